@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * The contract between the agent, which lives inside a CUDA process, and the collector.
+ *
+ * The agent talks to the collector by calling exported functions that do nothing: each begins with a
+ * 5-byte nop on which the collector puts a uprobe.  Two counters tell the agent who listens (the kernel
+ * raises them when a probe is attached and lowers them when the collector goes, also by SIGKILL):
+ * GPUTRACE_AGENT_SEMAPHORE, of the probes on _call and _state, is the session's switch: at zero the agent
+ * leaves CUPTI and ends its thread.  GPUTRACE_AGENT_BATCH_SEMAPHORE belongs to the probe on _batch.
+ * The collector never writes to the process except through these counters.
+ *
+ * Attach in the order _batch, then _state and _call; so the agent's first HELLO has a listener.  To end a
+ * trace detach _call and _state and leave _batch: the agent sends what is left, then a HELLO whose state is
+ * GPT_AGENT_STOPPED as the last record of its last batch; then detach _batch.
+ *
+ * All integers little-endian; every record a multiple of 8 bytes.  To the collector all of it is hostile.
+ */
+#ifndef GPUTRACE_AGENT_H
+#define GPUTRACE_AGENT_H
+
+#include <gputrace/record.h>
+
+#define GPT_AGENT_ABI 1
+
+/*
+ * Exported symbols of the agent.
+ *
+ * gputrace_agent_call(u32 corr, u32 api): on the application's thread, from CUPTI's API callback at the
+ *     entry of each outermost call of cuda_api.h; api is GPT_API(domain, cbid).
+ * gputrace_agent_batch(const void *data, u64 bytes): on the agent's thread; bytes <= GPT_AGENT_BATCH_MAX.
+ * gputrace_agent_state(u32 state, u32 abi): on any thread, at each change of state; from GPT_AGENT_READY on,
+ *     until GPT_AGENT_STOPPED, every call of cuda_api.h in this process is reported by gputrace_agent_call.
+ */
+#define GPUTRACE_AGENT_CALL "gputrace_agent_call"
+#define GPUTRACE_AGENT_BATCH "gputrace_agent_batch"
+#define GPUTRACE_AGENT_STATE "gputrace_agent_state"
+#define GPUTRACE_AGENT_SEMAPHORE "gputrace_agent_semaphore"		/* unsigned short, in .probes */
+#define GPUTRACE_AGENT_BATCH_SEMAPHORE "gputrace_agent_batch_semaphore" /* the same */
+#define GPUTRACE_AGENT_FILE "libgputrace-agent.so"
+
+/* Batches are copied in one of three sizes: keep them near one of these. */
+#define GPT_AGENT_BATCH_SMALL 1024u
+#define GPT_AGENT_BATCH_MEDIUM 8192u
+#define GPT_AGENT_BATCH_MAX 32768u
+
+enum gpt_agent_state {
+	GPT_AGENT_LOADED = 1,  /* in the process, not yet listening to CUPTI */
+	GPT_AGENT_READY = 2,   /* subscribed: calls and GPU records follow */
+	GPT_AGENT_STOPPED = 3, /* left CUPTI */
+	GPT_AGENT_FAILED = 4,  /* see gpt_agent_hello.failure; nothing will follow */
+};
+
+enum gpt_agent_failure {
+	GPT_AGENT_OK = 0,
+	GPT_AGENT_NO_CUPTI = 1,	      /* no libcupti found; text: where it looked */
+	GPT_AGENT_CUPTI_UNUSABLE = 2, /* found, but has not what we need; text: what */
+	GPT_AGENT_OCCUPIED = 3,	      /* another tool holds the subscriber; text: its name if CUPTI tells */
+	GPT_AGENT_NO_CUDA = 4,	      /* CUPTI answers 15 or 999: no usable driver */
+	GPT_AGENT_CUPTI_ERROR = 5,    /* text: function and result */
+	GPT_AGENT_NO_RESOURCES = 6,   /* memory or thread */
+};
+
+enum gpt_agent_record_type {
+	GPT_AGENT_HELLO = 64,	 /* struct gpt_agent_hello: first record of the first batch, and at changes */
+	GPT_AGENT_NAME = 65,	 /* struct gpt_agent_name: precedes the first record that refers to it */
+	GPT_AGENT_API = 66,	 /* struct gpt_agent_api: a call returned */
+	GPT_AGENT_KERNEL = 67,	 /* struct gpt_agent_kernel */
+	GPT_AGENT_COPY = 68,	 /* struct gpt_agent_copy */
+	GPT_AGENT_FILL = 69,	 /* struct gpt_agent_fill */
+	GPT_AGENT_OVERHEAD = 70, /* struct gpt_agent_overhead */
+	GPT_AGENT_DEVICE = 71,	 /* struct gpt_agent_device */
+	GPT_AGENT_CONTEXT = 72,	 /* struct gpt_agent_context */
+	GPT_AGENT_STREAM = 73,	 /* struct gpt_agent_stream */
+	GPT_AGENT_CLOCK = 74,	 /* struct gpt_agent_clock: at least twice a second */
+	GPT_AGENT_STATS = 75,	 /* struct gpt_agent_stats: totals since READY, at least twice a second and last */
+};
+
+struct gpt_agent_hello {
+	struct gpt_record hdr;
+	__u32 abi;	       /* GPT_AGENT_ABI */
+	__u32 state;	       /* enum gpt_agent_state */
+	__u32 failure;	       /* enum gpt_agent_failure */
+	__u32 result;	       /* CUptiResult that failed, 0: none */
+	__u32 cupti_version;   /* cuptiGetVersion: 18 = 11.8 ... 28, then xxyyzz; 0: not known */
+	__u32 driver_version;  /* cuDriverGetVersion, 13000 = 13.0; 0: not known */
+	__u32 runtime_version; /* cudart of the process where one is mapped, same form; 0: not known */
+	__u32 bytes;	       /* of text */
+	char text[];	       /* "path of libcupti\0detail\0" */
+};
+
+struct gpt_agent_name {
+	struct gpt_record hdr;
+	__u32 id; /* from 1, unique in the process */
+	__u32 bytes;
+	char text[]; /* mangled, not terminated */
+};
+
+#define GPT_AGENT_API_CAPTURED 1 /* flags: the call became a node of a graph under capture, nothing was executed */
+
+struct gpt_agent_api {
+	struct gpt_record hdr;
+	__u64 start_ns; /* CLOCK_MONOTONIC */
+	__u64 end_ns;	/* CLOCK_MONOTONIC */
+	__u32 corr;
+	__u16 api; /* GPT_API() */
+	__u16 flags;
+	__s32 result; /* cudaError_t or CUresult */
+	__u32 tid;    /* in the process's own pid namespace */
+};
+
+/*
+ * GPU times are CUPTI's as they come: CLOCK_REALTIME ns, the last records of GPT_AGENT_CLOCK say how to
+ * convert; start = end = 0: CUPTI could not time it.  Ids are CUPTI's.
+ */
+struct gpt_agent_kernel {
+	struct gpt_record hdr;
+	__u64 start_wall_ns, end_wall_ns;
+	__u32 corr, device, context, stream;
+	__u32 name;  /* gpt_agent_name.id, 0: none */
+	__u32 graph; /* executable graph, 0: none */
+	__u64 graph_node;
+	__u32 grid[3], block[3], cluster[3];
+	__u32 static_shared_bytes, dynamic_shared_bytes;
+	__u32 local_bytes_per_thread;
+	__u32 registers; /* per thread */
+	__s32 priority;	 /* 0 where CUPTI does not tell */
+	__u32 channel, channel_type;
+};
+
+struct gpt_agent_copy {
+	struct gpt_record hdr;
+	__u64 start_wall_ns, end_wall_ns;
+	__u32 corr, device, context, stream;
+	__u64 bytes;
+	__u64 graph_node;
+	__u32 graph;
+	__u8 kind;     /* CUpti_ActivityMemcpyKind */
+	__u8 from, to; /* CUpti_ActivityMemoryKind */
+	__u8 is_async;
+	__u32 from_device, to_device; /* peer copies; else = device */
+	__u32 channel, channel_type;
+};
+
+struct gpt_agent_fill {
+	struct gpt_record hdr;
+	__u64 start_wall_ns, end_wall_ns;
+	__u32 corr, device, context, stream;
+	__u64 bytes;
+	__u64 graph_node;
+	__u32 graph;
+	__u16 memory; /* CUpti_ActivityMemoryKind */
+	__u16 flags;
+	__u32 value;
+	__u32 pad;
+};
+
+struct gpt_agent_overhead {
+	struct gpt_record hdr;
+	__u64 start_wall_ns, end_wall_ns;
+	__u32 kind; /* CUpti_ActivityOverheadKind */
+	__u32 tid;  /* in the process's own pid namespace, 0: not bound to a thread */
+	__u32 corr; /* 0: none or not known (before CUPTI 12.4) */
+	__u32 pad;
+};
+
+struct gpt_agent_device {
+	struct gpt_record hdr;
+	__u64 memory_bytes;
+	__u32 id, multiprocessors;
+	__u32 compute_major, compute_minor;
+	__u32 warp_size, max_threads_per_multiprocessor;
+	__u32 max_threads_per_block, max_blocks_per_multiprocessor;
+	__u32 max_registers_per_multiprocessor, max_registers_per_block;
+	__u32 max_shared_per_multiprocessor, max_shared_per_block;
+	__u8 uuid[16];
+	__u32 mig; /* 1: a MIG instance */
+	__u32 bytes;
+	char name[]; /* not terminated, padded to 8 */
+};
+
+struct gpt_agent_context {
+	struct gpt_record hdr;
+	__u32 context, device, null_stream, pad;
+};
+
+struct gpt_agent_stream {
+	struct gpt_record hdr;
+	__u32 context, stream;
+	__u32 priority, flags;
+};
+
+struct gpt_agent_clock {
+	struct gpt_record hdr;
+	__u64 mono_ns;
+	__s64 wall_offset_ns; /* CLOCK_REALTIME - CLOCK_MONOTONIC at mono_ns */
+	__u64 error_ns;	      /* half the width of the sample */
+};
+
+struct gpt_agent_stats {
+	struct gpt_record hdr;
+	__u64 calls;			      /* gputrace_agent_call made */
+	__u64 kernels, copies, fills, others; /* CUPTI records seen */
+	__u64 cupti_dropped;		      /* by cuptiActivityGetNumDroppedRecords */
+	__u64 buffers_refused;		      /* CUPTI asked for a buffer and the pool was empty */
+	__u64 api_dropped;		      /* returns not reported: table full */
+	__u64 names_dropped;		      /* names not kept: table full */
+	__u64 untimed;			      /* records with start = end = 0 */
+	__u64 malformed;		      /* records shorter than their kind's, or of a kind not asked for */
+};
+
+_Static_assert(sizeof(struct gpt_agent_hello) == 40, "agent layout");
+_Static_assert(sizeof(struct gpt_agent_name) == 16, "agent layout");
+_Static_assert(sizeof(struct gpt_agent_api) == 40, "agent layout");
+_Static_assert(sizeof(struct gpt_agent_kernel) == 120, "agent layout");
+_Static_assert(sizeof(struct gpt_agent_copy) == 80, "agent layout");
+_Static_assert(sizeof(struct gpt_agent_fill) == 72, "agent layout");
+_Static_assert(sizeof(struct gpt_agent_overhead) == 40, "agent layout");
+_Static_assert(sizeof(struct gpt_agent_device) == 88, "agent layout");
+_Static_assert(sizeof(struct gpt_agent_context) == 24, "agent layout");
+_Static_assert(sizeof(struct gpt_agent_stream) == 24, "agent layout");
+_Static_assert(sizeof(struct gpt_agent_clock) == 32, "agent layout");
+_Static_assert(sizeof(struct gpt_agent_stats) == 96, "agent layout");
+
+#endif

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What bpf/ and user/attach share besides the records: configuration, the values of the maps, probe cookies.
+ * Not part of the log format.
+ */
+#ifndef GPUTRACE_MAPS_H
+#define GPUTRACE_MAPS_H
+
+#include <gputrace/python.h>
+
+#define GPT_MAX_PROCESSES 16384
+#define GPT_MAX_THREADS 65536
+#define GPT_MAX_STACKS 131072 /* distinct stacks remembered as sent; older ones are sent again */
+#define GPT_MAX_CODES 65536   /* distinct code objects remembered as described */
+#define GPT_MAX_FILES 1024    /* files with symbol probes */
+#define GPT_SLOTS_PER_CPU 4   /* uprobe programs that may be preempted in the middle on one CPU */
+
+struct gpt_config {
+	__u32 trace_all;      /* every process of the machine */
+	__u32 native;	      /* take native stacks */
+	__u32 hold_new_files; /* stop a process of ours that maps a file of interest without probes */
+};
+
+/* Per process. */
+struct gpt_process_state {
+	__u32 ours; /* started by us: may be held */
+	__u32 pad;
+	__u32 python_state; /* GPT_STACK_OK: python is valid; else the state its calls get */
+	__u32 epoch;	    /* grows with each exec: what was described belongs to an earlier program */
+	__u64 generation;   /* grows when a described code object dies: stack ids start anew */
+	struct gpt_python python;
+};
+
+/* Per thread that made a call. */
+struct gpt_thread_state {
+	__u64 tstate;	    /* its PyThreadState, 0: not known */
+	__u64 no_tstate_id; /* it has none as long as the interpreter's counter of thread states is this */
+	__u64 pthread;	    /* pthread_self() (glibc: the thread pointer) */
+	__u32 ns_tid;	    /* gettid() in its own pid namespace */
+	__u32 pid;
+	/* the latest call seen by a symbol probe, to recognise calls nested in it */
+	__u64 open_sp, open_return, open_text; /* open_text: start of the library's text */
+	/* the backward pass this thread works for: valid while the stack pointer is below */
+	__u64 backward_stack, backward_sp;
+	__u32 open_file; /* index into files */
+	__u32 pad;
+};
+
+/*
+ * What a site cookie says, in the one word that bpf_get_attach_cookie has room for:
+ * api:16, args:4 (enum gpt_api_args), sp_adjust:6, file:10 (index into files), distance:28 (bytes from the start of
+ * the file's executable segment to the site).
+ */
+#define GPT_COOKIE(api, args, sp_adjust, file, distance)                                                               \
+	((__u64)(api) | (__u64)(args) << 16 | (__u64)(sp_adjust) << 20 | (__u64)(file) << 26 | (__u64)(distance) << 36)
+#define GPT_COOKIE_API(cookie) ((__u16)(cookie))
+#define GPT_COOKIE_ARGS(cookie) ((__u32)((cookie) >> 16 & 0xf))
+#define GPT_COOKIE_SP(cookie) ((__u32)((cookie) >> 20 & 0x3f))
+#define GPT_COOKIE_FILE(cookie) ((__u32)((cookie) >> 26 & 0x3ff))
+#define GPT_COOKIE_DISTANCE(cookie) ((cookie) >> 36)
+#define GPT_COOKIE_DISTANCE_MAX ((1ULL << 28) - 1)
+
+/* Per file with symbol probes: size of its executable segment, to tell whether an address lies in it. */
+struct gpt_file_state {
+	__u64 text_bytes;
+};
+
+struct gpt_file_key {
+	__u64 inode;
+	__u32 device; /* as in the kernel: major << 20 | minor */
+	__u32 pad;
+};
+
+#endif

@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * Every record that crosses the ring buffer and the log.  This is the contract between bpf/, agent/,
+ * capture/ and trace/; it includes nothing of ours and compiles for BPF, for the agent and for user space.
+ *
+ * A log (.gpt) is one struct gpt_log_header followed by records; capture/ writes what the ring buffer
+ * gave it without interpreting it.  All integers are little-endian, all records are multiples of eight
+ * bytes, all times are CLOCK_MONOTONIC nanoseconds unless a field says otherwise.  A reader skips types
+ * it does not know; fields are only ever appended, `size` tells which are there.
+ */
+#ifndef GPUTRACE_RECORD_H
+#define GPUTRACE_RECORD_H
+
+#ifndef __VMLINUX_H__
+#include <linux/types.h>
+#endif
+
+#define GPT_LOG_MAGIC 0x0a545047 /* "GPT\n" */
+#define GPT_LOG_VERSION 1
+#define GPT_RECORD_MAX (1u << 20) /* bytes; a larger record is corruption */
+
+struct gpt_log_header {
+	__u32 magic;
+	__u16 version;	      /* a reader refuses another version */
+	__u16 header_size;    /* bytes, first record follows */
+	__u64 start_ns;	      /* when recording began */
+	__s64 wall_offset_ns; /* CLOCK_REALTIME minus CLOCK_MONOTONIC at start */
+};
+
+struct gpt_record {
+	__u32 size; /* bytes, header included, multiple of 8 */
+	__u16 type; /* enum gpt_record_type */
+	__u16 flags;
+};
+
+enum gpt_record_type {
+	/* from the kernel */
+	GPT_CALL = 1,	      /* struct gpt_call: a thread entered a CUDA call */
+	GPT_CALL_ARGS = 2,    /* struct gpt_call_args: the same with arguments (no agent) */
+	GPT_PYSTACK = 3,      /* struct gpt_pystack: precedes the first call that refers to it */
+	GPT_CODE = 4,	      /* struct gpt_code: precedes the first stack that refers to it */
+	GPT_CODE_LINES = 5,   /* struct gpt_code_lines: follows its GPT_CODE */
+	GPT_CODE_DEAD = 6,    /* struct gpt_code_dead: this address means another code object from here on */
+	GPT_NATIVE_STACK = 7, /* struct gpt_native_stack: precedes the first call that refers to it */
+	GPT_THREAD = 8,	      /* struct gpt_thread: first call of a thread */
+	GPT_FORK = 9,	      /* struct gpt_process_event: pid is the child, other_pid the parent */
+	GPT_EXEC = 10,	      /* struct gpt_process_event */
+	GPT_EXIT = 11,	      /* struct gpt_process_event: the whole process */
+	GPT_MAPPED = 12,      /* struct gpt_mapped: a library of interest is being mapped */
+	GPT_AGENT_BATCH = 13, /* struct gpt_agent_batch: records of the agent, see agent.h */
+
+	/* from the collector */
+	GPT_SESSION = 32,    /* struct gpt_session: options, host */
+	GPT_PROCESS = 33,    /* struct gpt_process: name, command line, what we know of it */
+	GPT_PROBES = 34,     /* struct gpt_text: one file's probe sites found and missed */
+	GPT_NATIVE_SYM = 35, /* struct gpt_native_sym: an address of a native stack, symbolised while alive */
+	GPT_CLOCK = 36,	     /* struct gpt_clock: wall clock offset through the run */
+	GPT_NOTE = 37,	     /* struct gpt_text: a degradation or remark that the report must show */
+	GPT_END = 38,	     /* struct gpt_end: accounts; a log without it was cut short */
+
+	/* from the agent, only inside GPT_AGENT_BATCH: 64 and up, see agent.h */
+};
+
+/* ---- calls ---------------------------------------------------------------------------------- */
+
+enum gpt_call_origin {
+	GPT_ORIGIN_AGENT = 1,  /* CUPTI callback: corr is CUPTI's correlation id */
+	GPT_ORIGIN_SYMBOL = 2, /* uprobe on the public symbol: corr is 0 */
+};
+
+/* Why a call has the Python stack it has. */
+enum gpt_stack_state {
+	GPT_STACK_OK = 0,
+	GPT_STACK_NO_PYTHON = 1,      /* no interpreter in this process */
+	GPT_STACK_NO_THREAD = 2,      /* the interpreter does not know this thread */
+	GPT_STACK_EMPTY = 3,	      /* a Python thread with no frame */
+	GPT_STACK_UNREADABLE = 4,     /* a read failed or a check did not hold */
+	GPT_STACK_UNKNOWN_LAYOUT = 5, /* interpreter not supported, or not examined yet */
+	GPT_STACK_LOST = 6,	      /* the stack's record did not fit the ring buffer */
+	GPT_STACK_BACKWARD = 7,	      /* no frames of its own: the stack is that of the call to backward() which the
+				       * thread works for (PyTorch's autograd engine) */
+};
+
+#define GPT_CALL_NESTED_IN_SYMBOL                                                                                      \
+	1 /* flags: an agent call whose symbol probe already gave the previous                                         \
+	   * GPT_CALL_ARGS of this thread: the same call, now with its corr */
+
+struct gpt_call {
+	struct gpt_record hdr;
+	__u64 time_ns;
+	__u32 pid;	  /* thread group, initial pid namespace */
+	__u32 tid;	  /* thread, initial pid namespace */
+	__u64 stack_id;	  /* gpt_pystack.id of the same pid, 0: none, see stack_state */
+	__u64 native_id;  /* gpt_native_stack.id, 0: none */
+	__u32 corr;	  /* CUPTI correlation id, 0: none */
+	__u16 api;	  /* GPT_API() */
+	__u8 origin;	  /* enum gpt_call_origin */
+	__u8 stack_state; /* enum gpt_stack_state */
+};
+
+/* Arguments as the caller passed them; fields that the call does not have are 0. */
+struct gpt_call_args {
+	struct gpt_call call;
+	__u64 function;	    /* kernel: host stub address, cudaKernel_t or CUfunction; graph: the executable graph */
+	__u64 stream;	    /* as passed: 0, 1, 2 are the default, legacy and per-thread streams */
+	__u64 bytes;	    /* copy, fill, allocation */
+	__u32 grid[3];	    /* blocks */
+	__u32 block[3];	    /* threads */
+	__u32 shared_bytes; /* dynamic shared memory */
+	__u32 copy_kind;    /* enum cudaMemcpyKind: 0 HtoH 1 HtoD 2 DtoH 3 DtoD 4 by pointers; ~0: not known */
+};
+
+/* ---- Python --------------------------------------------------------------------------------- */
+
+#define GPT_PYSTACK_MAX_FRAMES 128
+#define GPT_PYSTACK_CUT 1 /* flags: outer frames are missing */
+
+struct gpt_pyframe {
+	__u64 code;  /* address of the code object; its description is the latest GPT_CODE of (pid, code) */
+	__s32 lasti; /* byte offset of the executing instruction from the first; -1: not started */
+	__u32 pad;
+};
+
+struct gpt_pystack {
+	struct gpt_record hdr;
+	__u64 id; /* never 0; unique within the process */
+	__u32 pid;
+	__u32 depth; /* frames that follow, innermost first */
+	struct gpt_pyframe frames[];
+};
+
+/* How a line table is encoded (CPython Objects/lnotab_notes.txt, Objects/locations.md). */
+enum gpt_linetable {
+	GPT_LINES_LNOTAB = 1,	 /* up to 3.9: co_lnotab, signed line deltas since 3.6 */
+	GPT_LINES_310 = 2,	 /* 3.10: co_linetable, pairs of deltas */
+	GPT_LINES_LOCATIONS = 3, /* 3.11 and later: co_linetable, location table */
+};
+
+#define GPT_CODE_NAME_MAX 512  /* bytes kept of each name */
+#define GPT_CODE_FILE_MAX 4096 /* bytes kept of the file name: PATH_MAX */
+#define GPT_CODE_CUT 1	       /* flags: a string or the line table is longer than what was kept */
+
+/*
+ * Strings are kept as CPython has them: `kind` bytes per character (1: Latin-1 or ASCII, 2: UCS-2, 4: UCS-4;
+ * 0: absent or unreadable), `bytes` long, one after the other in data[], each padded to 8 bytes.
+ * Order: name, qualname, filename.
+ */
+struct gpt_code {
+	struct gpt_record hdr;
+	__u64 code;
+	__u32 pid;
+	__u32 first_line;
+	__u32 name_bytes, qualname_bytes, filename_bytes;
+	__u8 name_kind, qualname_kind, filename_kind;
+	__u8 linetable;	       /* enum gpt_linetable */
+	__u32 linetable_bytes; /* in all; they follow as GPT_CODE_LINES */
+	__u32 pad;	       /* data[] begins at a multiple of 8 */
+	__u8 data[];
+};
+
+#define GPT_CODE_LINES_CHUNK 4096 /* bytes in one GPT_CODE_LINES, at most */
+#define GPT_CODE_LINES_MAX (64 * GPT_CODE_LINES_CHUNK)
+
+struct gpt_code_lines {
+	struct gpt_record hdr;
+	__u64 code;
+	__u32 pid;
+	__u32 offset; /* of data[] in the line table */
+	__u32 bytes;
+	__u32 pad;
+	__u8 data[];
+};
+
+struct gpt_code_dead {
+	struct gpt_record hdr;
+	__u64 code;
+	__u64 time_ns;
+	__u32 pid;
+	__u32 pad;
+};
+
+/* ---- native --------------------------------------------------------------------------------- */
+
+#define GPT_NATIVE_MAX_FRAMES 64
+
+struct gpt_native_stack {
+	struct gpt_record hdr;
+	__u64 id;
+	__u32 pid;
+	__u32 depth;
+	__u64 ip[]; /* innermost first */
+};
+
+struct gpt_native_sym {
+	struct gpt_record hdr;
+	__u64 ip;
+	__u32 pid;
+	__u32 bytes; /* of text */
+	char text[]; /* "symbol\0module\0", symbol as in the ELF file (mangled), empty when unknown */
+};
+
+/* ---- processes and threads ------------------------------------------------------------------ */
+
+#define GPT_COMM 16 /* TASK_COMM_LEN, linux/sched.h */
+
+struct gpt_thread {
+	struct gpt_record hdr;
+	__u64 time_ns;
+	__u32 pid, tid;
+	char comm[GPT_COMM];
+};
+
+struct gpt_process_event {
+	struct gpt_record hdr;
+	__u64 time_ns;
+	__u32 pid;
+	__u32 other_pid; /* GPT_FORK: the parent */
+	char comm[GPT_COMM];
+};
+
+#define GPT_MAPPED_STOPPED 1 /* flags: the process was sent SIGSTOP and waits for the collector */
+
+struct gpt_mapped {
+	struct gpt_record hdr;
+	__u64 time_ns;
+	__u32 pid, tid;
+	char name[64]; /* last component of the file's name, NUL-terminated */
+};
+
+struct gpt_process {
+	struct gpt_record hdr;
+	__u64 time_ns;	/* when this was learnt */
+	__u64 start_ns; /* start of the process, CLOCK_MONOTONIC; 0: not known */
+	__u32 pid;
+	__u32 parent;
+	__u16 python; /* major << 8 | minor, 0: no interpreter found (yet) */
+	__u8 pad[2];
+	__u32 bytes; /* of text */
+	char text[]; /* "comm\0executable\0command line, blanks between arguments\0python library path\0" */
+};
+
+/* ---- the collector's own -------------------------------------------------------------------- */
+
+struct gpt_text {
+	struct gpt_record hdr;
+	__u32 pid; /* 0: the whole trace */
+	__u32 bytes;
+	char text[]; /* NUL-terminated UTF-8 */
+};
+
+struct gpt_session {
+	struct gpt_record hdr;
+	__u32 metric_launches; /* 1: folded lines count launches by choice of the user */
+	__u32 min_complete;    /* percent */
+	__u32 cpus;
+	__u32 bytes;
+	char text[]; /* "gputrace version\0host\0kernel release\0target as the user named it\0" */
+};
+
+struct gpt_clock {
+	struct gpt_record hdr;
+	__u64 mono_ns;
+	__s64 wall_offset_ns; /* CLOCK_REALTIME - CLOCK_MONOTONIC at mono_ns */
+	__u64 error_ns;	      /* half the width of the sample */
+};
+
+/* Counters of the BPF side (bpf/accounts.bpf.h) by cause; index is part of the log format: append only. */
+enum gpt_account {
+	GPT_ACC_RESERVED,     /* 0 */
+	GPT_ACC_CALLS_LOST,   /* no room in the ring buffer for the call */
+	GPT_ACC_STACKS_LOST,  /* ... for its stack */
+	GPT_ACC_CODE_LOST,    /* ... for a code object */
+	GPT_ACC_BATCHES,      /* agent batches seen */
+	GPT_ACC_BATCHES_LOST, /* ... for an agent batch */
+	GPT_ACC_OTHER_LOST,   /* ... for any other record */
+	GPT_ACC_NESTED,	      /* driver calls inside a runtime call: left out on purpose */
+	GPT_ACC_UNTRACED,     /* hits in processes that were not asked for */
+	GPT_ACC_READ_FAULTS,  /* failed reads of target memory */
+	GPT_ACC_STACK_CUT,    /* stacks deeper than what is kept */
+	GPT_ACC_THREADS_FULL, /* no room in the thread table */
+	GPT_ACC_COUNT,
+};
+
+struct gpt_end {
+	struct gpt_record hdr;
+	__u64 time_ns;
+	__u64 cpu_ns;	      /* the collector's own CPU time while recording */
+	__u64 ring_bytes;     /* size of the ring buffer */
+	__u64 ring_bytes_max; /* highest fill seen */
+	__u32 reason;	      /* enum gpt_end_reason */
+	__u32 accounts_count;
+	__u64 accounts[]; /* enum gpt_account */
+};
+
+enum gpt_end_reason {
+	GPT_END_DURATION = 1,
+	GPT_END_INTERRUPTED = 2, /* Ctrl-C, SIGTERM */
+	GPT_END_TARGETS_GONE = 3,
+	GPT_END_DISK = 4, /* the log could not be written any further */
+	GPT_END_ERROR = 5,
+};
+
+/* ---- batches from the agent ----------------------------------------------------------------- */
+
+struct gpt_agent_batch {
+	struct gpt_record hdr;
+	__u64 time_ns; /* when the collector's program copied it */
+	__u32 pid, tid;
+	__u32 bytes; /* of data[], hostile until checked */
+	__u32 pad;
+	__u8 data[]; /* records of agent.h, each with a struct gpt_record */
+};
+
+_Static_assert(sizeof(struct gpt_log_header) == 24, "log layout");
+_Static_assert(sizeof(struct gpt_record) == 8, "log layout");
+_Static_assert(sizeof(struct gpt_call) == 48, "log layout");
+_Static_assert(sizeof(struct gpt_call_args) == 104, "log layout");
+_Static_assert(sizeof(struct gpt_pyframe) == 16, "log layout");
+_Static_assert(sizeof(struct gpt_pystack) == 24, "log layout");
+_Static_assert(sizeof(struct gpt_code) == 48, "log layout");
+_Static_assert(sizeof(struct gpt_code_lines) == 32, "log layout");
+_Static_assert(sizeof(struct gpt_code_dead) == 32, "log layout");
+_Static_assert(sizeof(struct gpt_native_stack) == 24, "log layout");
+_Static_assert(sizeof(struct gpt_native_sym) == 24, "log layout");
+_Static_assert(sizeof(struct gpt_thread) == 40, "log layout");
+_Static_assert(sizeof(struct gpt_process_event) == 40, "log layout");
+_Static_assert(sizeof(struct gpt_mapped) == 88, "log layout");
+_Static_assert(sizeof(struct gpt_process) == 40, "log layout");
+_Static_assert(sizeof(struct gpt_text) == 16, "log layout");
+_Static_assert(sizeof(struct gpt_session) == 24, "log layout");
+_Static_assert(sizeof(struct gpt_clock) == 32, "log layout");
+_Static_assert(sizeof(struct gpt_end) == 48, "log layout");
+_Static_assert(sizeof(struct gpt_agent_batch) == 32, "log layout");
+
+#endif
