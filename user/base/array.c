@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Memory that either comes or ends the program with a message. */
+#include "base/array.h"
+
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/msg.h"
+
+static void *check(void *block, size_t bytes)
+{
+	if (!block && bytes) {
+		msg_error("out of memory (%zu bytes asked for)", bytes);
+		exit(1);
+	}
+	return block;
+}
+
+void *xmalloc(size_t bytes)
+{
+	return check(malloc(bytes ? bytes : 1), bytes);
+}
+
+void *xcalloc(size_t count, size_t bytes)
+{
+	return check(calloc(count ? count : 1, bytes ? bytes : 1), bytes);
+}
+
+char *xstrdup(const char *text)
+{
+	return check(strdup(text), strlen(text) + 1);
+}
+
+char *xasprintf(const char *format, ...)
+{
+	va_list args;
+	char *text = NULL;
+	int length;
+
+	va_start(args, format);
+	length = vasprintf(&text, format, args);
+	va_end(args);
+	return check(length < 0 ? NULL : text, 1);
+}
+
+void *array_reserve(void *items, size_t item_size, size_t count, size_t extra, size_t *capacity)
+{
+	size_t wanted = count + extra, larger = *capacity ? *capacity * 2 : 16;
+
+	if (wanted <= *capacity)
+		return items;
+	if (larger < wanted)
+		larger = wanted;
+	if (larger > SIZE_MAX / item_size)
+		check(NULL, SIZE_MAX);
+	items = check(realloc(items, larger * item_size), larger * item_size);
+	*capacity = larger;
+	return items;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Growing arrays: declare `ARRAY(struct thing) things;` (zeroed), push, index items[], free.
+ * Growth doubles; running out of memory ends the program with a message, as nothing useful can follow.
+ */
+#ifndef GPUTRACE_ARRAY_H
+#define GPUTRACE_ARRAY_H
+
+#include <stddef.h>
+#include <stdlib.h>
+
+#define ARRAY(type)                                                                                                    \
+	struct {                                                                                                       \
+		type *items;                                                                                           \
+		size_t count, capacity;                                                                                \
+	}
+
+/* Makes room for `extra` more items; returns the (possibly moved) block. */
+void *array_reserve(void *items, size_t item_size, size_t count, size_t extra, size_t *capacity);
+
+#define array_push(array, value)                                                                                       \
+	((array)->items =                                                                                              \
+		 array_reserve((array)->items, sizeof(*(array)->items), (array)->count, 1, &(array)->capacity),        \
+	 (array)->items[(array)->count] = (value), &(array)->items[(array)->count++])
+
+#define array_free(array)                                                                                              \
+	do {                                                                                                           \
+		free((array)->items);                                                                                  \
+		(array)->items = NULL;                                                                                 \
+		(array)->count = (array)->capacity = 0;                                                                \
+	} while (0)
+
+/* malloc, calloc that end the program with a message when there is no memory. */
+void *xmalloc(size_t bytes);
+void *xcalloc(size_t count, size_t bytes);
+char *xstrdup(const char *text);
+char *xasprintf(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+#endif

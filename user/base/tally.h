@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Sums by key: a hash table from four small numbers to a time and a count.  Entries keep the order in which
+ * they were first met, so what is made from them does not depend on the hash.
+ */
+#ifndef GPUTRACE_TALLY_H
+#define GPUTRACE_TALLY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct tally_key {
+	uint32_t part[4];
+};
+
+struct tally_entry {
+	struct tally_key key;
+	uint64_t ns, count;
+	uint64_t more; /* the user's own, starts at 0 */
+};
+
+/* Starts zeroed. */
+struct tally {
+	struct tally_entry *entries;
+	size_t count, capacity;
+	uint32_t *slots; /* index of an entry + 1, 0: free */
+	size_t slot_count;
+};
+
+/* The entry of that key, made with zero sums when new.  Valid until the next call. */
+struct tally_entry *tally_at(struct tally *tally, struct tally_key key);
+
+void tally_free(struct tally *tally);
+
+#endif
