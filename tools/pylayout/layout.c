@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Prints one row of user/target/python_layouts.c: the struct gpt_pylayout of the CPython whose headers it was
+ * compiled with (see generate).  Every number comes from offsetof, or from a bit field written and read back.
+ */
+#include <Python.h>
+#include <frameobject.h>
+
+#if PY_VERSION_HEX >= 0x030b0000
+#include <internal/pycore_code.h>
+#include <internal/pycore_frame.h>
+#endif
+#if PY_VERSION_HEX >= 0x03090000
+#include <internal/pycore_interp.h>
+#include <internal/pycore_runtime.h>
+#elif PY_VERSION_HEX >= 0x03080000
+#include <internal/pycore_pystate.h>
+#else
+#include <internal/pystate.h>
+#endif
+
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#if PY_VERSION_HEX >= 0x030d0000
+#define WALK "GPT_PY_WALK_CURRENT"
+#elif PY_VERSION_HEX >= 0x030b0000
+#define WALK "GPT_PY_WALK_CFRAME"
+#else
+#define WALK "GPT_PY_WALK_OBJECTS"
+#endif
+
+#if PY_VERSION_HEX >= 0x030b0000
+#define LINES "GPT_LINES_LOCATIONS"
+#elif PY_VERSION_HEX >= 0x030a0000
+#define LINES "GPT_LINES_310"
+#else
+#define LINES "GPT_LINES_LNOTAB"
+#endif
+
+/* f_lasti counts code units from 3.10 on (Include/cpython/frameobject.h). */
+#define LASTI_SCALE (PY_VERSION_HEX >= 0x030b0000 ? 0 : PY_VERSION_HEX >= 0x030a0000 ? 2 : 1)
+
+static void number(const char *field, size_t value)
+{
+	printf("\t\t.%s = %zu,\n", field, value);
+}
+
+static void absent(const char *field)
+{
+	printf("\t\t.%s = GPT_PY_ABSENT,\n", field);
+}
+
+#define FIELD(name, type, member) number(name, offsetof(type, member))
+
+static unsigned lowest_bit(unsigned word)
+{
+	return (unsigned)__builtin_ctz(word);
+}
+
+/* The state word with one of its bit fields all ones. */
+#define STATE_WORD(field)                                                                                              \
+	({                                                                                                             \
+		PyASCIIObject object;                                                                                  \
+		unsigned word;                                                                                         \
+		memset(&object, 0, sizeof(object));                                                                    \
+		object.state.field--;                                                                                  \
+		memcpy(&word, &object.state, sizeof(word));                                                            \
+		word;                                                                                                  \
+	})
+
+static void print_runtime(void)
+{
+	FIELD("runtime_interpreters_head", _PyRuntimeState, interpreters.head);
+	FIELD("interp_next", PyInterpreterState, next);
+#if PY_VERSION_HEX >= 0x030b0000
+	FIELD("interp_threads_head", PyInterpreterState, threads.head);
+	FIELD("interp_next_unique_id", PyInterpreterState, threads.next_unique_id);
+#else
+	FIELD("interp_threads_head", PyInterpreterState, tstate_head);
+	FIELD("interp_next_unique_id", PyInterpreterState, tstate_next_unique_id);
+#endif
+}
+
+static void print_thread(void)
+{
+	FIELD("ts_next", PyThreadState, next);
+	FIELD("ts_interp", PyThreadState, interp);
+	FIELD("ts_thread_id", PyThreadState, thread_id);
+#if PY_VERSION_HEX >= 0x030b0000
+	FIELD("ts_native_thread_id", PyThreadState, native_thread_id);
+	FIELD("ts_datastack_chunk", PyThreadState, datastack_chunk);
+	FIELD("chunk_previous", _PyStackChunk, previous);
+	FIELD("chunk_size", _PyStackChunk, size);
+	FIELD("chunk_data", _PyStackChunk, data);
+#else
+	absent("ts_native_thread_id");
+	absent("ts_datastack_chunk");
+	absent("chunk_previous");
+	absent("chunk_size");
+	absent("chunk_data");
+#endif
+#if PY_VERSION_HEX >= 0x030d0000
+	FIELD("ts_frame", PyThreadState, current_frame);
+	absent("cframe_current_frame");
+#elif PY_VERSION_HEX >= 0x030b0000
+	FIELD("ts_frame", PyThreadState, cframe);
+	FIELD("cframe_current_frame", _PyCFrame, current_frame);
+#else
+	FIELD("ts_frame", PyThreadState, frame);
+	absent("cframe_current_frame");
+#endif
+}
+
+static void print_frame(void)
+{
+#if PY_VERSION_HEX >= 0x030b0000
+	FIELD("frame_back", _PyInterpreterFrame, previous);
+	FIELD("frame_owner", _PyInterpreterFrame, owner);
+	FIELD("frame_localsplus", _PyInterpreterFrame, localsplus);
+#else
+	FIELD("frame_back", PyFrameObject, f_back);
+	FIELD("frame_code", PyFrameObject, f_code);
+	FIELD("frame_instr", PyFrameObject, f_lasti);
+	absent("frame_owner");
+	FIELD("frame_localsplus", PyFrameObject, f_localsplus);
+#endif
+#if PY_VERSION_HEX >= 0x030d0000
+	FIELD("frame_code", _PyInterpreterFrame, f_executable);
+	FIELD("frame_instr", _PyInterpreterFrame, instr_ptr);
+#elif PY_VERSION_HEX >= 0x030b0000
+	FIELD("frame_code", _PyInterpreterFrame, f_code);
+	FIELD("frame_instr", _PyInterpreterFrame, prev_instr);
+#endif
+}
+
+static void print_code(void)
+{
+	FIELD("object_type", PyObject, ob_type);
+	FIELD("var_size", PyVarObject, ob_size);
+	FIELD("code_first_line", PyCodeObject, co_firstlineno);
+	FIELD("code_name", PyCodeObject, co_name);
+	FIELD("code_filename", PyCodeObject, co_filename);
+#if PY_VERSION_HEX >= 0x030b0000
+	FIELD("code_qualname", PyCodeObject, co_qualname);
+	FIELD("code_instructions", PyCodeObject, co_code_adaptive);
+#else
+	absent("code_qualname");
+	absent("code_instructions");
+#endif
+#if PY_VERSION_HEX >= 0x030a0000
+	FIELD("code_linetable", PyCodeObject, co_linetable);
+#else
+	FIELD("code_linetable", PyCodeObject, co_lnotab);
+#endif
+}
+
+static void print_strings(void)
+{
+	unsigned kind = STATE_WORD(kind);
+
+	FIELD("str_state", PyASCIIObject, state);
+	FIELD("str_length", PyASCIIObject, length);
+	number("str_ascii_data", sizeof(PyASCIIObject));
+	number("str_compact_data", sizeof(PyCompactUnicodeObject));
+	number("str_kind_shift", lowest_bit(kind));
+	number("str_kind_mask", kind >> lowest_bit(kind));
+	number("str_compact_shift", lowest_bit(STATE_WORD(compact)));
+	number("str_ascii_shift", lowest_bit(STATE_WORD(ascii)));
+	FIELD("bytes_data", PyBytesObject, ob_sval);
+}
+
+int main(void)
+{
+	printf("\t{\n\t\t/* headers of " PY_VERSION " */\n");
+	printf("\t\t.version = %d << 8 | %d,\n", PY_MAJOR_VERSION, PY_MINOR_VERSION);
+	printf("\t\t.walk = " WALK ",\n\t\t.linetable = " LINES ",\n");
+	number("lasti_scale", LASTI_SCALE);
+#if PY_VERSION_HEX >= 0x030c0000
+	number("owner_skip", FRAME_OWNED_BY_CSTACK);
+#else
+	number("owner_skip", 0);
+#endif
+	print_runtime();
+	print_thread();
+	print_frame();
+	print_code();
+	print_strings();
+	printf("\t},\n");
+	return 0;
+}

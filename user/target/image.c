@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * An ELF file by its headers: opening, sections, and the way between linked addresses, file offsets and
+ * mappings.  Symbols are image_symbols.c's.  The file is read, never mapped: its owner may truncate it at any
+ * moment, and a mapping would answer that with SIGBUS.
+ */
+#include "target/image_internal.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#if defined(__x86_64__)
+#define NATIVE_MACHINE EM_X86_64
+#elif defined(__aarch64__)
+#define NATIVE_MACHINE EM_AARCH64
+#else
+#error "which ELF machine is this?"
+#endif
+
+/* Linkers make fewer than 20 segments; PN_XNUM (0xffff), the escape to a larger number, is refused with them. */
+#define SEGMENTS_MAX 512
+#define DYNAMIC_BYTES_MAX (1u << 20)
+#define SONAME_MAX 255 /* NAME_MAX */
+
+/* A read of exactly that many bytes. */
+static int read_fully(int fd, void *buffer, size_t bytes, uint64_t offset)
+{
+	size_t done = 0;
+
+	while (done < bytes) {
+		ssize_t n = pread(fd, (char *)buffer + done, bytes - done, (off_t)(offset + done));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (n == 0)
+			return -ERANGE;
+		done += (size_t)n;
+	}
+	return 0;
+}
+
+/* Refuses what libelf would accept and we cannot use, before libelf sees the file. */
+static int check_header(int fd, Elf64_Ehdr *header)
+{
+	if (read_fully(fd, header, sizeof(*header), 0))
+		return -ENOEXEC;
+	if (memcmp(header->e_ident, ELFMAG, SELFMAG) || header->e_ident[EI_CLASS] != ELFCLASS64 ||
+	    header->e_ident[EI_DATA] != ELFDATA2LSB || header->e_machine != NATIVE_MACHINE)
+		return -ENOEXEC;
+	if (header->e_type != ET_EXEC && header->e_type != ET_DYN)
+		return -ENOEXEC;
+	if (header->e_phentsize != sizeof(Elf64_Phdr) || header->e_phnum > SEGMENTS_MAX)
+		return -ENOEXEC;
+	/* e_shnum 0 with a table means "the number is in section 0", up to 2^32: only compilers need that. */
+	if (header->e_shoff && (header->e_shnum == 0 || header->e_shentsize != sizeof(Elf64_Shdr)))
+		return -ENOEXEC;
+	return 0;
+}
+
+static int read_segments(struct image *image, const Elf64_Ehdr *header)
+{
+	Elf64_Phdr *table = xcalloc(header->e_phnum, sizeof(*table));
+	int err = -ENOEXEC;
+
+	if (header->e_phoff > image->size ||
+	    read_fully(image->fd, table, header->e_phnum * sizeof(*table), header->e_phoff))
+		goto cleanup;
+	image->segments = xcalloc(header->e_phnum, sizeof(*image->segments));
+	for (size_t i = 0; i < header->e_phnum; i++) {
+		const Elf64_Phdr *from = &table[i];
+
+		if (from->p_type != PT_LOAD || from->p_filesz == 0)
+			continue;
+		if (from->p_offset > image->size || from->p_filesz > image->size - from->p_offset ||
+		    from->p_filesz > UINT64_MAX - from->p_vaddr)
+			continue;
+		image->segments[image->segment_count++] = (struct image_segment){
+			.address = from->p_vaddr,
+			.offset = from->p_offset,
+			.bytes = from->p_filesz,
+			.executable = from->p_flags & PF_X,
+			.writable = from->p_flags & PF_W,
+		};
+	}
+	err = 0;
+cleanup:
+	free(table);
+	return err;
+}
+
+Elf_Data *image_section_data(const struct image *image, Elf_Scn *section, uint32_t type, uint64_t most)
+{
+	const Elf64_Shdr *header = elf64_getshdr(section);
+
+	if (!header || header->sh_type != type || (header->sh_flags & SHF_COMPRESSED) || header->sh_size > most)
+		return NULL;
+	if (header->sh_offset > image->size || header->sh_size > image->size - header->sh_offset)
+		return NULL;
+	return elf_getdata(section, NULL);
+}
+
+static char *read_soname(const struct image *image)
+{
+	Elf_Scn *section = NULL;
+	Elf_Data *data = NULL;
+	const char *text;
+
+	while ((section = elf_nextscn(image->elf, section)))
+		if ((data = image_section_data(image, section, SHT_DYNAMIC, DYNAMIC_BYTES_MAX)))
+			break;
+	if (!data || !data->d_buf)
+		return xstrdup("");
+	for (size_t i = 0; i < data->d_size / sizeof(Elf64_Dyn); i++) {
+		const Elf64_Dyn *entry = (const Elf64_Dyn *)data->d_buf + i;
+
+		if (entry->d_tag == DT_NULL)
+			break;
+		if (entry->d_tag != DT_SONAME)
+			continue;
+		text = elf_strptr(image->elf, elf64_getshdr(section)->sh_link, entry->d_un.d_val);
+		return xstrdup(text && strlen(text) <= SONAME_MAX ? text : "");
+	}
+	return xstrdup("");
+}
+
+int image_open(int fd, struct image **out)
+{
+	struct image *image = xcalloc(1, sizeof(*image));
+	Elf64_Ehdr header;
+	struct stat st;
+	int err = 0;
+
+	*out = NULL;
+	image->fd = fd;
+	image->tables = image_tables_new();
+	if (fstat(fd, &st))
+		err = -errno;
+	else if (!S_ISREG(st.st_mode))
+		err = -ENOEXEC;
+	if (err)
+		goto cleanup;
+	image->size = (uint64_t)st.st_size;
+	err = check_header(fd, &header);
+	if (err)
+		goto cleanup;
+	err = read_segments(image, &header);
+	if (err)
+		goto cleanup;
+	err = -ENOEXEC;
+	if (elf_version(EV_CURRENT) == EV_NONE)
+		goto cleanup;
+	image->elf = elf_begin(fd, ELF_C_READ, NULL);
+	if (!image->elf || elf_kind(image->elf) != ELF_K_ELF || !elf64_getehdr(image->elf))
+		goto cleanup;
+	image->soname = read_soname(image);
+	*out = image;
+	return 0;
+cleanup:
+	image_close(image);
+	return err;
+}
+
+void image_close(struct image *image)
+{
+	if (!image)
+		return;
+	image_tables_free(image->tables);
+	if (image->elf)
+		elf_end(image->elf);
+	free(image->soname);
+	free(image->segments);
+	close(image->fd);
+	free(image);
+}
+
+int image_fd(const struct image *image)
+{
+	return image->fd;
+}
+
+const char *image_soname(const struct image *image)
+{
+	return image->soname;
+}
+
+bool image_has_section(const struct image *image, const char *name)
+{
+	Elf_Scn *section = NULL;
+	size_t names;
+
+	if (elf_getshdrstrndx(image->elf, &names))
+		return false;
+	while ((section = elf_nextscn(image->elf, section))) {
+		const Elf64_Shdr *header = elf64_getshdr(section);
+		const char *text = header ? elf_strptr(image->elf, names, header->sh_name) : NULL;
+
+		if (text && strcmp(text, name) == 0)
+			return true;
+	}
+	return false;
+}
+
+static const struct image_segment *segment_at(const struct image *image, uint64_t address)
+{
+	for (size_t i = 0; i < image->segment_count; i++) {
+		const struct image_segment *segment = &image->segments[i];
+
+		if (address >= segment->address && address - segment->address < segment->bytes)
+			return segment;
+	}
+	return NULL;
+}
+
+int image_file_offset(const struct image *image, uint64_t address, uint64_t *offset)
+{
+	const struct image_segment *segment = segment_at(image, address);
+
+	if (!segment)
+		return -ERANGE;
+	*offset = segment->offset + (address - segment->address);
+	return 0;
+}
+
+int image_address(const struct image *image, uint64_t file_offset, uint64_t *address)
+{
+	const struct image_segment *found = NULL;
+
+	/* The same bytes may be mapped twice (text and data sharing a page): code is what is asked about. */
+	for (size_t i = 0; i < image->segment_count; i++) {
+		const struct image_segment *segment = &image->segments[i];
+
+		if (file_offset < segment->offset || file_offset - segment->offset >= segment->bytes)
+			continue;
+		if (!found || (segment->executable && !found->executable))
+			found = segment;
+	}
+	if (!found)
+		return -ERANGE;
+	*address = found->address + (file_offset - found->offset);
+	return 0;
+}
+
+int image_read(const struct image *image, uint64_t address, void *buffer, size_t bytes)
+{
+	const struct image_segment *segment = segment_at(image, address);
+
+	if (!segment || bytes > segment->bytes - (address - segment->address))
+		return -ERANGE;
+	return read_fully(image->fd, buffer, bytes, segment->offset + (address - segment->address));
+}
+
+/*
+ * How well a segment explains a mapping; 0: not at all.  RELRO makes the head of the writable segment read-only
+ * after loading, so a mapping that cannot be written says nothing about writing.
+ */
+static int segment_fits(const struct image_segment *segment, const struct mapping *mapping, uint64_t page)
+{
+	uint64_t first = segment->offset & ~(page - 1);
+	uint64_t end = segment->offset + segment->bytes; /* within the file */
+
+	if (mapping->offset < first || mapping->offset >= end || (mapping->writable && !segment->writable))
+		return 0;
+	return 1 + 2 * (segment->executable == mapping->executable) + (mapping->offset == first);
+}
+
+int image_bias(const struct image *image, const struct mapping *mapping, uint64_t *bias)
+{
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), found = 0;
+	bool ambiguous = false;
+	int best = 0;
+
+	for (size_t i = 0; i < image->segment_count; i++) {
+		const struct image_segment *segment = &image->segments[i];
+		int fit = segment_fits(segment, mapping, page);
+		/* Wraps on purpose: a file linked above where it is mapped has a negative bias. */
+		uint64_t candidate = mapping->start - mapping->offset + segment->offset - segment->address;
+
+		if (fit == 0 || fit < best)
+			continue;
+		ambiguous = fit == best && candidate != found;
+		best = fit;
+		found = candidate;
+	}
+	if (!best || ambiguous)
+		return -ERANGE;
+	*bias = found;
+	return 0;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * An ELF file that some process has mapped: symbols, sections, addresses.  The file belongs to somebody we
+ * do not trust: every offset and length in it is checked.
+ */
+#ifndef GPUTRACE_IMAGE_H
+#define GPUTRACE_IMAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "target/process.h"
+
+struct image;
+
+struct image_symbol {
+	uint64_t address; /* as linked (before load bias) */
+	uint64_t size;
+	const char *name; /* without version; valid while the image is open */
+	bool function;
+	bool dynamic; /* from .dynsym, else from .symtab */
+};
+
+/* Takes over fd (closes it with the image, also on failure). -ENOEXEC: not an ELF64 file of this machine. */
+int image_open(int fd, struct image **out);
+void image_close(struct image *image);
+int image_fd(const struct image *image);
+
+/* Defined symbol by exact name: .dynsym first (default version preferred), then .symtab. -ENOENT. */
+int image_symbol(const struct image *image, const char *name, struct image_symbol *out);
+
+/* Every defined symbol of both tables; stops when fn returns non-zero and returns that. */
+int image_each_symbol(const struct image *image, int (*fn)(const struct image_symbol *symbol, void *context),
+		      void *context);
+
+/* The function symbol that covers a linked address, for symbolising; -ENOENT. First call sorts the tables. */
+int image_symbol_at(struct image *image, uint64_t address, struct image_symbol *out);
+
+bool image_has_section(const struct image *image, const char *name);
+const char *image_soname(const struct image *image); /* "" when there is none */
+
+/* Linked address -> offset in the file and back, by the program headers; -ERANGE. */
+int image_file_offset(const struct image *image, uint64_t address, uint64_t *offset);
+int image_address(const struct image *image, uint64_t file_offset, uint64_t *address);
+
+/* Bytes of the file at a linked address; -ERANGE when they are not all in the file. */
+int image_read(const struct image *image, uint64_t address, void *buffer, size_t bytes);
+
+/*
+ * What to add to a linked address in the process that has `mapping` of this file; -ERANGE, also when one page of
+ * the file is mapped twice and `mapping` may be either (read-only data and RELRO): the first mapping of a file and
+ * the executable one never are.
+ */
+int image_bias(const struct image *image, const struct mapping *mapping, uint64_t *bias);
+
+#endif

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The symbol tables of an ELF file, .dynsym and .symtab: by name, all of them, and by address.  Tables are read
+ * at first use; an index by address is built only when somebody asks for one.
+ */
+#include "target/image_internal.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <string.h>
+
+/*
+ * Larger tables are left alone: libtorch_cpu.so, the largest library met so far, has 30 MB of both, and a
+ * sparse file could otherwise make us allocate as much as its owner likes.
+ */
+#define SYMBOLS_BYTES_MAX (512u << 20)
+#define STRINGS_BYTES_MAX (1u << 30)
+
+/* Functions can lie inside each other (assembler); how many starts to look back for one that covers. */
+#define COVER_DEPTH 32
+
+#define VERSION_HIDDEN 0x8000 /* not the default version of the symbol (.gnu.version) */
+
+enum { TABLE_DYNAMIC, TABLE_STATIC, TABLE_COUNT };
+
+struct symbol_table {
+	const Elf64_Sym *symbols;
+	size_t count;
+	const char *strings;
+	size_t strings_size; /* the last byte is NUL */
+	const Elf64_Half *versions;
+	size_t version_count;
+	bool dynamic;
+};
+
+struct address_entry {
+	uint64_t address, size;
+	uint32_t symbol;
+	uint32_t table;
+};
+
+struct image_tables {
+	bool loaded, sorted;
+	struct symbol_table list[TABLE_COUNT];
+	ARRAY(struct address_entry) by_address;
+};
+
+struct image_tables *image_tables_new(void)
+{
+	return xcalloc(1, sizeof(struct image_tables));
+}
+
+void image_tables_free(struct image_tables *tables)
+{
+	if (!tables)
+		return;
+	array_free(&tables->by_address);
+	free(tables);
+}
+
+static void load_strings(const struct image *image, uint32_t section, struct symbol_table *table)
+{
+	Elf_Scn *from = elf_getscn(image->elf, section);
+	Elf_Data *data = from ? image_section_data(image, from, SHT_STRTAB, STRINGS_BYTES_MAX) : NULL;
+	char *text, *at;
+	size_t size;
+
+	if (!data || !data->d_buf)
+		return;
+	text = data->d_buf;
+	size = data->d_size;
+	while (size && text[size - 1])
+		size--;
+	/* .symtab writes versions into the name ("cudaMalloc@@libcudart.so.13"); libelf's copy is ours to edit. */
+	if (!table->dynamic)
+		for (at = text; size && (at = memchr(at, '@', size - (size_t)(at - text)));)
+			*at = '\0';
+	table->strings = text;
+	table->strings_size = size;
+}
+
+static void load_table(const struct image *image, Elf_Scn *section, uint32_t type, struct symbol_table *table)
+{
+	Elf_Data *data = image_section_data(image, section, type, SYMBOLS_BYTES_MAX);
+
+	if (!data || !data->d_buf || table->symbols)
+		return;
+	table->dynamic = type == SHT_DYNSYM;
+	load_strings(image, elf64_getshdr(section)->sh_link, table);
+	if (!table->strings_size)
+		return;
+	table->symbols = data->d_buf;
+	table->count = data->d_size / sizeof(Elf64_Sym);
+}
+
+static void load_versions(const struct image *image, Elf_Scn *section, struct symbol_table *table)
+{
+	Elf_Data *data = image_section_data(image, section, SHT_GNU_versym, SYMBOLS_BYTES_MAX);
+
+	if (!data || !data->d_buf)
+		return;
+	table->versions = data->d_buf;
+	table->version_count = data->d_size / sizeof(Elf64_Half);
+}
+
+static const struct image_tables *tables_of(const struct image *image)
+{
+	struct image_tables *tables = image->tables;
+	Elf_Scn *section = NULL;
+
+	if (tables->loaded)
+		return tables;
+	tables->loaded = true;
+	while ((section = elf_nextscn(image->elf, section))) {
+		const Elf64_Shdr *header = elf64_getshdr(section);
+
+		if (!header)
+			continue;
+		if (header->sh_type == SHT_DYNSYM)
+			load_table(image, section, SHT_DYNSYM, &tables->list[TABLE_DYNAMIC]);
+		else if (header->sh_type == SHT_SYMTAB)
+			load_table(image, section, SHT_SYMTAB, &tables->list[TABLE_STATIC]);
+		else if (header->sh_type == SHT_GNU_versym)
+			load_versions(image, section, &tables->list[TABLE_DYNAMIC]);
+	}
+	return tables;
+}
+
+/* A name and an address in this file: not imported, absolute, thread-local, a section or a source file. */
+static bool symbol_is_defined(const struct symbol_table *table, const Elf64_Sym *symbol)
+{
+	unsigned type = ELF64_ST_TYPE(symbol->st_info);
+
+	if (symbol->st_shndx == SHN_UNDEF || symbol->st_shndx == SHN_ABS || symbol->st_shndx == SHN_COMMON)
+		return false;
+	if (type != STT_FUNC && type != STT_OBJECT && type != STT_NOTYPE && type != STT_GNU_IFUNC)
+		return false;
+	return symbol->st_name && symbol->st_name < table->strings_size && table->strings[symbol->st_name];
+}
+
+static void fill(const struct symbol_table *table, const Elf64_Sym *symbol, struct image_symbol *out)
+{
+	*out = (struct image_symbol){
+		.address = symbol->st_value,
+		.size = symbol->st_size,
+		.name = table->strings + symbol->st_name,
+		.function = ELF64_ST_TYPE(symbol->st_info) == STT_FUNC,
+		.dynamic = table->dynamic,
+	};
+}
+
+/* The one a linker would bind to: in .dynsym the default version, in .symtab a global. */
+static bool symbol_is_preferred(const struct symbol_table *table, size_t index)
+{
+	if (!table->dynamic)
+		return ELF64_ST_BIND(table->symbols[index].st_info) != STB_LOCAL;
+	return index >= table->version_count || !(table->versions[index] & VERSION_HIDDEN);
+}
+
+int image_symbol(const struct image *image, const char *name, struct image_symbol *out)
+{
+	const struct image_tables *tables = tables_of(image);
+
+	for (int t = 0; t < TABLE_COUNT; t++) {
+		const struct symbol_table *table = &tables->list[t];
+		const Elf64_Sym *found = NULL;
+
+		for (size_t i = 0; i < table->count; i++) {
+			const Elf64_Sym *symbol = &table->symbols[i];
+
+			if (!symbol_is_defined(table, symbol) || strcmp(table->strings + symbol->st_name, name))
+				continue;
+			if (symbol_is_preferred(table, i)) {
+				found = symbol;
+				break;
+			}
+			if (!found)
+				found = symbol;
+		}
+		if (found) {
+			fill(table, found, out);
+			return 0;
+		}
+	}
+	return -ENOENT;
+}
+
+int image_each_symbol(const struct image *image, int (*fn)(const struct image_symbol *symbol, void *context),
+		      void *context)
+{
+	const struct image_tables *tables = tables_of(image);
+
+	for (int t = 0; t < TABLE_COUNT; t++) {
+		const struct symbol_table *table = &tables->list[t];
+
+		for (size_t i = 0; i < table->count; i++) {
+			struct image_symbol symbol;
+			int stop;
+
+			if (!symbol_is_defined(table, &table->symbols[i]))
+				continue;
+			fill(table, &table->symbols[i], &symbol);
+			stop = fn(&symbol, context);
+			if (stop)
+				return stop;
+		}
+	}
+	return 0;
+}
+
+static int by_address(const void *left, const void *right)
+{
+	const struct address_entry *a = left, *b = right;
+
+	if (a->address != b->address)
+		return a->address < b->address ? -1 : 1;
+	if (a->size != b->size)
+		return a->size < b->size ? -1 : 1;
+	/* Equal ones are searched from the end: exported names win over local aliases. */
+	if (a->table != b->table)
+		return a->table > b->table ? -1 : 1;
+	return a->symbol > b->symbol ? -1 : a->symbol < b->symbol;
+}
+
+static void sort_tables(struct image *image)
+{
+	struct image_tables *tables = image->tables;
+
+	tables_of(image);
+	for (uint32_t t = 0; t < TABLE_COUNT; t++) {
+		const struct symbol_table *table = &tables->list[t];
+
+		for (size_t i = 0; i < table->count; i++) {
+			const Elf64_Sym *symbol = &table->symbols[i];
+
+			if (!symbol_is_defined(table, symbol) || ELF64_ST_TYPE(symbol->st_info) != STT_FUNC)
+				continue;
+			array_push(&tables->by_address, ((struct address_entry){.address = symbol->st_value,
+										.size = symbol->st_size,
+										.symbol = (uint32_t)i,
+										.table = t}));
+		}
+	}
+	if (tables->by_address.count)
+		qsort(tables->by_address.items, tables->by_address.count, sizeof(*tables->by_address.items),
+		      by_address);
+	tables->sorted = true;
+}
+
+/* Both in the same executable segment: how far a function without a size may reach. */
+static bool in_one_segment(const struct image *image, uint64_t start, uint64_t address)
+{
+	for (size_t i = 0; i < image->segment_count; i++) {
+		const struct image_segment *segment = &image->segments[i];
+
+		if (segment->executable && start >= segment->address && address - segment->address < segment->bytes)
+			return true;
+	}
+	return false;
+}
+
+int image_symbol_at(struct image *image, uint64_t address, struct image_symbol *out)
+{
+	struct image_tables *tables = image->tables;
+	const struct address_entry *entry = NULL;
+	size_t low = 0, high, nearest;
+
+	if (!tables->sorted)
+		sort_tables(image);
+	high = tables->by_address.count;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (tables->by_address.items[middle].address <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	nearest = low; /* the count of functions that start at or below the address */
+	for (size_t i = nearest; i > 0 && nearest - i < COVER_DEPTH && !entry; i--)
+		if (address - tables->by_address.items[i - 1].address < tables->by_address.items[i - 1].size)
+			entry = &tables->by_address.items[i - 1];
+	/* Assembler functions without a size reach to the next function. */
+	if (!entry && nearest && tables->by_address.items[nearest - 1].size == 0 &&
+	    in_one_segment(image, tables->by_address.items[nearest - 1].address, address))
+		entry = &tables->by_address.items[nearest - 1];
+	if (!entry)
+		return -ENOENT;
+	fill(&tables->list[entry->table], &tables->list[entry->table].symbols[entry->symbol], out);
+	return 0;
+}

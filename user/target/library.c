@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Recognises the libraries that matter, and finds the CUDA calls of cuda_api.h in them.  Which calls there are is
+ * cuda_api.h's; where in a function a probe goes is site.c's.
+ */
+#include "target/library.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <string.h>
+
+#include <gputrace/agent.h>
+#include <gputrace/cuda_api.h>
+
+#define ADDRESSES_PER_NAME 8 /* a library has one per symbol version, in each of its two tables */
+
+/* ---- which library ---------------------------------------------------------------------------- */
+
+/* "libcudart.so.12", and "libcudart-9335f6a2.so.12" as auditwheel renames bundled copies. */
+static bool is_library_name(const char *base, const char *stem)
+{
+	size_t length = strlen(stem);
+
+	if (strncmp(base, stem, length))
+		return false;
+	return strncmp(base + length, ".so", 3) == 0 || (base[length] == '-' && strstr(base + length, ".so"));
+}
+
+/* libpythonX.Y[flags].so*; libpython3.so is only a forwarder of the stable ABI. */
+static bool is_python_name(const char *base)
+{
+	const char *at = base + strlen("libpython");
+
+	if (strncmp(base, "libpython", strlen("libpython")) || !isdigit((unsigned char)*at))
+		return false;
+	at += strspn(at, "0123456789");
+	return at[0] == '.' && isdigit((unsigned char)at[1]) && strstr(at, ".so");
+}
+
+static const struct {
+	const char *stem;
+	enum library_kind kind;
+} stems[] = {
+	{"libcudart", LIBRARY_CUDART},
+	{"libcuda", LIBRARY_CUDA},
+	{"libcupti", LIBRARY_CUPTI},
+	{"libtorch_cpu", LIBRARY_TORCH},
+};
+
+enum library_kind library_kind_of_name(const char *path)
+{
+	const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+
+	if (strncmp(base, "lib", 3))
+		return LIBRARY_OTHER;
+	for (size_t i = 0; i < sizeof(stems) / sizeof(*stems); i++)
+		if (is_library_name(base, stems[i].stem))
+			return stems[i].kind;
+	if (strcmp(base, GPUTRACE_AGENT_FILE) == 0)
+		return LIBRARY_AGENT;
+	return is_python_name(base) ? LIBRARY_PYTHON : LIBRARY_OTHER;
+}
+
+enum library_kind library_kind_of_image(const struct image *image, const char *path)
+{
+	enum library_kind kind = library_kind_of_name(path);
+	struct image_symbol symbol;
+
+	if (kind == LIBRARY_OTHER)
+		kind = library_kind_of_name(image_soname(image));
+	if (kind != LIBRARY_OTHER)
+		return kind;
+	/* An executable with both is taken for the interpreter: its CUDA calls are still seen in libcuda. */
+	if (image_symbol(image, "_PyRuntime", &symbol) == 0)
+		return LIBRARY_PYTHON_STATIC;
+	if (image_symbol(image, "cudaLaunchKernel", &symbol) == 0)
+		return LIBRARY_CUDART_STATIC;
+	return LIBRARY_OTHER;
+}
+
+const char *library_kind_name(enum library_kind kind)
+{
+	static const char *const names[] = {
+		[LIBRARY_OTHER] = "other",
+		[LIBRARY_CUDART] = "CUDA runtime",
+		[LIBRARY_CUDA] = "CUDA driver",
+		[LIBRARY_CUDART_STATIC] = "CUDA runtime (static)",
+		[LIBRARY_CUPTI] = "CUPTI",
+		[LIBRARY_PYTHON] = "Python",
+		[LIBRARY_PYTHON_STATIC] = "Python (static)",
+		[LIBRARY_AGENT] = "gputrace agent",
+		[LIBRARY_TORCH] = "PyTorch",
+	};
+
+	return (size_t)kind < sizeof(names) / sizeof(*names) ? names[kind] : "other";
+}
+
+/* ---- which calls in it ------------------------------------------------------------------------ */
+
+struct call_symbol {
+	const char *name; /* NULL: the row has no twin */
+	uint16_t api;
+	uint8_t domain; /* enum gpt_api_domain */
+	uint8_t class;	/* enum gpt_api_class */
+};
+
+#define TWIN_NONE(symbol) NULL
+#define TWIN_PTSZ(symbol) #symbol "_ptsz"
+#define TWIN_PTDS(symbol) #symbol "_ptds"
+#define CALL_ROWS(domain, symbol, class, args, twin, cbid, twin_cbid)                                                  \
+	{#symbol, GPT_API(GPT_DOMAIN_##domain, cbid), GPT_DOMAIN_##domain, GPT_CLASS_##class},                         \
+		{TWIN_##twin(symbol), GPT_API(GPT_DOMAIN_##domain, twin_cbid), GPT_DOMAIN_##domain,                    \
+		 GPT_CLASS_##class},
+
+static const struct call_symbol calls[] = {GPT_CUDA_API_TABLE(CALL_ROWS)};
+
+#define CALL_COUNT (sizeof(calls) / sizeof(*calls))
+
+struct found_call {
+	uint64_t address;
+	size_t call; /* index in calls[] */
+};
+
+struct site_search {
+	const struct call_symbol *by_name[CALL_COUNT]; /* of the domain, sorted */
+	size_t names;
+	ARRAY(struct found_call) found;
+	uint8_t taken[CALL_COUNT]; /* addresses by index in calls[] */
+};
+
+static int call_by_name(const void *left, const void *right)
+{
+	const struct call_symbol *const *a = left, *const *b = right;
+
+	return strcmp((*a)->name, (*b)->name);
+}
+
+static int name_against_call(const void *name, const void *call)
+{
+	return strcmp(name, (*(const struct call_symbol *const *)call)->name);
+}
+
+static int found_by_table_order(const void *left, const void *right)
+{
+	const struct found_call *a = left, *b = right;
+
+	if (a->call != b->call)
+		return a->call < b->call ? -1 : 1;
+	return a->address < b->address ? -1 : a->address > b->address;
+}
+
+static int take_symbol(const struct image_symbol *symbol, void *context)
+{
+	struct site_search *search = context;
+	const struct call_symbol *const *entry;
+	size_t call;
+
+	/* Every call begins with "cu": most symbols of a large executable do not. */
+	if (symbol->name[0] != 'c' || symbol->name[1] != 'u' || !symbol->function)
+		return 0;
+	entry = bsearch(symbol->name, search->by_name, search->names, sizeof(*search->by_name), name_against_call);
+	if (!entry)
+		return 0;
+	call = (size_t)(*entry - calls);
+	if (search->taken[call] >= ADDRESSES_PER_NAME)
+		return 0;
+	search->taken[call]++;
+	array_push(&search->found, ((struct found_call){.address = symbol->address, .call = call}));
+	return 0;
+}
+
+static bool has_offset(const struct library_sites *sites, uint64_t offset)
+{
+	for (size_t i = 0; i < sites->list.count; i++)
+		if (sites->list.items[i].site.offset == offset)
+			return true;
+	return false;
+}
+
+static void add_site(const struct image *image, const struct found_call *found, struct library_sites *out)
+{
+	const struct call_symbol *call = &calls[found->call];
+	struct library_site site = {.api = call->api};
+
+	if (site_choose(image, found->address, &site.site) || has_offset(out, site.site.offset))
+		return;
+	memccpy(site.symbol, call->name, '\0', sizeof(site.symbol) - 1);
+	out->stepped += site.site.cost == SITE_STEPPED;
+	out->launches += call->class == GPT_CLASS_LAUNCH || call->class == GPT_CLASS_GRAPH;
+	array_push(&out->list, site);
+}
+
+static enum gpt_api_domain domain_of(enum library_kind kind)
+{
+	if (kind == LIBRARY_CUDA)
+		return GPT_DOMAIN_DRIVER;
+	return kind == LIBRARY_CUDART || kind == LIBRARY_CUDART_STATIC ? GPT_DOMAIN_RUNTIME : 0;
+}
+
+int library_sites_find(const struct image *image, enum library_kind kind, struct library_sites *out)
+{
+	enum gpt_api_domain domain = domain_of(kind);
+	struct site_search search = {0};
+
+	memset(out, 0, sizeof(*out));
+	if (!domain)
+		return -EINVAL;
+	for (size_t i = 0; i < CALL_COUNT; i++)
+		if (calls[i].name && calls[i].domain == domain)
+			search.by_name[search.names++] = &calls[i];
+	qsort(search.by_name, search.names, sizeof(*search.by_name), call_by_name);
+	image_each_symbol(image, take_symbol, &search);
+	if (search.found.count)
+		qsort(search.found.items, search.found.count, sizeof(*search.found.items), found_by_table_order);
+	for (size_t i = 0; i < search.found.count; i++)
+		add_site(image, &search.found.items[i], out);
+	array_free(&search.found);
+	return 0;
+}
+
+void library_sites_free(struct library_sites *sites)
+{
+	array_free(&sites->list);
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Which mapped files matter, and the CUDA calls that can be probed in one of them. */
+#ifndef GPUTRACE_LIBRARY_H
+#define GPUTRACE_LIBRARY_H
+
+#include <stdint.h>
+
+#include "base/array.h"
+#include "target/image.h"
+#include "target/site.h"
+
+enum library_kind {
+	LIBRARY_OTHER,
+	LIBRARY_CUDART,	       /* libcudart.so*, by SONAME or file name */
+	LIBRARY_CUDA,	       /* libcuda.so.1 */
+	LIBRARY_CUDART_STATIC, /* an executable or library with cudart linked in and its symbols kept */
+	LIBRARY_CUPTI,
+	LIBRARY_PYTHON,	       /* libpythonX.Y*.so* */
+	LIBRARY_PYTHON_STATIC, /* an executable that defines _PyRuntime */
+	LIBRARY_AGENT,
+	LIBRARY_TORCH, /* libtorch_cpu.so */
+};
+
+/* By file name alone (cheap, for every mapping): LIBRARY_OTHER when the name says nothing. */
+enum library_kind library_kind_of_name(const char *path);
+
+/* By name, SONAME and symbols. */
+enum library_kind library_kind_of_image(const struct image *image, const char *path);
+
+const char *library_kind_name(enum library_kind kind);
+
+struct library_site {
+	uint16_t api; /* GPT_API of the symbol; a twin has its own callback id */
+	struct probe_site site;
+	char symbol[64];
+};
+
+struct library_sites {
+	ARRAY(struct library_site) list; /* one per file offset: aliases are dropped */
+	unsigned stepped;		 /* how many of them are expensive */
+	unsigned launches;		 /* how many are of class LAUNCH or GRAPH */
+};
+
+/* All rows of cuda_api.h (and their twins) of the right domain that the image defines. */
+int library_sites_find(const struct image *image, enum library_kind kind, struct library_sites *out);
+void library_sites_free(struct library_sites *sites);
+
+#endif

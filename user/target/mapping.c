@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The files a process has mapped (process.h), and how to open the very file behind a mapping. */
+#include "target/process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+/* vm.max_map_count defaults to 65,530 and a line has at most PATH_MAX and 73 bytes, most of them far fewer. */
+#define MAPS_BYTES_MAX (64u << 20)
+#define MAPS_BYTES_FIRST (32u << 10)
+
+static int read_text(pid_t pid, char **out)
+{
+	size_t capacity = 0, count = 0;
+	char path[64], *text = NULL;
+	int fd, err = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ENOENT ? -ESRCH : -errno;
+	while (count < MAPS_BYTES_MAX) {
+		ssize_t n;
+
+		text = array_reserve(text, 1, count, MAPS_BYTES_FIRST, &capacity);
+		n = read(fd, text + count, capacity - count - 1);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			err = -errno;
+		if (n <= 0)
+			break;
+		count += (size_t)n;
+	}
+	close(fd);
+	if (err) {
+		free(text);
+		return err;
+	}
+	text[count] = '\0';
+	*out = text;
+	return 0;
+}
+
+/* The kernel writes a newline in a path as \012 and nothing else that way (show_map_vma, fs/proc/task_mmu.c). */
+static void decode_path(char *path)
+{
+	char *to = path;
+
+	for (const char *from = path; *from;) {
+		if (strncmp(from, "\\012", 4) == 0) {
+			*to++ = '\n';
+			from += 4;
+		} else {
+			*to++ = *from++;
+		}
+	}
+	*to = '\0';
+}
+
+static bool cut_suffix(char *text, const char *suffix)
+{
+	size_t length = strlen(text), cut = strlen(suffix);
+
+	if (length < cut || strcmp(text + length - cut, suffix))
+		return false;
+	text[length - cut] = '\0';
+	return true;
+}
+
+/* "start-end rwxp offset major:minor inode      path", blanks before the path; false: not such a line. */
+static bool parse_line(char *line, struct mapping *out)
+{
+	unsigned device_major, device_minor;
+	unsigned long long start, end, offset, inode;
+	char permissions[5];
+	int used = 0;
+	char *path;
+
+	if (sscanf(line, "%llx-%llx %4s %llx %x:%x %llu%n", &start, &end, permissions, &offset, &device_major,
+		   &device_minor, &inode, &used) != 7 ||
+	    start >= end || strlen(permissions) != 4)
+		return false;
+	path = line + used + strspn(line + used, " ");
+	*out = (struct mapping){
+		.start = start,
+		.end = end,
+		.offset = offset,
+		.inode = inode,
+		.device = makedev(device_major, device_minor),
+		.readable = permissions[0] == 'r',
+		.writable = permissions[1] == 'w',
+		.executable = permissions[2] == 'x',
+		.path = "",
+	};
+	if (inode == 0)
+		return true; /* [heap], [vdso] and the like are no files */
+	out->deleted = cut_suffix(path, " (deleted)");
+	decode_path(path);
+	out->path = path;
+	return true;
+}
+
+int mappings_read(pid_t pid, struct mappings *out)
+{
+	char *line, *rest;
+	int err;
+
+	memset(out, 0, sizeof(*out));
+	err = read_text(pid, &out->text);
+	if (err)
+		return err;
+	rest = out->text;
+	while ((line = strsep(&rest, "\n"))) {
+		struct mapping mapping;
+
+		if (parse_line(line, &mapping))
+			array_push(&out->list, mapping);
+	}
+	return 0;
+}
+
+void mappings_free(struct mappings *mappings)
+{
+	array_free(&mappings->list);
+	free(mappings->text);
+	mappings->text = NULL;
+}
+
+/*
+ * Opens for reading what an O_PATH descriptor stands for, if it is a regular file: opening a device or a FIFO
+ * that the target's owner has put there could have an effect, or block.  Closes `path_fd`.
+ */
+static int open_regular(int path_fd, const struct mapping *same_as)
+{
+	char path[64];
+	struct stat st;
+	int fd = -1, err = 0;
+
+	if (fstat(path_fd, &st))
+		err = -errno;
+	else if (!S_ISREG(st.st_mode))
+		err = -ENOEXEC;
+	else if (same_as && (st.st_ino != same_as->inode || st.st_dev != same_as->device))
+		err = -ESTALE;
+	if (!err) {
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", path_fd);
+		fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+		if (fd < 0)
+			err = -errno;
+	}
+	close(path_fd);
+	return err ? err : fd;
+}
+
+int mapping_open(pid_t pid, const struct mapping *mapping)
+{
+	char *path;
+	int fd;
+
+	if (!mapping->path[0])
+		return -ENOENT;
+	/* The link follows to the inode itself, whatever the name means by now and wherever it means it. */
+	path = xasprintf("/proc/%d/map_files/%llx-%llx", pid, (unsigned long long)mapping->start,
+			 (unsigned long long)mapping->end);
+	fd = open(path, O_PATH | O_CLOEXEC);
+	free(path);
+	if (fd >= 0)
+		return open_regular(fd, NULL);
+	if (mapping->deleted || mapping->path[0] != '/')
+		return -ENOENT;
+	/* Without CAP_CHECKPOINT_RESTORE, or when the mapping was split since. */
+	path = xasprintf("/proc/%d/root%s", pid, mapping->path);
+	fd = open(path, O_PATH | O_CLOEXEC);
+	free(path);
+	return fd < 0 ? -errno : open_regular(fd, mapping);
+}

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What /proc says of a process, and reading its memory.  Names come from the process itself, which may put
+ * anything into them: what is meant for a person is cleaned of control characters here.
+ */
+#include "target/process.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+#define CMDLINE_MAX 4096
+#define STATUS_MAX 8192
+#define PF_KTHREAD 0x00200000u	      /* include/linux/sched.h */
+#define PROC_PID_INIT_INO 0xEFFFFFFCu /* include/linux/proc_ns.h */
+#define NS_PER_S 1000000000ull
+
+/* /proc/PID/name into a NUL-terminated buffer; the number of bytes or -errno. */
+static ssize_t read_file(pid_t pid, const char *name, char *buffer, size_t size)
+{
+	char path[64];
+	size_t done = 0;
+	int fd, err = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ENOENT ? -ESRCH : -errno;
+	while (done < size - 1) {
+		ssize_t n = read(fd, buffer + done, size - 1 - done);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			err = -errno;
+		if (n <= 0)
+			break;
+		done += (size_t)n;
+	}
+	close(fd);
+	buffer[done] = '\0';
+	return err ? err : (ssize_t)done;
+}
+
+/* ASCII controls, and the C1 controls that UTF-8 writes as C2 80 .. C2 9F: terminals act on both. */
+static void clean_controls(char *text, size_t bytes)
+{
+	for (size_t i = 0; i < bytes; i++) {
+		unsigned char c = (unsigned char)text[i];
+		unsigned char next = i + 1 < bytes ? (unsigned char)text[i + 1] : 0;
+
+		if (c < 0x20 || c == 0x7f)
+			text[i] = '?';
+		else if (c == 0xc2 && next >= 0x80 && next < 0xa0)
+			text[i] = text[i + 1] = '?';
+	}
+}
+
+/* Of /proc/PID/stat (proc(5)); numbers are those of the manual page. */
+struct stat_fields {
+	const char *comm, *comm_end;	/* 2; may hold blanks and parentheses */
+	char state;			/* 3 */
+	int parent;			/* 4 */
+	unsigned flags;			/* 9 */
+	unsigned threads;		/* 20 */
+	unsigned long long start_ticks; /* 22, since boot, suspended time included */
+};
+
+static int parse_stat(const char *text, struct stat_fields *out)
+{
+	out->comm = strchr(text, '(');
+	out->comm_end = strrchr(text, ')');
+	if (!out->comm || !out->comm_end || out->comm_end <= out->comm)
+		return -EPROTO;
+	out->comm++;
+	if (sscanf(out->comm_end + 1, " %c %d %*d %*d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %u %*d %llu",
+		   &out->state, &out->parent, &out->flags, &out->threads, &out->start_ticks) != 5)
+		return -EPROTO;
+	return 0;
+}
+
+static uint64_t clock_ns(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+static uint64_t start_monotonic_ns(unsigned long long ticks)
+{
+	uint64_t hz = (uint64_t)sysconf(_SC_CLK_TCK);
+	uint64_t since_boot = ticks / hz * NS_PER_S + ticks % hz * NS_PER_S / hz;
+	/* In this order the difference is never negative. */
+	uint64_t monotonic = clock_ns(CLOCK_MONOTONIC);
+	uint64_t suspended = clock_ns(CLOCK_BOOTTIME) - monotonic;
+
+	return since_boot > suspended ? since_boot - suspended : 0;
+}
+
+/* The value after "\nName:" in /proc/PID/status, NULL when there is none. */
+static const char *status_value(const char *status, const char *name)
+{
+	size_t length = strlen(name);
+
+	for (const char *line = status; line; line = strchr(line, '\n')) {
+		line += *line == '\n';
+		if (strncmp(line, name, length) == 0 && line[length] == ':')
+			return line + length + 1;
+	}
+	return NULL;
+}
+
+static void read_status(pid_t pid, struct process_info *out)
+{
+	char status[STATUS_MAX];
+	const char *value;
+
+	out->ns_pid = pid;
+	if (read_file(pid, "status", status, sizeof(status)) < 0)
+		return;
+	value = status_value(status, "Uid");
+	if (value)
+		out->uid = (uid_t)strtoul(value, NULL, 10);
+	value = status_value(status, "Seccomp");
+	if (value)
+		out->seccomp = atoi(value);
+	/* One number per nested pid namespace, ours first, its own last. */
+	value = status_value(status, "NSpid");
+	while (value && *value && *value != '\n') {
+		char *end;
+		long number = strtol(value, &end, 10);
+
+		if (end == value)
+			break;
+		out->ns_pid = (pid_t)number;
+		value = end + strspn(end, " \t");
+	}
+}
+
+static char *read_cmdline(pid_t pid)
+{
+	char *text = xmalloc(CMDLINE_MAX + 1);
+	ssize_t bytes = read_file(pid, "cmdline", text, CMDLINE_MAX + 1);
+
+	if (bytes < 0)
+		bytes = 0;
+	while (bytes && text[bytes - 1] == '\0')
+		bytes--;
+	for (ssize_t i = 0; i < bytes; i++)
+		if (text[i] == '\0')
+			text[i] = ' ';
+	text[bytes] = '\0';
+	clean_controls(text, (size_t)bytes);
+	return text;
+}
+
+static char *read_exe(pid_t pid)
+{
+	char path[64], *target = xmalloc(PATH_MAX + 1);
+	ssize_t bytes;
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
+	bytes = readlink(path, target, PATH_MAX);
+	target[bytes > 0 ? bytes : 0] = '\0';
+	return target;
+}
+
+int process_info_read(pid_t pid, struct process_info *out)
+{
+	char text[STATUS_MAX];
+	struct stat_fields fields;
+	ssize_t bytes;
+	size_t length;
+	int err;
+
+	memset(out, 0, sizeof(*out));
+	bytes = read_file(pid, "stat", text, sizeof(text));
+	if (bytes < 0)
+		return (int)bytes;
+	err = parse_stat(text, &fields);
+	if (err)
+		return err;
+	out->pid = pid;
+	out->parent = fields.parent;
+	out->threads = fields.threads;
+	out->zombie = fields.state == 'Z' || fields.state == 'X';
+	out->start_ns = start_monotonic_ns(fields.start_ticks);
+	length = (size_t)(fields.comm_end - fields.comm);
+	if (length >= sizeof(out->comm))
+		length = sizeof(out->comm) - 1;
+	memcpy(out->comm, fields.comm, length);
+	clean_controls(out->comm, length);
+	read_status(pid, out);
+	out->exe = read_exe(pid);
+	out->cmdline = read_cmdline(pid);
+	return 0;
+}
+
+void process_info_free(struct process_info *info)
+{
+	free(info->exe);
+	free(info->cmdline);
+	info->exe = info->cmdline = NULL;
+}
+
+static bool is_kernel_thread(pid_t pid)
+{
+	char text[STATUS_MAX];
+	struct stat_fields fields;
+
+	if (read_file(pid, "stat", text, sizeof(text)) < 0 || parse_stat(text, &fields))
+		return false;
+	return fields.flags & PF_KTHREAD;
+}
+
+int process_each(int (*fn)(pid_t pid, void *context), void *context)
+{
+	DIR *directory = opendir("/proc");
+	struct dirent *entry;
+	int stop = 0;
+
+	if (!directory)
+		return -errno;
+	while (!stop && (entry = readdir(directory))) {
+		char *end;
+		long pid;
+
+		if (!isdigit((unsigned char)entry->d_name[0]))
+			continue;
+		pid = strtol(entry->d_name, &end, 10);
+		if (*end || pid <= 0 || pid > INT_MAX || is_kernel_thread((pid_t)pid))
+			continue;
+		stop = fn((pid_t)pid, context);
+	}
+	closedir(directory);
+	return stop;
+}
+
+bool process_in_initial_pid_namespace(void)
+{
+	struct stat st;
+
+	return stat("/proc/self/ns/pid", &st) == 0 && st.st_ino == PROC_PID_INIT_INO;
+}
+
+int process_read_memory(pid_t pid, uint64_t address, void *buffer, size_t bytes)
+{
+	struct iovec local = {.iov_base = buffer, .iov_len = bytes};
+	struct iovec remote = {.iov_base = (void *)(uintptr_t)address, .iov_len = bytes};
+	ssize_t n = process_vm_readv(pid, &local, 1, &remote, 1, 0);
+
+	if (n < 0)
+		return -errno;
+	return (size_t)n == bytes ? 0 : -EFAULT;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What /proc says of a process: names, parent, start; and the files it has mapped. */
+#ifndef GPUTRACE_PROCESS_H
+#define GPUTRACE_PROCESS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/array.h"
+
+struct process_info {
+	pid_t pid, parent;
+	pid_t ns_pid;	   /* in its own pid namespace */
+	uint64_t start_ns; /* CLOCK_MONOTONIC, good to a clock tick (10 ms) */
+	uid_t uid;
+	int seccomp; /* 0 off, 1 strict, 2 filter (proc(5)) */
+	unsigned threads;
+	bool zombie;
+	char comm[16];
+	char *exe;     /* readlink of /proc/PID/exe, "" when not readable */
+	char *cmdline; /* arguments joined by blanks, control characters replaced by '?', at most 4096 bytes */
+};
+
+/* 0, -ESRCH no such process, other -errno. Free with process_info_free. */
+int process_info_read(pid_t pid, struct process_info *out);
+void process_info_free(struct process_info *info);
+
+/* Calls fn for every process of the machine (kernel threads left out); stops when it returns non-zero. */
+int process_each(int (*fn)(pid_t pid, void *context), void *context);
+
+/* True when we are in the initial pid namespace (PROC_PID_INIT_INO 0xEFFFFFFC, include/linux/proc_ns.h). */
+bool process_in_initial_pid_namespace(void);
+
+struct mapping {
+	uint64_t start, end, offset; /* offset: of start in the file */
+	uint64_t inode;
+	dev_t device;
+	bool readable, writable, executable;
+	bool deleted;
+	const char *path; /* as in the target's mount namespace, "" anonymous; owned by struct mappings */
+};
+
+struct mappings {
+	ARRAY(struct mapping) list; /* by address */
+	char *text;
+};
+
+int mappings_read(pid_t pid, struct mappings *out);
+void mappings_free(struct mappings *mappings);
+
+/*
+ * Opens the very file that is mapped, also one that was deleted or lies in another mount namespace: through
+ * /proc/PID/map_files, else /proc/PID/root + path with device and inode checked. Returns a fd or -errno.
+ */
+int mapping_open(pid_t pid, const struct mapping *mapping);
+
+/* Copies from the process's memory; 0 or -errno (-EFAULT also for a short read). */
+int process_read_memory(pid_t pid, uint64_t address, void *buffer, size_t bytes);
+
+#endif

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Finds the interpreter of a process: which of its files is one, which version, where its state lies, and whether
+ * what memory shows there agrees with the layout of that version.
+ */
+#include "target/python.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "target/image.h"
+#include "target/library.h"
+#include "target/python_internal.h"
+#include "target/site.h"
+
+/* PyTypeObject (cpython/object.h), the same from 3.7 to 3.13 in builds that are neither traced nor free-threaded. */
+#define TYPE_NAME_OFFSET 24
+#define TYPE_DEALLOC_OFFSET 48
+
+#define DEBUG_OFFSETS_SINCE (3u << 8 | 13)
+#define SUPPORTED_FIRST "3.7"
+#define SUPPORTED_LAST "3.13"
+
+/* Thread states come and go while we look: a check that fails is made again. */
+#define CHECK_ATTEMPTS 3
+#define UNIQUE_ID_MAX (1ull << 32) /* more threads than that were never started */
+
+/* One file that may be the interpreter. */
+struct candidate {
+	pid_t pid;
+	const struct mapping *mapping;
+	struct image *image;
+	uint64_t bias;
+	struct python_version version;
+};
+
+struct reason {
+	char *text;
+	size_t size;
+};
+
+/* "PATH: CPython 3.14.0 is not supported yet"; returns err. */
+__attribute__((format(printf, 4, 5))) static int refuse(const struct candidate *candidate, const struct reason *why,
+							int err, const char *format, ...)
+{
+	int used = snprintf(why->text, why->size, "%s: ", candidate->mapping->path);
+	va_list args;
+
+	if (used < 0 || (size_t)used >= why->size)
+		return err;
+	va_start(args, format);
+	vsnprintf(why->text + used, why->size - (size_t)used, format, args);
+	va_end(args);
+	return err;
+}
+
+static int read_word(pid_t pid, uint64_t address, uint64_t *out)
+{
+	return process_read_memory(pid, address, out, sizeof(*out));
+}
+
+/* -EAGAIN while the interpreter starts, -EPROTO when memory is not what the layout says. */
+static int check_state_once(pid_t pid, uint64_t runtime, const struct gpt_pylayout *layout)
+{
+	uint64_t interpreter, thread, owner, unique;
+
+	if (read_word(pid, runtime + layout->runtime_interpreters_head, &interpreter) || !interpreter)
+		return -EAGAIN;
+	if (read_word(pid, interpreter + layout->interp_threads_head, &thread))
+		return -EPROTO;
+	if (!thread)
+		return -EAGAIN;
+	if (read_word(pid, thread + layout->ts_interp, &owner) || owner != interpreter)
+		return -EPROTO;
+	if (read_word(pid, interpreter + layout->interp_next_unique_id, &unique) || unique == 0 ||
+	    unique > UNIQUE_ID_MAX)
+		return -EPROTO;
+	return 0;
+}
+
+static int check_state(pid_t pid, uint64_t runtime, const struct gpt_pylayout *layout)
+{
+	int err = -EPROTO;
+
+	for (int i = 0; i < CHECK_ATTEMPTS && err == -EPROTO; i++)
+		err = check_state_once(pid, runtime, layout);
+	return err;
+}
+
+/* PyCode_Type's name is "code" when bias, symbol and object header are what we take them for. */
+static bool is_code_type(pid_t pid, uint64_t type)
+{
+	char name[sizeof("code")];
+	uint64_t address;
+
+	return read_word(pid, type + TYPE_NAME_OFFSET, &address) == 0 &&
+	       process_read_memory(pid, address, name, sizeof(name)) == 0 && memcmp(name, "code", sizeof(name)) == 0;
+}
+
+static uint64_t find_dealloc(const struct candidate *candidate, uint64_t code_type)
+{
+	struct probe_site site;
+	uint64_t address;
+
+	if (read_word(candidate->pid, code_type + TYPE_DEALLOC_OFFSET, &address) ||
+	    site_choose(candidate->image, address - candidate->bias, &site))
+		return 0;
+	return site.offset;
+}
+
+/* The row of the table for this series, or NULL after saying so. */
+static const struct gpt_pylayout *find_row(const struct candidate *candidate, struct python_info *out,
+					   const struct reason *why)
+{
+	unsigned series = candidate->version.major << 8 | candidate->version.minor;
+	const struct gpt_pylayout *row = python_layout(series);
+
+	python_version_print(&candidate->version, out->version, sizeof(out->version));
+	if (!row)
+		refuse(candidate, why, -ENOTSUP,
+		       "CPython %s is not supported%s (supported are " SUPPORTED_FIRST " to " SUPPORTED_LAST ")",
+		       out->version, series > DEBUG_OFFSETS_SINCE ? " yet" : "");
+	return row;
+}
+
+/* The row of the table, completed by the interpreter's own description where it has one. */
+static int complete_layout(const struct candidate *candidate, uint64_t runtime, const struct gpt_pylayout *row,
+			   struct python_info *out, const struct reason *why)
+{
+	const struct python_version *version = &candidate->version;
+	char detail[128] = "";
+	int err = 0;
+
+	out->free_threaded = false;
+	if (version->early)
+		return refuse(candidate, why, -ENOTSUP, "CPython %s is a pre-release: its layout is not known",
+			      out->version);
+	out->walk.layout = *row;
+	if (row->version >= DEBUG_OFFSETS_SINCE)
+		err = python_debug_offsets_apply(candidate->pid, runtime, version, &out->walk.layout,
+						 &out->free_threaded, detail, sizeof(detail));
+	if (err == -ENOTSUP)
+		return refuse(candidate, why, err, "CPython %s %s", out->version, detail);
+	return err;
+}
+
+static int examine_runtime(struct candidate *candidate, uint64_t runtime, const struct gpt_pylayout *row,
+			   struct python_info *out, const struct reason *why)
+{
+	struct image_symbol type;
+	char detail[128] = "";
+	int err = complete_layout(candidate, runtime, row, out, why);
+
+	if (err)
+		return err;
+	out->walk.runtime = runtime;
+	if (!image_symbol(candidate->image, "PyCode_Type", &type))
+		out->walk.code_type = type.address + candidate->bias;
+	err = check_state(candidate->pid, runtime, &out->walk.layout);
+	if (err == -EPROTO)
+		return refuse(candidate, why, -ENOTSUP, "the state of CPython %s is not laid out as in its headers",
+			      out->version);
+	if (err)
+		return err;
+	err = python_version_refine(candidate->image, &candidate->version, detail, sizeof(detail));
+	if (err)
+		return refuse(candidate, why, -ENOTSUP, "%s", detail);
+	if (candidate->version.early)
+		return refuse(candidate, why, -ENOTSUP, "this pre-release of CPython %s is not supported",
+			      out->version);
+	if (!out->walk.code_type || !is_code_type(candidate->pid, out->walk.code_type))
+		return refuse(candidate, why, -ENOTSUP, "CPython %s has no code type where it should be", out->version);
+	python_version_print(&candidate->version, out->version, sizeof(out->version));
+	out->dealloc_offset = find_dealloc(candidate, out->walk.code_type);
+	return 0;
+}
+
+/* -ENOENT: this file is no interpreter; else as python_find. */
+static int examine_image(struct candidate *candidate, bool named, struct python_info *out, const struct reason *why)
+{
+	struct image_symbol runtime;
+	const struct gpt_pylayout *row;
+	char detail[128] = "";
+	bool has_runtime = image_symbol(candidate->image, "_PyRuntime", &runtime) == 0;
+	int err;
+
+	if (!has_runtime && !named)
+		return -ENOENT;
+	err = python_version_find(candidate->image, candidate->mapping->path, &candidate->version, detail,
+				  sizeof(detail));
+	if (err == -ENOTSUP)
+		return refuse(candidate, why, err, "%s", detail);
+	if (err == -ENOENT)
+		return refuse(candidate, why, -ENOTSUP, "looks like CPython, but nothing says which version it is");
+	if (err)
+		return err;
+	row = find_row(candidate, out, why);
+	if (!row)
+		return -ENOTSUP;
+	if (!has_runtime)
+		return refuse(candidate, why, -ENOTSUP, "CPython %s cannot be examined: it has no symbol _PyRuntime",
+			      out->version);
+	err = image_bias(candidate->image, candidate->mapping, &candidate->bias);
+	if (err)
+		return refuse(candidate, why, -ENOTSUP, "the file does not explain how it is mapped");
+	return examine_runtime(candidate, runtime.address + candidate->bias, row, out, why);
+}
+
+static int examine(struct candidate *candidate, bool named, struct python_info *out, const struct reason *why)
+{
+	int fd = mapping_open(candidate->pid, candidate->mapping), err;
+
+	if (fd < 0)
+		return named ? refuse(candidate, why, -ENOTSUP, "cannot be opened: %s", strerror(-fd)) : -ENOENT;
+	err = image_open(fd, &candidate->image);
+	if (err)
+		return named ? refuse(candidate, why, -ENOTSUP, "is not a readable ELF file") : -ENOENT;
+	err = examine_image(candidate, named, out, why);
+	if (!err) {
+		out->path = xstrdup(candidate->mapping->path);
+		out->fd = fcntl(image_fd(candidate->image), F_DUPFD_CLOEXEC, 0);
+		err = out->fd < 0 ? -errno : 0;
+	}
+	image_close(candidate->image);
+	candidate->image = NULL;
+	return err;
+}
+
+static bool is_same_file(const struct mapping *a, const struct mapping *b)
+{
+	return a->inode == b->inode && a->device == b->device;
+}
+
+static bool is_first_of_file(const struct mappings *mappings, size_t index)
+{
+	for (size_t i = index; i-- > 0;)
+		if (is_same_file(&mappings->list.items[i], &mappings->list.items[index]))
+			return false;
+	return true;
+}
+
+static const struct mapping *executable_of(pid_t pid, const struct mappings *mappings)
+{
+	static const char deleted[] = " (deleted)";
+	char link[64], path[PATH_MAX + 1];
+	ssize_t length;
+
+	snprintf(link, sizeof(link), "/proc/%d/exe", pid);
+	length = readlink(link, path, PATH_MAX);
+	if (length <= 0)
+		return NULL;
+	path[length] = '\0';
+	if ((size_t)length >= sizeof(deleted) && strcmp(path + length - (sizeof(deleted) - 1), deleted) == 0)
+		path[(size_t)length - (sizeof(deleted) - 1)] = '\0';
+	for (size_t i = 0; i < mappings->list.count; i++)
+		if (strcmp(mappings->list.items[i].path, path) == 0)
+			return &mappings->list.items[i];
+	return NULL;
+}
+
+/* Of two candidates that both fail, the one that says more: a reason, then "not yet", then "none". */
+static int more_telling(int first, int second)
+{
+	static const int order[] = {0, -ENOTSUP, -EAGAIN};
+
+	for (size_t i = 0; i < sizeof(order) / sizeof(*order); i++)
+		if (first == order[i] || second == order[i])
+			return order[i];
+	return first == -ENOENT ? second : first;
+}
+
+int python_find(pid_t pid, const struct mappings *mappings, struct python_info *out, char *why, size_t why_size)
+{
+	const struct reason reason = {why, why_size};
+	const struct mapping *executable = executable_of(pid, mappings);
+	int result = -ENOENT;
+
+	memset(out, 0, sizeof(*out));
+	out->fd = -1;
+	if (why_size)
+		why[0] = '\0';
+	for (size_t i = 0; i < mappings->list.count && result; i++) {
+		struct candidate candidate = {.pid = pid, .mapping = &mappings->list.items[i]};
+
+		if (library_kind_of_name(candidate.mapping->path) == LIBRARY_PYTHON && is_first_of_file(mappings, i))
+			result = more_telling(examine(&candidate, true, out, &reason), result);
+	}
+	/* Also when a library was found wanting: an extension may have pulled it into a static interpreter. */
+	if (result && executable && library_kind_of_name(executable->path) != LIBRARY_PYTHON) {
+		struct candidate candidate = {.pid = pid, .mapping = executable};
+
+		result = more_telling(examine(&candidate, false, out, &reason), result);
+	}
+	if (result == 0 && why_size)
+		why[0] = '\0';
+	return result;
+}
+
+void python_info_free(struct python_info *info)
+{
+	free(info->path);
+	if (info->fd >= 0)
+		close(info->fd);
+	info->path = NULL;
+	info->fd = -1;
+}

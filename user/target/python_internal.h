@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What the files behind python.h share; for nobody else. */
+#ifndef GPUTRACE_PYTHON_INTERNAL_H
+#define GPUTRACE_PYTHON_INTERNAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "target/image.h"
+#include "target/python.h"
+
+struct python_version {
+	unsigned major, minor;
+	int micro;	/* -1: not known */
+	char suffix[8]; /* "", "rc1", "b2", "+" */
+	bool early;	/* alpha or beta: layouts still changed after it */
+	unsigned hex;	/* PY_VERSION_HEX, 0: not known */
+};
+
+/*
+ * From Py_Version (3.11 and later), else from the name, else from the text in the image; two sources that differ
+ * are refused.  -ENOENT: nothing says. -ENOTSUP: they differ, `why` says how.
+ */
+int python_version_find(const struct image *image, const char *path, struct python_version *out, char *why,
+			size_t why_size);
+
+/* Fills in micro from the text in the image where only the name was known; errors as above. */
+int python_version_refine(const struct image *image, struct python_version *version, char *why, size_t why_size);
+
+/* "3.12.1", "3.9", "3.13.0rc1" */
+void python_version_print(const struct python_version *version, char *text, size_t size);
+
+/*
+ * Takes into `layout` what the _Py_DebugOffsets at the start of _PyRuntime say; what they do not say stays as in
+ * the table, for which `layout` must hold the row of this release series.  -EAGAIN: not readable yet. -ENOTSUP:
+ * `why` says why; *free_threaded tells whether that was it.
+ */
+int python_debug_offsets_apply(pid_t pid, uint64_t runtime, const struct python_version *version,
+			       struct gpt_pylayout *layout, bool *free_threaded, char *why, size_t why_size);
+
+#endif
