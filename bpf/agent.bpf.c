@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the agent hands over: batches of records, copied as they are, and its state. */
+#include "common.bpf.h"
+
+#include <gputrace/agent.h>
+
+/* The ring buffer takes constant sizes only: one function for each. */
+#define BATCH_COPY(name, room)                                                                                         \
+	static __always_inline long name(const struct gpt_agent_batch *head, __u64 from, __u32 bytes)                  \
+	{                                                                                                              \
+		struct gpt_agent_batch *record = bpf_ringbuf_reserve(&ring, sizeof(*record) + (room), 0);              \
+                                                                                                                       \
+		if (!record)                                                                                           \
+			return -1;                                                                                     \
+		__builtin_memcpy(record, head, sizeof(*record));                                                       \
+		if (bytes > (room) || bpf_probe_read_user(record->data, bytes, (void *)from)) {                        \
+			bpf_ringbuf_discard(record, BPF_RB_NO_WAKEUP);                                                 \
+			return -1;                                                                                     \
+		}                                                                                                      \
+		bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);                                                          \
+		return 0;                                                                                              \
+	}
+
+BATCH_COPY(batch_copy_small, GPT_AGENT_BATCH_SMALL)
+BATCH_COPY(batch_copy_medium, GPT_AGENT_BATCH_MEDIUM)
+BATCH_COPY(batch_copy_large, GPT_AGENT_BATCH_MAX)
+
+/* gputrace_agent_batch(data, bytes) */
+SEC("uprobe")
+int agent_batch(struct pt_regs *ctx)
+{
+	__u64 pid_tid = bpf_get_current_pid_tgid(), from = PT_REGS_PARM1(ctx);
+	__u32 bytes = PT_REGS_PARM2(ctx), pid = pid_tid >> 32;
+	struct gpt_agent_batch head = {};
+	long failed;
+
+	if (!traced_process(pid))
+		return 0;
+	account(GPT_ACC_BATCHES);
+	record_begin(&head.hdr, sizeof(head) + ((bytes + 7) & ~7u), GPT_AGENT_BATCH);
+	head.time_ns = bpf_ktime_get_ns();
+	head.pid = pid;
+	head.tid = pid_tid;
+	head.bytes = bytes;
+	if (bytes <= GPT_AGENT_BATCH_SMALL)
+		failed = batch_copy_small(&head, from, bytes);
+	else if (bytes <= GPT_AGENT_BATCH_MEDIUM)
+		failed = batch_copy_medium(&head, from, bytes);
+	else
+		failed = batch_copy_large(&head, from, bytes);
+	if (failed)
+		account(GPT_ACC_BATCHES_LOST);
+	return 0;
+}
+
+/* gputrace_agent_state(state, abi): who reports the calls of this process from now on */
+SEC("uprobe")
+int agent_state(struct pt_regs *ctx)
+{
+	__u32 state = PT_REGS_PARM1(ctx), abi = PT_REGS_PARM2(ctx);
+	__u32 pid = bpf_get_current_pid_tgid() >> 32;
+	__u8 live = 1;
+
+	if (!traced_process(pid))
+		return 0;
+	any_agent = 1;
+	if (state == GPT_AGENT_READY && abi == GPT_AGENT_ABI)
+		bpf_map_update_elem(&agents, &pid, &live, BPF_ANY);
+	else
+		bpf_map_delete_elem(&agents, &pid);
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "GPL";

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A thread enters a CUDA call: on the public symbols of libcudart and libcuda (call_symbol), or, where the agent
+ * is inside, on the function its CUPTI callback calls (call_agent).  This is the hot path: docs/architecture.md
+ * says what each step costs.
+ */
+#include "common.bpf.h"
+#include "native.bpf.h"
+#include "python.bpf.h"
+#include "thread.bpf.h"
+
+#include <gputrace/cuda_api.h>
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, GPT_MAX_FILES);
+	__type(key, __u32);
+	__type(value, struct gpt_file_state);
+} files SEC(".maps");
+
+/* What lies on the stack at a function's entry: return address, then arguments that did not fit registers. */
+struct entry_stack {
+	__u64 return_address;
+	__u64 argument[3];
+};
+
+/* Fills the stacks of a call; the slot is taken and given back here. */
+static __always_inline void call_stacks(void *ctx, const struct gpt_process_state *process,
+					struct gpt_thread_state *thread, __u64 sp, struct gpt_call *call)
+{
+	struct walk_slot *slot;
+	__u64 id = 0;
+
+	call->stack_id = 0;
+	call->native_id = 0;
+	call->stack_state = process->python_state;
+	if (process->python_state != GPT_STACK_OK && !config.native)
+		return;
+	slot = slot_acquire();
+	if (unlikely(!slot)) {
+		call->stack_state = GPT_STACK_LOST;
+		account(GPT_ACC_STACKS_LOST);
+		return;
+	}
+	call->stack_state = python_stack(process, thread, slot, &id);
+	if (!id && sp < thread->backward_sp && thread->backward_stack) {
+		call->stack_state = GPT_STACK_BACKWARD;
+		id = thread->backward_stack;
+	}
+	call->stack_id = id;
+	if (config.native)
+		call->native_id = native_stack(ctx, process, slot, call->pid);
+	slot_release(slot);
+}
+
+/*
+ * True when the thread is still inside the call that its last symbol probe saw, and this entry was called from
+ * that library: a driver call made by a runtime call on its own behalf.
+ */
+static __always_inline bool nested_in_open_call(const struct gpt_thread_state *thread, __u64 sp, __u64 return_address)
+{
+	struct gpt_file_state *file;
+	__u32 index = thread->open_file;
+	__u64 word = 0;
+
+	if (!thread->open_sp || sp >= thread->open_sp)
+		return false;
+	file = bpf_map_lookup_elem(&files, &index);
+	if (!file || return_address - thread->open_text >= file->text_bytes)
+		return false;
+	if (bpf_probe_read_user(&word, 8, (void *)thread->open_sp))
+		return false;
+	return word == thread->open_return;
+}
+
+static __always_inline void read_launch_config(struct gpt_call_args *out, __u64 config_address, bool driver)
+{
+	/* cudaLaunchConfig_t: grid@0 block@12 shared@24:8 stream@32; CUlaunchConfig: the same, shared@24:4 */
+	struct {
+		__u32 grid[3], block[3];
+		__u32 shared, shared_high;
+		__u64 stream;
+	} c;
+
+	if (bpf_probe_read_user(&c, sizeof(c), (void *)config_address))
+		return;
+	__builtin_memcpy(out->grid, c.grid, sizeof(out->grid));
+	__builtin_memcpy(out->block, c.block, sizeof(out->block));
+	out->shared_bytes = c.shared;
+	out->stream = c.stream;
+}
+
+static __always_inline void read_arguments(struct pt_regs *ctx, __u32 layout, const struct entry_stack *stack,
+					   struct gpt_call_args *out)
+{
+	__u64 a1 = PT_REGS_PARM1(ctx), a2 = PT_REGS_PARM2(ctx), a3 = PT_REGS_PARM3(ctx), a4 = PT_REGS_PARM4(ctx),
+	      a5 = PT_REGS_PARM5(ctx), a6 = ctx->r9;
+
+	out->function = out->stream = out->bytes = 0;
+	out->grid[0] = out->grid[1] = out->grid[2] = 0;
+	out->block[0] = out->block[1] = out->block[2] = 0;
+	out->shared_bytes = 0;
+	out->copy_kind = ~0u;
+	switch (layout) {
+	case GPT_ARGS_RT_LAUNCH:
+		/* dim3 travels as x | y << 32 in one register and z in the next */
+		out->function = a1;
+		out->grid[0] = a2, out->grid[1] = a2 >> 32, out->grid[2] = a3;
+		out->block[0] = a4, out->block[1] = a4 >> 32, out->block[2] = a5;
+		out->shared_bytes = stack->argument[0];
+		out->stream = stack->argument[1];
+		break;
+	case GPT_ARGS_DRV_LAUNCH:
+		out->function = a1;
+		out->grid[0] = a2, out->grid[1] = a3, out->grid[2] = a4;
+		out->block[0] = a5, out->block[1] = a6, out->block[2] = stack->argument[0];
+		out->shared_bytes = stack->argument[1];
+		out->stream = stack->argument[2];
+		break;
+	case GPT_ARGS_RT_LAUNCH_EX:
+	case GPT_ARGS_DRV_LAUNCH_EX:
+		out->function = a2;
+		read_launch_config(out, a1, layout == GPT_ARGS_DRV_LAUNCH_EX);
+		break;
+	case GPT_ARGS_RT_COPY:
+		out->bytes = a3;
+		out->copy_kind = a4;
+		out->stream = a5;
+		break;
+	case GPT_ARGS_RT_COPY_2D:
+		out->bytes = a5 * a6;
+		out->copy_kind = stack->argument[0];
+		out->stream = stack->argument[1];
+		break;
+	case GPT_ARGS_RT_FILL:
+	case GPT_ARGS_SIZE_3RD:
+		out->bytes = a3;
+		out->stream = a4;
+		break;
+	case GPT_ARGS_SIZE_2ND:
+		out->bytes = a2;
+		break;
+	case GPT_ARGS_STREAM_1ST:
+		out->stream = a1;
+		break;
+	case GPT_ARGS_STREAM_2ND:
+		out->function = a1;
+		out->stream = a2;
+		break;
+	}
+}
+
+SEC("uprobe")
+int call_symbol(struct pt_regs *ctx)
+{
+	__u64 now = bpf_ktime_get_ns(), pid_tid = bpf_get_current_pid_tgid(), cookie;
+	__u32 pid = pid_tid >> 32, tid = pid_tid;
+	struct gpt_process_state *process = traced_process(pid);
+	struct gpt_thread_state *thread;
+	struct entry_stack stack = {};
+	struct gpt_call_args *record;
+	struct gpt_call call;
+
+	if (!process || (any_agent && bpf_map_lookup_elem(&agents, &pid)))
+		return 0;
+	cookie = bpf_get_attach_cookie(ctx);
+	thread = thread_get(tid, pid);
+	if (unlikely(!thread)) {
+		account(GPT_ACC_CALLS_LOST);
+		return 0;
+	}
+	__u64 sp = PT_REGS_SP(ctx) + GPT_COOKIE_SP(cookie);
+
+	bpf_probe_read_user(&stack, sizeof(stack), (void *)sp);
+	if (nested_in_open_call(thread, sp, stack.return_address)) {
+		account(GPT_ACC_NESTED);
+		return 0;
+	}
+	thread->open_sp = sp;
+	thread->open_return = stack.return_address;
+	thread->open_file = GPT_COOKIE_FILE(cookie);
+	thread->open_text = PT_REGS_IP(ctx) - GPT_COOKIE_DISTANCE(cookie); /* the probe's own address tells */
+
+	call.pid = pid;
+	call_stacks(ctx, process, thread, sp, &call);
+	record = bpf_ringbuf_reserve(&ring, sizeof(*record), 0);
+	if (unlikely(!record)) {
+		account(GPT_ACC_CALLS_LOST);
+		return 0;
+	}
+	read_arguments(ctx, GPT_COOKIE_ARGS(cookie), &stack, record);
+	record_begin(&record->call.hdr, sizeof(*record), GPT_CALL_ARGS);
+	record->call.time_ns = now;
+	record->call.pid = pid;
+	record->call.tid = tid;
+	record->call.stack_id = call.stack_id;
+	record->call.native_id = call.native_id;
+	record->call.corr = 0;
+	record->call.api = GPT_COOKIE_API(cookie);
+	record->call.origin = GPT_ORIGIN_SYMBOL;
+	record->call.stack_state = call.stack_state;
+	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+	return 0;
+}
+
+/* gputrace_agent_call(corr, api), agent.h */
+SEC("uprobe")
+int call_agent(struct pt_regs *ctx)
+{
+	__u64 now = bpf_ktime_get_ns(), pid_tid = bpf_get_current_pid_tgid();
+	__u32 pid = pid_tid >> 32, tid = pid_tid;
+	struct gpt_process_state *process = traced_process(pid);
+	struct gpt_thread_state *thread;
+	struct gpt_call call, *record;
+	__u16 flags = 0;
+
+	if (!process)
+		return 0;
+	thread = thread_get(tid, pid);
+	if (unlikely(!thread)) {
+		account(GPT_ACC_CALLS_LOST);
+		return 0;
+	}
+	if (unlikely(thread->open_sp)) {
+		/* The agent came while this very call was on its way: its symbol probe has reported it already. */
+		__u64 word = 0;
+
+		if (PT_REGS_SP(ctx) < thread->open_sp && !bpf_probe_read_user(&word, 8, (void *)thread->open_sp) &&
+		    word == thread->open_return)
+			flags = GPT_CALL_NESTED_IN_SYMBOL;
+		thread->open_sp = 0;
+	}
+	call.pid = pid;
+	call_stacks(ctx, process, thread, PT_REGS_SP(ctx), &call);
+	record = bpf_ringbuf_reserve(&ring, sizeof(*record), 0);
+	if (unlikely(!record)) {
+		account(GPT_ACC_CALLS_LOST);
+		return 0;
+	}
+	record_begin(&record->hdr, sizeof(*record), GPT_CALL);
+	record->hdr.flags = flags;
+	record->time_ns = now;
+	record->pid = pid;
+	record->tid = tid;
+	record->stack_id = call.stack_id;
+	record->native_id = call.native_id;
+	record->corr = PT_REGS_PARM1(ctx);
+	record->api = PT_REGS_PARM2(ctx);
+	record->origin = GPT_ORIGIN_AGENT;
+	record->stack_state = call.stack_state;
+	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+	return 0;
+}
+
+/* The floor that benches measure against: a probe that does nothing. */
+SEC("uprobe")
+int empty(struct pt_regs *ctx)
+{
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "GPL";

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What every program shares: maps, configuration, accounts, who is traced.  Maps are weak so that each object
+ * file may define them; the BPF linker makes one of each.
+ */
+#ifndef GPUTRACE_COMMON_BPF_H
+#define GPUTRACE_COMMON_BPF_H
+
+#include "vmlinux.h"
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+#include <bpf/bpf_core_read.h>
+
+#include <gputrace/record.h>
+#include <gputrace/python.h>
+#include <gputrace/maps.h>
+
+#define likely(x) __builtin_expect(!!(x), 1)
+#define unlikely(x) __builtin_expect(!!(x), 0)
+
+/* Set by attach/ before loading. */
+extern const volatile struct gpt_config config;
+
+/* Set once an agent has spoken anywhere: until then nobody needs to be asked whether one does. */
+extern __u32 any_agent;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096); /* sized by attach/ */
+} ring SEC(".maps") __attribute__((weak));
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, GPT_MAX_PROCESSES);
+	__type(key, __u32); /* thread group id */
+	__type(value, struct gpt_process_state);
+} processes SEC(".maps") __attribute__((weak));
+
+/* Processes whose calls are reported by an agent: symbol probes keep quiet there. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, GPT_MAX_PROCESSES);
+	__type(key, __u32); /* thread group id */
+	__type(value, __u8);
+} agents SEC(".maps") __attribute__((weak));
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, GPT_MAX_THREADS);
+	__type(key, __u32); /* thread id */
+	__type(value, struct gpt_thread_state);
+} threads SEC(".maps") __attribute__((weak));
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, GPT_ACC_COUNT);
+	__type(key, __u32);
+	__type(value, __u64);
+} accounts SEC(".maps") __attribute__((weak));
+
+static __always_inline void account(__u32 which)
+{
+	__u64 *counter = bpf_map_lookup_elem(&accounts, &which);
+
+	/* Atomic although per CPU: uprobe programs can be preempted by one another (Linux 6.0 and later). */
+	if (counter)
+		__sync_fetch_and_add(counter, 1);
+}
+
+static __always_inline void record_begin(struct gpt_record *record, __u32 size, __u16 type)
+{
+	record->size = size;
+	record->type = type;
+	record->flags = 0;
+}
+
+/*
+ * The state of the calling process when it is traced, else NULL.  When the whole machine is traced, a process
+ * met for the first time is taken up here; attach/ will examine its Python.
+ */
+static __always_inline struct gpt_process_state *traced_process(__u32 pid)
+{
+	struct gpt_process_state *process = bpf_map_lookup_elem(&processes, &pid);
+
+	if (likely(process))
+		return process;
+	if (!config.trace_all) {
+		account(GPT_ACC_UNTRACED);
+		return 0;
+	}
+	struct gpt_process_state fresh = {};
+
+	fresh.python_state = GPT_STACK_UNKNOWN_LAYOUT;
+	bpf_map_update_elem(&processes, &pid, &fresh, BPF_NOEXIST);
+	return bpf_map_lookup_elem(&processes, &pid);
+}
+
+#endif

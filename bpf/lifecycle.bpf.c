@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Processes that come, change and go, and libraries that are mapped: raw tracepoints and one syscall tracepoint,
+ * as kprobes and fentry cannot be counted on.
+ */
+#include "common.bpf.h"
+
+#define SIGSTOP 19
+#define PROT_EXEC 4
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, GPT_MAX_FILES * 8);
+	__type(key, struct gpt_file_key);
+	__type(value, __u8);
+} known_files SEC(".maps"); /* their probes are in place, or they need none */
+
+static __always_inline void send_event(__u16 type, __u32 pid, __u32 other, struct task_struct *task)
+{
+	struct gpt_process_event *event = bpf_ringbuf_reserve(&ring, sizeof(*event), 0);
+
+	if (!event) {
+		account(GPT_ACC_OTHER_LOST);
+		return;
+	}
+	record_begin(&event->hdr, sizeof(*event), type);
+	event->time_ns = bpf_ktime_get_ns();
+	event->pid = pid;
+	event->other_pid = other;
+	bpf_core_read(event->comm, sizeof(event->comm), &task->comm);
+	bpf_ringbuf_submit(event, BPF_RB_FORCE_WAKEUP);
+}
+
+/* (parent, child): the child of a traced process is traced, from its first instruction on. */
+SEC("raw_tp/sched_process_fork")
+int process_fork(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct task_struct *parent = (struct task_struct *)ctx->args[0], *child = (struct task_struct *)ctx->args[1];
+	__u32 parent_pid = BPF_CORE_READ(parent, tgid), child_pid = BPF_CORE_READ(child, tgid);
+	struct gpt_process_state *state;
+
+	if (parent_pid == child_pid)
+		return 0;
+	state = bpf_map_lookup_elem(&processes, &parent_pid);
+	if (!state)
+		return 0;
+	bpf_map_update_elem(&processes, &child_pid, state, BPF_ANY);
+	state = bpf_map_lookup_elem(&processes, &child_pid);
+	if (!state)
+		return 0;
+	state->generation = bpf_ktime_get_ns();
+	send_event(GPT_FORK, child_pid, parent_pid, child);
+	return 0;
+}
+
+/* (task, old pid, bprm): another program in the same process. */
+SEC("raw_tp/sched_process_exec")
+int process_exec(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct task_struct *task = (struct task_struct *)ctx->args[0];
+	__u32 pid = BPF_CORE_READ(task, tgid), old_tid = ctx->args[1];
+	struct gpt_process_state *state = bpf_map_lookup_elem(&processes, &pid);
+
+	if (!state) {
+		if (!config.trace_all)
+			return 0;
+	} else {
+		bpf_map_delete_elem(&agents, &pid);
+		state->python_state = GPT_STACK_UNKNOWN_LAYOUT;
+		state->epoch++;
+		state->generation = bpf_ktime_get_ns();
+		bpf_map_delete_elem(&threads, &pid);
+		bpf_map_delete_elem(&threads, &old_tid);
+	}
+	send_event(GPT_EXEC, pid, 0, task);
+	return 0;
+}
+
+SEC("raw_tp/sched_process_exit")
+int process_exit(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct task_struct *task = (struct task_struct *)ctx->args[0];
+	__u32 pid = BPF_CORE_READ(task, tgid), tid = BPF_CORE_READ(task, pid);
+
+	bpf_map_delete_elem(&threads, &tid);
+	if (BPF_CORE_READ(task, signal, live.counter) != 0)
+		return 0;
+	if (!bpf_map_lookup_elem(&processes, &pid))
+		return 0;
+	bpf_map_delete_elem(&processes, &pid);
+	bpf_map_delete_elem(&agents, &pid);
+	send_event(GPT_EXIT, pid, 0, task);
+	return 0;
+}
+
+/* Names that say nothing about CUDA or Python are left out here, in the process that maps them. */
+static __always_inline bool name_of_interest(const char *name)
+{
+	if (name[0] != 'l' || name[1] != 'i' || name[2] != 'b')
+		return false;
+	return (name[3] == 'c' && name[4] == 'u') ||		       /* libcuda, libcudart, libcupti, ... */
+	       (name[3] == 'p' && name[4] == 'y' && name[5] == 't') || /* libpython */
+	       (name[3] == 'g' && name[4] == 'p' && name[5] == 'u') || /* libgputrace-agent */
+	       (name[3] == 't' && name[4] == 'o' && name[5] == 'r' && name[6] == 'c'); /* libtorch */
+}
+
+static __always_inline struct file *file_of_descriptor(int fd)
+{
+	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
+	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
+	struct file **files = BPF_CORE_READ(table, fd), *file = 0;
+
+	if (fd < 0 || (__u32)fd >= BPF_CORE_READ(table, max_fds))
+		return 0;
+	bpf_probe_read_kernel(&file, sizeof(file), files + fd);
+	return file;
+}
+
+/* Linux/x86: mmap(addr, length, prot, flags, fd, offset) */
+SEC("tracepoint/syscalls/sys_enter_mmap")
+int library_mapped(struct trace_event_raw_sys_enter *ctx)
+{
+	__u64 pid_tid = bpf_get_current_pid_tgid();
+	__u32 pid = pid_tid >> 32;
+	struct gpt_process_state *process;
+	struct gpt_file_key key = {};
+	struct gpt_mapped *event;
+	struct dentry *dentry;
+	struct file *file;
+	char name[64];
+
+	if (!(BPF_CORE_READ(ctx, args[2]) & PROT_EXEC))
+		return 0;
+	process = bpf_map_lookup_elem(&processes, &pid);
+	if (!process && !config.trace_all)
+		return 0;
+	file = file_of_descriptor(BPF_CORE_READ(ctx, args[4]));
+	dentry = BPF_CORE_READ(file, f_path.dentry);
+	if (!dentry || bpf_probe_read_kernel_str(name, sizeof(name), BPF_CORE_READ(dentry, d_name.name)) <= 0 ||
+	    !name_of_interest(name))
+		return 0;
+	key.inode = BPF_CORE_READ(dentry, d_inode, i_ino);
+	key.device = BPF_CORE_READ(dentry, d_inode, i_sb, s_dev);
+	event = bpf_ringbuf_reserve(&ring, sizeof(*event), 0);
+	if (!event) {
+		account(GPT_ACC_OTHER_LOST);
+		return 0;
+	}
+	record_begin(&event->hdr, sizeof(*event), GPT_MAPPED);
+	event->time_ns = bpf_ktime_get_ns();
+	event->pid = pid;
+	event->tid = pid_tid;
+	__builtin_memcpy(event->name, name, sizeof(name));
+	/* Takes effect when the call returns: the file is mapped then, and not one instruction of it has run. */
+	if (config.hold_new_files && process && process->ours && !bpf_map_lookup_elem(&known_files, &key) &&
+	    !bpf_send_signal(SIGSTOP))
+		event->hdr.flags = GPT_MAPPED_STOPPED;
+	bpf_ringbuf_submit(event, BPF_RB_FORCE_WAKEUP);
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "GPL";

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The native stack of the calling thread, by frame pointers; sent the first time it is met. */
+#ifndef GPUTRACE_NATIVE_BPF_H
+#define GPUTRACE_NATIVE_BPF_H
+
+#include "python.bpf.h"
+
+static long native_hash_step(__u32 index, struct walk *walk)
+{
+	struct walk_progress *progress = &walk->slot->progress;
+
+	if (index >= progress->depth || index >= GPT_NATIVE_MAX_FRAMES)
+		return 1;
+	progress->hash = hash_frame(progress->hash, walk->slot->native_ip[index & (GPT_NATIVE_MAX_FRAMES - 1)], index);
+	return 0;
+}
+
+/* Returns the id, 0 when there is no stack. */
+static __noinline __u64 native_stack(void *ctx, const struct gpt_process_state *process, struct walk_slot *slot,
+				     __u32 pid)
+{
+	struct walk walk = {.slot = slot};
+	long bytes = bpf_get_stack(ctx, slot->native_ip, sizeof(slot->native_ip), BPF_F_USER_STACK);
+	__u8 sent = 1;
+
+	if (bytes <= 0)
+		return 0;
+	slot->progress.depth = bytes / 8;
+	slot->progress.hash = (process->epoch + 1) * 0xc4ceb9fe1a85ec53ULL + pid;
+	bpf_loop(GPT_NATIVE_MAX_FRAMES, native_hash_step, &walk, 0);
+
+	__u64 id = slot->progress.hash & ~1ULL; /* Python stacks have odd ids */
+	__u64 size = bytes;
+
+	if (!id)
+		id = 2;
+	if (bpf_map_lookup_elem(&stacks, &id))
+		return id;
+	BOUND(size, 0x3ff);
+	size += sizeof(struct gpt_native_stack);
+	if (size > sizeof(struct gpt_native_stack) + sizeof(slot->native_ip))
+		return 0;
+	struct gpt_native_stack *native = (struct gpt_native_stack *)slot->native;
+
+	record_begin(&native->hdr, size, GPT_NATIVE_STACK);
+	native->id = id;
+	native->pid = pid;
+	native->depth = (__u32)bytes / 8;
+	if (bpf_ringbuf_output(&ring, slot->native, size, BPF_RB_NO_WAKEUP)) {
+		account(GPT_ACC_STACKS_LOST);
+		return 0;
+	}
+	bpf_map_update_elem(&stacks, &id, &sent, BPF_ANY);
+	return id;
+}
+
+#endif

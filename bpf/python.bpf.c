@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The death of code objects: whatever their address means afterwards is another function. */
+#include "common.bpf.h"
+#include "python_code.bpf.h"
+
+/* Entry of PyCode_Type.tp_dealloc(code). */
+SEC("uprobe")
+int code_dealloc(struct pt_regs *ctx)
+{
+	__u32 pid = bpf_get_current_pid_tgid() >> 32;
+	struct gpt_process_state *process = bpf_map_lookup_elem(&processes, &pid);
+	struct code_key key = {.code = PT_REGS_PARM1(ctx), .pid = pid};
+	struct gpt_code_dead *record;
+
+	if (!process)
+		return 0;
+	key.epoch = process->epoch;
+	if (!bpf_map_lookup_elem(&codes, &key))
+		return 0;
+	bpf_map_delete_elem(&codes, &key);
+	__sync_fetch_and_add(&process->generation, 1);
+	record = bpf_ringbuf_reserve(&ring, sizeof(*record), 0);
+	if (!record) {
+		account(GPT_ACC_OTHER_LOST);
+		return 0;
+	}
+	record_begin(&record->hdr, sizeof(*record), GPT_CODE_DEAD);
+	record->code = key.code;
+	record->time_ns = bpf_ktime_get_ns();
+	record->pid = pid;
+	record->pad = 0;
+	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "GPL";

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Working memory of a program that is too large for the BPF stack.  A uprobe program can be preempted and
+ * another one run on the same CPU (Linux 6.0 and later), so a plain per-CPU buffer would be overwritten in the
+ * middle of a walk: each CPU has a few slots, and a program owns the one it took until it gives it back.
+ */
+#ifndef GPUTRACE_SLOT_BPF_H
+#define GPUTRACE_SLOT_BPF_H
+
+#include "common.bpf.h"
+
+#define SLOT_TSTATE 512	 /* bytes of a PyThreadState that are looked at, at most */
+#define SLOT_WINDOW 4096 /* bytes of frames copied at once */
+#define SLOT_FIELDS 256	 /* no field of a frame lies further from its start */
+#define SLOT_CODE (sizeof(struct gpt_code) + 2 * GPT_CODE_NAME_MAX + GPT_CODE_FILE_MAX + 64)
+
+/*
+ * How far a loop has come. In the slot and not on the stack also for the verifier's sake: it follows every value
+ * that a stack variable can take, but none of a map's; and before Linux 6.7 it looked at a loop's body with the
+ * first values alone, and took out what they do not reach.
+ */
+struct walk_progress {
+	__u64 frame;
+	__u64 window, window_bytes; /* what slot->window is a copy of */
+	__u64 chunk, chunk_bytes;   /* the part of the interpreter's stack that frame is expected in */
+	__u64 hash;
+	__u32 depth;
+	__u16 cut;
+	__u16 failed;
+};
+
+struct find_progress {
+	__u64 interpreter, tstate, found;
+};
+
+struct walk_slot {
+	__u64 owned;
+	struct find_progress find;
+	struct walk_progress progress;
+	__u8 tstate[SLOT_TSTATE + SLOT_FIELDS];
+	__u8 window[SLOT_WINDOW + 2 * SLOT_FIELDS];
+	/* struct gpt_pystack and its frames, struct gpt_native_stack and its addresses: as they are sent */
+	__u8 stack[sizeof(struct gpt_pystack)];
+	struct gpt_pyframe frames[GPT_PYSTACK_MAX_FRAMES];
+	__u8 native[sizeof(struct gpt_native_stack)];
+	__u64 native_ip[GPT_NATIVE_MAX_FRAMES];
+	__u8 code[(SLOT_CODE + 1024) & ~7];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, GPT_SLOTS_PER_CPU); /* times the number of CPUs: attach/ */
+	__type(key, __u32);
+	__type(value, struct walk_slot);
+} slots SEC(".maps") __attribute__((weak));
+
+static __always_inline struct walk_slot *slot_acquire(void)
+{
+	__u32 first = bpf_get_smp_processor_id() * GPT_SLOTS_PER_CPU;
+
+#pragma unroll
+	for (__u32 i = 0; i < GPT_SLOTS_PER_CPU; i++) {
+		__u32 index = first + i;
+		struct walk_slot *slot = bpf_map_lookup_elem(&slots, &index);
+
+		if (slot && __sync_val_compare_and_swap(&slot->owned, 0, 1) == 0)
+			return slot;
+	}
+	return 0;
+}
+
+static __always_inline void slot_release(struct walk_slot *slot)
+{
+	/* Only programs on this CPU look at it: order of program suffices. */
+	*(volatile __u64 *)&slot->owned = 0;
+}
+
+#endif

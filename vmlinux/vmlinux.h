@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The kernel types that bpf/ touches, and of each only the members it reads.  Offsets do not matter: CO-RE
+ * relocates every access by name against the running kernel's BTF.  Names and types as in Linux 5.10 to 6.18.
+ */
+#ifndef __VMLINUX_H__
+#define __VMLINUX_H__
+
+typedef signed char __s8;
+typedef unsigned char __u8;
+typedef short __s16;
+typedef unsigned short __u16;
+typedef int __s32;
+typedef unsigned int __u32;
+typedef long long __s64;
+typedef unsigned long long __u64;
+typedef __u16 __be16;
+typedef __u32 __be32;
+typedef __u32 __wsum;
+typedef _Bool bool;
+
+enum {
+	false = 0,
+	true = 1,
+};
+
+/* include/uapi/linux/bpf.h */
+enum bpf_map_type {
+	BPF_MAP_TYPE_HASH = 1,
+	BPF_MAP_TYPE_ARRAY = 2,
+	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
+	BPF_MAP_TYPE_LRU_HASH = 9,
+	BPF_MAP_TYPE_RINGBUF = 27,
+};
+
+enum {
+	BPF_ANY = 0,
+	BPF_NOEXIST = 1,
+	BPF_F_USER_STACK = 256,
+	BPF_RB_NO_WAKEUP = 1,
+	BPF_RB_FORCE_WAKEUP = 2,
+};
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct pt_regs {
+	/* arch/x86/include/asm/ptrace.h */
+	unsigned long r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, orig_ax, ip, cs, flags, sp, ss;
+};
+
+struct qstr {
+	const unsigned char *name;
+};
+
+struct super_block {
+	__u32 s_dev;
+};
+
+struct inode {
+	unsigned long i_ino;
+	struct super_block *i_sb;
+};
+
+struct dentry {
+	struct qstr d_name;
+	struct inode *d_inode;
+};
+
+struct path {
+	struct dentry *dentry;
+};
+
+struct file {
+	struct path f_path;
+};
+
+struct fdtable {
+	unsigned int max_fds;
+	struct file **fd;
+};
+
+struct files_struct {
+	struct fdtable *fdt;
+};
+
+struct upid {
+	int nr;
+};
+
+struct pid {
+	unsigned int level;
+	struct upid numbers[1];
+};
+
+typedef struct {
+	int counter;
+} atomic_t;
+
+struct signal_struct {
+	atomic_t live;
+};
+
+struct thread_struct {
+	unsigned long fsbase;
+};
+
+struct task_struct {
+	int pid;
+	int tgid;
+	char comm[16];
+	struct files_struct *files;
+	struct signal_struct *signal;
+	struct pid *thread_pid;
+	struct thread_struct thread;
+};
+
+/* include/linux/trace_events.h: what a program on a syscalls:sys_enter_* tracepoint gets */
+struct trace_event_raw_sys_enter {
+	long id;
+	unsigned long args[6];
+};
+
+struct bpf_raw_tracepoint_args {
+	__u64 args[0];
+};
+
+#pragma clang attribute pop
+
+#endif
