@@ -1,0 +1,482 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Keeps probes where they are needed while processes come, change and go.  Symbol probes stand in a file as long
+ * as some followed process that maps it has no agent that reports its calls.
+ */
+#include "attach/attach.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <gputrace/agent.h>
+
+#include "attach/emit.h"
+#include "attach/files.h"
+#include "attach/guard.h"
+#include "attach/processes.h"
+#include "attach/symbols.h"
+#include "base/msg.h"
+
+#define AGENT_CHECK_NS 200000000ULL
+
+struct attach {
+	struct attach_options options;
+	struct programs programs;
+	struct files files;
+	struct processes processes;
+	struct symbols *symbols;
+	struct guard guard;
+	struct links lifecycle;
+	struct probed_file *agent; /* our own library, probed before anyone has loaded it */
+	attach_emit emit;
+	void *emit_context;
+	bool reconcile; /* what is wanted may have changed */
+	uint64_t agents_checked_ns;
+};
+
+/* ---- opening and closing -------------------------------------------------------------------- */
+
+static int attach_lifecycle(struct attach *attach, char *why, size_t why_size)
+{
+	const struct gputrace_bpf *bpf = attach->programs.bpf;
+	const struct {
+		const struct bpf_program *program;
+		const char *tracepoint;
+	} raw[] = {
+		{bpf->progs.process_fork, "sched_process_fork"},
+		{bpf->progs.process_exec, "sched_process_exec"},
+		{bpf->progs.process_exit, "sched_process_exit"},
+	};
+	int error;
+
+	for (size_t i = 0; i < sizeof(raw) / sizeof(raw[0]); i++) {
+		error = links_attach_raw_tracepoint(&attach->lifecycle, bpf_program__fd(raw[i].program),
+						    raw[i].tracepoint);
+		if (error) {
+			snprintf(why, why_size, "cannot attach to the tracepoint %s: %s", raw[i].tracepoint,
+				 strerror(-error));
+			return error;
+		}
+	}
+	error = links_attach_tracepoint(&attach->lifecycle, bpf_program__fd(bpf->progs.library_mapped),
+					"syscalls/sys_enter_mmap");
+	if (error)
+		emit_text(attach->emit, attach->emit_context, GPT_NOTE, 0,
+			  "libraries loaded while tracing may be noticed late: no syscall tracepoints in this kernel");
+	return 0;
+}
+
+int attach_open(const struct attach_options *options, attach_emit emit, void *context, struct attach **out, char *why,
+		size_t why_size)
+{
+	const struct gpt_config config = {
+		.trace_all = options->scope == ATTACH_ALL,
+		.native = options->native,
+		.hold_new_files = options->scope == ATTACH_COMMAND,
+	};
+	struct attach *attach = xcalloc(1, sizeof(*attach));
+	int error;
+
+	attach->options = *options;
+	attach->emit = attach->files.emit = attach->processes.emit = emit;
+	attach->emit_context = attach->files.emit_context = attach->processes.emit_context = context;
+	attach->files.programs = &attach->programs;
+	attach->processes.files = &attach->files;
+	attach->symbols = symbols_new(emit, context);
+	error = programs_load(&attach->programs, &config, options->ring_bytes, why, why_size);
+	if (error)
+		goto fail;
+	attach->programs.multi = links_have_multi(bpf_program__fd(attach->programs.bpf->progs.empty));
+	if (options->scope == ATTACH_COMMAND) {
+		error = guard_start(&attach->guard, bpf_map__fd(attach->programs.bpf->maps.processes));
+		if (error) {
+			snprintf(why, why_size, "cannot start a process: %s", strerror(-error));
+			goto fail;
+		}
+	}
+	error = attach_lifecycle(attach, why, why_size);
+	if (error)
+		goto fail;
+	*out = attach;
+	return 0;
+fail:
+	attach_close(attach);
+	return error;
+}
+
+void attach_close(struct attach *attach)
+{
+	if (!attach)
+		return;
+	links_detach(&attach->lifecycle);
+	files_close(&attach->files);
+	processes_close(&attach->processes);
+	symbols_free(attach->symbols);
+	if (attach->programs.bpf)
+		programs_unload(&attach->programs);
+	guard_stop(&attach->guard);
+	free(attach);
+}
+
+int attach_ring_fd(const struct attach *attach)
+{
+	return bpf_map__fd(attach->programs.bpf->maps.ring);
+}
+
+/* ---- what to follow ---------------------------------------------------------------------------- */
+
+struct descendants {
+	struct attach *attach;
+	bool more;
+};
+
+/* Children that were started before we came. */
+static int add_if_child(pid_t pid, void *context)
+{
+	struct descendants *search = context;
+	struct processes *processes = &search->attach->processes;
+	struct process_info info;
+
+	if (processes_find(processes, pid) || process_info_read(pid, &info))
+		return 0;
+	if (processes_find(processes, info.parent) && !info.zombie) {
+		struct followed *child = processes_add(processes, pid, false, false);
+
+		if (child)
+			processes_examine(processes, child);
+		search->more = true;
+	}
+	process_info_free(&info);
+	return 0;
+}
+
+int attach_process(struct attach *attach, pid_t pid, char *why, size_t why_size)
+{
+	struct descendants search = {.attach = attach, .more = true};
+	struct process_info info;
+	struct followed *process;
+	int error = process_info_read(pid, &info);
+
+	if (!error && info.zombie)
+		error = -ESRCH;
+	if (error) {
+		snprintf(why, why_size, "no process with pid %d%s", pid, error == -ESRCH ? "" : strerror(-error));
+		return error;
+	}
+	process_info_free(&info);
+	process = processes_add(&attach->processes, pid, attach->options.scope == ATTACH_COMMAND, false);
+	if (!process) {
+		snprintf(why, why_size, "too many processes to follow");
+		return -ENOSPC;
+	}
+	attach->processes.probe_later = true; /* until attach_start */
+	error = processes_examine(&attach->processes, process);
+	if (error) {
+		snprintf(why, why_size, "cannot look into process %d: %s", pid,
+			 error == -ESRCH ? "it has just ended" : strerror(-error));
+		return error;
+	}
+	while (search.more && attach->options.scope == ATTACH_PIDS) {
+		search.more = false;
+		process_each(add_if_child, &search);
+	}
+	return 0;
+}
+
+/* Follows a process of the whole machine when it has anything for us. */
+static int add_if_of_interest(pid_t pid, void *context)
+{
+	struct attach *attach = context;
+	struct mappings mappings = {};
+	bool interest = false;
+
+	if (pid == getpid() || mappings_read(pid, &mappings))
+		return 0;
+	for (size_t i = 0; i < mappings.list.count && !interest; i++) {
+		enum library_kind kind = library_kind_of_name(mappings.list.items[i].path);
+
+		interest = mappings.list.items[i].executable && (library_kind_has_calls(kind) || kind == LIBRARY_AGENT);
+	}
+	mappings_free(&mappings);
+	if (interest) {
+		struct followed *process = processes_add(&attach->processes, pid, false, false);
+
+		if (process)
+			processes_examine(&attach->processes, process);
+	}
+	return 0;
+}
+
+int attach_start(struct attach *attach, char *why, size_t why_size)
+{
+	if (attach->options.agent != ATTACH_AGENT_OFF && attach->options.agent_path) {
+		int error;
+
+		attach->agent = files_get_path(&attach->files, attach->options.agent_path);
+		error = attach->agent ? file_attach_agent(&attach->files, attach->agent) : -ENOENT;
+		if (error && attach->options.agent == ATTACH_AGENT_REQUIRE) {
+			snprintf(why, why_size, "cannot probe the agent %s: %s", attach->options.agent_path,
+				 strerror(-error));
+			return error;
+		}
+	}
+	/* Probes are in a file for all who map it: every Python is known before the first goes in. */
+	attach->processes.probe_later = true;
+	if (attach->options.scope == ATTACH_ALL)
+		process_each(add_if_of_interest, attach);
+	processes_probe_all(&attach->processes);
+	return 0;
+}
+
+/* ---- following what happens --------------------------------------------------------------------- */
+
+static struct followed *follow(struct attach *attach, pid_t pid)
+{
+	struct followed *process = processes_find(&attach->processes, pid);
+
+	if (!process && attach->options.scope == ATTACH_ALL)
+		process = processes_add(&attach->processes, pid, false, false);
+	return process;
+}
+
+static void notice_fork(struct attach *attach, const struct gpt_process_event *event)
+{
+	struct followed *parent = processes_find(&attach->processes, (pid_t)event->other_pid), *child;
+
+	child = processes_add(&attach->processes, (pid_t)event->pid, parent && parent->ours, true);
+	if (!child || !parent)
+		return;
+	/* The child is a copy: it has the parent's libraries and Python until it executes something else. */
+	for (size_t i = 0; i < parent->files.count; i++)
+		array_push(&child->files, parent->files.items[i]);
+	child->has_python = parent->has_python;
+	processes_examine(&attach->processes, child);
+	attach->reconcile = true;
+}
+
+static void notice_exec(struct attach *attach, const struct gpt_process_event *event)
+{
+	struct followed *process = processes_find(&attach->processes, (pid_t)event->pid);
+
+	if (!process)
+		return;
+	processes_forget_program(&attach->processes, process);
+	symbols_forget_process(attach->symbols, event->pid);
+	processes_examine(&attach->processes, process);
+	attach->reconcile = true;
+}
+
+static void notice_mapped(struct attach *attach, const struct gpt_mapped *event)
+{
+	bool stopped = event->hdr.flags & GPT_MAPPED_STOPPED;
+	struct followed *process = follow(attach, (pid_t)event->pid);
+
+	if (stopped)
+		hold_wait_stopped((pid_t)event->pid);
+	if (process) {
+		processes_examine(&attach->processes, process);
+		/* Without a stop the mapping may not be there yet. */
+		if (!stopped && !process->look_again_ns)
+			process->look_again_ns = monotonic_ns() + 1000000;
+		attach->reconcile = true;
+	}
+	if (stopped)
+		hold_continue((pid_t)event->pid);
+}
+
+/* The one thing in a batch that attach/ has to know: that the agent has said its last word. */
+static bool batch_says_stopped(const struct gpt_agent_batch *batch)
+{
+	size_t room = batch->hdr.size - sizeof(*batch), bytes = batch->bytes < room ? batch->bytes : room;
+
+	for (size_t at = 0; at + sizeof(struct gpt_record) <= bytes;) {
+		const struct gpt_record *record = (const struct gpt_record *)(batch->data + at);
+
+		if (record->size < sizeof(*record) || record->size > bytes - at || record->size % 8)
+			return false;
+		if (record->type == GPT_AGENT_HELLO && record->size >= sizeof(struct gpt_agent_hello)) {
+			const struct gpt_agent_hello *hello = (const struct gpt_agent_hello *)record;
+
+			if (hello->state == GPT_AGENT_STOPPED || hello->state == GPT_AGENT_FAILED)
+				return true;
+		}
+		at += record->size;
+	}
+	return false;
+}
+
+static void notice_batch(struct attach *attach, const struct gpt_agent_batch *batch)
+{
+	struct followed *process = follow(attach, (pid_t)batch->pid);
+
+	if (!process)
+		return;
+	if (batch_says_stopped(batch))
+		process->agent_stopped = true;
+	if (processes_update_agent(&attach->processes, process))
+		attach->reconcile = true;
+}
+
+static void notice_thread(struct attach *attach, const struct gpt_thread *thread)
+{
+	if (processes_find(&attach->processes, (pid_t)thread->pid))
+		return;
+	if (follow(attach, (pid_t)thread->pid)) {
+		processes_examine(&attach->processes, processes_find(&attach->processes, (pid_t)thread->pid));
+		attach->reconcile = true;
+	}
+}
+
+void attach_notice(struct attach *attach, const struct gpt_record *record)
+{
+	const void *body = record;
+
+	switch (record->type) {
+	case GPT_FORK:
+		notice_fork(attach, body);
+		break;
+	case GPT_EXEC:
+		notice_exec(attach, body);
+		break;
+	case GPT_EXIT:
+		processes_remove(&attach->processes, (pid_t)((const struct gpt_process_event *)body)->pid);
+		attach->reconcile = true;
+		break;
+	case GPT_MAPPED:
+		notice_mapped(attach, body);
+		break;
+	case GPT_AGENT_BATCH:
+		notice_batch(attach, body);
+		break;
+	case GPT_NATIVE_STACK:
+		symbols_add_stack(attach->symbols, body);
+		break;
+	case GPT_THREAD:
+		notice_thread(attach, body);
+		break;
+	default:
+		break;
+	}
+}
+
+/* Symbol probes in every file that someone without a speaking agent maps, and in no other. */
+static void reconcile_calls(struct attach *attach)
+{
+	bool all = attach->options.scope == ATTACH_ALL;
+
+	for (size_t i = 0; i < attach->files.list.count; i++)
+		attach->files.list.items[i]->wanted = all;
+	for (size_t i = 0; i < attach->processes.list.count; i++) {
+		const struct followed *process = attach->processes.list.items[i];
+
+		for (size_t j = 0; j < process->files.count && !process->agent_live; j++)
+			process->files.items[j]->wanted = true;
+	}
+	for (size_t i = 0; i < attach->files.list.count; i++) {
+		struct probed_file *file = attach->files.list.items[i];
+
+		if (!library_kind_has_calls(file->kind))
+			continue;
+		if (file->wanted)
+			file_attach_calls(&attach->files, file);
+		else
+			file_detach_calls(&attach->files, file);
+	}
+}
+
+void attach_tick(struct attach *attach, uint64_t now_ns)
+{
+	bool check_agents = now_ns - attach->agents_checked_ns > AGENT_CHECK_NS;
+
+	for (size_t i = 0; i < attach->processes.list.count; i++) {
+		struct followed *process = attach->processes.list.items[i];
+
+		if (check_agents && processes_update_agent(&attach->processes, process))
+			attach->reconcile = true;
+		if (process->look_again_ns && process->look_again_ns <= now_ns) {
+			process->look_again_ns = 0;
+			processes_examine(&attach->processes, process);
+		}
+	}
+	if (check_agents)
+		attach->agents_checked_ns = now_ns;
+	for (size_t i = 0; i < attach->files.list.count; i++)
+		file_attach_engine(&attach->files, attach->files.list.items[i]);
+	if (attach->reconcile)
+		reconcile_calls(attach);
+	attach->reconcile = false;
+}
+
+/* ---- accounts, the end ---------------------------------------------------------------------------- */
+
+unsigned attach_live_processes(const struct attach *attach)
+{
+	return (unsigned)attach->processes.list.count;
+}
+
+unsigned attach_site_count(const struct attach *attach)
+{
+	unsigned sites = 0;
+
+	for (size_t i = 0; i < attach->files.list.count; i++)
+		if (attach->files.list.items[i]->call_links.fds.count)
+			sites += (unsigned)attach->files.list.items[i]->sites.list.count;
+	return sites;
+}
+
+void attach_accounts(const struct attach *attach, uint64_t accounts[GPT_ACC_COUNT])
+{
+	int map = bpf_map__fd(attach->programs.bpf->maps.accounts), cpus = libbpf_num_possible_cpus();
+	uint64_t *values = xcalloc((size_t)(cpus > 0 ? cpus : 1), sizeof(*values));
+
+	for (uint32_t i = 0; i < GPT_ACC_COUNT; i++) {
+		accounts[i] = 0;
+		if (bpf_map_lookup_elem(map, &i, values))
+			continue;
+		for (int cpu = 0; cpu < cpus; cpu++)
+			accounts[i] += values[cpu];
+	}
+	free(values);
+}
+
+static bool agents_pending(const struct attach *attach)
+{
+	for (size_t i = 0; i < attach->processes.list.count; i++) {
+		const struct followed *process = attach->processes.list.items[i];
+
+		if (process->agent_live && !process->agent_stopped)
+			return true;
+	}
+	return false;
+}
+
+void attach_stop(struct attach *attach, unsigned timeout_ms, void (*drain)(void *), void *drain_context)
+{
+	uint64_t end_ns = monotonic_ns() + timeout_ms * 1000000ULL;
+
+	for (size_t i = 0; i < attach->processes.list.count; i++)
+		processes_update_agent(&attach->processes, attach->processes.list.items[i]);
+	/* Symbol probes first; then the agents' call probes, which tells them to stop and send what they have. */
+	for (size_t i = 0; i < attach->files.list.count; i++)
+		links_detach(&attach->files.list.items[i]->call_links);
+	drain(drain_context);
+	while (agents_pending(attach) && monotonic_ns() < end_ns) {
+		struct timespec pause = {0, 2000000};
+
+		nanosleep(&pause, NULL);
+		drain(drain_context);
+	}
+	for (size_t i = 0; i < attach->files.list.count; i++) {
+		links_detach(&attach->files.list.items[i]->batch_links);
+		links_detach(&attach->files.list.items[i]->dealloc_links);
+		links_detach(&attach->files.list.items[i]->engine_links);
+	}
+	links_detach(&attach->lifecycle);
+	drain(drain_context);
+}

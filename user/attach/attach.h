@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The BPF half, loaded and attached: which processes are traced, which files carry probes, and the ring
+ * buffer.  attach/ decides what to probe and keeps it right while processes come and go; it does not
+ * interpret what the probes record.
+ */
+#ifndef GPUTRACE_ATTACH_H
+#define GPUTRACE_ATTACH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include <gputrace/record.h>
+
+struct attach;
+
+enum attach_scope {
+	ATTACH_PIDS,	/* the given processes and the children they start */
+	ATTACH_COMMAND, /* the same, and we are the parent: a process may be held until its probes are in place */
+	ATTACH_ALL,	/* every process of the machine */
+};
+
+enum attach_agent {
+	ATTACH_AGENT_AUTO,
+	ATTACH_AGENT_REQUIRE,
+	ATTACH_AGENT_OFF,
+};
+
+struct attach_options {
+	enum attach_scope scope;
+	enum attach_agent agent;
+	const char *agent_path; /* libgputrace-agent.so, NULL: not found */
+	bool native;		/* take native stacks too */
+	size_t ring_bytes;	/* power of two */
+};
+
+/*
+ * Where attach/ puts records of its own (GPT_PROCESS, GPT_PROBES, GPT_NOTE, GPT_NATIVE_SYM).  `record` is whole
+ * and only valid during the call.
+ */
+typedef void (*attach_emit)(void *context, const struct gpt_record *record);
+
+/*
+ * Loads the programs (nothing is probed yet).  On failure -errno, and why[0..why_size) says what is missing and
+ * what to do about it in one line.
+ */
+int attach_open(const struct attach_options *options, attach_emit emit, void *context, struct attach **out, char *why,
+		size_t why_size);
+
+/*
+ * Starts to follow a process: its libraries are probed, its Python is examined, its children will be followed.
+ * -ESRCH: no such process; -EPERM.  A process without any CUDA library or Python is fine: both may come later.
+ */
+int attach_process(struct attach *attach, pid_t pid, char *why, size_t why_size);
+
+/* Probes what is known beforehand: for ATTACH_ALL every process now running, for ATTACH_COMMAND the files that
+ * the command is likely to load (agent, loader paths).  Call once after attach_open (and attach_process). */
+int attach_start(struct attach *attach, char *why, size_t why_size);
+
+/* The BPF ring buffer map, for capture/. */
+int attach_ring_fd(const struct attach *attach);
+
+/*
+ * capture/ hands every record of these types here, in order, right after it has put it into the log: GPT_FORK,
+ * GPT_EXEC, GPT_EXIT, GPT_MAPPED, GPT_AGENT_BATCH, GPT_NATIVE_STACK, GPT_THREAD.  Probes follow what they tell.
+ */
+void attach_notice(struct attach *attach, const struct gpt_record *record);
+
+/* Work that waits for time to pass (a mapping not there yet, a reconciliation); call at least every 50 ms. */
+void attach_tick(struct attach *attach, uint64_t now_ns);
+
+/* Live processes being followed; for ATTACH_PIDS and ATTACH_COMMAND zero means the trace is over. */
+unsigned attach_live_processes(const struct attach *attach);
+
+/* Probe sites in place over all files; 0 means nothing that launches was found (yet). */
+unsigned attach_site_count(const struct attach *attach);
+
+/* Sum over CPUs of each enum gpt_account. */
+void attach_accounts(const struct attach *attach, uint64_t accounts[GPT_ACC_COUNT]);
+
+/*
+ * Detaches every probe.  First stops the agents by taking their listener away and waits up to timeout_ms for
+ * their last batches; `drain` is called meanwhile to empty the ring buffer.
+ */
+void attach_stop(struct attach *attach, unsigned timeout_ms, void (*drain)(void *), void *drain_context);
+
+void attach_close(struct attach *attach);
+
+#endif

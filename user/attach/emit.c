@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Builds the records of attach/. */
+#include "attach/emit.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/array.h"
+#include "target/process.h"
+
+uint64_t monotonic_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* A zeroed record with `bytes` of text after `fixed` bytes of fields. */
+static void *record_new(uint16_t type, size_t fixed, size_t bytes)
+{
+	size_t size = (fixed + bytes + 7) & ~(size_t)7;
+	struct gpt_record *record = xcalloc(1, size);
+
+	record->size = (uint32_t)size;
+	record->type = type;
+	return record;
+}
+
+void emit_text(attach_emit emit, void *context, uint16_t type, uint32_t pid, const char *text)
+{
+	size_t bytes = strlen(text) + 1;
+	struct gpt_text *record = record_new(type, sizeof(*record), bytes);
+
+	record->pid = pid;
+	record->bytes = (uint32_t)bytes;
+	memcpy(record->text, text, bytes);
+	emit(context, &record->hdr);
+	free(record);
+}
+
+void emit_process(attach_emit emit, void *context, const struct process_info *info, uint64_t known_ns, uint16_t python,
+		  const char *python_path)
+{
+	const char *texts[] = {info->comm, info->exe ? info->exe : "", info->cmdline ? info->cmdline : "", python_path};
+	size_t bytes = 0, at = 0;
+	struct gpt_process *record;
+
+	for (size_t i = 0; i < 4; i++)
+		bytes += strlen(texts[i]) + 1;
+	record = record_new(GPT_PROCESS, sizeof(*record), bytes);
+	record->time_ns = known_ns;
+	record->start_ns = info->start_ns;
+	record->pid = (uint32_t)info->pid;
+	record->parent = (uint32_t)info->parent;
+	record->python = python;
+	record->bytes = (uint32_t)bytes;
+	for (size_t i = 0; i < 4; i++) {
+		strcpy(record->text + at, texts[i]);
+		at += strlen(texts[i]) + 1;
+	}
+	emit(context, &record->hdr);
+	free(record);
+}
+
+void emit_native_symbol(attach_emit emit, void *context, uint32_t pid, uint64_t ip, const char *symbol,
+			const char *module)
+{
+	size_t bytes = strlen(symbol) + strlen(module) + 2;
+	struct gpt_native_sym *record = record_new(GPT_NATIVE_SYM, sizeof(*record), bytes);
+
+	record->ip = ip;
+	record->pid = pid;
+	record->bytes = (uint32_t)bytes;
+	strcpy(record->text, symbol);
+	strcpy(record->text + strlen(symbol) + 1, module);
+	emit(context, &record->hdr);
+	free(record);
+}

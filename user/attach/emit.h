@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Records that attach/ itself adds to the log. */
+#ifndef GPUTRACE_EMIT_H
+#define GPUTRACE_EMIT_H
+
+#include <stdint.h>
+
+#include "attach/attach.h"
+
+/* GPT_PROBES or GPT_NOTE; pid 0: the whole trace. */
+void emit_text(attach_emit emit, void *context, uint16_t type, uint32_t pid, const char *text);
+
+struct process_info;
+
+/* GPT_PROCESS; known_ns: before info was read; python: major << 8 | minor or 0, python_path may be "". */
+void emit_process(attach_emit emit, void *context, const struct process_info *info, uint64_t known_ns, uint16_t python,
+		  const char *python_path);
+
+/* GPT_NATIVE_SYM */
+void emit_native_symbol(attach_emit emit, void *context, uint32_t pid, uint64_t ip, const char *symbol,
+			const char *module);
+
+uint64_t monotonic_ns(void);
+
+#endif

@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The table of probed files. */
+#include "attach/files.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <gputrace/agent.h>
+#include <gputrace/cuda_api.h>
+
+#include "attach/emit.h"
+#include "base/msg.h"
+#include "target/image.h"
+#include "target/site.h"
+
+bool library_kind_has_calls(enum library_kind kind)
+{
+	return kind == LIBRARY_CUDART || kind == LIBRARY_CUDA || kind == LIBRARY_CUDART_STATIC;
+}
+
+/* Where the arguments of a call are, by its id; both twins of a row have the same. */
+static enum gpt_api_args args_of_api(uint16_t api)
+{
+#define ROW(domain, symbol, class, args, twin, cbid, twin_cbid)                                                        \
+	{GPT_API(GPT_DOMAIN_##domain, cbid), twin_cbid ? GPT_API(GPT_DOMAIN_##domain, twin_cbid) : 0, GPT_ARGS_##args},
+	static const struct {
+		uint16_t api, twin, args;
+	} rows[] = {GPT_CUDA_API_TABLE(ROW)};
+#undef ROW
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (rows[i].api == api || rows[i].twin == api)
+			return rows[i].args;
+	return GPT_ARGS_NONE;
+}
+
+struct probed_file *files_find(struct files *files, dev_t device, uint64_t inode)
+{
+	for (size_t i = 0; i < files->list.count; i++)
+		if (files->list.items[i]->inode == inode && files->list.items[i]->device == device)
+			return files->list.items[i];
+	return NULL;
+}
+
+/* From now on a process that maps the file need not be held for it, or has to be again. */
+static void mark_known(struct files *files, const struct probed_file *file, bool known)
+{
+	/* The kernel's own device number: major << 20 | minor (include/linux/kdev_t.h). */
+	struct gpt_file_key key = {.inode = file->inode, .device = major(file->device) << 20 | minor(file->device)};
+	int map = bpf_map__fd(files->programs->bpf->maps.known_files);
+	uint8_t one = 1;
+
+	if (known)
+		bpf_map_update_elem(map, &key, &one, BPF_ANY);
+	else
+		bpf_map_delete_elem(map, &key);
+}
+
+/* Looks into the file: what it is, and for CUDA libraries where its calls can be probed. */
+static void examine(struct probed_file *file)
+{
+	struct image *image = NULL;
+	int copy = fcntl(file->fd, F_DUPFD_CLOEXEC, 3);
+
+	if (copy < 0 || image_open(copy, &image))
+		return;
+	file->kind = library_kind_of_image(image, file->path);
+	if (library_kind_has_calls(file->kind) && library_sites_find(image, file->kind, &file->sites))
+		file->kind = LIBRARY_OTHER;
+	image_close(image);
+}
+
+static struct probed_file *add(struct files *files, int fd, const struct stat *stat, const char *path)
+{
+	struct probed_file *file = xcalloc(1, sizeof(*file));
+
+	file->device = stat->st_dev;
+	file->inode = stat->st_ino;
+	file->fd = fd;
+	file->path = xstrdup(path);
+	file->kind = LIBRARY_OTHER;
+	examine(file);
+	if (file->kind == LIBRARY_OTHER) {
+		close(fd);
+		file->fd = -1;
+	}
+	/* Files that never get call probes need no one held. */
+	if (!library_kind_has_calls(file->kind) && file->kind != LIBRARY_AGENT)
+		mark_known(files, file, true);
+	array_push(&files->list, file);
+	return file;
+}
+
+struct probed_file *files_get(struct files *files, pid_t pid, const struct mapping *mapping)
+{
+	struct probed_file *file = files_find(files, mapping->device, mapping->inode);
+	struct stat stat = {};
+	int fd;
+
+	if (file)
+		return file;
+	fd = mapping_open(pid, mapping);
+	if (fd < 0)
+		return NULL;
+	if (fstat(fd, &stat) || !S_ISREG(stat.st_mode)) {
+		close(fd);
+		return NULL;
+	}
+	/* Some filesystems show other device numbers in maps than in stat: go by what maps says. */
+	stat.st_dev = mapping->device;
+	stat.st_ino = mapping->inode;
+	return add(files, fd, &stat, mapping->path);
+}
+
+struct probed_file *files_get_path(struct files *files, const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct probed_file *file;
+	struct stat stat;
+
+	if (fd < 0)
+		return NULL;
+	if (fstat(fd, &stat)) {
+		close(fd);
+		return NULL;
+	}
+	file = files_find(files, stat.st_dev, stat.st_ino);
+	if (file) {
+		close(fd);
+		return file;
+	}
+	return add(files, fd, &stat, path);
+}
+
+/* The executable segment that holds a file offset: where it starts in the file, and its size; -ENOEXEC. */
+static int text_segment(int fd, uint64_t offset, uint64_t *start, uint64_t *bytes)
+{
+	Elf64_Ehdr header;
+	Elf64_Phdr segment;
+
+	if (pread(fd, &header, sizeof(header), 0) != sizeof(header) || header.e_phentsize != sizeof(segment))
+		return -ENOEXEC;
+	for (unsigned i = 0; i < header.e_phnum; i++) {
+		if (pread(fd, &segment, sizeof(segment), (off_t)(header.e_phoff + i * sizeof(segment))) !=
+		    sizeof(segment))
+			return -ENOEXEC;
+		if (segment.p_type != PT_LOAD || !(segment.p_flags & PF_X) ||
+		    offset - segment.p_offset >= segment.p_filesz)
+			continue;
+		*start = segment.p_offset;
+		*bytes = segment.p_filesz;
+		return 0;
+	}
+	return -ENOEXEC;
+}
+
+static void tell_sites(struct files *files, const struct probed_file *file)
+{
+	char text[512];
+
+	snprintf(text, sizeof(text), "%s: %zu probe sites, %u of them slow (%s)",
+		 strrchr(file->path, '/') ? strrchr(file->path, '/') + 1 : file->path, file->sites.list.count,
+		 file->sites.stepped, file->path);
+	emit_text(files->emit, files->emit_context, GPT_PROBES, 0, text);
+}
+
+int file_attach_calls(struct files *files, struct probed_file *file)
+{
+	int program = bpf_program__fd(files->programs->bpf->progs.call_symbol), error;
+	uint32_t index = 0;
+	struct gpt_file_state state = {};
+	struct link_place *places;
+	uint64_t text = 0, bytes = 0;
+
+	if (!library_kind_has_calls(file->kind) || file->call_links.fds.count || !file->sites.list.count)
+		return 0;
+	if (text_segment(file->fd, file->sites.list.items[0].site.offset, &text, &bytes))
+		return -ENOEXEC;
+	state.text_bytes = bytes;
+	while (index < files->list.count && files->list.items[index] != file)
+		index++;
+	if (index >= GPT_MAX_FILES)
+		return -ENOSPC;
+	bpf_map_update_elem(bpf_map__fd(files->programs->bpf->maps.files), &index, &state, BPF_ANY);
+	places = xcalloc(file->sites.list.count + 1, sizeof(*places));
+	for (size_t i = 0; i < file->sites.list.count; i++) {
+		const struct library_site *site = &file->sites.list.items[i];
+		uint64_t distance = site->site.offset - text;
+
+		if (distance > GPT_COOKIE_DISTANCE_MAX) /* nested calls are told by the stack alone then */
+			distance = 0;
+		places[i].offset = site->site.offset;
+		places[i].cookie = GPT_COOKIE(site->api, args_of_api(site->api), site->site.sp_adjust, index, distance);
+	}
+	error = links_attach_uprobes(&file->call_links, files->programs->multi, program, file->fd, places,
+				     file->sites.list.count);
+	free(places);
+	if (error) {
+		msg_warn("cannot probe %s: %s", file->path, strerror(-error));
+		return error;
+	}
+	mark_known(files, file, true);
+	if (!file->told)
+		tell_sites(files, file);
+	file->told = true;
+	return 0;
+}
+
+void file_detach_calls(struct files *files, struct probed_file *file)
+{
+	if (!file->call_links.fds.count)
+		return;
+	mark_known(files, file, false);
+	links_detach(&file->call_links);
+}
+
+static int symbol_offset(const struct image *image, const char *name, uint64_t *offset)
+{
+	struct image_symbol symbol;
+	int error = image_symbol(image, name, &symbol);
+
+	return error ? error : image_file_offset(image, symbol.address, offset);
+}
+
+int file_attach_agent(struct files *files, struct probed_file *file)
+{
+	const struct gputrace_bpf *bpf = files->programs->bpf;
+	const struct {
+		const char *function, *semaphore;
+		int program;
+		struct links *links;
+	} probes[] = {
+		/* Who listens to batches must be there before the session that sends them begins. */
+		{GPUTRACE_AGENT_BATCH, GPUTRACE_AGENT_BATCH_SEMAPHORE, bpf_program__fd(bpf->progs.agent_batch),
+		 &file->batch_links},
+		{GPUTRACE_AGENT_STATE, GPUTRACE_AGENT_SEMAPHORE, bpf_program__fd(bpf->progs.agent_state),
+		 &file->call_links},
+		{GPUTRACE_AGENT_CALL, GPUTRACE_AGENT_SEMAPHORE, bpf_program__fd(bpf->progs.call_agent),
+		 &file->call_links},
+	};
+	struct image *image = NULL;
+	int error = 0, copy;
+
+	if (file->kind != LIBRARY_AGENT || file->call_links.fds.count)
+		return 0;
+	copy = fcntl(file->fd, F_DUPFD_CLOEXEC, 3);
+	error = copy < 0 ? -errno : image_open(copy, &image);
+	if (error)
+		return error;
+	for (size_t i = 0; i < sizeof(probes) / sizeof(probes[0]) && !error; i++) {
+		struct link_place place = {};
+
+		error = symbol_offset(image, probes[i].function, &place.offset);
+		if (!error)
+			error = symbol_offset(image, probes[i].semaphore, &place.ref_counter);
+		if (!error)
+			error = links_attach_uprobes(probes[i].links, files->programs->multi, probes[i].program,
+						     file->fd, &place, 1);
+	}
+	image_close(image);
+	if (error) {
+		links_detach(&file->call_links);
+		links_detach(&file->batch_links);
+		return error;
+	}
+	mark_known(files, file, true);
+	return 0;
+}
+
+int file_attach_dealloc(struct files *files, struct probed_file *file, uint64_t offset)
+{
+	struct link_place place = {.offset = offset};
+
+	if (!offset || file->fd < 0 || file->dealloc_links.fds.count)
+		return 0;
+	return links_attach_uprobes(&file->dealloc_links, files->programs->multi,
+				    bpf_program__fd(files->programs->bpf->progs.code_dealloc), file->fd, &place, 1);
+}
+
+/* The engine's functions by the part of their mangled names that does not change with their parameters. */
+struct engine_search {
+	const struct image *image;
+	struct link_place begin, node;
+};
+
+static int engine_symbol(const struct image_symbol *symbol, void *context)
+{
+	static const char begin[] = "_ZN5torch8autograd6Engine23execute_with_graph_task";
+	static const char node[] = "_ZN5torch8autograd6Engine17evaluate_function";
+	struct engine_search *search = context;
+	struct link_place *place = NULL;
+	struct probe_site site;
+
+	if (!symbol->function)
+		return 0;
+	if (!strncmp(symbol->name, begin, sizeof(begin) - 1))
+		place = &search->begin;
+	else if (!strncmp(symbol->name, node, sizeof(node) - 1))
+		place = &search->node;
+	if (!place || site_choose(search->image, symbol->address, &site))
+		return 0;
+	place->offset = site.offset;
+	return search->begin.offset && search->node.offset;
+}
+
+int file_attach_engine(struct files *files, struct probed_file *file)
+{
+	const struct gputrace_bpf *bpf = files->programs->bpf;
+	struct engine_search search = {};
+	struct image *image = NULL;
+	int copy, error;
+
+	if (file->kind != LIBRARY_TORCH || file->engine_tried)
+		return 0;
+	file->engine_tried = true;
+	copy = fcntl(file->fd, F_DUPFD_CLOEXEC, 3);
+	error = copy < 0 ? -errno : image_open(copy, &image);
+	if (error)
+		return error;
+	search.image = image;
+	image_each_symbol(image, engine_symbol, &search);
+	image_close(image);
+	if (!search.begin.offset || !search.node.offset)
+		return -ENOENT;
+	error = links_attach_uprobes(&file->engine_links, files->programs->multi,
+				     bpf_program__fd(bpf->progs.backward_begin), file->fd, &search.begin, 1);
+	if (!error)
+		error = links_attach_uprobes(&file->engine_links, files->programs->multi,
+					     bpf_program__fd(bpf->progs.backward_node), file->fd, &search.node, 1);
+	if (error)
+		links_detach(&file->engine_links);
+	return error;
+}
+
+void files_close(struct files *files)
+{
+	for (size_t i = 0; i < files->list.count; i++) {
+		struct probed_file *file = files->list.items[i];
+
+		links_detach(&file->call_links);
+		links_detach(&file->dealloc_links);
+		links_detach(&file->engine_links);
+		links_detach(&file->batch_links);
+		library_sites_free(&file->sites);
+		if (file->fd >= 0)
+			close(file->fd);
+		free(file->path);
+		free(file);
+	}
+	array_free(&files->list);
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The files that carry probes, each known by device and inode however many processes map it: CUDA libraries,
+ * agents, Pythons.  Owns their links; does not know processes.
+ */
+#ifndef GPUTRACE_FILES_H
+#define GPUTRACE_FILES_H
+
+#include "attach/attach.h"
+#include "attach/links.h"
+#include "attach/programs.h"
+#include "target/library.h"
+
+struct probed_file {
+	dev_t device;
+	uint64_t inode;
+	enum library_kind kind;	    /* LIBRARY_OTHER: looked at, nothing in it for us */
+	char *path;		    /* where it was first seen */
+	int fd;			    /* -1: OTHER */
+	struct library_sites sites; /* CUDA kinds */
+	struct links call_links;    /* symbol probes, or an agent's call and state functions */
+	struct links batch_links;   /* an agent's batch function */
+	struct links dealloc_links; /* Python: death of code objects */
+	struct links engine_links;  /* PyTorch: the autograd engine */
+	bool engine_tried;
+	bool told;   /* its GPT_PROBES record was written */
+	bool wanted; /* by some process; attach.c keeps it */
+};
+
+struct files {
+	struct programs *programs;
+	attach_emit emit;
+	void *emit_context;
+	ARRAY(struct probed_file *) list;
+};
+
+/* The entry of a mapped file, made (and its symbols examined) when it is new; NULL when it cannot be opened. */
+struct probed_file *files_get(struct files *files, pid_t pid, const struct mapping *mapping);
+
+/* The entry of a file of ours by path (the agent before any process has mapped it). */
+struct probed_file *files_get_path(struct files *files, const char *path);
+
+struct probed_file *files_find(struct files *files, dev_t device, uint64_t inode);
+
+/* Puts the probes in place, or takes them out; both do nothing when that is so already. -errno */
+int file_attach_calls(struct files *files, struct probed_file *file);
+void file_detach_calls(struct files *files, struct probed_file *file);
+int file_attach_agent(struct files *files, struct probed_file *file);
+int file_attach_dealloc(struct files *files, struct probed_file *file, uint64_t offset);
+
+/* PyTorch: takes a tenth of a second (the library has 200,000 symbols), so not while a process waits for it. */
+int file_attach_engine(struct files *files, struct probed_file *file);
+
+bool library_kind_has_calls(enum library_kind kind);
+void files_close(struct files *files);
+
+#endif

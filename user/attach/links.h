@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Attaching a program to places in a file, whatever the kernel offers: one uprobe.multi link (Linux 6.6), else a
+ * perf event and a link for each place (5.15).  Knows nothing of what the places mean.
+ */
+#ifndef GPUTRACE_LINKS_H
+#define GPUTRACE_LINKS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/array.h"
+
+struct link_place {
+	uint64_t offset;      /* in the file */
+	uint64_t cookie;      /* bpf_get_attach_cookie */
+	uint64_t ref_counter; /* file offset of a USDT semaphore, 0 none */
+};
+
+struct links {
+	ARRAY(int) fds; /* closing them detaches */
+};
+
+/* True when the kernel has uprobe.multi; `program_fd` is any loaded program with that attach type. */
+bool links_have_multi(int program_fd);
+
+/* Probes all places of the file in every process that maps it. 0 or -errno; on failure nothing is attached. */
+int links_attach_uprobes(struct links *links, bool multi, int program_fd, int file_fd, const struct link_place *places,
+			 size_t count);
+
+/* A tracepoint by "category/name"; finds its id also where no tracefs is mounted. */
+int links_attach_tracepoint(struct links *links, int program_fd, const char *tracepoint);
+
+int links_attach_raw_tracepoint(struct links *links, int program_fd, const char *tracepoint);
+
+void links_detach(struct links *links);
+
+#endif

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Loads the BPF object; owns the skeleton. */
+#include "attach/programs.h"
+
+#include <errno.h>
+#include <linux/bpf.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "base/msg.h"
+
+#define ATTACH_TRACE_UPROBE_MULTI 48 /* enum bpf_attach_type, Linux 6.6 */
+
+static char last_words[1024]; /* of libbpf, for the reason we give */
+
+static int keep_words(enum libbpf_print_level level, const char *format, va_list args)
+{
+	char line[sizeof(last_words)];
+	size_t length;
+
+	if (level == LIBBPF_DEBUG)
+		return 0;
+	vsnprintf(line, sizeof(line), format, args);
+	length = strcspn(line, "\n");
+	line[length] = 0;
+	if (level == LIBBPF_WARN && length && !last_words[0])
+		snprintf(last_words, sizeof(last_words), "%s", line);
+	if (msg_level() >= MSG_VERBOSE)
+		msg_debug("%s", line);
+	return 0;
+}
+
+static void set_uprobe_type(struct gputrace_bpf *bpf)
+{
+	struct bpf_program *program;
+
+	/* Kernels without uprobe.multi ignore the type. */
+	bpf_object__for_each_program(program, bpf->obj) if (bpf_program__type(program) == BPF_PROG_TYPE_KPROBE)
+		bpf_program__set_expected_attach_type(program, ATTACH_TRACE_UPROBE_MULTI);
+}
+
+static void explain(int error, char *why, size_t why_size)
+{
+	if (error == -EPERM || error == -EACCES)
+		snprintf(why, why_size,
+			 "the kernel refuses to load BPF programs (%s): run as root (sudo gputrace ...); "
+			 "`gputrace doctor` says what is missing",
+			 strerror(-error));
+	else if (libbpf_probe_bpf_helper(BPF_PROG_TYPE_KPROBE, BPF_FUNC_loop, NULL) == 0)
+		snprintf(why, why_size,
+			 "this kernel is too old to walk stacks: it has no bpf_loop (Linux 5.17 and later have)");
+	else if (error == -ENOENT || error == -ESRCH)
+		snprintf(why, why_size,
+			 "this kernel has no BTF (/sys/kernel/btf/vmlinux): it needs CONFIG_DEBUG_INFO_BTF");
+	else
+		snprintf(why, why_size, "cannot load the BPF programs: %s%s%s (-v shows what the kernel says)",
+			 strerror(-error), last_words[0] ? ": " : "", last_words);
+}
+
+int programs_load(struct programs *programs, const struct gpt_config *config, size_t ring_bytes, char *why,
+		  size_t why_size)
+{
+	struct rlimit unlimited = {RLIM_INFINITY, RLIM_INFINITY};
+	int cpus = libbpf_num_possible_cpus(), error;
+
+	setrlimit(RLIMIT_MEMLOCK, &unlimited); /* needed before Linux 5.11 */
+	libbpf_set_print(keep_words);
+	programs->bpf = gputrace_bpf__open();
+	if (!programs->bpf) {
+		error = -errno;
+		explain(error, why, why_size);
+		return error;
+	}
+	programs->bpf->rodata->config = *config;
+	bpf_map__set_max_entries(programs->bpf->maps.ring, (uint32_t)ring_bytes);
+	bpf_map__set_max_entries(programs->bpf->maps.slots, (uint32_t)(cpus > 0 ? cpus : 1) * GPT_SLOTS_PER_CPU);
+	set_uprobe_type(programs->bpf);
+	error = gputrace_bpf__load(programs->bpf);
+	if (error) {
+		explain(error, why, why_size);
+		programs_unload(programs);
+		return error;
+	}
+	return 0;
+}
+
+void programs_unload(struct programs *programs)
+{
+	gputrace_bpf__destroy(programs->bpf);
+	programs->bpf = NULL;
+}

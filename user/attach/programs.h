@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The BPF object: opened, configured and loaded as this kernel allows. */
+#ifndef GPUTRACE_PROGRAMS_H
+#define GPUTRACE_PROGRAMS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <gputrace/maps.h>
+#include "gputrace.skel.h"
+
+struct programs {
+	struct gputrace_bpf *bpf;
+	bool multi; /* uprobe.multi links can be used */
+};
+
+/* -errno, and one line in why that says what to do about it. */
+int programs_load(struct programs *programs, const struct gpt_config *config, size_t ring_bytes, char *why,
+		  size_t why_size);
+void programs_unload(struct programs *programs);
+
+#endif
