@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* Collects records into batches and hands them to the probe point. Knows nothing of what is in a record. */
+#include "agent/batch.h"
+
+#include <string.h>
+
+#include "agent/points.h"
+
+void *batch_add(struct batch *batch, uint16_t type, size_t bytes)
+{
+	struct gpt_record *record;
+
+	if (bytes > sizeof(batch->data) - 7)
+		return NULL;
+	bytes = (bytes + 7) & ~(size_t)7;
+	if (bytes > sizeof(batch->data) - batch->used)
+		batch_flush(batch);
+	record = (struct gpt_record *)(batch->data + batch->used);
+	memset(record, 0, bytes);
+	record->size = (uint32_t)bytes;
+	record->type = type;
+	batch->used += (uint32_t)bytes;
+	return record;
+}
+
+void batch_flush(struct batch *batch)
+{
+	if (batch->used && points_batch_listening())
+		gputrace_agent_batch(batch->data, batch->used);
+	batch->used = 0;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* Records of agent.h on their way to the collector, some 32 KiB at a time. One thread at a time. */
+#ifndef GPUTRACE_AGENT_BATCH_H
+#define GPUTRACE_AGENT_BATCH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <gputrace/agent.h>
+
+struct batch {
+	uint32_t used;
+	/* as long as a batch may be; records are multiples of 8 bytes */
+	uint8_t data[GPT_AGENT_BATCH_MAX] __attribute__((aligned(8)));
+};
+
+/*
+ * Room for one record: header filled in, the rest zero, size rounded up to 8.  Sends what is there when it
+ * does not fit any more; NULL when it could never fit.  Valid until the next call.
+ */
+void *batch_add(struct batch *batch, uint16_t type, size_t bytes);
+
+/* Gives the records to the collector, or drops them when nobody listens. */
+void batch_flush(struct batch *batch);
+
+#endif

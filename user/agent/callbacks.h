@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * CUPTI's API callback: what runs on the application's threads at the entry and the return of every CUDA
+ * call we follow.  No allocation, no lock, no system call but one gettid per thread.
+ */
+#ifndef GPUTRACE_AGENT_CALLBACKS_H
+#define GPUTRACE_AGENT_CALLBACKS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* CUPTI's callback function (cupti_api_callback). */
+void callbacks_api(void *user, uint32_t domain, uint32_t cbid, const void *data);
+
+/* Reports calls from now on; resets the counters. */
+void callbacks_start(void);
+void callbacks_stop(void);
+
+/* In the child of a fork: calls are not ours to report any more, and the thread has another id. */
+void callbacks_forked(void);
+
+/* Calls reported since callbacks_start. */
+uint64_t callbacks_count(void);
+
+/* Of those, the ones that have not returned. */
+uint64_t callbacks_open(void);
+
+/* The highest correlation id reported (they grow, and may wrap around); 0: none. */
+uint32_t callbacks_last_corr(void);
+
+/* The latest asynchronous error that CUPTI told of (state domain, 12.2 and later); false: none since last asked. */
+bool callbacks_state_error(uint32_t *result, char *text, uint32_t size);
+
+#endif

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * How CUPTI's clock (CLOCK_REALTIME) relates to ours (CLOCK_MONOTONIC).  NTP slews both alike, so their
+ * difference is constant but for steps (settimeofday, a leap second), which are found within one tick.
+ */
+#ifndef GPUTRACE_AGENT_CLOCK_H
+#define GPUTRACE_AGENT_CLOCK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "agent/batch.h"
+
+struct clock_pair {
+	uint64_t mono_ns;
+	int64_t wall_offset_ns;
+	uint64_t error_ns; /* half the width of the sample */
+};
+
+struct clock_watch {
+	struct clock_pair last; /* the last one sent */
+	uint64_t last_right_ns; /* when it was last seen to hold */
+};
+
+static inline uint64_t clock_now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* The narrowest of `tries` samples. */
+struct clock_pair clock_measure(unsigned tries);
+
+/* True when the pair cannot be the same offset measured again. */
+bool clock_pair_differs(const struct clock_pair *a, const struct clock_pair *b);
+
+/* Sends a sample. */
+void clock_send(struct clock_watch *watch, struct batch *batch);
+
+/* Looks whether the wall clock was stepped; if so, sends the old offset with the last time it was right, and
+ * the new one: so records around the step are converted by the offset they were made under. */
+void clock_look(struct clock_watch *watch, struct batch *batch);
+
+#endif

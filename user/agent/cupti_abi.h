@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * CUPTI's binary interface as far as the agent uses it: numbers, offsets, types of functions.  NVIDIA's
+ * headers are not needed to build; tests/cupti_headers.sh holds every line against those of many versions.
+ *
+ * Source: cupti_activity.h, cupti_callbacks.h, cupti_result.h of CUDA 11.8 to 13.5.  Records only ever grow
+ * at their end, so an offset is good for every version whose record is long enough: never use sizeof here.
+ */
+#ifndef GPUTRACE_AGENT_CUPTI_ABI_H
+#define GPUTRACE_AGENT_CUPTI_ABI_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* cuptiGetVersion: small numbers up to CUDA 12.9, then major * 10000 + minor * 100 + patch. */
+#define CUPTI_API_11_8 18u /* also 12.0, 12.1 before cupti_version.h was raised */
+#define CUPTI_API_12_2 20u /* the state domain */
+#define CUPTI_API_12_3 21u /* per-thread buffers */
+#define CUPTI_API_12_9 27u /* buffers may be refused without a crash */
+#define CUPTI_API_NEW_FORM 130000u
+#define CUPTI_API_13_2 130200u
+
+/*
+ * CUPTI 13.2 (and no other of 11.8 to 13.5) calls itself without end, until the stack is used up, when any of
+ * its functions is called and the driver is not usable: cuptiGetVersion and cuptiGetResultString set the
+ * library up, and report that this failed through each other.  Seen with the wheel 13.2.86, which is also what
+ * PyTorch 2.15 brings.  Such a library is known by what it exports (13.2 has the first, 13.3 the second), and
+ * nothing in it is called before the driver has proven itself: it is new enough, initialises, and has a GPU.
+ */
+#define CUPTI_SYMBOL_OF_13_2 "cuptiActivityEnable_v2"
+#define CUPTI_SYMBOL_OF_13_3 "cuptiIsTracingSessionRunning"
+#define CUPTI_13_2_DRIVER 13020u /* as cuDriverGetVersion: an older one is not usable for CUPTI 13.2 */
+
+/* CUptiResult */
+enum {
+	CUPTI_OK = 0,
+	CUPTI_MAX_LIMIT_REACHED = 12, /* end of a buffer */
+	CUPTI_NOT_INITIALIZED = 15,   /* no usable driver (11.8, 12.x) */
+	CUPTI_INVALID_KIND = 21,
+	CUPTI_MULTIPLE_SUBSCRIBERS = 39,
+	CUPTI_UNKNOWN = 999, /* no usable driver (13.x) */
+};
+
+/* CUpti_ActivityKind */
+enum {
+	CUPTI_KIND_MEMCPY = 1,
+	CUPTI_KIND_MEMSET = 2,
+	CUPTI_KIND_DEVICE = 8,
+	CUPTI_KIND_CONTEXT = 9,
+	CUPTI_KIND_CONCURRENT_KERNEL = 10,
+	CUPTI_KIND_OVERHEAD = 17,
+	CUPTI_KIND_MEMCPY2 = 22, /* peer to peer; comes with MEMCPY */
+	CUPTI_KIND_STREAM = 37,
+	CUPTI_KIND_COUNT = 64, /* of the table of sizes; larger kinds are none of ours */
+};
+
+/* CUpti_ActivityAttribute; both values are one byte */
+enum {
+	CUPTI_ATTR_ZEROED_OUT_BUFFER = 5,
+	CUPTI_ATTR_PER_THREAD_BUFFER = 9,
+};
+
+/* CUpti_CallbackDomain, CUpti_CallbackIdState, CUpti_ApiCallbackSite and single values */
+enum {
+	CUPTI_DOMAIN_DRIVER = 1,
+	CUPTI_DOMAIN_RUNTIME = 2,
+	CUPTI_DOMAIN_RESOURCE = 3,
+	CUPTI_DOMAIN_STATE = 6,
+	/* CUpti_CallbackIdResource: a node was added to a graph, by capture or by hand */
+	CUPTI_RESOURCE_GRAPHNODE_CREATED = 13,
+	CUPTI_STATE_FATAL = 1,
+	CUPTI_STATE_ERROR = 2,
+	CUPTI_STATE_WARNING = 3,
+	CUPTI_SITE_ENTER = 0,
+	CUPTI_SITE_EXIT = 1,
+	CUPTI_FLUSH_FORCED = 1,
+	CUPTI_THREAD_ID_SYSTEM = 1,
+	CUPTI_OBJECT_THREAD = 2, /* CUpti_ActivityObjectKind */
+	CUPTI_MEMCPY_FLAG_ASYNC = 1,
+	CUPTI_OLD_NAME_SIZE = 64, /* CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN */
+};
+
+/* CUpti_CallbackData: X(our name, member, offset, bytes) */
+#define CUPTI_CALLBACK_DATA(X)                                                                                         \
+	X(SITE, callbackSite, 0, 4)                                                                                    \
+	X(RETURN_VALUE, functionReturnValue, 24, 8)                                                                    \
+	X(CORRELATION_DATA, correlationData, 56, 8)                                                                    \
+	X(CORRELATION_ID, correlationId, 64, 4)
+
+/* CUpti_StateData */
+#define CUPTI_STATE_DATA(X)                                                                                            \
+	X(RESULT, notification.result, 0, 4)                                                                           \
+	X(MESSAGE, notification.message, 8, 8)
+
+#define CUPTI_OFFSET_CB(name, member, offset, bytes) CUPTI_CB_##name = offset,
+#define CUPTI_OFFSET_STATE(name, member, offset, bytes) CUPTI_STATE_DATA_##name = offset,
+enum { CUPTI_CALLBACK_DATA(CUPTI_OFFSET_CB) };
+enum { CUPTI_STATE_DATA(CUPTI_OFFSET_STATE) };
+
+/*
+ * Activity records, fields we take: X(member of CUPTI's struct, offset, bytes, member of ours, bytes of ours).
+ * Where ours is wider the value is extended with zeros.  *_MIN is the record's size in 11.8, the first
+ * version we read; fields beyond it stand in lists of their own with the version that has them.
+ */
+#define CUPTI_KERNEL_MIN 200u
+#define CUPTI_KERNEL_CORR 92u
+#define CUPTI_KERNEL_FIELDS(X)                                                                                         \
+	X(registersPerThread, 6, 2, registers, 4)                                                                      \
+	X(start, 16, 8, start_wall_ns, 8)                                                                              \
+	X(end, 24, 8, end_wall_ns, 8)                                                                                  \
+	X(deviceId, 40, 4, device, 4)                                                                                  \
+	X(contextId, 44, 4, context, 4)                                                                                \
+	X(streamId, 48, 4, stream, 4)                                                                                  \
+	X(gridX, 52, 4, grid[0], 4)                                                                                    \
+	X(gridY, 56, 4, grid[1], 4)                                                                                    \
+	X(gridZ, 60, 4, grid[2], 4)                                                                                    \
+	X(blockX, 64, 4, block[0], 4)                                                                                  \
+	X(blockY, 68, 4, block[1], 4)                                                                                  \
+	X(blockZ, 72, 4, block[2], 4)                                                                                  \
+	X(staticSharedMemory, 76, 4, static_shared_bytes, 4)                                                           \
+	X(dynamicSharedMemory, 80, 4, dynamic_shared_bytes, 4)                                                         \
+	X(localMemoryPerThread, 84, 4, local_bytes_per_thread, 4)                                                      \
+	X(correlationId, CUPTI_KERNEL_CORR, 4, corr, 4)                                                                \
+	X(graphNodeId, 144, 8, graph_node, 8)                                                                          \
+	X(graphId, 156, 4, graph, 4)                                                                                   \
+	X(channelID, 168, 4, channel, 4)                                                                               \
+	X(channelType, 172, 4, channel_type, 4)                                                                        \
+	X(clusterX, 176, 4, cluster[0], 4)                                                                             \
+	X(clusterY, 180, 4, cluster[1], 4)                                                                             \
+	X(clusterZ, 184, 4, cluster[2], 4)
+#define CUPTI_KERNEL_FIELDS_13_1(X) X(priority, 216, 4, priority, 4)
+#define CUPTI_KERNEL_NAME 104u /* name: const char *, CUPTI's own */
+
+#define CUPTI_MEMCPY_MIN 88u
+#define CUPTI_MEMCPY_CORR 44u
+#define CUPTI_MEMCPY_FIELDS(X)                                                                                         \
+	X(copyKind, 4, 1, kind, 1)                                                                                     \
+	X(srcKind, 5, 1, from, 1)                                                                                      \
+	X(dstKind, 6, 1, to, 1)                                                                                        \
+	X(flags, 7, 1, is_async, 1)                                                                                    \
+	X(bytes, 8, 8, bytes, 8)                                                                                       \
+	X(start, 16, 8, start_wall_ns, 8)                                                                              \
+	X(end, 24, 8, end_wall_ns, 8)                                                                                  \
+	X(deviceId, 32, 4, device, 4)                                                                                  \
+	X(contextId, 36, 4, context, 4)                                                                                \
+	X(streamId, 40, 4, stream, 4)                                                                                  \
+	X(correlationId, CUPTI_MEMCPY_CORR, 4, corr, 4)                                                                \
+	X(graphNodeId, 64, 8, graph_node, 8)                                                                           \
+	X(graphId, 72, 4, graph, 4)                                                                                    \
+	X(channelID, 76, 4, channel, 4)                                                                                \
+	X(channelType, 80, 4, channel_type, 4)
+
+#define CUPTI_MEMCPY2_MIN 96u
+#define CUPTI_MEMCPY2_CORR 60u
+#define CUPTI_MEMCPY2_FIELDS(X)                                                                                        \
+	X(copyKind, 4, 1, kind, 1)                                                                                     \
+	X(srcKind, 5, 1, from, 1)                                                                                      \
+	X(dstKind, 6, 1, to, 1)                                                                                        \
+	X(flags, 7, 1, is_async, 1)                                                                                    \
+	X(bytes, 8, 8, bytes, 8)                                                                                       \
+	X(start, 16, 8, start_wall_ns, 8)                                                                              \
+	X(end, 24, 8, end_wall_ns, 8)                                                                                  \
+	X(deviceId, 32, 4, device, 4)                                                                                  \
+	X(contextId, 36, 4, context, 4)                                                                                \
+	X(streamId, 40, 4, stream, 4)                                                                                  \
+	X(srcDeviceId, 44, 4, from_device, 4)                                                                          \
+	X(dstDeviceId, 52, 4, to_device, 4)                                                                            \
+	X(correlationId, CUPTI_MEMCPY2_CORR, 4, corr, 4)                                                               \
+	X(graphNodeId, 72, 8, graph_node, 8)                                                                           \
+	X(graphId, 80, 4, graph, 4)                                                                                    \
+	X(channelID, 84, 4, channel, 4)                                                                                \
+	X(channelType, 88, 4, channel_type, 4)
+
+#define CUPTI_MEMSET_MIN 88u
+#define CUPTI_MEMSET_CORR 44u
+#define CUPTI_MEMSET_FIELDS(X)                                                                                         \
+	X(value, 4, 4, value, 4)                                                                                       \
+	X(bytes, 8, 8, bytes, 8)                                                                                       \
+	X(start, 16, 8, start_wall_ns, 8)                                                                              \
+	X(end, 24, 8, end_wall_ns, 8)                                                                                  \
+	X(deviceId, 32, 4, device, 4)                                                                                  \
+	X(contextId, 36, 4, context, 4)                                                                                \
+	X(streamId, 40, 4, stream, 4)                                                                                  \
+	X(correlationId, CUPTI_MEMSET_CORR, 4, corr, 4)                                                                \
+	X(flags, 48, 2, flags, 2)                                                                                      \
+	X(memoryKind, 50, 2, memory, 2)                                                                                \
+	X(graphNodeId, 64, 8, graph_node, 8)                                                                           \
+	X(graphId, 72, 4, graph, 4)
+
+#define CUPTI_OVERHEAD_MIN 40u
+#define CUPTI_OVERHEAD_FIELDS(X)                                                                                       \
+	X(overheadKind, 4, 4, kind, 4)                                                                                 \
+	X(objectId.pt.threadId, 16, 4, tid, 4)                                                                         \
+	X(start, 24, 8, start_wall_ns, 8)                                                                              \
+	X(end, 32, 8, end_wall_ns, 8)
+#define CUPTI_OVERHEAD_FIELDS_12_4(X) X(correlationId, 40, 4, corr, 4)
+#define CUPTI_OVERHEAD_OBJECT_KIND 8u /* objectKind: threadId means something for CUPTI_OBJECT_THREAD */
+#define CUPTI_OVERHEAD_DATA 48u	      /* 12.4: overheadData: malloc'd, ours to free */
+
+#define CUPTI_DEVICE_MIN 176u
+#define CUPTI_DEVICE_FIELDS(X)                                                                                         \
+	X(globalMemorySize, 16, 8, memory_bytes, 8)                                                                    \
+	X(numThreadsPerWarp, 32, 4, warp_size, 4)                                                                      \
+	X(numMultiprocessors, 44, 4, multiprocessors, 4)                                                               \
+	X(maxWarpsPerMultiprocessor, 52, 4, max_threads_per_multiprocessor, 4)                                         \
+	X(maxBlocksPerMultiprocessor, 56, 4, max_blocks_per_multiprocessor, 4)                                         \
+	X(maxSharedMemoryPerMultiprocessor, 60, 4, max_shared_per_multiprocessor, 4)                                   \
+	X(maxRegistersPerMultiprocessor, 64, 4, max_registers_per_multiprocessor, 4)                                   \
+	X(maxRegistersPerBlock, 68, 4, max_registers_per_block, 4)                                                     \
+	X(maxSharedMemoryPerBlock, 72, 4, max_shared_per_block, 4)                                                     \
+	X(maxThreadsPerBlock, 76, 4, max_threads_per_block, 4)                                                         \
+	X(computeCapabilityMajor, 104, 4, compute_major, 4)                                                            \
+	X(computeCapabilityMinor, 108, 4, compute_minor, 4)                                                            \
+	X(id, 112, 4, id, 4)                                                                                           \
+	X(uuid, 120, 16, uuid, 16)                                                                                     \
+	X(isMigEnabled, 145, 1, mig, 4)
+#define CUPTI_DEVICE_NAME 136u	   /* name: const char *; from 13.0 on ours to free, before it is not: left alone */
+#define CUPTI_DEVICE_MIG_UUID 160u /* migUuid: instead of uuid where isMigEnabled */
+
+#define CUPTI_CONTEXT_MIN 16u
+#define CUPTI_CONTEXT_FIELDS(X)                                                                                        \
+	X(contextId, 4, 4, context, 4)                                                                                 \
+	X(deviceId, 8, 4, device, 4)                                                                                   \
+	X(nullStreamId, 14, 2, null_stream, 4)
+
+#define CUPTI_STREAM_MIN 24u
+#define CUPTI_STREAM_FIELDS(X)                                                                                         \
+	X(contextId, 4, 4, context, 4)                                                                                 \
+	X(streamId, 8, 4, stream, 4)                                                                                   \
+	X(priority, 12, 4, priority, 4)                                                                                \
+	X(flag, 16, 4, flags, 4)
+
+/* CUpti_SubscriberParams of 13.0: only to learn who holds the subscriber. */
+struct cupti_subscriber_params {
+	size_t size;
+	const char *name;
+	char *old_name;
+	size_t old_name_size;
+};
+
+typedef void (*cupti_api_callback)(void *user, uint32_t domain, uint32_t cbid, const void *data);
+typedef void (*cupti_buffer_request)(uint8_t **buffer, size_t *size, size_t *max_records);
+typedef void (*cupti_buffer_done)(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid);
+
+/*
+ * CUPTI's functions: X(our name, CUPTI's name, needed, parameters).  What is not needed may be missing in
+ * some version, or its failure changes nothing that matters.
+ */
+#define CUPTI_FUNCTIONS(X)                                                                                             \
+	X(get_version, cuptiGetVersion, 1, (uint32_t * version))                                                       \
+	X(subscribe, cuptiSubscribe, 1, (void **subscriber, cupti_api_callback callback, void *user))                  \
+	X(subscribe_v2, cuptiSubscribe_v2, 0,                                                                          \
+	  (void **subscriber, cupti_api_callback callback, void *user, struct cupti_subscriber_params *params))        \
+	X(unsubscribe, cuptiUnsubscribe, 1, (void *subscriber))                                                        \
+	X(enable_callback, cuptiEnableCallback, 1,                                                                     \
+	  (uint32_t enable, void *subscriber, uint32_t domain, uint32_t cbid))                                         \
+	X(enable_domain, cuptiEnableDomain, 1, (uint32_t enable, void *subscriber, uint32_t domain))                   \
+	X(register_buffers, cuptiActivityRegisterCallbacks, 1, (cupti_buffer_request request, cupti_buffer_done done)) \
+	X(enable, cuptiActivityEnable, 1, (uint32_t kind))                                                             \
+	X(enable_and_dump, cuptiActivityEnableAndDump, 0, (uint32_t kind))                                             \
+	X(disable, cuptiActivityDisable, 1, (uint32_t kind))                                                           \
+	X(flush_all, cuptiActivityFlushAll, 1, (uint32_t flags))                                                       \
+	X(next_record, cuptiActivityGetNextRecord, 1, (uint8_t * buffer, size_t valid, uint8_t * *record))             \
+	X(dropped, cuptiActivityGetNumDroppedRecords, 1, (void *context, uint32_t stream, size_t *dropped))            \
+	X(set_attribute, cuptiActivitySetAttribute, 0, (uint32_t attribute, size_t * size, void *value))               \
+	X(set_thread_id_type, cuptiSetThreadIdType, 0, (uint32_t type))                                                \
+	X(result_string, cuptiGetResultString, 0, (uint32_t result, const char **text))
+
+/* One opened CUPTI; filled by find_cupti.c (in tests: by the test). */
+struct cupti {
+#define CUPTI_MEMBER(name, symbol, needed, parameters) uint32_t(*name) parameters;
+	CUPTI_FUNCTIONS(CUPTI_MEMBER)
+#undef CUPTI_MEMBER
+	uint32_t version;
+	bool fragile;	/* must not be called before the driver is known to work; version is a guess until then */
+	char path[512]; /* as opened; "" none */
+};
+
+#endif

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* Which libcupti belongs to this process, opened: the one that is there, else the one that fits its CUDA. */
+#ifndef GPUTRACE_AGENT_FIND_CUPTI_H
+#define GPUTRACE_AGENT_FIND_CUPTI_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "agent/cupti_abi.h"
+
+struct found_cuda {
+	uint32_t driver_version;  /* as gpt_agent_hello */
+	uint32_t runtime_version; /* by the name of the mapped file: a wheel's libcudart.so.12 tells no minor */
+};
+
+/*
+ * Opens CUPTI (never closed again) and learns what CUDA is in the process.  Returns an enum
+ * gpt_agent_failure; `detail` says what was wrong or where it looked.  Slow (files, loader): not on a launch.
+ */
+uint32_t cupti_find(struct cupti *cupti, struct found_cuda *cuda, char *detail, size_t detail_size);
+
+/* True when the driver initialises (waits for a cuInit in progress: never ask inside of one) and has a GPU. */
+bool cuda_works(void);
+
+/* ---- parts of it, for tests ---- */
+
+/* CUDA major of a version CUPTI gives: 11, 12, 13; 0: none that we know. `name` decides where 18 is both. */
+unsigned cupti_major(uint32_t version, const char *name);
+
+/* The major and minor in a file name, as CUDA counts: "libcudart.so.12.4.127" gives 12040; 0: none. */
+uint32_t cuda_version_of_name(const char *path, const char *library);
+
+struct mapped_files {
+	char cupti[2][512]; /* "" none; a second one may belong to another CUDA major */
+	char cudart[512];
+};
+
+/* Picks them out of the text of /proc/PID/maps, one line at a time. */
+void mapped_files_line(struct mapped_files *files, const char *line);
+
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * The probe points.  In a file of their own, so that no compiler sees their bodies where they are called;
+ * naked, so that nothing (no frame pointer, no endbr64) stands before the nop the probe replaces.
+ */
+#include "agent/points.h"
+
+#if defined(__x86_64__)
+/* nopl 0(%rax,%rax,1): the 5-byte nop that Linux 6.18 turns into a call instead of a breakpoint
+ * (arch/x86/kernel/uprobes.c, is_nop5_insn). */
+#define POINT_BODY ".byte 0x0f, 0x1f, 0x44, 0x00, 0x00\n\tret"
+#elif defined(__aarch64__)
+#define POINT_BODY "nop\n\tret"
+#else
+#error "unknown machine: what does a cheap probe site look like here?"
+#endif
+
+#define POINT __attribute__((visibility("default"), noinline, naked, aligned(16)))
+#define SEMAPHORE __attribute__((visibility("default"), section(".probes"), used))
+
+/* Not zero-initialised data (.bss): the kernel finds the counter by its offset in the file. */
+SEMAPHORE unsigned short gputrace_agent_semaphore = 0;
+SEMAPHORE unsigned short gputrace_agent_batch_semaphore = 0;
+
+POINT void gputrace_agent_call(uint32_t corr, uint32_t api)
+{
+	__asm__ volatile(POINT_BODY);
+}
+
+POINT void gputrace_agent_state(uint32_t state, uint32_t abi)
+{
+	__asm__ volatile(POINT_BODY);
+}
+
+POINT void gputrace_agent_batch(const void *data, uint64_t bytes)
+{
+	__asm__ volatile(POINT_BODY);
+}

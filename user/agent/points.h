@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * The agent's only way to speak: functions that do nothing but carry a probe, and the counters that tell
+ * whether a probe is there.  See gputrace/agent.h for what they promise.
+ */
+#ifndef GPUTRACE_AGENT_POINTS_H
+#define GPUTRACE_AGENT_POINTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+extern unsigned short gputrace_agent_semaphore, gputrace_agent_batch_semaphore;
+
+/* To be called only while points_listening(). */
+void gputrace_agent_call(uint32_t corr, uint32_t api);
+void gputrace_agent_state(uint32_t state, uint32_t abi);
+
+/* To be called only while points_batch_listening(). */
+void gputrace_agent_batch(const void *data, uint64_t bytes);
+
+/* The kernel writes the counters behind the compiler's back. */
+static inline bool points_listening(void)
+{
+	return *(volatile unsigned short *)&gputrace_agent_semaphore != 0;
+}
+
+static inline bool points_batch_listening(void)
+{
+	return *(volatile unsigned short *)&gputrace_agent_batch_semaphore != 0;
+}
+
+#endif

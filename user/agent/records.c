@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* The field tables and what a table cannot say (names, durations that are none); see records.h. */
+#include "agent/records.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct field {
+	uint8_t from, bytes; /* in CUPTI's record */
+	uint8_t to;	     /* in ours */
+};
+
+#define FIELD(member, offset, size, ours, our_size) {offset, size, offsetof(struct RECORD, ours)},
+#define FITS(member, offset, size, ours, our_size)                                                                     \
+	_Static_assert(sizeof(((struct RECORD *)0)->ours) == our_size && (size) <= our_size, "agent.h: " #ours);
+#define END                                                                                                            \
+	{                                                                                                              \
+		0, 0, 0                                                                                                \
+	}
+
+#define RECORD gpt_agent_kernel
+CUPTI_KERNEL_FIELDS(FITS)
+CUPTI_KERNEL_FIELDS_13_1(FITS)
+static const struct field kernel_fields[] = {CUPTI_KERNEL_FIELDS(FIELD) CUPTI_KERNEL_FIELDS_13_1(FIELD) END};
+#undef RECORD
+#define RECORD gpt_agent_copy
+CUPTI_MEMCPY_FIELDS(FITS)
+CUPTI_MEMCPY2_FIELDS(FITS)
+static const struct field copy_fields[] = {CUPTI_MEMCPY_FIELDS(FIELD) END};
+static const struct field peer_copy_fields[] = {CUPTI_MEMCPY2_FIELDS(FIELD) END};
+#undef RECORD
+#define RECORD gpt_agent_fill
+CUPTI_MEMSET_FIELDS(FITS)
+static const struct field fill_fields[] = {CUPTI_MEMSET_FIELDS(FIELD) END};
+#undef RECORD
+#define RECORD gpt_agent_overhead
+CUPTI_OVERHEAD_FIELDS(FITS)
+CUPTI_OVERHEAD_FIELDS_12_4(FITS)
+static const struct field overhead_fields[] = {CUPTI_OVERHEAD_FIELDS(FIELD) CUPTI_OVERHEAD_FIELDS_12_4(FIELD) END};
+#undef RECORD
+#define RECORD gpt_agent_device
+CUPTI_DEVICE_FIELDS(FITS)
+static const struct field device_fields[] = {CUPTI_DEVICE_FIELDS(FIELD) END};
+#undef RECORD
+#define RECORD gpt_agent_context
+CUPTI_CONTEXT_FIELDS(FITS)
+static const struct field context_fields[] = {CUPTI_CONTEXT_FIELDS(FIELD) END};
+#undef RECORD
+#define RECORD gpt_agent_stream
+CUPTI_STREAM_FIELDS(FITS)
+static const struct field stream_fields[] = {CUPTI_STREAM_FIELDS(FIELD) END};
+#undef RECORD
+
+static uint64_t load(const uint8_t *record, unsigned offset, unsigned bytes)
+{
+	uint64_t value = 0;
+
+	memcpy(&value, record + offset, bytes);
+	return value;
+}
+
+static char *load_pointer(const uint8_t *record, unsigned offset)
+{
+	return (char *)(uintptr_t)load(record, offset, sizeof(void *));
+}
+
+struct kind {
+	uint8_t kind;
+	uint8_t type; /* enum gpt_agent_record_type */
+	uint16_t min; /* bytes in CUPTI 11.8 */
+	uint16_t ours;
+	uint16_t counter; /* in struct gpt_agent_stats */
+	uint8_t corr;	  /* in CUPTI's record; 0: not GPU work */
+	uint16_t start;	  /* of start_wall_ns in ours, end_wall_ns follows; 0: has no times */
+	const struct field *fields;
+	/* What comes before room is taken in the batch (a name of its own record), and after the fields. */
+	uint32_t (*before)(struct records *records, const uint8_t *record, size_t *extra);
+	void (*after)(struct records *records, const uint8_t *record, size_t bytes, void *ours, uint32_t carried);
+};
+
+/* ---- what the tables cannot say --------------------------------------------------------------- */
+
+static uint32_t kernel_name(struct records *records, const uint8_t *record, size_t *extra)
+{
+	const char *text = load_pointer(record, CUPTI_KERNEL_NAME);
+	struct gpt_agent_name *announced;
+	struct name name;
+
+	if (!text)
+		return 0;
+	name = names_intern(records->names, text);
+	if (!name.id || name.cut)
+		records->stats.names_dropped++;
+	if (!name.fresh)
+		return name.id;
+	announced = batch_add(records->batch, GPT_AGENT_NAME, sizeof(*announced) + name.bytes);
+	announced->id = name.id;
+	announced->bytes = name.bytes;
+	memcpy(announced->text, name.text, name.bytes);
+	return name.id;
+}
+
+static void kernel_finish(struct records *records, const uint8_t *record, size_t bytes, void *ours, uint32_t carried)
+{
+	((struct gpt_agent_kernel *)ours)->name = carried;
+}
+
+static void copy_finish(struct records *records, const uint8_t *record, size_t bytes, void *ours, uint32_t carried)
+{
+	struct gpt_agent_copy *copy = ours;
+
+	copy->is_async &= CUPTI_MEMCPY_FLAG_ASYNC;
+	copy->from_device = copy->to_device = copy->device;
+}
+
+static void peer_copy_finish(struct records *records, const uint8_t *record, size_t bytes, void *ours, uint32_t carried)
+{
+	((struct gpt_agent_copy *)ours)->is_async &= CUPTI_MEMCPY_FLAG_ASYNC;
+}
+
+static void overhead_finish(struct records *records, const uint8_t *record, size_t bytes, void *ours, uint32_t carried)
+{
+	if (load(record, CUPTI_OVERHEAD_OBJECT_KIND, 4) != CUPTI_OBJECT_THREAD)
+		((struct gpt_agent_overhead *)ours)->tid = 0;
+	if (bytes >= CUPTI_OVERHEAD_DATA + sizeof(void *))
+		free(load_pointer(record, CUPTI_OVERHEAD_DATA));
+}
+
+/* GPU names are short ("NVIDIA H200"); the bound only keeps a broken pointer from going far. */
+#define DEVICE_NAME_MAX 256u
+
+static uint32_t device_name(struct records *records, const uint8_t *record, size_t *extra)
+{
+	const char *text = load_pointer(record, CUPTI_DEVICE_NAME);
+
+	*extra = text ? strnlen(text, DEVICE_NAME_MAX) : 0;
+	return (uint32_t)*extra;
+}
+
+static void device_finish(struct records *records, const uint8_t *record, size_t bytes, void *ours, uint32_t carried)
+{
+	struct gpt_agent_device *device = ours;
+
+	records->devices_seen++;
+	device->max_threads_per_multiprocessor *= device->warp_size; /* was in warps */
+	if (device->mig)
+		memcpy(device->uuid, record + CUPTI_DEVICE_MIG_UUID, sizeof(device->uuid));
+	device->bytes = carried;
+	if (carried)
+		memcpy(device->name, load_pointer(record, CUPTI_DEVICE_NAME), carried);
+}
+
+/* ---- kinds ------------------------------------------------------------------------------------ */
+
+#define COUNTER(member) offsetof(struct gpt_agent_stats, member)
+#define TIMES(record) offsetof(struct record, start_wall_ns)
+
+static const struct kind kinds[] = {
+	{CUPTI_KIND_CONCURRENT_KERNEL, GPT_AGENT_KERNEL, CUPTI_KERNEL_MIN, sizeof(struct gpt_agent_kernel),
+	 COUNTER(kernels), CUPTI_KERNEL_CORR, TIMES(gpt_agent_kernel), kernel_fields, kernel_name, kernel_finish},
+	{CUPTI_KIND_MEMCPY, GPT_AGENT_COPY, CUPTI_MEMCPY_MIN, sizeof(struct gpt_agent_copy), COUNTER(copies),
+	 CUPTI_MEMCPY_CORR, TIMES(gpt_agent_copy), copy_fields, NULL, copy_finish},
+	{CUPTI_KIND_MEMCPY2, GPT_AGENT_COPY, CUPTI_MEMCPY2_MIN, sizeof(struct gpt_agent_copy), COUNTER(copies),
+	 CUPTI_MEMCPY2_CORR, TIMES(gpt_agent_copy), peer_copy_fields, NULL, peer_copy_finish},
+	{CUPTI_KIND_MEMSET, GPT_AGENT_FILL, CUPTI_MEMSET_MIN, sizeof(struct gpt_agent_fill), COUNTER(fills),
+	 CUPTI_MEMSET_CORR, TIMES(gpt_agent_fill), fill_fields, NULL, NULL},
+	{CUPTI_KIND_OVERHEAD, GPT_AGENT_OVERHEAD, CUPTI_OVERHEAD_MIN, sizeof(struct gpt_agent_overhead),
+	 COUNTER(others), 0, TIMES(gpt_agent_overhead), overhead_fields, NULL, overhead_finish},
+	{CUPTI_KIND_DEVICE, GPT_AGENT_DEVICE, CUPTI_DEVICE_MIN, sizeof(struct gpt_agent_device), COUNTER(others), 0, 0,
+	 device_fields, device_name, device_finish},
+	{CUPTI_KIND_CONTEXT, GPT_AGENT_CONTEXT, CUPTI_CONTEXT_MIN, sizeof(struct gpt_agent_context), COUNTER(others), 0,
+	 0, context_fields, NULL, NULL},
+	{CUPTI_KIND_STREAM, GPT_AGENT_STREAM, CUPTI_STREAM_MIN, sizeof(struct gpt_agent_stream), COUNTER(others), 0, 0,
+	 stream_fields, NULL, NULL},
+};
+
+#define KIND_COUNT (sizeof(kinds) / sizeof(kinds[0]))
+
+/*
+ * MEMCPY2 comes with MEMCPY.  The API kinds (RUNTIME, DRIVER) stay off: our own callback has the times.
+ * To see on hardware: NVIDIA's guide (13.4) says that correlation ids are filled only while an API kind is
+ * on; others in production do without.  If kind 10 alone leaves correlationId 0, add them here, filtered by
+ * cuptiActivityEnableRuntimeApi.
+ */
+const int records_kinds[] = {CUPTI_KIND_DEVICE, CUPTI_KIND_CONTEXT, CUPTI_KIND_STREAM,	 CUPTI_KIND_CONCURRENT_KERNEL,
+			     CUPTI_KIND_MEMCPY, CUPTI_KIND_MEMSET,  CUPTI_KIND_OVERHEAD, -1};
+
+static const struct kind *kind_find(uint32_t number)
+{
+	size_t i;
+
+	for (i = 0; i < KIND_COUNT; i++)
+		if (kinds[i].kind == number)
+			return &kinds[i];
+	return NULL;
+}
+
+static void count(struct records *records, const struct kind *kind)
+{
+	++*(__u64 *)((char *)&records->stats + kind->counter);
+}
+
+/* A forced flush gives records without an end; CUPTI gives none when it ran out of timestamp memory. */
+static void check_times(struct records *records, const struct kind *kind, uint8_t *ours)
+{
+	uint64_t times[2];
+
+	memcpy(times, ours + kind->start, sizeof(times));
+	if (times[0] && times[1] >= times[0])
+		return;
+	memset(ours + kind->start, 0, sizeof(times));
+	records->stats.untimed++;
+}
+
+bool records_convert(struct records *records, uint8_t *record, size_t bytes)
+{
+	const struct kind *kind = bytes >= 4 ? kind_find((uint32_t)load(record, 0, 4)) : NULL;
+	size_t size = kind ? records->sizes[kind->kind] : 0;
+	const struct field *field;
+	uint32_t carried = 0;
+	size_t extra = 0;
+	uint8_t *ours;
+
+	if (!size || size > bytes) {
+		records->stats.malformed++;
+		return false;
+	}
+	if (records->limited && kind->corr && (int32_t)((uint32_t)load(record, kind->corr, 4) - records->last_corr) > 0)
+		return true;
+	if (kind->before)
+		carried = kind->before(records, record, &extra);
+	ours = batch_add(records->batch, kind->type, kind->ours + extra);
+	for (field = kind->fields; field->bytes; field++)
+		if ((size_t)field->from + field->bytes <= size)
+			memcpy(ours + field->to, record + field->from, field->bytes);
+	if (kind->after)
+		kind->after(records, record, size, ours, carried);
+	if (kind->start)
+		check_times(records, kind, ours);
+	count(records, kind);
+	return true;
+}
+
+void records_buffer(struct records *records, uint8_t *buffer, size_t valid)
+{
+	uint8_t *record = NULL, *before;
+	uint32_t result;
+
+	for (;;) {
+		before = record;
+		result = records->cupti->next_record(buffer, valid, &record);
+		if (result == CUPTI_MAX_LIMIT_REACHED)
+			return;
+		/* A kind this library cannot step over (21) hides what follows it: one malformed for all. */
+		if (result != CUPTI_OK || record < buffer || record >= buffer + valid || (before && record <= before)) {
+			records->stats.malformed++;
+			return;
+		}
+		records_convert(records, record, (size_t)(buffer + valid - record));
+	}
+}
+
+/* The distance between the first two records of a buffer full of nothing but kind numbers. */
+static size_t probe_kind(const struct cupti *cupti, uint8_t *scratch, uint32_t kind)
+{
+	uint8_t *first = NULL, *second;
+	size_t size = 0, i;
+
+	for (i = 0; i < RECORDS_PROBE_BYTES; i += 8)
+		memcpy(scratch + i, &kind, sizeof(kind));
+	if (cupti->next_record(scratch, RECORDS_PROBE_BYTES, &first) == CUPTI_OK && first == scratch) {
+		second = first;
+		if (cupti->next_record(scratch, RECORDS_PROBE_BYTES, &second) == CUPTI_OK && second > first &&
+		    second < scratch + RECORDS_PROBE_BYTES)
+			size = (size_t)(second - first);
+	}
+	memset(scratch, 0, RECORDS_PROBE_BYTES);
+	return size;
+}
+
+unsigned records_probe(struct records *records, uint8_t *scratch)
+{
+	unsigned good = 0;
+	size_t i, size;
+
+	for (i = 0; i < KIND_COUNT; i++) {
+		size = probe_kind(records->cupti, scratch, kinds[i].kind);
+		records->sizes[kinds[i].kind] = size >= kinds[i].min ? (uint16_t)size : 0;
+		good += size >= kinds[i].min;
+	}
+	return good;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * CUPTI's activity records into records of agent.h.  A table of fields per kind; sizes are those the opened
+ * library itself uses, found by asking it (records_probe).  Used by the agent's thread alone.
+ */
+#ifndef GPUTRACE_AGENT_RECORDS_H
+#define GPUTRACE_AGENT_RECORDS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "agent/batch.h"
+#include "agent/cupti_abi.h"
+#include "agent/names.h"
+
+struct records {
+	const struct cupti *cupti;
+	struct batch *batch;
+	struct names *names;
+	uint16_t sizes[CUPTI_KIND_COUNT]; /* bytes of a record as this library writes it; 0: not to be used */
+	struct gpt_agent_stats stats;	  /* of what passed here: kernels .. untimed, malformed, names_dropped */
+	uint64_t devices_seen;
+	/* Set when a trace ends: GPU work of later calls, which were not reported, is left out. */
+	bool limited;
+	uint32_t last_corr;
+};
+
+/* The scratch memory records_probe needs, zeroed, 8-byte aligned; zero again afterwards. */
+#define RECORDS_PROBE_BYTES 8192u
+
+/*
+ * Learns the sizes of the kinds we take.  A kind that the library does not know, or whose record is shorter
+ * than in 11.8, gets 0.  Returns how many kinds are good.
+ */
+unsigned records_probe(struct records *records, uint8_t *scratch);
+
+/* Kinds to enable, in that order; the size says whether it can be used. -1 ends the list. */
+extern const int records_kinds[];
+
+/* One record of at most `bytes` bytes: false when it is cut short or of a kind we did not ask for. */
+bool records_convert(struct records *records, uint8_t *record, size_t bytes);
+
+/* A buffer as CUPTI gave it back. */
+void records_buffer(struct records *records, uint8_t *buffer, size_t valid);
+
+#endif

@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* The order of calls that CUPTI wants, and its quirks by version; see session.h. */
+#include "agent/session.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include <gputrace/cuda_api.h>
+
+#include "agent/buffers.h"
+#include "agent/callbacks.h"
+#include "agent/returns.h"
+
+#define FLUSH_NS 100000000u    /* a process that dies loses no more than this */
+#define SAMPLE_NS 250000000u   /* clock and counters: agent.h asks for twice a second */
+#define POLL_NS 2000000u       /* while waiting for the end of GPU work */
+#define OPEN_CALLS_NS 5000000u /* a launch takes microseconds; a synchronisation is not waited for */
+#define CALLBACKS_END_NS 500000000u
+
+static void pause_ns(uint64_t ns)
+{
+	struct timespec t = {.tv_nsec = (long)ns};
+
+	nanosleep(&t, NULL);
+}
+
+/* ---- starting ---------------------------------------------------------------------------------- */
+
+static bool fail(struct session *session, uint32_t failure, uint32_t result, const char *what)
+{
+	const char *text = NULL;
+
+	session->failure = failure;
+	session->result = result;
+	if (session->cupti.result_string && session->cupti.result_string(result, &text) != CUPTI_OK)
+		text = NULL;
+	snprintf(session->detail, sizeof(session->detail), "%s: %u%s%s", what, result, text ? " " : "",
+		 text ? text : "");
+	return false;
+}
+
+/* Only to name the tool that holds the subscriber (13.0 and later); it cannot be had, so nothing changes. */
+static void name_holder(struct session *session)
+{
+	char holder[CUPTI_OLD_NAME_SIZE + 1] = "";
+	struct cupti_subscriber_params params = {
+		.size = sizeof(params), .name = "gputrace", .old_name = holder, .old_name_size = CUPTI_OLD_NAME_SIZE};
+	void *subscriber = NULL;
+
+	if (!session->cupti.subscribe_v2)
+		return;
+	if (session->cupti.subscribe_v2(&subscriber, callbacks_api, NULL, &params) == CUPTI_OK)
+		session->cupti.unsubscribe(subscriber); /* just set free, too late for us */
+	if (holder[0])
+		snprintf(session->detail, sizeof(session->detail), "%s", holder);
+}
+
+static bool subscribe(struct session *session)
+{
+	uint32_t result = session->cupti.subscribe(&session->subscriber, callbacks_api, NULL);
+
+	switch (result) {
+	case CUPTI_OK:
+		return true;
+	case CUPTI_MULTIPLE_SUBSCRIBERS:
+		fail(session, GPT_AGENT_OCCUPIED, result, "cuptiSubscribe");
+		name_holder(session);
+		return false;
+	case CUPTI_NOT_INITIALIZED:
+	case CUPTI_UNKNOWN:
+		return fail(session, GPT_AGENT_NO_CUDA, result, "cuptiSubscribe");
+	default:
+		return fail(session, GPT_AGENT_CUPTI_ERROR, result, "cuptiSubscribe");
+	}
+}
+
+static void set_attribute(const struct cupti *cupti, uint32_t attribute)
+{
+	uint8_t value = 1;
+	size_t size = sizeof(value);
+
+	if (cupti->set_attribute)
+		cupti->set_attribute(attribute, &size, &value); /* it works without, only slower */
+}
+
+/* The attributes of GPU memory (0, 2, 6, 8) stay as they are: changing them under live contexts has crashed. */
+static void configure(struct session *session)
+{
+	const struct cupti *cupti = &session->cupti;
+
+	if (cupti->version >= CUPTI_API_12_2)
+		cupti->enable_domain(1, session->subscriber, CUPTI_DOMAIN_STATE);
+	if (cupti->set_thread_id_type)
+		cupti->set_thread_id_type(CUPTI_THREAD_ID_SYSTEM);
+	set_attribute(cupti, CUPTI_ATTR_ZEROED_OUT_BUFFER);
+	if (cupti->version >= CUPTI_API_12_3)
+		set_attribute(cupti, CUPTI_ATTR_PER_THREAD_BUFFER);
+	/* cuptiActivityRegisterTimestampCallback is left alone: kernel times are zero with it from 12.6 Update 2
+	 * to 13.0 Update 1.  CUPTI's own clock is CLOCK_REALTIME, which clock.c converts. */
+}
+
+static bool enable_kinds(struct session *session)
+{
+	uint32_t result;
+	unsigned i;
+
+	for (i = 0; records_kinds[i] >= 0; i++) {
+		if (!session->records.sizes[records_kinds[i]])
+			continue;
+		result = session->cupti.enable((uint32_t)records_kinds[i]);
+		if (result == CUPTI_OK)
+			session->enabled_kinds |= 1u << i;
+		else if (records_kinds[i] == CUPTI_KIND_CONCURRENT_KERNEL)
+			return fail(session, GPT_AGENT_CUPTI_ERROR, result, "cuptiActivityEnable(CONCURRENT_KERNEL)");
+	}
+	return true;
+}
+
+/* Every call of cuda_api.h, and its twin; one that this CUPTI does not have yet is skipped. */
+static bool enable_callbacks(struct session *session)
+{
+#define ROW(domain, symbol, class, args, twin, cbid, twin_cbid)                                                        \
+	{GPT_DOMAIN_##domain, GPT_CLASS_##class, cbid}, {GPT_DOMAIN_##domain, GPT_CLASS_##class, twin_cbid},
+#define ALIAS(domain, cbid, real) {GPT_DOMAIN_##domain, GPT_CLASS_NONE, cbid},
+	static const struct {
+		uint8_t domain, class;
+		uint16_t cbid;
+	} rows[] = {GPT_CUDA_API_TABLE(ROW) GPT_CUDA_API_ALIASES(ALIAS)};
+#undef ROW
+#undef ALIAS
+	uint32_t result, last_error = CUPTI_OK;
+	unsigned launches = 0;
+	size_t i;
+
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		if (!rows[i].cbid)
+			continue;
+		result = session->cupti.enable_callback(1, session->subscriber, rows[i].domain, rows[i].cbid);
+		if (result == CUPTI_OK)
+			launches += rows[i].class == GPT_CLASS_LAUNCH;
+		else
+			last_error = result;
+	}
+	/* without it launches under capture look like launches whose kernel was lost */
+	session->cupti.enable_callback(1, session->subscriber, CUPTI_DOMAIN_RESOURCE, CUPTI_RESOURCE_GRAPHNODE_CREATED);
+	return launches || fail(session, GPT_AGENT_CUPTI_ERROR, last_error, "cuptiEnableCallback");
+}
+
+static void disable_kinds(struct session *session)
+{
+	unsigned i;
+
+	for (i = 0; records_kinds[i] >= 0; i++)
+		if (session->enabled_kinds & (1u << i))
+			session->cupti.disable((uint32_t)records_kinds[i]);
+	session->enabled_kinds = 0;
+}
+
+static bool open_memory(struct session *session)
+{
+	if (buffers_open() && returns_open() && names_open(&session->names)) {
+		returns_reset();
+		return true;
+	}
+	session->failure = GPT_AGENT_NO_RESOURCES;
+	snprintf(session->detail, sizeof(session->detail), "no memory");
+	return false;
+}
+
+/* Once subscribed: from 13.3 on records can only be walked where the driver works. */
+static bool learn_sizes(struct session *session)
+{
+	uint64_t scratch[RECORDS_PROBE_BYTES / sizeof(uint64_t)] = {0};
+
+	records_probe(&session->records, (uint8_t *)scratch);
+	if (session->records.sizes[CUPTI_KIND_CONCURRENT_KERNEL])
+		return true;
+	session->failure = GPT_AGENT_CUPTI_UNUSABLE;
+	snprintf(session->detail, sizeof(session->detail), "kernel records of an unknown form (version %u)",
+		 session->cupti.version);
+	return false;
+}
+
+static bool register_buffers(struct session *session)
+{
+	uint32_t result = session->cupti.register_buffers(buffers_request, buffers_done);
+
+	return result == CUPTI_OK || fail(session, GPT_AGENT_CUPTI_ERROR, result, "cuptiActivityRegisterCallbacks");
+}
+
+/* Records before calls: a call that was reported must not be without its record. */
+static bool switch_on(struct session *session)
+{
+	configure(session);
+	buffers_start(session->cupti.version >= CUPTI_API_12_9);
+	callbacks_start();
+	return register_buffers(session) && enable_kinds(session) && enable_callbacks(session);
+}
+
+static void clear(struct session *session)
+{
+	session->failure = session->result = 0;
+	session->detail[0] = '\0';
+	session->enabled_kinds = 0;
+	session->cupti_dropped = 0;
+	session->flushes_since_call = 0;
+	session->dumped = false;
+	session->next_flush_ns = session->next_sample_ns = 0;
+	session->records =
+		(struct records){.cupti = &session->cupti, .batch = &session->batch, .names = &session->names};
+}
+
+bool session_start(struct session *session)
+{
+	clear(session);
+	/* Owning the subscriber comes first: the activity API would let us take another tool's records away. */
+	if (!open_memory(session) || !subscribe(session))
+		return false;
+	if (learn_sizes(session) && switch_on(session))
+		return true;
+	callbacks_stop();
+	disable_kinds(session);
+	session->cupti.flush_all(CUPTI_FLUSH_FORCED);
+	session->cupti.unsubscribe(session->subscriber);
+	buffers_stop();
+	return false;
+}
+
+/* ---- what is sent ------------------------------------------------------------------------------ */
+
+void session_hello(struct session *session, uint32_t state)
+{
+	size_t path = strlen(session->cupti.path) + 1, detail = strlen(session->detail) + 1;
+	struct gpt_agent_hello *hello = batch_add(&session->batch, GPT_AGENT_HELLO, sizeof(*hello) + path + detail);
+
+	hello->abi = GPT_AGENT_ABI;
+	hello->state = state;
+	hello->failure = session->failure;
+	hello->result = session->result;
+	hello->cupti_version = session->cupti.version;
+	hello->driver_version = session->cuda.driver_version;
+	hello->runtime_version = session->cuda.runtime_version;
+	hello->bytes = (uint32_t)(path + detail);
+	memcpy(hello->text, session->cupti.path, path);
+	memcpy(hello->text + path, session->detail, detail);
+}
+
+static void send_returns(struct session *session)
+{
+	struct gpt_agent_api *record;
+	struct call_return call;
+	unsigned left = RETURNS_MAX; /* then something else, however fast they come */
+
+	while (left-- && returns_pop(&call)) {
+		record = batch_add(&session->batch, GPT_AGENT_API, sizeof(*record));
+		record->start_ns = call.start_ns;
+		record->end_ns = call.end_ns;
+		record->corr = call.corr;
+		record->api = call.api;
+		record->flags = call.flags;
+		record->result = call.result;
+		record->tid = call.tid;
+	}
+}
+
+static void send_stats(struct session *session)
+{
+	struct gpt_agent_stats *stats = batch_add(&session->batch, GPT_AGENT_STATS, sizeof(*stats));
+	struct gpt_record header = stats->hdr;
+
+	*stats = session->records.stats;
+	stats->hdr = header;
+	stats->calls = callbacks_count();
+	stats->cupti_dropped = session->cupti_dropped;
+	stats->buffers_refused = buffers_refused();
+	stats->api_dropped = returns_dropped();
+}
+
+/* A buffer refused, CUPTI in trouble: the collector hears of it, each kind of error once in a row. */
+static void send_state_error(struct session *session)
+{
+	char text[sizeof(session->detail)];
+	uint32_t result;
+
+	if (!callbacks_state_error(&result, text, sizeof(text)) || result == session->result)
+		return;
+	session->failure = GPT_AGENT_CUPTI_ERROR;
+	session->result = result;
+	memcpy(session->detail, text, sizeof(text));
+	session_hello(session, GPT_AGENT_READY);
+}
+
+/* ---- running ----------------------------------------------------------------------------------- */
+
+static void parse_buffer(void *user, uint8_t *buffer, size_t valid)
+{
+	records_buffer(user, buffer, valid);
+}
+
+static void take(struct session *session)
+{
+	buffers_take(parse_buffer, &session->records);
+	send_returns(session);
+}
+
+/* Reads and clears CUPTI's own count. */
+static void count_dropped(struct session *session)
+{
+	size_t dropped = 0;
+
+	if (session->cupti.dropped(NULL, 0, &dropped) == CUPTI_OK)
+		session->cupti_dropped += dropped;
+}
+
+/*
+ * Devices, contexts and streams that are older than the session are only told on demand.  Not in
+ * session_start: that may run inside cuInit, where the driver cannot be asked.  A process that has made a
+ * call, and whose device we still have not heard of one flush later, was running before us.
+ */
+static void dump_what_exists(struct session *session)
+{
+	unsigned i;
+
+	if (session->dumped || !callbacks_count() || session->flushes_since_call++ == 0)
+		return;
+	session->dumped = true;
+	for (i = 0; records_kinds[i] >= 0; i++)
+		if ((records_kinds[i] == CUPTI_KIND_DEVICE || records_kinds[i] == CUPTI_KIND_CONTEXT ||
+		     records_kinds[i] == CUPTI_KIND_STREAM) &&
+		    (session->enabled_kinds & (1u << i)) && !session->records.devices_seen &&
+		    session->cupti.enable_and_dump)
+			session->cupti.enable_and_dump((uint32_t)records_kinds[i]);
+}
+
+void session_tick(struct session *session)
+{
+	uint64_t now = clock_now_ns();
+
+	take(session);
+	buffers_grow();
+	if (session->next_sample_ns)
+		clock_look(&session->clock, &session->batch);
+	if (now >= session->next_flush_ns) {
+		session->next_flush_ns = now + FLUSH_NS;
+		session->cupti.flush_all(0);
+		take(session);
+		send_state_error(session);
+		dump_what_exists(session);
+	}
+	if (now >= session->next_sample_ns) {
+		session->next_sample_ns = now + SAMPLE_NS;
+		count_dropped(session);
+		clock_send(&session->clock, &session->batch);
+		send_stats(session);
+	}
+	if (session->next_flush_ns == now + FLUSH_NS)
+		batch_flush(&session->batch);
+}
+
+/* ---- leaving ----------------------------------------------------------------------------------- */
+
+void session_stop(struct session *session, uint64_t wait_ns)
+{
+	const struct cupti *cupti = &session->cupti;
+	uint64_t end = clock_now_ns() + OPEN_CALLS_NS;
+
+	/* Launches that were reported a moment ago are still on their way to the GPU: let them arrive. */
+	callbacks_stop();
+	while (callbacks_open() && clock_now_ns() < end)
+		pause_ns(OPEN_CALLS_NS / 50);
+	session->records.limited = true;
+	session->records.last_corr = callbacks_last_corr();
+	cupti->enable_domain(0, session->subscriber, CUPTI_DOMAIN_RUNTIME);
+	cupti->enable_domain(0, session->subscriber, CUPTI_DOMAIN_DRIVER);
+	cupti->enable_domain(0, session->subscriber, CUPTI_DOMAIN_RESOURCE);
+	disable_kinds(session);
+	cupti->flush_all(0);
+	take(session);
+	for (end = clock_now_ns() + wait_ns; buffers_held() && clock_now_ns() < end;) {
+		pause_ns(POLL_NS);
+		cupti->flush_all(0);
+		take(session);
+	}
+	cupti->flush_all(CUPTI_FLUSH_FORCED);
+	for (end = clock_now_ns() + CALLBACKS_END_NS; buffers_in_callback() && clock_now_ns() < end;)
+		pause_ns(POLL_NS);
+	count_dropped(session);
+	cupti->unsubscribe(session->subscriber);
+	buffers_stop();
+	take(session);
+	clock_send(&session->clock, &session->batch);
+	send_stats(session);
+	session_hello(session, GPT_AGENT_STOPPED);
+	batch_flush(&session->batch);
+	names_clear(&session->names);
+	buffers_release();
+	returns_release();
+}

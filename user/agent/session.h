@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * One CUPTI session: from subscribing to leaving.  Turns what CUPTI delivers into batches.  Knows neither
+ * threads nor the process's life; agent.c does.
+ */
+#ifndef GPUTRACE_AGENT_SESSION_H
+#define GPUTRACE_AGENT_SESSION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "agent/batch.h"
+#include "agent/clock.h"
+#include "agent/cupti_abi.h"
+#include "agent/find_cupti.h"
+#include "agent/names.h"
+#include "agent/records.h"
+
+struct session {
+	struct cupti cupti;
+	struct found_cuda cuda;
+	void *subscriber;
+	struct batch batch;
+	struct names names;
+	struct records records;
+	struct clock_watch clock;
+	uint64_t cupti_dropped;
+	uint64_t next_flush_ns, next_sample_ns;
+	uint32_t enabled_kinds; /* bit i: records_kinds[i] */
+	unsigned flushes_since_call;
+	bool dumped;
+
+	/* why it did not start, or the last asynchronous error */
+	uint32_t failure; /* enum gpt_agent_failure */
+	uint32_t result;  /* CUptiResult */
+	char detail[256];
+};
+
+/*
+ * Subscribes and switches everything on; session->cupti and session->cuda are filled.  False: session->failure,
+ * result and detail say why, and CUPTI is as it was before.
+ */
+bool session_start(struct session *session);
+
+/* Sends a HELLO that tells the state and what session->failure, result and detail say. */
+void session_hello(struct session *session, uint32_t state);
+
+/* The regular work, at least every 20 ms: takes records, watches the clock, flushes and counts when it is time. */
+void session_tick(struct session *session);
+
+/*
+ * Leaves CUPTI.  wait_ns: how long GPU work that still runs may take to end before its records are taken
+ * without times.  Sends everything that is left, the last STATS and a HELLO (GPT_AGENT_STOPPED).
+ */
+void session_stop(struct session *session, uint64_t wait_ns);
+
+#endif
