@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * One recording from the moment the probes are in place until they are gone: ring buffer to log, when to end,
+ * clock samples, the progress line, the accounts.  Does not interpret what it records.
+ */
+#ifndef GPUTRACE_RUN_H
+#define GPUTRACE_RUN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <gputrace/record.h>
+
+#include "attach/attach.h"
+#include "capture/log_writer.h"
+
+struct run_options {
+	uint64_t duration_ns;  /* 0: until something else ends it */
+	bool end_with_targets; /* the trace is over when no followed process lives */
+	int signals_fd;	       /* of stop_signals_open */
+	/* Called once when recording has begun; not 0 (a negative errno): the trace ends at once. May be NULL. */
+	int (*begin)(void *context);
+	/* The command we started: NULL when there is none. */
+	bool (*command_ended)(void *context);
+	void *context;
+};
+
+struct run_result {
+	enum gpt_end_reason reason;
+	bool abandoned; /* a second signal came: no outputs wanted */
+	int error;	/* negative errno of what ended the trace early: the log, the ring buffer, begin() */
+	uint64_t calls; /* records of calls taken */
+	uint64_t lost;	/* records of any kind that did not fit the ring buffer */
+};
+
+/*
+ * Records until the end, detaches the probes (attach_stop) and finishes the log with GPT_END.  Returns 0 when
+ * there was a recording at all, -errno when it could not begin; the caller closes attach and log.
+ */
+int run_trace(struct attach *attach, struct log_writer *log, const struct run_options *options,
+	      struct run_result *result);
+
+#endif
