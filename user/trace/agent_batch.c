@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Batches of the agents, taken apart.  Everything in them is written by the target: hostile. */
+#include "trace/agent_batch.h"
+
+#include <string.h>
+
+#include "trace/device_table.h"
+#include "trace/log_reader.h"
+
+/*
+ * An agent's clock sample further than this from the batch that brought it is not CLOCK_MONOTONIC of this
+ * machine (a time namespace shifts it): the collector's samples are used instead.
+ */
+#define SAMPLE_AGE_MAX_NS (600ull * 1000000000)
+
+#define COPY_KIND_MAX 10  /* CUPTI_ACTIVITY_MEMCPY_KIND_PTOP (cupti_activity.h, 13.0) */
+#define MEMORY_KIND_MAX 7 /* CUPTI_ACTIVITY_MEMORY_KIND_MANAGED_STATIC */
+
+/* Whom a batch is about. */
+struct sender {
+	uint32_t process, space;
+	uint64_t time_ns; /* when the batch was copied */
+};
+
+void agents_init(struct agents *agents, struct process_table *processes, struct calls *calls, struct wall_clock *clock,
+		 struct string_pool *strings, uint64_t seed)
+{
+	memset(agents, 0, sizeof(*agents));
+	agents->processes = processes;
+	agents->calls = calls;
+	agents->clock = clock;
+	agents->strings = strings;
+	lookup_init(&agents->names, seed);
+	lookup_init(&agents->devices_by_id, seed);
+}
+
+void agents_free(struct agents *agents)
+{
+	array_free(&agents->early);
+	lookup_free(&agents->names);
+	lookup_free(&agents->devices_by_id);
+}
+
+static bool add_hello(struct agents *agents, const struct sender *sender, const struct gpt_record *record)
+{
+	const struct gpt_agent_hello *hello = (const struct gpt_agent_hello *)record;
+	struct model_process *process = &agents->processes->list.items[sender->process];
+	size_t at = 0, length;
+	const char *field;
+
+	if (hello->bytes > record->size - sizeof(*hello) || hello->state < GPT_AGENT_LOADED ||
+	    hello->state > GPT_AGENT_FAILED)
+		return false;
+	process->agent_state = hello->state;
+	process->agent_failure =
+		hello->failure <= GPT_AGENT_NO_RESOURCES ? hello->failure : (uint32_t)GPT_AGENT_CUPTI_ERROR;
+	if (hello->state == GPT_AGENT_READY && !process->agent_ready_ns)
+		process->agent_ready_ns = sender->time_ns;
+	if (hello->cupti_version)
+		process->cupti_version = hello->cupti_version;
+	if (hello->driver_version)
+		process->driver_version = hello->driver_version;
+	if (hello->runtime_version)
+		process->runtime_version = hello->runtime_version;
+	field = text_field(hello->text, hello->bytes, &at, &length);
+	if (length)
+		process->cupti_path = string_keep(agents->strings, field, length);
+	field = text_field(hello->text, hello->bytes, &at, &length);
+	process->agent_detail = string_keep(agents->strings, field, length);
+	return true;
+}
+
+static bool add_name(struct agents *agents, const struct sender *sender, const struct gpt_record *record)
+{
+	const struct gpt_agent_name *name = (const struct gpt_agent_name *)record;
+	uint32_t string;
+
+	if (name->bytes > record->size - sizeof(*name) || !name->id)
+		return false;
+	string = string_intern_mangled(agents->strings, name->text, name->bytes);
+	*lookup_put(&agents->names, sender->space, name->id, string) = string;
+	return true;
+}
+
+static bool add_return(struct agents *agents, const struct sender *sender, const struct gpt_record *record)
+{
+	return calls_add_return(agents->calls, sender->space, (const struct gpt_agent_api *)record);
+}
+
+/* What all operations have in common; returns false, with nothing kept, for times that run backwards. */
+static bool push_op(struct agents *agents, const struct sender *sender, struct model_gpu *op)
+{
+	uint32_t index = (uint32_t)agents->gpu.count;
+
+	if (op->start_ns > op->end_ns)
+		return false;
+	op->next = NONE;
+	op->process = sender->process;
+	op->call = calls_find(agents->calls, sender->space, op->corr);
+	if (op->call == NONE && op->corr) {
+		struct early_gpu early = {.op = index, .space = sender->space};
+
+		array_push(&agents->early, early);
+	}
+	array_push(&agents->gpu, *op);
+	agents->processes->list.items[sender->process].gpu_ops++;
+	return true;
+}
+
+static bool add_kernel(struct agents *agents, const struct sender *sender, const struct gpt_record *record)
+{
+	const struct gpt_agent_kernel *kernel = (const struct gpt_agent_kernel *)record;
+	uint32_t *name = lookup_get(&agents->names, sender->space, kernel->name);
+	struct model_gpu op = {.kind = MODEL_KERNEL,
+			       .start_ns = kernel->start_wall_ns,
+			       .end_ns = kernel->end_wall_ns,
+			       .corr = kernel->corr,
+			       .device = kernel->device,
+			       .context = kernel->context,
+			       .stream = kernel->stream,
+			       .name = name ? *name : NONE,
+			       .graph = kernel->graph,
+			       .graph_node = kernel->graph_node,
+			       .static_shared_bytes = kernel->static_shared_bytes,
+			       .dynamic_shared_bytes = kernel->dynamic_shared_bytes,
+			       .registers = kernel->registers};
+
+	memcpy(op.grid, kernel->grid, sizeof(op.grid));
+	memcpy(op.block, kernel->block, sizeof(op.block));
+	return push_op(agents, sender, &op);
+}
+
+static uint8_t memory_kind(uint32_t kind)
+{
+	return kind <= MEMORY_KIND_MAX ? (uint8_t)kind : 0;
+}
+
+static bool add_copy(struct agents *agents, const struct sender *sender, const struct gpt_record *record)
+{
+	const struct gpt_agent_copy *copy = (const struct gpt_agent_copy *)record;
+	struct model_gpu op = {.kind = MODEL_COPY,
+			       .start_ns = copy->start_wall_ns,
+			       .end_ns = copy->end_wall_ns,
+			       .corr = copy->corr,
+			       .device = copy->device,
+			       .context = copy->context,
+			       .stream = copy->stream,
+			       .name = NONE,
+			       .bytes = copy->bytes,
+			       .graph = copy->graph,
+			       .graph_node = copy->graph_node,
+			       .copy_kind = copy->kind <= COPY_KIND_MAX ? copy->kind : 0,
+			       .from = memory_kind(copy->from),
+			       .to = memory_kind(copy->to)};
+
+	return push_op(agents, sender, &op);
+}
+
+static bool add_fill(struct agents *agents, const struct sender *sender, const struct gpt_record *record)
+{
+	const struct gpt_agent_fill *fill = (const struct gpt_agent_fill *)record;
+	struct model_gpu op = {.kind = MODEL_FILL,
+			       .start_ns = fill->start_wall_ns,
+			       .end_ns = fill->end_wall_ns,
+			       .corr = fill->corr,
+			       .device = fill->device,
+			       .context = fill->context,
+			       .stream = fill->stream,
+			       .name = NONE,
+			       .bytes = fill->bytes,
+			       .graph = fill->graph,
+			       .graph_node = fill->graph_node,
+			       .to = memory_kind(fill->memory)};
+
+	return push_op(agents, sender, &op);
+}
+
+static bool add_overhead(struct agents *agents, const struct sender *sender, const struct gpt_record *record)
+{
+	const struct gpt_agent_overhead *event = (const struct gpt_agent_overhead *)record;
+	struct model_overhead overhead = {.start_ns = event->start_wall_ns,
+					  .end_ns = event->end_wall_ns,
+					  .process = sender->process,
+					  .kind = event->kind,
+					  .tid = event->tid};
+
+	if (overhead.start_ns > overhead.end_ns)
+		return false;
+	array_push(&agents->overheads, overhead);
+	return true;
+}
+
+static bool add_device(struct agents *agents, const struct sender *sender, const struct gpt_record *record)
+{
+	return device_table_add(agents, sender->process, (const struct gpt_agent_device *)record);
+}
+
+static bool add_clock(struct agents *agents, const struct sender *sender, const struct gpt_record *record)
+{
+	const struct gpt_agent_clock *event = (const struct gpt_agent_clock *)record;
+	struct process_state *state = &agents->processes->states.items[sender->process];
+	struct wall_clock_sample sample = {
+		.mono_ns = event->mono_ns, .offset_ns = event->wall_offset_ns, .error_ns = event->error_ns};
+	uint64_t age =
+		sender->time_ns > event->mono_ns ? sender->time_ns - event->mono_ns : event->mono_ns - sender->time_ns;
+
+	if (age > SAMPLE_AGE_MAX_NS)
+		return false;
+	if (state->clock == NONE)
+		state->clock = wall_clock_add_agent(agents->clock);
+	wall_clock_add_sample(&agents->clock->agents.items[state->clock], sample);
+	return true;
+}
+
+static bool add_stats(struct agents *agents, const struct sender *sender, const struct gpt_record *record)
+{
+	agents->processes->list.items[sender->process].agent_stats = *(const struct gpt_agent_stats *)record;
+	return true;
+}
+
+/* Known types by their number less GPT_AGENT_HELLO; contexts and streams tell nothing the model keeps. */
+static const struct {
+	size_t size; /* least */
+	bool (*add)(struct agents *agents, const struct sender *sender, const struct gpt_record *record);
+} handlers[] = {
+	[GPT_AGENT_HELLO - GPT_AGENT_HELLO] = {sizeof(struct gpt_agent_hello), add_hello},
+	[GPT_AGENT_NAME - GPT_AGENT_HELLO] = {sizeof(struct gpt_agent_name), add_name},
+	[GPT_AGENT_API - GPT_AGENT_HELLO] = {sizeof(struct gpt_agent_api), add_return},
+	[GPT_AGENT_KERNEL - GPT_AGENT_HELLO] = {sizeof(struct gpt_agent_kernel), add_kernel},
+	[GPT_AGENT_COPY - GPT_AGENT_HELLO] = {sizeof(struct gpt_agent_copy), add_copy},
+	[GPT_AGENT_FILL - GPT_AGENT_HELLO] = {sizeof(struct gpt_agent_fill), add_fill},
+	[GPT_AGENT_OVERHEAD - GPT_AGENT_HELLO] = {sizeof(struct gpt_agent_overhead), add_overhead},
+	[GPT_AGENT_DEVICE - GPT_AGENT_HELLO] = {sizeof(struct gpt_agent_device), add_device},
+	[GPT_AGENT_CLOCK - GPT_AGENT_HELLO] = {sizeof(struct gpt_agent_clock), add_clock},
+	[GPT_AGENT_STATS - GPT_AGENT_HELLO] = {sizeof(struct gpt_agent_stats), add_stats},
+};
+
+bool agents_add_batch(struct agents *agents, const struct gpt_record *record)
+{
+	const struct gpt_agent_batch *batch = (const struct gpt_agent_batch *)record;
+	struct sender sender = {.time_ns = batch->time_ns};
+	const struct gpt_record *inner;
+	size_t at = 0;
+
+	if (batch->bytes > record->size - sizeof(*batch))
+		return false;
+	sender.process = process_table_find(agents->processes, batch->pid);
+	sender.space = agents->processes->states.items[sender.process].space;
+	while (at < batch->bytes) {
+		size_t kind;
+
+		inner = record_at(batch->data, batch->bytes, &at);
+		if (!inner)
+			return false;
+		kind = (size_t)inner->type - GPT_AGENT_HELLO;
+		if (kind >= sizeof(handlers) / sizeof(handlers[0]) || !handlers[kind].add)
+			continue;
+		if (inner->size < handlers[kind].size || !handlers[kind].add(agents, &sender, inner))
+			agents->bad_records++;
+	}
+	return true;
+}
+
+void agents_process_execs(struct agents *agents, uint32_t pid)
+{
+	uint32_t index = process_table_find(agents->processes, pid);
+	struct gpt_agent_stats *stats = &agents->processes->list.items[index].agent_stats;
+
+	agents->past.cupti_dropped += stats->cupti_dropped;
+	agents->past.buffers_refused += stats->buffers_refused;
+	agents->past.api_dropped += stats->api_dropped;
+	agents->past.names_dropped += stats->names_dropped;
+	agents->past.malformed += stats->malformed;
+	memset(stats, 0, sizeof(*stats));
+}
+
+void agents_finish(struct agents *agents)
+{
+	for (size_t i = 0; i < agents->early.count; i++) {
+		const struct early_gpu *early = &agents->early.items[i];
+		struct model_gpu *op = &agents->gpu.items[early->op];
+
+		op->call = calls_find(agents->calls, early->space, op->corr);
+	}
+	device_table_finish(agents);
+}

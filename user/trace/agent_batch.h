@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What the agents said: GPU operations, returns of calls, devices, clocks, their own state.  Times stay
+ * those of the wall clock here; join.c converts them.
+ */
+#ifndef GPUTRACE_AGENT_BATCH_H
+#define GPUTRACE_AGENT_BATCH_H
+
+#include "trace/calls.h"
+#include "trace/wall_clock.h"
+#include "trace/lookup.h"
+#include "trace/model.h"
+#include "trace/process_table.h"
+#include "trace/string_pool.h"
+
+/* A GPU operation that came before its call. */
+struct early_gpu {
+	uint32_t op, space;
+};
+
+struct agents {
+	struct process_table *processes;
+	struct calls *calls;
+	struct wall_clock *clock;
+	struct string_pool *strings;
+	ARRAY(struct model_gpu) gpu; /* start_ns, end_ns: wall clock */
+	ARRAY(struct early_gpu) early;
+	ARRAY(struct model_overhead) overheads; /* wall clock */
+	ARRAY(struct model_device) devices;
+	struct lookup names;	     /* (space, name id) to string */
+	struct lookup devices_by_id; /* (process + 1, CUPTI's id) to device */
+	bool devices_renumbered;     /* some process's ids are not the model's */
+	struct gpt_agent_stats past; /* totals of agents that an exec ended */
+	uint64_t bad_records;
+};
+
+void agents_init(struct agents *agents, struct process_table *processes, struct calls *calls, struct wall_clock *clock,
+		 struct string_pool *strings, uint64_t seed);
+void agents_free(struct agents *agents); /* all but gpu, overheads, devices, which are the model's */
+
+/* A GPT_AGENT_BATCH: false when something in it does not make sense. */
+bool agents_add_batch(struct agents *agents, const struct gpt_record *record);
+
+/* The process is about to become another program: its agent's counters start over. */
+void agents_process_execs(struct agents *agents, uint32_t pid);
+
+/* After the last record: operations that came before their calls, devices. */
+void agents_finish(struct agents *agents);
+
+#endif

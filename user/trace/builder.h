@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* A model while it is made: the tables that model.c fills, and the steps that follow the last record. */
+#ifndef GPUTRACE_BUILDER_H
+#define GPUTRACE_BUILDER_H
+
+#include "trace/agent_batch.h"
+#include "trace/calls.h"
+#include "trace/wall_clock.h"
+#include "trace/codes.h"
+#include "trace/log_reader.h"
+#include "trace/model.h"
+#include "trace/process_table.h"
+#include "trace/stacks.h"
+#include "trace/string_pool.h"
+
+struct builder {
+	struct model *model; /* receipt and the fields of the session are written as they come */
+	struct log_reader reader;
+	struct string_pool strings;
+	struct process_table processes;
+	struct codes codes;
+	struct stacks stacks;
+	struct calls calls;
+	struct wall_clock clock;
+	struct agents agents;
+	ARRAY(const char *) probes;
+	ARRAY(const char *) notes;
+	uint64_t last_ns; /* latest time that the kernel or the collector told */
+	bool ended;	  /* GPT_END was seen */
+};
+
+/* Wall clock to monotonic for GPU operations and overheads; implausible ones become untimed, or go. */
+void convert_times(struct builder *builder);
+
+/* Orders calls and GPU operations by time and links them. */
+void join_calls(struct builder *builder);
+void join_gpu(struct builder *builder);
+
+/* Sums over the finished model. */
+void receipt_fill(struct builder *builder);
+
+#endif

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Line tables of CPython 3.6 to 3.14 decoded: byte offset of an instruction to its line.  Pure; the table
+ * is hostile.
+ */
+#ifndef GPUTRACE_LINETABLE_H
+#define GPUTRACE_LINETABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <gputrace/record.h>
+
+#include "base/array.h"
+
+/* Offsets below end, and not below the end of the range before, are on this line. */
+struct line_range {
+	uint32_t end;
+	uint32_t line; /* 0: instructions that belong to no line */
+};
+
+typedef ARRAY(struct line_range) line_ranges;
+
+/* Appends the ranges of a table; whole: it is not cut short.  An unknown kind has no ranges. */
+void linetable_decode(enum gpt_linetable kind, const uint8_t *table, size_t bytes, bool whole, uint32_t first_line,
+		      line_ranges *out);
+
+/* The line of the instruction at a byte offset, 0: none or not known. */
+uint32_t linetable_find(const struct line_range *ranges, size_t count, uint32_t offset);
+
+#endif

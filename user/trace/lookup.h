@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * A hash table from (space, key) to a 32-bit index, for everything the log names by number: stacks, code
+ * objects, correlation ids, threads.  Open addressing; entries are never removed, only overwritten.
+ * The numbers come from targets, so the hash is seeded: a target cannot choose keys that collide.
+ */
+#ifndef GPUTRACE_LOOKUP_H
+#define GPUTRACE_LOOKUP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct lookup_entry {
+	uint64_t key;
+	uint32_t space; /* never 0 in a used entry */
+	uint32_t value;
+};
+
+struct lookup {
+	struct lookup_entry *entries;
+	size_t mask;  /* capacity - 1, 0: nothing allocated */
+	size_t count; /* used */
+	uint64_t seed;
+};
+
+void lookup_init(struct lookup *lookup, uint64_t seed);
+void lookup_free(struct lookup *lookup);
+
+/* The value at (space, key), NULL when there is none; valid until the next lookup_put. space > 0. */
+uint32_t *lookup_get(const struct lookup *lookup, uint32_t space, uint64_t key);
+
+/* The same, made with `initial` when there is none. */
+uint32_t *lookup_put(struct lookup *lookup, uint32_t space, uint64_t key, uint32_t initial);
+
+/* Seeded hash of bytes, for tables that compare contents themselves. */
+uint64_t hash_bytes(uint64_t seed, const void *bytes, size_t size);
+
+/* A seed that no target can know. */
+uint64_t hash_seed(void);
+
+#endif

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The joined model of one trace: what report/ and export/ read.  Built from a log and nothing else
+ * (model_build), never changed afterwards.  Plain arrays; cross references are indices into them, NONE
+ * where there is none.  All times are CLOCK_MONOTONIC ns; strings are UTF-8, valid, owned by the model.
+ */
+#ifndef GPUTRACE_MODEL_H
+#define GPUTRACE_MODEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <gputrace/agent.h>
+#include <gputrace/cuda_api.h>
+#include <gputrace/record.h>
+
+#define NONE UINT32_MAX
+
+struct model_code {
+	const char *name;    /* qualified name where the interpreter has one, else the plain name */
+	const char *file;    /* as the code object has it, usually absolute */
+	uint32_t first_line; /* of the function */
+	bool described;	     /* false: the object could not be read; name is "?" */
+};
+
+/* One (code object, executing line); frames are unique, so indices can be compared. */
+struct model_frame {
+	uint32_t code;
+	uint32_t line; /* executing line; 0: not known */
+};
+
+/* Equal stacks are one, also over processes: indices can be compared. */
+struct model_stack {
+	uint32_t first; /* in model.stack_frames, innermost first */
+	uint32_t depth; /* at least 1 */
+	bool cut;	/* outer frames are missing */
+};
+
+struct model_native {
+	uint32_t first; /* in model.native_frames, innermost first: indices into model.strings of demangled names */
+	uint32_t depth;
+};
+
+struct model_thread {
+	uint32_t process;
+	uint32_t tid;
+	const char *name;
+	uint32_t calls; /* of any class */
+};
+
+struct model_process {
+	uint32_t pid, parent; /* parent: pid, 0 unknown */
+	const char *name;     /* comm */
+	const char *exe;
+	const char *cmdline;
+	const char *python_path;				 /* libpython or executable, "" none */
+	uint16_t python;					 /* major << 8 | minor, 0 none */
+	uint64_t start_ns, first_call_ns, last_call_ns, exit_ns; /* 0: not known, none, none, still runs */
+	enum gpt_agent_state agent_state;			 /* last one heard, 0: never heard of an agent */
+	enum gpt_agent_failure agent_failure;			 /* of the last HELLO */
+	uint64_t agent_ready_ns;				 /* first READY, 0 never */
+	const char *agent_detail, *cupti_path;
+	uint32_t cupti_version, driver_version, runtime_version; /* as gpt_agent_hello */
+	struct gpt_agent_stats agent_stats;			 /* the last one */
+	uint32_t calls, gpu_ops;
+};
+
+struct model_args {
+	uint64_t function, stream, bytes;
+	uint32_t grid[3], block[3];
+	uint32_t shared_bytes;
+	uint32_t copy_kind; /* as gpt_call_args */
+};
+
+struct model_call {
+	uint64_t start_ns;
+	uint64_t end_ns;    /* 0: the return was not seen */
+	uint32_t thread;    /* model.threads */
+	uint32_t stack;	    /* model.stacks or NONE, see stack_state */
+	uint32_t native;    /* model.natives or NONE */
+	uint32_t args;	    /* model.args or NONE */
+	uint32_t corr;	    /* 0: none */
+	uint32_t first_gpu; /* first of its GPU operations, NONE; next ones by model_gpu.next */
+	uint32_t gpu_count;
+	int32_t result; /* valid when end_ns != 0 */
+	uint16_t api;
+	uint8_t class;	     /* enum gpt_api_class */
+	uint8_t stack_state; /* enum gpt_stack_state; GPT_STACK_OK only with a stack */
+	bool captured;	     /* became a node of a graph: nothing was executed then */
+};
+
+enum model_gpu_kind {
+	MODEL_KERNEL,
+	MODEL_COPY,
+	MODEL_FILL,
+	MODEL_GPU_KINDS,
+};
+
+struct model_gpu {
+	uint64_t start_ns, end_ns; /* both 0: CUPTI could not time it (counted as untimed, never plotted) */
+	uint64_t bytes;		   /* copy, fill */
+	uint32_t call;		   /* model.calls, NONE: its launch was not seen */
+	uint32_t next;		   /* next GPU operation of the same call, NONE */
+	uint32_t process;
+	uint32_t device;	  /* model_device.id */
+	uint32_t context, stream; /* CUPTI's ids */
+	uint32_t corr;
+	uint32_t name; /* kernel: index into model.strings of the demangled name, else NONE */
+	uint32_t graph;
+	uint64_t graph_node;
+	uint32_t grid[3], block[3];
+	uint32_t static_shared_bytes, dynamic_shared_bytes, registers;
+	uint8_t kind;		     /* enum model_gpu_kind */
+	uint8_t copy_kind, from, to; /* CUpti_ActivityMemcpyKind, CUpti_ActivityMemoryKind (fill: to) */
+};
+
+struct model_overhead {
+	uint64_t start_ns, end_ns;
+	uint32_t process;
+	uint32_t kind; /* CUpti_ActivityOverheadKind */
+	uint32_t tid;
+};
+
+struct model_device {
+	uint32_t id; /* CUPTI's, unless another device has it: processes number the devices they see from 0 */
+	const char *name;
+	uint8_t uuid[16]; /* processes that name the same uuid share the device */
+	uint64_t memory_bytes;
+	uint32_t multiprocessors, compute_major, compute_minor;
+	uint32_t warp_size, max_threads_per_multiprocessor, max_threads_per_block, max_blocks_per_multiprocessor;
+	uint32_t max_registers_per_multiprocessor, max_registers_per_block;
+	uint32_t max_shared_per_multiprocessor, max_shared_per_block;
+};
+
+/* What was seen, lost, joined: the basis of every "Complete" line. */
+struct model_receipt {
+	uint64_t accounts[GPT_ACC_COUNT]; /* of the BPF side */
+	uint64_t calls;			  /* recorded, all classes */
+	uint64_t launches;		  /* recorded calls of class LAUNCH or GRAPH that did not fail */
+	uint64_t launches_failed;	  /* the same that returned an error */
+	uint64_t launches_captured;	  /* of the launches, those that became nodes of a graph under capture */
+	uint64_t launches_expected;	  /* the others, in processes whose agent was READY at that time */
+	uint64_t launches_joined;	  /* of those, with at least one GPU operation */
+	uint64_t calls_with_stack;	  /* any class */
+	uint64_t launches_with_stack;
+	uint64_t gpu_ops, gpu_ops_joined, gpu_ops_untimed;
+	uint64_t gpu_ns;	   /* sum of durations of all GPU operations */
+	uint64_t gpu_ns_with_line; /* of those whose call's innermost frame has a line */
+	uint64_t early;		   /* GPU operations that seem to start before their call, beyond clock_error_ns */
+	uint64_t early_max_ns;
+	uint64_t lost; /* records of any kind known to be lost, all causes */
+	uint64_t cupti_dropped, buffers_refused, api_dropped, names_dropped, malformed;
+	uint64_t bad_records;	 /* records in the log that did not make sense */
+	uint64_t clock_error_ns; /* bound of the wall clock conversion */
+	uint64_t clock_steps;	 /* steps of the wall clock during the trace */
+	uint64_t cpu_ns, ring_bytes, ring_bytes_max;
+	enum gpt_end_reason end_reason; /* 0: the log was cut short */
+	bool truncated;			/* the log ends in the middle of a record or without GPT_END */
+};
+
+struct model {
+	uint64_t start_ns, end_ns;		      /* the recording */
+	int64_t wall_offset_ns;			      /* CLOCK_REALTIME = time + this (at the start) */
+	const char *version, *host, *kernel, *target; /* of gpt_session */
+	uint32_t cpus, min_complete;
+	bool metric_launches;
+
+	struct model_process *processes;
+	struct model_thread *threads;
+	struct model_code *codes;
+	struct model_frame *frames;
+	struct model_stack *stacks;
+	uint32_t *stack_frames;
+	struct model_native *natives;
+	uint32_t *native_frames;
+	struct model_args *args;
+	struct model_call *calls; /* by start_ns */
+	struct model_gpu *gpu;	  /* by start_ns, untimed ones first */
+	struct model_overhead *overheads;
+	struct model_device *devices; /* by id */
+	const char **strings;
+	const char **probes; /* one line per file with probe sites found and missed */
+	const char **notes;  /* remarks the report must show */
+	uint32_t process_count, thread_count, code_count, frame_count, stack_count, stack_frame_count, native_count,
+		native_frame_count, args_count, call_count, gpu_count, overhead_count, device_count, string_count,
+		probe_count, note_count;
+
+	struct model_receipt receipt;
+	void *private; /* memory behind all of it */
+};
+
+/*
+ * Reads a whole log from fd and joins it.  Returns 0 also for a log that was cut short (receipt.truncated);
+ * -EPROTO: not a log of ours (*why says what is wrong, a literal), -EMEDIUMTYPE: a version we do not read,
+ * other -errno from reading.  The caller frees *out with model_free.
+ */
+int model_build(int fd, struct model **out, const char **why);
+void model_free(struct model *model);
+
+/* Percent of what should be there that is: 100 when nothing was lost and every expected launch was joined. */
+double model_completeness(const struct model *model);
+
+/* The name of a call as CUDA has it ("cudaLaunchKernel"), "cuda call" when unknown. */
+const char *api_name(uint16_t api);
+enum gpt_api_class api_class(uint16_t api);
+
+/* "Memcpy HtoD (Pageable -> Device)", "Memset (Device)" or the kernel's name; into buffer when needed. */
+const char *gpu_name(const struct model *model, const struct model_gpu *op, char *buffer, size_t size);
+
+/*
+ * The part of a call's native stack (call->native is not NONE) that stands between Python and the CUDA call:
+ * native_frames[natives[call->native].first + *first .. *end), innermost first; may be empty.
+ */
+void model_native_span(const struct model *model, const struct model_call *call, uint32_t *first, uint32_t *end);
+
+/* Last component of a path. */
+const char *path_base(const char *path);
+
+#endif
