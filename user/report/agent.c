@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Why there are no GPU times, process by process, and what to do about it. */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "report/parts.h"
+
+struct hint {
+	const char *why, *remedy;
+};
+
+static const struct hint no_agent = {
+	"gputrace's CUPTI agent is not in the process",
+	"start the program as `gputrace -- COMMAND`, or see `gputrace doctor -p PID` for other ways in",
+};
+
+/* enum gpt_agent_failure */
+static const struct hint failures[] = {
+	[GPT_AGENT_OK] = {"the agent failed and did not say why", "run `gputrace doctor -p PID`"},
+	[GPT_AGENT_NO_CUPTI] =
+		{"no libcupti was found",
+		 "install the one of the process's CUDA, for example with pip install nvidia-cuda-cupti-cu12"},
+	[GPT_AGENT_CUPTI_UNUSABLE] = {"its libcupti lacks what is needed", "use CUPTI 11.8 or later"},
+	[GPT_AGENT_OCCUPIED] = {"another tool holds CUPTI",
+				"end the other profiler (torch.profiler, Nsight, a DCGM job) and trace again"},
+	[GPT_AGENT_NO_CUDA] = {"CUPTI found no usable NVIDIA driver", "check it with nvidia-smi"},
+	[GPT_AGENT_CUPTI_ERROR] = {"CUPTI answered with an error", "run `gputrace doctor -p PID`"},
+	[GPT_AGENT_NO_RESOURCES] = {"there was no memory or thread for the agent", "raise the limits of the process"},
+};
+
+static const struct hint loaded = {
+	"the agent is loaded and still waits for CUDA to start",
+	"trace again once the program uses the GPU",
+};
+
+static const struct hint ready = {
+	"the agent listened and CUPTI delivered nothing",
+	"no call reached a GPU, or the trace ended before CUPTI handed its buffers over: trace longer",
+};
+
+static const struct hint *hint_of(const struct model_process *process)
+{
+	switch (process->agent_state) {
+	case GPT_AGENT_LOADED:
+		return &loaded;
+	case GPT_AGENT_READY:
+	case GPT_AGENT_STOPPED:
+		return &ready;
+	case GPT_AGENT_FAILED:
+		return process->agent_failure < sizeof(failures) / sizeof(failures[0])
+			       ? &failures[process->agent_failure]
+			       : &failures[GPT_AGENT_OK];
+	default:
+		return &no_agent;
+	}
+}
+
+void report_no_gpu(struct report *report)
+{
+	const struct model *model = report->model;
+	const struct hint *last = NULL;
+	unsigned shown = 0;
+
+	fputc('\n', report->out);
+	for (uint32_t i = 0; i < model->process_count && shown < report->rows; i++) {
+		const struct model_process *process = &model->processes[i];
+		const struct hint *hint = hint_of(process);
+		const char *detail = process->agent_detail ? process->agent_detail : "";
+		char *text;
+
+		if (!process->calls || (hint == last && !*detail))
+			continue;
+		last = hint;
+		text = xasprintf("No GPU times for pid %" PRIu32 ": %s%s%s%s. To get them: %s.", process->pid,
+				 hint->why, *detail ? " (" : "", detail, *detail ? ")" : "", hint->remedy);
+		report_text(report, 2, text);
+		free(text);
+		shown++;
+	}
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The first lines: which processes, for how long. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/parts.h"
+
+/* Threads of a process (or, with NONE, of all) that put work on a GPU. */
+static uint32_t launching_threads(const struct report *report, uint32_t process)
+{
+	const struct model *model = report->model;
+	uint8_t *launches = xcalloc(model->thread_count, 1);
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < model->call_count; i++)
+		if (call_is_work(&model->calls[i]))
+			launches[model->calls[i].thread] = 1;
+	for (uint32_t i = 0; i < model->thread_count; i++)
+		count += launches[i] && (process == NONE || model->threads[i].process == process);
+	free(launches);
+	return count;
+}
+
+static char *plural(uint64_t count, const char *one, const char *many)
+{
+	return xasprintf("%s %s", number_count(count).text, count == 1 ? one : many);
+}
+
+/* A command line as people know it: the program without its folder. */
+static char *command_of(const struct model_process *process)
+{
+	const char *line = process->cmdline, *blank;
+
+	if (!*line)
+		return xstrdup(process->name);
+	blank = strchrnul(line, ' ');
+	for (const char *at = line; at < blank; at++)
+		if (*at == '/')
+			line = at + 1;
+	return xstrdup(line);
+}
+
+static uint32_t devices_in_use(const struct model *model)
+{
+	struct tally seen = {0};
+	uint32_t count;
+
+	for (uint32_t i = 0; i < model->gpu_count; i++)
+		tally_at(&seen, (struct tally_key){{model->gpu[i].device}});
+	count = (uint32_t)seen.count;
+	tally_free(&seen);
+	return count;
+}
+
+/* Command cut so that what follows it stays on the line. */
+static void put_process(struct report *report, const struct model_process *process, const char *rest)
+{
+	char *command = command_of(process), *pid = xasprintf(" (pid %" PRIu32 ")", process->pid);
+	unsigned taken = text_width(pid) + text_width(rest);
+
+	fputs(report->color ? "\033[1m" : "", report->out);
+	text_put(report->out, command, report->width > taken + 8 ? report->width - taken : 8, TEXT_CUT_END);
+	fprintf(report->out, "%s%s%s\n", pid, rest, report->color ? "\033[0m" : "");
+	free(command);
+	free(pid);
+}
+
+static bool is_shown(const struct report *report, const struct model_process *process)
+{
+	return process->calls || process->gpu_ops || !report->active;
+}
+
+void report_processes(struct report *report)
+{
+	const struct model *model = report->model;
+	char *threads = plural(launching_threads(report, NONE), "thread launching", "threads launching");
+	uint32_t gpus = devices_in_use(model), shown = 0;
+	char *devices = gpus ? plural(gpus, "GPU", "GPUs") : xstrdup("no GPU times");
+	char *sum = xasprintf(", %s, %s, %s", number_time(report->end_ns - report->start_ns).text, threads, devices);
+
+	for (uint32_t i = 0; i < model->process_count; i++)
+		shown += is_shown(report, &model->processes[i]);
+	for (uint32_t i = 0, put = 0; i < model->process_count && put < report->rows; i++) {
+		char *own;
+
+		if (!is_shown(report, &model->processes[i]))
+			continue;
+		own = xasprintf(", %s calls, %s GPU operations", number_count(model->processes[i].calls).text,
+				number_count(model->processes[i].gpu_ops).text);
+		put_process(report, &model->processes[i], shown == 1 ? sum : own);
+		free(own);
+		put++;
+	}
+	if (shown > report->rows)
+		report_line(report, "... and %u more processes", shown - report->rows);
+	if (shown != 1)
+		report_line(report, "%u processes%s", shown, sum);
+	free(threads);
+	free(devices);
+	free(sum);
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Numbers for people: thousands separators, units that fit, always a point (never the locale's comma). */
+#include "report/text.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+struct number number_count(uint64_t value)
+{
+	char digits[24];
+	struct number number;
+	size_t at = 0, length = (size_t)snprintf(digits, sizeof(digits), "%" PRIu64, value);
+
+	for (size_t i = 0; i < length; i++) {
+		if (i && (length - i) % 3 == 0)
+			number.text[at++] = ',';
+		number.text[at++] = digits[i];
+	}
+	number.text[at] = '\0';
+	return number;
+}
+
+struct number number_tenths(double value)
+{
+	struct number number = {"-"};
+	uint64_t tenths;
+	size_t length;
+
+	if (!(value >= 0) || value > 1e17)
+		return number;
+	tenths = (uint64_t)(value * 10 + 0.5);
+	number = number_count(tenths / 10);
+	length = strlen(number.text);
+	snprintf(number.text + length, sizeof(number.text) - length, ".%u", (unsigned)(tenths % 10));
+	return number;
+}
+
+struct number number_percent(double part, double whole)
+{
+	return number_tenths(whole > 0 ? 100 * part / whole : -1);
+}
+
+static struct number with_unit(struct number number, const char *unit)
+{
+	strncat(number.text, unit, sizeof(number.text) - strlen(number.text) - 1);
+	return number;
+}
+
+struct number number_time(uint64_t ns)
+{
+	if (ns < 1000)
+		return with_unit(number_count(ns), " ns");
+	if (ns < 1000000)
+		return with_unit(number_tenths((double)ns / 1e3), " us");
+	if (ns < 1000000000)
+		return with_unit(number_tenths((double)ns / 1e6), " ms");
+	return with_unit(number_tenths((double)ns / 1e9), " s");
+}
+
+struct number number_bytes(uint64_t bytes)
+{
+	static const char *const units[] = {" KB", " MB", " GB", " TB", " PB", " EB"};
+	double value = (double)bytes / 1000;
+	size_t unit = 0;
+
+	if (bytes < 1000)
+		return with_unit(number_count(bytes), " B");
+	for (; value >= 999.95 && unit + 1 < sizeof(units) / sizeof(units[0]); unit++)
+		value /= 1000;
+	return with_unit(number_tenths(value), units[unit]);
+}
+
+struct time_unit time_unit_for(uint64_t ns)
+{
+	if (ns < 10000)
+		return (struct time_unit){"ns", 1};
+	if (ns < 10000000)
+		return (struct time_unit){"us", 1e3};
+	if (ns < 100000000000)
+		return (struct time_unit){"ms", 1e6};
+	return (struct time_unit){"s", 1e9};
+}
+
+struct number number_in(uint64_t ns, struct time_unit unit)
+{
+	return unit.ns > 1 ? number_tenths((double)ns / unit.ns) : number_count(ns);
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Width of names on a terminal, shortening, line breaking. */
+#include "report/text.h"
+
+#include <locale.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <wchar.h>
+
+#include "base/array.h"
+
+#define DOTS "..."
+#define DOTS_WIDTH 3u
+
+static _Thread_local locale_t utf8, before;
+
+void text_begin(void)
+{
+	utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
+	before = utf8 ? uselocale(utf8) : (locale_t)0;
+}
+
+void text_end(void)
+{
+	if (!utf8)
+		return;
+	uselocale(before);
+	freelocale(utf8);
+	utf8 = (locale_t)0;
+}
+
+/* One character of a name as it may be shown. */
+struct glyph {
+	const char *bytes;
+	unsigned length, width;
+};
+
+static const struct glyph unprintable = {"?", 1, 1};
+
+/* Marks that turn the direction of what follows (Unicode UAX 9): a name could rearrange the line. */
+static bool is_direction_mark(wchar_t c)
+{
+	return (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069) || c == 0x200e || c == 0x200f;
+}
+
+/* Reads one character; returns the bytes it has in text. */
+static size_t next_glyph(const char *text, struct glyph *glyph)
+{
+	unsigned char first = (unsigned char)*text;
+	mbstate_t state = {0};
+	wchar_t c;
+	size_t length;
+	int width;
+
+	*glyph = unprintable;
+	if (first < 0x80) {
+		if (first >= 0x20 && first != 0x7f)
+			*glyph = (struct glyph){text, 1, 1};
+		return 1;
+	}
+	length = mbrtowc(&c, text, strlen(text), &state);
+	if (length == (size_t)-1 || length == (size_t)-2 || length == 0)
+		return 1;
+	width = wcwidth(c);
+	if (width >= 0 && !is_direction_mark(c))
+		*glyph = (struct glyph){text, (unsigned)length, (unsigned)width};
+	return length;
+}
+
+unsigned text_width(const char *text)
+{
+	struct glyph glyph;
+	unsigned width = 0;
+
+	while (*text) {
+		text += next_glyph(text, &glyph);
+		width += glyph.width;
+	}
+	return width;
+}
+
+/* Writes what fits into `columns`, leaving the first `skip` columns out; returns columns written. */
+static unsigned put_part(FILE *out, const char *text, unsigned skip, unsigned columns)
+{
+	unsigned seen = 0, written = 0;
+	struct glyph glyph;
+
+	while (*text) {
+		text += next_glyph(text, &glyph);
+		seen += glyph.width;
+		if (seen - glyph.width < skip)
+			continue;
+		if (written + glyph.width > columns)
+			break;
+		fwrite(glyph.bytes, 1, glyph.length, out);
+		written += glyph.width;
+	}
+	return written;
+}
+
+unsigned text_put(FILE *out, const char *text, unsigned columns, enum text_cut cut)
+{
+	unsigned width = text_width(text), room, head, written;
+
+	if (width <= columns)
+		return put_part(out, text, 0, columns);
+	if (columns <= DOTS_WIDTH)
+		return put_part(out, text, 0, columns);
+	room = columns - DOTS_WIDTH;
+	head = cut == TEXT_CUT_END ? room : cut == TEXT_CUT_MIDDLE ? (room + 1) / 2 : 0;
+	written = put_part(out, text, 0, head);
+	fputs(DOTS, out);
+	return written + DOTS_WIDTH + put_part(out, text, width - (room - head), room - head);
+}
+
+void text_wrap(FILE *out, const char *text, unsigned column, unsigned indent, unsigned width)
+{
+	bool begins = true;
+
+	while (*text) {
+		size_t length = strcspn(text, " ");
+		char *word = xmalloc(length + 1);
+		unsigned columns;
+
+		memcpy(word, text, length);
+		word[length] = '\0';
+		columns = text_width(word);
+		if (!begins && column + 1 + columns > width) {
+			fprintf(out, "\n%*s", (int)indent, "");
+			column = indent;
+			begins = true;
+		}
+		if (!begins) {
+			fputc(' ', out);
+			column++;
+		}
+		column += text_put(out, word, width > column ? width - column : 1, TEXT_CUT_MIDDLE);
+		begins = false;
+		free(word);
+		text += length;
+		text += strspn(text, " ");
+	}
+	fputc('\n', out);
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Text for a terminal: how wide it is, how to shorten it, how to write numbers.  Names come from targets:
+ * what could move the cursor or turn the reading direction is replaced.
+ */
+#ifndef GPUTRACE_REPORT_TEXT_H
+#define GPUTRACE_REPORT_TEXT_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* Makes wcwidth know UTF-8 on this thread, whatever the program's locale; text_end puts it back. */
+void text_begin(void);
+void text_end(void);
+
+enum text_cut {
+	TEXT_CUT_END,	 /* keeps the beginning */
+	TEXT_CUT_MIDDLE, /* keeps both ends: names */
+	TEXT_CUT_START,	 /* keeps the end: paths */
+};
+
+/* Columns that a name takes on the terminal. */
+unsigned text_width(const char *text);
+
+/* Writes a name in at most `columns` columns; returns how many it took. */
+unsigned text_put(FILE *out, const char *text, unsigned columns, enum text_cut cut);
+
+/*
+ * Writes text broken at blanks into lines of at most `width` columns, those after the first indented, and ends
+ * the last; `column` is where the first one starts.
+ */
+void text_wrap(FILE *out, const char *text, unsigned column, unsigned indent, unsigned width);
+
+/* A number as text, small enough to be passed around by value. */
+struct number {
+	char text[32];
+};
+
+struct number number_count(uint64_t value);		 /* 51,204 */
+struct number number_tenths(double value);		 /* 4,310.8; what is not a number is "-" */
+struct number number_percent(double part, double whole); /* 13.2; "-" when whole is not positive */
+struct number number_time(uint64_t ns);			 /* 812 ns, 2.4 us, 812.4 ms, 10.0 s */
+struct number number_bytes(uint64_t bytes);		 /* 512 B, 1.2 GB (1e9) */
+
+/* The unit for a column of times of which the largest is `ns`: all of them are written in it. */
+struct time_unit {
+	const char *name; /* "us" */
+	double ns;
+};
+struct time_unit time_unit_for(uint64_t ns);
+struct number number_in(uint64_t ns, struct time_unit unit);
+
+#endif
