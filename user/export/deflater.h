@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* A gzip stream: what the sink's buffer goes through when the file is compressed. */
+#ifndef GPUTRACE_DEFLATER_H
+#define GPUTRACE_DEFLATER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct deflater;
+
+/* NULL: no memory. */
+struct deflater *deflater_new(void);
+
+/*
+ * Compresses length bytes and hands what comes out to `write`; `last` ends the stream.  Returns 0, what `write`
+ * returned, or -EIO.
+ */
+int deflater_put(struct deflater *deflater, const char *data, size_t length, bool last,
+		 int (*write)(void *context, const char *data, size_t length), void *context);
+
+void deflater_free(struct deflater *deflater);
+
+#endif

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The table of formats, and one file from sink_open to sink_close. */
+#include "export/export.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include "export/sink.h"
+
+const struct export_format export_formats[] = {
+	{"json", (const char *const[]){".json", NULL}, false, chrome_write},
+	{"json.gz", (const char *const[]){".json.gz", NULL}, true, chrome_write},
+	{"folded", (const char *const[]){".folded", NULL}, false, folded_write},
+	{NULL, NULL, false, NULL},
+};
+
+static bool ends_with(const char *path, const char *suffix)
+{
+	size_t length = strlen(path), end = strlen(suffix);
+
+	return length > end && !strcasecmp(path + length - end, suffix);
+}
+
+const struct export_format *export_format_by_suffix(const char *path)
+{
+	const struct export_format *best = NULL;
+	size_t best_length = 0;
+
+	for (const struct export_format *format = export_formats; format->name; format++)
+		for (const char *const *suffix = format->suffixes; *suffix; suffix++)
+			if (strlen(*suffix) > best_length && ends_with(path, *suffix)) {
+				best = format;
+				best_length = strlen(*suffix);
+			}
+	return best;
+}
+
+const struct export_format *export_format_by_name(const char *name)
+{
+	for (const struct export_format *format = export_formats; format->name; format++)
+		if (!strcmp(format->name, name))
+			return format;
+	return NULL;
+}
+
+int export_write(int fd, const struct export_format *format, const struct model *model,
+		 const struct export_options *options)
+{
+	struct sink sink;
+	int error, close_error;
+
+	sink_open(&sink, fd, format->gzip);
+	sink.cancel = options->cancel;
+	error = format->write(&sink, model, options);
+	close_error = sink_close(&sink);
+	return error ? error : close_error;
+}

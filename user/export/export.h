@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The files gputrace makes from a joined model, one writer per format behind one table.  The log (.gpt) is not
+ * among them: it is capture's, and a copy of it is the caller's business.
+ */
+#ifndef GPUTRACE_EXPORT_H
+#define GPUTRACE_EXPORT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "trace/model.h"
+
+struct sink;
+
+struct export_options {
+	int process;		    /* index into model.processes, -1: all */
+	bool by_launches;	    /* folded: count launches although there are GPU times */
+	const volatile int *cancel; /* NULL, or: not 0 abandons the export with -ECANCELED */
+};
+
+struct export_format {
+	const char *name;	     /* for --format */
+	const char *const *suffixes; /* of file names, NULL-terminated */
+	bool gzip;
+	/* Puts all of it into the sink; errors are the sink's.  Returns 0 or -errno for what is not the sink's. */
+	int (*write)(struct sink *sink, const struct model *model, const struct export_options *options);
+};
+
+/* All formats, ended by one without a name. */
+extern const struct export_format export_formats[];
+
+/* By the end of a file name, longest suffix first, case ignored; NULL: none. */
+const struct export_format *export_format_by_suffix(const char *path);
+const struct export_format *export_format_by_name(const char *name);
+
+/* Writes one file to fd, which stays open.  Returns 0 or -errno (-ENOSPC, -EPIPE, -ECANCELED ...). */
+int export_write(int fd, const struct export_format *format, const struct model *model,
+		 const struct export_options *options);
+
+/* Writers; called through the table. */
+int chrome_write(struct sink *sink, const struct model *model, const struct export_options *options);
+int folded_write(struct sink *sink, const struct model *model, const struct export_options *options);
+
+#endif

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Folded stacks, for flamegraph.pl, speedscope and inferno: one line per different stack, root first, and how
+ * many GPU nanoseconds (or launches) it has.  Sorted, so equal traces make equal files.
+ */
+#include "export/export.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/tally.h"
+#include "export/sink.h"
+
+/* Leaves that are not a kernel's name. */
+#define LEAF_NONE (NONE - 1)
+#define LEAF_MEMORY 0x80000000u /* kind, copy kind, from, to in the bits below */
+
+#define API_UNSEEN 0x10000u /* no call: the launch was not seen */
+
+struct folded {
+	const struct model *model;
+	struct tally places; /* process, stack, thread where there is no stack, native */
+	struct tally sums;   /* place, api, leaf; more: an operation with that leaf */
+};
+
+struct folded_line {
+	char *text;
+	uint64_t value;
+};
+
+static bool is_launch(const struct model_call *call)
+{
+	return call->class == GPT_CLASS_LAUNCH || call->class == GPT_CLASS_GRAPH || call->class == GPT_CLASS_COPY ||
+	       call->class == GPT_CLASS_FILL;
+}
+
+static uint32_t leaf_of(const struct model_gpu *op)
+{
+	if (op->kind == MODEL_KERNEL)
+		return op->name;
+	return LEAF_MEMORY | (uint32_t)op->kind << 24 | (uint32_t)op->copy_kind << 16 | (uint32_t)op->from << 8 |
+	       op->to;
+}
+
+#define BORROWED (NONE - 1) /* in place of a thread: the stack is that of the call to backward() */
+
+/* call: NONE when the launch was not seen; op: NONE when nothing is known of what ran. */
+static void add(struct folded *folded, uint32_t call_index, uint32_t op, uint64_t value)
+{
+	const struct model *model = folded->model;
+	struct tally_key place = {{0, NONE, NONE, NONE}}, key = {{0, API_UNSEEN, LEAF_NONE}};
+	struct tally_entry *entry;
+
+	if (!value)
+		return;
+	if (call_index != NONE) {
+		const struct model_call *call = &model->calls[call_index];
+
+		uint32_t from = call->stack == NONE ? call->thread : NONE;
+
+		if (call->stack_state == GPT_STACK_BACKWARD)
+			from = BORROWED;
+		place = (struct tally_key){{model->threads[call->thread].process, call->stack, from, call->native}};
+		key.part[1] = call->api;
+	} else {
+		place.part[0] = model->gpu[op].process;
+	}
+	if (op != NONE)
+		key.part[2] = leaf_of(&model->gpu[op]);
+	entry = tally_at(&folded->places, place);
+	key.part[0] = (uint32_t)(entry - folded->places.entries);
+	entry = tally_at(&folded->sums, key);
+	entry->ns += value;
+	entry->more = op;
+}
+
+static void add_gpu_times(struct folded *folded, int process)
+{
+	const struct model *model = folded->model;
+
+	for (uint32_t i = 0; i < model->gpu_count; i++)
+		if ((process < 0 || model->gpu[i].process == (uint32_t)process) &&
+		    model->gpu[i].end_ns > model->gpu[i].start_ns)
+			add(folded, model->gpu[i].call, i, model->gpu[i].end_ns - model->gpu[i].start_ns);
+}
+
+/* A graph launch has many operations and counts once, without a leaf. */
+static void add_launches(struct folded *folded, int process)
+{
+	const struct model *model = folded->model;
+
+	for (uint32_t i = 0; i < model->call_count; i++) {
+		const struct model_call *call = &model->calls[i];
+
+		if (is_launch(call) && (process < 0 || model->threads[call->thread].process == (uint32_t)process))
+			add(folded, i, call->gpu_count == 1 ? call->first_gpu : NONE, 1);
+	}
+}
+
+/* Whether text ends in a blank and a number, which flamegraph.pl would take for a count. */
+static bool ends_like_count(const char *text, size_t length)
+{
+	size_t at = length;
+
+	while (at && (isdigit((unsigned char)text[at - 1]) || text[at - 1] == '.'))
+		at--;
+	return at && at < length && text[at - 1] == ' ';
+}
+
+/* A frame: separators become `_`. */
+static void put_frame(struct sink *out, const char *text)
+{
+	size_t begin;
+
+	if (out->used)
+		sink_char(out, ';');
+	begin = out->used;
+	for (; *text; text++)
+		sink_char(out, *text == ';' || (unsigned char)*text < 0x20 || *text == 0x7f ? '_' : *text);
+	if (out->used == begin)
+		sink_char(out, '?');
+	if (ends_like_count(out->buffer + begin, out->used - begin)) {
+		char *blank = memrchr(out->buffer + begin, ' ', out->used - begin);
+
+		*blank = '_';
+	}
+}
+
+static void put_python(struct sink *out, const struct model *model, const struct model_stack *stack)
+{
+	struct sink text;
+
+	sink_open_memory(&text);
+	if (stack->cut)
+		put_frame(out, "[cut]");
+	for (uint32_t i = stack->depth; i-- > 0;) {
+		const struct model_frame *frame = &model->frames[model->stack_frames[stack->first + i]];
+		const struct model_code *code = &model->codes[frame->code];
+
+		text.used = 0;
+		sink_text(&text, code->name);
+		sink_literal(&text, " (");
+		sink_text(&text, path_base(code->file));
+		sink_char(&text, ':');
+		sink_u64(&text, frame->line);
+		sink_short(&text, ")", 2); /* with its NUL */
+		put_frame(out, text.buffer);
+	}
+	sink_close(&text);
+}
+
+static void put_place(struct sink *out, const struct model *model, const struct tally_key *place, uint16_t api)
+{
+	char text[128];
+
+	put_frame(out, model->processes[place->part[0]].name);
+	if (place->part[1] != NONE) {
+		put_python(out, model, &model->stacks[place->part[1]]);
+		if (place->part[2] == BORROWED)
+			put_frame(out, "[backward]");
+	} else if (place->part[2] != NONE) {
+		snprintf(text, sizeof(text), "thread %.64s (no Python)", model->threads[place->part[2]].name);
+		put_frame(out, text);
+	}
+	if (place->part[3] != NONE) {
+		const struct model_call call = {.native = place->part[3], .api = api};
+		uint32_t first, end;
+
+		model_native_span(model, &call, &first, &end);
+		while (end-- > first)
+			put_frame(out, model->strings[model->native_frames[model->natives[call.native].first + end]]);
+	}
+}
+
+static char *line_text(const struct folded *folded, const struct tally_entry *sum)
+{
+	const struct model *model = folded->model;
+	struct sink out;
+	char buffer[256], *text;
+
+	sink_open_memory(&out);
+	put_place(&out, model, &folded->places.entries[sum->key.part[0]].key, (uint16_t)sum->key.part[1]);
+	put_frame(&out, sum->key.part[1] == API_UNSEEN ? "[launch not seen]" : api_name((uint16_t)sum->key.part[1]));
+	if (sum->key.part[2] != LEAF_NONE)
+		put_frame(&out, gpu_name(model, &model->gpu[sum->more], buffer, sizeof(buffer)));
+	sink_char(&out, '\0');
+	text = xstrdup(out.buffer);
+	sink_close(&out);
+	return text;
+}
+
+static int by_text(const void *left, const void *right)
+{
+	return strcmp(((const struct folded_line *)left)->text, ((const struct folded_line *)right)->text);
+}
+
+static void put_lines(struct sink *sink, const struct folded *folded)
+{
+	size_t count = folded->sums.count;
+	struct folded_line *lines = xmalloc(count * sizeof(*lines));
+
+	for (size_t i = 0; i < count; i++)
+		lines[i] =
+			(struct folded_line){line_text(folded, &folded->sums.entries[i]), folded->sums.entries[i].ns};
+	qsort(lines, count, sizeof(*lines), by_text);
+	for (size_t i = 0; i < count; i++) {
+		if (i + 1 < count && !strcmp(lines[i].text, lines[i + 1].text)) {
+			lines[i + 1].value += lines[i].value;
+		} else {
+			sink_text(sink, lines[i].text);
+			sink_char(sink, ' ');
+			sink_u64(sink, lines[i].value);
+			sink_char(sink, '\n');
+		}
+		free(lines[i].text);
+	}
+	free(lines);
+}
+
+int folded_write(struct sink *sink, const struct model *model, const struct export_options *options)
+{
+	struct folded folded = {.model = model};
+
+	if (options->by_launches || !model->gpu_count)
+		add_launches(&folded, options->process);
+	else
+		add_gpu_times(&folded, options->process);
+	put_lines(sink, &folded);
+	tally_free(&folded.places);
+	tally_free(&folded.sums);
+	return 0;
+}

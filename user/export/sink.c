@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Buffer, file descriptor and compression of an export; owns the buffer, not the descriptor. */
+#include "export/sink.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "export/deflater.h"
+
+/* Large enough that a write call costs nothing beside making its contents. */
+#define SINK_BUFFER (1u << 20)
+
+void sink_open(struct sink *sink, int fd, bool gzip)
+{
+	*sink = (struct sink){.buffer = xmalloc(SINK_BUFFER), .capacity = SINK_BUFFER, .fd = fd};
+	if (gzip) {
+		sink->deflater = deflater_new();
+		if (!sink->deflater)
+			sink->error = -ENOMEM;
+	}
+}
+
+void sink_open_memory(struct sink *sink)
+{
+	*sink = (struct sink){.buffer = xmalloc(SINK_ROOM_MAX), .capacity = SINK_ROOM_MAX, .fd = -1};
+}
+
+static bool is_cancelled(const struct sink *sink)
+{
+	return sink->cancel && *sink->cancel;
+}
+
+static int write_all(const struct sink *sink, const char *data, size_t length)
+{
+	while (length) {
+		ssize_t n;
+
+		if (is_cancelled(sink)) /* also when a reader that does not read on keeps us here */
+			return -ECANCELED;
+		n = write(sink->fd, data, length);
+		if (n < 0 && errno == EAGAIN) {
+			struct pollfd ready = {.fd = sink->fd, .events = POLLOUT};
+
+			poll(&ready, 1, -1);
+			continue;
+		}
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (n == 0)
+			return -EIO;
+		data += n;
+		length -= (size_t)n;
+	}
+	return 0;
+}
+
+static int write_compressed(void *context, const char *data, size_t length)
+{
+	return write_all(context, data, length);
+}
+
+static void flush(struct sink *sink, bool last)
+{
+	if (!sink->error && is_cancelled(sink))
+		sink->error = -ECANCELED;
+	if (!sink->error && sink->deflater)
+		sink->error = deflater_put(sink->deflater, sink->buffer, sink->used, last, write_compressed, sink);
+	else if (!sink->error)
+		sink->error = write_all(sink, sink->buffer, sink->used);
+	sink->bytes += sink->used;
+	sink->used = 0;
+}
+
+void sink_make_room(struct sink *sink, size_t bytes)
+{
+	if (sink->fd >= 0)
+		flush(sink, false);
+	else
+		sink->buffer = array_reserve(sink->buffer, 1, sink->used, bytes, &sink->capacity);
+}
+
+int sink_close(struct sink *sink)
+{
+	if (sink->fd >= 0)
+		flush(sink, true);
+	deflater_free(sink->deflater);
+	free(sink->buffer);
+	sink->buffer = NULL;
+	sink->deflater = NULL;
+	return sink->error;
+}
+
+void sink_put(struct sink *sink, const char *text, size_t length)
+{
+	while (length) {
+		size_t part = length < SINK_ROOM_MAX ? length : SINK_ROOM_MAX;
+
+		sink_short(sink, text, part);
+		text += part;
+		length -= part;
+	}
+}
+
+void sink_text(struct sink *sink, const char *text)
+{
+	sink_put(sink, text, strlen(text));
+}

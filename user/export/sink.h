@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Where an export goes: one large buffer in front of a file descriptor, gzip on the way if asked for, and the
+ * few number and string forms that the formats need, written without printf because a trace has millions of
+ * them.  Errors stick: after the first one everything is dropped and sink_close returns it.
+ */
+#ifndef GPUTRACE_SINK_H
+#define GPUTRACE_SINK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+struct deflater;
+
+struct sink {
+	char *buffer;
+	size_t used, capacity;
+	int fd;			    /* -1: the buffer grows instead of being written */
+	int error;		    /* negative errno, sticky */
+	struct deflater *deflater;  /* NULL: written as it is */
+	const volatile int *cancel; /* NULL, or: not 0 ends the export with -ECANCELED */
+	uint64_t bytes;		    /* put so far, before compression, what is in the buffer not included */
+};
+
+/* The most that sink_room may be asked for. */
+#define SINK_ROOM_MAX 4096u
+
+/* Starts a sink over fd, which stays the caller's. */
+void sink_open(struct sink *sink, int fd, bool gzip);
+
+/* Starts a sink that collects in memory: text is buffer[0..used). */
+void sink_open_memory(struct sink *sink);
+
+/* Writes what is left and frees the buffer.  Returns 0 or the first error. */
+int sink_close(struct sink *sink);
+
+/* Makes room; for the inline functions below. */
+void sink_make_room(struct sink *sink, size_t bytes);
+
+/* Room for `bytes` (at most SINK_ROOM_MAX) characters: write there, then add to sink->used. */
+static inline char *sink_room(struct sink *sink, size_t bytes)
+{
+	if (sink->capacity - sink->used < bytes)
+		sink_make_room(sink, bytes);
+	return sink->buffer + sink->used;
+}
+
+/* Any number of bytes. */
+void sink_put(struct sink *sink, const char *text, size_t length);
+
+static inline void sink_short(struct sink *sink, const char *text, size_t length)
+{
+	memcpy(sink_room(sink, length), text, length);
+	sink->used += length;
+}
+
+#define sink_literal(sink, text) sink_short((sink), "" text, sizeof(text) - 1)
+
+static inline void sink_char(struct sink *sink, char c)
+{
+	*sink_room(sink, 1) = c;
+	sink->used++;
+}
+
+void sink_text(struct sink *sink, const char *text);
+void sink_u64(struct sink *sink, uint64_t value);
+void sink_i64(struct sink *sink, int64_t value);
+
+/* Nanoseconds as microseconds with exactly three decimals. */
+void sink_us(struct sink *sink, uint64_t ns);
+
+/* A non-negative number with up to six decimals; what is not a number, or beyond 1e12, becomes 0 or 1e12. */
+void sink_fraction(struct sink *sink, double value);
+
+/* A JSON string with its quotes. */
+void sink_json(struct sink *sink, const char *text);
+
+/* The same without quotes; `;` becomes `_` when asked for (stacks are joined by it). */
+void sink_json_part(struct sink *sink, const char *text, bool replace_semicolons);
+
+#endif
