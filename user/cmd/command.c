@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* fork, hold, exec, wait; decides nothing about the trace. */
+#include "cmd/command.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/array.h"
+
+#define INJECTION "CUDA_INJECTION64_PATH"
+#define CHAINED "GPUTRACE_CHAINED_INJECTION"
+
+/* exec is immediate unless a file server is slow; if it takes longer its failure shows in the exit status. */
+#define EXEC_WAIT_MS 5000
+
+/* What a shell answers when a command cannot be executed. */
+#define EXIT_NOT_EXECUTED 127
+
+static int check_executable(const char *path)
+{
+	struct stat stat_buffer;
+
+	if (stat(path, &stat_buffer) < 0)
+		return -errno;
+	if (S_ISDIR(stat_buffer.st_mode) || access(path, X_OK) < 0)
+		return -EACCES;
+	return 0;
+}
+
+int command_check(const char *name)
+{
+	const char *path = getenv("PATH");
+	int result = -ENOENT;
+
+	if (strchr(name, '/'))
+		return check_executable(name);
+	/* As execvp(3) without PATH. */
+	for (path = path ? path : "/bin:/usr/bin"; result; path++) {
+		size_t length = strcspn(path, ":");
+		char *file = xasprintf("%.*s%s%s", (int)length, path, length ? "/" : "", name);
+		int err = check_executable(file);
+
+		free(file);
+		if (!err || err == -EACCES)
+			result = err;
+		if (!err || !path[length])
+			break;
+		path += length;
+	}
+	return result;
+}
+
+/* The user's own injection library is passed on: the agent loads it in turn. */
+static void set_injection(const char *agent_path)
+{
+	const char *theirs = getenv(INJECTION);
+
+	if (theirs && *theirs && strcmp(theirs, agent_path) != 0)
+		setenv(CHAINED, theirs, 1);
+	else
+		unsetenv(CHAINED);
+	setenv(INJECTION, agent_path, 1);
+}
+
+static void __attribute__((noreturn)) run_child(const struct command_options *options, int go, int failed)
+{
+	char byte;
+	ssize_t got;
+	int err;
+
+	do
+		got = read(go, &byte, 1);
+	while (got < 0 && errno == EINTR);
+	if (got != 1)
+		_exit(EXIT_NOT_EXECUTED);
+	if (options->agent_path)
+		set_injection(options->agent_path);
+	if (options->stdout_to_stderr)
+		dup2(STDERR_FILENO, STDOUT_FILENO);
+	signal(SIGPIPE, SIG_DFL);
+	signal(SIGXFSZ, SIG_DFL);
+	sigprocmask(SIG_SETMASK, options->signals, NULL);
+	execvp(options->argv[0], options->argv);
+	err = errno;
+	(void)!write(failed, &err, sizeof(err));
+	_exit(EXIT_NOT_EXECUTED);
+}
+
+int command_start(const struct command_options *options, struct command *out)
+{
+	int go[2] = {-1, -1}, failed[2] = {-1, -1};
+	int err = 0;
+
+	*out = (struct command){.go = -1, .failed = -1, .argv = options->argv};
+	if (pipe2(go, O_CLOEXEC) < 0 || pipe2(failed, O_CLOEXEC) < 0) {
+		err = -errno;
+		goto cleanup;
+	}
+	fflush(NULL);
+	out->pid = fork();
+	if (out->pid < 0) {
+		err = -errno;
+		out->pid = 0;
+		goto cleanup;
+	}
+	if (out->pid == 0) {
+		close(go[1]);
+		close(failed[0]);
+		run_child(options, go[0], failed[1]);
+	}
+	out->go = go[1];
+	out->failed = failed[0];
+	go[1] = failed[0] = -1;
+cleanup:
+	for (int i = 0; i < 2; i++) {
+		if (go[i] >= 0)
+			close(go[i]);
+		if (failed[i] >= 0)
+			close(failed[i]);
+	}
+	return err;
+}
+
+int command_release(struct command *command)
+{
+	struct pollfd poll_failed = {.fd = command->failed, .events = POLLIN};
+	int err = 0;
+
+	if (write(command->go, "", 1) != 1)
+		return -errno;
+	close(command->go);
+	command->go = -1;
+	if (poll(&poll_failed, 1, EXEC_WAIT_MS) == 1 &&
+	    read(command->failed, &err, sizeof(err)) == (ssize_t)sizeof(err))
+		command->exec_errno = err;
+	return -command->exec_errno;
+}
+
+bool command_has_ended(struct command *command)
+{
+	if (!command->ended && command->pid && waitpid(command->pid, &command->status, WNOHANG) == command->pid)
+		command->ended = true;
+	return command->ended;
+}
+
+const char *command_failure(const struct command *command, char *buffer, size_t size)
+{
+	if (!command->ended || command->status == 0)
+		return NULL;
+	if (WIFSIGNALED(command->status))
+		snprintf(buffer, size, "was killed by signal %d (%s)", WTERMSIG(command->status),
+			 strsignal(WTERMSIG(command->status)));
+	else
+		snprintf(buffer, size, "exited with status %d", WEXITSTATUS(command->status));
+	return buffer;
+}
+
+void command_close(struct command *command)
+{
+	bool held = command->go >= 0;
+
+	if (held)
+		close(command->go);
+	if (command->failed >= 0)
+		close(command->failed);
+	/* It ends by itself at the end of file; no zombie, and nothing of it behind us in the terminal. */
+	if (held && command->pid && !command->ended)
+		waitpid(command->pid, &command->status, 0);
+	*command = (struct command){.go = -1, .failed = -1};
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The command of `gputrace -- COMMAND`: forked early, held until the probes are in place, then run as the user
+ * and in the place gputrace itself was started.  Never killed by us.
+ */
+#ifndef GPUTRACE_COMMAND_H
+#define GPUTRACE_COMMAND_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+struct command {
+	pid_t pid;	/* 0: none */
+	int go;		/* write end: one byte lets it run, end of file makes it go away */
+	int failed;	/* read end: errno of exec, end of file when it worked */
+	int exec_errno; /* 0: it runs or ran */
+	bool ended;
+	int status; /* of waitpid(2), when ended */
+	char **argv;
+};
+
+struct command_options {
+	char **argv;
+	const char *agent_path;	 /* for CUDA_INJECTION64_PATH, NULL: leave the environment alone */
+	bool stdout_to_stderr;	 /* our own standard output carries an export */
+	const sigset_t *signals; /* mask to restore */
+};
+
+/* 0 when the shell's rules find an executable file for argv[0], else -ENOENT or -EACCES. */
+int command_check(const char *name);
+
+int command_start(const struct command_options *options, struct command *out);
+
+/* Lets it run; -errno when it could not be executed. */
+int command_release(struct command *command);
+
+/* True when it has ended; never waits. */
+bool command_has_ended(struct command *command);
+
+/* Describes a failed end ("exited with status 1", "was killed by signal 9 (Killed)"); NULL: it ended well. */
+const char *command_failure(const struct command *command, char *buffer, size_t size);
+
+/* A command that was not released goes away; one that runs goes on. */
+void command_close(struct command *command);
+
+#endif

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Model, report, outputs, exit code; knows nothing of how the log came to be. */
+#include "cmd/deliver.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd/interrupt.h"
+#include "cmd/outputs.h"
+#include "report/report.h"
+#include "trace/model.h"
+
+static int print_report(const struct model *model)
+{
+	const char *no_color = getenv("NO_COLOR");
+	struct report_options options = {.color = isatty(STDOUT_FILENO) && !(no_color && *no_color)};
+	int err = report_write(stdout, model, &options);
+
+	if (!err && fflush(stdout) != 0)
+		err = -errno;
+	/* A reader that has seen enough, as head(1), is nobody's fault. */
+	if (err == -EPIPE)
+		return 0;
+	if (err == -EINTR && *interrupt_flag())
+		return -ECANCELED;
+	if (err)
+		msg_error("the report could not be written: %s", strerror(-err));
+	return err;
+}
+
+static const char *const agent_failures[] = {
+	[GPT_AGENT_OK] = "the agent was not loaded",
+	[GPT_AGENT_NO_CUPTI] = "no libcupti was found",
+	[GPT_AGENT_CUPTI_UNUSABLE] = "its libcupti cannot be used",
+	[GPT_AGENT_OCCUPIED] = "another tool holds CUPTI",
+	[GPT_AGENT_NO_CUDA] = "CUDA has no usable driver there",
+	[GPT_AGENT_CUPTI_ERROR] = "CUPTI refused",
+	[GPT_AGENT_NO_RESOURCES] = "it had no memory or thread",
+};
+
+static const char *agent_failure(const struct model_process *process)
+{
+	size_t failure = process->agent_failure;
+
+	if (failure >= sizeof(agent_failures) / sizeof(agent_failures[0]) || !agent_failures[failure])
+		return "unknown failure";
+	return agent_failures[failure];
+}
+
+/* --agent require: every process that called CUDA had the agent at work, and there was one. */
+static bool agent_was_there(const struct model *model)
+{
+	unsigned ready = 0;
+
+	for (uint32_t i = 0; i < model->process_count; i++) {
+		const struct model_process *process = &model->processes[i];
+		const char *detail = process->agent_detail ? process->agent_detail : "";
+
+		if (process->agent_ready_ns) {
+			ready++;
+			continue;
+		}
+		if (!process->calls)
+			continue;
+		msg_error("--agent require: no agent at work in %s (pid %u): %s%s%s", process->name, process->pid,
+			  agent_failure(process), *detail ? ": " : "", detail);
+		return false;
+	}
+	if (!ready)
+		msg_error("--agent require: the agent came to work in no process: was CUDA initialised at all?");
+	return ready > 0;
+}
+
+/* Of a recording just made, its own messages have said so. */
+static bool ends_early(const struct delivery *delivery, const struct model *model)
+{
+	const struct model_receipt *receipt = &model->receipt;
+	const char *why = NULL;
+
+	if (receipt->truncated)
+		why = "was cut short: it holds what was recorded up to then";
+	else if (receipt->end_reason == GPT_END_DISK)
+		why = "ends early: its disk was full";
+	else if (receipt->end_reason == GPT_END_ERROR)
+		why = "ends early: the recording failed";
+	if (why && delivery->log_name)
+		msg_warn("%s %s", delivery->log_name, why);
+	return why != NULL;
+}
+
+static enum exit_code judge(const struct delivery *delivery, const struct model *model)
+{
+	const struct options *options = delivery->options;
+	unsigned wanted = options->has_min_complete ? options->min_complete : model->min_complete;
+	double completeness = model_completeness(model);
+
+	if (options->agent == ATTACH_AGENT_REQUIRE && !agent_was_there(model))
+		return EXIT_FAILED;
+	if (ends_early(delivery, model))
+		return EXIT_INCOMPLETE;
+	if (model->receipt.bad_records) {
+		msg_warn("%s has %llu records that make no sense; they were left out",
+			 delivery->log_name ? delivery->log_name : "the trace",
+			 (unsigned long long)model->receipt.bad_records);
+		return EXIT_INCOMPLETE;
+	}
+	if (wanted && !model->call_count && !model->gpu_count) {
+		msg_warn("no CUDA call was seen, but %u %% completeness was asked for", wanted);
+		return EXIT_INCOMPLETE;
+	}
+	if (completeness < wanted) {
+		msg_warn("the trace is %.2f %% complete, below the %u %% asked for", completeness, wanted);
+		return EXIT_INCOMPLETE;
+	}
+	return EXIT_GOOD;
+}
+
+static int write_everything(const struct delivery *delivery, const struct model *model)
+{
+	int err = delivery->report ? print_report(model) : 0;
+	int outputs = outputs_write(delivery->options, model, delivery->log_fd, delivery->skip);
+
+	if (outputs == -ECANCELED)
+		msg_warn("abandoned: not all outputs were written");
+	return err ? err : outputs;
+}
+
+enum exit_code deliver(const struct delivery *delivery, bool *all_written)
+{
+	struct model *model = NULL;
+	const char *why = NULL;
+	enum exit_code code = EXIT_FAILED;
+	int err;
+
+	*all_written = false;
+	interrupt_watch();
+	err = model_build(delivery->log_fd, &model, &why);
+	if (err) {
+		msg_error("%s: %s", delivery->log_name ? delivery->log_name : "the log", why ? why : strerror(-err));
+		return EXIT_FAILED;
+	}
+	err = write_everything(delivery, model);
+	*all_written = err == 0;
+	if (!err)
+		code = judge(delivery, model);
+	model_free(model);
+	return code;
+}

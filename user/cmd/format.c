@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Names of formats and of files; opens nothing. */
+#include "cmd/format.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/array.h"
+
+#define LOG_NAME "gpt"
+#define LOG_SUFFIX ".gpt"
+
+bool format_by_name(const char *name, struct format *out)
+{
+	const struct export_format *writer = export_format_by_name(name);
+
+	if (!writer && strcmp(name, LOG_NAME) != 0)
+		return false;
+	*out = (struct format){.name = writer ? writer->name : LOG_NAME, .writer = writer};
+	return true;
+}
+
+static bool has_log_suffix(const char *name)
+{
+	size_t length = strlen(name), suffix = strlen(LOG_SUFFIX);
+
+	return length > suffix && !strcasecmp(name + length - suffix, LOG_SUFFIX);
+}
+
+bool format_by_path(const char *path, struct format *out)
+{
+	const char *name = path_base(path);
+	const struct export_format *writer = export_format_by_suffix(name);
+
+	if (!writer && !has_log_suffix(name))
+		return false;
+	*out = (struct format){.name = writer ? writer->name : LOG_NAME, .writer = writer};
+	return true;
+}
+
+static void append(char *list, size_t size, const char *text)
+{
+	size_t used = strlen(list);
+
+	snprintf(list + used, size - used, "%s%s", used ? ", " : "", text);
+}
+
+const char *format_names(void)
+{
+	static char list[128];
+
+	if (!list[0]) {
+		for (const struct export_format *format = export_formats; format->name; format++)
+			append(list, sizeof(list), format->name);
+		append(list, sizeof(list), LOG_NAME);
+	}
+	return list;
+}
+
+const char *format_suffixes(void)
+{
+	static char list[128];
+
+	if (!list[0]) {
+		for (const struct export_format *format = export_formats; format->name; format++)
+			for (const char *const *suffix = format->suffixes; *suffix; suffix++)
+				append(list, sizeof(list), *suffix);
+		append(list, sizeof(list), LOG_SUFFIX);
+	}
+	return list;
+}
+
+const char *format_check_path(const char *path)
+{
+	static char why[256];
+	const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+	const char *mark = strstr(path, "%p");
+	struct format format;
+
+	if (!*name)
+		return "a file name is missing";
+	if (!format_by_path(path, &format)) {
+		snprintf(why, sizeof(why), "the suffix says no format; accepted are %s", format_suffixes());
+		return why;
+	}
+	if (mark && mark < name)
+		return "%p is accepted in the file's name, not in its folder's";
+	if (mark && !format.writer)
+		return "a log holds all processes; %p is for the other formats";
+	return NULL;
+}
+
+bool format_path_is_per_process(const char *path)
+{
+	return strstr(path, "%p") != NULL;
+}
+
+char *format_path_for_process(const char *path, const char *process)
+{
+	const char *mark = strstr(path, "%p");
+	char *rest, *whole;
+
+	if (!mark)
+		return xstrdup(path);
+	rest = format_path_for_process(mark + 2, process);
+	whole = xasprintf("%.*s%s%s", (int)(mark - path), path, process, rest);
+	free(rest);
+	return whole;
+}

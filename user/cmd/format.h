@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The formats of --output and --format: those of export/ and the log itself. */
+#ifndef GPUTRACE_FORMAT_H
+#define GPUTRACE_FORMAT_H
+
+#include <stdbool.h>
+
+#include "export/export.h"
+
+struct format {
+	const char *name;
+	const struct export_format *writer; /* NULL: the log, copied as it is */
+};
+
+/* False: not known. */
+bool format_by_name(const char *name, struct format *out);
+bool format_by_path(const char *path, struct format *out);
+
+/* "json, json.gz, folded, gpt" and ".json, .json.gz, .folded, .gpt". */
+const char *format_names(void);
+const char *format_suffixes(void);
+
+/* NULL when path can be an output, else what is wrong with it. */
+const char *format_check_path(const char *path);
+
+/* The last component of path has "%p": one file per process. */
+bool format_path_is_per_process(const char *path);
+
+/* A copy of path with every "%p" replaced by what names the process; the caller frees it. */
+char *format_path_for_process(const char *path, const char *process);
+
+#endif

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Opens the log and hands it to deliver; needs no privileges. */
+#include "cmd/from_log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cmd/outputs.h"
+
+static int open_log(const char *path)
+{
+	struct stat stat;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0 || fstat(fd, &stat) < 0) {
+		msg_error("%s: %s", path, strerror(errno));
+		goto fail;
+	}
+	if (!S_ISREG(stat.st_mode)) {
+		msg_error("%s: is not a regular file; a log is", path);
+		goto fail;
+	}
+	return fd;
+fail:
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
+static enum exit_code from_log(const struct options *options, bool report)
+{
+	struct delivery delivery = {
+		.options = options,
+		.log_name = options->log,
+		.report = report,
+		.skip = SIZE_MAX,
+	};
+	enum exit_code code;
+	bool all_written;
+
+	delivery.log_fd = open_log(options->log);
+	if (delivery.log_fd < 0)
+		return EXIT_FAILED;
+	code = outputs_check(options) ? EXIT_FAILED : deliver(&delivery, &all_written);
+	close(delivery.log_fd);
+	return code;
+}
+
+enum exit_code report_command(const struct options *options)
+{
+	return from_log(options, true);
+}
+
+enum exit_code export_command(const struct options *options)
+{
+	return from_log(options, false);
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The file a trace is recorded into: the user's .gpt output, or a temporary that vanishes when all went well. */
+#ifndef GPUTRACE_LOG_FILE_H
+#define GPUTRACE_LOG_FILE_H
+
+#include "cmd/output.h"
+
+struct log_file {
+	int fd;
+	struct output output; /* the user's; output.path NULL: a temporary */
+	char *kept;	      /* temporary: the name it has, or gets when it is kept */
+	bool named;	      /* temporary: `kept` exists now */
+	bool stays;	      /* temporary: `kept` is to outlive us */
+};
+
+/*
+ * path: the .gpt to record into, or NULL for a temporary in $TMPDIR or /var/tmp, else in the current directory.
+ * On failure *where is the path that could not be had.
+ */
+int log_file_open(const char *path, struct log_file *out, const char **where);
+
+/*
+ * Makes the log stay: the user's gets its name, a temporary keeps the one in ->kept.  Returns 0 or -errno.
+ * Twice is fine.
+ */
+int log_file_keep(struct log_file *file);
+
+/* The name a kept log has. */
+const char *log_file_name(const struct log_file *file);
+
+/* Closes; a temporary that was not kept is gone. */
+void log_file_close(struct log_file *file);
+
+#endif

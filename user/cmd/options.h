@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The command line, checked. Everything wrong with it is found here, before anything is touched. */
+#ifndef GPUTRACE_OPTIONS_H
+#define GPUTRACE_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "attach/attach.h"
+#include "base/array.h"
+#include "base/msg.h"
+#include "cmd/values.h"
+
+enum subcommand {
+	SUBCOMMAND_RECORD = 1 << 0, /* no word on the command line: trace now */
+	SUBCOMMAND_REPORT = 1 << 1,
+	SUBCOMMAND_EXPORT = 1 << 2,
+	SUBCOMMAND_DOCTOR = 1 << 3,
+	SUBCOMMAND_HELP = 1 << 4,
+	SUBCOMMAND_VERSION = 1 << 5,
+};
+
+enum metric {
+	METRIC_DEFAULT, /* what the log says; GPU time where there are GPU records */
+	METRIC_GPU,
+	METRIC_LAUNCHES,
+};
+
+struct options {
+	enum subcommand subcommand;
+	enum subcommand help_for; /* SUBCOMMAND_HELP: which one it was asked of */
+	struct pid_list pids;
+	uint64_t duration_ns; /* 0: no limit */
+	struct {
+		ARRAY(const char *) list; /* as given; "-" at most once */
+	} outputs;
+	const char *format; /* of "-", NULL when there is no "-" */
+	enum metric metric;
+	enum attach_agent agent;
+	bool has_min_complete;
+	unsigned min_complete; /* percent */
+	size_t buffer_bytes;
+	bool native;
+	enum msg_level level;
+	char **command;	 /* NULL-terminated, NULL: none */
+	const char *log; /* report, export */
+};
+
+/*
+ * Fills *out from main's arguments.  -EINVAL: why[] has one line that names the option, its value and what is
+ * accepted.  Free with options_free in any case; strings stay argv's.
+ */
+int options_parse(int argc, char **argv, struct options *out, char *why, size_t why_size);
+void options_free(struct options *options);
+
+/* True when one of the outputs is standard output: no report is printed there then. */
+bool options_use_stdout(const struct options *options);
+
+#endif

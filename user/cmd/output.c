@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Temporary name, rename, ownership; does not know what is written. */
+#include "cmd/output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/array.h"
+
+/* Somebody who races us for a name loses soon; a stale file of a crash does not matter. */
+#define NAME_ATTEMPTS 16
+
+int output_give_to_sudo_user(int fd)
+{
+	uid_t uid;
+	gid_t gid;
+
+	if (!place_sudo_user(&uid, &gid))
+		return 0;
+	/* EPERM, although we are root: a file system that has no owners, or whose server does not let us. */
+	return fchown(fd, uid, gid) < 0 && errno != EPERM ? -errno : 0;
+}
+
+/* Names have to end up below NAME_MAX: a long name loses its tail in the temporary one. */
+static char *temporary_name(const char *name)
+{
+	uint32_t random;
+
+	if (getrandom(&random, sizeof(random), GRND_NONBLOCK) != (ssize_t)sizeof(random))
+		random = (uint32_t)getpid();
+	return xasprintf("%.200s.part-%08x", name, random);
+}
+
+static int create_temporary(struct output *output)
+{
+	for (int i = 0; i < NAME_ATTEMPTS; i++) {
+		output->temporary = temporary_name(output->place.name);
+		output->fd = openat(output->place.directory, output->temporary,
+				    O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+		if (output->fd >= 0)
+			return 0;
+		free(output->temporary);
+		output->temporary = NULL;
+		if (errno != EEXIST)
+			return -errno;
+	}
+	return -EEXIST;
+}
+
+int output_open(const char *path, struct output *out)
+{
+	int err;
+
+	*out = (struct output){.fd = -1, .path = xstrdup(path)};
+	err = place_find(path, &out->place);
+	if (!err)
+		err = create_temporary(out);
+	if (!err)
+		err = output_give_to_sudo_user(out->fd);
+	if (err)
+		output_close(out);
+	return err;
+}
+
+int output_commit(struct output *output)
+{
+	int directory = output->place.directory;
+
+	if (renameat(directory, output->temporary, directory, output->place.name) < 0)
+		return -errno;
+	free(output->temporary);
+	output->temporary = NULL;
+	return 0;
+}
+
+void output_close(struct output *output)
+{
+	if (output->temporary)
+		unlinkat(output->place.directory, output->temporary, 0);
+	if (output->path && output->fd >= 0)
+		close(output->fd);
+	if (output->path)
+		place_free(&output->place);
+	free(output->temporary);
+	free(output->path);
+	*output = (struct output){.fd = -1};
+}
+
+int output_probe(const char *path)
+{
+	struct output output;
+	int err = output_open(path, &output);
+
+	if (!err)
+		output_close(&output);
+	return err;
+}
+
+const char *output_error(int err)
+{
+	switch (-err) {
+	case ELOOP:
+		return "leads through a symbolic link that belongs to somebody else: name the real place";
+	case EISDIR:
+		return "is a directory";
+	case EINVAL:
+		return "is there already and is not a regular file";
+	case ENOENT:
+		return "its directory does not exist";
+	default:
+		return strerror(-err);
+	}
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Every --output of a command line, written from one model and its log. */
+#ifndef GPUTRACE_OUTPUTS_H
+#define GPUTRACE_OUTPUTS_H
+
+#include "cmd/options.h"
+#include "trace/model.h"
+
+/* Tries every output, before a trace that may take hours. Prints what is wrong; 0 or -errno of the first. */
+int outputs_check(const struct options *options);
+
+/*
+ * Writes all but `skip` (an index into options->outputs, SIZE_MAX: none), going on after one that failed.  Prints
+ * what failed; 0 or the first -errno (-ECANCELED: abandoned by the user).
+ */
+int outputs_write(const struct options *options, const struct model *model, int log_fd, size_t skip);
+
+/* The line about a file that is there now. */
+void outputs_say_written(const char *path, int fd);
+
+#endif

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Whether this machine and this user can trace at all. */
+#ifndef GPUTRACE_PRIVILEGES_H
+#define GPUTRACE_PRIVILEGES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Effective capabilities of the calling process, 0 when /proc does not tell. */
+uint64_t privileges_effective(void);
+
+/* Names of those that a trace needs and `effective` lacks, joined by ", "; "" when none. */
+const char *privileges_missing(uint64_t effective, char *buffer, size_t size);
+
+/* "6.18.5-x" -> 6 << 8 | 18; 0 when it does not look like a release. */
+unsigned privileges_kernel_version(const char *release);
+
+#define PRIVILEGES_KERNEL_MIN (5u << 8 | 10)
+
+/* 0, or the negative errno of the simplest use of bpf(2). */
+int privileges_try_bpf(void);
+
+/* 0 when a trace can be tried; -EPERM, -ENOSYS ... with one line for the user in why[]. */
+int privileges_check(char *why, size_t why_size);
+
+#endif

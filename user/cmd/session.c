@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Builds one record; writes nothing. */
+#include "cmd/session.h"
+
+#include <string.h>
+#include <stdlib.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "base/array.h"
+
+/* Of the command line; more does not help anybody who reads a report. */
+#define TARGET_MAX 1024
+
+static char *join_command(char **command)
+{
+	char *text = xstrdup(command[0]);
+
+	for (char **word = command + 1; *word && strlen(text) < TARGET_MAX; word++) {
+		char *longer = xasprintf("%s %s", text, *word);
+
+		free(text);
+		text = longer;
+	}
+	if (strlen(text) > TARGET_MAX)
+		text[TARGET_MAX] = 0;
+	return text;
+}
+
+char *session_target(const struct options *options)
+{
+	const struct pid_list *pids = &options->pids;
+	char *text;
+
+	if (options->command)
+		return join_command(options->command);
+	if (!pids->list.count)
+		return xstrdup("all processes");
+	text = xasprintf("pid %d", (int)pids->list.items[0]);
+	for (size_t i = 1; i < pids->list.count; i++) {
+		char *longer = xasprintf("%s,%d", text, (int)pids->list.items[i]);
+
+		free(text);
+		text = longer;
+	}
+	return text;
+}
+
+struct gpt_session *session_record(const struct options *options)
+{
+	char *target = session_target(options);
+	struct gpt_session *record;
+	struct utsname host = {0};
+	const char *texts[4] = {GPUTRACE_VERSION, host.nodename, host.release, target};
+	size_t bytes = 0, size;
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	char *at;
+
+	uname(&host);
+	for (size_t i = 0; i < 4; i++)
+		bytes += strlen(texts[i]) + 1;
+	size = (sizeof(*record) + bytes + 7) & ~(size_t)7;
+	record = xcalloc(1, size);
+	record->hdr = (struct gpt_record){.size = (uint32_t)size, .type = GPT_SESSION};
+	record->metric_launches = options->metric == METRIC_LAUNCHES;
+	record->min_complete = options->min_complete;
+	record->cpus = cpus > 0 ? (uint32_t)cpus : 0;
+	record->bytes = (uint32_t)bytes;
+	at = record->text;
+	for (size_t i = 0; i < 4; i++)
+		at = stpcpy(at, texts[i]) + 1;
+	free(target);
+	return record;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The record that says what was asked for, and where: everything an output needs that no probe tells. */
+#ifndef GPUTRACE_SESSION_H
+#define GPUTRACE_SESSION_H
+
+#include <gputrace/record.h>
+
+#include "cmd/options.h"
+
+/* What is traced, in the user's words; the caller frees it. */
+char *session_target(const struct options *options);
+
+/* A whole GPT_SESSION record; the caller frees it. */
+struct gpt_session *session_record(const struct options *options);
+
+#endif

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Reads /proc; starts nothing. */
+#include "cmd/target_check.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/msg.h"
+#include "target/library.h"
+#include "target/process.h"
+
+pid_t target_thread_group(pid_t tid)
+{
+	char path[64], line[256];
+	pid_t group = 0;
+	FILE *status;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)tid);
+	status = fopen(path, "re");
+	if (!status)
+		return 0;
+	while (!group && fgets(line, sizeof(line), status))
+		if (!strncmp(line, "Tgid:", 5))
+			group = (pid_t)strtol(line + 5, NULL, 10);
+	fclose(status);
+	return group;
+}
+
+static bool has_agent(pid_t pid)
+{
+	struct mappings mappings = {0};
+	bool found = false;
+
+	if (mappings_read(pid, &mappings) == 0)
+		for (size_t i = 0; i < mappings.list.count && !found; i++)
+			found = library_kind_of_name(mappings.list.items[i].path) == LIBRARY_AGENT;
+	mappings_free(&mappings);
+	return found;
+}
+
+static int check_pid(pid_t pid, bool need_agent)
+{
+	struct process_info info = {0};
+	pid_t group = target_thread_group(pid);
+	int err = group ? process_info_read(pid, &info) : -ESRCH;
+
+	if (err) {
+		msg_error("--pid %d: %s", (int)pid, err == -ESRCH ? "no such process" : strerror(-err));
+	} else if (group != pid) {
+		msg_error("--pid %d: is a thread of process %d; trace that one", (int)pid, (int)group);
+		err = -EINVAL;
+	} else if (info.zombie) {
+		msg_error("--pid %d: has ended already", (int)pid);
+		err = -ESRCH;
+	} else if (need_agent && !has_agent(pid)) {
+		msg_error("--agent require: the agent is not in process %d; it comes along with 'gputrace -- COMMAND'",
+			  (int)pid);
+		err = -ENOENT;
+	}
+	process_info_free(&info);
+	return err;
+}
+
+int target_check_pids(const struct pid_list *pids, bool need_agent)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < pids->list.count && !err; i++)
+		err = check_pid(pids->list.items[i], need_agent);
+	return err;
+}

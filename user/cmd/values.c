@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Parsers of option values; know nothing of options. */
+#include "cmd/values.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* PID_MAX_LIMIT of 64-bit kernels, include/linux/threads.h. */
+#define PID_LIMIT (4 * 1024 * 1024)
+
+#define YEAR_NS (365.0 * 24 * 3600 * 1e9)
+
+/* A non-negative decimal number and what follows it; no sign, no blanks, no hexadecimal, no "inf". */
+static int split_number(const char *text, double *number, const char **rest)
+{
+	size_t length = strspn(text, "0123456789.");
+	char *end;
+
+	if (!length || !isdigit((unsigned char)text[0]) || length > 18)
+		return -EINVAL;
+	*number = strtod(text, &end);
+	if (end < text + length) /* "1.2.3" */
+		return -EINVAL;
+	*rest = text + length;
+	return end == *rest ? 0 : -EINVAL; /* "1e9", which strtod would take */
+}
+
+int value_duration(const char *text, uint64_t *ns)
+{
+	static const struct {
+		const char *unit;
+		double ns;
+	} units[] = {{"ms", 1e6}, {"s", 1e9}, {"m", 60e9}, {"h", 3600e9}};
+	const char *unit;
+	double number;
+
+	if (split_number(text, &number, &unit))
+		return -EINVAL;
+	if (!*unit)
+		return number > 0 ? -EDOM : -EINVAL;
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+		double value = number * units[i].ns;
+
+		if (strcmp(unit, units[i].unit) != 0)
+			continue;
+		if (value < 1 || value > YEAR_NS)
+			return -EINVAL;
+		*ns = (uint64_t)value;
+		return 0;
+	}
+	return -EINVAL;
+}
+
+int value_buffer(const char *text, size_t *bytes)
+{
+	static const struct {
+		const char *unit;
+		unsigned shift;
+	} units[] = {{"", 0}, {"K", 10}, {"M", 20}, {"G", 30}};
+	size_t digits = strspn(text, "0123456789");
+	unsigned long long number;
+
+	if (!digits || digits > 12)
+		return -EINVAL;
+	number = strtoull(text, NULL, 10);
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+		unsigned long long value = number << units[i].shift;
+
+		if (strcasecmp(text + digits, units[i].unit) != 0)
+			continue;
+		if (value < VALUE_BUFFER_MIN || value > VALUE_BUFFER_MAX || (value & (value - 1)))
+			return -EINVAL;
+		*bytes = value;
+		return 0;
+	}
+	return -EINVAL;
+}
+
+int value_percent(const char *text, unsigned *percent)
+{
+	size_t digits = strspn(text, "0123456789");
+	unsigned long value;
+
+	if (!digits || digits > 3 || (text[digits] && strcmp(text + digits, "%") != 0))
+		return -EINVAL;
+	value = strtoul(text, NULL, 10);
+	if (value > 100)
+		return -EINVAL;
+	*percent = (unsigned)value;
+	return 0;
+}
+
+static void add_pid(struct pid_list *pids, pid_t pid)
+{
+	for (size_t i = 0; i < pids->list.count; i++)
+		if (pids->list.items[i] == pid)
+			return;
+	array_push(&pids->list, pid);
+}
+
+int value_pids(const char *text, struct pid_list *pids, const char **bad, int *bad_length)
+{
+	for (;;) {
+		size_t length = strcspn(text, ",");
+		size_t digits = strspn(text, "0123456789");
+		unsigned long pid = digits ? strtoul(text, NULL, 10) : 0;
+
+		if (!digits || digits != length || digits > 9 || pid == 0 || pid > PID_LIMIT) {
+			*bad = text;
+			*bad_length = (int)(length < 32 ? length : 32);
+			return -EINVAL;
+		}
+		add_pid(pids, (pid_t)pid);
+		if (!text[length])
+			return 0;
+		text += length + 1;
+	}
+}

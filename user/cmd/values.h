@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What people write after options, turned into numbers.  Each returns 0, or -EINVAL when the text is not
+ * exactly such a value; nothing is printed.
+ */
+#ifndef GPUTRACE_VALUES_H
+#define GPUTRACE_VALUES_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/array.h"
+
+struct pid_list {
+	ARRAY(pid_t) list;
+};
+
+/* "500ms", "10s", "1.5m", "1h": above 0, at most a year. -EDOM: a number without a unit. */
+int value_duration(const char *text, uint64_t *ns);
+
+/* "64M", "1G", "512K": a power of two from VALUE_BUFFER_MIN to VALUE_BUFFER_MAX. */
+int value_buffer(const char *text, size_t *bytes);
+
+/* The kernel wants whole pages (64 KiB on some arm64); libbpf 1.1 maps the data twice: below 4 GiB in all. */
+#define VALUE_BUFFER_MIN (64u << 10)
+#define VALUE_BUFFER_MAX (1u << 30)
+
+/* "95" or "95%": 0 to 100. */
+int value_percent(const char *text, unsigned *percent);
+
+/* "123" or "123,456": adds what is not in the list yet. *bad, *bad_length: the element that is wrong. */
+int value_pids(const char *text, struct pid_list *pids, const char **bad, int *bad_length);
+
+#endif
