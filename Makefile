@@ -1,0 +1,175 @@
+# gputrace: build, install, check.
+#
+#   make deps            install what building, testing and the demo need (Debian packages, PyPI)
+#   make                 build everything into $(BUILD); V=1 shows the commands
+#   make demo            set up, build, trace a bundled program, show the report
+#   make check           set up, then unit and end-to-end tests (the latter need root)
+#   make check-torch     the same on PyTorch (PyPI, kept in a cache outside the tree)
+#   make check-gpu       on the GPU of this machine, with PyTorch
+#   make bench           what tracing costs, against the project's numbers
+#   make lint check-format check-sanitize fuzz-short
+#   make install PREFIX=/usr/local DESTDIR=
+#
+# The tests' rules are in tests/*.mk, the simulated GPU's in tests/simgpu/simgpu.mk, the benches' in tools/bench/bench.mk.
+
+BUILD ?= build
+PREFIX ?= /usr/local
+DESTDIR ?=
+ifeq ($(origin CC),default)
+CC := gcc
+endif
+CLANG ?= clang
+BPFTOOL ?= $(shell command -v bpftool || echo /usr/sbin/bpftool)
+VERSION := $(shell cat VERSION)
+ARCH := $(shell uname -m | sed 's/x86_64/x86/; s/aarch64/arm64/')
+
+WARNINGS := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wundef \
+	-Wwrite-strings -Wvla -Wno-unused-parameter
+CFLAGS ?= -O2 -g
+EXTRA_CFLAGS ?=
+EXTRA_LDFLAGS ?=
+BASE_CFLAGS := -std=gnu17 -D_GNU_SOURCE $(WARNINGS) -Iinclude -Iuser -I$(BUILD)/bpf -DGPUTRACE_VERSION='"$(VERSION)"'
+LIBS := -lbpf -lelf -lz -lisal -liberty
+
+USER_DIRS := base target attach capture trace report export cmd
+USER_SRC := $(foreach d,$(USER_DIRS),$(wildcard user/$(d)/*.c))
+USER_OBJ := $(USER_SRC:%.c=$(BUILD)/%.o)
+LIB_OBJ := $(filter-out $(BUILD)/user/cmd/main.o,$(USER_OBJ))
+LIB := $(BUILD)/libgputrace.a
+BPF_SRC := $(wildcard bpf/*.bpf.c)
+BPF_OBJ := $(BPF_SRC:bpf/%.bpf.c=$(BUILD)/bpf/%.bpf.o)
+BPF_CFLAGS := -O2 -g -target bpf -D__TARGET_ARCH_$(ARCH) -Iinclude -Ivmlinux -Ibpf -Wall -Wextra -Werror \
+	-Wno-unused-parameter -mcpu=v3
+SKELETON := $(BUILD)/bpf/gputrace.skel.h
+
+# The agent: linked into other people's processes, so no more than it needs and nothing of theirs replaced.
+AGENT := $(BUILD)/libgputrace-agent.so
+AGENT_SRC := $(wildcard user/agent/*.c)
+AGENT_OBJ := $(AGENT_SRC:%.c=$(BUILD)/%.o)
+AGENT_CFLAGS := -fPIC -fvisibility=hidden -fno-stack-protector -U_FORTIFY_SOURCE -fcf-protection=none
+
+# Objects whose -MMD files are read at the end; the parts add theirs.
+OBJECTS := $(USER_OBJ) $(AGENT_OBJ) $(BPF_OBJ)
+
+ifeq ($(V),1)
+say = @:
+Q :=
+else ifneq ($(findstring s,$(firstword -$(MAKEFLAGS))),)
+say = @:
+Q := @
+else
+say = @printf '  %-7s %s\n'
+Q := @
+endif
+
+.PHONY: all clean help deps install demo format check-format lint FORCE
+.DELETE_ON_ERROR:
+all: $(BUILD)/gputrace $(AGENT)
+
+help:
+	@sed -n '2,/^$$/s/^# \{0,1\}//p' Makefile
+
+# Changes only when a compiler or its flags do; everything compiled depends on it.
+FLAGS_NOW := $(CC) $(BASE_CFLAGS) $(CFLAGS) $(EXTRA_CFLAGS) $(AGENT_CFLAGS) $(CLANG) $(BPF_CFLAGS)
+$(BUILD)/flags: FORCE | $(BUILD)
+	@$(file >$(BUILD)/flags.now,$(FLAGS_NOW)) cmp -s $@.now $@ || cp $@.now $@
+
+# The same for what is compiled into one object only.
+$(BUILD)/prefix: FORCE | $(BUILD)
+	@echo '$(PREFIX)' | cmp -s - $@ || echo '$(PREFIX)' >$@
+
+$(BUILD):
+	@mkdir -p $@
+
+# ---- BPF ------------------------------------------------------------------------------------
+$(BUILD)/bpf/%.bpf.o: bpf/%.bpf.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(say) BPF $<
+	$(Q)$(CLANG) $(BPF_CFLAGS) -MMD -MP -c $< -o $@
+
+$(BUILD)/bpf/gputrace.o: $(BPF_OBJ)
+	$(say) LINK $@
+	$(Q)$(BPFTOOL) gen object $@ $^
+
+$(SKELETON): $(BUILD)/bpf/gputrace.o
+	$(say) GEN $@
+	$(Q){ echo "/* NOLINTBEGIN: bpftool's, not ours */" && $(BPFTOOL) gen skeleton $< name gputrace_bpf && \
+		echo "/* NOLINTEND */"; } >$@.tmp && mv $@.tmp $@
+
+# Before the first build no dependency file says who includes it.
+$(filter $(BUILD)/user/attach/%,$(USER_OBJ)): | $(SKELETON)
+
+# ---- user space -----------------------------------------------------------------------------
+$(BUILD)/user/cmd/agent_path.o: $(BUILD)/prefix
+$(BUILD)/user/cmd/agent_path.o: private BASE_CFLAGS += -DGPUTRACE_PREFIX='"$(PREFIX)"'
+
+$(BUILD)/user/agent/%.o: user/agent/%.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(say) CC $<
+	$(Q)$(CC) $(BASE_CFLAGS) $(CFLAGS) $(AGENT_CFLAGS) -MMD -MP -c $< -o $@
+
+$(BUILD)/%.o: %.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(say) CC $<
+	$(Q)$(CC) $(BASE_CFLAGS) $(CFLAGS) $(EXTRA_CFLAGS) -MMD -MP -c $< -o $@
+
+# Which objects there are: a source that goes away has to leave the library too.
+$(LIB): $(LIB_OBJ) $(BUILD)/members
+	$(say) AR $@
+	$(Q)rm -f $@ && $(AR) rcs $@ $(LIB_OBJ)
+
+$(BUILD)/members: FORCE | $(BUILD)
+	@echo '$(LIB_OBJ) $(AGENT_OBJ)' | cmp -s - $@ || echo '$(LIB_OBJ) $(AGENT_OBJ)' >$@
+
+$(BUILD)/gputrace: $(BUILD)/user/cmd/main.o $(LIB)
+	$(say) LINK $@
+	$(Q)$(CC) $(CFLAGS) $(EXTRA_CFLAGS) $(LDFLAGS) $(EXTRA_LDFLAGS) -o $@ $^ $(LIBS)
+
+$(AGENT): $(AGENT_OBJ) user/agent/agent.map $(BUILD)/members
+	$(say) LINK $@
+	$(Q)$(CC) -shared $(LDFLAGS) -Wl,-z,now -Wl,-z,nodelete -Wl,-z,defs -Wl,--version-script=user/agent/agent.map \
+		-Wl,-soname,libgputrace-agent.so -o $@ $(AGENT_OBJ) -ldl -lpthread
+
+install: all
+	install -D -m 755 $(BUILD)/gputrace $(DESTDIR)$(PREFIX)/bin/gputrace
+	install -D -m 644 $(AGENT) $(DESTDIR)$(PREFIX)/lib/gputrace/libgputrace-agent.so
+	install -D -m 644 docs/gputrace.1 $(DESTDIR)$(PREFIX)/share/man/man1/gputrace.1
+	install -d $(DESTDIR)$(PREFIX)/share/doc/gputrace
+	install -m 644 README.md LICENSE LICENSES/* $(wildcard docs/*.md) $(DESTDIR)$(PREFIX)/share/doc/gputrace
+
+# ---- set-up, demo, tidiness -------------------------------------------------------------------
+deps:
+	@tools/deps
+
+demo:
+	@BUILD='$(BUILD)' tools/demo
+
+C_FILES = $(sort $(shell find bpf include user tests tools -name '*.[ch]'))
+
+format:
+	@clang-format -i $(C_FILES)
+
+check-format:
+	@clang-format --dry-run --Werror $(C_FILES)
+
+# A file is looked at again when its object was made again, so headers count.
+LINT_OK := $(patsubst %.c,$(BUILD)/lint/%.ok,$(USER_SRC) $(AGENT_SRC))
+lint: $(LINT_OK)
+	@mkdir -p $(BUILD)/lint/cppcheck
+	@cppcheck --quiet --error-exitcode=1 --std=c11 --inline-suppr --enable=warning,performance,portability \
+		--suppress=missingIncludeSystem --cppcheck-build-dir=$(BUILD)/lint/cppcheck -j 2 -Iinclude -Iuser \
+		-D__$(shell uname -m)__ -D'LIBBPF_OPTS(type,name,...)=struct type name = {}' \
+		$(USER_SRC) $(AGENT_SRC)
+
+$(BUILD)/lint/%.ok: %.c $(BUILD)/%.o .clang-tidy
+	@mkdir -p $(@D)
+	$(say) TIDY $<
+	$(Q)clang-tidy --quiet $< -- $(patsubst -I$(BUILD)/%,-isystem$(BUILD)/%,$(filter-out -W%,$(BASE_CFLAGS))) -DGPUTRACE_PREFIX='""' 2>$@.err || \
+		{ cat $@.err; false; }
+	@touch $@
+
+clean:
+	rm -rf $(BUILD)
+
+include tests/simgpu/simgpu.mk tests/tests.mk tests/agent.mk tools/bench/bench.mk
+-include $(OBJECTS:.o=.d)

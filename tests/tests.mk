@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# What is checked, and with what; included by the top Makefile.
+#
+#   check            everything that needs neither PyTorch nor a GPU; installs what it needs first
+#   check-unit       unit tests and the agent's (no root needed for most)
+#   check-e2e        the real program on real processes (root)
+#   check-torch      the end-to-end tests on PyTorch
+#   check-gpu        gputrace and torch.profiler on this machine's GPU must see the same; 77 where there is no GPU
+#   check-sanitize   the unit tests again, with AddressSanitizer and UndefinedBehaviorSanitizer
+#   fuzz-short       each fuzz target for FUZZ_SECONDS
+
+FUZZ_SECONDS ?= 20
+
+UNIT_SRC := $(wildcard tests/unit/test_*.c)
+UNIT_OBJ := $(UNIT_SRC:%.c=$(BUILD)/%.o)
+UNIT_BIN := $(UNIT_OBJ:.o=)
+SAMPLE := $(BUILD)/tests/e2e/consumers/sample
+OBJECTS += $(UNIT_OBJ) $(SAMPLE).o
+
+$(UNIT_OBJ) $(SAMPLE).o: private BASE_CFLAGS += -Itests/unit
+
+$(BUILD)/tests/unit/test_%: $(BUILD)/tests/unit/test_%.o $(LIB)
+	$(say) LINK $@
+	$(Q)$(CC) $(CFLAGS) $(EXTRA_CFLAGS) $(LDFLAGS) $(EXTRA_LDFLAGS) -o $@ $^ $(LIBS) -lcmocka -ldl -lpthread
+
+# The sample run in every format, for tests with other people's readers.
+$(SAMPLE): $(SAMPLE).o $(LIB)
+	$(say) LINK $@
+	$(Q)$(CC) $(CFLAGS) $(EXTRA_CFLAGS) $(LDFLAGS) $(EXTRA_LDFLAGS) -o $@ $^ $(LIBS)
+
+.SECONDARY:
+.PHONY: unit check check-unit check-unit-programs check-e2e check-e2e-all check-torch check-gpu check-sanitize \
+	fuzz-programs fuzz-short
+unit: $(UNIT_BIN)
+
+# In steps, each with what the one before has installed.
+check:
+	@tools/deps build test
+	@$(MAKE) --no-print-directory check-unit
+	@$(MAKE) --no-print-directory check-e2e
+
+# One test wants a real libcudart; without a network it is skipped.
+check-unit-programs: $(UNIT_BIN)
+	@GPUTRACE_CUDART="$$(tools/get-cudart)" tests/run_unit $(UNIT_BIN)
+
+check-unit: check-unit-programs check-agent
+
+# The tests run `make` with our BUILD where they need one more program.
+PYTEST = GPUTRACE_BUILD=$(BUILD) BUILD=$(BUILD) "$$(tools/get-pytest)" -m pytest -p no:cacheprovider --strict-markers -ra tests/e2e
+
+check-e2e: all simgpu $(SAMPLE)
+	@$(PYTEST) -m "not torch" $(PYTEST_FLAGS)
+
+check-torch: all simgpu $(SAMPLE)
+	@tools/get-torch >/dev/null
+	@GPUTRACE=$(BUILD)/gputrace BUILD=$(BUILD) tests/gpu/check_gpu.py --simulated
+	@$(PYTEST) -m torch $(PYTEST_FLAGS)
+
+check-e2e-all: all simgpu $(SAMPLE)
+	@tools/get-torch >/dev/null
+	@$(PYTEST) $(PYTEST_FLAGS)
+
+check-gpu: all
+	@GPUTRACE=$(BUILD)/gputrace tests/gpu/check_gpu.py
+
+# In a folder of its own, as every object differs.
+SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+check-sanitize:
+	@$(MAKE) --no-print-directory BUILD=$(BUILD)/sanitize CFLAGS='-O1 -g $(SANITIZE)' check-unit-programs
+
+# ---- fuzzing: clang's libFuzzer over objects built for it ---------------------------------------
+FUZZ := $(BUILD)/fuzz
+FUZZ_BIN := $(patsubst tests/fuzz/%.c,$(FUZZ)/%,$(wildcard tests/fuzz/fuzz_*.c))
+FUZZ_LIB := $(patsubst %.c,$(FUZZ)/%.o,$(foreach d,base target trace,$(wildcard user/$(d)/*.c)))
+FUZZ_AGENT := $(patsubst %,$(FUZZ)/user/agent/%.o,records names batch)
+FUZZ_SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=undefined
+OBJECTS += $(FUZZ_LIB) $(FUZZ_AGENT) $(FUZZ_BIN:%=%.o)
+
+$(FUZZ)/user/%.o: user/%.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(say) FUZZ $<
+	$(Q)$(CLANG) $(BASE_CFLAGS) -O1 -g -fsanitize=fuzzer-no-link $(FUZZ_SANITIZE) -MMD -MP -c $< -o $@
+
+$(FUZZ)/%.o: tests/fuzz/%.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(say) FUZZ $<
+	$(Q)$(CLANG) $(BASE_CFLAGS) -Itests/unit -O1 -g -fsanitize=fuzzer-no-link $(FUZZ_SANITIZE) -MMD -MP -c $< -o $@
+
+$(FUZZ)/libgputrace.a: $(FUZZ_LIB) $(BUILD)/members
+	$(Q)rm -f $@ && $(AR) rcs $@ $(FUZZ_LIB)
+
+$(FUZZ)/fuzz_agent_records: $(FUZZ_AGENT)
+$(FUZZ)/fuzz_%: $(FUZZ)/fuzz_%.o $(FUZZ)/libgputrace.a
+	$(say) LINK $@
+	$(Q)$(CLANG) -fsanitize=fuzzer $(FUZZ_SANITIZE) -o $@ $(filter %.o,$^) $(FUZZ)/libgputrace.a -lelf -lz -liberty
+
+fuzz-programs: $(FUZZ_BIN)
+
+fuzz-short: $(FUZZ_BIN)
+	@tests/fuzz/run $(FUZZ_SECONDS) $(FUZZ_BIN)

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# What tracing costs; included by the top Makefile.
+#
+#   bench            all of them, one after the other; fails when one misses the project's numbers
+#   bench-probe      a launch probe with its Python stack against an empty uprobe (root)
+#   bench-rate       nothing lost at the highest rate; the collector's CPU; attach and detach (root)
+#   bench-model      CPU from log to model
+#   bench-export     CPU from model to files
+
+BENCH := $(BUILD)/tools/bench
+BENCH_OBJ := $(addprefix $(BENCH)/,bench_probe.o bench_model.o bench_export.o)
+BENCHES := $(BENCH_OBJ:.o=)
+OBJECTS += $(BENCH_OBJ)
+
+$(BENCH)/bench_probe.o: | $(SKELETON)
+$(BENCH)/bench_model.o $(BENCH)/bench_export.o: private BASE_CFLAGS += -Itests/unit
+
+$(BENCHES): %: %.o $(LIB)
+	$(say) LINK $@
+	$(Q)$(CC) $(CFLAGS) $(EXTRA_CFLAGS) $(LDFLAGS) $(EXTRA_LDFLAGS) -o $@ $^ $(LIBS) -lpthread
+
+$(BENCH)/hammer.so: tools/bench/hammer.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(say) LINK $@
+	$(Q)$(CC) $(BASE_CFLAGS) -O2 -g -shared -fPIC -o $@ $<
+
+.PHONY: bench benches bench-probe bench-rate bench-model bench-export
+benches: $(BENCHES) $(BENCH)/hammer.so
+
+bench:
+	@tools/deps build test
+	@$(MAKE) --no-print-directory all benches simgpu
+	@BUILD=$(BUILD) tools/bench/run
+
+bench-probe bench-rate bench-model bench-export: bench-%: all benches simgpu
+	@BUILD=$(BUILD) tools/bench/run $*
