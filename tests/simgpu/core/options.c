@@ -1,0 +1,65 @@
+/*
+ * options.c: the environment variables of the simulated GPU, read once, and its voice on standard
+ * error. README.md describes each variable.
+ */
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "sim.h"
+
+static struct sim_options options;
+static pthread_once_t options_once = PTHREAD_ONCE_INIT;
+
+static uint64_t number(const char *name, uint64_t fallback)
+{
+	const char *text = getenv(name);
+
+	return text && *text ? strtoull(text, NULL, 10) : fallback;
+}
+
+static const char *text_or_null(const char *name)
+{
+	const char *text = getenv(name);
+
+	return text && *text ? text : NULL;
+}
+
+static void options_read(void)
+{
+	uint64_t devices = number("SIMGPU_DEVICES", 1);
+
+	options.devices = devices > SIM_MAX_DEVICES ? SIM_MAX_DEVICES : (int)devices;
+	options.queue = (uint32_t)number("SIMGPU_QUEUE", SIM_QUEUE_MAX);
+	if (options.queue < 1 || options.queue > SIM_QUEUE_MAX)
+		options.queue = SIM_QUEUE_MAX;
+	options.latency_ns = number("SIMGPU_LATENCY_US", 3) * 1000;
+	options.drop_every = (uint32_t)number("SIMGPU_DROP", 0);
+	options.zero_every = (uint32_t)number("SIMGPU_ZERO", 0);
+	options.delay_ns = number("SIMGPU_DELAY_MS", 0) * 1000000;
+	options.verbose = number("SIMGPU_VERBOSE", 0) != 0;
+	options.injection = text_or_null("CUDA_INJECTION64_PATH");
+	options.truth = text_or_null("SIMGPU_TRUTH");
+	options.cupti = text_or_null("SIMGPU_CUPTI_VERSION");
+}
+
+const struct sim_options *sim_options(void)
+{
+	pthread_once(&options_once, options_read);
+	return &options;
+}
+
+void sim_say(const char *format, ...)
+{
+	va_list arguments;
+
+	if (!sim_options()->verbose)
+		return;
+	va_start(arguments, format);
+	fprintf(stderr, "simgpu[%d]: ", (int)getpid());
+	vfprintf(stderr, format, arguments);
+	fputc('\n', stderr);
+	va_end(arguments);
+}

@@ -1,0 +1,65 @@
+/*
+ * stand-in.h: what the files of the stand-in libcupti share. Names: `tool_*` is called by the core,
+ * `records_*` makes records, `buffers_*` brings them to the client, `layout_*` knows their sizes.
+ */
+#ifndef SIMGPU_CUPTI_H
+#define SIMGPU_CUPTI_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cupti.h>
+
+#include "../core/sim.h"
+
+#define LOCAL __attribute__((visibility("hidden")))
+#define KIND_LIMIT 64
+#define RECORD_MAX 256
+
+/* ---- layout.c ---- */
+LOCAL uint32_t layout_version(void);	 /* what cuptiGetVersion answers */
+LOCAL size_t layout_size(uint32_t kind); /* 0: a kind without records here */
+
+/* ---- clock.c ---- */
+LOCAL uint64_t clock_now(void);		     /* the client's clock, or CLOCK_REALTIME */
+LOCAL uint64_t clock_convert(uint64_t mono); /* GPU time to that clock */
+
+/* ---- kinds.c ---- */
+LOCAL bool kind_enabled(uint32_t kind);
+LOCAL bool kinds_any_enabled(void);
+LOCAL bool api_recorded(enum sim_api_domain domain, uint32_t cbid);
+LOCAL uint32_t thread_id(void);
+
+/* ---- subscribe.c ---- */
+LOCAL void subscriber_api(struct sim_api *call, int exiting);
+LOCAL void subscriber_resource(uint32_t cbid, const struct sim_resource *resource);
+
+/* ---- external.c ---- */
+LOCAL void external_emit(uint32_t correlation);
+
+/* ---- records.c ---- */
+LOCAL void records_emit(void *record); /* its kind says how long it is */
+LOCAL void records_work(const struct sim_work *work, enum sim_fate fate);
+LOCAL size_t records_work_size(const struct sim_work *work);
+LOCAL uint32_t records_work_kind(const struct sim_work *work);
+LOCAL void records_device(int device);
+LOCAL void records_context(CUcontext context);
+LOCAL void records_stream(CUstream stream);
+
+/* ---- buffers.c ---- */
+LOCAL void buffers_register(CUpti_BuffersCallbackRequestFunc request, CUpti_BuffersCallbackCompleteFunc complete);
+LOCAL bool buffers_append(const void *record, size_t size); /* false: no buffer, counted */
+LOCAL void buffers_reserve(size_t size);		    /* asks for a buffer on this thread if needed */
+LOCAL void buffers_unreserve(size_t size);		    /* what was reserved is about to be written */
+LOCAL void buffers_hand_over(bool all);
+LOCAL void buffers_drop(void);	      /* counts one lost record */
+LOCAL uint64_t buffers_dropped(void); /* and clears */
+LOCAL void buffers_forked(void);
+
+/* ---- delivery.c ---- */
+LOCAL void delivery_start(void);
+LOCAL void delivery_add(const struct sim_work *work, enum sim_fate fate);
+LOCAL void delivery_flush(bool forced);
+
+#endif

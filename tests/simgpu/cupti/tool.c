@@ -1,0 +1,117 @@
+/*
+ * tool.c: where the core's events arrive, on the application's threads.
+ */
+#include <stdatomic.h>
+
+#include "stand-in.h"
+
+static void tool_api(struct sim_api *call, int exiting, int status)
+{
+	bool recorded = call->outer && api_recorded(call->info->domain, call->info->cbid);
+
+	if (!exiting) {
+		subscriber_api(call, 0);
+		call->tool_enter = recorded ? clock_now() : 0;
+		return;
+	}
+	if (recorded && call->tool_enter) {
+		external_emit(call->correlation);
+		records_emit(&(CUpti_ActivityAPI){
+			.kind = call->info->domain == SIM_RUNTIME ? CUPTI_ACTIVITY_KIND_RUNTIME
+								  : CUPTI_ACTIVITY_KIND_DRIVER,
+			.cbid = call->info->cbid,
+			.start = call->tool_enter,
+			.end = clock_now(),
+			.processId = (uint32_t)sim_thread()->pid,
+			.threadId = thread_id(),
+			.correlationId = call->correlation,
+			.returnValue = (uint32_t)status,
+		});
+	}
+	subscriber_api(call, 1);
+}
+
+static enum sim_fate tool_work(const struct sim_work *work)
+{
+	static _Atomic uint32_t seen, kernels;
+	const struct sim_options *options = sim_options();
+	enum sim_fate fate = SIM_SENT;
+
+	if (!kind_enabled(records_work_kind(work)))
+		return SIM_UNSEEN;
+	if (options->drop_every && (atomic_fetch_add(&seen, 1) + 1) % options->drop_every == 0) {
+		buffers_drop();
+		return SIM_DROPPED;
+	}
+	if (work->kind == SIM_KERNEL && options->zero_every &&
+	    (atomic_fetch_add(&kernels, 1) + 1) % options->zero_every == 0)
+		fate = SIM_ZEROED;
+	buffers_reserve(records_work_size(work));
+	delivery_add(work, fate);
+	return fate;
+}
+
+static void tool_resource(uint32_t cbid, const struct sim_resource *resource)
+{
+	if (cbid == CUPTI_CBID_RESOURCE_CONTEXT_CREATED) {
+		if (kind_enabled(CUPTI_ACTIVITY_KIND_DEVICE))
+			records_device(resource->context->device);
+		if (kind_enabled(CUPTI_ACTIVITY_KIND_CONTEXT))
+			records_context(resource->context);
+	}
+	if (cbid == CUPTI_CBID_RESOURCE_STREAM_CREATED && kind_enabled(CUPTI_ACTIVITY_KIND_STREAM))
+		records_stream(resource->stream);
+	subscriber_resource(cbid, resource);
+}
+
+static void tool_sync(const struct sim_sync *sync)
+{
+	uint64_t now;
+
+	if (!kind_enabled(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION))
+		return;
+	now = clock_convert(sync->end);
+	records_emit(&(CUpti_ActivitySynchronization2){
+		.kind = CUPTI_ACTIVITY_KIND_SYNCHRONIZATION,
+		.type = (CUpti_ActivitySynchronizationType)sync->type,
+		.start = clock_convert(sync->start),
+		.end = now,
+		.correlationId = sync->correlation,
+		.contextId = sync->context,
+		.streamId = sync->stream,
+		.cudaEventId = sync->event,
+	});
+}
+
+static void tool_memory(const struct sim_memory_event *event)
+{
+	if (!kind_enabled(CUPTI_ACTIVITY_KIND_MEMORY2))
+		return;
+	records_emit(&(CUpti_ActivityMemory4){
+		.kind = CUPTI_ACTIVITY_KIND_MEMORY2,
+		.memoryOperationType = event->release ? CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_RELEASE
+						      : CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_ALLOCATION,
+		.memoryKind = (CUpti_ActivityMemoryKind)event->kind,
+		.correlationId = event->correlation,
+		.address = event->address,
+		.bytes = event->bytes,
+		.timestamp = clock_now(),
+		.processId = (uint32_t)sim_thread()->pid,
+		.deviceId = event->device,
+		.contextId = event->context,
+		.streamId = UINT32_MAX,
+	});
+}
+
+static const struct sim_tool tool = {
+	.api = tool_api,
+	.work = tool_work,
+	.resource = tool_resource,
+	.sync = tool_sync,
+	.memory = tool_memory,
+};
+
+__attribute__((constructor)) static void announce(void)
+{
+	sim_tool_set(&tool);
+}
