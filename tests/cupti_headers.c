@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Compiled against one version of NVIDIA's headers, run with the library of that version: every number of
+ * user/agent/cupti_abi.h is asserted against the headers; the record
+ * sizes that the agent finds by probing are those of the headers' newest structures; and records written
+ * with the headers' structures, walked by the real cuptiActivityGetNextRecord, come out with exact values.
+ * Built and run by tests/cupti_headers.sh, which defines NEWEST_x and EXPECTED_API.
+ */
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cuda.h>
+#include <cupti_activity.h>
+#ifdef WITH_DEPRECATED /* where an include test would find another version's */
+#include <cupti_activity_deprecated.h>
+#endif
+#include <cupti_callbacks.h>
+#include <cupti_version.h>
+
+#include <gputrace/cuda_api.h>
+
+#include "agent/batch.c"
+#include "agent/names.c"
+#include "agent/records.c"
+
+#undef FIELD
+
+_Static_assert(CUPTI_API_VERSION == EXPECTED_API, "not the headers that were meant");
+
+/* ---- numbers ----------------------------------------------------------------------------------- */
+
+#define SAME(ours, theirs) _Static_assert((int)(ours) == (int)(theirs), #theirs);
+SAME(CUPTI_OK, CUPTI_SUCCESS)
+SAME(CUPTI_MAX_LIMIT_REACHED, CUPTI_ERROR_MAX_LIMIT_REACHED)
+SAME(CUPTI_NOT_INITIALIZED, CUPTI_ERROR_NOT_INITIALIZED)
+SAME(CUPTI_INVALID_KIND, CUPTI_ERROR_INVALID_KIND)
+SAME(CUPTI_MULTIPLE_SUBSCRIBERS, CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED)
+SAME(CUPTI_UNKNOWN, CUPTI_ERROR_UNKNOWN)
+SAME(CUPTI_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMCPY)
+SAME(CUPTI_KIND_MEMSET, CUPTI_ACTIVITY_KIND_MEMSET)
+SAME(CUPTI_KIND_DEVICE, CUPTI_ACTIVITY_KIND_DEVICE)
+SAME(CUPTI_KIND_CONTEXT, CUPTI_ACTIVITY_KIND_CONTEXT)
+SAME(CUPTI_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL)
+SAME(CUPTI_KIND_OVERHEAD, CUPTI_ACTIVITY_KIND_OVERHEAD)
+SAME(CUPTI_KIND_MEMCPY2, CUPTI_ACTIVITY_KIND_MEMCPY2)
+SAME(CUPTI_KIND_STREAM, CUPTI_ACTIVITY_KIND_STREAM)
+SAME(CUPTI_ATTR_ZEROED_OUT_BUFFER, CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER)
+SAME(CUPTI_DOMAIN_DRIVER, CUPTI_CB_DOMAIN_DRIVER_API)
+SAME(CUPTI_DOMAIN_RUNTIME, CUPTI_CB_DOMAIN_RUNTIME_API)
+SAME(GPT_DOMAIN_DRIVER, CUPTI_CB_DOMAIN_DRIVER_API)
+SAME(GPT_DOMAIN_RUNTIME, CUPTI_CB_DOMAIN_RUNTIME_API)
+SAME(CUPTI_SITE_ENTER, CUPTI_API_ENTER)
+SAME(CUPTI_SITE_EXIT, CUPTI_API_EXIT)
+SAME(CUPTI_FLUSH_FORCED, CUPTI_ACTIVITY_FLAG_FLUSH_FORCED)
+SAME(CUPTI_THREAD_ID_SYSTEM, CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM)
+SAME(CUPTI_OBJECT_THREAD, CUPTI_ACTIVITY_OBJECT_THREAD)
+SAME(CUPTI_MEMCPY_FLAG_ASYNC, CUPTI_ACTIVITY_FLAG_MEMCPY_ASYNC)
+#if CUPTI_API_VERSION >= 21
+SAME(CUPTI_ATTR_PER_THREAD_BUFFER, CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER)
+#endif
+#if CUPTI_API_VERSION >= 20
+SAME(CUPTI_DOMAIN_STATE, CUPTI_CB_DOMAIN_STATE)
+SAME(CUPTI_STATE_FATAL, CUPTI_CBID_STATE_FATAL_ERROR)
+SAME(CUPTI_STATE_ERROR, CUPTI_CBID_STATE_ERROR)
+SAME(CUPTI_STATE_WARNING, CUPTI_CBID_STATE_WARNING)
+#endif
+
+/* ---- offsets ----------------------------------------------------------------------------------- */
+
+#define AT(member, offset, bytes)                                                                                      \
+	_Static_assert(offsetof(THEIRS, member) == (offset), #member " lies elsewhere");                               \
+	_Static_assert(sizeof(((THEIRS *)0)->member) == (bytes), #member " has another size");
+#define RECORD_AT(member, offset, bytes, ours, our_bytes) AT(member, offset, bytes)
+#define DATA_AT(name, member, offset, bytes) AT(member, offset, bytes)
+
+#define THEIRS CUpti_CallbackData
+CUPTI_CALLBACK_DATA(DATA_AT)
+#undef THEIRS
+#if CUPTI_API_VERSION >= 20
+#define THEIRS CUpti_StateData
+CUPTI_STATE_DATA(DATA_AT)
+#undef THEIRS
+#endif
+#define THEIRS NEWEST_Kernel
+CUPTI_KERNEL_FIELDS(RECORD_AT)
+AT(name, CUPTI_KERNEL_NAME, 8)
+#if CUPTI_API_VERSION >= 130100
+#define WITH_PRIORITY 1
+CUPTI_KERNEL_FIELDS_13_1(RECORD_AT)
+#endif
+#undef THEIRS
+#define THEIRS NEWEST_Memcpy
+CUPTI_MEMCPY_FIELDS(RECORD_AT)
+#undef THEIRS
+#define THEIRS NEWEST_MemcpyPtoP
+CUPTI_MEMCPY2_FIELDS(RECORD_AT)
+#undef THEIRS
+#define THEIRS NEWEST_Memset
+CUPTI_MEMSET_FIELDS(RECORD_AT)
+#undef THEIRS
+#define THEIRS NEWEST_Overhead
+CUPTI_OVERHEAD_FIELDS(RECORD_AT)
+AT(objectKind, CUPTI_OVERHEAD_OBJECT_KIND, 4)
+#if CUPTI_API_VERSION >= 22
+#define WITH_OVERHEAD_CORRELATION 1
+CUPTI_OVERHEAD_FIELDS_12_4(RECORD_AT)
+AT(overheadData, CUPTI_OVERHEAD_DATA, 8)
+#endif
+#undef THEIRS
+#define THEIRS NEWEST_Device
+CUPTI_DEVICE_FIELDS(RECORD_AT)
+AT(name, CUPTI_DEVICE_NAME, 8)
+AT(migUuid, CUPTI_DEVICE_MIG_UUID, 16)
+#undef THEIRS
+#define THEIRS NEWEST_Context
+CUPTI_CONTEXT_FIELDS(RECORD_AT)
+#undef THEIRS
+#define THEIRS NEWEST_Stream
+CUPTI_STREAM_FIELDS(RECORD_AT)
+#undef THEIRS
+
+#if CUPTI_API_VERSION >= 130000
+#define THEIRS CUpti_SubscriberParams
+AT(structSize, offsetof(struct cupti_subscriber_params, size), 8)
+AT(subscriberName, offsetof(struct cupti_subscriber_params, name), 8)
+AT(oldSubscriberName, offsetof(struct cupti_subscriber_params, old_name), 8)
+AT(oldSubscriberSize, offsetof(struct cupti_subscriber_params, old_name_size), 8)
+SAME(CUPTI_OLD_NAME_SIZE, CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN)
+#undef THEIRS
+#endif
+
+/* ---- functions: a call through our pointer is a call of theirs ----------------------------------- */
+
+/* Handles, enumerations and pointers pass alike in the ABI; what must agree is their size and number. */
+#define CALLABLE(function, count_of_sizes, ...)                                                                        \
+	_Static_assert(sizeof((function)(__VA_ARGS__)) == sizeof(uint32_t), #function);
+CALLABLE(cuptiGetVersion, 1, (uint32_t *)0)
+CALLABLE(cuptiSubscribe, 3, (CUpti_SubscriberHandle *)0, (CUpti_CallbackFunc)0, (void *)0)
+CALLABLE(cuptiUnsubscribe, 1, (CUpti_SubscriberHandle)0)
+CALLABLE(cuptiEnableCallback, 4, 1u, (CUpti_SubscriberHandle)0, (CUpti_CallbackDomain)0, (CUpti_CallbackId)0)
+CALLABLE(cuptiEnableDomain, 3, 1u, (CUpti_SubscriberHandle)0, (CUpti_CallbackDomain)0)
+CALLABLE(cuptiActivityRegisterCallbacks, 2, (CUpti_BuffersCallbackRequestFunc)0, (CUpti_BuffersCallbackCompleteFunc)0)
+CALLABLE(cuptiActivityEnable, 1, (CUpti_ActivityKind)0)
+CALLABLE(cuptiActivityEnableAndDump, 1, (CUpti_ActivityKind)0)
+CALLABLE(cuptiActivityDisable, 1, (CUpti_ActivityKind)0)
+CALLABLE(cuptiActivityFlushAll, 1, 0u)
+CALLABLE(cuptiActivityGetNextRecord, 3, (uint8_t *)0, (size_t)0, (CUpti_Activity **)0)
+CALLABLE(cuptiActivityGetNumDroppedRecords, 3, (CUcontext)0, 0u, (size_t *)0)
+CALLABLE(cuptiActivitySetAttribute, 3, (CUpti_ActivityAttribute)0, (size_t *)0, (void *)0)
+CALLABLE(cuptiSetThreadIdType, 1, (CUpti_ActivityThreadIdType)0)
+CALLABLE(cuptiGetResultString, 2, (CUptiResult)0, (const char **)0)
+
+/* ---- at run time -------------------------------------------------------------------------------- */
+
+static unsigned failures;
+
+#define EXPECT(condition)                                                                                              \
+	do {                                                                                                           \
+		if (!(condition)) {                                                                                    \
+			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);                                \
+			failures++;                                                                                    \
+		}                                                                                                      \
+	} while (0)
+
+unsigned short gputrace_agent_semaphore = 1, gputrace_agent_batch_semaphore = 1;
+static uint8_t got[65536] __attribute__((aligned(8)));
+static size_t got_bytes;
+
+void gputrace_agent_batch(const void *data, uint64_t bytes)
+{
+	memcpy(got + got_bytes, data, bytes);
+	got_bytes += bytes;
+}
+
+/* The n-th record of a type that was sent; NULL when there are not so many. */
+static const void *sent(uint16_t type, unsigned n)
+{
+	size_t at = 0;
+
+	for (; at < got_bytes; at += ((struct gpt_record *)(got + at))->size)
+		if (((struct gpt_record *)(got + at))->type == type && !n--)
+			return got + at;
+	return NULL;
+}
+
+/* Every byte of a record different from its neighbours, so that a wrong offset cannot go unnoticed. */
+static void *record_at(uint8_t *buffer, size_t *used, size_t size, uint32_t kind)
+{
+	uint8_t *record = buffer + *used;
+	size_t i;
+
+	for (i = 0; i < size; i++)
+		record[i] = (uint8_t)(kind * 16 + i * 7 + 1);
+	memcpy(record, &kind, sizeof(kind));
+	*used += size;
+	return record;
+}
+
+/* Little-endian value of a member, as wide as it is. */
+#define VALUE(member)                                                                                                  \
+	({                                                                                                             \
+		uint64_t value_ = 0;                                                                                   \
+		memcpy(&value_, &(member), sizeof(member) < 8 ? sizeof(member) : 8);                                   \
+		value_;                                                                                                \
+	})
+#define EXACT(member, offset, bytes, ours_member, our_bytes) EXPECT(VALUE(ours->ours_member) == VALUE(theirs->member));
+
+static const char reduce_kernel[] = "_Z9reduce_2dIfLi4EEvPT_S1_i";
+static const char example_gpu[] = "Example GPU";
+static uint8_t buffer[16384] __attribute__((aligned(8)));
+
+static size_t fill_buffer(void)
+{
+	static NEWEST_Overhead *overhead;
+	NEWEST_Kernel *kernel;
+	NEWEST_Memcpy *copy;
+	NEWEST_MemcpyPtoP *peer;
+	NEWEST_Memset *fill;
+	NEWEST_Device *device;
+	size_t used = 0;
+	unsigned i;
+
+	for (i = 0; i < 3; i++) {
+		kernel = record_at(buffer, &used, sizeof(*kernel), CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+		kernel->name = i < 2 ? reduce_kernel : NULL;
+		kernel->start = i == 1 ? 0 : 1000;
+		kernel->end = i == 1 ? 0 : 3000;
+		kernel->correlationId = i + 1;
+	}
+	copy = record_at(buffer, &used, sizeof(*copy), CUPTI_ACTIVITY_KIND_MEMCPY);
+	copy->start = 5, copy->end = 5;
+	copy->flags = CUPTI_ACTIVITY_FLAG_MEMCPY_ASYNC;
+	peer = record_at(buffer, &used, sizeof(*peer), CUPTI_ACTIVITY_KIND_MEMCPY2);
+	peer->start = 6, peer->end = 7;
+	peer->flags = 0;
+	fill = record_at(buffer, &used, sizeof(*fill), CUPTI_ACTIVITY_KIND_MEMSET);
+	fill->start = 8, fill->end = 9;
+	overhead = record_at(buffer, &used, sizeof(*overhead), CUPTI_ACTIVITY_KIND_OVERHEAD);
+	overhead->objectKind = CUPTI_ACTIVITY_OBJECT_THREAD;
+	overhead->start = 10, overhead->end = 11;
+#ifdef WITH_OVERHEAD_CORRELATION
+	overhead->overheadData = malloc(64); /* freed by the agent: a leak checker sees when it is not */
+#endif
+	device = record_at(buffer, &used, sizeof(*device), CUPTI_ACTIVITY_KIND_DEVICE);
+	device->name = example_gpu;
+	device->isMigEnabled = 0;
+	device->numThreadsPerWarp = 32;
+	device->maxWarpsPerMultiprocessor = 64;
+	record_at(buffer, &used, sizeof(NEWEST_Context), CUPTI_ACTIVITY_KIND_CONTEXT);
+	record_at(buffer, &used, sizeof(NEWEST_Stream), CUPTI_ACTIVITY_KIND_STREAM);
+	return used;
+}
+
+static void check_kernels(void)
+{
+	const NEWEST_Kernel *theirs = (const NEWEST_Kernel *)buffer;
+	const struct gpt_agent_kernel *ours = sent(GPT_AGENT_KERNEL, 0), *second = sent(GPT_AGENT_KERNEL, 1),
+				      *third = sent(GPT_AGENT_KERNEL, 2);
+	const struct gpt_agent_name *name = sent(GPT_AGENT_NAME, 0);
+
+	EXPECT(ours && second && third && name && !sent(GPT_AGENT_KERNEL, 3) && !sent(GPT_AGENT_NAME, 1));
+	if (!ours || !second || !third || !name)
+		return;
+	CUPTI_KERNEL_FIELDS(EXACT)
+#ifdef WITH_PRIORITY
+	CUPTI_KERNEL_FIELDS_13_1(EXACT)
+#else
+	EXPECT(ours->priority == 0);
+#endif
+	EXPECT((const void *)name < (const void *)ours && name->id != 0);
+	EXPECT(name->bytes == strlen(reduce_kernel) && !memcmp(name->text, reduce_kernel, name->bytes));
+	EXPECT(ours->name == name->id && second->name == name->id && third->name == 0);
+	EXPECT(second->start_wall_ns == 0 && second->end_wall_ns == 0 && second->corr == 2);
+}
+
+static void check_device(size_t offset)
+{
+	const NEWEST_Device *theirs = (const NEWEST_Device *)(buffer + offset);
+	const struct gpt_agent_device *ours = sent(GPT_AGENT_DEVICE, 0);
+
+	EXPECT(ours != NULL);
+	if (!ours)
+		return;
+	EXPECT(ours->memory_bytes == theirs->globalMemorySize && ours->id == theirs->id);
+	EXPECT(ours->multiprocessors == theirs->numMultiprocessors && ours->warp_size == 32);
+	EXPECT(ours->max_threads_per_multiprocessor == 64 * 32);
+	EXPECT(ours->compute_major == theirs->computeCapabilityMajor);
+	EXPECT(ours->compute_minor == theirs->computeCapabilityMinor);
+	EXPECT(ours->max_shared_per_block == theirs->maxSharedMemoryPerBlock && ours->mig == 0);
+	EXPECT(ours->max_registers_per_block == theirs->maxRegistersPerBlock);
+	EXPECT(!memcmp(ours->uuid, &theirs->uuid, 16));
+	EXPECT(ours->bytes == strlen(example_gpu) && !memcmp(ours->name, example_gpu, ours->bytes));
+}
+
+#define CHECK(type, struct_name, Theirs, FIELDS)                                                                       \
+	do {                                                                                                           \
+		const Theirs *theirs = (const Theirs *)(buffer + offset);                                              \
+		const struct struct_name *ours = sent(type, n);                                                        \
+		EXPECT(ours != NULL);                                                                                  \
+		if (ours) {                                                                                            \
+			FIELDS                                                                                         \
+		}                                                                                                      \
+		offset += sizeof(Theirs);                                                                              \
+	} while (0)
+
+static void check_records(struct records *records)
+{
+	size_t offset = 3 * sizeof(NEWEST_Kernel);
+	unsigned n = 0;
+
+	check_kernels();
+	CHECK(GPT_AGENT_COPY, gpt_agent_copy, NEWEST_Memcpy,
+	      CUPTI_MEMCPY_FIELDS(EXACT) EXPECT(ours->from_device == ours->device && ours->to_device == ours->device););
+	n = 1;
+	CHECK(GPT_AGENT_COPY, gpt_agent_copy, NEWEST_MemcpyPtoP, CUPTI_MEMCPY2_FIELDS(EXACT));
+	n = 0;
+	CHECK(GPT_AGENT_FILL, gpt_agent_fill, NEWEST_Memset, CUPTI_MEMSET_FIELDS(EXACT));
+#ifdef WITH_OVERHEAD_CORRELATION
+	CHECK(GPT_AGENT_OVERHEAD, gpt_agent_overhead, NEWEST_Overhead,
+	      CUPTI_OVERHEAD_FIELDS(EXACT) CUPTI_OVERHEAD_FIELDS_12_4(EXACT));
+#else
+	CHECK(GPT_AGENT_OVERHEAD, gpt_agent_overhead, NEWEST_Overhead,
+	      CUPTI_OVERHEAD_FIELDS(EXACT) EXPECT(ours->corr == 0););
+#endif
+	check_device(offset);
+	offset += sizeof(NEWEST_Device);
+	CHECK(GPT_AGENT_CONTEXT, gpt_agent_context, NEWEST_Context, CUPTI_CONTEXT_FIELDS(EXACT));
+	CHECK(GPT_AGENT_STREAM, gpt_agent_stream, NEWEST_Stream, CUPTI_STREAM_FIELDS(EXACT));
+	EXPECT(records->stats.kernels == 3 && records->stats.copies == 2 && records->stats.fills == 1);
+	EXPECT(records->stats.others == 4 && records->stats.untimed == 1 && records->stats.malformed == 0);
+}
+
+static void check_sizes(struct records *records)
+{
+	static uint64_t scratch[RECORDS_PROBE_BYTES / 8];
+	unsigned good = records_probe(records, (uint8_t *)scratch);
+	size_t i;
+
+	EXPECT(good == KIND_COUNT);
+	EXPECT(records->sizes[CUPTI_KIND_CONCURRENT_KERNEL] == sizeof(NEWEST_Kernel));
+	EXPECT(records->sizes[CUPTI_KIND_MEMCPY] == sizeof(NEWEST_Memcpy));
+	EXPECT(records->sizes[CUPTI_KIND_MEMCPY2] == sizeof(NEWEST_MemcpyPtoP));
+	EXPECT(records->sizes[CUPTI_KIND_MEMSET] == sizeof(NEWEST_Memset));
+	EXPECT(records->sizes[CUPTI_KIND_OVERHEAD] == sizeof(NEWEST_Overhead));
+	EXPECT(records->sizes[CUPTI_KIND_DEVICE] == sizeof(NEWEST_Device));
+	EXPECT(records->sizes[CUPTI_KIND_CONTEXT] == sizeof(NEWEST_Context));
+	EXPECT(records->sizes[CUPTI_KIND_STREAM] == sizeof(NEWEST_Stream));
+	for (i = 0; i < sizeof(scratch) / sizeof(scratch[0]); i++)
+		EXPECT(scratch[i] == 0);
+}
+
+/* What cuptiActivityGetNextRecord does, by the headers: for libraries that do nothing without a driver. */
+static uint32_t walk(uint8_t *start, size_t valid, uint8_t **record)
+{
+	static const uint16_t sizes[CUPTI_KIND_COUNT] = {
+		[CUPTI_KIND_CONCURRENT_KERNEL] = sizeof(NEWEST_Kernel), [CUPTI_KIND_MEMCPY] = sizeof(NEWEST_Memcpy),
+		[CUPTI_KIND_MEMCPY2] = sizeof(NEWEST_MemcpyPtoP),	[CUPTI_KIND_MEMSET] = sizeof(NEWEST_Memset),
+		[CUPTI_KIND_OVERHEAD] = sizeof(NEWEST_Overhead),	[CUPTI_KIND_DEVICE] = sizeof(NEWEST_Device),
+		[CUPTI_KIND_CONTEXT] = sizeof(NEWEST_Context),		[CUPTI_KIND_STREAM] = sizeof(NEWEST_Stream),
+	};
+	uint32_t kind;
+
+	if (*record)
+		memcpy(&kind, *record, sizeof(kind));
+	*record = *record ? *record + sizes[kind] : start;
+	return *record < start + valid ? CUPTI_SUCCESS : CUPTI_ERROR_MAX_LIMIT_REACHED;
+}
+
+static bool open_library(struct cupti *cupti, const char *path)
+{
+	void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	bool is_13_2;
+
+	if (!library) {
+		fprintf(stderr, "cupti_headers: cannot open libcupti: %s\n", dlerror());
+		return false;
+	}
+#define RESOLVE(name, symbol, needed, parameters)                                                                      \
+	*(void **)&cupti->name = dlsym(library, #symbol);                                                              \
+	EXPECT(cupti->name || !needed);
+	CUPTI_FUNCTIONS(RESOLVE)
+	is_13_2 = dlsym(library, CUPTI_SYMBOL_OF_13_2) && !dlsym(library, CUPTI_SYMBOL_OF_13_3);
+	EXPECT(is_13_2 == (CUPTI_API_VERSION / 100 == 1302));
+	EXPECT(cupti->get_version(&cupti->version) == 0 && cupti->version == CUPTI_API_VERSION);
+	return true;
+}
+
+int main(int argc, char **argv)
+{
+	static struct cupti cupti;
+	static struct batch batch;
+	static struct names names;
+	struct records records = {.cupti = &cupti, .batch = &batch, .names = &names};
+
+	if (argc == 1)
+		cupti.next_record = walk;
+	else if (!open_library(&cupti, argv[1]))
+		return 1;
+	EXPECT(names_open(&names));
+	check_sizes(&records);
+	records_buffer(&records, buffer, fill_buffer());
+	batch_flush(&batch);
+	check_records(&records);
+	if (failures)
+		return 1;
+	printf("CUPTI API %u: kernel record %zu bytes, copy %zu: all offsets and records agree (%s)\n",
+	       CUPTI_API_VERSION, sizeof(NEWEST_Kernel), sizeof(NEWEST_Memcpy),
+	       argc == 1 ? "headers" : "headers and library");
+	return 0;
+}

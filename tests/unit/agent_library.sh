@@ -1,0 +1,57 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#
+# What must hold of the agent's file, because the kernel, old loaders and other people's processes rely on it.
+#     tests/unit/agent_library.sh LIBRARY
+set -eu
+
+library=$1
+failed=0
+
+fail() {
+	echo "agent_library: $*" >&2
+	failed=1
+}
+
+# 5-byte nop first: what the probe replaces (Linux 6.18: without a trap)
+for symbol in gputrace_agent_call gputrace_agent_batch gputrace_agent_state; do
+	case $(objdump -d --disassemble="$symbol" "$library" | grep -A1 "<$symbol>:" | tail -n 1) in
+	*":	0f 1f 44 00 00 "*) ;;
+	*) fail "$symbol does not begin with the 5-byte nop" ;;
+	esac
+done
+
+# nothing newer than glibc 2.17
+newer=$(objdump -T "$library" | grep -o 'GLIBC_[0-9.]*' | sort -Vu | awk -F_ '{ print $2 }' |
+	awk -F. '$1 > 2 || ($1 == 2 && $2 > 17)')
+[ -z "$newer" ] || fail "wants glibc $newer"
+[ "$(objdump -T "$library" | grep -c 'GLIBC_')" -gt 10 ] || fail "no symbol versions found: is this check blind?"
+
+# exactly the promised names
+wanted="InitializeInjection gputrace_agent_batch gputrace_agent_batch_semaphore gputrace_agent_call \
+gputrace_agent_semaphore gputrace_agent_state"
+shown=$(nm -D --defined-only "$library" | awk '$2 != "A" { print $3 }' | sort | tr '\n' ' ')
+[ "$shown" = "$wanted " ] || fail "shows: $shown"
+
+# the counters: 2 bytes each, zero, in the file (the kernel finds them by file offset) and in writable memory
+readelf -SW "$library" | grep -q ' \.probes  *PROGBITS .* WA ' || fail ".probes is not writable data in the file"
+for symbol in gputrace_agent_semaphore gputrace_agent_batch_semaphore; do
+	readelf -sW "$library" | awk -v s="$symbol" '$8 == s { print $3 }' | sort -u | grep -qx 2 ||
+		fail "$symbol is not 2 bytes"
+done
+
+# static TLS is scarce: 1664 bytes for all late libraries of a process
+tls=$(($(readelf -lW "$library" | awk '$1 == "TLS" { print $6 }')))
+[ "$tls" -le 16 ] || fail "takes $tls bytes of static TLS"
+
+# no library of its own kind, none of NVIDIA's; and nothing that ends or speaks for the process
+needed=$(readelf -dW "$library" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | grep -v -e '^libc\.so' -e '^libdl\.so' \
+	-e '^libpthread\.so' || true)
+[ -z "$needed" ] || fail "needs $needed"
+bad=$(nm -D --undefined-only "$library" | awk '{ print $2 }' | sed 's/@.*//' |
+	grep -x -e exit -e _exit -e abort -e printf -e fprintf -e puts -e write -e perror -e dlclose -e syslog || true)
+[ -z "$bad" ] || fail "calls $bad"
+readelf -dW "$library" | grep -q NODELETE || fail "may be unloaded under a running callback"
+
+[ "$failed" -eq 0 ] && echo "agent_library: ok"
+exit "$failed"

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The probe points as the tests see them: what the agent says is kept here. Included once per test program. */
+#ifndef AGENT_POINTS_H
+#define AGENT_POINTS_H
+
+#include <stdint.h>
+#include <string.h>
+
+#include <gputrace/agent.h>
+
+#include "agent/points.h"
+
+unsigned short gputrace_agent_semaphore = 2, gputrace_agent_batch_semaphore = 1;
+
+static struct {
+	uint32_t corr[64], api[64];
+	unsigned calls;
+	uint8_t data[1 << 20] __attribute__((aligned(8)));
+	size_t bytes;
+	unsigned batches;
+	uint32_t states[8];
+	unsigned state_count;
+} said;
+
+void gputrace_agent_call(uint32_t corr, uint32_t api)
+{
+	if (said.calls < 64) {
+		said.corr[said.calls] = corr;
+		said.api[said.calls] = api;
+	}
+	said.calls++;
+}
+
+void gputrace_agent_batch(const void *data, uint64_t bytes)
+{
+	if (bytes <= GPT_AGENT_BATCH_MAX && said.bytes + bytes <= sizeof(said.data)) {
+		memcpy(said.data + said.bytes, data, bytes);
+		said.bytes += bytes;
+	}
+	said.batches++;
+}
+
+void gputrace_agent_state(uint32_t state, uint32_t abi)
+{
+	if (said.state_count < 8)
+		said.states[said.state_count++] = state;
+}
+
+/* The n-th record of a type in all batches so far; NULL when there are not so many. */
+static inline const void *said_record(uint16_t type, unsigned n)
+{
+	const struct gpt_record *record;
+	size_t at;
+
+	for (at = 0; at < said.bytes; at += record->size) {
+		record = (const struct gpt_record *)(said.data + at);
+		if (record->type == type && !n--)
+			return record;
+	}
+	return NULL;
+}
+
+/* agent.mk wraps the clock for every test of the agent: some step it. */
+#include <time.h>
+int __real_clock_gettime(clockid_t clock, struct timespec *t);
+int __wrap_clock_gettime(clockid_t clock, struct timespec *t);
+static time_t wall_clock_step_s;
+
+int __wrap_clock_gettime(clockid_t clock, struct timespec *t)
+{
+	int result = __real_clock_gettime(clock, t);
+
+	if (clock == CLOCK_REALTIME)
+		t->tv_sec += wall_clock_step_s;
+	return result;
+}
+
+#endif

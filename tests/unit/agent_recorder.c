@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Stands in for the kernel and the collector: preloaded, it takes the place of the agent's probe points and
+ * counters, and writes what the agent says into the file AGENT_RECORD.PID: two 32-bit words (what, bytes),
+ * then the data.  what: 1 call (corr, api, thread), 2 batch, 3 state (state, abi).
+ *
+ * AGENT_RECORD_STOP_MS=N: after N ms the listener goes as a collector does that ends a trace (the counter of
+ * batches stays up).  AGENT_RECORD_KILL_MS=N: both go, as when the collector is killed.
+ */
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "agent/points.h"
+
+unsigned short gputrace_agent_semaphore, gputrace_agent_batch_semaphore;
+
+static int file = -1;
+
+static void put(uint32_t what, const void *data, uint32_t bytes)
+{
+	uint32_t header[2] = {what, bytes};
+	struct iovec parts[2] = {{header, sizeof(header)}, {(void *)(uintptr_t)data, bytes}};
+
+	/* A child of the owner must be silent: its records would show up as ones too many. */
+	if (file >= 0 && writev(file, parts, 2) < 0)
+		abort();
+}
+
+void gputrace_agent_call(uint32_t corr, uint32_t api)
+{
+	uint32_t words[3] = {corr, api, (uint32_t)syscall(SYS_gettid)};
+
+	put(1, words, sizeof(words));
+}
+
+void gputrace_agent_batch(const void *data, uint64_t bytes)
+{
+	put(2, data, (uint32_t)bytes);
+}
+
+void gputrace_agent_state(uint32_t state, uint32_t abi)
+{
+	uint32_t words[2] = {state, abi};
+
+	put(3, words, sizeof(words));
+}
+
+static void *stop_later(void *argument)
+{
+	const char *stop = getenv("AGENT_RECORD_STOP_MS"), *end = getenv("AGENT_RECORD_KILL_MS");
+
+	usleep((useconds_t)(atoi(stop ? stop : end) * 1000));
+	*(volatile unsigned short *)&gputrace_agent_semaphore = 0;
+	if (end)
+		*(volatile unsigned short *)&gputrace_agent_batch_semaphore = 0;
+	return argument;
+}
+
+__attribute__((constructor)) static void start(void)
+{
+	const char *path = getenv("AGENT_RECORD");
+	pthread_t thread;
+	char name[4096];
+
+	if (!path)
+		return;
+
+	snprintf(name, sizeof(name), "%s.%d", path, (int)getpid());
+	file = open(name, O_WRONLY | O_CREAT | O_APPEND | O_TRUNC | O_CLOEXEC, 0600);
+	gputrace_agent_semaphore = 2; /* as two probes do */
+	gputrace_agent_batch_semaphore = 1;
+	if (getenv("AGENT_RECORD_STOP_MS") || getenv("AGENT_RECORD_KILL_MS"))
+		pthread_create(&thread, NULL, stop_later, NULL);
+}

@@ -1,0 +1,382 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""The agent in a whole process, on the simulated GPU, against the simulator's ground truth.
+
+    tests/unit/agent_simgpu.py AGENT RECORDER SIMGPU_FOLDER
+
+No root and no BPF: agent_recorder.c takes the place of the probes.
+"""
+import glob
+import os
+import re
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "simgpu"))
+import truth as ground_truth  # noqa: E402
+
+HELLO, NAME, API, KERNEL, COPY, FILL, OVERHEAD, DEVICE, CONTEXT, STREAM, CLOCK, STATS = range(64, 76)
+LOADED, READY, STOPPED, FAILED = 1, 2, 3, 4
+OK, NO_CUPTI, UNUSABLE, OCCUPIED, NO_CUDA = range(5)
+
+AGENT = RECORDER = SIMGPU = None
+
+
+def read(path, mode="r"):
+    with open(path, mode) as file:
+        return file.read()
+
+
+class Record:
+    """What the agent said: calls, states, and the records of its batches in order."""
+
+    def __init__(self, path):
+        self.calls, self.states, self.records, self.batches, self.names = [], [], [], [], {}
+        data = read(path, "rb")
+        at = 0
+        while at < len(data):
+            what, size = struct.unpack_from("<II", data, at)
+            body = data[at + 8 : at + 8 + size]
+            at += 8 + size
+            if what == 1:
+                self.calls.append(struct.unpack("<III", body))
+            elif what == 3:
+                self.states.append(struct.unpack("<II", body)[0])
+            else:
+                self.batch(body)
+
+    def batch(self, body):
+        assert 0 < len(body) <= 32768, len(body)
+        self.batches.append(len(body))
+        at = 0
+        while at < len(body):
+            size, kind, _ = struct.unpack_from("<IHH", body, at)
+            assert size >= 8 and size % 8 == 0 and at + size <= len(body), (size, kind)
+            data = body[at : at + size]
+            if kind == NAME:
+                number, length = struct.unpack_from("<II", data, 8)
+                assert number not in self.names, "a name sent twice"
+                self.names[number] = data[16 : 16 + length].decode()
+            elif kind == KERNEL:
+                name = struct.unpack_from("<I", data, 40)[0]
+                assert name == 0 or name in self.names, "a kernel before its name"
+            self.records.append((kind, data))
+            at += size
+
+    def of(self, kind):
+        return [data for k, data in self.records if k == kind]
+
+    def work(self):
+        """(kind, corr, name or bytes, start, end, device, context, stream, graph, node) of GPU records."""
+        out = []
+        for d in self.of(KERNEL):
+            start, end, corr, device, context, stream, name, graph, node = struct.unpack_from("<QQIIIIIIQ", d, 8)
+            out.append(("kernel", corr, self.names.get(name, ""), start, end, device, context, stream, graph, node))
+        for d in self.of(COPY):
+            start, end, corr, device, context, stream, size, node, graph = struct.unpack_from("<QQIIIIQQI", d, 8)
+            out.append(("memcpy", corr, size, start, end, device, context, stream, graph, node))
+        for d in self.of(FILL):
+            start, end, corr, device, context, stream, size, node, graph = struct.unpack_from("<QQIIIIQQI", d, 8)
+            out.append(("memset", corr, size, start, end, device, context, stream, graph, node))
+        return sorted(out)
+
+    def returns(self):
+        """(corr, api, start, end, result, tid)"""
+        return [(c, a, s, e, r, t) for s, e, c, a, _, r, t in
+                (struct.unpack_from("<QQIHHiI", d, 8) for d in self.of(API))]
+
+    def hellos(self):
+        out = []
+        for d in self.of(HELLO):
+            abi, state, failure, result, cupti, driver, runtime, size = struct.unpack_from("<8I", d, 8)
+            out.append((abi, state, failure, result, cupti, driver, runtime, d[40 : 40 + size].split(b"\0")[:2]))
+        return out
+
+    def stats(self):
+        names = "calls kernels copies fills others cupti_dropped buffers_refused api_dropped names_dropped untimed malformed"
+        return dict(zip(names.split(), struct.unpack_from("<11Q", self.of(STATS)[-1], 8)))
+
+
+def expected_work(entries, fates=("sent",)):
+    out = []
+    for e in ground_truth.work(entries):
+        if e["fate"] in fates:
+            times = (0, 0) if e["fate"] == "zeroed" else (e["start"], e["end"])
+            out.append((e["kind"], e["corr"], e["name"] if e["kind"] == "kernel" else e["bytes"], *times,
+                        e["device"], e["context"], e["stream"], e["graph"], e["node"]))
+    return sorted(out)
+
+
+def followed(entries, apis):
+    """Ground truth of the calls that cuda_api.h lists."""
+    return [e for e in ground_truth.calls(entries) if (e["domain"] << 12 | e["cbid"]) in apis]
+
+
+def api_table():
+    """GPT_API of every row and twin of cuda_api.h."""
+    text = read(os.path.join(HERE, "..", "..", "include", "gputrace", "cuda_api.h"))
+    rows = re.findall(r"X\((RUNTIME|DRIVER),\s*\w+,\s*\w+,\s*\w+,\s*\w+,\s*(\d+),\s*(\d+)\)", text)
+    return {{"DRIVER": 1, "RUNTIME": 2}[d] << 12 | int(n) for d, *both in rows for n in both if n != "0"}
+
+
+class AgentOnSimulatedGpu(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.apis = api_table()
+
+    def tearDown(self):
+        self.folder.cleanup()
+
+    def start(self, command, preload_cupti=True, recorder=True, folder=None, **env):
+        names = ["libcuda.so.1", "libcudart.so.13"] + ["libcupti.so.13"] * preload_cupti
+        libraries = [RECORDER] * recorder + [os.path.join(folder or SIMGPU, n) for n in names]
+        environment = dict(os.environ, LD_PRELOAD=":".join(libraries), CUDA_INJECTION64_PATH=AGENT,
+                           AGENT_RECORD=self.folder.name + "/record", SIMGPU_TRUTH=self.folder.name + "/truth.%p")
+        environment.update(env)
+        return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def run_to_end(self, command, status=0, **options):
+        process = self.start(command, **options)
+        out, err = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, status, err)
+        self.assertEqual(err, "")
+        return out, Record(f"{self.folder.name}/record.{process.pid}"), self.truth(process.pid)
+
+    def truth(self, pid):
+        return ground_truth.load(f"{self.folder.name}/truth.{pid}")
+
+    def launch(self, rounds):
+        return [os.path.join(SIMGPU, "launch"), str(rounds)]
+
+    def check_exact(self, record, entries, fates=("sent",)):
+        self.assertEqual(record.work(), expected_work(entries, fates))
+        calls = followed(entries, self.apis)
+        self.assertEqual([(e["corr"], e["domain"] << 12 | e["cbid"], e["tid"]) for e in calls],
+                         [c for c in record.calls])
+        got = {c: (a, r, t) for c, a, _, _, r, t in record.returns()}
+        self.assertEqual(got, {e["corr"]: (e["domain"] << 12 | e["cbid"], e["status"], e["tid"]) for e in calls})
+        times = {e["corr"]: e for e in calls}
+        for corr, _, start, end, _, _ in record.returns():
+            self.assertLessEqual(times[corr]["enter"], start)
+            self.assertLessEqual(start, end)
+            self.assertLessEqual(end, times[corr]["exit"] + 1000000)
+
+    def test_every_call_and_every_gpu_record_of_a_whole_program_arrives_once(self):
+        _, record, entries = self.run_to_end(self.launch(200))
+        self.check_exact(record, entries)
+        self.assertEqual(record.states, [LOADED, READY, STOPPED])
+        self.assertEqual(record.records[0][0], HELLO)
+        self.assertEqual([h[1] for h in record.hellos()], [READY, STOPPED])
+        self.assertEqual(record.records[-1][0], HELLO)
+        stats = record.stats()
+        self.assertEqual(stats["calls"], len(record.calls))
+        self.assertEqual(stats["kernels"], sum(e["kind"] == "kernel" for e in ground_truth.work(entries)))
+        for loss in ("cupti_dropped", "buffers_refused", "api_dropped", "names_dropped", "untimed", "malformed"):
+            self.assertEqual(stats[loss], 0, loss)
+
+    def test_the_hello_names_cupti_and_the_versions(self):
+        _, record, _ = self.run_to_end(self.launch(1))
+        abi, state, failure, result, cupti, driver, runtime, (path, detail) = record.hellos()[0]
+        self.assertEqual((abi, state, failure, result, cupti), (1, READY, OK, 0, 130001))
+        self.assertEqual((driver // 1000, runtime // 1000), (13, 13))
+        self.assertEqual(os.path.realpath(path), os.path.realpath(os.path.join(SIMGPU, "libcupti.so.13")).encode())
+        self.assertEqual(detail, b"")
+
+    def test_device_context_and_streams_are_described(self):
+        _, record, entries = self.run_to_end(self.launch(2))
+        device = record.of(DEVICE)[0]
+        self.assertGreater(struct.unpack_from("<Q", device, 8)[0], 1 << 30)
+        self.assertGreater(struct.unpack_from("<I", device, 84)[0], 0)
+        contexts = {struct.unpack_from("<I", d, 8)[0] for d in record.of(CONTEXT)}
+        streams = {struct.unpack_from("<I", d, 12)[0] for d in record.of(STREAM)}
+        self.assertLessEqual({e["context"] for e in ground_truth.work(entries)}, contexts)
+        null_streams = {struct.unpack_from("<I", d, 16)[0] for d in record.of(CONTEXT)}
+        self.assertLessEqual({e["stream"] for e in ground_truth.work(entries)}, streams | null_streams)
+
+    def test_clock_samples_convert_gpu_times_to_a_microsecond(self):
+        _, record, entries = self.run_to_end(self.launch(300))
+        samples = [struct.unpack_from("<QqQ", d, 8) for d in record.of(CLOCK)]
+        self.assertGreaterEqual(len(samples), 2)
+        for _, offset, error in samples:
+            self.assertLess(error, 20000)
+            for e in ground_truth.work(entries)[:50]:
+                self.assertLess(abs(e["start"] - offset - e["start_mono"]), error + 1000)
+
+    def test_records_of_every_cupti_version_are_read(self):
+        for version in ("11.8", "12.4", "13.0", "13.2", "13.4"):
+            with self.subTest(version):
+                _, record, entries = self.run_to_end(self.launch(20), SIMGPU_CUPTI_VERSION=version)
+                self.check_exact(record, entries)
+                self.assertEqual(record.stats()["malformed"], 0)
+
+    def test_dropped_records_are_counted_and_the_rest_is_whole(self):
+        _, record, entries = self.run_to_end(self.launch(100), SIMGPU_DROP="7")
+        self.check_exact(record, entries)
+        dropped = sum(e["fate"] == "dropped" for e in ground_truth.work(entries))
+        self.assertGreater(dropped, 10)
+        self.assertEqual(record.stats()["cupti_dropped"], dropped)
+
+    def test_records_without_times_are_counted_and_keep_their_identity(self):
+        _, record, entries = self.run_to_end(self.launch(50), SIMGPU_ZERO="5")
+        self.check_exact(record, entries, ("sent", "zeroed"))
+        zeroed = sum(e["fate"] == "zeroed" for e in ground_truth.work(entries))
+        self.assertGreater(zeroed, 5)
+        self.assertEqual(record.stats()["untimed"], zeroed)
+
+    def test_records_that_come_late_are_waited_for(self):
+        _, record, entries = self.run_to_end(self.launch(50), SIMGPU_DELAY_MS="40")
+        self.check_exact(record, entries)
+
+    def test_cupti_is_found_beside_cudart_when_it_is_not_mapped(self):
+        _, record, entries = self.run_to_end(self.launch(5), preload_cupti=False)
+        self.assertEqual(record.states, [LOADED, READY, STOPPED])
+        self.check_exact(record, entries)
+
+    def test_nothing_happens_when_nobody_listens(self):
+        process = self.start(self.launch(5), recorder=False, SIMGPU_VERBOSE="1")
+        _, err = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 0)
+        self.assertIn("InitializeInjection() = 1", err)
+        self.assertEqual({e["fate"] for e in ground_truth.work(self.truth(process.pid))}, {"unseen"})
+
+    def test_the_end_of_a_trace_sends_everything_up_to_it_and_leaves_cupti(self):
+        _, record, entries = self.run_to_end(self.launch(6000), AGENT_RECORD_STOP_MS="300")
+        self.assertEqual([h[1] for h in record.hellos()], [READY, STOPPED])
+        self.assertEqual(record.records[-1][0], HELLO)
+        reported = {c for c, _, _ in record.calls}
+        self.assertGreater(len(reported), 100)
+        # GPU work of the calls that were reported, all of it, and of no other
+        untimed = {w[1] for w in record.work() if not w[3]}  # still ran when the trace ended
+        self.assertEqual([w for w in record.work() if w[3]],
+                         [w for w in expected_work(entries) if w[1] in reported and w[1] not in untimed])
+        self.assertEqual({w[1] for w in record.work()},
+                         {e["corr"] for e in ground_truth.work(entries) if e["corr"] in reported})
+        # the last call may be one that still waits for the GPU
+        self.assertLessEqual(reported - {r[0] for r in record.returns()}, {max(reported)})
+        self.assertGreater(max(e["corr"] for e in followed(entries, self.apis)), max(reported) + 1000)
+        self.assertEqual(ground_truth.work(entries)[-1]["fate"], "unseen", "the target is on its own again")
+
+    def test_a_killed_collector_ends_the_session_too(self):
+        process = self.start(self.launch(6000), AGENT_RECORD_KILL_MS="200")
+        time.sleep(0.6)
+        threads = [read(p).strip() for p in glob.glob(f"/proc/{process.pid}/task/*/comm")]
+        process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 0)
+        self.assertTrue(threads, "the program ended too early for this test")
+        self.assertNotIn("gputrace-agent", threads)
+        entries = self.truth(process.pid)
+        self.assertEqual(ground_truth.work(entries)[-1]["fate"], "unseen")
+
+    def test_the_agents_thread_takes_no_signals(self):
+        process = self.start(self.launch(6000))
+        time.sleep(0.3)
+        status = {}
+        for path in glob.glob(f"/proc/{process.pid}/task/*/status"):
+            lines = dict(line.split(":\t", 1) for line in read(path).splitlines() if ":\t" in line)
+            status[lines["Name"]] = int(lines["SigBlk"], 16)
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=60)
+        self.assertIn("gputrace-agent", status)
+        # all but SIGKILL, SIGSTOP and the two that glibc keeps for itself (32, 33)
+        self.assertEqual(status["gputrace-agent"] | 0x1_8004_0100, 0xFFFF_FFFF_FFFF_FFFF)
+
+    def test_an_occupied_cupti_is_left_to_its_owner(self):
+        client = os.path.join(self.folder.name, "libholder.so")
+        source = os.path.join(self.folder.name, "holder.c")
+        with open(source, "w") as f:
+            f.write("unsigned cuptiSubscribe(void **, void *, void *); static void cb(void) {}\n"
+                    "int InitializeInjection(void) { void *s; return cuptiSubscribe(&s, (void *)cb, 0) ? 0 : 7; }\n")
+        subprocess.run([os.environ.get("CC", "gcc"), "-shared", "-fPIC", "-o", client, source], check=True)
+        process = self.start(self.launch(5), GPUTRACE_CHAINED_INJECTION=client, SIMGPU_VERBOSE="1")
+        _, err = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 0)
+        self.assertIn("InitializeInjection() = 7", err, "the user's own library is loaded, and its answer passed on")
+        record = Record(f"{self.folder.name}/record.{process.pid}")
+        self.assertEqual(record.states, [LOADED, FAILED])
+        self.assertEqual([(h[1], h[2], h[3]) for h in record.hellos()], [(FAILED, OCCUPIED, 39)])
+        self.assertEqual(record.calls, [])
+
+    def test_a_process_without_cupti_says_where_it_looked(self):
+        folder = os.path.join(self.folder.name, "alone")
+        os.mkdir(folder)
+        for name in ("libcuda.so.1", "libcudart.so.13"):
+            with open(os.path.join(SIMGPU, name), "rb") as a, open(os.path.join(folder, name), "wb") as b:
+                b.write(a.read())
+        process = self.start(self.launch(3), preload_cupti=False, folder=folder, GPUTRACE_CUPTI="/nonexistent")
+        process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 0)
+        record = Record(f"{self.folder.name}/record.{process.pid}")
+        failure = record.hellos()[0]
+        if failure[2] == NO_CUPTI:
+            self.assertIn(folder.encode(), failure[7][1])
+        else:  # a toolkit is installed: its CUPTI is found, and finds no real driver
+            self.assertEqual(failure[2], NO_CUDA, failure)
+        self.assertEqual(record.states, [LOADED, FAILED])
+
+    def test_a_forked_child_reports_nothing(self):
+        script = ("import ctypes, os\n"
+                  "rt = ctypes.CDLL('libcudart.so.13'); cu = ctypes.CDLL('libcuda.so.1')\n"
+                  "p = ctypes.c_void_p(); rt.cudaMalloc(ctypes.byref(p), 64)\n"
+                  "pid = os.fork()\n"
+                  "rt.cudaMalloc(ctypes.byref(p), 64)\n"
+                  "if pid == 0: raise SystemExit(0)\n"
+                  "assert os.waitpid(pid, 0)[1] == 0\n")
+        process = self.start([sys.executable, "-c", script])
+        _, err = process.communicate(timeout=60)
+        self.assertEqual((process.returncode, err), (0, ""))
+        record = Record(f"{self.folder.name}/record.{process.pid}")
+        self.assertEqual([a for _, a, _ in record.calls].count(2 << 12 | 20), 2)
+        self.assertEqual({t for _, _, t in record.calls}, {process.pid})
+        self.assertEqual(record.states, [LOADED, READY, STOPPED])
+
+    def cupti_of_13_2(self):
+        """The stand-in under the looks of CUPTI 13.2, which crashes when it is called without a usable driver."""
+        source, library = self.folder.name + "/fragile.c", self.folder.name + "/libcupti-fragile.so.13"
+        with open(source, "w") as f:
+            f.write("#include <stdlib.h>\n"
+                    "int cuDeviceGetCount(int *); unsigned cuptiActivityEnable_v2(void) { return 0; }\n"
+                    "unsigned cuptiGetVersion(unsigned *v) {\n"
+                    "    int n; if (cuDeviceGetCount(&n) || !n) abort();\n"
+                    "    *v = 130202; return 0;\n}\n")
+        subprocess.run([os.environ.get("CC", "gcc"), "-shared", "-fPIC", "-o", library, source, "-Wl,--no-as-needed",
+                        os.path.join(SIMGPU, "libcupti.so.13"), "-Wl,-rpath," + SIMGPU], check=True)
+        return library
+
+    def test_a_cupti_that_crashes_without_a_driver_is_not_called_before_there_is_one(self):
+        script = ("import ctypes, time\n"
+                  "cu = ctypes.CDLL('libcuda.so.1'); rt = ctypes.CDLL('libcudart.so.13'); p = ctypes.c_void_p()\n"
+                  "print(cu.cuInit(0)); time.sleep(0.5); rt.cudaMalloc(ctypes.byref(p), 64)\n")
+        for devices, states, failure in ((1, [LOADED, READY, STOPPED], OK), (0, [LOADED, FAILED], NO_CUDA)):
+            with self.subTest(devices=devices):
+                out, record, _ = self.run_to_end([sys.executable, "-c", script], preload_cupti=False,
+                                                 GPUTRACE_CUPTI=self.cupti_of_13_2(), SIMGPU_DEVICES=str(devices),
+                                                 SIMGPU_CUPTI_VERSION="13.2")
+                self.assertEqual(out, "0\n" if devices else "100\n")
+                self.assertEqual(record.states, states)
+                self.assertEqual((record.hellos()[-1][2], record.hellos()[-1][4]), (failure, 130202 if devices else 130200))
+                self.assertEqual(len(record.calls), devices)
+
+    def test_many_threads_lose_nothing(self):
+        script = ("import ctypes, threading\n"
+                  "rt = ctypes.CDLL('libcudart.so.13'); p = ctypes.c_void_p(); rt.cudaMalloc(ctypes.byref(p), 4096)\n"
+                  "def work():\n"
+                  "    for _ in range(2000): rt.cudaMemsetAsync(p, 0, ctypes.c_size_t(64), None)\n"
+                  "    rt.cudaDeviceSynchronize()\n"
+                  "ts = [threading.Thread(target=work) for _ in range(8)]\n"
+                  "[t.start() for t in ts]; [t.join() for t in ts]\n")
+        _, record, entries = self.run_to_end([sys.executable, "-c", script])
+        self.assertEqual(record.work(), expected_work(entries))
+        self.assertEqual(record.stats()["fills"], 16000)
+        self.assertEqual(sorted(c for c, _, _ in record.calls), sorted(e["corr"] for e in followed(entries, self.apis)))
+        self.assertEqual(len(record.returns()), len(record.calls))
+
+
+if __name__ == "__main__":
+    AGENT, RECORDER, SIMGPU = (os.path.abspath(p) for p in sys.argv[1:4])
+    unittest.main(argv=sys.argv[:1] + sys.argv[4:])

@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Makes logs (.gpt) in memory for tests, fuzzing and benches: the record's fields are the caller's, sizes,
+ * types and padding are filled in here.  Knows the log format and nothing of its readers.
+ *
+ *	struct log_builder log;
+ *	log_begin(&log, 1000, 0);
+ *	log_function(&log, 7, 0xc0de, "train", "/src/train.py", 10);
+ *	log_stack(&log, 7, 1, 1, (struct gpt_pyframe[]){{.code = 0xc0de, .lasti = 6}});   (executes line 13)
+ *	log_launch(&log, 7, 7, 2000, 1, 55);
+ *	log_batch(&log, 7, 8, 9000);
+ *	log_agent_name(&log, 1, "_Z4gemmPf");
+ *	log_agent_kernel(&log, (struct gpt_agent_kernel){.start_wall_ns = 3000, .end_wall_ns = 4000, .corr = 55, .name =
+ *1}); log_end(&log, 10000); fd = log_fd(&log); log_free(&log);
+ */
+#ifndef GPUTRACE_LOG_BUILDER_H
+#define GPUTRACE_LOG_BUILDER_H
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <gputrace/agent.h>
+#include <gputrace/cuda_api.h>
+#include <gputrace/record.h>
+
+#define LOG_FN __attribute__((unused)) static
+
+struct log_builder {
+	uint8_t *data;
+	size_t size, capacity;
+	size_t batch; /* offset of the open GPT_AGENT_BATCH, 0: none */
+};
+
+/* Appends bytes as they are; also the way to write something that is wrong on purpose. */
+LOG_FN void log_raw(struct log_builder *log, const void *bytes, size_t count)
+{
+	if (log->size + count > log->capacity) {
+		log->capacity = (log->size + count) * 2 + 4096;
+		log->data = realloc(log->data, log->capacity);
+		if (!log->data)
+			abort();
+	}
+	if (count)
+		memcpy(log->data + log->size, bytes, count);
+	log->size += count;
+}
+
+LOG_FN void log_pad(struct log_builder *log)
+{
+	static const uint8_t zeros[8];
+
+	log_raw(log, zeros, -log->size & 7);
+}
+
+/* wall_offset_ns: CLOCK_REALTIME minus CLOCK_MONOTONIC; no GPT_CLOCK is written. */
+LOG_FN void log_begin(struct log_builder *log, uint64_t start_ns, int64_t wall_offset_ns)
+{
+	struct gpt_log_header header = {.magic = GPT_LOG_MAGIC,
+					.version = GPT_LOG_VERSION,
+					.header_size = sizeof(header),
+					.start_ns = start_ns,
+					.wall_offset_ns = wall_offset_ns};
+
+	memset(log, 0, sizeof(*log));
+	log_raw(log, &header, sizeof(header));
+}
+
+/* Ends the open batch, if any: its sizes become right. */
+LOG_FN void log_batch_end(struct log_builder *log)
+{
+	struct gpt_agent_batch batch;
+
+	if (!log->batch)
+		return;
+	memcpy(&batch, log->data + log->batch, sizeof(batch));
+	batch.bytes = log->size - log->batch - sizeof(batch);
+	batch.hdr.size = log->size - log->batch;
+	memcpy(log->data + log->batch, &batch, sizeof(batch));
+	log->batch = 0;
+}
+
+/* Ends the open batch and begins one like it when `more` bytes would make it larger than an agent's can be. */
+LOG_FN void log_batch_split(struct log_builder *log, size_t more)
+{
+	struct gpt_agent_batch batch;
+
+	if (!log->batch || log->size - log->batch - sizeof(batch) + more <= GPT_AGENT_BATCH_MAX)
+		return;
+	memcpy(&batch, log->data + log->batch, sizeof(batch));
+	log_batch_end(log);
+	batch.hdr.size = sizeof(batch);
+	log->batch = log->size;
+	log_raw(log, &batch, sizeof(batch));
+}
+
+/* One record: fixed part (hdr.size and hdr.type are filled in), then `extra` bytes, then padding. */
+LOG_FN void log_put(struct log_builder *log, uint16_t type, const void *fixed, size_t fixed_size, const void *extra,
+		    size_t extra_size)
+{
+	struct gpt_record header;
+	size_t at;
+
+	if (type < GPT_AGENT_HELLO)
+		log_batch_end(log);
+	else
+		log_batch_split(log, fixed_size + extra_size + 8);
+	at = log->size;
+	log_raw(log, fixed, fixed_size);
+	log_raw(log, extra, extra_size);
+	log_pad(log);
+	memcpy(&header, log->data + at, sizeof(header));
+	header.size = log->size - at;
+	header.type = type;
+	memcpy(log->data + at, &header, sizeof(header));
+}
+
+/* ---- records of fixed size: give the fields, e.g. log_call(&log, (struct gpt_call){.pid = 7, ...}) ----------- */
+
+#define LOG_FIXED(name, record, record_type)                                                                           \
+	LOG_FN void name(struct log_builder *log, struct record value)                                                 \
+	{                                                                                                              \
+		log_put(log, record_type, &value, sizeof(value), NULL, 0);                                             \
+	}
+
+LOG_FIXED(log_call, gpt_call, GPT_CALL)
+LOG_FIXED(log_call_args, gpt_call_args, GPT_CALL_ARGS)
+LOG_FIXED(log_code_dead, gpt_code_dead, GPT_CODE_DEAD)
+LOG_FIXED(log_thread_record, gpt_thread, GPT_THREAD)
+LOG_FIXED(log_mapped, gpt_mapped, GPT_MAPPED)
+LOG_FIXED(log_clock, gpt_clock, GPT_CLOCK)
+
+/* Inside a batch: log_batch() first. */
+LOG_FIXED(log_agent_api, gpt_agent_api, GPT_AGENT_API)
+LOG_FIXED(log_agent_kernel, gpt_agent_kernel, GPT_AGENT_KERNEL)
+LOG_FIXED(log_agent_copy, gpt_agent_copy, GPT_AGENT_COPY)
+LOG_FIXED(log_agent_fill, gpt_agent_fill, GPT_AGENT_FILL)
+LOG_FIXED(log_agent_overhead, gpt_agent_overhead, GPT_AGENT_OVERHEAD)
+LOG_FIXED(log_agent_context, gpt_agent_context, GPT_AGENT_CONTEXT)
+LOG_FIXED(log_agent_stream, gpt_agent_stream, GPT_AGENT_STREAM)
+LOG_FIXED(log_agent_clock, gpt_agent_clock, GPT_AGENT_CLOCK)
+LOG_FIXED(log_agent_stats, gpt_agent_stats, GPT_AGENT_STATS)
+
+/* ---- calls ------------------------------------------------------------------------------------------------- */
+
+/* cudaLaunchKernel reported by the agent; stack_id 0: none (stack_state NO_PYTHON). */
+LOG_FN void log_launch(struct log_builder *log, uint32_t pid, uint32_t tid, uint64_t time_ns, uint64_t stack_id,
+		       uint32_t corr)
+{
+	log_call(log, (struct gpt_call){.time_ns = time_ns,
+					.pid = pid,
+					.tid = tid,
+					.stack_id = stack_id,
+					.corr = corr,
+					.api = GPT_API(GPT_DOMAIN_RUNTIME, 211),
+					.origin = GPT_ORIGIN_AGENT,
+					.stack_state = stack_id ? GPT_STACK_OK : GPT_STACK_NO_PYTHON});
+}
+
+/* ---- Python ------------------------------------------------------------------------------------------------ */
+
+/* A code object with Latin-1 names (NULL: absent) and a line table as CPython has it. */
+LOG_FN void log_code(struct log_builder *log, uint32_t pid, uint64_t code, const char *name, const char *qualname,
+		     const char *file, uint32_t first_line, enum gpt_linetable kind, const void *table, size_t bytes)
+{
+	const char *text[3] = {name, qualname, file};
+	struct gpt_code record = {.code = code,
+				  .pid = pid,
+				  .first_line = first_line,
+				  .name_bytes = name ? strlen(name) : 0,
+				  .qualname_bytes = qualname ? strlen(qualname) : 0,
+				  .filename_bytes = file ? strlen(file) : 0,
+				  .name_kind = name ? 1 : 0,
+				  .qualname_kind = qualname ? 1 : 0,
+				  .filename_kind = file ? 1 : 0,
+				  .linetable = kind,
+				  .linetable_bytes = bytes};
+	struct log_builder strings = {0};
+
+	for (int i = 0; i < 3; i++) {
+		log_raw(&strings, text[i] ? text[i] : "", text[i] ? strlen(text[i]) : 0);
+		log_pad(&strings);
+	}
+	log_put(log, GPT_CODE, &record, sizeof(record), strings.data, strings.size);
+	free(strings.data);
+	for (size_t at = 0; at < bytes; at += GPT_CODE_LINES_CHUNK) {
+		size_t chunk = bytes - at < GPT_CODE_LINES_CHUNK ? bytes - at : GPT_CODE_LINES_CHUNK;
+		struct gpt_code_lines lines = {.code = code, .pid = pid, .offset = at, .bytes = chunk};
+
+		log_put(log, GPT_CODE_LINES, &lines, sizeof(lines), (const uint8_t *)table + at, chunk);
+	}
+}
+
+#define LOG_FUNCTION_LINES 64 /* lines of a function made by log_function */
+
+/* A function of LOG_FUNCTION_LINES lines whose instruction at byte offset 2 * n is on line first_line + n. */
+LOG_FN void log_function(struct log_builder *log, uint32_t pid, uint64_t code, const char *name, const char *file,
+			 uint32_t first_line)
+{
+	uint8_t table[2 * LOG_FUNCTION_LINES];
+
+	/* Objects/locations.md: form 13 (line only), one code unit, signed varint line delta 0 or 1 */
+	for (int i = 0; i < LOG_FUNCTION_LINES; i++) {
+		table[2 * i] = 0x80 | 13 << 3;
+		table[2 * i + 1] = i ? 1 << 1 : 0;
+	}
+	log_code(log, pid, code, name, name, file, first_line, GPT_LINES_LOCATIONS, table, sizeof(table));
+}
+
+/* Frames innermost first. */
+LOG_FN void log_stack(struct log_builder *log, uint32_t pid, uint64_t id, uint32_t depth,
+		      const struct gpt_pyframe *frames)
+{
+	struct gpt_pystack record = {.id = id, .pid = pid, .depth = depth};
+
+	log_put(log, GPT_PYSTACK, &record, sizeof(record), frames, depth * sizeof(*frames));
+}
+
+LOG_FN void log_stack_cut(struct log_builder *log, uint32_t pid, uint64_t id, uint32_t depth,
+			  const struct gpt_pyframe *frames)
+{
+	struct gpt_pystack record = {.hdr.flags = GPT_PYSTACK_CUT, .id = id, .pid = pid, .depth = depth};
+
+	log_put(log, GPT_PYSTACK, &record, sizeof(record), frames, depth * sizeof(*frames));
+}
+
+/* ---- native ------------------------------------------------------------------------------------------------ */
+
+LOG_FN void log_native_stack(struct log_builder *log, uint32_t pid, uint64_t id, uint32_t depth, const uint64_t *ips)
+{
+	struct gpt_native_stack record = {.id = id, .pid = pid, .depth = depth};
+
+	log_put(log, GPT_NATIVE_STACK, &record, sizeof(record), ips, depth * sizeof(*ips));
+}
+
+/* Joins strings with their terminators: log_text(out, 2, "a", "b") is "a\0b\0"; returns the bytes. */
+LOG_FN size_t log_join(char *out, size_t size, int count, const char *const *texts)
+{
+	size_t used = 0;
+
+	for (int i = 0; i < count; i++) {
+		size_t length = strlen(texts[i]) + 1;
+
+		if (used + length > size)
+			abort();
+		memcpy(out + used, texts[i], length);
+		used += length;
+	}
+	return used;
+}
+
+LOG_FN void log_native_sym(struct log_builder *log, uint32_t pid, uint64_t ip, const char *symbol, const char *module)
+{
+	char text[8192];
+	size_t bytes = log_join(text, sizeof(text), 2, (const char *[]){symbol, module});
+	struct gpt_native_sym record = {.ip = ip, .pid = pid, .bytes = bytes};
+
+	log_put(log, GPT_NATIVE_SYM, &record, sizeof(record), text, bytes);
+}
+
+/* ---- processes and threads --------------------------------------------------------------------------------- */
+
+LOG_FN void log_thread(struct log_builder *log, uint32_t pid, uint32_t tid, uint64_t time_ns, const char *comm)
+{
+	struct gpt_thread record = {.time_ns = time_ns, .pid = pid, .tid = tid};
+
+	snprintf(record.comm, sizeof(record.comm), "%s", comm);
+	log_thread_record(log, record);
+}
+
+/* type: GPT_FORK (pid: child, other_pid: parent), GPT_EXEC, GPT_EXIT */
+LOG_FN void log_process_event(struct log_builder *log, enum gpt_record_type type, uint32_t pid, uint32_t other_pid,
+			      uint64_t time_ns, const char *comm)
+{
+	struct gpt_process_event record = {.time_ns = time_ns, .pid = pid, .other_pid = other_pid};
+
+	snprintf(record.comm, sizeof(record.comm), "%s", comm);
+	log_put(log, type, &record, sizeof(record), NULL, 0);
+}
+
+/* python: major << 8 | minor */
+LOG_FN void log_process(struct log_builder *log, uint32_t pid, uint32_t parent, uint64_t time_ns, uint64_t start_ns,
+			uint16_t python, const char *comm, const char *exe, const char *cmdline,
+			const char *python_path)
+{
+	char text[16384];
+	size_t bytes = log_join(text, sizeof(text), 4, (const char *[]){comm, exe, cmdline, python_path});
+	struct gpt_process record = {.time_ns = time_ns,
+				     .start_ns = start_ns,
+				     .pid = pid,
+				     .parent = parent,
+				     .python = python,
+				     .bytes = bytes};
+
+	log_put(log, GPT_PROCESS, &record, sizeof(record), text, bytes);
+}
+
+/* ---- the collector's own ----------------------------------------------------------------------------------- */
+
+/* type: GPT_PROBES or GPT_NOTE */
+LOG_FN void log_text(struct log_builder *log, enum gpt_record_type type, uint32_t pid, const char *text)
+{
+	struct gpt_text record = {.pid = pid, .bytes = strlen(text) + 1};
+
+	log_put(log, type, &record, sizeof(record), text, record.bytes);
+}
+
+LOG_FN void log_session(struct log_builder *log, const char *version, const char *host, const char *kernel,
+			const char *target, uint32_t cpus, uint32_t min_complete, uint32_t metric_launches)
+{
+	char text[4096];
+	size_t bytes = log_join(text, sizeof(text), 4, (const char *[]){version, host, kernel, target});
+	struct gpt_session record = {
+		.metric_launches = metric_launches, .min_complete = min_complete, .cpus = cpus, .bytes = bytes};
+
+	log_put(log, GPT_SESSION, &record, sizeof(record), text, bytes);
+}
+
+/* accounts: GPT_ACC_COUNT of them */
+LOG_FN void log_end_with(struct log_builder *log, const struct gpt_end *end, const uint64_t *accounts)
+{
+	struct gpt_end record = *end;
+
+	record.accounts_count = GPT_ACC_COUNT;
+	log_put(log, GPT_END, &record, sizeof(record), accounts, GPT_ACC_COUNT * sizeof(*accounts));
+}
+
+/* A plain end, by duration, nothing lost. */
+LOG_FN void log_end(struct log_builder *log, uint64_t time_ns)
+{
+	uint64_t accounts[GPT_ACC_COUNT] = {0};
+
+	log_end_with(log, &(struct gpt_end){.time_ns = time_ns, .reason = GPT_END_DURATION}, accounts);
+}
+
+/* ---- the agent --------------------------------------------------------------------------------------------- */
+
+/* Opens a batch; the next record that is not the agent's closes it. */
+LOG_FN void log_batch(struct log_builder *log, uint32_t pid, uint32_t tid, uint64_t time_ns)
+{
+	struct gpt_agent_batch record = {.time_ns = time_ns, .pid = pid, .tid = tid};
+	size_t at;
+
+	log_batch_end(log);
+	at = log->size;
+	log_put(log, GPT_AGENT_BATCH, &record, sizeof(record), NULL, 0);
+	log->batch = at;
+}
+
+LOG_FN void log_agent_hello(struct log_builder *log, enum gpt_agent_state state, enum gpt_agent_failure failure,
+			    uint32_t cupti_version, const char *cupti_path, const char *detail)
+{
+	char text[4096];
+	size_t bytes = log_join(text, sizeof(text), 2, (const char *[]){cupti_path, detail});
+	struct gpt_agent_hello record = {.abi = GPT_AGENT_ABI,
+					 .state = state,
+					 .failure = failure,
+					 .cupti_version = cupti_version,
+					 .driver_version = 13000,
+					 .runtime_version = 13000,
+					 .bytes = bytes};
+
+	log_put(log, GPT_AGENT_HELLO, &record, sizeof(record), text, bytes);
+}
+
+LOG_FN void log_agent_name(struct log_builder *log, uint32_t id, const char *mangled)
+{
+	struct gpt_agent_name record = {.id = id, .bytes = strlen(mangled)};
+
+	log_put(log, GPT_AGENT_NAME, &record, sizeof(record), mangled, record.bytes);
+}
+
+/* device->bytes is filled in */
+LOG_FN void log_agent_device(struct log_builder *log, const struct gpt_agent_device *device, const char *name)
+{
+	struct gpt_agent_device record = *device;
+
+	record.bytes = strlen(name);
+	log_put(log, GPT_AGENT_DEVICE, &record, sizeof(record), name, record.bytes);
+}
+
+/* ---- the result -------------------------------------------------------------------------------------------- */
+
+/* A file in memory that holds the log, at offset 0. */
+LOG_FN int log_fd(struct log_builder *log)
+{
+	int fd = memfd_create("log", MFD_CLOEXEC);
+	size_t done = 0;
+
+	log_batch_end(log);
+	while (fd >= 0 && done < log->size) {
+		ssize_t wrote = write(fd, log->data + done, log->size - done);
+
+		if (wrote <= 0)
+			abort();
+		done += wrote;
+	}
+	if (fd < 0 || lseek(fd, 0, SEEK_SET) != 0)
+		abort();
+	return fd;
+}
+
+LOG_FN void log_free(struct log_builder *log)
+{
+	free(log->data);
+	memset(log, 0, sizeof(*log));
+}
+
+#endif

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What model.h promises about every model, whatever log it came from: indices within bounds, order, lists
+ * without loops, valid strings, sums that agree.  Used by tests and by the fuzzer.
+ */
+#ifndef GPUTRACE_MODEL_CHECK_H
+#define GPUTRACE_MODEL_CHECK_H
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "trace/model.h"
+
+#define MODEL_MUST(condition)                                                                                          \
+	do {                                                                                                           \
+		if (!(condition))                                                                                      \
+			return #condition;                                                                             \
+	} while (0)
+
+#define CHECK_FN __attribute__((unused)) static
+
+/* One line of valid, printable UTF-8. */
+CHECK_FN const char *model_check_text(const char *text)
+{
+	MODEL_MUST(text);
+	for (const unsigned char *at = (const unsigned char *)text; *at;) {
+		int more = *at < 0x80 ? 0 : *at < 0xe0 ? 1 : *at < 0xf0 ? 2 : 3;
+
+		MODEL_MUST(*at >= 0x20 && *at != 0x7f && (*at < 0x80 || *at > 0xc1) && *at < 0xf5);
+		for (at++; more; more--, at++)
+			MODEL_MUST((*at & 0xc0) == 0x80);
+	}
+	return NULL;
+}
+
+CHECK_FN const char *model_check_texts(const struct model *model)
+{
+	const char *wrong = NULL;
+
+	for (uint32_t i = 0; i < model->string_count && !wrong; i++)
+		wrong = model_check_text(model->strings[i]);
+	for (uint32_t i = 0; i < model->process_count && !wrong; i++) {
+		const struct model_process *process = &model->processes[i];
+
+		MODEL_MUST(process->name && process->name[0] && process->exe && process->cmdline &&
+			   process->python_path);
+		MODEL_MUST(process->agent_detail && process->cupti_path);
+		MODEL_MUST(process->agent_state <= GPT_AGENT_FAILED &&
+			   process->agent_failure <= GPT_AGENT_NO_RESOURCES);
+	}
+	for (uint32_t i = 0; i < model->thread_count; i++)
+		MODEL_MUST(model->threads[i].name && model->threads[i].process < model->process_count);
+	for (uint32_t i = 0; i < model->code_count; i++)
+		MODEL_MUST(model->codes[i].name && model->codes[i].file && model->codes[i].name[0]);
+	MODEL_MUST(model->version && model->host && model->kernel && model->target);
+	return wrong;
+}
+
+CHECK_FN const char *model_check_stacks(const struct model *model)
+{
+	for (uint32_t i = 0; i < model->frame_count; i++)
+		MODEL_MUST(model->frames[i].code < model->code_count);
+	for (uint32_t i = 0; i < model->stack_frame_count; i++)
+		MODEL_MUST(model->stack_frames[i] < model->frame_count);
+	for (uint32_t i = 0; i < model->stack_count; i++) {
+		const struct model_stack *stack = &model->stacks[i];
+
+		MODEL_MUST(stack->depth > 0 && stack->depth <= GPT_PYSTACK_MAX_FRAMES);
+		MODEL_MUST(stack->first + stack->depth <= model->stack_frame_count);
+	}
+	for (uint32_t i = 0; i < model->native_frame_count; i++)
+		MODEL_MUST(model->native_frames[i] < model->string_count);
+	for (uint32_t i = 0; i < model->native_count; i++)
+		MODEL_MUST(model->natives[i].first + model->natives[i].depth <= model->native_frame_count);
+	return NULL;
+}
+
+CHECK_FN const char *model_check_calls(const struct model *model)
+{
+	uint64_t linked = 0, joined = 0;
+
+	for (uint32_t i = 0; i < model->call_count; i++) {
+		const struct model_call *call = &model->calls[i];
+		uint32_t count = 0;
+
+		MODEL_MUST(!i || call[-1].start_ns <= call->start_ns);
+		MODEL_MUST(call->thread < model->thread_count);
+		MODEL_MUST(call->stack == NONE || call->stack < model->stack_count);
+		MODEL_MUST(call->stack != NONE ||
+			   (call->stack_state != GPT_STACK_OK && call->stack_state != GPT_STACK_BACKWARD));
+		MODEL_MUST(call->native == NONE || call->native < model->native_count);
+		MODEL_MUST(call->args == NONE || call->args < model->args_count);
+		MODEL_MUST(call->class < GPT_CLASS_COUNT && call->stack_state <= GPT_STACK_BACKWARD);
+		MODEL_MUST(!call->end_ns || call->end_ns >= call->start_ns);
+		for (uint32_t op = call->first_gpu; op != NONE; op = model->gpu[op].next, count++) {
+			MODEL_MUST(op < model->gpu_count && model->gpu[op].call == i);
+			MODEL_MUST(model->gpu[op].next == NONE || model->gpu[op].next > op);
+			MODEL_MUST(model->gpu[op].process == model->threads[call->thread].process);
+		}
+		MODEL_MUST(count == call->gpu_count);
+		linked += count;
+	}
+	for (uint32_t i = 0; i < model->gpu_count; i++) {
+		const struct model_gpu *op = &model->gpu[i];
+
+		MODEL_MUST(!i || op[-1].start_ns <= op->start_ns);
+		MODEL_MUST(op->start_ns <= op->end_ns && op->process < model->process_count);
+		MODEL_MUST(op->name == NONE || op->name < model->string_count);
+		MODEL_MUST(op->kind < MODEL_GPU_KINDS && op->copy_kind <= 10 && op->from <= 7 && op->to <= 7);
+		joined += op->call != NONE;
+	}
+	MODEL_MUST(linked == joined && joined == model->receipt.gpu_ops_joined);
+	return NULL;
+}
+
+CHECK_FN const char *model_check_sums(const struct model *model)
+{
+	const struct model_receipt *receipt = &model->receipt;
+	uint64_t calls = 0, ops = 0, thread_calls = 0;
+
+	for (uint32_t i = 0; i < model->process_count; i++) {
+		calls += model->processes[i].calls;
+		ops += model->processes[i].gpu_ops;
+	}
+	for (uint32_t i = 0; i < model->thread_count; i++)
+		thread_calls += model->threads[i].calls;
+	for (uint32_t i = 0; i < model->device_count; i++)
+		MODEL_MUST(model->devices[i].name && (!i || model->devices[i - 1].id < model->devices[i].id));
+	for (uint32_t i = 0; i < model->overhead_count; i++)
+		MODEL_MUST(model->overheads[i].process < model->process_count &&
+			   model->overheads[i].start_ns <= model->overheads[i].end_ns);
+	MODEL_MUST(calls == model->call_count && thread_calls == calls && receipt->calls == calls);
+	MODEL_MUST(ops == model->gpu_count && receipt->gpu_ops == ops);
+	MODEL_MUST(receipt->launches_joined <= receipt->launches_expected);
+	MODEL_MUST(receipt->launches_expected <= receipt->launches);
+	MODEL_MUST(receipt->gpu_ns_with_line <= receipt->gpu_ns);
+	MODEL_MUST(receipt->end_reason <= GPT_END_ERROR);
+	MODEL_MUST(model_completeness(model) >= 0 && model_completeness(model) <= 100);
+	return NULL;
+}
+
+/* NULL, or the promise that is broken. */
+CHECK_FN const char *model_check(const struct model *model)
+{
+	const char *(*const checks[])(const struct model *) = {model_check_texts, model_check_stacks, model_check_calls,
+							       model_check_sums};
+
+	for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {
+		const char *wrong = checks[i](model);
+
+		if (wrong)
+			return wrong;
+	}
+	return NULL;
+}
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* For tests of user/trace: from a log in memory to its model in one step. */
+#ifndef GPUTRACE_MODEL_OF_H
+#define GPUTRACE_MODEL_OF_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "log_builder.h"
+#include "model_check.h"
+#include "trace/model.h"
+
+#define PID 41230
+#define TID 41231
+#define CUDA_LAUNCH GPT_API(GPT_DOMAIN_RUNTIME, 211)
+#define CU_LAUNCH GPT_API(GPT_DOMAIN_DRIVER, 307)
+
+/* The model of a finished log, found to keep its promises; the log is freed, the caller frees the model. */
+__attribute__((unused)) static struct model *model_of(struct log_builder *log)
+{
+	struct model *model = NULL;
+	const char *why = "not set";
+	int fd = log_fd(log);
+
+	assert_int_equal(model_build(fd, &model, &why), 0);
+	assert_non_null(model);
+	assert_null(why);
+	assert_null(model_check(model));
+	close(fd);
+	log_free(log);
+	return model;
+}
+
+/* A frame as "function (file:line)". */
+__attribute__((unused)) static const char *frame_text(const struct model *model, uint32_t stack, uint32_t depth)
+{
+	static char text[512];
+	const struct model_frame *frame;
+
+	assert_true(stack < model->stack_count && depth < model->stacks[stack].depth);
+	frame = &model->frames[model->stack_frames[model->stacks[stack].first + depth]];
+	snprintf(text, sizeof(text), "%s (%s:%u)", model->codes[frame->code].name, model->codes[frame->code].file,
+		 frame->line);
+	return text;
+}
+
+#endif

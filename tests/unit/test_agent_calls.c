@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* CUPTI's API callback: each call reported once, with its return. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+#include <unistd.h>
+
+#include <gputrace/cuda_api.h>
+
+#include "agent/callbacks.h"
+#include "agent/clock.h"
+#include "agent/cupti_abi.h"
+#include "agent/returns.h"
+#include "agent_points.h"
+
+#define RUNTIME CUPTI_DOMAIN_RUNTIME
+#define DRIVER CUPTI_DOMAIN_DRIVER
+
+/* CUpti_CallbackData as in CUDA 11.8 to 13.5 (tests/cupti_headers.c holds the offsets against the headers). */
+struct callback_data {
+	uint32_t site;
+	const char *name;
+	const void *params;
+	void *result;
+	const char *symbol;
+	void *context;
+	uint32_t context_uid;
+	uint64_t *correlation_data;
+	uint32_t corr;
+};
+
+struct call {
+	struct callback_data data;
+	uint64_t slot;
+	int result;
+};
+
+static void enter(struct call *call, uint32_t domain, uint32_t cbid, uint32_t corr)
+{
+	*call = (struct call){.slot = 0x5555555555555555u, .data = {.site = CUPTI_SITE_ENTER, .corr = corr}};
+	call->data.correlation_data = &call->slot;
+	callbacks_api(NULL, domain, cbid, &call->data);
+}
+
+static void leave(struct call *call, uint32_t domain, uint32_t cbid, int result)
+{
+	call->result = result;
+	call->data.site = CUPTI_SITE_EXIT;
+	call->data.result = &call->result;
+	callbacks_api(NULL, domain, cbid, &call->data);
+}
+
+static int begin(void **state)
+{
+	memset(&said, 0, sizeof(said));
+	gputrace_agent_semaphore = 2;
+	if (!returns_open())
+		return -1;
+	returns_reset();
+	callbacks_start();
+	return 0;
+}
+
+static void a_call_is_reported_at_entry_and_returned_with_its_times(void **state)
+{
+	uint64_t before = clock_now_ns();
+	struct call_return got;
+	struct call call;
+
+	enter(&call, RUNTIME, 211, 7);
+	assert_int_equal(said.calls, 1);
+	assert_int_equal(said.corr[0], 7);
+	assert_int_equal(said.api[0], GPT_API(2, 211));
+	assert_int_equal(callbacks_open(), 1);
+	assert_false(returns_pop(&got));
+	leave(&call, RUNTIME, 211, 719);
+	assert_true(returns_pop(&got));
+	assert_int_equal(got.corr, 7);
+	assert_int_equal(got.api, GPT_API(2, 211));
+	assert_int_equal(got.result, 719);
+	assert_int_equal(got.tid, gettid());
+	assert_true(before <= got.start_ns && got.start_ns <= got.end_ns && got.end_ns <= clock_now_ns());
+	assert_int_equal(callbacks_count(), 1);
+	assert_int_equal(callbacks_open(), 0);
+	assert_int_equal(callbacks_last_corr(), 7);
+}
+
+static void driver_calls_inside_a_runtime_call_are_part_of_it(void **state)
+{
+	struct call outer, inner, second;
+	struct call_return got;
+
+	enter(&outer, RUNTIME, 31, 8);
+	enter(&inner, DRIVER, 277, 8);
+	leave(&inner, DRIVER, 277, 0);
+	enter(&second, DRIVER, 126, 8);
+	leave(&second, DRIVER, 126, 0);
+	leave(&outer, RUNTIME, 31, 0);
+	assert_int_equal(said.calls, 1);
+	assert_int_equal(said.api[0], GPT_API(2, 31));
+	assert_true(returns_pop(&got));
+	assert_int_equal(got.api, GPT_API(2, 31));
+	assert_false(returns_pop(&got));
+}
+
+static void a_driver_call_of_its_own_is_reported(void **state)
+{
+	struct call call;
+
+	enter(&call, DRIVER, 307, 9);
+	leave(&call, DRIVER, 307, 0);
+	enter(&call, DRIVER, 307, 10);
+	leave(&call, DRIVER, 307, 0);
+	assert_int_equal(said.calls, 2);
+	assert_int_equal(said.api[1], GPT_API(1, 307));
+	assert_int_equal(said.corr[1], 10);
+}
+
+static void the_launch_stubs_of_cuda_13_are_launches(void **state)
+{
+	static const uint16_t ids[][3] = {{RUNTIME, GPT_CBID_STUB_LAUNCH, 211},
+					  {RUNTIME, GPT_CBID_STUB_LAUNCH_PTSZ, 214},
+					  {RUNTIME, 482, 509},
+					  {RUNTIME, 483, 510},
+					  {DRIVER, 796, 776},
+					  {DRIVER, 797, 777}};
+	struct call outer, inner;
+	struct call_return got;
+	uint32_t i;
+
+	for (i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
+		enter(&outer, ids[i][0], ids[i][1], 20 + i);
+		enter(&inner, ids[i][0], ids[i][2], 20 + i); /* should a CUPTI name both */
+		leave(&inner, ids[i][0], ids[i][2], 0);
+		leave(&outer, ids[i][0], ids[i][1], 0);
+		assert_int_equal(said.calls, i + 1);
+		assert_int_equal(said.api[i], GPT_API(ids[i][0], ids[i][2]));
+		assert_true(returns_pop(&got));
+		assert_int_equal(got.api, GPT_API(ids[i][0], ids[i][2]));
+		assert_false(returns_pop(&got));
+	}
+}
+
+static void the_return_of_a_call_that_began_before_us_is_not_ours(void **state)
+{
+	struct call call = {.data = {.corr = 30}};
+	struct call_return got;
+
+	call.data.correlation_data = &call.slot;
+	call.slot = 0; /* zeroed by CUPTI */
+	leave(&call, RUNTIME, 131, 0);
+	call.slot = 12345; /* left over from long ago */
+	leave(&call, RUNTIME, 131, 0);
+	call.slot = UINT64_MAX; /* never a time */
+	leave(&call, RUNTIME, 131, 0);
+	assert_false(returns_pop(&got));
+	assert_int_equal(returns_dropped(), 0);
+}
+
+static void nobody_is_told_when_nobody_listens(void **state)
+{
+	struct call_return got;
+	struct call call;
+
+	gputrace_agent_semaphore = 0;
+	enter(&call, RUNTIME, 211, 40);
+	leave(&call, RUNTIME, 211, 0);
+	gputrace_agent_semaphore = 2;
+	callbacks_stop();
+	enter(&call, RUNTIME, 211, 41);
+	leave(&call, RUNTIME, 211, 0);
+	assert_int_equal(said.calls, 0);
+	assert_int_equal(callbacks_count(), 0);
+	assert_false(returns_pop(&got));
+}
+
+static void a_reported_call_may_still_return_after_the_end(void **state)
+{
+	struct call_return got;
+	struct call call;
+
+	enter(&call, RUNTIME, 211, 50);
+	callbacks_stop();
+	assert_int_equal(callbacks_open(), 1);
+	leave(&call, RUNTIME, 211, 0);
+	assert_int_equal(callbacks_open(), 0);
+	assert_true(returns_pop(&got));
+	assert_int_equal(got.corr, 50);
+}
+
+static void odd_callbacks_do_no_harm(void **state)
+{
+	struct callback_data bare = {.site = CUPTI_SITE_ENTER, .corr = 60};
+
+	callbacks_api(NULL, RUNTIME, 211, NULL);
+	callbacks_api(NULL, 3, 1, &bare);
+	assert_int_equal(said.calls, 0);
+	callbacks_api(NULL, RUNTIME, 211, &bare); /* no place to keep the time: the call is reported all the same */
+	bare.site = CUPTI_SITE_EXIT;
+	callbacks_api(NULL, RUNTIME, 211, &bare);
+	assert_int_equal(said.calls, 1);
+	assert_int_equal(returns_dropped(), 1);
+}
+
+static void an_asynchronous_error_is_kept_until_it_is_asked_for(void **state)
+{
+	struct {
+		uint32_t result;
+		const char *message;
+	} data = {8, "out of buffers"};
+	uint32_t result;
+	char text[10];
+
+	assert_false(callbacks_state_error(&result, text, sizeof(text)));
+	callbacks_api(NULL, CUPTI_DOMAIN_STATE, CUPTI_STATE_ERROR, &data);
+	assert_true(callbacks_state_error(&result, text, sizeof(text)));
+	assert_int_equal(result, 8);
+	assert_string_equal(text, "out of bu");
+	assert_false(callbacks_state_error(&result, text, sizeof(text)));
+}
+
+static void correlation_ids_wrap_around(void **state)
+{
+	struct call call;
+
+	enter(&call, RUNTIME, 211, 0xfffffff0u);
+	leave(&call, RUNTIME, 211, 0);
+	enter(&call, RUNTIME, 211, 5);
+	leave(&call, RUNTIME, 211, 0);
+	assert_int_equal(callbacks_last_corr(), 5);
+}
+
+#define TEST(name) cmocka_unit_test_setup(name, begin)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(a_call_is_reported_at_entry_and_returned_with_its_times),
+		TEST(driver_calls_inside_a_runtime_call_are_part_of_it),
+		TEST(a_driver_call_of_its_own_is_reported),
+		TEST(the_launch_stubs_of_cuda_13_are_launches),
+		TEST(the_return_of_a_call_that_began_before_us_is_not_ours),
+		TEST(nobody_is_told_when_nobody_listens),
+		TEST(a_reported_call_may_still_return_after_the_end),
+		TEST(odd_callbacks_do_no_harm),
+		TEST(an_asynchronous_error_is_kept_until_it_is_asked_for),
+		TEST(correlation_ids_wrap_around),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

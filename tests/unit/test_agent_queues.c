@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What application threads put somewhere without locks, and the agent's thread takes: nothing lost, nothing twice. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+#include <pthread.h>
+
+#include "agent/buffers.h"
+#include "agent/returns.h"
+#include "agent_points.h"
+
+#define WRITERS 4
+#define PER_WRITER 100000u
+
+static void *push_many(void *argument)
+{
+	uint32_t writer = (uint32_t)(uintptr_t)argument, i;
+
+	for (i = 1; i <= PER_WRITER; i++)
+		returns_push(&(struct call_return){.corr = i, .tid = writer, .start_ns = i, .end_ns = 2ull * i});
+	return NULL;
+}
+
+static void writers_at_once_lose_and_mix_nothing(void **state)
+{
+	uint32_t last[WRITERS] = {0};
+	pthread_t threads[WRITERS];
+	struct call_return call;
+	unsigned got = 0, i;
+
+	assert_true(returns_open());
+	returns_reset();
+	for (i = 0; i < WRITERS; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, push_many, (void *)(uintptr_t)i), 0);
+	while (got + returns_dropped() < WRITERS * PER_WRITER) {
+		if (!returns_pop(&call))
+			continue;
+		assert_in_range(call.tid, 0, WRITERS - 1);
+		assert_true(call.corr > last[call.tid]); /* each writer's own order is kept */
+		assert_int_equal(call.end_ns, 2ull * call.corr);
+		last[call.tid] = call.corr;
+		got++;
+	}
+	for (i = 0; i < WRITERS; i++)
+		pthread_join(threads[i], NULL);
+	assert_int_equal(got + returns_dropped(), WRITERS * PER_WRITER);
+	assert_false(returns_pop(&call));
+}
+
+static void a_full_queue_counts_what_it_does_not_keep(void **state)
+{
+	struct call_return call = {0};
+	uint32_t i;
+
+	returns_reset();
+	for (i = 0; i < RETURNS_MAX + 10; i++) {
+		call.corr = i;
+		returns_push(&call);
+	}
+	assert_int_equal(returns_dropped(), 10);
+	for (i = 0; i < RETURNS_MAX; i++) {
+		assert_true(returns_pop(&call));
+		assert_int_equal(call.corr, i);
+	}
+	assert_false(returns_pop(&call));
+	returns_push(&call);
+	assert_true(returns_pop(&call));
+}
+
+static void a_writer_that_is_late_comes_back(void **state)
+{
+	struct call_return call = {0};
+	unsigned i;
+
+	returns_reset();
+	for (i = 0; i < 100; i++)
+		returns_push(&call);
+	returns_release();
+	returns_push(&call); /* must not spin on a queue that is gone */
+	assert_int_equal(returns_dropped(), 1);
+}
+
+static unsigned parsed;
+static size_t parsed_bytes;
+
+static void parse(void *user, uint8_t *buffer, size_t valid)
+{
+	parsed++;
+	parsed_bytes += valid;
+	assert_int_equal(buffer[0], 0xab);
+}
+
+static void buffers_come_back_clean(void **state)
+{
+	uint8_t *first, *again, *held[BUFFERS_FIRST];
+	size_t size, records = 1;
+	unsigned i, k;
+
+	assert_true(buffers_open());
+	buffers_start(true);
+	buffers_request(&first, &size, &records);
+	assert_non_null(first);
+	assert_int_equal(size, BUFFER_BYTES);
+	assert_int_equal(records, 0);
+	assert_int_equal((uintptr_t)first % 8, 0);
+	assert_int_equal(buffers_held(), 1);
+	memset(first, 0xab, size);
+	buffers_done(NULL, 0, first, size, 4711);
+	buffers_done(NULL, 0, first, size, 4711); /* given back twice: once is enough */
+	assert_int_equal(buffers_held(), 0);
+	parsed = 0, parsed_bytes = 0;
+	buffers_take(parse, NULL);
+	assert_int_equal(parsed, 1);
+	assert_int_equal(parsed_bytes, 4711);
+	for (i = 0; i < BUFFERS_FIRST; i++) {
+		buffers_request(&again, &size, &records);
+		assert_non_null(again);
+		for (k = 0; k < i; k++)
+			assert_ptr_not_equal(again, held[k]);
+		held[i] = again;
+		assert_int_equal(again[0] | again[BUFFER_BYTES / 2] | again[BUFFER_BYTES - 1], 0);
+	}
+	for (i = 0; i < BUFFERS_FIRST; i++)
+		buffers_done(NULL, 0, held[i], size, 0);
+	parsed = 0;
+	held[0][0] = 0xab;
+	for (i = 1; i < BUFFERS_FIRST; i++)
+		held[i][0] = 0xab;
+	buffers_take(parse, NULL);
+	assert_int_equal(parsed, BUFFERS_FIRST);
+}
+
+static void take_all(uint8_t **held, unsigned count)
+{
+	size_t size, records;
+	unsigned i;
+
+	for (i = 0; i < count; i++) {
+		buffers_request(&held[i], &size, &records);
+		assert_non_null(held[i]);
+		held[i][0] = 0xab;
+	}
+}
+
+static void an_empty_pool_refuses_where_cupti_allows_it(void **state)
+{
+	uint8_t *held[BUFFERS_FIRST], *none = (uint8_t *)1, *discard;
+	size_t size = 1, records;
+	unsigned i;
+
+	buffers_start(true);
+	take_all(held, BUFFERS_FIRST);
+	buffers_request(&none, &size, &records);
+	assert_null(none);
+	assert_int_equal(size, 0);
+	assert_int_equal(buffers_refused(), 1);
+
+	buffers_start(false); /* before API 27 a refusal crashes CUPTI */
+	buffers_request(&discard, &size, &records);
+	assert_non_null(discard);
+	assert_int_equal(size, BUFFER_BYTES);
+	discard[BUFFER_BYTES - 1] = 1;
+	assert_int_equal(buffers_refused(), 1);
+	buffers_done(NULL, 0, discard, size, size); /* what is in it is nobody's */
+	parsed = 0;
+	buffers_take(parse, NULL);
+	assert_int_equal(parsed, 0);
+	for (i = 0; i < BUFFERS_FIRST; i++)
+		buffers_done(NULL, 0, held[i], size, 8);
+	buffers_take(parse, NULL);
+	assert_int_equal(parsed, BUFFERS_FIRST);
+}
+
+static void a_pool_that_runs_low_grows_up_to_its_bound(void **state)
+{
+	static uint8_t *held[BUFFERS_MAX];
+	size_t size, records;
+	uint8_t *none;
+	unsigned i;
+
+	buffers_start(true);
+	take_all(held, BUFFERS_FIRST);
+	buffers_grow();
+	take_all(held + BUFFERS_FIRST, BUFFERS_FIRST);
+	for (i = 2 * BUFFERS_FIRST; i < BUFFERS_MAX; i++) {
+		buffers_grow();
+		take_all(held + i, 1);
+	}
+	buffers_grow();
+	buffers_request(&none, &size, &records);
+	assert_null(none);
+	assert_int_equal(buffers_held(), BUFFERS_MAX);
+	for (i = 0; i < BUFFERS_MAX; i++)
+		buffers_done(NULL, 0, held[i], BUFFER_BYTES, 8);
+	parsed = 0;
+	buffers_take(parse, NULL);
+	assert_int_equal(parsed, BUFFERS_MAX);
+	buffers_release();
+}
+
+static void after_the_end_nothing_is_handed_out(void **state)
+{
+	size_t size, records;
+	uint8_t *buffer;
+
+	buffers_start(true);
+	buffers_stop();
+	buffers_request(&buffer, &size, &records);
+	assert_null(buffer);
+	assert_int_equal(buffers_refused(), 0); /* nobody missed it */
+}
+
+static void *lend(void *unused)
+{
+	size_t size, records;
+	uint8_t *buffer;
+	unsigned i;
+
+	for (i = 0; i < 20000; i++) {
+		buffers_request(&buffer, &size, &records);
+		if (!buffer)
+			continue;
+		buffer[0] = 0xab;
+		buffers_done(NULL, 0, buffer, size, 1);
+	}
+	return unused;
+}
+
+static void threads_may_ask_and_give_back_at_once(void **state)
+{
+	pthread_t threads[3];
+	uint64_t asked;
+	unsigned i;
+
+	buffers_start(true);
+	parsed = 0, parsed_bytes = 0;
+	for (i = 0; i < 3; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, lend, NULL), 0);
+	for (asked = 0; asked < 3000; asked++)
+		buffers_take(parse, NULL);
+	for (i = 0; i < 3; i++)
+		pthread_join(threads[i], NULL);
+	buffers_take(parse, NULL);
+	assert_int_equal(parsed + buffers_refused(), 3 * 20000);
+	assert_int_equal(buffers_held(), 0);
+	assert_false(buffers_in_callback());
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(writers_at_once_lose_and_mix_nothing),
+		cmocka_unit_test(a_full_queue_counts_what_it_does_not_keep),
+		cmocka_unit_test(a_writer_that_is_late_comes_back),
+		cmocka_unit_test(buffers_come_back_clean),
+		cmocka_unit_test(an_empty_pool_refuses_where_cupti_allows_it),
+		cmocka_unit_test(a_pool_that_runs_low_grows_up_to_its_bound),
+		cmocka_unit_test(after_the_end_nothing_is_handed_out),
+		cmocka_unit_test(threads_may_ask_and_give_back_at_once),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,454 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Run control: when a recording ends and why, what the log then holds, and that probes hear what they must.
+ * The ring buffer and attach/ are stand-ins of this file; the log is real.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/msg.h"
+#include "capture/clock.h"
+#include "capture/ring.h"
+#include "capture/run.h"
+#include "capture/signals.h"
+
+#define MILLISECOND 1000000ull
+
+/* ---- stand-ins --------------------------------------------------------------------------------- */
+
+struct ring {
+	ring_record record;
+	void *context;
+};
+
+static struct fake {
+	struct ring ring;
+	int wait_fd;
+	unsigned consumed;		  /* calls of ring_consume */
+	const struct gpt_record *on_stop; /* arrives while the probes are detached */
+	const struct gpt_record *always;  /* arrives at every ring_consume while probes are there */
+	unsigned live;			  /* attach_live_processes */
+	unsigned ticks;
+	uint64_t last_tick_ns, longest_gap_ns;
+	unsigned noticed, noticed_calls;
+	uint16_t noticed_type;
+	bool stopped, noticed_before_log;
+	unsigned signals_at_tick; /* raise() a SIGINT at this tick, 0: never */
+	int ring_error;
+	struct log_writer *log;
+} fake;
+
+int ring_open(int map_fd, ring_record record, void *context, struct ring **out)
+{
+	fake.ring = (struct ring){.record = record, .context = context};
+	*out = &fake.ring;
+	return fake.ring_error;
+}
+
+int64_t ring_consume(struct ring *ring)
+{
+	fake.consumed++;
+	if (fake.stopped || !fake.always)
+		return 0;
+	ring->record(ring->context, fake.always);
+	return fake.always->size;
+}
+
+int ring_wait_fd(const struct ring *ring)
+{
+	return fake.wait_fd;
+}
+
+uint64_t ring_bytes(const struct ring *ring)
+{
+	return 1 << 20;
+}
+
+uint64_t ring_bytes_max(const struct ring *ring)
+{
+	return 4711;
+}
+
+uint64_t ring_malformed(const struct ring *ring)
+{
+	return 3;
+}
+
+void ring_close(struct ring *ring)
+{
+}
+
+int attach_ring_fd(const struct attach *attach)
+{
+	return -1;
+}
+
+void attach_notice(struct attach *attach, const struct gpt_record *record)
+{
+	fake.noticed++;
+	fake.noticed_type = record->type;
+	fake.noticed_calls += record->type == GPT_CALL;
+	if (fake.log && log_writer_bytes(fake.log) < record->size + sizeof(struct gpt_log_header))
+		fake.noticed_before_log = true;
+}
+
+void attach_tick(struct attach *attach, uint64_t now_ns)
+{
+	fake.ticks++;
+	if (fake.last_tick_ns && now_ns - fake.last_tick_ns > fake.longest_gap_ns)
+		fake.longest_gap_ns = now_ns - fake.last_tick_ns;
+	fake.last_tick_ns = now_ns;
+	if (fake.signals_at_tick && fake.ticks == fake.signals_at_tick)
+		raise(SIGINT);
+}
+
+unsigned attach_live_processes(const struct attach *attach)
+{
+	return fake.live;
+}
+
+void attach_accounts(const struct attach *attach, uint64_t accounts[GPT_ACC_COUNT])
+{
+	memset(accounts, 0, GPT_ACC_COUNT * sizeof(accounts[0]));
+	accounts[GPT_ACC_BATCHES] = 100;
+	accounts[GPT_ACC_CALLS_LOST] = 5;
+	accounts[GPT_ACC_NESTED] = 50;
+}
+
+void attach_stop(struct attach *attach, unsigned timeout_ms, void (*drain)(void *), void *drain_context)
+{
+	drain(drain_context);
+	if (fake.on_stop)
+		fake.ring.record(fake.ring.context, fake.on_stop);
+	fake.stopped = true;
+}
+
+/* ---- one run ----------------------------------------------------------------------------------- */
+
+struct outcome {
+	int err, fd;
+	struct run_result result;
+	uint64_t took_ns;
+	unsigned of_type[64];
+	uint64_t accounts[GPT_ACC_COUNT];
+	/* Last, for it ends in a flexible array. */
+	struct gpt_end end;
+};
+
+static int begin_calls, begin_error;
+static unsigned command_ends_at_tick;
+
+static int on_begin(void *context)
+{
+	begin_calls++;
+	return begin_error;
+}
+
+static bool on_command_ended(void *context)
+{
+	return fake.ticks >= command_ends_at_tick;
+}
+
+static void read_log(int fd, struct outcome *outcome)
+{
+	struct stat stat;
+	uint8_t *data;
+
+	assert_int_equal(fstat(fd, &stat), 0);
+	data = malloc((size_t)stat.st_size + 1);
+	assert_int_equal(pread(fd, data, (size_t)stat.st_size, 0), stat.st_size);
+	for (size_t at = sizeof(struct gpt_log_header); at < (size_t)stat.st_size;) {
+		const struct gpt_record *record = (const struct gpt_record *)(data + at);
+
+		assert_true(record->size >= sizeof(*record) && record->size <= (size_t)stat.st_size - at);
+		assert_true(record->type < 64);
+		outcome->of_type[record->type]++;
+		if (record->type == GPT_END) {
+			memcpy(&outcome->end, record, sizeof(outcome->end));
+			memcpy(outcome->accounts, data + at + sizeof(outcome->end), sizeof(outcome->accounts));
+		}
+		at += record->size;
+	}
+	free(data);
+}
+
+static struct outcome run(struct run_options options)
+{
+	struct outcome outcome = {.fd = memfd_create("log", MFD_CLOEXEC)};
+	uint64_t start_ns = clock_now_ns();
+	sigset_t old;
+
+	assert_true(outcome.fd >= 0);
+	fake.log = log_writer_open(outcome.fd);
+	options.signals_fd = stop_signals_open(&old);
+	assert_true(options.signals_fd >= 0);
+	outcome.err = run_trace(NULL, fake.log, &options, &outcome.result);
+	outcome.took_ns = clock_now_ns() - start_ns;
+	/* What is still pending belongs to this test, not to the next. */
+	stop_signals_take(options.signals_fd);
+	stop_signals_close(options.signals_fd, &old);
+	log_writer_close(fake.log);
+	fake.log = NULL;
+	if (!outcome.err)
+		read_log(outcome.fd, &outcome);
+	close(outcome.fd);
+	return outcome;
+}
+
+static int set_up(void **state)
+{
+	fake = (struct fake){.live = 1, .wait_fd = eventfd(0, EFD_CLOEXEC)};
+	begin_calls = begin_error = 0;
+	command_ends_at_tick = UINT32_MAX;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	close(fake.wait_fd);
+	return 0;
+}
+
+static const struct gpt_call call = {.hdr = {.size = sizeof(call), .type = GPT_CALL}};
+static const struct gpt_process_event fork_event = {.hdr = {.size = sizeof(fork_event), .type = GPT_FORK}};
+
+/* ---- behaviour --------------------------------------------------------------------------------- */
+
+static void a_duration_ends_the_trace_in_time(void **state)
+{
+	struct outcome outcome = run((struct run_options){.duration_ns = 120 * MILLISECOND});
+
+	assert_int_equal(outcome.err, 0);
+	assert_int_equal(outcome.result.reason, GPT_END_DURATION);
+	assert_true(outcome.took_ns >= 120 * MILLISECOND);
+	assert_true(outcome.took_ns < 400 * MILLISECOND);
+	assert_true(fake.stopped);
+}
+
+static void a_trace_ends_when_no_followed_process_lives(void **state)
+{
+	struct outcome outcome;
+
+	fake.live = 0;
+	outcome = run((struct run_options){.end_with_targets = true, .duration_ns = 5000 * MILLISECOND});
+	assert_int_equal(outcome.result.reason, GPT_END_TARGETS_GONE);
+	assert_true(outcome.took_ns < 1000 * MILLISECOND);
+}
+
+static void a_trace_of_the_machine_does_not_end_with_its_processes(void **state)
+{
+	struct outcome outcome;
+
+	fake.live = 0;
+	outcome = run((struct run_options){.duration_ns = 50 * MILLISECOND});
+	assert_int_equal(outcome.result.reason, GPT_END_DURATION);
+}
+
+static void a_trace_ends_with_its_command(void **state)
+{
+	struct outcome outcome;
+
+	command_ends_at_tick = 3;
+	outcome = run((struct run_options){.command_ended = on_command_ended, .begin = on_begin});
+	assert_int_equal(outcome.result.reason, GPT_END_TARGETS_GONE);
+	assert_int_equal(begin_calls, 1);
+}
+
+static void a_signal_ends_the_trace_cleanly(void **state)
+{
+	struct outcome outcome;
+
+	fake.signals_at_tick = 2;
+	outcome = run((struct run_options){.duration_ns = 5000 * MILLISECOND});
+	assert_int_equal(outcome.err, 0);
+	assert_int_equal(outcome.result.reason, GPT_END_INTERRUPTED);
+	assert_false(outcome.result.abandoned);
+	assert_int_equal(outcome.of_type[GPT_END], 1);
+	assert_true(outcome.took_ns < 1000 * MILLISECOND);
+}
+
+static void a_signal_sent_to_us_alone_does_not_wait_for_the_command(void **state)
+{
+	struct outcome outcome;
+
+	fake.signals_at_tick = 2;
+	outcome = run((struct run_options){.command_ended = on_command_ended, .duration_ns = 5000 * MILLISECOND});
+	assert_int_equal(outcome.result.reason, GPT_END_INTERRUPTED);
+	assert_true(outcome.took_ns < 1000 * MILLISECOND);
+}
+
+static void a_command_that_cannot_be_executed_ends_the_trace_with_its_error(void **state)
+{
+	struct outcome outcome;
+
+	begin_error = -ENOENT;
+	outcome = run((struct run_options){.begin = on_begin});
+	assert_int_equal(outcome.err, -ENOENT);
+}
+
+static void a_ring_buffer_that_cannot_be_opened_is_an_error(void **state)
+{
+	fake.ring_error = -EPERM;
+	assert_int_equal(run((struct run_options){.begin = on_begin}).err, -EPERM);
+	assert_int_equal(begin_calls, 0);
+}
+
+static void every_record_of_the_ring_is_in_the_log(void **state)
+{
+	struct outcome outcome;
+
+	fake.always = &call.hdr;
+	outcome = run((struct run_options){.duration_ns = 60 * MILLISECOND});
+	assert_true(outcome.of_type[GPT_CALL] > 2);
+	assert_int_equal(outcome.of_type[GPT_CALL], outcome.result.calls);
+	/* One for each time the ring was looked at with the probes in place. */
+	assert_true(outcome.of_type[GPT_CALL] <= fake.consumed);
+	assert_int_equal(fake.noticed_calls, 0);
+}
+
+static void probes_hear_of_process_events_after_the_log(void **state)
+{
+	struct outcome outcome;
+
+	fake.always = &fork_event.hdr;
+	outcome = run((struct run_options){.duration_ns = 40 * MILLISECOND});
+	assert_true(fake.noticed > 0);
+	assert_int_equal(fake.noticed, outcome.of_type[GPT_FORK]);
+	assert_int_equal(fake.noticed_type, GPT_FORK);
+	assert_false(fake.noticed_before_log);
+}
+
+static void what_arrives_while_probes_are_taken_away_is_recorded(void **state)
+{
+	struct outcome outcome;
+
+	fake.on_stop = &call.hdr;
+	outcome = run((struct run_options){.duration_ns = 20 * MILLISECOND});
+	assert_int_equal(outcome.of_type[GPT_CALL], 1);
+}
+
+static void attach_is_ticked_at_least_every_50_ms(void **state)
+{
+	run((struct run_options){.duration_ns = 300 * MILLISECOND});
+	assert_true(fake.ticks >= 6);
+	/* Idle it is 20 ms; the rest is what a busy machine may add. */
+	assert_true(fake.longest_gap_ns < 200 * MILLISECOND);
+}
+
+static void a_wakeup_of_the_ring_shortens_the_wait(void **state)
+{
+	uint64_t one = 1;
+	unsigned quiet;
+
+	run((struct run_options){.duration_ns = 15 * MILLISECOND});
+	quiet = fake.ticks;
+	tear_down(state);
+	set_up(state);
+	/* Readable from the start: the first wait ends at once, and only that one. */
+	assert_int_equal(write(fake.wait_fd, &one, sizeof(one)), sizeof(one));
+	run((struct run_options){.duration_ns = 15 * MILLISECOND});
+	assert_true(fake.ticks > quiet);
+	assert_true(fake.ticks <= quiet + 2);
+}
+
+static void the_clock_is_sampled_at_start_each_second_and_end(void **state)
+{
+	struct outcome outcome = run((struct run_options){.duration_ns = 1100 * MILLISECOND});
+
+	assert_int_equal(outcome.of_type[GPT_CLOCK], 3);
+}
+
+static void the_end_holds_the_accounts_and_the_ring(void **state)
+{
+	struct outcome outcome = run((struct run_options){.duration_ns = 20 * MILLISECOND});
+
+	assert_int_equal(outcome.of_type[GPT_END], 1);
+	assert_int_equal(outcome.end.reason, GPT_END_DURATION);
+	assert_int_equal(outcome.end.accounts_count, GPT_ACC_COUNT);
+	assert_int_equal(outcome.accounts[GPT_ACC_BATCHES], 100);
+	assert_int_equal(outcome.accounts[GPT_ACC_NESTED], 50);
+	/* Records of impossible size are lost ones. */
+	assert_int_equal(outcome.accounts[GPT_ACC_OTHER_LOST], 3);
+	assert_int_equal(outcome.result.lost, 8);
+	assert_int_equal(outcome.end.ring_bytes, 1 << 20);
+	assert_int_equal(outcome.end.ring_bytes_max, 4711);
+	assert_true(outcome.end.time_ns > 0);
+}
+
+static void a_full_disk_ends_the_trace_and_the_log_says_so(void **state)
+{
+	struct rlimit limit, old;
+	struct outcome outcome;
+
+	fake.always = &call.hdr;
+	getrlimit(RLIMIT_FSIZE, &old);
+	limit = old;
+	limit.rlim_cur = 1000;
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	outcome = run((struct run_options){.duration_ns = 10000 * MILLISECOND});
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
+	assert_int_equal(outcome.err, 0);
+	assert_int_equal(outcome.result.reason, GPT_END_DISK);
+	assert_int_equal(outcome.result.error, -EFBIG);
+	assert_int_equal(outcome.end.reason, GPT_END_DISK);
+	assert_true(outcome.took_ns < 5000 * MILLISECOND);
+	assert_true(fake.stopped);
+}
+
+static void the_clock_sample_is_tight_and_right(void **state)
+{
+	struct gpt_clock sample;
+	struct timespec wall;
+	int64_t difference;
+
+	clock_sample(&sample);
+	clock_gettime(CLOCK_REALTIME, &wall);
+	difference =
+		(int64_t)wall.tv_sec * 1000000000 + wall.tv_nsec - ((int64_t)clock_now_ns() + sample.wall_offset_ns);
+	assert_true(sample.error_ns < 1000000);
+	assert_true(llabs(difference) < 50000000);
+}
+
+#define behaviour(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		behaviour(a_duration_ends_the_trace_in_time),
+		behaviour(a_trace_ends_when_no_followed_process_lives),
+		behaviour(a_trace_of_the_machine_does_not_end_with_its_processes),
+		behaviour(a_trace_ends_with_its_command),
+		behaviour(a_signal_ends_the_trace_cleanly),
+		behaviour(a_signal_sent_to_us_alone_does_not_wait_for_the_command),
+		behaviour(a_command_that_cannot_be_executed_ends_the_trace_with_its_error),
+		behaviour(a_ring_buffer_that_cannot_be_opened_is_an_error),
+		behaviour(every_record_of_the_ring_is_in_the_log),
+		behaviour(probes_hear_of_process_events_after_the_log),
+		behaviour(what_arrives_while_probes_are_taken_away_is_recorded),
+		behaviour(attach_is_ticked_at_least_every_50_ms),
+		behaviour(a_wakeup_of_the_ring_shortens_the_wait),
+		behaviour(the_clock_is_sampled_at_start_each_second_and_end),
+		behaviour(the_end_holds_the_accounts_and_the_ring),
+		behaviour(a_full_disk_ends_the_trace_and_the_log_says_so),
+		behaviour(the_clock_sample_is_tight_and_right),
+	};
+
+	signal(SIGXFSZ, SIG_IGN);
+	msg_set_level(MSG_QUIET);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

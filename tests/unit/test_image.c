@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* ELF files: what is found in a library the linker made, and what is refused in one it did not. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <errno.h>
+#include <sys/mman.h>
+
+#include "built_library.h"
+#include "target/image.h"
+
+static const char source[] = "int counter = 5; const int limit = 77; extern int imported(void);\n"
+			     "__asm__(\".symver api_old,api@FIRST\\n.symver api_new,api@@SECOND\");\n"
+			     "int api_old(void) { return 1; }\n"
+			     "int api_new(void) { return 2; }\n"
+			     "__attribute__((noinline)) static int hidden_helper(int x) { return x * counter; }\n"
+			     "__attribute__((noinline)) static int twice(int x) { return hidden_helper(x) * 2; }\n"
+			     "int entry(int x) { return twice(x) + limit; }\n"
+			     "int alias(int x) __attribute__((alias(\"entry\")));\n";
+static const char versions[] = "FIRST { global: api; }; SECOND { global: api; entry; alias; counter; limit; } FIRST;";
+
+struct fixture {
+	char *folder, *path;
+	struct image *image;
+	void *handle;
+};
+
+static int build(void **state)
+{
+	struct fixture *f = xcalloc(1, sizeof(*f));
+
+	f->folder = make_folder();
+	f->path = build_file(f->folder, "libsample.so", source, versions,
+			     "-O1 -g0 -shared -fPIC -Wl,-soname,libsample.so.3");
+	assert_int_equal(image_open(open_file(f->path), &f->image), 0);
+	f->handle = dlopen(f->path, RTLD_NOW);
+	assert_non_null(f->handle);
+	*state = f;
+	return 0;
+}
+
+static int clean(void **state)
+{
+	struct fixture *f = *state;
+
+	dlclose(f->handle);
+	image_close(f->image);
+	free(f->path);
+	remove_folder(f->folder);
+	free(f);
+	return 0;
+}
+
+static void the_soname_is_read(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_string_equal(image_soname(f->image), "libsample.so.3");
+	assert_true(image_has_section(f->image, ".dynsym"));
+	assert_false(image_has_section(f->image, ".nv_fatbin"));
+}
+
+static void an_exported_symbol_is_found_with_its_contents(void **state)
+{
+	struct fixture *f = *state;
+	struct image_symbol symbol;
+	int value = 0;
+
+	assert_int_equal(image_symbol(f->image, "limit", &symbol), 0);
+	assert_true(symbol.dynamic);
+	assert_false(symbol.function);
+	assert_int_equal(symbol.size, sizeof(int));
+	assert_int_equal(image_read(f->image, symbol.address, &value, sizeof(value)), 0);
+	assert_int_equal(value, 77);
+}
+
+static void the_default_version_of_a_symbol_is_preferred(void **state)
+{
+	struct fixture *f = *state;
+	struct image_symbol api, expected;
+
+	assert_int_equal(image_symbol(f->image, "api", &api), 0);
+	assert_int_equal(image_symbol(f->image, "api_new", &expected), 0);
+	assert_int_equal(api.address, expected.address);
+	assert_string_equal(api.name, "api");
+}
+
+static void a_local_symbol_comes_from_the_static_table(void **state)
+{
+	struct fixture *f = *state;
+	struct image_symbol symbol;
+
+	assert_int_equal(image_symbol(f->image, "hidden_helper", &symbol), 0);
+	assert_false(symbol.dynamic);
+	assert_true(symbol.function);
+}
+
+static void imported_and_absent_symbols_are_not_found(void **state)
+{
+	struct fixture *f = *state;
+	struct image_symbol symbol;
+
+	assert_int_equal(image_symbol(f->image, "imported", &symbol), -ENOENT);
+	assert_int_equal(image_symbol(f->image, "SECOND", &symbol), -ENOENT); /* the version itself: absolute */
+	assert_int_equal(image_symbol(f->image, "", &symbol), -ENOENT);
+}
+
+static void an_address_finds_the_function_around_it(void **state)
+{
+	struct fixture *f = *state;
+	struct image_symbol helper, found;
+
+	assert_int_equal(image_symbol(f->image, "hidden_helper", &helper), 0);
+	assert_int_equal(image_symbol_at(f->image, helper.address, &found), 0);
+	assert_string_equal(found.name, "hidden_helper");
+	assert_int_equal(image_symbol_at(f->image, helper.address + helper.size - 1, &found), 0);
+	assert_string_equal(found.name, "hidden_helper");
+	assert_int_equal(image_symbol_at(f->image, 8, &found), -ENOENT);
+	assert_int_equal(image_symbol_at(f->image, UINT64_MAX, &found), -ENOENT);
+}
+
+static void offsets_and_addresses_are_inverse(void **state)
+{
+	struct fixture *f = *state;
+	struct image_symbol symbol;
+	uint64_t offset, back;
+	uint8_t here[16], there[16];
+
+	assert_int_equal(image_symbol(f->image, "entry", &symbol), 0);
+	assert_int_equal(image_file_offset(f->image, symbol.address, &offset), 0);
+	assert_int_equal(image_address(f->image, offset, &back), 0);
+	assert_int_equal(back, symbol.address);
+	assert_int_equal(image_read(f->image, symbol.address, here, sizeof(here)), 0);
+	assert_int_equal(pread(image_fd(f->image), there, sizeof(there), (off_t)offset), sizeof(there));
+	assert_memory_equal(here, there, sizeof(here));
+	assert_int_equal(image_file_offset(f->image, 1ull << 40, &offset), -ERANGE);
+	assert_int_equal(image_address(f->image, 1ull << 40, &offset), -ERANGE);
+	assert_int_equal(image_read(f->image, symbol.address, here, SIZE_MAX), -ERANGE);
+}
+
+/* Read-only data and what RELRO made read-only can be the same page of the file: then no answer is the right one. */
+static void no_mapping_of_a_library_gives_a_bias_but_the_loaders(void **state)
+{
+	struct fixture *f = *state;
+	struct mappings mappings;
+	struct image_symbol entry, counter;
+	unsigned checked = 0;
+
+	assert_int_equal(image_symbol(f->image, "entry", &entry), 0);
+	assert_int_equal(image_symbol(f->image, "counter", &counter), 0);
+	assert_int_equal(mappings_read(getpid(), &mappings), 0);
+	for (size_t i = 0; i < mappings.list.count; i++) {
+		const struct mapping *mapping = &mappings.list.items[i];
+		uint64_t bias;
+
+		if (strcmp(mapping->path, f->path))
+			continue;
+		if (image_bias(f->image, mapping, &bias)) {
+			assert_false(mapping->offset == 0 || mapping->executable || mapping->writable);
+			continue;
+		}
+		assert_int_equal(bias + entry.address, (uintptr_t)dlsym(f->handle, "entry"));
+		assert_int_equal(bias + counter.address, (uintptr_t)dlsym(f->handle, "counter"));
+		checked++;
+	}
+	assert_true(checked >= 3);
+	mappings_free(&mappings);
+}
+
+static int count_entry(const struct image_symbol *symbol, void *context)
+{
+	unsigned *count = context;
+
+	*count += strcmp(symbol->name, "entry") == 0;
+	return 0;
+}
+
+static int stop_at_first(const struct image_symbol *symbol, void *context)
+{
+	(void)symbol;
+	++*(unsigned *)context;
+	return 42;
+}
+
+static void every_symbol_of_both_tables_is_visited_until_told_to_stop(void **state)
+{
+	struct fixture *f = *state;
+	unsigned count = 0;
+
+	assert_int_equal(image_each_symbol(f->image, count_entry, &count), 0);
+	assert_int_equal(count, 2);
+	count = 0;
+	assert_int_equal(image_each_symbol(f->image, stop_at_first, &count), 42);
+	assert_int_equal(count, 1);
+}
+
+static int memory_file(const void *data, size_t bytes)
+{
+	int fd = memfd_create("image", MFD_CLOEXEC);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, data, bytes), bytes);
+	return fd;
+}
+
+static void what_is_not_elf_of_this_machine_is_refused(void **state)
+{
+	struct fixture *f = *state;
+	struct image *image;
+	Elf64_Ehdr header, bad;
+
+	assert_int_equal(pread(image_fd(f->image), &header, sizeof(header), 0), sizeof(header));
+	assert_int_equal(image_open(memory_file("", 0), &image), -ENOEXEC);
+	assert_int_equal(image_open(memory_file("#!/bin/sh\n", 10), &image), -ENOEXEC);
+	assert_int_equal(image_open(memory_file(&header, sizeof(header) - 1), &image), -ENOEXEC);
+	bad = header;
+	bad.e_machine = EM_PPC64;
+	assert_int_equal(image_open(memory_file(&bad, sizeof(bad)), &image), -ENOEXEC);
+	bad = header;
+	bad.e_ident[EI_CLASS] = ELFCLASS32;
+	assert_int_equal(image_open(memory_file(&bad, sizeof(bad)), &image), -ENOEXEC);
+	bad = header;
+	bad.e_phnum = PN_XNUM;
+	assert_int_equal(image_open(memory_file(&bad, sizeof(bad)), &image), -ENOEXEC);
+	bad = header;
+	bad.e_shnum = 0; /* "look into section 0" */
+	assert_int_equal(image_open(memory_file(&bad, sizeof(bad)), &image), -ENOEXEC);
+	assert_int_equal(image_open(memory_file(&header, sizeof(header)), &image), -ENOEXEC); /* no program headers */
+	assert_int_equal(image_open(open_file("/dev/null"), &image), -ENOEXEC);
+}
+
+/* The owner of a file may truncate it while we look: reading must fail, not kill. */
+static void a_file_that_shrinks_while_open_does_no_harm(void **state)
+{
+	struct fixture *f = *state;
+	char *copy = xasprintf("%s/copy", f->folder), *command = xasprintf("cp '%s' '%s'", f->path, copy);
+	struct image_symbol symbol;
+	struct image *image;
+	uint64_t word;
+
+	assert_int_equal(system(command), 0);
+	assert_int_equal(image_open(open_file(copy), &image), 0);
+	assert_int_equal(image_symbol(image, "limit", &symbol), 0);
+	assert_int_equal(truncate(copy, 100), 0);
+	assert_int_equal(image_read(image, symbol.address, &word, sizeof(int)), -ERANGE);
+	assert_int_equal(image_symbol(image, "entry", &symbol), 0);
+	image_close(image);
+	free(copy);
+	free(command);
+}
+
+static void symbols_cut_off_are_absent_not_fatal(void **state)
+{
+	struct fixture *f = *state;
+	off_t size = lseek(image_fd(f->image), 0, SEEK_END);
+	char *bytes = xmalloc((size_t)size);
+	struct image_symbol symbol;
+	struct image *image;
+
+	assert_int_equal(pread(image_fd(f->image), bytes, (size_t)size, 0), size);
+	for (off_t cut = 64; cut < size; cut += 61) {
+		if (image_open(memory_file(bytes, (size_t)cut), &image))
+			continue;
+		image_symbol(image, "hidden_helper", &symbol);
+		image_symbol_at(image, 0x1000, &symbol);
+		image_has_section(image, ".data");
+		image_close(image);
+	}
+	free(bytes);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_soname_is_read),
+		cmocka_unit_test(an_exported_symbol_is_found_with_its_contents),
+		cmocka_unit_test(the_default_version_of_a_symbol_is_preferred),
+		cmocka_unit_test(a_local_symbol_comes_from_the_static_table),
+		cmocka_unit_test(imported_and_absent_symbols_are_not_found),
+		cmocka_unit_test(an_address_finds_the_function_around_it),
+		cmocka_unit_test(offsets_and_addresses_are_inverse),
+		cmocka_unit_test(no_mapping_of_a_library_gives_a_bias_but_the_loaders),
+		cmocka_unit_test(every_symbol_of_both_tables_is_visited_until_told_to_stop),
+		cmocka_unit_test(what_is_not_elf_of_this_machine_is_refused),
+		cmocka_unit_test(a_file_that_shrinks_while_open_does_no_harm),
+		cmocka_unit_test(symbols_cut_off_are_absent_not_fatal),
+	};
+
+	return cmocka_run_group_tests_name("target/image", tests, build, clean);
+}

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Logs as they should not be: each is read up to what makes sense, or refused with the reason. */
+#include "model_of.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+
+static int build_bytes(const void *bytes, size_t size, const char **why)
+{
+	struct log_builder log = {0};
+	struct model *model = NULL;
+	int fd, err;
+
+	log_raw(&log, bytes, size);
+	fd = log_fd(&log);
+	err = model_build(fd, &model, why);
+	assert_true(err ? model == NULL : model != NULL);
+	model_free(model);
+	close(fd);
+	log_free(&log);
+	return err;
+}
+
+static void an_empty_file_is_refused(void **state)
+{
+	const char *why;
+
+	assert_int_equal(build_bytes("", 0, &why), -EPROTO);
+	assert_string_equal(why, "it is empty");
+}
+
+static void a_file_of_something_else_is_refused(void **state)
+{
+	const char *why, text[] = "{\"traceEvents\": [], \"schemaVersion\": 1}";
+
+	assert_int_equal(build_bytes(text, sizeof(text), &why), -EPROTO);
+	assert_string_equal(why, "it is not a gputrace log");
+	assert_int_equal(build_bytes(text, 7, &why), -EPROTO);
+	assert_string_equal(why, "it is too short to be a gputrace log");
+}
+
+static void another_version_is_refused_as_such(void **state)
+{
+	struct gpt_log_header header = {
+		.magic = GPT_LOG_MAGIC, .version = GPT_LOG_VERSION + 1, .header_size = sizeof(header)};
+	const char *why;
+
+	assert_int_equal(build_bytes(&header, sizeof(header), &why), -EMEDIUMTYPE);
+	assert_non_null(why);
+}
+
+static void a_header_of_impossible_size_is_refused(void **state)
+{
+	const uint16_t sizes[] = {0, 16, 25, 8192};
+
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		struct gpt_log_header header = {
+			.magic = GPT_LOG_MAGIC, .version = GPT_LOG_VERSION, .header_size = sizes[i]};
+		const char *why;
+
+		assert_int_equal(build_bytes(&header, sizeof(header), &why), -EPROTO);
+		assert_string_equal(why, "its header is damaged");
+	}
+}
+
+static void a_longer_header_is_skipped(void **state)
+{
+	struct gpt_log_header header = {
+		.magic = GPT_LOG_MAGIC, .version = GPT_LOG_VERSION, .header_size = 32, .start_ns = 77};
+	struct log_builder log = {0};
+	struct model *model;
+
+	log_raw(&log, &header, sizeof(header));
+	log_raw(&log, "newfield", 8);
+	log_launch(&log, PID, TID, 100, 0, 1);
+	log_end(&log, 200);
+	model = model_of(&log);
+	assert_int_equal(model->call_count, 1);
+	assert_int_equal(model->start_ns, 77);
+	assert_false(model->receipt.truncated);
+	model_free(model);
+}
+
+static void a_descriptor_that_cannot_be_read_gives_its_error(void **state)
+{
+	struct model *model;
+	const char *why = "not set";
+	int fd = open("/", O_RDONLY | O_DIRECTORY);
+
+	assert_int_equal(model_build(fd, &model, &why), -EISDIR);
+	assert_null(why);
+	assert_null(model);
+	close(fd);
+	assert_int_equal(model_build(-1, &model, &why), -EBADF);
+}
+
+/* Three calls and an end, cut after every possible byte. */
+static void a_log_cut_anywhere_is_read_up_to_the_last_whole_record(void **state)
+{
+	struct log_builder log;
+	size_t first, record = sizeof(struct gpt_call);
+
+	log_begin(&log, 0, 0);
+	first = log.size;
+	for (int i = 0; i < 3; i++)
+		log_launch(&log, PID, TID, 100 + i, 0, i + 1);
+	log_end(&log, 200);
+	for (size_t size = first; size <= log.size; size++) {
+		struct log_builder cut = {0};
+		struct model *model;
+		size_t calls = (size - first) / record < 3 ? (size - first) / record : 3;
+
+		log_raw(&cut, log.data, size);
+		model = model_of(&cut);
+		assert_int_equal(model->call_count, calls);
+		assert_int_equal(model->receipt.truncated, size < log.size);
+		assert_int_equal(model->receipt.end_reason, size < log.size ? 0 : GPT_END_DURATION);
+		assert_int_equal(model->end_ns, size < log.size ? (calls ? 99 + calls : 0) : 200);
+		model_free(model);
+	}
+	log_free(&log);
+}
+
+static void a_record_of_impossible_size_ends_the_log(void **state)
+{
+	const uint32_t sizes[] = {0, 4, 20, GPT_RECORD_MAX + 8, UINT32_MAX & ~7u};
+
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		struct gpt_record bad = {.size = sizes[i], .type = GPT_CALL};
+		struct log_builder log;
+		struct model *model;
+
+		log_begin(&log, 0, 0);
+		log_launch(&log, PID, TID, 100, 0, 1);
+		log_raw(&log, &bad, sizeof(bad));
+		log_launch(&log, PID, TID, 101, 0, 2);
+		log_end(&log, 200);
+		model = model_of(&log);
+		assert_int_equal(model->call_count, 1);
+		assert_true(model->receipt.truncated);
+		model_free(model);
+	}
+}
+
+static void unknown_records_are_skipped(void **state)
+{
+	struct gpt_record unknown = {0};
+	uint64_t payload[3] = {1, 2, 3};
+	struct log_builder log;
+	struct model *model;
+
+	log_begin(&log, 0, 0);
+	log_put(&log, 31, &unknown, sizeof(unknown), payload, sizeof(payload));
+	log_put(&log, 39, &unknown, sizeof(unknown), payload, sizeof(payload));
+	log_launch(&log, PID, TID, 100, 0, 1);
+	log_batch(&log, PID, TID, 100);
+	log_put(&log, 0xffff, &unknown, sizeof(unknown), payload, sizeof(payload));
+	log_agent_kernel(&log, (struct gpt_agent_kernel){.start_wall_ns = 100, .end_wall_ns = 110, .corr = 1});
+	log_end(&log, 200);
+	model = model_of(&log);
+	assert_int_equal(model->call_count, 1);
+	assert_int_equal(model->gpu_count, 1);
+	assert_int_equal(model->receipt.bad_records, 0);
+	model_free(model);
+}
+
+static void records_longer_than_known_are_read(void **state)
+{
+	struct {
+		struct gpt_call call;
+		uint64_t appended;
+	} longer = {.call = {.time_ns = 100, .pid = PID, .tid = TID, .api = CUDA_LAUNCH, .corr = 4}, .appended = ~0ull};
+	struct log_builder log;
+	struct model *model;
+
+	log_begin(&log, 0, 0);
+	log_put(&log, GPT_CALL, &longer, sizeof(longer), NULL, 0);
+	log_end(&log, 200);
+	model = model_of(&log);
+	assert_int_equal(model->call_count, 1);
+	assert_int_equal(model->calls[0].corr, 4);
+	model_free(model);
+}
+
+static void records_shorter_than_their_type_are_counted_as_bad(void **state)
+{
+	struct log_builder log;
+	struct model *model;
+	unsigned known = 0;
+
+	log_begin(&log, 0, 0);
+	for (uint16_t type = 1; type < 64; type++) {
+		struct gpt_record bare = {0};
+
+		log_put(&log, type, &bare, sizeof(bare), NULL, 0);
+		known += (type <= GPT_AGENT_BATCH && type != GPT_MAPPED) || (type >= GPT_SESSION && type <= GPT_END);
+	}
+	model = model_of(&log);
+	assert_int_equal(model->receipt.bad_records, known);
+	assert_true(model->receipt.truncated);
+	model_free(model);
+}
+
+static void lengths_that_leave_their_record_are_bad(void **state)
+{
+	struct gpt_pystack stack = {.id = 1, .pid = PID, .depth = 2};
+	struct gpt_native_stack native = {.id = 1, .pid = PID, .depth = 1};
+	struct gpt_native_sym symbol = {.pid = PID, .bytes = 9};
+	struct gpt_code code = {.pid = PID, .name_bytes = UINT32_MAX, .name_kind = 1};
+	struct gpt_code_lines lines = {.pid = PID, .bytes = UINT32_MAX - 8};
+	struct gpt_process process = {.pid = PID, .bytes = 1};
+	struct gpt_text text = {.bytes = 0x80000000};
+	struct gpt_session session = {.bytes = 9};
+	struct gpt_agent_batch batch = {.pid = PID, .bytes = 9};
+	struct gpt_end end = {.accounts_count = 2};
+	struct gpt_pyframe frame = {.code = 1};
+	struct log_builder log;
+	struct model *model;
+	uint64_t eight = 0;
+
+	log_begin(&log, 0, 0);
+	log_put(&log, GPT_PYSTACK, &stack, sizeof(stack), &frame, sizeof(frame));
+	log_put(&log, GPT_NATIVE_STACK, &native, sizeof(native), NULL, 0);
+	log_put(&log, GPT_NATIVE_SYM, &symbol, sizeof(symbol), &eight, 8);
+	log_put(&log, GPT_CODE, &code, sizeof(code), &eight, 8);
+	log_put(&log, GPT_CODE_LINES, &lines, sizeof(lines), &eight, 8);
+	log_put(&log, GPT_PROCESS, &process, sizeof(process), NULL, 0);
+	log_put(&log, GPT_NOTE, &text, sizeof(text), &eight, 8);
+	log_put(&log, GPT_PROBES, &text, sizeof(text), &eight, 8);
+	log_put(&log, GPT_SESSION, &session, sizeof(session), &eight, 8);
+	log_put(&log, GPT_AGENT_BATCH, &batch, sizeof(batch), &eight, 8);
+	log_put(&log, GPT_END, &end, sizeof(end), &eight, 8);
+	model = model_of(&log);
+	assert_int_equal(model->receipt.bad_records, 11);
+	assert_int_equal(model->stack_count + model->native_count + model->code_count + model->note_count, 0);
+	model_free(model);
+}
+
+static void lengths_that_leave_their_record_inside_a_batch_are_bad(void **state)
+{
+	struct gpt_agent_hello hello = {.state = GPT_AGENT_READY, .bytes = 8};
+	struct gpt_agent_name name = {.id = 1, .bytes = 1000};
+	struct gpt_agent_device device = {.id = 0, .bytes = 9};
+	struct gpt_record torn = {.size = 64};
+	struct log_builder log;
+	struct model *model;
+
+	log_begin(&log, 0, 0);
+	log_batch(&log, PID, TID, 10);
+	log_put(&log, GPT_AGENT_HELLO, &hello, sizeof(hello), NULL, 0);
+	log_put(&log, GPT_AGENT_NAME, &name, sizeof(name), "x", 1);
+	log_put(&log, GPT_AGENT_DEVICE, &device, sizeof(device), "x", 1);
+	log_raw(&log, &torn, sizeof(torn));
+	log_end(&log, 20);
+	model = model_of(&log);
+	assert_int_equal(model->receipt.bad_records, 4);
+	assert_int_equal(model->device_count, 0);
+	assert_int_equal(model->processes[0].agent_state, 0);
+	assert_false(model->receipt.truncated);
+	model_free(model);
+}
+
+struct feed {
+	struct log_builder *log;
+	int fd;
+};
+
+static void *feed_pipe(void *context)
+{
+	struct feed *feed = context;
+
+	for (size_t at = 0; at < feed->log->size;) {
+		size_t piece = feed->log->size - at < 1013 ? feed->log->size - at : 1013;
+		ssize_t wrote = write(feed->fd, feed->log->data + at, piece);
+
+		if (wrote <= 0)
+			break;
+		at += wrote;
+	}
+	close(feed->fd);
+	return NULL;
+}
+
+static void a_log_can_come_through_a_pipe(void **state)
+{
+	struct log_builder log;
+	struct model *model;
+	struct feed feed = {.log = &log};
+	pthread_t thread;
+	const char *why;
+	int ends[2];
+
+	log_begin(&log, 0, 0);
+	for (unsigned i = 1; i <= 200000; i++) /* more than one window */
+		log_launch(&log, PID, TID, i, 0, i);
+	log_end(&log, 200000);
+	assert_int_equal(pipe(ends), 0);
+	feed.fd = ends[1];
+	assert_int_equal(pthread_create(&thread, NULL, feed_pipe, &feed), 0);
+	assert_int_equal(model_build(ends[0], &model, &why), 0);
+	pthread_join(thread, NULL);
+	assert_int_equal(model->call_count, 200000);
+	assert_false(model->receipt.truncated);
+	model_free(model);
+	close(ends[0]);
+	log_free(&log);
+}
+
+static void reading_leaves_the_file_offset_alone(void **state)
+{
+	struct log_builder log;
+	struct model *model;
+	const char *why;
+	int fd;
+
+	log_begin(&log, 0, 0);
+	log_end(&log, 1);
+	fd = log_fd(&log);
+	assert_int_equal(lseek(fd, 0, SEEK_END), log.size);
+	assert_int_equal(model_build(fd, &model, &why), 0);
+	assert_int_equal(lseek(fd, 0, SEEK_CUR), log.size);
+	assert_false(model->receipt.truncated);
+	model_free(model);
+	close(fd);
+	log_free(&log);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_empty_file_is_refused),
+		cmocka_unit_test(a_file_of_something_else_is_refused),
+		cmocka_unit_test(another_version_is_refused_as_such),
+		cmocka_unit_test(a_header_of_impossible_size_is_refused),
+		cmocka_unit_test(a_longer_header_is_skipped),
+		cmocka_unit_test(a_descriptor_that_cannot_be_read_gives_its_error),
+		cmocka_unit_test(a_log_cut_anywhere_is_read_up_to_the_last_whole_record),
+		cmocka_unit_test(a_record_of_impossible_size_ends_the_log),
+		cmocka_unit_test(unknown_records_are_skipped),
+		cmocka_unit_test(records_longer_than_known_are_read),
+		cmocka_unit_test(records_shorter_than_their_type_are_counted_as_bad),
+		cmocka_unit_test(lengths_that_leave_their_record_are_bad),
+		cmocka_unit_test(lengths_that_leave_their_record_inside_a_batch_are_bad),
+		cmocka_unit_test(a_log_can_come_through_a_pipe),
+		cmocka_unit_test(reading_leaves_the_file_offset_alone),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

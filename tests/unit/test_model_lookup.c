@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The tables under the model: what is put in is found again, and sorting keeps what belongs together. */
+#include "model_of.h"
+
+#include "base/array.h"
+#include "trace/lookup.h"
+#include "trace/order.h"
+
+/* Puts and finds `count` keys, `stride` apart, in each of `spaces` spaces. */
+static void check_keys(uint64_t seed, uint32_t spaces, uint64_t count, uint64_t stride)
+{
+	struct lookup lookup;
+
+	lookup_init(&lookup, seed);
+	assert_null(lookup_get(&lookup, 1, 0));
+	for (uint32_t space = 1; space <= spaces; space++)
+		for (uint64_t i = 0; i < count; i++)
+			assert_int_equal(*lookup_put(&lookup, space, i * stride, (uint32_t)(space * count + i)),
+					 space * count + i);
+	assert_int_equal(lookup.count, spaces * count);
+	for (uint32_t space = 1; space <= spaces; space++)
+		for (uint64_t i = 0; i < count; i++) {
+			uint32_t *found = lookup_get(&lookup, space, i * stride);
+
+			assert_non_null(found);
+			assert_int_equal(*found, space * count + i);
+		}
+	assert_null(lookup_get(&lookup, spaces + 1, 0));
+	assert_null(lookup_get(&lookup, 1, count * stride + 1));
+	/* what is there stays when it is put again */
+	assert_int_equal(*lookup_put(&lookup, 1, 0, 77), count);
+	lookup_free(&lookup);
+}
+
+static void whatever_is_put_in_a_table_is_found_again(void **state)
+{
+	for (uint64_t seed = 0; seed < 50; seed++) {
+		check_keys(seed, 1, 1 + seed, 1);
+		check_keys(seed, 130, 1, 1);
+		check_keys(seed, 3, 40, 1ull << 58);
+	}
+	check_keys(1, 2, 20000, 1);
+	check_keys(1, 2, 20000, 16);
+	check_keys(1, 2, 20000, 4096);
+	check_keys(1, 20000, 2, 7);
+}
+
+static void bytes_of_every_length_have_their_own_hash(void **state)
+{
+	const char zeros[40] = {0};
+
+	for (size_t a = 0; a <= sizeof(zeros); a++)
+		for (size_t b = 0; b < a; b++)
+			assert_true(hash_bytes(5, zeros, a) != hash_bytes(5, zeros, b));
+	assert_true(hash_bytes(5, zeros, 8) != hash_bytes(6, zeros, 8));
+}
+
+struct element {
+	uint64_t time_ns;
+	uint32_t serial, noise;
+};
+
+/* Sorts `count` elements whose times come from few different values, mostly in order when `jitter` is small. */
+static void check_order(size_t count, uint64_t jitter)
+{
+	struct order_key *keys = xmalloc(count * sizeof(*keys));
+	struct element *elements = xmalloc(count * sizeof(*elements));
+	uint64_t random = count * 31 + jitter;
+
+	for (size_t i = 0; i < count; i++) {
+		random = random * 6364136223846793005ull + 1442695040888963407ull;
+		elements[i].time_ns = i / 3 + (jitter ? (random >> 33) % jitter : 0);
+		elements[i].serial = (uint32_t)i;
+		elements[i].noise = (uint32_t)(i * 2654435761u);
+		keys[i] = (struct order_key){.time_ns = elements[i].time_ns, .index = (uint32_t)i};
+	}
+	order_sort(keys, count);
+	order_apply(keys, count, elements, sizeof(*elements));
+	for (size_t i = 0; i < count; i++) {
+		assert_int_equal(elements[i].noise, elements[i].serial * 2654435761u);
+		if (!i)
+			continue;
+		assert_true(elements[i - 1].time_ns <= elements[i].time_ns);
+		assert_true(elements[i - 1].time_ns < elements[i].time_ns ||
+			    elements[i - 1].serial < elements[i].serial);
+	}
+	free(keys);
+	free(elements);
+}
+
+static void sorting_is_stable_and_moves_whole_elements(void **state)
+{
+	const uint64_t jitters[] = {0, 2, 50, 100000};
+
+	for (size_t i = 0; i < sizeof(jitters) / sizeof(jitters[0]); i++)
+		for (size_t count = 0; count < 130; count++)
+			check_order(count, jitters[i]);
+	for (size_t i = 0; i < sizeof(jitters) / sizeof(jitters[0]); i++)
+		check_order(20011, jitters[i]);
+}
+
+static void one_log_makes_one_model_each_time(void **state)
+{
+	struct log_builder log;
+	struct model *models[2];
+	const char *why;
+	int fd;
+
+	log_begin(&log, 0, 0);
+	for (uint32_t i = 0; i < 300; i++) {
+		log_function(&log, PID, i * 64, i % 2 ? "even" : "odd", "a.py", i % 7);
+		log_stack(&log, PID, i + 1, 1, &(struct gpt_pyframe){.code = i * 64, .lasti = i % 50});
+		log_launch(&log, PID, TID + i % 5, 1000 - i % 3, i + 1, i + 1);
+	}
+	log_end(&log, 2000);
+	fd = log_fd(&log);
+	for (int i = 0; i < 2; i++) /* each with a seed of its own */
+		assert_int_equal(model_build(fd, &models[i], &why), 0);
+	assert_int_equal(models[0]->stack_count, models[1]->stack_count);
+	assert_int_equal(models[0]->frame_count, models[1]->frame_count);
+	assert_memory_equal(models[0]->frames, models[1]->frames, models[0]->frame_count * sizeof(struct model_frame));
+	assert_int_equal(models[0]->string_count, models[1]->string_count);
+	for (uint32_t i = 0; i < models[0]->string_count; i++)
+		assert_string_equal(models[0]->strings[i], models[1]->strings[i]);
+	for (uint32_t i = 0; i < models[0]->call_count; i++) {
+		assert_int_equal(models[0]->calls[i].corr, models[1]->calls[i].corr);
+		assert_int_equal(models[0]->calls[i].stack, models[1]->calls[i].stack);
+	}
+	model_free(models[0]);
+	model_free(models[1]);
+	close(fd);
+	log_free(&log);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(whatever_is_put_in_a_table_is_found_again),
+		cmocka_unit_test(bytes_of_every_length_have_their_own_hash),
+		cmocka_unit_test(sorting_is_stable_and_moves_whole_elements),
+		cmocka_unit_test(one_log_makes_one_model_each_time),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

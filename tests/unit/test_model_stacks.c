@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Python and native stacks: what an address means depends on where in the log it is. */
+#include "model_of.h"
+
+#define A 0x7f0000001000ull
+#define B 0x7f0000002000ull
+
+static void stack(struct log_builder *log, uint64_t id, uint64_t code, int32_t lasti)
+{
+	log_stack(log, PID, id, 1, &(struct gpt_pyframe){.code = code, .lasti = lasti});
+}
+
+static void a_call_has_its_python_stack_innermost_first(void **state)
+{
+	struct log_builder log;
+	struct model *model;
+
+	log_begin(&log, 0, 0);
+	log_function(&log, PID, A, "main", "/src/train.py", 10);
+	log_function(&log, PID, B, "Block.forward", "/src/model.py", 40);
+	log_stack_cut(&log, PID, 5, 2, (struct gpt_pyframe[]){{.code = B, .lasti = 4}, {.code = A, .lasti = 20}});
+	log_launch(&log, PID, TID, 100, 5, 1);
+	model = model_of(&log);
+	assert_int_equal(model->calls[0].stack_state, GPT_STACK_OK);
+	assert_int_equal(model->stacks[model->calls[0].stack].depth, 2);
+	assert_true(model->stacks[model->calls[0].stack].cut);
+	assert_string_equal(frame_text(model, model->calls[0].stack, 0), "Block.forward (/src/model.py:42)");
+	assert_string_equal(frame_text(model, model->calls[0].stack, 1), "main (/src/train.py:20)");
+	assert_int_equal(model->codes[0].first_line, 10);
+	assert_true(model->codes[0].described);
+	model_free(model);
+}
+
+static void a_frame_that_has_not_started_is_on_the_first_line(void **state)
+{
+	struct log_builder log;
+	struct model *model;
+
+	log_begin(&log, 0, 0);
+	log_function(&log, PID, A, "gen", "/src/a.py", 10);
+	stack(&log, 1, A, -1);
+	model = model_of(&log);
+	assert_string_equal(frame_text(model, 0, 0), "gen (/src/a.py:10)");
+	model_free(model);
+}
+
+static void an_address_means_the_latest_code_object_before_the_stack(void **state)
+{
+	struct log_builder log;
+	struct model *model;
+
+	log_begin(&log, 0, 0);
+	log_function(&log, PID, A, "old", "/src/a.py", 10);
+	stack(&log, 1, A, 0);
+	log_function(&log, PID, A, "new", "/src/b.py", 20);
+	stack(&log, 2, A, 0);
+	log_launch(&log, PID, TID, 100, 2, 1);
+	log_launch(&log, PID, TID, 101, 1, 2); /* an old stack stays what it was */
+	model = model_of(&log);
+	assert_string_equal(frame_text(model, model->calls[0].stack, 0), "new (/src/b.py:20)");
+	assert_string_equal(frame_text(model, model->calls[1].stack, 0), "old (/src/a.py:10)");
+	model_free(model);
+}
+
+static void a_dead_code_object_is_not_described_by_its_past(void **state)
+{
+	struct log_builder log;
+	struct model *model;
+
+	log_begin(&log, 0, 0);
+	log_function(&log, PID, A, "old", "/src/a.py", 10);
+	log_code_dead(&log, (struct gpt_code_dead){.code = A, .pid = PID});
+	stack(&log, 1, A, 0);
+	model = model_of(&log);
+	assert_string_equal(frame_text(model, 0, 0), "? (:0)");
+	assert_false(model->codes[model->frames[model->stack_frames[0]].code].described);
+	model_free(model);
+}
+
+static void two_processes_have_their_own_addresses_and_stack_ids(void **state)
+{
+	struct log_builder log;
+	struct model *model;
+
+	log_begin(&log, 0, 0);
+	log_function(&log, 1, A, "one", "/src/a.py", 10);
+	log_function(&log, 2, A, "two", "/src/b.py", 20);
+	log_stack(&log, 2, 9, 1, &(struct gpt_pyframe){.code = A});
+	log_stack(&log, 1, 9, 1, &(struct gpt_pyframe){.code = A});
+	log_launch(&log, 1, 1, 100, 9, 1);
+	log_launch(&log, 2, 2, 101, 9, 1);
+	model = model_of(&log);
+	assert_string_equal(frame_text(model, model->calls[0].stack, 0), "one (/src/a.py:10)");
+	assert_string_equal(frame_text(model, model->calls[1].stack, 0), "two (/src/b.py:20)");
+	model_free(model);
+}
+
+static void exec_forgets_code_stacks_and_correlation_ids(void **state)
+{
+	struct log_builder log;
+	struct model *model;
+
+	log_begin(&log, 0, 0);
+	log_function(&log, PID, A, "before", "/src/a.py", 10);
+	stack(&log, 9, A, 0);
+	log_launch(&log, PID, PID, 100, 9, 1);
+	log_process_event(&log, GPT_EXEC, PID, 0, 110, "after");
+	log_launch(&log, PID, PID, 120, 9, 1);
+	stack(&log, 10, A, 0);
+	log_launch(&log, PID, PID, 130, 10, 2);
+	log_batch(&log, PID, PID, 200);
+	log_agent_kernel(&log, (struct gpt_agent_kernel){.start_wall_ns = 140, .end_wall_ns = 150, .corr = 1});
+	model = model_of(&log);
+	assert_int_equal(model->process_count, 1);
+	assert_string_equal(model->processes[0].name, "after");
+	assert_int_equal(model->call_count, 3);
+	assert_string_equal(frame_text(model, model->calls[0].stack, 0), "before (/src/a.py:10)");
+	assert_int_equal(model->calls[1].stack, NONE);
+	assert_int_equal(model->calls[1].stack_state, GPT_STACK_LOST);
+	assert_string_equal(frame_text(model, model->calls[2].stack, 0), "? (:0)");
+	assert_int_equal(model->gpu[0].call, 1);
+	model_free(model);
+}
+
+static void the_reason_for_no_stack_is_kept(void **state)
+{
+	struct log_builder log;
+	struct model *model;
+
+	log_begin(&log, 0, 0);
+	for (uint8_t reason = 0; reason <= GPT_STACK_BACKWARD + 1; reason++)
+		log_call(&log,
+			 (struct gpt_call){
+				 .time_ns = reason, .pid = PID, .tid = TID, .api = CUDA_LAUNCH, .stack_state = reason});
+	model = model_of(&log);
+	for (uint8_t reason = GPT_STACK_NO_PYTHON; reason <= GPT_STACK_LOST; reason++)
+		assert_int_equal(model->calls[reason].stack_state, reason);
+	/* a state that has a stack, without one: it was lost */
+	assert_int_equal(model->calls[GPT_STACK_OK].stack_state, GPT_STACK_LOST);
+	assert_int_equal(model->calls[GPT_STACK_BACKWARD].stack_state, GPT_STACK_LOST);
+	assert_int_equal(model->calls[GPT_STACK_BACKWARD + 1].stack_state, GPT_STACK_UNREADABLE);
+	assert_int_equal(model->receipt.calls_with_stack, 0);
+	model_free(model);
+}
+
+static void backward_work_stands_under_the_stack_of_its_caller(void **state)
+{
+	struct log_builder log;
+	struct model *model;
+
+	log_begin(&log, 0, 0);
+	log_function(&log, PID, A, "train", "/src/a.py", 10);
+	stack(&log, 1, A, 4);
+	log_call(&log, (struct gpt_call){.time_ns = 5,
+					 .pid = PID,
+					 .tid = TID,
+					 .stack_id = 1,
+					 .corr = 1,
+					 .api = CUDA_LAUNCH,
+					 .stack_state = GPT_STACK_BACKWARD});
+	model = model_of(&log);
+	assert_int_equal(model->calls[0].stack_state, GPT_STACK_BACKWARD);
+	assert_string_equal(frame_text(model, model->calls[0].stack, 0), "train (/src/a.py:12)");
+	assert_int_equal(model->receipt.calls_with_stack, 1);
+	assert_int_equal(model->receipt.launches_with_stack, 1);
+	model_free(model);
+}
+
+static void frames_that_the_interpreter_pushes_for_itself_are_left_out(void **state)
+{
+	struct log_builder log;
+	struct model *model;
+
+	log_begin(&log, 0, 0);
+	log_function(&log, PID, A, "main", "/src/a.py", 10);
+	log_code(&log, PID, B, "__init__", "__init__", "__init__", 0, GPT_LINES_LOCATIONS, "", 0);
+	log_stack(&log, PID, 1, 2, (struct gpt_pyframe[]){{.code = A, .lasti = 0}, {.code = B, .lasti = 2}});
+	log_stack(&log, PID, 2, 1, &(struct gpt_pyframe){.code = B, .lasti = 2});
+	log_launch(&log, PID, TID, 100, 1, 1);
+	log_launch(&log, PID, TID, 101, 2, 2);
+	model = model_of(&log);
+	assert_int_equal(model->stacks[model->calls[0].stack].depth, 1);
+	assert_string_equal(frame_text(model, model->calls[0].stack, 0), "main (/src/a.py:10)");
+	assert_int_equal(model->calls[1].stack, NONE);
+	assert_int_equal(model->receipt.bad_records, 0);
+	model_free(model);
+}
+
+static void equal_stacks_and_frames_are_one(void **state)
+{
+	struct log_builder log;
+	struct model *model;
+
+	log_begin(&log, 0, 0);
+	log_function(&log, 1, A, "f", "/src/a.py", 10);
+	log_function(&log, 2, B, "f", "/src/a.py", 10); /* the same function in another process */
+	log_stack(&log, 1, 1, 2, (struct gpt_pyframe[]){{.code = A, .lasti = 2}, {.code = A, .lasti = 4}});
+	log_stack(&log, 1, 2, 2, (struct gpt_pyframe[]){{.code = A, .lasti = 3}, {.code = A, .lasti = 5}});
+	log_stack(&log, 2, 1, 2, (struct gpt_pyframe[]){{.code = B, .lasti = 2}, {.code = B, .lasti = 4}});
+	log_stack_cut(&log, 2, 2, 2, (struct gpt_pyframe[]){{.code = B, .lasti = 2}, {.code = B, .lasti = 4}});
+	model = model_of(&log);
+	assert_int_equal(model->code_count, 1);
+	assert_int_equal(model->frame_count, 2);
+	assert_int_equal(model->stack_count, 2); /* a cut one is not equal to a whole one */
+	assert_int_equal(model->stack_frame_count, 4);
+	model_free(model);
+}
+
+static void impossible_stacks_are_bad(void **state)
+{
+	struct gpt_pyframe frames[GPT_PYSTACK_MAX_FRAMES + 1] = {{0}};
+	struct log_builder log;
+	struct model *model;
+
+	log_begin(&log, 0, 0);
+	log_stack(&log, PID, 0, 1, frames);
+	log_stack(&log, PID, 1, 0, frames);
+	log_stack(&log, PID, 2, GPT_PYSTACK_MAX_FRAMES + 1, frames);
+	log_stack(&log, PID, 3, GPT_PYSTACK_MAX_FRAMES, frames);
+	model = model_of(&log);
+	assert_int_equal(model->receipt.bad_records, 3);
+	assert_int_equal(model->stack_count, 1);
+	model_free(model);
+}
+
+static void the_qualified_name_is_preferred(void **state)
+{
+	struct log_builder log;
+	struct model *model;
+
+	log_begin(&log, 0, 0);
+	log_code(&log, PID, 1, "f", "C.f", "a.py", 1, GPT_LINES_LNOTAB, "", 0);
+	log_code(&log, PID, 2, "g", NULL, "a.py", 1, GPT_LINES_LNOTAB, "", 0);
+	log_code(&log, PID, 3, NULL, NULL, "a.py", 1, GPT_LINES_LNOTAB, "", 0);
+	log_code(&log, PID, 4, "h", NULL, NULL, 1, GPT_LINES_LNOTAB, "", 0);
+	model = model_of(&log);
+	assert_string_equal(model->codes[0].name, "C.f");
+	assert_string_equal(model->codes[1].name, "g");
+	assert_string_equal(model->codes[2].name, "?");
+	assert_false(model->codes[2].described);
+	assert_string_equal(model->codes[2].file, "a.py");
+	assert_string_equal(model->codes[3].file, "");
+	model_free(model);
+}
+
+static void a_line_table_larger_than_one_record_is_put_together(void **state)
+{
+	enum { ENTRIES = GPT_CODE_LINES_CHUNK };
+	uint8_t table[2 * ENTRIES];
+	struct log_builder log;
+	struct model *model;
+
+	for (int i = 0; i < ENTRIES; i++) {
+		table[2 * i] = 0x80 | 13 << 3;
+		table[2 * i + 1] = i ? 2 : 0;
+	}
+	log_begin(&log, 0, 0);
+	log_code(&log, PID, A, "f", NULL, "a.py", 1, GPT_LINES_LOCATIONS, table, sizeof(table));
+	stack(&log, 1, A, 2 * 4000);
+	model = model_of(&log);
+	assert_string_equal(frame_text(model, 0, 0), "f (a.py:4001)");
+	assert_int_equal(model->receipt.bad_records, 0);
+	model_free(model);
+}
+
+static void lines_after_a_lost_chunk_are_unknown_and_not_wrong(void **state)
+{
+	const uint8_t entry[] = {0x80 | 13 << 3, 2};
+	struct gpt_code code = {
+		.code = A, .pid = PID, .first_line = 1, .linetable = GPT_LINES_LOCATIONS, .linetable_bytes = 6};
+	struct gpt_code_lines lines = {.code = A, .pid = PID, .bytes = 2};
+	struct log_builder log;
+	struct model *model;
+
+	log_begin(&log, 0, 0);
+	log_put(&log, GPT_CODE, &code, sizeof(code), NULL, 0);
+	log_put(&log, GPT_CODE_LINES, &lines, sizeof(lines), entry, 2);
+	lines.offset = 4;
+	log_put(&log, GPT_CODE_LINES, &lines, sizeof(lines), entry, 2);
+	stack(&log, 1, A, 0);
+	stack(&log, 2, A, 2);
+	model = model_of(&log);
+	assert_int_equal(model->frames[model->stack_frames[0]].line, 2);
+	assert_int_equal(model->frames[model->stack_frames[1]].line, 0);
+	model_free(model);
+}
+
+static void native_stacks_are_named_and_demangled(void **state)
+{
+	struct log_builder log;
+	struct model *model;
+	const struct model_native *native;
+
+	log_begin(&log, 0, 0);
+	log_native_stack(&log, PID, 3, 4, (uint64_t[]){0x10, 0x20, 0x30, 0x40});
+	log_call(&log, (struct gpt_call){.pid = PID, .tid = TID, .native_id = 3, .api = CUDA_LAUNCH, .stack_state = 1});
+	/* symbols come when somebody had time to look them up */
+	log_native_sym(&log, PID, 0x10, "_ZN2at6native4gemmEPfi", "/usr/lib/libtorch.so");
+	log_native_sym(&log, PID, 0x20, "main", "/usr/bin/x");
+	log_native_sym(&log, PID, 0x30, "", "/usr/lib/libcublas.so.13");
+	log_native_sym(&log, PID + 1, 0x40, "other_process", "");
+	model = model_of(&log);
+	native = &model->natives[model->calls[0].native];
+	assert_int_equal(native->depth, 4);
+	assert_string_equal(model->strings[model->native_frames[native->first]], "at::native::gemm(float*, int)");
+	assert_string_equal(model->strings[model->native_frames[native->first + 1]], "main");
+	assert_string_equal(model->strings[model->native_frames[native->first + 2]], "[libcublas.so.13]");
+	assert_string_equal(model->strings[model->native_frames[native->first + 3]], "[unknown]");
+	model_free(model);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_call_has_its_python_stack_innermost_first),
+		cmocka_unit_test(a_frame_that_has_not_started_is_on_the_first_line),
+		cmocka_unit_test(an_address_means_the_latest_code_object_before_the_stack),
+		cmocka_unit_test(a_dead_code_object_is_not_described_by_its_past),
+		cmocka_unit_test(two_processes_have_their_own_addresses_and_stack_ids),
+		cmocka_unit_test(exec_forgets_code_stacks_and_correlation_ids),
+		cmocka_unit_test(the_reason_for_no_stack_is_kept),
+		cmocka_unit_test(backward_work_stands_under_the_stack_of_its_caller),
+		cmocka_unit_test(frames_that_the_interpreter_pushes_for_itself_are_left_out),
+		cmocka_unit_test(equal_stacks_and_frames_are_one),
+		cmocka_unit_test(impossible_stacks_are_bad),
+		cmocka_unit_test(the_qualified_name_is_preferred),
+		cmocka_unit_test(a_line_table_larger_than_one_record_is_put_together),
+		cmocka_unit_test(lines_after_a_lost_chunk_are_unknown_and_not_wrong),
+		cmocka_unit_test(native_stacks_are_named_and_demangled),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

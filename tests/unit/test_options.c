@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The command line: what is taken, and the one line that is said about what is not. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "cmd/format.h"
+#include "cmd/options.h"
+#include "cmd/privileges.h"
+#include "cmd/session.h"
+
+#define MAX_WORDS 16
+
+static struct options options;
+static char why[512];
+
+/* Parses "gputrace" and the words. */
+static int parse(const char *const *words)
+{
+	static char *argv[MAX_WORDS + 2];
+	int argc = 1;
+
+	argv[0] = (char *)(uintptr_t) "gputrace";
+	for (; *words && argc <= MAX_WORDS; words++)
+		argv[argc++] = (char *)(uintptr_t)*words;
+	argv[argc] = NULL;
+	options_free(&options);
+	why[0] = 0;
+	return options_parse(argc, argv, &options, why, sizeof(why));
+}
+
+#define PARSE(...) parse((const char *const[]){__VA_ARGS__, NULL})
+
+static void assert_refused(int result, const char *named, const char *accepted)
+{
+	assert_int_equal(result, -EINVAL);
+	assert_non_null(strstr(why, named));
+	assert_non_null(strstr(why, accepted));
+	assert_null(strchr(why, '\n'));
+}
+
+static void no_argument_traces_the_whole_machine(void **state)
+{
+	assert_int_equal(parse((const char *const[]){NULL}), 0);
+	assert_int_equal(options.subcommand, SUBCOMMAND_RECORD);
+	assert_int_equal(options.pids.list.count, 0);
+	assert_null(options.command);
+	assert_int_equal(options.duration_ns, 0);
+	assert_int_equal(options.buffer_bytes, 64u << 20);
+	assert_int_equal(options.agent, ATTACH_AGENT_AUTO);
+}
+
+static void durations_have_units(void **state)
+{
+	static const struct {
+		const char *text;
+		uint64_t ns;
+	} good[] = {
+		{"500ms", 500000000ull},  {"10s", 10000000000ull}, {"2m", 120000000000ull},
+		{"1h", 3600000000000ull}, {"1.5s", 1500000000ull}, {"0.5ms", 500000ull},
+	};
+
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+		assert_int_equal(PARSE("-d", good[i].text), 0);
+		assert_int_equal(options.duration_ns, good[i].ns);
+	}
+}
+
+static void wrong_durations_are_refused_with_their_value(void **state)
+{
+	static const char *const bad[] = {"0",	 "0s",	   "-5s", "text", "",	  "10x",    "10 s", "1e3s",
+					  "+1s", "1.2.3s", "inf", "nan",  "0x1s", "99999h", "1sm",  "s"};
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		assert_refused(PARSE("-d", bad[i]), "--duration", "500ms, 10s, 2m, 1h");
+		assert_non_null(strstr(why, bad[i]));
+	}
+}
+
+static void a_duration_without_unit_is_told_the_units(void **state)
+{
+	assert_refused(PARSE("--duration=10"), "--duration 10", "10ms, 10s, 10m or 10h");
+}
+
+static void pids_are_a_list_without_doubles(void **state)
+{
+	assert_int_equal(PARSE("-p", "12,34,12", "--pid", "34,56"), 0);
+	assert_int_equal(options.pids.list.count, 3);
+	assert_int_equal(options.pids.list.items[0], 12);
+	assert_int_equal(options.pids.list.items[1], 34);
+	assert_int_equal(options.pids.list.items[2], 56);
+}
+
+static void wrong_pids_are_refused_and_the_wrong_one_is_named(void **state)
+{
+	static const struct {
+		const char *text, *bad;
+	} lists[] = {{"0", "'0'"},
+		     {"-1", "'-1'"},
+		     {"12,", "''"},
+		     {",12", "''"},
+		     {"12,x", "'x'"},
+		     {"", "''"},
+		     {"12 34", "'12 34'"},
+		     {"99999999", "'99999999'"},
+		     {"123456789012345678901234567890", "'1234567890"}};
+
+	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
+		assert_refused(PARSE("-p", lists[i].text), lists[i].bad, "-p 41230,41231");
+}
+
+static void the_suffix_picks_the_format(void **state)
+{
+	static const struct {
+		const char *path, *format;
+	} paths[] = {{"a.json", "json"},      {"a.json.gz", "json.gz"}, {"dir.x/a.folded", "folded"},
+		     {"/tmp/a.b.gpt", "gpt"}, {"A.JSON", "json"},	{"rank-%p.json", "json"}};
+	struct format format;
+
+	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+		assert_int_equal(PARSE("-o", paths[i].path), 0);
+		assert_true(format_by_path(paths[i].path, &format));
+		assert_string_equal(format.name, paths[i].format);
+	}
+}
+
+static void an_unknown_suffix_is_told_the_known_ones(void **state)
+{
+	static const char *const bad[] = {"trace.txt", "trace", "json", "dir.json/trace", ".gpt"};
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		assert_refused(PARSE("-o", bad[i]), bad[i], ".json, .json.gz, .folded");
+		assert_non_null(strstr(why, ".gpt"));
+	}
+}
+
+static void file_names_that_cannot_be_are_refused(void **state)
+{
+	assert_refused(PARSE("-o", "dir/"), "dir/", "file name is missing");
+	assert_refused(PARSE("-o", "%p/a.json"), "%p/a.json", "not in its folder's");
+	assert_refused(PARSE("-o", "%p.gpt"), "%p.gpt", "a log holds all processes");
+}
+
+static void one_file_per_process_has_the_pid_in_its_name(void **state)
+{
+	char *path = format_path_for_process("a/%p-b-%p.json", "41230.2");
+
+	assert_string_equal(path, "a/41230.2-b-41230.2.json");
+	free(path);
+	assert_true(format_path_is_per_process("%p.json"));
+	assert_false(format_path_is_per_process("p.json"));
+}
+
+static void standard_output_needs_a_format(void **state)
+{
+	assert_refused(PARSE("-o", "-"), "--output -", "json, json.gz, folded, gpt");
+	assert_int_equal(PARSE("-o", "-", "--format", "folded"), 0);
+	assert_true(options_use_stdout(&options));
+	assert_string_equal(options.format, "folded");
+}
+
+static void a_format_without_standard_output_is_refused(void **state)
+{
+	assert_refused(PARSE("-o", "a.json", "--format", "folded"), "--format folded", "--output -");
+	assert_refused(PARSE("-o", "-", "--format", "xml"), "--format xml", "json, json.gz, folded, gpt");
+}
+
+static void standard_output_is_given_once(void **state)
+{
+	assert_refused(PARSE("-o", "-", "-o", "-", "--format", "json"), "--output -", "only one");
+}
+
+static void choices_are_checked(void **state)
+{
+	assert_int_equal(PARSE("--metric", "launches", "--agent", "require"), 0);
+	assert_int_equal(options.metric, METRIC_LAUNCHES);
+	assert_int_equal(options.agent, ATTACH_AGENT_REQUIRE);
+	assert_refused(PARSE("--metric", "time"), "--metric time", "gpu and launches");
+	assert_refused(PARSE("--metric", ""), "--metric", "gpu and launches");
+	assert_refused(PARSE("--agent", "on"), "--agent on", "auto, require and off");
+}
+
+static void percentages_are_whole_and_at_most_100(void **state)
+{
+	static const char *const bad[] = {"101", "-1", "x", "", "99.5", "5%%", "1000"};
+
+	assert_int_equal(PARSE("--min-complete", "95"), 0);
+	assert_true(options.has_min_complete);
+	assert_int_equal(options.min_complete, 95);
+	assert_int_equal(PARSE("--min-complete", "100%"), 0);
+	assert_int_equal(options.min_complete, 100);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_refused(PARSE("--min-complete", bad[i]), "--min-complete", "0 to 100");
+}
+
+static void the_ring_buffer_is_a_power_of_two(void **state)
+{
+	static const char *const bad[] = {"0", "63K", "3M", "2G", "-1M", "64X", "", "M", "64MB"};
+
+	assert_int_equal(PARSE("--buffer", "8M"), 0);
+	assert_int_equal(options.buffer_bytes, 8u << 20);
+	assert_int_equal(PARSE("--buffer", "1g"), 0);
+	assert_int_equal(options.buffer_bytes, 1u << 30);
+	assert_int_equal(PARSE("--buffer", "65536"), 0);
+	assert_int_equal(options.buffer_bytes, 65536);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_refused(PARSE("--buffer", bad[i]), "--buffer", "64K to 1G");
+}
+
+static void options_after_the_command_belong_to_it(void **state)
+{
+	assert_int_equal(PARSE("-d", "2s", "--", "python", "-d", "-o", "x"), 0);
+	assert_string_equal(options.command[0], "python");
+	assert_string_equal(options.command[3], "x");
+	assert_null(options.command[4]);
+	assert_int_equal(options.outputs.list.count, 0);
+}
+
+static void a_command_works_without_the_two_dashes(void **state)
+{
+	assert_int_equal(PARSE("-q", "python", "x.py", "-p", "nonsense"), 0);
+	assert_string_equal(options.command[0], "python");
+	assert_string_equal(options.command[2], "-p");
+	assert_int_equal(options.level, MSG_QUIET);
+}
+
+static void a_word_after_the_two_dashes_is_a_command_whatever_it_says(void **state)
+{
+	assert_int_equal(PARSE("--", "report", "x.gpt"), 0);
+	assert_int_equal(options.subcommand, SUBCOMMAND_RECORD);
+	assert_string_equal(options.command[0], "report");
+}
+
+static void a_command_and_pids_exclude_each_other(void **state)
+{
+	assert_refused(PARSE("-p", "12", "--", "python"), "--pid", "exclude");
+}
+
+static void dashes_without_a_command_are_refused(void **state)
+{
+	assert_refused(PARSE("-d", "2s", "--"), "command", "missing");
+	assert_refused(PARSE("--", ""), "command", "empty");
+}
+
+static void unknown_options_are_named(void **state)
+{
+	assert_refused(PARSE("--frobnicate"), "'--frobnicate'", "--help");
+	assert_refused(PARSE("-z"), "'-z'", "--help");
+	assert_refused(PARSE("report", "a.gpt", "--bad"), "'--bad'", "--help");
+	assert_refused(PARSE("--quiet=3"), "--quiet", "takes no value");
+}
+
+static void a_missing_value_is_told_what_it_is(void **state)
+{
+	assert_refused(PARSE("-d"), "--duration", "a time such as 10s");
+	assert_refused(PARSE("--pid"), "--pid", "a process id");
+	assert_refused(PARSE("report", "a.gpt", "--min-complete"), "--min-complete", "a percentage");
+}
+
+static void options_of_another_subcommand_are_refused(void **state)
+{
+	assert_refused(PARSE("report", "a.gpt", "-d", "5s"), "--duration", "report");
+	assert_refused(PARSE("export", "a.gpt", "-p", "5"), "--pid", "export");
+	assert_refused(PARSE("doctor", "-o", "a.json"), "--output", "doctor");
+}
+
+static void report_takes_one_log_in_any_place(void **state)
+{
+	assert_int_equal(PARSE("report", "--min-complete", "5", "a.gpt", "-q"), 0);
+	assert_int_equal(options.subcommand, SUBCOMMAND_REPORT);
+	assert_string_equal(options.log, "a.gpt");
+	assert_int_equal(PARSE("report", "--", "-a.gpt"), 0);
+	assert_string_equal(options.log, "-a.gpt");
+	assert_refused(PARSE("report"), "report", "FILE.gpt");
+	assert_refused(PARSE("report", "a.gpt", "b.gpt"), "'b.gpt'", "one log");
+}
+
+static void export_takes_outputs_after_the_log(void **state)
+{
+	assert_int_equal(PARSE("export", "a.gpt", "-o", "x.json", "y.folded", "-o", "z.json.gz"), 0);
+	assert_string_equal(options.log, "a.gpt");
+	assert_int_equal(options.outputs.list.count, 3);
+	assert_string_equal(options.outputs.list.items[1], "y.folded");
+	assert_int_equal(PARSE("export", "-o", "x.json", "a.gpt"), 0);
+	assert_string_equal(options.log, "a.gpt");
+	assert_int_equal(options.outputs.list.count, 1);
+}
+
+static void export_never_takes_a_second_log_for_an_output(void **state)
+{
+	assert_refused(PARSE("export", "a.gpt", "b.gpt", "-o", "x.json"), "'b.gpt'", "one log");
+	assert_refused(PARSE("export", "a.gpt", "-o", "x.json", "-q", "b.gpt"), "'b.gpt'", "one log");
+	assert_refused(PARSE("export", "a.gpt"), "export", "-o trace.json");
+}
+
+static void doctor_takes_a_pid_and_no_words(void **state)
+{
+	assert_int_equal(PARSE("doctor", "-p", "12"), 0);
+	assert_int_equal(options.subcommand, SUBCOMMAND_DOCTOR);
+	assert_int_equal(options.pids.list.items[0], 12);
+	assert_refused(PARSE("doctor", "12"), "'12'", "-p PID");
+}
+
+static void help_and_version_win_over_what_follows(void **state)
+{
+	assert_int_equal(PARSE("--help", "-d", "nonsense"), 0);
+	assert_int_equal(options.subcommand, SUBCOMMAND_HELP);
+	assert_int_equal(PARSE("export", "--help"), 0);
+	assert_int_equal(options.help_for, SUBCOMMAND_EXPORT);
+	assert_int_equal(PARSE("--version"), 0);
+	assert_int_equal(options.subcommand, SUBCOMMAND_VERSION);
+}
+
+static void the_target_is_named_as_the_user_did(void **state)
+{
+	char *target;
+
+	PARSE("-p", "12,34");
+	target = session_target(&options);
+	assert_string_equal(target, "pid 12,34");
+	free(target);
+	PARSE("--", "python", "train.py", "--lr", "1");
+	target = session_target(&options);
+	assert_string_equal(target, "python train.py --lr 1");
+	free(target);
+}
+
+static void the_session_record_holds_what_outputs_need(void **state)
+{
+	struct gpt_session *session;
+	const char *text;
+
+	PARSE("--metric", "launches", "--min-complete", "90", "-p", "12");
+	session = session_record(&options);
+	assert_int_equal(session->hdr.type, GPT_SESSION);
+	assert_int_equal(session->hdr.size % 8, 0);
+	assert_true(session->bytes <= session->hdr.size - sizeof(*session));
+	assert_int_equal(session->metric_launches, 1);
+	assert_int_equal(session->min_complete, 90);
+	assert_true(session->cpus >= 1);
+	text = session->text;
+	assert_string_equal(text, GPUTRACE_VERSION);
+	for (int i = 0; i < 3; i++)
+		text += strlen(text) + 1;
+	assert_string_equal(text, "pid 12");
+	assert_ptr_equal(text + strlen(text) + 1, session->text + session->bytes);
+	free(session);
+}
+
+static void missing_capabilities_are_named(void **state)
+{
+	char text[128];
+
+	assert_string_equal(privileges_missing(0, text, sizeof(text)), "CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE");
+	assert_string_equal(privileges_missing(1ull << 21, text, sizeof(text)), "CAP_SYS_PTRACE");
+	assert_string_equal(privileges_missing(1ull << 39 | 1ull << 19, text, sizeof(text)), "CAP_PERFMON");
+	assert_string_equal(privileges_missing(UINT64_MAX, text, sizeof(text)), "");
+}
+
+static void kernel_versions_are_ordered(void **state)
+{
+	assert_true(privileges_kernel_version("5.9.16") < PRIVILEGES_KERNEL_MIN);
+	assert_true(privileges_kernel_version("5.10.0-33-cloud-amd64") >= PRIVILEGES_KERNEL_MIN);
+	assert_true(privileges_kernel_version("6.1") > PRIVILEGES_KERNEL_MIN);
+	assert_int_equal(privileges_kernel_version("unknown"), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(no_argument_traces_the_whole_machine),
+		cmocka_unit_test(durations_have_units),
+		cmocka_unit_test(wrong_durations_are_refused_with_their_value),
+		cmocka_unit_test(a_duration_without_unit_is_told_the_units),
+		cmocka_unit_test(pids_are_a_list_without_doubles),
+		cmocka_unit_test(wrong_pids_are_refused_and_the_wrong_one_is_named),
+		cmocka_unit_test(the_suffix_picks_the_format),
+		cmocka_unit_test(an_unknown_suffix_is_told_the_known_ones),
+		cmocka_unit_test(file_names_that_cannot_be_are_refused),
+		cmocka_unit_test(one_file_per_process_has_the_pid_in_its_name),
+		cmocka_unit_test(standard_output_needs_a_format),
+		cmocka_unit_test(a_format_without_standard_output_is_refused),
+		cmocka_unit_test(standard_output_is_given_once),
+		cmocka_unit_test(choices_are_checked),
+		cmocka_unit_test(percentages_are_whole_and_at_most_100),
+		cmocka_unit_test(the_ring_buffer_is_a_power_of_two),
+		cmocka_unit_test(options_after_the_command_belong_to_it),
+		cmocka_unit_test(a_command_works_without_the_two_dashes),
+		cmocka_unit_test(a_word_after_the_two_dashes_is_a_command_whatever_it_says),
+		cmocka_unit_test(a_command_and_pids_exclude_each_other),
+		cmocka_unit_test(dashes_without_a_command_are_refused),
+		cmocka_unit_test(unknown_options_are_named),
+		cmocka_unit_test(a_missing_value_is_told_what_it_is),
+		cmocka_unit_test(options_of_another_subcommand_are_refused),
+		cmocka_unit_test(report_takes_one_log_in_any_place),
+		cmocka_unit_test(export_takes_outputs_after_the_log),
+		cmocka_unit_test(export_never_takes_a_second_log_for_an_output),
+		cmocka_unit_test(doctor_takes_a_pid_and_no_words),
+		cmocka_unit_test(help_and_version_win_over_what_follows),
+		cmocka_unit_test(the_target_is_named_as_the_user_did),
+		cmocka_unit_test(the_session_record_holds_what_outputs_need),
+		cmocka_unit_test(missing_capabilities_are_named),
+		cmocka_unit_test(kernel_versions_are_ordered),
+	};
+	int failed = cmocka_run_group_tests(tests, NULL, NULL);
+
+	options_free(&options);
+	return failed;
+}

@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What /proc says of processes, also of those that try to say something else. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "built_library.h"
+#include "target/process.h"
+
+#define TEXT "this very file"
+
+/* A child that has run `prepare` and then waits to be killed. */
+static pid_t start_child(void (*prepare)(const void *), const void *argument)
+{
+	int ready[2];
+	char byte = 0;
+	pid_t child;
+
+	assert_int_equal(pipe(ready), 0);
+	child = fork();
+	assert_true(child >= 0);
+	if (child == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (prepare)
+			prepare(argument);
+		if (write(ready[1], "r", 1) != 1)
+			_exit(1);
+		for (;;)
+			pause();
+	}
+	close(ready[1]);
+	assert_int_equal(read(ready[0], &byte, 1), 1);
+	close(ready[0]);
+	return child;
+}
+
+static void end_child(pid_t child)
+{
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static void take_name(const void *name)
+{
+	prctl(PR_SET_NAME, name);
+}
+
+static void a_name_with_parentheses_does_not_shift_the_fields(void **state)
+{
+	pid_t child = start_child(take_name, "a) S 1 (b\033[2");
+	struct process_info info;
+
+	(void)state;
+	assert_int_equal(process_info_read(child, &info), 0);
+	assert_string_equal(info.comm, "a) S 1 (b?[2");
+	assert_int_equal(info.pid, child);
+	assert_int_equal(info.parent, getpid());
+	assert_int_equal(info.threads, 1);
+	assert_int_equal(info.uid, getuid());
+	assert_int_equal(info.seccomp, 0);
+	assert_false(info.zombie);
+	process_info_free(&info);
+	end_child(child);
+}
+
+static void the_start_is_on_the_monotonic_clock(void **state)
+{
+	uint64_t before = now_ns();
+	pid_t child = start_child(NULL, NULL);
+	uint64_t after = now_ns(), tick = 20000000; /* two clock ticks */
+	struct process_info info;
+
+	(void)state;
+	assert_int_equal(process_info_read(child, &info), 0);
+	assert_in_range(info.start_ns, before - tick, after + tick);
+	process_info_free(&info);
+	end_child(child);
+}
+
+static void a_command_line_cannot_drive_the_terminal(void **state)
+{
+	struct process_info info;
+	int input[2];
+	pid_t child;
+
+	(void)state;
+	assert_int_equal(pipe(input), 0); /* that the shell waits for */
+	child = fork();
+	if (child == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		dup2(input[0], STDIN_FILENO);
+		execl("/bin/sh", "sh\033]0;x\a", "-c", "read x", "caf\xc3\xa9",
+		      "\xc2\x9b"
+		      "31m",
+		      "line\nend", NULL);
+		_exit(1);
+	}
+	for (int i = 0;; i++) { /* until the exec is done: 5 s */
+		assert_int_equal(process_info_read(child, &info), 0);
+		if (strstr(info.cmdline, "read x"))
+			break;
+		process_info_free(&info);
+		assert_true(i < 500);
+		usleep(10000);
+	}
+	assert_string_equal(info.cmdline, "sh?]0;x? -c read x caf\xc3\xa9 ??31m line?end");
+	assert_int_equal(info.exe[0], '/');
+	process_info_free(&info);
+	end_child(child);
+	close(input[0]);
+	close(input[1]);
+}
+
+static void a_zombie_is_known_as_one_and_a_dead_one_is_gone(void **state)
+{
+	struct process_info info;
+	siginfo_t ended;
+	pid_t child = fork();
+
+	(void)state;
+	if (child == 0)
+		_exit(0);
+	assert_int_equal(waitid(P_PID, (id_t)child, &ended, WEXITED | WNOWAIT), 0);
+	assert_int_equal(process_info_read(child, &info), 0);
+	assert_true(info.zombie);
+	process_info_free(&info);
+	waitpid(child, NULL, 0);
+	assert_int_equal(process_info_read(child, &info), -ESRCH);
+}
+
+struct census {
+	unsigned self, children, kernel;
+	pid_t child;
+};
+
+static int count(pid_t pid, void *context)
+{
+	struct census *census = context;
+
+	census->self += pid == getpid();
+	census->children += pid == census->child;
+	census->kernel += pid == 2; /* kthreadd */
+	return 0;
+}
+
+static int stop(pid_t pid, void *context)
+{
+	(void)context;
+	return pid;
+}
+
+static void every_process_is_visited_once_and_kernel_threads_are_not(void **state)
+{
+	struct census census = {.child = start_child(NULL, NULL)};
+
+	(void)state;
+	assert_int_equal(process_each(count, &census), 0);
+	assert_int_equal(census.self, 1);
+	assert_int_equal(census.children, 1);
+	if (process_in_initial_pid_namespace())
+		assert_int_equal(census.kernel, 0);
+	assert_true(process_each(stop, NULL) > 0);
+	end_child(census.child);
+}
+
+static const struct mapping *mapping_at(const struct mappings *mappings, const void *address)
+{
+	for (size_t i = 0; i < mappings->list.count; i++)
+		if (mappings->list.items[i].start == (uintptr_t)address)
+			return &mappings->list.items[i];
+	return NULL;
+}
+
+static void *map_file(const char *path)
+{
+	int fd = open_file(path);
+	void *at = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, fd, 0);
+
+	assert_true(at != MAP_FAILED);
+	close(fd);
+	return at;
+}
+
+static void assert_text_behind(pid_t pid, const struct mapping *mapping)
+{
+	char text[sizeof(TEXT)] = "";
+	int fd = mapping_open(pid, mapping);
+
+	assert_true(fd >= 0);
+	assert_int_equal(read(fd, text, strlen(TEXT)), strlen(TEXT));
+	assert_string_equal(text, TEXT);
+	close(fd);
+}
+
+static void a_mapping_has_the_name_of_its_file_however_odd(void **state)
+{
+	char *folder = make_folder(), *path = xasprintf("%s/a name\nwith \\134 it (deleted", folder);
+	struct mappings mappings;
+	const struct mapping *mapping;
+	struct stat st;
+	void *at;
+
+	(void)state;
+	write_text(path, TEXT);
+	at = map_file(path);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(mappings_read(getpid(), &mappings), 0);
+	mapping = mapping_at(&mappings, at);
+	assert_non_null(mapping);
+	assert_string_equal(mapping->path, path);
+	assert_int_equal(mapping->end - mapping->start, 4096);
+	assert_int_equal(mapping->inode, st.st_ino);
+	assert_true(mapping->readable && !mapping->writable && !mapping->executable && !mapping->deleted);
+	assert_text_behind(getpid(), mapping);
+	munmap(at, 4096);
+	mappings_free(&mappings);
+	free(path);
+	remove_folder(folder);
+}
+
+static void a_replaced_file_is_opened_as_it_was_mapped(void **state)
+{
+	char *folder = make_folder(), *path = xasprintf("%s/library.so", folder);
+	struct mappings mappings;
+	const struct mapping *mapping;
+	void *at;
+
+	(void)state;
+	if (geteuid()) {
+		print_message("needs root: /proc/PID/map_files\n");
+		skip();
+	}
+	write_text(path, TEXT);
+	at = map_file(path);
+	assert_int_equal(unlink(path), 0);
+	write_text(path, "another file ..");
+	assert_int_equal(mappings_read(getpid(), &mappings), 0);
+	mapping = mapping_at(&mappings, at);
+	assert_non_null(mapping);
+	assert_true(mapping->deleted);
+	assert_string_equal(mapping->path, path);
+	assert_text_behind(getpid(), mapping);
+	munmap(at, 4096);
+	mappings_free(&mappings);
+	free(path);
+	remove_folder(folder);
+}
+
+/* The fallback looks by name, so it must notice that the name now means something else. */
+static void another_file_of_the_same_name_is_refused(void **state)
+{
+	char *folder = make_folder(), *path = xasprintf("%s/library.so", folder);
+	struct mappings mappings;
+	struct mapping unknown;
+	void *at;
+
+	(void)state;
+	write_text(path, TEXT);
+	at = map_file(path);
+	assert_int_equal(mappings_read(getpid(), &mappings), 0);
+	unknown = *mapping_at(&mappings, at);
+	unknown.end += 4096; /* not in map_files: as if the mapping had been split since */
+	assert_text_behind(getpid(), &unknown);
+	unknown.inode++;
+	assert_int_equal(mapping_open(getpid(), &unknown), -ESTALE);
+	munmap(at, 4096);
+	mappings_free(&mappings);
+	free(path);
+	remove_folder(folder);
+}
+
+static void anonymous_memory_and_devices_are_not_opened(void **state)
+{
+	void *memory = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *device = map_file("/dev/zero");
+	struct mappings mappings;
+
+	(void)state;
+	assert_int_equal(mappings_read(getpid(), &mappings), 0);
+	for (size_t i = 0; i < mappings.list.count; i++) {
+		const struct mapping *mapping = &mappings.list.items[i];
+
+		if (mapping->inode == 0) {
+			assert_string_equal(mapping->path, "");
+			assert_int_equal(mapping_open(getpid(), mapping), -ENOENT);
+		}
+	}
+	assert_true(mapping_open(getpid(), mapping_at(&mappings, device)) < 0);
+	mappings_free(&mappings);
+	munmap(memory, 4096);
+	munmap(device, 4096);
+}
+
+/* Hides `folder` under a file system that only this process sees, and maps a file of it. */
+static void map_in_own_namespace(const void *folder)
+{
+	char *path = xasprintf("%s/library.so", (const char *)folder);
+
+	if (unshare(CLONE_NEWNS) || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+	    mount("none", folder, "tmpfs", 0, NULL))
+		_exit(1);
+	write_text(path, TEXT);
+	map_file(path);
+}
+
+static void a_file_of_another_mount_namespace_is_opened(void **state)
+{
+	char *folder = make_folder(), *path = xasprintf("%s/library.so", folder);
+	struct mappings mappings;
+	unsigned found = 0;
+	pid_t child;
+
+	(void)state;
+	if (geteuid()) {
+		print_message("needs root: a mount namespace\n");
+		skip();
+	}
+	child = start_child(map_in_own_namespace, folder);
+	assert_int_not_equal(access(path, F_OK), 0);
+	assert_int_equal(mappings_read(child, &mappings), 0);
+	for (size_t i = 0; i < mappings.list.count; i++) {
+		struct mapping mapping = mappings.list.items[i];
+
+		if (strcmp(mapping.path, path))
+			continue;
+		assert_text_behind(child, &mapping);
+		mapping.end += 4096; /* and by name in its root */
+		assert_text_behind(child, &mapping);
+		found++;
+	}
+	assert_int_equal(found, 1);
+	end_child(child);
+	mappings_free(&mappings);
+	free(path);
+	remove_folder(folder);
+}
+
+static const char in_memory[] = "what the other process holds";
+
+static void memory_is_read_whole_or_not_at_all(void **state)
+{
+	pid_t child = start_child(NULL, NULL);
+	char copy[sizeof(in_memory)], two_pages[8192];
+	char *last = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	(void)state;
+	assert_int_equal(process_read_memory(child, (uintptr_t)in_memory, copy, sizeof(copy)), 0);
+	assert_string_equal(copy, in_memory);
+	assert_int_equal(process_read_memory(child, 0, copy, sizeof(copy)), -EFAULT);
+	munmap(last + 4096, 4096);
+	assert_int_equal(process_read_memory(getpid(), (uintptr_t)last, two_pages, sizeof(two_pages)), -EFAULT);
+	munmap(last, 4096);
+	end_child(child);
+	assert_int_equal(process_read_memory(child, (uintptr_t)in_memory, copy, sizeof(copy)), -ESRCH);
+	assert_int_equal(mappings_read(child, &(struct mappings){0}), -ESRCH);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_name_with_parentheses_does_not_shift_the_fields),
+		cmocka_unit_test(the_start_is_on_the_monotonic_clock),
+		cmocka_unit_test(a_command_line_cannot_drive_the_terminal),
+		cmocka_unit_test(a_zombie_is_known_as_one_and_a_dead_one_is_gone),
+		cmocka_unit_test(every_process_is_visited_once_and_kernel_threads_are_not),
+		cmocka_unit_test(a_mapping_has_the_name_of_its_file_however_odd),
+		cmocka_unit_test(a_replaced_file_is_opened_as_it_was_mapped),
+		cmocka_unit_test(another_file_of_the_same_name_is_refused),
+		cmocka_unit_test(anonymous_memory_and_devices_are_not_opened),
+		cmocka_unit_test(a_file_of_another_mount_namespace_is_opened),
+		cmocka_unit_test(memory_is_read_whole_or_not_at_all),
+	};
+
+	return cmocka_run_group_tests_name("target/process", tests, NULL, NULL);
+}

@@ -1,0 +1,482 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Finding CPython and its layout: every interpreter on this machine runs a script that tells its own frames, and
+ * a walker that knows nothing but struct gpt_python must find the same ones.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <glob.h>
+
+#include "built_library.h"
+#include "python_child.h"
+#include "target/image.h"
+
+#define FRAMES_MAX 512
+#define TEXT_MAX 512
+#define PYTHONS_MAX 64
+
+/*
+ * The main thread blocks in os.read below recursion, a lambda called from C, a generator, a method, and names of
+ * each width of characters; a worker blocks in a lock; a reporter tells the frames of all, then blocks.
+ */
+static const char script[] =
+	"import os, sys, threading, time\n"
+	"gate = threading.Lock(); gate.acquire()\n"
+	"out = []\n"
+	"def tell(thread, frame):\n"
+	"    out.append('thread %d %d' % (thread.ident, getattr(thread, 'native_id', 0) or 0))\n"
+	"    while frame:\n"
+	"        code = frame.f_code\n"
+	"        table = code.co_linetable if hasattr(code, 'co_linetable') else code.co_lnotab\n"
+	"        out.append('frame %d %d %d %d %d %s %s %s' % (id(code), code.co_firstlineno, frame.f_lasti,\n"
+	"            len(table), sum(table), code.co_name, getattr(code, 'co_qualname', '-'), code.co_filename))\n"
+	"        frame = frame.f_back\n"
+	"def reporter():\n"
+	"    time.sleep(0.3)\n"
+	"    frames = sys._current_frames()\n"
+	"    for thread in threading.enumerate():\n"
+	"        tell(thread, frames[thread.ident])\n"
+	"    os.write(1, ('\\n'.join(out) + '\\nready\\n').encode('utf-8'))\n"
+	"    gate.acquire()\n"
+	"def worker():\n"
+	"    gate.acquire()\n"
+	"class Model:\n"
+	"    def forward(self):\n"
+	"        os.read(0, 1)\n"
+	"        threading.Thread(target=worker, daemon=True).start()\n"
+	"        time.sleep(0.1)\n"
+	"        os.write(1, b'started\\n')\n"
+	"        os.read(0, 1)\n"
+	"    def gr\303\266\303\237e(self):\n"
+	"        return self.forward()\n"
+	"    def \345\207\275\346\225\260(self):\n"
+	"        return self.gr\303\266\303\237e()\n"
+	"    def \360\240\200\200(self):\n"
+	"        return self.\345\207\275\346\225\260()\n"
+	"def numbers(n):\n"
+	"    for i in range(n):\n"
+	"        yield Model().\360\240\200\200()\n"
+	"def recurse(n):\n"
+	"    a, b, c, d, e, f, g, h, i, j = range(10)\n"
+	"    if n:\n"
+	"        return recurse(n - 1)\n"
+	"    return list(map(lambda x: sum(y or 0 for y in numbers(x)), [1]))\n"
+	"threading.Thread(target=worker, daemon=True).start()\n"
+	"threading.Thread(target=reporter, daemon=True).start()\n"
+	"recurse(200)\n";
+
+/* ---- what the script says ---------------------------------------------------------------------- */
+
+struct told_frame {
+	unsigned long long code, table_bytes, table_sum;
+	int first_line, lasti;
+	char name[TEXT_MAX], qualname[TEXT_MAX], file[TEXT_MAX];
+};
+
+struct told_thread {
+	unsigned long long ident, native;
+	unsigned depth;
+	struct told_frame frames[FRAMES_MAX];
+};
+
+struct told {
+	unsigned count;
+	struct told_thread threads[4];
+};
+
+static void listen_to(struct child *child, struct told *told)
+{
+	char line[4 * TEXT_MAX];
+
+	memset(told, 0, sizeof(*told));
+	while (fgets(line, sizeof(line), child->from) && strcmp(line, "ready\n")) {
+		struct told_thread *thread = told->count ? &told->threads[told->count - 1] : NULL;
+
+		if (strncmp(line, "thread", 6) == 0) {
+			assert_true(told->count < 4);
+			thread = &told->threads[told->count++];
+			assert_int_equal(sscanf(line, "thread %llu %llu", &thread->ident, &thread->native), 2);
+		} else {
+			struct told_frame *frame;
+
+			assert_non_null(thread);
+			assert_true(thread->depth < FRAMES_MAX);
+			frame = &thread->frames[thread->depth++];
+			assert_int_equal(sscanf(line, "frame %llu %d %d %llu %llu %511s %511s %511[^\n]", &frame->code,
+						&frame->first_line, &frame->lasti, &frame->table_bytes,
+						&frame->table_sum, frame->name, frame->qualname, frame->file),
+					 8);
+		}
+	}
+	assert_int_equal(told->count, 3);
+}
+
+/* ---- the reference walker ---------------------------------------------------------------------- */
+
+static pid_t walked;
+
+static uint64_t word(uint64_t address)
+{
+	uint64_t value;
+
+	if (process_read_memory(walked, address, &value, sizeof(value)))
+		fail_msg("cannot read %#llx", (unsigned long long)address);
+	return value;
+}
+
+static uint32_t half(uint64_t address)
+{
+	uint32_t value;
+
+	if (process_read_memory(walked, address, &value, sizeof(value)))
+		fail_msg("cannot read %#llx", (unsigned long long)address);
+	return value;
+}
+
+static uint8_t byte(uint64_t address)
+{
+	return (uint8_t)half(address);
+}
+
+static size_t put_utf8(uint32_t c, char *to)
+{
+	if (c < 0x80) {
+		to[0] = (char)c;
+		return 1;
+	}
+	if (c < 0x800) {
+		to[0] = (char)(0xc0 | c >> 6);
+		to[1] = (char)(0x80 | (c & 0x3f));
+		return 2;
+	}
+	if (c < 0x10000) {
+		to[0] = (char)(0xe0 | c >> 12);
+		to[1] = (char)(0x80 | (c >> 6 & 0x3f));
+		to[2] = (char)(0x80 | (c & 0x3f));
+		return 3;
+	}
+	to[0] = (char)(0xf0 | c >> 18);
+	to[1] = (char)(0x80 | (c >> 12 & 0x3f));
+	to[2] = (char)(0x80 | (c >> 6 & 0x3f));
+	to[3] = (char)(0x80 | (c & 0x3f));
+	return 4;
+}
+
+static void read_string(const struct gpt_pylayout *l, uint64_t object, char text[TEXT_MAX])
+{
+	uint32_t state = half(object + l->str_state), kind = state >> l->str_kind_shift & l->str_kind_mask;
+	uint64_t length = word(object + l->str_length), data;
+	size_t used = 0;
+
+	assert_true(state >> l->str_compact_shift & 1);
+	assert_true(kind == 1 || kind == 2 || kind == 4);
+	assert_true(length < TEXT_MAX / 4);
+	data = object + (state >> l->str_ascii_shift & 1 ? l->str_ascii_data : l->str_compact_data);
+	for (uint64_t i = 0; i < length; i++) {
+		uint32_t c = half(data + i * kind);
+
+		used += put_utf8(kind == 1 ? c & 0xff : kind == 2 ? c & 0xffff : c, text + used);
+	}
+	text[used] = '\0';
+}
+
+static void check_code(const struct gpt_pylayout *l, uint64_t code, const struct told_frame *told)
+{
+	uint64_t table = word(code + l->code_linetable), bytes = word(table + l->var_size), sum = 0;
+	char text[TEXT_MAX];
+
+	assert_int_equal(half(code + l->code_first_line), told->first_line);
+	read_string(l, word(code + l->code_name), text);
+	assert_string_equal(text, told->name);
+	read_string(l, word(code + l->code_filename), text);
+	assert_string_equal(text, told->file);
+	if (l->code_qualname != GPT_PY_ABSENT) {
+		read_string(l, word(code + l->code_qualname), text);
+		assert_string_equal(text, told->qualname);
+	}
+	assert_int_equal(bytes, told->table_bytes);
+	for (uint64_t i = 0; i < bytes; i++)
+		sum += byte(table + l->bytes_data + i);
+	assert_int_equal(sum, told->table_sum);
+}
+
+static int lasti_of(const struct gpt_pylayout *l, uint64_t frame, uint64_t code)
+{
+	if (l->walk == GPT_PY_WALK_OBJECTS)
+		return (int)half(frame + l->frame_instr) * l->lasti_scale;
+	return (int)(int64_t)(word(frame + l->frame_instr) - (code + l->code_instructions));
+}
+
+/* Frames of plain calls lie in the thread's chunks, those of generators in the generator. */
+static bool is_in_chunks(const struct gpt_pylayout *l, uint64_t thread, uint64_t frame, unsigned *chunks)
+{
+	bool found = false;
+
+	*chunks = 0;
+	for (uint64_t chunk = word(thread + l->ts_datastack_chunk); chunk; chunk = word(chunk + l->chunk_previous)) {
+		found = found || (frame >= chunk + l->chunk_data && frame < chunk + word(chunk + l->chunk_size));
+		assert_true(++*chunks < 100);
+	}
+	return found;
+}
+
+static void check_thread(const struct gpt_python *python, uint64_t thread, const struct told_thread *told,
+			 bool is_reporter)
+{
+	const struct gpt_pylayout *l = &python->layout;
+	uint64_t frame = word(thread + l->ts_frame);
+	unsigned depth = 0, in_chunks = 0, chunks = 0;
+
+	if (l->walk == GPT_PY_WALK_CFRAME)
+		frame = word(frame + l->cframe_current_frame);
+	if (l->ts_native_thread_id != GPT_PY_ABSENT)
+		assert_int_equal(half(thread + l->ts_native_thread_id), told->native);
+	for (; frame; frame = word(frame + l->frame_back)) {
+		uint64_t code = word(frame + l->frame_code);
+
+		if (l->owner_skip && byte(frame + l->frame_owner) >= l->owner_skip)
+			continue;
+		assert_true(depth < told->depth);
+		assert_int_equal(word(code + l->object_type), python->code_type);
+		assert_int_equal(code, told->frames[depth].code);
+		check_code(l, code, &told->frames[depth]);
+		if (!is_reporter || depth > 0) /* its innermost frame has moved on since it told */
+			assert_int_equal(lasti_of(l, frame, code), told->frames[depth].lasti);
+		if (l->ts_datastack_chunk != GPT_PY_ABSENT)
+			in_chunks += is_in_chunks(l, thread, frame, &chunks);
+		depth++;
+	}
+	assert_int_equal(depth, told->depth);
+	if (l->ts_datastack_chunk == GPT_PY_ABSENT)
+		return;
+	/* 200 frames of 10 locals fill several chunks; two generators are elsewhere. */
+	assert_int_equal(in_chunks, depth > 100 ? depth - 2 : depth);
+	if (depth > 100)
+		assert_true(chunks > 1);
+}
+
+static void check_threads(const struct gpt_python *python, const struct told *told)
+{
+	const struct gpt_pylayout *l = &python->layout;
+	uint64_t interpreter = word(python->runtime + l->runtime_interpreters_head);
+	unsigned seen = 0;
+
+	assert_int_equal(word(interpreter + l->interp_next), 0);
+	for (uint64_t thread = word(interpreter + l->interp_threads_head); thread; thread = word(thread + l->ts_next)) {
+		const struct told_thread *same = NULL;
+
+		assert_int_equal(word(thread + l->ts_interp), interpreter);
+		for (unsigned i = 0; i < told->count; i++)
+			if (told->threads[i].ident == word(thread + l->ts_thread_id))
+				same = &told->threads[i];
+		assert_non_null(same);
+		check_thread(python, thread, same,
+			     strcmp(same->frames[0].name, "tell") == 0 ||
+				     strcmp(same->frames[0].name, "reporter") == 0);
+		seen++;
+	}
+	assert_int_equal(seen, told->count);
+}
+
+/* ---- the interpreters of this machine ----------------------------------------------------------- */
+
+struct python {
+	char *path;
+	unsigned major, minor;
+	char release[32];
+};
+
+static char *folder, *script_path;
+static struct python pythons[PYTHONS_MAX];
+static unsigned python_count;
+
+/* Asks it what it really is: a path may be a link or a script that picks one. */
+static void add_python(const char *path)
+{
+	char *command = xasprintf("'%s' -c 'import os, sys, platform; v = sys.version_info; "
+				  "print(\"%%d %%d %%s %%s\" %% (v[0], v[1], platform.python_version(), "
+				  "os.path.realpath(sys.executable)))' 2>/dev/null",
+				  path);
+	struct python *python = &pythons[python_count];
+	FILE *answer = popen(command, "r");
+	char real[1024];
+	bool known = python_count == PYTHONS_MAX;
+
+	assert_non_null(answer);
+	if (fscanf(answer, "%u %u %31s %1023[^\n]", &python->major, &python->minor, python->release, real) == 4) {
+		for (unsigned i = 0; i < python_count; i++)
+			known = known || strcmp(pythons[i].path, real) == 0;
+		if (!known) {
+			python->path = xstrdup(real);
+			python_count++;
+		}
+	}
+	pclose(answer);
+	free(command);
+}
+
+static void add_matching(const char *pattern)
+{
+	glob_t found;
+
+	if (glob(pattern, 0, NULL, &found) == 0)
+		for (size_t i = 0; i < found.gl_pathc; i++)
+			if (access(found.gl_pathv[i], X_OK) == 0)
+				add_python(found.gl_pathv[i]);
+	globfree(&found);
+}
+
+static int find_pythons(void **state)
+{
+	const char *root = getenv("PYENV_ROOT"), *home = getenv("HOME");
+	char *paths = xstrdup(getenv("PATH") ? getenv("PATH") : "/usr/bin"), *rest = paths, *part;
+	char *pattern = root ? xasprintf("%s/versions/*/bin/python", root)
+			     : xasprintf("%s/.pyenv/versions/*/bin/python", home ? home : "");
+
+	(void)state;
+	folder = make_folder();
+	script_path = xasprintf("%s/tr\303\244ger.py", folder);
+	write_text(script_path, script);
+	add_matching(pattern);
+	while ((part = strsep(&rest, ":"))) {
+		char *there = xasprintf("%s/python[23].*[0-9]", part);
+
+		add_matching(there);
+		free(there);
+	}
+	free(pattern);
+	free(paths);
+	for (unsigned minor = 8; minor <= 13; minor++) {
+		bool have = false;
+
+		for (unsigned i = 0; i < python_count; i++)
+			have = have || (pythons[i].major == 3 && pythons[i].minor == minor);
+		if (!have)
+			print_message("CPython 3.%u is not on this machine: not tested\n", minor);
+	}
+	return 0;
+}
+
+static int forget_pythons(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < python_count; i++)
+		free(pythons[i].path);
+	free(script_path);
+	remove_folder(folder);
+	return 0;
+}
+
+/* The probe for dying code objects lies in code_dealloc: right at its start or a few bytes into its prologue. */
+static void check_dealloc(const struct python_info *info)
+{
+	struct image_symbol symbol;
+	struct image *image;
+	uint64_t address;
+
+	assert_int_equal(image_open(dup(info->fd), &image), 0);
+	assert_int_not_equal(info->dealloc_offset, 0);
+	assert_int_equal(image_address(image, info->dealloc_offset, &address), 0);
+	if (image_symbol(image, "code_dealloc", &symbol) == 0)
+		assert_in_range(address, symbol.address, symbol.address + 16);
+	else
+		print_message("%s is stripped: code_dealloc not checked by name\n", info->path);
+	image_close(image);
+}
+
+static void check_supported(const struct python *python)
+{
+	const char *const argv[] = {python->path, script_path, NULL};
+	struct told *told = xcalloc(1, sizeof(*told));
+	struct python_info info;
+	struct child child;
+	char why[256], line[32];
+	uint64_t counter, before;
+
+	print_message("%s (%s)\n", python->path, python->release);
+	start(&child, argv, NULL, NULL);
+	listen_to(&child, told);
+	if (find(child.pid, &info, why, sizeof(why)))
+		fail_msg("%s", why);
+	assert_string_equal(info.version, python->release);
+	assert_string_equal(why, "");
+	assert_int_equal(info.walk.layout.version, python->major << 8 | python->minor);
+	assert_false(info.free_threaded);
+	check_dealloc(&info);
+	walked = child.pid;
+	check_threads(&info.walk, told);
+	counter = word(info.walk.runtime + info.walk.layout.runtime_interpreters_head) +
+		  info.walk.layout.interp_next_unique_id;
+	before = word(counter);
+	assert_in_range(before, 3, 1000);
+	fputc('\n', child.to);
+	fflush(child.to);
+	assert_non_null(fgets(line, sizeof(line), child.from));
+	assert_string_equal(line, "started\n");
+	assert_int_equal(word(counter), before + 1);
+	python_info_free(&info);
+	end(&child);
+	free(told);
+}
+
+static bool is_supported(const struct python *python)
+{
+	return python_layout(python->major << 8 | python->minor) != NULL;
+}
+
+static void every_supported_python_is_walked_to_its_own_frames(void **state)
+{
+	unsigned checked = 0;
+
+	(void)state;
+	for (unsigned i = 0; i < python_count; i++) {
+		if (!is_supported(&pythons[i]))
+			continue;
+		check_supported(&pythons[i]);
+		checked++;
+	}
+	if (!checked) {
+		print_message("no supported CPython on this machine\n");
+		skip();
+	}
+}
+
+static void every_other_python_is_refused_by_its_version(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < python_count; i++) {
+		const char *const argv[] = {pythons[i].path, "-c",
+					    "import sys; print('ready'); sys.stdout.flush(); sys.stdin.read()", NULL};
+		char why[256], line[32], *version;
+		struct python_info info;
+		struct child child;
+
+		if (is_supported(&pythons[i]))
+			continue;
+		start(&child, argv, NULL, NULL);
+		assert_non_null(fgets(line, sizeof(line), child.from));
+		assert_int_equal(find(child.pid, &info, why, sizeof(why)), -ENOTSUP);
+		print_message("%s\n", why);
+		version = xasprintf("CPython %u.%u", pythons[i].major, pythons[i].minor);
+		assert_non_null(strstr(why, version));
+		free(version);
+		python_info_free(&info);
+		end(&child);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_supported_python_is_walked_to_its_own_frames),
+		cmocka_unit_test(every_other_python_is_refused_by_its_version),
+	};
+
+	return cmocka_run_group_tests_name("target/python", tests, find_pythons, forget_pythons);
+}

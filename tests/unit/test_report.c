@@ -1,0 +1,478 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The report of the sample run and of models bent into awkward shapes. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdbool.h>
+
+#include "report/report.h"
+#include "report/text.h"
+#include "test_export_log.h"
+
+#define STEPS 20u
+
+static struct model *model;
+
+static int begin(void **state)
+{
+	const char *why;
+	int fd = sample_log(1, STEPS), error = model_build(fd, &model, &why);
+
+	close(fd);
+	return error;
+}
+
+static int end(void **state)
+{
+	model_free(model);
+	return 0;
+}
+
+/* The report as a string, which the caller frees. */
+static char *report_of(const struct model *subject, unsigned width, bool color)
+{
+	const struct report_options options = {.width = width, .color = color};
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+
+	assert_non_null(out);
+	assert_int_equal(report_write(out, subject, &options), 0);
+	fclose(out);
+	assert_non_null(text);
+	return text;
+}
+
+static void assert_has(const char *text, const char *part)
+{
+	if (!strstr(text, part)) {
+		print_error("%s\n", text);
+		fail_msg("no '%s' in the text above", part);
+	}
+}
+
+/* The row of a table that has `part` in it starts with these cells. */
+static void assert_row(const char *text, const char *section, const char *part, const char *cells)
+{
+	const char *at = strstr(text, section), *line;
+
+	assert_non_null(at);
+	at = strstr(at, part);
+	assert_non_null(at);
+	for (line = at; line > text && line[-1] != '\n'; line--)
+		;
+	line += strspn(line, " ");
+	if (strncmp(line, cells, strlen(cells)) != 0)
+		fail_msg("'%.*s' does not begin with '%s'", (int)strcspn(line, "\n"), line, cells);
+}
+
+static unsigned widest_line(const char *text)
+{
+	unsigned widest = 0;
+	char *copy = strdup(text), *rest = copy, *line;
+
+	text_begin();
+	while ((line = strsep(&rest, "\n")))
+		if (text_width(line) > widest)
+			widest = text_width(line);
+	text_end();
+	free(copy);
+	return widest;
+}
+
+static void the_header_says_what_and_how_long(void **state)
+{
+	char *text = report_of(model, 100, false);
+
+	*strchr(text, '\n') = '\0';
+	assert_string_equal(text, "python3 train.py (pid 41230), 22.0 ms, 2 threads launching, 1 GPU");
+	free(text);
+}
+
+static void utilisation_counts_overlapping_kernels_once(void **state)
+{
+	char *text = report_of(model, 100, false);
+
+	/* Of each 1 ms step the GPU works 290 us (two graph kernels overlap by 15 us); the trace has 22 ms. */
+	assert_has(text,
+		   "GPU 0  Example GPU   busy 26.4 %   kernels 21.4 %   copies 5.0 %   idle 73.6 %   60 launches\n");
+	free(text);
+}
+
+static void lines_have_their_own_and_their_total_time(void **state)
+{
+	char *text = report_of(model, 100, false);
+
+	assert_row(text, "GPU time by Python line", "model.py:42", "2,000.0   2,000.0  32.8        20  model.py:42");
+	assert_row(text, "GPU time by Python line", "train.py:26", "1,800.0   1,800.0  29.5        20  train.py:26");
+	assert_row(text, "GPU time by Python line", "pt_autograd_0", "1,200.0   1,200.0  19.7        20  (thread");
+	assert_row(text, "lines of your own code", "train.py:97", "4,900.0  80.3  train.py:97  main");
+	assert_row(text, "lines of your own code", "train.py:23", "2,000.0  32.8  train.py:23  train_step");
+	free(text);
+}
+
+static void a_recursive_line_counts_a_stack_once(void **state)
+{
+	const struct model_stack *stack = &model->stacks[model->calls[0].stack];
+	char *text;
+
+	assert_int_equal(stack->depth, 3);
+	for (uint32_t i = 1; i < stack->depth; i++)
+		model->stack_frames[stack->first + i] = model->stack_frames[stack->first];
+	text = report_of(model, 100, false);
+	assert_row(text, "GPU time by Python line", "model.py:42", "2,000.0   2,000.0  32.8");
+	free(text);
+}
+
+static void files_of_one_name_are_told_apart(void **state)
+{
+	char *text;
+
+	for (uint32_t i = 0; i < model->code_count; i++)
+		if (!strcmp(model->codes[i].name, "Block.forward"))
+			model->codes[i].file = "/home/user/lib/train.py";
+	text = report_of(model, 100, false);
+	assert_has(text, "  lib/train.py:42 ");
+	assert_has(text, "  user/train.py:26 ");
+	free(text);
+}
+
+static void library_lines_are_not_ones_own_code(void **state)
+{
+	char *text;
+
+	for (uint32_t i = 0; i < model->code_count; i++)
+		if (!strcmp(model->codes[i].name, "Block.forward"))
+			model->codes[i].file = "/usr/lib/python3/site-packages/model.py";
+	text = report_of(model, 100, false);
+	assert_row(text, "GPU time by Python line", "model.py:42", "2,000.0");
+	*strstr(text, "GPU time by kernel") = '\0';
+	assert_null(strstr(strstr(text, "lines of your own code"), "model.py"));
+	free(text);
+}
+
+static void kernels_name_the_line_that_launches_most(void **state)
+{
+	char *text = report_of(model, 100, false);
+
+	assert_row(text, "GPU time by kernel", "gemm<128>", "3,800.0  62.3     60    63.3  gemm<128> ");
+	assert_has(text, "gemm<128>                model.py:42 Block.forward\n");
+	free(text);
+}
+
+static void copies_say_how_fast_and_from_which_memory(void **state)
+{
+	char *text = report_of(model, 100, false);
+
+	assert_row(text, "Copies", "Host to Device", "1,000.0  20.0 MB     20  20.0       100.0  Host to Device");
+	assert_row(text, "Copies", "Fill", "100.0   1.3 MB     20  13.1           -  Fill");
+	free(text);
+}
+
+static void idle_time_is_charged_to_who_was_late_and_who_waited(void **state)
+{
+	char *text = report_of(model, 100, false);
+
+	/* Between two steps the GPU idles 660 us: for 280 of them the thread is still in cudaStreamSynchronize. */
+	assert_row(text, "GPU idle by Python line", "launched late", "7.2  53.3    19  model.py:42 Block.forward");
+	assert_row(text, "GPU idle by Python line", "waited in cudaStreamSynchronize",
+		   "5.3  39.3    19  train.py:27 train_step");
+	assert_row(text, "GPU idle by Python line", "before the first", "1.0     -");
+	assert_row(text, "GPU idle by Python line", "GPU side", "0.4   3.0");
+	free(text);
+}
+
+static void time_in_cuda_calls_names_the_line_that_waits(void **state)
+{
+	char *text = report_of(model, 100, false);
+
+	assert_row(text, "CPU in CUDA calls", "cudaStreamSynchronize", "12.0  96.6     20   600.0");
+	assert_has(text, "cudaStreamSynchronize  train.py:27 train_step\n");
+	free(text);
+}
+
+static void the_receipt_stands_at_the_end(void **state)
+{
+	char *text = report_of(model, 100, false);
+
+	assert_has(text, "\nComplete: 60 of 60 launches joined, 0 lost; 80.3 % of GPU time under a Python line;");
+	assert_has(text, "times good to 50 ns\n");
+	assert_has(text, "\ngputrace: 0.00 s CPU; probes on libcudart.so.13; Python 3.12, CUPTI 13.0\n");
+	free(text);
+}
+
+static void losses_are_told_by_cause(void **state)
+{
+	char *text;
+
+	model->receipt.lost = 1234;
+	model->receipt.accounts[GPT_ACC_CALLS_LOST] = 1234;
+	model->receipt.cupti_dropped = 7;
+	model->min_complete = 101;
+	text = report_of(model, 100, false);
+	assert_has(text, "launches joined, 1,234 lost;");
+	assert_has(text, "\n  1,234 calls lost: the ring buffer was full\n");
+	assert_has(text, "\n  7 GPU records dropped by CUPTI\n");
+	assert_has(text, "--min-complete 101.\n");
+	free(text);
+}
+
+static void a_log_that_was_cut_short_says_so_before_the_receipt(void **state)
+{
+	char *text;
+
+	model->receipt.truncated = true;
+	text = report_of(model, 100, false);
+	assert_has(text,
+		   "\nCut short: the log ends before the trace did; what follows covers what was written.\nComplete:");
+	free(text);
+}
+
+static void failed_calls_are_counted_and_placed(void **state)
+{
+	char *text;
+
+	for (uint32_t i = 0; i < model->call_count; i++)
+		if (model->calls[i].class == GPT_CLASS_LAUNCH || model->calls[i].class == GPT_CLASS_COPY)
+			model->calls[i].result = 98;
+	text = report_of(model, 100, false);
+	assert_has(text, "\nFailed: 40 launches, 20 other CUDA calls\n");
+	assert_has(text,
+		   "\n  20 x cudaLaunchKernel returned 98 (invalid device function) at model.py:42 Block.forward\n");
+	free(text);
+}
+
+/* Makes the sample one without GPU records. */
+static void drop_gpu(void)
+{
+	for (uint32_t i = 0; i < model->call_count; i++) {
+		model->calls[i].first_gpu = NONE;
+		model->calls[i].gpu_count = 0;
+	}
+	model->gpu_count = 0;
+	model->receipt.gpu_ops = model->receipt.gpu_ops_joined = model->receipt.launches_expected = 0;
+	model->processes[0].gpu_ops = 0;
+}
+
+static void without_gpu_times_it_says_why_and_what_to_do(void **state)
+{
+	const struct {
+		enum gpt_agent_state agent_state;
+		enum gpt_agent_failure failure;
+		const char *why, *remedy;
+	} cases[] = {
+		{0, GPT_AGENT_OK, "CUPTI agent is not in the process", "gputrace -- COMMAND"},
+		{GPT_AGENT_FAILED, GPT_AGENT_NO_CUPTI, "no libcupti was found (/opt/lib)", "pip install"},
+		{GPT_AGENT_FAILED, GPT_AGENT_OCCUPIED, "another tool holds CUPTI (/opt/lib)", "end the other profiler"},
+		{GPT_AGENT_FAILED, GPT_AGENT_NO_CUDA, "no usable NVIDIA driver", "nvidia-smi"},
+		{GPT_AGENT_FAILED, (enum gpt_agent_failure)99, "did not say why", "gputrace doctor"},
+		{GPT_AGENT_LOADED, GPT_AGENT_OK, "still waits for CUDA", "trace again"},
+		{GPT_AGENT_READY, GPT_AGENT_OK, "CUPTI delivered nothing", "trace longer"},
+	};
+
+	drop_gpu();
+	model->processes[0].agent_detail = "/opt/lib";
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char *text, *unwrapped;
+
+		model->processes[0].agent_state = cases[i].agent_state;
+		model->processes[0].agent_failure = cases[i].failure;
+		text = report_of(model, 1000, false);
+		unwrapped = strstr(text, "No GPU times for pid 41230: ");
+		assert_non_null(unwrapped);
+		assert_has(unwrapped, cases[i].why);
+		assert_has(unwrapped, cases[i].remedy);
+		free(text);
+	}
+}
+
+static void without_gpu_times_tables_count_launches(void **state)
+{
+	char *text;
+
+	drop_gpu();
+	text = report_of(model, 100, false);
+	assert_has(text, "2 threads launching, no GPU times\n");
+	assert_row(text, "CUDA calls by Python line", "model.py:42", "20            20  20.0  model.py:42");
+	assert_has(text, "Complete: 60 launches recorded, 0 lost; 66.7 % of launches under a Python line\n");
+	assert_null(strstr(text, "GPU time by"));
+	free(text);
+}
+
+static void an_empty_trace_is_helped(void **state)
+{
+	struct model_process process = {.pid = 77, .name = "python3", .exe = "", .cmdline = "", .python_path = ""};
+	struct model empty = {.start_ns = 5, .end_ns = 10000000005, .processes = &process, .process_count = 1};
+	char *text = report_of(&empty, 100, false);
+
+	assert_has(text, "No CUDA call was seen in 10.0 s.\n");
+	assert_has(text, "gputrace doctor -p 77");
+	assert_null(strstr(text, "nan"));
+	free(text);
+	empty = (struct model){0};
+	text = report_of(&empty, 100, false);
+	assert_has(text, "No CUDA call was seen in 0 ns.\n");
+	free(text);
+}
+
+static void a_trace_without_length_divides_by_nothing(void **state)
+{
+	char *text;
+
+	model->end_ns = model->start_ns;
+	for (uint32_t i = 0; i < model->gpu_count; i++)
+		model->gpu[i].start_ns = model->gpu[i].end_ns = 0;
+	model->receipt.gpu_ns = model->receipt.gpu_ns_with_line = 0;
+	for (uint32_t i = 0; i < model->call_count; i++)
+		model->calls[i].start_ns = model->start_ns;
+	text = report_of(model, 100, false);
+	assert_has(text, "busy - %");
+	assert_has(text, "- % of GPU time under a Python line");
+	assert_null(strstr(text, "nan"));
+	assert_null(strstr(text, "inf"));
+	free(text);
+}
+
+static void long_names_never_break_the_page(void **state)
+{
+	char name[600], file[900];
+
+	memset(name, 'n', sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	memset(file, 'f', sizeof(file) - 1);
+	file[0] = '/';
+	file[sizeof(file) - 1] = '\0';
+	for (uint32_t i = 0; i < model->code_count; i++) {
+		model->codes[i].name = name;
+		model->codes[i].file = file;
+	}
+	for (uint32_t i = 0; i < model->gpu_count; i++)
+		if (model->gpu[i].kind == MODEL_KERNEL)
+			model->strings[model->gpu[i].name] = name;
+	for (uint32_t i = 0; i < model->thread_count; i++)
+		model->threads[i].name = name;
+	model->processes[0].cmdline = model->processes[0].name = name;
+	model->devices[0].name = name;
+	model->processes[0].agent_detail = name;
+	model->probes[0] = name;
+	for (unsigned width = 80; width <= 140; width += 20) {
+		char *text = report_of(model, width, false);
+
+		assert_in_range(widest_line(text), 50, width);
+		free(text);
+	}
+	drop_gpu();
+	model->processes[0].agent_state = GPT_AGENT_FAILED;
+	for (unsigned width = 80; width <= 140; width += 20) {
+		char *text = report_of(model, width, false);
+
+		assert_in_range(widest_line(text), 50, width);
+		free(text);
+	}
+}
+
+static void names_cannot_reach_the_terminal(void **state)
+{
+	char *text;
+
+	model->processes[0].cmdline = "\033]0;title\007 \r\n";
+	model->codes[0].name = model->codes[1].name = model->codes[2].name = "\033[31mred\xc2\x9b"
+									     "1m\xe2\x80\xae";
+	model->devices[0].name = "\t\x7f";
+	text = report_of(model, 100, false);
+	for (const unsigned char *at = (const unsigned char *)text; *at; at++)
+		assert_true((*at >= 0x20 && *at < 0x7f) || *at == '\n');
+	assert_has(text, "?[31mred?1m?");
+	free(text);
+}
+
+static void colour_is_only_used_when_asked_for(void **state)
+{
+	char *plain = report_of(model, 100, false), *color = report_of(model, 100, true);
+
+	assert_null(strchr(plain, '\033'));
+	assert_non_null(strstr(color, "\033[1mGPU time by kernel\033[0m"));
+	free(plain);
+	free(color);
+}
+
+static void rows_beyond_the_limit_are_summed(void **state)
+{
+	const struct report_options options = {.width = 100, .rows = 2};
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+
+	assert_int_equal(report_write(out, model, &options), 0);
+	fclose(out);
+	assert_has(text, "  ... and 3 more lines, 2,300.0 us\n");
+	free(text);
+}
+
+static void several_processes_have_one_line_each(void **state)
+{
+	struct model *two = NULL;
+	const char *why;
+	int fd = sample_log(2, STEPS);
+	char *text;
+
+	assert_int_equal(model_build(fd, &two, &why), 0);
+	close(fd);
+	text = report_of(two, 100, false);
+	assert_has(text, "python3 train.py (pid 41230), 120 calls, 140 GPU operations\n");
+	assert_has(text, "python3 train.py (pid 41330), 120 calls, 140 GPU operations\n");
+	assert_has(text, "2 processes, 22.0 ms, 4 threads launching, 1 GPU\n");
+	assert_has(text, "function       process\n");
+	assert_has(text, "Block.forward  several\n");
+	free(text);
+	model_free(two);
+}
+
+static void a_report_that_cannot_be_written_is_an_error(void **state)
+{
+	const struct report_options options = {0};
+	FILE *out = fopen("/dev/full", "w");
+
+	assert_non_null(out);
+	assert_int_equal(report_write(out, model, &options), -ENOSPC);
+	fclose(out);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(the_header_says_what_and_how_long),
+		TEST(utilisation_counts_overlapping_kernels_once),
+		TEST(lines_have_their_own_and_their_total_time),
+		TEST(a_recursive_line_counts_a_stack_once),
+		TEST(files_of_one_name_are_told_apart),
+		TEST(library_lines_are_not_ones_own_code),
+		TEST(kernels_name_the_line_that_launches_most),
+		TEST(copies_say_how_fast_and_from_which_memory),
+		TEST(idle_time_is_charged_to_who_was_late_and_who_waited),
+		TEST(time_in_cuda_calls_names_the_line_that_waits),
+		TEST(the_receipt_stands_at_the_end),
+		TEST(losses_are_told_by_cause),
+		TEST(a_log_that_was_cut_short_says_so_before_the_receipt),
+		TEST(failed_calls_are_counted_and_placed),
+		TEST(without_gpu_times_it_says_why_and_what_to_do),
+		TEST(without_gpu_times_tables_count_launches),
+		TEST(an_empty_trace_is_helped),
+		TEST(a_trace_without_length_divides_by_nothing),
+		TEST(long_names_never_break_the_page),
+		TEST(names_cannot_reach_the_terminal),
+		TEST(colour_is_only_used_when_asked_for),
+		TEST(rows_beyond_the_limit_are_summed),
+		TEST(several_processes_have_one_line_each),
+		TEST(a_report_that_cannot_be_written_is_an_error),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

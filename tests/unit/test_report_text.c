@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Widths, cuts, line breaks and numbers of the report. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/text.h"
+
+static char shown[512];
+
+/* What text_put writes. */
+static const char *cut(const char *text, unsigned columns, enum text_cut how)
+{
+	FILE *out = fmemopen(shown, sizeof(shown), "w");
+	unsigned width;
+
+	shown[0] = '\0';
+	text_begin();
+	width = text_put(out, text, columns, how);
+	fclose(out);
+	assert_int_equal(width, text_width(shown));
+	assert_true(width <= columns);
+	text_end();
+	return shown;
+}
+
+static void names_are_cut_where_they_say_least(void **state)
+{
+	assert_string_equal(cut("abcdefghij", 10, TEXT_CUT_END), "abcdefghij");
+	assert_string_equal(cut("abcdefghij", 7, TEXT_CUT_END), "abcd...");
+	assert_string_equal(cut("abcdefghij", 7, TEXT_CUT_START), "...ghij");
+	assert_string_equal(cut("abcdefghij", 8, TEXT_CUT_MIDDLE), "abc...ij");
+	assert_string_equal(cut("abcdefghij", 2, TEXT_CUT_MIDDLE), "ab");
+	assert_string_equal(cut("abc", 0, TEXT_CUT_END), "");
+}
+
+static void width_is_that_of_the_terminal(void **state)
+{
+	text_begin();
+	assert_int_equal(text_width("abc"), 3);
+	assert_int_equal(text_width("\xc3\xa4"), 1);		     /* one letter, two bytes */
+	assert_int_equal(text_width("\xe4\xb8\xad\xe6\x96\x87"), 4); /* two wide letters */
+	assert_int_equal(text_width("e\xcc\x81"), 1);		     /* with a combining accent */
+	assert_int_equal(text_width("\033[1m"), 4);		     /* shown as ?[1m */
+	assert_int_equal(text_width("\xff\xfe"), 2);		     /* shown as ?? */
+	text_end();
+	assert_string_equal(cut("\xe4\xb8\xad\xe6\x96\x87\xe4\xb8\xad\xe6\x96\x87", 6, TEXT_CUT_END),
+			    "\xe4\xb8\xad...");
+}
+
+static void text_breaks_at_blanks(void **state)
+{
+	FILE *out = fmemopen(shown, sizeof(shown), "w");
+
+	text_begin();
+	text_wrap(out, "one two three four", 0, 2, 9);
+	text_end();
+	fclose(out);
+	assert_string_equal(shown, "one two\n  three\n  four\n");
+}
+
+static void numbers_are_written_for_people(void **state)
+{
+	assert_string_equal(number_count(0).text, "0");
+	assert_string_equal(number_count(999).text, "999");
+	assert_string_equal(number_count(51204).text, "51,204");
+	assert_string_equal(number_count(UINT64_MAX).text, "18,446,744,073,709,551,615");
+	assert_string_equal(number_tenths(4310.84).text, "4,310.8");
+	assert_string_equal(number_tenths(0.0 / 1).text, "0.0");
+	assert_string_equal(number_tenths(-1).text, "-");
+	assert_string_equal(number_percent(1, 0).text, "-");
+	assert_string_equal(number_percent(1, 3).text, "33.3");
+	assert_string_equal(number_time(812).text, "812 ns");
+	assert_string_equal(number_time(2400).text, "2.4 us");
+	assert_string_equal(number_time(10000000000).text, "10.0 s");
+	assert_string_equal(number_time(UINT64_MAX).text, "18,446,744,073.7 s");
+	assert_string_equal(number_bytes(512).text, "512 B");
+	assert_string_equal(number_bytes(1200000000).text, "1.2 GB");
+	assert_string_equal(number_bytes(999999).text, "1.0 MB");
+	assert_string_equal(number_bytes(UINT64_MAX).text, "18.4 EB");
+}
+
+static void a_column_has_one_unit(void **state)
+{
+	struct time_unit unit = time_unit_for(6000000000);
+
+	assert_string_equal(unit.name, "ms");
+	assert_string_equal(number_in(812400000, unit).text, "812.4");
+	assert_string_equal(time_unit_for(0).name, "ns");
+	assert_string_equal(number_in(17, time_unit_for(17)).text, "17");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(names_are_cut_where_they_say_least),
+		cmocka_unit_test(width_is_that_of_the_terminal),
+		cmocka_unit_test(text_breaks_at_blanks),
+		cmocka_unit_test(numbers_are_written_for_people),
+		cmocka_unit_test(a_column_has_one_unit),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
