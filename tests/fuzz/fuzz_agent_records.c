@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Hostile activity buffers through the agent's record reader: whatever CUPTI (or what took its place) puts
+ * into a buffer, what comes out are whole records of agent.h in batches of the right size.  Only pointers
+ * are made good first (CUPTI's own are trusted: they are its memory, in our process).
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/points.h"
+#include "agent/records.h"
+
+unsigned short gputrace_agent_semaphore = 1, gputrace_agent_batch_semaphore = 1;
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static uint64_t seen[12]; /* records by type in what was sent */
+
+void gputrace_agent_batch(const void *data, uint64_t bytes)
+{
+	const uint8_t *at = data, *end = at + bytes;
+	struct gpt_record record;
+
+	if (!bytes || bytes > GPT_AGENT_BATCH_MAX)
+		abort();
+	for (; at < end; at += record.size) {
+		if (end - at < (ptrdiff_t)sizeof(record))
+			abort();
+		memcpy(&record, at, sizeof(record));
+		if (record.size < sizeof(record) || record.size % 8 || record.size > (uint64_t)(end - at) ||
+		    record.type < GPT_AGENT_HELLO || record.type > GPT_AGENT_STATS)
+			abort();
+		seen[record.type - GPT_AGENT_HELLO]++;
+	}
+}
+
+void gputrace_agent_call(uint32_t corr, uint32_t api)
+{
+	abort();
+}
+
+void gputrace_agent_state(uint32_t state, uint32_t abi)
+{
+	abort();
+}
+
+/* Sizes as in one CUPTI or another; the first byte of the input chooses. */
+static const uint16_t sizes[2][CUPTI_KIND_COUNT] = {
+	{[1] = 88, [2] = 88, [8] = 176, [9] = 16, [10] = 200, [17] = 40, [22] = 96, [37] = 24, [5] = 40},
+	{[1] = 112, [2] = 104, [8] = 192, [9] = 40, [10] = 248, [17] = 56, [22] = 96, [37] = 24, [5] = 40},
+};
+static unsigned version;
+
+/* Steps as CUPTI does, but as badly as the input says: it does not look at the end. */
+static uint32_t step(uint8_t *buffer, size_t valid, uint8_t **record)
+{
+	uint32_t kind;
+	size_t left = *record ? (size_t)(buffer + valid - *record) : valid;
+
+	if (!*record) {
+		*record = buffer;
+		return valid ? CUPTI_OK : CUPTI_MAX_LIMIT_REACHED;
+	}
+	if (left < sizeof(kind))
+		return CUPTI_INVALID_KIND;
+	memcpy(&kind, *record, sizeof(kind));
+	if (kind >= CUPTI_KIND_COUNT)
+		return CUPTI_INVALID_KIND;
+	*record += sizes[version][kind]; /* 0: the same one again */
+	return *record == buffer + valid ? CUPTI_MAX_LIMIT_REACHED : CUPTI_OK;
+}
+
+static void set_pointer(uint8_t *record, size_t offset, const void *value)
+{
+	memcpy(record + offset, &value, sizeof(value));
+}
+
+/* The pointers of the records that will be read; names from a few, so that some repeat. */
+static void make_pointers_good(uint8_t *buffer, size_t size)
+{
+	static char names[8][40];
+	static char longest[NAMES_TEXT_MAX + 100];
+	uint8_t *record = NULL, *before;
+	uint32_t kind;
+
+	memset(longest, 'x', sizeof(longest) - 1);
+	for (;;) {
+		before = record;
+		if (step(buffer, size, &record) != CUPTI_OK || (before && record <= before) ||
+		    record >= buffer + size || (size_t)(buffer + size - record) < sizeof(kind))
+			return;
+		memcpy(&kind, record, sizeof(kind));
+		if (kind >= CUPTI_KIND_COUNT || (size_t)(buffer + size - record) < sizes[version][kind])
+			continue;
+		if (kind == CUPTI_KIND_CONCURRENT_KERNEL) {
+			memcpy(names[record[60] % 8], record + 20, 39);
+			set_pointer(record, CUPTI_KERNEL_NAME,
+				    record[61] < 8    ? longest
+				    : record[61] < 16 ? NULL
+						      : names[record[60] % 8]);
+		}
+		if (kind == CUPTI_KIND_DEVICE)
+			set_pointer(record, CUPTI_DEVICE_NAME, record[61] < 128 ? names[record[60] % 8] : NULL);
+		if (kind == CUPTI_KIND_OVERHEAD && sizes[version][kind] >= CUPTI_OVERHEAD_DATA + 8)
+			set_pointer(record, CUPTI_OVERHEAD_DATA, record[16] < 128 ? malloc(8) : NULL);
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static const struct cupti cupti = {.next_record = step};
+	static struct batch batch;
+	static struct names names;
+	struct records records = {.cupti = &cupti, .batch = &batch, .names = &names};
+	uint64_t before = 0, after = 0;
+	uint8_t *buffer;
+	unsigned i;
+
+	if (size < 2 || !names_open(&names))
+		return 0;
+	version = data[0] & 1;
+	records.limited = data[0] & 2;
+	records.last_corr = data[1];
+	memcpy(records.sizes, sizes[version], sizeof(records.sizes));
+	buffer = malloc(size - 2 ? size - 2 : 1);
+	memcpy(buffer, data + 2, size - 2);
+	make_pointers_good(buffer, size - 2);
+	for (i = 0; i < 12; i++)
+		before += i == GPT_AGENT_NAME - GPT_AGENT_HELLO ? 0 : seen[i];
+	records_buffer(&records, buffer, size - 2);
+	batch_flush(&batch);
+	for (i = 0; i < 12; i++)
+		after += i == GPT_AGENT_NAME - GPT_AGENT_HELLO ? 0 : seen[i];
+	/* nothing twice, nothing lost on the way out */
+	if (after - before != records.stats.kernels + records.stats.copies + records.stats.fills + records.stats.others)
+		abort();
+	if (names.count > NAMES_MAX / 2)
+		names_clear(&names);
+	free(buffer);
+	return 0;
+}

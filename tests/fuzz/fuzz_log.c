@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * libFuzzer target: any bytes as a log; the model must keep its promises (model_check.h).  Needs no corpus:
+ * the mutator starts from a log with every kind of record and mostly changes records inside, so that the
+ * chain of sizes holds.
+ *
+ *	clang -fsanitize=fuzzer,address,undefined -Iinclude -Iuser -Itests/unit tests/fuzz/fuzz_log.c \
+ *		user/trace/(all).c user/base/(all).c -liberty -o fuzz_log && ./fuzz_log -max_total_time=60
+ */
+#include "log_builder.h"
+#include "model_check.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed);
+size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size);
+
+#define PID 7
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	int fd = memfd_create("fuzz", MFD_CLOEXEC);
+	struct model *model = NULL;
+	const char *why, *wrong;
+	char name[64];
+
+	if (fd < 0 || write(fd, data, size) != (ssize_t)size)
+		abort();
+	if (!model_build(fd, &model, &why)) {
+		wrong = model_check(model);
+		if (wrong) {
+			fprintf(stderr, "broken promise: %s\n", wrong);
+			abort();
+		}
+		for (uint32_t i = 0; i < model->gpu_count; i++)
+			if (model_check_text(gpu_name(model, &model->gpu[i], name, sizeof(name))))
+				abort();
+	}
+	model_free(model);
+	close(fd);
+	return 0;
+}
+
+static void add_python(struct log_builder *log)
+{
+	const uint8_t lnotab[] = {2, 1, 4, 0xff, 6, 3}, table_310[] = {2, 1, 4, 0x80, 6, 3};
+	struct gpt_pyframe frames[] = {
+		{.code = 0x100, .lasti = 8}, {.code = 0x200, .lasti = 4}, {.code = 0x300, .lasti = -1}};
+
+	log_function(log, PID, 0x100, "f", "/src/a.py", 10);
+	log_code(log, PID, 0x200, "g", NULL, "b.py", 5, GPT_LINES_LNOTAB, lnotab, sizeof(lnotab));
+	log_code(log, PID, 0x300, NULL, "C.h", "c.py", 5, GPT_LINES_310, table_310, sizeof(table_310));
+	log_stack(log, PID, 1, 3, frames);
+	log_stack_cut(log, PID, 2, 2, frames + 1);
+	log_native_stack(log, PID, 1, 2, (uint64_t[]){0x10, 0x20});
+	log_native_sym(log, PID, 0x10, "_ZN1a1bIiEEvT_", "/usr/lib/libx.so");
+	log_native_sym(log, PID, 0x20, "", "/usr/lib/liby.so");
+}
+
+static void add_calls(struct log_builder *log)
+{
+	log_thread(log, PID, PID, 90, "main");
+	for (uint32_t corr = 1; corr <= 3; corr++)
+		log_launch(log, PID, PID, 100 * corr, corr % 3, corr);
+	log_call_args(log, (struct gpt_call_args){.call = {.time_ns = 500, .pid = PID, .tid = 8, .native_id = 1}});
+	log_call(log, (struct gpt_call){
+			      .hdr.flags = GPT_CALL_NESTED_IN_SYMBOL, .time_ns = 501, .pid = PID, .tid = 8, .corr = 4});
+}
+
+static void add_batch(struct log_builder *log)
+{
+	log_batch(log, PID, 9, 900);
+	log_agent_hello(log, GPT_AGENT_READY, GPT_AGENT_OK, 28, "/usr/lib/libcupti.so", "detail");
+	log_agent_name(log, 1, "_Z4gemmPf");
+	log_agent_clock(log, (struct gpt_agent_clock){.mono_ns = 100, .wall_offset_ns = 5, .error_ns = 1});
+	log_agent_clock(log, (struct gpt_agent_clock){.mono_ns = 700, .wall_offset_ns = 50000, .error_ns = 1});
+	log_agent_device(log, &(struct gpt_agent_device){.id = 0, .uuid = "u"}, "Example GPU");
+	log_agent_context(log, (struct gpt_agent_context){.context = 1});
+	log_agent_stream(log, (struct gpt_agent_stream){.stream = 7});
+	log_agent_api(log, (struct gpt_agent_api){.start_ns = 100, .end_ns = 150, .corr = 1, .api = GPT_API(2, 211)});
+	log_agent_kernel(log,
+			 (struct gpt_agent_kernel){.start_wall_ns = 200, .end_wall_ns = 300, .corr = 1, .name = 1});
+	log_agent_copy(log,
+		       (struct gpt_agent_copy){.start_wall_ns = 50600, .end_wall_ns = 50700, .corr = 2, .kind = 1});
+	log_agent_fill(log, (struct gpt_agent_fill){.start_wall_ns = 400, .end_wall_ns = 500, .corr = 2, .memory = 3});
+	log_agent_overhead(log, (struct gpt_agent_overhead){.start_wall_ns = 400, .end_wall_ns = 500, .tid = 8});
+	log_agent_stats(log, (struct gpt_agent_stats){.calls = 4});
+}
+
+static void make_seed(struct log_builder *log)
+{
+	log_begin(log, 10, 5);
+	log_session(log, "1", "host", "6.1", "pid 7", 2, 0, 0);
+	log_clock(log, (struct gpt_clock){.mono_ns = 20, .wall_offset_ns = 5, .error_ns = 2});
+	log_process(log, PID, 1, 30, 5, 0x30c, "python3", "/usr/bin/python3", "python3 x.py", "");
+	log_text(log, GPT_PROBES, 0, "libcudart.so: 3 sites");
+	log_text(log, GPT_NOTE, 0, "a note");
+	add_python(log);
+	add_calls(log);
+	add_batch(log);
+	log_mapped(log, (struct gpt_mapped){.pid = PID});
+	log_code_dead(log, (struct gpt_code_dead){.code = 0x100, .pid = PID});
+	log_process_event(log, GPT_FORK, 8, PID, 910, "child");
+	log_process_event(log, GPT_EXEC, 8, 0, 920, "other");
+	log_process_event(log, GPT_EXIT, PID, 0, 930, "python3");
+	log_clock(log, (struct gpt_clock){.mono_ns = 940, .wall_offset_ns = 50000, .error_ns = 2});
+	log_end(log, 1000);
+}
+
+/* Where records begin; returns how many, at most `most`. */
+static size_t find_records(const uint8_t *data, size_t size, size_t *starts, size_t most)
+{
+	size_t count = 0;
+
+	for (size_t at = sizeof(struct gpt_log_header); at + sizeof(struct gpt_record) <= size && count < most;) {
+		struct gpt_record record;
+
+		memcpy(&record, data + at, sizeof(record));
+		if (record.size < sizeof(record) || record.size > size - at)
+			break;
+		starts[count++] = at;
+		/* a batch is a chain of its own: step into it */
+		at += record.type == GPT_AGENT_BATCH && record.size > sizeof(struct gpt_agent_batch)
+			      ? sizeof(struct gpt_agent_batch)
+			      : record.size;
+	}
+	return count;
+}
+
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed)
+{
+	size_t starts[512], count, at, room;
+	struct gpt_record record;
+
+	if (size < sizeof(struct gpt_log_header) || seed % 64 == 0) {
+		struct log_builder log;
+
+		make_seed(&log);
+		log_batch_end(&log);
+		size = log.size < max_size ? log.size : max_size;
+		memcpy(data, log.data, size);
+		log_free(&log);
+	}
+	count = find_records(data, size, starts, sizeof(starts) / sizeof(starts[0]));
+	if (!count || seed % 16 == 1)
+		return LLVMFuzzerMutate(data, size, max_size);
+	at = starts[seed / 64 % count];
+	memcpy(&record, data + at, sizeof(record));
+	if (seed % 8 == 2 && size + record.size <= max_size) { /* the record once more, at the end */
+		memcpy(data + size, data + at, record.size);
+		return size + record.size;
+	}
+	/* what is inside, its length unchanged */
+	room = record.size - sizeof(record);
+	if (room)
+		LLVMFuzzerMutate(data + at + sizeof(record), room, room);
+	return size;
+}
