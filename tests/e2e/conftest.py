@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""What every end-to-end test needs: root, a build, and the helper modules."""
+
+import os
+import pathlib
+import shutil
+import sys
+import tempfile
+
+import pytest
+
+HERE = pathlib.Path(__file__).resolve().parent
+for folder in (HERE.parent / "simgpu", HERE / "consumers", HERE):
+    sys.path.insert(0, str(folder))
+
+import machine  # noqa: E402
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "torch: needs PyTorch, several GB once (make check-torch)")
+
+
+def pytest_runtest_setup(item):
+    if "consumers" in item.path.parts:  # those read files only
+        return
+    if os.geteuid() != 0:
+        pytest.exit("end-to-end tests trace other processes: run them as root", returncode=4)
+    for path, goal in ((machine.GPUTRACE, "all"), (machine.AGENT, "all"), (machine.SIMGPU / "libcuda.so.1", "simgpu")):
+        if not path.exists():
+            pytest.exit(f"{path} is missing: make {goal}", returncode=4)
+
+
+@pytest.fixture(scope="session", params=machine.EVERY_PYTHON)
+def every_python(request):
+    return machine.python(request.param)
+
+
+@pytest.fixture
+def cudart():
+    return machine.cudart()
+
+
+@pytest.fixture
+def public():
+    """A folder that any user may enter, with a copy of gputrace: the build folder may be root's own."""
+    folder = pathlib.Path(tempfile.mkdtemp())
+    folder.chmod(0o755)
+    for path in (machine.GPUTRACE, machine.AGENT):
+        shutil.copy(path, folder)
+    yield folder
+    shutil.rmtree(folder)

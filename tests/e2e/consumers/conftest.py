@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Files to try consumers on: the sample run of tests/unit/test_export_log.h in every format."""
+
+import os
+import pathlib
+import subprocess
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+
+
+def build_program(name):
+    build = os.environ.get("BUILD", "build")
+    target = f"{build}/{name}"
+    subprocess.run(["make", "-s", "-C", ROOT, f"BUILD={build}", target], check=True)
+    return ROOT / target
+
+
+@pytest.fixture(scope="session")
+def sample_program():
+    return build_program("tests/e2e/consumers/sample")
+
+
+@pytest.fixture(scope="session", params=[1, 3], ids=["one process", "three processes"])
+def sample(request, sample_program, tmp_path_factory):
+    """A folder with sample.json, sample.json.gz, sample.folded and report.txt; 20 steps per process."""
+    folder = tmp_path_factory.mktemp("sample")
+    report = subprocess.run([sample_program, folder, str(request.param), "20"], check=True, capture_output=True).stdout
+    (folder / "report.txt").write_bytes(report)
+    (folder / "processes").write_text(str(request.param))
+    return folder
+
+
+def run_tool(name):
+    """Runs tools/NAME, which installs something into the cache and prints where it is."""
+    done = subprocess.run([ROOT / "tools" / name], check=True, stdout=subprocess.PIPE, text=True)
+    return done.stdout.strip()
+
+
+@pytest.fixture(scope="session")
+def hta_python():
+    return run_tool("get-hta")
+
+
+@pytest.fixture(scope="session")
+def flamegraph():
+    return run_tool("get-flamegraph")

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Writes the sample run of tests/unit/test_export_log.h into a folder in every format, for checks with real
+ * consumers:  sample FOLDER PROCESSES STEPS
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "export/export.h"
+#include "report/report.h"
+#include "test_export_log.h"
+
+static int write_format(const char *folder, const struct export_format *format, const struct model *model)
+{
+	const struct export_options options = {.process = -1};
+	char path[4096];
+	int fd, error;
+
+	snprintf(path, sizeof(path), "%s/sample%s", folder, format->suffixes[0]);
+	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+	if (fd < 0)
+		return -1;
+	error = export_write(fd, format, model, &options);
+	return close(fd) || error ? -1 : 0;
+}
+
+int main(int argc, char **argv)
+{
+	const struct report_options options = {.width = 100};
+	struct model *model;
+	const char *why;
+	int fd, failed = 0;
+
+	if (argc != 4)
+		return 2;
+	fd = sample_log((uint32_t)atoi(argv[2]), (uint32_t)atoi(argv[3]));
+	if (model_build(fd, &model, &why)) {
+		fprintf(stderr, "%s\n", why ? why : "model_build failed");
+		return 1;
+	}
+	for (const struct export_format *format = export_formats; format->name; format++)
+		failed |= write_format(argv[1], format, model);
+	failed |= report_write(stdout, model, &options);
+	model_free(model);
+	close(fd);
+	return failed ? 1 : 0;
+}

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Walks a log record by record, also one that is still being written: docs/log-format.md."""
+
+import struct
+
+HEADER = struct.Struct("<IHHQq")  # magic, version, size of the header, start, wall clock offset
+RECORD = struct.Struct("<IHH")  # size, type, flags
+PROCESS, PROBES, SYMBOL, NOTE = 33, 34, 35, 37
+
+
+def records(path):
+    """(offset, type, bytes behind the record's header) of every whole record."""
+    data = path.read_bytes()
+    at = HEADER.unpack_from(data)[2] if len(data) >= HEADER.size else len(data)
+    while at + RECORD.size <= len(data):
+        size, kind, _ = RECORD.unpack_from(data, at)
+        if size < RECORD.size or at + size > len(data):
+            return
+        yield at, kind, data[at + RECORD.size:at + size]
+        at += size
+
+
+def has_python(path, pid):
+    """Whether the walker knows the interpreter of that process."""
+    for _, kind, body in records(path):
+        if kind == PROCESS:
+            of_pid, _, python = struct.unpack_from("<IIH", body, 16)
+            if of_pid == pid and python:
+                return True
+    return False
+
+
+def has_probes(path, file):
+    """Whether the calls of that file are probed."""
+    return any(kind == PROBES and f"({file})".encode() in body for _, kind, body in records(path))
+
+
+def has_note(path, text):
+    return any(kind == NOTE and text.encode() in body for _, kind, body in records(path))
+
+
+def has_symbol(path, name):
+    return any(kind == SYMBOL and name.encode() in body for _, kind, body in records(path))

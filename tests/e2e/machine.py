@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Where things are on this machine: what was built, the simulated GPU, a real libcudart, every CPython.
+
+Knows nothing of traces.
+"""
+
+import functools
+import os
+import pathlib
+import subprocess
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = ROOT / os.environ.get("GPUTRACE_BUILD", "build")
+GPUTRACE = BUILD / "gputrace"
+AGENT = BUILD / "libgputrace-agent.so"
+SIMGPU = BUILD / "simgpu"
+SIMGPU_RUN = ROOT / "tests/simgpu/simgpu-run"
+WORKLOADS = ROOT / "tests/workloads"
+PROGRAMS = ROOT / "tests/e2e/programs"
+
+PYENV = pathlib.Path(os.environ.get("PYENV_ROOT", pathlib.Path.home() / ".pyenv"))
+SYSTEM_PYTHON = pathlib.Path("/usr/bin/python3")
+VERSIONS = ("3.8", "3.9", "3.10", "3.11", "3.12", "3.13")
+EVERY_PYTHON = (*VERSIONS, "system")
+
+
+def _newest(version):
+    """The newest patch level that pyenv has of a version, None."""
+    found = PYENV.glob(f"versions/{version}.*/bin/python3")
+    return max(found, key=lambda path: int(path.parts[-3].split(".")[2]), default=None)
+
+
+def python(version):
+    """The interpreter of that version; without it the test is skipped, and fails where CI promised to have it."""
+    path = _newest(version) if version in VERSIONS else SYSTEM_PYTHON
+    if path and path.exists():
+        return path
+    reason = f"no CPython {version} ({PYENV}/versions, {SYSTEM_PYTHON})"
+    if os.environ.get("CI") == "true" and PYENV.is_dir():
+        pytest.fail(reason)
+    pytest.skip(reason)
+
+
+@functools.lru_cache(None)
+def any_python():
+    """One interpreter for tests that do not depend on the version."""
+    for version in ("3.12", "3.13", "3.11", "3.10", "3.9", "3.8"):
+        if _newest(version):
+            return _newest(version)
+    return SYSTEM_PYTHON
+
+
+@functools.lru_cache(None)
+def tool(name):
+    """What tools/NAME prints: the path of something it fetched, or that was there already."""
+    done = subprocess.run([ROOT / "tools" / name], check=True, stdout=subprocess.PIPE, universal_newlines=True)
+    return pathlib.Path(done.stdout.strip().splitlines()[-1])
+
+
+def cudart():
+    """A real libcudart.so.13; without a driver every call of it fails, after it was made."""
+    return tool("get-cudart")
+
+
+def compile_library(source, output):
+    """A library with frame pointers."""
+    flags = ["-O1", "-fno-omit-frame-pointer", "-fno-optimize-sibling-calls", "-shared", "-fPIC"]
+    subprocess.run([os.environ.get("CC", "gcc"), *flags, "-o", output, source], check=True)
+    return output

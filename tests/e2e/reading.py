@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""What a trace says and what the traced program says, in the same terms, so that they can be compared with ==.
+
+Runs nothing.
+"""
+
+import collections
+import json
+import os
+
+import chrome_invariants as chrome
+import truth as simulated
+
+
+
+# ---- what programs say ------------------------------------------------------------------------
+
+def program(path):
+    with open(path) as file:
+        return json.load(file)
+
+
+def _name(frame):
+    return frame["qualname"] or frame["function"]
+
+
+def truth_stacks(truth):
+    """{(call, "file(line): function;..." innermost first): count}"""
+    counts = collections.Counter()
+    for entry in truth["stacks"]:
+        text = ";".join(f"{f['file']}({f['line']}): {_name(f)}" for f in entry["stack"])
+        counts[entry["call"], text] += entry["count"]
+    return counts
+
+
+def truth_lines(truth):
+    """{(call, function, file, executing line): count}"""
+    counts = collections.Counter()
+    for site in truth["sites"]:
+        counts[site["call"], _name(site), site["file"], site["line"]] += site["count"]
+    return counts
+
+
+def truth_folded(truth, process):
+    """{folded line without a leaf: count}, as --metric launches has it without GPU records."""
+    counts = collections.Counter()
+    for entry in truth["stacks"]:
+        if entry["call"] not in ("cudaStreamSynchronize",):
+            frames = [f"{_name(f)} ({os.path.basename(f['file'])}:{f['line']})" for f in reversed(entry["stack"])]
+            counts[";".join([process, *frames, entry["call"]])] += entry["count"]
+    return counts
+
+
+def truth_calls(truth):
+    return {entry["call"] for entry in truth["stacks"]}
+
+
+def truth_line_ns(truth):
+    """{"file:line function": GPU ns}, as the program reckons them."""
+    sums = collections.Counter()
+    for site in truth["sites"]:
+        sums[f"{os.path.basename(site['file'])}:{site['line']} {site['function']}"] += site["gpu_ns"]
+    return +sums
+
+
+def kernel_truth(truth):
+    """{kernel: GPU ns}, as the program reckons them."""
+    sums = collections.Counter()
+    for site in truth["sites"]:
+        if site["kernel"]:
+            sums[site["kernel"]] += site["gpu_ns"]
+    return +sums
+
+
+def of_call(counts, call):
+    """Those entries of truth_stacks or truth_lines that are of one call."""
+    return collections.Counter({key: count for key, count in counts.items() if key[0] == call})
+
+
+def simulated_launches(entries):
+    """What gputrace calls launches: of kernels and of graphs; the simulator's class graph has capture, too."""
+    return [e for e in simulated.calls(entries, "launch", "graph") if "Launch" in e["name"]]
+
+
+def simulated_line_ns(entries):
+    """The same from the simulator's labels: the durations it really took."""
+    sums = collections.Counter()
+    for op in simulated.work(entries):
+        sums[op["label"]] += op["end"] - op["start"]
+    return +sums
+
+
+def simulated_kernel_ns(entries):
+    """{kernel: GPU ns} as it really took, graphs included."""
+    sums = collections.Counter()
+    for op in simulated.work(entries, "kernel"):
+        sums[op["name"]] += op["end"] - op["start"]
+    return sums
+
+
+def simulated_operations(entries):
+    """[(kind, correlation, duration ns)] of what CUPTI was recording, sorted."""
+    kinds = {"memcpy": "gpu_memcpy", "memset": "gpu_memset", "kernel": "kernel"}
+    return sorted((kinds[op["kind"]], op["corr"], op["end"] - op["start"]) for op in simulated.work(entries))
+
+
+# ---- what a trace says ------------------------------------------------------------------------
+
+def trace_of(path):
+    """A Chrome trace, checked against every rule it has to keep."""
+    chrome.assert_valid(path)
+    return chrome.load(path)
+
+
+def receipt(trace):
+    return trace["gputrace"]["receipt"]
+
+
+def _calls(trace, names, pid=None):
+    return [e for e in chrome.events(trace, *chrome.API)
+            if e["name"] in names and (pid is None or e["pid"] == pid)]
+
+
+def stack_of(event):
+    return event["args"].get("Call stack", "none: " + event["args"].get("no Call stack", "?"))
+
+
+def trace_stacks(trace, names, pid=None):
+    return collections.Counter((e["name"], stack_of(e)) for e in _calls(trace, names, pid))
+
+
+def innermost(event):
+    """(function, file, line) of the innermost frame."""
+    where, _, function = stack_of(event).split(";")[0].rpartition("): ")
+    file, _, line = where.rpartition("(")
+    return function, file, int(line)
+
+
+def trace_lines(trace, names, pid=None):
+    return collections.Counter((e["name"], *innermost(e)) for e in _calls(trace, names, pid))
+
+
+def trace_line_ns(trace):
+    """{"file:line function": GPU ns} of GPU operations under the innermost line of their call."""
+    sums = collections.Counter()
+    for call, operations in chrome.correlations(trace).values():
+        for op in operations:
+            function, file, line = innermost(call)
+            sums[f"{os.path.basename(file)}:{line} {function.rpartition('.')[2]}"] += chrome.ns(op["dur"])
+    return +sums
+
+
+def trace_kernel_ns(trace):
+    sums = collections.Counter()
+    for event in chrome.events(trace, "kernel"):
+        sums[event["name"]] += chrome.ns(event["dur"])
+    return sums
+
+
+def trace_operations(trace):
+    return sorted((e["cat"], e["args"]["correlation"], chrome.ns(e["dur"])) for e in chrome.events(trace, *chrome.GPU))
+
+
+def folded(path):
+    with open(path) as file:
+        lines = [line.rstrip("\n").rpartition(" ") for line in file]
+    counts = collections.Counter()
+    for stack, _, value in lines:
+        assert stack not in counts, f"twice in {path}: {stack}"
+        counts[stack] = int(value)
+    return counts
+
+
+def folded_line_ns(path):
+    """{"file:line function": GPU ns} of a folded file: the frame before the CUDA call."""
+    sums = collections.Counter()
+    for stack, value in folded(path).items():
+        function, _, where = stack.split(";")[-3].rpartition(" (")
+        sums[f"{where.rstrip(')')} {function.rpartition('.')[2]}"] += value
+    return sums
+
+
+def without_leaf(counts):
+    """Folded lines of --metric launches without what ran on the GPU."""
+    sums = collections.Counter()
+    for stack, value in counts.items():
+        frames = stack.split(";")
+        last = max(i for i, frame in enumerate(frames) if frame.startswith("cuda"))
+        sums[";".join(frames[:last + 1])] += value
+    return sums

@@ -1,0 +1,309 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""What can be wrong: one clear line on standard error that names it, the right exit code, nothing half-written."""
+
+import ctypes
+import os
+import re
+import signal
+import struct
+import subprocess
+
+import logfile
+import machine
+import pytest
+import tracing
+
+FAILED, USAGE, INCOMPLETE = 1, 2, 3
+NO_SUCH_PID = 4194303  # PID_MAX_LIMIT - 1 of 64-bit kernels: never given out in practice
+
+
+def assert_one_line(done, code, *needles):
+    """Exactly that: nothing on standard output, one line of ours, with every needle in it."""
+    done.must_be(code)
+    assert done.stdout == ""
+    lines = done.stderr.splitlines()
+    assert len(lines) == 1, repr(done)
+    assert lines[0].startswith("gputrace: ")
+    for needle in needles:
+        assert needle in lines[0]
+
+
+def assert_empty(folder):
+    assert [path.name for path in folder.iterdir()] == []
+
+
+@pytest.mark.parametrize("arguments, needles", [
+    (["-d", "0", "true"], ["--duration 0:", "above 0"]),
+    (["-d", "0s", "true"], ["--duration 0s:", "above 0"]),
+    (["-d", "-1s", "true"], ["--duration -1s:", "above 0"]),
+    (["-d", "soon", "true"], ["--duration soon:", "10s"]),
+    (["-d", "10", "true"], ["--duration 10:", "10s"]),
+    (["-d", "1e9s", "true"], ["--duration 1e9s:"]),
+    (["-d"], ["--duration", "10s"]),
+    (["-p", "0"], ["--pid 0", "not a process id"]),
+    (["-p", "-5"], ["--pid -5", "not a process id"]),
+    (["-p", "python"], ["--pid python", "not a process id"]),
+    (["-p", "1,,2"], ["--pid 1,,2", "not a process id"]),
+    (["-p", "99999999999"], ["--pid 99999999999", "not a process id"]),
+    (["-p", "1", "true"], ["--pid", "true"]),
+    (["-o", "trace.xml", "true"], ["trace.xml", "suffix", ".json"]),
+    (["-o", "trace", "true"], ["trace", "suffix", ".json"]),
+    (["-o", "trace-%p.gpt", "true"], ["trace-%p.gpt", "%p"]),
+    (["-o", "%p/trace.json", "true"], ["%p/trace.json", "%p"]),
+    (["-o", "-", "true"], ["--output -", "--format"]),
+    (["--format", "svg", "true"], ["--format svg", "folded"]),
+    (["--format", "json", "true"], ["--format json", "--output -"]),
+    (["--metric", "watts", "true"], ["--metric watts", "launches"]),
+    (["--agent", "maybe", "true"], ["--agent maybe", "require"]),
+    (["--min-complete", "101", "true"], ["--min-complete 101", "100"]),
+    (["--min-complete", "-1", "true"], ["--min-complete -1", "100"]),
+    (["--buffer", "3M", "true"], ["--buffer 3M", "power of two"]),
+    (["--frobnicate"], ["--frobnicate"]),
+    (["-x"], ["-x"]),
+    (["--"], ["command is missing"]),
+    ([""], ["command", "empty"]),
+    (["report"], ["report", "log"]),
+    (["export", "x.gpt"], ["export", "-o"]),
+    (["export"], ["export", "log"]),
+    (["doctor", "now"], ["now", "-p PID"]),
+])
+def test_a_wrong_command_line_is_told_in_one_line(tmp_path, arguments, needles):
+    assert_one_line(tracing.gputrace(tmp_path, *arguments), USAGE, *needles)
+    assert_empty(tmp_path)
+
+
+@pytest.mark.parametrize("arguments, needles", [
+    (["-p", str(NO_SUCH_PID)], [f"--pid {NO_SUCH_PID}", "no such process"]),
+    (["--", "no-such-program"], ["no-such-program", "not found"]),
+    (["--", "/nowhere/program"], ["/nowhere/program", "not found"]),
+    (["--", "/etc/passwd"], ["/etc/passwd", "Permission denied"]),
+    (["-o", "/nowhere/trace.json", "true"], ["/nowhere/trace.json", "directory does not exist"]),
+    (["-o", "/proc/trace.json", "true"], ["/proc/trace.json", "cannot be written"]),
+    (["-o", "/proc/trace.gpt", "true"], ["/proc/trace.gpt", "cannot be written"]),
+    (["-o", "/dev/null/trace.json", "true"], ["/dev/null/trace.json", "cannot be written"]),
+    (["report", "nowhere.gpt"], ["nowhere.gpt", "No such file"]),
+    (["report", "/tmp"], ["/tmp", "not a regular file"]),
+    (["report", "/dev/zero"], ["/dev/zero", "not a regular file"]),
+])
+def test_what_cannot_be_had_is_told_in_one_line(tmp_path, arguments, needles):
+    assert_one_line(tracing.gputrace(tmp_path, *arguments), FAILED, *needles)
+    assert_empty(tmp_path)
+
+
+def test_a_zombie_cannot_be_traced(tmp_path):
+    child = subprocess.Popen(["true"])
+    tracing.until(lambda: tracing.state(tracing.Path(f"/proc/{child.pid}")) == "Z")
+    assert_one_line(tracing.gputrace(tmp_path, "-p", child.pid), FAILED, f"--pid {child.pid}", "ended")
+    child.wait()
+
+
+def test_a_process_that_ends_at_once_ends_the_trace(tmp_path):
+    with tracing.Running(["sleep", "0.3"], tmp_path) as short:
+        done = tracing.gputrace(tmp_path, "-o", "trace.json", "-p", short.pid).must_be(0)
+        assert short.end().code == 0
+    assert "no traced process is left" in done.stderr or "ended before it could be traced" in done.stderr
+    assert (tmp_path / "trace.json").exists()
+
+
+def test_a_thread_is_not_taken_for_a_process(cudart, tmp_path):
+    with tracing.target(tmp_path, cudart) as target:
+        (thread,) = {int(name) for name in os.listdir(f"/proc/{target.pid}/task")} - {target.pid}
+        done = tracing.gputrace(tmp_path, "-p", thread)
+    assert_one_line(done, FAILED, f"--pid {thread}", f"thread of process {target.pid}")
+
+
+def test_a_process_without_cuda_is_said_to_have_none(tmp_path):
+    with tracing.Running(["sleep", "60"], tmp_path) as sleep:
+        done = tracing.gputrace(tmp_path, "-d", "300ms", "-p", sleep.pid).must_be(0)
+        assert f"no CUDA library is mapped in pid {sleep.pid}" in done.stderr
+        assert "0 launches recorded" in done.stdout
+
+
+def test_no_call_at_all_is_incomplete_when_completeness_was_asked_for(tmp_path):
+    done = tracing.gputrace(tmp_path, "--min-complete", "1", "--", "true")
+    done.must_be(INCOMPLETE)
+    assert "no CUDA call was seen" in done.stderr
+
+
+def test_without_root_the_missing_capabilities_are_named(public):
+    for arguments in (["-d", "1s"], ["-o", "trace.json", "true"]):
+        done = tracing.command(public, *tracing.AS_NOBODY, public / "gputrace", *arguments)
+        assert_one_line(done, FAILED, "CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE", "sudo")
+
+
+def test_only_the_capabilities_that_are_missing_are_named(public):
+    some = ("setpriv", "--bounding-set=-sys_ptrace", "--inh-caps=-sys_ptrace")
+    done = tracing.command(public, *some, public / "gputrace", "-d", "1s")
+    assert_one_line(done, FAILED, "not permitted: CAP_SYS_PTRACE missing")
+
+
+def test_an_old_kernel_is_named(tmp_path):
+    done = tracing.command(tmp_path, "setarch", "--uname-2.6", machine.GPUTRACE, "-d", "1s")
+    assert_one_line(done, FAILED, "Linux 5.10 or newer is needed; this is 2.6")
+
+
+def _refuse_bpf():
+    """In the child: bpf(2) answers ENOSYS, as in a kernel without it (seccomp filter on its number, x86-64 321)."""
+    load, jump_equal, answer = 0x20, 0x15, 0x06
+    allow, enosys = 0x7fff0000, 0x00050000 | 38
+    code = b"".join(struct.pack("<HBBI", *row) for row in (
+        (load, 0, 0, 0), (jump_equal, 0, 1, 321), (answer, 0, 0, enosys), (answer, 0, 0, allow)))
+    program = ctypes.create_string_buffer(code)
+    header = ctypes.create_string_buffer(struct.pack("<H6xQ", 4, ctypes.addressof(program)))
+    if ctypes.CDLL(None, use_errno=True).prctl(22, 2, header, 0, 0):  # PR_SET_SECCOMP, SECCOMP_MODE_FILTER
+        raise OSError(ctypes.get_errno(), "seccomp")
+
+
+def test_a_kernel_without_bpf_is_named(tmp_path):
+    done = tracing.command(tmp_path, machine.GPUTRACE, "-d", "1s", preexec_fn=_refuse_bpf)
+    assert_one_line(done, FAILED, "this kernel has no BPF")
+
+
+OLD_PROGRAM = """import ctypes, sys
+rt = ctypes.CDLL(sys.argv[1])
+print("ready"); sys.stdout.flush()
+for line in iter(sys.stdin.readline, ""):
+    for i in range(50): rt.cudaGraphLaunch(None, None)
+    print("done"); sys.stdout.flush()
+"""
+
+
+@pytest.mark.parametrize("version", ["2.7", "3.6"])
+def test_an_unknown_python_is_named_and_its_launches_are_counted(cudart, tmp_path, version):
+    python = max(machine.PYENV.glob(f"versions/{version}.*/bin/python"), default=None)
+    if not python:
+        pytest.skip(f"no CPython {version} under {machine.PYENV}")
+    with tracing.Running([python, "-c", OLD_PROGRAM, cudart], tmp_path) as target:
+        target.wait_line("ready")
+        with tracing.Tracer(tmp_path, "-p", target.pid) as tracer:
+            tracer.wait_logged(logfile.has_note, "no Python stacks")
+            target.ask("launch")
+            done = tracer.interrupt().must_be(0)
+    (note,) = [line for line in done.stdout.splitlines() if "no Python stacks" in line]
+    assert f"pid {target.pid}" in note and version in note
+    assert "50 launches recorded, 0 lost; 0.0 % of launches under a Python line" in done.stdout
+
+
+# ---- where files go ----------------------------------------------------------------------------
+
+LAUNCHING = ("--agent", "off")
+
+
+def launching(folder, cudart, *options, env=None, **more):
+    program = [machine.any_python(), machine.WORKLOADS / "real_cudart.py", cudart, "--steps", 100]
+    return tracing.gputrace(folder, *options, *LAUNCHING, "--", *program, env=env, **more)
+
+
+def test_nothing_temporary_is_left_beside_the_outputs(cudart, tmp_path):
+    launching(tmp_path, cudart, *tracing.outputs(tmp_path, "a.json", "a.json.gz", "a.folded", "a.gpt")).must_be(0)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.folded", "a.gpt", "a.json", "a.json.gz"]
+
+
+def test_outputs_belong_to_the_user_who_called_sudo(cudart, tmp_path):
+    env = {"SUDO_UID": 12345, "SUDO_GID": 23456}
+    launching(tmp_path, cudart, *tracing.outputs(tmp_path, "a.json", "a.gpt", "a-%p.folded"), env=env).must_be(0)
+    owners = {(path.stat().st_uid, path.stat().st_gid) for path in tmp_path.iterdir()}
+    assert owners == {(12345, 23456)}
+    assert len(list(tmp_path.iterdir())) == 3
+
+
+@pytest.mark.parametrize("name", ["link.json", "link.gpt"])
+def test_a_link_of_another_user_is_not_followed(cudart, tmp_path, name):
+    victim, link = tmp_path / "victim", tmp_path / name
+    victim.write_text("precious")
+    link.symlink_to(victim)
+    os.chown(link, 12345, 12345, follow_symlinks=False)
+    done = launching(tmp_path, cudart, "-o", link)
+    assert_one_line(done, FAILED, str(link), "symbolic link that belongs to somebody else")
+    assert victim.read_text() == "precious" and link.is_symlink()
+
+
+def test_a_folder_behind_a_link_of_another_user_is_not_written_to(cudart, tmp_path):
+    (tmp_path / "real").mkdir()
+    link = tmp_path / "link"
+    link.symlink_to("real")
+    os.chown(link, 12345, 12345, follow_symlinks=False)
+    done = launching(tmp_path, cudart, "-o", link / "trace.json")
+    assert_one_line(done, FAILED, str(link / "trace.json"), "symbolic link that belongs to somebody else")
+    assert_empty(tmp_path / "real")
+
+
+def test_a_link_of_ones_own_is_followed(cudart, tmp_path):
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to("real")
+    launching(tmp_path, cudart, "-o", tmp_path / "link/trace.folded").must_be(0)
+    assert (tmp_path / "real/trace.folded").stat().st_size > 0
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A file system of 256 KB, and something to fill it with."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "gputrace-test", folder], check=True)
+    yield folder
+    subprocess.run(["umount", "-l", folder], check=True)
+
+
+def test_when_the_disk_of_the_log_is_full_the_log_up_to_there_survives(cudart, tmp_path, small_disk):
+    log = small_disk / "trace.gpt"
+    done = launching(tmp_path, cudart, "-o", log).must_be(FAILED)
+    assert "steps 100\n" in done.stdout or "goes on without gputrace" in done.stderr  # the program does not mind
+    assert "the log could not be written any further (No space left on device): the trace ends here" in done.stderr
+    report = tracing.gputrace(tmp_path, "report", log).must_be(INCOMPLETE)
+    assert "Cut short" in report.stdout and "attention" in report.stdout
+    assert [path.name for path in small_disk.iterdir()] == ["trace.gpt"]
+
+
+def test_when_the_disk_of_an_output_is_full_the_log_survives_and_the_message_says_where(cudart, tmp_path, small_disk):
+    output = small_disk / "trace.json"
+    output.write_text("the one before")
+    done = launching(tmp_path, cudart, "-o", output).must_be(FAILED)
+    assert f"{output}: not written: No space left on device" in done.stderr
+    (kept,) = tmp_path.glob("gputrace-*.gpt")
+    assert f"the trace is in {kept}: gputrace report {kept}" in done.stderr
+    assert "Block.forward" in tracing.gputrace(tmp_path, "report", kept).must_be(0).stdout
+    assert output.read_text() == "the one before"
+    assert [path.name for path in small_disk.iterdir()] == ["trace.json"]
+
+
+def test_a_file_that_is_there_is_replaced_only_by_a_whole_one(cudart, tmp_path):
+    output = tmp_path / "trace.folded"
+    output.write_text("old")
+    before = output.stat().st_ino
+    launching(tmp_path, cudart, "-o", output).must_be(0)
+    assert output.stat().st_ino != before and "old" not in output.read_text()
+
+
+def test_a_second_ctrl_c_abandons_the_export_and_neither_target_nor_log(cudart, tmp_path):
+    with tracing.target(tmp_path, cudart) as target:
+        arguments = ["-o", "-", "--format", "json", "-o", tmp_path / "trace.gpt", "-p", target.pid]
+        with tracing.Running([machine.GPUTRACE, "-v", *arguments], tmp_path) as tracer:
+            tracer.wait_line("gputrace: tracing", "stderr")
+            target.ask("steps 100")  # far more JSON than a pipe holds
+            tracer.process.send_signal(signal.SIGINT)
+            tracer.process.stdout.read(1)  # the export has begun, and waits for us to read on
+            tracer.process.send_signal(signal.SIGINT)
+            tracer.process.wait(tracing.PATIENCE_S)
+            assert tracer.process.returncode == FAILED
+        target.ask("steps 1")
+        target.end().must_be(0)
+    assert "Block.forward" in tracing.gputrace(tmp_path, "report", tmp_path / "trace.gpt").must_be(0).stdout
+
+
+def test_doctor_finds_what_a_trace_needs(tmp_path):
+    done = tracing.gputrace(tmp_path, "doctor").must_be(0)
+    assert not [line for line in done.stdout.splitlines() if line.startswith("missing")]
+
+
+def test_doctor_says_what_can_be_traced_in_a_process(cudart, every_python, tmp_path):
+    version = subprocess.check_output([every_python, "-c", "import sys; print(sys.version.split()[0])"], text=True)
+    with tracing.target(tmp_path, cudart, python=every_python) as target:
+        done = tracing.gputrace(tmp_path, "doctor", "-p", target.pid).must_be(0)
+    assert re.search(rf"^  Python +ok +{version.strip()}", done.stdout, re.MULTILINE)
+    assert re.search(r"^  CUDA +ok +libcudart.so.13", done.stdout, re.MULTILINE)
+
+
+def test_doctor_without_root_says_what_is_missing(public):
+    done = tracing.command(public, *tracing.AS_NOBODY, public / "gputrace", "doctor").must_be(FAILED)
+    assert "missing" in done.stdout and "CAP_BPF" in done.stdout

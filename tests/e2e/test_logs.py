@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""A log is enough: everything comes out of it again, also of one that was cut short."""
+
+import gzip
+import random
+import struct
+
+import logfile
+import machine
+import pytest
+import reading
+import tracing
+
+SEED = 20240607  # of the places where logs are cut; any other must do as well
+
+
+@pytest.fixture(scope="module")
+def traced(tmp_path_factory):
+    """A simulated run with every output, and what the live trace printed."""
+    folder = tmp_path_factory.mktemp("traced")
+    program = [machine.any_python(), machine.WORKLOADS / "train.py", "--steps", "20", "--graph"]
+    names = ("trace.gpt", "trace.json", "trace.json.gz", "trace.folded", "each-%p.json", "each-%p.folded")
+    done = tracing.trace(folder, tracing.on_simgpu(folder / "gpu.json", *program), names=names)
+    said = "ready\nsteps 20\n"
+    assert done.stdout.startswith(said)
+    (folder / "report.txt").write_text(done.stdout[len(said):])
+    return folder
+
+
+def test_the_report_from_the_log_is_the_live_one_byte_for_byte(traced, tmp_path):
+    done = tracing.gputrace(tmp_path, "report", traced / "trace.gpt").must_be(0)
+    assert done.stdout == (traced / "report.txt").read_text()
+
+
+@pytest.mark.parametrize("name", ["trace.json", "trace.json.gz", "trace.folded"])
+def test_an_export_from_the_log_is_the_live_output_byte_for_byte(traced, tmp_path, name):
+    tracing.gputrace(tmp_path, "export", traced / "trace.gpt", "-o", name).must_be(0)
+    assert (tmp_path / name).read_bytes() == (traced / name).read_bytes()
+
+
+@pytest.mark.parametrize("suffix", ["json", "folded"])
+def test_exports_per_process_are_the_live_ones_byte_for_byte(traced, tmp_path, suffix):
+    tracing.gputrace(tmp_path, "export", traced / "trace.gpt", "-o", f"each-%p.{suffix}").must_be(0)
+    live = {path.name: path.read_bytes() for path in traced.glob(f"each-*.{suffix}")}
+    assert len(live) == 1
+    assert {path.name: path.read_bytes() for path in tmp_path.glob(f"each-*.{suffix}")} == live
+
+
+def test_the_compressed_trace_holds_the_same_bytes(traced):
+    assert gzip.decompress((traced / "trace.json.gz").read_bytes()) == (traced / "trace.json").read_bytes()
+
+
+def test_standard_output_gets_the_same_bytes_as_a_file(traced, tmp_path):
+    done = tracing.gputrace(tmp_path, "export", traced / "trace.gpt", "-o", "-", "--format", "folded").must_be(0)
+    assert done.stdout == (traced / "trace.folded").read_text()
+
+
+def test_a_copy_of_the_log_through_export_is_the_same_log(traced, tmp_path):
+    tracing.gputrace(tmp_path, "export", traced / "trace.gpt", "-o", "copy.gpt").must_be(0)
+    assert (tmp_path / "copy.gpt").read_bytes() == (traced / "trace.gpt").read_bytes()
+
+
+def test_reading_a_log_needs_no_privilege(traced, public):
+    log = public / "trace.gpt"
+    log.write_bytes((traced / "trace.gpt").read_bytes())
+    done = tracing.command(public, *tracing.AS_NOBODY, public / "gputrace", "report", log).must_be(0)
+    assert done.stdout == (traced / "report.txt").read_text()
+
+
+def _cut(traced, folder, size):
+    log = folder / f"cut-{size}.gpt"
+    log.write_bytes((traced / "trace.gpt").read_bytes()[:size])
+    return log
+
+
+def _assert_cut_is_reported(folder, log):
+    done = tracing.gputrace(folder, "report", log).must_be(3)
+    assert done.stderr.splitlines() == [
+        f"gputrace: warning: {log} was cut short: it holds what was recorded up to then"]
+    assert "Cut short: the log ends before the trace did" in done.stdout
+
+
+def test_a_log_cut_anywhere_gives_a_report_that_says_so(traced, tmp_path):
+    size = (traced / "trace.gpt").stat().st_size
+    pick = random.Random(SEED)
+    for cut in [logfile.HEADER.size, size - 1, *(pick.randrange(logfile.HEADER.size, size) for _ in range(25))]:
+        _assert_cut_is_reported(tmp_path, _cut(traced, tmp_path, cut))
+
+
+def test_a_log_cut_between_two_records_gives_a_report_that_says_so(traced, tmp_path):
+    ends = [at for at, _, _ in logfile.records(traced / "trace.gpt")]
+    for cut in random.Random(SEED).sample(ends, 15):
+        _assert_cut_is_reported(tmp_path, _cut(traced, tmp_path, cut))
+
+
+def test_exports_of_a_cut_log_keep_every_rule_and_hold_only_what_was_there(traced, tmp_path):
+    size = (traced / "trace.gpt").stat().st_size
+    whole = reading.trace_of(traced / "trace.json")
+    everything = {e["args"]["correlation"] for e in reading.chrome.events(whole, *reading.chrome.API)}
+    pick, seen = random.Random(SEED), []
+    for _ in range(12):
+        log = _cut(traced, tmp_path, pick.randrange(size // 10, size))
+        tracing.gputrace(tmp_path, "export", log, "-o", "cut.json", "-o", "cut.folded").must_be(3)
+        trace = reading.trace_of(tmp_path / "cut.json")
+        calls = {e["args"]["correlation"] for e in reading.chrome.events(trace, *reading.chrome.API)}
+        assert trace["gputrace"]["receipt"]["truncated"] and calls <= everything
+        seen.append(len(calls))
+    assert 0 < min(seen) < len(everything)
+
+
+def _patched(traced, folder, offset, replacement):
+    data = bytearray((traced / "trace.gpt").read_bytes())
+    data[offset:offset + len(replacement)] = replacement
+    log = folder / "patched.gpt"
+    log.write_bytes(data)
+    return log
+
+
+@pytest.mark.parametrize("offset, replacement, says", [
+    (0, b"ELF\n", "it is not a gputrace log"),
+    (4, struct.pack("<H", 2), "it was written by another version of gputrace"),
+    (6, struct.pack("<H", 0), "its header is damaged"),
+    (6, struct.pack("<H", 0xffff), "its header is damaged"),
+    (6, struct.pack("<H", 25), "its header is damaged"),
+])
+def test_a_log_with_a_wrong_header_is_refused(traced, tmp_path, offset, replacement, says):
+    log = _patched(traced, tmp_path, offset, replacement)
+    for subcommand in (("report", log), ("export", log, "-o", "out.json")):
+        done = tracing.gputrace(tmp_path, *subcommand).must_be(1)
+        assert (done.stdout, done.stderr) == ("", f"gputrace: {log}: {says}\n")
+    assert not (tmp_path / "out.json").exists()
+
+
+@pytest.mark.parametrize("size, says", [(0, "it is empty"), (1, "it is too short to be a gputrace log"),
+                                        (23, "it is too short to be a gputrace log")])
+def test_a_file_without_a_whole_header_is_refused(traced, tmp_path, size, says):
+    log = _cut(traced, tmp_path, size)
+    done = tracing.gputrace(tmp_path, "report", log).must_be(1)
+    assert (done.stdout, done.stderr) == ("", f"gputrace: {log}: {says}\n")
+
+
+def test_a_record_of_an_impossible_size_ends_the_log_there(traced, tmp_path):
+    offsets = [at for at, _, _ in logfile.records(traced / "trace.gpt")]
+    for size in (0, 7, 12, 1 << 21, 0xffffffff):
+        log = _patched(traced, tmp_path, offsets[len(offsets) // 2], struct.pack("<I", size))
+        _assert_cut_is_reported(tmp_path, log)
+
+
+def test_damage_anywhere_ends_in_whole_files_and_no_crash(traced, tmp_path):
+    data = (traced / "trace.gpt").read_bytes()
+    pick = random.Random(SEED)
+    for _ in range(30):
+        damaged = bytearray(data)
+        for _ in range(20):
+            damaged[pick.randrange(logfile.HEADER.size, len(data))] = pick.randrange(256)
+        (tmp_path / "damaged.gpt").write_bytes(damaged)
+        done = tracing.gputrace(tmp_path, "export", "damaged.gpt", "-o", "damaged.json", "-o", "damaged.folded")
+        assert done.code in (0, 3), repr(done)
+        reading.chrome.load(tmp_path / "damaged.json")  # strict; times may lie
+        reading.folded(tmp_path / "damaged.folded")

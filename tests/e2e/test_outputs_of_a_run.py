@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""What comes out of one real run of train.py on the simulated GPU, as people and their tools take it."""
+
+import json
+import os
+import re
+import subprocess
+
+import logfile
+import machine
+import pytest
+import reading
+import tracing
+from reading import simulated
+
+RUN_HTA = machine.ROOT / "tests/e2e/consumers/run_hta.py"
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("run")
+    program = [machine.any_python(), machine.WORKLOADS / "train.py", "--steps", "20", "--threads", "2", "--graph",
+               "--truth", folder / "program.json"]
+    done = tracing.trace(folder, tracing.on_simgpu(folder / "gpu.json", *program))
+    (folder / "report.txt").write_text(done.stdout.partition("steps 40\n")[2])
+    return folder
+
+
+def gpu_ns(folder):
+    return sum(op["end"] - op["start"] for op in simulated.work(simulated.load(folder / "gpu.json")))
+
+
+def test_flamegraph_ignores_no_line_and_draws_all_gpu_time(run):
+    flamegraph = machine.tool("get-flamegraph")
+    done = tracing.command(run, "perl", flamegraph, "--countname", "ns", run / "trace.folded").must_be(0)
+    assert "Ignored" not in done.stderr and "ERROR" not in done.stderr
+    totals = [int(text.replace(",", "")) for text in re.findall(r"<title>[^<]* \(([\d,]+) ns, ", done.stdout)]
+    assert max(totals) == gpu_ns(run)
+
+
+def test_folded_gpu_time_sums_to_what_the_gpu_worked(run):
+    assert sum(reading.folded(run / "trace.folded").values()) == gpu_ns(run)
+
+
+def test_folded_launches_count_every_call_that_gives_the_gpu_work(run, tmp_path):
+    tracing.gputrace(tmp_path, "export", run / "trace.gpt", "-o", "l.folded", "--metric", "launches").must_be(0)
+    counts = reading.without_leaf(reading.folded(tmp_path / "l.folded"))
+    assert counts == reading.truth_folded(reading.program(run / "program.json"), "python3")
+
+
+def test_hta_sees_every_operation_joined_and_every_kernels_time(run):
+    exact = {"HTA_DISABLE_NS_ROUNDING": "1"}
+    done = tracing.command(run, machine.tool("get-hta"), RUN_HTA, run / "trace.json", env=exact)
+    found = json.loads(done.must_be(0).stdout.splitlines()[-1])
+    entries = simulated.load(run / "gpu.json")
+    assert found["gpu_rows"] == found["gpu_rows_joined"] == len(simulated.work(entries))
+    truth = reading.simulated_kernel_ns(entries)
+    shown = {name: round(us * 1000) for name, us in found["kernel_us"].items() if name in truth}
+    assert len(shown) >= 8 and shown == {name: truth[name] for name in shown}
+
+
+def test_htas_validator_finds_the_trace_complete(run):
+    done = tracing.command(run, machine.tool("get-hta"), "-m", "hta.utils.validate_trace", run / "trace.json",
+                           "--level", "complete").must_be(0)
+    assert "Validation result: True" in done.stdout + done.stderr
+
+
+def test_the_report_is_at_most_100_columns_wide_and_has_no_colour_in_a_file(run):
+    report = (run / "report.txt").read_text()
+    assert max(len(line) for line in report.splitlines()) <= 100
+    assert "\033" not in report
+
+
+def table(report, title):
+    """Rows of the report's table under a title: lists of words."""
+    lines = report.partition("\n" + title)[2].splitlines()[2:]
+    end = next((i for i, line in enumerate(lines) if not line.strip()), len(lines))
+    return [line.split() for line in lines[:end]]
+
+
+def test_the_report_gives_the_gpu_time_of_the_heaviest_line(run):
+    truth = reading.truth_line_ns(reading.program(run / "program.json"))
+    rows = {row[4]: float(row[0]) for row in table((run / "report.txt").read_text(), "GPU time by Python line")
+            if ".py:" in row[4]}
+    assert len(rows) >= 10
+    for where, ms in rows.items():
+        ns = sum(value for key, value in truth.items() if key.split()[0] == where)
+        assert ms == pytest.approx(ns / 1e6, abs=0.051), where
+
+
+def test_the_report_names_the_line_that_waits_for_the_gpu(run):
+    rows = table((run / "report.txt").read_text(), "CPU in CUDA calls")
+    waits = [row for row in rows if "cudaStreamSynchronize" in row]
+    assert [row[-2:] for row in waits] == [["train.py:65", "Trainer.loss_item"]]
+
+
+def test_the_report_has_colour_on_a_terminal_unless_no_color_is_set(run):
+    for no_color, coloured in (("", True), ("1", False)):
+        script = f"{machine.GPUTRACE} report {run / 'trace.gpt'}"
+        done = tracing.command(run, "script", "-qec", script, "/dev/null", env={"NO_COLOR": no_color}).must_be(0)
+        assert ("\033[" in done.stdout) == coloured
+
+
+def test_native_frames_stand_demangled_between_python_and_the_call(tmp_path, cudart):
+    extension = machine.compile_library(machine.PROGRAMS / "native.c", tmp_path / "extension.so")
+    with tracing.target(tmp_path, cudart) as target:
+        with tracing.Tracer(tmp_path, "--native", "-p", target.pid, names=["trace.folded"]) as tracer:
+            target.ask(f"native {extension} 25")
+            tracer.wait_logged(logfile.has_symbol, "_ZN5tiles6launchEi")
+            tracer.interrupt().must_be(0)
+    ((stack, count),) = reading.folded(tmp_path / "trace.folded").items()
+    assert stack.endswith(";extension_forward;tiles::launch(int);cudaLaunchKernel") and count == 25
+    assert ";Work.native (obedient.py:" in stack or ";native (obedient.py:" in stack
+
+
+@pytest.mark.skipif(not os.path.exists("/usr/bin/script"), reason="no script(1)")
+def test_progress_is_shown_on_a_terminal_only(tmp_path, cudart):
+    words = f"{machine.GPUTRACE} -d 1500ms -p {os.getpid()}"
+    on_terminal = subprocess.run(["script", "-qec", words, "/dev/null"], stdout=subprocess.PIPE, text=True, check=True,
+                                 env=tracing.environment(tmp_path))
+    assert "events/s" in on_terminal.stdout
+    assert "events/s" not in tracing.gputrace(tmp_path, "-d", "1500ms", "-p", os.getpid()).must_be(0).stderr

@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Which processes are traced: running ones, children, programs in the same process, the whole machine."""
+
+import collections
+import shutil
+
+import logfile
+import machine
+import pytest
+import reading
+import tracing
+
+LAUNCH = {"cudaLaunchKernel"}
+
+
+def truths(folder):
+    """Every truth that a family wrote."""
+    return [reading.program(path) for path in sorted(folder.glob("truth-*.json"))]
+
+
+def assert_each_process_is_exact(trace, found):
+    """The launches of every pid, and of no other."""
+    expected = collections.defaultdict(collections.Counter)
+    for truth in found:
+        expected[truth["pid"]].update(reading.truth_stacks(truth))
+    seen = {e["pid"] for e in reading.chrome.events(trace, *reading.chrome.API) if e["name"] in LAUNCH}
+    assert seen == set(expected)
+    for pid, stacks in expected.items():
+        assert reading.trace_stacks(trace, LAUNCH, pid) == stacks
+
+
+def own_copy(library, folder, name="libcudart.so.13"):
+    """A file of its own, as every virtual environment has one."""
+    folder.mkdir(exist_ok=True)
+    return shutil.copy(library, folder / name)
+
+
+@pytest.mark.parametrize("how, generations, processes", [
+    ("subprocess", 2, 3), ("exec", 2, 1), ("fork", 3, 4),
+    ("mp-spawn", 2, 3), ("mp-fork", 2, 3), ("mp-forkserver", 2, 3)])
+def test_a_command_and_its_descendants_are_exact_from_the_first_launch(cudart, tmp_path, how, generations, processes):
+    program = [machine.any_python(), machine.PROGRAMS / "family.py", cudart, tmp_path, how, generations]
+    tracing.trace(tmp_path, program)
+    found = truths(tmp_path)
+    assert len({truth["pid"] for truth in found}) == processes
+    assert_each_process_is_exact(reading.trace_of(tmp_path / "trace.json"), found)
+
+
+def test_a_grandchild_of_another_python_version_is_exact(cudart, every_python, tmp_path):
+    family = [every_python, machine.PROGRAMS / "family.py", cudart, tmp_path, "subprocess", "0"]
+    code = "import subprocess, sys; sys.exit(subprocess.call(sys.argv[1:]))"
+    tracing.trace(tmp_path, ["/bin/sh", "-c", '"$@" || exit 1; true', "sh", machine.any_python(), "-c", code, *family])
+    assert_each_process_is_exact(reading.trace_of(tmp_path / "trace.json"), truths(tmp_path))
+
+
+def test_a_running_process_is_exact_from_the_moment_the_probes_are_in_place(cudart, every_python, tmp_path):
+    with tracing.target(tmp_path, cudart, python=every_python) as target:
+        target.ask("steps 5")
+        target.ask("forget")
+        with tracing.Tracer(tmp_path, "-p", target.pid) as tracer:
+            target.ask("steps 20")
+            target.ask(f"truth {tmp_path}/truth.json")
+            tracer.interrupt().must_be(0)
+    truth = reading.program(tmp_path / "truth.json")
+    assert sum(entry["count"] for entry in truth["stacks"]) > 300
+    trace = reading.trace_of(tmp_path / "trace.json")
+    assert reading.trace_stacks(trace, LAUNCH) == reading.truth_stacks(truth)
+
+
+def test_the_trace_of_a_process_ends_with_it(cudart, tmp_path):
+    with tracing.target(tmp_path, cudart) as target:
+        with tracing.Tracer(tmp_path, "-p", target.pid) as tracer:
+            target.ask("steps 3")
+            target.ask(f"truth {tmp_path}/truth.json")
+            target.end().must_be(0)
+            done = tracer.end().must_be(0)
+    assert "no traced process is left" in done.stderr
+    truth = reading.program(tmp_path / "truth.json")
+    assert reading.trace_stacks(reading.trace_of(tmp_path / "trace.json"), LAUNCH) == reading.truth_stacks(truth)
+
+
+def test_without_the_agent_a_running_process_gives_launches_and_the_report_says_why(tmp_path):
+    with tracing.target(tmp_path, truth=tmp_path / "gpu.json") as target:
+        target.ask("forget")
+        with tracing.Tracer(tmp_path, "-p", target.pid) as tracer:
+            target.ask("steps 5")
+            target.ask(f"truth {tmp_path}/truth.json")
+            done = tracer.interrupt().must_be(0)
+    trace = reading.trace_of(tmp_path / "trace.json")
+    assert reading.trace_stacks(trace, LAUNCH) == reading.truth_stacks(reading.program(tmp_path / "truth.json"))
+    assert not reading.chrome.events(trace, *reading.chrome.GPU)
+    assert f"No GPU times for pid {target.pid}: gputrace's CUPTI agent is not in the process" in done.stdout
+
+
+def test_a_running_process_with_the_agent_inside_gives_gpu_times_from_the_next_cuda_start(tmp_path):
+    injected = {"CUDA_INJECTION64_PATH": machine.AGENT}
+    with tracing.target(tmp_path, "late", truth=tmp_path / "gpu.json", env=injected) as target:
+        with tracing.Tracer(tmp_path, "-p", target.pid) as tracer:
+            target.ask("load_simulated")
+            target.ask("steps 5")
+            target.ask("finish")
+            tracer.interrupt().must_be(0)
+    trace = reading.trace_of(tmp_path / "trace.json")
+    simulated = reading.simulated.load(tmp_path / "gpu.json")
+    assert simulated and reading.trace_operations(trace) == reading.simulated_operations(simulated)
+
+
+def test_children_that_a_running_process_has_are_traced(cudart, tmp_path):
+    with tracing.target(tmp_path, cudart) as parent:
+        child = [machine.any_python(), machine.PROGRAMS / "obedient.py", cudart]
+        parent.ask("pipe_child " + " ".join(map(str, child)))
+        with tracing.Tracer(tmp_path, "-p", parent.pid) as tracer:
+            parent.ask("tell_child steps 4")
+            parent.ask(f"tell_child truth {tmp_path}/truth-child.json")
+            parent.ask("steps 2")
+            parent.ask(f"truth {tmp_path}/truth-parent.json")
+            tracer.interrupt().must_be(0)
+    assert len(truths(tmp_path)) == 2
+    assert_each_process_is_exact(reading.trace_of(tmp_path / "trace.json"), truths(tmp_path))
+
+
+def test_children_that_a_traced_process_starts_later_are_traced(cudart, tmp_path):
+    with tracing.target(tmp_path, cudart) as target:
+        family = [machine.any_python(), machine.PROGRAMS / "family.py", cudart, tmp_path, "subprocess", 1]
+        with tracing.Tracer(tmp_path, "-p", target.pid) as tracer:
+            target.ask("run " + " ".join(map(str, family)))
+            tracer.interrupt().must_be(0)
+    found = truths(tmp_path)
+    assert len(found) == 2
+    assert_each_process_is_exact(reading.trace_of(tmp_path / "trace.json"), found)
+
+
+def test_several_processes_can_be_named(cudart, tmp_path):
+    with tracing.target(tmp_path, cudart) as one, tracing.target(tmp_path, cudart) as other:
+        pids = f"{one.pid},{other.pid}"
+        with tracing.Tracer(tmp_path, "-p", pids) as tracer:
+            for steps, target in ((3, one), (5, other)):
+                target.ask(f"steps {steps}")
+                target.ask(f"truth {tmp_path}/truth-{steps}.json")
+            tracer.interrupt().must_be(0)
+    assert_each_process_is_exact(reading.trace_of(tmp_path / "trace.json"), truths(tmp_path))
+
+
+def test_a_libcudart_loaded_while_tracing_is_probed(cudart, tmp_path):
+    with tracing.target(tmp_path, "late") as target:
+        with tracing.Tracer(tmp_path, "-p", target.pid) as tracer:
+            target.ask(f"load {own_copy(cudart, tmp_path / 'late')}")
+            tracer.wait_logged(logfile.has_probes, tmp_path / "late/libcudart.so.13")
+            target.ask("steps 3")
+            target.ask(f"truth {tmp_path}/truth.json")
+            tracer.interrupt().must_be(0)
+    trace = reading.trace_of(tmp_path / "trace.json")
+    assert reading.trace_stacks(trace, LAUNCH) == reading.truth_stacks(reading.program(tmp_path / "truth.json"))
+
+
+def test_copies_of_libcudart_in_several_environments_are_all_probed(cudart, tmp_path):
+    copies = [own_copy(cudart, tmp_path / f"environment-{i}") for i in range(3)]
+    script = 'for lib in "$@"; do "$PYTHON" "$FAMILY" "$lib" "$FOLDER" subprocess 0; done'
+    program = ["/bin/sh", "-c", script, "sh", *copies]
+    env = {"PYTHON": machine.any_python(), "FAMILY": machine.PROGRAMS / "family.py", "FOLDER": tmp_path}
+    tracing.trace(tmp_path, program, env=env)
+    found, trace = truths(tmp_path), reading.trace_of(tmp_path / "trace.json")
+    assert len(found) == 3
+    assert_each_process_is_exact(trace, found)
+    probes = "\n".join(trace["gputrace"]["probes"])
+    assert [copy for copy in copies if f"({copy})" not in probes] == []
+
+
+def test_threads_that_launch_at_the_same_time_are_exact(cudart, every_python, tmp_path):
+    with tracing.target(tmp_path, cudart, python=every_python) as target:
+        with tracing.Tracer(tmp_path, "-p", target.pid) as tracer:
+            target.ask("threads 6 20")
+            target.ask(f"truth {tmp_path}/truth.json")
+            tracer.interrupt().must_be(0)
+    trace = reading.trace_of(tmp_path / "trace.json")
+    assert reading.trace_stacks(trace, LAUNCH) == reading.truth_stacks(reading.program(tmp_path / "truth.json"))
+
+
+def test_the_whole_machine_is_traced_without_p_and_every_process_gets_its_file(cudart, tmp_path):
+    with tracing.target(tmp_path, cudart) as early, tracing.Tracer(tmp_path, names=["trace-%p.json"]) as tracer:
+        with tracing.target(tmp_path, cudart) as late:
+            tracer.wait_logged(logfile.has_python, late.pid)
+            for steps, target in ((3, early), (5, late)):
+                target.ask("forget")
+                target.ask(f"steps {steps}")
+                target.ask(f"truth {tmp_path}/truth-{steps}.json")
+            tracer.interrupt().must_be(0)
+    for truth in truths(tmp_path):
+        trace = reading.trace_of(tmp_path / f"trace-{truth['pid']}.json")
+        assert reading.trace_stacks(trace, LAUNCH) == reading.truth_stacks(truth)
+        assert {e["pid"] for e in reading.chrome.events(trace, *reading.chrome.API)} == {truth["pid"]}

@@ -1,0 +1,302 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""What is traced comes to no harm: gputrace killed at any moment, and what is left in a process after it has gone."""
+
+import os
+import random
+import signal
+import time
+
+import machine
+import pytest
+import reading
+import tracing
+
+SEED = 20240607  # of the moments at which gputrace is killed
+KILLS = range(20)
+
+STEPS = 120
+TRAIN = (machine.WORKLOADS / "train.py", "--steps", STEPS, "--graph")
+
+
+def moment(number, longest_s):
+    """The number-th random moment; a pause, not a limit that is tested."""
+    return random.Random(SEED + number).uniform(0, longest_s)
+
+
+def reap(pid):
+    """Exit status of a process that became ours when its parent was killed."""
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+def reap_orphans():
+    """Exit statuses of all that was left to us and has ended."""
+    codes = set()
+    try:
+        for pid, status in iter(lambda: os.waitpid(-1, os.WNOHANG), (0, 0)):
+            codes.add(os.waitstatus_to_exitcode(status))
+    except ChildProcessError:
+        pass
+    return codes
+
+
+def assert_right_result(truth, simulated):
+    """The program did all its work, and its GPU did what it was asked for."""
+    assert truth["steps"] == STEPS
+    assert reading.simulated_line_ns(simulated) == reading.truth_line_ns(truth)
+
+
+@pytest.mark.parametrize("number", KILLS)
+def test_a_command_ends_right_when_gputrace_is_killed(tmp_path, number):
+    reap_orphans()  # of other tests
+    program = [machine.any_python(), *TRAIN, "--truth", tmp_path / "program.json"]
+    program = tracing.on_simgpu(tmp_path / "gpu.json", *program)
+    command = [machine.GPUTRACE, *tracing.outputs(tmp_path, "trace.json", "trace.gpt"), "--", *program]
+    with tracing.Running(command, tmp_path) as running:
+        if number % 2:  # half of them while it trains, half of them any time from the start on
+            running.wait_line("ready")
+        time.sleep(moment(number, 0.4))
+        running.process.kill()
+        running.process.wait(tracing.PATIENCE_S)
+        tracing.until(lambda: not tracing.marked(running.mark))  # the command has ended, and the guard
+        said = "".join(running.said) + running.process.stdout.read()
+    codes = reap_orphans()
+    if 127 not in codes and said:
+        assert codes == {0}
+        assert said.splitlines()[:2] == ["ready", f"steps {STEPS}"]
+        assert_right_result(reading.program(tmp_path / "program.json"), reading.simulated.load(tmp_path / "gpu.json"))
+    else:
+        assert said == "" and codes <= {0, 127}  # it was not there yet, or still held and never executed
+        assert not (tmp_path / "gpu.json").exists()
+
+
+LIBRARIES = 30
+
+
+@pytest.fixture(scope="module")
+def libraries(tmp_path_factory):
+    """Many files of libcudart: a command is held for a moment at each, so that its first launch is seen."""
+    folder = tmp_path_factory.mktemp("libraries")
+    stub = machine.compile_library(machine.PROGRAMS / "stub_cudart.c", folder.parent / "stub.so").read_bytes()
+    for number in range(LIBRARIES):
+        (folder / f"{number:03}").mkdir()
+        (folder / f"{number:03}/libcudart.so.13").write_bytes(stub)
+    return folder
+
+
+def test_a_command_is_held_until_each_of_its_libraries_is_probed(tmp_path, libraries):
+    tracing.trace(tmp_path, [machine.any_python(), machine.PROGRAMS / "loads.py", libraries], "--agent", "off")
+    trace = reading.trace_of(tmp_path / "trace.json")
+    stacks = reading.trace_stacks(trace, {"cudaLaunchKernel"})
+    (((_, stack), count),) = stacks.items()
+    assert count == LIBRARIES and "/loads.py(" in stack
+
+
+@pytest.mark.parametrize("number", range(8))
+def test_a_command_that_is_held_goes_on_when_gputrace_is_killed(tmp_path, libraries, number):
+    reap_orphans()  # of other tests
+    command = [machine.GPUTRACE, *tracing.outputs(tmp_path, "trace.json"), "--agent", "off", "--", machine.any_python(),
+               machine.PROGRAMS / "loads.py", libraries]
+    with tracing.Running(command, tmp_path) as running:
+        running.wait_line("ready")
+        time.sleep(moment(number, 0.03))
+        running.process.kill()
+        running.process.wait(tracing.PATIENCE_S)
+        tracing.until(lambda: not tracing.marked(running.mark))
+        said = running.process.stdout.read()
+    assert f"loaded {LIBRARIES}\n" in said
+    assert reap_orphans() == {0}
+
+
+@pytest.mark.parametrize("number", KILLS)
+def test_a_running_process_ends_right_when_gputrace_is_killed(tmp_path, number):
+    with tracing.target(tmp_path, truth=tmp_path / "gpu.json") as target:
+        command = [machine.GPUTRACE, *tracing.outputs(tmp_path, "trace.json"), "-p", target.pid]
+        with tracing.Running(command, tmp_path) as running:
+            time.sleep(moment(number, 0.3))
+            for _ in range(number % 4):
+                target.ask("steps 2")
+            running.process.kill()
+            running.process.wait(tracing.PATIENCE_S)
+            target.ask("steps 5")
+            assert not tracing.marked(running.mark)
+        target.ask("finish")
+        target.ask(f"truth {tmp_path}/program.json")
+        target.end().must_be(0)
+    truth = reading.program(tmp_path / "program.json")
+    assert reading.simulated_line_ns(reading.simulated.load(tmp_path / "gpu.json")) == reading.truth_line_ns(truth)
+
+
+def test_a_killed_gputrace_can_be_followed_by_another(tmp_path):
+    with tracing.target(tmp_path, truth=tmp_path / "gpu.json") as target:
+        for _ in range(3):
+            with tracing.Tracer(tmp_path, "-p", target.pid) as killed:
+                target.ask("steps 1")
+                killed.process.kill()
+                killed.process.wait(tracing.PATIENCE_S)
+        target.ask("forget")
+        with tracing.Tracer(tmp_path, "-p", target.pid) as tracer:
+            target.ask("steps 5")
+            target.ask(f"truth {tmp_path}/program.json")
+            tracer.interrupt().must_be(0)
+    stacks = reading.trace_stacks(reading.trace_of(tmp_path / "trace.json"), {"cudaLaunchKernel"})
+    assert stacks == reading.truth_stacks(reading.program(tmp_path / "program.json"))
+
+
+def killed_with_log(folder):
+    """A gputrace killed while it traces; the log it left, under its temporary name."""
+    program = tracing.on_simgpu(folder / "gpu.json", machine.any_python(), machine.PROGRAMS / "obedient.py")
+    command = [machine.GPUTRACE, *tracing.outputs(folder, "trace.gpt"), "--", *program]
+    with tracing.Running(command, folder) as running:
+        running.wait_line("ready")
+        running.ask("steps 50")
+        tracing.until(lambda: any(log.stat().st_size > 100000 for log in folder.glob("trace.gpt.part-*")))
+        running.process.kill()
+        running.process.wait(tracing.PATIENCE_S)
+    (log,) = folder.glob("trace.gpt.part-*")
+    return log
+
+
+def test_the_log_of_a_killed_gputrace_can_be_read_up_to_there(tmp_path):
+    log = killed_with_log(tmp_path)
+    done = tracing.gputrace(tmp_path, "report", log).must_be(3)
+    assert "was cut short" in done.stderr
+    assert "Block.forward" in done.stdout
+
+
+def injected(folder):
+    """A process that gputrace has started, with the agent inside; gputrace has not ended yet."""
+    program = tracing.on_simgpu(folder / "gpu.json", machine.any_python(), machine.PROGRAMS / "obedient.py")
+    running = tracing.Running([machine.GPUTRACE, "-o", folder / "trace.json", "--", *program], folder)
+    running.target_pid = int(running.wait_line("ready").split()[1])
+    return running
+
+
+def has_agent_thread(pid):
+    return any(name.startswith("gputrace") for name in tracing.threads(pid))
+
+
+@pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGINT])
+def test_the_agent_stops_when_nobody_listens_any_more(tmp_path, end):
+    with injected(tmp_path) as running:
+        running.ask("steps 2")
+        assert has_agent_thread(running.target_pid)
+        running.process.send_signal(end)
+        tracing.until(lambda: not has_agent_thread(running.target_pid))
+        running.process.wait(tracing.PATIENCE_S)
+        running.ask("steps 2")
+        running.ask("finish")
+    work = reading.simulated.work(reading.simulated.load(tmp_path / "gpu.json"))
+    assert work[0]["fate"] == "sent"
+    assert {op["fate"] for op in work[-20:]} == {"unseen"}  # CUPTI records nothing any more
+
+
+def test_a_command_goes_on_by_itself_after_the_duration(tmp_path):
+    program = tracing.on_simgpu(tmp_path / "gpu.json", machine.any_python(), machine.PROGRAMS / "obedient.py")
+    command = [machine.GPUTRACE, "-d", "500ms", "-o", tmp_path / "trace.json", "--", *program]
+    with tracing.Running(command, tmp_path) as running:
+        pid = int(running.wait_line("ready").split()[1])
+        running.process.wait(tracing.PATIENCE_S)
+        assert running.process.returncode == 0
+        running.ask("steps 3")
+        running.ask(f"truth {tmp_path}/program.json")
+        running.process.stdin.close()
+        running.process.stdin = None
+        assert reap(pid) == 0
+    assert reading.program(tmp_path / "program.json")["stacks"]
+
+
+def code_of(pid, path):
+    """[(file offset, bytes in the process)] of the executable mappings of a file."""
+    found = []
+    with open(f"/proc/{pid}/maps") as maps, open(f"/proc/{pid}/mem", "rb") as memory:
+        for line in maps:
+            fields = line.split(maxsplit=5)
+            if len(fields) == 6 and fields[5].strip() == str(path) and "x" in fields[1]:
+                start, end = (int(text, 16) for text in fields[0].split("-"))
+                memory.seek(start)
+                found.append((int(fields[2], 16), memory.read(end - start)))
+    assert found, f"{path} is not mapped"
+    return found
+
+
+def is_untouched(pid, path):
+    """Whether the code in the process is that of the file."""
+    data = path.read_bytes()
+    return all(data[offset:offset + len(code)] == code[:len(data) - offset] for offset, code in code_of(pid, path))
+
+
+@pytest.fixture
+def copied_simgpu(tmp_path):
+    """Libraries that no other trace on this machine can touch."""
+    folder = tmp_path / "simgpu"
+    folder.mkdir()
+    for library in machine.SIMGPU.glob("lib*.so.*"):
+        if not library.name.endswith(".map"):
+            (folder / library.name).write_bytes(library.read_bytes())
+    return folder
+
+
+def probed_files(folder):
+    return [folder / "libcudart.so.13", folder / "libcuda.so.1"]
+
+
+def test_no_probe_is_left_in_a_running_process(tmp_path, copied_simgpu):
+    files = probed_files(copied_simgpu)
+    env = {"SIMGPU_LIBRARIES": copied_simgpu}
+    with tracing.target(tmp_path, truth=tmp_path / "gpu.json", env=env) as target:
+        assert all(is_untouched(target.pid, path) for path in files)
+        with tracing.Tracer(tmp_path, "-p", target.pid) as tracer:
+            target.ask("steps 2")
+            assert not any(is_untouched(target.pid, path) for path in files)  # else this test shows nothing
+            tracer.interrupt().must_be(0)
+        assert [path.name for path in files if not is_untouched(target.pid, path)] == []
+
+
+def test_no_probe_is_left_in_a_running_process_after_sigkill(tmp_path, copied_simgpu):
+    files = probed_files(copied_simgpu)
+    env = {"SIMGPU_LIBRARIES": copied_simgpu}
+    with tracing.target(tmp_path, truth=tmp_path / "gpu.json", env=env) as target:
+        with tracing.Tracer(tmp_path, "-p", target.pid) as tracer:
+            target.ask("steps 2")
+            assert not any(is_untouched(target.pid, path) for path in files)
+            tracer.process.kill()
+            tracer.process.wait(tracing.PATIENCE_S)
+        target.ask("steps 1")
+        tracing.until(lambda: all(is_untouched(target.pid, path) for path in files))
+
+
+def test_no_probe_and_no_thread_is_left_where_the_agent_was(tmp_path, copied_simgpu):
+    agent = tmp_path / "libgputrace-agent.so"
+    agent.write_bytes(machine.AGENT.read_bytes())
+    program = tracing.on_simgpu(tmp_path / "gpu.json", machine.any_python(), machine.PROGRAMS / "obedient.py")
+    env = {"SIMGPU_LIBRARIES": copied_simgpu, "GPUTRACE_AGENT": agent}
+    with tracing.Running([machine.GPUTRACE, "-o", tmp_path / "trace.json", "--", *program], tmp_path, env) as running:
+        pid = int(running.wait_line("ready").split()[1])
+        running.ask("steps 2")
+        assert not is_untouched(pid, agent)
+        running.process.send_signal(signal.SIGINT)
+        running.process.wait(tracing.PATIENCE_S)
+        running.ask("steps 2")
+        assert [path.name for path in (agent, *probed_files(copied_simgpu)) if not is_untouched(pid, path)] == []
+        assert not has_agent_thread(pid)
+
+
+def test_the_interpreter_is_left_untouched(cudart, every_python, tmp_path):
+    with tracing.target(tmp_path, cudart, python=every_python) as target:
+        with open(f"/proc/{target.pid}/maps") as maps:
+            paths = {line.split(maxsplit=5)[5].strip() for line in maps if "python" in line and " r-xp " in line}
+        paths = [tracing.Path(path) for path in paths if path.rpartition("/")[2].startswith(("libpython", "python3"))]
+        assert paths
+        with tracing.Tracer(tmp_path, "-p", target.pid) as tracer:
+            target.ask("steps 2")
+            tracer.interrupt().must_be(0)
+        assert [path for path in paths if not is_untouched(target.pid, path)] == []
+
+
+def test_ctrl_c_ends_the_trace_and_not_the_target(cudart, tmp_path):
+    with tracing.target(tmp_path, cudart) as target:
+        with tracing.Tracer(tmp_path, "-p", target.pid) as tracer:
+            target.ask("steps 2")
+            tracer.interrupt().must_be(0)
+        target.ask("steps 2")
+        target.end().must_be(0)

@@ -1,0 +1,239 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Real PyTorch on the simulated GPU: every GPU activity once, under the Python function that asked for it, and the same
+activities as torch.profiler sees."""
+
+import collections
+import json
+import re
+import subprocess
+
+import machine
+import pytest
+import reading
+import tracing
+from reading import chrome, simulated
+
+pytestmark = pytest.mark.torch
+
+TRAIN, GRAPH = machine.WORKLOADS / "torch_train.py", machine.WORKLOADS / "torch_graph.py"
+STEPS, REPLAYS = 10, 20
+RUN_HTA = machine.ROOT / "tests/e2e/consumers/run_hta.py"
+
+
+class Run:
+    """A torch program under gputrace, and what the simulator knows of it."""
+
+    def __init__(self, folder, program, *arguments):
+        self.folder = folder
+        command = [machine.tool("get-torch"), program, "--labels", *arguments]
+        self.done = tracing.trace(folder, tracing.on_simgpu(folder / "gpu.json", *command))
+        self.trace = reading.trace_of(folder / "trace.json")
+        self.work = simulated.work(simulated.load(folder / "gpu.json"))
+        self.calls = {e["args"]["correlation"]: e for e in chrome.events(self.trace, *chrome.API)}
+
+    def stack(self, corr):
+        return reading.stack_of(self.calls[corr])
+
+
+@pytest.fixture(scope="module")
+def train(tmp_path_factory):
+    return Run(tmp_path_factory.mktemp("train"), TRAIN, "--steps", STEPS)
+
+
+@pytest.fixture(scope="module")
+def graph(tmp_path_factory):
+    return Run(tmp_path_factory.mktemp("graph"), GRAPH, "--replays", REPLAYS)
+
+
+@pytest.fixture(params=["train", "graph"])
+def run(request):
+    return request.getfixturevalue(request.param)
+
+
+def demangled(names):
+    """{mangled: name as a person reads it}"""
+    names = sorted(names)
+    done = subprocess.run(["c++filt"], input="\n".join(names), stdout=subprocess.PIPE, text=True, check=True)
+    return dict(zip(names, done.stdout.splitlines()))
+
+
+KINDS = {"kernel": "kernel", "memcpy": "gpu_memcpy", "memset": "gpu_memset"}
+
+
+def simulated_activities(work):
+    """[(category, correlation, kernel's name, start, end)], ns of CLOCK_MONOTONIC, by start"""
+    names = demangled({op["name"] for op in work if op["kind"] == "kernel"})
+    return sorted((KINDS[op["kind"]], op["corr"], names.get(op["name"], ""), op["start_mono"], op["end_mono"])
+                  for op in work)
+
+
+def traced_activities(trace):
+    """The same; ns since the start of the file."""
+    found = []
+    for event in chrome.events(trace, *chrome.GPU):
+        start = chrome.ns(event["ts"])
+        name = event["name"] if event["cat"] == "kernel" else ""
+        found.append((event["cat"], event["args"]["correlation"], name, start, start + chrome.ns(event["dur"])))
+    return sorted(found)
+
+
+def without_times(activities):
+    return collections.Counter((*activity[:3], activity[4] - activity[3]) for activity in activities)
+
+
+def test_the_program_ends_right(train, graph):
+    assert f"steps {STEPS} loss " in train.done.stdout
+    assert f"replays {REPLAYS}\n" in graph.done.stdout
+
+
+def test_every_gpu_activity_is_there_once_with_its_name_and_duration(run):
+    assert len(run.work) > 300
+    assert without_times(traced_activities(run.trace)) == without_times(simulated_activities(run.work))
+
+
+def test_every_gpu_activity_starts_when_it_did(run):
+    pairs = zip(traced_activities(run.trace), simulated_activities(run.work))
+    offsets = [ours[3] - theirs[3] for ours, theirs in pairs]
+    # One clock and another begin: the difference may only vary by what the receipt admits, at both ends.
+    assert max(offsets) - min(offsets) <= 2 * reading.receipt(run.trace)["clock_error_ns"]
+
+
+def test_gpu_time_sums_to_the_truth(run):
+    truth = sum(op["end"] - op["start"] for op in run.work)
+    assert reading.receipt(run.trace)["gpu_ns"] == truth
+    assert sum(reading.folded(run.folder / "trace.folded").values()) == truth
+
+
+def test_all_gpu_time_is_under_a_python_line(run):
+    receipt = reading.receipt(run.trace)
+    assert receipt["gpu_ns_with_line"] == receipt["gpu_ns"]
+
+
+def test_every_launch_that_was_to_work_is_joined_captured_ones_are_not_missed(run):
+    receipt = reading.receipt(run.trace)
+    assert receipt["launches_joined"] == receipt["launches_expected"] > 0
+    assert (receipt["complete_percent"], receipt["lost"]) == (100, 0)
+
+
+SOURCE = TRAIN.read_text().splitlines()
+FUNCTIONS = {"Block.forward", "Model.forward", "load_batch"}  # called so in the labels, too
+LINES = {
+    "cross_entropy(": "loss", "loss.backward()": "backward", "optimizer.step()": "optimizer", "loss.item()": "item"}
+
+
+def label_of(stack):
+    """The label that torch_train.py gives to what this stack asks for."""
+    for frame in stack.split(";"):
+        file, line, function = re.fullmatch(r"(.*)\((\d+)\): (.*)", frame).groups()
+        if not file.endswith("/torch_train.py"):
+            continue
+        if function in FUNCTIONS:
+            return function
+        for text, label in LINES.items():
+            if text in SOURCE[int(line) - 1]:
+                return label
+    return ""
+
+
+def test_every_activity_is_under_the_python_function_that_asked_for_it(train):
+    own = [op for op in train.work if op["label"]]
+    assert {op["label"] for op in own} == FUNCTIONS | set(LINES.values())
+    stacks = {(op["label"], train.stack(op["corr"])) for op in own}
+    assert [(label, stack) for label, stack in stacks if label_of(stack) != label] == []
+
+
+def test_launches_per_function_are_counted_exactly(train):
+    """Each correlation once, whatever the number of its operations."""
+    expected = {op["corr"]: op["label"] for op in train.work if op["label"]}
+    found = {corr: label_of(train.stack(corr)) for corr in train.calls if corr in expected}
+    assert collections.Counter(found.values()) == collections.Counter(expected.values())
+
+
+def autograd_work(run):
+    """Work that autograd's own thread asked for; it has no Python frames."""
+    names = {(e["pid"], e["tid"]): e["args"]["name"] for e in run.trace["traceEvents"]
+             if e["ph"] == "M" and e["name"] == "thread_name"}
+    return [op for op in run.work if names.get((op["pid"], op["tid"]), "").find("(pt_autograd_0)") > 0]
+
+
+def test_backward_kernels_are_under_the_line_that_called_backward(train):
+    work = autograd_work(train)
+    assert len(work) > 20 * STEPS
+    stacks = {train.stack(op["corr"]) for op in work}
+    assert {label_of(stack) for stack in stacks} == {"backward"}
+    assert all("): train_step;" in stack and "): Tensor.backward;" in stack for stack in stacks)
+
+
+def test_every_replay_of_a_graph_is_under_the_function_that_replays(graph):
+    replayed = [op for op in graph.work if op["label"] == "replay"]
+    assert len({op["corr"] for op in replayed}) == REPLAYS
+    assert len(replayed) > 10 * REPLAYS
+    stacks = {graph.stack(op["corr"]) for op in replayed}
+    assert len(stacks) == 1 and "/torch_graph.py(" in stacks.copy().pop() and "): replay;" in stacks.pop()
+
+
+# ---- against torch.profiler --------------------------------------------------------------------
+
+def activities(trace):
+    """{(category, name): [durations, ns]}"""
+    found = collections.defaultdict(list)
+    for event in trace["traceEvents"]:
+        if event.get("ph") == "X" and event.get("cat") in chrome.GPU:
+            found[event["cat"], event["name"]].append(chrome.ns(event["dur"]))
+    return found
+
+
+def counts(found):
+    return collections.Counter({key: len(durations) for key, durations in found.items()})
+
+
+def profiled(folder, program, *arguments):
+    """What torch.profiler sees, in a run without gputrace."""
+    command = [machine.tool("get-torch"), program, "--profile", folder / "kineto.json", *arguments]
+    tracing.command(folder, *tracing.on_simgpu(folder / "gpu.json", *command)).must_be(0)
+    return activities(json.loads((folder / "kineto.json").read_text()))
+
+
+@pytest.mark.parametrize("program, option, count", [(TRAIN, "--steps", STEPS), (GRAPH, "--replays", REPLAYS)])
+def test_torch_profiler_sees_the_same_activities(run_of, tmp_path, program, option, count):
+    for name in ("kineto", "before"):
+        (tmp_path / name).mkdir()
+    kineto = profiled(tmp_path / "kineto", program, option, count)
+    before = activities(Run(tmp_path / "before", program, option, 0).trace)  # all that comes before what it profiles
+    ours = activities(run_of(program).trace)
+    assert sum(counts(kineto).values()) > 10 * count
+    assert counts(ours) - counts(before) == counts(kineto)
+    for key, durations in kineto.items():
+        # Kineto takes both ends through a fitted clock: good to some nanoseconds
+        assert sum(durations) == pytest.approx(sum(ours[key]) - sum(before[key]), rel=1e-3), key
+
+
+@pytest.fixture
+def run_of(train, graph):
+    return {TRAIN: train, GRAPH: graph}.get
+
+
+def test_a_program_that_profiles_itself_ends_right(tmp_path):
+    command = [machine.tool("get-torch"), TRAIN, "--profile", tmp_path / "kineto.json", "--steps", "3"]
+    done = tracing.trace(tmp_path, tracing.on_simgpu(tmp_path / "gpu.json", *command))
+    assert "steps 3 loss " in done.stdout
+    assert json.loads((tmp_path / "kineto.json").read_text())["traceEvents"]
+
+
+# ---- readers -----------------------------------------------------------------------------------
+
+def test_hta_takes_the_trace(run):
+    done = tracing.command(run.folder, machine.tool("get-hta"), RUN_HTA, run.folder / "trace.json")
+    found = json.loads(done.must_be(0).stdout.splitlines()[-1])
+    assert found["gpu_rows"] == found["gpu_rows_joined"] == len(run.work)
+
+
+def test_htas_validator_finds_the_trace_complete(run):
+    done = tracing.command(run.folder, machine.tool("get-hta"), "-m", "hta.utils.validate_trace",
+                           run.folder / "trace.json", "--level", "complete").must_be(0)
+    assert "Validation result: True" in done.stdout + done.stderr
+
+
+def test_flamegraph_ignores_no_line(run):
+    done = tracing.command(run.folder, "perl", machine.tool("get-flamegraph"), run.folder / "trace.folded").must_be(0)
+    assert "Ignored" not in done.stderr

@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Runs gputrace and what it traces.  Waits for what programs say, never for a time; interprets no output."""
+
+import ctypes
+import os
+import signal
+import subprocess
+import time
+import uuid
+from pathlib import Path
+
+import machine
+
+# For programs that hang: far above what anything here takes.
+PATIENCE_S = 90
+
+# Orphans of a killed gputrace become ours, so that their exit status can be had: prctl(2).
+PR_SET_CHILD_SUBREAPER = 36
+ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+AS_NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
+
+DROPPED = ("SUDO_UID", "SUDO_GID", "NO_COLOR", "CUDA_INJECTION64_PATH", "LD_PRELOAD", "GPUTRACE_AGENT")
+MARK = "GPUTRACE_TEST_MARK"
+
+
+def environment(folder, **more):
+    """Nothing of the caller's that would change a result; temporary logs go to the test's own folder."""
+    kept = {name: value for name, value in os.environ.items() if name not in DROPPED}
+    kept.update(BUILD=str(machine.BUILD), TMPDIR=str(folder), PYTHONDONTWRITEBYTECODE="1")
+    kept.update({name: str(value) for name, value in more.items()})
+    return kept
+
+
+def on_simgpu(truth, *command):
+    """The command on the simulated GPU, whose ground truth goes to a file."""
+    return [machine.SIMGPU_RUN, "--truth", truth, *command]
+
+
+def until(condition):
+    """Waits for something that is bound to happen; how long it takes is not what is tested."""
+    end = time.monotonic() + PATIENCE_S
+    while not condition():
+        assert time.monotonic() < end, f"waited {PATIENCE_S} s for something that did not happen"
+        time.sleep(0.01)
+
+
+class Done:
+    """A gputrace that has ended."""
+
+    def __init__(self, code, stdout, stderr):
+        self.code, self.stdout, self.stderr = code, stdout, stderr
+
+    def __repr__(self):
+        return f"exit {self.code}\n{self.stdout[-2000:]}\n--- stderr\n{self.stderr[-2000:]}"
+
+    def must_be(self, code):
+        assert self.code == code, repr(self)
+        return self
+
+
+def command(folder, *words, env=None, **more):
+    """Runs a program to its end."""
+    more.setdefault("stdin", subprocess.DEVNULL)
+    done = subprocess.run([str(word) for word in words], cwd=folder, env=environment(folder, **(env or {})),
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True, timeout=PATIENCE_S,
+                          **more)
+    return Done(done.returncode, done.stdout, done.stderr)
+
+
+def gputrace(folder, *arguments, **more):
+    return command(folder, machine.GPUTRACE, *arguments, **more)
+
+
+def outputs(folder, *names):
+    """-o for each name, below the folder."""
+    return [word for name in names for word in ("-o", Path(folder) / name)]
+
+
+def trace(folder, command, *options, env=None, names=("trace.gpt", "trace.json", "trace.folded")):
+    """gputrace -- COMMAND with outputs in the folder; it has to succeed."""
+    return gputrace(folder, *outputs(folder, *names), *options, "--", *command, env=env).must_be(0)
+
+
+class Running:
+    """A program that runs beside the test; ended when the `with` block is left."""
+
+    def __init__(self, command, folder, env=None, **more):
+        self.mark = str(uuid.uuid4())
+        more.setdefault("stdin", subprocess.PIPE)
+        self.process = subprocess.Popen(
+            [str(word) for word in command], cwd=folder, env=environment(folder, **{MARK: self.mark, **(env or {})}),
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True, bufsize=1, **more)
+        self.pid = self.process.pid
+        self.said = []
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        for pid in marked(self.mark):
+            os.kill(pid, signal.SIGKILL)
+        self.process.wait(PATIENCE_S)
+        for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
+            if pipe:
+                pipe.close()
+
+    def wait_line(self, text, stream="stdout"):
+        """Reads until a line that holds the text; returns that line."""
+        for line in getattr(self.process, stream):
+            self.said.append(line)
+            if text in line:
+                return line
+        raise AssertionError(f"{self.process.args}: ended before it said '{text}':\n" + "".join(self.said) +
+                             self.process.stderr.read())
+
+    def ask(self, text):
+        """One line for a program of programs/, which answers `done` when it has done it."""
+        self.process.stdin.write(text + "\n")
+        self.process.stdin.flush()
+        self.wait_line("done")
+
+    def end(self, end_signal=None):
+        if end_signal:
+            self.process.send_signal(end_signal)
+        if self.process.stdin:
+            self.process.stdin.close()
+            self.process.stdin = None
+        stdout, stderr = self.process.communicate(timeout=PATIENCE_S)
+        return Done(self.process.returncode, stdout, "".join(self.said) + stderr)
+
+
+class Tracer(Running):
+    """A gputrace in the background, with FOLDER/trace.gpt and more outputs; its probes are in place once it is made."""
+
+    def __init__(self, folder, *arguments, names=("trace.json",), env=None):
+        self.folder = Path(folder)
+        command = [machine.GPUTRACE, "-v", *outputs(folder, "trace.gpt", *names), *arguments]
+        super().__init__(command, folder, env, stdin=subprocess.DEVNULL)
+        self.wait_line("gputrace: tracing", "stderr")
+
+    def wait_logged(self, condition, *arguments):
+        """Waits until condition(log, *arguments) holds for the log, which is written once a second at least."""
+        until(lambda: any(condition(log, *arguments) for log in self.folder.glob("trace.gpt.part-*")))
+
+    def interrupt(self):
+        return self.end(signal.SIGINT)
+
+
+def target(folder, *arguments, python=None, env=None, truth=None):
+    """programs/obedient.py, ready to be asked; on the simulated GPU if its truth is to be had."""
+    command = [python or machine.any_python(), machine.PROGRAMS / "obedient.py", *arguments]
+    running = Running(on_simgpu(truth, *command) if truth else command, folder, env)
+    running.wait_line("ready")
+    return running
+
+
+def marked(mark):
+    """Processes that live and have the mark of a Running in their environment: it and what came of it."""
+    needle = f"{MARK}={mark}".encode()
+    found = []
+    for path in Path("/proc").glob("[0-9]*"):
+        try:
+            if needle in (path / "environ").read_bytes().split(b"\0") and state(path) not in "ZX":
+                found.append(int(path.name))
+        except OSError:  # it has ended
+            pass
+    return found
+
+
+def state(path):
+    """State letter of proc(5)."""
+    return (path / "stat").read_text().rpartition(")")[2].split()[0]
+
+
+def threads(pid):
+    """Names of its threads."""
+    names = []
+    for path in Path(f"/proc/{pid}/task").glob("*/comm"):
+        try:
+            names.append(path.read_text().strip())
+        except OSError:
+            pass
+    return names
