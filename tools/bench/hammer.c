@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Called from Python at some depth: launches in a tight loop and returns nanoseconds per call. */
+#include <stdint.h>
+#include <time.h>
+
+struct dim3 {
+	uint32_t x, y, z;
+};
+
+typedef int launch(const void *function, struct dim3 grid, struct dim3 block, void **args, uint64_t shared,
+		   void *stream);
+
+double hammer(launch *function, long calls);
+
+static double now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
+}
+
+double hammer(launch *function, long calls)
+{
+	const struct dim3 one = {1, 1, 1};
+	double start = now_ns();
+
+	for (long i = 0; i < calls; i++)
+		function(0, one, one, 0, 0, 0);
+	return (now_ns() - start) / (double)calls;
+}

@@ -1,0 +1,199 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""gputrace at the highest rate that two threads can launch at, with a real libcudart and no GPU (root).
+
+    rate.py GPUTRACE HAMMER.so LIBCUDART [--seconds S]
+
+Measured, and held against the project's numbers: launches lost (0) and without a Python stack (0), the recording's CPU
+per million launches (1 s), attach to first event (0.5 s), what is left in the target after detach (nothing).
+"""
+import argparse
+import os
+import pathlib
+import resource
+import statistics
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+THREADS, DEPTH = 2, 16
+COST_CALLS, COST_ROUNDS = 2000000, 15
+
+# The project's numbers.
+MOST_CPU_S_PER_MILLION = 1.0
+MOST_ATTACH_S = 0.5
+# Rounds of an untraced loop differ by some per cent; a probe that stayed would cost forty times the call.
+MOST_AFTER_DETACH = 1.10
+
+# include/gputrace/record.h
+LOG_HEADER, RECORD, CALL_TIME = struct.Struct("<IHHQq"), struct.Struct("<IHH"), struct.Struct("<Q")
+GPT_CALL_ARGS, GPT_END = 2, 38
+END_CPU_OFFSET = 16
+
+
+class Target:
+    """rate_target.py, ready to be told."""
+
+    def __init__(self, options, threads=THREADS):
+        command = [sys.executable, HERE / "rate_target.py", options.hammer, options.cudart, str(threads), str(DEPTH)]
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, universal_newlines=True)
+        if self.answer() != "ready":
+            raise SystemExit("rate: the target did not start")
+
+    def answer(self):
+        return self.process.stdout.readline().strip()
+
+    def tell(self, text):
+        self.process.stdin.write(text + "\n")
+        self.process.stdin.flush()
+
+    def cost(self):
+        """Median nanoseconds per launch."""
+        rounds = []
+        for _ in range(COST_ROUNDS):
+            self.tell(f"cost {COST_CALLS}")
+            rounds.append(float(self.answer()))
+        return statistics.median(rounds)
+
+    def end(self):
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def trace(options, target, log, *more):
+    """gputrace on the target, its probes in place."""
+    tracer = subprocess.Popen([options.gputrace, "-v", "-p", str(target.process.pid), "--agent", "off", "-o", log, *more],
+                              stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                              universal_newlines=True)
+    said = []
+    for line in tracer.stderr:
+        said.append(line)
+        if "gputrace: tracing" in line:
+            return tracer
+    raise SystemExit("rate: gputrace did not begin:\n" + "".join(said))
+
+
+def finish(tracer):
+    said = tracer.stderr.read()
+    if tracer.wait() != 0:
+        raise SystemExit("rate: gputrace failed:\n" + said)
+
+
+def records(log):
+    """(type, offset) of the records of a log, and its bytes."""
+    with open(log, "rb") as file:
+        data = file.read()
+    at = LOG_HEADER.unpack_from(data)[2]
+    while at + RECORD.size <= len(data):
+        size, kind, _ = RECORD.unpack_from(data, at)
+        yield kind, at, data
+        at += size
+
+
+def recording_cpu_s(log):
+    """gputrace's own account of what recording took: gpt_end.cpu_ns, in the last kilobyte of the log."""
+    with open(log, "rb") as file:
+        file.seek(max(0, os.path.getsize(log) - 1024))
+        tail = file.read()
+    for at in range(len(tail) - RECORD.size, -1, -8):
+        size, kind, _ = RECORD.unpack_from(tail, at)
+        if kind == GPT_END and at + size == len(tail):
+            return CALL_TIME.unpack_from(tail, at + END_CPU_OFFSET)[0] / 1e9
+    raise SystemExit("rate: the log has no end")
+
+
+def launches_in(options, log):
+    """All launches in the log, and those with the whole Python stack."""
+    folded = subprocess.run([options.gputrace, "export", "-q", log, "-o", "-", "--format", "folded", "--metric", "launches"],
+                            check=True, stdout=subprocess.PIPE, universal_newlines=True).stdout
+    total = stacked = 0
+    for line in folded.splitlines():
+        stack, count = line.rsplit(" ", 1)
+        total += int(count)
+        if stack.count(";descend (rate_target.py") + stack.count(";descend (") >= DEPTH:
+            stacked += int(count)
+    return total, stacked
+
+
+def bench_rate(options, folder):
+    target, log = Target(options), folder / "rate.gpt"
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    tracer = trace(options, target, log)
+    target.tell(f"run {options.seconds}")
+    made = int(target.answer())
+    tracer.send_signal(2)
+    finish(tracer)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    target.end()
+    all_cpu_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    cpu_s = recording_cpu_s(log)
+    seen, stacked = launches_in(options, log)
+    size = os.path.getsize(log)
+    log.unlink()
+    millions = made / 1e6
+    print(f"{THREADS} threads, {DEPTH} Python frames, {options.seconds} s: {made:,} launches made, {seen:,} seen, "
+          f"{stacked:,} with their stack; {made / options.seconds:,.0f} launches/s; log {size / made:.0f} bytes a launch")
+    print(f"collector: {cpu_s / millions:.2f} s CPU per million launches while recording; "
+          f"{all_cpu_s / millions:.2f} s with the report")
+    return [("launches lost", made - seen, 0), ("launches without their stack", made - stacked, 0),
+            ("collector CPU s per million launches", cpu_s / millions, MOST_CPU_S_PER_MILLION)]
+
+
+def bench_attach(options, folder):
+    """From starting gputrace to the first launch it records, in a process that launches all the time; one thread, so
+    that a core is left for gputrace on the smallest machine."""
+    times = []
+    for _ in range(7):
+        target, log = Target(options, threads=1), folder / "attach.gpt"
+        target.tell("run 1.5")
+        time.sleep(0.2)
+        started = time.monotonic_ns()
+        tracer = trace(options, target, log, "-d", "200ms")
+        finish(tracer)
+        first = next(CALL_TIME.unpack_from(data, at + RECORD.size)[0] for kind, at, data in records(log)
+                     if kind == GPT_CALL_ARGS)
+        times.append((first - started) / 1e9)
+        target.answer()
+        target.end()
+    print(f"attach to first event: median {statistics.median(times):.3f} s, worst {max(times):.3f} s of {len(times)}")
+    return [("attach to first event, s", statistics.median(times), MOST_ATTACH_S)]
+
+
+def bench_detach(options, folder):
+    target = Target(options)
+    target.cost()
+    before = target.cost()
+    tracer = trace(options, target, folder / "detach.gpt")
+    target.tell("cost 200000")
+    traced = float(target.answer())
+    tracer.send_signal(2)
+    finish(tracer)
+    after = target.cost()
+    target.end()
+    print(f"a launch: {before:.1f} ns before, {traced:.0f} ns traced, {after:.1f} ns after detach")
+    return [("launch after detach, times before", after / before, MOST_AFTER_DETACH)]
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("gputrace")
+    parser.add_argument("hammer")
+    parser.add_argument("cudart")
+    parser.add_argument("--seconds", type=float, default=10)
+    options = parser.parse_args()
+    failed = False
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
+        folder = pathlib.Path(folder)
+        for name, value, most in (*bench_detach(options, folder), *bench_attach(options, folder),
+                                  *bench_rate(options, folder)):
+            missed = value > most
+            failed |= missed
+            print(f"{'MISSED' if missed else 'held':6}  {name}: {value:.3g} (at most {most:g})", flush=True)
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(main())
