@@ -222,6 +222,18 @@ static void losses_are_told_by_cause(void **state)
 	free(text);
 }
 
+static void records_that_went_elsewhere_are_explained(void **state)
+{
+	char *text = report_of(model, 100, false);
+
+	assert_null(strstr(text, "another user of CUPTI"));
+	free(text);
+	model->receipt.launches_joined = 3;
+	text = report_of(model, 100, false);
+	assert_has(text, "another user of CUPTI");
+	free(text);
+}
+
 static void a_log_that_was_cut_short_says_so_before_the_receipt(void **state)
 {
 	char *text;
@@ -460,6 +472,7 @@ int main(void)
 		TEST(time_in_cuda_calls_names_the_line_that_waits),
 		TEST(the_receipt_stands_at_the_end),
 		TEST(losses_are_told_by_cause),
+		TEST(records_that_went_elsewhere_are_explained),
 		TEST(a_log_that_was_cut_short_says_so_before_the_receipt),
 		TEST(failed_calls_are_counted_and_placed),
 		TEST(without_gpu_times_it_says_why_and_what_to_do),

@@ -112,6 +112,11 @@ static void put_causes(struct report *report)
 	for (size_t i = 0; i < sizeof(causes) / sizeof(causes[0]); i++)
 		if (causes[i].count)
 			report_line(report, "  %s %s", number_count(causes[i].count).text, causes[i].what);
+	if (receipt->launches_joined < receipt->launches_expected / 2)
+		report_text(report, 2,
+			    "Most launches have no GPU record: another user of CUPTI in the process, such as "
+			    "torch.profiler, "
+			    "may have taken them.");
 }
 
 static void put_threshold(struct report *report)
