@@ -36,6 +36,14 @@ def test_a_whole_trace_is_complete(tmp_path):
     assert run.receipt["complete_percent"] == 100
 
 
+@pytest.mark.parametrize("again", range(3))
+def test_a_program_of_which_all_is_known_gets_no_note(tmp_path, again):
+    """Also not while its interpreter starts, which is looked at whenever one of many libraries is mapped."""
+    run = Run(tmp_path)
+    run.done.must_be(0)
+    assert run.trace["gputrace"]["notes"] == []
+
+
 def test_launches_under_capture_do_not_count_as_missing(tmp_path):
     """They put nodes into a graph and nothing on the GPU."""
     run = Run(tmp_path, "--min-complete", "100", program=("--steps", "10", "--threads", "2", "--graph"))

@@ -15,7 +15,7 @@
 
 #define LOOK_AGAIN_NS 5000000ULL /* first wait for something not there yet; doubles */
 #define MAX_LOOKS 12		 /* 5 ms, 10 ms, ... 10 s */
-#define PATIENCE 5		 /* looks before an interpreter that cannot be walked is given up: 155 ms */
+#define PATIENCE_NS 300000000ULL /* before an interpreter that cannot be walked is given up */
 
 static int processes_map(const struct processes *processes)
 {
@@ -73,6 +73,7 @@ void processes_forget_program(struct processes *processes, struct followed *proc
 	process->agent_live = process->agent_stopped = false;
 	process->has_python = process->python_told = process->told = false;
 	process->looks = 0;
+	process->unfit_since_ns = 0;
 	process->look_again_ns = 0;
 }
 
@@ -143,11 +144,23 @@ static void set_python(struct processes *processes, const struct followed *proce
 
 static void look_again(struct followed *process)
 {
+	if (process->look_again_ns) /* settled already: many libraries are mapped in the time of one look */
+		return;
 	if (process->looks >= MAX_LOOKS) {
 		process->look_again_ns = 0;
 		return;
 	}
 	process->look_again_ns = monotonic_ns() + (LOOK_AGAIN_NS << process->looks++);
+}
+
+/* Whether the first look at an interpreter that cannot be walked was only just now. */
+static bool is_young(struct followed *process)
+{
+	uint64_t now_ns = monotonic_ns();
+
+	if (!process->unfit_since_ns)
+		process->unfit_since_ns = now_ns;
+	return now_ns - process->unfit_since_ns < PATIENCE_NS;
 }
 
 static void probe_dealloc(struct processes *processes, struct followed *process, const struct python_info *python)
@@ -188,7 +201,7 @@ static void examine_python(struct processes *processes, struct followed *process
 		if (python.walk.runtime && !process->has_python)
 			set_python(processes, process, GPT_STACK_OK, &python.walk);
 		look_again(process);
-	} else if (error == -ENOTSUP && process->looks < PATIENCE) {
+	} else if (error == -ENOTSUP && is_young(process)) {
 		look_again(process); /* an interpreter that starts may be seen half set up */
 	} else {
 		set_python(processes, process, error == -ENOENT ? GPT_STACK_NO_PYTHON : GPT_STACK_UNKNOWN_LAYOUT, NULL);
