@@ -12,8 +12,8 @@ STEPS = ("--steps", "30")
 
 
 class Run:
-    def __init__(self, folder, *options, env=None, program=STEPS):
-        command = [machine.any_python(), machine.WORKLOADS / "train.py", *program, "--truth", folder / "program.json"]
+    def __init__(self, folder, *options, env=None, program=STEPS, python=None):
+        command = [python or machine.any_python(), machine.WORKLOADS / "train.py", *program, "--truth", folder / "program.json"]
         on_gpu = tracing.on_simgpu(folder / "gpu.json", *command)
         names = tracing.outputs(folder, "trace.gpt", "trace.json", "trace.folded")
         self.done = tracing.gputrace(folder, *names, *options, "--", *on_gpu, env=env)
@@ -39,7 +39,7 @@ def test_a_whole_trace_is_complete(tmp_path):
 @pytest.mark.parametrize("again", range(3))
 def test_a_program_of_which_all_is_known_gets_no_note(tmp_path, again):
     """Also not while its interpreter starts, which is looked at whenever one of many libraries is mapped."""
-    run = Run(tmp_path)
+    run = Run(tmp_path, python="python3", program=("--steps", "300", "--threads", "2"))
     run.done.must_be(0)
     assert run.trace["gputrace"]["notes"] == []
 
