@@ -73,7 +73,7 @@ static __always_inline bool nested_in_open_call(const struct gpt_thread_state *t
 	return word == thread->open_return;
 }
 
-static __always_inline void read_launch_config(struct gpt_call_args *out, __u64 config_address, bool driver)
+static __always_inline void read_launch_config(struct gpt_call_args *out, __u64 config_address)
 {
 	/* cudaLaunchConfig_t: grid@0 block@12 shared@24:8 stream@32; CUlaunchConfig: the same, shared@24:4 */
 	struct {
@@ -120,7 +120,7 @@ static __always_inline void read_arguments(struct pt_regs *ctx, __u32 layout, co
 	case GPT_ARGS_RT_LAUNCH_EX:
 	case GPT_ARGS_DRV_LAUNCH_EX:
 		out->function = a2;
-		read_launch_config(out, a1, layout == GPT_ARGS_DRV_LAUNCH_EX);
+		read_launch_config(out, a1);
 		break;
 	case GPT_ARGS_RT_COPY:
 		out->bytes = a3;

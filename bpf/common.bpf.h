@@ -58,6 +58,9 @@ struct {
 	__type(value, __u64);
 } accounts SEC(".maps") __attribute__((weak));
 
+/* The compiler may otherwise undo a bound that the verifier has to see in the very register used. */
+#define BOUND(value, mask) asm volatile("%0 &= %1" : "+r"(value) : "i"(mask))
+
 static __always_inline void account(__u32 which)
 {
 	__u64 *counter = bpf_map_lookup_elem(&accounts, &which);

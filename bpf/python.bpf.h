@@ -35,9 +35,6 @@ static __always_inline __u64 load64(const __u8 *bytes, __u32 offset)
 	return *(const __u64 *)(bytes + offset);
 }
 
-/* The compiler may otherwise undo a bound that the verifier has to see in the very register used. */
-#define BOUND(value, mask) asm volatile("%0 &= %1" : "+r"(value) : "i"(mask))
-
 static __always_inline __u64 hash_frame(__u64 hash, __u64 code, __u64 lasti)
 {
 	hash = (hash ^ (code + (lasti << 40))) * 0x9e3779b97f4a7c15ULL;

@@ -22,8 +22,6 @@ struct {
 	__type(value, __u8);
 } codes SEC(".maps") __attribute__((weak));
 
-#define CODE_BOUND(value, mask) asm volatile("%0 &= %1" : "+r"(value) : "i"(mask))
-
 /* Where a string's characters are and how many bytes they take; 0 when it is not a compact string. */
 static __always_inline __u64 string_data(const struct gpt_pylayout *layout, __u64 string, __u8 *kind, __u64 *bytes)
 {
@@ -66,8 +64,8 @@ static __always_inline __u32 string_copy(const struct gpt_pylayout *layout, __u6
 		bytes = most;
 		*flags |= GPT_CODE_CUT;
 	}
-	CODE_BOUND(bytes, 0x1fff);
-	CODE_BOUND(at, 0x7ff);
+	BOUND(bytes, 0x1fff);
+	BOUND(at, 0x7ff);
 	if (bytes > most) /* for the verifier, which has lost the bound above */
 		return 0;
 	if (bpf_probe_read_user(buffer + at, bytes, (void *)data)) {
@@ -174,7 +172,7 @@ static __noinline long code_send(const struct gpt_process_state *process, struct
 		}
 		record->linetable_bytes = bytes;
 	}
-	CODE_BOUND(used, 0x1fff);
+	BOUND(used, 0x1fff);
 	used += sizeof(*record);
 	if (used > sizeof(slot->code))
 		return -1;

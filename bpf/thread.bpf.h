@@ -5,27 +5,13 @@
 
 #include "common.bpf.h"
 
-/* What the kernel knows of the thread and Python goes by: its pthread and its id in its own namespace. */
-static __always_inline void thread_identify(struct gpt_thread_state *thread)
-{
-	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
-	struct pid *pid = BPF_CORE_READ(task, thread_pid);
-	__u32 level = BPF_CORE_READ(pid, level);
-	struct upid upid = {};
-
-	thread->pthread = BPF_CORE_READ(task, thread.fsbase);
-	bpf_core_read(&upid, sizeof(upid),
-		      (void *)pid + bpf_core_field_offset(struct pid, numbers) +
-			      level * bpf_core_type_size(struct upid));
-	thread->ns_tid = upid.nr;
-}
-
 static __always_inline struct gpt_thread_state *thread_create(__u32 tid, __u32 pid)
 {
 	struct gpt_thread_state fresh = {.pid = pid};
 	struct gpt_thread *record;
 
-	thread_identify(&fresh);
+	/* What Python knows the thread by: pthread_self(), which in glibc is the thread pointer. */
+	fresh.pthread = BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), thread.fsbase);
 	if (bpf_map_update_elem(&threads, &tid, &fresh, BPF_ANY)) {
 		account(GPT_ACC_THREADS_FULL);
 		return 0;

@@ -83,15 +83,6 @@ struct files_struct {
 	struct fdtable *fdt;
 };
 
-struct upid {
-	int nr;
-};
-
-struct pid {
-	unsigned int level;
-	struct upid numbers[1];
-};
-
 typedef struct {
 	int counter;
 } atomic_t;
@@ -110,7 +101,6 @@ struct task_struct {
 	char comm[16];
 	struct files_struct *files;
 	struct signal_struct *signal;
-	struct pid *thread_pid;
 	struct thread_struct thread;
 };
 

@@ -36,14 +36,12 @@ struct gpt_thread_state {
 	__u64 tstate;	    /* its PyThreadState, 0: not known */
 	__u64 no_tstate_id; /* it has none as long as the interpreter's counter of thread states is this */
 	__u64 pthread;	    /* pthread_self() (glibc: the thread pointer) */
-	__u32 ns_tid;	    /* gettid() in its own pid namespace */
 	__u32 pid;
+	__u32 open_file; /* index into files; with pid, so that the structure has no holes */
 	/* the latest call seen by a symbol probe, to recognise calls nested in it */
 	__u64 open_sp, open_return, open_text; /* open_text: start of the library's text */
 	/* the backward pass this thread works for: valid while the stack pointer is below */
 	__u64 backward_stack, backward_sp;
-	__u32 open_file; /* index into files */
-	__u32 pad;
 };
 
 /*

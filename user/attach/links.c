@@ -18,7 +18,6 @@
  * BPF_LINK_CREATE for uprobe.multi as the kernel has it (include/uapi/linux/bpf.h, Linux 6.6): headers and libbpf
  * of Debian 12 are older.
  */
-#define ATTACH_TRACE_UPROBE_MULTI 48
 
 struct uprobe_multi_attr {
 	uint32_t program_fd, target_fd, attach_type, flags;

@@ -12,6 +12,8 @@
 
 #include "base/array.h"
 
+#define ATTACH_TRACE_UPROBE_MULTI 48 /* BPF_TRACE_UPROBE_MULTI of enum bpf_attach_type, Linux 6.6 */
+
 struct link_place {
 	uint64_t offset;      /* in the file */
 	uint64_t cookie;      /* bpf_get_attach_cookie */

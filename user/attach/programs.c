@@ -12,9 +12,8 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "attach/links.h"
 #include "base/msg.h"
-
-#define ATTACH_TRACE_UPROBE_MULTI 48 /* enum bpf_attach_type, Linux 6.6 */
 
 static char last_words[1024]; /* of libbpf, for the reason we give */
 
