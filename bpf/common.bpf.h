@@ -24,6 +24,9 @@ extern const volatile struct gpt_config config;
 /* Set once an agent has spoken anywhere: until then nobody needs to be asked whether one does. */
 extern __u32 any_agent;
 
+/* Set once a process with more than one Python interpreter was met. */
+extern __u32 any_several;
+
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 4096); /* sized by attach/ */
@@ -58,6 +61,14 @@ struct {
 	__type(value, __u64);
 } accounts SEC(".maps") __attribute__((weak));
 
+/* Processes that run more than one interpreter: a thread's state cannot be remembered there. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, GPT_MAX_PROCESSES);
+	__type(key, __u32); /* thread group id */
+	__type(value, __u8);
+} several_interpreters SEC(".maps") __attribute__((weak));
+
 /* The compiler may otherwise undo a bound that the verifier has to see in the very register used. */
 #define BOUND(value, mask) asm volatile("%0 &= %1" : "+r"(value) : "i"(mask))
 
@@ -68,6 +79,14 @@ static __always_inline void account(__u32 which)
 	/* Atomic although per CPU: uprobe programs can be preempted by one another (Linux 6.0 and later). */
 	if (counter)
 		__sync_fetch_and_add(counter, 1);
+}
+
+static __always_inline void several_interpreters_note(__u32 pid)
+{
+	__u8 yes = 1;
+
+	bpf_map_update_elem(&several_interpreters, &pid, &yes, BPF_ANY);
+	any_several = 1;
 }
 
 static __always_inline void record_begin(struct gpt_record *record, __u32 size, __u16 type)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The configuration that attach/ writes before loading, and the one switch that programs set. */
+/* The configuration that attach/ writes before loading, and the switches that programs set. */
 #include "common.bpf.h"
 
 const volatile struct gpt_config config = {};
 __u32 any_agent = 0;
+__u32 any_several = 0;
 
 char LICENSE[] SEC("license") = "GPL";

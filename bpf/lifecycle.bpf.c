@@ -49,6 +49,8 @@ int process_fork(struct bpf_raw_tracepoint_args *ctx)
 	if (!state)
 		return 0;
 	state->generation = bpf_ktime_get_ns();
+	if (any_several && bpf_map_lookup_elem(&several_interpreters, &parent_pid))
+		several_interpreters_note(child_pid);
 	send_event(GPT_FORK, child_pid, parent_pid, child);
 	return 0;
 }
@@ -66,6 +68,7 @@ int process_exec(struct bpf_raw_tracepoint_args *ctx)
 			return 0;
 	} else {
 		bpf_map_delete_elem(&agents, &pid);
+		bpf_map_delete_elem(&several_interpreters, &pid);
 		state->python_state = GPT_STACK_UNKNOWN_LAYOUT;
 		state->epoch++;
 		state->generation = bpf_ktime_get_ns();
@@ -89,6 +92,7 @@ int process_exit(struct bpf_raw_tracepoint_args *ctx)
 		return 0;
 	bpf_map_delete_elem(&processes, &pid);
 	bpf_map_delete_elem(&agents, &pid);
+	bpf_map_delete_elem(&several_interpreters, &pid);
 	send_event(GPT_EXIT, pid, 0, task);
 	return 0;
 }

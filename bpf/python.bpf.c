@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The death of code objects: whatever their address means afterwards is another function. */
+/* What changes under the walker: code objects that die, interpreters that are made. */
 #include "common.bpf.h"
-#include "python_code.bpf.h"
+#include "python.bpf.h"
 
-/* Entry of PyCode_Type.tp_dealloc(code). */
+/* Entry of PyCode_Type.tp_dealloc(code): what its address means afterwards is another function. */
 SEC("uprobe")
 int code_dealloc(struct pt_regs *ctx)
 {
@@ -30,6 +30,17 @@ int code_dealloc(struct pt_regs *ctx)
 	record->pid = pid;
 	record->pad = 0;
 	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+	return 0;
+}
+
+/* Entry of Py_NewInterpreter and its like: from here on a thread may have several thread states. */
+SEC("uprobe")
+int interpreter_new(struct pt_regs *ctx)
+{
+	__u32 pid = bpf_get_current_pid_tgid() >> 32;
+
+	if (bpf_map_lookup_elem(&processes, &pid))
+		several_interpreters_note(pid);
 	return 0;
 }
 

@@ -13,8 +13,13 @@
 #include "slot.bpf.h"
 #include "python_code.bpf.h"
 
-#define MAX_INTERPRETER_THREADS 16384	       /* thread states looked through for one of ours */
-#define MAX_STEPS (GPT_PYSTACK_MAX_FRAMES * 2) /* frames and the interpreter's own shims between them */
+#define MAX_INTERPRETER_THREADS 16384 /* thread states looked through for one of ours */
+#define MAX_STEPS 4096		      /* of 8 or 16 frames: a list that goes on is not one of the interpreter's */
+
+/* Of a stack that is too deep the innermost frames are kept, and in a ring behind them the last ones met. */
+#define RING_FRAMES GPT_PYSTACK_OUTER_FRAMES
+#define RING_FIRST (GPT_PYSTACK_MAX_FRAMES - RING_FRAMES)
+_Static_assert(!(RING_FRAMES & (RING_FRAMES - 1)) && RING_FIRST % RING_FRAMES == 0, "the ring's index is a mask");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
@@ -23,7 +28,7 @@ struct {
 	__type(value, __u8);
 } stacks SEC(".maps") __attribute__((weak));
 
-#define FRAME_OWNED_BY_THREAD 0 /* pycore_frame.h, 3.11 to 3.13 */
+#define FRAME_OWNED_BY_THREAD 0 /* pycore_frame.h, 3.11 to 3.15 */
 
 struct walk {
 	struct walk_slot *slot;
@@ -33,6 +38,14 @@ struct walk {
 static __always_inline __u64 load64(const __u8 *bytes, __u32 offset)
 {
 	return *(const __u64 *)(bytes + offset);
+}
+
+/* Where the frame that is `depth` frames away from the innermost is kept. */
+static __always_inline __u32 frame_index(__u32 depth)
+{
+	if (unlikely(depth >= GPT_PYSTACK_MAX_FRAMES))
+		depth = RING_FIRST | (depth & (RING_FRAMES - 1));
+	return depth & (GPT_PYSTACK_MAX_FRAMES - 1);
 }
 
 static __always_inline __u64 hash_frame(__u64 hash, __u64 code, __u64 lasti)
@@ -62,17 +75,12 @@ static long walk_objects(__u32 index, struct walk *walk)
 	for (int i = 0; i < OBJECTS_PER_STEP; i++) {
 		if (!frame)
 			break;
-		if (unlikely(depth >= GPT_PYSTACK_MAX_FRAMES)) {
-			progress->cut = 1;
-			frame = 0;
-			break;
-		}
 		if (bpf_probe_read_user(window, bytes, (void *)(frame + first))) {
 			progress->failed = 1;
 			frame = 0;
 			break;
 		}
-		struct gpt_pyframe *kept = &walk->slot->frames[depth & (GPT_PYSTACK_MAX_FRAMES - 1)];
+		struct gpt_pyframe *kept = &walk->slot->frames[frame_index(depth)];
 		__u64 code = load64(window, code_at);
 		__s32 lasti = *(__s32 *)(window + lasti_at);
 
@@ -191,18 +199,14 @@ static __always_inline long walk_frames(struct walk *walk, const struct frame_sh
 			break;
 		BOUND(at, SLOT_WINDOW - 1);
 		const __u8 *copy = slot->window + at;
-		__u64 code = load64(copy, shape.code), instr = load64(copy, shape.instr);
+		/* 3.14 and later: a _PyStackRef, whose low bits are a tag (pycore_stackref.h). */
+		__u64 code = load64(copy, shape.code) & ~7ULL, instr = load64(copy, shape.instr);
 		__u64 lasti = (__u32)(instr - code - instructions);
 
 		frame = load64(copy, shape.back);
 		if (owner_skip && copy[shape.owner] >= owner_skip)
 			continue;
-		if (unlikely(depth >= GPT_PYSTACK_MAX_FRAMES)) {
-			progress->cut = 1;
-			frame = 0;
-			break;
-		}
-		struct gpt_pyframe *kept = &slot->frames[depth & (GPT_PYSTACK_MAX_FRAMES - 1)];
+		struct gpt_pyframe *kept = &slot->frames[frame_index(depth)];
 
 		kept->code = code;
 		*(__u64 *)&kept->lasti = lasti; /* and the padding after it */
@@ -214,17 +218,29 @@ static __always_inline long walk_frames(struct walk *walk, const struct frame_sh
 	progress->depth = depth;
 	/* Most stacks end in one of the interpreter's own frames, outside the chunk: not worth a step of the loop. */
 	if (frame && owner_skip && !in_chunk(progress)) {
-		if (walk_read(walk, frame, shape.size)) {
+		const __u8 *copy = slot->window;
+
+		at = frame - progress->around;
+		if (at < SLOT_AROUND - shape.size) {
+			BOUND(at, SLOT_AROUND - 1);
+			copy = slot->around + at;
+		} else if (walk_read(walk, frame, shape.size)) {
 			progress->failed = 1;
 			return 1;
 		}
-		if (slot->window[shape.owner] >= owner_skip)
-			progress->frame = frame = load64(slot->window, shape.back);
+		if (copy[shape.owner] >= owner_skip) {
+			progress->frame = frame = load64(copy, shape.back);
+		} else if (copy[shape.owner] == FRAME_OWNED_BY_THREAD) {
+			walk_find_chunk(progress, walk->layout);
+			progress->window_bytes = 0;
+		}
 	}
 	return !frame;
 }
 
-/* _PyInterpreterFrame of 3.12 and 3.13 (pycore_frame.h) */
+/* _PyInterpreterFrame of 3.14 and 3.15 (pycore_interpframe_structs.h) */
+static const struct frame_shape shape_314 = {.code = 0, .back = 8, .instr = 56, .owner = 74, .size = 80};
+/* ... of 3.12 and 3.13 (pycore_frame.h) */
 static const struct frame_shape shape_312 = {.code = 0, .back = 8, .instr = 56, .owner = 70, .size = 72};
 /* ... and of 3.11 */
 static const struct frame_shape shape_311 = {.code = 32, .back = 48, .instr = 56, .owner = 69, .size = 72};
@@ -234,6 +250,11 @@ static __always_inline bool has_shape(const struct gpt_pylayout *layout, const s
 	return layout->frame_code == shape.code && layout->frame_back == shape.back &&
 	       layout->frame_instr == shape.instr && layout->frame_owner == shape.owner &&
 	       layout->frame_localsplus == shape.size;
+}
+
+static long walk_frames_314(__u32 index, struct walk *walk)
+{
+	return walk_frames(walk, shape_314);
 }
 
 static long walk_frames_312(__u32 index, struct walk *walk)
@@ -268,6 +289,33 @@ struct find_tstate {
 	__u64 wanted;
 };
 
+/* The innermost frame as a thread state has it, 0: none. */
+static __always_inline long tstate_frame(const struct gpt_pylayout *layout, __u64 word, __u64 *frame)
+{
+	*frame = word;
+	if (layout->walk != GPT_PY_WALK_CFRAME)
+		return 0;
+	return bpf_probe_read_user(frame, 8, (void *)(word + layout->cframe_current_frame));
+}
+
+/* Takes note of a thread state of ours. Of the main interpreter's, which is the last in the list, the newest counts. */
+static __always_inline void find_note(struct find_progress *progress, const struct gpt_pylayout *layout, __u64 tstate)
+{
+	__u64 word = 0, frame = 0;
+
+	progress->found = progress->found ?: tstate;
+	if (bpf_probe_read_user(&word, 8, (void *)(tstate + layout->ts_frame)) || tstate_frame(layout, word, &frame) ||
+	    !frame || frame == tstate + layout->ts_base_frame)
+		return;
+	if (!progress->interpreter)
+		progress->active_main = progress->active_main ?: tstate;
+	else if (progress->active_other)
+		progress->ambiguous = 1;
+	else
+		progress->active_other = tstate;
+}
+
+/* One interpreter's head of list, or one thread state. */
 static long find_tstate_step(__u32 index, struct find_tstate *find)
 {
 	struct find_progress *progress = &find->slot->find;
@@ -281,26 +329,32 @@ static long find_tstate_step(__u32 index, struct find_tstate *find)
 		    bpf_probe_read_user(&next, 8, (void *)(interpreter + layout->interp_next)))
 			return 1;
 		progress->tstate = tstate;
-		progress->interpreter = next;
+		progress->interpreter = next; /* 0 from now on: these are the main interpreter's */
+		progress->several |= next != 0;
 		return 0;
 	}
 	if (bpf_probe_read_user(&id, 8, (void *)(tstate + layout->ts_thread_id)) ||
 	    bpf_probe_read_user(&next, 8, (void *)(tstate + layout->ts_next)))
 		return 1;
-	if (id == find->wanted) {
-		progress->found = tstate;
-		return 1;
-	}
 	progress->tstate = next;
-	return 0;
+	if (id != find->wanted)
+		return 0;
+	find_note(progress, layout, tstate);
+	return progress->active_main && !progress->several;
 }
 
-/* Looks through the interpreter's list; remembers also that the thread is not there. */
+/*
+ * Looks through the interpreters' lists; remembers also that the thread is not there. Where there are several
+ * interpreters a thread may have a state of each: what it executes is what a younger one than the main
+ * interpreter was called for.
+ */
 static __noinline long tstate_find(const struct gpt_process_state *process, struct gpt_thread_state *thread,
 				   struct walk_slot *slot)
 {
 	struct find_tstate find = {.slot = slot, .layout = &process->python.layout, .wanted = thread->pthread};
-	__u64 interpreter = 0, next_id = 0;
+	struct find_progress *progress = &slot->find;
+	__u64 interpreter = 0, made = 0;
+	bool ended;
 
 	thread->tstate = 0;
 	if (bpf_probe_read_user(&interpreter, 8,
@@ -308,19 +362,24 @@ static __noinline long tstate_find(const struct gpt_process_state *process, stru
 		return GPT_STACK_UNREADABLE;
 	if (!interpreter)
 		return GPT_STACK_NO_THREAD;
-	bpf_probe_read_user(&next_id, 8, (void *)(interpreter + find.layout->interp_next_unique_id));
-	if (thread->no_tstate_id == next_id + 1)
+	if (find.layout->interp_next_unique_id)
+		bpf_probe_read_user(&made, 8, (void *)(interpreter + find.layout->interp_next_unique_id));
+	if (thread->searched == made + 1)
 		return GPT_STACK_NO_THREAD;
-	slot->find.interpreter = interpreter;
-	slot->find.tstate = slot->find.found = 0;
+	__builtin_memset(progress, 0, sizeof(*progress));
+	progress->interpreter = interpreter;
 	bpf_loop(MAX_INTERPRETER_THREADS, find_tstate_step, &find, 0);
-	if (!slot->find.found) {
-		thread->no_tstate_id = next_id + 1;
-		return GPT_STACK_NO_THREAD;
-	}
-	thread->no_tstate_id = 0;
-	thread->tstate = slot->find.found;
-	return GPT_STACK_OK;
+	/* Threads come and go meanwhile: a list that was left in the middle says nothing about who is not in it. */
+	ended = !progress->tstate && !progress->interpreter;
+	thread->searched = ended && made && !progress->several ? made + 1 : 0;
+	if (progress->several)
+		several_interpreters_note(thread->pid);
+	if (progress->ambiguous)
+		return GPT_STACK_AMBIGUOUS;
+	thread->tstate = progress->active_other ?: progress->active_main ?: progress->found;
+	if (thread->tstate)
+		return GPT_STACK_OK;
+	return ended ? GPT_STACK_NO_THREAD : GPT_STACK_UNREADABLE;
 }
 
 /* Copies the thread state into the slot; false when it is not (or no longer) this thread's. */
@@ -342,31 +401,68 @@ static __always_inline bool tstate_read(const struct gpt_pylayout *layout, const
 
 /* ---- all together ------------------------------------------------------------------------------ */
 
+/*
+ * The innermost frame by the copy of the thread state; 0: the thread executes no Python.  The entry frames of 3.12 lie
+ * beside the _PyCFrame, both being locals of _PyEval_EvalFrameDefault: they come with it in one read.
+ */
+static __always_inline long walk_first_frame(struct walk *walk, __u64 tstate)
+{
+	struct walk_progress *progress = &walk->slot->progress;
+	const struct gpt_pylayout *layout = walk->layout;
+	__u64 frame_at = layout->ts_frame, current_at = layout->cframe_current_frame, word;
+
+	BOUND(frame_at, SLOT_TSTATE - 1);
+	word = load64(walk->slot->tstate, frame_at);
+	progress->around = 0;
+	if (layout->walk == GPT_PY_WALK_CFRAME) {
+		BOUND(current_at, SLOT_AROUND / 4 - 1);
+		if (bpf_probe_read_user(walk->slot->around, SLOT_AROUND, (void *)(word - SLOT_AROUND / 2)))
+			return tstate_frame(layout, word, &progress->frame);
+		progress->around = word - SLOT_AROUND / 2;
+		word = load64(walk->slot->around, SLOT_AROUND / 2 + current_at);
+	}
+	progress->frame = word == tstate + layout->ts_base_frame ? 0 : word;
+	return 0;
+}
+
 static __always_inline long walk_run(struct walk *walk)
 {
 	struct walk_progress *progress = &walk->slot->progress;
 	const struct gpt_pylayout *layout = walk->layout;
 	const __u8 *tstate = walk->slot->tstate;
-	__u64 frame_at = layout->ts_frame, chunk_at = layout->ts_datastack_chunk, frame;
+	__u64 chunk_at = layout->ts_datastack_chunk;
 
-	BOUND(frame_at, SLOT_TSTATE - 1);
-	frame = load64(tstate, frame_at);
-	if (layout->walk == GPT_PY_WALK_CFRAME &&
-	    bpf_probe_read_user(&frame, 8, (void *)(frame + layout->cframe_current_frame))) {
-		progress->failed = 1;
-		return 0;
-	}
-	progress->frame = frame;
 	if (layout->walk == GPT_PY_WALK_OBJECTS)
-		return bpf_loop(MAX_STEPS / OBJECTS_PER_STEP, walk_objects, walk, 0);
+		return bpf_loop(MAX_STEPS, walk_objects, walk, 0);
 	BOUND(chunk_at, SLOT_TSTATE - 1);
 	progress->chunk = load64(tstate, chunk_at);
 	progress->chunk_bytes = load64(tstate, chunk_at + 16) - progress->chunk;
 	if (has_shape(layout, shape_312))
 		return walk_frames_312(0, walk) || bpf_loop(MAX_STEPS, walk_frames_312, walk, 0);
+	if (has_shape(layout, shape_314))
+		return walk_frames_314(0, walk) || bpf_loop(MAX_STEPS, walk_frames_314, walk, 0);
 	if (has_shape(layout, shape_311))
 		return walk_frames_311(0, walk) || bpf_loop(MAX_STEPS, walk_frames_311, walk, 0);
 	return bpf_loop(MAX_STEPS, walk_frames_other, walk, 0);
+}
+
+/*
+ * Brings the frames of a stack that is too deep into order: the innermost, then one that says how many were left
+ * out, then the outermost.  Returns how many entries that makes.
+ */
+static __noinline __u32 stack_order(struct walk_slot *slot)
+{
+	struct gpt_pyframe *ring = (struct gpt_pyframe *)slot->window;
+	__u32 depth = slot->progress.depth;
+
+	if (slot->progress.frame) /* left in the middle: what the ring holds is not the outer end */
+		return RING_FIRST;
+	if (bpf_probe_read_kernel(ring, RING_FRAMES * sizeof(*ring), slot->frames + RING_FIRST))
+		return RING_FIRST;
+	for (__u32 i = 0; i < RING_FRAMES; i++)
+		slot->frames[RING_FIRST + i] = ring[(depth + i) & (RING_FRAMES - 1)];
+	slot->frames[RING_FIRST - 1] = (struct gpt_pyframe){.lasti = depth - (GPT_PYSTACK_MAX_FRAMES - 1)};
+	return GPT_PYSTACK_MAX_FRAMES;
 }
 
 /* Sends a stack that was not sent before, after the code objects it names. */
@@ -393,6 +489,54 @@ static __noinline long stack_send(const struct gpt_process_state *process, struc
 }
 
 /*
+ * Whether a thread state was made since this thread's was looked for: one without frames may be a dead one, left in
+ * memory by a PyGILState_Release() whose thread came back with another.
+ */
+static __always_inline bool tstate_was_made(const struct gpt_process_state *process,
+					    const struct gpt_thread_state *thread)
+{
+	const struct gpt_pylayout *layout = &process->python.layout;
+	__u64 interpreter = 0, made = 0;
+
+	if (!layout->interp_next_unique_id)
+		return true;
+	if (bpf_probe_read_user(&interpreter, 8,
+				(void *)(process->python.runtime + layout->runtime_interpreters_head)) ||
+	    bpf_probe_read_user(&made, 8, (void *)(interpreter + layout->interp_next_unique_id)))
+		return false;
+	return thread->searched != made + 1;
+}
+
+/* Sets the walk to the thread's innermost frame, 0 where it has none; enum gpt_stack_state. */
+static __always_inline long walk_begin(struct walk *walk, const struct gpt_process_state *process,
+				       struct gpt_thread_state *thread)
+{
+	bool several = unlikely(any_several) && bpf_map_lookup_elem(&several_interpreters, &thread->pid);
+	long state = GPT_STACK_OK;
+
+	if (several)
+		thread->tstate = thread->searched = 0;
+	if (unlikely(!tstate_read(walk->layout, thread, walk->slot))) {
+		state = tstate_find(process, thread, walk->slot);
+		if (state != GPT_STACK_OK)
+			return state;
+		several = true; /* looked for just now */
+		if (!tstate_read(walk->layout, thread, walk->slot))
+			return GPT_STACK_UNREADABLE;
+	}
+	if (walk_first_frame(walk, thread->tstate))
+		return GPT_STACK_UNREADABLE;
+	if (likely(walk->slot->progress.frame) || several || !tstate_was_made(process, thread))
+		return GPT_STACK_OK;
+	state = tstate_find(process, thread, walk->slot);
+	if (state != GPT_STACK_OK)
+		return state;
+	if (!tstate_read(walk->layout, thread, walk->slot) || walk_first_frame(walk, thread->tstate))
+		return GPT_STACK_UNREADABLE;
+	return GPT_STACK_OK;
+}
+
+/*
  * The Python stack of the calling thread: returns enum gpt_stack_state and sets *id (0 unless GPT_STACK_OK).
  * `slot` is the caller's.
  */
@@ -400,41 +544,36 @@ static __always_inline long python_stack(const struct gpt_process_state *process
 					 struct walk_slot *slot, __u64 *id)
 {
 	struct walk walk = {.slot = slot, .layout = &process->python.layout};
+	struct walk_progress *progress = &slot->progress;
 	long state = process->python_state;
 
 	*id = 0;
 	if (state != GPT_STACK_OK)
 		return state;
-	if (unlikely(!tstate_read(walk.layout, thread, slot))) {
-		state = tstate_find(process, thread, slot);
-		if (state != GPT_STACK_OK)
-			return state;
-		if (!tstate_read(walk.layout, thread, slot))
-			return GPT_STACK_UNREADABLE;
-	}
-	struct walk_progress *progress = &slot->progress;
-
 	__builtin_memset(progress, 0, sizeof(*progress));
 	progress->hash = process->generation * 0xff51afd7ed558ccdULL + thread->pid;
-	walk_run(&walk);
-	if (progress->failed) {
+	state = walk_begin(&walk, process, thread);
+	if (state == GPT_STACK_OK)
+		walk_run(&walk);
+	if (state == GPT_STACK_UNREADABLE || progress->failed) {
 		account(GPT_ACC_READ_FAULTS);
 		return GPT_STACK_UNREADABLE;
 	}
+	if (state != GPT_STACK_OK)
+		return state;
 	if (!progress->depth)
 		return GPT_STACK_EMPTY;
-	if (progress->frame && progress->depth < GPT_PYSTACK_MAX_FRAMES)
-		progress->cut = 1; /* a list that does not end */
-	if (progress->cut)
-		account(GPT_ACC_STACK_CUT);
+	bool cut = progress->depth > GPT_PYSTACK_MAX_FRAMES || progress->frame;
 	__u64 hash = progress->hash | 1;
 
+	if (unlikely(cut))
+		account(GPT_ACC_STACK_CUT);
 	if (unlikely(!bpf_map_lookup_elem(&stacks, &hash))) {
 		struct gpt_pystack *stack = (struct gpt_pystack *)slot->stack;
 
 		stack->hdr.type = GPT_PYSTACK;
-		stack->hdr.flags = progress->cut ? GPT_PYSTACK_CUT : 0;
-		stack->depth = progress->depth;
+		stack->hdr.flags = cut ? GPT_PYSTACK_CUT : 0;
+		stack->depth = progress->depth > GPT_PYSTACK_MAX_FRAMES ? stack_order(slot) : progress->depth;
 		if (stack_send(process, slot, thread->pid, hash))
 			return GPT_STACK_LOST;
 	}

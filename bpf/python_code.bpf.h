@@ -197,7 +197,7 @@ static long codes_send_step(__u32 index, struct codes_send *send)
 	if (index >= send->depth || index >= GPT_PYSTACK_MAX_FRAMES)
 		return 1;
 	key.code = send->slot->frames[index & (GPT_PYSTACK_MAX_FRAMES - 1)].code;
-	if (bpf_map_lookup_elem(&codes, &key))
+	if (!key.code || bpf_map_lookup_elem(&codes, &key))
 		return 0;
 	if (code_send(send->process, send->slot, key.code, send->pid)) {
 		account(GPT_ACC_CODE_LOST);

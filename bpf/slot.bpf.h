@@ -11,6 +11,7 @@
 
 #define SLOT_TSTATE 512	 /* bytes of a PyThreadState that are looked at, at most */
 #define SLOT_WINDOW 4096 /* bytes of frames copied at once */
+#define SLOT_AROUND 512	 /* bytes around a _PyCFrame */
 #define SLOT_FIELDS 256	 /* no field of a frame lies further from its start */
 #define SLOT_CODE (sizeof(struct gpt_code) + 2 * GPT_CODE_NAME_MAX + GPT_CODE_FILE_MAX + 64)
 
@@ -23,14 +24,16 @@ struct walk_progress {
 	__u64 frame;
 	__u64 window, window_bytes; /* what slot->window is a copy of */
 	__u64 chunk, chunk_bytes;   /* the part of the interpreter's stack that frame is expected in */
+	__u64 around;		    /* what slot->around is a copy of, 0: nothing */
 	__u64 hash;
 	__u32 depth;
-	__u16 cut;
-	__u16 failed;
+	__u32 failed;
 };
 
 struct find_progress {
-	__u64 interpreter, tstate, found;
+	__u64 interpreter, tstate;		/* to look at next */
+	__u64 found, active_main, active_other; /* of our thread: any, and those with frames */
+	__u32 several, ambiguous;
 };
 
 struct walk_slot {
@@ -38,6 +41,7 @@ struct walk_slot {
 	struct find_progress find;
 	struct walk_progress progress;
 	__u8 tstate[SLOT_TSTATE + SLOT_FIELDS];
+	__u8 around[SLOT_AROUND + SLOT_FIELDS];
 	__u8 window[SLOT_WINDOW + 2 * SLOT_FIELDS];
 	/* struct gpt_pystack and its frames, struct gpt_native_stack and its addresses: as they are sent */
 	__u8 stack[sizeof(struct gpt_pystack)];

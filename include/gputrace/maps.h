@@ -33,9 +33,9 @@ struct gpt_process_state {
 
 /* Per thread that made a call. */
 struct gpt_thread_state {
-	__u64 tstate;	    /* its PyThreadState, 0: not known */
-	__u64 no_tstate_id; /* it has none as long as the interpreter's counter of thread states is this */
-	__u64 pthread;	    /* pthread_self() (glibc: the thread pointer) */
+	__u64 tstate;	/* its PyThreadState, 0: not known */
+	__u64 searched; /* the interpreter's counter of thread states, plus 1, when it was looked for; 0: never */
+	__u64 pthread;	/* pthread_self() (glibc: the thread pointer) */
 	__u32 pid;
 	__u32 open_file; /* index into files; with pid, so that the structure has no holes */
 	/* the latest call seen by a symbol probe, to recognise calls nested in it */

@@ -36,7 +36,7 @@ struct gpt_pylayout {
 	/* PyInterpreterState (pycore_interp.h) */
 	__u32 interp_next;
 	__u32 interp_threads_head;
-	__u32 interp_next_unique_id; /* the counter that grows with each new thread state */
+	__u32 interp_next_unique_id; /* the counter that grows with each new thread state; 0: none (before 3.7) */
 
 	/* PyThreadState (cpython/pystate.h) */
 	__u16 ts_next;
@@ -45,6 +45,7 @@ struct gpt_pylayout {
 	__u16 ts_native_thread_id; /* gettid(); ABSENT before 3.11 */
 	__u16 ts_frame;		   /* frame, cframe or current_frame, by walk */
 	__u16 ts_datastack_chunk;  /* ABSENT before 3.11 */
+	__u16 ts_base_frame;	   /* the frame below all others, in _PyThreadStateImpl; 0: none (before 3.15) */
 
 	/* _PyCFrame (cpython/pystate.h), walk CFRAME */
 	__u16 cframe_current_frame;

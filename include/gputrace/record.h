@@ -79,6 +79,7 @@ enum gpt_stack_state {
 	GPT_STACK_LOST = 6,	      /* the stack's record did not fit the ring buffer */
 	GPT_STACK_BACKWARD = 7,	      /* no frames of its own: the stack is that of the call to backward() which the
 				       * thread works for (PyTorch's autograd engine) */
+	GPT_STACK_AMBIGUOUS = 8,      /* the thread runs several interpreters, and which is innermost is not known */
 };
 
 #define GPT_CALL_NESTED_IN_SYMBOL                                                                                      \
@@ -113,10 +114,12 @@ struct gpt_call_args {
 /* ---- Python --------------------------------------------------------------------------------- */
 
 #define GPT_PYSTACK_MAX_FRAMES 128
-#define GPT_PYSTACK_CUT 1 /* flags: outer frames are missing */
+#define GPT_PYSTACK_OUTER_FRAMES 32 /* of those, how many are the outermost ones when the stack is deeper */
+#define GPT_PYSTACK_CUT 1	    /* flags: frames are missing, where code is 0; without such a frame: outer ones */
 
 struct gpt_pyframe {
-	__u64 code;  /* address of the code object; its description is the latest GPT_CODE of (pid, code) */
+	__u64 code;  /* address of the code object; its description is the latest GPT_CODE of (pid, code).
+		      * 0: no frame, but `lasti` frames that were left out here */
 	__s32 lasti; /* byte offset of the executing instruction from the first; -1: not started */
 	__u32 pad;
 };
@@ -125,7 +128,7 @@ struct gpt_pystack {
 	struct gpt_record hdr;
 	__u64 id; /* never 0; unique within the process */
 	__u32 pid;
-	__u32 depth; /* frames that follow, innermost first */
+	__u32 depth; /* entries that follow, innermost first */
 	struct gpt_pyframe frames[];
 };
 

@@ -67,6 +67,7 @@ CHECK_FN const char *model_check_stacks(const struct model *model)
 
 		MODEL_MUST(stack->depth > 0 && stack->depth <= GPT_PYSTACK_MAX_FRAMES);
 		MODEL_MUST(stack->first + stack->depth <= model->stack_frame_count);
+		MODEL_MUST(stack->gap <= stack->depth);
 	}
 	for (uint32_t i = 0; i < model->native_frame_count; i++)
 		MODEL_MUST(model->native_frames[i] < model->string_count);
@@ -90,7 +91,7 @@ CHECK_FN const char *model_check_calls(const struct model *model)
 			   (call->stack_state != GPT_STACK_OK && call->stack_state != GPT_STACK_BACKWARD));
 		MODEL_MUST(call->native == NONE || call->native < model->native_count);
 		MODEL_MUST(call->args == NONE || call->args < model->args_count);
-		MODEL_MUST(call->class < GPT_CLASS_COUNT && call->stack_state <= GPT_STACK_BACKWARD);
+		MODEL_MUST(call->class < GPT_CLASS_COUNT && call->stack_state <= GPT_STACK_AMBIGUOUS);
 		MODEL_MUST(!call->end_ns || call->end_ns >= call->start_ns);
 		for (uint32_t op = call->first_gpu; op != NONE; op = model->gpu[op].next, count++) {
 			MODEL_MUST(op < model->gpu_count && model->gpu[op].call == i);

@@ -285,15 +285,38 @@ static void a_python_function_lasts_while_its_caller_stays_on_the_line(void **st
 	model_free(model);
 }
 
-static void a_stack_that_was_cut_says_so(void **state)
+static void a_stack_without_its_middle_says_where_and_how_many_frames_are_missing(void **state)
 {
 	struct model *model = sample_model(1, 1);
+	struct model_stack *stack = &model->stacks[model->calls[0].stack];
 	char *text;
 
-	model->stacks[model->calls[0].stack].cut = true;
+	stack->gap = 1;
+	stack->missing = 872;
 	text = exported(model, chrome_write, -1, false);
 	assert_int_equal(count_of(text, "\"Call stack cut\":true"), 1);
-	assert_int_equal(count_of(text, "\"name\":\"[outer frames were not recorded]\""), 1);
+	assert_int_equal(count_of(text, "model.py(42): Block.forward;[872 frames left out];"), 1);
+	assert_int_equal(count_of(text, "\"name\":\"[frames left out]\""), 1);
+	free(text);
+	text = exported(model, folded_write, -1, false);
+	assert_has(text, "python3;main (train.py:97);train_step (train.py:23);[cut];Block.forward (model.py:42);"
+			 "cudaLaunchKernel;void gemm<128>(float const*, float*) 100000\n");
+	free(text);
+	model_free(model);
+}
+
+static void a_stack_without_its_outer_end_says_so(void **state)
+{
+	struct model *model = sample_model(1, 1);
+	struct model_stack *stack = &model->stacks[model->calls[0].stack];
+	char *text;
+
+	stack->gap = stack->depth;
+	stack->missing = MODEL_MISSING_UNKNOWN;
+	text = exported(model, chrome_write, -1, false);
+	assert_int_equal(count_of(text, "\"Call stack cut\":true"), 1);
+	assert_int_equal(count_of(text, "main;[frames left out]\""), 1);
+	assert_int_equal(count_of(text, "\"name\":\"[frames left out]\""), 1);
 	free(text);
 	text = exported(model, folded_write, -1, false);
 	assert_has(text, "python3;[cut];main (train.py:97);train_step (train.py:23);Block.forward (model.py:42);"
@@ -433,7 +456,8 @@ int main(void)
 		cmocka_unit_test(more_overlap_than_a_gpu_can_have_is_counted),
 		cmocka_unit_test(names_from_a_target_cannot_break_the_file),
 		cmocka_unit_test(a_python_function_lasts_while_its_caller_stays_on_the_line),
-		cmocka_unit_test(a_stack_that_was_cut_says_so),
+		cmocka_unit_test(a_stack_without_its_middle_says_where_and_how_many_frames_are_missing),
+		cmocka_unit_test(a_stack_without_its_outer_end_says_so),
 		cmocka_unit_test(an_empty_trace_is_still_a_file),
 		cmocka_unit_test(folded_lines_sum_gpu_time_by_stack),
 		cmocka_unit_test(folded_lines_can_count_launches),

@@ -23,7 +23,8 @@ static void a_call_has_its_python_stack_innermost_first(void **state)
 	model = model_of(&log);
 	assert_int_equal(model->calls[0].stack_state, GPT_STACK_OK);
 	assert_int_equal(model->stacks[model->calls[0].stack].depth, 2);
-	assert_true(model->stacks[model->calls[0].stack].cut);
+	assert_int_equal(model->stacks[model->calls[0].stack].missing, MODEL_MISSING_UNKNOWN);
+	assert_int_equal(model->stacks[model->calls[0].stack].gap, 2);
 	assert_string_equal(frame_text(model, model->calls[0].stack, 0), "Block.forward (/src/model.py:42)");
 	assert_string_equal(frame_text(model, model->calls[0].stack, 1), "main (/src/train.py:20)");
 	assert_int_equal(model->codes[0].first_line, 10);
@@ -128,7 +129,7 @@ static void the_reason_for_no_stack_is_kept(void **state)
 	struct model *model;
 
 	log_begin(&log, 0, 0);
-	for (uint8_t reason = 0; reason <= GPT_STACK_BACKWARD + 1; reason++)
+	for (uint8_t reason = 0; reason <= GPT_STACK_AMBIGUOUS + 1; reason++)
 		log_call(&log,
 			 (struct gpt_call){
 				 .time_ns = reason, .pid = PID, .tid = TID, .api = CUDA_LAUNCH, .stack_state = reason});
@@ -138,7 +139,7 @@ static void the_reason_for_no_stack_is_kept(void **state)
 	/* a state that has a stack, without one: it was lost */
 	assert_int_equal(model->calls[GPT_STACK_OK].stack_state, GPT_STACK_LOST);
 	assert_int_equal(model->calls[GPT_STACK_BACKWARD].stack_state, GPT_STACK_LOST);
-	assert_int_equal(model->calls[GPT_STACK_BACKWARD + 1].stack_state, GPT_STACK_UNREADABLE);
+	assert_int_equal(model->calls[GPT_STACK_AMBIGUOUS + 1].stack_state, GPT_STACK_UNREADABLE);
 	assert_int_equal(model->receipt.calls_with_stack, 0);
 	model_free(model);
 }
@@ -203,6 +204,60 @@ static void equal_stacks_and_frames_are_one(void **state)
 	assert_int_equal(model->frame_count, 2);
 	assert_int_equal(model->stack_count, 2); /* a cut one is not equal to a whole one */
 	assert_int_equal(model->stack_frame_count, 4);
+	model_free(model);
+}
+
+/* What bpf/ sends of a stack that is too deep: code A inside, code B outside, `missing` frames between them. */
+static void log_deep_stack(struct log_builder *log, uint64_t id, int32_t missing)
+{
+	struct gpt_pyframe frames[GPT_PYSTACK_MAX_FRAMES];
+	uint32_t gap = GPT_PYSTACK_MAX_FRAMES - GPT_PYSTACK_OUTER_FRAMES - 1;
+
+	for (uint32_t i = 0; i < GPT_PYSTACK_MAX_FRAMES; i++)
+		frames[i] = (struct gpt_pyframe){.code = i < gap ? A : B, .lasti = 4};
+	frames[gap] = (struct gpt_pyframe){.lasti = missing};
+	log_stack_cut(log, PID, id, GPT_PYSTACK_MAX_FRAMES, frames);
+	log_launch(log, PID, TID, 100 + id, id, (uint32_t)id);
+}
+
+static void a_stack_that_is_too_deep_keeps_both_ends(void **state)
+{
+	struct log_builder log;
+	const struct model_stack *stack;
+	struct model *model;
+
+	log_begin(&log, 0, 0);
+	log_function(&log, PID, A, "inner", "/src/train.py", 10);
+	log_function(&log, PID, B, "outer", "/src/train.py", 40);
+	log_deep_stack(&log, 1, 872);
+	log_deep_stack(&log, 2, 873);
+	model = model_of(&log);
+	stack = &model->stacks[model->calls[0].stack];
+	assert_int_equal(stack->depth, 127);
+	assert_int_equal(stack->missing, 872);
+	assert_int_equal(stack->gap, 95);
+	assert_string_equal(frame_text(model, model->calls[0].stack, 94), "inner (/src/train.py:12)");
+	assert_string_equal(frame_text(model, model->calls[0].stack, 95), "outer (/src/train.py:42)");
+	assert_int_not_equal(model->calls[0].stack, model->calls[1].stack);
+	model_free(model);
+}
+
+static void a_frame_without_code_is_a_gap_only_where_one_can_be(void **state)
+{
+	const struct gpt_pyframe frames[] = {{.code = A, .lasti = 4}, {.lasti = 7}, {.code = A, .lasti = 6}};
+	struct log_builder log;
+	struct model *model;
+
+	log_begin(&log, 0, 0);
+	log_function(&log, PID, A, "main", "/src/train.py", 10);
+	log_stack(&log, PID, 1, 3, frames);
+	log_launch(&log, PID, TID, 100, 1, 1);
+	log_stack_cut(&log, PID, 2, 3, frames);
+	log_launch(&log, PID, TID, 200, 2, 2);
+	model = model_of(&log);
+	assert_int_equal(model->stacks[model->calls[0].stack].missing, 0);
+	assert_int_equal(model->stacks[model->calls[0].stack].depth, 3);
+	assert_int_equal(model->stacks[model->calls[1].stack].missing, MODEL_MISSING_UNKNOWN);
 	model_free(model);
 }
 
@@ -322,6 +377,8 @@ int main(void)
 		cmocka_unit_test(backward_work_stands_under_the_stack_of_its_caller),
 		cmocka_unit_test(frames_that_the_interpreter_pushes_for_itself_are_left_out),
 		cmocka_unit_test(equal_stacks_and_frames_are_one),
+		cmocka_unit_test(a_stack_that_is_too_deep_keeps_both_ends),
+		cmocka_unit_test(a_frame_without_code_is_a_gap_only_where_one_can_be),
 		cmocka_unit_test(impossible_stacks_are_bad),
 		cmocka_unit_test(the_qualified_name_is_preferred),
 		cmocka_unit_test(a_line_table_larger_than_one_record_is_put_together),

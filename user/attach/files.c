@@ -62,7 +62,24 @@ static void mark_known(struct files *files, const struct probed_file *file, bool
 		bpf_map_delete_elem(map, &key);
 }
 
-/* Looks into the file: what it is, and for CUDA libraries where its calls can be probed. */
+/* Where CPython makes an interpreter besides the main one (pylifecycle.c, 3.6 to 3.15). */
+static void find_making(struct probed_file *file, const struct image *image)
+{
+	static const char *const names[] = {"Py_NewInterpreter", "_Py_NewInterpreter", "Py_NewInterpreterFromConfig"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		struct image_symbol symbol;
+		struct probe_site site;
+		struct link_place place = {};
+
+		if (image_symbol(image, names[i], &symbol) || site_choose(image, symbol.address, &site))
+			continue;
+		place.offset = site.offset;
+		array_push(&file->making, place);
+	}
+}
+
+/* Looks into the file: what it is, and where it can be probed. */
 static void examine(struct probed_file *file)
 {
 	struct image *image = NULL;
@@ -73,6 +90,8 @@ static void examine(struct probed_file *file)
 	file->kind = library_kind_of_image(image, file->path);
 	if (library_kind_has_calls(file->kind) && library_sites_find(image, file->kind, &file->sites))
 		file->kind = LIBRARY_OTHER;
+	if (file->kind == LIBRARY_PYTHON || file->kind == LIBRARY_PYTHON_STATIC)
+		find_making(file, image);
 	image_close(image);
 }
 
@@ -283,6 +302,15 @@ int file_attach_dealloc(struct files *files, struct probed_file *file, uint64_t 
 				    bpf_program__fd(files->programs->bpf->progs.code_dealloc), file->fd, &place, 1);
 }
 
+int file_attach_making(struct files *files, struct probed_file *file)
+{
+	if (!file->making.count || file->fd < 0 || file->making_links.fds.count)
+		return 0;
+	return links_attach_uprobes(&file->making_links, files->programs->multi,
+				    bpf_program__fd(files->programs->bpf->progs.interpreter_new), file->fd,
+				    file->making.items, file->making.count);
+}
+
 /* The engine's functions by the part of their mangled names that does not change with their parameters. */
 struct engine_search {
 	const struct image *image;
@@ -345,9 +373,11 @@ void files_close(struct files *files)
 
 		links_detach(&file->call_links);
 		links_detach(&file->dealloc_links);
+		links_detach(&file->making_links);
 		links_detach(&file->engine_links);
 		links_detach(&file->batch_links);
 		library_sites_free(&file->sites);
+		array_free(&file->making);
 		if (file->fd >= 0)
 			close(file->fd);
 		free(file->path);

@@ -21,7 +21,9 @@ struct probed_file {
 	struct links call_links;    /* symbol probes, or an agent's call and state functions */
 	struct links batch_links;   /* an agent's batch function */
 	struct links dealloc_links; /* Python: death of code objects */
-	struct links engine_links;  /* PyTorch: the autograd engine */
+	struct links making_links;  /* Python: making of further interpreters */
+	ARRAY(struct link_place) making;
+	struct links engine_links; /* PyTorch: the autograd engine */
 	bool engine_tried;
 	bool told;   /* its GPT_PROBES record was written */
 	bool wanted; /* by some process; attach.c keeps it */
@@ -47,6 +49,7 @@ int file_attach_calls(struct files *files, struct probed_file *file);
 void file_detach_calls(struct files *files, struct probed_file *file);
 int file_attach_agent(struct files *files, struct probed_file *file);
 int file_attach_dealloc(struct files *files, struct probed_file *file, uint64_t offset);
+int file_attach_making(struct files *files, struct probed_file *file);
 
 /* PyTorch: takes a tenth of a second (the library has 200,000 symbols), so not while a process waits for it. */
 int file_attach_engine(struct files *files, struct probed_file *file);

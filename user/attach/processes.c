@@ -181,6 +181,13 @@ static void probe_dealloc(struct processes *processes, struct followed *process,
 	process->look_again_ns = 0;
 }
 
+/* Before the walker begins: it would not know of a second interpreter that is made between. */
+static void probe_making(struct processes *processes, struct followed *process)
+{
+	for (size_t i = 0; i < process->files.count; i++)
+		file_attach_making(processes->files, process->files.items[i]);
+}
+
 static void examine_python(struct processes *processes, struct followed *process, const struct mappings *mappings,
 			   const struct process_info *info, uint64_t known_ns)
 {
@@ -190,6 +197,7 @@ static void examine_python(struct processes *processes, struct followed *process
 
 	if (!error) {
 		if (!process->has_python) {
+			probe_making(processes, process);
 			set_python(processes, process, GPT_STACK_OK, &python.walk);
 			emit_process(processes->emit, processes->emit_context, info, known_ns,
 				     python.walk.layout.version, python.path ? python.path : "");
@@ -198,8 +206,10 @@ static void examine_python(struct processes *processes, struct followed *process
 		probe_dealloc(processes, process, &python);
 	} else if (error == -EAGAIN) {
 		/* Ready for its first frame; checked against its state as soon as it has one. */
-		if (python.walk.runtime && !process->has_python)
+		if (python.walk.runtime && !process->has_python) {
+			probe_making(processes, process);
 			set_python(processes, process, GPT_STACK_OK, &python.walk);
+		}
 		look_again(process);
 	} else if (error == -ENOTSUP && is_young(process)) {
 		look_again(process); /* an interpreter that starts may be seen half set up */

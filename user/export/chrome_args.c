@@ -38,6 +38,17 @@ void chrome_put_code(struct chrome *chrome, uint32_t code, uint32_t line)
 	sink_put(chrome->out, chrome->code_text.buffer + at[1], at[2] - at[1]);
 }
 
+static void put_gap(struct sink *out, const struct model_stack *stack)
+{
+	if (stack->missing == MODEL_MISSING_UNKNOWN) {
+		sink_literal(out, ";[frames left out]");
+		return;
+	}
+	sink_literal(out, ";[");
+	sink_u64(out, stack->missing);
+	sink_literal(out, " frames left out]");
+}
+
 static void put_stack(struct chrome *chrome, const struct model_stack *stack)
 {
 	const struct model *model = chrome->model;
@@ -49,9 +60,11 @@ static void put_stack(struct chrome *chrome, const struct model_stack *stack)
 		if (i)
 			sink_char(chrome->out, ';');
 		chrome_put_code(chrome, frame->code, frame->line);
+		if (stack->missing && stack->gap == i + 1)
+			put_gap(chrome->out, stack);
 	}
 	sink_char(chrome->out, '"');
-	if (stack->cut)
+	if (stack->missing)
 		sink_literal(chrome->out, ",\"Call stack cut\":true");
 }
 
@@ -93,6 +106,7 @@ static const char *const stack_reasons[] = {
 	[GPT_STACK_UNREADABLE] = "could not be read",
 	[GPT_STACK_UNKNOWN_LAYOUT] = "this Python is not supported or was not examined yet",
 	[GPT_STACK_LOST] = "lost",
+	[GPT_STACK_AMBIGUOUS] = "several interpreters on one thread",
 };
 
 void chrome_put_call_args(struct chrome *chrome, uint32_t index)

@@ -134,7 +134,8 @@ static void put_python(struct sink *out, const struct model *model, const struct
 	struct sink text;
 
 	sink_open_memory(&text);
-	if (stack->cut)
+	/* Without a number: recursions of different depths are to fall together. */
+	if (stack->missing && stack->gap == stack->depth)
 		put_frame(out, "[cut]");
 	for (uint32_t i = stack->depth; i-- > 0;) {
 		const struct model_frame *frame = &model->frames[model->stack_frames[stack->first + i]];
@@ -148,6 +149,8 @@ static void put_python(struct sink *out, const struct model *model, const struct
 		sink_u64(&text, frame->line);
 		sink_short(&text, ")", 2); /* with its NUL */
 		put_frame(out, text.buffer);
+		if (stack->missing && stack->gap == i)
+			put_frame(out, "[cut]");
 	}
 	sink_close(&text);
 }

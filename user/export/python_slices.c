@@ -11,7 +11,7 @@
 
 #include "base/array.h"
 
-/* No code object: outer frames that were not recorded. */
+/* No code object: frames that were not recorded. */
 #define CODE_CUT UINT32_MAX
 #define DEPTH_MAX (GPT_PYSTACK_MAX_FRAMES + 1u)
 
@@ -44,12 +44,14 @@ static uint32_t frames_of(const struct model *model, const struct model_call *ca
 		return 0;
 	stack = &model->stacks[call->stack];
 	depth = stack->depth < GPT_PYSTACK_MAX_FRAMES ? stack->depth : GPT_PYSTACK_MAX_FRAMES;
-	if (stack->cut)
+	if (stack->missing && stack->gap >= depth)
 		frames[count++] = (struct open_frame){.code = CODE_CUT};
 	for (uint32_t i = depth; i-- > 0;) {
 		const struct model_frame *frame = &model->frames[model->stack_frames[stack->first + i]];
 
 		frames[count++] = (struct open_frame){.code = frame->code, .line = frame->line};
+		if (stack->missing && stack->gap == i)
+			frames[count++] = (struct open_frame){.code = CODE_CUT};
 	}
 	return count;
 }
@@ -102,7 +104,7 @@ static void put_slice(struct chrome *chrome, uint32_t thread, const struct slice
 
 	sink_literal(out, ",\n{\"ph\":\"X\",\"cat\":\"python_function\",\"name\":\"");
 	if (slice->code == CODE_CUT)
-		sink_literal(out, "[outer frames were not recorded]");
+		sink_literal(out, "[frames left out]");
 	else
 		chrome_put_code(chrome, slice->code, model->codes[slice->code].first_line);
 	chrome_put_slice(chrome, "\"", 1, chrome->pids[model->threads[thread].process], chrome->tids[thread],

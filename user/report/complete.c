@@ -95,7 +95,7 @@ static void put_causes(struct report *report)
 		{accounts[GPT_ACC_BATCHES_LOST], "batches of GPU records lost: the ring buffer was full"},
 		{accounts[GPT_ACC_OTHER_LOST], "other records lost: the ring buffer was full"},
 		{accounts[GPT_ACC_THREADS_FULL], "calls of threads beyond what gputrace can follow"},
-		{accounts[GPT_ACC_STACK_CUT], "stacks deeper than what is kept: outer frames are missing"},
+		{accounts[GPT_ACC_STACK_CUT], "stacks deeper than what is kept: frames in their middle are left out"},
 		{receipt->launches_captured, "launches captured into graphs: executed when those are launched"},
 		{receipt->cupti_dropped, "GPU records dropped by CUPTI"},
 		{receipt->buffers_refused, "buffers CUPTI asked for and did not get"},

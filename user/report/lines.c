@@ -106,6 +106,7 @@ static uint32_t line_of_reason(struct line_index *index, const struct model_call
 		[GPT_STACK_UNKNOWN_LAYOUT] = "Python not supported or not examined yet",
 		[GPT_STACK_LOST] = "Python stack was lost",
 		[GPT_STACK_BACKWARD] = "Python stack was lost",
+		[GPT_STACK_AMBIGUOUS] = "several Python interpreters on one thread",
 	};
 	const struct model_thread *thread = &index->model->threads[call->thread];
 	const char *reason = call->stack_state < sizeof(reasons) / sizeof(reasons[0]) ? reasons[call->stack_state] : "";

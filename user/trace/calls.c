@@ -35,7 +35,7 @@ static void set_stack(struct calls *calls, struct model_call *call, uint32_t spa
 {
 	call->stack = stacks_find(calls->stacks, space, record->stack_id);
 	call->native = stacks_find_native(calls->stacks, space, record->native_id);
-	call->stack_state = record->stack_state <= GPT_STACK_BACKWARD ? record->stack_state : GPT_STACK_UNREADABLE;
+	call->stack_state = record->stack_state <= GPT_STACK_AMBIGUOUS ? record->stack_state : GPT_STACK_UNREADABLE;
 	if (call->stack == NONE && (call->stack_state == GPT_STACK_OK || call->stack_state == GPT_STACK_BACKWARD))
 		call->stack_state = GPT_STACK_LOST;
 }

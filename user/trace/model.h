@@ -30,11 +30,14 @@ struct model_frame {
 	uint32_t line; /* executing line; 0: not known */
 };
 
+#define MODEL_MISSING_UNKNOWN UINT32_MAX
+
 /* Equal stacks are one, also over processes: indices can be compared. */
 struct model_stack {
-	uint32_t first; /* in model.stack_frames, innermost first */
-	uint32_t depth; /* at least 1 */
-	bool cut;	/* outer frames are missing */
+	uint32_t first;	  /* in model.stack_frames, innermost first */
+	uint32_t depth;	  /* at least 1 */
+	uint32_t gap;	  /* frames are missing before this one (depth: outer ones); valid when `missing` is not 0 */
+	uint32_t missing; /* how many, MODEL_MISSING_UNKNOWN: some */
 };
 
 struct model_native {

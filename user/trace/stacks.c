@@ -27,19 +27,24 @@ void stacks_free(struct stacks *stacks)
 	lookup_free(&stacks->symbols);
 }
 
-/* The stack made of the last `depth` frames; they are taken back when there is an equal one already. */
-static uint32_t intern_stack(struct stacks *stacks, uint32_t depth, bool cut)
+static bool is_same(const struct stacks *stacks, const struct model_stack *a, const struct model_stack *b)
 {
-	uint32_t first = (uint32_t)stacks->frames.count - depth;
-	const uint32_t *frames = stacks->frames.items + first;
-	uint64_t hash = hash_bytes(stacks->seed, frames, depth * sizeof(*frames));
-	uint32_t *found = lookup_put(&stacks->by_content, depth << 1 | cut, hash, NONE);
-	struct model_stack made = {.first = first, .depth = depth, .cut = cut};
+	const uint32_t *frames = stacks->frames.items;
+
+	return a->depth == b->depth && a->gap == b->gap && a->missing == b->missing &&
+	       !memcmp(frames + a->first, frames + b->first, a->depth * sizeof(*frames));
+}
+
+/* The stack `made` of the last frames; they are taken back when there is an equal one already. */
+static uint32_t intern_stack(struct stacks *stacks, const struct model_stack made)
+{
+	uint64_t hash = hash_bytes(stacks->seed ^ made.missing, stacks->frames.items + made.first,
+				   made.depth * sizeof(*stacks->frames.items));
+	uint32_t *found = lookup_put(&stacks->by_content, made.depth, hash, NONE);
 
 	/* two stacks of one hash: both are kept, one of them is not shared */
-	if (*found != NONE &&
-	    !memcmp(stacks->frames.items + stacks->list.items[*found].first, frames, depth * sizeof(*frames))) {
-		stacks->frames.count -= depth;
+	if (*found != NONE && is_same(stacks, &stacks->list.items[*found], &made)) {
+		stacks->frames.count -= made.depth;
 		return *found;
 	}
 	*found = (uint32_t)stacks->list.count;
@@ -47,26 +52,44 @@ static uint32_t intern_stack(struct stacks *stacks, uint32_t depth, bool cut)
 	return *found;
 }
 
+/* Whether an entry of a stack that was cut says how many frames were left out in its place. */
+static bool is_gap(const struct gpt_pystack *stack, uint32_t index)
+{
+	return !stack->frames[index].code && stack->frames[index].lasti > 0 && stack->hdr.flags & GPT_PYSTACK_CUT &&
+	       index == GPT_PYSTACK_MAX_FRAMES - GPT_PYSTACK_OUTER_FRAMES - 1;
+}
+
 bool stacks_add_python(struct stacks *stacks, uint32_t space, const struct gpt_record *record)
 {
 	const struct gpt_pystack *event = (const struct gpt_pystack *)record;
-	uint32_t stack, depth = 0;
+	struct model_stack made = {.first = (uint32_t)stacks->frames.count};
+	uint32_t stack;
 
 	if (!event->id || !event->depth || event->depth > GPT_PYSTACK_MAX_FRAMES ||
 	    event->depth > (record->size - sizeof(*event)) / sizeof(event->frames[0]))
 		return false;
 	for (uint32_t i = 0; i < event->depth; i++) {
 		const struct gpt_pyframe *frame = &event->frames[i];
-		uint32_t index = codes_frame(stacks->codes, space, frame->code, frame->lasti);
+		uint32_t index;
 
+		if (is_gap(event, i)) {
+			made.gap = made.depth;
+			made.missing = (uint32_t)frame->lasti;
+			continue;
+		}
+		index = codes_frame(stacks->codes, space, frame->code, frame->lasti);
 		if (index == NONE)
 			continue;
 		array_push(&stacks->frames, index);
-		depth++;
+		made.depth++;
 	}
-	if (!depth)
+	if (!made.depth)
 		return true;
-	stack = intern_stack(stacks, depth, record->flags & GPT_PYSTACK_CUT);
+	if (record->flags & GPT_PYSTACK_CUT && !made.missing) {
+		made.gap = made.depth;
+		made.missing = MODEL_MISSING_UNKNOWN;
+	}
+	stack = intern_stack(stacks, made);
 	*lookup_put(&stacks->by_id, space, event->id, stack) = stack;
 	return true;
 }
