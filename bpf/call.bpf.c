@@ -36,7 +36,7 @@ static __always_inline void call_stacks(void *ctx, const struct gpt_process_stat
 	call->stack_state = process->python_state;
 	if (process->python_state != GPT_STACK_OK && !config.native)
 		return;
-	slot = slot_acquire();
+	slot = slot_acquire(call->pid);
 	if (unlikely(!slot)) {
 		call->stack_state = GPT_STACK_LOST;
 		account(GPT_ACC_STACKS_LOST);

@@ -5,29 +5,32 @@
 
 #include "python.bpf.h"
 
-static long native_hash_step(__u32 index, struct walk *walk)
+static __always_inline long native_hash(struct walk *walk)
 {
 	struct walk_progress *progress = &walk->slot->progress;
+	__u32 index = walk->slot->native_next++;
 
 	if (index >= progress->depth || index >= GPT_NATIVE_MAX_FRAMES)
 		return 1;
 	progress->hash = hash_frame(progress->hash, walk->slot->native_ip[index & (GPT_NATIVE_MAX_FRAMES - 1)], index);
 	return 0;
 }
+LOOP_STEP(native_hash)
 
 /* Returns the id, 0 when there is no stack. */
 static __noinline __u64 native_stack(void *ctx, const struct gpt_process_state *process, struct walk_slot *slot,
 				     __u32 pid)
 {
-	struct walk walk = {.slot = slot};
+	struct walk walk = {.slot = slot, .process = process};
 	long bytes = bpf_get_stack(ctx, slot->native_ip, sizeof(slot->native_ip), BPF_F_USER_STACK);
 	__u8 sent = 1;
 
 	if (bytes <= 0)
 		return 0;
+	slot->native_next = 0;
 	slot->progress.depth = bytes / 8;
 	slot->progress.hash = (process->epoch + 1) * 0xc4ceb9fe1a85ec53ULL + pid;
-	bpf_loop(GPT_NATIVE_MAX_FRAMES, native_hash_step, &walk, 0);
+	LOOP(GPT_NATIVE_MAX_FRAMES, native_hash, &walk);
 
 	__u64 id = slot->progress.hash & ~1ULL; /* Python stacks have odd ids */
 	__u64 size = bytes;

@@ -10,6 +10,7 @@
 #define GPUTRACE_PYTHON_BPF_H
 
 #include "common.bpf.h"
+#include "loop.bpf.h"
 #include "slot.bpf.h"
 #include "python_code.bpf.h"
 
@@ -29,11 +30,6 @@ struct {
 } stacks SEC(".maps") __attribute__((weak));
 
 #define FRAME_OWNED_BY_THREAD 0 /* pycore_frame.h, 3.11 to 3.15 */
-
-struct walk {
-	struct walk_slot *slot;
-	const struct gpt_pylayout *layout;
-};
 
 static __always_inline __u64 load64(const __u8 *bytes, __u32 offset)
 {
@@ -58,7 +54,7 @@ static __always_inline __u64 hash_frame(__u64 hash, __u64 code, __u64 lasti)
 
 /* ---- frames up to 3.10: objects on a linked list, one read each ----------------------------- */
 
-static long walk_objects(__u32 index, struct walk *walk)
+static __always_inline long walk_objects(struct walk *walk)
 {
 	struct walk_progress *progress = &walk->slot->progress;
 	const struct gpt_pylayout *layout = walk->layout;
@@ -98,6 +94,7 @@ static long walk_objects(__u32 index, struct walk *walk)
 	progress->depth = depth;
 	return !frame;
 }
+LOOP_STEP(walk_objects)
 
 /* ---- frames from 3.11: structures in the chunks of the thread's data stack ------------------ */
 
@@ -252,22 +249,25 @@ static __always_inline bool has_shape(const struct gpt_pylayout *layout, const s
 	       layout->frame_localsplus == shape.size;
 }
 
-static long walk_frames_314(__u32 index, struct walk *walk)
+static __always_inline long walk_frames_314(struct walk *walk)
 {
 	return walk_frames(walk, shape_314);
 }
+LOOP_STEP(walk_frames_314)
 
-static long walk_frames_312(__u32 index, struct walk *walk)
+static __always_inline long walk_frames_312(struct walk *walk)
 {
 	return walk_frames(walk, shape_312);
 }
+LOOP_STEP(walk_frames_312)
 
-static long walk_frames_311(__u32 index, struct walk *walk)
+static __always_inline long walk_frames_311(struct walk *walk)
 {
 	return walk_frames(walk, shape_311);
 }
+LOOP_STEP(walk_frames_311)
 
-static long walk_frames_other(__u32 index, struct walk *walk)
+static __always_inline long walk_frames_other(struct walk *walk)
 {
 	const struct gpt_pylayout *layout = walk->layout;
 	struct frame_shape shape = {
@@ -280,14 +280,9 @@ static long walk_frames_other(__u32 index, struct walk *walk)
 
 	return walk_frames(walk, shape);
 }
+LOOP_STEP(walk_frames_other)
 
 /* ---- the thread state ------------------------------------------------------------------------ */
-
-struct find_tstate {
-	struct walk_slot *slot;
-	const struct gpt_pylayout *layout;
-	__u64 wanted;
-};
 
 /* The innermost frame as a thread state has it, 0: none. */
 static __always_inline long tstate_frame(const struct gpt_pylayout *layout, __u64 word, __u64 *frame)
@@ -316,10 +311,10 @@ static __always_inline void find_note(struct find_progress *progress, const stru
 }
 
 /* One interpreter's head of list, or one thread state. */
-static long find_tstate_step(__u32 index, struct find_tstate *find)
+static __always_inline long find_tstate(struct walk *walk)
 {
-	struct find_progress *progress = &find->slot->find;
-	const struct gpt_pylayout *layout = find->layout;
+	struct find_progress *progress = &walk->slot->find;
+	const struct gpt_pylayout *layout = walk->layout;
 	__u64 id = 0, next = 0, tstate = progress->tstate, interpreter = progress->interpreter;
 
 	if (!tstate) {
@@ -337,11 +332,12 @@ static long find_tstate_step(__u32 index, struct find_tstate *find)
 	    bpf_probe_read_user(&next, 8, (void *)(tstate + layout->ts_next)))
 		return 1;
 	progress->tstate = next;
-	if (id != find->wanted)
+	if (id != progress->wanted)
 		return 0;
 	find_note(progress, layout, tstate);
 	return progress->active_main && !progress->several;
 }
+LOOP_STEP(find_tstate)
 
 /*
  * Looks through the interpreters' lists; remembers also that the thread is not there. Where there are several
@@ -351,24 +347,25 @@ static long find_tstate_step(__u32 index, struct find_tstate *find)
 static __noinline long tstate_find(const struct gpt_process_state *process, struct gpt_thread_state *thread,
 				   struct walk_slot *slot)
 {
-	struct find_tstate find = {.slot = slot, .layout = &process->python.layout, .wanted = thread->pthread};
+	struct walk walk = {.slot = slot, .process = process, .layout = &process->python.layout};
 	struct find_progress *progress = &slot->find;
 	__u64 interpreter = 0, made = 0;
 	bool ended;
 
 	thread->tstate = 0;
 	if (bpf_probe_read_user(&interpreter, 8,
-				(void *)(process->python.runtime + find.layout->runtime_interpreters_head)))
+				(void *)(process->python.runtime + walk.layout->runtime_interpreters_head)))
 		return GPT_STACK_UNREADABLE;
 	if (!interpreter)
 		return GPT_STACK_NO_THREAD;
-	if (find.layout->interp_next_unique_id)
-		bpf_probe_read_user(&made, 8, (void *)(interpreter + find.layout->interp_next_unique_id));
+	if (walk.layout->interp_next_unique_id)
+		bpf_probe_read_user(&made, 8, (void *)(interpreter + walk.layout->interp_next_unique_id));
 	if (thread->searched == made + 1)
 		return GPT_STACK_NO_THREAD;
 	__builtin_memset(progress, 0, sizeof(*progress));
 	progress->interpreter = interpreter;
-	bpf_loop(MAX_INTERPRETER_THREADS, find_tstate_step, &find, 0);
+	progress->wanted = thread->pthread;
+	LOOP(MAX_INTERPRETER_THREADS, find_tstate, &walk);
 	/* Threads come and go meanwhile: a list that was left in the middle says nothing about who is not in it. */
 	ended = !progress->tstate && !progress->interpreter;
 	thread->searched = ended && made && !progress->several ? made + 1 : 0;
@@ -425,25 +422,28 @@ static __always_inline long walk_first_frame(struct walk *walk, __u64 tstate)
 	return 0;
 }
 
-static __always_inline long walk_run(struct walk *walk)
+static __always_inline void walk_run(struct walk *walk)
 {
 	struct walk_progress *progress = &walk->slot->progress;
 	const struct gpt_pylayout *layout = walk->layout;
 	const __u8 *tstate = walk->slot->tstate;
 	__u64 chunk_at = layout->ts_datastack_chunk;
 
-	if (layout->walk == GPT_PY_WALK_OBJECTS)
-		return bpf_loop(MAX_STEPS, walk_objects, walk, 0);
+	if (layout->walk == GPT_PY_WALK_OBJECTS) {
+		LOOP(MAX_STEPS, walk_objects, walk);
+		return;
+	}
 	BOUND(chunk_at, SLOT_TSTATE - 1);
 	progress->chunk = load64(tstate, chunk_at);
 	progress->chunk_bytes = load64(tstate, chunk_at + 16) - progress->chunk;
 	if (has_shape(layout, shape_312))
-		return walk_frames_312(0, walk) || bpf_loop(MAX_STEPS, walk_frames_312, walk, 0);
-	if (has_shape(layout, shape_314))
-		return walk_frames_314(0, walk) || bpf_loop(MAX_STEPS, walk_frames_314, walk, 0);
-	if (has_shape(layout, shape_311))
-		return walk_frames_311(0, walk) || bpf_loop(MAX_STEPS, walk_frames_311, walk, 0);
-	return bpf_loop(MAX_STEPS, walk_frames_other, walk, 0);
+		LOOP_SHORT(MAX_STEPS, walk_frames_312, walk);
+	else if (has_shape(layout, shape_314))
+		LOOP_SHORT(MAX_STEPS, walk_frames_314, walk);
+	else if (has_shape(layout, shape_311))
+		LOOP_SHORT(MAX_STEPS, walk_frames_311, walk);
+	else
+		LOOP(MAX_STEPS, walk_frames_other, walk);
 }
 
 /*
@@ -472,7 +472,7 @@ static __noinline long stack_send(const struct gpt_process_state *process, struc
 	__u64 bytes = stack->depth;
 	__u8 sent = 1;
 
-	codes_send(process, slot, pid, stack->depth);
+	codes_send(process, slot, stack->depth);
 	BOUND(bytes, 2 * GPT_PYSTACK_MAX_FRAMES - 1);
 	bytes = sizeof(struct gpt_pystack) + bytes * sizeof(struct gpt_pyframe);
 	if (bytes > sizeof(struct gpt_pystack) + sizeof(slot->frames))
@@ -543,7 +543,7 @@ static __always_inline long walk_begin(struct walk *walk, const struct gpt_proce
 static __always_inline long python_stack(const struct gpt_process_state *process, struct gpt_thread_state *thread,
 					 struct walk_slot *slot, __u64 *id)
 {
-	struct walk walk = {.slot = slot, .layout = &process->python.layout};
+	struct walk walk = {.slot = slot, .process = process, .layout = &process->python.layout};
 	struct walk_progress *progress = &slot->progress;
 	long state = process->python_state;
 

@@ -7,6 +7,7 @@
 #define GPUTRACE_PYTHON_CODE_BPF_H
 
 #include "common.bpf.h"
+#include "loop.bpf.h"
 #include "slot.bpf.h"
 
 struct code_key {
@@ -76,30 +77,22 @@ static __always_inline __u32 string_copy(const struct gpt_pylayout *layout, __u6
 	return bytes;
 }
 
-struct lines_send {
-	__u64 data;
-	__u64 code;
-	__u32 pid;
-	__u32 bytes; /* in all */
-	__u32 done;
-	__u32 lost;
-};
-
 /* Sends the next piece in a record of one of two sizes; the ring buffer takes constant sizes only. */
 #define LINES_PIECE(name, room)                                                                                        \
-	static __always_inline long name(struct lines_send *lines, __u32 bytes)                                        \
+	static __always_inline long name(const struct walk_slot *slot, __u32 bytes)                                    \
 	{                                                                                                              \
 		struct gpt_code_lines *record = bpf_ringbuf_reserve(&ring, sizeof(*record) + (room), 0);               \
+		__u32 done = slot->send.done;                                                                          \
                                                                                                                        \
 		if (!record)                                                                                           \
 			return -1;                                                                                     \
 		record_begin(&record->hdr, sizeof(*record) + ((bytes + 7) & ~7), GPT_CODE_LINES);                      \
-		record->code = lines->code;                                                                            \
-		record->pid = lines->pid;                                                                              \
-		record->offset = lines->done;                                                                          \
+		record->code = slot->send.code;                                                                        \
+		record->pid = slot->pid;                                                                               \
+		record->offset = done;                                                                                 \
 		record->bytes = bytes;                                                                                 \
 		record->pad = 0;                                                                                       \
-		if (bytes > (room) || bpf_probe_read_user(record->data, bytes, (void *)(lines->data + lines->done))) { \
+		if (bytes > (room) || bpf_probe_read_user(record->data, bytes, (void *)(slot->send.table + done))) {   \
 			bpf_ringbuf_discard(record, BPF_RB_NO_WAKEUP);                                                 \
 			return -1;                                                                                     \
 		}                                                                                                      \
@@ -111,50 +104,57 @@ struct lines_send {
 LINES_PIECE(lines_send_small, LINES_SMALL)
 LINES_PIECE(lines_send_large, GPT_CODE_LINES_CHUNK)
 
-static long lines_send_step(__u32 index, struct lines_send *lines)
+static __always_inline long lines_send_piece(struct walk *walk)
 {
-	__u32 left = lines->bytes - lines->done;
+	struct walk_slot *slot = walk->slot;
+	__u32 left = slot->send.bytes - slot->send.done;
 	long failed;
 
-	if (lines->done >= lines->bytes)
+	if (slot->send.done >= slot->send.bytes)
 		return 1;
 	if (left > GPT_CODE_LINES_CHUNK)
 		left = GPT_CODE_LINES_CHUNK;
-	failed = left <= LINES_SMALL ? lines_send_small(lines, left) : lines_send_large(lines, left);
+	failed = left <= LINES_SMALL ? lines_send_small(slot, left) : lines_send_large(slot, left);
 	if (failed) {
-		lines->lost = 1;
+		slot->send.lost = 1;
 		return 1;
 	}
-	lines->done += left;
+	slot->send.done += left;
 	return 0;
 }
+LOOP_STEP(lines_send_piece)
 
-static __noinline long lines_send(const struct gpt_pylayout *layout, __u64 table, __u64 code, __u32 pid, __u32 bytes)
+static __noinline long lines_send(struct walk *walk, __u64 table, __u64 code, __u32 bytes)
 {
-	struct lines_send lines = {.data = table + layout->bytes_data, .code = code, .pid = pid, .bytes = bytes};
+	struct send_progress *send = &walk->slot->send;
 
-	bpf_loop(GPT_CODE_LINES_MAX / GPT_CODE_LINES_CHUNK, lines_send_step, &lines, 0);
-	return lines.lost ? -1 : 0;
+	send->table = table + walk->layout->bytes_data;
+	send->code = code;
+	send->bytes = bytes;
+	send->done = send->lost = 0;
+	LOOP(GPT_CODE_LINES_MAX / GPT_CODE_LINES_CHUNK, lines_send_piece, walk);
+	return send->lost || send->done < bytes ? -1 : 0;
 }
 
 /* Sends the description of one code object; one that cannot be read is sent as such. */
-static __noinline long code_send(const struct gpt_process_state *process, struct walk_slot *slot, __u64 code, __u32 pid)
+static __noinline long code_send(struct walk *walk, __u64 code)
 {
-	const struct gpt_pylayout *layout = &process->python.layout;
+	const struct gpt_pylayout *layout = walk->layout;
+	struct walk_slot *slot = walk->slot;
 	struct gpt_code *record = (struct gpt_code *)slot->code;
 	__u8 *data = slot->code + sizeof(*record);
 	__u64 used = 0, table = 0, type = 0, bytes = 0;
 
 	record_begin(&record->hdr, 0, GPT_CODE);
 	record->code = code;
-	record->pid = pid;
+	record->pid = slot->pid;
 	record->first_line = 0;
 	record->name_bytes = record->qualname_bytes = record->filename_bytes = 0;
 	record->name_kind = record->qualname_kind = record->filename_kind = 0;
 	record->linetable = layout->linetable;
 	record->linetable_bytes = 0;
 	bpf_probe_read_user(&type, 8, (void *)(code + layout->object_type));
-	if (type && (!process->python.code_type || type == process->python.code_type)) {
+	if (type && (!walk->process->python.code_type || type == walk->process->python.code_type)) {
 		bpf_probe_read_user(&record->first_line, 4, (void *)(code + layout->code_first_line));
 		record->name_bytes = string_copy(layout, code + layout->code_name, data, &used, GPT_CODE_NAME_MAX,
 						 &record->name_kind, &record->hdr.flags);
@@ -179,41 +179,38 @@ static __noinline long code_send(const struct gpt_process_state *process, struct
 	record->hdr.size = used;
 	if (bpf_ringbuf_output(&ring, record, used, BPF_RB_NO_WAKEUP))
 		return -1;
-	return bytes ? lines_send(layout, table, code, pid, bytes) : 0;
+	return bytes ? lines_send(walk, table, code, bytes) : 0;
 }
 
-struct codes_send {
-	const struct gpt_process_state *process;
-	struct walk_slot *slot;
-	__u32 pid;
-	__u32 depth;
-};
-
-static long codes_send_step(__u32 index, struct codes_send *send)
+static __always_inline long codes_send_next(struct walk *walk)
 {
-	struct code_key key = {.pid = send->pid, .epoch = send->process->epoch};
+	struct walk_slot *slot = walk->slot;
+	struct code_key key = {.pid = slot->pid, .epoch = walk->process->epoch};
+	__u32 index = slot->send.next++;
 	__u8 known = 1;
 
-	if (index >= send->depth || index >= GPT_PYSTACK_MAX_FRAMES)
+	if (index >= slot->send.depth || index >= GPT_PYSTACK_MAX_FRAMES)
 		return 1;
-	key.code = send->slot->frames[index & (GPT_PYSTACK_MAX_FRAMES - 1)].code;
+	key.code = slot->frames[index & (GPT_PYSTACK_MAX_FRAMES - 1)].code;
 	if (!key.code || bpf_map_lookup_elem(&codes, &key))
 		return 0;
-	if (code_send(send->process, send->slot, key.code, send->pid)) {
+	if (code_send(walk, key.code)) {
 		account(GPT_ACC_CODE_LOST);
 		return 0;
 	}
 	bpf_map_update_elem(&codes, &key, &known, BPF_ANY);
 	return 0;
 }
+LOOP_STEP(codes_send_next)
 
 /* Every code object of the slot's stack that was not described yet. */
-static __always_inline void codes_send(const struct gpt_process_state *process, struct walk_slot *slot, __u32 pid,
-				       __u32 depth)
+static __always_inline void codes_send(const struct gpt_process_state *process, struct walk_slot *slot, __u32 depth)
 {
-	struct codes_send send = {.process = process, .slot = slot, .pid = pid, .depth = depth};
+	struct walk walk = {.slot = slot, .process = process, .layout = &process->python.layout};
 
-	bpf_loop(GPT_PYSTACK_MAX_FRAMES, codes_send_step, &send, 0);
+	slot->send.next = 0;
+	slot->send.depth = depth;
+	LOOP(GPT_PYSTACK_MAX_FRAMES, codes_send_next, &walk);
 }
 
 #endif

@@ -31,15 +31,28 @@ struct walk_progress {
 };
 
 struct find_progress {
+	__u64 wanted;				/* pthread_self() */
 	__u64 interpreter, tstate;		/* to look at next */
 	__u64 found, active_main, active_other; /* of our thread: any, and those with frames */
 	__u32 several, ambiguous;
 };
 
+/* The code objects of a stack, and the line table of one of them. */
+struct send_progress {
+	__u32 next, depth;
+	__u64 table, code;
+	__u32 bytes, done; /* bytes: in all */
+	__u32 lost;
+	__u32 pad;
+};
+
 struct walk_slot {
 	__u64 owned;
+	__u32 pid;
+	__u32 native_next;
 	struct find_progress find;
 	struct walk_progress progress;
+	struct send_progress send;
 	__u8 tstate[SLOT_TSTATE + SLOT_FIELDS];
 	__u8 around[SLOT_AROUND + SLOT_FIELDS];
 	__u8 window[SLOT_WINDOW + 2 * SLOT_FIELDS];
@@ -58,7 +71,9 @@ struct {
 	__type(value, struct walk_slot);
 } slots SEC(".maps") __attribute__((weak));
 
-static __always_inline struct walk_slot *slot_acquire(void)
+#ifndef GPT_OLD_KERNEL
+
+static __always_inline struct walk_slot *slot_acquire(__u32 pid)
 {
 	__u32 first = bpf_get_smp_processor_id() * GPT_SLOTS_PER_CPU;
 
@@ -67,8 +82,10 @@ static __always_inline struct walk_slot *slot_acquire(void)
 		__u32 index = first + i;
 		struct walk_slot *slot = bpf_map_lookup_elem(&slots, &index);
 
-		if (slot && __sync_val_compare_and_swap(&slot->owned, 0, 1) == 0)
+		if (slot && __sync_val_compare_and_swap(&slot->owned, 0, 1) == 0) {
+			slot->pid = pid;
 			return slot;
+		}
 	}
 	return 0;
 }
@@ -78,5 +95,34 @@ static __always_inline void slot_release(struct walk_slot *slot)
 	/* Only programs on this CPU look at it: order of program suffices. */
 	*(volatile __u64 *)&slot->owned = 0;
 }
+
+#else
+
+/*
+ * Before Linux 6.0 a uprobe's programs run with preemption off (__uprobe_perf_func, kernel/trace/trace_uprobe.c), and
+ * never inside another one (bpf_prog_active in trace_call_bpf, kernel/trace/bpf_trace.c): one slot for a CPU, without
+ * the compare-and-swap that came with 5.12.
+ */
+static __always_inline struct walk_slot *slot_of_this_cpu(void)
+{
+	__u32 index = bpf_get_smp_processor_id() * GPT_SLOTS_PER_CPU;
+
+	return bpf_map_lookup_elem(&slots, &index);
+}
+
+static __always_inline struct walk_slot *slot_acquire(__u32 pid)
+{
+	struct walk_slot *slot = slot_of_this_cpu();
+
+	if (slot)
+		slot->pid = pid;
+	return slot;
+}
+
+static __always_inline void slot_release(struct walk_slot *slot)
+{
+}
+
+#endif
 
 #endif

@@ -46,7 +46,7 @@ int backward_begin(struct pt_regs *ctx)
 	if (!process || process->python_state != GPT_STACK_OK || !read_key(&key, pid, PT_REGS_PARM3(ctx)))
 		return 0;
 	thread = thread_get(tid, pid);
-	slot = slot_acquire();
+	slot = slot_acquire(pid);
 	if (!slot)
 		return 0;
 	/* backward() called in a backward pass: both work for the line that called the first. */

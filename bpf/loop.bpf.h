@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Loops of more rounds than the verifier can follow one by one. A loop's body is a `static __always_inline long
+ * name(struct walk *walk)` that returns non-zero when it is done; LOOP_STEP(name) makes it one that LOOP can repeat.
+ * All that a body remembers is in the slot.
+ *
+ * Linux 5.17 has bpf_loop. Older kernels (GPT_OLD_KERNEL) get a plain loop around a global function, which the verifier
+ * checks once and on its own (5.6): a round costs it a few instructions. What such a function may take are scalars
+ * only (kernel/bpf/btf.c, btf_prepare_func_args of 5.10), so the body finds slot and process anew.
+ */
+#ifndef GPUTRACE_LOOP_BPF_H
+#define GPUTRACE_LOOP_BPF_H
+
+#include "common.bpf.h"
+#include "slot.bpf.h"
+
+/* What a loop works on. */
+struct walk {
+	struct walk_slot *slot;
+	const struct gpt_process_state *process;
+	const struct gpt_pylayout *layout; /* of the process */
+};
+
+#ifndef GPT_OLD_KERNEL
+
+#define LOOP_STEP(name)                                                                                                \
+	static long name##_step(__u32 index, struct walk *walk)                                                        \
+	{                                                                                                              \
+		return name(walk);                                                                                     \
+	}
+
+/* At most `most` rounds, a constant. */
+#define LOOP(most, name, walk) ((void)bpf_loop(most, name##_step, walk, 0))
+
+/* The same where one round is most often enough: that one comes without the price of bpf_loop. */
+#define LOOP_SHORT(most, name, walk) ((void)(name##_step(0, walk) || bpf_loop(most, name##_step, walk, 0)))
+
+#else
+
+static __always_inline bool walk_of_this_cpu(struct walk *walk)
+{
+	__u32 pid;
+
+	walk->slot = slot_of_this_cpu();
+	if (!walk->slot)
+		return false;
+	pid = walk->slot->pid;
+	walk->process = bpf_map_lookup_elem(&processes, &pid);
+	if (!walk->process) {
+		walk->slot->progress.failed = 1;
+		return false;
+	}
+	walk->layout = &walk->process->python.layout;
+	return true;
+}
+
+/*
+ * The verifier keeps a state for every round that may be the last, 8192 of them at most (BPF_COMPLEXITY_LIMIT_JMP_SEQ,
+ * kernel/bpf/verifier.c): longer loops are loops of loops.
+ */
+#define LOOP_PLAIN 1024
+#define LOOP_INNER 64
+
+#define LOOP_ROUNDS(most, body)                                                                                        \
+	({                                                                                                             \
+		int loop_ended = 0;                                                                                    \
+		_Pragma("clang loop unroll(disable)") for (int loop_i = 0; loop_i < (most) && !loop_ended; loop_i++)   \
+			loop_ended = body();                                                                           \
+		loop_ended;                                                                                            \
+	})
+
+#define LOOP_STEP(name)                                                                                                \
+	__weak __noinline int name##_once(void)                                                                        \
+	{                                                                                                              \
+		struct walk walk;                                                                                      \
+                                                                                                                       \
+		return !walk_of_this_cpu(&walk) || name(&walk);                                                        \
+	}                                                                                                              \
+                                                                                                                       \
+	__weak __noinline int name##_rounds(void)                                                                      \
+	{                                                                                                              \
+		return LOOP_ROUNDS(LOOP_INNER, name##_once);                                                           \
+	}
+
+#define LOOP(most, name, walk)                                                                                         \
+	((void)(walk), (most) <= LOOP_PLAIN                                                                            \
+			       ? (void)LOOP_ROUNDS(most, name##_once)                                                  \
+			       : (void)LOOP_ROUNDS(((most) + LOOP_INNER - 1) / LOOP_INNER, name##_rounds))
+
+#define LOOP_SHORT LOOP
+
+#endif
+
+#endif
