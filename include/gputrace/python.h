@@ -21,22 +21,27 @@ enum gpt_py_walk {
 
 #define GPT_PY_ABSENT 0xffff /* a field this version does not have */
 
+/* What the walker looks at, at most: debug offsets that point further are refused. */
+#define GPT_PY_THREAD_BYTES_MAX 480 /* of a PyThreadState: 280 in 3.15 */
+#define GPT_PY_FRAME_BYTES_MAX 128  /* of a frame before its locals: 80 in 3.15 */
+
 struct gpt_pylayout {
 	__u16 version;	  /* major << 8 | minor */
 	__u8 walk;	  /* enum gpt_py_walk */
 	__u8 linetable;	  /* enum gpt_linetable (record.h) */
 	__u8 lasti_scale; /* OBJECTS: bytes per unit of f_lasti (1 up to 3.9, 2 in 3.10) */
 	__u8 owner_skip;  /* CFRAME, CURRENT: frames whose owner is this or above are the interpreter's own
-			   * (FRAME_OWNED_BY_CSTACK, pycore_frame.h); 0: the version has none */
+			   * (FRAME_OWNED_BY_CSTACK in pycore_frame.h, FRAME_OWNED_BY_INTERPRETER in
+			   * pycore_interpframe_structs.h from 3.14 on); 0: the version has none */
 	__u16 pad;
 
-	/* _PyRuntimeState (pycore_runtime.h) */
+	/* _PyRuntimeState (pycore_runtime.h); 0 in 3.6, where interp_head itself stands for the runtime */
 	__u16 runtime_interpreters_head;
 
 	/* PyInterpreterState (pycore_interp.h) */
 	__u32 interp_next;
 	__u32 interp_threads_head;
-	__u32 interp_next_unique_id; /* the counter that grows with each new thread state; 0: none (before 3.7) */
+	__u32 interp_next_unique_id; /* the counter that grows with each new thread state; 0: 3.6 has none */
 
 	/* PyThreadState (cpython/pystate.h) */
 	__u16 ts_next;
@@ -55,7 +60,7 @@ struct gpt_pylayout {
 
 	/* PyFrameObject (OBJECTS) or _PyInterpreterFrame */
 	__u16 frame_back;	/* f_back or previous */
-	__u16 frame_code;	/* f_code or f_executable */
+	__u16 frame_code;	/* f_code or f_executable (from 3.14 on a _PyStackRef: the low bits are tags) */
 	__u16 frame_instr;	/* f_lasti (int), or prev_instr / instr_ptr (pointer) */
 	__u16 frame_owner;	/* one byte; ABSENT before 3.11 */
 	__u16 frame_localsplus; /* end of the fixed part */
@@ -84,7 +89,7 @@ struct gpt_pylayout {
 
 /* One process as the walker sees it. */
 struct gpt_python {
-	__u64 runtime;	 /* address of _PyRuntime */
+	__u64 runtime;	 /* address of _PyRuntime (3.6: of interp_head) */
 	__u64 code_type; /* address of PyCode_Type: what every code object's type must be; 0: do not check */
 	struct gpt_pylayout layout;
 };

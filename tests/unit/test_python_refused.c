@@ -70,8 +70,8 @@ static const struct {
 	int err;
 	const char *why; /* part of it */
 } made_up[] = {
-	{"a release to come", "libpython3.14.so.1.0", "unsigned long Py_Version = 0x030e00f0; long _PyRuntime[500];\n",
-	 -ENOTSUP, "CPython 3.14.0 is not supported yet"},
+	{"a release to come", "libpython3.16.so.1.0", "unsigned long Py_Version = 0x031000f0; long _PyRuntime[500];\n",
+	 -ENOTSUP, "CPython 3.16.0 is not supported yet"},
 	{"a beta release", "libpython3.12.so.1.0", "unsigned long Py_Version = 0x030c00b2; long _PyRuntime[500];\n",
 	 -ENOTSUP, "CPython 3.12.0b2 is a pre-release"},
 	{"a name and a content that differ", "libpython3.12.so.1.0",

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Prints one row of user/target/python_layouts.c: the struct gpt_pylayout of the CPython whose headers it was
- * compiled with (see generate).  Every number comes from offsetof, or from a bit field written and read back.
+ * Prints what the CPython says whose headers it was compiled with (see generate): `row`, its struct gpt_pylayout
+ * for user/target/python_layouts.c; `words`, where its _Py_DebugOffsets say the same, for python_debug_words.c.
+ * Every number comes from offsetof, or from a bit field written and read back.
  */
 #include <Python.h>
 #include <frameobject.h>
@@ -10,12 +11,16 @@
 #include <internal/pycore_code.h>
 #include <internal/pycore_frame.h>
 #endif
+#if PY_VERSION_HEX >= 0x030e0000
+#include <internal/pycore_debug_offsets.h>
+#include <internal/pycore_interpframe_structs.h>
+#endif
 #if PY_VERSION_HEX >= 0x03090000
 #include <internal/pycore_interp.h>
 #include <internal/pycore_runtime.h>
 #elif PY_VERSION_HEX >= 0x03080000
 #include <internal/pycore_pystate.h>
-#else
+#elif PY_VERSION_HEX >= 0x03070000
 #include <internal/pystate.h>
 #endif
 
@@ -72,14 +77,21 @@ static unsigned lowest_bit(unsigned word)
 
 static void print_runtime(void)
 {
+#if PY_VERSION_HEX >= 0x03070000
 	FIELD("runtime_interpreters_head", _PyRuntimeState, interpreters.head);
+#else
+	number("runtime_interpreters_head", 0); /* what stands for the runtime is interp_head itself (pystate.c) */
+#endif
 	FIELD("interp_next", PyInterpreterState, next);
 #if PY_VERSION_HEX >= 0x030b0000
 	FIELD("interp_threads_head", PyInterpreterState, threads.head);
 	FIELD("interp_next_unique_id", PyInterpreterState, threads.next_unique_id);
-#else
+#elif PY_VERSION_HEX >= 0x03070000
 	FIELD("interp_threads_head", PyInterpreterState, tstate_head);
 	FIELD("interp_next_unique_id", PyInterpreterState, tstate_next_unique_id);
+#else
+	FIELD("interp_threads_head", PyInterpreterState, tstate_head);
+	number("interp_next_unique_id", 0); /* it has none */
 #endif
 }
 
@@ -171,13 +183,15 @@ static void print_strings(void)
 	FIELD("bytes_data", PyBytesObject, ob_sval);
 }
 
-int main(void)
+static void print_row(void)
 {
 	printf("\t{\n\t\t/* headers of " PY_VERSION " */\n");
 	printf("\t\t.version = %d << 8 | %d,\n", PY_MAJOR_VERSION, PY_MINOR_VERSION);
 	printf("\t\t.walk = " WALK ",\n\t\t.linetable = " LINES ",\n");
 	number("lasti_scale", LASTI_SCALE);
-#if PY_VERSION_HEX >= 0x030c0000
+#if PY_VERSION_HEX >= 0x030e0000
+	number("owner_skip", FRAME_OWNED_BY_INTERPRETER);
+#elif PY_VERSION_HEX >= 0x030c0000
 	number("owner_skip", FRAME_OWNED_BY_CSTACK);
 #else
 	number("owner_skip", 0);
@@ -188,5 +202,70 @@ int main(void)
 	print_code();
 	print_strings();
 	printf("\t},\n");
+}
+
+#if PY_VERSION_HEX >= 0x030d0000
+
+#define WORD_OF(part) (offsetof(_Py_DebugOffsets, part) / sizeof(uint64_t))
+
+/* The word that holds the offset of type.member (the one that holds the size of type) and the bytes at that offset. */
+#define WORD(name, group, word, type, member)                                                                          \
+	printf("\tWORD(%zu, %zu, %zu, " name "),\n", WORD_OF(group.word), WORD_OF(group.size),                         \
+	       sizeof(((type *)0)->member))
+/* The word that holds the size of a part of a str object: where its characters begin. */
+#define SIZE_WORD(name, word)                                                                                          \
+	printf("\tWORD(%zu, %zu, 1, " name "),\n", WORD_OF(unicode_object.word), WORD_OF(unicode_object.size))
+
+static void print_words(void)
+{
+	printf("static const struct python_debug_word words_%d%d[] = {\n", PY_MAJOR_VERSION, PY_MINOR_VERSION);
+	WORD("runtime_interpreters_head", runtime_state, interpreters_head, _PyRuntimeState, interpreters.head);
+	WORD("interp_next", interpreter_state, next, PyInterpreterState, next);
+	WORD("interp_threads_head", interpreter_state, threads_head, PyInterpreterState, threads.head);
+	WORD("ts_next", thread_state, next, PyThreadState, next);
+	WORD("ts_interp", thread_state, interp, PyThreadState, interp);
+	WORD("ts_frame", thread_state, current_frame, PyThreadState, current_frame);
+	WORD("ts_thread_id", thread_state, thread_id, PyThreadState, thread_id);
+	WORD("ts_native_thread_id", thread_state, native_thread_id, PyThreadState, native_thread_id);
+	WORD("ts_datastack_chunk", thread_state, datastack_chunk, PyThreadState, datastack_chunk);
+	WORD("frame_back", interpreter_frame, previous, _PyInterpreterFrame, previous);
+	WORD("frame_code", interpreter_frame, executable, _PyInterpreterFrame, f_executable);
+	WORD("frame_instr", interpreter_frame, instr_ptr, _PyInterpreterFrame, instr_ptr);
+	WORD("frame_localsplus", interpreter_frame, localsplus, _PyInterpreterFrame, localsplus);
+	WORD("frame_owner", interpreter_frame, owner, _PyInterpreterFrame, owner);
+	WORD("code_filename", code_object, filename, PyCodeObject, co_filename);
+	WORD("code_name", code_object, name, PyCodeObject, co_name);
+	WORD("code_qualname", code_object, qualname, PyCodeObject, co_qualname);
+	WORD("code_linetable", code_object, linetable, PyCodeObject, co_linetable);
+	WORD("code_first_line", code_object, firstlineno, PyCodeObject, co_firstlineno);
+	WORD("code_instructions", code_object, co_code_adaptive, PyCodeObject, co_code_adaptive);
+	WORD("object_type", pyobject, ob_type, PyObject, ob_type);
+	WORD("var_size", bytes_object, ob_size, PyVarObject, ob_size);
+	WORD("bytes_data", bytes_object, ob_sval, PyBytesObject, ob_sval);
+	WORD("str_state", unicode_object, state, PyASCIIObject, state);
+	WORD("str_length", unicode_object, length, PyASCIIObject, length);
+	SIZE_WORD("str_ascii_data", asciiobject_size);
+#if PY_VERSION_HEX >= 0x030f0000
+	SIZE_WORD("str_compact_data", compactunicodeobject_size);
+#endif
+	printf("};\n\n");
+}
+
+#else
+
+static void print_words(void)
+{
+}
+
+#endif
+
+int main(int argc, char *argv[])
+{
+	if (argc != 2)
+		return 2;
+	if (strcmp(argv[1], "words") == 0)
+		print_words();
+	else
+		print_row();
 	return 0;
 }

@@ -18,13 +18,14 @@
 #include "target/python_internal.h"
 #include "target/site.h"
 
-/* PyTypeObject (cpython/object.h), the same from 3.7 to 3.13 in builds that are neither traced nor free-threaded. */
+/* PyTypeObject (cpython/object.h), the same from 3.6 to 3.15 in builds that are neither traced nor free-threaded. */
 #define TYPE_NAME_OFFSET 24
 #define TYPE_DEALLOC_OFFSET 48
 
 #define DEBUG_OFFSETS_SINCE (3u << 8 | 13)
-#define SUPPORTED_FIRST "3.7"
-#define SUPPORTED_LAST "3.13"
+#define RUNTIME_SINCE (3u << 8 | 7) /* _PyRuntime; 3.6 has python_head.c */
+#define SUPPORTED_FIRST "3.6"
+#define SUPPORTED_LAST "3.15"
 
 /* Thread states come and go while we look: a check that fails is made again. */
 #define CHECK_ATTEMPTS 3
@@ -77,8 +78,8 @@ static int check_state_once(pid_t pid, uint64_t runtime, const struct gpt_pylayo
 		return -EAGAIN;
 	if (read_word(pid, thread + layout->ts_interp, &owner) || owner != interpreter)
 		return -EPROTO;
-	if (read_word(pid, interpreter + layout->interp_next_unique_id, &unique) || unique == 0 ||
-	    unique > UNIQUE_ID_MAX)
+	if (layout->interp_next_unique_id && (read_word(pid, interpreter + layout->interp_next_unique_id, &unique) ||
+					      unique == 0 || unique > UNIQUE_ID_MAX))
 		return -EPROTO;
 	return 0;
 }
@@ -180,16 +181,43 @@ static int examine_runtime(struct candidate *candidate, uint64_t runtime, const 
 	return 0;
 }
 
+/* Linked address of what the list of interpreters hangs from. */
+static int find_runtime(const struct candidate *candidate, const struct gpt_pylayout *row, uint64_t *runtime,
+			const char *version, const struct reason *why)
+{
+	struct image_symbol symbol;
+
+	if (row->version < RUNTIME_SINCE) {
+		if (python_head_find(candidate->image, runtime))
+			return refuse(candidate, why, -ENOTSUP,
+				      "CPython %s cannot be examined: its interp_head is not found", version);
+		return 0;
+	}
+	if (image_symbol(candidate->image, "_PyRuntime", &symbol))
+		return refuse(candidate, why, -ENOTSUP, "CPython %s cannot be examined: it has no symbol _PyRuntime",
+			      version);
+	*runtime = symbol.address;
+	return 0;
+}
+
+/* A file that holds CPython itself, whatever its name; the second is for those before 3.7. */
+static bool is_interpreter(const struct image *image)
+{
+	struct image_symbol symbol;
+
+	return image_symbol(image, "_PyRuntime", &symbol) == 0 ||
+	       image_symbol(image, "PyInterpreterState_Head", &symbol) == 0;
+}
+
 /* -ENOENT: this file is no interpreter; else as python_find. */
 static int examine_image(struct candidate *candidate, bool named, struct python_info *out, const struct reason *why)
 {
-	struct image_symbol runtime;
 	const struct gpt_pylayout *row;
 	char detail[128] = "";
-	bool has_runtime = image_symbol(candidate->image, "_PyRuntime", &runtime) == 0;
+	uint64_t runtime;
 	int err;
 
-	if (!has_runtime && !named)
+	if (!named && !is_interpreter(candidate->image))
 		return -ENOENT;
 	err = python_version_find(candidate->image, candidate->mapping->path, &candidate->version, detail,
 				  sizeof(detail));
@@ -202,13 +230,13 @@ static int examine_image(struct candidate *candidate, bool named, struct python_
 	row = find_row(candidate, out, why);
 	if (!row)
 		return -ENOTSUP;
-	if (!has_runtime)
-		return refuse(candidate, why, -ENOTSUP, "CPython %s cannot be examined: it has no symbol _PyRuntime",
-			      out->version);
+	err = find_runtime(candidate, row, &runtime, out->version, why);
+	if (err)
+		return err;
 	err = image_bias(candidate->image, candidate->mapping, &candidate->bias);
 	if (err)
 		return refuse(candidate, why, -ENOTSUP, "the file does not explain how it is mapped");
-	return examine_runtime(candidate, runtime.address + candidate->bias, row, out, why);
+	return examine_runtime(candidate, runtime + candidate->bias, row, out, why);
 }
 
 static int examine(struct candidate *candidate, bool named, struct python_info *out, const struct reason *why)

@@ -31,6 +31,16 @@ int python_version_refine(const struct image *image, struct python_version *vers
 /* "3.12.1", "3.9", "3.13.0rc1" */
 void python_version_print(const struct python_version *version, char *text, size_t size);
 
+/* What one word of _Py_DebugOffsets says: an offset of something of `bytes` bytes in a structure. */
+struct python_debug_word {
+	uint8_t word, size_word;    /* indices of 64-bit words: the offset, the size of the structure */
+	uint8_t bytes;		    /* also its alignment */
+	uint8_t field_bytes, field; /* where the offset goes in struct gpt_pylayout */
+};
+
+/* The generated table: the words of a release series, NULL when it has none or is not known. */
+const struct python_debug_word *python_debug_words(unsigned version /* major << 8 | minor */, size_t *count);
+
 /*
  * Takes into `layout` what the _Py_DebugOffsets at the start of _PyRuntime say; what they do not say stays as in
  * the table, for which `layout` must hold the row of this release series.  -EAGAIN: not readable yet. -ENOTSUP:
@@ -38,5 +48,11 @@ void python_version_print(const struct python_version *version, char *text, size
  */
 int python_debug_offsets_apply(pid_t pid, uint64_t runtime, const struct python_version *version,
 			       struct gpt_pylayout *layout, bool *free_threaded, char *why, size_t why_size);
+
+/* CPython 3.6: linked address of interp_head, the head of its list of interpreters; -ENOENT. */
+int python_head_find(const struct image *image, uint64_t *head);
+
+/* The same from the code of PyInterpreterState_Head, which is linked at `address`; for tests and fuzzing. */
+bool python_head_decode(const uint8_t *code, size_t bytes, uint64_t address, uint64_t *head);
 
 #endif
