@@ -44,6 +44,7 @@ static struct fake {
 	const struct gpt_record *always;  /* arrives at every ring_consume while probes are there */
 	unsigned live;			  /* attach_live_processes */
 	unsigned ticks;
+	uint64_t due_in_ns; /* when attach_tick wants to be called again, 0: no matter */
 	uint64_t last_tick_ns, longest_gap_ns;
 	unsigned noticed, noticed_calls;
 	uint16_t noticed_type;
@@ -107,7 +108,7 @@ void attach_notice(struct attach *attach, const struct gpt_record *record)
 		fake.noticed_before_log = true;
 }
 
-void attach_tick(struct attach *attach, uint64_t now_ns)
+uint64_t attach_tick(struct attach *attach, uint64_t now_ns)
 {
 	fake.ticks++;
 	if (fake.last_tick_ns && now_ns - fake.last_tick_ns > fake.longest_gap_ns)
@@ -115,6 +116,7 @@ void attach_tick(struct attach *attach, uint64_t now_ns)
 	fake.last_tick_ns = now_ns;
 	if (fake.signals_at_tick && fake.ticks == fake.signals_at_tick)
 		raise(SIGINT);
+	return fake.due_in_ns ? now_ns + fake.due_in_ns : UINT64_MAX;
 }
 
 unsigned attach_live_processes(const struct attach *attach)
@@ -350,6 +352,13 @@ static void attach_is_ticked_at_least_every_50_ms(void **state)
 	assert_true(fake.longest_gap_ns < 200 * MILLISECOND);
 }
 
+static void attach_is_ticked_when_it_asked_for_it(void **state)
+{
+	fake.due_in_ns = MILLISECOND;
+	run((struct run_options){.duration_ns = 200 * MILLISECOND});
+	assert_true(fake.ticks > 30); /* every 20 ms it would be 10 */
+}
+
 static void a_wakeup_of_the_ring_shortens_the_wait(void **state)
 {
 	uint64_t one = 1;
@@ -441,6 +450,7 @@ int main(void)
 		behaviour(probes_hear_of_process_events_after_the_log),
 		behaviour(what_arrives_while_probes_are_taken_away_is_recorded),
 		behaviour(attach_is_ticked_at_least_every_50_ms),
+		behaviour(attach_is_ticked_when_it_asked_for_it),
 		behaviour(a_wakeup_of_the_ring_shortens_the_wait),
 		behaviour(the_clock_is_sampled_at_start_each_second_and_end),
 		behaviour(the_end_holds_the_accounts_and_the_ring),

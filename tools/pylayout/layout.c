@@ -113,6 +113,11 @@ static void print_thread(void)
 	absent("chunk_size");
 	absent("chunk_data");
 #endif
+#if PY_VERSION_HEX >= 0x030f0000
+	FIELD("ts_base_frame", _PyThreadStateImpl, base_frame);
+#else
+	number("ts_base_frame", 0);
+#endif
 #if PY_VERSION_HEX >= 0x030d0000
 	FIELD("ts_frame", PyThreadState, current_frame);
 	absent("cframe_current_frame");

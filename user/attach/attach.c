@@ -390,8 +390,9 @@ static void reconcile_calls(struct attach *attach)
 	}
 }
 
-void attach_tick(struct attach *attach, uint64_t now_ns)
+uint64_t attach_tick(struct attach *attach, uint64_t now_ns)
 {
+	uint64_t due_ns = UINT64_MAX;
 	bool check_agents = now_ns - attach->agents_checked_ns > AGENT_CHECK_NS;
 
 	for (size_t i = 0; i < attach->processes.list.count; i++) {
@@ -403,6 +404,8 @@ void attach_tick(struct attach *attach, uint64_t now_ns)
 			process->look_again_ns = 0;
 			processes_examine(&attach->processes, process);
 		}
+		if (process->look_again_ns && process->look_again_ns < due_ns)
+			due_ns = process->look_again_ns;
 	}
 	if (check_agents)
 		attach->agents_checked_ns = now_ns;
@@ -411,6 +414,7 @@ void attach_tick(struct attach *attach, uint64_t now_ns)
 	if (attach->reconcile)
 		reconcile_calls(attach);
 	attach->reconcile = false;
+	return due_ns;
 }
 
 /* ---- accounts, the end ---------------------------------------------------------------------------- */

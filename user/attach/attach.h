@@ -68,8 +68,11 @@ int attach_ring_fd(const struct attach *attach);
  */
 void attach_notice(struct attach *attach, const struct gpt_record *record);
 
-/* Work that waits for time to pass (a mapping not there yet, a reconciliation); call at least every 50 ms. */
-void attach_tick(struct attach *attach, uint64_t now_ns);
+/*
+ * Work that waits for time to pass (a mapping not there yet, a reconciliation); call at least every 50 ms, and at
+ * the time it returns (CLOCK_MONOTONIC ns, UINT64_MAX: at none in particular).
+ */
+uint64_t attach_tick(struct attach *attach, uint64_t now_ns);
 
 /* Live processes being followed; for ATTACH_PIDS and ATTACH_COMMAND zero means the trace is over. */
 unsigned attach_live_processes(const struct attach *attach);

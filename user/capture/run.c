@@ -168,22 +168,22 @@ static void check_end(struct run *run, uint64_t now_ns)
 		end_run(run, GPT_END_DURATION, 0);
 }
 
-/* How long to sleep after so many bytes were found: the fuller, the shorter, and never past the end. */
-static int poll_timeout_ms(const struct run *run, int64_t bytes, uint64_t now_ns)
+/* How long to sleep after so many bytes were found: the fuller, the shorter, and never past due_ns or the end. */
+static int poll_timeout_ms(const struct run *run, int64_t bytes, uint64_t now_ns, uint64_t due_ns)
 {
-	uint64_t size = ring_bytes(run->ring);
-	uint64_t left_ns;
+	uint64_t size = ring_bytes(run->ring), end_ns = run->start_ns + run->options->duration_ns;
 	int timeout = POLL_IDLE_MS;
 
 	if ((uint64_t)bytes > size / 16)
 		timeout = POLL_FULL_MS;
 	else if ((uint64_t)bytes > size / 256)
 		timeout = POLL_BUSY_MS;
-	if (!run->options->duration_ns)
-		return timeout;
-	left_ns = run->start_ns + run->options->duration_ns - now_ns;
-	if (left_ns < (uint64_t)timeout * MILLISECOND_NS)
-		timeout = (int)((left_ns + MILLISECOND_NS - 1) / MILLISECOND_NS);
+	if (run->options->duration_ns && end_ns < due_ns)
+		due_ns = end_ns;
+	if (due_ns <= now_ns)
+		return 0;
+	if (due_ns - now_ns < (uint64_t)timeout * MILLISECOND_NS)
+		timeout = (int)((due_ns - now_ns + MILLISECOND_NS - 1) / MILLISECOND_NS);
 	return timeout;
 }
 
@@ -193,15 +193,16 @@ static void record_until_end(struct run *run)
 		struct epoll_event event;
 		int64_t bytes = drain_ring(run);
 		uint64_t now_ns = clock_now_ns();
+		uint64_t due_ns = attach_tick(run->attach, now_ns);
 
-		attach_tick(run->attach, now_ns);
 		if (now_ns >= run->next_second_ns)
 			every_second(run, now_ns);
 		check_signals(run, now_ns);
 		check_end(run, now_ns);
 		if (run->ended)
 			break;
-		if (epoll_wait(run->epoll, &event, 1, poll_timeout_ms(run, bytes, now_ns)) < 0 && errno != EINTR)
+		if (epoll_wait(run->epoll, &event, 1, poll_timeout_ms(run, bytes, now_ns, due_ns)) < 0 &&
+		    errno != EINTR)
 			end_run(run, GPT_END_ERROR, -errno);
 	}
 	msg_progress_end();

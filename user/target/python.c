@@ -34,6 +34,7 @@
 /* One file that may be the interpreter. */
 struct candidate {
 	pid_t pid;
+	const struct mappings *mappings; /* of the process */
 	const struct mapping *mapping;
 	struct image *image;
 	uint64_t bias;
@@ -150,18 +151,36 @@ static int complete_layout(const struct candidate *candidate, uint64_t runtime, 
 	return err;
 }
 
+/* While the loader still maps the file, other parts of it lie where its data will be. */
+static bool is_data_mapped(const struct candidate *candidate, uint64_t address)
+{
+	for (size_t i = 0; i < candidate->mappings->list.count; i++) {
+		const struct mapping *mapping = &candidate->mappings->list.items[i];
+
+		if (address - mapping->start < mapping->end - mapping->start)
+			return mapping->writable;
+	}
+	return false;
+}
+
 static int examine_runtime(struct candidate *candidate, uint64_t runtime, const struct gpt_pylayout *row,
 			   struct python_info *out, const struct reason *why)
 {
+	bool mapped = is_data_mapped(candidate, runtime);
 	struct image_symbol type;
 	char detail[128] = "";
-	int err = complete_layout(candidate, runtime, row, out, why);
+	int err;
 
+	if (!mapped && row->version >= DEBUG_OFFSETS_SINCE)
+		return -EAGAIN;
+	err = complete_layout(candidate, runtime, row, out, why);
 	if (err)
 		return err;
 	out->walk.runtime = runtime;
 	if (!image_symbol(candidate->image, "PyCode_Type", &type))
 		out->walk.code_type = type.address + candidate->bias;
+	if (!mapped)
+		return -EAGAIN;
 	err = check_state(candidate->pid, runtime, &out->walk.layout);
 	if (err == -EPROTO)
 		return refuse(candidate, why, -ENOTSUP, "the state of CPython %s is not laid out as in its headers",
@@ -313,14 +332,14 @@ int python_find(pid_t pid, const struct mappings *mappings, struct python_info *
 	if (why_size)
 		why[0] = '\0';
 	for (size_t i = 0; i < mappings->list.count && result; i++) {
-		struct candidate candidate = {.pid = pid, .mapping = &mappings->list.items[i]};
+		struct candidate candidate = {.pid = pid, .mappings = mappings, .mapping = &mappings->list.items[i]};
 
 		if (library_kind_of_name(candidate.mapping->path) == LIBRARY_PYTHON && is_first_of_file(mappings, i))
 			result = more_telling(examine(&candidate, true, out, &reason), result);
 	}
 	/* Also when a library was found wanting: an extension may have pulled it into a static interpreter. */
 	if (result && executable && library_kind_of_name(executable->path) != LIBRARY_PYTHON) {
-		struct candidate candidate = {.pid = pid, .mapping = executable};
+		struct candidate candidate = {.pid = pid, .mappings = mappings, .mapping = executable};
 
 		result = more_telling(examine(&candidate, false, out, &reason), result);
 	}
