@@ -25,8 +25,8 @@ struct entry_stack {
 };
 
 /* Fills the stacks of a call; the slot is taken and given back here. */
-static __always_inline void call_stacks(void *ctx, const struct gpt_process_state *process,
-					struct gpt_thread_state *thread, __u64 sp, struct gpt_call *call)
+static __always_inline void call_stacks(void *ctx, struct gpt_process_state *process, struct gpt_thread_state *thread,
+					__u64 sp, struct gpt_call *call)
 {
 	struct walk_slot *slot;
 	__u64 id = 0;
@@ -42,7 +42,7 @@ static __always_inline void call_stacks(void *ctx, const struct gpt_process_stat
 		account(GPT_ACC_STACKS_LOST);
 		return;
 	}
-	call->stack_state = python_stack(process, thread, slot, &id);
+	call->stack_state = python_stack(process, thread, slot, sp, &id);
 	if (!id && sp < thread->backward_sp && thread->backward_stack) {
 		call->stack_state = GPT_STACK_BACKWARD;
 		id = thread->backward_stack;

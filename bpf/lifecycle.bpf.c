@@ -71,6 +71,7 @@ int process_exec(struct bpf_raw_tracepoint_args *ctx)
 		bpf_map_delete_elem(&several_interpreters, &pid);
 		state->python_state = GPT_STACK_UNKNOWN_LAYOUT;
 		state->epoch++;
+		state->shim_code = 0;
 		state->generation = bpf_ktime_get_ns();
 		bpf_map_delete_elem(&threads, &pid);
 		bpf_map_delete_elem(&threads, &old_tid);

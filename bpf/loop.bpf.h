@@ -17,7 +17,7 @@
 /* What a loop works on. */
 struct walk {
 	struct walk_slot *slot;
-	const struct gpt_process_state *process;
+	struct gpt_process_state *process;
 	const struct gpt_pylayout *layout; /* of the process */
 };
 

@@ -18,8 +18,7 @@ static __always_inline long native_hash(struct walk *walk)
 LOOP_STEP(native_hash)
 
 /* Returns the id, 0 when there is no stack. */
-static __noinline __u64 native_stack(void *ctx, const struct gpt_process_state *process, struct walk_slot *slot,
-				     __u32 pid)
+static __noinline __u64 native_stack(void *ctx, struct gpt_process_state *process, struct walk_slot *slot, __u32 pid)
 {
 	struct walk walk = {.slot = slot, .process = process};
 	long bytes = bpf_get_stack(ctx, slot->native_ip, sizeof(slot->native_ip), BPF_F_USER_STACK);

@@ -178,6 +178,7 @@ static __always_inline long walk_frames(struct walk *walk, const struct frame_sh
 	struct walk_progress *progress = &slot->progress;
 	__u64 instructions = walk->layout->code_instructions, frame = progress->frame, hash = progress->hash;
 	__u64 at = frame - progress->window, window, window_bytes;
+	__u64 shim = walk->process->shim_code ?: 1;
 	__u8 owner_skip = walk->layout->owner_skip;
 	__u32 depth = progress->depth;
 
@@ -201,7 +202,7 @@ static __always_inline long walk_frames(struct walk *walk, const struct frame_sh
 		__u64 lasti = (__u32)(instr - code - instructions);
 
 		frame = load64(copy, shape.back);
-		if (owner_skip && copy[shape.owner] >= owner_skip)
+		if ((owner_skip && copy[shape.owner] >= owner_skip) || code == shim)
 			continue;
 		struct gpt_pyframe *kept = &slot->frames[frame_index(depth)];
 
@@ -293,21 +294,36 @@ static __always_inline long tstate_frame(const struct gpt_pylayout *layout, __u6
 	return bpf_probe_read_user(frame, 8, (void *)(word + layout->cframe_current_frame));
 }
 
-/* Takes note of a thread state of ours. Of the main interpreter's, which is the last in the list, the newest counts. */
-static __always_inline void find_note(struct find_progress *progress, const struct gpt_pylayout *layout, __u64 tstate)
+/*
+ * Takes note of a thread state that executes something. Which thread executes it is told by thread_id, except that
+ * 3.12 and older let any thread run an interpreter through the state of another: there the C stack tells (ts_cframe),
+ * and where that cannot, nothing does.
+ */
+static __always_inline void find_note(struct find_progress *progress, const struct gpt_pylayout *layout, __u64 tstate,
+				      bool ours)
 {
 	__u64 word = 0, frame = 0;
 
-	progress->found = progress->found ?: tstate;
 	if (bpf_probe_read_user(&word, 8, (void *)(tstate + layout->ts_frame)) || tstate_frame(layout, word, &frame) ||
 	    !frame || frame == tstate + layout->ts_base_frame)
 		return;
-	if (!progress->interpreter)
-		progress->active_main = progress->active_main ?: tstate;
-	else if (progress->active_other)
-		progress->ambiguous = 1;
-	else
+	if (progress->several && layout->ts_cframe) {
+		/* The lowest one is innermost. */
+		if (bpf_probe_read_user(&word, 8, (void *)(tstate + layout->ts_cframe)) ||
+		    word - progress->stack >= progress->stack_bytes)
+			return;
+		progress->stack_bytes = word - progress->stack;
 		progress->active_other = tstate;
+	} else if (!progress->interpreter) { /* the last in the list is the main interpreter */
+		if (ours && !progress->active_main)
+			progress->active_main = tstate;
+	} else {
+		progress->other_runs = 1;
+		if (ours && progress->active_other)
+			progress->ambiguous = 1;
+		if (ours)
+			progress->active_other = tstate;
+	}
 }
 
 /* One interpreter's head of list, or one thread state. */
@@ -332,20 +348,33 @@ static __always_inline long find_tstate(struct walk *walk)
 	    bpf_probe_read_user(&next, 8, (void *)(tstate + layout->ts_next)))
 		return 1;
 	progress->tstate = next;
-	if (id != progress->wanted)
-		return 0;
-	find_note(progress, layout, tstate);
+	if (id == progress->wanted && !progress->found)
+		progress->found = tstate;
+	if (id == progress->wanted || progress->several)
+		find_note(progress, layout, tstate, id == progress->wanted);
 	return progress->active_main && !progress->several;
 }
 LOOP_STEP(find_tstate)
+
+/* The part of the thread's C stack that is in use. In glibc and musl a thread's control block lies above its stack. */
+static __always_inline void find_stack(struct find_progress *progress, __u64 sp, __u64 pthread)
+{
+	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
+	__u64 end = BPF_CORE_READ(task, mm, start_stack);
+
+	if (pthread > sp && (pthread < end || sp > end))
+		end = pthread;
+	progress->stack = sp;
+	progress->stack_bytes = end > sp ? end - sp : 0;
+}
 
 /*
  * Looks through the interpreters' lists; remembers also that the thread is not there. Where there are several
  * interpreters a thread may have a state of each: what it executes is what a younger one than the main
  * interpreter was called for.
  */
-static __noinline long tstate_find(const struct gpt_process_state *process, struct gpt_thread_state *thread,
-				   struct walk_slot *slot)
+static __noinline long tstate_find(struct gpt_process_state *process, struct gpt_thread_state *thread,
+				   struct walk_slot *slot, __u64 sp)
 {
 	struct walk walk = {.slot = slot, .process = process, .layout = &process->python.layout};
 	struct find_progress *progress = &slot->find;
@@ -365,23 +394,28 @@ static __noinline long tstate_find(const struct gpt_process_state *process, stru
 	__builtin_memset(progress, 0, sizeof(*progress));
 	progress->interpreter = interpreter;
 	progress->wanted = thread->pthread;
+	find_stack(progress, sp, thread->pthread);
 	LOOP(MAX_INTERPRETER_THREADS, find_tstate, &walk);
 	/* Threads come and go meanwhile: a list that was left in the middle says nothing about who is not in it. */
 	ended = !progress->tstate && !progress->interpreter;
 	thread->searched = ended && made && !progress->several ? made + 1 : 0;
-	if (progress->several)
+	if (progress->several) {
 		several_interpreters_note(thread->pid);
-	if (progress->ambiguous)
-		return GPT_STACK_AMBIGUOUS;
+		if (!ended)
+			return GPT_STACK_UNREADABLE;
+		if (progress->ambiguous || (progress->other_runs && walk.layout->walk == GPT_PY_WALK_OBJECTS &&
+					    (!progress->active_other || progress->active_main)))
+			return GPT_STACK_AMBIGUOUS;
+	}
 	thread->tstate = progress->active_other ?: progress->active_main ?: progress->found;
 	if (thread->tstate)
 		return GPT_STACK_OK;
 	return ended ? GPT_STACK_NO_THREAD : GPT_STACK_UNREADABLE;
 }
 
-/* Copies the thread state into the slot; false when it is not (or no longer) this thread's. */
+/* Copies the thread state into the slot; false when it is not (or no longer) this thread's, unless it was chosen. */
 static __always_inline bool tstate_read(const struct gpt_pylayout *layout, const struct gpt_thread_state *thread,
-					struct walk_slot *slot)
+					struct walk_slot *slot, bool chosen)
 {
 	__u64 id_at = layout->ts_thread_id, bytes = id_at + 8;
 
@@ -393,7 +427,7 @@ static __always_inline bool tstate_read(const struct gpt_pylayout *layout, const
 	BOUND(id_at, SLOT_TSTATE - 1);
 	if (bpf_probe_read_user(slot->tstate, bytes, (void *)thread->tstate))
 		return false;
-	return load64(slot->tstate, id_at) == thread->pthread;
+	return chosen || load64(slot->tstate, id_at) == thread->pthread;
 }
 
 /* ---- all together ------------------------------------------------------------------------------ */
@@ -466,7 +500,7 @@ static __noinline __u32 stack_order(struct walk_slot *slot)
 }
 
 /* Sends a stack that was not sent before, after the code objects it names. */
-static __noinline long stack_send(const struct gpt_process_state *process, struct walk_slot *slot, __u32 pid, __u64 id)
+static __noinline long stack_send(struct gpt_process_state *process, struct walk_slot *slot, __u32 pid, __u64 id)
 {
 	struct gpt_pystack *stack = (struct gpt_pystack *)slot->stack;
 	__u64 bytes = stack->depth;
@@ -492,8 +526,7 @@ static __noinline long stack_send(const struct gpt_process_state *process, struc
  * Whether a thread state was made since this thread's was looked for: one without frames may be a dead one, left in
  * memory by a PyGILState_Release() whose thread came back with another.
  */
-static __always_inline bool tstate_was_made(const struct gpt_process_state *process,
-					    const struct gpt_thread_state *thread)
+static __always_inline bool tstate_was_made(struct gpt_process_state *process, const struct gpt_thread_state *thread)
 {
 	const struct gpt_pylayout *layout = &process->python.layout;
 	__u64 interpreter = 0, made = 0;
@@ -508,40 +541,40 @@ static __always_inline bool tstate_was_made(const struct gpt_process_state *proc
 }
 
 /* Sets the walk to the thread's innermost frame, 0 where it has none; enum gpt_stack_state. */
-static __always_inline long walk_begin(struct walk *walk, const struct gpt_process_state *process,
-				       struct gpt_thread_state *thread)
+static __always_inline long walk_begin(struct walk *walk, struct gpt_process_state *process,
+				       struct gpt_thread_state *thread, __u64 sp)
 {
 	bool several = unlikely(any_several) && bpf_map_lookup_elem(&several_interpreters, &thread->pid);
 	long state = GPT_STACK_OK;
 
 	if (several)
 		thread->tstate = thread->searched = 0;
-	if (unlikely(!tstate_read(walk->layout, thread, walk->slot))) {
-		state = tstate_find(process, thread, walk->slot);
+	if (unlikely(!tstate_read(walk->layout, thread, walk->slot, false))) {
+		state = tstate_find(process, thread, walk->slot, sp);
 		if (state != GPT_STACK_OK)
 			return state;
 		several = true; /* looked for just now */
-		if (!tstate_read(walk->layout, thread, walk->slot))
+		if (!tstate_read(walk->layout, thread, walk->slot, true))
 			return GPT_STACK_UNREADABLE;
 	}
 	if (walk_first_frame(walk, thread->tstate))
 		return GPT_STACK_UNREADABLE;
 	if (likely(walk->slot->progress.frame) || several || !tstate_was_made(process, thread))
 		return GPT_STACK_OK;
-	state = tstate_find(process, thread, walk->slot);
+	state = tstate_find(process, thread, walk->slot, sp);
 	if (state != GPT_STACK_OK)
 		return state;
-	if (!tstate_read(walk->layout, thread, walk->slot) || walk_first_frame(walk, thread->tstate))
+	if (!tstate_read(walk->layout, thread, walk->slot, true) || walk_first_frame(walk, thread->tstate))
 		return GPT_STACK_UNREADABLE;
 	return GPT_STACK_OK;
 }
 
 /*
  * The Python stack of the calling thread: returns enum gpt_stack_state and sets *id (0 unless GPT_STACK_OK).
- * `slot` is the caller's.
+ * `slot` is the caller's, `sp` the thread's stack pointer.
  */
-static __always_inline long python_stack(const struct gpt_process_state *process, struct gpt_thread_state *thread,
-					 struct walk_slot *slot, __u64 *id)
+static __always_inline long python_stack(struct gpt_process_state *process, struct gpt_thread_state *thread,
+					 struct walk_slot *slot, __u64 sp, __u64 *id)
 {
 	struct walk walk = {.slot = slot, .process = process, .layout = &process->python.layout};
 	struct walk_progress *progress = &slot->progress;
@@ -552,7 +585,7 @@ static __always_inline long python_stack(const struct gpt_process_state *process
 		return state;
 	__builtin_memset(progress, 0, sizeof(*progress));
 	progress->hash = process->generation * 0xff51afd7ed558ccdULL + thread->pid;
-	state = walk_begin(&walk, process, thread);
+	state = walk_begin(&walk, process, thread, sp);
 	if (state == GPT_STACK_OK)
 		walk_run(&walk);
 	if (state == GPT_STACK_UNREADABLE || progress->failed) {

@@ -136,6 +136,19 @@ static __noinline long lines_send(struct walk *walk, __u64 table, __u64 code, __
 	return send->lost || send->done < bytes ? -1 : 0;
 }
 
+/*
+ * CPython 3.12 and later make an instance under a frame of its own, which checks what __init__ returns
+ * (_Py_InitCleanup, Python/specialize.c: one static object of no line whose name and file are one string).
+ */
+static __always_inline void note_shim(struct walk *walk, __u64 code)
+{
+	__u64 name = 0, file = 0;
+
+	if (walk->layout->owner_skip && !bpf_probe_read_user(&name, 8, (void *)(code + walk->layout->code_name)) &&
+	    !bpf_probe_read_user(&file, 8, (void *)(code + walk->layout->code_filename)) && name == file)
+		walk->process->shim_code = code;
+}
+
 /* Sends the description of one code object; one that cannot be read is sent as such. */
 static __noinline long code_send(struct walk *walk, __u64 code)
 {
@@ -152,7 +165,7 @@ static __noinline long code_send(struct walk *walk, __u64 code)
 	record->name_bytes = record->qualname_bytes = record->filename_bytes = 0;
 	record->name_kind = record->qualname_kind = record->filename_kind = 0;
 	record->linetable = layout->linetable;
-	record->linetable_bytes = 0;
+	record->linetable_bytes = record->first_traceable = 0;
 	bpf_probe_read_user(&type, 8, (void *)(code + layout->object_type));
 	if (type && (!walk->process->python.code_type || type == walk->process->python.code_type)) {
 		bpf_probe_read_user(&record->first_line, 4, (void *)(code + layout->code_first_line));
@@ -164,6 +177,10 @@ static __noinline long code_send(struct walk *walk, __u64 code)
 					    &record->qualname_kind, &record->hdr.flags);
 		record->filename_bytes = string_copy(layout, code + layout->code_filename, data, &used,
 						     GPT_CODE_FILE_MAX, &record->filename_kind, &record->hdr.flags);
+		if (layout->code_first_traceable != GPT_PY_ABSENT) {
+			bpf_probe_read_user(&record->first_traceable, 4, (void *)(code + layout->code_first_traceable));
+			record->first_traceable *= 2; /* from code units */
+		}
 		if (!bpf_probe_read_user(&table, 8, (void *)(code + layout->code_linetable)) && table)
 			bpf_probe_read_user(&bytes, 8, (void *)(table + layout->var_size));
 		if (bytes > GPT_CODE_LINES_MAX) {
@@ -172,6 +189,8 @@ static __noinline long code_send(struct walk *walk, __u64 code)
 		}
 		record->linetable_bytes = bytes;
 	}
+	if (!record->first_line && record->name_kind)
+		note_shim(walk, code);
 	BOUND(used, 0x1fff);
 	used += sizeof(*record);
 	if (used > sizeof(slot->code))
@@ -204,7 +223,7 @@ static __always_inline long codes_send_next(struct walk *walk)
 LOOP_STEP(codes_send_next)
 
 /* Every code object of the slot's stack that was not described yet. */
-static __always_inline void codes_send(const struct gpt_process_state *process, struct walk_slot *slot, __u32 depth)
+static __always_inline void codes_send(struct gpt_process_state *process, struct walk_slot *slot, __u32 depth)
 {
 	struct walk walk = {.slot = slot, .process = process, .layout = &process->python.layout};
 

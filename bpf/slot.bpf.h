@@ -34,7 +34,9 @@ struct find_progress {
 	__u64 wanted;				/* pthread_self() */
 	__u64 interpreter, tstate;		/* to look at next */
 	__u64 found, active_main, active_other; /* of our thread: any, and those with frames */
-	__u32 several, ambiguous;
+	__u64 stack, stack_bytes;		/* its C stack, as far as something may lie deeper in it */
+	__u32 several, ambiguous, other_runs;	/* other_runs: an interpreter other than the main one, on some thread */
+	__u32 pad;
 };
 
 /* The code objects of a stack, and the line table of one of them. */

@@ -50,7 +50,8 @@ int backward_begin(struct pt_regs *ctx)
 	if (!slot)
 		return 0;
 	/* backward() called in a backward pass: both work for the line that called the first. */
-	if (thread && python_stack(process, thread, slot, &id) != GPT_STACK_OK && PT_REGS_SP(ctx) < thread->backward_sp)
+	if (thread && python_stack(process, thread, slot, PT_REGS_SP(ctx), &id) != GPT_STACK_OK &&
+	    PT_REGS_SP(ctx) < thread->backward_sp)
 		id = thread->backward_stack;
 	slot_release(slot);
 	if (id)

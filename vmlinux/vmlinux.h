@@ -91,6 +91,10 @@ struct signal_struct {
 	atomic_t live;
 };
 
+struct mm_struct {
+	unsigned long start_stack;
+};
+
 struct thread_struct {
 	unsigned long fsbase;
 };
@@ -99,6 +103,7 @@ struct task_struct {
 	int pid;
 	int tgid;
 	char comm[16];
+	struct mm_struct *mm;
 	struct files_struct *files;
 	struct signal_struct *signal;
 	struct thread_struct thread;

@@ -28,6 +28,7 @@ struct gpt_process_state {
 	__u32 python_state; /* GPT_STACK_OK: python is valid; else the state its calls get */
 	__u32 epoch;	    /* grows with each exec: what was described belongs to an earlier program */
 	__u64 generation;   /* grows when a described code object dies: stack ids start anew */
+	__u64 shim_code;    /* _Py_InitCleanup, whose frames are nobody's; 0: not met yet */
 	struct gpt_python python;
 };
 

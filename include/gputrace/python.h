@@ -50,6 +50,8 @@ struct gpt_pylayout {
 	__u16 ts_native_thread_id; /* gettid(); ABSENT before 3.11 */
 	__u16 ts_frame;		   /* frame, cframe or current_frame, by walk */
 	__u16 ts_datastack_chunk;  /* ABSENT before 3.11 */
+	__u16 ts_cframe;	   /* what it points to lies on the C stack of the thread that executes it; 0: nothing
+				    * such (3.10 to 3.12 have it) */
 	__u16 ts_base_frame;	   /* the frame below all others, in _PyThreadStateImpl; 0: none (before 3.15) */
 
 	/* _PyCFrame (cpython/pystate.h), walk CFRAME */
@@ -74,6 +76,7 @@ struct gpt_pylayout {
 	__u16 code_name, code_qualname, code_filename; /* qualname ABSENT before 3.11 */
 	__u16 code_linetable;			       /* bytes object: co_lnotab or co_linetable */
 	__u16 code_instructions;		       /* co_code_adaptive; ABSENT before 3.11 */
+	__u16 code_first_traceable;		       /* int _co_firsttraceable; ABSENT before 3.11 */
 
 	/* str (cpython/unicodeobject.h): state is a word of bit fields */
 	__u16 str_state, str_length;

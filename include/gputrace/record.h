@@ -157,7 +157,7 @@ struct gpt_code {
 	__u8 name_kind, qualname_kind, filename_kind;
 	__u8 linetable;	       /* enum gpt_linetable */
 	__u32 linetable_bytes; /* in all; they follow as GPT_CODE_LINES */
-	__u32 pad;	       /* data[] begins at a multiple of 8 */
+	__u32 first_traceable; /* bytes; a frame before this instruction has not begun, and Python hides it */
 	__u8 data[];
 };
 

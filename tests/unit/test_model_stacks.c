@@ -38,7 +38,7 @@ static void a_frame_that_has_not_started_is_on_the_first_line(void **state)
 	struct model *model;
 
 	log_begin(&log, 0, 0);
-	log_function(&log, PID, A, "gen", "/src/a.py", 10);
+	log_code(&log, PID, A, "gen", NULL, "/src/a.py", 10, GPT_LINES_LNOTAB, "", 0);
 	stack(&log, 1, A, -1);
 	model = model_of(&log);
 	assert_string_equal(frame_text(model, 0, 0), "gen (/src/a.py:10)");
@@ -261,6 +261,31 @@ static void a_frame_without_code_is_a_gap_only_where_one_can_be(void **state)
 	model_free(model);
 }
 
+static void a_frame_that_has_not_begun_is_left_out(void **state)
+{
+	const struct gpt_code record = {.code = B,
+					.pid = PID,
+					.first_line = 40,
+					.name_bytes = 8,
+					.name_kind = 1,
+					.linetable = GPT_LINES_LOCATIONS,
+					.first_traceable = 6};
+	const struct gpt_pyframe frames[] = {
+		{.code = B, .lasti = 4}, {.code = B, .lasti = 6}, {.code = A, .lasti = 20}};
+	struct log_builder log;
+	struct model *model;
+
+	log_begin(&log, 0, 0);
+	log_function(&log, PID, A, "main", "/src/train.py", 10);
+	log_put(&log, GPT_CODE, &record, sizeof(record), "with_del", 8);
+	log_stack(&log, PID, 1, 3, frames);
+	log_launch(&log, PID, TID, 100, 1, 1);
+	model = model_of(&log);
+	assert_int_equal(model->stacks[model->calls[0].stack].depth, 2);
+	assert_string_equal(frame_text(model, model->calls[0].stack, 0), "with_del (:0)");
+	model_free(model);
+}
+
 static void impossible_stacks_are_bad(void **state)
 {
 	struct gpt_pyframe frames[GPT_PYSTACK_MAX_FRAMES + 1] = {{0}};
@@ -379,6 +404,7 @@ int main(void)
 		cmocka_unit_test(equal_stacks_and_frames_are_one),
 		cmocka_unit_test(a_stack_that_is_too_deep_keeps_both_ends),
 		cmocka_unit_test(a_frame_without_code_is_a_gap_only_where_one_can_be),
+		cmocka_unit_test(a_frame_that_has_not_begun_is_left_out),
 		cmocka_unit_test(impossible_stacks_are_bad),
 		cmocka_unit_test(the_qualified_name_is_preferred),
 		cmocka_unit_test(a_line_table_larger_than_one_record_is_put_together),

@@ -113,6 +113,11 @@ static void print_thread(void)
 	absent("chunk_size");
 	absent("chunk_data");
 #endif
+#if PY_VERSION_HEX >= 0x030a0000 && PY_VERSION_HEX < 0x030d0000
+	FIELD("ts_cframe", PyThreadState, cframe);
+#else
+	number("ts_cframe", 0);
+#endif
 #if PY_VERSION_HEX >= 0x030f0000
 	FIELD("ts_base_frame", _PyThreadStateImpl, base_frame);
 #else
@@ -162,9 +167,11 @@ static void print_code(void)
 #if PY_VERSION_HEX >= 0x030b0000
 	FIELD("code_qualname", PyCodeObject, co_qualname);
 	FIELD("code_instructions", PyCodeObject, co_code_adaptive);
+	FIELD("code_first_traceable", PyCodeObject, _co_firsttraceable);
 #else
 	absent("code_qualname");
 	absent("code_instructions");
+	absent("code_first_traceable");
 #endif
 #if PY_VERSION_HEX >= 0x030a0000
 	FIELD("code_linetable", PyCodeObject, co_linetable);

@@ -7,7 +7,8 @@
 struct code_version {
 	uint32_t code; /* model_code */
 	uint32_t first_line;
-	uint8_t linetable; /* enum gpt_linetable */
+	uint32_t first_traceable; /* as gpt_code */
+	uint8_t linetable;	  /* enum gpt_linetable */
 	bool decoded;
 	bool internal;	      /* see is_internal */
 	uint32_t table_bytes; /* in all */
@@ -96,6 +97,8 @@ bool codes_add(struct codes *codes, uint32_t space, const struct gpt_record *rec
 	const struct gpt_code *event = (const struct gpt_code *)record;
 	struct code_version version = {.linetable = event->linetable,
 				       .first_line = event->first_line <= INT32_MAX ? event->first_line : 0,
+				       .first_traceable =
+					       event->first_traceable <= INT32_MAX ? event->first_traceable : 0,
 				       .table_bytes = event->linetable_bytes};
 	uint32_t names[3], *at;
 
@@ -177,7 +180,9 @@ uint32_t codes_frame(struct codes *codes, uint32_t space, uint64_t address, int3
 	if (at && *at != NONE) {
 		struct code_version *version = &codes->versions.items[*at];
 
-		if (version->internal)
+		/* The interpreter hides a frame that has not begun, too (_PyFrame_IsIncomplete, pycore_frame.h). */
+		if (version->internal ||
+		    (version->linetable == GPT_LINES_LOCATIONS && lasti < (int32_t)version->first_traceable))
 			return NONE;
 		frame.code = version->code;
 		frame.line = find_line(version, lasti);
