@@ -22,8 +22,10 @@ PROGRAMS = ROOT / "tests/e2e/programs"
 
 PYENV = pathlib.Path(os.environ.get("PYENV_ROOT", pathlib.Path.home() / ".pyenv"))
 SYSTEM_PYTHON = pathlib.Path("/usr/bin/python3")
-VERSIONS = ("3.8", "3.9", "3.10", "3.11", "3.12", "3.13")
-EVERY_PYTHON = (*VERSIONS, "system")
+VERSIONS = ("3.6", "3.7", "3.8", "3.9", "3.10", "3.11", "3.12", "3.13")
+SID = ROOT / "tests/sid"  # scripts that run the Pythons of Debian unstable, in a root of their own
+SID_VERSIONS = ("3.14", "3.15")
+EVERY_PYTHON = (*VERSIONS, "system", *SID_VERSIONS)
 
 
 def _newest(version):
@@ -34,6 +36,8 @@ def _newest(version):
 
 def python(version):
     """The interpreter of that version; without it the test is skipped, and fails where CI promised to have it."""
+    if version in SID_VERSIONS:
+        return sid_python(version)
     path = _newest(version) if version in VERSIONS else SYSTEM_PYTHON
     if path and path.exists():
         return path
@@ -41,6 +45,24 @@ def python(version):
     if os.environ.get("CI") == "true" and PYENV.is_dir():
         pytest.fail(reason)
     pytest.skip(reason)
+
+
+@functools.lru_cache(None)
+def _sid_problem():
+    """Why there is no Debian unstable here, None when there is."""
+    done = subprocess.run([ROOT / "tools/get-sid"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                          universal_newlines=True)
+    return done.stderr.strip().splitlines()[-1:] if done.returncode else None
+
+
+def sid_python(version, isolated=False):
+    """A CPython in another root with another libc; isolated: in another pid namespace, too."""
+    problem = _sid_problem()
+    if problem is None:
+        return SID / f"{'isolated-' if isolated else ''}python{version}"
+    if os.environ.get("CI") == "true":
+        pytest.fail(f"no CPython {version}: {problem}")
+    pytest.skip(f"no CPython {version}: {problem}")
 
 
 @functools.lru_cache(None)

@@ -3,7 +3,7 @@
 A launch is written  gpu.launch(gpu.at("gelu_25us"), ...)  with both calls on one line: at() has
 returned when the launch is made, so the innermost Python frame of the launch is the function that
 wrote it, and at() has counted it under the stack and line that a tracer should see. note() does
-the same for other calls. Only the standard library, CPython 3.8 to 3.13.
+the same for other calls. Only the standard library, CPython 3.6 to 3.15.
 
 Kernel names say how long they run. On the simulated GPU that is enough; for a real one each name
 becomes a PTX kernel that waits that long.
@@ -112,10 +112,10 @@ def check(status):
         raise RuntimeError("CUDA error %d" % status)
 
 
-def at(kernel, captured=False):
-    """Counts a launch of the kernel where it is written; returns its handle."""
+def at(kernel, captured=False, lines=1):
+    """Counts a launch of the kernel where it is written, over so many lines; returns its handle."""
     if _recording:
-        _count("cudaLaunchKernel", kernel, 0 if captured else kernel_ns(kernel))
+        _count("cudaLaunchKernel", kernel, 0 if captured else kernel_ns(kernel), lines)
     return _handles[kernel]
 
 
@@ -133,13 +133,17 @@ def note_copy(call, dst, src, size):
     return dst
 
 
-def _count(call, kernel, ns):
+def _count(call, kernel, ns, lines=1):
     frame = sys._getframe(2)
+    line = frame.f_lineno
+    if sys.version_info < (3, 8):  # a call is made on the line of its last argument, as their tracebacks say, too
+        line += lines - 1
     if _label:
         code = frame.f_code
-        where = "%s:%d" % (os.path.basename(code.co_filename), frame.f_lineno)
+        where = "%s:%d" % (os.path.basename(code.co_filename), line)
         _label(("%s %s" % (where, code.co_name)).encode())
-    stack = []
+    stack = [(frame.f_code, line)]
+    frame = frame.f_back
     while frame:
         stack.append((frame.f_code, frame.f_lineno))
         frame = frame.f_back

@@ -16,7 +16,7 @@ class Block:
 
     def forward(self):
         gpu.launch(gpu.at("norm_12us"), *gpu.SHAPE, self.stream)
-        gpu.launch(gpu.at("gemm_60us"),
+        gpu.launch(gpu.at("gemm_60us", lines=6),
                    gpu.GRID,
                    gpu.BLOCK,
                    None,

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Launches from every kind of frame that CPython makes, often enough that its specialising interpreter rewrites them.
 
-shapes.py LIBCUDART TRUTH.  CPython 3.8 to 3.13, standard library only.
+shapes.py LIBCUDART TRUTH.  CPython 3.6 to 3.15, standard library only.
 """
 
 import asyncio
@@ -121,6 +121,13 @@ async def coroutine(depth):
         await coroutine(depth - 1)
 
 
+def run_asyncio(coroutine):
+    if hasattr(asyncio, "run"):  # since 3.7
+        asyncio.run(coroutine)
+    else:
+        asyncio.get_event_loop().run_until_complete(coroutine)
+
+
 async def asynchronous():
     async def values():
         for i in range(2):
@@ -185,7 +192,7 @@ def one_round():
     send()
     c_calls()
     comprehensions()
-    asyncio.run(asynchronous())
+    run_asyncio(asynchronous())
 
     class Local(Base):
         launch()

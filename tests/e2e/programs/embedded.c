@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * A program that has Python inside: starts and ends it ROUNDS times, each time runs FILE with the words after it (%d is
+ * the round) and, at the same time, its worker() in a thread that Python did not start.
+ *
+ *     embedded LIBPYTHON|- ROUNDS FILE WORD...
+ *
+ * With a LIBPYTHON that is opened while running; with - this is linked with one.
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void (*initialize)(int);
+static int (*run)(const char *, void *);
+static int (*finalize)(void);
+static int (*ensure)(void);
+static void (*release)(int);
+static void *(*save_thread)(void);
+static void (*restore_thread)(void *);
+
+static void *find(const char *name)
+{
+	void *function = dlsym(RTLD_DEFAULT, name);
+
+	if (!function) {
+		fprintf(stderr, "no %s\n", name);
+		exit(1);
+	}
+	return function;
+}
+
+static void find_all(void)
+{
+	*(void **)&initialize = find("Py_InitializeEx");
+	*(void **)&run = find("PyRun_SimpleStringFlags");
+	*(void **)&finalize = find("Py_FinalizeEx");
+	*(void **)&ensure = find("PyGILState_Ensure");
+	*(void **)&release = find("PyGILState_Release");
+	*(void **)&save_thread = find("PyEval_SaveThread");
+	*(void **)&restore_thread = find("PyEval_RestoreThread");
+}
+
+static void run_or_exit(const char *code)
+{
+	if (run(code, NULL))
+		exit(1);
+}
+
+static void *work(void *unused)
+{
+	int state = ensure();
+
+	run_or_exit("worker()");
+	release(state);
+	return NULL;
+}
+
+/* The words go into the program text: no quotes or backslashes in them. */
+static void run_round(int number, char **words)
+{
+	char code[8192] = "import sys\nsys.argv = [";
+	size_t used = strlen(code);
+	pthread_t thread;
+	void *state;
+
+	for (char **word = words; *word; word++)
+		used += (size_t)snprintf(code + used, sizeof(code) - used, "'%s'.replace('%%d', '%d'), ", *word,
+					 number);
+	snprintf(code + used, sizeof(code) - used,
+		 "]\nexec(compile(open(sys.argv[0]).read(), sys.argv[0], 'exec'))\n");
+	initialize(0);
+	run_or_exit(code);
+	state = save_thread();
+	if (pthread_create(&thread, NULL, work, NULL) || pthread_join(thread, NULL))
+		exit(1);
+	restore_thread(state);
+	run_or_exit("finish()");
+	if (finalize())
+		exit(1);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc < 4)
+		return 2;
+	if (strcmp(argv[1], "-") && !dlopen(argv[1], RTLD_NOW | RTLD_GLOBAL)) {
+		fprintf(stderr, "%s\n", dlerror());
+		return 1;
+	}
+	find_all();
+	for (int i = 0; i < atoi(argv[2]); i++)
+		run_round(i, argv + 3);
+	return 0;
+}

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Every CPython in every shape that it comes in: with and without symbols, static, embedded, in another root."""
+
+import collections
+
+import machine
+import pythons
+import pytest
+import reading
+import tracing
+
+ROUNDS = 4  # of Py_Initialize and Py_Finalize
+
+
+def assert_stacks_are_its_own(trace, truths):
+    """Every call under the whole stack and line that the program saw itself."""
+    expected = collections.Counter()
+    for truth in truths:
+        expected.update(reading.truth_stacks(truth))
+    assert sum(expected.values()) > 50
+    assert reading.trace_stacks(trace, {call for call, _ in expected}) == expected
+
+
+@pytest.fixture(params=machine.VERSIONS)
+def version(request):
+    machine.python(request.param)
+    return request.param
+
+
+@pytest.mark.parametrize("make", [pythons.shared_stripped, pythons.static, pythons.static_stripped],
+                         ids=lambda make: make.__name__)
+def test_a_python_built_in_another_way_is_exact(cudart, version, make, tmp_path):
+    python = make(version, tmp_path)
+    program = [python, machine.WORKLOADS / "real_cudart.py", cudart, "--steps", "3", "--truth",
+               tmp_path / "program.json"]
+    tracing.trace(tmp_path, program)
+    assert_stacks_are_its_own(reading.trace_of(tmp_path / "trace.json"), [reading.program(tmp_path / "program.json")])
+
+
+@pytest.mark.parametrize("make", [pythons.linked, pythons.opened], ids=lambda make: make.__name__)
+def test_an_embedded_python_that_is_started_again_and_again_is_exact(cudart, version, make, tmp_path):
+    program, environment = make(version, tmp_path)
+    words = [ROUNDS, machine.PROGRAMS / "embedded.py", cudart, tmp_path / "truth-%d.json"]
+    tracing.trace(tmp_path, [*program, *words], env=environment)
+    truths = [reading.program(path) for path in sorted(tmp_path.glob("truth-*.json"))]
+    assert len(truths) == ROUNDS
+    assert_stacks_are_its_own(reading.trace_of(tmp_path / "trace.json"), truths)
+
+
+@pytest.mark.parametrize("version", machine.SID_VERSIONS)
+def test_a_python_in_its_own_mount_and_pid_namespaces_is_exact(cudart, version, tmp_path):
+    program = [machine.sid_python(version, isolated=True), machine.WORKLOADS / "real_cudart.py", cudart, "--steps", "3",
+               "--truth", tmp_path / "program.json"]
+    tracing.trace(tmp_path, program)
+    truth = reading.program(tmp_path / "program.json")
+    assert truth["pid"] == 1
+    assert_stacks_are_its_own(reading.trace_of(tmp_path / "trace.json"), [truth])
