@@ -29,6 +29,7 @@
 
 /* Thread states come and go while we look: a check that fails is made again. */
 #define CHECK_ATTEMPTS 3
+#define INTERPRETERS_MAX 64	   /* looked through for one with a thread: new ones come first */
 #define UNIQUE_ID_MAX (1ull << 32) /* more threads than that were never started */
 
 /* One file that may be the interpreter. */
@@ -66,13 +67,11 @@ static int read_word(pid_t pid, uint64_t address, uint64_t *out)
 	return process_read_memory(pid, address, out, sizeof(*out));
 }
 
-/* -EAGAIN while the interpreter starts, -EPROTO when memory is not what the layout says. */
-static int check_state_once(pid_t pid, uint64_t runtime, const struct gpt_pylayout *layout)
+/* -EPROTO: not what the layout says; -EAGAIN: it has no thread (one that is made but not run, or starts). */
+static int check_interpreter(pid_t pid, uint64_t interpreter, const struct gpt_pylayout *layout)
 {
-	uint64_t interpreter, thread, owner, unique;
+	uint64_t thread, owner, unique;
 
-	if (read_word(pid, runtime + layout->runtime_interpreters_head, &interpreter) || !interpreter)
-		return -EAGAIN;
 	if (read_word(pid, interpreter + layout->interp_threads_head, &thread))
 		return -EPROTO;
 	if (!thread)
@@ -83,6 +82,22 @@ static int check_state_once(pid_t pid, uint64_t runtime, const struct gpt_pylayo
 					      unique == 0 || unique > UNIQUE_ID_MAX))
 		return -EPROTO;
 	return 0;
+}
+
+/* -EAGAIN while the interpreter starts, -EPROTO when memory is not what the layout says. */
+static int check_state_once(pid_t pid, uint64_t runtime, const struct gpt_pylayout *layout)
+{
+	uint64_t interpreter;
+	int err = -EAGAIN;
+
+	if (read_word(pid, runtime + layout->runtime_interpreters_head, &interpreter))
+		return -EAGAIN;
+	for (int i = 0; i < INTERPRETERS_MAX && interpreter && err == -EAGAIN; i++) {
+		err = check_interpreter(pid, interpreter, layout);
+		if (read_word(pid, interpreter + layout->interp_next, &interpreter))
+			return -EPROTO;
+	}
+	return err;
 }
 
 static int check_state(pid_t pid, uint64_t runtime, const struct gpt_pylayout *layout)
