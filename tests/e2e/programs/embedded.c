@@ -70,8 +70,7 @@ static void run_round(int number, char **words)
 	for (char **word = words; *word; word++)
 		used += (size_t)snprintf(code + used, sizeof(code) - used, "'%s'.replace('%%d', '%d'), ", *word,
 					 number);
-	snprintf(code + used, sizeof(code) - used,
-		 "]\nexec(compile(open(sys.argv[0]).read(), sys.argv[0], 'exec'))\n");
+	snprintf(code + used, sizeof(code) - used, "]\nexec(compile(open(sys.argv[0]).read(), sys.argv[0], 'exec'))\n");
 	initialize(0);
 	run_or_exit(code);
 	state = save_thread();
