@@ -15,7 +15,7 @@
 
 #define LOOK_AGAIN_NS 5000000ULL /* first wait for something not there yet; doubles */
 #define MAX_LOOKS 12		 /* 5 ms, 10 ms, ... 10 s */
-#define PATIENCE_NS 300000000ULL /* before an interpreter that cannot be walked is given up */
+#define PATIENCE_NS 300000000ULL /* before an interpreter whose memory makes no sense is given up */
 
 static int processes_map(const struct processes *processes)
 {
@@ -211,7 +211,7 @@ static void examine_python(struct processes *processes, struct followed *process
 			set_python(processes, process, GPT_STACK_OK, &python.walk);
 		}
 		look_again(process);
-	} else if (error == -ENOTSUP && is_young(process)) {
+	} else if (error == -EPROTO && is_young(process)) {
 		look_again(process); /* an interpreter that starts may be seen half set up */
 	} else {
 		set_python(processes, process, error == -ENOENT ? GPT_STACK_NO_PYTHON : GPT_STACK_UNKNOWN_LAYOUT, NULL);

@@ -18,7 +18,7 @@ struct followed {
 	bool python_told;	/* an interpreter that cannot be walked was reported */
 	uint64_t look_again_ns; /* 0: nothing to wait for */
 	unsigned looks;
-	uint64_t unfit_since_ns; /* first look at an interpreter that cannot be walked (yet), 0: none */
+	uint64_t unfit_since_ns; /* first look at an interpreter whose memory makes no sense (yet), 0: none */
 	ARRAY(struct probed_file *) files;
 };
 

@@ -161,7 +161,7 @@ static int complete_layout(const struct candidate *candidate, uint64_t runtime, 
 	if (row->version >= DEBUG_OFFSETS_SINCE)
 		err = python_debug_offsets_apply(candidate->pid, runtime, version, &out->walk.layout,
 						 &out->free_threaded, detail, sizeof(detail));
-	if (err == -ENOTSUP)
+	if (err == -ENOTSUP || err == -EPROTO)
 		return refuse(candidate, why, err, "CPython %s %s", out->version, detail);
 	return err;
 }
@@ -198,7 +198,7 @@ static int examine_runtime(struct candidate *candidate, uint64_t runtime, const 
 		return -EAGAIN;
 	err = check_state(candidate->pid, runtime, &out->walk.layout);
 	if (err == -EPROTO)
-		return refuse(candidate, why, -ENOTSUP, "the state of CPython %s is not laid out as in its headers",
+		return refuse(candidate, why, err, "the state of CPython %s is not laid out as in its headers",
 			      out->version);
 	if (err)
 		return err;
@@ -209,7 +209,7 @@ static int examine_runtime(struct candidate *candidate, uint64_t runtime, const 
 		return refuse(candidate, why, -ENOTSUP, "this pre-release of CPython %s is not supported",
 			      out->version);
 	if (!out->walk.code_type || !is_code_type(candidate->pid, out->walk.code_type))
-		return refuse(candidate, why, -ENOTSUP, "CPython %s has no code type where it should be", out->version);
+		return refuse(candidate, why, -EPROTO, "CPython %s has no code type where it should be", out->version);
 	python_version_print(&candidate->version, out->version, sizeof(out->version));
 	out->dealloc_offset = find_dealloc(candidate, out->walk.code_type);
 	return 0;
@@ -269,7 +269,7 @@ static int examine_image(struct candidate *candidate, bool named, struct python_
 		return err;
 	err = image_bias(candidate->image, candidate->mapping, &candidate->bias);
 	if (err)
-		return refuse(candidate, why, -ENOTSUP, "the file does not explain how it is mapped");
+		return refuse(candidate, why, -EPROTO, "the file does not explain how it is mapped");
 	return examine_runtime(candidate, runtime + candidate->bias, row, out, why);
 }
 
@@ -278,10 +278,10 @@ static int examine(struct candidate *candidate, bool named, struct python_info *
 	int fd = mapping_open(candidate->pid, candidate->mapping), err;
 
 	if (fd < 0)
-		return named ? refuse(candidate, why, -ENOTSUP, "cannot be opened: %s", strerror(-fd)) : -ENOENT;
+		return named ? refuse(candidate, why, -EPROTO, "cannot be opened: %s", strerror(-fd)) : -ENOENT;
 	err = image_open(fd, &candidate->image);
 	if (err)
-		return named ? refuse(candidate, why, -ENOTSUP, "is not a readable ELF file") : -ENOENT;
+		return named ? refuse(candidate, why, -EPROTO, "is not a readable ELF file") : -ENOENT;
 	err = examine_image(candidate, named, out, why);
 	if (!err) {
 		out->path = xstrdup(candidate->mapping->path);
@@ -325,11 +325,16 @@ static const struct mapping *executable_of(pid_t pid, const struct mappings *map
 	return NULL;
 }
 
-/* Of two candidates that both fail, the one that says more: a reason, then "not yet", then "none". */
+/*
+ * Of two candidates the one that says more.  That a file can never be walked decides only when there is no other
+ * that may be yet: a static interpreter can have pulled in a library by an extension, long before it runs.
+ */
 static int more_telling(int first, int second)
 {
-	static const int order[] = {0, -ENOTSUP, -EAGAIN};
+	static const int order[] = {0, -EPROTO, -EAGAIN, -ENOTSUP};
 
+	if ((first == -ENOTSUP && second == -EAGAIN) || (first == -EAGAIN && second == -ENOTSUP))
+		return -EPROTO;
 	for (size_t i = 0; i < sizeof(order) / sizeof(*order); i++)
 		if (first == order[i] || second == order[i])
 			return order[i];

@@ -21,8 +21,9 @@ struct python_info {
 };
 
 /*
- * 0: found and supported. -ENOENT: no interpreter mapped. -ENOTSUP: an interpreter that cannot be walked, `why`
- * says which and why (version, free-threaded, no _PyRuntime). -EAGAIN: it is there but not initialised yet; `walk`
+ * 0: found and supported. -ENOENT: no interpreter mapped. -ENOTSUP: an interpreter that can never be walked,
+ * `why` says which and why (version, free-threaded, no _PyRuntime). -EPROTO: what is in memory is not what its version
+ * says, or not yet: it may be starting; `why` says which and why. -EAGAIN: it is there but not initialised yet; `walk`
  * is what its version and file say (runtime 0: not even that), without a check against its state.
  * Free *out with python_info_free in any case.
  */

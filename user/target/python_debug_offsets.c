@@ -65,12 +65,12 @@ int python_debug_offsets_apply(pid_t pid, uint64_t runtime, const struct python_
 		return -EAGAIN;
 	if (memcmp(&words[WORD_COOKIE], COOKIE, sizeof(words[WORD_COOKIE]))) {
 		snprintf(why, why_size, "has no debug offsets at _PyRuntime");
-		return -ENOTSUP;
+		return -EPROTO;
 	}
 	if (words[WORD_VERSION] != version->hex) {
 		snprintf(why, why_size, "has debug offsets of another version (%#llx)",
 			 (unsigned long long)words[WORD_VERSION]);
-		return -ENOTSUP;
+		return -EPROTO;
 	}
 	*free_threaded = words[WORD_FREE_THREADED] != 0;
 	if (*free_threaded) {
@@ -80,7 +80,7 @@ int python_debug_offsets_apply(pid_t pid, uint64_t runtime, const struct python_
 	if (!list || apply_words(words, list, count, layout) || !is_walkable(layout) ||
 	    (int64_t)layout->interp_threads_head + id_from_head < 0) {
 		snprintf(why, why_size, "has debug offsets that make no sense");
-		return -ENOTSUP;
+		return -EPROTO;
 	}
 	/* The counter is a neighbour of the list's head in struct pythreads (pycore_interp.h). */
 	layout->interp_next_unique_id = (__u32)((int64_t)layout->interp_threads_head + id_from_head);
