@@ -38,9 +38,11 @@ LIB_OBJ := $(filter-out $(BUILD)/user/cmd/main.o,$(USER_OBJ))
 LIB := $(BUILD)/libgputrace.a
 BPF_SRC := $(wildcard bpf/*.bpf.c)
 BPF_OBJ := $(BPF_SRC:bpf/%.bpf.c=$(BUILD)/bpf/%.bpf.o)
+BPF_OLD_OBJ := $(BPF_OBJ:.bpf.o=.old.bpf.o)
 BPF_CFLAGS := -O2 -g -target bpf -D__TARGET_ARCH_$(ARCH) -Iinclude -Ivmlinux -Ibpf -Wall -Wextra -Werror \
 	-Wno-unused-parameter -mcpu=v3
-SKELETON := $(BUILD)/bpf/gputrace.skel.h
+# The same programs for Linux 5.10 to 5.16; the binary carries both (user/attach/programs.c).
+SKELETON := $(BUILD)/bpf/gputrace.skel.h $(BUILD)/bpf/gputrace_old.skel.h
 
 # The agent: linked into other people's processes, so no more than it needs and nothing of theirs replaced.
 AGENT := $(BUILD)/libgputrace-agent.so
@@ -49,7 +51,7 @@ AGENT_OBJ := $(AGENT_SRC:%.c=$(BUILD)/%.o)
 AGENT_CFLAGS := -fPIC -fvisibility=hidden -fno-stack-protector -U_FORTIFY_SOURCE -fcf-protection=none
 
 # Objects whose -MMD files are read at the end; the parts add theirs.
-OBJECTS := $(USER_OBJ) $(AGENT_OBJ) $(BPF_OBJ)
+OBJECTS := $(USER_OBJ) $(AGENT_OBJ) $(BPF_OBJ) $(BPF_OLD_OBJ)
 
 ifeq ($(V),1)
 say = @:
@@ -87,13 +89,20 @@ $(BUILD)/bpf/%.bpf.o: bpf/%.bpf.c $(BUILD)/flags
 	$(say) BPF $<
 	$(Q)$(CLANG) $(BPF_CFLAGS) -MMD -MP -c $< -o $@
 
+$(BUILD)/bpf/%.old.bpf.o: bpf/%.bpf.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(say) BPF '$< (old kernels)'
+	$(Q)$(CLANG) $(BPF_CFLAGS) -DGPT_OLD_KERNEL -MMD -MP -c $< -o $@
+
 $(BUILD)/bpf/gputrace.o: $(BPF_OBJ)
+$(BUILD)/bpf/gputrace_old.o: $(BPF_OLD_OBJ)
+$(BUILD)/bpf/gputrace.o $(BUILD)/bpf/gputrace_old.o:
 	$(say) LINK $@
 	$(Q)$(BPFTOOL) gen object $@ $^
 
-$(SKELETON): $(BUILD)/bpf/gputrace.o
+$(SKELETON): $(BUILD)/bpf/%.skel.h: $(BUILD)/bpf/%.o
 	$(say) GEN $@
-	$(Q){ echo "/* NOLINTBEGIN: bpftool's, not ours */" && $(BPFTOOL) gen skeleton $< name gputrace_bpf && \
+	$(Q){ echo "/* NOLINTBEGIN: bpftool's, not ours */" && $(BPFTOOL) gen skeleton $< name $*_bpf && \
 		echo "/* NOLINTEND */"; } >$@.tmp && mv $@.tmp $@
 
 # Before the first build no dependency file says who includes it.

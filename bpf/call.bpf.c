@@ -7,6 +7,7 @@
 #include "common.bpf.h"
 #include "native.bpf.h"
 #include "python.bpf.h"
+#include "site.bpf.h"
 #include "thread.bpf.h"
 
 #include <gputrace/cuda_api.h>
@@ -163,9 +164,8 @@ int call_symbol(struct pt_regs *ctx)
 
 	if (!process || (any_agent && bpf_map_lookup_elem(&agents, &pid)))
 		return 0;
-	cookie = bpf_get_attach_cookie(ctx);
 	thread = thread_get(tid, pid);
-	if (unlikely(!thread)) {
+	if (unlikely(!thread || !site_cookie(ctx, &cookie))) {
 		account(GPT_ACC_CALLS_LOST);
 		return 0;
 	}

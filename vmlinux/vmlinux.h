@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The kernel types that bpf/ touches, and of each only the members it reads.  Offsets do not matter: CO-RE
- * relocates every access by name against the running kernel's BTF.  Names and types as in Linux 5.10 to 6.18.
+ * relocates every access by name against the running kernel's BTF.  Names and types as in Linux 5.10 to 7.2.
  */
 #ifndef __VMLINUX_H__
 #define __VMLINUX_H__
@@ -99,6 +99,20 @@ struct thread_struct {
 	unsigned long fsbase;
 };
 
+/* kernel/trace/trace_uprobe.c */
+struct trace_uprobe {
+	struct inode *inode;
+	unsigned long offset;
+};
+
+struct uprobe_dispatch_data {
+	struct trace_uprobe *tu;
+};
+
+struct uprobe_task {
+	unsigned long vaddr;
+};
+
 struct task_struct {
 	int pid;
 	int tgid;
@@ -106,6 +120,7 @@ struct task_struct {
 	struct mm_struct *mm;
 	struct files_struct *files;
 	struct signal_struct *signal;
+	struct uprobe_task *utask;
 	struct thread_struct thread;
 };
 

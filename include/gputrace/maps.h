@@ -13,6 +13,7 @@
 #define GPT_MAX_STACKS 131072 /* distinct stacks remembered as sent; older ones are sent again */
 #define GPT_MAX_CODES 65536   /* distinct code objects remembered as described */
 #define GPT_MAX_FILES 1024    /* files with symbol probes */
+#define GPT_MAX_SITES 65536   /* symbol probes, where the kernel keeps no cookies with them */
 #define GPT_SLOTS_PER_CPU 4   /* uprobe programs that may be preempted in the middle on one CPU */
 
 struct gpt_config {
@@ -67,6 +68,14 @@ struct gpt_file_state {
 struct gpt_file_key {
 	__u64 inode;
 	__u32 device; /* as in the kernel: major << 20 | minor */
+	__u32 pad;
+};
+
+/* The place of a symbol probe, as the kernel knows it. */
+struct gpt_site_key {
+	__u64 inode;
+	__u64 offset; /* in the file */
+	__u32 device; /* as above */
 	__u32 pad;
 };
 

@@ -100,7 +100,7 @@ static void floor_open(struct floor *floor, const char *cudart)
 
 	if (programs_load(&floor->programs, &config, 1 << 20, why, sizeof(why)))
 		die("loading", why);
-	floor->multi = links_have_multi(bpf_program__fd(floor->programs.bpf->progs.empty));
+	floor->multi = floor->programs.multi;
 	floor->file = open(cudart, O_RDONLY | O_CLOEXEC);
 	if (floor->file < 0 || image_open(dup(floor->file), &image) ||
 	    library_sites_find(image, LIBRARY_CUDART, &floor->sites))

@@ -92,7 +92,6 @@ int attach_open(const struct attach_options *options, attach_emit emit, void *co
 	error = programs_load(&attach->programs, &config, options->ring_bytes, why, why_size);
 	if (error)
 		goto fail;
-	attach->programs.multi = links_have_multi(bpf_program__fd(attach->programs.bpf->progs.empty));
 	if (options->scope == ATTACH_COMMAND) {
 		error = guard_start(&attach->guard, bpf_map__fd(attach->programs.bpf->maps.processes));
 		if (error) {

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
@@ -16,6 +15,7 @@
 #include <gputrace/cuda_api.h>
 
 #include "attach/emit.h"
+#include "attach/sites.h"
 #include "base/msg.h"
 #include "target/image.h"
 #include "target/site.h"
@@ -51,8 +51,7 @@ struct probed_file *files_find(struct files *files, dev_t device, uint64_t inode
 /* From now on a process that maps the file need not be held for it, or has to be again. */
 static void mark_known(struct files *files, const struct probed_file *file, bool known)
 {
-	/* The kernel's own device number: major << 20 | minor (include/linux/kdev_t.h). */
-	struct gpt_file_key key = {.inode = file->inode, .device = major(file->device) << 20 | minor(file->device)};
+	struct gpt_file_key key = {.inode = file->inode, .device = sites_kernel_device(file->device)};
 	int map = bpf_map__fd(files->programs->bpf->maps.known_files);
 	uint8_t one = 1;
 
@@ -191,7 +190,7 @@ static void tell_sites(struct files *files, const struct probed_file *file)
 
 int file_attach_calls(struct files *files, struct probed_file *file)
 {
-	int program = bpf_program__fd(files->programs->bpf->progs.call_symbol), error;
+	int program = bpf_program__fd(files->programs->bpf->progs.call_symbol), error = 0;
 	uint32_t index = 0;
 	struct gpt_file_state state = {};
 	struct link_place *places;
@@ -217,8 +216,11 @@ int file_attach_calls(struct files *files, struct probed_file *file)
 		places[i].offset = site->site.offset;
 		places[i].cookie = GPT_COOKIE(site->api, args_of_api(site->api), site->site.sp_adjust, index, distance);
 	}
-	error = links_attach_uprobes(&file->call_links, files->programs->multi, program, file->fd, places,
-				     file->sites.list.count);
+	if (files->programs->sites >= 0)
+		error = sites_tell(files->programs->sites, file->device, file->inode, places, file->sites.list.count);
+	if (!error)
+		error = links_attach_uprobes(&file->call_links, files->programs->multi, program, file->fd, places,
+					     file->sites.list.count);
 	free(places);
 	if (error) {
 		msg_warn("cannot probe %s: %s", file->path, strerror(-error));

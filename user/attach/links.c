@@ -32,12 +32,12 @@ static int bpf_syscall_link_create(const void *attr, size_t size)
 	return fd < 0 ? -errno : fd;
 }
 
-bool links_have_multi(int program_fd)
+bool links_have_multi(int program_fd, unsigned attach_type)
 {
 	uint64_t offset = 0;
 	struct uprobe_multi_attr attr = {
 		.program_fd = (uint32_t)program_fd,
-		.attach_type = ATTACH_TRACE_UPROBE_MULTI,
+		.attach_type = attach_type,
 		.path = (uintptr_t) "/",
 		.offsets = (uintptr_t)&offset,
 		.count = 1,
@@ -102,7 +102,7 @@ static int link_perf_event(struct links *links, int program_fd, int perf_fd, uin
 		array_push(&links->fds, fd);
 		return 0;
 	}
-	/* Linux before 5.15 has no such link, and no cookie either. */
+	/* Linux before 5.15 has no such link, and no cookie either: the event itself owns the program. */
 	if (cookie)
 		return -EOPNOTSUPP;
 	if (ioctl(perf_fd, PERF_EVENT_IOC_SET_BPF, program_fd) || ioctl(perf_fd, PERF_EVENT_IOC_ENABLE, 0))

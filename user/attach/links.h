@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Attaching a program to places in a file, whatever the kernel offers: one uprobe.multi link (Linux 6.6), else a
- * perf event and a link for each place (5.15).  Knows nothing of what the places mean.
+ * perf event for each place, with a link (5.15) or without.  Knows nothing of what the places mean.
  */
 #ifndef GPUTRACE_LINKS_H
 #define GPUTRACE_LINKS_H
@@ -12,11 +12,13 @@
 
 #include "base/array.h"
 
-#define ATTACH_TRACE_UPROBE_MULTI 48 /* BPF_TRACE_UPROBE_MULTI of enum bpf_attach_type, Linux 6.6 */
+/* Of enum bpf_attach_type, include/uapi/linux/bpf.h */
+#define ATTACH_TRACE_UPROBE_MULTI 48   /* Linux 6.6 */
+#define ATTACH_TRACE_UPROBE_SESSION 57 /* 6.13 */
 
 struct link_place {
 	uint64_t offset;      /* in the file */
-	uint64_t cookie;      /* bpf_get_attach_cookie */
+	uint64_t cookie;      /* bpf_get_attach_cookie (5.15), 0: none */
 	uint64_t ref_counter; /* file offset of a USDT semaphore, 0 none */
 };
 
@@ -24,8 +26,9 @@ struct links {
 	ARRAY(int) fds; /* closing them detaches */
 };
 
-/* True when the kernel has uprobe.multi; `program_fd` is any loaded program with that attach type. */
-bool links_have_multi(int program_fd);
+/* True when the kernel has uprobe.multi, or uprobe.session; `program_fd` is any program loaded with that attach type.
+ */
+bool links_have_multi(int program_fd, unsigned attach_type);
 
 /* Probes all places of the file in every process that maps it. 0 or -errno; on failure nothing is attached. */
 int links_attach_uprobes(struct links *links, bool multi, int program_fd, int file_fd, const struct link_place *places,

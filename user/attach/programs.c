@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Loads the BPF object; owns the skeleton. */
+/* Loads one of the two BPF objects; owns the skeleton. */
 #include "attach/programs.h"
 
 #include <errno.h>
@@ -12,8 +12,14 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "attach/features.h"
 #include "attach/links.h"
 #include "base/msg.h"
+#include "gputrace_old.skel.h"
+
+/* Both objects are made of the same files and are used through one skeleton: what it points into must agree. */
+_Static_assert(offsetof(struct gputrace_bpf__rodata, config) == offsetof(struct gputrace_old_bpf__rodata, config),
+	       "the configuration is at the same place in both objects");
 
 static char last_words[1024]; /* of libbpf, for the reason we give */
 
@@ -50,9 +56,8 @@ static void explain(int error, char *why, size_t why_size)
 			 "the kernel refuses to load BPF programs (%s): run as root (sudo gputrace ...); "
 			 "`gputrace doctor` says what is missing",
 			 strerror(-error));
-	else if (libbpf_probe_bpf_helper(BPF_PROG_TYPE_KPROBE, BPF_FUNC_loop, NULL) == 0)
-		snprintf(why, why_size,
-			 "this kernel is too old to walk stacks: it has no bpf_loop (Linux 5.17 and later have)");
+	else if (feature_probe(FEATURE_RING_BUFFER) == 0)
+		snprintf(why, why_size, "this kernel has no BPF ring buffer: Linux 5.10 or newer is needed");
 	else if (error == -ENOENT || error == -ESRCH)
 		snprintf(why, why_size,
 			 "this kernel has no BTF (/sys/kernel/btf/vmlinux): it needs CONFIG_DEBUG_INFO_BTF");
@@ -61,15 +66,36 @@ static void explain(int error, char *why, size_t why_size)
 			 strerror(-error), last_words[0] ? ": " : "", last_words);
 }
 
+/* gputrace_bpf__open, of either object. */
+static struct gputrace_bpf *open_object(bool old)
+{
+	struct gputrace_bpf *bpf = calloc(1, sizeof(*bpf));
+	int error = bpf ? gputrace_bpf__create_skeleton(bpf) : -ENOMEM;
+
+	if (!error && old)
+		bpf->skeleton->data = (void *)gputrace_old_bpf__elf_bytes(&bpf->skeleton->data_sz);
+	if (!error)
+		error = bpf_object__open_skeleton(bpf->skeleton, NULL);
+	if (!error)
+		return bpf;
+	gputrace_bpf__destroy(bpf);
+	errno = -error;
+	return NULL;
+}
+
 int programs_load(struct programs *programs, const struct gpt_config *config, size_t ring_bytes, char *why,
 		  size_t why_size)
 {
 	struct rlimit unlimited = {RLIM_INFINITY, RLIM_INFINITY};
 	int cpus = libbpf_num_possible_cpus(), error;
+	bool old;
 
 	setrlimit(RLIMIT_MEMLOCK, &unlimited); /* needed before Linux 5.11 */
 	libbpf_set_print(keep_words);
-	programs->bpf = gputrace_bpf__open();
+	old = features_need_old_programs(feature_probe(FEATURE_BPF_LOOP), feature_probe(FEATURE_ATTACH_COOKIE));
+	if (old)
+		msg_debug("no bpf_loop or no probe cookies in this kernel: the programs for older ones are used");
+	programs->bpf = open_object(old);
 	if (!programs->bpf) {
 		error = -errno;
 		explain(error, why, why_size);
@@ -85,6 +111,8 @@ int programs_load(struct programs *programs, const struct gpt_config *config, si
 		programs_unload(programs);
 		return error;
 	}
+	programs->multi = links_have_multi(bpf_program__fd(programs->bpf->progs.empty), ATTACH_TRACE_UPROBE_MULTI);
+	programs->sites = old ? bpf_object__find_map_fd_by_name(programs->bpf->obj, "sites") : -1;
 	return 0;
 }
 

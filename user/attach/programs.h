@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The BPF object: opened, configured and loaded as this kernel allows. */
+/* The BPF objects, for newer kernels and for older ones: the right one opened, configured and loaded. */
 #ifndef GPUTRACE_PROGRAMS_H
 #define GPUTRACE_PROGRAMS_H
 
@@ -12,6 +12,7 @@
 struct programs {
 	struct gputrace_bpf *bpf;
 	bool multi; /* uprobe.multi links can be used */
+	int sites;  /* map of probe cookies by place, for kernels without cookies of their own; -1: not needed */
 };
 
 /* -errno, and one line in why that says what to do about it. */

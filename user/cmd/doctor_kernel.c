@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the kernel offers: each feature is tried where trying it has no effect, else told by the version. */
+/* What the kernel offers, and what it costs where it does not. */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "attach/links.h"
+#include "attach/features.h"
 #include "cmd/doctor.h"
 #include "cmd/privileges.h"
 #include "target/process.h"
@@ -18,8 +18,6 @@
 #define KPROBE_PMU "/sys/bus/event_source/devices/kprobe/type"
 #define KERNEL_BTF "/sys/kernel/btf/vmlinux"
 #define LOCKDOWN "/sys/kernel/security/lockdown"
-
-#define ATTACH_UPROBE_MULTI 48 /* BPF_TRACE_UPROBE_MULTI, include/uapi/linux/bpf.h of Linux 6.6 */
 
 static struct utsname kernel;
 static unsigned kernel_version;
@@ -95,12 +93,12 @@ static bool check_btf(void)
 
 static bool check_ring_buffer(void)
 {
-	int found = libbpf_probe_bpf_map_type(BPF_MAP_TYPE_RINGBUF, NULL);
+	int found = feature_probe(FEATURE_RING_BUFFER);
 
 	doctor_say(found == 1 ? HEALTH_OK : HEALTH_MISSING, "ring buffer", "%s",
 		   found == 1  ? "BPF_MAP_TYPE_RINGBUF"
 		   : found < 0 ? strerror(-found)
-			       : "Linux 5.8 or newer is needed");
+			       : "a kernel of 5.10 or newer is needed");
 	return found == 1;
 }
 
@@ -136,59 +134,33 @@ static bool check_tracefs(void)
 	return true;
 }
 
-/* A kernel that has it looks at the offsets only after the program, which is ours and does nothing. */
-static bool have_uprobe_multi(void)
+/* What a trace can do without, and at which price. */
+static bool check_features(void)
 {
-	const struct bpf_insn nothing[] = {
-		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0},
-		{.code = BPF_JMP | BPF_EXIT},
+	static const struct {
+		enum feature feature;
+		const char *name, *there, *absent;
+	} rows[] = {
+		{FEATURE_BPF_LOOP, "bpf_loop", "stacks are walked in one go",
+		 "stacks are walked by older programs, slower; Linux 5.17 has it"},
+		{FEATURE_ATTACH_COOKIE, "attach cookies", "probes know which they are",
+		 "each call is looked up by its probe's place, slower; Linux 5.15"},
+		{FEATURE_UPROBE_MULTI, "uprobe.multi", "all probes of a file at once",
+		 "probes go in and out one by one: starts and ends slower; Linux 6.6"},
+		{FEATURE_SESSION, "uprobe.session", "there, and not needed",
+		 "Linux 6.13 has it; nothing depends on it"},
+		{FEATURE_FAST_NOP5, "fast nop5", "the agent's probes take the fast way",
+		 "the agent's probes cost twice as much; Linux 6.18 on x86-64"},
 	};
-	LIBBPF_OPTS(bpf_prog_load_opts, options, .expected_attach_type = (enum bpf_attach_type)ATTACH_UPROBE_MULTI);
-	int program = bpf_prog_load(BPF_PROG_TYPE_KPROBE, "nothing", "GPL", nothing, 2, &options);
-	bool found;
 
-	if (program < 0)
-		return false;
-	found = links_have_multi(program);
-	close(program);
-	return found;
-}
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		int found = feature_probe(rows[i].feature);
 
-static bool check_uprobe_multi(void)
-{
-	bool found = have_uprobe_multi();
-
-	doctor_say(found ? HEALTH_OK : HEALTH_LIMITED, "uprobe.multi", "%s",
-		   found ? "all probes of a file at once" : "one by one: starts slower; Linux 6.6 has it");
-	return true;
-}
-
-static bool check_bpf_loop(void)
-{
-	int found = libbpf_probe_bpf_helper(BPF_PROG_TYPE_KPROBE, BPF_FUNC_loop, NULL);
-
-	doctor_say(found == 1 ? HEALTH_OK : HEALTH_MISSING, "bpf_loop", "%s",
-		   found == 1 ? "stacks are walked in one go"
-			      : "stacks cannot be walked; Linux 5.17 and later have it");
-	return found == 1;
-}
-
-static bool check_session(void)
-{
-	bool found = kernel_version >= (6u << 8 | 13);
-
-	doctor_say(found ? HEALTH_OK : HEALTH_LIMITED, "uprobe.session", "%s",
-		   found ? "by version" : "Linux 6.13 has it; nothing depends on it");
-	return true;
-}
-
-static bool check_nop5(void)
-{
-	bool found = kernel_version >= (6u << 8 | 18) && !strcmp(kernel.machine, "x86_64");
-
-	doctor_say(found ? HEALTH_OK : HEALTH_LIMITED, "fast nop5", "%s",
-		   found ? "the agent's probes take the fast way (by version)"
-			 : "the agent's probes cost twice as much; Linux 6.18 on x86-64 has it");
+		doctor_say(found == 1 ? HEALTH_OK : HEALTH_LIMITED, rows[i].name, "%s",
+			   found == 1  ? rows[i].there
+			   : found < 0 ? strerror(-found)
+				       : rows[i].absent);
+	}
 	return true;
 }
 
@@ -203,9 +175,9 @@ static bool check_kprobes(void)
 bool doctor_check_kernel(void)
 {
 	static bool (*const checks[])(void) = {
-		check_version,	   check_capabilities, check_pid_namespace, check_lockdown,	check_bpf,
-		check_btf,	   check_ring_buffer,  check_uprobes,	    check_uprobe_multi, check_session,
-		check_tracepoints, check_tracefs,      check_bpf_loop,	    check_nop5,		check_kprobes,
+		check_version,	   check_capabilities, check_pid_namespace, check_lockdown,
+		check_bpf,	   check_btf,	       check_ring_buffer,   check_uprobes,
+		check_tracepoints, check_tracefs,      check_features,	    check_kprobes,
 	};
 	bool works = true;
 

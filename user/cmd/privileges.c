@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -73,8 +74,14 @@ unsigned privileges_kernel_version(const char *release)
 
 int privileges_try_bpf(void)
 {
+	struct rlimit limit;
+	bool limited = getrlimit(RLIMIT_MEMLOCK, &limit) == 0;
 	int map = bpf_map_create(BPF_MAP_TYPE_ARRAY, NULL, sizeof(uint32_t), sizeof(uint32_t), 1, NULL);
 
+	/* libbpf raises it where the kernel counts maps as locked memory (before 5.11); a command must not inherit
+	 * that. */
+	if (limited)
+		setrlimit(RLIMIT_MEMLOCK, &limit);
 	if (map < 0)
 		return map == -1 ? -errno : map;
 	close(map);

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Which of a program's probes has fired: the cookie that attach/ gave to its place. Linux 5.15 keeps one with the probe
+ * (bpf_get_attach_cookie); before, the probe's own place is the key of a map.
+ */
+#ifndef GPUTRACE_SITE_BPF_H
+#define GPUTRACE_SITE_BPF_H
+
+#include "common.bpf.h"
+
+#ifndef GPT_OLD_KERNEL
+
+static __always_inline bool site_cookie(void *ctx, __u64 *cookie)
+{
+	*cookie = bpf_get_attach_cookie(ctx);
+	return true;
+}
+
+#else
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, GPT_MAX_SITES);
+	__type(key, struct gpt_site_key);
+	__type(value, __u64); /* cookie */
+} sites SEC(".maps") __attribute__((weak));
+
+/*
+ * While a uprobe's handlers run, the thread's utask->vaddr points to what says which trace_uprobe they run for
+ * (uprobe_dispatcher, kernel/trace/trace_uprobe.c of Linux 5.10 to 5.16), and that knows its file and offset.
+ */
+static __always_inline bool site_cookie(void *ctx, __u64 *cookie)
+{
+	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
+	struct uprobe_dispatch_data *dispatch = (void *)BPF_CORE_READ(task, utask, vaddr);
+	struct trace_uprobe *probe = BPF_CORE_READ(dispatch, tu);
+	struct inode *inode = BPF_CORE_READ(probe, inode);
+	struct gpt_site_key key = {};
+	__u64 *found;
+
+	key.offset = BPF_CORE_READ(probe, offset);
+	key.inode = BPF_CORE_READ(inode, i_ino);
+	key.device = BPF_CORE_READ(inode, i_sb, s_dev);
+	found = bpf_map_lookup_elem(&sites, &key);
+	if (!found)
+		return false;
+	*cookie = *found;
+	return true;
+}
+
+#endif
+
+#endif
