@@ -79,4 +79,51 @@ struct gpt_site_key {
 	__u32 pad;
 };
 
+/* ---- places in an interpreter (python_events.bpf.c, python_calls.bpf.c) ----------------------------------- */
+
+#define GPT_MAX_PY_PLACES 4096
+
+enum gpt_py_place_kind {
+	GPT_PY_GC_BEGIN = 1,	 /* args: generation */
+	GPT_PY_GC_END = 2,	 /* no args */
+	GPT_PY_GC_CALLBACK = 3,	 /* entry of invoke_gc_callback(..., phase, generation, ...): one of the two */
+	GPT_PY_IMPORT_BEGIN = 4, /* args: name, a UTF-8 C string */
+	GPT_PY_IMPORT_END = 5,
+	GPT_PY_IMPORT_CALL = 6,	    /* entry of the function by which C calls importlib's methods */
+	GPT_PY_IMPORT_RETURNED = 7, /* behind a call of it */
+	GPT_PY_CALL_ENTER = 8,
+	GPT_PY_CALL_EXIT = 9,
+};
+
+enum gpt_py_arg_place {
+	GPT_PY_ARG_NONE,
+	GPT_PY_ARG_REGISTER,
+	GPT_PY_ARG_MEMORY, /* at register + displacement */
+	GPT_PY_ARG_CONSTANT,
+};
+
+struct gpt_py_arg {
+	__u8 place;   /* enum gpt_py_arg_place */
+	__u8 regs_at; /* byte offset of the register in struct pt_regs */
+	__s8 bytes;   /* 1, 2, 4, 8; negative: signed */
+	__u8 pad;
+	__s32 displacement; /* or the constant */
+};
+
+/*
+ * A probe's program tells where it is by how far it is from _PyRuntime, which lies in the same file: the same in every
+ * process, wherever the file is mapped, and no kernel is too old for it.
+ */
+struct gpt_py_place_key {
+	__u64 from_runtime;
+	__u32 version; /* as gpt_pylayout.version */
+	__u32 pad;
+};
+
+struct gpt_py_place {
+	__u32 kind;	 /* enum gpt_py_place_kind */
+	__s32 sp_adjust; /* stack pointer there + this = the slice's frame */
+	struct gpt_py_arg arg;
+};
+
 #endif

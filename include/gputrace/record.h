@@ -48,6 +48,8 @@ enum gpt_record_type {
 	GPT_EXIT = 11,	      /* struct gpt_process_event: the whole process */
 	GPT_MAPPED = 12,      /* struct gpt_mapped: a library of interest is being mapped */
 	GPT_AGENT_BATCH = 13, /* struct gpt_agent_batch: records of the agent, see agent.h */
+	GPT_PYEVENT = 14,     /* struct gpt_pyevent: a collection or an import begins or ends */
+	GPT_PYCALL = 15,      /* struct gpt_pycall: a Python function is entered or left */
 
 	/* from the collector */
 	GPT_SESSION = 32,    /* struct gpt_session: options, host */
@@ -182,6 +184,37 @@ struct gpt_code_dead {
 	__u32 pad;
 };
 
+enum gpt_pyevent_kind {
+	GPT_PYEVENT_GC = 1,	/* the cyclic collector */
+	GPT_PYEVENT_IMPORT = 2, /* a module that was not there yet is looked for and executed */
+};
+
+#define GPT_PYEVENT_NAME_MAX 256 /* bytes kept of a module's name */
+#define GPT_PYEVENT_CUT 1	 /* flags: the name is longer than what was kept */
+
+struct gpt_pyevent {
+	struct gpt_record hdr;
+	__u64 time_ns;
+	__u32 pid, tid;
+	__u64 frame; /* on the thread's stack: the begin and the end of one slice have the same; deeper ones a lower */
+	__s64 value; /* collection: its generation at the begin; -1: not known */
+	__u8 kind;   /* enum gpt_pyevent_kind */
+	__u8 ends;   /* 0: begins */
+	__u8 name_kind; /* import: bytes a character as in gpt_code, 0: name[] is UTF-8 */
+	__u8 pad;
+	__u32 name_bytes; /* 0: none, as for ends */
+	__u8 name[];
+};
+
+/* One entry into a frame (also when a generator goes on) or one way out of it (return, yield, exception). */
+struct gpt_pycall {
+	struct gpt_record hdr;
+	__u64 time_ns;
+	__u32 pid, tid;
+	__u64 code;  /* entry: the code object, described before; 0: the frame is left */
+	__u64 frame; /* as in gpt_pyevent */
+};
+
 /* ---- native --------------------------------------------------------------------------------- */
 
 #define GPT_NATIVE_MAX_FRAMES 64
@@ -281,6 +314,8 @@ enum gpt_account {
 	GPT_ACC_READ_FAULTS,  /* failed reads of target memory */
 	GPT_ACC_STACK_CUT,    /* stacks deeper than what is kept */
 	GPT_ACC_THREADS_FULL, /* no room in the thread table */
+	GPT_ACC_PYEVENT_LOST, /* no room in the ring buffer for the begin or end of a collection or import */
+	GPT_ACC_PYCALLS_LOST, /* ... for the entry into a Python function or its end */
 	GPT_ACC_COUNT,
 };
 
@@ -323,6 +358,8 @@ _Static_assert(sizeof(struct gpt_pystack) == 24, "log layout");
 _Static_assert(sizeof(struct gpt_code) == 48, "log layout");
 _Static_assert(sizeof(struct gpt_code_lines) == 32, "log layout");
 _Static_assert(sizeof(struct gpt_code_dead) == 32, "log layout");
+_Static_assert(sizeof(struct gpt_pyevent) == 48, "log layout");
+_Static_assert(sizeof(struct gpt_pycall) == 40, "log layout");
 _Static_assert(sizeof(struct gpt_native_stack) == 24, "log layout");
 _Static_assert(sizeof(struct gpt_native_sym) == 24, "log layout");
 _Static_assert(sizeof(struct gpt_thread) == 40, "log layout");

@@ -87,6 +87,7 @@ int attach_open(const struct attach_options *options, attach_emit emit, void *co
 	attach->emit = attach->files.emit = attach->processes.emit = emit;
 	attach->emit_context = attach->files.emit_context = attach->processes.emit_context = context;
 	attach->files.programs = &attach->programs;
+	attach->files.python_calls = options->python_calls;
 	attach->processes.files = &attach->files;
 	attach->symbols = symbols_new(emit, context);
 	error = programs_load(&attach->programs, &config, options->ring_bytes, why, why_size);
@@ -433,6 +434,23 @@ unsigned attach_site_count(const struct attach *attach)
 	return sites;
 }
 
+int attach_python_calls(const struct attach *attach, char *why, size_t why_size)
+{
+	int answer = 0;
+
+	for (size_t i = 0; i < attach->files.list.count; i++) {
+		const struct probed_file *file = attach->files.list.items[i];
+
+		if (file->python_calls > 0)
+			return 1;
+		if (file->python_calls < 0 && !answer) {
+			answer = -ENOTSUP;
+			snprintf(why, why_size, "%s", file->path);
+		}
+	}
+	return answer;
+}
+
 void attach_accounts(const struct attach *attach, uint64_t accounts[GPT_ACC_COUNT])
 {
 	int map = bpf_map__fd(attach->programs.bpf->maps.accounts), cpus = libbpf_num_possible_cpus();
@@ -480,6 +498,7 @@ void attach_stop(struct attach *attach, unsigned timeout_ms, void (*drain)(void 
 		links_detach(&attach->files.list.items[i]->dealloc_links);
 		links_detach(&attach->files.list.items[i]->making_links);
 		links_detach(&attach->files.list.items[i]->engine_links);
+		links_detach(&attach->files.list.items[i]->event_links);
 	}
 	links_detach(&attach->lifecycle);
 	drain(drain_context);

@@ -33,6 +33,7 @@ struct attach_options {
 	enum attach_agent agent;
 	const char *agent_path; /* libgputrace-agent.so, NULL: not found */
 	bool native;		/* take native stacks too */
+	bool python_calls;	/* entry and end of every Python call, where the interpreter allows it */
 	size_t ring_bytes;	/* power of two */
 };
 
@@ -79,6 +80,12 @@ unsigned attach_live_processes(const struct attach *attach);
 
 /* Probe sites in place over all files; 0 means nothing that launches was found (yet). */
 unsigned attach_site_count(const struct attach *attach);
+
+/*
+ * Of attach_options.python_calls: 1 some followed process had its calls traced, -ENOTSUP there were Pythons but of none
+ * the calls can be traced (why[] names one and says why), 0 no Python was met (yet).
+ */
+int attach_python_calls(const struct attach *attach, char *why, size_t why_size);
 
 /* Sum over CPUs of each enum gpt_account. */
 void attach_accounts(const struct attach *attach, uint64_t accounts[GPT_ACC_COUNT]);

@@ -377,6 +377,7 @@ void files_close(struct files *files)
 		links_detach(&file->dealloc_links);
 		links_detach(&file->making_links);
 		links_detach(&file->engine_links);
+		links_detach(&file->event_links);
 		links_detach(&file->batch_links);
 		library_sites_free(&file->sites);
 		array_free(&file->making);

@@ -24,6 +24,9 @@ struct probed_file {
 	struct links making_links;  /* Python: making of further interpreters */
 	ARRAY(struct link_place) making;
 	struct links engine_links; /* PyTorch: the autograd engine */
+	struct links event_links;  /* Python: collections, imports, calls */
+	bool events_tried;
+	int python_calls; /* as file_attach_python says, of every process that maps the file */
 	bool engine_tried;
 	bool told;   /* its GPT_PROBES record was written */
 	bool wanted; /* by some process; attach.c keeps it */
@@ -34,6 +37,7 @@ struct files {
 	attach_emit emit;
 	void *emit_context;
 	ARRAY(struct probed_file *) list;
+	bool python_calls; /* the user asked for them */
 };
 
 /* The entry of a mapped file, made (and its symbols examined) when it is new; NULL when it cannot be opened. */
@@ -50,6 +54,11 @@ void file_detach_calls(struct files *files, struct probed_file *file);
 int file_attach_agent(struct files *files, struct probed_file *file);
 int file_attach_dealloc(struct files *files, struct probed_file *file, uint64_t offset);
 int file_attach_making(struct files *files, struct probed_file *file);
+
+struct python_info;
+
+/* Python: collections and imports, and with files.python_calls every call. */
+void file_attach_python(struct files *files, struct probed_file *file, const struct python_info *python);
 
 /* PyTorch: takes a tenth of a second (the library has 200,000 symbols), so not while a process waits for it. */
 int file_attach_engine(struct files *files, struct probed_file *file);

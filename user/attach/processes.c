@@ -163,21 +163,31 @@ static bool is_young(struct followed *process)
 	return now_ns - process->unfit_since_ns < PATIENCE_NS;
 }
 
-static void probe_dealloc(struct processes *processes, struct followed *process, const struct python_info *python)
+/* The file among the probed ones that python_find found the interpreter in. */
+static struct probed_file *python_file(const struct followed *process, const struct python_info *python)
 {
 	struct stat stat;
 
-	if (!python->dealloc_offset) {
-		look_again(process); /* its type objects are not set up yet */
-		return;
-	}
 	for (size_t i = 0; i < process->files.count; i++) {
 		struct probed_file *file = process->files.items[i];
 
 		if ((file->kind == LIBRARY_PYTHON || file->kind == LIBRARY_PYTHON_STATIC) &&
 		    !fstat(python->fd, &stat) && stat.st_ino == file->inode)
-			file_attach_dealloc(processes->files, file, python->dealloc_offset);
+			return file;
 	}
+	return NULL;
+}
+
+static void probe_dealloc(struct processes *processes, struct followed *process, const struct python_info *python)
+{
+	struct probed_file *file = python_file(process, python);
+
+	if (!python->dealloc_offset) {
+		look_again(process); /* its type objects are not set up yet */
+		return;
+	}
+	if (file)
+		file_attach_dealloc(processes->files, file, python->dealloc_offset);
 	process->look_again_ns = 0;
 }
 
@@ -192,6 +202,7 @@ static void examine_python(struct processes *processes, struct followed *process
 			   const struct process_info *info, uint64_t known_ns)
 {
 	struct python_info python;
+	struct probed_file *file;
 	char why[256] = "", note[384];
 	int error = python_find(process->pid, mappings, &python, why, sizeof(why));
 
@@ -203,6 +214,9 @@ static void examine_python(struct processes *processes, struct followed *process
 				     python.walk.layout.version, python.path ? python.path : "");
 		}
 		process->has_python = true;
+		file = python_file(process, &python);
+		if (file)
+			file_attach_python(processes->files, file, &python);
 		probe_dealloc(processes, process, &python);
 	} else if (error == -EAGAIN) {
 		/* Ready for its first frame; checked against its state as soon as it has one. */

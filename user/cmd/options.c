@@ -133,6 +133,12 @@ static int parse_native(struct parse *parse, const char *value)
 	return 0;
 }
 
+static int parse_python_calls(struct parse *parse, const char *value)
+{
+	parse->options->python_calls = true;
+	return 0;
+}
+
 static int parse_quiet(struct parse *parse, const char *value)
 {
 	parse->options->level = MSG_QUIET;
@@ -181,6 +187,7 @@ static const struct option_row {
 	{"min-complete", LETTERS + 3, "a percentage", RECORD | REPORT | EXPORT, parse_min_complete},
 	{"buffer", LETTERS + 4, "a size such as 64M", RECORD, parse_buffer},
 	{"native", LETTERS + 5, NULL, RECORD, parse_native},
+	{"python-calls", LETTERS + 10, NULL, RECORD, parse_python_calls},
 	{"quiet", 'q', NULL, ALL, parse_quiet},
 	{"verbose", 'v', NULL, ALL, parse_verbose},
 	{"help", 'h', NULL, ALL, parse_help},

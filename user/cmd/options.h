@@ -42,6 +42,7 @@ struct options {
 	unsigned min_complete; /* percent */
 	size_t buffer_bytes;
 	bool native;
+	bool python_calls;
 	enum msg_level level;
 	char **command;	 /* NULL-terminated, NULL: none */
 	const char *log; /* report, export */

@@ -196,6 +196,7 @@ static int attach_all(struct recording *recording)
 		.agent = options->agent,
 		.agent_path = recording->agent_path,
 		.native = options->native,
+		.python_calls = options->python_calls,
 		.ring_bytes = options->buffer_bytes,
 	};
 	struct gpt_clock clock;
@@ -219,6 +220,27 @@ static int attach_all(struct recording *recording)
 failed:
 	msg_error("%s", recording->why);
 	return err;
+}
+
+/* Whether --python-calls will not get (or when all is `over` did not get) what it asks for. */
+static bool python_calls_refused(struct recording *recording, bool over)
+{
+	int answer;
+
+	if (!recording->options->python_calls)
+		return false;
+	answer = attach_python_calls(recording->attach, recording->why, sizeof(recording->why));
+	if (answer > 0 || (!answer && !over))
+		return false;
+	if (answer)
+		msg_error(
+			"--python-calls: calls cannot be traced in %s: that takes CPython 3.6 to 3.10, and its symbol "
+			"_PyEval_EvalFrameDefault; without the option Python slices are drawn from the stacks of CUDA "
+			"calls",
+			recording->why);
+	else
+		msg_error("--python-calls: no Python was found in what was traced");
+	return true;
 }
 
 static void say_what_is_traced(const struct recording *recording)
@@ -361,6 +383,7 @@ enum exit_code record_command(const struct options *options)
 		.command = {.go = -1, .failed = -1},
 	};
 	enum exit_code code = EXIT_FAILED;
+	bool refused;
 
 	if (check_all(&recording))
 		goto cleanup;
@@ -371,9 +394,13 @@ enum exit_code record_command(const struct options *options)
 	}
 	if (start_command(&recording) || open_log(&recording) || attach_all(&recording))
 		goto cleanup;
+	/* What runs already will not change its mind; a command or the whole machine may have more to come. */
+	if (scope_of(options) == ATTACH_PIDS && python_calls_refused(&recording, false))
+		goto cleanup;
 	say_what_is_traced(&recording);
 	if (run_it(&recording))
 		goto cleanup;
+	refused = python_calls_refused(&recording, true);
 	/* Nothing of the probes is left while the outputs are made. */
 	attach_close(recording.attach);
 	recording.attach = NULL;
@@ -382,6 +409,8 @@ enum exit_code record_command(const struct options *options)
 	stop_signals_close(recording.signals, &recording.old_signals);
 	recording.signals = -1;
 	code = deliver_all(&recording);
+	if (refused)
+		code = EXIT_FAILED;
 cleanup:
 	close_all(&recording);
 	return code;

@@ -57,6 +57,7 @@ int chrome_write(struct sink *sink, const struct model *model, const struct expo
 	chrome_put_names(&chrome);
 	put_step(&chrome);
 	chrome_put_python(&chrome);
+	chrome_put_interpreter(&chrome);
 	chrome_put_calls(&chrome);
 	chrome_put_gpu(&chrome);
 	chrome_put_overheads(&chrome);

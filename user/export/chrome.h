@@ -31,6 +31,7 @@ struct chrome {
 
 	uint32_t *pids;	      /* by process; 0: not in this file */
 	uint32_t *tids;	      /* by thread */
+	uint32_t *span_tids;  /* by thread: its row for collections and imports, 0: it had none */
 	uint32_t *first_call; /* by thread, NONE */
 	uint32_t *next_call;  /* by call: the next one of its thread, NONE */
 	bool several;	      /* processes in this file */
@@ -80,6 +81,9 @@ static inline bool chrome_has_call(const struct chrome *chrome, const struct mod
 /* chrome_head.c: everything in front of the rows, and the metadata rows. */
 void chrome_put_head(struct chrome *chrome);
 void chrome_put_names(struct chrome *chrome);
+
+/* interpreter.c: collections and imports, on a row of their own beside their thread's. */
+void chrome_put_interpreter(struct chrome *chrome);
 
 /* chrome_events.c: one row each, and their arrows. */
 void chrome_put_calls(struct chrome *chrome);

@@ -143,6 +143,9 @@ static void put_receipt(struct chrome *chrome)
 		{"early", receipt->early},
 		{"early_max_ns", receipt->early_max_ns},
 		{"bad_records", receipt->bad_records},
+		{"python_events_lost", receipt->accounts[GPT_ACC_PYEVENT_LOST]},
+		{"python_calls_lost", receipt->accounts[GPT_ACC_PYCALLS_LOST]},
+		{"python_unpaired", receipt->python_unpaired},
 		{"clock_error_ns", receipt->clock_error_ns},
 		{"clock_steps", receipt->clock_steps},
 		{"file_untimed", chrome->untimed},
@@ -258,6 +261,12 @@ static void put_process_names(struct chrome *chrome)
 		snprintf(text, sizeof(text), "thread %" PRIu32 " (%.200s)", thread->tid, thread->name);
 		put_label(out, "thread_name", chrome->pids[thread->process], chrome->tids[i], "name", text);
 		put_order(out, "thread_sort_index", chrome->pids[thread->process], chrome->tids[i], chrome->tids[i]);
+		if (!chrome->span_tids[i])
+			continue;
+		snprintf(text, sizeof(text), "thread %" PRIu32 " collections, imports", thread->tid);
+		put_label(out, "thread_name", chrome->pids[thread->process], chrome->span_tids[i], "name", text);
+		put_order(out, "thread_sort_index", chrome->pids[thread->process], chrome->span_tids[i],
+			  chrome->tids[i]);
 	}
 }
 

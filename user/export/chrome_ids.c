@@ -56,6 +56,10 @@ static void number_processes(struct chrome *chrome, int only)
 	for (uint32_t i = 0; i < model->thread_count; i++)
 		if (chrome_has_process(chrome, model->threads[i].process))
 			chrome->tids[i] = unique_id(&used, model->threads[i].tid);
+	chrome->span_tids = xcalloc(model->thread_count, sizeof(*chrome->span_tids));
+	for (uint32_t i = 0; i < model->thread_count; i++)
+		if (chrome_has_process(chrome, model->threads[i].process) && model->threads[i].pyspans)
+			chrome->span_tids[i] = unique_id(&used, model->threads[i].tid);
 	tally_free(&used);
 }
 
@@ -201,6 +205,16 @@ static void number_overheads(struct chrome *chrome)
 		chrome->overheads.all.items[i].tid = i + 1;
 }
 
+static void span_include(struct chrome *chrome, uint32_t thread, uint64_t start_ns, uint64_t end_ns)
+{
+	if (!chrome_has_process(chrome, chrome->model->threads[thread].process))
+		return;
+	if (start_ns < chrome->base_ns)
+		chrome->base_ns = start_ns;
+	if (end_ns > chrome->end_ns)
+		chrome->end_ns = end_ns;
+}
+
 /* The span of the file: the recording, and whatever lies outside of it. */
 static void find_span(struct chrome *chrome)
 {
@@ -218,6 +232,10 @@ static void find_span(struct chrome *chrome)
 		if (end > chrome->end_ns)
 			chrome->end_ns = end;
 	}
+	for (uint32_t i = 0; i < model->pyspan_count; i++)
+		span_include(chrome, model->pyspans[i].thread, model->pyspans[i].start_ns, model->pyspans[i].end_ns);
+	for (uint32_t i = 0; i < model->pycall_count; i++)
+		span_include(chrome, model->pycalls[i].thread, model->pycalls[i].start_ns, model->pycalls[i].end_ns);
 	for (uint32_t i = 0; i < model->gpu_count; i++) {
 		if (chrome->gpu_track[i] == TRACK_NONE)
 			continue;
@@ -255,6 +273,7 @@ void chrome_ids_free(struct chrome *chrome)
 {
 	free(chrome->pids);
 	free(chrome->tids);
+	free(chrome->span_tids);
 	free(chrome->first_call);
 	free(chrome->next_call);
 	free(chrome->gpu_track);

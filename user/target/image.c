@@ -205,6 +205,32 @@ bool image_has_section(const struct image *image, const char *name)
 	return false;
 }
 
+int image_section(const struct image *image, const char *name, uint32_t type, uint64_t most, uint64_t *address,
+		  const uint8_t **data, size_t *bytes)
+{
+	Elf_Scn *section = NULL;
+	size_t names;
+
+	if (elf_getshdrstrndx(image->elf, &names))
+		return -ENOENT;
+	while ((section = elf_nextscn(image->elf, section))) {
+		const Elf64_Shdr *header = elf64_getshdr(section);
+		const char *text = header ? elf_strptr(image->elf, names, header->sh_name) : NULL;
+		const Elf_Data *content;
+
+		if (!text || strcmp(text, name) != 0 || header->sh_type != type)
+			continue;
+		content = image_section_data(image, section, type, most);
+		if (!content)
+			return -ENOENT;
+		*address = header->sh_addr;
+		*data = content->d_buf;
+		*bytes = content->d_buf ? content->d_size : 0;
+		return 0;
+	}
+	return -ENOENT;
+}
+
 static const struct image_segment *segment_at(const struct image *image, uint64_t address)
 {
 	for (size_t i = 0; i < image->segment_count; i++) {

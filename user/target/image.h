@@ -38,6 +38,15 @@ int image_each_symbol(const struct image *image, int (*fn)(const struct image_sy
 int image_symbol_at(struct image *image, uint64_t address, struct image_symbol *out);
 
 bool image_has_section(const struct image *image, const char *name);
+
+/* A section by name and type (SHT_): its linked address and content, which stays the image's; -ENOENT, also when it
+ * has more than `most` bytes.  A section without content gives NULL and 0. */
+int image_section(const struct image *image, const char *name, uint32_t type, uint64_t most, uint64_t *address,
+		  const uint8_t **data, size_t *bytes);
+
+/* The symbol whose address the dynamic linker stores at a linked address (a slot of the GOT); NULL: none. */
+const char *image_slot_symbol(const struct image *image, uint64_t address);
+
 const char *image_soname(const struct image *image); /* "" when there is none */
 
 /* Linked address -> offset in the file and back, by the program headers; -ERANGE. */

@@ -192,6 +192,7 @@ static int examine_runtime(struct candidate *candidate, uint64_t runtime, const 
 	if (err)
 		return err;
 	out->walk.runtime = runtime;
+	out->bias = candidate->bias;
 	if (!image_symbol(candidate->image, "PyCode_Type", &type))
 		out->walk.code_type = type.address + candidate->bias;
 	if (!mapped)

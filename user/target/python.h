@@ -17,6 +17,7 @@ struct python_info {
 	int fd;			 /* that file, for probes; closed by python_info_free */
 	uint64_t dealloc_offset; /* file offset of a cheap probe site at code objects' tp_dealloc entry (rdi is the
 				  * object there); 0: not found */
+	uint64_t bias;		 /* of that file: what to add to a linked address; valid where walk.runtime is not 0 */
 	bool free_threaded;
 };
 

@@ -10,6 +10,7 @@
 #include "trace/log_reader.h"
 #include "trace/model.h"
 #include "trace/process_table.h"
+#include "trace/python_spans.h"
 #include "trace/stacks.h"
 #include "trace/string_pool.h"
 
@@ -23,6 +24,7 @@ struct builder {
 	struct calls calls;
 	struct wall_clock clock;
 	struct agents agents;
+	struct python_spans python_spans;
 	ARRAY(const char *) probes;
 	ARRAY(const char *) notes;
 	uint64_t last_ns; /* latest time that the kernel or the collector told */

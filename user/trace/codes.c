@@ -171,6 +171,21 @@ static uint32_t find_line(struct code_version *version, int32_t lasti)
 	return linetable_find(version->ranges.items, version->ranges.count, (uint32_t)lasti);
 }
 
+static uint32_t unknown_code(struct codes *codes)
+{
+	if (codes->unknown == NONE)
+		codes->unknown = find_code(codes, string_intern(codes->strings, "?", 1),
+					   string_intern(codes->strings, "", 0), 0, false);
+	return codes->unknown;
+}
+
+uint32_t codes_at(struct codes *codes, uint32_t space, uint64_t address)
+{
+	const uint32_t *at = lookup_get(&codes->by_address, space, address);
+
+	return at && *at != NONE ? codes->versions.items[*at].code : unknown_code(codes);
+}
+
 uint32_t codes_frame(struct codes *codes, uint32_t space, uint64_t address, int32_t lasti)
 {
 	uint32_t *at = lookup_get(&codes->by_address, space, address);
@@ -187,10 +202,7 @@ uint32_t codes_frame(struct codes *codes, uint32_t space, uint64_t address, int3
 		frame.code = version->code;
 		frame.line = find_line(version, lasti);
 	} else {
-		if (codes->unknown == NONE)
-			codes->unknown = find_code(codes, string_intern(codes->strings, "?", 1),
-						   string_intern(codes->strings, "", 0), 0, false);
-		frame.code = codes->unknown;
+		frame.code = unknown_code(codes);
 	}
 	index = lookup_put(&codes->by_line, frame.code + 1, frame.line, NONE);
 	if (*index == NONE) {

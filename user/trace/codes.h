@@ -33,6 +33,9 @@ bool codes_add(struct codes *codes, uint32_t space, const struct gpt_record *rec
 bool codes_add_lines(struct codes *codes, uint32_t space, const struct gpt_record *record);
 void codes_remove(struct codes *codes, uint32_t space, uint64_t address);
 
+/* The code object that is at an address now; one that nobody described is "?". */
+uint32_t codes_at(struct codes *codes, uint32_t space, uint64_t address);
+
 /* The frame of an instruction (byte offset; -1: not started) of the object that is at an address now; NONE: one of the
  * interpreter's own, which is no part of a stack. */
 uint32_t codes_frame(struct codes *codes, uint32_t space, uint64_t address, int32_t lasti);

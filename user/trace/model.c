@@ -83,6 +83,7 @@ static bool add_exec(struct builder *builder, const struct gpt_record *record)
 
 	see_time(builder, event->time_ns);
 	agents_process_execs(&builder->agents, event->pid);
+	python_spans_process_execs(&builder->python_spans, event->pid, event->time_ns);
 	return process_table_add_exec(&builder->processes, record);
 }
 
@@ -96,6 +97,18 @@ static bool add_batch(struct builder *builder, const struct gpt_record *record)
 {
 	see_time(builder, ((const struct gpt_agent_batch *)record)->time_ns);
 	return agents_add_batch(&builder->agents, record);
+}
+
+static bool add_pyevent(struct builder *builder, const struct gpt_record *record)
+{
+	see_time(builder, ((const struct gpt_pyevent *)record)->time_ns);
+	return python_spans_add_event(&builder->python_spans, record);
+}
+
+static bool add_pycall(struct builder *builder, const struct gpt_record *record)
+{
+	see_time(builder, ((const struct gpt_pycall *)record)->time_ns);
+	return python_spans_add_call(&builder->python_spans, record);
 }
 
 static bool add_session(struct builder *builder, const struct gpt_record *record)
@@ -188,6 +201,8 @@ static const struct {
 	[GPT_EXEC] = {sizeof(struct gpt_process_event), add_exec},
 	[GPT_EXIT] = {sizeof(struct gpt_process_event), add_exit},
 	[GPT_AGENT_BATCH] = {sizeof(struct gpt_agent_batch), add_batch},
+	[GPT_PYEVENT] = {sizeof(struct gpt_pyevent), add_pyevent},
+	[GPT_PYCALL] = {sizeof(struct gpt_pycall), add_pycall},
 	[GPT_SESSION] = {sizeof(struct gpt_session), add_session},
 	[GPT_PROCESS] = {sizeof(struct gpt_process), add_process},
 	[GPT_PROBES] = {sizeof(struct gpt_text), add_text},
@@ -218,6 +233,7 @@ static void builder_init(struct builder *builder)
 	stacks_init(&builder->stacks, &builder->codes, &builder->strings, seed);
 	calls_init(&builder->calls, &builder->processes, &builder->stacks, seed);
 	agents_init(&builder->agents, &builder->processes, &builder->calls, &builder->clock, &builder->strings, seed);
+	python_spans_init(&builder->python_spans, &builder->processes, &builder->codes, &builder->strings);
 	nothing = string_keep(&builder->strings, "", 0);
 	builder->model->version = builder->model->host = builder->model->kernel = builder->model->target = nothing;
 }
@@ -245,6 +261,8 @@ static void move_tables(struct builder *builder)
 	MOVE(call, builder->calls.list);
 	MOVE(overhead, builder->agents.overheads);
 	MOVE(device, builder->agents.devices);
+	MOVE(pyspan, builder->python_spans.events);
+	MOVE(pycall, builder->python_spans.calls);
 	MOVE(string, builder->strings.strings);
 	MOVE(probe, builder->probes);
 	MOVE(note, builder->notes);
@@ -267,6 +285,7 @@ static void builder_close(struct builder *builder)
 	calls_free(&builder->calls);
 	agents_free(&builder->agents);
 	wall_clock_free(&builder->clock);
+	python_spans_free(&builder->python_spans);
 	string_pool_close(&builder->strings);
 }
 
@@ -285,6 +304,7 @@ static void finish(struct builder *builder)
 	process_table_finish(&builder->processes);
 	stacks_finish(&builder->stacks);
 	calls_finish(&builder->calls);
+	python_spans_finish(&builder->python_spans, builder->model->end_ns);
 	agents_finish(&builder->agents);
 	convert_times(builder);
 	join_calls(builder);
@@ -339,6 +359,8 @@ void model_free(struct model *model)
 	free(model->gpu);
 	free(model->overheads);
 	free(model->devices);
+	free(model->pyspans);
+	free(model->pycalls);
 	free(model->strings);
 	free(model->probes);
 	free(model->notes);

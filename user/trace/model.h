@@ -49,7 +49,27 @@ struct model_thread {
 	uint32_t process;
 	uint32_t tid;
 	const char *name;
-	uint32_t calls; /* of any class */
+	uint32_t calls;			/* of any class */
+	uint32_t first_pyspan, pyspans; /* model.pyspans[first_pyspan .. + pyspans) are this thread's */
+	uint32_t first_pycall, pycalls; /* the same of model.pycalls */
+};
+
+/* A collection or an import; those of a thread nest and are in the order in which they began. */
+struct model_pyspan {
+	uint64_t start_ns, end_ns;
+	uint32_t thread;
+	const char *name;   /* import: the module */
+	int32_t generation; /* collection: -1 not known */
+	uint8_t kind;	    /* enum gpt_pyevent_kind */
+	bool cut;	    /* it had not ended when the trace did */
+};
+
+/* A Python function from entry to end, as exact as the clock; a generator is entered anew each time it goes on. */
+struct model_pycall {
+	uint64_t start_ns, end_ns;
+	uint32_t thread;
+	uint32_t code;
+	bool cut; /* it had not ended when the trace did */
 };
 
 struct model_process {
@@ -154,9 +174,10 @@ struct model_receipt {
 	uint64_t early_max_ns;
 	uint64_t lost; /* records of any kind known to be lost, all causes */
 	uint64_t cupti_dropped, buffers_refused, api_dropped, names_dropped, malformed;
-	uint64_t bad_records;	 /* records in the log that did not make sense */
-	uint64_t clock_error_ns; /* bound of the wall clock conversion */
-	uint64_t clock_steps;	 /* steps of the wall clock during the trace */
+	uint64_t python_unpaired; /* collections, imports, Python calls whose end was lost: left out */
+	uint64_t bad_records;	  /* records in the log that did not make sense */
+	uint64_t clock_error_ns;  /* bound of the wall clock conversion */
+	uint64_t clock_steps;	  /* steps of the wall clock during the trace */
 	uint64_t cpu_ns, ring_bytes, ring_bytes_max;
 	enum gpt_end_reason end_reason; /* 0: the log was cut short */
 	bool truncated;			/* the log ends in the middle of a record or without GPT_END */
@@ -182,12 +203,14 @@ struct model {
 	struct model_gpu *gpu;	  /* by start_ns, untimed ones first */
 	struct model_overhead *overheads;
 	struct model_device *devices; /* by id */
+	struct model_pyspan *pyspans; /* by thread */
+	struct model_pycall *pycalls; /* by thread */
 	const char **strings;
 	const char **probes; /* one line per file with probe sites found and missed */
 	const char **notes;  /* remarks the report must show */
 	uint32_t process_count, thread_count, code_count, frame_count, stack_count, stack_frame_count, native_count,
 		native_frame_count, args_count, call_count, gpu_count, overhead_count, device_count, string_count,
-		probe_count, note_count;
+		probe_count, note_count, pyspan_count, pycall_count;
 
 	struct model_receipt receipt;
 	void *private; /* memory behind all of it */

@@ -94,6 +94,8 @@ static void sum_lost(struct model_receipt *receipt)
 		receipt->accounts[GPT_ACC_BATCHES_LOST],
 		receipt->accounts[GPT_ACC_OTHER_LOST],
 		receipt->accounts[GPT_ACC_THREADS_FULL],
+		receipt->accounts[GPT_ACC_PYEVENT_LOST],
+		receipt->accounts[GPT_ACC_PYCALLS_LOST],
 		receipt->cupti_dropped,
 		receipt->buffers_refused,
 		receipt->api_dropped,
@@ -111,6 +113,7 @@ void receipt_fill(struct builder *builder)
 	struct model_receipt *receipt = &model->receipt;
 
 	receipt->bad_records += builder->agents.bad_records;
+	receipt->python_unpaired = builder->python_spans.unpaired;
 	receipt->clock_error_ns = builder->clock.error_ns;
 	receipt->clock_steps = wall_clock_steps(&builder->clock);
 	receipt->truncated = builder->reader.torn || !builder->ended;

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Every entry into the interpreter's frame function and every way out of it, for --python-calls.  The ends are
+ * instructions of the function's own, not return probes: the kernel gives up on more than 64 open returns of a
+ * thread (MAX_URETPROBE_DEPTH, linux/uprobes.h), which is less than what programs nest.
+ */
+#include "common.bpf.h"
+#include "python_code.bpf.h"
+#include "python_place.bpf.h"
+#include "thread.bpf.h"
+
+/* The code object is described before the first entry that names it, as it is before a stack. */
+static __always_inline void code_describe(const struct gpt_process_state *process, __u64 code, __u32 pid)
+{
+	struct code_key key = {.code = code, .pid = pid, .epoch = process->epoch};
+	struct walk_slot *slot;
+	__u8 known = 1;
+
+	if (likely(bpf_map_lookup_elem(&codes, &key)))
+		return;
+	slot = slot_acquire();
+	if (!slot || code_send(process, slot, code, pid))
+		account(GPT_ACC_CODE_LOST);
+	else
+		bpf_map_update_elem(&codes, &key, &known, BPF_ANY);
+	if (slot)
+		slot_release(slot);
+}
+
+/* _PyEval_EvalFrameDefault(frame, throwflag) up to 3.8, (tstate, frame, throwflag) in 3.9 and 3.10. */
+static __always_inline __u64 code_entered(struct pt_regs *ctx, const struct gpt_pylayout *layout)
+{
+	__u64 first = PT_REGS_PARM1(ctx), second = PT_REGS_PARM2(ctx), frame, code = 0;
+
+	/* Two reads: the verifier takes none at an offset that was chosen. */
+	asm volatile("" : "+r"(first), "+r"(second));
+	frame = layout->version >= 0x0309 ? second : first;
+	bpf_probe_read_user(&code, 8, (void *)(frame + layout->frame_code));
+	return code;
+}
+
+SEC("uprobe")
+int python_call(struct pt_regs *ctx)
+{
+	__u64 pid_tid = bpf_get_current_pid_tgid(), now = bpf_ktime_get_ns(), code = 0;
+	__u32 pid = pid_tid >> 32, tid = pid_tid;
+	struct gpt_process_state *process = python_process(pid);
+	struct gpt_py_place *place;
+	struct gpt_pycall *record;
+
+	if (!process || process->python.layout.walk != GPT_PY_WALK_OBJECTS)
+		return 0;
+	place = python_place(ctx, process);
+	if (!place || !thread_get(tid, pid))
+		return 0;
+	if (place->kind == GPT_PY_CALL_ENTER) {
+		code = code_entered(ctx, &process->python.layout);
+		if (!code)
+			return 0;
+		code_describe(process, code, pid);
+	}
+	record = bpf_ringbuf_reserve(&ring, sizeof(*record), 0);
+	if (unlikely(!record)) {
+		account(GPT_ACC_PYCALLS_LOST);
+		return 0;
+	}
+	record_begin(&record->hdr, sizeof(*record), GPT_PYCALL);
+	record->time_ns = now;
+	record->pid = pid;
+	record->tid = tid;
+	record->code = code;
+	record->frame = PT_REGS_SP(ctx) + place->sp_adjust;
+	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "GPL";
