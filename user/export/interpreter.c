@@ -25,13 +25,14 @@ static void put_collection(struct chrome *chrome, const struct model_pyspan *spa
 
 static void put_import(struct chrome *chrome, const struct model_pyspan *span, uint32_t pid)
 {
+	const char *module = chrome->model->strings[span->name];
 	struct sink *out = chrome->out;
 
 	sink_literal(out, ",\n{\"ph\":\"X\",\"cat\":\"python_import\",\"name\":\"import ");
-	sink_json_part(out, span->name, false);
+	sink_json_part(out, module, false);
 	chrome_put_slice(chrome, "\"", 1, pid, chrome->span_tids[span->thread], span->start_ns, span->end_ns);
 	sink_literal(out, "\"module\":");
-	sink_json(out, span->name);
+	sink_json(out, module);
 	sink_char(out, ',');
 }
 

@@ -159,18 +159,18 @@ static void advance(const struct model *model, struct open_calls *calls, uint64_
 		calls->open.count--;
 }
 
-/* How many outer frames of a stack are of functions that were entered before the trace. */
+/* How many outer frames of a stack are of functions that were entered before the trace; NONE: it cannot be told. */
 static uint32_t frames_before(const struct model *model, const struct open_calls *calls,
 			      const struct open_frame *frames, uint32_t count)
 {
 	uint32_t outer;
 
 	if (calls->open.count > count || (count && frames[0].code == CODE_CUT))
-		return 0;
+		return NONE;
 	outer = count - (uint32_t)calls->open.count;
 	for (uint32_t i = 0; i < calls->open.count; i++)
 		if (model->pycalls[calls->open.items[i]].code != frames[outer + i].code)
-			return 0;
+			return NONE;
 	return outer;
 }
 
@@ -194,6 +194,8 @@ static void draw_outer(struct chrome *chrome, uint32_t thread, struct thread_sli
 		if (calls.open.count && calls.open.items[0] == before)
 			continue;
 		count = frames_before(model, &calls, frames, frames_of(model, &model->calls[i], frames));
+		if (count == NONE)
+			continue;
 		before = calls.open.count ? calls.open.items[0] : NONE;
 		if (before != NONE) {
 			start_ns = model->pycalls[before].start_ns;

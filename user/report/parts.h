@@ -59,6 +59,7 @@ void report_copies(struct report *report);	  /* copies.c */
 void report_idle(struct report *report);	  /* idle.c */
 void report_calls_by_line(struct report *report); /* calls.c: where there are no GPU times */
 void report_calls(struct report *report);
+void report_interpreter(struct report *report); /* interpreter.c */
 void report_failed(struct report *report);
 void report_no_gpu(struct report *report);   /* agent.c: why there are no GPU times */
 void report_complete(struct report *report); /* complete.c */

@@ -58,7 +58,7 @@ struct model_thread {
 struct model_pyspan {
 	uint64_t start_ns, end_ns;
 	uint32_t thread;
-	const char *name;   /* import: the module */
+	uint32_t name;	    /* import: index into model.strings of the module, else NONE */
 	int32_t generation; /* collection: -1 not known */
 	uint8_t kind;	    /* enum gpt_pyevent_kind */
 	bool cut;	    /* it had not ended when the trace did */

@@ -63,15 +63,15 @@ static uint64_t end_of(uint64_t start_ns, uint64_t end_ns)
 	return end_ns ? end_ns : 1;
 }
 
-static const char *event_name(struct python_spans *spans, const struct gpt_pyevent *event)
+static uint32_t event_name(struct python_spans *spans, const struct gpt_pyevent *event)
 {
+	if (event->kind != GPT_PYEVENT_IMPORT)
+		return NONE;
 	if (!event->name_bytes)
-		return string_at(spans->strings, string_intern(spans->strings, "?", 1));
+		return string_intern(spans->strings, "?", 1);
 	if (!event->name_kind)
-		return string_at(spans->strings,
-				 string_intern(spans->strings, (const char *)event->name, event->name_bytes));
-	return string_at(spans->strings,
-			 string_intern_kind(spans->strings, event->name, event->name_bytes, event->name_kind));
+		return string_intern(spans->strings, event->name, event->name_bytes);
+	return string_intern_kind(spans->strings, event->name, event->name_bytes, event->name_kind);
 }
 
 static bool event_is_sound(const struct gpt_record *record)
@@ -116,7 +116,7 @@ bool python_spans_add_event(struct python_spans *spans, const struct gpt_record 
 					  .thread = thread,
 					  .kind = event->kind,
 					  .generation = event->value >= 0 && event->value < 16 ? (int)event->value : -1,
-					  .name = event->kind == GPT_PYEVENT_IMPORT ? event_name(spans, event) : ""}));
+					  .name = event_name(spans, event)}));
 	return true;
 }
 

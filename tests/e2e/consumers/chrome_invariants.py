@@ -12,7 +12,7 @@ import re
 
 API = {"cuda_runtime", "cuda_driver"}
 GPU = {"kernel", "gpu_memcpy", "gpu_memset"}
-CPU = API | {"python_function", "user_annotation", "overhead"}
+CPU = API | {"python_function", "python_gc", "python_import", "user_annotation", "overhead"}
 EVENT_KEYS = {"ph", "name", "cat", "pid", "tid", "ts", "dur", "id", "bp", "s", "args"}
 PHASES = {"X", "M", "s", "f"}
 REPORTED = 20  # violations of one rule
@@ -30,6 +30,8 @@ ARGS = {
     "gpu_memcpy": {**COMMON, **PLACE, "bytes": int},
     "gpu_memset": {**COMMON, **PLACE, "bytes": int},
     "python_function": {"Python id": int},
+    "python_gc": {"thread": int},
+    "python_import": {"module": str, "thread": int},
     "user_annotation": {"External id": int},
     "overhead": {},
 }
