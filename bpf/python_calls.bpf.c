@@ -10,21 +10,21 @@
 #include "thread.bpf.h"
 
 /* The code object is described before the first entry that names it, as it is before a stack. */
-static __always_inline void code_describe(const struct gpt_process_state *process, __u64 code, __u32 pid)
+static __always_inline void code_describe(struct gpt_process_state *process, __u64 code, __u32 pid)
 {
 	struct code_key key = {.code = code, .pid = pid, .epoch = process->epoch};
 	struct walk_slot *slot;
-	__u8 known = 1;
 
 	if (likely(bpf_map_lookup_elem(&codes, &key)))
 		return;
-	slot = slot_acquire();
-	if (!slot || code_send(process, slot, code, pid))
+	slot = slot_acquire(pid);
+	if (!slot) {
 		account(GPT_ACC_CODE_LOST);
-	else
-		bpf_map_update_elem(&codes, &key, &known, BPF_ANY);
-	if (slot)
-		slot_release(slot);
+		return;
+	}
+	slot->frames[0].code = code;
+	codes_send(process, slot, 1);
+	slot_release(slot);
 }
 
 /* _PyEval_EvalFrameDefault(frame, throwflag) up to 3.8, (tstate, frame, throwflag) in 3.9 and 3.10. */
