@@ -36,12 +36,19 @@ static __always_inline __u64 load64(const __u8 *bytes, __u32 offset)
 	return *(const __u64 *)(bytes + offset);
 }
 
-/* Where the frame that is `depth` frames away from the innermost is kept. */
-static __always_inline __u32 frame_index(__u32 depth)
+/*
+ * Where the frame that is `depth` frames away from the innermost is kept; -1: nowhere. From where frames may be left
+ * out on, those that nobody is to see are not counted (shim_code); the few before that are taken out by the reader.
+ */
+static __always_inline __s32 frame_index(__u32 depth, __u64 code, const struct walk *walk)
 {
-	if (unlikely(depth >= GPT_PYSTACK_MAX_FRAMES))
+	if (likely(depth < RING_FIRST - 1))
+		return depth;
+	if (code == walk->process->shim_code)
+		return -1;
+	if (depth >= GPT_PYSTACK_MAX_FRAMES)
 		depth = RING_FIRST | (depth & (RING_FRAMES - 1));
-	return depth & (GPT_PYSTACK_MAX_FRAMES - 1);
+	return depth;
 }
 
 static __always_inline __u64 hash_frame(__u64 hash, __u64 code, __u64 lasti)
@@ -76,8 +83,9 @@ static __always_inline long walk_objects(struct walk *walk)
 			frame = 0;
 			break;
 		}
-		struct gpt_pyframe *kept = &walk->slot->frames[frame_index(depth)];
 		__u64 code = load64(window, code_at);
+		struct gpt_pyframe *kept =
+			&walk->slot->frames[frame_index(depth, code, walk) & (GPT_PYSTACK_MAX_FRAMES - 1)];
 		__s32 lasti = *(__s32 *)(window + lasti_at);
 
 		if (lasti > 0)
@@ -164,23 +172,25 @@ static __always_inline long walk_fill(struct walk *walk, __u64 need)
 /* Where things are in a frame. Constants where the version's layout is a usual one: half the price of a walk. */
 struct frame_shape {
 	__u32 code, back, instr, owner, size;
+	__u32 owner_skip; /* as gpt_pylayout */
+	__u64 code_mask;  /* without the tag of a _PyStackRef (3.14 and later, pycore_stackref.h) */
 };
 
-#define FRAMES_PER_STEP 16 /* frames walked in one call of the loop's body */
+#define STACKREF_MASK (~7ULL)
+
+#define FRAMES_PER_STEP 20 /* frames walked in one call of the loop's body */
 
 /*
  * The frames of one window, as many as a step takes. Whoever is not in the window any more is left to the next
- * step, which begins with another one.
+ * step, which begins with another one.  An instruction is kept as its distance from the code object: what lies
+ * before the first one is taken off when the stack is sent.
  */
 static __always_inline long walk_frames(struct walk *walk, const struct frame_shape shape)
 {
 	struct walk_slot *slot = walk->slot;
 	struct walk_progress *progress = &slot->progress;
-	__u64 instructions = walk->layout->code_instructions, frame = progress->frame, hash = progress->hash;
-	__u64 at = frame - progress->window, window, window_bytes;
-	__u64 shim = walk->process->shim_code ?: 1;
-	__u8 owner_skip = walk->layout->owner_skip;
-	__u32 depth = progress->depth;
+	__u64 frame = progress->frame, hash = progress->hash, at = frame - progress->window, window, last;
+	__u32 depth = progress->depth, owner_skip = shape.owner_skip;
 
 	if (!frame)
 		return 1;
@@ -189,22 +199,25 @@ static __always_inline long walk_frames(struct walk *walk, const struct frame_sh
 		return 1;
 	}
 	window = progress->window;
-	window_bytes = progress->window_bytes;
+	last = progress->window_bytes - shape.size; /* walk_fill reads a whole frame at least */
 #pragma unroll
 	for (int i = 0; i < FRAMES_PER_STEP; i++) {
 		at = frame - window;
-		if (at + shape.size > window_bytes || at >= SLOT_WINDOW)
+		if (at > last)
 			break;
 		BOUND(at, SLOT_WINDOW - 1);
 		const __u8 *copy = slot->window + at;
-		/* 3.14 and later: a _PyStackRef, whose low bits are a tag (pycore_stackref.h). */
-		__u64 code = load64(copy, shape.code) & ~7ULL, instr = load64(copy, shape.instr);
-		__u64 lasti = (__u32)(instr - code - instructions);
+		__u64 code = load64(copy, shape.code) & shape.code_mask, instr = load64(copy, shape.instr);
+		__u64 lasti = (__u32)(instr - code);
+		__s32 index;
 
 		frame = load64(copy, shape.back);
-		if ((owner_skip && copy[shape.owner] >= owner_skip) || code == shim)
+		if (owner_skip && copy[shape.owner] >= owner_skip)
 			continue;
-		struct gpt_pyframe *kept = &slot->frames[frame_index(depth)];
+		index = frame_index(depth, code, walk);
+		if (unlikely(index < 0))
+			continue;
+		struct gpt_pyframe *kept = &slot->frames[index & (GPT_PYSTACK_MAX_FRAMES - 1)];
 
 		kept->code = code;
 		*(__u64 *)&kept->lasti = lasti; /* and the padding after it */
@@ -237,17 +250,20 @@ static __always_inline long walk_frames(struct walk *walk, const struct frame_sh
 }
 
 /* _PyInterpreterFrame of 3.14 and 3.15 (pycore_interpframe_structs.h) */
-static const struct frame_shape shape_314 = {.code = 0, .back = 8, .instr = 56, .owner = 74, .size = 80};
+static const struct frame_shape shape_314 = {
+	.code = 0, .back = 8, .instr = 56, .owner = 74, .size = 80, .owner_skip = 3, .code_mask = STACKREF_MASK};
 /* ... of 3.12 and 3.13 (pycore_frame.h) */
-static const struct frame_shape shape_312 = {.code = 0, .back = 8, .instr = 56, .owner = 70, .size = 72};
+static const struct frame_shape shape_312 = {
+	.code = 0, .back = 8, .instr = 56, .owner = 70, .size = 72, .owner_skip = 3, .code_mask = ~0ULL};
 /* ... and of 3.11 */
-static const struct frame_shape shape_311 = {.code = 32, .back = 48, .instr = 56, .owner = 69, .size = 72};
+static const struct frame_shape shape_311 = {
+	.code = 32, .back = 48, .instr = 56, .owner = 69, .size = 72, .owner_skip = 0, .code_mask = ~0ULL};
 
 static __always_inline bool has_shape(const struct gpt_pylayout *layout, const struct frame_shape shape)
 {
 	return layout->frame_code == shape.code && layout->frame_back == shape.back &&
 	       layout->frame_instr == shape.instr && layout->frame_owner == shape.owner &&
-	       layout->frame_localsplus == shape.size;
+	       layout->frame_localsplus == shape.size && layout->owner_skip == shape.owner_skip;
 }
 
 static __always_inline long walk_frames_314(struct walk *walk)
@@ -277,6 +293,8 @@ static __always_inline long walk_frames_other(struct walk *walk)
 		.instr = layout->frame_instr & (SLOT_FIELDS - 1),
 		.owner = layout->frame_owner & (SLOT_FIELDS - 1),
 		.size = layout->frame_localsplus & (SLOT_FIELDS - 1),
+		.owner_skip = layout->owner_skip,
+		.code_mask = STACKREF_MASK,
 	};
 
 	return walk_frames(walk, shape);
@@ -583,7 +601,8 @@ static __always_inline long python_stack(struct gpt_process_state *process, stru
 	*id = 0;
 	if (state != GPT_STACK_OK)
 		return state;
-	__builtin_memset(progress, 0, sizeof(*progress));
+	progress->window_bytes = 0;
+	progress->depth = progress->failed = 0;
 	progress->hash = process->generation * 0xff51afd7ed558ccdULL + thread->pid;
 	state = walk_begin(&walk, process, thread, sp);
 	if (state == GPT_STACK_OK)

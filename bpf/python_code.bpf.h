@@ -206,12 +206,18 @@ static __always_inline long codes_send_next(struct walk *walk)
 	struct walk_slot *slot = walk->slot;
 	struct code_key key = {.pid = slot->pid, .epoch = walk->process->epoch};
 	__u32 index = slot->send.next++;
+	struct gpt_pyframe *frame;
 	__u8 known = 1;
 
 	if (index >= slot->send.depth || index >= GPT_PYSTACK_MAX_FRAMES)
 		return 1;
-	key.code = slot->frames[index & (GPT_PYSTACK_MAX_FRAMES - 1)].code;
-	if (!key.code || bpf_map_lookup_elem(&codes, &key))
+	frame = &slot->frames[index & (GPT_PYSTACK_MAX_FRAMES - 1)];
+	if (!frame->code)
+		return 0;
+	if (walk->layout->code_instructions != GPT_PY_ABSENT)
+		frame->lasti -= walk->layout->code_instructions;
+	key.code = frame->code;
+	if (bpf_map_lookup_elem(&codes, &key))
 		return 0;
 	if (code_send(walk, key.code)) {
 		account(GPT_ACC_CODE_LOST);
@@ -222,7 +228,7 @@ static __always_inline long codes_send_next(struct walk *walk)
 }
 LOOP_STEP(codes_send_next)
 
-/* Every code object of the slot's stack that was not described yet. */
+/* Makes the slot's stack ready to be sent: describes each code object that was not described yet. */
 static __always_inline void codes_send(struct gpt_process_state *process, struct walk_slot *slot, __u32 depth)
 {
 	struct walk walk = {.slot = slot, .process = process, .layout = &process->python.layout};
