@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""A trace and what programs/recorded.py wrote, launch by launch: every stack has to be the same.
+
+Reads files only, and knows nothing of how either side came to be.
+"""
+
+import collections
+import json
+
+import chrome_invariants as chrome
+
+Launch = collections.namedtuple("Launch", "number frames incomplete")
+
+
+def _frame(name, file, line):
+    """A frame as docs/formats.md has it; CPython 3.10 and later know instructions of no line."""
+    return f"{file}({line or 0}): {name}".replace(";", "_")
+
+
+def recorded(path):
+    """({tid: [Launch] in the order in which they were made}, the whole file)"""
+    with open(path) as file:
+        truth = json.load(file)
+    frames = [_frame(*frame) for frame in truth["frames"]]
+    stacks = [[frames[i] for i in stack] for stack in truth["stacks"]]
+    threads = collections.defaultdict(list)
+    for thread in truth["threads"]:
+        threads[thread["tid"]] += [Launch(number, stacks[i], False) for number, i in thread["launches"]]
+    return {tid: launches for tid, launches in threads.items() if launches}, truth
+
+
+def traced(path, pid=None):
+    """{tid: [Launch] in the order in which they were seen}"""
+    threads = collections.defaultdict(list)
+    calls = [e for e in chrome.events(chrome.load(path), "cuda_runtime") if e["name"] == "cudaLaunchKernel"]
+    for event in sorted(calls, key=lambda e: e["ts"]):
+        args = event["args"]
+        frames = args["Call stack"].split(";") if "Call stack" in args else []
+        if pid is None or event["pid"] == pid:
+            number = args["launch stream"] & 0xffffffff  # ctypes passes an int, and leaves what is above it as it was
+            incomplete = args.get("no Call stack") or ("cut" if "Call stack cut" in args else None)
+            threads[event["tid"]].append(Launch(number, frames, incomplete))
+    return dict(threads)
+
+
+def difference(expected, got):
+    """Two stacks side by side, innermost first, from the first frame on that differs."""
+    same = 0
+    while same < min(len(expected), len(got)) and expected[same] == got[same]:
+        same += 1
+    lines = [f"  {same} innermost frames are the same, {len(expected)} recorded, {len(got)} traced"]
+    lines += [f"    {frame}" for frame in expected[max(same - 2, 0):same]]
+    for frame in range(same, min(same + 6, max(len(expected), len(got)))):
+        left, right = (side[frame] if frame < len(side) else "nothing" for side in (expected, got))
+        lines += [f"    {left}"] if left == right else [f"  - {left}", f"  + {right}"]
+    return "\n".join(lines)
+
+
+def _compare(tid, expected, got):
+    """Launches of one thread: (what is wrong first, or None; those traced stacks that say they are incomplete)"""
+    numbers, seen = [e.number for e in expected], [g.number for g in got]
+    if numbers != seen:
+        at = next((i for i, (a, b) in enumerate(zip(numbers, seen)) if a != b), min(len(numbers), len(seen)))
+        return (f"thread {tid}: {len(numbers)} launches recorded, {len(seen)} traced, and from launch {at} on others:"
+                f" {numbers[at:at + 4]} recorded, {seen[at:at + 4]} traced"), []
+    incomplete = [(e, g) for e, g in zip(expected, got) if g.incomplete]
+    for index, (e, g) in enumerate(zip(expected, got)):
+        if e.frames != g.frames and not g.incomplete:
+            return (f"thread {tid}, launch {index} of {len(expected)} (number {e.number}):\n" +
+                    difference(e.frames, g.frames)), incomplete
+    return None, incomplete
+
+
+def assert_equal(expected, got):
+    """Every stack is the recorded one, or says that it is incomplete; those that do, as (recorded, traced)."""
+    assert set(expected) == set(got), f"threads {sorted(expected)} launched, threads {sorted(got)} were traced"
+    incomplete = []
+    for tid in expected:
+        wrong, cut = _compare(tid, expected[tid], got[tid])
+        assert not wrong, wrong
+        incomplete += cut
+    return incomplete
+
+
+def assert_complete(incomplete):
+    for expected, got in incomplete:
+        raise AssertionError(f"{len(incomplete)} stacks are incomplete, launch {expected.number} says: {got.incomplete}\n" +
+                             difference(expected.frames, got.frames))
+
+
+def count(threads):
+    return sum(map(len, threads.values()))
