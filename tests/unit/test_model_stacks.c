@@ -323,6 +323,36 @@ static void the_qualified_name_is_preferred(void **state)
 	model_free(model);
 }
 
+static void a_name_that_was_cut_ends_with_a_mark(void **state)
+{
+	const char file[8] = "a.py";
+	struct gpt_code code = {.hdr.flags = GPT_CODE_CUT,
+				.code = A,
+				.pid = PID,
+				.name_bytes = GPT_CODE_NAME_MAX,
+				.name_kind = 2,
+				.filename_bytes = 4,
+				.filename_kind = 1,
+				.linetable = GPT_LINES_LOCATIONS};
+	uint16_t names[GPT_CODE_NAME_MAX / 2 + sizeof(file) / 2];
+	char expected[2 * GPT_CODE_NAME_MAX] = "";
+	struct log_builder log;
+	struct model *model;
+
+	for (size_t i = 0; i < GPT_CODE_NAME_MAX / 2; i++) {
+		names[i] = 0xfc;
+		strcat(expected, "\xc3\xbc");
+	}
+	memcpy(names + GPT_CODE_NAME_MAX / 2, file, sizeof(file));
+	log_begin(&log, 0, 0);
+	log_put(&log, GPT_CODE, &code, sizeof(code), names, sizeof(names));
+	stack(&log, 1, A, -1);
+	model = model_of(&log);
+	assert_string_equal(model->codes[0].name, strcat(expected, "..."));
+	assert_string_equal(model->codes[0].file, "a.py");
+	model_free(model);
+}
+
 static void a_line_table_larger_than_one_record_is_put_together(void **state)
 {
 	enum { ENTRIES = GPT_CODE_LINES_CHUNK };
@@ -407,6 +437,7 @@ int main(void)
 		cmocka_unit_test(a_frame_that_has_not_begun_is_left_out),
 		cmocka_unit_test(impossible_stacks_are_bad),
 		cmocka_unit_test(the_qualified_name_is_preferred),
+		cmocka_unit_test(a_name_that_was_cut_ends_with_a_mark),
 		cmocka_unit_test(a_line_table_larger_than_one_record_is_put_together),
 		cmocka_unit_test(lines_after_a_lost_chunk_are_unknown_and_not_wrong),
 		cmocka_unit_test(native_stacks_are_named_and_demangled),

@@ -47,17 +47,21 @@ static bool read_names(struct codes *codes, const struct gpt_code *record, uint3
 {
 	const uint32_t bytes[3] = {record->name_bytes, record->qualname_bytes, record->filename_bytes};
 	const uint8_t kinds[3] = {record->name_kind, record->qualname_kind, record->filename_kind};
+	static const uint32_t most[3] = {GPT_CODE_NAME_MAX, GPT_CODE_NAME_MAX, GPT_CODE_FILE_MAX};
 	size_t room = record->hdr.size - sizeof(*record);
 	const uint8_t *at = record->data;
 
 	for (int i = 0; i < 3; i++) {
 		size_t padded = ((size_t)bytes[i] + 7) & ~(size_t)7;
+		bool cut = record->hdr.flags & GPT_CODE_CUT && bytes[i] == most[i];
+		uint32_t (*intern)(struct string_pool *, const void *, size_t, unsigned) =
+			cut ? string_intern_cut : string_intern_kind;
 
 		names[i] = NONE;
 		if (padded > room || kinds[i] == 3 || kinds[i] > 4)
 			return false;
 		if (kinds[i] && bytes[i] >= kinds[i])
-			names[i] = string_intern_kind(codes->strings, at, bytes[i], kinds[i]);
+			names[i] = intern(codes->strings, at, bytes[i], kinds[i]);
 		at += padded;
 		room -= padded;
 	}
