@@ -6,15 +6,28 @@ Reads files only, and knows nothing of how either side came to be.
 
 import collections
 import json
+import re
 
 import chrome_invariants as chrome
 
-Launch = collections.namedtuple("Launch", "number frames incomplete")
+# Bytes kept of a name and of a path: GPT_CODE_NAME_MAX and GPT_CODE_FILE_MAX of include/gputrace/record.h.
+NAME_MAX, FILE_MAX = 512, 4096
+
+Launch = collections.namedtuple("Launch", "number frames incomplete label")
+
+
+def _shown(text, most):
+    """Cut with a mark, on one line, without what steers a terminal; `?` where there is nothing."""
+    width = 1 if max(text, default="") < "\u0100" else 2 if max(text) < "\U00010000" else 4
+    if len(text) * width > most:
+        text = text[:most // width] + "..."
+    text = re.sub(r"[\t-\r]", " ", text).replace(";", "_")
+    return re.sub("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]", "\ufffd", text) or "?"
 
 
 def _frame(name, file, line):
     """A frame as docs/formats.md has it; CPython 3.10 and later know instructions of no line."""
-    return f"{file}({line or 0}): {name}".replace(";", "_")
+    return f"{_shown(file, FILE_MAX)}({line or 0}): {_shown(name, NAME_MAX)}"
 
 
 def recorded(path):
@@ -25,7 +38,7 @@ def recorded(path):
     stacks = [[frames[i] for i in stack] for stack in truth["stacks"]]
     threads = collections.defaultdict(list)
     for thread in truth["threads"]:
-        threads[thread["tid"]] += [Launch(number, stacks[i], False) for number, i in thread["launches"]]
+        threads[thread["tid"]] += [Launch(number, stacks[i], None, label) for number, i, label in thread["launches"]]
     return {tid: launches for tid, launches in threads.items() if launches}, truth
 
 
@@ -39,7 +52,7 @@ def traced(path, pid=None):
         if pid is None or event["pid"] == pid:
             number = args["launch stream"] & 0xffffffff  # ctypes passes an int, and leaves what is above it as it was
             incomplete = args.get("no Call stack") or ("cut" if "Call stack cut" in args else None)
-            threads[event["tid"]].append(Launch(number, frames, incomplete))
+            threads[event["tid"]].append(Launch(number, frames, incomplete, None))
     return dict(threads)
 
 

@@ -17,6 +17,9 @@ import threading
 LAUNCHES_OF_A_RECORDER = 100000  # more than any thread makes; 20,000 recorders fit the int that ctypes passes
 SYS_GETTID = {"x86_64": 186, "aarch64": 178}
 
+label = None  # of the launches that follow, for programs that show several things
+first_recorder = 0  # for the second interpreter of a process, so that numbers stay different
+
 _recorders = []
 _known = {}
 _local = threading.local()
@@ -37,7 +40,7 @@ class Recorder:
         self.count = 0
         self.stacks = {}
         _recorders.append(self)
-        self.base = _recorders.index(self) * LAUNCHES_OF_A_RECORDER + 1
+        self.base = (first_recorder + _recorders.index(self)) * LAUNCHES_OF_A_RECORDER + 1
 
 
 def _frames(frame):
@@ -63,7 +66,7 @@ class Stream:
         stack = _known.setdefault(stack, stack)
         # From here on nothing may run in between, no collector and so no __del__ that launches: no call, no container.
         number = recorder.count
-        recorder.stacks[number] = stack
+        recorder.stacks[number] = label, stack
         recorder.count = number + 1
         return recorder.base + number
 
@@ -96,13 +99,13 @@ def launched():
 
 
 def write(path, **more):
-    """{"threads": [{"tid", "launches": [[number, stack]]}], "stacks": [[frame]], "frames": [[name, file, line]]}"""
+    """{"threads": [{"tid", "launches": [[number, stack, label]]}], "stacks": [[frame]], "frames": [[name, file, line]]}"""
     frames, stacks, threads = {}, {}, []
     for recorder in _recorders:
         launches = []
-        for number, stack in recorder.stacks.items():
+        for number, (of_label, stack) in recorder.stacks.items():
             numbers = tuple(frames.setdefault(frame, len(frames)) for frame in stack)
-            launches.append((recorder.base + number, stacks.setdefault(numbers, len(stacks))))
+            launches.append((recorder.base + number, stacks.setdefault(numbers, len(stacks)), of_label))
         threads.append({"tid": recorder.tid, "launches": launches})
     truth = {"pid": os.getpid(), "python": list(sys.version_info[:2]), "threads": threads, "stacks": list(stacks),
              "frames": list(frames)}

@@ -16,7 +16,7 @@ import threading
 import recorded
 import tree_shapes
 
-MOST_FRAMES = 110  # with what a shape adds before it asks again, below the 128 frames that are kept
+MOST_FRAMES = 85  # with what a shape adds before it asks again far below the 128 frames that are kept
 LAUNCHES_OF_A_TREE = 60
 
 
