@@ -37,6 +37,7 @@ class Recorder:
 
     def __init__(self):
         self.tid = thread_number()
+        self.ident = threading.get_ident()
         self.count = 0
         self.stacks = {}
         _recorders.append(self)
@@ -62,6 +63,8 @@ class Stream:
         except AttributeError:
             # A collector that runs meanwhile may launch, and then its recorder is this thread's.
             recorder = _local.__dict__.setdefault("recorder", Recorder())
+        if recorder.ident != threading.get_ident():  # up to 3.12 an interpreter may be lent to another thread
+            recorder = _local.recorder = Recorder()
         stack = _frames(sys._getframe(1))
         stack = _known.setdefault(stack, stack)
         # From here on nothing may run in between, no collector and so no __del__ that launches: no call, no container.

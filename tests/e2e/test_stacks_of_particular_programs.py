@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Programs that stretch the interpreter: recursion without end, a crowd of threads, several interpreters, greenlets,
+interactive code, JIT'ed trampolines; what it says of each launch, against the trace, on every CPython."""
+
+import os
+import re
+
+import machine
+import pytest
+import stacks
+import tracing
+
+# How a stack of more frames than are kept is cut: GPT_PYSTACK_MAX_FRAMES in include/gputrace/record.h.
+MOST_FRAMES, INNERMOST, OUTERMOST = 128, 95, 32
+NOT_THERE = 77
+
+
+def run(folder, python, program, *arguments, **more):
+    """gputrace -- the program; both sides' launches."""
+    command = [*python, machine.PROGRAMS / program, machine.cudart(), folder / "truth.json", *arguments]
+    done = tracing.gputrace(folder, *tracing.outputs(folder, "trace.json"), "--", *command, **more)
+    if done.code == NOT_THERE:
+        pytest.skip(done.stderr.strip().splitlines()[-1])
+    done.must_be(0)
+    return stacks.recorded(folder / "truth.json")[0], stacks.traced(folder / "trace.json")
+
+
+def assert_exact(expected, got, at_least):
+    assert stacks.count(expected) >= at_least
+    stacks.assert_complete(stacks.assert_equal(expected, got))
+
+
+# ---- recursion ----------------------------------------------------------------------------------
+
+def assert_both_ends_are_kept(expected, got):
+    missing = len(expected.frames) - INNERMOST - OUTERMOST
+    assert got.incomplete, f"a stack of {len(expected.frames)} frames is not marked as cut"
+    assert got.frames[:INNERMOST] == expected.frames[:INNERMOST], stacks.difference(expected.frames, got.frames)
+    assert got.frames[-OUTERMOST:] == expected.frames[-OUTERMOST:], "the outermost frames are not the recorded ones"
+    between = got.frames[INNERMOST:-OUTERMOST]
+    assert len(between) == 1, f"{len(between)} frames stand for those left out"
+    assert str(missing) in re.findall(r"\d+", between[0]), f"{missing} frames are left out, not '{between[0]}'"
+
+
+def test_of_a_recursion_without_end_both_ends_are_kept_and_the_rest_is_counted(every_python, tmp_path):
+    expected, got = run(tmp_path, [every_python], "deep.py", "100", "1000", "20000")
+    (expected,), (got,) = expected.values(), got.values()
+    assert [e.number for e in expected] == [g.number for g in got]
+    depths = [len(e.frames) for e in expected]
+    assert max(depths) > 20000 and min(depths) < MOST_FRAMES
+    for e, g in zip(expected, got):
+        if len(e.frames) > MOST_FRAMES:
+            assert_both_ends_are_kept(e, g)
+        else:
+            assert e.frames == g.frames and not g.incomplete, stacks.difference(e.frames, g.frames)
+
+
+# ---- threads and interpreters -------------------------------------------------------------------
+
+def test_two_thousand_threads_at_the_same_time_have_their_own_stacks(every_python, tmp_path):
+    expected, got = run(tmp_path, [every_python], "crowd.py", "2000")
+    assert len(expected) == 2000
+    assert_exact(expected, got, 4000)
+
+
+def of_two_interpreters(folder, python, how):
+    """Numbers say in which order the launches of one interpreter came, not those of both."""
+    expected, got = run(folder, [python], "interpreters.py", how)
+    for tid, launches in stacks.recorded(folder / "truth.json.2")[0].items():
+        expected[tid] = expected.get(tid, []) + launches
+    return expected, {tid: sorted(launches) for tid, launches in got.items()}
+
+
+def test_two_interpreters_in_turns_on_one_thread_have_their_own_stacks(every_python, tmp_path):
+    assert_exact(*of_two_interpreters(tmp_path, every_python, "turns"), 80)
+
+
+def test_two_interpreters_on_two_threads_have_their_own_stacks(every_python, tmp_path):
+    assert_exact(*of_two_interpreters(tmp_path, every_python, "own"), 180)
+
+
+def test_an_interpreter_that_was_made_on_another_thread_never_has_a_wrong_stack(every_python, tmp_path):
+    """Up to 3.12 its thread state names the thread that made it: then its stack may be missing."""
+    expected, got = of_two_interpreters(tmp_path, every_python, "lent")
+    incomplete = stacks.assert_equal(expected, got)
+    theirs = [pair for pair in incomplete if pair[0].frames[-1].startswith("<string>")]
+    assert stacks.count(expected) >= 140
+    stacks.assert_complete([pair for pair in incomplete if pair not in theirs])
+
+
+# ---- how the interpreter runs -------------------------------------------------------------------
+
+def test_interactive_code_is_of_the_file_stdin(every_python, tmp_path):
+    lines = ["import sys", f"sys.path.insert(0, {str(machine.PROGRAMS)!r})", "import recorded",
+             f"launch = recorded.launchers({str(machine.cudart())!r})[0]", "launch(0)", "for i in range(3):", "  launch(",
+             "    0)", "", "def f():", "", "def f():", "  return [launch(0)", "    for _ in range(2)]", "", "f()",
+             "exec('def g():\\n\\n launch(0)\\ng()')", "f(); f()",
+             f"recorded.write({str(tmp_path / 'truth.json')!r})"]
+    (tmp_path / "input").write_text("\n".join(lines) + "\n")
+    with open(tmp_path / "input") as file:
+        command = [machine.GPUTRACE, *tracing.outputs(tmp_path, "trace.json"), "--", every_python, "-i"]
+        tracing.command(tmp_path, *command, stdin=file).must_be(0)
+    expected, got = stacks.recorded(tmp_path / "truth.json")[0], stacks.traced(tmp_path / "trace.json")
+    assert all(e.frames[-1].startswith("<stdin>") for launches in expected.values() for e in launches)
+    assert_exact(expected, got, 11)
+
+
+def test_trampolines_for_perf_do_not_show(every_python, tmp_path):
+    """-X perf has each Python function called through a piece of code of its own (3.12 and later)."""
+    probe = tracing.command(tmp_path, every_python, "-c", "import sys; sys.activate_stack_trampoline")
+    if probe.code:
+        pytest.skip("this Python has no trampolines for perf")
+    expected, got = run(tmp_path, [every_python, "-X", "perf"], "trees.py", "2000", "--seed", "3")
+    os.unlink(f"/tmp/perf-{stacks.recorded(tmp_path / 'truth.json')[1]['pid']}.map")  # made by Python/perf_trampoline.c
+    assert_exact(expected, got, 2000)
