@@ -81,6 +81,16 @@ def tool(name):
     return pathlib.Path(done.stdout.strip().splitlines()[-1])
 
 
+@functools.lru_cache(None)
+def package(python, requirement):
+    """The folder of a package from PyPI for that interpreter; without it the test is skipped."""
+    done = subprocess.run([ROOT / "tools/get-pypi", python, requirement], stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, universal_newlines=True)
+    if done.returncode:
+        pytest.skip(f"no {requirement} for {python}: {(done.stderr.strip() or 'pip failed').splitlines()[-1]}")
+    return pathlib.Path(done.stdout.strip())
+
+
 def cudart():
     """A real libcudart.so.13; without a driver every call of it fails, after it was made."""
     return tool("get-cudart")

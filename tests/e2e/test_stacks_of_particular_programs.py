@@ -88,6 +88,12 @@ def test_an_interpreter_that_was_made_on_another_thread_never_has_a_wrong_stack(
     stacks.assert_complete([pair for pair in incomplete if pair not in theirs])
 
 
+def test_greenlets_have_the_frames_they_switched_to(every_python, tmp_path):
+    package = machine.package(every_python, "greenlet<4")
+    expected, got = run(tmp_path, [every_python], "greenlets.py", env={"PYTHONPATH": package})
+    assert_exact(expected, got, 1000)
+
+
 # ---- how the interpreter runs -------------------------------------------------------------------
 
 def test_interactive_code_is_of_the_file_stdin(every_python, tmp_path):

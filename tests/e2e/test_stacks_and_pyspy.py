@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""py-spy looks into a blocked process and sees the frames, files and lines from which its threads launched."""
+
+import json
+
+import machine
+import pytest
+import stacks
+import tracing
+
+PYSPY = "py-spy<1"
+
+
+def dump(folder, python, pid):
+    """{tid: ["file(line): name"] innermost first} as py-spy has it"""
+    spy = machine.package(python, PYSPY) / "bin/py-spy"
+    done = tracing.command(folder, spy, "dump", "--json", "--full-filenames", "--pid", pid)
+    if done.code and "version" in done.stderr:
+        pytest.skip("py-spy: " + done.stderr.strip().splitlines()[-1])
+    done.must_be(0)
+    return {thread["os_thread_id"]: [f"{f['filename']}({f['line']}): {f['name']}" for f in thread["frames"]]
+            for thread in json.loads(done.stdout)}
+
+
+def test_py_spy_sees_the_same_frames_in_a_blocked_process(every_python, tmp_path):
+    program = [every_python, machine.PROGRAMS / "blocked.py", machine.cudart(), tmp_path / "truth.json"]
+    with tracing.Running(program, tmp_path) as running:
+        running.wait_line("ready")
+        with tracing.Tracer(tmp_path, "-p", running.pid) as tracer:
+            running.ask("go")
+            seen = dump(tmp_path, machine.any_python(), running.pid)
+            tracer.interrupt().must_be(0)
+    got = stacks.traced(tmp_path / "trace.json")
+    assert len(got) == 5
+    for tid, launches in got.items():
+        for launch in launches:
+            assert launch.frames == seen[tid], stacks.difference(seen[tid], launch.frames)
