@@ -36,13 +36,16 @@ static __always_inline __u64 load64(const __u8 *bytes, __u32 offset)
 	return *(const __u64 *)(bytes + offset);
 }
 
-/*
- * Where the frame that is `depth` frames away from the innermost is kept; -1: nowhere. From where frames may be left
- * out on, those that nobody is to see are not counted (shim_code); the few before that are taken out by the reader.
- */
-static __always_inline __s32 frame_index(__u32 depth, __u64 code, const struct walk *walk)
+/* Up to where nothing has to be known of a frame to know its place. */
+static __always_inline __u32 plain_frames(const struct walk *walk)
 {
-	if (likely(depth < RING_FIRST - 1))
+	return walk->process->shim_code ? 0 : RING_FIRST - 1;
+}
+
+/* Where the frame that is `depth` frames away from the innermost is kept; -1: nowhere, as nobody is to see it. */
+static __always_inline __s32 frame_index(__u32 depth, __u32 plain, __u64 code, const struct walk *walk)
+{
+	if (likely(depth < plain))
 		return depth;
 	if (code == walk->process->shim_code)
 		return -1;
@@ -84,8 +87,8 @@ static __always_inline long walk_objects(struct walk *walk)
 			break;
 		}
 		__u64 code = load64(window, code_at);
-		struct gpt_pyframe *kept =
-			&walk->slot->frames[frame_index(depth, code, walk) & (GPT_PYSTACK_MAX_FRAMES - 1)];
+		struct gpt_pyframe *kept = &walk->slot->frames[frame_index(depth, RING_FIRST - 1, code, walk) &
+							       (GPT_PYSTACK_MAX_FRAMES - 1)];
 		__s32 lasti = *(__s32 *)(window + lasti_at);
 
 		if (lasti > 0)
@@ -190,7 +193,7 @@ static __always_inline long walk_frames(struct walk *walk, const struct frame_sh
 	struct walk_slot *slot = walk->slot;
 	struct walk_progress *progress = &slot->progress;
 	__u64 frame = progress->frame, hash = progress->hash, at = frame - progress->window, window, last;
-	__u32 depth = progress->depth, owner_skip = shape.owner_skip;
+	__u32 depth = progress->depth, plain = plain_frames(walk), owner_skip = shape.owner_skip;
 
 	if (!frame)
 		return 1;
@@ -214,7 +217,7 @@ static __always_inline long walk_frames(struct walk *walk, const struct frame_sh
 		frame = load64(copy, shape.back);
 		if (owner_skip && copy[shape.owner] >= owner_skip)
 			continue;
-		index = frame_index(depth, code, walk);
+		index = frame_index(depth, plain, code, walk);
 		if (unlikely(index < 0))
 			continue;
 		struct gpt_pyframe *kept = &slot->frames[index & (GPT_PYSTACK_MAX_FRAMES - 1)];
