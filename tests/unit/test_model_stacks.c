@@ -187,6 +187,27 @@ static void frames_that_the_interpreter_pushes_for_itself_are_left_out(void **st
 	model_free(model);
 }
 
+static void a_stack_with_what_is_no_code_object_in_it_is_none(void **state)
+{
+	const struct gpt_pyframe astray[] = {{.code = A, .lasti = 4}, {.code = B, .lasti = 8}};
+	struct log_builder log;
+	struct model *model;
+
+	log_begin(&log, 0, 0);
+	log_function(&log, PID, A, "main", "/src/train.py", 10);
+	log_code(&log, PID, B, NULL, NULL, NULL, 0, 0, NULL, 0); /* not even its type was right */
+	log_stack(&log, PID, 5, 2, astray);
+	log_stack(&log, PID, 6, 1, astray);
+	log_launch(&log, PID, TID, 100, 5, 1);
+	log_launch(&log, PID, TID, 101, 6, 2);
+	model = model_of(&log);
+	assert_int_equal(model->calls[0].stack, NONE);
+	assert_int_equal(model->calls[0].stack_state, GPT_STACK_UNREADABLE);
+	assert_string_equal(frame_text(model, model->calls[1].stack, 0), "main (/src/train.py:12)");
+	assert_int_equal(model->receipt.launches_with_stack, 1);
+	model_free(model);
+}
+
 static void equal_stacks_and_frames_are_one(void **state)
 {
 	struct log_builder log;
@@ -431,6 +452,7 @@ int main(void)
 		cmocka_unit_test(the_reason_for_no_stack_is_kept),
 		cmocka_unit_test(backward_work_stands_under_the_stack_of_its_caller),
 		cmocka_unit_test(frames_that_the_interpreter_pushes_for_itself_are_left_out),
+		cmocka_unit_test(a_stack_with_what_is_no_code_object_in_it_is_none),
 		cmocka_unit_test(equal_stacks_and_frames_are_one),
 		cmocka_unit_test(a_stack_that_is_too_deep_keeps_both_ends),
 		cmocka_unit_test(a_frame_without_code_is_a_gap_only_where_one_can_be),

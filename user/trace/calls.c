@@ -37,7 +37,8 @@ static void set_stack(struct calls *calls, struct model_call *call, uint32_t spa
 	call->native = stacks_find_native(calls->stacks, space, record->native_id);
 	call->stack_state = record->stack_state <= GPT_STACK_AMBIGUOUS ? record->stack_state : GPT_STACK_UNREADABLE;
 	if (call->stack == NONE && (call->stack_state == GPT_STACK_OK || call->stack_state == GPT_STACK_BACKWARD))
-		call->stack_state = GPT_STACK_LOST;
+		call->stack_state = stacks_is_unreadable(calls->stacks, space, record->stack_id) ? GPT_STACK_UNREADABLE
+												 : GPT_STACK_LOST;
 }
 
 /* The symbol probe saw this call first: it only learns its correlation id, and a stack where it had none. */

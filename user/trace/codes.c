@@ -11,6 +11,7 @@ struct code_version {
 	uint8_t linetable;	  /* enum gpt_linetable */
 	bool decoded;
 	bool internal;	      /* see is_internal */
+	bool no_code;	      /* nothing of it could be read, not even that it is a code object */
 	uint32_t table_bytes; /* in all */
 	ARRAY(uint8_t) table; /* what has come of it */
 	line_ranges ranges;   /* of the table, when decoded */
@@ -110,6 +111,7 @@ bool codes_add(struct codes *codes, uint32_t space, const struct gpt_record *rec
 		return false;
 	if (names[1] != NONE)
 		names[0] = names[1];
+	version.no_code = names[0] == NONE && names[2] == NONE && !version.first_line && !version.table_bytes;
 	version.internal = is_internal(codes, names, version.first_line);
 	version.code = find_code(codes, names[0] != NONE ? names[0] : string_intern(codes->strings, "?", 1),
 				 names[2] != NONE ? names[2] : string_intern(codes->strings, "", 0), version.first_line,
@@ -203,6 +205,8 @@ uint32_t codes_frame(struct codes *codes, uint32_t space, uint64_t address, int3
 		if (version->internal ||
 		    (version->linetable == GPT_LINES_LOCATIONS && lasti < (int32_t)version->first_traceable))
 			return NONE;
+		if (version->no_code)
+			return FRAME_OF_NO_CODE;
 		frame.code = version->code;
 		frame.line = find_line(version, lasti);
 	} else {

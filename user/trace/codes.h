@@ -36,8 +36,11 @@ void codes_remove(struct codes *codes, uint32_t space, uint64_t address);
 /* The code object that is at an address now; one that nobody described is "?". */
 uint32_t codes_at(struct codes *codes, uint32_t space, uint64_t address);
 
+/* No code object is there: whoever walked to it was not among frames any more. */
+#define FRAME_OF_NO_CODE (NONE - 1)
+
 /* The frame of an instruction (byte offset; -1: not started) of the object that is at an address now; NONE: one of the
- * interpreter's own, which is no part of a stack. */
+ * interpreter's own, which is no part of a stack; FRAME_OF_NO_CODE. */
 uint32_t codes_frame(struct codes *codes, uint32_t space, uint64_t address, int32_t lasti);
 
 #endif

@@ -6,6 +6,8 @@
 
 #include "trace/process_table.h"
 
+#define UNREADABLE (NONE - 1) /* in by_id: no frames, see stacks_is_unreadable */
+
 void stacks_init(struct stacks *stacks, struct codes *codes, struct string_pool *strings, uint64_t seed)
 {
 	memset(stacks, 0, sizeof(*stacks));
@@ -80,6 +82,11 @@ bool stacks_add_python(struct stacks *stacks, uint32_t space, const struct gpt_r
 		index = codes_frame(stacks->codes, space, frame->code, frame->lasti);
 		if (index == NONE)
 			continue;
+		if (index == FRAME_OF_NO_CODE) { /* none is better than a wrong one */
+			stacks->frames.count -= depth;
+			*lookup_put(&stacks->by_id, space, event->id, UNREADABLE) = UNREADABLE;
+			return true;
+		}
 		array_push(&stacks->frames, index);
 		made.depth++;
 	}
@@ -163,7 +170,14 @@ static uint32_t find(const struct lookup *lookup, uint32_t space, uint64_t id)
 
 uint32_t stacks_find(const struct stacks *stacks, uint32_t space, uint64_t id)
 {
-	return find(&stacks->by_id, space, id);
+	uint32_t stack = find(&stacks->by_id, space, id);
+
+	return stack == UNREADABLE ? NONE : stack;
+}
+
+bool stacks_is_unreadable(const struct stacks *stacks, uint32_t space, uint64_t id)
+{
+	return find(&stacks->by_id, space, id) == UNREADABLE;
 }
 
 uint32_t stacks_find_native(const struct stacks *stacks, uint32_t space, uint64_t id)
