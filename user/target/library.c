@@ -61,6 +61,14 @@ enum library_kind library_kind_of_name(const char *path)
 	return is_python_name(base) ? LIBRARY_PYTHON : LIBRARY_OTHER;
 }
 
+bool library_holds_python(const struct image *image)
+{
+	struct image_symbol symbol;
+
+	/* _PyRuntime came with 3.7; and may be hidden, which is no reason to overlook who has the rest. */
+	return image_symbol(image, "_PyRuntime", &symbol) == 0 || image_symbol(image, "Py_Initialize", &symbol) == 0;
+}
+
 enum library_kind library_kind_of_image(const struct image *image, const char *path)
 {
 	enum library_kind kind = library_kind_of_name(path);
@@ -71,7 +79,7 @@ enum library_kind library_kind_of_image(const struct image *image, const char *p
 	if (kind != LIBRARY_OTHER)
 		return kind;
 	/* An executable with both is taken for the interpreter: its CUDA calls are still seen in libcuda. */
-	if (image_symbol(image, "_PyRuntime", &symbol) == 0)
+	if (library_holds_python(image))
 		return LIBRARY_PYTHON_STATIC;
 	if (image_symbol(image, "cudaLaunchKernel", &symbol) == 0)
 		return LIBRARY_CUDART_STATIC;

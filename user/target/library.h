@@ -16,7 +16,7 @@ enum library_kind {
 	LIBRARY_CUDART_STATIC, /* an executable or library with cudart linked in and its symbols kept */
 	LIBRARY_CUPTI,
 	LIBRARY_PYTHON,	       /* libpythonX.Y*.so* */
-	LIBRARY_PYTHON_STATIC, /* an executable that defines _PyRuntime */
+	LIBRARY_PYTHON_STATIC, /* another file that holds CPython */
 	LIBRARY_AGENT,
 	LIBRARY_TORCH, /* libtorch_cpu.so */
 };
@@ -26,6 +26,9 @@ enum library_kind library_kind_of_name(const char *path);
 
 /* By name, SONAME and symbols. */
 enum library_kind library_kind_of_image(const struct image *image, const char *path);
+
+/* Whether CPython itself is in the file, whatever its name. */
+bool library_holds_python(const struct image *image);
 
 const char *library_kind_name(enum library_kind kind);
 

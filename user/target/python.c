@@ -235,15 +235,6 @@ static int find_runtime(const struct candidate *candidate, const struct gpt_pyla
 	return 0;
 }
 
-/* A file that holds CPython itself, whatever its name; the second is for those before 3.7. */
-static bool is_interpreter(const struct image *image)
-{
-	struct image_symbol symbol;
-
-	return image_symbol(image, "_PyRuntime", &symbol) == 0 ||
-	       image_symbol(image, "PyInterpreterState_Head", &symbol) == 0;
-}
-
 /* -ENOENT: this file is no interpreter; else as python_find. */
 static int examine_image(struct candidate *candidate, bool named, struct python_info *out, const struct reason *why)
 {
@@ -252,7 +243,7 @@ static int examine_image(struct candidate *candidate, bool named, struct python_
 	uint64_t runtime;
 	int err;
 
-	if (!named && !is_interpreter(candidate->image))
+	if (!named && !library_holds_python(candidate->image))
 		return -ENOENT;
 	err = python_version_find(candidate->image, candidate->mapping->path, &candidate->version, detail,
 				  sizeof(detail));
