@@ -56,11 +56,11 @@ def shared_stripped(version, folder):
     return output
 
 
-def _static(version, folder):
+def _static(version, folder, *flags):
     built, output = Built(version), folder / f"bin/python{version}"
     _new_prefix(built, folder)
     _compile("-o", output, built.main, "-Wl,--export-dynamic", "-Wl,--whole-archive", built.archive,
-             "-Wl,--no-whole-archive", *LIBRARIES)
+             "-Wl,--no-whole-archive", *flags, *LIBRARIES)
     return output
 
 
@@ -71,6 +71,15 @@ def static(version, folder):
 
 def static_stripped(version, folder):
     output = _static(version, folder)
+    _strip(output)
+    return output
+
+
+def without_runtime(version, folder):
+    """Stripped, and what gputrace starts from is not exported."""
+    script = folder / "hide.map"
+    script.write_text("{ local: _PyRuntime; PyInterpreterState_Head; };\n")  # the second for 3.6
+    output = _static(version, folder, f"-Wl,--version-script={script}")
     _strip(output)
     return output
 

@@ -168,11 +168,16 @@ for line in iter(sys.stdin.readline, ""):
 """
 
 
-@pytest.mark.parametrize("version", ["2.7", "3.6"])
-def test_an_unknown_python_is_named_and_its_launches_are_counted(cudart, tmp_path, version):
-    python = max(machine.PYENV.glob(f"versions/{version}.*/bin/python"), default=None)
+@pytest.fixture
+def old_python():
+    python = max(machine.PYENV.glob("versions/2.7.*/bin/python"), default=None)
     if not python:
-        pytest.skip(f"no CPython {version} under {machine.PYENV}")
+        pytest.skip(f"no CPython 2.7 under {machine.PYENV}")
+    return python
+
+
+def test_an_unknown_python_is_named_and_its_launches_are_counted(cudart, tmp_path, old_python):
+    python, version = old_python, "2.7"
     with tracing.Running([python, "-c", OLD_PROGRAM, cudart], tmp_path) as target:
         target.wait_line("ready")
         with tracing.Tracer(tmp_path, "-p", target.pid) as tracer:
@@ -182,6 +187,12 @@ def test_an_unknown_python_is_named_and_its_launches_are_counted(cudart, tmp_pat
     (note,) = [line for line in done.stdout.splitlines() if "no Python stacks" in line]
     assert f"pid {target.pid}" in note and version in note
     assert "50 launches recorded, 0 lost; 0.0 % of launches under a Python line" in done.stdout
+
+
+def test_an_unknown_python_that_ends_at_once_is_named_too(cudart, tmp_path, old_python):
+    program = [old_python, "-c", "import ctypes, sys; ctypes.CDLL(sys.argv[1]).cudaFree(None)", cudart]
+    done = tracing.gputrace(tmp_path, "--", *program).must_be(0)
+    assert done.stdout.count("no Python stacks") == 1
 
 
 # ---- where files go ----------------------------------------------------------------------------

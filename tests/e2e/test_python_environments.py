@@ -37,6 +37,16 @@ def test_a_python_built_in_another_way_is_exact(cudart, version, make, tmp_path)
     assert_stacks_are_its_own(reading.trace_of(tmp_path / "trace.json"), [reading.program(tmp_path / "program.json")])
 
 
+def test_functions_of_a_static_python_that_share_an_address_keep_their_names(cudart, version, tmp_path):
+    python = pythons.static_stripped(version, tmp_path)
+    program = [python, machine.PROGRAMS / "short_lived.py", cudart, tmp_path / "program.json", "300"]
+    tracing.trace(tmp_path, program)
+    truth, trace = reading.program(tmp_path / "program.json"), reading.trace_of(tmp_path / "trace.json")
+    assert truth["addresses"] < truth["names"] / 2, "no address was used again, so nothing was tested"
+    expected = {("cudaLaunchKernel", f"made_{i}", f"made_{i}.py", 3 + i % 7): 1 for i in range(truth["names"])}
+    assert reading.trace_lines(trace, {"cudaLaunchKernel"}) == expected
+
+
 @pytest.mark.parametrize("make", [pythons.linked, pythons.opened], ids=lambda make: make.__name__)
 def test_an_embedded_python_that_is_started_again_and_again_is_exact(cudart, version, make, tmp_path):
     program, environment = make(version, tmp_path)

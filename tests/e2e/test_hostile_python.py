@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Interpreters that are not what they say: no wrong frames, no end to gputrace, no harm to those beside them."""
+
+import fake_python
+import machine
+import pytest
+import pythons
+import reading
+import tracing
+
+LAUNCH = {"cudaLaunchKernel"}
+LAUNCHES = 200  # with their pauses, more than the patience that gputrace has with an interpreter that starts
+VERSIONS = ("3.8", "3.12", "3.14")  # one of each way to find frames
+
+FRAMES = {f"/nowhere/fake.py({line}): {name}" for line, name in ((10, "alpha"), (20, "beta"), (30, "gamma"))}
+STACK = "/nowhere/fake.py(30): gamma;/nowhere/fake.py(20): beta;/nowhere/fake.py(10): alpha"
+
+
+@pytest.fixture(scope="module", params=VERSIONS)
+def version(request):
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def liar(version, tmp_path_factory):
+    return fake_python.build(version, tmp_path_factory.mktemp("liar") / f"python{version}")
+
+
+class Told:
+    """What gputrace says of the liar, and of an honest Python that ran beside it."""
+
+    def __init__(self, folder, liar, lie, cudart):
+        honest = [machine.any_python(), machine.WORKLOADS / "real_cudart.py", cudart, "--steps", "3", "--truth",
+                  folder / "program.json"]
+        both = ["sh", "-c", 'liar=$1 lie=$2 cudart=$3; shift 3; "$liar" "$lie" "$cudart" $0 & "$@" && wait $!',
+                LAUNCHES, liar, lie, cudart, *honest]
+        self.report = tracing.trace(folder, both).stdout
+        self.trace = reading.trace_of(folder / "trace.json")
+        (self.pid,) = [p["pid"] for p in self.trace["gputrace"]["processes"] if p["name"] == liar.name]
+        self.events = [e for e in reading.chrome.events(self.trace, "cuda_runtime") if e["pid"] == self.pid]
+        self.stacks = {reading.stack_of(event) for event in self.events}
+        self.notes = [note for note in self.trace["gputrace"]["notes"] if f"(pid {self.pid})" in note]
+        truth = reading.program(folder / "program.json")
+        assert reading.trace_stacks(self.trace, reading.truth_calls(truth), truth["pid"]) == reading.truth_stacks(truth)
+        assert len(self.events) == LAUNCHES
+
+
+@pytest.fixture
+def told(request, liar, cudart, tmp_path):
+    return lambda lie: Told(tmp_path, liar, lie, cudart)
+
+
+def test_a_made_up_interpreter_that_keeps_to_the_layout_is_walked(told):
+    honest = told("honest")
+    assert honest.stacks == {STACK} and honest.notes == []
+
+
+@pytest.mark.parametrize("lie", ["endless_threads", "endless_interpreters"])
+def test_a_thread_that_is_not_found_in_an_endless_list_has_no_stack(told, lie):
+    (stack,) = told(lie).stacks
+    assert stack.startswith("none: ")
+
+
+@pytest.mark.parametrize("lie", ["endless_frames", "frame_is_its_own_caller", "thousands_of_frames"])
+def test_frames_without_an_end_are_cut(told, lie):
+    endless = told(lie)
+    for event in endless.events:
+        frames = set(reading.stack_of(event).split(";"))
+        assert event["args"]["Call stack cut"]
+        assert frames & FRAMES and len(frames - FRAMES) <= 1  # a mark may stand among them
+
+
+@pytest.mark.parametrize("lie", ["top_in_kernel", "top_not_canonical", "caller_in_kernel", "caller_at_one",
+                                 "caller_at_the_end_of_a_page", "code_is_no_code", "code_in_kernel"])
+def test_a_walk_that_goes_astray_gives_no_stack(told, lie):
+    (stack,) = told(lie).stacks
+    assert stack.startswith("none: ")
+
+
+@pytest.mark.parametrize("lie", ["thread_in_kernel", "interpreter_in_kernel"])
+def test_a_state_that_is_not_laid_out_so_is_told_once(told, lie):
+    lying = told(lie)
+    (stack,) = lying.stacks
+    (note,) = lying.notes
+    assert stack.startswith("none: ") and "not laid out as in its headers" in note
+
+
+@pytest.mark.parametrize("lie", ["offsets_at_the_edges", "offsets_beyond"])
+def test_debug_offsets_that_make_no_sense_are_told_once(told, version, lie):
+    if version == "3.8" or version == "3.12":
+        pytest.skip(f"CPython {version} has no debug offsets")
+    lying = told(lie)
+    (stack,) = lying.stacks
+    (note,) = lying.notes
+    assert stack.startswith("none: ") and "debug offsets that make no sense" in note
+
+
+@pytest.mark.parametrize("lie", ["endless_names", "negative_names", "names_of_no_kind", "names_in_kernel"])
+def test_names_that_cannot_be_read_leave_their_frames(told, lie):
+    (stack,) = told(lie).stacks
+    assert len(stack.split(";")) == 3
+    assert len(stack) < 10000
+
+
+def test_names_do_not_command_a_terminal_or_break_a_format(told, tmp_path):
+    commanding = told("names_that_command_terminals")
+    (line,) = [line for line in reading.folded(tmp_path / "trace.folded") if "beta (" in line and "gamma (" in line]
+    for text in (commanding.report, line, *commanding.stacks):
+        assert not [c for c in text if (c < " " and c != "\n") or "\x7f" <= c < "\xa0"]
+    assert "gotcha" in line and "\n" not in line
+
+
+def test_values_that_change_while_they_are_read_end_nothing(told):
+    told("everything_changes")  # what there is to see, Told has seen
+
+
+@pytest.mark.parametrize("version", ["3.6", "3.7", "3.9"])  # the extensions of later ones need that symbol, too
+def test_an_interpreter_without_the_symbol_that_leads_to_its_state_is_told_once(cudart, version, tmp_path):
+    python = pythons.without_runtime(version, tmp_path)
+    program = [python, machine.WORKLOADS / "real_cudart.py", cudart, "--steps", "3"]
+    tracing.trace(tmp_path, program)
+    trace = reading.trace_of(tmp_path / "trace.json")
+    (note,) = trace["gputrace"]["notes"]
+    assert f"CPython {version}" in note and "cannot be examined" in note
+    assert trace["gputrace"]["receipt"]["calls"] > 50
+    assert trace["gputrace"]["receipt"]["calls_with_stack"] == 0
