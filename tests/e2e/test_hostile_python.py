@@ -80,19 +80,16 @@ def test_a_walk_that_goes_astray_gives_no_stack(told, lie):
 @pytest.mark.parametrize("lie", ["thread_in_kernel", "interpreter_in_kernel"])
 def test_a_state_that_is_not_laid_out_so_is_told_once(told, lie):
     lying = told(lie)
-    (stack,) = lying.stacks
     (note,) = lying.notes
-    assert stack.startswith("none: ") and "not laid out as in its headers" in note
+    assert all(stack.startswith("none: ") for stack in lying.stacks) and "not laid out as in its headers" in note
 
 
+@pytest.mark.parametrize("version", ["3.13", "3.14", "3.15"], indirect=True)  # those that have them
 @pytest.mark.parametrize("lie", ["offsets_at_the_edges", "offsets_beyond"])
-def test_debug_offsets_that_make_no_sense_are_told_once(told, version, lie):
-    if version == "3.8" or version == "3.12":
-        pytest.skip(f"CPython {version} has no debug offsets")
+def test_debug_offsets_that_make_no_sense_are_told_once(told, lie):
     lying = told(lie)
-    (stack,) = lying.stacks
     (note,) = lying.notes
-    assert stack.startswith("none: ") and "debug offsets that make no sense" in note
+    assert all(stack.startswith("none: ") for stack in lying.stacks) and "debug offsets that make no sense" in note
 
 
 @pytest.mark.parametrize("lie", ["endless_names", "negative_names", "names_of_no_kind", "names_in_kernel"])

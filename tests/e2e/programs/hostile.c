@@ -36,6 +36,7 @@ static _Alignas(4096) char chunk[1 << 20];
 static char *frames[4096];
 static unsigned frame_count;
 static volatile int running = 1;
+static pthread_t launcher;
 
 static void put(char *part, size_t offset, uint64_t value, size_t bytes)
 {
@@ -124,7 +125,7 @@ static void make_python(void)
 	}
 	put_word(PyCode_Type, 24, at("code"));
 	put_word(threads[0], TS_INTERP, at(interpreters[0]));
-	put_word(threads[0], TS_THREAD_ID, (uint64_t)pthread_self());
+	put_word(threads[0], TS_THREAD_ID, (uint64_t)launcher);
 #ifdef TS_DATASTACK_CHUNK
 	put_word(threads[0], TS_DATASTACK_CHUNK, at(chunk));
 	put_word(threads[0], TS_DATASTACK_CHUNK + 8, at(chunk + sizeof(chunk)));
@@ -305,7 +306,7 @@ static void *change(void *unused)
 		put_word(part, (unsigned)rand_r(&seed) % (bytes / 8) * 8,
 			 wild[(unsigned)rand_r(&seed) % (sizeof(wild) / sizeof(*wild))]);
 		put_word(frames[(unsigned)rand_r(&seed) % 3], FRAME_BACK, at(frames[(unsigned)rand_r(&seed) % 3]));
-		if (rand_r(&seed) % 16 == 0) {
+		if (rand_r(&seed) % 2 == 0) {
 			memset(interpreters, 0, sizeof(interpreters));
 			make_python();
 		}
@@ -362,6 +363,7 @@ int main(int argc, char **argv)
 
 	if (argc != 4)
 		return 2;
+	launcher = pthread_self();
 	make_python();
 	for (size_t i = 0; i < sizeof(lies) / sizeof(*lies); i++)
 		if (strcmp(argv[1], lies[i].name) == 0)
