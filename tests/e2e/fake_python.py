@@ -10,17 +10,22 @@ import subprocess
 
 import machine
 
-ABSENT = "GPT_PY_ABSENT"
+TABLE = machine.ROOT / "user/target/python_layouts.c"
+
+
+def rows(path):
+    """{version as it is written: {field: value}} of a generated table."""
+    found = {}
+    for block in re.findall(r"\t{\n(.*?)\n\t},", path.read_text(), re.DOTALL):
+        fields = dict(re.findall(r"\.(\w+) = (.*),", block))
+        found[fields["version"]] = fields
+    return found
 
 
 def _row(version):
-    """{field: number} of a release series."""
-    text = (machine.ROOT / "user/target/python_layouts.c").read_text()
-    for block in re.findall(r"\t{\n(.*?)\n\t},", text, re.DOTALL):
-        fields = dict(re.findall(r"\.(\w+) = (.*),", block))
-        if fields["version"] == "3 << 8 | " + version.split(".")[1]:
-            return {name: int(value) for name, value in fields.items() if value.isdigit()}
-    raise KeyError(version)
+    """{field: number} of a release series; without those that it lacks."""
+    fields = rows(TABLE)["3 << 8 | " + version.split(".")[1]]
+    return {name: int(value) for name, value in fields.items() if value.isdigit()}
 
 
 def _words(version):

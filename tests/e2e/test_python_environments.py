@@ -3,6 +3,7 @@
 
 import collections
 
+import logfile
 import machine
 import pythons
 import pytest
@@ -65,3 +66,17 @@ def test_a_python_in_its_own_mount_and_pid_namespaces_is_exact(cudart, version, 
     truth = reading.program(tmp_path / "program.json")
     assert truth["pid"] == 1
     assert_stacks_are_its_own(reading.trace_of(tmp_path / "trace.json"), [truth])
+
+
+@pytest.mark.parametrize("version", machine.SID_VERSIONS)
+def test_a_running_python_in_other_namespaces_is_exact_and_examined(cudart, version, tmp_path):
+    with tracing.target(tmp_path, cudart, python=machine.sid_python(version, isolated=True)) as target:
+        (pid,) = tracing.Path(f"/proc/{target.pid}/task/{target.pid}/children").read_text().split()
+        doctor = tracing.gputrace(tmp_path, "doctor", "-p", pid).must_be(0)
+        with tracing.Tracer(tmp_path, "-p", pid) as tracer:
+            tracer.wait_logged(logfile.has_python, int(pid))
+            target.ask("steps 5")
+            tracer.interrupt().must_be(0)
+        target.ask(f"truth {tmp_path}/program.json")
+    assert f"{version}." in doctor.stdout and "libcudart.so.13" in doctor.stdout
+    assert_stacks_are_its_own(reading.trace_of(tmp_path / "trace.json"), [reading.program(tmp_path / "program.json")])

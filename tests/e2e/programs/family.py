@@ -3,7 +3,7 @@
 
 family.py LIBCUDART FOLDER HOW [GENERATIONS]
   HOW: subprocess, exec (another program in the same process), fork, or a start method of multiprocessing with
-  "mp-" before it.  CPython 3.8 to 3.13, standard library only.
+  "mp-" before it.  CPython 3.6 to 3.15, standard library only.
 """
 
 import multiprocessing

@@ -3,7 +3,7 @@
 
 obedient.py [LIBCUDART]: a real libcudart, or (no argument) the one the loader finds, which is the
 simulated one.  With "late" as argument nothing is loaded before "load LIBCUDART".
-CPython 3.8 to 3.13, standard library only.
+CPython 3.6 to 3.15, standard library only.
 """
 
 import ctypes

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Makes functions, launches from each once and destroys it, so that code objects of other names take its address.
 
-short_lived.py LIBCUDART TRUTH COUNT.  The truth says how many addresses there were.  CPython 3.8 to 3.13.
+short_lived.py LIBCUDART TRUTH COUNT.  The truth says how many addresses there were.  CPython 3.6 to 3.15.
 """
 
 import pathlib
