@@ -240,7 +240,7 @@ static int examine_image(struct candidate *candidate, bool named, struct python_
 {
 	const struct gpt_pylayout *row;
 	char detail[128] = "";
-	uint64_t runtime;
+	uint64_t runtime = 0;
 	int err;
 
 	if (!named && !library_holds_python(candidate->image))
