@@ -3,7 +3,7 @@
  * A program that has Python inside: starts and ends it ROUNDS times, each time runs FILE with the words after it (%d is
  * the round) and, at the same time, its worker() in a thread that Python did not start.
  *
- *     embedded LIBPYTHON|- ROUNDS FILE WORD...
+ *     embedded LIBPYTHON|- ROUNDS FILE LIBCUDART WORD...
  *
  * With a LIBPYTHON that is opened while running; with - this is linked with one.
  */
@@ -50,9 +50,25 @@ static void run_or_exit(const char *code)
 		exit(1);
 }
 
-static void *work(void *unused)
+/* A call before Python knows the thread: that it has no stack then says nothing about later. */
+static void call_without_python(const char *cudart)
 {
-	int state = ensure();
+	void *library = dlopen(cudart, RTLD_NOW | RTLD_NOLOAD);
+	int (*synchronize)(void) = NULL;
+
+	if (library)
+		*(void **)&synchronize = dlsym(library, "cudaDeviceSynchronize");
+	if (!synchronize)
+		exit(1);
+	synchronize();
+}
+
+static void *work(void *cudart)
+{
+	int state;
+
+	call_without_python(cudart);
+	state = ensure();
 
 	run_or_exit("worker()");
 	release(state);
@@ -74,7 +90,7 @@ static void run_round(int number, char **words)
 	initialize(0);
 	run_or_exit(code);
 	state = save_thread();
-	if (pthread_create(&thread, NULL, work, NULL) || pthread_join(thread, NULL))
+	if (pthread_create(&thread, NULL, work, words[1]) || pthread_join(thread, NULL))
 		exit(1);
 	restore_thread(state);
 	run_or_exit("finish()");
@@ -84,7 +100,7 @@ static void run_round(int number, char **words)
 
 int main(int argc, char **argv)
 {
-	if (argc < 4)
+	if (argc < 5)
 		return 2;
 	if (strcmp(argv[1], "-") && !dlopen(argv[1], RTLD_NOW | RTLD_GLOBAL)) {
 		fprintf(stderr, "%s\n", dlerror());
