@@ -83,7 +83,7 @@ bool stacks_add_python(struct stacks *stacks, uint32_t space, const struct gpt_r
 		if (index == NONE)
 			continue;
 		if (index == FRAME_OF_NO_CODE) { /* none is better than a wrong one */
-			stacks->frames.count -= depth;
+			stacks->frames.count -= made.depth;
 			*lookup_put(&stacks->by_id, space, event->id, UNREADABLE) = UNREADABLE;
 			return true;
 		}
