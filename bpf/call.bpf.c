@@ -50,7 +50,7 @@ static __always_inline void call_stacks(void *ctx, struct gpt_process_state *pro
 	}
 	call->stack_id = id;
 	if (config.native)
-		call->native_id = native_stack(ctx, process, slot, call->pid);
+		call->native_id = native_stack(ctx, process, slot, sp);
 	slot_release(slot);
 }
 

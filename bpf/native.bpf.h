@@ -17,13 +17,34 @@ static __always_inline long native_hash(struct walk *walk)
 }
 LOOP_STEP(native_hash)
 
+/*
+ * Fills slot->native_ip; returns the bytes used. The probe is in front of the function's own frame, so the kernel's
+ * walk along frame pointers begins with the caller's frame, and the caller itself is missing: Linux 6.11 puts it in
+ * where the probed instruction is `push %rbp` (is_uprobe_at_func_entry, arch/x86/events/core.c), we wherever it did
+ * not.
+ */
+static __always_inline long native_read(void *ctx, struct walk_slot *slot, __u64 return_address)
+{
+	long bytes = bpf_get_stack(ctx, slot->native_ip, sizeof(slot->native_ip), BPF_F_USER_STACK);
+
+	if (bytes <= 0 || !return_address || (bytes > 8 && slot->native_ip[1] == return_address))
+		return bytes;
+	slot->native_ip[1] = return_address;
+	bytes = bpf_get_stack(ctx, &slot->native_ip[2], sizeof(slot->native_ip) - 16, BPF_F_USER_STACK | 1);
+	return bytes > 0 ? bytes + 16 : 16;
+}
+
 /* Returns the id, 0 when there is no stack. */
-static __noinline __u64 native_stack(void *ctx, struct gpt_process_state *process, struct walk_slot *slot, __u32 pid)
+static __noinline __u64 native_stack(void *ctx, struct gpt_process_state *process, struct walk_slot *slot, __u64 sp)
 {
 	struct walk walk = {.slot = slot, .process = process};
-	long bytes = bpf_get_stack(ctx, slot->native_ip, sizeof(slot->native_ip), BPF_F_USER_STACK);
+	__u64 return_address = 0;
+	__u32 pid = slot->pid;
 	__u8 sent = 1;
+	long bytes;
 
+	bpf_probe_read_user(&return_address, 8, (void *)sp);
+	bytes = native_read(ctx, slot, return_address);
 	if (bytes <= 0)
 		return 0;
 	slot->native_next = 0;
