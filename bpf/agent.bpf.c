@@ -48,8 +48,10 @@ int agent_batch(struct pt_regs *ctx)
 		failed = batch_copy_medium(&head, from, bytes);
 	else
 		failed = batch_copy_large(&head, from, bytes);
-	if (failed)
+	if (failed) {
 		account(GPT_ACC_BATCHES_LOST);
+		keep_own_stack(ctx);
+	}
 	return 0;
 }
 
@@ -61,8 +63,10 @@ int agent_state(struct pt_regs *ctx)
 	__u32 pid = bpf_get_current_pid_tgid() >> 32;
 	__u8 live = 1;
 
-	if (!traced_process(pid))
+	if (!traced_process(pid)) {
+		keep_own_stack(ctx);
 		return 0;
+	}
 	any_agent = 1;
 	if (state == GPT_AGENT_READY && abi == GPT_AGENT_ABI)
 		bpf_map_update_elem(&agents, &pid, &live, BPF_ANY);

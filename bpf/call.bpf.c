@@ -167,6 +167,7 @@ int call_symbol(struct pt_regs *ctx)
 	thread = thread_get(tid, pid);
 	if (unlikely(!thread || !site_cookie(ctx, &cookie))) {
 		account(GPT_ACC_CALLS_LOST);
+		keep_own_stack(ctx);
 		return 0;
 	}
 	__u64 sp = PT_REGS_SP(ctx) + GPT_COOKIE_SP(cookie);
@@ -219,6 +220,7 @@ int call_agent(struct pt_regs *ctx)
 	thread = thread_get(tid, pid);
 	if (unlikely(!thread)) {
 		account(GPT_ACC_CALLS_LOST);
+		keep_own_stack(ctx);
 		return 0;
 	}
 	if (unlikely(thread->open_sp)) {

@@ -69,6 +69,26 @@ struct {
 	__type(value, __u8);
 } several_interpreters SEC(".maps") __attribute__((weak));
 
+struct {
+	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
+	__uint(max_entries, 1); /* always empty */
+	__type(key, __u32);
+	__type(value, __u32);
+} no_program SEC(".maps") __attribute__((weak));
+
+/*
+ * For every uprobe program, somewhere off its hot path; goes nowhere. From Linux 6.13 on the stack of a program that
+ * uses 64 bytes or more lies in memory of the CPU (bpf_enable_priv_stack, kernel/bpf/verifier.c). A uprobe program can
+ * be preempted by another run of itself, which then works on the same memory: wrong stacks, and a kernel panic, seen on
+ * a 7.2 that preempts. A program that holds a tail call keeps the thread's own stack (check_max_stack_depth).
+ */
+static __always_inline void keep_own_stack(void *ctx)
+{
+#ifndef GPT_OLD_KERNEL
+	bpf_tail_call(ctx, &no_program, 0);
+#endif
+}
+
 /* The compiler may otherwise undo a bound that the verifier has to see in the very register used. */
 #define BOUND(value, mask) asm volatile("%0 &= %1" : "+r"(value) : "i"(mask))
 

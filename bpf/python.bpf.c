@@ -22,6 +22,7 @@ int code_dealloc(struct pt_regs *ctx)
 	record = bpf_ringbuf_reserve(&ring, sizeof(*record), 0);
 	if (!record) {
 		account(GPT_ACC_OTHER_LOST);
+		keep_own_stack(ctx);
 		return 0;
 	}
 	record_begin(&record->hdr, sizeof(*record), GPT_CODE_DEAD);

@@ -47,8 +47,10 @@ int backward_begin(struct pt_regs *ctx)
 		return 0;
 	thread = thread_get(tid, pid);
 	slot = slot_acquire(pid);
-	if (!slot)
+	if (!slot) {
+		keep_own_stack(ctx);
 		return 0;
+	}
 	/* backward() called in a backward pass: both work for the line that called the first. */
 	if (thread && python_stack(process, thread, slot, PT_REGS_SP(ctx), &id) != GPT_STACK_OK &&
 	    PT_REGS_SP(ctx) < thread->backward_sp)
@@ -73,8 +75,10 @@ int backward_node(struct pt_regs *ctx)
 	if (!traced_process(pid) || !read_key(&key, pid, PT_REGS_PARM2(ctx)))
 		return 0;
 	thread = thread_get(tid, pid);
-	if (!thread)
+	if (!thread) {
+		keep_own_stack(ctx);
 		return 0;
+	}
 	id = bpf_map_lookup_elem(&graph_tasks, &key);
 	thread->backward_stack = id ? *id : 0;
 	thread->backward_sp = PT_REGS_SP(ctx);

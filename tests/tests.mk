@@ -5,11 +5,13 @@
 #   check-unit       unit tests and the agent's (no root needed for most)
 #   check-e2e        the real program on real processes (root)
 #   check-torch      the end-to-end tests on PyTorch
+#   check-kernels    the end-to-end tests that depend on the kernel, on each of KERNELS_WANTED in qemu (root)
 #   check-gpu        gputrace and torch.profiler on this machine's GPU must see the same; 77 where there is no GPU
 #   check-sanitize   the unit tests again, with AddressSanitizer and UndefinedBehaviorSanitizer
 #   fuzz-short       each fuzz target for FUZZ_SECONDS
 
 FUZZ_SECONDS ?= 20
+KERNELS_WANTED ?= 5.10 6.1 6.12 6.18 7.2
 
 UNIT_SRC := $(wildcard tests/unit/test_*.c)
 UNIT_OBJ := $(UNIT_SRC:%.c=$(BUILD)/%.o)
@@ -18,6 +20,7 @@ SAMPLE := $(BUILD)/tests/e2e/consumers/sample
 OBJECTS += $(UNIT_OBJ) $(SAMPLE).o
 
 $(UNIT_OBJ) $(SAMPLE).o: private BASE_CFLAGS += -Itests/unit
+$(filter $(BUILD)/tests/unit/test_attach_%,$(UNIT_OBJ)): | $(SKELETON)
 
 $(BUILD)/tests/unit/test_%: $(BUILD)/tests/unit/test_%.o $(LIB)
 	$(say) LINK $@
@@ -29,8 +32,8 @@ $(SAMPLE): $(SAMPLE).o $(LIB)
 	$(Q)$(CC) $(CFLAGS) $(EXTRA_CFLAGS) $(LDFLAGS) $(EXTRA_LDFLAGS) -o $@ $^ $(LIBS)
 
 .SECONDARY:
-.PHONY: unit check check-unit check-unit-programs check-e2e check-e2e-all check-torch check-gpu check-sanitize \
-	fuzz-programs fuzz-short
+.PHONY: unit check check-unit check-unit-programs check-e2e check-e2e-all check-torch check-kernels check-gpu \
+	check-sanitize fuzz-programs fuzz-short
 unit: $(UNIT_BIN)
 
 # In steps, each with what the one before has installed.
@@ -59,6 +62,10 @@ check-torch: all simgpu $(SAMPLE)
 check-e2e-all: all simgpu $(SAMPLE)
 	@tools/get-torch >/dev/null
 	@$(PYTEST) $(PYTEST_FLAGS)
+
+check-kernels: all simgpu
+	@tools/deps test kernels
+	@BUILD=$(BUILD) tests/kernels/check $(KERNELS_WANTED)
 
 check-gpu: all
 	@GPUTRACE=$(BUILD)/gputrace tests/gpu/check_gpu.py

@@ -66,8 +66,7 @@ static void explain(int error, char *why, size_t why_size)
 			 strerror(-error), last_words[0] ? ": " : "", last_words);
 }
 
-/* gputrace_bpf__open, of either object. */
-static struct gputrace_bpf *open_object(bool old)
+struct gputrace_bpf *programs_open(bool old)
 {
 	struct gputrace_bpf *bpf = calloc(1, sizeof(*bpf));
 	int error = bpf ? gputrace_bpf__create_skeleton(bpf) : -ENOMEM;
@@ -95,7 +94,7 @@ int programs_load(struct programs *programs, const struct gpt_config *config, si
 	old = features_need_old_programs(feature_probe(FEATURE_BPF_LOOP), feature_probe(FEATURE_ATTACH_COOKIE));
 	if (old)
 		msg_debug("no bpf_loop or no probe cookies in this kernel: the programs for older ones are used");
-	programs->bpf = open_object(old);
+	programs->bpf = programs_open(old);
 	if (!programs->bpf) {
 		error = -errno;
 		explain(error, why, why_size);

@@ -15,6 +15,9 @@ struct programs {
 	int sites;  /* map of probe cookies by place, for kernels without cookies of their own; -1: not needed */
 };
 
+/* Opens the object for newer kernels or the one for older; nothing is loaded. NULL and errno. */
+struct gputrace_bpf *programs_open(bool old);
+
 /* -errno, and one line in why that says what to do about it. */
 int programs_load(struct programs *programs, const struct gpt_config *config, size_t ring_bytes, char *why,
 		  size_t why_size);

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What can be said of old kernels without one: which build of the programs is loaded, and what is in it. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+
+#include <cmocka.h>
+
+#include <bpf/libbpf.h>
+#include <libelf.h>
+#include <linux/bpf.h>
+
+#include "attach/features.h"
+#include "attach/programs.h"
+#include "attach/sites.h"
+
+/* The last of enum bpf_func_id in Linux 5.10. */
+#define HELPER_LAST_5_10 155 /* bpf_redirect_peer */
+
+static void a_kernel_without_loops_or_cookies_gets_the_older_programs(void **state)
+{
+	assert_true(features_need_old_programs(0, 0));	/* 5.10 to 5.14 */
+	assert_true(features_need_old_programs(0, 1));	/* 5.15, 5.16 */
+	assert_true(features_need_old_programs(1, 0));	/* never released, but nothing would work */
+	assert_false(features_need_old_programs(1, 1)); /* 5.17 and later */
+}
+
+static void what_cannot_be_told_is_taken_to_be_there(void **state)
+{
+	assert_false(features_need_old_programs(-EPERM, -EPERM));
+	assert_true(features_need_old_programs(0, -EPERM));
+}
+
+/* include/linux/kdev_t.h: MINORBITS is 20; user space has the two interleaved. */
+static void a_site_is_known_by_the_kernels_own_number_of_its_device(void **state)
+{
+	assert_int_equal(sites_kernel_device(makedev(8, 1)), 8 << 20 | 1);
+	assert_int_equal(sites_kernel_device(makedev(0, 0xabcde)), 0xabcde);
+	assert_int_equal(sites_kernel_device(makedev(0xfff, 0x100)), 0xfffu << 20 | 0x100);
+}
+
+static void keys_of_one_site_are_equal_in_every_byte(void **state)
+{
+	struct gpt_site_key one = sites_key(makedev(8, 1), 1234, 0x5678), other;
+
+	memset(&other, 0xff, sizeof(other));
+	other = sites_key(makedev(8, 1), 1234, 0x5678);
+	assert_memory_equal(&one, &other, sizeof(one));
+	other = sites_key(makedev(8, 1), 1234, 0x5679);
+	assert_memory_not_equal(&one, &other, sizeof(one));
+	other = sites_key(makedev(8, 2), 1234, 0x5678);
+	assert_memory_not_equal(&one, &other, sizeof(one));
+}
+
+static void both_objects_have_all_that_the_skeleton_names(void **state)
+{
+	for (int old = 0; old < 2; old++) {
+		struct gputrace_bpf *bpf = programs_open(old);
+		const struct bpf_map *sites;
+
+		assert_non_null(bpf);
+		assert_non_null(bpf->rodata);
+		assert_int_equal(bpf->rodata->config.native, 0);
+		sites = bpf_object__find_map_by_name(bpf->obj, "sites");
+		assert_int_equal(sites != NULL, old);
+		if (sites)
+			assert_int_equal(bpf_map__key_size(sites), sizeof(struct gpt_site_key));
+		gputrace_bpf__destroy(bpf);
+	}
+}
+
+/* Instructions of a section that Linux 5.10 does not know. */
+static unsigned newer_instructions(const struct bpf_insn *instructions, size_t count)
+{
+	unsigned newer = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct bpf_insn *instruction = &instructions[i];
+
+		if (instruction->code == (BPF_JMP | BPF_CALL) && !instruction->src_reg)
+			newer += instruction->imm > HELPER_LAST_5_10;
+		else if (BPF_CLASS(instruction->code) == BPF_STX && BPF_MODE(instruction->code) == BPF_ATOMIC)
+			newer += instruction->imm != BPF_ADD; /* all the others came with 5.12 */
+	}
+	return newer;
+}
+
+static unsigned newer_instructions_of(bool old)
+{
+	struct gputrace_bpf *bpf = programs_open(old);
+	Elf_Scn *section = NULL;
+	unsigned newer = 0, sections = 0;
+	Elf *elf;
+
+	assert_non_null(bpf);
+	elf_version(EV_CURRENT);
+	elf = elf_memory((char *)bpf->skeleton->data, bpf->skeleton->data_sz);
+	assert_non_null(elf);
+	while ((section = elf_nextscn(elf, section))) {
+		const Elf64_Shdr *header = elf64_getshdr(section);
+		const Elf_Data *data = elf_getdata(section, NULL);
+
+		if (!(header->sh_flags & SHF_EXECINSTR) || !data->d_size)
+			continue;
+		newer += newer_instructions(data->d_buf, data->d_size / sizeof(struct bpf_insn));
+		sections++;
+	}
+	assert_true(sections > 3);
+	elf_end(elf);
+	gputrace_bpf__destroy(bpf);
+	return newer;
+}
+
+static void the_older_programs_use_nothing_newer_than_linux_5_10(void **state)
+{
+	assert_int_equal(newer_instructions_of(true), 0);
+	assert_true(newer_instructions_of(false) > 0); /* or we would not see any */
+}
+
+static bool holds_tail_call(const struct bpf_program *program)
+{
+	const struct bpf_insn *instructions = bpf_program__insns(program);
+
+	for (size_t i = 0; i < bpf_program__insn_cnt(program); i++)
+		if (instructions[i].code == (BPF_JMP | BPF_CALL) && !instructions[i].src_reg &&
+		    instructions[i].imm == BPF_FUNC_tail_call)
+			return true;
+	return false;
+}
+
+/* bpf/common.bpf.h, keep_own_stack */
+static void every_program_of_a_probe_keeps_to_the_stack_of_its_thread(void **state)
+{
+	struct gputrace_bpf *bpf = programs_open(false);
+	struct bpf_program *program;
+	unsigned seen = 0;
+
+	assert_non_null(bpf);
+	bpf_object__for_each_program(program, bpf->obj)
+	{
+		if (bpf_program__type(program) != BPF_PROG_TYPE_KPROBE || program == bpf->progs.empty)
+			continue;
+		if (!holds_tail_call(program))
+			fail_msg("%s has no keep_own_stack", bpf_program__name(program));
+		seen++;
+	}
+	assert_true(seen >= 7);
+	gputrace_bpf__destroy(bpf);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_kernel_without_loops_or_cookies_gets_the_older_programs),
+		cmocka_unit_test(what_cannot_be_told_is_taken_to_be_there),
+		cmocka_unit_test(a_site_is_known_by_the_kernels_own_number_of_its_device),
+		cmocka_unit_test(keys_of_one_site_are_equal_in_every_byte),
+		cmocka_unit_test(both_objects_have_all_that_the_skeleton_names),
+		cmocka_unit_test(the_older_programs_use_nothing_newer_than_linux_5_10),
+		cmocka_unit_test(every_program_of_a_probe_keeps_to_the_stack_of_its_thread),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
