@@ -5,6 +5,7 @@
 #   make demo            set up, build, trace a bundled program, show the report
 #   make check           set up, then unit and end-to-end tests (the latter need root)
 #   make check-torch     the same on PyTorch (PyPI, kept in a cache outside the tree)
+#   make check-kernels   on Debian's kernels from 5.10 to 7.2, in qemu
 #   make check-gpu       on the GPU of this machine, with PyTorch
 #   make bench           what tracing costs, against the project's numbers
 #   make lint check-format check-sanitize fuzz-short

@@ -18,6 +18,7 @@ import machine  # noqa: E402
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "torch: needs PyTorch, several GB once (make check-torch)")
+    config.addinivalue_line("markers", "kernels: depends on the kernel, so it runs on others too (make check-kernels)")
 
 
 def pytest_runtest_setup(item):

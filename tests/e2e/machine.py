@@ -25,7 +25,7 @@ SYSTEM_PYTHON = pathlib.Path("/usr/bin/python3")
 VERSIONS = ("3.6", "3.7", "3.8", "3.9", "3.10", "3.11", "3.12", "3.13")
 SID = ROOT / "tests/sid"  # scripts that run the Pythons of Debian unstable, in a root of their own
 SID_VERSIONS = ("3.14", "3.15")
-EVERY_PYTHON = (*VERSIONS, "system", *SID_VERSIONS)
+EVERY_PYTHON = tuple(os.environ.get("GPUTRACE_PYTHONS", "").split()) or (*VERSIONS, "system", *SID_VERSIONS)
 
 
 def _newest(version):

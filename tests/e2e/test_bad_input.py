@@ -3,6 +3,7 @@
 
 import ctypes
 import os
+import platform
 import re
 import signal
 import struct
@@ -305,6 +306,17 @@ def test_a_second_ctrl_c_abandons_the_export_and_neither_target_nor_log(cudart, 
 def test_doctor_finds_what_a_trace_needs(tmp_path):
     done = tracing.gputrace(tmp_path, "doctor").must_be(0)
     assert not [line for line in done.stdout.splitlines() if line.startswith("missing")]
+
+
+@pytest.mark.kernels
+@pytest.mark.parametrize("feature, since", [
+    ("bpf_loop", (5, 17)), ("attach cookies", (5, 15)), ("uprobe.multi", (6, 6)), ("uprobe.session", (6, 13)),
+    ("fast nop5", (6, 18))])
+def test_doctor_says_what_this_kernel_lacks(tmp_path, feature, since):
+    kernel = tuple(int(number) for number in platform.release().split("-")[0].split(".")[:2])
+    done = tracing.gputrace(tmp_path, "doctor").must_be(0)
+    health = re.search(rf"^{feature} +(\w+)", done.stdout, re.MULTILINE).group(1)
+    assert health == ("ok" if kernel >= since else "limited")
 
 
 def test_doctor_says_what_can_be_traced_in_a_process(cudart, every_python, tmp_path):

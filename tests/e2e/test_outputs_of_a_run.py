@@ -101,6 +101,7 @@ def test_the_report_has_colour_on_a_terminal_unless_no_color_is_set(run):
         assert ("\033[" in done.stdout) == coloured
 
 
+@pytest.mark.kernels
 def test_native_frames_stand_demangled_between_python_and_the_call(tmp_path, cudart):
     extension = machine.compile_library(machine.PROGRAMS / "native.c", tmp_path / "extension.so")
     with tracing.target(tmp_path, cudart) as target:

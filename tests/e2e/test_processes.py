@@ -36,8 +36,8 @@ def own_copy(library, folder, name="libcudart.so.13"):
 
 
 @pytest.mark.parametrize("how, generations, processes", [
-    ("subprocess", 2, 3), ("exec", 2, 1), ("fork", 3, 4),
-    ("mp-spawn", 2, 3), ("mp-fork", 2, 3), ("mp-forkserver", 2, 3)])
+    pytest.param("subprocess", 2, 3, marks=pytest.mark.kernels), pytest.param("exec", 2, 1, marks=pytest.mark.kernels),
+    pytest.param("fork", 3, 4, marks=pytest.mark.kernels), ("mp-spawn", 2, 3), ("mp-fork", 2, 3), ("mp-forkserver", 2, 3)])
 def test_a_command_and_its_descendants_are_exact_from_the_first_launch(cudart, tmp_path, how, generations, processes):
     program = [machine.any_python(), machine.PROGRAMS / "family.py", cudart, tmp_path, how, generations]
     tracing.trace(tmp_path, program)
@@ -53,6 +53,7 @@ def test_a_grandchild_of_another_python_version_is_exact(cudart, every_python, t
     assert_each_process_is_exact(reading.trace_of(tmp_path / "trace.json"), truths(tmp_path))
 
 
+@pytest.mark.kernels
 def test_a_running_process_is_exact_from_the_moment_the_probes_are_in_place(cudart, every_python, tmp_path):
     with tracing.target(tmp_path, cudart, python=every_python) as target:
         target.ask("steps 5")
@@ -166,6 +167,7 @@ def test_copies_of_libcudart_in_several_environments_are_all_probed(cudart, tmp_
     assert [copy for copy in copies if f"({copy})" not in probes] == []
 
 
+@pytest.mark.kernels
 def test_threads_that_launch_at_the_same_time_are_exact(cudart, every_python, tmp_path):
     with tracing.target(tmp_path, cudart, python=every_python) as target:
         with tracing.Tracer(tmp_path, "-p", target.pid) as tracer:

@@ -7,6 +7,8 @@ import reading
 import tracing
 from reading import simulated
 
+pytestmark = pytest.mark.kernels
+
 SIMULATED_RUN = ("--steps", "40", "--threads", "2", "--graph", "--blocks", "1")
 
 

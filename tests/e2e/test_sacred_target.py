@@ -175,6 +175,7 @@ def has_agent_thread(pid):
     return any(name.startswith("gputrace") for name in tracing.threads(pid))
 
 
+@pytest.mark.kernels
 @pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGINT])
 def test_the_agent_stops_when_nobody_listens_any_more(tmp_path, end):
     with injected(tmp_path) as running:
@@ -203,6 +204,13 @@ def test_a_command_goes_on_by_itself_after_the_duration(tmp_path):
         running.process.stdin = None
         assert reap(pid) == 0
     assert reading.program(tmp_path / "program.json")["stacks"]
+
+
+@pytest.mark.kernels
+def test_a_command_has_the_limits_that_gputrace_was_started_with(tmp_path):
+    script = 'ulimit -l 4096; ulimit -Sn 512; exec "$0" -- sh -c "ulimit -l; ulimit -n" 2>&1'
+    done = tracing.command(tmp_path, "sh", "-c", script, machine.GPUTRACE)
+    assert done.stdout.splitlines()[:2] == ["4096", "512"]
 
 
 def code_of(pid, path):
@@ -252,6 +260,7 @@ def test_no_probe_is_left_in_a_running_process(tmp_path, copied_simgpu):
         assert [path.name for path in files if not is_untouched(target.pid, path)] == []
 
 
+@pytest.mark.kernels
 def test_no_probe_is_left_in_a_running_process_after_sigkill(tmp_path, copied_simgpu):
     files = probed_files(copied_simgpu)
     env = {"SIMGPU_LIBRARIES": copied_simgpu}
