@@ -308,15 +308,16 @@ def test_doctor_finds_what_a_trace_needs(tmp_path):
     assert not [line for line in done.stdout.splitlines() if line.startswith("missing")]
 
 
+FEATURES_SINCE = {"attach cookies": (5, 15), "bpf_loop": (5, 17), "uprobe.multi": (6, 6), "uprobe.session": (6, 13),
+                  "fast nop5": (6, 18)}
+
+
 @pytest.mark.kernels
-@pytest.mark.parametrize("feature, since", [
-    ("bpf_loop", (5, 17)), ("attach cookies", (5, 15)), ("uprobe.multi", (6, 6)), ("uprobe.session", (6, 13)),
-    ("fast nop5", (6, 18))])
-def test_doctor_says_what_this_kernel_lacks(tmp_path, feature, since):
+def test_doctor_says_what_this_kernel_lacks(tmp_path):
     kernel = tuple(int(number) for number in platform.release().split("-")[0].split(".")[:2])
     done = tracing.gputrace(tmp_path, "doctor").must_be(0)
-    health = re.search(rf"^{feature} +(\w+)", done.stdout, re.MULTILINE).group(1)
-    assert health == ("ok" if kernel >= since else "limited")
+    found = {name: re.search(rf"^{name} +(\w+)", done.stdout, re.MULTILINE).group(1) for name in FEATURES_SINCE}
+    assert found == {name: "ok" if kernel >= since else "limited" for name, since in FEATURES_SINCE.items()}
 
 
 def test_doctor_says_what_can_be_traced_in_a_process(cudart, every_python, tmp_path):

@@ -175,8 +175,7 @@ def has_agent_thread(pid):
     return any(name.startswith("gputrace") for name in tracing.threads(pid))
 
 
-@pytest.mark.kernels
-@pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGINT])
+@pytest.mark.parametrize("end", [pytest.param(signal.SIGKILL, marks=pytest.mark.kernels), signal.SIGINT])
 def test_the_agent_stops_when_nobody_listens_any_more(tmp_path, end):
     with injected(tmp_path) as running:
         running.ask("steps 2")
