@@ -3,16 +3,17 @@
 #
 #   bench            all of them, one after the other; fails when one misses the project's numbers
 #   bench-probe      a launch probe with its Python stack against an empty uprobe (root)
+#   bench-calls      a Python call under --python-calls against a bare one (root)
 #   bench-rate       nothing lost at the highest rate; the collector's CPU; attach and detach (root)
 #   bench-model      CPU from log to model
 #   bench-export     CPU from model to files
 
 BENCH := $(BUILD)/tools/bench
-BENCH_OBJ := $(addprefix $(BENCH)/,bench_probe.o bench_model.o bench_export.o)
+BENCH_OBJ := $(addprefix $(BENCH)/,bench_probe.o bench_calls.o bench_model.o bench_export.o)
 BENCHES := $(BENCH_OBJ:.o=)
 OBJECTS += $(BENCH_OBJ)
 
-$(BENCH)/bench_probe.o: | $(SKELETON)
+$(BENCH)/bench_probe.o $(BENCH)/bench_calls.o: | $(SKELETON)
 $(BENCH)/bench_model.o $(BENCH)/bench_export.o: private BASE_CFLAGS += -Itests/unit
 
 $(BENCHES): %: %.o $(LIB)
@@ -24,7 +25,7 @@ $(BENCH)/hammer.so: tools/bench/hammer.c $(BUILD)/flags
 	$(say) LINK $@
 	$(Q)$(CC) $(BASE_CFLAGS) -O2 -g -shared -fPIC -o $@ $<
 
-.PHONY: bench benches bench-probe bench-rate bench-model bench-export
+.PHONY: bench benches bench-probe bench-calls bench-rate bench-model bench-export
 benches: $(BENCHES) $(BENCH)/hammer.so
 
 bench:
@@ -32,5 +33,5 @@ bench:
 	@$(MAKE) --no-print-directory all benches simgpu
 	@BUILD=$(BUILD) tools/bench/run
 
-bench-probe bench-rate bench-model bench-export: bench-%: all benches simgpu
+bench-probe bench-calls bench-rate bench-model bench-export: bench-%: all benches simgpu
 	@BUILD=$(BUILD) tools/bench/run $*
