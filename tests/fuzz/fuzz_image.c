@@ -8,7 +8,9 @@
 #include <unistd.h>
 
 #include "target/image.h"
+#include "target/function.h"
 #include "target/library.h"
+#include "target/python_events.h"
 #include "target/python_internal.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -48,6 +50,35 @@ static void read_addresses(struct image *image)
 	}
 }
 
+static int read_function(const struct image_symbol *symbol, void *context)
+{
+	const struct image *image = context;
+	function_places places;
+
+	if (function_exits(image, symbol, &places) == 0)
+		array_free(&places);
+	if (function_returns_of(image, symbol, "helper", &places) == 0)
+		array_free(&places);
+	return 0;
+}
+
+static void read_interpreter(const struct image *image)
+{
+	struct python_places places;
+	uint64_t offset;
+
+	for (uint16_t minor = 6; minor < 16; minor++) {
+		python_events_find(image, (uint16_t)(3 << 8 | minor), &places);
+		for (size_t i = 0; i < places.list.count; i++)
+			if (image_file_offset(image, places.list.items[i].address, &offset))
+				abort();
+		python_places_free(&places);
+		if (python_calls_find(image, (uint16_t)(3 << 8 | minor), &places) == 0)
+			python_places_free(&places);
+	}
+	image_each_symbol(image, read_function, (void *)(uintptr_t)image);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const enum library_kind kinds[] = {LIBRARY_CUDA, LIBRARY_CUDART};
@@ -76,6 +107,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	if (python_version_find(image, "/x/app", &version, why, sizeof(why)) == 0)
 		python_version_refine(image, &version, why, sizeof(why));
+	read_interpreter(image);
 	image_close(image);
 	return 0;
 }

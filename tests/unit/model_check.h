@@ -141,10 +141,36 @@ CHECK_FN const char *model_check_sums(const struct model *model)
 }
 
 /* NULL, or the promise that is broken. */
+CHECK_FN const char *model_check_python(const struct model *model)
+{
+	for (uint32_t i = 0; i < model->thread_count; i++) {
+		const struct model_thread *thread = &model->threads[i];
+
+		MODEL_MUST(thread->first_pyspan <= model->pyspan_count &&
+			   thread->pyspans <= model->pyspan_count - thread->first_pyspan);
+		MODEL_MUST(thread->first_pycall <= model->pycall_count &&
+			   thread->pycalls <= model->pycall_count - thread->first_pycall);
+		for (uint32_t k = 0; k < thread->pyspans; k++)
+			MODEL_MUST(model->pyspans[thread->first_pyspan + k].thread == i);
+		for (uint32_t k = 0; k < thread->pycalls; k++)
+			MODEL_MUST(model->pycalls[thread->first_pycall + k].thread == i);
+	}
+	for (uint32_t i = 0; i < model->pyspan_count; i++) {
+		const struct model_pyspan *span = &model->pyspans[i];
+
+		MODEL_MUST(span->start_ns <= span->end_ns && span->end_ns != UINT64_MAX);
+		MODEL_MUST((span->kind == GPT_PYEVENT_IMPORT) == (span->name < model->string_count));
+	}
+	for (uint32_t i = 0; i < model->pycall_count; i++)
+		MODEL_MUST(model->pycalls[i].start_ns <= model->pycalls[i].end_ns &&
+			   model->pycalls[i].code < model->code_count);
+	return NULL;
+}
+
 CHECK_FN const char *model_check(const struct model *model)
 {
 	const char *(*const checks[])(const struct model *) = {model_check_texts, model_check_stacks, model_check_calls,
-							       model_check_sums};
+							       model_check_python, model_check_sums};
 
 	for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {
 		const char *wrong = checks[i](model);

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Whole functions: the ways out of them, and what stands behind their calls. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+
+#include "built_library.h"
+#include "target/function.h"
+#include "target/python_events.h"
+
+#if defined(__x86_64__)
+
+/* Labels mark the places that are expected: each function's are NAME_1, NAME_2 and so on. */
+static const char source[] =
+	"void helper(void) {}\n"
+	"__attribute__((visibility(\"hidden\"))) void own(void) {}\n"
+	"__asm__(\n"
+	"\"\\t.macro function name\\n\\t.globl \\\\name\\n\\t.type \\\\name, @function\\n\\\\name:\\n\\t.endm\\n\"\n"
+	"\"\\t.macro place name\\n\\t.globl \\\\name\\n\\\\name:\\n\\t.endm\\n\"\n"
+	/* a call, then the epilogue */
+	"\"function simple\\n push %rbp\\n push %rbx\\n sub $0x28, %rsp\\n\"\n"
+	"\"place simple_1\\n call own\\n add $0x28, %rsp\\n pop %rbx\\n pop %rbp\\n ret\\n .size simple, . - "
+	"simple\\n\"\n"
+	/* two ways into one epilogue: a jump, and a move in front of it */
+	"\"function joined\\n sub $0x18, %rsp\\n test %edi, %edi\\n je 1f\\n call own\\n\"\n"
+	"\"place joined_1\\n jmp 2f\\n1: call own\\n\"\n"
+	"\"place joined_2\\n xor %eax, %eax\\n2: add $0x18, %rsp\\n ret\\n .size joined, . - joined\\n\"\n"
+	/* a conditional jump into the epilogue may not be taken: the return itself */
+	"\"function perhaps\\n sub $0x18, %rsp\\n test %edi, %edi\\n je 1f\\n call own\\n1: add $0x18, %rsp\\n\"\n"
+	"\"place perhaps_1\\n ret\\n .size perhaps, . - perhaps\\n\"\n"
+	/* nothing but a return; two of them */
+	"\"function bare\\n test %edi, %edi\\n je 1f\\n\"\n"
+	"\"place bare_1\\n ret\\n1: nop\\n\"\n"
+	"\"place bare_2\\n ret\\n .size bare, . - bare\\n\"\n"
+	/* leaves by another function */
+	"\"function leaves\\n test %edi, %edi\\n je simple\\n ret\\n .size leaves, . - leaves\\n\"\n"
+	/* holds something that is no instruction */
+	"\"function broken\\n nop\\n .byte 0x06\\n ret\\n .size broken, . - broken\\n\"\n"
+	/* calls through the PLT, directly, and something else */
+	"\"function caller\\n sub $8, %rsp\\n call helper@plt\\n\"\n"
+	"\"place caller_1\\n nop\\n call own\\n nop\\n call helper@plt\\n\"\n"
+	"\"place caller_2\\n add $8, %rsp\\n ret\\n .size caller, . - caller\\n\"\n"
+	"\"function near\\n call own\\n\"\n"
+	"\"place near_1\\n ret\\n .size near, . - near\\n\"\n"
+	");\n";
+
+static struct image *image;
+
+static int build(void **state)
+{
+	char *folder = make_folder();
+	char *path = build_file(folder, "libfunctions.so", source, NULL, "-O1 -g0 -shared -fPIC -Wl,-z,lazy");
+	int err = image_open(open_file(path), &image);
+
+	(void)state;
+	free(path);
+	remove_folder(folder);
+	return err;
+}
+
+static int clean(void **state)
+{
+	(void)state;
+	image_close(image);
+	return 0;
+}
+
+static struct image_symbol symbol(const char *name)
+{
+	struct image_symbol out;
+
+	if (image_symbol(image, name, &out))
+		fail_msg("no symbol %s", name);
+	return out;
+}
+
+static void assert_exits(const char *name, size_t count, const int32_t *adjusts)
+{
+	struct image_symbol function = symbol(name);
+	function_places places;
+
+	assert_int_equal(function_exits(image, &function, &places), 0);
+	assert_int_equal(places.count, count);
+	for (size_t i = 0; i < count; i++) {
+		char *label = xasprintf("%s_%zu", name, i + 1);
+
+		assert_int_equal(places.items[i].address, symbol(label).address);
+		assert_int_equal(places.items[i].sp_adjust, adjusts[i]);
+		free(label);
+	}
+	array_free(&places);
+}
+
+static void the_call_in_front_of_the_epilogue_is_the_way_out(void **state)
+{
+	assert_exits("simple", 1, (const int32_t[]){0x28 + 8 + 8 + 8});
+}
+
+static void each_way_into_the_epilogue_is_a_way_out(void **state)
+{
+	assert_exits("joined", 2, (const int32_t[]){0x18 + 8, 0x18 + 8});
+}
+
+static void the_return_itself_is_taken_where_a_jump_may_not_be(void **state)
+{
+	assert_exits("perhaps", 1, (const int32_t[]){8});
+}
+
+static void every_return_is_a_way_out(void **state)
+{
+	assert_exits("bare", 2, (const int32_t[]){8, 8});
+}
+
+static void a_function_that_goes_on_elsewhere_has_no_certain_ends(void **state)
+{
+	struct image_symbol function = symbol("leaves");
+	function_places places;
+
+	assert_int_equal(function_exits(image, &function, &places), -ENOENT);
+	assert_int_equal(places.count, 0);
+}
+
+static void a_function_that_cannot_be_decoded_has_no_certain_ends(void **state)
+{
+	struct image_symbol function = symbol("broken");
+	function_places places;
+
+	assert_int_equal(function_exits(image, &function, &places), -ENOENT);
+	assert_int_equal(function_returns_of(image, &function, "helper", &places), -ENOENT);
+}
+
+static void a_function_without_a_size_has_no_certain_ends(void **state)
+{
+	struct image_symbol function = symbol("simple");
+	function_places places;
+
+	function.size = 0;
+	assert_int_equal(function_exits(image, &function, &places), -ENOENT);
+	function.size = UINT64_MAX;
+	assert_int_equal(function_exits(image, &function, &places), -ENOENT);
+}
+
+static void calls_through_the_plt_are_found_by_name(void **state)
+{
+	struct image_symbol function = symbol("caller");
+	function_places places;
+
+	assert_int_equal(function_returns_of(image, &function, "helper", &places), 0);
+	assert_int_equal(places.count, 2);
+	assert_int_equal(places.items[0].address, symbol("caller_1").address);
+	assert_int_equal(places.items[1].address, symbol("caller_2").address);
+	array_free(&places);
+	assert_int_equal(function_returns_of(image, &function, "simple", &places), -ENOENT);
+}
+
+static void calls_to_the_function_itself_are_found_by_address(void **state)
+{
+	struct image_symbol function = symbol("near");
+	function_places places;
+
+	assert_int_equal(function_returns_of(image, &function, "own", &places), 0);
+	assert_int_equal(places.count, 1);
+	assert_int_equal(places.items[0].address, symbol("near_1").address);
+	array_free(&places);
+}
+
+static void a_file_that_is_no_interpreter_has_no_places(void **state)
+{
+	struct python_places places;
+
+	python_events_find(image, 3 << 8 | 12, &places);
+	assert_int_equal(places.list.count, 0);
+	assert_false(places.collections || places.imports);
+	assert_int_equal(python_calls_find(image, 3 << 8 | 10, &places), -ENOENT);
+	assert_int_equal(python_calls_find(image, 3 << 8 | 11, &places), -ENOTSUP);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_call_in_front_of_the_epilogue_is_the_way_out),
+		cmocka_unit_test(each_way_into_the_epilogue_is_a_way_out),
+		cmocka_unit_test(the_return_itself_is_taken_where_a_jump_may_not_be),
+		cmocka_unit_test(every_return_is_a_way_out),
+		cmocka_unit_test(a_function_that_goes_on_elsewhere_has_no_certain_ends),
+		cmocka_unit_test(a_function_that_cannot_be_decoded_has_no_certain_ends),
+		cmocka_unit_test(a_function_without_a_size_has_no_certain_ends),
+		cmocka_unit_test(calls_through_the_plt_are_found_by_name),
+		cmocka_unit_test(calls_to_the_function_itself_are_found_by_address),
+		cmocka_unit_test(a_file_that_is_no_interpreter_has_no_places),
+	};
+
+	return cmocka_run_group_tests(tests, build, clean);
+}
+
+#else
+
+int main(void)
+{
+	print_message("functions are read on x86-64 only\n");
+	return 0;
+}
+
+#endif
