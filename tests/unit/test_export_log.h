@@ -7,10 +7,14 @@
  *   train.py:25 train_step                               cudaMemsetAsync       64 KB, 5 us
  *   train.py:26 train_step                               cudaGraphLaunch       three kernels of 30 us, two overlap
  *   train.py:27 train_step                               cudaStreamSynchronize
+ *   and the collector, generation 1, 40 us after the wait
+ * and before the first step `import model`, 500 us, which imports `layers`, 300 us;
  * and on a thread without Python (pt_autograd_0): cuLaunchKernel, gemm, 60 us.
  */
 #ifndef GPUTRACE_TEST_EXPORT_LOG_H
 #define GPUTRACE_TEST_EXPORT_LOG_H
+
+#include <stdbool.h>
 
 #include "log_builder.h"
 
@@ -63,6 +67,21 @@ LOG_FN void sample_kernel(struct sample *sample, uint32_t corr, uint32_t name, u
 								 .static_shared_bytes = 16384});
 }
 
+/* A collection (name NULL) or an import of the main thread; what is inside another has a lower frame. */
+LOG_FN void sample_inside(struct sample *sample, uint64_t time_ns, uint64_t frame, const char *name, bool ends)
+{
+	struct gpt_pyevent event = {.time_ns = time_ns,
+				    .pid = sample->pid,
+				    .tid = sample->pid,
+				    .frame = frame,
+				    .value = name || ends ? -1 : 1,
+				    .kind = name ? GPT_PYEVENT_IMPORT : GPT_PYEVENT_GC,
+				    .ends = ends,
+				    .name_bytes = name && !ends ? (uint32_t)strlen(name) : 0};
+
+	log_put(&sample->log, GPT_PYEVENT, &event, sizeof(event), name, event.name_bytes);
+}
+
 /* One step that begins at `at`. */
 LOG_FN void sample_step(struct sample *sample, uint64_t at)
 {
@@ -76,6 +95,8 @@ LOG_FN void sample_step(struct sample *sample, uint64_t at)
 	for (uint32_t i = 0; i < 5; i++)
 		sample_call(sample, tid, at + 10000 * i, i + 1, apis[i]);
 	sample_call(sample, tid + 58, at + 45000, 0, apis[5]);
+	sample_inside(sample, at + 650000, 0x7000, NULL, false);
+	sample_inside(sample, at + 690000, 0x7000, NULL, true);
 	log_batch(&sample->log, sample->pid, tid + 99, at + 900000);
 	for (uint32_t i = 0; i < 6; i++)
 		sample_return(sample, i < 5 ? tid : tid + 58, first + i, apis[i], at + (i < 5 ? 10000 * i : 45000),
@@ -159,6 +180,10 @@ LOG_FN void sample_process(struct sample *sample, uint32_t pid, uint32_t steps, 
 	log_agent_name(&sample->log, 1, SAMPLE_KERNEL);
 	log_agent_name(&sample->log, 2, "triton_poi_fused_relu_0");
 	sample_stacks(sample);
+	sample_inside(sample, SAMPLE_START + offset + 100000, 0x9000, "model", false);
+	sample_inside(sample, SAMPLE_START + offset + 200000, 0x8000, "layers", false);
+	sample_inside(sample, SAMPLE_START + offset + 500000, 0x8000, "layers", true);
+	sample_inside(sample, SAMPLE_START + offset + 600000, 0x9000, "model", true);
 	for (uint32_t i = 0; i < steps; i++)
 		sample_step(sample, SAMPLE_START + offset + 1000000 + i * SAMPLE_STEP);
 }

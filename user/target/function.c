@@ -184,23 +184,25 @@ int function_exits(const struct image *image, const struct image_symbol *functio
 }
 
 /* "jmp *slot(%rip)", with endbr64 or a bnd prefix before it: what a stub of the PLT is. */
-static const char *stub_callee(const struct image *image, uint64_t address)
+static bool is_stub_of(const struct image *image, uint64_t address, const char *callee)
 {
 	static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
 	uint8_t code[12];
+	const char *name;
 	int32_t distance;
 	size_t at = 0;
 
 	if (image_read(image, address, code, sizeof(code)))
-		return NULL;
+		return false;
 	if (memcmp(code, endbr64, sizeof(endbr64)) == 0)
 		at = sizeof(endbr64);
 	if (code[at] == 0xf2)
 		at++;
 	if (code[at] != 0xff || code[at + 1] != 0x25)
-		return NULL;
+		return false;
 	memcpy(&distance, code + at + 2, sizeof(distance));
-	return image_slot_symbol(image, address + at + 6 + (uint64_t)(int64_t)distance);
+	name = image_slot_symbol(image, address + at + 6 + (uint64_t)(int64_t)distance);
+	return name && strcmp(name, callee) == 0;
 }
 
 int function_returns_of(const struct image *image, const struct image_symbol *function, const char *callee,
@@ -217,15 +219,10 @@ int function_returns_of(const struct image *image, const struct image_symbol *fu
 	for (size_t i = 0; i + 1 < listing.pieces.count; i++) {
 		const struct piece *piece = &listing.pieces.items[i];
 		uint64_t target = listing.address + (uint64_t)target_of(piece);
-		const char *name = NULL;
 
 		if (!is_call(piece))
 			continue;
-		if (!has_direct || target != direct.address)
-			name = stub_callee(image, target);
-		else
-			name = callee;
-		if (name && strcmp(name, callee) == 0)
+		if ((has_direct && target == direct.address) || is_stub_of(image, target, callee))
 			push_place(out, &listing, piece + 1, 0);
 	}
 	listing_free(&listing);

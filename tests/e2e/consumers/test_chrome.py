@@ -74,6 +74,16 @@ def test_python_functions_enclose_their_calls(sample):
                    launch["ts"] + launch["dur"] <= f["ts"] + f["dur"] + 1e-6 for f in forward)
 
 
+def test_collections_and_imports_have_rows_of_their_own(sample):
+    trace = chrome.load(sample / "sample.json")
+    inside = chrome.events(trace, "python_gc", "python_import")
+    assert sorted({e["name"] for e in inside}) == ["gc generation 1", "import layers", "import model"]
+    assert len(inside) == (STEPS + 2) * processes(sample)
+    assert {chrome.ns(e["dur"]) for e in inside} == {40000, 300000, 500000}
+    others = {(e["pid"], e["tid"]) for e in chrome.events(trace) if e not in inside}
+    assert not others & {(e["pid"], e["tid"]) for e in inside}
+
+
 def broken(change):
     """A name for the test of one broken rule."""
     return pytest.param(change, id=change.__name__)
