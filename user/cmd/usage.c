@@ -32,7 +32,7 @@ static const char record_usage[] =
 	"      --native               also take native stacks between Python and the launch\n"
 	"      --python-calls         every Python call exactly, where the interpreter allows it (CPython 3.6 to "
 	"3.10);\n"
-	"                             costs about a microsecond a call\n"
+	"                             costs 1.4 us a call\n"
 	"      --buffer SIZE          ring buffer, 64K to 1G, a power of two (default 64M)\n"
 	"  -q, --quiet                no progress, no messages but errors\n"
 	"  -v, --verbose              say more\n"

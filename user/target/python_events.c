@@ -67,6 +67,17 @@ static const struct {
 	{"import__find__load__done", GPT_PY_IMPORT_END, false},
 };
 
+/* What sys/sdt.h puts where a probe is; anything else is not a place that its note tells the truth about. */
+static bool is_nop(const struct image *image, uint64_t address)
+{
+	static const uint8_t nop5[] = {0x0f, 0x1f, 0x44, 0x00, 0x00};
+	uint8_t code[sizeof(nop5)];
+
+	if (image_read(image, address, code, sizeof(code)))
+		return false;
+	return code[0] == 0x90 || memcmp(code, nop5, sizeof(nop5)) == 0;
+}
+
 static int take_note(const struct usdt_note *note, void *context)
 {
 	struct search *search = context;
@@ -83,6 +94,8 @@ static int take_note(const struct usdt_note *note, void *context)
 			continue;
 		if (probes[i].argument && usdt_argument(note->arguments, 0, &arg) &&
 		    probes[i].kind == GPT_PY_IMPORT_BEGIN)
+			return 0;
+		if (!is_nop(search->image, note->address + moved))
 			return 0;
 		if (note->semaphore && image_file_offset(search->image, note->semaphore + moved, &semaphore))
 			return 0;
