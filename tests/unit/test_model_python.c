@@ -140,6 +140,25 @@ static void an_end_without_its_begin_ends_nothing(void **state)
 	model_free(model);
 }
 
+static void an_end_whose_begin_was_lost_does_not_end_what_is_around_it(void **state)
+{
+	struct log_builder log;
+	struct model *model;
+
+	begin(&log);
+	import(&log, 100, 0x9000, "a");
+	import(&log, 150, 0x8000, NULL);
+	import(&log, 200, 0x9000, NULL);
+	call(&log, TID, 300, 0x9000, A);
+	call(&log, TID, 350, 0x8000, 0);
+	call(&log, TID, 400, 0x9000, 0);
+	log_end(&log, END);
+	model = model_of(&log);
+	assert_int_equal(model->pyspans[0].end_ns, 200);
+	assert_call(model, 0, "outer", 300, 400);
+	model_free(model);
+}
+
 static void what_has_not_ended_is_cut_at_the_end_of_the_trace(void **state)
 {
 	struct log_builder log;
@@ -309,6 +328,7 @@ int main(void)
 		cmocka_unit_test(imports_nest_and_have_names),
 		cmocka_unit_test(a_name_is_read_as_the_interpreter_has_it),
 		cmocka_unit_test(an_end_without_its_begin_ends_nothing),
+		cmocka_unit_test(an_end_whose_begin_was_lost_does_not_end_what_is_around_it),
 		cmocka_unit_test(what_has_not_ended_is_cut_at_the_end_of_the_trace),
 		cmocka_unit_test(a_process_that_ends_takes_what_is_open_with_it),
 		cmocka_unit_test(another_program_begins_with_nothing_open),

@@ -213,6 +213,15 @@ static void the_ring_buffer_is_a_power_of_two(void **state)
 		assert_refused(PARSE("--buffer", bad[i]), "--buffer", "64K to 1G");
 }
 
+static void python_calls_are_recorded_when_asked_for(void **state)
+{
+	assert_int_equal(PARSE("-p", "1"), 0);
+	assert_false(options.python_calls);
+	assert_int_equal(PARSE("-p", "1", "--python-calls"), 0);
+	assert_true(options.python_calls);
+	assert_refused(PARSE("report", "x.gpt", "--python-calls"), "--python-calls", "report");
+}
+
 static void options_after_the_command_belong_to_it(void **state)
 {
 	assert_int_equal(PARSE("-d", "2s", "--", "python", "-d", "-o", "x"), 0);
@@ -390,6 +399,7 @@ int main(void)
 		cmocka_unit_test(choices_are_checked),
 		cmocka_unit_test(percentages_are_whole_and_at_most_100),
 		cmocka_unit_test(the_ring_buffer_is_a_power_of_two),
+		cmocka_unit_test(python_calls_are_recorded_when_asked_for),
 		cmocka_unit_test(options_after_the_command_belong_to_it),
 		cmocka_unit_test(a_command_works_without_the_two_dashes),
 		cmocka_unit_test(a_word_after_the_two_dashes_is_a_command_whatever_it_says),
