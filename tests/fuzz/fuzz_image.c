@@ -12,6 +12,7 @@
 #include "target/library.h"
 #include "target/python_events.h"
 #include "target/python_internal.h"
+#include "target/usdt.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -48,6 +49,17 @@ static void read_addresses(struct image *image)
 		image_read(image, probes[i], bytes, sizeof(bytes));
 		site_choose(image, probes[i], &site);
 	}
+}
+
+static int read_note(const struct usdt_note *note, void *context)
+{
+	struct gpt_py_arg arg;
+
+	*(size_t *)context += strlen(note->provider) + strlen(note->name);
+	for (unsigned i = 0; i < 12; i++)
+		if (usdt_argument(note->arguments, i, &arg) == 0 && arg.place == GPT_PY_ARG_NONE)
+			abort(); /* an argument that is nowhere */
+	return 0;
 }
 
 static int read_function(const struct image_symbol *symbol, void *context)
@@ -90,6 +102,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	char why[64];
 	int fd = memfd_create("fuzz", MFD_CLOEXEC);
 
+	usdt_each(data, size, read_note, &sum);
 	if (fd < 0 || write(fd, data, size) != (ssize_t)size)
 		abort();
 	if (image_open(fd, &image))
