@@ -28,8 +28,8 @@ static const char source[] =
 	"simple\\n\"\n"
 	/* two ways into one epilogue: a jump, and a move in front of it */
 	"\"function joined\\n sub $0x18, %rsp\\n test %edi, %edi\\n je 1f\\n call own\\n\"\n"
-	"\"place joined_1\\n jmp 2f\\n1: call own\\n\"\n"
-	"\"place joined_2\\n xor %eax, %eax\\n2: add $0x18, %rsp\\n ret\\n .size joined, . - joined\\n\"\n"
+	"\"place joined_2\\n jmp 2f\\n1: call own\\n\"\n"
+	"\"place joined_1\\n xor %eax, %eax\\n2: add $0x18, %rsp\\n ret\\n .size joined, . - joined\\n\"\n"
 	/* a conditional jump into the epilogue may not be taken: the return itself */
 	"\"function perhaps\\n sub $0x18, %rsp\\n test %edi, %edi\\n je 1f\\n call own\\n1: add $0x18, %rsp\\n\"\n"
 	"\"place perhaps_1\\n ret\\n .size perhaps, . - perhaps\\n\"\n"
@@ -39,6 +39,13 @@ static const char source[] =
 	"\"place bare_2\\n ret\\n .size bare, . - bare\\n\"\n"
 	/* leaves by another function */
 	"\"function leaves\\n test %edi, %edi\\n je simple\\n ret\\n .size leaves, . - leaves\\n\"\n"
+	/* has a part elsewhere: one end there, and a way from there into the epilogue here */
+	"\"function split\\n sub $0x18, %rsp\\n test %edi, %edi\\n je split.cold\\n\"\n"
+	"\"place split_1\\n call own\\n.Lback: add $0x18, %rsp\\n ret\\n .size split, . - split\\n\"\n"
+	"\"function away\\n nop\\n nop\\n ret\\n .size away, . - away\\n\"\n"
+	"\"\\t.type split.cold, @function\\nsplit.cold:\\n test %esi, %esi\\n je 1f\\n\"\n"
+	"\"place split_2\\n jmp .Lback\\n1: call own\\n nop\\n add $0x18, %rsp\\n\"\n"
+	"\"place split_3\\n ret\\n .size split.cold, . - split.cold\\n\"\n"
 	/* holds something that is no instruction */
 	"\"function broken\\n nop\\n .byte 0x06\\n ret\\n .size broken, . - broken\\n\"\n"
 	/* calls through the PLT, directly, and something else */
@@ -116,6 +123,11 @@ static void every_return_is_a_way_out(void **state)
 	assert_exits("bare", 2, (const int32_t[]){8, 8});
 }
 
+static void the_cold_part_of_a_function_is_part_of_it(void **state)
+{
+	assert_exits("split", 3, (const int32_t[]){0x18 + 8, 0x18 + 8, 8});
+}
+
 static void a_function_that_goes_on_elsewhere_has_no_certain_ends(void **state)
 {
 	struct image_symbol function = symbol("leaves");
@@ -187,6 +199,7 @@ int main(void)
 		cmocka_unit_test(each_way_into_the_epilogue_is_a_way_out),
 		cmocka_unit_test(the_return_itself_is_taken_where_a_jump_may_not_be),
 		cmocka_unit_test(every_return_is_a_way_out),
+		cmocka_unit_test(the_cold_part_of_a_function_is_part_of_it),
 		cmocka_unit_test(a_function_that_goes_on_elsewhere_has_no_certain_ends),
 		cmocka_unit_test(a_function_that_cannot_be_decoded_has_no_certain_ends),
 		cmocka_unit_test(a_function_without_a_size_has_no_certain_ends),

@@ -26,7 +26,7 @@ struct probed_file {
 	struct links engine_links; /* PyTorch: the autograd engine */
 	struct links event_links;  /* Python: collections, imports, calls */
 	bool events_tried;
-	int python_calls; /* as file_attach_python says, of every process that maps the file */
+	int python_calls; /* Python: 1 every call is traced, -ENOTSUP they cannot be, 0 not asked */
 	bool engine_tried;
 	bool told;   /* its GPT_PROBES record was written */
 	bool wanted; /* by some process; attach.c keeps it */

@@ -23,47 +23,74 @@
 #define REGISTER_SP 4
 
 struct piece {
-	uint32_t at;
+	uint64_t address;
+	bool first; /* of its part */
 	struct instruction in;
 };
 
+struct range {
+	uint64_t address, bytes;
+};
+
+/* The function, and the part of it that the compiler took to be rarely run, which lies elsewhere under NAME.cold. */
 struct listing {
-	uint64_t address;
-	uint8_t *code;
-	size_t bytes;
+	ARRAY(struct range) parts;
 	ARRAY(struct piece) pieces;
 };
 
 static void listing_free(struct listing *listing)
 {
-	free(listing->code);
+	array_free(&listing->parts);
 	array_free(&listing->pieces);
+}
+
+static int listing_add(const struct image *image, const struct image_symbol *part, struct listing *out)
+{
+	uint8_t *code;
+	int err = -ENOENT;
+
+	if (!part->size || part->size > FUNCTION_BYTES_MAX)
+		return -ENOENT;
+	code = xmalloc(part->size);
+	if (image_read(image, part->address, code, part->size))
+		goto cleanup;
+	for (size_t at = 0; at < part->size;) {
+		struct piece piece = {.address = part->address + at, .first = at == 0};
+
+		if (!instruction_decode(code + at, part->size - at, &piece.in))
+			goto cleanup;
+		array_push(&out->pieces, piece);
+		at += piece.in.length;
+	}
+	array_push(&out->parts, ((struct range){part->address, part->size}));
+	err = 0;
+cleanup:
+	free(code);
+	return err;
 }
 
 static int listing_read(const struct image *image, const struct image_symbol *function, struct listing *out)
 {
-	size_t at = 0;
+	char *name = xasprintf("%s.cold", function->name);
+	struct image_symbol cold;
+	int err;
 
 	memset(out, 0, sizeof(*out));
-	if (!function->size || function->size > FUNCTION_BYTES_MAX)
-		return -ENOENT;
-	out->address = function->address;
-	out->bytes = function->size;
-	out->code = xmalloc(out->bytes);
-	if (image_read(image, function->address, out->code, out->bytes))
-		goto failed;
-	while (at < out->bytes) {
-		struct piece piece = {.at = (uint32_t)at};
+	err = listing_add(image, function, out);
+	if (!err && image_symbol(image, name, &cold) == 0)
+		err = listing_add(image, &cold, out);
+	if (err)
+		listing_free(out);
+	free(name);
+	return err;
+}
 
-		if (!instruction_decode(out->code + at, out->bytes - at, &piece.in))
-			goto failed;
-		array_push(&out->pieces, piece);
-		at += piece.in.length;
-	}
-	return 0;
-failed:
-	listing_free(out);
-	return -ENOENT;
+static bool listing_holds(const struct listing *listing, uint64_t address)
+{
+	for (size_t i = 0; i < listing->parts.count; i++)
+		if (address - listing->parts.items[i].address < listing->parts.items[i].bytes)
+			return true;
+	return false;
 }
 
 static bool is_jump(const struct piece *piece)
@@ -82,9 +109,9 @@ static bool is_return(const struct piece *piece)
 	return piece->in.map == MAP_ONE_BYTE && piece->in.opcode == OPCODE_RET;
 }
 
-static int64_t target_of(const struct piece *piece)
+static uint64_t target_of(const struct piece *piece)
 {
-	return (int64_t)piece->at + piece->in.length + piece->in.immediate;
+	return piece->address + piece->in.length + (uint64_t)piece->in.immediate;
 }
 
 /* What an epilogue is made of: bytes by which the stack pointer rises, 0: something else. */
@@ -102,61 +129,63 @@ static int32_t rise_of(const struct piece *piece)
 	return 0;
 }
 
-static void push_place(function_places *out, const struct listing *listing, const struct piece *piece, int32_t adjust)
+static void push_place(function_places *out, const struct piece *piece, int32_t adjust)
 {
-	array_push(out, ((struct function_place){.address = listing->address + piece->at, .sp_adjust = adjust}));
+	array_push(out, ((struct function_place){.address = piece->address, .sp_adjust = adjust}));
+}
+
+/* A call, or a move between other registers: the stack pointer is behind it what it was in front. */
+static bool keeps_stack(const struct piece *piece)
+{
+	const struct instruction *in = &piece->in;
+
+	if (is_call(piece))
+		return true;
+	return in->map == MAP_ONE_BYTE && (in->opcode == 0x31 || in->opcode == 0x89 || in->opcode == 0x8b) &&
+	       in->mod == 3 && in->rm != REGISTER_SP && in->reg != REGISTER_SP;
 }
 
 /*
  * The kernel single-steps `ret`, at ten times the price of a call or a jump.  So the ways into the epilogue are taken
  * instead: the instruction in front of it, and the jumps to it.  Not where a conditional jump leads there (it may not
- * be taken) or where anything leads into its middle.
+ * be taken), where anything leads into its middle, or where what stands in front may be something else.
  */
-static bool push_ways_in(function_places *out, const struct listing *listing, size_t first, int32_t rise)
+static bool push_ways_in(function_places *out, const struct listing *listing, size_t first, size_t last, int32_t rise)
 {
-	const struct piece *pieces = listing->pieces.items, *before = first ? &pieces[first - 1] : NULL;
-	size_t last = first, kept = out->count;
+	const struct piece *pieces = listing->pieces.items;
+	const struct piece *before = pieces[first].first ? NULL : &pieces[first - 1];
+	size_t kept = out->count;
 
-	while (!is_return(&pieces[last]))
-		last++;
+	if (before && !is_jump(before)) {
+		if (!keeps_stack(before))
+			return false;
+		push_place(out, before, rise);
+	}
 	for (size_t i = 0; i < listing->pieces.count; i++) {
-		int64_t target = target_of(&pieces[i]);
+		uint64_t target = target_of(&pieces[i]);
 
-		if (!pieces[i].in.relative || is_call(&pieces[i]) || target < pieces[first].at ||
-		    target > pieces[last].at)
+		if (!pieces[i].in.relative || is_call(&pieces[i]) || target < pieces[first].address ||
+		    target > pieces[last].address)
 			continue;
-		if (!is_jump(&pieces[i]) || target != pieces[first].at || pieces[i].in.prefix_66) {
+		if (!is_jump(&pieces[i]) || target != pieces[first].address || pieces[i].in.prefix_66) {
 			out->count = kept;
 			return false;
 		}
-		push_place(out, listing, &pieces[i], rise);
-	}
-	/* A jump in front leads elsewhere, or was taken above. */
-	if (before && !is_jump(before) && !(before->in.map == MAP_ONE_BYTE && before->in.opcode == 0xff))
-		push_place(out, listing, before, rise);
-	/* The instruction in front must leave the stack pointer alone: a call does, a move between registers too. */
-	if (before && !is_jump(before) && !is_call(before) &&
-	    !(before->in.map == MAP_ONE_BYTE &&
-	      (before->in.opcode == 0x31 || before->in.opcode == 0x89 || before->in.opcode == 0x8b) &&
-	      before->in.mod == 3 && before->in.rm != REGISTER_SP && before->in.reg != REGISTER_SP)) {
-		out->count = kept;
-		return false;
+		push_place(out, &pieces[i], rise);
 	}
 	return out->count > kept;
 }
 
 static void push_exit(function_places *out, const struct listing *listing, size_t index)
 {
+	const struct piece *pieces = listing->pieces.items;
 	int32_t rise = 8; /* the return address */
 	size_t first = index;
 
-	while (first && rise_of(&listing->pieces.items[first - 1])) {
-		rise += rise_of(&listing->pieces.items[--first]);
-		if (rise > INT32_MAX / 4)
-			break;
-	}
-	if (first == index || !push_ways_in(out, listing, first, rise))
-		push_place(out, listing, &listing->pieces.items[index], 8);
+	while (!pieces[first].first && rise_of(&pieces[first - 1]) && rise < INT32_MAX / 4)
+		rise += rise_of(&pieces[--first]);
+	if (first == index || !push_ways_in(out, listing, first, index, rise))
+		push_place(out, &pieces[index], 8);
 }
 
 int function_exits(const struct image *image, const struct image_symbol *function, function_places *out)
@@ -169,12 +198,11 @@ int function_exits(const struct image *image, const struct image_symbol *functio
 		return err;
 	for (size_t i = 0; i < listing.pieces.count; i++) {
 		const struct piece *piece = &listing.pieces.items[i];
-		int64_t target = target_of(piece);
 
 		if (is_return(piece))
 			push_exit(out, &listing, i);
-		else if (piece->in.relative && !is_call(piece) && (target < 0 || target >= (int64_t)listing.bytes))
-			err = -ENOENT; /* goes on elsewhere: in a cold part, or with another function */
+		else if (piece->in.relative && !is_call(piece) && !listing_holds(&listing, target_of(piece)))
+			err = -ENOENT; /* goes on elsewhere: ends by another function */
 	}
 	listing_free(&listing);
 	if (!err && out->count)
@@ -218,12 +246,12 @@ int function_returns_of(const struct image *image, const struct image_symbol *fu
 		return err;
 	for (size_t i = 0; i + 1 < listing.pieces.count; i++) {
 		const struct piece *piece = &listing.pieces.items[i];
-		uint64_t target = listing.address + (uint64_t)target_of(piece);
+		uint64_t target = target_of(piece);
 
-		if (!is_call(piece))
+		if (!is_call(piece) || piece[1].first)
 			continue;
 		if ((has_direct && target == direct.address) || is_stub_of(image, target, callee))
-			push_place(out, &listing, piece + 1, 0);
+			push_place(out, piece + 1, 0);
 	}
 	listing_free(&listing);
 	return out->count ? 0 : -ENOENT;
