@@ -2,6 +2,7 @@
 """What happens inside interpreters: collections, imports and calls, against what the program counted itself."""
 
 import collections
+import subprocess
 
 import chrome_invariants as chrome
 import machine
@@ -96,6 +97,25 @@ def test_nothing_inside_an_interpreter_is_lost(inside):
     assert (receipt["python_events_lost"], receipt["python_unpaired"], receipt["lost"]) == (0, 0, 0)
     assert not [e for e in chrome.events(trace, "python_gc", "python_import") if "end" in e["args"]]
     assert not [note for note in trace["gputrace"]["notes"] if "timeline" in note]
+
+
+def test_what_a_stripped_interpreter_hides_is_a_note(tmp_path):
+    python = machine.python("3.12")
+    library = next(python.parents[1].glob("lib/libpython3.12.so.1.0"))
+    subprocess.run(["strip", "--strip-all", "-o", tmp_path / library.name, library], check=True)
+    (tmp_path / "fresh_plain.py").write_text("")
+    command = [python, machine.PROGRAMS / "inside.py", machine.cudart(), tmp_path / "truth.json"]
+    with tracing.Running(command, tmp_path, env={"LD_LIBRARY_PATH": tmp_path}) as program:
+        program.wait_line("ready")
+        with tracing.Tracer(tmp_path, "-p", program.pid, "--agent", "off") as tracer:
+            program.ask("collect")
+            program.ask(f"import {tmp_path}")
+            tracer.interrupt().must_be(0)
+    trace = reading.trace_of(tmp_path / "trace.json")
+    notes = [note for note in trace["gputrace"]["notes"] if "timeline" in note]
+    assert len(notes) == 1 and "collections are not on the timeline" in notes[0]
+    assert not chrome.events(trace, "python_gc")
+    assert "fresh_plain" in {e["args"]["module"] for e in chrome.events(trace, "python_import")}
 
 
 # ---- --python-calls -----------------------------------------------------------------------------------
