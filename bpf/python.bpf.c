@@ -42,6 +42,7 @@ int interpreter_new(struct pt_regs *ctx)
 
 	if (bpf_map_lookup_elem(&processes, &pid))
 		several_interpreters_note(pid);
+	keep_own_stack(ctx);
 	return 0;
 }
 

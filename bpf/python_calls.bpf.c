@@ -48,8 +48,10 @@ int python_call(struct pt_regs *ctx)
 	struct gpt_py_place *place;
 	struct gpt_pycall *record;
 
-	if (!process || process->python.layout.walk != GPT_PY_WALK_OBJECTS)
+	if (!process || process->python.layout.walk != GPT_PY_WALK_OBJECTS) {
+		keep_own_stack(ctx);
 		return 0;
+	}
 	place = python_place(ctx, process);
 	if (!place || !thread_get(tid, pid))
 		return 0;

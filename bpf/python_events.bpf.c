@@ -210,8 +210,10 @@ int python_event(struct pt_regs *ctx)
 	struct gpt_process_state *process = python_process(head.pid);
 	struct gpt_py_place *place;
 
-	if (!process)
+	if (!process) {
+		keep_own_stack(ctx);
 		return 0;
+	}
 	place = python_place(ctx, process);
 	if (!place || !thread_get(head.tid, head.pid))
 		return 0;

@@ -232,7 +232,6 @@ int main(int argc, char **argv)
 	signal(SIGPIPE, SIG_IGN);
 	if (programs_load(&floor.programs, &config, 1 << 20, why, sizeof(why)))
 		die("loading", why);
-	floor.programs.multi = links_have_multi(bpf_program__fd(floor.programs.bpf->progs.empty));
 	for (int i = 2; i < argc; i++) {
 		char *const command[] = {argv[i], argv[1], NULL};
 
