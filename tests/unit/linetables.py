@@ -1,21 +1,28 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Line tables of many code objects and what the interpreter itself says about them.
 
-Run by test_model_lines with each CPython it finds (3.6 and later). One line per code object:
+Run by test_model_lines with each CPython it finds (3.6 and later); linetables.py COUNT takes so many of the modules
+below. One line per code object:
 
     KIND FIRST_LINE TABLE_IN_HEX LINE,LINE,...
 
 KIND is enum gpt_linetable, the lines are those of the instructions at byte offsets 0, 2, 4, ...; 0: no line.
-They come from PyCode_Addr2Line, the function behind every traceback.
+They come from PyCode_Addr2Line, the function behind every traceback, and it has to agree with what code objects say
+themselves: co_lines() and co_positions(), or dis.findlinestarts().
 """
 import ctypes
+import dis
 import importlib.util
 import sys
 import types
 
-MODULES = ("argparse", "ast", "asyncio.base_events", "collections", "contextlib", "dataclasses", "difflib",
-           "email.message", "functools", "heapq", "inspect", "json.decoder", "logging", "pickle", "random",
-           "tarfile", "textwrap", "threading", "tokenize", "typing", "unittest.mock")
+MODULES = ("argparse", "ast", "asyncio.base_events", "asyncio.tasks", "base64", "bdb", "calendar", "codecs",
+           "collections", "configparser", "contextlib", "copy", "csv", "ctypes", "dataclasses", "datetime",
+           "decimal", "difflib", "dis", "email.message", "enum", "fractions", "functools", "heapq",
+           "http.client", "inspect", "ipaddress", "json.decoder", "locale", "logging", "os", "pathlib", "pdb",
+           "pickle", "platform", "pydoc", "random", "shutil", "ssl", "statistics", "subprocess", "tarfile",
+           "tempfile", "textwrap", "threading", "tokenize", "traceback", "typing", "unittest.mock",
+           "urllib.request", "warnings", "zipfile")
 
 TRICKY = '''
 def one_liner(): return [x for x in range(3) if x]
@@ -98,12 +105,26 @@ def code_objects(code):
 
 def sources():
     yield "<tricky>", TRICKY
-    for name in MODULES:
+    for name in MODULES[:int(sys.argv[1])]:
         spec = importlib.util.find_spec(name)
-        if not spec:  # dataclasses in 3.6
+        if not spec or not spec.origin.endswith(".py"):  # not every version has each
             continue
         with open(spec.origin, encoding="utf-8") as source:
             yield name, source.read()
+
+
+def by_ranges(code):
+    """The line of each instruction from what a debugger would ask; 0: none."""
+    size = len(code.co_code) // 2
+    lines = [0] * size
+    if hasattr(code, "co_lines"):  # 3.10
+        for start, end, line in code.co_lines():
+            lines[start // 2:end // 2] = [line or 0] * (end // 2 - start // 2)
+        return lines
+    starts = list(dis.findlinestarts(code))
+    for (start, line), (end, _) in zip(starts, starts[1:] + [(2 * size, None)]):
+        lines[start // 2:end // 2] = [line] * (end // 2 - start // 2)
+    return lines
 
 
 def main():
@@ -114,8 +135,11 @@ def main():
     for name, source in sources():
         for code in code_objects(compile(source, name, "exec")):
             table = code.co_lnotab if kind == 1 else code.co_linetable
-            lines = (addr2line(code, offset) for offset in range(0, len(code.co_code), 2))
-            print(kind, code.co_firstlineno, table.hex() or "-", ",".join(str(max(line, 0)) for line in lines))
+            lines = [max(addr2line(code, offset), 0) for offset in range(0, len(code.co_code), 2)]
+            assert lines == by_ranges(code), (name, code)
+            if kind == 3:
+                assert lines == [position[0] or 0 for position in code.co_positions()], (name, code)
+            print(kind, code.co_firstlineno, table.hex() or "-", ",".join(map(str, lines)))
 
 
 main()
