@@ -13,6 +13,9 @@ import chrome_invariants as chrome
 # Bytes kept of a name and of a path: GPT_CODE_NAME_MAX and GPT_CODE_FILE_MAX of include/gputrace/record.h.
 NAME_MAX, FILE_MAX = 512, 4096
 
+# What stands for frames that were left out.
+LEFT_OUT = re.compile(r"\[(\d+) frames? left out\]")
+
 Launch = collections.namedtuple("Launch", "number frames incomplete label")
 
 
@@ -95,10 +98,23 @@ def assert_equal(expected, got):
     return incomplete
 
 
+def assert_both_ends(expected, got):
+    """A stack that was cut: what is there is right, and so is the number of those left out; (inner, outer) kept."""
+    assert got.incomplete == "cut", f"{len(expected.frames)} frames, but the stack says {got.incomplete}"
+    gaps = [(i, LEFT_OUT.fullmatch(frame)) for i, frame in enumerate(got.frames) if LEFT_OUT.fullmatch(frame)]
+    assert len(gaps) == 1, difference(expected.frames, got.frames)
+    (inner, said), outer = gaps[0], len(got.frames) - gaps[0][0] - 1
+    whole = got.frames[:inner] + expected.frames[inner:len(expected.frames) - outer] + got.frames[inner + 1:]
+    assert whole == expected.frames, difference(expected.frames, whole)
+    missing = len(expected.frames) - inner - outer
+    assert int(said.group(1)) == missing, f"{missing} frames are missing, not {said.group(1)}"
+    return inner, outer
+
+
 def assert_complete(incomplete):
     for expected, got in incomplete:
-        raise AssertionError(f"{len(incomplete)} stacks are incomplete, launch {expected.number} says: {got.incomplete}\n" +
-                             difference(expected.frames, got.frames))
+        raise AssertionError(f"{len(incomplete)} stacks are incomplete, launch {expected.number} says:"
+                             f" {got.incomplete}\n" + difference(expected.frames, got.frames))
 
 
 def count(threads):

@@ -48,8 +48,13 @@ def test_tasks_of_asyncio_stand_on_their_event_loop(particular):
     particular.assert_exact("asyncio_tasks", 24, "task", "run_forever")
 
 
-def test_frames_of_the_interpreter_itself_neither_show_nor_take_room(particular):
-    particular.assert_exact("made_by_init", 80, "__init__")
+def test_frames_of_the_interpreter_itself_do_not_show(particular):
+    """From 3.13 on there is one for each instance that is made; they take room, so that 100 __init__ may be cut."""
+    wanted, got = particular.of("made_by_init")
+    assert stacks.count(wanted) == 80
+    for expected, seen in stacks.assert_equal(wanted, got):
+        assert len(expected.frames) > 100
+        stacks.assert_both_ends(expected, seen)
 
 
 def test_names_and_paths_of_any_character_are_kept(particular):

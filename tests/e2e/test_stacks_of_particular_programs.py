@@ -3,15 +3,13 @@
 interactive code, JIT'ed trampolines; what it says of each launch, against the trace, on every CPython."""
 
 import os
-import re
 
 import machine
 import pytest
 import stacks
 import tracing
 
-# How a stack of more frames than are kept is cut: GPT_PYSTACK_MAX_FRAMES in include/gputrace/record.h.
-MOST_FRAMES, INNERMOST, OUTERMOST = 128, 95, 32
+MOST_FRAMES = 128  # that are kept: GPT_PYSTACK_MAX_FRAMES in include/gputrace/record.h
 NOT_THERE = 77
 
 
@@ -32,16 +30,6 @@ def assert_exact(expected, got, at_least):
 
 # ---- recursion ----------------------------------------------------------------------------------
 
-def assert_both_ends_are_kept(expected, got):
-    missing = len(expected.frames) - INNERMOST - OUTERMOST
-    assert got.incomplete, f"a stack of {len(expected.frames)} frames is not marked as cut"
-    assert got.frames[:INNERMOST] == expected.frames[:INNERMOST], stacks.difference(expected.frames, got.frames)
-    assert got.frames[-OUTERMOST:] == expected.frames[-OUTERMOST:], "the outermost frames are not the recorded ones"
-    between = got.frames[INNERMOST:-OUTERMOST]
-    assert len(between) == 1, f"{len(between)} frames stand for those left out"
-    assert str(missing) in re.findall(r"\d+", between[0]), f"{missing} frames are left out, not '{between[0]}'"
-
-
 def test_of_a_recursion_without_end_both_ends_are_kept_and_the_rest_is_counted(every_python, tmp_path):
     expected, got = run(tmp_path, [every_python], "deep.py", "100", "1000", "20000")
     (expected,), (got,) = expected.values(), got.values()
@@ -50,7 +38,9 @@ def test_of_a_recursion_without_end_both_ends_are_kept_and_the_rest_is_counted(e
     assert max(depths) > 20000 and min(depths) < MOST_FRAMES
     for e, g in zip(expected, got):
         if len(e.frames) > MOST_FRAMES:
-            assert_both_ends_are_kept(e, g)
+            inner, outer = stacks.assert_both_ends(e, g)
+            # Where instances are made the interpreter's own frames take up to half the room.
+            assert (inner, outer) == (95, 32) or "__init__" in e.frames[0] and inner >= 47 and outer >= 15
         else:
             assert e.frames == g.frames and not g.incomplete, stacks.difference(e.frames, g.frames)
 
@@ -71,12 +61,24 @@ def of_two_interpreters(folder, python, how):
     return expected, {tid: sorted(launches) for tid, launches in got.items()}
 
 
+def assert_exact_or_told(folder, expected, got):
+    """Up to 3.9 nothing tells which interpreter of a thread runs: there a stack may say so, and be missing."""
+    incomplete = stacks.assert_equal(expected, got)
+    if stacks.recorded(folder / "truth.json")[1]["python"] < [3, 10]:
+        incomplete = [(e, g) for e, g in incomplete if g.incomplete != "several interpreters on one thread"]
+    stacks.assert_complete(incomplete)
+
+
 def test_two_interpreters_in_turns_on_one_thread_have_their_own_stacks(every_python, tmp_path):
-    assert_exact(*of_two_interpreters(tmp_path, every_python, "turns"), 80)
+    expected, got = of_two_interpreters(tmp_path, every_python, "turns")
+    assert stacks.count(expected) >= 80
+    assert_exact_or_told(tmp_path, expected, got)
 
 
 def test_two_interpreters_on_two_threads_have_their_own_stacks(every_python, tmp_path):
-    assert_exact(*of_two_interpreters(tmp_path, every_python, "own"), 180)
+    expected, got = of_two_interpreters(tmp_path, every_python, "own")
+    assert stacks.count(expected) >= 180
+    assert_exact_or_told(tmp_path, expected, got)
 
 
 def test_an_interpreter_that_was_made_on_another_thread_never_has_a_wrong_stack(every_python, tmp_path):
@@ -98,7 +100,8 @@ def test_greenlets_have_the_frames_they_switched_to(every_python, tmp_path):
 
 def test_interactive_code_is_of_the_file_stdin(every_python, tmp_path):
     lines = ["import sys", f"sys.path.insert(0, {str(machine.PROGRAMS)!r})", "import recorded",
-             f"launch = recorded.launchers({str(machine.cudart())!r})[0]", "launch(0)", "for i in range(3):", "  launch(",
+             f"launch = recorded.launchers({str(machine.cudart())!r})[0]", "launch(0)", "for i in range(3):",
+             "  launch(",
              "    0)", "", "def f():", "", "def f():", "  return [launch(0)", "    for _ in range(2)]", "", "f()",
              "exec('def g():\\n\\n launch(0)\\ng()')", "f(); f()",
              f"recorded.write({str(tmp_path / 'truth.json')!r})"]
@@ -107,7 +110,7 @@ def test_interactive_code_is_of_the_file_stdin(every_python, tmp_path):
         command = [machine.GPUTRACE, *tracing.outputs(tmp_path, "trace.json"), "--", every_python, "-i"]
         tracing.command(tmp_path, *command, stdin=file).must_be(0)
     expected, got = stacks.recorded(tmp_path / "truth.json")[0], stacks.traced(tmp_path / "trace.json")
-    assert all(e.frames[-1].startswith("<stdin>") for launches in expected.values() for e in launches)
+    assert all(e.frames[-1].startswith("<stdin") for launches in expected.values() for e in launches)
     assert_exact(expected, got, 11)
 
 

@@ -2,8 +2,8 @@
 """Launches from two interpreters of one process.
 
 interpreters.py LIBCUDART TRUTH HOW; HOW is turns (on one thread), own (on two threads, each with its own) or lent (made
-on one thread, run on another, while the first runs Python, too).  The second interpreter writes TRUTH.2.  Exits with 77 where there are no
-subinterpreters, or where they cannot load ctypes.  CPython 3.6 and later, standard library only.
+on one thread, run on another, while the first runs Python, too).  The second interpreter writes TRUTH.2.  Exits with 77
+where there are no subinterpreters.  CPython 3.6 and later, standard library only.
 """
 
 import sys

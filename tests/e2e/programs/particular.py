@@ -15,8 +15,8 @@ import recorded
 
 # Of 1, 2 and 4 bytes a character; names that NFKC leaves as they are.
 WORDS = {"latin_1": "größe_ÿ", "ucs_2": "größe_数字_ж", "ucs_4": "größe_𐐨_数字_𐐀"}
-ODD_FILES = ("", " ", "a;b.py", "line\nbreak.py", "\x1b[31m.py", "\udcff.py", "(7): f.py", "<frozen importlib>", "/a" * 1500,
-             "/b" * 2500)
+ODD_FILES = ("", " ", "a;b.py", "line\nbreak.py", "\x1b[31m.py", "\udcff.py", "(7): f.py", "<frozen importlib>",
+             "/a" * 1500, "/b" * 2500)
 LONG = 300
 TOO_LONG = 700  # above GPT_CODE_NAME_MAX bytes, whatever the width
 

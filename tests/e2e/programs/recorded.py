@@ -66,10 +66,10 @@ class Stream:
         if recorder.ident != threading.get_ident():  # up to 3.12 an interpreter may be lent to another thread
             recorder = _local.recorder = Recorder()
         stack = _frames(sys._getframe(1))
-        stack = _known.setdefault(stack, stack)
+        entry = label, _known.setdefault(stack, stack)
         # From here on nothing may run in between, no collector and so no __del__ that launches: no call, no container.
         number = recorder.count
-        recorder.stacks[number] = label, stack
+        recorder.stacks[number] = entry
         recorder.count = number + 1
         return recorder.base + number
 
@@ -102,7 +102,8 @@ def launched():
 
 
 def write(path, **more):
-    """{"threads": [{"tid", "launches": [[number, stack, label]]}], "stacks": [[frame]], "frames": [[name, file, line]]}"""
+    """{"threads": [{"tid", "launches": [[number, stack, label]]}], "stacks": [[frame]], "frames": [[name, file, line]]}
+    and what is given as `more`."""
     frames, stacks, threads = {}, {}, []
     for recorder in _recorders:
         launches = []
