@@ -62,6 +62,7 @@ def other_interpreter():
             return way()
         except (ImportError, TypeError):
             pass
+    print("there are no subinterpreters", file=sys.stderr)
     sys.exit(77)
 
 
