@@ -361,6 +361,20 @@ static void folded_lines_sum_gpu_time_by_stack(void **state)
 	model_free(model);
 }
 
+static void a_stack_that_could_not_be_read_is_not_said_to_be_none(void **state)
+{
+	struct model *model = sample_model(1, 1);
+	char *text;
+
+	for (uint32_t i = 0; i < model->call_count; i++)
+		if (model->calls[i].stack == NONE)
+			model->calls[i].stack_state = GPT_STACK_AMBIGUOUS;
+	text = exported(model, folded_write, -1, false);
+	assert_has(text, "python3;thread pt_autograd_0 (stack not known);cuLaunchKernel;");
+	free(text);
+	model_free(model);
+}
+
 static void folded_lines_can_count_launches(void **state)
 {
 	struct model *model = sample_model(1, 2);
@@ -460,6 +474,7 @@ int main(void)
 		cmocka_unit_test(a_stack_without_its_outer_end_says_so),
 		cmocka_unit_test(an_empty_trace_is_still_a_file),
 		cmocka_unit_test(folded_lines_sum_gpu_time_by_stack),
+		cmocka_unit_test(a_stack_that_could_not_be_read_is_not_said_to_be_none),
 		cmocka_unit_test(folded_lines_can_count_launches),
 		cmocka_unit_test(without_gpu_records_launches_are_counted),
 		cmocka_unit_test(two_processes_of_one_name_share_lines),

@@ -45,7 +45,17 @@ static uint32_t leaf_of(const struct model_gpu *op)
 	       op->to;
 }
 
-#define BORROWED (NONE - 1) /* in place of a thread: the stack is that of the call to backward() */
+#define BORROWED (NONE - 1)  /* in place of a thread: the stack is that of the call to backward() */
+#define NOT_KNOWN (1u << 30) /* with a thread: it may have frames, but they are not known */
+
+/* Whom a call without a stack is put under. */
+static uint32_t thread_place(const struct model_call *call)
+{
+	bool none = call->stack_state == GPT_STACK_NO_PYTHON || call->stack_state == GPT_STACK_NO_THREAD ||
+		    call->stack_state == GPT_STACK_EMPTY;
+
+	return none ? call->thread : call->thread | NOT_KNOWN;
+}
 
 /* call: NONE when the launch was not seen; op: NONE when nothing is known of what ran. */
 static void add(struct folded *folded, uint32_t call_index, uint32_t op, uint64_t value)
@@ -59,7 +69,7 @@ static void add(struct folded *folded, uint32_t call_index, uint32_t op, uint64_
 	if (call_index != NONE) {
 		const struct model_call *call = &model->calls[call_index];
 
-		uint32_t from = call->stack == NONE ? call->thread : NONE;
+		uint32_t from = call->stack == NONE ? thread_place(call) : NONE;
 
 		if (call->stack_state == GPT_STACK_BACKWARD)
 			from = BORROWED;
@@ -165,7 +175,8 @@ static void put_place(struct sink *out, const struct model *model, const struct 
 		if (place->part[2] == BORROWED)
 			put_frame(out, "[backward]");
 	} else if (place->part[2] != NONE) {
-		snprintf(text, sizeof(text), "thread %.64s (no Python)", model->threads[place->part[2]].name);
+		snprintf(text, sizeof(text), "thread %.64s (%s)", model->threads[place->part[2] & ~NOT_KNOWN].name,
+			 place->part[2] & NOT_KNOWN ? "stack not known" : "no Python");
 		put_frame(out, text);
 	}
 	if (place->part[3] != NONE) {
