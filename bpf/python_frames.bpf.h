@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * From one frame to the next, in as few reads as can be: copies frames in windows and walks them in the copy.
+ *
+ * A read of target memory costs about 45 ns whatever its size and a failing one 450 ns (docs/architecture.md),
+ * so frames are read in windows that are clipped to the interpreter's own stack chunk.
+ */
+#ifndef GPUTRACE_PYTHON_FRAMES_BPF_H
+#define GPUTRACE_PYTHON_FRAMES_BPF_H
+
+#include "common.bpf.h"
+#include "loop.bpf.h"
+#include "slot.bpf.h"
+
+#define MAX_STEPS 4096 /* of 8 or 20 frames: a list that goes on is not one of the interpreter's */
+
+/* Of a stack that is too deep the innermost frames are kept, and in a ring behind them the last ones met. */
+#define RING_FRAMES GPT_PYSTACK_OUTER_FRAMES
+#define RING_FIRST (GPT_PYSTACK_MAX_FRAMES - RING_FRAMES)
+_Static_assert(!(RING_FRAMES & (RING_FRAMES - 1)) && RING_FIRST % RING_FRAMES == 0, "the ring's index is a mask");
+
+#define FRAME_OWNED_BY_THREAD 0 /* pycore_frame.h, 3.11 to 3.15 */
+
+static __always_inline __u64 load64(const __u8 *bytes, __u32 offset)
+{
+	return *(const __u64 *)(bytes + offset);
+}
+
+/* Up to where nothing has to be known of a frame to know its place. */
+static __always_inline __u32 plain_frames(const struct walk *walk)
+{
+	return walk->process->shim_code ? 0 : RING_FIRST - 1;
+}
+
+/* Where the frame that is `depth` frames away from the innermost is kept; -1: nowhere, as nobody is to see it. */
+static __always_inline __s32 frame_index(__u32 depth, __u32 plain, __u64 code, const struct walk *walk)
+{
+	if (likely(depth < plain))
+		return depth;
+	if (code == walk->process->shim_code)
+		return -1;
+	if (depth >= GPT_PYSTACK_MAX_FRAMES)
+		depth = RING_FIRST | (depth & (RING_FRAMES - 1));
+	return depth;
+}
+
+static __always_inline __u64 hash_frame(__u64 hash, __u64 code, __u64 lasti)
+{
+	hash = (hash ^ (code + (lasti << 40))) * 0x9e3779b97f4a7c15ULL;
+	return hash ^ (hash >> 29);
+}
+
+#define OBJECTS_PER_STEP 8
+
+/* ---- frames up to 3.10: objects on a linked list, one read each ----------------------------- */
+
+static __always_inline long walk_objects(struct walk *walk)
+{
+	struct walk_progress *progress = &walk->slot->progress;
+	const struct gpt_pylayout *layout = walk->layout;
+	__u8 *window = walk->slot->window;
+	__u64 first = layout->frame_back, bytes = layout->frame_instr + 4ULL - first;
+	__u64 code_at = layout->frame_code - first, lasti_at = layout->frame_instr - first;
+	__u64 frame = progress->frame, hash = progress->hash;
+	__u32 depth = progress->depth, scale = layout->lasti_scale == 2;
+
+	BOUND(bytes, 0x1ff);
+	BOUND(code_at, 0xff);
+	BOUND(lasti_at, 0xff);
+#pragma unroll
+	for (int i = 0; i < OBJECTS_PER_STEP; i++) {
+		if (!frame)
+			break;
+		if (bpf_probe_read_user(window, bytes, (void *)(frame + first))) {
+			progress->failed = 1;
+			frame = 0;
+			break;
+		}
+		__u64 code = load64(window, code_at);
+		struct gpt_pyframe *kept = &walk->slot->frames[frame_index(depth, RING_FIRST - 1, code, walk) &
+							       (GPT_PYSTACK_MAX_FRAMES - 1)];
+		__s32 lasti = *(__s32 *)(window + lasti_at);
+
+		if (lasti > 0)
+			lasti <<= scale;
+		kept->code = code;
+		kept->lasti = lasti;
+		kept->pad = 0;
+		hash = hash_frame(hash, code, (__u32)lasti);
+		depth++;
+		frame = load64(window, 0);
+	}
+	progress->frame = frame;
+	progress->hash = hash;
+	progress->depth = depth;
+	return !frame;
+}
+LOOP_STEP(walk_objects)
+
+/* ---- frames from 3.11: structures in the chunks of the thread's data stack ------------------ */
+
+/* Moves on to the chunk before when the frame lies there. */
+static __always_inline void walk_find_chunk(struct walk_progress *progress, const struct gpt_pylayout *layout)
+{
+	__u64 previous = 0, bytes = 0;
+
+	if (!progress->chunk)
+		return;
+	if (bpf_probe_read_user(&previous, 8, (void *)(progress->chunk + layout->chunk_previous)) || !previous)
+		return;
+	if (bpf_probe_read_user(&bytes, 8, (void *)(previous + layout->chunk_size)))
+		return;
+	if (progress->frame - previous < bytes) {
+		progress->chunk = previous;
+		progress->chunk_bytes = bytes;
+	}
+}
+
+static __always_inline bool in_chunk(const struct walk_progress *progress)
+{
+	return progress->frame - progress->chunk < progress->chunk_bytes;
+}
+
+static __always_inline long walk_read(struct walk *walk, __u64 first, __u64 bytes)
+{
+	BOUND(bytes, SLOT_WINDOW - 1);
+	if (bpf_probe_read_user(walk->slot->window, bytes, (void *)first))
+		return -1;
+	walk->slot->progress.window = first;
+	walk->slot->progress.window_bytes = bytes;
+	return 0;
+}
+
+/* Copies the window that ends with the frame, as far down as the chunk goes. */
+static __always_inline long walk_read_chunk(struct walk *walk, __u64 need)
+{
+	const struct walk_progress *progress = &walk->slot->progress;
+	__u64 room = progress->frame - progress->chunk - walk->layout->chunk_data, most = SLOT_WINDOW - 8 - need;
+
+	if (room > most)
+		room = most;
+	return walk_read(walk, progress->frame - room, room + need);
+}
+
+/*
+ * A frame outside the chunk is most often one of a kind: a generator's, in its object, or the interpreter's own
+ * on the C stack. Only one that is the thread's lies in the chunk before.
+ */
+static __always_inline long walk_fill(struct walk *walk, __u64 need)
+{
+	struct walk_progress *progress = &walk->slot->progress;
+	__u64 owner_at = walk->layout->frame_owner;
+
+	if (in_chunk(progress))
+		return walk_read_chunk(walk, need);
+	if (walk_read(walk, progress->frame, need))
+		return -1;
+	BOUND(owner_at, SLOT_FIELDS - 1);
+	if (walk->slot->window[owner_at] != FRAME_OWNED_BY_THREAD)
+		return 0;
+	walk_find_chunk(progress, walk->layout);
+	return in_chunk(progress) ? walk_read_chunk(walk, need) : 0;
+}
+
+/* Where things are in a frame. Constants where the version's layout is a usual one: half the price of a walk. */
+struct frame_shape {
+	__u32 code, back, instr, owner, size;
+	__u32 owner_skip; /* as gpt_pylayout */
+	__u64 code_mask;  /* without the tag of a _PyStackRef (3.14 and later, pycore_stackref.h) */
+};
+
+#define STACKREF_MASK (~7ULL)
+
+#define FRAMES_PER_STEP 20 /* frames walked in one call of the loop's body */
+
+/*
+ * The frames of one window, as many as a step takes. Whoever is not in the window any more is left to the next
+ * step, which begins with another one.  An instruction is kept as its distance from the code object: what lies
+ * before the first one is taken off when the stack is sent.
+ */
+static __always_inline long walk_frames(struct walk *walk, const struct frame_shape shape)
+{
+	struct walk_slot *slot = walk->slot;
+	struct walk_progress *progress = &slot->progress;
+	__u64 frame = progress->frame, hash = progress->hash, at = frame - progress->window, window, last;
+	__u32 depth = progress->depth, plain = plain_frames(walk), owner_skip = shape.owner_skip;
+
+	if (!frame)
+		return 1;
+	if ((at + shape.size > progress->window_bytes || at >= SLOT_WINDOW) && walk_fill(walk, shape.size)) {
+		progress->failed = 1;
+		return 1;
+	}
+	window = progress->window;
+	last = progress->window_bytes - shape.size; /* walk_fill reads a whole frame at least */
+#pragma unroll
+	for (int i = 0; i < FRAMES_PER_STEP; i++) {
+		at = frame - window;
+		if (at > last)
+			break;
+		BOUND(at, SLOT_WINDOW - 1);
+		const __u8 *copy = slot->window + at;
+		__u64 code = load64(copy, shape.code) & shape.code_mask, instr = load64(copy, shape.instr);
+		__u64 lasti = (__u32)(instr - code);
+		__s32 index;
+
+		frame = load64(copy, shape.back);
+		if (owner_skip && copy[shape.owner] >= owner_skip)
+			continue;
+		index = frame_index(depth, plain, code, walk);
+		if (unlikely(index < 0))
+			continue;
+		struct gpt_pyframe *kept = &slot->frames[index & (GPT_PYSTACK_MAX_FRAMES - 1)];
+
+		kept->code = code;
+		*(__u64 *)&kept->lasti = lasti; /* and the padding after it */
+		hash = hash_frame(hash, code, lasti);
+		depth++;
+	}
+	progress->frame = frame;
+	progress->hash = hash;
+	progress->depth = depth;
+	/* Most stacks end in one of the interpreter's own frames, outside the chunk: not worth a step of the loop. */
+	if (frame && owner_skip && !in_chunk(progress)) {
+		const __u8 *copy = slot->window;
+
+		at = frame - progress->around;
+		if (at < SLOT_AROUND - shape.size) {
+			BOUND(at, SLOT_AROUND - 1);
+			copy = slot->around + at;
+		} else if (walk_read(walk, frame, shape.size)) {
+			progress->failed = 1;
+			return 1;
+		}
+		if (copy[shape.owner] >= owner_skip) {
+			progress->frame = frame = load64(copy, shape.back);
+		} else if (copy[shape.owner] == FRAME_OWNED_BY_THREAD) {
+			walk_find_chunk(progress, walk->layout);
+			progress->window_bytes = 0;
+		}
+	}
+	return !frame;
+}
+
+/* _PyInterpreterFrame of 3.14 and 3.15 (pycore_interpframe_structs.h) */
+static const struct frame_shape shape_314 = {
+	.code = 0, .back = 8, .instr = 56, .owner = 74, .size = 80, .owner_skip = 3, .code_mask = STACKREF_MASK};
+/* ... of 3.12 and 3.13 (pycore_frame.h) */
+static const struct frame_shape shape_312 = {
+	.code = 0, .back = 8, .instr = 56, .owner = 70, .size = 72, .owner_skip = 3, .code_mask = ~0ULL};
+/* ... and of 3.11 */
+static const struct frame_shape shape_311 = {
+	.code = 32, .back = 48, .instr = 56, .owner = 69, .size = 72, .owner_skip = 0, .code_mask = ~0ULL};
+
+static __always_inline bool has_shape(const struct gpt_pylayout *layout, const struct frame_shape shape)
+{
+	return layout->frame_code == shape.code && layout->frame_back == shape.back &&
+	       layout->frame_instr == shape.instr && layout->frame_owner == shape.owner &&
+	       layout->frame_localsplus == shape.size && layout->owner_skip == shape.owner_skip;
+}
+
+static __always_inline long walk_frames_314(struct walk *walk)
+{
+	return walk_frames(walk, shape_314);
+}
+LOOP_STEP(walk_frames_314)
+
+static __always_inline long walk_frames_312(struct walk *walk)
+{
+	return walk_frames(walk, shape_312);
+}
+LOOP_STEP(walk_frames_312)
+
+static __always_inline long walk_frames_311(struct walk *walk)
+{
+	return walk_frames(walk, shape_311);
+}
+LOOP_STEP(walk_frames_311)
+
+static __always_inline long walk_frames_other(struct walk *walk)
+{
+	const struct gpt_pylayout *layout = walk->layout;
+	struct frame_shape shape = {
+		.code = layout->frame_code & (SLOT_FIELDS - 1),
+		.back = layout->frame_back & (SLOT_FIELDS - 1),
+		.instr = layout->frame_instr & (SLOT_FIELDS - 1),
+		.owner = layout->frame_owner & (SLOT_FIELDS - 1),
+		.size = layout->frame_localsplus & (SLOT_FIELDS - 1),
+		.owner_skip = layout->owner_skip,
+		.code_mask = STACKREF_MASK,
+	};
+
+	return walk_frames(walk, shape);
+}
+LOOP_STEP(walk_frames_other)
+
+#endif
