@@ -73,16 +73,22 @@ static __always_inline void walk_run(struct walk *walk)
  */
 static __noinline __u32 stack_order(struct walk_slot *slot)
 {
-	struct gpt_pyframe *ring = (struct gpt_pyframe *)slot->window;
-	__u32 depth = slot->progress.depth;
+	enum { FIRST = GPT_PYSTACK_MAX_FRAMES - GPT_PYSTACK_OUTER_FRAMES };
+	__u32 depth = slot->progress.depth, ring_from = slot->progress.ring_from;
+	struct gpt_pyframe *outer = (struct gpt_pyframe *)slot->window;
 
 	if (slot->progress.frame) /* left in the middle: what the ring holds is not the outer end */
-		return RING_FIRST;
-	if (bpf_probe_read_kernel(ring, RING_FRAMES * sizeof(*ring), slot->frames + RING_FIRST))
-		return RING_FIRST;
-	for (__u32 i = 0; i < RING_FRAMES; i++)
-		slot->frames[RING_FIRST + i] = ring[(depth + i) & (RING_FRAMES - 1)];
-	slot->frames[RING_FIRST - 1] = (struct gpt_pyframe){.lasti = depth - (GPT_PYSTACK_MAX_FRAMES - 1)};
+		return GPT_PYSTACK_MAX_FRAMES;
+	for (__u32 i = 0; i < GPT_PYSTACK_OUTER_FRAMES; i++) {
+		__u32 at = depth - GPT_PYSTACK_OUTER_FRAMES + i;
+
+		if (ring_from && at >= ring_from)
+			at = SLOT_RING_FIRST + (at & (SLOT_RING - 1));
+		outer[i] = slot->frames[at & (SLOT_FRAMES - 1)];
+	}
+	for (__u32 i = 0; i < GPT_PYSTACK_OUTER_FRAMES; i++)
+		slot->frames[FIRST + i] = outer[i];
+	slot->frames[FIRST - 1] = (struct gpt_pyframe){.lasti = depth - (GPT_PYSTACK_MAX_FRAMES - 1)};
 	return GPT_PYSTACK_MAX_FRAMES;
 }
 
@@ -96,7 +102,7 @@ static __noinline long stack_send(struct gpt_process_state *process, struct walk
 	codes_send(process, slot, stack->depth);
 	BOUND(bytes, 2 * GPT_PYSTACK_MAX_FRAMES - 1);
 	bytes = sizeof(struct gpt_pystack) + bytes * sizeof(struct gpt_pyframe);
-	if (bytes > sizeof(struct gpt_pystack) + sizeof(slot->frames))
+	if (bytes > sizeof(struct gpt_pystack) + GPT_PYSTACK_MAX_FRAMES * sizeof(struct gpt_pyframe))
 		return -1;
 	stack->hdr.size = bytes;
 	stack->id = id;
@@ -153,7 +159,8 @@ static __always_inline long python_stack(struct gpt_process_state *process, stru
 	if (state != GPT_STACK_OK)
 		return state;
 	progress->window_bytes = 0;
-	progress->depth = progress->failed = 0;
+	progress->failed = 0;
+	kept_begin(progress);
 	progress->hash = process->generation * 0xff51afd7ed558ccdULL + thread->pid;
 	state = walk_begin(&walk, process, thread, sp);
 	if (state == GPT_STACK_OK)

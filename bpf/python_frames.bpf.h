@@ -12,12 +12,7 @@
 #include "loop.bpf.h"
 #include "slot.bpf.h"
 
-#define MAX_STEPS 4096 /* of 8 or 20 frames: a list that goes on is not one of the interpreter's */
-
-/* Of a stack that is too deep the innermost frames are kept, and in a ring behind them the last ones met. */
-#define RING_FRAMES GPT_PYSTACK_OUTER_FRAMES
-#define RING_FIRST (GPT_PYSTACK_MAX_FRAMES - RING_FRAMES)
-_Static_assert(!(RING_FRAMES & (RING_FRAMES - 1)) && RING_FIRST % RING_FRAMES == 0, "the ring's index is a mask");
+#define MAX_STEPS 4096 /* of 8 or 16 frames: a list that goes on is not one of the interpreter's */
 
 #define FRAME_OWNED_BY_THREAD 0 /* pycore_frame.h, 3.11 to 3.15 */
 
@@ -26,22 +21,38 @@ static __always_inline __u64 load64(const __u8 *bytes, __u32 offset)
 	return *(const __u64 *)(bytes + offset);
 }
 
-/* Up to where nothing has to be known of a frame to know its place. */
-static __always_inline __u32 plain_frames(const struct walk *walk)
+/*
+ * Where frames are kept: the first ones one after the other; from the step on that begins behind GPT_PYSTACK_MAX_FRAMES
+ * in a ring, which has the last ones met in the end.  Without a branch for each frame: the verifier follows both sides
+ * of every one, and a step has many.
+ */
+static __always_inline void kept_begin(struct walk_progress *progress)
 {
-	return walk->process->shim_code ? 0 : RING_FIRST - 1;
+	progress->depth = progress->ring_from = 0;
+	progress->kept_mask = SLOT_FRAMES - 1;
+	progress->kept_first = 0;
 }
 
-/* Where the frame that is `depth` frames away from the innermost is kept; -1: nowhere, as nobody is to see it. */
-static __always_inline __s32 frame_index(__u32 depth, __u32 plain, __u64 code, const struct walk *walk)
+/* After each step. */
+static __always_inline void kept_count(struct walk_progress *progress, __u32 depth)
 {
-	if (likely(depth < plain))
-		return depth;
-	if (code == walk->process->shim_code)
-		return -1;
-	if (depth >= GPT_PYSTACK_MAX_FRAMES)
-		depth = RING_FIRST | (depth & (RING_FRAMES - 1));
-	return depth;
+	progress->depth = depth;
+	if (likely(depth < GPT_PYSTACK_MAX_FRAMES) || progress->ring_from)
+		return;
+	progress->ring_from = depth;
+	progress->kept_mask = SLOT_RING - 1;
+	progress->kept_first = SLOT_RING_FIRST;
+}
+
+/* Keeps a frame as that of this depth; returns the depth of the next one: the same when nobody is to see this one. */
+static __always_inline __u32 frame_keep(struct walk_slot *slot, __u32 depth, __u64 code, __u64 lasti, __u64 shim)
+{
+	__u64 at = (depth & slot->progress.kept_mask) + slot->progress.kept_first, other = code ^ shim;
+
+	BOUND(at, SLOT_FRAMES - 1);
+	slot->frames[at].code = code;
+	*(__u64 *)&slot->frames[at].lasti = lasti; /* and the padding after it */
+	return depth + ((other | -other) >> 63);
 }
 
 static __always_inline __u64 hash_frame(__u64 hash, __u64 code, __u64 lasti)
@@ -77,22 +88,17 @@ static __always_inline long walk_objects(struct walk *walk)
 			break;
 		}
 		__u64 code = load64(window, code_at);
-		struct gpt_pyframe *kept = &walk->slot->frames[frame_index(depth, RING_FIRST - 1, code, walk) &
-							       (GPT_PYSTACK_MAX_FRAMES - 1)];
 		__s32 lasti = *(__s32 *)(window + lasti_at);
 
 		if (lasti > 0)
 			lasti <<= scale;
-		kept->code = code;
-		kept->lasti = lasti;
-		kept->pad = 0;
 		hash = hash_frame(hash, code, (__u32)lasti);
-		depth++;
+		depth = frame_keep(walk->slot, depth, code, (__u32)lasti, 0);
 		frame = load64(window, 0);
 	}
 	progress->frame = frame;
 	progress->hash = hash;
-	progress->depth = depth;
+	kept_count(progress, depth);
 	return !frame;
 }
 LOOP_STEP(walk_objects)
@@ -142,26 +148,6 @@ static __always_inline long walk_read_chunk(struct walk *walk, __u64 need)
 	return walk_read(walk, progress->frame - room, room + need);
 }
 
-/*
- * A frame outside the chunk is most often one of a kind: a generator's, in its object, or the interpreter's own
- * on the C stack. Only one that is the thread's lies in the chunk before.
- */
-static __always_inline long walk_fill(struct walk *walk, __u64 need)
-{
-	struct walk_progress *progress = &walk->slot->progress;
-	__u64 owner_at = walk->layout->frame_owner;
-
-	if (in_chunk(progress))
-		return walk_read_chunk(walk, need);
-	if (walk_read(walk, progress->frame, need))
-		return -1;
-	BOUND(owner_at, SLOT_FIELDS - 1);
-	if (walk->slot->window[owner_at] != FRAME_OWNED_BY_THREAD)
-		return 0;
-	walk_find_chunk(progress, walk->layout);
-	return in_chunk(progress) ? walk_read_chunk(walk, need) : 0;
-}
-
 /* Where things are in a frame. Constants where the version's layout is a usual one: half the price of a walk. */
 struct frame_shape {
 	__u32 code, back, instr, owner, size;
@@ -169,32 +155,61 @@ struct frame_shape {
 	__u64 code_mask;  /* without the tag of a _PyStackRef (3.14 and later, pycore_stackref.h) */
 };
 
+/*
+ * A frame outside the chunk is most often one of a kind: a generator's, in its object, or the interpreter's own on
+ * the C stack, which is passed over. Only one that is the thread's lies in the chunk before.
+ */
+static __always_inline long walk_fill(struct walk *walk, const struct frame_shape shape)
+{
+	struct walk_progress *progress = &walk->slot->progress;
+	const __u8 *window = walk->slot->window;
+
+	if (in_chunk(progress))
+		return walk_read_chunk(walk, shape.size);
+	if (walk_read(walk, progress->frame, shape.size))
+		return -1;
+	if (shape.owner_skip && window[shape.owner] >= shape.owner_skip) {
+		progress->frame = load64(window, shape.back);
+		progress->window_bytes = 0;
+		return 0;
+	}
+	if (window[shape.owner] != FRAME_OWNED_BY_THREAD)
+		return 0;
+	walk_find_chunk(progress, walk->layout);
+	return in_chunk(progress) ? walk_read_chunk(walk, shape.size) : 0;
+}
+
 #define STACKREF_MASK (~7ULL)
 
-#define FRAMES_PER_STEP 20 /* frames walked in one call of the loop's body */
+#define FRAMES_PER_STEP 16 /* frames walked in one call of the loop's body */
 
 /*
- * The frames of one window, as many as a step takes. Whoever is not in the window any more is left to the next
- * step, which begins with another one.  An instruction is kept as its distance from the code object: what lies
- * before the first one is taken off when the stack is sent.
+ * The frames of one window, as many as a step takes. In the chunk lie none of the interpreter's own. Whoever is not in
+ * the window any more is left to the next step, which begins with another one.  An instruction is kept as its distance
+ * from the code object: what lies before the first one is taken off when the stack is sent.
  */
-static __always_inline long walk_frames(struct walk *walk, const struct frame_shape shape)
+static __always_inline long walk_frames(struct walk *walk, const struct frame_shape shape, int frames)
 {
 	struct walk_slot *slot = walk->slot;
 	struct walk_progress *progress = &slot->progress;
 	__u64 frame = progress->frame, hash = progress->hash, at = frame - progress->window, window, last;
-	__u32 depth = progress->depth, plain = plain_frames(walk), owner_skip = shape.owner_skip;
+	__u64 shim = walk->process->shim_code;
+	__u32 depth = progress->depth, owner_skip = shape.owner_skip;
 
 	if (!frame)
 		return 1;
-	if ((at + shape.size > progress->window_bytes || at >= SLOT_WINDOW) && walk_fill(walk, shape.size)) {
-		progress->failed = 1;
-		return 1;
+	if (at + shape.size > progress->window_bytes || at >= SLOT_WINDOW) {
+		if (walk_fill(walk, shape)) {
+			progress->failed = 1;
+			return 1;
+		}
+		if (progress->frame != frame)
+			return !progress->frame;
 	}
 	window = progress->window;
 	last = progress->window_bytes - shape.size; /* walk_fill reads a whole frame at least */
 #pragma unroll
-	for (int i = 0; i < FRAMES_PER_STEP; i++) {
+	for (int i = 0; i < frames; i++) {
 		at = frame - window;
 		if (at > last)
 			break;
@@ -202,24 +217,14 @@ static __always_inline long walk_frames(struct walk *walk, const struct frame_sh
 		const __u8 *copy = slot->window + at;
 		__u64 code = load64(copy, shape.code) & shape.code_mask, instr = load64(copy, shape.instr);
 		__u64 lasti = (__u32)(instr - code);
-		__s32 index;
 
 		frame = load64(copy, shape.back);
-		if (owner_skip && copy[shape.owner] >= owner_skip)
-			continue;
-		index = frame_index(depth, plain, code, walk);
-		if (unlikely(index < 0))
-			continue;
-		struct gpt_pyframe *kept = &slot->frames[index & (GPT_PYSTACK_MAX_FRAMES - 1)];
-
-		kept->code = code;
-		*(__u64 *)&kept->lasti = lasti; /* and the padding after it */
 		hash = hash_frame(hash, code, lasti);
-		depth++;
+		depth = frame_keep(slot, depth, code, lasti, shim);
 	}
 	progress->frame = frame;
 	progress->hash = hash;
-	progress->depth = depth;
+	kept_count(progress, depth);
 	/* Most stacks end in one of the interpreter's own frames, outside the chunk: not worth a step of the loop. */
 	if (frame && owner_skip && !in_chunk(progress)) {
 		const __u8 *copy = slot->window;
@@ -261,19 +266,19 @@ static __always_inline bool has_shape(const struct gpt_pylayout *layout, const s
 
 static __always_inline long walk_frames_314(struct walk *walk)
 {
-	return walk_frames(walk, shape_314);
+	return walk_frames(walk, shape_314, FRAMES_PER_STEP);
 }
 LOOP_STEP(walk_frames_314)
 
 static __always_inline long walk_frames_312(struct walk *walk)
 {
-	return walk_frames(walk, shape_312);
+	return walk_frames(walk, shape_312, FRAMES_PER_STEP);
 }
 LOOP_STEP(walk_frames_312)
 
 static __always_inline long walk_frames_311(struct walk *walk)
 {
-	return walk_frames(walk, shape_311);
+	return walk_frames(walk, shape_311, FRAMES_PER_STEP);
 }
 LOOP_STEP(walk_frames_311)
 
@@ -290,7 +295,7 @@ static __always_inline long walk_frames_other(struct walk *walk)
 		.code_mask = STACKREF_MASK,
 	};
 
-	return walk_frames(walk, shape);
+	return walk_frames(walk, shape, 2);
 }
 LOOP_STEP(walk_frames_other)
 

@@ -12,7 +12,10 @@
 #define SLOT_TSTATE 512	 /* bytes of a PyThreadState that are looked at, at most */
 #define SLOT_WINDOW 4096 /* bytes of frames copied at once */
 #define SLOT_AROUND 512	 /* bytes around a _PyCFrame */
-#define SLOT_FIELDS 256	 /* no field of a frame lies further from its start */
+#define SLOT_FRAMES 256	 /* GPT_PYSTACK_MAX_FRAMES, those of the step that goes beyond, the ring */
+#define SLOT_RING GPT_PYSTACK_OUTER_FRAMES
+#define SLOT_RING_FIRST (SLOT_FRAMES - SLOT_RING)
+#define SLOT_FIELDS 256 /* no field of a frame lies further from its start */
 #define SLOT_CODE (sizeof(struct gpt_code) + 2 * GPT_CODE_NAME_MAX + GPT_CODE_FILE_MAX + 64)
 
 /*
@@ -27,7 +30,10 @@ struct walk_progress {
 	__u64 around;		    /* what slot->around is a copy of, 0: nothing */
 	__u64 hash;
 	__u32 depth;
+	__u32 ring_from; /* frames at this depth and beyond are in the ring, 0: none is */
+	__u32 kept_mask, kept_first;
 	__u32 failed;
+	__u32 pad;
 };
 
 struct find_progress {
@@ -60,7 +66,7 @@ struct walk_slot {
 	__u8 window[SLOT_WINDOW + 2 * SLOT_FIELDS];
 	/* struct gpt_pystack and its frames, struct gpt_native_stack and its addresses: as they are sent */
 	__u8 stack[sizeof(struct gpt_pystack)];
-	struct gpt_pyframe frames[GPT_PYSTACK_MAX_FRAMES];
+	struct gpt_pyframe frames[SLOT_FRAMES];
 	__u8 native[sizeof(struct gpt_native_stack)];
 	__u64 native_ip[GPT_NATIVE_MAX_FRAMES];
 	__u8 code[(SLOT_CODE + 1024) & ~7];
