@@ -39,7 +39,8 @@ static __always_inline long walk_first_frame(struct walk *walk, __u64 tstate)
 		progress->around = word - SLOT_AROUND / 2;
 		word = load64(walk->slot->around, SLOT_AROUND / 2 + current_at);
 	}
-	progress->frame = word == tstate + layout->ts_base_frame ? 0 : word;
+	progress->base = tstate + layout->ts_base_frame;
+	progress->frame = word == progress->base ? 0 : word;
 	return 0;
 }
 

@@ -238,7 +238,10 @@ static __always_inline long walk_frames(struct walk *walk, const struct frame_sh
 			return 1;
 		}
 		if (copy[shape.owner] >= owner_skip) {
-			progress->frame = frame = load64(copy, shape.back);
+			frame = load64(copy, shape.back);
+			if (frame == progress->base)
+				frame = 0;
+			progress->frame = frame;
 		} else if (copy[shape.owner] == FRAME_OWNED_BY_THREAD) {
 			walk_find_chunk(progress, walk->layout);
 			progress->window_bytes = 0;

@@ -28,6 +28,7 @@ struct walk_progress {
 	__u64 window, window_bytes; /* what slot->window is a copy of */
 	__u64 chunk, chunk_bytes;   /* the part of the interpreter's stack that frame is expected in */
 	__u64 around;		    /* what slot->around is a copy of, 0: nothing */
+	__u64 base;		    /* the frame below all others, where there is one (ts_base_frame) */
 	__u64 hash;
 	__u32 depth;
 	__u32 ring_from; /* frames at this depth and beyond are in the ring, 0: none is */
