@@ -25,32 +25,38 @@ struct entry_stack {
 	__u64 argument[3];
 };
 
+/* What gpt_call says of stacks. */
+struct call_stacks {
+	__u64 stack_id, native_id;
+	__u8 state;
+};
+
 /* Fills the stacks of a call; the slot is taken and given back here. */
 static __always_inline void call_stacks(void *ctx, struct gpt_process_state *process, struct gpt_thread_state *thread,
-					__u64 sp, struct gpt_call *call)
+					__u64 sp, struct call_stacks *stacks)
 {
 	struct walk_slot *slot;
 	__u64 id = 0;
 
-	call->stack_id = 0;
-	call->native_id = 0;
-	call->stack_state = process->python_state;
+	stacks->stack_id = 0;
+	stacks->native_id = 0;
+	stacks->state = process->python_state;
 	if (process->python_state != GPT_STACK_OK && !config.native)
 		return;
-	slot = slot_acquire(call->pid);
+	slot = slot_acquire(thread->pid);
 	if (unlikely(!slot)) {
-		call->stack_state = GPT_STACK_LOST;
+		stacks->state = GPT_STACK_LOST;
 		account(GPT_ACC_STACKS_LOST);
 		return;
 	}
-	call->stack_state = python_stack(process, thread, slot, sp, &id);
+	stacks->state = python_stack(process, thread, slot, sp, &id);
 	if (!id && sp < thread->backward_sp && thread->backward_stack) {
-		call->stack_state = GPT_STACK_BACKWARD;
+		stacks->state = GPT_STACK_BACKWARD;
 		id = thread->backward_stack;
 	}
-	call->stack_id = id;
+	stacks->stack_id = id;
 	if (config.native)
-		call->native_id = native_stack(ctx, process, slot, sp);
+		stacks->native_id = native_stack(ctx, process, slot, sp);
 	slot_release(slot);
 }
 
@@ -160,7 +166,7 @@ int call_symbol(struct pt_regs *ctx)
 	struct gpt_thread_state *thread;
 	struct entry_stack stack = {};
 	struct gpt_call_args *record;
-	struct gpt_call call;
+	struct call_stacks stacks;
 
 	if (!process || (any_agent && bpf_map_lookup_elem(&agents, &pid)))
 		return 0;
@@ -182,8 +188,7 @@ int call_symbol(struct pt_regs *ctx)
 	thread->open_file = GPT_COOKIE_FILE(cookie);
 	thread->open_text = PT_REGS_IP(ctx) - GPT_COOKIE_DISTANCE(cookie); /* the probe's own address tells */
 
-	call.pid = pid;
-	call_stacks(ctx, process, thread, sp, &call);
+	call_stacks(ctx, process, thread, sp, &stacks);
 	record = bpf_ringbuf_reserve(&ring, sizeof(*record), 0);
 	if (unlikely(!record)) {
 		account(GPT_ACC_CALLS_LOST);
@@ -194,12 +199,12 @@ int call_symbol(struct pt_regs *ctx)
 	record->call.time_ns = now;
 	record->call.pid = pid;
 	record->call.tid = tid;
-	record->call.stack_id = call.stack_id;
-	record->call.native_id = call.native_id;
+	record->call.stack_id = stacks.stack_id;
+	record->call.native_id = stacks.native_id;
 	record->call.corr = 0;
 	record->call.api = GPT_COOKIE_API(cookie);
 	record->call.origin = GPT_ORIGIN_SYMBOL;
-	record->call.stack_state = call.stack_state;
+	record->call.stack_state = stacks.state;
 	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
 	return 0;
 }
@@ -212,7 +217,8 @@ int call_agent(struct pt_regs *ctx)
 	__u32 pid = pid_tid >> 32, tid = pid_tid;
 	struct gpt_process_state *process = traced_process(pid);
 	struct gpt_thread_state *thread;
-	struct gpt_call call, *record;
+	struct call_stacks stacks;
+	struct gpt_call *record;
 	__u16 flags = 0;
 
 	if (!process)
@@ -232,8 +238,7 @@ int call_agent(struct pt_regs *ctx)
 			flags = GPT_CALL_NESTED_IN_SYMBOL;
 		thread->open_sp = 0;
 	}
-	call.pid = pid;
-	call_stacks(ctx, process, thread, PT_REGS_SP(ctx), &call);
+	call_stacks(ctx, process, thread, PT_REGS_SP(ctx), &stacks);
 	record = bpf_ringbuf_reserve(&ring, sizeof(*record), 0);
 	if (unlikely(!record)) {
 		account(GPT_ACC_CALLS_LOST);
@@ -244,12 +249,12 @@ int call_agent(struct pt_regs *ctx)
 	record->time_ns = now;
 	record->pid = pid;
 	record->tid = tid;
-	record->stack_id = call.stack_id;
-	record->native_id = call.native_id;
+	record->stack_id = stacks.stack_id;
+	record->native_id = stacks.native_id;
 	record->corr = PT_REGS_PARM1(ctx);
 	record->api = PT_REGS_PARM2(ctx);
 	record->origin = GPT_ORIGIN_AGENT;
-	record->stack_state = call.stack_state;
+	record->stack_state = stacks.state;
 	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
 	return 0;
 }

@@ -124,7 +124,7 @@ static __always_inline long lines_send_piece(struct walk *walk)
 }
 LOOP_STEP(lines_send_piece)
 
-static __noinline long lines_send(struct walk *walk, __u64 table, __u64 code, __u32 bytes)
+static __always_inline long lines_send(struct walk *walk, __u64 table, __u64 code, __u32 bytes)
 {
 	struct send_progress *send = &walk->slot->send;
 

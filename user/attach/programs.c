@@ -6,8 +6,10 @@
 #include <linux/bpf.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -25,18 +27,16 @@ static char last_words[1024]; /* of libbpf, for the reason we give */
 
 static int keep_words(enum libbpf_print_level level, const char *format, va_list args)
 {
-	char line[sizeof(last_words)];
-	size_t length;
+	char *text;
 
-	if (level == LIBBPF_DEBUG)
+	if (level == LIBBPF_DEBUG || vasprintf(&text, format, args) < 0)
 		return 0;
-	vsnprintf(line, sizeof(line), format, args);
-	length = strcspn(line, "\n");
-	line[length] = 0;
-	if (level == LIBBPF_WARN && length && !last_words[0])
-		snprintf(last_words, sizeof(last_words), "%s", line);
-	if (msg_level() >= MSG_VERBOSE)
-		msg_debug("%s", line);
+	if (msg_level() >= MSG_VERBOSE) /* the verifier's log is one message of many lines */
+		msg_debug("%s", text);
+	text[strcspn(text, "\n")] = 0;
+	if (level == LIBBPF_WARN && *text && !last_words[0])
+		snprintf(last_words, sizeof(last_words), "%s", text);
+	free(text);
 	return 0;
 }
 
@@ -51,7 +51,8 @@ static void set_uprobe_type(struct gputrace_bpf *bpf)
 
 static void explain(int error, char *why, size_t why_size)
 {
-	if (error == -EPERM || error == -EACCES)
+	/* To root the verifier says EACCES, too. */
+	if (error == -EPERM || (error == -EACCES && geteuid() != 0))
 		snprintf(why, why_size,
 			 "the kernel refuses to load BPF programs (%s): run as root (sudo gputrace ...); "
 			 "`gputrace doctor` says what is missing",
