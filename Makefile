@@ -138,7 +138,8 @@ $(BUILD)/gputrace: $(BUILD)/user/cmd/main.o $(LIB)
 $(AGENT): $(AGENT_OBJ) user/agent/agent.map $(BUILD)/members
 	$(say) LINK $@
 	$(Q)$(CC) -shared $(LDFLAGS) -Wl,-z,now -Wl,-z,nodelete -Wl,-z,defs -Wl,--version-script=user/agent/agent.map \
-		-Wl,-soname,libgputrace-agent.so -o $@ $(AGENT_OBJ) -ldl -lpthread
+		-Wl,-soname,libgputrace-agent.so -o $@ $(AGENT_OBJ) \
+		-Wl,--no-as-needed -l:libdl.so.2 -l:libpthread.so.0
 
 install: all
 	install -D -m 755 $(BUILD)/gputrace $(DESTDIR)$(PREFIX)/bin/gputrace

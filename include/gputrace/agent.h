@@ -13,6 +13,10 @@
  * trace detach _call and _state and leave _batch: the agent sends what is left, then a HELLO whose state is
  * GPT_AGENT_STOPPED as the last record of its last batch; then detach _batch.
  *
+ * The library comes in by the driver (CUDA_INJECTION64_PATH), which calls InitializeInjection, or by a dlopen
+ * of a path below /proc that the collector makes a thread of the process call: then it starts by itself.  One
+ * that is in the process already is started by calling gputrace_agent_start.
+ *
  * All integers little-endian; every record a multiple of 8 bytes.  To the collector all of it is hostile.
  */
 #ifndef GPUTRACE_AGENT_H
@@ -34,7 +38,9 @@
 #define GPUTRACE_AGENT_CALL "gputrace_agent_call"
 #define GPUTRACE_AGENT_BATCH "gputrace_agent_batch"
 #define GPUTRACE_AGENT_STATE "gputrace_agent_state"
-#define GPUTRACE_AGENT_SEMAPHORE "gputrace_agent_semaphore"		/* unsigned short, in .probes */
+#define GPUTRACE_AGENT_START "gputrace_agent_start"	    /* void (void): begins a session, at once back */
+#define GPUTRACE_AGENT_ABI_SYMBOL "gputrace_agent_abi"	    /* u32, read from the file */
+#define GPUTRACE_AGENT_SEMAPHORE "gputrace_agent_semaphore" /* unsigned short, in .probes */
 #define GPUTRACE_AGENT_BATCH_SEMAPHORE "gputrace_agent_batch_semaphore" /* the same */
 #define GPUTRACE_AGENT_FILE "libgputrace-agent.so"
 

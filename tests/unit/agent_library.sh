@@ -28,8 +28,8 @@ newer=$(objdump -T "$library" | grep -o 'GLIBC_[0-9.]*' | sort -Vu | awk -F_ '{ 
 [ "$(objdump -T "$library" | grep -c 'GLIBC_')" -gt 10 ] || fail "no symbol versions found: is this check blind?"
 
 # exactly the promised names
-wanted="InitializeInjection gputrace_agent_batch gputrace_agent_batch_semaphore gputrace_agent_call \
-gputrace_agent_semaphore gputrace_agent_state"
+wanted="InitializeInjection gputrace_agent_abi gputrace_agent_batch gputrace_agent_batch_semaphore gputrace_agent_call \
+gputrace_agent_semaphore gputrace_agent_start gputrace_agent_state"
 shown=$(nm -D --defined-only "$library" | awk '$2 != "A" { print $3 }' | sort | tr '\n' ' ')
 [ "$shown" = "$wanted " ] || fail "shows: $shown"
 

@@ -28,17 +28,27 @@
 #define EXIT_MAX_NS 1500000000u /* how long the end of the process may be held up by us, if all goes wrong */
 
 enum life {
-	LIFE_IDLE,
+	LIFE_IDLE, /* no thread of ours */
 	LIFE_STARTING,
 	LIFE_RUNNING,
 	LIFE_DEAD, /* in the child of a fork: no thread, and CUDA does not survive it either */
+};
+
+/* What the thread finds when it begins. */
+enum start {
+	START_DONE,    /* a session that runs */
+	START_FRAGILE, /* CUPTI found, but only to be called once the driver is up */
+	START_ASIDE,   /* nothing: the thread that asked for it belongs to the application and had no time */
 };
 
 static struct {
 	_Atomic uint32_t life;
 	_Atomic uint32_t exiting; /* futex: 1 when the process is at its end */
 	_Atomic uint32_t stopped; /* futex: 1 when the thread has left CUPTI */
-	bool registered;	  /* by the thread that moved life to LIFE_STARTING */
+	_Atomic uint32_t again;	  /* a start was asked for while one was under way or at its end */
+	/* The rest belongs to whoever moved life to LIFE_STARTING. */
+	enum start start;
+	bool fork_registered, exit_registered;
 	struct session session;
 } agent;
 
@@ -91,6 +101,53 @@ static bool start_fragile(struct session *session)
 	return false;
 }
 
+/*
+ * CUPTI would initialise CUDA by itself, and a process that has done so can no longer fork workers which use it:
+ * so the application has to go first. False: nobody listens any more.
+ */
+static bool wait_for_cuda(struct session *session)
+{
+	bool told = false;
+
+	while (points_listening() && !atomic_load(&agent.exiting)) {
+		if (cuda_started())
+			return true;
+		if (!told) {
+			session_hello(session, GPT_AGENT_LOADED);
+			batch_flush(&session->batch);
+		}
+		told = true;
+		futex_wait(&agent.exiting, 0, TICK_NS);
+	}
+	return false;
+}
+
+static void find_cupti(struct session *session)
+{
+	session->detail[0] = '\0';
+	session->result = 0;
+	session->failure = cupti_find(&session->cupti, &session->cuda, session->detail, sizeof(session->detail));
+}
+
+static void register_exit(void);
+
+/* Everything from the search on, on a thread of our own. False: no session, and whoever listens knows why. */
+static bool start_aside(struct session *session)
+{
+	memset(&session->cupti, 0, sizeof(session->cupti));
+	session->detail[0] = '\0';
+	session->result = session->failure = 0;
+	if (!wait_for_cuda(session))
+		return false;
+	find_cupti(session);
+	register_exit();
+	if (session->failure == GPT_AGENT_OK &&
+	    (session->cupti.fragile ? start_fragile(session) : start_session(session)))
+		return true;
+	report_failure(session);
+	return false;
+}
+
 /* ---- the thread -------------------------------------------------------------------------------- */
 
 static void run_session(struct session *session)
@@ -109,16 +166,44 @@ static void run_session(struct session *session)
 	tell_state(GPT_AGENT_STOPPED);
 }
 
+static bool have_session(struct session *session)
+{
+	switch (agent.start) {
+	case START_DONE:
+		return true;
+	case START_ASIDE:
+		return start_aside(session);
+	default:
+		if (start_fragile(session))
+			return true;
+		report_failure(session);
+		return false;
+	}
+}
+
+/* One session, as far as it comes; true when another was asked for meanwhile. */
+static bool run_once(struct session *session)
+{
+	uint32_t idle = LIFE_IDLE;
+
+	if (have_session(session)) {
+		atomic_store(&agent.life, LIFE_RUNNING);
+		run_session(session);
+	}
+	atomic_store(&agent.life, LIFE_IDLE);
+	/* The other way round in agent_start_aside: one of the two sees what the other did. */
+	if (!atomic_exchange(&agent.again, 0) || !points_listening() || atomic_load(&agent.exiting) ||
+	    !atomic_compare_exchange_strong(&agent.life, &idle, LIFE_STARTING))
+		return false;
+	agent.start = START_ASIDE;
+	return true;
+}
+
 static void *agent_thread(void *unused)
 {
-	struct session *session = &agent.session;
-
 	prctl(PR_SET_NAME, "gputrace-agent");
-	if (atomic_load(&agent.life) == LIFE_RUNNING || start_fragile(session))
-		run_session(session);
-	else
-		report_failure(session);
-	atomic_store(&agent.life, LIFE_IDLE);
+	while (run_once(&agent.session))
+		;
 	futex_set(&agent.stopped);
 	return unused;
 }
@@ -143,14 +228,13 @@ static bool start_thread(void)
 
 /* ---- the process ends, or forks ---------------------------------------------------------------- */
 
-/* Before CUPTI's own destructors: it was loaded before this was registered. */
 static void at_exit(void)
 {
 	uint64_t end = clock_now_ns() + EXIT_MAX_NS;
 
+	futex_set(&agent.exiting);
 	if (atomic_load(&agent.life) != LIFE_RUNNING && atomic_load(&agent.life) != LIFE_STARTING)
 		return;
-	futex_set(&agent.exiting);
 	while (!atomic_load(&agent.stopped) && clock_now_ns() < end)
 		futex_wait(&agent.stopped, 0, EXIT_MAX_NS / 10);
 }
@@ -161,13 +245,19 @@ static void at_fork_in_child(void)
 	callbacks_forked();
 }
 
-static void register_once(void)
+static void register_fork(void)
 {
-	if (agent.registered)
-		return;
-	agent.registered = true;
-	atexit(at_exit);
-	pthread_atfork(NULL, NULL, at_fork_in_child);
+	if (!agent.fork_registered)
+		pthread_atfork(NULL, NULL, at_fork_in_child);
+	agent.fork_registered = true;
+}
+
+/* After CUPTI was opened: what is registered last runs first, so our end comes before its own. */
+static void register_exit(void)
+{
+	if (!agent.exit_registered)
+		atexit(at_exit);
+	agent.exit_registered = true;
 }
 
 /* ---- entry ------------------------------------------------------------------------------------- */
@@ -187,23 +277,61 @@ void agent_start(void)
 	if (!points_listening() || !atomic_compare_exchange_strong(&agent.life, &idle, LIFE_STARTING))
 		return;
 	tell_state(GPT_AGENT_LOADED);
-	session->detail[0] = '\0';
-	session->result = 0;
-	session->failure = cupti_find(&session->cupti, &session->cuda, session->detail, sizeof(session->detail));
+	find_cupti(session);
 	/* Here, and not on the thread: so that the very first launch is seen. */
 	if (session->failure != GPT_AGENT_OK || (!session->cupti.fragile && !start_session(session))) {
 		give_up(session);
 		return;
 	}
-	register_once();
-	if (!session->cupti.fragile)
+	register_fork();
+	register_exit();
+	agent.start = session->cupti.fragile ? START_FRAGILE : START_DONE;
+	if (agent.start == START_DONE)
 		atomic_store(&agent.life, LIFE_RUNNING);
 	if (start_thread())
 		return;
-	if (!session->cupti.fragile)
+	if (agent.start == START_DONE)
 		session_stop(session, 0);
 	session->failure = GPT_AGENT_NO_RESOURCES;
 	give_up(session);
+}
+
+void agent_start_aside(void)
+{
+	uint32_t idle = LIFE_IDLE;
+
+	if (!points_listening())
+		return;
+	atomic_store(&agent.again, 1);
+	if (!atomic_compare_exchange_strong(&agent.life, &idle, LIFE_STARTING))
+		return;
+	atomic_store(&agent.again, 0);
+	tell_state(GPT_AGENT_LOADED);
+	register_fork();
+	agent.start = START_ASIDE;
+	if (start_thread())
+		return;
+	atomic_store(&agent.life, LIFE_IDLE);
+	tell_state(GPT_AGENT_FAILED);
+}
+
+__attribute__((visibility("default"))) void gputrace_agent_start(void)
+{
+	agent_start_aside();
+}
+
+__attribute__((visibility("default"), used)) const uint32_t gputrace_agent_abi = GPT_AGENT_ABI;
+
+/*
+ * Runs in the middle of dlopen, on a thread that was lent to us: nothing slow. The collector's way in is the only
+ * one that goes through /proc; whoever else loads us, as the driver does, calls InitializeInjection.
+ */
+__attribute__((constructor)) static void loaded(void)
+{
+	Dl_info self;
+
+	if (dladdr(&agent, &self) && self.dli_fname && !strncmp(self.dli_fname, "/proc/", 6))
+		agent_start_aside();
 }
 
 /*

@@ -3,6 +3,8 @@
 #ifndef GPUTRACE_AGENT_ENTRY_H
 #define GPUTRACE_AGENT_ENTRY_H
 
+#include <stdint.h>
+
 /*
  * What the CUDA driver calls in cuInit after it loaded the library that CUDA_INJECTION64_PATH names.
  * Returns 1, or what the injection library that the user had there (GPUTRACE_CHAINED_INJECTION) returns.
@@ -11,5 +13,15 @@ int InitializeInjection(void);
 
 /* Starts a session in this process and its thread; nothing when nobody listens or one runs already. */
 void agent_start(void);
+
+/*
+ * The same for a process that already runs: everything slow happens on the agent's thread.  One that runs
+ * is followed by another if somebody still listens when it ends.
+ */
+void agent_start_aside(void);
+
+/* What the collector calls to wake an agent that is in the process already: see gputrace/agent.h. */
+void gputrace_agent_start(void);
+extern const uint32_t gputrace_agent_abi;
 
 #endif

@@ -19,6 +19,7 @@
 #include "agent/old_glibc.h"
 
 #define PATH_BYTES 512u
+#define CUDA_NOT_INITIALIZED 3 /* CUDA_ERROR_NOT_INITIALIZED, cuda.h: what every function but cuInit says before it */
 
 /* Newest first. 11.x keeps the minor in its SONAME; before 11.8 records were shorter. */
 static const struct {
@@ -323,6 +324,15 @@ bool cuda_works(void)
 	*(void **)&initialize = driver_function("cuInit");
 	*(void **)&count = driver_function("cuDeviceGetCount");
 	return initialize && count && initialize(0) == 0 && count(&devices) == 0 && devices > 0;
+}
+
+bool cuda_started(void)
+{
+	int (*count)(int *);
+	int devices = 0;
+
+	*(void **)&count = driver_function("cuDeviceGetCount");
+	return count && count(&devices) != CUDA_NOT_INITIALIZED;
 }
 
 /* The major of libcudart first, then the others that the driver can work with, newest first. */

@@ -22,6 +22,9 @@ uint32_t cupti_find(struct cupti *cupti, struct found_cuda *cuda, char *detail, 
 /* True when the driver initialises (waits for a cuInit in progress: never ask inside of one) and has a GPU. */
 bool cuda_works(void);
 
+/* True once the application has called cuInit; asks without doing it. */
+bool cuda_started(void);
+
 /* ---- parts of it, for tests ---- */
 
 /* CUDA major of a version CUPTI gives: 11, 12, 13; 0: none that we know. `name` decides where 18 is both. */

@@ -13,6 +13,7 @@
 #define OLD_GLIBC(symbol) __asm__(".symver " #symbol ", " #symbol "@GLIBC_2.17")
 #endif
 
+OLD_GLIBC(dladdr);
 OLD_GLIBC(dlopen);
 OLD_GLIBC(dlsym);
 OLD_GLIBC(pthread_create);

@@ -14,6 +14,8 @@ static bool device_exists(CUdevice device)
 
 DRIVER(SIM_QUIET, cuDeviceGetCount, (int *count), (count))
 {
+	if (!sim_initialized)
+		return CUDA_ERROR_NOT_INITIALIZED;
 	*count = sim_options()->devices;
 	return CUDA_SUCCESS;
 }

@@ -12,6 +12,8 @@
 
 uint32_t sim_driver_state; /* the thunks compare it; 0x321cba00 would mean "shutting down" */
 
+_Atomic int sim_initialized;
+
 static pthread_once_t init_once = PTHREAD_ONCE_INIT;
 static __thread bool inside_init;
 
@@ -32,6 +34,7 @@ static void init_run(void)
 			sim_say("no injection: %s", dlerror());
 	}
 	inside_init = false;
+	sim_initialized = 1;
 	sim_resource(5 /* CU_INIT_FINISHED */, &(struct sim_resource){0});
 }
 

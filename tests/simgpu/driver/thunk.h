@@ -13,6 +13,8 @@
 
 #include "../core/sim.h"
 
+extern _Atomic int sim_initialized; /* cuInit was called and is over: most functions say 3 before */
+
 #define SIM_UNPAREN(...) __VA_ARGS__
 
 #if defined(__x86_64__)
