@@ -16,6 +16,7 @@
 #include <bpf/libbpf.h>
 #include <gputrace/agent.h>
 
+#include "attach/agents.h"
 #include "attach/emit.h"
 #include "attach/files.h"
 #include "attach/guard.h"
@@ -24,12 +25,14 @@
 #include "base/msg.h"
 
 #define AGENT_CHECK_NS 200000000ULL
+#define AGENT_SETTLE_MS 1000 /* so that what is asked for after the start of the trace has GPU times */
 
 struct attach {
 	struct attach_options options;
 	struct programs programs;
 	struct files files;
 	struct processes processes;
+	struct agents agents;
 	struct symbols *symbols;
 	struct guard guard;
 	struct links lifecycle;
@@ -89,6 +92,8 @@ int attach_open(const struct attach_options *options, attach_emit emit, void *co
 	attach->files.programs = &attach->programs;
 	attach->files.python_calls = options->python_calls;
 	attach->processes.files = &attach->files;
+	attach->agents =
+		(struct agents){.processes = &attach->processes, .file_fd = -1, .emit = emit, .emit_context = context};
 	attach->symbols = symbols_new(emit, context);
 	error = programs_load(&attach->programs, &config, options->ring_bytes, why, why_size);
 	if (error)
@@ -213,6 +218,20 @@ static int add_if_of_interest(pid_t pid, void *context)
 	return 0;
 }
 
+static int let_agents_in(struct attach *attach, char *why, size_t why_size)
+{
+	const struct followed *refused;
+
+	agents_settle(&attach->agents, AGENT_SETTLE_MS);
+	attach->reconcile = true;
+	refused = attach->options.agent == ATTACH_AGENT_REQUIRE ? agents_refused(&attach->agents) : NULL;
+	if (!refused)
+		return 0;
+	snprintf(why, why_size, "--agent require: it cannot be let into process %d: %s", refused->pid,
+		 refused->entry.why);
+	return -ENOTSUP;
+}
+
 int attach_start(struct attach *attach, char *why, size_t why_size)
 {
 	if (attach->options.agent != ATTACH_AGENT_OFF && attach->options.agent_path) {
@@ -225,13 +244,15 @@ int attach_start(struct attach *attach, char *why, size_t why_size)
 				 strerror(-error));
 			return error;
 		}
+		if (!error)
+			attach->agents.file_fd = attach->agent->fd;
 	}
 	/* Probes are in a file for all who map it: every Python is known before the first goes in. */
 	attach->processes.probe_later = true;
 	if (attach->options.scope == ATTACH_ALL)
 		process_each(add_if_of_interest, attach);
 	processes_probe_all(&attach->processes);
-	return 0;
+	return let_agents_in(attach, why, why_size);
 }
 
 /* ---- following what happens --------------------------------------------------------------------- */
@@ -409,6 +430,7 @@ uint64_t attach_tick(struct attach *attach, uint64_t now_ns)
 	}
 	if (check_agents)
 		attach->agents_checked_ns = now_ns;
+	agents_tick(&attach->agents, now_ns);
 	for (size_t i = 0; i < attach->files.list.count; i++)
 		file_attach_engine(&attach->files, attach->files.list.items[i]);
 	if (attach->reconcile)

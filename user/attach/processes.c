@@ -48,6 +48,7 @@ struct followed *processes_add(struct processes *processes, pid_t pid, bool ours
 	process = xcalloc(1, sizeof(*process));
 	process->pid = pid;
 	process->ours = ours;
+	process->forked = inherited;
 	array_push(&processes->list, process);
 	return process;
 }
@@ -70,7 +71,8 @@ void processes_forget_program(struct processes *processes, struct followed *proc
 {
 	(void)processes;
 	process->files.count = 0;
-	process->agent_live = process->agent_stopped = false;
+	process->agent_live = process->agent_stopped = process->forked = false;
+	process->entry = (struct agent_entry){.state = ENTRY_WAITING};
 	process->has_python = process->python_told = process->told = false;
 	process->looks = 0;
 	process->unfit_since_ns = 0;

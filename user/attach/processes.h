@@ -8,9 +8,22 @@
 
 #include "attach/files.h"
 
+/* How far the agent is on its way into the process (agents.c). */
+struct agent_entry {
+	enum {
+		ENTRY_WAITING,
+		ENTRY_ASKED, /* loaded or woken; what follows it says itself */
+		ENTRY_REFUSED,
+	} state;
+	unsigned tries;
+	uint64_t next_ns, asked_ns;
+	char why[192]; /* refused */
+};
+
 struct followed {
 	pid_t pid;
 	bool ours;	    /* started by us */
+	bool forked;	    /* was seen to begin as a copy, and has executed nothing since */
 	bool agent_live;    /* as last seen in the BPF map */
 	bool agent_stopped; /* its last HELLO said so */
 	bool has_python;
@@ -19,6 +32,7 @@ struct followed {
 	uint64_t look_again_ns; /* 0: nothing to wait for */
 	unsigned looks;
 	uint64_t unfit_since_ns; /* first look at an interpreter whose memory makes no sense (yet), 0: none */
+	struct agent_entry entry;
 	ARRAY(struct probed_file *) files;
 };
 

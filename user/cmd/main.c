@@ -2,7 +2,9 @@
 /* From the command line to a subcommand and its exit code. */
 #include <locale.h>
 #include <stdio.h>
+#include <string.h>
 
+#include "attach/inject.h"
 #include "cmd/doctor.h"
 #include "cmd/from_log.h"
 #include "cmd/options.h"
@@ -35,6 +37,8 @@ int main(int argc, char **argv)
 	enum exit_code code = EXIT_USAGE;
 	char why[512];
 
+	if (argc && !strcmp(argv[0], INJECT_LENDER))
+		return inject_lend_main(argc, argv);
 	/* Characters count as the terminal counts them; numbers stay in the C locale, which is part of every format. */
 	setlocale(LC_CTYPE, "C.UTF-8");
 	if (options_parse(argc, argv, &options, why, sizeof(why))) {

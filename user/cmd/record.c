@@ -101,7 +101,7 @@ static int check_all(struct recording *recording)
 		if (err)
 			return refuse_command(options->command[0], err);
 	}
-	err = target_check_pids(&options->pids, options->agent == ATTACH_AGENT_REQUIRE);
+	err = target_check_pids(&options->pids);
 	if (err)
 		return err;
 	err = privileges_check(recording->why, sizeof(recording->why));

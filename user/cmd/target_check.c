@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/msg.h"
-#include "target/library.h"
 #include "target/process.h"
 
 pid_t target_thread_group(pid_t tid)
@@ -28,19 +27,7 @@ pid_t target_thread_group(pid_t tid)
 	return group;
 }
 
-static bool has_agent(pid_t pid)
-{
-	struct mappings mappings = {0};
-	bool found = false;
-
-	if (mappings_read(pid, &mappings) == 0)
-		for (size_t i = 0; i < mappings.list.count && !found; i++)
-			found = library_kind_of_name(mappings.list.items[i].path) == LIBRARY_AGENT;
-	mappings_free(&mappings);
-	return found;
-}
-
-static int check_pid(pid_t pid, bool need_agent)
+static int check_pid(pid_t pid)
 {
 	struct process_info info = {0};
 	pid_t group = target_thread_group(pid);
@@ -54,20 +41,16 @@ static int check_pid(pid_t pid, bool need_agent)
 	} else if (info.zombie) {
 		msg_error("--pid %d: has ended already", (int)pid);
 		err = -ESRCH;
-	} else if (need_agent && !has_agent(pid)) {
-		msg_error("--agent require: the agent is not in process %d; it comes along with 'gputrace -- COMMAND'",
-			  (int)pid);
-		err = -ENOENT;
 	}
 	process_info_free(&info);
 	return err;
 }
 
-int target_check_pids(const struct pid_list *pids, bool need_agent)
+int target_check_pids(const struct pid_list *pids)
 {
 	int err = 0;
 
 	for (size_t i = 0; i < pids->list.count && !err; i++)
-		err = check_pid(pids->list.items[i], need_agent);
+		err = check_pid(pids->list.items[i]);
 	return err;
 }

@@ -3,12 +3,10 @@
 #ifndef GPUTRACE_TARGET_CHECK_H
 #define GPUTRACE_TARGET_CHECK_H
 
-#include <stdbool.h>
-
 #include "cmd/values.h"
 
-/* Prints what is wrong with the first that cannot; need_agent: one without our agent cannot. 0 or -errno. */
-int target_check_pids(const struct pid_list *pids, bool need_agent);
+/* Prints what is wrong with the first that cannot. 0 or -errno. */
+int target_check_pids(const struct pid_list *pids);
 
 /* The process a thread belongs to (Tgid of proc(5)), 0: there is none. */
 pid_t target_thread_group(pid_t tid);

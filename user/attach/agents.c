@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The agent goes where libcuda is mapped: what only has libcudart has not used the GPU yet.  Processes that we
+ * started get it from the driver, and children of a fork cannot use CUDA until they execute something.
+ */
+#include "attach/agents.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "attach/emit.h"
+#include "attach/inject.h"
+#include "base/msg.h"
+
+#define FIRST_PAUSE_NS 5000000ULL /* doubles up to LAST_PAUSE_NS */
+#define LAST_PAUSE_NS 640000000ULL
+#define MAX_TRIES 24		/* 12 s in all */
+#define ANSWER_NS 5000000000ULL /* CUPTI starts in 0.2 s, and waits for the driver's locks */
+#define SETTLE_PAUSE_NS 2000000L
+
+static bool uses_cuda(const struct followed *process)
+{
+	for (size_t i = 0; i < process->files.count; i++)
+		if (process->files.items[i]->kind == LIBRARY_CUDA)
+			return true;
+	return false;
+}
+
+static void give_up(struct agents *agents, struct followed *process, const char *why)
+{
+	char note[384];
+
+	process->entry.state = ENTRY_REFUSED;
+	snprintf(process->entry.why, sizeof(process->entry.why), "%s", why);
+	snprintf(note, sizeof(note), "pid %d: no GPU times, the agent could not be let in: %s", process->pid, why);
+	emit_text(agents->emit, agents->emit_context, GPT_NOTE, (uint32_t)process->pid, note);
+	msg_debug("%s", note);
+}
+
+static void try_now(struct agents *agents, struct followed *process)
+{
+	struct agent_entry *entry = &process->entry;
+	struct inject_result result;
+	int error = inject_agent(process->pid, agents->file_fd, &result);
+	uint64_t pause_ns = FIRST_PAUSE_NS << (entry->tries < 16 ? entry->tries : 16);
+
+	entry->tries++;
+	if (!error) {
+		entry->state = ENTRY_ASKED;
+		entry->asked_ns = monotonic_ns();
+		msg_debug("pid %d: the agent came in by thread %d, which was held for %.0f us", process->pid,
+			  result.tid, (double)result.held_ns / 1e3);
+	} else if (error == -ESRCH) {
+		entry->state = ENTRY_REFUSED; /* its end will be noticed; nothing to tell */
+	} else if (error != -EAGAIN || entry->tries >= MAX_TRIES) {
+		give_up(agents, process, result.why);
+	} else {
+		entry->state = ENTRY_WAITING;
+		entry->next_ns = monotonic_ns() + (pause_ns < LAST_PAUSE_NS ? pause_ns : LAST_PAUSE_NS);
+	}
+}
+
+unsigned agents_tick(struct agents *agents, uint64_t now_ns)
+{
+	unsigned pending = 0;
+
+	if (agents->file_fd < 0)
+		return 0;
+	for (size_t i = 0; i < agents->processes->list.count; i++) {
+		struct followed *process = agents->processes->list.items[i];
+		struct agent_entry *entry = &process->entry;
+
+		if (process->ours || process->forked || process->agent_live || process->agent_stopped ||
+		    !uses_cuda(process))
+			continue;
+		if (entry->state == ENTRY_WAITING && entry->next_ns <= now_ns)
+			try_now(agents, process);
+		pending += entry->state == ENTRY_WAITING ||
+			   (entry->state == ENTRY_ASKED && now_ns - entry->asked_ns < ANSWER_NS);
+	}
+	return pending;
+}
+
+void agents_settle(struct agents *agents, unsigned timeout_ms)
+{
+	uint64_t end_ns = monotonic_ns() + timeout_ms * 1000000ULL;
+	struct timespec pause = {.tv_nsec = SETTLE_PAUSE_NS};
+
+	while (agents_tick(agents, monotonic_ns()) && monotonic_ns() < end_ns) {
+		nanosleep(&pause, NULL);
+		for (size_t i = 0; i < agents->processes->list.count; i++)
+			processes_update_agent(agents->processes, agents->processes->list.items[i]);
+	}
+}
+
+const struct followed *agents_refused(const struct agents *agents)
+{
+	for (size_t i = 0; i < agents->processes->list.count; i++)
+		if (agents->processes->list.items[i]->entry.why[0])
+			return agents->processes->list.items[i];
+	return NULL;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Which followed process gets the agent, and when it is tried again.  The way in is inject.h's. */
+#ifndef GPUTRACE_AGENTS_H
+#define GPUTRACE_AGENTS_H
+
+#include "attach/processes.h"
+
+struct agents {
+	struct processes *processes;
+	int file_fd; /* of the agent, -1: nobody gets it */
+	attach_emit emit;
+	void *emit_context;
+};
+
+/*
+ * Lets the agent into every process that uses CUDA and has none at work, if its time has come; 0.1 to 30 ms for
+ * each.  The number of those that are still to be tried or have not answered yet.
+ */
+unsigned agents_tick(struct agents *agents, uint64_t now_ns);
+
+/* The same until all have answered or could not be entered, at most timeout_ms. */
+void agents_settle(struct agents *agents, unsigned timeout_ms);
+
+/* A process that could not be entered, NULL none. */
+const struct followed *agents_refused(const struct agents *agents);
+
+#endif

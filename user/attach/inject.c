@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The order of things: who cannot be entered, the file lent, the thread chosen, the call made, the result seen. */
+#include "attach/inject.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/statvfs.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "attach/inject_frame.h"
+#include "attach/inject_lend.h"
+#include "attach/inject_remote.h"
+#include "target/library.h"
+
+/* A thread that was there a moment ago has often moved: other threads of a Python wait for its lock 200 times a second.
+ */
+#define ATTEMPTS 8
+#define SLOW_LOOKS 100 /* for the library to be mapped, when the loader was busy: 10 ms each */
+#define SECCOMP_STRICT 1
+
+struct injection {
+	pid_t pid;
+	struct mappings mappings;
+	struct inject_place place;
+	struct inject_result *result;
+};
+
+static int refuse(struct injection *injection, int error, const char *why)
+{
+	snprintf(injection->result->why, sizeof(injection->result->why), "%s", why);
+	return error;
+}
+
+static int check_process(struct injection *injection)
+{
+	struct thread_status status;
+	int error = thread_status_read(injection->pid, injection->pid, &status);
+	char why[96];
+
+	if (error)
+		return refuse(injection, error, error == -ESRCH ? "it has ended" : strerror(-error));
+	if (status.state == 'Z' || status.state == 'X')
+		return refuse(injection, -ESRCH, "it has ended");
+	if (status.tracer) {
+		snprintf(why, sizeof(why), "it is held by a debugger (pid %d)", status.tracer);
+		return refuse(injection, -EBUSY, why);
+	}
+	if (status.state == 'T' || status.state == 't')
+		return refuse(injection, -EAGAIN, "it is stopped");
+	if (status.seccomp == SECCOMP_STRICT)
+		return refuse(injection, -ENOTSUP, "seccomp allows it nothing");
+	return 0;
+}
+
+static int open_injection(struct injection *injection, pid_t pid, struct inject_result *result)
+{
+	int error;
+
+	*injection = (struct injection){.pid = pid, .result = result};
+	memset(result, 0, sizeof(*result));
+#if !defined(__x86_64__)
+	return refuse(injection, -ENOTSUP, "not on this kind of machine yet");
+#endif
+	error = check_process(injection);
+	if (error)
+		return error;
+	error = mappings_read(pid, &injection->mappings);
+	if (error)
+		return refuse(injection, error, strerror(-error));
+	return inject_place_find(pid, &injection->mappings, &injection->place, result->why, sizeof(result->why));
+}
+
+/* The thread's stack pointer is looked up in them. */
+static int refresh_mappings(struct injection *injection)
+{
+	mappings_free(&injection->mappings);
+	return mappings_read(injection->pid, &injection->mappings);
+}
+
+static int choose(struct injection *injection, struct safe_thread *thread)
+{
+	const struct safe_point_place place = {
+		.pid = injection->pid,
+		.mappings = &injection->mappings,
+		.restorer = injection->place.restorer,
+		.room_bytes = FRAME_MAX,
+	};
+	const char *why;
+	int error;
+
+	if (!inject_loader_idle(injection->pid, &injection->place))
+		return refuse(injection, -EAGAIN, "it is loading a library");
+	error = safe_point_choose(&place, thread, &why);
+	return error ? refuse(injection, error, error == -ESRCH ? "it has ended" : why) : 0;
+}
+
+static int make_call(struct injection *injection, const struct remote_call *call)
+{
+	struct safe_thread thread;
+	int error = -EAGAIN;
+
+	for (int i = 0; i < ATTEMPTS && error == -EAGAIN; i++) {
+		error = i ? refresh_mappings(injection) : 0;
+		if (!error)
+			error = choose(injection, &thread);
+		if (error)
+			continue;
+		error = remote_call(injection->pid, &thread, call, injection->result);
+		if (error == -EAGAIN)
+			refuse(injection, error, "its threads do not stay blocked long enough");
+		else if (error == -EPERM)
+			refuse(injection, error,
+			       "the kernel does not let it be stopped (kernel.yama.ptrace_scope, a security module)");
+		else if (error && error != -EINPROGRESS)
+			refuse(injection, error, error == -ESRCH ? "it has ended" : strerror(-error));
+	}
+	return error;
+}
+
+static bool agent_is_mapped(struct injection *injection)
+{
+	if (refresh_mappings(injection))
+		return false;
+	for (size_t i = 0; i < injection->mappings.list.count; i++)
+		if (library_kind_of_name(injection->mappings.list.items[i].path) == LIBRARY_AGENT)
+			return true;
+	return false;
+}
+
+static int wait_mapped(struct injection *injection, bool slow)
+{
+	struct timespec pause = {.tv_nsec = 10000000};
+
+	for (int i = 0; i < (slow ? SLOW_LOOKS : 1); i++) {
+		if (agent_is_mapped(injection))
+			return 0;
+		if (slow)
+			nanosleep(&pause, NULL);
+	}
+	if (slow)
+		return refuse(injection, -ETIMEDOUT, "its loader does not answer: another thread keeps it busy");
+	return refuse(injection, -EACCES,
+		      "its loader refused the agent (a security module, seccomp or a limit of memory?)");
+}
+
+static int load(struct injection *injection, int agent_fd)
+{
+	struct lender lender;
+	struct remote_call call = {
+		.place = &injection->place, .function = injection->place.dlopen, .path = lender.path};
+	int error =
+		lender_start(&lender, injection->pid, agent_fd, injection->result->why, sizeof(injection->result->why));
+
+	if (error)
+		return error;
+	error = make_call(injection, &call);
+	if (!error || error == -EINPROGRESS)
+		error = wait_mapped(injection, error == -EINPROGRESS);
+	lender_stop(&lender);
+	return error;
+}
+
+static int wake(struct injection *injection)
+{
+	struct remote_call call = {.place = &injection->place, .function = injection->place.agent_start};
+	int error = make_call(injection, &call);
+
+	return error == -EINPROGRESS ? 0 : error;
+}
+
+static int check_file(struct injection *injection, int agent_fd)
+{
+	struct statvfs files;
+
+	if (!injection->place.agent_start && !fstatvfs(agent_fd, &files) && files.f_flag & ST_NOEXEC)
+		return refuse(injection, -EACCES, "the agent's file lies on a file system that is mounted noexec");
+	return 0;
+}
+
+int inject_agent(pid_t pid, int agent_fd, struct inject_result *result)
+{
+	struct injection injection;
+	struct safe_thread thread;
+	int error = open_injection(&injection, pid, result);
+
+	if (!error)
+		error = check_file(&injection, agent_fd);
+	/* Before anything is started for it. */
+	if (!error)
+		error = choose(&injection, &thread);
+	if (!error)
+		error = injection.place.agent_start ? wake(&injection) : load(&injection, agent_fd);
+	mappings_free(&injection.mappings);
+	return error;
+}
+
+int inject_check(pid_t pid, int agent_fd, struct inject_result *result)
+{
+	struct injection injection;
+	struct safe_thread thread = {0};
+	struct lender lender;
+	int error = open_injection(&injection, pid, result);
+
+	if (!error)
+		error = check_file(&injection, agent_fd);
+	if (!error)
+		error = choose(&injection, &thread);
+	if (!error && !injection.place.agent_start) {
+		error = lender_start(&lender, pid, agent_fd, result->why, sizeof(result->why));
+		if (!error)
+			lender_stop(&lender);
+	}
+	result->tid = thread.tid;
+	mappings_free(&injection.mappings);
+	return error;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Getting the agent into a process that already runs: one of its threads, found blocked in a harmless system
+ * call, is made to call dlopen (or the start function of an agent that is there already) and put back as it was.
+ * Whenever gputrace dies meanwhile, the thread gets back by itself.  Knows nothing of probes or of what the agent
+ * does.
+ */
+#ifndef GPUTRACE_ATTACH_INJECT_H
+#define GPUTRACE_ATTACH_INJECT_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct inject_result {
+	pid_t tid;	  /* the thread that was borrowed, 0: none yet */
+	uint64_t held_ns; /* from asking it to stop until it was let go */
+	char why[192];	  /* when it failed */
+};
+
+/*
+ * Makes the process load the agent (agent_fd: its file, opened for reading) or, where that file's agent is mapped
+ * already, start it.  0: the call was made; whether a session begins the agent itself tells.  -EAGAIN: not at
+ * this moment, try again; -ESRCH: the process has ended; other -errno: not in this process.
+ */
+int inject_agent(pid_t pid, int agent_fd, struct inject_result *result);
+
+/* Everything but the call: 0 when it would be made now; as inject_agent. */
+int inject_check(pid_t pid, int agent_fd, struct inject_result *result);
+
+#define INJECT_LENDER "gputrace-lend" /* argv[0] of the process that lends the agent's file */
+
+/* What main() does when it is started by that name; see inject_lend.c. */
+int inject_lend_main(int argc, char **argv);
+
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What is laid onto the stack of a borrowed thread: the way back from a call, with nobody's help. Computes only. */
+#ifndef GPUTRACE_ATTACH_INJECT_FRAME_H
+#define GPUTRACE_ATTACH_INJECT_FRAME_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/user.h>
+
+#include "attach/inject_place.h"
+
+#define XSTATE_MAX 16384u /* AMX's makes it 11,008 */
+#define FRAME_MAX (XSTATE_MAX + 4096u)
+
+/* A thread as it was found. */
+struct borrowed {
+	struct user_regs_struct regs; /* as it shall go on by itself: a system call is begun anew */
+	uint64_t blocked;	      /* signals */
+	uint32_t error;		      /* errno */
+	size_t xstate_bytes;
+	uint8_t xstate[XSTATE_MAX]; /* NT_X86_XSTATE */
+};
+
+struct frame {
+	uint64_t address; /* of bytes[0] in the process: the stack pointer at the call */
+	uint64_t path;	  /* address of the path */
+	size_t size;
+	uint8_t bytes[FRAME_MAX];
+};
+
+/*
+ * The call returns into raise(signal), where a tracer takes over.  Without one, and with the signal ignored, it
+ * goes on: dlerror(), errno as it was, and rt_sigreturn to `thread`.
+ */
+int frame_build(const struct inject_place *place, const struct borrowed *thread, const char *path, int signal,
+		struct frame *out);
+
+#endif

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* One call of a function by a thread of another process, which notices nothing. */
+#ifndef GPUTRACE_ATTACH_INJECT_REMOTE_H
+#define GPUTRACE_ATTACH_INJECT_REMOTE_H
+
+#include <stdbool.h>
+
+#include "attach/inject.h"
+#include "attach/inject_place.h"
+#include "attach/inject_safe_point.h"
+
+struct remote_call {
+	const struct inject_place *place;
+	uint64_t function;
+	const char *path; /* first argument, the second is RTLD_NOW; NULL: no arguments */
+};
+
+/*
+ * 0: it was called and has returned; -EINPROGRESS: it was called, takes long and comes back by itself; -EAGAIN: the
+ * thread was no longer where it had been seen, nothing was done; -ESRCH; other -errno: nothing was done.
+ */
+int remote_call(pid_t pid, const struct safe_thread *thread, const struct remote_call *call,
+		struct inject_result *result);
+
+#endif

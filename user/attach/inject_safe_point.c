@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * A thread that waits in one of a few system calls is not in the middle of malloc or of the loader, unless a
+ * signal handler made the call, which its stack shows.  A thread stopped anywhere else is: of 25 single-threaded
+ * targets stopped at random in a loop of malloc and free 5 were ended by a corrupted heap.
+ */
+#include "attach/inject_safe_point.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+
+#define THREADS_LOOKED_AT 256u	     /* of a process with more, any of them may serve */
+#define STACK_LOOKED_AT (256u << 10) /* for the frame of a signal handler; Python's C frames take 0.5 KB each */
+#define STACK_WANTED (128u << 10)    /* below the stack pointer, for dlopen */
+#define FRESH_LOOKS 15
+#define FRESH_PAUSE_NS 1000000L /* so late may a time-out come in a call that is begun anew */
+
+/* ---- one call ------------------------------------------------------------------------------------- */
+
+bool thread_call_parse(const char *text, struct thread_call *out)
+{
+	unsigned long long a[6], sp, pc;
+	long number;
+
+	*out = (struct thread_call){.number = SYSCALL_RUNNING};
+	if (!strncmp(text, "running", 7))
+		return true;
+	if (sscanf(text, "%ld %llx %llx %llx %llx %llx %llx %llx %llx", &number, &a[0], &a[1], &a[2], &a[3], &a[4],
+		   &a[5], &sp, &pc) == 9) {
+		for (unsigned i = 0; i < 6; i++)
+			out->args[i] = a[i];
+	} else if (sscanf(text, "%ld %llx %llx", &number, &sp, &pc) != 3 || number != SYSCALL_NONE) {
+		return false;
+	}
+	out->number = number;
+	out->sp = sp;
+	out->pc = pc;
+	return number >= SYSCALL_NONE;
+}
+
+static bool waits_for_ever(const struct thread_call *call, unsigned timeout_argument)
+{
+	return (int)call->args[timeout_argument] < 0;
+}
+
+static struct safe_point point_of_futex(const struct thread_call *call)
+{
+	unsigned command = call->args[1] & FUTEX_CMD_MASK;
+
+	if (command != FUTEX_WAIT && command != FUTEX_WAIT_BITSET)
+		return (struct safe_point){0};
+	return (struct safe_point){5, SAFE_POINT_ALWAYS};
+}
+
+/* The kernel lets these go on after a stop only by a new call, so their time-out begins anew: signal(7). */
+static struct safe_point point_of_epoll(const struct thread_call *call)
+{
+	bool pointer = call->number == SYS_epoll_pwait2;
+
+	if (pointer ? call->args[3] == 0 : waits_for_ever(call, 3))
+		return (struct safe_point){6, SAFE_POINT_ALWAYS};
+	return (struct safe_point){2, SAFE_POINT_FRESH};
+}
+
+struct safe_point safe_point_of_call(const struct thread_call *call)
+{
+	static const struct {
+		long number;
+		struct safe_point point;
+	} points[] = {
+		{SYS_poll, {8, SAFE_POINT_ALWAYS}},
+		{SYS_ppoll, {8, SAFE_POINT_ALWAYS}},
+		{SYS_clock_nanosleep, {7, SAFE_POINT_ALWAYS}},
+		{SYS_nanosleep, {7, SAFE_POINT_ALWAYS}},
+		{SYS_select, {7, SAFE_POINT_ALWAYS}},
+		{SYS_pselect6, {7, SAFE_POINT_ALWAYS}},
+		{SYS_pause, {6, SAFE_POINT_ALWAYS}},
+		{SYS_wait4, {6, SAFE_POINT_ALWAYS}},
+		{SYS_waitid, {6, SAFE_POINT_ALWAYS}},
+		{SYS_read, {4, SAFE_POINT_SOCKET}},
+		{SYS_recvfrom, {3, SAFE_POINT_SOCKET}},
+		{SYS_recvmsg, {3, SAFE_POINT_SOCKET}},
+		{SYS_accept, {3, SAFE_POINT_SOCKET}},
+		{SYS_accept4, {3, SAFE_POINT_SOCKET}},
+		/* What it was before is in the code in front of it: looked at once the thread stands. */
+		{SYSCALL_RESTARTED, {1, SAFE_POINT_ALWAYS}},
+	};
+
+	if (call->number == SYS_futex)
+		return point_of_futex(call);
+	if (call->number == SYS_epoll_wait || call->number == SYS_epoll_pwait || call->number == SYS_epoll_pwait2)
+		return point_of_epoll(call);
+	for (size_t i = 0; i < sizeof(points) / sizeof(points[0]); i++)
+		if (points[i].number == call->number)
+			return points[i].point;
+	return (struct safe_point){0};
+}
+
+/* ---- one thread ------------------------------------------------------------------------------------ */
+
+static const char *line_value(const char *text, const char *name)
+{
+	size_t length = strlen(name);
+
+	for (const char *line = text; line && *line; line = strchr(line, '\n')) {
+		line += *line == '\n';
+		if (!strncmp(line, name, length) && line[length] == ':')
+			return line + length + 1;
+	}
+	return NULL;
+}
+
+static uint64_t number_of(const char *text, const char *name, int base)
+{
+	const char *value = line_value(text, name);
+
+	return value ? strtoull(value, NULL, base) : 0;
+}
+
+bool thread_status_parse(const char *text, struct thread_status *out)
+{
+	const char *state = line_value(text, "State"), *ids = line_value(text, "NSpid"), *features;
+
+	if (!state || !(state += strspn(state, " \t")) || !*state)
+		return false;
+	*out = (struct thread_status){
+		.state = *state,
+		.pending = number_of(text, "SigPnd", 16) | number_of(text, "ShdPnd", 16),
+		.blocked = number_of(text, "SigBlk", 16),
+		.caught = number_of(text, "SigCgt", 16),
+		.switches = number_of(text, "voluntary_ctxt_switches", 10),
+		.ns_tid = (pid_t)number_of(text, "Pid", 10),
+		.tracer = (pid_t)number_of(text, "TracerPid", 10),
+		.seccomp = (int)number_of(text, "Seccomp", 10),
+	};
+	while (ids && *ids && *ids != '\n') { /* one for each nested namespace, its own last */
+		char *end;
+		long id = strtol(ids, &end, 10);
+
+		if (end == ids)
+			break;
+		out->ns_tid = (pid_t)id;
+		ids = end + strspn(end, " \t");
+	}
+	features = line_value(text, "x86_Thread_features");
+	out->shadow_stack = features && memmem(features, strcspn(features, "\n"), "shstk", 5);
+	return true;
+}
+
+static int read_thread_file(pid_t pid, pid_t tid, const char *name, char *text, size_t size)
+{
+	char path[64];
+	ssize_t got;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/%s", pid, tid, name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ENOENT ? -ESRCH : -errno;
+	got = read(fd, text, size - 1);
+	if (got < 0)
+		got = -errno;
+	close(fd);
+	text[got > 0 ? got : 0] = 0;
+	return got < 0 ? (int)got : 0;
+}
+
+int thread_status_read(pid_t pid, pid_t tid, struct thread_status *out)
+{
+	char text[4096];
+	int error = read_thread_file(pid, tid, "status", text, sizeof(text));
+
+	if (error)
+		return error;
+	return thread_status_parse(text, out) ? 0 : -EPROTO;
+}
+
+static int thread_call_read(pid_t pid, pid_t tid, struct thread_call *out)
+{
+	char text[256];
+	int error = read_thread_file(pid, tid, "syscall", text, sizeof(text));
+
+	if (error)
+		return error;
+	return thread_call_parse(text, out) ? 0 : -EPROTO;
+}
+
+static const struct mapping *mapping_of(const struct mappings *mappings, uint64_t address)
+{
+	for (size_t i = 0; i < mappings->list.count; i++)
+		if (address >= mappings->list.items[i].start && address < mappings->list.items[i].end)
+			return &mappings->list.items[i];
+	return NULL;
+}
+
+bool safe_point_in_runtime(const struct mappings *mappings, uint64_t address)
+{
+	const struct mapping *mapping = mapping_of(mappings, address);
+	const char *name;
+
+	/* The last pages of a library's data (.bss) are anonymous and follow those of its file. */
+	while (mapping && !mapping->inode && mapping > mappings->list.items && mapping[-1].end == mapping->start)
+		mapping--;
+	if (!mapping || !mapping->inode)
+		return false;
+	name = strrchr(mapping->path, '/') ? strrchr(mapping->path, '/') + 1 : mapping->path;
+	return !strncmp(name, "libc.so.", 8) || !strncmp(name, "libc-2.", 7) || !strncmp(name, "ld-", 3) ||
+	       !strncmp(name, "libjemalloc", 11) || !strncmp(name, "libtcmalloc", 11) ||
+	       !strncmp(name, "libmimalloc", 11);
+}
+
+/* A signal handler may have interrupted anything: its return address is in the way back. */
+static bool in_signal_handler(const struct safe_point_place *place, const struct mapping *stack, uint64_t sp)
+{
+	uint64_t bytes = stack->end - sp < STACK_LOOKED_AT ? stack->end - sp : STACK_LOOKED_AT;
+	uint64_t *words = malloc(bytes);
+	bool found = true; /* what cannot be read is not safe */
+
+	if (!words)
+		return true;
+	if (!process_read_memory(place->pid, sp & ~7ULL, words, bytes & ~7ULL)) {
+		found = false;
+		for (size_t i = 0; i < bytes / 8 && !found; i++)
+			found = words[i] == place->restorer;
+	}
+	free(words);
+	return found;
+}
+
+static bool stack_has_room(const struct safe_point_place *place, pid_t tid, const struct mapping *stack, uint64_t sp)
+{
+	if (stack->inode || !stack->writable || sp - stack->start < place->room_bytes)
+		return false;
+	/* The first thread's stack grows when it is used; the others' are mapped whole. */
+	return tid == place->pid || sp - stack->start >= STACK_WANTED;
+}
+
+/* A time-out of the socket (SO_RCVTIMEO) would begin anew, and nothing in the call shows it. */
+static bool socket_has_timeout(pid_t pid, int number)
+{
+	struct timeval timeout = {1, 0};
+	socklen_t size = sizeof(timeout);
+	char path[64], link[64];
+	int process, fd = -1;
+	ssize_t got;
+	bool has;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", pid, number);
+	got = readlink(path, link, sizeof(link) - 1);
+	if (got <= 0)
+		return true;
+	link[got] = 0;
+	if (strncmp(link, "socket:", 7))
+		return strncmp(link, "pipe:", 5) && link[0] != '/'; /* io_uring, perf and the like are not known */
+	process = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (process >= 0)
+		fd = (int)syscall(SYS_pidfd_getfd, process, number, 0); /* Linux 5.6 */
+	has = fd < 0 || getsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, &size) || timeout.tv_sec || timeout.tv_usec;
+	if (fd >= 0)
+		close(fd);
+	if (process >= 0)
+		close(process);
+	return has;
+}
+
+/* ---- the choice ----------------------------------------------------------------------------------- */
+
+struct candidate {
+	struct safe_thread thread;
+	struct safe_point point;
+};
+
+/* Rank 0 when it will not do; why says what was in the way. */
+static void look_at_thread(const struct safe_point_place *place, pid_t tid, struct candidate *out, const char **why)
+{
+	struct safe_thread *thread = &out->thread;
+	const struct mapping *stack;
+
+	out->point.rank = 0;
+	thread->tid = tid;
+	if (thread_status_read(place->pid, tid, &thread->status) || thread->status.state != 'S' ||
+	    thread_call_read(place->pid, tid, &thread->call))
+		return;
+	out->point = safe_point_of_call(&thread->call);
+	if (!out->point.rank)
+		return;
+	stack = mapping_of(place->mappings, thread->call.sp);
+	if (!stack || !stack_has_room(place, tid, stack, thread->call.sp)) {
+		*why = "no thread with enough stack is blocked";
+		out->point.rank = 0;
+	} else if (thread->call.number == SYS_futex && safe_point_in_runtime(place->mappings, thread->call.args[0])) {
+		*why = "a thread waits for the allocator or the loader";
+		out->point.rank = 0;
+	} else if (thread->status.shadow_stack) {
+		*why = "its threads have shadow stacks";
+		out->point.rank = 0;
+	} else if (out->point.condition == SAFE_POINT_SOCKET &&
+		   socket_has_timeout(place->pid, (int)thread->call.args[0])) {
+		*why = "its threads wait with time-outs that could not be taken up again";
+		out->point.rank = 0;
+	} else if (in_signal_handler(place, stack, thread->call.sp)) {
+		*why = "a signal handler runs";
+		out->point.rank = 0;
+	}
+}
+
+static bool same_call(const struct thread_call *a, const struct thread_call *b)
+{
+	return a->number == b->number && a->sp == b->sp && a->pc == b->pc;
+}
+
+/* Waits for the thread to begin its call again, so that a time-out which begins anew is no later than a pause. */
+static bool wait_fresh(const struct safe_point_place *place, struct safe_thread *thread)
+{
+	struct timespec pause = {.tv_nsec = FRESH_PAUSE_NS};
+	uint64_t switches = thread->status.switches;
+
+	for (int i = 0; i < FRESH_LOOKS; i++) {
+		struct thread_call call;
+
+		nanosleep(&pause, NULL);
+		if (thread_status_read(place->pid, thread->tid, &thread->status))
+			return false;
+		if (thread->status.switches == switches)
+			continue;
+		switches = thread->status.switches;
+		if (thread->status.state == 'S' && !thread_call_read(place->pid, thread->tid, &call) &&
+		    same_call(&call, &thread->call)) {
+			thread->call = call;
+			return true;
+		}
+	}
+	return false;
+}
+
+int safe_point_choose(const struct safe_point_place *place, struct safe_thread *out, const char **why)
+{
+	struct candidate best = {.point.rank = 0};
+	struct dirent *entry;
+	unsigned looked_at = 0;
+	char path[64];
+	DIR *tasks;
+
+	*why = "no thread of it is blocked in a harmless system call";
+	snprintf(path, sizeof(path), "/proc/%d/task", place->pid);
+	tasks = opendir(path);
+	if (!tasks)
+		return errno == ENOENT ? -ESRCH : -errno;
+	while ((entry = readdir(tasks)) && looked_at < THREADS_LOOKED_AT) {
+		pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
+		struct candidate candidate;
+
+		if (tid <= 0)
+			continue;
+		looked_at++;
+		look_at_thread(place, tid, &candidate, why);
+		if (candidate.point.rank > best.point.rank)
+			best = candidate;
+	}
+	closedir(tasks);
+	if (!best.point.rank)
+		return -EAGAIN;
+	*out = best.thread;
+	if (best.point.condition == SAFE_POINT_FRESH && !wait_fresh(place, out)) {
+		*why = "its threads wait with time-outs that could not be taken up again";
+		return -EAGAIN;
+	}
+	return 0;
+}
