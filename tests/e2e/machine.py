@@ -101,3 +101,8 @@ def compile_library(source, output):
     flags = ["-O1", "-fno-omit-frame-pointer", "-fno-optimize-sibling-calls", "-shared", "-fPIC"]
     subprocess.run([os.environ.get("CC", "gcc"), *flags, "-o", output, source], check=True)
     return output
+
+
+def compile_program(source, output, *flags, compiler=None):
+    subprocess.run([compiler or os.environ.get("CC", "gcc"), "-O1", *flags, "-o", output, source], check=True)
+    return output

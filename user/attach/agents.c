@@ -50,8 +50,9 @@ static void try_now(struct agents *agents, struct followed *process)
 	if (!error) {
 		entry->state = ENTRY_ASKED;
 		entry->asked_ns = monotonic_ns();
-		msg_debug("pid %d: the agent came in by thread %d, which was held for %.0f us", process->pid,
-			  result.tid, (double)result.held_ns / 1e3);
+		msg_debug(
+			"pid %d: the agent came in by thread %d, which was stopped for %.0f us and back after %.0f us",
+			process->pid, result.tid, (double)result.stopped_ns / 1e3, (double)result.away_ns / 1e3);
 	} else if (error == -ESRCH) {
 		entry->state = ENTRY_REFUSED; /* its end will be noticed; nothing to tell */
 	} else if (error != -EAGAIN || entry->tries >= MAX_TRIES) {
@@ -78,7 +79,7 @@ unsigned agents_tick(struct agents *agents, uint64_t now_ns)
 		if (entry->state == ENTRY_WAITING && entry->next_ns <= now_ns)
 			try_now(agents, process);
 		pending += entry->state == ENTRY_WAITING ||
-			   (entry->state == ENTRY_ASKED && now_ns - entry->asked_ns < ANSWER_NS);
+			   (entry->state == ENTRY_ASKED && now_ns < entry->asked_ns + ANSWER_NS);
 	}
 	return pending;
 }

@@ -13,9 +13,10 @@
 #include <sys/types.h>
 
 struct inject_result {
-	pid_t tid;	  /* the thread that was borrowed, 0: none yet */
-	uint64_t held_ns; /* from asking it to stop until it was let go */
-	char why[192];	  /* when it failed */
+	pid_t tid;	     /* the thread that was borrowed, 0: none yet */
+	uint64_t stopped_ns; /* how long it was kept from running */
+	uint64_t away_ns;    /* the same and the call itself */
+	char why[192];	     /* when it failed */
 };
 
 /*

@@ -7,6 +7,7 @@
 #include "attach/inject_frame.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <string.h>
 
 #if defined(__x86_64__)
@@ -117,6 +118,23 @@ static void fill_step(struct step *step, const struct inject_place *place, const
 	step->next_return = place->restorer;
 }
 
+/* Where each part of the extended state ends, by CPUID, which takes 20 us and more in a virtual machine. */
+static struct {
+	bool known;
+	size_t end[64]; /* 0: none, or not a part that user space sees */
+} parts;
+
+void frame_prepare(void)
+{
+	for (unsigned i = 2; i < 63 && !parts.known; i++) {
+		unsigned bytes, offset, flags, unused;
+
+		if (__get_cpuid_count(0xd, i, &bytes, &offset, &flags, &unused) && !(flags & 1))
+			parts.end[i] = bytes ? offset + (size_t)bytes : 0;
+	}
+	parts.known = true;
+}
+
 /*
  * How much of the state the kernel takes back: at most what it would have written for this thread, which is
  * without AMX's tiles (8 KB) as long as they were not asked for (arch/x86/kernel/fpu/signal.c,
@@ -131,14 +149,9 @@ static size_t xstate_in_frame(const struct borrowed *thread, uint64_t *features)
 	memcpy(&in_use, thread->xstate + XSTATE_BV, sizeof(in_use));
 	if (!(in_use & XFEATURE_XTILEDATA))
 		*features &= ~XFEATURE_XTILE;
-	for (unsigned i = 2; i < 63; i++) {
-		unsigned bytes, offset, flags, unused;
-
-		if (!(*features >> i & 1) || !__get_cpuid_count(0xd, i, &bytes, &offset, &flags, &unused) || flags & 1)
-			continue;
-		if (offset + (size_t)bytes > size)
-			size = offset + (size_t)bytes;
-	}
+	for (unsigned i = 2; i < 63; i++)
+		if (*features >> i & 1 && parts.end[i] > size)
+			size = parts.end[i];
 	return size;
 }
 
@@ -212,6 +225,10 @@ int frame_build(const struct inject_place *place, const struct borrowed *thread,
 }
 
 #else
+
+void frame_prepare(void)
+{
+}
 
 int frame_build(const struct inject_place *place, const struct borrowed *thread, const char *path, int signal,
 		struct frame *out)

@@ -28,6 +28,9 @@ struct frame {
 	uint8_t bytes[FRAME_MAX];
 };
 
+/* To be called once before frame_build: what takes long, while no thread waits. */
+void frame_prepare(void);
+
 /*
  * The call returns into raise(signal), where a tracer takes over.  Without one, and with the signal ignored, it
  * goes on: dlerror(), errno as it was, and rt_sigreturn to `thread`.

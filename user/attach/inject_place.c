@@ -45,7 +45,8 @@ static bool is_musl(const char *path)
 {
 	const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
 
-	return !strncmp(name, "ld-musl", 7) || !strncmp(name, "libc.musl", 9);
+	/* Debian's musl is a libc.so, which glibc only has as a script for the linker. */
+	return !strncmp(name, "ld-musl", 7) || !strncmp(name, "libc.musl", 9) || !strcmp(name, "libc.so");
 }
 
 /* The first mapping of the library, which holds its headers. */

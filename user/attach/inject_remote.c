@@ -233,7 +233,7 @@ static int set_mask(const struct remote *remote, uint64_t blocked)
 }
 
 /* After the registers are set there is no failure: the thread comes back in any case. */
-static int go(struct remote *remote, const struct remote_call *call)
+static int go(struct remote *remote, const struct remote_call *call, uint64_t *gone_ns)
 {
 	struct user_regs_struct regs = remote->original;
 	int error = frame_build(remote->place, &remote->thread, call->path, remote->signal, &remote->frame);
@@ -254,6 +254,7 @@ static int go(struct remote *remote, const struct remote_call *call)
 		return error;
 	/* No handler of the application may run in the middle of dlopen: it may want what dlopen holds. */
 	(void)set_mask(remote, ~(1ULL << (remote->signal - 1)));
+	*gone_ns = monotonic_ns();
 	(void)ptrace_do(PTRACE_CONT, remote->tid, NULL, NULL);
 	return 0;
 }
@@ -299,7 +300,8 @@ static int leave_alone(struct remote *remote)
 	return error ? error : -EINPROGRESS;
 }
 
-static int come_back(struct remote *remote)
+/* back_ns: when it had stopped at the end of the call. */
+static int come_back(struct remote *remote, uint64_t *back_ns)
 {
 	struct user_regs_struct regs;
 	int status, error;
@@ -310,8 +312,10 @@ static int come_back(struct remote *remote)
 			return leave_alone(remote);
 		if (error)
 			return error;
-		if (is_our_signal(remote, status, &regs))
+		if (is_our_signal(remote, status, &regs)) {
+			*back_ns = monotonic_ns();
 			return put_back(remote);
+		}
 		if (is_group_stop(status)) {
 			error = detach(remote);
 			return error ? error : -EINPROGRESS;
@@ -326,22 +330,30 @@ static int come_back(struct remote *remote)
 int remote_call(pid_t pid, const struct safe_thread *thread, const struct remote_call *call,
 		struct inject_result *result)
 {
-	struct remote remote = {.pid = pid, .tid = thread->tid, .place = call->place};
-	uint64_t begin = monotonic_ns();
-	int error = stop(&remote);
+	struct remote remote;
+	uint64_t begin, gone, back = 0;
+	int error;
 
+	remote.pid = pid;
+	remote.tid = thread->tid;
+	remote.place = call->place;
+	frame_prepare();
+	begin = monotonic_ns();
+	error = stop(&remote);
 	if (error)
 		return error;
 	error = examine(&remote, thread);
 	if (!error)
-		error = go(&remote, call);
+		error = go(&remote, call, &gone);
 	if (error) {
 		detach(&remote);
 		return error;
 	}
-	error = come_back(&remote);
 	result->tid = thread->tid;
-	result->held_ns = monotonic_ns() - begin;
+	result->stopped_ns = gone - begin;
+	error = come_back(&remote, &back);
+	result->away_ns = monotonic_ns() - begin;
+	result->stopped_ns += back ? begin + result->away_ns - back : 0;
 	return error;
 }
 

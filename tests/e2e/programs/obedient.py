@@ -50,6 +50,11 @@ class Work:
     def load_simulated(self):
         gpu.setup(record=True)
 
+    def started(self):
+        """Whether CUDA is initialised here, without doing it."""
+        count = ctypes.c_int()
+        print("started", ctypes.CDLL("libcuda.so.1").cuDeviceGetCount(ctypes.byref(count)) == 0, flush=True)
+
     def forget(self):
         gpu._counts.clear()
 

@@ -1,0 +1,356 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""The agent comes into processes that already run: what it sees from then on, where it cannot go, and what is left of it."""
+
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import time
+
+import machine
+import pytest
+import reading
+import tracing
+from reading import simulated
+
+
+def mapped_agents(pid):
+    """Files of agents that a process has mapped."""
+    with open(f"/proc/{pid}/maps") as maps:
+        return {line.split(maxsplit=5)[5].strip() for line in maps if "libgputrace-agent" in line}
+
+
+def has_thread(pid, name):
+    return any(thread.startswith(name) for thread in tracing.threads(pid))
+
+
+def notes(folder):
+    return " ".join(reading.trace_of(folder / "trace.json")["gputrace"]["notes"])
+
+
+def sent(truth):
+    return [op for op in simulated.work(simulated.load(truth)) if op["fate"] == "sent"]
+
+
+def launches(truth):
+    return [call for call in reading.simulated_launches(simulated.load(truth))]
+
+
+def assert_all_timed(folder, trace, program):
+    """Every launch that the program knows of has its GPU time, under its line."""
+    truth = reading.program(folder / program)
+    assert reading.trace_line_ns(trace) == reading.truth_line_ns(truth)
+    receipt = reading.receipt(trace)
+    assert receipt["launches_joined"] == receipt["launches_expected"]
+    assert receipt["lost"] == 0
+
+
+def trace_once(target, folder, number=0):
+    """One trace of an obedient program, and the GPU times in it."""
+    target.ask("finish")
+    target.ask("forget")
+    with tracing.Tracer(folder, "-p", target.pid) as tracer:
+        target.ask("steps 3")
+        target.ask("finish")
+        target.ask(f"truth {folder}/program-{number}.json")
+        done = tracer.interrupt().must_be(0)
+    assert_all_timed(folder, reading.trace_of(folder / "trace.json"), f"program-{number}.json")
+    return done
+
+
+def test_a_process_that_already_runs_has_gpu_times(tmp_path, every_python):
+    with tracing.target(tmp_path, truth=tmp_path / "gpu.json", python=every_python) as target:
+        target.ask("steps 2")
+        trace_once(target, tmp_path)
+
+
+def test_each_later_trace_has_them_too_and_the_agent_comes_once(tmp_path):
+    with tracing.target(tmp_path, truth=tmp_path / "gpu.json") as target:
+        for number in range(4):
+            trace_once(target, tmp_path, number)
+        assert len(mapped_agents(target.pid)) == 1
+
+
+def test_a_training_program_with_graphs_is_attached_in_the_middle(tmp_path):
+    """What was captured and instantiated before is timed as well."""
+    program = [machine.any_python(), machine.WORKLOADS / "train.py", "--steps", 2500, "--graph", "--threads", 2]
+    with tracing.Running(tracing.on_simgpu(tmp_path / "gpu.json", *program), tmp_path) as running:
+        running.wait_line("ready")
+        with tracing.Tracer(tmp_path, "-p", running.pid) as tracer:
+            tracer.process.wait(tracing.PATIENCE_S)  # it ends with the program
+            tracer.end().must_be(0)
+        running.process.wait(tracing.PATIENCE_S)
+    trace = reading.trace_of(tmp_path / "trace.json")
+    operations = sent(tmp_path / "gpu.json")
+    assert len(operations) > 1000 and any(op["graph"] for op in operations)
+    assert reading.trace_operations(trace) == reading.simulated_operations(operations)
+    receipt = reading.receipt(trace)
+    assert receipt["launches_expected"] == receipt["launches_joined"] > 1000
+
+
+def test_an_agent_that_came_with_the_driver_is_woken(tmp_path):
+    """Nobody listened when it came: it did nothing and has no thread."""
+    with tracing.target(tmp_path, truth=tmp_path / "gpu.json", env={"CUDA_INJECTION64_PATH": machine.AGENT}) as target:
+        assert len(mapped_agents(target.pid)) == 1 and not has_thread(target.pid, "gputrace")
+        trace_once(target, tmp_path)
+        assert len(mapped_agents(target.pid)) == 1
+
+
+def test_an_agent_of_another_version_is_left_alone_and_named(tmp_path):
+    other = tmp_path / "libgputrace-agent.so"
+    source = tmp_path / "other.c"
+    source.write_text("int InitializeInjection(void) { return 1; }\n"
+                      "const unsigned gputrace_agent_abi = 4711; void gputrace_agent_start(void) { __builtin_trap(); }\n")
+    machine.compile_library(source, other)
+    with tracing.target(tmp_path, truth=tmp_path / "gpu.json", env={"CUDA_INJECTION64_PATH": other}) as target:
+        with tracing.Tracer(tmp_path, "-p", target.pid) as tracer:
+            target.ask("steps 2")
+            tracer.interrupt().must_be(0)
+        assert mapped_agents(target.pid) == {str(other)}
+    assert f"agent of another version of gputrace ({other})" in notes(tmp_path)
+
+
+def test_nothing_is_left_but_the_library(tmp_path):
+    with tracing.target(tmp_path, truth=tmp_path / "gpu.json") as target:
+        files = sorted(os.listdir(f"/proc/{target.pid}/fd"))
+        trace_once(target, tmp_path)
+        assert sorted(os.listdir(f"/proc/{target.pid}/fd")) == files
+        assert not has_thread(target.pid, "gputrace")
+        assert tracing.marked("gputrace-lend") == []
+        assert mapped_agents(target.pid) == {str(machine.AGENT)}  # the file itself, no copy
+
+
+def test_agent_off_keeps_it_out(tmp_path):
+    with tracing.target(tmp_path, truth=tmp_path / "gpu.json") as target:
+        with tracing.Tracer(tmp_path, "-p", target.pid, "--agent", "off") as tracer:
+            target.ask("steps 2")
+            tracer.interrupt().must_be(0)
+        assert mapped_agents(target.pid) == set()
+
+
+def test_cuda_is_not_started_before_the_program_does(tmp_path):
+    """A process that has started CUDA cannot fork workers that use it."""
+    with tracing.target(tmp_path, "late", truth=tmp_path / "gpu.json") as target:
+        with tracing.Tracer(tmp_path, "-p", target.pid) as tracer:
+            assert has_thread(target.pid, "gputrace-agent")
+            target.process.stdin.write("started\n")
+            target.process.stdin.flush()
+            assert target.wait_line("started").split()[1] == "False"
+            target.wait_line("done")
+            target.ask("load_simulated")
+            tracing.until(lambda: not has_thread(target.pid, "gputrace") or has_thread(target.pid, "cupti-worker"))
+            target.ask("steps 2")
+            target.ask("finish")
+            target.ask("forget")
+            target.ask("steps 3")
+            target.ask("finish")
+            target.ask(f"truth {tmp_path}/program.json")
+            tracer.interrupt().must_be(0)
+    trace = reading.trace_of(tmp_path / "trace.json")
+    seen, truth = reading.trace_line_ns(trace), reading.truth_line_ns(reading.program(tmp_path / "program.json"))
+    assert set(seen) == set(truth) and all(seen[line] >= truth[line] for line in truth)
+
+
+def test_asyncio_with_one_thread_is_entered(tmp_path):
+    """It waits in epoll_wait with time-outs, which begin anew after a stop: entered at the beginning of one."""
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import asyncio, sys\n"
+        f"sys.path[:0] = ['{machine.WORKLOADS}']\n"
+        "import gpu, model\n"
+        "async def main():\n"
+        "    print('ready', flush=True)\n"
+        "    while not sys.stdin in __import__('select').select([sys.stdin], [], [], 0)[0]:\n"
+        "        model.attention(None, 3)\n"
+        "        await asyncio.sleep(0.02)\n"
+        "gpu.setup()\n"
+        "asyncio.run(main())\n")
+    with tracing.Running(tracing.on_simgpu(tmp_path / "gpu.json", machine.any_python(), program), tmp_path) as running:
+        running.wait_line("ready")
+        with tracing.Tracer(tmp_path, "-p", running.pid) as tracer:
+            tracing.until(lambda: len(sent(tmp_path / "gpu.json")) > 20)
+            tracer.interrupt().must_be(0)
+        running.end().must_be(0)
+    receipt = reading.receipt(reading.trace_of(tmp_path / "trace.json"))
+    assert receipt["launches_expected"] == receipt["launches_joined"] > 20
+
+
+# ---- other namespaces -------------------------------------------------------------------------------
+
+WORLDS = {
+    "mount": ["unshare", "--mount"],
+    "pid": ["unshare", "--mount", "--pid", "--fork"],
+    "user": [*tracing.AS_NOBODY, "unshare", "--user", "--map-root-user", "--mount", "--pid", "--fork"],
+}
+
+
+@pytest.fixture
+def open_folder():
+    """One that any user may enter and write to."""
+    import tempfile
+    folder = pathlib.Path(tempfile.mkdtemp())
+    folder.chmod(0o777)
+    for name in ("simgpu", "out", "root"):
+        (folder / name).mkdir()
+        (folder / name).chmod(0o777)
+    for library in machine.SIMGPU.glob("lib*.so.*"):
+        if not library.name.endswith(".map"):
+            shutil.copy(library, folder / "simgpu")
+    shutil.copytree(machine.ROOT / "tests", folder / "tests", ignore=shutil.ignore_patterns("__pycache__"))
+    yield folder
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def inner_process(pid):
+    """The process that a chain of unshare, sh and chroot has become."""
+    while True:
+        children = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        if not children:
+            return pid
+        pid = int(children[0])
+
+
+@pytest.mark.parametrize("world", WORLDS)
+def test_a_process_in_another_world_with_a_read_only_root(open_folder, tmp_path, world):
+    """It cannot see the agent's file, and there is nowhere to put one."""
+    command = [*WORLDS[world], open_folder / "tests/e2e/programs/another_world.sh", open_folder / "root",
+               open_folder / "simgpu", open_folder / "tests", open_folder / "out",
+               "/bin/sh", "/tests/simgpu/simgpu-run", "--truth", "/out/gpu.json",
+               "/usr/bin/python3", "/tests/e2e/programs/obedient.py"]
+    with tracing.Running(command, "/", env={"SIMGPU_LIBRARIES": "/simgpu", "TMPDIR": "/tmp"}) as running:
+        ready = running.wait_line("ready")
+        running.pid = inner_process(running.pid)
+        if world != "mount":
+            assert ready.split()[1] != str(running.pid)
+        assert not os.path.exists(f"/proc/{running.pid}/root{machine.AGENT}")
+        running.ask("forget")
+        with tracing.Tracer(tmp_path, "-p", running.pid) as tracer:
+            running.ask("steps 3")
+            running.ask("finish")
+            running.ask("truth /out/program.json")
+            tracer.interrupt().must_be(0)
+        shutil.copy(open_folder / "out/program.json", tmp_path)
+        assert not has_thread(running.pid, "gputrace")
+        assert os.listdir(open_folder / "out") in (["gpu.json", "program.json"], ["program.json", "gpu.json"])
+        running.end()
+    assert_all_timed(tmp_path, reading.trace_of(tmp_path / "trace.json"), "program.json")
+
+
+# ---- where it cannot go --------------------------------------------------------------------------------
+
+def refusal_of(folder, pid):
+    """What a trace of the process says; the process goes on."""
+    with tracing.Tracer(folder, "-p", pid) as tracer:
+        tracer.interrupt()
+    return notes(folder)
+
+
+@pytest.mark.parametrize("kind, compiler, flags, why", (
+    ("static", None, ["-static"], "statically linked"),
+    ("musl", "musl-gcc", [], "musl"),
+))
+def test_a_program_without_glibc_is_refused_with_a_word(tmp_path, kind, compiler, flags, why):
+    if compiler and not shutil.which(compiler):
+        pytest.skip(f"no {compiler} (Debian package musl-tools)")
+    program = machine.compile_program(machine.PROGRAMS / "maps_only.c", tmp_path / kind, *flags, compiler=compiler)
+    with tracing.Running([program, machine.SIMGPU / "libcuda.so.1"], tmp_path) as running:
+        running.wait_line("ready")
+        assert why in refusal_of(tmp_path, running.pid)
+        running.end().must_be(0)
+
+
+def test_a_process_in_a_debugger_is_left_to_it(tmp_path):
+    debugger = tmp_path / "debugger.py"
+    debugger.write_text("import ctypes, os, sys\n"
+                        "trace = ctypes.CDLL(None).ptrace\n"
+                        "print('seized', trace(0x4206, int(sys.argv[1]), None, None), flush=True)\n"
+                        "sys.stdin.readline()\n")
+    with tracing.target(tmp_path, truth=tmp_path / "gpu.json") as target:
+        with tracing.Running(["python3", debugger, target.pid], tmp_path) as debugging:
+            debugging.wait_line("seized 0")
+            assert f"held by a debugger (pid {debugging.pid})" in refusal_of(tmp_path, target.pid)
+        trace_once(target, tmp_path)
+
+
+def test_agent_require_fails_where_it_cannot_go(tmp_path):
+    program = machine.compile_program(machine.PROGRAMS / "maps_only.c", tmp_path / "static", "-static")
+    with tracing.Running([program, machine.SIMGPU / "libcuda.so.1"], tmp_path) as running:
+        running.wait_line("ready")
+        done = tracing.gputrace(tmp_path, "-p", running.pid, "--agent", "require", "-o", tmp_path / "t.json")
+        done.must_be(1)
+        assert "--agent require" in done.stderr and "statically linked" in done.stderr
+        running.end().must_be(0)
+
+
+# ---- again and again, and killed ------------------------------------------------------------------------
+
+def figures(pid):
+    """What may not grow: threads, descriptors, mappings."""
+    with open(f"/proc/{pid}/maps") as maps:
+        mappings = sum(1 for _ in maps)
+    return len(os.listdir(f"/proc/{pid}/task")), len(os.listdir(f"/proc/{pid}/fd")), mappings
+
+
+def resident_kb(pid):
+    with open(f"/proc/{pid}/status") as status:
+        return next(int(line.split()[1]) for line in status if line.startswith("VmRSS"))
+
+
+def busy(folder, threads=4):
+    program = [machine.any_python(), machine.PROGRAMS / "busy.py", threads, folder / "program.json"]
+    running = tracing.Running(tracing.on_simgpu(folder / "gpu.json", *program), folder)
+    running.wait_line("ready")
+    return running
+
+
+def assert_right(running, folder):
+    running.process.stdin.write("\n")
+    running.process.stdin.flush()
+    running.wait_line("right")
+    running.end().must_be(0)
+    truth = reading.program(folder / "program.json")
+    assert reading.simulated_line_ns(simulated.load(folder / "gpu.json")) == reading.truth_line_ns(truth)
+
+
+CYCLES = int(os.environ.get("GPUTRACE_TEST_CYCLES", 40))
+SETTLED = 8  # the first ones fill caches: stacks of threads, arenas, CUPTI's own
+
+
+def test_a_busy_process_is_attached_and_left_again_and_again(tmp_path):
+    came = 0
+    with busy(tmp_path) as running:
+        for number in range(CYCLES):
+            if number == SETTLED:
+                settled, kb = figures(running.pid), resident_kb(running.pid)
+            done = tracing.gputrace(tmp_path, "-v", "-p", running.pid, "-d", "50ms", "-o", tmp_path / "trace.json")
+            done.must_be(0)
+            came += "the agent came in" in done.stderr
+            assert not has_thread(running.pid, "gputrace")
+        threads, files, mappings = figures(running.pid)
+        assert (threads, files) == settled[:2]
+        assert mappings <= settled[2] + 16  # malloc's own arenas come and go
+        assert resident_kb(running.pid) < kb + 40 * CYCLES + 20000
+        assert_right(running, tmp_path)
+    assert came >= CYCLES * 0.9
+
+
+KILLS = int(os.environ.get("GPUTRACE_TEST_KILLS", 20))
+
+
+def test_a_busy_process_ends_right_when_gputrace_is_killed_again_and_again(tmp_path):
+    import random
+    moments = random.Random(20240607)
+    with busy(tmp_path) as running:
+        for number in range(KILLS):
+            command = [machine.GPUTRACE, "-p", str(running.pid), "-o", str(tmp_path / "trace.json")]
+            tracer = subprocess.Popen(command, env=tracing.environment(tmp_path), stdout=subprocess.DEVNULL,
+                                      stderr=subprocess.DEVNULL)
+            time.sleep(moments.uniform(0, 0.5))
+            if number % 3 == 0:  # while it leaves
+                tracer.send_signal(signal.SIGINT)
+                time.sleep(moments.uniform(0, 0.1))
+            tracer.kill()
+            tracer.wait()
+        tracing.until(lambda: not has_thread(running.pid, "gputrace"))
+        assert_right(running, tmp_path)

@@ -1,0 +1,512 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* A call made in another process: it happens once, and the thread that made it notices nothing, also without us. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <linux/futex.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/select.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "attach/inject_frame.h"
+#include "attach/inject_remote.h"
+
+#define TIMEOUT_MS 1000 /* of the calls */
+#define LATER_MS 600	/* when the thread is borrowed */
+
+/* Shared by the test, the process that is entered, and the one that enters it. */
+static struct shared {
+	_Atomic int calls;
+	_Atomic int inside;  /* the function is running */
+	_Atomic int release; /* it may return */
+	_Atomic int hold;    /* it shall wait for that */
+	_Atomic int go;	     /* whatever the process waits for */
+	_Atomic int handled; /* signals */
+	uint64_t ended_ns, control_ended_ns;
+	long result;
+	int error;
+	bool registers_kept;
+} * shared;
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static void pause_ms(long ms)
+{
+	struct timespec time = {ms / 1000, ms % 1000 * 1000000};
+
+	while (nanosleep(&time, &time) && errno == EINTR)
+		;
+}
+
+/* What the process is made to call: spoils what a function may spoil, and errno. */
+static void called(void)
+{
+	shared->calls++;
+	shared->inside = 1;
+	while (shared->hold && !shared->release)
+		;
+	errno = 4242;
+	__asm__ volatile("vpcmpeqd %%ymm0, %%ymm0, %%ymm0\n\tvmovdqa %%ymm0, %%ymm1\n\tvmovdqa %%ymm0, %%ymm7\n\t"
+			 "vmovdqa %%ymm0, %%ymm15\n\t" ::
+				 : "xmm0", "xmm1", "xmm7", "xmm15");
+}
+
+/* ---- what the process is doing ------------------------------------------------------------------------ */
+
+static int pipe_fds[2];
+
+static long do_nanosleep(void)
+{
+	struct timespec time = {TIMEOUT_MS / 1000, TIMEOUT_MS % 1000 * 1000000};
+
+	return nanosleep(&time, NULL);
+}
+
+static long do_poll(void)
+{
+	return poll(NULL, 0, TIMEOUT_MS);
+}
+
+static long do_ppoll(void)
+{
+	struct timespec time = {TIMEOUT_MS / 1000, TIMEOUT_MS % 1000 * 1000000};
+	sigset_t none;
+
+	sigemptyset(&none);
+	return ppoll(NULL, 0, &time, &none);
+}
+
+static long do_select(void)
+{
+	struct timeval time = {TIMEOUT_MS / 1000, TIMEOUT_MS % 1000 * 1000};
+
+	return select(0, NULL, NULL, NULL, &time);
+}
+
+static long do_futex(void)
+{
+	struct timespec time = {TIMEOUT_MS / 1000, TIMEOUT_MS % 1000 * 1000000};
+	static int word;
+
+	return syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, 0, &time, NULL, 0) < 0 ? -errno : 0;
+}
+
+static long do_read(void)
+{
+	char byte;
+
+	return read(pipe_fds[0], &byte, 1);
+}
+
+static long do_epoll(void)
+{
+	struct epoll_event event = {.events = EPOLLIN};
+	int fd = epoll_create1(0);
+
+	epoll_ctl(fd, EPOLL_CTL_ADD, pipe_fds[0], &event);
+	return epoll_wait(fd, &event, 1, -1);
+}
+
+static long do_wait(void)
+{
+	int status;
+	pid_t child = fork();
+
+	if (!child) {
+		pause_ms(TIMEOUT_MS);
+		_exit(3);
+	}
+	return waitpid(child, &status, 0) == child ? WEXITSTATUS(status) : -1;
+}
+
+/* The number that it was begun with stands in the code of the wrapper only. */
+static long do_poll_interrupted_before(void)
+{
+	pid_t child = fork();
+
+	if (!child) {
+		pid_t target = getppid();
+
+		pause_ms(100);
+		kill(target, SIGSTOP);
+		pause_ms(100);
+		kill(target, SIGCONT);
+		_exit(0);
+	}
+	return poll(NULL, 0, TIMEOUT_MS);
+}
+
+/* A system call made inline may keep anything in any register but rax, rcx and r11. */
+static long do_registers(void)
+{
+	struct timespec time = {TIMEOUT_MS / 1000, TIMEOUT_MS % 1000 * 1000000};
+	uint64_t before[4] __attribute__((aligned(32))) = {1, 2, 3, 0x1122334455667788};
+	uint64_t after[4][4] __attribute__((aligned(32)));
+	register long r8 __asm__("r8") = 0x8888, r9 __asm__("r9") = 0x9999, r10 __asm__("r10") = 0xaaaa;
+	register long r12 __asm__("r12") = 0xcccc, r15 __asm__("r15") = 0xffff;
+	long result, rdx = 0xdddd;
+
+	__asm__ volatile("vmovdqa %[before], %%ymm0\n\tvmovdqa %[before], %%ymm1\n\tvmovdqa %[before], %%ymm7\n\t"
+			 "vmovdqa %[before], %%ymm15\n\tsyscall\n\tvmovdqa %%ymm0, %[a0]\n\tvmovdqa %%ymm1, %[a1]\n\t"
+			 "vmovdqa %%ymm7, %[a2]\n\tvmovdqa %%ymm15, %[a3]\n\t"
+			 : "=a"(result), "+d"(rdx), "+r"(r8), "+r"(r9), "+r"(r10), "+r"(r12),
+			   "+r"(r15), [a0] "=m"(after[0]), [a1] "=m"(after[1]), [a2] "=m"(after[2]), [a3] "=m"(after[3])
+			 : "a"(SYS_nanosleep), "D"(&time), "S"(NULL), [before] "m"(before)
+			 : "rcx", "r11", "memory", "xmm0", "xmm1", "xmm7", "xmm15");
+	shared->registers_kept =
+		rdx == 0xdddd && r8 == 0x8888 && r9 == 0x9999 && r10 == 0xaaaa && r12 == 0xcccc && r15 == 0xffff;
+	for (int i = 0; i < 4; i++)
+		shared->registers_kept &= !memcmp(after[i], before, sizeof(before));
+	return result;
+}
+
+static void handler(int signal)
+{
+	shared->handled++;
+}
+
+/* ---- entering it ------------------------------------------------------------------------------------- */
+
+static pid_t start_process(long (*what)(void))
+{
+	pid_t pid;
+
+	memset((void *)shared, 0, sizeof(*shared));
+	assert_int_equal(pipe(pipe_fds), 0);
+	pid = fork();
+	if (pid)
+		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
+	errno = 77;
+	shared->result = what();
+	shared->error = errno;
+	shared->ended_ns = now_ns();
+	_exit(0);
+}
+
+/* One that makes the same call half way between, and is left alone. */
+static pid_t start_control(long (*what)(void))
+{
+	pid_t pid;
+
+	pause_ms(LATER_MS / 2);
+	pid = fork();
+	if (pid)
+		return pid;
+	what();
+	shared->control_ended_ns = now_ns();
+	_exit(0);
+}
+
+/* One call, or -EAGAIN. */
+static int enter_once(pid_t pid)
+{
+	struct inject_place place;
+	struct mappings mappings = {0};
+	struct safe_thread thread;
+	struct inject_result result;
+	struct remote_call call = {.place = &place, .function = (uint64_t)(uintptr_t)called};
+	struct safe_point_place where = {.pid = pid, .mappings = &mappings, .room_bytes = FRAME_MAX};
+	const char *why = "";
+	char text[192] = "";
+	int error = mappings_read(pid, &mappings);
+
+	if (!error)
+		error = inject_place_find(pid, &mappings, &place, text, sizeof(text));
+	where.restorer = place.restorer;
+	if (!error)
+		error = safe_point_choose(&where, &thread, &why);
+	if (!error)
+		error = remote_call(pid, &thread, &call, &result);
+	mappings_free(&mappings);
+	if (error && error != -EAGAIN && error != -EINPROGRESS)
+		fprintf(stderr, "%s: %s%s\n", strerror(-error), text, why);
+	return error;
+}
+
+static int enter(pid_t pid)
+{
+	int error;
+
+	pause_ms(LATER_MS / 2);
+	for (int i = 0; i < 200; i++) {
+		error = enter_once(pid);
+		if (error != -EAGAIN)
+			break;
+		pause_ms(2);
+	}
+	return error;
+}
+
+/* A tracer that is killed while the thread is inside the call. */
+static void enter_and_die(pid_t pid)
+{
+	pid_t tracer;
+
+	shared->hold = 1;
+	tracer = fork();
+	if (!tracer) {
+		enter(pid);
+		_exit(1);
+	}
+	while (!shared->inside)
+		assert_int_equal(waitpid(tracer, NULL, WNOHANG), 0);
+	kill(tracer, SIGKILL);
+	waitpid(tracer, NULL, 0);
+	shared->release = 1;
+}
+
+static void finish(pid_t pid)
+{
+	int status;
+
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+	assert_int_equal(shared->calls, 1);
+	close(pipe_fds[0]);
+	close(pipe_fds[1]);
+}
+
+/* A time-out that had begun anew when the thread was borrowed would end after that of the control. */
+static void assert_times_out(long (*what)(void), long result)
+{
+	pid_t pid = start_process(what), control = start_control(what);
+
+	assert_int_equal(enter(pid), 0);
+	finish(pid);
+	assert_int_equal(waitpid(control, NULL, 0), control);
+	assert_int_equal(shared->result, result);
+	assert_true(shared->ended_ns < shared->control_ended_ns);
+	if (result >= 0)
+		assert_int_equal(shared->error, 77);
+}
+
+static void a_nanosleep_ends_when_it_would_have(void **state)
+{
+	assert_times_out(do_nanosleep, 0);
+}
+
+static void a_poll_ends_when_it_would_have(void **state)
+{
+	assert_times_out(do_poll, 0);
+}
+
+static void a_poll_that_was_stopped_before_ends_when_it_would_have(void **state)
+{
+	assert_times_out(do_poll_interrupted_before, 0);
+}
+
+static void a_ppoll_ends_when_it_would_have(void **state)
+{
+	assert_times_out(do_ppoll, 0);
+}
+
+static void a_select_ends_when_it_would_have(void **state)
+{
+	assert_times_out(do_select, 0);
+}
+
+static void a_futex_wait_ends_when_it_would_have(void **state)
+{
+	assert_times_out(do_futex, -ETIMEDOUT);
+}
+
+static void a_wait_for_a_child_sees_it_end(void **state)
+{
+	assert_times_out(do_wait, 3);
+}
+
+static void registers_are_kept(void **state)
+{
+	assert_times_out(do_registers, 0);
+	assert_true(shared->registers_kept);
+}
+
+static void assert_wakes(long (*what)(void), void (*borrow)(pid_t pid), long result)
+{
+	pid_t pid = start_process(what);
+
+	borrow(pid);
+	assert_int_equal(write(pipe_fds[1], "", 1), 1);
+	finish(pid);
+	assert_int_equal(shared->result, result);
+	assert_int_equal(shared->error, 77);
+}
+
+static void enter_well(pid_t pid)
+{
+	assert_int_equal(enter(pid), 0);
+}
+
+static void a_read_gets_what_comes_later(void **state)
+{
+	assert_wakes(do_read, enter_well, 1);
+}
+
+static void an_epoll_wait_gets_what_comes_later(void **state)
+{
+	assert_wakes(do_epoll, enter_well, 1);
+}
+
+static void a_read_goes_on_when_the_tracer_is_killed(void **state)
+{
+	assert_wakes(do_read, enter_and_die, 1);
+}
+
+static void an_epoll_wait_goes_on_when_the_tracer_is_killed(void **state)
+{
+	assert_wakes(do_epoll, enter_and_die, 1);
+}
+
+/* Its time-out may begin anew then, but it is a time-out and no error. */
+static void a_call_is_made_anew_when_the_tracer_is_killed(void **state)
+{
+	static long (*const calls[])(void) = {do_nanosleep, do_poll,	  do_ppoll,
+					      do_select,    do_registers, do_poll_interrupted_before};
+
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+		pid_t pid = start_process(calls[i]);
+
+		enter_and_die(pid);
+		finish(pid);
+		assert_int_equal(shared->result, 0);
+		assert_int_equal(shared->error, 77);
+		assert_true(calls[i] != do_registers || shared->registers_kept);
+	}
+}
+
+static void a_call_that_takes_long_is_left_alone(void **state)
+{
+	pid_t pid = start_process(do_read);
+
+	shared->hold = 1;
+	assert_int_equal(enter(pid), -EINPROGRESS);
+	shared->release = 1;
+	assert_int_equal(write(pipe_fds[1], "", 1), 1);
+	finish(pid);
+	assert_int_equal(shared->result, 1);
+	assert_int_equal(shared->error, 77);
+}
+
+static long do_read_with_handler(void)
+{
+	struct sigaction action = {.sa_handler = handler};
+
+	sigaction(SIGUSR1, &action, NULL);
+	return do_read() < 0 ? -errno : 1;
+}
+
+/* A signal that comes during the call: kept for later, and then it ends the system call as it always does. */
+static void a_signal_during_the_call_interrupts_what_was_interrupted(void **state)
+{
+	pid_t pid = start_process(do_read_with_handler), tracer;
+
+	shared->hold = 1;
+	tracer = fork();
+	if (!tracer)
+		_exit(enter(pid) != 0);
+	while (!shared->inside)
+		;
+	kill(pid, SIGUSR1);
+	shared->release = 1;
+	finish(pid);
+	waitpid(tracer, NULL, 0);
+	assert_int_equal(shared->handled, 1);
+	assert_int_equal(shared->result, -EINTR);
+}
+
+static void slow_handler(int signal)
+{
+	char byte;
+
+	shared->inside = 1;
+	shared->result = read(pipe_fds[0], &byte, 1);
+}
+
+static long do_slow_handler(void)
+{
+	struct sigaction action = {.sa_handler = slow_handler};
+
+	sigaction(SIGUSR1, &action, NULL);
+	raise(SIGUSR1);
+	return shared->result;
+}
+
+/* The handler may have interrupted malloc. */
+static void a_thread_in_a_signal_handler_is_not_borrowed(void **state)
+{
+	pid_t pid = start_process(do_slow_handler);
+
+	while (!shared->inside)
+		;
+	pause_ms(20);
+	assert_int_equal(enter_once(pid), -EAGAIN);
+	shared->calls = 1;
+	assert_int_equal(write(pipe_fds[1], "", 1), 1);
+	finish(pid);
+}
+
+static long do_spin(void)
+{
+	while (!shared->go)
+		;
+	return 0;
+}
+
+static void a_thread_that_runs_is_not_borrowed(void **state)
+{
+	pid_t pid = start_process(do_spin);
+
+	assert_int_equal(enter_once(pid), -EAGAIN);
+	shared->calls = 1;
+	shared->go = 1;
+	finish(pid);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_nanosleep_ends_when_it_would_have),
+		cmocka_unit_test(a_poll_ends_when_it_would_have),
+		cmocka_unit_test(a_poll_that_was_stopped_before_ends_when_it_would_have),
+		cmocka_unit_test(a_ppoll_ends_when_it_would_have),
+		cmocka_unit_test(a_select_ends_when_it_would_have),
+		cmocka_unit_test(a_futex_wait_ends_when_it_would_have),
+		cmocka_unit_test(a_wait_for_a_child_sees_it_end),
+		cmocka_unit_test(registers_are_kept),
+		cmocka_unit_test(a_read_gets_what_comes_later),
+		cmocka_unit_test(an_epoll_wait_gets_what_comes_later),
+		cmocka_unit_test(a_read_goes_on_when_the_tracer_is_killed),
+		cmocka_unit_test(an_epoll_wait_goes_on_when_the_tracer_is_killed),
+		cmocka_unit_test(a_call_is_made_anew_when_the_tracer_is_killed),
+		cmocka_unit_test(a_call_that_takes_long_is_left_alone),
+		cmocka_unit_test(a_signal_during_the_call_interrupts_what_was_interrupted),
+		cmocka_unit_test(a_thread_in_a_signal_handler_is_not_borrowed),
+		cmocka_unit_test(a_thread_that_runs_is_not_borrowed),
+	};
+
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (shared == MAP_FAILED)
+		return 1;
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
