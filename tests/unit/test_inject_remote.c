@@ -30,11 +30,12 @@
 /* Shared by the test, the process that is entered, and the one that enters it. */
 static struct shared {
 	_Atomic int calls;
-	_Atomic int inside;  /* the function is running */
-	_Atomic int release; /* it may return */
-	_Atomic int hold;    /* it shall wait for that */
-	_Atomic int go;	     /* whatever the process waits for */
-	_Atomic int handled; /* signals */
+	_Atomic int inside;   /* the function is running */
+	_Atomic int release;  /* it may return */
+	_Atomic int hold;     /* it shall wait for that */
+	_Atomic int allocate; /* it shall use the heap */
+	_Atomic int go;	      /* whatever the process waits for */
+	_Atomic int handled;  /* signals */
 	uint64_t ended_ns, control_ended_ns;
 	long result;
 	int error;
@@ -64,6 +65,8 @@ static void called(void)
 	shared->inside = 1;
 	while (shared->hold && !shared->release)
 		;
+	for (int i = 0; i < 100 && shared->allocate; i++)
+		free(malloc(100 + 100 * (size_t)i));
 	errno = 4242;
 	__asm__ volatile("vpcmpeqd %%ymm0, %%ymm0, %%ymm0\n\tvmovdqa %%ymm0, %%ymm1\n\tvmovdqa %%ymm0, %%ymm7\n\t"
 			 "vmovdqa %%ymm0, %%ymm15\n\t" ::
@@ -218,15 +221,15 @@ static pid_t start_control(long (*what)(void))
 	_exit(0);
 }
 
-/* One call, or -EAGAIN. */
-static int enter_once(pid_t pid)
+/* One call, or -EAGAIN; codes: by a thread that runs. */
+static int enter_once(pid_t pid, struct safe_codes *codes)
 {
 	struct inject_place place;
 	struct mappings mappings = {0};
 	struct safe_thread thread;
 	struct inject_result result;
-	struct remote_call call = {.place = &place, .function = (uint64_t)(uintptr_t)called};
-	struct safe_point_place where = {.pid = pid, .mappings = &mappings, .room_bytes = FRAME_MAX};
+	struct safe_point_place where = {.pid = pid, .mappings = &mappings, .room_bytes = FRAME_MAX, .codes = codes};
+	struct remote_call call = {.place = &place, .where = &where, .function = (uint64_t)(uintptr_t)called};
 	const char *why = "";
 	char text[192] = "";
 	int error = mappings_read(pid, &mappings);
@@ -234,10 +237,14 @@ static int enter_once(pid_t pid)
 	if (!error)
 		error = inject_place_find(pid, &mappings, &place, text, sizeof(text));
 	where.restorer = place.restorer;
-	if (!error)
+	if (!error && codes)
+		error = safe_point_choose_running(&where, &thread);
+	else if (!error)
 		error = safe_point_choose(&where, &thread, &why);
 	if (!error)
-		error = remote_call(pid, &thread, &call, &result);
+		error = remote_call(&thread, &call, &result);
+	if (error == -EAGAIN && codes)
+		safe_point_learn(&where, thread.call.pc);
 	mappings_free(&mappings);
 	if (error && error != -EAGAIN && error != -EINPROGRESS)
 		fprintf(stderr, "%s: %s%s\n", strerror(-error), text, why);
@@ -250,7 +257,7 @@ static int enter(pid_t pid)
 
 	pause_ms(LATER_MS / 2);
 	for (int i = 0; i < 200; i++) {
-		error = enter_once(pid);
+		error = enter_once(pid, NULL);
 		if (error != -EAGAIN)
 			break;
 		pause_ms(2);
@@ -460,24 +467,73 @@ static void a_thread_in_a_signal_handler_is_not_borrowed(void **state)
 	while (!shared->inside)
 		;
 	pause_ms(20);
-	assert_int_equal(enter_once(pid), -EAGAIN);
+	assert_int_equal(enter_once(pid, NULL), -EAGAIN);
 	shared->calls = 1;
 	assert_int_equal(write(pipe_fds[1], "", 1), 1);
 	finish(pid);
 }
 
+/* Twice over: what is computed, and what the loop around it keeps in registers. */
 static long do_spin(void)
 {
-	while (!shared->go)
-		;
+	uint64_t sum = 0, count = 0;
+
+	while (!shared->go) {
+		sum += ++count;
+		__asm__ volatile("" : "+r"(sum), "+r"(count));
+	}
+	return sum == count * (count + 1) / 2 ? 0 : -1;
+}
+
+static long do_allocate(void)
+{
+	void *kept[64] = {NULL};
+
+	for (unsigned i = 0; !shared->go; i = i * 5 + 1) {
+		free(kept[i % 64]);
+		kept[i % 64] = malloc(i % 7000);
+	}
 	return 0;
 }
 
-static void a_thread_that_runs_is_not_borrowed(void **state)
+static void a_thread_that_runs_is_borrowed_between_two_instructions(void **state)
+{
+	struct safe_codes codes = {.count = 0};
+	pid_t pid = start_process(do_spin);
+	int error = -EAGAIN;
+
+	for (int i = 0; i < 500 && error == -EAGAIN; i++) {
+		pause_ms(1);
+		error = enter_once(pid, &codes);
+	}
+	shared->go = 1;
+	finish(pid);
+	assert_int_equal(error, 0);
+	assert_int_equal(shared->result, 0);
+	assert_int_equal(shared->error, 77);
+}
+
+/* With one thread malloc takes no lock: used in the middle of itself it destroys the heap. */
+static void a_thread_in_the_allocator_is_not_borrowed(void **state)
+{
+	struct safe_codes codes = {.count = 0};
+	pid_t pid = start_process(do_allocate);
+
+	shared->allocate = 1;
+	for (int i = 0; i < 100; i++)
+		(void)enter_once(pid, &codes);
+	assert_true(codes.count > 0);
+	shared->calls = 1; /* it may have been caught in its own loop */
+	shared->go = 1;
+	finish(pid);
+	assert_int_equal(shared->result, 0);
+}
+
+static void a_thread_that_runs_is_not_taken_for_one_that_waits(void **state)
 {
 	pid_t pid = start_process(do_spin);
 
-	assert_int_equal(enter_once(pid), -EAGAIN);
+	assert_int_equal(enter_once(pid, NULL), -EAGAIN);
 	shared->calls = 1;
 	shared->go = 1;
 	finish(pid);
@@ -502,7 +558,9 @@ int main(void)
 		cmocka_unit_test(a_call_that_takes_long_is_left_alone),
 		cmocka_unit_test(a_signal_during_the_call_interrupts_what_was_interrupted),
 		cmocka_unit_test(a_thread_in_a_signal_handler_is_not_borrowed),
-		cmocka_unit_test(a_thread_that_runs_is_not_borrowed),
+		cmocka_unit_test(a_thread_that_runs_is_not_taken_for_one_that_waits),
+		cmocka_unit_test(a_thread_that_runs_is_borrowed_between_two_instructions),
+		cmocka_unit_test(a_thread_in_the_allocator_is_not_borrowed),
 	};
 
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

@@ -17,7 +17,7 @@
 
 /* A thread that was there a moment ago has often moved: other threads of a Python wait for its lock 200 times a second.
  */
-#define ATTEMPTS 8
+#define ATTEMPTS 12
 #define SLOW_LOOKS 100 /* for the library to be mapped, when the loader was busy: 10 ms each */
 #define SECCOMP_STRICT 1
 
@@ -25,6 +25,8 @@ struct injection {
 	pid_t pid;
 	struct mappings mappings;
 	struct inject_place place;
+	struct safe_codes codes;
+	struct safe_point_place where;
 	struct inject_result *result;
 };
 
@@ -80,42 +82,70 @@ static int refresh_mappings(struct injection *injection)
 	return mappings_read(injection->pid, &injection->mappings);
 }
 
+/* A blocked thread, else one that runs, which will often be stopped in the wrong place. */
 static int choose(struct injection *injection, struct safe_thread *thread)
 {
-	const struct safe_point_place place = {
-		.pid = injection->pid,
-		.mappings = &injection->mappings,
-		.restorer = injection->place.restorer,
-		.room_bytes = FRAME_MAX,
-	};
 	const char *why;
 	int error;
 
+	injection->where = (struct safe_point_place){
+		.pid = injection->pid,
+		.mappings = &injection->mappings,
+		.codes = &injection->codes,
+		.restorer = injection->place.restorer,
+		.room_bytes = FRAME_MAX,
+	};
 	if (!inject_loader_idle(injection->pid, &injection->place))
 		return refuse(injection, -EAGAIN, "it is loading a library");
-	error = safe_point_choose(&place, thread, &why);
+	error = safe_point_choose(&injection->where, thread, &why);
+	if (error == -EAGAIN && !safe_point_choose_running(&injection->where, thread))
+		return 0;
 	return error ? refuse(injection, error, error == -ESRCH ? "it has ended" : why) : 0;
 }
 
-static int make_call(struct injection *injection, const struct remote_call *call)
+/* Not in step with anything the process does: 0.5 to 1.5 ms. */
+static void wait_a_little(void)
 {
+	struct timespec pause;
+
+	clock_gettime(CLOCK_MONOTONIC, &pause);
+	pause = (struct timespec){.tv_nsec = 500000 + pause.tv_nsec / 64 % 1000 * 1000};
+	nanosleep(&pause, NULL);
+}
+
+static int try_call(struct injection *injection, struct remote_call *call)
+{
+	static const char denied[] =
+		"the kernel does not let it be stopped (kernel.yama.ptrace_scope, a security module)";
 	struct safe_thread thread;
+	int error = choose(injection, &thread);
+
+	if (error)
+		return error;
+	call->where = &injection->where;
+	error = remote_call(&thread, call, injection->result);
+	if (error == -EAGAIN && thread.call.number == SYSCALL_RUNNING) {
+		safe_point_learn(&injection->where, thread.call.pc);
+		wait_a_little();
+	}
+	if (error == -EAGAIN)
+		refuse(injection, error, "no thread of it could be caught at a safe point");
+	else if (error && error != -EINPROGRESS)
+		refuse(injection, error,
+		       error == -EPERM	 ? denied
+		       : error == -ESRCH ? "it has ended"
+					 : strerror(-error));
+	return error;
+}
+
+static int make_call(struct injection *injection, struct remote_call *call)
+{
 	int error = -EAGAIN;
 
 	for (int i = 0; i < ATTEMPTS && error == -EAGAIN; i++) {
 		error = i ? refresh_mappings(injection) : 0;
 		if (!error)
-			error = choose(injection, &thread);
-		if (error)
-			continue;
-		error = remote_call(injection->pid, &thread, call, injection->result);
-		if (error == -EAGAIN)
-			refuse(injection, error, "its threads do not stay blocked long enough");
-		else if (error == -EPERM)
-			refuse(injection, error,
-			       "the kernel does not let it be stopped (kernel.yama.ptrace_scope, a security module)");
-		else if (error && error != -EINPROGRESS)
-			refuse(injection, error, error == -ESRCH ? "it has ended" : strerror(-error));
+			error = try_call(injection, call);
 	}
 	return error;
 }

@@ -32,6 +32,10 @@
 #define CALL_MAX_NS 100000000ULL /* dlopen takes 0.2 ms; longer only where another thread holds the loader's lock */
 #define PAUSE_NS 50000L
 
+#ifndef PTRACE_GET_RSEQ_CONFIGURATION
+#define PTRACE_GET_RSEQ_CONFIGURATION 0x420f
+#endif
+
 /* What a stop makes of a system call that is to go on: include/linux/errno.h. */
 #define ERESTARTSYS 512
 #define ERESTARTNOINTR 513
@@ -41,6 +45,7 @@
 struct remote {
 	pid_t pid, tid;
 	const struct inject_place *place;
+	const struct safe_point_place *where;
 	uint64_t errno_address;
 	int signal;			  /* that the thread sends itself */
 	struct user_regs_struct original; /* as it was stopped */
@@ -174,6 +179,36 @@ static int examine_call(struct remote *remote, const struct safe_thread *seen)
 	return 0;
 }
 
+/*
+ * A thread in a restartable sequence (rseq(2)) would not be told that it was interrupted: the kernel looks at the
+ * registers when it lets it run, and they are ours then.
+ */
+static bool in_restartable_sequence(const struct remote *remote)
+{
+	struct {
+		uint64_t address;
+		uint32_t size, signature, flags, pad;
+	} area = {0}; /* struct ptrace_rseq_configuration, Linux 5.13 */
+	uint64_t sequence = 0;
+
+	if (ptrace(PTRACE_GET_RSEQ_CONFIGURATION, remote->tid, (void *)sizeof(area), &area) < 0 || !area.address)
+		return false;
+	return process_read_memory(remote->pid, area.address + 8, &sequence, sizeof(sequence)) || sequence;
+}
+
+/* Stopped between two instructions of its own: it goes on with the next. */
+static int examine_running(struct remote *remote, struct safe_thread *thread)
+{
+	const struct user_regs_struct *regs = &remote->original;
+
+	thread->call.pc = regs->rip;
+	remote->thread.regs = *regs;
+	if (regs->cs != 0x33 || (int64_t)regs->orig_rax != -1 ||
+	    !safe_point_of_stop(remote->where, remote->tid, regs->rip, regs->rsp) || in_restartable_sequence(remote))
+		return -EAGAIN;
+	return 0;
+}
+
 /* A signal that the process has no use for: it may be seen by the thread, should we die. */
 static int choose_signal(uint64_t caught)
 {
@@ -186,7 +221,7 @@ static int choose_signal(uint64_t caught)
 }
 
 /* Reads all that has to be put back. */
-static int examine(struct remote *remote, const struct safe_thread *seen)
+static int examine(struct remote *remote, struct safe_thread *seen)
 {
 	struct borrowed *thread = &remote->thread;
 	struct iovec state = {thread->xstate, sizeof(thread->xstate)};
@@ -194,7 +229,8 @@ static int examine(struct remote *remote, const struct safe_thread *seen)
 	int error = ptrace_do(PTRACE_GETREGS, remote->tid, NULL, &remote->original);
 
 	if (!error)
-		error = examine_call(remote, seen);
+		error = seen->call.number == SYSCALL_RUNNING ? examine_running(remote, seen)
+							     : examine_call(remote, seen);
 	if (!error)
 		error = thread_status_read(remote->pid, remote->tid, &status);
 	if (error)
@@ -279,8 +315,8 @@ static int put_back(struct remote *remote)
 	    set_mask(remote, remote->thread.blocked))
 		return detach(remote);
 	/* Calls that a stop ends with EINTR: only a signal may. All others the kernel takes up itself. */
-	if ((int64_t)regs.rax == -EINTR && !thread_status_read(remote->pid, remote->tid, &status) &&
-	    !(status.pending & ~remote->thread.blocked))
+	if ((int64_t)regs.rax == -EINTR && (int64_t)regs.orig_rax != -1 &&
+	    !thread_status_read(remote->pid, remote->tid, &status) && !(status.pending & ~remote->thread.blocked))
 		begin_anew(&regs, remote->original.orig_rax);
 	(void)ptrace_do(PTRACE_SETREGS, remote->tid, NULL, &regs);
 	return detach(remote);
@@ -327,16 +363,16 @@ static int come_back(struct remote *remote, uint64_t *back_ns)
 	}
 }
 
-int remote_call(pid_t pid, const struct safe_thread *thread, const struct remote_call *call,
-		struct inject_result *result)
+int remote_call(struct safe_thread *thread, const struct remote_call *call, struct inject_result *result)
 {
 	struct remote remote;
 	uint64_t begin, gone, back = 0;
 	int error;
 
-	remote.pid = pid;
+	remote.pid = call->where->pid;
 	remote.tid = thread->tid;
 	remote.place = call->place;
+	remote.where = call->where;
 	frame_prepare();
 	begin = monotonic_ns();
 	error = stop(&remote);
@@ -359,8 +395,7 @@ int remote_call(pid_t pid, const struct safe_thread *thread, const struct remote
 
 #else
 
-int remote_call(pid_t pid, const struct safe_thread *thread, const struct remote_call *call,
-		struct inject_result *result)
+int remote_call(struct safe_thread *thread, const struct remote_call *call, struct inject_result *result)
 {
 	return -ENOTSUP;
 }

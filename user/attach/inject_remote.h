@@ -11,15 +11,16 @@
 
 struct remote_call {
 	const struct inject_place *place;
+	const struct safe_point_place *where;
 	uint64_t function;
 	const char *path; /* first argument, the second is RTLD_NOW; NULL: no arguments */
 };
 
 /*
  * 0: it was called and has returned; -EINPROGRESS: it was called, takes long and comes back by itself; -EAGAIN: the
- * thread was no longer where it had been seen, nothing was done; -ESRCH; other -errno: nothing was done.
+ * thread was no longer where it had been seen, nothing was done (thread->call.pc: where a running one was); -ESRCH;
+ * other -errno: nothing was done.
  */
-int remote_call(pid_t pid, const struct safe_thread *thread, const struct remote_call *call,
-		struct inject_result *result);
+int remote_call(struct safe_thread *thread, const struct remote_call *call, struct inject_result *result);
 
 #endif

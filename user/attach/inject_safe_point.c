@@ -19,6 +19,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "target/image.h"
+
 #define THREADS_LOOKED_AT 256u	     /* of a process with more, any of them may serve */
 #define STACK_LOOKED_AT (256u << 10) /* for the frame of a signal handler; Python's C frames take 0.5 KB each */
 #define STACK_WANTED (128u << 10)    /* below the stack pointer, for dlopen */
@@ -376,4 +378,77 @@ int safe_point_choose(const struct safe_point_place *place, struct safe_thread *
 		return -EAGAIN;
 	}
 	return 0;
+}
+
+/* ---- a process that never waits ------------------------------------------------------------------------ */
+
+int safe_point_choose_running(const struct safe_point_place *place, struct safe_thread *out)
+{
+	struct dirent *entry;
+	char path[64];
+	DIR *tasks;
+
+	out->tid = 0;
+	snprintf(path, sizeof(path), "/proc/%d/task", place->pid);
+	tasks = opendir(path);
+	if (!tasks)
+		return errno == ENOENT ? -ESRCH : -errno;
+	while (!out->tid && (entry = readdir(tasks))) {
+		pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
+
+		if (tid > 0 && !thread_status_read(place->pid, tid, &out->status) && out->status.state == 'R' &&
+		    !out->status.shadow_stack)
+			out->tid = tid;
+	}
+	closedir(tasks);
+	out->call = (struct thread_call){.number = SYSCALL_RUNNING};
+	return out->tid ? 0 : -EAGAIN;
+}
+
+static const struct safe_code *code_of(const struct safe_point_place *place, const struct mapping *mapping)
+{
+	for (unsigned i = 0; place->codes && i < place->codes->count; i++)
+		if (place->codes->list[i].inode == mapping->inode && place->codes->list[i].device == mapping->device)
+			return &place->codes->list[i];
+	return NULL;
+}
+
+/* An allocator that takes the place of libc's; static ones in an executable keep the name, too. */
+static bool has_allocator(pid_t pid, const struct mapping *mapping)
+{
+	static const char *const names[] = {"malloc", "free", "calloc"};
+	struct image_symbol symbol;
+	struct image *image = NULL;
+	bool has = false;
+	int fd = mapping_open(pid, mapping);
+
+	if (fd < 0 || image_open(fd, &image))
+		return true;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		has |= !image_symbol(image, names[i], &symbol);
+	image_close(image);
+	return has;
+}
+
+void safe_point_learn(const struct safe_point_place *place, uint64_t pc)
+{
+	const struct mapping *mapping = mapping_of(place->mappings, pc);
+
+	if (!mapping || !mapping->inode || !place->codes || code_of(place, mapping) ||
+	    place->codes->count >= SAFE_CODES_MAX)
+		return;
+	place->codes->list[place->codes->count++] = (struct safe_code){
+		.device = mapping->device,
+		.inode = mapping->inode,
+		.safe = !safe_point_in_runtime(place->mappings, pc) && !has_allocator(place->pid, mapping),
+	};
+}
+
+bool safe_point_of_stop(const struct safe_point_place *place, pid_t tid, uint64_t pc, uint64_t sp)
+{
+	const struct mapping *code = mapping_of(place->mappings, pc), *stack = mapping_of(place->mappings, sp);
+	const struct safe_code *known = code && code->inode ? code_of(place, code) : NULL;
+
+	return known && known->safe && stack && stack_has_room(place, tid, stack, sp) &&
+	       !in_signal_handler(place, stack, sp);
 }

@@ -58,18 +58,48 @@ struct safe_thread {
 	struct thread_status status;
 };
 
+#define SAFE_CODES_MAX 32
+
+/* A file with code, and what was found in it. */
+struct safe_code {
+	dev_t device;
+	uint64_t inode;
+	bool safe;
+};
+
+struct safe_codes {
+	struct safe_code list[SAFE_CODES_MAX];
+	unsigned count;
+};
+
 /* What of the process the choice needs. */
 struct safe_point_place {
 	pid_t pid;
 	const struct mappings *mappings;
-	uint64_t restorer;   /* return address of signal handlers in its libc */
-	uint64_t room_bytes; /* of stack that have to be mapped below the stack pointer */
+	struct safe_codes *codes; /* learned so far; NULL: a running thread is never safe */
+	uint64_t restorer;	  /* return address of signal handlers in its libc */
+	uint64_t room_bytes;	  /* of stack that have to be mapped below the stack pointer */
 };
 
 /*
  * The best thread now, not stopped.  -EAGAIN with a reason when there is none at this moment; takes up to 20 ms.
  */
 int safe_point_choose(const struct safe_point_place *place, struct safe_thread *out, const char **why);
+
+/*
+ * For a process that never waits: a thread that runs, with call.number SYSCALL_RUNNING.  Where it is can only be
+ * seen once it is stopped, by safe_point_of_stop.
+ */
+int safe_point_choose_running(const struct safe_point_place *place, struct safe_thread *out);
+
+/* Whether a thread that was stopped outside of system calls may be borrowed there. */
+bool safe_point_of_stop(const struct safe_point_place *place, pid_t tid, uint64_t pc, uint64_t sp);
+
+/*
+ * Looks into the file whose code is at pc, while nothing is stopped: code is not safe before that. Where there is
+ * an allocator in it, it never is.
+ */
+void safe_point_learn(const struct safe_point_place *place, uint64_t pc);
 
 /* Whether the address lies in the named libraries' or the loader's data: locks there are theirs. */
 bool safe_point_in_runtime(const struct mappings *mappings, uint64_t address);
