@@ -7,7 +7,9 @@
 
 #include <cmocka.h>
 #include <errno.h>
+#include <linux/filter.h>
 #include <linux/futex.h>
+#include <linux/seccomp.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -210,14 +212,17 @@ static pid_t start_process(long (*what)(void))
 /* One that makes the same call half way between, and is left alone. */
 static pid_t start_control(long (*what)(void))
 {
+	static struct shared own;
+	struct shared *of_test = shared;
 	pid_t pid;
 
 	pause_ms(LATER_MS / 2);
 	pid = fork();
 	if (pid)
 		return pid;
+	shared = &own;
 	what();
-	shared->control_ended_ns = now_ns();
+	of_test->control_ended_ns = now_ns();
 	_exit(0);
 }
 
@@ -436,6 +441,9 @@ static void a_signal_during_the_call_interrupts_what_was_interrupted(void **stat
 		;
 	kill(pid, SIGUSR1);
 	shared->release = 1;
+	for (int i = 0; i < 200 && !shared->ended_ns; i++)
+		pause_ms(10);
+	assert_int_equal(write(pipe_fds[1], "", 1), 1); /* for the case that it still reads */
 	finish(pid);
 	waitpid(tracer, NULL, 0);
 	assert_int_equal(shared->handled, 1);
@@ -539,6 +547,50 @@ static void a_thread_that_runs_is_not_taken_for_one_that_waits(void **state)
 	finish(pid);
 }
 
+/* As containers have it: what is refused gets an error (action), all else is allowed. */
+static long read_with_filter(unsigned action, unsigned refused)
+{
+	struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, refused, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, action),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = {sizeof(filter) / sizeof(filter[0]), filter};
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+		return -errno;
+	return do_read();
+}
+
+static long do_read_filtered(void)
+{
+	return read_with_filter(SECCOMP_RET_ERRNO | EPERM, SYS_ptrace);
+}
+
+static long do_read_without_threads(void)
+{
+	return read_with_filter(SECCOMP_RET_KILL_PROCESS, SYS_clone3);
+}
+
+static void a_filter_that_only_refuses_is_no_hindrance(void **state)
+{
+	if (geteuid())
+		skip(); /* reading filters takes CAP_SYS_ADMIN */
+	assert_wakes(do_read_filtered, enter_well, 1);
+}
+
+static void enter_in_vain(pid_t pid)
+{
+	assert_int_equal(enter(pid), -EACCES);
+	shared->calls++;
+}
+
+static void a_process_that_its_filter_would_end_is_left_alone(void **state)
+{
+	assert_wakes(do_read_without_threads, enter_in_vain, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -561,6 +613,8 @@ int main(void)
 		cmocka_unit_test(a_thread_that_runs_is_not_taken_for_one_that_waits),
 		cmocka_unit_test(a_thread_that_runs_is_borrowed_between_two_instructions),
 		cmocka_unit_test(a_thread_in_the_allocator_is_not_borrowed),
+		cmocka_unit_test(a_filter_that_only_refuses_is_no_hindrance),
+		cmocka_unit_test(a_process_that_its_filter_would_end_is_left_alone),
 	};
 
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

@@ -15,25 +15,22 @@
 #include <unistd.h>
 
 #include <gputrace/agent.h>
+#include <gputrace/cupti_search.h>
 
 #include "agent/old_glibc.h"
 
 #define PATH_BYTES 512u
 #define CUDA_NOT_INITIALIZED 3 /* CUDA_ERROR_NOT_INITIALIZED, cuda.h: what every function but cuInit says before it */
 
-/* Newest first. 11.x keeps the minor in its SONAME; before 11.8 records were shorter. */
 static const struct {
 	unsigned major;
 	const char *soname;
-} generations[] = {{13, "libcupti.so.13"}, {12, "libcupti.so.12"}, {11, "libcupti.so.11.8"}};
+} generations[] = GPT_CUPTI_GENERATIONS;
 #define GENERATIONS (sizeof(generations) / sizeof(generations[0]))
 
-/* From the folder of libcudart: wheels of CUDA 13 (one folder), of 11 and 12, toolkits with and without targets/. */
-static const char *const beside_cudart[] = {".", "../../cuda_cupti/lib", "../extras/CUPTI/lib64",
-					    "../../extras/CUPTI/lib64", "../../../extras/CUPTI/lib64"};
-static const char *const in_toolkit[] = {"extras/CUPTI/lib64", "lib64", "targets/x86_64-linux/lib",
-					 "targets/sbsa-linux/lib", "lib"};
-static const char *const toolkit_variables[] = {"CUDA_HOME", "CUDA_PATH"};
+static const char *const beside_cudart[] = GPT_CUPTI_BESIDE_CUDART;
+static const char *const in_toolkit[] = GPT_CUPTI_IN_TOOLKIT;
+static const char *const toolkit_variables[] = GPT_CUPTI_TOOLKIT_VARIABLES;
 
 /* ---- what the process has mapped --------------------------------------------------------------- */
 
@@ -253,11 +250,11 @@ static bool try_toolkits(struct search *search)
 		if (value && *value && try_toolkit(search, value))
 			return true;
 	}
-	if (try_toolkit(search, "/usr/local/cuda"))
+	if (try_toolkit(search, GPT_CUPTI_TOOLKIT))
 		return true;
 	for (i = 0; i < search->wanted_count; i++)
 		for (minor = 10; minor-- > 0;) { /* no major has had a minor above 9 so far */
-			snprintf(root, sizeof(root), "/usr/local/cuda-%u.%u", search->wanted[i], minor);
+			snprintf(root, sizeof(root), GPT_CUPTI_TOOLKIT "-%u.%u", search->wanted[i], minor);
 			if (try_toolkit(search, root))
 				return true;
 		}
@@ -371,7 +368,7 @@ uint32_t cupti_find(struct cupti *cupti, struct found_cuda *cuda, char *detail, 
 {
 	struct search search = {.cupti = cupti};
 	struct mapped_files files = {0};
-	const char *given = secure_getenv("GPUTRACE_CUPTI");
+	const char *given = secure_getenv(GPT_CUPTI_VARIABLE);
 	bool mapped;
 
 	memset(cupti, 0, sizeof(*cupti));

@@ -24,6 +24,7 @@
 
 #include "attach/emit.h"
 #include "attach/inject_frame.h"
+#include "attach/inject_seccomp.h"
 
 #if defined(__x86_64__)
 
@@ -241,6 +242,8 @@ static int examine(struct remote *remote, struct safe_thread *seen)
 	remote->signal = choose_signal(status.caught);
 	if (!remote->signal)
 		return -ENOTSUP;
+	if (status.seccomp && seccomp_check(remote->tid))
+		return -EACCES;
 	error = ptrace_do(PTRACE_GETSIGMASK, remote->tid, (void *)sizeof(thread->blocked), &thread->blocked);
 	if (!error)
 		error = ptrace_do(PTRACE_GETREGSET, remote->tid, (void *)NT_X86_XSTATE, &state);

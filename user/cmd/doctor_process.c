@@ -1,14 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What can be traced in one process, by looking at it from outside. */
 #include <errno.h>
-#include <glob.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include <gputrace/agent.h>
+
+#include "attach/inject.h"
 #include "base/array.h"
+#include "cmd/agent_path.h"
 #include "cmd/doctor.h"
 #include "cmd/target_check.h"
+#include "target/cupti.h"
 #include "target/library.h"
 #include "target/process.h"
 #include "target/python.h"
@@ -20,8 +26,6 @@ struct subject {
 	struct mappings mappings;
 	unsigned launch_sites;
 	bool agent;
-	const char *cupti;  /* mapped, NULL none */
-	const char *cudart; /* mapped, NULL none */
 };
 
 static void check_python(const struct subject *subject)
@@ -88,10 +92,6 @@ static void check_libraries(struct subject *subject)
 		if (!mapping->inode || seen_before(&subject->mappings, i))
 			continue;
 		kind = library_kind_of_name(mapping->path);
-		if (kind == LIBRARY_CUPTI)
-			subject->cupti = mapping->path;
-		if (kind == LIBRARY_CUDART)
-			subject->cudart = mapping->path;
 		subject->agent |= kind == LIBRARY_AGENT;
 		if (kind == LIBRARY_CUDA || kind == LIBRARY_CUDART || !strcmp(mapping->path, subject->info.exe))
 			check_library(subject, mapping, kind);
@@ -100,47 +100,44 @@ static void check_libraries(struct subject *subject)
 		doctor_say(HEALTH_LIMITED, "  CUDA", "nothing that launches is mapped (yet): it is waited for");
 }
 
-/* The same folders that the agent looks into first (user/agent/find_cupti.c), through the process's own root. */
-static char *cupti_beside(const struct subject *subject)
+static void check_cupti(const struct subject *subject)
 {
-	static const char *const below[] = {"", "../../cuda_cupti/lib/", "../extras/CUPTI/lib64/",
-					    "../../extras/CUPTI/lib64/", "../../../extras/CUPTI/lib64/"};
-	char *found = NULL;
-	int length;
+	struct cupti_choice cupti;
 
-	if (!subject->cudart || !strchr(subject->cudart, '/'))
-		return NULL;
-	length = (int)(strrchr(subject->cudart, '/') - subject->cudart);
-	for (size_t i = 0; i < sizeof(below) / sizeof(below[0]) && !found; i++) {
-		char *pattern = xasprintf("/proc/%d/root%.*s/%slibcupti.so.*[0-9]", (int)subject->pid, length,
-					  subject->cudart, below[i]);
-		glob_t matches = {0};
-
-		if (glob(pattern, 0, NULL, &matches) == 0)
-			found = xasprintf("%.*s/%s%s", length, subject->cudart, below[i],
-					  path_base(matches.gl_pathv[0]));
-		globfree(&matches);
-		free(pattern);
-	}
-	return found;
+	cupti_choose(subject->pid, &subject->mappings, &cupti);
+	if (!cupti.path)
+		doctor_say(HEALTH_LIMITED, "  CUPTI",
+			   "none is mapped, none fits its CUDA: pip install nvidia-cuda-cupti");
+	else if (cupti.major && cupti.runtime && cupti.major != cupti.runtime)
+		doctor_say(HEALTH_LIMITED, "  CUPTI", "of CUDA %u for a libcudart of CUDA %u: %s %s", cupti.major,
+			   cupti.runtime, cupti.path, cupti.why);
+	else
+		doctor_say(HEALTH_OK, "  CUPTI", "%s %s", cupti.path, cupti.why);
+	cupti_choice_free(&cupti);
 }
 
+/* Whether it could come in now; nothing is stopped for it. */
 static void check_agent(const struct subject *subject)
 {
-	char *beside = subject->cupti ? NULL : cupti_beside(subject);
+	struct inject_result result;
+	char *path = agent_path_find();
+	int fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+	int err = fd < 0 ? -ENOENT : inject_check(subject->pid, fd, &result);
 
-	if (subject->agent)
-		doctor_say(HEALTH_OK, "  agent", "is in the process");
+	if (fd < 0)
+		doctor_say(HEALTH_LIMITED, "  agent", "%s cannot be read: no GPU times",
+			   path ? path : GPUTRACE_AGENT_FILE);
+	else if (err == -EAGAIN)
+		doctor_say(HEALTH_LIMITED, "  agent", "cannot come in at this moment: %s", result.why);
+	else if (err)
+		doctor_say(HEALTH_LIMITED, "  agent", "cannot come in: %s", result.why);
+	else if (subject->agent)
+		doctor_say(HEALTH_OK, "  agent", "is in the process and can be woken by thread %d", (int)result.tid);
 	else
-		doctor_say(HEALTH_LIMITED, "  agent",
-			   "not in the process: no GPU times; start it by gputrace -- COMMAND");
-	if (subject->cupti)
-		doctor_say(HEALTH_OK, "  CUPTI", "%s is mapped", subject->cupti);
-	else if (beside)
-		doctor_say(HEALTH_OK, "  CUPTI", "%s would be used", beside);
-	else
-		doctor_say(HEALTH_LIMITED, "  CUPTI", "none mapped, none beside its libcudart");
-	free(beside);
+		doctor_say(HEALTH_OK, "  agent", "can come in by thread %d", (int)result.tid);
+	if (fd >= 0)
+		close(fd);
+	free(path);
 }
 
 static void check_seccomp(const struct subject *subject)
@@ -167,6 +164,7 @@ bool doctor_check_process(pid_t pid)
 		check_python(&subject);
 		check_libraries(&subject);
 		check_agent(&subject);
+		check_cupti(&subject);
 		check_seccomp(&subject);
 	}
 	mappings_free(&subject.mappings);

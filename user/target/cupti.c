@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Looks through the process's root and at its environment; opens nothing. */
+#include "target/cupti.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <gputrace/cupti_search.h>
+
+#define ENVIRONMENT_MAX (1u << 20)
+
+static const struct {
+	unsigned major;
+	const char *soname;
+} generations[] = GPT_CUPTI_GENERATIONS;
+#define GENERATIONS (sizeof(generations) / sizeof(generations[0]))
+
+struct search {
+	pid_t pid;
+	struct cupti_choice *choice;
+	char *environment; /* "NAME=value\0..." */
+	size_t environment_bytes;
+};
+
+static const char *base_name(const char *path)
+{
+	return strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+}
+
+static bool is_library(const char *path, const char *name)
+{
+	const char *base = base_name(path);
+	size_t length = strlen(name);
+
+	return !strncmp(base, name, length) && (base[length] == '.' || base[length] == '-') && strstr(base, ".so");
+}
+
+/* "libcudart.so.12.4" gives 12. */
+static unsigned major_of(const char *path)
+{
+	const char *so = strstr(base_name(path), ".so.");
+
+	return so ? (unsigned)strtoul(so + 4, NULL, 10) : 0;
+}
+
+static bool exists(const struct search *search, const char *path)
+{
+	char *whole = xasprintf("/proc/%d/root%s", search->pid, path);
+	struct stat stat_buffer;
+	bool is = stat(whole, &stat_buffer) == 0 && S_ISREG(stat_buffer.st_mode);
+
+	free(whole);
+	return is;
+}
+
+static bool take(struct search *search, char *path, const char *why)
+{
+	if (!exists(search, path)) {
+		free(path);
+		return false;
+	}
+	search->choice->path = path;
+	search->choice->why = why;
+	search->choice->major = major_of(path);
+	return true;
+}
+
+/* The process's own major first, then the newest. */
+static bool take_in(struct search *search, const char *folder, size_t length, const char *below, const char *why)
+{
+	for (unsigned others = 0; others < 2; others++)
+		for (size_t i = 0; i < GENERATIONS; i++)
+			if ((generations[i].major != search->choice->runtime) == others &&
+			    take(search, xasprintf("%.*s/%s/%s", (int)length, folder, below, generations[i].soname),
+				 why))
+				return true;
+	return false;
+}
+
+static bool take_toolkit(struct search *search, const char *root, const char *why)
+{
+	static const char *const in_toolkit[] = GPT_CUPTI_IN_TOOLKIT;
+
+	for (size_t i = 0; i < sizeof(in_toolkit) / sizeof(in_toolkit[0]); i++)
+		if (take_in(search, root, strlen(root), in_toolkit[i], why))
+			return true;
+	return false;
+}
+
+static bool take_versioned_toolkit(struct search *search)
+{
+	char root[64];
+
+	for (size_t i = 0; i < GENERATIONS; i++)
+		for (unsigned minor = 10; minor-- > 0;) {
+			snprintf(root, sizeof(root), GPT_CUPTI_TOOLKIT "-%u.%u", generations[i].major, minor);
+			if (take_toolkit(search, root, "is that of a toolkit"))
+				return true;
+		}
+	return false;
+}
+
+/* ---- environment ------------------------------------------------------------------------------------- */
+
+static void read_environment(struct search *search)
+{
+	char path[64];
+	ssize_t got = 0;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/environ", search->pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	search->environment = xmalloc(ENVIRONMENT_MAX + 1);
+	while (fd >= 0 && search->environment_bytes < ENVIRONMENT_MAX &&
+	       (got = read(fd, search->environment + search->environment_bytes,
+			   ENVIRONMENT_MAX - search->environment_bytes)) > 0)
+		search->environment_bytes += (size_t)got;
+	search->environment[search->environment_bytes] = 0;
+	if (fd >= 0)
+		close(fd);
+}
+
+static const char *variable(const struct search *search, const char *name)
+{
+	size_t length = strlen(name);
+
+	for (size_t at = 0; at < search->environment_bytes; at += strlen(search->environment + at) + 1)
+		if (!strncmp(search->environment + at, name, length) && search->environment[at + length] == '=')
+			return search->environment + at + length + 1;
+	return NULL;
+}
+
+static bool take_named_toolkit(struct search *search)
+{
+	static const char *const variables[] = GPT_CUPTI_TOOLKIT_VARIABLES;
+	static const char *const why[] = {"is that of its CUDA_HOME", "is that of its CUDA_PATH"};
+
+	for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
+		const char *root = variable(search, variables[i]);
+
+		if (root && *root == '/' && take_toolkit(search, root, why[i]))
+			return true;
+	}
+	return false;
+}
+
+static bool take_of_loader(struct search *search)
+{
+	static const char *const folders[] = {"/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64",
+					      "/usr/lib", "/lib64"};
+	const char *named = variable(search, "LD_LIBRARY_PATH");
+
+	while (named && *named) {
+		size_t length = strcspn(named, ":");
+
+		if (*named == '/' && take_in(search, named, length, ".", "is in its LD_LIBRARY_PATH"))
+			return true;
+		named += length + (named[length] == ':');
+	}
+	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++)
+		if (take_in(search, folders[i], strlen(folders[i]), ".", "is the distribution's"))
+			return true;
+	return false;
+}
+
+/* ---- all of it ----------------------------------------------------------------------------------------- */
+
+static bool take_beside(struct search *search, const char *cudart)
+{
+	static const char *const beside[] = GPT_CUPTI_BESIDE_CUDART;
+
+	for (size_t i = 0; cudart && i < sizeof(beside) / sizeof(beside[0]); i++)
+		if (take_in(search, cudart, (size_t)(base_name(cudart) - cudart) - 1, beside[i],
+			    "lies beside its libcudart"))
+			return true;
+	return false;
+}
+
+void cupti_choose(pid_t pid, const struct mappings *mappings, struct cupti_choice *out)
+{
+	struct search search = {.pid = pid, .choice = out};
+	const char *cudart = NULL, *given;
+
+	*out = (struct cupti_choice){.path = NULL};
+	for (size_t i = 0; i < mappings->list.count; i++) {
+		const char *path = mappings->list.items[i].path;
+
+		if (!cudart && *path == '/' && is_library(path, "libcudart"))
+			cudart = path;
+		if (!out->path && *path == '/' && is_library(path, "libcupti"))
+			out->path = xstrdup(path);
+	}
+	out->runtime = cudart ? major_of(cudart) : 0;
+	if (out->path) {
+		out->why = "is mapped";
+		out->major = major_of(out->path);
+		return;
+	}
+	read_environment(&search);
+	given = variable(&search, GPT_CUPTI_VARIABLE);
+	if (!(given && *given == '/' && take(&search, xstrdup(given), "is given by " GPT_CUPTI_VARIABLE)) &&
+	    !take_beside(&search, cudart) && !take_named_toolkit(&search) &&
+	    !take_toolkit(&search, GPT_CUPTI_TOOLKIT, "is that of " GPT_CUPTI_TOOLKIT) &&
+	    !take_versioned_toolkit(&search))
+		take_of_loader(&search);
+	free(search.environment);
+}
+
+void cupti_choice_free(struct cupti_choice *choice)
+{
+	free(choice->path);
+	choice->path = NULL;
+}
