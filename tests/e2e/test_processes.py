@@ -83,7 +83,7 @@ def test_the_trace_of_a_process_ends_with_it(cudart, tmp_path):
 def test_without_the_agent_a_running_process_gives_launches_and_the_report_says_why(tmp_path):
     with tracing.target(tmp_path, truth=tmp_path / "gpu.json") as target:
         target.ask("forget")
-        with tracing.Tracer(tmp_path, "-p", target.pid) as tracer:
+        with tracing.Tracer(tmp_path, "-p", target.pid, "--agent", "off") as tracer:
             target.ask("steps 5")
             target.ask(f"truth {tmp_path}/truth.json")
             done = tracer.interrupt().must_be(0)

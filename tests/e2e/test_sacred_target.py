@@ -252,7 +252,7 @@ def test_no_probe_is_left_in_a_running_process(tmp_path, copied_simgpu):
     env = {"SIMGPU_LIBRARIES": copied_simgpu}
     with tracing.target(tmp_path, truth=tmp_path / "gpu.json", env=env) as target:
         assert all(is_untouched(target.pid, path) for path in files)
-        with tracing.Tracer(tmp_path, "-p", target.pid) as tracer:
+        with tracing.Tracer(tmp_path, "-p", target.pid, "--agent", "off") as tracer:
             target.ask("steps 2")
             assert not any(is_untouched(target.pid, path) for path in files)  # else this test shows nothing
             tracer.interrupt().must_be(0)
@@ -264,7 +264,7 @@ def test_no_probe_is_left_in_a_running_process_after_sigkill(tmp_path, copied_si
     files = probed_files(copied_simgpu)
     env = {"SIMGPU_LIBRARIES": copied_simgpu}
     with tracing.target(tmp_path, truth=tmp_path / "gpu.json", env=env) as target:
-        with tracing.Tracer(tmp_path, "-p", target.pid) as tracer:
+        with tracing.Tracer(tmp_path, "-p", target.pid, "--agent", "off") as tracer:
             target.ask("steps 2")
             assert not any(is_untouched(target.pid, path) for path in files)
             tracer.process.kill()

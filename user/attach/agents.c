@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -28,6 +29,21 @@ static bool uses_cuda(const struct followed *process)
 	return false;
 }
 
+/* Then it begins inside cuInit, before the first launch. */
+static bool driver_brings_it(const struct followed *process)
+{
+	char *path;
+	bool brings;
+
+	for (size_t i = 0; i < process->files.count; i++)
+		if (process->files.items[i]->kind == LIBRARY_AGENT)
+			return false; /* it has come, and nobody listened */
+	path = process_variable(process->pid, "CUDA_INJECTION64_PATH");
+	brings = path && library_kind_of_name(path) == LIBRARY_AGENT;
+	free(path);
+	return brings;
+}
+
 static void give_up(struct agents *agents, struct followed *process, const char *why)
 {
 	char note[384];
@@ -42,10 +58,15 @@ static void give_up(struct agents *agents, struct followed *process, const char 
 static void try_now(struct agents *agents, struct followed *process)
 {
 	struct agent_entry *entry = &process->entry;
-	struct inject_result result;
-	int error = inject_agent(process->pid, agents->file_fd, &result);
 	uint64_t pause_ns = FIRST_PAUSE_NS << (entry->tries < 16 ? entry->tries : 16);
+	struct inject_result result;
+	int error;
 
+	if (!entry->tries && driver_brings_it(process)) {
+		entry->state = ENTRY_REFUSED;
+		return;
+	}
+	error = inject_agent(process->pid, agents->file_fd, &result);
 	entry->tries++;
 	if (!error) {
 		entry->state = ENTRY_ASKED;

@@ -2,16 +2,12 @@
 /* Looks through the process's root and at its environment; opens nothing. */
 #include "target/cupti.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <gputrace/cupti_search.h>
-
-#define ENVIRONMENT_MAX (1u << 20)
 
 static const struct {
 	unsigned major;
@@ -22,8 +18,6 @@ static const struct {
 struct search {
 	pid_t pid;
 	struct cupti_choice *choice;
-	char *environment; /* "NAME=value\0..." */
-	size_t environment_bytes;
 };
 
 static const char *base_name(const char *path)
@@ -104,45 +98,17 @@ static bool take_versioned_toolkit(struct search *search)
 	return false;
 }
 
-/* ---- environment ------------------------------------------------------------------------------------- */
-
-static void read_environment(struct search *search)
-{
-	char path[64];
-	ssize_t got = 0;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%d/environ", search->pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	search->environment = xmalloc(ENVIRONMENT_MAX + 1);
-	while (fd >= 0 && search->environment_bytes < ENVIRONMENT_MAX &&
-	       (got = read(fd, search->environment + search->environment_bytes,
-			   ENVIRONMENT_MAX - search->environment_bytes)) > 0)
-		search->environment_bytes += (size_t)got;
-	search->environment[search->environment_bytes] = 0;
-	if (fd >= 0)
-		close(fd);
-}
-
-static const char *variable(const struct search *search, const char *name)
-{
-	size_t length = strlen(name);
-
-	for (size_t at = 0; at < search->environment_bytes; at += strlen(search->environment + at) + 1)
-		if (!strncmp(search->environment + at, name, length) && search->environment[at + length] == '=')
-			return search->environment + at + length + 1;
-	return NULL;
-}
-
 static bool take_named_toolkit(struct search *search)
 {
 	static const char *const variables[] = GPT_CUPTI_TOOLKIT_VARIABLES;
 	static const char *const why[] = {"is that of its CUDA_HOME", "is that of its CUDA_PATH"};
 
 	for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
-		const char *root = variable(search, variables[i]);
+		char *root = process_variable(search->pid, variables[i]);
+		bool taken = root && *root == '/' && take_toolkit(search, root, why[i]);
 
-		if (root && *root == '/' && take_toolkit(search, root, why[i]))
+		free(root);
+		if (taken)
 			return true;
 	}
 	return false;
@@ -152,15 +118,14 @@ static bool take_of_loader(struct search *search)
 {
 	static const char *const folders[] = {"/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64",
 					      "/usr/lib", "/lib64"};
-	const char *named = variable(search, "LD_LIBRARY_PATH");
+	char *named = process_variable(search->pid, "LD_LIBRARY_PATH"), *rest = named, *folder;
+	bool taken = false;
 
-	while (named && *named) {
-		size_t length = strcspn(named, ":");
-
-		if (*named == '/' && take_in(search, named, length, ".", "is in its LD_LIBRARY_PATH"))
-			return true;
-		named += length + (named[length] == ':');
-	}
+	while (!taken && (folder = strsep(&rest, ":")))
+		taken = *folder == '/' && take_in(search, folder, strlen(folder), ".", "is in its LD_LIBRARY_PATH");
+	free(named);
+	if (taken)
+		return true;
 	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++)
 		if (take_in(search, folders[i], strlen(folders[i]), ".", "is the distribution's"))
 			return true;
@@ -183,7 +148,8 @@ static bool take_beside(struct search *search, const char *cudart)
 void cupti_choose(pid_t pid, const struct mappings *mappings, struct cupti_choice *out)
 {
 	struct search search = {.pid = pid, .choice = out};
-	const char *cudart = NULL, *given;
+	const char *cudart = NULL;
+	char *given;
 
 	*out = (struct cupti_choice){.path = NULL};
 	for (size_t i = 0; i < mappings->list.count; i++) {
@@ -200,14 +166,13 @@ void cupti_choose(pid_t pid, const struct mappings *mappings, struct cupti_choic
 		out->major = major_of(out->path);
 		return;
 	}
-	read_environment(&search);
-	given = variable(&search, GPT_CUPTI_VARIABLE);
+	given = process_variable(pid, GPT_CUPTI_VARIABLE);
 	if (!(given && *given == '/' && take(&search, xstrdup(given), "is given by " GPT_CUPTI_VARIABLE)) &&
 	    !take_beside(&search, cudart) && !take_named_toolkit(&search) &&
 	    !take_toolkit(&search, GPT_CUPTI_TOOLKIT, "is that of " GPT_CUPTI_TOOLKIT) &&
 	    !take_versioned_toolkit(&search))
 		take_of_loader(&search);
-	free(search.environment);
+	free(given);
 }
 
 void cupti_choice_free(struct cupti_choice *choice)

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #define CMDLINE_MAX 4096
+#define ENVIRON_MAX (256u << 10) /* the kernel takes up to a quarter of the stack, 2 MB; most have a few KB */
 #define STATUS_MAX 8192
 #define PF_KTHREAD 0x00200000u	      /* include/linux/sched.h */
 #define PROC_PID_INIT_INO 0xEFFFFFFCu /* include/linux/proc_ns.h */
@@ -210,6 +211,19 @@ void process_info_free(struct process_info *info)
 	free(info->exe);
 	free(info->cmdline);
 	info->exe = info->cmdline = NULL;
+}
+
+char *process_variable(pid_t pid, const char *name)
+{
+	char *text = xmalloc(ENVIRON_MAX + 1), *value = NULL;
+	ssize_t bytes = read_file(pid, "environ", text, ENVIRON_MAX + 1);
+	size_t length = strlen(name);
+
+	for (ssize_t at = 0; at < bytes && !value; at += (ssize_t)strlen(text + at) + 1)
+		if (!strncmp(text + at, name, length) && text[at + (ssize_t)length] == '=')
+			value = xstrdup(text + at + length + 1);
+	free(text);
+	return value;
 }
 
 static bool is_kernel_thread(pid_t pid)

@@ -27,6 +27,9 @@ struct process_info {
 int process_info_read(pid_t pid, struct process_info *out);
 void process_info_free(struct process_info *info);
 
+/* A variable of the environment that its program was started with, NULL when it has none. Free with free(). */
+char *process_variable(pid_t pid, const char *name);
+
 /* Calls fn for every process of the machine (kernel threads left out); stops when it returns non-zero. */
 int process_each(int (*fn)(pid_t pid, void *context), void *context);
 
