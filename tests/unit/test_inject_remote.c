@@ -60,6 +60,18 @@ static void pause_ms(long ms)
 		;
 }
 
+/* Leaves the heap in another shape than it found it in. */
+static void use_heap(void)
+{
+	for (unsigned i = 0; i < 40; i++) {
+		char *block = malloc(1200 + 100 * i);
+
+		memset(block, 0xee, 1200 + 100 * i);
+		if (i % 2)
+			free(block);
+	}
+}
+
 /* What the process is made to call: spoils what a function may spoil, and errno. */
 static void called(void)
 {
@@ -67,8 +79,8 @@ static void called(void)
 	shared->inside = 1;
 	while (shared->hold && !shared->release)
 		;
-	for (int i = 0; i < 100 && shared->allocate; i++)
-		free(malloc(100 + 100 * (size_t)i));
+	if (shared->allocate)
+		use_heap();
 	errno = 4242;
 	__asm__ volatile("vpcmpeqd %%ymm0, %%ymm0, %%ymm0\n\tvmovdqa %%ymm0, %%ymm1\n\tvmovdqa %%ymm0, %%ymm7\n\t"
 			 "vmovdqa %%ymm0, %%ymm15\n\t" ::
@@ -495,11 +507,22 @@ static long do_spin(void)
 
 static long do_allocate(void)
 {
-	void *kept[64] = {NULL};
+	static struct {
+		unsigned char *bytes;
+		size_t size;
+	} kept[64];
+	unsigned random = 1;
 
-	for (unsigned i = 0; !shared->go; i = i * 5 + 1) {
-		free(kept[i % 64]);
-		kept[i % 64] = malloc(i % 7000);
+	while (!shared->go) {
+		unsigned slot = (random = random * 1103515245 + 12345) >> 16 & 63;
+
+		for (size_t i = 0; i < kept[slot].size; i += 97)
+			if (kept[slot].bytes[i] != slot)
+				return -1;
+		free(kept[slot].bytes);
+		kept[slot].size = random % 7000;
+		kept[slot].bytes = malloc(kept[slot].size);
+		memset(kept[slot].bytes, (int)slot, kept[slot].size);
 	}
 	return 0;
 }

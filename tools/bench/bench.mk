@@ -5,6 +5,7 @@
 #   bench-probe      a launch probe with its Python stack against an empty uprobe (root)
 #   bench-calls      a Python call under --python-calls against a bare one (root)
 #   bench-rate       nothing lost at the highest rate; the collector's CPU; attach and detach (root)
+#   bench-inject     how long a thread is stopped when the agent comes in, and what a launch costs then (root)
 #   bench-model      CPU from log to model
 #   bench-export     CPU from model to files
 
@@ -25,7 +26,7 @@ $(BENCH)/hammer.so: tools/bench/hammer.c $(BUILD)/flags
 	$(say) LINK $@
 	$(Q)$(CC) $(BASE_CFLAGS) -O2 -g -shared -fPIC -o $@ $<
 
-.PHONY: bench benches bench-probe bench-calls bench-rate bench-model bench-export
+.PHONY: bench benches bench-probe bench-calls bench-rate bench-inject bench-model bench-export
 benches: $(BENCHES) $(BENCH)/hammer.so
 
 bench:
@@ -33,5 +34,5 @@ bench:
 	@$(MAKE) --no-print-directory all benches simgpu
 	@BUILD=$(BUILD) tools/bench/run
 
-bench-probe bench-calls bench-rate bench-model bench-export: bench-%: all benches simgpu
+bench-probe bench-calls bench-rate bench-inject bench-model bench-export: bench-%: all benches simgpu
 	@BUILD=$(BUILD) tools/bench/run $*

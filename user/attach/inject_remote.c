@@ -17,6 +17,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -366,7 +367,7 @@ static int come_back(struct remote *remote, uint64_t *back_ns)
 	}
 }
 
-int remote_call(struct safe_thread *thread, const struct remote_call *call, struct inject_result *result)
+static int borrow(struct safe_thread *thread, const struct remote_call *call, struct inject_result *result)
 {
 	struct remote remote;
 	uint64_t begin, gone, back = 0;
@@ -393,6 +394,17 @@ int remote_call(struct safe_thread *thread, const struct remote_call *call, stru
 	error = come_back(&remote, &back);
 	result->away_ns = monotonic_ns() - begin;
 	result->stopped_ns += back ? begin + result->away_ns - back : 0;
+	return error;
+}
+
+/* On a busy machine we would lose the CPU while the thread waits for us, for milliseconds. */
+int remote_call(struct safe_thread *thread, const struct remote_call *call, struct inject_result *result)
+{
+	int before = getpriority(PRIO_PROCESS, 0), error;
+
+	(void)setpriority(PRIO_PROCESS, 0, -20);
+	error = borrow(thread, call, result);
+	(void)setpriority(PRIO_PROCESS, 0, before);
 	return error;
 }
 
