@@ -237,3 +237,23 @@ def test_htas_validator_finds_the_trace_complete(run):
 def test_flamegraph_ignores_no_line(run):
     done = tracing.command(run.folder, "perl", machine.tool("get-flamegraph"), run.folder / "trace.folded").must_be(0)
     assert "Ignored" not in done.stderr
+
+
+# ---- a program that already runs ---------------------------------------------------------------
+
+def test_what_runs_already_has_gpu_times_for_all_it_does_from_then_on(tmp_path):
+    """Unmodified PyTorch, attached while it trains: each of its GPU operations that CUPTI saw is in the trace."""
+    command = [machine.tool("get-torch"), TRAIN, "--steps", "400"]
+    with tracing.Running(tracing.on_simgpu(tmp_path / "gpu.json", *command), tmp_path) as running:
+        tracing.until(lambda: (tmp_path / "gpu.json").exists() and simulated.work(simulated.load(tmp_path / "gpu.json")))
+        with tracing.Tracer(tmp_path, "-p", running.pid) as tracer:
+            running.wait_line("steps 400")
+            tracer.process.wait(tracing.PATIENCE_S)  # it ends with the program
+            tracer.end().must_be(0)
+        running.process.wait(tracing.PATIENCE_S)
+    trace = reading.trace_of(tmp_path / "trace.json")
+    sent = [op for op in simulated.work(simulated.load(tmp_path / "gpu.json")) if op["fate"] == "sent"]
+    assert len(sent) > 1000
+    assert reading.trace_operations(trace) == reading.simulated_operations(sent)
+    receipt = reading.receipt(trace)
+    assert receipt["launches_joined"] == receipt["launches_expected"] > 1000
