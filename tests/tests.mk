@@ -4,6 +4,7 @@
 #   check            everything that needs neither PyTorch nor a GPU; installs what it needs first
 #   check-unit       unit tests and the agent's (no root needed for most)
 #   check-e2e        the real program on real processes (root)
+#   check-inject     the agent let in and out 1,000 times, gputrace killed 200 times (root)
 #   check-torch      the end-to-end tests on PyTorch
 #   check-kernels    the end-to-end tests that depend on the kernel, on each of KERNELS_WANTED in qemu (root)
 #   check-gpu        gputrace and torch.profiler on this machine's GPU must see the same; 77 where there is no GPU
@@ -32,7 +33,7 @@ $(SAMPLE): $(SAMPLE).o $(LIB)
 	$(Q)$(CC) $(CFLAGS) $(EXTRA_CFLAGS) $(LDFLAGS) $(EXTRA_LDFLAGS) -o $@ $^ $(LIBS)
 
 .SECONDARY:
-.PHONY: unit check check-unit check-unit-programs check-e2e check-e2e-all check-torch check-kernels check-gpu \
+.PHONY: unit check check-unit check-unit-programs check-e2e check-e2e-all check-inject check-torch check-kernels check-gpu \
 	check-sanitize fuzz-programs fuzz-short
 unit: $(UNIT_BIN)
 
@@ -53,6 +54,9 @@ PYTEST = GPUTRACE_BUILD=$(BUILD) BUILD=$(BUILD) "$$(tools/get-pytest)" -m pytest
 
 check-e2e: all simgpu $(SAMPLE)
 	@$(PYTEST) -m "not torch" $(PYTEST_FLAGS)
+
+check-inject: all simgpu
+	@GPUTRACE_TEST_CYCLES=1000 GPUTRACE_TEST_KILLS=200 $(PYTEST)/test_inject.py -k again_and_again
 
 check-torch: all simgpu $(SAMPLE)
 	@tools/get-torch >/dev/null

@@ -11,7 +11,7 @@ struct hint {
 
 static const struct hint no_agent = {
 	"gputrace's CUPTI agent is not in the process",
-	"start the program as `gputrace -- COMMAND`, or see `gputrace doctor -p PID` for other ways in",
+	"see `gputrace doctor -p PID` for what keeps it out, or start the program as `gputrace -- COMMAND`",
 };
 
 /* enum gpt_agent_failure */
