@@ -90,6 +90,7 @@ unsigned agents_tick(struct agents *agents, uint64_t now_ns)
 
 	if (agents->file_fd < 0)
 		return 0;
+	inject_release_strays();
 	for (size_t i = 0; i < agents->processes->list.count; i++) {
 		struct followed *process = agents->processes->list.items[i];
 		struct agent_entry *entry = &process->entry;

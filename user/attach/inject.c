@@ -3,6 +3,7 @@
 #include "attach/inject.h"
 
 #include <errno.h>
+#include <glob.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,6 +21,7 @@
 #define ATTEMPTS 12
 #define SLOW_LOOKS 100 /* for the library to be mapped, when the loader was busy: 10 ms each */
 #define SECCOMP_STRICT 1
+#define AGENT_THREAD "gputrace-agent" /* user/agent/agent.c */
 
 struct injection {
 	pid_t pid;
@@ -193,11 +195,34 @@ static int load(struct injection *injection, int agent_fd)
 	return error;
 }
 
+/* Its thread lives as long as somebody listens, and 0.3 s more. */
+static bool agent_is_at_work(pid_t pid)
+{
+	char pattern[64], name[32];
+	bool found = false;
+	glob_t tasks = {0};
+
+	snprintf(pattern, sizeof(pattern), "/proc/%d/task/*/comm", pid);
+	if (glob(pattern, GLOB_NOSORT, NULL, &tasks) == 0)
+		for (size_t i = 0; i < tasks.gl_pathc && !found; i++) {
+			FILE *file = fopen(tasks.gl_pathv[i], "re");
+
+			found = file && fgets(name, sizeof(name), file) && !strcmp(name, AGENT_THREAD "\n");
+			if (file)
+				fclose(file);
+		}
+	globfree(&tasks);
+	return found;
+}
+
 static int wake(struct injection *injection)
 {
 	struct remote_call call = {.place = &injection->place, .function = injection->place.agent_start};
-	int error = make_call(injection, &call);
+	int error;
 
+	if (agent_is_at_work(injection->pid))
+		return refuse(injection, -EAGAIN, "its agent works for another gputrace");
+	error = make_call(injection, &call);
 	return error == -EINPROGRESS ? 0 : error;
 }
 
@@ -246,4 +271,9 @@ int inject_check(pid_t pid, int agent_fd, struct inject_result *result)
 	result->tid = thread.tid;
 	mappings_free(&injection.mappings);
 	return error;
+}
+
+void inject_release_strays(void)
+{
+	remote_release_strays();
 }

@@ -29,6 +29,9 @@ int inject_agent(pid_t pid, int agent_fd, struct inject_result *result);
 /* Everything but the call: 0 when it would be made now; as inject_agent. */
 int inject_check(pid_t pid, int agent_fd, struct inject_result *result);
 
+/* For a thread that stopped too late: to be called as long as gputrace runs, now and then. */
+void inject_release_strays(void);
+
 #define INJECT_LENDER "gputrace-lend" /* argv[0] of the process that lends the agent's file */
 
 /* What main() does when it is started by that name; see inject_lend.c. */

@@ -3,7 +3,8 @@
  * The lender executes gputrace anew under another name, so that nothing of the tracer's memory or descriptors is in
  * a process that the borrower's user may look into.  It is two processes: the inner one in the borrower's pid
  * namespace has the file open; the outer one is its parent, or the namespace's init would get a child that it does
- * not know.  Both end when the tracer closes its end of the socket, as it does when it is killed.
+ * not know, and ends it even when its user has stopped it.  Both end when the tracer closes its end of the socket, as
+ * it does when it is killed.
  */
 #include "attach/inject_lend.h"
 
@@ -150,13 +151,18 @@ static void lend(pid_t borrower, struct lend_answer *answer)
 		answer->step = LEND_OK;
 }
 
-static int answer_and_wait(const struct lend_answer *answer)
+static void wait_for_end(void)
 {
 	char byte;
 
+	while (recv(SOCKET_FD, &byte, 1, 0) < 0 && errno == EINTR)
+		;
+}
+
+static int answer_and_wait(const struct lend_answer *answer)
+{
 	if (send(SOCKET_FD, answer, sizeof(*answer), MSG_NOSIGNAL) == sizeof(*answer))
-		while (recv(SOCKET_FD, &byte, 1, 0) < 0 && errno == EINTR)
-			;
+		wait_for_end();
 	return 0;
 }
 
@@ -182,7 +188,8 @@ int inject_lend_main(int argc, char **argv)
 		_exit(answer_and_wait(&answer));
 	}
 	close(FILE_FD);
-	close(SOCKET_FD);
+	wait_for_end();
+	kill(inner, SIGKILL);
 	waitpid(inner, NULL, 0);
 	return 0;
 }

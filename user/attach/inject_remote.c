@@ -33,6 +33,7 @@
 #define STOP_MAX_NS 10000000000ULL
 #define CALL_MAX_NS 100000000ULL /* dlopen takes 0.2 ms; longer only where another thread holds the loader's lock */
 #define PAUSE_NS 50000L
+#define STOPS_MAX 1000 /* for signals: no process sends itself so many, but one that wants to keep us */
 
 #ifndef PTRACE_GET_RSEQ_CONFIGURATION
 #define PTRACE_GET_RSEQ_CONFIGURATION 0x420f
@@ -63,6 +64,45 @@ static int ptrace_do(enum __ptrace_request request, pid_t tid, void *address, vo
 static int detach(const struct remote *remote)
 {
 	return ptrace_do(PTRACE_DETACH, remote->tid, NULL, NULL);
+}
+
+/* The application's own signal with which a thread has stopped, to be passed on. */
+static void *signal_of(int status)
+{
+	return (void *)(uintptr_t)(status >> 16 ? 0 : WSTOPSIG(status));
+}
+
+static int let_go(const struct remote *remote, int status)
+{
+	return ptrace_do(PTRACE_DETACH, remote->tid, NULL, signal_of(status));
+}
+
+/* ---- threads that did not stop in time: they may later, and then nobody else would let them run -------- */
+
+static pid_t strays[16];
+static unsigned stray_count;
+
+static void remember_stray(pid_t tid)
+{
+	if (stray_count < sizeof(strays) / sizeof(strays[0]))
+		strays[stray_count++] = tid;
+}
+
+void remote_release_strays(void)
+{
+	for (unsigned i = 0; i < stray_count;) {
+		const struct remote remote = {.tid = strays[i]};
+		int status;
+		pid_t got = waitpid(strays[i], &status, __WALL | WNOHANG);
+
+		if (!got) {
+			i++;
+			continue;
+		}
+		if (got > 0 && WIFSTOPPED(status))
+			(void)let_go(&remote, status);
+		strays[i] = strays[--stray_count];
+	}
 }
 
 /* ---- stopping --------------------------------------------------------------------------------------- */
@@ -109,17 +149,18 @@ static int stop(const struct remote *remote)
 	if (error)
 		return error;
 	error = ptrace_do(PTRACE_INTERRUPT, remote->tid, NULL, NULL);
-	while (!error) {
+	for (int i = 0; !error; i++) {
 		error = wait_stop(remote->tid, STOP_MAX_NS, &status);
 		if (error || is_interrupt_stop(status))
-			return error;
-		if (is_group_stop(status)) { /* Ctrl-Z: it stays stopped */
-			error = detach(remote);
+			break;
+		if (is_group_stop(status) || i >= STOPS_MAX) { /* Ctrl-Z: it stays stopped */
+			error = let_go(remote, status);
 			return error ? error : -EAGAIN;
 		}
-		error = ptrace_do(PTRACE_CONT, remote->tid, NULL,
-				  (void *)(uintptr_t)(status >> 16 ? 0 : WSTOPSIG(status)));
+		error = ptrace_do(PTRACE_CONT, remote->tid, NULL, signal_of(status));
 	}
+	if (error == -ETIMEDOUT)
+		remember_stray(remote->tid);
 	return error;
 }
 
@@ -333,10 +374,10 @@ static int leave_alone(struct remote *remote)
 
 	if (!error)
 		error = wait_stop(remote->tid, STOP_MAX_NS, &status);
+	if (error == -ETIMEDOUT)
+		remember_stray(remote->tid);
 	if (!error)
-		error = ptrace_do(
-			PTRACE_DETACH, remote->tid, NULL,
-			(void *)(uintptr_t)(status >> 16 || WSTOPSIG(status) == SIGTRAP ? 0 : WSTOPSIG(status)));
+		error = let_go(remote, status);
 	return error ? error : -EINPROGRESS;
 }
 
@@ -346,7 +387,7 @@ static int come_back(struct remote *remote, uint64_t *back_ns)
 	struct user_regs_struct regs;
 	int status, error;
 
-	for (;;) {
+	for (int i = 0; i < STOPS_MAX; i++) {
 		error = wait_stop(remote->tid, CALL_MAX_NS, &status);
 		if (error == -ETIMEDOUT)
 			return leave_alone(remote);
@@ -357,14 +398,14 @@ static int come_back(struct remote *remote, uint64_t *back_ns)
 			return put_back(remote);
 		}
 		if (is_group_stop(status)) {
-			error = detach(remote);
+			error = let_go(remote, status);
 			return error ? error : -EINPROGRESS;
 		}
-		error = ptrace_do(PTRACE_CONT, remote->tid, NULL,
-				  (void *)(uintptr_t)(status >> 16 ? 0 : WSTOPSIG(status)));
+		error = ptrace_do(PTRACE_CONT, remote->tid, NULL, signal_of(status));
 		if (error)
 			return error;
 	}
+	return leave_alone(remote);
 }
 
 static int borrow(struct safe_thread *thread, const struct remote_call *call, struct inject_result *result)
@@ -409,6 +450,10 @@ int remote_call(struct safe_thread *thread, const struct remote_call *call, stru
 }
 
 #else
+
+void remote_release_strays(void)
+{
+}
 
 int remote_call(struct safe_thread *thread, const struct remote_call *call, struct inject_result *result)
 {

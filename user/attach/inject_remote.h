@@ -23,4 +23,7 @@ struct remote_call {
  */
 int remote_call(struct safe_thread *thread, const struct remote_call *call, struct inject_result *result);
 
+/* Lets threads run that did not stop when they were asked to, and have since; to be called now and then. */
+void remote_release_strays(void);
+
 #endif
