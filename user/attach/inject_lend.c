@@ -98,8 +98,8 @@ static int become(pid_t borrower)
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct none[2] = {0};
-	uid_t uid;
-	gid_t gid;
+	uid_t uid = (uid_t)-1;
+	gid_t gid = (gid_t)-1;
 	int error = read_ids(borrower, &uid, &gid);
 
 	if (error)

@@ -179,7 +179,7 @@ static int read_thread_file(pid_t pid, pid_t tid, const char *name, char *text, 
 
 int thread_status_read(pid_t pid, pid_t tid, struct thread_status *out)
 {
-	char text[4096];
+	char text[4096] = "";
 	int error = read_thread_file(pid, tid, "status", text, sizeof(text));
 
 	if (error)
@@ -189,7 +189,7 @@ int thread_status_read(pid_t pid, pid_t tid, struct thread_status *out)
 
 static int thread_call_read(pid_t pid, pid_t tid, struct thread_call *out)
 {
-	char text[256];
+	char text[256] = "";
 	int error = read_thread_file(pid, tid, "syscall", text, sizeof(text));
 
 	if (error)
