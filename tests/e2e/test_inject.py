@@ -283,6 +283,68 @@ def test_agent_require_fails_where_it_cannot_go(tmp_path):
         running.end().must_be(0)
 
 
+# ---- what doctor says before --------------------------------------------------------------------------
+
+def doctor_lines(folder, pid):
+    """{what: (health, text)} of one process."""
+    done = tracing.gputrace(folder, "doctor", "-p", pid)
+    lines = done.stdout.splitlines()
+    start = next(i for i, line in enumerate(lines) if line.startswith(f"pid {pid} "))
+    return {line[:16].strip(): (line[16:25].strip(), line[25:]) for line in lines[start + 1:]}
+
+
+def test_doctor_says_whether_the_agent_can_come_in_and_stops_nothing(tmp_path):
+    with tracing.target(tmp_path, truth=tmp_path / "gpu.json") as target:
+        health, text = doctor_lines(tmp_path, target.pid)["agent"]
+        assert health == "ok" and text.startswith("can come in by thread ")
+        assert mapped_agents(target.pid) == set()
+        trace_once(target, tmp_path)
+        health, text = doctor_lines(tmp_path, target.pid)["agent"]
+        assert health == "ok" and "can be woken" in text
+
+
+def test_doctor_says_what_keeps_the_agent_out(tmp_path):
+    program = machine.compile_program(machine.PROGRAMS / "maps_only.c", tmp_path / "static", "-static")
+    with tracing.Running([program, machine.SIMGPU / "libcuda.so.1"], tmp_path) as running:
+        running.wait_line("ready")
+        assert doctor_lines(tmp_path, running.pid)["agent"] == (
+            "limited", "cannot come in: it is statically linked: there is no loader in it")
+        running.end().must_be(0)
+
+
+@pytest.fixture
+def cuda(tmp_path):
+    """An empty cudart of CUDA 12 in a folder, as a wheel has it, and a place for CUPTI."""
+    wheel = tmp_path / "nvidia/cuda_runtime/lib"
+    wheel.mkdir(parents=True)
+    (tmp_path / "nvidia/cuda_cupti/lib").mkdir(parents=True)
+    (tmp_path / "empty.c").write_text("int nothing;\n")
+    return machine.compile_library(tmp_path / "empty.c", wheel / "libcudart.so.12")
+
+
+def cupti_said(folder, cudart, **env):
+    program = ["python3", "-c", "import ctypes, sys; ctypes.CDLL(sys.argv[1]); print('ready', flush=True); input()", cudart]
+    with tracing.Running(program, folder, env) as running:
+        running.wait_line("ready")
+        return doctor_lines(folder, running.pid)["CUPTI"]
+
+
+def test_doctor_names_the_cupti_beside_the_libcudart_of_the_process(tmp_path, cuda):
+    for name in ("libcupti.so.12", "libcupti.so.13"):
+        (tmp_path / "nvidia/cuda_cupti/lib" / name).write_text("")
+    health, text = cupti_said(tmp_path / "nvidia", cuda)
+    assert health == "ok" and text.startswith("libcupti.so.12 lies beside its libcudart: /")
+
+
+def test_doctor_says_when_only_a_cupti_of_another_cuda_is_there(tmp_path, cuda):
+    toolkit = tmp_path / "t"
+    (toolkit / "lib64").mkdir(parents=True)
+    (toolkit / "lib64/libcupti.so.13").write_text("")
+    health, text = cupti_said(tmp_path, cuda, CUDA_HOME=toolkit, GPUTRACE_CUPTI="")
+    assert health == "limited"
+    assert text.startswith("libcupti.so.13, for a libcudart of CUDA 12, is that of its CUDA_HOME")
+
+
 # ---- again and again, and killed ------------------------------------------------------------------------
 
 def figures(pid):

@@ -109,10 +109,10 @@ static void check_cupti(const struct subject *subject)
 		doctor_say(HEALTH_LIMITED, "  CUPTI",
 			   "none is mapped, none fits its CUDA: pip install nvidia-cuda-cupti");
 	else if (cupti.major && cupti.runtime && cupti.major != cupti.runtime)
-		doctor_say(HEALTH_LIMITED, "  CUPTI", "of CUDA %u for a libcudart of CUDA %u: %s %s", cupti.major,
-			   cupti.runtime, cupti.path, cupti.why);
+		doctor_say(HEALTH_LIMITED, "  CUPTI", "%s, for a libcudart of CUDA %u, %s: %s", path_base(cupti.path),
+			   cupti.runtime, cupti.why, cupti.path);
 	else
-		doctor_say(HEALTH_OK, "  CUPTI", "%s %s", cupti.path, cupti.why);
+		doctor_say(HEALTH_OK, "  CUPTI", "%s %s: %s", path_base(cupti.path), cupti.why, cupti.path);
 	cupti_choice_free(&cupti);
 }
 
