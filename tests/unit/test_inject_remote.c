@@ -26,8 +26,8 @@
 #include "attach/inject_frame.h"
 #include "attach/inject_remote.h"
 
-#define TIMEOUT_MS 1000 /* of the calls */
-#define LATER_MS 600	/* when the thread is borrowed */
+#define TIMEOUT_MS 2000 /* of the calls */
+#define LATER_MS 800	/* when the thread is borrowed: time enough before it and after it, also on a busy machine */
 
 /* Shared by the test, the process that is entered, and the one that enters it. */
 static struct shared {
