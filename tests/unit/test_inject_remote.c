@@ -450,7 +450,7 @@ static void a_signal_during_the_call_interrupts_what_was_interrupted(void **stat
 	if (!tracer)
 		_exit(enter(pid) != 0);
 	while (!shared->inside)
-		;
+		assert_int_equal(waitpid(tracer, NULL, WNOHANG), 0);
 	kill(pid, SIGUSR1);
 	shared->release = 1;
 	for (int i = 0; i < 200 && !shared->ended_ns; i++)

@@ -221,6 +221,15 @@ bool safe_point_in_runtime(const struct mappings *mappings, uint64_t address)
 	       !strncmp(name, "libmimalloc", 11);
 }
 
+/*
+ * What follows the return address in a frame of the kernel: a ucontext, with the code segment 0x33 at byte 192. The
+ * address alone may be left over from a call of sigaction().
+ */
+static bool is_signal_frame(const uint64_t *words, size_t count)
+{
+	return count <= 24 || (words[24] & 0xffff) == 0x33;
+}
+
 /* A signal handler may have interrupted anything: its return address is in the way back. */
 static bool in_signal_handler(const struct safe_point_place *place, const struct mapping *stack, uint64_t sp)
 {
@@ -233,7 +242,7 @@ static bool in_signal_handler(const struct safe_point_place *place, const struct
 	if (!process_read_memory(place->pid, sp & ~7ULL, words, bytes & ~7ULL)) {
 		found = false;
 		for (size_t i = 0; i < bytes / 8 && !found; i++)
-			found = words[i] == place->restorer;
+			found = words[i] == place->restorer && is_signal_frame(words + i, bytes / 8 - i);
 	}
 	free(words);
 	return found;
