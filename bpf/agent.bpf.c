@@ -55,6 +55,18 @@ int agent_batch(struct pt_regs *ctx)
 	return 0;
 }
 
+static __always_inline void note_agent_text(__u32 pid, __u64 probe)
+{
+	__u32 zero = 0;
+	struct gpt_agent_layout *layout = bpf_map_lookup_elem(&agent_layout, &zero);
+	__u64 text;
+
+	if (!layout)
+		return;
+	text = probe - layout->state_distance;
+	bpf_map_update_elem(&agent_texts, &pid, &text, BPF_ANY);
+}
+
 /* gputrace_agent_state(state, abi): who reports the calls of this process from now on */
 SEC("uprobe")
 int agent_state(struct pt_regs *ctx)
@@ -68,6 +80,7 @@ int agent_state(struct pt_regs *ctx)
 		return 0;
 	}
 	any_agent = 1;
+	note_agent_text(pid, PT_REGS_IP(ctx));
 	if (state == GPT_AGENT_READY && abi == GPT_AGENT_ABI)
 		bpf_map_update_elem(&agents, &pid, &live, BPF_ANY);
 	else

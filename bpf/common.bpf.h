@@ -69,6 +69,22 @@ struct {
 	__type(value, __u8);
 } several_interpreters SEC(".maps") __attribute__((weak));
 
+/* Of the agent's file, written by attach/. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct gpt_agent_layout);
+} agent_layout SEC(".maps") __attribute__((weak));
+
+/* Where the agent's text begins, by process: a call that returns into it is the agent's own. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, GPT_MAX_PROCESSES);
+	__type(key, __u32); /* thread group id */
+	__type(value, __u64);
+} agent_texts SEC(".maps") __attribute__((weak));
+
 struct {
 	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
 	__uint(max_entries, 1); /* always empty */

@@ -9,6 +9,11 @@
  * leaves CUPTI and ends its thread.  GPUTRACE_AGENT_BATCH_SEMAPHORE belongs to the probe on _batch.
  * The collector never writes to the process except through these counters.
  *
+ * Two more are raised in single processes: when another user of CUPTI registers its buffers, which makes CUPTI
+ * forget ours, the collector raises GPUTRACE_AGENT_YIELD_SEMAPHORE, and the agent leaves the activity API alone.
+ * GPUTRACE_AGENT_RESUME_SEMAPHORE, raised while the other still is, means that the other has finished: the agent
+ * registers anew; then both are lowered.  That YIELD falls alone means nothing: so it is when the collector dies.
+ *
  * Attach in the order _batch, then _state and _call; so the agent's first HELLO has a listener.  To end a
  * trace detach _call and _state and leave _batch: the agent sends what is left, then a HELLO whose state is
  * GPT_AGENT_STOPPED as the last record of its last batch; then detach _batch.
@@ -42,6 +47,11 @@
 #define GPUTRACE_AGENT_ABI_SYMBOL "gputrace_agent_abi"	    /* u32, read from the file */
 #define GPUTRACE_AGENT_SEMAPHORE "gputrace_agent_semaphore" /* unsigned short, in .probes */
 #define GPUTRACE_AGENT_BATCH_SEMAPHORE "gputrace_agent_batch_semaphore" /* the same */
+/* Functions that are never called: they carry the probes that raise the counters. */
+#define GPUTRACE_AGENT_YIELD "gputrace_agent_yield"
+#define GPUTRACE_AGENT_RESUME "gputrace_agent_resume"
+#define GPUTRACE_AGENT_YIELD_SEMAPHORE "gputrace_agent_yield_semaphore"	  /* unsigned short, in .probes */
+#define GPUTRACE_AGENT_RESUME_SEMAPHORE "gputrace_agent_resume_semaphore" /* the same */
 #define GPUTRACE_AGENT_FILE "libgputrace-agent.so"
 
 /* Batches are copied in one of three sizes: keep them near one of these. */

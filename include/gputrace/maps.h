@@ -65,6 +65,11 @@ struct gpt_file_state {
 	__u64 text_bytes;
 };
 
+/* Of our agent's file: how far gputrace_agent_state is from the start of its text, to find that in a process. */
+struct gpt_agent_layout {
+	__u64 state_distance, text_bytes;
+};
+
 struct gpt_file_key {
 	__u64 inode;
 	__u32 device; /* as in the kernel: major << 20 | minor */

@@ -50,6 +50,7 @@ enum gpt_record_type {
 	GPT_AGENT_BATCH = 13, /* struct gpt_agent_batch: records of the agent, see agent.h */
 	GPT_PYEVENT = 14,     /* struct gpt_pyevent: a collection or an import begins or ends */
 	GPT_PYCALL = 15,      /* struct gpt_pycall: a Python function is entered or left */
+	GPT_CUPTI_USE = 16,   /* struct gpt_cupti_use: somebody sets CUPTI's activity API up or down */
 
 	/* from the collector */
 	GPT_SESSION = 32,    /* struct gpt_session: options, host */
@@ -215,6 +216,27 @@ struct gpt_pycall {
 	__u64 frame; /* as in gpt_pyevent */
 };
 
+/* ---- CUPTI's other users ------------------------------------------------------------------------------------ */
+
+enum gpt_cupti_function {
+	GPT_CUPTI_REGISTER = 1,	 /* cuptiActivityRegisterCallbacks: whose buffers CUPTI fills from now on */
+	GPT_CUPTI_ENABLE = 2,	 /* cuptiActivityEnable */
+	GPT_CUPTI_DISABLE = 3,	 /* cuptiActivityDisable */
+	GPT_CUPTI_FLUSH = 4,	 /* cuptiActivityFlushAll */
+	GPT_CUPTI_ATTRIBUTE = 5, /* cuptiActivitySetAttribute */
+};
+
+/* A call of the activity API by somebody in the process; of the agent's own calls only GPT_CUPTI_REGISTER. */
+struct gpt_cupti_use {
+	struct gpt_record hdr;
+	__u64 time_ns; /* at entry */
+	__u32 pid, tid;
+	__u32 value; /* the first argument: of ENABLE and DISABLE the kind */
+	__u8 what;   /* enum gpt_cupti_function */
+	__u8 own;    /* 1: the agent called */
+	__u16 pad;
+};
+
 /* ---- native --------------------------------------------------------------------------------- */
 
 #define GPT_NATIVE_MAX_FRAMES 64
@@ -360,6 +382,7 @@ _Static_assert(sizeof(struct gpt_code_lines) == 32, "log layout");
 _Static_assert(sizeof(struct gpt_code_dead) == 32, "log layout");
 _Static_assert(sizeof(struct gpt_pyevent) == 48, "log layout");
 _Static_assert(sizeof(struct gpt_pycall) == 40, "log layout");
+_Static_assert(sizeof(struct gpt_cupti_use) == 32, "log layout");
 _Static_assert(sizeof(struct gpt_native_stack) == 24, "log layout");
 _Static_assert(sizeof(struct gpt_native_sym) == 24, "log layout");
 _Static_assert(sizeof(struct gpt_thread) == 40, "log layout");

@@ -311,6 +311,15 @@ static void notice_mapped(struct attach *attach, const struct gpt_mapped *event)
 		hold_continue((pid_t)event->pid);
 }
 
+/* The agent's file in a process; the one that it will load, when it has not yet. */
+static const struct probed_file *process_agent(const struct attach *attach, const struct followed *process)
+{
+	for (size_t i = 0; i < process->files.count; i++)
+		if (process->files.items[i]->kind == LIBRARY_AGENT)
+			return process->files.items[i];
+	return attach->agent;
+}
+
 /* The one thing in a batch that attach/ has to know: that the agent has said its last word. */
 static bool batch_says_stopped(const struct gpt_agent_batch *batch)
 {
@@ -344,6 +353,14 @@ static void notice_batch(struct attach *attach, const struct gpt_agent_batch *ba
 		attach->reconcile = true;
 }
 
+static void notice_cupti_use(struct attach *attach, const struct gpt_cupti_use *use)
+{
+	struct followed *process = follow(attach, (pid_t)use->pid);
+
+	if (process)
+		neighbour_note(&process->neighbour, process_agent(attach, process), use);
+}
+
 static void notice_thread(struct attach *attach, const struct gpt_thread *thread)
 {
 	if (processes_find(&attach->processes, (pid_t)thread->pid))
@@ -374,6 +391,9 @@ void attach_notice(struct attach *attach, const struct gpt_record *record)
 		break;
 	case GPT_AGENT_BATCH:
 		notice_batch(attach, body);
+		break;
+	case GPT_CUPTI_USE:
+		notice_cupti_use(attach, body);
 		break;
 	case GPT_NATIVE_STACK:
 		symbols_add_stack(attach->symbols, body);
@@ -421,6 +441,7 @@ uint64_t attach_tick(struct attach *attach, uint64_t now_ns)
 
 		if (check_agents && processes_update_agent(&attach->processes, process))
 			attach->reconcile = true;
+		neighbour_tick(&process->neighbour, process_agent(attach, process), process->pid, now_ns);
 		if (process->look_again_ns && process->look_again_ns <= now_ns) {
 			process->look_again_ns = 0;
 			processes_examine(&attach->processes, process);
@@ -503,6 +524,8 @@ void attach_stop(struct attach *attach, unsigned timeout_ms, void (*drain)(void 
 {
 	uint64_t end_ns = monotonic_ns() + timeout_ms * 1000000ULL;
 
+	/* An agent has to know of another user of CUPTI before it leaves. */
+	drain(drain_context);
 	for (size_t i = 0; i < attach->processes.list.count; i++)
 		processes_update_agent(&attach->processes, attach->processes.list.items[i]);
 	/* Symbol probes first; then the agents' call probes, which tells them to stop and send what they have. */
@@ -520,8 +543,12 @@ void attach_stop(struct attach *attach, unsigned timeout_ms, void (*drain)(void 
 		links_detach(&attach->files.list.items[i]->dealloc_links);
 		links_detach(&attach->files.list.items[i]->making_links);
 		links_detach(&attach->files.list.items[i]->engine_links);
+		links_detach(&attach->files.list.items[i]->cupti_links);
 		links_detach(&attach->files.list.items[i]->event_links);
 	}
+	/* Only now, when every agent has left: a counter that falls must not be the last thing one sees. */
+	for (size_t i = 0; i < attach->processes.list.count; i++)
+		neighbour_forget(&attach->processes.list.items[i]->neighbour);
 	links_detach(&attach->lifecycle);
 	drain(drain_context);
 }

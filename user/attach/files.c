@@ -241,12 +241,21 @@ void file_detach_calls(struct files *files, struct probed_file *file)
 	links_detach(&file->call_links);
 }
 
-static int symbol_offset(const struct image *image, const char *name, uint64_t *offset)
+/* So that a call of CUPTI by the agent can be told from one by somebody else. */
+static int tell_agent_layout(struct files *files, const struct probed_file *file, const struct image *image)
 {
-	struct image_symbol symbol;
-	int error = image_symbol(image, name, &symbol);
+	struct gpt_agent_layout layout = {};
+	uint64_t state, text, bytes;
+	uint32_t zero = 0;
+	int error = image_symbol_offset(image, GPUTRACE_AGENT_STATE, &state);
 
-	return error ? error : image_file_offset(image, symbol.address, offset);
+	if (!error)
+		error = text_segment(file->fd, state, &text, &bytes);
+	if (error)
+		return error;
+	layout.state_distance = state - text;
+	layout.text_bytes = bytes;
+	return bpf_map_update_elem(bpf_map__fd(files->programs->bpf->maps.agent_layout), &zero, &layout, BPF_ANY);
 }
 
 int file_attach_agent(struct files *files, struct probed_file *file)
@@ -274,12 +283,13 @@ int file_attach_agent(struct files *files, struct probed_file *file)
 	error = copy < 0 ? -errno : image_open(copy, &image);
 	if (error)
 		return error;
+	error = tell_agent_layout(files, file, image);
 	for (size_t i = 0; i < sizeof(probes) / sizeof(probes[0]) && !error; i++) {
 		struct link_place place = {};
 
-		error = symbol_offset(image, probes[i].function, &place.offset);
+		error = image_symbol_offset(image, probes[i].function, &place.offset);
 		if (!error)
-			error = symbol_offset(image, probes[i].semaphore, &place.ref_counter);
+			error = image_symbol_offset(image, probes[i].semaphore, &place.ref_counter);
 		if (!error)
 			error = links_attach_uprobes(probes[i].links, files->programs->multi, probes[i].program,
 						     file->fd, &place, 1);
@@ -377,6 +387,7 @@ void files_close(struct files *files)
 		links_detach(&file->dealloc_links);
 		links_detach(&file->making_links);
 		links_detach(&file->engine_links);
+		links_detach(&file->cupti_links);
 		links_detach(&file->event_links);
 		links_detach(&file->batch_links);
 		library_sites_free(&file->sites);

@@ -24,6 +24,7 @@ struct probed_file {
 	struct links making_links;  /* Python: making of further interpreters */
 	ARRAY(struct link_place) making;
 	struct links engine_links; /* PyTorch: the autograd engine */
+	struct links cupti_links;  /* CUPTI: its other users */
 	struct links event_links;  /* Python: collections, imports, calls */
 	bool events_tried;
 	int python_calls; /* Python: 1 every call is traced, -ENOTSUP they cannot be, 0 not asked */

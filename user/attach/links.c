@@ -110,8 +110,8 @@ static int link_perf_event(struct links *links, int program_fd, int perf_fd, uin
 	return 0;
 }
 
-static int attach_single(struct links *links, int type, int program_fd, const char *path,
-			 const struct link_place *place)
+/* pid -1: every process. */
+static int open_uprobe(struct links *links, int type, const char *path, const struct link_place *place, pid_t pid)
 {
 	struct perf_event_attr attr = {
 		.size = sizeof(attr),
@@ -121,12 +121,32 @@ static int attach_single(struct links *links, int type, int program_fd, const ch
 		.uprobe_path = (uintptr_t)path,
 		.probe_offset = place->offset,
 	};
-	int fd = (int)syscall(SYS_perf_event_open, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
+	int fd = (int)syscall(SYS_perf_event_open, &attr, pid, pid < 0 ? 0 : -1, -1, PERF_FLAG_FD_CLOEXEC);
 
 	if (fd < 0)
 		return -errno;
 	array_push(&links->fds, fd);
-	return link_perf_event(links, program_fd, fd, place->cookie);
+	return fd;
+}
+
+static int attach_single(struct links *links, int type, int program_fd, const char *path,
+			 const struct link_place *place)
+{
+	int fd = open_uprobe(links, type, path, place, -1);
+
+	return fd < 0 ? fd : link_perf_event(links, program_fd, fd, place->cookie);
+}
+
+int links_raise_counter(struct links *links, int file_fd, const struct link_place *place, pid_t pid)
+{
+	int type = uprobe_pmu_type(), fd;
+	char path[64];
+
+	if (type < 0)
+		return type;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", file_fd);
+	fd = open_uprobe(links, type, path, place, pid);
+	return fd < 0 ? fd : 0;
 }
 
 int links_attach_uprobes(struct links *links, bool multi, int program_fd, int file_fd, const struct link_place *places,

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/array.h"
 
@@ -33,6 +34,12 @@ bool links_have_multi(int program_fd, unsigned attach_type);
 /* Probes all places of the file in every process that maps it. 0 or -errno; on failure nothing is attached. */
 int links_attach_uprobes(struct links *links, bool multi, int program_fd, int file_fd, const struct link_place *places,
 			 size_t count);
+
+/*
+ * Raises the counter place->ref_counter in one process that maps the file, or in it once it does, until links_detach:
+ * by a probe that nothing listens to.
+ */
+int links_raise_counter(struct links *links, int file_fd, const struct link_place *place, pid_t pid);
 
 /* A tracepoint by "category/name"; finds its id also where no tracefs is mounted. */
 int links_attach_tracepoint(struct links *links, int program_fd, const char *tracepoint);

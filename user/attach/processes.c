@@ -60,6 +60,7 @@ void processes_remove(struct processes *processes, pid_t pid)
 
 		if (process->pid != pid)
 			continue;
+		neighbour_forget(&process->neighbour);
 		array_free(&process->files);
 		free(process);
 		processes->list.items[i] = processes->list.items[--processes->list.count];
@@ -70,6 +71,7 @@ void processes_remove(struct processes *processes, pid_t pid)
 void processes_forget_program(struct processes *processes, struct followed *process)
 {
 	(void)processes;
+	neighbour_forget(&process->neighbour);
 	process->files.count = 0;
 	process->agent_live = process->agent_stopped = process->forked = false;
 	process->entry = (struct agent_entry){.state = ENTRY_WAITING};
@@ -114,7 +116,8 @@ static void examine_files(struct processes *processes, struct followed *process,
  */
 static void probe_files(struct processes *processes, struct followed *process)
 {
-	static const enum library_kind order[] = {LIBRARY_AGENT, LIBRARY_CUDART_STATIC, LIBRARY_CUDART, LIBRARY_CUDA};
+	static const enum library_kind order[] = {LIBRARY_AGENT, LIBRARY_CUPTI, LIBRARY_CUDART_STATIC, LIBRARY_CUDART,
+						  LIBRARY_CUDA};
 
 	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++)
 		for (size_t j = 0; j < process->files.count; j++) {
@@ -124,6 +127,8 @@ static void probe_files(struct processes *processes, struct followed *process)
 				continue;
 			if (file->kind == LIBRARY_AGENT)
 				file_attach_agent(processes->files, file);
+			else if (file->kind == LIBRARY_CUPTI)
+				file_attach_cupti(processes->files, file);
 			else if (!process->agent_live)
 				file_attach_calls(processes->files, file);
 		}

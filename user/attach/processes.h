@@ -7,6 +7,7 @@
 #define GPUTRACE_PROCESSES_H
 
 #include "attach/files.h"
+#include "attach/neighbours.h"
 
 /* How far the agent is on its way into the process (agents.c). */
 struct agent_entry {
@@ -33,6 +34,7 @@ struct followed {
 	unsigned looks;
 	uint64_t unfit_since_ns; /* first look at an interpreter whose memory makes no sense (yet), 0: none */
 	struct agent_entry entry;
+	struct neighbour neighbour;
 	ARRAY(struct probed_file *) files;
 };
 

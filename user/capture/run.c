@@ -51,7 +51,7 @@ struct run {
 /* Records after which probes have to follow (attach.h, attach_notice). */
 static const bool noticed_types[] = {
 	[GPT_NATIVE_STACK] = true, [GPT_THREAD] = true, [GPT_FORK] = true,	  [GPT_EXEC] = true,
-	[GPT_EXIT] = true,	   [GPT_MAPPED] = true, [GPT_AGENT_BATCH] = true,
+	[GPT_EXIT] = true,	   [GPT_MAPPED] = true, [GPT_AGENT_BATCH] = true, [GPT_CUPTI_USE] = true,
 };
 
 static void end_run(struct run *run, enum gpt_end_reason reason, int error)

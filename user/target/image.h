@@ -53,6 +53,9 @@ const char *image_soname(const struct image *image); /* "" when there is none */
 int image_file_offset(const struct image *image, uint64_t address, uint64_t *offset);
 int image_address(const struct image *image, uint64_t file_offset, uint64_t *address);
 
+/* Where in the file a symbol's address lies; -ENOENT, -ERANGE. */
+int image_symbol_offset(const struct image *image, const char *name, uint64_t *offset);
+
 /* Bytes of the file at a linked address; -ERANGE when they are not all in the file. */
 int image_read(const struct image *image, uint64_t address, void *buffer, size_t bytes);
 

@@ -289,3 +289,11 @@ int image_symbol_at(struct image *image, uint64_t address, struct image_symbol *
 	fill(&tables->list[entry->table], &tables->list[entry->table].symbols[entry->symbol], out);
 	return 0;
 }
+
+int image_symbol_offset(const struct image *image, const char *name, uint64_t *offset)
+{
+	struct image_symbol symbol;
+	int error = image_symbol(image, name, &symbol);
+
+	return error ? error : image_file_offset(image, symbol.address, offset);
+}

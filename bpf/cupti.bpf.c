@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Who uses CUPTI's activity API: CUPTI has one registration of buffers for the whole process and tells nobody when
+ * another takes it.  These calls are rare: a session of torch.profiler makes some twenty of them.
+ */
+#include "common.bpf.h"
+
+#include <gputrace/agent.h>
+
+static __always_inline bool returns_into_agent(struct pt_regs *ctx, __u32 pid)
+{
+	__u64 *text = bpf_map_lookup_elem(&agent_texts, &pid), address = 0;
+	struct gpt_agent_layout *layout;
+	__u32 zero = 0;
+
+	layout = bpf_map_lookup_elem(&agent_layout, &zero);
+	if (!text || !layout || bpf_probe_read_user(&address, sizeof(address), (void *)PT_REGS_SP(ctx)))
+		return false;
+	return address - *text < layout->text_bytes;
+}
+
+static __always_inline int cupti_use(struct pt_regs *ctx, __u8 what)
+{
+	__u64 pid_tid = bpf_get_current_pid_tgid();
+	__u32 pid = pid_tid >> 32;
+	struct gpt_cupti_use *record;
+	bool own;
+
+	if (!traced_process(pid))
+		return 0;
+	own = returns_into_agent(ctx, pid);
+	/* Of the agent only where its session begins: it flushes ten times a second. */
+	if (own && what != GPT_CUPTI_REGISTER)
+		return 0;
+	record = bpf_ringbuf_reserve(&ring, sizeof(*record), 0);
+	if (!record) {
+		account(GPT_ACC_OTHER_LOST);
+		keep_own_stack(ctx);
+		return 0;
+	}
+	record_begin(&record->hdr, sizeof(*record), GPT_CUPTI_USE);
+	record->time_ns = bpf_ktime_get_ns();
+	record->pid = pid;
+	record->tid = pid_tid;
+	record->value = PT_REGS_PARM1(ctx);
+	record->what = what;
+	record->own = own;
+	record->pad = 0;
+	/* The agent has to hear of it soon. */
+	bpf_ringbuf_submit(record, BPF_RB_FORCE_WAKEUP);
+	return 0;
+}
+
+#define CUPTI_USE(name, what)                                                                                          \
+	SEC("uprobe")                                                                                                  \
+	int name(struct pt_regs *ctx)                                                                                  \
+	{                                                                                                              \
+		return cupti_use(ctx, what);                                                                           \
+	}
+
+CUPTI_USE(cupti_register, GPT_CUPTI_REGISTER)
+CUPTI_USE(cupti_enable, GPT_CUPTI_ENABLE)
+CUPTI_USE(cupti_disable, GPT_CUPTI_DISABLE)
+CUPTI_USE(cupti_flush, GPT_CUPTI_FLUSH)
+CUPTI_USE(cupti_attribute, GPT_CUPTI_ATTRIBUTE)
+
+char LICENSE[] SEC("license") = "GPL";

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What CUPTI does not tell is seen by probes on its functions.  The order of calls in a session of torch.profiler
+ * (PyTorch 2.15): RegisterTimestampCallback, RegisterCallbacks, Enable..., Disable..., FlushAll, SetAttribute.
+ */
+#include "attach/neighbours.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <gputrace/agent.h>
+
+#include "base/msg.h"
+#include "target/image.h"
+
+/* A call that follows its last flush shows that the flush is over; when none comes, time has to. */
+#define AFTER_FLUSH_NS 2000000000ULL
+/* For a session that is ended and never flushed. */
+#define AFTER_DISABLE_NS 5000000000ULL
+
+/* ---- the agent's counters -------------------------------------------------------------------------------------- */
+
+static int raise_counter(struct links *links, const struct probed_file *agent, pid_t pid, const char *function,
+			 const char *semaphore)
+{
+	struct link_place place = {};
+	struct image *image = NULL;
+	int copy, error;
+
+	if (!agent || links->fds.count)
+		return 0;
+	copy = fcntl(agent->fd, F_DUPFD_CLOEXEC, 3);
+	error = copy < 0 ? -errno : image_open(copy, &image);
+	if (error)
+		return error;
+	error = image_symbol_offset(image, function, &place.offset);
+	if (!error)
+		error = image_symbol_offset(image, semaphore, &place.ref_counter);
+	if (!error)
+		error = links_raise_counter(links, agent->fd, &place, pid);
+	image_close(image);
+	return error;
+}
+
+static void begin(struct neighbour *neighbour, const struct probed_file *agent, pid_t pid)
+{
+	int error = raise_counter(&neighbour->yield, agent, pid, GPUTRACE_AGENT_YIELD, GPUTRACE_AGENT_YIELD_SEMAPHORE);
+
+	if (error && error != -ESRCH)
+		msg_warn("pid %d: another profiler uses CUPTI, and the agent cannot be told: %s", pid,
+			 strerror(-error));
+	links_detach(&neighbour->resume);
+	neighbour->state = NEIGHBOUR_RECORDS;
+	neighbour->flushes = false;
+}
+
+static void finish(struct neighbour *neighbour, const struct probed_file *agent, pid_t pid)
+{
+	int error =
+		raise_counter(&neighbour->resume, agent, pid, GPUTRACE_AGENT_RESUME, GPUTRACE_AGENT_RESUME_SEMAPHORE);
+
+	if (error && error != -ESRCH)
+		msg_warn("pid %d: the other profiler has finished, and the agent cannot be told: %s", pid,
+			 strerror(-error));
+	neighbour->state = NEIGHBOUR_DONE;
+}
+
+/* The agent has registered anew. */
+static void settle(struct neighbour *neighbour)
+{
+	links_detach(&neighbour->yield); /* first: YIELD without RESUME is an order */
+	links_detach(&neighbour->resume);
+	neighbour->state = NEIGHBOUR_NONE;
+	neighbour->kinds = 0;
+}
+
+/* ---- its session ------------------------------------------------------------------------------------------------- */
+
+static uint64_t kind_bit(uint32_t kind)
+{
+	return kind < 64 ? 1ULL << kind : 0;
+}
+
+static void note_foreign(struct neighbour *neighbour, const struct probed_file *agent, const struct gpt_cupti_use *use)
+{
+	pid_t pid = (pid_t)use->pid;
+
+	switch (use->what) {
+	case GPT_CUPTI_ENABLE:
+		neighbour->kinds |= kind_bit(use->value);
+		begin(neighbour, agent, pid);
+		break;
+	case GPT_CUPTI_REGISTER:
+		begin(neighbour, agent, pid);
+		break;
+	case GPT_CUPTI_DISABLE:
+		neighbour->kinds &= ~kind_bit(use->value);
+		break;
+	case GPT_CUPTI_FLUSH:
+		if (!neighbour->kinds) {
+			neighbour->flushes = true;
+			break;
+		}
+		break;
+	default:
+		if (neighbour->state == NEIGHBOUR_RECORDS && neighbour->flushes && !neighbour->kinds)
+			finish(neighbour, agent, pid);
+		break;
+	}
+	neighbour->last_ns = use->time_ns;
+}
+
+void neighbour_note(struct neighbour *neighbour, const struct probed_file *agent, const struct gpt_cupti_use *use)
+{
+	if (!use->own)
+		note_foreign(neighbour, agent, use);
+	else if (neighbour->state == NEIGHBOUR_DONE)
+		settle(neighbour);
+}
+
+void neighbour_tick(struct neighbour *neighbour, const struct probed_file *agent, pid_t pid, uint64_t now_ns)
+{
+	uint64_t patience = neighbour->flushes ? AFTER_FLUSH_NS : AFTER_DISABLE_NS;
+
+	if (neighbour->state == NEIGHBOUR_RECORDS && !neighbour->kinds && now_ns > neighbour->last_ns &&
+	    now_ns - neighbour->last_ns > patience)
+		finish(neighbour, agent, pid);
+}
+
+void neighbour_forget(struct neighbour *neighbour)
+{
+	settle(neighbour);
+	neighbour->flushes = false;
+}
+
+/* ---- probes ------------------------------------------------------------------------------------------------------ */
+
+int file_attach_cupti(struct files *files, struct probed_file *file)
+{
+	const struct gputrace_bpf *bpf = files->programs->bpf;
+	const struct {
+		const char *function;
+		const struct bpf_program *program;
+	} probes[] = {
+		{"cuptiActivityRegisterCallbacks", bpf->progs.cupti_register},
+		{"cuptiActivityEnable", bpf->progs.cupti_enable},
+		{"cuptiActivityDisable", bpf->progs.cupti_disable},
+		{"cuptiActivityFlushAll", bpf->progs.cupti_flush},
+		{"cuptiActivitySetAttribute", bpf->progs.cupti_attribute},
+	};
+	struct image *image = NULL;
+	int copy, error;
+
+	if (file->kind != LIBRARY_CUPTI || file->cupti_links.fds.count || file->fd < 0)
+		return 0;
+	copy = fcntl(file->fd, F_DUPFD_CLOEXEC, 3);
+	error = copy < 0 ? -errno : image_open(copy, &image);
+	if (error)
+		return error;
+	for (size_t i = 0; i < sizeof(probes) / sizeof(probes[0]) && !error; i++) {
+		struct link_place place = {};
+
+		/* At the very entry, however slow the instruction: the program reads the return address. */
+		error = image_symbol_offset(image, probes[i].function, &place.offset);
+		if (!error)
+			error = links_attach_uprobes(&file->cupti_links, files->programs->multi,
+						     bpf_program__fd(probes[i].program), file->fd, &place, 1);
+	}
+	image_close(image);
+	if (error)
+		links_detach(&file->cupti_links);
+	return error;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Other users of CUPTI's activity API in a followed process, above all torch.profiler: when one begins a session, and
+ * when it has all its records.  Tells the agent, by the two counters of agent.h.
+ */
+#ifndef GPUTRACE_NEIGHBOURS_H
+#define GPUTRACE_NEIGHBOURS_H
+
+#include "attach/files.h"
+#include "attach/links.h"
+
+enum neighbour_state {
+	NEIGHBOUR_NONE,
+	NEIGHBOUR_RECORDS, /* CUPTI's buffers are its own */
+	NEIGHBOUR_DONE,	   /* the agent was told so and has not registered anew yet */
+};
+
+struct neighbour {
+	enum neighbour_state state;
+	uint64_t kinds;	    /* activity kinds that it has enabled and not disabled (kinds up to 63) */
+	bool flushes;	    /* it has disabled its kinds and asked for what is left */
+	uint64_t last_ns;   /* its latest call */
+	struct links yield; /* while attached the agent's counters are raised in this process */
+	struct links resume;
+};
+
+/* A GPT_CUPTI_USE of this process; agent: our agent's file, NULL when there is none. */
+void neighbour_note(struct neighbour *neighbour, const struct probed_file *agent, const struct gpt_cupti_use *use);
+
+/* Whether time alone says that it has finished; call now and then. */
+void neighbour_tick(struct neighbour *neighbour, const struct probed_file *agent, pid_t pid, uint64_t now_ns);
+
+/* Forgets it, with the counters lowered: the process is gone or runs another program. */
+void neighbour_forget(struct neighbour *neighbour);
+
+/* Probes a libcupti; does nothing when that is done. -errno */
+int file_attach_cupti(struct files *files, struct probed_file *file);
+
+#endif
