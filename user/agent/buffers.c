@@ -154,9 +154,24 @@ void buffers_take(void (*parse)(void *user, uint8_t *buffer, size_t valid), void
 		next = pool.next[index];
 		buffer = pool.base + (size_t)index * BUFFER_BYTES;
 		parse(user, buffer, pool.valid[index]);
-		/* CUPTI was told that it gets zeroes (CUPTI_ATTR_ZEROED_OUT_BUFFER). */
+		/* Where the records end must show in a buffer that does not come back (buffers_reclaim). */
 		memset(buffer, 0, BUFFER_BYTES);
 		atomic_fetch_or(&pool.free[index / 64], 1ull << (index % 64));
+	}
+}
+
+void buffers_reclaim(void (*parse)(void *user, uint8_t *buffer, size_t valid), void *user)
+{
+	unsigned index;
+	uint64_t bit;
+
+	for (index = 0; index < pool.usable; index++) {
+		bit = 1ull << (index % 64);
+		if (!(atomic_fetch_and(&pool.lent[index / 64], ~bit) & bit))
+			continue;
+		parse(user, pool.base + (size_t)index * BUFFER_BYTES, BUFFER_BYTES);
+		memset(pool.base + (size_t)index * BUFFER_BYTES, 0, BUFFER_BYTES);
+		atomic_fetch_or(&pool.free[index / 64], bit);
 	}
 }
 

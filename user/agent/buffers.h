@@ -35,6 +35,12 @@ void buffers_done(void *context, uint32_t stream, uint8_t *buffer, size_t size, 
 /* The agent's thread: calls parse for each buffer that came back, then readies it for the next use. */
 void buffers_take(void (*parse)(void *user, uint8_t *buffer, size_t valid), void *user);
 
+/*
+ * The agent's thread, when CUPTI has forgotten our buffers because somebody else registered, and holds none any more:
+ * calls parse for each that did not come back, with its whole size, and readies it.
+ */
+void buffers_reclaim(void (*parse)(void *user, uint8_t *buffer, size_t valid), void *user);
+
 /* The agent's thread: more buffers when fewer than half of them are free. */
 void buffers_grow(void);
 

@@ -16,7 +16,6 @@
 /* cuptiGetVersion: small numbers up to CUDA 12.9, then major * 10000 + minor * 100 + patch. */
 #define CUPTI_API_11_8 18u /* also 12.0, 12.1 before cupti_version.h was raised */
 #define CUPTI_API_12_2 20u /* the state domain */
-#define CUPTI_API_12_3 21u /* per-thread buffers */
 #define CUPTI_API_12_9 27u /* buffers may be refused without a crash */
 #define CUPTI_API_NEW_FORM 130000u
 #define CUPTI_API_13_2 130200u
@@ -55,12 +54,6 @@ enum {
 	CUPTI_KIND_COUNT = 64, /* of the table of sizes; larger kinds are none of ours */
 };
 
-/* CUpti_ActivityAttribute; both values are one byte */
-enum {
-	CUPTI_ATTR_ZEROED_OUT_BUFFER = 5,
-	CUPTI_ATTR_PER_THREAD_BUFFER = 9,
-};
-
 /* CUpti_CallbackDomain, CUpti_CallbackIdState, CUpti_ApiCallbackSite and single values */
 enum {
 	CUPTI_DOMAIN_DRIVER = 1,
@@ -75,6 +68,7 @@ enum {
 	CUPTI_SITE_ENTER = 0,
 	CUPTI_SITE_EXIT = 1,
 	CUPTI_FLUSH_FORCED = 1,
+	CUPTI_THREAD_ID_DEFAULT = 0, /* the lower half of pthread_self() */
 	CUPTI_THREAD_ID_SYSTEM = 1,
 	CUPTI_OBJECT_THREAD = 2, /* CUpti_ActivityObjectKind */
 	CUPTI_MEMCPY_FLAG_ASYNC = 1,
@@ -263,7 +257,8 @@ typedef void (*cupti_buffer_done)(void *context, uint32_t stream, uint8_t *buffe
 	X(flush_all, cuptiActivityFlushAll, 1, (uint32_t flags))                                                       \
 	X(next_record, cuptiActivityGetNextRecord, 1, (uint8_t * buffer, size_t valid, uint8_t * *record))             \
 	X(dropped, cuptiActivityGetNumDroppedRecords, 1, (void *context, uint32_t stream, size_t *dropped))            \
-	X(set_attribute, cuptiActivitySetAttribute, 0, (uint32_t attribute, size_t * size, void *value))               \
+	X(timestamp, cuptiGetTimestamp, 0, (uint64_t * timestamp))                                                     \
+	X(register_timestamp, cuptiActivityRegisterTimestampCallback, 0, (uint64_t(*callback)(void)))                  \
 	X(set_thread_id_type, cuptiSetThreadIdType, 0, (uint32_t type))                                                \
 	X(result_string, cuptiGetResultString, 0, (uint32_t result, const char **text))
 

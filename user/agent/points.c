@@ -21,6 +21,8 @@
 /* Not zero-initialised data (.bss): the kernel finds the counter by its offset in the file. */
 SEMAPHORE unsigned short gputrace_agent_semaphore = 0;
 SEMAPHORE unsigned short gputrace_agent_batch_semaphore = 0;
+SEMAPHORE unsigned short gputrace_agent_yield_semaphore = 0;
+SEMAPHORE unsigned short gputrace_agent_resume_semaphore = 0;
 
 POINT void gputrace_agent_call(uint32_t corr, uint32_t api)
 {
@@ -33,6 +35,16 @@ POINT void gputrace_agent_state(uint32_t state, uint32_t abi)
 }
 
 POINT void gputrace_agent_batch(const void *data, uint64_t bytes)
+{
+	__asm__ volatile(POINT_BODY);
+}
+
+POINT void gputrace_agent_yield(void)
+{
+	__asm__ volatile(POINT_BODY);
+}
+
+POINT void gputrace_agent_resume(void)
 {
 	__asm__ volatile(POINT_BODY);
 }

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 extern unsigned short gputrace_agent_semaphore, gputrace_agent_batch_semaphore;
+extern unsigned short gputrace_agent_yield_semaphore, gputrace_agent_resume_semaphore;
 
 /* To be called only while points_listening(). */
 void gputrace_agent_call(uint32_t corr, uint32_t api);
@@ -17,6 +18,10 @@ void gputrace_agent_state(uint32_t state, uint32_t abi);
 
 /* To be called only while points_batch_listening(). */
 void gputrace_agent_batch(const void *data, uint64_t bytes);
+
+/* Never called; see gputrace/agent.h. */
+void gputrace_agent_yield(void);
+void gputrace_agent_resume(void);
 
 /* The kernel writes the counters behind the compiler's back. */
 static inline bool points_listening(void)
@@ -27,6 +32,18 @@ static inline bool points_listening(void)
 static inline bool points_batch_listening(void)
 {
 	return *(volatile unsigned short *)&gputrace_agent_batch_semaphore != 0;
+}
+
+/* Another user of CUPTI has registered its buffers. */
+static inline bool points_must_yield(void)
+{
+	return *(volatile unsigned short *)&gputrace_agent_yield_semaphore != 0;
+}
+
+/* It has finished. */
+static inline bool points_may_resume(void)
+{
+	return *(volatile unsigned short *)&gputrace_agent_resume_semaphore != 0;
 }
 
 #endif

@@ -241,6 +241,36 @@ bool records_convert(struct records *records, uint8_t *record, size_t bytes)
 	return true;
 }
 
+/* CUPTI's own start and end of a record that has times. */
+static void raw_times(const struct kind *kind, const uint8_t *record, uint64_t times[2])
+{
+	const struct field *field;
+
+	for (field = kind->fields; field->bytes; field++)
+		if (field->to == kind->start || field->to == kind->start + sizeof(uint64_t))
+			times[field->to != kind->start] = load(record, field->from, field->bytes);
+}
+
+void records_abandoned(struct records *records, uint8_t *buffer, size_t bytes, const uint64_t between_wall_ns[2])
+{
+	const struct kind *kind;
+	uint64_t times[2] = {0};
+	size_t at = 0, size;
+
+	while (bytes - at >= sizeof(uint32_t)) {
+		kind = kind_find((uint32_t)load(buffer + at, 0, 4));
+		size = kind ? records->sizes[kind->kind] : 0;
+		if (!size || size > bytes - at)
+			return;
+		if (kind->corr && kind->start) {
+			raw_times(kind, buffer + at, times);
+			if (times[0] >= between_wall_ns[0] && times[0] <= times[1] && times[1] <= between_wall_ns[1])
+				records_convert(records, buffer + at, size);
+		}
+		at += size;
+	}
+}
+
 void records_buffer(struct records *records, uint8_t *buffer, size_t valid)
 {
 	uint8_t *record = NULL, *before;

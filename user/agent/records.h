@@ -44,4 +44,10 @@ bool records_convert(struct records *records, uint8_t *record, size_t bytes);
 /* A buffer as CUPTI gave it back. */
 void records_buffer(struct records *records, uint8_t *buffer, size_t valid);
 
+/*
+ * A buffer that CUPTI did not give back, zero behind its records: those of GPU work that ended between two times of
+ * the wall clock are taken, nothing is counted as malformed.
+ */
+void records_abandoned(struct records *records, uint8_t *buffer, size_t bytes, const uint64_t between_wall_ns[2]);
+
 #endif

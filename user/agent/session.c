@@ -10,7 +10,9 @@
 
 #include "agent/buffers.h"
 #include "agent/callbacks.h"
+#include "agent/points.h"
 #include "agent/returns.h"
+#include "agent/yield.h"
 
 #define FLUSH_NS 100000000u    /* a process that dies loses no more than this */
 #define SAMPLE_NS 250000000u   /* clock and counters: agent.h asks for twice a second */
@@ -75,16 +77,10 @@ static bool subscribe(struct session *session)
 	}
 }
 
-static void set_attribute(const struct cupti *cupti, uint32_t attribute)
-{
-	uint8_t value = 1;
-	size_t size = sizeof(value);
-
-	if (cupti->set_attribute)
-		cupti->set_attribute(attribute, &size, &value); /* it works without, only slower */
-}
-
-/* The attributes of GPU memory (0, 2, 6, 8) stay as they are: changing them under live contexts has crashed. */
+/*
+ * Attributes stay as they are: they hold for every user of CUPTI in the process.  One that promises zeroed buffers
+ * would be broken by the next tool; those of GPU memory (0, 2, 6, 8) have crashed when changed under live contexts.
+ */
 static void configure(struct session *session)
 {
 	const struct cupti *cupti = &session->cupti;
@@ -93,11 +89,8 @@ static void configure(struct session *session)
 		cupti->enable_domain(1, session->subscriber, CUPTI_DOMAIN_STATE);
 	if (cupti->set_thread_id_type)
 		cupti->set_thread_id_type(CUPTI_THREAD_ID_SYSTEM);
-	set_attribute(cupti, CUPTI_ATTR_ZEROED_OUT_BUFFER);
-	if (cupti->version >= CUPTI_API_12_3)
-		set_attribute(cupti, CUPTI_ATTR_PER_THREAD_BUFFER);
-	/* cuptiActivityRegisterTimestampCallback is left alone: kernel times are zero with it from 12.6 Update 2
-	 * to 13.0 Update 1.  CUPTI's own clock is CLOCK_REALTIME, which clock.c converts. */
+	/* cuptiActivityRegisterTimestampCallback is left alone where nobody else called it: kernel times are zero
+	 * with it from 12.6 Update 2 to 13.0 Update 1.  CUPTI's own clock is CLOCK_REALTIME, which clock.c converts. */
 }
 
 static bool enable_kinds(struct session *session)
@@ -189,13 +182,25 @@ static bool register_buffers(struct session *session)
 	return result == CUPTI_OK || fail(session, GPT_AGENT_CUPTI_ERROR, result, "cuptiActivityRegisterCallbacks");
 }
 
+bool session_record(struct session *session)
+{
+	return register_buffers(session) && enable_kinds(session);
+}
+
 /* Records before calls: a call that was reported must not be without its record. */
 static bool switch_on(struct session *session)
 {
 	configure(session);
 	buffers_start(session->cupti.version >= CUPTI_API_12_9);
 	callbacks_start();
-	return register_buffers(session) && enable_kinds(session) && enable_callbacks(session);
+	if (points_must_yield()) {
+		yield_begin(session);
+	} else {
+		yield_own_clock(&session->cupti);
+		if (!session_record(session))
+			return false;
+	}
+	return enable_callbacks(session);
 }
 
 static void clear(struct session *session)
@@ -205,7 +210,7 @@ static void clear(struct session *session)
 	session->enabled_kinds = 0;
 	session->cupti_dropped = 0;
 	session->flushes_since_call = 0;
-	session->dumped = false;
+	session->dumped = session->away = session->refused = false;
 	session->next_flush_ns = session->next_sample_ns = 0;
 	session->records =
 		(struct records){.cupti = &session->cupti, .batch = &session->batch, .names = &session->names};
@@ -220,8 +225,10 @@ bool session_start(struct session *session)
 	if (learn_sizes(session) && switch_on(session))
 		return true;
 	callbacks_stop();
-	disable_kinds(session);
-	session->cupti.flush_all(CUPTI_FLUSH_FORCED);
+	if (!session->away) {
+		disable_kinds(session);
+		session->cupti.flush_all(CUPTI_FLUSH_FORCED);
+	}
 	session->cupti.unsubscribe(session->subscriber);
 	buffers_stop();
 	return false;
@@ -309,7 +316,7 @@ static void count_dropped(struct session *session)
 {
 	size_t dropped = 0;
 
-	if (session->cupti.dropped(NULL, 0, &dropped) == CUPTI_OK)
+	if (!session->away && session->cupti.dropped(NULL, 0, &dropped) == CUPTI_OK)
 		session->cupti_dropped += dropped;
 }
 
@@ -322,7 +329,7 @@ static void dump_what_exists(struct session *session)
 {
 	unsigned i;
 
-	if (session->dumped || !callbacks_count() || session->flushes_since_call++ == 0)
+	if (session->dumped || session->away || !callbacks_count() || session->flushes_since_call++ == 0)
 		return;
 	session->dumped = true;
 	for (i = 0; records_kinds[i] >= 0; i++)
@@ -337,13 +344,15 @@ void session_tick(struct session *session)
 {
 	uint64_t now = clock_now_ns();
 
+	yield_follow(session);
 	take(session);
 	buffers_grow();
 	if (session->next_sample_ns)
 		clock_look(&session->clock, &session->batch);
 	if (now >= session->next_flush_ns) {
 		session->next_flush_ns = now + FLUSH_NS;
-		session->cupti.flush_all(0);
+		if (!session->away)
+			session->cupti.flush_all(0);
 		take(session);
 		send_state_error(session);
 		dump_what_exists(session);
@@ -360,20 +369,12 @@ void session_tick(struct session *session)
 
 /* ---- leaving ----------------------------------------------------------------------------------- */
 
-void session_stop(struct session *session, uint64_t wait_ns)
+/* Takes our records out of CUPTI, and leaves nothing enabled. */
+static void stop_recording(struct session *session, uint64_t wait_ns)
 {
 	const struct cupti *cupti = &session->cupti;
-	uint64_t end = clock_now_ns() + OPEN_CALLS_NS;
+	uint64_t end;
 
-	/* Launches that were reported a moment ago are still on their way to the GPU: let them arrive. */
-	callbacks_stop();
-	while (callbacks_open() && clock_now_ns() < end)
-		pause_ns(OPEN_CALLS_NS / 50);
-	session->records.limited = true;
-	session->records.last_corr = callbacks_last_corr();
-	cupti->enable_domain(0, session->subscriber, CUPTI_DOMAIN_RUNTIME);
-	cupti->enable_domain(0, session->subscriber, CUPTI_DOMAIN_DRIVER);
-	cupti->enable_domain(0, session->subscriber, CUPTI_DOMAIN_RESOURCE);
 	disable_kinds(session);
 	cupti->flush_all(0);
 	take(session);
@@ -386,6 +387,31 @@ void session_stop(struct session *session, uint64_t wait_ns)
 	for (end = clock_now_ns() + CALLBACKS_END_NS; buffers_in_callback() && clock_now_ns() < end;)
 		pause_ns(POLL_NS);
 	count_dropped(session);
+	if (cupti->set_thread_id_type)
+		cupti->set_thread_id_type(CUPTI_THREAD_ID_DEFAULT);
+}
+
+void session_stop(struct session *session, uint64_t wait_ns)
+{
+	const struct cupti *cupti = &session->cupti;
+	uint64_t end = clock_now_ns() + OPEN_CALLS_NS;
+
+	yield_follow(session);
+	/* Launches that were reported a moment ago are still on their way to the GPU: let them arrive. */
+	callbacks_stop();
+	while (callbacks_open() && clock_now_ns() < end)
+		pause_ns(OPEN_CALLS_NS / 50);
+	yield_follow(session);
+	session->records.limited = true;
+	session->records.last_corr = callbacks_last_corr();
+	cupti->enable_domain(0, session->subscriber, CUPTI_DOMAIN_RUNTIME);
+	cupti->enable_domain(0, session->subscriber, CUPTI_DOMAIN_DRIVER);
+	cupti->enable_domain(0, session->subscriber, CUPTI_DOMAIN_RESOURCE);
+	/* Beside another nothing is disabled: what is enabled now is as much its, and goes when it ends. */
+	if (session->away)
+		yield_reclaim(session);
+	else
+		stop_recording(session, wait_ns);
 	cupti->unsubscribe(session->subscriber);
 	buffers_stop();
 	take(session);

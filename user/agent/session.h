@@ -29,6 +29,9 @@ struct session {
 	uint32_t enabled_kinds; /* bit i: records_kinds[i] */
 	unsigned flushes_since_call;
 	bool dumped;
+	bool away;    /* another has the activity API (yield.h) */
+	bool refused; /* it is free, but CUPTI did not let us take it up */
+	uint64_t away_wall_ns;
 
 	/* why it did not start, or the last asynchronous error */
 	uint32_t failure; /* enum gpt_agent_failure */
@@ -41,6 +44,9 @@ struct session {
  * result and detail say why, and CUPTI is as it was before.
  */
 bool session_start(struct session *session);
+
+/* Registers our buffers and enables our kinds; false as session_start. */
+bool session_record(struct session *session);
 
 /* Sends a HELLO that tells the state and what session->failure, result and detail say. */
 void session_hello(struct session *session, uint32_t state);

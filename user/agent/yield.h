@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * Giving way to another user of the activity API.  CUPTI fills the buffers of whoever registered last, and what one
+ * disables is disabled for all: so from the moment another has registered until it has all its records, nothing of the
+ * activity API is touched.  Calls are still reported: the subscriber is ours.
+ */
+#ifndef GPUTRACE_AGENT_YIELD_H
+#define GPUTRACE_AGENT_YIELD_H
+
+#include "agent/session.h"
+
+/* Does what the collector's counters say (agent.h); at every tick, and before the session ends. */
+void yield_follow(struct session *session);
+
+/* The session begins beside another's: nothing of the activity API is used until the other has finished. */
+void yield_begin(struct session *session);
+
+/* CUPTI stamps records by the wall clock, also where another has given it a clock of its own; before any Enable. */
+void yield_own_clock(const struct cupti *cupti);
+
+/* Takes what CUPTI had written into our buffers before it forgot them. */
+void yield_reclaim(struct session *session);
+
+#endif
