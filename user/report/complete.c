@@ -100,6 +100,7 @@ static void put_causes(struct report *report)
 		{accounts[GPT_ACC_THREADS_FULL], "calls of threads beyond what gputrace can follow"},
 		{accounts[GPT_ACC_STACK_CUT], "stacks deeper than what is kept: frames in their middle are left out"},
 		{receipt->launches_captured, "launches captured into graphs: executed when those are launched"},
+		{receipt->gap_launches, "launches whose GPU records went to another profiler in the process"},
 		{receipt->cupti_dropped, "GPU records dropped by CUPTI"},
 		{receipt->buffers_refused, "buffers CUPTI asked for and did not get"},
 		{receipt->api_dropped, "returns of calls not reported by the agent"},
@@ -115,7 +116,10 @@ static void put_causes(struct report *report)
 	for (size_t i = 0; i < sizeof(causes) / sizeof(causes[0]); i++)
 		if (causes[i].count)
 			report_line(report, "  %s %s", number_count(causes[i].count).text, causes[i].what);
-	if (receipt->launches_joined < receipt->launches_expected / 2)
+	if (receipt->gaps)
+		report_line(report, "  Another profiler (such as torch.profiler) had CUPTI %s times, %s in all.",
+			    number_count(receipt->gaps).text, number_time(receipt->gap_ns).text);
+	if (receipt->launches_joined + receipt->gap_launches < receipt->launches_expected / 2)
 		report_text(report, 2,
 			    "Most launches have no GPU record: another user of CUPTI in the process, such as "
 			    "torch.profiler, "

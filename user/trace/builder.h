@@ -7,6 +7,7 @@
 #include "trace/calls.h"
 #include "trace/wall_clock.h"
 #include "trace/codes.h"
+#include "trace/gaps.h"
 #include "trace/log_reader.h"
 #include "trace/model.h"
 #include "trace/process_table.h"
@@ -24,6 +25,7 @@ struct builder {
 	struct calls calls;
 	struct wall_clock clock;
 	struct agents agents;
+	struct gaps gaps;
 	struct python_spans python_spans;
 	ARRAY(const char *) probes;
 	ARRAY(const char *) notes;

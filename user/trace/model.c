@@ -83,6 +83,7 @@ static bool add_exec(struct builder *builder, const struct gpt_record *record)
 
 	see_time(builder, event->time_ns);
 	agents_process_execs(&builder->agents, event->pid);
+	gaps_process_execs(&builder->gaps, event->pid, event->time_ns);
 	python_spans_process_execs(&builder->python_spans, event->pid, event->time_ns);
 	return process_table_add_exec(&builder->processes, record);
 }
@@ -109,6 +110,12 @@ static bool add_pycall(struct builder *builder, const struct gpt_record *record)
 {
 	see_time(builder, ((const struct gpt_pycall *)record)->time_ns);
 	return python_spans_add_call(&builder->python_spans, record);
+}
+
+static bool add_cupti_use(struct builder *builder, const struct gpt_record *record)
+{
+	see_time(builder, ((const struct gpt_cupti_use *)record)->time_ns);
+	return gaps_add_use(&builder->gaps, record);
 }
 
 static bool add_session(struct builder *builder, const struct gpt_record *record)
@@ -203,6 +210,7 @@ static const struct {
 	[GPT_AGENT_BATCH] = {sizeof(struct gpt_agent_batch), add_batch},
 	[GPT_PYEVENT] = {sizeof(struct gpt_pyevent), add_pyevent},
 	[GPT_PYCALL] = {sizeof(struct gpt_pycall), add_pycall},
+	[GPT_CUPTI_USE] = {sizeof(struct gpt_cupti_use), add_cupti_use},
 	[GPT_SESSION] = {sizeof(struct gpt_session), add_session},
 	[GPT_PROCESS] = {sizeof(struct gpt_process), add_process},
 	[GPT_PROBES] = {sizeof(struct gpt_text), add_text},
@@ -233,6 +241,7 @@ static void builder_init(struct builder *builder)
 	stacks_init(&builder->stacks, &builder->codes, &builder->strings, seed);
 	calls_init(&builder->calls, &builder->processes, &builder->stacks, seed);
 	agents_init(&builder->agents, &builder->processes, &builder->calls, &builder->clock, &builder->strings, seed);
+	gaps_init(&builder->gaps, &builder->processes);
 	python_spans_init(&builder->python_spans, &builder->processes, &builder->codes, &builder->strings);
 	nothing = string_keep(&builder->strings, "", 0);
 	builder->model->version = builder->model->host = builder->model->kernel = builder->model->target = nothing;
@@ -284,6 +293,7 @@ static void builder_close(struct builder *builder)
 	stacks_free(&builder->stacks);
 	calls_free(&builder->calls);
 	agents_free(&builder->agents);
+	gaps_free(&builder->gaps);
 	wall_clock_free(&builder->clock);
 	python_spans_free(&builder->python_spans);
 	string_pool_close(&builder->strings);

@@ -172,7 +172,9 @@ struct model_receipt {
 	uint64_t gpu_ns_with_line; /* of those whose call's innermost frame has a line */
 	uint64_t early;		   /* GPU operations that seem to start before their call, beyond clock_error_ns */
 	uint64_t early_max_ns;
-	uint64_t lost; /* records of any kind known to be lost, all causes */
+	uint64_t gaps, gap_ns; /* times that another user of CUPTI had the GPU's records; how long in all */
+	uint64_t gap_launches; /* of the launches expected and not joined, those that this explains */
+	uint64_t lost;	       /* records of any kind known to be lost, all causes */
 	uint64_t cupti_dropped, buffers_refused, api_dropped, names_dropped, malformed;
 	uint64_t python_unpaired; /* collections, imports, Python calls whose end was lost: left out */
 	uint64_t bad_records;	  /* records in the log that did not make sense */

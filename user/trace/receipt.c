@@ -119,6 +119,7 @@ void receipt_fill(struct builder *builder)
 	receipt->truncated = builder->reader.torn || !builder->ended;
 	count_calls(receipt, model);
 	count_gpu(receipt, model);
+	gaps_count(&builder->gaps, model);
 	add_agent(receipt, &builder->agents.past);
 	for (uint32_t i = 0; i < model->process_count; i++)
 		add_agent(receipt, &model->processes[i].agent_stats);

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Launches whose GPU records another user of CUPTI had, and for how long. */
+#include "model_of.h"
+
+#define MS 1000000ull
+
+static void use(struct log_builder *log, uint32_t pid, uint64_t time_ns, enum gpt_cupti_function what, bool own)
+{
+	log_cupti_use(log,
+		      (struct gpt_cupti_use){.time_ns = time_ns, .pid = pid, .tid = TID, .what = what, .own = own});
+}
+
+/* An agent that is there from the start on, and its registration. */
+static void begin(struct log_builder *log)
+{
+	log_begin(log, 0, 0);
+	log_batch(log, PID, TID, 1);
+	log_agent_hello(log, GPT_AGENT_READY, GPT_AGENT_OK, 130001, "", "");
+	use(log, PID, 2, GPT_CUPTI_REGISTER, true);
+}
+
+static void launches_without_gpu_work_are_explained_by_the_session_they_fell_into(void **state)
+{
+	struct log_builder log;
+	struct model *model;
+
+	begin(&log);
+	use(&log, PID, 500 * MS, GPT_CUPTI_REGISTER, false);
+	use(&log, PID, 500 * MS, GPT_CUPTI_ENABLE, false);
+	use(&log, PID, 700 * MS, GPT_CUPTI_DISABLE, false);
+	use(&log, PID, 700 * MS, GPT_CUPTI_REGISTER, false); /* another session, before the agent could come back */
+	use(&log, PID, 800 * MS, GPT_CUPTI_REGISTER, true);
+	log_launch(&log, PID, TID, 300 * MS, 0, 1);
+	log_launch(&log, PID, TID, 450 * MS, 0, 2); /* its record was on its way */
+	log_launch(&log, PID, TID, 600 * MS, 0, 3);
+	log_launch(&log, PID, TID, 650 * MS, 0, 4); /* has one all the same */
+	log_launch(&log, PID, TID, 750 * MS, 0, 5);
+	log_launch(&log, PID, TID, 900 * MS, 0, 6);
+	log_launch(&log, PID + 1, TID + 1, 600 * MS, 0, 1); /* another process */
+	log_batch(&log, PID, TID, 990 * MS);
+	log_agent_kernel(&log,
+			 (struct gpt_agent_kernel){.corr = 4, .start_wall_ns = 651 * MS, .end_wall_ns = 652 * MS});
+	log_end(&log, 1000 * MS);
+	model = model_of(&log);
+	assert_int_equal(model->receipt.launches_expected, 7);
+	assert_int_equal(model->receipt.launches_joined, 1);
+	assert_int_equal(model->receipt.gaps, 1);
+	assert_int_equal(model->receipt.gap_ns, 300 * MS);
+	assert_int_equal(model->receipt.gap_launches, 3);
+	model_free(model);
+}
+
+static void a_session_that_does_not_end_lasts_as_long_as_the_trace(void **state)
+{
+	struct log_builder log;
+	struct model *model;
+
+	begin(&log);
+	use(&log, PID, 500 * MS, GPT_CUPTI_REGISTER, false);
+	log_launch(&log, PID, TID, 900 * MS, 0, 1);
+	log_end(&log, 1000 * MS);
+	model = model_of(&log);
+	assert_int_equal(model->receipt.gap_ns, 500 * MS);
+	assert_int_equal(model->receipt.gap_launches, 1);
+	model_free(model);
+}
+
+static void an_exec_ends_the_session_of_the_program_before(void **state)
+{
+	struct log_builder log;
+	struct model *model;
+
+	begin(&log);
+	use(&log, PID, 500 * MS, GPT_CUPTI_REGISTER, false);
+	log_process_event(&log, GPT_EXEC, PID, 0, 600 * MS, "next");
+	log_launch(&log, PID, TID, 900 * MS, 0, 1);
+	log_end(&log, 1000 * MS);
+	model = model_of(&log);
+	assert_int_equal(model->receipt.gap_ns, 100 * MS);
+	assert_int_equal(model->receipt.gap_launches, 0);
+	model_free(model);
+}
+
+static void nothing_is_taken_from_an_agent_that_is_not_there(void **state)
+{
+	struct log_builder log;
+	struct model *model;
+
+	log_begin(&log, 0, 0);
+	use(&log, PID, 500 * MS, GPT_CUPTI_REGISTER, false);
+	log_launch(&log, PID, TID, 600 * MS, 0, 0);
+	log_end(&log, 1000 * MS);
+	model = model_of(&log);
+	assert_int_equal(model->receipt.gaps, 0);
+	assert_int_equal(model->receipt.gap_ns, 0);
+	model_free(model);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(launches_without_gpu_work_are_explained_by_the_session_they_fell_into),
+		cmocka_unit_test(a_session_that_does_not_end_lasts_as_long_as_the_trace),
+		cmocka_unit_test(an_exec_ends_the_session_of_the_program_before),
+		cmocka_unit_test(nothing_is_taken_from_an_agent_that_is_not_there),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

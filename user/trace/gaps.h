@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* When another user of CUPTI in a process had the GPU's records, so that they did not come to the agent. */
+#ifndef GPUTRACE_GAPS_H
+#define GPUTRACE_GAPS_H
+
+#include "base/array.h"
+#include "trace/model.h"
+#include "trace/process_table.h"
+
+struct gap {
+	uint64_t start_ns, end_ns; /* end_ns 0: the other still had them when the process or the trace ended */
+	uint32_t process;
+};
+
+struct gaps {
+	struct process_table *processes;
+	ARRAY(struct gap) list; /* of a process by time, one after the other */
+};
+
+void gaps_init(struct gaps *gaps, struct process_table *processes);
+void gaps_free(struct gaps *gaps);
+
+/* A GPT_CUPTI_USE: false when it does not make sense. */
+bool gaps_add_use(struct gaps *gaps, const struct gpt_record *record);
+
+/* The process becomes another program: whatever was going on in it is over. */
+void gaps_process_execs(struct gaps *gaps, uint32_t pid, uint64_t time_ns);
+
+/* After the last record, with the finished model: counts them and the launches that they explain. */
+void gaps_count(const struct gaps *gaps, struct model *model);
+
+#endif
