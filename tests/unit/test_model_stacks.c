@@ -307,6 +307,25 @@ static void a_frame_that_has_not_begun_is_left_out(void **state)
 	model_free(model);
 }
 
+static void a_second_description_may_come_after_the_first_was_needed(void **state)
+{
+	const uint8_t table[] = {2, 1};
+	struct gpt_code_lines late = {.code = A, .pid = PID, .bytes = sizeof(table)};
+	struct log_builder log;
+	struct model *model;
+
+	log_begin(&log, 0, 0);
+	log_code(&log, PID, A, "f", NULL, "/src/a.py", 10, GPT_LINES_LNOTAB, table, sizeof(table));
+	stack(&log, 1, A, 2);
+	log_put(&log, GPT_CODE_LINES, &late, sizeof(late), table, sizeof(table));
+	late.offset = 1;
+	log_put(&log, GPT_CODE_LINES, &late, sizeof(late), table, sizeof(table));
+	model = model_of(&log);
+	assert_string_equal(frame_text(model, 0, 0), "f (/src/a.py:11)");
+	assert_int_equal(model->receipt.bad_records, 1); /* the one that is longer than the table */
+	model_free(model);
+}
+
 static void impossible_stacks_are_bad(void **state)
 {
 	struct gpt_pyframe frames[GPT_PYSTACK_MAX_FRAMES + 1] = {{0}};
@@ -457,6 +476,7 @@ int main(void)
 		cmocka_unit_test(a_stack_that_is_too_deep_keeps_both_ends),
 		cmocka_unit_test(a_frame_without_code_is_a_gap_only_where_one_can_be),
 		cmocka_unit_test(a_frame_that_has_not_begun_is_left_out),
+		cmocka_unit_test(a_second_description_may_come_after_the_first_was_needed),
 		cmocka_unit_test(impossible_stacks_are_bad),
 		cmocka_unit_test(the_qualified_name_is_preferred),
 		cmocka_unit_test(a_name_that_was_cut_ends_with_a_mark),

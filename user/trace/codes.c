@@ -135,13 +135,17 @@ bool codes_add_lines(struct codes *codes, uint32_t space, const struct gpt_recor
 	/* its GPT_CODE was lost, and that is counted there */
 	if (!version)
 		return true;
+	/* two threads met the code object at once, and the stack of the first was here before the second's table */
+	if (version->decoded)
+		return event->offset <= version->table_bytes &&
+		       event->bytes <= version->table_bytes - event->offset;
 	/* a chunk was lost, which is counted where it was: what follows it has no place, its lines stay unknown */
 	if (event->offset > version->table.count)
 		return true;
 	/* two threads met the code object at once and each described it: what we have stands */
 	if (event->offset < version->table.count && event->offset + event->bytes <= version->table.count)
 		return true;
-	if (version->decoded || event->offset != version->table.count)
+	if (event->offset != version->table.count)
 		return false;
 	if (event->bytes > version->table_bytes - version->table.count || event->bytes > GPT_CODE_LINES_MAX ||
 	    version->table.count + event->bytes > GPT_CODE_LINES_MAX)
