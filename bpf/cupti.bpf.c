@@ -64,4 +64,28 @@ CUPTI_USE(cupti_disable, GPT_CUPTI_DISABLE)
 CUPTI_USE(cupti_flush, GPT_CUPTI_FLUSH)
 CUPTI_USE(cupti_attribute, GPT_CUPTI_ATTRIBUTE)
 
+/*
+ * A session that began before we came shows itself by the correlation ids that PyTorch pushes around every op while
+ * one records.  Probed only until that is settled: this one is hot.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 1024);
+	__type(key, __u32);   /* thread group id */
+	__type(value, __u64); /* CLOCK_MONOTONIC ns of the latest push */
+} cupti_pushes SEC(".maps");
+
+SEC("uprobe")
+int cupti_push(struct pt_regs *ctx)
+{
+	__u32 pid = bpf_get_current_pid_tgid() >> 32;
+	__u64 now = bpf_ktime_get_ns();
+
+	if (bpf_map_lookup_elem(&processes, &pid))
+		bpf_map_update_elem(&cupti_pushes, &pid, &now, BPF_ANY);
+	else
+		keep_own_stack(ctx);
+	return 0;
+}
+
 char LICENSE[] SEC("license") = "GPL";

@@ -6,6 +6,7 @@ import collections
 import json
 import signal
 import struct
+import time
 
 import machine
 import pytest
@@ -99,6 +100,27 @@ def test_torch_profiler_starts_while_we_trace_and_misses_nothing(tmp_path, undis
     assert receipt["lost"] == receipt["bad_records"] == receipt["gpu_operations_untimed"] == receipt["early"] == 0
     assert "600 launches whose GPU records went to another profiler" in done.stdout
     assert "torch.profiler) had CUPTI 2 times" in done.stdout
+
+
+def test_torch_profiler_that_records_when_we_attach_misses_nothing(tmp_path, undisturbed):
+    """Nobody tells that it does: the agent stays outside until its session is over, and comes in then."""
+    program = [machine.tool("get-torch"), machine.PROGRAMS / "profiles.py"]
+    with tracing.Running(tracing.on_simgpu(tmp_path / "gpu.json", *program), tmp_path) as running:
+        running.wait_line("ready")
+        running.ask(f"work {N}")
+        running.ask("start")
+        with tracing.Tracer(tmp_path, "-p", running.pid) as tracer:
+            running.ask(f"work {N}")
+            time.sleep(1)  # an agent that is not careful would come in now
+            running.ask(f"stop {tmp_path}/kineto.json")
+            tracer.wait_logged(lambda log: registrations(log)[-1:] == [OWN])
+            running.ask(f"work {N}")
+            done = tracer.interrupt()
+        running.end()
+    assert kernels(tmp_path / "kineto.json") == undisturbed
+    assert "another profiler (torch.profiler) was recording; no GPU times until it has finished" in done.stdout
+    receipt = reading.receipt(reading.trace_of(tmp_path / "trace.json"))
+    assert receipt["launches_joined"] == receipt["launches_expected"] == N
 
 
 def test_gpu_times_after_its_session_are_those_of_the_gpu(tmp_path):

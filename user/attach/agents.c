@@ -21,10 +21,10 @@
 #define ANSWER_NS 5000000000ULL /* CUPTI starts in 0.2 s, and waits for the driver's locks */
 #define SETTLE_PAUSE_NS 2000000L
 
-static bool uses_cuda(const struct followed *process)
+static bool maps(const struct followed *process, enum library_kind kind)
 {
 	for (size_t i = 0; i < process->files.count; i++)
-		if (process->files.items[i]->kind == LIBRARY_CUDA)
+		if (process->files.items[i]->kind == kind)
 			return true;
 	return false;
 }
@@ -35,9 +35,8 @@ static bool driver_brings_it(const struct followed *process)
 	char *path;
 	bool brings;
 
-	for (size_t i = 0; i < process->files.count; i++)
-		if (process->files.items[i]->kind == LIBRARY_AGENT)
-			return false; /* it has come, and nobody listened */
+	if (maps(process, LIBRARY_AGENT))
+		return false; /* it has come, and nobody listened */
 	path = process_variable(process->pid, "CUDA_INJECTION64_PATH");
 	brings = path && library_kind_of_name(path) == LIBRARY_AGENT;
 	free(path);
@@ -84,6 +83,68 @@ static void try_now(struct agents *agents, struct followed *process)
 	}
 }
 
+/* Every CUPTI of the process: there may be several, and only who calls knows which. */
+static bool watch(struct files *files, const struct followed *process)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < process->files.count; i++)
+		if (process->files.items[i]->kind == LIBRARY_CUPTI)
+			any |= file_attach_pushes(files, process->files.items[i]) == 0;
+	return any;
+}
+
+/*
+ * CUPTI has one set of buffers: to enter in the middle of another's session would be to take its records.  Of those
+ * who use it only PyTorch does not subscribe, which the agent would be told.
+ */
+static bool others_may_record(struct agents *agents, struct followed *process, uint64_t now_ns)
+{
+	char note[160];
+
+	if (process->neighbour.state == NEIGHBOUR_RECORDS)
+		return true;
+	if (process->neighbour.state == NEIGHBOUR_NONE &&
+	    !(maps(process, LIBRARY_TORCH) && watch(agents->processes->files, process)))
+		return false;
+	if (!neighbour_may_record(&process->neighbour, agents->processes->files, agents->file, process->pid,
+				  process->called_ns, now_ns))
+		return false;
+	if (process->neighbour.state == NEIGHBOUR_RECORDS) {
+		snprintf(note, sizeof(note),
+			 "pid %d: another profiler (torch.profiler) was recording; no GPU times until it has finished",
+			 process->pid);
+		emit_text(agents->emit, agents->emit_context, GPT_NOTE, (uint32_t)process->pid, note);
+	}
+	return true;
+}
+
+static bool is_watched(const struct followed *process, const struct probed_file *file)
+{
+	if (process->entry.state != ENTRY_WAITING || process->neighbour.state != NEIGHBOUR_NONE)
+		return false;
+	for (size_t i = 0; i < process->files.count; i++)
+		if (process->files.items[i] == file)
+			return true;
+	return false;
+}
+
+/* The probe is hot while a session lasts: it goes once nobody has to be found out any more. */
+static void stop_watching(struct agents *agents)
+{
+	const struct processes *processes = agents->processes;
+
+	for (size_t i = 0; i < processes->files->list.count; i++) {
+		struct probed_file *file = processes->files->list.items[i];
+		bool watched = !file->push_links.fds.count;
+
+		for (size_t j = 0; j < processes->list.count && !watched; j++)
+			watched = is_watched(processes->list.items[j], file);
+		if (!watched)
+			file_detach_pushes(file);
+	}
+}
+
 unsigned agents_tick(struct agents *agents, uint64_t now_ns)
 {
 	unsigned pending = 0;
@@ -96,13 +157,16 @@ unsigned agents_tick(struct agents *agents, uint64_t now_ns)
 		struct agent_entry *entry = &process->entry;
 
 		if (process->ours || process->forked || process->agent_live || process->agent_stopped ||
-		    !uses_cuda(process))
+		    !maps(process, LIBRARY_CUDA))
+			continue;
+		if (entry->state == ENTRY_WAITING && others_may_record(agents, process, now_ns))
 			continue;
 		if (entry->state == ENTRY_WAITING && entry->next_ns <= now_ns)
 			try_now(agents, process);
 		pending += entry->state == ENTRY_WAITING ||
 			   (entry->state == ENTRY_ASKED && now_ns < entry->asked_ns + ANSWER_NS);
 	}
+	stop_watching(agents);
 	return pending;
 }
 

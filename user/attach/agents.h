@@ -7,7 +7,8 @@
 
 struct agents {
 	struct processes *processes;
-	int file_fd; /* of the agent, -1: nobody gets it */
+	int file_fd;			/* of the agent, -1: nobody gets it */
+	const struct probed_file *file; /* the same, for its counters */
 	attach_emit emit;
 	void *emit_context;
 };

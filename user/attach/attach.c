@@ -244,8 +244,10 @@ int attach_start(struct attach *attach, char *why, size_t why_size)
 				 strerror(-error));
 			return error;
 		}
-		if (!error)
+		if (!error) {
 			attach->agents.file_fd = attach->agent->fd;
+			attach->agents.file = attach->agent;
+		}
 	}
 	/* Probes are in a file for all who map it: every Python is known before the first goes in. */
 	attach->processes.probe_later = true;
@@ -363,8 +365,13 @@ static void notice_cupti_use(struct attach *attach, const struct gpt_cupti_use *
 
 static void notice_thread(struct attach *attach, const struct gpt_thread *thread)
 {
-	if (processes_find(&attach->processes, (pid_t)thread->pid))
+	struct followed *process = processes_find(&attach->processes, (pid_t)thread->pid);
+
+	if (process) {
+		if (!process->called_ns)
+			process->called_ns = thread->time_ns;
 		return;
+	}
 	if (follow(attach, (pid_t)thread->pid)) {
 		processes_examine(&attach->processes, processes_find(&attach->processes, (pid_t)thread->pid));
 		attach->reconcile = true;
@@ -544,6 +551,7 @@ void attach_stop(struct attach *attach, unsigned timeout_ms, void (*drain)(void 
 		links_detach(&attach->files.list.items[i]->making_links);
 		links_detach(&attach->files.list.items[i]->engine_links);
 		links_detach(&attach->files.list.items[i]->cupti_links);
+		links_detach(&attach->files.list.items[i]->push_links);
 		links_detach(&attach->files.list.items[i]->event_links);
 	}
 	/* Only now, when every agent has left: a counter that falls must not be the last thing one sees. */

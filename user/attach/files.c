@@ -388,6 +388,7 @@ void files_close(struct files *files)
 		links_detach(&file->making_links);
 		links_detach(&file->engine_links);
 		links_detach(&file->cupti_links);
+		links_detach(&file->push_links);
 		links_detach(&file->event_links);
 		links_detach(&file->batch_links);
 		library_sites_free(&file->sites);

@@ -25,6 +25,7 @@ struct probed_file {
 	ARRAY(struct link_place) making;
 	struct links engine_links; /* PyTorch: the autograd engine */
 	struct links cupti_links;  /* CUPTI: its other users */
+	struct links push_links;   /* CUPTI: sessions from before we came */
 	struct links event_links;  /* Python: collections, imports, calls */
 	bool events_tried;
 	int python_calls; /* Python: 1 every call is traced, -ENOTSUP they cannot be, 0 not asked */

@@ -15,6 +15,11 @@
 
 #include "base/msg.h"
 #include "target/image.h"
+#include "target/site.h"
+
+/* A PyTorch that records pushes at every op, and ops launch: what launches for so long without a push does not. */
+#define QUIET_NS 250000000ULL
+#define KINDS_UNKNOWN 1ULL /* CUPTI_ACTIVITY_KIND_INVALID is 0 */
 
 /* A call that follows its last flush shows that the flush is over; when none comes, time has to. */
 #define AFTER_FLUSH_NS 2000000000ULL
@@ -97,7 +102,7 @@ static void note_foreign(struct neighbour *neighbour, const struct probed_file *
 		begin(neighbour, agent, pid);
 		break;
 	case GPT_CUPTI_DISABLE:
-		neighbour->kinds &= ~kind_bit(use->value);
+		neighbour->kinds &= ~(kind_bit(use->value) | KINDS_UNKNOWN);
 		break;
 	case GPT_CUPTI_FLUSH:
 		if (!neighbour->kinds) {
@@ -130,13 +135,76 @@ void neighbour_tick(struct neighbour *neighbour, const struct probed_file *agent
 		finish(neighbour, agent, pid);
 }
 
+static uint64_t last_push(const struct files *files, pid_t pid)
+{
+	uint32_t key = (uint32_t)pid;
+	uint64_t time_ns;
+
+	if (bpf_map_lookup_elem(bpf_map__fd(files->programs->bpf->maps.cupti_pushes), &key, &time_ns))
+		return 0;
+	return time_ns;
+}
+
+bool neighbour_may_record(struct neighbour *neighbour, const struct files *files, const struct probed_file *agent,
+			  pid_t pid, uint64_t calls_ns, uint64_t now_ns)
+{
+	if (neighbour->state == NEIGHBOUR_RECORDS)
+		return true;
+	if (neighbour->state == NEIGHBOUR_DONE) { /* there is no agent yet that would have to hear of it */
+		neighbour_forget(neighbour);
+		return false;
+	}
+	if (!neighbour->watched_ns)
+		neighbour->watched_ns = now_ns;
+	neighbour->last_ns = last_push(files, pid);
+	if (neighbour->last_ns >= neighbour->watched_ns) {
+		begin(neighbour, agent, pid);
+		neighbour->kinds = KINDS_UNKNOWN;
+		return true;
+	}
+	if (!calls_ns) /* nothing to time yet */
+		return true;
+	return now_ns - (calls_ns > neighbour->watched_ns ? calls_ns : neighbour->watched_ns) < QUIET_NS;
+}
+
 void neighbour_forget(struct neighbour *neighbour)
 {
 	settle(neighbour);
 	neighbour->flushes = false;
+	neighbour->watched_ns = 0;
 }
 
 /* ---- probes ------------------------------------------------------------------------------------------------------ */
+
+int file_attach_pushes(struct files *files, struct probed_file *file)
+{
+	struct image_symbol symbol;
+	struct link_place place = {};
+	struct image *image = NULL;
+	struct probe_site site;
+	int copy, error;
+
+	if (file->push_links.fds.count || file->fd < 0)
+		return 0;
+	copy = fcntl(file->fd, F_DUPFD_CLOEXEC, 3);
+	error = copy < 0 ? -errno : image_open(copy, &image);
+	if (error)
+		return error;
+	error = image_symbol(image, "cuptiActivityPushExternalCorrelationId", &symbol);
+	if (!error)
+		error = site_choose(image, symbol.address, &site);
+	image_close(image);
+	if (error)
+		return error;
+	place.offset = site.offset;
+	return links_attach_uprobes(&file->push_links, files->programs->multi,
+				    bpf_program__fd(files->programs->bpf->progs.cupti_push), file->fd, &place, 1);
+}
+
+void file_detach_pushes(struct probed_file *file)
+{
+	links_detach(&file->push_links);
+}
 
 int file_attach_cupti(struct files *files, struct probed_file *file)
 {

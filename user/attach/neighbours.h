@@ -17,10 +17,11 @@ enum neighbour_state {
 
 struct neighbour {
 	enum neighbour_state state;
-	uint64_t kinds;	    /* activity kinds that it has enabled and not disabled (kinds up to 63) */
-	bool flushes;	    /* it has disabled its kinds and asked for what is left */
-	uint64_t last_ns;   /* its latest call */
-	struct links yield; /* while attached the agent's counters are raised in this process */
+	uint64_t kinds;	     /* activity kinds that it has enabled and not disabled (kinds 1 to 63); bit 0: not known */
+	bool flushes;	     /* it has disabled its kinds and asked for what is left */
+	uint64_t last_ns;    /* its latest call */
+	uint64_t watched_ns; /* for a session from before: since when, 0 not */
+	struct links yield;  /* while attached the agent's counters are raised in this process */
 	struct links resume;
 };
 
@@ -29,6 +30,19 @@ void neighbour_note(struct neighbour *neighbour, const struct probed_file *agent
 
 /* Whether time alone says that it has finished; call now and then. */
 void neighbour_tick(struct neighbour *neighbour, const struct probed_file *agent, pid_t pid, uint64_t now_ns);
+
+/*
+ * For a process that the agent is to enter: whether another user of CUPTI may be in the middle of a session that it
+ * began before we came, seen by what PyTorch does at every op (file_attach_pushes).  Watches from the first call
+ * of this function on; calls_ns: when the process was first seen to call CUDA, 0 not yet.
+ */
+bool neighbour_may_record(struct neighbour *neighbour, const struct files *files, const struct probed_file *agent,
+			  pid_t pid, uint64_t calls_ns, uint64_t now_ns);
+
+/* Watches a libcupti for that; does nothing when that is done. -errno */
+int file_attach_pushes(struct files *files, struct probed_file *file);
+/* Stops watching the file for that. */
+void file_detach_pushes(struct probed_file *file);
 
 /* Forgets it, with the counters lowered: the process is gone or runs another program. */
 void neighbour_forget(struct neighbour *neighbour);

@@ -35,6 +35,7 @@ struct followed {
 	uint64_t unfit_since_ns; /* first look at an interpreter whose memory makes no sense (yet), 0: none */
 	struct agent_entry entry;
 	struct neighbour neighbour;
+	uint64_t called_ns; /* the first time that it was seen to call CUDA, 0 not yet */
 	ARRAY(struct probed_file *) files;
 };
 
