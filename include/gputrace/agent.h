@@ -13,6 +13,8 @@
  * forget ours, the collector raises GPUTRACE_AGENT_YIELD_SEMAPHORE, and the agent leaves the activity API alone.
  * GPUTRACE_AGENT_RESUME_SEMAPHORE, raised while the other still is, means that the other has finished: the agent
  * registers anew; then both are lowered.  That YIELD falls alone means nothing: so it is when the collector dies.
+ * GPUTRACE_AGENT_ANEW_SEMAPHORE, also of single processes: a collector has come to an agent that spoke to another
+ * before; while it is raised the agent says again what it says once (state, HELLO, names, devices).
  *
  * Attach in the order _batch, then _state and _call; so the agent's first HELLO has a listener.  To end a
  * trace detach _call and _state and leave _batch: the agent sends what is left, then a HELLO whose state is
@@ -50,8 +52,10 @@
 /* Functions that are never called: they carry the probes that raise the counters. */
 #define GPUTRACE_AGENT_YIELD "gputrace_agent_yield"
 #define GPUTRACE_AGENT_RESUME "gputrace_agent_resume"
+#define GPUTRACE_AGENT_ANEW "gputrace_agent_anew"
 #define GPUTRACE_AGENT_YIELD_SEMAPHORE "gputrace_agent_yield_semaphore"	  /* unsigned short, in .probes */
 #define GPUTRACE_AGENT_RESUME_SEMAPHORE "gputrace_agent_resume_semaphore" /* the same */
+#define GPUTRACE_AGENT_ANEW_SEMAPHORE "gputrace_agent_anew_semaphore"	  /* the same */
 #define GPUTRACE_AGENT_FILE "libgputrace-agent.so"
 
 /* Batches are copied in one of three sizes: keep them near one of these. */

@@ -11,7 +11,7 @@
 #include "agent/points.h"
 
 unsigned short gputrace_agent_semaphore = 2, gputrace_agent_batch_semaphore = 1;
-unsigned short gputrace_agent_yield_semaphore, gputrace_agent_resume_semaphore;
+unsigned short gputrace_agent_yield_semaphore, gputrace_agent_resume_semaphore, gputrace_agent_anew_semaphore;
 
 static struct {
 	uint32_t corr[64], api[64];

@@ -24,6 +24,7 @@
 #define TICK_NS 20000000u /* how late the end of listening is noticed */
 /* For kernels that still run when the trace ends: the collector waits for our last batch a while, not for ever. */
 #define WAIT_LISTENER_NS 300000000u
+#define REPEAT_NS 250000000u /* between two answers to those who come later */
 #define WAIT_EXIT_NS 100000000u
 #define EXIT_MAX_NS 1500000000u /* how long the end of the process may be held up by us, if all goes wrong */
 
@@ -152,9 +153,14 @@ static bool start_aside(struct session *session)
 
 static void run_session(struct session *session)
 {
-	uint64_t wait_ns;
+	uint64_t wait_ns, repeat_ns = 0;
 
 	while (points_listening() && !atomic_load(&agent.exiting)) {
+		if (points_asked_anew() && clock_now_ns() >= repeat_ns) {
+			session_repeat(session);
+			tell_state(GPT_AGENT_READY);
+			repeat_ns = clock_now_ns() + REPEAT_NS;
+		}
 		session_tick(session);
 		futex_wait(&agent.exiting, 0, TICK_NS);
 	}

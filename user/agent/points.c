@@ -23,6 +23,7 @@ SEMAPHORE unsigned short gputrace_agent_semaphore = 0;
 SEMAPHORE unsigned short gputrace_agent_batch_semaphore = 0;
 SEMAPHORE unsigned short gputrace_agent_yield_semaphore = 0;
 SEMAPHORE unsigned short gputrace_agent_resume_semaphore = 0;
+SEMAPHORE unsigned short gputrace_agent_anew_semaphore = 0;
 
 POINT void gputrace_agent_call(uint32_t corr, uint32_t api)
 {
@@ -45,6 +46,11 @@ POINT void gputrace_agent_yield(void)
 }
 
 POINT void gputrace_agent_resume(void)
+{
+	__asm__ volatile(POINT_BODY);
+}
+
+POINT void gputrace_agent_anew(void)
 {
 	__asm__ volatile(POINT_BODY);
 }

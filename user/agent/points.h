@@ -11,6 +11,7 @@
 
 extern unsigned short gputrace_agent_semaphore, gputrace_agent_batch_semaphore;
 extern unsigned short gputrace_agent_yield_semaphore, gputrace_agent_resume_semaphore;
+extern unsigned short gputrace_agent_anew_semaphore;
 
 /* To be called only while points_listening(). */
 void gputrace_agent_call(uint32_t corr, uint32_t api);
@@ -22,6 +23,7 @@ void gputrace_agent_batch(const void *data, uint64_t bytes);
 /* Never called; see gputrace/agent.h. */
 void gputrace_agent_yield(void);
 void gputrace_agent_resume(void);
+void gputrace_agent_anew(void);
 
 /* The kernel writes the counters behind the compiler's back. */
 static inline bool points_listening(void)
@@ -38,6 +40,12 @@ static inline bool points_batch_listening(void)
 static inline bool points_must_yield(void)
 {
 	return *(volatile unsigned short *)&gputrace_agent_yield_semaphore != 0;
+}
+
+/* Somebody listens who was not there when we began. */
+static inline bool points_asked_anew(void)
+{
+	return *(volatile unsigned short *)&gputrace_agent_anew_semaphore != 0;
 }
 
 /* It has finished. */

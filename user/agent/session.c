@@ -253,6 +253,15 @@ void session_hello(struct session *session, uint32_t state)
 	memcpy(hello->text + path, session->detail, detail);
 }
 
+void session_repeat(struct session *session)
+{
+	names_clear(&session->names);
+	session->records.devices_seen = 0;
+	session->dumped = false;
+	session_hello(session, GPT_AGENT_READY);
+	batch_flush(&session->batch);
+}
+
 static void send_returns(struct session *session)
 {
 	struct gpt_agent_api *record;

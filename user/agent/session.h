@@ -51,6 +51,9 @@ bool session_record(struct session *session);
 /* Sends a HELLO that tells the state and what session->failure, result and detail say. */
 void session_hello(struct session *session, uint32_t state);
 
+/* Says again, to somebody who has come later, what is said once: HELLO now, names and devices when they come up. */
+void session_repeat(struct session *session);
+
 /* The regular work, at least every 20 ms: takes records, watches the clock, flushes and counts when it is time. */
 void session_tick(struct session *session);
 

@@ -82,6 +82,11 @@ static void settle(struct neighbour *neighbour)
 	neighbour->kinds = 0;
 }
 
+int agent_ask_anew(struct links *anew, const struct probed_file *agent, pid_t pid)
+{
+	return raise_counter(anew, agent, pid, GPUTRACE_AGENT_ANEW, GPUTRACE_AGENT_ANEW_SEMAPHORE);
+}
+
 /* ---- its session ------------------------------------------------------------------------------------------------- */
 
 static uint64_t kind_bit(uint32_t kind)

@@ -47,6 +47,9 @@ void file_detach_pushes(struct probed_file *file);
 /* Forgets it, with the counters lowered: the process is gone or runs another program. */
 void neighbour_forget(struct neighbour *neighbour);
 
+/* An agent that was in the process before us: makes it say again what it said to another. Lowered by links_detach. */
+int agent_ask_anew(struct links *anew, const struct probed_file *agent, pid_t pid);
+
 /* Probes a libcupti; does nothing when that is done. -errno */
 int file_attach_cupti(struct files *files, struct probed_file *file);
 

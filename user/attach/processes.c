@@ -11,6 +11,7 @@
 #include <gputrace/maps.h>
 
 #include "attach/emit.h"
+#include "base/msg.h"
 #include "target/python.h"
 
 #define LOOK_AGAIN_NS 5000000ULL /* first wait for something not there yet; doubles */
@@ -61,6 +62,7 @@ void processes_remove(struct processes *processes, pid_t pid)
 		if (process->pid != pid)
 			continue;
 		neighbour_forget(&process->neighbour);
+		links_detach(&process->anew);
 		array_free(&process->files);
 		free(process);
 		processes->list.items[i] = processes->list.items[--processes->list.count];
@@ -72,6 +74,7 @@ void processes_forget_program(struct processes *processes, struct followed *proc
 {
 	(void)processes;
 	neighbour_forget(&process->neighbour);
+	links_detach(&process->anew);
 	process->files.count = 0;
 	process->agent_live = process->agent_stopped = process->forked = false;
 	process->entry = (struct agent_entry){.state = ENTRY_WAITING};
@@ -110,6 +113,17 @@ static void examine_files(struct processes *processes, struct followed *process,
 	}
 }
 
+static void probe_agent(struct processes *processes, struct followed *process, struct probed_file *file)
+{
+	int error = file_attach_agent(processes->files, file);
+
+	if (!error && process->agent_older && !process->agent_live)
+		error = agent_ask_anew(&process->anew, file, process->pid);
+	process->agent_older = false;
+	if (error && error != -ESRCH)
+		msg_debug("pid %d: its agent cannot be asked: %s", process->pid, strerror(-error));
+}
+
 /*
  * Python is known by now, so that the first call has its stack; libcudart before libcuda, so that no driver call
  * inside a runtime call is taken for one of its own.
@@ -126,7 +140,7 @@ static void probe_files(struct processes *processes, struct followed *process)
 			if (file->kind != order[i])
 				continue;
 			if (file->kind == LIBRARY_AGENT)
-				file_attach_agent(processes->files, file);
+				probe_agent(processes, process, file);
 			else if (file->kind == LIBRARY_CUPTI)
 				file_attach_cupti(processes->files, file);
 			else if (!process->agent_live)
@@ -252,16 +266,20 @@ int processes_examine(struct processes *processes, struct followed *process)
 	struct process_info info = {};
 	uint64_t known_ns = monotonic_ns(); /* what is read from here on may be older than an exec after it */
 	int error = process_info_read(process->pid, &info);
+	bool first;
 
 	if (error)
 		return error;
 	error = mappings_read(process->pid, &mappings);
 	if (!error) {
-		if (!process->told)
+		first = !process->told;
+		if (first)
 			emit_process(processes->emit, processes->emit_context, &info, known_ns, 0, "");
 		process->told = true;
 		processes_update_agent(processes, process);
 		examine_files(processes, process, &mappings);
+		for (size_t i = 0; first && !process->forked && i < process->files.count; i++)
+			process->agent_older |= process->files.items[i]->kind == LIBRARY_AGENT;
 		examine_python(processes, process, &mappings, &info, known_ns);
 		if (!processes->probe_later)
 			probe_files(processes, process);
@@ -286,6 +304,8 @@ bool processes_update_agent(struct processes *processes, struct followed *proces
 
 	process->agent_live =
 		!bpf_map_lookup_elem(bpf_map__fd(processes->files->programs->bpf->maps.agents), &key, &live);
+	if (process->agent_live)
+		links_detach(&process->anew);
 	return process->agent_live != before;
 }
 
