@@ -41,3 +41,27 @@ def has_note(path, text):
 
 def has_symbol(path, name):
     return any(kind == SYMBOL and name.encode() in body for _, kind, body in records(path))
+
+
+AGENT_BATCH, CUPTI_USE = 13, 16
+KERNEL = 67
+
+
+def has_kernel(path):
+    """Whether an agent's batch in it holds a kernel's record."""
+    for _, kind, body in records(path):
+        at = 24
+        while kind == AGENT_BATCH and at + 8 <= len(body):
+            size, inner, _ = struct.unpack_from("<IHH", body, at)
+            if inner == KERNEL:
+                return True
+            if size < 8:
+                break
+            at += size
+    return False
+
+
+def registrations(path):
+    """Who registered buffers with CUPTI, in order: 1 the agent, 0 somebody else."""
+    uses = [struct.unpack_from("<BB", body, 20) for _, kind, body in records(path) if kind == CUPTI_USE]
+    return [own for what, own in uses if what == 1]

@@ -5,9 +5,9 @@ because of it is counted."""
 import collections
 import json
 import signal
-import struct
 import time
 
+import logfile
 import machine
 import pytest
 import reading
@@ -17,26 +17,6 @@ from reading import chrome
 pytestmark = pytest.mark.torch
 
 N = 300  # launches of a phase
-REGISTER, OWN = 1, 1  # record.h: enum gpt_cupti_function, gpt_cupti_use.own
-CUPTI_USE = 16
-
-
-def uses(log):
-    """(function, own) of the GPT_CUPTI_USE records of a log that may still be written."""
-    data, found = log.read_bytes(), []
-    at = struct.unpack_from("<IHH", data)[2]
-    while at + 8 <= len(data):
-        size, kind, _ = struct.unpack_from("<IHH", data, at)
-        if size < 8 or at + size > len(data):
-            break
-        if kind == CUPTI_USE:
-            found.append(struct.unpack_from("<BB", data, at + 28))
-        at += size
-    return found
-
-
-def registrations(log):
-    return [own for what, own in uses(log) if what == REGISTER]
 
 
 class Traced(tracing.Running):
@@ -55,7 +35,7 @@ class Traced(tracing.Running):
 
     def wait_registrations(self, *expected):
         """Until the log tells who registered, in that order: 1 the agent."""
-        tracing.until(lambda: any(registrations(log) == list(expected)
+        tracing.until(lambda: any(logfile.registrations(log) == list(expected)
                                   for log in self.folder.glob("trace.gpt.part-*")))
 
 
