@@ -82,6 +82,10 @@ class Work:
         self.child.stdin.flush()
         self.child.stdout.readline()
 
+    def set_clock(self, library, seconds):
+        """The wall clock of this process, as programs/set_clock.c shows it."""
+        ctypes.CDLL(library).set_clock(ctypes.c_long(int(seconds)))
+
     def become(self, *command):
         """Another program in this process."""
         os.execv(command[0], command)

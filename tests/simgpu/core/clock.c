@@ -1,7 +1,7 @@
 /*
  * clock.c: the time base. Everything is placed on CLOCK_MONOTONIC; CUPTI's times are CLOCK_REALTIME,
- * reached by an offset that is sampled once (NTP slews both clocks alike, so it only changes when
- * somebody sets the clock).
+ * reached by an offset that is sampled anew when somebody has set the clock (NTP slews both clocks
+ * alike). Work that ended before and is recorded after that gets the new offset.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -10,9 +10,10 @@
 #include "sim.h"
 
 #define OFFSET_SAMPLES 20
+#define STEP_NS 1000000 /* a single look may be that wrong, when it is interrupted */
 
-static int64_t realtime_offset;
-static pthread_once_t offset_once = PTHREAD_ONCE_INIT;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static int64_t realtime_offset; /* 0: not known */
 
 static uint64_t read_clock(clockid_t clock)
 {
@@ -46,8 +47,14 @@ static void offset_sample(void)
 
 uint64_t sim_to_realtime(uint64_t mono)
 {
-	pthread_once(&offset_once, offset_sample);
-	return mono + (uint64_t)realtime_offset;
+	int64_t now = (int64_t)(read_clock(CLOCK_REALTIME) - read_clock(CLOCK_MONOTONIC)), offset;
+
+	pthread_mutex_lock(&lock);
+	if (now - realtime_offset > STEP_NS || realtime_offset - now > STEP_NS)
+		offset_sample();
+	offset = realtime_offset;
+	pthread_mutex_unlock(&lock);
+	return mono + (uint64_t)offset;
 }
 
 void sim_sleep_until(uint64_t mono)
