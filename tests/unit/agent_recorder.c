@@ -72,7 +72,7 @@ __attribute__((constructor)) static void start(void)
 		return;
 
 	snprintf(name, sizeof(name), "%s.%d", path, (int)getpid());
-	file = open(name, O_WRONLY | O_CREAT | O_APPEND | O_TRUNC | O_CLOEXEC, 0600);
+	file = open(name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 	gputrace_agent_semaphore = 2; /* as two probes do */
 	gputrace_agent_batch_semaphore = 1;
 	if (getenv("AGENT_RECORD_STOP_MS") || getenv("AGENT_RECORD_KILL_MS"))

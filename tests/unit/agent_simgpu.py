@@ -133,13 +133,13 @@ class AgentOnSimulatedGpu(unittest.TestCase):
     def tearDown(self):
         self.folder.cleanup()
 
-    def start(self, command, preload_cupti=True, recorder=True, folder=None, **env):
+    def start(self, command, preload_cupti=True, recorder=True, folder=None, stdin=None, **env):
         names = ["libcuda.so.1", "libcudart.so.13"] + ["libcupti.so.13"] * preload_cupti
         libraries = [RECORDER] * recorder + [os.path.join(folder or SIMGPU, n) for n in names]
         environment = dict(os.environ, LD_PRELOAD=":".join(libraries), CUDA_INJECTION64_PATH=AGENT,
                            AGENT_RECORD=self.folder.name + "/record", SIMGPU_TRUTH=self.folder.name + "/truth.%p")
         environment.update(env)
-        return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        return subprocess.Popen(command, env=environment, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     def run_to_end(self, command, status=0, **options):
         process = self.start(command, **options)
@@ -273,6 +273,55 @@ class AgentOnSimulatedGpu(unittest.TestCase):
         entries = self.truth(process.pid)
         self.assertEqual(ground_truth.work(entries)[-1]["fate"], "unseen")
 
+    def test_nothing_is_left_in_a_process_when_the_trace_has_ended(self):
+        script = ("import ctypes, os, time\n"
+                  "rt = ctypes.CDLL('libcudart.so.13'); cupti = ctypes.CDLL('libcupti.so.13'); p = ctypes.c_void_p()\n"
+                  "def threads(): return sorted(open(f'/proc/self/task/{t}/comm').read().strip() for t in os.listdir('/proc/self/task'))\n"
+                  "rt.cudaMalloc(ctypes.byref(p), 64); rt.cudaMemset(p, 0, ctypes.c_size_t(64))\n"
+                  "while 'gputrace-agent' not in threads() and not int(os.environ['ALONE']): time.sleep(0.01)\n"
+                  "while 'gputrace-agent' in threads(): time.sleep(0.01)\n"
+                  "rt.cudaMemset(p, 0, ctypes.c_size_t(64))\n"
+                  "s, kind, size, value = ctypes.c_void_p(), ctypes.c_int(9), ctypes.c_size_t(1), ctypes.c_ubyte()\n"
+                  "called = ctypes.CFUNCTYPE(None)(lambda: None)\n"
+                  "print('subscribe', cupti.cuptiSubscribe(ctypes.byref(s), called, None))\n"
+                  "print('thread ids', cupti.cuptiGetThreadIdType(ctypes.byref(kind)), kind.value)\n"
+                  "for a in (5, 9):\n"
+                  "    cupti.cuptiActivityGetAttribute(a, ctypes.byref(size), ctypes.byref(value)); print('attribute', a, value.value)\n"
+                  "files = [os.readlink(f'/proc/self/fd/{f}') for f in os.listdir('/proc/self/fd') if os.path.exists(f'/proc/self/fd/{f}')]\n"
+                  "print('files', sorted(f for f in files if 'pipe' not in f and 'record' not in f and 'truth' not in f))\n")
+        out = {}
+        for alone in (1, 0):
+            process = self.start([sys.executable, "-c", script], recorder=not alone, AGENT_RECORD_STOP_MS="200", ALONE=str(alone))
+            out[alone], err = process.communicate(timeout=60)
+            self.assertEqual((process.returncode, err), (0, ""))
+        self.assertIn("subscribe 0\n", out[0])
+        self.assertEqual(out[0], out[1], "as in a process that has never had anybody listen")
+        record = Record(f"{self.folder.name}/record.{process.pid}")
+        self.assertEqual(record.stats()["fills"], 1)
+
+    def until(self, condition):
+        end = time.monotonic() + 60
+        while not condition():
+            self.assertLess(time.monotonic(), end, "waited for something that did not happen")
+            time.sleep(0.01)
+
+    def test_what_was_complete_is_not_lost_when_the_process_dies_without_a_word(self):
+        for end in ("os.kill(os.getpid(), signal.SIGKILL)", "os._exit(9)", "os.abort()", "os.execv('/bin/false', ['false'])"):
+            with self.subTest(end):
+                script = ("import ctypes, os, signal, sys\n"
+                          "rt = ctypes.CDLL('libcudart.so.13'); p = ctypes.c_void_p(); rt.cudaMalloc(ctypes.byref(p), 64)\n"
+                          "for _ in range(500): rt.cudaMemsetAsync(p, 0, ctypes.c_size_t(64), None)\n"
+                          "rt.cudaDeviceSynchronize(); print('done', flush=True); sys.stdin.readline()\n" + end + "\n")
+                process = self.start([sys.executable, "-c", script], stdin=subprocess.PIPE)
+                path = f"{self.folder.name}/record.{process.pid}"
+                self.assertEqual(process.stdout.readline(), "done\n")
+                self.until(lambda: len(Record(path).of(FILL)) == 500)
+                process.communicate("\n", timeout=60)
+                self.assertNotEqual(process.returncode, 0)
+                record = Record(path)
+                self.assertEqual(record.work(), expected_work(self.truth(process.pid)))
+                self.assertNotIn(STOPPED, record.states)
+
     def test_the_agents_thread_takes_no_signals(self):
         process = self.start(self.launch(6000))
         time.sleep(0.3)
@@ -286,13 +335,29 @@ class AgentOnSimulatedGpu(unittest.TestCase):
         # all but SIGKILL, SIGSTOP and the two that glibc keeps for itself (32, 33)
         self.assertEqual(status["gputrace-agent"] | 0x1_8004_0100, 0xFFFF_FFFF_FFFF_FFFF)
 
-    def test_an_occupied_cupti_is_left_to_its_owner(self):
+    def holder(self, subscribe):
+        """A library that is injected before the agent and takes the subscriber."""
         client = os.path.join(self.folder.name, "libholder.so")
         source = os.path.join(self.folder.name, "holder.c")
         with open(source, "w") as f:
-            f.write("unsigned cuptiSubscribe(void **, void *, void *); static void cb(void) {}\n"
-                    "int InitializeInjection(void) { void *s; return cuptiSubscribe(&s, (void *)cb, 0) ? 0 : 7; }\n")
+            f.write("#include <stddef.h>\n"
+                    "unsigned cuptiSubscribe(void **, void *, void *);\n"
+                    "unsigned cuptiSubscribe_v2(void **, void *, void *, void *);\n"
+                    "struct params { size_t size; const char *name; char *old; size_t old_size; };\n"
+                    "static void cb(void) {}\n"
+                    "int InitializeInjection(void) { void *s; return " + subscribe + " ? 0 : 7; }\n")
         subprocess.run([os.environ.get("CC", "gcc"), "-shared", "-fPIC", "-o", client, source], check=True)
+        return client
+
+    def test_the_holder_of_cupti_is_named_when_it_has_given_a_name(self):
+        client = self.holder('cuptiSubscribe_v2(&s, (void *)cb, 0, &(struct params){sizeof(struct params), "some tool"})')
+        process = self.start(self.launch(5), GPUTRACE_CHAINED_INJECTION=client)
+        process.communicate(timeout=60)
+        record = Record(f"{self.folder.name}/record.{process.pid}")
+        self.assertEqual([(h[1], h[2], h[7][1]) for h in record.hellos()], [(FAILED, OCCUPIED, b"some tool")])
+
+    def test_an_occupied_cupti_is_left_to_its_owner(self):
+        client = self.holder("cuptiSubscribe(&s, (void *)cb, 0)")
         process = self.start(self.launch(5), GPUTRACE_CHAINED_INJECTION=client, SIMGPU_VERBOSE="1")
         _, err = process.communicate(timeout=60)
         self.assertEqual(process.returncode, 0)

@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "stand-in.h"
@@ -19,6 +20,7 @@ struct CUpti_Subscriber_st {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct CUpti_Subscriber_st the_subscriber;
+static char holder[CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN]; /* under the lock; "": did not give a name */
 static _Atomic int subscribed, running;
 static __thread int inside; /* callbacks this thread is in */
 static _Atomic unsigned char wanted[DOMAINS][CBID_LIMIT];
@@ -76,8 +78,10 @@ void subscriber_resource(uint32_t cbid, const struct sim_resource *resource)
 	tell(CUPTI_CB_DOMAIN_RESOURCE, cbid, &data);
 }
 
-CUptiResult cuptiSubscribe(CUpti_SubscriberHandle *subscriber, CUpti_CallbackFunc callback, void *userdata)
+static CUptiResult subscribe(CUpti_SubscriberHandle *subscriber, CUpti_CallbackFunc callback, void *userdata,
+			     CUpti_SubscriberParams *params)
 {
+	const char *name = params && params->subscriberName ? params->subscriberName : "";
 	CUptiResult result = CUPTI_SUCCESS;
 
 	if (!subscriber)
@@ -85,8 +89,11 @@ CUptiResult cuptiSubscribe(CUpti_SubscriberHandle *subscriber, CUpti_CallbackFun
 	pthread_mutex_lock(&lock);
 	if (atomic_load(&subscribed)) {
 		result = NOT_SUPPORTED_MULTIPLE;
+		if (params && params->oldSubscriberName && params->oldSubscriberSize)
+			snprintf(params->oldSubscriberName, params->oldSubscriberSize, "%s", holder);
 	} else {
 		the_subscriber = (struct CUpti_Subscriber_st){callback, userdata};
+		snprintf(holder, sizeof(holder), "%s", name);
 		memset((void *)wanted, 0, sizeof(wanted));
 		*subscriber = &the_subscriber;
 		atomic_store(&subscribed, callback ? 1 : 2);
@@ -95,11 +102,15 @@ CUptiResult cuptiSubscribe(CUpti_SubscriberHandle *subscriber, CUpti_CallbackFun
 	return result;
 }
 
+CUptiResult cuptiSubscribe(CUpti_SubscriberHandle *subscriber, CUpti_CallbackFunc callback, void *userdata)
+{
+	return subscribe(subscriber, callback, userdata, NULL);
+}
+
 CUptiResult cuptiSubscribe_v2(CUpti_SubscriberHandle *subscriber, CUpti_CallbackFunc callback, void *userdata,
 			      CUpti_SubscriberParams *pParams)
 {
-	(void)pParams;
-	return cuptiSubscribe(subscriber, callback, userdata);
+	return subscribe(subscriber, callback, userdata, pParams);
 }
 
 /* Returns when no other thread is in a callback any more. */
