@@ -299,6 +299,66 @@ class AgentOnSimulatedGpu(unittest.TestCase):
         record = Record(f"{self.folder.name}/record.{process.pid}")
         self.assertEqual(record.stats()["fills"], 1)
 
+    # What the kernel does to the counters, done by the program itself; fill(n) makes n pieces of GPU work.
+    COUNTERS = ("import ctypes, os, time\n"
+                "rt = ctypes.CDLL('libcudart.so.13'); cupti = ctypes.CDLL('libcupti.so.13'); p = ctypes.c_void_p()\n"
+                "recorder, agent = ctypes.CDLL(os.environ['RECORDER']), ctypes.CDLL(os.environ['CUDA_INJECTION64_PATH'])\n"
+                "def counter(library, name): return ctypes.c_ushort.in_dll(library, f'gputrace_agent_{name}semaphore')\n"
+                "listening, batches = counter(recorder, ''), counter(recorder, 'batch_')\n"
+                "yield_, resume = counter(agent, 'yield_'), counter(agent, 'resume_')\n"
+                "def threads(): return [open(f'/proc/self/task/{t}/comm').read().strip() for t in os.listdir('/proc/self/task')]\n"
+                "def fill(n):\n"
+                "    for _ in range(n): rt.cudaMemsetAsync(p, 0, ctypes.c_size_t(n), None)\n"
+                "    rt.cudaDeviceSynchronize()\n"
+                "def end():\n"
+                "    while 'gputrace-agent' not in threads(): time.sleep(0.01)\n"
+                "    listening.value = 0\n"
+                "    while 'gputrace-agent' in threads(): time.sleep(0.01)\n"
+                "def tick(): time.sleep(0.2)\n"
+                "%s"
+                "rt.cudaMalloc(ctypes.byref(p), 4096)\n")
+
+    def run_counters(self, before, script):
+        _, record, entries = self.run_to_end([sys.executable, "-c", self.COUNTERS % before + script], RECORDER=RECORDER)
+        fills = [struct.unpack_from("<Q", d, 40)[0] for d in record.of(FILL)]  # their sizes say which they are
+        return record, entries, {size: fills.count(size) for size in set(fills)}
+
+    def test_it_comes_and_goes_as_often_as_somebody_listens(self):
+        record, entries, fills = self.run_counters("", "fill(10); end(); fill(20)\n"
+                                                   "for n in (30, 50):\n"
+                                                   "    listening.value = 2; agent.InitializeInjection()\n"
+                                                   "    fill(n); end(); fill(n + 10)\n")
+        self.assertEqual(record.states, [LOADED, READY] * 3)
+        self.assertEqual([h[1] for h in record.hellos()], [READY, STOPPED] * 3)
+        self.assertEqual(fills, {10: 10, 30: 30, 50: 50})
+        unseen = [e["bytes"] for e in ground_truth.work(entries) if e["fate"] == "unseen"]
+        self.assertEqual(sorted(set(unseen)), [20, 40, 60])
+
+    def test_while_another_records_only_calls_are_reported_and_then_gpu_work_again(self):
+        _, entries, fills = self.run_counters("", "fill(10); tick(); yield_.value = 1; tick(); fill(20)\n"
+                                              "for kind in (1, 2, 10, 17): cupti.cuptiActivityDisable(kind)\n"  # as it does
+                                              "resume.value = 1; tick(); yield_.value = 0; resume.value = 0; tick(); fill(30)\n")
+        self.assertEqual((fills[10], fills[30]), (10, 30))
+        self.assertEqual({e["fate"] for e in ground_truth.work(entries) if e["bytes"] == 30}, {"sent"})
+
+    def test_a_session_that_begins_beside_anothers_waits_for_its_end(self):
+        record, entries, fills = self.run_counters("yield_.value = 1\n", "fill(10); tick(); fill(20)\n"
+                                                   "resume.value = 1; tick(); yield_.value = 0; resume.value = 0; fill(30)\n")
+        self.assertEqual(record.states, [LOADED, READY, STOPPED])
+        self.assertEqual(fills, {30: 30})
+        self.assertGreater(len(record.calls), 60, "calls are reported all the time")
+        self.assertEqual({e["fate"] for e in ground_truth.work(entries) if e["bytes"] < 30}, {"unseen"})
+
+    def test_who_ends_beside_another_leaves_it_its_kinds(self):
+        for killed in (0, 1):  # a killed collector takes all counters away at once
+            with self.subTest(killed=killed):
+                _, entries, fills = self.run_counters(
+                    "", "fill(10); tick(); yield_.value = 1; tick()\n"
+                    f"if {killed}: yield_.value = batches.value = 0\n"
+                    "end(); fill(20)\n")
+                after = {e["fate"] for e in ground_truth.work(entries) if e["bytes"] == 20}
+                self.assertNotIn("unseen", after, "the kind is as much the other's")
+
     def until(self, condition):
         end = time.monotonic() + 60
         while not condition():
