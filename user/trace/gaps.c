@@ -2,6 +2,7 @@
 /* A gap lasts from the other's registration of its buffers to the agent's next one; see gaps.h. */
 #include "trace/gaps.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /*
@@ -19,15 +20,26 @@ void gaps_init(struct gaps *gaps, struct process_table *processes)
 void gaps_free(struct gaps *gaps)
 {
 	array_free(&gaps->list);
+	array_free(&gaps->latest);
 }
 
 /* The one that has not ended yet; a process has one at most. */
 static struct gap *open_gap(struct gaps *gaps, uint32_t process)
 {
-	for (size_t i = gaps->list.count; i-- > 0;)
-		if (gaps->list.items[i].process == process)
-			return gaps->list.items[i].end_ns ? NULL : &gaps->list.items[i];
-	return NULL;
+	struct gap *gap;
+
+	if (process >= gaps->latest.count || gaps->latest.items[process] == NONE)
+		return NULL;
+	gap = &gaps->list.items[gaps->latest.items[process]];
+	return gap->end_ns ? NULL : gap;
+}
+
+static void add_gap(struct gaps *gaps, struct gap gap)
+{
+	while (gaps->latest.count <= gap.process)
+		array_push(&gaps->latest, NONE);
+	gaps->latest.items[gap.process] = (uint32_t)gaps->list.count;
+	array_push(&gaps->list, gap);
 }
 
 bool gaps_add_use(struct gaps *gaps, const struct gpt_record *record)
@@ -41,7 +53,7 @@ bool gaps_add_use(struct gaps *gaps, const struct gpt_record *record)
 	gap.process = process_table_find(gaps->processes, use->pid);
 	open = open_gap(gaps, gap.process);
 	if (!use->own && !open)
-		array_push(&gaps->list, gap);
+		add_gap(gaps, gap);
 	else if (use->own && open)
 		open->end_ns = use->time_ns > open->start_ns ? use->time_ns : open->start_ns + 1;
 	return true;
@@ -55,17 +67,34 @@ void gaps_process_execs(struct gaps *gaps, uint32_t pid, uint64_t time_ns)
 		open->end_ns = time_ns > open->start_ns ? time_ns : open->start_ns + 1;
 }
 
-static bool within(const struct gap *gap, uint64_t time_ns)
+static int compare_gaps(const void *left, const void *right)
 {
-	return time_ns + ON_ITS_WAY_NS >= gap->start_ns && (!gap->end_ns || time_ns <= gap->end_ns);
+	const struct gap *a = left, *b = right;
+
+	if (a->process != b->process)
+		return a->process < b->process ? -1 : 1;
+	return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
 }
 
+/* Whether a gap of that process explains a launch at that time; the list is sorted. */
 static bool explained(const struct gaps *gaps, uint32_t process, uint64_t time_ns)
 {
-	for (size_t i = 0; i < gaps->list.count; i++)
-		if (gaps->list.items[i].process == process && within(&gaps->list.items[i], time_ns))
-			return true;
-	return false;
+	struct gap latest = {.process = process, .start_ns = time_ns + ON_ITS_WAY_NS};
+	size_t low = 0, high = gaps->list.count;
+	const struct gap *gap;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (compare_gaps(&gaps->list.items[middle], &latest) <= 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (!low)
+		return false;
+	gap = &gaps->list.items[low - 1];
+	return gap->process == process && (!gap->end_ns || time_ns <= gap->end_ns);
 }
 
 static bool is_missed(const struct model_call *call)
@@ -74,8 +103,10 @@ static bool is_missed(const struct model_call *call)
 	       (call->class == GPT_CLASS_LAUNCH || call->class == GPT_CLASS_GRAPH);
 }
 
-void gaps_count(const struct gaps *gaps, struct model *model)
+void gaps_count(struct gaps *gaps, struct model *model)
 {
+	if (gaps->list.count)
+		qsort(gaps->list.items, gaps->list.count, sizeof(gaps->list.items[0]), compare_gaps);
 	for (size_t i = 0; i < gaps->list.count; i++) {
 		const struct gap *gap = &gaps->list.items[i];
 		const struct model_process *process = &model->processes[gap->process];

@@ -14,7 +14,8 @@ struct gap {
 
 struct gaps {
 	struct process_table *processes;
-	ARRAY(struct gap) list; /* of a process by time, one after the other */
+	ARRAY(struct gap) list;
+	ARRAY(uint32_t) latest; /* by process: index into list, NONE */
 };
 
 void gaps_init(struct gaps *gaps, struct process_table *processes);
@@ -27,6 +28,6 @@ bool gaps_add_use(struct gaps *gaps, const struct gpt_record *record);
 void gaps_process_execs(struct gaps *gaps, uint32_t pid, uint64_t time_ns);
 
 /* After the last record, with the finished model: counts them and the launches that they explain. */
-void gaps_count(const struct gaps *gaps, struct model *model);
+void gaps_count(struct gaps *gaps, struct model *model);
 
 #endif
