@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <time.h>
 
 #include "sim.h"
@@ -29,9 +30,10 @@ uint64_t sim_now(void)
 }
 
 /* The pair with the shortest time around it is the least disturbed one. */
-static void offset_sample(void)
+static int64_t offset_sample(void)
 {
 	uint64_t best = UINT64_MAX;
+	int64_t offset = 0;
 
 	for (int i = 0; i < OFFSET_SAMPLES; i++) {
 		uint64_t before = read_clock(CLOCK_MONOTONIC);
@@ -40,9 +42,15 @@ static void offset_sample(void)
 
 		if (after - before < best) {
 			best = after - before;
-			realtime_offset = (int64_t)(real - (before + (after - before) / 2));
+			offset = (int64_t)(real - (before + (after - before) / 2));
 		}
 	}
+	return offset;
+}
+
+static bool is_step(int64_t a, int64_t b)
+{
+	return a - b > STEP_NS || b - a > STEP_NS;
 }
 
 uint64_t sim_to_realtime(uint64_t mono)
@@ -50,8 +58,12 @@ uint64_t sim_to_realtime(uint64_t mono)
 	int64_t now = (int64_t)(read_clock(CLOCK_REALTIME) - read_clock(CLOCK_MONOTONIC)), offset;
 
 	pthread_mutex_lock(&lock);
-	if (now - realtime_offset > STEP_NS || realtime_offset - now > STEP_NS)
-		offset_sample();
+	if (is_step(now, realtime_offset)) {
+		/* A look that was interrupted is no reason to change it: times are compared to the ns. */
+		offset = offset_sample();
+		if (is_step(offset, realtime_offset))
+			realtime_offset = offset;
+	}
 	offset = realtime_offset;
 	pthread_mutex_unlock(&lock);
 	return mono + (uint64_t)offset;
