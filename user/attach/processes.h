@@ -36,8 +36,8 @@ struct followed {
 	struct agent_entry entry;
 	struct neighbour neighbour;
 	uint64_t called_ns; /* the first time that it was seen to call CUDA, 0 not yet */
-	bool agent_older;  /* its agent was there when we first looked */
-	struct links anew; /* raised until an agent that was there before us has spoken */
+	bool agent_older;   /* its agent was there when we first looked */
+	struct links anew;  /* raised until an agent that was there before us has spoken */
 	ARRAY(struct probed_file *) files;
 };
 

@@ -137,8 +137,7 @@ bool codes_add_lines(struct codes *codes, uint32_t space, const struct gpt_recor
 		return true;
 	/* two threads met the code object at once, and the stack of the first was here before the second's table */
 	if (version->decoded)
-		return event->offset <= version->table_bytes &&
-		       event->bytes <= version->table_bytes - event->offset;
+		return event->offset <= version->table_bytes && event->bytes <= version->table_bytes - event->offset;
 	/* a chunk was lost, which is counted where it was: what follows it has no place, its lines stay unknown */
 	if (event->offset > version->table.count)
 		return true;
