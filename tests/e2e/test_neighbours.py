@@ -93,7 +93,7 @@ def test_torch_profiler_that_records_when_we_attach_misses_nothing(tmp_path, und
             running.ask(f"work {N}")
             time.sleep(1)  # an agent that is not careful would come in now
             running.ask(f"stop {tmp_path}/kineto.json")
-            tracer.wait_logged(lambda log: registrations(log)[-1:] == [OWN])
+            tracer.wait_logged(lambda log: logfile.registrations(log)[-1:] == [1])
             running.ask(f"work {N}")
             done = tracer.interrupt()
         running.end()
