@@ -3,6 +3,7 @@
 
 import os
 import random
+import re
 import signal
 import time
 
@@ -171,12 +172,20 @@ def injected(folder):
     return running
 
 
+def panics_without_its_tracer():
+    """Linux 6.18.15 does, 6.18.44 and 7.2.12 do not; which one between them was the first is not known."""
+    release = re.match(r"6\.18\.(\d+)", os.uname().release)
+    return release and int(release.group(1)) < 44
+
+
 def has_agent_thread(pid):
     return any(name.startswith("gputrace") for name in tracing.threads(pid))
 
 
 @pytest.mark.parametrize("end", [pytest.param(signal.SIGKILL, marks=pytest.mark.kernels), signal.SIGINT])
 def test_the_agent_stops_when_nobody_listens_any_more(tmp_path, end):
+    if end == signal.SIGKILL and panics_without_its_tracer():
+        pytest.skip("this kernel panics when a tracer with fast nop5 probes is killed (docs/architecture.md)")
     with injected(tmp_path) as running:
         running.ask("steps 2")
         assert has_agent_thread(running.target_pid)
