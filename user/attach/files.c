@@ -61,6 +61,13 @@ static void mark_known(struct files *files, const struct probed_file *file, bool
 		bpf_map_delete_elem(map, &key);
 }
 
+int file_open_image(const struct probed_file *file, struct image **out)
+{
+	int copy = fcntl(file->fd, F_DUPFD_CLOEXEC, 3);
+
+	return copy < 0 ? -errno : image_open(copy, out);
+}
+
 /* Where CPython makes an interpreter besides the main one (pylifecycle.c, 3.6 to 3.15). */
 static void find_making(struct probed_file *file, const struct image *image)
 {
@@ -82,9 +89,8 @@ static void find_making(struct probed_file *file, const struct image *image)
 static void examine(struct probed_file *file)
 {
 	struct image *image = NULL;
-	int copy = fcntl(file->fd, F_DUPFD_CLOEXEC, 3);
 
-	if (copy < 0 || image_open(copy, &image))
+	if (file_open_image(file, &image))
 		return;
 	file->kind = library_kind_of_image(image, file->path);
 	if (library_kind_has_calls(file->kind) && library_sites_find(image, file->kind, &file->sites))
@@ -275,12 +281,11 @@ int file_attach_agent(struct files *files, struct probed_file *file)
 		 &file->call_links},
 	};
 	struct image *image = NULL;
-	int error = 0, copy;
+	int error = 0;
 
 	if (file->kind != LIBRARY_AGENT || file->call_links.fds.count)
 		return 0;
-	copy = fcntl(file->fd, F_DUPFD_CLOEXEC, 3);
-	error = copy < 0 ? -errno : image_open(copy, &image);
+	error = file_open_image(file, &image);
 	if (error)
 		return error;
 	error = tell_agent_layout(files, file, image);
@@ -354,13 +359,12 @@ int file_attach_engine(struct files *files, struct probed_file *file)
 	const struct gputrace_bpf *bpf = files->programs->bpf;
 	struct engine_search search = {};
 	struct image *image = NULL;
-	int copy, error;
+	int error;
 
 	if (file->kind != LIBRARY_TORCH || file->engine_tried)
 		return 0;
 	file->engine_tried = true;
-	copy = fcntl(file->fd, F_DUPFD_CLOEXEC, 3);
-	error = copy < 0 ? -errno : image_open(copy, &image);
+	error = file_open_image(file, &image);
 	if (error)
 		return error;
 	search.image = image;

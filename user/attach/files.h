@@ -26,6 +26,7 @@ struct probed_file {
 	struct links engine_links; /* PyTorch: the autograd engine */
 	struct links cupti_links;  /* CUPTI: its other users */
 	struct links push_links;   /* CUPTI: sessions from before we came */
+	bool push_unfit;	   /* looked into, and there is no place for them */
 	struct links event_links;  /* Python: collections, imports, calls */
 	bool events_tried;
 	int python_calls; /* Python: 1 every call is traced, -ENOTSUP they cannot be, 0 not asked */
@@ -47,6 +48,9 @@ struct probed_file *files_get(struct files *files, pid_t pid, const struct mappi
 
 /* The entry of a file of ours by path (the agent before any process has mapped it). */
 struct probed_file *files_get_path(struct files *files, const char *path);
+
+/* The file as ELF, by a descriptor of its own; the caller closes it. -errno */
+int file_open_image(const struct probed_file *file, struct image **out);
 
 struct probed_file *files_find(struct files *files, dev_t device, uint64_t inode);
 

@@ -6,7 +6,6 @@
 #include "attach/neighbours.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 
 #include <bpf/bpf.h>
@@ -33,12 +32,11 @@ static int raise_counter(struct links *links, const struct probed_file *agent, p
 {
 	struct link_place place = {};
 	struct image *image = NULL;
-	int copy, error;
+	int error;
 
 	if (!agent || links->fds.count)
 		return 0;
-	copy = fcntl(agent->fd, F_DUPFD_CLOEXEC, 3);
-	error = copy < 0 ? -errno : image_open(copy, &image);
+	error = file_open_image(agent, &image);
 	if (error)
 		return error;
 	error = image_symbol_offset(image, function, &place.offset);
@@ -187,12 +185,14 @@ int file_attach_pushes(struct files *files, struct probed_file *file)
 	struct link_place place = {};
 	struct image *image = NULL;
 	struct probe_site site;
-	int copy, error;
+	int error;
 
-	if (file->push_links.fds.count || file->fd < 0)
+	if (file->push_links.fds.count)
 		return 0;
-	copy = fcntl(file->fd, F_DUPFD_CLOEXEC, 3);
-	error = copy < 0 ? -errno : image_open(copy, &image);
+	if (file->push_unfit || file->fd < 0)
+		return -ENOENT;
+	file->push_unfit = true;
+	error = file_open_image(file, &image);
 	if (error)
 		return error;
 	error = image_symbol(image, "cuptiActivityPushExternalCorrelationId", &symbol);
@@ -201,6 +201,7 @@ int file_attach_pushes(struct files *files, struct probed_file *file)
 	image_close(image);
 	if (error)
 		return error;
+	file->push_unfit = false;
 	place.offset = site.offset;
 	return links_attach_uprobes(&file->push_links, files->programs->multi,
 				    bpf_program__fd(files->programs->bpf->progs.cupti_push), file->fd, &place, 1);
@@ -225,12 +226,11 @@ int file_attach_cupti(struct files *files, struct probed_file *file)
 		{"cuptiActivitySetAttribute", bpf->progs.cupti_attribute},
 	};
 	struct image *image = NULL;
-	int copy, error;
+	int error;
 
 	if (file->kind != LIBRARY_CUPTI || file->cupti_links.fds.count || file->fd < 0)
 		return 0;
-	copy = fcntl(file->fd, F_DUPFD_CLOEXEC, 3);
-	error = copy < 0 ? -errno : image_open(copy, &image);
+	error = file_open_image(file, &image);
 	if (error)
 		return error;
 	for (size_t i = 0; i < sizeof(probes) / sizeof(probes[0]) && !error; i++) {

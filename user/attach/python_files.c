@@ -6,7 +6,6 @@
 #include "attach/files.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -101,13 +100,11 @@ static void attach_calls(struct files *files, struct probed_file *file, const st
 void file_attach_python(struct files *files, struct probed_file *file, const struct python_info *python)
 {
 	struct image *image = NULL;
-	int copy;
 
 	if (file->events_tried || file->fd < 0)
 		return;
 	file->events_tried = true;
-	copy = fcntl(file->fd, F_DUPFD_CLOEXEC, 3);
-	if (copy < 0 || image_open(copy, &image)) {
+	if (file_open_image(file, &image)) {
 		msg_debug("%s cannot be looked into for probes", file->path);
 		return;
 	}
