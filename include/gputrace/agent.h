@@ -73,6 +73,9 @@ enum gpt_agent_record_type {
 	GPT_AGENT_STREAM = 73,	 /* struct gpt_agent_stream */
 	GPT_AGENT_CLOCK = 74,	 /* struct gpt_agent_clock: at least twice a second */
 	GPT_AGENT_STATS = 75,	 /* struct gpt_agent_stats: totals since READY, at least twice a second and last */
+	GPT_AGENT_SYNC = 76,	 /* struct gpt_agent_sync */
+	GPT_AGENT_EVENT = 77,	 /* struct gpt_agent_event */
+	GPT_AGENT_TYPES_END
 };
 
 struct gpt_agent_hello {
@@ -163,6 +166,31 @@ struct gpt_agent_overhead {
 	__u32 pad;
 };
 
+enum gpt_agent_sync_kind { /* CUpti_ActivitySynchronizationType */
+			   GPT_AGENT_SYNC_EVENT = 1,
+			   GPT_AGENT_SYNC_STREAM_WAITS_EVENT = 2, /* a stream waits, not the caller */
+			   GPT_AGENT_SYNC_STREAM = 3,
+			   GPT_AGENT_SYNC_CONTEXT = 4,
+};
+
+/* The CPU waited for the GPU, or told a stream to wait: from the call's entry to its end, by CLOCK_REALTIME. */
+struct gpt_agent_sync {
+	struct gpt_record hdr;
+	__u64 start_wall_ns, end_wall_ns;
+	__u32 corr, kind;
+	__u32 context, stream; /* stream: UINT32_MAX where it is not about one */
+	__u32 event;	       /* the two event kinds: CUPTI's id of it */
+	__s32 result;	       /* 0 before CUPTI 12.8: then only successful ones are told */
+	__u64 event_record;    /* as gpt_agent_event, 0: not known (before CUPTI 12.8) */
+};
+
+/* An event was put into a stream. */
+struct gpt_agent_event {
+	struct gpt_record hdr;
+	__u32 corr, context, stream, event;
+	__u64 event_record; /* of this putting, unique in the process; 0: not known (before CUPTI 12.8) */
+};
+
 struct gpt_agent_device {
 	struct gpt_record hdr;
 	__u64 memory_bytes;
@@ -215,6 +243,8 @@ _Static_assert(sizeof(struct gpt_agent_kernel) == 120, "agent layout");
 _Static_assert(sizeof(struct gpt_agent_copy) == 80, "agent layout");
 _Static_assert(sizeof(struct gpt_agent_fill) == 72, "agent layout");
 _Static_assert(sizeof(struct gpt_agent_overhead) == 40, "agent layout");
+_Static_assert(sizeof(struct gpt_agent_sync) == 56, "agent layout");
+_Static_assert(sizeof(struct gpt_agent_event) == 32, "agent layout");
 _Static_assert(sizeof(struct gpt_agent_device) == 88, "agent layout");
 _Static_assert(sizeof(struct gpt_agent_context) == 24, "agent layout");
 _Static_assert(sizeof(struct gpt_agent_stream) == 24, "agent layout");

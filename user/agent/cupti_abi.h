@@ -51,7 +51,9 @@ enum {
 	CUPTI_KIND_CONCURRENT_KERNEL = 10,
 	CUPTI_KIND_OVERHEAD = 17,
 	CUPTI_KIND_MEMCPY2 = 22, /* peer to peer; comes with MEMCPY */
+	CUPTI_KIND_CUDA_EVENT = 36,
 	CUPTI_KIND_STREAM = 37,
+	CUPTI_KIND_SYNCHRONIZATION = 38,
 	CUPTI_KIND_COUNT = 64, /* of the table of sizes; larger kinds are none of ours */
 };
 
@@ -198,6 +200,29 @@ enum { CUPTI_STATE_DATA(CUPTI_OFFSET_STATE) };
 #define CUPTI_OVERHEAD_OBJECT_KIND 8u /* objectKind: threadId means something for CUPTI_OBJECT_THREAD */
 #define CUPTI_OVERHEAD_DATA 48u	      /* 12.4: overheadData: malloc'd, ours to free */
 
+#define CUPTI_SYNC_MIN 40u
+#define CUPTI_SYNC_CORR 24u
+#define CUPTI_SYNC_FIELDS(X)                                                                                           \
+	X(type, 4, 4, kind, 4)                                                                                         \
+	X(start, 8, 8, start_wall_ns, 8)                                                                               \
+	X(end, 16, 8, end_wall_ns, 8)                                                                                  \
+	X(correlationId, CUPTI_SYNC_CORR, 4, corr, 4)                                                                  \
+	X(contextId, 28, 4, context, 4)                                                                                \
+	X(streamId, 32, 4, stream, 4)                                                                                  \
+	X(cudaEventId, 36, 4, event, 4)
+#define CUPTI_SYNC_FIELDS_12_8(X)                                                                                      \
+	X(cudaEventSyncId, 40, 8, event_record, 8)                                                                     \
+	X(returnValue, 48, 4, result, 4)
+
+#define CUPTI_EVENT_MIN 24u
+#define CUPTI_EVENT_CORR 4u
+#define CUPTI_EVENT_FIELDS(X)                                                                                          \
+	X(correlationId, CUPTI_EVENT_CORR, 4, corr, 4)                                                                 \
+	X(contextId, 8, 4, context, 4)                                                                                 \
+	X(streamId, 12, 4, stream, 4)                                                                                  \
+	X(eventId, 16, 4, event, 4)
+#define CUPTI_EVENT_FIELDS_12_8(X) X(cudaEventSyncId, 48, 8, event_record, 8)
+
 #define CUPTI_DEVICE_MIN 176u
 #define CUPTI_DEVICE_FIELDS(X)                                                                                         \
 	X(globalMemorySize, 16, 8, memory_bytes, 8)                                                                    \
@@ -265,6 +290,7 @@ typedef void (*cupti_buffer_done)(void *context, uint32_t stream, uint8_t *buffe
 	X(dropped, cuptiActivityGetNumDroppedRecords, 1, (void *context, uint32_t stream, size_t *dropped))            \
 	X(set_attribute, cuptiActivitySetAttribute, 0, (uint32_t attribute, size_t * size, void *value))               \
 	X(set_thread_id_type, cuptiSetThreadIdType, 0, (uint32_t type))                                                \
+	X(enable_all_syncs, cuptiActivityEnableAllSyncRecords, 0, (uint8_t enable))                                    \
 	X(result_string, cuptiGetResultString, 0, (uint32_t result, const char **text))
 
 /* One opened CUPTI; filled by find_cupti.c (in tests: by the test). */

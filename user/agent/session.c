@@ -96,6 +96,8 @@ static void configure(struct session *session)
 	set_attribute(cupti, CUPTI_ATTR_ZEROED_OUT_BUFFER);
 	if (cupti->version >= CUPTI_API_12_3)
 		set_attribute(cupti, CUPTI_ATTR_PER_THREAD_BUFFER);
+	if (cupti->enable_all_syncs)
+		cupti->enable_all_syncs(0); /* no record for each query that found the GPU still at work */
 	/* cuptiActivityRegisterTimestampCallback is left alone: kernel times are zero with it from 12.6 Update 2
 	 * to 13.0 Update 1.  CUPTI's own clock is CLOCK_REALTIME, which clock.c converts. */
 }
