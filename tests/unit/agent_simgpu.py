@@ -21,7 +21,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "simgpu"))
 import truth as ground_truth  # noqa: E402
 
-HELLO, NAME, API, KERNEL, COPY, FILL, OVERHEAD, DEVICE, CONTEXT, STREAM, CLOCK, STATS = range(64, 76)
+HELLO, NAME, API, KERNEL, COPY, FILL, OVERHEAD, DEVICE, CONTEXT, STREAM, CLOCK, STATS, SYNC, EVENT = range(64, 78)
 LOADED, READY, STOPPED, FAILED = 1, 2, 3, 4
 OK, NO_CUPTI, UNUSABLE, OCCUPIED, NO_CUDA = range(5)
 
@@ -213,6 +213,39 @@ class AgentOnSimulatedGpu(unittest.TestCase):
             with self.subTest(version):
                 _, record, entries = self.run_to_end(self.launch(20), SIMGPU_CUPTI_VERSION=version)
                 self.check_exact(record, entries)
+                self.assertEqual(record.stats()["malformed"], 0)
+
+    WAITS = {131: 3, 137: 1, 147: 2, 165: 4}  # runtime callback id: kind of synchronisation
+
+    def test_every_wait_arrives_with_what_was_waited_for(self):
+        script = ("import ctypes\n"
+                  "rt = ctypes.CDLL('libcudart.so.13'); cu = ctypes.CDLL('libcuda.so.1')\n"
+                  "p, s, e = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()\n"
+                  "rt.cudaMalloc(ctypes.byref(p), ctypes.c_size_t(1 << 20)); rt.cudaStreamCreate(ctypes.byref(s))\n"
+                  "rt.cudaEventCreate(ctypes.byref(e))\n"
+                  "for _ in range(3):\n"
+                  "    rt.cudaMemsetAsync(p, 0, ctypes.c_size_t(1 << 20), s); rt.cudaEventRecord(e, s)\n"
+                  "    rt.cudaStreamWaitEvent(None, e, 0); rt.cudaEventSynchronize(e); rt.cudaStreamSynchronize(s)\n"
+                  "rt.cudaDeviceSynchronize()\n")
+        for version in ("11.8", "12.4", "13.0", "13.4"):
+            with self.subTest(version):
+                _, record, entries = self.run_to_end([sys.executable, "-c", script], SIMGPU_CUPTI_VERSION=version)
+                calls = followed(entries, self.apis)
+                syncs = [struct.unpack_from("<QQIIIIIiQ", d, 8) for d in record.of(SYNC)]
+                events = [struct.unpack_from("<IIIIQ", d, 8) for d in record.of(EVENT)]
+                expected = sorted((e["corr"], self.WAITS[e["cbid"]]) for e in calls if e["cbid"] in self.WAITS)
+                self.assertEqual(len(expected), 10)
+                self.assertEqual(sorted((s[2], s[3]) for s in syncs), expected)
+                stream = {w[7] for w in record.work()}.pop()
+                recorded = [e["corr"] for e in calls if e["cbid"] == 135]
+                self.assertEqual([(e[0], e[2]) for e in events],
+                                 [] if version == "11.8" else [(corr, stream) for corr in recorded])
+                self.assertEqual({s[5] for s in syncs if s[3] == 3}, {stream})
+                self.assertEqual({s[5] for s in syncs if s[3] == 4}, {0xFFFFFFFF})
+                if version >= "13":
+                    numbers = {e[4]: e[0] for e in events}
+                    for s in (s for s in syncs if s[3] in (1, 2)):
+                        self.assertEqual(numbers[s[8]], max(corr for corr in recorded if corr < s[2]))
                 self.assertEqual(record.stats()["malformed"], 0)
 
     def test_dropped_records_are_counted_and_the_rest_is_whole(self):
