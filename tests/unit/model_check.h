@@ -130,6 +130,15 @@ CHECK_FN const char *model_check_sums(const struct model *model)
 	for (uint32_t i = 0; i < model->overhead_count; i++)
 		MODEL_MUST(model->overheads[i].process < model->process_count &&
 			   model->overheads[i].start_ns <= model->overheads[i].end_ns);
+	for (uint32_t i = 0; i < model->sync_count; i++) {
+		const struct model_sync *sync = &model->syncs[i];
+
+		MODEL_MUST(sync->process < model->process_count && sync->start_ns <= sync->end_ns);
+		MODEL_MUST(!i || sync[-1].start_ns <= sync->start_ns);
+		MODEL_MUST(sync->call == NONE || sync->call < model->call_count);
+		MODEL_MUST(sync->recorded_by == NONE || sync->recorded_by < model->call_count);
+		MODEL_MUST(sync->kind >= GPT_AGENT_SYNC_EVENT && sync->kind <= GPT_AGENT_SYNC_CONTEXT);
+	}
 	MODEL_MUST(calls == model->call_count && thread_calls == calls && receipt->calls == calls);
 	MODEL_MUST(ops == model->gpu_count && receipt->gpu_ops == ops);
 	MODEL_MUST(receipt->launches_joined <= receipt->launches_expected);

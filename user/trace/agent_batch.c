@@ -32,13 +32,17 @@ void agents_init(struct agents *agents, struct process_table *processes, struct 
 	agents->strings = strings;
 	lookup_init(&agents->names, seed);
 	lookup_init(&agents->devices_by_id, seed);
+	lookup_init(&agents->contexts, seed);
 }
 
 void agents_free(struct agents *agents)
 {
 	array_free(&agents->early);
+	array_free(&agents->syncs);
+	array_free(&agents->events);
 	lookup_free(&agents->names);
 	lookup_free(&agents->devices_by_id);
+	lookup_free(&agents->contexts);
 }
 
 static bool add_hello(struct agents *agents, const struct sender *sender, const struct gpt_record *record)
@@ -190,6 +194,51 @@ static bool add_overhead(struct agents *agents, const struct sender *sender, con
 	return true;
 }
 
+static bool add_sync(struct agents *agents, const struct sender *sender, const struct gpt_record *record)
+{
+	const struct gpt_agent_sync *event = (const struct gpt_agent_sync *)record;
+	struct agent_sync sync = {.start_ns = event->start_wall_ns,
+				  .end_ns = event->end_wall_ns,
+				  .event_record = event->event_record,
+				  .process = sender->process,
+				  .space = sender->space,
+				  .corr = event->corr,
+				  .kind = event->kind,
+				  .context = event->context,
+				  .stream = event->stream,
+				  .event = event->event,
+				  .result = event->result};
+
+	if (sync.start_ns > sync.end_ns || sync.kind > GPT_AGENT_SYNC_CONTEXT)
+		return false;
+	if (sync.end_ns && sync.kind) /* 0: CUPTI does not say */
+		array_push(&agents->syncs, sync);
+	return true;
+}
+
+static bool add_event(struct agents *agents, const struct sender *sender, const struct gpt_record *record)
+{
+	const struct gpt_agent_event *event = (const struct gpt_agent_event *)record;
+	struct agent_event recorded = {.event_record = event->event_record,
+				       .process = sender->process,
+				       .space = sender->space,
+				       .corr = event->corr,
+				       .context = event->context,
+				       .stream = event->stream,
+				       .event = event->event};
+
+	array_push(&agents->events, recorded);
+	return true;
+}
+
+static bool add_context(struct agents *agents, const struct sender *sender, const struct gpt_record *record)
+{
+	const struct gpt_agent_context *context = (const struct gpt_agent_context *)record;
+
+	*lookup_put(&agents->contexts, sender->process + 1, context->context, 0) = context->device;
+	return true;
+}
+
 static bool add_device(struct agents *agents, const struct sender *sender, const struct gpt_record *record)
 {
 	return device_table_add(agents, sender->process, (const struct gpt_agent_device *)record);
@@ -218,7 +267,7 @@ static bool add_stats(struct agents *agents, const struct sender *sender, const 
 	return true;
 }
 
-/* Known types by their number less GPT_AGENT_HELLO; contexts and streams tell nothing the model keeps. */
+/* Known types by their number less GPT_AGENT_HELLO; streams tell nothing the model keeps. */
 static const struct {
 	size_t size; /* least */
 	bool (*add)(struct agents *agents, const struct sender *sender, const struct gpt_record *record);
@@ -231,8 +280,11 @@ static const struct {
 	[GPT_AGENT_FILL - GPT_AGENT_HELLO] = {sizeof(struct gpt_agent_fill), add_fill},
 	[GPT_AGENT_OVERHEAD - GPT_AGENT_HELLO] = {sizeof(struct gpt_agent_overhead), add_overhead},
 	[GPT_AGENT_DEVICE - GPT_AGENT_HELLO] = {sizeof(struct gpt_agent_device), add_device},
+	[GPT_AGENT_CONTEXT - GPT_AGENT_HELLO] = {sizeof(struct gpt_agent_context), add_context},
 	[GPT_AGENT_CLOCK - GPT_AGENT_HELLO] = {sizeof(struct gpt_agent_clock), add_clock},
 	[GPT_AGENT_STATS - GPT_AGENT_HELLO] = {sizeof(struct gpt_agent_stats), add_stats},
+	[GPT_AGENT_SYNC - GPT_AGENT_HELLO] = {sizeof(struct gpt_agent_sync), add_sync},
+	[GPT_AGENT_EVENT - GPT_AGENT_HELLO] = {sizeof(struct gpt_agent_event), add_event},
 };
 
 bool agents_add_batch(struct agents *agents, const struct gpt_record *record)
@@ -281,6 +333,16 @@ void agents_finish(struct agents *agents)
 		struct model_gpu *op = &agents->gpu.items[early->op];
 
 		op->call = calls_find(agents->calls, early->space, op->corr);
+	}
+	for (size_t i = 0; i < agents->syncs.count; i++) {
+		struct agent_sync *sync = &agents->syncs.items[i];
+
+		sync->call = calls_find(agents->calls, sync->space, sync->corr);
+	}
+	for (size_t i = 0; i < agents->events.count; i++) {
+		struct agent_event *event = &agents->events.items[i];
+
+		event->call = calls_find(agents->calls, event->space, event->corr);
 	}
 	device_table_finish(agents);
 }

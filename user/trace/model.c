@@ -260,6 +260,7 @@ static void move_tables(struct builder *builder)
 	MOVE(native_frame, builder->stacks.native_frames);
 	MOVE(call, builder->calls.list);
 	MOVE(overhead, builder->agents.overheads);
+	MOVE(sync, builder->syncs);
 	MOVE(device, builder->agents.devices);
 	MOVE(pyspan, builder->python_spans.events);
 	MOVE(pycall, builder->python_spans.calls);
@@ -309,6 +310,7 @@ static void finish(struct builder *builder)
 	convert_times(builder);
 	join_calls(builder);
 	join_gpu(builder);
+	join_syncs(builder);
 	move_tables(builder);
 	receipt_fill(builder);
 }
@@ -358,6 +360,7 @@ void model_free(struct model *model)
 	free(model->calls);
 	free(model->gpu);
 	free(model->overheads);
+	free(model->syncs);
 	free(model->devices);
 	free(model->pyspans);
 	free(model->pycalls);

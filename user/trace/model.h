@@ -145,6 +145,22 @@ struct model_overhead {
 	uint32_t tid;
 };
 
+/* A call that waited for the GPU, or told a stream to; those without times are left out. */
+struct model_sync {
+	uint64_t start_ns, end_ns;
+	uint32_t call; /* model.calls, NONE: not seen */
+	uint32_t process;
+	uint32_t device; /* model_device.id, NONE: not known */
+	uint32_t context;
+	uint32_t stream;      /* that waits or is waited for; NONE: all of the context, or an event */
+	uint32_t event;	      /* the two event kinds: CUPTI's id, else NONE */
+	uint32_t recorded_by; /* the call that put the event into a stream, NONE: not known */
+	uint32_t recorded_on; /* that stream, NONE */
+	uint32_t corr;
+	int32_t result;
+	uint8_t kind; /* enum gpt_agent_sync_kind */
+};
+
 struct model_device {
 	uint32_t id; /* CUPTI's, unless another device has it: processes number the devices they see from 0 */
 	const char *name;
@@ -202,6 +218,7 @@ struct model {
 	struct model_call *calls; /* by start_ns */
 	struct model_gpu *gpu;	  /* by start_ns, untimed ones first */
 	struct model_overhead *overheads;
+	struct model_sync *syncs;     /* by start_ns */
 	struct model_device *devices; /* by id */
 	struct model_pyspan *pyspans; /* by thread */
 	struct model_pycall *pycalls; /* by thread */
@@ -209,8 +226,8 @@ struct model {
 	const char **probes; /* one line per file with probe sites found and missed */
 	const char **notes;  /* remarks the report must show */
 	uint32_t process_count, thread_count, code_count, frame_count, stack_count, stack_frame_count, native_count,
-		native_frame_count, args_count, call_count, gpu_count, overhead_count, device_count, string_count,
-		probe_count, note_count, pyspan_count, pycall_count;
+		native_frame_count, args_count, call_count, gpu_count, overhead_count, sync_count, device_count,
+		string_count, probe_count, note_count, pyspan_count, pycall_count;
 
 	struct model_receipt receipt;
 	void *private; /* memory behind all of it */
