@@ -125,6 +125,13 @@ LOG_FN void sample_step(struct sample *sample, uint64_t at)
 	sample_kernel(sample, first + 3, 2, at + 215000, 30000, 2); /* overlaps the one before */
 	sample_kernel(sample, first + 3, 1, at + 250000, 30000, 3);
 	sample_kernel(sample, first + 5, 1, at + 300000, 60000, 0);
+	log_agent_sync(&sample->log, (struct gpt_agent_sync){.start_wall_ns = at + 41000 + SAMPLE_WALL,
+							     .end_wall_ns = at + 639000 + SAMPLE_WALL,
+							     .corr = first + 4,
+							     .kind = GPT_AGENT_SYNC_STREAM,
+							     .context = 1,
+							     .stream = 7,
+							     .event = UINT32_MAX});
 	log_agent_overhead(&sample->log, (struct gpt_agent_overhead){.start_wall_ns = at + 700000 + SAMPLE_WALL,
 								     .end_wall_ns = at + 705000 + SAMPLE_WALL,
 								     .kind = 7u << 16,
