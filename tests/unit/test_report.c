@@ -196,6 +196,27 @@ static void time_in_cuda_calls_names_the_line_that_waits(void **state)
 	free(text);
 }
 
+static void lines_that_wait_for_the_gpu_say_for_what(void **state)
+{
+	char *text = report_of(model, 100, false);
+
+	assert_row(text, "CPU waiting for the GPU", "train.py:27", "12.0  100.0     20   598.0  stream 7  train.py:27");
+	free(text);
+	for (uint32_t i = 0; i < model->sync_count; i++) {
+		model->syncs[i].kind = i % 2 ? GPT_AGENT_SYNC_EVENT : GPT_AGENT_SYNC_STREAM_WAITS_EVENT;
+		model->syncs[i].stream = NONE;
+		model->syncs[i].recorded_by = 0; /* a call of model.py:42 */
+	}
+	text = report_of(model, 100, false);
+	assert_row(text, "CPU waiting for the GPU", "train.py:27",
+		   "5,980.0  100.0     10   598.0  event of model.py:42");
+	free(text);
+	model->sync_count = 0;
+	text = report_of(model, 100, false);
+	assert_null(strstr(text, "CPU waiting for the GPU"));
+	free(text);
+}
+
 static void the_receipt_stands_at_the_end(void **state)
 {
 	char *text = report_of(model, 100, false);
@@ -470,6 +491,7 @@ int main(void)
 		TEST(copies_say_how_fast_and_from_which_memory),
 		TEST(idle_time_is_charged_to_who_was_late_and_who_waited),
 		TEST(time_in_cuda_calls_names_the_line_that_waits),
+		TEST(lines_that_wait_for_the_gpu_say_for_what),
 		TEST(the_receipt_stands_at_the_end),
 		TEST(losses_are_told_by_cause),
 		TEST(records_that_went_elsewhere_are_explained),

@@ -174,6 +174,7 @@ static void put_parts(struct report *report)
 		report_gpu_by_kernel(report);
 		report_copies(report);
 		report_idle(report);
+		report_waits(report);
 		report_calls(report);
 	} else {
 		report_no_gpu(report);
