@@ -38,6 +38,22 @@
 #define GPUTRACE_AGENT_BATCH_SEMAPHORE "gputrace_agent_batch_semaphore" /* the same */
 #define GPUTRACE_AGENT_FILE "libgputrace-agent.so"
 
+/*
+ * What a trace takes besides kernels: X(ENUMERATOR, name).  Each has an exported function that nobody calls, a
+ * place for a probe that raises a counter of its own: gputrace_agent_take_NAME and gputrace_agent_take_NAME_semaphore.
+ * The agent reads the counters when a session begins: attach these probes before those on _state and _call.
+ */
+#define GPT_AGENT_TAKES(X)                                                                                             \
+	X(CUDA, cuda) /* copies and fills, every call of cuda_api.h, CUPTI's overhead */                               \
+	X(SYNC, sync) /* synchronisations and events */
+
+enum gpt_agent_take {
+#define GPT_AGENT_TAKE_ENUMERATOR(enumerator, name) GPT_AGENT_TAKE_##enumerator,
+	GPT_AGENT_TAKES(GPT_AGENT_TAKE_ENUMERATOR)
+#undef GPT_AGENT_TAKE_ENUMERATOR
+		GPT_AGENT_TAKE_COUNT
+};
+
 /* Batches are copied in one of three sizes: keep them near one of these. */
 #define GPT_AGENT_BATCH_SMALL 1024u
 #define GPT_AGENT_BATCH_MEDIUM 8192u
@@ -88,7 +104,7 @@ struct gpt_agent_hello {
 	__u32 driver_version;  /* cuDriverGetVersion, 13000 = 13.0; 0: not known */
 	__u32 runtime_version; /* cudart of the process where one is mapped, same form; 0: not known */
 	__u32 bytes;	       /* of text */
-	char text[];	       /* "path of libcupti\0detail\0" */
+	char text[];	       /* "path of libcupti\0detail\0what is recorded: kernels,...\0" */
 };
 
 struct gpt_agent_name {

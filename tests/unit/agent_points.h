@@ -12,6 +12,9 @@
 
 unsigned short gputrace_agent_semaphore = 2, gputrace_agent_batch_semaphore = 1;
 
+#define TEST_TAKE(enumerator, name) unsigned short gputrace_agent_take_##name##_semaphore = 1;
+GPT_AGENT_TAKES(TEST_TAKE)
+
 static struct {
 	uint32_t corr[64], api[64];
 	unsigned calls;

@@ -95,7 +95,7 @@ class Record:
         out = []
         for d in self.of(HELLO):
             abi, state, failure, result, cupti, driver, runtime, size = struct.unpack_from("<8I", d, 8)
-            out.append((abi, state, failure, result, cupti, driver, runtime, d[40 : 40 + size].split(b"\0")[:2]))
+            out.append((abi, state, failure, result, cupti, driver, runtime, d[40 : 40 + size].split(b"\0")[:3]))
         return out
 
     def stats(self):
@@ -182,7 +182,7 @@ class AgentOnSimulatedGpu(unittest.TestCase):
 
     def test_the_hello_names_cupti_and_the_versions(self):
         _, record, _ = self.run_to_end(self.launch(1))
-        abi, state, failure, result, cupti, driver, runtime, (path, detail) = record.hellos()[0]
+        abi, state, failure, result, cupti, driver, runtime, (path, detail, _) = record.hellos()[0]
         self.assertEqual((abi, state, failure, result, cupti), (1, READY, OK, 0, 130001))
         self.assertEqual((driver // 1000, runtime // 1000), (13, 13))
         self.assertEqual(os.path.realpath(path), os.path.realpath(os.path.join(SIMGPU, "libcupti.so.13")).encode())
@@ -247,6 +247,21 @@ class AgentOnSimulatedGpu(unittest.TestCase):
                     for s in (s for s in syncs if s[3] in (1, 2)):
                         self.assertEqual(numbers[s[8]], max(corr for corr in recorded if corr < s[2]))
                 self.assertEqual(record.stats()["malformed"], 0)
+
+    def test_only_what_is_wanted_is_recorded(self):
+        apis = {"kernels": {2 << 12 | 211, 2 << 12 | 311, 1 << 12 | 307}}
+        apis["sync"] = apis["kernels"] | {2 << 12 | n for n in (131, 135, 137, 147, 165)}
+        apis["cuda"] = self.apis
+        for takes in ("", "sync", "cuda", "cuda,sync"):
+            with self.subTest(takes):
+                _, record, entries = self.run_to_end(self.launch(20), AGENT_RECORD_TAKES=takes)
+                names = ["kernels", *takes.split(",")] if takes else ["kernels"]
+                self.assertEqual(record.hellos()[0][7][2], ",".join(names).encode())
+                kinds = {"kernel"} | ({"memcpy", "memset"} if "cuda" in names else set())
+                self.assertEqual(record.work(), [w for w in expected_work(entries) if w[0] in kinds])
+                self.assertEqual(bool(record.of(SYNC)) and bool(record.of(EVENT)), "sync" in names)
+                wanted = set().union(*(apis[name] for name in names))
+                self.assertEqual([c[0] for c in record.calls], [e["corr"] for e in followed(entries, wanted)])
 
     def test_dropped_records_are_counted_and_the_rest_is_whole(self):
         _, record, entries = self.run_to_end(self.launch(100), SIMGPU_DROP="7")

@@ -217,6 +217,22 @@ static void lines_that_wait_for_the_gpu_say_for_what(void **state)
 	free(text);
 }
 
+static void what_was_not_recorded_is_named(void **state)
+{
+	char *text = report_of(model, 100, false);
+
+	assert_null(strstr(text, "Not recorded")); /* a log that does not say */
+	free(text);
+	model->processes[0].agent_takes = "kernels,cuda,syncs";
+	text = report_of(model, 100, false);
+	assert_has(text, "\nNot recorded besides kernels: sync");
+	free(text);
+	model->processes[0].agent_takes = "kernels";
+	text = report_of(model, 100, false);
+	assert_has(text, "\nNot recorded besides kernels: cuda, sync");
+	free(text);
+}
+
 static void the_receipt_stands_at_the_end(void **state)
 {
 	char *text = report_of(model, 100, false);
@@ -492,6 +508,7 @@ int main(void)
 		TEST(idle_time_is_charged_to_who_was_late_and_who_waited),
 		TEST(time_in_cuda_calls_names_the_line_that_waits),
 		TEST(lines_that_wait_for_the_gpu_say_for_what),
+		TEST(what_was_not_recorded_is_named),
 		TEST(the_receipt_stands_at_the_end),
 		TEST(losses_are_told_by_cause),
 		TEST(records_that_went_elsewhere_are_explained),

@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <gputrace/agent.h>
+
 extern unsigned short gputrace_agent_semaphore, gputrace_agent_batch_semaphore;
 
 /* To be called only while points_listening(). */
@@ -17,6 +19,12 @@ void gputrace_agent_state(uint32_t state, uint32_t abi);
 
 /* To be called only while points_batch_listening(). */
 void gputrace_agent_batch(const void *data, uint64_t bytes);
+
+#define POINTS_TAKE(enumerator, name)                                                                                  \
+	extern unsigned short gputrace_agent_take_##name##_semaphore;                                                  \
+	void gputrace_agent_take_##name(void); /* never called */
+GPT_AGENT_TAKES(POINTS_TAKE)
+#undef POINTS_TAKE
 
 /* The kernel writes the counters behind the compiler's back. */
 static inline bool points_listening(void)
@@ -27,6 +35,19 @@ static inline bool points_listening(void)
 static inline bool points_batch_listening(void)
 {
 	return *(volatile unsigned short *)&gputrace_agent_batch_semaphore != 0;
+}
+
+/* What the listeners want besides kernels: bit 1 << enum gpt_agent_take. */
+static inline unsigned points_takes(void)
+{
+	unsigned takes = 0;
+
+#define POINTS_TAKEN(enumerator, name)                                                                                 \
+	if (*(volatile unsigned short *)&gputrace_agent_take_##name##_semaphore)                                       \
+		takes |= 1u << GPT_AGENT_TAKE_##enumerator;
+	GPT_AGENT_TAKES(POINTS_TAKEN)
+#undef POINTS_TAKEN
+	return takes;
 }
 
 #endif

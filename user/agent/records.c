@@ -197,11 +197,13 @@ static const struct kind kinds[] = {
  * on; others in production do without.  If kind 10 alone leaves correlationId 0, add them here, filtered by
  * cuptiActivityEnableRuntimeApi.
  */
-const int records_kinds[] = {CUPTI_KIND_DEVICE,	    CUPTI_KIND_CONTEXT,
-			     CUPTI_KIND_STREAM,	    CUPTI_KIND_CONCURRENT_KERNEL,
-			     CUPTI_KIND_MEMCPY,	    CUPTI_KIND_MEMSET,
-			     CUPTI_KIND_OVERHEAD,   CUPTI_KIND_SYNCHRONIZATION,
-			     CUPTI_KIND_CUDA_EVENT, -1};
+const struct records_kind records_kinds[RECORDS_KINDS] = {
+	{CUPTI_KIND_DEVICE, GPT_AGENT_TAKE_COUNT},    {CUPTI_KIND_CONTEXT, GPT_AGENT_TAKE_COUNT},
+	{CUPTI_KIND_STREAM, GPT_AGENT_TAKE_COUNT},    {CUPTI_KIND_CONCURRENT_KERNEL, GPT_AGENT_TAKE_COUNT},
+	{CUPTI_KIND_MEMCPY, GPT_AGENT_TAKE_CUDA},     {CUPTI_KIND_MEMSET, GPT_AGENT_TAKE_CUDA},
+	{CUPTI_KIND_OVERHEAD, GPT_AGENT_TAKE_CUDA},   {CUPTI_KIND_SYNCHRONIZATION, GPT_AGENT_TAKE_SYNC},
+	{CUPTI_KIND_CUDA_EVENT, GPT_AGENT_TAKE_SYNC},
+};
 
 static const struct kind *kind_find(uint32_t number)
 {

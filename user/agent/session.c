@@ -10,6 +10,7 @@
 
 #include "agent/buffers.h"
 #include "agent/callbacks.h"
+#include "agent/points.h"
 #include "agent/returns.h"
 
 #define FLUSH_NS 100000000u    /* a process that dies loses no more than this */
@@ -102,24 +103,47 @@ static void configure(struct session *session)
 	 * to 13.0 Update 1.  CUPTI's own clock is CLOCK_REALTIME, which clock.c converts. */
 }
 
+static bool is_wanted(const struct session *session, unsigned take)
+{
+	return take == GPT_AGENT_TAKE_COUNT || (session->wanted >> take & 1);
+}
+
 static bool enable_kinds(struct session *session)
 {
 	uint32_t result;
 	unsigned i;
 
-	for (i = 0; records_kinds[i] >= 0; i++) {
-		if (!session->records.sizes[records_kinds[i]])
+	for (i = 0; i < RECORDS_KINDS; i++) {
+		if (!session->records.sizes[records_kinds[i].kind] || !is_wanted(session, records_kinds[i].take))
 			continue;
-		result = session->cupti.enable((uint32_t)records_kinds[i]);
-		if (result == CUPTI_OK)
+		result = session->cupti.enable(records_kinds[i].kind);
+		if (result == CUPTI_OK) {
 			session->enabled_kinds |= 1u << i;
-		else if (records_kinds[i] == CUPTI_KIND_CONCURRENT_KERNEL)
+			session->taken |= 1u << records_kinds[i].take;
+		} else if (records_kinds[i].kind == CUPTI_KIND_CONCURRENT_KERNEL)
 			return fail(session, GPT_AGENT_CUPTI_ERROR, result, "cuptiActivityEnable(CONCURRENT_KERNEL)");
 	}
 	return true;
 }
 
-/* Every call of cuda_api.h, and its twin; one that this CUPTI does not have yet is skipped. */
+/* Kernels alone need no calls but those that launch them. */
+static bool is_class_wanted(const struct session *session, unsigned class)
+{
+	switch (class) {
+	case GPT_CLASS_NONE: /* the stubs of launches */
+	case GPT_CLASS_LAUNCH:
+	case GPT_CLASS_GRAPH:
+		return true;
+	case GPT_CLASS_SYNC:
+	case GPT_CLASS_WAIT:
+	case GPT_CLASS_EVENT:
+		return is_wanted(session, GPT_AGENT_TAKE_CUDA) || is_wanted(session, GPT_AGENT_TAKE_SYNC);
+	default:
+		return is_wanted(session, GPT_AGENT_TAKE_CUDA);
+	}
+}
+
+/* Every call of cuda_api.h that is wanted, and its twin; one that this CUPTI does not have yet is skipped. */
 static bool enable_callbacks(struct session *session)
 {
 #define ROW(domain, symbol, class, args, twin, cbid, twin_cbid)                                                        \
@@ -136,7 +160,7 @@ static bool enable_callbacks(struct session *session)
 	size_t i;
 
 	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		if (!rows[i].cbid)
+		if (!rows[i].cbid || !is_class_wanted(session, rows[i].class))
 			continue;
 		result = session->cupti.enable_callback(1, session->subscriber, rows[i].domain, rows[i].cbid);
 		if (result == CUPTI_OK)
@@ -153,9 +177,9 @@ static void disable_kinds(struct session *session)
 {
 	unsigned i;
 
-	for (i = 0; records_kinds[i] >= 0; i++)
+	for (i = 0; i < RECORDS_KINDS; i++)
 		if (session->enabled_kinds & (1u << i))
-			session->cupti.disable((uint32_t)records_kinds[i]);
+			session->cupti.disable(records_kinds[i].kind);
 	session->enabled_kinds = 0;
 }
 
@@ -205,6 +229,8 @@ static void clear(struct session *session)
 	session->failure = session->result = 0;
 	session->detail[0] = '\0';
 	session->enabled_kinds = 0;
+	session->wanted = points_takes();
+	session->taken = 0;
 	session->cupti_dropped = 0;
 	session->flushes_since_call = 0;
 	session->dumped = false;
@@ -231,10 +257,33 @@ bool session_start(struct session *session)
 
 /* ---- what is sent ------------------------------------------------------------------------------ */
 
+/* "kernels,cuda,sync"; returns its length. */
+static size_t name_taken(const struct session *session, char text[64])
+{
+	static const char *const names[] = {
+#define NAME(enumerator, name) [GPT_AGENT_TAKE_##enumerator] = "," #name,
+		GPT_AGENT_TAKES(NAME)
+#undef NAME
+	};
+	unsigned i;
+
+	text[0] = '\0';
+	if (!session->enabled_kinds)
+		return 0;
+	strcpy(text, "kernels");
+	for (i = 0; i < GPT_AGENT_TAKE_COUNT; i++)
+		if (session->taken >> i & 1)
+			strcat(text, names[i]);
+	return strlen(text);
+}
+
 void session_hello(struct session *session, uint32_t state)
 {
+	char takes[64];
 	size_t path = strlen(session->cupti.path) + 1, detail = strlen(session->detail) + 1;
-	struct gpt_agent_hello *hello = batch_add(&session->batch, GPT_AGENT_HELLO, sizeof(*hello) + path + detail);
+	size_t taken = name_taken(session, takes) + 1;
+	struct gpt_agent_hello *hello =
+		batch_add(&session->batch, GPT_AGENT_HELLO, sizeof(*hello) + path + detail + taken);
 
 	hello->abi = GPT_AGENT_ABI;
 	hello->state = state;
@@ -243,9 +292,10 @@ void session_hello(struct session *session, uint32_t state)
 	hello->cupti_version = session->cupti.version;
 	hello->driver_version = session->cuda.driver_version;
 	hello->runtime_version = session->cuda.runtime_version;
-	hello->bytes = (uint32_t)(path + detail);
+	hello->bytes = (uint32_t)(path + detail + taken);
 	memcpy(hello->text, session->cupti.path, path);
 	memcpy(hello->text + path, session->detail, detail);
+	memcpy(hello->text + path + detail, takes, taken);
 }
 
 static void send_returns(struct session *session)
@@ -327,12 +377,12 @@ static void dump_what_exists(struct session *session)
 	if (session->dumped || !callbacks_count() || session->flushes_since_call++ == 0)
 		return;
 	session->dumped = true;
-	for (i = 0; records_kinds[i] >= 0; i++)
-		if ((records_kinds[i] == CUPTI_KIND_DEVICE || records_kinds[i] == CUPTI_KIND_CONTEXT ||
-		     records_kinds[i] == CUPTI_KIND_STREAM) &&
+	for (i = 0; i < RECORDS_KINDS; i++)
+		if ((records_kinds[i].kind == CUPTI_KIND_DEVICE || records_kinds[i].kind == CUPTI_KIND_CONTEXT ||
+		     records_kinds[i].kind == CUPTI_KIND_STREAM) &&
 		    (session->enabled_kinds & (1u << i)) && !session->records.devices_seen &&
 		    session->cupti.enable_and_dump)
-			session->cupti.enable_and_dump((uint32_t)records_kinds[i]);
+			session->cupti.enable_and_dump(records_kinds[i].kind);
 }
 
 void session_tick(struct session *session)

@@ -101,6 +101,7 @@ static void put_process(struct chrome *chrome, uint32_t index)
 	put_string(out, "python", python);
 	put_string(out, "agent", known ? agent_states[process->agent_state] : "?");
 	put_string(out, "agent detail", process->agent_detail);
+	put_string(out, "agent records", process->agent_takes);
 	put_number(out, "calls", process->calls);
 	put_key(out, "gpu operations");
 	sink_u64(out, process->gpu_ops);

@@ -71,6 +71,9 @@ static bool add_hello(struct agents *agents, const struct sender *sender, const 
 		process->cupti_path = string_keep(agents->strings, field, length);
 	field = text_field(hello->text, hello->bytes, &at, &length);
 	process->agent_detail = string_keep(agents->strings, field, length);
+	field = text_field(hello->text, hello->bytes, &at, &length);
+	if (hello->state == GPT_AGENT_READY)
+		process->agent_takes = string_keep(agents->strings, field, length);
 	return true;
 }
 

@@ -84,6 +84,7 @@ struct model_process {
 	enum gpt_agent_failure agent_failure;			 /* of the last HELLO */
 	uint64_t agent_ready_ns;				 /* first READY, 0 never */
 	const char *agent_detail, *cupti_path;
+	const char *agent_takes; /* "kernels,cuda,sync"; "" not known */
 	uint32_t cupti_version, driver_version, runtime_version; /* as gpt_agent_hello */
 	struct gpt_agent_stats agent_stats;			 /* the last one */
 	uint32_t calls, gpu_ops;
