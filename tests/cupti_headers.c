@@ -49,6 +49,10 @@ SAME(CUPTI_KIND_MEMCPY2, CUPTI_ACTIVITY_KIND_MEMCPY2)
 SAME(CUPTI_KIND_STREAM, CUPTI_ACTIVITY_KIND_STREAM)
 SAME(CUPTI_KIND_SYNCHRONIZATION, CUPTI_ACTIVITY_KIND_SYNCHRONIZATION)
 SAME(CUPTI_KIND_CUDA_EVENT, CUPTI_ACTIVITY_KIND_CUDA_EVENT)
+SAME(CUPTI_KIND_MEMORY2, CUPTI_ACTIVITY_KIND_MEMORY2)
+SAME(CUPTI_POOL_LOCAL, CUPTI_ACTIVITY_MEMORY_POOL_TYPE_LOCAL)
+SAME(GPT_AGENT_MEMORY_ALLOCATED, CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_ALLOCATION)
+SAME(GPT_AGENT_MEMORY_RELEASED, CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_RELEASE)
 SAME(GPT_AGENT_SYNC_EVENT, CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_EVENT_SYNCHRONIZE)
 SAME(GPT_AGENT_SYNC_STREAM_WAITS_EVENT, CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_WAIT_EVENT)
 SAME(GPT_AGENT_SYNC_STREAM, CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE)
@@ -129,6 +133,10 @@ CUPTI_EVENT_FIELDS(RECORD_AT)
 #ifdef WITH_EVENT_RECORD
 CUPTI_EVENT_FIELDS_12_8(RECORD_AT)
 #endif
+#undef THEIRS
+#define THEIRS NEWEST_Memory
+CUPTI_MEMORY_FIELDS(RECORD_AT)
+AT(memoryPoolConfig.memoryPoolType, CUPTI_MEMORY_POOL_TYPE, 4)
 #undef THEIRS
 #define THEIRS NEWEST_Device
 CUPTI_DEVICE_FIELDS(RECORD_AT)
@@ -243,6 +251,7 @@ static size_t fill_buffer(void)
 	NEWEST_MemcpyPtoP *peer;
 	NEWEST_Memset *fill;
 	NEWEST_Synchronization *sync;
+	NEWEST_Memory *memory;
 	NEWEST_Device *device;
 	size_t used = 0;
 	unsigned i;
@@ -278,6 +287,11 @@ static size_t fill_buffer(void)
 	sync = record_at(buffer, &used, sizeof(*sync), CUPTI_ACTIVITY_KIND_SYNCHRONIZATION);
 	sync->start = 12, sync->end = 13;
 	record_at(buffer, &used, sizeof(NEWEST_CudaEvent), CUPTI_ACTIVITY_KIND_CUDA_EVENT);
+	for (i = 0; i < 2; i++) {
+		memory = record_at(buffer, &used, sizeof(*memory), CUPTI_ACTIVITY_KIND_MEMORY2);
+		memory->memoryPoolConfig.memoryPoolType =
+			i ? CUPTI_ACTIVITY_MEMORY_POOL_TYPE_IMPORTED : CUPTI_ACTIVITY_MEMORY_POOL_TYPE_LOCAL;
+	}
 	return used;
 }
 
@@ -367,8 +381,12 @@ static void check_records(struct records *records)
 	CHECK(GPT_AGENT_EVENT, gpt_agent_event, NEWEST_CudaEvent,
 	      CUPTI_EVENT_FIELDS(EXACT) EXPECT(ours->event_record == 0););
 #endif
+	CHECK(GPT_AGENT_MEMORY, gpt_agent_memory, NEWEST_Memory, CUPTI_MEMORY_FIELDS(EXACT));
+	n = 1;
+	CHECK(GPT_AGENT_MEMORY, gpt_agent_memory, NEWEST_Memory,
+	      EXPECT(ours->pool == theirs->memoryPoolConfig.address && ours->pool_bytes == 0););
 	EXPECT(records->stats.kernels == 3 && records->stats.copies == 2 && records->stats.fills == 1);
-	EXPECT(records->stats.others == 6 && records->stats.untimed == 1 && records->stats.malformed == 0);
+	EXPECT(records->stats.others == 8 && records->stats.untimed == 1 && records->stats.malformed == 0);
 }
 
 static void check_sizes(struct records *records)
@@ -388,6 +406,7 @@ static void check_sizes(struct records *records)
 	EXPECT(records->sizes[CUPTI_KIND_STREAM] == sizeof(NEWEST_Stream));
 	EXPECT(records->sizes[CUPTI_KIND_SYNCHRONIZATION] == sizeof(NEWEST_Synchronization));
 	EXPECT(records->sizes[CUPTI_KIND_CUDA_EVENT] == sizeof(NEWEST_CudaEvent));
+	EXPECT(records->sizes[CUPTI_KIND_MEMORY2] == sizeof(NEWEST_Memory));
 	for (i = 0; i < sizeof(scratch) / sizeof(scratch[0]); i++)
 		EXPECT(scratch[i] == 0);
 }
@@ -405,6 +424,7 @@ static uint32_t walk(uint8_t *start, size_t valid, uint8_t **record)
 		[CUPTI_KIND_CONTEXT] = sizeof(NEWEST_Context),
 		[CUPTI_KIND_STREAM] = sizeof(NEWEST_Stream),
 		[CUPTI_KIND_CUDA_EVENT] = sizeof(NEWEST_CudaEvent),
+		[CUPTI_KIND_MEMORY2] = sizeof(NEWEST_Memory),
 		[CUPTI_KIND_SYNCHRONIZATION] = sizeof(NEWEST_Synchronization),
 	};
 	uint32_t kind;

@@ -44,8 +44,9 @@
  * The agent reads the counters when a session begins: attach these probes before those on _state and _call.
  */
 #define GPT_AGENT_TAKES(X)                                                                                             \
-	X(CUDA, cuda) /* copies and fills, every call of cuda_api.h, CUPTI's overhead */                               \
-	X(SYNC, sync) /* synchronisations and events */
+	X(CUDA, cuda)	  /* copies and fills, every call of cuda_api.h, CUPTI's overhead */                           \
+	X(SYNC, sync)	  /* synchronisations and events */                                                            \
+	X(MEMORY, memory) /* allocations and frees */
 
 enum gpt_agent_take {
 #define GPT_AGENT_TAKE_ENUMERATOR(enumerator, name) GPT_AGENT_TAKE_##enumerator,
@@ -91,6 +92,7 @@ enum gpt_agent_record_type {
 	GPT_AGENT_STATS = 75,	 /* struct gpt_agent_stats: totals since READY, at least twice a second and last */
 	GPT_AGENT_SYNC = 76,	 /* struct gpt_agent_sync */
 	GPT_AGENT_EVENT = 77,	 /* struct gpt_agent_event */
+	GPT_AGENT_MEMORY = 78,	 /* struct gpt_agent_memory */
 	GPT_AGENT_TYPES_END
 };
 
@@ -207,6 +209,26 @@ struct gpt_agent_event {
 	__u64 event_record; /* of this putting, unique in the process; 0: not known (before CUPTI 12.8) */
 };
 
+/* Memory came from CUDA or went back to it. */
+struct gpt_agent_memory {
+	struct gpt_record hdr;
+	__u64 time_wall_ns; /* CLOCK_REALTIME */
+	__u64 address, bytes;
+	__u32 corr;
+	__u32 operation; /* enum gpt_agent_memory_operation */
+	__u32 kind;	 /* CUpti_ActivityMemoryKind */
+	__u32 device, context, stream;
+	__u32 is_async, pad; /* in stream order, from a pool */
+	__u64 pool;	     /* address of the pool, 0: none */
+	__u64 pool_bytes;    /* what the pool holds of the GPU's memory then; 0 where the pool is another process's */
+	__u64 pool_used_bytes;
+};
+
+enum gpt_agent_memory_operation { /* CUpti_ActivityMemoryOperationType */
+				  GPT_AGENT_MEMORY_ALLOCATED = 1,
+				  GPT_AGENT_MEMORY_RELEASED = 2,
+};
+
 struct gpt_agent_device {
 	struct gpt_record hdr;
 	__u64 memory_bytes;
@@ -261,6 +283,7 @@ _Static_assert(sizeof(struct gpt_agent_fill) == 72, "agent layout");
 _Static_assert(sizeof(struct gpt_agent_overhead) == 40, "agent layout");
 _Static_assert(sizeof(struct gpt_agent_sync) == 56, "agent layout");
 _Static_assert(sizeof(struct gpt_agent_event) == 32, "agent layout");
+_Static_assert(sizeof(struct gpt_agent_memory) == 88, "agent layout");
 _Static_assert(sizeof(struct gpt_agent_device) == 88, "agent layout");
 _Static_assert(sizeof(struct gpt_agent_context) == 24, "agent layout");
 _Static_assert(sizeof(struct gpt_agent_stream) == 24, "agent layout");

@@ -54,6 +54,7 @@ enum {
 	CUPTI_KIND_CUDA_EVENT = 36,
 	CUPTI_KIND_STREAM = 37,
 	CUPTI_KIND_SYNCHRONIZATION = 38,
+	CUPTI_KIND_MEMORY2 = 49,
 	CUPTI_KIND_COUNT = 64, /* of the table of sizes; larger kinds are none of ours */
 };
 
@@ -222,6 +223,25 @@ enum { CUPTI_STATE_DATA(CUPTI_OFFSET_STATE) };
 	X(streamId, 12, 4, stream, 4)                                                                                  \
 	X(eventId, 16, 4, event, 4)
 #define CUPTI_EVENT_FIELDS_12_8(X) X(cudaEventSyncId, 48, 8, event_record, 8)
+
+#define CUPTI_MEMORY_MIN 120u
+#define CUPTI_MEMORY_CORR 12u
+#define CUPTI_MEMORY_FIELDS(X)                                                                                         \
+	X(memoryOperationType, 4, 4, operation, 4)                                                                     \
+	X(memoryKind, 8, 4, kind, 4)                                                                                   \
+	X(correlationId, CUPTI_MEMORY_CORR, 4, corr, 4)                                                                \
+	X(address, 16, 8, address, 8)                                                                                  \
+	X(bytes, 24, 8, bytes, 8)                                                                                      \
+	X(timestamp, 32, 8, time_wall_ns, 8)                                                                           \
+	X(deviceId, 52, 4, device, 4)                                                                                  \
+	X(contextId, 56, 4, context, 4)                                                                                \
+	X(streamId, 60, 4, stream, 4)                                                                                  \
+	X(isAsync, 72, 4, is_async, 4)                                                                                 \
+	X(memoryPoolConfig.address, 88, 8, pool, 8)                                                                    \
+	X(memoryPoolConfig.pool.size, 104, 8, pool_bytes, 8)                                                           \
+	X(memoryPoolConfig.utilizedSize, 112, 8, pool_used_bytes, 8)
+#define CUPTI_MEMORY_POOL_TYPE 80u /* memoryPoolConfig.memoryPoolType; of an imported one pool.size is a process id */
+#define CUPTI_POOL_LOCAL 1u
 
 #define CUPTI_DEVICE_MIN 176u
 #define CUPTI_DEVICE_FIELDS(X)                                                                                         \

@@ -48,6 +48,10 @@ CUPTI_EVENT_FIELDS(FITS)
 CUPTI_EVENT_FIELDS_12_8(FITS)
 static const struct field event_fields[] = {CUPTI_EVENT_FIELDS(FIELD) CUPTI_EVENT_FIELDS_12_8(FIELD) END};
 #undef RECORD
+#define RECORD gpt_agent_memory
+CUPTI_MEMORY_FIELDS(FITS)
+static const struct field memory_fields[] = {CUPTI_MEMORY_FIELDS(FIELD) END};
+#undef RECORD
 #define RECORD gpt_agent_device
 CUPTI_DEVICE_FIELDS(FITS)
 static const struct field device_fields[] = {CUPTI_DEVICE_FIELDS(FIELD) END};
@@ -136,6 +140,14 @@ static void overhead_finish(struct records *records, const uint8_t *record, size
 		free(load_pointer(record, CUPTI_OVERHEAD_DATA));
 }
 
+static void memory_finish(struct records *records, const uint8_t *record, size_t bytes, void *ours, uint32_t carried)
+{
+	struct gpt_agent_memory *memory = ours;
+
+	if (load(record, CUPTI_MEMORY_POOL_TYPE, 4) != CUPTI_POOL_LOCAL)
+		memory->pool_bytes = memory->pool_used_bytes = 0;
+}
+
 /* GPU names are short ("NVIDIA H200"); the bound only keeps a broken pointer from going far. */
 #define DEVICE_NAME_MAX 256u
 
@@ -180,6 +192,8 @@ static const struct kind kinds[] = {
 	 CUPTI_SYNC_CORR, TIMES(gpt_agent_sync), sync_fields, NULL, NULL},
 	{CUPTI_KIND_CUDA_EVENT, GPT_AGENT_EVENT, CUPTI_EVENT_MIN, sizeof(struct gpt_agent_event), COUNTER(others),
 	 CUPTI_EVENT_CORR, 0, event_fields, NULL, NULL},
+	{CUPTI_KIND_MEMORY2, GPT_AGENT_MEMORY, CUPTI_MEMORY_MIN, sizeof(struct gpt_agent_memory), COUNTER(others),
+	 CUPTI_MEMORY_CORR, 0, memory_fields, NULL, memory_finish},
 	{CUPTI_KIND_DEVICE, GPT_AGENT_DEVICE, CUPTI_DEVICE_MIN, sizeof(struct gpt_agent_device), COUNTER(others), 0, 0,
 	 device_fields, device_name, device_finish},
 	{CUPTI_KIND_CONTEXT, GPT_AGENT_CONTEXT, CUPTI_CONTEXT_MIN, sizeof(struct gpt_agent_context), COUNTER(others), 0,
@@ -202,7 +216,7 @@ const struct records_kind records_kinds[RECORDS_KINDS] = {
 	{CUPTI_KIND_STREAM, GPT_AGENT_TAKE_COUNT},    {CUPTI_KIND_CONCURRENT_KERNEL, GPT_AGENT_TAKE_COUNT},
 	{CUPTI_KIND_MEMCPY, GPT_AGENT_TAKE_CUDA},     {CUPTI_KIND_MEMSET, GPT_AGENT_TAKE_CUDA},
 	{CUPTI_KIND_OVERHEAD, GPT_AGENT_TAKE_CUDA},   {CUPTI_KIND_SYNCHRONIZATION, GPT_AGENT_TAKE_SYNC},
-	{CUPTI_KIND_CUDA_EVENT, GPT_AGENT_TAKE_SYNC},
+	{CUPTI_KIND_CUDA_EVENT, GPT_AGENT_TAKE_SYNC}, {CUPTI_KIND_MEMORY2, GPT_AGENT_TAKE_MEMORY},
 };
 
 static const struct kind *kind_find(uint32_t number)

@@ -40,7 +40,7 @@ struct records_kind {
 	uint8_t kind;
 	uint8_t take; /* enum gpt_agent_take; GPT_AGENT_TAKE_COUNT: always */
 };
-#define RECORDS_KINDS 9
+#define RECORDS_KINDS 10
 extern const struct records_kind records_kinds[RECORDS_KINDS];
 
 /* One record of at most `bytes` bytes: false when it is cut short or of a kind we did not ask for. */

@@ -138,6 +138,9 @@ static bool is_class_wanted(const struct session *session, unsigned class)
 	case GPT_CLASS_WAIT:
 	case GPT_CLASS_EVENT:
 		return is_wanted(session, GPT_AGENT_TAKE_CUDA) || is_wanted(session, GPT_AGENT_TAKE_SYNC);
+	case GPT_CLASS_ALLOC:
+	case GPT_CLASS_FREE:
+		return is_wanted(session, GPT_AGENT_TAKE_CUDA) || is_wanted(session, GPT_AGENT_TAKE_MEMORY);
 	default:
 		return is_wanted(session, GPT_AGENT_TAKE_CUDA);
 	}
