@@ -21,7 +21,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "simgpu"))
 import truth as ground_truth  # noqa: E402
 
-HELLO, NAME, API, KERNEL, COPY, FILL, OVERHEAD, DEVICE, CONTEXT, STREAM, CLOCK, STATS, SYNC, EVENT = range(64, 78)
+HELLO, NAME, API, KERNEL, COPY, FILL, OVERHEAD, DEVICE, CONTEXT, STREAM, CLOCK, STATS, SYNC, EVENT, MEMORY = range(64, 79)
 LOADED, READY, STOPPED, FAILED = 1, 2, 3, 4
 OK, NO_CUPTI, UNUSABLE, OCCUPIED, NO_CUDA = range(5)
 
@@ -248,11 +248,32 @@ class AgentOnSimulatedGpu(unittest.TestCase):
                         self.assertEqual(numbers[s[8]], max(corr for corr in recorded if corr < s[2]))
                 self.assertEqual(record.stats()["malformed"], 0)
 
+    def test_every_allocation_arrives_and_goes(self):
+        script = ("import ctypes\n"
+                  "rt = ctypes.CDLL('libcudart.so.13'); p = [ctypes.c_void_p() for _ in range(3)]\n"
+                  "rt.cudaMalloc(ctypes.byref(p[0]), ctypes.c_size_t(1 << 20))\n"
+                  "rt.cudaMallocHost(ctypes.byref(p[1]), ctypes.c_size_t(4096))\n"
+                  "rt.cudaMallocManaged(ctypes.byref(p[2]), ctypes.c_size_t(8192), 1)\n"
+                  "print([q.value for q in p])\n"
+                  "rt.cudaFreeHost(p[1]); rt.cudaFree(p[0])\n")
+        for version in ("11.8", "12.4", "13.0", "13.4"):
+            with self.subTest(version):
+                out, record, entries = self.run_to_end([sys.executable, "-c", script], SIMGPU_CUPTI_VERSION=version)
+                device, pinned, managed = eval(out)
+                got = [struct.unpack_from("<QQQIII", d, 8) for d in record.of(MEMORY)]
+                corrs = [e["corr"] for e in followed(entries, self.apis) if e["class"] in ("alloc", "free")]
+                self.assertEqual([(a, op, kind) for _, a, _, _, op, kind in got],
+                                 [(device, 1, 3), (pinned, 1, 2), (managed, 1, 5), (pinned, 2, 2), (device, 2, 3)])
+                self.assertEqual([b for _, _, b, *_ in got[:3]], [1 << 20, 4096, 8192])
+                self.assertEqual([g[3] for g in got], corrs)
+                self.assertEqual(sorted(g[0] for g in got), [g[0] for g in got])
+
     def test_only_what_is_wanted_is_recorded(self):
         apis = {"kernels": {2 << 12 | 211, 2 << 12 | 311, 1 << 12 | 307}}
         apis["sync"] = apis["kernels"] | {2 << 12 | n for n in (131, 135, 137, 147, 165)}
+        apis["memory"] = apis["kernels"] | {2 << 12 | n for n in (20, 22, 25, 26)}
         apis["cuda"] = self.apis
-        for takes in ("", "sync", "cuda", "cuda,sync"):
+        for takes in ("", "sync", "cuda", "memory", "cuda,sync,memory"):
             with self.subTest(takes):
                 _, record, entries = self.run_to_end(self.launch(20), AGENT_RECORD_TAKES=takes)
                 names = ["kernels", *takes.split(",")] if takes else ["kernels"]
@@ -260,6 +281,7 @@ class AgentOnSimulatedGpu(unittest.TestCase):
                 kinds = {"kernel"} | ({"memcpy", "memset"} if "cuda" in names else set())
                 self.assertEqual(record.work(), [w for w in expected_work(entries) if w[0] in kinds])
                 self.assertEqual(bool(record.of(SYNC)) and bool(record.of(EVENT)), "sync" in names)
+                self.assertEqual(bool(record.of(MEMORY)), "memory" in names)
                 wanted = set().union(*(apis[name] for name in names))
                 self.assertEqual([c[0] for c in record.calls], [e["corr"] for e in followed(entries, wanted)])
 

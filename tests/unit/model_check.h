@@ -130,6 +130,14 @@ CHECK_FN const char *model_check_sums(const struct model *model)
 	for (uint32_t i = 0; i < model->overhead_count; i++)
 		MODEL_MUST(model->overheads[i].process < model->process_count &&
 			   model->overheads[i].start_ns <= model->overheads[i].end_ns);
+	for (uint32_t i = 0; i < model->memory_count; i++) {
+		const struct model_memory *memory = &model->memories[i];
+
+		MODEL_MUST(memory->process < model->process_count && memory->kind <= 7);
+		MODEL_MUST(!i || memory[-1].time_ns <= memory->time_ns);
+		MODEL_MUST(memory->call == NONE || memory->call < model->call_count);
+		MODEL_MUST(memory->other == NONE || model->memories[memory->other].other == i);
+	}
 	for (uint32_t i = 0; i < model->sync_count; i++) {
 		const struct model_sync *sync = &model->syncs[i];
 

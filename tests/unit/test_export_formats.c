@@ -142,6 +142,25 @@ static void a_wait_is_drawn_beside_the_stream_as_kineto_does(void **state)
 	model_free(model);
 }
 
+static void memory_comes_and_goes_as_kineto_tells_it(void **state)
+{
+	struct model *model = sample_model(1, 1);
+	char *text = exported(model, chrome_write, -1, false);
+
+	assert_int_equal(count_of(text, "\"name\":\"[memory]\""), 3);
+	assert_has(text,
+		   "{\"ph\":\"i\",\"cat\":\"cpu_instant_event\",\"s\":\"t\",\"name\":\"[memory]\",\"pid\":41230,"
+		   "\"tid\":41230,\"ts\":1001.000,\"args\":{\"Device Type\":1,\"Device Id\":0,\"Addr\":7340033,"
+		   "\"Bytes\":1000000,\"Total Allocated\":1000000,\"Total Reserved\":1000000,\"kind\":\"device\"}}");
+	assert_has(text, "\"Bytes\":-1000000,\"Total Allocated\":1000000,");
+	free(text);
+	model->memories[2].other = NONE; /* it was handed out before the trace */
+	text = exported(model, chrome_write, -1, false);
+	assert_has(text, "\"Bytes\":-1000000,\"Total Allocated\":2000000,");
+	free(text);
+	model_free(model);
+}
+
 static void correlations_of_two_processes_do_not_meet(void **state)
 {
 	struct model *model = sample_model(2, 1);
@@ -487,6 +506,7 @@ int main(void)
 		cmocka_unit_test(times_count_from_the_start_of_the_trace),
 		cmocka_unit_test(a_kernel_row_says_how_full_the_gpu_was),
 		cmocka_unit_test(a_wait_is_drawn_beside_the_stream_as_kineto_does),
+		cmocka_unit_test(memory_comes_and_goes_as_kineto_tells_it),
 		cmocka_unit_test(correlations_of_two_processes_do_not_meet),
 		cmocka_unit_test(one_process_of_two_can_be_exported),
 		cmocka_unit_test(calls_without_correlation_get_a_number_of_their_own),

@@ -217,6 +217,25 @@ static void lines_that_wait_for_the_gpu_say_for_what(void **state)
 	free(text);
 }
 
+static void memory_names_the_lines_that_held_it_at_the_peak(void **state)
+{
+	char *text = report_of(model, 100, false);
+
+	/* one block of each step stays, one goes: 21 at most, in the last step */
+	assert_has(text, "  GPU 0: 21.0 MB at most, 20.0 ms after the start\n");
+	assert_row(text, "Memory from CUDA", "train.py:24",
+		   "20.0 MB    20.0 MB      20  GPU 0   train.py:24 train_step");
+	assert_row(text, "Memory from CUDA", "model.py:42",
+		   "1.0 MB        0 B      20  GPU 0   model.py:42 Block.forward");
+	free(text);
+	for (uint32_t i = 0; i < model->memory_count; i++)
+		model->memories[i].kind = i % 2 ? 2 : 5;
+	text = report_of(model, 100, false);
+	assert_has(text, "\n  managed: ");
+	assert_has(text, "\n  host, pinned: ");
+	free(text);
+}
+
 static void what_was_not_recorded_is_named(void **state)
 {
 	char *text = report_of(model, 100, false);
@@ -508,6 +527,7 @@ int main(void)
 		TEST(idle_time_is_charged_to_who_was_late_and_who_waited),
 		TEST(time_in_cuda_calls_names_the_line_that_waits),
 		TEST(lines_that_wait_for_the_gpu_say_for_what),
+		TEST(memory_names_the_lines_that_held_it_at_the_peak),
 		TEST(what_was_not_recorded_is_named),
 		TEST(the_receipt_stands_at_the_end),
 		TEST(losses_are_told_by_cause),

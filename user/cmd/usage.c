@@ -30,7 +30,7 @@ static const char record_usage[] =
 	"                             CUPTI agent: if possible, or fail, or launches without GPU times\n"
 	"      --min-complete PERCENT exit with 3 when the trace is less complete than this (default 0)\n"
 	"      --trace LIST           what to record besides kernels, by commas: cuda (copies, fills and all CUDA\n"
-	"                             calls), sync (waits for the GPU) (default: all of them)\n"
+	"                             calls), sync (waits for the GPU), memory (default: all of them)\n"
 	"      --kernels-only         nothing besides kernels: the lowest cost\n"
 	"      --native               also take native stacks between Python and the launch\n"
 	"      --python-calls         every Python call exactly, where the interpreter allows it (CPython 3.6 to "

@@ -103,6 +103,9 @@ void chrome_number_syncs(struct chrome *chrome);
 void chrome_put_syncs(struct chrome *chrome);
 void chrome_name_sync_row(const struct chrome *chrome, const struct track *row, char *text, size_t size);
 
+/* chrome_memory.c */
+void chrome_put_memory(struct chrome *chrome);
+
 /* Begins a complete event, up to and with `"args":{`. */
 void chrome_put_slice(struct chrome *chrome, const char *head, size_t head_length, uint32_t pid, uint32_t tid,
 		      uint64_t start_ns, uint64_t end_ns);

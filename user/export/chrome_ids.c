@@ -253,6 +253,14 @@ static void find_span(struct chrome *chrome)
 		if (model->gpu[i].end_ns > chrome->end_ns)
 			chrome->end_ns = model->gpu[i].end_ns;
 	}
+	for (uint32_t i = 0; i < model->memory_count; i++) {
+		uint64_t time_ns = model->memories[i].time_ns;
+
+		if (!chrome_has_process(chrome, model->memories[i].process))
+			continue;
+		chrome->base_ns = time_ns < chrome->base_ns ? time_ns : chrome->base_ns;
+		chrome->end_ns = time_ns > chrome->end_ns ? time_ns : chrome->end_ns;
+	}
 	for (uint32_t i = 0; i < model->sync_count; i++) {
 		if (chrome->sync_track[i] == TRACK_NONE)
 			continue;

@@ -133,7 +133,7 @@ uint32_t line_of_call(struct line_index *index, const struct model_call *call)
 	return *cached;
 }
 
-static uint32_t line_of(struct line_index *index, uint32_t call)
+uint32_t line_of_index(struct line_index *index, uint32_t call)
 {
 	if (call != NONE)
 		return line_of_call(index, &index->model->calls[call]);
@@ -144,12 +144,7 @@ static uint32_t line_of(struct line_index *index, uint32_t call)
 
 uint32_t line_of_gpu(struct line_index *index, const struct model_gpu *op)
 {
-	return line_of(index, op->call);
-}
-
-uint32_t line_of_sync(struct line_index *index, const struct model_sync *sync)
-{
-	return line_of(index, sync->call);
+	return line_of_index(index, op->call);
 }
 
 char *line_place(const struct line_index *index, uint32_t number)

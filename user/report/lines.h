@@ -36,8 +36,8 @@ uint32_t line_of_call(struct line_index *index, const struct model_call *call);
 /* The same for a GPU operation. */
 uint32_t line_of_gpu(struct line_index *index, const struct model_gpu *op);
 
-/* And for a synchronisation. */
-uint32_t line_of_sync(struct line_index *index, const struct model_sync *sync);
+/* And for the index of a call, NONE: not seen. */
+uint32_t line_of_index(struct line_index *index, uint32_t call);
 
 /* "model.py:42", "nn/model.py:42" where model.py alone would be ambiguous; the caller frees it. */
 char *line_place(const struct line_index *index, uint32_t line);

@@ -20,7 +20,8 @@ static void sum_waits(struct report *report, struct tally *waits, uint64_t *sum)
 			continue;
 		if (sync->recorded_by != NONE)
 			what = line_of_call(&report->lines, &model->calls[sync->recorded_by]);
-		entry = tally_at(waits, (struct tally_key){{line_of_sync(&report->lines, sync), sync->kind, what}});
+		entry = tally_at(waits,
+				 (struct tally_key){{line_of_index(&report->lines, sync->call), sync->kind, what}});
 		entry->ns += sync->end_ns - sync->start_ns;
 		entry->count++;
 		*sum += sync->end_ns - sync->start_ns;

@@ -234,6 +234,30 @@ static bool add_event(struct agents *agents, const struct sender *sender, const 
 	return true;
 }
 
+static bool add_memory(struct agents *agents, const struct sender *sender, const struct gpt_record *record)
+{
+	const struct gpt_agent_memory *event = (const struct gpt_agent_memory *)record;
+	struct model_memory memory = {.time_ns = event->time_wall_ns,
+				      .address = event->address,
+				      .bytes = event->bytes,
+				      .pool_bytes = event->pool_bytes,
+				      .pool_used_bytes = event->pool_used_bytes,
+				      .call = sender->space, /* until agents_finish */
+				      .other = NONE,
+				      .process = sender->process,
+				      .device = event->device,
+				      .corr = event->corr,
+				      .kind = memory_kind(event->kind),
+				      .released = event->operation == GPT_AGENT_MEMORY_RELEASED};
+
+	/* no GPU has a PB; sums of sizes that a target made up must not run over */
+	if (memory.bytes >= 1ull << 50)
+		return false;
+	if (event->operation == GPT_AGENT_MEMORY_ALLOCATED || memory.released)
+		array_push(&agents->memories, memory);
+	return true;
+}
+
 static bool add_context(struct agents *agents, const struct sender *sender, const struct gpt_record *record)
 {
 	const struct gpt_agent_context *context = (const struct gpt_agent_context *)record;
@@ -287,6 +311,7 @@ static const struct {
 	[GPT_AGENT_CLOCK - GPT_AGENT_HELLO] = {sizeof(struct gpt_agent_clock), add_clock},
 	[GPT_AGENT_STATS - GPT_AGENT_HELLO] = {sizeof(struct gpt_agent_stats), add_stats},
 	[GPT_AGENT_SYNC - GPT_AGENT_HELLO] = {sizeof(struct gpt_agent_sync), add_sync},
+	[GPT_AGENT_MEMORY - GPT_AGENT_HELLO] = {sizeof(struct gpt_agent_memory), add_memory},
 	[GPT_AGENT_EVENT - GPT_AGENT_HELLO] = {sizeof(struct gpt_agent_event), add_event},
 };
 
@@ -346,6 +371,11 @@ void agents_finish(struct agents *agents)
 		struct agent_event *event = &agents->events.items[i];
 
 		event->call = calls_find(agents->calls, event->space, event->corr);
+	}
+	for (size_t i = 0; i < agents->memories.count; i++) {
+		struct model_memory *memory = &agents->memories.items[i];
+
+		memory->call = calls_find(agents->calls, memory->call, memory->corr);
 	}
 	device_table_finish(agents);
 }

@@ -40,6 +40,7 @@ struct agents {
 	ARRAY(struct model_overhead) overheads; /* wall clock */
 	ARRAY(struct agent_sync) syncs;		/* wall clock */
 	ARRAY(struct agent_event) events;
+	ARRAY(struct model_memory) memories; /* wall clock */
 	ARRAY(struct model_device) devices;
 	struct lookup names;	     /* (space, name id) to string */
 	struct lookup devices_by_id; /* (process + 1, CUPTI's id) to device */
@@ -51,7 +52,7 @@ struct agents {
 
 void agents_init(struct agents *agents, struct process_table *processes, struct calls *calls, struct wall_clock *clock,
 		 struct string_pool *strings, uint64_t seed);
-void agents_free(struct agents *agents); /* all but gpu, overheads, devices, which are the model's */
+void agents_free(struct agents *agents); /* all but gpu, overheads, memories, devices, which are the model's */
 
 /* A GPT_AGENT_BATCH: false when something in it does not make sense. */
 bool agents_add_batch(struct agents *agents, const struct gpt_record *record);

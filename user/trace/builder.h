@@ -42,6 +42,9 @@ void join_gpu(struct builder *builder);
 /* Synchronisations: times, devices, and which recording of an event was waited for; after join_calls. */
 void join_syncs(struct builder *builder);
 
+/* Memory: times, order, and which release belongs to which allocation; after join_calls. */
+void join_memories(struct builder *builder);
+
 /* A span of the wall clock to monotonic; not_before_ns: when its call was made, 0.  False: no place in the recording.
  */
 bool convert_span(struct builder *builder, uint32_t process, uint64_t not_before_ns, uint64_t *start_ns,

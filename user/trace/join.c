@@ -101,6 +101,8 @@ void join_calls(struct builder *builder)
 		move(&builder->agents.gpu.items[i].call, moved);
 	for (size_t i = 0; i < builder->agents.syncs.count; i++)
 		move(&builder->agents.syncs.items[i].call, moved);
+	for (size_t i = 0; i < builder->agents.memories.count; i++)
+		move(&builder->agents.memories.items[i].call, moved);
 	for (size_t i = 0; i < builder->agents.events.count; i++)
 		move(&builder->agents.events.items[i].call, moved);
 	order_apply(keys, count, builder->calls.list.items, sizeof(builder->calls.list.items[0]));

@@ -84,7 +84,7 @@ struct model_process {
 	enum gpt_agent_failure agent_failure;			 /* of the last HELLO */
 	uint64_t agent_ready_ns;				 /* first READY, 0 never */
 	const char *agent_detail, *cupti_path;
-	const char *agent_takes; /* "kernels,cuda,sync"; "" not known */
+	const char *agent_takes;				 /* "kernels,cuda,sync"; "" not known */
 	uint32_t cupti_version, driver_version, runtime_version; /* as gpt_agent_hello */
 	struct gpt_agent_stats agent_stats;			 /* the last one */
 	uint32_t calls, gpu_ops;
@@ -162,6 +162,20 @@ struct model_sync {
 	uint8_t kind; /* enum gpt_agent_sync_kind */
 };
 
+/* Memory that came from CUDA or went back. */
+struct model_memory {
+	uint64_t time_ns, address;
+	uint64_t bytes;			      /* of a release: those of its allocation, where that was seen */
+	uint64_t pool_bytes, pool_used_bytes; /* of the pool it is from, 0: from none */
+	uint32_t call;			      /* model.calls, NONE: not seen */
+	uint32_t other;			      /* the release of an allocation, or the reverse; NONE: not seen */
+	uint32_t process;
+	uint32_t device; /* model_device.id */
+	uint32_t corr;
+	uint8_t kind; /* CUpti_ActivityMemoryKind */
+	bool released;
+};
+
 struct model_device {
 	uint32_t id; /* CUPTI's, unless another device has it: processes number the devices they see from 0 */
 	const char *name;
@@ -219,16 +233,17 @@ struct model {
 	struct model_call *calls; /* by start_ns */
 	struct model_gpu *gpu;	  /* by start_ns, untimed ones first */
 	struct model_overhead *overheads;
-	struct model_sync *syncs;     /* by start_ns */
-	struct model_device *devices; /* by id */
-	struct model_pyspan *pyspans; /* by thread */
-	struct model_pycall *pycalls; /* by thread */
+	struct model_sync *syncs;      /* by start_ns */
+	struct model_memory *memories; /* by time_ns */
+	struct model_device *devices;  /* by id */
+	struct model_pyspan *pyspans;  /* by thread */
+	struct model_pycall *pycalls;  /* by thread */
 	const char **strings;
 	const char **probes; /* one line per file with probe sites found and missed */
 	const char **notes;  /* remarks the report must show */
 	uint32_t process_count, thread_count, code_count, frame_count, stack_count, stack_frame_count, native_count,
-		native_frame_count, args_count, call_count, gpu_count, overhead_count, sync_count, device_count,
-		string_count, probe_count, note_count, pyspan_count, pycall_count;
+		native_frame_count, args_count, call_count, gpu_count, overhead_count, sync_count, memory_count,
+		device_count, string_count, probe_count, note_count, pyspan_count, pycall_count;
 
 	struct model_receipt receipt;
 	void *private; /* memory behind all of it */

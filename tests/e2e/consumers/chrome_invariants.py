@@ -15,7 +15,7 @@ GPU = {"kernel", "gpu_memcpy", "gpu_memset"}
 CPU = API | {"python_function", "python_gc", "python_import", "user_annotation", "overhead"}
 SYNC = {"cuda_sync"}
 EVENT_KEYS = {"ph", "name", "cat", "pid", "tid", "ts", "dur", "id", "bp", "s", "args"}
-PHASES = {"X", "M", "s", "f"}
+PHASES = {"X", "M", "s", "f", "i"}
 REPORTED = 20  # violations of one rule
 
 _number = (int, float)
@@ -183,6 +183,22 @@ def _syncs(trace):
             yield f"{name}: correlation {args['correlation']} and call {args.get('call', 'seen')}"
 
 
+def _memory(trace):
+    total = {}
+    for event in trace["traceEvents"]:
+        if event["ph"] != "i":
+            continue
+        args = event["args"]
+        place = args["Device Type"], args["Device Id"]
+        if not all(_is_int(args[name]) for name in ("Addr", "Bytes", "Total Allocated", "Total Reserved")):
+            yield f"{event['name']}: {args}"
+        elif args["Bytes"] >= 0 and total.get(place, 0) + args["Bytes"] != args["Total Allocated"]:
+            yield f"{event['name']}: {args['Bytes']} make {total.get(place, 0)} {args['Total Allocated']}"
+        if (event["name"], event["cat"], event["s"]) != ("[memory]", "cpu_instant_event", "t") or event["tid"] <= 0:
+            yield f"instant {event['name']}, {event['cat']}, {event['s']}, tid {event['tid']}"
+        total[place] = args["Total Allocated"]
+
+
 def _nesting(trace):
     rows = collections.defaultdict(list)
     for event in events(trace):
@@ -275,7 +291,7 @@ def violations_of(trace, raw=""):
         found += list(rule(subject))[:REPORTED]
     if found:  # what follows relies on the shape
         return found
-    for rule in (_args, _syncs, _nesting, _joins, _flows, _python):
+    for rule in (_args, _syncs, _memory, _nesting, _joins, _flows, _python):
         found += list(rule(trace))[:REPORTED]
     return found
 
