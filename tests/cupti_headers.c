@@ -90,6 +90,12 @@ SAME(CUPTI_STATE_WARNING, CUPTI_CBID_STATE_WARNING)
 #define THEIRS CUpti_CallbackData
 CUPTI_CALLBACK_DATA(DATA_AT)
 #undef THEIRS
+#define THEIRS CUpti_ResourceData
+CUPTI_RESOURCE_DATA(DATA_AT)
+#undef THEIRS
+#define THEIRS CUpti_GraphData
+CUPTI_GRAPH_DATA(DATA_AT)
+#undef THEIRS
 #if CUPTI_API_VERSION >= 20
 #define THEIRS CUpti_StateData
 CUPTI_STATE_DATA(DATA_AT)
@@ -182,6 +188,9 @@ CALLABLE(cuptiSetThreadIdType, 1, (CUpti_ActivityThreadIdType)0)
 #ifdef WITH_EVENT_RECORD
 CALLABLE(cuptiActivityEnableAllSyncRecords, 1, (uint8_t)0)
 #endif
+CALLABLE(cuptiGetGraphNodeId, 2, (CUgraphNode)0, (uint64_t *)0)
+SAME(CUPTI_RESOURCE_GRAPHNODE_CREATED, CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED)
+SAME(CUPTI_RESOURCE_GRAPHNODE_CLONED, CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED)
 CALLABLE(cuptiGetResultString, 2, (CUptiResult)0, (const char **)0)
 
 /* ---- at run time -------------------------------------------------------------------------------- */

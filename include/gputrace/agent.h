@@ -78,21 +78,22 @@ enum gpt_agent_failure {
 };
 
 enum gpt_agent_record_type {
-	GPT_AGENT_HELLO = 64,	 /* struct gpt_agent_hello: first record of the first batch, and at changes */
-	GPT_AGENT_NAME = 65,	 /* struct gpt_agent_name: precedes the first record that refers to it */
-	GPT_AGENT_API = 66,	 /* struct gpt_agent_api: a call returned */
-	GPT_AGENT_KERNEL = 67,	 /* struct gpt_agent_kernel */
-	GPT_AGENT_COPY = 68,	 /* struct gpt_agent_copy */
-	GPT_AGENT_FILL = 69,	 /* struct gpt_agent_fill */
-	GPT_AGENT_OVERHEAD = 70, /* struct gpt_agent_overhead */
-	GPT_AGENT_DEVICE = 71,	 /* struct gpt_agent_device */
-	GPT_AGENT_CONTEXT = 72,	 /* struct gpt_agent_context */
-	GPT_AGENT_STREAM = 73,	 /* struct gpt_agent_stream */
-	GPT_AGENT_CLOCK = 74,	 /* struct gpt_agent_clock: at least twice a second */
-	GPT_AGENT_STATS = 75,	 /* struct gpt_agent_stats: totals since READY, at least twice a second and last */
-	GPT_AGENT_SYNC = 76,	 /* struct gpt_agent_sync */
-	GPT_AGENT_EVENT = 77,	 /* struct gpt_agent_event */
-	GPT_AGENT_MEMORY = 78,	 /* struct gpt_agent_memory */
+	GPT_AGENT_HELLO = 64,	   /* struct gpt_agent_hello: first record of the first batch, and at changes */
+	GPT_AGENT_NAME = 65,	   /* struct gpt_agent_name: precedes the first record that refers to it */
+	GPT_AGENT_API = 66,	   /* struct gpt_agent_api: a call returned */
+	GPT_AGENT_KERNEL = 67,	   /* struct gpt_agent_kernel */
+	GPT_AGENT_COPY = 68,	   /* struct gpt_agent_copy */
+	GPT_AGENT_FILL = 69,	   /* struct gpt_agent_fill */
+	GPT_AGENT_OVERHEAD = 70,   /* struct gpt_agent_overhead */
+	GPT_AGENT_DEVICE = 71,	   /* struct gpt_agent_device */
+	GPT_AGENT_CONTEXT = 72,	   /* struct gpt_agent_context */
+	GPT_AGENT_STREAM = 73,	   /* struct gpt_agent_stream */
+	GPT_AGENT_CLOCK = 74,	   /* struct gpt_agent_clock: at least twice a second */
+	GPT_AGENT_STATS = 75,	   /* struct gpt_agent_stats: totals since READY, at least twice a second and last */
+	GPT_AGENT_SYNC = 76,	   /* struct gpt_agent_sync */
+	GPT_AGENT_EVENT = 77,	   /* struct gpt_agent_event */
+	GPT_AGENT_MEMORY = 78,	   /* struct gpt_agent_memory */
+	GPT_AGENT_GRAPH_NODE = 79, /* struct gpt_agent_graph_node */
 	GPT_AGENT_TYPES_END
 };
 
@@ -229,6 +230,15 @@ enum gpt_agent_memory_operation { /* CUpti_ActivityMemoryOperationType */
 				  GPT_AGENT_MEMORY_RELEASED = 2,
 };
 
+/* A node came into a graph: by a call under capture, or as the clone of another. Kernels name the clone. */
+struct gpt_agent_graph_node {
+	struct gpt_record hdr;
+	__u64 node;   /* CUPTI's id, as gpt_agent_kernel.graph_node */
+	__u64 source; /* cloned from this one, 0: not a clone */
+	__u32 corr;   /* of the call that made it, 0: none that is reported */
+	__u32 pad;
+};
+
 struct gpt_agent_device {
 	struct gpt_record hdr;
 	__u64 memory_bytes;
@@ -284,6 +294,7 @@ _Static_assert(sizeof(struct gpt_agent_overhead) == 40, "agent layout");
 _Static_assert(sizeof(struct gpt_agent_sync) == 56, "agent layout");
 _Static_assert(sizeof(struct gpt_agent_event) == 32, "agent layout");
 _Static_assert(sizeof(struct gpt_agent_memory) == 88, "agent layout");
+_Static_assert(sizeof(struct gpt_agent_graph_node) == 32, "agent layout");
 _Static_assert(sizeof(struct gpt_agent_device) == 88, "agent layout");
 _Static_assert(sizeof(struct gpt_agent_context) == 24, "agent layout");
 _Static_assert(sizeof(struct gpt_agent_stream) == 24, "agent layout");

@@ -21,7 +21,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "simgpu"))
 import truth as ground_truth  # noqa: E402
 
-HELLO, NAME, API, KERNEL, COPY, FILL, OVERHEAD, DEVICE, CONTEXT, STREAM, CLOCK, STATS, SYNC, EVENT, MEMORY = range(64, 79)
+HELLO, NAME, API, KERNEL, COPY, FILL, OVERHEAD, DEVICE, CONTEXT, STREAM, CLOCK, STATS, SYNC, EVENT, MEMORY, GRAPH_NODE = range(64, 80)
 LOADED, READY, STOPPED, FAILED = 1, 2, 3, 4
 OK, NO_CUPTI, UNUSABLE, OCCUPIED, NO_CUDA = range(5)
 
@@ -247,6 +247,19 @@ class AgentOnSimulatedGpu(unittest.TestCase):
                     for s in (s for s in syncs if s[3] in (1, 2)):
                         self.assertEqual(numbers[s[8]], max(corr for corr in recorded if corr < s[2]))
                 self.assertEqual(record.stats()["malformed"], 0)
+
+    def test_every_node_of_a_graph_leads_to_the_call_that_was_captured(self):
+        for version in ("11.8", "13.4"):
+            with self.subTest(version):
+                _, record, entries = self.run_to_end(self.launch(5), SIMGPU_CUPTI_VERSION=version)
+                nodes = [struct.unpack_from("<QQI", d, 8) for d in record.of(GRAPH_NODE)]
+                made = {node: corr for node, source, corr in nodes if not source}
+                cloned = {node: source for node, source, corr in nodes if source}
+                work = [w for w in record.work() if w[8]]
+                self.assertEqual(len(work), 5 * 4)
+                captured = [made[cloned[w[9]]] for w in work]
+                launches = [e["corr"] for e in ground_truth.calls(entries, "launch", "set")][:4]
+                self.assertEqual(sorted(captured), sorted(launches * 5))
 
     def test_every_allocation_arrives_and_goes(self):
         script = ("import ctypes\n"

@@ -72,6 +72,7 @@ enum {
 	CUPTI_DOMAIN_STATE = 6,
 	/* CUpti_CallbackIdResource: a node was added to a graph, by capture or by hand */
 	CUPTI_RESOURCE_GRAPHNODE_CREATED = 13,
+	CUPTI_RESOURCE_GRAPHNODE_CLONED = 20, /* by instantiation, update, or as a child of another graph */
 	CUPTI_STATE_FATAL = 1,
 	CUPTI_STATE_ERROR = 2,
 	CUPTI_STATE_WARNING = 3,
@@ -96,6 +97,16 @@ enum {
 	X(RESULT, notification.result, 0, 4)                                                                           \
 	X(MESSAGE, notification.message, 8, 8)
 
+/* CUpti_ResourceData, and CUpti_GraphData behind its descriptor */
+#define CUPTI_RESOURCE_DATA(X) X(DESCRIPTOR, resourceDescriptor, 16, 8)
+#define CUPTI_GRAPH_DATA(X)                                                                                            \
+	X(NODE, node, 16, 8)                                                                                           \
+	X(ORIGINAL_NODE, originalNode, 24, 8)
+
+#define CUPTI_OFFSET_RESOURCE(name, member, offset, bytes) CUPTI_RESOURCE_##name = offset,
+#define CUPTI_OFFSET_GRAPH(name, member, offset, bytes) CUPTI_GRAPH_##name = offset,
+enum { CUPTI_RESOURCE_DATA(CUPTI_OFFSET_RESOURCE) };
+enum { CUPTI_GRAPH_DATA(CUPTI_OFFSET_GRAPH) };
 #define CUPTI_OFFSET_CB(name, member, offset, bytes) CUPTI_CB_##name = offset,
 #define CUPTI_OFFSET_STATE(name, member, offset, bytes) CUPTI_STATE_DATA_##name = offset,
 enum { CUPTI_CALLBACK_DATA(CUPTI_OFFSET_CB) };
@@ -311,6 +322,7 @@ typedef void (*cupti_buffer_done)(void *context, uint32_t stream, uint8_t *buffe
 	X(set_attribute, cuptiActivitySetAttribute, 0, (uint32_t attribute, size_t * size, void *value))               \
 	X(set_thread_id_type, cuptiSetThreadIdType, 0, (uint32_t type))                                                \
 	X(enable_all_syncs, cuptiActivityEnableAllSyncRecords, 0, (uint8_t enable))                                    \
+	X(graph_node_id, cuptiGetGraphNodeId, 0, (void *node, uint64_t *id))                                           \
 	X(result_string, cuptiGetResultString, 0, (uint32_t result, const char **text))
 
 /* One opened CUPTI; filled by find_cupti.c (in tests: by the test). */

@@ -173,6 +173,7 @@ static bool enable_callbacks(struct session *session)
 	}
 	/* without it launches under capture look like launches whose kernel was lost */
 	session->cupti.enable_callback(1, session->subscriber, CUPTI_DOMAIN_RESOURCE, CUPTI_RESOURCE_GRAPHNODE_CREATED);
+	session->cupti.enable_callback(1, session->subscriber, CUPTI_DOMAIN_RESOURCE, CUPTI_RESOURCE_GRAPHNODE_CLONED);
 	return launches || fail(session, GPT_AGENT_CUPTI_ERROR, last_error, "cuptiEnableCallback");
 }
 
@@ -223,7 +224,7 @@ static bool switch_on(struct session *session)
 {
 	configure(session);
 	buffers_start(session->cupti.version >= CUPTI_API_12_9);
-	callbacks_start();
+	callbacks_start(session->cupti.graph_node_id);
 	return register_buffers(session) && enable_kinds(session) && enable_callbacks(session);
 }
 
@@ -301,6 +302,15 @@ void session_hello(struct session *session, uint32_t state)
 	memcpy(hello->text + path + detail, takes, taken);
 }
 
+static void send_node(struct session *session, const struct call_return *node)
+{
+	struct gpt_agent_graph_node *record = batch_add(&session->batch, GPT_AGENT_GRAPH_NODE, sizeof(*record));
+
+	record->node = node->node;
+	record->source = node->source;
+	record->corr = node->corr;
+}
+
 static void send_returns(struct session *session)
 {
 	struct gpt_agent_api *record;
@@ -308,6 +318,10 @@ static void send_returns(struct session *session)
 	unsigned left = RETURNS_MAX; /* then something else, however fast they come */
 
 	while (left-- && returns_pop(&call)) {
+		if (!call.api) {
+			send_node(session, &call);
+			continue;
+		}
 		record = batch_add(&session->batch, GPT_AGENT_API, sizeof(*record));
 		record->start_ns = call.start_ns;
 		record->end_ns = call.end_ns;
