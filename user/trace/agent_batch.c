@@ -33,6 +33,8 @@ void agents_init(struct agents *agents, struct process_table *processes, struct 
 	lookup_init(&agents->names, seed);
 	lookup_init(&agents->devices_by_id, seed);
 	lookup_init(&agents->contexts, seed);
+	lookup_init(&agents->node_calls, seed);
+	lookup_init(&agents->node_clones, seed);
 }
 
 void agents_free(struct agents *agents)
@@ -43,6 +45,9 @@ void agents_free(struct agents *agents)
 	lookup_free(&agents->names);
 	lookup_free(&agents->devices_by_id);
 	lookup_free(&agents->contexts);
+	lookup_free(&agents->node_calls);
+	lookup_free(&agents->node_clones);
+	array_free(&agents->clone_sources);
 }
 
 static bool add_hello(struct agents *agents, const struct sender *sender, const struct gpt_record *record)
@@ -102,6 +107,7 @@ static bool push_op(struct agents *agents, const struct sender *sender, struct m
 	if (op->start_ns > op->end_ns)
 		return false;
 	op->next = NONE;
+	op->captured_by = op->graph_node ? sender->space : NONE; /* until agents_finish */
 	op->process = sender->process;
 	op->call = calls_find(agents->calls, sender->space, op->corr);
 	if (op->call == NONE && op->corr) {
@@ -258,6 +264,21 @@ static bool add_memory(struct agents *agents, const struct sender *sender, const
 	return true;
 }
 
+static bool add_graph_node(struct agents *agents, const struct sender *sender, const struct gpt_record *record)
+{
+	const struct gpt_agent_graph_node *node = (const struct gpt_agent_graph_node *)record;
+
+	if (!node->node || (!node->source && !node->corr))
+		return false;
+	if (!node->source) {
+		*lookup_put(&agents->node_calls, sender->space, node->node, 0) = node->corr;
+		return true;
+	}
+	*lookup_put(&agents->node_clones, sender->space, node->node, 0) = (uint32_t)agents->clone_sources.count;
+	array_push(&agents->clone_sources, node->source);
+	return true;
+}
+
 static bool add_context(struct agents *agents, const struct sender *sender, const struct gpt_record *record)
 {
 	const struct gpt_agent_context *context = (const struct gpt_agent_context *)record;
@@ -312,6 +333,7 @@ static const struct {
 	[GPT_AGENT_STATS - GPT_AGENT_HELLO] = {sizeof(struct gpt_agent_stats), add_stats},
 	[GPT_AGENT_SYNC - GPT_AGENT_HELLO] = {sizeof(struct gpt_agent_sync), add_sync},
 	[GPT_AGENT_MEMORY - GPT_AGENT_HELLO] = {sizeof(struct gpt_agent_memory), add_memory},
+	[GPT_AGENT_GRAPH_NODE - GPT_AGENT_HELLO] = {sizeof(struct gpt_agent_graph_node), add_graph_node},
 	[GPT_AGENT_EVENT - GPT_AGENT_HELLO] = {sizeof(struct gpt_agent_event), add_event},
 };
 
@@ -354,6 +376,27 @@ void agents_process_execs(struct agents *agents, uint32_t pid)
 	memset(stats, 0, sizeof(*stats));
 }
 
+/*
+ * A node that runs is a clone, made by instantiation, of one that was captured; or of a clone, where a graph is a
+ * node of another.  A target could make a ring of them.
+ */
+#define CLONES_MAX 8
+
+static uint32_t captured_by(const struct agents *agents, uint32_t space, uint64_t node)
+{
+	for (unsigned i = 0; i <= CLONES_MAX; i++) {
+		const uint32_t *corr = lookup_get(&agents->node_calls, space, node), *source;
+
+		if (corr)
+			return calls_find(agents->calls, space, *corr);
+		source = lookup_get(&agents->node_clones, space, node);
+		if (!source)
+			return NONE;
+		node = agents->clone_sources.items[*source];
+	}
+	return NONE;
+}
+
 void agents_finish(struct agents *agents)
 {
 	for (size_t i = 0; i < agents->early.count; i++) {
@@ -376,6 +419,12 @@ void agents_finish(struct agents *agents)
 		struct model_memory *memory = &agents->memories.items[i];
 
 		memory->call = calls_find(agents->calls, memory->call, memory->corr);
+	}
+	for (size_t i = 0; i < agents->gpu.count; i++) {
+		struct model_gpu *op = &agents->gpu.items[i];
+
+		if (op->captured_by != NONE)
+			op->captured_by = captured_by(agents, op->captured_by, op->graph_node);
 	}
 	device_table_finish(agents);
 }

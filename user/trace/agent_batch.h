@@ -42,6 +42,9 @@ struct agents {
 	ARRAY(struct agent_event) events;
 	ARRAY(struct model_memory) memories; /* wall clock */
 	ARRAY(struct model_device) devices;
+	struct lookup node_calls;  /* (space, node of a graph) to correlation id of the call that made it */
+	struct lookup node_clones; /* (space, node) to index in clone_sources */
+	ARRAY(uint64_t) clone_sources;
 	struct lookup names;	     /* (space, name id) to string */
 	struct lookup devices_by_id; /* (process + 1, CUPTI's id) to device */
 	struct lookup contexts;	     /* (process + 1, CUPTI's id of a context) to CUPTI's id of the device */

@@ -97,8 +97,10 @@ void join_calls(struct builder *builder)
 	moved = xmalloc(count * sizeof(*moved));
 	for (size_t i = 0; i < count; i++)
 		moved[keys[i].index] = (uint32_t)i;
-	for (size_t i = 0; i < builder->agents.gpu.count; i++)
+	for (size_t i = 0; i < builder->agents.gpu.count; i++) {
 		move(&builder->agents.gpu.items[i].call, moved);
+		move(&builder->agents.gpu.items[i].captured_by, moved);
+	}
 	for (size_t i = 0; i < builder->agents.syncs.count; i++)
 		move(&builder->agents.syncs.items[i].call, moved);
 	for (size_t i = 0; i < builder->agents.memories.count; i++)

@@ -126,6 +126,7 @@ struct model_gpu {
 	uint64_t bytes;		   /* copy, fill */
 	uint32_t call;		   /* model.calls, NONE: its launch was not seen */
 	uint32_t next;		   /* next GPU operation of the same call, NONE */
+	uint32_t captured_by;	   /* of a graph: the call that became its node, NONE: not seen */
 	uint32_t process;
 	uint32_t device;	  /* model_device.id */
 	uint32_t context, stream; /* CUPTI's ids */
@@ -199,9 +200,11 @@ struct model_receipt {
 	uint64_t calls_with_stack;	  /* any class */
 	uint64_t launches_with_stack;
 	uint64_t gpu_ops, gpu_ops_joined, gpu_ops_untimed;
-	uint64_t gpu_ns;	   /* sum of durations of all GPU operations */
-	uint64_t gpu_ns_with_line; /* of those whose call's innermost frame has a line */
-	uint64_t early;		   /* GPU operations that seem to start before their call, beyond clock_error_ns */
+	uint64_t gpu_ns;	    /* sum of durations of all GPU operations */
+	uint64_t gpu_ns_with_line;  /* of those whose call's innermost frame has a line */
+	uint64_t graph_ns;	    /* of operations of graphs */
+	uint64_t graph_ns_captured; /* of those put on the line that was captured */
+	uint64_t early;		    /* GPU operations that seem to start before their call, beyond clock_error_ns */
 	uint64_t early_max_ns;
 	uint64_t lost; /* records of any kind known to be lost, all causes */
 	uint64_t cupti_dropped, buffers_refused, api_dropped, names_dropped, malformed;
@@ -263,6 +266,15 @@ double model_completeness(const struct model *model);
 /* The name of a call as CUDA has it ("cudaLaunchKernel"), "cuda call" when unknown. */
 const char *api_name(uint16_t api);
 enum gpt_api_class api_class(uint16_t api);
+
+/*
+ * The call whose line the operation is put on: of a graph's operation the one that was captured, where that was seen
+ * and has a Python stack; else the one that launched it.  NONE: not seen.
+ */
+static inline uint32_t gpu_home(const struct model *model, const struct model_gpu *op)
+{
+	return op->captured_by != NONE && model->calls[op->captured_by].stack != NONE ? op->captured_by : op->call;
+}
 
 /* "Memcpy HtoD (Pageable -> Device)", "Memset (Device)" or the kernel's name; into buffer when needed. */
 const char *gpu_name(const struct model *model, const struct model_gpu *op, char *buffer, size_t size);
