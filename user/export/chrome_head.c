@@ -140,6 +140,8 @@ static void put_receipt(struct chrome *chrome)
 		{"gpu_operations_untimed", receipt->gpu_ops_untimed},
 		{"gpu_ns", receipt->gpu_ns},
 		{"gpu_ns_with_line", receipt->gpu_ns_with_line},
+		{"graph_ns", receipt->graph_ns},
+		{"graph_ns_captured", receipt->graph_ns_captured},
 		{"lost", receipt->lost},
 		{"early", receipt->early},
 		{"early_max_ns", receipt->early_max_ns},

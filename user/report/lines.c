@@ -144,7 +144,7 @@ uint32_t line_of_index(struct line_index *index, uint32_t call)
 
 uint32_t line_of_gpu(struct line_index *index, const struct model_gpu *op)
 {
-	return line_of_index(index, op->call);
+	return line_of_index(index, gpu_home(index->model, op));
 }
 
 char *line_place(const struct line_index *index, uint32_t number)

@@ -226,6 +226,9 @@ def _joins(trace):
         if count > 1:
             yield f"{count} API rows with correlation {correlation}"
     for event in events(trace, *GPU):
+        captured = event["args"].get("captured by")
+        if captured is not None and (captured not in api or "graph id" not in event["args"]):
+            yield f"{event['name']}: captured by {captured}, which is no call, or not in a graph"
         correlation = event["args"]["correlation"]
         if event["args"].get("launch") == "not seen":
             if correlation in api:
