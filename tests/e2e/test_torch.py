@@ -239,7 +239,7 @@ def test_a_program_that_profiles_itself_ends_right(tmp_path):
 def test_hta_takes_the_trace(run):
     done = tracing.command(run.folder, machine.tool("get-hta"), RUN_HTA, run.folder / "trace.json")
     found = json.loads(done.must_be(0).stdout.splitlines()[-1])
-    assert found["gpu_rows"] == found["gpu_rows_joined"] == len(run.work) + len(chrome.events(run.trace, *chrome.SYNC))
+    assert found["gpu_rows"] == found["gpu_rows_joined"] == len(run.work) + len(chrome.stream_waits(run.trace))
 
 
 def test_htas_validator_finds_the_trace_complete(run):

@@ -68,6 +68,11 @@ def events(trace, *cats):
     return [e for e in trace["traceEvents"] if e["ph"] == "X" and (not cats or e["cat"] in cats)]
 
 
+def stream_waits(trace):
+    """Waits on the row of a stream: HTA takes them for GPU rows."""
+    return [e for e in events(trace, *SYNC) if e["args"]["stream"] > 0]
+
+
 def correlations(trace):
     """{correlation: (API row, [GPU rows])}"""
     rows = {e["args"]["correlation"]: (e, []) for e in events(trace, *API)}
