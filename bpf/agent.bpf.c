@@ -79,6 +79,7 @@ int agent_state(struct pt_regs *ctx)
 SEC("uprobe")
 int agent_take(struct pt_regs *ctx)
 {
+	keep_own_stack(ctx);
 	return 0;
 }
 

@@ -243,6 +243,23 @@ static void memory_names_the_lines_that_held_it_at_the_peak(void **state)
 	free(text);
 }
 
+static void graphs_are_on_the_lines_that_were_captured(void **state)
+{
+	char *text;
+
+	for (uint32_t i = 0; i < model->gpu_count; i++)
+		if (model->gpu[i].graph)
+			model->gpu[i].captured_by = 0; /* a call of model.py:42 */
+	model->receipt.graph_ns = 1800000;
+	model->receipt.graph_ns_captured = 1350000;
+	text = report_of(model, 100, false);
+	assert_row(text, "GPU time by Python line", "model.py:42", "3,800.0   3,800.0  62.3        80  model.py:42");
+	assert_row(text, "lines of your own code", "train.py:26", "1,800.0  29.5  train.py:26  train_step");
+	assert_has(text,
+		   "  CUDA graphs: 1,800.0 us; 75.0 % on lines that were captured, the rest on lines that replay\n");
+	free(text);
+}
+
 static void what_was_not_recorded_is_named(void **state)
 {
 	char *text = report_of(model, 100, false);
@@ -535,6 +552,7 @@ int main(void)
 		TEST(time_in_cuda_calls_names_the_line_that_waits),
 		TEST(lines_that_wait_for_the_gpu_say_for_what),
 		TEST(memory_names_the_lines_that_held_it_at_the_peak),
+		TEST(graphs_are_on_the_lines_that_were_captured),
 		TEST(what_was_not_recorded_is_named),
 		TEST(the_receipt_stands_at_the_end),
 		TEST(losses_are_told_by_cause),
