@@ -121,8 +121,7 @@ static void put_graphs(struct report *report, struct time_unit unit)
 
 	if (receipt->graph_ns)
 		report_line(report,
-			    "  CUDA graphs: %s %s, %s %% of it on the lines that were captured, the rest on those that "
-			    "replay",
+			    "  CUDA graphs: %s %s; %s %% on lines that were captured, the rest on lines that replay",
 			    number_in(receipt->graph_ns, unit).text, unit.name,
 			    number_percent((double)receipt->graph_ns_captured, (double)receipt->graph_ns).text);
 }
