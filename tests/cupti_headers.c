@@ -48,6 +48,17 @@ SAME(CUPTI_KIND_OVERHEAD, CUPTI_ACTIVITY_KIND_OVERHEAD)
 SAME(CUPTI_KIND_MEMCPY2, CUPTI_ACTIVITY_KIND_MEMCPY2)
 SAME(CUPTI_KIND_STREAM, CUPTI_ACTIVITY_KIND_STREAM)
 SAME(CUPTI_THREAD_ID_DEFAULT, CUPTI_ACTIVITY_THREAD_ID_TYPE_DEFAULT)
+SAME(CUPTI_KIND_SYNCHRONIZATION, CUPTI_ACTIVITY_KIND_SYNCHRONIZATION)
+SAME(CUPTI_KIND_CUDA_EVENT, CUPTI_ACTIVITY_KIND_CUDA_EVENT)
+SAME(CUPTI_KIND_MEMORY2, CUPTI_ACTIVITY_KIND_MEMORY2)
+SAME(CUPTI_POOL_LOCAL, CUPTI_ACTIVITY_MEMORY_POOL_TYPE_LOCAL)
+SAME(GPT_AGENT_MEMORY_ALLOCATED, CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_ALLOCATION)
+SAME(GPT_AGENT_MEMORY_RELEASED, CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_RELEASE)
+SAME(GPT_AGENT_SYNC_EVENT, CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_EVENT_SYNCHRONIZE)
+SAME(GPT_AGENT_SYNC_STREAM_WAITS_EVENT, CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_WAIT_EVENT)
+SAME(GPT_AGENT_SYNC_STREAM, CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE)
+SAME(GPT_AGENT_SYNC_CONTEXT, CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_CONTEXT_SYNCHRONIZE)
+SAME(UINT32_MAX, CUPTI_SYNCHRONIZATION_INVALID_VALUE)
 SAME(CUPTI_DOMAIN_DRIVER, CUPTI_CB_DOMAIN_DRIVER_API)
 SAME(CUPTI_DOMAIN_RUNTIME, CUPTI_CB_DOMAIN_RUNTIME_API)
 SAME(GPT_DOMAIN_DRIVER, CUPTI_CB_DOMAIN_DRIVER_API)
@@ -75,6 +86,12 @@ SAME(CUPTI_STATE_WARNING, CUPTI_CBID_STATE_WARNING)
 
 #define THEIRS CUpti_CallbackData
 CUPTI_CALLBACK_DATA(DATA_AT)
+#undef THEIRS
+#define THEIRS CUpti_ResourceData
+CUPTI_RESOURCE_DATA(DATA_AT)
+#undef THEIRS
+#define THEIRS CUpti_GraphData
+CUPTI_GRAPH_DATA(DATA_AT)
 #undef THEIRS
 #if CUPTI_API_VERSION >= 20
 #define THEIRS CUpti_StateData
@@ -106,6 +123,23 @@ AT(objectKind, CUPTI_OVERHEAD_OBJECT_KIND, 4)
 CUPTI_OVERHEAD_FIELDS_12_4(RECORD_AT)
 AT(overheadData, CUPTI_OVERHEAD_DATA, 8)
 #endif
+#undef THEIRS
+#define THEIRS NEWEST_Synchronization
+CUPTI_SYNC_FIELDS(RECORD_AT)
+#if CUPTI_API_VERSION >= 26
+#define WITH_EVENT_RECORD 1
+CUPTI_SYNC_FIELDS_12_8(RECORD_AT)
+#endif
+#undef THEIRS
+#define THEIRS NEWEST_CudaEvent
+CUPTI_EVENT_FIELDS(RECORD_AT)
+#ifdef WITH_EVENT_RECORD
+CUPTI_EVENT_FIELDS_12_8(RECORD_AT)
+#endif
+#undef THEIRS
+#define THEIRS NEWEST_Memory
+CUPTI_MEMORY_FIELDS(RECORD_AT)
+AT(memoryPoolConfig.memoryPoolType, CUPTI_MEMORY_POOL_TYPE, 4)
 #undef THEIRS
 #define THEIRS NEWEST_Device
 CUPTI_DEVICE_FIELDS(RECORD_AT)
@@ -148,6 +182,12 @@ CALLABLE(cuptiActivityGetNextRecord, 3, (uint8_t *)0, (size_t)0, (CUpti_Activity
 CALLABLE(cuptiActivityGetNumDroppedRecords, 3, (CUcontext)0, 0u, (size_t *)0)
 CALLABLE(cuptiActivitySetAttribute, 3, (CUpti_ActivityAttribute)0, (size_t *)0, (void *)0)
 CALLABLE(cuptiSetThreadIdType, 1, (CUpti_ActivityThreadIdType)0)
+#ifdef WITH_EVENT_RECORD
+CALLABLE(cuptiActivityEnableAllSyncRecords, 1, (uint8_t)0)
+#endif
+CALLABLE(cuptiGetGraphNodeId, 2, (CUgraphNode)0, (uint64_t *)0)
+SAME(CUPTI_RESOURCE_GRAPHNODE_CREATED, CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED)
+SAME(CUPTI_RESOURCE_GRAPHNODE_CLONED, CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED)
 CALLABLE(cuptiGetResultString, 2, (CUptiResult)0, (const char **)0)
 
 /* ---- at run time -------------------------------------------------------------------------------- */
@@ -216,6 +256,8 @@ static size_t fill_buffer(void)
 	NEWEST_Memcpy *copy;
 	NEWEST_MemcpyPtoP *peer;
 	NEWEST_Memset *fill;
+	NEWEST_Synchronization *sync;
+	NEWEST_Memory *memory;
 	NEWEST_Device *device;
 	size_t used = 0;
 	unsigned i;
@@ -248,6 +290,14 @@ static size_t fill_buffer(void)
 	device->maxWarpsPerMultiprocessor = 64;
 	record_at(buffer, &used, sizeof(NEWEST_Context), CUPTI_ACTIVITY_KIND_CONTEXT);
 	record_at(buffer, &used, sizeof(NEWEST_Stream), CUPTI_ACTIVITY_KIND_STREAM);
+	sync = record_at(buffer, &used, sizeof(*sync), CUPTI_ACTIVITY_KIND_SYNCHRONIZATION);
+	sync->start = 12, sync->end = 13;
+	record_at(buffer, &used, sizeof(NEWEST_CudaEvent), CUPTI_ACTIVITY_KIND_CUDA_EVENT);
+	for (i = 0; i < 2; i++) {
+		memory = record_at(buffer, &used, sizeof(*memory), CUPTI_ACTIVITY_KIND_MEMORY2);
+		memory->memoryPoolConfig.memoryPoolType =
+			i ? CUPTI_ACTIVITY_MEMORY_POOL_TYPE_IMPORTED : CUPTI_ACTIVITY_MEMORY_POOL_TYPE_LOCAL;
+	}
 	return used;
 }
 
@@ -326,8 +376,23 @@ static void check_records(struct records *records)
 	offset += sizeof(NEWEST_Device);
 	CHECK(GPT_AGENT_CONTEXT, gpt_agent_context, NEWEST_Context, CUPTI_CONTEXT_FIELDS(EXACT));
 	CHECK(GPT_AGENT_STREAM, gpt_agent_stream, NEWEST_Stream, CUPTI_STREAM_FIELDS(EXACT));
+#ifdef WITH_EVENT_RECORD
+	CHECK(GPT_AGENT_SYNC, gpt_agent_sync, NEWEST_Synchronization,
+	      CUPTI_SYNC_FIELDS(EXACT) CUPTI_SYNC_FIELDS_12_8(EXACT));
+	CHECK(GPT_AGENT_EVENT, gpt_agent_event, NEWEST_CudaEvent,
+	      CUPTI_EVENT_FIELDS(EXACT) CUPTI_EVENT_FIELDS_12_8(EXACT));
+#else
+	CHECK(GPT_AGENT_SYNC, gpt_agent_sync, NEWEST_Synchronization,
+	      CUPTI_SYNC_FIELDS(EXACT) EXPECT(ours->event_record == 0 && ours->result == 0););
+	CHECK(GPT_AGENT_EVENT, gpt_agent_event, NEWEST_CudaEvent,
+	      CUPTI_EVENT_FIELDS(EXACT) EXPECT(ours->event_record == 0););
+#endif
+	CHECK(GPT_AGENT_MEMORY, gpt_agent_memory, NEWEST_Memory, CUPTI_MEMORY_FIELDS(EXACT));
+	n = 1;
+	CHECK(GPT_AGENT_MEMORY, gpt_agent_memory, NEWEST_Memory,
+	      EXPECT(ours->pool == theirs->memoryPoolConfig.address && ours->pool_bytes == 0););
 	EXPECT(records->stats.kernels == 3 && records->stats.copies == 2 && records->stats.fills == 1);
-	EXPECT(records->stats.others == 4 && records->stats.untimed == 1 && records->stats.malformed == 0);
+	EXPECT(records->stats.others == 8 && records->stats.untimed == 1 && records->stats.malformed == 0);
 }
 
 static void check_sizes(struct records *records)
@@ -345,6 +410,9 @@ static void check_sizes(struct records *records)
 	EXPECT(records->sizes[CUPTI_KIND_DEVICE] == sizeof(NEWEST_Device));
 	EXPECT(records->sizes[CUPTI_KIND_CONTEXT] == sizeof(NEWEST_Context));
 	EXPECT(records->sizes[CUPTI_KIND_STREAM] == sizeof(NEWEST_Stream));
+	EXPECT(records->sizes[CUPTI_KIND_SYNCHRONIZATION] == sizeof(NEWEST_Synchronization));
+	EXPECT(records->sizes[CUPTI_KIND_CUDA_EVENT] == sizeof(NEWEST_CudaEvent));
+	EXPECT(records->sizes[CUPTI_KIND_MEMORY2] == sizeof(NEWEST_Memory));
 	for (i = 0; i < sizeof(scratch) / sizeof(scratch[0]); i++)
 		EXPECT(scratch[i] == 0);
 }
@@ -353,10 +421,17 @@ static void check_sizes(struct records *records)
 static uint32_t walk(uint8_t *start, size_t valid, uint8_t **record)
 {
 	static const uint16_t sizes[CUPTI_KIND_COUNT] = {
-		[CUPTI_KIND_CONCURRENT_KERNEL] = sizeof(NEWEST_Kernel), [CUPTI_KIND_MEMCPY] = sizeof(NEWEST_Memcpy),
-		[CUPTI_KIND_MEMCPY2] = sizeof(NEWEST_MemcpyPtoP),	[CUPTI_KIND_MEMSET] = sizeof(NEWEST_Memset),
-		[CUPTI_KIND_OVERHEAD] = sizeof(NEWEST_Overhead),	[CUPTI_KIND_DEVICE] = sizeof(NEWEST_Device),
-		[CUPTI_KIND_CONTEXT] = sizeof(NEWEST_Context),		[CUPTI_KIND_STREAM] = sizeof(NEWEST_Stream),
+		[CUPTI_KIND_CONCURRENT_KERNEL] = sizeof(NEWEST_Kernel),
+		[CUPTI_KIND_MEMCPY] = sizeof(NEWEST_Memcpy),
+		[CUPTI_KIND_MEMCPY2] = sizeof(NEWEST_MemcpyPtoP),
+		[CUPTI_KIND_MEMSET] = sizeof(NEWEST_Memset),
+		[CUPTI_KIND_OVERHEAD] = sizeof(NEWEST_Overhead),
+		[CUPTI_KIND_DEVICE] = sizeof(NEWEST_Device),
+		[CUPTI_KIND_CONTEXT] = sizeof(NEWEST_Context),
+		[CUPTI_KIND_STREAM] = sizeof(NEWEST_Stream),
+		[CUPTI_KIND_CUDA_EVENT] = sizeof(NEWEST_CudaEvent),
+		[CUPTI_KIND_MEMORY2] = sizeof(NEWEST_Memory),
+		[CUPTI_KIND_SYNCHRONIZATION] = sizeof(NEWEST_Synchronization),
 	};
 	uint32_t kind;
 

@@ -58,6 +58,23 @@
 #define GPUTRACE_AGENT_ANEW_SEMAPHORE "gputrace_agent_anew_semaphore"	  /* the same */
 #define GPUTRACE_AGENT_FILE "libgputrace-agent.so"
 
+/*
+ * What a trace takes besides kernels: X(ENUMERATOR, name).  Each has an exported function that nobody calls, a
+ * place for a probe that raises a counter of its own: gputrace_agent_take_NAME and gputrace_agent_take_NAME_semaphore.
+ * The agent reads the counters when a session begins: attach these probes before those on _state and _call.
+ */
+#define GPT_AGENT_TAKES(X)                                                                                             \
+	X(CUDA, cuda)	  /* copies and fills, every call of cuda_api.h, CUPTI's overhead */                           \
+	X(SYNC, sync)	  /* synchronisations and events */                                                            \
+	X(MEMORY, memory) /* allocations and frees */
+
+enum gpt_agent_take {
+#define GPT_AGENT_TAKE_ENUMERATOR(enumerator, name) GPT_AGENT_TAKE_##enumerator,
+	GPT_AGENT_TAKES(GPT_AGENT_TAKE_ENUMERATOR)
+#undef GPT_AGENT_TAKE_ENUMERATOR
+		GPT_AGENT_TAKE_COUNT
+};
+
 /* Batches are copied in one of three sizes: keep them near one of these. */
 #define GPT_AGENT_BATCH_SMALL 1024u
 #define GPT_AGENT_BATCH_MEDIUM 8192u
@@ -81,18 +98,23 @@ enum gpt_agent_failure {
 };
 
 enum gpt_agent_record_type {
-	GPT_AGENT_HELLO = 64,	 /* struct gpt_agent_hello: first record of the first batch, and at changes */
-	GPT_AGENT_NAME = 65,	 /* struct gpt_agent_name: precedes the first record that refers to it */
-	GPT_AGENT_API = 66,	 /* struct gpt_agent_api: a call returned */
-	GPT_AGENT_KERNEL = 67,	 /* struct gpt_agent_kernel */
-	GPT_AGENT_COPY = 68,	 /* struct gpt_agent_copy */
-	GPT_AGENT_FILL = 69,	 /* struct gpt_agent_fill */
-	GPT_AGENT_OVERHEAD = 70, /* struct gpt_agent_overhead */
-	GPT_AGENT_DEVICE = 71,	 /* struct gpt_agent_device */
-	GPT_AGENT_CONTEXT = 72,	 /* struct gpt_agent_context */
-	GPT_AGENT_STREAM = 73,	 /* struct gpt_agent_stream */
-	GPT_AGENT_CLOCK = 74,	 /* struct gpt_agent_clock: at least twice a second */
-	GPT_AGENT_STATS = 75,	 /* struct gpt_agent_stats: totals since READY, at least twice a second and last */
+	GPT_AGENT_HELLO = 64,	   /* struct gpt_agent_hello: first record of the first batch, and at changes */
+	GPT_AGENT_NAME = 65,	   /* struct gpt_agent_name: precedes the first record that refers to it */
+	GPT_AGENT_API = 66,	   /* struct gpt_agent_api: a call returned */
+	GPT_AGENT_KERNEL = 67,	   /* struct gpt_agent_kernel */
+	GPT_AGENT_COPY = 68,	   /* struct gpt_agent_copy */
+	GPT_AGENT_FILL = 69,	   /* struct gpt_agent_fill */
+	GPT_AGENT_OVERHEAD = 70,   /* struct gpt_agent_overhead */
+	GPT_AGENT_DEVICE = 71,	   /* struct gpt_agent_device */
+	GPT_AGENT_CONTEXT = 72,	   /* struct gpt_agent_context */
+	GPT_AGENT_STREAM = 73,	   /* struct gpt_agent_stream */
+	GPT_AGENT_CLOCK = 74,	   /* struct gpt_agent_clock: at least twice a second */
+	GPT_AGENT_STATS = 75,	   /* struct gpt_agent_stats: totals since READY, at least twice a second and last */
+	GPT_AGENT_SYNC = 76,	   /* struct gpt_agent_sync */
+	GPT_AGENT_EVENT = 77,	   /* struct gpt_agent_event */
+	GPT_AGENT_MEMORY = 78,	   /* struct gpt_agent_memory */
+	GPT_AGENT_GRAPH_NODE = 79, /* struct gpt_agent_graph_node */
+	GPT_AGENT_TYPES_END
 };
 
 struct gpt_agent_hello {
@@ -105,7 +127,7 @@ struct gpt_agent_hello {
 	__u32 driver_version;  /* cuDriverGetVersion, 13000 = 13.0; 0: not known */
 	__u32 runtime_version; /* cudart of the process where one is mapped, same form; 0: not known */
 	__u32 bytes;	       /* of text */
-	char text[];	       /* "path of libcupti\0detail\0" */
+	char text[];	       /* "path of libcupti\0detail\0what is recorded: kernels,...\0" */
 };
 
 struct gpt_agent_name {
@@ -183,6 +205,60 @@ struct gpt_agent_overhead {
 	__u32 pad;
 };
 
+enum gpt_agent_sync_kind { /* CUpti_ActivitySynchronizationType */
+			   GPT_AGENT_SYNC_EVENT = 1,
+			   GPT_AGENT_SYNC_STREAM_WAITS_EVENT = 2, /* a stream waits, not the caller */
+			   GPT_AGENT_SYNC_STREAM = 3,
+			   GPT_AGENT_SYNC_CONTEXT = 4,
+};
+
+/* The CPU waited for the GPU, or told a stream to wait: from the call's entry to its end, by CLOCK_REALTIME. */
+struct gpt_agent_sync {
+	struct gpt_record hdr;
+	__u64 start_wall_ns, end_wall_ns;
+	__u32 corr, kind;
+	__u32 context, stream; /* stream: UINT32_MAX where it is not about one */
+	__u32 event;	       /* the two event kinds: CUPTI's id of it */
+	__s32 result;	       /* 0 before CUPTI 12.8: then only successful ones are told */
+	__u64 event_record;    /* as gpt_agent_event, 0: not known (before CUPTI 12.8) */
+};
+
+/* An event was put into a stream. */
+struct gpt_agent_event {
+	struct gpt_record hdr;
+	__u32 corr, context, stream, event;
+	__u64 event_record; /* of this putting, unique in the process; 0: not known (before CUPTI 12.8) */
+};
+
+/* Memory came from CUDA or went back to it. */
+struct gpt_agent_memory {
+	struct gpt_record hdr;
+	__u64 time_wall_ns; /* CLOCK_REALTIME */
+	__u64 address, bytes;
+	__u32 corr;
+	__u32 operation; /* enum gpt_agent_memory_operation */
+	__u32 kind;	 /* CUpti_ActivityMemoryKind */
+	__u32 device, context, stream;
+	__u32 is_async, pad; /* in stream order, from a pool */
+	__u64 pool;	     /* address of the pool, 0: none */
+	__u64 pool_bytes;    /* what the pool holds of the GPU's memory then; 0 where the pool is another process's */
+	__u64 pool_used_bytes;
+};
+
+enum gpt_agent_memory_operation { /* CUpti_ActivityMemoryOperationType */
+				  GPT_AGENT_MEMORY_ALLOCATED = 1,
+				  GPT_AGENT_MEMORY_RELEASED = 2,
+};
+
+/* A node came into a graph: by a call under capture, or as the clone of another. Kernels name the clone. */
+struct gpt_agent_graph_node {
+	struct gpt_record hdr;
+	__u64 node;   /* CUPTI's id, as gpt_agent_kernel.graph_node */
+	__u64 source; /* cloned from this one, 0: not a clone */
+	__u32 corr;   /* of the call that made it, 0: none that is reported */
+	__u32 pad;
+};
+
 struct gpt_agent_device {
 	struct gpt_record hdr;
 	__u64 memory_bytes;
@@ -235,6 +311,10 @@ _Static_assert(sizeof(struct gpt_agent_kernel) == 120, "agent layout");
 _Static_assert(sizeof(struct gpt_agent_copy) == 80, "agent layout");
 _Static_assert(sizeof(struct gpt_agent_fill) == 72, "agent layout");
 _Static_assert(sizeof(struct gpt_agent_overhead) == 40, "agent layout");
+_Static_assert(sizeof(struct gpt_agent_sync) == 56, "agent layout");
+_Static_assert(sizeof(struct gpt_agent_event) == 32, "agent layout");
+_Static_assert(sizeof(struct gpt_agent_memory) == 88, "agent layout");
+_Static_assert(sizeof(struct gpt_agent_graph_node) == 32, "agent layout");
 _Static_assert(sizeof(struct gpt_agent_device) == 88, "agent layout");
 _Static_assert(sizeof(struct gpt_agent_context) == 24, "agent layout");
 _Static_assert(sizeof(struct gpt_agent_stream) == 24, "agent layout");

@@ -11,7 +11,7 @@ import machine
 import pytest
 import reading
 import tracing
-from reading import simulated
+from reading import chrome, simulated
 
 RUN_HTA = machine.ROOT / "tests/e2e/consumers/run_hta.py"
 
@@ -53,7 +53,8 @@ def test_hta_sees_every_operation_joined_and_every_kernels_time(run):
     done = tracing.command(run, machine.tool("get-hta"), RUN_HTA, run / "trace.json", env=exact)
     found = json.loads(done.must_be(0).stdout.splitlines()[-1])
     entries = simulated.load(run / "gpu.json")
-    assert found["gpu_rows"] == found["gpu_rows_joined"] == len(simulated.work(entries))
+    waits = chrome.stream_waits(chrome.load(run / "trace.json"))
+    assert found["gpu_rows"] == found["gpu_rows_joined"] == len(simulated.work(entries)) + len(waits)
     truth = reading.simulated_kernel_ns(entries)
     shown = {name: round(us * 1000) for name, us in found["kernel_us"].items() if name in truth}
     assert len(shown) >= 8 and shown == {name: truth[name] for name in shown}

@@ -164,6 +164,20 @@ def test_backward_kernels_are_under_the_line_that_called_backward(train):
     assert all("): train_step;" in stack and "): Tensor.backward;" in stack for stack in stacks)
 
 
+def test_every_operation_of_a_replayed_graph_names_the_line_that_was_captured(graph):
+    replayed = [op for op in graph.work if op["label"] == "replay" and op["graph"]]
+    operations = [e for e in chrome.events(graph.trace, *chrome.GPU) if "graph id" in e["args"]]
+    assert len(operations) == len(replayed) > 0
+    captures = collections.Counter(e["args"]["captured by"] for e in operations)
+    assert set(captures.values()) == {REPLAYS}
+    for corr in captures:
+        stack = graph.stack(corr)
+        assert "/torch_graph.py(" in stack and "): capture;" in stack and "): replay;" not in stack
+    assert all(e["args"]["captured at"] in graph.stack(e["args"]["captured by"]) for e in operations)
+    receipt = reading.receipt(graph.trace)
+    assert receipt["graph_ns"] == receipt["graph_ns_captured"] > 0
+
+
 def test_every_replay_of_a_graph_is_under_the_function_that_replays(graph):
     replayed = [op for op in graph.work if op["label"] == "replay"]
     assert len({op["corr"] for op in replayed}) == REPLAYS
@@ -225,7 +239,7 @@ def test_a_program_that_profiles_itself_ends_right(tmp_path):
 def test_hta_takes_the_trace(run):
     done = tracing.command(run.folder, machine.tool("get-hta"), RUN_HTA, run.folder / "trace.json")
     found = json.loads(done.must_be(0).stdout.splitlines()[-1])
-    assert found["gpu_rows"] == found["gpu_rows_joined"] == len(run.work)
+    assert found["gpu_rows"] == found["gpu_rows_joined"] == len(run.work) + len(chrome.stream_waits(run.trace))
 
 
 def test_htas_validator_finds_the_trace_complete(run):

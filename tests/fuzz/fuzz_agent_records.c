@@ -13,7 +13,9 @@
 unsigned short gputrace_agent_semaphore = 1, gputrace_agent_batch_semaphore = 1;
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static uint64_t seen[12]; /* records by type in what was sent */
+#define TYPES (GPT_AGENT_TYPES_END - GPT_AGENT_HELLO)
+
+static uint64_t seen[TYPES]; /* records by type in what was sent */
 
 void gputrace_agent_batch(const void *data, uint64_t bytes)
 {
@@ -27,7 +29,7 @@ void gputrace_agent_batch(const void *data, uint64_t bytes)
 			abort();
 		memcpy(&record, at, sizeof(record));
 		if (record.size < sizeof(record) || record.size % 8 || record.size > (uint64_t)(end - at) ||
-		    record.type < GPT_AGENT_HELLO || record.type > GPT_AGENT_STATS)
+		    record.type < GPT_AGENT_HELLO || record.type >= GPT_AGENT_TYPES_END)
 			abort();
 		seen[record.type - GPT_AGENT_HELLO]++;
 	}
@@ -45,8 +47,30 @@ void gputrace_agent_state(uint32_t state, uint32_t abi)
 
 /* Sizes as in one CUPTI or another; the first byte of the input chooses. */
 static const uint16_t sizes[2][CUPTI_KIND_COUNT] = {
-	{[1] = 88, [2] = 88, [8] = 176, [9] = 16, [10] = 200, [17] = 40, [22] = 96, [37] = 24, [5] = 40},
-	{[1] = 112, [2] = 104, [8] = 192, [9] = 40, [10] = 248, [17] = 56, [22] = 96, [37] = 24, [5] = 40},
+	{[1] = 88,
+	 [2] = 88,
+	 [8] = 176,
+	 [9] = 16,
+	 [10] = 200,
+	 [17] = 40,
+	 [22] = 96,
+	 [36] = 24,
+	 [38] = 40,
+	 [49] = 120,
+	 [37] = 24,
+	 [5] = 40},
+	{[1] = 112,
+	 [2] = 104,
+	 [8] = 192,
+	 [9] = 40,
+	 [10] = 248,
+	 [17] = 56,
+	 [22] = 96,
+	 [36] = 56,
+	 [38] = 56,
+	 [49] = 128,
+	 [37] = 24,
+	 [5] = 40},
 };
 static unsigned version;
 
@@ -124,11 +148,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	buffer = malloc(size - 2 ? size - 2 : 1);
 	memcpy(buffer, data + 2, size - 2);
 	make_pointers_good(buffer, size - 2);
-	for (i = 0; i < 12; i++)
+	for (i = 0; i < TYPES; i++)
 		before += i == GPT_AGENT_NAME - GPT_AGENT_HELLO ? 0 : seen[i];
 	records_buffer(&records, buffer, size - 2);
 	batch_flush(&batch);
-	for (i = 0; i < 12; i++)
+	for (i = 0; i < TYPES; i++)
 		after += i == GPT_AGENT_NAME - GPT_AGENT_HELLO ? 0 : seen[i];
 	/* nothing twice, nothing lost on the way out */
 	if (after - before != records.stats.kernels + records.stats.copies + records.stats.fills + records.stats.others)

@@ -6,12 +6,14 @@
  *
  * AGENT_RECORD_STOP_MS=N: after N ms the listener goes as a collector does that ends a trace (the counter of
  * batches stays up).  AGENT_RECORD_KILL_MS=N: both go, as when the collector is killed.
+ * AGENT_RECORD_TAKES=NAMES: what is wanted besides kernels, by commas; all of it when it is not set.
  */
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -19,6 +21,9 @@
 #include "agent/points.h"
 
 unsigned short gputrace_agent_semaphore, gputrace_agent_batch_semaphore;
+
+#define RECORD_TAKE(enumerator, name) unsigned short gputrace_agent_take_##name##_semaphore;
+GPT_AGENT_TAKES(RECORD_TAKE)
 
 static int file = -1;
 
@@ -62,6 +67,13 @@ static void *stop_later(void *argument)
 	return argument;
 }
 
+static unsigned short wants(const char *name)
+{
+	const char *takes = getenv("AGENT_RECORD_TAKES");
+
+	return !takes || strstr(takes, name);
+}
+
 __attribute__((constructor)) static void start(void)
 {
 	const char *path = getenv("AGENT_RECORD");
@@ -75,6 +87,8 @@ __attribute__((constructor)) static void start(void)
 	file = open(name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 	gputrace_agent_semaphore = 2; /* as two probes do */
 	gputrace_agent_batch_semaphore = 1;
+#define RECORD_WANT(enumerator, name) gputrace_agent_take_##name##_semaphore = wants(#name);
+	GPT_AGENT_TAKES(RECORD_WANT)
 	if (getenv("AGENT_RECORD_STOP_MS") || getenv("AGENT_RECORD_KILL_MS"))
 		pthread_create(&thread, NULL, stop_later, NULL);
 }

@@ -21,7 +21,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "simgpu"))
 import truth as ground_truth  # noqa: E402
 
-HELLO, NAME, API, KERNEL, COPY, FILL, OVERHEAD, DEVICE, CONTEXT, STREAM, CLOCK, STATS = range(64, 76)
+HELLO, NAME, API, KERNEL, COPY, FILL, OVERHEAD, DEVICE, CONTEXT, STREAM, CLOCK, STATS, SYNC, EVENT, MEMORY, GRAPH_NODE = range(64, 80)
 LOADED, READY, STOPPED, FAILED = 1, 2, 3, 4
 OK, NO_CUPTI, UNUSABLE, OCCUPIED, NO_CUDA = range(5)
 
@@ -95,7 +95,7 @@ class Record:
         out = []
         for d in self.of(HELLO):
             abi, state, failure, result, cupti, driver, runtime, size = struct.unpack_from("<8I", d, 8)
-            out.append((abi, state, failure, result, cupti, driver, runtime, d[40 : 40 + size].split(b"\0")[:2]))
+            out.append((abi, state, failure, result, cupti, driver, runtime, d[40 : 40 + size].split(b"\0")[:3]))
         return out
 
     def stats(self):
@@ -182,7 +182,7 @@ class AgentOnSimulatedGpu(unittest.TestCase):
 
     def test_the_hello_names_cupti_and_the_versions(self):
         _, record, _ = self.run_to_end(self.launch(1))
-        abi, state, failure, result, cupti, driver, runtime, (path, detail) = record.hellos()[0]
+        abi, state, failure, result, cupti, driver, runtime, (path, detail, _) = record.hellos()[0]
         self.assertEqual((abi, state, failure, result, cupti), (1, READY, OK, 0, 130001))
         self.assertEqual((driver // 1000, runtime // 1000), (13, 13))
         self.assertEqual(os.path.realpath(path), os.path.realpath(os.path.join(SIMGPU, "libcupti.so.13")).encode())
@@ -214,6 +214,89 @@ class AgentOnSimulatedGpu(unittest.TestCase):
                 _, record, entries = self.run_to_end(self.launch(20), SIMGPU_CUPTI_VERSION=version)
                 self.check_exact(record, entries)
                 self.assertEqual(record.stats()["malformed"], 0)
+
+    WAITS = {131: 3, 137: 1, 147: 2, 165: 4}  # runtime callback id: kind of synchronisation
+
+    def test_every_wait_arrives_with_what_was_waited_for(self):
+        script = ("import ctypes\n"
+                  "rt = ctypes.CDLL('libcudart.so.13'); cu = ctypes.CDLL('libcuda.so.1')\n"
+                  "p, s, e = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()\n"
+                  "rt.cudaMalloc(ctypes.byref(p), ctypes.c_size_t(1 << 20)); rt.cudaStreamCreate(ctypes.byref(s))\n"
+                  "rt.cudaEventCreate(ctypes.byref(e))\n"
+                  "for _ in range(3):\n"
+                  "    rt.cudaMemsetAsync(p, 0, ctypes.c_size_t(1 << 20), s); rt.cudaEventRecord(e, s)\n"
+                  "    rt.cudaStreamWaitEvent(None, e, 0); rt.cudaEventSynchronize(e); rt.cudaStreamSynchronize(s)\n"
+                  "rt.cudaDeviceSynchronize()\n")
+        for version in ("11.8", "12.4", "13.0", "13.4"):
+            with self.subTest(version):
+                _, record, entries = self.run_to_end([sys.executable, "-c", script], SIMGPU_CUPTI_VERSION=version)
+                calls = followed(entries, self.apis)
+                syncs = [struct.unpack_from("<QQIIIIIiQ", d, 8) for d in record.of(SYNC)]
+                events = [struct.unpack_from("<IIIIQ", d, 8) for d in record.of(EVENT)]
+                expected = sorted((e["corr"], self.WAITS[e["cbid"]]) for e in calls if e["cbid"] in self.WAITS)
+                self.assertEqual(len(expected), 10)
+                self.assertEqual(sorted((s[2], s[3]) for s in syncs), expected)
+                stream = {w[7] for w in record.work()}.pop()
+                recorded = [e["corr"] for e in calls if e["cbid"] == 135]
+                self.assertEqual([(e[0], e[2]) for e in events],
+                                 [] if version == "11.8" else [(corr, stream) for corr in recorded])
+                self.assertEqual({s[5] for s in syncs if s[3] == 3}, {stream})
+                self.assertEqual({s[5] for s in syncs if s[3] == 4}, {0xFFFFFFFF})
+                if version >= "13":
+                    numbers = {e[4]: e[0] for e in events}
+                    for s in (s for s in syncs if s[3] in (1, 2)):
+                        self.assertEqual(numbers[s[8]], max(corr for corr in recorded if corr < s[2]))
+                self.assertEqual(record.stats()["malformed"], 0)
+
+    def test_every_node_of_a_graph_leads_to_the_call_that_was_captured(self):
+        for version in ("11.8", "13.4"):
+            with self.subTest(version):
+                _, record, entries = self.run_to_end(self.launch(5), SIMGPU_CUPTI_VERSION=version)
+                nodes = [struct.unpack_from("<QQI", d, 8) for d in record.of(GRAPH_NODE)]
+                made = {node: corr for node, source, corr in nodes if not source}
+                cloned = {node: source for node, source, corr in nodes if source}
+                work = [w for w in record.work() if w[8]]
+                self.assertEqual(len(work), 5 * 4)
+                captured = [made[cloned[w[9]]] for w in work]
+                launches = [e["corr"] for e in ground_truth.calls(entries, "launch", "set")][:4]
+                self.assertEqual(sorted(captured), sorted(launches * 5))
+
+    def test_every_allocation_arrives_and_goes(self):
+        script = ("import ctypes\n"
+                  "rt = ctypes.CDLL('libcudart.so.13'); p = [ctypes.c_void_p() for _ in range(3)]\n"
+                  "rt.cudaMalloc(ctypes.byref(p[0]), ctypes.c_size_t(1 << 20))\n"
+                  "rt.cudaMallocHost(ctypes.byref(p[1]), ctypes.c_size_t(4096))\n"
+                  "rt.cudaMallocManaged(ctypes.byref(p[2]), ctypes.c_size_t(8192), 1)\n"
+                  "print([q.value for q in p])\n"
+                  "rt.cudaFreeHost(p[1]); rt.cudaFree(p[0])\n")
+        for version in ("11.8", "12.4", "13.0", "13.4"):
+            with self.subTest(version):
+                out, record, entries = self.run_to_end([sys.executable, "-c", script], SIMGPU_CUPTI_VERSION=version)
+                device, pinned, managed = eval(out)
+                got = [struct.unpack_from("<QQQIII", d, 8) for d in record.of(MEMORY)]
+                corrs = [e["corr"] for e in followed(entries, self.apis) if e["class"] in ("alloc", "free")]
+                self.assertEqual([(a, op, kind) for _, a, _, _, op, kind in got],
+                                 [(device, 1, 3), (pinned, 1, 2), (managed, 1, 5), (pinned, 2, 2), (device, 2, 3)])
+                self.assertEqual([b for _, _, b, *_ in got[:3]], [1 << 20, 4096, 8192])
+                self.assertEqual([g[3] for g in got], corrs)
+                self.assertEqual(sorted(g[0] for g in got), [g[0] for g in got])
+
+    def test_only_what_is_wanted_is_recorded(self):
+        apis = {"kernels": {2 << 12 | 211, 2 << 12 | 311, 1 << 12 | 307}}
+        apis["sync"] = apis["kernels"] | {2 << 12 | n for n in (131, 135, 137, 147, 165)}
+        apis["memory"] = apis["kernels"] | {2 << 12 | n for n in (20, 22, 25, 26)}
+        apis["cuda"] = self.apis
+        for takes in ("", "sync", "cuda", "memory", "cuda,sync,memory"):
+            with self.subTest(takes):
+                _, record, entries = self.run_to_end(self.launch(20), AGENT_RECORD_TAKES=takes)
+                names = ["kernels", *takes.split(",")] if takes else ["kernels"]
+                self.assertEqual(record.hellos()[0][7][2], ",".join(names).encode())
+                kinds = {"kernel"} | ({"memcpy", "memset"} if "cuda" in names else set())
+                self.assertEqual(record.work(), [w for w in expected_work(entries) if w[0] in kinds])
+                self.assertEqual(bool(record.of(SYNC)) and bool(record.of(EVENT)), "sync" in names)
+                self.assertEqual(bool(record.of(MEMORY)), "memory" in names)
+                wanted = set().union(*(apis[name] for name in names))
+                self.assertEqual([c[0] for c in record.calls], [e["corr"] for e in followed(entries, wanted)])
 
     def test_dropped_records_are_counted_and_the_rest_is_whole(self):
         _, record, entries = self.run_to_end(self.launch(100), SIMGPU_DROP="7")

@@ -108,6 +108,7 @@ CHECK_FN const char *model_check_calls(const struct model *model)
 		MODEL_MUST(op->start_ns <= op->end_ns && op->process < model->process_count);
 		MODEL_MUST(op->name == NONE || op->name < model->string_count);
 		MODEL_MUST(op->kind < MODEL_GPU_KINDS && op->copy_kind <= 10 && op->from <= 7 && op->to <= 7);
+		MODEL_MUST(op->captured_by == NONE || op->captured_by < model->call_count);
 		joined += op->call != NONE;
 	}
 	MODEL_MUST(linked == joined && joined == model->receipt.gpu_ops_joined);
@@ -130,6 +131,23 @@ CHECK_FN const char *model_check_sums(const struct model *model)
 	for (uint32_t i = 0; i < model->overhead_count; i++)
 		MODEL_MUST(model->overheads[i].process < model->process_count &&
 			   model->overheads[i].start_ns <= model->overheads[i].end_ns);
+	for (uint32_t i = 0; i < model->memory_count; i++) {
+		const struct model_memory *memory = &model->memories[i];
+
+		MODEL_MUST(memory->process < model->process_count && memory->kind <= 7);
+		MODEL_MUST(!i || memory[-1].time_ns <= memory->time_ns);
+		MODEL_MUST(memory->call == NONE || memory->call < model->call_count);
+		MODEL_MUST(memory->other == NONE || model->memories[memory->other].other == i);
+	}
+	for (uint32_t i = 0; i < model->sync_count; i++) {
+		const struct model_sync *sync = &model->syncs[i];
+
+		MODEL_MUST(sync->process < model->process_count && sync->start_ns <= sync->end_ns);
+		MODEL_MUST(!i || sync[-1].start_ns <= sync->start_ns);
+		MODEL_MUST(sync->call == NONE || sync->call < model->call_count);
+		MODEL_MUST(sync->recorded_by == NONE || sync->recorded_by < model->call_count);
+		MODEL_MUST(sync->kind >= GPT_AGENT_SYNC_EVENT && sync->kind <= GPT_AGENT_SYNC_CONTEXT);
+	}
 	MODEL_MUST(calls == model->call_count && thread_calls == calls && receipt->calls == calls);
 	MODEL_MUST(ops == model->gpu_count && receipt->gpu_ops == ops);
 	MODEL_MUST(receipt->launches_joined <= receipt->launches_expected);

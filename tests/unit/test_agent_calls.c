@@ -53,6 +53,22 @@ static void leave(struct call *call, uint32_t domain, uint32_t cbid, int result)
 	callbacks_api(NULL, domain, cbid, &call->data);
 }
 
+/* In place of cuptiGetGraphNodeId: a node is its id. */
+static uint32_t node_id(void *node, uint64_t *id)
+{
+	*id = (uint64_t)(uintptr_t)node;
+	return *id == 13 ? CUPTI_UNKNOWN : CUPTI_OK;
+}
+
+/* CUpti_ResourceData with its CUpti_GraphData. */
+static void graph_node(uint32_t cbid, uint64_t node, uint64_t original)
+{
+	const uint64_t graph[4] = {0, 0, node, original};
+	const void *data[3] = {NULL, NULL, graph};
+
+	callbacks_api(NULL, CUPTI_DOMAIN_RESOURCE, cbid, data);
+}
+
 static int begin(void **state)
 {
 	memset(&said, 0, sizeof(said));
@@ -60,7 +76,7 @@ static int begin(void **state)
 	if (!returns_open())
 		return -1;
 	returns_reset();
-	callbacks_start();
+	callbacks_start(node_id);
 	return 0;
 }
 
@@ -235,9 +251,40 @@ static void correlation_ids_wrap_around(void **state)
 
 #define TEST(name) cmocka_unit_test_setup(name, begin)
 
+static void nodes_of_graphs_say_who_made_them(void **state)
+{
+	struct call call;
+	struct call_return got;
+
+	graph_node(CUPTI_RESOURCE_GRAPHNODE_CREATED, 10, 0); /* by no call of ours */
+	assert_false(returns_pop(&got));
+	enter(&call, RUNTIME, 211, 5);
+	graph_node(CUPTI_RESOURCE_GRAPHNODE_CREATED, 11, 0);
+	graph_node(CUPTI_RESOURCE_GRAPHNODE_CREATED, 13, 0); /* CUPTI does not know it */
+	leave(&call, RUNTIME, 211, 0);
+	assert_true(returns_pop(&got));
+	assert_int_equal(got.api, 0);
+	assert_int_equal(got.node, 11);
+	assert_int_equal(got.source, 0);
+	assert_int_equal(got.corr, 5);
+	assert_true(returns_pop(&got));
+	assert_int_equal(got.flags, GPT_AGENT_API_CAPTURED);
+	graph_node(CUPTI_RESOURCE_GRAPHNODE_CLONED, 21, 11);
+	assert_true(returns_pop(&got));
+	assert_int_equal(got.node, 21);
+	assert_int_equal(got.source, 11);
+	assert_int_equal(got.corr, 0);
+	graph_node(CUPTI_RESOURCE_GRAPHNODE_CLONED, 22, 13);
+	graph_node(19, 23, 11);
+	callbacks_stop();
+	graph_node(CUPTI_RESOURCE_GRAPHNODE_CLONED, 24, 11);
+	assert_false(returns_pop(&got));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		TEST(nodes_of_graphs_say_who_made_them),
 		TEST(a_call_is_reported_at_entry_and_returned_with_its_times),
 		TEST(driver_calls_inside_a_runtime_call_are_part_of_it),
 		TEST(a_driver_call_of_its_own_is_reported),

@@ -115,6 +115,52 @@ static void a_kernel_row_says_how_full_the_gpu_was(void **state)
 	model_free(model);
 }
 
+static void a_wait_is_drawn_beside_the_stream_as_kineto_does(void **state)
+{
+	struct model *model = sample_model(1, 1);
+	char *text = exported(model, chrome_write, -1, false);
+
+	assert_has(text, "\"cat\":\"cuda_sync\",\"name\":\"Stream Sync\",\"pid\":0,\"tid\":1000007,\"ts\":1041.000,"
+			 "\"dur\":598.000,\"args\":{\"cuda_sync_kind\":\"Stream Sync\",\"stream\":7,\"correlation\":5,"
+			 "\"device\":0,\"context\":1}}");
+	assert_has(text, "\"name\":\"stream 7 (sync)\"");
+	free(text);
+	model->syncs[0].kind = GPT_AGENT_SYNC_EVENT;
+	model->syncs[0].stream = NONE;
+	model->syncs[0].event = 3;
+	model->syncs[0].recorded_by = 0;
+	model->syncs[0].recorded_on = 7;
+	text = exported(model, chrome_write, -1, false);
+	assert_has(text, "\"args\":{\"cuda_sync_kind\":\"Event Sync\",\"wait_on_stream\":7,"
+			 "\"wait_on_cuda_event_record_corr_id\":1,\"wait_on_cuda_event_id\":3,\"stream\":-1,");
+	free(text);
+	model->syncs[0].device = NONE;
+	text = exported(model, chrome_write, -1, false);
+	assert_int_equal(count_of(text, "cuda_sync"), 0);
+	assert_has(text, "\"file_syncs_not_plotted\": 1,");
+	free(text);
+	model_free(model);
+}
+
+static void memory_comes_and_goes_as_kineto_tells_it(void **state)
+{
+	struct model *model = sample_model(1, 1);
+	char *text = exported(model, chrome_write, -1, false);
+
+	assert_int_equal(count_of(text, "\"name\":\"[memory]\""), 3);
+	assert_has(text,
+		   "{\"ph\":\"i\",\"cat\":\"cpu_instant_event\",\"s\":\"t\",\"name\":\"[memory]\",\"pid\":41230,"
+		   "\"tid\":41230,\"ts\":1001.000,\"args\":{\"Device Type\":1,\"Device Id\":0,\"Addr\":7340033,"
+		   "\"Bytes\":1000000,\"Total Allocated\":1000000,\"Total Reserved\":1000000,\"kind\":\"device\"}}");
+	assert_has(text, "\"Bytes\":-1000000,\"Total Allocated\":1000000,");
+	free(text);
+	model->memories[2].other = NONE; /* it was handed out before the trace */
+	text = exported(model, chrome_write, -1, false);
+	assert_has(text, "\"Bytes\":-1000000,\"Total Allocated\":2000000,");
+	free(text);
+	model_free(model);
+}
+
 static void correlations_of_two_processes_do_not_meet(void **state)
 {
 	struct model *model = sample_model(2, 1);
@@ -459,6 +505,8 @@ int main(void)
 		cmocka_unit_test(every_call_and_operation_has_one_row),
 		cmocka_unit_test(times_count_from_the_start_of_the_trace),
 		cmocka_unit_test(a_kernel_row_says_how_full_the_gpu_was),
+		cmocka_unit_test(a_wait_is_drawn_beside_the_stream_as_kineto_does),
+		cmocka_unit_test(memory_comes_and_goes_as_kineto_tells_it),
 		cmocka_unit_test(correlations_of_two_processes_do_not_meet),
 		cmocka_unit_test(one_process_of_two_can_be_exported),
 		cmocka_unit_test(calls_without_correlation_get_a_number_of_their_own),

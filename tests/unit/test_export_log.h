@@ -7,6 +7,7 @@
  *   train.py:25 train_step                               cudaMemsetAsync       64 KB, 5 us
  *   train.py:26 train_step                               cudaGraphLaunch       three kernels of 30 us, two overlap
  *   train.py:27 train_step                               cudaStreamSynchronize
+ *   1 MB of GPU memory by each of the first two, of which that of the first is freed in the wait
  *   and the collector, generation 1, 40 us after the wait
  * and before the first step `import model`, 500 us, which imports `layers`, 300 us;
  * and on a thread without Python (pt_autograd_0): cuLaunchKernel, gemm, 60 us.
@@ -82,6 +83,17 @@ LOG_FN void sample_inside(struct sample *sample, uint64_t time_ns, uint64_t fram
 	log_put(&sample->log, GPT_PYEVENT, &event, sizeof(event), name, event.name_bytes);
 }
 
+/* 1 MB of GPU memory comes or goes. */
+LOG_FN void sample_memory(struct sample *sample, uint32_t corr, uint32_t operation, uint64_t address, uint64_t time_ns)
+{
+	log_agent_memory(&sample->log, (struct gpt_agent_memory){.time_wall_ns = time_ns + SAMPLE_WALL,
+								 .address = address,
+								 .bytes = 1000000,
+								 .corr = corr,
+								 .operation = operation,
+								 .kind = 3});
+}
+
 /* One step that begins at `at`. */
 LOG_FN void sample_step(struct sample *sample, uint64_t at)
 {
@@ -125,6 +137,16 @@ LOG_FN void sample_step(struct sample *sample, uint64_t at)
 	sample_kernel(sample, first + 3, 2, at + 215000, 30000, 2); /* overlaps the one before */
 	sample_kernel(sample, first + 3, 1, at + 250000, 30000, 3);
 	sample_kernel(sample, first + 5, 1, at + 300000, 60000, 0);
+	log_agent_sync(&sample->log, (struct gpt_agent_sync){.start_wall_ns = at + 41000 + SAMPLE_WALL,
+							     .end_wall_ns = at + 639000 + SAMPLE_WALL,
+							     .corr = first + 4,
+							     .kind = GPT_AGENT_SYNC_STREAM,
+							     .context = 1,
+							     .stream = 7,
+							     .event = UINT32_MAX});
+	sample_memory(sample, first, GPT_AGENT_MEMORY_ALLOCATED, 0x700000 + first, at + 1000);
+	sample_memory(sample, first + 1, GPT_AGENT_MEMORY_ALLOCATED, 0x800000 + first, at + 11000);
+	sample_memory(sample, first + 4, GPT_AGENT_MEMORY_RELEASED, 0x700000 + first, at + 500000);
 	log_agent_overhead(&sample->log, (struct gpt_agent_overhead){.start_wall_ns = at + 700000 + SAMPLE_WALL,
 								     .end_wall_ns = at + 705000 + SAMPLE_WALL,
 								     .kind = 7u << 16,

@@ -222,6 +222,28 @@ static void python_calls_are_recorded_when_asked_for(void **state)
 	assert_refused(PARSE("report", "x.gpt", "--python-calls"), "--python-calls", "report");
 }
 
+static void what_the_agent_records_can_be_chosen(void **state)
+{
+	static const char *const bad[] = {"",	     ",",    "cuda,", ",sync",	 "cuda,,sync",
+					  "kernels", "CUDA", "sync ", "cudasync"};
+	const unsigned cuda = 1u << GPT_AGENT_TAKE_CUDA, sync = 1u << GPT_AGENT_TAKE_SYNC;
+
+	assert_int_equal(PARSE("-p", "1"), 0);
+	assert_int_equal(options.takes, cuda | 1u << GPT_AGENT_TAKE_MEMORY); /* HTA counts waits as work */
+	assert_int_equal(PARSE("--trace", "sync"), 0);
+	assert_int_equal(options.takes, sync);
+	assert_int_equal(PARSE("--trace=sync,cuda"), 0);
+	assert_int_equal(options.takes, cuda | sync);
+	assert_int_equal(PARSE("--kernels-only"), 0);
+	assert_int_equal(options.takes, 0);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_refused(PARSE("--trace", bad[i]), "--trace", "cuda sync");
+	assert_refused(PARSE("--trace", "cuda", "--kernels-only"), "--kernels-only", "once");
+	assert_refused(PARSE("--trace", "cuda", "--trace", "sync"), "--trace", "once");
+	assert_refused(PARSE("--agent", "off", "--trace", "sync"), "--trace", "--agent off");
+	assert_refused(PARSE("report", "x.gpt", "--trace", "cuda"), "--trace", "report");
+}
+
 static void options_after_the_command_belong_to_it(void **state)
 {
 	assert_int_equal(PARSE("-d", "2s", "--", "python", "-d", "-o", "x"), 0);
@@ -400,6 +422,7 @@ int main(void)
 		cmocka_unit_test(percentages_are_whole_and_at_most_100),
 		cmocka_unit_test(the_ring_buffer_is_a_power_of_two),
 		cmocka_unit_test(python_calls_are_recorded_when_asked_for),
+		cmocka_unit_test(what_the_agent_records_can_be_chosen),
 		cmocka_unit_test(options_after_the_command_belong_to_it),
 		cmocka_unit_test(a_command_works_without_the_two_dashes),
 		cmocka_unit_test(a_word_after_the_two_dashes_is_a_command_whatever_it_says),

@@ -196,6 +196,91 @@ static void time_in_cuda_calls_names_the_line_that_waits(void **state)
 	free(text);
 }
 
+static void lines_that_wait_for_the_gpu_say_for_what(void **state)
+{
+	char *text = report_of(model, 100, false);
+
+	assert_row(text, "CPU waiting for the GPU", "train.py:27", "12.0  100.0     20   598.0  stream 7  train.py:27");
+	free(text);
+	for (uint32_t i = 0; i < model->sync_count; i++) {
+		model->syncs[i].kind = i % 2 ? GPT_AGENT_SYNC_EVENT : GPT_AGENT_SYNC_STREAM_WAITS_EVENT;
+		model->syncs[i].stream = NONE;
+		model->syncs[i].recorded_by = 0; /* a call of model.py:42 */
+	}
+	text = report_of(model, 100, false);
+	assert_row(text, "CPU waiting for the GPU", "train.py:27",
+		   "5,980.0  100.0     10   598.0  event of model.py:42");
+	free(text);
+	model->sync_count = 0;
+	text = report_of(model, 100, false);
+	assert_row(text, "CPU waiting for the GPU", "train.py:27",
+		   "12.0  100.0     20   600.0  cudaStreamSynchronize  train.py:27");
+	free(text);
+}
+
+static void memory_names_the_lines_that_held_it_at_the_peak(void **state)
+{
+	char *text = report_of(model, 100, false);
+
+	/* one block of each step stays, one goes: 21 at most, in the last step */
+	assert_has(text, "  GPU 0: 21.0 MB at most, 20.0 ms after the start\n");
+	assert_row(text, "Memory from CUDA", "train.py:24",
+		   "20.0 MB    20.0 MB      20  GPU 0   train.py:24 train_step");
+	assert_row(text, "Memory from CUDA", "model.py:42",
+		   "1.0 MB        0 B      20  GPU 0   model.py:42 Block.forward");
+	free(text);
+	/* a large block of the first step, gone in its end: what came later was not held then */
+	model->memories[0].bytes = 100000000;
+	text = report_of(model, 100, false);
+	assert_has(text, "  GPU 0: 101.0 MB at most, 1.0 ms after the start\n");
+	assert_row(text, "Memory from CUDA", "train.py:24",
+		   "1.0 MB    20.0 MB      20  GPU 0   train.py:24 train_step");
+	free(text);
+	for (uint32_t i = 0; i < model->memory_count; i++)
+		model->memories[i].kind = i % 2 ? 2 : 5;
+	text = report_of(model, 100, false);
+	assert_has(text, "\n  managed: ");
+	assert_has(text, "\n  host, pinned: ");
+	free(text);
+}
+
+static void graphs_are_on_the_lines_that_were_captured(void **state)
+{
+	char *text;
+
+	for (uint32_t i = 0; i < model->gpu_count; i++)
+		if (model->gpu[i].graph)
+			model->gpu[i].captured_by = 0; /* a call of model.py:42 */
+	model->receipt.graph_ns = 1800000;
+	model->receipt.graph_ns_captured = 1350000;
+	text = report_of(model, 100, false);
+	assert_row(text, "GPU time by Python line", "model.py:42", "3,800.0   3,800.0  62.3        80  model.py:42");
+	assert_row(text, "lines of your own code", "train.py:26", "1,800.0  29.5  train.py:26  train_step");
+	assert_has(text,
+		   "  CUDA graphs: 1,800.0 us; 75.0 % on lines that were captured, the rest on lines that replay\n");
+	free(text);
+}
+
+static void what_was_not_recorded_is_named(void **state)
+{
+	char *text = report_of(model, 100, false);
+
+	assert_null(strstr(text, "Not recorded")); /* a log that does not say */
+	free(text);
+	model->processes[0].agent_takes = "kernels,cuda,memory"; /* waits are seen by their calls */
+	text = report_of(model, 100, false);
+	assert_null(strstr(text, "Not recorded"));
+	free(text);
+	model->processes[0].agent_takes = "kernels,cuda,sync";
+	text = report_of(model, 100, false);
+	assert_has(text, "\nNot recorded besides kernels: memory");
+	free(text);
+	model->processes[0].agent_takes = "kernels";
+	text = report_of(model, 100, false);
+	assert_has(text, "\nNot recorded besides kernels: cuda, sync, memory");
+	free(text);
+}
+
 static void the_receipt_stands_at_the_end(void **state)
 {
 	char *text = report_of(model, 100, false);
@@ -470,6 +555,10 @@ int main(void)
 		TEST(copies_say_how_fast_and_from_which_memory),
 		TEST(idle_time_is_charged_to_who_was_late_and_who_waited),
 		TEST(time_in_cuda_calls_names_the_line_that_waits),
+		TEST(lines_that_wait_for_the_gpu_say_for_what),
+		TEST(memory_names_the_lines_that_held_it_at_the_peak),
+		TEST(graphs_are_on_the_lines_that_were_captured),
+		TEST(what_was_not_recorded_is_named),
 		TEST(the_receipt_stands_at_the_end),
 		TEST(losses_are_told_by_cause),
 		TEST(records_that_went_elsewhere_are_explained),

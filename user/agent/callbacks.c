@@ -34,6 +34,7 @@ static __thread struct {
 
 static struct {
 	atomic_bool running;
+	uint32_t (*graph_node_id)(void *node, uint64_t *id); /* CUPTI's, NULL: not there */
 	_Atomic uint64_t started_ns; /* a return older than that belongs to an earlier session */
 	struct shard {
 		_Atomic uint64_t calls, returned; /* reported ones */
@@ -134,6 +135,34 @@ static void state_error(uint32_t cbid, const void *data)
 	atomic_flag_clear(&callbacks.error.busy);
 }
 
+static uint64_t node_id(const void *graph, unsigned offset)
+{
+	void *node = (void *)(uintptr_t)load(graph, offset, sizeof(void *));
+	uint64_t id = 0;
+
+	return node && callbacks.graph_node_id(node, &id) == CUPTI_OK ? id : 0;
+}
+
+/* Which call a node came from, and what it is a clone of: kernels of a graph name the clone. */
+static void graph_node(uint32_t cbid, const void *data)
+{
+	const void *graph = (const void *)(uintptr_t)load(data, CUPTI_RESOURCE_DESCRIPTOR, sizeof(void *));
+	bool cloned = cbid == CUPTI_RESOURCE_GRAPHNODE_CLONED;
+	struct call_return node = {.corr = cloned ? 0 : self.corr};
+
+	if (cbid != CUPTI_RESOURCE_GRAPHNODE_CREATED && !cloned)
+		return;
+	if (!cloned)
+		self.captured = self.corr;
+	if (!graph || !callbacks.graph_node_id || !atomic_load_explicit(&callbacks.running, memory_order_relaxed) ||
+	    (!cloned && !node.corr))
+		return;
+	node.node = node_id(graph, CUPTI_GRAPH_NODE);
+	node.source = cloned ? node_id(graph, CUPTI_GRAPH_ORIGINAL_NODE) : 0;
+	if (node.node && (!cloned || node.source))
+		returns_push(&node);
+}
+
 void callbacks_api(void *user, uint32_t domain, uint32_t cbid, const void *data)
 {
 	uint64_t *slot;
@@ -145,8 +174,8 @@ void callbacks_api(void *user, uint32_t domain, uint32_t cbid, const void *data)
 		state_error(cbid, data);
 		return;
 	}
-	if (domain == CUPTI_DOMAIN_RESOURCE && cbid == CUPTI_RESOURCE_GRAPHNODE_CREATED)
-		self.captured = self.corr;
+	if (domain == CUPTI_DOMAIN_RESOURCE)
+		graph_node(cbid, data);
 	if (domain != CUPTI_DOMAIN_RUNTIME && domain != CUPTI_DOMAIN_DRIVER)
 		return;
 	slot = (uint64_t *)(uintptr_t)load(data, CUPTI_CB_CORRELATION_DATA, sizeof(void *));
@@ -157,7 +186,7 @@ void callbacks_api(void *user, uint32_t domain, uint32_t cbid, const void *data)
 		call_return(domain, cbid, corr, slot, data);
 }
 
-void callbacks_start(void)
+void callbacks_start(uint32_t (*graph_node_id)(void *node, uint64_t *id))
 {
 	unsigned i;
 
@@ -167,6 +196,7 @@ void callbacks_start(void)
 		atomic_store(&callbacks.shards[i].last_corr, 0);
 	}
 	atomic_store(&callbacks.error.fresh, 0);
+	callbacks.graph_node_id = graph_node_id;
 	atomic_store(&callbacks.started_ns, clock_now_ns());
 	atomic_store(&callbacks.running, true);
 }

@@ -13,7 +13,7 @@
 void callbacks_api(void *user, uint32_t domain, uint32_t cbid, const void *data);
 
 /* Reports calls from now on; resets the counters. */
-void callbacks_start(void);
+void callbacks_start(uint32_t (*graph_node_id)(void *node, uint64_t *id));
 void callbacks_stop(void);
 
 /* In the child of a fork: calls are not ours to report any more, and the thread has another id. */

@@ -50,7 +50,10 @@ enum {
 	CUPTI_KIND_CONCURRENT_KERNEL = 10,
 	CUPTI_KIND_OVERHEAD = 17,
 	CUPTI_KIND_MEMCPY2 = 22, /* peer to peer; comes with MEMCPY */
+	CUPTI_KIND_CUDA_EVENT = 36,
 	CUPTI_KIND_STREAM = 37,
+	CUPTI_KIND_SYNCHRONIZATION = 38,
+	CUPTI_KIND_MEMORY2 = 49,
 	CUPTI_KIND_COUNT = 64, /* of the table of sizes; larger kinds are none of ours */
 };
 
@@ -62,6 +65,7 @@ enum {
 	CUPTI_DOMAIN_STATE = 6,
 	/* CUpti_CallbackIdResource: a node was added to a graph, by capture or by hand */
 	CUPTI_RESOURCE_GRAPHNODE_CREATED = 13,
+	CUPTI_RESOURCE_GRAPHNODE_CLONED = 20, /* by instantiation, update, or as a child of another graph */
 	CUPTI_STATE_FATAL = 1,
 	CUPTI_STATE_ERROR = 2,
 	CUPTI_STATE_WARNING = 3,
@@ -87,6 +91,16 @@ enum {
 	X(RESULT, notification.result, 0, 4)                                                                           \
 	X(MESSAGE, notification.message, 8, 8)
 
+/* CUpti_ResourceData, and CUpti_GraphData behind its descriptor */
+#define CUPTI_RESOURCE_DATA(X) X(DESCRIPTOR, resourceDescriptor, 16, 8)
+#define CUPTI_GRAPH_DATA(X)                                                                                            \
+	X(NODE, node, 16, 8)                                                                                           \
+	X(ORIGINAL_NODE, originalNode, 24, 8)
+
+#define CUPTI_OFFSET_RESOURCE(name, member, offset, bytes) CUPTI_RESOURCE_##name = offset,
+#define CUPTI_OFFSET_GRAPH(name, member, offset, bytes) CUPTI_GRAPH_##name = offset,
+enum { CUPTI_RESOURCE_DATA(CUPTI_OFFSET_RESOURCE) };
+enum { CUPTI_GRAPH_DATA(CUPTI_OFFSET_GRAPH) };
 #define CUPTI_OFFSET_CB(name, member, offset, bytes) CUPTI_CB_##name = offset,
 #define CUPTI_OFFSET_STATE(name, member, offset, bytes) CUPTI_STATE_DATA_##name = offset,
 enum { CUPTI_CALLBACK_DATA(CUPTI_OFFSET_CB) };
@@ -192,6 +206,48 @@ enum { CUPTI_STATE_DATA(CUPTI_OFFSET_STATE) };
 #define CUPTI_OVERHEAD_OBJECT_KIND 8u /* objectKind: threadId means something for CUPTI_OBJECT_THREAD */
 #define CUPTI_OVERHEAD_DATA 48u	      /* 12.4: overheadData: malloc'd, ours to free */
 
+#define CUPTI_SYNC_MIN 40u
+#define CUPTI_SYNC_CORR 24u
+#define CUPTI_SYNC_FIELDS(X)                                                                                           \
+	X(type, 4, 4, kind, 4)                                                                                         \
+	X(start, 8, 8, start_wall_ns, 8)                                                                               \
+	X(end, 16, 8, end_wall_ns, 8)                                                                                  \
+	X(correlationId, CUPTI_SYNC_CORR, 4, corr, 4)                                                                  \
+	X(contextId, 28, 4, context, 4)                                                                                \
+	X(streamId, 32, 4, stream, 4)                                                                                  \
+	X(cudaEventId, 36, 4, event, 4)
+#define CUPTI_SYNC_FIELDS_12_8(X)                                                                                      \
+	X(cudaEventSyncId, 40, 8, event_record, 8)                                                                     \
+	X(returnValue, 48, 4, result, 4)
+
+#define CUPTI_EVENT_MIN 24u
+#define CUPTI_EVENT_CORR 4u
+#define CUPTI_EVENT_FIELDS(X)                                                                                          \
+	X(correlationId, CUPTI_EVENT_CORR, 4, corr, 4)                                                                 \
+	X(contextId, 8, 4, context, 4)                                                                                 \
+	X(streamId, 12, 4, stream, 4)                                                                                  \
+	X(eventId, 16, 4, event, 4)
+#define CUPTI_EVENT_FIELDS_12_8(X) X(cudaEventSyncId, 48, 8, event_record, 8)
+
+#define CUPTI_MEMORY_MIN 120u
+#define CUPTI_MEMORY_CORR 12u
+#define CUPTI_MEMORY_FIELDS(X)                                                                                         \
+	X(memoryOperationType, 4, 4, operation, 4)                                                                     \
+	X(memoryKind, 8, 4, kind, 4)                                                                                   \
+	X(correlationId, CUPTI_MEMORY_CORR, 4, corr, 4)                                                                \
+	X(address, 16, 8, address, 8)                                                                                  \
+	X(bytes, 24, 8, bytes, 8)                                                                                      \
+	X(timestamp, 32, 8, time_wall_ns, 8)                                                                           \
+	X(deviceId, 52, 4, device, 4)                                                                                  \
+	X(contextId, 56, 4, context, 4)                                                                                \
+	X(streamId, 60, 4, stream, 4)                                                                                  \
+	X(isAsync, 72, 4, is_async, 4)                                                                                 \
+	X(memoryPoolConfig.address, 88, 8, pool, 8)                                                                    \
+	X(memoryPoolConfig.pool.size, 104, 8, pool_bytes, 8)                                                           \
+	X(memoryPoolConfig.utilizedSize, 112, 8, pool_used_bytes, 8)
+#define CUPTI_MEMORY_POOL_TYPE 80u /* memoryPoolConfig.memoryPoolType; of an imported one pool.size is a process id */
+#define CUPTI_POOL_LOCAL 1u
+
 #define CUPTI_DEVICE_MIN 176u
 #define CUPTI_DEVICE_FIELDS(X)                                                                                         \
 	X(globalMemorySize, 16, 8, memory_bytes, 8)                                                                    \
@@ -260,6 +316,7 @@ typedef void (*cupti_buffer_done)(void *context, uint32_t stream, uint8_t *buffe
 	X(timestamp, cuptiGetTimestamp, 0, (uint64_t * timestamp))                                                     \
 	X(register_timestamp, cuptiActivityRegisterTimestampCallback, 0, (uint64_t(*callback)(void)))                  \
 	X(set_thread_id_type, cuptiSetThreadIdType, 0, (uint32_t type))                                                \
+	X(graph_node_id, cuptiGetGraphNodeId, 0, (void *node, uint64_t *id))                                           \
 	X(result_string, cuptiGetResultString, 0, (uint32_t result, const char **text))
 
 /* One opened CUPTI; filled by find_cupti.c (in tests: by the test). */

@@ -25,6 +25,15 @@ SEMAPHORE unsigned short gputrace_agent_yield_semaphore = 0;
 SEMAPHORE unsigned short gputrace_agent_resume_semaphore = 0;
 SEMAPHORE unsigned short gputrace_agent_anew_semaphore = 0;
 
+/* Also used where nothing refers to it: the linker would leave out a function that nobody calls. */
+#define TAKE(enumerator, name)                                                                                         \
+	SEMAPHORE unsigned short gputrace_agent_take_##name##_semaphore = 0;                                           \
+	POINT void gputrace_agent_take_##name(void)                                                                    \
+	{                                                                                                              \
+		__asm__ volatile(POINT_BODY);                                                                          \
+	}
+GPT_AGENT_TAKES(TAKE)
+
 POINT void gputrace_agent_call(uint32_t corr, uint32_t api)
 {
 	__asm__ volatile(POINT_BODY);

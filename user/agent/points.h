@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <gputrace/agent.h>
+
 extern unsigned short gputrace_agent_semaphore, gputrace_agent_batch_semaphore;
 extern unsigned short gputrace_agent_yield_semaphore, gputrace_agent_resume_semaphore;
 extern unsigned short gputrace_agent_anew_semaphore;
@@ -24,6 +26,11 @@ void gputrace_agent_batch(const void *data, uint64_t bytes);
 void gputrace_agent_yield(void);
 void gputrace_agent_resume(void);
 void gputrace_agent_anew(void);
+#define POINTS_TAKE(enumerator, name)                                                                                  \
+	extern unsigned short gputrace_agent_take_##name##_semaphore;                                                  \
+	void gputrace_agent_take_##name(void); /* never called */
+GPT_AGENT_TAKES(POINTS_TAKE)
+#undef POINTS_TAKE
 
 /* The kernel writes the counters behind the compiler's back. */
 static inline bool points_listening(void)
@@ -52,6 +59,19 @@ static inline bool points_asked_anew(void)
 static inline bool points_may_resume(void)
 {
 	return *(volatile unsigned short *)&gputrace_agent_resume_semaphore != 0;
+}
+
+/* What the listeners want besides kernels: bit 1 << enum gpt_agent_take. */
+static inline unsigned points_takes(void)
+{
+	unsigned takes = 0;
+
+#define POINTS_TAKEN(enumerator, name)                                                                                 \
+	if (*(volatile unsigned short *)&gputrace_agent_take_##name##_semaphore)                                       \
+		takes |= 1u << GPT_AGENT_TAKE_##enumerator;
+	GPT_AGENT_TAKES(POINTS_TAKEN)
+#undef POINTS_TAKEN
+	return takes;
 }
 
 #endif

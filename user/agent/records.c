@@ -38,6 +38,20 @@ CUPTI_OVERHEAD_FIELDS(FITS)
 CUPTI_OVERHEAD_FIELDS_12_4(FITS)
 static const struct field overhead_fields[] = {CUPTI_OVERHEAD_FIELDS(FIELD) CUPTI_OVERHEAD_FIELDS_12_4(FIELD) END};
 #undef RECORD
+#define RECORD gpt_agent_sync
+CUPTI_SYNC_FIELDS(FITS)
+CUPTI_SYNC_FIELDS_12_8(FITS)
+static const struct field sync_fields[] = {CUPTI_SYNC_FIELDS(FIELD) CUPTI_SYNC_FIELDS_12_8(FIELD) END};
+#undef RECORD
+#define RECORD gpt_agent_event
+CUPTI_EVENT_FIELDS(FITS)
+CUPTI_EVENT_FIELDS_12_8(FITS)
+static const struct field event_fields[] = {CUPTI_EVENT_FIELDS(FIELD) CUPTI_EVENT_FIELDS_12_8(FIELD) END};
+#undef RECORD
+#define RECORD gpt_agent_memory
+CUPTI_MEMORY_FIELDS(FITS)
+static const struct field memory_fields[] = {CUPTI_MEMORY_FIELDS(FIELD) END};
+#undef RECORD
 #define RECORD gpt_agent_device
 CUPTI_DEVICE_FIELDS(FITS)
 static const struct field device_fields[] = {CUPTI_DEVICE_FIELDS(FIELD) END};
@@ -70,7 +84,7 @@ struct kind {
 	uint16_t min; /* bytes in CUPTI 11.8 */
 	uint16_t ours;
 	uint16_t counter; /* in struct gpt_agent_stats */
-	uint8_t corr;	  /* in CUPTI's record; 0: not GPU work */
+	uint8_t corr;	  /* in CUPTI's record; 0: not of a call */
 	uint16_t start;	  /* of start_wall_ns in ours, end_wall_ns follows; 0: has no times */
 	const struct field *fields;
 	/* What comes before room is taken in the batch (a name of its own record), and after the fields. */
@@ -126,6 +140,14 @@ static void overhead_finish(struct records *records, const uint8_t *record, size
 		free(load_pointer(record, CUPTI_OVERHEAD_DATA));
 }
 
+static void memory_finish(struct records *records, const uint8_t *record, size_t bytes, void *ours, uint32_t carried)
+{
+	struct gpt_agent_memory *memory = ours;
+
+	if (load(record, CUPTI_MEMORY_POOL_TYPE, 4) != CUPTI_POOL_LOCAL)
+		memory->pool_bytes = memory->pool_used_bytes = 0;
+}
+
 /* GPU names are short ("NVIDIA H200"); the bound only keeps a broken pointer from going far. */
 #define DEVICE_NAME_MAX 256u
 
@@ -166,6 +188,12 @@ static const struct kind kinds[] = {
 	 CUPTI_MEMSET_CORR, TIMES(gpt_agent_fill), fill_fields, NULL, NULL},
 	{CUPTI_KIND_OVERHEAD, GPT_AGENT_OVERHEAD, CUPTI_OVERHEAD_MIN, sizeof(struct gpt_agent_overhead),
 	 COUNTER(others), 0, TIMES(gpt_agent_overhead), overhead_fields, NULL, overhead_finish},
+	{CUPTI_KIND_SYNCHRONIZATION, GPT_AGENT_SYNC, CUPTI_SYNC_MIN, sizeof(struct gpt_agent_sync), COUNTER(others),
+	 CUPTI_SYNC_CORR, TIMES(gpt_agent_sync), sync_fields, NULL, NULL},
+	{CUPTI_KIND_CUDA_EVENT, GPT_AGENT_EVENT, CUPTI_EVENT_MIN, sizeof(struct gpt_agent_event), COUNTER(others),
+	 CUPTI_EVENT_CORR, 0, event_fields, NULL, NULL},
+	{CUPTI_KIND_MEMORY2, GPT_AGENT_MEMORY, CUPTI_MEMORY_MIN, sizeof(struct gpt_agent_memory), COUNTER(others),
+	 CUPTI_MEMORY_CORR, 0, memory_fields, NULL, memory_finish},
 	{CUPTI_KIND_DEVICE, GPT_AGENT_DEVICE, CUPTI_DEVICE_MIN, sizeof(struct gpt_agent_device), COUNTER(others), 0, 0,
 	 device_fields, device_name, device_finish},
 	{CUPTI_KIND_CONTEXT, GPT_AGENT_CONTEXT, CUPTI_CONTEXT_MIN, sizeof(struct gpt_agent_context), COUNTER(others), 0,
@@ -177,13 +205,19 @@ static const struct kind kinds[] = {
 #define KIND_COUNT (sizeof(kinds) / sizeof(kinds[0]))
 
 /*
- * MEMCPY2 comes with MEMCPY.  The API kinds (RUNTIME, DRIVER) stay off: our own callback has the times.
+ * MEMCPY2 comes with MEMCPY; CUDA_EVENT, before 12.9, with SYNCHRONIZATION (11.8 refuses it).  The API kinds
+ * (RUNTIME, DRIVER) stay off: our own callback has the times.
  * To see on hardware: NVIDIA's guide (13.4) says that correlation ids are filled only while an API kind is
  * on; others in production do without.  If kind 10 alone leaves correlationId 0, add them here, filtered by
  * cuptiActivityEnableRuntimeApi.
  */
-const int records_kinds[] = {CUPTI_KIND_DEVICE, CUPTI_KIND_CONTEXT, CUPTI_KIND_STREAM,	 CUPTI_KIND_CONCURRENT_KERNEL,
-			     CUPTI_KIND_MEMCPY, CUPTI_KIND_MEMSET,  CUPTI_KIND_OVERHEAD, -1};
+const struct records_kind records_kinds[RECORDS_KINDS] = {
+	{CUPTI_KIND_DEVICE, GPT_AGENT_TAKE_COUNT},    {CUPTI_KIND_CONTEXT, GPT_AGENT_TAKE_COUNT},
+	{CUPTI_KIND_STREAM, GPT_AGENT_TAKE_COUNT},    {CUPTI_KIND_CONCURRENT_KERNEL, GPT_AGENT_TAKE_COUNT},
+	{CUPTI_KIND_MEMCPY, GPT_AGENT_TAKE_CUDA},     {CUPTI_KIND_MEMSET, GPT_AGENT_TAKE_CUDA},
+	{CUPTI_KIND_OVERHEAD, GPT_AGENT_TAKE_CUDA},   {CUPTI_KIND_SYNCHRONIZATION, GPT_AGENT_TAKE_SYNC},
+	{CUPTI_KIND_CUDA_EVENT, GPT_AGENT_TAKE_SYNC}, {CUPTI_KIND_MEMORY2, GPT_AGENT_TAKE_MEMORY},
+};
 
 static const struct kind *kind_find(uint32_t number)
 {

@@ -35,8 +35,13 @@ struct records {
  */
 unsigned records_probe(struct records *records, uint8_t *scratch);
 
-/* Kinds to enable, in that order; the size says whether it can be used. -1 ends the list. */
-extern const int records_kinds[];
+/* Kinds to enable, in that order; the size says whether it can be used. */
+struct records_kind {
+	uint8_t kind;
+	uint8_t take; /* enum gpt_agent_take; GPT_AGENT_TAKE_COUNT: always */
+};
+#define RECORDS_KINDS 10
+extern const struct records_kind records_kinds[RECORDS_KINDS];
 
 /* One record of at most `bytes` bytes: false when it is cut short or of a kind we did not ask for. */
 bool records_convert(struct records *records, uint8_t *record, size_t bytes);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * Calls that returned, on their way from the application's threads to the agent's: a bounded queue with many
- * writers and one reader, without locks.  Full: the return is counted, not kept.
+ * Calls that returned, and nodes of graphs, on their way from the application's threads to the agent's: a bounded queue
+ * with many writers and one reader, without locks.  Full: the return is counted, not kept.
  */
 #ifndef GPUTRACE_AGENT_RETURNS_H
 #define GPUTRACE_AGENT_RETURNS_H
@@ -13,10 +13,18 @@
 #define RETURNS_MAX (1u << 17)
 
 struct call_return {
-	uint64_t start_ns, end_ns;
+	union {
+		struct {
+			uint64_t start_ns, end_ns;
+		};
+		struct {
+			uint64_t node, source; /* as gpt_agent_graph_node */
+		};
+	};
 	uint32_t corr, tid;
 	int32_t result;
-	uint16_t api, flags; /* as gpt_agent_api */
+	uint16_t api;	/* 0: not a return, a node of a graph */
+	uint16_t flags; /* as gpt_agent_api */
 };
 
 /* Maps and touches the queue, so that no application thread takes its page faults. False: no memory. */

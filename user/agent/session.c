@@ -93,24 +93,51 @@ static void configure(struct session *session)
 	 * with it from 12.6 Update 2 to 13.0 Update 1.  CUPTI's own clock is CLOCK_REALTIME, which clock.c converts. */
 }
 
+static bool is_wanted(const struct session *session, unsigned take)
+{
+	return take == GPT_AGENT_TAKE_COUNT || (session->wanted >> take & 1);
+}
+
 static bool enable_kinds(struct session *session)
 {
 	uint32_t result;
 	unsigned i;
 
-	for (i = 0; records_kinds[i] >= 0; i++) {
-		if (!session->records.sizes[records_kinds[i]])
+	for (i = 0; i < RECORDS_KINDS; i++) {
+		if (!session->records.sizes[records_kinds[i].kind] || !is_wanted(session, records_kinds[i].take) ||
+		    (session->enabled_kinds & (1u << i)))
 			continue;
-		result = session->cupti.enable((uint32_t)records_kinds[i]);
-		if (result == CUPTI_OK)
+		result = session->cupti.enable(records_kinds[i].kind);
+		if (result == CUPTI_OK) {
 			session->enabled_kinds |= 1u << i;
-		else if (records_kinds[i] == CUPTI_KIND_CONCURRENT_KERNEL)
+			session->taken |= 1u << records_kinds[i].take;
+		} else if (records_kinds[i].kind == CUPTI_KIND_CONCURRENT_KERNEL)
 			return fail(session, GPT_AGENT_CUPTI_ERROR, result, "cuptiActivityEnable(CONCURRENT_KERNEL)");
 	}
 	return true;
 }
 
-/* Every call of cuda_api.h, and its twin; one that this CUPTI does not have yet is skipped. */
+/* Kernels alone need no calls but those that launch them. */
+static bool is_class_wanted(const struct session *session, unsigned class)
+{
+	switch (class) {
+	case GPT_CLASS_NONE: /* the stubs of launches */
+	case GPT_CLASS_LAUNCH:
+	case GPT_CLASS_GRAPH:
+		return true;
+	case GPT_CLASS_SYNC:
+	case GPT_CLASS_WAIT:
+	case GPT_CLASS_EVENT:
+		return is_wanted(session, GPT_AGENT_TAKE_CUDA) || is_wanted(session, GPT_AGENT_TAKE_SYNC);
+	case GPT_CLASS_ALLOC:
+	case GPT_CLASS_FREE:
+		return is_wanted(session, GPT_AGENT_TAKE_CUDA) || is_wanted(session, GPT_AGENT_TAKE_MEMORY);
+	default:
+		return is_wanted(session, GPT_AGENT_TAKE_CUDA);
+	}
+}
+
+/* Every call of cuda_api.h that is wanted, and its twin; one that this CUPTI does not have yet is skipped. */
 static bool enable_callbacks(struct session *session)
 {
 #define ROW(domain, symbol, class, args, twin, cbid, twin_cbid)                                                        \
@@ -127,7 +154,7 @@ static bool enable_callbacks(struct session *session)
 	size_t i;
 
 	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		if (!rows[i].cbid)
+		if (!rows[i].cbid || !is_class_wanted(session, rows[i].class))
 			continue;
 		result = session->cupti.enable_callback(1, session->subscriber, rows[i].domain, rows[i].cbid);
 		if (result == CUPTI_OK)
@@ -137,6 +164,7 @@ static bool enable_callbacks(struct session *session)
 	}
 	/* without it launches under capture look like launches whose kernel was lost */
 	session->cupti.enable_callback(1, session->subscriber, CUPTI_DOMAIN_RESOURCE, CUPTI_RESOURCE_GRAPHNODE_CREATED);
+	session->cupti.enable_callback(1, session->subscriber, CUPTI_DOMAIN_RESOURCE, CUPTI_RESOURCE_GRAPHNODE_CLONED);
 	return launches || fail(session, GPT_AGENT_CUPTI_ERROR, last_error, "cuptiEnableCallback");
 }
 
@@ -144,9 +172,9 @@ static void disable_kinds(struct session *session)
 {
 	unsigned i;
 
-	for (i = 0; records_kinds[i] >= 0; i++)
+	for (i = 0; i < RECORDS_KINDS; i++)
 		if (session->enabled_kinds & (1u << i))
-			session->cupti.disable((uint32_t)records_kinds[i]);
+			session->cupti.disable(records_kinds[i].kind);
 	session->enabled_kinds = 0;
 }
 
@@ -184,6 +212,7 @@ static bool register_buffers(struct session *session)
 
 bool session_record(struct session *session)
 {
+	session->enabled_kinds = 0; /* another may have disabled them */
 	return register_buffers(session) && enable_kinds(session);
 }
 
@@ -192,7 +221,7 @@ static bool switch_on(struct session *session)
 {
 	configure(session);
 	buffers_start(session->cupti.version >= CUPTI_API_12_9);
-	callbacks_start();
+	callbacks_start(session->cupti.graph_node_id);
 	if (points_must_yield()) {
 		yield_begin(session);
 	} else {
@@ -208,6 +237,8 @@ static void clear(struct session *session)
 	session->failure = session->result = 0;
 	session->detail[0] = '\0';
 	session->enabled_kinds = 0;
+	session->wanted = points_takes();
+	session->taken = 0;
 	session->cupti_dropped = 0;
 	session->flushes_since_call = 0;
 	session->dumped = session->away = session->refused = false;
@@ -236,10 +267,33 @@ bool session_start(struct session *session)
 
 /* ---- what is sent ------------------------------------------------------------------------------ */
 
+/* "kernels,cuda,sync"; returns its length. */
+static size_t name_taken(const struct session *session, char text[64])
+{
+	static const char *const names[] = {
+#define NAME(enumerator, name) [GPT_AGENT_TAKE_##enumerator] = "," #name,
+		GPT_AGENT_TAKES(NAME)
+#undef NAME
+	};
+	unsigned i;
+
+	text[0] = '\0';
+	if (!session->enabled_kinds)
+		return 0;
+	strcpy(text, "kernels");
+	for (i = 0; i < GPT_AGENT_TAKE_COUNT; i++)
+		if (session->taken >> i & 1)
+			strcat(text, names[i]);
+	return strlen(text);
+}
+
 void session_hello(struct session *session, uint32_t state)
 {
+	char takes[64];
 	size_t path = strlen(session->cupti.path) + 1, detail = strlen(session->detail) + 1;
-	struct gpt_agent_hello *hello = batch_add(&session->batch, GPT_AGENT_HELLO, sizeof(*hello) + path + detail);
+	size_t taken = name_taken(session, takes) + 1;
+	struct gpt_agent_hello *hello =
+		batch_add(&session->batch, GPT_AGENT_HELLO, sizeof(*hello) + path + detail + taken);
 
 	hello->abi = GPT_AGENT_ABI;
 	hello->state = state;
@@ -248,9 +302,32 @@ void session_hello(struct session *session, uint32_t state)
 	hello->cupti_version = session->cupti.version;
 	hello->driver_version = session->cuda.driver_version;
 	hello->runtime_version = session->cuda.runtime_version;
-	hello->bytes = (uint32_t)(path + detail);
+	hello->bytes = (uint32_t)(path + detail + taken);
 	memcpy(hello->text, session->cupti.path, path);
 	memcpy(hello->text + path, session->detail, detail);
+	memcpy(hello->text + path + detail, takes, taken);
+}
+
+static void send_node(struct session *session, const struct call_return *node)
+{
+	struct gpt_agent_graph_node *record = batch_add(&session->batch, GPT_AGENT_GRAPH_NODE, sizeof(*record));
+
+	record->node = node->node;
+	record->source = node->source;
+	record->corr = node->corr;
+}
+
+/* What the first listener wants it goes on getting. */
+static void want_more(struct session *session)
+{
+	unsigned wanted = session->wanted | points_takes();
+
+	if (wanted == session->wanted)
+		return;
+	session->wanted = wanted;
+	if (!session->away)
+		enable_kinds(session);
+	enable_callbacks(session);
 }
 
 void session_repeat(struct session *session)
@@ -258,6 +335,7 @@ void session_repeat(struct session *session)
 	names_clear(&session->names);
 	session->records.devices_seen = 0;
 	session->dumped = false;
+	want_more(session);
 	session_hello(session, GPT_AGENT_READY);
 	batch_flush(&session->batch);
 }
@@ -269,6 +347,10 @@ static void send_returns(struct session *session)
 	unsigned left = RETURNS_MAX; /* then something else, however fast they come */
 
 	while (left-- && returns_pop(&call)) {
+		if (!call.api) {
+			send_node(session, &call);
+			continue;
+		}
 		record = batch_add(&session->batch, GPT_AGENT_API, sizeof(*record));
 		record->start_ns = call.start_ns;
 		record->end_ns = call.end_ns;
@@ -341,12 +423,12 @@ static void dump_what_exists(struct session *session)
 	if (session->dumped || session->away || !callbacks_count() || session->flushes_since_call++ == 0)
 		return;
 	session->dumped = true;
-	for (i = 0; records_kinds[i] >= 0; i++)
-		if ((records_kinds[i] == CUPTI_KIND_DEVICE || records_kinds[i] == CUPTI_KIND_CONTEXT ||
-		     records_kinds[i] == CUPTI_KIND_STREAM) &&
+	for (i = 0; i < RECORDS_KINDS; i++)
+		if ((records_kinds[i].kind == CUPTI_KIND_DEVICE || records_kinds[i].kind == CUPTI_KIND_CONTEXT ||
+		     records_kinds[i].kind == CUPTI_KIND_STREAM) &&
 		    (session->enabled_kinds & (1u << i)) && !session->records.devices_seen &&
 		    session->cupti.enable_and_dump)
-			session->cupti.enable_and_dump((uint32_t)records_kinds[i]);
+			session->cupti.enable_and_dump(records_kinds[i].kind);
 }
 
 void session_tick(struct session *session)

@@ -27,6 +27,8 @@ struct session {
 	uint64_t cupti_dropped;
 	uint64_t next_flush_ns, next_sample_ns;
 	uint32_t enabled_kinds; /* bit i: records_kinds[i] */
+	uint32_t wanted;	/* bit i: enum gpt_agent_take, asked for when the session began */
+	uint32_t taken;		/* the same, what CUPTI gives */
 	unsigned flushes_since_call;
 	bool dumped;
 	bool away;    /* another has the activity API (yield.h) */

@@ -40,21 +40,30 @@ static int is_torch(struct dl_phdr_info *info, size_t size, void *unused)
 	return name && !strncmp(name, "/libtorch_cpu.so", strlen("/libtorch_cpu.so"));
 }
 
-/*
- * Kineto would complain of records of these kinds, and never asks for them.  Of another client nothing is known:
- * what it gets too much of is better than what it misses.
- */
-static void disable_descriptions(struct session *session)
+/* Kineto complains of records of these kinds.  Those of waits and events it asks for when told to. */
+static bool unknown_to_kineto(uint8_t kind)
+{
+	switch (kind) {
+	case CUPTI_KIND_DEVICE:
+	case CUPTI_KIND_CONTEXT:
+	case CUPTI_KIND_STREAM:
+	case CUPTI_KIND_MEMORY2:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Of another client nothing is known: what it gets too much of is better than what it misses. */
+static void disable_unknown_to_kineto(struct session *session)
 {
 	unsigned i;
 
 	if (!dl_iterate_phdr(is_torch, NULL))
 		return;
-	for (i = 0; records_kinds[i] >= 0; i++)
-		if ((session->enabled_kinds & (1u << i)) &&
-		    (records_kinds[i] == CUPTI_KIND_DEVICE || records_kinds[i] == CUPTI_KIND_CONTEXT ||
-		     records_kinds[i] == CUPTI_KIND_STREAM)) {
-			session->cupti.disable((uint32_t)records_kinds[i]);
+	for (i = 0; i < RECORDS_KINDS; i++)
+		if ((session->enabled_kinds & (1u << i)) && unknown_to_kineto(records_kinds[i].kind)) {
+			session->cupti.disable(records_kinds[i].kind);
 			session->enabled_kinds &= ~(1u << i);
 		}
 }
@@ -97,7 +106,7 @@ void yield_follow(struct session *session)
 {
 	if (!session->away && points_must_yield() && !points_may_resume()) {
 		yield_begin(session);
-		disable_descriptions(session);
+		disable_unknown_to_kineto(session);
 	} else if (session->away && points_may_resume() && !session->refused) {
 		take_up(session);
 	} else if (!points_may_resume()) {

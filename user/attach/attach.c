@@ -91,6 +91,7 @@ int attach_open(const struct attach_options *options, attach_emit emit, void *co
 	attach->emit_context = attach->files.emit_context = attach->processes.emit_context = context;
 	attach->files.programs = &attach->programs;
 	attach->files.python_calls = options->python_calls;
+	attach->files.takes = options->takes;
 	attach->processes.files = &attach->files;
 	attach->agents =
 		(struct agents){.processes = &attach->processes, .file_fd = -1, .emit = emit, .emit_context = context};

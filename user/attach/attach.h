@@ -34,6 +34,7 @@ struct attach_options {
 	const char *agent_path; /* libgputrace-agent.so, NULL: not found */
 	bool native;		/* take native stacks too */
 	bool python_calls;	/* entry and end of every Python call, where the interpreter allows it */
+	unsigned takes;		/* of the agent besides kernels: 1 << enum gpt_agent_take */
 	size_t ring_bytes;	/* power of two */
 };
 

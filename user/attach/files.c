@@ -264,14 +264,51 @@ static int tell_agent_layout(struct files *files, const struct probed_file *file
 	return bpf_map_update_elem(bpf_map__fd(files->programs->bpf->maps.agent_layout), &zero, &layout, BPF_ANY);
 }
 
+struct agent_probe {
+	const char *function, *semaphore;
+	int program;
+	struct links *links;
+};
+
+static int attach_agent_probe(struct files *files, struct probed_file *file, const struct image *image,
+			      const struct agent_probe *probe)
+{
+	struct link_place place = {};
+	int error = image_symbol_offset(image, probe->function, &place.offset);
+
+	if (!error)
+		error = image_symbol_offset(image, probe->semaphore, &place.ref_counter);
+	return error ? error
+		     : links_attach_uprobes(probe->links, files->programs->multi, probe->program, file->fd, &place, 1);
+}
+
+/* What the user wants besides kernels, told by counters. */
+static int attach_agent_takes(struct files *files, struct probed_file *file, const struct image *image)
+{
+	static const struct {
+		const char *function, *semaphore;
+	} takes[GPT_AGENT_TAKE_COUNT] = {
+#define TAKE(enumerator, name)                                                                                         \
+	[GPT_AGENT_TAKE_##enumerator] = {"gputrace_agent_take_" #name, "gputrace_agent_take_" #name "_semaphore"},
+		GPT_AGENT_TAKES(TAKE)
+#undef TAKE
+	};
+	int error = 0;
+
+	for (unsigned i = 0; i < GPT_AGENT_TAKE_COUNT && !error; i++) {
+		struct agent_probe probe = {takes[i].function, takes[i].semaphore,
+					    bpf_program__fd(files->programs->bpf->progs.agent_take), &file->call_links};
+
+		if (files->takes >> i & 1)
+			error = attach_agent_probe(files, file, image, &probe);
+	}
+	return error;
+}
+
 int file_attach_agent(struct files *files, struct probed_file *file)
 {
 	const struct gputrace_bpf *bpf = files->programs->bpf;
-	const struct {
-		const char *function, *semaphore;
-		int program;
-		struct links *links;
-	} probes[] = {
+	const struct agent_probe probes[] = {
 		/* Who listens to batches must be there before the session that sends them begins. */
 		{GPUTRACE_AGENT_BATCH, GPUTRACE_AGENT_BATCH_SEMAPHORE, bpf_program__fd(bpf->progs.agent_batch),
 		 &file->batch_links},
@@ -289,16 +326,10 @@ int file_attach_agent(struct files *files, struct probed_file *file)
 	if (error)
 		return error;
 	error = tell_agent_layout(files, file, image);
-	for (size_t i = 0; i < sizeof(probes) / sizeof(probes[0]) && !error; i++) {
-		struct link_place place = {};
-
-		error = image_symbol_offset(image, probes[i].function, &place.offset);
-		if (!error)
-			error = image_symbol_offset(image, probes[i].semaphore, &place.ref_counter);
-		if (!error)
-			error = links_attach_uprobes(probes[i].links, files->programs->multi, probes[i].program,
-						     file->fd, &place, 1);
-	}
+	if (!error)
+		error = attach_agent_takes(files, file, image);
+	for (size_t i = 0; i < sizeof(probes) / sizeof(probes[0]) && !error; i++)
+		error = attach_agent_probe(files, file, image, &probes[i]);
 	image_close(image);
 	if (error) {
 		links_detach(&file->call_links);

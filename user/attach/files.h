@@ -41,6 +41,7 @@ struct files {
 	void *emit_context;
 	ARRAY(struct probed_file *) list;
 	bool python_calls; /* the user asked for them */
+	unsigned takes;	   /* what agents shall take besides kernels */
 };
 
 /* The entry of a mapped file, made (and its symbols examined) when it is new; NULL when it cannot be opened. */

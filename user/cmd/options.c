@@ -9,9 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <gputrace/agent.h>
+
 #include "cmd/format.h"
 
 #define DEFAULT_BUFFER (64u << 20)
+/* Not what CUPTI knows of waits: their calls are seen anyway, and HTA counts such rows as work of the GPU. */
+#define TAKE_DEFAULT (1u << GPT_AGENT_TAKE_CUDA | 1u << GPT_AGENT_TAKE_MEMORY)
 
 struct parse {
 	struct options *options;
@@ -139,6 +143,52 @@ static int parse_python_calls(struct parse *parse, const char *value)
 	return 0;
 }
 
+static int take_by_name(const char *name, size_t length)
+{
+#define NAME(enumerator, name) [GPT_AGENT_TAKE_##enumerator] = #name,
+	static const char *const names[] = {GPT_AGENT_TAKES(NAME)};
+#undef NAME
+
+	for (int i = 0; i < GPT_AGENT_TAKE_COUNT; i++)
+		if (strlen(names[i]) == length && !memcmp(names[i], name, length))
+			return i;
+	return -1;
+}
+
+static int parse_trace(struct parse *parse, const char *value)
+{
+#define NAME(enumerator, name) " " #name
+	static const char names[] = GPT_AGENT_TAKES(NAME);
+#undef NAME
+	const char *at = value;
+
+	if (parse->options->has_takes)
+		return fail(parse, "--trace %s: what to trace was said before; --trace or --kernels-only, once", value);
+	parse->options->has_takes = true;
+	parse->options->takes = 0;
+	for (;; at++) {
+		size_t length = strcspn(at, ",");
+		int take = take_by_name(at, length);
+
+		if (take < 0)
+			return fail(parse, "--trace %s: '%.*s' is not known; accepted, by commas, are%s", value,
+				    (int)length, at, names);
+		parse->options->takes |= 1u << take;
+		at += length;
+		if (!*at)
+			return 0;
+	}
+}
+
+static int parse_kernels_only(struct parse *parse, const char *value)
+{
+	if (parse->options->has_takes)
+		return fail(parse, "--kernels-only: what to trace was said before; --trace or --kernels-only, once");
+	parse->options->has_takes = true;
+	parse->options->takes = 0;
+	return 0;
+}
+
 static int parse_quiet(struct parse *parse, const char *value)
 {
 	parse->options->level = MSG_QUIET;
@@ -188,6 +238,8 @@ static const struct option_row {
 	{"buffer", LETTERS + 4, "a size such as 64M", RECORD, parse_buffer},
 	{"native", LETTERS + 5, NULL, RECORD, parse_native},
 	{"python-calls", LETTERS + 10, NULL, RECORD, parse_python_calls},
+	{"trace", LETTERS + 11, "a list such as cuda,sync", RECORD, parse_trace},
+	{"kernels-only", LETTERS + 12, NULL, RECORD, parse_kernels_only},
 	{"quiet", 'q', NULL, ALL, parse_quiet},
 	{"verbose", 'v', NULL, ALL, parse_verbose},
 	{"help", 'h', NULL, ALL, parse_help},
@@ -324,6 +376,9 @@ static int check_whole(struct parse *parse)
 		return fail(parse, "--pid and a command to start ('%s') exclude each other", options->command[0]);
 	if (options->command && !options->command[0][0])
 		return fail(parse, "the command to start is empty");
+	if (options->has_takes && options->agent == ATTACH_AGENT_OFF)
+		return fail(parse,
+			    "--trace and --kernels-only choose what the agent records: they exclude --agent off");
 	return check_outputs(parse);
 }
 
@@ -335,8 +390,10 @@ int options_parse(int argc, char **argv, struct options *out, char *why, size_t 
 	bool recording;
 	int code, err = 0;
 
-	*out = (struct options){
-		.subcommand = find_subcommand(argc, argv), .buffer_bytes = DEFAULT_BUFFER, .level = MSG_NORMAL};
+	*out = (struct options){.subcommand = find_subcommand(argc, argv),
+				.buffer_bytes = DEFAULT_BUFFER,
+				.takes = TAKE_DEFAULT,
+				.level = MSG_NORMAL};
 	recording = out->subcommand == SUBCOMMAND_RECORD;
 	if (!recording) {
 		argv++;

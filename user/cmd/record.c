@@ -197,6 +197,7 @@ static int attach_all(struct recording *recording)
 		.agent_path = recording->agent_path,
 		.native = options->native,
 		.python_calls = options->python_calls,
+		.takes = options->takes,
 		.ring_bytes = options->buffer_bytes,
 	};
 	struct gpt_clock clock;

@@ -60,6 +60,8 @@ int chrome_write(struct sink *sink, const struct model *model, const struct expo
 	chrome_put_interpreter(&chrome);
 	chrome_put_calls(&chrome);
 	chrome_put_gpu(&chrome);
+	chrome_put_syncs(&chrome);
+	chrome_put_memory(&chrome);
 	chrome_put_overheads(&chrome);
 	sink_literal(sink, "\n]}\n");
 	sink_close(&chrome.code_text);

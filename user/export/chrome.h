@@ -21,6 +21,7 @@
 #define CHROME_DEVICE_PID 7000000u /* + device, for ids that no GPU has (HTA takes pids below 64 for GPUs) */
 #define CHROME_TRACK_TID 10000000u /* + index of the track */
 #define CHROME_ID_STEP 20000000u   /* added to a pid or tid that was used before */
+#define CHROME_SYNC_TID 500000000u /* + index of a row of synchronisations, or + a stream without operations */
 #define CHROME_DEVICES 64u
 #define CHROME_STREAMS 1000000u /* streams below keep their number */
 
@@ -48,6 +49,10 @@ struct chrome {
 	uint64_t not_plotted;	  /* GPU operations for which there was no lane */
 	uint64_t untimed, unseen; /* GPU operations without times; without a launch */
 
+	struct tracks sync_rows; /* key: process, device, stream or NONE */
+	uint32_t *sync_track;	 /* by synchronisation, TRACK_NONE: not plotted */
+	uint64_t syncs_not_plotted;
+
 	struct sink code_text; /* of every code object: file, name, escaped */
 	size_t *code_at;       /* begins of file and name in turn, and the end of the last */
 };
@@ -61,6 +66,9 @@ uint64_t chrome_correlation(const struct chrome *chrome, uint32_t call);
 
 /* The same for a GPU operation: its call's, or one of its own when its launch was not seen. */
 uint64_t chrome_gpu_correlation(const struct chrome *chrome, uint32_t op);
+
+/* And for a synchronisation. */
+uint64_t chrome_sync_correlation(const struct chrome *chrome, uint32_t sync);
 
 /* The pid under which a device appears. */
 uint32_t chrome_device_pid(uint32_t device);
@@ -89,6 +97,14 @@ void chrome_put_interpreter(struct chrome *chrome);
 void chrome_put_calls(struct chrome *chrome);
 void chrome_put_gpu(struct chrome *chrome);
 void chrome_put_overheads(struct chrome *chrome);
+
+/* chrome_syncs.c: rows for synchronisations, after those of streams have their numbers; then the slices. */
+void chrome_number_syncs(struct chrome *chrome);
+void chrome_put_syncs(struct chrome *chrome);
+void chrome_name_sync_row(const struct chrome *chrome, const struct track *row, char *text, size_t size);
+
+/* chrome_memory.c */
+void chrome_put_memory(struct chrome *chrome);
 
 /* Begins a complete event, up to and with `"args":{`. */
 void chrome_put_slice(struct chrome *chrome, const char *head, size_t head_length, uint32_t pid, uint32_t tid,

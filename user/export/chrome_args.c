@@ -166,6 +166,22 @@ static void put_memory_args(struct chrome *chrome, const struct model_gpu *op)
 	}
 }
 
+/* The call that became a node of the graph, and its innermost line. */
+static void put_captured(struct chrome *chrome, uint32_t index)
+{
+	const struct model *model = chrome->model;
+	uint32_t stack = model->calls[index].stack;
+	const struct model_frame *frame;
+
+	put_field(chrome->out, "captured by", chrome_correlation(chrome, index));
+	if (stack == NONE)
+		return;
+	frame = &model->frames[model->stack_frames[model->stacks[stack].first]];
+	sink_literal(chrome->out, ",\"captured at\":\"");
+	chrome_put_code(chrome, frame->code, frame->line);
+	sink_char(chrome->out, '"');
+}
+
 void chrome_put_gpu_args(struct chrome *chrome, uint32_t index)
 {
 	const struct model_gpu *op = &chrome->model->gpu[index];
@@ -188,6 +204,8 @@ void chrome_put_gpu_args(struct chrome *chrome, uint32_t index)
 		put_field(out, "graph id", op->graph);
 		put_field(out, "graph node id", op->graph_node);
 	}
+	if (op->captured_by != NONE)
+		put_captured(chrome, op->captured_by);
 	if (op->call == NONE)
 		sink_literal(out, ",\"launch\":\"not seen\"");
 	if (op->corr && chrome_gpu_correlation(chrome, index) != op->corr)

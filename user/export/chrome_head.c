@@ -101,6 +101,7 @@ static void put_process(struct chrome *chrome, uint32_t index)
 	put_string(out, "python", python);
 	put_string(out, "agent", known ? agent_states[process->agent_state] : "?");
 	put_string(out, "agent detail", process->agent_detail);
+	put_string(out, "agent records", process->agent_takes);
 	put_number(out, "calls", process->calls);
 	put_key(out, "gpu operations");
 	sink_u64(out, process->gpu_ops);
@@ -142,6 +143,8 @@ static void put_receipt(struct chrome *chrome)
 		{"gaps", receipt->gaps},
 		{"gap_ns", receipt->gap_ns},
 		{"gap_launches", receipt->gap_launches},
+		{"graph_ns", receipt->graph_ns},
+		{"graph_ns_captured", receipt->graph_ns_captured},
 		{"lost", receipt->lost},
 		{"early", receipt->early},
 		{"early_max_ns", receipt->early_max_ns},
@@ -154,6 +157,7 @@ static void put_receipt(struct chrome *chrome)
 		{"file_untimed", chrome->untimed},
 		{"file_launch_not_seen", chrome->unseen},
 		{"file_not_plotted", chrome->not_plotted},
+		{"file_syncs_not_plotted", chrome->syncs_not_plotted},
 	};
 
 	put_key(chrome->out, "receipt");
@@ -301,25 +305,46 @@ static void put_stream_name(struct chrome *chrome, const struct track *track)
 		  (uint64_t)track->first * TRACK_LANES_MAX + track->lane);
 }
 
+/* A device may have synchronisations and no operations: then this is what names it. */
+static void put_device_name(struct chrome *chrome, struct tally *seen, uint32_t device)
+{
+	uint32_t pid = chrome_device_pid(device);
+	char text[256];
+
+	if (tally_at(seen, (struct tally_key){{pid}})->count++)
+		return;
+	snprintf(text, sizeof(text), "GPU %" PRIu32 " %.200s", device, device_name(chrome->model, device));
+	put_label(chrome->out, "process_name", pid, 0, "name", text);
+	snprintf(text, sizeof(text), "GPU %" PRIu32, device);
+	put_label(chrome->out, "process_labels", pid, 0, "labels", text);
+	put_order(chrome->out, "process_sort_index", pid, 0, DEVICE_SORT + pid);
+}
+
+static void put_sync_rows(struct chrome *chrome, struct tally *seen)
+{
+	char text[256];
+
+	for (uint32_t i = 0; i < chrome->sync_rows.all.count; i++) {
+		const struct track *row = &chrome->sync_rows.all.items[i];
+
+		put_device_name(chrome, seen, row->key.part[1]);
+		chrome_name_sync_row(chrome, row, text, sizeof(text));
+		put_label(chrome->out, "thread_name", chrome_device_pid(row->key.part[1]), row->tid, "name", text);
+		put_order(chrome->out, "thread_sort_index", chrome_device_pid(row->key.part[1]), row->tid, row->tid);
+	}
+}
+
 static void put_device_names(struct chrome *chrome)
 {
 	struct tally seen = {0};
-	char text[256];
 
 	for (uint32_t i = 0; i < chrome->streams.all.count; i++) {
 		const struct track *track = &chrome->streams.all.items[i];
-		uint32_t device = track->key.part[1], pid = chrome_device_pid(device);
 
-		if (!tally_at(&seen, (struct tally_key){{pid}})->count++) {
-			snprintf(text, sizeof(text), "GPU %" PRIu32 " %.200s", device,
-				 device_name(chrome->model, device));
-			put_label(chrome->out, "process_name", pid, 0, "name", text);
-			snprintf(text, sizeof(text), "GPU %" PRIu32, device);
-			put_label(chrome->out, "process_labels", pid, 0, "labels", text);
-			put_order(chrome->out, "process_sort_index", pid, 0, DEVICE_SORT + pid);
-		}
+		put_device_name(chrome, &seen, track->key.part[1]);
 		put_stream_name(chrome, track);
 	}
+	put_sync_rows(chrome, &seen);
 	tally_free(&seen);
 }
 

@@ -119,7 +119,7 @@ static void number_calls(struct chrome *chrome)
 	uint32_t highest = 0;
 
 	chrome->renumbered = chrome->several || !correlations_are_unique(chrome, &highest) ||
-			     (uint64_t)highest + model->call_count + model->gpu_count > INT32_MAX;
+			     (uint64_t)highest + model->call_count + model->gpu_count + model->sync_count > INT32_MAX;
 	chrome->correlations = chrome->renumbered ? 1 : (uint64_t)highest + 1;
 }
 
@@ -135,6 +135,15 @@ uint64_t chrome_gpu_correlation(const struct chrome *chrome, uint32_t op)
 	uint32_t call = chrome->model->gpu[op].call;
 
 	return call != NONE ? chrome_correlation(chrome, call) : chrome->correlations + chrome->model->call_count + op;
+}
+
+uint64_t chrome_sync_correlation(const struct chrome *chrome, uint32_t sync)
+{
+	const struct model *model = chrome->model;
+	uint32_t call = model->syncs[sync].call;
+
+	return call != NONE ? chrome_correlation(chrome, call)
+			    : chrome->correlations + model->call_count + model->gpu_count + sync;
 }
 
 static void number_streams(struct chrome *chrome)
@@ -244,6 +253,22 @@ static void find_span(struct chrome *chrome)
 		if (model->gpu[i].end_ns > chrome->end_ns)
 			chrome->end_ns = model->gpu[i].end_ns;
 	}
+	for (uint32_t i = 0; i < model->memory_count; i++) {
+		uint64_t time_ns = model->memories[i].time_ns;
+
+		if (!chrome_has_process(chrome, model->memories[i].process))
+			continue;
+		chrome->base_ns = time_ns < chrome->base_ns ? time_ns : chrome->base_ns;
+		chrome->end_ns = time_ns > chrome->end_ns ? time_ns : chrome->end_ns;
+	}
+	for (uint32_t i = 0; i < model->sync_count; i++) {
+		if (chrome->sync_track[i] == TRACK_NONE)
+			continue;
+		if (model->syncs[i].start_ns < chrome->base_ns)
+			chrome->base_ns = model->syncs[i].start_ns;
+		if (model->syncs[i].end_ns > chrome->end_ns)
+			chrome->end_ns = model->syncs[i].end_ns;
+	}
 	if (chrome->overhead_count && model->overheads[chrome->overhead_order[0]].start_ns < chrome->base_ns)
 		chrome->base_ns = model->overheads[chrome->overhead_order[0]].start_ns;
 	if (chrome->end_ns < chrome->base_ns)
@@ -266,6 +291,7 @@ void chrome_ids_make(struct chrome *chrome, int process)
 	number_calls(chrome);
 	number_streams(chrome);
 	number_overheads(chrome);
+	chrome_number_syncs(chrome);
 	find_span(chrome);
 }
 
@@ -279,6 +305,8 @@ void chrome_ids_free(struct chrome *chrome)
 	free(chrome->gpu_track);
 	free(chrome->overhead_order);
 	free(chrome->overhead_track);
+	free(chrome->sync_track);
+	tracks_free(&chrome->sync_rows);
 	tracks_free(&chrome->streams);
 	tracks_free(&chrome->overheads);
 }

@@ -216,6 +216,43 @@ static void put_list(struct report *report, const char *prefix, const char *cons
 		report_line(report, "  ... and %u more", count - report->rows);
 }
 
+/* Whether the list "kernels,cuda" has the name. */
+static bool takes(const char *list, const char *name)
+{
+	size_t length = strlen(name);
+
+	for (const char *at = list; *at; at += strcspn(at, ","), at += *at == ',')
+		if (strcspn(at, ",") == length && !memcmp(at, name, length))
+			return true;
+	return false;
+}
+
+/* Where all calls are recorded, waits are among them, and what CUPTI adds to them is nothing that one misses. */
+static bool lacks(const char *list, const char *name)
+{
+	return list && *list && !takes(list, name) && (strcmp(name, "sync") || !takes(list, "cuda"));
+}
+
+/* What some agent was not asked for (--trace), or its CUPTI did not give. */
+static void put_not_recorded(struct report *report)
+{
+	static const char *const names[] = {
+#define NAME(enumerator, name) #name,
+		GPT_AGENT_TAKES(NAME)
+#undef NAME
+	};
+	const struct model *model = report->model;
+	char *missing = xstrdup("");
+
+	for (size_t n = 0; n < sizeof(names) / sizeof(names[0]); n++)
+		for (uint32_t i = 0; i < model->process_count; i++)
+			if (lacks(model->processes[i].agent_takes, names[n]))
+				add_once(&missing, xstrdup(names[n]));
+	if (*missing)
+		report_line(report, "Not recorded besides kernels: %s (--trace)", missing);
+	free(missing);
+}
+
 void report_complete(struct report *report)
 {
 	const struct model *model = report->model;
@@ -225,6 +262,7 @@ void report_complete(struct report *report)
 	put_joined(report);
 	put_causes(report);
 	put_threshold(report);
+	put_not_recorded(report);
 	put_list(report, "Note: ", model->notes, model->note_count);
 	put_collector(report);
 }

@@ -11,12 +11,13 @@
 struct line_sums {
 	struct tally self;   /* line */
 	struct tally total;  /* line */
-	struct tally stacks; /* stack, process */
+	struct tally stacks; /* stack, process, stack of the replay of a graph or NONE */
 	uint64_t sum;
 };
 
+/* replay: the stack that launched the graph of which the call was captured, NONE. */
 static void add(struct report *report, struct line_sums *sums, uint32_t line, const struct model_call *call,
-		uint32_t process, uint64_t value, bool first_of_call)
+		uint32_t replay, uint32_t process, uint64_t value, bool first_of_call)
 {
 	struct tally_entry *entry = tally_at(&sums->self, (struct tally_key){{line}});
 
@@ -25,31 +26,41 @@ static void add(struct report *report, struct line_sums *sums, uint32_t line, co
 	process_note(&entry->more, process);
 	sums->sum += value;
 	if (call && call->stack != NONE && report->model->stacks[call->stack].depth)
-		tally_at(&sums->stacks, (struct tally_key){{call->stack, process}})->ns += value;
+		tally_at(&sums->stacks, (struct tally_key){{call->stack, process, replay}})->ns += value;
 	else
 		tally_at(&sums->total, (struct tally_key){{line}})->ns += value;
 }
 
-static void sum_totals(struct report *report, struct line_sums *sums)
+/* To the total of each line of a stack, unless it has the stamp. */
+static void add_stack(struct report *report, struct line_sums *sums, const struct tally_entry *entry, uint32_t index,
+		      uint32_t *stamps, uint32_t stamp)
 {
 	const struct model *model = report->model;
+	const struct model_stack *stack = &model->stacks[index];
+
+	for (uint32_t k = 0; k < stack->depth; k++) {
+		uint32_t line = report->lines.of_frame[model->stack_frames[stack->first + k]];
+		struct tally_entry *total;
+
+		if (stamps[line] == stamp)
+			continue;
+		stamps[line] = stamp;
+		total = tally_at(&sums->total, (struct tally_key){{line}});
+		total->ns += entry->ns;
+		process_note(&total->more, entry->key.part[1]);
+	}
+}
+
+static void sum_totals(struct report *report, struct line_sums *sums)
+{
 	uint32_t *stamps = xcalloc(report->lines.lines.count, sizeof(*stamps));
 
 	for (size_t i = 0; i < sums->stacks.count; i++) {
 		const struct tally_entry *entry = &sums->stacks.entries[i];
-		const struct model_stack *stack = &model->stacks[entry->key.part[0]];
 
-		for (uint32_t k = 0; k < stack->depth; k++) {
-			uint32_t line = report->lines.of_frame[model->stack_frames[stack->first + k]];
-			struct tally_entry *total;
-
-			if (stamps[line] == i + 1)
-				continue;
-			stamps[line] = (uint32_t)i + 1;
-			total = tally_at(&sums->total, (struct tally_key){{line}});
-			total->ns += entry->ns;
-			process_note(&total->more, entry->key.part[1]);
-		}
+		add_stack(report, sums, entry, entry->key.part[0], stamps, (uint32_t)i + 1);
+		if (entry->key.part[2] != NONE)
+			add_stack(report, sums, entry, entry->key.part[2], stamps, (uint32_t)i + 1);
 	}
 	free(stamps);
 }
@@ -60,10 +71,13 @@ static void sum_gpu(struct report *report, struct line_sums *sums)
 
 	for (uint32_t i = 0; i < model->gpu_count; i++) {
 		const struct model_gpu *op = &model->gpu[i];
-		const struct model_call *call = op->call == NONE ? NULL : &model->calls[op->call];
+		uint32_t home = gpu_home(model, op);
+		const struct model_call *call = home == NONE ? NULL : &model->calls[home];
+		bool captured = home != op->call;
+		uint32_t replay = captured && op->call != NONE ? model->calls[op->call].stack : NONE;
 
-		add(report, sums, line_of_gpu(&report->lines, op), call, op->process, gpu_ns(op),
-		    call && call->first_gpu == i);
+		add(report, sums, line_of_gpu(&report->lines, op), call, replay, op->process, gpu_ns(op),
+		    captured || (call && call->first_gpu == i));
 	}
 	sum_totals(report, sums);
 }
@@ -76,7 +90,7 @@ static void sum_calls(struct report *report, struct line_sums *sums)
 		const struct model_call *call = &model->calls[i];
 
 		if (call_is_work(call))
-			add(report, sums, line_of_call(&report->lines, call), call,
+			add(report, sums, line_of_call(&report->lines, call), call, NONE,
 			    model->threads[call->thread].process, 1, true);
 	}
 	sum_totals(report, sums);
@@ -98,6 +112,18 @@ static void add_line_cells(struct report *report, struct table *table, uint32_t 
 	if (report->active > 1)
 		report_add_process(report, table, more);
 	free(place);
+}
+
+/* On which lines the time of graphs is. */
+static void put_graphs(struct report *report, struct time_unit unit)
+{
+	const struct model_receipt *receipt = &report->model->receipt;
+
+	if (receipt->graph_ns)
+		report_line(report,
+			    "  CUDA graphs: %s %s; %s %% on lines that were captured, the rest on lines that replay",
+			    number_in(receipt->graph_ns, unit).text, unit.name,
+			    number_percent((double)receipt->graph_ns_captured, (double)receipt->graph_ns).text);
 }
 
 static void put_gpu_self(struct report *report, struct line_sums *sums)
@@ -136,6 +162,7 @@ static void put_gpu_self(struct report *report, struct line_sums *sums)
 	for (size_t i = shown; i < count; i++)
 		rest += sorted[i].ns;
 	report_more(report, count - shown, "lines", number_in(rest, unit), unit.name);
+	put_graphs(report, unit);
 	free(sorted);
 }
 

@@ -49,19 +49,10 @@ static void charge(struct idle *idle, uint32_t line, enum cause cause, uint16_t 
 		idle->sum += ns;
 }
 
-/* Calls in which a thread can stay while the GPU runs dry; also an asynchronous copy from pageable memory can. */
+/* Calls in which a thread can stay while the GPU runs dry. */
 static bool can_block(const struct model_call *call)
 {
-	switch (call->class) {
-	case GPT_CLASS_SYNC:
-	case GPT_CLASS_ALLOC:
-	case GPT_CLASS_FREE:
-		return true;
-	case GPT_CLASS_COPY:
-		return call->end_ns > call->start_ns + GAP_LEAST_NS;
-	default:
-		return false;
-	}
+	return call_waits(call) || call->class == GPT_CLASS_ALLOC || call->class == GPT_CLASS_FREE;
 }
 
 /* Charges what the launching thread spent in blocking calls during [from, to); returns how much that was. */
@@ -96,7 +87,8 @@ static void charge_gap(struct idle *idle, const struct model_gpu *op, uint64_t f
 		charge(idle, NONE, CAUSE_SHORT, 0, to - from);
 		return;
 	}
-	line = line_of_gpu(&idle->report->lines, op);
+	line = line_of_index(&idle->report->lines,
+			     op->call); /* of a graph: the line that was late is the one that replays */
 	if (op->call != NONE && model->calls[op->call].start_ns > from)
 		charge(idle, line, CAUSE_LATE, 0, to - from - charge_waits(idle, op->call, from, to));
 	else

@@ -133,13 +133,18 @@ uint32_t line_of_call(struct line_index *index, const struct model_call *call)
 	return *cached;
 }
 
+uint32_t line_of_index(struct line_index *index, uint32_t call)
+{
+	if (call != NONE)
+		return line_of_call(index, &index->model->calls[call]);
+	if (index->unseen == NONE)
+		index->unseen = add_reason(index, xstrdup("(call not seen)"));
+	return index->unseen;
+}
+
 uint32_t line_of_gpu(struct line_index *index, const struct model_gpu *op)
 {
-	if (op->call != NONE)
-		return line_of_call(index, &index->model->calls[op->call]);
-	if (index->unseen == NONE)
-		index->unseen = add_reason(index, xstrdup("(launch not seen)"));
-	return index->unseen;
+	return line_of_index(index, gpu_home(index->model, op));
 }
 
 char *line_place(const struct line_index *index, uint32_t number)

@@ -33,8 +33,11 @@ void lines_free(struct line_index *index);
 /* The innermost Python line of a call, or the line that says why there is none. */
 uint32_t line_of_call(struct line_index *index, const struct model_call *call);
 
-/* The same for a GPU operation. */
+/* The same for a GPU operation; of a graph: the line that was captured, where that was seen. */
 uint32_t line_of_gpu(struct line_index *index, const struct model_gpu *op);
+
+/* And for the index of a call, NONE: not seen. */
+uint32_t line_of_index(struct line_index *index, uint32_t call);
 
 /* "model.py:42", "nn/model.py:42" where model.py alone would be ambiguous; the caller frees it. */
 char *line_place(const struct line_index *index, uint32_t line);

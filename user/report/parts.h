@@ -38,6 +38,8 @@ struct tally_entry *tally_sorted(const struct tally *tally, bool by_count);
 
 /* Whether a call puts work on the GPU: launches, graphs, copies, fills. */
 bool call_is_work(const struct model_call *call);
+/* Whether its thread stood still in it until the GPU came so far. */
+bool call_waits(const struct model_call *call);
 bool call_failed(const struct model_call *call);
 
 /* A GPU operation with times; the others are counted, not measured. */
@@ -57,6 +59,8 @@ void report_gpu_by_line(struct report *report); /* gpu_lines.c */
 void report_gpu_by_kernel(struct report *report);
 void report_copies(struct report *report);	  /* copies.c */
 void report_idle(struct report *report);	  /* idle.c */
+void report_waits(struct report *report);	  /* waits.c */
+void report_memory(struct report *report);	  /* memory.c */
 void report_calls_by_line(struct report *report); /* calls.c: where there are no GPU times */
 void report_calls(struct report *report);
 void report_interpreter(struct report *report); /* interpreter.c */

@@ -96,6 +96,16 @@ bool call_is_work(const struct model_call *call)
 	       call->class == GPT_CLASS_FILL;
 }
 
+/* What the driver needs to begin a copy. */
+#define COPY_BEGINS_NS 5000u
+
+bool call_waits(const struct model_call *call)
+{
+	/* also an asynchronous copy, from pageable memory */
+	return call->class == GPT_CLASS_SYNC ||
+	       (call->class == GPT_CLASS_COPY && call->end_ns > call->start_ns + COPY_BEGINS_NS);
+}
+
 bool call_failed(const struct model_call *call)
 {
 	return call->end_ns && call->result;
@@ -174,12 +184,14 @@ static void put_parts(struct report *report)
 		report_gpu_by_kernel(report);
 		report_copies(report);
 		report_idle(report);
+		report_waits(report);
 		report_calls(report);
 	} else {
 		report_no_gpu(report);
 		report_calls_by_line(report);
 		report_calls(report);
 	}
+	report_memory(report);
 	report_interpreter(report);
 	report_failed(report);
 	report_complete(report);

@@ -32,13 +32,22 @@ void agents_init(struct agents *agents, struct process_table *processes, struct 
 	agents->strings = strings;
 	lookup_init(&agents->names, seed);
 	lookup_init(&agents->devices_by_id, seed);
+	lookup_init(&agents->contexts, seed);
+	lookup_init(&agents->node_calls, seed);
+	lookup_init(&agents->node_clones, seed);
 }
 
 void agents_free(struct agents *agents)
 {
 	array_free(&agents->early);
+	array_free(&agents->syncs);
+	array_free(&agents->events);
 	lookup_free(&agents->names);
 	lookup_free(&agents->devices_by_id);
+	lookup_free(&agents->contexts);
+	lookup_free(&agents->node_calls);
+	lookup_free(&agents->node_clones);
+	array_free(&agents->clone_sources);
 }
 
 static bool add_hello(struct agents *agents, const struct sender *sender, const struct gpt_record *record)
@@ -67,6 +76,9 @@ static bool add_hello(struct agents *agents, const struct sender *sender, const 
 		process->cupti_path = string_keep(agents->strings, field, length);
 	field = text_field(hello->text, hello->bytes, &at, &length);
 	process->agent_detail = string_keep(agents->strings, field, length);
+	field = text_field(hello->text, hello->bytes, &at, &length);
+	if (hello->state == GPT_AGENT_READY)
+		process->agent_takes = string_keep(agents->strings, field, length);
 	return true;
 }
 
@@ -95,6 +107,7 @@ static bool push_op(struct agents *agents, const struct sender *sender, struct m
 	if (op->start_ns > op->end_ns)
 		return false;
 	op->next = NONE;
+	op->captured_by = op->graph_node ? sender->space : NONE; /* until agents_finish */
 	op->process = sender->process;
 	op->call = calls_find(agents->calls, sender->space, op->corr);
 	if (op->call == NONE && op->corr) {
@@ -190,6 +203,93 @@ static bool add_overhead(struct agents *agents, const struct sender *sender, con
 	return true;
 }
 
+/* cudaErrorNotReady, CUDA_ERROR_NOT_READY (driver_types.h, cuda.h): a query that found the GPU still at work. */
+#define CUDA_NOT_READY 600
+
+static bool add_sync(struct agents *agents, const struct sender *sender, const struct gpt_record *record)
+{
+	const struct gpt_agent_sync *event = (const struct gpt_agent_sync *)record;
+	struct agent_sync sync = {.start_ns = event->start_wall_ns,
+				  .end_ns = event->end_wall_ns,
+				  .event_record = event->event_record,
+				  .process = sender->process,
+				  .space = sender->space,
+				  .corr = event->corr,
+				  .kind = event->kind,
+				  .context = event->context,
+				  .stream = event->stream,
+				  .event = event->event,
+				  .result = event->result};
+
+	if (sync.start_ns > sync.end_ns || sync.kind > GPT_AGENT_SYNC_CONTEXT)
+		return false;
+	if (sync.end_ns && sync.kind /* 0: CUPTI does not say */ && sync.result != CUDA_NOT_READY)
+		array_push(&agents->syncs, sync);
+	return true;
+}
+
+static bool add_event(struct agents *agents, const struct sender *sender, const struct gpt_record *record)
+{
+	const struct gpt_agent_event *event = (const struct gpt_agent_event *)record;
+	struct agent_event recorded = {.event_record = event->event_record,
+				       .process = sender->process,
+				       .space = sender->space,
+				       .corr = event->corr,
+				       .context = event->context,
+				       .stream = event->stream,
+				       .event = event->event};
+
+	array_push(&agents->events, recorded);
+	return true;
+}
+
+static bool add_memory(struct agents *agents, const struct sender *sender, const struct gpt_record *record)
+{
+	const struct gpt_agent_memory *event = (const struct gpt_agent_memory *)record;
+	struct model_memory memory = {.time_ns = event->time_wall_ns,
+				      .address = event->address,
+				      .bytes = event->bytes,
+				      .pool_bytes = event->pool_bytes,
+				      .pool_used_bytes = event->pool_used_bytes,
+				      .call = sender->space, /* until agents_finish */
+				      .other = NONE,
+				      .process = sender->process,
+				      .device = event->device,
+				      .corr = event->corr,
+				      .kind = memory_kind(event->kind),
+				      .released = event->operation == GPT_AGENT_MEMORY_RELEASED};
+
+	/* no GPU has a PB; sums of sizes that a target made up must not run over */
+	if (memory.bytes >= 1ull << 50)
+		return false;
+	if (event->operation == GPT_AGENT_MEMORY_ALLOCATED || memory.released)
+		array_push(&agents->memories, memory);
+	return true;
+}
+
+static bool add_graph_node(struct agents *agents, const struct sender *sender, const struct gpt_record *record)
+{
+	const struct gpt_agent_graph_node *node = (const struct gpt_agent_graph_node *)record;
+
+	if (!node->node || (!node->source && !node->corr))
+		return false;
+	if (!node->source) {
+		*lookup_put(&agents->node_calls, sender->space, node->node, 0) = node->corr;
+		return true;
+	}
+	*lookup_put(&agents->node_clones, sender->space, node->node, 0) = (uint32_t)agents->clone_sources.count;
+	array_push(&agents->clone_sources, node->source);
+	return true;
+}
+
+static bool add_context(struct agents *agents, const struct sender *sender, const struct gpt_record *record)
+{
+	const struct gpt_agent_context *context = (const struct gpt_agent_context *)record;
+
+	*lookup_put(&agents->contexts, sender->process + 1, context->context, 0) = context->device;
+	return true;
+}
+
 static bool add_device(struct agents *agents, const struct sender *sender, const struct gpt_record *record)
 {
 	return device_table_add(agents, sender->process, (const struct gpt_agent_device *)record);
@@ -218,7 +318,7 @@ static bool add_stats(struct agents *agents, const struct sender *sender, const 
 	return true;
 }
 
-/* Known types by their number less GPT_AGENT_HELLO; contexts and streams tell nothing the model keeps. */
+/* Known types by their number less GPT_AGENT_HELLO; streams tell nothing the model keeps. */
 static const struct {
 	size_t size; /* least */
 	bool (*add)(struct agents *agents, const struct sender *sender, const struct gpt_record *record);
@@ -231,8 +331,13 @@ static const struct {
 	[GPT_AGENT_FILL - GPT_AGENT_HELLO] = {sizeof(struct gpt_agent_fill), add_fill},
 	[GPT_AGENT_OVERHEAD - GPT_AGENT_HELLO] = {sizeof(struct gpt_agent_overhead), add_overhead},
 	[GPT_AGENT_DEVICE - GPT_AGENT_HELLO] = {sizeof(struct gpt_agent_device), add_device},
+	[GPT_AGENT_CONTEXT - GPT_AGENT_HELLO] = {sizeof(struct gpt_agent_context), add_context},
 	[GPT_AGENT_CLOCK - GPT_AGENT_HELLO] = {sizeof(struct gpt_agent_clock), add_clock},
 	[GPT_AGENT_STATS - GPT_AGENT_HELLO] = {sizeof(struct gpt_agent_stats), add_stats},
+	[GPT_AGENT_SYNC - GPT_AGENT_HELLO] = {sizeof(struct gpt_agent_sync), add_sync},
+	[GPT_AGENT_MEMORY - GPT_AGENT_HELLO] = {sizeof(struct gpt_agent_memory), add_memory},
+	[GPT_AGENT_GRAPH_NODE - GPT_AGENT_HELLO] = {sizeof(struct gpt_agent_graph_node), add_graph_node},
+	[GPT_AGENT_EVENT - GPT_AGENT_HELLO] = {sizeof(struct gpt_agent_event), add_event},
 };
 
 bool agents_add_batch(struct agents *agents, const struct gpt_record *record)
@@ -274,6 +379,27 @@ void agents_process_execs(struct agents *agents, uint32_t pid)
 	memset(stats, 0, sizeof(*stats));
 }
 
+/*
+ * A node that runs is a clone, made by instantiation, of one that was captured; or of a clone, where a graph is a
+ * node of another.  A target could make a ring of them.
+ */
+#define CLONES_MAX 8
+
+static uint32_t captured_by(const struct agents *agents, uint32_t space, uint64_t node)
+{
+	for (unsigned i = 0; i <= CLONES_MAX; i++) {
+		const uint32_t *corr = lookup_get(&agents->node_calls, space, node), *source;
+
+		if (corr)
+			return calls_find(agents->calls, space, *corr);
+		source = lookup_get(&agents->node_clones, space, node);
+		if (!source)
+			return NONE;
+		node = agents->clone_sources.items[*source];
+	}
+	return NONE;
+}
+
 void agents_finish(struct agents *agents)
 {
 	for (size_t i = 0; i < agents->early.count; i++) {
@@ -281,6 +407,27 @@ void agents_finish(struct agents *agents)
 		struct model_gpu *op = &agents->gpu.items[early->op];
 
 		op->call = calls_find(agents->calls, early->space, op->corr);
+	}
+	for (size_t i = 0; i < agents->syncs.count; i++) {
+		struct agent_sync *sync = &agents->syncs.items[i];
+
+		sync->call = calls_find(agents->calls, sync->space, sync->corr);
+	}
+	for (size_t i = 0; i < agents->events.count; i++) {
+		struct agent_event *event = &agents->events.items[i];
+
+		event->call = calls_find(agents->calls, event->space, event->corr);
+	}
+	for (size_t i = 0; i < agents->memories.count; i++) {
+		struct model_memory *memory = &agents->memories.items[i];
+
+		memory->call = calls_find(agents->calls, memory->call, memory->corr);
+	}
+	for (size_t i = 0; i < agents->gpu.count; i++) {
+		struct model_gpu *op = &agents->gpu.items[i];
+
+		if (op->captured_by != NONE)
+			op->captured_by = captured_by(agents, op->captured_by, op->graph_node);
 	}
 	device_table_finish(agents);
 }

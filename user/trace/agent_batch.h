@@ -18,6 +18,18 @@ struct early_gpu {
 	uint32_t op, space;
 };
 
+/* A synchronisation, and an event put into a stream, as they came. */
+struct agent_sync {
+	uint64_t start_ns, end_ns, event_record;
+	uint32_t process, space, call, corr, kind, context, stream, event;
+	int32_t result;
+};
+
+struct agent_event {
+	uint64_t event_record;
+	uint32_t process, space, call, corr, context, stream, event;
+};
+
 struct agents {
 	struct process_table *processes;
 	struct calls *calls;
@@ -26,9 +38,16 @@ struct agents {
 	ARRAY(struct model_gpu) gpu; /* start_ns, end_ns: wall clock */
 	ARRAY(struct early_gpu) early;
 	ARRAY(struct model_overhead) overheads; /* wall clock */
+	ARRAY(struct agent_sync) syncs;		/* wall clock */
+	ARRAY(struct agent_event) events;
+	ARRAY(struct model_memory) memories; /* wall clock */
 	ARRAY(struct model_device) devices;
+	struct lookup node_calls;  /* (space, node of a graph) to correlation id of the call that made it */
+	struct lookup node_clones; /* (space, node) to index in clone_sources */
+	ARRAY(uint64_t) clone_sources;
 	struct lookup names;	     /* (space, name id) to string */
 	struct lookup devices_by_id; /* (process + 1, CUPTI's id) to device */
+	struct lookup contexts;	     /* (process + 1, CUPTI's id of a context) to CUPTI's id of the device */
 	bool devices_renumbered;     /* some process's ids are not the model's */
 	struct gpt_agent_stats past; /* totals of agents that an exec ended */
 	uint64_t bad_records;
@@ -36,7 +55,7 @@ struct agents {
 
 void agents_init(struct agents *agents, struct process_table *processes, struct calls *calls, struct wall_clock *clock,
 		 struct string_pool *strings, uint64_t seed);
-void agents_free(struct agents *agents); /* all but gpu, overheads, devices, which are the model's */
+void agents_free(struct agents *agents); /* all but gpu, overheads, memories, devices, which are the model's */
 
 /* A GPT_AGENT_BATCH: false when something in it does not make sense. */
 bool agents_add_batch(struct agents *agents, const struct gpt_record *record);

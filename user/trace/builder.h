@@ -27,6 +27,7 @@ struct builder {
 	struct agents agents;
 	struct gaps gaps;
 	struct python_spans python_spans;
+	ARRAY(struct model_sync) syncs;
 	ARRAY(const char *) probes;
 	ARRAY(const char *) notes;
 	uint64_t last_ns; /* latest time that the kernel or the collector told */
@@ -39,6 +40,17 @@ void convert_times(struct builder *builder);
 /* Orders calls and GPU operations by time and links them. */
 void join_calls(struct builder *builder);
 void join_gpu(struct builder *builder);
+
+/* Synchronisations: times, devices, and which recording of an event was waited for; after join_calls. */
+void join_syncs(struct builder *builder);
+
+/* Memory: times, order, and which release belongs to which allocation; after join_calls. */
+void join_memories(struct builder *builder);
+
+/* A span of the wall clock to monotonic; not_before_ns: when its call was made, 0.  False: no place in the recording.
+ */
+bool convert_span(struct builder *builder, uint32_t process, uint64_t not_before_ns, uint64_t *start_ns,
+		  uint64_t *end_ns);
 
 /* Sums over the finished model. */
 void receipt_fill(struct builder *builder);

@@ -88,6 +88,13 @@ void device_table_finish(struct agents *agents)
 {
 	if (agents->devices.count)
 		qsort(agents->devices.items, agents->devices.count, sizeof(agents->devices.items[0]), compare_ids);
+	for (size_t i = 0; agents->devices_renumbered && i < agents->memories.count; i++) {
+		struct model_memory *memory = &agents->memories.items[i];
+		uint32_t *id = lookup_get(&agents->devices_by_id, memory->process + 1, memory->device);
+
+		if (id)
+			memory->device = *id;
+	}
 	for (size_t i = 0; agents->devices_renumbered && i < agents->gpu.count; i++) {
 		struct model_gpu *op = &agents->gpu.items[i];
 		uint32_t *id = lookup_get(&agents->devices_by_id, op->process + 1, op->device);

@@ -18,9 +18,8 @@
 /* Error of the header's wall clock sample, which is two clock reads in a row. */
 #define HEADER_CLOCK_ERROR_NS 1000
 
-/* Converts a span; false: no place in the recording. */
-static bool convert_span(struct builder *builder, uint32_t process, uint64_t not_before_ns, uint64_t *start_ns,
-			 uint64_t *end_ns)
+bool convert_span(struct builder *builder, uint32_t process, uint64_t not_before_ns, uint64_t *start_ns,
+		  uint64_t *end_ns)
 {
 	uint64_t first = builder->model->start_ns > OUTSIDE_MAX_NS ? builder->model->start_ns - OUTSIDE_MAX_NS : 0;
 	uint64_t last = builder->last_ns < UINT64_MAX - OUTSIDE_MAX_NS ? builder->last_ns + OUTSIDE_MAX_NS : UINT64_MAX;
@@ -80,6 +79,12 @@ void convert_times(struct builder *builder)
 	convert_overheads(builder);
 }
 
+static void move(uint32_t *call, const uint32_t *moved)
+{
+	if (*call != NONE)
+		*call = moved[*call];
+}
+
 void join_calls(struct builder *builder)
 {
 	size_t count = builder->calls.list.count;
@@ -93,11 +98,15 @@ void join_calls(struct builder *builder)
 	for (size_t i = 0; i < count; i++)
 		moved[keys[i].index] = (uint32_t)i;
 	for (size_t i = 0; i < builder->agents.gpu.count; i++) {
-		struct model_gpu *op = &builder->agents.gpu.items[i];
-
-		if (op->call != NONE)
-			op->call = moved[op->call];
+		move(&builder->agents.gpu.items[i].call, moved);
+		move(&builder->agents.gpu.items[i].captured_by, moved);
 	}
+	for (size_t i = 0; i < builder->agents.syncs.count; i++)
+		move(&builder->agents.syncs.items[i].call, moved);
+	for (size_t i = 0; i < builder->agents.memories.count; i++)
+		move(&builder->agents.memories.items[i].call, moved);
+	for (size_t i = 0; i < builder->agents.events.count; i++)
+		move(&builder->agents.events.items[i].call, moved);
 	order_apply(keys, count, builder->calls.list.items, sizeof(builder->calls.list.items[0]));
 	free(moved);
 	free(keys);

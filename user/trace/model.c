@@ -269,6 +269,9 @@ static void move_tables(struct builder *builder)
 	MOVE(native_frame, builder->stacks.native_frames);
 	MOVE(call, builder->calls.list);
 	MOVE(overhead, builder->agents.overheads);
+	MOVE(sync, builder->syncs);
+	model->memories = builder->agents.memories.items;
+	model->memory_count = (uint32_t)builder->agents.memories.count;
 	MOVE(device, builder->agents.devices);
 	MOVE(pyspan, builder->python_spans.events);
 	MOVE(pycall, builder->python_spans.calls);
@@ -319,6 +322,8 @@ static void finish(struct builder *builder)
 	convert_times(builder);
 	join_calls(builder);
 	join_gpu(builder);
+	join_syncs(builder);
+	join_memories(builder);
 	move_tables(builder);
 	receipt_fill(builder);
 }
@@ -368,6 +373,8 @@ void model_free(struct model *model)
 	free(model->calls);
 	free(model->gpu);
 	free(model->overheads);
+	free(model->syncs);
+	free(model->memories);
 	free(model->devices);
 	free(model->pyspans);
 	free(model->pycalls);

@@ -84,6 +84,7 @@ struct model_process {
 	enum gpt_agent_failure agent_failure;			 /* of the last HELLO */
 	uint64_t agent_ready_ns;				 /* first READY, 0 never */
 	const char *agent_detail, *cupti_path;
+	const char *agent_takes;				 /* "kernels,cuda,sync"; "" not known */
 	uint32_t cupti_version, driver_version, runtime_version; /* as gpt_agent_hello */
 	struct gpt_agent_stats agent_stats;			 /* the last one */
 	uint32_t calls, gpu_ops;
@@ -125,6 +126,7 @@ struct model_gpu {
 	uint64_t bytes;		   /* copy, fill */
 	uint32_t call;		   /* model.calls, NONE: its launch was not seen */
 	uint32_t next;		   /* next GPU operation of the same call, NONE */
+	uint32_t captured_by;	   /* of a graph: the call that became its node, NONE: not seen */
 	uint32_t process;
 	uint32_t device;	  /* model_device.id */
 	uint32_t context, stream; /* CUPTI's ids */
@@ -143,6 +145,36 @@ struct model_overhead {
 	uint32_t process;
 	uint32_t kind; /* CUpti_ActivityOverheadKind */
 	uint32_t tid;
+};
+
+/* A call that waited for the GPU, or told a stream to; those without times are left out. */
+struct model_sync {
+	uint64_t start_ns, end_ns;
+	uint32_t call; /* model.calls, NONE: not seen */
+	uint32_t process;
+	uint32_t device; /* model_device.id, NONE: not known */
+	uint32_t context;
+	uint32_t stream;      /* that waits or is waited for; NONE: all of the context, or an event */
+	uint32_t event;	      /* the two event kinds: CUPTI's id, else NONE */
+	uint32_t recorded_by; /* the call that put the event into a stream, NONE: not known */
+	uint32_t recorded_on; /* that stream, NONE */
+	uint32_t corr;
+	int32_t result;
+	uint8_t kind; /* enum gpt_agent_sync_kind */
+};
+
+/* Memory that came from CUDA or went back. */
+struct model_memory {
+	uint64_t time_ns, address;
+	uint64_t bytes;			      /* of a release: those of its allocation, where that was seen */
+	uint64_t pool_bytes, pool_used_bytes; /* of the pool it is from, 0: from none */
+	uint32_t call;			      /* model.calls, NONE: not seen */
+	uint32_t other;			      /* the release of an allocation, or the reverse; NONE: not seen */
+	uint32_t process;
+	uint32_t device; /* model_device.id */
+	uint32_t corr;
+	uint8_t kind; /* CUpti_ActivityMemoryKind */
+	bool released;
 };
 
 struct model_device {
@@ -168,9 +200,11 @@ struct model_receipt {
 	uint64_t calls_with_stack;	  /* any class */
 	uint64_t launches_with_stack;
 	uint64_t gpu_ops, gpu_ops_joined, gpu_ops_untimed;
-	uint64_t gpu_ns;	   /* sum of durations of all GPU operations */
-	uint64_t gpu_ns_with_line; /* of those whose call's innermost frame has a line */
-	uint64_t early;		   /* GPU operations that seem to start before their call, beyond clock_error_ns */
+	uint64_t gpu_ns;	    /* sum of durations of all GPU operations */
+	uint64_t gpu_ns_with_line;  /* of those whose call's innermost frame has a line */
+	uint64_t graph_ns;	    /* of operations of graphs */
+	uint64_t graph_ns_captured; /* of those put on the line that was captured */
+	uint64_t early;		    /* GPU operations that seem to start before their call, beyond clock_error_ns */
 	uint64_t early_max_ns;
 	uint64_t gaps, gap_ns; /* times that another user of CUPTI had the GPU's records; how long in all */
 	uint64_t gap_launches; /* of the launches expected and not joined, those that this explains */
@@ -204,15 +238,17 @@ struct model {
 	struct model_call *calls; /* by start_ns */
 	struct model_gpu *gpu;	  /* by start_ns, untimed ones first */
 	struct model_overhead *overheads;
-	struct model_device *devices; /* by id */
-	struct model_pyspan *pyspans; /* by thread */
-	struct model_pycall *pycalls; /* by thread */
+	struct model_sync *syncs;      /* by start_ns */
+	struct model_memory *memories; /* by time_ns */
+	struct model_device *devices;  /* by id */
+	struct model_pyspan *pyspans;  /* by thread */
+	struct model_pycall *pycalls;  /* by thread */
 	const char **strings;
 	const char **probes; /* one line per file with probe sites found and missed */
 	const char **notes;  /* remarks the report must show */
 	uint32_t process_count, thread_count, code_count, frame_count, stack_count, stack_frame_count, native_count,
-		native_frame_count, args_count, call_count, gpu_count, overhead_count, device_count, string_count,
-		probe_count, note_count, pyspan_count, pycall_count;
+		native_frame_count, args_count, call_count, gpu_count, overhead_count, sync_count, memory_count,
+		device_count, string_count, probe_count, note_count, pyspan_count, pycall_count;
 
 	struct model_receipt receipt;
 	void *private; /* memory behind all of it */
@@ -232,6 +268,15 @@ double model_completeness(const struct model *model);
 /* The name of a call as CUDA has it ("cudaLaunchKernel"), "cuda call" when unknown. */
 const char *api_name(uint16_t api);
 enum gpt_api_class api_class(uint16_t api);
+
+/*
+ * The call whose line the operation is put on: of a graph's operation the one that was captured, where that was seen
+ * and has a Python stack; else the one that launched it.  NONE: not seen.
+ */
+static inline uint32_t gpu_home(const struct model *model, const struct model_gpu *op)
+{
+	return op->captured_by != NONE && model->calls[op->captured_by].stack != NONE ? op->captured_by : op->call;
+}
 
 /* "Memcpy HtoD (Pageable -> Device)", "Memset (Device)" or the kernel's name; into buffer when needed. */
 const char *gpu_name(const struct model *model, const struct model_gpu *op, char *buffer, size_t size);

@@ -57,6 +57,7 @@ static void count_gpu(struct model_receipt *receipt, const struct model *model)
 	for (uint32_t i = 0; i < model->gpu_count; i++) {
 		const struct model_gpu *op = &model->gpu[i];
 		const struct model_call *call = op->call != NONE ? &model->calls[op->call] : NULL;
+		uint32_t home = gpu_home(model, op);
 
 		receipt->gpu_ops_joined += call != NULL;
 		if (!op->end_ns) {
@@ -64,10 +65,14 @@ static void count_gpu(struct model_receipt *receipt, const struct model *model)
 			continue;
 		}
 		add_saturated(&receipt->gpu_ns, op->end_ns - op->start_ns);
+		if (op->graph)
+			add_saturated(&receipt->graph_ns, op->end_ns - op->start_ns);
+		if (op->graph && home != op->call)
+			add_saturated(&receipt->graph_ns_captured, op->end_ns - op->start_ns);
+		if (home != NONE && has_line(model, &model->calls[home]))
+			add_saturated(&receipt->gpu_ns_with_line, op->end_ns - op->start_ns);
 		if (!call)
 			continue;
-		if (has_line(model, call))
-			add_saturated(&receipt->gpu_ns_with_line, op->end_ns - op->start_ns);
 		if (call->start_ns > op->start_ns && call->start_ns - op->start_ns > receipt->clock_error_ns) {
 			receipt->early++;
 			if (call->start_ns - op->start_ns > receipt->early_max_ns)

@@ -13,8 +13,9 @@ import re
 API = {"cuda_runtime", "cuda_driver"}
 GPU = {"kernel", "gpu_memcpy", "gpu_memset"}
 CPU = API | {"python_function", "python_gc", "python_import", "user_annotation", "overhead"}
+SYNC = {"cuda_sync"}
 EVENT_KEYS = {"ph", "name", "cat", "pid", "tid", "ts", "dur", "id", "bp", "s", "args"}
-PHASES = {"X", "M", "s", "f"}
+PHASES = {"X", "M", "s", "f", "i"}
 REPORTED = 20  # violations of one rule
 
 _number = (int, float)
@@ -34,6 +35,7 @@ ARGS = {
     "python_import": {"module": str, "thread": int},
     "user_annotation": {"External id": int},
     "overhead": {},
+    "cuda_sync": {"cuda_sync_kind": str, "correlation": int, **PLACE},
 }
 
 
@@ -64,6 +66,11 @@ def load(path):
 
 def events(trace, *cats):
     return [e for e in trace["traceEvents"] if e["ph"] == "X" and (not cats or e["cat"] in cats)]
+
+
+def stream_waits(trace):
+    """Waits on the row of a stream: HTA takes them for GPU rows."""
+    return [e for e in events(trace, *SYNC) if e["args"]["stream"] > 0]
 
 
 def correlations(trace):
@@ -119,7 +126,7 @@ def _shape(trace):
             yield f"{where} has pid {event.get('pid')!r}, tid {event.get('tid')!r}"
         if event.get("ph") != "X":
             continue
-        if not isinstance(event.get("cat"), str) or event["cat"] not in CPU | GPU:
+        if not isinstance(event.get("cat"), str) or event["cat"] not in CPU | GPU | SYNC:
             yield f"{where} has category {event.get('cat')!r}"
         if not isinstance(event.get("dur"), _number) or event["dur"] < 0:
             yield f"{where} has dur {event.get('dur')!r}"
@@ -145,9 +152,9 @@ def _args(trace):
                 yield f"{cat} {event['name']} has a stream: HTA takes it for a kernel"
             if event["pid"] <= 0 or event["tid"] <= 0:
                 yield f"{cat} {event['name']}: pid {event['pid']}, tid {event['tid']} are not positive"
-        if cat not in API | GPU and "correlation" in args:
+        if cat not in API | GPU | SYNC and "correlation" in args:
             yield f"{cat} {event['name']} has a correlation"
-        if cat in GPU and args.get("device") != event["pid"]:
+        if cat in GPU | SYNC and args.get("device") != event["pid"]:
             yield f"{cat} {event['name']}: device {args.get('device')} under pid {event['pid']}"
         if cat in GPU and not args.get("stream", 0) > 0:
             yield f"{cat} {event['name']}: stream {args.get('stream')}"
@@ -157,6 +164,44 @@ def _args(trace):
                 yield f"{cat} {event['name']}: bandwidth {bandwidth!r} for dur {event['dur']}"
         if cat == "kernel" and not 0 <= args.get("est. achieved occupancy %", -1) <= 100:
             yield f"kernel {event['name']}: occupancy {args.get('est. achieved occupancy %')}"
+
+
+SYNC_OF_A_STREAM = {"Stream Sync": True, "Stream Wait Event": True, "Event Sync": False, "Context Sync": False}
+
+
+def _syncs(trace):
+    api = {e["args"]["correlation"]: e for e in events(trace, *API)}
+    for event in events(trace, *SYNC):
+        name, args = event["name"], event["args"]
+        if name not in SYNC_OF_A_STREAM or args["cuda_sync_kind"] != name:
+            yield f"{name}, kind {args['cuda_sync_kind']}: HTA ends its critical path there"
+        elif (args["stream"] > 0) != SYNC_OF_A_STREAM[name]:
+            yield f"{name} with stream {args['stream']}"
+        if event["tid"] <= 0:
+            yield f"{name}: tid {event['tid']}"
+        if ("Event" in name) != ("wait_on_cuda_event_id" in args):
+            yield f"{name} with {sorted(args)}"
+        recorded = args.get("wait_on_cuda_event_record_corr_id", -1)
+        if recorded != -1 and "EventRecord" not in api.get(recorded, {"name": ""})["name"]:
+            yield f"{name} waits for {recorded}, which records no event"
+        if (args["correlation"] in api) == ("call" in args):
+            yield f"{name}: correlation {args['correlation']} and call {args.get('call', 'seen')}"
+
+
+def _memory(trace):
+    total = {}
+    for event in trace["traceEvents"]:
+        if event["ph"] != "i":
+            continue
+        args = event["args"]
+        place = args["Device Type"], args["Device Id"]
+        if not all(_is_int(args[name]) for name in ("Addr", "Bytes", "Total Allocated", "Total Reserved")):
+            yield f"{event['name']}: {args}"
+        elif args["Bytes"] >= 0 and total.get(place, 0) + args["Bytes"] != args["Total Allocated"]:
+            yield f"{event['name']}: {args['Bytes']} make {total.get(place, 0)} {args['Total Allocated']}"
+        if (event["name"], event["cat"], event["s"]) != ("[memory]", "cpu_instant_event", "t") or event["tid"] <= 0:
+            yield f"instant {event['name']}, {event['cat']}, {event['s']}, tid {event['tid']}"
+        total[place] = args["Total Allocated"]
 
 
 def _nesting(trace):
@@ -186,6 +231,9 @@ def _joins(trace):
         if count > 1:
             yield f"{count} API rows with correlation {correlation}"
     for event in events(trace, *GPU):
+        captured = event["args"].get("captured by")
+        if captured is not None and (captured not in api or "graph id" not in event["args"]):
+            yield f"{event['name']}: captured by {captured}, which is no call, or not in a graph"
         correlation = event["args"]["correlation"]
         if event["args"].get("launch") == "not seen":
             if correlation in api:
@@ -251,7 +299,7 @@ def violations_of(trace, raw=""):
         found += list(rule(subject))[:REPORTED]
     if found:  # what follows relies on the shape
         return found
-    for rule in (_args, _nesting, _joins, _flows, _python):
+    for rule in (_args, _syncs, _memory, _nesting, _joins, _flows, _python):
         found += list(rule(trace))[:REPORTED]
     return found
 

@@ -169,10 +169,29 @@ def thread_zero(trace):
             event["tid"] = 0
 
 
+def wait_of_a_kind_that_hta_does_not_know(trace):
+    first(trace, "cuda_sync")["name"] = "Device Sync"
+
+
+def wait_for_everything_on_a_stream(trace):
+    first(trace, "cuda_sync").update(name="Context Sync")
+    first(trace, "cuda_sync")["args"]["cuda_sync_kind"] = "Context Sync"
+
+
+def wait_without_its_call(trace):
+    first(trace, "cuda_sync")["args"]["correlation"] = 10**8
+
+
+def memory_that_does_not_add_up(trace):
+    next(e for e in trace["traceEvents"] if e["ph"] == "i")["args"]["Bytes"] += 1
+
+
 CHANGES = [name_missing, launch_as_first_event, stream_on_a_cpu_row, two_calls_with_one_correlation,
            kernel_without_its_call, kernels_overlap_on_a_row, slices_overlap_partially, kernel_before_its_launch,
            flow_without_end, flow_in_front_of_its_slice, bandwidth_as_text, occupancy_beyond_full, negative_duration,
-           key_that_hta_takes_for_a_column, parent_that_is_not_there, thread_zero]
+           key_that_hta_takes_for_a_column, parent_that_is_not_there, thread_zero,
+           wait_of_a_kind_that_hta_does_not_know, wait_for_everything_on_a_stream, wait_without_its_call,
+           memory_that_does_not_add_up]
 
 
 @pytest.mark.parametrize("change", [broken(change) for change in CHANGES])

@@ -26,7 +26,7 @@ def test_hta_loads_the_trace_and_runs_its_analyses(sample, hta_python):
     found = json.loads(done.stdout.splitlines()[-1])
     trace = chrome.load(sample / "sample.json")
     processes = int((sample / "processes").read_text())
-    assert found["gpu_rows"] == found["gpu_rows_joined"] == len(chrome.events(trace, *chrome.GPU))
+    assert found["gpu_rows"] == found["gpu_rows_joined"] == len(chrome.events(trace, *chrome.GPU)) + len(chrome.stream_waits(trace))
     assert found["launches"] == 3 * STEPS * processes  # cudaLaunchKernel, cudaMemcpyAsync, cudaMemsetAsync
     assert found["streams_with_queue"] == processes
     assert found["bandwidth_series"] == ["Memcpy HtoD", "Memset"]

@@ -144,6 +144,7 @@ struct CUevent_st {
 	uint32_t id;
 	unsigned flags;
 	bool recorded;
+	uint64_t record; /* number of the last time it was recorded, over all events */
 	uint64_t time;
 	CUgraph capture;
 	uint64_t capture_id;
@@ -263,6 +264,12 @@ struct sim_sync {
 	uint32_t type; /* CUpti_ActivitySynchronizationType */
 	uint64_t start, end;
 	uint32_t context, stream, event, correlation;
+	uint64_t record; /* of the event, 0: none */
+};
+
+struct sim_event_record {
+	uint32_t device, context, stream, event, correlation;
+	uint64_t record;
 };
 
 struct sim_memory_event {
@@ -277,6 +284,7 @@ struct sim_tool {
 	enum sim_fate (*work)(const struct sim_work *work);
 	void (*resource)(uint32_t cbid, const struct sim_resource *resource);
 	void (*sync)(const struct sim_sync *sync);
+	void (*event)(const struct sim_event_record *event);
 	void (*memory)(const struct sim_memory_event *event);
 };
 

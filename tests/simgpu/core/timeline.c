@@ -15,6 +15,7 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic uint32_t last_event;
+static _Atomic uint64_t last_record;
 
 static uint64_t later(uint64_t a, uint64_t b)
 {
@@ -176,7 +177,7 @@ void sim_submit_set(CUstream stream, void *dst, uint32_t value, uint32_t value_s
 
 /* ---- waiting ---- */
 
-static void tell_sync(uint32_t type, uint64_t start, CUcontext context, uint32_t stream, uint32_t event)
+static void tell_sync(uint32_t type, uint64_t start, CUcontext context, uint32_t stream, CUevent event)
 {
 	const struct sim_tool *tool = sim_tool();
 
@@ -187,8 +188,9 @@ static void tell_sync(uint32_t type, uint64_t start, CUcontext context, uint32_t
 			.end = sim_now(),
 			.context = context->id,
 			.stream = stream,
-			.event = event,
+			.event = event ? event->id : UINT32_MAX,
 			.correlation = sim_thread()->correlation,
+			.record = event ? event->record : 0,
 		});
 }
 
@@ -216,7 +218,7 @@ void sim_stream_synchronize(CUstream handle)
 	uint64_t start = sim_now();
 
 	sim_sleep_until(stream_end(stream));
-	tell_sync(CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE, start, stream->context, stream->id, 0);
+	tell_sync(CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE, start, stream->context, stream->id, NULL);
 }
 
 void sim_context_synchronize(CUcontext context)
@@ -228,7 +230,7 @@ void sim_context_synchronize(CUcontext context)
 		end = later(end, stream->last_end);
 	pthread_mutex_unlock(&lock);
 	sim_sleep_until(end);
-	tell_sync(CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_CONTEXT_SYNCHRONIZE, start, context, UINT32_MAX, 0);
+	tell_sync(CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_CONTEXT_SYNCHRONIZE, start, context, UINT32_MAX, NULL);
 }
 
 /* ---- events ---- */
@@ -248,6 +250,7 @@ CUevent sim_event_create(unsigned flags)
 void sim_event_record(CUevent event, CUstream handle)
 {
 	CUstream stream = sim_stream_resolve(handle);
+	const struct sim_tool *tool = sim_tool();
 
 	event->capture = stream->capture;
 	event->capture_id = stream->capture_id;
@@ -255,6 +258,16 @@ void sim_event_record(CUevent event, CUstream handle)
 		return;
 	event->time = later(stream_end(stream), sim_now());
 	event->recorded = true;
+	event->record = atomic_fetch_add(&last_record, 1) + 1;
+	if (tool)
+		tool->event(&(struct sim_event_record){
+			.device = (uint32_t)stream->context->device,
+			.context = stream->context->id,
+			.stream = stream->id,
+			.event = event->id,
+			.correlation = sim_thread()->correlation,
+			.record = event->record,
+		});
 }
 
 void sim_event_synchronize(CUevent event)
@@ -263,7 +276,7 @@ void sim_event_synchronize(CUevent event)
 
 	if (event->recorded)
 		sim_sleep_until(event->time);
-	tell_sync(CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_EVENT_SYNCHRONIZE, start, event->context, UINT32_MAX, event->id);
+	tell_sync(CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_EVENT_SYNCHRONIZE, start, event->context, UINT32_MAX, event);
 }
 
 /* Waiting for an event of a capture pulls the stream into that capture. */
@@ -281,5 +294,5 @@ void sim_stream_wait_event(CUstream handle, CUevent event)
 	if (event->recorded)
 		stream->last_end = later(stream->last_end, event->time);
 	pthread_mutex_unlock(&lock);
-	tell_sync(CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_WAIT_EVENT, start, stream->context, stream->id, event->id);
+	tell_sync(CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_WAIT_EVENT, start, stream->context, stream->id, event);
 }

@@ -54,6 +54,7 @@ _Static_assert(sizeof(CUpti_ActivityContext3) == 32, "context");
 _Static_assert(sizeof(CUpti_ActivityOverhead3) == 56, "overhead");
 _Static_assert(sizeof(CUpti_ActivityStream) == 24, "stream");
 _Static_assert(sizeof(CUpti_ActivitySynchronization2) == 56, "synchronization");
+_Static_assert(sizeof(CUpti_ActivityCudaEvent2) == 56, "event");
 _Static_assert(sizeof(CUpti_ActivityExternalCorrelation) == 24, "external correlation");
 _Static_assert(sizeof(CUpti_ActivityMemory4) == 128, "memory");
 _Static_assert(sizeof(CUpti_ActivityGraphTrace2) == 56, "graph trace");

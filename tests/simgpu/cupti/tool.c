@@ -66,20 +66,37 @@ static void tool_resource(uint32_t cbid, const struct sim_resource *resource)
 
 static void tool_sync(const struct sim_sync *sync)
 {
-	uint64_t now;
-
 	if (!kind_enabled(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION))
 		return;
-	now = clock_convert(sync->end);
 	records_emit(&(CUpti_ActivitySynchronization2){
 		.kind = CUPTI_ACTIVITY_KIND_SYNCHRONIZATION,
 		.type = (CUpti_ActivitySynchronizationType)sync->type,
 		.start = clock_convert(sync->start),
-		.end = now,
+		.end = clock_convert(sync->end),
 		.correlationId = sync->correlation,
 		.contextId = sync->context,
 		.streamId = sync->stream,
 		.cudaEventId = sync->event,
+		.cudaEventSyncId = sync->record ? sync->record : CUPTI_SYNCHRONIZATION_INVALID_VALUE,
+	});
+}
+
+/* Before 12.9 (API v27) the kind was on together with SYNCHRONIZATION; 11.8 does not know it. */
+static void tool_event(const struct sim_event_record *event)
+{
+	bool coupled =
+		layout_version() > 18 && layout_version() < 27 && kind_enabled(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION);
+
+	if (!coupled && !kind_enabled(CUPTI_ACTIVITY_KIND_CUDA_EVENT))
+		return;
+	records_emit(&(CUpti_ActivityCudaEvent2){
+		.kind = CUPTI_ACTIVITY_KIND_CUDA_EVENT,
+		.correlationId = event->correlation,
+		.contextId = event->context,
+		.streamId = event->stream,
+		.eventId = event->event,
+		.deviceId = event->device,
+		.cudaEventSyncId = event->record,
 	});
 }
 
@@ -108,6 +125,7 @@ static const struct sim_tool tool = {
 	.work = tool_work,
 	.resource = tool_resource,
 	.sync = tool_sync,
+	.event = tool_event,
 	.memory = tool_memory,
 };
 
