@@ -7,6 +7,7 @@ Runs nothing.
 import collections
 import json
 import os
+import re
 
 import chrome_invariants as chrome
 import truth as simulated
@@ -61,6 +62,31 @@ def truth_line_ns(truth):
     for site in truth["sites"]:
         sums[f"{os.path.basename(site['file'])}:{site['line']} {site['function']}"] += site["gpu_ns"]
     return +sums
+
+
+def truth_home_ns(truth):
+    """The same with the time of graphs on the lines that were captured, as the report has it."""
+    sums, replays = collections.Counter(), 0
+    for site in truth["sites"]:
+        replays += site["count"] if site["call"] == "cudaGraphLaunch" else 0
+    for site in truth["sites"]:
+        where = f"{os.path.basename(site['file'])}:{site['line']} {site['function']}"
+        captured = re.fullmatch(r"replay_(\d+)us", site["kernel"] or "")
+        if captured:
+            sums[where] += replays * int(captured.group(1)) * 1000
+        elif site["call"] != "cudaGraphLaunch":
+            sums[where] += site["gpu_ns"]
+    return +sums
+
+
+def captured_lines(path):
+    """{"file:line function": GPU ns} of a folded file: graphs' operations by the line that was captured."""
+    sums = collections.Counter()
+    for stack, value in folded(path).items():
+        function, _, where = stack.split(";")[-2].partition("captured at ")[2].rpartition(" (")
+        if where:
+            sums[f"{where.rstrip(')')} {function.rpartition('.')[2]}"] += value
+    return sums
 
 
 def kernel_truth(truth):
@@ -175,7 +201,8 @@ def folded_line_ns(path):
     """{"file:line function": GPU ns} of a folded file: the frame before the CUDA call."""
     sums = collections.Counter()
     for stack, value in folded(path).items():
-        function, _, where = stack.split(";")[-3].rpartition(" (")
+        frames = [frame for frame in stack.split(";") if not frame.startswith("captured at ")]
+        function, _, where = frames[-3].rpartition(" (")
         sums[f"{where.rstrip(')')} {function.rpartition('.')[2]}"] += value
     return sums
 

@@ -80,7 +80,7 @@ def table(report, title):
 
 
 def test_the_report_gives_the_gpu_time_of_the_heaviest_line(run):
-    truth = reading.truth_line_ns(reading.program(run / "program.json"))
+    truth = reading.truth_home_ns(reading.program(run / "program.json"))
     rows = {row[4]: float(row[0]) for row in table((run / "report.txt").read_text(), "GPU time by Python line")
             if ".py:" in row[4]}
     assert len(rows) >= 10

@@ -76,6 +76,12 @@ def test_folded_gpu_time_of_every_line_is_what_the_simulated_gpu_took(on_gpu):
     assert reading.folded_line_ns(on_gpu.folder / "trace.folded") == reading.simulated_line_ns(on_gpu.simulated)
 
 
+def test_folded_gpu_time_of_graphs_names_the_lines_that_were_captured(on_gpu):
+    truth = reading.truth_home_ns(on_gpu.truth)
+    captured = reading.captured_lines(on_gpu.folder / "trace.folded")
+    assert len(captured) == 2 and captured == {line: truth[line] for line in captured}
+
+
 def test_every_operation_is_there_once_under_its_own_call(on_gpu):
     assert reading.trace_operations(on_gpu.trace) == reading.simulated_operations(on_gpu.simulated)
 

@@ -23,7 +23,7 @@
 struct folded {
 	const struct model *model;
 	struct tally places; /* process, stack, thread where there is no stack, native */
-	struct tally sums;   /* place, api, leaf; more: an operation with that leaf */
+	struct tally sums;   /* place, api, leaf, frame that was captured; more: an operation with that leaf */
 };
 
 struct folded_line {
@@ -57,11 +57,19 @@ static uint32_t thread_place(const struct model_call *call)
 	return none ? call->thread : call->thread | NOT_KNOWN;
 }
 
+/* The innermost frame of the call that became a graph's node; model.frames, NONE. */
+static uint32_t captured_frame(const struct model *model, const struct model_gpu *op)
+{
+	uint32_t stack = op->captured_by == NONE ? NONE : model->calls[op->captured_by].stack;
+
+	return stack == NONE || !model->stacks[stack].depth ? NONE : model->stack_frames[model->stacks[stack].first];
+}
+
 /* call: NONE when the launch was not seen; op: NONE when nothing is known of what ran. */
 static void add(struct folded *folded, uint32_t call_index, uint32_t op, uint64_t value)
 {
 	const struct model *model = folded->model;
-	struct tally_key place = {{0, NONE, NONE, NONE}}, key = {{0, API_UNSEEN, LEAF_NONE}};
+	struct tally_key place = {{0, NONE, NONE, NONE}}, key = {{0, API_UNSEEN, LEAF_NONE, NONE}};
 	struct tally_entry *entry;
 
 	if (!value)
@@ -78,8 +86,10 @@ static void add(struct folded *folded, uint32_t call_index, uint32_t op, uint64_
 	} else {
 		place.part[0] = model->gpu[op].process;
 	}
-	if (op != NONE)
+	if (op != NONE) {
 		key.part[2] = leaf_of(&model->gpu[op]);
+		key.part[3] = captured_frame(model, &model->gpu[op]);
+	}
 	entry = tally_at(&folded->places, place);
 	key.part[0] = (uint32_t)(entry - folded->places.entries);
 	entry = tally_at(&folded->sums, key);
@@ -139,30 +149,34 @@ static void put_frame(struct sink *out, const char *text)
 	}
 }
 
-static void put_python(struct sink *out, const struct model *model, const struct model_stack *stack)
+static void put_python_frame(struct sink *out, const struct model *model, uint32_t index, const char *before)
 {
+	const struct model_frame *frame = &model->frames[index];
+	const struct model_code *code = &model->codes[frame->code];
 	struct sink text;
 
 	sink_open_memory(&text);
+	sink_text(&text, before);
+	sink_text(&text, code->name);
+	sink_literal(&text, " (");
+	sink_text(&text, path_base(code->file));
+	sink_char(&text, ':');
+	sink_u64(&text, frame->line);
+	sink_short(&text, ")", 2); /* with its NUL */
+	put_frame(out, text.buffer);
+	sink_close(&text);
+}
+
+static void put_python(struct sink *out, const struct model *model, const struct model_stack *stack)
+{
 	/* Without a number: recursions of different depths are to fall together. */
 	if (stack->missing && stack->gap == stack->depth)
 		put_frame(out, "[cut]");
 	for (uint32_t i = stack->depth; i-- > 0;) {
-		const struct model_frame *frame = &model->frames[model->stack_frames[stack->first + i]];
-		const struct model_code *code = &model->codes[frame->code];
-
-		text.used = 0;
-		sink_text(&text, code->name);
-		sink_literal(&text, " (");
-		sink_text(&text, path_base(code->file));
-		sink_char(&text, ':');
-		sink_u64(&text, frame->line);
-		sink_short(&text, ")", 2); /* with its NUL */
-		put_frame(out, text.buffer);
+		put_python_frame(out, model, model->stack_frames[stack->first + i], "");
 		if (stack->missing && stack->gap == i)
 			put_frame(out, "[cut]");
 	}
-	sink_close(&text);
 }
 
 static void put_place(struct sink *out, const struct model *model, const struct tally_key *place, uint16_t api)
@@ -198,6 +212,8 @@ static char *line_text(const struct folded *folded, const struct tally_entry *su
 	sink_open_memory(&out);
 	put_place(&out, model, &folded->places.entries[sum->key.part[0]].key, (uint16_t)sum->key.part[1]);
 	put_frame(&out, sum->key.part[1] == API_UNSEEN ? "[launch not seen]" : api_name((uint16_t)sum->key.part[1]));
+	if (sum->key.part[3] != NONE)
+		put_python_frame(&out, model, sum->key.part[3], "captured at ");
 	if (sum->key.part[2] != LEAF_NONE)
 		put_frame(&out, gpu_name(model, &model->gpu[sum->more], buffer, sizeof(buffer)));
 	sink_char(&out, '\0');
