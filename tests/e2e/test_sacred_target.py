@@ -3,7 +3,6 @@
 
 import os
 import random
-import re
 import signal
 import time
 
@@ -119,7 +118,7 @@ def test_a_running_process_ends_right_when_gputrace_is_killed(tmp_path, number):
             running.process.kill()
             running.process.wait(tracing.PATIENCE_S)
             target.ask("steps 5")
-            assert not tracing.marked(running.mark)
+            tracing.until(lambda: not tracing.marked(running.mark))  # the guard
         target.ask("finish")
         target.ask(f"truth {tmp_path}/program.json")
         target.end().must_be(0)
@@ -172,20 +171,13 @@ def injected(folder):
     return running
 
 
-def panics_without_its_tracer():
-    """Linux 6.18.15 does, 6.18.44 and 7.2.12 do not; which one between them was the first is not known."""
-    release = re.match(r"6\.18\.(\d+)", os.uname().release)
-    return release and int(release.group(1)) < 44
-
-
 def has_agent_thread(pid):
     return any(name.startswith("gputrace") for name in tracing.threads(pid))
 
 
 @pytest.mark.parametrize("end", [pytest.param(signal.SIGKILL, marks=pytest.mark.kernels), signal.SIGINT])
 def test_the_agent_stops_when_nobody_listens_any_more(tmp_path, end):
-    if end == signal.SIGKILL and panics_without_its_tracer():
-        pytest.skip("this kernel panics when a tracer with fast nop5 probes is killed (docs/architecture.md)")
+    """Killed: also on Linux 6.18.15, which panics unless the guard takes out the probes (attach/guard.h)."""
     with injected(tmp_path) as running:
         running.ask("steps 2")
         assert has_agent_thread(running.target_pid)

@@ -98,9 +98,12 @@ class Running:
         return self
 
     def __exit__(self, *error):
+        """The guard of a killed gputrace ends by itself, when it has taken out the probes."""
         for pid in marked(self.mark):
-            os.kill(pid, signal.SIGKILL)
+            if not is_guard(pid):
+                os.kill(pid, signal.SIGKILL)
         self.process.wait(PATIENCE_S)
+        until(lambda: not any(is_guard(pid) for pid in marked(self.mark)))
         for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
             if pipe:
                 pipe.close()
@@ -166,6 +169,10 @@ def marked(mark):
         except OSError:  # it has ended
             pass
     return found
+
+
+def is_guard(pid):
+    return "gputrace-guard" in threads(pid)
 
 
 def state(path):

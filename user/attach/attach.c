@@ -99,12 +99,11 @@ int attach_open(const struct attach_options *options, attach_emit emit, void *co
 	error = programs_load(&attach->programs, &config, options->ring_bytes, why, why_size);
 	if (error)
 		goto fail;
-	if (options->scope == ATTACH_COMMAND) {
-		error = guard_start(&attach->guard, bpf_map__fd(attach->programs.bpf->maps.processes));
-		if (error) {
-			snprintf(why, why_size, "cannot start a process: %s", strerror(-error));
-			goto fail;
-		}
+	error = guard_start(&attach->guard, bpf_map__fd(attach->programs.bpf->maps.processes),
+			    options->scope == ATTACH_COMMAND);
+	if (error) {
+		snprintf(why, why_size, "cannot start a process: %s", strerror(-error));
+		goto fail;
 	}
 	error = attach_lifecycle(attach, why, why_size);
 	if (error)

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -16,6 +17,8 @@
 
 #include <bpf/bpf.h>
 #include <gputrace/maps.h>
+
+#define DEATH_SIGNAL SIGUSR1
 
 static void sleep_ms(long ms)
 {
@@ -77,73 +80,56 @@ static void continue_ours(int processes_map)
 	}
 }
 
-static void close_all_but(int first, int second)
+static void close_all_but(int kept)
 {
-	int low = first < second ? first : second, high = first < second ? second : first;
-
 	/* close_range: Linux 5.9 */
-	if (low > 0)
-		syscall(SYS_close_range, 0, low - 1, 0);
-	if (high > low + 1)
-		syscall(SYS_close_range, low + 1, high - 1, 0);
-	syscall(SYS_close_range, high + 1, ~0U, 0);
+	if (kept > 0)
+		syscall(SYS_close_range, 0, kept - 1, 0);
+	syscall(SYS_close_range, kept + 1, ~0U, 0);
 }
 
-static void __attribute__((noreturn)) guard_main(int alive_fd, int processes_map)
+static void wait_for_death(pid_t parent, const sigset_t *signals)
 {
-	char byte;
-	ssize_t got;
+	/* sent when the parent has closed all that it does not share */
+	prctl(PR_SET_PDEATHSIG, DEATH_SIGNAL);
+	while (getppid() == parent)
+		sigwaitinfo(signals, NULL);
+}
+
+static void __attribute__((noreturn)) guard_main(pid_t parent, int processes_map, bool holds)
+{
+	sigset_t all;
 
 	prctl(PR_SET_NAME, "gputrace-guard");
 	setsid(); /* Ctrl-C is not for us */
-	signal(SIGTERM, SIG_IGN);
-	signal(SIGHUP, SIG_IGN);
-	close_all_but(alive_fd, processes_map);
-	do
-		got = read(alive_fd, &byte, 1);
-	while (got < 0 && errno == EINTR);
-	if (got == 1) /* an orderly end: nothing is held */
-		_exit(0);
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, NULL);
+	wait_for_death(parent, &all);
+	continue_ours(processes_map);
+	close_all_but(processes_map);
 	/* A stop that was asked for just before may still be under way: look for a while. */
-	for (int i = 0; i < 100; i++) {
+	for (int i = 0; holds && i < 100; i++) {
 		continue_ours(processes_map);
 		sleep_ms(10);
 	}
 	_exit(0);
 }
 
-int guard_start(struct guard *guard, int processes_map)
+int guard_start(struct guard *guard, int processes_map, bool holds)
 {
-	int ends[2];
-	pid_t pid;
+	pid_t parent = getpid(), pid = (pid_t)syscall(SYS_clone, CLONE_FILES | SIGCHLD, 0L, 0L, 0L, 0L);
 
-	guard->pid = 0;
-	guard->alive_fd = -1;
-	if (pipe2(ends, O_CLOEXEC))
-		return -errno;
-	pid = fork();
-	if (pid < 0) {
-		int error = -errno;
-
-		close(ends[0]);
-		close(ends[1]);
-		return error;
-	}
 	if (!pid)
-		guard_main(ends[0], processes_map);
-	close(ends[0]);
-	guard->pid = pid;
-	guard->alive_fd = ends[1];
-	return 0;
+		guard_main(parent, processes_map, holds);
+	guard->pid = pid < 0 ? 0 : pid;
+	return pid < 0 ? -errno : 0;
 }
 
 void guard_stop(struct guard *guard)
 {
 	if (!guard->pid)
 		return;
-	if (write(guard->alive_fd, "", 1) < 0)
-		kill(guard->pid, SIGKILL);
-	close(guard->alive_fd);
+	kill(guard->pid, SIGKILL);
 	waitpid(guard->pid, NULL, 0);
 	guard->pid = 0;
 }
