@@ -42,6 +42,12 @@
  * gputrace_agent_state(u32 state, u32 abi): on any thread, at each change of state; from GPT_AGENT_READY on,
  *     until GPT_AGENT_STOPPED, every call of cuda_api.h in this process is reported by gputrace_agent_call.
  */
+#ifdef __x86_64__
+#define GPUTRACE_AGENT_TRAP                                                                                            \
+	5u /* bytes behind the start of each of these functions: a place for a probe by breakpoint */
+#else
+#define GPUTRACE_AGENT_TRAP 0u
+#endif
 #define GPUTRACE_AGENT_CALL "gputrace_agent_call"
 #define GPUTRACE_AGENT_BATCH "gputrace_agent_batch"
 #define GPUTRACE_AGENT_STATE "gputrace_agent_state"

@@ -26,6 +26,8 @@ for symbol in gputrace_agent_call gputrace_agent_batch gputrace_agent_state gput
 	*":	0f 1f 44 00 00 "*) ;;
 	*) fail "$symbol does not begin with the 5-byte nop" ;;
 	esac
+	objdump -d --disassemble="$symbol" "$library" | grep -A2 "<$symbol>:" | tail -n 1 | grep -q ":	90 " ||
+		fail "$symbol has no 1-byte nop behind it"
 done
 
 # nothing newer than glibc 2.17

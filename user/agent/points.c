@@ -7,8 +7,8 @@
 
 #if defined(__x86_64__)
 /* nopl 0(%rax,%rax,1): the 5-byte nop that Linux 6.18 turns into a call instead of a breakpoint
- * (arch/x86/kernel/uprobes.c, is_nop5_insn). */
-#define POINT_BODY ".byte 0x0f, 0x1f, 0x44, 0x00, 0x00\n\tret"
+ * (arch/x86/kernel/uprobes.c, is_nop5_insn); then GPUTRACE_AGENT_TRAP, for kernels that cannot turn it back. */
+#define POINT_BODY ".byte 0x0f, 0x1f, 0x44, 0x00, 0x00\n\tnop\n\tret"
 #elif defined(__aarch64__)
 #define POINT_BODY "nop\n\tret"
 #else

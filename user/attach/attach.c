@@ -34,7 +34,6 @@ struct attach {
 	struct processes processes;
 	struct agents agents;
 	struct symbols *symbols;
-	struct guard guard;
 	struct links lifecycle;
 	struct probed_file *agent; /* our own library, probed before anyone has loaded it */
 	attach_emit emit;
@@ -99,8 +98,7 @@ int attach_open(const struct attach_options *options, attach_emit emit, void *co
 	error = programs_load(&attach->programs, &config, options->ring_bytes, why, why_size);
 	if (error)
 		goto fail;
-	error = guard_start(&attach->guard, bpf_map__fd(attach->programs.bpf->maps.processes),
-			    options->scope == ATTACH_COMMAND);
+	error = guard_start(bpf_map__fd(attach->programs.bpf->maps.processes), options->scope == ATTACH_COMMAND);
 	if (error) {
 		snprintf(why, why_size, "cannot start a process: %s", strerror(-error));
 		goto fail;
@@ -125,7 +123,7 @@ void attach_close(struct attach *attach)
 	symbols_free(attach->symbols);
 	if (attach->programs.bpf)
 		programs_unload(&attach->programs);
-	guard_stop(&attach->guard);
+	guard_stop();
 	free(attach);
 }
 

@@ -3,7 +3,10 @@
 #include "attach/features.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <link.h>
 #include <linux/bpf.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -86,6 +89,105 @@ static int probe_fast_nop5(void)
 #endif
 }
 
+#ifdef __x86_64__
+#define TRIES 16
+
+static const uint8_t nop5[] = {0x0f, 0x1f, 0x44, 0x00, 0x00};
+
+static void __attribute__((naked, noinline, aligned(16))) probed_place(void)
+{
+	__asm__ volatile(".byte 0x0f, 0x1f, 0x44, 0x00, 0x00\n\tret");
+}
+
+static int find_file_offset(struct dl_phdr_info *info, size_t size, void *offset)
+{
+	uint64_t place = (uintptr_t)probed_place - info->dlpi_addr;
+
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+
+		if (header->p_type == PT_LOAD && place - header->p_vaddr < header->p_filesz) {
+			*(uint64_t *)offset = place - header->p_vaddr + header->p_offset;
+			return 1;
+		}
+	}
+	return 0;
+}
+
+/* Runs into the probe, and tells when it is gone whether the instruction is what it was. */
+static void __attribute__((noreturn)) run_into_probe(int asked, int answer)
+{
+	uint8_t code[sizeof(nop5)];
+	char byte = 0;
+
+	if (read(asked, &byte, 1) != 1)
+		_exit(2);
+	for (int i = 0; i < TRIES; i++)
+		probed_place();
+	if (write(answer, &byte, 1) != 1 || read(asked, &byte, 1) != 1)
+		_exit(2);
+	for (size_t i = 0; i < sizeof(code); i++)
+		code[i] = ((const volatile uint8_t *)(uintptr_t)probed_place)[i];
+	_exit(memcmp(code, nop5, sizeof(code)) != 0);
+}
+
+static int probe_and_undo(pid_t child, int ask, int answered)
+{
+	struct link_place place = {};
+	struct links links = {};
+	char byte = 0;
+	int error, self;
+
+	dl_iterate_phdr(find_file_offset, &place.offset);
+	self = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	if (self < 0)
+		return -errno;
+	error = links_raise_counter(&links, self, &place, child);
+	close(self);
+	if (error)
+		return error;
+	if (write(ask, &byte, 1) != 1 || read(answered, &byte, 1) != 1)
+		error = -EIO;
+	links_detach(&links);
+	if (!error && write(ask, &byte, 1) != 1)
+		error = -EIO;
+	return error;
+}
+
+/* In a process that is not ours: a child with a copy of this program. */
+static int probe_nop5_undone(void)
+{
+	int ask[2] = {-1, -1}, answer[2] = {-1, -1}, status = 0, error = 0;
+	pid_t child = -1;
+
+	if (probe_fast_nop5() != 1)
+		return 1;
+	if (pipe2(ask, O_CLOEXEC) || pipe2(answer, O_CLOEXEC))
+		error = -errno;
+	if (!error && (child = fork()) < 0)
+		error = -errno;
+	if (!child) {
+		close(ask[1]);
+		close(answer[0]);
+		run_into_probe(ask[0], answer[1]);
+	}
+	if (!error)
+		error = probe_and_undo(child, ask[1], answer[0]);
+	for (int i = 0; i < 2; i++) {
+		close(ask[i]);
+		close(answer[i]);
+	}
+	if (child > 0 && waitpid(child, &status, 0) != child)
+		error = -errno;
+	return error ? error : WIFEXITED(status) && !WEXITSTATUS(status);
+}
+#else
+static int probe_nop5_undone(void)
+{
+	return 1;
+}
+#endif
+
 int feature_probe(enum feature feature)
 {
 	static int (*const probes[FEATURE_COUNT])(void) = {
@@ -95,6 +197,7 @@ int feature_probe(enum feature feature)
 		[FEATURE_UPROBE_MULTI] = probe_uprobe_multi,
 		[FEATURE_SESSION] = probe_session,
 		[FEATURE_FAST_NOP5] = probe_fast_nop5,
+		[FEATURE_NOP5_UNDONE] = probe_nop5_undone,
 	};
 
 	return probes[feature]();

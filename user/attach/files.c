@@ -15,6 +15,7 @@
 #include <gputrace/cuda_api.h>
 
 #include "attach/emit.h"
+#include "attach/features.h"
 #include "attach/sites.h"
 #include "base/msg.h"
 #include "target/image.h"
@@ -247,19 +248,43 @@ void file_detach_calls(struct files *files, struct probed_file *file)
 	links_detach(&file->call_links);
 }
 
+/* Tried once: it takes a moment. */
+static bool nop5_is_undone(void)
+{
+	static int undone = -1;
+
+	if (undone < 0)
+		undone = feature_probe(FEATURE_NOP5_UNDONE) != 0;
+	return undone;
+}
+
+int agent_place(const struct image *agent, const char *function, const char *semaphore, struct link_place *place)
+{
+	int error;
+
+	*place = (struct link_place){};
+	error = image_symbol_offset(agent, function, &place->offset);
+	if (!error)
+		error = image_symbol_offset(agent, semaphore, &place->ref_counter);
+	if (!nop5_is_undone())
+		place->offset += GPUTRACE_AGENT_TRAP;
+	return error;
+}
+
 /* So that a call of CUPTI by the agent can be told from one by somebody else. */
 static int tell_agent_layout(struct files *files, const struct probed_file *file, const struct image *image)
 {
 	struct gpt_agent_layout layout = {};
-	uint64_t state, text, bytes;
+	struct link_place state;
+	uint64_t text, bytes;
 	uint32_t zero = 0;
-	int error = image_symbol_offset(image, GPUTRACE_AGENT_STATE, &state);
+	int error = agent_place(image, GPUTRACE_AGENT_STATE, GPUTRACE_AGENT_SEMAPHORE, &state);
 
 	if (!error)
-		error = text_segment(file->fd, state, &text, &bytes);
+		error = text_segment(file->fd, state.offset, &text, &bytes);
 	if (error)
 		return error;
-	layout.state_distance = state - text;
+	layout.state_distance = state.offset - text;
 	layout.text_bytes = bytes;
 	return bpf_map_update_elem(bpf_map__fd(files->programs->bpf->maps.agent_layout), &zero, &layout, BPF_ANY);
 }
@@ -273,11 +298,9 @@ struct agent_probe {
 static int attach_agent_probe(struct files *files, struct probed_file *file, const struct image *image,
 			      const struct agent_probe *probe)
 {
-	struct link_place place = {};
-	int error = image_symbol_offset(image, probe->function, &place.offset);
+	struct link_place place;
+	int error = agent_place(image, probe->function, probe->semaphore, &place);
 
-	if (!error)
-		error = image_symbol_offset(image, probe->semaphore, &place.ref_counter);
 	return error ? error
 		     : links_attach_uprobes(probe->links, files->programs->multi, probe->program, file->fd, &place, 1);
 }

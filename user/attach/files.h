@@ -53,6 +53,9 @@ struct probed_file *files_get_path(struct files *files, const char *path);
 /* The file as ELF, by a descriptor of its own; the caller closes it. -errno */
 int file_open_image(const struct probed_file *file, struct image **out);
 
+/* Where a probe on that function of the agent goes, and which counter it raises. -errno */
+int agent_place(const struct image *agent, const char *function, const char *semaphore, struct link_place *place);
+
 struct probed_file *files_find(struct files *files, dev_t device, uint64_t inode);
 
 /* Puts the probes in place, or takes them out; both do nothing when that is so already. -errno */

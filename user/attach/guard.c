@@ -5,10 +5,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <linux/futex.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -19,6 +22,9 @@
 #include <gputrace/maps.h>
 
 #define DEATH_SIGNAL SIGUSR1
+#define NO_CALL (-1L)
+
+static pid_t the_guard; /* 0: none */
 
 static void sleep_ms(long ms)
 {
@@ -88,23 +94,126 @@ static void close_all_but(int kept)
 	syscall(SYS_close_range, kept + 1, ~0U, 0);
 }
 
-static void wait_for_death(pid_t parent, const sigset_t *signals)
+/* ---- calls on behalf of gputrace ------------------------------------------------------------------------------------
+ */
+
+/* Seen by both processes. */
+static struct call {
+	_Atomic uint32_t asked, answered; /* futexes */
+	_Atomic long number;
+	long arguments[GUARD_ARGUMENTS], result;
+	size_t used;
+	_Alignas(8) char memory[GUARD_MEMORY];
+} * call;
+
+static bool share_call(void)
 {
+	void *shared;
+
+	if (call)
+		return true;
+	shared = mmap(NULL, sizeof(*call), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (shared == MAP_FAILED)
+		return false;
+	call = shared;
+	call->number = NO_CALL;
+	return true;
+}
+
+static void futex_wait(_Atomic uint32_t *word, uint32_t value, const struct timespec *most)
+{
+	syscall(SYS_futex, word, FUTEX_WAIT, value, most, NULL, 0);
+}
+
+static void futex_wake(_Atomic uint32_t *word)
+{
+	syscall(SYS_futex, word, FUTEX_WAKE, 1, NULL, NULL, 0);
+}
+
+static long make_call(long number, const long arguments[GUARD_ARGUMENTS])
+{
+	long result = syscall(number, arguments[0], arguments[1], arguments[2], arguments[3], arguments[4]);
+
+	return result < 0 ? -errno : result;
+}
+
+static void wake_guard(int unused)
+{
+	atomic_fetch_add(&call->asked, 1);
+}
+
+/* Makes the calls that are asked for until the parent is dead. */
+static void serve(pid_t parent)
+{
+	struct sigaction action = {.sa_handler = wake_guard};
+	sigset_t signals;
+	uint32_t asked;
+
+	sigaction(DEATH_SIGNAL, &action, NULL);
+	sigfillset(&signals);
+	sigdelset(&signals, DEATH_SIGNAL);
+	sigprocmask(SIG_SETMASK, &signals, NULL);
 	/* sent when the parent has closed all that it does not share */
 	prctl(PR_SET_PDEATHSIG, DEATH_SIGNAL);
-	while (getppid() == parent)
-		sigwaitinfo(signals, NULL);
+	for (;;) {
+		asked = atomic_load(&call->asked);
+		if (call->number != NO_CALL) {
+			call->result = make_call(call->number, call->arguments);
+			call->number = NO_CALL;
+			atomic_fetch_add(&call->answered, 1);
+			futex_wake(&call->answered);
+		}
+		if (getppid() != parent)
+			return;
+		futex_wait(&call->asked, asked, NULL);
+	}
 }
+
+static bool guard_lives(void)
+{
+	return the_guard && !waitpid(the_guard, NULL, WNOHANG);
+}
+
+void *guard_memory(size_t bytes)
+{
+	void *memory;
+
+	if (!share_call() || bytes > sizeof(call->memory) - call->used)
+		return NULL;
+	memory = call->memory + call->used;
+	call->used += (bytes + 7) & ~(size_t)7;
+	return memory;
+}
+
+long guard_call(long number, const long arguments[GUARD_ARGUMENTS])
+{
+	static const struct timespec look_again = {.tv_nsec = 100000000};
+	uint32_t answered;
+
+	call->used = 0;
+	if (!guard_lives())
+		return make_call(number, arguments);
+	answered = atomic_load(&call->answered);
+	memcpy(call->arguments, arguments, sizeof(call->arguments));
+	call->number = number;
+	atomic_fetch_add(&call->asked, 1);
+	futex_wake(&call->asked);
+	while (atomic_load(&call->answered) == answered) {
+		futex_wait(&call->answered, answered, &look_again);
+		if (atomic_load(&call->answered) == answered && !guard_lives())
+			return -ESRCH;
+	}
+	return call->result;
+}
+
+/* ---- its life ------------------------------------------------------------------------------------------------------
+ */
 
 static void __attribute__((noreturn)) guard_main(pid_t parent, int processes_map, bool holds)
 {
-	sigset_t all;
-
 	prctl(PR_SET_NAME, "gputrace-guard");
 	setsid(); /* Ctrl-C is not for us */
-	sigfillset(&all);
-	sigprocmask(SIG_SETMASK, &all, NULL);
-	wait_for_death(parent, &all);
+	serve(parent);
 	continue_ours(processes_map);
 	close_all_but(processes_map);
 	/* A stop that was asked for just before may still be under way: look for a while. */
@@ -115,21 +224,24 @@ static void __attribute__((noreturn)) guard_main(pid_t parent, int processes_map
 	_exit(0);
 }
 
-int guard_start(struct guard *guard, int processes_map, bool holds)
+int guard_start(int processes_map, bool holds)
 {
-	pid_t parent = getpid(), pid = (pid_t)syscall(SYS_clone, CLONE_FILES | SIGCHLD, 0L, 0L, 0L, 0L);
+	pid_t parent = getpid(), pid;
 
+	if (!share_call())
+		return -errno;
+	pid = (pid_t)syscall(SYS_clone, CLONE_FILES | SIGCHLD, 0L, 0L, 0L, 0L);
 	if (!pid)
 		guard_main(parent, processes_map, holds);
-	guard->pid = pid < 0 ? 0 : pid;
+	the_guard = pid < 0 ? 0 : pid;
 	return pid < 0 ? -errno : 0;
 }
 
-void guard_stop(struct guard *guard)
+void guard_stop(void)
 {
-	if (!guard->pid)
-		return;
-	kill(guard->pid, SIGKILL);
-	waitpid(guard->pid, NULL, 0);
-	guard->pid = 0;
+	if (guard_lives()) {
+		kill(the_guard, SIGKILL);
+		waitpid(the_guard, NULL, 0);
+	}
+	the_guard = 0;
 }

@@ -14,6 +14,8 @@
 
 #include <bpf/bpf.h>
 
+#include "attach/guard.h"
+
 /*
  * BPF_LINK_CREATE for uprobe.multi as the kernel has it (include/uapi/linux/bpf.h, Linux 6.6): headers and libbpf
  * of Debian 12 are older.
@@ -25,11 +27,17 @@ struct uprobe_multi_attr {
 	uint32_t count, multi_flags, pid, pad;
 };
 
-static int bpf_syscall_link_create(const void *attr, size_t size)
+static int create_link(const void *attr, size_t size)
 {
-	int fd = (int)syscall(SYS_bpf, BPF_LINK_CREATE, attr, size);
+	return (int)guard_call(SYS_bpf, (const long[GUARD_ARGUMENTS]){BPF_LINK_CREATE, (long)attr, (long)size});
+}
 
-	return fd < 0 ? -errno : fd;
+/* What a call points to has to be where the guard sees it. */
+static void *shared_copy(const void *data, size_t bytes)
+{
+	void *copy = guard_memory(bytes);
+
+	return copy ? memcpy(copy, data, bytes) : NULL;
 }
 
 bool links_have_multi(int program_fd, unsigned attach_type)
@@ -42,38 +50,41 @@ bool links_have_multi(int program_fd, unsigned attach_type)
 		.offsets = (uintptr_t)&offset,
 		.count = 1,
 	};
-	int fd = bpf_syscall_link_create(&attr, sizeof(attr));
+	int fd = (int)syscall(SYS_bpf, BPF_LINK_CREATE, &attr, sizeof(attr));
 
 	if (fd >= 0)
 		close(fd);
 	/* A kernel that knows the link gets as far as looking at the file: a folder cannot be probed. */
-	return fd == -EBADF;
+	return fd < 0 && errno == EBADF;
 }
 
 static int attach_multi(struct links *links, int program_fd, const char *path, const struct link_place *places,
 			size_t count)
 {
-	struct uprobe_multi_attr attr = {
-		.program_fd = (uint32_t)program_fd,
-		.attach_type = ATTACH_TRACE_UPROBE_MULTI,
-		.path = (uintptr_t)path,
-		.count = (uint32_t)count,
-	};
-	uint64_t *values = xcalloc(count * 3, sizeof(*values));
+	struct uprobe_multi_attr *attr = guard_memory(sizeof(*attr));
+	uint64_t *values = guard_memory(count * 3 * sizeof(*values));
+	void *shared_path = shared_copy(path, strlen(path) + 1);
 	bool counted = false;
 	int fd;
 
+	if (!attr || !values || !shared_path)
+		return -E2BIG;
 	for (size_t i = 0; i < count; i++) {
 		values[i] = places[i].offset;
 		values[count + i] = places[i].cookie;
 		values[2 * count + i] = places[i].ref_counter;
 		counted |= places[i].ref_counter != 0;
 	}
-	attr.offsets = (uintptr_t)values;
-	attr.cookies = (uintptr_t)(values + count);
-	attr.ref_counters = counted ? (uintptr_t)(values + 2 * count) : 0;
-	fd = bpf_syscall_link_create(&attr, sizeof(attr));
-	free(values);
+	*attr = (struct uprobe_multi_attr){
+		.program_fd = (uint32_t)program_fd,
+		.attach_type = ATTACH_TRACE_UPROBE_MULTI,
+		.path = (uintptr_t)shared_path,
+		.count = (uint32_t)count,
+		.offsets = (uintptr_t)values,
+		.cookies = (uintptr_t)(values + count),
+		.ref_counters = counted ? (uintptr_t)(values + 2 * count) : 0,
+	};
+	fd = create_link(attr, sizeof(*attr));
 	if (fd < 0)
 		return fd;
 	array_push(&links->fds, fd);
@@ -93,10 +104,16 @@ static int uprobe_pmu_type(void)
 	return type;
 }
 
+/* The same for a perf event (Linux 5.15). */
+struct perf_link_attr {
+	uint32_t program_fd, perf_fd, attach_type, flags;
+	uint64_t cookie;
+};
+
 static int link_perf_event(struct links *links, int program_fd, int perf_fd, uint64_t cookie)
 {
-	LIBBPF_OPTS(bpf_link_create_opts, options, .perf_event.bpf_cookie = cookie);
-	int fd = bpf_link_create(program_fd, perf_fd, BPF_PERF_EVENT, &options);
+	const struct perf_link_attr attr = {(uint32_t)program_fd, (uint32_t)perf_fd, BPF_PERF_EVENT, 0, cookie};
+	int fd = create_link(shared_copy(&attr, sizeof(attr)), sizeof(attr)), error;
 
 	if (fd >= 0) {
 		array_push(&links->fds, fd);
@@ -105,27 +122,28 @@ static int link_perf_event(struct links *links, int program_fd, int perf_fd, uin
 	/* Linux before 5.15 has no such link, and no cookie either: the event itself owns the program. */
 	if (cookie)
 		return -EOPNOTSUPP;
-	if (ioctl(perf_fd, PERF_EVENT_IOC_SET_BPF, program_fd) || ioctl(perf_fd, PERF_EVENT_IOC_ENABLE, 0))
-		return -errno;
-	return 0;
+	error = (int)guard_call(SYS_ioctl, (const long[GUARD_ARGUMENTS]){perf_fd, PERF_EVENT_IOC_SET_BPF, program_fd});
+	return error ? error
+		     : (int)guard_call(SYS_ioctl, (const long[GUARD_ARGUMENTS]){perf_fd, PERF_EVENT_IOC_ENABLE});
 }
 
 /* pid -1: every process. */
 static int open_uprobe(struct links *links, int type, const char *path, const struct link_place *place, pid_t pid)
 {
-	struct perf_event_attr attr = {
+	const struct perf_event_attr attr = {
 		.size = sizeof(attr),
 		.type = (uint32_t)type,
 		/* kernel/events/core.c: PERF_UPROBE_REF_CTR_OFFSET_SHIFT */
 		.config = place->ref_counter << 32,
-		.uprobe_path = (uintptr_t)path,
+		.uprobe_path = (uintptr_t)shared_copy(path, strlen(path) + 1),
 		.probe_offset = place->offset,
 	};
-	int fd = (int)syscall(SYS_perf_event_open, &attr, pid, pid < 0 ? 0 : -1, -1, PERF_FLAG_FD_CLOEXEC);
+	const long arguments[GUARD_ARGUMENTS] = {(long)shared_copy(&attr, sizeof(attr)), pid, pid < 0 ? 0 : -1, -1,
+						 PERF_FLAG_FD_CLOEXEC};
+	int fd = (int)guard_call(SYS_perf_event_open, arguments);
 
-	if (fd < 0)
-		return -errno;
-	array_push(&links->fds, fd);
+	if (fd >= 0)
+		array_push(&links->fds, fd);
 	return fd;
 }
 
@@ -254,6 +272,6 @@ void links_detach(struct links *links)
 {
 	/* In reverse: a link before the event it is attached to. */
 	while (links->fds.count)
-		close(links->fds.items[--links->fds.count]);
+		guard_call(SYS_close, (const long[GUARD_ARGUMENTS]){links->fds.items[--links->fds.count]});
 	array_free(&links->fds);
 }

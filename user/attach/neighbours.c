@@ -30,7 +30,7 @@
 static int raise_counter(struct links *links, const struct probed_file *agent, pid_t pid, const char *function,
 			 const char *semaphore)
 {
-	struct link_place place = {};
+	struct link_place place;
 	struct image *image = NULL;
 	int error;
 
@@ -39,9 +39,7 @@ static int raise_counter(struct links *links, const struct probed_file *agent, p
 	error = file_open_image(agent, &image);
 	if (error)
 		return error;
-	error = image_symbol_offset(image, function, &place.offset);
-	if (!error)
-		error = image_symbol_offset(image, semaphore, &place.ref_counter);
+	error = agent_place(image, function, semaphore, &place);
 	if (!error)
 		error = links_raise_counter(links, agent->fd, &place, pid);
 	image_close(image);

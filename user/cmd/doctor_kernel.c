@@ -151,6 +151,9 @@ static bool check_features(void)
 		 "Linux 6.13 has it; nothing depends on it"},
 		{FEATURE_FAST_NOP5, "fast nop5", "the agent's probes take the fast way",
 		 "the agent's probes cost twice as much; Linux 6.18 on x86-64"},
+		{FEATURE_NOP5_UNDONE, "nop5 undone", "they leave no trace",
+		 "this kernel would leave them in place: the agent's probes take the slow way; Linux 6.18.44 is "
+		 "mended"},
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
