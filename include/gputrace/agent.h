@@ -120,6 +120,7 @@ enum gpt_agent_record_type {
 	GPT_AGENT_EVENT = 77,	   /* struct gpt_agent_event */
 	GPT_AGENT_MEMORY = 78,	   /* struct gpt_agent_memory */
 	GPT_AGENT_GRAPH_NODE = 79, /* struct gpt_agent_graph_node */
+	GPT_AGENT_SIZES = 81,	   /* struct gpt_agent_sizes: after a HELLO that says READY */
 	GPT_AGENT_TYPES_END
 };
 
@@ -136,9 +137,17 @@ struct gpt_agent_hello {
 	char text[];	       /* "path of libcupti\0detail\0what is recorded: kernels,...\0" */
 };
 
+#define GPT_AGENT_KINDS 64 /* CUPTI's activity kinds that are cared for */
+
+/* How long this CUPTI's records are, by kind: for who reads its buffers from outside. */
+struct gpt_agent_sizes {
+	struct gpt_record hdr;
+	__u16 bytes[GPT_AGENT_KINDS]; /* 0: not known */
+};
+
 struct gpt_agent_name {
 	struct gpt_record hdr;
-	__u32 id; /* from 1, unique in the process */
+	__u32 id; /* from 1, unique in the process; the collector's own (GPT_BATCH_RIDDEN) have the highest bit */
 	__u32 bytes;
 	char text[]; /* mangled, not terminated */
 };
@@ -311,6 +320,7 @@ struct gpt_agent_stats {
 };
 
 _Static_assert(sizeof(struct gpt_agent_hello) == 40, "agent layout");
+_Static_assert(sizeof(struct gpt_agent_sizes) == 136, "agent layout");
 _Static_assert(sizeof(struct gpt_agent_name) == 16, "agent layout");
 _Static_assert(sizeof(struct gpt_agent_api) == 40, "agent layout");
 _Static_assert(sizeof(struct gpt_agent_kernel) == 120, "agent layout");

@@ -132,7 +132,7 @@ static void make_pointers_good(uint8_t *buffer, size_t size)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const struct cupti cupti = {.next_record = step};
-	static struct batch batch;
+	static struct batch batch = {.send = batch_to_collector};
 	static struct names names;
 	struct records records = {.cupti = &cupti, .batch = &batch, .names = &names};
 	uint64_t before = 0, after = 0;

@@ -22,6 +22,7 @@ sys.path.insert(0, os.path.join(HERE, "..", "simgpu"))
 import truth as ground_truth  # noqa: E402
 
 HELLO, NAME, API, KERNEL, COPY, FILL, OVERHEAD, DEVICE, CONTEXT, STREAM, CLOCK, STATS, SYNC, EVENT, MEMORY, GRAPH_NODE = range(64, 80)
+SIZES = 81
 LOADED, READY, STOPPED, FAILED = 1, 2, 3, 4
 OK, NO_CUPTI, UNUSABLE, OCCUPIED, NO_CUDA = range(5)
 
@@ -425,9 +426,15 @@ class AgentOnSimulatedGpu(unittest.TestCase):
         self.assertEqual({e["fate"] for e in ground_truth.work(entries) if e["bytes"] == 30}, {"sent"})
 
     def test_a_session_that_begins_beside_anothers_waits_for_its_end(self):
-        record, entries, fills = self.run_counters("yield_.value = 1\n", "fill(10); tick(); fill(20)\n"
-                                                   "resume.value = 1; tick(); yield_.value = 0; resume.value = 0; fill(30)\n")
+        record, entries, fills = self.run_counters(
+            "def system_threads(): n = ctypes.c_int(); cupti.cuptiGetThreadIdType(ctypes.byref(n)); return n.value\n"
+            "yield_.value = 1\n",
+            "fill(10); tick(); assert not system_threads(); fill(20)\n"
+            "resume.value = 1; tick(); assert system_threads(); yield_.value = 0; resume.value = 0; fill(30)\n")
         self.assertEqual(record.states, [LOADED, READY, STOPPED])
+        self.assertEqual([b"kernels" in h[7][2] for h in record.hellos() if h[1] == READY], [False, True])
+        sizes = struct.unpack_from("<64H", record.of(SIZES)[0], 8)
+        self.assertEqual((sizes[10], sizes[5], sizes[39], sizes[0], sizes[63]), (216, 40, 24, 0, 0), "of 13.0")
         self.assertEqual(fills, {30: 30})
         self.assertGreater(len(record.calls), 60, "calls are reported all the time")
         self.assertEqual({e["fate"] for e in ground_truth.work(entries) if e["bytes"] < 30}, {"unseen"})

@@ -15,7 +15,7 @@
 #include "agent/records.h"
 #include "agent_points.h"
 
-static struct batch batch;
+static struct batch batch = {.send = batch_to_collector};
 
 static int begin(void **state)
 {

@@ -282,6 +282,7 @@ void agent_start(void)
 
 	if (!points_listening() || !atomic_compare_exchange_strong(&agent.life, &idle, LIFE_STARTING))
 		return;
+	session->batch.send = batch_to_collector;
 	tell_state(GPT_AGENT_LOADED);
 	find_cupti(session);
 	/* Here, and not on the thread: so that the very first launch is seen. */
@@ -312,6 +313,7 @@ void agent_start_aside(void)
 	if (!atomic_compare_exchange_strong(&agent.life, &idle, LIFE_STARTING))
 		return;
 	atomic_store(&agent.again, 0);
+	agent.session.batch.send = batch_to_collector;
 	tell_state(GPT_AGENT_LOADED);
 	register_fork();
 	agent.start = START_ASIDE;

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* Collects records into batches and hands them to the probe point. Knows nothing of what is in a record. */
+/* Collects records into batches. Knows nothing of what is in a record, nor where batches go. */
 #include "agent/batch.h"
 
 #include <string.h>
-
-#include "agent/points.h"
 
 void *batch_add(struct batch *batch, uint16_t type, size_t bytes)
 {
@@ -25,7 +23,7 @@ void *batch_add(struct batch *batch, uint16_t type, size_t bytes)
 
 void batch_flush(struct batch *batch)
 {
-	if (batch->used && points_batch_listening())
-		gputrace_agent_batch(batch->data, batch->used);
+	if (batch->used)
+		batch->send(batch);
 	batch->used = 0;
 }

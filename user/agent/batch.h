@@ -10,6 +10,7 @@
 
 struct batch {
 	uint32_t used;
+	void (*send)(struct batch *batch); /* what is in it, which is dropped then */
 	/* as long as a batch may be; records are multiples of 8 bytes */
 	uint8_t data[GPT_AGENT_BATCH_MAX] __attribute__((aligned(8)));
 };
@@ -20,7 +21,10 @@ struct batch {
  */
 void *batch_add(struct batch *batch, uint16_t type, size_t bytes);
 
-/* Gives the records to the collector, or drops them when nobody listens. */
+/* Sends what is there. */
 void batch_flush(struct batch *batch);
+
+/* batch.send of the agent: to the collector, if it listens. */
+void batch_to_collector(struct batch *batch);
 
 #endif

@@ -39,6 +39,13 @@ void names_clear(struct names *names)
 	names->count = names->used = 0;
 }
 
+void names_close(struct names *names)
+{
+	if (names->slots)
+		munmap(names->slots, NAMES_MAPPED);
+	memset(names, 0, sizeof(*names));
+}
+
 /* Eight bytes a step: names of templates are hundreds of bytes long and hashed for every kernel record.
  * The multiplier is 2^64 / golden ratio, as in Fibonacci hashing. */
 static uint32_t hash_text(const char *text, size_t bytes)

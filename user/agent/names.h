@@ -17,7 +17,7 @@ struct names {
 	struct name_slot *slots; /* open addressing */
 	char *text;
 	uint32_t count, used;
-	uint32_t first_id; /* of this session: ids are never used twice in a process */
+	uint32_t first_id; /* of this session: ids are never used twice in a process; 1 unless set after names_open */
 };
 
 struct name {
@@ -31,6 +31,7 @@ struct name {
 /* Reserves the memory (touched only as names come); false: there is none. names_clear keeps ids unique. */
 bool names_open(struct names *names);
 void names_clear(struct names *names);
+void names_close(struct names *names);
 
 struct name names_intern(struct names *names, const char *text);
 

@@ -78,6 +78,16 @@ static char *load_pointer(const uint8_t *record, unsigned offset)
 	return (char *)(uintptr_t)load(record, offset, sizeof(void *));
 }
 
+/* What a record points at: in our own memory, or wherever it came from. */
+static const char *load_text(struct records *records, const uint8_t *record, unsigned offset)
+{
+	const char *text = load_pointer(record, offset);
+
+	if (!text || !records->source)
+		return text;
+	return records->source->text(records->source->context, load(record, offset, sizeof(void *)));
+}
+
 struct kind {
 	uint8_t kind;
 	uint8_t type; /* enum gpt_agent_record_type */
@@ -85,7 +95,7 @@ struct kind {
 	uint16_t ours;
 	uint16_t counter; /* in struct gpt_agent_stats */
 	uint8_t corr;	  /* in CUPTI's record; 0: not of a call */
-	uint16_t start;	  /* of start_wall_ns in ours, end_wall_ns follows; 0: has no times */
+	uint16_t start;	  /* of start_wall_ns in ours, end_wall_ns follows; INSTANT: one time; 0: has no times */
 	const struct field *fields;
 	/* What comes before room is taken in the batch (a name of its own record), and after the fields. */
 	uint32_t (*before)(struct records *records, const uint8_t *record, size_t *extra);
@@ -96,12 +106,14 @@ struct kind {
 
 static uint32_t kernel_name(struct records *records, const uint8_t *record, size_t *extra)
 {
-	const char *text = load_pointer(record, CUPTI_KERNEL_NAME);
+	const char *text = load_text(records, record, CUPTI_KERNEL_NAME);
 	struct gpt_agent_name *announced;
 	struct name name;
 
-	if (!text)
+	if (!text) {
+		records->stats.names_dropped += load_pointer(record, CUPTI_KERNEL_NAME) != NULL;
 		return 0;
+	}
 	name = names_intern(records->names, text);
 	if (!name.id || name.cut)
 		records->stats.names_dropped++;
@@ -134,9 +146,10 @@ static void peer_copy_finish(struct records *records, const uint8_t *record, siz
 
 static void overhead_finish(struct records *records, const uint8_t *record, size_t bytes, void *ours, uint32_t carried)
 {
-	if (load(record, CUPTI_OVERHEAD_OBJECT_KIND, 4) != CUPTI_OBJECT_THREAD)
+	/* how another's records name threads is its choice: cuptiSetThreadIdType */
+	if (records->source || load(record, CUPTI_OVERHEAD_OBJECT_KIND, 4) != CUPTI_OBJECT_THREAD)
 		((struct gpt_agent_overhead *)ours)->tid = 0;
-	if (bytes >= CUPTI_OVERHEAD_DATA + sizeof(void *))
+	if (bytes >= CUPTI_OVERHEAD_DATA + sizeof(void *) && !records->source)
 		free(load_pointer(record, CUPTI_OVERHEAD_DATA));
 }
 
@@ -153,7 +166,7 @@ static void memory_finish(struct records *records, const uint8_t *record, size_t
 
 static uint32_t device_name(struct records *records, const uint8_t *record, size_t *extra)
 {
-	const char *text = load_pointer(record, CUPTI_DEVICE_NAME);
+	const char *text = load_text(records, record, CUPTI_DEVICE_NAME);
 
 	*extra = text ? strnlen(text, DEVICE_NAME_MAX) : 0;
 	return (uint32_t)*extra;
@@ -162,20 +175,23 @@ static uint32_t device_name(struct records *records, const uint8_t *record, size
 static void device_finish(struct records *records, const uint8_t *record, size_t bytes, void *ours, uint32_t carried)
 {
 	struct gpt_agent_device *device = ours;
+	const char *name = carried ? load_text(records, record, CUPTI_DEVICE_NAME) : NULL;
 
 	records->devices_seen++;
 	device->max_threads_per_multiprocessor *= device->warp_size; /* was in warps */
 	if (device->mig)
 		memcpy(device->uuid, record + CUPTI_DEVICE_MIG_UUID, sizeof(device->uuid));
-	device->bytes = carried;
-	if (carried)
-		memcpy(device->name, load_pointer(record, CUPTI_DEVICE_NAME), carried);
+	device->bytes = name ? carried : 0;
+	if (name)
+		memcpy(device->name, name, carried);
 }
 
 /* ---- kinds ------------------------------------------------------------------------------------ */
 
 #define COUNTER(member) offsetof(struct gpt_agent_stats, member)
 #define TIMES(record) offsetof(struct record, start_wall_ns)
+#define INSTANT 0x8000u
+#define TIME(record) (INSTANT | offsetof(struct record, time_wall_ns))
 
 static const struct kind kinds[] = {
 	{CUPTI_KIND_CONCURRENT_KERNEL, GPT_AGENT_KERNEL, CUPTI_KERNEL_MIN, sizeof(struct gpt_agent_kernel),
@@ -193,7 +209,7 @@ static const struct kind kinds[] = {
 	{CUPTI_KIND_CUDA_EVENT, GPT_AGENT_EVENT, CUPTI_EVENT_MIN, sizeof(struct gpt_agent_event), COUNTER(others),
 	 CUPTI_EVENT_CORR, 0, event_fields, NULL, NULL},
 	{CUPTI_KIND_MEMORY2, GPT_AGENT_MEMORY, CUPTI_MEMORY_MIN, sizeof(struct gpt_agent_memory), COUNTER(others),
-	 CUPTI_MEMORY_CORR, 0, memory_fields, NULL, memory_finish},
+	 CUPTI_MEMORY_CORR, TIME(gpt_agent_memory), memory_fields, NULL, memory_finish},
 	{CUPTI_KIND_DEVICE, GPT_AGENT_DEVICE, CUPTI_DEVICE_MIN, sizeof(struct gpt_agent_device), COUNTER(others), 0, 0,
 	 device_fields, device_name, device_finish},
 	{CUPTI_KIND_CONTEXT, GPT_AGENT_CONTEXT, CUPTI_CONTEXT_MIN, sizeof(struct gpt_agent_context), COUNTER(others), 0,
@@ -234,6 +250,16 @@ static void count(struct records *records, const struct kind *kind)
 	++*(__u64 *)((char *)&records->stats + kind->counter);
 }
 
+static unsigned times_of(const struct kind *kind)
+{
+	return !kind->start ? 0 : kind->start & INSTANT ? 1 : 2;
+}
+
+static size_t start_of(const struct kind *kind)
+{
+	return kind->start & ~INSTANT;
+}
+
 /* A forced flush gives records without an end; CUPTI gives none when it ran out of timestamp memory. */
 static void check_times(struct records *records, const struct kind *kind, uint8_t *ours)
 {
@@ -246,11 +272,39 @@ static void check_times(struct records *records, const struct kind *kind, uint8_
 	records->stats.untimed++;
 }
 
+/* CUPTI's own times of a record that has some. */
+static void raw_times(const struct kind *kind, const uint8_t *record, uint64_t times[2])
+{
+	const struct field *field;
+
+	for (field = kind->fields; field->bytes; field++)
+		if (field->to == start_of(kind))
+			times[0] = load(record, field->from, field->bytes);
+		else if (times_of(kind) > 1 && field->to == start_of(kind) + sizeof(times[0]))
+			times[1] = load(record, field->from, field->bytes);
+}
+
+/* Whether a record of another process is one for us; its times as they go into the batch. */
+static bool is_taken(const struct records *records, const struct kind *kind, const uint8_t *record, uint64_t times[2])
+{
+	const struct records_source *source = records->source;
+
+	if (source->unwanted >> kind->kind & 1)
+		return false;
+	if (!times_of(kind))
+		return true;
+	raw_times(kind, record, times);
+	/* what CUPTI could not time stays so */
+	return !times[0] || (times_of(kind) > 1 && times[1] < times[0]) ||
+	       source->times(source->context, times, times_of(kind));
+}
+
 bool records_convert(struct records *records, uint8_t *record, size_t bytes)
 {
 	const struct kind *kind = bytes >= 4 ? kind_find((uint32_t)load(record, 0, 4)) : NULL;
 	size_t size = kind ? records->sizes[kind->kind] : 0;
 	const struct field *field;
+	uint64_t times[2] = {0};
 	uint32_t carried = 0;
 	size_t extra = 0;
 	uint8_t *ours;
@@ -261,28 +315,22 @@ bool records_convert(struct records *records, uint8_t *record, size_t bytes)
 	}
 	if (records->limited && kind->corr && (int32_t)((uint32_t)load(record, kind->corr, 4) - records->last_corr) > 0)
 		return true;
+	if (records->source && !is_taken(records, kind, record, times))
+		return true;
 	if (kind->before)
 		carried = kind->before(records, record, &extra);
 	ours = batch_add(records->batch, kind->type, kind->ours + extra);
 	for (field = kind->fields; field->bytes; field++)
 		if ((size_t)field->from + field->bytes <= size)
 			memcpy(ours + field->to, record + field->from, field->bytes);
+	if (records->source)
+		memcpy(ours + start_of(kind), times, times_of(kind) * sizeof(times[0]));
 	if (kind->after)
 		kind->after(records, record, size, ours, carried);
-	if (kind->start)
+	if (times_of(kind) > 1)
 		check_times(records, kind, ours);
 	count(records, kind);
 	return true;
-}
-
-/* CUPTI's own start and end of a record that has times. */
-static void raw_times(const struct kind *kind, const uint8_t *record, uint64_t times[2])
-{
-	const struct field *field;
-
-	for (field = kind->fields; field->bytes; field++)
-		if (field->to == kind->start || field->to == kind->start + sizeof(uint64_t))
-			times[field->to != kind->start] = load(record, field->from, field->bytes);
 }
 
 void records_abandoned(struct records *records, uint8_t *buffer, size_t bytes, const uint64_t between_wall_ns[2])
@@ -296,7 +344,7 @@ void records_abandoned(struct records *records, uint8_t *buffer, size_t bytes, c
 		size = kind ? records->sizes[kind->kind] : 0;
 		if (!size || size > bytes - at)
 			return;
-		if (kind->corr && kind->start) {
+		if (kind->corr && times_of(kind) > 1) {
 			raw_times(kind, buffer + at, times);
 			if (times[0] >= between_wall_ns[0] && times[0] <= times[1] && times[1] <= between_wall_ns[1])
 				records_convert(records, buffer + at, size);
@@ -324,6 +372,23 @@ void records_buffer(struct records *records, uint8_t *buffer, size_t valid)
 	}
 }
 
+size_t records_foreign(struct records *records, uint8_t *buffer, size_t bytes)
+{
+	size_t at = 0, size;
+	uint32_t number;
+
+	while (bytes - at >= sizeof(number)) {
+		number = (uint32_t)load(buffer + at, 0, sizeof(number));
+		size = number < CUPTI_KIND_COUNT ? records->sizes[number] : 0;
+		if (!size || size > bytes - at)
+			break;
+		if (kind_find(number))
+			records_convert(records, buffer + at, size);
+		at += size;
+	}
+	return at;
+}
+
 /* The distance between the first two records of a buffer full of nothing but kind numbers. */
 static size_t probe_kind(const struct cupti *cupti, uint8_t *scratch, uint32_t kind)
 {
@@ -342,15 +407,32 @@ static size_t probe_kind(const struct cupti *cupti, uint8_t *scratch, uint32_t k
 	return size;
 }
 
+/* What is not a whole number of words, or shorter than it ever was, is not what we take it for. */
+static uint16_t good_size(uint32_t number, size_t size)
+{
+	const struct kind *kind = kind_find(number);
+
+	if (size % 8 || size >= RECORDS_PROBE_BYTES / 2 || (kind && size < kind->min))
+		return 0;
+	return (uint16_t)size;
+}
+
 unsigned records_probe(struct records *records, uint8_t *scratch)
 {
 	unsigned good = 0;
-	size_t i, size;
+	uint32_t number;
 
-	for (i = 0; i < KIND_COUNT; i++) {
-		size = probe_kind(records->cupti, scratch, kinds[i].kind);
-		records->sizes[kinds[i].kind] = size >= kinds[i].min ? (uint16_t)size : 0;
-		good += size >= kinds[i].min;
+	for (number = 1; number < CUPTI_KIND_COUNT; number++) {
+		records->sizes[number] = good_size(number, probe_kind(records->cupti, scratch, number));
+		good += kind_find(number) && records->sizes[number];
 	}
 	return good;
+}
+
+void records_set_sizes(struct records *records, const uint16_t sizes[CUPTI_KIND_COUNT])
+{
+	uint32_t number;
+
+	for (number = 1; number < CUPTI_KIND_COUNT; number++)
+		records->sizes[number] = good_size(number, sizes[number]);
 }

@@ -14,8 +14,19 @@
 #include "agent/cupti_abi.h"
 #include "agent/names.h"
 
+/* Records that lie in another process, in a copy; what they point at does not. */
+struct records_source {
+	void *context;
+	/* The text at an address over there, until the next call; NULL: there is none to be had. */
+	const char *(*text)(void *context, uint64_t address);
+	/* CUPTI's start and end, or one time, to those of the batch; false: the record is not to be taken. */
+	bool (*times)(void *context, uint64_t *times, unsigned count);
+	uint64_t unwanted; /* bit i: records of kind i are stepped over */
+};
+
 struct records {
-	const struct cupti *cupti;
+	const struct records_source *source; /* NULL: CUPTI wrote them for us, in our own process */
+	const struct cupti *cupti;	     /* not asked where there is a source */
 	struct batch *batch;
 	struct names *names;
 	uint16_t sizes[CUPTI_KIND_COUNT]; /* bytes of a record as this library writes it; 0: not to be used */
@@ -26,14 +37,23 @@ struct records {
 	uint32_t last_corr;
 };
 
+/*
+ * A copy of a buffer that lies in another process: its records, one after the other by sizes[] alone.  Returns how many
+ * bytes made sense; a kind of no known size hides what follows it.
+ */
+size_t records_foreign(struct records *records, uint8_t *buffer, size_t bytes);
+
 /* The scratch memory records_probe needs, zeroed, 8-byte aligned; zero again afterwards. */
 #define RECORDS_PROBE_BYTES 8192u
 
 /*
- * Learns the sizes of the kinds we take.  A kind that the library does not know, or whose record is shorter
- * than in 11.8, gets 0.  Returns how many kinds are good.
+ * Learns the sizes of all kinds.  A kind that the library does not know, or one that we take and whose record is
+ * shorter than in 11.8, gets 0.  Returns how many of those that we take are good.
  */
 unsigned records_probe(struct records *records, uint8_t *scratch);
+
+/* The same from sizes that somebody else tells, in any state. */
+void records_set_sizes(struct records *records, const uint16_t sizes[CUPTI_KIND_COUNT]);
 
 /* Kinds to enable, in that order; the size says whether it can be used. */
 struct records_kind {

@@ -14,6 +14,8 @@
 #include "agent/returns.h"
 #include "agent/yield.h"
 
+_Static_assert(CUPTI_KIND_COUNT == GPT_AGENT_KINDS, "what is known is told");
+
 #define FLUSH_NS 100000000u    /* a process that dies loses no more than this */
 #define SAMPLE_NS 250000000u   /* clock and counters: agent.h asks for twice a second */
 #define POLL_NS 2000000u       /* while waiting for the end of GPU work */
@@ -87,8 +89,6 @@ static void configure(struct session *session)
 
 	if (cupti->version >= CUPTI_API_12_2)
 		cupti->enable_domain(1, session->subscriber, CUPTI_DOMAIN_STATE);
-	if (cupti->set_thread_id_type)
-		cupti->set_thread_id_type(CUPTI_THREAD_ID_SYSTEM);
 	/* cuptiActivityRegisterTimestampCallback is left alone where nobody else called it: kernel times are zero
 	 * with it from 12.6 Update 2 to 13.0 Update 1.  CUPTI's own clock is CLOCK_REALTIME, which clock.c converts. */
 }
@@ -212,6 +212,8 @@ static bool register_buffers(struct session *session)
 
 bool session_record(struct session *session)
 {
+	if (session->cupti.set_thread_id_type)
+		session->cupti.set_thread_id_type(CUPTI_THREAD_ID_SYSTEM);
 	session->enabled_kinds = 0; /* another may have disabled them */
 	return register_buffers(session) && enable_kinds(session);
 }
@@ -287,6 +289,13 @@ static size_t name_taken(const struct session *session, char text[64])
 	return strlen(text);
 }
 
+static void send_sizes(struct session *session)
+{
+	struct gpt_agent_sizes *sizes = batch_add(&session->batch, GPT_AGENT_SIZES, sizeof(*sizes));
+
+	memcpy(sizes->bytes, session->records.sizes, sizeof(sizes->bytes));
+}
+
 void session_hello(struct session *session, uint32_t state)
 {
 	char takes[64];
@@ -306,6 +315,8 @@ void session_hello(struct session *session, uint32_t state)
 	memcpy(hello->text, session->cupti.path, path);
 	memcpy(hello->text + path, session->detail, detail);
 	memcpy(hello->text + path + detail, takes, taken);
+	if (state == GPT_AGENT_READY)
+		send_sizes(session);
 }
 
 static void send_node(struct session *session, const struct call_return *node)

@@ -96,9 +96,8 @@ static void take_up(struct session *session)
 	yield_own_clock(&session->cupti);
 	session->cupti.dropped(NULL, 0, &dropped); /* the other's, from here on ours */
 	session->away = !session_record(session);
-	if (!session->away)
-		return;
-	session->refused = true;
+	session->refused = session->away;
+	/* why it was refused, or what is recorded from now on */
 	session_hello(session, GPT_AGENT_READY);
 }
 
