@@ -64,6 +64,66 @@ CUPTI_USE(cupti_disable, GPT_CUPTI_DISABLE)
 CUPTI_USE(cupti_flush, GPT_CUPTI_FLUSH)
 CUPTI_USE(cupti_attribute, GPT_CUPTI_ATTRIBUTE)
 
+/* The ring buffer takes constant sizes only: one function for each. */
+#define DONE_COPY(name, room)                                                                                          \
+	static __always_inline bool name(struct gpt_cupti_done *head)                                                  \
+	{                                                                                                              \
+		struct gpt_cupti_done *record = bpf_ringbuf_reserve(&ring, sizeof(*record) + (room), 0);               \
+		__u64 bytes = head->bytes;                                                                             \
+                                                                                                                       \
+		if (!record)                                                                                           \
+			return false;                                                                                  \
+		head->hdr.size = sizeof(*head) + ((bytes + 7) & ~7u);                                                  \
+		head->copied = bytes;                                                                                  \
+		__builtin_memcpy(record, head, sizeof(*record));                                                       \
+		if (bytes > (room) || bpf_probe_read_user(record->data, bytes, (void *)head->address)) {               \
+			bpf_ringbuf_discard(record, BPF_RB_NO_WAKEUP);                                                 \
+			return false;                                                                                  \
+		}                                                                                                      \
+		bpf_ringbuf_submit(record, BPF_RB_FORCE_WAKEUP);                                                       \
+		return true;                                                                                           \
+	}
+
+DONE_COPY(done_copy_small, GPT_CUPTI_DONE_SMALL)
+DONE_COPY(done_copy_large, GPT_CUPTI_DONE_LARGE)
+
+/* Not copied: the collector has to be quick. */
+static __always_inline bool done_tell(struct gpt_cupti_done *head)
+{
+	head->hdr.size = sizeof(*head);
+	head->copied = 0;
+	return !bpf_ringbuf_output(&ring, head, sizeof(*head), BPF_RB_FORCE_WAKEUP);
+}
+
+/*
+ * libkineto::CuptiActivityApi::bufferCompleted(CUcontext, unsigned stream, unsigned char *buffer, size_t size,
+ * size_t valid), a member function.
+ */
+SEC("uprobe")
+int cupti_done(struct pt_regs *ctx)
+{
+	__u64 pid_tid = bpf_get_current_pid_tgid();
+	struct gpt_cupti_done head = {.address = PT_REGS_PARM4(ctx), .bytes = ctx->r9, .tid = pid_tid};
+	bool sent = false;
+
+	head.pid = pid_tid >> 32;
+	if (!head.bytes || !traced_process(head.pid))
+		return 0;
+	record_begin(&head.hdr, sizeof(head), GPT_CUPTI_DONE);
+	head.time_ns = bpf_ktime_get_ns();
+	/* A failed read leaves zeros: no record begins so. */
+	bpf_probe_read_user(head.head, sizeof(head.head), (void *)head.address);
+	if (head.bytes <= GPT_CUPTI_DONE_SMALL)
+		sent = done_copy_small(&head);
+	else if (head.bytes <= GPT_CUPTI_DONE_LARGE)
+		sent = done_copy_large(&head);
+	if (!sent && !done_tell(&head)) {
+		account(GPT_ACC_OTHER_LOST);
+		keep_own_stack(ctx);
+	}
+	return 0;
+}
+
 /*
  * A session that began before we came shows itself by the correlation ids that PyTorch pushes around every op while
  * one records.  Probed only until that is settled: this one is hot.

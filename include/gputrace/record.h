@@ -51,6 +51,7 @@ enum gpt_record_type {
 	GPT_PYEVENT = 14,     /* struct gpt_pyevent: a collection or an import begins or ends */
 	GPT_PYCALL = 15,      /* struct gpt_pycall: a Python function is entered or left */
 	GPT_CUPTI_USE = 16,   /* struct gpt_cupti_use: somebody sets CUPTI's activity API up or down */
+	GPT_CUPTI_DONE = 17,  /* struct gpt_cupti_done: CUPTI gave torch.profiler a buffer of records */
 
 	/* from the collector */
 	GPT_SESSION = 32,    /* struct gpt_session: options, host */
@@ -237,6 +238,27 @@ struct gpt_cupti_use {
 	__u16 pad;
 };
 
+#define GPT_CUPTI_DONE_HEAD 64
+/* Copied where it was done, in one of two sizes: what was on its way when a session begins is thrown away at once. */
+#define GPT_CUPTI_DONE_SMALL 32768u
+#define GPT_CUPTI_DONE_LARGE 524288u
+
+/*
+ * CUPTI has given a buffer of records to torch.profiler, which reads it at the end of its session and frees it.  Only
+ * the fixed part goes into a log.
+ */
+struct gpt_cupti_done {
+	struct gpt_record hdr;
+	__u64 time_ns;
+	__u64 address;
+	__u64 bytes; /* of records in it */
+	__u32 pid, tid;
+	__u8 head[GPT_CUPTI_DONE_HEAD]; /* how it began then; 0: could not be read */
+	__u32 copied;			/* bytes of data[]: all of them or none */
+	__u32 pad;
+	__u8 data[];
+};
+
 /* ---- native --------------------------------------------------------------------------------- */
 
 #define GPT_NATIVE_MAX_FRAMES 64
@@ -362,13 +384,16 @@ enum gpt_end_reason {
 
 /* ---- batches from the agent ----------------------------------------------------------------- */
 
+#define GPT_BATCH_RIDDEN 1    /* flags: not an agent's: the collector took it from a buffer (GPT_CUPTI_DONE) */
+#define GPT_BATCH_MONOTONIC 2 /* flags: what is named *_wall_ns is CLOCK_MONOTONIC, good to error_ns */
+
 struct gpt_agent_batch {
 	struct gpt_record hdr;
 	__u64 time_ns; /* when the collector's program copied it */
 	__u32 pid, tid;
-	__u32 bytes; /* of data[], hostile until checked */
-	__u32 pad;
-	__u8 data[]; /* records of agent.h, each with a struct gpt_record */
+	__u32 bytes;	/* of data[], hostile until checked */
+	__u32 error_ns; /* of GPT_BATCH_MONOTONIC */
+	__u8 data[];	/* records of agent.h, each with a struct gpt_record */
 };
 
 _Static_assert(sizeof(struct gpt_log_header) == 24, "log layout");
@@ -383,6 +408,7 @@ _Static_assert(sizeof(struct gpt_code_dead) == 32, "log layout");
 _Static_assert(sizeof(struct gpt_pyevent) == 48, "log layout");
 _Static_assert(sizeof(struct gpt_pycall) == 40, "log layout");
 _Static_assert(sizeof(struct gpt_cupti_use) == 32, "log layout");
+_Static_assert(sizeof(struct gpt_cupti_done) == 112, "log layout");
 _Static_assert(sizeof(struct gpt_native_stack) == 24, "log layout");
 _Static_assert(sizeof(struct gpt_native_sym) == 24, "log layout");
 _Static_assert(sizeof(struct gpt_thread) == 40, "log layout");
