@@ -35,7 +35,9 @@ LIBS := -lbpf -lelf -lz -lisal -liberty
 USER_DIRS := base target attach capture trace report export cmd
 USER_SRC := $(foreach d,$(USER_DIRS),$(wildcard user/$(d)/*.c))
 USER_OBJ := $(USER_SRC:%.c=$(BUILD)/%.o)
-LIB_OBJ := $(filter-out $(BUILD)/user/cmd/main.o,$(USER_OBJ))
+# What the agent knows of CUPTI's records, for buffers that are read from outside (user/attach/ride_buffer.c).
+SHARED_OBJ := $(patsubst %,$(BUILD)/shared/%.o,records names batch)
+LIB_OBJ := $(filter-out $(BUILD)/user/cmd/main.o,$(USER_OBJ)) $(SHARED_OBJ)
 LIB := $(BUILD)/libgputrace.a
 BPF_SRC := $(wildcard bpf/*.bpf.c)
 BPF_OBJ := $(BPF_SRC:bpf/%.bpf.c=$(BUILD)/bpf/%.bpf.o)
@@ -52,7 +54,7 @@ AGENT_OBJ := $(AGENT_SRC:%.c=$(BUILD)/%.o)
 AGENT_CFLAGS := -fPIC -fvisibility=hidden -fno-stack-protector -U_FORTIFY_SOURCE -fcf-protection=none
 
 # Objects whose -MMD files are read at the end; the parts add theirs.
-OBJECTS := $(USER_OBJ) $(AGENT_OBJ) $(BPF_OBJ) $(BPF_OLD_OBJ)
+OBJECTS := $(USER_OBJ) $(SHARED_OBJ) $(AGENT_OBJ) $(BPF_OBJ) $(BPF_OLD_OBJ)
 
 ifeq ($(V),1)
 say = @:
@@ -117,6 +119,11 @@ $(BUILD)/user/agent/%.o: user/agent/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(say) CC $<
 	$(Q)$(CC) $(BASE_CFLAGS) $(CFLAGS) $(AGENT_CFLAGS) -MMD -MP -c $< -o $@
+
+$(BUILD)/shared/%.o: user/agent/%.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(say) CC '$< (collector)'
+	$(Q)$(CC) $(BASE_CFLAGS) $(CFLAGS) $(EXTRA_CFLAGS) -MMD -MP -c $< -o $@
 
 $(BUILD)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)

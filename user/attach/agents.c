@@ -19,6 +19,7 @@
 #define LAST_PAUSE_NS 640000000ULL
 #define MAX_TRIES 24		/* 12 s in all */
 #define ANSWER_NS 5000000000ULL /* CUPTI starts in 0.2 s, and waits for the driver's locks */
+#define OLDER_ANSWER_NS 100000000ULL
 #define SETTLE_PAUSE_NS 2000000L
 
 static bool maps(const struct followed *process, enum library_kind kind)
@@ -48,10 +49,34 @@ static void give_up(struct agents *agents, struct followed *process, const char 
 	char note[384];
 
 	process->entry.state = ENTRY_REFUSED;
+	neighbour_forget(&process->neighbour);
 	snprintf(process->entry.why, sizeof(process->entry.why), "%s", why);
 	snprintf(note, sizeof(note), "pid %d: no GPU times, the agent could not be let in: %s", process->pid, why);
 	emit_text(agents->emit, agents->emit_context, GPT_NOTE, (uint32_t)process->pid, note);
 	msg_debug("%s", note);
+}
+
+/* Every CUPTI of the process: there may be several, and only who calls knows which. */
+static bool watch(struct files *files, const struct followed *process)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < process->files.count; i++)
+		if (process->files.items[i]->kind == LIBRARY_CUPTI)
+			any |= file_attach_pushes(files, process->files.items[i]) == 0;
+	return any;
+}
+
+/*
+ * CUPTI has one set of buffers: to register ours in the middle of another's session would be to take its records.  Of
+ * those who use it only PyTorch does not subscribe, which the agent would be told.
+ */
+static int suspect_others(struct agents *agents, struct followed *process)
+{
+	if (process->neighbour.state != NEIGHBOUR_NONE || !maps(process, LIBRARY_TORCH) ||
+	    !watch(agents->processes->files, process))
+		return 0;
+	return neighbour_suspect(&process->neighbour, agents->file, process->pid, monotonic_ns());
 }
 
 static void try_now(struct agents *agents, struct followed *process)
@@ -65,7 +90,11 @@ static void try_now(struct agents *agents, struct followed *process)
 		entry->state = ENTRY_REFUSED;
 		return;
 	}
-	error = inject_agent(process->pid, agents->file_fd, &result);
+	error = suspect_others(agents, process);
+	if (error)
+		snprintf(result.why, sizeof(result.why), "it cannot be told of others: %s", strerror(-error));
+	else
+		error = inject_agent(process->pid, agents->file_fd, &result);
 	entry->tries++;
 	if (!error) {
 		entry->state = ENTRY_ASKED;
@@ -83,45 +112,9 @@ static void try_now(struct agents *agents, struct followed *process)
 	}
 }
 
-/* Every CUPTI of the process: there may be several, and only who calls knows which. */
-static bool watch(struct files *files, const struct followed *process)
-{
-	bool any = false;
-
-	for (size_t i = 0; i < process->files.count; i++)
-		if (process->files.items[i]->kind == LIBRARY_CUPTI)
-			any |= file_attach_pushes(files, process->files.items[i]) == 0;
-	return any;
-}
-
-/*
- * CUPTI has one set of buffers: to enter in the middle of another's session would be to take its records.  Of those
- * who use it only PyTorch does not subscribe, which the agent would be told.
- */
-static bool others_may_record(struct agents *agents, struct followed *process, uint64_t now_ns)
-{
-	char note[160];
-
-	if (process->neighbour.state == NEIGHBOUR_RECORDS)
-		return true;
-	if (process->neighbour.state == NEIGHBOUR_NONE &&
-	    !(maps(process, LIBRARY_TORCH) && watch(agents->processes->files, process)))
-		return false;
-	if (!neighbour_may_record(&process->neighbour, agents->processes->files, agents->file, process->pid,
-				  process->called_ns, now_ns))
-		return false;
-	if (process->neighbour.state == NEIGHBOUR_RECORDS) {
-		snprintf(note, sizeof(note),
-			 "pid %d: another profiler (torch.profiler) was recording; no GPU times until it has finished",
-			 process->pid);
-		emit_text(agents->emit, agents->emit_context, GPT_NOTE, (uint32_t)process->pid, note);
-	}
-	return true;
-}
-
 static bool is_watched(const struct followed *process, const struct probed_file *file)
 {
-	if (process->entry.state != ENTRY_WAITING || process->neighbour.state != NEIGHBOUR_NONE)
+	if (process->neighbour.state != NEIGHBOUR_SUSPECTED)
 		return false;
 	for (size_t i = 0; i < process->files.count; i++)
 		if (process->files.items[i] == file)
@@ -145,6 +138,16 @@ static void stop_watching(struct agents *agents)
 	}
 }
 
+/* An agent that works for another gputrace says so within a tick of its own; it needs no one to let it in. */
+static bool may_answer(struct followed *process, uint64_t now_ns)
+{
+	if (!process->anew.fds.count)
+		return false;
+	if (!process->entry.asked_ns)
+		process->entry.asked_ns = now_ns;
+	return now_ns - process->entry.asked_ns < OLDER_ANSWER_NS;
+}
+
 unsigned agents_tick(struct agents *agents, uint64_t now_ns)
 {
 	unsigned pending = 0;
@@ -159,9 +162,7 @@ unsigned agents_tick(struct agents *agents, uint64_t now_ns)
 		if (process->ours || process->forked || process->agent_live || process->agent_stopped ||
 		    !maps(process, LIBRARY_CUDA))
 			continue;
-		if (entry->state == ENTRY_WAITING && others_may_record(agents, process, now_ns))
-			continue;
-		if (entry->state == ENTRY_WAITING && entry->next_ns <= now_ns)
+		if (entry->state == ENTRY_WAITING && entry->next_ns <= now_ns && !may_answer(process, now_ns))
 			try_now(agents, process);
 		pending += entry->state == ENTRY_WAITING ||
 			   (entry->state == ENTRY_ASKED && now_ns < entry->asked_ns + ANSWER_NS);

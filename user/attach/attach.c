@@ -33,6 +33,7 @@ struct attach {
 	struct files files;
 	struct processes processes;
 	struct agents agents;
+	struct rides rides;
 	struct symbols *symbols;
 	struct links lifecycle;
 	struct probed_file *agent; /* our own library, probed before anyone has loaded it */
@@ -91,6 +92,8 @@ int attach_open(const struct attach_options *options, attach_emit emit, void *co
 	attach->files.programs = &attach->programs;
 	attach->files.python_calls = options->python_calls;
 	attach->files.takes = options->takes;
+	attach->files.rides = options->agent != ATTACH_AGENT_OFF;
+	rides_open(&attach->rides, options->takes, emit, context);
 	attach->processes.files = &attach->files;
 	attach->agents =
 		(struct agents){.processes = &attach->processes, .file_fd = -1, .emit = emit, .emit_context = context};
@@ -120,6 +123,7 @@ void attach_close(struct attach *attach)
 	links_detach(&attach->lifecycle);
 	files_close(&attach->files);
 	processes_close(&attach->processes);
+	rides_close(&attach->rides);
 	symbols_free(attach->symbols);
 	if (attach->programs.bpf)
 		programs_unload(&attach->programs);
@@ -252,6 +256,8 @@ int attach_start(struct attach *attach, char *why, size_t why_size)
 	if (attach->options.scope == ATTACH_ALL)
 		process_each(add_if_of_interest, attach);
 	processes_probe_all(&attach->processes);
+	for (size_t i = 0; i < attach->files.list.count; i++)
+		file_attach_torch(&attach->files, attach->files.list.items[i]);
 	return let_agents_in(attach, why, why_size);
 }
 
@@ -347,6 +353,7 @@ static void notice_batch(struct attach *attach, const struct gpt_agent_batch *ba
 
 	if (!process)
 		return;
+	ride_learn(&process->ride, batch);
 	if (batch_says_stopped(batch))
 		process->agent_stopped = true;
 	if (processes_update_agent(&attach->processes, process))
@@ -359,6 +366,28 @@ static void notice_cupti_use(struct attach *attach, const struct gpt_cupti_use *
 
 	if (process)
 		neighbour_note(&process->neighbour, process_agent(attach, process), use);
+}
+
+static void notice_cupti_done(struct attach *attach, const struct gpt_cupti_done *done)
+{
+	struct followed *process = processes_find(&attach->processes, (pid_t)done->pid);
+
+	if (process)
+		ride_take(&attach->rides, &process->ride, done);
+}
+
+/* What the user is told of a session that had begun before we came. */
+static void tell_neighbour(struct attach *attach, const struct followed *process)
+{
+	bool rides = false;
+	char note[192];
+
+	for (size_t i = 0; i < process->files.count; i++)
+		rides |= process->files.items[i]->ride_links.fds.count != 0;
+	snprintf(note, sizeof(note),
+		 "pid %d: another profiler (torch.profiler) was recording; %s until it has finished", process->pid,
+		 rides ? "GPU times come from its buffers" : "no GPU times");
+	emit_text(attach->emit, attach->emit_context, GPT_NOTE, (uint32_t)process->pid, note);
 }
 
 static void notice_thread(struct attach *attach, const struct gpt_thread *thread)
@@ -399,6 +428,9 @@ void attach_notice(struct attach *attach, const struct gpt_record *record)
 		break;
 	case GPT_CUPTI_USE:
 		notice_cupti_use(attach, body);
+		break;
+	case GPT_CUPTI_DONE:
+		notice_cupti_done(attach, body);
 		break;
 	case GPT_NATIVE_STACK:
 		symbols_add_stack(attach->symbols, body);
@@ -446,7 +478,9 @@ uint64_t attach_tick(struct attach *attach, uint64_t now_ns)
 
 		if (check_agents && processes_update_agent(&attach->processes, process))
 			attach->reconcile = true;
-		neighbour_tick(&process->neighbour, process_agent(attach, process), process->pid, now_ns);
+		if (neighbour_tick(&process->neighbour, &attach->files, process_agent(attach, process), process->pid,
+				   process->called_ns, now_ns))
+			tell_neighbour(attach, process);
 		if (process->look_again_ns && process->look_again_ns <= now_ns) {
 			process->look_again_ns = 0;
 			processes_examine(&attach->processes, process);
@@ -456,9 +490,10 @@ uint64_t attach_tick(struct attach *attach, uint64_t now_ns)
 	}
 	if (check_agents)
 		attach->agents_checked_ns = now_ns;
+	rides_tick(&attach->rides, now_ns);
 	agents_tick(&attach->agents, now_ns);
 	for (size_t i = 0; i < attach->files.list.count; i++)
-		file_attach_engine(&attach->files, attach->files.list.items[i]);
+		file_attach_torch(&attach->files, attach->files.list.items[i]);
 	if (attach->reconcile)
 		reconcile_calls(attach);
 	attach->reconcile = false;
@@ -548,6 +583,7 @@ void attach_stop(struct attach *attach, unsigned timeout_ms, void (*drain)(void 
 		links_detach(&attach->files.list.items[i]->dealloc_links);
 		links_detach(&attach->files.list.items[i]->making_links);
 		links_detach(&attach->files.list.items[i]->engine_links);
+		links_detach(&attach->files.list.items[i]->ride_links);
 		links_detach(&attach->files.list.items[i]->cupti_links);
 		links_detach(&attach->files.list.items[i]->push_links);
 		links_detach(&attach->files.list.items[i]->event_links);

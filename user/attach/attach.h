@@ -66,7 +66,8 @@ int attach_ring_fd(const struct attach *attach);
 
 /*
  * capture/ hands every record of these types here, in order, right after it has put it into the log: GPT_FORK,
- * GPT_EXEC, GPT_EXIT, GPT_MAPPED, GPT_AGENT_BATCH, GPT_NATIVE_STACK, GPT_THREAD, GPT_CUPTI_USE.  Probes follow what
+ * GPT_EXEC, GPT_EXIT, GPT_MAPPED, GPT_AGENT_BATCH, GPT_NATIVE_STACK, GPT_THREAD, GPT_CUPTI_USE,
+ * GPT_CUPTI_DONE.  Probes follow what
  * they tell.
  */
 void attach_notice(struct attach *attach, const struct gpt_record *record);

@@ -16,6 +16,7 @@
 
 #include "attach/emit.h"
 #include "attach/features.h"
+#include "attach/ride.h"
 #include "attach/sites.h"
 #include "base/msg.h"
 #include "target/image.h"
@@ -408,22 +409,13 @@ static int engine_symbol(const struct image_symbol *symbol, void *context)
 	return search->begin.offset && search->node.offset;
 }
 
-int file_attach_engine(struct files *files, struct probed_file *file)
+static int attach_engine(struct files *files, struct probed_file *file, const struct image *image)
 {
 	const struct gputrace_bpf *bpf = files->programs->bpf;
-	struct engine_search search = {};
-	struct image *image = NULL;
+	struct engine_search search = {.image = image};
 	int error;
 
-	if (file->kind != LIBRARY_TORCH || file->engine_tried)
-		return 0;
-	file->engine_tried = true;
-	error = file_open_image(file, &image);
-	if (error)
-		return error;
-	search.image = image;
 	image_each_symbol(image, engine_symbol, &search);
-	image_close(image);
 	if (!search.begin.offset || !search.node.offset)
 		return -ENOENT;
 	error = links_attach_uprobes(&file->engine_links, files->programs->multi,
@@ -436,6 +428,27 @@ int file_attach_engine(struct files *files, struct probed_file *file)
 	return error;
 }
 
+void file_attach_torch(struct files *files, struct probed_file *file)
+{
+	struct image *image = NULL;
+	int error;
+
+	if (file->kind != LIBRARY_TORCH || file->torch_tried)
+		return;
+	file->torch_tried = true;
+	error = file_open_image(file, &image);
+	if (!error)
+		error = attach_engine(files, file, image);
+	if (error)
+		msg_debug("no backward passes from %s: %s", file->path, strerror(-error));
+	if (image && files->rides) {
+		error = file_attach_ride(files, file, image);
+		if (error)
+			msg_debug("no sessions of torch.profiler from %s: %s", file->path, strerror(-error));
+	}
+	image_close(image);
+}
+
 void files_close(struct files *files)
 {
 	for (size_t i = 0; i < files->list.count; i++) {
@@ -445,6 +458,7 @@ void files_close(struct files *files)
 		links_detach(&file->dealloc_links);
 		links_detach(&file->making_links);
 		links_detach(&file->engine_links);
+		links_detach(&file->ride_links);
 		links_detach(&file->cupti_links);
 		links_detach(&file->push_links);
 		links_detach(&file->event_links);

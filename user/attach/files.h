@@ -24,13 +24,14 @@ struct probed_file {
 	struct links making_links;  /* Python: making of further interpreters */
 	ARRAY(struct link_place) making;
 	struct links engine_links; /* PyTorch: the autograd engine */
+	struct links ride_links;   /* PyTorch: its profiler's buffers */
 	struct links cupti_links;  /* CUPTI: its other users */
 	struct links push_links;   /* CUPTI: sessions from before we came */
 	bool push_unfit;	   /* looked into, and there is no place for them */
 	struct links event_links;  /* Python: collections, imports, calls */
 	bool events_tried;
 	int python_calls; /* Python: 1 every call is traced, -ENOTSUP they cannot be, 0 not asked */
-	bool engine_tried;
+	bool torch_tried;
 	bool told;   /* its GPT_PROBES record was written */
 	bool wanted; /* by some process; attach.c keeps it */
 };
@@ -41,6 +42,7 @@ struct files {
 	void *emit_context;
 	ARRAY(struct probed_file *) list;
 	bool python_calls; /* the user asked for them */
+	bool rides;	   /* agents are let in, and what goes to torch.profiler instead is taken from there */
 	unsigned takes;	   /* what agents shall take besides kernels */
 };
 
@@ -70,8 +72,11 @@ struct python_info;
 /* Python: collections and imports, and with files.python_calls every call. */
 void file_attach_python(struct files *files, struct probed_file *file, const struct python_info *python);
 
-/* PyTorch: takes a tenth of a second (the library has 200,000 symbols), so not while a process waits for it. */
-int file_attach_engine(struct files *files, struct probed_file *file);
+/*
+ * PyTorch: its autograd engine, and its profiler's buffers.  Takes a tenth of a second (the library has 200,000
+ * symbols), so not while a process waits for it.
+ */
+void file_attach_torch(struct files *files, struct probed_file *file);
 
 bool library_kind_has_calls(enum library_kind kind);
 void files_close(struct files *files);

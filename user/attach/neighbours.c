@@ -103,6 +103,8 @@ static void note_foreign(struct neighbour *neighbour, const struct probed_file *
 		begin(neighbour, agent, pid);
 		break;
 	case GPT_CUPTI_DISABLE:
+		if (neighbour->state == NEIGHBOUR_SUSPECTED) /* so it did record, and has said nothing until its end */
+			begin(neighbour, agent, pid);
 		neighbour->kinds &= ~(kind_bit(use->value) | KINDS_UNKNOWN);
 		break;
 	case GPT_CUPTI_FLUSH:
@@ -127,15 +129,6 @@ void neighbour_note(struct neighbour *neighbour, const struct probed_file *agent
 		settle(neighbour);
 }
 
-void neighbour_tick(struct neighbour *neighbour, const struct probed_file *agent, pid_t pid, uint64_t now_ns)
-{
-	uint64_t patience = neighbour->flushes ? AFTER_FLUSH_NS : AFTER_DISABLE_NS;
-
-	if (neighbour->state == NEIGHBOUR_RECORDS && !neighbour->kinds && now_ns > neighbour->last_ns &&
-	    now_ns - neighbour->last_ns > patience)
-		finish(neighbour, agent, pid);
-}
-
 static uint64_t last_push(const struct files *files, pid_t pid)
 {
 	uint32_t key = (uint32_t)pid;
@@ -146,26 +139,50 @@ static uint64_t last_push(const struct files *files, pid_t pid)
 	return time_ns;
 }
 
-bool neighbour_may_record(struct neighbour *neighbour, const struct files *files, const struct probed_file *agent,
-			  pid_t pid, uint64_t calls_ns, uint64_t now_ns)
+int neighbour_suspect(struct neighbour *neighbour, const struct probed_file *agent, pid_t pid, uint64_t now_ns)
 {
-	if (neighbour->state == NEIGHBOUR_RECORDS)
-		return true;
-	if (neighbour->state == NEIGHBOUR_DONE) { /* there is no agent yet that would have to hear of it */
-		neighbour_forget(neighbour);
-		return false;
-	}
-	if (!neighbour->watched_ns)
-		neighbour->watched_ns = now_ns;
-	neighbour->last_ns = last_push(files, pid);
-	if (neighbour->last_ns >= neighbour->watched_ns) {
+	int error;
+
+	if (neighbour->state != NEIGHBOUR_NONE)
+		return 0;
+	error = raise_counter(&neighbour->yield, agent, pid, GPUTRACE_AGENT_YIELD, GPUTRACE_AGENT_YIELD_SEMAPHORE);
+	if (error)
+		return error;
+	neighbour->state = NEIGHBOUR_SUSPECTED;
+	neighbour->watched_ns = now_ns;
+	return 0;
+}
+
+/* True when it is found to record; when it is not, the agent hears of that. */
+static bool settle_suspicion(struct neighbour *neighbour, const struct files *files, const struct probed_file *agent,
+			     pid_t pid, uint64_t calls_ns, uint64_t now_ns)
+{
+	uint64_t quiet_ns = calls_ns > neighbour->watched_ns ? calls_ns : neighbour->watched_ns;
+	uint64_t push_ns = last_push(files, pid);
+
+	if (push_ns >= neighbour->watched_ns) {
 		begin(neighbour, agent, pid);
 		neighbour->kinds = KINDS_UNKNOWN;
+		neighbour->last_ns = push_ns;
 		return true;
 	}
-	if (!calls_ns) /* nothing to time yet */
-		return true;
-	return now_ns - (calls_ns > neighbour->watched_ns ? calls_ns : neighbour->watched_ns) < QUIET_NS;
+	/* Before the first call there is nothing to time, and nothing to tell by. */
+	if (calls_ns && now_ns > quiet_ns && now_ns - quiet_ns >= QUIET_NS)
+		finish(neighbour, agent, pid);
+	return false;
+}
+
+bool neighbour_tick(struct neighbour *neighbour, const struct files *files, const struct probed_file *agent, pid_t pid,
+		    uint64_t calls_ns, uint64_t now_ns)
+{
+	uint64_t patience = neighbour->flushes ? AFTER_FLUSH_NS : AFTER_DISABLE_NS;
+
+	if (neighbour->state == NEIGHBOUR_SUSPECTED)
+		return settle_suspicion(neighbour, files, agent, pid, calls_ns, now_ns);
+	if (neighbour->state == NEIGHBOUR_RECORDS && !neighbour->kinds && now_ns > neighbour->last_ns &&
+	    now_ns - neighbour->last_ns > patience)
+		finish(neighbour, agent, pid);
+	return false;
 }
 
 void neighbour_forget(struct neighbour *neighbour)

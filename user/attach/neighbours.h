@@ -11,8 +11,9 @@
 
 enum neighbour_state {
 	NEIGHBOUR_NONE,
-	NEIGHBOUR_RECORDS, /* CUPTI's buffers are its own */
-	NEIGHBOUR_DONE,	   /* the agent was told so and has not registered anew yet */
+	NEIGHBOUR_SUSPECTED, /* one may be in a session that began before we came: the agent is to keep off meanwhile */
+	NEIGHBOUR_RECORDS,   /* CUPTI's buffers are its own */
+	NEIGHBOUR_DONE,	     /* the agent was told so and has not registered anew yet */
 };
 
 struct neighbour {
@@ -20,7 +21,7 @@ struct neighbour {
 	uint64_t kinds;	     /* activity kinds that it has enabled and not disabled (kinds 1 to 63); bit 0: not known */
 	bool flushes;	     /* it has disabled its kinds and asked for what is left */
 	uint64_t last_ns;    /* its latest call */
-	uint64_t watched_ns; /* for a session from before: since when, 0 not */
+	uint64_t watched_ns; /* suspected: since when */
 	struct links yield;  /* while attached the agent's counters are raised in this process */
 	struct links resume;
 };
@@ -28,18 +29,21 @@ struct neighbour {
 /* A GPT_CUPTI_USE of this process; agent: our agent's file, NULL when there is none. */
 void neighbour_note(struct neighbour *neighbour, const struct probed_file *agent, const struct gpt_cupti_use *use);
 
-/* Whether time alone says that it has finished; call now and then. */
-void neighbour_tick(struct neighbour *neighbour, const struct probed_file *agent, pid_t pid, uint64_t now_ns);
+/*
+ * For a process that the agent is about to enter: another user of CUPTI may be in the middle of a session that it
+ * began before we came.  The agent will keep off until it is known that none is, by what PyTorch does at every op
+ * (file_attach_pushes), or that it has ended.  -errno: the agent cannot be told, and must not enter.
+ */
+int neighbour_suspect(struct neighbour *neighbour, const struct probed_file *agent, pid_t pid, uint64_t now_ns);
 
 /*
- * For a process that the agent is to enter: whether another user of CUPTI may be in the middle of a session that it
- * began before we came, seen by what PyTorch does at every op (file_attach_pushes).  Watches from the first call
- * of this function on; calls_ns: when the process was first seen to call CUDA, 0 not yet.
+ * What time and pushes tell; call now and then.  calls_ns: when the process was first seen to call CUDA, 0 not yet.
+ * True when one that was suspected has just been found to record.
  */
-bool neighbour_may_record(struct neighbour *neighbour, const struct files *files, const struct probed_file *agent,
-			  pid_t pid, uint64_t calls_ns, uint64_t now_ns);
+bool neighbour_tick(struct neighbour *neighbour, const struct files *files, const struct probed_file *agent, pid_t pid,
+		    uint64_t calls_ns, uint64_t now_ns);
 
-/* Watches a libcupti for that; does nothing when that is done. -errno */
+/* Watches a libcupti for pushes; does nothing when that is done. -errno */
 int file_attach_pushes(struct files *files, struct probed_file *file);
 /* Stops watching the file for that. */
 void file_detach_pushes(struct probed_file *file);

@@ -62,6 +62,7 @@ void processes_remove(struct processes *processes, pid_t pid)
 		if (process->pid != pid)
 			continue;
 		neighbour_forget(&process->neighbour);
+		ride_forget(&process->ride);
 		links_detach(&process->anew);
 		array_free(&process->files);
 		free(process);
@@ -74,6 +75,7 @@ void processes_forget_program(struct processes *processes, struct followed *proc
 {
 	(void)processes;
 	neighbour_forget(&process->neighbour);
+	ride_forget(&process->ride);
 	links_detach(&process->anew);
 	process->files.count = 0;
 	process->agent_live = process->agent_stopped = process->forked = false;

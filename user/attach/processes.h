@@ -8,6 +8,7 @@
 
 #include "attach/files.h"
 #include "attach/neighbours.h"
+#include "attach/ride.h"
 
 /* How far the agent is on its way into the process (agents.c). */
 struct agent_entry {
@@ -35,6 +36,7 @@ struct followed {
 	uint64_t unfit_since_ns; /* first look at an interpreter whose memory makes no sense (yet), 0: none */
 	struct agent_entry entry;
 	struct neighbour neighbour;
+	struct ride ride;
 	uint64_t called_ns; /* the first time that it was seen to call CUDA, 0 not yet */
 	bool agent_older;   /* its agent was there when we first looked */
 	struct links anew;  /* raised until an agent that was there before us has spoken */

@@ -50,8 +50,9 @@ struct run {
 
 /* Records after which probes have to follow (attach.h, attach_notice). */
 static const bool noticed_types[] = {
-	[GPT_NATIVE_STACK] = true, [GPT_THREAD] = true, [GPT_FORK] = true,	  [GPT_EXEC] = true,
-	[GPT_EXIT] = true,	   [GPT_MAPPED] = true, [GPT_AGENT_BATCH] = true, [GPT_CUPTI_USE] = true,
+	[GPT_NATIVE_STACK] = true, [GPT_THREAD] = true,	   [GPT_FORK] = true,
+	[GPT_EXEC] = true,	   [GPT_EXIT] = true,	   [GPT_MAPPED] = true,
+	[GPT_AGENT_BATCH] = true,  [GPT_CUPTI_USE] = true, [GPT_CUPTI_DONE] = true,
 };
 
 static void end_run(struct run *run, enum gpt_end_reason reason, int error)
@@ -63,10 +64,23 @@ static void end_run(struct run *run, enum gpt_end_reason reason, int error)
 	run->result->error = error;
 }
 
+/* As they come; but of a buffer that attach/ makes sense of, what it makes of it is what counts. */
+static int append(struct run *run, const struct gpt_record *record)
+{
+	struct gpt_cupti_done done;
+
+	if (record->type != GPT_CUPTI_DONE || record->size <= sizeof(done))
+		return log_writer_append(run->log, record);
+	memcpy(&done, record, sizeof(done));
+	done.hdr.size = sizeof(done);
+	done.copied = 0;
+	return log_writer_append(run->log, &done.hdr);
+}
+
 static void take_record(void *context, const struct gpt_record *record)
 {
 	struct run *run = context;
-	int err = log_writer_append(run->log, record);
+	int err = append(run, record);
 
 	/* A record of an impossible size is no reason to stop. */
 	if (err && err != -EINVAL)

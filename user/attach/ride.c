@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Probe, copy and clock; see ride.h. */
+#include "attach/ride.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <bpf/libbpf.h>
+#include <gputrace/agent.h>
+
+#include "attach/emit.h"
+#include "target/image.h"
+#include "target/process.h"
+#include "target/site.h"
+
+/* Kineto's buffers are 4 MB (CuptiActivityApi.h), NVIDIA advises up to 10. */
+#define BUFFER_MAX (16u << 20)
+
+/* Where the clock's rate changes between two samples, times are off by part of it: NTP changes it by 500 ppm at most.
+ */
+#define SAMPLE_NS 250000000ull
+
+/* libkineto::CuptiActivityApi::bufferCompleted, PyTorch 2.11 to 2.15; its arguments: bpf/cupti.bpf.c */
+#define BUFFER_COMPLETED "_ZN9libkineto16CuptiActivityApi15bufferCompletedEP8CUctx_stjPhmm"
+
+/* ---- clock ---------------------------------------------------------------------------------------------------------
+ */
+
+static uint64_t wall_now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* Kinds that the user did not ask for, or that nobody here understands. */
+static uint64_t unwanted_kinds(unsigned takes)
+{
+	uint64_t unwanted = ~0ull;
+
+	for (unsigned i = 0; i < RECORDS_KINDS; i++)
+		if (records_kinds[i].take == GPT_AGENT_TAKE_COUNT || (takes >> records_kinds[i].take & 1))
+			unwanted &= ~(1ull << records_kinds[i].kind);
+	if (!(unwanted >> CUPTI_KIND_MEMCPY & 1))
+		unwanted &= ~(1ull << CUPTI_KIND_MEMCPY2);
+	return unwanted;
+}
+
+void rides_open(struct rides *rides, unsigned takes, attach_emit emit, void *context)
+{
+	rides->unfit = tsc_unfit();
+	rides->terms = (struct ride_terms){.emit = emit,
+					   .emit_context = context,
+					   .read = process_read_memory,
+					   .clock = rides->unfit ? NULL : &rides->clock,
+					   .unwanted = unwanted_kinds(takes),
+					   .since_ns = monotonic_ns()};
+	rides_tick(rides, rides->terms.since_ns);
+}
+
+void rides_close(struct rides *rides)
+{
+	tsc_clock_free(&rides->clock);
+	free(rides->copy);
+	rides->copy = NULL;
+	rides->copy_bytes = 0;
+}
+
+void rides_tick(struct rides *rides, uint64_t now_ns)
+{
+	if (!rides->terms.clock || (rides->sampled_ns && now_ns - rides->sampled_ns < SAMPLE_NS))
+		return;
+	tsc_clock_sample(&rides->clock);
+	rides->sampled_ns = now_ns;
+}
+
+/* ---- processes -----------------------------------------------------------------------------------------------------
+ */
+
+static void learn_sizes(struct ride *ride, const struct gpt_agent_sizes *sizes)
+{
+	if (!ride->process)
+		ride->process = ride_process_new();
+	if (ride->process)
+		ride_process_sizes(ride->process, sizes->bytes);
+}
+
+void ride_learn(struct ride *ride, const struct gpt_agent_batch *batch)
+{
+	size_t room = batch->hdr.size - sizeof(*batch), bytes = batch->bytes < room ? batch->bytes : room;
+
+	for (size_t at = 0; at + sizeof(struct gpt_record) <= bytes;) {
+		const struct gpt_record *record = (const struct gpt_record *)(batch->data + at);
+
+		if (record->size < sizeof(*record) || record->size > bytes - at || record->size % 8)
+			return;
+		if (record->type == GPT_AGENT_SIZES && record->size >= sizeof(struct gpt_agent_sizes))
+			learn_sizes(ride, (const struct gpt_agent_sizes *)record);
+		at += record->size;
+	}
+}
+
+void ride_forget(struct ride *ride)
+{
+	ride_process_free(ride->process);
+	*ride = (struct ride){0};
+}
+
+/* ---- buffers -------------------------------------------------------------------------------------------------------
+ */
+
+/* Whether what stands there is still what CUPTI wrote: freed memory is used again from its beginning. */
+static bool is_unchanged(const struct gpt_cupti_done *done, const uint8_t *head, size_t bytes)
+{
+	static const uint8_t unread[GPT_CUPTI_DONE_HEAD];
+
+	if (bytes > sizeof(done->head))
+		bytes = sizeof(done->head);
+	return !memcmp(head, done->head, bytes) && memcmp(unread, done->head, sizeof(unread)) != 0;
+}
+
+/* Copied from the process; -errno, -ESTALE when it has been used for something else since. */
+static int read_buffer(const struct rides *rides, const struct gpt_cupti_done *done)
+{
+	uint8_t head[GPT_CUPTI_DONE_HEAD];
+	size_t head_bytes = done->bytes < sizeof(head) ? (size_t)done->bytes : sizeof(head);
+	int error = process_read_memory((pid_t)done->pid, done->address, rides->copy, done->bytes);
+
+	/* and once more behind the copy, which takes a while */
+	if (!error)
+		error = process_read_memory((pid_t)done->pid, done->address, head, head_bytes);
+	if (error)
+		return error;
+	return is_unchanged(done, rides->copy, head_bytes) && is_unchanged(done, head, head_bytes) ? 0 : -ESTALE;
+}
+
+/* The buffer as it was when CUPTI gave it back, in memory of ours. */
+static int copy_buffer(struct rides *rides, const struct gpt_cupti_done *done)
+{
+	if (!done->bytes || done->bytes > BUFFER_MAX)
+		return -EMSGSIZE;
+	if (done->bytes > rides->copy_bytes) {
+		free(rides->copy);
+		rides->copy = malloc(done->bytes);
+		rides->copy_bytes = rides->copy ? done->bytes : 0;
+		if (!rides->copy)
+			return -ENOMEM;
+	}
+	if (done->copied != done->bytes || done->hdr.size - sizeof(*done) < done->bytes)
+		return read_buffer(rides, done);
+	memcpy(rides->copy, done->data, done->bytes);
+	return 0;
+}
+
+static void tell(struct rides *rides, struct ride *ride, uint32_t pid, const char *what)
+{
+	char note[256];
+
+	if (ride->told)
+		return;
+	ride->told = true;
+	snprintf(note, sizeof(note), "pid %" PRIu32 ": GPU records of another profiler's session are missing: %s", pid,
+		 what);
+	emit_text(rides->terms.emit, rides->terms.emit_context, GPT_NOTE, pid, note);
+}
+
+static const char *explain(int error)
+{
+	switch (error) {
+	case -ESTALE:
+	case -EFAULT:
+		return "it freed a buffer before it could be copied";
+	case -EMSGSIZE:
+		return "a buffer is larger than any should be";
+	default:
+		return strerror(-error);
+	}
+}
+
+void ride_take(struct rides *rides, struct ride *ride, const struct gpt_cupti_done *done)
+{
+	struct ride_buffer buffer = {.pid = (pid_t)done->pid, .tid = done->tid, .time_ns = done->time_ns};
+	struct ride_result result;
+	int error;
+
+	if (!ride->process) /* no agent: nobody who would tell which call a record belongs to */
+		return;
+	error = copy_buffer(rides, done);
+	if (error == -ESRCH)
+		return;
+	if (error) {
+		tell(rides, ride, done->pid, explain(error));
+		return;
+	}
+	buffer.data = rides->copy;
+	buffer.bytes = done->bytes;
+	if (rides->terms.clock)
+		tsc_clock_sample(&rides->clock);
+	buffer.ticks = tsc_now();
+	buffer.wall_ns = wall_now_ns();
+	buffer.wall_offset_ns = (int64_t)(buffer.wall_ns - monotonic_ns());
+	result = ride_buffer_take(ride->process, &rides->terms, &buffer);
+	if (result.left)
+		tell(rides, ride, done->pid, "of a kind that is not known");
+	else if (result.unknown)
+		tell(rides, ride, done->pid, "their times are of a clock that is not known");
+	else if (result.unconverted)
+		tell(rides, ride, done->pid, rides->unfit);
+}
+
+/* ---- the probe -----------------------------------------------------------------------------------------------------
+ */
+
+int file_attach_ride(struct files *files, struct probed_file *file, const struct image *image)
+{
+	struct image_symbol symbol;
+	struct link_place place = {};
+	struct probe_site site;
+	int error = image_symbol(image, BUFFER_COMPLETED, &symbol);
+
+	if (!error)
+		error = site_choose(image, symbol.address, &site);
+	if (error)
+		return error;
+	place.offset = site.offset;
+	return links_attach_uprobes(&file->ride_links, files->programs->multi,
+				    bpf_program__fd(files->programs->bpf->progs.cupti_done), file->fd, &place, 1);
+}
