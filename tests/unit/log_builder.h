@@ -355,6 +355,28 @@ LOG_FN void log_batch(struct log_builder *log, uint32_t pid, uint32_t tid, uint6
 	log->batch = at;
 }
 
+/* A batch as the collector makes them: flags GPT_BATCH_*. */
+LOG_FN void log_batch_ridden(struct log_builder *log, uint32_t pid, uint64_t time_ns, uint16_t flags, uint32_t error_ns)
+{
+	struct gpt_agent_batch batch;
+
+	log_batch(log, pid, pid, time_ns);
+	memcpy(&batch, log->data + log->batch, sizeof(batch));
+	batch.hdr.flags = GPT_BATCH_RIDDEN | flags;
+	batch.error_ns = error_ns;
+	memcpy(log->data + log->batch, &batch, sizeof(batch));
+}
+
+/* READY, with what is recorded ("kernels,..."; "": nothing yet). */
+LOG_FN void log_agent_ready(struct log_builder *log, const char *takes)
+{
+	char text[4096];
+	size_t bytes = log_join(text, sizeof(text), 3, (const char *[]){"", "", takes});
+	struct gpt_agent_hello record = {.abi = GPT_AGENT_ABI, .state = GPT_AGENT_READY, .bytes = bytes};
+
+	log_put(log, GPT_AGENT_HELLO, &record, sizeof(record), text, bytes);
+}
+
 LOG_FN void log_agent_hello(struct log_builder *log, enum gpt_agent_state state, enum gpt_agent_failure failure,
 			    uint32_t cupti_version, const char *cupti_path, const char *detail)
 {

@@ -96,6 +96,140 @@ static void nothing_is_taken_from_an_agent_that_is_not_there(void **state)
 	model_free(model);
 }
 
+/* GPU work of a call, out of the other's buffer. */
+static void ride(struct log_builder *log, uint32_t corr, uint64_t start_ns)
+{
+	log_agent_kernel(
+		log, (struct gpt_agent_kernel){.corr = corr, .start_wall_ns = start_ns, .end_wall_ns = start_ns + MS});
+}
+
+static void a_session_whose_records_came_by_its_buffers_is_no_gap(void **state)
+{
+	struct log_builder log;
+	struct model *model;
+
+	begin(&log);
+	use(&log, PID, 500 * MS, GPT_CUPTI_REGISTER, false);
+	use(&log, PID, 800 * MS, GPT_CUPTI_REGISTER, true);
+	log_launch(&log, PID, TID, 600 * MS, 0, 1);
+	log_launch(&log, PID, TID, 700 * MS, 0, 2);
+	log_batch_ridden(&log, PID, 790 * MS, 0, 0);
+	ride(&log, 1, 601 * MS);
+	ride(&log, 2, 701 * MS);
+	log_end(&log, 1000 * MS);
+	model = model_of(&log);
+	assert_int_equal(model->receipt.launches_joined, 2);
+	assert_int_equal(model->receipt.gpu_ops_ridden, 2);
+	assert_int_equal(model->receipt.gaps, 0);
+	assert_int_equal(model->receipt.gap_ns, 0);
+	assert_int_equal(model->receipt.gap_launches, 0);
+	model_free(model);
+}
+
+static void of_a_session_that_was_ridden_the_rest_is_a_gap(void **state)
+{
+	struct log_builder log;
+	struct model *model;
+
+	begin(&log);
+	use(&log, PID, 500 * MS, GPT_CUPTI_REGISTER, false);
+	use(&log, PID, 800 * MS, GPT_CUPTI_REGISTER, true);
+	log_launch(&log, PID, TID, 600 * MS, 0, 1);
+	log_launch(&log, PID, TID, 750 * MS, 0, 2); /* after its end, before the agent was back */
+	log_batch_ridden(&log, PID, 740 * MS, 0, 0);
+	ride(&log, 1, 601 * MS);
+	log_end(&log, 1000 * MS);
+	model = model_of(&log);
+	assert_int_equal(model->receipt.gaps, 1);
+	assert_int_equal(model->receipt.gap_ns, 50 * MS);
+	assert_int_equal(model->receipt.gap_launches, 1);
+	assert_int_equal(model->receipt.launches_expected, 2);
+	model_free(model);
+}
+
+/* An agent that kept aside at first; it registers at 500 ms, another at other_ns. */
+static void begin_aside(struct log_builder *log, uint64_t other_ns)
+{
+	log_begin(log, 0, 0);
+	log_batch(log, PID, TID, 10 * MS);
+	log_agent_ready(log, "");
+	if (other_ns)
+		use(log, PID, other_ns, GPT_CUPTI_REGISTER, false);
+	use(log, PID, 500 * MS, GPT_CUPTI_REGISTER, true);
+	log_launch(log, PID, TID, 100 * MS, 0, 1);
+	log_launch(log, PID, TID, 200 * MS, 0, 2);
+	log_launch(log, PID, TID, 600 * MS, 0, 3);
+	log_batch(log, PID, TID, 990 * MS);
+	ride(log, 3, 601 * MS);
+}
+
+static void launches_before_the_agent_recorded_are_not_expected_when_nobody_else_did(void **state)
+{
+	struct log_builder log;
+	struct model *model;
+
+	begin_aside(&log, 0);
+	log_launch(&log, PID, TID, 700 * MS, 0, 4);	    /* this one is missing */
+	use(&log, PID, 900 * MS, GPT_CUPTI_REGISTER, true); /* what it does later changes nothing */
+	log_end(&log, 1000 * MS);
+	model = model_of(&log);
+	assert_int_equal(model->receipt.launches, 4);
+	assert_int_equal(model->receipt.launches_expected, 2);
+	assert_int_equal(model->receipt.launches_joined, 1);
+	assert_int_equal(model->receipt.gaps, 0);
+	assert_int_equal(model->receipt.gap_launches, 0);
+	model_free(model);
+}
+
+static void an_agent_that_does_not_tell_what_it_takes_takes_all(void **state)
+{
+	struct log_builder log;
+	struct model *model;
+
+	log_begin(&log, 0, 0);
+	log_batch(&log, PID, TID, 10 * MS);
+	log_agent_hello(&log, GPT_AGENT_READY, GPT_AGENT_OK, 130001, "", "");
+	log_launch(&log, PID, TID, 100 * MS, 0, 1);
+	use(&log, PID, 500 * MS, GPT_CUPTI_REGISTER, true);
+	log_end(&log, 1000 * MS);
+	model = model_of(&log);
+	assert_int_equal(model->receipt.launches_expected, 1);
+	model_free(model);
+}
+
+static void launches_before_the_agent_recorded_are_a_gap_when_another_did(void **state)
+{
+	struct log_builder log;
+	struct model *model;
+
+	begin_aside(&log, 0);
+	log_batch_ridden(&log, PID, 400 * MS, 0, 0);
+	ride(&log, 1, 101 * MS);
+	log_end(&log, 1000 * MS);
+	model = model_of(&log);
+	assert_int_equal(model->receipt.launches_expected, 3);
+	assert_int_equal(model->receipt.launches_joined, 2);
+	assert_int_equal(model->receipt.gaps, 1);
+	assert_int_equal(model->receipt.gap_ns, 300 * MS);
+	assert_int_equal(model->receipt.gap_launches, 1);
+	model_free(model);
+}
+
+static void an_agent_that_kept_aside_until_another_began_leaves_the_rest_to_that_gap(void **state)
+{
+	struct log_builder log;
+	struct model *model;
+
+	begin_aside(&log, 150 * MS);
+	log_end(&log, 1000 * MS);
+	model = model_of(&log);
+	/* the first is within what was on its way */
+	assert_int_equal(model->receipt.gap_launches, 2);
+	assert_int_equal(model->receipt.gap_ns, 350 * MS);
+	assert_int_equal(model->receipt.launches_expected, 3);
+	model_free(model);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -103,6 +237,12 @@ int main(void)
 		cmocka_unit_test(a_session_that_does_not_end_lasts_as_long_as_the_trace),
 		cmocka_unit_test(an_exec_ends_the_session_of_the_program_before),
 		cmocka_unit_test(nothing_is_taken_from_an_agent_that_is_not_there),
+		cmocka_unit_test(a_session_whose_records_came_by_its_buffers_is_no_gap),
+		cmocka_unit_test(of_a_session_that_was_ridden_the_rest_is_a_gap),
+		cmocka_unit_test(launches_before_the_agent_recorded_are_not_expected_when_nobody_else_did),
+		cmocka_unit_test(an_agent_that_does_not_tell_what_it_takes_takes_all),
+		cmocka_unit_test(launches_before_the_agent_recorded_are_a_gap_when_another_did),
+		cmocka_unit_test(an_agent_that_kept_aside_until_another_began_leaves_the_rest_to_that_gap),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

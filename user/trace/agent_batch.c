@@ -20,7 +20,14 @@
 struct sender {
 	uint32_t process, space;
 	uint64_t time_ns; /* when the batch was copied */
+	uint16_t flags;	  /* GPT_BATCH_* */
 };
+
+/* A time of GPU work, which join.c converts. */
+static uint64_t time_of(const struct sender *sender, uint64_t ns)
+{
+	return ns && (sender->flags & GPT_BATCH_MONOTONIC) ? ns | WALL_CLOCK_MONOTONIC : ns;
+}
 
 void agents_init(struct agents *agents, struct process_table *processes, struct calls *calls, struct wall_clock *clock,
 		 struct string_pool *strings, uint64_t seed)
@@ -56,6 +63,7 @@ static bool add_hello(struct agents *agents, const struct sender *sender, const 
 	struct model_process *process = &agents->processes->list.items[sender->process];
 	size_t at = 0, length;
 	const char *field;
+	bool tells_takes;
 
 	if (hello->bytes > record->size - sizeof(*hello) || hello->state < GPT_AGENT_LOADED ||
 	    hello->state > GPT_AGENT_FAILED)
@@ -63,8 +71,6 @@ static bool add_hello(struct agents *agents, const struct sender *sender, const 
 	process->agent_state = hello->state;
 	process->agent_failure =
 		hello->failure <= GPT_AGENT_NO_RESOURCES ? hello->failure : (uint32_t)GPT_AGENT_CUPTI_ERROR;
-	if (hello->state == GPT_AGENT_READY && !process->agent_ready_ns)
-		process->agent_ready_ns = sender->time_ns;
 	if (hello->cupti_version)
 		process->cupti_version = hello->cupti_version;
 	if (hello->driver_version)
@@ -76,8 +82,13 @@ static bool add_hello(struct agents *agents, const struct sender *sender, const 
 		process->cupti_path = string_keep(agents->strings, field, length);
 	field = text_field(hello->text, hello->bytes, &at, &length);
 	process->agent_detail = string_keep(agents->strings, field, length);
+	tells_takes = at < hello->bytes;
 	field = text_field(hello->text, hello->bytes, &at, &length);
-	if (hello->state == GPT_AGENT_READY)
+	if (hello->state == GPT_AGENT_READY && !process->agent_ready_ns) {
+		process->agent_ready_ns = sender->time_ns;
+		process->agent_aside = tells_takes && !length;
+	}
+	if (hello->state == GPT_AGENT_READY && (length || !tells_takes))
 		process->agent_takes = string_keep(agents->strings, field, length);
 	return true;
 }
@@ -109,6 +120,7 @@ static bool push_op(struct agents *agents, const struct sender *sender, struct m
 	op->next = NONE;
 	op->captured_by = op->graph_node ? sender->space : NONE; /* until agents_finish */
 	op->process = sender->process;
+	op->ridden = (sender->flags & GPT_BATCH_RIDDEN) != 0;
 	op->call = calls_find(agents->calls, sender->space, op->corr);
 	if (op->call == NONE && op->corr) {
 		struct early_gpu early = {.op = index, .space = sender->space};
@@ -125,8 +137,8 @@ static bool add_kernel(struct agents *agents, const struct sender *sender, const
 	const struct gpt_agent_kernel *kernel = (const struct gpt_agent_kernel *)record;
 	uint32_t *name = lookup_get(&agents->names, sender->space, kernel->name);
 	struct model_gpu op = {.kind = MODEL_KERNEL,
-			       .start_ns = kernel->start_wall_ns,
-			       .end_ns = kernel->end_wall_ns,
+			       .start_ns = time_of(sender, kernel->start_wall_ns),
+			       .end_ns = time_of(sender, kernel->end_wall_ns),
 			       .corr = kernel->corr,
 			       .device = kernel->device,
 			       .context = kernel->context,
@@ -152,8 +164,8 @@ static bool add_copy(struct agents *agents, const struct sender *sender, const s
 {
 	const struct gpt_agent_copy *copy = (const struct gpt_agent_copy *)record;
 	struct model_gpu op = {.kind = MODEL_COPY,
-			       .start_ns = copy->start_wall_ns,
-			       .end_ns = copy->end_wall_ns,
+			       .start_ns = time_of(sender, copy->start_wall_ns),
+			       .end_ns = time_of(sender, copy->end_wall_ns),
 			       .corr = copy->corr,
 			       .device = copy->device,
 			       .context = copy->context,
@@ -173,8 +185,8 @@ static bool add_fill(struct agents *agents, const struct sender *sender, const s
 {
 	const struct gpt_agent_fill *fill = (const struct gpt_agent_fill *)record;
 	struct model_gpu op = {.kind = MODEL_FILL,
-			       .start_ns = fill->start_wall_ns,
-			       .end_ns = fill->end_wall_ns,
+			       .start_ns = time_of(sender, fill->start_wall_ns),
+			       .end_ns = time_of(sender, fill->end_wall_ns),
 			       .corr = fill->corr,
 			       .device = fill->device,
 			       .context = fill->context,
@@ -191,8 +203,8 @@ static bool add_fill(struct agents *agents, const struct sender *sender, const s
 static bool add_overhead(struct agents *agents, const struct sender *sender, const struct gpt_record *record)
 {
 	const struct gpt_agent_overhead *event = (const struct gpt_agent_overhead *)record;
-	struct model_overhead overhead = {.start_ns = event->start_wall_ns,
-					  .end_ns = event->end_wall_ns,
+	struct model_overhead overhead = {.start_ns = time_of(sender, event->start_wall_ns),
+					  .end_ns = time_of(sender, event->end_wall_ns),
 					  .process = sender->process,
 					  .kind = event->kind,
 					  .tid = event->tid};
@@ -209,8 +221,8 @@ static bool add_overhead(struct agents *agents, const struct sender *sender, con
 static bool add_sync(struct agents *agents, const struct sender *sender, const struct gpt_record *record)
 {
 	const struct gpt_agent_sync *event = (const struct gpt_agent_sync *)record;
-	struct agent_sync sync = {.start_ns = event->start_wall_ns,
-				  .end_ns = event->end_wall_ns,
+	struct agent_sync sync = {.start_ns = time_of(sender, event->start_wall_ns),
+				  .end_ns = time_of(sender, event->end_wall_ns),
 				  .event_record = event->event_record,
 				  .process = sender->process,
 				  .space = sender->space,
@@ -246,7 +258,7 @@ static bool add_event(struct agents *agents, const struct sender *sender, const 
 static bool add_memory(struct agents *agents, const struct sender *sender, const struct gpt_record *record)
 {
 	const struct gpt_agent_memory *event = (const struct gpt_agent_memory *)record;
-	struct model_memory memory = {.time_ns = event->time_wall_ns,
+	struct model_memory memory = {.time_ns = time_of(sender, event->time_wall_ns),
 				      .address = event->address,
 				      .bytes = event->bytes,
 				      .pool_bytes = event->pool_bytes,
@@ -312,8 +324,22 @@ static bool add_clock(struct agents *agents, const struct sender *sender, const 
 	return true;
 }
 
+static void add_past(struct agents *agents, const struct gpt_agent_stats *stats)
+{
+	agents->past.cupti_dropped += stats->cupti_dropped;
+	agents->past.buffers_refused += stats->buffers_refused;
+	agents->past.api_dropped += stats->api_dropped;
+	agents->past.names_dropped += stats->names_dropped;
+	agents->past.malformed += stats->malformed;
+}
+
 static bool add_stats(struct agents *agents, const struct sender *sender, const struct gpt_record *record)
 {
+	/* The collector counts each buffer anew. */
+	if (sender->flags & GPT_BATCH_RIDDEN) {
+		add_past(agents, (const struct gpt_agent_stats *)record);
+		return true;
+	}
 	agents->processes->list.items[sender->process].agent_stats = *(const struct gpt_agent_stats *)record;
 	return true;
 }
@@ -343,12 +369,14 @@ static const struct {
 bool agents_add_batch(struct agents *agents, const struct gpt_record *record)
 {
 	const struct gpt_agent_batch *batch = (const struct gpt_agent_batch *)record;
-	struct sender sender = {.time_ns = batch->time_ns};
+	struct sender sender = {.time_ns = batch->time_ns, .flags = record->flags};
 	const struct gpt_record *inner;
 	size_t at = 0;
 
 	if (batch->bytes > record->size - sizeof(*batch))
 		return false;
+	if ((record->flags & GPT_BATCH_MONOTONIC) && batch->error_ns > agents->clock->error_ns)
+		agents->clock->error_ns = batch->error_ns;
 	sender.process = process_table_find(agents->processes, batch->pid);
 	sender.space = agents->processes->states.items[sender.process].space;
 	while (at < batch->bytes) {
@@ -371,11 +399,7 @@ void agents_process_execs(struct agents *agents, uint32_t pid)
 	uint32_t index = process_table_find(agents->processes, pid);
 	struct gpt_agent_stats *stats = &agents->processes->list.items[index].agent_stats;
 
-	agents->past.cupti_dropped += stats->cupti_dropped;
-	agents->past.buffers_refused += stats->buffers_refused;
-	agents->past.api_dropped += stats->api_dropped;
-	agents->past.names_dropped += stats->names_dropped;
-	agents->past.malformed += stats->malformed;
+	add_past(agents, stats);
 	memset(stats, 0, sizeof(*stats));
 }
 

@@ -49,7 +49,7 @@ struct agents {
 	struct lookup devices_by_id; /* (process + 1, CUPTI's id) to device */
 	struct lookup contexts;	     /* (process + 1, CUPTI's id of a context) to CUPTI's id of the device */
 	bool devices_renumbered;     /* some process's ids are not the model's */
-	struct gpt_agent_stats past; /* totals of agents that an exec ended */
+	struct gpt_agent_stats past; /* totals of agents that an exec ended, and of ridden buffers */
 	uint64_t bad_records;
 };
 

@@ -37,6 +37,9 @@ struct builder {
 /* Wall clock to monotonic for GPU operations and overheads; implausible ones become untimed, or go. */
 void convert_times(struct builder *builder);
 
+/* GPU operations from another profiler's buffers that are not of this trace, or known already; after convert_times. */
+void leave_out_ridden(struct builder *builder);
+
 /* Orders calls and GPU operations by time and links them. */
 void join_calls(struct builder *builder);
 void join_gpu(struct builder *builder);

@@ -21,6 +21,7 @@ void gaps_free(struct gaps *gaps)
 {
 	array_free(&gaps->list);
 	array_free(&gaps->latest);
+	array_free(&gaps->first_register_ns);
 }
 
 /* The one that has not ended yet; a process has one at most. */
@@ -42,6 +43,17 @@ static void add_gap(struct gaps *gaps, struct gap gap)
 	array_push(&gaps->list, gap);
 }
 
+static void note_register(struct gaps *gaps, uint32_t process, uint64_t time_ns)
+{
+	uint64_t *first;
+
+	while (gaps->first_register_ns.count <= process)
+		array_push(&gaps->first_register_ns, 0);
+	first = &gaps->first_register_ns.items[process];
+	if (!*first || time_ns < *first)
+		*first = time_ns;
+}
+
 bool gaps_add_use(struct gaps *gaps, const struct gpt_record *record)
 {
 	const struct gpt_cupti_use *use = (const struct gpt_cupti_use *)record;
@@ -51,6 +63,7 @@ bool gaps_add_use(struct gaps *gaps, const struct gpt_record *record)
 	if (use->what != GPT_CUPTI_REGISTER)
 		return true;
 	gap.process = process_table_find(gaps->processes, use->pid);
+	note_register(gaps, gap.process, use->time_ns);
 	open = open_gap(gaps, gap.process);
 	if (!use->own && !open)
 		add_gap(gaps, gap);
@@ -76,12 +89,26 @@ static int compare_gaps(const void *left, const void *right)
 	return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
 }
 
-/* Whether a gap of that process explains a launch at that time; the list is sorted. */
-static bool explained(const struct gaps *gaps, uint32_t process, uint64_t time_ns)
+/* Where the agent began without buffers of its own: until it, or another, registered some. */
+static void add_asides(struct gaps *gaps, const struct model *model)
+{
+	for (uint32_t i = 0; i < model->process_count; i++) {
+		struct gap gap = {.start_ns = model->processes[i].agent_ready_ns, .process = i, .aside = true};
+
+		if (!model->processes[i].agent_aside)
+			continue;
+		if (i < gaps->first_register_ns.count)
+			gap.end_ns = gaps->first_register_ns.items[i];
+		array_push(&gaps->list, gap);
+	}
+}
+
+/* The gap of that process which a launch at that time may have fallen into, NULL; the list is sorted. */
+static struct gap *find_gap(const struct gaps *gaps, uint32_t process, uint64_t time_ns)
 {
 	struct gap latest = {.process = process, .start_ns = time_ns + ON_ITS_WAY_NS};
 	size_t low = 0, high = gaps->list.count;
-	const struct gap *gap;
+	struct gap *gap;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
@@ -92,9 +119,9 @@ static bool explained(const struct gaps *gaps, uint32_t process, uint64_t time_n
 			high = middle;
 	}
 	if (!low)
-		return false;
+		return NULL;
 	gap = &gaps->list.items[low - 1];
-	return gap->process == process && (!gap->end_ns || time_ns <= gap->end_ns);
+	return gap->process == process && (!gap->end_ns || time_ns <= gap->end_ns) ? gap : NULL;
 }
 
 static bool is_missed(const struct model_call *call)
@@ -103,26 +130,58 @@ static bool is_missed(const struct model_call *call)
 	       (call->class == GPT_CLASS_LAUNCH || call->class == GPT_CLASS_GRAPH);
 }
 
+static bool is_ridden(const struct model *model, const struct model_call *call)
+{
+	return call->gpu_count && model->gpu[call->first_gpu].ridden;
+}
+
+static void add_call(const struct gaps *gaps, const struct model *model, const struct model_call *call)
+{
+	bool missed = is_missed(call), ridden = is_ridden(model, call);
+	struct gap *gap;
+
+	if (!missed && !ridden)
+		return;
+	gap = find_gap(gaps, model->threads[call->thread].process, call->start_ns);
+	if (!gap)
+		return;
+	gap->ridden += ridden;
+	if (missed && !gap->missed++)
+		gap->first_missed_ns = call->start_ns;
+}
+
+/* Of a gap out of whose buffers something came, what is left begins with the first launch of which nothing did. */
+static void count_gap(const struct gap *gap, struct model *model)
+{
+	const struct model_process *process = &model->processes[gap->process];
+	uint64_t end_ns = gap->end_ns ? gap->end_ns : process->exit_ns ? process->exit_ns : model->end_ns;
+	uint64_t start_ns = gap->start_ns;
+	struct model_receipt *receipt = &model->receipt;
+
+	/* Where no agent listened, nothing was taken away from it. */
+	if (!process->agent_ready_ns || (gap->ridden && !gap->missed))
+		return;
+	if (gap->aside && !gap->ridden) {
+		/* nobody recorded: these are from before the GPU's records began */
+		receipt->launches_expected -= gap->missed;
+		return;
+	}
+	if (gap->ridden && gap->first_missed_ns > start_ns)
+		start_ns = gap->first_missed_ns;
+	receipt->gaps++;
+	receipt->gap_launches += gap->missed;
+	if (end_ns > start_ns)
+		receipt->gap_ns += end_ns - start_ns;
+}
+
 void gaps_count(struct gaps *gaps, struct model *model)
 {
-	if (gaps->list.count)
-		qsort(gaps->list.items, gaps->list.count, sizeof(gaps->list.items[0]), compare_gaps);
-	for (size_t i = 0; i < gaps->list.count; i++) {
-		const struct gap *gap = &gaps->list.items[i];
-		const struct model_process *process = &model->processes[gap->process];
-		uint64_t end_ns = gap->end_ns ? gap->end_ns : process->exit_ns ? process->exit_ns : model->end_ns;
-
-		/* Where no agent listened, nothing was taken away from it. */
-		if (!process->agent_ready_ns)
-			continue;
-		model->receipt.gaps++;
-		if (end_ns > gap->start_ns)
-			model->receipt.gap_ns += end_ns - gap->start_ns;
-	}
-	for (uint32_t i = 0; model->receipt.gaps && i < model->call_count; i++) {
-		const struct model_call *call = &model->calls[i];
-
-		if (is_missed(call) && explained(gaps, model->threads[call->thread].process, call->start_ns))
-			model->receipt.gap_launches++;
-	}
+	add_asides(gaps, model);
+	if (!gaps->list.count)
+		return;
+	qsort(gaps->list.items, gaps->list.count, sizeof(gaps->list.items[0]), compare_gaps);
+	for (uint32_t i = 0; i < model->call_count; i++)
+		add_call(gaps, model, &model->calls[i]);
+	for (size_t i = 0; i < gaps->list.count; i++)
+		count_gap(&gaps->list.items[i], model);
 }

@@ -27,7 +27,10 @@ bool convert_span(struct builder *builder, uint32_t process, uint64_t not_before
 	uint64_t length = *end_ns - *start_ns, start;
 
 	/* one offset for both ends: CUPTI fitted them together, and the length is the GPU's own */
-	start = *start_ns - (uint64_t)wall_clock_offset(&builder->clock, track, *start_ns, not_before_ns);
+	if (*start_ns & WALL_CLOCK_MONOTONIC)
+		start = *start_ns & ~WALL_CLOCK_MONOTONIC;
+	else
+		start = *start_ns - (uint64_t)wall_clock_offset(&builder->clock, track, *start_ns, not_before_ns);
 	if (start < first || start > last || length > last - start)
 		return false;
 	*start_ns = start;

@@ -320,6 +320,7 @@ static void finish(struct builder *builder)
 	python_spans_finish(&builder->python_spans, builder->model->end_ns);
 	agents_finish(&builder->agents);
 	convert_times(builder);
+	leave_out_ridden(builder);
 	join_calls(builder);
 	join_gpu(builder);
 	join_syncs(builder);

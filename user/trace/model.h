@@ -83,6 +83,7 @@ struct model_process {
 	enum gpt_agent_state agent_state;			 /* last one heard, 0: never heard of an agent */
 	enum gpt_agent_failure agent_failure;			 /* of the last HELLO */
 	uint64_t agent_ready_ns;				 /* first READY, 0 never */
+	bool agent_aside;					 /* it recorded nothing then: another might */
 	const char *agent_detail, *cupti_path;
 	const char *agent_takes;				 /* "kernels,cuda,sync"; "" not known */
 	uint32_t cupti_version, driver_version, runtime_version; /* as gpt_agent_hello */
@@ -136,7 +137,8 @@ struct model_gpu {
 	uint64_t graph_node;
 	uint32_t grid[3], block[3];
 	uint32_t static_shared_bytes, dynamic_shared_bytes, registers;
-	uint8_t kind;		     /* enum model_gpu_kind */
+	uint8_t kind : 7;	     /* enum model_gpu_kind */
+	uint8_t ridden : 1;	     /* from a buffer of another profiler */
 	uint8_t copy_kind, from, to; /* CUpti_ActivityMemcpyKind, CUpti_ActivityMemoryKind (fill: to) */
 };
 
@@ -206,9 +208,10 @@ struct model_receipt {
 	uint64_t graph_ns_captured; /* of those put on the line that was captured */
 	uint64_t early;		    /* GPU operations that seem to start before their call, beyond clock_error_ns */
 	uint64_t early_max_ns;
-	uint64_t gaps, gap_ns; /* times that another user of CUPTI had the GPU's records; how long in all */
-	uint64_t gap_launches; /* of the launches expected and not joined, those that this explains */
-	uint64_t lost;	       /* records of any kind known to be lost, all causes */
+	uint64_t gaps, gap_ns;	 /* times that another user of CUPTI had the GPU's records; how long in all */
+	uint64_t gap_launches;	 /* of the launches expected and not joined, those that this explains */
+	uint64_t gpu_ops_ridden; /* of gpu_ops, those from buffers of another user of CUPTI */
+	uint64_t lost;		 /* records of any kind known to be lost, all causes */
 	uint64_t cupti_dropped, buffers_refused, api_dropped, names_dropped, malformed;
 	uint64_t python_unpaired; /* collections, imports, Python calls whose end was lost: left out */
 	uint64_t bad_records;	  /* records in the log that did not make sense */

@@ -60,6 +60,7 @@ static void count_gpu(struct model_receipt *receipt, const struct model *model)
 		uint32_t home = gpu_home(model, op);
 
 		receipt->gpu_ops_joined += call != NULL;
+		receipt->gpu_ops_ridden += op->ridden;
 		if (!op->end_ns) {
 			receipt->gpu_ops_untimed++;
 			continue;

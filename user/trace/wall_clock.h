@@ -12,6 +12,9 @@
 
 #include "base/array.h"
 
+/* In a time that is still to be converted: it is CLOCK_MONOTONIC already. Neither clock gets as far as this bit. */
+#define WALL_CLOCK_MONOTONIC (1ull << 63)
+
 struct wall_clock_sample {
 	uint64_t mono_ns;
 	int64_t offset_ns; /* CLOCK_REALTIME - CLOCK_MONOTONIC */

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What came out of another profiler's buffers: whose it is, by which clock, and whether it is known already. */
+#include "model_of.h"
+
+#define MS 1000000ull
+#define WALL 1790000000000000000ull /* of the trace's begin */
+
+static struct log_builder it;
+
+static void begin(uint32_t first_corr)
+{
+	log_begin(&it, 0, WALL);
+	log_batch(&it, PID, TID, 1);
+	log_agent_ready(&it, "kernels");
+	for (uint32_t i = 0; i < 4; i++)
+		log_launch(&it, PID, TID, (100 + i) * MS, 0, first_corr + i);
+}
+
+static void kernel(uint32_t corr, uint64_t start_ns, uint64_t node)
+{
+	log_agent_kernel(&it, (struct gpt_agent_kernel){.corr = corr,
+							.start_wall_ns = start_ns,
+							.end_wall_ns = start_ns + MS / 10,
+							.stream = 7,
+							.graph_node = node});
+}
+
+static struct model *end(void)
+{
+	log_end(&it, 1000 * MS);
+	return model_of(&it);
+}
+
+static void times_that_are_monotonic_are_taken_as_they_are_with_their_bound(void **state)
+{
+	struct model *model;
+
+	begin(10);
+	log_batch_ridden(&it, PID, 900 * MS, GPT_BATCH_MONOTONIC, 4321);
+	kernel(10, 150 * MS, 0);
+	log_batch_ridden(&it, PID, 900 * MS, 0, 0);
+	kernel(11, WALL + 160 * MS, 0);
+	model = end();
+	assert_int_equal(model->gpu_count, 2);
+	assert_int_equal(model->gpu[0].start_ns, 150 * MS);
+	assert_int_equal(model->gpu[0].end_ns, 150 * MS + MS / 10);
+	assert_int_equal(model->gpu[1].start_ns, 160 * MS);
+	assert_int_equal(model->receipt.clock_error_ns, 4321);
+	assert_int_equal(model->receipt.gpu_ops_ridden, 2);
+	assert_int_equal(model->receipt.launches_joined, 2);
+	model_free(model);
+}
+
+static void work_of_calls_before_and_behind_the_trace_is_left_out(void **state)
+{
+	struct model *model;
+
+	begin(10);
+	log_batch_ridden(&it, PID, 900 * MS, GPT_BATCH_MONOTONIC, 0);
+	kernel(9, 150 * MS, 0);
+	kernel(10, 151 * MS, 0);
+	kernel(13, 152 * MS, 0);
+	kernel(14, 153 * MS, 0);
+	model = end();
+	assert_int_equal(model->gpu_count, 2);
+	assert_int_equal(model->receipt.gpu_ops, 2);
+	assert_int_equal(model->receipt.gpu_ops_joined, 2);
+	assert_int_equal(model->processes[0].gpu_ops, 2);
+	model_free(model);
+}
+
+static void correlation_ids_may_run_over(void **state)
+{
+	struct model *model;
+
+	begin(UINT32_MAX - 1); /* ..., UINT32_MAX, 0 (none), 1 */
+	log_batch_ridden(&it, PID, 900 * MS, GPT_BATCH_MONOTONIC, 0);
+	kernel(UINT32_MAX - 2, 150 * MS, 0);
+	kernel(UINT32_MAX, 151 * MS, 0);
+	kernel(1, 152 * MS, 0);
+	kernel(2, 153 * MS, 0);
+	model = end();
+	assert_int_equal(model->gpu_count, 2);
+	model_free(model);
+}
+
+static void between_them_a_call_that_is_missing_is_shown(void **state)
+{
+	struct model *model;
+
+	begin(10);
+	log_launch(&it, PID, TID, 110 * MS, 0, 20);
+	log_batch_ridden(&it, PID, 900 * MS, GPT_BATCH_MONOTONIC, 0);
+	kernel(15, 150 * MS, 0);
+	model = end();
+	assert_int_equal(model->gpu_count, 1);
+	assert_int_equal(model->receipt.gpu_ops_joined, 0);
+	model_free(model);
+}
+
+static void the_agents_own_work_is_never_left_out(void **state)
+{
+	struct model *model;
+
+	begin(10);
+	log_batch(&it, PID, TID, 900 * MS);
+	kernel(9, WALL + 150 * MS, 0);
+	log_batch_ridden(&it, PID, 900 * MS, GPT_BATCH_MONOTONIC, 0);
+	kernel(10, 151 * MS, 0);
+	model = end();
+	assert_int_equal(model->gpu_count, 2);
+	model_free(model);
+}
+
+static void what_the_agent_has_read_too_is_there_once(void **state)
+{
+	struct model *model;
+
+	begin(10);
+	log_batch_ridden(&it, PID, 800 * MS, GPT_BATCH_MONOTONIC, 0);
+	kernel(10, 150 * MS, 1);
+	kernel(10, 150 * MS, 2); /* another node of the same graph */
+	kernel(11, 152 * MS, 0); /* once more in the same stream, later: not the same */
+	log_batch(&it, PID, TID, 900 * MS);
+	kernel(10, WALL + 150 * MS + 50, 1);
+	kernel(11, WALL + 155 * MS, 0);
+	model = end();
+	assert_int_equal(model->gpu_count, 4);
+	assert_int_equal(model->receipt.gpu_ops_ridden, 2);
+	assert_true(model->gpu[0].ridden);
+	assert_int_equal(model->gpu[0].graph_node, 2);
+	assert_int_equal(model->gpu[1].start_ns, 150 * MS + 50);
+	assert_false(model->gpu[1].ridden);
+	model_free(model);
+}
+
+static void what_was_lost_of_each_buffer_is_added_up(void **state)
+{
+	struct model *model;
+
+	begin(10);
+	log_batch(&it, PID, TID, 700 * MS);
+	log_agent_stats(&it, (struct gpt_agent_stats){.malformed = 1, .names_dropped = 2});
+	for (unsigned i = 0; i < 2; i++) {
+		log_batch_ridden(&it, PID, 800 * MS, 0, 0);
+		log_agent_stats(&it, (struct gpt_agent_stats){.malformed = 10, .names_dropped = 20});
+	}
+	model = end();
+	assert_int_equal(model->receipt.malformed, 21);
+	assert_int_equal(model->receipt.names_dropped, 42);
+	assert_int_equal(model->processes[0].agent_stats.malformed, 1);
+	model_free(model);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(times_that_are_monotonic_are_taken_as_they_are_with_their_bound),
+		cmocka_unit_test(work_of_calls_before_and_behind_the_trace_is_left_out),
+		cmocka_unit_test(correlation_ids_may_run_over),
+		cmocka_unit_test(between_them_a_call_that_is_missing_is_shown),
+		cmocka_unit_test(the_agents_own_work_is_never_left_out),
+		cmocka_unit_test(what_the_agent_has_read_too_is_there_once),
+		cmocka_unit_test(what_was_lost_of_each_buffer_is_added_up),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
