@@ -319,6 +319,47 @@ static void records_that_went_elsewhere_are_explained(void **state)
 	free(text);
 }
 
+static void what_came_from_another_profilers_buffers_is_told(void **state)
+{
+	char *text = report_of(model, 100, false);
+
+	assert_null(strstr(text, "buffers of another profiler"));
+	free(text);
+	model->receipt.gpu_ops_ridden = 1234;
+	text = report_of(model, 100, false);
+	assert_has(text,
+		   "\n  1,234 GPU operations were taken from the buffers of another profiler (torch.profiler).\n");
+	free(text);
+}
+
+static void drop_gpu(void)
+{
+	for (uint32_t i = 0; i < model->call_count; i++) {
+		model->calls[i].first_gpu = NONE;
+		model->calls[i].gpu_count = 0;
+	}
+	model->gpu_count = 0;
+	model->receipt.gpu_ops = model->receipt.gpu_ops_joined = model->receipt.launches_expected = 0;
+	model->processes[0].gpu_ops = 0;
+}
+
+static void an_agent_that_only_kept_aside_says_why(void **state)
+{
+	char *text;
+
+	drop_gpu();
+	model->processes[0].agent_state = GPT_AGENT_STOPPED;
+	model->processes[0].agent_aside = true;
+	model->processes[0].agent_takes = "";
+	text = report_of(model, 1000, false);
+	assert_has(text, "another profiler (torch.profiler) recorded, or might have");
+	free(text);
+	model->processes[0].agent_takes = "kernels"; /* later it did record */
+	text = report_of(model, 1000, false);
+	assert_has(text, "CUPTI delivered nothing");
+	free(text);
+}
+
 static void a_log_that_was_cut_short_says_so_before_the_receipt(void **state)
 {
 	char *text;
@@ -345,17 +386,6 @@ static void failed_calls_are_counted_and_placed(void **state)
 }
 
 /* Makes the sample one without GPU records. */
-static void drop_gpu(void)
-{
-	for (uint32_t i = 0; i < model->call_count; i++) {
-		model->calls[i].first_gpu = NONE;
-		model->calls[i].gpu_count = 0;
-	}
-	model->gpu_count = 0;
-	model->receipt.gpu_ops = model->receipt.gpu_ops_joined = model->receipt.launches_expected = 0;
-	model->processes[0].gpu_ops = 0;
-}
-
 static void without_gpu_times_it_says_why_and_what_to_do(void **state)
 {
 	const struct {
@@ -562,6 +592,8 @@ int main(void)
 		TEST(the_receipt_stands_at_the_end),
 		TEST(losses_are_told_by_cause),
 		TEST(records_that_went_elsewhere_are_explained),
+		TEST(what_came_from_another_profilers_buffers_is_told),
+		TEST(an_agent_that_only_kept_aside_says_why),
 		TEST(a_log_that_was_cut_short_says_so_before_the_receipt),
 		TEST(failed_calls_are_counted_and_placed),
 		TEST(without_gpu_times_it_says_why_and_what_to_do),

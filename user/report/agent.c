@@ -38,6 +38,11 @@ static const struct hint ready = {
 	"no call reached a GPU, or the trace ended before CUPTI handed its buffers over: trace longer",
 };
 
+static const struct hint aside = {
+	"another profiler (torch.profiler) recorded, or might have, and nothing came from its buffers",
+	"trace longer: a quarter of a second of launches shows whether one does, its buffers come when it ends",
+};
+
 static const struct hint *hint_of(const struct model_process *process)
 {
 	switch (process->agent_state) {
@@ -45,7 +50,7 @@ static const struct hint *hint_of(const struct model_process *process)
 		return &loaded;
 	case GPT_AGENT_READY:
 	case GPT_AGENT_STOPPED:
-		return &ready;
+		return process->agent_aside && !*process->agent_takes ? &aside : &ready;
 	case GPT_AGENT_FAILED:
 		return process->agent_failure < sizeof(failures) / sizeof(failures[0])
 			       ? &failures[process->agent_failure]

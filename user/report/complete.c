@@ -116,6 +116,10 @@ static void put_causes(struct report *report)
 	for (size_t i = 0; i < sizeof(causes) / sizeof(causes[0]); i++)
 		if (causes[i].count)
 			report_line(report, "  %s %s", number_count(causes[i].count).text, causes[i].what);
+	if (receipt->gpu_ops_ridden)
+		report_line(report,
+			    "  %s GPU operations were taken from the buffers of another profiler (torch.profiler).",
+			    number_count(receipt->gpu_ops_ridden).text);
 	if (receipt->gaps)
 		report_line(report, "  Another profiler (such as torch.profiler) had CUPTI %s times, %s in all.",
 			    number_count(receipt->gaps).text, number_time(receipt->gap_ns).text);
