@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Beside torch.profiler in the same process: it gets every record it would get without us, and what we did not get
-because of it is counted."""
+"""Beside torch.profiler in the same process: it gets every record that it would get without us, and what goes to it
+instead of us is taken from its buffers."""
 
 import collections
 import json
@@ -45,6 +45,37 @@ def kernels(path):
     return collections.Counter(e["name"] for e in events if e.get("ph") == "X" and e.get("cat") == "kernel")
 
 
+def wait_ours(tracer):
+    """Until the agent has buffers of its own."""
+    tracer.wait_logged(lambda log: logfile.registrations(log)[-1:] == [1])
+
+
+def truth_of(folder):
+    return {op["corr"]: op for op in reading.simulated.work(reading.simulated.load(folder / "gpu.json"))}
+
+
+def operations(trace):
+    """{correlation id: GPU operation}; each id is there once."""
+    found = {}
+    for event in chrome.events(trace, *chrome.GPU):
+        corr = event["args"]["correlation"]
+        assert corr not in found, f"twice: {corr}"
+        found[corr] = event
+    return found
+
+
+def assert_true(trace, truth):
+    """What the trace says of each operation is what the GPU did."""
+    offsets = []
+    for corr, event in operations(trace).items():
+        op = truth[corr]
+        length = op["end"] - op["start"]
+        # The simulated CUPTI converts by a fitted line once it has been given a clock, as the real one does.
+        assert abs(chrome.ns(event["dur"]) - length) < 2000 + length / 1000
+        offsets.append(chrome.ns(event["ts"]) - op["start_mono"])
+    assert max(offsets) - min(offsets) < 20000
+
+
 def alone(folder):
     """The same session without us."""
     folder.mkdir()
@@ -64,7 +95,7 @@ def undisturbed(tmp_path_factory):
     return seen
 
 
-def test_torch_profiler_starts_while_we_trace_and_misses_nothing(tmp_path, undisturbed):
+def test_torch_profiler_starts_while_we_trace_and_nobody_misses_anything(tmp_path, undisturbed):
     with Traced(tmp_path) as traced:
         traced.ask(f"work {N}")
         for number in range(2):
@@ -74,49 +105,84 @@ def test_torch_profiler_starts_while_we_trace_and_misses_nothing(tmp_path, undis
         done = traced.end().must_be(0)
     assert [kernels(tmp_path / f"kineto{number}.json") for number in range(2)] == [undisturbed] * 2
     assert "activity type" not in done.stderr and "WARN" not in done.stderr
-    receipt = reading.receipt(reading.trace_of(tmp_path / "trace.json"))
-    assert (receipt["gaps"], receipt["gap_launches"]) == (2, 2 * N)
-    assert receipt["launches_joined"] + receipt["gap_launches"] == receipt["launches_expected"] == 5 * N + 1
+    trace, truth = reading.trace_of(tmp_path / "trace.json"), truth_of(tmp_path)
+    assert operations(trace).keys() == truth.keys()
+    assert_true(trace, truth)
+    receipt = reading.receipt(trace)
+    assert receipt["launches_joined"] == receipt["launches_expected"] == 5 * N + 1
+    # and what was on its way when a session began
+    assert 2 * N <= receipt["gpu_operations_ridden"] < 4 * N
+    assert receipt["gaps"] == receipt["gap_launches"] == receipt["gap_ns"] == 0
     assert receipt["lost"] == receipt["bad_records"] == receipt["gpu_operations_untimed"] == receipt["early"] == 0
-    assert "600 launches whose GPU records went to another profiler" in done.stdout
-    assert "torch.profiler) had CUPTI 2 times" in done.stdout
+    assert receipt["complete_percent"] == 100
+    assert "GPU operations were taken from the buffers of another profiler (torch.profiler)" in done.stdout
 
 
-def test_torch_profiler_that_records_when_we_attach_misses_nothing(tmp_path, undisturbed):
-    """Nobody tells that it does: the agent stays outside until its session is over, and comes in then."""
+def test_torch_profiler_that_records_when_we_attach_misses_nothing_and_neither_do_we(tmp_path, undisturbed):
     program = [machine.tool("get-torch"), machine.PROGRAMS / "profiles.py"]
     with tracing.Running(tracing.on_simgpu(tmp_path / "gpu.json", *program), tmp_path) as running:
         running.wait_line("ready")
         running.ask(f"work {N}")
         running.ask("start")
+        running.ask("work 100")
+        before = len(truth_of(tmp_path))
         with tracing.Tracer(tmp_path, "-p", running.pid) as tracer:
-            running.ask(f"work {N}")
-            time.sleep(1)  # an agent that is not careful would come in now
+            running.ask(f"work {N - 100}")
+            time.sleep(1)  # an agent that is not careful would record now
+            assert 1 not in logfile.registrations(next(tmp_path.glob("trace.gpt.part-*")))
             running.ask(f"stop {tmp_path}/kineto.json")
-            tracer.wait_logged(lambda log: logfile.registrations(log)[-1:] == [1])
+            wait_ours(tracer)
             running.ask(f"work {N}")
             done = tracer.interrupt()
         running.end()
     assert kernels(tmp_path / "kineto.json") == undisturbed
-    assert "another profiler (torch.profiler) was recording; no GPU times until it has finished" in done.stdout
+    assert "was recording; GPU times come from its buffers until it has finished" in " ".join(done.stdout.split())
+    trace, truth = reading.trace_of(tmp_path / "trace.json"), truth_of(tmp_path)
+    assert operations(trace).keys() == set(list(truth)[before:])
+    assert_true(trace, truth)
+    receipt = reading.receipt(trace)
+    assert receipt["launches_joined"] == receipt["launches_expected"] == 2 * N - 100
+    assert receipt["gpu_operations_ridden"] == N - 100
+    assert receipt["gaps"] == receipt["gap_launches"] == receipt["lost"] == receipt["bad_records"] == 0
+
+
+def test_what_its_buffers_hold_when_we_end_is_counted(tmp_path):
+    """CUPTI gives a buffer back when it is full, or at the end of the session."""
+    program = [machine.tool("get-torch"), machine.PROGRAMS / "profiles.py"]
+    with tracing.Running(tracing.on_simgpu(tmp_path / "gpu.json", *program), tmp_path) as running:
+        running.wait_line("ready")
+        running.ask("work 1")
+        with tracing.Tracer(tmp_path, "-p", running.pid) as tracer:
+            running.ask("work 1")  # nothing is known of a process that does nothing
+            wait_ours(tracer)
+            running.ask("start")
+            running.ask(f"work {N}")
+            done = tracer.interrupt()
+        running.ask(f"stop {tmp_path}/kineto.json")
+        running.end()
     receipt = reading.receipt(reading.trace_of(tmp_path / "trace.json"))
+    # The agent may flush once more before it notices.
+    assert receipt["gaps"] == 1 and 0 < receipt["gap_launches"] <= N
+    assert receipt["launches_expected"] - receipt["launches_joined"] == receipt["gap_launches"]
+    assert f"{receipt['gap_launches']} launches whose GPU records went to another profiler" in done.stdout
+    assert "torch.profiler) had CUPTI 1 times" in done.stdout
+
+
+def test_launches_before_it_is_known_that_nobody_records_are_no_gap(tmp_path):
+    program = [machine.tool("get-torch"), machine.PROGRAMS / "profiles.py"]
+    with tracing.Running(tracing.on_simgpu(tmp_path / "gpu.json", *program), tmp_path) as running:
+        running.wait_line("ready")
+        running.ask("work 1")
+        with tracing.Tracer(tmp_path, "-p", running.pid) as tracer:
+            running.ask("work 50")
+            wait_ours(tracer)
+            running.ask(f"work {N}")
+            tracer.interrupt()
+        running.end()
+    receipt = reading.receipt(reading.trace_of(tmp_path / "trace.json"))
+    assert receipt["launches"] == 50 + N
     assert receipt["launches_joined"] == receipt["launches_expected"] == N
-
-
-def test_gpu_times_after_its_session_are_those_of_the_gpu(tmp_path):
-    """It gives CUPTI a clock of its own, which stays when it ends."""
-    with Traced(tmp_path) as traced:
-        traced.ask(f"work {N}")
-        traced.session(tmp_path / "kineto.json")
-        traced.wait_registrations(1, 0, 1)
-        traced.ask(f"work {N}")
-        traced.end().must_be(0)
-    trace = reading.trace_of(tmp_path / "trace.json")
-    truth = {op["corr"]: op["start_mono"] for op in reading.simulated.work(reading.simulated.load(tmp_path / "gpu.json"))}
-    offsets = [chrome.ns(e["ts"]) - truth[e["args"]["correlation"]] for e in chrome.events(trace, "kernel")]
-    assert len(offsets) == 2 * N + 1
-    # The simulated CUPTI converts by a fitted line once it has been given a clock, as the real one does.
-    assert max(offsets) - min(offsets) < 20000
+    assert receipt["gaps"] == receipt["gap_launches"] == 0 and receipt["complete_percent"] == 100
 
 
 @pytest.mark.parametrize("end_signal", [signal.SIGKILL, signal.SIGTERM])
