@@ -37,7 +37,7 @@ int links_attach_uprobes(struct links *links, bool multi, int program_fd, int fi
 
 /*
  * Raises the counter place->ref_counter in one process that maps the file, or in it once it does, until links_detach:
- * by a probe that nothing listens to.
+ * by a probe that nothing listens to.  pid -1: in every process.
  */
 int links_raise_counter(struct links *links, int file_fd, const struct link_place *place, pid_t pid);
 
