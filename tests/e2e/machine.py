@@ -82,6 +82,19 @@ def tool(name):
 
 
 @functools.lru_cache(None)
+def older_torch():
+    """The Python of a PyTorch whose torch.profiler keeps CUPTI's subscriber; without it the test is skipped."""
+    done = subprocess.run([ROOT / "tools/get-torch", "older"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          universal_newlines=True)
+    if not done.returncode:
+        return pathlib.Path(done.stdout.strip())
+    reason = f"no PyTorch 2.14: {(done.stderr.strip() or 'tools/get-torch failed').splitlines()[-1]}"
+    if os.environ.get("CI") == "true":
+        pytest.fail(reason)
+    pytest.skip(reason)
+
+
+@functools.lru_cache(None)
 def package(python, requirement):
     """The folder of a package from PyPI for that interpreter; without it the test is skipped."""
     done = subprocess.run([ROOT / "tools/get-pypi", python, requirement], stdout=subprocess.PIPE,
