@@ -36,7 +36,7 @@ USER_DIRS := base target attach capture trace report export cmd
 USER_SRC := $(foreach d,$(USER_DIRS),$(wildcard user/$(d)/*.c))
 USER_OBJ := $(USER_SRC:%.c=$(BUILD)/%.o)
 # What the agent knows of CUPTI's records, for buffers that are read from outside (user/attach/ride_buffer.c).
-SHARED_OBJ := $(patsubst %,$(BUILD)/shared/%.o,records names batch)
+SHARED_OBJ := $(patsubst %,$(BUILD)/shared/%.o,records names batch apis)
 LIB_OBJ := $(filter-out $(BUILD)/user/cmd/main.o,$(USER_OBJ)) $(SHARED_OBJ)
 LIB := $(BUILD)/libgputrace.a
 BPF_SRC := $(wildcard bpf/*.bpf.c)

@@ -22,6 +22,7 @@
 
 #include <gputrace/cuda_api.h>
 
+#include "agent/apis.c"
 #include "agent/batch.c"
 #include "agent/names.c"
 #include "agent/records.c"
@@ -41,6 +42,8 @@ SAME(CUPTI_MULTIPLE_SUBSCRIBERS, CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED)
 SAME(CUPTI_UNKNOWN, CUPTI_ERROR_UNKNOWN)
 SAME(CUPTI_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMCPY)
 SAME(CUPTI_KIND_MEMSET, CUPTI_ACTIVITY_KIND_MEMSET)
+SAME(CUPTI_KIND_DRIVER, CUPTI_ACTIVITY_KIND_DRIVER)
+SAME(CUPTI_KIND_RUNTIME, CUPTI_ACTIVITY_KIND_RUNTIME)
 SAME(CUPTI_KIND_DEVICE, CUPTI_ACTIVITY_KIND_DEVICE)
 SAME(CUPTI_KIND_CONTEXT, CUPTI_ACTIVITY_KIND_CONTEXT)
 SAME(CUPTI_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL)
@@ -140,6 +143,10 @@ CUPTI_EVENT_FIELDS_12_8(RECORD_AT)
 #define THEIRS NEWEST_Memory
 CUPTI_MEMORY_FIELDS(RECORD_AT)
 AT(memoryPoolConfig.memoryPoolType, CUPTI_MEMORY_POOL_TYPE, 4)
+#undef THEIRS
+#define THEIRS CUpti_ActivityAPI
+CUPTI_API_FIELDS(RECORD_AT)
+AT(cbid, CUPTI_API_CBID, 4)
 #undef THEIRS
 #define THEIRS NEWEST_Device
 CUPTI_DEVICE_FIELDS(RECORD_AT)
@@ -258,6 +265,7 @@ static size_t fill_buffer(void)
 	NEWEST_Memset *fill;
 	NEWEST_Synchronization *sync;
 	NEWEST_Memory *memory;
+	CUpti_ActivityAPI *call;
 	NEWEST_Device *device;
 	size_t used = 0;
 	unsigned i;
@@ -297,6 +305,14 @@ static size_t fill_buffer(void)
 		memory = record_at(buffer, &used, sizeof(*memory), CUPTI_ACTIVITY_KIND_MEMORY2);
 		memory->memoryPoolConfig.memoryPoolType =
 			i ? CUPTI_ACTIVITY_MEMORY_POOL_TYPE_IMPORTED : CUPTI_ACTIVITY_MEMORY_POOL_TYPE_LOCAL;
+	}
+	for (i = 0; i < 3; i++) { /* cuLaunchKernel, cuDeviceGet, which is none of ours, cudaLaunchKernel by its stub */
+		static const CUpti_CallbackId cbids[] = {307, 3, GPT_CBID_STUB_LAUNCH};
+
+		call = record_at(buffer, &used, sizeof(*call),
+				 i < 2 ? CUPTI_ACTIVITY_KIND_DRIVER : CUPTI_ACTIVITY_KIND_RUNTIME);
+		call->cbid = cbids[i];
+		call->start = 14, call->end = 15;
 	}
 	return used;
 }
@@ -391,8 +407,16 @@ static void check_records(struct records *records)
 	n = 1;
 	CHECK(GPT_AGENT_MEMORY, gpt_agent_memory, NEWEST_Memory,
 	      EXPECT(ours->pool == theirs->memoryPoolConfig.address && ours->pool_bytes == 0););
+	n = 0;
+	CHECK(GPT_AGENT_CALLED, gpt_agent_called, CUpti_ActivityAPI,
+	      CUPTI_API_FIELDS(EXACT) EXPECT(ours->api == GPT_API(GPT_DOMAIN_DRIVER, 307)););
+	n = 1;
+	offset += sizeof(CUpti_ActivityAPI);
+	CHECK(GPT_AGENT_CALLED, gpt_agent_called, CUpti_ActivityAPI,
+	      CUPTI_API_FIELDS(EXACT) EXPECT(ours->api == GPT_API(GPT_DOMAIN_RUNTIME, 211)););
+	EXPECT(!sent(GPT_AGENT_CALLED, 2));
 	EXPECT(records->stats.kernels == 3 && records->stats.copies == 2 && records->stats.fills == 1);
-	EXPECT(records->stats.others == 8 && records->stats.untimed == 1 && records->stats.malformed == 0);
+	EXPECT(records->stats.others == 10 && records->stats.untimed == 1 && records->stats.malformed == 0);
 }
 
 static void check_sizes(struct records *records)
@@ -413,6 +437,8 @@ static void check_sizes(struct records *records)
 	EXPECT(records->sizes[CUPTI_KIND_SYNCHRONIZATION] == sizeof(NEWEST_Synchronization));
 	EXPECT(records->sizes[CUPTI_KIND_CUDA_EVENT] == sizeof(NEWEST_CudaEvent));
 	EXPECT(records->sizes[CUPTI_KIND_MEMORY2] == sizeof(NEWEST_Memory));
+	EXPECT(records->sizes[CUPTI_KIND_RUNTIME] == sizeof(CUpti_ActivityAPI));
+	EXPECT(records->sizes[CUPTI_KIND_DRIVER] == sizeof(CUpti_ActivityAPI));
 	for (i = 0; i < sizeof(scratch) / sizeof(scratch[0]); i++)
 		EXPECT(scratch[i] == 0);
 }
@@ -432,6 +458,8 @@ static uint32_t walk(uint8_t *start, size_t valid, uint8_t **record)
 		[CUPTI_KIND_CUDA_EVENT] = sizeof(NEWEST_CudaEvent),
 		[CUPTI_KIND_MEMORY2] = sizeof(NEWEST_Memory),
 		[CUPTI_KIND_SYNCHRONIZATION] = sizeof(NEWEST_Synchronization),
+		[CUPTI_KIND_RUNTIME] = sizeof(CUpti_ActivityAPI),
+		[CUPTI_KIND_DRIVER] = sizeof(CUpti_ActivityAPI),
 	};
 	uint32_t kind;
 
@@ -465,7 +493,7 @@ int main(int argc, char **argv)
 	static struct cupti cupti;
 	static struct batch batch;
 	static struct names names;
-	struct records records = {.cupti = &cupti, .batch = &batch, .names = &names};
+	struct records records = {.cupti = &cupti, .batch = &batch, .names = &names, .call_classes = ~0u};
 
 	if (argc == 1)
 		cupti.next_record = walk;

@@ -91,6 +91,9 @@ enum gpt_agent_state {
 	GPT_AGENT_READY = 2,   /* subscribed: calls and GPU records follow */
 	GPT_AGENT_STOPPED = 3, /* left CUPTI */
 	GPT_AGENT_FAILED = 4,  /* see gpt_agent_hello.failure; nothing will follow */
+	/* Another holds the subscriber and does not record: GPU records follow, and a gpt_agent_called for each call,
+	 * which nobody but the probes on the public symbols tells of while it is made. */
+	GPT_AGENT_BORROWING = 5,
 };
 
 enum gpt_agent_failure {
@@ -120,7 +123,8 @@ enum gpt_agent_record_type {
 	GPT_AGENT_EVENT = 77,	   /* struct gpt_agent_event */
 	GPT_AGENT_MEMORY = 78,	   /* struct gpt_agent_memory */
 	GPT_AGENT_GRAPH_NODE = 79, /* struct gpt_agent_graph_node */
-	GPT_AGENT_SIZES = 81,	   /* struct gpt_agent_sizes: after a HELLO that says READY */
+	GPT_AGENT_CALLED = 80,	   /* struct gpt_agent_called */
+	GPT_AGENT_SIZES = 81,	   /* struct gpt_agent_sizes: after a HELLO that says READY or BORROWING */
 	GPT_AGENT_TYPES_END
 };
 
@@ -163,6 +167,21 @@ struct gpt_agent_api {
 	__u16 flags;
 	__s32 result; /* cudaError_t or CUresult */
 	__u32 tid;    /* in the process's own pid namespace */
+};
+
+/*
+ * A call as CUPTI itself recorded it (kinds RUNTIME and DRIVER), where there is no API callback.  It does not say which
+ * line called: that the probe on the public symbol saw, and thread, time and order tell that it was the same call.
+ * Of a runtime call and the driver calls inside it there is one, that of the outermost that CUPTI knows.
+ */
+struct gpt_agent_called {
+	struct gpt_record hdr;
+	__u64 start_wall_ns, end_wall_ns; /* as those of GPU work, below */
+	__u32 corr;
+	__u16 api; /* GPT_API(), one of cuda_api.h */
+	__u16 pad;
+	__s32 result; /* cudaError_t or CUresult */
+	__u32 thread; /* its id in the process's own pid namespace, or the lower half of its pthread_self() */
 };
 
 /*
@@ -323,6 +342,7 @@ _Static_assert(sizeof(struct gpt_agent_hello) == 40, "agent layout");
 _Static_assert(sizeof(struct gpt_agent_sizes) == 136, "agent layout");
 _Static_assert(sizeof(struct gpt_agent_name) == 16, "agent layout");
 _Static_assert(sizeof(struct gpt_agent_api) == 40, "agent layout");
+_Static_assert(sizeof(struct gpt_agent_called) == 40, "agent layout");
 _Static_assert(sizeof(struct gpt_agent_kernel) == 120, "agent layout");
 _Static_assert(sizeof(struct gpt_agent_copy) == 80, "agent layout");
 _Static_assert(sizeof(struct gpt_agent_fill) == 72, "agent layout");

@@ -58,6 +58,7 @@ static const uint16_t sizes[2][CUPTI_KIND_COUNT] = {
 	 [38] = 40,
 	 [49] = 120,
 	 [37] = 24,
+	 [4] = 40,
 	 [5] = 40},
 	{[1] = 112,
 	 [2] = 104,
@@ -70,6 +71,7 @@ static const uint16_t sizes[2][CUPTI_KIND_COUNT] = {
 	 [38] = 56,
 	 [49] = 128,
 	 [37] = 24,
+	 [4] = 40,
 	 [5] = 40},
 };
 static unsigned version;
@@ -144,6 +146,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	version = data[0] & 1;
 	records.limited = data[0] & 2;
 	records.last_corr = data[1];
+	records.call_classes = data[0] & 4 ? ~0u : 0;
 	memcpy(records.sizes, sizes[version], sizeof(records.sizes));
 	buffer = malloc(size - 2 ? size - 2 : 1);
 	memcpy(buffer, data + 2, size - 2);

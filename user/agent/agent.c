@@ -86,9 +86,9 @@ static bool start_session(struct session *session)
 {
 	if (!session_start(session))
 		return false;
-	session_hello(session, GPT_AGENT_READY);
+	session_hello(session, session_state(session));
 	batch_flush(&session->batch);
-	tell_state(GPT_AGENT_READY);
+	tell_state(session_state(session));
 	return true;
 }
 
@@ -158,7 +158,7 @@ static void run_session(struct session *session)
 	while (points_listening() && !atomic_load(&agent.exiting)) {
 		if (points_asked_anew() && clock_now_ns() >= repeat_ns) {
 			session_repeat(session);
-			tell_state(GPT_AGENT_READY);
+			tell_state(session_state(session));
 			repeat_ns = clock_now_ns() + REPEAT_NS;
 		}
 		session_tick(session);

@@ -12,8 +12,7 @@
 #include <unistd.h>
 
 #include <gputrace/agent.h>
-#include <gputrace/cuda_api.h>
-
+#include "agent/apis.h"
 #include "agent/clock.h"
 #include "agent/cupti_abi.h"
 #include "agent/points.h"
@@ -63,19 +62,6 @@ static uint32_t thread_id(void)
 	return self.tid;
 }
 
-static uint16_t api_of(uint32_t domain, uint32_t cbid)
-{
-#define ALIAS(domain, cbid, real)                                                                                      \
-	case GPT_DOMAIN_##domain << 16 | (cbid):                                                                       \
-		return GPT_API(GPT_DOMAIN_##domain, real);
-	switch (domain << 16 | cbid) {
-		GPT_CUDA_API_ALIASES(ALIAS)
-	default:
-		return GPT_API(domain, cbid);
-	}
-#undef ALIAS
-}
-
 /* slot: eight bytes that CUPTI keeps for us from this entry to its return. */
 static void call_enter(uint32_t domain, uint32_t cbid, uint32_t corr, uint64_t *slot)
 {
@@ -89,7 +75,7 @@ static void call_enter(uint32_t domain, uint32_t cbid, uint32_t corr, uint64_t *
 	shard = &callbacks.shards[thread_id() % SHARDS];
 	atomic_fetch_add_explicit(&shard->calls, 1, memory_order_relaxed);
 	atomic_store_explicit(&shard->last_corr, corr, memory_order_relaxed);
-	gputrace_agent_call(corr, api_of(domain, cbid));
+	gputrace_agent_call(corr, apis_of(domain, cbid));
 	if (slot)
 		*slot = clock_now_ns(); /* after the probe: what it costs is not the call's */
 }
@@ -109,7 +95,7 @@ static void call_return(uint32_t domain, uint32_t cbid, uint32_t corr, const uin
 	if (call.start_ns < atomic_load_explicit(&callbacks.started_ns, memory_order_relaxed) ||
 	    call.start_ns > call.end_ns)
 		return; /* entered before this session: whatever is in the slot, it is not ours */
-	call.api = api_of(domain, cbid);
+	call.api = apis_of(domain, cbid);
 	if (self.captured == corr)
 		call.flags = GPT_AGENT_API_CAPTURED;
 	call.tid = thread_id();

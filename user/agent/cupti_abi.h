@@ -45,6 +45,8 @@ enum {
 enum {
 	CUPTI_KIND_MEMCPY = 1,
 	CUPTI_KIND_MEMSET = 2,
+	CUPTI_KIND_DRIVER = 4,
+	CUPTI_KIND_RUNTIME = 5,
 	CUPTI_KIND_DEVICE = 8,
 	CUPTI_KIND_CONTEXT = 9,
 	CUPTI_KIND_CONCURRENT_KERNEL = 10,
@@ -247,6 +249,16 @@ enum { CUPTI_STATE_DATA(CUPTI_OFFSET_STATE) };
 	X(memoryPoolConfig.utilizedSize, 112, 8, pool_used_bytes, 8)
 #define CUPTI_MEMORY_POOL_TYPE 80u /* memoryPoolConfig.memoryPoolType; of an imported one pool.size is a process id */
 #define CUPTI_POOL_LOCAL 1u
+
+#define CUPTI_API_MIN 40u
+#define CUPTI_API_CORR 32u
+#define CUPTI_API_FIELDS(X)                                                                                            \
+	X(start, 8, 8, start_wall_ns, 8)                                                                               \
+	X(end, 16, 8, end_wall_ns, 8)                                                                                  \
+	X(threadId, 28, 4, thread, 4)                                                                                  \
+	X(correlationId, CUPTI_API_CORR, 4, corr, 4)                                                                   \
+	X(returnValue, 36, 4, result, 4)
+#define CUPTI_API_CBID 4u /* cbid; the kind tells the domain */
 
 #define CUPTI_DEVICE_MIN 176u
 #define CUPTI_DEVICE_FIELDS(X)                                                                                         \

@@ -5,6 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <gputrace/cuda_api.h>
+
+#include "agent/apis.h"
+
 struct field {
 	uint8_t from, bytes; /* in CUPTI's record */
 	uint8_t to;	     /* in ours */
@@ -52,6 +56,10 @@ static const struct field event_fields[] = {CUPTI_EVENT_FIELDS(FIELD) CUPTI_EVEN
 CUPTI_MEMORY_FIELDS(FITS)
 static const struct field memory_fields[] = {CUPTI_MEMORY_FIELDS(FIELD) END};
 #undef RECORD
+#define RECORD gpt_agent_called
+CUPTI_API_FIELDS(FITS)
+static const struct field api_fields[] = {CUPTI_API_FIELDS(FIELD) END};
+#undef RECORD
 #define RECORD gpt_agent_device
 CUPTI_DEVICE_FIELDS(FITS)
 static const struct field device_fields[] = {CUPTI_DEVICE_FIELDS(FIELD) END};
@@ -97,6 +105,8 @@ struct kind {
 	uint8_t corr;	  /* in CUPTI's record; 0: not of a call */
 	uint16_t start;	  /* of start_wall_ns in ours, end_wall_ns follows; INSTANT: one time; 0: has no times */
 	const struct field *fields;
+	/* Whether the record is taken at all; NULL: each one. */
+	bool (*takes)(const struct records *records, const uint8_t *record);
 	/* What comes before room is taken in the batch (a name of its own record), and after the fields. */
 	uint32_t (*before)(struct records *records, const uint8_t *record, size_t *extra);
 	void (*after)(struct records *records, const uint8_t *record, size_t bytes, void *ours, uint32_t carried);
@@ -161,6 +171,25 @@ static void memory_finish(struct records *records, const uint8_t *record, size_t
 		memory->pool_bytes = memory->pool_used_bytes = 0;
 }
 
+static uint16_t api_of(const uint8_t *record)
+{
+	bool driver = load(record, 0, 4) == CUPTI_KIND_DRIVER;
+
+	return apis_of(driver ? GPT_DOMAIN_DRIVER : GPT_DOMAIN_RUNTIME, (uint32_t)load(record, CUPTI_API_CBID, 4));
+}
+
+static bool api_takes(const struct records *records, const uint8_t *record)
+{
+	unsigned class = apis_class(api_of(record));
+
+	return class < GPT_CLASS_COUNT && (records->call_classes >> class & 1);
+}
+
+static void api_finish(struct records *records, const uint8_t *record, size_t bytes, void *ours, uint32_t carried)
+{
+	((struct gpt_agent_called *)ours)->api = api_of(record);
+}
+
 /* GPU names are short ("NVIDIA H200"); the bound only keeps a broken pointer from going far. */
 #define DEVICE_NAME_MAX 256u
 
@@ -195,44 +224,56 @@ static void device_finish(struct records *records, const uint8_t *record, size_t
 
 static const struct kind kinds[] = {
 	{CUPTI_KIND_CONCURRENT_KERNEL, GPT_AGENT_KERNEL, CUPTI_KERNEL_MIN, sizeof(struct gpt_agent_kernel),
-	 COUNTER(kernels), CUPTI_KERNEL_CORR, TIMES(gpt_agent_kernel), kernel_fields, kernel_name, kernel_finish},
+	 COUNTER(kernels), CUPTI_KERNEL_CORR, TIMES(gpt_agent_kernel), kernel_fields, NULL, kernel_name, kernel_finish},
 	{CUPTI_KIND_MEMCPY, GPT_AGENT_COPY, CUPTI_MEMCPY_MIN, sizeof(struct gpt_agent_copy), COUNTER(copies),
-	 CUPTI_MEMCPY_CORR, TIMES(gpt_agent_copy), copy_fields, NULL, copy_finish},
+	 CUPTI_MEMCPY_CORR, TIMES(gpt_agent_copy), copy_fields, NULL, NULL, copy_finish},
 	{CUPTI_KIND_MEMCPY2, GPT_AGENT_COPY, CUPTI_MEMCPY2_MIN, sizeof(struct gpt_agent_copy), COUNTER(copies),
-	 CUPTI_MEMCPY2_CORR, TIMES(gpt_agent_copy), peer_copy_fields, NULL, peer_copy_finish},
+	 CUPTI_MEMCPY2_CORR, TIMES(gpt_agent_copy), peer_copy_fields, NULL, NULL, peer_copy_finish},
 	{CUPTI_KIND_MEMSET, GPT_AGENT_FILL, CUPTI_MEMSET_MIN, sizeof(struct gpt_agent_fill), COUNTER(fills),
-	 CUPTI_MEMSET_CORR, TIMES(gpt_agent_fill), fill_fields, NULL, NULL},
+	 CUPTI_MEMSET_CORR, TIMES(gpt_agent_fill), fill_fields, NULL, NULL, NULL},
 	{CUPTI_KIND_OVERHEAD, GPT_AGENT_OVERHEAD, CUPTI_OVERHEAD_MIN, sizeof(struct gpt_agent_overhead),
-	 COUNTER(others), 0, TIMES(gpt_agent_overhead), overhead_fields, NULL, overhead_finish},
+	 COUNTER(others), 0, TIMES(gpt_agent_overhead), overhead_fields, NULL, NULL, overhead_finish},
 	{CUPTI_KIND_SYNCHRONIZATION, GPT_AGENT_SYNC, CUPTI_SYNC_MIN, sizeof(struct gpt_agent_sync), COUNTER(others),
-	 CUPTI_SYNC_CORR, TIMES(gpt_agent_sync), sync_fields, NULL, NULL},
+	 CUPTI_SYNC_CORR, TIMES(gpt_agent_sync), sync_fields, NULL, NULL, NULL},
 	{CUPTI_KIND_CUDA_EVENT, GPT_AGENT_EVENT, CUPTI_EVENT_MIN, sizeof(struct gpt_agent_event), COUNTER(others),
-	 CUPTI_EVENT_CORR, 0, event_fields, NULL, NULL},
+	 CUPTI_EVENT_CORR, 0, event_fields, NULL, NULL, NULL},
 	{CUPTI_KIND_MEMORY2, GPT_AGENT_MEMORY, CUPTI_MEMORY_MIN, sizeof(struct gpt_agent_memory), COUNTER(others),
-	 CUPTI_MEMORY_CORR, TIME(gpt_agent_memory), memory_fields, NULL, memory_finish},
+	 CUPTI_MEMORY_CORR, TIME(gpt_agent_memory), memory_fields, NULL, NULL, memory_finish},
+	{CUPTI_KIND_RUNTIME, GPT_AGENT_CALLED, CUPTI_API_MIN, sizeof(struct gpt_agent_called), COUNTER(others),
+	 CUPTI_API_CORR, TIMES(gpt_agent_called), api_fields, api_takes, NULL, api_finish},
+	{CUPTI_KIND_DRIVER, GPT_AGENT_CALLED, CUPTI_API_MIN, sizeof(struct gpt_agent_called), COUNTER(others),
+	 CUPTI_API_CORR, TIMES(gpt_agent_called), api_fields, api_takes, NULL, api_finish},
 	{CUPTI_KIND_DEVICE, GPT_AGENT_DEVICE, CUPTI_DEVICE_MIN, sizeof(struct gpt_agent_device), COUNTER(others), 0, 0,
-	 device_fields, device_name, device_finish},
+	 device_fields, NULL, device_name, device_finish},
 	{CUPTI_KIND_CONTEXT, GPT_AGENT_CONTEXT, CUPTI_CONTEXT_MIN, sizeof(struct gpt_agent_context), COUNTER(others), 0,
-	 0, context_fields, NULL, NULL},
+	 0, context_fields, NULL, NULL, NULL},
 	{CUPTI_KIND_STREAM, GPT_AGENT_STREAM, CUPTI_STREAM_MIN, sizeof(struct gpt_agent_stream), COUNTER(others), 0, 0,
-	 stream_fields, NULL, NULL},
+	 stream_fields, NULL, NULL, NULL},
 };
 
 #define KIND_COUNT (sizeof(kinds) / sizeof(kinds[0]))
 
 /*
  * MEMCPY2 comes with MEMCPY; CUDA_EVENT, before 12.9, with SYNCHRONIZATION (11.8 refuses it).  The API kinds
- * (RUNTIME, DRIVER) stay off: our own callback has the times.
- * To see on hardware: NVIDIA's guide (13.4) says that correlation ids are filled only while an API kind is
- * on; others in production do without.  If kind 10 alone leaves correlationId 0, add them here, filtered by
- * cuptiActivityEnableRuntimeApi.
+ * (RUNTIME, DRIVER) are only for where our own callback, which has the times, cannot be; last, so that no call is told
+ * of whose GPU work is not.  As whole kinds: cuptiActivityEnableRuntimeApi (12.5 and later) would choose among the
+ * calls, but what it chooses outlasts the session, and taken back in the middle of another's it would be taken from
+ * that. To see on hardware: NVIDIA's guide (13.4) says that correlation ids are filled only while an API kind is on;
+ * others in production do without.  If kind 10 alone leaves correlationId 0, switch them on always.
  */
 const struct records_kind records_kinds[RECORDS_KINDS] = {
-	{CUPTI_KIND_DEVICE, GPT_AGENT_TAKE_COUNT},    {CUPTI_KIND_CONTEXT, GPT_AGENT_TAKE_COUNT},
-	{CUPTI_KIND_STREAM, GPT_AGENT_TAKE_COUNT},    {CUPTI_KIND_CONCURRENT_KERNEL, GPT_AGENT_TAKE_COUNT},
-	{CUPTI_KIND_MEMCPY, GPT_AGENT_TAKE_CUDA},     {CUPTI_KIND_MEMSET, GPT_AGENT_TAKE_CUDA},
-	{CUPTI_KIND_OVERHEAD, GPT_AGENT_TAKE_CUDA},   {CUPTI_KIND_SYNCHRONIZATION, GPT_AGENT_TAKE_SYNC},
-	{CUPTI_KIND_CUDA_EVENT, GPT_AGENT_TAKE_SYNC}, {CUPTI_KIND_MEMORY2, GPT_AGENT_TAKE_MEMORY},
+	{CUPTI_KIND_DEVICE, GPT_AGENT_TAKE_COUNT, false},
+	{CUPTI_KIND_CONTEXT, GPT_AGENT_TAKE_COUNT, false},
+	{CUPTI_KIND_STREAM, GPT_AGENT_TAKE_COUNT, false},
+	{CUPTI_KIND_CONCURRENT_KERNEL, GPT_AGENT_TAKE_COUNT, false},
+	{CUPTI_KIND_MEMCPY, GPT_AGENT_TAKE_CUDA, false},
+	{CUPTI_KIND_MEMSET, GPT_AGENT_TAKE_CUDA, false},
+	{CUPTI_KIND_OVERHEAD, GPT_AGENT_TAKE_CUDA, false},
+	{CUPTI_KIND_SYNCHRONIZATION, GPT_AGENT_TAKE_SYNC, false},
+	{CUPTI_KIND_CUDA_EVENT, GPT_AGENT_TAKE_SYNC, false},
+	{CUPTI_KIND_MEMORY2, GPT_AGENT_TAKE_MEMORY, false},
+	{CUPTI_KIND_RUNTIME, GPT_AGENT_TAKE_COUNT, true},
+	{CUPTI_KIND_DRIVER, GPT_AGENT_TAKE_COUNT, true},
 };
 
 static const struct kind *kind_find(uint32_t number)
@@ -315,7 +356,7 @@ bool records_convert(struct records *records, uint8_t *record, size_t bytes)
 	}
 	if (records->limited && kind->corr && (int32_t)((uint32_t)load(record, kind->corr, 4) - records->last_corr) > 0)
 		return true;
-	if (records->source && !is_taken(records, kind, record, times))
+	if ((records->source && !is_taken(records, kind, record, times)) || (kind->takes && !kind->takes(records, record)))
 		return true;
 	if (kind->before)
 		carried = kind->before(records, record, &extra);

@@ -35,6 +35,7 @@ struct records {
 	/* Set when a trace ends: GPU work of later calls, which were not reported, is left out. */
 	bool limited;
 	uint32_t last_corr;
+	uint32_t call_classes; /* bit: enum gpt_api_class of calls that are taken from CUPTI's own records of them */
 };
 
 /*
@@ -58,9 +59,10 @@ void records_set_sizes(struct records *records, const uint16_t sizes[CUPTI_KIND_
 /* Kinds to enable, in that order; the size says whether it can be used. */
 struct records_kind {
 	uint8_t kind;
-	uint8_t take; /* enum gpt_agent_take; GPT_AGENT_TAKE_COUNT: always */
+	uint8_t take;  /* enum gpt_agent_take; GPT_AGENT_TAKE_COUNT: always */
+	bool of_calls; /* only where nothing else tells of calls: records->call_classes */
 };
-#define RECORDS_KINDS 10
+#define RECORDS_KINDS 12
 extern const struct records_kind records_kinds[RECORDS_KINDS];
 
 /* One record of at most `bytes` bytes: false when it is cut short or of a kind we did not ask for. */

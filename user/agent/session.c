@@ -6,20 +6,18 @@
 #include <string.h>
 #include <time.h>
 
-#include <gputrace/cuda_api.h>
-
 #include "agent/buffers.h"
 #include "agent/callbacks.h"
 #include "agent/points.h"
 #include "agent/returns.h"
+#include "agent/subscriber.h"
 #include "agent/yield.h"
 
 _Static_assert(CUPTI_KIND_COUNT == GPT_AGENT_KINDS, "what is known is told");
 
-#define FLUSH_NS 100000000u    /* a process that dies loses no more than this */
-#define SAMPLE_NS 250000000u   /* clock and counters: agent.h asks for twice a second */
-#define POLL_NS 2000000u       /* while waiting for the end of GPU work */
-#define OPEN_CALLS_NS 5000000u /* a launch takes microseconds; a synchronisation is not waited for */
+#define FLUSH_NS 100000000u  /* a process that dies loses no more than this */
+#define SAMPLE_NS 250000000u /* clock and counters: agent.h asks for twice a second */
+#define POLL_NS 2000000u     /* while waiting for the end of GPU work */
 #define CALLBACKS_END_NS 500000000u
 
 static void pause_ns(uint64_t ns)
@@ -31,7 +29,7 @@ static void pause_ns(uint64_t ns)
 
 /* ---- starting ---------------------------------------------------------------------------------- */
 
-static bool fail(struct session *session, uint32_t failure, uint32_t result, const char *what)
+bool session_fail(struct session *session, uint32_t failure, uint32_t result, const char *what)
 {
 	const char *text = NULL;
 
@@ -44,39 +42,9 @@ static bool fail(struct session *session, uint32_t failure, uint32_t result, con
 	return false;
 }
 
-/* Only to name the tool that holds the subscriber (13.0 and later); it cannot be had, so nothing changes. */
-static void name_holder(struct session *session)
+bool session_wants(const struct session *session, unsigned take)
 {
-	char holder[CUPTI_OLD_NAME_SIZE + 1] = "";
-	struct cupti_subscriber_params params = {
-		.size = sizeof(params), .name = "gputrace", .old_name = holder, .old_name_size = CUPTI_OLD_NAME_SIZE};
-	void *subscriber = NULL;
-
-	if (!session->cupti.subscribe_v2)
-		return;
-	if (session->cupti.subscribe_v2(&subscriber, callbacks_api, NULL, &params) == CUPTI_OK)
-		session->cupti.unsubscribe(subscriber); /* just set free, too late for us */
-	if (holder[0])
-		snprintf(session->detail, sizeof(session->detail), "%s", holder);
-}
-
-static bool subscribe(struct session *session)
-{
-	uint32_t result = session->cupti.subscribe(&session->subscriber, callbacks_api, NULL);
-
-	switch (result) {
-	case CUPTI_OK:
-		return true;
-	case CUPTI_MULTIPLE_SUBSCRIBERS:
-		fail(session, GPT_AGENT_OCCUPIED, result, "cuptiSubscribe");
-		name_holder(session);
-		return false;
-	case CUPTI_NOT_INITIALIZED:
-	case CUPTI_UNKNOWN:
-		return fail(session, GPT_AGENT_NO_CUDA, result, "cuptiSubscribe");
-	default:
-		return fail(session, GPT_AGENT_CUPTI_ERROR, result, "cuptiSubscribe");
-	}
+	return take == GPT_AGENT_TAKE_COUNT || (session->wanted >> take & 1);
 }
 
 /*
@@ -87,15 +55,10 @@ static void configure(struct session *session)
 {
 	const struct cupti *cupti = &session->cupti;
 
-	if (cupti->version >= CUPTI_API_12_2)
+	if (cupti->version >= CUPTI_API_12_2 && !session->borrowed)
 		cupti->enable_domain(1, session->subscriber, CUPTI_DOMAIN_STATE);
 	/* cuptiActivityRegisterTimestampCallback is left alone where nobody else called it: kernel times are zero
 	 * with it from 12.6 Update 2 to 13.0 Update 1.  CUPTI's own clock is CLOCK_REALTIME, which clock.c converts. */
-}
-
-static bool is_wanted(const struct session *session, unsigned take)
-{
-	return take == GPT_AGENT_TAKE_COUNT || (session->wanted >> take & 1);
 }
 
 static bool enable_kinds(struct session *session)
@@ -104,68 +67,17 @@ static bool enable_kinds(struct session *session)
 	unsigned i;
 
 	for (i = 0; i < RECORDS_KINDS; i++) {
-		if (!session->records.sizes[records_kinds[i].kind] || !is_wanted(session, records_kinds[i].take) ||
-		    (session->enabled_kinds & (1u << i)))
+		if (!session->records.sizes[records_kinds[i].kind] || !session_wants(session, records_kinds[i].take) ||
+		    (records_kinds[i].of_calls && !session->borrowed) || (session->enabled_kinds & (1u << i)))
 			continue;
 		result = session->cupti.enable(records_kinds[i].kind);
 		if (result == CUPTI_OK) {
 			session->enabled_kinds |= 1u << i;
 			session->taken |= 1u << records_kinds[i].take;
-		} else if (records_kinds[i].kind == CUPTI_KIND_CONCURRENT_KERNEL)
-			return fail(session, GPT_AGENT_CUPTI_ERROR, result, "cuptiActivityEnable(CONCURRENT_KERNEL)");
+		} else if (records_kinds[i].kind == CUPTI_KIND_CONCURRENT_KERNEL || records_kinds[i].of_calls)
+			return session_fail(session, GPT_AGENT_CUPTI_ERROR, result, "cuptiActivityEnable");
 	}
 	return true;
-}
-
-/* Kernels alone need no calls but those that launch them. */
-static bool is_class_wanted(const struct session *session, unsigned class)
-{
-	switch (class) {
-	case GPT_CLASS_NONE: /* the stubs of launches */
-	case GPT_CLASS_LAUNCH:
-	case GPT_CLASS_GRAPH:
-		return true;
-	case GPT_CLASS_SYNC:
-	case GPT_CLASS_WAIT:
-	case GPT_CLASS_EVENT:
-		return is_wanted(session, GPT_AGENT_TAKE_CUDA) || is_wanted(session, GPT_AGENT_TAKE_SYNC);
-	case GPT_CLASS_ALLOC:
-	case GPT_CLASS_FREE:
-		return is_wanted(session, GPT_AGENT_TAKE_CUDA) || is_wanted(session, GPT_AGENT_TAKE_MEMORY);
-	default:
-		return is_wanted(session, GPT_AGENT_TAKE_CUDA);
-	}
-}
-
-/* Every call of cuda_api.h that is wanted, and its twin; one that this CUPTI does not have yet is skipped. */
-static bool enable_callbacks(struct session *session)
-{
-#define ROW(domain, symbol, class, args, twin, cbid, twin_cbid)                                                        \
-	{GPT_DOMAIN_##domain, GPT_CLASS_##class, cbid}, {GPT_DOMAIN_##domain, GPT_CLASS_##class, twin_cbid},
-#define ALIAS(domain, cbid, real) {GPT_DOMAIN_##domain, GPT_CLASS_NONE, cbid},
-	static const struct {
-		uint8_t domain, class;
-		uint16_t cbid;
-	} rows[] = {GPT_CUDA_API_TABLE(ROW) GPT_CUDA_API_ALIASES(ALIAS)};
-#undef ROW
-#undef ALIAS
-	uint32_t result, last_error = CUPTI_OK;
-	unsigned launches = 0;
-	size_t i;
-
-	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		if (!rows[i].cbid || !is_class_wanted(session, rows[i].class))
-			continue;
-		result = session->cupti.enable_callback(1, session->subscriber, rows[i].domain, rows[i].cbid);
-		if (result == CUPTI_OK)
-			launches += rows[i].class == GPT_CLASS_LAUNCH;
-		else
-			last_error = result;
-	}
-	/* without it launches under capture look like launches whose kernel was lost */
-	session->cupti.enable_callback(1, session->subscriber, CUPTI_DOMAIN_RESOURCE, CUPTI_RESOURCE_GRAPHNODE_CREATED);
-	session->cupti.enable_callback(1, session->subscriber, CUPTI_DOMAIN_RESOURCE, CUPTI_RESOURCE_GRAPHNODE_CLONED);
-	return launches || fail(session, GPT_AGENT_CUPTI_ERROR, last_error, "cuptiEnableCallback");
 }
 
 static void disable_kinds(struct session *session)
@@ -207,7 +119,8 @@ static bool register_buffers(struct session *session)
 {
 	uint32_t result = session->cupti.register_buffers(buffers_request, buffers_done);
 
-	return result == CUPTI_OK || fail(session, GPT_AGENT_CUPTI_ERROR, result, "cuptiActivityRegisterCallbacks");
+	return result == CUPTI_OK ||
+	       session_fail(session, GPT_AGENT_CUPTI_ERROR, result, "cuptiActivityRegisterCallbacks");
 }
 
 bool session_record(struct session *session)
@@ -231,7 +144,7 @@ static bool switch_on(struct session *session)
 		if (!session_record(session))
 			return false;
 	}
-	return enable_callbacks(session);
+	return subscriber_tell_calls(session);
 }
 
 static void clear(struct session *session)
@@ -243,7 +156,7 @@ static void clear(struct session *session)
 	session->taken = 0;
 	session->cupti_dropped = 0;
 	session->flushes_since_call = 0;
-	session->dumped = session->away = session->refused = false;
+	session->dumped = session->away = session->refused = session->borrowed = false;
 	session->next_flush_ns = session->next_sample_ns = 0;
 	session->records =
 		(struct records){.cupti = &session->cupti, .batch = &session->batch, .names = &session->names};
@@ -252,8 +165,8 @@ static void clear(struct session *session)
 bool session_start(struct session *session)
 {
 	clear(session);
-	/* Owning the subscriber comes first: the activity API would let us take another tool's records away. */
-	if (!open_memory(session) || !subscribe(session))
+	/* The subscriber comes first: the activity API would let us take another tool's records away. */
+	if (!open_memory(session) || !subscriber_take(session))
 		return false;
 	if (learn_sizes(session) && switch_on(session))
 		return true;
@@ -262,9 +175,14 @@ bool session_start(struct session *session)
 		disable_kinds(session);
 		session->cupti.flush_all(CUPTI_FLUSH_FORCED);
 	}
-	session->cupti.unsubscribe(session->subscriber);
+	subscriber_leave(session);
 	buffers_stop();
 	return false;
+}
+
+uint32_t session_state(const struct session *session)
+{
+	return session->borrowed ? GPT_AGENT_BORROWING : GPT_AGENT_READY;
 }
 
 /* ---- what is sent ------------------------------------------------------------------------------ */
@@ -315,7 +233,7 @@ void session_hello(struct session *session, uint32_t state)
 	memcpy(hello->text, session->cupti.path, path);
 	memcpy(hello->text + path, session->detail, detail);
 	memcpy(hello->text + path + detail, takes, taken);
-	if (state == GPT_AGENT_READY)
+	if (state == GPT_AGENT_READY || state == GPT_AGENT_BORROWING)
 		send_sizes(session);
 }
 
@@ -338,7 +256,7 @@ static void want_more(struct session *session)
 	session->wanted = wanted;
 	if (!session->away)
 		enable_kinds(session);
-	enable_callbacks(session);
+	subscriber_tell_calls(session);
 }
 
 void session_repeat(struct session *session)
@@ -347,7 +265,7 @@ void session_repeat(struct session *session)
 	session->records.devices_seen = 0;
 	session->dumped = false;
 	want_more(session);
-	session_hello(session, GPT_AGENT_READY);
+	session_hello(session, session_state(session));
 	batch_flush(&session->batch);
 }
 
@@ -397,7 +315,7 @@ static void send_state_error(struct session *session)
 	session->failure = GPT_AGENT_CUPTI_ERROR;
 	session->result = result;
 	memcpy(session->detail, text, sizeof(text));
-	session_hello(session, GPT_AGENT_READY);
+	session_hello(session, session_state(session));
 }
 
 /* ---- running ----------------------------------------------------------------------------------- */
@@ -431,7 +349,8 @@ static void dump_what_exists(struct session *session)
 {
 	unsigned i;
 
-	if (session->dumped || session->away || !callbacks_count() || session->flushes_since_call++ == 0)
+	if (session->dumped || session->away || (!callbacks_count() && !session->borrowed) ||
+	    session->flushes_since_call++ == 0)
 		return;
 	session->dumped = true;
 	for (i = 0; i < RECORDS_KINDS; i++)
@@ -495,26 +414,15 @@ static void stop_recording(struct session *session, uint64_t wait_ns)
 
 void session_stop(struct session *session, uint64_t wait_ns)
 {
-	const struct cupti *cupti = &session->cupti;
-	uint64_t end = clock_now_ns() + OPEN_CALLS_NS;
-
 	yield_follow(session);
-	/* Launches that were reported a moment ago are still on their way to the GPU: let them arrive. */
-	callbacks_stop();
-	while (callbacks_open() && clock_now_ns() < end)
-		pause_ns(OPEN_CALLS_NS / 50);
+	subscriber_end_calls(session);
 	yield_follow(session);
-	session->records.limited = true;
-	session->records.last_corr = callbacks_last_corr();
-	cupti->enable_domain(0, session->subscriber, CUPTI_DOMAIN_RUNTIME);
-	cupti->enable_domain(0, session->subscriber, CUPTI_DOMAIN_DRIVER);
-	cupti->enable_domain(0, session->subscriber, CUPTI_DOMAIN_RESOURCE);
 	/* Beside another nothing is disabled: what is enabled now is as much its, and goes when it ends. */
 	if (session->away)
 		yield_reclaim(session);
 	else
 		stop_recording(session, wait_ns);
-	cupti->unsubscribe(session->subscriber);
+	subscriber_leave(session);
 	buffers_stop();
 	take(session);
 	clock_send(&session->clock, &session->batch);

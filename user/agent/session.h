@@ -19,7 +19,8 @@
 struct session {
 	struct cupti cupti;
 	struct found_cuda cuda;
-	void *subscriber;
+	void *subscriber; /* NULL: borrowed */
+	bool borrowed;	  /* torch.profiler holds the subscriber and is idle: calls come as records, not as callbacks */
 	struct batch batch;
 	struct names names;
 	struct records records;
@@ -42,13 +43,22 @@ struct session {
 };
 
 /*
- * Subscribes and switches everything on; session->cupti and session->cuda are filled.  False: session->failure,
- * result and detail say why, and CUPTI is as it was before.
+ * Subscribes, or does without where only Kineto has, and switches everything on; session->cupti and session->cuda are
+ * filled.  False: session->failure, result and detail say why, and CUPTI is as it was before.
  */
 bool session_start(struct session *session);
 
 /* Registers our buffers and enables our kinds; false as session_start. */
 bool session_record(struct session *session);
+
+/* What the collector is to know of a session that runs: enum gpt_agent_state. */
+uint32_t session_state(const struct session *session);
+
+/* Whether somebody listens for that: enum gpt_agent_take, GPT_AGENT_TAKE_COUNT for what is always wanted. */
+bool session_wants(const struct session *session, unsigned take);
+
+/* Notes why a call of CUPTI failed; false. */
+bool session_fail(struct session *session, uint32_t failure, uint32_t result, const char *what);
 
 /* Sends a HELLO that tells the state and what session->failure, result and detail say. */
 void session_hello(struct session *session, uint32_t state);

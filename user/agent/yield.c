@@ -2,10 +2,8 @@
 /* Leaving the activity API and taking it up again; see yield.h. */
 #include "agent/yield.h"
 
-#include <link.h>
-#include <string.h>
-
 #include "agent/buffers.h"
+#include "agent/holder.h"
 #include "agent/points.h"
 
 /* GPU work whose record was not handed over when we left cannot be older. */
@@ -33,13 +31,6 @@ void yield_own_clock(const struct cupti *cupti)
 		cupti->register_timestamp(wall_now_ns);
 }
 
-static int is_torch(struct dl_phdr_info *info, size_t size, void *unused)
-{
-	const char *name = info->dlpi_name ? strrchr(info->dlpi_name, '/') : NULL;
-
-	return name && !strncmp(name, "/libtorch_cpu.so", strlen("/libtorch_cpu.so"));
-}
-
 /* Kineto complains of records of these kinds.  Those of waits and events it asks for when told to. */
 static bool unknown_to_kineto(uint8_t kind)
 {
@@ -59,7 +50,7 @@ static void disable_unknown_to_kineto(struct session *session)
 {
 	unsigned i;
 
-	if (!dl_iterate_phdr(is_torch, NULL))
+	if (!holder_has_kineto())
 		return;
 	for (i = 0; i < RECORDS_KINDS; i++)
 		if ((session->enabled_kinds & (1u << i)) && unknown_to_kineto(records_kinds[i].kind)) {
@@ -98,7 +89,7 @@ static void take_up(struct session *session)
 	session->away = !session_record(session);
 	session->refused = session->away;
 	/* why it was refused, or what is recorded from now on */
-	session_hello(session, GPT_AGENT_READY);
+	session_hello(session, session_state(session));
 }
 
 void yield_follow(struct session *session)

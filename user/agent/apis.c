@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* cuda_api.h as rows and as a table; see apis.h. */
+#include "agent/apis.h"
+
+#include <stdbool.h>
+
+#include <gputrace/cuda_api.h>
+
+#define ROW(domain, symbol, class, args, twin, cbid, twin_cbid)                                                        \
+	{GPT_DOMAIN_##domain, GPT_CLASS_##class, cbid}, {GPT_DOMAIN_##domain, GPT_CLASS_##class, twin_cbid},
+#define ALIAS(domain, cbid, real) {GPT_DOMAIN_##domain, GPT_CLASS_NONE, cbid},
+const struct api_row apis_rows[] = {GPT_CUDA_API_TABLE(ROW) GPT_CUDA_API_ALIASES(ALIAS)};
+#undef ROW
+#undef ALIAS
+const unsigned apis_count = sizeof(apis_rows) / sizeof(apis_rows[0]);
+
+uint16_t apis_of(uint32_t domain, uint32_t cbid)
+{
+#define ALIAS(domain, cbid, real)                                                                                      \
+	case GPT_DOMAIN_##domain << 16 | (cbid):                                                                       \
+		return GPT_API(GPT_DOMAIN_##domain, real);
+	switch (domain << 16 | cbid) {
+		GPT_CUDA_API_ALIASES(ALIAS)
+	default:
+		return GPT_API(domain, cbid);
+	}
+#undef ALIAS
+}
+
+#define CBIDS 1024 /* the largest known is below 850 (13.5) */
+
+unsigned apis_class(uint16_t api)
+{
+	static uint8_t classes[GPT_DOMAIN_RUNTIME + 1][CBIDS]; /* 0: none of ours, else class + 1 */
+	static bool filled;
+	unsigned domain = GPT_API_DOMAIN(api), cbid = GPT_API_CBID(api), i;
+
+	for (i = 0; !filled && i < apis_count; i++)
+		if (apis_rows[i].cbid && apis_rows[i].class != GPT_CLASS_NONE)
+			classes[apis_rows[i].domain][apis_rows[i].cbid] = (uint8_t)(apis_rows[i].class + 1);
+	filled = true;
+	if (domain > GPT_DOMAIN_RUNTIME || cbid >= CBIDS || !classes[domain][cbid])
+		return GPT_CLASS_COUNT;
+	return classes[domain][cbid] - 1u;
+}

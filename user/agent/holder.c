@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* Tools are known by the libraries that they load into a process; see holder.h. */
+#include "agent/holder.h"
+
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The file's name begins with. From what these tools install (Nsight Systems 2025, Nsight Compute 2025, CUDA 13). */
+static const struct tool {
+	const char *file, *name;
+} tools[] = {
+	{"libToolsInjection", "Nsight Systems"},
+	{"libcuda-injection", "Nsight Compute"},
+	{"libInterceptorInjection", "an Nsight tool"},
+	{"libTreeLauncher", "an Nsight tool"},
+	{"libsanitizer-collection", "compute-sanitizer"},
+	{"libsanitizer-public", "compute-sanitizer"},
+	{"libcudadebugger", "cuda-gdb"},
+	{"libproton", "Triton's Proton"},
+	{"xla_cuda_plugin", "JAX"},
+	{"libtensorflow", "TensorFlow"},
+	{"libpaddle", "PaddlePaddle"},
+	{"libparcagpu", "Parca"},
+	{"libwprofcupti", "wprof"},
+	{"libscorep_", "Score-P"},
+	{"libTAU", "TAU"},
+	{"libhpcrun", "HPCToolkit"},
+	{"libcudatrace", "Extrae"},
+};
+
+#define KINETO "libtorch_cpu.so"
+#define OURS "libgputrace-agent"
+
+static const char *base_name(const char *path)
+{
+	const char *slash = path ? strrchr(path, '/') : NULL;
+
+	return slash ? slash + 1 : path ? path : "";
+}
+
+static bool begins(const char *text, const char *with)
+{
+	return !strncmp(text, with, strlen(with));
+}
+
+static int is_kineto(struct dl_phdr_info *info, size_t size, void *unused)
+{
+	return begins(base_name(info->dlpi_name), KINETO);
+}
+
+bool holder_has_kineto(void)
+{
+	return dl_iterate_phdr(is_kineto, NULL) != 0;
+}
+
+struct search {
+	char *name;
+	size_t size;
+};
+
+static int is_tool(struct dl_phdr_info *info, size_t size, void *context)
+{
+	const char *file = base_name(info->dlpi_name);
+	const struct search *search = context;
+	size_t i;
+
+	for (i = 0; i < sizeof(tools) / sizeof(tools[0]); i++)
+		if (begins(file, tools[i].file)) {
+			snprintf(search->name, search->size, "%s, %s", tools[i].name, file);
+			return 1;
+		}
+	return 0;
+}
+
+/* What the driver, or somebody before us there, was told to load, unless it is the agent. */
+static const char *injected(void)
+{
+	static const char *const variables[] = {"CUDA_INJECTION64_PATH", "GPUTRACE_CHAINED_INJECTION"};
+	const char *path;
+	size_t i;
+
+	for (i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
+		path = secure_getenv(variables[i]);
+		if (path && *path && !begins(base_name(path), OURS))
+			return path;
+	}
+	return NULL;
+}
+
+void holder_name_other(char *name, size_t size)
+{
+	struct search search = {.name = name, .size = size};
+	const char *path;
+
+	name[0] = '\0';
+	if (dl_iterate_phdr(is_tool, &search))
+		return;
+	path = injected();
+	if (path)
+		snprintf(name, size, "%s", base_name(path));
+}

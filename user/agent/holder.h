@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * Who holds CUPTI's subscriber, as far as the process itself shows.  CUPTI says only that somebody does, and his name
+ * when he gave one (13.0 and later).
+ */
+#ifndef GPUTRACE_AGENT_HOLDER_H
+#define GPUTRACE_AGENT_HOLDER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* True where PyTorch's CPU library is mapped, which holds Kineto: torch.profiler. */
+bool holder_has_kineto(void);
+
+/*
+ * The name of something in the process, other than Kineto, that may hold the subscriber ("Nsight Systems,
+ * libToolsInjection64.so"); "" none is known.
+ */
+void holder_name_other(char *name, size_t size);
+
+#endif

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* CUPTI's subscriber and its callbacks, or what takes their place; see subscriber.h. */
+#include "agent/subscriber.h"
+
+#include <stdio.h>
+#include <time.h>
+
+#include <gputrace/cuda_api.h>
+
+#include "agent/apis.h"
+#include "agent/callbacks.h"
+#include "agent/holder.h"
+
+#define OPEN_CALLS_NS 5000000u /* a launch takes microseconds; a synchronisation is not waited for */
+
+/* Only to name the tool that holds the subscriber (13.0 and later); it cannot be had, so nothing changes. */
+static void ask_holder(const struct session *session, char *name, size_t size)
+{
+	struct cupti_subscriber_params params = {
+		.size = sizeof(params), .name = "gputrace", .old_name = name, .old_name_size = size};
+	void *subscriber = NULL;
+
+	name[0] = '\0';
+	if (!session->cupti.subscribe_v2)
+		return;
+	if (session->cupti.subscribe_v2(&subscriber, callbacks_api, NULL, &params) == CUPTI_OK)
+		session->cupti.unsubscribe(subscriber); /* just set free, too late for us */
+	name[size - 1] = '\0';
+}
+
+/*
+ * Kineto of PyTorch 2.11 to 2.14 keeps the subscriber once it was used, and registers its buffers and enables its kinds
+ * anew for each session: between two, which is when the collector lets us in, the activity API is free.  It gives no
+ * name.  Where somebody else may be the holder, nothing is touched.
+ */
+static bool borrow(struct session *session)
+{
+	char holder[CUPTI_OLD_NAME_SIZE + 1];
+
+	ask_holder(session, holder, sizeof(holder));
+	if (!holder[0])
+		holder_name_other(holder, sizeof(holder));
+	if (holder[0])
+		snprintf(session->detail, sizeof(session->detail), "%s", holder);
+	if (holder[0] || !holder_has_kineto())
+		return false;
+	session->failure = GPT_AGENT_OK;
+	session->result = CUPTI_OK;
+	session->detail[0] = '\0';
+	session->subscriber = NULL;
+	session->borrowed = true;
+	return true;
+}
+
+bool subscriber_take(struct session *session)
+{
+	uint32_t result = session->cupti.subscribe(&session->subscriber, callbacks_api, NULL);
+
+	switch (result) {
+	case CUPTI_OK:
+		return true;
+	case CUPTI_MULTIPLE_SUBSCRIBERS:
+		session_fail(session, GPT_AGENT_OCCUPIED, result, "cuptiSubscribe");
+		return borrow(session);
+	case CUPTI_NOT_INITIALIZED:
+	case CUPTI_UNKNOWN:
+		return session_fail(session, GPT_AGENT_NO_CUDA, result, "cuptiSubscribe");
+	default:
+		return session_fail(session, GPT_AGENT_CUPTI_ERROR, result, "cuptiSubscribe");
+	}
+}
+
+/* Kernels alone need no calls but those that launch them. */
+static bool is_class_wanted(const struct session *session, unsigned class)
+{
+	switch (class) {
+	case GPT_CLASS_NONE: /* the stubs of launches */
+	case GPT_CLASS_LAUNCH:
+	case GPT_CLASS_GRAPH:
+		return true;
+	case GPT_CLASS_SYNC:
+	case GPT_CLASS_WAIT:
+	case GPT_CLASS_EVENT:
+		return session_wants(session, GPT_AGENT_TAKE_CUDA) || session_wants(session, GPT_AGENT_TAKE_SYNC);
+	case GPT_CLASS_ALLOC:
+	case GPT_CLASS_FREE:
+		return session_wants(session, GPT_AGENT_TAKE_CUDA) || session_wants(session, GPT_AGENT_TAKE_MEMORY);
+	default:
+		return session_wants(session, GPT_AGENT_TAKE_CUDA);
+	}
+}
+
+/* How calls are told of where there are no callbacks. */
+static void take_calls_from_records(struct session *session)
+{
+	unsigned class;
+
+	for (class = 0; class < GPT_CLASS_COUNT; class ++)
+		if (is_class_wanted(session, class))
+			session->records.call_classes |= 1u << class;
+}
+
+/* Every call of cuda_api.h that is wanted, and its twin; one that this CUPTI does not have yet is skipped. */
+static bool enable_callbacks(struct session *session)
+{
+	uint32_t result, last_error = CUPTI_OK;
+	unsigned launches = 0, i;
+
+	for (i = 0; i < apis_count; i++) {
+		const struct api_row *row = &apis_rows[i];
+
+		if (!row->cbid || !is_class_wanted(session, row->class))
+			continue;
+		result = session->cupti.enable_callback(1, session->subscriber, row->domain, row->cbid);
+		if (result == CUPTI_OK)
+			launches += row->class == GPT_CLASS_LAUNCH;
+		else
+			last_error = result;
+	}
+	/* without it launches under capture look like launches whose kernel was lost */
+	session->cupti.enable_callback(1, session->subscriber, CUPTI_DOMAIN_RESOURCE, CUPTI_RESOURCE_GRAPHNODE_CREATED);
+	session->cupti.enable_callback(1, session->subscriber, CUPTI_DOMAIN_RESOURCE, CUPTI_RESOURCE_GRAPHNODE_CLONED);
+	return launches || session_fail(session, GPT_AGENT_CUPTI_ERROR, last_error, "cuptiEnableCallback");
+}
+
+bool subscriber_tell_calls(struct session *session)
+{
+	if (!session->borrowed)
+		return enable_callbacks(session);
+	take_calls_from_records(session);
+	return true;
+}
+
+/* What was told of a moment ago is still on its way to the GPU: it is let arrive. */
+void subscriber_end_calls(struct session *session)
+{
+	const struct cupti *cupti = &session->cupti;
+	uint64_t end = clock_now_ns() + OPEN_CALLS_NS;
+
+	callbacks_stop();
+	if (session->borrowed) {
+		nanosleep(&(struct timespec){.tv_nsec = OPEN_CALLS_NS}, NULL); /* which calls are open nobody tells */
+		return;
+	}
+	while (callbacks_open() && clock_now_ns() < end)
+		nanosleep(&(struct timespec){.tv_nsec = OPEN_CALLS_NS / 50}, NULL);
+	session->records.limited = true;
+	session->records.last_corr = callbacks_last_corr();
+	cupti->enable_domain(0, session->subscriber, CUPTI_DOMAIN_RUNTIME);
+	cupti->enable_domain(0, session->subscriber, CUPTI_DOMAIN_DRIVER);
+	cupti->enable_domain(0, session->subscriber, CUPTI_DOMAIN_RESOURCE);
+}
+
+void subscriber_leave(struct session *session)
+{
+	if (!session->borrowed)
+		session->cupti.unsubscribe(session->subscriber);
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * How a session hears of calls: as CUPTI's subscriber, by API callbacks; or, where an idle torch.profiler is the
+ * subscriber, by CUPTI's own records of them (session->borrowed).
+ */
+#ifndef GPUTRACE_AGENT_SUBSCRIBER_H
+#define GPUTRACE_AGENT_SUBSCRIBER_H
+
+#include "agent/session.h"
+
+/* Before anything of the activity API; false as session_start. */
+bool subscriber_take(struct session *session);
+
+/* Calls are told of from here on, or more of them when more is wanted than before; false as session_start. */
+bool subscriber_tell_calls(struct session *session);
+
+/* No more calls are told of; those under way get a moment to arrive. */
+void subscriber_end_calls(struct session *session);
+
+void subscriber_leave(struct session *session);
+
+#endif
