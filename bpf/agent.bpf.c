@@ -73,7 +73,7 @@ int agent_state(struct pt_regs *ctx)
 {
 	__u32 state = PT_REGS_PARM1(ctx), abi = PT_REGS_PARM2(ctx);
 	__u32 pid = bpf_get_current_pid_tgid() >> 32;
-	__u8 live = 1;
+	__u8 at_work = state;
 
 	if (!traced_process(pid)) {
 		keep_own_stack(ctx);
@@ -81,8 +81,8 @@ int agent_state(struct pt_regs *ctx)
 	}
 	any_agent = 1;
 	note_agent_text(pid, PT_REGS_IP(ctx));
-	if (state == GPT_AGENT_READY && abi == GPT_AGENT_ABI)
-		bpf_map_update_elem(&agents, &pid, &live, BPF_ANY);
+	if ((state == GPT_AGENT_READY || state == GPT_AGENT_BORROWING) && abi == GPT_AGENT_ABI)
+		bpf_map_update_elem(&agents, &pid, &at_work, BPF_ANY);
 	else
 		bpf_map_delete_elem(&agents, &pid);
 	return 0;

@@ -10,6 +10,7 @@
 #include "site.bpf.h"
 #include "thread.bpf.h"
 
+#include <gputrace/agent.h>
 #include <gputrace/cuda_api.h>
 
 struct {
@@ -157,6 +158,14 @@ static __always_inline void read_arguments(struct pt_regs *ctx, __u32 layout, co
 	}
 }
 
+/* By its CUPTI callback, from which the same calls come. */
+static __always_inline bool agent_reports_calls(__u32 pid)
+{
+	__u8 *state = any_agent ? bpf_map_lookup_elem(&agents, &pid) : 0;
+
+	return state && *state == GPT_AGENT_READY;
+}
+
 SEC("uprobe")
 int call_symbol(struct pt_regs *ctx)
 {
@@ -168,7 +177,7 @@ int call_symbol(struct pt_regs *ctx)
 	struct gpt_call_args *record;
 	struct call_stacks stacks;
 
-	if (!process || (any_agent && bpf_map_lookup_elem(&agents, &pid)))
+	if (!process || agent_reports_calls(pid))
 		return 0;
 	thread = thread_get(tid, pid);
 	if (unlikely(!thread || !site_cookie(ctx, &cookie))) {
@@ -192,10 +201,15 @@ int call_symbol(struct pt_regs *ctx)
 	record = bpf_ringbuf_reserve(&ring, sizeof(*record), 0);
 	if (unlikely(!record)) {
 		account(GPT_ACC_CALLS_LOST);
+		thread->lost++;
 		return 0;
 	}
 	read_arguments(ctx, GPT_COOKIE_ARGS(cookie), &stack, record);
 	record_begin(&record->call.hdr, sizeof(*record), GPT_CALL_ARGS);
+	if (unlikely(thread->lost)) {
+		record->call.hdr.flags = GPT_CALL_AFTER_LOSS;
+		thread->lost = 0;
+	}
 	record->call.time_ns = now;
 	record->call.pid = pid;
 	record->call.tid = tid;

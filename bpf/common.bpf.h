@@ -39,7 +39,7 @@ struct {
 	__type(value, struct gpt_process_state);
 } processes SEC(".maps") __attribute__((weak));
 
-/* Processes whose calls are reported by an agent: symbol probes keep quiet there. */
+/* Processes with an agent at work, and its state: where it is GPT_AGENT_READY, symbol probes keep quiet. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, GPT_MAX_PROCESSES);

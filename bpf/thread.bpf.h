@@ -5,13 +5,27 @@
 
 #include "common.bpf.h"
 
+/* The thread's id as itself knows it: of the innermost pid namespace. */
+static __always_inline __u32 thread_own_tid(struct task_struct *task)
+{
+	struct pid *pid = BPF_CORE_READ(task, thread_pid);
+	__u32 level = BPF_CORE_READ(pid, level), nr = 0;
+
+	bpf_probe_read_kernel(&nr, sizeof(nr),
+			      (char *)pid + bpf_core_field_offset(struct pid, numbers) +
+				      level * bpf_core_type_size(struct upid) +
+				      bpf_core_field_offset(struct upid, nr));
+	return nr;
+}
+
 static __always_inline struct gpt_thread_state *thread_create(__u32 tid, __u32 pid)
 {
+	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
 	struct gpt_thread_state fresh = {.pid = pid};
 	struct gpt_thread *record;
 
 	/* What Python knows the thread by: pthread_self(), which in glibc is the thread pointer. */
-	fresh.pthread = BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), thread.fsbase);
+	fresh.pthread = BPF_CORE_READ(task, thread.fsbase);
 	if (bpf_map_update_elem(&threads, &tid, &fresh, BPF_ANY)) {
 		account(GPT_ACC_THREADS_FULL);
 		return 0;
@@ -22,6 +36,8 @@ static __always_inline struct gpt_thread_state *thread_create(__u32 tid, __u32 p
 		record->time_ns = bpf_ktime_get_ns();
 		record->pid = pid;
 		record->tid = tid;
+		record->own_tid = thread_own_tid(task);
+		record->pointer = fresh.pthread;
 		bpf_get_current_comm(record->comm, sizeof(record->comm));
 		bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
 	} else {

@@ -114,6 +114,15 @@ struct uprobe_task {
 	unsigned long vaddr;
 };
 
+struct upid {
+	int nr;
+};
+
+struct pid {
+	unsigned int level;
+	struct upid numbers[];
+};
+
 struct task_struct {
 	int pid;
 	int tgid;
@@ -121,6 +130,7 @@ struct task_struct {
 	struct mm_struct *mm;
 	struct files_struct *files;
 	struct signal_struct *signal;
+	struct pid *thread_pid;
 	struct uprobe_task *utask;
 	struct thread_struct thread;
 };

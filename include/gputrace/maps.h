@@ -42,6 +42,7 @@ struct gpt_thread_state {
 	__u32 open_file; /* index into files; with pid, so that the structure has no holes */
 	/* the latest call seen by a symbol probe, to recognise calls nested in it */
 	__u64 open_sp, open_return, open_text; /* open_text: start of the library's text */
+	__u64 lost;			       /* calls since the last that was recorded, for which there was no room */
 	/* the backward pass this thread works for: valid while the stack pointer is below */
 	__u64 backward_stack, backward_sp;
 };

@@ -89,6 +89,8 @@ enum gpt_stack_state {
 #define GPT_CALL_NESTED_IN_SYMBOL                                                                                      \
 	1 /* flags: an agent call whose symbol probe already gave the previous                                         \
 	   * GPT_CALL_ARGS of this thread: the same call, now with its corr */
+#define GPT_CALL_AFTER_LOSS                                                                                            \
+	2 /* flags: there was no room for one call or more of this thread just before, as symbol probes saw them */
 
 struct gpt_call {
 	struct gpt_record hdr;
@@ -288,6 +290,9 @@ struct gpt_thread {
 	__u64 time_ns;
 	__u32 pid, tid;
 	char comm[GPT_COMM];
+	/* by what CUPTI's records name it; logs of before it borrowed do not have them */
+	__u32 own_tid; /* in its own pid namespace */
+	__u32 pointer; /* lower half of pthread_self() */
 };
 
 struct gpt_process_event {
@@ -411,7 +416,7 @@ _Static_assert(sizeof(struct gpt_cupti_use) == 32, "log layout");
 _Static_assert(sizeof(struct gpt_cupti_done) == 112, "log layout");
 _Static_assert(sizeof(struct gpt_native_stack) == 24, "log layout");
 _Static_assert(sizeof(struct gpt_native_sym) == 24, "log layout");
-_Static_assert(sizeof(struct gpt_thread) == 40, "log layout");
+_Static_assert(sizeof(struct gpt_thread) == 48, "log layout");
 _Static_assert(sizeof(struct gpt_process_event) == 40, "log layout");
 _Static_assert(sizeof(struct gpt_mapped) == 88, "log layout");
 _Static_assert(sizeof(struct gpt_process) == 40, "log layout");

@@ -148,6 +148,7 @@ LOG_FIXED(log_agent_context, gpt_agent_context, GPT_AGENT_CONTEXT)
 LOG_FIXED(log_agent_stream, gpt_agent_stream, GPT_AGENT_STREAM)
 LOG_FIXED(log_agent_clock, gpt_agent_clock, GPT_AGENT_CLOCK)
 LOG_FIXED(log_agent_stats, gpt_agent_stats, GPT_AGENT_STATS)
+LOG_FIXED(log_agent_called, gpt_agent_called, GPT_AGENT_CALLED)
 
 /* ---- calls ------------------------------------------------------------------------------------------------- */
 
@@ -270,7 +271,7 @@ LOG_FN void log_native_sym(struct log_builder *log, uint32_t pid, uint64_t ip, c
 
 LOG_FN void log_thread(struct log_builder *log, uint32_t pid, uint32_t tid, uint64_t time_ns, const char *comm)
 {
-	struct gpt_thread record = {.time_ns = time_ns, .pid = pid, .tid = tid};
+	struct gpt_thread record = {.time_ns = time_ns, .pid = pid, .tid = tid, .own_tid = tid};
 
 	snprintf(record.comm, sizeof(record.comm), "%s", comm);
 	log_thread_record(log, record);

@@ -45,7 +45,7 @@ CHECK_FN const char *model_check_texts(const struct model *model)
 		MODEL_MUST(process->name && process->name[0] && process->exe && process->cmdline &&
 			   process->python_path);
 		MODEL_MUST(process->agent_detail && process->cupti_path);
-		MODEL_MUST(process->agent_state <= GPT_AGENT_FAILED &&
+		MODEL_MUST(process->agent_state <= GPT_AGENT_BORROWING &&
 			   process->agent_failure <= GPT_AGENT_NO_RESOURCES);
 	}
 	for (uint32_t i = 0; i < model->thread_count; i++)

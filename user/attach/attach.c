@@ -453,7 +453,7 @@ static void reconcile_calls(struct attach *attach)
 	for (size_t i = 0; i < attach->processes.list.count; i++) {
 		const struct followed *process = attach->processes.list.items[i];
 
-		for (size_t j = 0; j < process->files.count && !process->agent_live; j++)
+		for (size_t j = 0; j < process->files.count && !process->agent_calls; j++)
 			process->files.items[j]->wanted = true;
 	}
 	for (size_t i = 0; i < attach->files.list.count; i++) {
@@ -560,6 +560,13 @@ static bool agents_pending(const struct attach *attach)
 	return false;
 }
 
+static void detach_calls(struct attach *attach, bool of_agents)
+{
+	for (size_t i = 0; i < attach->files.list.count; i++)
+		if ((attach->files.list.items[i]->kind == LIBRARY_AGENT) == of_agents)
+			links_detach(&attach->files.list.items[i]->call_links);
+}
+
 void attach_stop(struct attach *attach, unsigned timeout_ms, void (*drain)(void *), void *drain_context)
 {
 	uint64_t end_ns = monotonic_ns() + timeout_ms * 1000000ULL;
@@ -569,8 +576,8 @@ void attach_stop(struct attach *attach, unsigned timeout_ms, void (*drain)(void 
 	for (size_t i = 0; i < attach->processes.list.count; i++)
 		processes_update_agent(&attach->processes, attach->processes.list.items[i]);
 	/* Symbol probes first; then the agents' call probes, which tells them to stop and send what they have. */
-	for (size_t i = 0; i < attach->files.list.count; i++)
-		links_detach(&attach->files.list.items[i]->call_links);
+	detach_calls(attach, false);
+	detach_calls(attach, true);
 	drain(drain_context);
 	while (agents_pending(attach) && monotonic_ns() < end_ns) {
 		struct timespec pause = {0, 2000000};

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include <bpf/bpf.h>
+#include <gputrace/agent.h>
 #include <gputrace/maps.h>
 
 #include "attach/emit.h"
@@ -78,7 +79,7 @@ void processes_forget_program(struct processes *processes, struct followed *proc
 	ride_forget(&process->ride);
 	links_detach(&process->anew);
 	process->files.count = 0;
-	process->agent_live = process->agent_stopped = process->forked = false;
+	process->agent_live = process->agent_calls = process->agent_stopped = process->forked = false;
 	process->entry = (struct agent_entry){.state = ENTRY_WAITING};
 	process->has_python = process->python_told = process->told = false;
 	process->looks = 0;
@@ -145,7 +146,7 @@ static void probe_files(struct processes *processes, struct followed *process)
 				probe_agent(processes, process, file);
 			else if (file->kind == LIBRARY_CUPTI)
 				file_attach_cupti(processes->files, file);
-			else if (!process->agent_live)
+			else if (!process->agent_calls)
 				file_attach_calls(processes->files, file);
 		}
 }
@@ -301,14 +302,15 @@ void processes_probe_all(struct processes *processes)
 bool processes_update_agent(struct processes *processes, struct followed *process)
 {
 	uint32_t key = (uint32_t)process->pid;
-	bool before = process->agent_live;
-	uint8_t live;
+	bool live = process->agent_live, calls = process->agent_calls;
+	uint8_t state;
 
 	process->agent_live =
-		!bpf_map_lookup_elem(bpf_map__fd(processes->files->programs->bpf->maps.agents), &key, &live);
+		!bpf_map_lookup_elem(bpf_map__fd(processes->files->programs->bpf->maps.agents), &key, &state);
+	process->agent_calls = process->agent_live && state == GPT_AGENT_READY;
 	if (process->agent_live)
 		links_detach(&process->anew);
-	return process->agent_live != before;
+	return process->agent_live != live || process->agent_calls != calls;
 }
 
 void processes_close(struct processes *processes)

@@ -26,7 +26,8 @@ struct followed {
 	pid_t pid;
 	bool ours;	    /* started by us */
 	bool forked;	    /* was seen to begin as a copy, and has executed nothing since */
-	bool agent_live;    /* as last seen in the BPF map */
+	bool agent_live;    /* it is at work, as last seen in the BPF map */
+	bool agent_calls;   /* it reports the calls of the process: no symbol probes are needed */
 	bool agent_stopped; /* its last HELLO said so */
 	bool has_python;
 	bool told;		/* its GPT_PROCESS record was written */
@@ -66,7 +67,7 @@ void processes_probe_all(struct processes *processes);
 /* The process runs another program now. */
 void processes_forget_program(struct processes *processes, struct followed *process);
 
-/* Reads from the BPF map whether the agent of the process reports its calls; true when that changed. */
+/* Reads from the BPF map whether the agent of the process is at work and reports its calls; true when that changed. */
 bool processes_update_agent(struct processes *processes, struct followed *process);
 
 void processes_close(struct processes *processes);

@@ -29,12 +29,13 @@ static uint64_t time_of(const struct sender *sender, uint64_t ns)
 	return ns && (sender->flags & GPT_BATCH_MONOTONIC) ? ns | WALL_CLOCK_MONOTONIC : ns;
 }
 
-void agents_init(struct agents *agents, struct process_table *processes, struct calls *calls, struct wall_clock *clock,
-		 struct string_pool *strings, uint64_t seed)
+void agents_init(struct agents *agents, struct process_table *processes, struct calls *calls,
+		 struct called_table *called, struct wall_clock *clock, struct string_pool *strings, uint64_t seed)
 {
 	memset(agents, 0, sizeof(*agents));
 	agents->processes = processes;
 	agents->calls = calls;
+	agents->called = called;
 	agents->clock = clock;
 	agents->strings = strings;
 	lookup_init(&agents->names, seed);
@@ -63,14 +64,18 @@ static bool add_hello(struct agents *agents, const struct sender *sender, const 
 	struct model_process *process = &agents->processes->list.items[sender->process];
 	size_t at = 0, length;
 	const char *field;
-	bool tells_takes;
+	bool listens = hello->state == GPT_AGENT_READY || hello->state == GPT_AGENT_BORROWING, tells_takes;
 
 	if (hello->bytes > record->size - sizeof(*hello) || hello->state < GPT_AGENT_LOADED ||
-	    hello->state > GPT_AGENT_FAILED)
+	    hello->state > GPT_AGENT_BORROWING)
 		return false;
 	process->agent_state = hello->state;
 	process->agent_failure =
 		hello->failure <= GPT_AGENT_NO_RESOURCES ? hello->failure : (uint32_t)GPT_AGENT_CUPTI_ERROR;
+	if (hello->state == GPT_AGENT_BORROWING && !process->borrowed_ns)
+		process->borrowed_ns = sender->time_ns;
+	if (process->borrowed_ns)
+		process->borrowed_end_ns = hello->state == GPT_AGENT_BORROWING ? 0 : sender->time_ns;
 	if (hello->cupti_version)
 		process->cupti_version = hello->cupti_version;
 	if (hello->driver_version)
@@ -84,11 +89,11 @@ static bool add_hello(struct agents *agents, const struct sender *sender, const 
 	process->agent_detail = string_keep(agents->strings, field, length);
 	tells_takes = at < hello->bytes;
 	field = text_field(hello->text, hello->bytes, &at, &length);
-	if (hello->state == GPT_AGENT_READY && !process->agent_ready_ns) {
+	if (listens && !process->agent_ready_ns) {
 		process->agent_ready_ns = sender->time_ns;
 		process->agent_aside = tells_takes && !length;
 	}
-	if (hello->state == GPT_AGENT_READY && (length || !tells_takes))
+	if (listens && (length || !tells_takes))
 		process->agent_takes = string_keep(agents->strings, field, length);
 	return true;
 }
@@ -108,6 +113,11 @@ static bool add_name(struct agents *agents, const struct sender *sender, const s
 static bool add_return(struct agents *agents, const struct sender *sender, const struct gpt_record *record)
 {
 	return calls_add_return(agents->calls, sender->space, (const struct gpt_agent_api *)record);
+}
+
+static bool add_called(struct agents *agents, const struct sender *sender, const struct gpt_record *record)
+{
+	return called_add(agents->called, sender->process, sender->space, (const struct gpt_agent_called *)record);
 }
 
 /* What all operations have in common; returns false, with nothing kept, for times that run backwards. */
@@ -364,6 +374,7 @@ static const struct {
 	[GPT_AGENT_MEMORY - GPT_AGENT_HELLO] = {sizeof(struct gpt_agent_memory), add_memory},
 	[GPT_AGENT_GRAPH_NODE - GPT_AGENT_HELLO] = {sizeof(struct gpt_agent_graph_node), add_graph_node},
 	[GPT_AGENT_EVENT - GPT_AGENT_HELLO] = {sizeof(struct gpt_agent_event), add_event},
+	[GPT_AGENT_CALLED - GPT_AGENT_HELLO] = {sizeof(struct gpt_agent_called), add_called},
 };
 
 bool agents_add_batch(struct agents *agents, const struct gpt_record *record)
@@ -424,6 +435,22 @@ static uint32_t captured_by(const struct agents *agents, uint32_t space, uint64_
 	return NONE;
 }
 
+/* GPU work of calls that were made before or after the trace. */
+static void drop_outside(struct agents *agents)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < agents->gpu.count; i++) {
+		const struct model_gpu *op = &agents->gpu.items[i];
+
+		if (op->call == NONE && called_is_outside(agents->called, op->process, op->corr))
+			agents->processes->list.items[op->process].gpu_ops--;
+		else
+			agents->gpu.items[kept++] = *op;
+	}
+	agents->gpu.count = kept;
+}
+
 void agents_finish(struct agents *agents)
 {
 	for (size_t i = 0; i < agents->early.count; i++) {
@@ -453,5 +480,6 @@ void agents_finish(struct agents *agents)
 		if (op->captured_by != NONE)
 			op->captured_by = captured_by(agents, op->captured_by, op->graph_node);
 	}
+	drop_outside(agents);
 	device_table_finish(agents);
 }

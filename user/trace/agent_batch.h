@@ -6,6 +6,7 @@
 #ifndef GPUTRACE_AGENT_BATCH_H
 #define GPUTRACE_AGENT_BATCH_H
 
+#include "trace/called.h"
 #include "trace/calls.h"
 #include "trace/wall_clock.h"
 #include "trace/lookup.h"
@@ -33,6 +34,7 @@ struct agent_event {
 struct agents {
 	struct process_table *processes;
 	struct calls *calls;
+	struct called_table *called;
 	struct wall_clock *clock;
 	struct string_pool *strings;
 	ARRAY(struct model_gpu) gpu; /* start_ns, end_ns: wall clock */
@@ -53,8 +55,8 @@ struct agents {
 	uint64_t bad_records;
 };
 
-void agents_init(struct agents *agents, struct process_table *processes, struct calls *calls, struct wall_clock *clock,
-		 struct string_pool *strings, uint64_t seed);
+void agents_init(struct agents *agents, struct process_table *processes, struct calls *calls,
+		 struct called_table *called, struct wall_clock *clock, struct string_pool *strings, uint64_t seed);
 void agents_free(struct agents *agents); /* all but gpu, overheads, memories, devices, which are the model's */
 
 /* A GPT_AGENT_BATCH: false when something in it does not make sense. */

@@ -4,6 +4,7 @@
 #define GPUTRACE_BUILDER_H
 
 #include "trace/agent_batch.h"
+#include "trace/called.h"
 #include "trace/calls.h"
 #include "trace/wall_clock.h"
 #include "trace/codes.h"
@@ -23,6 +24,7 @@ struct builder {
 	struct codes codes;
 	struct stacks stacks;
 	struct calls calls;
+	struct called_table called;
 	struct wall_clock clock;
 	struct agents agents;
 	struct gaps gaps;
@@ -33,6 +35,12 @@ struct builder {
 	uint64_t last_ns; /* latest time that the kernel or the collector told */
 	bool ended;	  /* GPT_END was seen */
 };
+
+/* Before any conversion of a time: samples of the clocks, in order. */
+void prepare_clock(struct builder *builder);
+
+/* CUPTI's records of calls: times on one clock, and which call each of them is; before agents_finish. */
+void join_called(struct builder *builder);
 
 /* Wall clock to monotonic for GPU operations and overheads; implausible ones become untimed, or go. */
 void convert_times(struct builder *builder);
@@ -54,6 +62,9 @@ void join_memories(struct builder *builder);
  */
 bool convert_span(struct builder *builder, uint32_t process, uint64_t not_before_ns, uint64_t *start_ns,
 		  uint64_t *end_ns);
+
+/* Whether GPU work is expected to be known for a launch, were nothing lost. */
+bool launch_is_expected(const struct model *model, const struct model_call *call);
 
 /* Sums over the finished model. */
 void receipt_fill(struct builder *builder);

@@ -31,6 +31,11 @@ uint32_t calls_find(const struct calls *calls, uint32_t space, uint32_t corr)
 	return call ? *call : NONE;
 }
 
+bool calls_name(struct calls *calls, uint32_t space, uint32_t corr, uint32_t call)
+{
+	return *lookup_put(&calls->by_corr, space, corr, call) == call;
+}
+
 static void set_stack(struct calls *calls, struct model_call *call, uint32_t space, const struct gpt_call *record)
 {
 	call->stack = stacks_find(calls->stacks, space, record->stack_id);
@@ -96,7 +101,8 @@ bool calls_add(struct calls *calls, const struct gpt_record *record)
 				  .corr = event->corr,
 				  .first_gpu = NONE,
 				  .api = event->api,
-				  .class = api_class(event->api)};
+				  .class = api_class(event->api),
+				  .after_loss = record->flags & GPT_CALL_AFTER_LOSS};
 
 	if (event->corr) {
 		known = lookup_put(&calls->by_corr, space, event->corr, index);

@@ -38,6 +38,9 @@ bool calls_add_return(struct calls *calls, uint32_t space, const struct gpt_agen
 /* The call with a correlation id, NONE. */
 uint32_t calls_find(const struct calls *calls, uint32_t space, uint32_t corr);
 
+/* Gives the call another correlation id; false when another call has it. */
+bool calls_name(struct calls *calls, uint32_t space, uint32_t corr, uint32_t call);
+
 /* After the last record: returns that came before their calls. */
 void calls_finish(struct calls *calls);
 

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "trace/builder.h"
+
 /*
  * Records of work that was on its way to us when another registered go to that one, too.  The agent takes what is
  * complete every 100 ms (user/agent/session.c).
@@ -124,10 +126,10 @@ static struct gap *find_gap(const struct gaps *gaps, uint32_t process, uint64_t 
 	return gap->process == process && (!gap->end_ns || time_ns <= gap->end_ns) ? gap : NULL;
 }
 
-static bool is_missed(const struct model_call *call)
+static bool is_missed(const struct model *model, const struct model_call *call)
 {
-	return call->corr && !call->captured && !call->gpu_count && !(call->end_ns && call->result) &&
-	       (call->class == GPT_CLASS_LAUNCH || call->class == GPT_CLASS_GRAPH);
+	return launch_is_expected(model, call) && !call->captured && !call->gpu_count &&
+	       !(call->end_ns && call->result) && (call->class == GPT_CLASS_LAUNCH || call->class == GPT_CLASS_GRAPH);
 }
 
 static bool is_ridden(const struct model *model, const struct model_call *call)
@@ -137,7 +139,7 @@ static bool is_ridden(const struct model *model, const struct model_call *call)
 
 static void add_call(const struct gaps *gaps, const struct model *model, const struct model_call *call)
 {
-	bool missed = is_missed(call), ridden = is_ridden(model, call);
+	bool missed = is_missed(model, call), ridden = is_ridden(model, call);
 	struct gap *gap;
 
 	if (!missed && !ridden)

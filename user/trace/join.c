@@ -68,7 +68,7 @@ static void convert_overheads(struct builder *builder)
 	builder->agents.overheads.count = kept;
 }
 
-void convert_times(struct builder *builder)
+void prepare_clock(struct builder *builder)
 {
 	if (!builder->clock.collector.samples.count) {
 		struct wall_clock_sample header = {.mono_ns = builder->model->start_ns,
@@ -78,6 +78,42 @@ void convert_times(struct builder *builder)
 		wall_clock_add_sample(&builder->clock.collector, header);
 	}
 	wall_clock_prepare(&builder->clock);
+}
+
+/* Rounding of two clocks that were read one after the other. */
+#define ROUNDING_NS 100
+
+void join_called(struct builder *builder)
+{
+	struct called_table *table = &builder->called;
+	struct called_terms terms = {.until_ns = builder->model->end_ns,
+				     .calls_lost = builder->model->receipt.accounts[GPT_ACC_CALLS_LOST] != 0};
+	size_t kept = 0;
+
+	for (size_t i = 0; i < table->list.count; i++) {
+		struct called called = table->list.items[i];
+
+		if (convert_span(builder, called.process, 0, &called.start_ns, &called.end_ns))
+			table->list.items[kept++] = called;
+		else
+			builder->model->receipt.bad_records++;
+	}
+	table->list.count = kept;
+	terms.error_ns = builder->clock.error_ns + ROUNDING_NS;
+	called_join(table, &terms);
+	for (size_t i = 0; i < builder->processes.list.count; i++) {
+		struct model_process *process = &builder->processes.list.items[i];
+
+		/* One that stopped before the trace did: what came after its last record it no longer saw. */
+		if (process->borrowed_end_ns && process->borrowed_end_ns < terms.until_ns)
+			process->borrowed_end_ns = i < table->ranges.count ? table->ranges.items[i].end_ns : 0;
+		else
+			process->borrowed_end_ns = terms.until_ns;
+	}
+}
+
+void convert_times(struct builder *builder)
+{
 	convert_ops(builder);
 	convert_overheads(builder);
 }

@@ -203,7 +203,7 @@ static const struct {
 	[GPT_CODE_LINES] = {sizeof(struct gpt_code_lines), add_code_lines},
 	[GPT_CODE_DEAD] = {sizeof(struct gpt_code_dead), add_code_dead},
 	[GPT_NATIVE_STACK] = {sizeof(struct gpt_native_stack), add_native_stack},
-	[GPT_THREAD] = {sizeof(struct gpt_thread), add_thread},
+	[GPT_THREAD] = {offsetof(struct gpt_thread, own_tid), add_thread},
 	[GPT_FORK] = {sizeof(struct gpt_process_event), add_fork},
 	[GPT_EXEC] = {sizeof(struct gpt_process_event), add_exec},
 	[GPT_EXIT] = {sizeof(struct gpt_process_event), add_exit},
@@ -240,7 +240,9 @@ static void builder_init(struct builder *builder)
 	codes_init(&builder->codes, &builder->strings, seed);
 	stacks_init(&builder->stacks, &builder->codes, &builder->strings, seed);
 	calls_init(&builder->calls, &builder->processes, &builder->stacks, seed);
-	agents_init(&builder->agents, &builder->processes, &builder->calls, &builder->clock, &builder->strings, seed);
+	called_init(&builder->called, &builder->processes, &builder->calls);
+	agents_init(&builder->agents, &builder->processes, &builder->calls, &builder->called, &builder->clock,
+		    &builder->strings, seed);
 	gaps_init(&builder->gaps, &builder->processes);
 	python_spans_init(&builder->python_spans, &builder->processes, &builder->codes, &builder->strings);
 	nothing = string_keep(&builder->strings, "", 0);
@@ -295,6 +297,7 @@ static void builder_close(struct builder *builder)
 	codes_free(&builder->codes);
 	stacks_free(&builder->stacks);
 	calls_free(&builder->calls);
+	called_free(&builder->called);
 	agents_free(&builder->agents);
 	gaps_free(&builder->gaps);
 	wall_clock_free(&builder->clock);
@@ -318,6 +321,8 @@ static void finish(struct builder *builder)
 	stacks_finish(&builder->stacks);
 	calls_finish(&builder->calls);
 	python_spans_finish(&builder->python_spans, builder->model->end_ns);
+	prepare_clock(builder);
+	join_called(builder);
 	agents_finish(&builder->agents);
 	convert_times(builder);
 	leave_out_ridden(builder);

@@ -82,8 +82,10 @@ struct model_process {
 	uint64_t start_ns, first_call_ns, last_call_ns, exit_ns; /* 0: not known, none, none, still runs */
 	enum gpt_agent_state agent_state;			 /* last one heard, 0: never heard of an agent */
 	enum gpt_agent_failure agent_failure;			 /* of the last HELLO */
-	uint64_t agent_ready_ns;				 /* first READY, 0 never */
+	uint64_t agent_ready_ns;				 /* first READY or BORROWING, 0 never */
 	bool agent_aside;					 /* it recorded nothing then: another might */
+	uint64_t borrowed_ns, borrowed_end_ns; /* CUPTI was borrowed from another, 0 never; its calls are expected to
+						* have records */
 	const char *agent_detail, *cupti_path;
 	const char *agent_takes;				 /* "kernels,cuda,sync"; "" not known */
 	uint32_t cupti_version, driver_version, runtime_version; /* as gpt_agent_hello */
@@ -113,6 +115,7 @@ struct model_call {
 	uint8_t class;	     /* enum gpt_api_class */
 	uint8_t stack_state; /* enum gpt_stack_state; GPT_STACK_OK only with a stack */
 	bool captured;	     /* became a node of a graph: nothing was executed then */
+	bool after_loss;     /* calls of its thread just before it were lost */
 };
 
 enum model_gpu_kind {

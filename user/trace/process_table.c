@@ -16,6 +16,7 @@ void process_table_init(struct process_table *processes, struct string_pool *str
 	processes->strings = strings;
 	lookup_init(&processes->by_pid, seed);
 	lookup_init(&processes->by_tid, seed);
+	lookup_init(&processes->by_own_tid, seed);
 }
 
 void process_table_free(struct process_table *processes)
@@ -24,8 +25,10 @@ void process_table_free(struct process_table *processes)
 	array_free(&processes->states);
 	array_free(&processes->threads);
 	array_free(&processes->open_calls);
+	array_free(&processes->thread_names);
 	lookup_free(&processes->by_pid);
 	lookup_free(&processes->by_tid);
+	lookup_free(&processes->by_own_tid);
 }
 
 static uint32_t add_process(struct process_table *processes, uint32_t pid)
@@ -80,6 +83,7 @@ uint32_t process_table_find_thread(struct process_table *processes, uint32_t pro
 		*index = (uint32_t)processes->threads.count;
 		array_push(&processes->threads, thread);
 		array_push(&processes->open_calls, NONE);
+		array_push(&processes->thread_names, ((struct thread_names){0}));
 	}
 	return *index;
 }
@@ -129,8 +133,19 @@ bool process_table_add_thread(struct process_table *processes, const struct gpt_
 	uint32_t process = process_table_find(processes, event->pid);
 	uint32_t thread = process_table_find_thread(processes, process, event->tid);
 
+	if (record->size >= sizeof(*event)) {
+		processes->thread_names.items[thread] =
+			(struct thread_names){.own_tid = event->own_tid, .pointer = event->pointer};
+		if (event->own_tid)
+			*lookup_put(&processes->by_own_tid, process + 1, event->own_tid, thread) = thread;
+	}
 	processes->threads.items[thread].name = keep_comm(processes, event->comm);
 	return true;
+}
+
+bool process_table_has_own_tid(const struct process_table *processes, uint32_t process, uint32_t own_tid)
+{
+	return lookup_get(&processes->by_own_tid, process + 1, own_tid) != NULL;
 }
 
 bool process_table_add_fork(struct process_table *processes, const struct gpt_record *record)

@@ -17,14 +17,22 @@ struct process_state {
 	uint64_t described_ns; /* when the latest GPT_PROCESS was made */
 };
 
+/* How CUPTI may name a thread; 0: not known. */
+struct thread_names {
+	uint32_t own_tid; /* in the thread's own pid namespace */
+	uint32_t pointer; /* lower half of pthread_self() */
+};
+
 struct process_table {
 	struct string_pool *strings;
 	ARRAY(struct model_process) list;
 	ARRAY(struct process_state) states; /* parallel to list */
 	ARRAY(struct model_thread) threads;
-	ARRAY(uint32_t) open_calls; /* parallel to threads: the latest GPT_CALL_ARGS, NONE */
-	struct lookup by_pid;	    /* (1, pid) to the latest process */
-	struct lookup by_tid;	    /* (process + 1, tid) to thread */
+	ARRAY(uint32_t) open_calls;		 /* parallel to threads: the latest GPT_CALL_ARGS, NONE */
+	ARRAY(struct thread_names) thread_names; /* parallel to threads */
+	struct lookup by_pid;			 /* (1, pid) to the latest process */
+	struct lookup by_tid;			 /* (process + 1, tid) to thread */
+	struct lookup by_own_tid;		 /* the same by thread_names.own_tid; the latest */
 	uint32_t last_space;
 };
 
@@ -35,6 +43,9 @@ void process_table_free(struct process_table *processes);
 uint32_t process_table_find(struct process_table *processes, uint32_t pid);
 uint32_t process_table_space(struct process_table *processes, uint32_t pid);
 uint32_t process_table_find_thread(struct process_table *processes, uint32_t process, uint32_t tid);
+
+/* Whether a thread of the process has that number in its own pid namespace. */
+bool process_table_has_own_tid(const struct process_table *processes, uint32_t process, uint32_t own_tid);
 
 /* Records: false when they do not make sense. */
 bool process_table_add_thread(struct process_table *processes, const struct gpt_record *record);

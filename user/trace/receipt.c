@@ -7,6 +7,15 @@ static bool is_launch(const struct model_call *call)
 	return call->class == GPT_CLASS_LAUNCH || call->class == GPT_CLASS_GRAPH;
 }
 
+/* With a correlation id, which an agent gives from READY on; or while it had CUPTI's own records of calls. */
+bool launch_is_expected(const struct model *model, const struct model_call *call)
+{
+	const struct model_process *process = &model->processes[model->threads[call->thread].process];
+
+	return call->corr || (process->borrowed_ns && call->start_ns >= process->borrowed_ns &&
+			      call->start_ns <= process->borrowed_end_ns);
+}
+
 static void count_calls(struct model_receipt *receipt, const struct model *model)
 {
 	for (uint32_t i = 0; i < model->call_count; i++) {
@@ -27,8 +36,7 @@ static void count_calls(struct model_receipt *receipt, const struct model *model
 			receipt->launches_captured++;
 			continue;
 		}
-		/* only an agent gives correlation ids, and it does from READY on */
-		if (call->corr) {
+		if (launch_is_expected(model, call)) {
 			receipt->launches_expected++;
 			receipt->launches_joined += call->gpu_count > 0;
 		}
