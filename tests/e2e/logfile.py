@@ -44,21 +44,30 @@ def has_symbol(path, name):
 
 
 AGENT_BATCH, CUPTI_USE = 13, 16
-KERNEL = 67
+HELLO, KERNEL = 64, 67
 
 
-def has_kernel(path):
-    """Whether an agent's batch in it holds a kernel's record."""
+def agent_records(path, wanted):
+    """What an agent said of one type, behind the record's header."""
     for _, kind, body in records(path):
         at = 24
         while kind == AGENT_BATCH and at + 8 <= len(body):
             size, inner, _ = struct.unpack_from("<IHH", body, at)
-            if inner == KERNEL:
-                return True
             if size < 8:
                 break
+            if inner == wanted:
+                yield body[at + 8:at + size]
             at += size
-    return False
+
+
+def has_kernel(path):
+    """Whether an agent's batch in it holds a kernel's record."""
+    return any(True for _ in agent_records(path, KERNEL))
+
+
+def says_failed(path):
+    """Whether an agent said that it cannot work."""
+    return any(struct.unpack_from("<II", hello)[1] == 4 for hello in agent_records(path, HELLO))
 
 
 def registrations(path):

@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Beside the torch.profiler of PyTorch 2.11 to 2.14, which subscribes to CUPTI when it is first used and never leaves."""
+"""Beside the torch.profiler of PyTorch 2.11 to 2.14, which subscribes to CUPTI when it is first used and never leaves:
+between its sessions the agent works without the subscriber."""
 
+import collections
 import json
+import signal
 
+import logfile
 import machine
 import pytest
 import reading
@@ -11,7 +15,8 @@ from reading import chrome, simulated
 
 pytestmark = pytest.mark.torch
 
-STEPS = 40  # with few, Kineto, whose clock fit has just begun, may drop what seems outside its window
+N = 300  # launches in a session of torch.profiler: with few, Kineto may drop what seems outside its window
+ROUNDS = 40
 
 
 def seen_by(path):
@@ -19,6 +24,10 @@ def seen_by(path):
     events = json.loads(path.read_text())["traceEvents"]
     return sorted((e["cat"], e["args"]["correlation"]) for e in events
                   if e.get("ph") == "X" and e.get("cat") in chrome.GPU)
+
+
+def categories(seen):
+    return collections.Counter(category for category, _ in seen)
 
 
 def recorded(path):
@@ -29,7 +38,169 @@ def recorded(path):
 
 def test_it_works_on_the_simulated_gpu(tmp_path):
     command = [machine.older_torch(), machine.WORKLOADS / "torch_train.py", "--profile", tmp_path / "kineto.json",
-               "--steps", STEPS]
+               "--steps", "40"]
     tracing.command(tmp_path, *tracing.on_simgpu(tmp_path / "gpu.json", *command)).must_be(0)
-    assert len(seen_by(tmp_path / "kineto.json")) > 10 * STEPS
+    assert len(seen_by(tmp_path / "kineto.json")) > 400
     assert seen_by(tmp_path / "kineto.json") == recorded(tmp_path / "gpu.json")
+
+
+class Holder(tracing.Running):
+    """programs/profiles.py, whose torch.profiler was used once: from then on it holds the subscriber."""
+
+    def __init__(self, folder, env=None):
+        self.folder = folder
+        program = [machine.older_torch(), machine.PROGRAMS / "profiles.py"]
+        super().__init__(tracing.on_simgpu(folder / "gpu.json", *program), folder, env)
+        self.wait_line("ready")
+        self.ask("work 1")  # the first makes its tensor
+        self.ask("mix before 2")
+        self.session("once")
+
+    def session(self, name):
+        for command in ("start", f"work {N}", f"stop {self.folder}/{name}.json"):
+            self.ask(command)
+
+    def sees(self, name):
+        return seen_by(self.folder / f"{name}.json")
+
+    def trace(self, *options):
+        """A gputrace whose agent is at work."""
+        tracer = tracing.Tracer(self.folder, "-p", self.pid, *options)
+        self.ask("mix entry 2")  # before the first call of a process it is not asked in
+        tracer.wait_logged(lambda log: logfile.registrations(log)[-1:] == [1])
+        return tracer
+
+    def did(self, name):
+        """{correlation id: piece of GPU work} of what was labelled with the name."""
+        return {op["corr"]: op for op in simulated.work(simulated.load(self.folder / "gpu.json"))
+                if op["label"].endswith("@" + name)}
+
+    def agent_has_gone(self):
+        return "gputrace-agent" not in tracing.threads(self.pid)
+
+
+@pytest.fixture
+def holder(tmp_path):
+    with Holder(tmp_path) as running:
+        yield running
+
+
+def traced(holder):
+    return reading.trace_of(holder.folder / "trace.json")
+
+
+def must_be_under_its_line(trace, did):
+    """Each piece of GPU work once, as long as it took, at its time, under the Python function that asked for it."""
+    found = {}
+    for event in chrome.events(trace, *chrome.GPU):
+        corr = event["args"]["correlation"]
+        if corr in did:
+            assert corr not in found
+            found[corr] = event
+    assert sorted(found) == sorted(did)
+    calls = {corr: call for corr, (call, _) in chrome.correlations(trace).items()}
+    offsets = []
+    for corr, op in did.items():
+        function = op["label"].partition("@")[0]
+        assert reading.innermost(calls[corr])[0] == function
+        # Kineto has given CUPTI a clock: from then on it goes through a fitted line
+        assert chrome.ns(found[corr]["dur"]) == pytest.approx(op["end"] - op["start"], rel=1e-3, abs=2)
+        offsets.append(chrome.ns(found[corr]["ts"]) - op["start_mono"])
+    assert max(offsets) - min(offsets) < 20000
+
+
+def test_every_kernel_is_under_its_line_though_it_holds_the_subscriber(holder):
+    with holder.trace() as tracer:
+        holder.ask(f"mix traced {ROUNDS}")
+        done = tracer.interrupt().must_be(0)
+    holder.ask("mix after 2")
+    did = holder.did("traced")
+    assert len(did) >= 2 * 6 * ROUNDS
+    trace = traced(holder)
+    must_be_under_its_line(trace, did)
+    ids = {e["args"]["correlation"] for e in chrome.events(trace, *chrome.GPU)}
+    assert not ids & (set(holder.did("before")) | set(holder.did("after")))
+    receipt = reading.receipt(trace)
+    assert receipt["gpu_operations"] == receipt["gpu_operations_joined"] == len(ids)
+    assert receipt["launches_joined"] == receipt["launches_expected"] > 0
+    assert receipt["lost"] == receipt["bad_records"] == receipt["early"] == receipt["gaps"] == 0
+    assert "torch.profiler holds CUPTI and is idle" in done.stdout
+
+
+def test_nothing_is_left_of_us(holder):
+    with holder.trace() as tracer:
+        holder.ask("mix traced 2")
+        tracer.interrupt().must_be(0)
+    tracing.until(holder.agent_has_gone)
+    holder.ask("mix after 2")
+    holder.session("later")
+    assert {op["fate"] for op in holder.did("after").values()} == {"unseen"}  # CUPTI records nothing
+    assert categories(holder.sees("once")) == categories(holder.sees("later")) == {"kernel": N}
+
+
+def test_its_next_session_misses_nothing_and_ours_goes_on_after_it(holder):
+    with holder.trace() as tracer:
+        holder.ask(f"mix first {ROUNDS}")
+        holder.session("second")
+        tracer.wait_logged(lambda log: logfile.registrations(log) == [1, 0, 1])  # ours again
+        holder.ask(f"mix third {ROUNDS}")
+        done = tracer.interrupt().must_be(0)
+    assert categories(holder.sees("second")) == {"kernel": N}
+    trace = traced(holder)
+    for name in ("first", "third"):
+        must_be_under_its_line(trace, holder.did(name))
+    receipt = reading.receipt(trace)
+    assert receipt["launches_joined"] + receipt["gap_launches"] == receipt["launches_expected"]
+    assert receipt["lost"] == receipt["bad_records"] == 0
+    assert "torch.profiler) had CUPTI 1 times" in done.stdout
+    tracing.until(holder.agent_has_gone)
+    holder.session("fourth")
+    assert categories(holder.sees("fourth")) == {"kernel": N}
+
+
+@pytest.mark.parametrize("end_signal", [signal.SIGKILL, signal.SIGTERM])
+@pytest.mark.parametrize("busy", [False, True], ids=["idle", "recording"])
+def test_our_end_takes_nothing_from_it(holder, end_signal, busy):
+    with holder.trace() as tracer:
+        holder.ask("mix traced 5")
+        if busy:
+            holder.ask("start")
+            holder.ask(f"work {N - 100}")
+            tracer.wait_logged(lambda log: logfile.registrations(log) == [1, 0])  # we have noticed
+        tracer.process.send_signal(end_signal)
+        tracing.until(holder.agent_has_gone)
+    if busy:
+        holder.ask("work 100")
+        holder.ask(f"stop {holder.folder}/now.json")
+        assert categories(holder.sees("now")) == {"kernel": N}
+    holder.ask("mix after 2")
+    assert {op["fate"] for op in holder.did("after").values()} == {"unseen"}
+    holder.session("later")
+    assert categories(holder.sees("later")) == {"kernel": N}
+
+
+def test_a_second_trace_finds_it_as_the_first_did(holder):
+    for number in range(2):
+        with holder.trace() as tracer:
+            holder.ask(f"mix traced{number} 10")
+            tracer.interrupt().must_be(0)
+        must_be_under_its_line(traced(holder), holder.did(f"traced{number}"))
+        tracing.until(holder.agent_has_gone)
+
+
+def test_cupti_is_not_borrowed_where_another_tool_may_hold_it(tmp_path):
+    """Nsight Systems is known by its library; it would not give its name."""
+    (tmp_path / "nothing.c").write_text("")
+    library = machine.compile_library(tmp_path / "nothing.c", tmp_path / "libToolsInjection64.so")
+    with Holder(tmp_path, env={"LD_PRELOAD": library}) as holder:
+        with tracing.Tracer(tmp_path, "-p", holder.pid) as tracer:
+            holder.ask("mix traced 2")
+            tracer.wait_logged(logfile.says_failed)
+            holder.ask("mix traced 2")
+            done = tracer.interrupt()
+    log = tmp_path / "trace.gpt"
+    assert logfile.registrations(log) == []  # nothing of the activity API was touched
+    assert "Nsight Systems, libToolsInjection64.so" in done.stdout
+    receipt = reading.receipt(reading.trace_of(tmp_path / "trace.json"))
+    assert receipt["launches"] > 0 and receipt["gpu_operations"] == 0
+    assert {op["fate"] for op in holder.did("traced").values()} == {"unseen"}

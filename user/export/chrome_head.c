@@ -85,6 +85,7 @@ static void put_process(struct chrome *chrome, uint32_t index)
 		[GPT_AGENT_READY] = "ready",
 		[GPT_AGENT_STOPPED] = "stopped",
 		[GPT_AGENT_FAILED] = "failed",
+		[GPT_AGENT_BORROWING] = "borrows CUPTI",
 	};
 	const struct model_process *process = &chrome->model->processes[index];
 	bool known = process->agent_state < sizeof(agent_states) / sizeof(agent_states[0]);

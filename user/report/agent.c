@@ -49,6 +49,7 @@ static const struct hint *hint_of(const struct model_process *process)
 	case GPT_AGENT_LOADED:
 		return &loaded;
 	case GPT_AGENT_READY:
+	case GPT_AGENT_BORROWING:
 	case GPT_AGENT_STOPPED:
 		return process->agent_aside && !*process->agent_takes ? &aside : &ready;
 	case GPT_AGENT_FAILED:

@@ -80,6 +80,27 @@ static void put_joined(struct report *report)
 	fputs(report->color ? "\033[0m" : "", report->out);
 }
 
+static void put_borrowed(struct report *report)
+{
+	const struct model *model = report->model;
+	uint32_t borrowed = 0, pid = 0;
+	char *text;
+
+	for (uint32_t i = 0; i < model->process_count; i++)
+		if (model->processes[i].borrowed_ns) {
+			borrowed++;
+			pid = model->processes[i].pid;
+		}
+	if (!borrowed)
+		return;
+	text = xasprintf("In pid %" PRIu32
+			 "%s torch.profiler holds CUPTI and is idle: between its sessions the agent uses "
+			 "it, too, and calls meet their GPU work by thread and time.",
+			 pid, borrowed > 1 ? " and others" : "");
+	report_text(report, 2, text);
+	free(text);
+}
+
 /* Everything that is not as it should be, by cause; nothing when all is well. */
 static void put_causes(struct report *report)
 {
@@ -120,6 +141,7 @@ static void put_causes(struct report *report)
 		report_line(report,
 			    "  %s GPU operations were taken from the buffers of another profiler (torch.profiler).",
 			    number_count(receipt->gpu_ops_ridden).text);
+	put_borrowed(report);
 	if (receipt->gaps)
 		report_line(report, "  Another profiler (such as torch.profiler) had CUPTI %s times, %s in all.",
 			    number_count(receipt->gaps).text, number_time(receipt->gap_ns).text);

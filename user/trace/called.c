@@ -81,21 +81,20 @@ static bool lost_before(const struct joining *joining, const struct timeline *li
 }
 
 /* Another call, before seen[at], that could as well be the record's: it is free, and after the record before. */
-static bool has_rival(const struct joining *joining, const struct timeline *line, size_t at, uint64_t after_ns)
+static bool has_rival(const struct timeline *line, const struct called *called, size_t at, uint64_t after_ns)
 {
-	return at > line->used && line->seen[at - 1].time_ns + joining->terms->error_ns >= after_ns;
+	return at > line->used && line->seen[at - 1].time_ns + called->error_ns >= after_ns;
 }
 
 /* Nothing else is in question for a call far from its record: no other call, and no other record before the next. */
-static bool stands_alone(const struct joining *joining, const struct timeline *line, size_t record, size_t at,
-			 uint64_t after_ns)
+static bool stands_alone(const struct timeline *line, size_t record, size_t at, uint64_t after_ns)
 {
 	const struct called *called = &line->called[record];
 
-	if (called->start_ns - line->seen[at].time_ns > FAR_NS || has_rival(joining, line, at, after_ns))
+	if (called->start_ns - line->seen[at].time_ns > FAR_NS || has_rival(line, called, at, after_ns))
 		return false;
 	return record + 1 >= line->called_count || at + 1 >= line->seen_count ||
-	       line->called[record + 1].start_ns + joining->terms->error_ns >= line->seen[at + 1].time_ns;
+	       line->called[record + 1].start_ns + called->error_ns >= line->seen[at + 1].time_ns;
 }
 
 /*
@@ -107,17 +106,17 @@ static bool is_entry(const struct joining *joining, const struct timeline *line,
 {
 	const struct called *called = &line->called[record];
 	const struct seen *seen = &line->seen[at];
-	uint64_t error_ns = joining->terms->error_ns;
 
-	if (call_of(joining, seen)->api != called->api || seen->time_ns + error_ns < after_ns)
+	if (call_of(joining, seen)->api != called->api || seen->time_ns + called->error_ns < after_ns ||
+	    seen->time_ns > called->start_ns + called->error_ns)
 		return false;
 	/* Its own record may be missing, and this one that of a call that was lost. */
 	if (lost_before(joining, line, at + 1))
 		return false;
 	/* By the clock it may as well be the next call after the recorded one. */
-	if (seen->time_ns + error_ns > called->start_ns)
-		return !has_rival(joining, line, at, after_ns);
-	return called->start_ns - seen->time_ns < NEAR_NS || stands_alone(joining, line, record, at, after_ns);
+	if (seen->time_ns + called->error_ns > called->start_ns)
+		return !has_rival(line, called, at, after_ns);
+	return called->start_ns - seen->time_ns < NEAR_NS || stands_alone(line, record, at, after_ns);
 }
 
 /* A call of the same class inside the recorded one; it is not seen where the recorded one itself was. */
@@ -125,10 +124,9 @@ static size_t find_inside(const struct joining *joining, const struct timeline *
 			  size_t from)
 {
 	enum gpt_api_class class = api_class(called->api);
-	uint64_t error_ns = joining->terms->error_ns;
 
-	for (size_t i = from; i < line->seen_count && line->seen[i].time_ns + error_ns < called->end_ns; i++)
-		if (line->seen[i].time_ns > called->start_ns + error_ns &&
+	for (size_t i = from; i < line->seen_count && line->seen[i].time_ns + called->error_ns < called->end_ns; i++)
+		if (line->seen[i].time_ns > called->start_ns + called->error_ns &&
 		    call_of(joining, &line->seen[i])->class == class)
 			return i;
 	return line->seen_count;
@@ -141,7 +139,7 @@ static size_t find_call(const struct joining *joining, struct timeline *line, si
 	size_t inside;
 
 	while (line->passed < line->seen_count &&
-	       line->seen[line->passed].time_ns <= called->start_ns + joining->terms->error_ns)
+	       line->seen[line->passed].time_ns <= called->start_ns + called->error_ns)
 		line->passed++;
 	inside = find_inside(joining, line, called, line->passed > line->used ? line->passed : line->used);
 	if (inside < line->seen_count)

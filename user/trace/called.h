@@ -15,6 +15,7 @@
 
 struct called {
 	uint64_t start_ns, end_ns; /* wall clock as they come; CLOCK_MONOTONIC for called_join */
+	uint64_t error_ns;	   /* what its times are good to on CLOCK_MONOTONIC; for called_join */
 	uint32_t process, space;
 	uint32_t key; /* of the thread: gpt_agent_called.thread */
 	uint32_t corr;
@@ -38,7 +39,6 @@ struct called_table {
 };
 
 struct called_terms {
-	uint64_t error_ns; /* times of records and of calls are good to this, one to another */
 	uint64_t until_ns; /* calls were to be seen */
 	bool calls_lost;   /* some that symbol probes saw had no room */
 };

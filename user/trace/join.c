@@ -99,7 +99,8 @@ void join_called(struct builder *builder)
 			builder->model->receipt.bad_records++;
 	}
 	table->list.count = kept;
-	terms.error_ns = builder->clock.error_ns + ROUNDING_NS;
+	for (size_t i = 0; i < kept; i++)
+		table->list.items[i].error_ns = builder->clock.error_ns + ROUNDING_NS;
 	called_join(table, &terms);
 	for (size_t i = 0; i < builder->processes.list.count; i++) {
 		struct model_process *process = &builder->processes.list.items[i];

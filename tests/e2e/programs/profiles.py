@@ -3,10 +3,14 @@
 """A PyTorch program that works and profiles itself when it is told to: a command a line, `done` after each.
 
     work N          N launches, and waits for the GPU
+    mix NAME N      N rounds of every kind of work, on two threads at once; in the simulator's ground truth each piece
+                    is labelled FUNCTION@NAME, with the function that asked for it
     start           begins a session of torch.profiler
     stop FILE       ends it and writes what it saw
 """
+import ctypes
 import sys
+import threading
 
 import torch
 from torch.profiler import ProfilerActivity, profile
@@ -24,6 +28,51 @@ def work(count):
     torch.cuda.synchronize()
 
 
+def label(function, name):
+    ctypes.CDLL("libcuda.so.1").sim_label(f"{function}@{name}".encode())
+
+
+def scale(tensor, name):
+    label("scale", name)
+    tensor.mul_(2)
+
+
+def upload(tensor, name):
+    label("upload", name)
+    tensor.copy_(torch.ones(tensor.shape))
+
+
+def clear(tensor, name):
+    label("clear", name)
+    torch.zero_(tensor)
+
+
+def product(tensor, name):
+    label("product", name)
+    return tensor.view(8, 8) @ tensor.view(8, 8)
+
+
+def peek(tensor, name):
+    label("peek", name)
+    return tensor[0].item()
+
+
+def rounds(count, name):
+    tensor = torch.ones(64, device="cuda")
+    for _ in range(count):
+        for function in (scale, product, upload, scale, clear, product, peek):
+            function(tensor, name)
+    label("", "")
+
+
+def mix(name, count):
+    other = threading.Thread(target=rounds, args=(int(count), name))
+    other.start()
+    rounds(int(count), name)
+    other.join()
+    torch.cuda.synchronize()
+
+
 def start():
     global session
     session = profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA])
@@ -35,7 +84,7 @@ def stop(path):
     session.export_chrome_trace(path)
 
 
-COMMANDS = {"work": work, "start": start, "stop": stop}
+COMMANDS = {"work": work, "mix": mix, "start": start, "stop": stop}
 
 print("ready", flush=True)
 for line in sys.stdin:
