@@ -13,12 +13,12 @@ static __always_inline __u32 thread_own_tid(struct task_struct *task)
 
 	bpf_probe_read_kernel(&nr, sizeof(nr),
 			      (char *)pid + bpf_core_field_offset(struct pid, numbers) +
-				      level * bpf_core_type_size(struct upid) +
-				      bpf_core_field_offset(struct upid, nr));
+				      level * bpf_core_type_size(struct upid) + bpf_core_field_offset(struct upid, nr));
 	return nr;
 }
 
-static __always_inline struct gpt_thread_state *thread_create(__u32 tid, __u32 pid)
+/* A function of its own, so that its state is not on the stack while Python is walked: 512 bytes are all there is. */
+static __noinline struct gpt_thread_state *thread_create(__u32 tid, __u32 pid)
 {
 	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
 	struct gpt_thread_state fresh = {.pid = pid};

@@ -7,30 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The file's name begins with. From what these tools install (Nsight Systems 2025, Nsight Compute 2025, CUDA 13). */
+#include <gputrace/cupti_users.h>
+
 static const struct tool {
-	const char *file, *name;
+	const char *file, *name; /* file: how its name begins */
 } tools[] = {
-	{"libToolsInjection", "Nsight Systems"},
-	{"libcuda-injection", "Nsight Compute"},
-	{"libInterceptorInjection", "an Nsight tool"},
-	{"libTreeLauncher", "an Nsight tool"},
-	{"libsanitizer-collection", "compute-sanitizer"},
-	{"libsanitizer-public", "compute-sanitizer"},
-	{"libcudadebugger", "cuda-gdb"},
-	{"libproton", "Triton's Proton"},
-	{"xla_cuda_plugin", "JAX"},
-	{"libtensorflow", "TensorFlow"},
-	{"libpaddle", "PaddlePaddle"},
-	{"libparcagpu", "Parca"},
-	{"libwprofcupti", "wprof"},
-	{"libscorep_", "Score-P"},
-	{"libTAU", "TAU"},
-	{"libhpcrun", "HPCToolkit"},
-	{"libcudatrace", "Extrae"},
+#define TOOL(file, name) {file, name},
+	GPT_CUPTI_USERS(TOOL)
+#undef TOOL
 };
 
-#define KINETO "libtorch_cpu.so"
 #define OURS "libgputrace-agent"
 
 static const char *base_name(const char *path)
@@ -47,7 +33,7 @@ static bool begins(const char *text, const char *with)
 
 static int is_kineto(struct dl_phdr_info *info, size_t size, void *unused)
 {
-	return begins(base_name(info->dlpi_name), KINETO);
+	return begins(base_name(info->dlpi_name), GPT_KINETO_FILE);
 }
 
 bool holder_has_kineto(void)

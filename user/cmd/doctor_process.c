@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <gputrace/agent.h>
+#include <gputrace/cupti_users.h>
 
 #include "attach/inject.h"
 #include "base/array.h"
@@ -116,6 +117,53 @@ static void check_cupti(const struct subject *subject)
 	cupti_choice_free(&cupti);
 }
 
+static const char *tool_of_file(const char *path)
+{
+	static const struct {
+		const char *file, *name;
+	} tools[] = {
+#define TOOL(file, name) {file, name},
+		GPT_CUPTI_USERS(TOOL)
+#undef TOOL
+	};
+
+	for (size_t i = 0; i < sizeof(tools) / sizeof(tools[0]); i++)
+		if (!strncmp(path_base(path), tools[i].file, strlen(tools[i].file)))
+			return tools[i].name;
+	return NULL;
+}
+
+static bool kineto_subscribes(const struct subject *subject, const struct mapping *mapping)
+{
+	struct image_symbol symbol;
+	struct image *image = NULL;
+	int fd = mapping_open(subject->pid, mapping);
+	bool subscribes = fd >= 0 && !image_open(fd, &image) && !image_symbol(image, GPT_KINETO_SUBSCRIBES, &symbol);
+
+	image_close(image);
+	return subscribes;
+}
+
+/* CUPTI has one subscriber, and whether there is one already only the agent can ask. */
+static void check_cupti_users(const struct subject *subject)
+{
+	for (size_t i = 0; i < subject->mappings.list.count; i++) {
+		const struct mapping *mapping = &subject->mappings.list.items[i];
+		const char *tool;
+
+		if (!mapping->inode || seen_before(&subject->mappings, i))
+			continue;
+		tool = tool_of_file(mapping->path);
+		if (tool)
+			doctor_say(HEALTH_LIMITED, "  beside us",
+				   "%s (%s): where it holds CUPTI there are no GPU times", tool,
+				   path_base(mapping->path));
+		else if (library_kind_of_name(mapping->path) == LIBRARY_TORCH && kineto_subscribes(subject, mapping))
+			doctor_say(HEALTH_OK, "  beside us",
+				   "torch.profiler, which keeps CUPTI once used: borrowed between its sessions");
+	}
+}
+
 /* Whether it could come in now; nothing is stopped for it. */
 static void check_agent(const struct subject *subject)
 {
@@ -165,6 +213,7 @@ bool doctor_check_process(pid_t pid)
 		check_libraries(&subject);
 		check_agent(&subject);
 		check_cupti(&subject);
+		check_cupti_users(&subject);
 		check_seccomp(&subject);
 	}
 	mappings_free(&subject.mappings);

@@ -22,7 +22,7 @@ static const struct hint failures[] = {
 		 "install the one of the process's CUDA, for example with pip install nvidia-cuda-cupti-cu12"},
 	[GPT_AGENT_CUPTI_UNUSABLE] = {"its libcupti lacks what is needed", "use CUPTI 11.8 or later"},
 	[GPT_AGENT_OCCUPIED] = {"another tool holds CUPTI",
-				"end the other profiler (torch.profiler, Nsight, a DCGM job) and trace again"},
+				"end the other profiler, or trace without it"},
 	[GPT_AGENT_NO_CUDA] = {"CUPTI found no usable NVIDIA driver", "check it with nvidia-smi"},
 	[GPT_AGENT_CUPTI_ERROR] = {"CUPTI answered with an error", "run `gputrace doctor -p PID`"},
 	[GPT_AGENT_NO_RESOURCES] = {"there was no memory or thread for the agent", "raise the limits of the process"},

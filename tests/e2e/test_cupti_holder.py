@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""A profiler that is not torch.profiler holds CUPTI: nothing of CUPTI is touched, and launches are all there is."""
+
+import logfile
+import machine
+import pytest
+import reading
+import tracing
+from reading import chrome
+
+N = 200
+
+
+@pytest.fixture(scope="module")
+def recorder(tmp_path_factory):
+    return machine.compile_program(
+        machine.PROGRAMS / "recorder.c", tmp_path_factory.mktemp("recorder") / "recorder",
+        *(f"-Wl,-rpath,{machine.SIMGPU}", f"-L{machine.SIMGPU}", "-Wl,--no-as-needed"),
+        *(f"{machine.SIMGPU}/{name}" for name in ("libcuda.so.1", "libcudart.so.13", "libcupti.so.13")))
+
+
+@pytest.mark.parametrize("name", ["somebody's recorder", ""])
+def test_it_is_left_alone_and_named_if_it_gave_a_name(recorder, tmp_path, name):
+    with tracing.Running([recorder, name], tmp_path) as running:
+        running.wait_line("ready")
+        running.ask(f"work {N}")
+        with tracing.Tracer(tmp_path, "-p", running.pid) as tracer:
+            tracer.wait_logged(logfile.says_failed)
+            running.ask(f"work {N}")
+            done = tracer.interrupt().must_be(0)
+        running.ask(f"work {N}")
+        recorded = running.end()
+    assert f"told of {3 * N} calls, {3 * N} kernels" in recorded.stdout
+    assert logfile.registrations(tmp_path / "trace.gpt") == []  # by neither of us while we watched
+    assert "No GPU times" in done.stdout
+    assert "another tool holds CUPTI (" + (name or "cuptiSubscribe: 39") in " ".join(done.stdout.split())
+    trace = reading.trace_of(tmp_path / "trace.json")
+    assert len([e for e in chrome.events(trace, *chrome.API) if e["name"] == "cudaLaunchKernel"]) == N
+    assert reading.receipt(trace)["gpu_operations"] == 0
