@@ -81,8 +81,9 @@ callback_ids() {
 		aliases = {}  # (domain, the table's number) -> other numbers
 		for domain, other, number in re.findall(r"X\((RUNTIME|DRIVER), (\w+), (\d+)\)", header):
 		    aliases.setdefault((domain, int(number)), set()).add(int(stubs.get(other, other)))
+		captures = re.findall(r"X\((RUNTIME|DRIVER), (\w+), (?:BEGINS|ENDS), (\d+), (\d+)\)", header)
 		rows = re.findall(r"X\((RUNTIME|DRIVER),\s*(\w+),\s*\w+,\s*\w+,\s*(\w+),\s*(\d+),\s*(\d+)\)",
-		                  header)
+		                  header) + [(domain, name, "PTSZ", *ids) for domain, name, *ids in captures]
 		wrong = seen = 0
 		for domain, name, twin, cbid, twin_cbid in rows:
 		    names = [(name, int(cbid))]
@@ -95,7 +96,7 @@ callback_ids() {
 		            print(f"cuda_api.h: {symbol} is {number}, the header says {sorted(numbers)}", file=sys.stderr)
 		            wrong += 1
 		print(f"{seen} of our callback ids are in the headers")
-		sys.exit(wrong != 0 or len(rows) < 100 or seen < 150)
+		sys.exit(wrong != 0 or len(captures) < 7 or len(rows) < 107 or seen < 150)
 	EOF
 }
 

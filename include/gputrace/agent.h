@@ -178,7 +178,7 @@ struct gpt_agent_called {
 	struct gpt_record hdr;
 	__u64 start_wall_ns, end_wall_ns; /* as those of GPU work, below */
 	__u32 corr;
-	__u16 api; /* GPT_API(), one of cuda_api.h */
+	__u16 api; /* GPT_API() of cuda_api.h, also of GPT_CUDA_CAPTURE_CALLS */
 	__u16 pad;
 	__s32 result; /* cudaError_t or CUresult */
 	__u32 thread; /* its id in the process's own pid namespace, or the lower half of its pthread_self() */

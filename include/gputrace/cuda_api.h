@@ -190,4 +190,17 @@ enum gpt_api_twin {
 	X(DRIVER, 796, 776)                                                                                            \
 	X(DRIVER, 797, 777)
 
+/*
+ * Calls that nobody follows: among CUPTI's own records of calls they tell that what their thread asks for between the
+ * two becomes nodes of a graph.  X(domain, symbol, BEGINS or ENDS, cbid, cbid of the twin)
+ */
+#define GPT_CUDA_CAPTURE_CALLS(X)                                                                                      \
+	X(RUNTIME, cudaStreamBeginCapture, BEGINS, 315, 316)                                                           \
+	X(RUNTIME, cudaStreamBeginCaptureToGraph, BEGINS, 452, 453)                                                    \
+	X(RUNTIME, cudaStreamEndCapture, ENDS, 319, 320)                                                               \
+	X(DRIVER, cuStreamBeginCapture, BEGINS, 495, 496)                                                              \
+	X(DRIVER, cuStreamBeginCapture_v2, BEGINS, 539, 540)                                                           \
+	X(DRIVER, cuStreamBeginCaptureToGraph, BEGINS, 720, 721)                                                       \
+	X(DRIVER, cuStreamEndCapture, ENDS, 497, 498)
+
 #endif

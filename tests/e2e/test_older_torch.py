@@ -50,14 +50,15 @@ def test_it_works_on_the_simulated_gpu(tmp_path):
 class Holder(tracing.Running):
     """programs/profiles.py, whose torch.profiler was used once: from then on it holds the subscriber."""
 
-    def __init__(self, folder, env=None):
+    def __init__(self, folder, env=None, used=True, by=()):
         self.folder = folder
         program = [machine.older_torch(), machine.PROGRAMS / "profiles.py"]
-        super().__init__(tracing.on_simgpu(folder / "gpu.json", *program), folder, env)
+        super().__init__([*by, *tracing.on_simgpu(folder / "gpu.json", *program)], folder, env)
         self.wait_line("ready")
         self.ask("work 1")  # the first makes its tensor
         self.ask("mix before 2")
-        self.session("once")
+        if used:
+            self.session("once")
 
     def session(self, name):
         for command in ("start", f"work {N - 100}", "work 100", f"stop {self.folder}/{name}.json"):
@@ -92,8 +93,12 @@ def holder(tmp_path):
         yield running
 
 
+def traced_in(folder):
+    return reading.trace_of(folder / "trace.json")
+
+
 def traced(holder):
-    return reading.trace_of(holder.folder / "trace.json")
+    return traced_in(holder.folder)
 
 
 def must_be_under_its_line(trace, did):
@@ -131,7 +136,7 @@ def test_every_kernel_is_under_its_line_though_it_holds_the_subscriber(holder):
     assert receipt["gpu_operations"] == receipt["gpu_operations_joined"] == len(ids)
     assert receipt["launches_joined"] == receipt["launches_expected"] > 0
     assert receipt["lost"] == receipt["bad_records"] == receipt["early"] == receipt["gaps"] == 0
-    assert "torch.profiler holds CUPTI and is idle" in done.stdout
+    assert "CUPTI was borrowed between the sessions of the torch.profiler" in " ".join(done.stdout.split())
 
 
 def test_nothing_is_left_of_us(holder):
@@ -186,6 +191,46 @@ def test_our_end_takes_nothing_from_it(holder, end_signal, busy):
     assert {op["fate"] for op in holder.did("after").values()} == {"unseen"}
     holder.session("later")
     holder.must_be_undisturbed("later")
+
+
+def test_its_first_session_falls_into_our_trace(tmp_path):
+    """It subscribes then, and tries once: so the subscriber must not be ours."""
+    with Holder(tmp_path, used=False) as holder:
+        with holder.trace() as tracer:
+            holder.ask(f"mix first {ROUNDS}")
+            holder.session("once")
+            tracer.wait_logged(lambda log: logfile.registrations(log) == [1, 0, 1])
+            holder.ask(f"mix third {ROUNDS}")
+            tracer.interrupt().must_be(0)
+        tracing.until(holder.agent_has_gone)
+        holder.session("later")
+    holder.must_be_undisturbed("later")
+    for name in ("first", "third"):
+        must_be_under_its_line(traced(holder), holder.did(name))
+
+
+def test_its_first_session_falls_into_the_trace_of_a_command(tmp_path):
+    outputs = tracing.outputs(tmp_path, "trace.gpt", "trace.json")
+    with Holder(tmp_path, used=False, by=[machine.GPUTRACE, *outputs, "--"]) as holder:
+        holder.ask(f"mix first {ROUNDS}")
+        holder.session("once")
+        tracing.until(lambda: any(logfile.registrations(log) == [1, 0, 1] for log in tmp_path.glob("trace.gpt.part-*")))
+        holder.ask(f"mix third {ROUNDS}")
+        holder.session("later")
+        holder.end().must_be(0)
+    holder.must_be_undisturbed("later")
+    for name in ("before", "first", "third"):
+        must_be_under_its_line(traced(holder), holder.did(name))
+
+
+def test_launches_under_capture_are_told_from_lost_ones(tmp_path):
+    """No callback tells of a graph's nodes, but CUPTI's records of calls tell when a capture begins and ends."""
+    command = [machine.older_torch(), machine.WORKLOADS / "torch_graph.py", "--replays", "20"]
+    tracing.trace(tmp_path, tracing.on_simgpu(tmp_path / "gpu.json", *command))
+    receipt = reading.receipt(traced_in(tmp_path))
+    assert receipt["launches_captured"] > 10
+    assert receipt["launches_joined"] == receipt["launches_expected"] > 20
+    assert receipt["gpu_operations"] == receipt["gpu_operations_joined"] == len(recorded(tmp_path / "gpu.json"))
 
 
 def test_a_second_trace_finds_it_as_the_first_did(holder):

@@ -373,6 +373,55 @@ static void launches_in_the_others_session_are_explained_by_it(void **state)
 	model_free(model);
 }
 
+static void capture(struct log_builder *log, uint64_t at_us, uint32_t corr, uint16_t cbid, int result)
+{
+	log_batch(log, PID, TID, 900000 * US);
+	log_agent_called(log, (struct gpt_agent_called){.start_wall_ns = at_us * US,
+							.end_wall_ns = (at_us + 2) * US,
+							.corr = corr,
+							.api = GPT_API(GPT_DOMAIN_RUNTIME, cbid),
+							.result = result,
+							.thread = TID});
+}
+
+/* A launch without GPU work. */
+static void silent(struct log_builder *log, uint32_t tid, uint64_t at_us, uint32_t corr)
+{
+	seen(log, tid, at_us, corr);
+	log_batch(log, PID, TID, 900000 * US);
+	log_agent_called(log, (struct gpt_agent_called){.start_wall_ns = (at_us + 3) * US,
+							.end_wall_ns = (at_us + 8) * US,
+							.corr = corr,
+							.api = CUDA_LAUNCH,
+							.thread = tid});
+}
+
+static void launches_of_a_process_that_captures_are_captured_unless_they_have_gpu_work(void **state)
+{
+	struct log_builder log;
+	struct model *model;
+
+	begin(&log);
+	silent(&log, TID, 100, 1);
+	capture(&log, 150, 2, 315, 0);
+	silent(&log, TID, 200, 3);
+	silent(&log, OTHER_TID, 200, 4); /* as autograd's threads do */
+	seen(&log, OTHER_TID, 300, 5);
+	called(&log, OTHER_TID, 303, 308, 5); /* in a stream of its own */
+	capture(&log, 400, 6, 319, 0);
+	silent(&log, TID, 500, 7);
+	capture(&log, 600, 8, 315, 1); /* refused */
+	silent(&log, TID, 700, 9);
+	capture(&log, 800, 10, 319, 1);
+	model = end(&log);
+	assert_int_equal(model->receipt.launches_captured, 2);
+	assert_int_equal(model->receipt.launches_expected, 4);
+	assert_int_equal(model->receipt.launches_joined, 1);
+	for (uint32_t i = 0; i < model->call_count; i++)
+		assert_int_equal(model->calls[i].captured, model->calls[i].corr == 3 || model->calls[i].corr == 4);
+	model_free(model);
+}
+
 static void records_that_make_no_sense_are_counted(void **state)
 {
 	struct log_builder log;
@@ -409,6 +458,7 @@ int main(void)
 		cmocka_unit_test(work_of_calls_before_and_after_the_trace_is_left_out),
 		cmocka_unit_test(a_launch_without_a_record_is_missed_while_the_agent_borrows),
 		cmocka_unit_test(launches_in_the_others_session_are_explained_by_it),
+		cmocka_unit_test(launches_of_a_process_that_captures_are_captured_unless_they_have_gpu_work),
 		cmocka_unit_test(records_that_make_no_sense_are_counted),
 	};
 

@@ -29,12 +29,19 @@ uint16_t apis_of(uint32_t domain, uint32_t cbid)
 
 #define CBIDS 1024 /* the largest known is below 850 (13.5) */
 
+#define CAPTURE(domain, symbol, what, cbid, twin_cbid)                                                                 \
+	GPT_API(GPT_DOMAIN_##domain, cbid), GPT_API(GPT_DOMAIN_##domain, twin_cbid),
+static const uint16_t capture_calls[] = {GPT_CUDA_CAPTURE_CALLS(CAPTURE)};
+#undef CAPTURE
+
 unsigned apis_class(uint16_t api)
 {
 	static uint8_t classes[GPT_DOMAIN_RUNTIME + 1][CBIDS]; /* 0: none of ours, else class + 1 */
 	static bool filled;
 	unsigned domain = GPT_API_DOMAIN(api), cbid = GPT_API_CBID(api), i;
 
+	for (i = 0; !filled && i < sizeof(capture_calls) / sizeof(capture_calls[0]); i++)
+		classes[GPT_API_DOMAIN(capture_calls[i])][GPT_API_CBID(capture_calls[i])] = GPT_CLASS_NONE + 1;
 	for (i = 0; !filled && i < apis_count; i++)
 		if (apis_rows[i].cbid && apis_rows[i].class != GPT_CLASS_NONE)
 			classes[apis_rows[i].domain][apis_rows[i].cbid] = (uint8_t)(apis_rows[i].class + 1);

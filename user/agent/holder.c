@@ -2,12 +2,16 @@
 /* Tools are known by the libraries that they load into a process; see holder.h. */
 #include "agent/holder.h"
 
+#include <dlfcn.h>
+#include <limits.h>
 #include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <gputrace/cupti_users.h>
+
+#include "agent/old_glibc.h"
 
 static const struct tool {
 	const char *file, *name; /* file: how its name begins */
@@ -31,14 +35,28 @@ static bool begins(const char *text, const char *with)
 	return !strncmp(text, with, strlen(with));
 }
 
-static int is_kineto(struct dl_phdr_info *info, size_t size, void *unused)
+/* path: PATH_MAX bytes for where it is */
+static int is_kineto(struct dl_phdr_info *info, size_t size, void *path)
 {
-	return begins(base_name(info->dlpi_name), GPT_KINETO_FILE);
+	if (!begins(base_name(info->dlpi_name), GPT_KINETO_FILE))
+		return 0;
+	snprintf(path, PATH_MAX, "%s", info->dlpi_name);
+	return 1;
 }
 
 bool holder_has_kineto(void)
 {
-	return dl_iterate_phdr(is_kineto, NULL) != 0;
+	char path[PATH_MAX];
+
+	return dl_iterate_phdr(is_kineto, path) != 0;
+}
+
+bool holder_kineto_subscribes(void)
+{
+	char path[PATH_MAX];
+	void *library = dl_iterate_phdr(is_kineto, path) ? dlopen(path, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+
+	return library && dlsym(library, GPT_KINETO_SUBSCRIBES);
 }
 
 struct search {

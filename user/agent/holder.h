@@ -13,6 +13,12 @@
 bool holder_has_kineto(void);
 
 /*
+ * True where Kineto will want to subscribe, as that of PyTorch up to 2.14 does when it is first used.  It tries once:
+ * were the subscriber ours at that moment, torch.profiler would see no GPU for the rest of the process's life.
+ */
+bool holder_kineto_subscribes(void);
+
+/*
  * The name of something in the process, other than Kineto, that may hold the subscriber ("Nsight Systems,
  * libToolsInjection64.so"); "" none is known.
  */

@@ -30,10 +30,19 @@ static void ask_holder(const struct session *session, char *name, size_t size)
 
 /*
  * Kineto of PyTorch 2.11 to 2.14 keeps the subscriber once it was used, and registers its buffers and enables its kinds
- * anew for each session: between two, which is when the collector lets us in, the activity API is free.  It gives no
- * name.  Where somebody else may be the holder, nothing is touched.
+ * anew for each session: between two, which is when the collector lets us in, the activity API is free.
  */
-static bool borrow(struct session *session)
+static void borrow(struct session *session)
+{
+	session->failure = GPT_AGENT_OK;
+	session->result = CUPTI_OK;
+	session->detail[0] = '\0';
+	session->subscriber = NULL;
+	session->borrowed = true;
+}
+
+/* It gives no name.  Where somebody else may be the holder, nothing is touched. */
+static bool borrow_from_holder(struct session *session)
 {
 	char holder[CUPTI_OLD_NAME_SIZE + 1];
 
@@ -44,11 +53,7 @@ static bool borrow(struct session *session)
 		snprintf(session->detail, sizeof(session->detail), "%s", holder);
 	if (holder[0] || !holder_has_kineto())
 		return false;
-	session->failure = GPT_AGENT_OK;
-	session->result = CUPTI_OK;
-	session->detail[0] = '\0';
-	session->subscriber = NULL;
-	session->borrowed = true;
+	borrow(session);
 	return true;
 }
 
@@ -58,10 +63,14 @@ bool subscriber_take(struct session *session)
 
 	switch (result) {
 	case CUPTI_OK:
+		if (!holder_kineto_subscribes())
+			return true;
+		session->cupti.unsubscribe(session->subscriber); /* nobody has it, and nobody but Kineto shall */
+		borrow(session);
 		return true;
 	case CUPTI_MULTIPLE_SUBSCRIBERS:
 		session_fail(session, GPT_AGENT_OCCUPIED, result, "cuptiSubscribe");
-		return borrow(session);
+		return borrow_from_holder(session);
 	case CUPTI_NOT_INITIALIZED:
 	case CUPTI_UNKNOWN:
 		return session_fail(session, GPT_AGENT_NO_CUDA, result, "cuptiSubscribe");

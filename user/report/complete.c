@@ -93,9 +93,8 @@ static void put_borrowed(struct report *report)
 		}
 	if (!borrowed)
 		return;
-	text = xasprintf("In pid %" PRIu32
-			 "%s torch.profiler holds CUPTI and is idle: between its sessions the agent uses "
-			 "it, too, and calls meet their GPU work by thread and time.",
+	text = xasprintf("CUPTI was borrowed between the sessions of the torch.profiler in pid %" PRIu32
+			 "%s, which keeps it: calls met their GPU work by thread and time.",
 			 pid, borrowed > 1 ? " and others" : "");
 	report_text(report, 2, text);
 	free(text);

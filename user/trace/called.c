@@ -5,6 +5,7 @@
  * be probed (a libcudart that is linked in, without symbols) a driver function inside it may have been seen instead.
  */
 #include "trace/called.h"
+#include "trace/captures.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -35,6 +36,7 @@ struct timeline {
 struct joining {
 	struct called_table *table;
 	const struct called_terms *terms;
+	struct captures captures;
 };
 
 void called_init(struct called_table *table, struct process_table *processes, struct calls *calls)
@@ -184,11 +186,12 @@ static void give(struct called_table *table, const struct called *called, uint32
  * A record inside the one before it is that of a driver call by a runtime call, where CUPTI makes both: it is the same
  * call.  One that merely overlaps it cannot be of the same thread.
  */
-static void join_timeline(const struct joining *joining, struct timeline *line)
+static void join_timeline(struct joining *joining, struct timeline *line)
 {
 	uint32_t outer = NONE;
 	uint64_t end_ns = 0;
 
+	captures_begin_thread(&joining->captures);
 	for (size_t i = 0; i < line->called_count; i++) {
 		const struct called *called = &line->called[i];
 		size_t at;
@@ -198,6 +201,7 @@ static void join_timeline(const struct joining *joining, struct timeline *line)
 				give(joining->table, called, outer, false);
 			continue;
 		}
+		captures_note(&joining->captures, called);
 		at = find_call(joining, line, i, end_ns);
 		end_ns = called->end_ns;
 		outer = at < line->seen_count ? line->seen[at].call : NONE;
@@ -268,7 +272,7 @@ static bool same_thread(const struct called *called, uint32_t process, uint32_t 
 }
 
 /* called[0 .. count) are all of one way to name threads, in order; so is seen. */
-static void join_all(const struct joining *joining, const struct called *called, size_t count, const struct seen *seen,
+static void join_all(struct joining *joining, const struct called *called, size_t count, const struct seen *seen,
 		     size_t seen_count)
 {
 	size_t at = 0;
@@ -312,6 +316,8 @@ void called_join(struct called_table *table, const struct called_terms *terms)
 		seen_count = collect_seen(table, true, seen);
 		join_all(&joining, called + by_id, count - by_id, seen, seen_count);
 	}
+	captures_mark(&joining.captures, table->processes, table->calls);
+	captures_free(&joining.captures);
 	free(seen);
 }
 

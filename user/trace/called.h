@@ -49,7 +49,10 @@ void called_free(struct called_table *table);
 /* False when it does not make sense. */
 bool called_add(struct called_table *table, uint32_t process, uint32_t space, const struct gpt_agent_called *record);
 
-/* After the last record, with all times on CLOCK_MONOTONIC: gives calls their correlation id, end and result. */
+/*
+ * After the last record, with all times on CLOCK_MONOTONIC: gives calls their correlation id, end and result.
+ * Launches while the process captures a graph are taken for captured: wrongly where they have GPU work after all.
+ */
 void called_join(struct called_table *table, const struct called_terms *terms);
 
 /*

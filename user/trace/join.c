@@ -173,6 +173,7 @@ void join_gpu(struct builder *builder)
 			builder->agents.gpu.items[tails[op->call]].next = i;
 		else
 			call->first_gpu = i;
+		call->captured = false; /* it was in another stream */
 		tails[op->call] = i;
 	}
 	free(tails);
