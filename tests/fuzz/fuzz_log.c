@@ -62,6 +62,8 @@ static void add_calls(struct log_builder *log)
 	for (uint32_t corr = 1; corr <= 3; corr++)
 		log_launch(log, PID, PID, 100 * corr, corr % 3, corr);
 	log_call_args(log, (struct gpt_call_args){.call = {.time_ns = 500, .pid = PID, .tid = 8, .native_id = 1}});
+	log_call_args(log,
+		      (struct gpt_call_args){.call = {.time_ns = 408, .pid = PID, .tid = PID, .api = GPT_API(2, 211)}});
 	log_call(log, (struct gpt_call){
 			      .hdr.flags = GPT_CALL_NESTED_IN_SYMBOL, .time_ns = 501, .pid = PID, .tid = 8, .corr = 4});
 }
@@ -83,6 +85,13 @@ static void add_batch(struct log_builder *log)
 		       (struct gpt_agent_copy){.start_wall_ns = 50600, .end_wall_ns = 50700, .corr = 2, .kind = 1});
 	log_agent_fill(log, (struct gpt_agent_fill){.start_wall_ns = 400, .end_wall_ns = 500, .corr = 2, .memory = 3});
 	log_agent_overhead(log, (struct gpt_agent_overhead){.start_wall_ns = 400, .end_wall_ns = 500, .tid = 8});
+	log_agent_called(
+		log,
+		(struct gpt_agent_called){
+			.start_wall_ns = 415, .end_wall_ns = 455, .corr = 9, .api = GPT_API(2, 211), .thread = PID});
+	log_agent_called(log, (struct gpt_agent_called){
+				      .start_wall_ns = 505, .end_wall_ns = 510, .corr = 10, .api = GPT_API(2, 315)});
+	log_agent_kernel(log, (struct gpt_agent_kernel){.start_wall_ns = 520, .end_wall_ns = 530, .corr = 9});
 	log_agent_stats(log, (struct gpt_agent_stats){.calls = 4});
 }
 

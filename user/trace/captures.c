@@ -12,16 +12,19 @@ enum step {
 
 static enum step step_of(uint16_t api)
 {
-	switch (api) {
+	static const struct {
+		uint16_t api, step;
+	} steps[] = {
 #define CALL(domain, symbol, what, cbid, twin_cbid)                                                                    \
-	case GPT_API(GPT_DOMAIN_##domain, cbid):                                                                       \
-	case GPT_API(GPT_DOMAIN_##domain, twin_cbid):                                                                  \
-		return what;
+	{GPT_API(GPT_DOMAIN_##domain, cbid), what}, {GPT_API(GPT_DOMAIN_##domain, twin_cbid), what},
 		GPT_CUDA_CAPTURE_CALLS(CALL)
 #undef CALL
-	default:
-		return NEITHER;
-	}
+	};
+
+	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++)
+		if (steps[i].api == api)
+			return steps[i].step;
+	return NEITHER;
 }
 
 void captures_begin_thread(struct captures *captures)

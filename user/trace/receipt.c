@@ -67,7 +67,7 @@ static void count_gpu(struct model_receipt *receipt, const struct model *model)
 		const struct model_call *call = op->call != NONE ? &model->calls[op->call] : NULL;
 		uint32_t home = gpu_home(model, op);
 
-		receipt->gpu_ops_joined += call != NULL;
+		receipt->gpu_ops_joined += op->call != NONE;
 		receipt->gpu_ops_ridden += op->ridden;
 		if (!op->end_ns) {
 			receipt->gpu_ops_untimed++;
