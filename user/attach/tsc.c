@@ -98,7 +98,7 @@ void tsc_clock_add(struct tsc_clock *clock, struct tsc_pair pair)
 
 	if (last && (pair.ticks <= last->ticks || pair.mono_ns <= last->mono_ns))
 		return;
-	if (clock->pairs.count >= PAIRS_MAX)
+	if (last && clock->pairs.count >= PAIRS_MAX)
 		thin(clock);
 	array_push(&clock->pairs, pair);
 }
