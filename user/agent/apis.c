@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 
+#include <gputrace/agent.h>
 #include <gputrace/cuda_api.h>
 
 #define ROW(domain, symbol, class, args, twin, cbid, twin_cbid)                                                        \
@@ -49,4 +50,37 @@ unsigned apis_class(uint16_t api)
 	if (domain > GPT_DOMAIN_RUNTIME || cbid >= CBIDS || !classes[domain][cbid])
 		return GPT_CLASS_COUNT;
 	return classes[domain][cbid] - 1u;
+}
+
+#define TAKE(name) (1u << GPT_AGENT_TAKE_##name)
+
+/* Kernels alone need no calls but those that launch them. */
+static unsigned takes_of(unsigned class)
+{
+	switch (class) {
+	case GPT_CLASS_NONE: /* the stubs of launches */
+	case GPT_CLASS_LAUNCH:
+	case GPT_CLASS_GRAPH:
+		return ~0u;
+	case GPT_CLASS_SYNC:
+	case GPT_CLASS_WAIT:
+	case GPT_CLASS_EVENT:
+		return TAKE(CUDA) | TAKE(SYNC);
+	case GPT_CLASS_ALLOC:
+	case GPT_CLASS_FREE:
+		return TAKE(CUDA) | TAKE(MEMORY);
+	default:
+		return TAKE(CUDA);
+	}
+}
+
+uint32_t apis_classes(unsigned takes)
+{
+	uint32_t classes = 0;
+	unsigned class;
+
+	for (class = 0; class < GPT_CLASS_COUNT; class ++)
+		if (takes_of(class) == ~0u || (takes_of(class) & takes))
+			classes |= 1u << class;
+	return classes;
 }

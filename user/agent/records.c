@@ -356,7 +356,8 @@ bool records_convert(struct records *records, uint8_t *record, size_t bytes)
 	}
 	if (records->limited && kind->corr && (int32_t)((uint32_t)load(record, kind->corr, 4) - records->last_corr) > 0)
 		return true;
-	if ((records->source && !is_taken(records, kind, record, times)) || (kind->takes && !kind->takes(records, record)))
+	if ((records->source && !is_taken(records, kind, record, times)) ||
+	    (kind->takes && !kind->takes(records, record)))
 		return true;
 	if (kind->before)
 		carried = kind->before(records, record, &extra);

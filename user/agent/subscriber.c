@@ -79,46 +79,22 @@ bool subscriber_take(struct session *session)
 	}
 }
 
-/* Kernels alone need no calls but those that launch them. */
-static bool is_class_wanted(const struct session *session, unsigned class)
-{
-	switch (class) {
-	case GPT_CLASS_NONE: /* the stubs of launches */
-	case GPT_CLASS_LAUNCH:
-	case GPT_CLASS_GRAPH:
-		return true;
-	case GPT_CLASS_SYNC:
-	case GPT_CLASS_WAIT:
-	case GPT_CLASS_EVENT:
-		return session_wants(session, GPT_AGENT_TAKE_CUDA) || session_wants(session, GPT_AGENT_TAKE_SYNC);
-	case GPT_CLASS_ALLOC:
-	case GPT_CLASS_FREE:
-		return session_wants(session, GPT_AGENT_TAKE_CUDA) || session_wants(session, GPT_AGENT_TAKE_MEMORY);
-	default:
-		return session_wants(session, GPT_AGENT_TAKE_CUDA);
-	}
-}
-
 /* How calls are told of where there are no callbacks. */
 static void take_calls_from_records(struct session *session)
 {
-	unsigned class;
-
-	for (class = 0; class < GPT_CLASS_COUNT; class ++)
-		if (is_class_wanted(session, class))
-			session->records.call_classes |= 1u << class;
+	session->records.call_classes |= apis_classes(session->wanted);
 }
 
 /* Every call of cuda_api.h that is wanted, and its twin; one that this CUPTI does not have yet is skipped. */
 static bool enable_callbacks(struct session *session)
 {
-	uint32_t result, last_error = CUPTI_OK;
+	uint32_t result, last_error = CUPTI_OK, classes = apis_classes(session->wanted);
 	unsigned launches = 0, i;
 
 	for (i = 0; i < apis_count; i++) {
 		const struct api_row *row = &apis_rows[i];
 
-		if (!row->cbid || !is_class_wanted(session, row->class))
+		if (!row->cbid || !(classes >> row->class & 1))
 			continue;
 		result = session->cupti.enable_callback(1, session->subscriber, row->domain, row->cbid);
 		if (result == CUPTI_OK)

@@ -353,7 +353,7 @@ static void notice_batch(struct attach *attach, const struct gpt_agent_batch *ba
 
 	if (!process)
 		return;
-	ride_learn(&process->ride, batch);
+	ride_learn(&attach->rides, &process->ride, batch);
 	if (batch_says_stopped(batch))
 		process->agent_stopped = true;
 	if (processes_update_agent(&attach->processes, process))

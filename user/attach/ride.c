@@ -12,6 +12,7 @@
 #include <bpf/libbpf.h>
 #include <gputrace/agent.h>
 
+#include "agent/apis.h"
 #include "attach/emit.h"
 #include "target/image.h"
 #include "target/process.h"
@@ -54,6 +55,7 @@ static uint64_t unwanted_kinds(unsigned takes)
 void rides_open(struct rides *rides, unsigned takes, attach_emit emit, void *context)
 {
 	rides->unfit = tsc_unfit();
+	rides->takes = takes;
 	rides->terms = (struct ride_terms){.emit = emit,
 					   .emit_context = context,
 					   .read = process_read_memory,
@@ -82,15 +84,17 @@ void rides_tick(struct rides *rides, uint64_t now_ns)
 /* ---- processes -----------------------------------------------------------------------------------------------------
  */
 
-static void learn_sizes(struct ride *ride, const struct gpt_agent_sizes *sizes)
+static void learn_sizes(const struct rides *rides, struct ride *ride, const struct gpt_agent_sizes *sizes)
 {
 	if (!ride->process)
 		ride->process = ride_process_new();
-	if (ride->process)
-		ride_process_sizes(ride->process, sizes->bytes);
+	if (!ride->process)
+		return;
+	ride_process_sizes(ride->process, sizes->bytes);
+	ride_process_calls(ride->process, ride->borrowed ? apis_classes(rides->takes) : 0);
 }
 
-void ride_learn(struct ride *ride, const struct gpt_agent_batch *batch)
+void ride_learn(const struct rides *rides, struct ride *ride, const struct gpt_agent_batch *batch)
 {
 	size_t room = batch->hdr.size - sizeof(*batch), bytes = batch->bytes < room ? batch->bytes : room;
 
@@ -99,8 +103,10 @@ void ride_learn(struct ride *ride, const struct gpt_agent_batch *batch)
 
 		if (record->size < sizeof(*record) || record->size > bytes - at || record->size % 8)
 			return;
+		if (record->type == GPT_AGENT_HELLO && record->size >= sizeof(struct gpt_agent_hello))
+			ride->borrowed = ((const struct gpt_agent_hello *)record)->state == GPT_AGENT_BORROWING;
 		if (record->type == GPT_AGENT_SIZES && record->size >= sizeof(struct gpt_agent_sizes))
-			learn_sizes(ride, (const struct gpt_agent_sizes *)record);
+			learn_sizes(rides, ride, (const struct gpt_agent_sizes *)record);
 		at += record->size;
 	}
 }

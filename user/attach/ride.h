@@ -12,6 +12,7 @@
 struct rides {
 	struct ride_terms terms;
 	struct tsc_clock clock;
+	unsigned takes;	   /* bits of enum gpt_agent_take */
 	const char *unfit; /* why ticks cannot be converted, NULL: they can */
 	uint64_t sampled_ns;
 	uint8_t *copy;
@@ -21,6 +22,7 @@ struct rides {
 /* Of a process; starts zeroed. */
 struct ride {
 	struct ride_process *process; /* NULL until its agent has told how long records are */
+	bool borrowed;		      /* the agent is no subscriber and hears of no call */
 	bool told;		      /* that something could not be taken */
 };
 
@@ -32,7 +34,7 @@ void rides_close(struct rides *rides);
 void rides_tick(struct rides *rides, uint64_t now_ns);
 
 /* A batch of the process's agent: what it says about records. */
-void ride_learn(struct ride *ride, const struct gpt_agent_batch *batch);
+void ride_learn(const struct rides *rides, struct ride *ride, const struct gpt_agent_batch *batch);
 
 /* Copies the buffer and puts its records into the log. */
 void ride_take(struct rides *rides, struct ride *ride, const struct gpt_cupti_done *done);

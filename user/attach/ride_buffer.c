@@ -231,6 +231,11 @@ bool ride_process_has_sizes(const struct ride_process *process)
 	return process->has_sizes;
 }
 
+void ride_process_calls(struct ride_process *process, uint32_t classes)
+{
+	process->records.call_classes = classes;
+}
+
 /* What happened to this buffer, for the sums of the whole trace. */
 static void send_stats(struct ride_process *process)
 {

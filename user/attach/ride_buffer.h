@@ -56,6 +56,9 @@ void ride_process_free(struct ride_process *process);
 void ride_process_sizes(struct ride_process *process, const uint16_t sizes[GPT_AGENT_KINDS]);
 bool ride_process_has_sizes(const struct ride_process *process);
 
+/* Bits of enum gpt_api_class of calls whose records are taken: where no agent tells of calls. */
+void ride_process_calls(struct ride_process *process, uint32_t classes);
+
 struct ride_result ride_buffer_take(struct ride_process *process, const struct ride_terms *terms,
 				    const struct ride_buffer *buffer);
 

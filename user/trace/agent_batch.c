@@ -117,7 +117,11 @@ static bool add_return(struct agents *agents, const struct sender *sender, const
 
 static bool add_called(struct agents *agents, const struct sender *sender, const struct gpt_record *record)
 {
-	return called_add(agents->called, sender->process, sender->space, (const struct gpt_agent_called *)record);
+	struct gpt_agent_called called = *(const struct gpt_agent_called *)record;
+
+	called.start_wall_ns = time_of(sender, called.start_wall_ns);
+	called.end_wall_ns = time_of(sender, called.end_wall_ns);
+	return called_add(agents->called, sender->process, sender->space, &called);
 }
 
 /* What all operations have in common; returns false, with nothing kept, for times that run backwards. */
