@@ -37,7 +37,9 @@ USER_SRC := $(foreach d,$(USER_DIRS),$(wildcard user/$(d)/*.c))
 USER_OBJ := $(USER_SRC:%.c=$(BUILD)/%.o)
 # What the agent knows of CUPTI's records, for buffers that are read from outside (user/attach/ride_buffer.c).
 SHARED_OBJ := $(patsubst %,$(BUILD)/shared/%.o,records names batch apis)
-LIB_OBJ := $(filter-out $(BUILD)/user/cmd/main.o,$(USER_OBJ)) $(SHARED_OBJ)
+# The static gputrace has another gzip (user/export/deflater.h).
+STATIC_OBJ := $(BUILD)/user/export/deflater_zlib.o
+LIB_OBJ := $(filter-out $(BUILD)/user/cmd/main.o $(STATIC_OBJ),$(USER_OBJ)) $(SHARED_OBJ)
 LIB := $(BUILD)/libgputrace.a
 BPF_SRC := $(wildcard bpf/*.bpf.c)
 BPF_OBJ := $(BPF_SRC:bpf/%.bpf.c=$(BUILD)/bpf/%.bpf.o)
@@ -141,6 +143,11 @@ $(BUILD)/members: FORCE | $(BUILD)
 $(BUILD)/gputrace: $(BUILD)/user/cmd/main.o $(LIB)
 	$(say) LINK $@
 	$(Q)$(CC) $(CFLAGS) $(EXTRA_CFLAGS) $(LDFLAGS) $(EXTRA_LDFLAGS) -o $@ $^ $(LIBS)
+
+# Needs the kernel and nothing else: for machines that cannot install anything (tests/gpu/gpu.mk).
+$(BUILD)/gputrace-static: $(BUILD)/user/cmd/main.o $(STATIC_OBJ) $(LIB)
+	$(say) LINK $@
+	$(Q)$(CC) $(CFLAGS) $(EXTRA_CFLAGS) $(LDFLAGS) $(EXTRA_LDFLAGS) -static -o $@ $^ $(filter-out -lisal,$(LIBS))
 
 $(AGENT): $(AGENT_OBJ) user/agent/agent.map $(BUILD)/members
 	$(say) LINK $@

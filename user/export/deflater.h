@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A gzip stream: what the sink's buffer goes through when the file is compressed. */
+/*
+ * A gzip stream: what the sink's buffer goes through when the file is compressed.  There are two: by ISA-L, and by zlib
+ * for a static gputrace, as distributions have ISA-L as a shared library only.  What is linked decides.
+ */
 #ifndef GPUTRACE_DEFLATER_H
 #define GPUTRACE_DEFLATER_H
 
