@@ -7,6 +7,7 @@
 #   make check-torch     the same on PyTorch (PyPI, kept in a cache outside the tree)
 #   make check-kernels   on Debian's kernels from 5.10 to 7.2, in qemu
 #   make check-gpu       on the GPU of this machine, with PyTorch
+#   make gpu-kit         the same as a folder to take along: one static gputrace, checks, no installation
 #   make bench           what tracing costs, against the project's numbers
 #   make lint check-format check-sanitize fuzz-short
 #   make install PREFIX=/usr/local DESTDIR=
@@ -196,5 +197,5 @@ $(BUILD)/lint/%.ok: %.c $(BUILD)/%.o .clang-tidy
 clean:
 	rm -rf $(BUILD)
 
-include tests/simgpu/simgpu.mk tests/tests.mk tests/agent.mk tools/bench/bench.mk
+include tests/simgpu/simgpu.mk tests/tests.mk tests/agent.mk tests/gpu/gpu.mk tools/bench/bench.mk
 -include $(OBJECTS:.o=.d)

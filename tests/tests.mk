@@ -7,7 +7,6 @@
 #   check-inject     the agent let in and out 1,000 times, gputrace killed 200 times (root)
 #   check-torch      the end-to-end tests on PyTorch
 #   check-kernels    the end-to-end tests that depend on the kernel, on each of KERNELS_WANTED in qemu (root)
-#   check-gpu        gputrace and torch.profiler on this machine's GPU must see the same; 77 where there is no GPU
 #   check-sanitize   the unit tests again, with AddressSanitizer and UndefinedBehaviorSanitizer
 #   fuzz-short       each fuzz target for FUZZ_SECONDS
 
@@ -33,7 +32,7 @@ $(SAMPLE): $(SAMPLE).o $(LIB)
 	$(Q)$(CC) $(CFLAGS) $(EXTRA_CFLAGS) $(LDFLAGS) $(EXTRA_LDFLAGS) -o $@ $^ $(LIBS)
 
 .SECONDARY:
-.PHONY: unit check check-unit check-unit-programs check-e2e check-e2e-all check-inject check-torch check-kernels check-gpu \
+.PHONY: unit check check-unit check-unit-programs check-e2e check-e2e-all check-inject check-torch check-kernels \
 	check-sanitize fuzz-programs fuzz-short
 unit: $(UNIT_BIN)
 
@@ -58,9 +57,7 @@ check-e2e: all simgpu $(SAMPLE)
 check-inject: all simgpu
 	@GPUTRACE_TEST_CYCLES=1000 GPUTRACE_TEST_KILLS=200 $(PYTEST)/test_inject.py -k again_and_again
 
-check-torch: all simgpu $(SAMPLE)
-	@tools/get-torch >/dev/null
-	@GPUTRACE=$(BUILD)/gputrace BUILD=$(BUILD) tests/gpu/check_gpu.py --simulated
+check-torch: all simgpu $(SAMPLE) check-gpu-simulated
 	@$(PYTEST) -m torch $(PYTEST_FLAGS)
 
 check-e2e-all: all simgpu $(SAMPLE)
@@ -70,9 +67,6 @@ check-e2e-all: all simgpu $(SAMPLE)
 check-kernels: all simgpu
 	@tools/deps test kernels
 	@BUILD=$(BUILD) tests/kernels/check $(KERNELS_WANTED)
-
-check-gpu: all
-	@GPUTRACE=$(BUILD)/gputrace tests/gpu/check_gpu.py
 
 # In a folder of its own, as every object differs.
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""GPU times on the CPU's clock.  One kernel at a time on an idle GPU: it cannot begin before its launch was called, and
+it is over when the wait for it returns.  The shortest way from the call to the GPU is the same at any time, so that what
+it seems to change by is how far the two clocks move."""
+
+import traces
+from program import Torch, Trace
+
+PAUSE_MS = 20
+WINDOWS = 12
+MOST_DRIFT_US = 5.0
+
+
+def rows(trace):
+    """(launch called, kernel's start, its end, wait returned) in us, by time."""
+    calls = [call for call in traces.slices(trace, *traces.API)
+             if any(function == "spaced_launch" for _, function in traces.frames(call))]
+    kernels = {traces.correlation(event): event for event in traces.slices(trace, "kernel")}
+    found, waiting = [], None
+    for call in sorted(calls, key=lambda call: call["ts"]):
+        kernel = kernels.get(traces.correlation(call))
+        if kernel:
+            waiting = (call["ts"], kernel["ts"], kernel["ts"] + kernel["dur"])
+        elif waiting and call["name"] in ("cudaDeviceSynchronize", "cuCtxSynchronize") and call["dur"]:
+            found.append((*waiting, call["ts"] + call["dur"]))
+            waiting = None
+    return found
+
+
+def shortest(found):
+    """(way from the call to the GPU, from there to the end of the wait) in us: the shortest of each window of time."""
+    size = len(found) // WINDOWS
+    return [(min(start - call for call, start, _, _ in window), min(back - end for _, _, end, back in window))
+            for window in (found[at:at + size] for at in range(0, size * WINDOWS, size))]
+
+
+def drift(bench):
+    seconds = bench.size(120, 12)
+    with Torch() as torch:
+        torch.make("small")
+        with Trace(bench.folder / "trace", "-p", torch.pid) as trace:
+            if not trace.wait_for_gpu_times(torch, "small"):
+                bench.found("clocks", "no GPU times came", False, messages=trace.messages)
+                return
+            torch.ask("spaced", seconds, PAUSE_MS)
+            trace.stop()
+        torch.end()
+    trace = traces.load(bench.folder / "trace/trace.json")
+    found, error_us = rows(trace), traces.receipt(trace)["clock_error_ns"] / 1e3
+    if len(found) < WINDOWS * 10:
+        bench.found("clocks", f"{len(found)} kernels with their launch and wait", False, receipt=traces.receipt(trace))
+        return
+    early = min(start - call for call, start, _, _ in found)
+    late = max(end - back for _, _, end, back in found)
+    bench.found("no kernel before its launch", f"the nearest begins {early:.2f} us after it; stated error {error_us:.3f} "
+                f"us, {len(found)} kernels", early >= -error_us, rows=found[:2000])
+    bench.found("no kernel after its wait", f"the nearest ends {-late:.2f} us before it", late <= error_us)
+    ways = shortest(found)
+    moved = max(way for way, _ in ways) - min(way for way, _ in ways)
+    bench.found("drift of GPU times", f"{moved:.2f} us over {seconds} s", moved <= max(MOST_DRIFT_US, 2 * error_us),
+                shortest_us=ways)

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Other users of CUPTI in the traced process.  Whatever becomes of our GPU times, theirs must be whole, and a launch of
+which we have no GPU time must be accounted for: as a gap, or by a reason in the notes or the report.
+
+Whether GPU times come while the other one records is a figure here and no verdict: it depends on PyTorch's version.
+"""
+
+import time
+
+import traces
+from program import Torch, Trace
+
+LAUNCHES = 200  # in a step of the kind "small"
+STEPS = 5
+SETTLE_S = 3  # after its session the agent comes back within two seconds
+REASONS = ("holds CUPTI", "was recording", "went to another profiler", "had CUPTI", "no GPU times")
+
+
+def kernels_of(path):
+    return len(traces.slices(traces.load(path), "kernel"))
+
+
+class Session:
+    """One session of torch.profiler in the program."""
+
+    def __init__(self, bench, torch, name):
+        self.torch, self.path, self.steps = torch, bench.folder / f"{name}.json", 0
+        torch.ask("profile-start")
+
+    def work(self, count=STEPS, traced=True):
+        self.torch.ask("run-in-session" if traced else "idle", count, "small")
+        self.steps += count
+
+    def stop(self):
+        self.torch.ask("profile-stop", self.path)
+
+    def judge(self, bench, what):
+        seen, made = kernels_of(self.path), self.steps * LAUNCHES
+        bench.found(what, f"{seen} of {made} kernels in its trace", seen == made)
+
+
+def accounted(trace, tracer, launches, timed):
+    """Whether we say why a launch has no GPU time."""
+    said = tracer.report() + " ".join(traces.notes(trace))
+    missing = launches - timed
+    return missing == 0 or traces.receipt(trace)["gap_launches"] >= missing or any(text in said for text in REASONS)
+
+
+def judge_ours(bench, what, tracer, under, must=False):
+    """GPU times of what ran under a mark: a figure, unless they must be there."""
+    trace = traces.load(tracer.folder / "trace.json")
+    launches, timed = traces.launches_under(trace, under)
+    good = launches >= STEPS * LAUNCHES and (timed == launches if must else accounted(trace, tracer, launches, timed))
+    answer = "yes" if timed == launches else "no, and it says why" if not must and good else "no"
+    bench.found(what, f"{answer}: {timed} of {launches} launches have GPU times", good, receipt=traces.receipt(trace),
+                notes=traces.notes(trace), report=tracer.report()[-4000:])
+
+
+def recording(bench):
+    with Torch() as torch:
+        torch.make("small")
+        session = Session(bench, torch, "session")
+        session.work(2, traced=False)
+        with Trace(bench.folder / "trace", "-p", torch.pid) as tracer:
+            session.work()
+            time.sleep(1)  # who is not careful would come in now
+            session.work()
+            session.stop()
+            torch.ask("run-for", SETTLE_S, "small", 1000)
+            torch.ask("run", STEPS, "small")
+            tracer.stop()
+        torch.end()
+    session.judge(bench, "torch.profiler recorded when we came")
+    judge_ours(bench, "GPU times in its session", tracer, "steps_in_session")
+    judge_ours(bench, "GPU times after it", tracer, "marked_steps")
+
+
+def starting(bench):
+    with Torch() as torch:
+        torch.make("small")
+        with Trace(bench.folder / "trace", "-p", torch.pid) as tracer:
+            if not tracer.wait_for_gpu_times(torch, "small"):
+                bench.found("torch.profiler starts while we trace", "no GPU times came", False, messages=tracer.messages)
+                return
+            session = Session(bench, torch, "session")
+            session.work()
+            session.stop()
+            torch.ask("run-for", SETTLE_S, "small", 1000)
+            torch.ask("run", STEPS, "small")
+            tracer.stop()
+        again = Session(bench, torch, "again")
+        again.work()
+        again.stop()
+        torch.end()
+    session.judge(bench, "torch.profiler started while we traced")
+    judge_ours(bench, "GPU times in that session", tracer, "steps_in_session")
+    judge_ours(bench, "GPU times after that session", tracer, "marked_steps")
+    again.judge(bench, "torch.profiler after we have left")
+
+
+def idle(bench):
+    """Up to PyTorch 2.14 it keeps CUPTI's subscriber for the life of the process."""
+    with Torch() as torch:
+        torch.make("small")
+        session = Session(bench, torch, "before")
+        session.work()
+        session.stop()
+        with Trace(bench.folder / "trace", "-p", torch.pid) as tracer:
+            torch.ask("run-for", SETTLE_S, "small", 1000)
+            torch.ask("run", STEPS, "small")
+            tracer.stop()
+        again = Session(bench, torch, "after")
+        again.work()
+        again.stop()
+        torch.end()
+    judge_ours(bench, "GPU times beside an idle torch.profiler", tracer, "marked_steps")
+    again.judge(bench, "the idle torch.profiler's next session")
+
+
+def holder(bench):
+    """A tool that is not PyTorch's: CUPTI answers 39, and nothing is taken from it."""
+    with Torch() as torch:
+        torch.make("small")
+        held = torch.probe("probe_hold", bench.facts["cupti"])["result"]
+        with Trace(bench.folder / "trace", "-p", torch.pid) as tracer:
+            torch.ask("run-for", SETTLE_S, "small", 1000)
+            torch.ask("run", STEPS, "small")
+            tracer.stop()
+        released = torch.probe("probe_release")["result"]
+        with Trace(bench.folder / "later", "-p", torch.pid) as later:
+            came = later.wait_for_gpu_times(torch, "small")
+            torch.ask("run", STEPS, "small")
+            later.stop()
+        torch.end()
+    bench.found("another subscriber is left alone", f"CUPTI answered it {held} and {released}", held == released == 0)
+    judge_ours(bench, "GPU times beside it", tracer, "marked_steps")
+    judge_ours(bench, "GPU times once it is gone", later, "marked_steps", must=came)
+
+
+def second(bench):
+    with Torch() as torch:
+        torch.make("small")
+        with Trace(bench.folder / "first", "-p", torch.pid) as one:
+            came = one.wait_for_gpu_times(torch, "small")
+            with Trace(bench.folder / "second", "-p", torch.pid) as two:
+                came &= two.wait_for_gpu_times(torch, "small")
+                torch.ask("run", STEPS, "small")
+                two.stop()
+            torch.ask("run", STEPS, "small")
+            one.stop()
+        torch.end()
+    if not came:
+        bench.found("two gputraces on one process", "no GPU times came", False, messages=one.messages + two.messages)
+        return
+    judge_ours(bench, "two gputraces: the first", one, "marked_steps", must=True)
+    judge_ours(bench, "two gputraces: the second", two, "marked_steps", must=True)

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""A training that is attached, left, and whose tracer is killed, again and again: it must compute what an undisturbed
+one computes, and the GPU must have its memory back."""
+
+import random
+import re
+import signal
+import subprocess
+import threading
+import time
+
+import place
+from program import Torch, environment
+
+CYCLES, KILLS = 100, 50
+TRACED_MS = 600  # the agent comes in after a quarter of a second of launches
+MOST_BEFORE_KILL_S = 1.0
+LEAST_LEFT_S = 25  # for the programs' end
+MOST_LEAK = 4 << 20
+JOINED = re.compile(r"Complete: ([\d,]+) of")
+
+
+def gputrace(pid, *options):
+    """Its log is a file without a name, so that nothing is left of it."""
+    return subprocess.Popen([place.GPUTRACE, "-q", "-p", str(pid), *options], stdin=subprocess.DEVNULL,
+                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, universal_newlines=True, env=environment())
+
+
+def come_and_go(pid):
+    """One trace from begin to end: what it said if it failed, and whether there were GPU times."""
+    tracer = gputrace(pid, "-d", f"{TRACED_MS}ms")
+    said, _ = tracer.communicate()
+    joined = JOINED.search(said)
+    return said if tracer.returncode else None, bool(joined and joined[1] != "0")
+
+
+def come_and_be_killed(pid, rng):
+    """Killed at any moment: while it attaches, lets the agent in, traces or leaves."""
+    tracer = gputrace(pid)
+    time.sleep(rng.uniform(0.0, MOST_BEFORE_KILL_S))
+    tracer.send_signal(signal.SIGKILL)
+    tracer.communicate()
+    return None, False
+
+
+class Disturbance:
+    """What one program has to bear: as many traces or kills as are wanted, or as there is time for."""
+
+    def __init__(self, bench, act, wanted):
+        self.bench, self.act, self.wanted = bench, act, wanted
+        self.done = self.timed = 0
+        self.failed = []
+
+    def run(self, pid):
+        while self.done < self.wanted and self.bench.left_s() > LEAST_LEFT_S:
+            said, timed = self.act(pid)
+            self.failed += [said] if said else []
+            self.timed += timed
+            self.done += 1
+
+
+def trained(programs, stop, meanwhile):
+    """The losses of each program, which all train until that is done."""
+    for torch in programs:
+        torch.tell("train", stop)
+    meanwhile()
+    stop.touch()
+    return [torch.answer() for torch in programs]
+
+
+def all_at_once(disturbances, programs):
+    threads = [threading.Thread(target=disturbance.run, args=(torch.pid,))
+               for disturbance, torch in zip(disturbances, programs)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def training(bench):
+    """Side by side, as a trace takes a second or two: two programs that are traced, one whose tracers are killed, and one
+    that is left alone."""
+    rng = random.Random(7)
+    half, kills = bench.size(CYCLES, 8) // 2, bench.size(KILLS, 4)
+    disturbances = [Disturbance(bench, come_and_go, half), Disturbance(bench, come_and_go, half),
+                    Disturbance(bench, lambda pid: come_and_be_killed(pid, rng), kills)]
+    with Torch() as one, Torch() as two, Torch() as killed, Torch() as undisturbed:
+        programs = (one, two, killed, undisturbed)
+        # What PyTorch and CUPTI take once and keep is no leak.
+        trained(programs, bench.folder / "stop-first", lambda: [come_and_go(torch.pid) for torch in programs[:3]])
+        before = undisturbed.ask("memory")
+        losses = trained(programs, bench.folder / "stop", lambda: all_at_once(disturbances, programs))
+        after = undisturbed.ask("memory")
+        ends = [torch.end()[0] for torch in programs]
+    say(bench, disturbances, ends)
+    for name, seen in zip(("a traced training", "another", "one whose tracers were killed"), losses):
+        judge_losses(bench, f"losses of {name}", seen, losses[-1])
+    bench.found_on_silicon("GPU memory after it", f"{(before - after) / 2**20:.1f} MiB less free than after the first "
+                           "trace", before - after <= MOST_LEAK, before=before, after=after)
+
+
+def say(bench, disturbances, ends):
+    traces, timed = (sum(getattr(row, name) for row in disturbances[:2]) for name in ("done", "timed"))
+    failed = [text for row in disturbances for text in row.failed]
+    kills, ended_well = disturbances[2].done, not any(ends)
+    good = not failed and ended_well and timed * 2 > traces
+    if good and any(row.done < row.wanted for row in disturbances):
+        good = "skipped"
+    wanted = f"{sum(row.wanted for row in disturbances[:2])} and {disturbances[2].wanted} wanted"
+    bench.found("traced, left and killed again and again", f"{traces} traces, {timed} with GPU times, {len(failed)} failed; "
+                f"{kills} kills ({wanted}); the programs ended {'well' if ended_well else ends}", good, failed=failed[:5])
+
+
+def judge_losses(bench, what, losses, expected):
+    """On the simulated GPU they are all the same, as nothing is computed."""
+    steps = min(len(losses), len(expected))
+    first = next((at for at in range(steps) if losses[at] != expected[at]), None)
+    bench.found_on_silicon(what, f"{steps} steps, " + (
+        "bit for bit those of an undisturbed one" if first is None else f"differ from step {first} on") +
+        f", {len(set(expected[:steps]))} different values", first is None and len(set(expected[:steps])) > 1,
+        losses=losses[:2000], expected=expected[:2000])

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""gputrace and torch.profiler see the same steps in the same way.
+
+CUPTI serves one of them at a time, so they watch different steps of one program, or of two equal ones.
+"""
+
+import traces
+from program import Torch, Trace, traced_command
+
+KINDS = ("training", "copies", "streams", "graph", "pools")
+MOST_GAP_US = 1.0
+STEPS, QUICK_STEPS = 40, 30  # with few, Kineto, whose fit of clocks has just begun, may drop what seems out of its window
+
+
+def say_missing(bench, what, torch):
+    """A kind of work that is not to be had is no failure of gputrace, but is not passed over."""
+    for kind, why in torch.missing.items():
+        bench.found(f"{what}: {kind}", why, "skipped")
+
+
+def profiled(torch, folder, steps, kinds):
+    """The same steps as torch.profiler sees them."""
+    path = folder / "profiler.json"
+    torch.ask("profile-start", "full")
+    torch.ask("run", steps, *kinds)
+    torch.ask("profile-stop", path)
+    return traces.profilers(traces.load(path))
+
+
+def compare(bench, what, trace, theirs):
+    ours, receipt = traces.ours(trace), traces.receipt(trace)
+    counts, functions = (ours.counts(), theirs.counts()), (ours.functions(), theirs.functions())
+    joined = receipt["launches_joined"], receipt["launches_expected"]
+    bench.found(f"{what}: the same GPU work", f"{ours.kernels()} kernels of {len(ours.durations())} names, "
+                f"{len(ours.operations) - ours.kernels()} copies and fills; torch.profiler: {theirs.kernels()}, "
+                f"{len(theirs.operations) - theirs.kernels()}", counts[0] == counts[1] and ours.kernels() > 0,
+                difference=traces.difference(*counts), counts=[[*key, n] for key, n in counts[0].items()],
+                notes=traces.notes(trace))
+    bench.found(f"{what}: every launch joined", f"{joined[0]} of {joined[1]}, {receipt['lost']} lost",
+                joined[0] == joined[1] > 0 and not receipt["lost"], receipt=receipt)
+    under = sum((functions[0] & functions[1]).values())
+    bench.found(f"{what}: under the right function", f"{under} of {sum(functions[1].values())} operations under the "
+                f"function where torch.profiler has them", functions[0] == functions[1] and under > 0,
+                difference=traces.difference(*functions))
+    gap, worst, worst_gap = traces.duration_gap_us(ours, theirs)
+    figure = "no kernel in both" if gap is None else (
+        f"medians of a kernel differ by {gap:.3f} us in the median, {worst_gap:.2f} us at most ({worst[:40]})")
+    bench.found(f"{what}: the same durations", figure, gap is not None and gap <= MOST_GAP_US,
+                ours_ns=ours.durations(), profiler_ns=theirs.durations())
+
+
+def attached(bench, what, kinds, **environment):
+    steps = bench.size(STEPS, QUICK_STEPS)
+    with Torch(**environment) as torch:
+        kinds = torch.make(*kinds)
+        say_missing(bench, what, torch)
+        if not kinds:
+            return
+        with Trace(bench.folder / "trace", "-p", torch.pid) as trace:
+            if not trace.wait_for_gpu_times(torch, kinds[0]):
+                bench.found(f"{what}: GPU times", "none came", False, messages=trace.messages)
+                return
+            torch.ask("run", steps, *kinds)
+            trace.stop()
+        theirs = profiled(torch, bench.folder, steps, kinds)
+        torch.end()
+    compare(bench, what, traces.load(bench.folder / "trace/trace.json"), theirs)
+
+
+def attach(bench):
+    attached(bench, "-p PID", KINDS)
+
+
+def convolutions(bench):
+    attached(bench, "cuDNN", ("convolutions",))
+
+
+def compiled(bench):
+    attached(bench, "Triton", ("compiled",))
+
+
+def driver_pools(bench):
+    """cudaMallocAsync for all of PyTorch's memory; the variable has two names, by version."""
+    attached(bench, "cudaMallocAsync", ("training",), PYTORCH_ALLOC_CONF="backend:cudaMallocAsync",
+             PYTORCH_CUDA_ALLOC_CONF="backend:cudaMallocAsync")
+
+
+def command(bench):
+    steps, folder = bench.size(STEPS, QUICK_STEPS), bench.folder / "trace"
+    with Torch(*traced_command(folder)) as torch:
+        kinds = torch.make(*KINDS)
+        torch.ask("run", steps, *kinds)
+        status, _ = torch.end()
+    if status:
+        bench.found("-- COMMAND: exit status", status, False)
+        return
+    with Torch() as torch:
+        torch.make(*KINDS)
+        theirs = profiled(torch, bench.folder, steps, kinds)
+        torch.end()
+    compare(bench, "-- COMMAND", traces.load(folder / "trace.json"), theirs)

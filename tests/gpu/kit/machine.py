@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""What machine this is: GPU, driver, CUDA, PyTorch.  Run as a program it prints that as JSON; a driver that hangs then
+hangs a child and not the run."""
+
+import ctypes
+import glob
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+
+
+def mapped(name):
+    """Files of that name in this process, in the order of the map."""
+    with open("/proc/self/maps", encoding="utf-8") as maps:
+        found = [line.split(maxsplit=5)[5].strip() for line in maps if name in line]
+    return list(dict.fromkeys(found))
+
+
+class Symbol(ctypes.Structure):
+    """Dl_info of dladdr(3)."""
+
+    _fields_ = [("file", ctypes.c_char_p), ("base", ctypes.c_void_p), ("name", ctypes.c_char_p),
+                ("address", ctypes.c_void_p)]
+
+
+def used(name, function):
+    """The file that the loader takes for a library of which several may be mapped; None where there is none."""
+    found, symbol = mapped(name), Symbol()
+    if not found:
+        return None
+    try:
+        address = ctypes.cast(getattr(ctypes.CDLL(os.path.basename(found[0])), function), ctypes.c_void_p)
+    except (OSError, AttributeError):
+        return found[0]
+    return symbol.file.decode() if ctypes.CDLL(None).dladdr(address, ctypes.byref(symbol)) else found[0]
+
+
+def version_of(library, function):
+    """What cuDriverGetVersion and its like say, as "13.0"."""
+    number = ctypes.c_int()
+    try:
+        if getattr(ctypes.CDLL(library), function)(ctypes.byref(number)):
+            return None
+    except (OSError, AttributeError):
+        return None
+    return f"{number.value // 1000}.{number.value % 1000 // 10}"
+
+
+def driver_release():
+    """The release of the kernel's part, as "580.159.04"."""
+    try:
+        with open("/proc/driver/nvidia/version", encoding="utf-8") as file:
+            words = file.readline().split()
+        return next((word for word in words if word[:1].isdigit() and word.count(".") >= 1), None)
+    except OSError:
+        return None
+
+
+def every_cupti():
+    """libcupti files of this machine that a check may want as another copy or another CUDA."""
+    patterns = [folder + "/nvidia/*/lib/libcupti.so.*" for folder in sys.path if folder]
+    patterns += ["/usr/local/cuda*/extras/CUPTI/lib64/libcupti.so.*", "/usr/local/cuda*/lib64/libcupti.so.*",
+                 "/usr/lib/x86_64-linux-gnu/libcupti.so.*"]
+    found = {os.path.realpath(path) for pattern in patterns for path in glob.glob(pattern)}
+    return sorted(found)
+
+
+def gpu_facts():
+    import torch
+
+    facts = {"torch": torch.__version__, "torch_cuda": torch.version.cuda, "gpus": torch.cuda.device_count()}
+    if not torch.cuda.is_available():
+        return {**facts, "gpu": None}
+    torch.ones(1, device="cuda").add_(1)
+    torch.cuda.synchronize()
+    properties = torch.cuda.get_device_properties(0)
+    cudart = used("libcudart.so", "cudaLaunchKernel")
+    facts.update(
+        gpu=properties.name, capability="%d.%d" % (properties.major, properties.minor),
+        gpu_memory=properties.total_memory, cudnn=torch.backends.cudnn.version(), cudart=cudart,
+        cupti=used("libcupti.so", "cuptiSubscribe"), libcuda=used("libcuda.so", "cuInit"),
+        mapped=mapped("libcupti.so") + mapped("libcudart.so"),
+        driver_cuda=version_of("libcuda.so.1", "cuDriverGetVersion"),
+        runtime_cuda=version_of(cudart, "cudaRuntimeGetVersion") if cudart else None)
+    try:
+        import triton
+
+        facts["triton"] = triton.__version__
+    except ImportError:
+        facts["triton"] = None
+    return facts
+
+
+def facts():
+    return {
+        "kernel": platform.release(), "python": platform.python_version(), "libc": " ".join(platform.libc_ver()),
+        "cpus": os.cpu_count(), "driver": driver_release(), "every_cupti": every_cupti(),
+        "mps_control": shutil.which("nvidia-cuda-mps-control"), "compiler": shutil.which("cc") or shutil.which("gcc"),
+        **gpu_facts()}
+
+
+def ask(timeout_s):
+    """The facts, from a child; with "gpu" None and a "why" where there are none."""
+    try:
+        done = subprocess.run([sys.executable, "-B", os.path.abspath(__file__)], stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True, timeout=timeout_s)
+        return json.loads(done.stdout.splitlines()[-1])
+    except subprocess.TimeoutExpired:
+        return {"gpu": None, "why": f"PyTorch did not start the GPU within {timeout_s} s"}
+    except (IndexError, ValueError):
+        return {"gpu": None, "why": (done.stderr.strip().splitlines() or ["no answer"])[-1]}
+
+
+def is_simulated(known):
+    """By what the device calls itself: tests/simgpu says so in its name."""
+    return "simulated" in (known.get("gpu") or "").lower()
+
+
+def summary(known):
+    """One line for people."""
+    return (f"{known['gpu']}, driver {known.get('driver') or '?'} (CUDA {known.get('driver_cuda')}), "
+            f"PyTorch {known['torch']} (CUDA {known['torch_cuda']}), Python {known['python']}, Linux {known['kernel']}")
+
+
+if __name__ == "__main__":
+    print(json.dumps(facts()))

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Programs that run beside a check: PyTorch that does what it is told, and gputrace.  Interprets no trace.
+
+Nothing here has a time-out of its own: the runner ends a check that takes too long, with all it has started.
+"""
+
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+
+import gptlog
+import place
+
+DONE = "done "
+FIRST_RECORD_S = 20  # CUPTI starts in a second; PyTorch has to launch for a quarter of one before
+
+ENVIRONMENT = {
+    "CUBLAS_WORKSPACE_CONFIG": ":4096:8",  # cuBLAS then computes the same in every run (its documentation)
+    "PYTHONHASHSEED": "0",
+}
+DROPPED = ("CUDA_INJECTION64_PATH", "GPUTRACE_AGENT")
+
+
+def environment(**more):
+    kept = {name: value for name, value in os.environ.items() if name not in DROPPED}
+    return {**kept, **ENVIRONMENT, **more}
+
+
+def torch_words():
+    return [sys.executable, "-B", str(place.PROGRAMS / "obedient_torch.py")]
+
+
+class Torch:
+    """programs/obedient_torch.py, by itself or below a command such as gputrace."""
+
+    def __init__(self, *before, **environment_more):
+        words = [str(word) for word in before] + torch_words()
+        self.process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=None,
+                                        universal_newlines=True, bufsize=1, env=environment(**environment_more))
+        self.missing = {}
+        self.pid = self.answer()["pid"]
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        self.process.stdin.close()
+        self.process.stdout.close()
+
+    def tell(self, *words):
+        """Without waiting for the answer."""
+        self.process.stdin.write(" ".join(str(word) for word in words) + "\n")
+        self.process.stdin.flush()
+
+    def answer(self):
+        for text in self.process.stdout:
+            if text.startswith(DONE):
+                return json.loads(text[len(DONE):])
+            print(text, end="", flush=True)
+        raise RuntimeError(f"the program ended ({self.process.wait()}) and should have answered")
+
+    def ask(self, *words):
+        self.tell(*words)
+        return self.answer()
+
+    def make(self, *kinds):
+        """Prepares kinds of work; those that can be had."""
+        self.missing.update(self.ask("make", *kinds))
+        return [kind for kind in kinds if kind not in self.missing]
+
+    def probe(self, function, *arguments):
+        return self.ask("probe", place.CUPTI_PROBE, function, *arguments)
+
+    def end(self):
+        """Lets it end by itself; the exit status of it or of the command before it, and what that printed."""
+        self.process.stdin.close()
+        rest = self.process.stdout.read()
+        print(rest, end="", flush=True)
+        return self.process.wait(), rest
+
+
+class Trace:
+    """A gputrace in the background; its probes are in place once it is made.  Writes trace.gpt and trace.json."""
+
+    def __init__(self, folder, *arguments):
+        self.folder = pathlib.Path(folder)
+        self.folder.mkdir(exist_ok=True)
+        self.messages = []
+        words = [place.GPUTRACE, "-v", "-o", self.folder / "trace.gpt", "-o", self.folder / "trace.json", *arguments]
+        self.process = subprocess.Popen([str(word) for word in words], stdin=subprocess.DEVNULL,
+                                        stdout=open(self.folder / "report", "wb"), stderr=subprocess.PIPE,
+                                        universal_newlines=True, env=environment())
+        for text in self.process.stderr:
+            self.messages.append(text)
+            if "gputrace: tracing" in text:
+                return
+        raise RuntimeError(f"gputrace ended ({self.process.wait()}): {''.join(self.messages)}")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGINT)
+        self.process.wait()
+        self.process.stderr.close()
+
+    def wait_for_gpu_times(self, torch, kind):
+        """Lets the program work, without the mark, until the log has a kernel's record.  False: none came."""
+        end = time.monotonic() + FIRST_RECORD_S
+        while time.monotonic() < end:
+            torch.ask("run-for", 0.3, kind)
+            if any(gptlog.has_kernel(log) for log in self.folder.glob("trace.gpt.part-*")):
+                return True
+        return False
+
+    def stop(self):
+        """Ends it; its exit status."""
+        self.process.send_signal(signal.SIGINT)
+        self.messages += self.process.stderr.readlines()
+        status = self.process.wait()
+        print("".join(self.messages), self.report(), flush=True)
+        return status
+
+    def report(self):
+        return (self.folder / "report").read_text(encoding="utf-8", errors="replace")
+
+
+def traced_command(folder):
+    """gputrace before a command, with the same outputs."""
+    folder = pathlib.Path(folder)
+    folder.mkdir(exist_ok=True)
+    return [place.GPUTRACE, "-o", folder / "trace.gpt", "-o", folder / "trace.json", "--"]

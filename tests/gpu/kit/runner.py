@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Runs one check in a process of its own, for no longer than it may take, and takes away all it leaves behind.
+
+Never waits without an end: a process that a driver holds in the kernel is left to itself.
+"""
+
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+import uuid
+
+import outcome
+
+MARK = "GPUTRACE_KIT_MARK"
+RESULT = "findings.json"
+POLL_S = 0.05
+AFTER_KILL_S = 5
+
+
+class Running:
+    """A check at work; ask is_over() now and then."""
+
+    def __init__(self, check, folder, options, budget_s):
+        self.check, self.folder, self.budget_s = check, pathlib.Path(folder), budget_s
+        self.folder.mkdir(parents=True)
+        self.mark = str(uuid.uuid4())
+        self.start = time.monotonic()
+        environment = dict(os.environ, PYTHONDONTWRITEBYTECODE="1", TMPDIR=str(self.folder))
+        environment[MARK] = self.mark
+        words = [sys.executable, "-B", pathlib.Path(__file__).with_name("one.py"), check.name, self.folder,
+                 json.dumps({**options, "budget_s": budget_s})]
+        with open(self.folder / "output", "wb") as output:
+            self.process = subprocess.Popen([str(word) for word in words], stdin=subprocess.DEVNULL, stdout=output,
+                                            stderr=subprocess.STDOUT, env=environment, start_new_session=True)
+
+    def seconds(self):
+        return time.monotonic() - self.start
+
+    def is_over(self):
+        return self.process.poll() is not None or self.seconds() >= self.budget_s
+
+    def finish(self):
+        """Its findings; whatever still lives of it is killed."""
+        status = self.process.poll()
+        self._end_all()
+        return self._findings(status)
+
+    def output(self):
+        try:
+            return (self.folder / "output").read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            return ""
+
+    def _end_all(self):
+        try:
+            os.killpg(self.process.pid, signal.SIGKILL)
+        except OSError:
+            pass
+        for pid in marked(self.mark):  # those in sessions of their own
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except OSError:
+                pass
+        end = time.monotonic() + AFTER_KILL_S
+        while time.monotonic() < end and self.process.poll() is None:
+            time.sleep(POLL_S)
+
+    def _findings(self, status):
+        found = self._written()
+        if status is None:
+            why = f"not done after {self.budget_s:.0f} s, and ended"
+        elif status:
+            lines = [text for text in self.output().splitlines() if text.strip()]
+            why = f"ended with status {status}: {lines[-1][:160] if lines else 'said nothing'}"
+        elif not found:
+            why = "found nothing"
+        else:
+            return found
+        return [*found, outcome.finding(self.check.name, why, outcome.FAIL)]
+
+    def _written(self):
+        """What it had found by then; each is written at once."""
+        try:
+            text = (self.folder / RESULT).read_text(encoding="utf-8")
+            return [json.loads(row) for row in text.splitlines()]
+        except (OSError, ValueError):
+            return []
+
+
+def marked(mark):
+    """Living processes that have the mark in their environment."""
+    needle, found = f"{MARK}={mark}".encode(), []
+    for path in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            if needle in (path / "environ").read_bytes().split(b"\0"):
+                found.append(int(path.name))
+        except OSError:  # it has ended
+            pass
+    return found

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""What stands in a Chrome trace, gputrace's or torch.profiler's, in terms that can be compared.  Runs nothing."""
+
+import bisect
+import collections
+import json
+import re
+import statistics
+
+GPU = ("kernel", "gpu_memcpy", "gpu_memset")
+API = ("cuda_runtime", "cuda_driver")
+FRAME = re.compile(r"(.*)\((\d+)\): (.*)")
+OWN_FILE = "/kinds.py"  # what stands under our functions stands under one of this file
+
+
+class Work:
+    """GPU operations: [(category, name, duration in ns, function)]; the function is the innermost one of kinds.py."""
+
+    def __init__(self, operations):
+        self.operations = operations
+
+    def counts(self):
+        return collections.Counter((category, canonical(name)) for category, name, _, _ in self.operations)
+
+    def kernels(self):
+        return sum(category == "kernel" for category, *_ in self.operations)
+
+    def functions(self):
+        return collections.Counter((category, canonical(name), function)
+                                   for category, name, _, function in self.operations)
+
+    def durations(self):
+        """{kernel: median ns}"""
+        found = collections.defaultdict(list)
+        for category, name, duration, _ in self.operations:
+            if category == "kernel":
+                found[canonical(name)].append(duration)
+        return {name: statistics.median(values) for name, values in found.items()}
+
+
+def canonical(name):
+    """Two demanglers write the same name with other blanks."""
+    return re.sub(r"\s+", "", name.replace("void ", ""))
+
+
+def load(path):
+    with open(path, encoding="utf-8") as file:
+        return json.load(file)
+
+
+def slices(trace, *categories):
+    return [event for event in trace["traceEvents"] if event.get("ph") == "X" and event.get("cat") in categories]
+
+
+def ns(event):
+    return round(event["dur"] * 1000)
+
+
+def correlation(event):
+    return event["args"].get("correlation")
+
+
+# ---- gputrace's ---------------------------------------------------------------------------------------------------
+
+def receipt(trace):
+    return trace["gputrace"]["receipt"]
+
+
+def notes(trace):
+    return trace["gputrace"]["notes"]
+
+
+def frames(call):
+    """[(file, function)] of a call, innermost first."""
+    found = [FRAME.match(text) for text in call["args"].get("Call stack", "").split(";")]
+    return [(frame[1], frame[3].rpartition(".")[2]) for frame in found if frame]
+
+
+def own_function(stack):
+    return next((function for file, function in stack if file.endswith(OWN_FILE)), "")
+
+
+def ours(trace, under="marked_steps"):
+    """What ran under that function."""
+    calls = {correlation(call): frames(call) for call in slices(trace, *API)}
+    found = []
+    for event in slices(trace, *GPU):
+        stack = calls.get(correlation(event), [])
+        if any(function == under for _, function in stack):
+            found.append((event["cat"], event["name"], ns(event), own_function(stack)))
+    return Work(found)
+
+
+def launches_under(trace, under):
+    """(launches under that function, those of them with GPU records); captured ones are not counted."""
+    timed = {correlation(event) for event in slices(trace, *GPU)}
+    calls = [call for call in slices(trace, *API) if "Launch" in call["name"] and
+             any(function == under for _, function in frames(call))]
+    return len(calls), sum(correlation(call) in timed for call in calls)
+
+
+# ---- torch.profiler's -----------------------------------------------------------------------------------------------
+
+class PythonAt:
+    """Which function of kinds.py a thread was in, from torch.profiler's own Python slices."""
+
+    def __init__(self, trace):
+        self.by_thread = collections.defaultdict(list)
+        for event in slices(trace, "python_function"):
+            file = event["name"].partition("(")[0]
+            if file.endswith(OWN_FILE.lstrip("/")):
+                function = event["name"].rpartition(": ")[2]
+                self.by_thread[event["tid"]].append((event["ts"], event["ts"] + event["dur"], function))
+        for rows in self.by_thread.values():
+            rows.sort()
+        self.main = max(self.by_thread, key=lambda tid: len(self.by_thread[tid]), default=None)
+
+    def function(self, tid, time):
+        rows = self.by_thread.get(tid, [])
+        at = bisect.bisect_right(rows, (time, float("inf"), ""))
+        for start, end, function in reversed(rows[max(0, at - 400):at]):
+            if start <= time <= end:
+                return function
+        return ""
+
+    def of_call(self, call):
+        """A thread without Python works for the one that waits for it: the main thread, in backward()."""
+        return self.function(call["tid"], call["ts"]) or self.function(self.main, call["ts"])
+
+
+def profilers(trace):
+    """Everything in a session of torch.profiler; with functions where it took stacks."""
+    python = PythonAt(trace)
+    calls = {correlation(call): call for call in slices(trace, *API)}
+    found = []
+    for event in slices(trace, *GPU):
+        call = calls.get(correlation(event))
+        function = python.of_call(call) if call and python.main is not None else ""
+        found.append((event["cat"], event["name"], ns(event), function))
+    return Work(found)
+
+
+# ---- compared -------------------------------------------------------------------------------------------------------
+
+def difference(ours_counted, theirs_counted):
+    """What one has and the other has not, for the raw data: at most 20 rows of each."""
+    rows = {"only gputrace": ours_counted - theirs_counted, "only torch.profiler": theirs_counted - ours_counted}
+    return {side: [[*(key if isinstance(key, tuple) else (key,)), count] for key, count in found.most_common(20)]
+            for side, found in rows.items()}
+
+
+def duration_gap_us(ours_work, theirs_work):
+    """(median over kernels of how far the medians lie apart, the kernel with the largest gap and that), in us."""
+    mine, other = ours_work.durations(), theirs_work.durations()
+    gaps = {name: abs(mine[name] - other[name]) / 1e3 for name in mine if name in other}
+    if not gaps:
+        return None, None, None
+    worst = max(gaps, key=gaps.get)
+    return statistics.median(gaps.values()), worst, gaps[worst]
