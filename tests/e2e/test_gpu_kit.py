@@ -1,0 +1,238 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""The kit for machines with a GPU: what it needs, and that its run ends and says what happened whatever a check does.
+
+What its checks find is not looked at here: make check-gpu-simulated.
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import tarfile
+import uuid
+
+import machine
+import pytest
+import reading
+import tracing
+
+KIT = machine.BUILD / "gpu-kit"
+MOST_BYTES = 40 << 20
+
+
+@pytest.fixture(scope="module")
+def kit():
+    build = os.environ.get("GPUTRACE_BUILD", "build")
+    subprocess.run(["make", "-s", "-C", machine.ROOT, f"BUILD={build}", "gpu-kit"], check=True)
+    return KIT
+
+
+def readelf(*words):
+    return subprocess.run(["readelf", "-W", *map(str, words)], check=True, stdout=subprocess.PIPE,
+                          universal_newlines=True).stdout
+
+
+# ---- what it needs ------------------------------------------------------------------------------------------------
+
+def test_its_gputrace_needs_no_library_and_no_loader(kit):
+    assert "NEEDED" not in readelf("-d", kit / "bin/gputrace")
+    assert "INTERP" not in readelf("-l", kit / "bin/gputrace")
+
+
+@pytest.mark.parametrize("library", ["bin/libgputrace-agent.so", "lib/libkitprobe.so"])
+def test_its_libraries_need_an_old_libc_only(kit, library):
+    needed = re.findall(r"NEEDED.*\[(.*)\]", readelf("-d", kit / library))
+    assert set(needed) <= {"libc.so.6", "libdl.so.2", "libpthread.so.0"}
+    versions = re.findall(r"GLIBC_2\.(\d+)", readelf("-V", kit / library))
+    assert versions and max(map(int, versions)) <= 17
+
+
+def test_it_is_small_and_the_archive_holds_the_same(kit):
+    files = {str(path.relative_to(kit)): path.stat().st_size for path in kit.rglob("*") if path.is_file()}
+    assert sum(files.values()) < MOST_BYTES
+    with tarfile.open(f"{kit}.tar.gz") as archive:
+        packed = {name.partition("/")[2]: member.size
+                  for name, member in ((member.name, member) for member in archive) if member.isfile()}
+    assert packed == files
+
+
+def test_it_works_where_there_is_nothing_else(kit, tmp_path):
+    """A root with the kit, /proc, /sys and /dev/null; the traced process is outside."""
+    root = tmp_path / "root"
+    for name in ("proc", "sys", "dev", "var/tmp"):
+        (root / name).mkdir(parents=True)
+    shutil.copytree(kit / "bin", root / "bin")
+    inside = ["unshare", "--mount", "sh", "-ec",
+              'mount -t proc proc "$0/proc"; mount -t sysfs sysfs "$0/sys"; [ -e "$0/dev/null" ] || mknod -m 666 "$0/dev/null" c 1 3; '
+              'exec chroot "$0" /bin/gputrace "$@"', root]
+    doctor = tracing.command(tmp_path, *inside, "doctor").must_be(0)
+    assert re.search(r"^agent +ok +/bin/libgputrace-agent.so$", doctor.stdout, re.M)
+    truth = tmp_path / "gpu.json"
+    train = [machine.any_python(), machine.WORKLOADS / "train.py", "--seconds", 60]
+    with tracing.Running(tracing.on_simgpu(truth, *train), tmp_path) as running:
+        running.wait_line("ready")
+        tracing.command(tmp_path, *inside, "-p", running.pid, "-d", "1s", "-o", "/trace.json.gz",
+                        "-o", "/trace.gpt").must_be(0)
+    receipt = reading.receipt(reading.trace_of(root / "trace.json.gz"))
+    assert receipt["launches_joined"] == receipt["launches_expected"] > 100
+    # What ISA-L packs elsewhere zlib packs here: the contents are the same.
+    tracing.gputrace(tmp_path, "export", root / "trace.gpt", "-o", tmp_path / "again.json.gz").must_be(0)
+    assert reading.chrome.read(tmp_path / "again.json.gz") == reading.chrome.read(root / "trace.json.gz")
+
+
+# ---- its run --------------------------------------------------------------------------------------------------------
+
+CHECKS = '''
+import os, pathlib, subprocess, sys, time
+
+def good(bench):
+    bench.found("a good one", "3 of 3", True, numbers=[1, 2, 3])
+
+def bad(bench):
+    bench.found("a bad one", "2 of 3", False)
+
+def silicon(bench):
+    bench.found_on_silicon("one for a GPU", "4", True)
+
+def missing(bench):
+    bench.found("one that lacks something", "no such thing here", "skipped")
+
+def hangs(bench):
+    bench.found("what it found first", "1", True)
+    subprocess.Popen(["sleep", "1000"], start_new_session=True)
+    subprocess.Popen(["sleep", "1000"])
+    time.sleep(1000)
+
+def crashes(bench):
+    sys.exit("it fell over")
+
+def says_nothing(bench):
+    pass
+
+def loud(bench):
+    for _ in range(3000):
+        print("x" * 9999)
+    for number in range(40):
+        bench.found(f"loud {number}", "much", True, data="y" * 700000)
+'''
+TABLE = '''
+from typing import NamedTuple
+import checks
+
+class Check(NamedTuple):
+    name: str
+    budget_s: int = 60
+    about: str = ""
+    beside: bool = False
+    alone: bool = False
+    silicon_only: str = ""
+    def function(self):
+        return getattr(checks, self.name)
+
+CHECKS = ({rows})
+
+def of_name(name):
+    return next(check for check in CHECKS if check.name == name)
+'''
+
+
+@pytest.fixture
+def run(kit, tmp_path):
+    """Runs the kit's own code with other checks; the findings, what was printed, the exit status."""
+
+    def with_checks(*rows, gpu="Simulated GPU", arguments=()):
+        copy = tmp_path / "kit"
+        shutil.copytree(kit, copy)
+        shutil.rmtree(copy / "kit/checks")
+        (copy / "kit/checks.py").write_text(CHECKS)
+        (copy / "kit/table.py").write_text(TABLE.format(rows="".join(f"Check({row})," for row in rows)))
+        facts = {"gpu": gpu, "torch": "0", "torch_cuda": "0", "python": "3", "kernel": "0"}
+        with open(copy / "kit/machine.py", "a") as file:
+            file.write(f"\n\ndef ask(timeout_s):\n    return {facts!r}\n")
+        mark = str(uuid.uuid4())
+        done = tracing.command(tmp_path, machine.SYSTEM_PYTHON, "-B", copy / "kit", "--out", tmp_path / "out", *arguments,
+                               env={tracing.MARK: mark})
+        done.mark = mark
+        done.json = json.loads((tmp_path / "out/check-gpu.json").read_text())
+        done.findings = {row["what"]: row for row in done.json["findings"]}
+        log = (tmp_path / "out/check-gpu.log").read_text()
+        assert all(line in log for line in done.stdout.splitlines())
+        return done
+
+    return with_checks
+
+
+def test_a_line_for_each_finding_after_what_doctor_says(run):
+    done = run("'good'", "'silicon'")
+    done.must_be(0)
+    lines = done.stdout.splitlines()
+    assert lines[0].startswith("kernel ") and any(re.match(r"pass +gputrace doctor ", line) for line in lines)
+    assert re.search(r"^pass +a good one +3 of 3$", done.stdout, re.M)
+    assert re.search(r"^needs silicon one for a GPU +\(simulated: 4\)$", done.stdout, re.M)
+    assert done.findings["a good one"]["data"] == {"numbers": [1, 2, 3]}
+    assert done.json["counts"] == {"pass": 2, "FAIL": 0, "needs silicon": 1, "skipped": 0}
+
+
+@pytest.mark.parametrize("rows, gpu, code", [
+    (("'good'", "'bad'"), "Simulated GPU", 1),
+    (("'good'", "'bad'"), "H1", 1),
+    (("'good'", "'missing'"), "H1", 3),
+    (("'good'", "'missing'"), "Simulated GPU", 1),  # the simulation has to answer all that it can
+    (("'good'", "'silicon'"), "H1", 0),
+    (("'good'",), None, 77),
+])
+def test_exit_codes(run, rows, gpu, code):
+    run(*rows, gpu=gpu).must_be(code)
+
+
+def test_on_a_gpu_nothing_needs_silicon(run):
+    done = run("'silicon'", gpu="H1").must_be(0)
+    assert done.findings["one for a GPU"]["verdict"] == "pass"
+    assert "SIMULATED" not in done.stdout
+
+
+def test_what_cannot_be_tried_on_the_simulated_gpu_is_named(run):
+    done = run("'good'", "'crashes', silicon_only='it has no such thing'").must_be(0)
+    assert done.findings["crashes"]["verdict"] == "needs silicon"
+    assert done.findings["crashes"]["figure"] == "it has no such thing"
+
+
+@pytest.mark.parametrize("beside", [False, True])
+def test_a_check_that_hangs_is_ended_with_all_it_started_and_the_next_one_runs(run, beside):
+    done = run(f"'hangs', budget_s=2, beside={beside}", "'good'").must_be(1)
+    assert done.findings["what it found first"]["verdict"] == "pass"
+    assert done.findings["hangs"]["figure"] == "not done after 2 s, and ended"
+    assert done.findings["a good one"]["verdict"] == "pass"
+    assert tracing.marked(done.mark) == []
+
+
+def test_a_check_that_falls_over_fails_with_its_last_word(run):
+    done = run("'crashes'", "'says_nothing'", "'good'").must_be(1)
+    assert done.findings["crashes"]["figure"] == "ended with status 1: it fell over"
+    assert done.findings["says_nothing"]["verdict"] == "FAIL"
+    assert done.findings["a good one"]["verdict"] == "pass"
+
+
+def test_when_the_time_is_over_what_is_left_is_skipped(run):
+    done = run("'hangs', budget_s=1000", "'good'", gpu="H1", arguments=("--seconds", "32")).must_be(1)
+    assert done.findings["hangs"]["verdict"] == "FAIL"
+    assert done.findings["good"]["verdict"] == "skipped" and done.findings["good"]["figure"].startswith("no time left")
+
+
+def test_the_two_files_stay_small_whatever_is_said(run, tmp_path):
+    done = run("'loud'", "'good'").must_be(0)
+    assert sum(path.stat().st_size for path in (tmp_path / "out").iterdir()) < 16 << 20
+    assert done.findings["loud 39"]["figure"] == "much" and "left out" in done.findings["loud 39"]["data"]
+    assert done.findings["a good one"]["data"] == {"numbers": [1, 2, 3]}
+
+
+def test_nothing_is_left_beside_the_two_files(run, tmp_path):
+    run("'good'", "'hangs', budget_s=2")
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["check-gpu.json", "check-gpu.log"]
+
+
+def test_without_pytorch_it_says_so_after_what_doctor_says(kit, tmp_path):
+    done = tracing.command(tmp_path, kit / "check-gpu", env={"PYTHON": machine.SYSTEM_PYTHON}).must_be(1)
+    assert done.stdout.startswith("kernel ")
+    assert "no Python with PyTorch" in done.stderr
