@@ -230,6 +230,7 @@ def test_the_two_files_stay_small_whatever_is_said(run, tmp_path):
 def test_nothing_is_left_beside_the_two_files(run, tmp_path):
     run("'good'", "'hangs', budget_s=2")
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["check-gpu.json", "check-gpu.log"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["kit", "out"]  # temporary files would be there, too
 
 
 def test_without_pytorch_it_says_so_after_what_doctor_says(kit, tmp_path):

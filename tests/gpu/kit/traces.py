@@ -6,6 +6,7 @@ import collections
 import json
 import re
 import statistics
+from typing import NamedTuple
 
 GPU = ("kernel", "gpu_memcpy", "gpu_memset")
 API = ("cuda_runtime", "cuda_driver")
@@ -13,28 +14,52 @@ FRAME = re.compile(r"(.*)\((\d+)\): (.*)")
 OWN_FILE = "/kinds.py"  # what stands under our functions stands under one of this file
 
 
+SHAPE = ("grid", "block", "registers per thread", "shared memory", "bytes")
+
+
+class Operation(NamedTuple):
+    category: str
+    name: str
+    ns: int
+    shape: tuple  # values of SHAPE, None where it has none
+    occupancy: int  # estimated, percent
+    function: str  # the innermost one of kinds.py
+
+
+def operation(event, function):
+    shape = tuple(str(event["args"].get(name)) for name in SHAPE)
+    return Operation(event["cat"], canonical(event["name"]), round(event["dur"] * 1000), shape,
+                     event["args"].get("est. achieved occupancy %", 0), function)
+
+
 class Work:
-    """GPU operations: [(category, name, duration in ns, function)]; the function is the innermost one of kinds.py."""
+    """GPU operations of one tool."""
 
     def __init__(self, operations):
         self.operations = operations
 
-    def counts(self):
-        return collections.Counter((category, canonical(name)) for category, name, _, _ in self.operations)
-
     def kernels(self):
-        return sum(category == "kernel" for category, *_ in self.operations)
+        return sum(row.category == "kernel" for row in self.operations)
+
+    def counts(self):
+        return collections.Counter((row.category, row.name) for row in self.operations)
+
+    def shapes(self):
+        return collections.Counter((row.category, row.name, *row.shape) for row in self.operations)
+
+    def occupancies(self):
+        """{(kernel, shape): percent}; Kineto's is 0 where a kernel takes more shared memory than it can without asking."""
+        return {(row.name, *row.shape): row.occupancy for row in self.operations if row.category == "kernel"}
 
     def functions(self):
-        return collections.Counter((category, canonical(name), function)
-                                   for category, name, _, function in self.operations)
+        return collections.Counter((row.category, row.name, row.function) for row in self.operations)
 
     def durations(self):
         """{kernel: median ns}"""
         found = collections.defaultdict(list)
-        for category, name, duration, _ in self.operations:
-            if category == "kernel":
-                found[canonical(name)].append(duration)
+        for row in self.operations:
+            if row.category == "kernel":
+                found[row.name].append(row.ns)
         return {name: statistics.median(values) for name, values in found.items()}
 
 
@@ -50,10 +75,6 @@ def load(path):
 
 def slices(trace, *categories):
     return [event for event in trace["traceEvents"] if event.get("ph") == "X" and event.get("cat") in categories]
-
-
-def ns(event):
-    return round(event["dur"] * 1000)
 
 
 def correlation(event):
@@ -87,7 +108,7 @@ def ours(trace, under="marked_steps"):
     for event in slices(trace, *GPU):
         stack = calls.get(correlation(event), [])
         if any(function == under for _, function in stack):
-            found.append((event["cat"], event["name"], ns(event), own_function(stack)))
+            found.append(operation(event, own_function(stack)))
     return Work(found)
 
 
@@ -136,7 +157,7 @@ def profilers(trace):
     for event in slices(trace, *GPU):
         call = calls.get(correlation(event))
         function = python.of_call(call) if call and python.main is not None else ""
-        found.append((event["cat"], event["name"], ns(event), function))
+        found.append(operation(event, function))
     return Work(found)
 
 

@@ -54,8 +54,7 @@ def ground_truth(bench):
     bench.found("launches by line", f"{sum((wanted & found).values())} of {sum(wanted.values())} calls under exactly the "
                 f"stack that made them, {len(wanted)} stacks", wanted == found,
                 difference=traces.difference(found, wanted))
-    durations = traces.Work([(event["cat"], event["name"], traces.ns(event), "")
-                             for event in traces.slices(trace, "kernel")]).durations()
+    durations = traces.Work([traces.operation(event, "") for event in traces.slices(trace, "kernel")]).durations()
     apart = {name: abs(median / 1e3 - nominal_us(name)) for name, median in durations.items()}
     worst = max(apart, key=apart.get, default=None)
     bench.found("kernels run as long as they should", f"{len(apart)} kernels, at most {apart[worst]:.2f} us off ({worst})"

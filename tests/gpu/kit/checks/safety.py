@@ -2,6 +2,7 @@
 """A training that is attached, left, and whose tracer is killed, again and again: it must compute what an undisturbed
 one computes, and the GPU must have its memory back."""
 
+import contextlib
 import random
 import re
 import signal
@@ -78,35 +79,35 @@ def all_at_once(disturbances, programs):
 
 
 def training(bench):
-    """Side by side, as a trace takes a second or two: two programs that are traced, one whose tracers are killed, and one
+    """Side by side, as a trace takes a second or two: programs that are traced, one whose tracers are killed, and one
     that is left alone."""
-    rng = random.Random(7)
-    half, kills = bench.size(CYCLES, 8) // 2, bench.size(KILLS, 4)
-    disturbances = [Disturbance(bench, come_and_go, half), Disturbance(bench, come_and_go, half),
-                    Disturbance(bench, lambda pid: come_and_be_killed(pid, rng), kills)]
-    with Torch() as one, Torch() as two, Torch() as killed, Torch() as undisturbed:
-        programs = (one, two, killed, undisturbed)
+    rng, traced = random.Random(7), 4 if bench.facts["cpus"] >= 8 else 2
+    disturbances = [Disturbance(bench, come_and_go, bench.size(CYCLES, 8) // traced) for _ in range(traced)]
+    disturbances.append(Disturbance(bench, lambda pid: come_and_be_killed(pid, rng), bench.size(KILLS, 4)))
+    with contextlib.ExitStack() as stack:
+        programs = [stack.enter_context(Torch()) for _ in range(traced + 2)]
         # What PyTorch and CUPTI take once and keep is no leak.
-        trained(programs, bench.folder / "stop-first", lambda: [come_and_go(torch.pid) for torch in programs[:3]])
-        before = undisturbed.ask("memory")
+        trained(programs, bench.folder / "stop-first", lambda: [come_and_go(torch.pid) for torch in programs[:-1]])
+        before = programs[-1].ask("memory")
         losses = trained(programs, bench.folder / "stop", lambda: all_at_once(disturbances, programs))
-        after = undisturbed.ask("memory")
+        after = programs[-1].ask("memory")
         ends = [torch.end()[0] for torch in programs]
     say(bench, disturbances, ends)
-    for name, seen in zip(("a traced training", "another", "one whose tracers were killed"), losses):
+    for number, seen in enumerate(losses[:-1]):
+        name = f"a traced training ({number + 1})" if number < traced else "one whose tracers were killed"
         judge_losses(bench, f"losses of {name}", seen, losses[-1])
     bench.found_on_silicon("GPU memory after it", f"{(before - after) / 2**20:.1f} MiB less free than after the first "
                            "trace", before - after <= MOST_LEAK, before=before, after=after)
 
 
 def say(bench, disturbances, ends):
-    traces, timed = (sum(getattr(row, name) for row in disturbances[:2]) for name in ("done", "timed"))
+    traces, timed = (sum(getattr(row, name) for row in disturbances[:-1]) for name in ("done", "timed"))
     failed = [text for row in disturbances for text in row.failed]
-    kills, ended_well = disturbances[2].done, not any(ends)
+    kills, ended_well = disturbances[-1].done, not any(ends)
     good = not failed and ended_well and timed * 2 > traces
     if good and any(row.done < row.wanted for row in disturbances):
         good = "skipped"
-    wanted = f"{sum(row.wanted for row in disturbances[:2])} and {disturbances[2].wanted} wanted"
+    wanted = f"{sum(row.wanted for row in disturbances[:-1])} and {disturbances[-1].wanted} wanted"
     bench.found("traced, left and killed again and again", f"{traces} traces, {timed} with GPU times, {len(failed)} failed; "
                 f"{kills} kills ({wanted}); the programs ended {'well' if ended_well else ends}", good, failed=failed[:5])
 

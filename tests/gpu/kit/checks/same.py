@@ -38,6 +38,15 @@ def compare(bench, what, trace, theirs):
                 notes=traces.notes(trace))
     bench.found(f"{what}: every launch joined", f"{joined[0]} of {joined[1]}, {receipt['lost']} lost",
                 joined[0] == joined[1] > 0 and not receipt["lost"], receipt=receipt)
+    shapes = ours.shapes(), theirs.shapes()
+    bench.found(f"{what}: the same shapes", f"{sum((shapes[0] & shapes[1]).values())} of {sum(shapes[1].values())} with the "
+                "same grid, block, registers, shared memory, bytes", shapes[0] == shapes[1],
+                difference=traces.difference(*shapes))
+    estimated = ours.occupancies()
+    other = {kernel: [estimated.get(kernel), percent] for kernel, percent in theirs.occupancies().items()
+             if percent and estimated.get(kernel) != percent}
+    bench.found(f"{what}: the same estimated occupancy", f"{len(estimated) - len(other)} of {len(estimated)} kernels",
+                not other and any(estimated.values()), other=[[*kernel, *values] for kernel, values in other.items()])
     under = sum((functions[0] & functions[1]).values())
     bench.found(f"{what}: under the right function", f"{under} of {sum(functions[1].values())} operations under the "
                 f"function where torch.profiler has them", functions[0] == functions[1] and under > 0,
