@@ -108,8 +108,7 @@ class Trace:
 
     def __exit__(self, *error):
         if self.process.poll() is None:
-            self.process.send_signal(signal.SIGINT)
-        self.process.wait()
+            self.stop()
         self.process.stderr.close()
 
     def wait_for_gpu_times(self, torch, kind):

@@ -12,6 +12,7 @@ GPU = ("kernel", "gpu_memcpy", "gpu_memset")
 API = ("cuda_runtime", "cuda_driver")
 FRAME = re.compile(r"(.*)\((\d+)\): (.*)")
 OWN_FILE = "/kinds.py"  # what stands under our functions stands under one of this file
+NOT_BY_BOTH = {"fused"}  # torch.compile runs something else in its place, which need not show in both tools
 
 
 SHAPE = ("grid", "block", "registers per thread", "shared memory", "bytes")
@@ -98,7 +99,7 @@ def frames(call):
 
 
 def own_function(stack):
-    return next((function for file, function in stack if file.endswith(OWN_FILE)), "")
+    return next((function for file, function in stack if file.endswith(OWN_FILE) and function not in NOT_BY_BOTH), "")
 
 
 def ours(trace, under="marked_steps"):
@@ -129,8 +130,8 @@ class PythonAt:
         self.by_thread = collections.defaultdict(list)
         for event in slices(trace, "python_function"):
             file = event["name"].partition("(")[0]
-            if file.endswith(OWN_FILE.lstrip("/")):
-                function = event["name"].rpartition(": ")[2]
+            function = event["name"].rpartition(": ")[2]
+            if file.endswith(OWN_FILE.lstrip("/")) and function not in NOT_BY_BOTH:
                 self.by_thread[event["tid"]].append((event["ts"], event["ts"] + event["dur"], function))
         for rows in self.by_thread.values():
             rows.sort()

@@ -89,7 +89,7 @@ static bool open_cupti(struct cupti *cupti, const char *path)
 
 /* On the simulated GPU the name says how long it runs; a real one is done at once. */
 static const char empty_kernel[] =
-	".version 6.4\n.target sm_52\n.address_size 64\n.visible .entry empty_700ns() { ret; }\n";
+	".version 6.4\n.target sm_75\n.address_size 64\n.visible .entry empty_700ns() { ret; }\n";
 
 static int open_driver(void)
 {

@@ -5,7 +5,7 @@ import statistics
 
 from program import Torch, Trace
 
-LOADS = {"training": 30, "graph": 100}  # kind: steps in a measurement
+LOADS = {"training": 150, "graph": 150}  # kind: steps in a measurement: half a second or more
 ROUNDS, QUICK_ROUNDS = 5, 1
 MOST_AFTER = 1.05  # a step after the trace, times one before
 PARTS = (("none", 0), ("kernel records", 1), ("+ records of launches", 3), ("+ callbacks", 7), ("all API records", 9))
@@ -19,7 +19,7 @@ class Ways:
         self.number = 0
 
     def _cost(self, torch, load):
-        return torch.ask("cost", LOADS[load] if not self.bench.quick else LOADS[load] // 5, load)
+        return torch.ask("cost", self.bench.size(LOADS[load], LOADS[load] // 10), load)
 
     def _under_trace(self, load, *options):
         self.number += 1

@@ -12,7 +12,7 @@ from program import environment, traced_command
 
 STEPS, QUICK_STEPS = 200, 60
 OLDEST_RUNTIME = (12, 8)  # cudaLibraryLoadData
-MOST_APART_US = 4  # its kernels read a clock of the GPU that ticks each 1 us or so
+MOST_APART_US = 6  # a GPU begins and ends a kernel in some us, and its kernels read a clock that ticks each us or so
 
 
 def told(truth):
@@ -49,11 +49,14 @@ def ground_truth(bench):
         return
     truth = json.loads((folder / "truth.json").read_text(encoding="utf-8"))
     trace = traces.load(folder / "trace.json")
-    wanted = told(truth)
+    wanted, receipt = told(truth), traces.receipt(trace)
     found = seen(trace, {call for call, _ in wanted})
     bench.found("launches by line", f"{sum((wanted & found).values())} of {sum(wanted.values())} calls under exactly the "
                 f"stack that made them, {len(wanted)} stacks", wanted == found,
                 difference=traces.difference(found, wanted))
+    joined, expected = receipt["launches_joined"], receipt["launches_expected"]
+    bench.found("their GPU times", f"{joined} of {expected} launches have them, {receipt['lost']} records lost",
+                joined == expected > 0 and not receipt["lost"], receipt=receipt)
     durations = traces.Work([traces.operation(event, "") for event in traces.slices(trace, "kernel")]).durations()
     apart = {name: abs(median / 1e3 - nominal_us(name)) for name, median in durations.items()}
     worst = max(apart, key=apart.get, default=None)

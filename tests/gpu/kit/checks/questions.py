@@ -80,7 +80,7 @@ def first_record(bench, torch, path):
 
 
 def idle_subscriber(bench, torch, path):
-    seconds = bench.size(30, 2)
+    seconds = bench.size(20, 2)
     held = torch.probe("probe_hold", path)["result"]
     time.sleep(seconds)
     released = torch.probe("probe_release")["result"]
