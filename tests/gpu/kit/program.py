@@ -111,9 +111,9 @@ class Trace:
             self.stop()
         self.process.stderr.close()
 
-    def wait_for_gpu_times(self, torch, kind):
+    def wait_for_gpu_times(self, torch, kind, most_s=FIRST_RECORD_S):
         """Lets the program work, without the mark, until the log has a kernel's record.  False: none came."""
-        end = time.monotonic() + FIRST_RECORD_S
+        end = time.monotonic() + most_s
         while time.monotonic() < end:
             torch.ask("run-for", 0.3, kind)
             if any(gptlog.has_kernel(log) for log in self.folder.glob("trace.gpt.part-*")):

@@ -33,6 +33,7 @@ CHECKS = (
     Check("graphs", "graphs:attach_while_replaying", "attach while a CUDA graph replays (cupti 1.11)", 50),
     Check("recording", "neighbours:recording", "torch.profiler records when we come", 60),
     Check("starting", "neighbours:starting", "torch.profiler starts while we trace", 60),
+    Check("first", "neighbours:first_use", "torch.profiler is used for the first time while we trace", 60),
     Check("idle", "neighbours:idle", "torch.profiler ran before we came and may hold CUPTI", 60),
     Check("holder", "neighbours:holder", "another subscriber of CUPTI", 40),
     Check("second", "neighbours:second", "two gputraces on one process", 60),

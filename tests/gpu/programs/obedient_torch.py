@@ -27,6 +27,22 @@ def reason(error):
     return f"{type(error).__name__}: {lines[0][:200] if lines else ''}"
 
 
+class Counted:
+    """A step, and how often it was made since it is warm."""
+
+    def __init__(self, step):
+        self.step, self.count = step, 0
+
+    def __call__(self):
+        self.count += 1
+        return self.step()
+
+
+def launched(name):
+    """How many steps of that kind there were."""
+    return steps[name].count
+
+
 def make(*names):
     """Prepares kinds of work; {kind: why not} of those that are not to be had here."""
     missing = {}
@@ -36,7 +52,7 @@ def make(*names):
             for _ in range(WARM_UP):
                 step()
             torch.cuda.synchronize()
-            steps[name] = step
+            steps[name] = Counted(step)
         except Unavailable as error:
             missing[name] = str(error)
         except Exception as error:  # whatever a library says when it does not work here
@@ -177,16 +193,10 @@ def probe(library, function, *arguments):
     return {"result": number, **json.loads(answer.value.decode() or "{}")}
 
 
-def loaded(name):
-    """Files of that name that this process has mapped."""
-    with open("/proc/self/maps", encoding="utf-8") as maps:
-        return sorted({line.split(maxsplit=5)[5].strip() for line in maps if name in line})
-
-
 COMMANDS = {
     "make": make, "run": run, "run-in-session": run_in_session, "idle": idle_steps, "run-for": run_for, "cost": cost,
     "events": events, "spaced": spaced, "train": train, "memory": memory, "profile-start": profile_start,
-    "profile-stop": profile_stop, "probe": probe, "loaded": loaded,
+    "profile-stop": profile_stop, "probe": probe, "launched": launched,
 }
 
 
