@@ -81,8 +81,8 @@ def all_at_once(disturbances, programs):
 def training(bench):
     """Side by side, as a trace takes a second or two: programs that are traced, one whose tracers are killed, and one
     that is left alone."""
-    rng, traced = random.Random(7), 4 if bench.facts["cpus"] >= 8 else 2
-    disturbances = [Disturbance(bench, come_and_go, bench.size(CYCLES, 8) // traced) for _ in range(traced)]
+    rng, traced = random.Random(7), bench.size(4 if bench.facts["cpus"] >= 8 else 2, 1)
+    disturbances = [Disturbance(bench, come_and_go, bench.size(CYCLES, 4) // traced) for _ in range(traced)]
     disturbances.append(Disturbance(bench, lambda pid: come_and_be_killed(pid, rng), bench.size(KILLS, 4)))
     with contextlib.ExitStack() as stack:
         programs = [stack.enter_context(Torch()) for _ in range(traced + 2)]
