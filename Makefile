@@ -146,11 +146,11 @@ $(BUILD)/gputrace: $(BUILD)/user/cmd/main.o $(LIB)
 	$(Q)$(CC) $(CFLAGS) $(EXTRA_CFLAGS) $(LDFLAGS) $(EXTRA_LDFLAGS) -o $@ $^ $(LIBS)
 
 # Needs the kernel and nothing else: for machines that cannot install anything (tests/gpu/gpu.mk).  libelf unpacks
-# sections by zstd from elfutils 0.189 on.
+# sections by zstd from elfutils 0.189 on.  ld warns of what would want shared libraries at run time (dlopen, NSS).
 STATIC_LIBS = $(filter-out -lisal,$(LIBS)) $(if $(findstring /,$(shell $(CC) -print-file-name=libzstd.a)),-lzstd)
 $(BUILD)/gputrace-static: $(BUILD)/user/cmd/main.o $(STATIC_OBJ) $(LIB)
 	$(say) LINK $@
-	$(Q)$(CC) $(CFLAGS) $(EXTRA_CFLAGS) $(LDFLAGS) $(EXTRA_LDFLAGS) -static -o $@ $^ $(STATIC_LIBS)
+	$(Q)$(CC) $(CFLAGS) $(EXTRA_CFLAGS) $(LDFLAGS) $(EXTRA_LDFLAGS) -static -Wl,--fatal-warnings -o $@ $^ $(STATIC_LIBS)
 
 $(AGENT): $(AGENT_OBJ) user/agent/agent.map $(BUILD)/members
 	$(say) LINK $@

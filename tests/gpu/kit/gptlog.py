@@ -5,8 +5,9 @@ import struct
 
 HEADER = struct.Struct("<IHHQq")  # magic, version, size of the header, start, wall clock offset
 RECORD = struct.Struct("<IHH")  # size, type, flags
-AGENT_BATCH, KERNEL = 13, 67
+AGENT_BATCH, CUPTI_USE, KERNEL = 13, 16, 67
 BATCH_HEAD = 24  # bytes of a batch behind the record's header and before the agent's records
+USE = struct.Struct("<20xBB")  # of a CUPTI_USE: which function (1: registers buffers), whether it is the agent
 
 
 def _records(data, at):
@@ -19,10 +20,18 @@ def _records(data, at):
         at += size
 
 
+def _whole(path):
+    data = path.read_bytes()
+    return _records(data, HEADER.unpack_from(data)[2]) if len(data) >= HEADER.size else ()
+
+
 def has_kernel(path):
     """Whether the agent has sent a kernel's record."""
-    data = path.read_bytes()
-    if len(data) < HEADER.size:
-        return False
-    return any(inner == KERNEL for kind, body in _records(data, HEADER.unpack_from(data)[2]) if kind == AGENT_BATCH
+    return any(inner == KERNEL for kind, body in _whole(path) if kind == AGENT_BATCH
                for inner, _ in _records(body, BATCH_HEAD))
+
+
+def agent_registered_last(path):
+    """Whether CUPTI's buffers are the agent's, and nobody else's since."""
+    uses = [USE.unpack_from(body) for kind, body in _whole(path) if kind == CUPTI_USE]
+    return [own for what, own in uses if what == 1][-1:] == [1]

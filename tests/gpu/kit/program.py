@@ -16,7 +16,7 @@ import gptlog
 import place
 
 DONE = "done "
-FIRST_RECORD_S = 20  # CUPTI starts in a second; PyTorch has to launch for a quarter of one before
+PATIENCE_S = 20  # GPU times begin within a second or two
 
 ENVIRONMENT = {
     "CUBLAS_WORKSPACE_CONFIG": ":4096:8",  # cuBLAS then computes the same in every run (its documentation)
@@ -111,14 +111,21 @@ class Trace:
             self.stop()
         self.process.stderr.close()
 
-    def wait_for_gpu_times(self, torch, kind, most_s=FIRST_RECORD_S):
-        """Lets the program work, without the mark, until the log has a kernel's record.  False: none came."""
+    def logged(self, condition):
+        """Whether it holds for the log so far."""
+        return any(condition(log) for log in self.folder.glob("trace.gpt.part-*"))
+
+    def work_until(self, condition, torch, kind, most_s=PATIENCE_S):
+        """Lets the program work, without a mark, until the condition holds for the log.  False: it never did."""
         end = time.monotonic() + most_s
         while time.monotonic() < end:
             torch.ask("run-for", 0.3, kind)
-            if any(gptlog.has_kernel(log) for log in self.folder.glob("trace.gpt.part-*")):
+            if self.logged(condition):
                 return True
         return False
+
+    def wait_for_gpu_times(self, torch, kind, most_s=PATIENCE_S):
+        return self.work_until(gptlog.has_kernel, torch, kind, most_s)
 
     def stop(self):
         """Ends it; its exit status."""

@@ -91,18 +91,26 @@ def idle_steps(count, *names):
     torch.cuda.synchronize()
 
 
-def run_for(seconds, name, pause_us=0):
-    """Steps for so long; how many there were, and the longest one."""
-    end, count, longest = time.monotonic() + float(seconds), 0, 0
-    while time.monotonic() < end:
+def run_while(wanted, name, pause_us):
+    """Steps, and how many there were and how long the longest one took."""
+    count = longest = 0
+    while wanted():
         start = time.monotonic_ns()
         steps[name]()
         longest = max(longest, time.monotonic_ns() - start)
         count += 1
-        if int(pause_us):
-            time.sleep(int(pause_us) / 1e6)
+        time.sleep(int(pause_us) / 1e6)
     torch.cuda.synchronize()
     return {"steps": count, "longest_ns": longest}
+
+
+def run_for(seconds, name, pause_us=0):
+    end = time.monotonic() + float(seconds)
+    return run_while(lambda: time.monotonic() < end, name, pause_us)
+
+
+def run_until(stop_file, name, pause_us=0):
+    return run_while(lambda: not os.path.exists(stop_file), name, pause_us)
 
 
 def cost(count, name):
@@ -194,8 +202,8 @@ def probe(library, function, *arguments):
 
 
 COMMANDS = {
-    "make": make, "run": run, "run-in-session": run_in_session, "idle": idle_steps, "run-for": run_for, "cost": cost,
-    "events": events, "spaced": spaced, "train": train, "memory": memory, "profile-start": profile_start,
+    "make": make, "run": run, "run-in-session": run_in_session, "idle": idle_steps, "run-for": run_for,
+    "run-until": run_until, "cost": cost, "events": events, "spaced": spaced, "train": train, "memory": memory, "profile-start": profile_start,
     "profile-stop": profile_stop, "probe": probe, "launched": launched,
 }
 

@@ -6,24 +6,31 @@ import time
 
 import gptlog
 import traces
-from program import Torch, Trace
+from program import PATIENCE_S, Torch, Trace
+
+
+def first_record(trace):
+    """Seconds until the log has a kernel's record; None: there came none."""
+    begin = time.monotonic()
+    while time.monotonic() - begin < PATIENCE_S:
+        if trace.logged(gptlog.has_kernel):
+            return time.monotonic() - begin
+        time.sleep(0.02)
+    return None
 
 
 def attach_while_replaying(bench):
-    seconds = bench.size(8, 4)
+    stop = bench.folder / "stop"
     with Torch() as torch:
         if not torch.make("graph"):
             bench.found("attach while a graph replays", torch.missing["graph"], "skipped")
             return
         alone = torch.ask("run-for", 1, "graph")
-        torch.tell("run-for", seconds, "graph")
-        begin = time.monotonic()
+        torch.tell("run-until", stop, "graph")
         with Trace(bench.folder / "trace", "-p", torch.pid) as trace:
-            first = None
-            while first is None and time.monotonic() - begin < seconds - 1:
-                time.sleep(0.02)
-                if any(gptlog.has_kernel(log) for log in trace.folder.glob("trace.gpt.part-*")):
-                    first = time.monotonic() - begin
+            first = first_record(trace)
+            time.sleep(bench.size(5, 1))
+            stop.touch()
             during = torch.answer()
             trace.stop()
         torch.end()
@@ -34,7 +41,7 @@ def attach_while_replaying(bench):
     receipt = traces.receipt(trace)
     good = first is not None and len(sizes) == 1 and receipt["launches_joined"] == receipt["launches_expected"] > 0
     bench.found("attach while a graph replays", f"yes: {len(records)} replays of {max(sizes, default=0)} operations each, "
-                f"all joined; first record after {first:.2f} s" if good else
+                f"all joined; first record {first:.2f} s after its probes" if good else
                 f"no: {receipt['launches_joined']} of {receipt['launches_expected']} joined, operations a replay: "
                 f"{dict(sizes)}", good, sizes=[[size, count] for size, count in sizes.items()], receipt=receipt)
     bench.found_on_silicon("longest pause of the program meanwhile", f"{during['longest_ns'] / 1e6:.1f} ms in a step; "

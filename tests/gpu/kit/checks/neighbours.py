@@ -8,13 +8,15 @@ except beside a torch.profiler that keeps CUPTI's subscriber for itself.
 
 import time
 
+import gptlog
 import traces
 from program import Torch, Trace
 
 LAUNCHES = 200  # in a step of the kind "small"
 STEPS = 5
+HOLDER_S = 3  # time enough for an agent that would come in
 RECORD_KERNELS = "1"  # MODE_KERNELS of cupti_probe.c
-SETTLE_S = 3  # after its session the agent comes back within two seconds
+SETTLE_S = 8  # after its session the agent comes back within two seconds; where CUPTI is held it never does
 FREE_SINCE = (2, 15)  # PyTorch: from then on its profiler does not subscribe
 REASONS = ("holds CUPTI", "was recording", "went to another profiler", "had CUPTI", "no GPU times")
 
@@ -78,7 +80,7 @@ def recording(bench):
             time.sleep(1)  # who is not careful would come in now
             session.work()
             session.stop()
-            torch.ask("run-for", SETTLE_S, "small", 1000)
+            tracer.work_until(gptlog.agent_registered_last, torch, "small", SETTLE_S)
             torch.ask("run", STEPS, "small")
             tracer.stop()
         torch.end()
@@ -93,7 +95,7 @@ def start_and_stop(bench, torch, tracer):
     session = Session(bench, torch, "session")
     session.work()
     session.stop()
-    torch.ask("run-for", SETTLE_S, "small", 1000)
+    tracer.work_until(gptlog.agent_registered_last, torch, "small", SETTLE_S)
     torch.ask("run", STEPS, "small")
     tracer.stop()
     return session
@@ -137,7 +139,7 @@ def idle(bench):
         session.work()
         session.stop()
         with Trace(bench.folder / "trace", "-p", torch.pid) as tracer:
-            torch.ask("run-for", SETTLE_S, "small", 1000)
+            tracer.wait_for_gpu_times(torch, "small", SETTLE_S)
             torch.ask("run", STEPS, "small")
             tracer.stop()
         again = Session(bench, torch, "after")
@@ -154,7 +156,7 @@ def holder(bench):
         torch.make("small")
         started = torch.probe("probe_start", bench.facts["cupti"], RECORD_KERNELS)["result"]
         with Trace(bench.folder / "trace", "-p", torch.pid) as tracer:
-            torch.ask("run-for", SETTLE_S, "small", 1000)
+            torch.ask("run-for", HOLDER_S, "small", 1000)
             torch.ask("run", STEPS, "small")
             tracer.stop()
         made = torch.ask("launched", "small") * LAUNCHES
