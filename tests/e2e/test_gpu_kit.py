@@ -86,6 +86,23 @@ def test_it_works_where_there_is_nothing_else(kit, tmp_path):
 CHECKS = '''
 import os, pathlib, subprocess, sys, time
 
+def waits(bench, for_whom):
+    """Until the other one has begun, too."""
+    (bench.folder.parent / f"{bench.check.name}-began").touch()
+    while not (bench.folder.parent / f"{for_whom}-began").exists():
+        time.sleep(0.01)
+    bench.found(bench.check.name, f"met {for_whom}", True)
+
+def one(bench):
+    waits(bench, "two")
+
+def two(bench):
+    waits(bench, "one")
+
+def lonely(bench):
+    others = sorted(path.name for path in bench.folder.parent.iterdir() if path.is_dir() and not (path / "findings.json").exists())
+    bench.found("lonely", " ".join(others), others == ["lonely"])
+
 def good(bench):
     bench.found("a good one", "3 of 3", True, numbers=[1, 2, 3])
 
@@ -225,6 +242,16 @@ def test_the_two_files_stay_small_whatever_is_said(run, tmp_path):
     assert sum(path.stat().st_size for path in (tmp_path / "out").iterdir()) < 16 << 20
     assert done.findings["loud 39"]["figure"] == "much" and "left out" in done.findings["loud 39"]["data"]
     assert done.findings["a good one"]["data"] == {"numbers": [1, 2, 3]}
+
+
+def test_checks_can_run_at_once_but_for_those_that_must_be_alone(run):
+    done = run("'one'", "'two'", "'lonely', alone=True", "'good'", arguments=("--at-once", "2")).must_be(0)
+    assert [row["check"] for row in done.json["findings"]][3:] == ["lonely", "good"]
+
+
+def test_one_may_run_beside_the_others(run):
+    done = run("'one', beside=True", "'two'", "'lonely', alone=True").must_be(0)
+    assert done.findings["two"]["figure"] == "met one"
 
 
 def test_nothing_is_left_beside_the_two_files(run, tmp_path):

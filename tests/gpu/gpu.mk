@@ -7,7 +7,7 @@
 
 KIT := $(BUILD)/gpu-kit
 KIT_PROBE := $(BUILD)/tests/gpu/probes/cupti_probe
-KIT_FLAGS ?= --quick
+KIT_FLAGS ?= --quick --at-once 2
 KIT_MOST_MIB := 40
 OBJECTS += $(KIT_PROBE).o
 

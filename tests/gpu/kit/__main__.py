@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""check-gpu [--out FOLDER] [--only NAME,...] [--quick] [--seconds N] [--keep] [--list]
+"""check-gpu [--out FOLDER] [--only NAME,...] [--quick] [--seconds N] [--at-once N] [--keep] [--list]
 
 Puts gputrace's claims to the test on this machine's GPU.  Ends within N seconds (540), whatever fails.
 
   --out FOLDER   where check-gpu.json and check-gpu.log go (default: here)
   --only NAMES   these checks only
   --quick        less of everything: shows that the kit works, proves little
+  --at-once N    so many checks at a time (1)
   --keep         leave the traces in a folder FOLDER/raw-...
   --list         what there is to check
 
@@ -17,11 +18,11 @@ import os
 import pathlib
 import shutil
 import signal
-import subprocess
 import sys
 import tempfile
 import time
 
+import bounded
 import machine
 import outcome
 import place
@@ -40,6 +41,7 @@ def arguments():
     parser.add_argument("--out", default=".")
     parser.add_argument("--only", default="")
     parser.add_argument("--seconds", type=int, default=TOTAL_S)
+    parser.add_argument("--at-once", type=int, default=1)
     for flag in ("quick", "keep", "list"):
         parser.add_argument(f"--{flag}", action="store_true")
     options = parser.parse_args()
@@ -52,12 +54,8 @@ def arguments():
 
 def doctor(files):
     """What gputrace itself says of the machine comes first."""
-    try:
-        done = subprocess.run([place.GPUTRACE, "doctor"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, universal_newlines=True, timeout=DOCTOR_S)
-        text, good = done.stdout.rstrip(), done.returncode == 0
-    except (OSError, subprocess.TimeoutExpired) as error:
-        text, good = str(error), False
+    status, text = bounded.run([place.GPUTRACE, "doctor"], DOCTOR_S)
+    text, good = text.rstrip(), status == 0
     files.say(text)
     missing = [row.split()[0] for row in text.splitlines() if row[16:23] == "missing"]
     figure = "all that a trace needs is here" if good else f"missing: {', '.join(missing) or text[-80:]}"
@@ -65,50 +63,49 @@ def doctor(files):
 
 
 class Run:
-    """All checks, one after the other, some beside."""
+    """All checks: one after the other but for those that run beside, or several at once."""
 
     def __init__(self, files, options, raw):
         self.files, self.options, self.raw = files, options, pathlib.Path(raw)
         self.end = time.monotonic() + options.seconds - RESERVE_S
-        self.beside, self.running = [], []
+        self.running = []
         self.simulated = machine.is_simulated(files.facts)
 
-    def checks(self):
-        return [check for check in table.CHECKS if not self.options.only or check.name in self.options.only]
-
     def all(self):
-        for check in self.checks():
-            if check.alone:
-                self.wait_for_beside()
-            running = self.start(check)
-            if running and check.beside:
-                self.beside.append(running)
-            elif running:
-                self.wait(running)
-        self.wait_for_beside()
+        for check in table.CHECKS:
+            if self.options.only and check.name not in self.options.only:
+                continue
+            self.wait_while(lambda: self.is_in_the_way(check))
+            self.start(check)
+        self.wait_while(lambda: bool(self.running))
+
+    def is_in_the_way(self, check):
+        """Whether it has to wait for one that runs."""
+        if check.alone or any(running.check.alone for running in self.running):
+            return bool(self.running)
+        counted = [running for running in self.running if not running.check.beside]
+        return not check.beside and len(counted) >= self.options.at_once
 
     def start(self, check):
         left = self.end - time.monotonic()
         if left < WORTH_STARTING_S:
             self.files.add(outcome.finding(check.name, f"no time left; {check.about}", outcome.SKIPPED), check.name, 0)
-            return None
+            return
         options = {"facts": self.files.facts, "simulated": self.simulated, "quick": self.options.quick}
-        running = runner.Running(check, self.raw / check.name, options, min(check.budget_s, left))
-        self.running.append(running)
-        return running
+        self.running.append(runner.Running(check, self.raw / check.name, options, min(check.budget_s, left)))
 
-    def wait(self, running):
-        while not running.is_over():
-            time.sleep(runner.POLL_S)
+    def wait_while(self, condition):
+        while condition():
+            for running in [running for running in self.running if running.is_over()]:
+                self.finish(running)
+            time.sleep(bounded.POLL_S)
+
+    def finish(self, running):
         seconds, found = running.seconds(), running.finish()
         self.running.remove(running)
         self.files.note(f"--- {running.check.name}: what it said ({seconds:.1f} s)\n{running.output()}\n---\n")
         for row in found:
             self.files.add(row, running.check.name, seconds)
-
-    def wait_for_beside(self):
-        while self.beside:
-            self.wait(self.beside.pop(0))
 
     def abandon(self):
         """After Ctrl-C, or a mistake of ours: nothing goes on."""

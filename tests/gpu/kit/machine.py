@@ -8,8 +8,12 @@ import json
 import os
 import platform
 import shutil
-import subprocess
 import sys
+
+import bounded
+
+SMI_S = 15
+SMI_QUERY = "name,driver_version,memory.total,memory.used,mig.mode.current,compute_mode,clocks.sm"
 
 
 def mapped(name):
@@ -94,24 +98,31 @@ def gpu_facts():
     return facts
 
 
+def nvidia_smi():
+    """What the driver's own tool says of each GPU; None where it is not there."""
+    tool = shutil.which("nvidia-smi")
+    return tool and bounded.run([tool, f"--query-gpu={SMI_QUERY}", "--format=csv,noheader"], SMI_S)[1].splitlines()
+
+
 def facts():
     return {
         "kernel": platform.release(), "python": platform.python_version(), "libc": " ".join(platform.libc_ver()),
-        "cpus": os.cpu_count(), "driver": driver_release(), "every_cupti": every_cupti(),
+        "cpus": os.cpu_count(), "driver": driver_release(), "nvidia_smi": nvidia_smi(),
+        "every_cupti": every_cupti(),
         "mps_control": shutil.which("nvidia-cuda-mps-control"), "compiler": shutil.which("cc") or shutil.which("gcc"),
         **gpu_facts()}
 
 
 def ask(timeout_s):
     """The facts, from a child; with "gpu" None and a "why" where there are none."""
-    try:
-        done = subprocess.run([sys.executable, "-B", os.path.abspath(__file__)], stdin=subprocess.DEVNULL,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True, timeout=timeout_s)
-        return json.loads(done.stdout.splitlines()[-1])
-    except subprocess.TimeoutExpired:
+    status, text = bounded.run([sys.executable, "-B", os.path.abspath(__file__)], timeout_s)
+    lines = text.strip().splitlines()
+    if status is None:
         return {"gpu": None, "why": f"PyTorch did not start the GPU within {timeout_s} s"}
-    except (IndexError, ValueError):
-        return {"gpu": None, "why": (done.stderr.strip().splitlines() or ["no answer"])[-1]}
+    try:
+        return json.loads(next(line for line in reversed(lines) if line.startswith("{")))
+    except (StopIteration, ValueError):
+        return {"gpu": None, "why": lines[-1] if lines else f"status {status}"}
 
 
 def is_simulated(known):

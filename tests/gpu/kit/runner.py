@@ -13,12 +13,11 @@ import sys
 import time
 import uuid
 
+import bounded
 import outcome
 
 MARK = "GPUTRACE_KIT_MARK"
 RESULT = "findings.json"
-POLL_S = 0.05
-AFTER_KILL_S = 5
 
 
 class Running:
@@ -56,18 +55,12 @@ class Running:
             return ""
 
     def _end_all(self):
-        try:
-            os.killpg(self.process.pid, signal.SIGKILL)
-        except OSError:
-            pass
+        bounded.end_group(self.process)
         for pid in marked(self.mark):  # those in sessions of their own
             try:
                 os.kill(pid, signal.SIGKILL)
             except OSError:
                 pass
-        end = time.monotonic() + AFTER_KILL_S
-        while time.monotonic() < end and self.process.poll() is None:
-            time.sleep(POLL_S)
 
     def _findings(self, status):
         found = self._written()
