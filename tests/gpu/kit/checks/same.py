@@ -58,26 +58,38 @@ def compare(bench, what, trace, theirs):
                 ours_ns=ours.durations(), profiler_ns=theirs.durations())
 
 
+def name_gpu(bench, trace):
+    """It was there before the trace began, so that CUPTI tells of it only when asked."""
+    names = [device.get("name") for device in trace["deviceProperties"]]
+    bench.found("-p PID: the GPU is named", ", ".join(map(str, names)) or "none", names[:1] == [bench.facts["gpu"]],
+                devices=trace["deviceProperties"])
+
+
 def attached(bench, what, kinds, **environment):
+    """Compares what there was to compare; the trace."""
     steps = bench.size(STEPS, QUICK_STEPS)
     with Torch(**environment) as torch:
         kinds = torch.make(*kinds)
         say_missing(bench, what, torch)
         if not kinds:
-            return
+            return None
         with Trace(bench.folder / "trace", "-p", torch.pid) as trace:
             if not trace.wait_for_gpu_times(torch, kinds[0]):
                 bench.found(f"{what}: GPU times", "none came", False, messages=trace.messages)
-                return
+                return None
             torch.ask("run", steps, *kinds)
             trace.stop()
         theirs = profiled(torch, bench.folder, steps, kinds)
         torch.end()
-    compare(bench, what, traces.load(bench.folder / "trace/trace.json"), theirs)
+    trace = traces.load(bench.folder / "trace/trace.json")
+    compare(bench, what, trace, theirs)
+    return trace
 
 
 def attach(bench):
-    attached(bench, "-p PID", KINDS)
+    trace = attached(bench, "-p PID", KINDS)
+    if trace:
+        name_gpu(bench, trace)
 
 
 def convolutions(bench):
