@@ -26,6 +26,11 @@ versions='
 130202 headers nvidia-cuda-cupti      13.2.86   nvidia-cuda-runtime      13.2.86
 130500 headers nvidia-cuda-cupti      13.5.25   nvidia-cuda-runtime      13.5.37
 '
+# NVTX's headers: those of its own library (CUDA 12 and before) and the latest
+nvtx='
+nvidia-nvtx-cu12 12.1.105
+nvidia-nvtx      13.5.25
+'
 # crt/host_defines.h, which the older runtime wheels leave to the compiler's wheel; macros only
 crt='nvidia-cuda-crt 13.0.88'
 
@@ -110,6 +115,9 @@ rows | while read -r _ _ cupti cupti_version runtime runtime_version; do
 done
 # shellcheck disable=SC2086 # two words on purpose
 fetch $crt
+echo "$nvtx" | grep -v '^ *$' | while read -r name version; do
+	fetch "$name" "$version"
+done
 [ "${1:-}" = fetch ] && exit 0
 
 work=$(mktemp -d)
@@ -133,6 +141,12 @@ while read -r api run cupti cupti_version runtime runtime_version; do
 		echo "cupti_headers: $cupti $cupti_version FAILED" >&2
 		failed=$((failed + 1))
 	fi
+done <"$work/rows"
+echo "$nvtx" | grep -v '^ *$' >"$work/rows"
+while read -r name version; do
+	"$cc" -std=gnu17 -D_GNU_SOURCE -Wall -Wextra -Werror -I"$root/include" -I"$root/user" \
+		-isystem "$(holds "$cache/$name-$version" nvtx3/nvToolsExt.h)" -o "$work/check" "$root/tests/nvtx_headers.c" -ldl &&
+		"$work/check" || failed=$((failed + 1))
 done <"$work/rows"
 echo "cupti_headers: $checked versions agree, $failed do not"
 [ "$failed" -eq 0 ] && [ "$checked" -ge 6 ]

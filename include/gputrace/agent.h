@@ -23,6 +23,7 @@
  * The library comes in by the driver (CUDA_INJECTION64_PATH), which calls InitializeInjection, or by a dlopen
  * of a path below /proc that the collector makes a thread of the process call: then it starts by itself.  One
  * that is in the process already is started by calling gputrace_agent_start.
+ * NVTX loads it too, where NVTX_INJECTION64_PATH names it, and calls InitializeInjectionNvtx2: ranges are taken then.
  *
  * All integers little-endian; every record a multiple of 8 bytes.  To the collector all of it is hostile.
  */
@@ -72,7 +73,8 @@
 #define GPT_AGENT_TAKES(X)                                                                                             \
 	X(CUDA, cuda)	  /* copies and fills, every call of cuda_api.h, CUPTI's overhead */                           \
 	X(SYNC, sync)	  /* synchronisations and events */                                                            \
-	X(MEMORY, memory) /* allocations and frees */
+	X(MEMORY, memory) /* allocations and frees */                                                                  \
+	X(NVTX, nvtx)	  /* ranges that the program names */
 
 enum gpt_agent_take {
 #define GPT_AGENT_TAKE_ENUMERATOR(enumerator, name) GPT_AGENT_TAKE_##enumerator,
@@ -125,6 +127,7 @@ enum gpt_agent_record_type {
 	GPT_AGENT_GRAPH_NODE = 79, /* struct gpt_agent_graph_node */
 	GPT_AGENT_CALLED = 80,	   /* struct gpt_agent_called */
 	GPT_AGENT_SIZES = 81,	   /* struct gpt_agent_sizes: after a HELLO that says READY or BORROWING */
+	GPT_AGENT_RANGE = 82,	   /* struct gpt_agent_range */
 	GPT_AGENT_TYPES_END
 };
 
@@ -293,6 +296,29 @@ struct gpt_agent_graph_node {
 	__u32 pad;
 };
 
+enum gpt_agent_range_what {
+	GPT_AGENT_RANGE_MARK = 1, /* a moment */
+	GPT_AGENT_RANGE_PUSHED = 2,
+	GPT_AGENT_RANGE_POPPED = 3,  /* the one pushed last on this thread in this domain */
+	GPT_AGENT_RANGE_STARTED = 4, /* may end on any thread */
+	GPT_AGENT_RANGE_ENDED = 5,
+	GPT_AGENT_RANGE_LOST = 6, /* id: how many of the others had no room, from time_ns on until the batch was sent */
+};
+
+/* A begin or end of an NVTX range; those of a thread come in their order. */
+struct gpt_agent_range {
+	struct gpt_record hdr;
+	__u64 time_ns; /* CLOCK_MONOTONIC */
+	__u64 id;      /* started, ended: which, unique in the process; else 0 */
+	__u32 tid;     /* in the process's own pid namespace */
+	__u16 what;    /* enum gpt_agent_range_what */
+	__u16 domain;  /* 0: the default one */
+	__u16 bytes;   /* of the name, which stands first in text; 0: none given */
+	__u16 domain_bytes;
+	__u32 pad;
+	char text[]; /* UTF-8, not terminated */
+};
+
 struct gpt_agent_device {
 	struct gpt_record hdr;
 	__u64 memory_bytes;
@@ -351,6 +377,7 @@ _Static_assert(sizeof(struct gpt_agent_sync) == 56, "agent layout");
 _Static_assert(sizeof(struct gpt_agent_event) == 32, "agent layout");
 _Static_assert(sizeof(struct gpt_agent_memory) == 88, "agent layout");
 _Static_assert(sizeof(struct gpt_agent_graph_node) == 32, "agent layout");
+_Static_assert(sizeof(struct gpt_agent_range) == 40, "agent layout");
 _Static_assert(sizeof(struct gpt_agent_device) == 88, "agent layout");
 _Static_assert(sizeof(struct gpt_agent_context) == 24, "agent layout");
 _Static_assert(sizeof(struct gpt_agent_stream) == 24, "agent layout");

@@ -37,7 +37,7 @@ newer=$(objdump -T "$library" | grep -o 'GLIBC_[0-9.]*' | sort -Vu | awk -F_ '{ 
 [ "$(objdump -T "$library" | grep -c 'GLIBC_')" -gt 10 ] || fail "no symbol versions found: is this check blind?"
 
 # exactly the promised names
-wanted="InitializeInjection gputrace_agent_abi gputrace_agent_anew gputrace_agent_anew_semaphore gputrace_agent_batch \
+wanted="InitializeInjection InitializeInjectionNvtx2 gputrace_agent_abi gputrace_agent_anew gputrace_agent_anew_semaphore gputrace_agent_batch \
 gputrace_agent_batch_semaphore gputrace_agent_call gputrace_agent_resume gputrace_agent_resume_semaphore \
 gputrace_agent_semaphore gputrace_agent_start gputrace_agent_state $(takes) \
 gputrace_agent_yield gputrace_agent_yield_semaphore"

@@ -55,7 +55,7 @@ static uint64_t load(const void *data, unsigned offset, unsigned bytes)
 	return value;
 }
 
-static uint32_t thread_id(void)
+uint32_t callbacks_thread_id(void)
 {
 	if (!self.tid)
 		self.tid = (uint32_t)syscall(SYS_gettid);
@@ -72,7 +72,7 @@ static void call_enter(uint32_t domain, uint32_t cbid, uint32_t corr, uint64_t *
 	if (!atomic_load_explicit(&callbacks.running, memory_order_relaxed) || !points_listening() || corr == self.corr)
 		return;
 	self.corr = corr;
-	shard = &callbacks.shards[thread_id() % SHARDS];
+	shard = &callbacks.shards[callbacks_thread_id() % SHARDS];
 	atomic_fetch_add_explicit(&shard->calls, 1, memory_order_relaxed);
 	atomic_store_explicit(&shard->last_corr, corr, memory_order_relaxed);
 	gputrace_agent_call(corr, apis_of(domain, cbid));
@@ -98,7 +98,7 @@ static void call_return(uint32_t domain, uint32_t cbid, uint32_t corr, const uin
 	call.api = apis_of(domain, cbid);
 	if (self.captured == corr)
 		call.flags = GPT_AGENT_API_CAPTURED;
-	call.tid = thread_id();
+	call.tid = callbacks_thread_id();
 	if (result)
 		memcpy(&call.result, result, sizeof(call.result));
 	returns_push(&call);

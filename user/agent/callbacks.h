@@ -19,6 +19,9 @@ void callbacks_stop(void);
 /* In the child of a fork: calls are not ours to report any more, and the thread has another id. */
 void callbacks_forked(void);
 
+/* Of the calling thread, in its own pid namespace. */
+uint32_t callbacks_thread_id(void);
+
 /* Calls reported since callbacks_start. */
 uint64_t callbacks_count(void);
 

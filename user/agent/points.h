@@ -74,4 +74,10 @@ static inline unsigned points_takes(void)
 	return takes;
 }
 
+/* The one of these that is asked at every range. */
+static inline bool points_take_ranges(void)
+{
+	return *(volatile unsigned short *)&gputrace_agent_take_nvtx_semaphore != 0;
+}
+
 #endif

@@ -9,6 +9,7 @@
 #include "agent/buffers.h"
 #include "agent/callbacks.h"
 #include "agent/points.h"
+#include "agent/ranges.h"
 #include "agent/returns.h"
 #include "agent/subscriber.h"
 #include "agent/yield.h"
@@ -66,6 +67,7 @@ static bool enable_kinds(struct session *session)
 	uint32_t result;
 	unsigned i;
 
+	session->taken |= session->wanted & 1u << GPT_AGENT_TAKE_NVTX; /* which needs nothing of CUPTI */
 	for (i = 0; i < RECORDS_KINDS; i++) {
 		if (!session->records.sizes[records_kinds[i].kind] || !session_wants(session, records_kinds[i].take) ||
 		    (records_kinds[i].of_calls && !session->borrowed) || (session->enabled_kinds & (1u << i)))
@@ -329,6 +331,7 @@ static void take(struct session *session)
 {
 	buffers_take(parse_buffer, &session->records);
 	send_returns(session);
+	ranges_send(&session->batch);
 }
 
 /* Reads and clears CUPTI's own count. */

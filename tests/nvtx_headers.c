@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Compiled against NVIDIA's NVTX headers: every number and type of user/agent/nvtx_abi.h is asserted against them.
+ * Built and run by tests/cupti_headers.sh.
+ */
+#include <stdio.h>
+
+#include <nvtx3/nvToolsExt.h>
+
+#include "agent/nvtx_abi.h"
+
+#define SAME(ours, theirs) _Static_assert((int)(ours) == (int)(theirs), #theirs);
+SAME(NVTX_TABLE_CALLBACKS, NVTX_ETID_CALLBACKS)
+SAME(NVTX_MODULE_CORE, NVTX_CB_MODULE_CORE)
+SAME(NVTX_MODULE_CORE2, NVTX_CB_MODULE_CORE2)
+SAME(NVTX_MESSAGE_IS_ASCII, NVTX_MESSAGE_TYPE_ASCII)
+SAME(NVTX_MESSAGE_IS_WIDE, NVTX_MESSAGE_TYPE_UNICODE)
+SAME(NVTX_MESSAGE_IS_REGISTERED, NVTX_MESSAGE_TYPE_REGISTERED)
+SAME(NVTX_NO_TRACKING, NVTX_NO_PUSH_POP_TRACKING)
+#define ID(module, function, id) SAME(id, NVTX_CBID_##module##_##function)
+NVTX_CALLBACKS(ID)
+
+#define AT(ours, theirs)                                                                                               \
+	SAME(offsetof(struct nvtx_attributes, ours), offsetof(nvtxEventAttributes_t, theirs))                          \
+	SAME(sizeof(((struct nvtx_attributes *)0)->ours), sizeof(((nvtxEventAttributes_t *)0)->theirs))
+AT(version, version)
+AT(size, size)
+AT(category, category)
+AT(color_type, colorType)
+AT(color, color)
+AT(payload_type, payloadType)
+AT(payload, payload)
+AT(message_type, messageType)
+AT(message, message)
+SAME(sizeof(struct nvtx_attributes), sizeof(nvtxEventAttributes_t))
+SAME(sizeof(struct nvtx_callbacks), sizeof(NvtxExportTableCallbacks))
+SAME(offsetof(struct nvtx_callbacks, module_table), offsetof(NvtxExportTableCallbacks, GetModuleFunctionTable))
+
+/* Handles and pointers pass alike in the ABI. */
+SAME(sizeof(nvtxRangeId_t), sizeof(uint64_t))
+SAME(sizeof(nvtxDomainHandle_t), sizeof(void *))
+SAME(sizeof(nvtxStringHandle_t), sizeof(void *))
+
+int main(void)
+{
+	printf("NVTX %d: all numbers agree\n", NVTX_VERSION);
+	return 0;
+}

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The agent as NVTX's tool: what is called, what is sent, and what happens when there is no room. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <wchar.h>
+
+#include "agent/clock.h"
+#include "agent/nvtx.h"
+#include "agent/nvtx_abi.h"
+#include "agent/ranges.h"
+#include "agent_points.h"
+
+/* NVTX as a program has it in itself: places for functions, by module and id. */
+static nvtx_function core[16], core2[16];
+static nvtx_function *core_table[17], *core2_table[17];
+static unsigned known = 16; /* ids below it exist */
+
+static int module_table(uint32_t module, nvtx_function ***table, unsigned *count)
+{
+	*table = module == NVTX_MODULE_CORE ? core_table : core2_table;
+	*count = known;
+	return module == NVTX_MODULE_CORE || module == NVTX_MODULE_CORE2;
+}
+
+static const void *export_table(uint32_t id)
+{
+	static const struct nvtx_callbacks callbacks = {.size = sizeof(callbacks), .module_table = module_table};
+
+	return id == NVTX_TABLE_CALLBACKS ? &callbacks : NULL;
+}
+
+static const void *no_table(uint32_t id)
+{
+	return NULL;
+}
+
+#define CALL(table, id, type, ...) (((type)(table)[id])(__VA_ARGS__))
+
+typedef int (*push_type)(const char *);
+typedef int (*push_wide_type)(const wchar_t *);
+typedef int (*push_ex_type)(const struct nvtx_attributes *);
+typedef int (*pop_type)(void);
+typedef uint64_t (*start_type)(const char *);
+typedef void (*end_type)(uint64_t);
+typedef void (*mark_type)(const char *);
+typedef const void *(*create_type)(const char *);
+typedef const void *(*register_type)(const void *, const char *);
+typedef int (*domain_push_type)(const void *, const struct nvtx_attributes *);
+typedef int (*domain_pop_type)(const void *);
+
+static int push(const char *text)
+{
+	return CALL(core, 9, push_type, text);
+}
+
+static int pop(void)
+{
+	return CALL(core, 11, pop_type);
+}
+
+static struct batch batch;
+
+static void send_all(void)
+{
+	said.bytes = 0;
+	ranges_send(&batch);
+	batch_flush(&batch);
+}
+
+/* The n-th range event of the last send_all. */
+static const struct gpt_agent_range *sent(unsigned n)
+{
+	return said_record(GPT_AGENT_RANGE, n);
+}
+
+static bool named(const struct gpt_agent_range *range, const char *name, const char *domain)
+{
+	return range && range->bytes == strlen(name) && !memcmp(range->text, name, range->bytes) &&
+	       range->domain_bytes == strlen(domain) &&
+	       !memcmp(range->text + range->bytes, domain, range->domain_bytes);
+}
+
+static int begin(void **state)
+{
+	unsigned i;
+
+	known = 16;
+	for (i = 0; i < 16; i++) {
+		core[i] = core2[i] = NULL;
+		core_table[i] = i ? &core[i] : NULL;
+		core2_table[i] = i ? &core2[i] : NULL;
+	}
+	gputrace_agent_semaphore = 2;
+	gputrace_agent_take_nvtx_semaphore = 1;
+	ranges_send(&batch);
+	batch.used = 0;
+	return InitializeInjectionNvtx2(export_table) == 1 ? 0 : -1;
+}
+
+static void begins_and_ends_are_sent_with_time_thread_and_name(void **state)
+{
+	uint64_t before = clock_now_ns();
+	const struct gpt_agent_range *range;
+
+	assert_int_equal(push("forward"), -2);
+	assert_int_equal(pop(), -2);
+	send_all();
+	range = sent(0);
+	assert_true(named(range, "forward", ""));
+	assert_int_equal(range->what, GPT_AGENT_RANGE_PUSHED);
+	assert_int_equal(range->tid, gettid());
+	assert_true(before <= range->time_ns && range->time_ns <= clock_now_ns());
+	assert_int_equal(sent(1)->what, GPT_AGENT_RANGE_POPPED);
+	assert_true(sent(1)->time_ns >= range->time_ns);
+	assert_null(sent(2));
+}
+
+static void started_ranges_have_numbers_and_marks_none(void **state)
+{
+	uint64_t first = CALL(core, 5, start_type, "a"), second = CALL(core, 5, start_type, "b");
+
+	CALL(core, 7, end_type, first);
+	CALL(core, 2, mark_type, "now");
+	assert_true(first && second && first != second);
+	send_all();
+	assert_int_equal(sent(0)->id, first);
+	assert_int_equal(sent(1)->id, second);
+	assert_int_equal(sent(2)->what, GPT_AGENT_RANGE_ENDED);
+	assert_int_equal(sent(2)->id, first);
+	assert_int_equal(sent(3)->what, GPT_AGENT_RANGE_MARK);
+	assert_true(named(sent(3), "now", ""));
+}
+
+static void a_domain_is_its_name_and_pops_only_its_own(void **state)
+{
+	const void *layers = CALL(core2, 12, create_type, "layers"), *again = CALL(core2, 12, create_type, "layers");
+	const void *other = CALL(core2, 12, create_type, "other");
+	struct nvtx_attributes text = {.version = 3, .size = sizeof(text), .message_type = 1, .message = "conv"};
+	struct nvtx_attributes string = {.version = 3, .size = sizeof(string), .message_type = 3};
+
+	assert_ptr_equal(layers, again);
+	assert_ptr_not_equal(layers, other);
+	string.message = CALL(core2, 10, register_type, other, "relu");
+	CALL(core2, 4, domain_push_type, layers, &text);
+	CALL(core2, 4, domain_push_type, other, &string);
+	CALL(core2, 5, domain_pop_type, layers);
+	send_all();
+	assert_true(named(sent(0), "conv", "layers"));
+	assert_true(named(sent(1), "relu", "other"));
+	assert_int_equal(sent(2)->domain, sent(0)->domain);
+	assert_int_not_equal(sent(1)->domain, sent(0)->domain);
+	assert_int_not_equal(sent(1)->domain, 0);
+}
+
+static void handles_that_are_not_ours_are_no_domain_and_no_string(void **state)
+{
+	struct nvtx_attributes string = {.version = 3, .size = sizeof(string), .message_type = 3, .message = "wild"};
+	struct nvtx_attributes old = {.version = 1, .size = 16, .message_type = 1, .message = "beyond its end"};
+
+	CALL(core2, 4, domain_push_type, &string, &string);
+	CALL(core, 8, push_ex_type, &old);
+	CALL(core, 8, push_ex_type, NULL);
+	send_all();
+	assert_true(named(sent(0), "", ""));
+	assert_int_equal(sent(0)->domain, 0);
+	assert_true(named(sent(1), "", ""));
+	assert_true(named(sent(2), "", ""));
+}
+
+static void names_are_utf8_and_cut_between_characters(void **state)
+{
+	wchar_t wide[300];
+	char whole[201], longer[300];
+	unsigned i;
+
+	for (i = 0; i < 299; i++)
+		wide[i] = 0x20ac; /* three bytes each: 65 fit before the mark of the cut */
+	wide[299] = 0;
+	memset(whole, 'x', 200);
+	whole[200] = '\0';
+	memset(longer, 'y', 299);
+	longer[299] = '\0';
+	CALL(core, 10, push_wide_type, wide);
+	CALL(core, 10, push_wide_type, L"gr\u00f6\u00dfe \U0001f600");
+	push(whole);
+	push(longer);
+	send_all();
+	assert_int_equal(sent(0)->bytes, 65 * 3 + 3);
+	assert_memory_equal(sent(0)->text + 65 * 3, "...", 3);
+	assert_true(named(sent(1),
+			  "gr\xc3\xb6\xc3\x9f"
+			  "e \xf0\x9f\x98\x80",
+			  ""));
+	assert_true(named(sent(2), whole, ""));
+	assert_int_equal(sent(3)->bytes, 200);
+	assert_memory_equal(sent(3)->text + 197, "...", 3);
+}
+
+static void nothing_is_kept_while_nobody_wants_it(void **state)
+{
+	gputrace_agent_take_nvtx_semaphore = 0;
+	push("not asked for");
+	gputrace_agent_take_nvtx_semaphore = 1;
+	gputrace_agent_semaphore = 0;
+	push("nobody listens");
+	assert_int_equal(CALL(core, 5, start_type, "nobody listens"), 0);
+	gputrace_agent_semaphore = 2;
+	send_all();
+	assert_null(sent(0));
+}
+
+static void what_has_no_room_is_counted_from_when_on(void **state)
+{
+	uint64_t before = 0;
+	unsigned i;
+
+	for (i = 0; i < RANGES_MAX + 7; i++) {
+		if (i == RANGES_MAX)
+			before = clock_now_ns();
+		push("x");
+	}
+	/* all of them are more than the test keeps */
+	ranges_send(&batch);
+	said.bytes = 0;
+	batch_flush(&batch);
+	for (i = 0; sent(i + 1); i++)
+		;
+	assert_int_equal(sent(i)->what, GPT_AGENT_RANGE_LOST);
+	assert_int_equal(sent(i)->id, 7);
+	assert_true(sent(i)->time_ns >= before);
+	push("goes on");
+	send_all();
+	assert_true(named(sent(0), "goes on", ""));
+	assert_null(sent(1)); /* and said once */
+}
+
+static void a_fork_leaves_the_parents_ranges_to_the_parent(void **state)
+{
+	int status;
+	pid_t child;
+
+	push("of the parent");
+	child = fork();
+	if (!child) {
+		push("of the child");
+		send_all();
+		_exit(named(sent(0), "of the child", "") && sent(0)->tid == (uint32_t)getpid() && !sent(1) ? 0 : 1);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	send_all();
+	assert_true(named(sent(0), "of the parent", ""));
+}
+
+static void only_what_nvtx_has_is_filled_in(void **state)
+{
+	unsigned i;
+
+	core[11] = core2[12] = NULL;
+	core2_table[12] = NULL; /* a place that this NVTX does not have */
+	known = 11;
+	assert_int_equal(InitializeInjectionNvtx2(export_table), 1);
+	assert_null(core[11]);
+	assert_null(core2[12]);
+	assert_null(core[12]);	/* names of categories: not ours */
+	assert_null(core2[15]); /* nvtxInitialize */
+	for (i = 1; i < 11; i++)
+		assert_non_null(core[i]);
+	assert_int_equal(InitializeInjectionNvtx2(no_table), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(begins_and_ends_are_sent_with_time_thread_and_name, begin),
+		cmocka_unit_test_setup(started_ranges_have_numbers_and_marks_none, begin),
+		cmocka_unit_test_setup(a_domain_is_its_name_and_pops_only_its_own, begin),
+		cmocka_unit_test_setup(handles_that_are_not_ours_are_no_domain_and_no_string, begin),
+		cmocka_unit_test_setup(names_are_utf8_and_cut_between_characters, begin),
+		cmocka_unit_test_setup(nothing_is_kept_while_nobody_wants_it, begin),
+		cmocka_unit_test_setup(what_has_no_room_is_counted_from_when_on, begin),
+		cmocka_unit_test_setup(a_fork_leaves_the_parents_ranges_to_the_parent, begin),
+		cmocka_unit_test_setup(only_what_nvtx_has_is_filled_in, begin),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
