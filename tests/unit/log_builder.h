@@ -150,6 +150,20 @@ LOG_FIXED(log_agent_clock, gpt_agent_clock, GPT_AGENT_CLOCK)
 LOG_FIXED(log_agent_stats, gpt_agent_stats, GPT_AGENT_STATS)
 LOG_FIXED(log_agent_called, gpt_agent_called, GPT_AGENT_CALLED)
 
+/* name and domain are put into the record. */
+LOG_FN void log_agent_range(struct log_builder *log, const struct gpt_agent_range *range, const char *name,
+			    const char *domain)
+{
+	struct gpt_agent_range record;
+	char text[512];
+
+	memcpy(&record, range, sizeof(record));
+	record.bytes = (uint16_t)strlen(name);
+	record.domain_bytes = (uint16_t)strlen(domain);
+	snprintf(text, sizeof(text), "%s%s", name, domain);
+	log_put(log, GPT_AGENT_RANGE, &record, sizeof(record), text, strlen(text));
+}
+
 /* ---- calls ------------------------------------------------------------------------------------------------- */
 
 /* cudaLaunchKernel reported by the agent; stack_id 0: none (stack_state NO_PYTHON). */

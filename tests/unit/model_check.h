@@ -173,6 +173,16 @@ CHECK_FN const char *model_check_python(const struct model *model)
 		for (uint32_t k = 0; k < thread->pycalls; k++)
 			MODEL_MUST(model->pycalls[thread->first_pycall + k].thread == i);
 	}
+	for (uint32_t i = 0; i < model->range_count; i++) {
+		const struct model_range *range = &model->ranges[i], *before = range - 1;
+		const struct model_thread *thread = &model->threads[range->thread];
+
+		MODEL_MUST(range->thread < model->thread_count && range->name < model->string_count);
+		MODEL_MUST(range->domain == NONE || range->domain < model->string_count);
+		MODEL_MUST(range->start_ns <= range->end_ns && range->start_ns >= model->start_ns);
+		MODEL_MUST(i >= thread->first_range && i - thread->first_range < thread->ranges);
+		MODEL_MUST(!i || before->thread != range->thread || before->start_ns <= range->start_ns);
+	}
 	for (uint32_t i = 0; i < model->pyspan_count; i++) {
 		const struct model_pyspan *span = &model->pyspans[i];
 

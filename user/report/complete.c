@@ -124,6 +124,7 @@ static void put_causes(struct report *report)
 		{receipt->cupti_dropped, "GPU records dropped by CUPTI"},
 		{receipt->buffers_refused, "buffers CUPTI asked for and did not get"},
 		{receipt->api_dropped, "returns of calls not reported by the agent"},
+		{receipt->ranges_lost, "begins and ends of NVTX ranges not kept by the agent"},
 		{receipt->names_dropped, "kernel names not kept by the agent"},
 		{receipt->malformed, "malformed GPU records"},
 		{receipt->bad_records, "records in the log that make no sense"},
@@ -255,6 +256,8 @@ static bool takes(const char *list, const char *name)
 /* Where all calls are recorded, waits are among them, and what CUPTI adds to them is nothing that one misses. */
 static bool lacks(const char *list, const char *name)
 {
+	if (!strcmp(name, "nvtx")) /* only of use where the program names ranges */
+		return false;
 	return list && *list && !takes(list, name) && (strcmp(name, "sync") || !takes(list, "cuda"));
 }
 

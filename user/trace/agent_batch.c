@@ -43,6 +43,7 @@ void agents_init(struct agents *agents, struct process_table *processes, struct 
 	lookup_init(&agents->contexts, seed);
 	lookup_init(&agents->node_calls, seed);
 	lookup_init(&agents->node_clones, seed);
+	ranges_init(&agents->ranges, processes, strings, seed);
 }
 
 void agents_free(struct agents *agents)
@@ -56,6 +57,7 @@ void agents_free(struct agents *agents)
 	lookup_free(&agents->node_calls);
 	lookup_free(&agents->node_clones);
 	array_free(&agents->clone_sources);
+	ranges_free(&agents->ranges);
 }
 
 static bool add_hello(struct agents *agents, const struct sender *sender, const struct gpt_record *record)
@@ -112,7 +114,20 @@ static bool add_name(struct agents *agents, const struct sender *sender, const s
 
 static bool add_return(struct agents *agents, const struct sender *sender, const struct gpt_record *record)
 {
-	return calls_add_return(agents->calls, sender->space, (const struct gpt_agent_api *)record);
+	const struct gpt_agent_api *api = (const struct gpt_agent_api *)record;
+	uint32_t call = calls_find(agents->calls, sender->space, api->corr), thread;
+
+	if (call != NONE) {
+		thread = agents->calls->list.items[call].thread;
+		if (agents->processes->threads.items[thread].tid != api->tid)
+			ranges_learn_tid(&agents->ranges, sender->space, api->tid, thread);
+	}
+	return calls_add_return(agents->calls, sender->space, api);
+}
+
+static bool add_range(struct agents *agents, const struct sender *sender, const struct gpt_record *record)
+{
+	return ranges_add(&agents->ranges, sender->process, sender->space, sender->time_ns, record);
 }
 
 static bool add_called(struct agents *agents, const struct sender *sender, const struct gpt_record *record)
@@ -377,6 +392,7 @@ static const struct {
 	[GPT_AGENT_SYNC - GPT_AGENT_HELLO] = {sizeof(struct gpt_agent_sync), add_sync},
 	[GPT_AGENT_MEMORY - GPT_AGENT_HELLO] = {sizeof(struct gpt_agent_memory), add_memory},
 	[GPT_AGENT_GRAPH_NODE - GPT_AGENT_HELLO] = {sizeof(struct gpt_agent_graph_node), add_graph_node},
+	[GPT_AGENT_RANGE - GPT_AGENT_HELLO] = {sizeof(struct gpt_agent_range), add_range},
 	[GPT_AGENT_EVENT - GPT_AGENT_HELLO] = {sizeof(struct gpt_agent_event), add_event},
 	[GPT_AGENT_CALLED - GPT_AGENT_HELLO] = {sizeof(struct gpt_agent_called), add_called},
 };
@@ -409,13 +425,14 @@ bool agents_add_batch(struct agents *agents, const struct gpt_record *record)
 	return true;
 }
 
-void agents_process_execs(struct agents *agents, uint32_t pid)
+void agents_process_execs(struct agents *agents, uint32_t pid, uint64_t time_ns)
 {
 	uint32_t index = process_table_find(agents->processes, pid);
 	struct gpt_agent_stats *stats = &agents->processes->list.items[index].agent_stats;
 
 	add_past(agents, stats);
 	memset(stats, 0, sizeof(*stats));
+	ranges_process_execs(&agents->ranges, pid, time_ns);
 }
 
 /*

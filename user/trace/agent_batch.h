@@ -12,6 +12,7 @@
 #include "trace/lookup.h"
 #include "trace/model.h"
 #include "trace/process_table.h"
+#include "trace/ranges.h"
 #include "trace/string_pool.h"
 
 /* A GPU operation that came before its call. */
@@ -44,6 +45,7 @@ struct agents {
 	ARRAY(struct agent_event) events;
 	ARRAY(struct model_memory) memories; /* wall clock */
 	ARRAY(struct model_device) devices;
+	struct ranges ranges;
 	struct lookup node_calls;  /* (space, node of a graph) to correlation id of the call that made it */
 	struct lookup node_clones; /* (space, node) to index in clone_sources */
 	ARRAY(uint64_t) clone_sources;
@@ -57,13 +59,14 @@ struct agents {
 
 void agents_init(struct agents *agents, struct process_table *processes, struct calls *calls,
 		 struct called_table *called, struct wall_clock *clock, struct string_pool *strings, uint64_t seed);
-void agents_free(struct agents *agents); /* all but gpu, overheads, memories, devices, which are the model's */
+void agents_free(
+	struct agents *agents); /* all but gpu, overheads, memories, devices and ranges, which are the model's */
 
 /* A GPT_AGENT_BATCH: false when something in it does not make sense. */
 bool agents_add_batch(struct agents *agents, const struct gpt_record *record);
 
 /* The process is about to become another program: its agent's counters start over. */
-void agents_process_execs(struct agents *agents, uint32_t pid);
+void agents_process_execs(struct agents *agents, uint32_t pid, uint64_t time_ns);
 
 /* After the last record: operations that came before their calls, devices. */
 void agents_finish(struct agents *agents);

@@ -82,7 +82,7 @@ static bool add_exec(struct builder *builder, const struct gpt_record *record)
 	const struct gpt_process_event *event = (const struct gpt_process_event *)record;
 
 	see_time(builder, event->time_ns);
-	agents_process_execs(&builder->agents, event->pid);
+	agents_process_execs(&builder->agents, event->pid, event->time_ns);
 	gaps_process_execs(&builder->gaps, event->pid, event->time_ns);
 	python_spans_process_execs(&builder->python_spans, event->pid, event->time_ns);
 	return process_table_add_exec(&builder->processes, record);
@@ -277,6 +277,7 @@ static void move_tables(struct builder *builder)
 	MOVE(device, builder->agents.devices);
 	MOVE(pyspan, builder->python_spans.events);
 	MOVE(pycall, builder->python_spans.calls);
+	MOVE(range, builder->agents.ranges.list);
 	MOVE(string, builder->strings.strings);
 	MOVE(probe, builder->probes);
 	MOVE(note, builder->notes);
@@ -317,6 +318,7 @@ static void finish(struct builder *builder)
 	}
 	if (!builder->ended)
 		model->end_ns = builder->last_ns > model->start_ns ? builder->last_ns : model->start_ns;
+	ranges_finish(&builder->agents.ranges, model->start_ns, model->end_ns);
 	process_table_finish(&builder->processes);
 	stacks_finish(&builder->stacks);
 	calls_finish(&builder->calls);
@@ -384,6 +386,7 @@ void model_free(struct model *model)
 	free(model->devices);
 	free(model->pyspans);
 	free(model->pycalls);
+	free(model->ranges);
 	free(model->strings);
 	free(model->probes);
 	free(model->notes);

@@ -52,6 +52,7 @@ struct model_thread {
 	uint32_t calls;			/* of any class */
 	uint32_t first_pyspan, pyspans; /* model.pyspans[first_pyspan .. + pyspans) are this thread's */
 	uint32_t first_pycall, pycalls; /* the same of model.pycalls */
+	uint32_t first_range, ranges;	/* and of model.ranges */
 };
 
 /* A collection or an import; those of a thread nest and are in the order in which they began. */
@@ -70,6 +71,22 @@ struct model_pycall {
 	uint32_t thread;
 	uint32_t code;
 	bool cut; /* it had not ended when the trace did */
+};
+
+enum model_range_kind {
+	MODEL_RANGE_MARK,
+	MODEL_RANGE_PUSHED,  /* those of a thread and domain nest */
+	MODEL_RANGE_STARTED, /* these need not; they count for the thread that started them */
+};
+
+/* What the program itself calls a stretch of time (NVTX). */
+struct model_range {
+	uint64_t start_ns, end_ns;
+	uint32_t thread;
+	uint32_t name;	 /* model.strings */
+	uint32_t domain; /* model.strings, NONE: the default one */
+	uint8_t kind;	 /* enum model_range_kind */
+	bool cut;	 /* it had not ended when its program or the trace did */
 };
 
 struct model_process {
@@ -216,6 +233,7 @@ struct model_receipt {
 	uint64_t gpu_ops_ridden; /* of gpu_ops, those from buffers of another user of CUPTI */
 	uint64_t lost;		 /* records of any kind known to be lost, all causes */
 	uint64_t cupti_dropped, buffers_refused, api_dropped, names_dropped, malformed;
+	uint64_t ranges_lost;	  /* begins and ends of NVTX ranges for which there was no room */
 	uint64_t python_unpaired; /* collections, imports, Python calls whose end was lost: left out */
 	uint64_t bad_records;	  /* records in the log that did not make sense */
 	uint64_t clock_error_ns;  /* bound of the wall clock conversion */
@@ -249,12 +267,13 @@ struct model {
 	struct model_device *devices;  /* by id */
 	struct model_pyspan *pyspans;  /* by thread */
 	struct model_pycall *pycalls;  /* by thread */
+	struct model_range *ranges;    /* by thread, start, and those around others first */
 	const char **strings;
 	const char **probes; /* one line per file with probe sites found and missed */
 	const char **notes;  /* remarks the report must show */
 	uint32_t process_count, thread_count, code_count, frame_count, stack_count, stack_frame_count, native_count,
 		native_frame_count, args_count, call_count, gpu_count, overhead_count, sync_count, memory_count,
-		device_count, string_count, probe_count, note_count, pyspan_count, pycall_count;
+		device_count, string_count, probe_count, note_count, pyspan_count, pycall_count, range_count;
 
 	struct model_receipt receipt;
 	void *private; /* memory behind all of it */

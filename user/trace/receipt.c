@@ -115,6 +115,7 @@ static void sum_lost(struct model_receipt *receipt)
 		receipt->api_dropped,
 		receipt->names_dropped,
 		receipt->malformed,
+		receipt->ranges_lost,
 	};
 
 	for (size_t i = 0; i < sizeof(causes) / sizeof(causes[0]); i++)
@@ -127,6 +128,7 @@ void receipt_fill(struct builder *builder)
 	struct model_receipt *receipt = &model->receipt;
 
 	receipt->bad_records += builder->agents.bad_records;
+	receipt->ranges_lost = builder->agents.ranges.lost;
 	receipt->python_unpaired = builder->python_spans.unpaired;
 	receipt->clock_error_ns = builder->clock.error_ns;
 	receipt->clock_steps = wall_clock_steps(&builder->clock);
