@@ -18,10 +18,11 @@
 
 /* Numbers above what Linux gives out (PID_MAX_LIMIT is 2^22), all below 2^31. */
 #define CHROME_OVERHEAD_PID 6000000u
-#define CHROME_DEVICE_PID 7000000u /* + device, for ids that no GPU has (HTA takes pids below 64 for GPUs) */
-#define CHROME_TRACK_TID 10000000u /* + index of the track */
-#define CHROME_ID_STEP 20000000u   /* added to a pid or tid that was used before */
-#define CHROME_SYNC_TID 500000000u /* + index of a row of synchronisations, or + a stream without operations */
+#define CHROME_DEVICE_PID 7000000u  /* + device, for ids that no GPU has (HTA takes pids below 64 for GPUs) */
+#define CHROME_TRACK_TID 10000000u  /* + index of the track */
+#define CHROME_ID_STEP 20000000u    /* added to a pid or tid that was used before */
+#define CHROME_SYNC_TID 500000000u  /* + index of a row of synchronisations, or + a stream without operations */
+#define CHROME_RANGE_TID 600000000u /* + index of a row of NVTX ranges */
 #define CHROME_DEVICES 64u
 #define CHROME_STREAMS 1000000u /* streams below keep their number */
 
@@ -52,6 +53,10 @@ struct chrome {
 	struct tracks sync_rows; /* key: process, device, stream or NONE */
 	uint32_t *sync_track;	 /* by synchronisation, TRACK_NONE: not plotted */
 	uint64_t syncs_not_plotted;
+
+	struct tracks range_rows; /* key: thread, domain or NONE, started or not */
+	uint32_t *range_row;	  /* by NVTX range, TRACK_NONE: not plotted */
+	uint64_t ranges_not_plotted;
 
 	struct sink code_text; /* of every code object: file, name, escaped */
 	size_t *code_at;       /* begins of file and name in turn, and the end of the last */
@@ -102,6 +107,11 @@ void chrome_put_overheads(struct chrome *chrome);
 void chrome_number_syncs(struct chrome *chrome);
 void chrome_put_syncs(struct chrome *chrome);
 void chrome_name_sync_row(const struct chrome *chrome, const struct track *row, char *text, size_t size);
+
+/* chrome_ranges.c: rows for NVTX ranges, then the slices. */
+void chrome_number_ranges(struct chrome *chrome);
+void chrome_put_ranges(struct chrome *chrome);
+void chrome_name_range_row(const struct chrome *chrome, const struct track *row, char *text, size_t size);
 
 /* chrome_memory.c */
 void chrome_put_memory(struct chrome *chrome);

@@ -154,12 +154,14 @@ static void put_receipt(struct chrome *chrome)
 		{"python_events_lost", receipt->accounts[GPT_ACC_PYEVENT_LOST]},
 		{"python_calls_lost", receipt->accounts[GPT_ACC_PYCALLS_LOST]},
 		{"python_unpaired", receipt->python_unpaired},
+		{"nvtx_lost", receipt->ranges_lost},
 		{"clock_error_ns", receipt->clock_error_ns},
 		{"clock_steps", receipt->clock_steps},
 		{"file_untimed", chrome->untimed},
 		{"file_launch_not_seen", chrome->unseen},
 		{"file_not_plotted", chrome->not_plotted},
 		{"file_syncs_not_plotted", chrome->syncs_not_plotted},
+		{"file_ranges_not_plotted", chrome->ranges_not_plotted},
 	};
 
 	put_key(chrome->out, "receipt");
@@ -336,6 +338,21 @@ static void put_sync_rows(struct chrome *chrome, struct tally *seen)
 	}
 }
 
+static void put_range_rows(struct chrome *chrome)
+{
+	const struct model *model = chrome->model;
+	char text[256];
+
+	for (uint32_t i = 0; i < chrome->range_rows.all.count; i++) {
+		const struct track *row = &chrome->range_rows.all.items[i];
+		uint32_t thread = row->key.part[0], pid = chrome->pids[model->threads[thread].process];
+
+		chrome_name_range_row(chrome, row, text, sizeof(text));
+		put_label(chrome->out, "thread_name", pid, row->tid, "name", text);
+		put_order(chrome->out, "thread_sort_index", pid, row->tid, chrome->tids[thread]);
+	}
+}
+
 static void put_device_names(struct chrome *chrome)
 {
 	struct tally seen = {0};
@@ -357,5 +374,6 @@ void chrome_put_names(struct chrome *chrome)
 	sink_literal(chrome->out, "\"CUPTI overhead\"}}");
 	put_order(chrome->out, "process_sort_index", CHROME_OVERHEAD_PID, 0, OVERHEAD_SORT);
 	put_process_names(chrome);
+	put_range_rows(chrome);
 	put_device_names(chrome);
 }

@@ -245,6 +245,8 @@ static void find_span(struct chrome *chrome)
 		span_include(chrome, model->pyspans[i].thread, model->pyspans[i].start_ns, model->pyspans[i].end_ns);
 	for (uint32_t i = 0; i < model->pycall_count; i++)
 		span_include(chrome, model->pycalls[i].thread, model->pycalls[i].start_ns, model->pycalls[i].end_ns);
+	for (uint32_t i = 0; i < model->range_count; i++)
+		span_include(chrome, model->ranges[i].thread, model->ranges[i].start_ns, model->ranges[i].end_ns);
 	for (uint32_t i = 0; i < model->gpu_count; i++) {
 		if (chrome->gpu_track[i] == TRACK_NONE)
 			continue;
@@ -292,6 +294,7 @@ void chrome_ids_make(struct chrome *chrome, int process)
 	number_streams(chrome);
 	number_overheads(chrome);
 	chrome_number_syncs(chrome);
+	chrome_number_ranges(chrome);
 	find_span(chrome);
 }
 
@@ -306,6 +309,8 @@ void chrome_ids_free(struct chrome *chrome)
 	free(chrome->overhead_order);
 	free(chrome->overhead_track);
 	free(chrome->sync_track);
+	free(chrome->range_row);
+	tracks_free(&chrome->range_rows);
 	tracks_free(&chrome->sync_rows);
 	tracks_free(&chrome->streams);
 	tracks_free(&chrome->overheads);

@@ -57,6 +57,7 @@ void report_processes(struct report *report);	/* header.c */
 void report_devices(struct report *report);	/* devices.c */
 void report_gpu_by_line(struct report *report); /* gpu_lines.c */
 void report_gpu_by_kernel(struct report *report);
+void report_ranges(struct report *report);	  /* ranges.c */
 void report_copies(struct report *report);	  /* copies.c */
 void report_idle(struct report *report);	  /* idle.c */
 void report_waits(struct report *report);	  /* waits.c */

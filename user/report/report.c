@@ -182,6 +182,7 @@ static void put_parts(struct report *report)
 		report_devices(report);
 		report_gpu_by_line(report);
 		report_gpu_by_kernel(report);
+		report_ranges(report);
 		report_copies(report);
 		report_idle(report);
 		report_waits(report);

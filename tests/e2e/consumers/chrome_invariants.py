@@ -191,7 +191,7 @@ def _syncs(trace):
 def _memory(trace):
     total = {}
     for event in trace["traceEvents"]:
-        if event["ph"] != "i":
+        if event["ph"] != "i" or event["cat"] == "nvtx_mark":
             continue
         args = event["args"]
         place = args["Device Type"], args["Device Id"]

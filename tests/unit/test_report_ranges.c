@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* GPU time by NVTX range, as the report has it. */
+#include "model_of.h"
+
+#include "report/report.h"
+
+#define ENGINE (TID + 5) /* the thread of an autograd engine */
+
+static uint32_t corr;
+
+static void range(struct log_builder *log, uint16_t what, uint64_t time_us, uint32_t tid, const char *name)
+{
+	log_agent_range(log, &(struct gpt_agent_range){.time_ns = time_us * 1000, .tid = tid, .what = what}, name, "");
+}
+
+static void push(struct log_builder *log, uint64_t time_us, uint32_t tid, const char *name)
+{
+	range(log, GPT_AGENT_RANGE_PUSHED, time_us, tid, name);
+}
+
+static void pop(struct log_builder *log, uint64_t time_us, uint32_t tid)
+{
+	range(log, GPT_AGENT_RANGE_POPPED, time_us, tid, "");
+}
+
+/* A launch whose kernel runs for so long; stack 1 begins at train(), 2 at load(). */
+static void launch(struct log_builder *log, uint64_t time_us, uint32_t tid, uint64_t stack, uint8_t stack_state,
+		   uint64_t ns)
+{
+	log_call(log, (struct gpt_call){.time_ns = time_us * 1000,
+					.pid = PID,
+					.tid = tid,
+					.corr = ++corr,
+					.api = CUDA_LAUNCH,
+					.origin = GPT_ORIGIN_AGENT,
+					.stack_id = stack,
+					.stack_state = stack_state});
+	log_batch(log, PID, TID, 900000);
+	log_agent_kernel(log, (struct gpt_agent_kernel){.start_wall_ns = time_us * 1000 + 100,
+							.end_wall_ns = time_us * 1000 + 100 + ns,
+							.corr = corr,
+							.name = 1});
+}
+
+static void begin(struct log_builder *log)
+{
+	log_begin(log, 10, 0);
+	corr = 0;
+	log_function(log, PID, 0x100, "train", "/src/train.py", 10);
+	log_function(log, PID, 0x200, "load", "/src/load.py", 10);
+	log_stack(log, PID, 1, 1, (struct gpt_pyframe[]){{.code = 0x100, .lasti = 0}});
+	log_stack(log, PID, 2, 1, (struct gpt_pyframe[]){{.code = 0x200, .lasti = 0}});
+	log_batch(log, PID, TID, 900000);
+	log_agent_name(log, 1, "kernel");
+}
+
+static char *report_of(struct log_builder *log)
+{
+	struct model *model;
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	log_end(log, 1000000);
+	model = model_of(log);
+	assert_int_equal(report_write(out, model, &(struct report_options){.width = 100}), 0);
+	fclose(out);
+	model_free(model);
+	return text;
+}
+
+/* The table's row of that range is "GPU time, share, operations, ranges, time they were open". */
+static void assert_row(const char *text, const char *name, const char *cells)
+{
+	char row[512], *section = strstr(text, "GPU time by NVTX range"), *at = NULL;
+	const char *end;
+
+	assert_non_null(section);
+	snprintf(row, sizeof(row), "%s  %s\n", cells, name);
+	at = strstr(section, row);
+	end = strstr(section, "\n\n");
+	if (!at || at > end) {
+		print_error("%s\n", text);
+		fail_msg("no '%s'", row);
+	}
+}
+
+static void a_range_has_what_was_launched_while_it_was_open_on_that_thread(void **state)
+{
+	struct log_builder log;
+	char *text;
+
+	begin(&log);
+	push(&log, 100, TID, "step");
+	push(&log, 110, TID, "forward");
+	pop(&log, 120, TID);
+	pop(&log, 130, TID);
+	launch(&log, 90, TID, 1, GPT_STACK_OK, 1000);
+	launch(&log, 105, TID, 1, GPT_STACK_OK, 2000);
+	launch(&log, 115, TID, 1, GPT_STACK_OK, 3000);
+	launch(&log, 116, TID + 1, 1, GPT_STACK_OK, 4000);
+	launch(&log, 125, TID, 1, GPT_STACK_OK, 6000); /* forward is over */
+	text = report_of(&log);
+	assert_row(text, "step", "11.0     68.8    3       1  30.0 us");
+	assert_row(text, "forward", "3.0     18.8    1       1  10.0 us");
+	assert_non_null(strstr(text, "31.3 % of GPU time was launched outside of all ranges"));
+	free(text);
+}
+
+static void a_name_within_itself_counts_once(void **state)
+{
+	struct log_builder log;
+	char *text;
+
+	begin(&log);
+	push(&log, 100, TID, "block");
+	push(&log, 110, TID, "block");
+	launch(&log, 115, TID, 1, GPT_STACK_OK, 3000);
+	text = report_of(&log);
+	assert_row(text, "block", "3,000    100.0    1       2  1.8 ms");
+	free(text);
+}
+
+static void operators_that_pytorch_numbers_are_one_row(void **state)
+{
+	struct log_builder log;
+	char *text;
+
+	begin(&log);
+	push(&log, 100, TID, "aten::mm, seq = 1, op_id = 4");
+	pop(&log, 110, TID);
+	push(&log, 120, TID, "aten::mm, op_id = 9");
+	pop(&log, 130, TID);
+	launch(&log, 105, TID, 1, GPT_STACK_OK, 1000);
+	launch(&log, 125, TID, 1, GPT_STACK_OK, 2000);
+	text = report_of(&log);
+	assert_row(text, "aten::mm", "3,000    100.0    2       2  20.0 us");
+	free(text);
+}
+
+static void a_backward_pass_counts_for_the_thread_that_waits_for_it(void **state)
+{
+	struct log_builder log;
+	char *text;
+
+	begin(&log);
+	push(&log, 80, TID + 1, "loading");
+	push(&log, 100, TID, "backward");
+	launch(&log, 90, TID, 1, GPT_STACK_OK, 1000);
+	launch(&log, 91, TID + 1, 2, GPT_STACK_OK, 1000);
+	launch(&log, 110, ENGINE, 1, GPT_STACK_BACKWARD, 6000);
+	text = report_of(&log);
+	assert_row(text, "backward", "6,000     75.0    1       1  900.0 us");
+	assert_row(text, "loading", "1,000     12.5    1       1  920.0 us");
+	free(text);
+}
+
+static void of_two_that_can_have_called_backward_it_is_neither(void **state)
+{
+	struct log_builder log;
+	char *text;
+
+	begin(&log);
+	push(&log, 80, TID + 1, "one");
+	push(&log, 85, TID, "two");
+	launch(&log, 90, TID, 1, GPT_STACK_OK, 1000);
+	launch(&log, 91, TID + 1, 1, GPT_STACK_OK, 1000);
+	launch(&log, 110, ENGINE, 1, GPT_STACK_BACKWARD, 6000);
+	text = report_of(&log);
+	assert_row(text, "one", "1,000     12.5    1       1  920.0 us");
+	assert_non_null(strstr(text, "75.0 % of GPU time was launched outside of all ranges"));
+	free(text);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_range_has_what_was_launched_while_it_was_open_on_that_thread),
+		cmocka_unit_test(a_name_within_itself_counts_once),
+		cmocka_unit_test(operators_that_pytorch_numbers_are_one_row),
+		cmocka_unit_test(a_backward_pass_counts_for_the_thread_that_waits_for_it),
+		cmocka_unit_test(of_two_that_can_have_called_backward_it_is_neither),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
