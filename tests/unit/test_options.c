@@ -238,6 +238,10 @@ static void what_the_agent_records_can_be_chosen(void **state)
 	assert_int_equal(options.takes, 0);
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		assert_refused(PARSE("--trace", bad[i]), "--trace", "cuda sync");
+	assert_int_equal(PARSE("--trace", "nvtx", "--", "true"), 0);
+	assert_int_equal(options.takes, 1u << GPT_AGENT_TAKE_NVTX);
+	assert_refused(PARSE("--trace", "nvtx", "-p", "1"), "--trace nvtx", "-- COMMAND");
+	assert_refused(PARSE("--trace", "nvtx"), "--trace nvtx", "-- COMMAND");
 	assert_refused(PARSE("--trace", "cuda", "--kernels-only"), "--kernels-only", "once");
 	assert_refused(PARSE("--trace", "cuda", "--trace", "sync"), "--trace", "once");
 	assert_refused(PARSE("--agent", "off", "--trace", "sync"), "--trace", "--agent off");

@@ -16,6 +16,7 @@
 
 #define INJECTION "CUDA_INJECTION64_PATH"
 #define CHAINED "GPUTRACE_CHAINED_INJECTION"
+#define RANGES "NVTX_INJECTION64_PATH"
 
 /* exec is immediate unless a file server is slow; if it takes longer its failure shows in the exit status. */
 #define EXEC_WAIT_MS 5000
@@ -69,6 +70,13 @@ static void set_injection(const char *agent_path)
 	setenv(INJECTION, agent_path, 1);
 }
 
+const char *command_other_ranges(const char *agent_path)
+{
+	const char *theirs = getenv(RANGES);
+
+	return theirs && *theirs && strcmp(theirs, agent_path) != 0 ? theirs : NULL;
+}
+
 static void __attribute__((noreturn)) run_child(const struct command_options *options, int go, int failed)
 {
 	char byte;
@@ -82,6 +90,9 @@ static void __attribute__((noreturn)) run_child(const struct command_options *op
 		_exit(EXIT_NOT_EXECUTED);
 	if (options->agent_path)
 		set_injection(options->agent_path);
+	/* NVTX has one tool: whose it is already is not taken away. */
+	if (options->agent_path && options->ranges && !command_other_ranges(options->agent_path))
+		setenv(RANGES, options->agent_path, 1);
 	if (options->stdout_to_stderr)
 		dup2(STDERR_FILENO, STDOUT_FILENO);
 	signal(SIGPIPE, SIG_DFL);

@@ -24,6 +24,7 @@ struct command {
 struct command_options {
 	char **argv;
 	const char *agent_path;	 /* for CUDA_INJECTION64_PATH, NULL: leave the environment alone */
+	bool ranges;		 /* the agent takes NVTX ranges too: NVTX_INJECTION64_PATH, unless it is set */
 	bool stdout_to_stderr;	 /* our own standard output carries an export */
 	const sigset_t *signals; /* mask to restore */
 };
@@ -32,6 +33,9 @@ struct command_options {
 int command_check(const char *name);
 
 int command_start(const struct command_options *options, struct command *out);
+
+/* The user's own NVTX_INJECTION64_PATH, which the command keeps; NULL: none. */
+const char *command_other_ranges(const char *agent_path);
 
 /* Lets it run; -errno when it could not be executed. */
 int command_release(struct command *command);

@@ -379,6 +379,9 @@ static int check_whole(struct parse *parse)
 	if (options->has_takes && options->agent == ATTACH_AGENT_OFF)
 		return fail(parse,
 			    "--trace and --kernels-only choose what the agent records: they exclude --agent off");
+	if (subcommand == SUBCOMMAND_RECORD && (options->takes >> GPT_AGENT_TAKE_NVTX & 1) && !options->command)
+		return fail(parse, "--trace nvtx: a program decides at its first range who gets them, so gputrace has "
+				   "to start it: gputrace ... -- COMMAND");
 	return check_outputs(parse);
 }
 

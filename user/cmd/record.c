@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "attach/attach.h"
+#include "attach/emit.h"
 #include "capture/clock.h"
 #include "capture/log_writer.h"
 #include "capture/run.h"
@@ -139,6 +140,7 @@ static int start_command(struct recording *recording)
 	struct command_options options = {
 		.argv = recording->options->command,
 		.agent_path = recording->agent_path,
+		.ranges = recording->options->takes >> GPT_AGENT_TAKE_NVTX & 1,
 		.stdout_to_stderr = options_use_stdout(recording->options),
 		.signals = &recording->old_signals,
 	};
@@ -150,6 +152,20 @@ static int start_command(struct recording *recording)
 	if (err)
 		msg_error("%s: cannot be started: %s", options.argv[0], strerror(-err));
 	return err;
+}
+
+/* Before the agent says so by what is missing. */
+static void say_whose_ranges(struct recording *recording)
+{
+	const char *theirs = recording->agent_path ? command_other_ranges(recording->agent_path) : NULL;
+	char note[512];
+
+	if (!theirs || !(recording->options->takes >> GPT_AGENT_TAKE_NVTX & 1))
+		return;
+	snprintf(note, sizeof(note), "no NVTX ranges: NVTX_INJECTION64_PATH names another tool already, %.300s",
+		 theirs);
+	emit_text(emit_record, recording, GPT_NOTE, (uint32_t)recording->command.pid, note);
+	msg_warn("%s", note);
 }
 
 static enum attach_scope scope_of(const struct options *options)
@@ -395,6 +411,7 @@ enum exit_code record_command(const struct options *options)
 	}
 	if (start_command(&recording) || open_log(&recording) || attach_all(&recording))
 		goto cleanup;
+	say_whose_ranges(&recording);
 	/* What runs already will not change its mind; a command or the whole machine may have more to come. */
 	if (scope_of(options) == ATTACH_PIDS && python_calls_refused(&recording, false))
 		goto cleanup;

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""NVTX ranges of programs that gputrace starts: NVIDIA's own NVTX, on the simulated GPU."""
+
+import collections
+import os
+import re
+import subprocess
+
+import machine
+import pytest
+import reading
+import tracing
+
+NVTX = "nvidia-nvtx==13.5.25"
+LABELS = {"conv": "conv [layers]", "relu": "relu [layers]", "wide": "größe €", "cut": "x" * 197 + "..."}
+UNITS = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory):
+    headers = next(machine.package(machine.any_python(), NVTX).glob("**/nvtx3/nvToolsExt.h")).parents[1]
+    output = tmp_path_factory.mktemp("nvtx") / "libnvtx_ranges.so"
+    subprocess.run([os.environ.get("CC", "gcc"), "-O1", "-shared", "-fPIC", "-isystem", headers, "-o", output,
+                    machine.PROGRAMS / "nvtx_ranges.c", "-ldl"], check=True)
+    return output
+
+
+def program(library):
+    return [machine.any_python(), machine.PROGRAMS / "nvtx_ranges.py", library]
+
+
+def traced(folder, library, *options, env=None):
+    done = tracing.trace(folder, tracing.on_simgpu(folder / "gpu.json", *program(library)), *options, env=env)
+    return done, reading.trace_of(folder / "trace.json"), reading.simulated.load(folder / "gpu.json")
+
+
+def expected_ns(truth):
+    """{range: GPU ns}, by the names of the kernels."""
+    sums = collections.Counter()
+    for kernel, ns in reading.simulated_kernel_ns(truth).items():
+        for name in set(kernel.rpartition("_")[0].split(".")):
+            sums[LABELS.get(name, name)] += ns
+    del sums["none"]
+    return sums
+
+
+def reported(report):
+    """[(GPU ns, operations, ranges, name)] of the report's table."""
+    section = report.split("GPU time by NVTX range")[1].split("\n\n")[0].splitlines()
+    unit = UNITS[section[1].split()[0]]
+    rows = []
+    for line in section[2:]:
+        match = re.match(r" *([\d.,]+) +[\d.]+ +(\d+) +(\d+) +[\d.,]+ \w+ +(.+)$", line)
+        if match:
+            ns, operations, ranges, name = match.groups()
+            rows.append((float(ns.replace(",", "")) * unit, int(operations), int(ranges), name.strip()))
+    return rows, unit
+
+
+def annotations(trace):
+    return [e for e in trace["traceEvents"] if e.get("cat") == "user_annotation" and "NVTX" in e["args"]]
+
+
+def test_kernels_count_for_the_ranges_they_were_launched_in(tmp_path, library):
+    done, _, truth = traced(tmp_path, library, "--trace", "nvtx", "--min-complete", "100")
+    rows, unit = reported(done.stdout)
+    expected = expected_ns(truth)
+    shown = {name: ns for ns, _, _, name in rows}
+    assert len(rows) == 9
+    for name, ns in expected.items():
+        (found,) = [shown[label] for label in shown if label[:40] == name[:40]]
+        assert abs(found - ns) <= unit / 10, name
+    counted = {name: (operations, ranges) for _, operations, ranges, name in rows}
+    assert counted["step"] == (18, 6)
+    assert counted["conv [layers]"] == (6, 3)
+    assert counted["early"] == (21, 1)
+    assert counted["other"] == (1, 1)
+    assert "% of GPU time was launched outside of all ranges" in done.stdout
+
+
+def test_ranges_are_annotations_that_hold_their_launches(tmp_path, library):
+    _, trace, _ = traced(tmp_path, library, "--trace", "cuda,nvtx")
+    found = collections.Counter(e["name"] for e in annotations(trace))
+    assert found["step"] == 6 and found["größe €"] == 3 and found["started"] == 1 and found["relu"] == 3
+    assert {e["args"].get("domain") for e in annotations(trace)} == {None, "layers"}
+    cut = {e["name"] for e in annotations(trace) if e["args"].get("end") == "not seen"}
+    assert cut == {LABELS["cut"], "never ended"}
+    marks = [e for e in trace["traceEvents"] if e.get("name") == "middle"]
+    assert [mark["ph"] for mark in marks] == ["i"]
+    calls = {e["args"]["correlation"]: e for e in trace["traceEvents"] if e.get("cat") == "cuda_runtime"}
+    kernels = [e for e in trace["traceEvents"] if e.get("cat") == "kernel" and ".relu" in e["name"]]
+    spans = [(e["ts"], e["ts"] + e["dur"]) for e in annotations(trace) if e["name"] == "relu"]
+    launched = [calls[e["args"]["correlation"]] for e in kernels]
+    assert len(launched) == 3
+    for call, (begin, end) in zip(launched, spans):
+        assert begin <= call["ts"] and call["ts"] + call["dur"] <= end
+
+
+def test_a_program_gets_the_answers_it_gets_without_a_tool(tmp_path, library):
+    alone = tracing.command(tmp_path, *tracing.on_simgpu(tmp_path / "gpu.json", *program(library))).must_be(0)
+    done, _, _ = traced(tmp_path, library, "--trace", "nvtx")
+    answers = [line for line in done.stdout.splitlines() if line.startswith("answers")]
+    assert answers == alone.stdout.splitlines() == ["answers -2"]
+
+
+def test_without_being_asked_for_there_are_none(tmp_path, library):
+    done, trace, _ = traced(tmp_path, library)
+    assert "NVTX" not in done.stdout
+    assert not annotations(trace)
+
+
+def test_another_tool_keeps_its_ranges_and_that_is_said(tmp_path, library):
+    done, trace, _ = traced(tmp_path, library, "--trace", "nvtx", env={"NVTX_INJECTION64_PATH": "/opt/tool/libtool.so"})
+    assert not annotations(trace)
+    note = "no NVTX ranges: NVTX_INJECTION64_PATH names another tool already, /opt/tool/libtool.so"
+    assert note in done.stderr
+    assert note in " ".join(done.stdout.split())
+
+
+@pytest.mark.torch
+def test_ranges_of_pytorch_have_its_backward_pass_too(tmp_path):
+    command = tracing.on_simgpu(tmp_path / "gpu.json", machine.tool("get-torch"), machine.PROGRAMS / "torch_nvtx.py")
+    done = tracing.trace(tmp_path, command, "--trace", "cuda,nvtx")
+    rows, unit = reported(done.stdout)
+    work = reading.simulated.work(reading.simulated.load(tmp_path / "gpu.json"))
+    expected = collections.Counter()
+    for op in work:
+        expected[op["label"] or "backward"] += op["end"] - op["start"]
+    assert {name for *_, name in rows} == {"forward", "backward", "optimizer"}
+    for ns, _, ranges, name in rows:
+        assert ranges == 5
+        assert abs(ns - expected[name]) <= unit / 10, name
+    assert sum(op["label"] is None or op["label"] == "" for op in work) > 20
