@@ -24,6 +24,7 @@
 
 #include "agent/apis.c"
 #include "agent/batch.c"
+#include "agent/batch_send.c"
 #include "agent/names.c"
 #include "agent/records.c"
 
@@ -54,6 +55,15 @@ SAME(CUPTI_THREAD_ID_DEFAULT, CUPTI_ACTIVITY_THREAD_ID_TYPE_DEFAULT)
 SAME(CUPTI_KIND_SYNCHRONIZATION, CUPTI_ACTIVITY_KIND_SYNCHRONIZATION)
 SAME(CUPTI_KIND_CUDA_EVENT, CUPTI_ACTIVITY_KIND_CUDA_EVENT)
 SAME(CUPTI_KIND_MEMORY2, CUPTI_ACTIVITY_KIND_MEMORY2)
+SAME(GPT_AGENT_STREAM_NON_BLOCKING, CUPTI_ACTIVITY_STREAM_CREATE_FLAG_NON_BLOCKING)
+SAME(GPT_AGENT_STREAM_NULL, CUPTI_ACTIVITY_STREAM_CREATE_FLAG_NULL)
+SAME(GPT_AGENT_COMPUTE_API_MPS, CUPTI_ACTIVITY_COMPUTE_API_CUDA_MPS)
+SAME(CUPTI_KIND_JIT, CUPTI_ACTIVITY_KIND_JIT)
+SAME(GPT_AGENT_JIT_CACHE_LOAD, CUPTI_ACTIVITY_JIT_OPERATION_CACHE_LOAD)
+SAME(GPT_AGENT_JIT_CACHE_STORE, CUPTI_ACTIVITY_JIT_OPERATION_CACHE_STORE)
+SAME(GPT_AGENT_JIT_COMPILE, CUPTI_ACTIVITY_JIT_OPERATION_COMPILE)
+SAME(GPT_AGENT_JIT_PTX_TO_CUBIN, CUPTI_ACTIVITY_JIT_ENTRY_PTX_TO_CUBIN)
+SAME(GPT_AGENT_JIT_NVVM_TO_PTX, CUPTI_ACTIVITY_JIT_ENTRY_NVVM_IR_TO_PTX)
 SAME(CUPTI_POOL_LOCAL, CUPTI_ACTIVITY_MEMORY_POOL_TYPE_LOCAL)
 SAME(GPT_AGENT_MEMORY_ALLOCATED, CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_ALLOCATION)
 SAME(GPT_AGENT_MEMORY_RELEASED, CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_RELEASE)
@@ -147,6 +157,13 @@ AT(memoryPoolConfig.memoryPoolType, CUPTI_MEMORY_POOL_TYPE, 4)
 #define THEIRS CUpti_ActivityAPI
 CUPTI_API_FIELDS(RECORD_AT)
 AT(cbid, CUPTI_API_CBID, 4)
+#undef THEIRS
+#define THEIRS NEWEST_Jit
+CUPTI_JIT_FIELDS(RECORD_AT)
+#ifdef WITH_OVERHEAD_CORRELATION /* the same version, 12.4 */
+#define WITH_JIT_THREAD 1
+CUPTI_JIT_FIELDS_12_4(RECORD_AT)
+#endif
 #undef THEIRS
 #define THEIRS NEWEST_Device
 CUPTI_DEVICE_FIELDS(RECORD_AT)
@@ -266,6 +283,7 @@ static size_t fill_buffer(void)
 	NEWEST_Synchronization *sync;
 	NEWEST_Memory *memory;
 	CUpti_ActivityAPI *call;
+	NEWEST_Jit *jit;
 	NEWEST_Device *device;
 	size_t used = 0;
 	unsigned i;
@@ -314,6 +332,8 @@ static size_t fill_buffer(void)
 		call->cbid = cbids[i];
 		call->start = 14, call->end = 15;
 	}
+	jit = record_at(buffer, &used, sizeof(*jit), CUPTI_ACTIVITY_KIND_JIT);
+	jit->start = 14, jit->end = 15;
 	return used;
 }
 
@@ -415,8 +435,14 @@ static void check_records(struct records *records)
 	CHECK(GPT_AGENT_CALLED, gpt_agent_called, CUpti_ActivityAPI,
 	      CUPTI_API_FIELDS(EXACT) EXPECT(ours->api == GPT_API(GPT_DOMAIN_RUNTIME, 211)););
 	EXPECT(!sent(GPT_AGENT_CALLED, 2));
+	n = 0;
+#ifdef WITH_JIT_THREAD
+	CHECK(GPT_AGENT_JIT, gpt_agent_jit, NEWEST_Jit, CUPTI_JIT_FIELDS(EXACT) CUPTI_JIT_FIELDS_12_4(EXACT));
+#else
+	CHECK(GPT_AGENT_JIT, gpt_agent_jit, NEWEST_Jit, CUPTI_JIT_FIELDS(EXACT) EXPECT(ours->tid == 0););
+#endif
 	EXPECT(records->stats.kernels == 3 && records->stats.copies == 2 && records->stats.fills == 1);
-	EXPECT(records->stats.others == 10 && records->stats.untimed == 1 && records->stats.malformed == 0);
+	EXPECT(records->stats.others == 11 && records->stats.untimed == 1 && records->stats.malformed == 0);
 }
 
 static void check_sizes(struct records *records)
@@ -439,6 +465,7 @@ static void check_sizes(struct records *records)
 	EXPECT(records->sizes[CUPTI_KIND_MEMORY2] == sizeof(NEWEST_Memory));
 	EXPECT(records->sizes[CUPTI_KIND_RUNTIME] == sizeof(CUpti_ActivityAPI));
 	EXPECT(records->sizes[CUPTI_KIND_DRIVER] == sizeof(CUpti_ActivityAPI));
+	EXPECT(records->sizes[CUPTI_KIND_JIT] == sizeof(NEWEST_Jit));
 	for (i = 0; i < sizeof(scratch) / sizeof(scratch[0]); i++)
 		EXPECT(scratch[i] == 0);
 }
@@ -457,6 +484,7 @@ static uint32_t walk(uint8_t *start, size_t valid, uint8_t **record)
 		[CUPTI_KIND_STREAM] = sizeof(NEWEST_Stream),
 		[CUPTI_KIND_CUDA_EVENT] = sizeof(NEWEST_CudaEvent),
 		[CUPTI_KIND_MEMORY2] = sizeof(NEWEST_Memory),
+		[CUPTI_KIND_JIT] = sizeof(NEWEST_Jit),
 		[CUPTI_KIND_SYNCHRONIZATION] = sizeof(NEWEST_Synchronization),
 		[CUPTI_KIND_RUNTIME] = sizeof(CUpti_ActivityAPI),
 		[CUPTI_KIND_DRIVER] = sizeof(CUpti_ActivityAPI),
@@ -491,7 +519,7 @@ static bool open_library(struct cupti *cupti, const char *path)
 int main(int argc, char **argv)
 {
 	static struct cupti cupti;
-	static struct batch batch;
+	static struct batch batch = {.send = batch_to_collector};
 	static struct names names;
 	struct records records = {.cupti = &cupti, .batch = &batch, .names = &names, .call_classes = ~0u};
 

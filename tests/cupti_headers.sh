@@ -64,7 +64,7 @@ holds() {
 # and whether the older ones stand in a file of their own
 newest() {
 	[ ! -e "$1/cupti_activity_deprecated.h" ] || echo "-DWITH_DEPRECATED"
-	for record in Kernel Memcpy MemcpyPtoP Memset Overhead Device Context Stream Synchronization CudaEvent Memory; do
+	for record in Kernel Memcpy MemcpyPtoP Memset Overhead Device Context Stream Synchronization CudaEvent Memory Jit; do
 		cat "$1/cupti_activity.h" "$1/cupti_activity_deprecated.h" 2>/dev/null |
 			grep -o "^} CUpti_Activity${record}[0-9]*;" | tr -d '};' | sort -V | tail -n 1 |
 			sed "s/^ */-DNEWEST_$record=/"

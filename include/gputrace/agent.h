@@ -71,7 +71,7 @@
  * The agent reads the counters when a session begins: attach these probes before those on _state and _call.
  */
 #define GPT_AGENT_TAKES(X)                                                                                             \
-	X(CUDA, cuda)	  /* copies and fills, every call of cuda_api.h, CUPTI's overhead */                           \
+	X(CUDA, cuda)	  /* copies and fills, every call of cuda_api.h, CUPTI's overhead, JIT compilation */          \
 	X(SYNC, sync)	  /* synchronisations and events */                                                            \
 	X(MEMORY, memory) /* allocations and frees */                                                                  \
 	X(NVTX, nvtx)	  /* ranges that the program names */
@@ -128,6 +128,7 @@ enum gpt_agent_record_type {
 	GPT_AGENT_CALLED = 80,	   /* struct gpt_agent_called */
 	GPT_AGENT_SIZES = 81,	   /* struct gpt_agent_sizes: after a HELLO that says READY or BORROWING */
 	GPT_AGENT_RANGE = 82,	   /* struct gpt_agent_range */
+	GPT_AGENT_JIT = 83,	   /* struct gpt_agent_jit */
 	GPT_AGENT_TYPES_END
 };
 
@@ -296,6 +297,31 @@ struct gpt_agent_graph_node {
 	__u32 pad;
 };
 
+enum gpt_agent_jit_operation { /* CUpti_ActivityJitOperationType */
+			       GPT_AGENT_JIT_CACHE_LOAD = 1,
+			       GPT_AGENT_JIT_CACHE_STORE = 2,
+			       GPT_AGENT_JIT_COMPILE = 3,
+};
+
+enum gpt_agent_jit_entry { /* CUpti_ActivityJitEntryType */
+			   GPT_AGENT_JIT_PTX_TO_CUBIN = 1,
+			   GPT_AGENT_JIT_NVVM_TO_PTX = 2,
+};
+
+/* The driver compiled code for the GPU, or found it in its cache; by CLOCK_REALTIME. */
+struct gpt_agent_jit {
+	struct gpt_record hdr;
+	__u64 start_wall_ns, end_wall_ns;
+	__u64 unit;  /* what was compiled: loads and stores of the cache name the same */
+	__u64 bytes; /* of the cache */
+	__u32 corr;
+	__u32 operation; /* enum gpt_agent_jit_operation */
+	__u32 entry;	 /* enum gpt_agent_jit_entry */
+	__u32 device;
+	__u32 tid; /* in the process's own pid namespace; 0: not known (before CUPTI 12.4) */
+	__u32 pad;
+};
+
 enum gpt_agent_range_what {
 	GPT_AGENT_RANGE_MARK = 1, /* a moment */
 	GPT_AGENT_RANGE_PUSHED = 2,
@@ -336,13 +362,22 @@ struct gpt_agent_device {
 
 struct gpt_agent_context {
 	struct gpt_record hdr;
-	__u32 context, device, null_stream, pad;
+	__u32 context, device, null_stream;
+	__u32 compute_api; /* CUpti_ActivityComputeApiKind; 0: not known */
 };
+
+enum gpt_agent_stream_flag { /* CUpti_ActivityStreamFlag */
+			     GPT_AGENT_STREAM_NON_BLOCKING = 2,
+			     GPT_AGENT_STREAM_NULL = 3,
+};
+
+#define GPT_AGENT_COMPUTE_API_MPS 2 /* CUPTI_ACTIVITY_COMPUTE_API_CUDA_MPS */
 
 struct gpt_agent_stream {
 	struct gpt_record hdr;
 	__u32 context, stream;
-	__u32 priority, flags;
+	__u32 priority; /* a signed number: less is more urgent */
+	__u32 flags;	/* enum gpt_agent_stream_flag */
 };
 
 struct gpt_agent_clock {
@@ -378,6 +413,7 @@ _Static_assert(sizeof(struct gpt_agent_event) == 32, "agent layout");
 _Static_assert(sizeof(struct gpt_agent_memory) == 88, "agent layout");
 _Static_assert(sizeof(struct gpt_agent_graph_node) == 32, "agent layout");
 _Static_assert(sizeof(struct gpt_agent_range) == 40, "agent layout");
+_Static_assert(sizeof(struct gpt_agent_jit) == 64, "agent layout");
 _Static_assert(sizeof(struct gpt_agent_device) == 88, "agent layout");
 _Static_assert(sizeof(struct gpt_agent_context) == 24, "agent layout");
 _Static_assert(sizeof(struct gpt_agent_stream) == 24, "agent layout");

@@ -2,6 +2,7 @@
 """What of the GPU is recorded: waits with what they waited for, and the choice by --trace and --kernels-only."""
 
 import collections
+import re
 
 import machine
 import pytest
@@ -67,3 +68,44 @@ def test_two_traces_at_once_both_get_what_either_wants(tmp_path):
     with tracing.Running(["sleep", "60"], second) as idle, tracing.Tracer(second, "-p", idle.pid):
         _, trace, _ = traced(first, "--kernels-only")
     assert {"kernel", "gpu_memcpy"} <= categories(trace)
+
+
+@pytest.fixture
+def compiling(tmp_path):
+    def run(*options):
+        command = [machine.any_python(), machine.PROGRAMS / "compiles.py"]
+        done = tracing.trace(tmp_path, tracing.on_simgpu(tmp_path / "gpu.json", *command), *options)
+        return done, reading.trace_of(tmp_path / "trace.json")
+    return run
+
+
+def test_compilations_are_drawn_inside_the_calls_that_needed_them(compiling):
+    _, trace = compiling()
+    calls = {e["args"]["correlation"]: e for e in trace["traceEvents"] if e.get("cat") == "cuda_runtime"}
+    made = [e for e in trace["traceEvents"] if e.get("cat") == "jit"]
+    assert collections.Counter(e["name"] for e in made) == {"PTX compiled": 3, "stored in the cache": 3,
+                                                            "loaded from the cache": 1}
+    for event in made:
+        call = calls[event["args"]["of call"]]
+        assert call["name"] == "cudaLaunchKernel"
+        assert call["ts"] - 20 <= event["ts"] and event["ts"] + event["dur"] <= call["ts"] + call["dur"] + 20
+    (row,) = {e["tid"] for e in made}
+    (name,) = [e["args"]["name"] for e in trace["traceEvents"] if e["name"] == "thread_name" and e["tid"] == row]
+    assert name == f"thread {made[0]['pid']} JIT"
+
+
+def test_the_report_names_the_line_that_compiles(compiling):
+    done, _ = compiling()
+    section = done.stdout.split("JIT compilation by Python line")[1].split("\n\n")[0].splitlines()[2:]
+    rows = [line.split(maxsplit=1)[1] for line in section]
+    assert [re.sub(" {2,}", "  ", row) for row in rows] == [
+        "3  PTX compiled  compiles.py:21 compiles",
+        "3  stored in the cache  compiles.py:21 compiles",
+        "1  loaded from the cache  compiles.py:26 is_in_the_cache",
+    ]
+
+
+def test_kernels_only_has_no_compilations(compiling):
+    done, trace = compiling("--kernels-only")
+    assert "JIT" not in done.stdout
+    assert "jit" not in categories(trace)

@@ -92,6 +92,9 @@ static void add_batch(struct log_builder *log)
 	log_agent_called(log, (struct gpt_agent_called){
 				      .start_wall_ns = 505, .end_wall_ns = 510, .corr = 10, .api = GPT_API(2, 315)});
 	log_agent_kernel(log, (struct gpt_agent_kernel){.start_wall_ns = 520, .end_wall_ns = 530, .corr = 9});
+	log_agent_jit(log,
+		      (struct gpt_agent_jit){
+			      .start_wall_ns = 400, .end_wall_ns = 500, .corr = 1, .operation = GPT_AGENT_JIT_COMPILE});
 	for (uint16_t what = GPT_AGENT_RANGE_MARK; what <= GPT_AGENT_RANGE_LOST; what++)
 		log_agent_range(log,
 				&(struct gpt_agent_range){.time_ns = 100 + what, .id = 1, .tid = PID, .what = what},

@@ -131,6 +131,14 @@ CHECK_FN const char *model_check_sums(const struct model *model)
 	for (uint32_t i = 0; i < model->overhead_count; i++)
 		MODEL_MUST(model->overheads[i].process < model->process_count &&
 			   model->overheads[i].start_ns <= model->overheads[i].end_ns);
+	for (uint32_t i = 0; i < model->jit_count; i++) {
+		const struct model_jit *jit = &model->jits[i];
+
+		MODEL_MUST(jit->process < model->process_count && jit->start_ns <= jit->end_ns);
+		MODEL_MUST(!i || jit[-1].start_ns <= jit->start_ns);
+		MODEL_MUST(jit->call == NONE || jit->call < model->call_count);
+		MODEL_MUST(jit->operation >= GPT_AGENT_JIT_CACHE_LOAD && jit->operation <= GPT_AGENT_JIT_COMPILE);
+	}
 	for (uint32_t i = 0; i < model->memory_count; i++) {
 		const struct model_memory *memory = &model->memories[i];
 

@@ -99,18 +99,18 @@ static void a_kernel_row_says_how_full_the_gpu_was(void **state)
 
 	/* 264 blocks of 8 warps on 132 multiprocessors that take 2048 threads: 2 of at most 4 (by registers). */
 	assert_has(text, "\"blocks per SM\":2.0,\"warps per SM\":16.0,\"grid\":[264,1,1],\"block\":[256,1,1],"
-			 "\"est. achieved occupancy %\":25}");
+			 "\"est. achieved occupancy %\":25,\"priority\":0,");
 	free(text);
 	for (uint32_t i = 0; i < model->gpu_count; i++)
 		model->gpu[i].grid[0] = 132 * 100;
 	text = exported(model, chrome_write, -1, false);
 	assert_has(text, "\"blocks per SM\":100.0,\"warps per SM\":800.0,\"grid\":[13200,1,1],\"block\":[256,1,1],"
-			 "\"est. achieved occupancy %\":50}");
+			 "\"est. achieved occupancy %\":50,");
 	free(text);
 	model->devices[0].multiprocessors = 0;
 	text = exported(model, chrome_write, -1, false);
 	assert_has(text, "\"blocks per SM\":0.0,\"warps per SM\":0.0,");
-	assert_has(text, "\"est. achieved occupancy %\":0}");
+	assert_has(text, "\"est. achieved occupancy %\":0,");
 	free(text);
 	model_free(model);
 }

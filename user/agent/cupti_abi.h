@@ -56,6 +56,7 @@ enum {
 	CUPTI_KIND_STREAM = 37,
 	CUPTI_KIND_SYNCHRONIZATION = 38,
 	CUPTI_KIND_MEMORY2 = 49,
+	CUPTI_KIND_JIT = 52,
 	CUPTI_KIND_COUNT = 64, /* of the table of sizes; larger kinds are none of ours */
 };
 
@@ -260,6 +261,19 @@ enum { CUPTI_STATE_DATA(CUPTI_OFFSET_STATE) };
 	X(returnValue, 36, 4, result, 4)
 #define CUPTI_API_CBID 4u /* cbid; the kind tells the domain */
 
+#define CUPTI_JIT_MIN 64u
+#define CUPTI_JIT_CORR 32u
+#define CUPTI_JIT_FIELDS(X)                                                                                            \
+	X(jitEntryType, 4, 4, entry, 4)                                                                                \
+	X(jitOperationType, 8, 4, operation, 4)                                                                        \
+	X(deviceId, 12, 4, device, 4)                                                                                  \
+	X(start, 16, 8, start_wall_ns, 8)                                                                              \
+	X(end, 24, 8, end_wall_ns, 8)                                                                                  \
+	X(correlationId, CUPTI_JIT_CORR, 4, corr, 4)                                                                   \
+	X(jitOperationCorrelationId, 40, 8, unit, 8)                                                                   \
+	X(cacheSize, 48, 8, bytes, 8)
+#define CUPTI_JIT_FIELDS_12_4(X) X(threadId, 68, 4, tid, 4)
+
 #define CUPTI_DEVICE_MIN 176u
 #define CUPTI_DEVICE_FIELDS(X)                                                                                         \
 	X(globalMemorySize, 16, 8, memory_bytes, 8)                                                                    \
@@ -284,6 +298,7 @@ enum { CUPTI_STATE_DATA(CUPTI_OFFSET_STATE) };
 #define CUPTI_CONTEXT_FIELDS(X)                                                                                        \
 	X(contextId, 4, 4, context, 4)                                                                                 \
 	X(deviceId, 8, 4, device, 4)                                                                                   \
+	X(computeApiKind, 12, 2, compute_api, 4)                                                                       \
 	X(nullStreamId, 14, 2, null_stream, 4)
 
 #define CUPTI_STREAM_MIN 24u

@@ -60,6 +60,11 @@ static const struct field memory_fields[] = {CUPTI_MEMORY_FIELDS(FIELD) END};
 CUPTI_API_FIELDS(FITS)
 static const struct field api_fields[] = {CUPTI_API_FIELDS(FIELD) END};
 #undef RECORD
+#define RECORD gpt_agent_jit
+CUPTI_JIT_FIELDS(FITS)
+CUPTI_JIT_FIELDS_12_4(FITS)
+static const struct field jit_fields[] = {CUPTI_JIT_FIELDS(FIELD) CUPTI_JIT_FIELDS_12_4(FIELD) END};
+#undef RECORD
 #define RECORD gpt_agent_device
 CUPTI_DEVICE_FIELDS(FITS)
 static const struct field device_fields[] = {CUPTI_DEVICE_FIELDS(FIELD) END};
@@ -243,6 +248,8 @@ static const struct kind kinds[] = {
 	 CUPTI_API_CORR, TIMES(gpt_agent_called), api_fields, api_takes, NULL, api_finish},
 	{CUPTI_KIND_DRIVER, GPT_AGENT_CALLED, CUPTI_API_MIN, sizeof(struct gpt_agent_called), COUNTER(others),
 	 CUPTI_API_CORR, TIMES(gpt_agent_called), api_fields, api_takes, NULL, api_finish},
+	{CUPTI_KIND_JIT, GPT_AGENT_JIT, CUPTI_JIT_MIN, sizeof(struct gpt_agent_jit), COUNTER(others), CUPTI_JIT_CORR,
+	 TIMES(gpt_agent_jit), jit_fields, NULL, NULL, NULL},
 	{CUPTI_KIND_DEVICE, GPT_AGENT_DEVICE, CUPTI_DEVICE_MIN, sizeof(struct gpt_agent_device), COUNTER(others), 0, 0,
 	 device_fields, NULL, device_name, device_finish},
 	{CUPTI_KIND_CONTEXT, GPT_AGENT_CONTEXT, CUPTI_CONTEXT_MIN, sizeof(struct gpt_agent_context), COUNTER(others), 0,
@@ -272,6 +279,7 @@ const struct records_kind records_kinds[RECORDS_KINDS] = {
 	{CUPTI_KIND_SYNCHRONIZATION, GPT_AGENT_TAKE_SYNC, false},
 	{CUPTI_KIND_CUDA_EVENT, GPT_AGENT_TAKE_SYNC, false},
 	{CUPTI_KIND_MEMORY2, GPT_AGENT_TAKE_MEMORY, false},
+	{CUPTI_KIND_JIT, GPT_AGENT_TAKE_CUDA, false},
 	{CUPTI_KIND_RUNTIME, GPT_AGENT_TAKE_COUNT, true},
 	{CUPTI_KIND_DRIVER, GPT_AGENT_TAKE_COUNT, true},
 };

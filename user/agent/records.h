@@ -62,7 +62,7 @@ struct records_kind {
 	uint8_t take;  /* enum gpt_agent_take; GPT_AGENT_TAKE_COUNT: always */
 	bool of_calls; /* only where nothing else tells of calls: records->call_classes */
 };
-#define RECORDS_KINDS 12
+#define RECORDS_KINDS 13
 extern const struct records_kind records_kinds[RECORDS_KINDS];
 
 /* One record of at most `bytes` bytes: false when it is cut short or of a kind we did not ask for. */

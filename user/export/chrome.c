@@ -59,6 +59,7 @@ int chrome_write(struct sink *sink, const struct model *model, const struct expo
 	chrome_put_python(&chrome);
 	chrome_put_interpreter(&chrome);
 	chrome_put_ranges(&chrome);
+	chrome_put_jits(&chrome);
 	chrome_put_calls(&chrome);
 	chrome_put_gpu(&chrome);
 	chrome_put_syncs(&chrome);

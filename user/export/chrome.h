@@ -23,6 +23,7 @@
 #define CHROME_ID_STEP 20000000u    /* added to a pid or tid that was used before */
 #define CHROME_SYNC_TID 500000000u  /* + index of a row of synchronisations, or + a stream without operations */
 #define CHROME_RANGE_TID 600000000u /* + index of a row of NVTX ranges */
+#define CHROME_JIT_TID 700000000u   /* + index of a row of compilations */
 #define CHROME_DEVICES 64u
 #define CHROME_STREAMS 1000000u /* streams below keep their number */
 
@@ -43,6 +44,7 @@ struct chrome {
 	uint64_t correlations; /* first number that no call has by itself */
 
 	struct tracks streams;	 /* key: process, device, stream */
+	uint32_t *track_op;	 /* by track of streams: its first GPU operation */
 	uint32_t *gpu_track;	 /* by GPU operation, TRACK_NONE: not plotted */
 	struct tracks overheads; /* key: process, tid */
 	uint32_t *overhead_order, *overhead_track;
@@ -53,6 +55,10 @@ struct chrome {
 	struct tracks sync_rows; /* key: process, device, stream or NONE */
 	uint32_t *sync_track;	 /* by synchronisation, TRACK_NONE: not plotted */
 	uint64_t syncs_not_plotted;
+
+	struct tracks jit_rows; /* key: process, tid */
+	uint32_t *jit_row;	/* by compilation, TRACK_NONE: not plotted */
+	uint64_t jits_not_plotted;
 
 	struct tracks range_rows; /* key: thread, domain or NONE, started or not */
 	uint32_t *range_row;	  /* by NVTX range, TRACK_NONE: not plotted */
@@ -107,6 +113,11 @@ void chrome_put_overheads(struct chrome *chrome);
 void chrome_number_syncs(struct chrome *chrome);
 void chrome_put_syncs(struct chrome *chrome);
 void chrome_name_sync_row(const struct chrome *chrome, const struct track *row, char *text, size_t size);
+
+/* chrome_jit.c: the same for compilations. */
+void chrome_number_jits(struct chrome *chrome);
+void chrome_put_jits(struct chrome *chrome);
+void chrome_name_jit_row(const struct track *row, char *text, size_t size);
 
 /* chrome_ranges.c: rows for NVTX ranges, then the slices. */
 void chrome_number_ranges(struct chrome *chrome);

@@ -154,6 +154,10 @@ static void put_kernel_args(struct chrome *chrome, const struct model_gpu *op)
 	sink_fraction(out, occupancy.warps_per_sm);
 	put_triple(out, "grid", op->grid);
 	put_triple(out, "block", op->block);
+	if (op->cluster[0])
+		put_triple(out, "cluster", (uint32_t[]){op->cluster[0], op->cluster[1], op->cluster[2]});
+	if (op->local_bytes)
+		put_field(out, "local memory per thread", op->local_bytes);
 	put_field(out, "est. achieved occupancy %", occupancy.percent);
 }
 
@@ -200,6 +204,12 @@ void chrome_put_gpu_args(struct chrome *chrome, uint32_t index)
 		put_kernel_args(chrome, op);
 	else
 		put_memory_args(chrome, op);
+	sink_literal(out, ",\"priority\":");
+	sink_i64(out, op->priority);
+	if (op->kind != MODEL_FILL) { /* gpt_agent_fill has none */
+		put_field(out, "channel", op->channel);
+		put_field(out, "channel_type", op->channel_type);
+	}
 	if (op->graph) {
 		put_field(out, "graph id", op->graph);
 		put_field(out, "graph node id", op->graph_node);

@@ -103,6 +103,8 @@ static void put_process(struct chrome *chrome, uint32_t index)
 	put_string(out, "agent", known ? agent_states[process->agent_state] : "?");
 	put_string(out, "agent detail", process->agent_detail);
 	put_string(out, "agent records", process->agent_takes);
+	if (process->mps)
+		put_string(out, "compute", "MPS");
 	put_number(out, "calls", process->calls);
 	put_key(out, "gpu operations");
 	sink_u64(out, process->gpu_ops);
@@ -161,6 +163,7 @@ static void put_receipt(struct chrome *chrome)
 		{"file_launch_not_seen", chrome->unseen},
 		{"file_not_plotted", chrome->not_plotted},
 		{"file_syncs_not_plotted", chrome->syncs_not_plotted},
+		{"file_jit_not_plotted", chrome->jits_not_plotted},
 		{"file_ranges_not_plotted", chrome->ranges_not_plotted},
 	};
 
@@ -293,17 +296,32 @@ static const char *device_name(const struct model *model, uint32_t id)
 	return "";
 }
 
+/* " (default, priority -5)": what kind of stream it is, as far as that is not the ordinary. */
+static void describe_stream(const struct model_gpu *op, char *text, size_t size)
+{
+	bool is_null = op->stream_flags == GPT_AGENT_STREAM_NULL;
+
+	text[0] = '\0';
+	if (is_null && op->priority)
+		snprintf(text, size, " (default, priority %d)", op->priority);
+	else if (is_null)
+		snprintf(text, size, " (default)");
+	else if (op->priority)
+		snprintf(text, size, " (priority %d)", op->priority);
+}
+
 static void put_stream_name(struct chrome *chrome, const struct track *track)
 {
 	const struct model_process *process = &chrome->model->processes[track->key.part[0]];
 	uint32_t pid = chrome_device_pid(track->key.part[1]);
-	char text[256], of[64] = "", lane[32] = "";
+	char text[256], of[64] = "", lane[32] = "", kind[48];
 
 	if (chrome->several)
 		snprintf(of, sizeof(of), " of %.20s %" PRIu32, process->name, process->pid);
 	if (track->lane)
 		snprintf(lane, sizeof(lane), " (overlap %" PRIu32 ")", track->lane);
-	snprintf(text, sizeof(text), "stream %" PRIu32 "%s%s", track->key.part[2], of, lane);
+	describe_stream(&chrome->model->gpu[chrome->track_op[track - chrome->streams.all.items]], kind, sizeof(kind));
+	snprintf(text, sizeof(text), "stream %" PRIu32 "%s%s%s", track->key.part[2], kind, of, lane);
 	put_label(chrome->out, "thread_name", pid, track->tid, "name", text);
 	put_order(chrome->out, "thread_sort_index", pid, track->tid,
 		  (uint64_t)track->first * TRACK_LANES_MAX + track->lane);
@@ -353,6 +371,20 @@ static void put_range_rows(struct chrome *chrome)
 	}
 }
 
+static void put_jit_rows(struct chrome *chrome)
+{
+	char text[256];
+
+	for (uint32_t i = 0; i < chrome->jit_rows.all.count; i++) {
+		const struct track *row = &chrome->jit_rows.all.items[i];
+		uint32_t pid = chrome->pids[row->key.part[0]];
+
+		chrome_name_jit_row(row, text, sizeof(text));
+		put_label(chrome->out, "thread_name", pid, row->tid, "name", text);
+		put_order(chrome->out, "thread_sort_index", pid, row->tid, row->key.part[1]);
+	}
+}
+
 static void put_device_names(struct chrome *chrome)
 {
 	struct tally seen = {0};
@@ -374,6 +406,7 @@ void chrome_put_names(struct chrome *chrome)
 	sink_literal(chrome->out, "\"CUPTI overhead\"}}");
 	put_order(chrome->out, "process_sort_index", CHROME_OVERHEAD_PID, 0, OVERHEAD_SORT);
 	put_process_names(chrome);
+	put_jit_rows(chrome);
 	put_range_rows(chrome);
 	put_device_names(chrome);
 }

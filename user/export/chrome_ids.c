@@ -170,6 +170,10 @@ static void number_streams(struct chrome *chrome)
 		chrome->not_plotted += chrome->gpu_track[i] == TRACK_NONE;
 		chrome->unseen += op->call == NONE;
 	}
+	chrome->track_op = xcalloc(chrome->streams.all.count, sizeof(*chrome->track_op));
+	for (uint32_t i = model->gpu_count; i-- > 0;)
+		if (chrome->gpu_track[i] != TRACK_NONE)
+			chrome->track_op[chrome->gpu_track[i]] = i;
 	for (uint32_t i = 0; i < chrome->streams.all.count; i++) {
 		struct track *track = &chrome->streams.all.items[i];
 		uint32_t stream = track->key.part[2];
@@ -263,6 +267,14 @@ static void find_span(struct chrome *chrome)
 		chrome->base_ns = time_ns < chrome->base_ns ? time_ns : chrome->base_ns;
 		chrome->end_ns = time_ns > chrome->end_ns ? time_ns : chrome->end_ns;
 	}
+	for (uint32_t i = 0; i < model->jit_count; i++) {
+		if (chrome->jit_row[i] == TRACK_NONE)
+			continue;
+		if (model->jits[i].start_ns < chrome->base_ns)
+			chrome->base_ns = model->jits[i].start_ns;
+		if (model->jits[i].end_ns > chrome->end_ns)
+			chrome->end_ns = model->jits[i].end_ns;
+	}
 	for (uint32_t i = 0; i < model->sync_count; i++) {
 		if (chrome->sync_track[i] == TRACK_NONE)
 			continue;
@@ -294,6 +306,7 @@ void chrome_ids_make(struct chrome *chrome, int process)
 	number_streams(chrome);
 	number_overheads(chrome);
 	chrome_number_syncs(chrome);
+	chrome_number_jits(chrome);
 	chrome_number_ranges(chrome);
 	find_span(chrome);
 }
@@ -306,9 +319,12 @@ void chrome_ids_free(struct chrome *chrome)
 	free(chrome->first_call);
 	free(chrome->next_call);
 	free(chrome->gpu_track);
+	free(chrome->track_op);
 	free(chrome->overhead_order);
 	free(chrome->overhead_track);
 	free(chrome->sync_track);
+	free(chrome->jit_row);
+	tracks_free(&chrome->jit_rows);
 	free(chrome->range_row);
 	tracks_free(&chrome->range_rows);
 	tracks_free(&chrome->sync_rows);

@@ -61,6 +61,7 @@ void report_ranges(struct report *report);	  /* ranges.c */
 void report_copies(struct report *report);	  /* copies.c */
 void report_idle(struct report *report);	  /* idle.c */
 void report_waits(struct report *report);	  /* waits.c */
+void report_jit(struct report *report);		  /* jit.c */
 void report_memory(struct report *report);	  /* memory.c */
 void report_calls_by_line(struct report *report); /* calls.c: where there are no GPU times */
 void report_calls(struct report *report);

@@ -192,6 +192,7 @@ static void put_parts(struct report *report)
 		report_calls_by_line(report);
 		report_calls(report);
 	}
+	report_jit(report);
 	report_memory(report);
 	report_interpreter(report);
 	report_failed(report);

@@ -41,6 +41,7 @@ void agents_init(struct agents *agents, struct process_table *processes, struct 
 	lookup_init(&agents->names, seed);
 	lookup_init(&agents->devices_by_id, seed);
 	lookup_init(&agents->contexts, seed);
+	lookup_init(&agents->stream_keys, seed);
 	lookup_init(&agents->node_calls, seed);
 	lookup_init(&agents->node_clones, seed);
 	ranges_init(&agents->ranges, processes, strings, seed);
@@ -54,6 +55,8 @@ void agents_free(struct agents *agents)
 	lookup_free(&agents->names);
 	lookup_free(&agents->devices_by_id);
 	lookup_free(&agents->contexts);
+	lookup_free(&agents->stream_keys);
+	array_free(&agents->streams);
 	lookup_free(&agents->node_calls);
 	lookup_free(&agents->node_clones);
 	array_free(&agents->clone_sources);
@@ -146,8 +149,8 @@ static bool push_op(struct agents *agents, const struct sender *sender, struct m
 
 	if (op->start_ns > op->end_ns)
 		return false;
-	op->next = NONE;
 	op->captured_by = op->graph_node ? sender->space : NONE; /* until agents_finish */
+	op->next = sender->space;				 /* the same */
 	op->process = sender->process;
 	op->ridden = (sender->flags & GPT_BATCH_RIDDEN) != 0;
 	op->call = calls_find(agents->calls, sender->space, op->corr);
@@ -159,6 +162,18 @@ static bool push_op(struct agents *agents, const struct sender *sender, struct m
 	array_push(&agents->gpu, *op);
 	agents->processes->list.items[sender->process].gpu_ops++;
 	return true;
+}
+
+static uint8_t small(uint32_t value)
+{
+	return value < UINT8_MAX ? (uint8_t)value : UINT8_MAX;
+}
+
+static int8_t priority_of(uint32_t value)
+{
+	int32_t priority = (int32_t)value;
+
+	return (int8_t)(priority < INT8_MIN ? INT8_MIN : priority > INT8_MAX ? INT8_MAX : priority);
 }
 
 static bool add_kernel(struct agents *agents, const struct sender *sender, const struct gpt_record *record)
@@ -177,8 +192,14 @@ static bool add_kernel(struct agents *agents, const struct sender *sender, const
 			       .graph_node = kernel->graph_node,
 			       .static_shared_bytes = kernel->static_shared_bytes,
 			       .dynamic_shared_bytes = kernel->dynamic_shared_bytes,
-			       .registers = kernel->registers};
+			       .registers = kernel->registers,
+			       .local_bytes = kernel->local_bytes_per_thread,
+			       .channel = kernel->channel,
+			       .channel_type = small(kernel->channel_type),
+			       .priority = priority_of((uint32_t)kernel->priority)};
 
+	for (int i = 0; i < 3; i++)
+		op.cluster[i] = small(kernel->cluster[i]);
 	memcpy(op.grid, kernel->grid, sizeof(op.grid));
 	memcpy(op.block, kernel->block, sizeof(op.block));
 	return push_op(agents, sender, &op);
@@ -203,6 +224,8 @@ static bool add_copy(struct agents *agents, const struct sender *sender, const s
 			       .bytes = copy->bytes,
 			       .graph = copy->graph,
 			       .graph_node = copy->graph_node,
+			       .channel = copy->channel,
+			       .channel_type = small(copy->channel_type),
 			       .copy_kind = copy->kind <= COPY_KIND_MAX ? copy->kind : 0,
 			       .from = memory_kind(copy->from),
 			       .to = memory_kind(copy->to)};
@@ -241,6 +264,27 @@ static bool add_overhead(struct agents *agents, const struct sender *sender, con
 	if (overhead.start_ns > overhead.end_ns)
 		return false;
 	array_push(&agents->overheads, overhead);
+	return true;
+}
+
+static bool add_jit(struct agents *agents, const struct sender *sender, const struct gpt_record *record)
+{
+	const struct gpt_agent_jit *event = (const struct gpt_agent_jit *)record;
+	struct model_jit jit = {.start_ns = time_of(sender, event->start_wall_ns),
+				.end_ns = time_of(sender, event->end_wall_ns),
+				.bytes = event->bytes,
+				.call = sender->space, /* until agents_finish */
+				.process = sender->process,
+				.tid = event->tid,
+				.corr = event->corr,
+				.operation = (uint8_t)event->operation,
+				.entry = event->entry <= GPT_AGENT_JIT_NVVM_TO_PTX ? (uint8_t)event->entry : 0};
+
+	if (jit.start_ns > jit.end_ns)
+		return false;
+	/* without times it tells nothing; an operation that is newer than this reader has no name */
+	if (jit.end_ns && event->operation >= GPT_AGENT_JIT_CACHE_LOAD && event->operation <= GPT_AGENT_JIT_COMPILE)
+		array_push(&agents->jits, jit);
 	return true;
 }
 
@@ -323,11 +367,31 @@ static bool add_graph_node(struct agents *agents, const struct sender *sender, c
 	return true;
 }
 
+/* Streams are numbered within their context. */
+static uint64_t stream_key(uint32_t context, uint32_t stream)
+{
+	return (uint64_t)context << 32 | stream;
+}
+
+static bool add_stream(struct agents *agents, const struct sender *sender, const struct gpt_record *record)
+{
+	const struct gpt_agent_stream *event = (const struct gpt_agent_stream *)record;
+	struct agent_stream stream = {.priority = priority_of(event->priority), .flags = small(event->flags)};
+	uint32_t *index = lookup_put(&agents->stream_keys, sender->space, stream_key(event->context, event->stream),
+				     (uint32_t)agents->streams.count);
+
+	*index = (uint32_t)agents->streams.count;
+	array_push(&agents->streams, stream);
+	return true;
+}
+
 static bool add_context(struct agents *agents, const struct sender *sender, const struct gpt_record *record)
 {
 	const struct gpt_agent_context *context = (const struct gpt_agent_context *)record;
 
 	*lookup_put(&agents->contexts, sender->process + 1, context->context, 0) = context->device;
+	if (context->compute_api == GPT_AGENT_COMPUTE_API_MPS)
+		agents->processes->list.items[sender->process].mps = true;
 	return true;
 }
 
@@ -373,7 +437,7 @@ static bool add_stats(struct agents *agents, const struct sender *sender, const 
 	return true;
 }
 
-/* Known types by their number less GPT_AGENT_HELLO; streams tell nothing the model keeps. */
+/* Known types by their number less GPT_AGENT_HELLO. */
 static const struct {
 	size_t size; /* least */
 	bool (*add)(struct agents *agents, const struct sender *sender, const struct gpt_record *record);
@@ -387,11 +451,13 @@ static const struct {
 	[GPT_AGENT_OVERHEAD - GPT_AGENT_HELLO] = {sizeof(struct gpt_agent_overhead), add_overhead},
 	[GPT_AGENT_DEVICE - GPT_AGENT_HELLO] = {sizeof(struct gpt_agent_device), add_device},
 	[GPT_AGENT_CONTEXT - GPT_AGENT_HELLO] = {sizeof(struct gpt_agent_context), add_context},
+	[GPT_AGENT_STREAM - GPT_AGENT_HELLO] = {sizeof(struct gpt_agent_stream), add_stream},
 	[GPT_AGENT_CLOCK - GPT_AGENT_HELLO] = {sizeof(struct gpt_agent_clock), add_clock},
 	[GPT_AGENT_STATS - GPT_AGENT_HELLO] = {sizeof(struct gpt_agent_stats), add_stats},
 	[GPT_AGENT_SYNC - GPT_AGENT_HELLO] = {sizeof(struct gpt_agent_sync), add_sync},
 	[GPT_AGENT_MEMORY - GPT_AGENT_HELLO] = {sizeof(struct gpt_agent_memory), add_memory},
 	[GPT_AGENT_GRAPH_NODE - GPT_AGENT_HELLO] = {sizeof(struct gpt_agent_graph_node), add_graph_node},
+	[GPT_AGENT_JIT - GPT_AGENT_HELLO] = {sizeof(struct gpt_agent_jit), add_jit},
 	[GPT_AGENT_RANGE - GPT_AGENT_HELLO] = {sizeof(struct gpt_agent_range), add_range},
 	[GPT_AGENT_EVENT - GPT_AGENT_HELLO] = {sizeof(struct gpt_agent_event), add_event},
 	[GPT_AGENT_CALLED - GPT_AGENT_HELLO] = {sizeof(struct gpt_agent_called), add_called},
@@ -456,6 +522,18 @@ static uint32_t captured_by(const struct agents *agents, uint32_t space, uint64_
 	return NONE;
 }
 
+/* op->next: its space, so far. */
+static void set_stream(const struct agents *agents, struct model_gpu *op)
+{
+	const uint32_t *index = lookup_get(&agents->stream_keys, op->next, stream_key(op->context, op->stream));
+
+	if (!index)
+		return;
+	op->stream_flags = agents->streams.items[*index].flags;
+	if (!op->priority)
+		op->priority = agents->streams.items[*index].priority;
+}
+
 /* GPU work of calls that were made before or after the trace. */
 static void drop_outside(struct agents *agents)
 {
@@ -490,6 +568,11 @@ void agents_finish(struct agents *agents)
 
 		event->call = calls_find(agents->calls, event->space, event->corr);
 	}
+	for (size_t i = 0; i < agents->jits.count; i++) {
+		struct model_jit *jit = &agents->jits.items[i];
+
+		jit->call = calls_find(agents->calls, jit->call, jit->corr);
+	}
 	for (size_t i = 0; i < agents->memories.count; i++) {
 		struct model_memory *memory = &agents->memories.items[i];
 
@@ -498,6 +581,8 @@ void agents_finish(struct agents *agents)
 	for (size_t i = 0; i < agents->gpu.count; i++) {
 		struct model_gpu *op = &agents->gpu.items[i];
 
+		set_stream(agents, op);
+		op->next = NONE;
 		if (op->captured_by != NONE)
 			op->captured_by = captured_by(agents, op->captured_by, op->graph_node);
 	}

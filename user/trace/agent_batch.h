@@ -32,6 +32,12 @@ struct agent_event {
 	uint32_t process, space, call, corr, context, stream, event;
 };
 
+/* A stream of a context. */
+struct agent_stream {
+	int8_t priority;
+	uint8_t flags;
+};
+
 struct agents {
 	struct process_table *processes;
 	struct calls *calls;
@@ -41,6 +47,7 @@ struct agents {
 	ARRAY(struct model_gpu) gpu; /* start_ns, end_ns: wall clock */
 	ARRAY(struct early_gpu) early;
 	ARRAY(struct model_overhead) overheads; /* wall clock */
+	ARRAY(struct model_jit) jits;		/* wall clock */
 	ARRAY(struct agent_sync) syncs;		/* wall clock */
 	ARRAY(struct agent_event) events;
 	ARRAY(struct model_memory) memories; /* wall clock */
@@ -52,6 +59,8 @@ struct agents {
 	struct lookup names;	     /* (space, name id) to string */
 	struct lookup devices_by_id; /* (process + 1, CUPTI's id) to device */
 	struct lookup contexts;	     /* (process + 1, CUPTI's id of a context) to CUPTI's id of the device */
+	struct lookup stream_keys;   /* (space, context and stream) to streams, the latest */
+	ARRAY(struct agent_stream) streams;
 	bool devices_renumbered;     /* some process's ids are not the model's */
 	struct gpt_agent_stats past; /* totals of agents that an exec ended, and of ridden buffers */
 	uint64_t bad_records;
@@ -60,7 +69,7 @@ struct agents {
 void agents_init(struct agents *agents, struct process_table *processes, struct calls *calls,
 		 struct called_table *called, struct wall_clock *clock, struct string_pool *strings, uint64_t seed);
 void agents_free(
-	struct agents *agents); /* all but gpu, overheads, memories, devices and ranges, which are the model's */
+	struct agents *agents); /* all but gpu, overheads, jits, memories, devices and ranges, which are the model's */
 
 /* A GPT_AGENT_BATCH: false when something in it does not make sense. */
 bool agents_add_batch(struct agents *agents, const struct gpt_record *record);

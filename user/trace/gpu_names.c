@@ -34,3 +34,17 @@ const char *path_base(const char *path)
 
 	return slash ? slash + 1 : path;
 }
+
+const char *jit_name(const struct model_jit *jit)
+{
+	switch (jit->operation) {
+	case GPT_AGENT_JIT_CACHE_LOAD:
+		return "loaded from the cache";
+	case GPT_AGENT_JIT_CACHE_STORE:
+		return "stored in the cache";
+	default:
+		return jit->entry == GPT_AGENT_JIT_PTX_TO_CUBIN	 ? "PTX compiled"
+		       : jit->entry == GPT_AGENT_JIT_NVVM_TO_PTX ? "NVVM IR compiled to PTX"
+								 : "compiled";
+	}
+}

@@ -68,6 +68,29 @@ static void convert_overheads(struct builder *builder)
 	builder->agents.overheads.count = kept;
 }
 
+static void convert_jits(struct builder *builder)
+{
+	struct order_key *keys;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < builder->agents.jits.count; i++) {
+		struct model_jit jit = builder->agents.jits.items[i];
+		uint64_t call_ns = jit.call != NONE ? builder->calls.list.items[jit.call].start_ns : 0;
+
+		if (convert_span(builder, jit.process, call_ns, &jit.start_ns, &jit.end_ns))
+			builder->agents.jits.items[kept++] = jit;
+		else
+			builder->model->receipt.bad_records++;
+	}
+	builder->agents.jits.count = kept;
+	keys = xmalloc(kept * sizeof(*keys));
+	for (size_t i = 0; i < kept; i++)
+		keys[i] = (struct order_key){.time_ns = builder->agents.jits.items[i].start_ns, .index = (uint32_t)i};
+	order_sort(keys, kept);
+	order_apply(keys, kept, builder->agents.jits.items, sizeof(builder->agents.jits.items[0]));
+	free(keys);
+}
+
 void prepare_clock(struct builder *builder)
 {
 	if (!builder->clock.collector.samples.count) {
@@ -117,6 +140,7 @@ void convert_times(struct builder *builder)
 {
 	convert_ops(builder);
 	convert_overheads(builder);
+	convert_jits(builder);
 }
 
 static void move(uint32_t *call, const uint32_t *moved)
@@ -143,6 +167,8 @@ void join_calls(struct builder *builder)
 	}
 	for (size_t i = 0; i < builder->agents.syncs.count; i++)
 		move(&builder->agents.syncs.items[i].call, moved);
+	for (size_t i = 0; i < builder->agents.jits.count; i++)
+		move(&builder->agents.jits.items[i].call, moved);
 	for (size_t i = 0; i < builder->agents.memories.count; i++)
 		move(&builder->agents.memories.items[i].call, moved);
 	for (size_t i = 0; i < builder->agents.events.count; i++)

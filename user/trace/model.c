@@ -271,6 +271,7 @@ static void move_tables(struct builder *builder)
 	MOVE(native_frame, builder->stacks.native_frames);
 	MOVE(call, builder->calls.list);
 	MOVE(overhead, builder->agents.overheads);
+	MOVE(jit, builder->agents.jits);
 	MOVE(sync, builder->syncs);
 	model->memories = builder->agents.memories.items;
 	model->memory_count = (uint32_t)builder->agents.memories.count;
@@ -381,6 +382,7 @@ void model_free(struct model *model)
 	free(model->calls);
 	free(model->gpu);
 	free(model->overheads);
+	free(model->jits);
 	free(model->syncs);
 	free(model->memories);
 	free(model->devices);

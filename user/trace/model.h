@@ -106,6 +106,7 @@ struct model_process {
 	const char *agent_detail, *cupti_path;
 	const char *agent_takes;				 /* "kernels,cuda,sync"; "" not known */
 	uint32_t cupti_version, driver_version, runtime_version; /* as gpt_agent_hello */
+	bool mps;						 /* it shares the GPU through an MPS server */
 	struct gpt_agent_stats agent_stats;			 /* the last one */
 	uint32_t calls, gpu_ops;
 };
@@ -157,9 +158,15 @@ struct model_gpu {
 	uint64_t graph_node;
 	uint32_t grid[3], block[3];
 	uint32_t static_shared_bytes, dynamic_shared_bytes, registers;
+	uint32_t local_bytes;	     /* per thread of a kernel */
+	uint32_t channel;	     /* of the GPU's queues */
 	uint8_t kind : 7;	     /* enum model_gpu_kind */
 	uint8_t ridden : 1;	     /* from a buffer of another profiler */
 	uint8_t copy_kind, from, to; /* CUpti_ActivityMemcpyKind, CUpti_ActivityMemoryKind (fill: to) */
+	uint8_t cluster[3];	     /* of a kernel, in blocks; 0: none */
+	uint8_t channel_type;	     /* CUpti_ChannelType */
+	uint8_t stream_flags;	     /* enum gpt_agent_stream_flag, 0: not known */
+	int8_t priority;	     /* of the kernel, where CUPTI says it, else of the stream */
 };
 
 struct model_overhead {
@@ -167,6 +174,18 @@ struct model_overhead {
 	uint32_t process;
 	uint32_t kind; /* CUpti_ActivityOverheadKind */
 	uint32_t tid;
+};
+
+/* The driver compiled code for the GPU, or took it from its cache. */
+struct model_jit {
+	uint64_t start_ns, end_ns;
+	uint64_t bytes; /* of the cache */
+	uint32_t call;	/* model.calls, NONE: none that is followed */
+	uint32_t process;
+	uint32_t tid; /* 0: not known */
+	uint32_t corr;
+	uint8_t operation; /* enum gpt_agent_jit_operation */
+	uint8_t entry;	   /* enum gpt_agent_jit_entry, 0: not known */
 };
 
 /* A call that waited for the GPU, or told a stream to; those without times are left out. */
@@ -262,6 +281,7 @@ struct model {
 	struct model_call *calls; /* by start_ns */
 	struct model_gpu *gpu;	  /* by start_ns, untimed ones first */
 	struct model_overhead *overheads;
+	struct model_jit *jits;	       /* by start_ns */
 	struct model_sync *syncs;      /* by start_ns */
 	struct model_memory *memories; /* by time_ns */
 	struct model_device *devices;  /* by id */
@@ -272,8 +292,9 @@ struct model {
 	const char **probes; /* one line per file with probe sites found and missed */
 	const char **notes;  /* remarks the report must show */
 	uint32_t process_count, thread_count, code_count, frame_count, stack_count, stack_frame_count, native_count,
-		native_frame_count, args_count, call_count, gpu_count, overhead_count, sync_count, memory_count,
-		device_count, string_count, probe_count, note_count, pyspan_count, pycall_count, range_count;
+		native_frame_count, args_count, call_count, gpu_count, overhead_count, jit_count, sync_count,
+		memory_count, device_count, string_count, probe_count, note_count, pyspan_count, pycall_count,
+		range_count;
 
 	struct model_receipt receipt;
 	void *private; /* memory behind all of it */
@@ -305,6 +326,9 @@ static inline uint32_t gpu_home(const struct model *model, const struct model_gp
 
 /* "Memcpy HtoD (Pageable -> Device)", "Memset (Device)" or the kernel's name; into buffer when needed. */
 const char *gpu_name(const struct model *model, const struct model_gpu *op, char *buffer, size_t size);
+
+/* "PTX compiled", "loaded from the cache" and so on. */
+const char *jit_name(const struct model_jit *jit);
 
 /*
  * The part of a call's native stack (call->native is not NONE) that stands between Python and the CUDA call:

@@ -12,7 +12,7 @@ import re
 
 API = {"cuda_runtime", "cuda_driver"}
 GPU = {"kernel", "gpu_memcpy", "gpu_memset"}
-CPU = API | {"python_function", "python_gc", "python_import", "user_annotation", "overhead"}
+CPU = API | {"python_function", "python_gc", "python_import", "user_annotation", "overhead", "jit"}
 SYNC = {"cuda_sync"}
 EVENT_KEYS = {"ph", "name", "cat", "pid", "tid", "ts", "dur", "id", "bp", "s", "args"}
 PHASES = {"X", "M", "s", "f", "i"}
@@ -35,6 +35,7 @@ ARGS = {
     "python_import": {"module": str, "thread": int},
     "user_annotation": {"External id": int},
     "overhead": {},
+    "jit": {"cache bytes": int},
     "cuda_sync": {"cuda_sync_kind": str, "correlation": int, **PLACE},
 }
 

@@ -129,6 +129,7 @@ const void *sim_kernel(const char *name)
 void sim_kernel_work(struct sim_work *work, CUkernel kernel, const uint32_t grid[3], const uint32_t block[3],
 		     uint32_t shared)
 {
+	sim_jit_need(kernel);
 	memset(work, 0, sizeof(*work));
 	work->kind = SIM_KERNEL;
 	work->async = true;

@@ -106,12 +106,14 @@ struct CUkern_st {
 	char *name; /* mangled */
 	uint64_t duration_ns;
 	uint32_t registers;
+	_Atomic int compiled;
 	struct CUkern_st *next;
 };
 
 SIM_EXPORT CUkernel sim_kernel_intern(const char *name); /* never NULL */
 SIM_EXPORT void sim_kernel_bind(CUkernel kernel, const void *host);
 SIM_EXPORT CUkernel sim_kernel_resolve(const void *host_or_handle); /* NULL: unknown */
+void sim_jit_need(CUkernel kernel); /* before its launch */
 SIM_EXPORT uint64_t sim_kernel_duration(const char *name);
 SIM_EXPORT const void *sim_kernel(const char *name); /* a handle cudaLaunchKernel takes as func */
 
@@ -279,6 +281,14 @@ struct sim_memory_event {
 	uint32_t device, context, correlation;
 };
 
+/* The driver's compiler or its cache was at work, on the thread of the call that needed a kernel. */
+struct sim_jit {
+	uint32_t operation; /* CUpti_ActivityJitOperationType */
+	uint32_t device, correlation;
+	uint64_t start, end; /* CLOCK_MONOTONIC ns */
+	uint64_t unit, bytes;
+};
+
 struct sim_tool {
 	void (*api)(struct sim_api *call, int exiting, int status);
 	enum sim_fate (*work)(const struct sim_work *work);
@@ -286,6 +296,7 @@ struct sim_tool {
 	void (*sync)(const struct sim_sync *sync);
 	void (*event)(const struct sim_event_record *event);
 	void (*memory)(const struct sim_memory_event *event);
+	void (*jit)(const struct sim_jit *jit);
 };
 
 SIM_EXPORT void sim_tool_set(const struct sim_tool *tool);

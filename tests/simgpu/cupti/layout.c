@@ -58,6 +58,7 @@ _Static_assert(sizeof(CUpti_ActivityCudaEvent2) == 56, "event");
 _Static_assert(sizeof(CUpti_ActivityExternalCorrelation) == 24, "external correlation");
 _Static_assert(sizeof(CUpti_ActivityMemory4) == 128, "memory");
 _Static_assert(sizeof(CUpti_ActivityGraphTrace2) == 56, "graph trace");
+_Static_assert(sizeof(CUpti_ActivityJit2) == 72, "jit");
 _Static_assert(offsetof(CUpti_ActivityKernel10, start) == 16, "kernel start");
 _Static_assert(offsetof(CUpti_ActivityKernel10, correlationId) == 92, "kernel correlation");
 _Static_assert(offsetof(CUpti_ActivityKernel10, name) == 104, "kernel name");

@@ -120,6 +120,26 @@ static void tool_memory(const struct sim_memory_event *event)
 	});
 }
 
+static void tool_jit(const struct sim_jit *jit)
+{
+	if (!kind_enabled(CUPTI_ACTIVITY_KIND_JIT))
+		return;
+	records_emit(&(CUpti_ActivityJit2){
+		.kind = CUPTI_ACTIVITY_KIND_JIT,
+		.jitEntryType = CUPTI_ACTIVITY_JIT_ENTRY_PTX_TO_CUBIN,
+		.jitOperationType = (CUpti_ActivityJitOperationType)jit->operation,
+		.deviceId = jit->device,
+		.start = clock_convert(jit->start),
+		.end = clock_convert(jit->end),
+		.correlationId = jit->correlation,
+		.jitOperationCorrelationId = jit->unit,
+		.cacheSize = jit->bytes,
+		.cachePath = "/nonexistent/ComputeCache",
+		.processId = (uint32_t)sim_thread()->pid,
+		.threadId = thread_id(),
+	});
+}
+
 static const struct sim_tool tool = {
 	.api = tool_api,
 	.work = tool_work,
@@ -127,6 +147,7 @@ static const struct sim_tool tool = {
 	.sync = tool_sync,
 	.event = tool_event,
 	.memory = tool_memory,
+	.jit = tool_jit,
 };
 
 __attribute__((constructor)) static void announce(void)
