@@ -67,18 +67,22 @@ static void a_stream_says_what_is_particular_about_it(void **state)
 
 	begin(&log);
 	log_agent_stream(&log, (struct gpt_agent_stream){.context = 1, .stream = 7, .flags = GPT_AGENT_STREAM_NULL});
-	log_agent_stream(&log, (struct gpt_agent_stream){.context = 2, .stream = 13, .priority = 3}); /* another's 13 */
 	kernel(&log, 1, 1, 7, 0, no_cluster);
 	kernel(&log, 2, 1, 13, 0, no_cluster);
 	kernel(&log, 3, 1, 14, 0, no_cluster);
 	log_agent_stream(&log, (struct gpt_agent_stream){.context = 1, .stream = 13, .priority = HIGH, .flags = 2});
 	log_agent_stream(&log, (struct gpt_agent_stream){.context = 1, .stream = 14, .flags = 1});
+	log_agent_stream(&log, (struct gpt_agent_stream){.context = 2, .stream = 13, .priority = 3}); /* another's 13 */
+	log_agent_stream(&log, (struct gpt_agent_stream){
+				       .context = 3, .stream = 15, .priority = HIGH, .flags = GPT_AGENT_STREAM_NULL});
+	kernel(&log, 4, 3, 15, 0, no_cluster);
 	log_end(&log, 1000000);
 	model = model_of(&log);
 	text = chrome_of(model);
 	assert_has(text, "\"name\":\"stream 7 (default)\"");
 	assert_has(text, "\"name\":\"stream 13 (priority -5)\"");
 	assert_has(text, "\"name\":\"stream 14\"");
+	assert_has(text, "\"name\":\"stream 15 (default, priority -5)\"");
 	free(text);
 	model_free(model);
 }
@@ -93,7 +97,7 @@ static void a_kernel_has_its_priority_cluster_and_channel(void **state)
 	log_agent_stream(&log, (struct gpt_agent_stream){.context = 1, .stream = 7, .priority = HIGH});
 	kernel(&log, 1, 1, 7, -2, (uint32_t[]){2, 4, 1}); /* CUPTI's own word for it */
 	kernel(&log, 2, 1, 7, 0, no_cluster);
-	kernel(&log, 3, 1, 7, INT32_MIN, (uint32_t[]){UINT32_MAX, 0, 0});
+	kernel(&log, 3, 1, 7, INT32_MIN, (uint32_t[]){300, 0, 0});
 	log_end(&log, 1000000);
 	model = model_of(&log);
 	text = chrome_of(model);
