@@ -22,7 +22,7 @@
  *
  * The library comes in by the driver (CUDA_INJECTION64_PATH), which calls InitializeInjection, or by a dlopen
  * of a path below /proc that the collector makes a thread of the process call: then it starts by itself.  One
- * that is in the process already is started by calling gputrace_agent_start.
+ * that is in the process already, or that came by GPUTRACE_AGENT_ASLEEP, is started by calling gputrace_agent_start.
  * NVTX loads it too, where NVTX_INJECTION64_PATH names it, and calls InitializeInjectionNvtx2: ranges are taken then.
  *
  * All integers little-endian; every record a multiple of 8 bytes.  To the collector all of it is hostile.
@@ -52,9 +52,11 @@
 #define GPUTRACE_AGENT_CALL "gputrace_agent_call"
 #define GPUTRACE_AGENT_BATCH "gputrace_agent_batch"
 #define GPUTRACE_AGENT_STATE "gputrace_agent_state"
-#define GPUTRACE_AGENT_START "gputrace_agent_start"	    /* void (void): begins a session, at once back */
-#define GPUTRACE_AGENT_ABI_SYMBOL "gputrace_agent_abi"	    /* u32, read from the file */
-#define GPUTRACE_AGENT_SEMAPHORE "gputrace_agent_semaphore" /* unsigned short, in .probes */
+#define GPUTRACE_AGENT_ASLEEP "//proc/" /* a path that begins so: loaded, not started */
+/* void (const char *cupti): begins a session, at once back; cupti: path of the one to use, NULL: looks for one */
+#define GPUTRACE_AGENT_START "gputrace_agent_start"
+#define GPUTRACE_AGENT_ABI_SYMBOL "gputrace_agent_abi"			/* u32, read from the file */
+#define GPUTRACE_AGENT_SEMAPHORE "gputrace_agent_semaphore"		/* unsigned short, in .probes */
 #define GPUTRACE_AGENT_BATCH_SEMAPHORE "gputrace_agent_batch_semaphore" /* the same */
 /* Functions that are never called: they carry the probes that raise the counters. */
 #define GPUTRACE_AGENT_YIELD "gputrace_agent_yield"

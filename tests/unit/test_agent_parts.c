@@ -343,7 +343,7 @@ static void a_process_without_the_driver_is_left_alone(void **state)
 	struct cupti cupti;
 	char detail[100];
 
-	assert_int_equal(cupti_find(&cupti, &cuda, detail, sizeof(detail)), GPT_AGENT_NO_CUDA);
+	assert_int_equal(cupti_find(&cupti, &cuda, "", detail, sizeof(detail)), GPT_AGENT_NO_CUDA);
 	assert_string_equal(detail, "libcuda.so.1 is not loaded");
 	assert_int_equal(cuda.driver_version | cuda.runtime_version, 0);
 	assert_false(cuda_works());

@@ -222,6 +222,26 @@ static void python_calls_are_recorded_when_asked_for(void **state)
 	assert_refused(PARSE("report", "x.gpt", "--python-calls"), "--python-calls", "report");
 }
 
+static void a_libcupti_is_named_by_its_whole_path(void **state)
+{
+	char longest[300] = "/";
+
+	assert_int_equal(PARSE("--cupti", "/opt/cuda/libcupti.so.12", "-p", "1"), 0);
+	assert_string_equal(options.cupti, "/opt/cuda/libcupti.so.12");
+	assert_int_equal(PARSE("doctor", "-p", "1", "--cupti", "/x"), 0);
+	assert_string_equal(options.cupti, "/x");
+	assert_int_equal(PARSE("-p", "1"), 0);
+	assert_null(options.cupti);
+	memset(longest + 1, 'x', 254);
+	assert_int_equal(PARSE("--cupti", longest), 0);
+	longest[255] = 'x';
+	assert_refused(PARSE("--cupti", longest), "--cupti", "255 bytes");
+	assert_refused(PARSE("--cupti", "libcupti.so.12"), "--cupti", "whole path");
+	assert_refused(PARSE("--cupti", "/x", "--agent", "off"), "--cupti", "--agent off");
+	assert_refused(PARSE("doctor", "--cupti", "/x"), "--cupti", "-p PID");
+	assert_refused(PARSE("report", "x.gpt", "--cupti", "/x"), "--cupti", "report");
+}
+
 static void what_the_agent_records_can_be_chosen(void **state)
 {
 	static const char *const bad[] = {"",	     ",",    "cuda,", ",sync",	 "cuda,,sync",
@@ -426,6 +446,7 @@ int main(void)
 		cmocka_unit_test(percentages_are_whole_and_at_most_100),
 		cmocka_unit_test(the_ring_buffer_is_a_power_of_two),
 		cmocka_unit_test(python_calls_are_recorded_when_asked_for),
+		cmocka_unit_test(a_libcupti_is_named_by_its_whole_path),
 		cmocka_unit_test(what_the_agent_records_can_be_chosen),
 		cmocka_unit_test(options_after_the_command_belong_to_it),
 		cmocka_unit_test(a_command_works_without_the_two_dashes),

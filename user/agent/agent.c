@@ -47,8 +47,11 @@ static struct {
 	_Atomic uint32_t exiting; /* futex: 1 when the process is at its end */
 	_Atomic uint32_t stopped; /* futex: 1 when the thread has left CUPTI */
 	_Atomic uint32_t again;	  /* a start was asked for while one was under way or at its end */
+	atomic_flag asking;
+	char asked[512]; /* while `asking`: cupti of the latest start */
 	/* The rest belongs to whoever moved life to LIFE_STARTING. */
 	enum start start;
+	char cupti[512]; /* the one that the collector names for the session, "": none */
 	bool fork_registered, exit_registered;
 	struct session session;
 } agent;
@@ -127,7 +130,8 @@ static void find_cupti(struct session *session)
 {
 	session->detail[0] = '\0';
 	session->result = 0;
-	session->failure = cupti_find(&session->cupti, &session->cuda, session->detail, sizeof(session->detail));
+	session->failure =
+		cupti_find(&session->cupti, &session->cuda, agent.cupti, session->detail, sizeof(session->detail));
 }
 
 static void register_exit(void);
@@ -187,6 +191,25 @@ static bool have_session(struct session *session)
 	}
 }
 
+/* What has been asked for last; another that asks at this very moment gets what this one wants. */
+static void ask(const char *cupti)
+{
+	if (atomic_flag_test_and_set(&agent.asking))
+		return;
+	agent.asked[0] = '\0';
+	if (cupti && strnlen(cupti, sizeof(agent.asked)) < sizeof(agent.asked))
+		strcpy(agent.asked, cupti);
+	atomic_flag_clear(&agent.asking);
+}
+
+static void take_asked(void)
+{
+	if (atomic_flag_test_and_set(&agent.asking))
+		return;
+	strcpy(agent.cupti, agent.asked);
+	atomic_flag_clear(&agent.asking);
+}
+
 /* One session, as far as it comes; true when another was asked for meanwhile. */
 static bool run_once(struct session *session)
 {
@@ -202,6 +225,7 @@ static bool run_once(struct session *session)
 	    !atomic_compare_exchange_strong(&agent.life, &idle, LIFE_STARTING))
 		return false;
 	agent.start = START_ASIDE;
+	take_asked();
 	return true;
 }
 
@@ -303,12 +327,13 @@ void agent_start(void)
 	give_up(session);
 }
 
-void agent_start_aside(void)
+void agent_start_aside(const char *cupti)
 {
 	uint32_t idle = LIFE_IDLE;
 
 	if (!points_listening())
 		return;
+	ask(cupti);
 	atomic_store(&agent.again, 1);
 	if (!atomic_compare_exchange_strong(&agent.life, &idle, LIFE_STARTING))
 		return;
@@ -316,6 +341,7 @@ void agent_start_aside(void)
 	agent.session.batch.send = batch_to_collector;
 	tell_state(GPT_AGENT_LOADED);
 	register_fork();
+	take_asked();
 	agent.start = START_ASIDE;
 	if (start_thread())
 		return;
@@ -323,9 +349,9 @@ void agent_start_aside(void)
 	tell_state(GPT_AGENT_FAILED);
 }
 
-__attribute__((visibility("default"))) void gputrace_agent_start(void)
+__attribute__((visibility("default"))) void gputrace_agent_start(const char *cupti)
 {
-	agent_start_aside();
+	agent_start_aside(cupti);
 }
 
 __attribute__((visibility("default"), used)) const uint32_t gputrace_agent_abi = GPT_AGENT_ABI;
@@ -339,7 +365,7 @@ __attribute__((constructor)) static void loaded(void)
 	Dl_info self;
 
 	if (dladdr(&agent, &self) && self.dli_fname && !strncmp(self.dli_fname, "/proc/", 6))
-		agent_start_aside();
+		agent_start_aside(NULL);
 }
 
 /*

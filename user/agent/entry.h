@@ -18,10 +18,10 @@ void agent_start(void);
  * The same for a process that already runs: everything slow happens on the agent's thread.  One that runs
  * is followed by another if somebody still listens when it ends.
  */
-void agent_start_aside(void);
+void agent_start_aside(const char *cupti);
 
 /* What the collector calls to wake an agent that is in the process already: see gputrace/agent.h. */
-void gputrace_agent_start(void);
+void gputrace_agent_start(const char *cupti);
 extern const uint32_t gputrace_agent_abi;
 
 #endif

@@ -8,6 +8,7 @@
 
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -261,6 +262,41 @@ static bool try_toolkits(struct search *search)
 	return false;
 }
 
+/* By name: stat() of every glibc is another symbol before 2.33. */
+static bool is_same_file(const char *a, const char *b)
+{
+	char real_a[PATH_MAX], real_b[PATH_MAX];
+
+	return *b && (!strcmp(a, b) || (realpath(a, real_a) && realpath(b, real_b) && !strcmp(real_a, real_b)));
+}
+
+/* The one that the user names: it or none. A second CUPTI beside one that is mapped has half of the process's calls. */
+static bool try_given(struct search *search, const struct mapped_files *files, const struct found_cuda *cuda,
+		      const char *path)
+{
+	unsigned own = cuda->runtime_version / 1000, major;
+
+	copy_path(search->cupti->path, path);
+	if (files->cupti[0][0] && !is_same_file(path, files->cupti[0]) && !is_same_file(path, files->cupti[1])) {
+		snprintf(search->why, sizeof(search->why), "the process has another one mapped, %.100s",
+			 files->cupti[0]);
+		return false;
+	}
+	if (access(path, R_OK) != 0) {
+		snprintf(search->why, sizeof(search->why), "it cannot be read there");
+		return false;
+	}
+	snprintf(search->why, sizeof(search->why), "the loader does not open it");
+	if (!try_open(search, path, 0, true))
+		return false;
+	major = cupti_major(search->cupti->version, path);
+	if (search->no_cuda || !own || major == own)
+		return true;
+	snprintf(search->why, sizeof(search->why), "it is of CUDA %u, the libcudart of the process of CUDA %u", major,
+		 own);
+	return false;
+}
+
 static bool try_not_mapped(struct search *search, const struct mapped_files *files)
 {
 	const char *name = base_name(files->cudart);
@@ -364,11 +400,20 @@ static uint32_t accept_found(const struct search *search, const struct found_cud
 	return GPT_AGENT_OK;
 }
 
-uint32_t cupti_find(struct cupti *cupti, struct found_cuda *cuda, char *detail, size_t detail_size)
+static uint32_t find_given(struct search *search, const struct mapped_files *files, const struct found_cuda *cuda,
+			   const char *given, char *detail, size_t detail_size)
+{
+	if (try_given(search, files, cuda, given))
+		return accept_found(search, cuda, detail, detail_size);
+	snprintf(detail, detail_size, "the one that was named, %.100s: %s", given, search->why);
+	return GPT_AGENT_CUPTI_UNUSABLE;
+}
+
+uint32_t cupti_find(struct cupti *cupti, struct found_cuda *cuda, const char *given, char *detail, size_t detail_size)
 {
 	struct search search = {.cupti = cupti};
 	struct mapped_files files = {0};
-	const char *given = secure_getenv(GPT_CUPTI_VARIABLE);
+	const char *variable = secure_getenv(GPT_CUPTI_VARIABLE);
 	bool mapped;
 
 	memset(cupti, 0, sizeof(*cupti));
@@ -382,9 +427,12 @@ uint32_t cupti_find(struct cupti *cupti, struct found_cuda *cuda, char *detail, 
 	mapped_files_read(&files);
 	cuda->runtime_version = files.cudart[0] ? cuda_version_of_name(files.cudart, "libcudart") : 0;
 	want_majors(&search, cuda);
+	if (!*given && variable)
+		given = variable;
+	if (*given)
+		return find_given(&search, &files, cuda, given, detail, detail_size);
 	mapped = files.cupti[0][0] != '\0';
-	if ((given && *given && try_open(&search, given, 0, true)) ||
-	    (mapped ? try_mapped(&search, &files) : try_not_mapped(&search, &files)))
+	if (mapped ? try_mapped(&search, &files) : try_not_mapped(&search, &files))
 		return accept_found(&search, cuda, detail, detail_size);
 	if (search.why[0] || mapped) {
 		snprintf(detail, detail_size, "%s",

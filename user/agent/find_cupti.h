@@ -14,10 +14,11 @@ struct found_cuda {
 };
 
 /*
- * Opens CUPTI (never closed again) and learns what CUDA is in the process.  Returns an enum
- * gpt_agent_failure; `detail` says what was wrong or where it looked.  Slow (files, loader): not on a launch.
+ * Opens CUPTI (never closed again; `given` and no other unless it is "") and learns what CUDA is in the process.
+ * Returns an enum gpt_agent_failure; `detail` says what was wrong or where it looked.  Slow (files, loader): not on a
+ * launch.
  */
-uint32_t cupti_find(struct cupti *cupti, struct found_cuda *cuda, char *detail, size_t detail_size);
+uint32_t cupti_find(struct cupti *cupti, struct found_cuda *cuda, const char *given, char *detail, size_t detail_size);
 
 /* True when the driver initialises (waits for a cuInit in progress: never ask inside of one) and has a GPU. */
 bool cuda_works(void);

@@ -94,7 +94,7 @@ static void try_now(struct agents *agents, struct followed *process)
 	if (error)
 		snprintf(result.why, sizeof(result.why), "it cannot be told of others: %s", strerror(-error));
 	else
-		error = inject_agent(process->pid, agents->file_fd, &result);
+		error = inject_agent(process->pid, agents->file_fd, agents->cupti, &result);
 	entry->tries++;
 	if (!error) {
 		entry->state = ENTRY_ASKED;

@@ -9,6 +9,7 @@ struct agents {
 	struct processes *processes;
 	int file_fd;			/* of the agent, -1: nobody gets it */
 	const struct probed_file *file; /* the same, for its counters */
+	const char *cupti;		/* which libcupti it shall use, NULL: the one it finds */
 	attach_emit emit;
 	void *emit_context;
 };

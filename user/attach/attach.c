@@ -95,8 +95,11 @@ int attach_open(const struct attach_options *options, attach_emit emit, void *co
 	attach->files.rides = options->agent != ATTACH_AGENT_OFF;
 	rides_open(&attach->rides, options->takes, emit, context);
 	attach->processes.files = &attach->files;
-	attach->agents =
-		(struct agents){.processes = &attach->processes, .file_fd = -1, .emit = emit, .emit_context = context};
+	attach->agents = (struct agents){.processes = &attach->processes,
+					 .file_fd = -1,
+					 .cupti = options->cupti,
+					 .emit = emit,
+					 .emit_context = context};
 	attach->symbols = symbols_new(emit, context);
 	error = programs_load(&attach->programs, &config, options->ring_bytes, why, why_size);
 	if (error)

@@ -32,6 +32,7 @@ struct attach_options {
 	enum attach_scope scope;
 	enum attach_agent agent;
 	const char *agent_path; /* libgputrace-agent.so, NULL: not found */
+	const char *cupti;	/* the libcupti that agents shall use, NULL: what fits the process */
 	bool native;		/* take native stacks too */
 	bool python_calls;	/* entry and end of every Python call, where the interpreter allows it */
 	unsigned takes;		/* of the agent besides kernels: 1 << enum gpt_agent_take */

@@ -23,6 +23,8 @@
 #define SECCOMP_STRICT 1
 #define AGENT_THREAD "gputrace-agent" /* user/agent/agent.c */
 
+_Static_assert(INJECT_PATH_MAX == FRAME_PATH_MAX, "a path has to fit into the frame");
+
 struct injection {
 	pid_t pid;
 	struct mappings mappings;
@@ -178,16 +180,20 @@ static int wait_mapped(struct injection *injection, bool slow)
 		      "its loader refused the agent (a security module, seccomp or a limit of memory?)");
 }
 
-static int load(struct injection *injection, int agent_fd)
+/* asleep: it does not begin a session by itself. */
+static int load(struct injection *injection, int agent_fd, bool asleep)
 {
 	struct lender lender;
+	char path[sizeof(lender.path) + 1];
 	struct remote_call call = {
-		.place = &injection->place, .function = injection->place.dlopen, .path = lender.path};
+		.place = &injection->place, .function = injection->place.dlopen, .path = path, .loads = true};
 	int error =
 		lender_start(&lender, injection->pid, agent_fd, injection->result->why, sizeof(injection->result->why));
 
 	if (error)
 		return error;
+	/* GPUTRACE_AGENT_ASLEEP */
+	snprintf(path, sizeof(path), "%s%s", asleep ? "/" : "", lender.path);
 	error = make_call(injection, &call);
 	if (!error || error == -EINPROGRESS)
 		error = wait_mapped(injection, error == -EINPROGRESS);
@@ -215,9 +221,9 @@ static bool agent_is_at_work(pid_t pid)
 	return found;
 }
 
-static int wake(struct injection *injection)
+static int wake(struct injection *injection, const char *cupti)
 {
-	struct remote_call call = {.place = &injection->place, .function = injection->place.agent_start};
+	struct remote_call call = {.place = &injection->place, .function = injection->place.agent_start, .path = cupti};
 	int error;
 
 	if (agent_is_at_work(injection->pid))
@@ -235,7 +241,24 @@ static int check_file(struct injection *injection, int agent_fd)
 	return 0;
 }
 
-int inject_agent(pid_t pid, int agent_fd, struct inject_result *result)
+/* A CUPTI can only be named to an agent that is there. */
+static int enter(struct injection *injection, int agent_fd, const char *cupti)
+{
+	int error;
+
+	if (injection->place.agent_start)
+		return wake(injection, cupti);
+	error = load(injection, agent_fd, cupti != NULL);
+	if (error || !cupti)
+		return error;
+	error = inject_place_find(injection->pid, &injection->mappings, &injection->place, injection->result->why,
+				  sizeof(injection->result->why));
+	if (!error && !injection->place.agent_start)
+		error = refuse(injection, -EAGAIN, "the agent was loaded and is not there");
+	return error ? error : wake(injection, cupti);
+}
+
+int inject_agent(pid_t pid, int agent_fd, const char *cupti, struct inject_result *result)
 {
 	struct injection injection;
 	struct safe_thread thread;
@@ -247,7 +270,7 @@ int inject_agent(pid_t pid, int agent_fd, struct inject_result *result)
 	if (!error)
 		error = choose(&injection, &thread);
 	if (!error)
-		error = injection.place.agent_start ? wake(&injection) : load(&injection, agent_fd);
+		error = enter(&injection, agent_fd, cupti);
 	mappings_free(&injection.mappings);
 	return error;
 }

@@ -176,8 +176,8 @@ static void fill_xstate(uint8_t *to, const struct borrowed *thread, size_t size,
 	memcpy(to + size, &magic2, sizeof(magic2));
 }
 
-int frame_build(const struct inject_place *place, const struct borrowed *thread, const char *path, int signal,
-		struct frame *out)
+int frame_build(const struct inject_place *place, const struct borrowed *thread, const char *path, bool loads,
+		int signal, struct frame *out)
 {
 	size_t path_bytes = path ? strlen(path) + 1 : 0, xstate_bytes;
 	uint64_t features, state, layout_address, steps_address;
@@ -191,7 +191,7 @@ int frame_build(const struct inject_place *place, const struct borrowed *thread,
 		.error = swapped_pairs(thread->error),
 	};
 
-	if (path_bytes > 256 || thread->xstate_bytes < XSTATE_HEADER_END)
+	if (path_bytes > FRAME_PATH_MAX || thread->xstate_bytes < XSTATE_HEADER_END)
 		return -EINVAL;
 	xstate_bytes = xstate_in_frame(thread, &features);
 	if (xstate_bytes > thread->xstate_bytes || xstate_bytes + 4 > XSTATE_MAX)
@@ -201,7 +201,7 @@ int frame_build(const struct inject_place *place, const struct borrowed *thread,
 	layout_address = ((out->path - sizeof(layout)) & ~15ULL) - 8; /* 8 modulo 16 at the entry of a function */
 	steps_address = layout_address + offsetof(struct layout, steps);
 	/* What dlopen may have left for dlerror() is fetched, so that the application does not find it. */
-	fill_step(&layout.steps[0], place, thread, path ? place->dlerror : place->swab, steps_address);
+	fill_step(&layout.steps[0], place, thread, loads ? place->dlerror : place->swab, steps_address);
 	fill_step(&layout.steps[1], place, thread, place->swab, steps_address + sizeof(struct step));
 	for (unsigned i = 0; i < 2; i++) {
 		struct kernel_sigcontext *context = &layout.steps[i].context.context;
@@ -230,8 +230,8 @@ void frame_prepare(void)
 {
 }
 
-int frame_build(const struct inject_place *place, const struct borrowed *thread, const char *path, int signal,
-		struct frame *out)
+int frame_build(const struct inject_place *place, const struct borrowed *thread, const char *path, bool loads,
+		int signal, struct frame *out)
 {
 	return -ENOTSUP;
 }

@@ -3,6 +3,7 @@
 #ifndef GPUTRACE_ATTACH_INJECT_FRAME_H
 #define GPUTRACE_ATTACH_INJECT_FRAME_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/user.h>
@@ -28,14 +29,17 @@ struct frame {
 	uint8_t bytes[FRAME_MAX];
 };
 
+#define FRAME_PATH_MAX 256u /* bytes of a path with its NUL */
+
 /* To be called once before frame_build: what takes long, while no thread waits. */
 void frame_prepare(void);
 
 /*
  * The call returns into raise(signal), where a tracer takes over.  Without one, and with the signal ignored, it
- * goes on: dlerror(), errno as it was, and rt_sigreturn to `thread`.
+ * goes on: dlerror() where the call `loads`, errno as it was, and rt_sigreturn to `thread`.  path: first argument of
+ * the call, NULL none.
  */
-int frame_build(const struct inject_place *place, const struct borrowed *thread, const char *path, int signal,
-		struct frame *out);
+int frame_build(const struct inject_place *place, const struct borrowed *thread, const char *path, bool loads,
+		int signal, struct frame *out);
 
 #endif

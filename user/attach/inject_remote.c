@@ -317,7 +317,8 @@ static int set_mask(const struct remote *remote, uint64_t blocked)
 static int go(struct remote *remote, const struct remote_call *call, uint64_t *gone_ns)
 {
 	struct user_regs_struct regs = remote->original;
-	int error = frame_build(remote->place, &remote->thread, call->path, remote->signal, &remote->frame);
+	int error =
+		frame_build(remote->place, &remote->thread, call->path, call->loads, remote->signal, &remote->frame);
 
 	if (!error)
 		error = write_memory(remote->pid, remote->frame.address, remote->frame.bytes, remote->frame.size);

@@ -13,7 +13,8 @@ struct remote_call {
 	const struct inject_place *place;
 	const struct safe_point_place *where;
 	uint64_t function;
-	const char *path; /* first argument, the second is RTLD_NOW; NULL: no arguments */
+	const char *path; /* first argument, NULL: that; the second is RTLD_NOW */
+	bool loads;	  /* it may leave something for dlerror() */
 };
 
 /*

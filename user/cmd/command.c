@@ -12,6 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <gputrace/cupti_search.h>
+
 #include "base/array.h"
 
 #define INJECTION "CUDA_INJECTION64_PATH"
@@ -90,6 +92,8 @@ static void __attribute__((noreturn)) run_child(const struct command_options *op
 		_exit(EXIT_NOT_EXECUTED);
 	if (options->agent_path)
 		set_injection(options->agent_path);
+	if (options->agent_path && options->cupti)
+		setenv(GPT_CUPTI_VARIABLE, options->cupti, 1);
 	/* NVTX has one tool: whose it is already is not taken away. */
 	if (options->agent_path && options->ranges && !command_other_ranges(options->agent_path))
 		setenv(RANGES, options->agent_path, 1);

@@ -24,6 +24,7 @@ struct command {
 struct command_options {
 	char **argv;
 	const char *agent_path;	 /* for CUDA_INJECTION64_PATH, NULL: leave the environment alone */
+	const char *cupti;	 /* the libcupti that the agent shall use, NULL: what fits */
 	bool ranges;		 /* the agent takes NVTX ranges too: NVTX_INJECTION64_PATH, unless it is set */
 	bool stdout_to_stderr;	 /* our own standard output carries an export */
 	const sigset_t *signals; /* mask to restore */

@@ -39,7 +39,7 @@ enum exit_code doctor_command(const struct options *options)
 	works = doctor_check_kernel();
 	works &= doctor_check_software();
 	for (size_t i = 0; i < options->pids.list.count; i++)
-		works &= doctor_check_process(options->pids.list.items[i]);
+		works &= doctor_check_process(options->pids.list.items[i], options->cupti);
 	fflush(stdout);
 	if (!works)
 		msg_error("no trace can work here until what is missing above is there");

@@ -20,8 +20,8 @@ bool doctor_check_kernel(void);
 /* The agent's library, CUPTI, driver and Pythons that are installed: returns false when no trace can work. */
 bool doctor_check_software(void);
 
-/* One process: returns false when it cannot be traced. */
-bool doctor_check_process(pid_t pid);
+/* One process, and the libcupti that is named for it (NULL: none): returns false when it cannot be traced. */
+bool doctor_check_process(pid_t pid, const char *cupti);
 
 enum exit_code doctor_command(const struct options *options);
 

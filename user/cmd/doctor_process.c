@@ -101,12 +101,15 @@ static void check_libraries(struct subject *subject)
 		doctor_say(HEALTH_LIMITED, "  CUDA", "nothing that launches is mapped (yet): it is waited for");
 }
 
-static void check_cupti(const struct subject *subject)
+static void check_cupti(const struct subject *subject, const char *given)
 {
 	struct cupti_choice cupti;
 
-	cupti_choose(subject->pid, &subject->mappings, &cupti);
-	if (!cupti.path)
+	cupti_choose(subject->pid, &subject->mappings, given, &cupti);
+	if (cupti.refused)
+		doctor_say(HEALTH_LIMITED, "  CUPTI", "%s %s; no GPU times: %s", path_base(cupti.path), cupti.refused,
+			   cupti.path);
+	else if (!cupti.path)
 		doctor_say(HEALTH_LIMITED, "  CUPTI",
 			   "none is mapped, none fits its CUDA: pip install nvidia-cuda-cupti");
 	else if (cupti.major && cupti.runtime && cupti.major != cupti.runtime)
@@ -196,7 +199,7 @@ static void check_seccomp(const struct subject *subject)
 	doctor_say(HEALTH_OK, "  seccomp", "%s", mode >= 0 && mode <= 2 ? modes[mode] : "not known");
 }
 
-bool doctor_check_process(pid_t pid)
+bool doctor_check_process(pid_t pid, const char *cupti)
 {
 	struct subject subject = {.pid = pid};
 	char name[32];
@@ -212,7 +215,7 @@ bool doctor_check_process(pid_t pid)
 		check_python(&subject);
 		check_libraries(&subject);
 		check_agent(&subject);
-		check_cupti(&subject);
+		check_cupti(&subject, cupti);
 		check_cupti_users(&subject);
 		check_seccomp(&subject);
 	}

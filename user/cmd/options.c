@@ -11,6 +11,7 @@
 
 #include <gputrace/agent.h>
 
+#include "attach/inject.h"
 #include "cmd/format.h"
 
 #define DEFAULT_BUFFER (64u << 20)
@@ -113,6 +114,18 @@ static int parse_agent(struct parse *parse, const char *value)
 	if (chosen < 0)
 		return fail(parse, "--agent %s: accepted are auto, require and off", value);
 	parse->options->agent = (enum attach_agent)chosen;
+	return 0;
+}
+
+static int parse_cupti(struct parse *parse, const char *value)
+{
+	if (*value != '/')
+		return fail(parse, "--cupti %s: the whole path is needed, from / on, as the traced process sees it",
+			    value);
+	if (strlen(value) >= INJECT_PATH_MAX)
+		return fail(parse, "--cupti %.40s...: a path of at most %u bytes is accepted", value,
+			    INJECT_PATH_MAX - 1);
+	parse->options->cupti = value;
 	return 0;
 }
 
@@ -234,6 +247,7 @@ static const struct option_row {
 	{"format", LETTERS + 0, "a format", RECORD | EXPORT, parse_format},
 	{"metric", LETTERS + 1, "gpu or launches", RECORD | REPORT | EXPORT, parse_metric},
 	{"agent", LETTERS + 2, "auto, require or off", RECORD, parse_agent},
+	{"cupti", LETTERS + 13, "the path of a libcupti", RECORD | DOCTOR, parse_cupti},
 	{"min-complete", LETTERS + 3, "a percentage", RECORD | REPORT | EXPORT, parse_min_complete},
 	{"buffer", LETTERS + 4, "a size such as 64M", RECORD, parse_buffer},
 	{"native", LETTERS + 5, NULL, RECORD, parse_native},
@@ -382,6 +396,10 @@ static int check_whole(struct parse *parse)
 	if (subcommand == SUBCOMMAND_RECORD && (options->takes >> GPT_AGENT_TAKE_NVTX & 1) && !options->command)
 		return fail(parse, "--trace nvtx: a program decides at its first range who gets them, so gputrace has "
 				   "to start it: gputrace ... -- COMMAND");
+	if (options->cupti && options->agent == ATTACH_AGENT_OFF)
+		return fail(parse, "--cupti: only the agent uses it: it excludes --agent off");
+	if (options->cupti && subcommand == SUBCOMMAND_DOCTOR && !options->pids.list.count)
+		return fail(parse, "--cupti: doctor looks at it for a process; one is named with -p PID");
 	return check_outputs(parse);
 }
 

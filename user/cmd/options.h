@@ -38,6 +38,7 @@ struct options {
 	const char *format; /* of "-", NULL when there is no "-" */
 	enum metric metric;
 	enum attach_agent agent;
+	const char *cupti; /* NULL: the one that fits each process */
 	bool has_min_complete;
 	unsigned min_complete; /* percent */
 	size_t buffer_bytes;

@@ -140,6 +140,7 @@ static int start_command(struct recording *recording)
 	struct command_options options = {
 		.argv = recording->options->command,
 		.agent_path = recording->agent_path,
+		.cupti = recording->options->cupti,
 		.ranges = recording->options->takes >> GPT_AGENT_TAKE_NVTX & 1,
 		.stdout_to_stderr = options_use_stdout(recording->options),
 		.signals = &recording->old_signals,
@@ -211,6 +212,7 @@ static int attach_all(struct recording *recording)
 		.scope = scope_of(options),
 		.agent = options->agent,
 		.agent_path = recording->agent_path,
+		.cupti = options->cupti,
 		.native = options->native,
 		.python_calls = options->python_calls,
 		.takes = options->takes,

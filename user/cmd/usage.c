@@ -18,7 +18,7 @@ static const char record_usage[] =
 	"Usage: gputrace [OPTIONS] [-p PID[,PID...]] [-- COMMAND [ARG...]]\n"
 	"       gputrace report FILE.gpt [OPTIONS]\n"
 	"       gputrace export FILE.gpt -o FILE... [OPTIONS]\n"
-	"       gputrace doctor [-p PID]\n"
+	"       gputrace doctor [-p PID [--cupti PATH]]\n"
 	"\n"
 	"  -p, --pid PID[,PID...]     these processes and the children they start (default: all processes)\n"
 	"  -d, --duration TIME        500ms, 10s, 2m, 1h (default: until Ctrl-C or the end of what is traced)\n"
@@ -28,6 +28,7 @@ static const char record_usage[] =
 	"      --metric gpu|launches  what a folded line counts (default: GPU ns where there are any)\n"
 	"      --agent auto|require|off\n"
 	"                             CUPTI agent: if possible, or fail, or launches without GPU times\n"
+	"      --cupti PATH           the libcupti to use, instead of the one that fits the process\n"
 	"      --min-complete PERCENT exit with 3 when the trace is less complete than this (default 0)\n"
 	"      --trace LIST           what to record besides kernels, by commas: cuda (copies, fills and all CUDA\n"
 	"                             calls), sync (waits for the GPU), memory, nvtx (ranges of a program that\n"
@@ -68,7 +69,7 @@ static const char doctor_usage[] =
 	"  sudo gputrace doctor\n"
 	"  sudo gputrace doctor -p 41230\n"
 	"\n"
-	"Usage: gputrace doctor [-p PID]\n"
+	"Usage: gputrace doctor [-p PID [--cupti PATH]]\n"
 	"\n"
 	"Exit status: 0 when a trace can work, 1 otherwise.\n";
 

@@ -145,11 +145,40 @@ static bool take_beside(struct search *search, const char *cudart)
 	return false;
 }
 
-void cupti_choose(pid_t pid, const struct mappings *mappings, struct cupti_choice *out)
+static bool is_same(const struct search *search, const char *path, const char *mapped)
+{
+	char *whole = xasprintf("/proc/%d/root%s", search->pid, path);
+	char *other = xasprintf("/proc/%d/root%s", search->pid, mapped);
+	struct stat of_path, of_mapped;
+	bool same = !strcmp(path, mapped) || (!stat(whole, &of_path) && !stat(other, &of_mapped) &&
+					      of_path.st_dev == of_mapped.st_dev && of_path.st_ino == of_mapped.st_ino);
+
+	free(whole);
+	free(other);
+	return same;
+}
+
+/* The one that is named, or none. */
+static void take_given(struct search *search, const char *given, const char *why, const char *mapped)
+{
+	struct cupti_choice *choice = search->choice;
+
+	choice->path = xstrdup(given);
+	choice->why = why;
+	choice->major = major_of(given);
+	if (mapped && !is_same(search, given, mapped))
+		choice->refused = "is named, but another is mapped";
+	else if (*given != '/' || !exists(search, given))
+		choice->refused = "is named and not there";
+	else if (choice->major && choice->runtime && choice->major != choice->runtime)
+		choice->refused = "is named, but of another CUDA than its libcudart";
+}
+
+void cupti_choose(pid_t pid, const struct mappings *mappings, const char *given, struct cupti_choice *out)
 {
 	struct search search = {.pid = pid, .choice = out};
-	const char *cudart = NULL;
-	char *given;
+	const char *cudart = NULL, *mapped = NULL;
+	char *variable = process_variable(pid, GPT_CUPTI_VARIABLE);
 
 	*out = (struct cupti_choice){.path = NULL};
 	for (size_t i = 0; i < mappings->list.count; i++) {
@@ -157,22 +186,24 @@ void cupti_choose(pid_t pid, const struct mappings *mappings, struct cupti_choic
 
 		if (!cudart && *path == '/' && is_library(path, "libcudart"))
 			cudart = path;
-		if (!out->path && *path == '/' && is_library(path, "libcupti"))
-			out->path = xstrdup(path);
+		if (!mapped && *path == '/' && is_library(path, "libcupti"))
+			mapped = path;
 	}
 	out->runtime = cudart ? major_of(cudart) : 0;
-	if (out->path) {
+	if (given) {
+		take_given(&search, given, "is given by --cupti", mapped);
+	} else if (variable && *variable) {
+		take_given(&search, variable, "is given by " GPT_CUPTI_VARIABLE, mapped);
+	} else if (mapped) {
+		out->path = xstrdup(mapped);
 		out->why = "is mapped";
-		out->major = major_of(out->path);
-		return;
-	}
-	given = process_variable(pid, GPT_CUPTI_VARIABLE);
-	if (!(given && *given == '/' && take(&search, xstrdup(given), "is given by " GPT_CUPTI_VARIABLE)) &&
-	    !take_beside(&search, cudart) && !take_named_toolkit(&search) &&
-	    !take_toolkit(&search, GPT_CUPTI_TOOLKIT, "is that of " GPT_CUPTI_TOOLKIT) &&
-	    !take_versioned_toolkit(&search))
+		out->major = major_of(mapped);
+	} else if (!take_beside(&search, cudart) && !take_named_toolkit(&search) &&
+		   !take_toolkit(&search, GPT_CUPTI_TOOLKIT, "is that of " GPT_CUPTI_TOOLKIT) &&
+		   !take_versioned_toolkit(&search)) {
 		take_of_loader(&search);
-	free(given);
+	}
+	free(variable);
 }
 
 void cupti_choice_free(struct cupti_choice *choice)
