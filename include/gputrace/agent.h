@@ -13,6 +13,7 @@
  * forget ours, the collector raises GPUTRACE_AGENT_YIELD_SEMAPHORE, and the agent leaves the activity API alone.
  * GPUTRACE_AGENT_RESUME_SEMAPHORE, raised while the other still is, means that the other has finished: the agent
  * registers anew; then both are lowered.  That YIELD falls alone means nothing: so it is when the collector dies.
+ * GPUTRACE_AGENT_SHARE_SEMAPHORE, raised while YIELD is: the other wants kinds of GPT_AGENT_SHARED_KINDS too.
  * GPUTRACE_AGENT_ANEW_SEMAPHORE, also of single processes: a collector has come to an agent that spoke to another
  * before; while it is raised the agent says again what it says once (state, HELLO, names, devices).
  *
@@ -62,9 +63,16 @@
 #define GPUTRACE_AGENT_YIELD "gputrace_agent_yield"
 #define GPUTRACE_AGENT_RESUME "gputrace_agent_resume"
 #define GPUTRACE_AGENT_ANEW "gputrace_agent_anew"
+#define GPUTRACE_AGENT_SHARE "gputrace_agent_share"
 #define GPUTRACE_AGENT_YIELD_SEMAPHORE "gputrace_agent_yield_semaphore"	  /* unsigned short, in .probes */
 #define GPUTRACE_AGENT_RESUME_SEMAPHORE "gputrace_agent_resume_semaphore" /* the same */
 #define GPUTRACE_AGENT_ANEW_SEMAPHORE "gputrace_agent_anew_semaphore"	  /* the same */
+#define GPUTRACE_AGENT_SHARE_SEMAPHORE "gputrace_agent_share_semaphore"	  /* the same */
+
+/* Kinds that a session of torch.profiler has only when it is told to: CUpti_ActivityKind CUDA_EVENT, SYNCHRONIZATION.
+ */
+#define GPT_AGENT_SHARED_KINDS (1ULL << 36 | 1ULL << 38)
+
 #define GPUTRACE_AGENT_FILE "libgputrace-agent.so"
 
 /*

@@ -22,11 +22,11 @@ N = 300  # launches of a phase
 class Traced(tracing.Running):
     """gputrace -- programs/profiles.py on the simulated GPU, ready to be asked."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, *options):
         self.folder = folder
         program = [machine.tool("get-torch"), machine.PROGRAMS / "profiles.py"]
         outputs = tracing.outputs(folder, "trace.gpt", "trace.json")
-        super().__init__([machine.GPUTRACE, *outputs, "--", *tracing.on_simgpu(folder / "gpu.json", *program)], folder)
+        super().__init__([machine.GPUTRACE, *outputs, *options, "--", *tracing.on_simgpu(folder / "gpu.json", *program)], folder)
         self.wait_line("ready")
 
     def session(self, path):
@@ -198,3 +198,20 @@ def test_our_end_in_the_middle_of_its_session_takes_nothing_from_it(tmp_path, un
         traced.ask("work 100")
         traced.ask(f"stop {tmp_path}/kineto.json")
     assert kernels(tmp_path / "kineto.json") == undisturbed
+
+
+def test_records_that_only_we_wanted_do_not_stay_on_for_it(tmp_path):
+    """Waits, which CUPTI records for --trace sync, and torch.profiler only when it is told to."""
+    with Traced(tmp_path, "--trace", "cuda,sync") as traced:
+        traced.ask(f"work {N}")
+        traced.ask("start")
+        traced.wait_registrations(1, 0)
+        target = [pid for pid in tracing.marked(traced.mark) if "gputrace-agent" in tracing.threads(pid)]
+        traced.process.send_signal(signal.SIGTERM)
+        tracing.until(lambda: "gputrace-agent" not in tracing.threads(target[0]))
+        traced.ask(f"work {N}")
+        traced.ask(f"stop {tmp_path}/kineto0.json")
+        traced.session(tmp_path / "kineto1.json")
+    traces = [json.loads((tmp_path / f"kineto{number}.json").read_text())["traceEvents"] for number in range(2)]
+    assert [sum(e.get("cat") == "kernel" for e in events) for events in traces] == [N] * 2
+    assert not [e["name"] for events in traces for e in events if e.get("cat") == "cuda_sync"]

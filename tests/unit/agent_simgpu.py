@@ -449,6 +449,36 @@ class AgentOnSimulatedGpu(unittest.TestCase):
                 after = {e["fate"] for e in ground_truth.work(entries) if e["bytes"] == 20}
                 self.assertNotIn("unseen", after, "the kind is as much the other's")
 
+    # The kinds of records that come when nobody of ours is there.
+    RECORDED = ("def recorded():\n"
+                "    store, kinds = (ctypes.c_uint8 * 65536)(), set()\n"
+                "    size, pointer = ctypes.POINTER(ctypes.c_size_t), ctypes.POINTER(ctypes.c_void_p)\n"
+                "    @ctypes.CFUNCTYPE(None, pointer, size, size)\n"
+                "    def request(buffer, room, most): buffer[0], room[0], most[0] = ctypes.addressof(store), 65536, 0\n"
+                "    @ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_uint32, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_size_t)\n"
+                "    def done(context, stream, buffer, room, valid):\n"
+                "        record = ctypes.c_void_p()\n"
+                "        while not cupti.cuptiActivityGetNextRecord(ctypes.c_void_p(buffer), ctypes.c_size_t(valid), ctypes.byref(record)):\n"
+                "            kinds.add(ctypes.c_uint32.from_address(record.value).value)\n"
+                "    cupti.cuptiActivityRegisterCallbacks(request, done)\n"
+                "    fill(5); cupti.cuptiActivityFlushAll(1)\n"
+                "    cupti.cuptiActivityRegisterCallbacks(None, None)\n"
+                "    return kinds\n")
+
+    def test_kinds_that_only_we_wanted_go_with_us_beside_another(self):
+        memset, waits = 2, 38
+        ends = {"asks for them": ("share.value = 1; tick()", True), "does not": ("tick()", False),
+                "has just begun": ("", False), "is not known": ("yield_.value = 0; tick()", True)}
+        for other, (script, stays) in ends.items():
+            with self.subTest(other=other):
+                out, _, _ = self.run_to_end([sys.executable, "-c", self.COUNTERS % self.RECORDED +
+                                             "share = counter(agent, 'share_')\n"
+                                             "fill(10); tick(); yield_.value = 1; time.sleep(0.1)\n"
+                                             f"{script}\nend(); print(*recorded())\n"], RECORDER=RECORDER)
+                kinds = {int(kind) for kind in out.split()}
+                self.assertIn(memset, kinds, "is as much the other's")
+                self.assertEqual(waits in kinds, stays)
+
     def until(self, condition):
         end = time.monotonic() + 60
         while not condition():

@@ -13,7 +13,7 @@
 
 extern unsigned short gputrace_agent_semaphore, gputrace_agent_batch_semaphore;
 extern unsigned short gputrace_agent_yield_semaphore, gputrace_agent_resume_semaphore;
-extern unsigned short gputrace_agent_anew_semaphore;
+extern unsigned short gputrace_agent_anew_semaphore, gputrace_agent_share_semaphore;
 
 /* To be called only while points_listening(). */
 void gputrace_agent_call(uint32_t corr, uint32_t api);
@@ -26,6 +26,7 @@ void gputrace_agent_batch(const void *data, uint64_t bytes);
 void gputrace_agent_yield(void);
 void gputrace_agent_resume(void);
 void gputrace_agent_anew(void);
+void gputrace_agent_share(void);
 #define POINTS_TAKE(enumerator, name)                                                                                  \
 	extern unsigned short gputrace_agent_take_##name##_semaphore;                                                  \
 	void gputrace_agent_take_##name(void); /* never called */
@@ -47,6 +48,12 @@ static inline bool points_batch_listening(void)
 static inline bool points_must_yield(void)
 {
 	return *(volatile unsigned short *)&gputrace_agent_yield_semaphore != 0;
+}
+
+/* It wants kinds of GPT_AGENT_SHARED_KINDS. */
+static inline bool points_must_share(void)
+{
+	return *(volatile unsigned short *)&gputrace_agent_share_semaphore != 0;
 }
 
 /* Somebody listens who was not there when we began. */

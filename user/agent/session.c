@@ -159,6 +159,7 @@ static void clear(struct session *session)
 	session->cupti_dropped = 0;
 	session->flushes_since_call = 0;
 	session->dumped = session->away = session->refused = session->borrowed = false;
+	session->undecided_ns = 0;
 	session->next_flush_ns = session->next_sample_ns = 0;
 	session->records =
 		(struct records){.cupti = &session->cupti, .batch = &session->batch, .names = &session->names};
@@ -420,7 +421,8 @@ void session_stop(struct session *session, uint64_t wait_ns)
 	yield_follow(session);
 	subscriber_end_calls(session);
 	yield_follow(session);
-	/* Beside another nothing is disabled: what is enabled now is as much its, and goes when it ends. */
+	/* Beside another nothing more is disabled: what is enabled now is as much its, and goes when it ends. */
+	yield_decide(session);
 	if (session->away)
 		yield_reclaim(session);
 	else

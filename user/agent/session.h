@@ -35,6 +35,7 @@ struct session {
 	bool away;    /* another has the activity API (yield.h) */
 	bool refused; /* it is free, but CUPTI did not let us take it up */
 	uint64_t away_wall_ns;
+	uint64_t undecided_ns; /* when it went away; 0: known what of ours the other wants too */
 
 	/* why it did not start, or the last asynchronous error */
 	uint32_t failure; /* enum gpt_agent_failure */

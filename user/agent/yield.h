@@ -15,6 +15,10 @@ void yield_follow(struct session *session);
 /* The session begins beside another's: nothing of the activity API is used until the other has finished. */
 void yield_begin(struct session *session);
 
+/* Before the session ends beside another's: waits, for a quarter of a second at most, until what is only ours is off.
+ */
+void yield_decide(struct session *session);
+
 /* CUPTI stamps records by the wall clock, also where another has given it a clock of its own; before any Enable. */
 void yield_own_clock(const struct cupti *cupti);
 

@@ -58,6 +58,19 @@ static void begin(struct neighbour *neighbour, const struct probed_file *agent, 
 	neighbour->flushes = false;
 }
 
+/* After begin(), whose counter comes first (agent/yield.c). */
+static void share(struct neighbour *neighbour, const struct probed_file *agent, pid_t pid)
+{
+	int error = 0;
+
+	if (neighbour->kinds & GPT_AGENT_SHARED_KINDS)
+		error = raise_counter(&neighbour->share, agent, pid, GPUTRACE_AGENT_SHARE,
+				      GPUTRACE_AGENT_SHARE_SEMAPHORE);
+	if (error && error != -ESRCH)
+		msg_warn("pid %d: another profiler wants waits and events too, and the agent cannot be told: %s", pid,
+			 strerror(-error));
+}
+
 static void finish(struct neighbour *neighbour, const struct probed_file *agent, pid_t pid)
 {
 	int error =
@@ -74,6 +87,7 @@ static void settle(struct neighbour *neighbour)
 {
 	links_detach(&neighbour->yield); /* first: YIELD without RESUME is an order */
 	links_detach(&neighbour->resume);
+	links_detach(&neighbour->share);
 	neighbour->state = NEIGHBOUR_NONE;
 	neighbour->kinds = 0;
 }
@@ -98,6 +112,7 @@ static void note_foreign(struct neighbour *neighbour, const struct probed_file *
 	case GPT_CUPTI_ENABLE:
 		neighbour->kinds |= kind_bit(use->value);
 		begin(neighbour, agent, pid);
+		share(neighbour, agent, pid);
 		break;
 	case GPT_CUPTI_REGISTER:
 		begin(neighbour, agent, pid);

@@ -24,6 +24,7 @@ struct neighbour {
 	uint64_t watched_ns; /* suspected: since when */
 	struct links yield;  /* while attached the agent's counters are raised in this process */
 	struct links resume;
+	struct links share;
 };
 
 /* A GPT_CUPTI_USE of this process; agent: our agent's file, NULL when there is none. */
