@@ -215,3 +215,21 @@ def test_records_that_only_we_wanted_do_not_stay_on_for_it(tmp_path):
     traces = [json.loads((tmp_path / f"kineto{number}.json").read_text())["traceEvents"] for number in range(2)]
     assert [sum(e.get("cat") == "kernel" for e in events) for events in traces] == [N] * 2
     assert not [e["name"] for events in traces for e in events if e.get("cat") == "cuda_sync"]
+
+
+def waits(path):
+    events = json.loads(path.read_text())["traceEvents"]
+    return collections.Counter(e["name"] for e in events if e.get("cat") == "cuda_sync")
+
+
+def test_records_that_it_wants_too_stay_on_for_it(tmp_path):
+    with Traced(tmp_path, "--trace", "cuda,sync") as traced:
+        traced.ask(f"work {N}")
+        traced.ask("start waits")
+        traced.wait_registrations(1, 0)
+        traced.ask(f"work {N}")
+        time.sleep(1)  # an agent that does not know would disable them now
+        traced.ask(f"work {N}")
+        traced.ask(f"stop {tmp_path}/kineto.json")
+        traced.end().must_be(0)
+    assert waits(tmp_path / "kineto.json")["Context Sync"] == 3  # one of each work, one of its own

@@ -5,7 +5,7 @@
     work N          N launches, and waits for the GPU
     mix NAME N      N rounds of every kind of work, on two threads at once; in the simulator's ground truth each piece
                     is labelled FUNCTION@NAME, with the function that asked for it
-    start           begins a session of torch.profiler
+    start [waits]   begins a session of torch.profiler, which is to record waits, too
     stop FILE       ends it and writes what it saw
 """
 import ctypes
@@ -73,9 +73,10 @@ def mix(name, count):
     torch.cuda.synchronize()
 
 
-def start():
+def start(waits=""):
     global session
-    session = profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA])
+    config = torch._C._profiler._ExperimentalConfig(enable_cuda_sync_events=bool(waits))
+    session = profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA], experimental_config=config)
     session.__enter__()
 
 
