@@ -101,7 +101,7 @@ def test_the_report_names_the_line_that_compiles(compiling):
     assert [re.sub(" {2,}", "  ", row) for row in rows] == [
         "3  PTX compiled  compiles.py:21 compiles",
         "3  stored in the cache  compiles.py:21 compiles",
-        "1  loaded from the cache  compiles.py:26 is_in_the_cache",
+        "1  loaded from the cache  compiles.py:25 is_in_the_cache",
     ]
 
 
