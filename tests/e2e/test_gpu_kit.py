@@ -232,8 +232,9 @@ def test_a_check_that_falls_over_fails_with_its_last_word(run):
 
 
 def test_when_the_time_is_over_what_is_left_is_skipped(run):
-    done = run("'hangs', budget_s=1000", "'good'", gpu="H1", arguments=("--seconds", "32")).must_be(1)
-    assert done.findings["hangs"]["verdict"] == "FAIL"
+    done = run("'hangs', budget_s=1000", "'good'", gpu="H1", arguments=("--seconds", "32")).must_be(3)
+    assert done.findings["hangs"]["verdict"] == "skipped"
+    assert re.match(r"no time left: ended after \d+ s of 1000$", done.findings["hangs"]["figure"])
     assert done.findings["good"]["verdict"] == "skipped" and done.findings["good"]["figure"].startswith("no time left")
 
 

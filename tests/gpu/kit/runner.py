@@ -64,6 +64,9 @@ class Running:
 
     def _findings(self, status):
         found = self._written()
+        if status is None and self.budget_s < self.check.budget_s:
+            why = f"no time left: ended after {self.budget_s:.0f} s of {self.check.budget_s}"
+            return [*found, outcome.finding(self.check.name, why, outcome.SKIPPED)]
         if status is None:
             why = f"not done after {self.budget_s:.0f} s, and ended"
         elif status:
