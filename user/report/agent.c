@@ -20,7 +20,8 @@ static const struct hint failures[] = {
 	[GPT_AGENT_NO_CUPTI] =
 		{"no libcupti was found",
 		 "install the one of the process's CUDA, for example with pip install nvidia-cuda-cupti-cu12"},
-	[GPT_AGENT_CUPTI_UNUSABLE] = {"its libcupti lacks what is needed", "use CUPTI 11.8 or later"},
+	[GPT_AGENT_CUPTI_UNUSABLE] = {"its libcupti cannot be used",
+				      "use CUPTI 11.8 or later, of the CUDA of the process"},
 	[GPT_AGENT_OCCUPIED] = {"another tool holds CUPTI", "end the other profiler, or trace without it"},
 	[GPT_AGENT_NO_CUDA] = {"CUPTI found no usable NVIDIA driver", "check it with nvidia-smi"},
 	[GPT_AGENT_CUPTI_ERROR] = {"CUPTI answered with an error", "run `gputrace doctor -p PID`"},

@@ -164,18 +164,6 @@ static bool push_op(struct agents *agents, const struct sender *sender, struct m
 	return true;
 }
 
-static uint8_t small(uint32_t value)
-{
-	return value < UINT8_MAX ? (uint8_t)value : UINT8_MAX;
-}
-
-static int8_t priority_of(uint32_t value)
-{
-	int32_t priority = (int32_t)value;
-
-	return (int8_t)(priority < INT8_MIN ? INT8_MIN : priority > INT8_MAX ? INT8_MAX : priority);
-}
-
 static bool add_kernel(struct agents *agents, const struct sender *sender, const struct gpt_record *record)
 {
 	const struct gpt_agent_kernel *kernel = (const struct gpt_agent_kernel *)record;
@@ -195,11 +183,11 @@ static bool add_kernel(struct agents *agents, const struct sender *sender, const
 			       .registers = kernel->registers,
 			       .local_bytes = kernel->local_bytes_per_thread,
 			       .channel = kernel->channel,
-			       .channel_type = small(kernel->channel_type),
-			       .priority = priority_of((uint32_t)kernel->priority)};
+			       .channel_type = gpu_small(kernel->channel_type),
+			       .priority = gpu_priority((uint32_t)kernel->priority)};
 
 	for (int i = 0; i < 3; i++)
-		op.cluster[i] = small(kernel->cluster[i]);
+		op.cluster[i] = gpu_small(kernel->cluster[i]);
 	memcpy(op.grid, kernel->grid, sizeof(op.grid));
 	memcpy(op.block, kernel->block, sizeof(op.block));
 	return push_op(agents, sender, &op);
@@ -225,7 +213,7 @@ static bool add_copy(struct agents *agents, const struct sender *sender, const s
 			       .graph = copy->graph,
 			       .graph_node = copy->graph_node,
 			       .channel = copy->channel,
-			       .channel_type = small(copy->channel_type),
+			       .channel_type = gpu_small(copy->channel_type),
 			       .copy_kind = copy->kind <= COPY_KIND_MAX ? copy->kind : 0,
 			       .from = memory_kind(copy->from),
 			       .to = memory_kind(copy->to)};
@@ -367,21 +355,9 @@ static bool add_graph_node(struct agents *agents, const struct sender *sender, c
 	return true;
 }
 
-/* Streams are numbered within their context. */
-static uint64_t stream_key(uint32_t context, uint32_t stream)
-{
-	return (uint64_t)context << 32 | stream;
-}
-
 static bool add_stream(struct agents *agents, const struct sender *sender, const struct gpt_record *record)
 {
-	const struct gpt_agent_stream *event = (const struct gpt_agent_stream *)record;
-	struct agent_stream stream = {.priority = priority_of(event->priority), .flags = small(event->flags)};
-	uint32_t *index = lookup_put(&agents->stream_keys, sender->space, stream_key(event->context, event->stream),
-				     (uint32_t)agents->streams.count);
-
-	*index = (uint32_t)agents->streams.count;
-	array_push(&agents->streams, stream);
+	device_table_add_stream(agents, sender->space, (const struct gpt_agent_stream *)record);
 	return true;
 }
 
@@ -522,18 +498,6 @@ static uint32_t captured_by(const struct agents *agents, uint32_t space, uint64_
 	return NONE;
 }
 
-/* op->next: its space, so far. */
-static void set_stream(const struct agents *agents, struct model_gpu *op)
-{
-	const uint32_t *index = lookup_get(&agents->stream_keys, op->next, stream_key(op->context, op->stream));
-
-	if (!index)
-		return;
-	op->stream_flags = agents->streams.items[*index].flags;
-	if (!op->priority)
-		op->priority = agents->streams.items[*index].priority;
-}
-
 /* GPU work of calls that were made before or after the trace. */
 static void drop_outside(struct agents *agents)
 {
@@ -581,7 +545,7 @@ void agents_finish(struct agents *agents)
 	for (size_t i = 0; i < agents->gpu.count; i++) {
 		struct model_gpu *op = &agents->gpu.items[i];
 
-		set_stream(agents, op);
+		device_table_set_stream(agents, op->next /* its space, so far */, op);
 		op->next = NONE;
 		if (op->captured_by != NONE)
 			op->captured_by = captured_by(agents, op->captured_by, op->graph_node);

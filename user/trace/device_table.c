@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Devices of a log and their numbers. */
+/* Devices and streams of a log, and the numbers of devices. */
 #include "trace/device_table.h"
 
 #include <string.h>
@@ -102,4 +102,43 @@ void device_table_finish(struct agents *agents)
 		if (id)
 			op->device = *id;
 	}
+}
+
+/* ---- streams --------------------------------------------------------------------------------------- */
+
+uint8_t gpu_small(uint32_t value)
+{
+	return value < UINT8_MAX ? (uint8_t)value : UINT8_MAX;
+}
+
+int8_t gpu_priority(uint32_t value)
+{
+	int32_t priority = (int32_t)value;
+
+	return (int8_t)(priority < INT8_MIN ? INT8_MIN : priority > INT8_MAX ? INT8_MAX : priority);
+}
+
+static uint64_t stream_key(uint32_t context, uint32_t stream)
+{
+	return (uint64_t)context << 32 | stream;
+}
+
+void device_table_add_stream(struct agents *agents, uint32_t space, const struct gpt_agent_stream *event)
+{
+	struct agent_stream stream = {.priority = gpu_priority(event->priority), .flags = gpu_small(event->flags)};
+	uint32_t index = (uint32_t)agents->streams.count;
+
+	*lookup_put(&agents->stream_keys, space, stream_key(event->context, event->stream), index) = index;
+	array_push(&agents->streams, stream);
+}
+
+void device_table_set_stream(const struct agents *agents, uint32_t space, struct model_gpu *op)
+{
+	const uint32_t *index = lookup_get(&agents->stream_keys, space, stream_key(op->context, op->stream));
+
+	if (!index)
+		return;
+	op->stream_flags = agents->streams.items[*index].flags;
+	if (!op->priority)
+		op->priority = agents->streams.items[*index].priority;
 }
