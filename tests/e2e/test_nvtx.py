@@ -11,18 +11,26 @@ import pytest
 import reading
 import tracing
 
-NVTX = "nvidia-nvtx==13.5.25"
+HEADERS, LIBRARY = "nvidia-nvtx==13.5.25", "nvidia-nvtx-cu12==12.1.105"
 LABELS = {"conv": "conv [layers]", "relu": "relu [layers]", "wide": "größe €", "cut": "x" * 197 + "..."}
 UNITS = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}
 
 
-@pytest.fixture(scope="module")
-def library(tmp_path_factory):
-    headers = next(machine.package(machine.any_python(), NVTX).glob("**/nvtx3/nvToolsExt.h")).parents[1]
-    output = tmp_path_factory.mktemp("nvtx") / "libnvtx_ranges.so"
-    subprocess.run([os.environ.get("CC", "gcc"), "-O1", "-shared", "-fPIC", "-isystem", headers, "-o", output,
-                    machine.PROGRAMS / "nvtx_ranges.c", "-ldl"], check=True)
+def build(output, *flags):
+    subprocess.run([os.environ.get("CC", "gcc"), "-O1", "-shared", "-fPIC", "-o", output,
+                    machine.PROGRAMS / "nvtx_ranges.c", *flags, "-ldl"], check=True)
     return output
+
+
+@pytest.fixture(scope="module", params=["headers", "library"])
+def library(request, tmp_path_factory):
+    """NVTX 3 is headers only; before CUDA 13 there was a library, too."""
+    output = tmp_path_factory.mktemp("nvtx") / "libnvtx_ranges.so"
+    if request.param == "headers":
+        header = next(machine.package(machine.any_python(), HEADERS).glob("**/nvtx3/nvToolsExt.h"))
+        return build(output, "-isystem", header.parents[1])
+    file = next(machine.package(machine.any_python(), LIBRARY).glob("**/libnvToolsExt.so.1"))
+    return build(output, "-DNVTX_LIBRARY", "-isystem", file.parents[1] / "include", file, f"-Wl,-rpath,{file.parent}")
 
 
 def program(library):

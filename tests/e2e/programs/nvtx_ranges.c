@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * NVIDIA's own header-only NVTX in a library for ctypes: every form of range and message the agent knows.
- * Built by tests/e2e/test_nvtx.py with the headers from PyPI.
+ * NVIDIA's own NVTX in a library for ctypes, header-only or (NVTX_LIBRARY) the library of CUDA 12 and before: every
+ * form of range and message the agent knows.  Built by tests/e2e/test_nvtx.py with what is on PyPI.
  */
 #include <stdint.h>
 #include <string.h>
 
+#ifdef NVTX_LIBRARY
+#include <wchar.h>
+
+#include <nvToolsExt.h>
+#else
 #include <nvtx3/nvToolsExt.h>
+#endif
 
 static nvtxEventAttributes_t named(const char *text)
 {
