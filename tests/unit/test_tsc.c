@@ -23,18 +23,47 @@ static struct tsc_clock clock_of(const struct tsc_pair *pairs, size_t count)
 
 static void a_reading_lies_on_the_line_between_the_pairs_around_it(void **state)
 {
-	const struct tsc_pair pairs[] = {{3000, 1000, 5}, {6000, 2000, 7}, {12000, 3000, 1}};
+	const struct tsc_pair pairs[] = {{3 * S, 1 * S, 5}, {6 * S, 2 * S, 7}, {12 * S, 3 * S, 1}};
 	struct tsc_clock clock = clock_of(pairs, 3);
-	uint64_t first[2] = {3300, 3600}, second[2] = {9000, 9600}, edge[2] = {6000, 6000}, error = 0;
+	uint64_t first[2] = {3300000000, 3600000000}, second[2] = {9 * S, 9 * S + 600}, edge[2] = {6 * S, 6 * S},
+		 error = 0;
 
 	assert_true(tsc_clock_convert(&clock, first, &error));
-	assert_int_equal(first[0], 1100);
-	assert_int_equal(first[1], 1200);
+	assert_int_equal(first[0], 1100000000);
+	assert_int_equal(first[1], 1200000000);
 	assert_true(tsc_clock_convert(&clock, second, &error));
-	assert_int_equal(second[0], 2500);
-	assert_int_equal(second[1], 2600);
+	assert_int_equal(second[0], 2500000000);
+	assert_int_equal(second[1], 2500000100);
 	assert_true(tsc_clock_convert(&clock, edge, &error));
-	assert_int_equal(edge[0], 2000);
+	assert_int_equal(edge[0], 2 * S);
+	tsc_clock_free(&clock);
+}
+
+static void a_pair_in_the_middle_of_something_does_not_change_its_length(void **state)
+{
+	/* the second is 15 ns late, and the third between the two times */
+	const struct tsc_pair pairs[] = {
+		{3 * S, 1 * S, 20}, {6000000300, 2 * S + 115, 20}, {6000000600, 2 * S + 200, 20}, {9 * S, 3 * S, 20}};
+	struct tsc_clock clock = clock_of(pairs, 4);
+	uint64_t times[2] = {6000000350, 6000000900}, error = 0;
+
+	assert_true(tsc_clock_convert(&clock, times, &error));
+	assert_in_range(times[1] - times[0], 182, 184);
+	assert_in_range(times[0], 2 * S + 100, 2 * S + 150);
+	tsc_clock_free(&clock);
+}
+
+static void something_long_ends_where_the_clock_says(void **state)
+{
+	/* its rate changes by 1 %: the length by the rate of the begin would end 10 ms off */
+	const struct tsc_pair pairs[] = {
+		{3 * S, 1 * S, 5}, {6 * S, 2 * S, 5}, {9 * S, 3010000000, 5}, {12 * S, 4020000000, 5}};
+	struct tsc_clock clock = clock_of(pairs, 4);
+	uint64_t times[2] = {3 * S, 10500000000}, error = 0;
+
+	assert_true(tsc_clock_convert(&clock, times, &error));
+	assert_int_equal(times[0], 1 * S);
+	assert_int_equal(times[1], 3515000000);
 	tsc_clock_free(&clock);
 }
 
@@ -144,6 +173,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_reading_lies_on_the_line_between_the_pairs_around_it),
+		cmocka_unit_test(a_pair_in_the_middle_of_something_does_not_change_its_length),
+		cmocka_unit_test(something_long_ends_where_the_clock_says),
 		cmocka_unit_test(the_bound_holds_the_samples_width_and_the_bend_of_the_clock),
 		cmocka_unit_test(what_lies_outside_the_run_is_not_converted),
 		cmocka_unit_test(a_little_into_the_future_is_within_its_bound),

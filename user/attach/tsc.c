@@ -16,6 +16,7 @@
 /* A pair every 250 ms is 17 minutes; then the older half is thinned, as the clock is steered slowly. */
 #define PAIRS_MAX 4096
 
+#define RATE_NS 100000000    /* a noise of 20 ns makes 0.2 ppm of it */
 #define AHEAD_MAX_NS 1000000 /* behind the last pair */
 #define AHEAD_ERROR 2000     /* NTP changes a clock's rate by up to 500 ppm (kernel/time/ntp.c, MAXFREQ) */
 
@@ -182,15 +183,42 @@ static bool convert_one(const struct tsc_clock *clock, uint64_t *time, uint64_t 
 	return true;
 }
 
+/* By the rate of the clock around its begin, over enough time that the pairs' noise does not matter. */
+static uint64_t length_of(const struct tsc_clock *clock, const uint64_t times[2])
+{
+	const struct tsc_pair *first = clock->pairs.items, *last = first + clock->pairs.count - 1;
+	const struct tsc_pair *a = first + pair_before(clock, times[0]), *b = a < last ? a + 1 : a;
+
+	while (b->mono_ns - a->mono_ns < RATE_NS && (a > first || b < last)) {
+		if (a > first)
+			a--;
+		if (b < last)
+			b++;
+	}
+	return (uint64_t)on_line(a, b, (int64_t)(times[1] - times[0]));
+}
+
+static uint64_t apart(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : b - a;
+}
+
 bool tsc_clock_convert(const struct tsc_clock *clock, uint64_t times[2], uint64_t *error_ns)
 {
-	uint64_t both[2] = {times[0], times[1]}, error = *error_ns;
+	uint64_t both[2] = {times[0], times[1]}, error = *error_ns, length;
 
 	if (clock->pairs.count < 2 || both[1] < both[0] || !convert_one(clock, &both[0], &error) ||
 	    !convert_one(clock, &both[1], &error))
 		return false;
+	if (both[1] < both[0])
+		both[1] = both[0];
+	/* A pair between them would make the length jump by its noise; as far as that goes the rate is the better
+	 * judge. */
+	length = length_of(clock, times);
+	if (apart(length, both[1] - both[0]) <= error)
+		both[1] = both[0] + length;
 	times[0] = both[0];
-	times[1] = both[1] > both[0] ? both[1] : both[0];
+	times[1] = both[1];
 	*error_ns = error;
 	return true;
 }
