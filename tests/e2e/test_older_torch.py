@@ -83,6 +83,11 @@ class Holder(tracing.Running):
         return {op["corr"]: op for op in simulated.work(simulated.load(self.folder / "gpu.json"))
                 if op["label"].endswith("@" + name)}
 
+    def wait_taken(self, name):
+        """Until a trace has what was labelled with the name: what is on its way when a session begins goes to that."""
+        did = set(self.did(name))
+        tracing.until(lambda: any(did <= logfile.gpu_correlations(log) for log in self.folder.glob("trace.gpt.part-*")))
+
     def agent_has_gone(self):
         return "gputrace-agent" not in tracing.threads(self.pid)
 
@@ -163,6 +168,7 @@ def must_have_ridden(trace, theirs):
 def test_its_next_session_misses_nothing_and_ours_goes_on_after_it(holder):
     with holder.trace() as tracer:
         holder.ask(f"mix first {ROUNDS}")
+        holder.wait_taken("first")
         holder.session("second")
         tracer.wait_logged(lambda log: logfile.registrations(log) == [1, 0, 1])  # ours again
         holder.ask(f"mix third {ROUNDS}")
@@ -209,6 +215,7 @@ def test_its_first_session_falls_into_our_trace(tmp_path):
     with Holder(tmp_path, used=False) as holder:
         with holder.trace() as tracer:
             holder.ask(f"mix first {ROUNDS}")
+            holder.wait_taken("first")
             holder.session("once")
             tracer.wait_logged(lambda log: logfile.registrations(log) == [1, 0, 1])
             holder.ask(f"mix third {ROUNDS}")
@@ -224,9 +231,11 @@ def test_its_first_session_falls_into_the_trace_of_a_command(tmp_path):
     outputs = tracing.outputs(tmp_path, "trace.gpt", "trace.json")
     with Holder(tmp_path, used=False, by=[machine.GPUTRACE, *outputs, "--"]) as holder:
         holder.ask(f"mix first {ROUNDS}")
+        holder.wait_taken("first")
         holder.session("once")
         tracing.until(lambda: any(logfile.registrations(log) == [1, 0, 1] for log in tmp_path.glob("trace.gpt.part-*")))
         holder.ask(f"mix third {ROUNDS}")
+        holder.wait_taken("third")
         holder.session("later")
         holder.end().must_be(0)
     holder.must_be_undisturbed("later")
