@@ -74,8 +74,12 @@ class Holder(tracing.Running):
     def trace(self, *options):
         """A gputrace whose agent is at work."""
         tracer = tracing.Tracer(self.folder, "-p", self.pid, *options)
-        self.ask("mix entry 2")  # before the first call of a process it is not asked in
-        tracer.wait_logged(lambda log: logfile.registrations(log)[-1:] == [1])
+
+        def registered(log):
+            self.ask("mix entry 2")  # before the first call of a process it is not asked in
+            return logfile.registrations(log)[-1:] == [1]
+
+        tracer.wait_logged(registered)
         return tracer
 
     def did(self, name):
@@ -262,10 +266,14 @@ def test_a_second_trace_finds_it_as_the_first_did(holder):
         tracing.until(holder.agent_has_gone)
 
 
-def test_cupti_is_not_borrowed_where_another_tool_may_hold_it(tmp_path):
-    """Nsight Systems is known by its library; it would not give its name."""
-    (tmp_path / "nothing.c").write_text("")
-    library = machine.compile_library(tmp_path / "nothing.c", tmp_path / "libToolsInjection64.so")
+@pytest.mark.parametrize("file, source, named", [
+    ("libToolsInjection64.so", "", "Nsight Systems, libToolsInjection64.so"),
+    ("libsomebody.so", 'const char asks_for[] = "cuptiActivityRegisterCallbacks";', "libsomebody.so"),
+], ids=["known", "unknown"])
+def test_cupti_is_not_borrowed_where_another_tool_may_hold_it(tmp_path, file, source, named):
+    """Nsight Systems is known by its library, which would not give its name; others by what they call."""
+    (tmp_path / "tool.c").write_text(source)
+    library = machine.compile_library(tmp_path / "tool.c", tmp_path / file)
     with Holder(tmp_path, env={"LD_PRELOAD": library}) as holder:
         with tracing.Tracer(tmp_path, "-p", holder.pid) as tracer:
             holder.ask("mix traced 2")
@@ -274,7 +282,7 @@ def test_cupti_is_not_borrowed_where_another_tool_may_hold_it(tmp_path):
             done = tracer.interrupt()
     log = tmp_path / "trace.gpt"
     assert logfile.registrations(log) == []  # nothing of the activity API was touched
-    assert "Nsight Systems, libToolsInjection64.so" in done.stdout
+    assert named in done.stdout
     receipt = reading.receipt(reading.trace_of(tmp_path / "trace.json"))
     assert receipt["launches"] > 0 and receipt["gpu_operations"] == 0
     assert {op["fate"] for op in holder.did("traced").values()} == {"unseen"}

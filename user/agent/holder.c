@@ -3,11 +3,13 @@
 #include "agent/holder.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <gputrace/cupti_users.h>
 
@@ -93,6 +95,116 @@ static const char *injected(void)
 	return NULL;
 }
 
+/* ---- somebody who is in no table --------------------------------------------------------------------------------- */
+
+/* Whoever records through CUPTI's activity API has its name in his file, to be linked with or to ask the loader for. */
+static const char recorder[] = "cuptiActivityRegisterCallbacks";
+
+/* They neither record nor are small enough to be read through. */
+static const char *const passed_over[] = {GPT_KINETO_FILE, "libcupti", "libtorch", "libc10",
+					  "libcu",	   "libnv",    "libnccl"};
+
+#define SEGMENTS_MAX 4096
+#define SEGMENT_BYTES_MAX (16u << 20)
+#define PIECE_BYTES 65536u
+
+struct segments {
+	struct segment {
+		uintptr_t address;
+		size_t bytes;
+	} * items;
+	unsigned count;
+	bool full;
+};
+
+static bool is_ours(const struct dl_phdr_info *info)
+{
+	uintptr_t ours = (uintptr_t)recorder;
+	size_t i;
+
+	for (i = 0; i < info->dlpi_phnum; i++)
+		if (info->dlpi_phdr[i].p_type == PT_LOAD &&
+		    ours - info->dlpi_addr - info->dlpi_phdr[i].p_vaddr < info->dlpi_phdr[i].p_memsz)
+			return true;
+	return false;
+}
+
+/* Under the loader's lock: no more than noting where to look. */
+static int note_segments(struct dl_phdr_info *info, size_t size, void *context)
+{
+	const char *file = base_name(info->dlpi_name);
+	struct segments *segments = context;
+	size_t i;
+
+	for (i = 0; i < sizeof(passed_over) / sizeof(passed_over[0]); i++)
+		if (begins(file, passed_over[i]))
+			return 0;
+	if (is_ours(info)) /* by whatever name it was loaded */
+		return 0;
+	for (i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+
+		if (header->p_type != PT_LOAD || (header->p_flags & PF_W) || header->p_filesz > SEGMENT_BYTES_MAX)
+			continue;
+		if (segments->count == SEGMENTS_MAX) {
+			segments->full = true;
+			return 1;
+		}
+		segments->items[segments->count++] =
+			(struct segment){info->dlpi_addr + header->p_vaddr, header->p_filesz};
+	}
+	return 0;
+}
+
+/* Through the kernel, as a file may have become shorter than its mapping. */
+static bool mentions_recorder(int memory, const struct segment *segment, char *piece)
+{
+	size_t at = 0, kept = 0;
+	ssize_t got;
+
+	while (at < segment->bytes) {
+		size_t wanted = segment->bytes - at < PIECE_BYTES ? segment->bytes - at : PIECE_BYTES;
+
+		got = pread(memory, piece + kept, wanted, (off_t)(segment->address + at));
+		if (got <= 0)
+			return false;
+		if (memmem(piece, kept + (size_t)got, recorder, sizeof(recorder)))
+			return true;
+		at += (size_t)got;
+		got += (ssize_t)kept;
+		kept = (size_t)got < sizeof(recorder) ? (size_t)got : sizeof(recorder);
+		memmove(piece, piece + got - kept, kept);
+	}
+	return false;
+}
+
+/* A library that could be recording; false: none, "" in name where that cannot be said. */
+static bool find_recorder(char *name, size_t size)
+{
+	struct segments segments = {.items = malloc(SEGMENTS_MAX * sizeof(*segments.items))};
+	int memory = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
+	char *piece = malloc(PIECE_BYTES + sizeof(recorder));
+	bool found = true;
+	Dl_info library;
+	unsigned i;
+
+	snprintf(name, size, "a tool that cannot be told");
+	if (segments.items && piece && memory >= 0) {
+		dl_iterate_phdr(note_segments, &segments);
+		found = segments.full;
+		for (i = 0; i < segments.count && !found; i++) {
+			found = mentions_recorder(memory, &segments.items[i], piece);
+			if (found && dladdr((void *)segments.items[i].address, &library))
+				snprintf(name, size, "%s", base_name(library.dli_fname));
+		}
+	}
+	if (memory >= 0)
+		close(memory);
+	free(segments.items);
+	free(piece);
+	return found;
+}
+
 void holder_name_other(char *name, size_t size)
 {
 	struct search search = {.name = name, .size = size};
@@ -104,4 +216,6 @@ void holder_name_other(char *name, size_t size)
 	path = injected();
 	if (path)
 		snprintf(name, size, "%s", base_name(path));
+	else if (!find_recorder(name, size))
+		name[0] = '\0';
 }

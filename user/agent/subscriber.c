@@ -51,7 +51,7 @@ static bool borrow_from_holder(struct session *session)
 		holder_name_other(holder, sizeof(holder));
 	if (holder[0])
 		snprintf(session->detail, sizeof(session->detail), "%s", holder);
-	if (holder[0] || !holder_has_kineto())
+	if (holder[0] || !holder_kineto_subscribes())
 		return false;
 	borrow(session);
 	return true;
