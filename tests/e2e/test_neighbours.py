@@ -118,6 +118,23 @@ def test_torch_profiler_starts_while_we_trace_and_nobody_misses_anything(tmp_pat
     assert "GPU operations were taken from the buffers of another profiler (torch.profiler)" in done.stdout
 
 
+def test_a_session_of_many_megabytes_is_ridden_as_well(tmp_path):
+    """Larger buffers are not copied on the spot: the collector reads them while Kineto does."""
+    many = 10000  # 6 MB of records, in buffers of 4
+    with Traced(tmp_path) as traced:
+        for command in ("start", f"work {many}", f"stop {tmp_path}/kineto.json"):
+            traced.ask(command)
+        traced.wait_registrations(1, 0, 1)
+        traced.ask(f"work {N}")
+        traced.end().must_be(0)
+    assert sum(kernels(tmp_path / "kineto.json").values()) == many + 1
+    trace, truth = reading.trace_of(tmp_path / "trace.json"), truth_of(tmp_path)
+    assert operations(trace).keys() == truth.keys()
+    receipt = reading.receipt(trace)
+    assert receipt["gpu_operations_ridden"] >= many
+    assert receipt["gaps"] == receipt["gap_launches"] == receipt["lost"] == receipt["bad_records"] == 0
+
+
 def test_torch_profiler_that_records_when_we_attach_misses_nothing_and_neither_do_we(tmp_path, undisturbed):
     program = [machine.tool("get-torch"), machine.PROGRAMS / "profiles.py"]
     with tracing.Running(tracing.on_simgpu(tmp_path / "gpu.json", *program), tmp_path) as running:
