@@ -430,7 +430,9 @@ class AgentOnSimulatedGpu(unittest.TestCase):
             "def system_threads(): n = ctypes.c_int(); cupti.cuptiGetThreadIdType(ctypes.byref(n)); return n.value\n"
             "yield_.value = 1\n",
             "fill(10); tick(); assert not system_threads(); fill(20)\n"
-            "resume.value = 1; tick(); assert system_threads(); yield_.value = 0; resume.value = 0; fill(30)\n")
+            "resume.value = 1\n"
+            "while not system_threads(): time.sleep(0.01)\n"
+            "tick(); yield_.value = 0; resume.value = 0; fill(30)\n")
         self.assertEqual(record.states, [LOADED, READY, STOPPED])
         self.assertEqual([b"kernels" in h[7][2] for h in record.hellos() if h[1] == READY], [False, True])
         sizes = struct.unpack_from("<64H", record.of(SIZES)[0], 8)
