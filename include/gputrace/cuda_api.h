@@ -38,6 +38,7 @@ enum gpt_api_class {
 	GPT_CLASS_EVENT,
 	GPT_CLASS_ALLOC,
 	GPT_CLASS_FREE,
+	GPT_CLASS_MODULE, /* code for the GPU is loaded, and compiled where it has to be */
 	GPT_CLASS_COUNT,
 };
 
@@ -116,6 +117,8 @@ enum gpt_api_twin {
 	X(RUNTIME, cudaFree,                               FREE,      NONE,          NONE, 22,  0) \
 	X(RUNTIME, cudaFreeAsync,                          FREE,      NONE,          PTSZ, 375, 376) \
 	X(RUNTIME, cudaFreeHost,                           FREE,      NONE,          NONE, 26,  0) \
+	X(RUNTIME, cudaLibraryLoadData,                    MODULE,    NONE,          NONE, 470, 0) \
+	X(RUNTIME, cudaLibraryLoadFromFile,                MODULE,    NONE,          NONE, 471, 0) \
 	X(DRIVER,  cuLaunchKernel,                         LAUNCH,    DRV_LAUNCH,    PTSZ, 307, 442) \
 	X(DRIVER,  cuLaunchCooperativeKernel,              LAUNCH,    DRV_LAUNCH,    PTSZ, 477, 478) \
 	X(DRIVER,  cuLaunchKernelEx,                       LAUNCH,    DRV_LAUNCH_EX, PTSZ, 652, 653) \
@@ -168,7 +171,15 @@ enum gpt_api_twin {
 	X(DRIVER,  cuMemFree_v2,                           FREE,      NONE,          NONE, 245, 0) \
 	X(DRIVER,  cuMemFreeAsync,                         FREE,      NONE,          PTSZ, 600, 601) \
 	X(DRIVER,  cuMemFreeHost,                          FREE,      NONE,          NONE, 38,  0) \
-	X(DRIVER,  cuMemRelease,                           FREE,      NONE,          NONE, 550, 0)
+	X(DRIVER,  cuMemRelease,                           FREE,      NONE,          NONE, 550, 0) \
+	X(DRIVER,  cuModuleLoad,                           MODULE,    NONE,          NONE, 18,  0) \
+	X(DRIVER,  cuModuleLoadData,                       MODULE,    NONE,          NONE, 19,  0) \
+	X(DRIVER,  cuModuleLoadDataEx,                     MODULE,    NONE,          NONE, 20,  0) \
+	X(DRIVER,  cuModuleLoadFatBinary,                  MODULE,    NONE,          NONE, 21,  0) \
+	X(DRIVER,  cuLibraryLoadData,                      MODULE,    NONE,          NONE, 678, 0) \
+	X(DRIVER,  cuLibraryLoadFromFile,                  MODULE,    NONE,          NONE, 679, 0) \
+	X(DRIVER,  cuLinkAddData_v2,                       MODULE,    NONE,          NONE, 382, 0) \
+	X(DRIVER,  cuLinkComplete,                         MODULE,    NONE,          NONE, 365, 0)
 /* clang-format on */
 
 /*

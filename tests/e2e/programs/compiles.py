@@ -25,8 +25,14 @@ def is_in_the_cache(kernel):
     gpu.check(gpu.launch(kernel, *gpu.SHAPE, None))
 
 
+def loads(driver):
+    module = ctypes.c_void_p()
+    gpu.check(driver.cuModuleLoadData(ctypes.byref(module), b"//jit"))
+
+
 def main():
     gpu.setup()
+    loads(ctypes.CDLL("libcuda.so.1"))
     first = [make("jit_%s_20us" % letter) for letter in "abc"]
     for _ in range(3):  # once is enough
         compiles(first)

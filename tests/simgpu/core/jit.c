@@ -32,9 +32,16 @@ static void work(uint32_t operation, uint64_t unit, long ns)
 		tool->jit(&jit);
 }
 
+static _Atomic uint64_t units;
+
+void sim_jit_code(const void *image)
+{
+	if (!strncmp(image, "//jit", 5))
+		work(COMPILE, atomic_fetch_add(&units, 1) + 1, COMPILE_NS);
+}
+
 void sim_jit_need(CUkernel kernel)
 {
-	static _Atomic uint64_t units;
 	uint64_t unit;
 
 	if (strncmp(kernel->name, "jit_", 4) || atomic_exchange(&kernel->compiled, 1))

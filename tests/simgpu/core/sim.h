@@ -72,6 +72,7 @@ enum sim_api_class {
 	SIM_FREE,
 	SIM_EVENT,
 	SIM_GRAPH,
+	SIM_MODULE,
 };
 
 enum sim_api_domain { SIM_DRIVER = 1, SIM_RUNTIME = 2 }; /* as CUpti_CallbackDomain */
@@ -113,7 +114,8 @@ struct CUkern_st {
 SIM_EXPORT CUkernel sim_kernel_intern(const char *name); /* never NULL */
 SIM_EXPORT void sim_kernel_bind(CUkernel kernel, const void *host);
 SIM_EXPORT CUkernel sim_kernel_resolve(const void *host_or_handle); /* NULL: unknown */
-void sim_jit_need(CUkernel kernel); /* before its launch */
+void sim_jit_need(CUkernel kernel);				    /* before its launch */
+void sim_jit_code(const void *image);				    /* text that begins with //jit is compiled */
 SIM_EXPORT uint64_t sim_kernel_duration(const char *name);
 SIM_EXPORT const void *sim_kernel(const char *name); /* a handle cudaLaunchKernel takes as func */
 

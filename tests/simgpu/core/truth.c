@@ -26,9 +26,9 @@ static size_t window_used;
 static off_t window_at;
 
 static const char *const class_names[] = {
-	[SIM_QUIET] = "quiet", [SIM_LAUNCH] = "launch", [SIM_COPY] = "copy",
-	[SIM_SET] = "set",     [SIM_SYNC] = "sync",	[SIM_ALLOC] = "alloc",
-	[SIM_FREE] = "free",   [SIM_EVENT] = "event",	[SIM_GRAPH] = "graph",
+	[SIM_QUIET] = "quiet", [SIM_LAUNCH] = "launch", [SIM_COPY] = "copy", [SIM_SET] = "set",
+	[SIM_SYNC] = "sync",   [SIM_ALLOC] = "alloc",	[SIM_FREE] = "free", [SIM_EVENT] = "event",
+	[SIM_GRAPH] = "graph", [SIM_MODULE] = "module",
 };
 static const char *const fate_names[] = {
 	[SIM_UNSEEN] = "unseen",

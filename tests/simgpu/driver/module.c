@@ -9,28 +9,29 @@
 
 static char module_mark; /* every CUmodule and CUlibrary */
 
-#define LOAD(name, parameters, arguments, out)                                                                         \
-	DRIVER(SIM_QUIET, name, parameters, arguments)                                                                 \
+#define LOAD(name, parameters, arguments, out, image)                                                                  \
+	DRIVER(SIM_MODULE, name, parameters, arguments)                                                                \
 	{                                                                                                              \
+		image;                                                                                                 \
 		*(void **)out = &module_mark;                                                                          \
 		return CUDA_SUCCESS;                                                                                   \
 	}
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 #pragma GCC diagnostic ignored "-Wstrict-aliasing"
 
-LOAD(cuModuleLoad, (CUmodule * module, const char *fname), (module, fname), module)
-LOAD(cuModuleLoadData, (CUmodule * module, const void *image), (module, image), module)
-LOAD(cuModuleLoadFatBinary, (CUmodule * module, const void *fatCubin), (module, fatCubin), module)
+LOAD(cuModuleLoad, (CUmodule * module, const char *fname), (module, fname), module, (void)0)
+LOAD(cuModuleLoadData, (CUmodule * module, const void *image), (module, image), module, sim_jit_code(image))
+LOAD(cuModuleLoadFatBinary, (CUmodule * module, const void *fatCubin), (module, fatCubin), module, (void)0)
 LOAD(cuModuleLoadDataEx,
      (CUmodule * module, const void *image, unsigned int numOptions, CUjit_option *options, void **optionValues),
-     (module, image, numOptions, options, optionValues), module)
+     (module, image, numOptions, options, optionValues), module, sim_jit_code(image))
 LOAD(cuLibraryLoadData,
      (CUlibrary * library, const void *code, CUjit_option *jitOptions, void **jitOptionsValues,
       unsigned int numJitOptions, CUlibraryOption *libraryOptions, void **libraryOptionValues,
       unsigned int numLibraryOptions),
      (library, code, jitOptions, jitOptionsValues, numJitOptions, libraryOptions, libraryOptionValues,
       numLibraryOptions),
-     library)
+     library, (void)0)
 
 DRIVER(SIM_QUIET, cuModuleUnload, (CUmodule hmod), (hmod))
 {

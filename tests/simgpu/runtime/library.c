@@ -7,7 +7,7 @@
 
 static char library_mark;
 
-RUNTIME(SIM_QUIET, cudaLibraryLoadData, v12060,
+RUNTIME(SIM_MODULE, cudaLibraryLoadData, v12060,
 	(cudaLibrary_t * library, const void *code, enum cudaJitOption *jitOptions, void **jitOptionsValues,
 	 unsigned int numJitOptions, enum cudaLibraryOption *libraryOptions, void **libraryOptionValues,
 	 unsigned int numLibraryOptions),
