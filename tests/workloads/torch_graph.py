@@ -5,6 +5,7 @@ Prints "replays N" when it is done.
 
 import argparse
 import ctypes
+import time
 
 import torch
 
@@ -65,6 +66,9 @@ def main():
     else:
         replay(graph, options.replays)
     torch.cuda.synchronize()
+    # autograd's thread may still want the GIL for what it lets go of: up to 3.13 CPython ends a thread that asks for it
+    # while the interpreter ends, in a way that C++ takes for an exception nobody catches, and the program is aborted
+    time.sleep(0.3)
     print("replays %d" % options.replays, flush=True)
 
 

@@ -120,7 +120,9 @@ void tsc_clock_sample(struct tsc_clock *clock)
 
 static int64_t on_line(const struct tsc_pair *a, const struct tsc_pair *b, int64_t ticks)
 {
-	return (int64_t)((__int128)ticks * (int64_t)(b->mono_ns - a->mono_ns) / (int64_t)(b->ticks - a->ticks));
+	int64_t run = (int64_t)(b->ticks - a->ticks);
+
+	return run ? (int64_t)((__int128)ticks * (int64_t)(b->mono_ns - a->mono_ns) / run) : 0;
 }
 
 /* How far a pair lies from the line between its neighbours: what the clock was steered by, and noise. */

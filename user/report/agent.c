@@ -74,7 +74,7 @@ void report_no_gpu(struct report *report)
 		const char *detail = process->agent_detail ? process->agent_detail : "";
 		char *text;
 
-		if (!process->calls || (hint == last && !*detail))
+		if (!process->calls || (shown && hint == last && !*detail))
 			continue;
 		last = hint;
 		text = xasprintf("No GPU times for pid %" PRIu32 ": %s%s%s%s. To get them: %s.", process->pid,

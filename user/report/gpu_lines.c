@@ -77,7 +77,7 @@ static void sum_gpu(struct report *report, struct line_sums *sums)
 		uint32_t replay = captured && op->call != NONE ? model->calls[op->call].stack : NONE;
 
 		add(report, sums, line_of_gpu(&report->lines, op), call, replay, op->process, gpu_ns(op),
-		    captured || (call && call->first_gpu == i));
+		    captured || (home != NONE && call->first_gpu == i));
 	}
 	sum_totals(report, sums);
 }
