@@ -64,7 +64,7 @@ static int pop(void)
 	return CALL(core, 11, pop_type);
 }
 
-static struct batch batch;
+static struct batch batch = {.send = batch_to_collector};
 
 static void send_all(void)
 {

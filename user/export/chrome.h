@@ -132,6 +132,9 @@ void chrome_put_slice(struct chrome *chrome, const char *head, size_t head_lengt
 		      uint64_t start_ns, uint64_t end_ns);
 
 /* chrome_args.c */
+
+/* `,"name":value` */
+void chrome_put_number(struct sink *out, const char *name, int64_t value);
 void chrome_put_call_args(struct chrome *chrome, uint32_t call);
 void chrome_put_gpu_args(struct chrome *chrome, uint32_t op);
 

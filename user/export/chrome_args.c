@@ -6,6 +6,14 @@
  */
 #include "export/chrome.h"
 
+void chrome_put_number(struct sink *out, const char *name, int64_t value)
+{
+	sink_literal(out, ",\"");
+	sink_text(out, name);
+	sink_literal(out, "\":");
+	sink_i64(out, value);
+}
+
 static void put_field(struct sink *out, const char *name, uint64_t value)
 {
 	sink_literal(out, ",\"");

@@ -17,14 +17,6 @@ static const char *kind_name(uint8_t kind)
 	return names[kind];
 }
 
-static void put_number(struct sink *out, const char *name, int64_t value)
-{
-	sink_literal(out, ",\"");
-	sink_text(out, name);
-	sink_literal(out, "\":");
-	sink_i64(out, value);
-}
-
 static void put_memory(struct chrome *chrome, const struct model_memory *memory, bool of_host, uint64_t total)
 {
 	const struct model *model = chrome->model;
@@ -39,12 +31,12 @@ static void put_memory(struct chrome *chrome, const struct model_memory *memory,
 	sink_us(out, memory->time_ns - chrome->base_ns);
 	sink_literal(out, ",\"args\":{\"Device Type\":");
 	sink_u64(out, of_host ? 0 : 1);
-	put_number(out, "Device Id", of_host ? -1 : (int64_t)chrome_device_pid(memory->device));
+	chrome_put_number(out, "Device Id", of_host ? -1 : (int64_t)chrome_device_pid(memory->device));
 	sink_literal(out, ",\"Addr\":");
 	sink_u64(out, memory->address);
-	put_number(out, "Bytes", memory->released ? -(int64_t)memory->bytes : (int64_t)memory->bytes);
-	put_number(out, "Total Allocated", (int64_t)total);
-	put_number(out, "Total Reserved", (int64_t)total);
+	chrome_put_number(out, "Bytes", memory->released ? -(int64_t)memory->bytes : (int64_t)memory->bytes);
+	chrome_put_number(out, "Total Allocated", (int64_t)total);
+	chrome_put_number(out, "Total Reserved", (int64_t)total);
 	sink_literal(out, ",\"kind\":");
 	sink_json(out, kind_name(memory->kind));
 	if (memory->pool_bytes) {

@@ -68,22 +68,14 @@ static const char *sync_name(uint8_t kind)
 	return names[kind];
 }
 
-static void put_number(struct sink *out, const char *name, int64_t value)
-{
-	sink_literal(out, ",\"");
-	sink_text(out, name);
-	sink_literal(out, "\":");
-	sink_i64(out, value);
-}
-
 static void put_event(struct chrome *chrome, const struct track *row, const struct model_sync *sync)
 {
 	bool known = sync->recorded_on != NONE;
 
-	put_number(chrome->out, "wait_on_stream", known ? (int64_t)stream_number(chrome, row, sync->recorded_on) : -1);
-	put_number(chrome->out, "wait_on_cuda_event_record_corr_id",
+	chrome_put_number(chrome->out, "wait_on_stream", known ? (int64_t)stream_number(chrome, row, sync->recorded_on) : -1);
+	chrome_put_number(chrome->out, "wait_on_cuda_event_record_corr_id",
 		   sync->recorded_by != NONE ? (int64_t)chrome_correlation(chrome, sync->recorded_by) : -1);
-	put_number(chrome->out, "wait_on_cuda_event_id", sync->event);
+	chrome_put_number(chrome->out, "wait_on_cuda_event_id", sync->event);
 }
 
 static void put_sync(struct chrome *chrome, uint32_t index)
@@ -99,14 +91,14 @@ static void put_sync(struct chrome *chrome, uint32_t index)
 	sink_json(out, sync_name(sync->kind));
 	if (sync->event != NONE)
 		put_event(chrome, row, sync);
-	put_number(out, "stream", sync->stream != NONE ? (int64_t)stream_number(chrome, row, sync->stream) : -1);
-	put_number(out, "correlation", (int64_t)chrome_sync_correlation(chrome, index));
-	put_number(out, "device", chrome_device_pid(sync->device));
-	put_number(out, "context", sync->context);
+	chrome_put_number(out, "stream", sync->stream != NONE ? (int64_t)stream_number(chrome, row, sync->stream) : -1);
+	chrome_put_number(out, "correlation", (int64_t)chrome_sync_correlation(chrome, index));
+	chrome_put_number(out, "device", chrome_device_pid(sync->device));
+	chrome_put_number(out, "context", sync->context);
 	if (sync->call == NONE)
 		sink_literal(out, ",\"call\":\"not seen\"");
 	if (sync->result)
-		put_number(out, "result", sync->result);
+		chrome_put_number(out, "result", sync->result);
 	sink_literal(out, "}}");
 }
 
