@@ -34,6 +34,13 @@ def read(path, mode="r"):
         return file.read()
 
 
+# Names of the threads of the process; one may end while they are looked at.
+THREADS = ("def name(thread):\n"
+           "    try: return open(f'/proc/self/task/{thread}/comm').read().strip()\n"
+           "    except OSError: return ''\n"
+           "def threads(): return sorted(filter(None, map(name, os.listdir('/proc/self/task'))))\n")
+
+
 class Record:
     """What the agent said: calls, states, and the records of its batches in order."""
 
@@ -360,7 +367,7 @@ class AgentOnSimulatedGpu(unittest.TestCase):
     def test_nothing_is_left_in_a_process_when_the_trace_has_ended(self):
         script = ("import ctypes, os, time\n"
                   "rt = ctypes.CDLL('libcudart.so.13'); cupti = ctypes.CDLL('libcupti.so.13'); p = ctypes.c_void_p()\n"
-                  "def threads(): return sorted(open(f'/proc/self/task/{t}/comm').read().strip() for t in os.listdir('/proc/self/task'))\n"
+                  + THREADS +
                   "rt.cudaMalloc(ctypes.byref(p), 64); rt.cudaMemset(p, 0, ctypes.c_size_t(64))\n"
                   "while 'gputrace-agent' not in threads() and not int(os.environ['ALONE']): time.sleep(0.01)\n"
                   "while 'gputrace-agent' in threads(): time.sleep(0.01)\n"
@@ -390,7 +397,7 @@ class AgentOnSimulatedGpu(unittest.TestCase):
                 "def counter(library, name): return ctypes.c_ushort.in_dll(library, f'gputrace_agent_{name}semaphore')\n"
                 "listening, batches = counter(recorder, ''), counter(recorder, 'batch_')\n"
                 "yield_, resume = counter(agent, 'yield_'), counter(agent, 'resume_')\n"
-                "def threads(): return [open(f'/proc/self/task/{t}/comm').read().strip() for t in os.listdir('/proc/self/task')]\n"
+                + THREADS +
                 "def fill(n):\n"
                 "    for _ in range(n): rt.cudaMemsetAsync(p, 0, ctypes.c_size_t(n), None)\n"
                 "    rt.cudaDeviceSynchronize()\n"
