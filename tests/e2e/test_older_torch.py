@@ -193,6 +193,28 @@ def test_its_next_session_misses_nothing_and_ours_goes_on_after_it(holder):
     assert "activity type" not in said and "WARN" not in said
 
 
+def test_a_session_that_goes_on_when_we_attach_is_in_both_traces(holder):
+    holder.ask("start")
+    holder.ask("work 100")
+    with tracing.Tracer(holder.folder, "-p", holder.pid) as tracer:
+        holder.ask(f"mix ridden {ROUNDS}")
+        assert 1 not in logfile.registrations(next(holder.folder.glob("trace.gpt.part-*")))
+        holder.ask(f"stop {holder.folder}/second.json")
+        tracer.wait_logged(lambda log: logfile.registrations(log)[-1:] == [1])
+        holder.ask(f"mix third {ROUNDS}")
+        tracer.interrupt().must_be(0)
+    holder.ask("mix after 2")
+    ridden = holder.did("ridden")
+    assert {corr for _, corr in seen_by(holder.folder / "second.json")} >= ridden.keys()
+    trace = traced(holder)
+    for name in ("ridden", "third"):
+        must_be_under_its_line(trace, holder.did(name))
+    receipt = reading.receipt(trace)
+    assert receipt["gpu_operations_ridden"] == len(ridden) + 2  # each thread makes a tensor first
+    assert receipt["launches_joined"] == receipt["launches_expected"] > 0
+    assert receipt["lost"] == receipt["bad_records"] == receipt["gaps"] == receipt["gap_launches"] == 0
+
+
 @pytest.mark.parametrize("end_signal", [signal.SIGKILL, signal.SIGTERM])
 @pytest.mark.parametrize("busy", [False, True], ids=["idle", "recording"])
 def test_our_end_takes_nothing_from_it(holder, end_signal, busy):

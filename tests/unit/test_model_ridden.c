@@ -152,6 +152,40 @@ static void what_was_lost_of_each_buffer_is_added_up(void **state)
 	model_free(model);
 }
 
+static void records_of_calls_are_taken_by_their_own_clock_too(void **state)
+{
+	struct model *model;
+
+	log_begin(&it, 0, WALL);
+	log_thread(&it, PID, TID, 1, "main");
+	log_batch(&it, PID, TID, 2);
+	log_agent_hello(&it, GPT_AGENT_BORROWING, GPT_AGENT_OK, 130001, "", "");
+	for (uint32_t i = 0; i < 2; i++) {
+		const struct gpt_call call = {.time_ns = (100 + i) * MS,
+					      .pid = PID,
+					      .tid = TID,
+					      .api = CUDA_LAUNCH,
+					      .origin = GPT_ORIGIN_SYMBOL,
+					      .stack_state = GPT_STACK_NO_PYTHON};
+		uint64_t wall = i ? 0 : WALL;
+
+		log_call_args(&it, (struct gpt_call_args){.call = call});
+		log_batch_ridden(&it, PID, 900 * MS, i ? GPT_BATCH_MONOTONIC : 0, 0);
+		log_agent_called(&it, (struct gpt_agent_called){.start_wall_ns = wall + call.time_ns + 3000,
+								.end_wall_ns = wall + call.time_ns + 9000,
+								.corr = 10 + i,
+								.api = CUDA_LAUNCH,
+								.thread = TID});
+		kernel(10 + i, wall + 150 * MS + i, 0);
+	}
+	model = end();
+	assert_int_equal(model->receipt.launches_joined, 2);
+	assert_int_equal(model->calls[0].corr, 10);
+	assert_int_equal(model->calls[1].corr, 11);
+	assert_int_equal(model->calls[1].end_ns, 101 * MS + 9000);
+	model_free(model);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -162,6 +196,7 @@ int main(void)
 		cmocka_unit_test(the_agents_own_work_is_never_left_out),
 		cmocka_unit_test(what_the_agent_has_read_too_is_there_once),
 		cmocka_unit_test(what_was_lost_of_each_buffer_is_added_up),
+		cmocka_unit_test(records_of_calls_are_taken_by_their_own_clock_too),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
