@@ -121,11 +121,11 @@ static void __attribute__((noreturn)) run_into_probe(int asked, int answer)
 	char byte = 0;
 
 	if (read(asked, &byte, 1) != 1)
-		_exit(2);
+		_exit(0); /* nobody asks any more */
 	for (int i = 0; i < TRIES; i++)
 		probed_place();
 	if (write(answer, &byte, 1) != 1 || read(asked, &byte, 1) != 1)
-		_exit(2);
+		_exit(0);
 	for (size_t i = 0; i < sizeof(code); i++)
 		code[i] = ((const volatile uint8_t *)(uintptr_t)probed_place)[i];
 	_exit(memcmp(code, nop5, sizeof(code)) != 0);

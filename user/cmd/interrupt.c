@@ -4,12 +4,20 @@
 
 #include <signal.h>
 #include <stddef.h>
+#include <unistd.h>
 
 static volatile int interrupted;
+
+/* A signal that comes just before a write begins does not end that: another follows each second. */
+static void on_alarm(int signal_number)
+{
+	alarm(1);
+}
 
 static void on_signal(int signal_number)
 {
 	interrupted = 1;
+	alarm(1);
 }
 
 void interrupt_watch(void)
@@ -17,7 +25,9 @@ void interrupt_watch(void)
 	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
 	/* Without SA_RESTART: a write to a pipe that nobody reads has to end. */
 	struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
+	struct sigaction again = {.sa_handler = on_alarm};
 
+	sigaction(SIGALRM, &again, NULL);
 	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
 		struct sigaction old;
 

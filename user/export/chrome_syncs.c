@@ -72,9 +72,10 @@ static void put_event(struct chrome *chrome, const struct track *row, const stru
 {
 	bool known = sync->recorded_on != NONE;
 
-	chrome_put_number(chrome->out, "wait_on_stream", known ? (int64_t)stream_number(chrome, row, sync->recorded_on) : -1);
+	chrome_put_number(chrome->out, "wait_on_stream",
+			  known ? (int64_t)stream_number(chrome, row, sync->recorded_on) : -1);
 	chrome_put_number(chrome->out, "wait_on_cuda_event_record_corr_id",
-		   sync->recorded_by != NONE ? (int64_t)chrome_correlation(chrome, sync->recorded_by) : -1);
+			  sync->recorded_by != NONE ? (int64_t)chrome_correlation(chrome, sync->recorded_by) : -1);
 	chrome_put_number(chrome->out, "wait_on_cuda_event_id", sync->event);
 }
 

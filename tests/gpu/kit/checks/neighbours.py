@@ -17,13 +17,7 @@ STEPS = 5
 HOLDER_S = 3  # time enough for an agent that would come in
 RECORD_KERNELS = "1"  # MODE_KERNELS of cupti_probe.c
 SETTLE_S = 8  # after its session the agent comes back within two seconds; where CUPTI is held it never does
-FREE_SINCE = (2, 15)  # PyTorch: from then on its profiler does not subscribe
 REASONS = ("holds CUPTI", "was recording", "went to another profiler", "had CUPTI", "no GPU times")
-
-
-def is_free(bench):
-    """Whether an idle torch.profiler of this version leaves CUPTI to others."""
-    return tuple(int(part) for part in bench.facts["torch"].split(".")[:2]) >= FREE_SINCE
 
 
 def kernels_of(path):
@@ -44,13 +38,9 @@ class Session:
     def stop(self):
         self.torch.ask("profile-stop", self.path)
 
-    def judge(self, bench, what, known_loss=""):
-        """`known_loss`: why it cannot be whole."""
+    def judge(self, bench, what):
         seen, made = kernels_of(self.path), self.steps * LAUNCHES
-        if known_loss and not seen:
-            bench.found(what, f"sees no GPU, as is known: {known_loss}", True)
-        else:
-            bench.found(what, f"{seen} of {made} kernels in its trace", seen == made)
+        bench.found(what, f"{seen} of {made} kernels in its trace", seen == made)
 
 
 def accounted(trace, tracer, launches, timed):
@@ -86,7 +76,7 @@ def recording(bench):
         torch.end()
     session.judge(bench, "torch.profiler recorded when we came")
     judge_ours(bench, "GPU times in its session", tracer, "steps_in_session")
-    judge_ours(bench, "GPU times after it", tracer, "marked_steps", must=is_free(bench))
+    judge_ours(bench, "GPU times after it", tracer, "marked_steps", must=True)
 
 
 def start_and_stop(bench, torch, tracer):
@@ -111,11 +101,11 @@ def starting(bench):
         torch.end()
     session.judge(bench, "torch.profiler started while we traced")
     judge_ours(bench, "GPU times in that session", tracer, "steps_in_session")
-    judge_ours(bench, "GPU times after that session", tracer, "marked_steps", must=is_free(bench))
+    judge_ours(bench, "GPU times after that session", tracer, "marked_steps", must=True)
 
 
 def first_use(bench):
-    """One that subscribes does so at its first session, or never: cuptiSubscribe has failed then."""
+    """One that subscribes (up to PyTorch 2.14) does so at its first session, or never: it must find the subscriber free."""
     with Torch() as torch:
         torch.make("small")
         with Trace(bench.folder / "trace", "-p", torch.pid) as tracer:
@@ -124,9 +114,8 @@ def first_use(bench):
         later.work()
         later.stop()
         torch.end()
-    known = "" if is_free(bench) else "PyTorch up to 2.14 subscribes at its first session or never"
-    session.judge(bench, "torch.profiler first used while we trace", known)
-    later.judge(bench, "that torch.profiler after we have left", known)
+    session.judge(bench, "torch.profiler first used while we trace")
+    later.judge(bench, "that torch.profiler after we have left")
     judge_ours(bench, "GPU times in that first session", tracer, "steps_in_session")
     judge_ours(bench, "GPU times after that first session", tracer, "marked_steps", must=True)
 
@@ -146,7 +135,7 @@ def idle(bench):
         again.work()
         again.stop()
         torch.end()
-    judge_ours(bench, "GPU times beside an idle torch.profiler", tracer, "marked_steps", must=is_free(bench))
+    judge_ours(bench, "GPU times beside an idle torch.profiler", tracer, "marked_steps", must=True)
     again.judge(bench, "the idle torch.profiler's next session")
 
 
