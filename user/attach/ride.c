@@ -11,6 +11,7 @@
 
 #include <bpf/libbpf.h>
 #include <gputrace/agent.h>
+#include <gputrace/walk.h>
 
 #include "agent/apis.h"
 #include "attach/emit.h"
@@ -96,18 +97,14 @@ static void learn_sizes(const struct rides *rides, struct ride *ride, const stru
 
 void ride_learn(const struct rides *rides, struct ride *ride, const struct gpt_agent_batch *batch)
 {
-	size_t room = batch->hdr.size - sizeof(*batch), bytes = batch->bytes < room ? batch->bytes : room;
+	const struct gpt_record *record;
+	size_t at = 0;
 
-	for (size_t at = 0; at + sizeof(struct gpt_record) <= bytes;) {
-		const struct gpt_record *record = (const struct gpt_record *)(batch->data + at);
-
-		if (record->size < sizeof(*record) || record->size > bytes - at || record->size % 8)
-			return;
+	while ((record = batch_next(batch, &at))) {
 		if (record->type == GPT_AGENT_HELLO && record->size >= sizeof(struct gpt_agent_hello))
 			ride->borrowed = ((const struct gpt_agent_hello *)record)->state == GPT_AGENT_BORROWING;
 		if (record->type == GPT_AGENT_SIZES && record->size >= sizeof(struct gpt_agent_sizes))
 			learn_sizes(rides, ride, (const struct gpt_agent_sizes *)record);
-		at += record->size;
 	}
 }
 

@@ -125,13 +125,3 @@ const struct gpt_record *log_reader_next(struct log_reader *reader)
 	reader->first += size;
 	return record;
 }
-
-const struct gpt_record *record_at(const uint8_t *bytes, size_t size, size_t *at)
-{
-	const struct gpt_record *record = (const struct gpt_record *)(bytes + *at);
-
-	if (size - *at < sizeof(*record) || !size_is_sane(record->size) || record->size > size - *at)
-		return NULL;
-	*at += record->size;
-	return record;
-}

@@ -38,7 +38,4 @@ void log_reader_close(struct log_reader *reader);
 /* The next record, valid until the next call; NULL at the end (see torn, error). */
 const struct gpt_record *log_reader_next(struct log_reader *reader);
 
-/* Splits bytes into records (batches of the agent): the next one at *at, NULL at the end or when it does not fit. */
-const struct gpt_record *record_at(const uint8_t *bytes, size_t size, size_t *at);
-
 #endif

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* The records inside another: what an agent has put into a GPT_AGENT_BATCH.  For user space. */
+#ifndef GPUTRACE_WALK_H
+#define GPUTRACE_WALK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <gputrace/record.h>
+
+/* The record at *at, which goes to the next one; NULL at the end, or when it does not fit. */
+static inline const struct gpt_record *record_at(const uint8_t *bytes, size_t size, size_t *at)
+{
+	const struct gpt_record *record = (const struct gpt_record *)(bytes + *at);
+
+	if (size - *at < sizeof(*record) || record->size < sizeof(*record) || record->size % 8 ||
+	    record->size > size - *at)
+		return NULL;
+	*at += record->size;
+	return record;
+}
+
+/* The same for a batch as the ring buffer gives it: the agent, which says how long it is, is not believed. */
+static inline const struct gpt_record *batch_next(const struct gpt_agent_batch *batch, size_t *at)
+{
+	size_t room = batch->hdr.size - sizeof(*batch);
+
+	return record_at(batch->data, batch->bytes < room ? batch->bytes : room, at);
+}
+
+#endif

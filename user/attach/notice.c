@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What the kernel tells of the processes that are followed, record by record. */
+#include "attach/attach.h"
+
+#include <gputrace/agent.h>
+#include <gputrace/walk.h>
+
+#include "attach/attach_state.h"
+#include "attach/emit.h"
+#include "attach/guard.h"
+
+static struct followed *follow(struct attach *attach, pid_t pid)
+{
+	struct followed *process = processes_find(&attach->processes, pid);
+
+	if (!process && attach->options.scope == ATTACH_ALL)
+		process = processes_add(&attach->processes, pid, false, false);
+	return process;
+}
+
+static void notice_fork(struct attach *attach, const struct gpt_process_event *event)
+{
+	struct followed *parent = processes_find(&attach->processes, (pid_t)event->other_pid), *child;
+
+	child = processes_add(&attach->processes, (pid_t)event->pid, parent && parent->ours, true);
+	if (!child || !parent)
+		return;
+	/* The child is a copy: it has the parent's libraries and Python until it executes something else. */
+	for (size_t i = 0; i < parent->files.count; i++)
+		array_push(&child->files, parent->files.items[i]);
+	child->has_python = parent->has_python;
+	processes_examine(&attach->processes, child);
+	attach->reconcile = true;
+}
+
+static void notice_exec(struct attach *attach, const struct gpt_process_event *event)
+{
+	struct followed *process = processes_find(&attach->processes, (pid_t)event->pid);
+
+	if (!process)
+		return;
+	processes_forget_program(&attach->processes, process);
+	symbols_forget_process(attach->symbols, event->pid);
+	processes_examine(&attach->processes, process);
+	attach->reconcile = true;
+}
+
+static void notice_mapped(struct attach *attach, const struct gpt_mapped *event)
+{
+	bool stopped = event->hdr.flags & GPT_MAPPED_STOPPED;
+	struct followed *process = follow(attach, (pid_t)event->pid);
+
+	if (stopped)
+		hold_wait_stopped((pid_t)event->pid);
+	if (process) {
+		processes_examine(&attach->processes, process);
+		/* Without a stop the mapping may not be there yet. */
+		if (!stopped && !process->look_again_ns)
+			process->look_again_ns = monotonic_ns() + 1000000;
+		attach->reconcile = true;
+	}
+	if (stopped)
+		hold_continue((pid_t)event->pid);
+}
+
+const struct probed_file *attach_process_agent(const struct attach *attach, const struct followed *process)
+{
+	for (size_t i = 0; i < process->files.count; i++)
+		if (process->files.items[i]->kind == LIBRARY_AGENT)
+			return process->files.items[i];
+	return attach->agent;
+}
+
+/* The one thing in a batch that attach/ has to know: that the agent has said its last word. */
+static bool batch_says_stopped(const struct gpt_agent_batch *batch)
+{
+	const struct gpt_record *record;
+	size_t at = 0;
+
+	while ((record = batch_next(batch, &at))) {
+		const struct gpt_agent_hello *hello = (const struct gpt_agent_hello *)record;
+
+		if (record->type == GPT_AGENT_HELLO && record->size >= sizeof(*hello) &&
+		    (hello->state == GPT_AGENT_STOPPED || hello->state == GPT_AGENT_FAILED))
+			return true;
+	}
+	return false;
+}
+
+static void notice_batch(struct attach *attach, const struct gpt_agent_batch *batch)
+{
+	struct followed *process = follow(attach, (pid_t)batch->pid);
+
+	if (!process)
+		return;
+	ride_learn(&attach->rides, &process->ride, batch);
+	if (batch_says_stopped(batch))
+		process->agent_stopped = true;
+	if (processes_update_agent(&attach->processes, process))
+		attach->reconcile = true;
+}
+
+static void notice_cupti_use(struct attach *attach, const struct gpt_cupti_use *use)
+{
+	struct followed *process = follow(attach, (pid_t)use->pid);
+
+	if (process)
+		neighbour_note(&process->neighbour, attach_process_agent(attach, process), use);
+}
+
+static void notice_cupti_done(struct attach *attach, const struct gpt_cupti_done *done)
+{
+	struct followed *process = processes_find(&attach->processes, (pid_t)done->pid);
+
+	if (process)
+		ride_take(&attach->rides, &process->ride, done);
+}
+
+static void notice_thread(struct attach *attach, const struct gpt_thread *thread)
+{
+	struct followed *process = processes_find(&attach->processes, (pid_t)thread->pid);
+
+	if (process) {
+		if (!process->called_ns)
+			process->called_ns = thread->time_ns;
+		return;
+	}
+	if (follow(attach, (pid_t)thread->pid)) {
+		processes_examine(&attach->processes, processes_find(&attach->processes, (pid_t)thread->pid));
+		attach->reconcile = true;
+	}
+}
+
+void attach_notice(struct attach *attach, const struct gpt_record *record)
+{
+	const void *body = record;
+
+	switch (record->type) {
+	case GPT_FORK:
+		notice_fork(attach, body);
+		break;
+	case GPT_EXEC:
+		notice_exec(attach, body);
+		break;
+	case GPT_EXIT:
+		processes_remove(&attach->processes, (pid_t)((const struct gpt_process_event *)body)->pid);
+		attach->reconcile = true;
+		break;
+	case GPT_MAPPED:
+		notice_mapped(attach, body);
+		break;
+	case GPT_AGENT_BATCH:
+		notice_batch(attach, body);
+		break;
+	case GPT_CUPTI_USE:
+		notice_cupti_use(attach, body);
+		break;
+	case GPT_CUPTI_DONE:
+		notice_cupti_done(attach, body);
+		break;
+	case GPT_NATIVE_STACK:
+		symbols_add_stack(attach->symbols, body);
+		break;
+	case GPT_THREAD:
+		notice_thread(attach, body);
+		break;
+	default:
+		break;
+	}
+}
