@@ -12,14 +12,15 @@
 BENCH := $(BUILD)/tools/bench
 BENCH_OBJ := $(addprefix $(BENCH)/,bench_probe.o bench_calls.o bench_model.o bench_export.o)
 BENCHES := $(BENCH_OBJ:.o=)
-OBJECTS += $(BENCH_OBJ)
+OBJECTS += $(BENCH_OBJ) $(BENCH)/traced.o
 
-$(BENCH)/bench_probe.o $(BENCH)/bench_calls.o: | $(SKELETON)
+$(BENCH)/bench_probe.o $(BENCH)/bench_calls.o $(BENCH)/traced.o: | $(SKELETON)
+$(BENCH)/bench_probe $(BENCH)/bench_calls: $(BENCH)/traced.o
 $(BENCH)/bench_model.o $(BENCH)/bench_export.o: private BASE_CFLAGS += -Itests/unit
 
 $(BENCHES): %: %.o $(LIB)
 	$(say) LINK $@
-	$(Q)$(CC) $(CFLAGS) $(EXTRA_CFLAGS) $(LDFLAGS) $(EXTRA_LDFLAGS) -o $@ $^ $(LIBS) -lpthread
+	$(Q)$(CC) $(CFLAGS) $(EXTRA_CFLAGS) $(LDFLAGS) $(EXTRA_LDFLAGS) -o $@ $(filter %.o,$^) $(LIB) $(LIBS) -lpthread
 
 $(BENCH)/hammer.so: tools/bench/hammer.c $(BUILD)/flags
 	@mkdir -p $(@D)
