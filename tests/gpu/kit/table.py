@@ -30,7 +30,7 @@ CHECKS = (
     Check("pools", "same:driver_pools", "the same with the driver's own memory pools", 60),
     Check("lines", "lines:ground_truth", "every launch and its GPU time under its line, as the program knows it", 40),
     Check("events", "events:gpu_time", "GPU time between two CUDA events is what the trace sums to", 60),
-    Check("graphs", "graphs:attach_while_replaying", "attach while a CUDA graph replays (cupti 1.11)", 50),
+    Check("graphs", "graphs:attach_while_replaying", "attach while a CUDA graph replays", 50),
     Check("recording", "neighbours:recording", "torch.profiler records when we come", 60),
     Check("starting", "neighbours:starting", "torch.profiler starts while we trace", 60),
     Check("first", "neighbours:first_use", "torch.profiler is used for the first time while we trace", 60),
