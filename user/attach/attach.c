@@ -18,6 +18,7 @@
 
 #include "attach/attach_state.h"
 #include "attach/emit.h"
+#include "attach/features.h"
 #include "attach/guard.h"
 #include "base/msg.h"
 
@@ -82,6 +83,7 @@ int attach_open(const struct attach_options *options, attach_emit emit, void *co
 					 .emit = emit,
 					 .emit_context = context};
 	attach->symbols = symbols_new(emit, context);
+	feature_begin_nop5();
 	error = programs_load(&attach->programs, &config, options->ring_bytes, why, why_size);
 	if (error)
 		goto fail;

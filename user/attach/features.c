@@ -157,13 +157,11 @@ static int probe_and_undo(int ask, int answered)
 }
 
 /* In a process that is not ours: a child with a copy of this program. */
-static int probe_nop5_undone(void)
+static int try_nop5(void)
 {
 	int ask[2] = {-1, -1}, answer[2] = {-1, -1}, status = 0, error = 0;
 	pid_t child = -1;
 
-	if (probe_fast_nop5() != 1)
-		return 1;
 	if (pipe2(ask, O_CLOEXEC) || pipe2(answer, O_CLOEXEC))
 		error = -errno;
 	if (!error && (child = fork()) < 0)
@@ -183,7 +181,32 @@ static int probe_nop5_undone(void)
 		error = -errno;
 	return error ? error : WIFEXITED(status) && !WEXITSTATUS(status);
 }
+static pid_t trial; /* 0: none */
+
+void feature_begin_nop5(void)
+{
+	if (trial || probe_fast_nop5() != 1)
+		return;
+	trial = fork();
+	if (!trial)
+		_exit(try_nop5() == 0);
+}
+
+static int probe_nop5_undone(void)
+{
+	int status;
+
+	if (trial > 0 && waitpid(trial, &status, 0) == trial) {
+		trial = 0;
+		return WIFEXITED(status) && !WEXITSTATUS(status);
+	}
+	return probe_fast_nop5() == 1 ? try_nop5() : 1;
+}
 #else
+void feature_begin_nop5(void)
+{
+}
+
 static int probe_nop5_undone(void)
 {
 	return 1;

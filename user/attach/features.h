@@ -16,13 +16,16 @@ enum feature {
 	FEATURE_UPROBE_MULTI,  /* 6.6 */
 	FEATURE_SESSION,       /* 6.13 */
 	FEATURE_FAST_NOP5,     /* 6.18, x86-64 */
-	FEATURE_NOP5_UNDONE, /* fast probes leave other processes again; not in 6.18.15; 20 ms where it has to be tried
+	FEATURE_NOP5_UNDONE, /* fast probes leave other processes again; not in 6.18.15; 80 ms where it has to be tried
 			      */
 	FEATURE_COUNT
 };
 
 /* 1: there, 0: not there, -errno: it cannot be told (no permission, most often). */
 int feature_probe(enum feature feature);
+
+/* Begins to try FEATURE_NOP5_UNDONE in a process of its own; feature_probe waits for that then. */
+void feature_begin_nop5(void);
 
 /* Whether the programs for older kernels are the right ones, by what feature_probe said of both. */
 bool features_need_old_programs(int bpf_loop, int attach_cookie);

@@ -317,16 +317,18 @@ static int attach_agent_takes(struct files *files, struct probed_file *file, con
 		GPT_AGENT_TAKES(TAKE)
 #undef TAKE
 	};
+	struct link_place places[GPT_AGENT_TAKE_COUNT];
+	size_t count = 0;
 	int error = 0;
 
-	for (unsigned i = 0; i < GPT_AGENT_TAKE_COUNT && !error; i++) {
-		struct agent_probe probe = {takes[i].function, takes[i].semaphore,
-					    bpf_program__fd(files->programs->bpf->progs.agent_take), &file->call_links};
-
+	for (unsigned i = 0; i < GPT_AGENT_TAKE_COUNT && !error; i++)
 		if (files->takes >> i & 1)
-			error = attach_agent_probe(files, file, image, &probe);
-	}
-	return error;
+			error = agent_place(image, takes[i].function, takes[i].semaphore, &places[count++]);
+	/* at once: each link costs a grace period of RCU when it goes */
+	return error ? error
+		     : links_attach_uprobes(&file->call_links, files->programs->multi,
+					    bpf_program__fd(files->programs->bpf->progs.agent_take), file->fd, places,
+					    count);
 }
 
 int file_attach_agent(struct files *files, struct probed_file *file)
