@@ -78,7 +78,7 @@ FUZZ := $(BUILD)/fuzz
 FUZZ_BIN := $(patsubst tests/fuzz/%.c,$(FUZZ)/%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_LIB := $(patsubst %.c,$(FUZZ)/%.o,$(foreach d,base target trace,$(wildcard user/$(d)/*.c)))
 FUZZ_AGENT := $(patsubst %,$(FUZZ)/user/agent/%.o,records names batch batch_send apis)
-FUZZ_RIDE := $(patsubst %,$(FUZZ)/user/attach/%.o,ride_buffer tsc)
+FUZZ_RIDE := $(patsubst %,$(FUZZ)/user/attach/%.o,ride_buffer tsc emit)
 FUZZ_SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=undefined
 OBJECTS += $(FUZZ_LIB) $(FUZZ_AGENT) $(FUZZ_RIDE) $(FUZZ_BIN:%=%.o)
 

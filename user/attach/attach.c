@@ -83,7 +83,8 @@ int attach_open(const struct attach_options *options, attach_emit emit, void *co
 					 .emit = emit,
 					 .emit_context = context};
 	attach->symbols = symbols_new(emit, context);
-	feature_begin_nop5();
+	if (options->agent != ATTACH_AGENT_OFF)
+		feature_begin_nop5();
 	error = programs_load(&attach->programs, &config, options->ring_bytes, why, why_size);
 	if (error)
 		goto fail;

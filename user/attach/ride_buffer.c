@@ -29,7 +29,6 @@ struct ride_process {
 	struct records records;
 	struct names names;
 	struct batch batch;
-	bool has_sizes;
 
 	/* of the buffer that is being read */
 	struct records_source source;
@@ -223,12 +222,6 @@ void ride_process_free(struct ride_process *process)
 void ride_process_sizes(struct ride_process *process, const uint16_t sizes[GPT_AGENT_KINDS])
 {
 	records_set_sizes(&process->records, sizes);
-	process->has_sizes = true;
-}
-
-bool ride_process_has_sizes(const struct ride_process *process)
-{
-	return process->has_sizes;
 }
 
 void ride_process_calls(struct ride_process *process, uint32_t classes)

@@ -54,7 +54,6 @@ void ride_process_free(struct ride_process *process);
 
 /* The sizes of records, as the agent tells them; without them nothing can be read. */
 void ride_process_sizes(struct ride_process *process, const uint16_t sizes[GPT_AGENT_KINDS]);
-bool ride_process_has_sizes(const struct ride_process *process);
 
 /* Bits of enum gpt_api_class of calls whose records are taken: where no agent tells of calls. */
 void ride_process_calls(struct ride_process *process, uint32_t classes);

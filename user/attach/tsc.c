@@ -4,11 +4,12 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #if defined(__x86_64__)
 #include <cpuid.h>
 #include <x86intrin.h>
 #endif
+
+#include "attach/emit.h"
 
 /* A pair is disturbed by an interrupt or a preemption now and then: enough readings to find a quiet one. */
 #define TRIES 20
@@ -74,14 +75,6 @@ const char *tsc_unfit(void)
 	return is_given_up() ? "the kernel does not trust this machine's time stamp counter" : NULL;
 }
 
-static uint64_t monotonic_now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 /* Every second one of the older half goes. */
 static void thin(struct tsc_clock *clock)
 {
@@ -109,7 +102,7 @@ void tsc_clock_sample(struct tsc_clock *clock)
 	struct tsc_pair best = {.error_ns = UINT64_MAX};
 
 	for (int i = 0; i < TRIES; i++) {
-		uint64_t before = monotonic_now_ns(), ticks = tsc_now(), after = monotonic_now_ns();
+		uint64_t before = monotonic_ns(), ticks = tsc_now(), after = monotonic_ns();
 		uint64_t half = (after - before + 1) / 2;
 
 		if (half < best.error_ns)
