@@ -9,7 +9,7 @@
 #   make check-gpu       on the GPU of this machine, with PyTorch
 #   make gpu-kit         the same as a folder to take along: one static gputrace, checks, no installation
 #   make bench           what tracing costs, against the project's numbers
-#   make lint check-format check-sanitize fuzz-short
+#   make lint check-format check-includes check-sanitize fuzz-short
 #   make install PREFIX=/usr/local DESTDIR=
 #
 # The tests' rules are in tests/*.mk, the simulated GPU's in tests/simgpu/simgpu.mk, the benches' in tools/bench/bench.mk.
@@ -70,7 +70,7 @@ say = @printf '  %-7s %s\n'
 Q := @
 endif
 
-.PHONY: all clean help deps install demo format check-format lint FORCE
+.PHONY: all clean help deps install demo format check-format check-includes lint FORCE
 .DELETE_ON_ERROR:
 all: $(BUILD)/gputrace $(AGENT)
 
@@ -180,9 +180,14 @@ format:
 check-format:
 	@clang-format --dry-run --Werror $(C_FILES)
 
+# The table of docs/architecture.md.
+check-includes:
+	@tools/check-includes
+
 # A file is looked at again when its object was made again, so headers count.
 LINT_OK := $(patsubst %.c,$(BUILD)/lint/%.ok,$(USER_SRC) $(AGENT_SRC))
 lint: $(LINT_OK)
+	@tools/check-prints
 	@mkdir -p $(BUILD)/lint/cppcheck
 	@cppcheck --quiet --error-exitcode=1 --std=c11 --inline-suppr --enable=warning,performance,portability \
 		--suppress=missingIncludeSystem --cppcheck-build-dir=$(BUILD)/lint/cppcheck -j 2 -Iinclude -Iuser \

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What the agent hands over: batches of records, copied as they are, and its state. */
 #include "common.bpf.h"
+#include "site.bpf.h"
 
 #include <gputrace/agent.h>
 
@@ -55,15 +56,15 @@ int agent_batch(struct pt_regs *ctx)
 	return 0;
 }
 
-static __always_inline void note_agent_text(__u32 pid, __u64 probe)
+static __always_inline void note_agent_text(struct pt_regs *ctx, __u32 pid)
 {
-	__u32 zero = 0;
-	struct gpt_agent_layout *layout = bpf_map_lookup_elem(&agent_layout, &zero);
-	__u64 text;
+	struct gpt_agent_text text;
+	__u64 cookie;
 
-	if (!layout)
+	if (!site_cookie(ctx, &cookie))
 		return;
-	text = probe - layout->state_distance;
+	text.start = PT_REGS_IP(ctx) - GPT_AGENT_COOKIE_DISTANCE(cookie);
+	text.bytes = GPT_AGENT_COOKIE_BYTES(cookie);
 	bpf_map_update_elem(&agent_texts, &pid, &text, BPF_ANY);
 }
 
@@ -80,7 +81,7 @@ int agent_state(struct pt_regs *ctx)
 		return 0;
 	}
 	any_agent = 1;
-	note_agent_text(pid, PT_REGS_IP(ctx));
+	note_agent_text(ctx, pid);
 	if ((state == GPT_AGENT_READY || state == GPT_AGENT_BORROWING) && abi == GPT_AGENT_ABI)
 		bpf_map_update_elem(&agents, &pid, &at_work, BPF_ANY);
 	else

@@ -9,6 +9,7 @@
 #include "python.bpf.h"
 #include "site.bpf.h"
 #include "thread.bpf.h"
+#include "torch.bpf.h"
 
 #include <gputrace/agent.h>
 #include <gputrace/cuda_api.h>
@@ -51,9 +52,10 @@ static __always_inline void call_stacks(void *ctx, struct gpt_process_state *pro
 		return;
 	}
 	stacks->state = python_stack(process, thread, slot, sp, &id);
-	if (!id && sp < thread->backward_sp && thread->backward_stack) {
-		stacks->state = GPT_STACK_BACKWARD;
-		id = thread->backward_stack;
+	if (!id) {
+		id = backward_stack(thread, sp, stacks->state);
+		if (id)
+			stacks->state = GPT_STACK_BACKWARD;
 	}
 	stacks->stack_id = id;
 	if (config.native)
@@ -179,7 +181,7 @@ int call_symbol(struct pt_regs *ctx)
 
 	if (!process || agent_reports_calls(pid))
 		return 0;
-	thread = thread_get(tid, pid);
+	thread = thread_get(process, tid, pid);
 	if (unlikely(!thread || !site_cookie(ctx, &cookie))) {
 		account(GPT_ACC_CALLS_LOST);
 		keep_own_stack(ctx);
@@ -237,7 +239,7 @@ int call_agent(struct pt_regs *ctx)
 
 	if (!process)
 		return 0;
-	thread = thread_get(tid, pid);
+	thread = thread_get(process, tid, pid);
 	if (unlikely(!thread)) {
 		account(GPT_ACC_CALLS_LOST);
 		keep_own_stack(ctx);

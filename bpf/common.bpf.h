@@ -24,8 +24,8 @@ extern const volatile struct gpt_config config;
 /* Set once an agent has spoken anywhere: until then nobody needs to be asked whether one does. */
 extern __u32 any_agent;
 
-/* Set once a process with more than one Python interpreter was met. */
-extern __u32 any_several;
+/* Which of the marks of code objects count, and how many were described at this age (python_code.bpf.h). */
+extern __u32 code_age, code_descriptions;
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
@@ -61,28 +61,15 @@ struct {
 	__type(value, __u64);
 } accounts SEC(".maps") __attribute__((weak));
 
-/* Processes that run more than one interpreter: a thread's state cannot be remembered there. */
+/*
+ * Where the text of the agent is that has spoken in a process: a call that returns into it is the agent's own.  Said by
+ * the file that the process has loaded, which may be anybody's, so it holds for that process alone.
+ */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, GPT_MAX_PROCESSES);
 	__type(key, __u32); /* thread group id */
-	__type(value, __u8);
-} several_interpreters SEC(".maps") __attribute__((weak));
-
-/* Of the agent's file, written by attach/. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct gpt_agent_layout);
-} agent_layout SEC(".maps") __attribute__((weak));
-
-/* Where the agent's text begins, by process: a call that returns into it is the agent's own. */
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, GPT_MAX_PROCESSES);
-	__type(key, __u32); /* thread group id */
-	__type(value, __u64);
+	__type(value, struct gpt_agent_text);
 } agent_texts SEC(".maps") __attribute__((weak));
 
 struct {
@@ -117,14 +104,6 @@ static __always_inline void account(__u32 which)
 		__sync_fetch_and_add(counter, 1);
 }
 
-static __always_inline void several_interpreters_note(__u32 pid)
-{
-	__u8 yes = 1;
-
-	bpf_map_update_elem(&several_interpreters, &pid, &yes, BPF_ANY);
-	any_several = 1;
-}
-
 static __always_inline void record_begin(struct gpt_record *record, __u32 size, __u16 type)
 {
 	record->size = size;
@@ -132,10 +111,26 @@ static __always_inline void record_begin(struct gpt_record *record, __u32 size, 
 	record->flags = 0;
 }
 
-/*
- * The state of the calling process when it is traced, else NULL.  When the whole machine is traced, a process
- * met for the first time is taken up here; attach/ will examine its Python.
- */
+/* When the process of a task was started, as /proc/PID/stat has it: in ticks of USER_HZ, 100 a second on every x86. */
+static __always_inline __u64 task_start_ticks(struct task_struct *task)
+{
+	return BPF_CORE_READ(task, group_leader, start_boottime) / 10000000;
+}
+
+/* One that is met for the first time although its beginning was not seen: attach/ will examine its Python. */
+static __noinline struct gpt_process_state *process_take_up(__u32 pid)
+{
+	struct gpt_process_state fresh = {};
+
+	fresh.python_state = GPT_STACK_UNKNOWN_LAYOUT;
+	fresh.start_ticks = task_start_ticks((struct task_struct *)bpf_get_current_task());
+	fresh.program = fresh.generation = bpf_ktime_get_ns();
+	if (bpf_map_update_elem(&processes, &pid, &fresh, BPF_NOEXIST))
+		account(GPT_ACC_PROCESSES_FULL);
+	return bpf_map_lookup_elem(&processes, &pid);
+}
+
+/* The state of the calling process when it is traced, else NULL: all are when the whole machine is. */
 static __always_inline struct gpt_process_state *traced_process(__u32 pid)
 {
 	struct gpt_process_state *process = bpf_map_lookup_elem(&processes, &pid);
@@ -146,11 +141,7 @@ static __always_inline struct gpt_process_state *traced_process(__u32 pid)
 		account(GPT_ACC_UNTRACED);
 		return 0;
 	}
-	struct gpt_process_state fresh = {};
-
-	fresh.python_state = GPT_STACK_UNKNOWN_LAYOUT;
-	bpf_map_update_elem(&processes, &pid, &fresh, BPF_NOEXIST);
-	return bpf_map_lookup_elem(&processes, &pid);
+	return process_take_up(pid);
 }
 
 #endif

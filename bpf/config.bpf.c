@@ -4,6 +4,6 @@
 
 const volatile struct gpt_config config = {};
 __u32 any_agent = 0;
-__u32 any_several = 0;
+__u32 code_age = 1, code_descriptions = 0;
 
 char LICENSE[] SEC("license") = "GPL";

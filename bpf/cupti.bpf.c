@@ -9,14 +9,12 @@
 
 static __always_inline bool returns_into_agent(struct pt_regs *ctx, __u32 pid)
 {
-	__u64 *text = bpf_map_lookup_elem(&agent_texts, &pid), address = 0;
-	struct gpt_agent_layout *layout;
-	__u32 zero = 0;
+	const struct gpt_agent_text *text = bpf_map_lookup_elem(&agent_texts, &pid);
+	__u64 address = 0;
 
-	layout = bpf_map_lookup_elem(&agent_layout, &zero);
-	if (!text || !layout || bpf_probe_read_user(&address, sizeof(address), (void *)PT_REGS_SP(ctx)))
+	if (!text || bpf_probe_read_user(&address, sizeof(address), (void *)PT_REGS_SP(ctx)))
 		return false;
-	return address - *text < layout->text_bytes;
+	return address - text->start < text->bytes;
 }
 
 static __always_inline int cupti_use(struct pt_regs *ctx, __u8 what)

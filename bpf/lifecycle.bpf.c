@@ -31,6 +31,17 @@ static __always_inline void send_event(__u16 type, __u32 pid, __u32 other, struc
 	bpf_ringbuf_submit(event, BPF_RB_FORCE_WAKEUP);
 }
 
+/*
+ * A pid that begins means nobody else: what is still there is of a process whose end was not seen, as a kernel may
+ * leave out a program while it runs on the same CPU (bpf_prog_info.recursion_misses).
+ */
+static __always_inline void process_forget(__u32 pid)
+{
+	bpf_map_delete_elem(&agents, &pid);
+	bpf_map_delete_elem(&agent_texts, &pid);
+	bpf_map_delete_elem(&processes, &pid);
+}
+
 /* (parent, child): the child of a traced process is traced, from its first instruction on. */
 SEC("raw_tp/sched_process_fork")
 int process_fork(struct bpf_raw_tracepoint_args *ctx)
@@ -42,15 +53,18 @@ int process_fork(struct bpf_raw_tracepoint_args *ctx)
 	if (parent_pid == child_pid)
 		return 0;
 	state = bpf_map_lookup_elem(&processes, &parent_pid);
-	if (!state)
+	if (!state) {
+		process_forget(child_pid);
 		return 0;
-	bpf_map_update_elem(&processes, &child_pid, state, BPF_ANY);
+	}
+	bpf_map_delete_elem(&agents, &child_pid);
+	if (bpf_map_update_elem(&processes, &child_pid, state, BPF_ANY))
+		account(GPT_ACC_PROCESSES_FULL);
 	state = bpf_map_lookup_elem(&processes, &child_pid);
 	if (!state)
 		return 0;
-	state->generation = bpf_ktime_get_ns();
-	if (any_several && bpf_map_lookup_elem(&several_interpreters, &parent_pid))
-		several_interpreters_note(child_pid);
+	state->start_ticks = task_start_ticks(child);
+	state->program = state->generation = bpf_ktime_get_ns();
 	send_event(GPT_FORK, child_pid, parent_pid, child);
 	return 0;
 }
@@ -68,11 +82,11 @@ int process_exec(struct bpf_raw_tracepoint_args *ctx)
 			return 0;
 	} else {
 		bpf_map_delete_elem(&agents, &pid);
-		bpf_map_delete_elem(&several_interpreters, &pid);
+		bpf_map_delete_elem(&agent_texts, &pid);
 		state->python_state = GPT_STACK_UNKNOWN_LAYOUT;
-		state->epoch++;
+		state->several = 0;
 		state->shim_code = 0;
-		state->generation = bpf_ktime_get_ns();
+		state->program = state->generation = bpf_ktime_get_ns();
 		bpf_map_delete_elem(&threads, &pid);
 		bpf_map_delete_elem(&threads, &old_tid);
 	}
@@ -91,9 +105,7 @@ int process_exit(struct bpf_raw_tracepoint_args *ctx)
 		return 0;
 	if (!bpf_map_lookup_elem(&processes, &pid))
 		return 0;
-	bpf_map_delete_elem(&processes, &pid);
-	bpf_map_delete_elem(&agents, &pid);
-	bpf_map_delete_elem(&several_interpreters, &pid);
+	process_forget(pid);
 	send_event(GPT_EXIT, pid, 0, task);
 	return 0;
 }

@@ -49,7 +49,7 @@ static __noinline __u64 native_stack(void *ctx, struct gpt_process_state *proces
 		return 0;
 	slot->native_next = 0;
 	slot->progress.depth = bytes / 8;
-	slot->progress.hash = (process->epoch + 1) * 0xc4ceb9fe1a85ec53ULL + pid;
+	slot->progress.hash = process->program * 0xc4ceb9fe1a85ec53ULL + pid;
 	LOOP(GPT_NATIVE_MAX_FRAMES, native_hash, &walk);
 
 	__u64 id = slot->progress.hash & ~1ULL; /* Python stacks have odd ids */

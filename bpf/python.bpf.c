@@ -3,21 +3,24 @@
 #include "common.bpf.h"
 #include "python.bpf.h"
 
-/* Entry of PyCode_Type.tp_dealloc(code): what its address means afterwards is another function. */
+/*
+ * Entry of PyCode_Type.tp_dealloc(code): what its address means afterwards is another function.  A reader may hear of
+ * the death of an object that it was never told of.
+ */
 SEC("uprobe")
 int code_dealloc(struct pt_regs *ctx)
 {
 	__u32 pid = bpf_get_current_pid_tgid() >> 32;
 	struct gpt_process_state *process = bpf_map_lookup_elem(&processes, &pid);
-	struct code_key key = {.code = PT_REGS_PARM1(ctx), .pid = pid};
+	struct code_key key = {.code = PT_REGS_PARM1(ctx), .pid = pid, .age = code_age};
 	struct gpt_code_dead *record;
 
-	if (!process)
+	if (!process || !code_was_marked(key.code, process->program))
 		return 0;
-	key.epoch = process->epoch;
-	if (!bpf_map_lookup_elem(&codes, &key))
-		return 0;
+	key.program = process->program;
 	bpf_map_delete_elem(&codes, &key);
+	if (process->shim_code == key.code)
+		process->shim_code = 0;
 	__sync_fetch_and_add(&process->generation, 1);
 	record = bpf_ringbuf_reserve(&ring, sizeof(*record), 0);
 	if (!record) {
@@ -39,10 +42,51 @@ SEC("uprobe")
 int interpreter_new(struct pt_regs *ctx)
 {
 	__u32 pid = bpf_get_current_pid_tgid() >> 32;
+	struct gpt_process_state *process = bpf_map_lookup_elem(&processes, &pid);
 
-	if (bpf_map_lookup_elem(&processes, &pid))
-		several_interpreters_note(pid);
+	if (process)
+		process->several = 1;
 	keep_own_stack(ctx);
+	return 0;
+}
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct gpt_python_news);
+} python_news SEC(".maps");
+
+/*
+ * Never attached: attach/ runs it. To write the map itself would be to put back what programs change meanwhile, and
+ * what is true of a program that the process has left by an exec. Returns 1 when it is another one now.
+ */
+SEC("raw_tp")
+int python_learn(struct bpf_raw_tracepoint_args *ctx)
+{
+	__u32 zero = 0;
+	struct gpt_python_news *news = bpf_map_lookup_elem(&python_news, &zero);
+	struct gpt_process_state *process;
+	__u32 pid;
+
+	if (!news)
+		return 1;
+	pid = news->pid;
+	process = bpf_map_lookup_elem(&processes, &pid);
+	if (!process || process->program != news->program)
+		return 1;
+	/* Nobody reads it until python_state says so; where that is so already it says the same of the same program. */
+	if (news->known)
+		process->python = news->python;
+	/* Stacks get new ids, and all code objects of the machine are described anew: this is rare. */
+	if (process->unsure && !news->unsure) {
+		process->generation = bpf_ktime_get_ns();
+		__sync_fetch_and_add(&code_age, 1);
+	}
+	process->unsure = news->unsure;
+	if (news->several)
+		process->several = 1;
+	*(volatile __u32 *)&process->python_state = news->python_state;
 	return 0;
 }
 

@@ -32,6 +32,9 @@ static __always_inline long walk_first_frame(struct walk *walk, __u64 tstate)
 	BOUND(frame_at, SLOT_TSTATE - 1);
 	word = load64(walk->slot->tstate, frame_at);
 	progress->around = 0;
+	progress->base = tstate + layout->ts_base_frame;
+	if (layout->walk == GPT_PY_WALK_CFRAME && !layout->owner_skip) /* 3.11: no frame lies beside it */
+		return tstate_frame(layout, word, &progress->frame);
 	if (layout->walk == GPT_PY_WALK_CFRAME) {
 		BOUND(current_at, SLOT_AROUND / 4 - 1);
 		if (bpf_probe_read_user(walk->slot->around, SLOT_AROUND, (void *)(word - SLOT_AROUND / 2)))
@@ -39,7 +42,6 @@ static __always_inline long walk_first_frame(struct walk *walk, __u64 tstate)
 		progress->around = word - SLOT_AROUND / 2;
 		word = load64(walk->slot->around, SLOT_AROUND / 2 + current_at);
 	}
-	progress->base = tstate + layout->ts_base_frame;
 	progress->frame = word == progress->base ? 0 : word;
 	return 0;
 }
@@ -52,7 +54,7 @@ static __always_inline void walk_run(struct walk *walk)
 	__u64 chunk_at = layout->ts_datastack_chunk;
 
 	if (layout->walk == GPT_PY_WALK_OBJECTS) {
-		LOOP(MAX_STEPS, walk_objects, walk);
+		LOOP_SHORT(MAX_STEPS, walk_objects, walk);
 		return;
 	}
 	BOUND(chunk_at, SLOT_TSTATE - 1);
@@ -94,12 +96,16 @@ static __noinline __u32 stack_order(struct walk_slot *slot)
 }
 
 /* Sends a stack that was not sent before, after the code objects it names. */
-static __noinline long stack_send(struct gpt_process_state *process, struct walk_slot *slot, __u32 pid, __u64 id)
+static __noinline long stack_send(struct gpt_process_state *process, struct walk_slot *slot, __u32 pid, __u64 id,
+				  __u32 age)
 {
 	struct gpt_pystack *stack = (struct gpt_pystack *)slot->stack;
 	__u64 bytes = stack->depth;
 
-	codes_send(process, slot, stack->depth);
+	if (!codes_send(process, slot, stack->depth, age)) {
+		account(GPT_ACC_STACKS_LOST);
+		return -1;
+	}
 	BOUND(bytes, 2 * GPT_PYSTACK_MAX_FRAMES - 1);
 	bytes = sizeof(struct gpt_pystack) + bytes * sizeof(struct gpt_pyframe);
 	if (bytes > sizeof(struct gpt_pystack) + GPT_PYSTACK_MAX_FRAMES * sizeof(struct gpt_pyframe))
@@ -120,10 +126,10 @@ static __noinline long stack_send(struct gpt_process_state *process, struct walk
 static __always_inline long walk_begin(struct walk *walk, struct gpt_process_state *process,
 				       struct gpt_thread_state *thread, __u64 sp)
 {
-	bool several = unlikely(any_several) && bpf_map_lookup_elem(&several_interpreters, &thread->pid);
+	bool several = process->several;
 	long state = GPT_STACK_OK;
 
-	if (several)
+	if (unlikely(several))
 		thread->tstate = thread->searched = 0;
 	if (unlikely(!tstate_read(walk->layout, thread, walk->slot, false))) {
 		state = tstate_find(process, thread, walk->slot, sp);
@@ -155,6 +161,7 @@ static __always_inline long python_stack(struct gpt_process_state *process, stru
 	struct walk walk = {.slot = slot, .process = process, .layout = &process->python.layout};
 	struct walk_progress *progress = &slot->progress;
 	long state = process->python_state;
+	__u32 age = code_age;
 
 	*id = 0;
 	if (state != GPT_STACK_OK)
@@ -162,7 +169,7 @@ static __always_inline long python_stack(struct gpt_process_state *process, stru
 	progress->window_bytes = 0;
 	progress->failed = 0;
 	kept_begin(progress);
-	progress->hash = process->generation * 0xff51afd7ed558ccdULL + thread->pid;
+	progress->hash = process->generation * 0xff51afd7ed558ccdULL + age * 0xc2b2ae3d27d4eb4fULL + thread->pid;
 	state = walk_begin(&walk, process, thread, sp);
 	if (state == GPT_STACK_OK)
 		walk_run(&walk);
@@ -179,13 +186,13 @@ static __always_inline long python_stack(struct gpt_process_state *process, stru
 
 	if (unlikely(cut))
 		account(GPT_ACC_STACK_CUT);
-	if (unlikely(!bpf_map_lookup_elem(&stacks, &hash))) {
+	if (unlikely(process->unsure || !bpf_map_lookup_elem(&stacks, &hash))) {
 		struct gpt_pystack *stack = (struct gpt_pystack *)slot->stack;
 
 		stack->hdr.type = GPT_PYSTACK;
 		stack->hdr.flags = cut ? GPT_PYSTACK_CUT : 0;
 		stack->depth = progress->depth > GPT_PYSTACK_MAX_FRAMES ? stack_order(slot) : progress->depth;
-		if (stack_send(process, slot, thread->pid, hash))
+		if (stack_send(process, slot, thread->pid, hash, age))
 			return GPT_STACK_LOST;
 	}
 	*id = hash;

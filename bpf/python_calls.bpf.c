@@ -12,10 +12,10 @@
 /* The code object is described before the first entry that names it, as it is before a stack. */
 static __always_inline void code_describe(struct gpt_process_state *process, __u64 code, __u32 pid)
 {
-	struct code_key key = {.code = code, .pid = pid, .epoch = process->epoch};
+	struct code_key key = {.code = code, .program = process->program, .pid = pid, .age = code_age};
 	struct walk_slot *slot;
 
-	if (likely(bpf_map_lookup_elem(&codes, &key)))
+	if (likely(!process->unsure && bpf_map_lookup_elem(&codes, &key)))
 		return;
 	slot = slot_acquire(pid);
 	if (!slot) {
@@ -23,7 +23,7 @@ static __always_inline void code_describe(struct gpt_process_state *process, __u
 		return;
 	}
 	slot->frames[0].code = code;
-	codes_send(process, slot, 1);
+	codes_send(process, slot, 1, key.age);
 	slot_release(slot);
 }
 
@@ -53,7 +53,7 @@ int python_call(struct pt_regs *ctx)
 		return 0;
 	}
 	place = python_place(ctx, process);
-	if (!place || !thread_get(tid, pid))
+	if (!place || !thread_get(process, tid, pid))
 		return 0;
 	if (place->kind == GPT_PY_CALL_ENTER) {
 		code = code_entered(ctx, &process->python.layout);

@@ -12,8 +12,9 @@
 
 struct code_key {
 	__u64 code;
+	__u64 program;
 	__u32 pid;
-	__u32 epoch;
+	__u32 age;
 };
 
 struct {
@@ -22,6 +23,62 @@ struct {
 	__type(key, struct code_key);
 	__type(value, __u8);
 } codes SEC(".maps") __attribute__((weak));
+
+/*
+ * What dies is found here, however long ago it was described: `codes` forgets.  A mark is the age at which a code
+ * object whose place in the table it is was described last.  Two objects may share one: the death of an object that was
+ * never described then costs a generation, and nothing is wrong.  So that not all marks are set in the end, code_age
+ * grows with every GPT_CODE_MARKS_AGE descriptions. It is part of each stack's id and of each key in `codes`: all is
+ * told anew.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, GPT_CODE_MARKS);
+	__type(key, __u32);
+	__type(value, __u32);
+} code_marks SEC(".maps") __attribute__((weak));
+
+static __always_inline __u32 *code_mark(__u64 code, __u64 program)
+{
+	__u32 index = (code ^ program) * 0x9e3779b97f4a7c15ULL >> 32 & (GPT_CODE_MARKS - 1);
+
+	return bpf_map_lookup_elem(&code_marks, &index);
+}
+
+/* Before the object is described, so that its death cannot be missed. */
+static __always_inline void code_mark_set(__u64 code, __u64 program, __u32 age)
+{
+	__u32 *mark = code_mark(code, program), before;
+
+	if (!mark)
+		return;
+	before = *(volatile __u32 *)mark;
+	if ((__s32)(age - before) <= 0)
+		return;
+#ifndef GPT_OLD_KERNEL
+	/* Whoever comes between has set the age before this one at least, which code_was_marked takes, too. */
+	__sync_val_compare_and_swap(mark, before, age);
+#else
+	*(volatile __u32 *)mark = age; /* not preempted here (slot.bpf.h) */
+#endif
+}
+
+/* Also by the age before: it may have ended while a program worked with it. */
+static __always_inline bool code_was_marked(__u64 code, __u64 program)
+{
+	const __u32 *mark = code_mark(code, program);
+
+	return mark && *mark && code_age - *mark <= 1;
+}
+
+/* After a description. Two programs may count one, or end an age twice: neither matters. */
+static __always_inline void code_age_count(void)
+{
+	if (++code_descriptions < GPT_CODE_MARKS_AGE)
+		return;
+	code_descriptions = 0;
+	__sync_fetch_and_add(&code_age, 1);
+}
 
 /* Where a string's characters are and how many bytes they take; 0 when it is not a compact string. */
 static __always_inline __u64 string_data(const struct gpt_pylayout *layout, __u64 string, __u8 *kind, __u64 *bytes)
@@ -77,7 +134,10 @@ static __always_inline __u32 string_copy(const struct gpt_pylayout *layout, __u6
 	return bytes;
 }
 
-/* Sends the next piece in a record of one of two sizes; the ring buffer takes constant sizes only. */
+/*
+ * Sends the next piece in a record of one of two sizes; the ring buffer takes constant sizes only. -1: there is no
+ * room, 1: it cannot be read.
+ */
 #define LINES_PIECE(name, room)                                                                                        \
 	static __always_inline long name(const struct walk_slot *slot, __u32 bytes)                                    \
 	{                                                                                                              \
@@ -94,7 +154,7 @@ static __always_inline __u32 string_copy(const struct gpt_pylayout *layout, __u6
 		record->pad = 0;                                                                                       \
 		if (bytes > (room) || bpf_probe_read_user(record->data, bytes, (void *)(slot->send.table + done))) {   \
 			bpf_ringbuf_discard(record, BPF_RB_NO_WAKEUP);                                                 \
-			return -1;                                                                                     \
+			return 1;                                                                                      \
 		}                                                                                                      \
 		bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);                                                          \
 		return 0;                                                                                              \
@@ -116,7 +176,7 @@ static __always_inline long lines_send_piece(struct walk *walk)
 		left = GPT_CODE_LINES_CHUNK;
 	failed = left <= LINES_SMALL ? lines_send_small(slot, left) : lines_send_large(slot, left);
 	if (failed) {
-		slot->send.lost = 1;
+		slot->send.lost = failed < 0;
 		return 1;
 	}
 	slot->send.done += left;
@@ -133,7 +193,7 @@ static __always_inline long lines_send(struct walk *walk, __u64 table, __u64 cod
 	send->bytes = bytes;
 	send->done = send->lost = 0;
 	LOOP(GPT_CODE_LINES_MAX / GPT_CODE_LINES_CHUNK, lines_send_piece, walk);
-	return send->lost || send->done < bytes ? -1 : 0;
+	return send->lost ? -1 : 0; /* a table that cannot be read is shorter than its object said */
 }
 
 /*
@@ -204,7 +264,7 @@ static __noinline long code_send(struct walk *walk, __u64 code)
 static __always_inline long codes_send_next(struct walk *walk)
 {
 	struct walk_slot *slot = walk->slot;
-	struct code_key key = {.pid = slot->pid, .epoch = walk->process->epoch};
+	struct code_key key = {.program = walk->process->program, .pid = slot->pid, .age = slot->send.age};
 	__u32 index = slot->send.next++;
 	struct gpt_pyframe *frame;
 	__u8 known = 1;
@@ -217,25 +277,35 @@ static __always_inline long codes_send_next(struct walk *walk)
 	if (walk->layout->code_instructions != GPT_PY_ABSENT)
 		frame->lasti -= walk->layout->code_instructions;
 	key.code = frame->code;
-	if (bpf_map_lookup_elem(&codes, &key))
+	if (!walk->process->unsure && bpf_map_lookup_elem(&codes, &key))
 		return 0;
+	code_mark_set(key.code, key.program, key.age);
 	if (code_send(walk, key.code)) {
 		account(GPT_ACC_CODE_LOST);
+		slot->send.incomplete = 1;
 		return 0;
 	}
 	bpf_map_update_elem(&codes, &key, &known, BPF_ANY);
+	code_age_count();
 	return 0;
 }
 LOOP_STEP(codes_send_next)
 
-/* Makes the slot's stack ready to be sent: describes each code object that was not described yet. */
-static __always_inline void codes_send(struct gpt_process_state *process, struct walk_slot *slot, __u32 depth)
+/*
+ * Makes the slot's stack ready to be sent: describes each code object that was not described yet at this age.  False
+ * when there was no room for one: what a reader knows of its address may be an object that is dead.
+ */
+static __always_inline bool codes_send(struct gpt_process_state *process, struct walk_slot *slot, __u32 depth,
+				       __u32 age)
 {
 	struct walk walk = {.slot = slot, .process = process, .layout = &process->python.layout};
 
 	slot->send.next = 0;
 	slot->send.depth = depth;
+	slot->send.age = age;
+	slot->send.incomplete = 0;
 	LOOP(GPT_PYSTACK_MAX_FRAMES, codes_send_next, &walk);
+	return !slot->send.incomplete;
 }
 
 #endif

@@ -215,7 +215,7 @@ int python_event(struct pt_regs *ctx)
 		return 0;
 	}
 	place = python_place(ctx, process);
-	if (!place || !thread_get(head.tid, head.pid))
+	if (!place || !thread_get(process, head.tid, head.pid))
 		return 0;
 	head.now = bpf_ktime_get_ns();
 	head.frame = PT_REGS_SP(ctx) + place->sp_adjust;

@@ -12,7 +12,7 @@
 #include "loop.bpf.h"
 #include "slot.bpf.h"
 
-#define MAX_STEPS 4096 /* of 8 or 16 frames: a list that goes on is not one of the interpreter's */
+#define MAX_STEPS 4096 /* of 16 or 32 frames: a list that goes on is not one of the interpreter's */
 
 #define FRAME_OWNED_BY_THREAD 0 /* pycore_frame.h, 3.11 to 3.15 */
 
@@ -61,7 +61,7 @@ static __always_inline __u64 hash_frame(__u64 hash, __u64 code, __u64 lasti)
 	return hash ^ (hash >> 29);
 }
 
-#define OBJECTS_PER_STEP 8
+#define OBJECTS_PER_STEP 16
 
 /* ---- frames up to 3.10: objects on a linked list, one read each ----------------------------- */
 
@@ -181,7 +181,7 @@ static __always_inline long walk_fill(struct walk *walk, const struct frame_shap
 
 #define STACKREF_MASK (~7ULL)
 
-#define FRAMES_PER_STEP 16 /* frames walked in one call of the loop's body */
+#define FRAMES_PER_STEP 32 /* frames walked in one call of the loop's body */
 
 /*
  * The frames of one window, as many as a step takes. In the chunk lie none of the interpreter's own. Whoever is not in

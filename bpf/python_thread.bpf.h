@@ -126,7 +126,7 @@ static __noinline long tstate_find(struct gpt_process_state *process, struct gpt
 	ended = !progress->tstate && !progress->interpreter;
 	thread->searched = ended && made && !progress->several ? made + 1 : 0;
 	if (progress->several) {
-		several_interpreters_note(thread->pid);
+		process->several = 1;
 		if (!ended)
 			return GPT_STACK_UNREADABLE;
 		if (progress->ambiguous || (progress->other_runs && walk.layout->walk == GPT_PY_WALK_OBJECTS &&

@@ -9,10 +9,10 @@
 
 #include "common.bpf.h"
 
-#define SLOT_TSTATE 512	 /* bytes of a PyThreadState that are looked at, at most */
-#define SLOT_WINDOW 4096 /* bytes of frames copied at once */
-#define SLOT_AROUND 512	 /* bytes around a _PyCFrame */
-#define SLOT_FRAMES 256	 /* GPT_PYSTACK_MAX_FRAMES, those of the step that goes beyond, the ring */
+#define SLOT_TSTATE 512	  /* bytes of a PyThreadState that are looked at, at most */
+#define SLOT_WINDOW 16384 /* bytes of frames copied at once: DATA_STACK_CHUNK_SIZE, pycore_pystate.h */
+#define SLOT_AROUND 512	  /* bytes around a _PyCFrame */
+#define SLOT_FRAMES 256	  /* GPT_PYSTACK_MAX_FRAMES, those of the step that goes beyond, the ring */
 #define SLOT_RING GPT_PYSTACK_OUTER_FRAMES
 #define SLOT_RING_FIRST (SLOT_FRAMES - SLOT_RING)
 #define SLOT_FIELDS 256 /* no field of a frame lies further from its start */
@@ -51,7 +51,9 @@ struct send_progress {
 	__u32 next, depth;
 	__u64 table, code;
 	__u32 bytes, done; /* bytes: in all */
-	__u32 lost;
+	__u32 lost;	   /* a piece of the table */
+	__u32 incomplete;  /* a code object */
+	__u32 age;	   /* code_age when the stack was walked */
 	__u32 pad;
 };
 

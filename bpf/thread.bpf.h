@@ -17,12 +17,23 @@ static __always_inline __u32 thread_own_tid(struct task_struct *task)
 	return nr;
 }
 
+/* Whether the entry is this task's, and not one of before with the same pid; attach/ may have been off by a tick. */
+static __always_inline bool is_same_process(const struct gpt_process_state *process, struct task_struct *task)
+{
+	return !process->start_ticks || task_start_ticks(task) - process->start_ticks + 1 <= 2;
+}
+
 /* A function of its own, so that its state is not on the stack while Python is walked: 512 bytes are all there is. */
-static __noinline struct gpt_thread_state *thread_create(__u32 tid, __u32 pid)
+static __noinline struct gpt_thread_state *thread_create(struct gpt_process_state *process, __u32 tid, __u32 pid)
 {
 	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
-	struct gpt_thread_state fresh = {.pid = pid};
+	struct gpt_thread_state fresh = {.pid = pid, .program = process->program};
 	struct gpt_thread *record;
+
+	if (!is_same_process(process, task)) {
+		bpf_map_delete_elem(&processes, &pid);
+		return 0;
+	}
 
 	/* What Python knows the thread by: pthread_self(), which in glibc is the thread pointer. */
 	fresh.pthread = BPF_CORE_READ(task, thread.fsbase);
@@ -46,13 +57,14 @@ static __noinline struct gpt_thread_state *thread_create(__u32 tid, __u32 pid)
 	return bpf_map_lookup_elem(&threads, &tid);
 }
 
-static __always_inline struct gpt_thread_state *thread_get(__u32 tid, __u32 pid)
+/* An entry of another program is one whose thread's end nobody saw: ids come round again. */
+static __always_inline struct gpt_thread_state *thread_get(struct gpt_process_state *process, __u32 tid, __u32 pid)
 {
 	struct gpt_thread_state *thread = bpf_map_lookup_elem(&threads, &tid);
 
-	if (likely(thread))
+	if (likely(thread && thread->program == process->program))
 		return thread;
-	return thread_create(tid, pid);
+	return thread_create(process, tid, pid);
 }
 
 #endif

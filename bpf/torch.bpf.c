@@ -6,11 +6,20 @@
  */
 #include "common.bpf.h"
 #include "python.bpf.h"
+#include "site.bpf.h"
 #include "thread.bpf.h"
+#include "torch.bpf.h"
 
 struct graph_task_key {
 	__u64 task; /* address of the torch::autograd::GraphTask */
+	__u64 program;
 	__u32 pid;
+	__u32 pad;
+};
+
+struct graph_task {
+	__u64 stack_id; /* gpt_pystack.id of the caller */
+	__u32 tid;	/* who that was */
 	__u32 pad;
 };
 
@@ -18,12 +27,14 @@ struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 4096);
 	__type(key, struct graph_task_key);
-	__type(value, __u64); /* gpt_pystack.id of the caller */
+	__type(value, struct graph_task);
 } graph_tasks SEC(".maps");
 
 /* A std::shared_ptr by reference: its first word is the object. */
-static __always_inline bool read_key(struct graph_task_key *key, __u32 pid, __u64 shared_pointer)
+static __always_inline bool read_key(struct graph_task_key *key, const struct gpt_process_state *process, __u32 pid,
+				     __u64 shared_pointer)
 {
+	key->program = process->program;
 	key->pid = pid;
 	key->pad = 0;
 	return !bpf_probe_read_user(&key->task, 8, (void *)shared_pointer) && key->task;
@@ -36,52 +47,80 @@ static __always_inline bool read_key(struct graph_task_key *key, __u32 pid, __u6
 SEC("uprobe")
 int backward_begin(struct pt_regs *ctx)
 {
-	__u64 pid_tid = bpf_get_current_pid_tgid(), id = 0;
+	__u64 pid_tid = bpf_get_current_pid_tgid();
 	__u32 pid = pid_tid >> 32, tid = pid_tid;
 	struct gpt_process_state *process = traced_process(pid);
-	struct gpt_thread_state *thread;
+	struct graph_task caller = {.tid = tid};
+	struct gpt_thread_state *thread = 0;
+	struct walk_slot *slot = 0;
 	struct graph_task_key key;
-	struct walk_slot *slot;
+	long state;
 
-	if (!process || process->python_state != GPT_STACK_OK || !read_key(&key, pid, PT_REGS_PARM3(ctx)))
+	if (!process || !read_key(&key, process, pid, PT_REGS_PARM3(ctx)))
 		return 0;
-	thread = thread_get(tid, pid);
-	slot = slot_acquire(pid);
-	if (!slot) {
-		keep_own_stack(ctx);
-		return 0;
+	if (process->python_state == GPT_STACK_OK) {
+		thread = thread_get(process, tid, pid);
+		slot = thread ? slot_acquire(pid) : 0;
 	}
-	/* backward() called in a backward pass: both work for the line that called the first. */
-	if (thread && python_stack(process, thread, slot, PT_REGS_SP(ctx), &id) != GPT_STACK_OK &&
-	    PT_REGS_SP(ctx) < thread->backward_sp)
-		id = thread->backward_stack;
-	slot_release(slot);
-	if (id)
-		bpf_map_update_elem(&graph_tasks, &key, &id, BPF_ANY);
+	if (slot) {
+		state = python_stack(process, thread, slot, PT_REGS_SP(ctx), &caller.stack_id);
+		slot_release(slot);
+		/* backward() called in a backward pass: both work for the line that called the first. */
+		if (!caller.stack_id)
+			caller.stack_id = backward_stack(thread, PT_REGS_SP(ctx), state);
+	} else {
+		keep_own_stack(ctx);
+	}
+	if (caller.stack_id)
+		bpf_map_update_elem(&graph_tasks, &key, &caller, BPF_ANY);
 	else
 		bpf_map_delete_elem(&graph_tasks, &key); /* the address may have meant another task */
 	return 0;
+}
+
+/*
+ * A node begins on a thread that works for another: it borrows that one's stack until it returns.  On the thread that
+ * called backward() nothing is borrowed: its own frames are below, or the node in which it called, which lends on.  A
+ * node inside another one, as the engine runs them while a node's backward() waits, belongs to the outer one; where it
+ * works for another stack neither has one until the outer one is over.
+ */
+static __always_inline void node_begins(struct gpt_thread_state *thread, const struct graph_task *task, __u32 tid,
+					__u64 sp)
+{
+	__u64 id = task ? task->stack_id : 0, return_address = 0;
+
+	if (task && task->tid == tid)
+		return;
+	if (backward_lasts(thread, sp)) {
+		if (thread->backward_stack != id)
+			thread->backward_stack = 0;
+		return;
+	}
+	if (bpf_probe_read_user(&return_address, 8, (void *)sp))
+		id = 0;
+	thread->backward_stack = id;
+	thread->backward_sp = sp;
+	thread->backward_return = return_address;
 }
 
 /* Engine::evaluate_function(std::shared_ptr<GraphTask>&, Node*, ...) on the thread that runs the node. */
 SEC("uprobe")
 int backward_node(struct pt_regs *ctx)
 {
-	__u64 pid_tid = bpf_get_current_pid_tgid(), *id;
+	__u64 pid_tid = bpf_get_current_pid_tgid(), cookie = 0;
 	__u32 pid = pid_tid >> 32, tid = pid_tid;
+	struct gpt_process_state *process = traced_process(pid);
 	struct gpt_thread_state *thread;
 	struct graph_task_key key;
 
-	if (!traced_process(pid) || !read_key(&key, pid, PT_REGS_PARM2(ctx)))
+	if (!process || !site_cookie(ctx, &cookie))
 		return 0;
-	thread = thread_get(tid, pid);
-	if (!thread) {
+	thread = thread_get(process, tid, pid);
+	if (!thread || !read_key(&key, process, pid, PT_REGS_PARM2(ctx))) {
 		keep_own_stack(ctx);
 		return 0;
 	}
-	id = bpf_map_lookup_elem(&graph_tasks, &key);
-	thread->backward_stack = id ? *id : 0;
-	thread->backward_sp = PT_REGS_SP(ctx);
+	node_begins(thread, bpf_map_lookup_elem(&graph_tasks, &key), tid, PT_REGS_SP(ctx) + GPT_COOKIE_SP(cookie));
 	return 0;
 }
 

@@ -130,6 +130,8 @@ struct task_struct {
 	struct mm_struct *mm;
 	struct files_struct *files;
 	struct signal_struct *signal;
+	struct task_struct *group_leader;
+	__u64 start_boottime;
 	struct pid *thread_pid;
 	struct uprobe_task *utask;
 	struct thread_struct thread;

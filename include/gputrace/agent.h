@@ -23,7 +23,8 @@
  *
  * The library comes in by the driver (CUDA_INJECTION64_PATH), which calls InitializeInjection, or by a dlopen
  * of a path below /proc that the collector makes a thread of the process call: then it starts by itself.  One
- * that is in the process already, or that came by GPUTRACE_AGENT_ASLEEP, is started by calling gputrace_agent_start.
+ * that is in the process already, or that came by GPUTRACE_AGENT_ASLEEP, is started by calling gputrace_agent_start
+ * when its gputrace_agent_status says that it is idle.
  * NVTX loads it too, where NVTX_INJECTION64_PATH names it, and calls InitializeInjectionNvtx2: ranges are taken then.
  *
  * All integers little-endian; every record a multiple of 8 bytes.  To the collector all of it is hostile.
@@ -56,7 +57,8 @@
 #define GPUTRACE_AGENT_ASLEEP "//proc/" /* a path that begins so: loaded, not started */
 /* void (const char *cupti): begins a session, at once back; cupti: path of the one to use, NULL: looks for one */
 #define GPUTRACE_AGENT_START "gputrace_agent_start"
-#define GPUTRACE_AGENT_ABI_SYMBOL "gputrace_agent_abi"			/* u32, read from the file */
+#define GPUTRACE_AGENT_ABI_SYMBOL "gputrace_agent_abi" /* u32, read from the file */
+#define GPUTRACE_AGENT_STATUS "gputrace_agent_status"  /* struct gpt_agent_status, read from the process's memory */
 #define GPUTRACE_AGENT_SEMAPHORE "gputrace_agent_semaphore"		/* unsigned short, in .probes */
 #define GPUTRACE_AGENT_BATCH_SEMAPHORE "gputrace_agent_batch_semaphore" /* the same */
 /* Functions that are never called: they carry the probes that raise the counters. */
@@ -68,6 +70,20 @@
 #define GPUTRACE_AGENT_RESUME_SEMAPHORE "gputrace_agent_resume_semaphore" /* the same */
 #define GPUTRACE_AGENT_ANEW_SEMAPHORE "gputrace_agent_anew_semaphore"	  /* the same */
 #define GPUTRACE_AGENT_SHARE_SEMAPHORE "gputrace_agent_share_semaphore"	  /* the same */
+
+/* Whether the agent works, for who comes to a process that has one. Fields are only appended. */
+struct gpt_agent_status {
+	__u32 bytes;	/* how many of these the agent has */
+	__u32 life;	/* enum gpt_agent_life */
+	__u32 sessions; /* begun so far */
+};
+
+enum gpt_agent_life {
+	GPT_AGENT_IDLE = 0, /* no thread of ours: to be woken by GPUTRACE_AGENT_START */
+	GPT_AGENT_STARTING = 1,
+	GPT_AGENT_RUNNING = 2, /* until it has left CUPTI */
+	GPT_AGENT_DEAD = 3,    /* in the child of a fork: no thread, and CUDA does not survive it either */
+};
 
 /* Kinds that a session of torch.profiler has only when it is told to: CUpti_ActivityKind CUDA_EVENT, SYNCHRONIZATION.
  */
@@ -407,8 +423,12 @@ struct gpt_agent_stats {
 	__u64 names_dropped;		      /* names not kept: table full */
 	__u64 untimed;			      /* records with start = end = 0 */
 	__u64 malformed;		      /* records shorter than their kind's, or of a kind not asked for */
+	__u64 strayed;			      /* in our buffers, and asked for by another client of CUPTI */
+	__u64 dropped_unknown;		      /* times that CUPTI did not say how many it dropped */
 };
+#define GPT_AGENT_STATS_FIRST 96 /* bytes, without `strayed` and what follows it */
 
+_Static_assert(sizeof(struct gpt_agent_status) == 12, "agent layout");
 _Static_assert(sizeof(struct gpt_agent_hello) == 40, "agent layout");
 _Static_assert(sizeof(struct gpt_agent_sizes) == 136, "agent layout");
 _Static_assert(sizeof(struct gpt_agent_name) == 16, "agent layout");
@@ -428,6 +448,6 @@ _Static_assert(sizeof(struct gpt_agent_device) == 88, "agent layout");
 _Static_assert(sizeof(struct gpt_agent_context) == 24, "agent layout");
 _Static_assert(sizeof(struct gpt_agent_stream) == 24, "agent layout");
 _Static_assert(sizeof(struct gpt_agent_clock) == 32, "agent layout");
-_Static_assert(sizeof(struct gpt_agent_stats) == 96, "agent layout");
+_Static_assert(sizeof(struct gpt_agent_stats) == 112, "agent layout");
 
 #endif

@@ -10,11 +10,13 @@
 
 #define GPT_MAX_PROCESSES 16384
 #define GPT_MAX_THREADS 65536
-#define GPT_MAX_STACKS 131072 /* distinct stacks remembered as sent; older ones are sent again */
-#define GPT_MAX_CODES 65536   /* distinct code objects remembered as described */
-#define GPT_MAX_FILES 1024    /* files with symbol probes */
-#define GPT_MAX_SITES 65536   /* symbol probes, where the kernel keeps no cookies with them */
-#define GPT_SLOTS_PER_CPU 4   /* uprobe programs that may be preempted in the middle on one CPU */
+#define GPT_MAX_STACKS 131072	  /* distinct stacks remembered as sent; older ones are sent again */
+#define GPT_MAX_CODES 65536	  /* distinct code objects remembered as described; older ones are described again */
+#define GPT_CODE_MARKS (1u << 20) /* marks of where one was described, whether that is remembered or not */
+#define GPT_CODE_MARKS_AGE (1u << 17) /* descriptions after which all marks are void */
+#define GPT_MAX_FILES 1024	      /* files with symbol probes */
+#define GPT_MAX_SITES 65536	      /* symbol probes, where the kernel keeps no cookies with them */
+#define GPT_SLOTS_PER_CPU 4	      /* uprobe programs that may be preempted in the middle on one CPU */
 
 struct gpt_config {
 	__u32 trace_all;      /* every process of the machine */
@@ -24,12 +26,25 @@ struct gpt_config {
 
 /* Per process. */
 struct gpt_process_state {
-	__u32 ours; /* started by us: may be held */
-	__u32 pad;
+	__u32 ours;	    /* started by us: may be held */
+	__u32 several;	    /* it made more than one interpreter: what a thread executes is looked for at each call */
 	__u32 python_state; /* GPT_STACK_OK: python is valid; else the state its calls get */
-	__u32 epoch;	    /* grows with each exec: what was described belongs to an earlier program */
-	__u64 generation;   /* grows when a described code object dies: stack ids start anew */
+	__u32 unsure;	    /* the death of code objects is not seen (yet): nothing of them is remembered */
+	__u64 start_ticks;  /* field 22 of proc(5)'s stat: with the pid it says which process this is; 0: not known */
+	__u64 program;	    /* when it began to follow this program, ns: of one pid no two programs have the same */
+	__u64 generation;   /* begins as program, grows when a described code object dies: stack ids start anew */
 	__u64 shim_code;    /* _Py_InitCleanup, whose frames are nobody's; 0: not met yet */
+	struct gpt_python python;
+};
+
+/* What attach/ has found out of a process's Python (python.bpf.c, python_learn). */
+struct gpt_python_news {
+	__u32 pid, python_state;
+	__u64 program; /* the one that was looked at */
+	__u32 known;   /* 1: python is valid */
+	__u32 unsure;  /* as gpt_process_state */
+	__u32 several; /* as gpt_process_state, if it is 1 */
+	__u32 pad;
 	struct gpt_python python;
 };
 
@@ -40,11 +55,12 @@ struct gpt_thread_state {
 	__u64 pthread;	/* pthread_self() (glibc: the thread pointer) */
 	__u32 pid;
 	__u32 open_file; /* index into files; with pid, so that the structure has no holes */
+	__u64 program;	 /* gpt_process_state.program when it was made: threads of another are not meant */
 	/* the latest call seen by a symbol probe, to recognise calls nested in it */
 	__u64 open_sp, open_return, open_text; /* open_text: start of the library's text */
 	__u64 lost;			       /* calls since the last that was recorded, for which there was no room */
-	/* the backward pass this thread works for: valid while the stack pointer is below */
-	__u64 backward_stack, backward_sp;
+	/* the backward pass this thread works for (torch.bpf.c), 0: none */
+	__u64 backward_stack, backward_sp, backward_return;
 };
 
 /*
@@ -66,10 +82,15 @@ struct gpt_file_state {
 	__u64 text_bytes;
 };
 
-/* Of our agent's file: how far gputrace_agent_state is from the start of its text, to find that in a process. */
-struct gpt_agent_layout {
-	__u64 state_distance, text_bytes;
+/* The executable segment of an agent in a process. */
+struct gpt_agent_text {
+	__u64 start, bytes;
 };
+
+/* Cookie of the probe on gputrace_agent_state: how far it is from the start of that segment, and the segment's size. */
+#define GPT_AGENT_COOKIE(distance, bytes) ((__u64)(distance) << 32 | (__u64)(bytes))
+#define GPT_AGENT_COOKIE_DISTANCE(cookie) ((cookie) >> 32)
+#define GPT_AGENT_COOKIE_BYTES(cookie) ((cookie)&0xffffffff)
 
 struct gpt_file_key {
 	__u64 inode;

@@ -336,10 +336,14 @@ struct gpt_text {
 struct gpt_session {
 	struct gpt_record hdr;
 	__u32 metric_launches; /* 1: folded lines count launches by choice of the user */
-	__u32 min_complete;    /* percent */
+	__u32 min_complete;    /* percent, rounded down; text has it whole */
 	__u32 cpus;
 	__u32 bytes;
-	char text[]; /* "gputrace version\0host\0kernel release\0target as the user named it\0" */
+	/*
+	 * "gputrace version\0host\0kernel release\0target as the user named it\0"; logs of before do not have the rest:
+	 * "least completeness in thousandths of a percent\0agent: auto, require or off\0"
+	 */
+	char text[];
 };
 
 struct gpt_clock {
@@ -351,20 +355,23 @@ struct gpt_clock {
 
 /* Counters of the BPF side (bpf/accounts.bpf.h) by cause; index is part of the log format: append only. */
 enum gpt_account {
-	GPT_ACC_RESERVED,     /* 0 */
-	GPT_ACC_CALLS_LOST,   /* no room in the ring buffer for the call */
-	GPT_ACC_STACKS_LOST,  /* ... for its stack */
-	GPT_ACC_CODE_LOST,    /* ... for a code object */
-	GPT_ACC_BATCHES,      /* agent batches seen */
-	GPT_ACC_BATCHES_LOST, /* ... for an agent batch */
-	GPT_ACC_OTHER_LOST,   /* ... for any other record */
-	GPT_ACC_NESTED,	      /* driver calls inside a runtime call: left out on purpose */
-	GPT_ACC_UNTRACED,     /* hits in processes that were not asked for */
-	GPT_ACC_READ_FAULTS,  /* failed reads of target memory */
-	GPT_ACC_STACK_CUT,    /* stacks deeper than what is kept */
-	GPT_ACC_THREADS_FULL, /* no room in the thread table */
-	GPT_ACC_PYEVENT_LOST, /* no room in the ring buffer for the begin or end of a collection or import */
-	GPT_ACC_PYCALLS_LOST, /* ... for the entry into a Python function or its end */
+	GPT_ACC_RESERVED,	/* 0 */
+	GPT_ACC_CALLS_LOST,	/* no room in the ring buffer for the call */
+	GPT_ACC_STACKS_LOST,	/* ... for its stack */
+	GPT_ACC_CODE_LOST,	/* ... for a code object */
+	GPT_ACC_BATCHES,	/* agent batches seen */
+	GPT_ACC_BATCHES_LOST,	/* ... for an agent batch */
+	GPT_ACC_OTHER_LOST,	/* ... for any other record */
+	GPT_ACC_NESTED,		/* driver calls inside a runtime call: left out on purpose */
+	GPT_ACC_UNTRACED,	/* hits in processes that were not asked for */
+	GPT_ACC_READ_FAULTS,	/* failed reads of target memory */
+	GPT_ACC_STACK_CUT,	/* stacks deeper than what is kept */
+	GPT_ACC_THREADS_FULL,	/* no room in the thread table */
+	GPT_ACC_PYEVENT_LOST,	/* no room in the ring buffer for the begin or end of a collection or import */
+	GPT_ACC_PYCALLS_LOST,	/* ... for the entry into a Python function or its end */
+	GPT_ACC_PROCESSES_FULL, /* forks, and calls with --all, of processes for which the table had no room */
+	GPT_ACC_FILES_UNPROBED, /* files with CUDA calls that could not be probed (counted by the collector) */
+	GPT_ACC_MISSED,		/* hits and events that the kernel did not hand to a program (bpf_prog_info) */
 	GPT_ACC_COUNT,
 };
 

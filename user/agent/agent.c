@@ -20,20 +20,15 @@
 #include "agent/old_glibc.h"
 #include "agent/points.h"
 #include "agent/session.h"
+#include "agent/yield.h"
 
 #define TICK_NS 20000000u /* how late the end of listening is noticed */
 /* For kernels that still run when the trace ends: the collector waits for our last batch a while, not for ever. */
 #define WAIT_LISTENER_NS 300000000u
 #define REPEAT_NS 250000000u /* between two answers to those who come later */
 #define WAIT_EXIT_NS 100000000u
+#define THREAD_NAME_BYTES 16	/* TASK_COMM_LEN, linux/sched.h */
 #define EXIT_MAX_NS 1500000000u /* how long the end of the process may be held up by us, if all goes wrong */
-
-enum life {
-	LIFE_IDLE, /* no thread of ours */
-	LIFE_STARTING,
-	LIFE_RUNNING,
-	LIFE_DEAD, /* in the child of a fork: no thread, and CUDA does not survive it either */
-};
 
 /* What the thread finds when it begins. */
 enum start {
@@ -42,19 +37,46 @@ enum start {
 	START_ASIDE,   /* nothing: the thread that asked for it belongs to the application and had no time */
 };
 
+/* Read from outside: see agent.h. */
+__attribute__((visibility("default"), used)) struct gpt_agent_status gputrace_agent_status = {
+	.bytes = sizeof(struct gpt_agent_status)};
+
 static struct {
-	_Atomic uint32_t life;
 	_Atomic uint32_t exiting; /* futex: 1 when the process is at its end */
 	_Atomic uint32_t stopped; /* futex: 1 when the thread has left CUPTI */
 	_Atomic uint32_t again;	  /* a start was asked for while one was under way or at its end */
 	atomic_flag asking;
 	char asked[512]; /* while `asking`: cupti of the latest start */
-	/* The rest belongs to whoever moved life to LIFE_STARTING. */
+	/* The rest belongs to whoever moved life to GPT_AGENT_STARTING. */
 	enum start start;
 	char cupti[512]; /* the one that the collector names for the session, "": none */
 	bool fork_registered, exit_registered;
+	pid_t pid;			      /* whose end at_exit is about */
+	char callers_name[THREAD_NAME_BYTES]; /* which our thread began with */
 	struct session session;
 } agent;
+
+static uint32_t life(void)
+{
+	return __atomic_load_n(&gputrace_agent_status.life, __ATOMIC_SEQ_CST);
+}
+
+static void set_life(uint32_t life)
+{
+	__atomic_store_n(&gputrace_agent_status.life, life, __ATOMIC_SEQ_CST);
+}
+
+/* False: it is not idle. */
+static bool begin_life(void)
+{
+	uint32_t idle = GPT_AGENT_IDLE;
+
+	if (!__atomic_compare_exchange_n(&gputrace_agent_status.life, &idle, GPT_AGENT_STARTING, false,
+					 __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+		return false;
+	__atomic_add_fetch(&gputrace_agent_status.sessions, 1, __ATOMIC_SEQ_CST);
+	return true;
+}
 
 static void futex_wait(_Atomic uint32_t *word, uint32_t value, uint64_t ns)
 {
@@ -69,10 +91,28 @@ static void futex_set(_Atomic uint32_t *word)
 	syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
 }
 
+/* session.wake: the agent's thread looks now, if it waits. */
+static void wake(void)
+{
+	syscall(SYS_futex, &agent.exiting, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
+}
+
 static void tell_state(uint32_t state)
 {
 	if (points_listening())
 		gputrace_agent_state(state, GPT_AGENT_ABI);
+}
+
+/* ---- the thread's name: threads that CUPTI makes in its first calls inherit it, and stay when we are gone ---- */
+
+static void take_name(void)
+{
+	prctl(PR_SET_NAME, "gputrace-agent");
+}
+
+static void give_back_name(void)
+{
+	prctl(PR_SET_NAME, agent.callers_name);
 }
 
 /* ---- starting a session ------------------------------------------------------------------------ */
@@ -113,6 +153,7 @@ static bool wait_for_cuda(struct session *session)
 {
 	bool told = false;
 
+	take_name();
 	while (points_listening() && !atomic_load(&agent.exiting)) {
 		if (cuda_started())
 			return true;
@@ -144,6 +185,7 @@ static bool start_aside(struct session *session)
 	session->result = session->failure = 0;
 	if (!wait_for_cuda(session))
 		return false;
+	give_back_name();
 	find_cupti(session);
 	register_exit();
 	if (session->failure == GPT_AGENT_OK &&
@@ -213,25 +255,26 @@ static void take_asked(void)
 /* One session, as far as it comes; true when another was asked for meanwhile. */
 static bool run_once(struct session *session)
 {
-	uint32_t idle = LIFE_IDLE;
-
 	if (have_session(session)) {
-		atomic_store(&agent.life, LIFE_RUNNING);
+		set_life(GPT_AGENT_RUNNING);
+		take_name();
 		run_session(session);
 	}
-	atomic_store(&agent.life, LIFE_IDLE);
+	set_life(GPT_AGENT_IDLE);
 	/* The other way round in agent_start_aside: one of the two sees what the other did. */
-	if (!atomic_exchange(&agent.again, 0) || !points_listening() || atomic_load(&agent.exiting) ||
-	    !atomic_compare_exchange_strong(&agent.life, &idle, LIFE_STARTING))
+	if (!atomic_exchange(&agent.again, 0) || !points_listening() || atomic_load(&agent.exiting) || !begin_life())
 		return false;
 	agent.start = START_ASIDE;
 	take_asked();
 	return true;
 }
 
+static void register_fork(void);
+
 static void *agent_thread(void *unused)
 {
-	prctl(PR_SET_NAME, "gputrace-agent");
+	prctl(PR_GET_NAME, agent.callers_name);
+	register_fork();
 	while (run_once(&agent.session))
 		;
 	futex_set(&agent.stopped);
@@ -262,8 +305,10 @@ static void at_exit(void)
 {
 	uint64_t end = clock_now_ns() + EXIT_MAX_NS;
 
+	if (agent.pid != getpid()) /* a child with our memory: its end is not that of the process */
+		return;
 	futex_set(&agent.exiting);
-	if (atomic_load(&agent.life) != LIFE_RUNNING && atomic_load(&agent.life) != LIFE_STARTING)
+	if (life() != GPT_AGENT_RUNNING && life() != GPT_AGENT_STARTING)
 		return;
 	while (!atomic_load(&agent.stopped) && clock_now_ns() < end)
 		futex_wait(&agent.stopped, 0, EXIT_MAX_NS / 10);
@@ -271,10 +316,15 @@ static void at_exit(void)
 
 static void at_fork_in_child(void)
 {
-	atomic_store(&agent.life, LIFE_DEAD);
+	set_life(GPT_AGENT_DEAD);
 	callbacks_forked();
+	yield_forked();
 }
 
+/*
+ * Never on a thread of the application that was lent to us: before 2.36 glibc holds a lock while the handlers that
+ * come before a fork run, and one of them may wait for what the lent thread has.
+ */
 static void register_fork(void)
 {
 	if (!agent.fork_registered)
@@ -285,6 +335,7 @@ static void register_fork(void)
 /* After CUPTI was opened: what is registered last runs first, so our end comes before its own. */
 static void register_exit(void)
 {
+	agent.pid = getpid();
 	if (!agent.exit_registered)
 		atexit(at_exit);
 	agent.exit_registered = true;
@@ -296,17 +347,17 @@ static void register_exit(void)
 static void give_up(struct session *session)
 {
 	report_failure(session);
-	atomic_store(&agent.life, LIFE_IDLE);
+	set_life(GPT_AGENT_IDLE);
 }
 
 void agent_start(void)
 {
 	struct session *session = &agent.session;
-	uint32_t idle = LIFE_IDLE;
 
-	if (!points_listening() || !atomic_compare_exchange_strong(&agent.life, &idle, LIFE_STARTING))
+	if (!points_listening() || !begin_life())
 		return;
 	session->batch.send = batch_to_collector;
+	session->wake = wake;
 	tell_state(GPT_AGENT_LOADED);
 	find_cupti(session);
 	/* Here, and not on the thread: so that the very first launch is seen. */
@@ -318,7 +369,7 @@ void agent_start(void)
 	register_exit();
 	agent.start = session->cupti.fragile ? START_FRAGILE : START_DONE;
 	if (agent.start == START_DONE)
-		atomic_store(&agent.life, LIFE_RUNNING);
+		set_life(GPT_AGENT_RUNNING);
 	if (start_thread())
 		return;
 	if (agent.start == START_DONE)
@@ -329,23 +380,21 @@ void agent_start(void)
 
 void agent_start_aside(const char *cupti)
 {
-	uint32_t idle = LIFE_IDLE;
-
 	if (!points_listening())
 		return;
 	ask(cupti);
 	atomic_store(&agent.again, 1);
-	if (!atomic_compare_exchange_strong(&agent.life, &idle, LIFE_STARTING))
+	if (!begin_life())
 		return;
 	atomic_store(&agent.again, 0);
 	agent.session.batch.send = batch_to_collector;
+	agent.session.wake = wake;
 	tell_state(GPT_AGENT_LOADED);
-	register_fork();
 	take_asked();
 	agent.start = START_ASIDE;
 	if (start_thread())
 		return;
-	atomic_store(&agent.life, LIFE_IDLE);
+	set_life(GPT_AGENT_IDLE);
 	tell_state(GPT_AGENT_FAILED);
 }
 
@@ -385,9 +434,17 @@ static int chain_load(const char *path)
 
 __attribute__((visibility("default"))) int InitializeInjection(void)
 {
+	static atomic_flag called = ATOMIC_FLAG_INIT;
 	const char *chained = secure_getenv("GPUTRACE_CHAINED_INJECTION");
 	int result = chained && *chained ? chain_load(chained) : 1;
 
-	agent_start();
+	/*
+	 * The driver calls once, in cuInit, when there is no GPU context yet.  Where there is one CUPTI has taken 5 s
+	 * to enable kernel records, which nobody's thread but ours may wait for.
+	 */
+	if (atomic_flag_test_and_set(&called))
+		agent_start_aside(NULL);
+	else
+		agent_start();
 	return result;
 }

@@ -2,7 +2,7 @@
 /*
  * The buffers CUPTI writes its records into.  CUPTI asks for them and gives them back on the application's
  * threads, inside CUDA calls: there nothing is allocated, locked or parsed, only bits and links are moved.
- * The agent's thread takes full buffers, cleans them, and adds more when they become scarce.
+ * The agent's thread takes full buffers, cleans them, and gives memory that is not used back to the system.
  */
 #ifndef GPUTRACE_AGENT_BUFFERS_H
 #define GPUTRACE_AGENT_BUFFERS_H
@@ -11,16 +11,24 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* NVIDIA recommends 1 to 10 MB; CUPTI 13 keeps one buffer per launching thread, so: many small ones. */
-#define BUFFER_BYTES (1u << 20)
-#define BUFFERS_FIRST 32u
-#define BUFFERS_MAX 256u
+/*
+ * From 13.0 on CUPTI keeps one open for each thread that calls CUDA, so: many small ones, 64 MB in all.  NVIDIA
+ * recommends 1 to 10 MB, for clients that flush seldom; here it is done ten times a second at least.  A kernel's record
+ * has about 200 bytes.  What CUPTI goes on writing into one when another client has registered is lost to that one: a
+ * second reason.
+ */
+#define BUFFER_BYTES (16u << 10)
+#define BUFFERS_MAX 4096u
 
-/* Reserves address space, and memory for the first buffers (touched only as CUPTI writes). False: no memory. */
+/* Reserves address space; memory comes as CUPTI writes. False: there is none. */
 bool buffers_open(void);
 
-/* From here on buffers are handed out. may_refuse: this CUPTI survives an empty answer (API 27 and later). */
-void buffers_start(bool may_refuse);
+/*
+ * From here on buffers are handed out. may_refuse: this CUPTI survives an empty answer (API 27 and later).
+ * scarce: called, on any thread, when a quarter of the buffers is on its way, again when half is, ...: makes the
+ * agent's thread look at once.
+ */
+void buffers_start(bool may_refuse, void (*scarce)(void));
 
 /* No more buffers are handed out (CUPTI may still ask), those that come back are kept for buffers_take. */
 void buffers_stop(void);
@@ -41,8 +49,12 @@ void buffers_take(void (*parse)(void *user, uint8_t *buffer, size_t valid), void
  */
 void buffers_reclaim(void (*parse)(void *user, uint8_t *buffer, size_t valid), void *user);
 
-/* The agent's thread: more buffers when fewer than half of them are free. */
-void buffers_grow(void);
+/* The agent's thread, now and then: the memory of buffers that were not needed since the call before the last goes
+ * back. */
+void buffers_trim(void);
+
+/* Most of what is on its way lies in CUPTI, part full: it is to be flushed. */
+bool buffers_scarce(void);
 
 unsigned buffers_held(void);	/* by CUPTI */
 bool buffers_in_callback(void); /* some thread is inside one of CUPTI's two callbacks now */

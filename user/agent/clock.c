@@ -7,29 +7,21 @@
 /* Two samples of one offset differ by no more than their errors and the clocks' own rounding. */
 #define ROUNDING_NS 100
 
-static int64_t realtime_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_REALTIME, &t);
-	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 struct clock_pair clock_measure(unsigned tries)
 {
 	struct clock_pair best = {.error_ns = UINT64_MAX};
 	uint64_t before, after;
-	int64_t wall;
+	uint64_t wall;
 
 	while (tries--) {
 		before = clock_now_ns();
-		wall = realtime_ns();
+		wall = clock_wall_ns();
 		after = clock_now_ns();
 		if ((after - before + 1) / 2 >= best.error_ns)
 			continue;
 		best.error_ns = (after - before + 1) / 2;
 		best.mono_ns = before + (after - before) / 2;
-		best.wall_offset_ns = wall - (int64_t)best.mono_ns;
+		best.wall_offset_ns = (int64_t)(wall - best.mono_ns);
 	}
 	return best;
 }

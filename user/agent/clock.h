@@ -31,6 +31,15 @@ static inline uint64_t clock_now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+/* What CUPTI stamps records with unless another clock was given to it. */
+static inline uint64_t clock_wall_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
 /* The narrowest of `tries` samples. */
 struct clock_pair clock_measure(unsigned tries);
 

@@ -333,39 +333,58 @@ static bool try_mapped(struct search *search, const struct mapped_files *files)
 	return false;
 }
 
-static void *driver_function(const char *name)
+/*
+ * Asks the driver, where there is one.  It is held for the time of the question only: a handle that were kept would
+ * keep it in the process for good.
+ */
+static uint32_t ask_driver(uint32_t (*question)(void *driver))
 {
-	void *library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+	void *driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+	uint32_t answer;
 
-	return library ? dlsym(library, name) : NULL;
+	if (!driver)
+		return 0;
+	answer = question(driver);
+	dlclose(driver);
+	return answer;
 }
 
-static uint32_t driver_version(void)
+static uint32_t driver_version(void *driver)
 {
 	int (*get)(int *);
 	int version = 0;
 
-	*(void **)&get = driver_function("cuDriverGetVersion");
+	*(void **)&get = dlsym(driver, "cuDriverGetVersion");
 	return get && get(&version) == 0 && version > 0 ? (uint32_t)version : 0;
 }
 
-bool cuda_works(void)
+static uint32_t driver_works(void *driver)
 {
 	int (*initialize)(unsigned), (*count)(int *);
 	int devices = 0;
 
-	*(void **)&initialize = driver_function("cuInit");
-	*(void **)&count = driver_function("cuDeviceGetCount");
+	*(void **)&initialize = dlsym(driver, "cuInit");
+	*(void **)&count = dlsym(driver, "cuDeviceGetCount");
 	return initialize && count && initialize(0) == 0 && count(&devices) == 0 && devices > 0;
 }
 
-bool cuda_started(void)
+static uint32_t driver_started(void *driver)
 {
 	int (*count)(int *);
 	int devices = 0;
 
-	*(void **)&count = driver_function("cuDeviceGetCount");
+	*(void **)&count = dlsym(driver, "cuDeviceGetCount");
 	return count && count(&devices) != CUDA_NOT_INITIALIZED;
+}
+
+bool cuda_works(void)
+{
+	return ask_driver(driver_works);
+}
+
+bool cuda_started(void)
+{
+	return ask_driver(driver_started);
 }
 
 /* The major of libcudart first, then the others that the driver can work with, newest first. */
@@ -418,7 +437,7 @@ uint32_t cupti_find(struct cupti *cupti, struct found_cuda *cuda, const char *gi
 
 	memset(cupti, 0, sizeof(*cupti));
 	cuda->runtime_version = 0;
-	cuda->driver_version = driver_version();
+	cuda->driver_version = ask_driver(driver_version);
 	if (!cuda->driver_version) {
 		/* Asking CUPTI would load the driver into a process that has no use for it. */
 		snprintf(detail, detail_size, "libcuda.so.1 is not loaded");

@@ -14,6 +14,7 @@
 #endif
 
 OLD_GLIBC(dladdr);
+OLD_GLIBC(dlclose);
 OLD_GLIBC(dlopen);
 OLD_GLIBC(dlsym);
 OLD_GLIBC(pthread_create);

@@ -315,7 +315,7 @@ static void check_times(struct records *records, const struct kind *kind, uint8_
 	uint64_t times[2];
 
 	memcpy(times, ours + kind->start, sizeof(times));
-	if (times[0] && times[1] >= times[0])
+	if (times[0] && times[1] >= times[0] && times[0] >= records->oldest_wall_ns)
 		return;
 	memset(ours + kind->start, 0, sizeof(times));
 	records->stats.untimed++;
@@ -348,6 +348,21 @@ static bool is_taken(const struct records *records, const struct kind *kind, con
 	       source->times(source->context, times, times_of(kind));
 }
 
+/*
+ * Whether CUPTI wrote it into a buffer of ours though another client has asked for it: it is later than the other's
+ * registration, or has its clock, which may show before we are told of that.
+ */
+static bool is_stray(const struct records *records, const struct kind *kind, const uint8_t *record)
+{
+	uint64_t times[2] = {0};
+
+	if (!kind || !times_of(kind))
+		return !kind && records->strays_since_ns;
+	raw_times(kind, record, times);
+	return (times[0] && times[0] < records->oldest_wall_ns) ||
+	       (records->strays_since_ns && (!times[0] || times[0] >= records->strays_since_ns));
+}
+
 bool records_convert(struct records *records, uint8_t *record, size_t bytes)
 {
 	const struct kind *kind = bytes >= 4 ? kind_find((uint32_t)load(record, 0, 4)) : NULL;
@@ -358,10 +373,16 @@ bool records_convert(struct records *records, uint8_t *record, size_t bytes)
 	size_t extra = 0;
 	uint8_t *ours;
 
+	/* of a kind that we never ask for */
+	if (!kind && is_stray(records, kind, record)) {
+		records->stats.strayed++;
+		return true;
+	}
 	if (!size || size > bytes) {
 		records->stats.malformed++;
 		return false;
 	}
+	records->stats.strayed += is_stray(records, kind, record);
 	if (records->limited && kind->corr && (int32_t)((uint32_t)load(record, kind->corr, 4) - records->last_corr) > 0)
 		return true;
 	if ((records->source && !is_taken(records, kind, record, times)) ||
@@ -388,13 +409,17 @@ void records_abandoned(struct records *records, uint8_t *buffer, size_t bytes, c
 	const struct kind *kind;
 	uint64_t times[2] = {0};
 	size_t at = 0, size;
+	uint32_t number;
 
-	while (bytes - at >= sizeof(uint32_t)) {
-		kind = kind_find((uint32_t)load(buffer + at, 0, 4));
-		size = kind ? records->sizes[kind->kind] : 0;
+	while (bytes - at >= sizeof(number)) {
+		number = (uint32_t)load(buffer + at, 0, sizeof(number));
+		size = number < CUPTI_KIND_COUNT ? records->sizes[number] : 0;
 		if (!size || size > bytes - at)
 			return;
-		if (kind->corr && times_of(kind) > 1) {
+		kind = kind_find(number);
+		if (is_stray(records, kind, buffer + at)) {
+			records->stats.strayed++;
+		} else if (kind && kind->corr && times_of(kind) > 1) {
 			raw_times(kind, buffer + at, times);
 			if (times[0] >= between_wall_ns[0] && times[0] <= times[1] && times[1] <= between_wall_ns[1])
 				records_convert(records, buffer + at, size);

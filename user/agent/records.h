@@ -32,6 +32,8 @@ struct records {
 	uint16_t sizes[CUPTI_KIND_COUNT]; /* bytes of a record as this library writes it; 0: not to be used */
 	struct gpt_agent_stats stats;	  /* of what passed here: kernels .. untimed, malformed, names_dropped */
 	uint64_t devices_seen;
+	uint64_t oldest_wall_ns;  /* what is earlier is of another clock: no time that is known */
+	uint64_t strays_since_ns; /* another client records since then, and what began later is its; 0: none does */
 	/* Set when a trace ends: GPU work of later calls, which were not reported, is left out. */
 	bool limited;
 	uint32_t last_corr;
@@ -73,7 +75,7 @@ void records_buffer(struct records *records, uint8_t *buffer, size_t valid);
 
 /*
  * A buffer that CUPTI did not give back, zero behind its records: those of GPU work that ended between two times of
- * the wall clock are taken, nothing is counted as malformed.
+ * the wall clock are taken, nothing is counted as malformed.  What is another client's is counted.
  */
 void records_abandoned(struct records *records, uint8_t *buffer, size_t bytes, const uint64_t between_wall_ns[2]);
 

@@ -20,6 +20,8 @@ _Static_assert(CUPTI_KIND_COUNT == GPT_AGENT_KINDS, "what is known is told");
 #define SAMPLE_NS 250000000u /* clock and counters: agent.h asks for twice a second */
 #define POLL_NS 2000000u     /* while waiting for the end of GPU work */
 #define CALLBACKS_END_NS 500000000u
+#define OLDEST_NS                                                                                                      \
+	(365ull * 24 * 3600 * 1000000000) /* times of another clock, of a counter of ticks, are decades away */
 
 static void pause_ns(uint64_t ns)
 {
@@ -62,12 +64,13 @@ static void configure(struct session *session)
 	 * with it from 12.6 Update 2 to 13.0 Update 1.  CUPTI's own clock is CLOCK_REALTIME, which clock.c converts. */
 }
 
-static bool enable_kinds(struct session *session)
+bool session_enable(struct session *session)
 {
 	uint32_t result;
 	unsigned i;
 
 	session->taken |= session->wanted & 1u << GPT_AGENT_TAKE_NVTX; /* which needs nothing of CUPTI */
+	session->recorded = true;
 	for (i = 0; i < RECORDS_KINDS; i++) {
 		if (!session->records.sizes[records_kinds[i].kind] || !session_wants(session, records_kinds[i].take) ||
 		    (records_kinds[i].of_calls && !session->borrowed) || (session->enabled_kinds & (1u << i)))
@@ -130,14 +133,14 @@ bool session_record(struct session *session)
 	if (session->cupti.set_thread_id_type)
 		session->cupti.set_thread_id_type(CUPTI_THREAD_ID_SYSTEM);
 	session->enabled_kinds = 0; /* another may have disabled them */
-	return register_buffers(session) && enable_kinds(session);
+	return register_buffers(session) && session_enable(session);
 }
 
 /* Records before calls: a call that was reported must not be without its record. */
 static bool switch_on(struct session *session)
 {
 	configure(session);
-	buffers_start(session->cupti.version >= CUPTI_API_12_9);
+	buffers_start(session->cupti.version >= CUPTI_API_12_9, session->wake);
 	callbacks_start(session->cupti.graph_node_id);
 	if (points_must_yield()) {
 		yield_begin(session);
@@ -156,13 +159,17 @@ static void clear(struct session *session)
 	session->enabled_kinds = 0;
 	session->wanted = points_takes();
 	session->taken = 0;
-	session->cupti_dropped = 0;
+	session->cupti_dropped = session->dropped_unknown = 0;
 	session->flushes_since_call = 0;
 	session->dumped = session->away = session->refused = session->borrowed = false;
-	session->undecided_ns = 0;
+	session->recorded = session->unsettled = false;
+	session->order_seen_ns = 0;
+	session->undecided_ns = session->expected_ns = session->stale_until_ns = 0;
+	session->calls_left = 0;
 	session->next_flush_ns = session->next_sample_ns = 0;
 	session->records =
 		(struct records){.cupti = &session->cupti, .batch = &session->batch, .names = &session->names};
+	session->records.oldest_wall_ns = clock_wall_ns() - OLDEST_NS;
 }
 
 bool session_start(struct session *session)
@@ -171,8 +178,10 @@ bool session_start(struct session *session)
 	/* The subscriber comes first: the activity API would let us take another tool's records away. */
 	if (!open_memory(session) || !subscriber_take(session))
 		return false;
-	if (learn_sizes(session) && switch_on(session))
+	if (learn_sizes(session) && switch_on(session)) {
+		yield_watch(session);
 		return true;
+	}
 	callbacks_stop();
 	if (!session->away) {
 		disable_kinds(session);
@@ -201,7 +210,7 @@ static size_t name_taken(const struct session *session, char text[64])
 	unsigned i;
 
 	text[0] = '\0';
-	if (!session->enabled_kinds)
+	if (!session->recorded)
 		return 0;
 	strcpy(text, "kernels");
 	for (i = 0; i < GPT_AGENT_TAKE_COUNT; i++)
@@ -257,19 +266,21 @@ static void want_more(struct session *session)
 	if (wanted == session->wanted)
 		return;
 	session->wanted = wanted;
-	if (!session->away)
-		enable_kinds(session);
+	if (!session->away && !session->expected_ns)
+		session_enable(session);
 	subscriber_tell_calls(session);
 }
 
 void session_repeat(struct session *session)
 {
+	yield_hold();
 	names_clear(&session->names);
 	session->records.devices_seen = 0;
 	session->dumped = false;
 	want_more(session);
 	session_hello(session, session_state(session));
 	batch_flush(&session->batch);
+	yield_let_go();
 }
 
 static void send_returns(struct session *session)
@@ -303,6 +314,7 @@ static void send_stats(struct session *session)
 	stats->hdr = header;
 	stats->calls = callbacks_count();
 	stats->cupti_dropped = session->cupti_dropped;
+	stats->dropped_unknown = session->dropped_unknown;
 	stats->buffers_refused = buffers_refused();
 	stats->api_dropped = returns_dropped();
 }
@@ -335,13 +347,17 @@ static void take(struct session *session)
 	ranges_send(&session->batch);
 }
 
-/* Reads and clears CUPTI's own count. */
+/* Reads and clears CUPTI's own count. It may fail, as beside a user of the forms that name a subscriber (14). */
 static void count_dropped(struct session *session)
 {
 	size_t dropped = 0;
 
-	if (!session->away && session->cupti.dropped(NULL, 0, &dropped) == CUPTI_OK)
+	if (session->away)
+		return;
+	if (session->cupti.dropped(NULL, 0, &dropped) == CUPTI_OK)
 		session->cupti_dropped += dropped;
+	else
+		session->dropped_unknown++;
 }
 
 /*
@@ -369,12 +385,13 @@ void session_tick(struct session *session)
 {
 	uint64_t now = clock_now_ns();
 
+	yield_hold();
+	yield_watch(session);
 	yield_follow(session);
 	take(session);
-	buffers_grow();
 	if (session->next_sample_ns)
 		clock_look(&session->clock, &session->batch);
-	if (now >= session->next_flush_ns) {
+	if (now >= session->next_flush_ns || buffers_scarce()) {
 		session->next_flush_ns = now + FLUSH_NS;
 		if (!session->away)
 			session->cupti.flush_all(0);
@@ -387,9 +404,11 @@ void session_tick(struct session *session)
 		count_dropped(session);
 		clock_send(&session->clock, &session->batch);
 		send_stats(session);
+		buffers_trim();
 	}
 	if (session->next_flush_ns == now + FLUSH_NS)
 		batch_flush(&session->batch);
+	yield_let_go();
 }
 
 /* ---- leaving ----------------------------------------------------------------------------------- */
@@ -418,6 +437,7 @@ static void stop_recording(struct session *session, uint64_t wait_ns)
 
 void session_stop(struct session *session, uint64_t wait_ns)
 {
+	yield_hold();
 	yield_follow(session);
 	subscriber_end_calls(session);
 	yield_follow(session);
@@ -427,6 +447,7 @@ void session_stop(struct session *session, uint64_t wait_ns)
 		yield_reclaim(session);
 	else
 		stop_recording(session, wait_ns);
+	yield_watch(NULL);
 	subscriber_leave(session);
 	buffers_stop();
 	take(session);
@@ -437,4 +458,5 @@ void session_stop(struct session *session, uint64_t wait_ns)
 	names_clear(&session->names);
 	buffers_release();
 	returns_release();
+	yield_let_go();
 }

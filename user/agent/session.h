@@ -25,17 +25,25 @@ struct session {
 	struct names names;
 	struct records records;
 	struct clock_watch clock;
-	uint64_t cupti_dropped;
+	uint64_t cupti_dropped, dropped_unknown; /* records; questions that failed */
 	uint64_t next_flush_ns, next_sample_ns;
 	uint32_t enabled_kinds; /* bit i: records_kinds[i] */
 	uint32_t wanted;	/* bit i: enum gpt_agent_take, asked for when the session began */
 	uint32_t taken;		/* the same, what CUPTI gives */
 	unsigned flushes_since_call;
 	bool dumped;
-	bool away;    /* another has the activity API (yield.h) */
-	bool refused; /* it is free, but CUPTI did not let us take it up */
+	bool recorded; /* our kinds have been enabled */
+	bool away;     /* another has the activity API (yield.h) */
+	bool refused;  /* it is free, but CUPTI did not let us take it up */
 	uint64_t away_wall_ns;
-	uint64_t undecided_ns; /* when it went away; 0: known what of ours the other wants too */
+	uint64_t undecided_ns;	 /* when it went away; 0: known what of ours the other wants too */
+	uint64_t expected_ns;	 /* when another was about to register; 0: none is, or it has */
+	uint64_t next_call_ns;	 /* of buffers that CUPTI has not given back */
+	bool unsettled;		 /* taken up again, and YIELD is still that of the session before */
+	uint64_t order_seen_ns;	 /* since when YIELD is up alone; 0: it is not */
+	unsigned calls_left;	 /* of those */
+	uint64_t stale_until_ns; /* up to then RESUME may be that of a session before */
+	void (*wake)(void);	 /* any thread: makes the agent's look at once */
 
 	/* why it did not start, or the last asynchronous error */
 	uint32_t failure; /* enum gpt_agent_failure */
@@ -51,6 +59,9 @@ bool session_start(struct session *session);
 
 /* Registers our buffers and enables our kinds; false as session_start. */
 bool session_record(struct session *session);
+
+/* Enables our kinds, what is wanted now; false as session_start. */
+bool session_enable(struct session *session);
 
 /* What the collector is to know of a session that runs: enum gpt_agent_state. */
 uint32_t session_state(const struct session *session);

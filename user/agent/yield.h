@@ -3,11 +3,33 @@
  * Giving way to another user of the activity API.  CUPTI fills the buffers of whoever registered last, and what one
  * disables is disabled for all: so from the moment another has registered until it has all its records, nothing of the
  * activity API is touched.  Calls are still reported: the subscriber is ours.
+ *
+ * Nobody knows what CUPTI does with buffers of ours that are open at that moment: it may go on filling them with what
+ * the other has asked for.  So before the other registers all of them are called in (intercept.h tells of it); where
+ * that cannot be, as soon as we know, and what the other has lost meanwhile is counted.
  */
 #ifndef GPUTRACE_AGENT_YIELD_H
 #define GPUTRACE_AGENT_YIELD_H
 
 #include "agent/session.h"
+
+/*
+ * Around all that the agent's thread does with a session that has begun: meanwhile another that is about to register
+ * waits, up to a second.
+ */
+void yield_hold(void);
+void yield_let_go(void);
+
+/* Held, at every tick: from now on we hear of others before they register.  NULL: no more. */
+void yield_watch(struct session *session);
+
+/* In the child of a fork there is no agent. */
+void yield_forked(void);
+
+/* On threads of the application, in the middle of its call of CUPTI: another is about to give it a clock, to register.
+ */
+void yield_before_clock(void);
+void yield_before_buffers(void);
 
 /* Does what the collector's counters say (agent.h); at every tick, and before the session ends. */
 void yield_follow(struct session *session);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The agent goes where libcuda is mapped: what only has libcudart has not used the GPU yet.  Processes that we
- * started get it from the driver, and children of a fork cannot use CUDA until they execute something.
+ * started get it from the driver, and of those that were forked some cannot use CUDA (forks.c).
  */
 #include "attach/agents.h"
 
@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "attach/emit.h"
+#include "attach/forks.h"
 #include "attach/inject.h"
 #include "base/msg.h"
 
@@ -21,6 +22,7 @@
 #define ANSWER_NS 5000000000ULL /* CUPTI starts in 0.2 s, and waits for the driver's locks */
 #define OLDER_ANSWER_NS 100000000ULL
 #define SETTLE_PAUSE_NS 2000000L
+#define LEFT_OUT_TOLD_NS 1000000000ULL
 
 static bool maps(const struct followed *process, enum library_kind kind)
 {
@@ -30,30 +32,48 @@ static bool maps(const struct followed *process, enum library_kind kind)
 	return false;
 }
 
-/* Then it begins inside cuInit, before the first launch. */
-static bool driver_brings_it(const struct followed *process)
+/* It does so inside cuInit, and begins before any other call. */
+static bool driver_has_failed(const struct followed *process)
 {
-	char *path;
-	bool brings;
+	return process->called_ns && !maps(process, LIBRARY_AGENT);
+}
 
-	if (maps(process, LIBRARY_AGENT))
-		return false; /* it has come, and nobody listened */
-	path = process_variable(process->pid, "CUDA_INJECTION64_PATH");
-	brings = path && library_kind_of_name(path) == LIBRARY_AGENT;
-	free(path);
-	return brings;
+static bool driver_may_bring_it(const struct followed *process)
+{
+	/* Where it has come, nobody listened. */
+	return !process->entry.driver_fails && !maps(process, LIBRARY_AGENT) && !driver_has_failed(process);
+}
+
+static void tell_not_in(const struct agents *agents, const struct followed *process, const char *why)
+{
+	char note[384];
+
+	snprintf(note, sizeof(note), "pid %d: no GPU times, the agent could not be let in: %s", process->pid, why);
+	emit_text(agents->emit, agents->emit_context, GPT_NOTE, (uint32_t)process->pid, note);
+	msg_debug("%s", note);
 }
 
 static void give_up(struct agents *agents, struct followed *process, const char *why)
 {
-	char note[384];
-
 	process->entry.state = ENTRY_REFUSED;
 	neighbour_forget(&process->neighbour);
 	snprintf(process->entry.why, sizeof(process->entry.why), "%s", why);
-	snprintf(note, sizeof(note), "pid %d: no GPU times, the agent could not be let in: %s", process->pid, why);
-	emit_text(agents->emit, agents->emit_context, GPT_NOTE, (uint32_t)process->pid, note);
-	msg_debug("%s", note);
+	tell_not_in(agents, process, why);
+}
+
+void agents_tell_waiting(const struct agents *agents, struct followed *process)
+{
+	struct agent_entry *entry = &process->entry;
+
+	if (process->agent_live || process->agent_heard)
+		return;
+	if (entry->state == ENTRY_WAITING && entry->last_why[0])
+		tell_not_in(agents, process, entry->last_why);
+	else if (entry->state == ENTRY_ENTERING)
+		tell_not_in(agents, process, "it was being tried, and something in the process took too long");
+	else if (entry->state == ENTRY_ASKED)
+		tell_not_in(agents, process, "it was asked to begin and has not answered");
+	entry->state = ENTRY_REFUSED; /* told once */
 }
 
 /* Every CUPTI of the process: there may be several, and only who calls knows which. */
@@ -79,37 +99,79 @@ static int suspect_others(struct agents *agents, struct followed *process)
 	return neighbour_suspect(&process->neighbour, agents->file, process->pid, monotonic_ns());
 }
 
-static void try_now(struct agents *agents, struct followed *process)
+static void try_again_later(struct agent_entry *entry)
+{
+	uint64_t pause_ns = FIRST_PAUSE_NS << (entry->tries < 16 ? entry->tries : 16);
+
+	entry->state = ENTRY_WAITING;
+	entry->next_ns = monotonic_ns() + (pause_ns < LAST_PAUSE_NS ? pause_ns : LAST_PAUSE_NS);
+}
+
+/* What has become of an attempt. */
+static void settle(struct agents *agents, struct followed *process, int error, const struct inject_result *result)
 {
 	struct agent_entry *entry = &process->entry;
-	uint64_t pause_ns = FIRST_PAUSE_NS << (entry->tries < 16 ? entry->tries : 16);
-	struct inject_result result;
-	int error;
 
-	if (!entry->tries && driver_brings_it(process)) {
-		entry->state = ENTRY_REFUSED;
+	if (error == -EALREADY) {
+		entry->state = ENTRY_DRIVER;
+		neighbour_forget(&process->neighbour);
 		return;
 	}
-	error = suspect_others(agents, process);
-	if (error)
-		snprintf(result.why, sizeof(result.why), "it cannot be told of others: %s", strerror(-error));
-	else
-		error = inject_agent(process->pid, agents->file_fd, agents->cupti, &result);
 	entry->tries++;
 	if (!error) {
 		entry->state = ENTRY_ASKED;
 		entry->asked_ns = monotonic_ns();
 		msg_debug(
 			"pid %d: the agent came in by thread %d, which was stopped for %.0f us and back after %.0f us",
-			process->pid, result.tid, (double)result.stopped_ns / 1e3, (double)result.away_ns / 1e3);
+			process->pid, result->tid, (double)result->stopped_ns / 1e3, (double)result->away_ns / 1e3);
 	} else if (error == -ESRCH) {
 		entry->state = ENTRY_REFUSED; /* its end will be noticed; nothing to tell */
 	} else if (error != -EAGAIN || entry->tries >= MAX_TRIES) {
-		give_up(agents, process, result.why);
+		give_up(agents, process, result->why);
 	} else {
-		entry->state = ENTRY_WAITING;
-		entry->next_ns = monotonic_ns() + (pause_ns < LAST_PAUSE_NS ? pause_ns : LAST_PAUSE_NS);
+		snprintf(entry->last_why, sizeof(entry->last_why), "%s", result->why);
+		try_again_later(entry);
 	}
+}
+
+static void try_now(struct agents *agents, struct followed *process)
+{
+	struct agent_entry *entry = &process->entry;
+	struct inject_result result = {0};
+	int error;
+
+	if (process_is_over(process)) { /* whoever has its pid by now is another */
+		entry->state = ENTRY_REFUSED;
+		return;
+	}
+	error = suspect_others(agents, process);
+	if (error) {
+		snprintf(result.why, sizeof(result.why), "it cannot be told of others: %s", strerror(-error));
+		settle(agents, process, error, &result);
+		return;
+	}
+	error = entering_begin(process->pid, agents->file_fd, agents->cupti, driver_may_bring_it(process),
+			       &entry->entering);
+	if (!error) {
+		entry->state = ENTRY_ENTERING;
+	} else if (error == -EAGAIN) { /* no try: it has not come to one */
+		if (!entry->last_why[0])
+			snprintf(entry->last_why, sizeof(entry->last_why), "%s",
+				 "others that are being entered take too long");
+		try_again_later(entry);
+	} else {
+		snprintf(result.why, sizeof(result.why), "no thread can be started: %s", strerror(-error));
+		settle(agents, process, error, &result);
+	}
+}
+
+static void look_at_entering(struct agents *agents, struct followed *process)
+{
+	struct inject_result result;
+	int error;
+
+	if (process->entry.entering && entering_ended(&process->entry.entering, &error, &result))
+		settle(agents, process, error, &result);
 }
 
 static bool is_watched(const struct followed *process, const struct probed_file *file)
@@ -148,23 +210,60 @@ static bool may_answer(struct followed *process, uint64_t now_ns)
 	return now_ns - process->entry.asked_ns < OLDER_ANSWER_NS;
 }
 
+void agents_end_entering(struct agents *agents)
+{
+	enterings_finish();
+	for (size_t i = 0; i < agents->processes->list.count; i++)
+		look_at_entering(agents, agents->processes->list.items[i]);
+}
+
+/* Told once it has lived for a while: most forks execute something at once. */
+static bool is_left_out(struct agents *agents, struct followed *process, uint64_t now_ns, unsigned *pending)
+{
+	struct agent_entry *entry = &process->entry;
+	char why[sizeof(entry->why)];
+
+	if (!process->forked || entry->state != ENTRY_WAITING || entry->next_ns > now_ns)
+		return false;
+	switch (fork_judge(agents->processes, process, why, sizeof(why))) {
+	case FORK_MAY_ENTER:
+		return false;
+	case FORK_UNKNOWN_YET:
+		++*pending;
+		break;
+	case FORK_LEFT_OUT:
+		if (!entry->left_out_ns)
+			entry->left_out_ns = now_ns;
+		if (process->fork.seen && !process->called_ns && now_ns - entry->left_out_ns < LEFT_OUT_TOLD_NS)
+			break;
+		tell_not_in(agents, process, why);
+		entry->state = ENTRY_REFUSED; /* --agent require does not mean it: no trace could have its GPU times */
+		break;
+	}
+	return true;
+}
+
 unsigned agents_tick(struct agents *agents, uint64_t now_ns)
 {
 	unsigned pending = 0;
 
 	if (agents->file_fd < 0)
 		return 0;
-	inject_release_strays();
 	for (size_t i = 0; i < agents->processes->list.count; i++) {
 		struct followed *process = agents->processes->list.items[i];
 		struct agent_entry *entry = &process->entry;
 
-		if (process->ours || process->forked || process->agent_live || process->agent_stopped ||
-		    !maps(process, LIBRARY_CUDA))
+		look_at_entering(agents, process);
+		if (process->ours || process->agent_live || process->agent_stopped || !maps(process, LIBRARY_CUDA) ||
+		    is_left_out(agents, process, now_ns, &pending))
 			continue;
+		if (entry->state == ENTRY_DRIVER && driver_has_failed(process)) {
+			entry->driver_fails = true;
+			entry->state = ENTRY_WAITING;
+		}
 		if (entry->state == ENTRY_WAITING && entry->next_ns <= now_ns && !may_answer(process, now_ns))
 			try_now(agents, process);
-		pending += entry->state == ENTRY_WAITING ||
+		pending += entry->state == ENTRY_WAITING || entry->state == ENTRY_ENTERING ||
 			   (entry->state == ENTRY_ASKED && now_ns < entry->asked_ns + ANSWER_NS);
 	}
 	stop_watching(agents);

@@ -7,7 +7,7 @@
 
 struct agents {
 	struct processes *processes;
-	int file_fd;			/* of the agent, -1: nobody gets it */
+	int file_fd;			/* of the agent, from read_only_open; -1: nobody gets it */
 	const struct probed_file *file; /* the same, for its counters */
 	const char *cupti;		/* which libcupti it shall use, NULL: the one it finds */
 	attach_emit emit;
@@ -15,13 +15,19 @@ struct agents {
 };
 
 /*
- * Lets the agent into every process that uses CUDA and has none at work, if its time has come; 0.1 to 30 ms for
- * each.  The number of those that are still to be tried or have not answered yet.
+ * Has the agent let into every process that uses CUDA and has none at work, if its time has come, and sees what has
+ * become of that; does not wait.  The number of those that are still to be tried or have not answered yet.
  */
 unsigned agents_tick(struct agents *agents, uint64_t now_ns);
 
 /* The same until all have answered or could not be entered, at most timeout_ms. */
 void agents_settle(struct agents *agents, unsigned timeout_ms);
+
+/* The trace of this process ends: where the agent was still being let in a note says what kept it out last. */
+void agents_tell_waiting(const struct agents *agents, struct followed *process);
+
+/* No agent is let in any more. Takes up to half a second where one is just coming in. */
+void agents_end_entering(struct agents *agents);
 
 /* A process that could not be entered, NULL none. */
 const struct followed *agents_refused(const struct agents *agents);

@@ -6,6 +6,7 @@
 #include "attach/attach.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,9 +21,11 @@
 #include "attach/emit.h"
 #include "attach/features.h"
 #include "attach/guard.h"
+#include "attach/read_only.h"
 #include "base/msg.h"
 
 #define AGENT_CHECK_NS 200000000ULL
+#define HOLD_LOOK_NS 1000000ULL
 #define AGENT_SETTLE_MS 1000 /* so that what is asked for after the start of the trace has GPU times */
 
 /* ---- opening and closing -------------------------------------------------------------------- */
@@ -107,11 +110,15 @@ void attach_close(struct attach *attach)
 {
 	if (!attach)
 		return;
+	enterings_finish();
 	links_detach(&attach->lifecycle);
 	files_close(&attach->files);
 	processes_close(&attach->processes);
+	if (attach->agents.file_fd >= 0)
+		close(attach->agents.file_fd);
 	rides_close(&attach->rides);
 	symbols_free(attach->symbols);
+	array_free(&attach->holds);
 	if (attach->programs.bpf)
 		programs_unload(&attach->programs);
 	guard_stop();
@@ -135,12 +142,14 @@ static int add_if_child(pid_t pid, void *context)
 {
 	struct descendants *search = context;
 	struct processes *processes = &search->attach->processes;
+	const struct followed *parent;
 	struct process_info info;
 
 	if (processes_find(processes, pid) || process_info_read(pid, &info))
 		return 0;
-	if (processes_find(processes, info.parent) && !info.zombie) {
-		struct followed *child = processes_add(processes, pid, false, false);
+	parent = processes_find(processes, info.parent);
+	if (parent && !info.zombie) {
+		struct followed *child = processes_add(processes, pid, parent->ours, false);
 
 		if (child)
 			processes_examine(processes, child);
@@ -150,9 +159,18 @@ static int add_if_child(pid_t pid, void *context)
 	return 0;
 }
 
-int attach_process(struct attach *attach, pid_t pid, char *why, size_t why_size)
+static void add_descendants(struct attach *attach)
 {
 	struct descendants search = {.attach = attach, .more = true};
+
+	while (search.more) {
+		search.more = false;
+		process_each(add_if_child, &search);
+	}
+}
+
+int attach_process(struct attach *attach, pid_t pid, char *why, size_t why_size)
+{
 	struct process_info info;
 	struct followed *process;
 	int error = process_info_read(pid, &info);
@@ -176,10 +194,8 @@ int attach_process(struct attach *attach, pid_t pid, char *why, size_t why_size)
 			 error == -ESRCH ? "it has just ended" : strerror(-error));
 		return error;
 	}
-	while (search.more && attach->options.scope == ATTACH_PIDS) {
-		search.more = false;
-		process_each(add_if_child, &search);
-	}
+	if (attach->options.scope == ATTACH_PIDS)
+		add_descendants(attach);
 	return 0;
 }
 
@@ -234,7 +250,7 @@ int attach_start(struct attach *attach, char *why, size_t why_size)
 			return error;
 		}
 		if (!error) {
-			attach->agents.file_fd = attach->agent->fd;
+			attach->agents.file_fd = read_only_open(attach->options.agent_path);
 			attach->agents.file = attach->agent;
 		}
 	}
@@ -309,8 +325,12 @@ uint64_t attach_tick(struct attach *attach, uint64_t now_ns)
 		if (process->look_again_ns && process->look_again_ns < due_ns)
 			due_ns = process->look_again_ns;
 	}
+	if (check_agents && processes_remove_over(&attach->processes))
+		attach->reconcile = true;
 	if (check_agents)
 		attach->agents_checked_ns = now_ns;
+	if (attach_answer_holds(attach) && now_ns + HOLD_LOOK_NS < due_ns)
+		due_ns = now_ns + HOLD_LOOK_NS;
 	rides_tick(&attach->rides, now_ns);
 	agents_tick(&attach->agents, now_ns);
 	for (size_t i = 0; i < attach->files.list.count; i++)
@@ -319,6 +339,28 @@ uint64_t attach_tick(struct attach *attach, uint64_t now_ns)
 		reconcile_calls(attach);
 	attach->reconcile = false;
 	return due_ns;
+}
+
+void attach_missed(struct attach *attach, uint64_t count)
+{
+	attach->missed += count;
+	for (size_t i = 0; i < attach->processes.list.count;) {
+		struct followed *process = attach->processes.list.items[i];
+
+		if (process_is_over(process)) {
+			processes_remove(&attach->processes, process->pid);
+			continue;
+		}
+		/* It may run another program by now. */
+		process->has_python = process->told = false;
+		processes_examine(&attach->processes, process);
+		i++;
+	}
+	if (attach->options.scope == ATTACH_ALL)
+		process_each(add_if_of_interest, attach);
+	else
+		add_descendants(attach);
+	attach->reconcile = true;
 }
 
 /* ---- accounts, the end ---------------------------------------------------------------------------- */
@@ -368,6 +410,10 @@ void attach_accounts(const struct attach *attach, uint64_t accounts[GPT_ACC_COUN
 			accounts[i] += values[cpu];
 	}
 	free(values);
+	accounts[GPT_ACC_PROCESSES_FULL] += attach->processes.refused;
+	for (size_t i = 0; i < attach->files.list.count; i++)
+		accounts[GPT_ACC_FILES_UNPROBED] += attach->files.list.items[i]->refused >> FILE_CALLS & 1;
+	accounts[GPT_ACC_MISSED] += programs_missed(&attach->programs);
 }
 
 static bool agents_pending(const struct attach *attach)
@@ -381,6 +427,26 @@ static bool agents_pending(const struct attach *attach)
 	return false;
 }
 
+static void pause_ms(unsigned ms)
+{
+	struct timespec pause = {.tv_nsec = ms * 1000000L};
+
+	nanosleep(&pause, NULL);
+}
+
+static void tell_missed(struct attach *attach)
+{
+	char note[160];
+
+	if (!attach->missed)
+		return;
+	snprintf(note, sizeof(note),
+		 "%" PRIu64 " changes of processes came too fast to be followed one by one: all were looked at anew",
+		 attach->missed);
+	emit_text(attach->emit, attach->emit_context, GPT_NOTE, 0, note);
+	msg_warn("%s", note);
+}
+
 static void detach_calls(struct attach *attach, bool of_agents)
 {
 	for (size_t i = 0; i < attach->files.list.count; i++)
@@ -392,18 +458,19 @@ void attach_stop(struct attach *attach, unsigned timeout_ms, void (*drain)(void 
 {
 	uint64_t end_ns = monotonic_ns() + timeout_ms * 1000000ULL;
 
+	agents_end_entering(&attach->agents);
 	/* An agent has to know of another user of CUPTI before it leaves. */
 	drain(drain_context);
-	for (size_t i = 0; i < attach->processes.list.count; i++)
+	for (size_t i = 0; i < attach->processes.list.count; i++) {
 		processes_update_agent(&attach->processes, attach->processes.list.items[i]);
+		agents_tell_waiting(&attach->agents, attach->processes.list.items[i]);
+	}
 	/* Symbol probes first; then the agents' call probes, which tells them to stop and send what they have. */
 	detach_calls(attach, false);
 	detach_calls(attach, true);
 	drain(drain_context);
 	while (agents_pending(attach) && monotonic_ns() < end_ns) {
-		struct timespec pause = {0, 2000000};
-
-		nanosleep(&pause, NULL);
+		pause_ms(2);
 		drain(drain_context);
 	}
 	for (size_t i = 0; i < attach->files.list.count; i++) {
@@ -421,4 +488,7 @@ void attach_stop(struct attach *attach, unsigned timeout_ms, void (*drain)(void 
 		neighbour_forget(&attach->processes.list.items[i]->neighbour);
 	links_detach(&attach->lifecycle);
 	drain(drain_context);
+	while (attach_answer_holds(attach))
+		pause_ms(1);
+	tell_missed(attach);
 }

@@ -2,7 +2,8 @@
 /*
  * The BPF half, loaded and attached: which processes are traced, which files carry probes, and the ring
  * buffer.  attach/ decides what to probe and keeps it right while processes come and go; it does not
- * interpret what the probes record.
+ * interpret what the probes record.  All of it is called by one thread, the one that called attach_open: the guard's
+ * parent (attach/guard.h).
  */
 #ifndef GPUTRACE_ATTACH_H
 #define GPUTRACE_ATTACH_H
@@ -65,13 +66,17 @@ int attach_start(struct attach *attach, char *why, size_t why_size);
 /* The BPF ring buffer map, for capture/. */
 int attach_ring_fd(const struct attach *attach);
 
+/* Whether attach_notice has to hear of a record. Looks at nothing else: any thread may call it. */
+bool attach_wants(const struct gpt_record *record);
+
 /*
- * capture/ hands every record of these types here, in order, right after it has put it into the log: GPT_FORK,
- * GPT_EXEC, GPT_EXIT, GPT_MAPPED, GPT_AGENT_BATCH, GPT_NATIVE_STACK, GPT_THREAD, GPT_CUPTI_USE,
- * GPT_CUPTI_DONE.  Probes follow what
- * they tell.
+ * capture/ hands every record that attach_wants here, in order, when it is in the log already; later ones may be, too.
+ * Probes follow what they tell.
  */
 void attach_notice(struct attach *attach, const struct gpt_record *record);
+
+/* So many were not handed over: there were too many to be kept. Everything is looked at anew instead. */
+void attach_missed(struct attach *attach, uint64_t count);
 
 /*
  * Work that waits for time to pass (a mapping not there yet, a reconciliation); call at least every 50 ms, and at
@@ -96,7 +101,7 @@ void attach_accounts(const struct attach *attach, uint64_t accounts[GPT_ACC_COUN
 
 /*
  * Detaches every probe.  First stops the agents by taking their listener away and waits up to timeout_ms for
- * their last batches; `drain` is called meanwhile to empty the ring buffer.
+ * their last batches; `drain` is called meanwhile: what is in the ring buffer then has to be noticed when it returns.
  */
 void attach_stop(struct attach *attach, unsigned timeout_ms, void (*drain)(void *), void *drain_context);
 

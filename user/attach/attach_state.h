@@ -9,6 +9,12 @@
 #include "attach/processes.h"
 #include "attach/symbols.h"
 
+/* A process of ours that is to stop, or has, until its probes are in place. */
+struct hold {
+	pid_t pid;
+	uint64_t since_ns;
+};
+
 struct attach {
 	struct attach_options options;
 	struct programs programs;
@@ -21,11 +27,16 @@ struct attach {
 	struct probed_file *agent; /* our own library, probed before anyone has loaded it */
 	attach_emit emit;
 	void *emit_context;
-	bool reconcile; /* what is wanted may have changed */
+	ARRAY(struct hold) holds; /* that did not stop at once */
+	uint64_t missed;	  /* records that never came here */
+	bool reconcile;		  /* what is wanted may have changed */
 	uint64_t agents_checked_ns;
 };
 
 /* The agent's file in a process; the one that it will load, when it has not yet. */
 const struct probed_file *attach_process_agent(const struct attach *attach, const struct followed *process);
+
+/* Looks whether those that were to stop have; true while some have not. */
+bool attach_answer_holds(struct attach *attach);
 
 #endif

@@ -2,6 +2,8 @@
 /* Builds the records of attach/. */
 #include "attach/emit.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -38,6 +40,17 @@ void emit_text(attach_emit emit, void *context, uint16_t type, uint32_t pid, con
 	memcpy(record->text, text, bytes);
 	emit(context, &record->hdr);
 	free(record);
+}
+
+void emit_note(attach_emit emit, void *context, uint32_t pid, const char *format, ...)
+{
+	char text[768];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	emit_text(emit, context, GPT_NOTE, pid, text);
 }
 
 void emit_process(attach_emit emit, void *context, const struct process_info *info, uint64_t known_ns, uint16_t python,

@@ -10,6 +10,10 @@
 /* GPT_PROBES or GPT_NOTE; pid 0: the whole trace. */
 void emit_text(attach_emit emit, void *context, uint16_t type, uint32_t pid, const char *text);
 
+/* GPT_NOTE; what does not fit a line is cut. */
+void emit_note(attach_emit emit, void *context, uint32_t pid, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
+
 struct process_info;
 
 /* GPT_PROCESS; known_ns: before info was read; python: major << 8 | minor or 0, python_path may be "". */

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
@@ -21,6 +22,8 @@
 #include "base/msg.h"
 #include "target/image.h"
 #include "target/site.h"
+
+#define CHANGE_SETTLES_S 3 /* no filesystem has coarser times, two seconds at most */
 
 bool library_kind_has_calls(enum library_kind kind)
 {
@@ -42,12 +45,45 @@ static enum gpt_api_args args_of_api(uint16_t api)
 	return GPT_ARGS_NONE;
 }
 
+static struct probed_file **bucket_of(struct files *files, uint64_t inode)
+{
+	return &files->buckets[inode % (sizeof(files->buckets) / sizeof(files->buckets[0]))];
+}
+
 struct probed_file *files_find(struct files *files, dev_t device, uint64_t inode)
 {
-	for (size_t i = 0; i < files->list.count; i++)
-		if (files->list.items[i]->inode == inode && files->list.items[i]->device == device)
-			return files->list.items[i];
-	return NULL;
+	struct probed_file *file = *bucket_of(files, inode);
+
+	while (file && (file->inode != inode || file->device != device))
+		file = file->next;
+	return file;
+}
+
+void file_note_refused(struct files *files, struct probed_file *file, enum file_probe what, int error)
+{
+	static const char *const means[] = {
+		[FILE_CALLS] = "CUDA calls through it are not seen",
+		[FILE_AGENT] = "no GPU times by this agent",
+		[FILE_CUPTI] = "nothing is known of other users of CUPTI",
+		[FILE_PUSHES] = "sessions of torch.profiler that had begun before are not seen",
+		[FILE_DEATHS] = "the end of functions is not seen, so each stack is described anew",
+		[FILE_MAKING] = "further interpreters are not seen, so each call looks for them",
+		[FILE_ENGINE] = "what a backward pass launches has no line",
+		[FILE_RIDE] = "GPU records that torch.profiler takes are missing",
+	};
+
+	const char *why;
+
+	if (file->refused >> what & 1)
+		return;
+	file->refused |= 1u << what;
+	if (error == -ENOENT)
+		why = "it lacks a function";
+	else if (error == -ENOSPC && what == FILE_CALLS)
+		why = "no more files can be";
+	else
+		why = strerror(-error);
+	emit_note(files->emit, files->emit_context, 0, "%s cannot be probed (%s): %s", file->path, why, means[what]);
 }
 
 /* From now on a process that maps the file need not be held for it, or has to be again. */
@@ -102,25 +138,65 @@ static void examine(struct probed_file *file)
 	image_close(image);
 }
 
-static struct probed_file *add(struct files *files, int fd, const struct stat *stat, const char *path)
+/* Whether a process that maps a file of this name is held (lifecycle.bpf.c, name_of_interest). */
+static bool is_held_for(const char *path)
 {
-	struct probed_file *file = xcalloc(1, sizeof(*file));
+	static const char *const names[] = {"libcu", "libpyt", "libgpu", "libtorc"};
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
 
-	file->device = stat->st_dev;
-	file->inode = stat->st_ino;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strncmp(name, names[i], strlen(names[i])))
+			return true;
+	return false;
+}
+
+/*
+ * Takes over fd.  A file that is kept open cannot give its inode to another; of the others, most of all there are, the
+ * time of their last change tells.
+ */
+static void look_into(struct files *files, struct probed_file *file, int fd, const struct stat *stat)
+{
+	struct timespec now;
+
 	file->fd = fd;
-	file->path = xstrdup(path);
 	file->kind = LIBRARY_OTHER;
+	file->changed = stat->st_ctim;
+	file->bytes = stat->st_size;
+	clock_gettime(CLOCK_REALTIME, &now);
+	file->settled = now.tv_sec - stat->st_ctim.tv_sec > CHANGE_SETTLES_S;
 	examine(file);
-	if (file->kind == LIBRARY_OTHER) {
+	if (file->kind == LIBRARY_OTHER && !is_held_for(file->path)) {
 		close(fd);
 		file->fd = -1;
+		return;
 	}
 	/* Files that never get call probes need no one held. */
 	if (!library_kind_has_calls(file->kind) && file->kind != LIBRARY_AGENT)
 		mark_known(files, file, true);
+}
+
+static struct probed_file *add(struct files *files, int fd, const struct stat *stat, dev_t device, const char *path)
+{
+	struct probed_file *file = xcalloc(1, sizeof(*file)), **bucket = bucket_of(files, stat->st_ino);
+
+	file->device = device;
+	file->inode = stat->st_ino;
+	file->number = -1;
+	file->path = xstrdup(path);
+	look_into(files, file, fd, stat);
 	array_push(&files->list, file);
+	file->next = *bucket;
+	*bucket = file;
 	return file;
+}
+
+/* Whether one with nothing in it for us is still the file that was looked into. */
+static bool is_unchanged(const struct probed_file *file, pid_t pid, const struct mapping *mapping)
+{
+	struct stat stat;
+
+	return file->settled && !mapping_stat(pid, mapping, &stat) && stat.st_size == file->bytes &&
+	       stat.st_ctim.tv_sec == file->changed.tv_sec && stat.st_ctim.tv_nsec == file->changed.tv_nsec;
 }
 
 struct probed_file *files_get(struct files *files, pid_t pid, const struct mapping *mapping)
@@ -129,7 +205,7 @@ struct probed_file *files_get(struct files *files, pid_t pid, const struct mappi
 	struct stat stat = {};
 	int fd;
 
-	if (file)
+	if (file && (file->kind != LIBRARY_OTHER || is_unchanged(file, pid, mapping)))
 		return file;
 	fd = mapping_open(pid, mapping);
 	if (fd < 0)
@@ -138,10 +214,18 @@ struct probed_file *files_get(struct files *files, pid_t pid, const struct mappi
 		close(fd);
 		return NULL;
 	}
+	if (file) {
+		mark_known(files, file, false);
+		if (file->fd >= 0)
+			close(file->fd);
+		free(file->path);
+		file->path = xstrdup(mapping->path);
+		look_into(files, file, fd, &stat);
+		return file;
+	}
 	/* Some filesystems show other device numbers in maps than in stat: go by what maps says. */
-	stat.st_dev = mapping->device;
 	stat.st_ino = mapping->inode;
-	return add(files, fd, &stat, mapping->path);
+	return add(files, fd, &stat, mapping->device, mapping->path);
 }
 
 struct probed_file *files_get_path(struct files *files, const char *path)
@@ -161,7 +245,7 @@ struct probed_file *files_get_path(struct files *files, const char *path)
 		close(fd);
 		return file;
 	}
-	return add(files, fd, &stat, path);
+	return add(files, fd, &stat, stat.st_dev, path);
 }
 
 /* The executable segment that holds a file offset: where it starts in the file, and its size; -ENOEXEC. */
@@ -196,23 +280,22 @@ static void tell_sites(struct files *files, const struct probed_file *file)
 	emit_text(files->emit, files->emit_context, GPT_PROBES, 0, text);
 }
 
-int file_attach_calls(struct files *files, struct probed_file *file)
+static int attach_calls(struct files *files, struct probed_file *file)
 {
 	int program = bpf_program__fd(files->programs->bpf->progs.call_symbol), error = 0;
-	uint32_t index = 0;
+	uint32_t index;
 	struct gpt_file_state state = {};
 	struct link_place *places;
 	uint64_t text = 0, bytes = 0;
 
-	if (!library_kind_has_calls(file->kind) || file->call_links.fds.count || !file->sites.list.count)
-		return 0;
 	if (text_segment(file->fd, file->sites.list.items[0].site.offset, &text, &bytes))
 		return -ENOEXEC;
-	state.text_bytes = bytes;
-	while (index < files->list.count && files->list.items[index] != file)
-		index++;
-	if (index >= GPT_MAX_FILES)
+	if (file->number < 0 && files->numbered >= GPT_MAX_FILES)
 		return -ENOSPC;
+	if (file->number < 0)
+		file->number = (int)files->numbered++;
+	index = (uint32_t)file->number;
+	state.text_bytes = bytes;
 	bpf_map_update_elem(bpf_map__fd(files->programs->bpf->maps.files), &index, &state, BPF_ANY);
 	places = xcalloc(file->sites.list.count + 1, sizeof(*places));
 	for (size_t i = 0; i < file->sites.list.count; i++) {
@@ -230,8 +313,20 @@ int file_attach_calls(struct files *files, struct probed_file *file)
 		error = links_attach_uprobes(&file->call_links, files->programs->multi, program, file->fd, places,
 					     file->sites.list.count);
 	free(places);
+	return error;
+}
+
+int file_attach_calls(struct files *files, struct probed_file *file)
+{
+	int error;
+
+	if (!library_kind_has_calls(file->kind) || file->call_links.fds.count || !file->sites.list.count)
+		return 0;
+	error = attach_calls(files, file);
 	if (error) {
-		msg_warn("cannot probe %s: %s", file->path, strerror(-error));
+		if (!(file->refused >> FILE_CALLS & 1))
+			msg_warn("cannot probe %s: %s", file->path, strerror(-error));
+		file_note_refused(files, file, FILE_CALLS, error);
 		return error;
 	}
 	mark_known(files, file, true);
@@ -272,29 +367,24 @@ int agent_place(const struct image *agent, const char *function, const char *sem
 	return error;
 }
 
-/* So that a call of CUPTI by the agent can be told from one by somebody else. */
-static int tell_agent_layout(struct files *files, const struct probed_file *file, const struct image *image)
-{
-	struct gpt_agent_layout layout = {};
-	struct link_place state;
-	uint64_t text, bytes;
-	uint32_t zero = 0;
-	int error = agent_place(image, GPUTRACE_AGENT_STATE, GPUTRACE_AGENT_SEMAPHORE, &state);
-
-	if (!error)
-		error = text_segment(file->fd, state.offset, &text, &bytes);
-	if (error)
-		return error;
-	layout.state_distance = state.offset - text;
-	layout.text_bytes = bytes;
-	return bpf_map_update_elem(bpf_map__fd(files->programs->bpf->maps.agent_layout), &zero, &layout, BPF_ANY);
-}
-
 struct agent_probe {
 	const char *function, *semaphore;
 	int program;
 	struct links *links;
+	bool tells_text; /* so that a call of CUPTI by the agent can be told from one by somebody else */
 };
+
+static int agent_text_cookie(const struct probed_file *file, struct link_place *place)
+{
+	uint64_t text, bytes;
+	int error = text_segment(file->fd, place->offset, &text, &bytes);
+
+	if (!error && bytes > UINT32_MAX)
+		error = -ENOEXEC;
+	if (!error)
+		place->cookie = GPT_AGENT_COOKIE(place->offset - text, bytes);
+	return error;
+}
 
 static int attach_agent_probe(struct files *files, struct probed_file *file, const struct image *image,
 			      const struct agent_probe *probe)
@@ -302,6 +392,10 @@ static int attach_agent_probe(struct files *files, struct probed_file *file, con
 	struct link_place place;
 	int error = agent_place(image, probe->function, probe->semaphore, &place);
 
+	if (!error && probe->tells_text)
+		error = agent_text_cookie(file, &place);
+	if (!error && probe->tells_text && files->programs->sites >= 0)
+		error = sites_tell(files->programs->sites, file->device, file->inode, &place, 1);
 	return error ? error
 		     : links_attach_uprobes(probe->links, files->programs->multi, probe->program, file->fd, &place, 1);
 }
@@ -337,11 +431,11 @@ int file_attach_agent(struct files *files, struct probed_file *file)
 	const struct agent_probe probes[] = {
 		/* Who listens to batches must be there before the session that sends them begins. */
 		{GPUTRACE_AGENT_BATCH, GPUTRACE_AGENT_BATCH_SEMAPHORE, bpf_program__fd(bpf->progs.agent_batch),
-		 &file->batch_links},
+		 &file->batch_links, false},
 		{GPUTRACE_AGENT_STATE, GPUTRACE_AGENT_SEMAPHORE, bpf_program__fd(bpf->progs.agent_state),
-		 &file->call_links},
+		 &file->call_links, true},
 		{GPUTRACE_AGENT_CALL, GPUTRACE_AGENT_SEMAPHORE, bpf_program__fd(bpf->progs.call_agent),
-		 &file->call_links},
+		 &file->call_links, false},
 	};
 	struct image *image = NULL;
 	int error = 0;
@@ -351,104 +445,18 @@ int file_attach_agent(struct files *files, struct probed_file *file)
 	error = file_open_image(file, &image);
 	if (error)
 		return error;
-	error = tell_agent_layout(files, file, image);
-	if (!error)
-		error = attach_agent_takes(files, file, image);
+	error = attach_agent_takes(files, file, image);
 	for (size_t i = 0; i < sizeof(probes) / sizeof(probes[0]) && !error; i++)
 		error = attach_agent_probe(files, file, image, &probes[i]);
 	image_close(image);
 	if (error) {
 		links_detach(&file->call_links);
 		links_detach(&file->batch_links);
+		file_note_refused(files, file, FILE_AGENT, error);
 		return error;
 	}
 	mark_known(files, file, true);
 	return 0;
-}
-
-int file_attach_dealloc(struct files *files, struct probed_file *file, uint64_t offset)
-{
-	struct link_place place = {.offset = offset};
-
-	if (!offset || file->fd < 0 || file->dealloc_links.fds.count)
-		return 0;
-	return links_attach_uprobes(&file->dealloc_links, files->programs->multi,
-				    bpf_program__fd(files->programs->bpf->progs.code_dealloc), file->fd, &place, 1);
-}
-
-int file_attach_making(struct files *files, struct probed_file *file)
-{
-	if (!file->making.count || file->fd < 0 || file->making_links.fds.count)
-		return 0;
-	return links_attach_uprobes(&file->making_links, files->programs->multi,
-				    bpf_program__fd(files->programs->bpf->progs.interpreter_new), file->fd,
-				    file->making.items, file->making.count);
-}
-
-/* The engine's functions by the part of their mangled names that does not change with their parameters. */
-struct engine_search {
-	const struct image *image;
-	struct link_place begin, node;
-};
-
-static int engine_symbol(const struct image_symbol *symbol, void *context)
-{
-	static const char begin[] = "_ZN5torch8autograd6Engine23execute_with_graph_task";
-	static const char node[] = "_ZN5torch8autograd6Engine17evaluate_function";
-	struct engine_search *search = context;
-	struct link_place *place = NULL;
-	struct probe_site site;
-
-	if (!symbol->function)
-		return 0;
-	if (!strncmp(symbol->name, begin, sizeof(begin) - 1))
-		place = &search->begin;
-	else if (!strncmp(symbol->name, node, sizeof(node) - 1))
-		place = &search->node;
-	if (!place || site_choose(search->image, symbol->address, &site))
-		return 0;
-	place->offset = site.offset;
-	return search->begin.offset && search->node.offset;
-}
-
-static int attach_engine(struct files *files, struct probed_file *file, const struct image *image)
-{
-	const struct gputrace_bpf *bpf = files->programs->bpf;
-	struct engine_search search = {.image = image};
-	int error;
-
-	image_each_symbol(image, engine_symbol, &search);
-	if (!search.begin.offset || !search.node.offset)
-		return -ENOENT;
-	error = links_attach_uprobes(&file->engine_links, files->programs->multi,
-				     bpf_program__fd(bpf->progs.backward_begin), file->fd, &search.begin, 1);
-	if (!error)
-		error = links_attach_uprobes(&file->engine_links, files->programs->multi,
-					     bpf_program__fd(bpf->progs.backward_node), file->fd, &search.node, 1);
-	if (error)
-		links_detach(&file->engine_links);
-	return error;
-}
-
-void file_attach_torch(struct files *files, struct probed_file *file)
-{
-	struct image *image = NULL;
-	int error;
-
-	if (file->kind != LIBRARY_TORCH || file->torch_tried)
-		return;
-	file->torch_tried = true;
-	error = file_open_image(file, &image);
-	if (!error)
-		error = attach_engine(files, file, image);
-	if (error)
-		msg_debug("no backward passes from %s: %s", file->path, strerror(-error));
-	if (image && files->rides) {
-		error = file_attach_ride(files, file, image);
-		if (error)
-			msg_debug("no sessions of torch.profiler from %s: %s", file->path, strerror(-error));
-	}
-	image_close(image);
 }
 
 void files_close(struct files *files)

@@ -6,17 +6,37 @@
 #ifndef GPUTRACE_FILES_H
 #define GPUTRACE_FILES_H
 
+#include <time.h>
+
 #include "attach/attach.h"
 #include "attach/links.h"
 #include "attach/programs.h"
 #include "target/library.h"
 
+/* What probes are for; of each that a file refuses the log has a note. */
+enum file_probe {
+	FILE_CALLS,
+	FILE_AGENT,
+	FILE_CUPTI,
+	FILE_PUSHES,
+	FILE_DEATHS,
+	FILE_MAKING,
+	FILE_ENGINE,
+	FILE_RIDE,
+};
+
 struct probed_file {
+	struct probed_file *next; /* of its bucket */
 	dev_t device;
 	uint64_t inode;
 	enum library_kind kind;	    /* LIBRARY_OTHER: looked at, nothing in it for us */
 	char *path;		    /* where it was first seen */
-	int fd;			    /* -1: OTHER */
+	int fd;			    /* -1: OTHER, and no process is held for it */
+	struct timespec changed;    /* those of fd -1: when, as it was looked at */
+	off_t bytes;		    /* and its size then */
+	bool settled;		    /* and whether a change after that has another time */
+	int number;		    /* with symbol probes: its index in the BPF side's table, -1 none yet */
+	unsigned refused;	    /* 1 << enum file_probe */
 	struct library_sites sites; /* CUDA kinds */
 	struct links call_links;    /* symbol probes, or an agent's call and state functions */
 	struct links batch_links;   /* an agent's batch function */
@@ -41,9 +61,11 @@ struct files {
 	attach_emit emit;
 	void *emit_context;
 	ARRAY(struct probed_file *) list;
-	bool python_calls; /* the user asked for them */
-	bool rides;	   /* agents are let in, and what goes to torch.profiler instead is taken from there */
-	unsigned takes;	   /* what agents shall take besides kernels */
+	struct probed_file *buckets[1024]; /* the same by inode */
+	uint32_t numbered;		   /* how many have had symbol probes */
+	bool python_calls;		   /* the user asked for them */
+	bool rides;	/* agents are let in, and what goes to torch.profiler instead is taken from there */
+	unsigned takes; /* what agents shall take besides kernels */
 };
 
 /* The entry of a mapped file, made (and its symbols examined) when it is new; NULL when it cannot be opened. */
@@ -77,6 +99,9 @@ void file_attach_python(struct files *files, struct probed_file *file, const str
  * symbols), so not while a process waits for it.
  */
 void file_attach_torch(struct files *files, struct probed_file *file);
+
+/* Tells the log, once for a file and a purpose, what is missing as its probes could not be attached. */
+void file_note_refused(struct files *files, struct probed_file *file, enum file_probe what, int error);
 
 bool library_kind_has_calls(enum library_kind kind);
 void files_close(struct files *files);

@@ -21,10 +21,14 @@
 #include <bpf/bpf.h>
 #include <gputrace/maps.h>
 
+#include "attach/emit.h"
+#include "target/process.h"
+
 #define DEATH_SIGNAL SIGUSR1
 #define NO_CALL (-1L)
 
-static pid_t the_guard; /* 0: none */
+static pid_t the_guard;	       /* 0: none */
+static int the_processes = -1; /* map of struct gpt_process_state by pid */
 
 static void sleep_ms(long ms)
 {
@@ -54,35 +58,66 @@ static char process_state(pid_t pid)
 	return end && end[1] == ' ' ? end[2] : 0;
 }
 
-bool hold_wait_stopped(pid_t pid)
+static bool is_stopped(char state)
 {
-	for (int i = 0; i < 5000; i++) {
-		char state = process_state(pid);
+	return state == 'T' || state == 't';
+}
 
-		if (state == 'T' || state == 't')
+bool hold_may_stop(pid_t pid)
+{
+	char state = process_state(pid);
+
+	return state && state != 'Z' && state != 'X';
+}
+
+bool hold_wait_stopped(pid_t pid, uint64_t patience_ns)
+{
+	uint64_t begin_ns = monotonic_ns();
+
+	for (;;) {
+		if (is_stopped(process_state(pid)))
 			return true;
-		if (!state || state == 'Z' || state == 'X')
+		if (monotonic_ns() - begin_ns >= patience_ns || !hold_may_stop(pid))
 			return false;
-		usleep(i < 100 ? 20 : 100);
+		usleep(20);
 	}
-	return false;
+}
+
+/* Nobody but the process of that entry: it is named by a descriptor before its start is compared. */
+static void continue_entry(pid_t pid, const struct gpt_process_state *state)
+{
+	int pidfd = (int)syscall(SYS_pidfd_open, pid, 0); /* Linux 5.3 */
+	uint64_t start_ticks;
+
+	if (!process_start_ticks(pid, &start_ticks) && start_ticks - state->start_ticks + 1 <= 2) {
+		if (pidfd >= 0)
+			syscall(SYS_pidfd_send_signal, pidfd, SIGCONT, NULL, 0);
+		else
+			kill(pid, SIGCONT); /* too many descriptors are open */
+	}
+	if (pidfd >= 0)
+		close(pidfd);
 }
 
 void hold_continue(pid_t pid)
 {
-	kill(pid, SIGCONT);
+	struct gpt_process_state state;
+	uint32_t key = (uint32_t)pid;
+
+	if (!bpf_map_lookup_elem(the_processes, &key, &state)) /* else it is over */
+		continue_entry(pid, &state);
 }
 
-static void continue_ours(int processes_map)
+static void continue_ours(void)
 {
 	uint32_t key, *previous = NULL, next;
 	struct gpt_process_state state;
 
-	while (!bpf_map_get_next_key(processes_map, previous, &next)) {
+	while (!bpf_map_get_next_key(the_processes, previous, &next)) {
 		key = next;
 		previous = &key;
-		if (!bpf_map_lookup_elem(processes_map, &key, &state) && state.ours && process_state((pid_t)key) == 'T')
-			hold_continue((pid_t)key);
+		if (!bpf_map_lookup_elem(the_processes, &key, &state) && state.ours && process_state((pid_t)key) == 'T')
+			continue_entry((pid_t)key, &state);
 	}
 }
 
@@ -214,11 +249,11 @@ static void __attribute__((noreturn)) guard_main(pid_t parent, int processes_map
 	prctl(PR_SET_NAME, "gputrace-guard");
 	setsid(); /* Ctrl-C is not for us */
 	serve(parent);
-	continue_ours(processes_map);
+	continue_ours();
 	close_all_but(processes_map);
 	/* A stop that was asked for just before may still be under way: look for a while. */
 	for (int i = 0; holds && i < 100; i++) {
-		continue_ours(processes_map);
+		continue_ours();
 		sleep_ms(10);
 	}
 	_exit(0);
@@ -228,6 +263,7 @@ int guard_start(int processes_map, bool holds)
 {
 	pid_t parent = getpid(), pid;
 
+	the_processes = processes_map;
 	if (!share_call())
 		return -errno;
 	pid = (pid_t)syscall(SYS_clone, CLONE_FILES | SIGCHLD, 0L, 0L, 0L, 0L);

@@ -14,6 +14,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /*
@@ -38,8 +39,11 @@ void *guard_memory(size_t bytes);
  * was killed meanwhile. */
 long guard_call(long number, const long arguments[GUARD_ARGUMENTS]);
 
-/* Waits until the process has come to the stop that was asked for; false when it does not (within 500 ms). */
-bool hold_wait_stopped(pid_t pid);
+/* Whether the process has come to the stop that was asked for, at once or within that time. */
+bool hold_wait_stopped(pid_t pid, uint64_t patience_ns);
+/* False when it never will: it has ended. */
+bool hold_may_stop(pid_t pid);
+/* If it is still the process that the map says. */
 void hold_continue(pid_t pid);
 
 #endif

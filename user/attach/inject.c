@@ -3,17 +3,21 @@
 #include "attach/inject.h"
 
 #include <errno.h>
-#include <glob.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
 
+#include <gputrace/agent.h>
+
 #include "attach/inject_frame.h"
 #include "attach/inject_lend.h"
 #include "attach/inject_remote.h"
+#include "attach/inject_stop.h"
 #include "target/library.h"
 
 /* A thread that was there a moment ago has often moved: other threads of a Python wait for its lock 200 times a second.
@@ -21,7 +25,6 @@
 #define ATTEMPTS 12
 #define SLOW_LOOKS 100 /* for the library to be mapped, when the loader was busy: 10 ms each */
 #define SECCOMP_STRICT 1
-#define AGENT_THREAD "gputrace-agent" /* user/agent/agent.c */
 
 _Static_assert(INJECT_PATH_MAX == FRAME_PATH_MAX, "a path has to fit into the frame");
 
@@ -58,6 +61,9 @@ static int check_process(struct injection *injection)
 		return refuse(injection, -EAGAIN, "it is stopped");
 	if (status.seccomp == SECCOMP_STRICT)
 		return refuse(injection, -ENOTSUP, "seccomp allows it nothing");
+	if (!remote_signal(status.caught))
+		return refuse(injection, -ENOTSUP,
+			      "it handles SIGURG, SIGWINCH and SIGCHLD: no signal is free for the way back");
 	return 0;
 }
 
@@ -97,7 +103,8 @@ static int choose(struct injection *injection, struct safe_thread *thread)
 		.mappings = &injection->mappings,
 		.codes = &injection->codes,
 		.restorer = injection->place.restorer,
-		.room_bytes = FRAME_MAX,
+		.fork = injection->place.fork,
+		.fork_end = injection->place.fork_end,
 	};
 	if (!inject_loader_idle(injection->pid, &injection->place))
 		return refuse(injection, -EAGAIN, "it is loading a library");
@@ -136,9 +143,10 @@ static int try_call(struct injection *injection, struct remote_call *call)
 		refuse(injection, error, "no thread of it could be caught at a safe point");
 	else if (error && error != -EINPROGRESS)
 		refuse(injection, error,
-		       error == -EPERM	 ? denied
-		       : error == -ESRCH ? "it has ended"
-					 : strerror(-error));
+		       error == -EPERM	     ? denied
+		       : error == -ESRCH     ? "it has ended"
+		       : error == -ETIMEDOUT ? "a thread of it did not stop when it was asked to"
+					     : strerror(-error));
 	return error;
 }
 
@@ -146,7 +154,7 @@ static int make_call(struct injection *injection, struct remote_call *call)
 {
 	int error = -EAGAIN;
 
-	for (int i = 0; i < ATTEMPTS && error == -EAGAIN; i++) {
+	for (int i = 0; i < ATTEMPTS && error == -EAGAIN && !stop_hurries(); i++) {
 		error = i ? refresh_mappings(injection) : 0;
 		if (!error)
 			error = try_call(injection, call);
@@ -154,23 +162,13 @@ static int make_call(struct injection *injection, struct remote_call *call)
 	return error;
 }
 
-static bool agent_is_mapped(struct injection *injection)
-{
-	if (refresh_mappings(injection))
-		return false;
-	for (size_t i = 0; i < injection->mappings.list.count; i++)
-		if (library_kind_of_name(injection->mappings.list.items[i].path) == LIBRARY_AGENT)
-			return true;
-	return false;
-}
-
-static int wait_mapped(struct injection *injection, bool slow)
+static int wait_mapped(struct injection *injection, int agent_fd, bool slow)
 {
 	struct timespec pause = {.tv_nsec = 10000000};
 
-	for (int i = 0; i < (slow ? SLOW_LOOKS : 1); i++) {
-		if (agent_is_mapped(injection))
-			return 0;
+	for (int i = 0; i < (slow && !stop_hurries() ? SLOW_LOOKS : 1); i++) {
+		if (process_maps_file(injection->pid, agent_fd))
+			return refresh_mappings(injection);
 		if (slow)
 			nanosleep(&pause, NULL);
 	}
@@ -194,40 +192,47 @@ static int load(struct injection *injection, int agent_fd, bool asleep)
 		return error;
 	/* GPUTRACE_AGENT_ASLEEP */
 	snprintf(path, sizeof(path), "%s%s", asleep ? "/" : "", lender.path);
+	lender_use(&lender);
 	error = make_call(injection, &call);
 	if (!error || error == -EINPROGRESS)
-		error = wait_mapped(injection, error == -EINPROGRESS);
-	lender_stop(&lender);
+		error = wait_mapped(injection, agent_fd, error == -EINPROGRESS);
+	if (error == -ETIMEDOUT)
+		lender_leave(&lender); /* the path is still to be opened: its pid may not become another's */
+	else if (lender_stop(&lender) == -EOWNERDEAD && error)
+		error = refuse(injection, -EAGAIN, LENDER_KILLED);
 	return error;
 }
 
-/* Its thread lives as long as somebody listens, and 0.3 s more. */
-static bool agent_is_at_work(pid_t pid)
+/*
+ * What the agent says of itself.  It may lie: that decides nothing but whether this process is left alone or its own
+ * agent called.  One that says nothing (it is older, or cannot be read) is called: at work it bears that.
+ */
+static int check_idle(struct injection *injection)
 {
-	char pattern[64], name[32];
-	bool found = false;
-	glob_t tasks = {0};
+	struct gpt_agent_status status = {};
 
-	snprintf(pattern, sizeof(pattern), "/proc/%d/task/*/comm", pid);
-	if (glob(pattern, GLOB_NOSORT, NULL, &tasks) == 0)
-		for (size_t i = 0; i < tasks.gl_pathc && !found; i++) {
-			FILE *file = fopen(tasks.gl_pathv[i], "re");
-
-			found = file && fgets(name, sizeof(name), file) && !strcmp(name, AGENT_THREAD "\n");
-			if (file)
-				fclose(file);
-		}
-	globfree(&tasks);
-	return found;
+	if (!injection->place.agent_status ||
+	    process_read_memory(injection->pid, injection->place.agent_status, &status, sizeof(status)))
+		return 0;
+	switch (status.life) {
+	case GPT_AGENT_STARTING:
+	case GPT_AGENT_RUNNING:
+		return refuse(injection, -EAGAIN,
+			      "its agent is at work, for another gputrace or still for an earlier trace");
+	case GPT_AGENT_DEAD:
+		return refuse(injection, -ENOTSUP, "its agent came with a fork, and cannot begin anew");
+	default:
+		return 0;
+	}
 }
 
 static int wake(struct injection *injection, const char *cupti)
 {
 	struct remote_call call = {.place = &injection->place, .function = injection->place.agent_start, .path = cupti};
-	int error;
+	int error = check_idle(injection);
 
-	if (agent_is_at_work(injection->pid))
-		return refuse(injection, -EAGAIN, "its agent works for another gputrace");
+	if (error)
+		return error;
 	error = make_call(injection, &call);
 	return error == -EINPROGRESS ? 0 : error;
 }
@@ -275,6 +280,21 @@ int inject_agent(pid_t pid, int agent_fd, const char *cupti, struct inject_resul
 	return error;
 }
 
+bool inject_driver_brings(pid_t pid)
+{
+	char *path = process_variable(pid, "CUDA_INJECTION64_PATH"), *there;
+	bool brings = false;
+	struct stat file;
+
+	if (path && library_kind_of_name(path) == LIBRARY_AGENT) {
+		there = xasprintf("/proc/%d/%s/%s", pid, path[0] == '/' ? "root" : "cwd", path);
+		brings = !stat(there, &file) && S_ISREG(file.st_mode);
+		free(there);
+	}
+	free(path);
+	return brings;
+}
+
 int inject_check(pid_t pid, int agent_fd, struct inject_result *result)
 {
 	struct injection injection;
@@ -296,7 +316,15 @@ int inject_check(pid_t pid, int agent_fd, struct inject_result *result)
 	return error;
 }
 
-void inject_release_strays(void)
+void inject_wait_stray(pid_t pid, const struct inject_result *result)
 {
-	remote_release_strays();
+	const struct stopped stray = {.pid = pid, .tid = result->stray};
+
+	if (result->stray)
+		stop_wait_stray(&stray);
+}
+
+void inject_hurry(void)
+{
+	stop_hurry();
 }

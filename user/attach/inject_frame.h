@@ -31,7 +31,7 @@ struct frame {
 
 #define FRAME_PATH_MAX 256u /* bytes of a path with its NUL */
 
-/* To be called once before frame_build: what takes long, while no thread waits. */
+/* To be called once before frame_build, by one thread: what takes long, while nothing is stopped. */
 void frame_prepare(void);
 
 /*

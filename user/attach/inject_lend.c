@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The lender executes gputrace anew under another name, so that nothing of the tracer's memory or descriptors is in
- * a process that the borrower's user may look into.  It is two processes: the inner one in the borrower's pid
- * namespace has the file open; the outer one is its parent, or the namespace's init would get a child that it does
- * not know, and ends it even when its user has stopped it.  Both end when the tracer closes its end of the socket, as
- * it does when it is killed.
+ * The process that lends the agent's file, and its keeper.  Who may follow the path may do all else to the lender that
+ * ptrace(2) allows: that takes the same rights.  So there is nothing in it: its root is a file system of its own that
+ * is empty but for a program of one system call, its namespaces are the borrower's, its only descriptor is the file on
+ * a read-only mount.  And nobody can make it do anything: it is stopped in the execve by which it becomes visible, by
+ * its tracer, the keeper; a process has no second tracer.  It can be killed, but its pid is not free before we say so.
+ *
+ * The keeper has the tracer's rights, so that the borrower's user may not look into it.  It is gputrace executed anew,
+ * with nothing of the tracer's memory or descriptors, and goes when the tracer says so or is gone.
  */
 #include "attach/inject_lend.h"
 
@@ -12,14 +15,16 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <linux/capability.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -28,9 +33,9 @@
 #include <unistd.h>
 
 #include "attach/inject.h"
+#include "attach/read_only.h"
+#include "target/process.h"
 
-#define SOCKET_FD 3
-#define FILE_FD 4
 /*
  * The loader takes two libraries of the same name for one: pids come round again, so the descriptor's number tells
  * two gputraces apart.
@@ -38,51 +43,72 @@
 #define NUMBER_FIRST 16
 #define NUMBER_COUNT 900
 
-enum lend_step {
-	LEND_OK,
-	LEND_NAMESPACE,
-	LEND_USER,
-	LEND_OPEN,
-};
+/* How long a path that may still be used is kept when the tracer has gone; it is looked after so often. */
+#define KEEP_S 600
+#define LOOK_MS 100
 
-struct lend_answer {
-	int32_t step; /* the one that failed: enum lend_step */
-	int32_t error;
-	int32_t pid; /* of the inner process in its pid namespace */
-	int32_t number;
-};
+#ifndef SYS_faccessat2
+#define SYS_faccessat2 439 /* Linux 5.8 */
+#endif
 
 /* ---- the lender ------------------------------------------------------------------------------------------- */
 
-static int enter_namespace(pid_t borrower, const char *name, int kind)
+struct loan {
+	int borrower; /* its folder in /proc */
+	int go, done; /* pipes from and to the keeper */
+};
+
+static int enter_namespace(int borrower, int self, const char *name)
 {
-	char theirs[64], ours[64];
+	char path[32];
 	struct stat a, b;
 	int fd, error;
 
-	snprintf(theirs, sizeof(theirs), "/proc/%d/ns/%s", borrower, name);
-	snprintf(ours, sizeof(ours), "/proc/self/ns/%s", name);
-	if (stat(theirs, &a) || stat(ours, &b))
-		return -errno;
-	if (a.st_ino == b.st_ino)
+	snprintf(path, sizeof(path), "ns/%s", name);
+	/* A kernel may be too old for it, or built without. */
+	if (fstatat(self, path, &b, 0) && errno == ENOENT)
 		return 0;
-	fd = open(theirs, O_RDONLY | O_CLOEXEC);
+	if (fstatat(borrower, path, &a, 0))
+		return -errno;
+	if (a.st_ino == b.st_ino && a.st_dev == b.st_dev)
+		return 0;
+	fd = openat(borrower, path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	error = setns(fd, kind) ? -errno : 0;
+	error = setns(fd, 0) ? -errno : 0;
 	close(fd);
 	return error;
 }
 
-/* Those with which it opens files, as numbers of our user namespace. */
-static int read_ids(pid_t borrower, uid_t *uid, gid_t *gid)
+/* The mount namespace takes our root with it, the user namespace our rights over the others. */
+static int enter_namespaces(int borrower)
 {
-	char path[64], line[256];
-	bool have_uid = false, have_gid = false;
-	FILE *status;
+	static const char *const names[] = {"net", "ipc", "uts", "cgroup", "time", "mnt"};
+	static const struct rlimit no_limit = {RLIM_INFINITY, RLIM_INFINITY};
+	int self = open("/proc/self", O_PATH | O_DIRECTORY | O_CLOEXEC), error = 0;
 
-	snprintf(path, sizeof(path), "/proc/%d/status", borrower);
-	status = fopen(path, "re");
+	if (self < 0)
+		return -errno;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && !error; i++)
+		error = enter_namespace(borrower, self, names[i]);
+	if (!error && (fchdir(LEND_NOWHERE) || chroot(".")))
+		error = -errno;
+	(void)setgroups(0, NULL); /* nothing depends on it */
+	(void)setrlimit(RLIMIT_NPROC, &no_limit);
+	if (!error)
+		error = enter_namespace(borrower, self, "user");
+	close(self);
+	return error;
+}
+
+/* Those with which it opens files, as numbers of our user namespace. */
+static int read_ids(int borrower, uid_t *uid, gid_t *gid)
+{
+	bool have_uid = false, have_gid = false;
+	int fd = openat(borrower, "status", O_RDONLY | O_CLOEXEC);
+	FILE *status = fd < 0 ? NULL : fdopen(fd, "r");
+	char line[256];
+
 	if (!status)
 		return -errno;
 	while (fgets(line, sizeof(line), status)) {
@@ -93,8 +119,11 @@ static int read_ids(pid_t borrower, uid_t *uid, gid_t *gid)
 	return have_uid && have_gid ? 0 : -EPROTO;
 }
 
-/* To be looked into by the borrower takes the same ids and no capability that it lacks: ptrace(2). */
-static int become(pid_t borrower)
+/*
+ * To be looked into by the borrower takes the same ids and no capability that it lacks: ptrace(2).  Before the execve
+ * nobody may; a change of ids would allow it where fs.suid_dumpable is 1.
+ */
+static int become(int borrower)
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct none[2] = {0};
@@ -104,29 +133,48 @@ static int become(pid_t borrower)
 
 	if (error)
 		return error;
-	(void)setgroups(0, NULL); /* a user namespace may forbid it, and nothing depends on it */
-	if (setresgid(gid, gid, gid) || setresuid(uid, uid, uid))
-		return -errno;
-	if (syscall(SYS_capset, &header, none) || prctl(PR_SET_DUMPABLE, 1))
+	/* execve would give all of these to uid 0 */
+	for (unsigned long capability = 0; !prctl(PR_CAPBSET_DROP, capability); capability++)
+		;
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || setresgid(gid, gid, gid) || setresuid(uid, uid, uid) ||
+	    prctl(PR_SET_DUMPABLE, 0) || syscall(SYS_capset, &header, none))
 		return -errno;
 	return 0;
 }
 
-/* Whether it can be read with these ids, wherever it lies. */
-static int try_open(int number)
+/* With the borrower's ids. */
+static bool may(int how)
 {
-	char path[64];
-	int fd;
+	return !syscall(SYS_faccessat2, LEND_FILE, "", how, AT_EMPTY_PATH | AT_EACCESS);
+}
 
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", number);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
+static int try_file(struct lend_answer *answer)
+{
+	struct stat file;
+
+	answer->step = LEND_OPEN;
+	if (fstat(LEND_FILE, &file) || !may(R_OK))
 		return -errno;
-	close(fd);
+	answer->step = LEND_WRITABLE;
+	if (!read_only_is(LEND_FILE) && (file.st_uid == geteuid() || may(W_OK)))
+		return -EROFS;
 	return 0;
 }
 
-static void lend(pid_t borrower, struct lend_answer *answer)
+/* All that we have been given closes at the execve but the file. */
+static int hide(int number)
+{
+	char *const argv[] = {(char *)READ_ONLY_PROGRAM, NULL}, *const environment[] = {NULL};
+
+	if (dup2(LEND_FILE, number) < 0)
+		return -errno;
+	for (int i = 0; i < NUMBER_FIRST; i++)
+		(void)fcntl(i, F_SETFD, FD_CLOEXEC);
+	execve("/" READ_ONLY_PROGRAM, argv, environment);
+	return -errno;
+}
+
+static void lend(const struct loan *loan, struct lend_answer *answer)
 {
 	struct timespec now;
 
@@ -134,159 +182,189 @@ static void lend(pid_t borrower, struct lend_answer *answer)
 	answer->pid = (int32_t)getpid();
 	answer->number = NUMBER_FIRST + (int32_t)(now.tv_nsec / 1000 % NUMBER_COUNT);
 	answer->step = LEND_NAMESPACE;
-	answer->error = enter_namespace(borrower, "user", CLONE_NEWUSER);
+	answer->error = enter_namespaces(loan->borrower);
 	if (answer->error)
 		return;
 	answer->step = LEND_USER;
-	answer->error = become(borrower);
+	answer->error = become(loan->borrower);
+	if (!answer->error)
+		answer->error = try_file(answer);
 	if (answer->error)
 		return;
-	answer->step = LEND_OPEN;
-	if (dup2(FILE_FD, answer->number) < 0)
-		answer->error = -errno;
-	else
-		answer->error = try_open(answer->number);
-	close(FILE_FD);
-	if (!answer->error)
-		answer->step = LEND_OK;
+	answer->step = LEND_OK; /* heard once it has stopped behind the execve */
+	(void)!write(loan->done, answer, sizeof(*answer));
+	answer->step = LEND_HIDE;
+	answer->error = hide(answer->number);
 }
 
-static void wait_for_end(void)
+static void __attribute__((noreturn)) lender_main(const struct loan *loan)
 {
+	struct lend_answer answer = {0};
 	char byte;
 
-	while (recv(SOCKET_FD, &byte, 1, 0) < 0 && errno == EINTR)
+	if (read(loan->go, &byte, 1) == 1) {
+		lend(loan, &answer);
+		(void)!write(loan->done, &answer, sizeof(answer));
+	}
+	_exit(0);
+}
+
+/* ---- its keeper ----------------------------------------------------------------------------------------------- */
+
+/* Until it has stopped at the end of its execve, where it stays; false: it has ended. */
+static bool wait_hidden(pid_t lender)
+{
+	int status;
+
+	for (;;) {
+		if (waitpid(lender, &status, __WALL) != lender) {
+			if (errno == EINTR)
+				continue;
+			return false;
+		}
+		if (!WIFSTOPPED(status))
+			return false;
+		if (status >> 8 == (SIGTRAP | PTRACE_EVENT_EXEC << 8))
+			return true;
+		/* The borrower's user sends signals: they are not heard. */
+		ptrace(PTRACE_CONT, lender, NULL, NULL);
+	}
+}
+
+/* Looks through the borrower's root, as it will itself. */
+static int check_path(int borrower, const struct lend_answer *answer)
+{
+	struct stat lent, file;
+	char path[64];
+
+	snprintf(path, sizeof(path), "root/proc/%d/fd/%d", answer->pid, answer->number);
+	if (!fstatat(borrower, path, &lent, 0) && !fstat(LEND_FILE, &file) && lent.st_ino == file.st_ino &&
+	    lent.st_dev == file.st_dev)
+		return 0;
+	return -ENOTSUP;
+}
+
+/* The last of the answers: a failed execve comes after a good one. */
+static void hear(int done, struct lend_answer *answer)
+{
+	struct pollfd pipe = {.fd = done, .events = POLLIN};
+
+	while (poll(&pipe, 1, 0) == 1 && read(done, answer, sizeof(*answer)) == sizeof(*answer))
 		;
 }
 
-static int answer_and_wait(const struct lend_answer *answer)
+/* The lender's pid, 0 when it could not be made, with the reason in the answer. */
+static pid_t make_lender(int borrower, struct lend_answer *answer)
 {
-	if (send(SOCKET_FD, answer, sizeof(*answer), MSG_NOSIGNAL) == sizeof(*answer))
-		wait_for_end();
-	return 0;
+	int self = open("/proc/self", O_PATH | O_DIRECTORY | O_CLOEXEC), go[2], done[2];
+	pid_t lender;
+
+	answer->step = LEND_NAMESPACE;
+	answer->error = self < 0 ? -errno : enter_namespace(borrower, self, "pid");
+	close(self);
+	if (answer->error)
+		return 0;
+	answer->step = LEND_PROCESS;
+	lender = pipe2(go, O_CLOEXEC) || pipe2(done, O_CLOEXEC) ? -1 : fork();
+	if (lender < 0) {
+		answer->error = -errno;
+		return 0;
+	}
+	if (!lender) {
+		close(go[1]);
+		lender_main(&(struct loan){.borrower = borrower, .go = go[0], .done = done[1]});
+	}
+	close(go[0]);
+	close(done[1]);
+	if (ptrace(PTRACE_SEIZE, lender, NULL, (void *)(PTRACE_O_EXITKILL | PTRACE_O_TRACEEXEC))) {
+		answer->step = LEND_HIDE;
+		answer->error = -errno;
+	} else if (write(go[1], "", 1) != 1 || !wait_hidden(lender)) {
+		hear(done[0], answer);
+		if (!answer->error)
+			*answer = (struct lend_answer){.step = LEND_PROCESS, .error = -EOWNERDEAD};
+	} else {
+		hear(done[0], answer);
+		if (check_path(borrower, answer))
+			*answer = (struct lend_answer){.step = LEND_PATH, .error = -ENOTSUP};
+	}
+	close(go[1]);
+	close(done[0]);
+	return lender;
+}
+
+static bool is_dead(pid_t child)
+{
+	siginfo_t info = {0};
+
+	return !waitid(P_PID, (id_t)child, &info, WEXITED | WNOHANG | WNOWAIT | __WALL) && info.si_pid == child;
+}
+
+/* The file is mapped, or the process has ended. */
+static bool is_settled(pid_t borrower, int borrower_folder)
+{
+	return faccessat(borrower_folder, "maps", F_OK, 0) || process_maps_file(borrower, LEND_FILE);
+}
+
+/* The tracer has gone without a word. */
+static void keep_for_borrower(pid_t borrower, int borrower_folder)
+{
+	for (int i = 0; i < KEEP_S * 1000 / LOOK_MS && !is_settled(borrower, borrower_folder); i++)
+		poll(NULL, 0, LOOK_MS);
+}
+
+static void keep(pid_t lender, pid_t borrower, int borrower_folder)
+{
+	struct lend_answer end = {.step = LEND_OK};
+	bool used = false;
+	char word = 0;
+
+	for (;;) {
+		ssize_t got = recv(LEND_SOCKET, &word, 1, 0);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got != 1)
+			break;
+		if (word == LEND_END) {
+			end.error = is_dead(lender) ? -EOWNERDEAD : 0;
+			(void)send(LEND_SOCKET, &end, sizeof(end), MSG_NOSIGNAL);
+			return;
+		}
+		used |= word == LEND_USED;
+	}
+	if (used)
+		keep_for_borrower(borrower, borrower_folder);
+}
+
+static void end_lender(pid_t lender)
+{
+	int status;
+
+	kill(lender, SIGKILL);
+	while (waitpid(lender, &status, __WALL) == lender && WIFSTOPPED(status))
+		;
 }
 
 int inject_lend_main(int argc, char **argv)
 {
-	pid_t borrower = argc == 2 ? (pid_t)strtol(argv[1], NULL, 10) : 0, inner;
-	struct lend_answer answer = {.step = LEND_NAMESPACE};
+	struct lend_answer answer = {.step = LEND_PROCESS};
+	pid_t borrower = argc == 2 ? (pid_t)strtol(argv[1], NULL, 10) : 0, lender = 0;
+	char path[32];
+	int folder;
 
 	if (borrower <= 0)
 		return 2;
 	prctl(PR_SET_NAME, INJECT_LENDER);
 	setsid(); /* Ctrl-C is not for us */
-	answer.error = enter_namespace(borrower, "pid", CLONE_NEWPID);
-	if (answer.error)
-		return answer_and_wait(&answer);
-	inner = fork();
-	if (inner < 0) {
-		answer.error = -errno;
-		return answer_and_wait(&answer);
-	}
-	if (!inner) {
-		lend(borrower, &answer);
-		_exit(answer_and_wait(&answer));
-	}
-	close(FILE_FD);
-	wait_for_end();
-	kill(inner, SIGKILL);
-	waitpid(inner, NULL, 0);
+	snprintf(path, sizeof(path), "/proc/%d", borrower);
+	folder = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	answer.error = folder < 0 ? -ESRCH : 0;
+	if (!answer.error)
+		lender = make_lender(folder, &answer);
+	if (send(LEND_SOCKET, &answer, sizeof(answer), MSG_NOSIGNAL) == sizeof(answer))
+		keep(lender, borrower, folder);
+	if (lender > 0)
+		end_lender(lender);
 	return 0;
-}
-
-/* ---- the tracer's side -------------------------------------------------------------------------------------- */
-
-static void __attribute__((noreturn)) become_lender(pid_t borrower, int socket, int file_fd)
-{
-	char number[16];
-	char *const argv[] = {(char *)INJECT_LENDER, number, NULL}, *const environment[] = {NULL};
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	sigset_t none;
-
-	/* Out of the way of the numbers they get. */
-	socket = fcntl(socket, F_DUPFD_CLOEXEC, 16);
-	file_fd = fcntl(file_fd, F_DUPFD_CLOEXEC, 16);
-	if (null < 0 || socket < 0 || file_fd < 0)
-		_exit(127);
-	for (int i = 0; i < 3; i++)
-		dup2(null, i);
-	if (dup2(socket, SOCKET_FD) < 0 || dup2(file_fd, FILE_FD) < 0)
-		_exit(127);
-	syscall(SYS_close_range, FILE_FD + 1, ~0U, 0); /* Linux 5.9 */
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-	snprintf(number, sizeof(number), "%d", borrower);
-	execve("/proc/self/exe", argv, environment);
-	_exit(127);
-}
-
-static int explain(const struct lend_answer *answer, char *why, size_t why_size)
-{
-	static const char *const steps[] = {
-		[LEND_NAMESPACE] = "its namespaces cannot be entered",
-		[LEND_USER] = "its user's rights cannot be taken on",
-		[LEND_OPEN] = "its user may not read the agent's file",
-	};
-
-	snprintf(why, why_size, "%s: %s",
-		 answer->step > 0 && answer->step <= LEND_OPEN ? steps[answer->step]
-							       : "the agent's file cannot be lent",
-		 strerror(-answer->error));
-	return answer->error ? answer->error : -EPROTO;
-}
-
-/* Looks through the borrower's root, as it will itself. */
-static int check_path(const struct lender *lender, pid_t borrower, int file_fd, char *why, size_t why_size)
-{
-	char path[96];
-	struct stat lent, file;
-
-	snprintf(path, sizeof(path), "/proc/%d/root%s", borrower, lender->path);
-	if (!stat(path, &lent) && !fstat(file_fd, &file) && lent.st_ino == file.st_ino && lent.st_dev == file.st_dev)
-		return 0;
-	snprintf(why, why_size, "it has no /proc of its own pid namespace, through which the agent would come");
-	return -ENOTSUP;
-}
-
-int lender_start(struct lender *lender, pid_t borrower, int file_fd, char *why, size_t why_size)
-{
-	struct lend_answer answer = {.step = LEND_NAMESPACE};
-	struct timeval patience = {.tv_sec = 5};
-	int ends[2], error;
-
-	lender->pid = 0;
-	lender->socket = -1;
-	snprintf(why, why_size, "no process can be started");
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
-		return -errno;
-	lender->pid = fork();
-	if (!lender->pid)
-		become_lender(borrower, ends[1], file_fd);
-	error = lender->pid < 0 ? -errno : 0;
-	close(ends[1]);
-	lender->socket = ends[0];
-	if (error)
-		goto cleanup;
-	setsockopt(ends[0], SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
-	answer.error = -EPROTO;
-	if (recv(ends[0], &answer, sizeof(answer), 0) != sizeof(answer) || answer.step != LEND_OK) {
-		error = explain(&answer, why, why_size);
-		goto cleanup;
-	}
-	snprintf(lender->path, sizeof(lender->path), "/proc/%d/fd/%d", answer.pid, answer.number);
-	error = check_path(lender, borrower, file_fd, why, why_size);
-cleanup:
-	if (error)
-		lender_stop(lender);
-	return error;
-}
-
-void lender_stop(struct lender *lender)
-{
-	if (lender->socket >= 0)
-		close(lender->socket);
-	if (lender->pid > 0)
-		waitpid(lender->pid, NULL, 0);
-	lender->socket = -1;
-	lender->pid = 0;
 }

@@ -65,6 +65,7 @@ static const struct mapping *find(const struct mappings *mappings, const char *l
 struct wanted {
 	const char *name;
 	uint64_t *address;
+	uint64_t *end; /* NULL: not wanted */
 };
 
 /* Fills in the addresses of those that the library has and the table still lacks. */
@@ -81,8 +82,11 @@ static int look_up(pid_t pid, const struct mapping *mapping, const struct wanted
 	for (size_t i = 0; i < count && !error; i++) {
 		struct image_symbol symbol;
 
-		if (!*wanted[i].address && !image_symbol(image, wanted[i].name, &symbol))
-			*wanted[i].address = symbol.address + bias;
+		if (*wanted[i].address || image_symbol(image, wanted[i].name, &symbol))
+			continue;
+		*wanted[i].address = symbol.address + bias;
+		if (wanted[i].end)
+			*wanted[i].end = symbol.address + bias + symbol.size;
 	}
 	image_close(image);
 	return error;
@@ -169,7 +173,7 @@ static int find_instructions(pid_t pid, const struct mappings *mappings, const s
 static int find_agent_start(pid_t pid, const struct mapping *mapping, struct inject_place *place, char *why,
 			    size_t why_size)
 {
-	struct image_symbol start, version;
+	struct image_symbol start, version, status;
 	struct image *image = NULL;
 	uint32_t abi = 0;
 	uint64_t bias;
@@ -184,6 +188,8 @@ static int find_agent_start(pid_t pid, const struct mapping *mapping, struct inj
 		error = image_symbol(image, GPUTRACE_AGENT_ABI_SYMBOL, &version);
 	if (!error)
 		error = image_read(image, version.address, &abi, sizeof(abi));
+	if (!error && !image_symbol(image, GPUTRACE_AGENT_STATUS, &status))
+		place->agent_status = status.address + bias;
 	image_close(image);
 	if (error || abi != GPT_AGENT_ABI) {
 		snprintf(why, why_size, "it has the agent of another version of gputrace (%s)", mapping->path);
@@ -211,11 +217,14 @@ static int find_functions(pid_t pid, const struct mappings *mappings, const stru
 	const struct mapping *libdl = find(mappings, "libdl"), *loader = find(mappings, NULL);
 	uint64_t debug = 0;
 	const struct wanted of_libc[] = {
-		{"raise", &place->raise},     {"swab", &place->swab}, {"__errno_location", errno_location},
-		{"dlopen", &place->dlopen}, /* from glibc 2.34 on */
-		{"dlerror", &place->dlerror},
+		{"raise", &place->raise, NULL},
+		{"swab", &place->swab, NULL},
+		{"__errno_location", errno_location, NULL},
+		{"dlopen", &place->dlopen, NULL}, /* from glibc 2.34 on */
+		{"dlerror", &place->dlerror, NULL},
+		{"fork", &place->fork, &place->fork_end},
 	};
-	const struct wanted of_loader[] = {{"_r_debug", &debug}};
+	const struct wanted of_loader[] = {{"_r_debug", &debug, NULL}};
 	int error = look_up(pid, libc, of_libc, sizeof(of_libc) / sizeof(of_libc[0]));
 
 	if (!error && !place->dlopen && libdl)

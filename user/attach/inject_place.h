@@ -14,11 +14,13 @@
 struct inject_place {
 	uint64_t dlopen, dlerror;
 	uint64_t raise, swab;
+	uint64_t fork, fork_end;
 	uint64_t pop_rdi;      /* pop %rdi; ret */
 	uint64_t restorer;     /* mov $15, %rax; syscall: where signal handlers return to */
 	int64_t errno_offset;  /* of errno from the thread pointer (%fs) */
 	uint64_t loader_state; /* int, _r_debug.r_state: 0 when nothing is being loaded or unloaded */
 	uint64_t agent_start;  /* of an agent that is there already, 0 none */
+	uint64_t agent_status; /* its struct gpt_agent_status, 0: it has none */
 };
 
 /* 0; -ENOTSUP when the process cannot be entered (why says what is missing), other -errno. */

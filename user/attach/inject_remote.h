@@ -24,7 +24,10 @@ struct remote_call {
  */
 int remote_call(struct safe_thread *thread, const struct remote_call *call, struct inject_result *result);
 
-/* Lets threads run that did not stop when they were asked to, and have since; to be called now and then. */
-void remote_release_strays(void);
+/*
+ * The signal that leads a thread back, for a process that handles these (bit 0 is signal 1); 0 none: it cannot be
+ * entered, and nothing is to be stopped for it.
+ */
+int remote_signal(uint64_t caught);
 
 #endif

@@ -19,11 +19,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "target/image.h"
+#include "attach/inject_stack.h"
 
 #define THREADS_LOOKED_AT 256u	     /* of a process with more, any of them may serve */
 #define STACK_LOOKED_AT (256u << 10) /* for the frame of a signal handler; Python's C frames take 0.5 KB each */
-#define STACK_WANTED (128u << 10)    /* below the stack pointer, for dlopen */
 #define FRESH_LOOKS 15
 #define FRESH_PAUSE_NS 1000000L /* so late may a time-out come in a call that is begun anew */
 
@@ -55,11 +54,19 @@ static bool waits_for_ever(const struct thread_call *call, unsigned timeout_argu
 	return (int)call->args[timeout_argument] < 0;
 }
 
+/*
+ * For something to happen, and not for a lock: that may be an allocator's, taken while another of its locks is held.
+ * Semaphores and the condition variables of glibc before 2.41 wait for a zero to change, the others with a bit set; an
+ * end of a thread is waited for without FUTEX_PRIVATE_FLAG.  Locks wait while they are 1, or 2 with other waiters.
+ */
 static struct safe_point point_of_futex(const struct thread_call *call)
 {
 	unsigned command = call->args[1] & FUTEX_CMD_MASK;
+	uint32_t value = (uint32_t)call->args[2];
 
 	if (command != FUTEX_WAIT && command != FUTEX_WAIT_BITSET)
+		return (struct safe_point){0};
+	if (command == FUTEX_WAIT ? value && call->args[1] & FUTEX_PRIVATE_FLAG : value == 1 || value == 2)
 		return (struct safe_point){0};
 	return (struct safe_point){5, SAFE_POINT_ALWAYS};
 }
@@ -197,30 +204,6 @@ static int thread_call_read(pid_t pid, pid_t tid, struct thread_call *out)
 	return thread_call_parse(text, out) ? 0 : -EPROTO;
 }
 
-static const struct mapping *mapping_of(const struct mappings *mappings, uint64_t address)
-{
-	for (size_t i = 0; i < mappings->list.count; i++)
-		if (address >= mappings->list.items[i].start && address < mappings->list.items[i].end)
-			return &mappings->list.items[i];
-	return NULL;
-}
-
-bool safe_point_in_runtime(const struct mappings *mappings, uint64_t address)
-{
-	const struct mapping *mapping = mapping_of(mappings, address);
-	const char *name;
-
-	/* The last pages of a library's data (.bss) are anonymous and follow those of its file. */
-	while (mapping && !mapping->inode && mapping > mappings->list.items && mapping[-1].end == mapping->start)
-		mapping--;
-	if (!mapping || !mapping->inode)
-		return false;
-	name = strrchr(mapping->path, '/') ? strrchr(mapping->path, '/') + 1 : mapping->path;
-	return !strncmp(name, "libc.so.", 8) || !strncmp(name, "libc-2.", 7) || !strncmp(name, "ld-", 3) ||
-	       !strncmp(name, "libjemalloc", 11) || !strncmp(name, "libtcmalloc", 11) ||
-	       !strncmp(name, "libmimalloc", 11);
-}
-
 /*
  * What follows the return address in a frame of the kernel: a ucontext, with the code segment 0x33 at byte 192. The
  * address alone may be left over from a call of sigaction().
@@ -230,10 +213,21 @@ static bool is_signal_frame(const uint64_t *words, size_t count)
 	return count <= 24 || (words[24] & 0xffff) == 0x33;
 }
 
-/* A signal handler may have interrupted anything: its return address is in the way back. */
-static bool in_signal_handler(const struct safe_point_place *place, const struct mapping *stack, uint64_t sp)
+/* The locks of allocators and libraries are taken before a fork, by handlers that may wait for anything. */
+static bool is_in_fork(const struct safe_point_place *place, uint64_t word)
 {
-	uint64_t bytes = stack->end - sp < STACK_LOOKED_AT ? stack->end - sp : STACK_LOOKED_AT;
+	return word > place->fork && word < place->fork_end;
+}
+
+/*
+ * A signal handler may have interrupted anything: its return address is in the way back.  So is that of fork() for the
+ * handlers that it calls.
+ */
+static bool in_signal_handler(const struct safe_point_place *place, const struct safe_thread *thread, uint64_t sp)
+{
+	const struct mapping *stack = mappings_at(place->mappings, sp);
+	uint64_t end = thread->descriptor == STACK_OF_PROCESS ? stack->end : thread->descriptor;
+	uint64_t bytes = end - sp < STACK_LOOKED_AT ? end - sp : STACK_LOOKED_AT;
 	uint64_t *words = malloc(bytes);
 	bool found = true; /* what cannot be read is not safe */
 
@@ -242,18 +236,25 @@ static bool in_signal_handler(const struct safe_point_place *place, const struct
 	if (!process_read_memory(place->pid, sp & ~7ULL, words, bytes & ~7ULL)) {
 		found = false;
 		for (size_t i = 0; i < bytes / 8 && !found; i++)
-			found = words[i] == place->restorer && is_signal_frame(words + i, bytes / 8 - i);
+			found = is_in_fork(place, words[i]) ||
+				(words[i] == place->restorer && is_signal_frame(words + i, bytes / 8 - i));
 	}
 	free(words);
 	return found;
 }
 
-static bool stack_has_room(const struct safe_point_place *place, pid_t tid, const struct mapping *stack, uint64_t sp)
+/* fs_base: of a stopped thread, else 0. */
+static bool stack_is_usable(const struct safe_point_place *place, struct safe_thread *thread, uint64_t sp,
+			    uint64_t fs_base, const char **why)
 {
-	if (stack->inode || !stack->writable || sp - stack->start < place->room_bytes)
-		return false;
-	/* The first thread's stack grows when it is used; the others' are mapped whole. */
-	return tid == place->pid || sp - stack->start >= STACK_WANTED;
+	uint64_t room;
+
+	thread->descriptor = stack_find(place->pid, thread->tid, place->mappings, sp, fs_base, &room);
+	if (!thread->descriptor)
+		*why = "its threads wait on stacks that are not known to be their own (fibers, goroutines)";
+	else if (room < STACK_WANTED)
+		*why = "no thread with enough stack is blocked";
+	return thread->descriptor && room >= STACK_WANTED;
 }
 
 /* A time-out of the socket (SO_RCVTIMEO) would begin anew, and nothing in the call shows it. */
@@ -295,7 +296,6 @@ struct candidate {
 static void look_at_thread(const struct safe_point_place *place, pid_t tid, struct candidate *out, const char **why)
 {
 	struct safe_thread *thread = &out->thread;
-	const struct mapping *stack;
 
 	out->point.rank = 0;
 	thread->tid = tid;
@@ -305,12 +305,13 @@ static void look_at_thread(const struct safe_point_place *place, pid_t tid, stru
 	out->point = safe_point_of_call(&thread->call);
 	if (!out->point.rank)
 		return;
-	stack = mapping_of(place->mappings, thread->call.sp);
-	if (!stack || !stack_has_room(place, tid, stack, thread->call.sp)) {
-		*why = "no thread with enough stack is blocked";
+	if (!stack_is_usable(place, thread, thread->call.sp, 0, why)) {
 		out->point.rank = 0;
 	} else if (thread->call.number == SYS_futex && safe_point_in_runtime(place->mappings, thread->call.args[0])) {
 		*why = "a thread waits for the allocator or the loader";
+		out->point.rank = 0;
+	} else if (safe_point_sleeps_in_allocator(place, &thread->call)) {
+		*why = "a thread sleeps in a library that has an allocator";
 		out->point.rank = 0;
 	} else if (thread->status.shadow_stack) {
 		*why = "its threads have shadow stacks";
@@ -319,8 +320,8 @@ static void look_at_thread(const struct safe_point_place *place, pid_t tid, stru
 		   socket_has_timeout(place->pid, (int)thread->call.args[0])) {
 		*why = "its threads wait with time-outs that could not be taken up again";
 		out->point.rank = 0;
-	} else if (in_signal_handler(place, stack, thread->call.sp)) {
-		*why = "a signal handler runs";
+	} else if (in_signal_handler(place, thread, thread->call.sp)) {
+		*why = "a signal handler runs, or a fork";
 		out->point.rank = 0;
 	}
 }
@@ -414,50 +415,11 @@ int safe_point_choose_running(const struct safe_point_place *place, struct safe_
 	return out->tid ? 0 : -EAGAIN;
 }
 
-static const struct safe_code *code_of(const struct safe_point_place *place, const struct mapping *mapping)
+bool safe_point_of_stop(const struct safe_point_place *place, struct safe_thread *thread, uint64_t pc, uint64_t sp,
+			uint64_t fs_base)
 {
-	for (unsigned i = 0; place->codes && i < place->codes->count; i++)
-		if (place->codes->list[i].inode == mapping->inode && place->codes->list[i].device == mapping->device)
-			return &place->codes->list[i];
-	return NULL;
-}
+	const char *why;
 
-/* An allocator that takes the place of libc's; static ones in an executable keep the name, too. */
-static bool has_allocator(pid_t pid, const struct mapping *mapping)
-{
-	static const char *const names[] = {"malloc", "free", "calloc"};
-	struct image_symbol symbol;
-	struct image *image = NULL;
-	bool has = false;
-	int fd = mapping_open(pid, mapping);
-
-	if (fd < 0 || image_open(fd, &image))
-		return true;
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		has |= !image_symbol(image, names[i], &symbol);
-	image_close(image);
-	return has;
-}
-
-void safe_point_learn(const struct safe_point_place *place, uint64_t pc)
-{
-	const struct mapping *mapping = mapping_of(place->mappings, pc);
-
-	if (!mapping || !mapping->inode || !place->codes || code_of(place, mapping) ||
-	    place->codes->count >= SAFE_CODES_MAX)
-		return;
-	place->codes->list[place->codes->count++] = (struct safe_code){
-		.device = mapping->device,
-		.inode = mapping->inode,
-		.safe = !safe_point_in_runtime(place->mappings, pc) && !has_allocator(place->pid, mapping),
-	};
-}
-
-bool safe_point_of_stop(const struct safe_point_place *place, pid_t tid, uint64_t pc, uint64_t sp)
-{
-	const struct mapping *code = mapping_of(place->mappings, pc), *stack = mapping_of(place->mappings, sp);
-	const struct safe_code *known = code && code->inode ? code_of(place, code) : NULL;
-
-	return known && known->safe && stack && stack_has_room(place, tid, stack, sp) &&
-	       !in_signal_handler(place, stack, sp);
+	return safe_point_code_is_safe(place, pc) && stack_is_usable(place, thread, sp, fs_base, &why) &&
+	       !in_signal_handler(place, thread, sp);
 }

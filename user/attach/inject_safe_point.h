@@ -54,6 +54,7 @@ int thread_status_read(pid_t pid, pid_t tid, struct thread_status *out);
 
 struct safe_thread {
 	pid_t tid;
+	uint64_t descriptor; /* inject_stack.h */
 	struct thread_call call;
 	struct thread_status status;
 };
@@ -78,7 +79,7 @@ struct safe_point_place {
 	const struct mappings *mappings;
 	struct safe_codes *codes; /* learned so far; NULL: a running thread is never safe */
 	uint64_t restorer;	  /* return address of signal handlers in its libc */
-	uint64_t room_bytes;	  /* of stack that have to be mapped below the stack pointer */
+	uint64_t fork, fork_end;  /* the function's code; 0 not known */
 };
 
 /*
@@ -93,13 +94,23 @@ int safe_point_choose(const struct safe_point_place *place, struct safe_thread *
 int safe_point_choose_running(const struct safe_point_place *place, struct safe_thread *out);
 
 /* Whether a thread that was stopped outside of system calls may be borrowed there. */
-bool safe_point_of_stop(const struct safe_point_place *place, pid_t tid, uint64_t pc, uint64_t sp);
+bool safe_point_of_stop(const struct safe_point_place *place, struct safe_thread *thread, uint64_t pc, uint64_t sp,
+			uint64_t fs_base);
 
 /*
  * Looks into the file whose code is at pc, while nothing is stopped: code is not safe before that. Where there is
  * an allocator in it, it never is.
  */
 void safe_point_learn(const struct safe_point_place *place, uint64_t pc);
+
+/* Whether what was learned of the code at pc is that it is safe. */
+bool safe_point_code_is_safe(const struct safe_point_place *place, uint64_t pc);
+
+/*
+ * A call that only sleeps, made by a library with an allocator: some wait for their lock so.  What called it stands
+ * next on the stack.
+ */
+bool safe_point_sleeps_in_allocator(const struct safe_point_place *place, const struct thread_call *call);
 
 /* Whether the address lies in the named libraries' or the loader's data: locks there are theirs. */
 bool safe_point_in_runtime(const struct mappings *mappings, uint64_t address);

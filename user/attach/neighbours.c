@@ -12,6 +12,7 @@
 #include <bpf/libbpf.h>
 #include <gputrace/agent.h>
 
+#include "attach/emit.h"
 #include "base/msg.h"
 #include "target/image.h"
 #include "target/site.h"
@@ -24,6 +25,15 @@
 #define AFTER_FLUSH_NS 2000000000ULL
 /* For a session that is ended and never flushed. */
 #define AFTER_DISABLE_NS 5000000000ULL
+
+/*
+ * The agent looks every 20 ms (user/agent/agent.c): of a session that was shorter it would see YIELD and RESUME at
+ * once, and not know that CUPTI has forgotten its buffers.
+ */
+#define SEEN_NS 60000000ULL
+/* It answers within two looks; where its thread was not let run meanwhile it is told again. */
+#define ANSWER_NS 1000000000ULL
+#define REPEATS_MAX 5
 
 /* ---- the agent's counters -------------------------------------------------------------------------------------- */
 
@@ -48,6 +58,7 @@ static int raise_counter(struct links *links, const struct probed_file *agent, p
 
 static void begin(struct neighbour *neighbour, const struct probed_file *agent, pid_t pid)
 {
+	bool changes = !neighbour->yield.fds.count || neighbour->resume.fds.count;
 	int error = raise_counter(&neighbour->yield, agent, pid, GPUTRACE_AGENT_YIELD, GPUTRACE_AGENT_YIELD_SEMAPHORE);
 
 	if (error && error != -ESRCH)
@@ -55,7 +66,10 @@ static void begin(struct neighbour *neighbour, const struct probed_file *agent, 
 			 strerror(-error));
 	links_detach(&neighbour->resume);
 	neighbour->state = NEIGHBOUR_RECORDS;
-	neighbour->flushes = false;
+	neighbour->flushes = neighbour->over = false;
+	neighbour->repeats = 0;
+	if (changes)
+		neighbour->told_ns = monotonic_ns();
 }
 
 /* After begin(), whose counter comes first (agent/yield.c). */
@@ -73,13 +87,28 @@ static void share(struct neighbour *neighbour, const struct probed_file *agent, 
 
 static void finish(struct neighbour *neighbour, const struct probed_file *agent, pid_t pid)
 {
-	int error =
-		raise_counter(&neighbour->resume, agent, pid, GPUTRACE_AGENT_RESUME, GPUTRACE_AGENT_RESUME_SEMAPHORE);
+	int error;
+
+	neighbour->over = monotonic_ns() - neighbour->told_ns < SEEN_NS;
+	if (neighbour->over)
+		return;
+	error = raise_counter(&neighbour->resume, agent, pid, GPUTRACE_AGENT_RESUME, GPUTRACE_AGENT_RESUME_SEMAPHORE);
 
 	if (error && error != -ESRCH)
 		msg_warn("pid %d: the other profiler has finished, and the agent cannot be told: %s", pid,
 			 strerror(-error));
 	neighbour->state = NEIGHBOUR_DONE;
+	neighbour->told_ns = monotonic_ns();
+}
+
+/* Once more, as it has not answered. */
+static void finish_again(struct neighbour *neighbour)
+{
+	links_detach(&neighbour->resume);
+	neighbour->state = NEIGHBOUR_RECORDS;
+	neighbour->over = true;
+	neighbour->repeats++;
+	neighbour->told_ns = monotonic_ns();
 }
 
 /* The agent has registered anew. */
@@ -90,6 +119,8 @@ static void settle(struct neighbour *neighbour)
 	links_detach(&neighbour->share);
 	neighbour->state = NEIGHBOUR_NONE;
 	neighbour->kinds = 0;
+	neighbour->over = false;
+	neighbour->repeats = 0;
 }
 
 int agent_ask_anew(struct links *anew, const struct probed_file *agent, pid_t pid)
@@ -165,6 +196,7 @@ int neighbour_suspect(struct neighbour *neighbour, const struct probed_file *age
 		return error;
 	neighbour->state = NEIGHBOUR_SUSPECTED;
 	neighbour->watched_ns = now_ns;
+	neighbour->told_ns = now_ns;
 	return 0;
 }
 
@@ -194,9 +226,13 @@ bool neighbour_tick(struct neighbour *neighbour, const struct files *files, cons
 
 	if (neighbour->state == NEIGHBOUR_SUSPECTED)
 		return settle_suspicion(neighbour, files, agent, pid, calls_ns, now_ns);
-	if (neighbour->state == NEIGHBOUR_RECORDS && !neighbour->kinds && now_ns > neighbour->last_ns &&
-	    now_ns - neighbour->last_ns > patience)
+	if (neighbour->state == NEIGHBOUR_RECORDS &&
+	    (neighbour->over ||
+	     (!neighbour->kinds && now_ns > neighbour->last_ns && now_ns - neighbour->last_ns > patience)))
 		finish(neighbour, agent, pid);
+	else if (neighbour->state == NEIGHBOUR_DONE && neighbour->repeats < REPEATS_MAX &&
+		 now_ns > neighbour->told_ns && now_ns - neighbour->told_ns > ANSWER_NS)
+		finish_again(neighbour);
 	return false;
 }
 
@@ -214,7 +250,7 @@ int file_attach_pushes(struct files *files, struct probed_file *file)
 	struct image_symbol symbol;
 	struct link_place place = {};
 	struct image *image = NULL;
-	struct probe_site site;
+	struct probe_site site = {};
 	int error;
 
 	if (file->push_links.fds.count)
@@ -229,12 +265,16 @@ int file_attach_pushes(struct files *files, struct probed_file *file)
 	if (!error)
 		error = site_choose(image, symbol.address, &site);
 	image_close(image);
-	if (error)
-		return error;
-	file->push_unfit = false;
 	place.offset = site.offset;
-	return links_attach_uprobes(&file->push_links, files->programs->multi,
-				    bpf_program__fd(files->programs->bpf->progs.cupti_push), file->fd, &place, 1);
+	if (!error)
+		error = links_attach_uprobes(&file->push_links, files->programs->multi,
+					     bpf_program__fd(files->programs->bpf->progs.cupti_push), file->fd, &place,
+					     1);
+	if (error)
+		file_note_refused(files, file, FILE_PUSHES, error);
+	else
+		file->push_unfit = false;
+	return error;
 }
 
 void file_detach_pushes(struct probed_file *file)
@@ -273,7 +313,9 @@ int file_attach_cupti(struct files *files, struct probed_file *file)
 						     bpf_program__fd(probes[i].program), file->fd, &place, 1);
 	}
 	image_close(image);
-	if (error)
+	if (error) {
 		links_detach(&file->cupti_links);
+		file_note_refused(files, file, FILE_CUPTI, error);
+	}
 	return error;
 }

@@ -22,6 +22,9 @@ struct neighbour {
 	bool flushes;	     /* it has disabled its kinds and asked for what is left */
 	uint64_t last_ns;    /* its latest call */
 	uint64_t watched_ns; /* suspected: since when */
+	uint64_t told_ns;    /* when the agent's counters were changed last */
+	bool over;	     /* the agent is to hear that the other has finished, once it must have seen YIELD */
+	unsigned repeats;    /* how often it was told so again */
 	struct links yield;  /* while attached the agent's counters are raised in this process */
 	struct links resume;
 	struct links share;

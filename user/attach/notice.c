@@ -7,7 +7,12 @@
 
 #include "attach/attach_state.h"
 #include "attach/emit.h"
+#include "attach/forks.h"
 #include "attach/guard.h"
+
+/* A stop takes effect within microseconds; of one that does not the others wait no longer than this. */
+#define HOLD_QUICK_NS 1000000ULL
+#define HOLD_MAX_NS 500000000ULL
 
 static struct followed *follow(struct attach *attach, pid_t pid)
 {
@@ -22,12 +27,14 @@ static void notice_fork(struct attach *attach, const struct gpt_process_event *e
 {
 	struct followed *parent = processes_find(&attach->processes, (pid_t)event->other_pid), *child;
 
+	symbols_forget_process(attach->symbols, event->pid);
 	child = processes_add(&attach->processes, (pid_t)event->pid, parent && parent->ours, true);
 	if (!child || !parent)
 		return;
 	/* The child is a copy: it has the parent's libraries and Python until it executes something else. */
 	for (size_t i = 0; i < parent->files.count; i++)
 		array_push(&child->files, parent->files.items[i]);
+	fork_note(child, parent);
 	child->has_python = parent->has_python;
 	processes_examine(&attach->processes, child);
 	attach->reconcile = true;
@@ -45,23 +52,77 @@ static void notice_exec(struct attach *attach, const struct gpt_process_event *e
 	attach->reconcile = true;
 }
 
+/* ---- processes of ours that wait for their probes ------------------------------------------------------------ */
+
+static void look_at_mapped(struct attach *attach, pid_t pid, bool stopped)
+{
+	struct followed *process = follow(attach, pid);
+
+	if (!process)
+		return;
+	processes_examine(&attach->processes, process);
+	/* Without a stop the mapping may not be there yet. */
+	if (!stopped && !process->look_again_ns)
+		process->look_again_ns = monotonic_ns() + 1000000;
+	attach->reconcile = true;
+}
+
+/* True when it could be let go, or is given up. */
+static bool answer_hold(struct attach *attach, const struct hold *hold, uint64_t patience_ns)
+{
+	bool stopped = hold_wait_stopped(hold->pid, patience_ns);
+
+	if (!stopped && monotonic_ns() - hold->since_ns < HOLD_MAX_NS && hold_may_stop(hold->pid))
+		return false;
+	look_at_mapped(attach, hold->pid, stopped);
+	hold_continue(hold->pid);
+	return true;
+}
+
+bool attach_answer_holds(struct attach *attach)
+{
+	for (size_t i = 0; i < attach->holds.count;) {
+		struct hold hold = attach->holds.items[i];
+
+		if (answer_hold(attach, &hold, 0))
+			attach->holds.items[i] = attach->holds.items[--attach->holds.count];
+		else
+			i++;
+	}
+	return attach->holds.count != 0;
+}
+
+static void forget_hold(struct attach *attach, pid_t pid)
+{
+	for (size_t i = 0; i < attach->holds.count;)
+		if (attach->holds.items[i].pid == pid)
+			attach->holds.items[i] = attach->holds.items[--attach->holds.count];
+		else
+			i++;
+}
+
+static void notice_exit(struct attach *attach, const struct gpt_process_event *event)
+{
+	struct followed *process = processes_find(&attach->processes, (pid_t)event->pid);
+
+	forget_hold(attach, (pid_t)event->pid);
+	if (process)
+		agents_tell_waiting(&attach->agents, process);
+	processes_remove(&attach->processes, (pid_t)event->pid);
+	attach->reconcile = true;
+}
+
 static void notice_mapped(struct attach *attach, const struct gpt_mapped *event)
 {
-	bool stopped = event->hdr.flags & GPT_MAPPED_STOPPED;
-	struct followed *process = follow(attach, (pid_t)event->pid);
+	struct hold hold = {.pid = (pid_t)event->pid, .since_ns = monotonic_ns()};
 
-	if (stopped)
-		hold_wait_stopped((pid_t)event->pid);
-	if (process) {
-		processes_examine(&attach->processes, process);
-		/* Without a stop the mapping may not be there yet. */
-		if (!stopped && !process->look_again_ns)
-			process->look_again_ns = monotonic_ns() + 1000000;
-		attach->reconcile = true;
-	}
-	if (stopped)
-		hold_continue((pid_t)event->pid);
+	if (!(event->hdr.flags & GPT_MAPPED_STOPPED))
+		look_at_mapped(attach, hold.pid, false);
+	else if (!answer_hold(attach, &hold, HOLD_QUICK_NS))
+		array_push(&attach->holds, hold);
 }
+
+/* ---- agents, threads ----------------------------------------------------------------------------------------- */
 
 const struct probed_file *attach_process_agent(const struct attach *attach, const struct followed *process)
 {
@@ -93,6 +154,7 @@ static void notice_batch(struct attach *attach, const struct gpt_agent_batch *ba
 
 	if (!process)
 		return;
+	process->agent_heard = true;
 	ride_learn(&attach->rides, &process->ride, batch);
 	if (batch_says_stopped(batch))
 		process->agent_stopped = true;
@@ -131,6 +193,30 @@ static void notice_thread(struct attach *attach, const struct gpt_thread *thread
 	}
 }
 
+/* Of the agents' batches only those in which one speaks of itself: there may be thousands a second. */
+static bool batch_tells(const struct gpt_agent_batch *batch)
+{
+	const struct gpt_record *record;
+	size_t at = 0;
+
+	while ((record = batch_next(batch, &at)))
+		if (record->type == GPT_AGENT_HELLO || record->type == GPT_AGENT_SIZES)
+			return true;
+	return false;
+}
+
+bool attach_wants(const struct gpt_record *record)
+{
+	static const bool wanted[] = {
+		[GPT_NATIVE_STACK] = true, [GPT_THREAD] = true, [GPT_FORK] = true,	[GPT_EXEC] = true,
+		[GPT_EXIT] = true,	   [GPT_MAPPED] = true, [GPT_CUPTI_USE] = true, [GPT_CUPTI_DONE] = true,
+	};
+
+	if (record->type == GPT_AGENT_BATCH)
+		return batch_tells((const struct gpt_agent_batch *)record);
+	return record->type < sizeof(wanted) && wanted[record->type];
+}
+
 void attach_notice(struct attach *attach, const struct gpt_record *record)
 {
 	const void *body = record;
@@ -143,8 +229,7 @@ void attach_notice(struct attach *attach, const struct gpt_record *record)
 		notice_exec(attach, body);
 		break;
 	case GPT_EXIT:
-		processes_remove(&attach->processes, (pid_t)((const struct gpt_process_event *)body)->pid);
-		attach->reconcile = true;
+		notice_exit(attach, body);
 		break;
 	case GPT_MAPPED:
 		notice_mapped(attach, body);

@@ -5,19 +5,24 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <poll.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <bpf/bpf.h>
 #include <gputrace/agent.h>
 #include <gputrace/maps.h>
 
 #include "attach/emit.h"
+#include "attach/forks.h"
 #include "base/msg.h"
 #include "target/python.h"
 
 #define LOOK_AGAIN_NS 5000000ULL /* first wait for something not there yet; doubles */
 #define MAX_LOOKS 12		 /* 5 ms, 10 ms, ... 10 s */
 #define PATIENCE_NS 300000000ULL /* before an interpreter whose memory makes no sense is given up */
+#define LOOKS_OVER 5 /* from a process's end on; by then all that it left in the ring buffer has been read */
 
 static int processes_map(const struct processes *processes)
 {
@@ -32,44 +37,114 @@ struct followed *processes_find(struct processes *processes, pid_t pid)
 	return NULL;
 }
 
-struct followed *processes_add(struct processes *processes, pid_t pid, bool ours, bool inherited)
+bool process_is_over(const struct followed *process)
 {
-	struct gpt_process_state state = {
-		.ours = ours,
-		.python_state = GPT_STACK_UNKNOWN_LAYOUT,
-		.generation = monotonic_ns(),
-	};
-	struct followed *process = processes_find(processes, pid);
-	uint32_t key = (uint32_t)pid;
+	struct pollfd end = {.fd = process->pidfd, .events = POLLIN};
+	uint64_t start_ticks;
 
-	if (process)
-		return process;
-	/* An entry that is there already (a child of a followed process) knows more than we do. */
-	if (!inherited && bpf_map_update_elem(processes_map(processes), &key, &state, BPF_NOEXIST) && errno != EEXIST)
-		return NULL;
-	process = xcalloc(1, sizeof(*process));
-	process->pid = pid;
-	process->ours = ours;
-	process->forked = inherited;
-	array_push(&processes->list, process);
-	return process;
+	if (process->pidfd >= 0)
+		return poll(&end, 1, 0) > 0;
+	return process_start_ticks(process->pid, &start_ticks) || start_ticks != process->start_ticks;
+}
+
+/* Good to a tick: what a time namespace adds need not be whole ticks. */
+static bool is_same_start(uint64_t one, uint64_t other)
+{
+	return one - other + 1 <= 2;
+}
+
+static void forget_entry(struct processes *processes, const struct followed *process)
+{
+	uint32_t key = (uint32_t)process->pid;
+	struct gpt_process_state state;
+
+	if (!bpf_map_lookup_elem(processes_map(processes), &key, &state) &&
+	    is_same_start(state.start_ticks, process->start_ticks))
+		bpf_map_delete_elem(processes_map(processes), &key);
+}
+
+static void remove_at(struct processes *processes, size_t index)
+{
+	struct followed *process = processes->list.items[index];
+
+	neighbour_forget(&process->neighbour);
+	ride_forget(&process->ride);
+	entering_forget(&process->entry.entering);
+	links_detach(&process->anew);
+	array_free(&process->files);
+	if (process->pidfd >= 0)
+		close(process->pidfd);
+	free(process);
+	processes->list.items[index] = processes->list.items[--processes->list.count];
 }
 
 void processes_remove(struct processes *processes, pid_t pid)
 {
-	for (size_t i = 0; i < processes->list.count; i++) {
+	for (size_t i = 0; i < processes->list.count; i++)
+		if (processes->list.items[i]->pid == pid) {
+			remove_at(processes, i);
+			return;
+		}
+}
+
+bool processes_remove_over(struct processes *processes)
+{
+	bool any = false;
+
+	for (size_t i = processes->list.count; i-- > 0;) {
 		struct followed *process = processes->list.items[i];
 
-		if (process->pid != pid)
+		if (!process_is_over(process) || ++process->looks_over < LOOKS_OVER)
 			continue;
-		neighbour_forget(&process->neighbour);
-		ride_forget(&process->ride);
-		links_detach(&process->anew);
-		array_free(&process->files);
-		free(process);
-		processes->list.items[i] = processes->list.items[--processes->list.count];
-		return;
+		forget_entry(processes, process);
+		remove_at(processes, i);
+		any = true;
 	}
+	return any;
+}
+
+/* The entry of the BPF map, made where there is none, or one of a process that had this pid before. -errno */
+static int make_entry(struct processes *processes, const struct followed *process)
+{
+	struct gpt_process_state state, fresh = {.ours = process->ours};
+	uint32_t key = (uint32_t)process->pid;
+	int map = processes_map(processes);
+
+	/* One that is there already (a child of a followed process) knows more than we do. */
+	if (!bpf_map_lookup_elem(map, &key, &state) && is_same_start(state.start_ticks, process->start_ticks))
+		return 0;
+	fresh.python_state = GPT_STACK_UNKNOWN_LAYOUT;
+	fresh.start_ticks = process->start_ticks;
+	fresh.program = fresh.generation = monotonic_ns();
+	return bpf_map_update_elem(map, &key, &fresh, BPF_ANY) ? -errno : 0;
+}
+
+struct followed *processes_add(struct processes *processes, pid_t pid, bool ours, bool inherited)
+{
+	struct followed *process = processes_find(processes, pid);
+	int error;
+
+	if (process && !process_is_over(process))
+		return process;
+	processes_remove(processes, pid); /* its end was lost, and its pid has come again */
+	process = xcalloc(1, sizeof(*process));
+	process->pid = pid;
+	process->ours = ours;
+	process->forked = inherited;
+	process->pidfd = (int)syscall(SYS_pidfd_open, pid, 0); /* Linux 5.3 */
+	error = process_start_ticks(pid, &process->start_ticks);
+	/* If it is not over by now, start and descriptor are of one process. One that is has left records to be read.
+	 */
+	if (!error && !process_is_over(process))
+		error = make_entry(processes, process);
+	else if (!error && !inherited)
+		error = -ESRCH;
+	array_push(&processes->list, process);
+	if (!error)
+		return process;
+	processes->refused += error == -E2BIG;
+	remove_at(processes, processes->list.count - 1);
+	return NULL;
 }
 
 void processes_forget_program(struct processes *processes, struct followed *process)
@@ -79,9 +154,12 @@ void processes_forget_program(struct processes *processes, struct followed *proc
 	ride_forget(&process->ride);
 	links_detach(&process->anew);
 	process->files.count = 0;
-	process->agent_live = process->agent_calls = process->agent_stopped = process->forked = false;
+	process->agent_live = process->agent_calls = process->agent_stopped = process->agent_heard = false;
+	process->forked = false;
+	entering_forget(&process->entry.entering);
 	process->entry = (struct agent_entry){.state = ENTRY_WAITING};
-	process->has_python = process->python_told = process->told = false;
+	process->has_python = process->deaths_seen = process->python_told = process->told = false;
+	process->program = 0;
 	process->looks = 0;
 	process->unfit_since_ns = 0;
 	process->look_again_ns = 0;
@@ -151,19 +229,53 @@ static void probe_files(struct processes *processes, struct followed *process)
 		}
 }
 
-/* What the walker may do with the process from now on. */
+/* The program that the process executes, as the BPF side counts them; 0: it is not followed there. */
+static uint64_t program_of(const struct processes *processes, const struct followed *process)
+{
+	uint32_t key = (uint32_t)process->pid;
+	struct gpt_process_state state;
+
+	return bpf_map_lookup_elem(processes_map(processes), &key, &state) ? 0 : state.program;
+}
+
+/* Whether an interpreter of the process has functions that make others, which could not be probed. */
+static bool makes_unseen(const struct followed *process)
+{
+	for (size_t i = 0; i < process->files.count; i++)
+		if (process->files.items[i]->refused >> FILE_MAKING & 1)
+			return true;
+	return false;
+}
+
+/*
+ * What the walker may do from now on with the program that was looked at; nothing when that is over.  Where the death
+ * of code objects is not seen nothing of them is remembered.
+ */
 static void set_python(struct processes *processes, const struct followed *process, uint32_t python_state,
 		       const struct gpt_python *python)
 {
-	struct gpt_process_state state;
-	uint32_t key = (uint32_t)process->pid;
+	const struct gputrace_bpf *bpf = processes->files->programs->bpf;
+	struct gpt_python_news news = {
+		.pid = (uint32_t)process->pid,
+		.python_state = python_state,
+		.program = process->program,
+		.known = python != NULL,
+		.unsure = !process->deaths_seen,
+		.several = makes_unseen(process),
+	};
+	LIBBPF_OPTS(bpf_test_run_opts, options);
+	uint32_t zero = 0;
+	int error;
 
-	if (bpf_map_lookup_elem(processes_map(processes), &key, &state))
-		return;
-	state.python_state = python_state;
 	if (python)
-		state.python = *python;
-	bpf_map_update_elem(processes_map(processes), &key, &state, BPF_EXIST);
+		news.python = *python;
+	error = bpf_map_update_elem(bpf_map__fd(bpf->maps.python_news), &zero, &news, BPF_ANY);
+	if (!error)
+		error = bpf_prog_test_run_opts(bpf_program__fd(bpf->progs.python_learn), &options);
+	if (error)
+		emit_note(processes->emit, processes->emit_context, (uint32_t)process->pid,
+			  "pid %d: no Python stacks: the BPF side cannot be told of its Python: %s", process->pid,
+			  strerror(errno));
 }
 
 static void look_again(struct followed *process)
@@ -190,29 +302,28 @@ static bool is_young(struct followed *process)
 /* The file among the probed ones that python_find found the interpreter in. */
 static struct probed_file *python_file(const struct followed *process, const struct python_info *python)
 {
-	struct stat stat;
+	struct stat found, stat;
 
+	if (fstat(python->fd, &found))
+		return NULL;
 	for (size_t i = 0; i < process->files.count; i++) {
 		struct probed_file *file = process->files.items[i];
 
-		if ((file->kind == LIBRARY_PYTHON || file->kind == LIBRARY_PYTHON_STATIC) &&
-		    !fstat(python->fd, &stat) && stat.st_ino == file->inode)
+		if ((file->kind == LIBRARY_PYTHON || file->kind == LIBRARY_PYTHON_STATIC) && !fstat(file->fd, &stat) &&
+		    stat.st_ino == found.st_ino && stat.st_dev == found.st_dev)
 			return file;
 	}
 	return NULL;
 }
 
-static void probe_dealloc(struct processes *processes, struct followed *process, const struct python_info *python)
+/* Before the walker begins, where its type objects are set up by then; true when that is so from now on. */
+static bool watch_deaths(struct processes *processes, struct followed *process, struct probed_file *file,
+			 const struct python_info *python)
 {
-	struct probed_file *file = python_file(process, python);
-
-	if (!python->dealloc_offset) {
-		look_again(process); /* its type objects are not set up yet */
-		return;
-	}
-	if (file)
-		file_attach_dealloc(processes->files, file, python->dealloc_offset);
-	process->look_again_ns = 0;
+	if (process->deaths_seen || !file || !python->dealloc_offset)
+		return false;
+	process->deaths_seen = !file_attach_dealloc(processes->files, file, python->dealloc_offset);
+	return process->deaths_seen;
 }
 
 /* Before the walker begins: it would not know of a second interpreter that is made between. */
@@ -226,9 +337,10 @@ static void examine_python(struct processes *processes, struct followed *process
 			   const struct process_info *info, uint64_t known_ns)
 {
 	struct python_info python;
-	struct probed_file *file;
-	char why[256] = "", note[384];
+	char why[256] = "";
 	int error = python_find(process->pid, mappings, &python, why, sizeof(why));
+	struct probed_file *file = python_file(process, &python);
+	bool more = watch_deaths(processes, process, file, &python);
 
 	if (!error) {
 		if (!process->has_python) {
@@ -236,12 +348,16 @@ static void examine_python(struct processes *processes, struct followed *process
 			set_python(processes, process, GPT_STACK_OK, &python.walk);
 			emit_process(processes->emit, processes->emit_context, info, known_ns,
 				     python.walk.layout.version, python.path ? python.path : "");
+		} else if (more) {
+			set_python(processes, process, GPT_STACK_OK, NULL);
 		}
 		process->has_python = true;
-		file = python_file(process, &python);
 		if (file)
 			file_attach_python(processes->files, file, &python);
-		probe_dealloc(processes, process, &python);
+		if (python.dealloc_offset)
+			process->look_again_ns = 0;
+		else
+			look_again(process); /* its type objects are not set up yet */
 	} else if (error == -EAGAIN) {
 		/* Ready for its first frame; checked against its state as soon as it has one. */
 		if (python.walk.runtime && !process->has_python) {
@@ -254,9 +370,8 @@ static void examine_python(struct processes *processes, struct followed *process
 	} else {
 		set_python(processes, process, error == -ENOENT ? GPT_STACK_NO_PYTHON : GPT_STACK_UNKNOWN_LAYOUT, NULL);
 		if (error != -ENOENT && !process->python_told) {
-			snprintf(note, sizeof(note), "%s (pid %d): no Python stacks: %s", info->comm, process->pid,
-				 why);
-			emit_text(processes->emit, processes->emit_context, GPT_NOTE, (uint32_t)process->pid, note);
+			emit_note(processes->emit, processes->emit_context, (uint32_t)process->pid,
+				  "%s (pid %d): no Python stacks: %s", info->comm, process->pid, why);
 			process->python_told = true;
 		}
 	}
@@ -268,20 +383,26 @@ int processes_examine(struct processes *processes, struct followed *process)
 	struct mappings mappings = {};
 	struct process_info info = {};
 	uint64_t known_ns = monotonic_ns(); /* what is read from here on may be older than an exec after it */
+	uint64_t program = program_of(processes, process);
 	int error = process_info_read(process->pid, &info);
 	bool first;
 
 	if (error)
 		return error;
+	if (process->program && program != process->program)
+		processes_forget_program(processes, process);
+	process->program = program;
 	error = mappings_read(process->pid, &mappings);
 	if (!error) {
 		first = !process->told;
 		if (first)
 			emit_process(processes->emit, processes->emit_context, &info, known_ns, 0, "");
 		process->told = true;
+		if (first && info.forked && !process->forked)
+			fork_note_older(process, info.parent);
 		processes_update_agent(processes, process);
 		examine_files(processes, process, &mappings);
-		for (size_t i = 0; first && !process->forked && i < process->files.count; i++)
+		for (size_t i = 0; first && !(process->forked && process->fork.seen) && i < process->files.count; i++)
 			process->agent_older |= process->files.items[i]->kind == LIBRARY_AGENT;
 		examine_python(processes, process, &mappings, &info, known_ns);
 		if (!processes->probe_later)

@@ -6,6 +6,7 @@
 #ifndef GPUTRACE_PROCESSES_H
 #define GPUTRACE_PROCESSES_H
 
+#include "attach/entering.h"
 #include "attach/files.h"
 #include "attach/neighbours.h"
 #include "attach/ride.h"
@@ -14,22 +15,39 @@
 struct agent_entry {
 	enum {
 		ENTRY_WAITING,
-		ENTRY_ASKED, /* loaded or woken; what follows it says itself */
+		ENTRY_ENTERING, /* a thread is at it: `entering` */
+		ENTRY_ASKED,	/* loaded or woken; what follows it says itself */
+		ENTRY_DRIVER,	/* the driver is to load it when the process starts CUDA */
 		ENTRY_REFUSED,
 	} state;
+	bool driver_fails; /* the process has called CUDA, and the driver had not loaded it */
+	struct entering *entering;
 	unsigned tries;
 	uint64_t next_ns, asked_ns;
-	char why[192]; /* refused */
+	uint64_t left_out_ns; /* since when: forks.h; 0 it is not */
+	char why[192];	      /* refused */
+	char last_why[192];   /* waiting: what kept it out the last time */
 };
 
 struct followed {
 	pid_t pid;
-	bool ours;	    /* started by us */
-	bool forked;	    /* was seen to begin as a copy, and has executed nothing since */
-	bool agent_live;    /* it is at work, as last seen in the BPF map */
-	bool agent_calls;   /* it reports the calls of the process: no symbol probes are needed */
-	bool agent_stopped; /* its last HELLO said so */
+	int pidfd;	      /* says when it is over, whoever has the pid then; -1: not to be had */
+	uint64_t start_ticks; /* as process_start_ticks */
+	uint64_t program;     /* gpt_process_state.program of what was examined last, 0 nothing */
+	unsigned looks_over;  /* how often it was seen to be over */
+	bool ours;	      /* started by us */
+	bool forked;	      /* began as a copy, and has executed nothing since */
+	struct {
+		pid_t of;     /* who forked it */
+		bool seen;    /* by us */
+		bool cuda_up; /* there, at that time: known where it was seen */
+	} fork;		      /* of a forked one: forks.h */
+	bool agent_live;      /* it is at work, as last seen in the BPF map */
+	bool agent_calls;     /* it reports the calls of the process: no symbol probes are needed */
+	bool agent_stopped;   /* its last HELLO said so */
+	bool agent_heard;     /* it has sent something */
 	bool has_python;
+	bool deaths_seen;	/* the end of its code objects is */
 	bool told;		/* its GPT_PROCESS record was written */
 	bool python_told;	/* an interpreter that cannot be walked was reported */
 	uint64_t look_again_ns; /* 0: nothing to wait for */
@@ -50,13 +68,23 @@ struct processes {
 	void *emit_context;
 	ARRAY(struct followed *) list;
 	bool probe_later; /* processes_examine only looks: many processes are known before the first is probed */
+	uint64_t refused; /* how many could not be followed: the BPF side's table is full */
 };
 
 struct followed *processes_find(struct processes *processes, pid_t pid);
 
-/* Begins to follow; `inherited`: the BPF side has made the map entry already (fork). NULL: no room or no process. */
+/*
+ * Begins to follow, or goes on with the one that is followed; one that had the pid before is forgotten.  `inherited`: a
+ * fork, of which the BPF side has made the map entry already. NULL: no room or no process.
+ */
 struct followed *processes_add(struct processes *processes, pid_t pid, bool ours, bool inherited);
 void processes_remove(struct processes *processes, pid_t pid);
+
+/* It has ended, whatever has its pid by now. */
+bool process_is_over(const struct followed *process);
+
+/* Forgets those whose end should have been told by now and was not; true when there were any. Every 0.2 s. */
+bool processes_remove_over(struct processes *processes);
 
 /* Looks at what the process has mapped now: probes files, finds its Python, tells the log. -errno */
 int processes_examine(struct processes *processes, struct followed *process);

@@ -31,8 +31,13 @@ static int keep_words(enum libbpf_print_level level, const char *format, va_list
 
 	if (level == LIBBPF_DEBUG || vasprintf(&text, format, args) < 0)
 		return 0;
-	if (msg_level() >= MSG_VERBOSE) /* the verifier's log is one message of many lines */
-		msg_debug("%s", text);
+	/* the verifier's log is one message of many lines */
+	for (const char *line = text; msg_level() >= MSG_VERBOSE && *line; line += strspn(line, "\n")) {
+		int length = (int)strcspn(line, "\n");
+
+		msg_debug("%.*s", length, line);
+		line += length;
+	}
 	text[strcspn(text, "\n")] = 0;
 	if (level == LIBBPF_WARN && *text && !last_words[0])
 		snprintf(last_words, sizeof(last_words), "%s", text);
@@ -114,6 +119,22 @@ int programs_load(struct programs *programs, const struct gpt_config *config, si
 	programs->multi = links_have_multi(bpf_program__fd(programs->bpf->progs.empty), ATTACH_TRACE_UPROBE_MULTI);
 	programs->sites = old ? bpf_object__find_map_fd_by_name(programs->bpf->obj, "sites") : -1;
 	return 0;
+}
+
+uint64_t programs_missed(const struct programs *programs)
+{
+	struct bpf_program *program;
+	uint64_t missed = 0;
+
+	bpf_object__for_each_program(program, programs->bpf->obj)
+	{
+		struct bpf_prog_info info = {};
+		uint32_t bytes = sizeof(info);
+
+		if (!bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &bytes))
+			missed += info.recursion_misses;
+	}
+	return missed;
 }
 
 void programs_unload(struct programs *programs)

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include <gputrace/maps.h>
 #include "gputrace.skel.h"
@@ -21,6 +22,8 @@ struct gputrace_bpf *programs_open(bool old);
 /* -errno, and one line in why that says what to do about it. */
 int programs_load(struct programs *programs, const struct gpt_config *config, size_t ring_bytes, char *why,
 		  size_t why_size);
+/* How often the kernel did not run a program where it should have, as far as it counts that (Linux 5.12). */
+uint64_t programs_missed(const struct programs *programs);
 void programs_unload(struct programs *programs);
 
 #endif

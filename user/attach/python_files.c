@@ -113,3 +113,31 @@ void file_attach_python(struct files *files, struct probed_file *file, const str
 		attach_calls(files, file, python, image);
 	image_close(image);
 }
+
+int file_attach_dealloc(struct files *files, struct probed_file *file, uint64_t offset)
+{
+	struct link_place place = {.offset = offset};
+	int error;
+
+	if (file->dealloc_links.fds.count)
+		return 0;
+	error = links_attach_uprobes(&file->dealloc_links, files->programs->multi,
+				     bpf_program__fd(files->programs->bpf->progs.code_dealloc), file->fd, &place, 1);
+	if (error)
+		file_note_refused(files, file, FILE_DEATHS, error);
+	return error;
+}
+
+int file_attach_making(struct files *files, struct probed_file *file)
+{
+	int error;
+
+	if (!file->making.count || file->fd < 0 || file->making_links.fds.count)
+		return 0;
+	error = links_attach_uprobes(&file->making_links, files->programs->multi,
+				     bpf_program__fd(files->programs->bpf->progs.interpreter_new), file->fd,
+				     file->making.items, file->making.count);
+	if (error)
+		file_note_refused(files, file, FILE_MAKING, error);
+	return error;
+}

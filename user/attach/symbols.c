@@ -26,6 +26,7 @@ struct symbols {
 	attach_emit emit;
 	void *context;
 	struct told *told;
+	bool any; /* was told */
 	ARRAY(struct symbol_file) files;
 	uint32_t mappings_pid; /* whose mappings are held */
 	struct mappings mappings;
@@ -50,6 +51,7 @@ static bool told_before(struct symbols *symbols, uint32_t pid, uint64_t ip)
 		return true;
 	slot->pid = pid;
 	slot->ip = ip;
+	symbols->any = true;
 	return false;
 }
 
@@ -114,6 +116,8 @@ void symbols_add_stack(struct symbols *symbols, const struct gpt_native_stack *s
 
 void symbols_forget_process(struct symbols *symbols, uint32_t pid)
 {
+	if (!symbols->any)
+		return;
 	for (size_t i = 0; i < TOLD_SLOTS; i++)
 		if (symbols->told[i].pid == pid)
 			symbols->told[i].pid = 0;

@@ -9,7 +9,7 @@ struct symbols;
 
 struct symbols *symbols_new(attach_emit emit, void *context);
 void symbols_add_stack(struct symbols *symbols, const struct gpt_native_stack *stack);
-void symbols_forget_process(struct symbols *symbols, uint32_t pid); /* it has executed another program */
+void symbols_forget_process(struct symbols *symbols, uint32_t pid); /* another program, or process, has the pid now */
 void symbols_free(struct symbols *symbols);
 
 #endif

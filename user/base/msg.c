@@ -4,7 +4,11 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
+
+#include "base/safe_text.h"
 
 static enum msg_level current_level = MSG_NORMAL;
 static bool progress_shown;
@@ -27,15 +31,36 @@ void msg_progress_end(void)
 	progress_shown = false;
 }
 
+/*
+ * All of it as one write, so that lines of the target's own do not come into ours; names in it are whatever a target
+ * likes.  Without memory: what we would have said, without the names.
+ */
+static void print(const char *before, const char *prefix, const char *after, const char *format, va_list args)
+{
+	char *text = NULL, *whole;
+	int length = vasprintf(&text, format, args);
+	size_t fixed = strlen(before) + strlen(prefix), size;
+
+	whole = length < 0 ? NULL : malloc(fixed + SAFE_TEXT_MAX((size_t)length) + strlen(after) + 1);
+	if (whole) {
+		size = (size_t)(stpcpy(stpcpy(whole, before), prefix) - whole);
+		size += safe_text_copy(whole + size, text, (size_t)length);
+		strcpy(whole + size, after);
+	}
+	fputs(whole ? whole : format, stderr);
+	free(whole);
+	if (length >= 0)
+		free(text);
+}
+
 void msg_progress(const char *format, ...)
 {
 	va_list args;
 
 	if (current_level < MSG_NORMAL || !isatty(STDERR_FILENO))
 		return;
-	fputs("\r\033[K", stderr);
 	va_start(args, format);
-	vfprintf(stderr, format, args);
+	print("\r\033[K", "", "", format, args);
 	va_end(args);
 	fflush(stderr);
 	progress_shown = true;
@@ -44,10 +69,7 @@ void msg_progress(const char *format, ...)
 static void print_line(const char *prefix, const char *format, va_list args)
 {
 	msg_progress_end();
-	fputs("gputrace: ", stderr);
-	fputs(prefix, stderr);
-	vfprintf(stderr, format, args);
-	fputc('\n', stderr);
+	print("gputrace: ", prefix, "\n", format, args);
 }
 
 #define DEFINE_MSG(name, lowest, prefix)                                                                               \

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Messages for the person at the terminal: one line each, on standard error, "gputrace: " in front.
+ * Messages for the person at the terminal: one line each, on standard error, "gputrace: " in front; what a target put
+ * into a name cannot steer the terminal (safe_text.h).
  * Only cmd/ and the few places that can say what to do about a failure print; the rest return -errno.
  */
 #ifndef GPUTRACE_MSG_H

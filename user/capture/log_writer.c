@@ -6,6 +6,7 @@
 #include "capture/log_writer.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,7 @@
 _Static_assert(BUFFER_BYTES > GPT_RECORD_MAX, "every record fits the buffer");
 
 struct log_writer {
+	pthread_mutex_t lock; /* of all that follows */
 	int fd;
 	int error; /* sticky, negative errno */
 	bool header_written;
@@ -36,6 +38,7 @@ struct log_writer *log_writer_open(int fd)
 	struct gpt_clock clock;
 
 	clock_sample(&clock);
+	pthread_mutex_init(&writer->lock, NULL);
 	writer->fd = fd;
 	writer->header = (struct gpt_log_header){
 		.magic = GPT_LOG_MAGIC,
@@ -50,15 +53,29 @@ struct log_writer *log_writer_open(int fd)
 	return writer;
 }
 
+void log_writer_lock(struct log_writer *writer)
+{
+	pthread_mutex_lock(&writer->lock);
+}
+
+void log_writer_unlock(struct log_writer *writer)
+{
+	pthread_mutex_unlock(&writer->lock);
+}
+
 int log_writer_set_start(struct log_writer *writer, uint64_t start_ns, int64_t wall_offset_ns)
 {
+	int error = 0;
+
+	log_writer_lock(writer);
 	writer->header.start_ns = start_ns;
 	writer->header.wall_offset_ns = wall_offset_ns;
 	if (!writer->header_written)
 		memcpy(writer->buffer, &writer->header, sizeof(writer->header));
 	else if (pwrite(writer->fd, &writer->header, sizeof(writer->header), 0) != (ssize_t)sizeof(writer->header))
-		return -EIO;
-	return 0;
+		error = -EIO;
+	log_writer_unlock(writer);
+	return error;
 }
 
 /* The last record boundary of the buffer that is not behind `limit`; SIZE_MAX when even the first is. */
@@ -90,7 +107,7 @@ static void remember_spare(struct log_writer *writer, size_t bytes)
 		writer->spare_offset = writer->offset + at;
 }
 
-int log_writer_flush(struct log_writer *writer)
+static int flush_locked(struct log_writer *writer)
 {
 	size_t done = 0;
 
@@ -116,7 +133,17 @@ int log_writer_flush(struct log_writer *writer)
 	return 0;
 }
 
-int log_writer_append(struct log_writer *writer, const struct gpt_record *record)
+int log_writer_flush(struct log_writer *writer)
+{
+	int error;
+
+	log_writer_lock(writer);
+	error = flush_locked(writer);
+	log_writer_unlock(writer);
+	return error;
+}
+
+int log_writer_append_locked(struct log_writer *writer, const struct gpt_record *record)
 {
 	size_t size = record->size;
 
@@ -125,7 +152,7 @@ int log_writer_append(struct log_writer *writer, const struct gpt_record *record
 	if (size < sizeof(*record) || size > GPT_RECORD_MAX || size % 8)
 		return -EINVAL;
 	if (size > BUFFER_BYTES - writer->fill) {
-		int err = log_writer_flush(writer);
+		int err = flush_locked(writer);
 
 		if (err)
 			return err;
@@ -133,6 +160,16 @@ int log_writer_append(struct log_writer *writer, const struct gpt_record *record
 	memcpy(writer->buffer + writer->fill, record, size);
 	writer->fill += size;
 	return 0;
+}
+
+int log_writer_append(struct log_writer *writer, const struct gpt_record *record)
+{
+	int error;
+
+	log_writer_lock(writer);
+	error = log_writer_append_locked(writer, record);
+	log_writer_unlock(writer);
+	return error;
 }
 
 /*
@@ -156,22 +193,33 @@ static void salvage(struct log_writer *writer, struct gpt_end *end)
 
 int log_writer_finish(struct log_writer *writer, struct gpt_end *end)
 {
-	if (!writer->error && log_writer_append(writer, &end->hdr) == 0)
-		log_writer_flush(writer);
+	int error;
+
+	log_writer_lock(writer);
+	if (!writer->error && log_writer_append_locked(writer, &end->hdr) == 0)
+		flush_locked(writer);
 	if (writer->error)
 		salvage(writer, end);
-	return writer->error;
+	error = writer->error;
+	log_writer_unlock(writer);
+	return error;
 }
 
-uint64_t log_writer_bytes(const struct log_writer *writer)
+uint64_t log_writer_bytes(struct log_writer *writer)
 {
-	return writer->offset + writer->fill;
+	uint64_t bytes;
+
+	log_writer_lock(writer);
+	bytes = writer->offset + writer->fill;
+	log_writer_unlock(writer);
+	return bytes;
 }
 
 void log_writer_close(struct log_writer *writer)
 {
 	if (!writer)
 		return;
+	pthread_mutex_destroy(&writer->lock);
 	free(writer->buffer);
 	free(writer);
 }

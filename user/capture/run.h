@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * One recording from the moment the probes are in place until they are gone: ring buffer to log, when to end,
- * clock samples, the progress line, the accounts.  Does not interpret what it records.
+ * One recording from the moment the probes are in place until they are gone: attach/ kept informed, when to end,
+ * clock samples, the progress line, the accounts.  Does not interpret what is recorded.
  */
 #ifndef GPUTRACE_RUN_H
 #define GPUTRACE_RUN_H
@@ -12,6 +12,7 @@
 #include <gputrace/record.h>
 
 #include "attach/attach.h"
+#include "capture/drain.h"
 #include "capture/log_writer.h"
 
 struct run_options {
@@ -35,9 +36,10 @@ struct run_result {
 
 /*
  * Records until the end, detaches the probes (attach_stop) and finishes the log with GPT_END.  Returns 0 when
- * there was a recording at all, -errno when it could not begin; the caller closes attach and log.
+ * there was a recording at all, -errno when it could not begin; the caller closes drain, attach and log.  To be called
+ * by the thread that opened attach.
  */
-int run_trace(struct attach *attach, struct log_writer *log, const struct run_options *options,
+int run_trace(struct attach *attach, struct log_writer *log, struct drain *drain, const struct run_options *options,
 	      struct run_result *result);
 
 #endif

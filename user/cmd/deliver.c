@@ -3,6 +3,7 @@
 #include "cmd/deliver.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,25 +11,56 @@
 #include "cmd/interrupt.h"
 #include "cmd/outputs.h"
 #include "report/report.h"
+#include "report/text.h"
 #include "trace/model.h"
+
+#define REPORT_BUFFER (64u << 10)
+
+/* ---- the report ---------------------------------------------------------------------------------------------- */
+
+/* error: the first one, as a FILE forgets it. */
+static ssize_t write_stdout(void *error, const char *data, size_t bytes)
+{
+	int *first = error;
+
+	if (!*first)
+		*first = write_unless(STDOUT_FILENO, data, bytes, interrupt());
+	return *first ? 0 : (ssize_t)bytes; /* 0 is an error, fopencookie(3) */
+}
+
+/* Its buffer holds most reports, so that they are one write. */
+static FILE *cancellable_stdout(int *error)
+{
+	FILE *out = fopencookie(error, "w", (cookie_io_functions_t){.write = write_stdout});
+
+	if (out)
+		setvbuf(out, NULL, _IOFBF, REPORT_BUFFER);
+	return out;
+}
 
 static int print_report(const struct model *model)
 {
 	const char *no_color = getenv("NO_COLOR");
 	struct report_options options = {.color = isatty(STDOUT_FILENO) && !(no_color && *no_color)};
-	int err = report_write(stdout, model, &options);
+	int lost = 0, err;
+	FILE *out = cancellable_stdout(&lost);
 
-	if (!err && fflush(stdout) != 0)
-		err = -errno;
+	if (!out)
+		return -ENOMEM;
+	err = report_write(out, model, &options);
+	fclose(out);
+	err = lost ? lost : err;
 	/* A reader that has seen enough, as head(1), is nobody's fault. */
 	if (err == -EPIPE)
 		return 0;
-	if (err == -EINTR && *interrupt_flag())
+	if (err && is_interrupted())
 		return -ECANCELED;
 	if (err)
 		msg_error("the report could not be written: %s", strerror(-err));
 	return err;
 }
+
+/* ---- judgement --------------------------------------------------------------------------------------------------- */
 
 static const char *const agent_failures[] = {
 	[GPT_AGENT_OK] = "the agent was not loaded",
@@ -94,7 +126,7 @@ static enum exit_code judge(const struct delivery *delivery, const struct model 
 {
 	const struct options *options = delivery->options;
 	unsigned wanted = options->has_min_complete ? options->min_complete : model->min_complete;
-	double completeness = model_completeness(model);
+	unsigned complete = model_completeness(model);
 
 	if (options->agent == ATTACH_AGENT_REQUIRE && !agent_was_there(model))
 		return EXIT_FAILED;
@@ -107,11 +139,13 @@ static enum exit_code judge(const struct delivery *delivery, const struct model 
 		return EXIT_INCOMPLETE;
 	}
 	if (wanted && !model->call_count && !model->gpu_count) {
-		msg_warn("no CUDA call was seen, but %u %% completeness was asked for", wanted);
+		msg_warn("no CUDA call was seen, but %s %% completeness was asked for",
+			 number_thousandths(wanted).text);
 		return EXIT_INCOMPLETE;
 	}
-	if (completeness < wanted) {
-		msg_warn("the trace is %.2f %% complete, below the %u %% asked for", completeness, wanted);
+	if (complete < wanted) {
+		msg_warn("the trace is %s %% complete, below the %s %% asked for", number_thousandths(complete).text,
+			 number_thousandths(wanted).text);
 		return EXIT_INCOMPLETE;
 	}
 	return EXIT_GOOD;
@@ -119,7 +153,7 @@ static enum exit_code judge(const struct delivery *delivery, const struct model 
 
 static int write_everything(const struct delivery *delivery, const struct model *model)
 {
-	int err = delivery->report ? print_report(model) : 0;
+	int err = delivery->report && !is_interrupted() ? print_report(model) : 0;
 	int outputs = outputs_write(delivery->options, model, delivery->log_fd, delivery->skip);
 
 	if (outputs == -ECANCELED)

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/safe_text.h"
+
 #define COLUMNS 100
 #define TEXT_COLUMN 25 /* "%-16s%-9s" */
 
@@ -14,7 +16,7 @@ void doctor_say(enum health health, const char *name, const char *format, ...)
 {
 	static const char *const words[] = {
 		[HEALTH_OK] = "ok", [HEALTH_LIMITED] = "limited", [HEALTH_MISSING] = "missing"};
-	char text[512];
+	char text[512], safe[SAFE_TEXT_MAX(COLUMNS) + 1];
 	va_list args;
 
 	va_start(args, format);
@@ -22,7 +24,8 @@ void doctor_say(enum health health, const char *name, const char *format, ...)
 	va_end(args);
 	if (strlen(text) > COLUMNS - TEXT_COLUMN)
 		strcpy(text + COLUMNS - TEXT_COLUMN - 3, "...");
-	printf("%-16s%-9s%s\n", name, words[health], text);
+	safe[safe_text_copy(safe, text, strlen(text))] = 0;
+	printf("%-16s%-9s%s\n", name, words[health], safe);
 }
 
 /* Probing for a feature fails where it is absent; that is no news for the user. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What can be traced in one process, by looking at it from outside. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +10,7 @@
 #include <gputrace/cupti_users.h>
 
 #include "attach/inject.h"
+#include "attach/read_only.h"
 #include "base/array.h"
 #include "cmd/agent_path.h"
 #include "cmd/doctor.h"
@@ -172,7 +172,7 @@ static void check_agent(const struct subject *subject)
 {
 	struct inject_result result;
 	char *path = agent_path_find();
-	int fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+	int fd = path ? read_only_open(path) : -1;
 	int err = fd < 0 ? -ENOENT : inject_check(subject->pid, fd, &result);
 
 	if (fd < 0)

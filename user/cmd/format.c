@@ -12,13 +12,22 @@
 #define LOG_NAME "gpt"
 #define LOG_SUFFIX ".gpt"
 
+/* NULL: the log. */
+static struct format format_of(const struct export_format *writer)
+{
+	if (!writer)
+		return (struct format){.name = LOG_NAME, .binary = true};
+	return (struct format){
+		.name = writer->name, .writer = writer, .binary = writer->binary, .needs_path = writer->needs_path};
+}
+
 bool format_by_name(const char *name, struct format *out)
 {
 	const struct export_format *writer = export_format_by_name(name);
 
 	if (!writer && strcmp(name, LOG_NAME) != 0)
 		return false;
-	*out = (struct format){.name = writer ? writer->name : LOG_NAME, .writer = writer};
+	*out = format_of(writer);
 	return true;
 }
 
@@ -36,7 +45,7 @@ bool format_by_path(const char *path, struct format *out)
 
 	if (!writer && !has_log_suffix(name))
 		return false;
-	*out = (struct format){.name = writer ? writer->name : LOG_NAME, .writer = writer};
+	*out = format_of(writer);
 	return true;
 }
 
@@ -89,6 +98,15 @@ const char *format_check_path(const char *path)
 		return "%p is accepted in the file's name, not in its folder's";
 	if (mark && !format.writer)
 		return "a log holds all processes; %p is for the other formats";
+	return NULL;
+}
+
+const char *format_check_stdout(const struct format *format, bool is_terminal)
+{
+	if (format->needs_path)
+		return "it can only be written into a file: --output FILE";
+	if (format->binary && is_terminal)
+		return "it is binary, and standard output is a terminal; > FILE or | COMMAND behind it";
 	return NULL;
 }
 

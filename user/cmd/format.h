@@ -10,6 +10,8 @@
 struct format {
 	const char *name;
 	const struct export_format *writer; /* NULL: the log, copied as it is */
+	bool binary;			    /* nothing for a terminal */
+	bool needs_path;		    /* cannot be written into a pipe */
 };
 
 /* False: not known. */
@@ -22,6 +24,9 @@ const char *format_suffixes(void);
 
 /* NULL when path can be an output, else what is wrong with it. */
 const char *format_check_path(const char *path);
+
+/* NULL when the format can go to standard output, which is a terminal or not; else what is wrong with that. */
+const char *format_check_stdout(const struct format *format, bool is_terminal);
 
 /* The last component of path has "%p": one file per process. */
 bool format_path_is_per_process(const char *path);

@@ -1,33 +1,36 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* One flag and its handler. */
+/* One flag, a descriptor for those who wait, and their handler. */
 #include "cmd/interrupt.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stddef.h>
+#include <stdint.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
-static volatile int interrupted;
-
-/* A signal that comes just before a write begins does not end that: another follows each second. */
-static void on_alarm(int signal_number)
-{
-	alarm(1);
-}
+static atomic_int interrupted; /* lock-free, as a handler needs it */
+static struct cancel cancel = {.flag = &interrupted, .fd = -1};
 
 static void on_signal(int signal_number)
 {
-	interrupted = 1;
-	alarm(1);
+	int error = errno;
+	uint64_t one = 1;
+
+	atomic_store(&interrupted, 1);
+	(void)!write(cancel.fd, &one, sizeof(one));
+	errno = error;
 }
 
 void interrupt_watch(void)
 {
 	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
-	/* Without SA_RESTART: a write to a pipe that nobody reads has to end. */
-	struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
-	struct sigaction again = {.sa_handler = on_alarm};
+	struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND | SA_RESTART};
 
-	sigaction(SIGALRM, &again, NULL);
+	if (cancel.fd >= 0)
+		return;
+	/* Nobody reads it: readable once and for all. */
+	cancel.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
 		struct sigaction old;
 
@@ -39,7 +42,12 @@ void interrupt_watch(void)
 	signal(SIGXFSZ, SIG_IGN);
 }
 
-const volatile int *interrupt_flag(void)
+const struct cancel *interrupt(void)
 {
-	return &interrupted;
+	return &cancel;
+}
+
+bool is_interrupted(void)
+{
+	return is_cancelled(&cancel);
 }

@@ -3,13 +3,18 @@
 #ifndef GPUTRACE_INTERRUPT_H
 #define GPUTRACE_INTERRUPT_H
 
+#include <stdbool.h>
+
+#include "base/cancel.h"
+
 /*
- * From here on SIGINT, SIGTERM and SIGHUP raise the flag once; the next one ends the program.  SIGPIPE and SIGXFSZ
+ * From here on SIGINT, SIGTERM and SIGHUP cancel once; the next one ends the program.  SIGPIPE and SIGXFSZ
  * become errors of write(2).
  */
 void interrupt_watch(void);
 
-/* Not 0 after a signal. */
-const volatile int *interrupt_flag(void);
+/* Cancelled by a signal. */
+const struct cancel *interrupt(void);
+bool is_interrupted(void);
 
 #endif

@@ -40,7 +40,7 @@ struct options {
 	enum attach_agent agent;
 	const char *cupti; /* NULL: the one that fits each process */
 	bool has_min_complete;
-	unsigned min_complete; /* percent */
+	unsigned min_complete; /* thousandths of a percent */
 	size_t buffer_bytes;
 	bool native;
 	bool python_calls;
@@ -57,6 +57,9 @@ struct options {
  */
 int options_parse(int argc, char **argv, struct options *out, char *why, size_t why_size);
 void options_free(struct options *options);
+
+/* As on the command line: "auto". */
+const char *options_agent_name(enum attach_agent agent);
 
 /* True when one of the outputs is standard output: no report is printed there then. */
 bool options_use_stdout(const struct options *options);

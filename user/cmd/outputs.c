@@ -48,21 +48,6 @@ int outputs_check(const struct options *options)
 	return err;
 }
 
-static int write_all(int fd, const char *data, size_t size)
-{
-	while (size) {
-		ssize_t bytes = write(fd, data, size);
-
-		if (bytes < 0 && errno == EINTR)
-			continue;
-		if (bytes < 0)
-			return -errno;
-		data += bytes;
-		size -= (size_t)bytes;
-	}
-	return 0;
-}
-
 static int copy_log(int from, int to)
 {
 	char *buffer = xmalloc(COPY_BYTES);
@@ -77,9 +62,7 @@ static int copy_log(int from, int to)
 		if (bytes < 0)
 			err = -errno;
 		else
-			err = write_all(to, buffer, (size_t)bytes);
-		if (*interrupt_flag())
-			err = -ECANCELED;
+			err = write_unless(to, buffer, (size_t)bytes, interrupt());
 		at += bytes > 0 ? bytes : 0;
 	}
 	free(buffer);
@@ -98,7 +81,7 @@ static int write_format(const struct writing *writing, const struct format *form
 	struct export_options options = {
 		.process = process,
 		.by_launches = counts_launches(writing),
-		.cancel = interrupt_flag(),
+		.cancel = interrupt(),
 	};
 
 	if (!format->writer)
@@ -206,7 +189,7 @@ int outputs_write(const struct options *options, const struct model *model, int 
 
 		if (i == skip)
 			continue;
-		if (*interrupt_flag())
+		if (is_interrupted())
 			err = -ECANCELED;
 		else if (is_stdout(path))
 			err = write_stdout(&writing);

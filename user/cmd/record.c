@@ -13,6 +13,7 @@
 #include "attach/attach.h"
 #include "attach/emit.h"
 #include "capture/clock.h"
+#include "capture/drain.h"
 #include "capture/log_writer.h"
 #include "capture/run.h"
 #include "capture/signals.h"
@@ -24,6 +25,7 @@
 #include "cmd/outputs.h"
 #include "cmd/privileges.h"
 #include "cmd/session.h"
+#include "cmd/subcommands.h"
 #include "cmd/target_check.h"
 
 struct recording {
@@ -36,6 +38,7 @@ struct recording {
 	int signals; /* -1: not open */
 	sigset_t old_signals;
 	struct attach *attach;
+	struct drain *drain;
 	struct run_result result;
 	char why[512];
 };
@@ -80,14 +83,10 @@ static int find_agent(struct recording *recording)
 /* A command that cannot be run; options in front of a subcommand make one of it. */
 static int refuse_command(const char *name, int err)
 {
-	static const char *const subcommands[] = {"report", "export", "doctor"};
-
-	for (size_t i = 0; i < sizeof(subcommands) / sizeof(subcommands[0]); i++)
-		if (err == -ENOENT && !strcmp(name, subcommands[i])) {
-			msg_error("%s: a subcommand comes first, its options after it: gputrace %s ...", name, name);
-			return err;
-		}
-	msg_error("%s: %s", name, err == -ENOENT ? "command not found" : strerror(-err));
+	if (err == -ENOENT && subcommand_by_name(name))
+		msg_error("%s: a subcommand comes first, its options after it: gputrace %s ...", name, name);
+	else
+		msg_error("%s: %s", name, err == -ENOENT ? "command not found" : strerror(-err));
 	return err;
 }
 
@@ -230,7 +229,12 @@ static int attach_all(struct recording *recording)
 	/* No record of a probe is older than this. */
 	clock_sample(&clock);
 	log_writer_set_start(recording->log, clock.mono_ns, clock.wall_offset_ns);
-	err = follow_processes(recording);
+	/* Before the first probe: from then on the ring fills, however long the rest takes. */
+	err = drain_start(attach_ring_fd(recording->attach), recording->log, attach_wants, &recording->drain);
+	if (err)
+		snprintf(recording->why, sizeof(recording->why), "the ring buffer cannot be read: %s", strerror(-err));
+	if (!err)
+		err = follow_processes(recording);
 	if (!err)
 		err = attach_start(recording->attach, recording->why, sizeof(recording->why));
 	if (err)
@@ -304,7 +308,7 @@ static int run_it(struct recording *recording)
 		.command_ended = recording->command.pid ? on_command_ended : NULL,
 		.context = recording,
 	};
-	int err = run_trace(recording->attach, recording->log, &options, &recording->result);
+	int err = run_trace(recording->attach, recording->log, recording->drain, &options, &recording->result);
 
 	if (err && !recording->command.exec_errno)
 		msg_error("the recording could not begin: %s", strerror(-err));
@@ -368,12 +372,12 @@ static enum exit_code deliver_all(struct recording *recording)
 	} else if (recording->file.output.path) {
 		outputs_say_written(recording->file.output.path, recording->file.fd);
 	}
-	if (recording->result.abandoned || *interrupt_flag()) {
+	if (recording->result.abandoned || is_interrupted()) {
 		keep_log(recording, "interrupted twice: no outputs are written");
 		return EXIT_FAILED;
 	}
 	code = deliver(&delivery, &all_written);
-	if (*interrupt_flag())
+	if (is_interrupted())
 		keep_log(recording, "interrupted");
 	else if (!all_written)
 		keep_log(recording, "not everything could be written");
@@ -384,6 +388,7 @@ static enum exit_code deliver_all(struct recording *recording)
 
 static void close_all(struct recording *recording)
 {
+	drain_close(recording->drain);
 	attach_close(recording->attach);
 	log_writer_close(recording->log);
 	log_file_close(&recording->file);
@@ -422,6 +427,8 @@ enum exit_code record_command(const struct options *options)
 		goto cleanup;
 	refused = python_calls_refused(&recording, true);
 	/* Nothing of the probes is left while the outputs are made. */
+	drain_close(recording.drain);
+	recording.drain = NULL;
 	attach_close(recording.attach);
 	recording.attach = NULL;
 	say_how_it_ended(&recording);

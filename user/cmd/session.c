@@ -2,8 +2,9 @@
 /* Builds one record; writes nothing. */
 #include "cmd/session.h"
 
-#include <string.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -51,23 +52,26 @@ struct gpt_session *session_record(const struct options *options)
 	char *target = session_target(options);
 	struct gpt_session *record;
 	struct utsname host = {0};
-	const char *texts[4] = {GPUTRACE_VERSION, host.nodename, host.release, target};
+	char min_complete[16];
+	const char *texts[] = {GPUTRACE_VERSION, host.nodename, host.release,
+			       target,		 min_complete,	options_agent_name(options->agent)};
 	size_t bytes = 0, size;
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	char *at;
 
 	uname(&host);
-	for (size_t i = 0; i < 4; i++)
+	snprintf(min_complete, sizeof(min_complete), "%u", options->min_complete);
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
 		bytes += strlen(texts[i]) + 1;
 	size = (sizeof(*record) + bytes + 7) & ~(size_t)7;
 	record = xcalloc(1, size);
 	record->hdr = (struct gpt_record){.size = (uint32_t)size, .type = GPT_SESSION};
 	record->metric_launches = options->metric == METRIC_LAUNCHES;
-	record->min_complete = options->min_complete;
+	record->min_complete = options->min_complete / 1000;
 	record->cpus = cpus > 0 ? (uint32_t)cpus : 0;
 	record->bytes = (uint32_t)bytes;
 	at = record->text;
-	for (size_t i = 0; i < 4; i++)
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
 		at = stpcpy(at, texts[i]) + 1;
 	free(target);
 	return record;

@@ -33,14 +33,12 @@ int value_duration(const char *text, uint64_t *ns)
 	static const struct {
 		const char *unit;
 		double ns;
-	} units[] = {{"ms", 1e6}, {"s", 1e9}, {"m", 60e9}, {"h", 3600e9}};
+	} units[] = {{"", 1e9}, {"ms", 1e6}, {"s", 1e9}, {"m", 60e9}, {"h", 3600e9}};
 	const char *unit;
 	double number;
 
 	if (split_number(text, &number, &unit))
 		return -EINVAL;
-	if (!*unit)
-		return number > 0 ? -EDOM : -EINVAL;
 	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
 		double value = number * units[i].ns;
 
@@ -79,17 +77,27 @@ int value_buffer(const char *text, size_t *bytes)
 	return -EINVAL;
 }
 
-int value_percent(const char *text, unsigned *percent)
+/* Digits one by one: a double has no 99.9. */
+int value_percent(const char *text, unsigned *thousandths)
 {
 	size_t digits = strspn(text, "0123456789");
-	unsigned long value;
+	unsigned value = 0, unit = 1000;
 
-	if (!digits || digits > 3 || (text[digits] && strcmp(text + digits, "%") != 0))
+	if (!digits || digits > 3)
 		return -EINVAL;
-	value = strtoul(text, NULL, 10);
-	if (value > 100)
+	for (size_t i = 0; i < digits; i++)
+		value = 10 * value + (unsigned)(*text++ - '0');
+	value *= unit;
+	if (*text == '.') {
+		digits = strspn(++text, "0123456789");
+		if (!digits || digits > 3)
+			return -EINVAL;
+		while (digits--)
+			value += (unsigned)(*text++ - '0') * (unit /= 10);
+	}
+	if ((*text && strcmp(text, "%") != 0) || value > 100000)
 		return -EINVAL;
-	*percent = (unsigned)value;
+	*thousandths = value;
 	return 0;
 }
 

@@ -16,7 +16,7 @@ struct pid_list {
 	ARRAY(pid_t) list;
 };
 
-/* "500ms", "10s", "1.5m", "1h": above 0, at most a year. -EDOM: a number without a unit. */
+/* "10" and "10s", "500ms", "1.5m", "1h": above 0, at most a year. */
 int value_duration(const char *text, uint64_t *ns);
 
 /* "64M", "1G", "512K": a power of two from VALUE_BUFFER_MIN to VALUE_BUFFER_MAX. */
@@ -26,8 +26,8 @@ int value_buffer(const char *text, size_t *bytes);
 #define VALUE_BUFFER_MIN (64u << 10)
 #define VALUE_BUFFER_MAX (1u << 30)
 
-/* "95" or "95%": 0 to 100. */
-int value_percent(const char *text, unsigned *percent);
+/* "95", "99.9" or "99.999%": thousandths of a percent, 0 to 100,000. */
+int value_percent(const char *text, unsigned *thousandths);
 
 /* "123" or "123,456": adds what is not in the list yet. *bad, *bad_length: the element that is wrong. */
 int value_pids(const char *text, struct pid_list *pids, const char **bad, int *bad_length);

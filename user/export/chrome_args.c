@@ -224,7 +224,9 @@ void chrome_put_gpu_args(struct chrome *chrome, uint32_t index)
 	}
 	if (op->captured_by != NONE)
 		put_captured(chrome, op->captured_by);
-	if (op->call == NONE)
+	if (op->call == NONE && op->before)
+		sink_literal(out, ",\"launch\":\"before the trace\"");
+	else if (op->call == NONE)
 		sink_literal(out, ",\"launch\":\"not seen\"");
 	if (op->corr && chrome_gpu_correlation(chrome, index) != op->corr)
 		put_field(out, "cupti correlation", op->corr);

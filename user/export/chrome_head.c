@@ -123,6 +123,16 @@ static void put_strings(struct sink *out, const char *name, const char *const *s
 	sink_literal(out, "]");
 }
 
+/* Digit by digit: what is rounded down stays so. */
+static void put_thousandths(struct sink *out, uint32_t value)
+{
+	const char digits[] = {'.', (char)('0' + value / 100 % 10), (char)('0' + value / 10 % 10),
+			       (char)('0' + value % 10)};
+
+	sink_u64(out, value / 1000);
+	sink_short(out, digits, sizeof(digits));
+}
+
 static void put_receipt(struct chrome *chrome)
 {
 	const struct model_receipt *receipt = &chrome->model->receipt;
@@ -137,10 +147,15 @@ static void put_receipt(struct chrome *chrome)
 		{"launches_captured", receipt->launches_captured},
 		{"launches_expected", receipt->launches_expected},
 		{"launches_joined", receipt->launches_joined},
+		{"launches_whole", receipt->launches_whole},
+		{"launches_short", receipt->launches_short},
+		{"launches_agent_away", receipt->launches_agent_away},
+		{"launches_no_agent", receipt->launches_no_agent},
 		{"launches_with_stack", receipt->launches_with_stack},
 		{"gpu_operations", receipt->gpu_ops},
 		{"gpu_operations_joined", receipt->gpu_ops_joined},
 		{"gpu_operations_untimed", receipt->gpu_ops_untimed},
+		{"gpu_operations_before", receipt->gpu_ops_before},
 		{"gpu_operations_ridden", receipt->gpu_ops_ridden},
 		{"gpu_ns", receipt->gpu_ns},
 		{"gpu_ns_with_line", receipt->gpu_ns_with_line},
@@ -153,10 +168,7 @@ static void put_receipt(struct chrome *chrome)
 		{"early", receipt->early},
 		{"early_max_ns", receipt->early_max_ns},
 		{"bad_records", receipt->bad_records},
-		{"python_events_lost", receipt->accounts[GPT_ACC_PYEVENT_LOST]},
-		{"python_calls_lost", receipt->accounts[GPT_ACC_PYCALLS_LOST]},
 		{"python_unpaired", receipt->python_unpaired},
-		{"nvtx_lost", receipt->ranges_lost},
 		{"clock_error_ns", receipt->clock_error_ns},
 		{"clock_steps", receipt->clock_steps},
 		{"file_untimed", chrome->untimed},
@@ -167,12 +179,17 @@ static void put_receipt(struct chrome *chrome)
 		{"file_ranges_not_plotted", chrome->ranges_not_plotted},
 	};
 
+	struct model_loss losses[MODEL_LOSSES];
+
 	put_key(chrome->out, "receipt");
 	sink_literal(chrome->out, "{");
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
 		put_number(chrome->out, numbers[i].name, numbers[i].value);
+	model_losses(receipt, losses);
+	for (size_t i = 0; i < MODEL_LOSSES; i++)
+		put_number(chrome->out, losses[i].name, losses[i].count);
 	put_key(chrome->out, "complete_percent");
-	sink_fraction(chrome->out, model_completeness(chrome->model));
+	put_thousandths(chrome->out, model_completeness(chrome->model));
 	sink_literal(chrome->out, ", \"truncated\": ");
 	sink_text(chrome->out, receipt->truncated ? "true" : "false");
 	sink_literal(chrome->out, "}");

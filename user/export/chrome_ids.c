@@ -168,7 +168,7 @@ static void number_streams(struct chrome *chrome)
 			tracks_place(&chrome->streams, (struct tally_key){{op->process, op->device, op->stream}},
 				     op->start_ns, op->end_ns);
 		chrome->not_plotted += chrome->gpu_track[i] == TRACK_NONE;
-		chrome->unseen += op->call == NONE;
+		chrome->unseen += op->call == NONE && !op->before;
 	}
 	chrome->track_op = xcalloc(chrome->streams.all.count, sizeof(*chrome->track_op));
 	for (uint32_t i = model->gpu_count; i-- > 0;)

@@ -8,10 +8,14 @@
 #include "export/sink.h"
 
 const struct export_format export_formats[] = {
-	{"json", (const char *const[]){".json", NULL}, false, chrome_write},
-	{"json.gz", (const char *const[]){".json.gz", NULL}, true, chrome_write},
-	{"folded", (const char *const[]){".folded", NULL}, false, folded_write},
-	{NULL, NULL, false, NULL},
+	{.name = "json", .suffixes = (const char *const[]){".json", NULL}, .write = chrome_write},
+	{.name = "json.gz",
+	 .suffixes = (const char *const[]){".json.gz", NULL},
+	 .gzip = true,
+	 .binary = true,
+	 .write = chrome_write},
+	{.name = "folded", .suffixes = (const char *const[]){".folded", NULL}, .write = folded_write},
+	{.name = NULL},
 };
 
 static bool ends_with(const char *path, const char *suffix)

@@ -14,15 +14,17 @@
 struct sink;
 
 struct export_options {
-	int process;		    /* index into model.processes, -1: all */
-	bool by_launches;	    /* folded: count launches although there are GPU times */
-	const volatile int *cancel; /* NULL, or: not 0 abandons the export with -ECANCELED */
+	int process;		     /* index into model.processes, -1: all */
+	bool by_launches;	     /* folded: count launches although there are GPU times */
+	const struct cancel *cancel; /* abandons the export with -ECANCELED; NULL: nothing does */
 };
 
 struct export_format {
 	const char *name;	     /* for --format */
 	const char *const *suffixes; /* of file names, NULL-terminated */
 	bool gzip;
+	bool binary;	 /* nothing for a terminal */
+	bool needs_path; /* cannot be written into a pipe */
 	/* Puts all of it into the sink; errors are the sink's.  Returns 0 or -errno for what is not the sink's. */
 	int (*write)(struct sink *sink, const struct model *model, const struct export_options *options);
 };

@@ -19,6 +19,7 @@
 #define LEAF_MEMORY 0x80000000u /* kind, copy kind, from, to in the bits below */
 
 #define API_UNSEEN 0x10000u /* no call: the launch was not seen */
+#define API_BEFORE 0x10001u /* no call: it was made before the trace began */
 
 struct folded {
 	const struct model *model;
@@ -85,6 +86,7 @@ static void add(struct folded *folded, uint32_t call_index, uint32_t op, uint64_
 		key.part[1] = call->api;
 	} else {
 		place.part[0] = model->gpu[op].process;
+		key.part[1] = model->gpu[op].before ? API_BEFORE : API_UNSEEN;
 	}
 	if (op != NONE) {
 		key.part[2] = leaf_of(&model->gpu[op]);
@@ -211,7 +213,9 @@ static char *line_text(const struct folded *folded, const struct tally_entry *su
 
 	sink_open_memory(&out);
 	put_place(&out, model, &folded->places.entries[sum->key.part[0]].key, (uint16_t)sum->key.part[1]);
-	put_frame(&out, sum->key.part[1] == API_UNSEEN ? "[launch not seen]" : api_name((uint16_t)sum->key.part[1]));
+	put_frame(&out, sum->key.part[1] == API_UNSEEN	 ? "[launch not seen]"
+			: sum->key.part[1] == API_BEFORE ? "[launched before the trace]"
+							 : api_name((uint16_t)sum->key.part[1]));
 	if (sum->key.part[3] != NONE)
 		put_python_frame(&out, model, sum->key.part[3], "captured at ");
 	if (sum->key.part[2] != LEAF_NONE)

@@ -3,9 +3,7 @@
 #include "export/sink.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "base/array.h"
 #include "export/deflater.h"
@@ -28,50 +26,21 @@ void sink_open_memory(struct sink *sink)
 	*sink = (struct sink){.buffer = xmalloc(SINK_ROOM_MAX), .capacity = SINK_ROOM_MAX, .fd = -1};
 }
 
-static bool is_cancelled(const struct sink *sink)
-{
-	return sink->cancel && *sink->cancel;
-}
-
-static int write_all(const struct sink *sink, const char *data, size_t length)
-{
-	while (length) {
-		ssize_t n;
-
-		if (is_cancelled(sink)) /* also when a reader that does not read on keeps us here */
-			return -ECANCELED;
-		n = write(sink->fd, data, length);
-		if (n < 0 && errno == EAGAIN) {
-			struct pollfd ready = {.fd = sink->fd, .events = POLLOUT};
-
-			poll(&ready, 1, -1);
-			continue;
-		}
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		if (n == 0)
-			return -EIO;
-		data += n;
-		length -= (size_t)n;
-	}
-	return 0;
-}
-
 static int write_compressed(void *context, const char *data, size_t length)
 {
-	return write_all(context, data, length);
+	const struct sink *sink = context;
+
+	return write_unless(sink->fd, data, length, sink->cancel);
 }
 
 static void flush(struct sink *sink, bool last)
 {
-	if (!sink->error && is_cancelled(sink))
+	if (!sink->error && is_cancelled(sink->cancel))
 		sink->error = -ECANCELED;
 	if (!sink->error && sink->deflater)
 		sink->error = deflater_put(sink->deflater, sink->buffer, sink->used, last, write_compressed, sink);
 	else if (!sink->error)
-		sink->error = write_all(sink, sink->buffer, sink->used);
+		sink->error = write_unless(sink->fd, sink->buffer, sink->used, sink->cancel);
 	sink->bytes += sink->used;
 	sink->used = 0;
 }

@@ -12,16 +12,18 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/cancel.h"
+
 struct deflater;
 
 struct sink {
 	char *buffer;
 	size_t used, capacity;
-	int fd;			    /* -1: the buffer grows instead of being written */
-	int error;		    /* negative errno, sticky */
-	struct deflater *deflater;  /* NULL: written as it is */
-	const volatile int *cancel; /* NULL, or: not 0 ends the export with -ECANCELED */
-	uint64_t bytes;		    /* put so far, before compression, what is in the buffer not included */
+	int fd;			     /* -1: the buffer grows instead of being written */
+	int error;		     /* negative errno, sticky */
+	struct deflater *deflater;   /* NULL: written as it is */
+	const struct cancel *cancel; /* ends the export with -ECANCELED; NULL: nothing does */
+	uint64_t bytes;		     /* put so far, before compression, what is in the buffer not included */
 };
 
 /* The most that sink_room may be asked for. */

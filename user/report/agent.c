@@ -10,7 +10,7 @@ struct hint {
 };
 
 static const struct hint no_agent = {
-	"gputrace's CUPTI agent is not in the process",
+	"gputrace's CUPTI agent was not at work in the process",
 	"see `gputrace doctor -p PID` for what keeps it out, or start the program as `gputrace -- COMMAND`",
 };
 
@@ -61,22 +61,32 @@ static const struct hint *hint_of(const struct model_process *process)
 	}
 }
 
+/* Beside others that have them: only where they were asked for, and an agent never recorded. */
+static bool lacks_times(const struct model *model, const struct model_process *process)
+{
+	if (!model->gpu_count)
+		return process->calls;
+	return process->calls && !process->gpu_ops && !process->agent_ready_ns &&
+	       model->gpu_times == MODEL_GPU_TIMES_MEANT;
+}
+
 void report_no_gpu(struct report *report)
 {
 	const struct model *model = report->model;
 	const struct hint *last = NULL;
 	unsigned shown = 0;
 
-	fputc('\n', report->out);
 	for (uint32_t i = 0; i < model->process_count && shown < report->rows; i++) {
 		const struct model_process *process = &model->processes[i];
 		const struct hint *hint = hint_of(process);
 		const char *detail = process->agent_detail ? process->agent_detail : "";
 		char *text;
 
-		if (!process->calls || (shown && hint == last && !*detail))
+		if (!lacks_times(model, process) || (shown && hint == last && !*detail))
 			continue;
 		last = hint;
+		if (!shown)
+			fputc('\n', report->out);
 		text = xasprintf("No GPU times for pid %" PRIu32 ": %s%s%s%s. To get them: %s.", process->pid,
 				 hint->why, *detail ? " (" : "", detail, *detail ? ")" : "", hint->remedy);
 		report_text(report, 2, text);

@@ -55,14 +55,14 @@ static void put_joined(struct report *report)
 {
 	const struct model_receipt *receipt = &report->model->receipt;
 	uint64_t launches = receipt->launches + receipt->launches_failed;
-	bool whole = !receipt->lost && receipt->launches_joined >= receipt->launches_expected && !receipt->truncated;
+	bool whole = model_completeness(report->model) == MODEL_COMPLETE;
 	char *clauses[3];
 	unsigned count = 0;
 
 	if (receipt->launches_expected || receipt->gpu_ops) {
 		clauses[count++] = xasprintf(
 			"Complete: %s of %s launches joined, %s lost", number_count(receipt->launches_joined).text,
-			number_count(receipt->launches_expected).text, number_count(receipt->lost).text);
+			number_count(model_launches_meant(report->model)).text, number_count(receipt->lost).text);
 		clauses[count++] =
 			xasprintf("%s %% of GPU time under a Python line",
 				  number_percent((double)receipt->gpu_ns_with_line, (double)receipt->gpu_ns).text);
@@ -100,43 +100,43 @@ static void put_borrowed(struct report *report)
 	free(text);
 }
 
+static void put_cause(struct report *report, uint64_t count, const char *what)
+{
+	if (count)
+		report_line(report, "  %s %s", number_count(count).text, what);
+}
+
 /* Everything that is not as it should be, by cause; nothing when all is well. */
 static void put_causes(struct report *report)
 {
 	const struct model_receipt *receipt = &report->model->receipt;
-	const uint64_t *accounts = receipt->accounts;
+	struct model_loss losses[MODEL_LOSSES];
 	const struct {
 		uint64_t count;
 		const char *what;
-	} causes[] = {
-		{accounts[GPT_ACC_CALLS_LOST], "calls lost: the ring buffer was full"},
-		{accounts[GPT_ACC_STACKS_LOST], "stacks lost: the ring buffer was full"},
-		{accounts[GPT_ACC_CODE_LOST], "code objects lost: the ring buffer was full"},
-		{accounts[GPT_ACC_BATCHES_LOST], "batches of GPU records lost: the ring buffer was full"},
-		{accounts[GPT_ACC_OTHER_LOST], "other records lost: the ring buffer was full"},
-		{accounts[GPT_ACC_PYEVENT_LOST],
-		 "begins and ends of collections and imports lost: the ring buffer was full"},
-		{accounts[GPT_ACC_PYCALLS_LOST], "entries and ends of Python calls lost: the ring buffer was full"},
-		{accounts[GPT_ACC_THREADS_FULL], "calls of threads beyond what gputrace can follow"},
-		{accounts[GPT_ACC_STACK_CUT], "stacks deeper than what is kept: frames in their middle are left out"},
+	} others[] = {
+		{receipt->accounts[GPT_ACC_STACK_CUT],
+		 "stacks deeper than what is kept: frames in their middle are left out"},
 		{receipt->launches_captured, "launches captured into graphs: executed when those are launched"},
+		{receipt->launches_agent_away, "launches without GPU times: the agent did not record yet, or had left"},
+		{receipt->launches_no_agent, "launches without GPU times: no agent in their process"},
+		{receipt->launches_short,
+		 "graph launches of which operations are missing that other launches of the graph had"},
 		{receipt->gap_launches, "launches whose GPU records went to another profiler in the process"},
-		{receipt->cupti_dropped, "GPU records dropped by CUPTI"},
-		{receipt->buffers_refused, "buffers CUPTI asked for and did not get"},
-		{receipt->api_dropped, "returns of calls not reported by the agent"},
-		{receipt->ranges_lost, "begins and ends of NVTX ranges not kept by the agent"},
-		{receipt->names_dropped, "kernel names not kept by the agent"},
-		{receipt->malformed, "malformed GPU records"},
 		{receipt->bad_records, "records in the log that make no sense"},
-		{receipt->gpu_ops - receipt->gpu_ops_joined, "GPU operations whose launch was not seen"},
+		{receipt->gpu_ops_before, "GPU operations launched before the trace began"},
+		{receipt->gpu_ops - receipt->gpu_ops_joined - receipt->gpu_ops_before,
+		 "GPU operations whose launch was not seen"},
 		{receipt->gpu_ops_untimed, "GPU operations that CUPTI could not time"},
 		{receipt->early, "GPU operations that seem to start before their launch"},
 		{receipt->clock_steps, "steps of the wall clock during the trace"},
 	};
 
-	for (size_t i = 0; i < sizeof(causes) / sizeof(causes[0]); i++)
-		if (causes[i].count)
-			report_line(report, "  %s %s", number_count(causes[i].count).text, causes[i].what);
+	model_losses(receipt, losses);
+	for (size_t i = 0; i < MODEL_LOSSES; i++)
+		put_cause(report, losses[i].count, losses[i].words);
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		put_cause(report, others[i].count, others[i].what);
 	if (receipt->gpu_ops_ridden)
 		report_line(report,
 			    "  %s GPU operations were taken from the buffers of another profiler (torch.profiler).",
@@ -145,7 +145,9 @@ static void put_causes(struct report *report)
 	if (receipt->gaps)
 		report_line(report, "  Another profiler (such as torch.profiler) had CUPTI %s times, %s in all.",
 			    number_count(receipt->gaps).text, number_time(receipt->gap_ns).text);
-	if (receipt->launches_joined + receipt->gap_launches < receipt->launches_expected / 2)
+	/* Where records were dropped for want of buffers that is why. */
+	if (!receipt->buffers_refused &&
+	    receipt->launches_joined + receipt->gap_launches < receipt->launches_expected / 2)
 		report_text(report, 2,
 			    "Most launches have no GPU record: another user of CUPTI in the process, such as "
 			    "torch.profiler, "
@@ -154,13 +156,13 @@ static void put_causes(struct report *report)
 
 static void put_threshold(struct report *report)
 {
-	double percent = model_completeness(report->model);
+	uint32_t complete = model_completeness(report->model), wanted = report->model->min_complete;
 	char *text;
 
-	if (!report->model->min_complete || percent >= report->model->min_complete)
+	if (complete >= wanted)
 		return;
-	text = xasprintf("Below what was asked for: %s %% complete, --min-complete %" PRIu32 ".",
-			 number_tenths(percent).text, report->model->min_complete);
+	text = xasprintf("Below what was asked for: %s %% complete, --min-complete %s.",
+			 number_thousandths(complete).text, number_thousandths(wanted).text);
 	put_warning(report, text);
 	free(text);
 }

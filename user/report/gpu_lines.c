@@ -269,3 +269,55 @@ void report_calls_by_line(struct report *report)
 		put_calls_by_line(report, &sums);
 	free_sums(&sums);
 }
+
+static void put_untimed(struct report *report, const struct tally *launches, uint64_t sum)
+{
+	struct tally_entry *sorted = tally_sorted(launches, true);
+	size_t count = launches->count, shown = count < report->rows ? count : report->rows;
+	const struct column columns[] = {
+		{"launches", false, 0},
+		{"%", false, 0},
+		{"line", true, TEXT_CUT_START},
+		{"function", true, TEXT_CUT_MIDDLE},
+		{report->active > 1 ? "process" : NULL, true, TEXT_CUT_MIDDLE},
+		{NULL, false, 0},
+	};
+	struct table table;
+	uint64_t rest = 0;
+
+	report_title(report, "Launches without GPU times by Python line",
+		     "not in the tables of GPU time; why: the lines under Complete");
+	table_begin(&table, columns);
+	for (size_t i = 0; i < shown; i++) {
+		table_add_number(&table, number_count(sorted[i].count));
+		table_add_number(&table, number_percent((double)sorted[i].count, (double)sum));
+		add_line_cells(report, &table, sorted[i].key.part[0], sorted[i].more);
+	}
+	table_end(&table, report->out, report->width, report->color);
+	for (size_t i = shown; i < count; i++)
+		rest += sorted[i].count;
+	report_more(report, count - shown, "lines", number_count(rest), "launches");
+	free(sorted);
+}
+
+void report_untimed_launches(struct report *report)
+{
+	const struct model *model = report->model;
+	struct tally launches = {0};
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < model->call_count; i++) {
+		const struct model_call *call = &model->calls[i];
+		struct tally_entry *entry;
+
+		if (!launch_lacks_times(launch_fate(model, call)))
+			continue;
+		entry = tally_at(&launches, (struct tally_key){{line_of_call(&report->lines, call)}});
+		entry->count++;
+		process_note(&entry->more, model->threads[call->thread].process);
+		sum++;
+	}
+	if (sum)
+		put_untimed(report, &launches, sum);
+	tally_free(&launches);
+}

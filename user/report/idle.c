@@ -87,8 +87,8 @@ static void charge_gap(struct idle *idle, const struct model_gpu *op, uint64_t f
 		charge(idle, NONE, CAUSE_SHORT, 0, to - from);
 		return;
 	}
-	line = line_of_index(&idle->report->lines,
-			     op->call); /* of a graph: the line that was late is the one that replays */
+	line = line_of_launch(&idle->report->lines, op,
+			      op->call); /* of a graph: the line that was late is the one that replays */
 	if (op->call != NONE && model->calls[op->call].start_ns > from)
 		charge(idle, line, CAUSE_LATE, 0, to - from - charge_waits(idle, op->call, from, to));
 	else

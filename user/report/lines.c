@@ -57,7 +57,7 @@ void lines_make(struct line_index *index, const struct model *model)
 {
 	uint32_t *order = xmalloc(model->frame_count * sizeof(*order));
 
-	*index = (struct line_index){.model = model, .unseen = NONE};
+	*index = (struct line_index){.model = model, .unseen = NONE, .before = NONE};
 	index->of_frame = xmalloc(model->frame_count * sizeof(*index->of_frame));
 	index->of_thread = xmalloc(model->thread_count * sizeof(*index->of_thread));
 	for (uint32_t i = 0; i < model->thread_count; i++)
@@ -142,9 +142,18 @@ uint32_t line_of_index(struct line_index *index, uint32_t call)
 	return index->unseen;
 }
 
+uint32_t line_of_launch(struct line_index *index, const struct model_gpu *op, uint32_t call)
+{
+	if (call != NONE || !op->before)
+		return line_of_index(index, call);
+	if (index->before == NONE)
+		index->before = add_reason(index, xstrdup("(launched before the trace began)"));
+	return index->before;
+}
+
 uint32_t line_of_gpu(struct line_index *index, const struct model_gpu *op)
 {
-	return line_of_index(index, gpu_home(index->model, op));
+	return line_of_launch(index, op, gpu_home(index->model, op));
 }
 
 char *line_place(const struct line_index *index, uint32_t number)

@@ -25,6 +25,7 @@ struct line_index {
 	uint32_t *of_frame;  /* by model.frames */
 	uint32_t *of_thread; /* by model.threads: its line without Python, NONE until needed */
 	uint32_t unseen;     /* for GPU operations whose launch was not seen */
+	uint32_t before;     /* for those launched before the trace began */
 };
 
 void lines_make(struct line_index *index, const struct model *model);
@@ -38,6 +39,8 @@ uint32_t line_of_gpu(struct line_index *index, const struct model_gpu *op);
 
 /* And for the index of a call, NONE: not seen. */
 uint32_t line_of_index(struct line_index *index, uint32_t call);
+/* The same where the call is the operation's; older ones have a line of their own. */
+uint32_t line_of_launch(struct line_index *index, const struct model_gpu *op, uint32_t call);
 
 /* "model.py:42", "nn/model.py:42" where model.py alone would be ambiguous; the caller frees it. */
 char *line_place(const struct line_index *index, uint32_t line);

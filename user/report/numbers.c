@@ -40,6 +40,18 @@ struct number number_percent(double part, double whole)
 	return number_tenths(whole > 0 ? 100 * part / whole : -1);
 }
 
+struct number number_thousandths(uint32_t value)
+{
+	struct number number;
+	size_t length = (size_t)snprintf(number.text, sizeof(number.text), "%u.%03u", value / 1000, value % 1000);
+
+	while (number.text[length - 1] == '0')
+		number.text[--length] = '\0';
+	if (number.text[length - 1] == '.')
+		number.text[--length] = '\0';
+	return number;
+}
+
 static struct number with_unit(struct number number, const char *unit)
 {
 	strncat(number.text, unit, sizeof(number.text) - strlen(number.text) - 1);

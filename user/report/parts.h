@@ -57,13 +57,14 @@ void report_processes(struct report *report);	/* header.c */
 void report_devices(struct report *report);	/* devices.c */
 void report_gpu_by_line(struct report *report); /* gpu_lines.c */
 void report_gpu_by_kernel(struct report *report);
-void report_ranges(struct report *report);	  /* ranges.c */
-void report_copies(struct report *report);	  /* copies.c */
-void report_idle(struct report *report);	  /* idle.c */
-void report_waits(struct report *report);	  /* waits.c */
-void report_jit(struct report *report);		  /* jit.c */
-void report_memory(struct report *report);	  /* memory.c */
-void report_calls_by_line(struct report *report); /* calls.c: where there are no GPU times */
+void report_ranges(struct report *report);	     /* ranges.c */
+void report_copies(struct report *report);	     /* copies.c */
+void report_idle(struct report *report);	     /* idle.c */
+void report_waits(struct report *report);	     /* waits.c */
+void report_jit(struct report *report);		     /* jit.c */
+void report_memory(struct report *report);	     /* memory.c */
+void report_calls_by_line(struct report *report);    /* calls.c: where there are no GPU times */
+void report_untimed_launches(struct report *report); /* where there are, of those launches that have none */
 void report_calls(struct report *report);
 void report_interpreter(struct report *report); /* interpreter.c */
 void report_failed(struct report *report);

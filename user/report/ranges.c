@@ -17,6 +17,7 @@ struct open_ranges {
 	uint32_t next, end; /* in model.ranges */
 	uint32_t open[OPEN_MAX], count;
 	uint32_t outermost; /* code of its latest call's outermost frame, NONE */
+	uint32_t left_out;  /* ranges beyond OPEN_MAX */
 };
 
 struct ranges {
@@ -138,6 +139,8 @@ static void advance(const struct model *model, struct open_ranges *thread, uint6
 			leave_ended(model, thread, time_ns);
 		if (thread->count < OPEN_MAX)
 			thread->open[thread->count++] = thread->next;
+		else
+			thread->left_out++;
 	}
 	leave_ended(model, thread, time_ns);
 }
@@ -234,6 +237,17 @@ static char *range_name(const struct model *model, const struct tally_key *key)
 			 *domain ? "]" : "");
 }
 
+static void put_left_out(const struct ranges *all)
+{
+	uint64_t left_out = 0;
+
+	for (uint32_t i = 0; i < all->count; i++)
+		left_out += all->threads[i].left_out;
+	if (left_out)
+		report_line(all->report, "  %s ranges are not in this table: %u others were open on their thread",
+			    number_count(left_out).text, OPEN_MAX);
+}
+
 static void put_table(struct ranges *all, struct time_unit unit)
 {
 	const struct column columns[] = {
@@ -288,6 +302,7 @@ void report_ranges(struct report *report)
 			report, "  %s %% of GPU time was launched outside of all ranges",
 			number_percent((double)(model->receipt.gpu_ns - all.covered_ns), (double)model->receipt.gpu_ns)
 				.text);
+		put_left_out(&all);
 	}
 	lookup_free(&all.prefixes);
 	free(all.row_names);

@@ -180,7 +180,9 @@ static void put_parts(struct report *report)
 		put_nothing_seen(report);
 	} else if (model->gpu_count) {
 		report_devices(report);
+		report_no_gpu(report);
 		report_gpu_by_line(report);
+		report_untimed_launches(report);
 		report_gpu_by_kernel(report);
 		report_ranges(report);
 		report_copies(report);

@@ -9,6 +9,7 @@
 #include <wchar.h>
 
 #include "base/array.h"
+#include "base/safe_text.h"
 
 #define DOTS "..."
 #define DOTS_WIDTH 3u
@@ -38,12 +39,6 @@ struct glyph {
 
 static const struct glyph unprintable = {"?", 1, 1};
 
-/* Marks that turn the direction of what follows (Unicode UAX 9): a name could rearrange the line. */
-static bool is_direction_mark(wchar_t c)
-{
-	return (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069) || c == 0x200e || c == 0x200f;
-}
-
 /* Reads one character; returns the bytes it has in text. */
 static size_t next_glyph(const char *text, struct glyph *glyph)
 {
@@ -63,7 +58,7 @@ static size_t next_glyph(const char *text, struct glyph *glyph)
 	if (length == (size_t)-1 || length == (size_t)-2 || length == 0)
 		return 1;
 	width = wcwidth(c);
-	if (width >= 0 && !is_direction_mark(c))
+	if (width >= 0 && !safe_text_is_control((uint32_t)c))
 		*glyph = (struct glyph){text, (unsigned)length, (unsigned)width};
 	return length;
 }

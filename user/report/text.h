@@ -40,6 +40,7 @@ struct number {
 struct number number_count(uint64_t value);		 /* 51,204 */
 struct number number_tenths(double value);		 /* 4,310.8; what is not a number is "-" */
 struct number number_percent(double part, double whole); /* 13.2; "-" when whole is not positive */
+struct number number_thousandths(uint32_t value);	 /* 99.999, 99.9, 100: not rounded */
 struct number number_time(uint64_t ns);			 /* 812 ns, 2.4 us, 812.4 ms, 10.0 s */
 struct number number_bytes(uint64_t bytes);		 /* 512 B, 1.2 GB (1e9) */
 

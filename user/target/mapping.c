@@ -98,8 +98,10 @@ static bool parse_line(char *line, struct mapping *out)
 		.executable = permissions[2] == 'x',
 		.path = "",
 	};
-	if (inode == 0)
-		return true; /* [heap], [vdso] and the like are no files */
+	if (inode == 0) { /* [heap], [vdso] and the like are no files */
+		out->first_stack = !strcmp(path, "[stack]");
+		return true;
+	}
 	out->deleted = cut_suffix(path, " (deleted)");
 	decode_path(path);
 	out->path = path;
@@ -123,6 +125,14 @@ int mappings_read(pid_t pid, struct mappings *out)
 			array_push(&out->list, mapping);
 	}
 	return 0;
+}
+
+const struct mapping *mappings_at(const struct mappings *mappings, uint64_t address)
+{
+	for (size_t i = 0; i < mappings->list.count; i++)
+		if (address >= mappings->list.items[i].start && address < mappings->list.items[i].end)
+			return &mappings->list.items[i];
+	return NULL;
 }
 
 void mappings_free(struct mappings *mappings)
@@ -158,6 +168,22 @@ static int open_regular(int path_fd, const struct mapping *same_as)
 	return err ? err : fd;
 }
 
+/* The link follows to the inode itself, whatever the name means by now and wherever it means it. */
+static char *map_files_path(pid_t pid, const struct mapping *mapping)
+{
+	return xasprintf("/proc/%d/map_files/%llx-%llx", pid, (unsigned long long)mapping->start,
+			 (unsigned long long)mapping->end);
+}
+
+int mapping_stat(pid_t pid, const struct mapping *mapping, struct stat *out)
+{
+	char *path = map_files_path(pid, mapping);
+	int error = stat(path, out) ? -errno : 0;
+
+	free(path);
+	return error;
+}
+
 int mapping_open(pid_t pid, const struct mapping *mapping)
 {
 	char *path;
@@ -165,9 +191,7 @@ int mapping_open(pid_t pid, const struct mapping *mapping)
 
 	if (!mapping->path[0])
 		return -ENOENT;
-	/* The link follows to the inode itself, whatever the name means by now and wherever it means it. */
-	path = xasprintf("/proc/%d/map_files/%llx-%llx", pid, (unsigned long long)mapping->start,
-			 (unsigned long long)mapping->end);
+	path = map_files_path(pid, mapping);
 	fd = open(path, O_PATH | O_CLOEXEC);
 	free(path);
 	if (fd >= 0)
@@ -179,4 +203,25 @@ int mapping_open(pid_t pid, const struct mapping *mapping)
 	fd = open(path, O_PATH | O_CLOEXEC);
 	free(path);
 	return fd < 0 ? -errno : open_regular(fd, mapping);
+}
+
+bool process_maps_file(pid_t pid, int file_fd)
+{
+	struct mappings mappings;
+	struct stat file, mapped;
+	bool found = false;
+
+	if (fstat(file_fd, &file) || mappings_read(pid, &mappings))
+		return false;
+	for (size_t i = 0; i < mappings.list.count && !found; i++) {
+		const struct mapping *mapping = &mappings.list.items[i];
+		int fd = mapping->executable && mapping->inode == file.st_ino ? mapping_open(pid, mapping) : -1;
+
+		/* Some file systems show other device numbers in maps than in stat. */
+		found = fd >= 0 && !fstat(fd, &mapped) && mapped.st_ino == file.st_ino && mapped.st_dev == file.st_dev;
+		if (fd >= 0)
+			close(fd);
+	}
+	mappings_free(&mappings);
+	return found;
 }

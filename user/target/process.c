@@ -20,7 +20,8 @@
 #define CMDLINE_MAX 4096
 #define ENVIRON_MAX (256u << 10) /* the kernel takes up to a quarter of the stack, 2 MB; most have a few KB */
 #define STATUS_MAX 8192
-#define PF_KTHREAD 0x00200000u	      /* include/linux/sched.h */
+#define PF_KTHREAD 0x00200000u /* include/linux/sched.h */
+#define PF_FORKNOEXEC 0x00000040u
 #define PROC_PID_INIT_INO 0xEFFFFFFCu /* include/linux/proc_ns.h */
 #define NS_PER_S 1000000000ull
 
@@ -105,6 +106,38 @@ static uint64_t start_monotonic_ns(unsigned long long ticks)
 	uint64_t suspended = clock_ns(CLOCK_BOOTTIME) - monotonic;
 
 	return since_boot > suspended ? since_boot - suspended : 0;
+}
+
+/* What a time namespace adds to times since boot, in ticks: time_namespaces(7). */
+static int64_t namespace_ticks(void)
+{
+	static int64_t ticks = INT64_MIN;
+	char text[STATUS_MAX];
+	const char *line;
+	long long seconds = 0;
+	long nanoseconds = 0;
+
+	if (ticks != INT64_MIN)
+		return ticks;
+	if (read_file(getpid(), "timens_offsets", text, sizeof(text)) >= 0) {
+		line = strstr(text, "boottime");
+		if (!line || sscanf(line, "boottime %lld %ld", &seconds, &nanoseconds) != 2)
+			seconds = nanoseconds = 0;
+	}
+	ticks = seconds * sysconf(_SC_CLK_TCK) + nanoseconds / (1000000000L / sysconf(_SC_CLK_TCK));
+	return ticks;
+}
+
+int process_start_ticks(pid_t pid, uint64_t *ticks)
+{
+	char text[STATUS_MAX];
+	struct stat_fields fields;
+	ssize_t bytes = read_file(pid, "stat", text, sizeof(text));
+	int err = bytes < 0 ? (int)bytes : parse_stat(text, &fields);
+
+	if (!err)
+		*ticks = (uint64_t)((int64_t)fields.start_ticks - namespace_ticks());
+	return err;
 }
 
 /* The value after "\nName:" in /proc/PID/status, NULL when there is none. */
@@ -194,7 +227,9 @@ int process_info_read(pid_t pid, struct process_info *out)
 	out->parent = fields.parent;
 	out->threads = fields.threads;
 	out->zombie = fields.state == 'Z' || fields.state == 'X';
+	out->forked = fields.flags & PF_FORKNOEXEC;
 	out->start_ns = start_monotonic_ns(fields.start_ticks);
+	out->start_ticks = (uint64_t)((int64_t)fields.start_ticks - namespace_ticks());
 	length = (size_t)(fields.comm_end - fields.comm);
 	if (length >= sizeof(out->comm))
 		length = sizeof(out->comm) - 1;

@@ -6,18 +6,21 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include "base/array.h"
 
 struct process_info {
 	pid_t pid, parent;
-	pid_t ns_pid;	   /* in its own pid namespace */
-	uint64_t start_ns; /* CLOCK_MONOTONIC, good to a clock tick (10 ms) */
+	pid_t ns_pid;	      /* in its own pid namespace */
+	uint64_t start_ns;    /* CLOCK_MONOTONIC, good to a clock tick (10 ms) */
+	uint64_t start_ticks; /* as process_start_ticks */
 	uid_t uid;
 	int seccomp; /* 0 off, 1 strict, 2 filter (proc(5)) */
 	unsigned threads;
 	bool zombie;
+	bool forked; /* and has executed nothing since */
 	char comm[16];
 	char *exe;     /* readlink of /proc/PID/exe, "" when not readable */
 	char *cmdline; /* arguments joined by blanks, control characters replaced by '?', at most 4096 bytes */
@@ -26,6 +29,12 @@ struct process_info {
 /* 0, -ESRCH no such process, other -errno. Free with process_info_free. */
 int process_info_read(pid_t pid, struct process_info *out);
 void process_info_free(struct process_info *info);
+
+/*
+ * When the process was started, in clock ticks since the machine was: with the pid it says which process is meant.
+ * Good to one tick where we are in a time namespace. -ESRCH, other -errno
+ */
+int process_start_ticks(pid_t pid, uint64_t *ticks);
 
 /* A variable of the environment that its program was started with, NULL when it has none. Free with free(). */
 char *process_variable(pid_t pid, const char *name);
@@ -42,6 +51,7 @@ struct mapping {
 	dev_t device;
 	bool readable, writable, executable;
 	bool deleted;
+	bool first_stack; /* the one that the kernel gave the first thread */
 	const char *path; /* as in the target's mount namespace, "" anonymous; owned by struct mappings */
 };
 
@@ -53,11 +63,20 @@ struct mappings {
 int mappings_read(pid_t pid, struct mappings *out);
 void mappings_free(struct mappings *mappings);
 
+/* The one that holds the address, NULL none. */
+const struct mapping *mappings_at(const struct mappings *mappings, uint64_t address);
+
 /*
  * Opens the very file that is mapped, also one that was deleted or lies in another mount namespace: through
  * /proc/PID/map_files, else /proc/PID/root + path with device and inode checked. Returns a fd or -errno.
  */
 int mapping_open(pid_t pid, const struct mapping *mapping);
+
+/* Whether it has code of this very file mapped. */
+bool process_maps_file(pid_t pid, int file_fd);
+
+/* Of that very file, without opening it. -errno */
+int mapping_stat(pid_t pid, const struct mapping *mapping, struct stat *out);
 
 /* Copies from the process's memory; 0 or -errno (-EFAULT also for a short read). */
 int process_read_memory(pid_t pid, uint64_t address, void *buffer, size_t bytes);

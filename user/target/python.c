@@ -197,6 +197,9 @@ static int examine_runtime(struct candidate *candidate, uint64_t runtime, const 
 		out->walk.code_type = type.address + candidate->bias;
 	if (!mapped)
 		return -EAGAIN;
+	/* Also of an interpreter that has not begun; addresses that are not relocated yet lead nowhere. */
+	if (out->walk.code_type && is_code_type(candidate->pid, out->walk.code_type))
+		out->dealloc_offset = find_dealloc(candidate, out->walk.code_type);
 	err = check_state(candidate->pid, runtime, &out->walk.layout);
 	if (err == -EPROTO)
 		return refuse(candidate, why, err, "the state of CPython %s is not laid out as in its headers",
@@ -212,7 +215,6 @@ static int examine_runtime(struct candidate *candidate, uint64_t runtime, const 
 	if (!out->walk.code_type || !is_code_type(candidate->pid, out->walk.code_type))
 		return refuse(candidate, why, -EPROTO, "CPython %s has no code type where it should be", out->version);
 	python_version_print(&candidate->version, out->version, sizeof(out->version));
-	out->dealloc_offset = find_dealloc(candidate, out->walk.code_type);
 	return 0;
 }
 
@@ -275,11 +277,15 @@ static int examine(struct candidate *candidate, bool named, struct python_info *
 	if (err)
 		return named ? refuse(candidate, why, -EPROTO, "is not a readable ELF file") : -ENOENT;
 	err = examine_image(candidate, named, out, why);
-	if (!err) {
-		out->path = xstrdup(candidate->mapping->path);
+	if (!err || (err == -EAGAIN && out->dealloc_offset)) {
+		if (out->fd >= 0)
+			close(out->fd);
 		out->fd = fcntl(image_fd(candidate->image), F_DUPFD_CLOEXEC, 0);
-		err = out->fd < 0 ? -errno : 0;
+		if (out->fd < 0)
+			err = -errno;
 	}
+	if (!err)
+		out->path = xstrdup(candidate->mapping->path);
 	image_close(candidate->image);
 	candidate->image = NULL;
 	return err;

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include <gputrace/losses.h>
 #include <gputrace/walk.h>
 
 #include "trace/device_table.h"
@@ -396,21 +397,25 @@ static bool add_clock(struct agents *agents, const struct sender *sender, const 
 
 static void add_past(struct agents *agents, const struct gpt_agent_stats *stats)
 {
-	agents->past.cupti_dropped += stats->cupti_dropped;
-	agents->past.buffers_refused += stats->buffers_refused;
-	agents->past.api_dropped += stats->api_dropped;
-	agents->past.names_dropped += stats->names_dropped;
-	agents->past.malformed += stats->malformed;
+#define ADD(member, name, kind, words)                                                                                 \
+	if (__builtin_add_overflow(agents->past.member, stats->member, &agents->past.member))                          \
+		agents->past.member = UINT64_MAX;
+	GPT_AGENT_LOSSES(ADD);
+#undef ADD
 }
 
+/* Those of an older agent are shorter. */
 static bool add_stats(struct agents *agents, const struct sender *sender, const struct gpt_record *record)
 {
+	struct gpt_agent_stats stats = {};
+
+	/* An older agent tells less. */
+	memcpy(&stats, record, record->size < sizeof(stats) ? record->size : sizeof(stats));
 	/* The collector counts each buffer anew. */
-	if (sender->flags & GPT_BATCH_RIDDEN) {
-		add_past(agents, (const struct gpt_agent_stats *)record);
-		return true;
-	}
-	agents->processes->list.items[sender->process].agent_stats = *(const struct gpt_agent_stats *)record;
+	if (sender->flags & GPT_BATCH_RIDDEN)
+		add_past(agents, &stats);
+	else
+		agents->processes->list.items[sender->process].agent_stats = stats;
 	return true;
 }
 
@@ -430,7 +435,7 @@ static const struct {
 	[GPT_AGENT_CONTEXT - GPT_AGENT_HELLO] = {sizeof(struct gpt_agent_context), add_context},
 	[GPT_AGENT_STREAM - GPT_AGENT_HELLO] = {sizeof(struct gpt_agent_stream), add_stream},
 	[GPT_AGENT_CLOCK - GPT_AGENT_HELLO] = {sizeof(struct gpt_agent_clock), add_clock},
-	[GPT_AGENT_STATS - GPT_AGENT_HELLO] = {sizeof(struct gpt_agent_stats), add_stats},
+	[GPT_AGENT_STATS - GPT_AGENT_HELLO] = {GPT_AGENT_STATS_FIRST, add_stats},
 	[GPT_AGENT_SYNC - GPT_AGENT_HELLO] = {sizeof(struct gpt_agent_sync), add_sync},
 	[GPT_AGENT_MEMORY - GPT_AGENT_HELLO] = {sizeof(struct gpt_agent_memory), add_memory},
 	[GPT_AGENT_GRAPH_NODE - GPT_AGENT_HELLO] = {sizeof(struct gpt_agent_graph_node), add_graph_node},
@@ -452,7 +457,9 @@ bool agents_add_batch(struct agents *agents, const struct gpt_record *record)
 	if ((record->flags & GPT_BATCH_MONOTONIC) && batch->error_ns > agents->clock->error_ns)
 		agents->clock->error_ns = batch->error_ns;
 	sender.process = process_table_find(agents->processes, batch->pid);
-	sender.space = agents->processes->states.items[sender.process].space;
+	sender.space = record->flags & GPT_BATCH_RIDDEN
+			       ? process_table_space_at(agents->processes, sender.process, batch->time_ns)
+			       : agents->processes->states.items[sender.process].space;
 	while (at < batch->bytes) {
 		size_t kind;
 

@@ -80,4 +80,7 @@ void agents_process_execs(struct agents *agents, uint32_t pid, uint64_t time_ns)
 /* After the last record: operations that came before their calls, devices. */
 void agents_finish(struct agents *agents);
 
+/* Which graph launches lack operations (model_call.nodes_missing); within agents_finish, once calls are known. */
+void graph_nodes_count(struct agents *agents);
+
 #endif

@@ -69,6 +69,7 @@ void agents_finish(struct agents *agents)
 
 		memory->call = calls_find(agents->calls, memory->call, memory->corr);
 	}
+	graph_nodes_count(agents);
 	for (size_t i = 0; i < agents->gpu.count; i++) {
 		struct model_gpu *op = &agents->gpu.items[i];
 

@@ -48,6 +48,25 @@ void convert_times(struct builder *builder);
 /* GPU operations from another profiler's buffers that are not of this trace, or known already; after convert_times. */
 void leave_out_ridden(struct builder *builder);
 
+/* Correlation ids of the calls of a process that we know, from the earliest to the latest; they rise, and may run over.
+ */
+struct corr_range {
+	uint32_t first, last;
+	uint64_t first_ns, last_ns; /* when these calls were made */
+	bool any;
+};
+
+/* One for each process, to be freed; and whether a call with that id was made before or behind those of the range. */
+struct corr_range *corr_ranges(const struct builder *builder);
+bool corr_is_before(const struct corr_range *range, uint32_t corr);
+bool corr_is_behind(const struct corr_range *range, uint32_t corr);
+
+/* Whether something that has no call began when the trace had ended. */
+bool begins_behind(const struct builder *builder, uint32_t call, uint64_t start_ns);
+
+/* GPU operations of before and behind the trace go; those of calls before it that still ran are marked. */
+void leave_out_outside(struct builder *builder);
+
 /* Orders calls and GPU operations by time and links them. */
 void join_calls(struct builder *builder);
 void join_gpu(struct builder *builder);
@@ -62,9 +81,6 @@ void join_memories(struct builder *builder);
  */
 bool convert_span(struct builder *builder, uint32_t process, uint64_t not_before_ns, uint64_t *start_ns,
 		  uint64_t *end_ns);
-
-/* Whether GPU work is expected to be known for a launch, were nothing lost. */
-bool launch_is_expected(const struct model *model, const struct model_call *call);
 
 /* Sums over the finished model. */
 void receipt_fill(struct builder *builder);

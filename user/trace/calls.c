@@ -46,6 +46,20 @@ static void set_stack(struct calls *calls, struct model_call *call, uint32_t spa
 												 : GPT_STACK_LOST;
 }
 
+/* A symbol probe and the callback inside the same call are microseconds apart, but for preemption. */
+#define SAME_CALL_NS 1000000
+
+/*
+ * Symbol probes go once the agent is ready.  A thread that made no call in between has its last one from before still
+ * open to the probes (bpf/call.bpf.c), and calls made by an interpreter all have the same place on the stack.
+ */
+static bool is_from_before(const struct calls *calls, const struct model_call *open, uint32_t process, uint64_t time_ns)
+{
+	uint64_t ready_ns = calls->processes->list.items[process].agent_ready_ns;
+
+	return ready_ns && open->start_ns < ready_ns && time_ns > open->start_ns + SAME_CALL_NS;
+}
+
 /* The symbol probe saw this call first: it only learns its correlation id, and a stack where it had none. */
 static bool merge_into(struct calls *calls, uint32_t index, uint32_t space, const struct gpt_call *record)
 {
@@ -109,6 +123,7 @@ bool calls_add(struct calls *calls, const struct gpt_record *record)
 		if (*known != index) /* the driver's call inside a runtime call that was seen already */
 			return true;
 		if ((record->flags & GPT_CALL_NESTED_IN_SYMBOL) && *open != NONE &&
+		    !is_from_before(calls, &calls->list.items[*open], process, event->time_ns) &&
 		    merge_into(calls, *open, space, event)) {
 			*known = *open;
 			return true;

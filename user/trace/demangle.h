@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "trace/safe_text.h"
+#include "base/safe_text.h"
 
 #define DEMANGLE_INPUT_MAX 4096	  /* bytes; libiberty's recursion grows with the length, this keeps it in 8 MB */
 #define DEMANGLE_OUTPUT_MAX 32768 /* bytes; a short name can stand for an exponentially long one */

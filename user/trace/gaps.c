@@ -105,8 +105,8 @@ static void add_asides(struct gaps *gaps, const struct model *model)
 	}
 }
 
-/* The gap of that process which a launch at that time may have fallen into, NULL; the list is sorted. */
-static struct gap *find_gap(const struct gaps *gaps, uint32_t process, uint64_t time_ns)
+/* The latest gap of that process that has begun by then, NULL; the list is sorted. */
+static struct gap *latest_gap(const struct gaps *gaps, uint32_t process, uint64_t time_ns)
 {
 	struct gap latest = {.process = process, .start_ns = time_ns + ON_ITS_WAY_NS};
 	size_t low = 0, high = gaps->list.count;
@@ -123,13 +123,15 @@ static struct gap *find_gap(const struct gaps *gaps, uint32_t process, uint64_t 
 	if (!low)
 		return NULL;
 	gap = &gaps->list.items[low - 1];
-	return gap->process == process && (!gap->end_ns || time_ns <= gap->end_ns) ? gap : NULL;
+	return gap->process == process ? gap : NULL;
 }
 
-static bool is_missed(const struct model *model, const struct model_call *call)
+/* The gap which a launch at that time may have fallen into, NULL. */
+static struct gap *find_gap(const struct gaps *gaps, uint32_t process, uint64_t time_ns)
 {
-	return launch_is_expected(model, call) && !call->captured && !call->gpu_count &&
-	       !(call->end_ns && call->result) && (call->class == GPT_CLASS_LAUNCH || call->class == GPT_CLASS_GRAPH);
+	struct gap *gap = latest_gap(gaps, process, time_ns);
+
+	return gap && (!gap->end_ns || time_ns <= gap->end_ns || time_ns < gap->recorded_ns) ? gap : NULL;
 }
 
 static bool is_ridden(const struct model *model, const struct model_call *call)
@@ -137,9 +139,24 @@ static bool is_ridden(const struct model *model, const struct model_call *call)
 	return call->gpu_count && model->gpu[call->first_gpu].ridden;
 }
 
+/* The agent registers its buffers first and enables the kinds then: the first launch with GPU times shows that it has.
+ */
+static void note_recorded(const struct gaps *gaps, const struct model *model, const struct model_call *call)
+{
+	enum launch_fate fate = launch_fate(model, call);
+	struct gap *gap;
+
+	if (fate < LAUNCH_WHOLE || fate >= LAUNCH_MISSED || is_ridden(model, call))
+		return;
+	gap = latest_gap(gaps, model->threads[call->thread].process, call->start_ns);
+	if (gap && gap->end_ns && call->start_ns > gap->end_ns &&
+	    (!gap->recorded_ns || call->start_ns < gap->recorded_ns))
+		gap->recorded_ns = call->start_ns;
+}
+
 static void add_call(const struct gaps *gaps, const struct model *model, const struct model_call *call)
 {
-	bool missed = is_missed(model, call), ridden = is_ridden(model, call);
+	bool missed = launch_fate(model, call) == LAUNCH_MISSED, ridden = is_ridden(model, call);
 	struct gap *gap;
 
 	if (!missed && !ridden)
@@ -166,6 +183,7 @@ static void count_gap(const struct gap *gap, struct model *model)
 	if (gap->aside && !gap->ridden) {
 		/* nobody recorded: these are from before the GPU's records began */
 		receipt->launches_expected -= gap->missed;
+		receipt->launches_agent_away += gap->missed;
 		return;
 	}
 	if (gap->ridden && gap->first_missed_ns > start_ns)
@@ -182,6 +200,8 @@ void gaps_count(struct gaps *gaps, struct model *model)
 	if (!gaps->list.count)
 		return;
 	qsort(gaps->list.items, gaps->list.count, sizeof(gaps->list.items[0]), compare_gaps);
+	for (uint32_t i = 0; i < model->call_count; i++)
+		note_recorded(gaps, model, &model->calls[i]);
 	for (uint32_t i = 0; i < model->call_count; i++)
 		add_call(gaps, model, &model->calls[i]);
 	for (size_t i = 0; i < gaps->list.count; i++)

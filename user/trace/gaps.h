@@ -12,6 +12,7 @@
 
 struct gap {
 	uint64_t start_ns, end_ns; /* end_ns 0: the other still had them when the process or the trace ended */
+	uint64_t recorded_ns;	   /* start of the first launch behind it that has GPU times, 0: none */
 	uint32_t process;
 	bool aside; /* the agent came and kept aside: whether another had them, its buffers tell */
 

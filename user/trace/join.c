@@ -60,10 +60,10 @@ static void convert_overheads(struct builder *builder)
 
 		if (!overhead.end_ns)
 			continue;
-		if (convert_span(builder, overhead.process, 0, &overhead.start_ns, &overhead.end_ns))
-			builder->agents.overheads.items[kept++] = overhead;
-		else
+		if (!convert_span(builder, overhead.process, 0, &overhead.start_ns, &overhead.end_ns))
 			builder->model->receipt.bad_records++;
+		else if (!begins_behind(builder, NONE, overhead.start_ns))
+			builder->agents.overheads.items[kept++] = overhead;
 	}
 	builder->agents.overheads.count = kept;
 }
@@ -77,10 +77,10 @@ static void convert_jits(struct builder *builder)
 		struct model_jit jit = builder->agents.jits.items[i];
 		uint64_t call_ns = jit.call != NONE ? builder->calls.list.items[jit.call].start_ns : 0;
 
-		if (convert_span(builder, jit.process, call_ns, &jit.start_ns, &jit.end_ns))
-			builder->agents.jits.items[kept++] = jit;
-		else
+		if (!convert_span(builder, jit.process, call_ns, &jit.start_ns, &jit.end_ns))
 			builder->model->receipt.bad_records++;
+		else if (!begins_behind(builder, jit.call, jit.start_ns))
+			builder->agents.jits.items[kept++] = jit;
 	}
 	builder->agents.jits.count = kept;
 	keys = xmalloc(kept * sizeof(*keys));

@@ -26,10 +26,10 @@ static void convert(struct builder *builder)
 		uint64_t call_ns = memory.call != NONE ? builder->calls.list.items[memory.call].start_ns : 0;
 		uint64_t end_ns = memory.time_ns;
 
-		if (convert_span(builder, memory.process, call_ns, &memory.time_ns, &end_ns))
-			builder->agents.memories.items[kept++] = memory;
-		else
+		if (!convert_span(builder, memory.process, call_ns, &memory.time_ns, &end_ns))
 			builder->model->receipt.bad_records++;
+		else if (!begins_behind(builder, memory.call, memory.time_ns))
+			builder->agents.memories.items[kept++] = memory;
 	}
 	builder->agents.memories.count = kept;
 }

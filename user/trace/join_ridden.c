@@ -8,37 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Correlation ids of the calls of a process that we know; they rise, and may run over. */
-struct corr_range {
-	uint32_t first, last;
-	bool any;
-};
-
-static struct corr_range *corr_ranges(const struct builder *builder)
-{
-	struct corr_range *ranges = xcalloc(builder->processes.list.count, sizeof(*ranges));
-
-	for (size_t i = 0; i < builder->calls.list.count; i++) {
-		const struct model_call *call = &builder->calls.list.items[i];
-		struct corr_range *range = &ranges[builder->processes.threads.items[call->thread].process];
-
-		if (!call->corr)
-			continue;
-		if (!range->any || (int32_t)(call->corr - range->first) < 0)
-			range->first = call->corr;
-		if (!range->any || (int32_t)(call->corr - range->last) > 0)
-			range->last = call->corr;
-		range->any = true;
-	}
-	return ranges;
-}
-
 /* Work of calls before our first or behind our last; between them a call is missing, which shall be seen. */
 static bool is_strange(const struct corr_range *range, const struct model_gpu *op)
 {
 	if (!op->ridden || op->call != NONE || !op->corr)
 		return false;
-	return !range->any || (int32_t)(op->corr - range->first) < 0 || (int32_t)(op->corr - range->last) > 0;
+	return corr_is_before(range, op->corr) || corr_is_behind(range, op->corr);
 }
 
 /* ---- what came twice -------------------------------------------------------------------------------------------- */

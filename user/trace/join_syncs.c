@@ -153,6 +153,8 @@ static void add_sync(struct builder *builder, const struct recordings *recording
 		builder->model->receipt.bad_records++;
 		return;
 	}
+	if (begins_behind(builder, sync.call, sync.start_ns))
+		return;
 	if (of_event)
 		find_event(builder, recordings, from, &sync);
 	array_push(&builder->syncs, sync);

@@ -6,6 +6,7 @@
 #include "trace/model.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "trace/builder.h"
@@ -118,11 +119,27 @@ static bool add_cupti_use(struct builder *builder, const struct gpt_record *reco
 	return gaps_add_use(&builder->gaps, record);
 }
 
+/* The fields that logs of before do not have: "99900" and "auto". */
+static void take_more_of_session(struct model *model, const char *min_complete, const char *agent)
+{
+	unsigned long thousandths;
+	char *end;
+
+	thousandths = strtoul(min_complete, &end, 10);
+	if (*min_complete && !*end && thousandths <= MODEL_COMPLETE)
+		model->min_complete = (uint32_t)thousandths;
+	if (!strcmp(agent, "off"))
+		model->gpu_times = MODEL_GPU_TIMES_OFF;
+	else if (*agent)
+		model->gpu_times = MODEL_GPU_TIMES_MEANT;
+}
+
 static bool add_session(struct builder *builder, const struct gpt_record *record)
 {
 	const struct gpt_session *event = (const struct gpt_session *)record;
 	struct model *model = builder->model;
-	const char **fields[] = {&model->version, &model->host, &model->kernel, &model->target};
+	const char *min_complete = "", *agent = "";
+	const char **fields[] = {&model->version, &model->host, &model->kernel, &model->target, &min_complete, &agent};
 	size_t at = 0, length;
 
 	if (event->bytes > record->size - sizeof(*event))
@@ -133,7 +150,8 @@ static bool add_session(struct builder *builder, const struct gpt_record *record
 		*fields[i] = string_keep(&builder->strings, field, length);
 	}
 	model->cpus = event->cpus;
-	model->min_complete = event->min_complete;
+	model->min_complete = event->min_complete <= 100 ? event->min_complete * 1000 : MODEL_COMPLETE;
+	take_more_of_session(model, min_complete, agent);
 	model->metric_launches = event->metric_launches != 0;
 	return true;
 }
@@ -329,6 +347,7 @@ static void finish(struct builder *builder)
 	agents_finish(&builder->agents);
 	convert_times(builder);
 	leave_out_ridden(builder);
+	leave_out_outside(builder);
 	join_calls(builder);
 	join_gpu(builder);
 	join_syncs(builder);

@@ -13,6 +13,7 @@
 
 #include <gputrace/agent.h>
 #include <gputrace/cuda_api.h>
+#include <gputrace/losses.h>
 #include <gputrace/record.h>
 
 #define NONE UINT32_MAX
@@ -130,10 +131,12 @@ struct model_call {
 	uint32_t gpu_count;
 	int32_t result; /* valid when end_ns != 0 */
 	uint16_t api;
-	uint8_t class;	     /* enum gpt_api_class */
-	uint8_t stack_state; /* enum gpt_stack_state; GPT_STACK_OK only with a stack */
-	bool captured;	     /* became a node of a graph: nothing was executed then */
-	bool after_loss;     /* calls of its thread just before it were lost */
+	uint16_t nodes_missing; /* graph launch: nodes that ran in other launches of that graph and have no record here
+				 */
+	uint8_t class;		/* enum gpt_api_class */
+	uint8_t stack_state;	/* enum gpt_stack_state; GPT_STACK_OK only with a stack */
+	bool captured;		/* became a node of a graph: nothing was executed then */
+	bool after_loss;	/* calls of its thread just before it were lost */
 };
 
 enum model_gpu_kind {
@@ -160,8 +163,9 @@ struct model_gpu {
 	uint32_t static_shared_bytes, dynamic_shared_bytes, registers;
 	uint32_t local_bytes;	     /* per thread of a kernel */
 	uint32_t channel;	     /* of the GPU's queues */
-	uint8_t kind : 7;	     /* enum model_gpu_kind */
+	uint8_t kind : 6;	     /* enum model_gpu_kind */
 	uint8_t ridden : 1;	     /* from a buffer of another profiler */
+	uint8_t before : 1;	     /* launched before the trace began, so that its launch was not seen */
 	uint8_t copy_kind, from, to; /* CUpti_ActivityMemcpyKind, CUpti_ActivityMemoryKind (fill: to) */
 	uint8_t cluster[3];	     /* of a kernel, in blocks; 0: none */
 	uint8_t channel_type;	     /* CUpti_ChannelType */
@@ -236,11 +240,18 @@ struct model_receipt {
 	uint64_t launches;		  /* recorded calls of class LAUNCH or GRAPH that did not fail */
 	uint64_t launches_failed;	  /* the same that returned an error */
 	uint64_t launches_captured;	  /* of the launches, those that became nodes of a graph under capture */
-	uint64_t launches_expected;	  /* the others, in processes whose agent was READY at that time */
+	uint64_t launches_expected;	  /* of the others, those made while an agent recorded */
 	uint64_t launches_joined;	  /* of those, with at least one GPU operation */
-	uint64_t calls_with_stack;	  /* any class */
+	uint64_t launches_whole;	  /* of those, with all that is to be known: see enum launch_fate */
+	uint64_t launches_short;	  /* of those joined, graph launches of which operations are missing */
+	uint64_t launches_agent_away; /* meant to have GPU times, made before the agent recorded or after it had left */
+	uint64_t launches_no_agent;   /* meant to have GPU times, in processes in which no agent ever recorded */
+	uint64_t operations_missing;  /* calls that should have GPU operations and have none, and nodes_missing */
+	uint64_t stacks_missing;      /* calls whose stack was lost */
+	uint64_t calls_with_stack;    /* any class */
 	uint64_t launches_with_stack;
 	uint64_t gpu_ops, gpu_ops_joined, gpu_ops_untimed;
+	uint64_t gpu_ops_before;    /* launched before the trace began: not joined, and not lost */
 	uint64_t gpu_ns;	    /* sum of durations of all GPU operations */
 	uint64_t gpu_ns_with_line;  /* of those whose call's innermost frame has a line */
 	uint64_t graph_ns;	    /* of operations of graphs */
@@ -251,8 +262,12 @@ struct model_receipt {
 	uint64_t gap_launches;	 /* of the launches expected and not joined, those that this explains */
 	uint64_t gpu_ops_ridden; /* of gpu_ops, those from buffers of another user of CUPTI */
 	uint64_t lost;		 /* records of any kind known to be lost, all causes */
-	uint64_t cupti_dropped, buffers_refused, api_dropped, names_dropped, malformed;
-	uint64_t ranges_lost;	  /* begins and ends of NVTX ranges for which there was no room */
+	/* causes of loss that accounts do not hold, as losses.h names them: cupti_dropped and so on, sums over agents
+	 */
+#define GPT_LOSS_MEMBER(member, name, kind, words) uint64_t member;
+	GPT_AGENT_LOSSES(GPT_LOSS_MEMBER)
+	GPT_RECORD_LOSSES(GPT_LOSS_MEMBER)
+#undef GPT_LOSS_MEMBER
 	uint64_t python_unpaired; /* collections, imports, Python calls whose end was lost: left out */
 	uint64_t bad_records;	  /* records in the log that did not make sense */
 	uint64_t clock_error_ns;  /* bound of the wall clock conversion */
@@ -262,12 +277,21 @@ struct model_receipt {
 	bool truncated;			/* the log ends in the middle of a record or without GPT_END */
 };
 
+/* Whether launches were meant to have GPU times (--agent); a model that is finished knows. */
+enum model_gpu_times {
+	MODEL_GPU_TIMES_UNKNOWN, /* the log does not say: meant where an agent recorded */
+	MODEL_GPU_TIMES_MEANT,
+	MODEL_GPU_TIMES_OFF,
+};
+
 struct model {
 	uint64_t start_ns, end_ns;		      /* the recording */
 	int64_t wall_offset_ns;			      /* CLOCK_REALTIME = time + this (at the start) */
 	const char *version, *host, *kernel, *target; /* of gpt_session */
-	uint32_t cpus, min_complete;
+	uint32_t cpus;
+	uint32_t min_complete; /* thousandths of a percent */
 	bool metric_launches;
+	enum model_gpu_times gpu_times;
 
 	struct model_process *processes;
 	struct model_thread *threads;
@@ -308,8 +332,55 @@ struct model {
 int model_build(int fd, struct model **out, const char **why);
 void model_free(struct model *model);
 
-/* Percent of what should be there that is: 100 when nothing was lost and every expected launch was joined. */
-double model_completeness(const struct model *model);
+/* One cause of loss, and how often it was met. */
+struct model_loss {
+	const char *name;  /* in the Chrome trace */
+	const char *words; /* behind the count, for people */
+	uint64_t count;
+	enum gpt_loss_kind kind;
+};
+
+#define GPT_LOSS_ONE(source, name, kind, words) +1
+enum {
+	MODEL_LOSSES = 0 GPT_ACCOUNT_LOSSES(GPT_LOSS_ONE) GPT_AGENT_LOSSES(GPT_LOSS_ONE) GPT_RECORD_LOSSES(GPT_LOSS_ONE)
+};
+#undef GPT_LOSS_ONE
+
+/* All causes there are, also those that were not met. */
+void model_losses(const struct model_receipt *receipt, struct model_loss losses[MODEL_LOSSES]);
+
+/* What became of a call as a launch; what follows LAUNCH_UNASKED are launches that were meant to have GPU times. */
+enum launch_fate {
+	LAUNCH_NONE,	  /* the call is none */
+	LAUNCH_FAILED,	  /* it did nothing */
+	LAUNCH_CAPTURED,  /* it became a node of a graph */
+	LAUNCH_UNASKED,	  /* no GPU times were asked for: --agent off */
+	LAUNCH_WHOLE,	  /* all its GPU operations, with times; its stack, or the reason why there is none */
+	LAUNCH_SHORT,	  /* of a graph; some of its operations are missing */
+	LAUNCH_UNTIMED,	  /* CUPTI could not time some of its operations */
+	LAUNCH_STACKLESS, /* its stack was lost */
+	LAUNCH_MISSED,	  /* no GPU operation, though an agent recorded */
+	LAUNCH_AWAY,	  /* no agent recorded at that time */
+	LAUNCH_ALONE,	  /* no agent ever recorded in that process */
+};
+enum launch_fate launch_fate(const struct model *model, const struct model_call *call);
+
+/* Whether the launch was to have GPU times and has none. */
+static inline bool launch_lacks_times(enum launch_fate fate)
+{
+	return fate >= LAUNCH_MISSED;
+}
+
+/* Launches that were made, seen, and meant to have GPU times. */
+uint64_t model_launches_meant(const struct model *model);
+
+#define MODEL_COMPLETE 100000u
+
+/*
+ * How much of what should be there is, in thousandths of a percent, rounded down: MODEL_COMPLETE only where all is
+ * known and nothing was lost.  docs/formats.md says what is counted.
+ */
+uint32_t model_completeness(const struct model *model);
 
 /* The name of a call as CUDA has it ("cudaLaunchKernel"), "cuda call" when unknown. */
 const char *api_name(uint16_t api);

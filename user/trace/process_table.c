@@ -5,8 +5,8 @@
 #include <string.h>
 
 /*
- * Two start times closer than this are the same process: /proc tells it in ticks of 10 ms, a fork record in
- * ns, and no kernel goes through all pids in 100 ms.
+ * Two start times closer than this are the same process where nothing else is known: /proc tells it in ticks of 10 ms,
+ * a fork record in ns, and without being asked to no kernel gives a pid again within 100 ms.
  */
 #define SAME_START_NS 100000000ull
 
@@ -72,6 +72,13 @@ uint32_t process_table_space(struct process_table *processes, uint32_t pid)
 	return processes->states.items[process].space;
 }
 
+uint32_t process_table_space_at(const struct process_table *processes, uint32_t process, uint64_t time_ns)
+{
+	const struct process_state *state = &processes->states.items[process];
+
+	return time_ns < state->exec_ns && state->space_before ? state->space_before : state->space;
+}
+
 uint32_t process_table_find_thread(struct process_table *processes, uint32_t process, uint32_t tid)
 {
 	uint32_t *index = lookup_put(&processes->by_tid, process + 1, tid, NONE);
@@ -101,10 +108,12 @@ static uint64_t distance(uint64_t a, uint64_t b)
 /* Whether the process that is known by a pid can be the one that started at this time. */
 static bool is_same(const struct model_process *process, uint64_t start_ns)
 {
+	if (process->exit_ns && start_ns > process->exit_ns)
+		return false;
 	if (process->start_ns)
 		return distance(process->start_ns, start_ns) <= SAME_START_NS;
 	if (process->exit_ns)
-		return start_ns <= process->exit_ns;
+		return true;
 	return !process->first_call_ns || start_ns <= process->first_call_ns + SAME_START_NS;
 }
 
@@ -151,9 +160,18 @@ bool process_table_has_own_tid(const struct process_table *processes, uint32_t p
 bool process_table_add_fork(struct process_table *processes, const struct gpt_record *record)
 {
 	const struct gpt_process_event *event = (const struct gpt_process_event *)record;
-	struct model_process *child = find_started(processes, event->pid, event->time_ns);
-	const struct model_process *parent = latest(processes, event->other_pid);
+	struct model_process *before = latest(processes, event->pid), *child;
+	const struct model_process *parent;
 
+	/* Whoever had the pid and was forked, too, has ended since, however short a time ago. */
+	if (before && processes->states.items[before - processes->list.items].forked) {
+		if (!before->exit_ns)
+			before->exit_ns = event->time_ns;
+		add_process(processes, event->pid);
+	}
+	child = find_started(processes, event->pid, event->time_ns);
+	processes->states.items[child - processes->list.items].forked = true;
+	parent = latest(processes, event->other_pid);
 	child->parent = event->other_pid;
 	if (!*child->name)
 		child->name = keep_comm(processes, event->comm);
@@ -180,7 +198,9 @@ bool process_table_add_exec(struct process_table *processes, const struct gpt_re
 		process->python = 0;
 		process->name = keep_comm(processes, event->comm);
 	}
+	state->space_before = state->space;
 	state->space = ++processes->last_space;
+	state->exec_ns = event->time_ns;
 	return true;
 }
 
@@ -209,6 +229,7 @@ bool process_table_add_description(struct process_table *processes, const struct
 {
 	const struct gpt_process *event = (const struct gpt_process *)record;
 	struct model_process *process;
+	struct process_state *state;
 	const char **fields[4];
 	size_t at = 0;
 
@@ -217,6 +238,10 @@ bool process_table_add_description(struct process_table *processes, const struct
 	process_table_find(processes, event->pid);
 	process =
 		event->start_ns ? find_started(processes, event->pid, event->start_ns) : latest(processes, event->pid);
+	state = &processes->states.items[process - processes->list.items];
+	/* It may have been read before the program that runs now: another follows, if the process lives. */
+	if (event->time_ns < state->exec_ns)
+		return true;
 	fields[0] = &process->name;
 	fields[1] = &process->exe;
 	fields[2] = &process->cmdline;
@@ -232,7 +257,7 @@ bool process_table_add_description(struct process_table *processes, const struct
 		process->parent = event->parent;
 	if (event->python)
 		process->python = event->python;
-	processes->states.items[process - processes->list.items].described_ns = event->time_ns;
+	state->described_ns = event->time_ns;
 	return true;
 }
 

@@ -13,8 +13,11 @@
 
 struct process_state {
 	uint32_t space;	       /* never 0 */
+	uint32_t space_before; /* the latest exec; 0: none */
+	uint64_t exec_ns;      /* the latest */
 	uint32_t clock;	       /* its track in wall_clock.h, NONE */
 	uint64_t described_ns; /* when the latest GPT_PROCESS was made */
+	bool forked;	       /* a GPT_FORK told of its beginning: the next one is another process's */
 };
 
 /* How CUPTI may name a thread; 0: not known. */
@@ -42,6 +45,11 @@ void process_table_free(struct process_table *processes);
 /* Index of the process that has this pid now, made when it is new. */
 uint32_t process_table_find(struct process_table *processes, uint32_t pid);
 uint32_t process_table_space(struct process_table *processes, uint32_t pid);
+/*
+ * The same for a record that the collector made of what it read at some time: it may stand behind an exec that came
+ * after.
+ */
+uint32_t process_table_space_at(const struct process_table *processes, uint32_t process, uint64_t time_ns);
 uint32_t process_table_find_thread(struct process_table *processes, uint32_t process, uint32_t tid);
 
 /* Whether a thread of the process has that number in its own pid namespace. */

@@ -2,44 +2,56 @@
 /* What was seen, lost and joined.  Counts over the finished tables; changes none of them. */
 #include "trace/builder.h"
 
-static bool is_launch(const struct model_call *call)
+#include <string.h>
+
+/* Where the log does not say whether GPU times were asked for, they were if an agent recorded anywhere. */
+static void decide_gpu_times(struct model *model)
 {
-	return call->class == GPT_CLASS_LAUNCH || call->class == GPT_CLASS_GRAPH;
+	bool agent = false;
+
+	for (uint32_t i = 0; i < model->process_count && !agent; i++)
+		agent = model->processes[i].agent_ready_ns != 0;
+	for (uint32_t i = 0; i < model->call_count && !agent; i++)
+		agent = model->calls[i].corr != 0;
+	if (model->gpu_times == MODEL_GPU_TIMES_UNKNOWN)
+		model->gpu_times = agent ? MODEL_GPU_TIMES_MEANT : MODEL_GPU_TIMES_OFF;
 }
 
-/* With a correlation id, which an agent gives from READY on; or while it had CUPTI's own records of calls. */
-bool launch_is_expected(const struct model *model, const struct model_call *call)
+static bool is_transfer(const struct model_call *call)
 {
-	const struct model_process *process = &model->processes[model->threads[call->thread].process];
+	return call->class == GPT_CLASS_COPY || call->class == GPT_CLASS_FILL;
+}
 
-	return call->corr || (process->borrowed_ns && call->start_ns >= process->borrowed_ns &&
-			      call->start_ns <= process->borrowed_end_ns);
+static void count_launch(struct model_receipt *receipt, const struct model_call *call, enum launch_fate fate)
+{
+	bool expected = fate >= LAUNCH_WHOLE && fate <= LAUNCH_MISSED;
+
+	receipt->launches += fate > LAUNCH_FAILED;
+	receipt->launches_failed += fate == LAUNCH_FAILED;
+	receipt->launches_with_stack += fate > LAUNCH_FAILED && call->stack != NONE;
+	receipt->launches_captured += fate == LAUNCH_CAPTURED;
+	receipt->launches_expected += expected;
+	receipt->launches_joined += expected && fate != LAUNCH_MISSED;
+	receipt->launches_whole += fate == LAUNCH_WHOLE;
+	receipt->launches_short += fate == LAUNCH_SHORT;
+	receipt->launches_agent_away += fate == LAUNCH_AWAY;
+	receipt->launches_no_agent += fate == LAUNCH_ALONE;
 }
 
 static void count_calls(struct model_receipt *receipt, const struct model *model)
 {
 	for (uint32_t i = 0; i < model->call_count; i++) {
 		const struct model_call *call = &model->calls[i];
-		bool with_stack = call->stack != NONE;
+		enum launch_fate fate = launch_fate(model, call);
+		bool did_nothing = call->captured || (call->end_ns && call->result);
 
 		receipt->calls++;
-		receipt->calls_with_stack += with_stack;
-		if (!is_launch(call))
-			continue;
-		if (call->end_ns && call->result) {
-			receipt->launches_failed++;
-			continue;
-		}
-		receipt->launches++;
-		receipt->launches_with_stack += with_stack;
-		if (call->captured) {
-			receipt->launches_captured++;
-			continue;
-		}
-		if (launch_is_expected(model, call)) {
-			receipt->launches_expected++;
-			receipt->launches_joined += call->gpu_count > 0;
-		}
+		receipt->calls_with_stack += call->stack != NONE;
+		receipt->stacks_missing += call->stack_state == GPT_STACK_LOST;
+		receipt->operations_missing += call->nodes_missing;
+		receipt->operations_missing +=
+			fate == LAUNCH_MISSED || (is_transfer(call) && call->corr && !call->gpu_count && !did_nothing);
+		count_launch(receipt, call, fate);
 	}
 }
 
@@ -69,6 +81,7 @@ static void count_gpu(struct model_receipt *receipt, const struct model *model)
 
 		receipt->gpu_ops_joined += op->call != NONE;
 		receipt->gpu_ops_ridden += op->ridden;
+		receipt->gpu_ops_before += op->before;
 		if (!op->end_ns) {
 			receipt->gpu_ops_untimed++;
 			continue;
@@ -92,34 +105,31 @@ static void count_gpu(struct model_receipt *receipt, const struct model *model)
 
 static void add_agent(struct model_receipt *receipt, const struct gpt_agent_stats *stats)
 {
-	add_saturated(&receipt->cupti_dropped, stats->cupti_dropped);
-	add_saturated(&receipt->buffers_refused, stats->buffers_refused);
-	add_saturated(&receipt->api_dropped, stats->api_dropped);
-	add_saturated(&receipt->names_dropped, stats->names_dropped);
-	add_saturated(&receipt->malformed, stats->malformed);
+#define ADD(member, name, kind, words) add_saturated(&receipt->member, stats->member);
+	GPT_AGENT_LOSSES(ADD);
+#undef ADD
+}
+
+void model_losses(const struct model_receipt *receipt, struct model_loss losses[MODEL_LOSSES])
+{
+	const struct model_loss all[MODEL_LOSSES] = {
+#define ACCOUNT(account, name, kind, words) {#name, words, receipt->accounts[GPT_ACC_##account], GPT_LOST_##kind},
+#define MEMBER(member, name, kind, words) {#name, words, receipt->member, GPT_LOST_##kind},
+		GPT_ACCOUNT_LOSSES(ACCOUNT) GPT_AGENT_LOSSES(MEMBER) GPT_RECORD_LOSSES(MEMBER)
+#undef MEMBER
+#undef ACCOUNT
+	};
+
+	memcpy(losses, all, sizeof(all));
 }
 
 static void sum_lost(struct model_receipt *receipt)
 {
-	const uint64_t causes[] = {
-		receipt->accounts[GPT_ACC_CALLS_LOST],
-		receipt->accounts[GPT_ACC_STACKS_LOST],
-		receipt->accounts[GPT_ACC_CODE_LOST],
-		receipt->accounts[GPT_ACC_BATCHES_LOST],
-		receipt->accounts[GPT_ACC_OTHER_LOST],
-		receipt->accounts[GPT_ACC_THREADS_FULL],
-		receipt->accounts[GPT_ACC_PYEVENT_LOST],
-		receipt->accounts[GPT_ACC_PYCALLS_LOST],
-		receipt->cupti_dropped,
-		receipt->buffers_refused,
-		receipt->api_dropped,
-		receipt->names_dropped,
-		receipt->malformed,
-		receipt->ranges_lost,
-	};
+	struct model_loss losses[MODEL_LOSSES];
 
-	for (size_t i = 0; i < sizeof(causes) / sizeof(causes[0]); i++)
-		add_saturated(&receipt->lost, causes[i]);
+	model_losses(receipt, losses);
+	for (size_t i = 0; i < MODEL_LOSSES; i++)
+		add_saturated(&receipt->lost, losses[i].count);
 }
 
 void receipt_fill(struct builder *builder)
@@ -133,6 +143,7 @@ void receipt_fill(struct builder *builder)
 	receipt->clock_error_ns = builder->clock.error_ns;
 	receipt->clock_steps = wall_clock_steps(&builder->clock);
 	receipt->truncated = builder->reader.torn || !builder->ended;
+	decide_gpu_times(model);
 	count_calls(receipt, model);
 	count_gpu(receipt, model);
 	gaps_count(&builder->gaps, model);
@@ -140,18 +151,4 @@ void receipt_fill(struct builder *builder)
 	for (uint32_t i = 0; i < model->process_count; i++)
 		add_agent(receipt, &model->processes[i].agent_stats);
 	sum_lost(receipt);
-}
-
-double model_completeness(const struct model *model)
-{
-	const struct model_receipt *receipt = &model->receipt;
-	uint64_t lost = receipt->accounts[GPT_ACC_CALLS_LOST];
-	bool agent = receipt->launches_expected > 0;
-	double expected, got;
-
-	for (uint32_t i = 0; i < model->process_count && !agent; i++)
-		agent = model->processes[i].agent_ready_ns != 0;
-	expected = (double)(agent ? receipt->launches_expected : receipt->calls) + (double)lost;
-	got = (double)(agent ? receipt->launches_joined : receipt->calls);
-	return expected > 0 ? 100 * got / expected : 100;
 }

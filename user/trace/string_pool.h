@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "trace/safe_text.h"
+#include "base/safe_text.h"
 
 struct string_blocks; /* the characters; outlives the pool */
 

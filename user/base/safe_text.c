@@ -1,54 +1,44 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Conversion of hostile strings to printable UTF-8. */
-#include "trace/safe_text.h"
+#include "base/safe_text.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 #define REPLACEMENT 0xfffd
 
-static void put(text_buffer *out, const char *bytes, size_t size)
+bool safe_text_is_control(uint32_t c)
 {
-	out->items = array_reserve(out->items, 1, out->count, size, &out->capacity);
-	memcpy(out->items + out->count, bytes, size);
-	out->count += size;
+	return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x61c || c == 0x200e || c == 0x200f ||
+	       (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
 }
 
-/* C0, C1, DEL; Unicode 15 Bidi_Control except the harmless marks; line and paragraph separators. */
-static bool is_control(uint32_t c)
+/* Writes a character as UTF-8, another one in its place where it is not to be shown; returns the bytes. */
+static size_t write_character(char utf8[4], uint32_t c)
 {
-	return c < 0x20 || (c >= 0x7f && c < 0xa0) || (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
-}
-
-static void put_character(text_buffer *out, uint32_t c)
-{
-	char utf8[4];
-	size_t size;
-
 	if (c >= '\t' && c <= '\r')
 		c = ' ';
-	if (is_control(c) || (c >= 0xd800 && c < 0xe000) || c > 0x10ffff)
+	if (safe_text_is_control(c) || (c >= 0xd800 && c < 0xe000) || c > 0x10ffff)
 		c = REPLACEMENT;
 	if (c < 0x80) {
 		utf8[0] = (char)c;
-		size = 1;
-	} else if (c < 0x800) {
+		return 1;
+	}
+	if (c < 0x800) {
 		utf8[0] = (char)(0xc0 | c >> 6);
 		utf8[1] = (char)(0x80 | (c & 0x3f));
-		size = 2;
-	} else if (c < 0x10000) {
+		return 2;
+	}
+	if (c < 0x10000) {
 		utf8[0] = (char)(0xe0 | c >> 12);
 		utf8[1] = (char)(0x80 | (c >> 6 & 0x3f));
 		utf8[2] = (char)(0x80 | (c & 0x3f));
-		size = 3;
-	} else {
-		utf8[0] = (char)(0xf0 | c >> 18);
-		utf8[1] = (char)(0x80 | (c >> 12 & 0x3f));
-		utf8[2] = (char)(0x80 | (c >> 6 & 0x3f));
-		utf8[3] = (char)(0x80 | (c & 0x3f));
-		size = 4;
+		return 3;
 	}
-	put(out, utf8, size);
+	utf8[0] = (char)(0xf0 | c >> 18);
+	utf8[1] = (char)(0x80 | (c >> 12 & 0x3f));
+	utf8[2] = (char)(0x80 | (c >> 6 & 0x3f));
+	utf8[3] = (char)(0x80 | (c & 0x3f));
+	return 4;
 }
 
 /* Bytes from the start that are plain printable ASCII: nearly always all of them. */
@@ -84,23 +74,38 @@ static size_t read_utf8(const uint8_t *bytes, size_t size, uint32_t *c)
 	return length;
 }
 
-void safe_text_append_utf8(text_buffer *out, const void *bytes, size_t size)
+size_t safe_text_copy(char *out, const void *bytes, size_t size)
 {
 	const uint8_t *at = bytes;
+	size_t written = 0;
 
 	while (size) {
 		size_t taken = plain_prefix(at, size);
+		char utf8[4];
 		uint32_t c;
 
 		if (taken) {
-			put(out, (const char *)at, taken);
+			memcpy(out + written, at, taken);
+			written += taken;
 		} else {
+			size_t length;
+
 			taken = read_utf8(at, size, &c);
-			put_character(out, c);
+			length = write_character(utf8, c);
+			memcpy(out + written, utf8, length);
+			written += length;
 		}
 		at += taken;
 		size -= taken;
 	}
+	return written;
+}
+
+void safe_text_append_utf8(text_buffer *out, const void *bytes, size_t size)
+{
+	out->items = array_reserve(out->items, 1, out->count, SAFE_TEXT_MAX(size), &out->capacity);
+	if (size)
+		out->count += safe_text_copy(out->items + out->count, bytes, size);
 }
 
 void safe_text_append_kind(text_buffer *out, const void *bytes, size_t size, unsigned kind)
@@ -108,12 +113,15 @@ void safe_text_append_kind(text_buffer *out, const void *bytes, size_t size, uns
 	const uint8_t *at = bytes;
 	size_t plain = kind == 1 ? plain_prefix(at, size) : 0;
 
+	/* four bytes are the most for a character of UCS-4, three for one of fewer bytes */
+	out->items = array_reserve(out->items, 1, out->count, SAFE_TEXT_MAX(size), &out->capacity);
 	if (plain)
-		put(out, (const char *)at, plain);
+		memcpy(out->items + out->count, at, plain);
+	out->count += plain;
 	for (size_t i = plain; i + kind <= size; i += kind) {
 		uint32_t c = 0;
 
 		memcpy(&c, at + i, kind);
-		put_character(out, c);
+		out->count += write_character(out->items + out->count, c);
 	}
 }

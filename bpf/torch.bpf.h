@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The stack that a node of a backward pass lends to the thread which runs it, for as long as the node has not returned.
+ * That is told by its place: the engine's loop, which called it, is below, and whatever that loop calls next puts its
+ * own return address where the node's was.
+ */
+#ifndef GPUTRACE_TORCH_BPF_H
+#define GPUTRACE_TORCH_BPF_H
+
+#include "common.bpf.h"
+
+/* Whether what has this stack pointer is called by the node that the thread entered last. */
+static __always_inline bool backward_lasts(const struct gpt_thread_state *thread, __u64 sp)
+{
+	__u64 word = 0;
+
+	return sp < thread->backward_sp && !bpf_probe_read_user(&word, 8, (void *)thread->backward_sp) &&
+	       word == thread->backward_return;
+}
+
+/* The stack that a thread without Python frames works for, 0: none. `state` is what its own stack has come to. */
+static __always_inline __u64 backward_stack(const struct gpt_thread_state *thread, __u64 sp, long state)
+{
+	if (!thread->backward_stack || (state != GPT_STACK_NO_THREAD && state != GPT_STACK_EMPTY))
+		return 0;
+	return backward_lasts(thread, sp) ? thread->backward_stack : 0;
+}
+
+#endif

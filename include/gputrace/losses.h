@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * Everything that can be lost: the one list that the live display, the receipt, the report and the Chrome trace are
+ * made of.  A row more here is a cause more in all four; nothing else has to be touched.
+ */
+#ifndef GPUTRACE_LOSSES_H
+#define GPUTRACE_LOSSES_H
+
+/* What one loss of a kind is to the launches of a trace: model_completeness (trace/completeness.c) goes by it. */
+enum gpt_loss_kind {
+	GPT_LOST_CALL,	/* a call, maybe a launch, that nobody knows of */
+	GPT_LOST_GPU,	/* GPU times of a call; that call may be known to lack them */
+	GPT_LOST_STACK, /* the Python line of a call; that call may be known to lack it */
+	GPT_LOST_ASIDE, /* something that no launch needs */
+};
+
+/* Of enum gpt_account, counted while a trace is made: X(GPT_ACC_..., name in the Chrome trace, kind, words) */
+#define GPT_ACCOUNT_LOSSES(X)                                                                                          \
+	X(CALLS_LOST, calls_lost, CALL, "calls lost: the ring buffer was full")                                        \
+	X(THREADS_FULL, threads_full, CALL, "calls of threads beyond what gputrace can follow")                        \
+	X(PROCESSES_FULL, processes_full, CALL, "processes, or calls of them, beyond what gputrace can follow")        \
+	X(FILES_UNPROBED, files_unprobed, CALL, "files with CUDA calls that could not be probed")                      \
+	X(MISSED, missed, CALL, "hits that the kernel did not hand to gputrace's programs")                            \
+	X(STACKS_LOST, stacks_lost, STACK, "stacks lost: the ring buffer was full")                                    \
+	X(CODE_LOST, code_lost, STACK, "code objects lost: the ring buffer was full")                                  \
+	X(BATCHES_LOST, batches_lost, GPU, "batches of GPU records lost: the ring buffer was full")                    \
+	X(OTHER_LOST, other_lost, ASIDE, "other records lost: the ring buffer was full")                               \
+	X(PYEVENT_LOST, python_events_lost, ASIDE,                                                                     \
+	  "begins and ends of collections and imports lost: the ring buffer was full")                                 \
+	X(PYCALLS_LOST, python_calls_lost, ASIDE, "entries and ends of Python calls lost: the ring buffer was full")
+
+/* Of struct gpt_agent_stats, which come with an agent's batches: X(member, name in the Chrome trace, kind, words) */
+#define GPT_AGENT_LOSSES(X)                                                                                            \
+	X(cupti_dropped, gpu_records_dropped, GPU, "GPU records dropped by CUPTI")                                     \
+	X(dropped_unknown, gpu_records_dropped_not_known, GPU,                                                         \
+	  "times that CUPTI did not say how many GPU records it dropped: not known")                                   \
+	X(buffers_refused, buffers_refused, GPU,                                                                       \
+	  "buffers CUPTI asked for and did not get: all 64 MB of the agent's were in use")                             \
+	X(malformed, gpu_records_malformed, GPU, "malformed GPU records")                                              \
+	X(api_dropped, returns_dropped, ASIDE, "returns of calls not reported by the agent")                           \
+	X(names_dropped, names_dropped, ASIDE, "kernel names not kept by the agent")                                   \
+	X(strayed, strayed, ASIDE, "records of another profiler's session that CUPTI gave to the agent instead")
+
+/* Of other records of the agent; members of the receipt: X(member, name in the Chrome trace, kind, words) */
+#define GPT_RECORD_LOSSES(X) X(ranges_lost, nvtx_lost, ASIDE, "begins and ends of NVTX ranges not kept by the agent")
+
+#endif

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * Hearing of another client of CUPTI's activity API before CUPTI does.  A library that is linked with CUPTI calls it
+ * through its table of addresses (the PLT's); there the addresses of two functions are replaced by those of ours, which
+ * prepare (yield.h) and then jump to CUPTI's: no frame of ours stays on the stack.  Knows nothing of sessions.
+ */
+#ifndef GPUTRACE_AGENT_INTERCEPT_H
+#define GPUTRACE_AGENT_INTERCEPT_H
+
+#include "agent/cupti_abi.h"
+
+/*
+ * The agent's thread, at each tick: libraries that have come are looked at.  Only those that are linked with a
+ * libcupti, and only entries that lead, or will lead, to the functions of this one.
+ */
+void intercept_follow(const struct cupti *cupti);
+
+/* Puts back what was there, wherever ours still stands. */
+void intercept_end(void);
+
+#endif

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * CUDA does not survive a fork: where it was up before, the child cannot use it and is left alone.  A child that shares
+ * its parent's memory (vfork, CLONE_VM) has none of its own: an agent let in there would be the parent's, and end with
+ * the child.  Whoever loads a libcuda of its own after the fork is like any other process.
+ */
+#include "attach/forks.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/kcmp.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define PAGE 4096ULL
+#define PAGES_COMPARED 64 /* of a mapping of libcuda */
+/* Documentation/admin-guide/mm/pagemap.rst */
+#define PAGEMAP_FRAME ((1ULL << 55) - 1)
+#define PAGEMAP_FILE (1ULL << 61)
+#define PAGEMAP_PRESENT (1ULL << 63)
+
+static bool maps_cuda(const struct followed *process)
+{
+	for (size_t i = 0; i < process->files.count; i++)
+		if (process->files.items[i]->kind == LIBRARY_CUDA)
+			return true;
+	return false;
+}
+
+/* An agent says so; where none has spoken, it has been called.  One that waits for CUDA asks it, which is a call, too.
+ */
+static bool cuda_is_up(const struct followed *process)
+{
+	return maps_cuda(process) &&
+	       (process->agent_live || process->agent_stopped || (process->called_ns && !process->agent_heard) ||
+		(process->forked && process->fork.cuda_up));
+}
+
+void fork_note(struct followed *child, const struct followed *parent)
+{
+	child->forked = true;
+	child->fork.of = parent->pid;
+	child->fork.seen = true;
+	child->fork.cuda_up = cuda_is_up(parent);
+}
+
+void fork_note_older(struct followed *child, pid_t parent)
+{
+	child->forked = true;
+	child->fork.of = parent;
+}
+
+/* ---- shared memory, and copies of it ------------------------------------------------------------------------ */
+
+static bool shares_memory(pid_t one, pid_t other)
+{
+	return syscall(SYS_kcmp, one, other, KCMP_VM, 0, 0) == 0;
+}
+
+static int open_pagemap(pid_t pid)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/pagemap", pid);
+	return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+/*
+ * What a loader has written into a library's data stays one page in memory for parent and child until one of them
+ * writes to it, which neither may where the loader has made it read-only.
+ */
+static bool shares_a_page(int child, int parent, const struct mapping *mapping)
+{
+	uint64_t ours[PAGES_COMPARED], theirs[PAGES_COMPARED];
+	uint64_t pages = (mapping->end - mapping->start) / PAGE;
+	off_t at = (off_t)(mapping->start / PAGE * 8);
+	ssize_t bytes = (ssize_t)((pages < PAGES_COMPARED ? pages : PAGES_COMPARED) * 8);
+
+	if (pread(child, ours, (size_t)bytes, at) != bytes || pread(parent, theirs, (size_t)bytes, at) != bytes)
+		return false;
+	for (ssize_t i = 0; i < bytes / 8; i++)
+		if (ours[i] & PAGEMAP_PRESENT && !(ours[i] & PAGEMAP_FILE) && ours[i] & PAGEMAP_FRAME &&
+		    (ours[i] & PAGEMAP_FRAME) == (theirs[i] & PAGEMAP_FRAME) && theirs[i] & PAGEMAP_PRESENT)
+			return true;
+	return false;
+}
+
+/* Whether the child has the libcuda that its parent had loaded before the fork, and not one of its own. */
+static bool inherited_cuda(const struct followed *process)
+{
+	int child = open_pagemap(process->pid), parent = open_pagemap(process->fork.of);
+	struct mappings mappings = {};
+	bool shares = false;
+
+	if (child >= 0 && parent >= 0 && !mappings_read(process->pid, &mappings))
+		for (size_t i = 0; i < mappings.list.count && !shares; i++)
+			shares = mappings.list.items[i].inode && !mappings.list.items[i].executable &&
+				 library_kind_of_name(mappings.list.items[i].path) == LIBRARY_CUDA &&
+				 shares_a_page(child, parent, &mappings.list.items[i]);
+	mappings_free(&mappings);
+	if (child >= 0)
+		close(child);
+	if (parent >= 0)
+		close(parent);
+	return shares;
+}
+
+/* ---- the verdict ------------------------------------------------------------------------------------------------ */
+
+static enum fork_verdict leave_out(char *why, size_t why_size, pid_t parent, const char *what)
+{
+	snprintf(why, why_size, "pid %d has forked it: %s", parent, what);
+	return FORK_LEFT_OUT;
+}
+
+enum fork_verdict fork_judge(struct processes *processes, const struct followed *process, char *why, size_t why_size)
+{
+	static const char dead[] = "CUDA was up there, and does not survive that";
+	pid_t of = process->fork.of;
+	const struct followed *parent;
+
+	if (!process->forked)
+		return FORK_MAY_ENTER;
+	if (shares_memory(process->pid, of))
+		return leave_out(why, why_size, of, "they share their memory, and one agent");
+	if (process->fork.cuda_up)
+		return leave_out(why, why_size, of, dead);
+	parent = processes_find(processes, of);
+	if (!parent || !maps_cuda(parent) || !inherited_cuda(process))
+		return FORK_MAY_ENTER;
+	if (cuda_is_up(parent))
+		return leave_out(why, why_size, of, dead);
+	if (parent->agent_heard) /* it waits for CUDA */
+		return FORK_MAY_ENTER;
+	if (parent->entry.state != ENTRY_REFUSED)
+		return FORK_UNKNOWN_YET;
+	return leave_out(why, why_size, of, "whether CUDA was up there is not known");
+}

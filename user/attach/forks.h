@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Processes that began as a copy of another and have executed nothing since: which of them can use CUDA at all. */
+#ifndef GPUTRACE_FORKS_H
+#define GPUTRACE_FORKS_H
+
+#include "attach/processes.h"
+
+enum fork_verdict {
+	FORK_MAY_ENTER,
+	FORK_UNKNOWN_YET, /* its parent has not answered */
+	FORK_LEFT_OUT,
+};
+
+/* A fork that was seen: what the parent had at that moment, as far as the records before it tell. */
+void fork_note(struct followed *child, const struct followed *parent);
+
+/* One that was there before us. */
+void fork_note_older(struct followed *child, pid_t parent);
+
+/* why (at least 192 bytes): when it is left out. */
+enum fork_verdict fork_judge(struct processes *processes, const struct followed *process, char *why, size_t why_size);
+
+#endif

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Stopping a thread of another process, and letting it go on as if it had not been stopped.  x86-64 only. */
+#ifndef GPUTRACE_ATTACH_INJECT_STOP_H
+#define GPUTRACE_ATTACH_INJECT_STOP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/ptrace.h>
+#include <sys/types.h>
+#include <sys/user.h>
+
+#define STOP_MAX_NS 10000000000ULL
+#define STOPS_MAX 1000 /* for signals: no process sends itself so many, but one that wants to keep us */
+
+struct stopped {
+	pid_t pid, tid;
+};
+
+/* ptrace(2); 0 or -errno. */
+int stop_ptrace(enum __ptrace_request request, pid_t tid, void *address, void *data);
+
+/*
+ * Stops the thread; signals that come first are the application's, and passed on.  0; -EAGAIN when it stays stopped
+ * by a signal (Ctrl-Z) and was let go; -ETIMEDOUT when it does not stop (stop_wait_stray() lets it go then);
+ * -ESRCH; -EPERM.
+ */
+int stop_thread(const struct stopped *thread);
+
+/* The next stop of a thread that runs; -ETIMEDOUT, -ESRCH. */
+int stop_wait(pid_t tid, uint64_t timeout_ns, int *status);
+
+bool stop_is_group_stop(int status);
+
+/* The application's own signal with which the thread has stopped, to be passed on; NULL none. */
+void *stop_signal(int status);
+
+/* Lets it run, with its signal. */
+int stop_let_go(const struct stopped *thread, int status);
+
+/* From a stop of ours, with nothing done: its system call goes on, too. */
+int stop_undo(const struct stopped *thread);
+
+/* Registers with which the interrupted call of that number is made anew. */
+void stop_begin_anew(struct user_regs_struct *regs, uint64_t number);
+
+/*
+ * Only a signal may end a call with EINTR, not a stop.  True when regs, as the stop has left them, were changed;
+ * all other interrupted calls the kernel takes up itself.
+ */
+bool stop_undo_interruption(const struct stopped *thread, struct user_regs_struct *regs);
+
+/* For a thread that did not stop in time: waits until it has or has ended, and lets it run. By the same thread of ours.
+ */
+void stop_wait_stray(const struct stopped *thread);
+
+/* From here on nothing is waited for longer than 0.1 s, and no further thread should be stopped. */
+void stop_hurry(void);
+bool stop_hurries(void);
+
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Attributes and the signal mask, which a thread takes from the one that starts it. */
+#include "base/thread.h"
+
+#include <signal.h>
+
+int thread_start(void *(*run)(void *), void *context, size_t stack_bytes, pthread_t *out)
+{
+	pthread_attr_t attributes;
+	sigset_t every, old;
+	pthread_t thread;
+	int error = pthread_attr_init(&attributes);
+
+	if (error)
+		return -error;
+	if (stack_bytes)
+		pthread_attr_setstacksize(&attributes, stack_bytes);
+	if (!out)
+		pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+	sigfillset(&every);
+	pthread_sigmask(SIG_SETMASK, &every, &old);
+	error = pthread_create(out ? out : &thread, &attributes, run, context);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	pthread_attr_destroy(&attributes);
+	return -error;
+}

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Ring, queue and the loop between them; see drain.h. */
+#include "capture/drain.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/thread.h"
+#include "capture/clock.h"
+#include "capture/notices.h"
+#include "capture/ring.h"
+
+#define SECOND_NS 1000000000ull
+
+#define POLL_IDLE_MS 20
+#define POLL_BUSY_MS 5
+#define POLL_FULL_MS 1
+
+/* Above the targets, so that a busy machine does not overflow the ring buffer; setpriority(2). */
+#define DRAIN_NICE (-10)
+
+/* Records that are put into the log before others get in between: a lock for each would be a fifth of the cost. */
+#define RECORDS_AT_ONCE 64
+
+struct drain {
+	struct ring *ring;
+	struct log_writer *log;
+	bool (*wanted)(const struct gpt_record *record);
+	struct notices *notices;
+	int epoll, wake; /* wake: an eventfd */
+	pthread_t thread;
+	bool started;
+
+	/* Of the thread alone. */
+	unsigned held; /* records appended since the log was locked, 0: it is not */
+	uint64_t flushed_ns;
+
+	/* Written by the thread, read by others. */
+	atomic_uint_fast64_t calls;
+	atomic_int ring_error, log_error;
+
+	pthread_mutex_t lock; /* of what follows */
+	pthread_cond_t passed;
+	uint64_t asked, answered; /* a pass that began after the request number `asked` has ended: `answered` */
+	bool finish, ended;
+};
+
+/* ---- records ------------------------------------------------------------------------------------------------- */
+
+static void fail(struct drain *drain, atomic_int *where, int error)
+{
+	if (!error || atomic_exchange(where, error) == error)
+		return;
+	notices_wake(drain->notices);
+}
+
+/* As they come; but of a buffer that attach/ makes sense of, what it makes of it is what counts. */
+static int append(struct drain *drain, const struct gpt_record *record)
+{
+	struct gpt_cupti_done done;
+
+	if (record->type != GPT_CUPTI_DONE || record->size <= sizeof(done))
+		return log_writer_append_locked(drain->log, record);
+	memcpy(&done, record, sizeof(done));
+	done.hdr.size = sizeof(done);
+	done.copied = 0;
+	return log_writer_append_locked(drain->log, &done.hdr);
+}
+
+static void let_others_append(struct drain *drain)
+{
+	if (drain->held)
+		log_writer_unlock(drain->log);
+	drain->held = 0;
+}
+
+static void take_record(void *context, const struct gpt_record *record)
+{
+	struct drain *drain = context;
+	int error;
+
+	if (!drain->held++)
+		log_writer_lock(drain->log);
+	error = append(drain, record);
+	/* A record of an impossible size is no reason to stop. */
+	if (error && error != -EINVAL)
+		fail(drain, &drain->log_error, error);
+	if (record->type == GPT_CALL || record->type == GPT_CALL_ARGS)
+		atomic_store_explicit(&drain->calls, atomic_load_explicit(&drain->calls, memory_order_relaxed) + 1,
+				      memory_order_relaxed);
+	else if (drain->wanted(record))
+		notices_put(drain->notices, record);
+	if (drain->held >= RECORDS_AT_ONCE)
+		let_others_append(drain);
+}
+
+static int64_t empty_ring(struct drain *drain)
+{
+	int64_t bytes = ring_consume(drain->ring);
+
+	let_others_append(drain);
+	if (bytes < 0)
+		fail(drain, &drain->ring_error, (int)bytes);
+	return bytes;
+}
+
+/* Bounds what a crash of ours can take from the log. */
+static void flush_each_second(struct drain *drain)
+{
+	uint64_t now_ns = clock_now_ns();
+
+	if (now_ns - drain->flushed_ns < SECOND_NS)
+		return;
+	drain->flushed_ns = now_ns;
+	fail(drain, &drain->log_error, log_writer_flush(drain->log));
+}
+
+/* ---- the thread ---------------------------------------------------------------------------------------------- */
+
+/* How long to sleep after so many bytes were found: the fuller, the shorter. */
+static int poll_timeout_ms(const struct drain *drain, int64_t bytes)
+{
+	uint64_t size = ring_bytes(drain->ring);
+
+	if (bytes > 0 && (uint64_t)bytes > size / 16)
+		return POLL_FULL_MS;
+	return bytes > 0 && (uint64_t)bytes > size / 256 ? POLL_BUSY_MS : POLL_IDLE_MS;
+}
+
+/* What is asked of the pass that begins now. */
+static uint64_t begin_pass(struct drain *drain, bool *finish)
+{
+	uint64_t asked;
+
+	pthread_mutex_lock(&drain->lock);
+	asked = drain->asked;
+	*finish = drain->finish;
+	pthread_mutex_unlock(&drain->lock);
+	return asked;
+}
+
+static void end_pass(struct drain *drain, uint64_t asked, bool ended)
+{
+	pthread_mutex_lock(&drain->lock);
+	if (drain->answered != asked || ended) {
+		drain->answered = asked;
+		drain->ended = ended;
+		pthread_cond_broadcast(&drain->passed);
+	}
+	pthread_mutex_unlock(&drain->lock);
+}
+
+static void *drain_main(void *context)
+{
+	struct drain *drain = context;
+	bool finish = false;
+
+	/* Without the right to do so it stays where it is, which only matters on a full machine. */
+	if (getpriority(PRIO_PROCESS, 0) > DRAIN_NICE)
+		(void)setpriority(PRIO_PROCESS, 0, DRAIN_NICE);
+	drain->flushed_ns = clock_now_ns();
+	while (!finish) {
+		struct epoll_event event;
+		uint64_t asked = begin_pass(drain, &finish), count;
+		int64_t bytes = empty_ring(drain);
+
+		/* One pass takes what was there when it began. */
+		while (finish && bytes > 0)
+			bytes = empty_ring(drain);
+		flush_each_second(drain);
+		end_pass(drain, asked, finish);
+		if (!finish)
+			(void)epoll_wait(drain->epoll, &event, 1, poll_timeout_ms(drain, bytes));
+		(void)!read(drain->wake, &count, sizeof(count));
+	}
+	return NULL;
+}
+
+static void wake(struct drain *drain)
+{
+	uint64_t one = 1;
+
+	(void)!write(drain->wake, &one, sizeof(one));
+}
+
+/* ---- from outside ---------------------------------------------------------------------------------------------- */
+
+static int watch(int epoll, int fd, uint32_t events)
+{
+	struct epoll_event event = {.events = events, .data.fd = fd};
+
+	return epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
+}
+
+static int open_all(struct drain *drain, int ring_fd)
+{
+	int error = ring_open(ring_fd, take_record, drain, &drain->ring);
+
+	if (error)
+		return error;
+	drain->notices = notices_new();
+	drain->epoll = epoll_create1(EPOLL_CLOEXEC);
+	drain->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (!drain->notices || drain->epoll < 0 || drain->wake < 0)
+		return -errno;
+	/*
+	 * Edge-triggered: level-triggered, it would be ready whenever the ring is not empty, and the loop would
+	 * spin over single records.
+	 */
+	error = watch(drain->epoll, ring_wait_fd(drain->ring), EPOLLIN | EPOLLET);
+	return error ? error : watch(drain->epoll, drain->wake, EPOLLIN);
+}
+
+int drain_start(int ring_fd, struct log_writer *log, bool (*wanted)(const struct gpt_record *record),
+		struct drain **out)
+{
+	struct drain *drain = xcalloc(1, sizeof(*drain));
+	int error;
+
+	drain->log = log;
+	drain->wanted = wanted;
+	drain->epoll = drain->wake = -1;
+	pthread_mutex_init(&drain->lock, NULL);
+	pthread_cond_init(&drain->passed, NULL);
+	error = open_all(drain, ring_fd);
+	if (!error)
+		error = thread_start(drain_main, drain, 0, &drain->thread);
+	if (error) {
+		drain_close(drain);
+		return error;
+	}
+	drain->started = true;
+	*out = drain;
+	return 0;
+}
+
+int drain_fd(const struct drain *drain)
+{
+	return notices_fd(drain->notices);
+}
+
+const struct gpt_record *drain_take(struct drain *drain)
+{
+	return notices_take(drain->notices);
+}
+
+void drain_done(const struct gpt_record *record)
+{
+	notices_done(record);
+}
+
+uint64_t drain_refused(struct drain *drain)
+{
+	return notices_refused(drain->notices);
+}
+
+void drain_sync(struct drain *drain)
+{
+	uint64_t asked;
+
+	pthread_mutex_lock(&drain->lock);
+	asked = ++drain->asked;
+	wake(drain);
+	while (drain->answered < asked && !drain->ended)
+		pthread_cond_wait(&drain->passed, &drain->lock);
+	pthread_mutex_unlock(&drain->lock);
+}
+
+void drain_finish(struct drain *drain)
+{
+	if (!drain->started)
+		return;
+	pthread_mutex_lock(&drain->lock);
+	drain->finish = true;
+	wake(drain);
+	pthread_mutex_unlock(&drain->lock);
+	pthread_join(drain->thread, NULL);
+	drain->started = false;
+}
+
+int drain_error(const struct drain *drain, bool *of_log)
+{
+	int error = atomic_load(&drain->log_error);
+
+	*of_log = error != 0;
+	return error ? error : atomic_load(&drain->ring_error);
+}
+
+uint64_t drain_calls(const struct drain *drain)
+{
+	return atomic_load_explicit(&drain->calls, memory_order_relaxed);
+}
+
+uint64_t drain_ring_bytes(const struct drain *drain)
+{
+	return ring_bytes(drain->ring);
+}
+
+uint64_t drain_ring_bytes_max(const struct drain *drain)
+{
+	return ring_bytes_max(drain->ring);
+}
+
+uint64_t drain_ring_malformed(const struct drain *drain)
+{
+	return ring_malformed(drain->ring);
+}
+
+void drain_close(struct drain *drain)
+{
+	if (!drain)
+		return;
+	drain_finish(drain);
+	if (drain->epoll >= 0)
+		close(drain->epoll);
+	if (drain->wake >= 0)
+		close(drain->wake);
+	notices_free(drain->notices);
+	ring_close(drain->ring);
+	pthread_cond_destroy(&drain->passed);
+	pthread_mutex_destroy(&drain->lock);
+	free(drain);
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The thread that empties the ring buffer: into the log, and copies of what attach/ has to hear of into a queue.  It
+ * does nothing else and waits for nothing but the ring and the log's disk, so that no process that is slow to attach
+ * can cost a record.
+ */
+#ifndef GPUTRACE_CAPTURE_DRAIN_H
+#define GPUTRACE_CAPTURE_DRAIN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <gputrace/record.h>
+
+#include "capture/log_writer.h"
+
+struct drain;
+
+/*
+ * Starts it; ring_fd: the ring buffer's map.  wanted: whether a record is one for the queue; it is called by that
+ * thread and looks at nothing but the record.  -errno
+ */
+int drain_start(int ring_fd, struct log_writer *log, bool (*wanted)(const struct gpt_record *record),
+		struct drain **out);
+
+/* Readable when there is something to take, or drain_error has become another. */
+int drain_fd(const struct drain *drain);
+
+/* The oldest record of the queue, until drain_done; NULL: none. */
+const struct gpt_record *drain_take(struct drain *drain);
+void drain_done(const struct gpt_record *record);
+
+/* So many records that were for the queue did not fit it since this was asked last; they are in the log. */
+uint64_t drain_refused(struct drain *drain);
+
+/* Returns when all that was in the ring at the time of the call is in log and queue. */
+void drain_sync(struct drain *drain);
+
+/* Takes what is left, and ends the thread; for when nothing sends any more. */
+void drain_finish(struct drain *drain);
+
+/* Negative errno, 0: none. Where it is the log's, *of_log: the ring is emptied all the same. */
+int drain_error(const struct drain *drain, bool *of_log);
+
+uint64_t drain_calls(const struct drain *drain); /* records of calls taken */
+uint64_t drain_ring_bytes(const struct drain *drain);
+uint64_t drain_ring_bytes_max(const struct drain *drain); /* after drain_finish */
+uint64_t drain_ring_malformed(const struct drain *drain); /* after drain_finish */
+
+/* Ends the thread if it runs. */
+void drain_close(struct drain *drain);
+
+#endif

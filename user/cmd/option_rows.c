@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Every option: its parser, and its row in the one table of which the command line, the help and a test of the man page
+ * are made. */
+#include "cmd/option_rows.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <gputrace/agent.h>
+
+#include "attach/inject.h"
+#include "cmd/format.h"
+
+int option_fail(struct parse *parse, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(parse->why, parse->why_size, format, args);
+	va_end(args);
+	return -EINVAL;
+}
+
+static int parse_pid(struct parse *parse, const char *value)
+{
+	const char *bad;
+	int length;
+
+	if (value_pids(value, &parse->options->pids, &bad, &length) == 0)
+		return 0;
+	return option_fail(
+		parse, "--pid %s: '%.*s' is not a process id; one or more numbers are accepted, as in -p 41230,41231",
+		value, length, bad);
+}
+
+static int parse_duration(struct parse *parse, const char *value)
+{
+	if (value_duration(value, &parse->options->duration_ns) == 0)
+		return 0;
+	return option_fail(
+		parse,
+		"--duration %s: a time above 0 is accepted, in seconds or with its unit, as in 10, 500ms, 2m, 1h",
+		value);
+}
+
+int option_add_output(struct parse *parse, const char *value)
+{
+	struct options *options = parse->options;
+
+	if (!strcmp(value, "-") && options_use_stdout(options))
+		return option_fail(parse, "--output -: given twice; there is only one standard output");
+	array_push(&options->outputs.list, value);
+	parse->after_output = true;
+	return 0;
+}
+
+static int parse_format(struct parse *parse, const char *value)
+{
+	struct format format;
+
+	if (!format_by_name(value, &format))
+		return option_fail(parse, "--format %s: not known; accepted are %s", value, format_names());
+	parse->options->format = value;
+	return 0;
+}
+
+/* The index of value in a NULL-terminated list, -1. */
+static int choose(const char *value, const char *const *names)
+{
+	for (int i = 0; names[i]; i++)
+		if (!strcmp(value, names[i]))
+			return i;
+	return -1;
+}
+
+static int parse_metric(struct parse *parse, const char *value)
+{
+	static const char *const names[] = {
+		[METRIC_DEFAULT] = "", [METRIC_GPU] = "gpu", [METRIC_LAUNCHES] = "launches", NULL};
+	int chosen = choose(value, names);
+
+	if (chosen <= METRIC_DEFAULT)
+		return option_fail(parse, "--metric %s: accepted are gpu and launches", value);
+	parse->options->metric = (enum metric)chosen;
+	return 0;
+}
+
+static const char *const agent_names[] = {
+	[ATTACH_AGENT_AUTO] = "auto", [ATTACH_AGENT_REQUIRE] = "require", [ATTACH_AGENT_OFF] = "off", NULL};
+
+const char *options_agent_name(enum attach_agent agent)
+{
+	return agent_names[agent];
+}
+
+static int parse_agent(struct parse *parse, const char *value)
+{
+	int chosen = choose(value, agent_names);
+
+	if (chosen < 0)
+		return option_fail(parse, "--agent %s: accepted are auto, require and off", value);
+	parse->options->agent = (enum attach_agent)chosen;
+	return 0;
+}
+
+static int parse_cupti(struct parse *parse, const char *value)
+{
+	if (*value != '/')
+		return option_fail(
+			parse, "--cupti %s: the whole path is needed, from / on, as the traced process sees it", value);
+	if (strlen(value) >= INJECT_PATH_MAX)
+		return option_fail(parse, "--cupti %.40s...: a path of at most %u bytes is accepted", value,
+				   INJECT_PATH_MAX - 1);
+	parse->options->cupti = value;
+	return 0;
+}
+
+static int parse_min_complete(struct parse *parse, const char *value)
+{
+	if (value_percent(value, &parse->options->min_complete))
+		return option_fail(
+			parse, "--min-complete %s: a percentage from 0 to 100 is accepted, with at most three decimals",
+			value);
+	parse->options->has_min_complete = true;
+	return 0;
+}
+
+static int parse_buffer(struct parse *parse, const char *value)
+{
+	if (value_buffer(value, &parse->options->buffer_bytes))
+		return option_fail(parse, "--buffer %s: a power of two from 64K to 1G is accepted, as in 64M", value);
+	return 0;
+}
+
+static int parse_native(struct parse *parse, const char *value)
+{
+	parse->options->native = true;
+	return 0;
+}
+
+static int parse_python_calls(struct parse *parse, const char *value)
+{
+	parse->options->python_calls = true;
+	return 0;
+}
+
+static int take_by_name(const char *name, size_t length)
+{
+#define NAME(enumerator, name) [GPT_AGENT_TAKE_##enumerator] = #name,
+	static const char *const names[] = {GPT_AGENT_TAKES(NAME)};
+#undef NAME
+
+	for (int i = 0; i < GPT_AGENT_TAKE_COUNT; i++)
+		if (strlen(names[i]) == length && !memcmp(names[i], name, length))
+			return i;
+	return -1;
+}
+
+static int parse_trace(struct parse *parse, const char *value)
+{
+#define NAME(enumerator, name) " " #name
+	static const char names[] = GPT_AGENT_TAKES(NAME);
+#undef NAME
+	const char *at = value;
+
+	if (parse->options->has_takes)
+		return option_fail(parse, "--trace %s: what to trace was said before; --trace or --kernels-only, once",
+				   value);
+	parse->options->has_takes = true;
+	parse->options->takes = 0;
+	for (;; at++) {
+		size_t length = strcspn(at, ",");
+		int take = take_by_name(at, length);
+
+		if (take < 0)
+			return option_fail(parse, "--trace %s: '%.*s' is not known; accepted, by commas, are%s", value,
+					   (int)length, at, names);
+		parse->options->takes |= 1u << take;
+		at += length;
+		if (!*at)
+			return 0;
+	}
+}
+
+static int parse_kernels_only(struct parse *parse, const char *value)
+{
+	if (parse->options->has_takes)
+		return option_fail(parse,
+				   "--kernels-only: what to trace was said before; --trace or --kernels-only, once");
+	parse->options->has_takes = true;
+	parse->options->takes = 0;
+	return 0;
+}
+
+static int parse_quiet(struct parse *parse, const char *value)
+{
+	parse->options->level = MSG_QUIET;
+	return 0;
+}
+
+static int parse_verbose(struct parse *parse, const char *value)
+{
+	parse->options->level = MSG_VERBOSE;
+	return 0;
+}
+
+static int parse_help(struct parse *parse, const char *value)
+{
+	parse->options->help_for = parse->options->subcommand;
+	parse->options->subcommand = SUBCOMMAND_HELP;
+	return 0;
+}
+
+static int parse_version(struct parse *parse, const char *value)
+{
+	parse->options->subcommand = SUBCOMMAND_VERSION;
+	return 0;
+}
+
+#define RECORD SUBCOMMAND_RECORD
+#define REPORT SUBCOMMAND_REPORT
+#define EXPORT SUBCOMMAND_EXPORT
+#define DOCTOR SUBCOMMAND_DOCTOR
+#define ALL (RECORD | REPORT | EXPORT | DOCTOR)
+
+const struct option_row option_rows[] = {
+	{"pid", 'p', "a process id", "PID[,PID...]",
+	 "these processes and the children they start (default: all processes)", RECORD, parse_pid},
+	{"pid", 'p', "a process id", "PID[,PID...]", "what can be traced in this process, and what cannot", DOCTOR,
+	 parse_pid},
+	{"duration", 'd', "a time such as 10s", "TIME",
+	 "10 (seconds), 500ms, 2m, 1h (default: until Ctrl-C or the end of what is traced)", RECORD, parse_duration},
+	{"output", 'o', "a file name", "FILE",
+	 ".json or .json.gz (Chrome trace), .folded (flame graph), .gpt (log);\n"
+	 "%p in the name: one file per process; -: standard output; repeatable",
+	 RECORD | EXPORT, option_add_output},
+	{"format", OPTION_LETTERS + 0, "a format", "FORMAT", "of -o -: json, json.gz, folded, gpt", RECORD | EXPORT,
+	 parse_format},
+	{"metric", OPTION_LETTERS + 1, "gpu or launches", "gpu|launches",
+	 "what a folded line counts (default: GPU ns where there are any)", RECORD | REPORT | EXPORT, parse_metric},
+	{"agent", OPTION_LETTERS + 2, "auto, require or off", "auto|require|off",
+	 "CUPTI agent: if possible, or fail, or launches without GPU times", RECORD, parse_agent},
+	{"cupti", OPTION_LETTERS + 3, "the path of a libcupti", "PATH",
+	 "the libcupti to use, instead of the one that fits the process", RECORD | DOCTOR, parse_cupti},
+	{"min-complete", OPTION_LETTERS + 4, "a percentage", "PERCENT",
+	 "exit with 3 when the trace is less complete than this (default 0)", RECORD, parse_min_complete},
+	{"min-complete", OPTION_LETTERS + 4, "a percentage", "PERCENT",
+	 "exit with 3 when the trace is less complete than this (default: what was\n"
+	 "asked for when it was taken)",
+	 REPORT | EXPORT, parse_min_complete},
+	{"trace", OPTION_LETTERS + 5, "a list such as cuda,sync", "LIST",
+	 "what to record besides kernels, by commas: cuda (copies, fills and all CUDA\n"
+	 "calls), sync (waits for the GPU), memory, nvtx (ranges of a program that\n"
+	 "gputrace starts); default: cuda,memory",
+	 RECORD, parse_trace},
+	{"kernels-only", OPTION_LETTERS + 6, NULL, NULL, "nothing besides kernels: the lowest cost", RECORD,
+	 parse_kernels_only},
+	{"native", OPTION_LETTERS + 7, NULL, NULL, "also take native stacks between Python and the launch", RECORD,
+	 parse_native},
+	{"python-calls", OPTION_LETTERS + 8, NULL, NULL,
+	 "every Python call exactly, where the interpreter allows it\n"
+	 "(CPython 3.6 to 3.10); costs 1.4 us a call",
+	 RECORD, parse_python_calls},
+	{"buffer", OPTION_LETTERS + 9, "a size such as 64M", "SIZE",
+	 "ring buffer, 64K to 1G, a power of two (default 64M)", RECORD, parse_buffer},
+	{"quiet", 'q', NULL, NULL, "no progress, no messages but errors", ALL, parse_quiet},
+	{"verbose", 'v', NULL, NULL, "say more", ALL, parse_verbose},
+	{"help", 'h', NULL, NULL, "this text", ALL, parse_help},
+	{"version", 'V', NULL, NULL, "the version of gputrace", ALL, parse_version},
+	{NULL, 0, NULL, NULL, NULL, 0, NULL},
+};
+
+_Static_assert(sizeof(option_rows) / sizeof(option_rows[0]) <= OPTION_ROWS_MAX, "the tables of getopt have this room");

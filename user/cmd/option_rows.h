@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The table of options: for each its names, its help, the subcommands that know it, and its parser. */
+#ifndef GPUTRACE_OPTION_ROWS_H
+#define GPUTRACE_OPTION_ROWS_H
+
+#include "cmd/options.h"
+
+/* What a parser works on. */
+struct parse {
+	struct options *options;
+	char *why;
+	size_t why_size;
+	bool after_output; /* export: the last thing read was an output file */
+};
+
+#define OPTION_LETTERS 256
+
+struct option_row {
+	const char *name;
+	int code;	     /* the letter of the short form; OPTION_LETTERS and more: none, a number of its own */
+	const char *value;   /* for messages: what it takes, NULL: nothing */
+	const char *metavar; /* the same in the help */
+	const char *help;    /* lines of at most 80 columns; NULL: the usage names it elsewhere */
+	unsigned where;	     /* subcommands that know it, enum subcommand */
+	int (*parse)(struct parse *parse, const char *value);
+};
+
+/*
+ * Ended by a row without a name.  An option that means something else to another subcommand has a row for each, with
+ * the same code.
+ */
+extern const struct option_row option_rows[];
+#define OPTION_ROWS_MAX 32
+
+/* Puts the one line that is said into parse->why; returns -EINVAL. */
+int option_fail(struct parse *parse, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* An output of the command line, by -o or as a further word of export. 0 or -EINVAL */
+int option_add_output(struct parse *parse, const char *path);
+
+#endif

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The subcommands; a new one is a row here, its bit in options.h and the options that it knows in option_rows.c. */
+#include "cmd/subcommands.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd/doctor.h"
+#include "cmd/from_log.h"
+#include "cmd/record.h"
+#include "cmd/usage.h"
+
+static enum exit_code print_help(const struct options *options)
+{
+	usage_print(stdout, options->help_for);
+	return EXIT_GOOD;
+}
+
+static enum exit_code print_version(const struct options *options)
+{
+	puts("gputrace " GPUTRACE_VERSION);
+	return EXIT_GOOD;
+}
+
+const struct subcommand_row subcommand_rows[SUBCOMMAND_ROWS] = {
+	{
+		.subcommand = SUBCOMMAND_RECORD,
+		.run = record_command,
+		.summary = "which line of this Python program spends, or wastes, the GPU?",
+		.examples =
+			"sudo gputrace -p 41230                        a running process; Ctrl-C ends it with a table\n"
+			"sudo gputrace -p 41230 -d 10s -o trace.json   ten seconds, and a timeline for Perfetto\n"
+			"sudo gputrace -d 10s -o gpu.folded            the whole machine, and stacks for "
+			"flamegraph.pl\n"
+			"sudo gputrace -o all.gpt -- python train.py   start a program, trace it, keep the log\n"
+			"gputrace report all.gpt                       the table again\n"
+			"gputrace export all.gpt -o trace.json.gz      any other output from the log\n"
+			"gputrace doctor -p 41230                      what works here and what does not\n",
+		.synopsis = "[OPTIONS] [-p PID[,PID...]] [-- COMMAND [ARG...]]\n",
+		.exit_status = "0 good, 1 failed, 2 wrong usage, 3 the trace is incomplete.",
+	},
+	{
+		.name = "report",
+		.subcommand = SUBCOMMAND_REPORT,
+		.run = report_command,
+		.reads_log = true,
+		.summary = "the table of a recorded trace, the same as when it was taken",
+		.examples = "gputrace report all.gpt\n"
+			    "gputrace report all.gpt --min-complete 99     exit with 3 when less complete\n",
+		.synopsis = "report FILE.gpt [OPTIONS]\n",
+		.exit_status = "0 good, 1 failed, 2 wrong usage, 3 the trace is incomplete.",
+	},
+	{
+		.name = "export",
+		.subcommand = SUBCOMMAND_EXPORT,
+		.run = export_command,
+		.reads_log = true,
+		.summary = "any output from a recorded trace, the same as when it was taken",
+		.examples = "gputrace export all.gpt -o trace.json         for Perfetto, chrome://tracing, HTA\n"
+			    "gputrace export all.gpt -o rank-%p.json.gz    one file per process\n"
+			    "gputrace export all.gpt -o - --format folded | flamegraph.pl > gpu.svg\n",
+		.synopsis = "export FILE.gpt -o FILE... [OPTIONS]\n",
+		.exit_status = "0 good, 1 failed, 2 wrong usage, 3 the trace is incomplete.",
+	},
+	{
+		.name = "doctor",
+		.subcommand = SUBCOMMAND_DOCTOR,
+		.run = doctor_command,
+		.summary = "what works on this machine, or for one process, and what to do about the rest",
+		.examples = "sudo gputrace doctor\n"
+			    "sudo gputrace doctor -p 41230\n",
+		.synopsis = "doctor [-p PID [--cupti PATH]]\n",
+		.exit_status = "0 when a trace can work, 1 otherwise, 2 wrong usage.",
+	},
+	{.subcommand = SUBCOMMAND_HELP, .run = print_help},
+	{.subcommand = SUBCOMMAND_VERSION, .run = print_version},
+};
+
+const struct subcommand_row *subcommand_by_name(const char *name)
+{
+	for (size_t i = 0; i < SUBCOMMAND_ROWS; i++)
+		if (subcommand_rows[i].name && !strcmp(subcommand_rows[i].name, name))
+			return &subcommand_rows[i];
+	return NULL;
+}
+
+const struct subcommand_row *subcommand_row_of(enum subcommand subcommand)
+{
+	for (size_t i = 0; i < SUBCOMMAND_ROWS; i++)
+		if (subcommand_rows[i].subcommand == subcommand)
+			return &subcommand_rows[i];
+	return NULL;
+}

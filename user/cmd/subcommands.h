@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The table of subcommands: for each its name, what runs it, and its help. Options are in option_rows.h. */
+#ifndef GPUTRACE_SUBCOMMANDS_H
+#define GPUTRACE_SUBCOMMANDS_H
+
+#include "cmd/deliver.h"
+
+struct subcommand_row {
+	const char
+		*name; /* the first word of the command line; NULL: none (tracing, and what --help and --version do) */
+	enum subcommand subcommand;
+	enum exit_code (*run)(const struct options *options);
+	bool reads_log;	      /* its word is a log */
+	const char *summary;  /* NULL: it has no help of its own */
+	const char *examples; /* whole lines */
+	const char *synopsis; /* whole lines, without "gputrace " */
+	const char *exit_status;
+};
+
+#define SUBCOMMAND_ROWS 6
+extern const struct subcommand_row subcommand_rows[SUBCOMMAND_ROWS];
+
+/* NULL: there is none of that name. */
+const struct subcommand_row *subcommand_by_name(const char *name);
+const struct subcommand_row *subcommand_row_of(enum subcommand subcommand);
+
+#endif
