@@ -7,7 +7,8 @@
 #   check-inject     the agent let in and out 1,000 times, gputrace killed 200 times (root)
 #   check-torch      the end-to-end tests on PyTorch
 #   check-kernels    the end-to-end tests that depend on the kernel, on each of KERNELS_WANTED in qemu (root)
-#   check-sanitize   the unit tests again, with AddressSanitizer and UndefinedBehaviorSanitizer
+#   check-sanitize   the unit tests again, with AddressSanitizer and UndefinedBehaviorSanitizer; those of what several
+#                    threads use with ThreadSanitizer
 #   fuzz-short       each fuzz target for FUZZ_SECONDS
 
 FUZZ_SECONDS ?= 20
@@ -33,7 +34,7 @@ $(SAMPLE): $(SAMPLE).o $(LIB)
 
 .SECONDARY:
 .PHONY: unit check check-unit check-unit-programs check-e2e check-e2e-all check-inject check-torch check-kernels \
-	check-sanitize fuzz-programs fuzz-short
+	check-sanitize check-threads fuzz-programs fuzz-short
 unit: $(UNIT_BIN)
 
 # In steps, each with what the one before has installed.
@@ -72,6 +73,13 @@ check-kernels: all simgpu
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 check-sanitize:
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)/sanitize CFLAGS='-O1 -g $(SANITIZE)' check-unit-programs
+	@$(MAKE) --no-print-directory BUILD=$(BUILD)/threads CFLAGS='-O1 -g -fsanitize=thread' check-threads
+
+# ThreadSanitizer wants its shadow where address space randomisation may put mappings (setarch).
+THREADED := $(patsubst %,$(BUILD)/tests/unit/test_%,cancel capture_log_writer capture_notices capture_run entering)
+check-threads: $(THREADED)
+	@for program in $(THREADED); do TSAN_OPTIONS=halt_on_error=1 setarch -R "$$program" >"$$program.log" 2>&1 || \
+		{ cat "$$program.log"; exit 1; }; done; echo "ThreadSanitizer: $(words $(THREADED)) programs, no race"
 
 # ---- fuzzing: clang's libFuzzer over objects built for it ---------------------------------------
 FUZZ := $(BUILD)/fuzz

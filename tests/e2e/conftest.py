@@ -4,6 +4,7 @@
 import os
 import pathlib
 import shutil
+import signal
 import sys
 import tempfile
 
@@ -17,6 +18,8 @@ import machine  # noqa: E402
 
 
 def pytest_configure(config):
+    # A shell's background job has it ignored, and so has all that it starts: no Ctrl-C of a test would come then.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     config.addinivalue_line("markers", "torch: needs PyTorch, several GB once (make check-torch)")
     config.addinivalue_line("markers", "kernels: depends on the kernel, so it runs on others too (make check-kernels)")
 
@@ -34,6 +37,18 @@ def pytest_runtest_setup(item):
 @pytest.fixture(scope="session", params=machine.EVERY_PYTHON)
 def every_python(request):
     return machine.python(request.param)
+
+
+# What CUPTI may do with a client's open buffers when another registers, and whether it has one for all threads or one for
+# each (tests/simgpu/README.md): what the real one does is not known. All ten are tried by tests/unit/agent_simgpu.py.
+WAYS = (("forgotten", "0"), ("given-new", "1"), ("kept-old", "0"), ("kept-new", "1"))
+
+
+@pytest.fixture(params=WAYS, ids="-".join)
+def any_cupti(request, monkeypatch):
+    """For what is run beside another client of CUPTI on the simulated GPU."""
+    monkeypatch.setenv("SIMGPU_OPEN_BUFFERS", request.param[0])
+    monkeypatch.setenv("SIMGPU_THREAD_BUFFERS", request.param[1])
 
 
 @pytest.fixture

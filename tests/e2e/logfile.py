@@ -75,6 +75,11 @@ def says_failed(path):
     return any(struct.unpack_from("<II", hello)[1] == 4 for hello in agent_records(path, HELLO))
 
 
+def says_ready(path):
+    """Whether an agent said that it records."""
+    return any(struct.unpack_from("<II", hello)[1] == 2 for hello in agent_records(path, HELLO))
+
+
 def registrations(path):
     """Who registered buffers with CUPTI, in order: 1 the agent, 0 somebody else."""
     uses = [struct.unpack_from("<BB", body, 20) for _, kind, body in records(path) if kind == CUPTI_USE]

@@ -22,10 +22,10 @@ PROGRAMS = ROOT / "tests/e2e/programs"
 
 PYENV = pathlib.Path(os.environ.get("PYENV_ROOT", pathlib.Path.home() / ".pyenv"))
 SYSTEM_PYTHON = pathlib.Path("/usr/bin/python3")
-VERSIONS = ("3.6", "3.7", "3.8", "3.9", "3.10", "3.11", "3.12", "3.13")
-SID = ROOT / "tests/sid"  # scripts that run the Pythons of Debian unstable, in a root of their own
-SID_VERSIONS = ("3.14", "3.15")
-EVERY_PYTHON = tuple(os.environ.get("GPUTRACE_PYTHONS", "").split()) or (*VERSIONS, "system", *SID_VERSIONS)
+SYSTEM_VERSION = pathlib.Path(os.path.realpath(SYSTEM_PYTHON)).name.replace("python", "")
+VERSIONS = ("3.6", "3.7", "3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.14", "3.15")
+ROOTS = ROOT / "tests/roots"  # scripts that run the Pythons of Debian's suites, each in a root of its own
+IN_ROOTS = tuple(version for version in VERSIONS if (ROOTS / f"python{version}").exists())
 
 
 def _newest(version):
@@ -34,35 +34,61 @@ def _newest(version):
     return max(found, key=lambda path: int(path.parts[-3].split(".")[2]), default=None)
 
 
-def python(version):
-    """The interpreter of that version; without it the test is skipped, and fails where CI promised to have it."""
-    if version in SID_VERSIONS:
-        return sid_python(version)
-    path = _newest(version) if version in VERSIONS else SYSTEM_PYTHON
-    if path and path.exists():
-        return path
-    reason = f"no CPython {version} ({PYENV}/versions, {SYSTEM_PYTHON})"
-    if os.environ.get("CI") == "true" and PYENV.is_dir():
+# The system's own stands for its version where pyenv has none: it is not run twice.
+_SYSTEM = ("system",) if SYSTEM_VERSION not in VERSIONS or _newest(SYSTEM_VERSION) else ()
+EVERY_PYTHON = tuple(os.environ.get("GPUTRACE_PYTHONS", "").split()) or (*VERSIONS, *_SYSTEM)
+
+
+def _missing(reason, promised):
+    """Skips the test; fails where CI promised to have what is missing."""
+    if os.environ.get("CI") == "true" and promised:
         pytest.fail(reason)
     pytest.skip(reason)
 
 
+def built_python(version):
+    """The interpreter that pyenv built, with all its parts beside it; without it the test is skipped."""
+    return _newest(version) or _missing(f"no CPython {version} in {PYENV}/versions",
+                                        PYENV.is_dir() and version not in ("3.14", "3.15"))
+
+
+def python(version):
+    """The interpreter of that version: pyenv's, the system's, or that of a Debian suite; without any the test is skipped."""
+    if _newest(version):
+        return _newest(version)
+    if version in ("system", SYSTEM_VERSION) and SYSTEM_PYTHON.exists():
+        return SYSTEM_PYTHON
+    if version in IN_ROOTS:
+        return root_python(version)
+    return _missing(f"no CPython {version} ({PYENV}/versions, {SYSTEM_PYTHON}, Debian's suites)", PYENV.is_dir())
+
+
 @functools.lru_cache(None)
-def _sid_problem():
-    """Why there is no Debian unstable here, None when there is."""
-    done = subprocess.run([ROOT / "tools/get-sid"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+def _root_of(version):
+    """The root of the suite with that CPython and None, or None and why there is none."""
+    done = subprocess.run([ROOT / "tools/get-debian", version], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                           universal_newlines=True)
-    return done.stderr.strip().splitlines()[-1:] if done.returncode else None
+    if done.returncode:
+        return None, (done.stderr.strip() or "tools/get-debian failed").splitlines()[-1]
+    return pathlib.Path(done.stdout.strip()), None
 
 
-def sid_python(version, isolated=False):
+def root_python(version, isolated=False):
     """A CPython in another root with another libc; isolated: in another pid namespace, too."""
-    problem = _sid_problem()
-    if problem is None:
-        return SID / f"{'isolated-' if isolated else ''}python{version}"
-    if os.environ.get("CI") == "true":
-        pytest.fail(f"no CPython {version}: {problem}")
-    pytest.skip(f"no CPython {version}: {problem}")
+    _, problem = _root_of(version)
+    if problem:
+        _missing(f"no CPython {version}: {problem}", True)
+    return ROOTS / f"{'isolated-' if isolated else ''}python{version}"
+
+
+def python_headers(version):
+    """The prefix below which include/ is, and whether the headers are those of the tables' patch level: pyenv's."""
+    if _newest(version):
+        return _newest(version).parents[1], True
+    if version not in IN_ROOTS:
+        python(version)
+    root_python(version)
+    return _root_of(version)[0] / f"opt/headers{version}/usr", False
 
 
 @functools.lru_cache(None)
@@ -109,9 +135,9 @@ def cudart():
     return tool("get-cudart")
 
 
-def compile_library(source, output):
+def compile_library(source, output, *more):
     """A library with frame pointers."""
-    flags = ["-O1", "-fno-omit-frame-pointer", "-fno-optimize-sibling-calls", "-shared", "-fPIC"]
+    flags = [*more, "-O1", "-fno-omit-frame-pointer", "-fno-optimize-sibling-calls", "-shared", "-fPIC"]
     subprocess.run([os.environ.get("CC", "gcc"), *flags, "-o", output, source], check=True)
     return output
 

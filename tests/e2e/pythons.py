@@ -19,7 +19,7 @@ class Built:
     """Where pyenv put the parts of one version."""
 
     def __init__(self, version):
-        self.executable = pathlib.Path(os.path.realpath(machine.python(version)))
+        self.executable = pathlib.Path(os.path.realpath(machine.built_python(version)))
         self.prefix = self.executable.parents[1]
         self.version = version
         self.library = self._one("lib/libpython*.so.1.0")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """What can be wrong: one clear line on standard error that names it, the right exit code, nothing half-written."""
 
+import contextlib
 import ctypes
 import os
 import platform
@@ -37,8 +38,8 @@ def assert_empty(folder):
     (["-d", "0", "true"], ["--duration 0:", "above 0"]),
     (["-d", "0s", "true"], ["--duration 0s:", "above 0"]),
     (["-d", "-1s", "true"], ["--duration -1s:", "above 0"]),
-    (["-d", "soon", "true"], ["--duration soon:", "10s"]),
-    (["-d", "10", "true"], ["--duration 10:", "10s"]),
+    (["-d", "soon", "true"], ["--duration soon:", "500ms"]),
+    (["-d", "10x", "true"], ["--duration 10x:", "500ms"]),
     (["-d", "1e9s", "true"], ["--duration 1e9s:"]),
     (["-d"], ["--duration", "10s"]),
     (["-p", "0"], ["--pid 0", "not a process id"]),
@@ -301,6 +302,40 @@ def test_a_second_ctrl_c_abandons_the_export_and_neither_target_nor_log(cudart, 
         target.ask("steps 1")
         target.end().must_be(0)
     assert "Block.forward" in tracing.gputrace(tmp_path, "report", tmp_path / "trace.gpt").must_be(0).stdout
+
+
+@pytest.fixture
+def full_pipe():
+    """A pipe that takes not one more byte, and that nobody reads."""
+    ends = os.pipe()
+    os.set_blocking(ends[1], False)
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            os.write(ends[1], bytes(4096))
+    os.set_blocking(ends[1], True)
+    yield ends[1]
+    for end in ends:
+        os.close(end)
+
+
+@pytest.mark.parametrize("words", (["report"], ["export", "-o", "-", "--format", "json"],
+                                   ["export", "-o", "-", "--format", "json.gz"], ["export", "-o", "-", "--format", "gpt"]),
+                         ids=" ".join)
+def test_a_ctrl_c_right_before_a_write_that_blocks_is_not_lost(cudart, tmp_path, full_pipe, words):
+    """And nothing but the signal itself is needed to end it: no alarm, no second one."""
+    launching(tmp_path, cudart, "-o", tmp_path / "trace.gpt").must_be(0)
+    shim = machine.compile_library(machine.PROGRAMS / "signal_before_write.c", tmp_path / "shim.so")
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGALRM})
+    try:
+        done = subprocess.Popen([machine.GPUTRACE, words[0], tmp_path / "trace.gpt", *words[1:]], stdout=full_pipe,
+                                stderr=subprocess.PIPE, text=True, env={**os.environ, "LD_PRELOAD": str(shim)})
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGALRM})
+    with done:
+        try:
+            assert done.wait(tracing.PATIENCE_S) == FAILED
+        finally:
+            done.kill()
 
 
 def test_doctor_finds_what_a_trace_needs(tmp_path):

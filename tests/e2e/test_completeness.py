@@ -2,6 +2,9 @@
 """What is missing is counted, by cause, and nothing else is: dropped, untimed and late records, versions of CUPTI, a
 CUPTI that is taken."""
 
+import pathlib
+
+import logfile
 import machine
 import pytest
 import reading
@@ -80,12 +83,141 @@ def test_without_a_threshold_an_incomplete_trace_is_no_failure(dropped):
     dropped.done.must_be(0)
 
 
+def percent(part, whole):
+    """As gputrace says it: thousandths, rounded down."""
+    return 100_000 * part // whole / 1000
+
+
 def test_a_trace_below_min_complete_exits_with_3_and_is_still_written(tmp_path):
     run = Run(tmp_path, "--min-complete", "99", env={"SIMGPU_DROP": 7})
     run.done.must_be(3)
-    expected = 100 * run.receipt["launches_joined"] / run.receipt["launches_expected"]
-    assert f"the trace is {expected:.2f} % complete, below the 99 % asked for" in run.done.stderr
-    assert run.receipt["complete_percent"] == pytest.approx(expected, abs=1e-5)
+    expected = percent(run.receipt["launches_joined"], run.receipt["launches_expected"])
+    assert f"the trace is {expected:g} % complete, below the 99 % asked for" in run.done.stderr
+    assert run.receipt["complete_percent"] == expected
+
+
+def test_min_complete_takes_fractions(tmp_path):
+    run = Run(tmp_path, "--min-complete", "97.25", env={"SIMGPU_DROP": 200})
+    run.done.must_be(0)
+    complete = run.receipt["complete_percent"]
+    assert run.receipt["lost"] > 0 and 97.25 <= complete < 100
+    for asked, code in ((complete, 0), (complete + 0.001, 3)):
+        done = tracing.gputrace(tmp_path, "report", tmp_path / "trace.gpt", "--min-complete", f"{asked:.3f}").must_be(code)
+    assert f"the trace is {complete:g} % complete, below the {asked:g} % asked for" in done.stderr
+
+
+def test_graph_launches_with_operations_missing_count_as_incomplete(tmp_path):
+    run = Run(tmp_path, "--min-complete", "100", program=("--steps", "40", "--graph"), env={"SIMGPU_DROP": 5})
+    run.done.must_be(3)
+    dropped = {op["corr"] for op in run.operations("dropped")}
+    sent = {op["corr"] for op in run.operations("sent")}
+    graphs = {op["corr"] for op in run.operations() if op["graph"]}
+    short = graphs & dropped & sent
+    assert short and run.receipt["launches_short"] == len(short)
+    whole = [call for call in run.launches() if call["corr"] in sent - dropped]
+    assert run.receipt["launches_whole"] == len(whole)
+    assert f"{len(short)} graph launches of which operations are missing" in run.done.stdout
+
+
+def rows(report, title):
+    """[(launches, the other words)] of a table of the report; what it says of rows that it leaves out is one more."""
+    lines = report.partition(f"\n{title}")[2].partition("\n\n")[0].splitlines()
+    words = [line.replace(",", "").split() for line in lines[2:]]
+    return [(int(row[5]), []) if row[0] == "..." else (int(row[0]), row[1:]) for row in words]
+
+
+NO_TIMES = "Launches without GPU times by Python line"
+DEBUGGER = """import ctypes, sys
+trace, of = ctypes.CDLL(None).ptrace, int(sys.argv[1])
+print("seized", trace(0x4206, of, None, None), flush=True)  # PTRACE_SEIZE; it ends with us
+sys.stdin.readline()
+if sys.argv[2:]:
+    print("holds", trace(0x4207, of, None, None), flush=True)  # PTRACE_INTERRUPT
+    sys.stdin.readline()
+"""
+
+
+def test_launches_of_a_process_that_refused_the_agent_count_as_incomplete(tmp_path):
+    """One of two: a debugger has it.  What it launched is told, with its lines."""
+    truths = tmp_path / "a.json", tmp_path / "b.json"
+    with tracing.target(tmp_path, truth=truths[0]) as first, tracing.target(tmp_path, truth=truths[1]) as second, \
+         tracing.Running(["python3", "-c", DEBUGGER, second.pid], tmp_path) as debugger:
+        debugger.wait_line("seized 0")
+        options = ("--min-complete", "100")
+        with tracing.Tracer(tmp_path, "-p", f"{first.pid},{second.pid}", *options) as tracer:
+            for target in (first, second):
+                target.ask("steps 5")
+                target.ask("finish")
+            done = tracer.interrupt().must_be(3)
+        pid = second.pid
+    counts = [len(reading.simulated_launches(simulated.load(truth))) for truth in truths]
+    receipt = reading.receipt(reading.trace_of(tmp_path / "trace.json"))
+    assert counts[0] == counts[1] > 10
+    assert (receipt["launches_joined"], receipt["launches_no_agent"]) == (counts[0], counts[1])
+    assert receipt["complete_percent"] == 50
+    assert f"Complete: {counts[0]} of {sum(counts)} launches joined, 0 lost" in done.stdout
+    assert f"{counts[1]} launches without GPU times: no agent in their process" in done.stdout
+    assert f"No GPU times for pid {pid}: " in done.stdout
+    table = rows(done.stdout, NO_TIMES)
+    assert sum(launches for launches, _ in table) == counts[1] and all(row[-1] == str(pid) for _, row in table if row)
+    assert any(row[1].startswith("model.py:") for _, row in table if row)
+
+
+def has_probes_on(log, name):
+    return any(kind == logfile.PROBES and name in body for _, kind, body in logfile.records(log))
+
+
+def thread_named(pid, name):
+    """A thread of that name, None."""
+    for path in pathlib.Path(f"/proc/{pid}/task").glob("*/comm"):
+        if path.read_text().strip().startswith(name):
+            return path.parent.name
+    return None
+
+
+def test_launches_before_the_agent_records_are_told_and_count_as_incomplete(tmp_path):
+    """The agent waits for a program to start CUDA; what it launches until it is noticed has no GPU times.  Here its
+    thread is held meanwhile, so that it notices late."""
+    with tracing.target(tmp_path, "late", truth=tmp_path / "gpu.json") as target:
+        with tracing.Tracer(tmp_path, "-p", target.pid, "--min-complete", "99.9") as tracer:
+            target.ask("started")  # libcuda is there now, and the agent comes
+            tracing.until(lambda: thread_named(target.pid, "gputrace"))
+            thread = thread_named(target.pid, "gputrace")
+            with tracing.Running(["python3", "-c", DEBUGGER, thread, "hold"], tmp_path) as debugger:
+                debugger.wait_line("seized 0")
+                debugger.process.stdin.write("\n")
+                debugger.process.stdin.flush()
+                debugger.wait_line("holds 0")
+                target.ask("load_simulated")
+                tracer.wait_logged(has_probes_on, b"libcudart")
+                target.ask("steps 5")
+            tracer.wait_logged(logfile.says_ready)
+            target.ask("steps 5")
+            target.ask("finish")
+            done = tracer.interrupt().must_be(3)
+    made = len(reading.simulated_launches(simulated.load(tmp_path / "gpu.json")))
+    trace = reading.trace_of(tmp_path / "trace.json")
+    seen = sum(reading.trace_stacks(trace, {"cudaLaunchKernel"}).values())
+    receipt = reading.receipt(trace)
+    before = receipt["launches_agent_away"]
+    assert seen == made
+    assert before == made // 2 and receipt["launches_joined"] == receipt["launches_expected"] == seen - before
+    assert receipt["complete_percent"] == percent(seen - before, seen)
+    assert f"Complete: {seen - before} of {seen} launches joined, 0 lost" in done.stdout
+    assert f"{before} launches without GPU times: the agent did not record yet, or had left" in done.stdout
+    assert sum(launches for launches, _ in rows(done.stdout, NO_TIMES)) == before
+
+
+def test_without_gpu_times_asked_for_nothing_is_missing(tmp_path):
+    run = Run(tmp_path, "--agent", "off", "--min-complete", "100")
+    run.done.must_be(0)
+    assert run.receipt["complete_percent"] == 100
+    again = tmp_path / "again"
+    again.mkdir()
+    holder = machine.compile_library(machine.PROGRAMS / "holder.c", again / "libholder.so")
+    run = Run(again, "--min-complete", "1", env={"CUDA_INJECTION64_PATH": holder})
+    run.done.must_be(3)
+    assert run.receipt["complete_percent"] == 0
 
 
 def test_min_complete_holds_for_the_log_too(tmp_path):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """The agent comes into processes that already run: what it sees from then on, where it cannot go, and what is left of it."""
 
+import functools
 import os
 import pathlib
 import shutil
@@ -15,10 +16,18 @@ import tracing
 from reading import simulated
 
 
+STARTING, RUNNING = 1, 2  # enum gpt_agent_life
+
+
 def mapped_agents(pid):
     """Files of agents that a process has mapped."""
     with open(f"/proc/{pid}/maps") as maps:
         return {line.split(maxsplit=5)[5].strip() for line in maps if "libgputrace-agent" in line}
+
+
+def mapped_inodes(pid):
+    return {os.stat(f"/proc/{pid}/map_files/{line.split()[0]}").st_ino
+            for line in pathlib.Path(f"/proc/{pid}/maps").read_text().splitlines() if "libgputrace-agent" in line}
 
 
 def has_thread(pid, name):
@@ -89,12 +98,99 @@ def test_a_training_program_with_graphs_is_attached_in_the_middle(tmp_path):
     assert receipt["launches_expected"] == receipt["launches_joined"] > 1000
 
 
+def test_whether_the_agent_works_is_not_told_by_the_name_of_a_thread(tmp_path):
+    """Threads that CUPTI makes have the name of whoever called it, and stay."""
+    with tracing.target(tmp_path, truth=tmp_path / "gpu.json") as target:
+        trace_once(target, tmp_path, 0)
+        target.ask("sleeper gputrace-agent")
+        trace_once(target, tmp_path, 1)
+        assert tracing.agent_status(target.pid) == (0, 2)
+
+
+def test_an_agent_that_says_that_it_works_is_left_alone_and_the_report_says_so(tmp_path):
+    with tracing.target(tmp_path, truth=tmp_path / "gpu.json") as target:
+        trace_once(target, tmp_path)
+        with open(f"/proc/{target.pid}/mem", "r+b", buffering=0) as memory:
+            memory.seek(tracing.agent_status_address(target.pid) + 4)
+            memory.write(bytes([RUNNING]))
+        with tracing.Tracer(tmp_path, "-p", target.pid) as tracer:
+            target.ask("steps 2")
+            done = tracer.interrupt().must_be(0)
+    said = "the agent could not be let in: its agent is at work, for another gputrace or still for an earlier trace"
+    assert said in notes(tmp_path) and said in " ".join(done.stdout.split())
+
+
+def test_what_keeps_the_agent_out_when_the_trace_ends_is_told(tmp_path):
+    with tracing.target(tmp_path, truth=tmp_path / "gpu.json") as target:
+        os.kill(target.pid, signal.SIGSTOP)
+        tracing.until(lambda: tracing.state(pathlib.Path(f"/proc/{target.pid}")) == "T")
+        tracing.gputrace(tmp_path, "-p", target.pid, "-d", "50ms", "-o", tmp_path / "trace.json").must_be(0)
+        os.kill(target.pid, signal.SIGCONT)
+    assert f"pid {target.pid}: no GPU times, the agent could not be let in: it is stopped" in notes(tmp_path)
+
+
+# x86-64: what a program with threads that allocates, computes, reads and writes cannot do without.
+FEW_CALLS = {
+    "read": 0, "write": 1, "lseek": 8, "mmap": 9, "mprotect": 10, "munmap": 11, "brk": 12, "rt_sigaction": 13,
+    "rt_sigprocmask": 14, "rt_sigreturn": 15, "sched_yield": 24, "mremap": 25, "madvise": 28, "nanosleep": 35,
+    "getpid": 39, "exit": 60, "ftruncate": 77, "gettid": 186, "futex": 202, "restart_syscall": 219,
+    "clock_nanosleep": 230, "exit_group": 231,
+}
+
+
+def test_a_program_that_filters_its_system_calls_while_it_is_traced_keeps_working(tmp_path):
+    """Also those of the agent's thread and of the simulated CUPTI's (TSYNC): a call too many would end it."""
+    with tracing.target(tmp_path, truth=tmp_path / "gpu.json") as target:
+        with tracing.Tracer(tmp_path, "-p", target.pid) as tracer:
+            target.ask("steps 2")
+            target.ask("allow_only " + " ".join(map(str, FEW_CALLS.values())))
+            target.ask("steps 50")
+            target.ask("finish")
+            tracer.interrupt().must_be(0)
+        trace = reading.trace_of(tmp_path / "trace.json")
+        assert reading.trace_operations(trace) == reading.simulated_operations(sent(tmp_path / "gpu.json"))
+        assert tracing.agent_status(target.pid)[0] == 0  # it has gone
+        with tracing.Tracer(tmp_path, "-p", target.pid) as tracer:
+            target.ask("steps 2")
+            tracer.interrupt().must_be(0)
+        assert "the agent could not be let in" in notes(tmp_path)
+        target.ask("steps 2")
+
+
 def test_an_agent_that_came_with_the_driver_is_woken(tmp_path):
     """Nobody listened when it came: it did nothing and has no thread."""
     with tracing.target(tmp_path, truth=tmp_path / "gpu.json", env={"CUDA_INJECTION64_PATH": machine.AGENT}) as target:
         assert len(mapped_agents(target.pid)) == 1 and not has_thread(target.pid, "gputrace")
         trace_once(target, tmp_path)
         assert len(mapped_agents(target.pid)) == 1
+
+
+@pytest.mark.parametrize("content", (None, "no library\n"))
+def test_a_process_whose_driver_cannot_bring_the_agent_is_entered(tmp_path, content):
+    """Its CUDA_INJECTION64_PATH names a file that is not there, or that cannot be loaded."""
+    named = tmp_path / "elsewhere/libgputrace-agent.so"
+    named.parent.mkdir()
+    if content:
+        named.write_text(content)
+    with tracing.target(tmp_path, truth=tmp_path / "gpu.json", env={"CUDA_INJECTION64_PATH": named}) as target:
+        with tracing.Tracer(tmp_path, "-p", target.pid) as tracer:
+            if content:  # seen by its first call
+                target.ask("steps 1")
+            tracing.until(lambda: has_thread(target.pid, "gputrace-agent"))
+            tracer.interrupt().must_be(0)
+        trace_once(target, tmp_path)
+
+
+def test_a_process_that_has_yet_to_start_cuda_gets_the_agent_from_its_driver(tmp_path):
+    with tracing.target(tmp_path, "late", truth=tmp_path / "gpu.json", env={"CUDA_INJECTION64_PATH": machine.AGENT}) as target:
+        with tracing.Tracer(tmp_path, "-p", target.pid) as tracer:
+            target.ask("load_simulated")
+            target.ask("steps 3")
+            target.ask("finish")
+            target.ask(f"truth {tmp_path}/program.json")
+            assert mapped_agents(target.pid) == {str(machine.AGENT)}
+            tracer.interrupt().must_be(0)
+    assert_all_timed(tmp_path, reading.trace_of(tmp_path / "trace.json"), "program.json")
 
 
 def test_an_agent_of_another_version_is_left_alone_and_named(tmp_path):
@@ -117,8 +213,7 @@ def test_nothing_is_left_but_the_library(tmp_path):
         trace_once(target, tmp_path)
         assert sorted(os.listdir(f"/proc/{target.pid}/fd")) == files
         assert not has_thread(target.pid, "gputrace")
-        assert tracing.marked("gputrace-lend") == []
-        assert mapped_agents(target.pid) == {str(machine.AGENT)}  # the file itself, no copy
+        assert mapped_inodes(target.pid) == {os.stat(machine.AGENT).st_ino}  # the file itself, no copy
 
 
 def test_agent_off_keeps_it_out(tmp_path):
@@ -139,7 +234,7 @@ def test_cuda_is_not_started_before_the_program_does(tmp_path):
             assert target.wait_line("started").split()[1] == "False"
             target.wait_line("done")
             target.ask("load_simulated")
-            tracing.until(lambda: not has_thread(target.pid, "gputrace") or has_thread(target.pid, "cupti-worker"))
+            tracing.until(lambda: tracing.agent_status(target.pid)[0] != STARTING)
             target.ask("steps 2")
             target.ask("finish")
             target.ask("forget")
@@ -271,6 +366,76 @@ def test_a_process_in_a_debugger_is_left_to_it(tmp_path):
             debugging.wait_line("seized 0")
             assert f"held by a debugger (pid {debugging.pid})" in refusal_of(tmp_path, target.pid)
         trace_once(target, tmp_path)
+
+
+def test_a_process_without_a_free_signal_is_refused_and_not_one_call_of_it_is_ended(tmp_path):
+    program = machine.compile_program(machine.PROGRAMS / "handles_signals.c", tmp_path / "program", "-pthread")
+    with tracing.Running([program, machine.SIMGPU / "libcuda.so.1"], tmp_path) as running:
+        running.wait_line("ready")
+        why = refusal_of(tmp_path, running.pid)
+        assert running.end().must_be(0).stdout == "interrupted 0\n"
+    assert "it handles SIGURG, SIGWINCH and SIGCHLD" in why
+
+
+# One Python for each glibc: this machine's, Debian 11's (2.31), Debian 13's (2.41), and unstable's.
+LIBCS = {"system": machine.any_python, **{version: functools.partial(machine.root_python, version)
+                                          for version in ("3.9", "3.13", "3.15")}}
+
+SMALL_STACKS = """import ctypes, sys
+ctypes.CDLL(sys.argv[1])
+sys.exit(ctypes.CDLL(sys.argv[2]).small_stacks(int(sys.argv[3])))
+"""
+
+
+@pytest.mark.parametrize("own", (False, True))
+@pytest.mark.parametrize("version", LIBCS)
+def test_small_stacks_of_a_program_are_not_used(tmp_path, version, own):
+    """Many in one mapping, as fibers have them: only the thread on the stack that it was made with is entered."""
+    library = machine.compile_library(machine.PROGRAMS / "small_stacks.c", tmp_path / "small_stacks.so", "-pthread",
+                                      "-Wl,-z,now")  # binding late takes 3 KB of stack
+    program = [LIBCS[version](), "-c", SMALL_STACKS, machine.SIMGPU / "libcuda.so.1", library, int(own)]
+    with tracing.Running(program, tmp_path) as running:
+        running.wait_line("ready")
+        pid = inner_process(running.pid)
+        why = refusal_of(tmp_path, pid)
+        entered = mapped_agents(pid) != set()
+        assert running.end().must_be(0).stdout == "overrun 0\n"
+    assert entered == own
+    assert ("not known to be their own" in why) == (not own)
+
+
+def assert_goes_on(folder, running, traces):
+    """One trace after the other; each time the program still gets on with what it does."""
+    running.wait_line("ready")
+    pid, came = inner_process(running.pid), 0
+    for _ in range(traces):
+        done = tracing.gputrace(folder, "-v", "-p", pid, "-d", "300ms", "-o", folder / "trace.json").must_be(0)
+        came += "the agent came in" in done.stderr
+        running.process.stdin.write("\n")
+        running.process.stdin.flush()
+        running.wait_line("goes on")
+    running.end().must_be(0)
+    return came
+
+
+CALL = "import ctypes, sys\nctypes.CDLL(sys.argv[1])\ngetattr(ctypes.CDLL(sys.argv[2]), sys.argv[3])()\n"
+
+
+@pytest.mark.parametrize("version", LIBCS)
+def test_a_program_that_forks_all_the_time_goes_on(tmp_path, version):
+    """Its fork handlers wait for what the thread has that is borrowed; glibc 2.31 holds a lock for them."""
+    library = machine.compile_library(machine.PROGRAMS / "fork_locks.c", tmp_path / "fork_locks.so", "-pthread")
+    program = [LIBCS[version](), "-c", CALL, machine.SIMGPU / "libcuda.so.1", library, "fork_locks"]
+    with tracing.Running(program, tmp_path) as running:
+        assert assert_goes_on(tmp_path, running, 5) == 5
+
+
+@pytest.mark.parametrize("version", LIBCS)
+def test_an_allocator_is_not_called_by_a_thread_that_is_in_it(tmp_path, version):
+    library = machine.compile_library(machine.PROGRAMS / "locking_malloc.c", tmp_path / "locking_malloc.so", "-pthread")
+    program = [LIBCS[version](), "-c", CALL, machine.SIMGPU / "libcuda.so.1", library, "locking_malloc"]
+    with tracing.Running(program, tmp_path, {"LD_PRELOAD": library}) as running:
+        assert assert_goes_on(tmp_path, running, 5) > 0
 
 
 def test_agent_require_fails_where_it_cannot_go(tmp_path):

@@ -22,11 +22,12 @@ N = 300  # launches of a phase
 class Traced(tracing.Running):
     """gputrace -- programs/profiles.py on the simulated GPU, ready to be asked."""
 
-    def __init__(self, folder, *options):
+    def __init__(self, folder, *options, env=None):
         self.folder = folder
         program = [machine.tool("get-torch"), machine.PROGRAMS / "profiles.py"]
         outputs = tracing.outputs(folder, "trace.gpt", "trace.json")
-        super().__init__([machine.GPUTRACE, *outputs, *options, "--", *tracing.on_simgpu(folder / "gpu.json", *program)], folder)
+        super().__init__([machine.GPUTRACE, *outputs, *options, "--", *tracing.on_simgpu(folder / "gpu.json", *program)],
+                         folder, env)
         self.wait_line("ready")
 
     def session(self, path):
@@ -39,10 +40,22 @@ class Traced(tracing.Running):
                                   for log in self.folder.glob("trace.gpt.part-*")))
 
 
-def kernels(path):
-    """Names of the kernels that torch.profiler saw."""
+SEEN = (*chrome.GPU, *chrome.API)
+
+
+def seen_in(path):
+    """(category, name) of the GPU work and of the CUDA calls that torch.profiler saw."""
     events = json.loads(path.read_text())["traceEvents"]
-    return collections.Counter(e["name"] for e in events if e.get("ph") == "X" and e.get("cat") == "kernel")
+    return collections.Counter((e["cat"], e["name"]) for e in events if e.get("ph") == "X" and e.get("cat") in SEEN)
+
+
+def in_parts(seen, parts):
+    """What is seen when the work is done in so many parts: each waits for the GPU."""
+    return seen + collections.Counter({("cuda_runtime", "cudaDeviceSynchronize"): parts - 1})
+
+
+def kernels(seen):
+    return sum(count for (category, _), count in seen.items() if category == "kernel")
 
 
 def wait_ours(tracer):
@@ -85,17 +98,17 @@ def alone(folder):
         for command in (f"work {N}", "start", f"work {N}", f"stop {folder}/kineto.json"):
             running.ask(command)
         running.end()
-    return kernels(folder / "kineto.json")
+    return seen_in(folder / "kineto.json")
 
 
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory):
     seen = alone(tmp_path_factory.mktemp("alone") / "run")
-    assert sum(seen.values()) == N
+    assert kernels(seen) == N
     return seen
 
 
-def test_torch_profiler_starts_while_we_trace_and_nobody_misses_anything(tmp_path, undisturbed):
+def test_torch_profiler_starts_while_we_trace_and_nobody_misses_anything(tmp_path, undisturbed, any_cupti):
     with Traced(tmp_path) as traced:
         traced.ask(f"work {N}")
         for number in range(2):
@@ -103,7 +116,7 @@ def test_torch_profiler_starts_while_we_trace_and_nobody_misses_anything(tmp_pat
             traced.wait_registrations(*[1, 0] * (number + 1), 1)  # ours again
             traced.ask(f"work {N}")
         done = traced.end().must_be(0)
-    assert [kernels(tmp_path / f"kineto{number}.json") for number in range(2)] == [undisturbed] * 2
+    assert [seen_in(tmp_path / f"kineto{number}.json") for number in range(2)] == [undisturbed] * 2
     assert "activity type" not in done.stderr and "WARN" not in done.stderr
     trace, truth = reading.trace_of(tmp_path / "trace.json"), truth_of(tmp_path)
     assert operations(trace).keys() == truth.keys()
@@ -118,6 +131,23 @@ def test_torch_profiler_starts_while_we_trace_and_nobody_misses_anything(tmp_pat
     assert "GPU operations were taken from the buffers of another profiler (torch.profiler)" in done.stdout
 
 
+def test_records_whose_clock_cupti_has_lost_have_their_times(tmp_path):
+    """Each session of torch.profiler registers its clock anew, and each time more records come with another clock's
+    times (PyTorch issue 192021)."""
+    with Traced(tmp_path, env={"SIMGPU_CLOCK_FALLS": "1"}) as traced:
+        for number in range(4):
+            traced.session(tmp_path / f"kineto{number}.json")
+            traced.wait_registrations(1, *[0, 1] * (number + 1))
+            traced.ask(f"work {N}")
+        traced.end().must_be(0)
+    trace, truth = reading.trace_of(tmp_path / "trace.json"), truth_of(tmp_path)
+    assert_true(trace, truth)
+    receipt = reading.receipt(trace)
+    assert receipt["launches_expected"] == 8 * N + 1
+    assert receipt["launches_joined"] + receipt["gap_launches"] == receipt["launches_expected"]
+    assert receipt["lost"] == receipt["bad_records"] == receipt["gpu_operations_untimed"] == receipt["early"] == 0
+
+
 def test_a_session_of_many_megabytes_is_ridden_as_well(tmp_path):
     """Larger buffers are not copied on the spot: the collector reads them while Kineto does."""
     many = 10000  # 6 MB of records, in buffers of 4
@@ -127,7 +157,7 @@ def test_a_session_of_many_megabytes_is_ridden_as_well(tmp_path):
         traced.wait_registrations(1, 0, 1)
         traced.ask(f"work {N}")
         traced.end().must_be(0)
-    assert sum(kernels(tmp_path / "kineto.json").values()) == many + 1
+    assert kernels(seen_in(tmp_path / "kineto.json")) == many + 1
     trace, truth = reading.trace_of(tmp_path / "trace.json"), truth_of(tmp_path)
     assert operations(trace).keys() == truth.keys()
     receipt = reading.receipt(trace)
@@ -135,7 +165,7 @@ def test_a_session_of_many_megabytes_is_ridden_as_well(tmp_path):
     assert receipt["gaps"] == receipt["gap_launches"] == receipt["lost"] == receipt["bad_records"] == 0
 
 
-def test_torch_profiler_that_records_when_we_attach_misses_nothing_and_neither_do_we(tmp_path, undisturbed):
+def test_torch_profiler_that_records_when_we_attach_misses_nothing_and_neither_do_we(tmp_path, undisturbed, any_cupti):
     program = [machine.tool("get-torch"), machine.PROGRAMS / "profiles.py"]
     with tracing.Running(tracing.on_simgpu(tmp_path / "gpu.json", *program), tmp_path) as running:
         running.wait_line("ready")
@@ -152,7 +182,7 @@ def test_torch_profiler_that_records_when_we_attach_misses_nothing_and_neither_d
             running.ask(f"work {N}")
             done = tracer.interrupt()
         running.end()
-    assert kernels(tmp_path / "kineto.json") == undisturbed
+    assert seen_in(tmp_path / "kineto.json") == in_parts(undisturbed, 2)
     assert "was recording; GPU times come from its buffers until it has finished" in " ".join(done.stdout.split())
     trace, truth = reading.trace_of(tmp_path / "trace.json"), truth_of(tmp_path)
     assert operations(trace).keys() == set(list(truth)[before:])
@@ -199,11 +229,13 @@ def test_launches_before_it_is_known_that_nobody_records_are_no_gap(tmp_path):
     receipt = reading.receipt(reading.trace_of(tmp_path / "trace.json"))
     assert receipt["launches"] == 50 + N
     assert receipt["launches_joined"] == receipt["launches_expected"] == N
-    assert receipt["gaps"] == receipt["gap_launches"] == 0 and receipt["complete_percent"] == 100
+    assert receipt["gaps"] == receipt["gap_launches"] == receipt["lost"] == 0
+    assert receipt["launches_agent_away"] == 50
+    assert receipt["complete_percent"] == 100_000 * N // (N + 50) / 1000
 
 
 @pytest.mark.parametrize("end_signal", [signal.SIGKILL, signal.SIGTERM])
-def test_our_end_in_the_middle_of_its_session_takes_nothing_from_it(tmp_path, undisturbed, end_signal):
+def test_our_end_in_the_middle_of_its_session_takes_nothing_from_it(tmp_path, undisturbed, any_cupti, end_signal):
     with Traced(tmp_path) as traced:
         traced.ask(f"work {N}")
         traced.ask("start")
@@ -214,10 +246,10 @@ def test_our_end_in_the_middle_of_its_session_takes_nothing_from_it(tmp_path, un
         tracing.until(lambda: "gputrace-agent" not in tracing.threads(target[0]))
         traced.ask("work 100")
         traced.ask(f"stop {tmp_path}/kineto.json")
-    assert kernels(tmp_path / "kineto.json") == undisturbed
+    assert seen_in(tmp_path / "kineto.json") == in_parts(undisturbed, 2)
 
 
-def test_records_that_only_we_wanted_do_not_stay_on_for_it(tmp_path):
+def test_records_that_only_we_wanted_do_not_stay_on_for_it(tmp_path, any_cupti):
     """Waits, which CUPTI records for --trace sync, and torch.profiler only when it is told to."""
     with Traced(tmp_path, "--trace", "cuda,sync") as traced:
         traced.ask(f"work {N}")
@@ -239,7 +271,7 @@ def waits(path):
     return collections.Counter(e["name"] for e in events if e.get("cat") == "cuda_sync")
 
 
-def test_records_that_it_wants_too_stay_on_for_it(tmp_path):
+def test_records_that_it_wants_too_stay_on_for_it(tmp_path, any_cupti):
     with Traced(tmp_path, "--trace", "cuda,sync") as traced:
         traced.ask(f"work {N}")
         traced.ask("start waits")

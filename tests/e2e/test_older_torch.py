@@ -169,7 +169,7 @@ def must_have_ridden(trace, theirs):
     assert {reading.innermost(calls[corr])[0] for corr in recorded_by_it} == {"work"}
 
 
-def test_its_next_session_misses_nothing_and_ours_goes_on_after_it(holder):
+def test_its_next_session_misses_nothing_and_ours_goes_on_after_it(any_cupti, holder):
     with holder.trace() as tracer:
         holder.ask(f"mix first {ROUNDS}")
         holder.wait_taken("first")
@@ -193,7 +193,7 @@ def test_its_next_session_misses_nothing_and_ours_goes_on_after_it(holder):
     assert "activity type" not in said and "WARN" not in said
 
 
-def test_a_session_that_goes_on_when_we_attach_is_in_both_traces(holder):
+def test_a_session_that_goes_on_when_we_attach_is_in_both_traces(any_cupti, holder):
     holder.ask("start")
     holder.ask("work 100")
     with tracing.Tracer(holder.folder, "-p", holder.pid) as tracer:
@@ -217,7 +217,7 @@ def test_a_session_that_goes_on_when_we_attach_is_in_both_traces(holder):
 
 @pytest.mark.parametrize("end_signal", [signal.SIGKILL, signal.SIGTERM])
 @pytest.mark.parametrize("busy", [False, True], ids=["idle", "recording"])
-def test_our_end_takes_nothing_from_it(holder, end_signal, busy):
+def test_our_end_takes_nothing_from_it(any_cupti, holder, end_signal, busy):
     with holder.trace() as tracer:
         holder.ask("mix traced 5")
         if busy:
@@ -236,7 +236,7 @@ def test_our_end_takes_nothing_from_it(holder, end_signal, busy):
     holder.must_be_undisturbed("later")
 
 
-def test_its_first_session_falls_into_our_trace(tmp_path):
+def test_its_first_session_falls_into_our_trace(any_cupti, tmp_path):
     """It subscribes then, and tries once: so the subscriber must not be ours."""
     with Holder(tmp_path, used=False) as holder:
         with holder.trace() as tracer:
@@ -253,7 +253,7 @@ def test_its_first_session_falls_into_our_trace(tmp_path):
         must_be_under_its_line(traced(holder), holder.did(name))
 
 
-def test_its_first_session_falls_into_the_trace_of_a_command(tmp_path):
+def test_its_first_session_falls_into_the_trace_of_a_command(any_cupti, tmp_path):
     outputs = tracing.outputs(tmp_path, "trace.gpt", "trace.json")
     with Holder(tmp_path, used=False, by=[machine.GPUTRACE, *outputs, "--"]) as holder:
         holder.ask(f"mix first {ROUNDS}")

@@ -122,9 +122,8 @@ def test_what_a_stripped_interpreter_hides_is_a_note(tmp_path):
 
 @pytest.fixture(scope="session", params=CALLS_TRACED)
 def called(request, tmp_path_factory):
-    if request.param not in machine.VERSIONS:
-        pytest.skip(f"stacks of CPython {request.param} are not supported")
-    return traced(tmp_path_factory.mktemp("called"), machine.python(request.param), "call", options=["--python-calls"])
+    python = machine.built_python(request.param)  # Debian's have no symbol of the evaluation loop
+    return traced(tmp_path_factory.mktemp("called"), python, "call", options=["--python-calls"])
 
 
 def functions(trace):

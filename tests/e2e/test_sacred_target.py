@@ -81,7 +81,8 @@ def test_a_command_ends_right_when_gputrace_is_killed(tmp_path, number):
         assert said.splitlines()[:2] == ["ready", f"steps {STEPS}"]
         assert_right_result(reading.program(tmp_path / "program.json"), reading.simulated.load(tmp_path / "gpu.json"))
     else:
-        assert said == "" and codes <= {0, 127}  # it was not there yet, or still held and never executed
+        # It was not there yet, or still held and never executed; 1: a child that tried what the kernel can do.
+        assert said == "" and codes <= {0, 1, 127}
         assert not (tmp_path / "gpu.json").exists()
 
 

@@ -12,14 +12,14 @@ PYSPY = "py-spy<1"
 
 
 def dump(folder, python, pid):
-    """{tid: ["file(line): name"] innermost first} as py-spy has it"""
+    """[(tid, ["file(line): name"] innermost first)] as py-spy has it"""
     spy = machine.package(python, PYSPY) / "bin/py-spy"
     done = tracing.command(folder, spy, "dump", "--json", "--full-filenames", "--pid", pid)
     if done.code and "version" in done.stderr:
         pytest.skip("py-spy: " + done.stderr.strip().splitlines()[-1])
     done.must_be(0)
-    return {thread["os_thread_id"]: [f"{f['filename']}({f['line']}): {f['name']}" for f in thread["frames"]]
-            for thread in json.loads(done.stdout)}
+    return [(thread["os_thread_id"], [f"{f['filename']}({f['line']}): {f['name']}" for f in thread["frames"]])
+            for thread in json.loads(done.stdout)]
 
 
 def test_py_spy_sees_the_same_frames_in_a_blocked_process(every_python, tmp_path):
@@ -32,6 +32,10 @@ def test_py_spy_sees_the_same_frames_in_a_blocked_process(every_python, tmp_path
             tracer.interrupt().must_be(0)
     got = stacks.traced(tmp_path / "trace.json")
     assert len(got) == 5
+    if {tid for tid, _ in seen} == {None}:  # up to 3.10 it finds ids by native stacks, and does not in another root
+        assert {tuple(launch.frames) for launches in got.values() for launch in launches} < {tuple(f) for _, f in seen}
+        return
+    seen = dict(seen)
     for tid, launches in got.items():
         for launch in launches:
             assert launch.frames == seen[tid], stacks.difference(seen[tid], launch.frames)

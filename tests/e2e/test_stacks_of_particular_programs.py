@@ -2,7 +2,9 @@
 """Programs that stretch the interpreter: recursion without end, a crowd of threads, several interpreters, greenlets,
 interactive code, JIT'ed trampolines; what it says of each launch, against the trace, on every CPython."""
 
+import collections
 import os
+import subprocess
 
 import machine
 import pytest
@@ -97,6 +99,54 @@ def test_greenlets_have_the_frames_they_switched_to(every_python, tmp_path):
     package = machine.package(every_python, "greenlet<4")
     expected, got = run(tmp_path, [every_python], "greenlets.py", env={"PYTHONPATH": package})
     assert_exact(expected, got, 1000)
+
+
+# ---- functions that die -------------------------------------------------------------------------
+
+def test_a_function_is_never_taken_for_one_that_died_before_it_in_its_place(every_python, tmp_path):
+    """Of so many the first are no longer remembered when they die."""
+    functions, others = 110000, 10000
+    command = [every_python, machine.PROGRAMS / "mortal.py", machine.cudart(), functions, others]
+    done = tracing.gputrace(tmp_path, "--buffer", "256M", *tracing.outputs(tmp_path, "trace.folded"), "--", *command)
+    assert f"Complete: {functions + others:,} launches recorded, 0 lost" in done.must_be(0).stdout
+    got = collections.Counter()
+    for line in (tmp_path / "trace.folded").read_text().splitlines():
+        stack, count = line.rsplit(" ", 1)
+        got[stack.split(";")[-2]] += int(count)
+    assert got == {f"f{number} (mortal.py:{number + 1})": 1 for number in range(1, functions + others + 1)}
+
+
+# ---- backward passes ----------------------------------------------------------------------------
+
+def passes(folder, python):
+    """{number of a launch: the function that it is under, None where that is not known} for programs/engine.py"""
+    engine = folder / "libtorch_cpu.so"
+    old_glibc = machine.ROOT / "tests/simgpu/core/old-glibc.h"  # it is loaded in the roots of older suites, too
+    subprocess.run([os.environ.get("CC", "gcc"), "-O1", "-fno-omit-frame-pointer", "-shared", "-fPIC", "-include",
+                    old_glibc, "-o", engine, machine.PROGRAMS / "engine.c", "-ldl", "-lpthread"], check=True)
+    command = [python, machine.PROGRAMS / "engine.py", engine, machine.cudart()]
+    with tracing.Running(command, folder) as program:
+        program.wait_line("ready")
+        with tracing.Tracer(folder, "--agent", "off", "-p", program.pid) as tracer:
+            program.ask("go")
+            tracer.interrupt().must_be(0)
+    launches = [launch for thread in stacks.traced(folder / "trace.json").values() for launch in thread]
+    names = [[frame.split(": ")[-1] for frame in launch.frames] for launch in launches]
+    return {launch.number: next((name for name in found if name.endswith("_pass")), None)
+            for launch, found in zip(launches, names)}
+
+
+def test_a_node_lends_the_stack_of_its_backward_until_it_returns(every_python, tmp_path):
+    got = passes(tmp_path, every_python)
+    assert sorted(got) == list(range(1, 18))
+    # In the node, deeper in it, and deeper when it has returned.
+    assert [got[number] for number in (1, 2, 3)] == ["first_pass", "first_pass", None]
+    assert got[4] == "second_pass"
+    # A node of the same pass inside of a node; and one of another: what is whose is not known then, until both are over.
+    assert [got[number] for number in (5, 6, 7, 8)] == ["third_pass"] * 4
+    assert [got[number] for number in (9, 10, 11, 12, 13)] == ["third_pass", None, None, None, None]
+    # On the thread that called backward(), its own frames; none when Python has left that thread.
+    assert [got[number] for number in (14, 15, 16, 17)] == ["fourth_pass"] * 3 + [None]
 
 
 # ---- how the interpreter runs -------------------------------------------------------------------

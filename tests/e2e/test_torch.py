@@ -6,6 +6,7 @@ import collections
 import json
 import re
 import subprocess
+import time
 
 import machine
 import pytest
@@ -271,3 +272,48 @@ def test_what_runs_already_has_gpu_times_for_all_it_does_from_then_on(tmp_path):
     assert reading.trace_operations(trace) == reading.simulated_operations(sent)
     receipt = reading.receipt(trace)
     assert receipt["launches_joined"] == receipt["launches_expected"] > 1000
+
+
+# ---- two at once -------------------------------------------------------------------------------
+
+class Watched:
+    """A gputrace on a program that works all the time, and what was launched while it said that it traces."""
+
+    def __init__(self, folder, pid):
+        folder.mkdir()
+        self.folder, self.tracer = folder, tracing.Tracer(folder, "-p", pid)
+        self.begin_ns = time.monotonic_ns()
+
+    def end(self):
+        self.end_ns = time.monotonic_ns()
+        self.tracer.interrupt().must_be(0)
+        self.trace = reading.trace_of(self.folder / "trace.json")
+
+    def check(self, entries):
+        """All of it is there, with its launch, and what else is there was launched before."""
+        launched = {e["corr"] for e in simulated.calls(entries, "launch", "copy", "set")
+                    if self.begin_ns < e["enter"] and e["exit"] < self.end_ns and not e["status"]}
+        work = collections.Counter(op["corr"] for op in simulated.work(entries) if op["corr"] in launched)
+        found = collections.Counter(e["args"]["correlation"] for e in chrome.events(self.trace, *chrome.GPU)
+                                    if "launch" not in e["args"])
+        assert len(work) > 1000
+        assert work == collections.Counter({corr: n for corr, n in found.items() if corr in work})
+        receipt = reading.receipt(self.trace)
+        assert receipt["gpu_operations_joined"] + receipt["gpu_operations_before"] == receipt["gpu_operations"]
+        assert receipt["launches_joined"] == receipt["launches_expected"] > 1000 and receipt["lost"] == 0
+
+
+def test_a_second_gputrace_on_a_busy_program_sees_all_as_the_first_does(tmp_path):
+    command = [machine.tool("get-torch"), TRAIN, "--steps", "100000"]
+    with tracing.Running(tracing.on_simgpu(tmp_path / "gpu.json", *command), tmp_path) as running:
+        tracing.until(lambda: (tmp_path / "gpu.json").exists() and simulated.work(simulated.load(tmp_path / "gpu.json")))
+        first = Watched(tmp_path / "first", running.pid)
+        with first.tracer:
+            second = Watched(tmp_path / "second", running.pid)
+            with second.tracer:
+                second.tracer.wait_logged(lambda log: log.stat().st_size > 4 << 20)
+                second.end()
+            first.end()
+    entries = simulated.load(tmp_path / "gpu.json")
+    first.check(entries)
+    second.check(entries)

@@ -4,6 +4,7 @@
 import ctypes
 import os
 import signal
+import struct
 import subprocess
 import time
 import uuid
@@ -178,6 +179,22 @@ def is_guard(pid):
 def state(path):
     """State letter of proc(5)."""
     return (path / "stat").read_text().rpartition(")")[2].split()[0]
+
+
+def agent_status_address(pid):
+    """Of its agent's struct gpt_agent_status (agent.h), which begins with: bytes, life, sessions."""
+    with open(f"/proc/{pid}/maps") as maps:
+        base = next(int(line.split("-")[0], 16) for line in maps if "libgputrace-agent" in line)
+    symbols = subprocess.run(["nm", "-D", str(machine.AGENT)], stdout=subprocess.PIPE, universal_newlines=True, check=True)
+    return base + next(int(line.split()[0], 16) for line in symbols.stdout.splitlines()
+                       if line.endswith(" gputrace_agent_status"))
+
+
+def agent_status(pid):
+    """(life, sessions begun) as its agent says."""
+    with open(f"/proc/{pid}/mem", "rb") as memory:
+        memory.seek(agent_status_address(pid))
+        return struct.unpack("<4xII", memory.read(12))
 
 
 def threads(pid):

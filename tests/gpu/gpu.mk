@@ -40,5 +40,6 @@ check-gpu: gpu-kit
 	@[ -e /dev/nvidiactl ] || { echo "check-gpu: no GPU on this machine: nothing was run"; exit 77; }; \
 		PYTHON="$${PYTHON:-$$(tools/get-torch)}" $(KIT)/check-gpu --out $(BUILD)
 
+# Of what CUPTI may do with open buffers, the one by which most could be lost.
 check-gpu-simulated: gpu-kit simgpu
-	@PYTHON="$$(tools/get-torch)" BUILD=$(BUILD) tests/simgpu/simgpu-run $(KIT)/check-gpu --out $(BUILD) $(KIT_FLAGS)
+	@SIMGPU_OPEN_BUFFERS=kept-new PYTHON="$$(tools/get-torch)" BUILD=$(BUILD) tests/simgpu/simgpu-run $(KIT)/check-gpu --out $(BUILD) $(KIT_FLAGS)

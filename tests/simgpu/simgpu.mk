@@ -18,7 +18,8 @@ SIM_CFLAGS = -std=gnu17 -D_GNU_SOURCE -O2 -g -fPIC -Wall -Wextra -Werror \
 	-fno-omit-frame-pointer -mno-omit-leaf-frame-pointer -fcf-protection=none \
 	$(SIM_FIXED_PUSH) -fno-stack-protector \
 	-I$(SIM_OUT) -isystem $(SIM_HEADERS)
-SIM_LDFLAGS := -shared -pthread -Wl,-z,defs -Wl,-rpath,'$$ORIGIN'
+# The two libraries by name: only an older glibc has anything in them.
+SIM_LDFLAGS := -shared -Wl,-z,defs -Wl,-rpath,'$$ORIGIN' -Wl,--no-as-needed -l:libdl.so.2 -l:libpthread.so.0 -Wl,--as-needed
 
 # Only libcuda hides what is not marked; the others export all that is not static or LOCAL.
 SIM_FLAGS_core := -fvisibility=hidden
@@ -27,7 +28,7 @@ SIM_FLAGS_runtime := -D__CUDA_API_VERSION_INTERNAL -foptimize-sibling-calls
 
 SIM_LIBS := $(addprefix $(SIM_OUT)/,libcuda.so.1 libcudart.so.13 libcupti.so.13 \
 	libcublas.so.13 libcublasLt.so.13)
-SIM_PROGRAMS := $(addprefix $(SIM_OUT)/,launch hammer cupti-client libinjected.so)
+SIM_PROGRAMS := $(addprefix $(SIM_OUT)/,launch threads hammer cupti-client libinjected.so)
 
 sim_objects = $(patsubst $(SIM)/%.c,$(SIM_OUT)/%.o,$(1))
 SIM_OBJ_libcuda.so.1 := $(call sim_objects,$(wildcard $(SIM)/core/*.c $(SIM)/driver/*.c))
@@ -43,7 +44,7 @@ simgpu: $(SIM_LIBS) $(SIM_PROGRAMS)
 
 $(SIM_OUT)/%.o: $(SIM)/%.c $(SIM_OUT)/names.inc
 	@mkdir -p $(@D)
-	$(CC) $(SIM_CFLAGS) $(SIM_FLAGS_$(notdir $(<D))) -MMD -MP -c $< -o $@
+	$(CC) $(SIM_CFLAGS) -include $(SIM)/core/old-glibc.h $(SIM_FLAGS_$(notdir $(<D))) -MMD -MP -c $< -o $@
 
 $(SIM_OUT)/names.inc: $(SIM)/cupti/gen-names.sh
 	@mkdir -p $(@D)
@@ -65,7 +66,7 @@ endef
 $(foreach library,libcudart.so.13 libcupti.so.13 libcublas.so.13 libcublasLt.so.13,\
 	$(eval $(call sim_library,$(library))))
 
-$(SIM_OUT)/launch: tests/workloads/launch.c $(SIM_LIBS)
+$(SIM_OUT)/launch $(SIM_OUT)/threads: $(SIM_OUT)/%: tests/workloads/%.c $(SIM_LIBS)
 	$(CC) $(SIM_CFLAGS) -pthread -o $@ $< -L$(SIM_OUT) -l:libcudart.so.13 -l:libcuda.so.1 \
 		-Wl,-rpath,'$$ORIGIN'
 

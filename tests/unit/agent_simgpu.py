@@ -107,8 +107,8 @@ class Record:
         return out
 
     def stats(self):
-        names = "calls kernels copies fills others cupti_dropped buffers_refused api_dropped names_dropped untimed malformed"
-        return dict(zip(names.split(), struct.unpack_from("<11Q", self.of(STATS)[-1], 8)))
+        names = "calls kernels copies fills others cupti_dropped buffers_refused api_dropped names_dropped untimed malformed strayed dropped_unknown"
+        return dict(zip(names.split(), struct.unpack_from("<13Q", self.of(STATS)[-1], 8)))
 
 
 def expected_work(entries, fates=("sent",)):
@@ -141,8 +141,8 @@ class AgentOnSimulatedGpu(unittest.TestCase):
     def tearDown(self):
         self.folder.cleanup()
 
-    def start(self, command, preload_cupti=True, recorder=True, folder=None, stdin=None, **env):
-        names = ["libcuda.so.1", "libcudart.so.13"] + ["libcupti.so.13"] * preload_cupti
+    def start(self, command, preload_cupti=True, recorder=True, folder=None, stdin=None, preload=True, **env):
+        names = (["libcuda.so.1", "libcudart.so.13"] + ["libcupti.so.13"] * preload_cupti) if preload else []
         libraries = [RECORDER] * recorder + [os.path.join(folder or SIMGPU, n) for n in names]
         environment = dict(os.environ, LD_PRELOAD=":".join(libraries), CUDA_INJECTION64_PATH=AGENT,
                            AGENT_RECORD=self.folder.name + "/record", SIMGPU_TRUTH=self.folder.name + "/truth.%p")
@@ -406,6 +406,10 @@ class AgentOnSimulatedGpu(unittest.TestCase):
                 "    listening.value = 0\n"
                 "    while 'gputrace-agent' in threads(): time.sleep(0.01)\n"
                 "def tick(): time.sleep(0.5)\n"
+                "def life(): return (ctypes.c_uint32 * 3).in_dll(agent, 'gputrace_agent_status')[1]\n"
+                "def begin():\n"  # again: it has its own thread do it
+                "    listening.value = 2; agent.InitializeInjection()\n"
+                "    while life() != 2: time.sleep(0.01)\n"
                 "%s"
                 "rt.cudaMalloc(ctypes.byref(p), 4096)\n")
 
@@ -417,13 +421,95 @@ class AgentOnSimulatedGpu(unittest.TestCase):
     def test_it_comes_and_goes_as_often_as_somebody_listens(self):
         record, entries, fills = self.run_counters("", "fill(10); end(); fill(20)\n"
                                                    "for n in (30, 50):\n"
-                                                   "    listening.value = 2; agent.InitializeInjection()\n"
-                                                   "    fill(n); end(); fill(n + 10)\n")
+                                                   "    begin(); fill(n); end(); fill(n + 10)\n")
         self.assertEqual(record.states, [LOADED, READY] * 3)
         self.assertEqual([h[1] for h in record.hellos()], [READY, STOPPED] * 3)
         self.assertEqual(fills, {10: 10, 30: 30, 50: 50})
         unseen = [e["bytes"] for e in ground_truth.work(entries) if e["fate"] == "unseen"]
         self.assertEqual(sorted(set(unseen)), [20, 40, 60])
+
+    def test_a_driver_that_nobody_has_started_can_be_unloaded_while_the_agent_waits_for_it(self):
+        script = ("import ctypes, os, time\n"
+                  "def mapped(): return 'libcuda.so.1' in open('/proc/self/maps').read()\n"
+                  "def load(): return ctypes.CDLL('libcuda.so.1')\n"
+                  "driver, agent = load(), ctypes.CDLL(os.environ['CUDA_INJECTION64_PATH'])\n"
+                  "agent.gputrace_agent_start(None)\n"
+                  "time.sleep(0.5); print(mapped())\n"  # it asks the driver 50 times a second
+                  "ctypes.CDLL(None).dlclose(ctypes.c_void_p(driver._handle))\n"
+                  "end = time.monotonic() + 5\n"
+                  "while mapped() and time.monotonic() < end: time.sleep(0.01)\n"
+                  "print(mapped()); load().cuInit(0)\n"
+                  "rt = ctypes.CDLL('libcudart.so.13'); p = ctypes.c_void_p(); rt.cudaMalloc(ctypes.byref(p), 64)\n"
+                  "while (ctypes.c_uint32 * 3).in_dll(agent, 'gputrace_agent_status')[1] != 2: time.sleep(0.01)\n"
+                  "rt.cudaMemset(p, 0, ctypes.c_size_t(64))\n")
+        out, record, _ = self.run_to_end([sys.executable, "-c", script], preload=False, LD_LIBRARY_PATH=SIMGPU)
+        self.assertEqual(out, "True\nFalse\n")
+        self.assertEqual(record.states, [LOADED, READY, STOPPED])
+        self.assertEqual(record.stats()["fills"], 1)
+
+    # ---- what others have run into (SIMGPU_...: tests/simgpu/README.md) ----
+
+    def test_enabling_kernel_records_late_holds_up_no_thread_of_the_program(self):
+        gate = self.folder.name + "/gate"
+        out, record, entries = self.run_to_end(
+            [sys.executable, "-c", self.COUNTERS % "" + "fill(10); end()\n"
+             "listening.value = 2; agent.InitializeInjection(); fill(20); print(life())\n"
+             f"open('{gate}', 'w').close()\n"
+             "while life() != 2: time.sleep(0.01)\n"
+             "fill(30)\n"], RECORDER=RECORDER, SIMGPU_ENABLE_GATE=gate)
+        self.assertEqual(out, "1\n", "it was still starting")
+        fates = {size: {e["fate"] for e in ground_truth.work(entries) if e["bytes"] == size} for size in (10, 20, 30)}
+        self.assertEqual(fates, {10: {"sent"}, 20: {"unseen"}, 30: {"sent"}})
+
+    def test_a_count_of_dropped_records_that_is_not_to_be_had_is_told_as_such(self):
+        _, record, entries = self.run_to_end(self.launch(20), SIMGPU_DROPPED_FAILS="1")
+        self.check_exact(record, entries)
+        self.assertEqual(record.stats()["cupti_dropped"], 0)
+        self.assertGreater(record.stats()["dropped_unknown"], 0)
+
+    POOL = 300  # kernel records; a real one takes some 900,000
+
+    def test_the_agent_limits_no_pool_of_cupti_and_keeps_what_another_has_limited(self):
+        limit = ("import ctypes, os\n"
+                 "size, value = ctypes.c_size_t(8), ctypes.c_size_t(8)\n"
+                 "ctypes.CDLL('libcupti.so.13').cuptiActivitySetAttribute(2, ctypes.byref(size), ctypes.byref(value))\n")
+        work = ("import ctypes\n"
+                "rt, cu = ctypes.CDLL('libcudart.so.13'), ctypes.CDLL('libcuda.so.1')\n"
+                "cu.sim_kernel.restype = ctypes.c_void_p; kernel = ctypes.c_void_p(cu.sim_kernel(b'k_1us'))\n"
+                "class Dim3(ctypes.Structure): _fields_ = [(n, ctypes.c_uint) for n in 'xyz']\n"
+                "one = Dim3(1, 1, 1)\n"
+                f"for _ in range({2 * self.POOL}): rt.cudaLaunchKernel(kernel, one, one, None, ctypes.c_size_t(0), None)\n"
+                "rt.cudaDeviceSynchronize()\n")
+        for script, untimed in ((work, 0), (limit + work, self.POOL)):
+            with self.subTest(untimed=untimed):
+                _, record, entries = self.run_to_end([sys.executable, "-c", script], SIMGPU_POOL=str(self.POOL))
+                self.assertEqual(len(ground_truth.work(entries)), 2 * self.POOL)
+                self.assertEqual([w[1] for w in record.work()], [e["corr"] for e in ground_truth.work(entries)])
+                self.assertEqual([sum(not w[4] for w in record.work()), record.stats()["untimed"]], [untimed] * 2)
+                self.assertEqual(record.stats()["malformed"], 0)
+
+    # A profiler that registers a clock of its own, once, before the agent comes.
+    CLOCK = ("class Time(ctypes.Structure): _fields_ = [('s', ctypes.c_long), ('ns', ctypes.c_long)]\n"
+             "@ctypes.CFUNCTYPE(ctypes.c_uint64)\n"
+             "def clock(): return time.monotonic_ns()\n"
+             "cupti.cuptiActivityRegisterTimestampCallback(clock)\n")
+
+    def test_no_clock_is_registered_anew_in_each_session(self):
+        """Each time more records would have another's times: here the agent has registered one clock, or none."""
+        for clock, registered in (("", 0), (self.CLOCK, 2)):
+            with self.subTest(registered=registered):
+                out, record, entries = self.run_to_end(
+                    [sys.executable, "-c", self.COUNTERS % clock + "fill(10); end()\n"
+                     "for n in range(20, 50, 10): begin(); fill(n); end()\n"
+                     "ctypes.CDLL('libcuda.so.1')\n"
+                     "print(ctypes.c_uint.in_dll(cupti, 'sim_clocks_registered').value)\n"],
+                    RECORDER=RECORDER, SIMGPU_CLOCK_FALLS="1")
+                self.assertEqual(out, f"{registered}\n")
+                truth = {e["corr"]: e for e in ground_truth.work(entries)}
+                self.assertEqual(len(record.work()), 10 + 20 + 30 + 40)
+                for _, corr, _, start, end, *_ in record.work():
+                    self.assertLess(abs(start - truth[corr]["start"]), 1000000)
+                    self.assertLess(abs(end - truth[corr]["end"]), 1000000)
 
     def test_while_another_records_only_calls_are_reported_and_then_gpu_work_again(self):
         _, entries, fills = self.run_counters("", "fill(10); tick(); yield_.value = 1; tick(); fill(20)\n"
@@ -458,6 +544,18 @@ class AgentOnSimulatedGpu(unittest.TestCase):
                 after = {e["fate"] for e in ground_truth.work(entries) if e["bytes"] == 20}
                 self.assertNotIn("unseen", after, "the kind is as much the other's")
 
+    def test_a_collector_killed_when_the_other_has_just_ended_leaves_nothing_on(self):
+        """Its counters fall one after the other: YIELD alone is no order then."""
+        _, entries, fills = self.run_counters(
+            "yield_.value = 1\n",
+            "fill(10); resume.value = 1\n"
+            "n = ctypes.c_int()\n"
+            "while cupti.cuptiGetThreadIdType(ctypes.byref(n)) or not n.value: time.sleep(0.01)\n"
+            "tick(); fill(20); tick()\n"
+            "resume.value = 0; time.sleep(0.05); yield_.value = batches.value = 0; end(); fill(30)\n")
+        self.assertEqual(fills, {20: 20})
+        self.assertEqual({e["fate"] for e in ground_truth.work(entries) if e["bytes"] == 30}, {"unseen"})
+
     # The kinds of records that come when nobody of ours is there.
     RECORDED = ("def recorded():\n"
                 "    store, kinds = (ctypes.c_uint8 * 65536)(), set()\n"
@@ -487,6 +585,73 @@ class AgentOnSimulatedGpu(unittest.TestCase):
                 kinds = {int(kind) for kind in out.split()}
                 self.assertIn(memset, kinds, "is as much the other's")
                 self.assertEqual(waits in kinds, stays)
+
+    def neighbour(self, *flags):
+        """cupti_neighbour.c as a library."""
+        library = os.path.join(self.folder.name, "libneighbour.so")
+        subprocess.run([os.environ.get("CC", "gcc"), "-shared", "-fPIC", "-g", *flags, "-o", library,
+                        os.path.join(HERE, "cupti_neighbour.c"), os.path.join(SIMGPU, "libcupti.so.13")], check=True)
+        return library
+
+    WAYS = [(way, buffers) for way in ("forgotten", "given-old", "given-new", "kept-old", "kept-new") for buffers in "01"]
+
+    def on_each_way(self, script, library, **env):
+        """{way: (what the script printed, record, truth)}; all at once, as they mostly wait."""
+        command = [sys.executable, "-c", self.COUNTERS % "other = ctypes.CDLL(os.environ['NEIGHBOUR'])\n" + script]
+        running = {way: self.start(command, RECORDER=RECORDER, NEIGHBOUR=library, SIMGPU_OPEN_BUFFERS=way[0],
+                                   SIMGPU_THREAD_BUFFERS=way[1], **env) for way in self.WAYS}
+        results = {}
+        for way, process in running.items():
+            out, err = process.communicate(timeout=60)
+            self.assertEqual((process.returncode, err), (0, ""), way)
+            results[way] = out.split(), Record(f"{self.folder.name}/record.{process.pid}"), self.truth(process.pid)
+        return results
+
+    # Its session: 20 fills before it is known to the collector, 30 later, and 40 after it.
+    SESSION = ("fill(10); other.neighbour_begin(); fill(20); yield_.value = 1; tick(); fill(30)\n"
+               "other.neighbour_end(); resume.value = 1; tick(); yield_.value = resume.value = 0; fill(40)\n"
+               "print(other.neighbour_fills(20), other.neighbour_fills(30), other.neighbour_unknown())\n")
+
+    def test_another_client_misses_nothing_whatever_cupti_does_with_open_buffers(self):
+        """Every record of what it did comes to it: ours are called in before it registers."""
+        for way, (seen, record, entries) in self.on_each_way(self.SESSION, self.neighbour()).items():
+            with self.subTest(way=way):
+                self.assertEqual(seen, ["20", "30", "0"])
+                ours = [w for w in record.work() if w[0] == "memset" and w[2] in (10, 40)]
+                truth = [w for w in expected_work(entries) if w[0] == "memset" and w[2] in (10, 40)]
+                # the last of the first ten may still have been on its way, and go to the other
+                self.assertLessEqual({w[1] for w in ours}, {w[1] for w in truth})
+                self.assertEqual(sum(w[2] == 40 for w in ours), 40)
+                self.assertEqual([record.stats()[loss] for loss in ("strayed", "malformed", "cupti_dropped")], [0] * 3)
+
+    def test_what_another_client_misses_that_is_not_linked_with_cupti_is_bounded_and_counted(self):
+        """One that asks the loader is known only when it has registered: then our buffers are called in."""
+        most = (16 << 10) // 88  # fills in one buffer
+        lost = {}
+        for way, (seen, record, entries) in self.on_each_way(self.SESSION, self.neighbour("-DUNLINKED")).items():
+            with self.subTest(way=way):
+                got = [int(n) for n in seen]
+                lost[way] = 50 - got[0] - got[1]
+                self.assertEqual(got[1], 30, "from when it is known nothing is")
+                self.assertLessEqual(lost[way], most)
+                self.assertLessEqual(lost[way], record.stats()["strayed"])
+        for way, missing in lost.items():
+            self.assertEqual(missing > 0, way[0].startswith("kept"), way)
+
+    def test_a_client_that_only_sets_a_clock_does_not_stop_us(self):
+        script = "fill(10); other.neighbour_clock(); fill(20); tick(); tick(); fill(30)\n"
+        for way, (_, record, entries) in self.on_each_way(script, self.neighbour()).items():
+            with self.subTest(way=way):
+                self.assertEqual(len([w for w in record.work() if w[2] == 30]), 30)
+
+    def test_a_client_finds_cupti_as_it_was_when_we_have_left(self):
+        """Its way to CUPTI is its own again, also where the collector is killed."""
+        script = ("fill(10); tick(); other.neighbour_begin(); other.neighbour_end()\n"
+                  "batches.value = 0; end()\n"
+                  "other.neighbour_begin(); fill(20); other.neighbour_end(); print(other.neighbour_fills(20))\n")
+        for way, (seen, _, _) in self.on_each_way(script, self.neighbour()).items():
+            with self.subTest(way=way):
+                self.assertEqual(seen, ["20"])
 
     def until(self, condition):
         end = time.monotonic() + 60
@@ -636,6 +801,39 @@ class AgentOnSimulatedGpu(unittest.TestCase):
         self.assertEqual(record.stats()["fills"], 16000)
         self.assertEqual(sorted(c for c, _, _ in record.calls), sorted(e["corr"] for e in followed(entries, self.apis)))
         self.assertEqual(len(record.returns()), len(record.calls))
+
+    POOL_KB = 64 << 10  # BUFFERS_MAX buffers of BUFFER_BYTES, and one more
+
+    def pool_memory(self, pid):
+        """Kilobytes of memory that the agent's buffers have."""
+        size = None
+        for line in read(f"/proc/{pid}/smaps").splitlines():
+            words = line.split()
+            if words[0] == "Size:":
+                size = int(words[1])
+            elif words[0] == "Rss:" and self.POOL_KB < size <= self.POOL_KB + 64:
+                return int(words[1])
+        return None
+
+    def run_threads(self, how, threads, launches):
+        """Nothing is lost of what so many threads launch, each with a buffer of its own, in 64 MB."""
+        process = self.start([os.path.join(SIMGPU, "threads"), how, str(threads), str(launches)], stdin=subprocess.PIPE)
+        self.assertEqual(process.stdout.readline(), "done\n")
+        # what was needed for a moment goes back while the program lives
+        self.until(lambda: (self.pool_memory(process.pid) or 0) < 2048)
+        _, err = process.communicate(timeout=60)
+        self.assertEqual((process.returncode, err), (0, ""))
+        record, entries = Record(f"{self.folder.name}/record.{process.pid}"), self.truth(process.pid)
+        stats = record.stats()
+        self.assertEqual([stats[loss] for loss in ("buffers_refused", "cupti_dropped", "malformed", "untimed")], [0] * 4)
+        self.assertEqual(stats["kernels"], threads * launches)
+        self.assertEqual(record.work(), expected_work(entries))
+
+    def test_a_thousand_threads_at_once_lose_nothing(self):
+        self.run_threads("at-once", 1000, 30)
+
+    def test_ten_thousand_short_threads_lose_nothing(self):
+        self.run_threads("one-by-one", 10000, 2)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Every CPython of this machine, and those in Debian unstable (tests/sid) when we are root. */
+/* Every CPython of this machine, and when we are root those of Debian's suites (tests/roots) that it lacks. */
 #ifndef GPUTRACE_TEST_EVERY_PYTHON_H
 #define GPUTRACE_TEST_EVERY_PYTHON_H
 
@@ -17,7 +17,7 @@
 #define PYTHONS_MAX 64
 #define MINOR_FIRST 6
 #define MINOR_LAST 15
-#define SID_MINOR_FIRST 14 /* CI has those, wherever it runs */
+#define ROOT_MINOR_FIRST 14 /* CI has those, wherever it runs */
 
 struct python {
 	char *path;
@@ -33,7 +33,7 @@ static inline void add_python(const char *path)
 {
 	char *command = xasprintf("'%s' -c 'import os, sys, platform; v = sys.version_info; p = sys.argv[1]; "
 				  "print(\"%%d %%d %%s %%s\" %% (v[0], v[1], platform.python_version(), "
-				  "p if \"/sid/\" in p else os.path.realpath(sys.executable)))' '%s' 2>/dev/null",
+				  "p if \"/roots/\" in p else os.path.realpath(sys.executable)))' '%s' 2>/dev/null",
 				  path, path);
 	struct python *python = &pythons[python_count];
 	FILE *answer = popen(command, "r");
@@ -64,6 +64,26 @@ static inline void add_matching(const char *pattern)
 	globfree(&found);
 }
 
+static inline bool have_python(unsigned minor)
+{
+	for (unsigned i = 0; i < python_count; i++)
+		if (pythons[i].major == 3 && pythons[i].minor == minor)
+			return true;
+	return false;
+}
+
+/* What the suites' roots have of those that are missing: each is installed when it is asked for the first time. */
+static inline void add_from_roots(void)
+{
+	for (unsigned minor = MINOR_FIRST; minor <= MINOR_LAST; minor++) {
+		char *path = xasprintf("tests/roots/python3.%u", minor);
+
+		if (!have_python(minor) && access(path, X_OK) == 0)
+			add_python(path);
+		free(path);
+	}
+}
+
 /* Says which are missing; -1 when one is that CI has to have. */
 static inline int tell_missing(void)
 {
@@ -71,14 +91,10 @@ static inline int tell_missing(void)
 	int result = 0;
 
 	for (unsigned minor = MINOR_FIRST; minor <= MINOR_LAST; minor++) {
-		bool have = false;
-
-		for (unsigned i = 0; i < python_count; i++)
-			have = have || (pythons[i].major == 3 && pythons[i].minor == minor);
-		if (have)
+		if (have_python(minor))
 			continue;
 		print_message("CPython 3.%u is not on this machine: not tested\n", minor);
-		if (minor >= SID_MINOR_FIRST && ci && strcmp(ci, "true") == 0)
+		if (minor >= ROOT_MINOR_FIRST && ci && strcmp(ci, "true") == 0)
 			result = -1;
 	}
 	return result;
@@ -101,7 +117,7 @@ static inline int find_every_python(void)
 	free(pattern);
 	free(paths);
 	if (geteuid() == 0)
-		add_matching("tests/sid/python3.*");
+		add_from_roots();
 	return tell_missing();
 }
 

@@ -340,6 +340,17 @@ LOG_FN void log_session(struct log_builder *log, const char *version, const char
 	log_put(log, GPT_SESSION, &record, sizeof(record), text, bytes);
 }
 
+/* What a session says of completeness: "99900", "auto". */
+LOG_FN void log_session_asks(struct log_builder *log, const char *min_complete, const char *agent)
+{
+	char text[4096];
+	size_t bytes =
+		log_join(text, sizeof(text), 6, (const char *[]){"1", "host", "6.18", "pid 7", min_complete, agent});
+	struct gpt_session record = {.cpus = 1, .bytes = bytes};
+
+	log_put(log, GPT_SESSION, &record, sizeof(record), text, bytes);
+}
+
 /* accounts: GPT_ACC_COUNT of them */
 LOG_FN void log_end_with(struct log_builder *log, const struct gpt_end *end, const uint64_t *accounts)
 {

@@ -159,10 +159,12 @@ CHECK_FN const char *model_check_sums(const struct model *model)
 	MODEL_MUST(calls == model->call_count && thread_calls == calls && receipt->calls == calls);
 	MODEL_MUST(ops == model->gpu_count && receipt->gpu_ops == ops);
 	MODEL_MUST(receipt->launches_joined <= receipt->launches_expected);
-	MODEL_MUST(receipt->launches_expected <= receipt->launches);
+	MODEL_MUST(receipt->launches_whole + receipt->launches_short <= receipt->launches_joined);
+	MODEL_MUST(model_launches_meant(model) <= receipt->launches);
 	MODEL_MUST(receipt->gpu_ns_with_line <= receipt->gpu_ns);
 	MODEL_MUST(receipt->end_reason <= GPT_END_ERROR);
-	MODEL_MUST(model_completeness(model) >= 0 && model_completeness(model) <= 100);
+	MODEL_MUST(model_completeness(model) <= MODEL_COMPLETE);
+	MODEL_MUST(!receipt->lost || model_completeness(model) < MODEL_COMPLETE);
 	return NULL;
 }
 

@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 #include <pthread.h>
+#include <sys/mman.h>
 
 #include "agent/buffers.h"
 #include "agent/returns.h"
@@ -14,6 +15,7 @@
 
 #define WRITERS 4
 #define PER_WRITER 100000u
+#define SOME 32u /* buffers */
 
 static void *push_many(void *argument)
 {
@@ -95,12 +97,12 @@ static void parse(void *user, uint8_t *buffer, size_t valid)
 
 static void buffers_come_back_clean(void **state)
 {
-	uint8_t *first, *again, *held[BUFFERS_FIRST];
+	uint8_t *first, *again, *held[SOME];
 	size_t size, records = 1;
 	unsigned i, k;
 
 	assert_true(buffers_open());
-	buffers_start(true);
+	buffers_start(true, NULL);
 	buffers_request(&first, &size, &records);
 	assert_non_null(first);
 	assert_int_equal(size, BUFFER_BYTES);
@@ -115,7 +117,7 @@ static void buffers_come_back_clean(void **state)
 	buffers_take(parse, NULL);
 	assert_int_equal(parsed, 1);
 	assert_int_equal(parsed_bytes, 4711);
-	for (i = 0; i < BUFFERS_FIRST; i++) {
+	for (i = 0; i < SOME; i++) {
 		buffers_request(&again, &size, &records);
 		assert_non_null(again);
 		for (k = 0; k < i; k++)
@@ -123,14 +125,14 @@ static void buffers_come_back_clean(void **state)
 		held[i] = again;
 		assert_int_equal(again[0] | again[BUFFER_BYTES / 2] | again[BUFFER_BYTES - 1], 0);
 	}
-	for (i = 0; i < BUFFERS_FIRST; i++)
+	for (i = 0; i < SOME; i++)
 		buffers_done(NULL, 0, held[i], size, 0);
 	parsed = 0;
 	held[0][0] = 0xab;
-	for (i = 1; i < BUFFERS_FIRST; i++)
+	for (i = 1; i < SOME; i++)
 		held[i][0] = 0xab;
 	buffers_take(parse, NULL);
-	assert_int_equal(parsed, BUFFERS_FIRST);
+	assert_int_equal(parsed, SOME);
 }
 
 static void take_all(uint8_t **held, unsigned count)
@@ -145,20 +147,33 @@ static void take_all(uint8_t **held, unsigned count)
 	}
 }
 
+static unsigned calls_of_scarce;
+
+static void note_scarce(void)
+{
+	calls_of_scarce++;
+}
+
 static void an_empty_pool_refuses_where_cupti_allows_it(void **state)
 {
-	uint8_t *held[BUFFERS_FIRST], *none = (uint8_t *)1, *discard;
+	static uint8_t *held[BUFFERS_MAX];
+	uint8_t *none = (uint8_t *)1, *discard;
 	size_t size = 1, records;
 	unsigned i;
 
-	buffers_start(true);
-	take_all(held, BUFFERS_FIRST);
+	buffers_start(true, note_scarce);
+	calls_of_scarce = 0;
+	assert_false(buffers_scarce());
+	take_all(held, BUFFERS_MAX);
+	assert_true(buffers_scarce());
+	assert_int_equal(calls_of_scarce, 4); /* long before it is empty */
+	assert_int_equal(buffers_held(), BUFFERS_MAX);
 	buffers_request(&none, &size, &records);
 	assert_null(none);
 	assert_int_equal(size, 0);
 	assert_int_equal(buffers_refused(), 1);
 
-	buffers_start(false); /* before API 27 a refusal crashes CUPTI */
+	buffers_start(false, NULL); /* before API 27 a refusal crashes CUPTI */
 	buffers_request(&discard, &size, &records);
 	assert_non_null(discard);
 	assert_int_equal(size, BUFFER_BYTES);
@@ -168,37 +183,54 @@ static void an_empty_pool_refuses_where_cupti_allows_it(void **state)
 	parsed = 0;
 	buffers_take(parse, NULL);
 	assert_int_equal(parsed, 0);
-	for (i = 0; i < BUFFERS_FIRST; i++)
+	for (i = 0; i < BUFFERS_MAX; i++)
 		buffers_done(NULL, 0, held[i], size, 8);
+	assert_true(buffers_scarce()); /* not parsed yet */
 	buffers_take(parse, NULL);
-	assert_int_equal(parsed, BUFFERS_FIRST);
+	assert_int_equal(parsed, BUFFERS_MAX);
+	assert_false(buffers_scarce());
+	buffers_release();
 }
 
-static void a_pool_that_runs_low_grows_up_to_its_bound(void **state)
+/* Pages of these buffers that have memory. */
+static unsigned resident(uint8_t **buffers, unsigned count)
 {
-	static uint8_t *held[BUFFERS_MAX];
-	size_t size, records;
-	uint8_t *none;
+	unsigned char pages[BUFFER_BYTES / 4096];
+	unsigned found = 0, i, page;
+
+	for (i = 0; i < count; i++) {
+		assert_int_equal(mincore(buffers[i], BUFFER_BYTES, pages), 0);
+		for (page = 0; page < BUFFER_BYTES / 4096; page++)
+			found += pages[page] & 1;
+	}
+	return found;
+}
+
+static void memory_that_is_not_needed_any_more_goes_back(void **state)
+{
+	static uint8_t *held[1024];
 	unsigned i;
 
-	buffers_start(true);
-	take_all(held, BUFFERS_FIRST);
-	buffers_grow();
-	take_all(held + BUFFERS_FIRST, BUFFERS_FIRST);
-	for (i = 2 * BUFFERS_FIRST; i < BUFFERS_MAX; i++) {
-		buffers_grow();
-		take_all(held + i, 1);
-	}
-	buffers_grow();
-	buffers_request(&none, &size, &records);
-	assert_null(none);
-	assert_int_equal(buffers_held(), BUFFERS_MAX);
-	for (i = 0; i < BUFFERS_MAX; i++)
+	buffers_start(true, NULL);
+	take_all(held, 1024);
+	assert_true(resident(held, 1024) >= 1024);
+	for (i = SOME; i < 1024; i++)
+		buffers_done(NULL, 0, held[i], BUFFER_BYTES, 8);
+	buffers_take(parse, NULL);
+	buffers_trim();
+	buffers_trim();
+	assert_true(resident(held + 64, 1024 - 64) > 0); /* it was a moment ago */
+	buffers_trim();
+	assert_int_equal(resident(held + 64, 1024 - 64), 0);
+	assert_true(resident(held, SOME) >= SOME); /* CUPTI's */
+	assert_int_equal(held[0][0], 0xab);
+	for (i = 0; i < SOME; i++)
 		buffers_done(NULL, 0, held[i], BUFFER_BYTES, 8);
 	parsed = 0;
 	buffers_take(parse, NULL);
-	assert_int_equal(parsed, BUFFERS_MAX);
+	assert_int_equal(parsed, SOME);
 	buffers_release();
+	assert_int_equal(resident(held, 1024), 0);
 }
 
 static void after_the_end_nothing_is_handed_out(void **state)
@@ -206,7 +238,7 @@ static void after_the_end_nothing_is_handed_out(void **state)
 	size_t size, records;
 	uint8_t *buffer;
 
-	buffers_start(true);
+	buffers_start(true, NULL);
 	buffers_stop();
 	buffers_request(&buffer, &size, &records);
 	assert_null(buffer);
@@ -235,7 +267,7 @@ static void threads_may_ask_and_give_back_at_once(void **state)
 	uint64_t asked;
 	unsigned i;
 
-	buffers_start(true);
+	buffers_start(true, NULL);
 	parsed = 0, parsed_bytes = 0;
 	for (i = 0; i < 3; i++)
 		assert_int_equal(pthread_create(&threads[i], NULL, lend, NULL), 0);
@@ -257,7 +289,7 @@ int main(void)
 		cmocka_unit_test(a_writer_that_is_late_comes_back),
 		cmocka_unit_test(buffers_come_back_clean),
 		cmocka_unit_test(an_empty_pool_refuses_where_cupti_allows_it),
-		cmocka_unit_test(a_pool_that_runs_low_grows_up_to_its_bound),
+		cmocka_unit_test(memory_that_is_not_needed_any_more_goes_back),
 		cmocka_unit_test(after_the_end_nothing_is_handed_out),
 		cmocka_unit_test(threads_may_ask_and_give_back_at_once),
 	};

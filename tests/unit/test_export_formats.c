@@ -115,6 +115,32 @@ static void a_kernel_row_says_how_full_the_gpu_was(void **state)
 	model_free(model);
 }
 
+static void the_head_names_every_cause_of_loss(void **state)
+{
+	struct model_loss losses[MODEL_LOSSES];
+	struct model *model = sample_model(1, 1);
+	uint64_t count = 100;
+	char *text;
+
+#define ACCOUNT(account, name, kind, words) model->receipt.accounts[GPT_ACC_##account] = ++count;
+#define MEMBER(member, name, kind, words) model->receipt.member = ++count;
+	GPT_ACCOUNT_LOSSES(ACCOUNT);
+	GPT_AGENT_LOSSES(MEMBER);
+	GPT_RECORD_LOSSES(MEMBER);
+#undef MEMBER
+#undef ACCOUNT
+	model_losses(&model->receipt, losses);
+	text = exported(model, chrome_write, -1, false);
+	for (size_t i = 0; i < MODEL_LOSSES; i++) {
+		char member[80];
+
+		snprintf(member, sizeof(member), "\"%s\": %zu,", losses[i].name, 101 + i);
+		assert_has(text, member);
+	}
+	free(text);
+	model_free(model);
+}
+
 static void a_wait_is_drawn_beside_the_stream_as_kineto_does(void **state)
 {
 	struct model *model = sample_model(1, 1);
@@ -505,6 +531,7 @@ int main(void)
 		cmocka_unit_test(every_call_and_operation_has_one_row),
 		cmocka_unit_test(times_count_from_the_start_of_the_trace),
 		cmocka_unit_test(a_kernel_row_says_how_full_the_gpu_was),
+		cmocka_unit_test(the_head_names_every_cause_of_loss),
 		cmocka_unit_test(a_wait_is_drawn_beside_the_stream_as_kineto_does),
 		cmocka_unit_test(memory_comes_and_goes_as_kineto_tells_it),
 		cmocka_unit_test(correlations_of_two_processes_do_not_meet),

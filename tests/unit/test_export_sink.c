@@ -175,13 +175,13 @@ static void a_full_disk_is_told_once_at_the_end(void **state)
 
 static void an_export_can_be_abandoned(void **state)
 {
-	volatile int cancel = 0;
+	atomic_int cancel = 0;
 	char *text = large_text();
 	int fd = memfd_create("sink", MFD_CLOEXEC);
 	struct sink file;
 
 	sink_open(&file, fd, false);
-	file.cancel = &cancel;
+	file.cancel = &(struct cancel){.flag = &cancel, .fd = -1};
 	sink_text(&file, "begun");
 	cancel = 1;
 	sink_text(&file, text);

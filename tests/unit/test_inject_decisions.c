@@ -12,6 +12,7 @@
 
 #include "attach/inject_place.h"
 #include "attach/inject_safe_point.h"
+#include "attach/inject_stack.h"
 
 /* ---- /proc/PID/task/TID/syscall ---------------------------------------------------------------------- */
 
@@ -157,6 +158,48 @@ static void locks_in_the_data_of_libc_and_loader_are_theirs(void **state)
 	assert_false(safe_point_in_runtime(&mappings, 0xf000));
 }
 
+/* ---- stacks ------------------------------------------------------------------------------------------------ */
+
+#define TOP 0x7ffff000ULL
+#define MB (1ULL << 20)
+
+static void the_first_stack_grows_to_its_limit_and_not_into_what_is_below(void **state)
+{
+	uint64_t sp = TOP - 0x8000, start = TOP - 0x20000;
+
+	assert_int_equal(stack_room_to_grow(sp, start, TOP, 8 * MB, 0x10000), 8 * MB - 0x8000);
+	assert_int_equal(stack_room_to_grow(sp, start, TOP, ~0ULL, TOP - 64 * MB), 63 * MB - 0x8000);
+	assert_int_equal(stack_room_to_grow(sp, start, TOP, 8 * MB, TOP - 3 * MB), 2 * MB - 0x8000);
+	/* What is mapped already may be used, whatever the limit is now. */
+	assert_int_equal(stack_room_to_grow(sp, start, TOP, 0x4000, 0), 0x18000);
+	assert_int_equal(stack_room_to_grow(start - 8, start, TOP, 0x4000, 0), 0);
+}
+
+/* As glibc has it: a stack of 8 MB with a guard of a page. */
+static void describe(uint64_t words[STACK_DESCRIPTOR_WORDS], uint64_t address, int32_t tid)
+{
+	memset(words, 0, STACK_DESCRIPTOR_WORDS * 8);
+	words[0] = words[2] = address;
+	memcpy(&words[90], &tid, sizeof(tid));
+	words[210] = TOP - 8 * MB - 0x1000;
+	words[211] = 8 * MB + 0x1000;
+	words[212] = 0x1000;
+}
+
+static void a_thread_is_on_its_own_stack_between_what_its_descriptor_says(void **state)
+{
+	uint64_t words[STACK_DESCRIPTOR_WORDS], address = TOP - 2304, low = 0;
+
+	describe(words, address, 77);
+	assert_true(stack_of_descriptor(words, address, 77, TOP - 0x3000, &low));
+	assert_int_equal(low, TOP - 8 * MB);
+	assert_false(stack_of_descriptor(words, address, 77, TOP - 9 * MB, &low)); /* a mapping below */
+	assert_false(stack_of_descriptor(words, address, 77, TOP - 8 * MB - 8, &low));
+	assert_false(stack_of_descriptor(words, address, 77, address + 64, &low));
+	assert_false(stack_of_descriptor(words, address, 78, TOP - 0x3000, &low)); /* another thread's */
+	assert_false(stack_of_descriptor(words, address + 64, 77, TOP - 0x3000, &low));
+}
+
 /* ---- errno ------------------------------------------------------------------------------------------------- */
 
 #define ADDRESS 0x7f0000027660
@@ -199,6 +242,8 @@ int main(void)
 		cmocka_unit_test(a_status_is_read),
 		cmocka_unit_test(a_status_without_the_lines_of_newer_kernels_is_read),
 		cmocka_unit_test(locks_in_the_data_of_libc_and_loader_are_theirs),
+		cmocka_unit_test(the_first_stack_grows_to_its_limit_and_not_into_what_is_below),
+		cmocka_unit_test(a_thread_is_on_its_own_stack_between_what_its_descriptor_says),
 		cmocka_unit_test(errno_is_found_in_each_form_of_its_function),
 		cmocka_unit_test(other_code_tells_no_errno),
 	};

@@ -245,7 +245,7 @@ static int enter_once(pid_t pid, struct safe_codes *codes)
 	struct mappings mappings = {0};
 	struct safe_thread thread;
 	struct inject_result result;
-	struct safe_point_place where = {.pid = pid, .mappings = &mappings, .room_bytes = FRAME_MAX, .codes = codes};
+	struct safe_point_place where = {.pid = pid, .mappings = &mappings, .codes = codes};
 	struct remote_call call = {.place = &place, .where = &where, .function = (uint64_t)(uintptr_t)called};
 	const char *why = "";
 	char text[192] = "";

@@ -98,7 +98,7 @@ static void each_record_finds_the_call_just_before_it(void **state)
 	assert_int_equal(model->calls[1].end_ns, 208 * US);
 	assert_int_equal(model->receipt.launches_expected, 4);
 	assert_int_equal(model->receipt.launches_joined, 4);
-	assert_true(model_completeness(model) == 100);
+	assert_int_equal(model_completeness(model), MODEL_COMPLETE);
 	model_free(model);
 }
 

@@ -179,6 +179,31 @@ static void nested_agent_call(struct log_builder *log, uint32_t tid, uint64_t ti
 					.stack_state = GPT_STACK_NO_PYTHON});
 }
 
+/* The first call after the symbol probes have gone, by a thread whose last one was before the agent: both are launches.
+ */
+static void a_call_from_before_the_agent_is_not_the_one_that_the_agent_reports_later(void **state)
+{
+	struct log_builder log;
+	struct model *model;
+
+	log_begin(&log, 0, 0);
+	launch_with_args(&log, TID, 10000000);
+	launch_with_args(&log, TID + 1, 19900000);
+	log_batch(&log, PID, TID, 20000000);
+	log_agent_ready(&log, "kernels");
+	launch_with_args(&log, TID + 2, 20000001);
+	nested_agent_call(&log, TID, 30000000, 1, CUDA_LAUNCH);
+	nested_agent_call(&log, TID + 1, 20000010, 2, CUDA_LAUNCH); /* under way when the agent came */
+	nested_agent_call(&log, TID + 2, 30000000, 3, CUDA_LAUNCH); /* preempted for long; both probes were there */
+	log_end(&log, 40000000);
+	model = model_of(&log);
+	assert_int_equal(model->call_count, 4);
+	assert_int_equal(model->receipt.launches_agent_away, 1);
+	assert_int_equal(model->calls[0].corr, 0);
+	assert_int_equal(model->calls[3].corr, 1);
+	model_free(model);
+}
+
 static void a_call_seen_by_symbol_and_agent_is_one_call_with_both_their_knowledge(void **state)
 {
 	struct log_builder log;
@@ -384,6 +409,7 @@ int main(void)
 		cmocka_unit_test(equal_correlation_ids_of_two_processes_are_not_mixed),
 		cmocka_unit_test(a_process_that_died_keeps_its_late_records),
 		cmocka_unit_test(the_second_call_of_one_correlation_id_is_the_same_call),
+		cmocka_unit_test(a_call_from_before_the_agent_is_not_the_one_that_the_agent_reports_later),
 		cmocka_unit_test(a_call_seen_by_symbol_and_agent_is_one_call_with_both_their_knowledge),
 		cmocka_unit_test(a_nested_call_whose_symbol_record_was_lost_is_a_call_of_its_own),
 		cmocka_unit_test(the_return_of_the_same_call_wins_over_that_of_the_call_inside),

@@ -181,6 +181,24 @@ static void launches_before_the_agent_recorded_are_not_expected_when_nobody_else
 	model_free(model);
 }
 
+/* It registers its buffers at 500 ms and enables the kinds after that. */
+static void launches_between_registering_and_the_first_with_gpu_times_are_not_expected_either(void **state)
+{
+	struct log_builder log;
+	struct model *model;
+
+	begin_aside(&log, 0);
+	log_launch(&log, PID, TID, 501 * MS, 0, 4);
+	log_launch(&log, PID, TID, 601 * MS, 0, 5); /* this one is missing */
+	log_end(&log, 1000 * MS);
+	model = model_of(&log);
+	assert_int_equal(model->receipt.launches, 5);
+	assert_int_equal(model->receipt.launches_expected, 2);
+	assert_int_equal(model->receipt.launches_joined, 1);
+	assert_int_equal(model->receipt.launches_agent_away, 3);
+	model_free(model);
+}
+
 static void an_agent_that_does_not_tell_what_it_takes_takes_all(void **state)
 {
 	struct log_builder log;
@@ -240,6 +258,7 @@ int main(void)
 		cmocka_unit_test(a_session_whose_records_came_by_its_buffers_is_no_gap),
 		cmocka_unit_test(of_a_session_that_was_ridden_the_rest_is_a_gap),
 		cmocka_unit_test(launches_before_the_agent_recorded_are_not_expected_when_nobody_else_did),
+		cmocka_unit_test(launches_between_registering_and_the_first_with_gpu_times_are_not_expected_either),
 		cmocka_unit_test(an_agent_that_does_not_tell_what_it_takes_takes_all),
 		cmocka_unit_test(launches_before_the_agent_recorded_are_a_gap_when_another_did),
 		cmocka_unit_test(an_agent_that_kept_aside_until_another_began_leaves_the_rest_to_that_gap),

@@ -65,6 +65,23 @@ static void a_fork_inherits_until_it_execs(void **state)
 	model_free(model);
 }
 
+static void a_description_from_before_the_exec_that_comes_behind_it_is_left_out(void **state)
+{
+	struct log_builder log;
+	struct model *model;
+
+	log_begin(&log, 0, 0);
+	log_process_event(&log, GPT_FORK, 2, 1, 2 * SECOND, "bash");
+	log_process_event(&log, GPT_EXEC, 2, 0, 4 * SECOND, "nvidia-smi");
+	log_process(&log, 2, 1, 3 * SECOND, 2 * SECOND, 0x030c, "python3", "/usr/bin/python3", "python3 x.py", "");
+	model = model_of(&log);
+	assert_int_equal(model->process_count, 1);
+	assert_string_equal(model->processes[0].name, "nvidia-smi");
+	assert_string_equal(model->processes[0].cmdline, "");
+	assert_int_equal(model->processes[0].python, 0);
+	model_free(model);
+}
+
 static void a_description_that_overtook_the_exec_is_not_forgotten(void **state)
 {
 	struct log_builder log;
@@ -114,6 +131,29 @@ static void a_reused_pid_is_noticed_when_the_exit_was_lost(void **state)
 	assert_int_equal(model->process_count, 2);
 	assert_int_equal(model->processes[0].exit_ns, 4 * SECOND);
 	assert_string_equal(model->processes[1].name, "second");
+	model_free(model);
+}
+
+static void a_pid_that_comes_again_within_a_millisecond_is_another_process(void **state)
+{
+	struct log_builder log;
+	struct model *model;
+
+	log_begin(&log, 0, 0);
+	log_process_event(&log, GPT_FORK, 2, 1, 2 * SECOND, "python3");
+	log_thread(&log, 2, 2, 2 * SECOND, "one");
+	log_process_event(&log, GPT_EXIT, 2, 0, 2 * SECOND + 1000, "python3");
+	log_process_event(&log, GPT_FORK, 2, 1, 2 * SECOND + 2000, "python3");
+	log_thread(&log, 2, 2, 2 * SECOND + 3000, "two");
+	/* The end of the second is lost. */
+	log_process_event(&log, GPT_FORK, 2, 1, 2 * SECOND + 5000, "python3");
+	log_thread(&log, 2, 2, 2 * SECOND + 6000, "three");
+	model = model_of(&log);
+	assert_int_equal(model->process_count, 3);
+	assert_int_equal(model->thread_count, 3);
+	for (uint32_t i = 0; i < 3; i++)
+		assert_int_equal(model->threads[i].process, i);
+	assert_int_equal(model->processes[1].exit_ns, 2 * SECOND + 5000);
 	model_free(model);
 }
 
@@ -229,9 +269,11 @@ int main(void)
 		cmocka_unit_test(a_process_is_what_was_said_about_it),
 		cmocka_unit_test(later_knowledge_adds_to_earlier),
 		cmocka_unit_test(a_fork_inherits_until_it_execs),
+		cmocka_unit_test(a_description_from_before_the_exec_that_comes_behind_it_is_left_out),
 		cmocka_unit_test(a_description_that_overtook_the_exec_is_not_forgotten),
 		cmocka_unit_test(a_reused_pid_is_another_process),
 		cmocka_unit_test(a_reused_pid_is_noticed_when_the_exit_was_lost),
+		cmocka_unit_test(a_pid_that_comes_again_within_a_millisecond_is_another_process),
 		cmocka_unit_test(a_fork_that_comes_after_the_description_is_the_same_process),
 		cmocka_unit_test(those_nobody_named_have_a_name_all_the_same),
 		cmocka_unit_test(names_of_full_length_need_no_terminator),

@@ -47,7 +47,9 @@ static void launches_are_expected_joined_and_failed_as_they_were(void **state)
 	assert_int_equal(model->receipt.launches_expected, 3);
 	assert_int_equal(model->receipt.launches_joined, 2);
 	assert_int_equal(model->receipt.gpu_ns, 30);
-	assert_float_equal(model_completeness(model), 200.0 / 3, 1e-9);
+	assert_int_equal(model->receipt.launches_no_agent, 1);
+	assert_int_equal(model_launches_meant(model), 4);
+	assert_int_equal(model_completeness(model), 50000);
 	model_free(model);
 }
 
@@ -75,7 +77,7 @@ static void a_launch_under_capture_is_not_expected_on_the_gpu(void **state)
 	assert_int_equal(model->receipt.launches_joined, 1);
 	assert_false(model->calls[0].captured);
 	assert_true(model->calls[1].captured);
-	assert_float_equal(model_completeness(model), 100, 0);
+	assert_int_equal(model_completeness(model), MODEL_COMPLETE);
 	model_free(model);
 }
 
@@ -100,7 +102,7 @@ static void lost_calls_count_against_completeness_with_and_without_an_agent(void
 	kernel(&log, 1, 200, 210);
 	end_with_accounts(&log, GPT_ACC_CALLS_LOST, 3);
 	model = model_of(&log);
-	assert_float_equal(model_completeness(model), 25, 1e-9);
+	assert_int_equal(model_completeness(model), 25000);
 	assert_int_equal(model->receipt.lost, 3);
 	assert_int_equal(model->receipt.end_reason, GPT_END_INTERRUPTED);
 	assert_int_equal(model->receipt.cpu_ns, 7);
@@ -112,7 +114,7 @@ static void lost_calls_count_against_completeness_with_and_without_an_agent(void
 	log_launch(&log, PID, TID, 100, 0, 0);
 	end_with_accounts(&log, GPT_ACC_CALLS_LOST, 1);
 	model = model_of(&log);
-	assert_float_equal(model_completeness(model), 50, 1e-9);
+	assert_int_equal(model_completeness(model), 50000);
 	model_free(model);
 }
 
@@ -124,14 +126,17 @@ static void nothing_lost_and_nothing_expected_is_complete(void **state)
 	log_begin(&log, 0, 0);
 	log_end(&log, 1000);
 	model = model_of(&log);
-	assert_float_equal(model_completeness(model), 100, 0);
+	assert_int_equal(model_completeness(model), MODEL_COMPLETE);
 	model_free(model);
 }
 
 static void every_cause_of_loss_is_summed(void **state)
 {
-	const enum gpt_account causes[] = {GPT_ACC_CALLS_LOST,	 GPT_ACC_STACKS_LOST, GPT_ACC_CODE_LOST,
-					   GPT_ACC_BATCHES_LOST, GPT_ACC_OTHER_LOST,  GPT_ACC_THREADS_FULL};
+	const enum gpt_account causes[] = {
+#define CAUSE(account, name, kind, words) GPT_ACC_##account,
+		GPT_ACCOUNT_LOSSES(CAUSE)
+#undef CAUSE
+	};
 	struct log_builder log;
 	struct model *model;
 
@@ -154,6 +159,37 @@ static void every_cause_of_loss_is_summed(void **state)
 	model = model_of(&log);
 	assert_int_equal(model->receipt.cupti_dropped, 11);
 	assert_int_equal(model->receipt.lost, 333);
+	model_free(model);
+}
+
+static void a_count_of_dropped_records_that_was_not_to_be_had_is_not_zero(void **state)
+{
+	struct log_builder log;
+	struct model *model;
+
+	log_begin(&log, 0, 0);
+	log_batch(&log, 1, 1, 10);
+	log_agent_stats(&log, (struct gpt_agent_stats){.dropped_unknown = 3});
+	model = model_of(&log);
+	assert_int_equal(model->receipt.cupti_dropped, 0);
+	assert_int_equal(model->receipt.dropped_unknown, 3);
+	assert_int_equal(model->receipt.lost, 3);
+	model_free(model);
+}
+
+static void counters_of_an_older_agent_are_read(void **state)
+{
+	struct gpt_agent_stats stats = {.calls = 1, .cupti_dropped = 4, .dropped_unknown = 9};
+	struct log_builder log;
+	struct model *model;
+
+	log_begin(&log, 0, 0);
+	log_batch(&log, 1, 1, 10);
+	log_put(&log, GPT_AGENT_STATS, &stats, GPT_AGENT_STATS_FIRST, NULL, 0);
+	model = model_of(&log);
+	assert_int_equal(model->receipt.cupti_dropped, 4);
+	assert_int_equal(model->receipt.dropped_unknown, 0);
+	assert_int_equal(model->receipt.bad_records, 0);
 	model_free(model);
 }
 
@@ -409,7 +445,7 @@ static void the_session_is_as_it_was_recorded(void **state)
 	assert_string_equal(model->kernel, "6.18.0");
 	assert_string_equal(model->target, "pid 7");
 	assert_int_equal(model->cpus, 64);
-	assert_int_equal(model->min_complete, 95);
+	assert_int_equal(model->min_complete, 95000);
 	assert_true(model->metric_launches);
 	assert_int_equal(model->wall_offset_ns, WALL);
 	assert_int_equal(model->probe_count, 1);
@@ -426,6 +462,8 @@ int main(void)
 		cmocka_unit_test(lost_calls_count_against_completeness_with_and_without_an_agent),
 		cmocka_unit_test(nothing_lost_and_nothing_expected_is_complete),
 		cmocka_unit_test(every_cause_of_loss_is_summed),
+		cmocka_unit_test(a_count_of_dropped_records_that_was_not_to_be_had_is_not_zero),
+		cmocka_unit_test(counters_of_an_older_agent_are_read),
 		cmocka_unit_test(only_the_stated_number_of_accounts_is_read),
 		cmocka_unit_test(gpu_time_is_on_a_line_when_the_innermost_frame_has_one),
 		cmocka_unit_test(operations_without_times_are_counted_and_come_first),

@@ -51,6 +51,19 @@ static void times_that_are_monotonic_are_taken_as_they_are_with_their_bound(void
 	model_free(model);
 }
 
+static void a_buffer_that_was_read_late_is_of_the_program_that_filled_it(void **state)
+{
+	struct model *model;
+
+	begin(10);
+	log_process_event(&it, GPT_EXEC, PID, 0, 950 * MS, "other");
+	log_batch_ridden(&it, PID, 900 * MS, GPT_BATCH_MONOTONIC, 0);
+	kernel(10, 150 * MS, 0);
+	model = end();
+	assert_int_equal(model->receipt.launches_joined, 1);
+	model_free(model);
+}
+
 static void work_of_calls_before_and_behind_the_trace_is_left_out(void **state)
 {
 	struct model *model;
@@ -190,6 +203,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(times_that_are_monotonic_are_taken_as_they_are_with_their_bound),
+		cmocka_unit_test(a_buffer_that_was_read_late_is_of_the_program_that_filled_it),
 		cmocka_unit_test(work_of_calls_before_and_behind_the_trace_is_left_out),
 		cmocka_unit_test(correlation_ids_may_run_over),
 		cmocka_unit_test(between_them_a_call_that_is_missing_is_shown),

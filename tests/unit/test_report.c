@@ -298,12 +298,81 @@ static void losses_are_told_by_cause(void **state)
 	model->receipt.lost = 1234;
 	model->receipt.accounts[GPT_ACC_CALLS_LOST] = 1234;
 	model->receipt.cupti_dropped = 7;
-	model->min_complete = 101;
+	model->min_complete = 99900;
 	text = report_of(model, 100, false);
 	assert_has(text, "launches joined, 1,234 lost;");
 	assert_has(text, "\n  1,234 calls lost: the ring buffer was full\n");
 	assert_has(text, "\n  7 GPU records dropped by CUPTI\n");
-	assert_has(text, "--min-complete 101.\n");
+	assert_has(text, "--min-complete 99.9.\n");
+	free(text);
+}
+
+/* The receipt of a trace in which each cause of loss was met, the first once, the second twice and so on. */
+static void lose_of_every_kind(struct model_receipt *receipt)
+{
+	uint64_t count = 0;
+
+#define ACCOUNT(account, name, kind, words) receipt->accounts[GPT_ACC_##account] = ++count;
+#define MEMBER(member, name, kind, words) receipt->member = ++count;
+	GPT_ACCOUNT_LOSSES(ACCOUNT);
+	GPT_AGENT_LOSSES(MEMBER);
+	GPT_RECORD_LOSSES(MEMBER);
+#undef MEMBER
+#undef ACCOUNT
+}
+
+static void every_cause_of_loss_has_a_line(void **state)
+{
+	struct model_loss losses[MODEL_LOSSES];
+	char *text;
+
+	lose_of_every_kind(&model->receipt);
+	model_losses(&model->receipt, losses);
+	text = report_of(model, 100, false);
+	for (size_t i = 0; i < MODEL_LOSSES; i++) {
+		char line[200];
+
+		snprintf(line, sizeof(line), "\n  %zu %s\n", i + 1, losses[i].words);
+		assert_int_equal(losses[i].count, i + 1);
+		assert_has(text, line);
+	}
+	free(text);
+}
+
+/* The calls of one thread as if no agent had recorded while it made them. */
+static uint32_t leave_untimed(uint32_t thread)
+{
+	uint32_t launches = 0;
+
+	for (uint32_t i = 0; i < model->call_count; i++) {
+		struct model_call *call = &model->calls[i];
+
+		if (call->thread != thread || call->class != GPT_CLASS_LAUNCH)
+			continue;
+		call->corr = call->gpu_count = 0;
+		call->end_ns = 0;
+		launches++;
+	}
+	return launches;
+}
+
+static void launches_without_gpu_times_have_a_table_of_their_own(void **state)
+{
+	char *text = report_of(model, 100, false), row[80];
+	uint32_t launches;
+
+	assert_null(strstr(text, "Launches without GPU times"));
+	free(text);
+	launches = leave_untimed(0);
+	assert_true(launches > 0);
+	model->receipt.launches_agent_away = launches;
+	text = report_of(model, 100, false);
+	snprintf(row, sizeof(row), "\n  %u launches without GPU times: the agent did not record yet, or had left\n",
+		 launches);
+	assert_has(text, row);
+	assert_has(text, "\nLaunches without GPU times by Python line   not in the tables of GPU time");
+	snprintf(row, sizeof(row), "Complete: 60 of %u launches joined", 60 + launches);
+	assert_has(text, row);
 	free(text);
 }
 
@@ -316,6 +385,11 @@ static void records_that_went_elsewhere_are_explained(void **state)
 	model->receipt.launches_joined = 3;
 	text = report_of(model, 100, false);
 	assert_has(text, "another user of CUPTI");
+	free(text);
+	model->receipt.buffers_refused = 5; /* that is why, and nobody else */
+	text = report_of(model, 100, false);
+	assert_null(strstr(text, "another user of CUPTI"));
+	assert_has(text, "\n  5 buffers CUPTI asked for and did not get: all 64 MB of the agent's were in use\n");
 	free(text);
 }
 
@@ -393,7 +467,7 @@ static void without_gpu_times_it_says_why_and_what_to_do(void **state)
 		enum gpt_agent_failure failure;
 		const char *why, *remedy;
 	} cases[] = {
-		{0, GPT_AGENT_OK, "CUPTI agent is not in the process", "gputrace -- COMMAND"},
+		{0, GPT_AGENT_OK, "CUPTI agent was not at work in the process", "gputrace -- COMMAND"},
 		{GPT_AGENT_FAILED, GPT_AGENT_NO_CUPTI, "no libcupti was found (/opt/lib)", "pip install"},
 		{GPT_AGENT_FAILED, GPT_AGENT_OCCUPIED, "another tool holds CUPTI (/opt/lib)", "end the other profiler"},
 		{GPT_AGENT_FAILED, GPT_AGENT_NO_CUDA, "no usable NVIDIA driver", "nvidia-smi"},
@@ -591,6 +665,8 @@ int main(void)
 		TEST(what_was_not_recorded_is_named),
 		TEST(the_receipt_stands_at_the_end),
 		TEST(losses_are_told_by_cause),
+		TEST(every_cause_of_loss_has_a_line),
+		TEST(launches_without_gpu_times_have_a_table_of_their_own),
 		TEST(records_that_went_elsewhere_are_explained),
 		TEST(what_came_from_another_profilers_buffers_is_told),
 		TEST(an_agent_that_only_kept_aside_says_why),

@@ -172,6 +172,20 @@ static void of_two_that_can_have_called_backward_it_is_neither(void **state)
 	free(text);
 }
 
+static void ranges_beyond_what_is_followed_are_told(void **state)
+{
+	struct log_builder log;
+	char *text;
+
+	begin(&log);
+	for (unsigned i = 0; i < 300; i++)
+		push(&log, 10, TID, "deep");
+	launch(&log, 90, TID, 1, GPT_STACK_OK, 1000);
+	text = report_of(&log);
+	assert_non_null(strstr(text, "\n  44 ranges are not in this table: 256 others were open on their thread\n"));
+	free(text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -179,6 +193,7 @@ int main(void)
 		cmocka_unit_test(a_name_within_itself_counts_once),
 		cmocka_unit_test(operators_that_pytorch_numbers_are_one_row),
 		cmocka_unit_test(a_backward_pass_counts_for_the_thread_that_waits_for_it),
+		cmocka_unit_test(ranges_beyond_what_is_followed_are_told),
 		cmocka_unit_test(of_two_that_can_have_called_backward_it_is_neither),
 	};
 

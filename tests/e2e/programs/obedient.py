@@ -9,6 +9,7 @@ CPython 3.6 to 3.15, standard library only.
 import ctypes
 import os
 import pathlib
+import struct
 import subprocess
 import sys
 import threading
@@ -77,10 +78,58 @@ class Work:
         self.child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, universal_newlines=True)
         self.child.stdout.readline()
 
+    def fork_child(self):
+        """A copy of us that obeys us, and executes nothing."""
+        to_child, to_us = os.pipe(), os.pipe()
+        if not os.fork():
+            os.dup2(to_child[0], 0)
+            os.dup2(to_us[1], 1)
+            for fd in (*to_child, *to_us):
+                os.close(fd)
+            self.__init__()  # threads do not survive a fork
+            print("ready", os.getpid(), flush=True)
+            return
+        os.close(to_child[0])
+        os.close(to_us[1])
+        self.child = self
+        self.stdin, self.stdout = os.fdopen(to_child[1], "w"), os.fdopen(to_us[0])
+        print("child", self.stdout.readline().split()[1], flush=True)
+
+    def vforks(self, count):
+        """Children that share our memory until they execute something, as subprocess and posix_spawn make them."""
+        for _ in range(int(count)):
+            subprocess.run(["/bin/true"], check=True, close_fds=True, stdin=subprocess.DEVNULL)
+            os.waitpid(os.posix_spawn("/bin/true", ["true"], {}), 0)
+
     def tell_child(self, *words):
         self.child.stdin.write(" ".join(words) + "\n")
         self.child.stdin.flush()
         self.child.stdout.readline()
+
+    def allow_only(self, *numbers):
+        """A filter for all threads, those of others too: any other system call ends the process."""
+        load, equal, end = 0x20, 0x15, 0x06  # BPF_LD | BPF_W | BPF_ABS, BPF_JMP | BPF_JEQ | BPF_K, BPF_RET | BPF_K
+        code = [(load, 0, 0, 0)]
+        for i, number in enumerate(numbers):
+            code.append((equal, len(numbers) - i, 0, int(number)))
+        code += [(end, 0, 0, 0x80000000), (end, 0, 0, 0x7fff0000)]  # SECCOMP_RET_KILL_PROCESS, SECCOMP_RET_ALLOW
+        text = ctypes.create_string_buffer(b"".join(struct.pack("<HBBI", *line) for line in code))
+        program = ctypes.create_string_buffer(struct.pack("<HxxxxxxQ", len(code), ctypes.addressof(text)))
+        libc = ctypes.CDLL(None, use_errno=True)
+        assert libc.prctl(38, 1, 0, 0, 0) == 0  # PR_SET_NO_NEW_PRIVS
+        # SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC; its number on x86-64
+        assert libc.syscall(317, 1, 1, program) == 0, os.strerror(ctypes.get_errno())
+
+    def sleeper(self, name):
+        """A thread of that name, which does nothing (PR_SET_NAME is 15)."""
+        named, prctl = threading.Event(), ctypes.CDLL(None).prctl
+
+        def sleep():
+            prctl(15, name.encode(), 0, 0, 0)
+            named.set()
+            threading.Event().wait()
+        threading.Thread(target=sleep, daemon=True).start()
+        named.wait()
 
     def set_clock(self, library, seconds):
         """The wall clock of this process, as programs/set_clock.c shows it."""

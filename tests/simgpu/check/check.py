@@ -239,6 +239,34 @@ class Cupti(Case):
         self.assertEqual(seen["after_flush"], 0)
         self.check_all(seen)
 
+    def test_each_thread_has_a_buffer_unless_the_attribute_says_otherwise(self):
+        """From 13.0 on by itself; a round fits into half a buffer."""
+        for arguments, settings, several in (((), {}, True), (("one-buffer",), {}, False),
+                                             ((), {"SIMGPU_THREAD_BUFFERS": "0"}, False),
+                                             ((), {"SIMGPU_CUPTI_VERSION": "12.4"}, False),
+                                             ((), {"SIMGPU_CUPTI_VERSION": "12.4", "SIMGPU_THREAD_BUFFERS": "1"}, True)):
+            with self.subTest(arguments=arguments, settings=settings):
+                seen = client("1", "16", *arguments, **settings)
+                self.assertEqual(seen["records_10"], 16 * 7)
+                self.assertEqual(seen["buffers"] >= 16, several)
+
+    def test_open_buffers_when_another_registers(self):
+        """Each way: who gets them back, and whose records are in them."""
+        for buffers in ("0", "1"):
+            seen = {way: client("4", "1", "take-over", SIMGPU_OPEN_BUFFERS=way, SIMGPU_THREAD_BUFFERS=buffers)
+                    for way in ("forgotten", "given-old", "given-new", "kept-old", "kept-new")}
+            done = {way: (got["at_once"], got["to_old"], got["to_new"]) for way, got in seen.items()}
+            with self.subTest(buffers=buffers):
+                self.assertEqual(done, {"forgotten": (0, 0, 0), "given-old": (1, 1, 0), "given-new": (1, 0, 1),
+                                        "kept-old": (0, 1, 0), "kept-new": (0, 0, 1)})
+                kernels = {way: (got["ours"], got["others"]) for way, got in seen.items()}
+                for way in ("given-old", "kept-old"):
+                    self.assertEqual(sum(kernels[way]), 2 * 4 * 7, way)
+                for way in ("forgotten", "given-new", "given-old"):
+                    self.assertGreaterEqual(kernels[way][1], 4 * 7, way)
+                for way in ("kept-old", "kept-new"):
+                    self.assertLess(kernels[way][1], 4 * 7, way)
+
     def test_the_injected_library_is_called_at_initialisation(self):
         library = os.path.join(build, "libinjected.so")
         done = run(os.path.join(build, "launch"), "1", settings={"CUDA_INJECTION64_PATH": library})

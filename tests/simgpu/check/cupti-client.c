@@ -7,6 +7,7 @@
  */
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +21,7 @@
 
 #define BUFFER_BYTES 16384
 #define NODES 4
+#define MAX_NOTED 4096 /* buffers */
 
 static struct {
 	unsigned long records[64], bytes_odd, unordered, zeroed, wrong_name, graph_nodes, late_external;
@@ -32,6 +34,13 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of seen */
 static __thread uint32_t last_correlation;
 
 static _Atomic unsigned long requested, completed;
+/* What becomes of our buffers when another client registers. */
+static struct {
+	void *_Atomic buffers[MAX_NOTED];
+	bool registered, registering;
+	unsigned long at_once, to_old, to_new, records;
+} left;
+
 static pthread_t application;
 static int rounds = 20;
 
@@ -66,6 +75,8 @@ static void buffer_request(uint8_t **buffer, size_t *size, size_t *max)
 	*buffer = aligned_alloc(8, BUFFER_BYTES);
 	*size = BUFFER_BYTES;
 	*max = 0;
+	if (requested < MAX_NOTED)
+		left.buffers[requested] = *buffer;
 	requested++;
 }
 
@@ -94,6 +105,11 @@ static void buffer_complete(CUcontext context, uint32_t stream, uint8_t *buffer,
 	(void)size;
 	completed++;
 	pthread_mutex_lock(&lock);
+	left.to_old += left.registered;
+	left.at_once += left.registering;
+	for (unsigned i = 0; i < requested && i < MAX_NOTED; i++)
+		if (left.buffers[i] == buffer)
+			left.buffers[i] = NULL; /* the address may come again */
 	while (cuptiActivityGetNextRecord(buffer, valid, &record) == CUPTI_SUCCESS) {
 		const uint8_t *bytes = (const uint8_t *)record;
 
@@ -221,6 +237,56 @@ static void *work(void *unused)
 	return NULL;
 }
 
+/* ---- another client ---- */
+
+static void other_request(uint8_t **buffer, size_t *size, size_t *max)
+{
+	*buffer = aligned_alloc(8, BUFFER_BYTES);
+	*size = BUFFER_BYTES;
+	*max = 0;
+}
+
+static void other_complete(CUcontext context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid)
+{
+	CUpti_Activity *record = NULL;
+
+	(void)context;
+	(void)stream;
+	(void)size;
+	pthread_mutex_lock(&lock);
+	for (unsigned i = 0; i < requested && i < MAX_NOTED; i++)
+		if (left.buffers[i] == buffer) {
+			left.to_new++;
+			left.at_once += left.registering;
+			goto out;
+		}
+	while (cuptiActivityGetNextRecord(buffer, valid, &record) == CUPTI_SUCCESS)
+		left.records += record->kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
+	free(buffer);
+out:
+	pthread_mutex_unlock(&lock);
+}
+
+/* Registers with our buffers open, and lets work be done. */
+static void take_over(void)
+{
+	left.registered = left.registering = true;
+	check(cuptiActivityRegisterCallbacks(other_request, other_complete), "other's buffers");
+	left.registering = false;
+	work(NULL);
+	check(cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED), "flush");
+	printf("at_once %lu\nto_old %lu\nto_new %lu\nothers %lu\nours %lu\n", left.at_once, left.to_old, left.to_new,
+	       left.records, seen.records[CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL]);
+}
+
+static void one_buffer_for_all(void)
+{
+	uint8_t off = 0;
+	size_t size = sizeof(off);
+
+	check(cuptiActivitySetAttribute(CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER, &size, &off), "attribute");
+}
+
 static void report(void)
 {
 	size_t dropped = 0;
@@ -238,24 +304,32 @@ static void report(void)
 	       seen.exits, seen.slot_kept, seen.symbols, seen.nested, seen.nested_wrong);
 	printf("created %lu\ncloned %lu\nbytes_odd %lu\nlate_external %lu\n", seen.created, seen.cloned, seen.bytes_odd,
 	       seen.late_external);
+	printf("buffers %lu\n", requested);
 	printf("buffers_open %ld\nown_thread %d\n", (long)(requested - completed), seen.own_thread > 0);
 }
 
-/* usage: cupti-client [ROUNDS [THREADS]] */
+/* usage: cupti-client [ROUNDS [THREADS [one-buffer | take-over]]] */
 int main(int argc, char **argv)
 {
 	int extra = (argc > 2 ? atoi(argv[2]) : 1) - 1;
+	const char *more = argc > 3 ? argv[3] : "";
 	pthread_t threads[16];
 
 	rounds = argc > 1 ? atoi(argv[1]) : rounds;
 	application = pthread_self();
 	check(cudaFree(NULL), "context");
+	if (!strcmp(more, "one-buffer"))
+		one_buffer_for_all();
 	start_tracing();
 	for (int i = 0; i < extra && i < 16; i++)
 		check(pthread_create(&threads[i], NULL, work, NULL), "thread");
 	work(NULL);
 	for (int i = 0; i < extra && i < 16; i++)
 		pthread_join(threads[i], NULL);
+	if (!strcmp(more, "take-over")) {
+		take_over();
+		return 0;
+	}
 	check(cuptiActivityFlushAll(0), "flush");
 	printf("after_flush %lu\n", seen.records[CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL]);
 	check(cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED), "forced flush");

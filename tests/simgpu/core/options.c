@@ -43,6 +43,12 @@ static void options_read(void)
 	options.injection = text_or_null("CUDA_INJECTION64_PATH");
 	options.truth = text_or_null("SIMGPU_TRUTH");
 	options.cupti = text_or_null("SIMGPU_CUPTI_VERSION");
+	options.open_buffers = text_or_null("SIMGPU_OPEN_BUFFERS");
+	options.pool_records = number("SIMGPU_POOL", 0);
+	options.dropped_fails = number("SIMGPU_DROPPED_FAILS", 0) != 0;
+	options.clock_falls = number("SIMGPU_CLOCK_FALLS", 0) != 0;
+	options.enable_gate = text_or_null("SIMGPU_ENABLE_GATE");
+	options.thread_buffers = (int)number("SIMGPU_THREAD_BUFFERS", (uint64_t)-1);
 }
 
 const struct sim_options *sim_options(void)

@@ -68,6 +68,7 @@ CUptiResult cuptiActivityRegisterTimestampCallback(CUpti_TimestampCallbackFunc f
 	pthread_mutex_lock(&lock);
 	first = latest = pair_sample(funcTimestamp);
 	atomic_store(&callback, funcTimestamp);
+	faults_clock_registered();
 	pthread_mutex_unlock(&lock);
 	return CUPTI_SUCCESS;
 }

@@ -3,7 +3,6 @@
  * writes the records, newest first, so that nobody comes to rely on their order.
  */
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -14,6 +13,7 @@
 struct pending {
 	struct sim_work work;
 	enum sim_fate fate;
+	struct buffers_queue *queue; /* of the thread that asked for it */
 	struct pending *next;
 };
 
@@ -23,7 +23,7 @@ static pthread_cond_t arrived = PTHREAD_COND_INITIALIZER;
 static struct pending *pending; /* newest first */
 static bool started;
 
-void delivery_add(const struct sim_work *work, enum sim_fate fate)
+void delivery_add(const struct sim_work *work, enum sim_fate fate, struct buffers_queue *queue)
 {
 	struct pending *entry = malloc(sizeof(*entry));
 
@@ -33,6 +33,7 @@ void delivery_add(const struct sim_work *work, enum sim_fate fate)
 	}
 	entry->work = *work;
 	entry->fate = fate;
+	entry->queue = queue;
 	pthread_mutex_lock(&lock);
 	entry->next = pending;
 	pending = entry;
@@ -77,7 +78,7 @@ static void deliver(bool forced)
 		list = entry->next;
 		if (entry->work.end > now)
 			entry->fate = SIM_ZEROED; /* forced out before its end: no times */
-		records_work(&entry->work, entry->fate);
+		records_work(&entry->work, entry->fate, entry->queue);
 		free(entry);
 	}
 	pthread_mutex_unlock(&delivering);
@@ -86,7 +87,6 @@ static void deliver(bool forced)
 static void *worker(void *unused)
 {
 	(void)unused;
-	pthread_setname_np(pthread_self(), "cupti-worker");
 	for (;;) {
 		pthread_mutex_lock(&lock);
 		while (!pending)
@@ -113,10 +113,13 @@ static void forked(void)
 	}
 }
 
+/*
+ * The real library makes its threads in a client's first calls, keeps them until the process ends, and gives them
+ * neither a name nor a signal mask of their own: they have those of the thread that made the call.
+ */
 void delivery_start(void)
 {
 	static bool watching;
-	sigset_t all, before;
 	pthread_t thread;
 
 	pthread_mutex_lock(&lock);
@@ -124,10 +127,7 @@ void delivery_start(void)
 		if (!watching)
 			pthread_atfork(NULL, NULL, forked);
 		watching = true;
-		sigfillset(&all);
-		pthread_sigmask(SIG_SETMASK, &all, &before);
 		started = pthread_create(&thread, NULL, worker, NULL) == 0;
-		pthread_sigmask(SIG_SETMASK, &before, NULL);
 		if (started)
 			pthread_detach(thread);
 	}

@@ -64,8 +64,10 @@ static CUptiResult kind_set(uint32_t kind, unsigned char on)
 		return CUPTI_ERROR_NOT_SUPPORTED;
 	if (kind == CUPTI_ACTIVITY_KIND_CUDA_EVENT && layout_version() == 18)
 		return CUPTI_ERROR_INVALID_KIND;
-	if (on)
+	if (on) {
 		delivery_start();
+		faults_enable(kind);
+	}
 	atomic_store(&enabled[kind], on);
 	return CUPTI_SUCCESS;
 }
@@ -130,11 +132,28 @@ CUptiResult cuptiActivityEnableDriverApi(CUpti_CallbackId cbid, uint8_t enable)
 	return api_set(SIM_DRIVER, cbid, enable);
 }
 
-/* ---- settings that change nothing here ---- */
+/* ---- settings; of the attributes only one changes anything here ---- */
 
 #define ATTRIBUTES 16
+#define PER_THREAD CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER
 
 static uint64_t attributes[ATTRIBUTES];
+static _Atomic bool pool_limited;
+static pthread_once_t defaults_once = PTHREAD_ONCE_INIT;
+
+/* A buffer for each thread is what 13.0 does by itself. */
+static void set_defaults(void)
+{
+	int wanted = sim_options()->thread_buffers;
+
+	attributes[PER_THREAD] = wanted < 0 ? layout_version() >= 130000 : wanted != 0;
+}
+
+bool buffers_per_thread(void)
+{
+	pthread_once(&defaults_once, set_defaults);
+	return attributes[PER_THREAD] & 0xff;
+}
 
 CUptiResult cuptiActivitySetAttribute(CUpti_ActivityAttribute attribute, size_t *valueSize, void *value)
 {
@@ -142,14 +161,23 @@ CUptiResult cuptiActivitySetAttribute(CUpti_ActivityAttribute attribute, size_t 
 		return CUPTI_ERROR_INVALID_PARAMETER;
 	if (*valueSize > sizeof(attributes[0]))
 		return CUPTI_ERROR_PARAMETER_SIZE_NOT_SUFFICIENT;
+	pthread_once(&defaults_once, set_defaults);
 	memcpy(&attributes[attribute], value, *valueSize);
+	if (attribute == CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_POOL_LIMIT)
+		atomic_store(&pool_limited, true);
 	return CUPTI_SUCCESS;
+}
+
+bool pool_is_limited(void)
+{
+	return atomic_load(&pool_limited);
 }
 
 CUptiResult cuptiActivityGetAttribute(CUpti_ActivityAttribute attribute, size_t *valueSize, void *value)
 {
 	if ((unsigned)attribute >= ATTRIBUTES || !valueSize || !value)
 		return CUPTI_ERROR_INVALID_PARAMETER;
+	pthread_once(&defaults_once, set_defaults);
 	if (*valueSize > sizeof(attributes[0]))
 		*valueSize = sizeof(attributes[0]);
 	memcpy(value, &attributes[attribute], *valueSize);

@@ -133,7 +133,18 @@ _Static_assert(offsetof(CUpti_ActivityKernel10, start) == offsetof(CUpti_Activit
 		       offsetof(CUpti_ActivityMemcpy6, start) == offsetof(CUpti_ActivityMemset4, start),
 	       "GPU records have their start and end at one place");
 
-void records_work(const struct sim_work *work, enum sim_fate fate)
+static void set_times(union record *record, const struct sim_work *work)
+{
+	uint64_t (*convert)(uint64_t) = faults_clock_falls() ? sim_to_realtime : clock_convert;
+	enum fault_times times = work->kind == SIM_KERNEL ? faults_of_kernel() : TIMES_RIGHT;
+
+	if (times == TIMES_NONE)
+		return;
+	record->kernel.start = convert(work->start);
+	record->kernel.end = times == TIMES_BACKWARDS ? record->kernel.start - 1 : convert(work->end);
+}
+
+void records_work(const struct sim_work *work, enum sim_fate fate, struct buffers_queue *queue)
 {
 	static void (*const fill[])(union record *, const struct sim_work *) = {
 		[SIM_KERNEL] = fill_kernel,
@@ -144,13 +155,10 @@ void records_work(const struct sim_work *work, enum sim_fate fate)
 
 	memset(&record, 0, sizeof(record));
 	record.head.kind = (CUpti_ActivityKind)records_work_kind(work);
-	if (fate != SIM_ZEROED) {
-		record.kernel.start = clock_convert(work->start);
-		record.kernel.end = clock_convert(work->end);
-	}
+	if (fate != SIM_ZEROED)
+		set_times(&record, work);
 	fill[work->kind](&record, work);
-	buffers_unreserve(records_work_size(work));
-	records_emit(&record);
+	buffers_append_reserved(queue, &record, layout_size(record.head.kind));
 }
 
 void records_device(int device)

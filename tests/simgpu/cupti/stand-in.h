@@ -28,8 +28,10 @@ LOCAL uint64_t clock_convert(uint64_t mono); /* GPU time to that clock */
 /* ---- kinds.c ---- */
 LOCAL bool kind_enabled(uint32_t kind);
 LOCAL bool kinds_any_enabled(void);
+LOCAL bool pool_is_limited(void); /* somebody has set the attribute */
 LOCAL bool api_recorded(enum sim_api_domain domain, uint32_t cbid);
 LOCAL uint32_t thread_id(void);
+LOCAL bool buffers_per_thread(void); /* an attribute, which the client may set */
 
 /* ---- subscribe.c ---- */
 LOCAL void subscriber_api(struct sim_api *call, int exiting);
@@ -38,9 +40,20 @@ LOCAL void subscriber_resource(uint32_t cbid, const struct sim_resource *resourc
 /* ---- external.c ---- */
 LOCAL void external_emit(uint32_t correlation);
 
+struct buffers_queue; /* where a thread's records go */
+
+/* ---- faults.c ---- */
+enum fault_times { TIMES_RIGHT, TIMES_NONE, TIMES_BACKWARDS };
+
+LOCAL enum fault_times faults_of_kernel(void); /* of the next kernel record */
+LOCAL void faults_clock_registered(void);
+LOCAL bool faults_clock_falls(void);	 /* whether the next record of GPU work has not the client's clock */
+LOCAL void faults_enable(uint32_t kind); /* returns when the kind may be enabled */
+LOCAL bool faults_dropped(void);	 /* whether the count of dropped records is not to be had */
+
 /* ---- records.c ---- */
 LOCAL void records_emit(void *record); /* its kind says how long it is */
-LOCAL void records_work(const struct sim_work *work, enum sim_fate fate);
+LOCAL void records_work(const struct sim_work *work, enum sim_fate fate, struct buffers_queue *queue);
 LOCAL size_t records_work_size(const struct sim_work *work);
 LOCAL uint32_t records_work_kind(const struct sim_work *work);
 LOCAL void records_device(int device);
@@ -50,8 +63,9 @@ LOCAL void records_stream(CUstream stream);
 /* ---- buffers.c ---- */
 LOCAL void buffers_register(CUpti_BuffersCallbackRequestFunc request, CUpti_BuffersCallbackCompleteFunc complete);
 LOCAL bool buffers_append(const void *record, size_t size); /* false: no buffer, counted */
-LOCAL void buffers_reserve(size_t size);		    /* asks for a buffer on this thread if needed */
-LOCAL void buffers_unreserve(size_t size);		    /* what was reserved is about to be written */
+/* Asks for a buffer on this thread if needed; what is reserved has to be written. */
+LOCAL struct buffers_queue *buffers_reserve(size_t size);
+LOCAL void buffers_append_reserved(struct buffers_queue *queue, const void *record, size_t size);
 LOCAL void buffers_hand_over(bool all);
 LOCAL void buffers_drop(void);	      /* counts one lost record */
 LOCAL uint64_t buffers_dropped(void); /* and clears */
@@ -59,7 +73,7 @@ LOCAL void buffers_forked(void);
 
 /* ---- delivery.c ---- */
 LOCAL void delivery_start(void);
-LOCAL void delivery_add(const struct sim_work *work, enum sim_fate fate);
+LOCAL void delivery_add(const struct sim_work *work, enum sim_fate fate, struct buffers_queue *queue);
 LOCAL void delivery_flush(bool forced);
 
 #endif

@@ -86,6 +86,7 @@ static CUptiResult subscribe(CUpti_SubscriberHandle *subscriber, CUpti_CallbackF
 
 	if (!subscriber)
 		return CUPTI_ERROR_INVALID_PARAMETER;
+	delivery_start();
 	pthread_mutex_lock(&lock);
 	if (atomic_load(&subscribed)) {
 		result = NOT_SUPPORTED_MULTIPLE;

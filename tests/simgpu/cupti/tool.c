@@ -46,8 +46,7 @@ static enum sim_fate tool_work(const struct sim_work *work)
 	if (work->kind == SIM_KERNEL && options->zero_every &&
 	    (atomic_fetch_add(&kernels, 1) + 1) % options->zero_every == 0)
 		fate = SIM_ZEROED;
-	buffers_reserve(records_work_size(work));
-	delivery_add(work, fate);
+	delivery_add(work, fate, buffers_reserve(records_work_size(work)));
 	return fate;
 }
 

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Children of a fork: those in which CUDA cannot be used are left alone, with a word; those that start it are entered."""
+
+import machine
+import pytest
+import reading
+import tracing
+from test_inject import assert_all_timed, mapped_agents, notes
+
+DEAD = "pid {} has forked it: CUDA was up there, and does not survive that"
+SHARED = "pid {} has forked it: they share their memory, and one agent"
+
+
+def fork_child(target):
+    """Its pid; it has executed nothing since."""
+    target.process.stdin.write("fork_child\n")
+    target.process.stdin.flush()
+    pid = int(target.wait_line("child").split()[1])
+    target.wait_line("done")
+    return pid
+
+
+@pytest.mark.parametrize("seen", (False, True))
+def test_a_child_of_a_process_where_cuda_is_up_is_left_alone_with_a_word(tmp_path, seen):
+    with tracing.target(tmp_path, truth=tmp_path / "gpu.json") as target:
+        if not seen:
+            child = fork_child(target)
+        with tracing.Tracer(tmp_path, "-p", target.pid) as tracer:
+            target.ask("steps 1")
+            if seen:
+                child = fork_child(target)
+                target.ask("tell_child steps 1")
+                tracer.wait_line(f"pid {child}: no GPU times", "stderr")
+            target.ask("forget")
+            target.ask("steps 3")
+            target.ask("finish")
+            tracer.interrupt().must_be(0)
+        assert seen or not mapped_agents(child)
+        assert "gputrace-agent" not in tracing.threads(child)
+    assert DEAD.format(target.pid) in notes(tmp_path)
+
+
+def test_a_child_that_starts_cuda_by_itself_has_gpu_times(tmp_path):
+    """As workers do whose parent has not touched the GPU; the fork is seen, and nothing is executed."""
+    env = {"LD_LIBRARY_PATH": machine.SIMGPU, "SIMGPU_TRUTH": tmp_path / "gpu-%p.json"}
+    with tracing.target(tmp_path, "late", env=env) as target:
+        with tracing.Tracer(tmp_path, "-p", target.pid) as tracer:
+            child = fork_child(target)
+            target.ask("tell_child load_simulated")
+            tracing.until(lambda: "gputrace-agent" in tracing.threads(child))
+            target.ask("tell_child forget")
+            target.ask("tell_child steps 3")
+            target.ask("tell_child finish")
+            target.ask(f"tell_child truth {tmp_path}/program.json")
+            tracer.interrupt().must_be(0)
+    assert_all_timed(tmp_path, reading.trace_of(tmp_path / "trace.json"), "program.json")
+
+
+def test_a_child_whose_agent_came_with_the_fork_is_told_to_have_none(tmp_path):
+    """libcuda was there already, and so was the agent, which waited for CUDA: it does not survive a fork."""
+    with tracing.target(tmp_path, "late", truth=tmp_path / "gpu-%p.json") as target:
+        with tracing.Tracer(tmp_path, "-p", target.pid) as tracer:
+            tracing.until(lambda: "gputrace-agent" in tracing.threads(target.pid))
+            child = fork_child(target)
+            target.ask("tell_child load_simulated")
+            target.ask("tell_child steps 3")
+            said = tracer.wait_line(f"pid {child}: no GPU times", "stderr")
+            tracer.interrupt().must_be(0)
+    assert "its agent came with a fork, and cannot begin anew" in said
+    assert said.strip().partition("gputrace: ")[2] in notes(tmp_path)
+
+
+def test_children_that_share_the_memory_of_their_parent_leave_its_agent_alive(tmp_path):
+    """vfork and posix_spawn in a loop, while one trace follows another."""
+    with tracing.target(tmp_path, truth=tmp_path / "gpu.json") as target:
+        for number in range(3):
+            target.ask("finish")
+            target.ask("forget")
+            with tracing.Tracer(tmp_path, "-p", target.pid) as tracer:
+                target.ask("vforks 20")
+                target.ask("steps 3")
+                target.ask("finish")
+                target.ask(f"truth {tmp_path}/program-{number}.json")
+                tracer.interrupt().must_be(0)
+            assert_all_timed(tmp_path, reading.trace_of(tmp_path / "trace.json"), f"program-{number}.json")
+
+
+def test_a_process_that_shares_its_parents_memory_is_not_entered(tmp_path):
+    program = machine.compile_program(machine.PROGRAMS / "shares_memory.c", tmp_path / "program")
+    with tracing.Running([program, machine.SIMGPU / "libcuda.so.1"], tmp_path) as running:
+        child = int(running.wait_line("child").split()[1])
+        with tracing.Tracer(tmp_path, "-p", running.pid) as tracer:
+            tracer.interrupt()
+        assert "gputrace-agent" not in tracing.threads(child)
+        said = notes(tmp_path)
+        with tracing.Tracer(tmp_path, "-p", running.pid) as tracer:  # the parent's agent is as well as before
+            tracing.until(lambda: "gputrace-agent" in tracing.threads(running.pid))
+            tracer.interrupt()
+        running.end().must_be(0)
+    assert SHARED.format(running.pid) in said

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""--help of every subcommand, the man page and what the command line takes say the same."""
+
+import os
+import pty
+import re
+
+import machine
+import pytest
+import tracing
+
+SUBCOMMANDS = ("", "report", "export", "doctor")
+MAN_PAGE = machine.ROOT / "docs/gputrace.1"
+OPTION = re.compile(r"^  (?:-(\w), |    )--([a-z-]+)(?: (\S+))?", re.M)
+USAGE = 2
+
+
+def helped(folder, subcommand):
+    done = tracing.gputrace(folder, *subcommand.split(), "--help").must_be(0)
+    assert done.stderr == ""
+    return done.stdout
+
+
+def options_of(folder, subcommand):
+    """{long name: (letter, value)} as the help has them."""
+    return {name: (letter, value) for letter, name, value in OPTION.findall(helped(folder, subcommand))}
+
+
+def man_page():
+    """Without troff's fonts and escaped dashes."""
+    return re.sub(r"\\f[BIR]|\"", "", MAN_PAGE.read_text().replace("\\-", "-"))
+
+
+def man_options():
+    """As options_of, from the headings under OPTIONS."""
+    section = re.search(r"^\.SH OPTIONS$(.*?)^\.SH ", man_page(), re.M | re.S).group(1)
+    found = {}
+    for heading in re.findall(r"^\.TP\n\.BR? (.*)$", section, re.M):
+        match = re.match(r"(?:-(\w) , )?--([a-z-]+)(?: (\S+))?$", " ".join(heading.split()))
+        assert match, heading
+        found[match.group(2)] = (match.group(1) or "", match.group(3) or "")
+    return found
+
+
+def test_the_man_page_has_every_option_with_its_letter_and_value(tmp_path):
+    everything = {}
+    for subcommand in SUBCOMMANDS:
+        everything.update(options_of(tmp_path, subcommand))
+    assert len(everything) > 15
+    assert man_options() == everything
+
+
+def test_the_man_page_names_no_other_option(tmp_path):
+    known = set().union(*(options_of(tmp_path, subcommand) for subcommand in SUBCOMMANDS))
+    assert set(re.findall(r"(?<![\w-])--([a-z][a-z-]*)", man_page())) <= known
+
+
+def test_the_man_page_has_every_subcommand():
+    section = re.search(r"^\.SH SUBCOMMANDS$(.*?)^\.SH ", man_page(), re.M | re.S).group(1)
+    assert re.findall(r"^\.TP\n\.B (\w+)$", section, re.M) == [name for name in SUBCOMMANDS if name]
+
+
+@pytest.mark.parametrize("subcommand", [name for name in SUBCOMMANDS if name])
+def test_the_help_has_what_the_subcommand_takes_and_nothing_else(tmp_path, subcommand):
+    helps = {name: options_of(tmp_path, name) for name in SUBCOMMANDS}
+    for option in set().union(*helps.values()) - {"help", "version"}:
+        value = ["x"] if any(helps[name].get(option, ("", ""))[1] for name in SUBCOMMANDS) else []
+        done = tracing.gputrace(tmp_path, subcommand, f"--{option}", *value)
+        refused = done.code == USAGE and "does not apply" in done.stderr
+        assert refused == (option not in helps[subcommand]), repr(done)
+
+
+def test_the_help_of_tracing_shows_how_every_subcommand_is_called(tmp_path):
+    for subcommand in SUBCOMMANDS:
+        synopsis = re.search(r"^Usage: (gputrace.*)$", helped(tmp_path, subcommand), re.M).group(1)
+        assert synopsis in helped(tmp_path, "")
+
+
+def test_a_binary_format_is_not_written_to_a_terminal(tmp_path):
+    master, terminal = pty.openpty()
+    done = tracing.subprocess.run([machine.GPUTRACE, "export", "x.gpt", "-o", "-", "--format", "gpt"], cwd=tmp_path,
+                                  stdout=terminal, stderr=tracing.subprocess.PIPE, universal_newlines=True)
+    os.close(terminal)
+    os.close(master)
+    assert done.returncode == USAGE and "terminal" in done.stderr

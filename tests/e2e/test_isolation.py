@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""What the user of a traced process can reach through ours: nothing of the host, nothing to write to, nothing to steer."""
+
+import os
+import pathlib
+import shutil
+import tempfile
+
+import logfile
+import machine
+import pytest
+import reading
+import tracing
+
+ATTACHES = 50
+FEWEST_MET = ATTACHES // 5  # lenders that the other side has to have seen: it looks at all of /proc again and again
+
+# Not the user of any other process of this machine.
+STRANGER = 200000 + os.getpid() % 100000
+AS_STRANGER = ("setpriv", f"--reuid={STRANGER}", f"--regid={STRANGER}", "--clear-groups")
+WITHOUT_CAPABILITIES = ("/usr/bin/setpriv", "--bounding-set=-all", "--inh-caps=-all", "--no-new-privs")
+
+# How a traced process gets there, whether it has a root of its own, and what it does there first.
+PLACES = {
+    "plain": (AS_STRANGER, False, ()),
+    "container": (("unshare", "--mount", "--pid", "--net", "--ipc", "--uts", "--cgroup", "--fork"), True,
+                  WITHOUT_CAPABILITIES),
+    "user": (("unshare", "--user", "--map-root-user", "--mount", "--pid", "--net", "--ipc", "--uts", "--fork"), True,
+             WITHOUT_CAPABILITIES),
+}
+
+
+@pytest.fixture
+def public():
+    """A folder that any user may enter."""
+    folder = pathlib.Path(tempfile.mkdtemp())
+    folder.chmod(0o755)
+    for name in ("simgpu", "programs", "out", "root"):
+        (folder / name).mkdir()
+    for library in machine.SIMGPU.glob("libcuda.so.1"):
+        shutil.copy(library, folder / "simgpu")
+    yield folder
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def descendants(pid):
+    children = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return [pid, *(found for child in children for found in descendants(int(child)))]
+
+
+class Prowler:
+    """programs/prowler.c in a place, and the processes that it has started to be traced."""
+
+    def __init__(self, public, place, env=None):
+        before, own_root, inside = PLACES[place]
+        programs = public / "programs"
+        machine.compile_program(machine.PROGRAMS / "prowler.c", programs / "prowler")
+        machine.compile_program(machine.PROGRAMS / "maps_only.c", programs / "maps_only")
+        secret = public / "secret"
+        secret.write_text("for root only\n")
+        secret.chmod(0o600)
+        root = [machine.PROGRAMS / "another_world.sh", public / "root", public / "simgpu", programs, public / "out"]
+        here = {"programs": "/tests", "simgpu": "/simgpu"} if own_root else {n: public / n for n in ("programs", "simgpu")}
+        command = [*before, *(root if own_root else ()), *inside, f"{here['programs']}/prowler", secret, ATTACHES,
+                   f"{here['programs']}/maps_only", f"{here['simgpu']}/libcuda.so.1"]
+        self.running = tracing.Running(command, "/", env)
+        self.running.wait_line("ready")
+        self.targets = [pid for pid in descendants(self.running.pid)
+                        if pathlib.Path(f"/proc/{pid}/comm").read_text() == "maps_only\n"]
+        assert len(self.targets) == ATTACHES
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.running.__exit__(*error)
+
+    def end(self):
+        """How many processes with the agent's file it has met, and what it has got hold of."""
+        lines = self.running.end().must_be(0).stdout.splitlines()
+        return int(lines[-1].split()[1]), lines[:-1]
+
+
+def agents_of(pid):
+    """Inodes of the agents that it has mapped."""
+    return {int(line.split()[4]) for line in pathlib.Path(f"/proc/{pid}/maps").read_text().splitlines()
+            if "libgputrace-agent" in line}
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_nothing_can_be_had_through_a_process_of_ours(public, tmp_path, place):
+    with Prowler(public, place) as prowler:
+        for _ in range(10):
+            tracing.gputrace(tmp_path, "doctor", "-p", prowler.targets[0])
+        with tracing.Tracer(tmp_path, "-p", ",".join(map(str, prowler.targets))) as tracer:
+            tracing.until(lambda: all(agents_of(pid) for pid in prowler.targets))
+            tracer.interrupt().must_be(0)
+        assert [agents_of(pid) for pid in prowler.targets] == [{os.stat(machine.AGENT).st_ino}] * ATTACHES
+        met, got = prowler.end()
+    assert "\n".join(got) == ""
+    assert met >= FEWEST_MET
+
+
+def test_who_kills_the_lender_keeps_the_agent_out_and_no_more(public, tmp_path):
+    """gputrace says so, goes on and ends; who is to be traced goes on, too."""
+    with Prowler(public, "plain", env={"PROWLER_KILLS": "1"}) as prowler:
+        with tracing.Tracer(tmp_path, "-p", ",".join(map(str, prowler.targets[:3]))) as tracer:
+            prowler.running.wait_line("killed")
+            done = tracer.interrupt().must_be(0)
+        came = [pid for pid in prowler.targets[:3] if agents_of(pid)]
+        met, got = prowler.end()
+    assert met > 0 and [line for line in got if not line.startswith("killed")] == []
+    said = " ".join(reading.trace_of(tmp_path / "trace.json")["gputrace"]["notes"])
+    assert said.count("the process that lends it the agent's file was killed") == 3 - len(came), repr(done)
+
+
+FALSE_AGENT = """
+#define SEMAPHORE(name) unsigned short name __attribute__((section(".probes")))
+SEMAPHORE(gputrace_agent_semaphore);
+SEMAPHORE(gputrace_agent_batch_semaphore);
+void gputrace_agent_state(void) {}
+void gputrace_agent_call(void) {}
+void gputrace_agent_batch(void) {}
+"""
+LOADS = "import ctypes, sys; ctypes.CDLL(sys.argv[1]); print('ready', flush=True); input()"
+
+
+def test_what_a_false_agent_says_of_itself_holds_for_its_own_process(tmp_path):
+    """Where its text is and how long: by that the calls of CUPTI that an agent makes are told from those of others."""
+    (tmp_path / "false").mkdir()
+    (tmp_path / "false/agent.c").write_text(FALSE_AGENT)
+    false = machine.compile_library(tmp_path / "false/agent.c", tmp_path / "false/libgputrace-agent.so")
+    with tracing.target(tmp_path, truth=tmp_path / "gpu.json") as target, \
+         tracing.Running(["python3", "-c", LOADS, false], tmp_path) as liar:
+        liar.wait_line("ready")
+        for pids in (target.pid, f"{target.pid},{liar.pid}"):  # the first trace brings CUPTI, which can be probed then
+            with tracing.Tracer(tmp_path, "-p", pids) as tracer:
+                target.ask("steps 3")
+                target.ask("finish")
+                tracer.interrupt()
+    assert logfile.registrations(tmp_path / "trace.gpt") == [1]  # the agent itself, and nobody else

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Tables that fill, and numbers that come again: files, inodes, pids.  Nothing is silently absent, nothing another's."""
+
+import logfile
+import machine
+import pytest
+import reading
+import tracing
+
+COMPLETE = "Complete: 10 launches recorded, 0 lost; 100.0 % of launches under a Python line"
+
+
+def trace(folder, program, *arguments):
+    command = [machine.any_python(), machine.PROGRAMS / program, machine.cudart(), *arguments]
+    return tracing.gputrace(folder, "--agent", "off", "-o", folder / "trace.gpt", "--", *command).must_be(0)
+
+
+def test_a_libcudart_is_probed_however_many_files_with_code_were_mapped_before(tmp_path):
+    assert COMPLETE in trace(tmp_path, "many_files.py", tmp_path, "1500").stdout
+
+
+def test_a_libcudart_is_probed_where_another_file_had_its_inode_before(tmp_path):
+    assert COMPLETE in trace(tmp_path, "inodes.py", tmp_path).stdout
+
+
+def test_a_file_that_the_kernel_does_not_probe_is_named_and_counted(tmp_path):
+    library = machine.compile_program(machine.PROGRAMS / "refused_cudart.c", tmp_path / "libcudart.so.98", "-shared",
+                                      "-fPIC")
+    command = [machine.any_python(), "-c", f"import ctypes; ctypes.CDLL({str(library)!r})"]
+    tracing.gputrace(tmp_path, "-q", "--agent", "off", "-o", tmp_path / "trace.gpt", "--", *command).must_be(0)
+    assert logfile.has_note(tmp_path / "trace.gpt", f"{library} cannot be probed")
+    report = tracing.gputrace(tmp_path, "report", tmp_path / "trace.gpt").must_be(0).stdout
+    assert "\n  1 files with CUDA calls that could not be probed\n" in report
+
+
+def test_processes_beyond_the_table_are_counted(tmp_path):
+    """18 of 16,402 have no room, the last of which launches: GPT_MAX_PROCESSES."""
+    program = machine.compile_program(machine.PROGRAMS / "many_processes.c", tmp_path / "many_processes", "-ldl")
+    command = [program, machine.cudart(), "16400"]
+    report = tracing.gputrace(tmp_path, "--agent", "off", "--", *command).must_be(0).stdout
+    assert "Complete: 0 launches recorded, 18 lost" in report
+    assert "\n  18 processes, or calls of them, beyond what gputrace can follow\n" in report
+
+
+@pytest.mark.kernels
+def test_a_process_has_no_lines_of_one_that_had_its_pid_and_its_memory_before(every_python, tmp_path):
+    """Memory that the kernel moves to another place just then cannot be read: that stack is not known, and says so."""
+    command = [every_python, machine.PROGRAMS / "pids.py", machine.cudart(), "20"]
+    tracing.trace(tmp_path, command, "--agent", "off")
+    stacks = reading.folded(tmp_path / "trace.folded")
+    launched = {stack.split(";")[-2].split(" ")[0]: count for stack, count in stacks.items()}
+    unknown = sum(count for stack, count in stacks.items() if " (stack not known);" in stack)
+    functions = {f"f{number:04}" for number in range(20)}
+    assert unknown < 5 and unknown + len(functions & set(launched)) == 20
+    assert all(launched[function] == 1 for function in functions & set(launched))

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Another client of CUPTI's activity API, as torch.profiler of PyTorch 2.15 is one: no subscriber, buffers and a clock
+ * of its own, records of fills.  Linked with CUPTI; with UNLINKED it asks the loader for its functions.  What it gets
+ * in buffers that it has never handed out it throws away.
+ */
+#include <dlfcn.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define KIND_MEMSET 2
+#define BUFFER_BYTES 65536u
+#define BUFFERS_MAX 4096u
+#define BYTES_AT 8 /* of a record of a fill */
+
+typedef void (*requester)(uint8_t **buffer, size_t *size, size_t *max);
+typedef void (*completer)(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid);
+
+unsigned cuptiActivityRegisterTimestampCallback(uint64_t (*clock)(void));
+unsigned cuptiActivityRegisterCallbacks(requester request, completer complete);
+unsigned cuptiActivityEnable(int kind);
+unsigned cuptiActivityDisable(int kind);
+unsigned cuptiActivityFlushAll(uint32_t flag);
+unsigned cuptiActivityGetNextRecord(uint8_t *buffer, size_t valid, void **record);
+
+#ifdef UNLINKED
+#define CALL(function) ((__typeof__(&(function)))dlsym(RTLD_DEFAULT, #function))
+#else
+#define CALL(function) function
+#endif
+
+static uint8_t *buffers[BUFFERS_MAX];
+static unsigned handed_out, unknown;
+static unsigned fills[4096]; /* by their size */
+
+static void request(uint8_t **buffer, size_t *size, size_t *max)
+{
+	*buffer = calloc(1, BUFFER_BYTES);
+	*size = BUFFER_BYTES;
+	*max = 0;
+	buffers[handed_out++ % BUFFERS_MAX] = *buffer;
+}
+
+static void complete(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid)
+{
+	void *record = NULL;
+	uint64_t bytes;
+	unsigned i;
+
+	for (i = 0; i < BUFFERS_MAX && buffers[i] != buffer;)
+		i++;
+	unknown += i == BUFFERS_MAX;
+	if (i == BUFFERS_MAX)
+		return;
+	while (!CALL(cuptiActivityGetNextRecord)(buffer, valid, &record)) {
+		memcpy(&bytes, (char *)record + BYTES_AT, sizeof(bytes));
+		if (*(uint32_t *)record == KIND_MEMSET && bytes < 4096)
+			__atomic_add_fetch(&fills[bytes], 1, __ATOMIC_RELAXED);
+	}
+}
+
+static uint64_t ticks(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 3000000000u + (uint64_t)t.tv_nsec * 3;
+}
+
+void neighbour_clock(void)
+{
+	CALL(cuptiActivityRegisterTimestampCallback)(ticks);
+}
+
+void neighbour_begin(void)
+{
+	neighbour_clock();
+	CALL(cuptiActivityRegisterCallbacks)(request, complete);
+	CALL(cuptiActivityEnable)(KIND_MEMSET);
+}
+
+void neighbour_end(void)
+{
+	CALL(cuptiActivityDisable)(KIND_MEMSET);
+	CALL(cuptiActivityFlushAll)(0);
+	CALL(cuptiActivityFlushAll)(1);
+}
+
+unsigned neighbour_fills(unsigned bytes)
+{
+	return fills[bytes];
+}
+
+unsigned neighbour_unknown(void)
+{
+	return unknown;
+}
