@@ -110,7 +110,7 @@ static __always_inline void read_arguments(struct pt_regs *ctx, __u32 layout, co
 	out->grid[0] = out->grid[1] = out->grid[2] = 0;
 	out->block[0] = out->block[1] = out->block[2] = 0;
 	out->shared_bytes = 0;
-	out->copy_kind = ~0u;
+	out->memcpy_kind = ~0u;
 	switch (layout) {
 	case GPT_ARGS_RT_LAUNCH:
 		/* dim3 travels as x | y << 32 in one register and z in the next */
@@ -132,17 +132,17 @@ static __always_inline void read_arguments(struct pt_regs *ctx, __u32 layout, co
 		out->function = a2;
 		read_launch_config(out, a1);
 		break;
-	case GPT_ARGS_RT_COPY:
+	case GPT_ARGS_RT_MEMCPY:
 		out->bytes = a3;
-		out->copy_kind = a4;
+		out->memcpy_kind = a4;
 		out->stream = a5;
 		break;
-	case GPT_ARGS_RT_COPY_2D:
+	case GPT_ARGS_RT_MEMCPY_2D:
 		out->bytes = a5 * a6;
-		out->copy_kind = stack->argument[0];
+		out->memcpy_kind = stack->argument[0];
 		out->stream = stack->argument[1];
 		break;
-	case GPT_ARGS_RT_FILL:
+	case GPT_ARGS_RT_MEMSET:
 	case GPT_ARGS_SIZE_3RD:
 		out->bytes = a3;
 		out->stream = a4;

@@ -395,12 +395,12 @@ static void check_records(struct records *records)
 	unsigned n = 0;
 
 	check_kernels();
-	CHECK(GPT_AGENT_COPY, gpt_agent_copy, NEWEST_Memcpy,
+	CHECK(GPT_AGENT_MEMCPY, gpt_agent_memcpy, NEWEST_Memcpy,
 	      CUPTI_MEMCPY_FIELDS(EXACT) EXPECT(ours->from_device == ours->device && ours->to_device == ours->device););
 	n = 1;
-	CHECK(GPT_AGENT_COPY, gpt_agent_copy, NEWEST_MemcpyPtoP, CUPTI_MEMCPY2_FIELDS(EXACT));
+	CHECK(GPT_AGENT_MEMCPY, gpt_agent_memcpy, NEWEST_MemcpyPtoP, CUPTI_MEMCPY2_FIELDS(EXACT));
 	n = 0;
-	CHECK(GPT_AGENT_FILL, gpt_agent_fill, NEWEST_Memset, CUPTI_MEMSET_FIELDS(EXACT));
+	CHECK(GPT_AGENT_MEMSET, gpt_agent_memset, NEWEST_Memset, CUPTI_MEMSET_FIELDS(EXACT));
 #ifdef WITH_OVERHEAD_CORRELATION
 	CHECK(GPT_AGENT_OVERHEAD, gpt_agent_overhead, NEWEST_Overhead,
 	      CUPTI_OVERHEAD_FIELDS(EXACT) CUPTI_OVERHEAD_FIELDS_12_4(EXACT));
@@ -441,7 +441,7 @@ static void check_records(struct records *records)
 #else
 	CHECK(GPT_AGENT_JIT, gpt_agent_jit, NEWEST_Jit, CUPTI_JIT_FIELDS(EXACT) EXPECT(ours->tid == 0););
 #endif
-	EXPECT(records->stats.kernels == 3 && records->stats.copies == 2 && records->stats.fills == 1);
+	EXPECT(records->stats.kernels == 3 && records->stats.memcpys == 2 && records->stats.memsets == 1);
 	EXPECT(records->stats.others == 11 && records->stats.untimed == 1 && records->stats.malformed == 0);
 }
 

@@ -97,7 +97,7 @@ enum gpt_agent_life {
  * The agent reads the counters when a session begins: attach these probes before those on _state and _call.
  */
 #define GPT_AGENT_TAKES(X)                                                                                             \
-	X(CUDA, cuda)	  /* copies and fills, every call of cuda_api.h, CUPTI's overhead, JIT compilation */          \
+	X(CUDA, cuda)	  /* memcpys and memsets, every call of cuda_api.h, CUPTI's overhead, JIT compilation */       \
 	X(SYNC, sync)	  /* synchronisations and events */                                                            \
 	X(MEMORY, memory) /* allocations and frees */                                                                  \
 	X(NVTX, nvtx)	  /* ranges that the program names */
@@ -139,8 +139,8 @@ enum gpt_agent_record_type {
 	GPT_AGENT_NAME = 65,	   /* struct gpt_agent_name: precedes the first record that refers to it */
 	GPT_AGENT_API = 66,	   /* struct gpt_agent_api: a call returned */
 	GPT_AGENT_KERNEL = 67,	   /* struct gpt_agent_kernel */
-	GPT_AGENT_COPY = 68,	   /* struct gpt_agent_copy */
-	GPT_AGENT_FILL = 69,	   /* struct gpt_agent_fill */
+	GPT_AGENT_MEMCPY = 68,	   /* struct gpt_agent_memcpy */
+	GPT_AGENT_MEMSET = 69,	   /* struct gpt_agent_memset */
 	GPT_AGENT_OVERHEAD = 70,   /* struct gpt_agent_overhead */
 	GPT_AGENT_DEVICE = 71,	   /* struct gpt_agent_device */
 	GPT_AGENT_CONTEXT = 72,	   /* struct gpt_agent_context */
@@ -233,7 +233,7 @@ struct gpt_agent_kernel {
 	__u32 channel, channel_type;
 };
 
-struct gpt_agent_copy {
+struct gpt_agent_memcpy {
 	struct gpt_record hdr;
 	__u64 start_wall_ns, end_wall_ns;
 	__u32 corr, device, context, stream;
@@ -243,11 +243,11 @@ struct gpt_agent_copy {
 	__u8 kind;     /* CUpti_ActivityMemcpyKind */
 	__u8 from, to; /* CUpti_ActivityMemoryKind */
 	__u8 is_async;
-	__u32 from_device, to_device; /* peer copies; else = device */
+	__u32 from_device, to_device; /* peer memcpys; else = device */
 	__u32 channel, channel_type;
 };
 
-struct gpt_agent_fill {
+struct gpt_agent_memset {
 	struct gpt_record hdr;
 	__u64 start_wall_ns, end_wall_ns;
 	__u32 corr, device, context, stream;
@@ -415,16 +415,16 @@ struct gpt_agent_clock {
 
 struct gpt_agent_stats {
 	struct gpt_record hdr;
-	__u64 calls;			      /* gputrace_agent_call made */
-	__u64 kernels, copies, fills, others; /* CUPTI records seen */
-	__u64 cupti_dropped;		      /* by cuptiActivityGetNumDroppedRecords */
-	__u64 buffers_refused;		      /* CUPTI asked for a buffer and the pool was empty */
-	__u64 api_dropped;		      /* returns not reported: table full */
-	__u64 names_dropped;		      /* names not kept: table full */
-	__u64 untimed;			      /* records with start = end = 0 */
-	__u64 malformed;		      /* records shorter than their kind's, or of a kind not asked for */
-	__u64 strayed;			      /* in our buffers, and asked for by another client of CUPTI */
-	__u64 dropped_unknown;		      /* times that CUPTI did not say how many it dropped */
+	__u64 calls;				 /* gputrace_agent_call made */
+	__u64 kernels, memcpys, memsets, others; /* CUPTI records seen */
+	__u64 cupti_dropped;			 /* by cuptiActivityGetNumDroppedRecords */
+	__u64 buffers_refused;			 /* CUPTI asked for a buffer and the pool was empty */
+	__u64 api_dropped;			 /* returns not reported: table full */
+	__u64 names_dropped;			 /* names not kept: table full */
+	__u64 untimed;				 /* records with start = end = 0 */
+	__u64 malformed;			 /* records shorter than their kind's, or of a kind not asked for */
+	__u64 strayed;				 /* in our buffers, and asked for by another client of CUPTI */
+	__u64 dropped_unknown;			 /* times that CUPTI did not say how many it dropped */
 };
 #define GPT_AGENT_STATS_FIRST 96 /* bytes, without `strayed` and what follows it */
 
@@ -435,8 +435,8 @@ _Static_assert(sizeof(struct gpt_agent_name) == 16, "agent layout");
 _Static_assert(sizeof(struct gpt_agent_api) == 40, "agent layout");
 _Static_assert(sizeof(struct gpt_agent_called) == 40, "agent layout");
 _Static_assert(sizeof(struct gpt_agent_kernel) == 120, "agent layout");
-_Static_assert(sizeof(struct gpt_agent_copy) == 80, "agent layout");
-_Static_assert(sizeof(struct gpt_agent_fill) == 72, "agent layout");
+_Static_assert(sizeof(struct gpt_agent_memcpy) == 80, "agent layout");
+_Static_assert(sizeof(struct gpt_agent_memset) == 72, "agent layout");
 _Static_assert(sizeof(struct gpt_agent_overhead) == 40, "agent layout");
 _Static_assert(sizeof(struct gpt_agent_sync) == 56, "agent layout");
 _Static_assert(sizeof(struct gpt_agent_event) == 32, "agent layout");

@@ -29,10 +29,10 @@ enum gpt_api_domain {
 enum gpt_api_class {
 	GPT_CLASS_NONE,
 	GPT_CLASS_LAUNCH,    /* one kernel */
-	GPT_CLASS_GRAPH,     /* one graph: any number of kernels, copies and fills */
+	GPT_CLASS_GRAPH,     /* one graph: any number of kernels, memcpys and memsets */
 	GPT_CLASS_HOST_FUNC, /* a host function in stream order: no GPU work */
-	GPT_CLASS_COPY,
-	GPT_CLASS_FILL,
+	GPT_CLASS_MEMCPY,
+	GPT_CLASS_MEMSET,
 	GPT_CLASS_SYNC, /* the calling thread waits for the GPU */
 	GPT_CLASS_WAIT, /* a stream waits for an event; the thread does not */
 	GPT_CLASS_EVENT,
@@ -49,9 +49,9 @@ enum gpt_api_args {
 	GPT_ARGS_RT_LAUNCH_EX,	/* (cudaLaunchConfig_t *, func, args) */
 	GPT_ARGS_DRV_LAUNCH,	/* (func, gx, gy, gz, bx, by, bz, shmem, stream, ...) */
 	GPT_ARGS_DRV_LAUNCH_EX, /* (CUlaunchConfig *, func, ...) */
-	GPT_ARGS_RT_COPY,	/* (dst, src, bytes, kind[, stream]) */
-	GPT_ARGS_RT_COPY_2D,	/* (dst, dpitch, src, spitch, width, height, kind, stream) */
-	GPT_ARGS_RT_FILL,	/* (dst, value, bytes[, stream]) */
+	GPT_ARGS_RT_MEMCPY,	/* (dst, src, bytes, kind[, stream]) */
+	GPT_ARGS_RT_MEMCPY_2D,	/* (dst, dpitch, src, spitch, width, height, kind, stream) */
+	GPT_ARGS_RT_MEMSET,	/* (dst, value, bytes[, stream]) */
 	GPT_ARGS_SIZE_2ND,	/* (ptr *, bytes, ...) */
 	GPT_ARGS_SIZE_3RD,	/* (dst, src, bytes[, stream]) */
 	GPT_ARGS_STREAM_1ST,	/* (stream, ...) */
@@ -75,31 +75,31 @@ enum gpt_api_twin {
 	X(RUNTIME, cudaLaunchCooperativeKernelMultiDevice, LAUNCH,    NONE,          NONE, 272, 0) \
 	X(RUNTIME, cudaLaunchHostFunc,                     HOST_FUNC, STREAM_1ST,    PTSZ, 284, 285) \
 	X(RUNTIME, cudaGraphLaunch,                        GRAPH,     STREAM_2ND,    PTSZ, 311, 312) \
-	X(RUNTIME, cudaMemcpy,                             COPY,      RT_COPY,       PTDS, 31,  215) \
-	X(RUNTIME, cudaMemcpyAsync,                        COPY,      RT_COPY,       PTSZ, 41,  225) \
-	X(RUNTIME, cudaMemcpy2D,                           COPY,      RT_COPY_2D,    PTDS, 32,  216) \
-	X(RUNTIME, cudaMemcpy2DAsync,                      COPY,      RT_COPY_2D,    PTSZ, 44,  228) \
-	X(RUNTIME, cudaMemcpy3D,                           COPY,      NONE,          PTDS, 144, 245) \
-	X(RUNTIME, cudaMemcpy3DAsync,                      COPY,      NONE,          PTSZ, 145, 246) \
-	X(RUNTIME, cudaMemcpyPeer,                         COPY,      NONE,          NONE, 160, 0) \
-	X(RUNTIME, cudaMemcpyPeerAsync,                    COPY,      NONE,          NONE, 161, 0) \
-	X(RUNTIME, cudaMemcpy3DPeer,                       COPY,      NONE,          PTDS, 162, 249) \
-	X(RUNTIME, cudaMemcpy3DPeerAsync,                  COPY,      NONE,          PTSZ, 163, 250) \
-	X(RUNTIME, cudaMemcpyToSymbol,                     COPY,      NONE,          PTDS, 39,  223) \
-	X(RUNTIME, cudaMemcpyToSymbolAsync,                COPY,      NONE,          PTSZ, 47,  231) \
-	X(RUNTIME, cudaMemcpyFromSymbol,                   COPY,      NONE,          PTDS, 40,  224) \
-	X(RUNTIME, cudaMemcpyFromSymbolAsync,              COPY,      NONE,          PTSZ, 48,  232) \
-	X(RUNTIME, cudaMemcpyToArray,                      COPY,      NONE,          PTDS, 33,  217) \
-	X(RUNTIME, cudaMemcpyFromArray,                    COPY,      NONE,          PTDS, 35,  219) \
-	X(RUNTIME, cudaMemcpy2DToArray,                    COPY,      NONE,          PTDS, 34,  218) \
-	X(RUNTIME, cudaMemcpy2DFromArray,                  COPY,      NONE,          PTDS, 36,  220) \
-	X(RUNTIME, cudaMemcpyBatchAsync,                   COPY,      NONE,          PTSZ, 509, 510) \
-	X(RUNTIME, cudaMemset,                             FILL,      RT_FILL,       PTDS, 49,  233) \
-	X(RUNTIME, cudaMemsetAsync,                        FILL,      RT_FILL,       PTSZ, 51,  235) \
-	X(RUNTIME, cudaMemset2D,                           FILL,      NONE,          PTDS, 50,  234) \
-	X(RUNTIME, cudaMemset2DAsync,                      FILL,      NONE,          PTSZ, 52,  236) \
-	X(RUNTIME, cudaMemset3D,                           FILL,      NONE,          PTDS, 142, 243) \
-	X(RUNTIME, cudaMemset3DAsync,                      FILL,      NONE,          PTSZ, 143, 244) \
+	X(RUNTIME, cudaMemcpy,                             MEMCPY,    RT_MEMCPY,     PTDS, 31,  215) \
+	X(RUNTIME, cudaMemcpyAsync,                        MEMCPY,    RT_MEMCPY,     PTSZ, 41,  225) \
+	X(RUNTIME, cudaMemcpy2D,                           MEMCPY,    RT_MEMCPY_2D,  PTDS, 32,  216) \
+	X(RUNTIME, cudaMemcpy2DAsync,                      MEMCPY,    RT_MEMCPY_2D,  PTSZ, 44,  228) \
+	X(RUNTIME, cudaMemcpy3D,                           MEMCPY,    NONE,          PTDS, 144, 245) \
+	X(RUNTIME, cudaMemcpy3DAsync,                      MEMCPY,    NONE,          PTSZ, 145, 246) \
+	X(RUNTIME, cudaMemcpyPeer,                         MEMCPY,    NONE,          NONE, 160, 0) \
+	X(RUNTIME, cudaMemcpyPeerAsync,                    MEMCPY,    NONE,          NONE, 161, 0) \
+	X(RUNTIME, cudaMemcpy3DPeer,                       MEMCPY,    NONE,          PTDS, 162, 249) \
+	X(RUNTIME, cudaMemcpy3DPeerAsync,                  MEMCPY,    NONE,          PTSZ, 163, 250) \
+	X(RUNTIME, cudaMemcpyToSymbol,                     MEMCPY,    NONE,          PTDS, 39,  223) \
+	X(RUNTIME, cudaMemcpyToSymbolAsync,                MEMCPY,    NONE,          PTSZ, 47,  231) \
+	X(RUNTIME, cudaMemcpyFromSymbol,                   MEMCPY,    NONE,          PTDS, 40,  224) \
+	X(RUNTIME, cudaMemcpyFromSymbolAsync,              MEMCPY,    NONE,          PTSZ, 48,  232) \
+	X(RUNTIME, cudaMemcpyToArray,                      MEMCPY,    NONE,          PTDS, 33,  217) \
+	X(RUNTIME, cudaMemcpyFromArray,                    MEMCPY,    NONE,          PTDS, 35,  219) \
+	X(RUNTIME, cudaMemcpy2DToArray,                    MEMCPY,    NONE,          PTDS, 34,  218) \
+	X(RUNTIME, cudaMemcpy2DFromArray,                  MEMCPY,    NONE,          PTDS, 36,  220) \
+	X(RUNTIME, cudaMemcpyBatchAsync,                   MEMCPY,    NONE,          PTSZ, 509, 510) \
+	X(RUNTIME, cudaMemset,                             MEMSET,    RT_MEMSET,     PTDS, 49,  233) \
+	X(RUNTIME, cudaMemsetAsync,                        MEMSET,    RT_MEMSET,     PTSZ, 51,  235) \
+	X(RUNTIME, cudaMemset2D,                           MEMSET,    NONE,          PTDS, 50,  234) \
+	X(RUNTIME, cudaMemset2DAsync,                      MEMSET,    NONE,          PTSZ, 52,  236) \
+	X(RUNTIME, cudaMemset3D,                           MEMSET,    NONE,          PTDS, 142, 243) \
+	X(RUNTIME, cudaMemset3DAsync,                      MEMSET,    NONE,          PTSZ, 143, 244) \
 	X(RUNTIME, cudaStreamSynchronize,                  SYNC,      STREAM_1ST,    PTSZ, 131, 239) \
 	X(RUNTIME, cudaDeviceSynchronize,                  SYNC,      NONE,          NONE, 165, 0) \
 	X(RUNTIME, cudaEventSynchronize,                   SYNC,      NONE,          NONE, 137, 0) \
@@ -124,36 +124,36 @@ enum gpt_api_twin {
 	X(DRIVER,  cuLaunchKernelEx,                       LAUNCH,    DRV_LAUNCH_EX, PTSZ, 652, 653) \
 	X(DRIVER,  cuLaunchHostFunc,                       HOST_FUNC, STREAM_1ST,    PTSZ, 527, 528) \
 	X(DRIVER,  cuGraphLaunch,                          GRAPH,     STREAM_2ND,    PTSZ, 514, 515) \
-	X(DRIVER,  cuMemcpy,                               COPY,      SIZE_3RD,      PTDS, 305, 408) \
-	X(DRIVER,  cuMemcpyAsync,                          COPY,      SIZE_3RD,      PTSZ, 306, 418) \
-	X(DRIVER,  cuMemcpyHtoD_v2,                        COPY,      SIZE_3RD,      PTDS, 276, 397) \
-	X(DRIVER,  cuMemcpyHtoDAsync_v2,                   COPY,      SIZE_3RD,      PTSZ, 277, 421) \
-	X(DRIVER,  cuMemcpyDtoH_v2,                        COPY,      SIZE_3RD,      PTDS, 278, 398) \
-	X(DRIVER,  cuMemcpyDtoHAsync_v2,                   COPY,      SIZE_3RD,      PTSZ, 279, 422) \
-	X(DRIVER,  cuMemcpyDtoD_v2,                        COPY,      SIZE_3RD,      PTDS, 280, 399) \
-	X(DRIVER,  cuMemcpyDtoDAsync_v2,                   COPY,      SIZE_3RD,      PTSZ, 281, 423) \
-	X(DRIVER,  cuMemcpyPeer,                           COPY,      NONE,          PTDS, 318, 409) \
-	X(DRIVER,  cuMemcpyPeerAsync,                      COPY,      NONE,          PTSZ, 319, 426) \
-	X(DRIVER,  cuMemcpy2D_v2,                          COPY,      NONE,          PTDS, 287, 405) \
-	X(DRIVER,  cuMemcpy2DUnaligned_v2,                 COPY,      NONE,          PTDS, 288, 406) \
-	X(DRIVER,  cuMemcpy2DAsync_v2,                     COPY,      NONE,          PTSZ, 289, 424) \
-	X(DRIVER,  cuMemcpy3D_v2,                          COPY,      NONE,          PTDS, 290, 407) \
-	X(DRIVER,  cuMemcpy3DAsync_v2,                     COPY,      NONE,          PTSZ, 291, 425) \
-	X(DRIVER,  cuMemcpy3DPeer,                         COPY,      NONE,          PTDS, 320, 410) \
-	X(DRIVER,  cuMemcpy3DPeerAsync,                    COPY,      NONE,          PTSZ, 321, 427) \
-	X(DRIVER,  cuMemcpyBatchAsync,                     COPY,      NONE,          PTSZ, 776, 777) \
-	X(DRIVER,  cuMemsetD8_v2,                          FILL,      NONE,          PTDS, 249, 411) \
-	X(DRIVER,  cuMemsetD16_v2,                         FILL,      NONE,          PTDS, 250, 412) \
-	X(DRIVER,  cuMemsetD32_v2,                         FILL,      NONE,          PTDS, 251, 413) \
-	X(DRIVER,  cuMemsetD2D8_v2,                        FILL,      NONE,          PTDS, 252, 414) \
-	X(DRIVER,  cuMemsetD2D16_v2,                       FILL,      NONE,          PTDS, 253, 415) \
-	X(DRIVER,  cuMemsetD2D32_v2,                       FILL,      NONE,          PTDS, 254, 416) \
-	X(DRIVER,  cuMemsetD8Async,                        FILL,      NONE,          PTSZ, 216, 428) \
-	X(DRIVER,  cuMemsetD16Async,                       FILL,      NONE,          PTSZ, 218, 429) \
-	X(DRIVER,  cuMemsetD32Async,                       FILL,      NONE,          PTSZ, 220, 430) \
-	X(DRIVER,  cuMemsetD2D8Async,                      FILL,      NONE,          PTSZ, 222, 431) \
-	X(DRIVER,  cuMemsetD2D16Async,                     FILL,      NONE,          PTSZ, 224, 432) \
-	X(DRIVER,  cuMemsetD2D32Async,                     FILL,      NONE,          PTSZ, 226, 433) \
+	X(DRIVER,  cuMemcpy,                               MEMCPY,    SIZE_3RD,      PTDS, 305, 408) \
+	X(DRIVER,  cuMemcpyAsync,                          MEMCPY,    SIZE_3RD,      PTSZ, 306, 418) \
+	X(DRIVER,  cuMemcpyHtoD_v2,                        MEMCPY,    SIZE_3RD,      PTDS, 276, 397) \
+	X(DRIVER,  cuMemcpyHtoDAsync_v2,                   MEMCPY,    SIZE_3RD,      PTSZ, 277, 421) \
+	X(DRIVER,  cuMemcpyDtoH_v2,                        MEMCPY,    SIZE_3RD,      PTDS, 278, 398) \
+	X(DRIVER,  cuMemcpyDtoHAsync_v2,                   MEMCPY,    SIZE_3RD,      PTSZ, 279, 422) \
+	X(DRIVER,  cuMemcpyDtoD_v2,                        MEMCPY,    SIZE_3RD,      PTDS, 280, 399) \
+	X(DRIVER,  cuMemcpyDtoDAsync_v2,                   MEMCPY,    SIZE_3RD,      PTSZ, 281, 423) \
+	X(DRIVER,  cuMemcpyPeer,                           MEMCPY,    NONE,          PTDS, 318, 409) \
+	X(DRIVER,  cuMemcpyPeerAsync,                      MEMCPY,    NONE,          PTSZ, 319, 426) \
+	X(DRIVER,  cuMemcpy2D_v2,                          MEMCPY,    NONE,          PTDS, 287, 405) \
+	X(DRIVER,  cuMemcpy2DUnaligned_v2,                 MEMCPY,    NONE,          PTDS, 288, 406) \
+	X(DRIVER,  cuMemcpy2DAsync_v2,                     MEMCPY,    NONE,          PTSZ, 289, 424) \
+	X(DRIVER,  cuMemcpy3D_v2,                          MEMCPY,    NONE,          PTDS, 290, 407) \
+	X(DRIVER,  cuMemcpy3DAsync_v2,                     MEMCPY,    NONE,          PTSZ, 291, 425) \
+	X(DRIVER,  cuMemcpy3DPeer,                         MEMCPY,    NONE,          PTDS, 320, 410) \
+	X(DRIVER,  cuMemcpy3DPeerAsync,                    MEMCPY,    NONE,          PTSZ, 321, 427) \
+	X(DRIVER,  cuMemcpyBatchAsync,                     MEMCPY,    NONE,          PTSZ, 776, 777) \
+	X(DRIVER,  cuMemsetD8_v2,                          MEMSET,    NONE,          PTDS, 249, 411) \
+	X(DRIVER,  cuMemsetD16_v2,                         MEMSET,    NONE,          PTDS, 250, 412) \
+	X(DRIVER,  cuMemsetD32_v2,                         MEMSET,    NONE,          PTDS, 251, 413) \
+	X(DRIVER,  cuMemsetD2D8_v2,                        MEMSET,    NONE,          PTDS, 252, 414) \
+	X(DRIVER,  cuMemsetD2D16_v2,                       MEMSET,    NONE,          PTDS, 253, 415) \
+	X(DRIVER,  cuMemsetD2D32_v2,                       MEMSET,    NONE,          PTDS, 254, 416) \
+	X(DRIVER,  cuMemsetD8Async,                        MEMSET,    NONE,          PTSZ, 216, 428) \
+	X(DRIVER,  cuMemsetD16Async,                       MEMSET,    NONE,          PTSZ, 218, 429) \
+	X(DRIVER,  cuMemsetD32Async,                       MEMSET,    NONE,          PTSZ, 220, 430) \
+	X(DRIVER,  cuMemsetD2D8Async,                      MEMSET,    NONE,          PTSZ, 222, 431) \
+	X(DRIVER,  cuMemsetD2D16Async,                     MEMSET,    NONE,          PTSZ, 224, 432) \
+	X(DRIVER,  cuMemsetD2D32Async,                     MEMSET,    NONE,          PTSZ, 226, 433) \
 	X(DRIVER,  cuStreamSynchronize,                    SYNC,      STREAM_1ST,    PTSZ, 126, 440) \
 	X(DRIVER,  cuCtxSynchronize,                       SYNC,      NONE,          NONE, 17,  0) \
 	X(DRIVER,  cuEventSynchronize,                     SYNC,      NONE,          NONE, 121, 0) \
@@ -190,7 +190,7 @@ enum gpt_api_twin {
 #define GPT_CBID_STUB_LAUNCH_PTSZ 506
 
 /*
- * Other ids of calls in the table: X(domain, cbid, the table's cbid).  Besides the stubs: batched copies got
+ * Other ids of calls in the table: X(domain, cbid, the table's cbid).  Besides the stubs: batched memcpys got
  * new arguments, hence new ids, in CUDA 13.0 (runtime 482 is 12.8's and 12.9's, driver 796 is 13.0's _v2).
  */
 #define GPT_CUDA_API_ALIASES(X)                                                                                        \

@@ -110,11 +110,11 @@ struct gpt_call_args {
 	struct gpt_call call;
 	__u64 function;	    /* kernel: host stub address, cudaKernel_t or CUfunction; graph: the executable graph */
 	__u64 stream;	    /* as passed: 0, 1, 2 are the default, legacy and per-thread streams */
-	__u64 bytes;	    /* copy, fill, allocation */
+	__u64 bytes;	    /* memcpy, memset, allocation */
 	__u32 grid[3];	    /* blocks */
 	__u32 block[3];	    /* threads */
 	__u32 shared_bytes; /* dynamic shared memory */
-	__u32 copy_kind;    /* enum cudaMemcpyKind: 0 HtoH 1 HtoD 2 DtoH 3 DtoD 4 by pointers; ~0: not known */
+	__u32 memcpy_kind;  /* enum cudaMemcpyKind: 0 HtoH 1 HtoD 2 DtoH 3 DtoD 4 by pointers; ~0: not known */
 };
 
 /* ---- Python --------------------------------------------------------------------------------- */

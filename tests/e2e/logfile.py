@@ -44,7 +44,7 @@ def has_symbol(path, name):
 
 
 AGENT_BATCH, CUPTI_USE = 13, 16
-HELLO, KERNEL, COPY, FILL = 64, 67, 68, 69
+HELLO, KERNEL, MEMCPY, MEMSET = 64, 67, 68, 69
 
 
 def agent_records(path, wanted):
@@ -67,7 +67,7 @@ def has_kernel(path):
 
 def gpu_correlations(path):
     """Correlation ids of the GPU operations that came."""
-    return {struct.unpack_from("<I", body, 16)[0] for kind in (KERNEL, COPY, FILL) for body in agent_records(path, kind)}
+    return {struct.unpack_from("<I", body, 16)[0] for kind in (KERNEL, MEMCPY, MEMSET) for body in agent_records(path, kind)}
 
 
 def says_failed(path):

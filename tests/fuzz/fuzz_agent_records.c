@@ -160,7 +160,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (i = 0; i < TYPES; i++)
 		after += i == GPT_AGENT_NAME - GPT_AGENT_HELLO ? 0 : seen[i];
 	/* nothing twice, nothing lost on the way out */
-	if (after - before != records.stats.kernels + records.stats.copies + records.stats.fills + records.stats.others)
+	if (after - before !=
+	    records.stats.kernels + records.stats.memcpys + records.stats.memsets + records.stats.others)
 		abort();
 	if (names.count > NAMES_MAX / 2)
 		names_clear(&names);

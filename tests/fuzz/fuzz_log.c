@@ -81,9 +81,10 @@ static void add_batch(struct log_builder *log)
 	log_agent_api(log, (struct gpt_agent_api){.start_ns = 100, .end_ns = 150, .corr = 1, .api = GPT_API(2, 211)});
 	log_agent_kernel(log,
 			 (struct gpt_agent_kernel){.start_wall_ns = 200, .end_wall_ns = 300, .corr = 1, .name = 1});
-	log_agent_copy(log,
-		       (struct gpt_agent_copy){.start_wall_ns = 50600, .end_wall_ns = 50700, .corr = 2, .kind = 1});
-	log_agent_fill(log, (struct gpt_agent_fill){.start_wall_ns = 400, .end_wall_ns = 500, .corr = 2, .memory = 3});
+	log_agent_memcpy(log,
+			 (struct gpt_agent_memcpy){.start_wall_ns = 50600, .end_wall_ns = 50700, .corr = 2, .kind = 1});
+	log_agent_memset(log,
+			 (struct gpt_agent_memset){.start_wall_ns = 400, .end_wall_ns = 500, .corr = 2, .memory = 3});
 	log_agent_overhead(log, (struct gpt_agent_overhead){.start_wall_ns = 400, .end_wall_ns = 500, .tid = 8});
 	log_agent_called(
 		log,

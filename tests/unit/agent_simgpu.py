@@ -21,7 +21,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "simgpu"))
 import truth as ground_truth  # noqa: E402
 
-HELLO, NAME, API, KERNEL, COPY, FILL, OVERHEAD, DEVICE, CONTEXT, STREAM, CLOCK, STATS, SYNC, EVENT, MEMORY, GRAPH_NODE = range(64, 80)
+HELLO, NAME, API, KERNEL, MEMCPY, MEMSET, OVERHEAD, DEVICE, CONTEXT, STREAM, CLOCK, STATS, SYNC, EVENT, MEMORY, GRAPH_NODE = range(64, 80)
 SIZES = 81
 LOADED, READY, STOPPED, FAILED = 1, 2, 3, 4
 OK, NO_CUPTI, UNUSABLE, OCCUPIED, NO_CUDA = range(5)
@@ -86,10 +86,10 @@ class Record:
         for d in self.of(KERNEL):
             start, end, corr, device, context, stream, name, graph, node = struct.unpack_from("<QQIIIIIIQ", d, 8)
             out.append(("kernel", corr, self.names.get(name, ""), start, end, device, context, stream, graph, node))
-        for d in self.of(COPY):
+        for d in self.of(MEMCPY):
             start, end, corr, device, context, stream, size, node, graph = struct.unpack_from("<QQIIIIQQI", d, 8)
             out.append(("memcpy", corr, size, start, end, device, context, stream, graph, node))
-        for d in self.of(FILL):
+        for d in self.of(MEMSET):
             start, end, corr, device, context, stream, size, node, graph = struct.unpack_from("<QQIIIIQQI", d, 8)
             out.append(("memset", corr, size, start, end, device, context, stream, graph, node))
         return sorted(out)
@@ -107,7 +107,7 @@ class Record:
         return out
 
     def stats(self):
-        names = "calls kernels copies fills others cupti_dropped buffers_refused api_dropped names_dropped untimed malformed strayed dropped_unknown"
+        names = "calls kernels memcpys memsets others cupti_dropped buffers_refused api_dropped names_dropped untimed malformed strayed dropped_unknown"
         return dict(zip(names.split(), struct.unpack_from("<13Q", self.of(STATS)[-1], 8)))
 
 
@@ -388,7 +388,7 @@ class AgentOnSimulatedGpu(unittest.TestCase):
         self.assertIn("subscribe 0\n", out[0])
         self.assertEqual(out[0], out[1], "as in a process that has never had anybody listen")
         record = Record(f"{self.folder.name}/record.{process.pid}")
-        self.assertEqual(record.stats()["fills"], 1)
+        self.assertEqual(record.stats()["memsets"], 1)
 
     # What the kernel does to the counters, done by the program itself; fill(n) makes n pieces of GPU work.
     COUNTERS = ("import ctypes, os, time\n"
@@ -415,7 +415,7 @@ class AgentOnSimulatedGpu(unittest.TestCase):
 
     def run_counters(self, before, script):
         _, record, entries = self.run_to_end([sys.executable, "-c", self.COUNTERS % before + script], RECORDER=RECORDER)
-        fills = [struct.unpack_from("<Q", d, 40)[0] for d in record.of(FILL)]  # their sizes say which they are
+        fills = [struct.unpack_from("<Q", d, 40)[0] for d in record.of(MEMSET)]  # their sizes say which they are
         return record, entries, {size: fills.count(size) for size in set(fills)}
 
     def test_it_comes_and_goes_as_often_as_somebody_listens(self):
@@ -445,7 +445,7 @@ class AgentOnSimulatedGpu(unittest.TestCase):
         out, record, _ = self.run_to_end([sys.executable, "-c", script], preload=False, LD_LIBRARY_PATH=SIMGPU)
         self.assertEqual(out, "True\nFalse\n")
         self.assertEqual(record.states, [LOADED, READY, STOPPED])
-        self.assertEqual(record.stats()["fills"], 1)
+        self.assertEqual(record.stats()["memsets"], 1)
 
     # ---- what others have run into (SIMGPU_...: tests/simgpu/README.md) ----
 
@@ -662,7 +662,7 @@ class AgentOnSimulatedGpu(unittest.TestCase):
     @staticmethod
     def fills_so_far(path):
         try:
-            return len(Record(path).of(FILL))
+            return len(Record(path).of(MEMSET))
         except (AssertionError, struct.error):  # the last batch is being written
             return 0
 
@@ -798,7 +798,7 @@ class AgentOnSimulatedGpu(unittest.TestCase):
                   "[t.start() for t in ts]; [t.join() for t in ts]\n")
         _, record, entries = self.run_to_end([sys.executable, "-c", script])
         self.assertEqual(record.work(), expected_work(entries))
-        self.assertEqual(record.stats()["fills"], 16000)
+        self.assertEqual(record.stats()["memsets"], 16000)
         self.assertEqual(sorted(c for c, _, _ in record.calls), sorted(e["corr"] for e in followed(entries, self.apis)))
         self.assertEqual(len(record.returns()), len(record.calls))
 

@@ -107,7 +107,7 @@ CHECK_FN const char *model_check_calls(const struct model *model)
 		MODEL_MUST(!i || op[-1].start_ns <= op->start_ns);
 		MODEL_MUST(op->start_ns <= op->end_ns && op->process < model->process_count);
 		MODEL_MUST(op->name == NONE || op->name < model->string_count);
-		MODEL_MUST(op->kind < MODEL_GPU_KINDS && op->copy_kind <= 10 && op->from <= 7 && op->to <= 7);
+		MODEL_MUST(op->kind < MODEL_GPU_KINDS && op->memcpy_kind <= 10 && op->from <= 7 && op->to <= 7);
 		MODEL_MUST(op->captured_by == NONE || op->captured_by < model->call_count);
 		joined += op->call != NONE;
 	}

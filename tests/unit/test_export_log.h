@@ -116,23 +116,23 @@ LOG_FN void sample_step(struct sample *sample, uint64_t at)
 				    : i < 5 ? 10000 * i + 4000
 					    : 50000));
 	sample_kernel(sample, first, 1, at + 20000, 100000, 0);
-	log_agent_copy(&sample->log, (struct gpt_agent_copy){.start_wall_ns = at + 120000 + SAMPLE_WALL,
-							     .end_wall_ns = at + 170000 + SAMPLE_WALL,
-							     .corr = first + 1,
-							     .context = 1,
-							     .stream = 7,
-							     .bytes = 1000000,
-							     .kind = 1,
-							     .from = 1,
-							     .to = 3,
-							     .is_async = 1});
-	log_agent_fill(&sample->log, (struct gpt_agent_fill){.start_wall_ns = at + 180000 + SAMPLE_WALL,
-							     .end_wall_ns = at + 185000 + SAMPLE_WALL,
-							     .corr = first + 2,
-							     .context = 1,
-							     .stream = 7,
-							     .bytes = 65536,
-							     .memory = 3});
+	log_agent_memcpy(&sample->log, (struct gpt_agent_memcpy){.start_wall_ns = at + 120000 + SAMPLE_WALL,
+								 .end_wall_ns = at + 170000 + SAMPLE_WALL,
+								 .corr = first + 1,
+								 .context = 1,
+								 .stream = 7,
+								 .bytes = 1000000,
+								 .kind = 1,
+								 .from = 1,
+								 .to = 3,
+								 .is_async = 1});
+	log_agent_memset(&sample->log, (struct gpt_agent_memset){.start_wall_ns = at + 180000 + SAMPLE_WALL,
+								 .end_wall_ns = at + 185000 + SAMPLE_WALL,
+								 .corr = first + 2,
+								 .context = 1,
+								 .stream = 7,
+								 .bytes = 65536,
+								 .memory = 3});
 	sample_kernel(sample, first + 3, 2, at + 200000, 30000, 1);
 	sample_kernel(sample, first + 3, 2, at + 215000, 30000, 2); /* overlaps the one before */
 	sample_kernel(sample, first + 3, 1, at + 250000, 30000, 3);

@@ -160,7 +160,7 @@ static void gpu_work_during_a_collection_is_no_idle_time(void **state)
 			model->pyspans[i].start_ns = SAMPLE_START + 1100000,
 			model->pyspans[i].end_ns = SAMPLE_START + 1100000 + 40000;
 	for (uint32_t i = 0; i < model->gpu_count; i++)
-		if (model->gpu[i].kind == MODEL_COPY)
+		if (model->gpu[i].kind == MODEL_MEMCPY)
 			model->gpu[i].start_ns = model->gpu[i].end_ns = 0; /* untimed: leaves the rest idle */
 	text = report_text_of(model);
 	assert_has(text, "   40.0      1     40.0      20.0  collection, generation 1\n");

@@ -6,7 +6,7 @@
 #include "model_of.h"
 
 #define US 1000ull
-#define CUDA_COPY GPT_API(GPT_DOMAIN_RUNTIME, 41)
+#define CUDA_MEMCPY GPT_API(GPT_DOMAIN_RUNTIME, 41)
 #define OTHER_TID (TID + 1)
 #define NOBODY UINT64_MAX
 
@@ -205,7 +205,7 @@ static void another_function_before_it_is_another_call(void **state)
 	struct model *model;
 
 	begin(&log);
-	seen_with(&log, TID, 10, CUDA_COPY, 1, 0);
+	seen_with(&log, TID, 10, CUDA_MEMCPY, 1, 0);
 	called(&log, TID, 12, 18, 2);
 	model = end(&log);
 	assert_int_equal(caller(model, 2), NOBODY);

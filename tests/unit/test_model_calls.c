@@ -47,16 +47,18 @@ static void one_graph_launch_has_all_its_records_in_order_of_time(void **state)
 			 .time_ns = 100, .pid = PID, .tid = TID, .corr = 5, .api = GPT_API(GPT_DOMAIN_RUNTIME, 311)});
 	log_batch(&log, PID, TID, 900);
 	kernel(&log, 5, 300, 310);
-	log_agent_copy(&log, (struct gpt_agent_copy){.start_wall_ns = 200, .end_wall_ns = 210, .corr = 5, .bytes = 64});
-	log_agent_fill(&log, (struct gpt_agent_fill){.start_wall_ns = 400, .end_wall_ns = 410, .corr = 5, .bytes = 32});
+	log_agent_memcpy(&log,
+			 (struct gpt_agent_memcpy){.start_wall_ns = 200, .end_wall_ns = 210, .corr = 5, .bytes = 64});
+	log_agent_memset(&log,
+			 (struct gpt_agent_memset){.start_wall_ns = 400, .end_wall_ns = 410, .corr = 5, .bytes = 32});
 	log_end(&log, 1000);
 	model = model_of(&log);
 	call = &model->calls[0];
 	assert_int_equal(call->class, GPT_CLASS_GRAPH);
 	assert_int_equal(call->gpu_count, 3);
-	assert_int_equal(model->gpu[call->first_gpu].kind, MODEL_COPY);
+	assert_int_equal(model->gpu[call->first_gpu].kind, MODEL_MEMCPY);
 	assert_int_equal(model->gpu[model->gpu[call->first_gpu].next].kind, MODEL_KERNEL);
-	assert_int_equal(model->gpu[model->gpu[model->gpu[call->first_gpu].next].next].kind, MODEL_FILL);
+	assert_int_equal(model->gpu[model->gpu[model->gpu[call->first_gpu].next].next].kind, MODEL_MEMSET);
 	assert_int_equal(model->gpu[2].next, NONE);
 	assert_int_equal(model->receipt.launches_joined, 1);
 	model_free(model);
@@ -375,12 +377,13 @@ static void operations_carry_what_cupti_said(void **state)
 							 .dynamic_shared_bytes = 200,
 							 .registers = 64});
 	log_agent_kernel(&log, (struct gpt_agent_kernel){.start_wall_ns = 20, .end_wall_ns = 30, .name = 4});
-	log_agent_copy(&log,
-		       (struct gpt_agent_copy){
-			       .start_wall_ns = 30, .end_wall_ns = 40, .bytes = 4096, .kind = 1, .from = 1, .to = 3});
-	log_agent_fill(&log, (struct gpt_agent_fill){.start_wall_ns = 40, .end_wall_ns = 50, .bytes = 16, .memory = 3});
-	log_agent_copy(&log, (struct gpt_agent_copy){
-				     .start_wall_ns = 50, .end_wall_ns = 60, .kind = 200, .from = 99, .to = 8});
+	log_agent_memcpy(&log,
+			 (struct gpt_agent_memcpy){
+				 .start_wall_ns = 30, .end_wall_ns = 40, .bytes = 4096, .kind = 1, .from = 1, .to = 3});
+	log_agent_memset(&log,
+			 (struct gpt_agent_memset){.start_wall_ns = 40, .end_wall_ns = 50, .bytes = 16, .memory = 3});
+	log_agent_memcpy(&log, (struct gpt_agent_memcpy){
+				       .start_wall_ns = 50, .end_wall_ns = 60, .kind = 200, .from = 99, .to = 8});
 	log_end(&log, 1000);
 	model = model_of(&log);
 	assert_string_equal(gpu_name(model, &model->gpu[0], buffer, sizeof(buffer)), "at::native::gemm(float*, int)");

@@ -450,7 +450,7 @@ static void failed_calls_are_counted_and_placed(void **state)
 	char *text;
 
 	for (uint32_t i = 0; i < model->call_count; i++)
-		if (model->calls[i].class == GPT_CLASS_LAUNCH || model->calls[i].class == GPT_CLASS_COPY)
+		if (model->calls[i].class == GPT_CLASS_LAUNCH || model->calls[i].class == GPT_CLASS_MEMCPY)
 			model->calls[i].result = 98;
 	text = report_of(model, 100, false);
 	assert_has(text, "\nFailed: 40 launches, 20 other CUDA calls\n");

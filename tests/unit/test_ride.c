@@ -29,7 +29,7 @@ static struct {
 	uint8_t buffer[1 << 18];
 	size_t bytes;
 	struct gpt_agent_kernel kernels[4096];
-	unsigned kernel_count, copies, overheads, memories, batches, others;
+	unsigned kernel_count, memcpys, overheads, memories, batches, others;
 	uint16_t flags[64]; /* of batches */
 	uint32_t error_ns;
 	struct gpt_agent_stats stats;
@@ -73,8 +73,8 @@ static void see(const struct gpt_record *record)
 		memcpy(&it.overhead, record, sizeof(it.overhead));
 		it.overheads++;
 		break;
-	case GPT_AGENT_COPY:
-		it.copies++;
+	case GPT_AGENT_MEMCPY:
+		it.memcpys++;
 		break;
 	case GPT_AGENT_MEMORY:
 		it.memories++;
@@ -267,7 +267,7 @@ static void kinds_that_nobody_wants_are_stepped_over(void **state)
 	add(4, 40);
 	assert_int_equal(convert().left, 0);
 	assert_int_equal(it.kernel_count, 1);
-	assert_int_equal(it.copies, 0);
+	assert_int_equal(it.memcpys, 0);
 	assert_int_equal(it.others, 0);
 }
 

@@ -27,15 +27,15 @@ CUPTI_KERNEL_FIELDS(FITS)
 CUPTI_KERNEL_FIELDS_13_1(FITS)
 static const struct field kernel_fields[] = {CUPTI_KERNEL_FIELDS(FIELD) CUPTI_KERNEL_FIELDS_13_1(FIELD) END};
 #undef RECORD
-#define RECORD gpt_agent_copy
+#define RECORD gpt_agent_memcpy
 CUPTI_MEMCPY_FIELDS(FITS)
 CUPTI_MEMCPY2_FIELDS(FITS)
-static const struct field copy_fields[] = {CUPTI_MEMCPY_FIELDS(FIELD) END};
-static const struct field peer_copy_fields[] = {CUPTI_MEMCPY2_FIELDS(FIELD) END};
+static const struct field memcpy_fields[] = {CUPTI_MEMCPY_FIELDS(FIELD) END};
+static const struct field peer_memcpy_fields[] = {CUPTI_MEMCPY2_FIELDS(FIELD) END};
 #undef RECORD
-#define RECORD gpt_agent_fill
+#define RECORD gpt_agent_memset
 CUPTI_MEMSET_FIELDS(FITS)
-static const struct field fill_fields[] = {CUPTI_MEMSET_FIELDS(FIELD) END};
+static const struct field memset_fields[] = {CUPTI_MEMSET_FIELDS(FIELD) END};
 #undef RECORD
 #define RECORD gpt_agent_overhead
 CUPTI_OVERHEAD_FIELDS(FITS)
@@ -146,17 +146,18 @@ static void kernel_finish(struct records *records, const uint8_t *record, size_t
 	((struct gpt_agent_kernel *)ours)->name = carried;
 }
 
-static void copy_finish(struct records *records, const uint8_t *record, size_t bytes, void *ours, uint32_t carried)
+static void memcpy_finish(struct records *records, const uint8_t *record, size_t bytes, void *ours, uint32_t carried)
 {
-	struct gpt_agent_copy *copy = ours;
+	struct gpt_agent_memcpy *copy = ours;
 
 	copy->is_async &= CUPTI_MEMCPY_FLAG_ASYNC;
 	copy->from_device = copy->to_device = copy->device;
 }
 
-static void peer_copy_finish(struct records *records, const uint8_t *record, size_t bytes, void *ours, uint32_t carried)
+static void peer_memcpy_finish(struct records *records, const uint8_t *record, size_t bytes, void *ours,
+			       uint32_t carried)
 {
-	((struct gpt_agent_copy *)ours)->is_async &= CUPTI_MEMCPY_FLAG_ASYNC;
+	((struct gpt_agent_memcpy *)ours)->is_async &= CUPTI_MEMCPY_FLAG_ASYNC;
 }
 
 static void overhead_finish(struct records *records, const uint8_t *record, size_t bytes, void *ours, uint32_t carried)
@@ -230,12 +231,12 @@ static void device_finish(struct records *records, const uint8_t *record, size_t
 static const struct kind kinds[] = {
 	{CUPTI_KIND_CONCURRENT_KERNEL, GPT_AGENT_KERNEL, CUPTI_KERNEL_MIN, sizeof(struct gpt_agent_kernel),
 	 COUNTER(kernels), CUPTI_KERNEL_CORR, TIMES(gpt_agent_kernel), kernel_fields, NULL, kernel_name, kernel_finish},
-	{CUPTI_KIND_MEMCPY, GPT_AGENT_COPY, CUPTI_MEMCPY_MIN, sizeof(struct gpt_agent_copy), COUNTER(copies),
-	 CUPTI_MEMCPY_CORR, TIMES(gpt_agent_copy), copy_fields, NULL, NULL, copy_finish},
-	{CUPTI_KIND_MEMCPY2, GPT_AGENT_COPY, CUPTI_MEMCPY2_MIN, sizeof(struct gpt_agent_copy), COUNTER(copies),
-	 CUPTI_MEMCPY2_CORR, TIMES(gpt_agent_copy), peer_copy_fields, NULL, NULL, peer_copy_finish},
-	{CUPTI_KIND_MEMSET, GPT_AGENT_FILL, CUPTI_MEMSET_MIN, sizeof(struct gpt_agent_fill), COUNTER(fills),
-	 CUPTI_MEMSET_CORR, TIMES(gpt_agent_fill), fill_fields, NULL, NULL, NULL},
+	{CUPTI_KIND_MEMCPY, GPT_AGENT_MEMCPY, CUPTI_MEMCPY_MIN, sizeof(struct gpt_agent_memcpy), COUNTER(memcpys),
+	 CUPTI_MEMCPY_CORR, TIMES(gpt_agent_memcpy), memcpy_fields, NULL, NULL, memcpy_finish},
+	{CUPTI_KIND_MEMCPY2, GPT_AGENT_MEMCPY, CUPTI_MEMCPY2_MIN, sizeof(struct gpt_agent_memcpy), COUNTER(memcpys),
+	 CUPTI_MEMCPY2_CORR, TIMES(gpt_agent_memcpy), peer_memcpy_fields, NULL, NULL, peer_memcpy_finish},
+	{CUPTI_KIND_MEMSET, GPT_AGENT_MEMSET, CUPTI_MEMSET_MIN, sizeof(struct gpt_agent_memset), COUNTER(memsets),
+	 CUPTI_MEMSET_CORR, TIMES(gpt_agent_memset), memset_fields, NULL, NULL, NULL},
 	{CUPTI_KIND_OVERHEAD, GPT_AGENT_OVERHEAD, CUPTI_OVERHEAD_MIN, sizeof(struct gpt_agent_overhead),
 	 COUNTER(others), 0, TIMES(gpt_agent_overhead), overhead_fields, NULL, NULL, overhead_finish},
 	{CUPTI_KIND_SYNCHRONIZATION, GPT_AGENT_SYNC, CUPTI_SYNC_MIN, sizeof(struct gpt_agent_sync), COUNTER(others),

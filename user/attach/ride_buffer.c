@@ -253,7 +253,7 @@ struct ride_result ride_buffer_take(struct ride_process *process, const struct r
 	memset(stats, 0, sizeof(*stats));
 	process->result.left = buffer->bytes - records_foreign(&process->records, buffer->data, buffer->bytes);
 	stats->malformed += process->result.left != 0;
-	process->result.taken = stats->kernels + stats->copies + stats->fills + stats->others;
+	process->result.taken = stats->kernels + stats->memcpys + stats->memsets + stats->others;
 	send_stats(process);
 	batch_flush(&process->batch);
 	return process->result;

@@ -214,7 +214,7 @@ void chrome_put_gpu_args(struct chrome *chrome, uint32_t index)
 		put_memory_args(chrome, op);
 	sink_literal(out, ",\"priority\":");
 	sink_i64(out, op->priority);
-	if (op->kind != MODEL_FILL) { /* gpt_agent_fill has none */
+	if (op->kind != MODEL_MEMSET) { /* gpt_agent_memset has none */
 		put_field(out, "channel", op->channel);
 		put_field(out, "channel_type", op->channel_type);
 	}

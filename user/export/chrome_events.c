@@ -93,8 +93,8 @@ void chrome_put_gpu(struct chrome *chrome)
 		size_t length;
 	} heads[MODEL_GPU_KINDS] = {
 		[MODEL_KERNEL] = {HEAD(",\n{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":")},
-		[MODEL_COPY] = {HEAD(",\n{\"ph\":\"X\",\"cat\":\"gpu_memcpy\",\"name\":")},
-		[MODEL_FILL] = {HEAD(",\n{\"ph\":\"X\",\"cat\":\"gpu_memset\",\"name\":")},
+		[MODEL_MEMCPY] = {HEAD(",\n{\"ph\":\"X\",\"cat\":\"gpu_memcpy\",\"name\":")},
+		[MODEL_MEMSET] = {HEAD(",\n{\"ph\":\"X\",\"cat\":\"gpu_memset\",\"name\":")},
 	};
 	const struct model *model = chrome->model;
 	char buffer[256];

@@ -16,7 +16,7 @@
 
 /* Leaves that are not a kernel's name. */
 #define LEAF_NONE (NONE - 1)
-#define LEAF_MEMORY 0x80000000u /* kind, copy kind, from, to in the bits below */
+#define LEAF_MEMORY 0x80000000u /* kind, memcpy kind, from, to in the bits below */
 
 #define API_UNSEEN 0x10000u /* no call: the launch was not seen */
 #define API_BEFORE 0x10001u /* no call: it was made before the trace began */
@@ -34,15 +34,15 @@ struct folded_line {
 
 static bool is_launch(const struct model_call *call)
 {
-	return call->class == GPT_CLASS_LAUNCH || call->class == GPT_CLASS_GRAPH || call->class == GPT_CLASS_COPY ||
-	       call->class == GPT_CLASS_FILL;
+	return call->class == GPT_CLASS_LAUNCH || call->class == GPT_CLASS_GRAPH || call->class == GPT_CLASS_MEMCPY ||
+	       call->class == GPT_CLASS_MEMSET;
 }
 
 static uint32_t leaf_of(const struct model_gpu *op)
 {
 	if (op->kind == MODEL_KERNEL)
 		return op->name;
-	return LEAF_MEMORY | (uint32_t)op->kind << 24 | (uint32_t)op->copy_kind << 16 | (uint32_t)op->from << 8 |
+	return LEAF_MEMORY | (uint32_t)op->kind << 24 | (uint32_t)op->memcpy_kind << 16 | (uint32_t)op->from << 8 |
 	       op->to;
 }
 

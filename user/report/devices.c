@@ -61,7 +61,7 @@ static const char *device_name(const struct model *model, uint32_t id)
 	return "";
 }
 
-/* Kernels are what kernels cover, copies what only copies and fills cover: they add up to busy. */
+/* Kernels are what kernels cover, memcpys what only memcpys and memsets cover: they add up to busy. */
 static void put_usage(struct report *report, const struct usage *usage)
 {
 	double window = (double)(report->end_ns - report->start_ns);

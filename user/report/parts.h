@@ -36,7 +36,7 @@ void report_more(struct report *report, size_t count, const char *what, struct n
  */
 struct tally_entry *tally_sorted(const struct tally *tally, bool by_count);
 
-/* Whether a call puts work on the GPU: launches, graphs, copies, fills. */
+/* Whether a call puts work on the GPU: launches, graphs, memcpys, memsets. */
 bool call_is_work(const struct model_call *call);
 /* Whether its thread stood still in it until the GPU came so far. */
 bool call_waits(const struct model_call *call);
@@ -58,7 +58,7 @@ void report_devices(struct report *report);	/* devices.c */
 void report_gpu_by_line(struct report *report); /* gpu_lines.c */
 void report_gpu_by_kernel(struct report *report);
 void report_ranges(struct report *report);	     /* ranges.c */
-void report_copies(struct report *report);	     /* copies.c */
+void report_memcpys(struct report *report);	     /* memcpys.c */
 void report_idle(struct report *report);	     /* idle.c */
 void report_waits(struct report *report);	     /* waits.c */
 void report_jit(struct report *report);		     /* jit.c */

@@ -92,18 +92,18 @@ struct tally_entry *tally_sorted(const struct tally *tally, bool by_count)
 
 bool call_is_work(const struct model_call *call)
 {
-	return call->class == GPT_CLASS_LAUNCH || call->class == GPT_CLASS_GRAPH || call->class == GPT_CLASS_COPY ||
-	       call->class == GPT_CLASS_FILL;
+	return call->class == GPT_CLASS_LAUNCH || call->class == GPT_CLASS_GRAPH || call->class == GPT_CLASS_MEMCPY ||
+	       call->class == GPT_CLASS_MEMSET;
 }
 
-/* What the driver needs to begin a copy. */
-#define COPY_BEGINS_NS 5000u
+/* What the driver needs to begin a memcpy. */
+#define MEMCPY_BEGINS_NS 5000u
 
 bool call_waits(const struct model_call *call)
 {
-	/* also an asynchronous copy, from pageable memory */
+	/* also an asynchronous memcpy, from pageable memory */
 	return call->class == GPT_CLASS_SYNC ||
-	       (call->class == GPT_CLASS_COPY && call->end_ns > call->start_ns + COPY_BEGINS_NS);
+	       (call->class == GPT_CLASS_MEMCPY && call->end_ns > call->start_ns + MEMCPY_BEGINS_NS);
 }
 
 bool call_failed(const struct model_call *call)
@@ -185,7 +185,7 @@ static void put_parts(struct report *report)
 		report_untimed_launches(report);
 		report_gpu_by_kernel(report);
 		report_ranges(report);
-		report_copies(report);
+		report_memcpys(report);
 		report_idle(report);
 		report_waits(report);
 		report_calls(report);

@@ -15,8 +15,8 @@
  */
 #define SAMPLE_AGE_MAX_NS (600ull * 1000000000)
 
-#define COPY_KIND_MAX 10  /* CUPTI_ACTIVITY_MEMCPY_KIND_PTOP (cupti_activity.h, 13.0) */
-#define MEMORY_KIND_MAX 7 /* CUPTI_ACTIVITY_MEMORY_KIND_MANAGED_STATIC */
+#define MEMCPY_KIND_MAX 10 /* CUPTI_ACTIVITY_MEMCPY_KIND_PTOP (cupti_activity.h, 13.0) */
+#define MEMORY_KIND_MAX 7  /* CUPTI_ACTIVITY_MEMORY_KIND_MANAGED_STATIC */
 
 /* Whom a batch is about. */
 struct sender {
@@ -200,10 +200,10 @@ static uint8_t memory_kind(uint32_t kind)
 	return kind <= MEMORY_KIND_MAX ? (uint8_t)kind : 0;
 }
 
-static bool add_copy(struct agents *agents, const struct sender *sender, const struct gpt_record *record)
+static bool add_memcpy(struct agents *agents, const struct sender *sender, const struct gpt_record *record)
 {
-	const struct gpt_agent_copy *copy = (const struct gpt_agent_copy *)record;
-	struct model_gpu op = {.kind = MODEL_COPY,
+	const struct gpt_agent_memcpy *copy = (const struct gpt_agent_memcpy *)record;
+	struct model_gpu op = {.kind = MODEL_MEMCPY,
 			       .start_ns = time_of(sender, copy->start_wall_ns),
 			       .end_ns = time_of(sender, copy->end_wall_ns),
 			       .corr = copy->corr,
@@ -216,17 +216,17 @@ static bool add_copy(struct agents *agents, const struct sender *sender, const s
 			       .graph_node = copy->graph_node,
 			       .channel = copy->channel,
 			       .channel_type = gpu_small(copy->channel_type),
-			       .copy_kind = copy->kind <= COPY_KIND_MAX ? copy->kind : 0,
+			       .memcpy_kind = copy->kind <= MEMCPY_KIND_MAX ? copy->kind : 0,
 			       .from = memory_kind(copy->from),
 			       .to = memory_kind(copy->to)};
 
 	return push_op(agents, sender, &op);
 }
 
-static bool add_fill(struct agents *agents, const struct sender *sender, const struct gpt_record *record)
+static bool add_memset(struct agents *agents, const struct sender *sender, const struct gpt_record *record)
 {
-	const struct gpt_agent_fill *fill = (const struct gpt_agent_fill *)record;
-	struct model_gpu op = {.kind = MODEL_FILL,
+	const struct gpt_agent_memset *fill = (const struct gpt_agent_memset *)record;
+	struct model_gpu op = {.kind = MODEL_MEMSET,
 			       .start_ns = time_of(sender, fill->start_wall_ns),
 			       .end_ns = time_of(sender, fill->end_wall_ns),
 			       .corr = fill->corr,
@@ -428,8 +428,8 @@ static const struct {
 	[GPT_AGENT_NAME - GPT_AGENT_HELLO] = {sizeof(struct gpt_agent_name), add_name},
 	[GPT_AGENT_API - GPT_AGENT_HELLO] = {sizeof(struct gpt_agent_api), add_return},
 	[GPT_AGENT_KERNEL - GPT_AGENT_HELLO] = {sizeof(struct gpt_agent_kernel), add_kernel},
-	[GPT_AGENT_COPY - GPT_AGENT_HELLO] = {sizeof(struct gpt_agent_copy), add_copy},
-	[GPT_AGENT_FILL - GPT_AGENT_HELLO] = {sizeof(struct gpt_agent_fill), add_fill},
+	[GPT_AGENT_MEMCPY - GPT_AGENT_HELLO] = {sizeof(struct gpt_agent_memcpy), add_memcpy},
+	[GPT_AGENT_MEMSET - GPT_AGENT_HELLO] = {sizeof(struct gpt_agent_memset), add_memset},
 	[GPT_AGENT_OVERHEAD - GPT_AGENT_HELLO] = {sizeof(struct gpt_agent_overhead), add_overhead},
 	[GPT_AGENT_DEVICE - GPT_AGENT_HELLO] = {sizeof(struct gpt_agent_device), add_device},
 	[GPT_AGENT_CONTEXT - GPT_AGENT_HELLO] = {sizeof(struct gpt_agent_context), add_context},

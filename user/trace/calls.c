@@ -80,7 +80,7 @@ static uint32_t keep_args(struct calls *calls, const struct gpt_call_args *recor
 				  .stream = record->stream,
 				  .bytes = record->bytes,
 				  .shared_bytes = record->shared_bytes,
-				  .copy_kind = record->copy_kind};
+				  .memcpy_kind = record->memcpy_kind};
 
 	memcpy(args.grid, record->grid, sizeof(args.grid));
 	memcpy(args.block, record->block, sizeof(args.block));

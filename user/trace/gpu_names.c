@@ -6,8 +6,8 @@
 #include <string.h>
 
 /* CUpti_ActivityMemcpyKind and CUpti_ActivityMemoryKind (cupti_activity.h, 13.0). */
-static const char *const copy_kinds[] = {"Unknown", "HtoD", "DtoH", "HtoA", "AtoH", "AtoA",
-					 "AtoD",    "DtoA", "DtoD", "HtoH", "PtoP"};
+static const char *const memcpy_kinds[] = {"Unknown", "HtoD", "DtoH", "HtoA", "AtoH", "AtoA",
+					   "AtoD",    "DtoA", "DtoD", "HtoH", "PtoP"};
 static const char *const memory_kinds[] = {"Unknown", "Pageable", "Pinned",	   "Device",
 					   "Array",   "Managed",  "Device Static", "Managed Static"};
 
@@ -16,11 +16,11 @@ static const char *const memory_kinds[] = {"Unknown", "Pageable", "Pinned",	   "
 const char *gpu_name(const struct model *model, const struct model_gpu *op, char *buffer, size_t size)
 {
 	switch (op->kind) {
-	case MODEL_COPY:
-		snprintf(buffer, size, "Memcpy %s (%s -> %s)", NAME_OF(copy_kinds, op->copy_kind),
+	case MODEL_MEMCPY:
+		snprintf(buffer, size, "Memcpy %s (%s -> %s)", NAME_OF(memcpy_kinds, op->memcpy_kind),
 			 NAME_OF(memory_kinds, op->from), NAME_OF(memory_kinds, op->to));
 		return buffer;
-	case MODEL_FILL:
+	case MODEL_MEMSET:
 		snprintf(buffer, size, "Memset (%s)", NAME_OF(memory_kinds, op->to));
 		return buffer;
 	default:

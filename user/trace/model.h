@@ -116,7 +116,7 @@ struct model_args {
 	uint64_t function, stream, bytes;
 	uint32_t grid[3], block[3];
 	uint32_t shared_bytes;
-	uint32_t copy_kind; /* as gpt_call_args */
+	uint32_t memcpy_kind; /* as gpt_call_args */
 };
 
 struct model_call {
@@ -141,14 +141,14 @@ struct model_call {
 
 enum model_gpu_kind {
 	MODEL_KERNEL,
-	MODEL_COPY,
-	MODEL_FILL,
+	MODEL_MEMCPY,
+	MODEL_MEMSET,
 	MODEL_GPU_KINDS,
 };
 
 struct model_gpu {
 	uint64_t start_ns, end_ns; /* both 0: CUPTI could not time it (counted as untimed, never plotted) */
-	uint64_t bytes;		   /* copy, fill */
+	uint64_t bytes;		   /* memcpy, memset */
 	uint32_t call;		   /* model.calls, NONE: its launch was not seen */
 	uint32_t next;		   /* next GPU operation of the same call, NONE */
 	uint32_t captured_by;	   /* of a graph: the call that became its node, NONE: not seen */
@@ -161,16 +161,16 @@ struct model_gpu {
 	uint64_t graph_node;
 	uint32_t grid[3], block[3];
 	uint32_t static_shared_bytes, dynamic_shared_bytes, registers;
-	uint32_t local_bytes;	     /* per thread of a kernel */
-	uint32_t channel;	     /* of the GPU's queues */
-	uint8_t kind : 6;	     /* enum model_gpu_kind */
-	uint8_t ridden : 1;	     /* from a buffer of another profiler */
-	uint8_t before : 1;	     /* launched before the trace began, so that its launch was not seen */
-	uint8_t copy_kind, from, to; /* CUpti_ActivityMemcpyKind, CUpti_ActivityMemoryKind (fill: to) */
-	uint8_t cluster[3];	     /* of a kernel, in blocks; 0: none */
-	uint8_t channel_type;	     /* CUpti_ChannelType */
-	uint8_t stream_flags;	     /* enum gpt_agent_stream_flag, 0: not known */
-	int8_t priority;	     /* of the kernel, where CUPTI says it, else of the stream */
+	uint32_t local_bytes;	       /* per thread of a kernel */
+	uint32_t channel;	       /* of the GPU's queues */
+	uint8_t kind : 6;	       /* enum model_gpu_kind */
+	uint8_t ridden : 1;	       /* from a buffer of another profiler */
+	uint8_t before : 1;	       /* launched before the trace began, so that its launch was not seen */
+	uint8_t memcpy_kind, from, to; /* CUpti_ActivityMemcpyKind, CUpti_ActivityMemoryKind (memset: to) */
+	uint8_t cluster[3];	       /* of a kernel, in blocks; 0: none */
+	uint8_t channel_type;	       /* CUpti_ChannelType */
+	uint8_t stream_flags;	       /* enum gpt_agent_stream_flag, 0: not known */
+	int8_t priority;	       /* of the kernel, where CUPTI says it, else of the stream */
 };
 
 struct model_overhead {

@@ -19,7 +19,7 @@ static void decide_gpu_times(struct model *model)
 
 static bool is_transfer(const struct model_call *call)
 {
-	return call->class == GPT_CLASS_COPY || call->class == GPT_CLASS_FILL;
+	return call->class == GPT_CLASS_MEMCPY || call->class == GPT_CLASS_MEMSET;
 }
 
 static void count_launch(struct model_receipt *receipt, const struct model_call *call, enum launch_fate fate)

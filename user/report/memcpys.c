@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Copies and fills by direction: how much, how fast, and whether from memory that slows them down. */
+/* Memcpys and memsets by direction: how much, how fast, and whether from memory that slows them down. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "report/parts.h"
 
-#define KINDS 256u	/* of copies: what a byte can hold */
-#define KIND_FILL KINDS /* behind them */
+#define KINDS 256u	  /* of memcpys: what a byte can hold */
+#define KIND_MEMSET KINDS /* behind them */
 
 /* CUpti_ActivityMemoryKind (cupti_activity.h) */
 #define MEMORY_PAGEABLE 1
 
-struct copies {
+struct memcpys {
 	uint64_t bytes, pageable, timed_bytes, ns, count;
 	uint32_t line; /* with most bytes */
 	uint64_t line_bytes;
@@ -26,23 +26,23 @@ static char *kind_name(uint32_t kind)
 		"Device to Device",  "Host to Host",   "Peer to Peer",
 	};
 
-	if (kind == KIND_FILL)
+	if (kind == KIND_MEMSET)
 		return xstrdup("Fill");
 	if (kind < sizeof(names) / sizeof(names[0]))
 		return xstrdup(names[kind]);
 	return xasprintf("Kind %u", kind);
 }
 
-static struct copies *sum_copies(struct report *report)
+static struct memcpys *sum_memcpys(struct report *report)
 {
 	const struct model *model = report->model;
-	struct copies *all = xcalloc(KINDS + 1, sizeof(*all));
+	struct memcpys *all = xcalloc(KINDS + 1, sizeof(*all));
 	struct tally pairs = {0};
 
 	for (uint32_t i = 0; i < model->gpu_count; i++) {
 		const struct model_gpu *op = &model->gpu[i];
-		uint32_t kind = op->kind == MODEL_FILL ? KIND_FILL : op->copy_kind;
-		struct copies *sum = &all[kind];
+		uint32_t kind = op->kind == MODEL_MEMSET ? KIND_MEMSET : op->memcpy_kind;
+		struct memcpys *sum = &all[kind];
 		struct tally_entry *pair;
 
 		if (op->kind == MODEL_KERNEL)
@@ -51,7 +51,7 @@ static struct copies *sum_copies(struct report *report)
 		sum->count++;
 		sum->ns += gpu_ns(op);
 		sum->timed_bytes += gpu_ns(op) ? op->bytes : 0;
-		if (op->kind == MODEL_COPY && (op->from == MEMORY_PAGEABLE || op->to == MEMORY_PAGEABLE))
+		if (op->kind == MODEL_MEMCPY && (op->from == MEMORY_PAGEABLE || op->to == MEMORY_PAGEABLE))
 			sum->pageable += op->bytes;
 		pair = tally_at(&pairs, (struct tally_key){{kind, line_of_gpu(&report->lines, op)}});
 		pair->ns += op->bytes;
@@ -64,11 +64,11 @@ static struct copies *sum_copies(struct report *report)
 	return all;
 }
 
-static void put_kind(struct report *report, struct table *table, uint32_t kind, const struct copies *sum,
+static void put_kind(struct report *report, struct table *table, uint32_t kind, const struct memcpys *sum,
 		     struct time_unit unit)
 {
 	char *name = kind_name(kind), *label = line_label(&report->lines, sum->line);
-	bool from_host = kind != KIND_FILL && strstr(name, "Host");
+	bool from_host = kind != KIND_MEMSET && strstr(name, "Host");
 
 	table_add_number(table, number_in(sum->ns, unit));
 	table_add_number(table, number_bytes(sum->bytes));
@@ -81,9 +81,9 @@ static void put_kind(struct report *report, struct table *table, uint32_t kind, 
 	free(label);
 }
 
-void report_copies(struct report *report)
+void report_memcpys(struct report *report)
 {
-	struct copies *all = sum_copies(report);
+	struct memcpys *all = sum_memcpys(report);
 	uint64_t largest = 0, count = 0;
 	struct time_unit unit;
 
