@@ -31,9 +31,9 @@ CFLAGS ?= -O2 -g
 EXTRA_CFLAGS ?=
 EXTRA_LDFLAGS ?=
 BASE_CFLAGS := -std=gnu17 -D_GNU_SOURCE $(WARNINGS) -Iinclude -Iuser -I$(BUILD)/bpf -DGPUTRACE_VERSION='"$(VERSION)"'
-LIBS := -lbpf -lelf -lz -lisal -liberty
+LIBS := -lbpf -lelf -lz -lisal -liberty -lzstd
 
-USER_DIRS := base target attach capture trace report export cmd
+USER_DIRS := base target log attach capture trace report export cmd
 USER_SRC := $(foreach d,$(USER_DIRS),$(wildcard user/$(d)/*.c))
 USER_OBJ := $(USER_SRC:%.c=$(BUILD)/%.o)
 # What the agent knows of CUPTI's records, for buffers that are read from outside (user/attach/ride_buffer.c).
@@ -145,9 +145,9 @@ $(BUILD)/gputrace: $(BUILD)/user/cmd/main.o $(LIB)
 	$(say) LINK $@
 	$(Q)$(CC) $(CFLAGS) $(EXTRA_CFLAGS) $(LDFLAGS) $(EXTRA_LDFLAGS) -o $@ $^ $(LIBS)
 
-# Needs the kernel and nothing else: for machines that cannot install anything (tests/gpu/gpu.mk).  libelf unpacks
-# sections by zstd from elfutils 0.189 on.  ld warns of what would want shared libraries at run time (dlopen, NSS).
-STATIC_LIBS = $(filter-out -lisal,$(LIBS)) $(if $(findstring /,$(shell $(CC) -print-file-name=libzstd.a)),-lzstd)
+# Needs the kernel and nothing else: for machines that cannot install anything (tests/gpu/gpu.mk).  ld warns of what would
+# want shared libraries at run time (dlopen, NSS).
+STATIC_LIBS = $(filter-out -lisal,$(LIBS))
 $(BUILD)/gputrace-static: $(BUILD)/user/cmd/main.o $(STATIC_OBJ) $(LIB)
 	$(say) LINK $@
 	$(Q)$(CC) $(CFLAGS) $(EXTRA_CFLAGS) $(LDFLAGS) $(EXTRA_LDFLAGS) -static -Wl,--fatal-warnings -o $@ $^ $(STATIC_LIBS)

@@ -84,7 +84,7 @@ check-threads: $(THREADED)
 # ---- fuzzing: clang's libFuzzer over objects built for it ---------------------------------------
 FUZZ := $(BUILD)/fuzz
 FUZZ_BIN := $(patsubst tests/fuzz/%.c,$(FUZZ)/%,$(wildcard tests/fuzz/fuzz_*.c))
-FUZZ_LIB := $(patsubst %.c,$(FUZZ)/%.o,$(foreach d,base target trace,$(wildcard user/$(d)/*.c)))
+FUZZ_LIB := $(patsubst %.c,$(FUZZ)/%.o,$(foreach d,base target log trace,$(wildcard user/$(d)/*.c)))
 FUZZ_AGENT := $(patsubst %,$(FUZZ)/user/agent/%.o,records names batch batch_send apis)
 FUZZ_RIDE := $(patsubst %,$(FUZZ)/user/attach/%.o,ride_buffer tsc emit)
 FUZZ_SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=undefined
@@ -107,7 +107,7 @@ $(FUZZ)/fuzz_agent_records: $(FUZZ_AGENT)
 $(FUZZ)/fuzz_ride: $(filter-out %/batch_send.o,$(FUZZ_AGENT)) $(FUZZ_RIDE)
 $(FUZZ)/fuzz_%: $(FUZZ)/fuzz_%.o $(FUZZ)/libgputrace.a
 	$(say) LINK $@
-	$(Q)$(CLANG) -fsanitize=fuzzer $(FUZZ_SANITIZE) -o $@ $(filter %.o,$^) $(FUZZ)/libgputrace.a -lelf -lz -liberty
+	$(Q)$(CLANG) -fsanitize=fuzzer $(FUZZ_SANITIZE) -o $@ $(filter %.o,$^) $(FUZZ)/libgputrace.a -lelf -lz -liberty -lzstd
 
 fuzz-programs: $(FUZZ_BIN)
 

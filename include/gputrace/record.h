@@ -3,7 +3,7 @@
  * Every record that crosses the ring buffer and the log.  This is the contract between bpf/, agent/,
  * capture/ and trace/; it includes nothing of ours and compiles for BPF, for the agent and for user space.
  *
- * A log (.gpt) is one struct gpt_log_header followed by records; capture/ writes what the ring buffer
+ * A log (.gpt) is one struct gpt_log_1_header followed by records; capture/ writes what the ring buffer
  * gave it without interpreting it.  All integers are little-endian, all records are multiples of eight
  * bytes, all times are CLOCK_MONOTONIC nanoseconds unless a field says otherwise.  A reader skips types
  * it does not know; fields are only ever appended, `size` tells which are there.
@@ -15,11 +15,11 @@
 #include <linux/types.h>
 #endif
 
-#define GPT_LOG_MAGIC 0x0a545047 /* "GPT\n" */
-#define GPT_LOG_VERSION 1
+#define GPT_LOG_1_MAGIC 0x0a545047 /* "GPT\n" */
+#define GPT_LOG_1_VERSION 1
 #define GPT_RECORD_MAX (1u << 20) /* bytes; a larger record is corruption */
 
-struct gpt_log_header {
+struct gpt_log_1_header {
 	__u32 magic;
 	__u16 version;	      /* a reader refuses another version */
 	__u16 header_size;    /* bytes, first record follows */
@@ -408,7 +408,7 @@ struct gpt_agent_batch {
 	__u8 data[];	/* records of agent.h, each with a struct gpt_record */
 };
 
-_Static_assert(sizeof(struct gpt_log_header) == 24, "log layout");
+_Static_assert(sizeof(struct gpt_log_1_header) == 24, "log layout");
 _Static_assert(sizeof(struct gpt_record) == 8, "log layout");
 _Static_assert(sizeof(struct gpt_call) == 48, "log layout");
 _Static_assert(sizeof(struct gpt_call_args) == 104, "log layout");

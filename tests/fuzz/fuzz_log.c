@@ -128,7 +128,7 @@ static size_t find_records(const uint8_t *data, size_t size, size_t *starts, siz
 {
 	size_t count = 0;
 
-	for (size_t at = sizeof(struct gpt_log_header); at + sizeof(struct gpt_record) <= size && count < most;) {
+	for (size_t at = sizeof(struct gpt_log_1_header); at + sizeof(struct gpt_record) <= size && count < most;) {
 		struct gpt_record record;
 
 		memcpy(&record, data + at, sizeof(record));
@@ -148,7 +148,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsi
 	size_t starts[512], count, at, room;
 	struct gpt_record record;
 
-	if (size < sizeof(struct gpt_log_header) || seed % 64 == 0) {
+	if (size < sizeof(struct gpt_log_1_header) || seed % 64 == 0) {
 		struct log_builder log;
 
 		make_seed(&log);

@@ -59,11 +59,11 @@ LOG_FN void log_pad(struct log_builder *log)
 /* wall_offset_ns: CLOCK_REALTIME minus CLOCK_MONOTONIC; no GPT_CLOCK is written. */
 LOG_FN void log_begin(struct log_builder *log, uint64_t start_ns, int64_t wall_offset_ns)
 {
-	struct gpt_log_header header = {.magic = GPT_LOG_MAGIC,
-					.version = GPT_LOG_VERSION,
-					.header_size = sizeof(header),
-					.start_ns = start_ns,
-					.wall_offset_ns = wall_offset_ns};
+	struct gpt_log_1_header header = {.magic = GPT_LOG_1_MAGIC,
+					  .version = GPT_LOG_1_VERSION,
+					  .header_size = sizeof(header),
+					  .start_ns = start_ns,
+					  .wall_offset_ns = wall_offset_ns};
 
 	memset(log, 0, sizeof(*log));
 	log_raw(log, &header, sizeof(header));

@@ -26,7 +26,7 @@ struct contents {
 	uint32_t reason;    /* of GPT_END */
 	uint64_t last_mark; /* time_ns of the last marker */
 	bool in_order;
-	struct gpt_log_header header;
+	struct gpt_log_1_header header;
 };
 
 static int make_file(void)
@@ -124,8 +124,8 @@ static void a_log_is_its_header_and_its_records_in_order(void **state)
 	assert_int_equal(append_markers(writer, 1, 1000), 0);
 	assert_int_equal(log_writer_finish(writer, end), 0);
 	found = read_back(fd);
-	assert_int_equal(found.header.magic, GPT_LOG_MAGIC);
-	assert_int_equal(found.header.version, GPT_LOG_VERSION);
+	assert_int_equal(found.header.magic, GPT_LOG_1_MAGIC);
+	assert_int_equal(found.header.version, GPT_LOG_1_VERSION);
 	assert_int_equal(found.header.start_ns, 12345);
 	assert_int_equal(found.header.wall_offset_ns, -7);
 	assert_int_equal(found.records, 1001);
@@ -252,7 +252,7 @@ static void a_full_disk_leaves_whole_records_and_an_end_that_says_so(void **stat
 static void a_disk_that_is_full_at_a_flush_gives_room_for_the_end(void **state)
 {
 	/* Header and 1000 markers fit exactly: the flush after that writes nothing at all. */
-	struct contents found = fill_up(sizeof(struct gpt_log_header) + 1000 * sizeof(struct gpt_code_dead), 500);
+	struct contents found = fill_up(sizeof(struct gpt_log_1_header) + 1000 * sizeof(struct gpt_code_dead), 500);
 
 	assert_int_equal(found.ends, 1);
 	assert_true(found.last_mark >= 994);
@@ -260,10 +260,10 @@ static void a_disk_that_is_full_at_a_flush_gives_room_for_the_end(void **state)
 
 static void a_disk_without_room_for_anything_leaves_an_empty_log(void **state)
 {
-	struct contents found = fill_up(sizeof(struct gpt_log_header) + 8, 500);
+	struct contents found = fill_up(sizeof(struct gpt_log_1_header) + 8, 500);
 
 	assert_int_equal(found.records, 0);
-	assert_int_equal(found.file_bytes, sizeof(struct gpt_log_header));
+	assert_int_equal(found.file_bytes, sizeof(struct gpt_log_1_header));
 }
 
 static void a_disk_that_fills_at_the_very_end_is_told(void **state)

@@ -119,7 +119,7 @@ void attach_notice(struct attach *attach, const struct gpt_record *record)
 	fake.noticed++;
 	fake.noticed_type = record->type;
 	fake.noticed_calls += record->type == GPT_CALL;
-	if (fake.log && log_writer_bytes(fake.log) < record->size + sizeof(struct gpt_log_header))
+	if (fake.log && log_writer_bytes(fake.log) < record->size + sizeof(struct gpt_log_1_header))
 		fake.noticed_before_log = true;
 	for (unsigned begun = fake.consumed; fake.waits && fake.consumed < begun + 20;)
 		usleep(1000);
@@ -192,7 +192,7 @@ static void read_log(int fd, struct outcome *outcome)
 	assert_int_equal(fstat(fd, &stat), 0);
 	data = malloc((size_t)stat.st_size + 1);
 	assert_int_equal(pread(fd, data, (size_t)stat.st_size, 0), stat.st_size);
-	for (size_t at = sizeof(struct gpt_log_header); at < (size_t)stat.st_size;) {
+	for (size_t at = sizeof(struct gpt_log_1_header); at < (size_t)stat.st_size;) {
 		const struct gpt_record *record = (const struct gpt_record *)(data + at);
 
 		assert_true(record->size >= sizeof(*record) && record->size <= (size_t)stat.st_size - at);

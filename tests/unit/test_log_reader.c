@@ -42,8 +42,8 @@ static void a_file_of_something_else_is_refused(void **state)
 
 static void another_version_is_refused_as_such(void **state)
 {
-	struct gpt_log_header header = {
-		.magic = GPT_LOG_MAGIC, .version = GPT_LOG_VERSION + 1, .header_size = sizeof(header)};
+	struct gpt_log_1_header header = {
+		.magic = GPT_LOG_1_MAGIC, .version = GPT_LOG_1_VERSION + 1, .header_size = sizeof(header)};
 	const char *why;
 
 	assert_int_equal(build_bytes(&header, sizeof(header), &why), -EMEDIUMTYPE);
@@ -55,8 +55,8 @@ static void a_header_of_impossible_size_is_refused(void **state)
 	const uint16_t sizes[] = {0, 16, 25, 8192};
 
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-		struct gpt_log_header header = {
-			.magic = GPT_LOG_MAGIC, .version = GPT_LOG_VERSION, .header_size = sizes[i]};
+		struct gpt_log_1_header header = {
+			.magic = GPT_LOG_1_MAGIC, .version = GPT_LOG_1_VERSION, .header_size = sizes[i]};
 		const char *why;
 
 		assert_int_equal(build_bytes(&header, sizeof(header), &why), -EPROTO);
@@ -66,8 +66,8 @@ static void a_header_of_impossible_size_is_refused(void **state)
 
 static void a_longer_header_is_skipped(void **state)
 {
-	struct gpt_log_header header = {
-		.magic = GPT_LOG_MAGIC, .version = GPT_LOG_VERSION, .header_size = 32, .start_ns = 77};
+	struct gpt_log_1_header header = {
+		.magic = GPT_LOG_1_MAGIC, .version = GPT_LOG_1_VERSION, .header_size = 32, .start_ns = 77};
 	struct log_builder log = {0};
 	struct model *model;
 

@@ -28,7 +28,7 @@ struct log_writer {
 	size_t reached;	       /* error: bytes of buffer that did get into the file */
 	uint64_t offset;       /* of buffer[0] in the file */
 	uint64_t spare_offset; /* a record boundary in the file with room for GPT_END behind it, 0: none */
-	struct gpt_log_header header;
+	struct gpt_log_1_header header;
 	uint8_t *buffer;
 };
 
@@ -40,9 +40,9 @@ struct log_writer *log_writer_open(int fd)
 	clock_sample(&clock);
 	pthread_mutex_init(&writer->lock, NULL);
 	writer->fd = fd;
-	writer->header = (struct gpt_log_header){
-		.magic = GPT_LOG_MAGIC,
-		.version = GPT_LOG_VERSION,
+	writer->header = (struct gpt_log_1_header){
+		.magic = GPT_LOG_1_MAGIC,
+		.version = GPT_LOG_1_VERSION,
 		.header_size = sizeof(writer->header),
 		.start_ns = clock.mono_ns,
 		.wall_offset_ns = clock.wall_offset_ns,

@@ -54,18 +54,18 @@ static bool fill(struct log_reader *reader, size_t wanted)
 
 static int check_header(struct log_reader *reader, const char **why)
 {
-	const struct gpt_log_header *header = &reader->header;
+	const struct gpt_log_1_header *header = &reader->header;
 
 	if (!fill(reader, sizeof(*header))) {
 		*why = reader->filled ? "it is too short to be a gputrace log" : "it is empty";
 		return reader->error ? reader->error : -EPROTO;
 	}
 	memcpy(&reader->header, reader->window, sizeof(reader->header));
-	if (header->magic != GPT_LOG_MAGIC) {
+	if (header->magic != GPT_LOG_1_MAGIC) {
 		*why = "it is not a gputrace log";
 		return -EPROTO;
 	}
-	if (header->version != GPT_LOG_VERSION) {
+	if (header->version != GPT_LOG_1_VERSION) {
 		*why = "it was written by another version of gputrace";
 		return -EMEDIUMTYPE;
 	}

@@ -28,7 +28,7 @@ struct log_reader {
 	uint8_t *window;
 	size_t first, filled; /* unread bytes of the window */
 	uint64_t read;	      /* bytes taken from fd */
-	struct gpt_log_header header;
+	struct gpt_log_1_header header;
 };
 
 /* Reads and checks the header.  -EPROTO, -EMEDIUMTYPE with *why a literal; -errno of reading, *why NULL. */

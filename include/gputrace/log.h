@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * The log file (.gpt) around the records: what stands in it besides them, and where.  docs/log-format.md is the
+ * guide, record.h and agent.h say what the records are.
+ *
+ *     struct gpt_log_header, the schema, zeros up to a multiple of 8
+ *     segments:  struct gpt_log_segment, kinds, processes, zeros; a zstd frame, zeros
+ *     struct gpt_log_index, entries
+ *     struct gpt_log_trailer, the last bytes of the file
+ *
+ * All integers are little-endian.  Header, schema, segment headers, frames, index and trailer begin at multiples of 8.
+ * Structures are only ever appended to: `header_size` says where what follows begins.  A log without index and trailer
+ * was cut short; it is read from its beginning, up to its last whole segment.
+ */
+#ifndef GPUTRACE_LOG_H
+#define GPUTRACE_LOG_H
+
+#include <linux/types.h>
+
+#define GPT_LOG_MAGIC 0x0a545047	 /* "GPT\n" */
+#define GPT_LOG_SEGMENT_MAGIC 0x0a474553 /* "SEG\n" */
+#define GPT_LOG_INDEX_MAGIC 0x0a584449	 /* "IDX\n" */
+#define GPT_LOG_TRAILER_MAGIC 0x0a444e45 /* "END\n" */
+#define GPT_LOG_VERSION 2
+
+/* What a reader refuses as damage when a log says more. */
+#define GPT_LOG_HEADER_MAX 4096u
+#define GPT_LOG_SCHEMA_MAX (256u << 10)
+#define GPT_LOG_SEGMENT_HEADER_MAX (64u << 10)
+#define GPT_LOG_RECORD_BYTES_MAX (64u << 20) /* of a segment's records; the same bound holds for its packed form */
+#define GPT_LOG_BODY_BYTES_MAX (65u << 20)   /* of a segment's frame */
+
+/* The first 24 bytes are those of version 1. */
+struct gpt_log_header {
+	__u32 magic;	      /* GPT_LOG_MAGIC */
+	__u16 version;	      /* GPT_LOG_VERSION; a reader refuses another one */
+	__u16 header_size;    /* bytes; the schema follows */
+	__u64 start_ns;	      /* when recording began, CLOCK_MONOTONIC */
+	__s64 wall_offset_ns; /* CLOCK_REALTIME minus CLOCK_MONOTONIC at start */
+	__u32 schema_bytes;   /* of the schema: UTF-8 text that says how records are packed (log-format.md) */
+	__u32 flags;	      /* 0 */
+	__u64 reserved[4];    /* 0 */
+};
+
+/*
+ * Records that can be read without those of any other segment: what they refer to is among them.  Some of it stands in
+ * front only for this: it repeats records of earlier segments.  Whoever has read the segment with the number before
+ * has these already, and leaves them out.
+ *
+ * Times, kinds and processes are those of the records behind the repeated ones.
+ */
+struct gpt_log_segment {
+	__u32 magic;	    /* GPT_LOG_SEGMENT_MAGIC */
+	__u32 header_size;  /* bytes, both lists and their padding included, a multiple of 8; the frame follows */
+	__u32 body_bytes;   /* of the zstd frame, which says how long its content is; zeros to a multiple of 8 follow */
+	__u32 packed_bytes; /* what the frame holds: the records in packed form */
+	__u32 record_bytes; /* what unpacking that gives: the records */
+	__u32 records;	    /* how many, repeated ones included; those inside a batch are not counted */
+	__u32 repeated;	    /* the first so many repeat earlier ones */
+	__u32 sequence;	    /* number of the segment, from 0 */
+	/* The least and the greatest CLOCK_MONOTONIC time in its records; 0 0: they have none. */
+	__u64 first_ns, last_ns;
+	/* The same of the times that are CUPTI's (fields called *_wall_ns): CLOCK_REALTIME in most cases. */
+	__u64 first_wall_ns, last_wall_ns;
+	__u32 flags;	 /* GPT_LOG_SEGMENT_* */
+	__u32 checksum;	 /* zlib's crc32 of this header with its lists, this field being 0, and of the frame */
+	__u32 kinds;	 /* struct gpt_log_kind follow */
+	__u32 processes; /* u32 pids follow those; GPT_LOG_ANY_PROCESS: more than are listed, none follows */
+};
+
+#define GPT_LOG_SEGMENT_FORGOT 1 /* flags: what its records refer to may be in earlier segments only */
+#define GPT_LOG_ANY_PROCESS 0xffffffffu
+
+/* How many records of a type a segment has, those inside batches included, by types in ascending order. */
+struct gpt_log_kind {
+	__u16 type;
+	__u16 zero;
+	__u32 count;
+};
+
+/* Entries follow, one a segment in the order of the file: struct gpt_log_entry, then the segment's header as it is. */
+struct gpt_log_index {
+	__u32 magic;	   /* GPT_LOG_INDEX_MAGIC */
+	__u32 header_size; /* bytes; the first entry follows */
+	__u64 bytes;	   /* of the index, this header included */
+	__u32 segments;
+	__u32 checksum; /* zlib's crc32 of the whole index, this field being 0 */
+};
+
+struct gpt_log_entry {
+	__u64 offset; /* of the segment in the file */
+};
+
+struct gpt_log_trailer {
+	__u64 index_offset; /* in the file */
+	__u64 index_bytes;
+	__u32 flags; /* 0 */
+	__u32 magic; /* GPT_LOG_TRAILER_MAGIC */
+};
+
+_Static_assert(sizeof(struct gpt_log_header) == 64, "log layout");
+_Static_assert(sizeof(struct gpt_log_segment) == 80, "log layout");
+_Static_assert(sizeof(struct gpt_log_kind) == 8, "log layout");
+_Static_assert(sizeof(struct gpt_log_index) == 24, "log layout");
+_Static_assert(sizeof(struct gpt_log_entry) == 8, "log layout");
+_Static_assert(sizeof(struct gpt_log_trailer) == 24, "log layout");
+
+#endif
