@@ -84,7 +84,7 @@ check-threads: $(THREADED)
 # ---- fuzzing: clang's libFuzzer over objects built for it ---------------------------------------
 FUZZ := $(BUILD)/fuzz
 FUZZ_BIN := $(patsubst tests/fuzz/%.c,$(FUZZ)/%,$(wildcard tests/fuzz/fuzz_*.c))
-FUZZ_LIB := $(patsubst %.c,$(FUZZ)/%.o,$(foreach d,base target log trace,$(wildcard user/$(d)/*.c)))
+FUZZ_LIB := $(patsubst %.c,$(FUZZ)/%.o,$(foreach d,base target log trace model input,$(wildcard user/$(d)/*.c)))
 FUZZ_AGENT := $(patsubst %,$(FUZZ)/user/agent/%.o,records names batch batch_send apis)
 FUZZ_RIDE := $(patsubst %,$(FUZZ)/user/attach/%.o,ride_buffer tsc emit)
 FUZZ_SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=undefined

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * Every record that crosses the ring buffer and the log.  This is the contract between bpf/, agent/,
- * capture/ and trace/; it includes nothing of ours and compiles for BPF, for the agent and for user space.
+ * capture/ and input/; it includes nothing of ours and compiles for BPF, for the agent and for user space.
  *
  * A log (.gpt) is one struct gpt_log_1_header followed by records; capture/ writes what the ring buffer
  * gave it without interpreting it.  All integers are little-endian, all records are multiples of eight

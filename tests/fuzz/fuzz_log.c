@@ -5,8 +5,10 @@
  * chain of sizes holds.
  *
  *	clang -fsanitize=fuzzer,address,undefined -Iinclude -Iuser -Itests/unit tests/fuzz/fuzz_log.c \
- *		user/trace/(all).c user/base/(all).c -liberty -o fuzz_log && ./fuzz_log -max_total_time=60
+ *		user/trace/(all).c user/model/(all).c user/input/(all).c user/base/(all).c -liberty -o fuzz_log &&
+ *./fuzz_log -max_total_time=60
  */
+#include "input/gpt.h"
 #include "log_builder.h"
 #include "model_check.h"
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "trace/model.h"
+#include "model/model.h"
 
 #define MODEL_MUST(condition)                                                                                          \
 	do {                                                                                                           \

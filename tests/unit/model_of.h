@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* For tests of user/trace: from a log in memory to its model in one step. */
+/* For tests of user/model and user/input: from a log in memory to its model in one step. */
 #ifndef GPUTRACE_MODEL_OF_H
 #define GPUTRACE_MODEL_OF_H
 
@@ -12,7 +12,7 @@
 
 #include "log_builder.h"
 #include "model_check.h"
-#include "trace/model.h"
+#include "input/gpt.h"
 
 #define PID 41230
 #define TID 41231

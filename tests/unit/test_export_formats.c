@@ -13,7 +13,7 @@
 #include "export/export.h"
 #include "export/sink.h"
 #include "test_export_log.h"
-#include "trace/model.h"
+#include "input/gpt.h"
 
 static struct model *sample_model(uint32_t processes, uint32_t steps)
 {

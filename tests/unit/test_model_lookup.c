@@ -3,8 +3,8 @@
 #include "model_of.h"
 
 #include "base/array.h"
-#include "trace/lookup.h"
-#include "trace/order.h"
+#include "model/lookup.h"
+#include "model/order.h"
 
 /* Puts and finds `count` keys, `stride` apart, in each of `spaces` spaces. */
 static void check_keys(uint64_t seed, uint32_t spaces, uint64_t count, uint64_t stride)

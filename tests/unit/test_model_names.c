@@ -2,8 +2,8 @@
 /* Names: of calls, of kernels, and of whatever a target chose to call its functions. */
 #include "model_of.h"
 
-#include "trace/demangle.h"
-#include "trace/string_pool.h"
+#include "model/demangle.h"
+#include "model/string_pool.h"
 
 static struct string_pool pool;
 

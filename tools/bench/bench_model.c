@@ -10,7 +10,7 @@
 #include <sys/resource.h>
 
 #include "log_builder.h"
-#include "trace/model.h"
+#include "input/gpt.h"
 
 #define PID 1000
 #define STACKS 1000

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Strings of targets made safe: valid UTF-8, one line, nothing that steers a terminal.  Every way out goes through
- * here: messages (msg.c), gputrace doctor, and what the report and the files are made of (trace/string_pool.c).  Knows
+ * here: messages (msg.c), gputrace doctor, and what the report and the files are made of (model/string_pool.c).  Knows
  * encodings, not records.
  */
 #ifndef GPUTRACE_SAFE_TEXT_H

@@ -12,7 +12,7 @@
 #include "cmd/outputs.h"
 #include "report/report.h"
 #include "report/text.h"
-#include "trace/model.h"
+#include "input/gpt.h"
 
 #define REPORT_BUFFER (64u << 10)
 

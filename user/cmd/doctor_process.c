@@ -19,7 +19,7 @@
 #include "target/library.h"
 #include "target/process.h"
 #include "target/python.h"
-#include "trace/model.h"
+#include "model/model.h"
 
 struct subject {
 	pid_t pid;

@@ -11,7 +11,7 @@
 #include "cmd/agent_path.h"
 #include "cmd/doctor.h"
 #include "target/python.h"
-#include "trace/model.h"
+#include "model/model.h"
 
 static void check_agent(void)
 {

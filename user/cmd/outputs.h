@@ -4,7 +4,7 @@
 #define GPUTRACE_OUTPUTS_H
 
 #include "cmd/options.h"
-#include "trace/model.h"
+#include "model/model.h"
 
 /* Tries every output, before a trace that may take hours. Prints what is wrong; 0 or -errno of the first. */
 int outputs_check(const struct options *options);

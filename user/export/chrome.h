@@ -14,7 +14,7 @@
 
 #include "export/sink.h"
 #include "export/tracks.h"
-#include "trace/model.h"
+#include "model/model.h"
 
 /* Numbers above what Linux gives out (PID_MAX_LIMIT is 2^22), all below 2^31. */
 #define CHROME_OVERHEAD_PID 6000000u

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "trace/model.h"
+#include "model/model.h"
 
 struct sink;
 

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "base/array.h"
-#include "trace/model.h"
+#include "model/model.h"
 
 struct line {
 	const char *file, *function;

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "report/parts.h"
-#include "trace/lookup.h"
+#include "model/lookup.h"
 
 /* Of a thread, open at once; no program means more, and a target cannot make this slow. */
 #define OPEN_MAX 256u

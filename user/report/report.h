@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "trace/model.h"
+#include "model/model.h"
 
 struct report_options {
 	unsigned width; /* columns, 0: 100; at least 80 are used */

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "export/export.h"
+#include "input/gpt.h"
 #include "report/report.h"
 #include "test_export_log.h"
 

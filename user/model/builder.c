@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The tables of a model from the first record to the last: made, joined, handed over; see builder.h. */
+#include "model/builder.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void builder_init(struct builder *builder)
+{
+	uint64_t seed = hash_seed();
+	const char *nothing;
+
+	memset(builder, 0, sizeof(*builder));
+	builder->model = xcalloc(1, sizeof(*builder->model));
+	string_pool_init(&builder->strings, seed);
+	process_table_init(&builder->processes, &builder->strings, seed);
+	codes_init(&builder->codes, &builder->strings, seed);
+	stacks_init(&builder->stacks, &builder->codes, &builder->strings, seed);
+	calls_init(&builder->calls, &builder->processes, &builder->stacks, seed);
+	called_init(&builder->called, &builder->processes, &builder->calls);
+	agents_init(&builder->agents, &builder->processes, &builder->calls, &builder->called, &builder->clock,
+		    &builder->strings, seed);
+	gaps_init(&builder->gaps, &builder->processes);
+	python_spans_init(&builder->python_spans, &builder->processes, &builder->codes, &builder->strings);
+	nothing = string_keep(&builder->strings, "", 0);
+	builder->model->version = builder->model->host = builder->model->kernel = builder->model->target = nothing;
+}
+
+#define MOVE(field, table)                                                                                             \
+	do {                                                                                                           \
+		model->field##s = (table).items;                                                                       \
+		model->field##_count = (uint32_t)(table).count;                                                        \
+	} while (0)
+
+/* The tables become the model's: from here on model_free owns them. */
+static void move_tables(struct builder *builder)
+{
+	struct model *model = builder->model;
+
+	model->processes = builder->processes.list.items;
+	model->process_count = (uint32_t)builder->processes.list.count;
+	MOVE(thread, builder->processes.threads);
+	MOVE(code, builder->codes.list);
+	MOVE(frame, builder->codes.frames);
+	MOVE(stack, builder->stacks.list);
+	MOVE(stack_frame, builder->stacks.frames);
+	MOVE(native, builder->stacks.natives);
+	MOVE(native_frame, builder->stacks.native_frames);
+	MOVE(call, builder->calls.list);
+	MOVE(overhead, builder->agents.overheads);
+	MOVE(jit, builder->agents.jits);
+	MOVE(sync, builder->syncs);
+	model->memories = builder->agents.memories.items;
+	model->memory_count = (uint32_t)builder->agents.memories.count;
+	MOVE(device, builder->agents.devices);
+	MOVE(pyspan, builder->python_spans.events);
+	MOVE(pycall, builder->python_spans.calls);
+	MOVE(range, builder->agents.ranges.list);
+	MOVE(string, builder->strings.strings);
+	MOVE(probe, builder->probes);
+	MOVE(note, builder->notes);
+	model->args = builder->calls.args.items;
+	model->args_count = (uint32_t)builder->calls.args.count;
+	model->gpu = builder->agents.gpu.items;
+	model->gpu_count = (uint32_t)builder->agents.gpu.count;
+	model->private = builder->strings.blocks;
+	memset(&builder->processes.list, 0, sizeof(builder->processes.list));
+	memset(&builder->processes.threads, 0, sizeof(builder->processes.threads));
+}
+
+/* What only making a model needs. */
+static void builder_close(struct builder *builder)
+{
+	process_table_free(&builder->processes);
+	codes_free(&builder->codes);
+	stacks_free(&builder->stacks);
+	calls_free(&builder->calls);
+	called_free(&builder->called);
+	agents_free(&builder->agents);
+	gaps_free(&builder->gaps);
+	wall_clock_free(&builder->clock);
+	python_spans_free(&builder->python_spans);
+	string_pool_close(&builder->strings);
+}
+
+struct model *builder_finish(struct builder *builder)
+{
+	struct model *model = builder->model;
+
+	if (!builder->ended)
+		model->end_ns = builder->last_ns > model->start_ns ? builder->last_ns : model->start_ns;
+	ranges_finish(&builder->agents.ranges, model->start_ns, model->end_ns);
+	process_table_finish(&builder->processes);
+	stacks_finish(&builder->stacks);
+	calls_finish(&builder->calls);
+	python_spans_finish(&builder->python_spans, builder->model->end_ns);
+	prepare_clock(builder);
+	join_called(builder);
+	agents_finish(&builder->agents);
+	convert_times(builder);
+	leave_out_ridden(builder);
+	leave_out_outside(builder);
+	join_calls(builder);
+	join_gpu(builder);
+	join_syncs(builder);
+	join_memories(builder);
+	move_tables(builder);
+	receipt_fill(builder);
+	builder_close(builder);
+	return model;
+}
+
+void builder_discard(struct builder *builder)
+{
+	move_tables(builder);
+	builder_close(builder);
+	model_free(builder->model);
+}
+
+void model_free(struct model *model)
+{
+	if (!model)
+		return;
+	free(model->processes);
+	free(model->threads);
+	free(model->codes);
+	free(model->frames);
+	free(model->stacks);
+	free(model->stack_frames);
+	free(model->natives);
+	free(model->native_frames);
+	free(model->args);
+	free(model->calls);
+	free(model->gpu);
+	free(model->overheads);
+	free(model->jits);
+	free(model->syncs);
+	free(model->memories);
+	free(model->devices);
+	free(model->pyspans);
+	free(model->pycalls);
+	free(model->ranges);
+	free(model->strings);
+	free(model->probes);
+	free(model->notes);
+	string_blocks_free(model->private);
+	free(model);
+}

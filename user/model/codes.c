@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Code objects and frames; owns the line tables until they are no longer needed. */
+#include "model/codes.h"
+
+#include <string.h>
+
+struct code_version {
+	uint32_t code; /* model_code */
+	uint32_t first_line;
+	uint32_t first_traceable; /* as gpt_code */
+	uint8_t linetable;	  /* enum gpt_linetable */
+	bool decoded;
+	bool internal;	      /* see is_internal */
+	bool no_code;	      /* nothing of it could be read, not even that it is a code object */
+	uint32_t table_bytes; /* in all */
+	ARRAY(uint8_t) table; /* what has come of it */
+	line_ranges ranges;   /* of the table, when decoded */
+};
+
+void codes_init(struct codes *codes, struct string_pool *strings, uint64_t seed)
+{
+	memset(codes, 0, sizeof(*codes));
+	codes->strings = strings;
+	codes->unknown = NONE;
+	lookup_init(&codes->by_address, seed);
+	lookup_init(&codes->by_content, seed);
+	lookup_init(&codes->by_line, seed);
+}
+
+static void drop_tables(struct code_version *version)
+{
+	array_free(&version->table);
+	array_free(&version->ranges);
+}
+
+void codes_free(struct codes *codes)
+{
+	for (size_t i = 0; i < codes->versions.count; i++)
+		drop_tables(&codes->versions.items[i]);
+	array_free(&codes->versions);
+	lookup_free(&codes->by_address);
+	lookup_free(&codes->by_content);
+	lookup_free(&codes->by_line);
+}
+
+/* The strings of a GPT_CODE: sizes and kinds are those of the record, checked here. */
+static bool read_names(struct codes *codes, const struct gpt_code *record, uint32_t names[3])
+{
+	const uint32_t bytes[3] = {record->name_bytes, record->qualname_bytes, record->filename_bytes};
+	const uint8_t kinds[3] = {record->name_kind, record->qualname_kind, record->filename_kind};
+	static const uint32_t most[3] = {GPT_CODE_NAME_MAX, GPT_CODE_NAME_MAX, GPT_CODE_FILE_MAX};
+	size_t room = record->hdr.size - sizeof(*record);
+	const uint8_t *at = record->data;
+
+	for (int i = 0; i < 3; i++) {
+		size_t padded = ((size_t)bytes[i] + 7) & ~(size_t)7;
+		bool cut = record->hdr.flags & GPT_CODE_CUT && bytes[i] == most[i];
+		uint32_t (*intern)(struct string_pool *, const void *, size_t, unsigned) =
+			cut ? string_intern_cut : string_intern_kind;
+
+		names[i] = NONE;
+		if (padded > room || kinds[i] == 3 || kinds[i] > 4)
+			return false;
+		if (kinds[i] && bytes[i] >= kinds[i])
+			names[i] = intern(codes->strings, at, bytes[i], kinds[i]);
+		at += padded;
+		room -= padded;
+	}
+	return true;
+}
+
+static uint32_t find_code(struct codes *codes, uint32_t name, uint32_t file, uint32_t first_line, bool described)
+{
+	/* string indices stay below 2^31 (LOG_BYTES_MAX), so the top bit is free */
+	uint64_t key = (uint64_t)described << 63 | (uint64_t)name << 32 | file;
+	uint32_t *code = lookup_put(&codes->by_content, first_line + 1, key, NONE);
+
+	if (*code == NONE) {
+		struct model_code made = {.name = string_at(codes->strings, name),
+					  .file = string_at(codes->strings, file),
+					  .first_line = first_line,
+					  .described = described};
+
+		*code = (uint32_t)codes->list.count;
+		array_push(&codes->list, made);
+	}
+	return *code;
+}
+
+/*
+ * Frames that the interpreter pushes for itself and that no traceback shows: CPython 3.12 and later make an instance
+ * under one that checks what __init__ returns (_Py_InitCleanup in Python/specialize.c, which has no first line).
+ */
+static bool is_internal(const struct codes *codes, const uint32_t names[3], uint32_t first_line)
+{
+	return !first_line && names[0] != NONE && names[0] == names[2] &&
+	       !strcmp(string_at(codes->strings, names[0]), "__init__");
+}
+
+bool codes_add(struct codes *codes, uint32_t space, const struct gpt_record *record)
+{
+	const struct gpt_code *event = (const struct gpt_code *)record;
+	struct code_version version = {.linetable = event->linetable,
+				       .first_line = event->first_line <= INT32_MAX ? event->first_line : 0,
+				       .first_traceable =
+					       event->first_traceable <= INT32_MAX ? event->first_traceable : 0,
+				       .table_bytes = event->linetable_bytes};
+	uint32_t names[3], *at;
+
+	if (!read_names(codes, event, names))
+		return false;
+	if (names[1] != NONE)
+		names[0] = names[1];
+	version.no_code = names[0] == NONE && names[2] == NONE && !version.first_line && !version.table_bytes;
+	version.internal = is_internal(codes, names, version.first_line);
+	version.code = find_code(codes, names[0] != NONE ? names[0] : string_intern(codes->strings, "?", 1),
+				 names[2] != NONE ? names[2] : string_intern(codes->strings, "", 0), version.first_line,
+				 names[0] != NONE);
+	at = lookup_put(&codes->by_address, space, event->code, NONE);
+	if (*at != NONE)
+		drop_tables(&codes->versions.items[*at]);
+	*at = (uint32_t)codes->versions.count;
+	array_push(&codes->versions, version);
+	return true;
+}
+
+bool codes_add_lines(struct codes *codes, uint32_t space, const struct gpt_record *record)
+{
+	const struct gpt_code_lines *event = (const struct gpt_code_lines *)record;
+	uint32_t *at = lookup_get(&codes->by_address, space, event->code);
+	struct code_version *version = at && *at != NONE ? &codes->versions.items[*at] : NULL;
+
+	if (event->bytes > record->size - sizeof(*event))
+		return false;
+	/* its GPT_CODE was lost, and that is counted there */
+	if (!version)
+		return true;
+	/* two threads met the code object at once, and the stack of the first was here before the second's table */
+	if (version->decoded)
+		return event->offset <= version->table_bytes && event->bytes <= version->table_bytes - event->offset;
+	/* a chunk was lost, which is counted where it was: what follows it has no place, its lines stay unknown */
+	if (event->offset > version->table.count)
+		return true;
+	/* two threads met the code object at once and each described it: what we have stands */
+	if (event->offset < version->table.count && event->offset + event->bytes <= version->table.count)
+		return true;
+	if (event->offset != version->table.count)
+		return false;
+	if (event->bytes > version->table_bytes - version->table.count || event->bytes > GPT_CODE_LINES_MAX ||
+	    version->table.count + event->bytes > GPT_CODE_LINES_MAX)
+		return false;
+	version->table.items =
+		array_reserve(version->table.items, 1, version->table.count, event->bytes, &version->table.capacity);
+	if (event->bytes)
+		memcpy(version->table.items + version->table.count, event->data, event->bytes);
+	version->table.count += event->bytes;
+	return true;
+}
+
+void codes_remove(struct codes *codes, uint32_t space, uint64_t address)
+{
+	uint32_t *at = lookup_get(&codes->by_address, space, address);
+
+	if (!at || *at == NONE)
+		return;
+	drop_tables(&codes->versions.items[*at]);
+	*at = NONE;
+}
+
+static uint32_t find_line(struct code_version *version, int32_t lasti)
+{
+	if (lasti < 0) /* entered, nothing executed yet */
+		return version->first_line;
+	if (!version->decoded) {
+		linetable_decode(version->linetable, version->table.items, version->table.count,
+				 version->table.count == version->table_bytes, version->first_line, &version->ranges);
+		version->decoded = true;
+		array_free(&version->table);
+	}
+	return linetable_find(version->ranges.items, version->ranges.count, (uint32_t)lasti);
+}
+
+static uint32_t unknown_code(struct codes *codes)
+{
+	if (codes->unknown == NONE)
+		codes->unknown = find_code(codes, string_intern(codes->strings, "?", 1),
+					   string_intern(codes->strings, "", 0), 0, false);
+	return codes->unknown;
+}
+
+uint32_t codes_at(struct codes *codes, uint32_t space, uint64_t address)
+{
+	const uint32_t *at = lookup_get(&codes->by_address, space, address);
+
+	return at && *at != NONE ? codes->versions.items[*at].code : unknown_code(codes);
+}
+
+uint32_t codes_frame(struct codes *codes, uint32_t space, uint64_t address, int32_t lasti)
+{
+	uint32_t *at = lookup_get(&codes->by_address, space, address);
+	struct model_frame frame = {0};
+	uint32_t *index;
+
+	if (at && *at != NONE) {
+		struct code_version *version = &codes->versions.items[*at];
+
+		/* The interpreter hides a frame that has not begun, too (_PyFrame_IsIncomplete, pycore_frame.h). */
+		if (version->internal ||
+		    (version->linetable == GPT_LINES_LOCATIONS && lasti < (int32_t)version->first_traceable))
+			return NONE;
+		if (version->no_code)
+			return FRAME_OF_NO_CODE;
+		frame.code = version->code;
+		frame.line = find_line(version, lasti);
+	} else {
+		frame.code = unknown_code(codes);
+	}
+	index = lookup_put(&codes->by_line, frame.code + 1, frame.line, NONE);
+	if (*index == NONE) {
+		*index = (uint32_t)codes->frames.count;
+		array_push(&codes->frames, frame);
+	}
+	return *index;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The only user of libiberty's demangler. */
+#include "model/demangle.h"
+
+#include <libiberty/demangle.h>
+#include <setjmp.h>
+#include <string.h>
+
+struct output {
+	text_buffer *text;
+	jmp_buf too_long;
+};
+
+static void take(const char *piece, size_t size, void *opaque)
+{
+	struct output *output = opaque;
+	text_buffer *text = output->text;
+
+	/*
+	 * libiberty has no way to stop a print that has begun, and an output of 2^n bytes would never end.
+	 * Its callback interface keeps everything on the stack, so nothing leaks when we leave like this.
+	 */
+	if (size > DEMANGLE_OUTPUT_MAX - text->count)
+		longjmp(output->too_long, 1);
+	text->items = array_reserve(text->items, 1, text->count, size, &text->capacity);
+	memcpy(text->items + text->count, piece, size);
+	text->count += size;
+}
+
+bool demangle(const char *mangled, size_t size, text_buffer *out)
+{
+	char name[DEMANGLE_INPUT_MAX + 1];
+	struct output output = {.text = out};
+
+	out->count = 0;
+	if (size < 3 || size > DEMANGLE_INPUT_MAX || mangled[0] != '_' || mangled[1] != 'Z' || memchr(mangled, 0, size))
+		return false;
+	memcpy(name, mangled, size);
+	name[size] = 0;
+	if (setjmp(output.too_long))
+		return false;
+	/* its own limit would refuse every name above 1,024 bytes, and CUTLASS kernels have longer ones */
+	return cplus_demangle_v3_callback(name, DMGL_PARAMS | DMGL_ANSI | DMGL_NO_RECURSE_LIMIT, take, &output) != 0;
+}

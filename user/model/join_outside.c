@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What the agent hands over is more than this trace: its buffers hold work of before, and while another gputrace
+ * listens it goes on when our probes are gone.  Correlation ids rise with the calls, so they tell which is which.
+ */
+#include "model/builder.h"
+
+#include <string.h>
+
+struct corr_range *corr_ranges(const struct builder *builder)
+{
+	struct corr_range *ranges = xcalloc(builder->processes.list.count, sizeof(*ranges));
+
+	for (size_t i = 0; i < builder->calls.list.count; i++) {
+		const struct model_call *call = &builder->calls.list.items[i];
+		struct corr_range *range = &ranges[builder->processes.threads.items[call->thread].process];
+
+		if (!call->corr)
+			continue;
+		/* by time: an id that was taken before the trace may be told of in it, where its thread had to wait */
+		if (!range->any || call->start_ns < range->first_ns) {
+			range->first = call->corr;
+			range->first_ns = call->start_ns;
+		}
+		if (!range->any || call->start_ns >= range->last_ns) {
+			range->last = call->corr;
+			range->last_ns = call->start_ns;
+		}
+		range->any = true;
+	}
+	return ranges;
+}
+
+bool corr_is_before(const struct corr_range *range, uint32_t corr)
+{
+	return !range->any || (int32_t)(corr - range->first) < 0;
+}
+
+bool corr_is_behind(const struct corr_range *range, uint32_t corr)
+{
+	return range->any && (int32_t)(corr - range->last) > 0;
+}
+
+bool begins_behind(const struct builder *builder, uint32_t call, uint64_t start_ns)
+{
+	return call == NONE && builder->ended && start_ns >= builder->model->end_ns;
+}
+
+/* Over when the trace began, or launched when it had ended. */
+static bool is_outside(const struct builder *builder, const struct corr_range *range, const struct model_gpu *op)
+{
+	if (op->call != NONE || op->ridden)
+		return false;
+	if (!op->end_ns)
+		return op->corr && corr_is_behind(range, op->corr);
+	return op->end_ns <= builder->model->start_ns || begins_behind(builder, op->call, op->start_ns);
+}
+
+/* Of a process whose begin we saw nothing was launched before. */
+static bool is_older(const struct builder *builder, const struct corr_range *range, const struct model_gpu *op)
+{
+	uint64_t start_ns = builder->processes.list.items[op->process].start_ns;
+
+	return op->call == NONE && op->corr && corr_is_before(range, op->corr) &&
+	       (!start_ns || start_ns < builder->model->start_ns);
+}
+
+void leave_out_outside(struct builder *builder)
+{
+	struct corr_range *ranges = corr_ranges(builder);
+	size_t kept = 0;
+
+	for (size_t i = 0; i < builder->agents.gpu.count; i++) {
+		struct model_gpu op = builder->agents.gpu.items[i];
+		const struct corr_range *range = &ranges[op.process];
+
+		if (is_outside(builder, range, &op)) {
+			builder->processes.list.items[op.process].gpu_ops--;
+			continue;
+		}
+		op.before = is_older(builder, range, &op);
+		builder->agents.gpu.items[kept++] = op;
+	}
+	builder->agents.gpu.count = kept;
+	free(ranges);
+}

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The hash table of model/; owns its entries, knows nothing of what they index. */
+#include "model/lookup.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "base/array.h"
+
+#define LOOKUP_FIRST_CAPACITY 256
+
+/* Multiply and fold, as wyhash does: every bit of both factors reaches every bit of the result. */
+static uint64_t mix(uint64_t a, uint64_t b)
+{
+	unsigned __int128 product = (unsigned __int128)a * b;
+
+	return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+/*
+ * Sixteen neighbouring keys share a row of sixteen slots: correlation ids count up, so the next one is found
+ * in cache lines that are already there.  Where in the row they begin is the hash's choice, as addresses have
+ * no low bits of their own.
+ */
+#define ROW 16
+
+static size_t home_slot(const struct lookup *lookup, uint32_t space, uint64_t key)
+{
+	uint64_t hash = mix(key / ROW ^ lookup->seed, space ^ 0x9e3779b97f4a7c15ull ^ lookup->seed << 32);
+
+	return (hash * ROW | ((key ^ hash >> 60) & (ROW - 1))) & lookup->mask;
+}
+
+/* The next place to look: the same column of the next row; after all rows the next column. */
+static size_t next_slot(const struct lookup *lookup, size_t slot, size_t home)
+{
+	size_t next = (slot + ROW) & lookup->mask;
+
+	if (next / ROW == home / ROW)
+		next = next / ROW * ROW | ((next + 1) & (ROW - 1));
+	return next;
+}
+
+static struct lookup_entry *find_slot(const struct lookup *lookup, uint32_t space, uint64_t key)
+{
+	size_t home = home_slot(lookup, space, key), slot = home;
+
+	for (;;) {
+		struct lookup_entry *entry = &lookup->entries[slot];
+
+		if (!entry->space || (entry->key == key && entry->space == space))
+			return entry;
+		slot = next_slot(lookup, slot, home);
+	}
+}
+
+static void grow(struct lookup *lookup)
+{
+	struct lookup old = *lookup;
+	size_t capacity = old.mask ? (old.mask + 1) * 2 : LOOKUP_FIRST_CAPACITY;
+
+	lookup->entries = xcalloc(capacity, sizeof(*lookup->entries));
+	lookup->mask = capacity - 1;
+	for (size_t i = 0; old.mask && i <= old.mask; i++)
+		if (old.entries[i].space)
+			*find_slot(lookup, old.entries[i].space, old.entries[i].key) = old.entries[i];
+	free(old.entries);
+}
+
+void lookup_init(struct lookup *lookup, uint64_t seed)
+{
+	memset(lookup, 0, sizeof(*lookup));
+	lookup->seed = seed;
+}
+
+void lookup_free(struct lookup *lookup)
+{
+	free(lookup->entries);
+	lookup->entries = NULL;
+	lookup->mask = lookup->count = 0;
+}
+
+uint32_t *lookup_get(const struct lookup *lookup, uint32_t space, uint64_t key)
+{
+	struct lookup_entry *entry;
+
+	if (!lookup->mask)
+		return NULL;
+	entry = find_slot(lookup, space, key);
+	return entry->space ? &entry->value : NULL;
+}
+
+uint32_t *lookup_put(struct lookup *lookup, uint32_t space, uint64_t key, uint32_t initial)
+{
+	struct lookup_entry *entry;
+
+	/* at most half full: few steps to a free slot */
+	if (!lookup->mask || lookup->count * 2 >= lookup->mask)
+		grow(lookup);
+	entry = find_slot(lookup, space, key);
+	if (!entry->space) {
+		*entry = (struct lookup_entry){.key = key, .space = space, .value = initial};
+		lookup->count++;
+	}
+	return &entry->value;
+}
+
+uint64_t hash_bytes(uint64_t seed, const void *bytes, size_t size)
+{
+	const uint8_t *at = bytes;
+	uint64_t hash = mix(seed ^ size, 0xa0761d6478bd642full), word = 0;
+
+	for (; size >= 8; size -= 8, at += 8) {
+		memcpy(&word, at, 8);
+		hash = mix(hash ^ word, seed ^ 0xe7037ed1a0b428dbull);
+	}
+	word = 0;
+	if (size)
+		memcpy(&word, at, size);
+	return mix(hash ^ word, seed ^ 0x8ebc6af09c88c6e3ull);
+}
+
+uint64_t hash_seed(void)
+{
+	uint64_t seed = 0;
+
+	/* Fails only before the pool is initialised at boot; then any number must do. */
+	if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != sizeof(seed))
+		seed = (uintptr_t)&seed;
+	return seed | 1;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Which frames of a native stack stand between Python and the launch: neither the CUDA call itself with what it
+ * does inside (its callback into our agent), nor the interpreter and what started it.
+ */
+#include "model/model.h"
+
+#include <string.h>
+
+static bool is_interpreter(const char *name)
+{
+	/* the eval loop and the ways into it, CPython 3.8 to 3.13 (Python/ceval.c, Objects/call.c) */
+	return !strncmp(name, "_PyEval_", 8) || !strncmp(name, "PyEval_", 7) || !strncmp(name, "_PyFunction_", 12);
+}
+
+void model_native_span(const struct model *model, const struct model_call *call, uint32_t *first, uint32_t *end)
+{
+	const struct model_native *native = &model->natives[call->native];
+	const uint32_t *frames = &model->native_frames[native->first];
+	const char *api = api_name(call->api);
+
+	*first = 0;
+	*end = native->depth;
+	for (uint32_t i = 0; i < native->depth; i++)
+		if (!strcmp(model->strings[frames[i]], api))
+			*first = i + 1;
+	for (uint32_t i = *first; i < *end; i++)
+		if (is_interpreter(model->strings[frames[i]]))
+			*end = i;
+}

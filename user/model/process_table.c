@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Processes and threads of a log: identity, names, births and ends. */
+#include "model/process_table.h"
+
+#include <string.h>
+
+/*
+ * Two start times closer than this are the same process where nothing else is known: /proc tells it in ticks of 10 ms,
+ * a fork record in ns, and without being asked to no kernel gives a pid again within 100 ms.
+ */
+#define SAME_START_NS 100000000ull
+
+void process_table_init(struct process_table *processes, struct string_pool *strings, uint64_t seed)
+{
+	memset(processes, 0, sizeof(*processes));
+	processes->strings = strings;
+	lookup_init(&processes->by_pid, seed);
+	lookup_init(&processes->by_tid, seed);
+	lookup_init(&processes->by_own_tid, seed);
+}
+
+void process_table_free(struct process_table *processes)
+{
+	array_free(&processes->list);
+	array_free(&processes->states);
+	array_free(&processes->threads);
+	array_free(&processes->open_calls);
+	array_free(&processes->thread_names);
+	lookup_free(&processes->by_pid);
+	lookup_free(&processes->by_tid);
+	lookup_free(&processes->by_own_tid);
+}
+
+static uint32_t add_process(struct process_table *processes, uint32_t pid)
+{
+	const char *nothing = string_keep(processes->strings, "", 0);
+	uint32_t index = (uint32_t)processes->list.count;
+	struct model_process process = {.pid = pid,
+					.name = nothing,
+					.exe = nothing,
+					.cmdline = nothing,
+					.python_path = nothing,
+					.agent_detail = nothing,
+					.agent_takes = nothing,
+					.cupti_path = nothing};
+	struct process_state state = {.space = ++processes->last_space, .clock = NONE};
+
+	array_push(&processes->list, process);
+	array_push(&processes->states, state);
+	*lookup_put(&processes->by_pid, 1, pid, index) = index;
+	return index;
+}
+
+static struct model_process *latest(struct process_table *processes, uint32_t pid)
+{
+	uint32_t *index = lookup_get(&processes->by_pid, 1, pid);
+
+	return index ? &processes->list.items[*index] : NULL;
+}
+
+uint32_t process_table_find(struct process_table *processes, uint32_t pid)
+{
+	uint32_t *index = lookup_get(&processes->by_pid, 1, pid);
+
+	return index ? *index : add_process(processes, pid);
+}
+
+uint32_t process_table_space(struct process_table *processes, uint32_t pid)
+{
+	uint32_t process = process_table_find(processes, pid);
+
+	return processes->states.items[process].space;
+}
+
+uint32_t process_table_space_at(const struct process_table *processes, uint32_t process, uint64_t time_ns)
+{
+	const struct process_state *state = &processes->states.items[process];
+
+	return time_ns < state->exec_ns && state->space_before ? state->space_before : state->space;
+}
+
+uint32_t process_table_find_thread(struct process_table *processes, uint32_t process, uint32_t tid)
+{
+	uint32_t *index = lookup_put(&processes->by_tid, process + 1, tid, NONE);
+
+	if (*index == NONE) {
+		struct model_thread thread = {
+			.process = process, .tid = tid, .name = string_keep(processes->strings, "", 0)};
+
+		*index = (uint32_t)processes->threads.count;
+		array_push(&processes->threads, thread);
+		array_push(&processes->open_calls, NONE);
+		array_push(&processes->thread_names, ((struct thread_names){0}));
+	}
+	return *index;
+}
+
+static const char *keep_comm(struct process_table *processes, const char comm[GPT_COMM])
+{
+	return string_keep(processes->strings, comm, strnlen(comm, GPT_COMM));
+}
+
+static uint64_t distance(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : b - a;
+}
+
+/* Whether the process that is known by a pid can be the one that started at this time. */
+static bool is_same(const struct model_process *process, uint64_t start_ns)
+{
+	if (process->exit_ns && start_ns > process->exit_ns)
+		return false;
+	if (process->start_ns)
+		return distance(process->start_ns, start_ns) <= SAME_START_NS;
+	if (process->exit_ns)
+		return true;
+	return !process->first_call_ns || start_ns <= process->first_call_ns + SAME_START_NS;
+}
+
+/* The process with this pid that started at start_ns; another one before it is over by then. */
+static struct model_process *find_started(struct process_table *processes, uint32_t pid, uint64_t start_ns)
+{
+	struct model_process *process = latest(processes, pid);
+
+	if (process && !is_same(process, start_ns)) {
+		if (!process->exit_ns)
+			process->exit_ns = start_ns;
+		process = NULL;
+	}
+	if (!process) {
+		add_process(processes, pid);
+		process = latest(processes, pid);
+	}
+	if (!process->start_ns)
+		process->start_ns = start_ns;
+	return process;
+}
+
+bool process_table_add_thread(struct process_table *processes, const struct gpt_record *record)
+{
+	const struct gpt_thread *event = (const struct gpt_thread *)record;
+	uint32_t process = process_table_find(processes, event->pid);
+	uint32_t thread = process_table_find_thread(processes, process, event->tid);
+
+	if (record->size >= sizeof(*event)) {
+		processes->thread_names.items[thread] =
+			(struct thread_names){.own_tid = event->own_tid, .pointer = event->pointer};
+		if (event->own_tid)
+			*lookup_put(&processes->by_own_tid, process + 1, event->own_tid, thread) = thread;
+	}
+	processes->threads.items[thread].name = keep_comm(processes, event->comm);
+	return true;
+}
+
+bool process_table_has_own_tid(const struct process_table *processes, uint32_t process, uint32_t own_tid)
+{
+	return lookup_get(&processes->by_own_tid, process + 1, own_tid) != NULL;
+}
+
+bool process_table_add_fork(struct process_table *processes, const struct gpt_record *record)
+{
+	const struct gpt_process_event *event = (const struct gpt_process_event *)record;
+	struct model_process *before = latest(processes, event->pid), *child;
+	const struct model_process *parent;
+
+	/* Whoever had the pid and was forked, too, has ended since, however short a time ago. */
+	if (before && processes->states.items[before - processes->list.items].forked) {
+		if (!before->exit_ns)
+			before->exit_ns = event->time_ns;
+		add_process(processes, event->pid);
+	}
+	child = find_started(processes, event->pid, event->time_ns);
+	processes->states.items[child - processes->list.items].forked = true;
+	parent = latest(processes, event->other_pid);
+	child->parent = event->other_pid;
+	if (!*child->name)
+		child->name = keep_comm(processes, event->comm);
+	/* a fork is a copy of its parent until it says otherwise */
+	if (parent && parent != child && !processes->states.items[child - processes->list.items].described_ns) {
+		child->exe = parent->exe;
+		child->cmdline = parent->cmdline;
+		child->python_path = parent->python_path;
+		child->python = parent->python;
+	}
+	return true;
+}
+
+bool process_table_add_exec(struct process_table *processes, const struct gpt_record *record)
+{
+	const struct gpt_process_event *event = (const struct gpt_process_event *)record;
+	uint32_t index = process_table_find(processes, event->pid);
+	struct model_process *process = &processes->list.items[index];
+	struct process_state *state = &processes->states.items[index];
+
+	/* the collector's own records may overtake those of the ring buffer */
+	if (state->described_ns < event->time_ns) {
+		process->exe = process->cmdline = process->python_path = string_keep(processes->strings, "", 0);
+		process->python = 0;
+		process->name = keep_comm(processes, event->comm);
+	}
+	state->space_before = state->space;
+	state->space = ++processes->last_space;
+	state->exec_ns = event->time_ns;
+	return true;
+}
+
+bool process_table_add_exit(struct process_table *processes, const struct gpt_record *record)
+{
+	const struct gpt_process_event *event = (const struct gpt_process_event *)record;
+	struct model_process *process = latest(processes, event->pid);
+
+	if (process && (!process->start_ns || process->start_ns <= event->time_ns))
+		process->exit_ns = event->time_ns;
+	return true;
+}
+
+const char *text_field(const char *text, size_t bytes, size_t *at, size_t *length)
+{
+	const char *field = text + *at;
+
+	*length = strnlen(field, bytes - *at);
+	*at += *length;
+	if (*at < bytes)
+		(*at)++;
+	return field;
+}
+
+bool process_table_add_description(struct process_table *processes, const struct gpt_record *record)
+{
+	const struct gpt_process *event = (const struct gpt_process *)record;
+	struct model_process *process;
+	struct process_state *state;
+	const char **fields[4];
+	size_t at = 0;
+
+	if (event->bytes > record->size - sizeof(*event))
+		return false;
+	process_table_find(processes, event->pid);
+	process =
+		event->start_ns ? find_started(processes, event->pid, event->start_ns) : latest(processes, event->pid);
+	state = &processes->states.items[process - processes->list.items];
+	/* It may have been read before the program that runs now: another follows, if the process lives. */
+	if (event->time_ns < state->exec_ns)
+		return true;
+	fields[0] = &process->name;
+	fields[1] = &process->exe;
+	fields[2] = &process->cmdline;
+	fields[3] = &process->python_path;
+	for (int i = 0; i < 4; i++) {
+		size_t length;
+		const char *field = text_field(event->text, event->bytes, &at, &length);
+
+		if (length)
+			*fields[i] = string_keep(processes->strings, field, length);
+	}
+	if (event->parent)
+		process->parent = event->parent;
+	if (event->python)
+		process->python = event->python;
+	state->described_ns = event->time_ns;
+	return true;
+}
+
+void process_table_finish(struct process_table *processes)
+{
+	const char *unknown = string_keep(processes->strings, "?", 1);
+
+	for (size_t i = 0; i < processes->threads.count; i++) {
+		const struct model_thread *thread = &processes->threads.items[i];
+		struct model_process *process = &processes->list.items[thread->process];
+
+		/* the main thread has the process's name unless it was renamed */
+		if (thread->tid == process->pid && !*process->name)
+			process->name = thread->name;
+	}
+	for (size_t i = 0; i < processes->list.count; i++)
+		if (!*processes->list.items[i].name)
+			processes->list.items[i].name = unknown;
+	for (size_t i = 0; i < processes->threads.count; i++) {
+		struct model_thread *thread = &processes->threads.items[i];
+
+		if (!*thread->name)
+			thread->name = processes->list.items[thread->process].name;
+	}
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Who is who: processes and threads by the numbers the kernel gives and reuses.  A pid means the latest
+ * process that had it; an address space ("space") is what numbers inside a process (addresses, stack ids,
+ * correlation ids) belong to, and begins anew at each exec.
+ */
+#ifndef GPUTRACE_PROCESS_TABLE_H
+#define GPUTRACE_PROCESS_TABLE_H
+
+#include "model/lookup.h"
+#include "model/model.h"
+#include "model/string_pool.h"
+
+struct process_state {
+	uint32_t space;	       /* never 0 */
+	uint32_t space_before; /* the latest exec; 0: none */
+	uint64_t exec_ns;      /* the latest */
+	uint32_t clock;	       /* its track in wall_clock.h, NONE */
+	uint64_t described_ns; /* when the latest GPT_PROCESS was made */
+	bool forked;	       /* a GPT_FORK told of its beginning: the next one is another process's */
+};
+
+/* How CUPTI may name a thread; 0: not known. */
+struct thread_names {
+	uint32_t own_tid; /* in the thread's own pid namespace */
+	uint32_t pointer; /* lower half of pthread_self() */
+};
+
+struct process_table {
+	struct string_pool *strings;
+	ARRAY(struct model_process) list;
+	ARRAY(struct process_state) states; /* parallel to list */
+	ARRAY(struct model_thread) threads;
+	ARRAY(uint32_t) open_calls;		 /* parallel to threads: the latest GPT_CALL_ARGS, NONE */
+	ARRAY(struct thread_names) thread_names; /* parallel to threads */
+	struct lookup by_pid;			 /* (1, pid) to the latest process */
+	struct lookup by_tid;			 /* (process + 1, tid) to thread */
+	struct lookup by_own_tid;		 /* the same by thread_names.own_tid; the latest */
+	uint32_t last_space;
+};
+
+void process_table_init(struct process_table *processes, struct string_pool *strings, uint64_t seed);
+void process_table_free(struct process_table *processes);
+
+/* Index of the process that has this pid now, made when it is new. */
+uint32_t process_table_find(struct process_table *processes, uint32_t pid);
+uint32_t process_table_space(struct process_table *processes, uint32_t pid);
+/*
+ * The same for a record that the collector made of what it read at some time: it may stand behind an exec that came
+ * after.
+ */
+uint32_t process_table_space_at(const struct process_table *processes, uint32_t process, uint64_t time_ns);
+uint32_t process_table_find_thread(struct process_table *processes, uint32_t process, uint32_t tid);
+
+/* Whether a thread of the process has that number in its own pid namespace. */
+bool process_table_has_own_tid(const struct process_table *processes, uint32_t process, uint32_t own_tid);
+
+/* Records: false when they do not make sense. */
+bool process_table_add_thread(struct process_table *processes, const struct gpt_record *record);
+bool process_table_add_fork(struct process_table *processes, const struct gpt_record *record);
+bool process_table_add_exec(struct process_table *processes, const struct gpt_record *record);
+bool process_table_add_exit(struct process_table *processes, const struct gpt_record *record);
+bool process_table_add_description(struct process_table *processes, const struct gpt_record *record);
+
+/* Names for those that nobody described. */
+void process_table_finish(struct process_table *processes);
+
+/*
+ * Fields of "a\0b\0c\0": gives the next one and its length (to its NUL or to the end), "" when there are no
+ * more.  *at starts at 0.
+ */
+const char *text_field(const char *text, size_t bytes, size_t *at, size_t *length);
+
+#endif

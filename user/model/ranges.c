@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Pairing, and where what was never ended ends; see ranges.h. */
+#include "model/ranges.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/order.h"
+
+void ranges_init(struct ranges *ranges, struct process_table *processes, struct string_pool *strings, uint64_t seed)
+{
+	memset(ranges, 0, sizeof(*ranges));
+	ranges->processes = processes;
+	ranges->strings = strings;
+	lookup_init(&ranges->by_thread, seed);
+	lookup_init(&ranges->by_id, seed);
+	lookup_init(&ranges->tids, seed);
+	lookup_init(&ranges->space_execs, seed);
+}
+
+void ranges_free(struct ranges *ranges)
+{
+	for (size_t i = 0; i < ranges->stacks.count; i++)
+		array_free(&ranges->stacks.items[i].open);
+	array_free(&ranges->stacks);
+	array_free(&ranges->owners);
+	array_free(&ranges->execs);
+	array_free(&ranges->losses);
+	lookup_free(&ranges->by_thread);
+	lookup_free(&ranges->by_id);
+	lookup_free(&ranges->tids);
+	lookup_free(&ranges->space_execs);
+}
+
+static struct range_stack *stack_of(struct ranges *ranges, uint32_t space, const struct gpt_agent_range *event)
+{
+	uint32_t *index = lookup_put(&ranges->by_thread, space, (uint64_t)event->tid << 16 | event->domain,
+				     (uint32_t)ranges->stacks.count);
+
+	if (*index == ranges->stacks.count) {
+		struct range_stack stack = {.open = {0}};
+
+		array_push(&ranges->stacks, stack);
+	}
+	return &ranges->stacks.items[*index];
+}
+
+static uint32_t begin(struct ranges *ranges, uint32_t process, uint32_t space, const struct gpt_agent_range *event,
+		      enum model_range_kind kind)
+{
+	struct range_owner owner = {.process = process, .space = space, .tid = event->tid};
+	struct model_range range = {
+		.start_ns = event->time_ns,
+		.end_ns = event->time_ns,
+		.name = string_intern(ranges->strings, event->text, event->bytes),
+		.domain = event->domain_bytes
+				  ? string_intern(ranges->strings, event->text + event->bytes, event->domain_bytes)
+				  : NONE,
+		.kind = (uint8_t)kind,
+		.cut = kind != MODEL_RANGE_MARK,
+	};
+
+	array_push(&ranges->list, range);
+	array_push(&ranges->owners, owner);
+	return (uint32_t)ranges->list.count - 1;
+}
+
+/* False: it would end before it began. */
+static bool end(struct ranges *ranges, uint32_t index, uint64_t time_ns)
+{
+	struct model_range *range = &ranges->list.items[index];
+
+	if (time_ns < range->start_ns)
+		return false;
+	range->end_ns = time_ns;
+	range->cut = false;
+	return true;
+}
+
+/* False: the event is older than the one before it on its thread, which no thread's are; it counts as now. */
+static bool push_or_pop(struct ranges *ranges, uint32_t process, uint32_t space, const struct gpt_agent_range *event)
+{
+	struct range_stack *stack = stack_of(ranges, space, event);
+	bool in_order = event->time_ns >= stack->last_ns;
+	uint32_t index;
+
+	stack->last_ns = in_order ? event->time_ns : stack->last_ns;
+	if (event->what == GPT_AGENT_RANGE_PUSHED) {
+		index = begin(ranges, process, space, event, MODEL_RANGE_PUSHED);
+		ranges->list.items[index].start_ns = stack->last_ns;
+		array_push(&stack->open, index);
+	} else if (stack->open.count) { /* else of a push before the trace */
+		end(ranges, stack->open.items[--stack->open.count], stack->last_ns);
+	}
+	return in_order;
+}
+
+static bool end_started(struct ranges *ranges, uint32_t space, const struct gpt_agent_range *event)
+{
+	uint32_t *index = lookup_get(&ranges->by_id, space, event->id);
+
+	if (!index || !ranges->list.items[*index].cut)
+		return true;
+	return end(ranges, *index, event->time_ns);
+}
+
+bool ranges_add(struct ranges *ranges, uint32_t process, uint32_t space, uint64_t batch_ns,
+		const struct gpt_record *record)
+{
+	const struct gpt_agent_range *event = (const struct gpt_agent_range *)record;
+	struct range_loss loss = {.from_ns = event->time_ns, .to_ns = batch_ns, .space = space};
+	uint32_t index;
+
+	/* later than its own batch: not the clock of this machine (a time namespace shifts it) */
+	if ((size_t)event->bytes + event->domain_bytes > record->size - sizeof(*event) || event->time_ns > batch_ns)
+		return false;
+	switch (event->what) {
+	case GPT_AGENT_RANGE_MARK:
+		begin(ranges, process, space, event, MODEL_RANGE_MARK);
+		return true;
+	case GPT_AGENT_RANGE_PUSHED:
+	case GPT_AGENT_RANGE_POPPED:
+		return push_or_pop(ranges, process, space, event);
+	case GPT_AGENT_RANGE_STARTED:
+		index = begin(ranges, process, space, event, MODEL_RANGE_STARTED);
+		*lookup_put(&ranges->by_id, space, event->id, index) = index;
+		return true;
+	case GPT_AGENT_RANGE_ENDED:
+		return end_started(ranges, space, event);
+	case GPT_AGENT_RANGE_LOST:
+		ranges->lost += event->id < UINT32_MAX ? event->id : UINT32_MAX;
+		array_push(&ranges->losses, loss);
+		return true;
+	default: /* newer than this reader */
+		return true;
+	}
+}
+
+void ranges_learn_tid(struct ranges *ranges, uint32_t space, uint32_t tid, uint32_t thread)
+{
+	*lookup_put(&ranges->tids, space, tid, thread) = thread;
+}
+
+void ranges_process_execs(struct ranges *ranges, uint32_t pid, uint64_t time_ns)
+{
+	uint32_t space = process_table_space(ranges->processes, pid);
+
+	*lookup_put(&ranges->space_execs, space, 0, 0) = (uint32_t)ranges->execs.count;
+	array_push(&ranges->execs, time_ns);
+}
+
+/* Its program's end, or the trace's. */
+static uint64_t last_moment(const struct ranges *ranges, const struct range_owner *owner, uint64_t end_ns)
+{
+	const struct model_process *process = &ranges->processes->list.items[owner->process];
+	const uint32_t *exec = lookup_get(&ranges->space_execs, owner->space, 0);
+	uint64_t last = exec ? ranges->execs.items[*exec] : process->exit_ns;
+
+	return last && last < end_ns ? last : end_ns;
+}
+
+static uint32_t thread_of(struct ranges *ranges, const struct range_owner *owner)
+{
+	const uint32_t *thread = lookup_get(&ranges->tids, owner->space, owner->tid);
+
+	return thread ? *thread : process_table_find_thread(ranges->processes, owner->process, owner->tid);
+}
+
+static int compare(const void *left, const void *right, void *list)
+{
+	const struct order_key *a = left, *b = right;
+	const struct model_range *of_a = (const struct model_range *)list + a->index;
+	const struct model_range *of_b = (const struct model_range *)list + b->index;
+
+	if (of_a->thread != of_b->thread)
+		return of_a->thread < of_b->thread ? -1 : 1;
+	if (of_a->start_ns != of_b->start_ns)
+		return of_a->start_ns < of_b->start_ns ? -1 : 1;
+	if (of_a->end_ns != of_b->end_ns) /* what holds the other comes first */
+		return of_a->end_ns > of_b->end_ns ? -1 : 1;
+	return (a->index > b->index) - (a->index < b->index);
+}
+
+static void sort(struct ranges *ranges)
+{
+	size_t count = ranges->list.count;
+	struct order_key *keys = xmalloc(count * sizeof(*keys));
+
+	for (size_t i = 0; i < count; i++)
+		keys[i] = (struct order_key){.index = (uint32_t)i};
+	if (count)
+		qsort_r(keys, count, sizeof(*keys), compare, ranges->list.items);
+	order_apply(keys, count, ranges->list.items, sizeof(ranges->list.items[0]));
+	free(keys);
+	for (size_t i = 0; i < count; i++) {
+		struct model_thread *thread = &ranges->processes->threads.items[ranges->list.items[i].thread];
+
+		if (!thread->ranges++)
+			thread->first_range = (uint32_t)i;
+	}
+}
+
+static int by_space(const void *left, const void *right)
+{
+	const struct range_loss *a = left, *b = right;
+
+	if (a->space != b->space)
+		return a->space < b->space ? -1 : 1;
+	return (a->to_ns > b->to_ns) - (a->to_ns < b->to_ns);
+}
+
+/* The first loss that was not over when a range began, NULL: none. */
+static const struct range_loss *loss_after(const struct ranges *ranges, uint32_t space, uint64_t start_ns)
+{
+	size_t low = 0, high = ranges->losses.count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const struct range_loss *loss = &ranges->losses.items[middle];
+
+		if (loss->space < space || (loss->space == space && loss->to_ns < start_ns))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < ranges->losses.count && ranges->losses.items[low].space == space ? &ranges->losses.items[low]
+										      : NULL;
+}
+
+/*
+ * A pop may have met another push than its own where some were lost: what was open before is known to have been open
+ * until then, what began meanwhile is not known at all (false).  After it pairs are right again: whatever is out of
+ * balance ends one of those that were open.
+ */
+static bool cut_at_loss(const struct ranges *ranges, const struct range_owner *owner, struct model_range *range)
+{
+	const struct range_loss *loss = loss_after(ranges, owner->space, range->start_ns);
+
+	if (!loss || range->end_ns < loss->from_ns || range->kind == MODEL_RANGE_MARK ||
+	    (range->kind == MODEL_RANGE_STARTED && !range->cut))
+		return true;
+	if (range->start_ns >= loss->from_ns)
+		return false;
+	range->end_ns = loss->from_ns;
+	range->cut = true;
+	return true;
+}
+
+void ranges_finish(struct ranges *ranges, uint64_t start_ns, uint64_t end_ns)
+{
+	size_t kept = 0;
+
+	if (ranges->losses.count)
+		qsort(ranges->losses.items, ranges->losses.count, sizeof(ranges->losses.items[0]), by_space);
+
+	for (size_t i = 0; i < ranges->list.count; i++) {
+		struct model_range range = ranges->list.items[i];
+
+		/* what an agent had left over from another trace */
+		if (range.start_ns < start_ns)
+			continue;
+		if (range.cut)
+			range.end_ns = last_moment(ranges, &ranges->owners.items[i], end_ns);
+		if (range.end_ns < range.start_ns)
+			range.end_ns = range.start_ns;
+		if (!cut_at_loss(ranges, &ranges->owners.items[i], &range))
+			continue;
+		range.thread = thread_of(ranges, &ranges->owners.items[i]);
+		ranges->list.items[kept++] = range;
+	}
+	ranges->list.count = kept;
+	sort(ranges);
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * NVTX ranges: begins and ends as the agents told them, paired.  Pushes and pops pair on their thread and domain,
+ * starts and ends by id.  Everything here is written by targets: hostile.
+ */
+#ifndef GPUTRACE_TRACE_RANGES_H
+#define GPUTRACE_TRACE_RANGES_H
+
+#include "base/array.h"
+#include "model/lookup.h"
+#include "model/model.h"
+#include "model/process_table.h"
+#include "model/string_pool.h"
+
+/* Whose a range of the list is, until ranges_finish. */
+struct range_owner {
+	uint32_t process, space, tid;
+};
+
+/* Some begins and ends of a space had no room. */
+struct range_loss {
+	uint64_t from_ns, to_ns;
+	uint32_t space;
+};
+
+struct range_stack {
+	ARRAY(uint32_t) open; /* indices in the list */
+	uint64_t last_ns;     /* of the latest event: a thread's times only go on */
+};
+
+struct ranges {
+	struct process_table *processes;
+	struct string_pool *strings;
+	ARRAY(struct model_range) list;
+	ARRAY(struct range_owner) owners; /* parallel to it */
+	ARRAY(struct range_stack) stacks;
+	ARRAY(uint64_t) execs;	   /* when a space ended */
+	struct lookup by_thread;   /* (space, tid and domain) to stack */
+	struct lookup by_id;	   /* (space, id) to index in the list */
+	struct lookup tids;	   /* (space, tid in the process's pid namespace) to thread, where the two differ */
+	struct lookup space_execs; /* (space, 0) to execs */
+	ARRAY(struct range_loss) losses;
+	uint64_t lost;
+};
+
+void ranges_init(struct ranges *ranges, struct process_table *processes, struct string_pool *strings, uint64_t seed);
+void ranges_free(struct ranges *ranges); /* all but the list, which is the model's */
+
+/* A GPT_AGENT_RANGE out of a batch that was copied at batch_ns: false when it does not make sense. */
+bool ranges_add(struct ranges *ranges, uint32_t process, uint32_t space, uint64_t batch_ns,
+		const struct gpt_record *record);
+
+/* The process calls this thread by another number. */
+void ranges_learn_tid(struct ranges *ranges, uint32_t space, uint32_t tid, uint32_t thread);
+
+/* Another program: what is open is over. */
+void ranges_process_execs(struct ranges *ranges, uint32_t pid, uint64_t time_ns);
+
+/* After the last record: ends what is open, finds the threads, orders the list by thread and begin. */
+void ranges_finish(struct ranges *ranges, uint64_t start_ns, uint64_t end_ns);
+
+#endif

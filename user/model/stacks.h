@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Python and native stacks by the ids the log gives them.  A Python stack is resolved to frames at its place
+ * in the log, where its addresses mean what they meant; equal stacks are one.  Native frames are named at the
+ * end: their symbols may come later.
+ */
+#ifndef GPUTRACE_STACKS_H
+#define GPUTRACE_STACKS_H
+
+#include "model/codes.h"
+#include "model/lookup.h"
+#include "model/model.h"
+
+struct native_ip {
+	uint64_t ip;
+	uint32_t space;
+};
+
+struct stacks {
+	struct codes *codes;
+	struct string_pool *strings;
+	uint64_t seed;
+	ARRAY(struct model_stack) list;
+	ARRAY(uint32_t) frames;
+	struct lookup by_id;	  /* (space, id) to stack */
+	struct lookup by_content; /* (depth and cut, hash) to stack */
+
+	ARRAY(struct model_native) natives;
+	ARRAY(struct native_ip) ips;
+	ARRAY(uint32_t) native_frames;
+	struct lookup native_by_id; /* (space, id) to native */
+	struct lookup symbols;	    /* (space, ip) to string */
+};
+
+void stacks_init(struct stacks *stacks, struct codes *codes, struct string_pool *strings, uint64_t seed);
+void stacks_free(struct stacks *stacks); /* all but list, frames, natives, native_frames, which are the model's */
+
+/* Records: false when they do not make sense. */
+bool stacks_add_python(struct stacks *stacks, uint32_t space, const struct gpt_record *record);
+bool stacks_add_native(struct stacks *stacks, uint32_t space, const struct gpt_record *record);
+bool stacks_add_symbol(struct stacks *stacks, uint32_t space, const struct gpt_record *record);
+
+/* Whether what the log has under this id are no frames: a walk that went astray. */
+bool stacks_is_unreadable(const struct stacks *stacks, uint32_t space, uint64_t id);
+
+/* Index of the stack with this id, NONE: not seen (or id 0), or unreadable. */
+uint32_t stacks_find(const struct stacks *stacks, uint32_t space, uint64_t id);
+uint32_t stacks_find_native(const struct stacks *stacks, uint32_t space, uint64_t id);
+
+/* Names the native frames. */
+void stacks_finish(struct stacks *stacks);
+
+#endif
