@@ -635,8 +635,10 @@ class AgentOnSimulatedGpu(unittest.TestCase):
                 self.assertEqual(got[1], 30, "from when it is known nothing is")
                 self.assertLessEqual(lost[way], most)
                 self.assertLessEqual(lost[way], record.stats()["strayed"])
+        # Where open buffers are kept it depends on when the client registers whether something is in one.
         for way, missing in lost.items():
-            self.assertEqual(missing > 0, way[0].startswith("kept"), way)
+            if not way[0].startswith("kept"):
+                self.assertEqual(missing, 0, way)
 
     def test_a_client_that_only_sets_a_clock_does_not_stop_us(self):
         script = "fill(10); other.neighbour_clock(); fill(20); tick(); tick(); fill(30)\n"
