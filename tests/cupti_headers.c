@@ -428,13 +428,13 @@ static void check_records(struct records *records)
 	CHECK(GPT_AGENT_MEMORY, gpt_agent_memory, NEWEST_Memory,
 	      EXPECT(ours->pool == theirs->memoryPoolConfig.address && ours->pool_bytes == 0););
 	n = 0;
-	CHECK(GPT_AGENT_CALLED, gpt_agent_called, CUpti_ActivityAPI,
+	CHECK(GPT_AGENT_API_ACTIVITY, gpt_agent_api_activity, CUpti_ActivityAPI,
 	      CUPTI_API_FIELDS(EXACT) EXPECT(ours->api == GPT_API(GPT_DOMAIN_DRIVER, 307)););
 	n = 1;
 	offset += sizeof(CUpti_ActivityAPI);
-	CHECK(GPT_AGENT_CALLED, gpt_agent_called, CUpti_ActivityAPI,
+	CHECK(GPT_AGENT_API_ACTIVITY, gpt_agent_api_activity, CUpti_ActivityAPI,
 	      CUPTI_API_FIELDS(EXACT) EXPECT(ours->api == GPT_API(GPT_DOMAIN_RUNTIME, 211)););
-	EXPECT(!sent(GPT_AGENT_CALLED, 2));
+	EXPECT(!sent(GPT_AGENT_API_ACTIVITY, 2));
 	n = 0;
 #ifdef WITH_JIT_THREAD
 	CHECK(GPT_AGENT_JIT, gpt_agent_jit, NEWEST_Jit, CUPTI_JIT_FIELDS(EXACT) CUPTI_JIT_FIELDS_12_4(EXACT));

@@ -119,8 +119,8 @@ enum gpt_agent_state {
 	GPT_AGENT_READY = 2,   /* subscribed: calls and GPU records follow */
 	GPT_AGENT_STOPPED = 3, /* left CUPTI */
 	GPT_AGENT_FAILED = 4,  /* see gpt_agent_hello.failure; nothing will follow */
-	/* Another holds the subscriber and does not record: GPU records follow, and a gpt_agent_called for each call,
-	 * which nobody but the probes on the public symbols tells of while it is made. */
+	/* Another holds the subscriber and does not record: GPU records follow, and a gpt_agent_api_activity for each
+	 * call, which nobody but the probes on the public symbols tells of while it is made. */
 	GPT_AGENT_BORROWING = 5,
 };
 
@@ -135,26 +135,26 @@ enum gpt_agent_failure {
 };
 
 enum gpt_agent_record_type {
-	GPT_AGENT_HELLO = 64,	   /* struct gpt_agent_hello: first record of the first batch, and at changes */
-	GPT_AGENT_NAME = 65,	   /* struct gpt_agent_name: precedes the first record that refers to it */
-	GPT_AGENT_API = 66,	   /* struct gpt_agent_api: a call returned */
-	GPT_AGENT_KERNEL = 67,	   /* struct gpt_agent_kernel */
-	GPT_AGENT_MEMCPY = 68,	   /* struct gpt_agent_memcpy */
-	GPT_AGENT_MEMSET = 69,	   /* struct gpt_agent_memset */
-	GPT_AGENT_OVERHEAD = 70,   /* struct gpt_agent_overhead */
-	GPT_AGENT_DEVICE = 71,	   /* struct gpt_agent_device */
-	GPT_AGENT_CONTEXT = 72,	   /* struct gpt_agent_context */
-	GPT_AGENT_STREAM = 73,	   /* struct gpt_agent_stream */
-	GPT_AGENT_CLOCK = 74,	   /* struct gpt_agent_clock: at least twice a second */
-	GPT_AGENT_STATS = 75,	   /* struct gpt_agent_stats: totals since READY, at least twice a second and last */
-	GPT_AGENT_SYNC = 76,	   /* struct gpt_agent_sync */
-	GPT_AGENT_EVENT = 77,	   /* struct gpt_agent_event */
-	GPT_AGENT_MEMORY = 78,	   /* struct gpt_agent_memory */
-	GPT_AGENT_GRAPH_NODE = 79, /* struct gpt_agent_graph_node */
-	GPT_AGENT_CALLED = 80,	   /* struct gpt_agent_called */
-	GPT_AGENT_SIZES = 81,	   /* struct gpt_agent_sizes: after a HELLO that says READY or BORROWING */
-	GPT_AGENT_RANGE = 82,	   /* struct gpt_agent_range */
-	GPT_AGENT_JIT = 83,	   /* struct gpt_agent_jit */
+	GPT_AGENT_HELLO = 64,	     /* struct gpt_agent_hello: first record of the first batch, and at changes */
+	GPT_AGENT_NAME = 65,	     /* struct gpt_agent_name: precedes the first record that refers to it */
+	GPT_AGENT_API = 66,	     /* struct gpt_agent_api: a call returned */
+	GPT_AGENT_KERNEL = 67,	     /* struct gpt_agent_kernel */
+	GPT_AGENT_MEMCPY = 68,	     /* struct gpt_agent_memcpy */
+	GPT_AGENT_MEMSET = 69,	     /* struct gpt_agent_memset */
+	GPT_AGENT_OVERHEAD = 70,     /* struct gpt_agent_overhead */
+	GPT_AGENT_DEVICE = 71,	     /* struct gpt_agent_device */
+	GPT_AGENT_CONTEXT = 72,	     /* struct gpt_agent_context */
+	GPT_AGENT_STREAM = 73,	     /* struct gpt_agent_stream */
+	GPT_AGENT_CLOCK = 74,	     /* struct gpt_agent_clock: at least twice a second */
+	GPT_AGENT_STATS = 75,	     /* struct gpt_agent_stats: totals since READY, at least twice a second and last */
+	GPT_AGENT_SYNC = 76,	     /* struct gpt_agent_sync */
+	GPT_AGENT_EVENT = 77,	     /* struct gpt_agent_event */
+	GPT_AGENT_MEMORY = 78,	     /* struct gpt_agent_memory */
+	GPT_AGENT_GRAPH_NODE = 79,   /* struct gpt_agent_graph_node */
+	GPT_AGENT_API_ACTIVITY = 80, /* struct gpt_agent_api_activity */
+	GPT_AGENT_SIZES = 81,	     /* struct gpt_agent_sizes: after a HELLO that says READY or BORROWING */
+	GPT_AGENT_RANGE = 82,	     /* struct gpt_agent_range */
+	GPT_AGENT_JIT = 83,	     /* struct gpt_agent_jit */
 	GPT_AGENT_TYPES_END
 };
 
@@ -204,7 +204,7 @@ struct gpt_agent_api {
  * line called: that the probe on the public symbol saw, and thread, time and order tell that it was the same call.
  * Of a runtime call and the driver calls inside it there is one, that of the outermost that CUPTI knows.
  */
-struct gpt_agent_called {
+struct gpt_agent_api_activity {
 	struct gpt_record hdr;
 	__u64 start_wall_ns, end_wall_ns; /* as those of GPU work, below */
 	__u32 corr;
@@ -433,7 +433,7 @@ _Static_assert(sizeof(struct gpt_agent_hello) == 40, "agent layout");
 _Static_assert(sizeof(struct gpt_agent_sizes) == 136, "agent layout");
 _Static_assert(sizeof(struct gpt_agent_name) == 16, "agent layout");
 _Static_assert(sizeof(struct gpt_agent_api) == 40, "agent layout");
-_Static_assert(sizeof(struct gpt_agent_called) == 40, "agent layout");
+_Static_assert(sizeof(struct gpt_agent_api_activity) == 40, "agent layout");
 _Static_assert(sizeof(struct gpt_agent_kernel) == 120, "agent layout");
 _Static_assert(sizeof(struct gpt_agent_memcpy) == 80, "agent layout");
 _Static_assert(sizeof(struct gpt_agent_memset) == 72, "agent layout");

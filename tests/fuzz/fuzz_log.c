@@ -88,12 +88,13 @@ static void add_batch(struct log_builder *log)
 	log_agent_memset(log,
 			 (struct gpt_agent_memset){.start_wall_ns = 400, .end_wall_ns = 500, .corr = 2, .memory = 3});
 	log_agent_overhead(log, (struct gpt_agent_overhead){.start_wall_ns = 400, .end_wall_ns = 500, .tid = 8});
-	log_agent_called(
+	log_agent_api_activity(
 		log,
-		(struct gpt_agent_called){
+		(struct gpt_agent_api_activity){
 			.start_wall_ns = 415, .end_wall_ns = 455, .corr = 9, .api = GPT_API(2, 211), .thread = PID});
-	log_agent_called(log, (struct gpt_agent_called){
-				      .start_wall_ns = 505, .end_wall_ns = 510, .corr = 10, .api = GPT_API(2, 315)});
+	log_agent_api_activity(log,
+			       (struct gpt_agent_api_activity){
+				       .start_wall_ns = 505, .end_wall_ns = 510, .corr = 10, .api = GPT_API(2, 315)});
 	log_agent_kernel(log, (struct gpt_agent_kernel){.start_wall_ns = 520, .end_wall_ns = 530, .corr = 9});
 	log_agent_jit(log,
 		      (struct gpt_agent_jit){

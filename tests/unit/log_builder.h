@@ -149,7 +149,7 @@ LOG_FIXED(log_agent_context, gpt_agent_context, GPT_AGENT_CONTEXT)
 LOG_FIXED(log_agent_stream, gpt_agent_stream, GPT_AGENT_STREAM)
 LOG_FIXED(log_agent_clock, gpt_agent_clock, GPT_AGENT_CLOCK)
 LOG_FIXED(log_agent_stats, gpt_agent_stats, GPT_AGENT_STATS)
-LOG_FIXED(log_agent_called, gpt_agent_called, GPT_AGENT_CALLED)
+LOG_FIXED(log_agent_api_activity, gpt_agent_api_activity, GPT_AGENT_API_ACTIVITY)
 
 /* name and domain are put into the record. */
 LOG_FN void log_agent_range(struct log_builder *log, const struct gpt_agent_range *range, const char *name,

@@ -184,11 +184,11 @@ static void records_of_calls_are_taken_by_their_own_clock_too(void **state)
 
 		log_call_args(&it, (struct gpt_call_args){.call = call});
 		log_batch_ridden(&it, PID, 900 * MS, i ? GPT_BATCH_MONOTONIC : 0, 0);
-		log_agent_called(&it, (struct gpt_agent_called){.start_wall_ns = wall + call.time_ns + 3000,
-								.end_wall_ns = wall + call.time_ns + 9000,
-								.corr = 10 + i,
-								.api = CUDA_LAUNCH,
-								.thread = TID});
+		log_agent_api_activity(&it, (struct gpt_agent_api_activity){.start_wall_ns = wall + call.time_ns + 3000,
+									    .end_wall_ns = wall + call.time_ns + 9000,
+									    .corr = 10 + i,
+									    .api = CUDA_LAUNCH,
+									    .thread = TID});
 		kernel(10 + i, wall + 150 * MS + i, 0);
 	}
 	model = end();

@@ -56,7 +56,7 @@ static const struct field event_fields[] = {CUPTI_EVENT_FIELDS(FIELD) CUPTI_EVEN
 CUPTI_MEMORY_FIELDS(FITS)
 static const struct field memory_fields[] = {CUPTI_MEMORY_FIELDS(FIELD) END};
 #undef RECORD
-#define RECORD gpt_agent_called
+#define RECORD gpt_agent_api_activity
 CUPTI_API_FIELDS(FITS)
 static const struct field api_fields[] = {CUPTI_API_FIELDS(FIELD) END};
 #undef RECORD
@@ -193,7 +193,7 @@ static bool api_takes(const struct records *records, const uint8_t *record)
 
 static void api_finish(struct records *records, const uint8_t *record, size_t bytes, void *ours, uint32_t carried)
 {
-	((struct gpt_agent_called *)ours)->api = api_of(record);
+	((struct gpt_agent_api_activity *)ours)->api = api_of(record);
 }
 
 /* GPU names are short ("NVIDIA H200"); the bound only keeps a broken pointer from going far. */
@@ -245,10 +245,10 @@ static const struct kind kinds[] = {
 	 CUPTI_EVENT_CORR, 0, event_fields, NULL, NULL, NULL},
 	{CUPTI_KIND_MEMORY2, GPT_AGENT_MEMORY, CUPTI_MEMORY_MIN, sizeof(struct gpt_agent_memory), COUNTER(others),
 	 CUPTI_MEMORY_CORR, TIME(gpt_agent_memory), memory_fields, NULL, NULL, memory_finish},
-	{CUPTI_KIND_RUNTIME, GPT_AGENT_CALLED, CUPTI_API_MIN, sizeof(struct gpt_agent_called), COUNTER(others),
-	 CUPTI_API_CORR, TIMES(gpt_agent_called), api_fields, api_takes, NULL, api_finish},
-	{CUPTI_KIND_DRIVER, GPT_AGENT_CALLED, CUPTI_API_MIN, sizeof(struct gpt_agent_called), COUNTER(others),
-	 CUPTI_API_CORR, TIMES(gpt_agent_called), api_fields, api_takes, NULL, api_finish},
+	{CUPTI_KIND_RUNTIME, GPT_AGENT_API_ACTIVITY, CUPTI_API_MIN, sizeof(struct gpt_agent_api_activity),
+	 COUNTER(others), CUPTI_API_CORR, TIMES(gpt_agent_api_activity), api_fields, api_takes, NULL, api_finish},
+	{CUPTI_KIND_DRIVER, GPT_AGENT_API_ACTIVITY, CUPTI_API_MIN, sizeof(struct gpt_agent_api_activity),
+	 COUNTER(others), CUPTI_API_CORR, TIMES(gpt_agent_api_activity), api_fields, api_takes, NULL, api_finish},
 	{CUPTI_KIND_JIT, GPT_AGENT_JIT, CUPTI_JIT_MIN, sizeof(struct gpt_agent_jit), COUNTER(others), CUPTI_JIT_CORR,
 	 TIMES(gpt_agent_jit), jit_fields, NULL, NULL, NULL},
 	{CUPTI_KIND_DEVICE, GPT_AGENT_DEVICE, CUPTI_DEVICE_MIN, sizeof(struct gpt_agent_device), COUNTER(others), 0, 0,

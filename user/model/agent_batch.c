@@ -32,12 +32,13 @@ static uint64_t time_of(const struct sender *sender, uint64_t ns)
 }
 
 void agents_init(struct agents *agents, struct process_table *processes, struct calls *calls,
-		 struct called_table *called, struct wall_clock *clock, struct string_pool *strings, uint64_t seed)
+		 struct api_activities *api_activities, struct wall_clock *clock, struct string_pool *strings,
+		 uint64_t seed)
 {
 	memset(agents, 0, sizeof(*agents));
 	agents->processes = processes;
 	agents->calls = calls;
-	agents->called = called;
+	agents->api_activities = api_activities;
 	agents->clock = clock;
 	agents->strings = strings;
 	lookup_init(&agents->names, seed);
@@ -135,13 +136,13 @@ static bool add_range(struct agents *agents, const struct sender *sender, const 
 	return ranges_add(&agents->ranges, sender->process, sender->space, sender->time_ns, record);
 }
 
-static bool add_called(struct agents *agents, const struct sender *sender, const struct gpt_record *record)
+static bool add_api_activity(struct agents *agents, const struct sender *sender, const struct gpt_record *record)
 {
-	struct gpt_agent_called called = *(const struct gpt_agent_called *)record;
+	struct gpt_agent_api_activity activity = *(const struct gpt_agent_api_activity *)record;
 
-	called.start_wall_ns = time_of(sender, called.start_wall_ns);
-	called.end_wall_ns = time_of(sender, called.end_wall_ns);
-	return called_add(agents->called, sender->process, sender->space, &called);
+	activity.start_wall_ns = time_of(sender, activity.start_wall_ns);
+	activity.end_wall_ns = time_of(sender, activity.end_wall_ns);
+	return api_activities_add(agents->api_activities, sender->process, sender->space, &activity);
 }
 
 /* What all operations have in common; returns false, with nothing kept, for times that run backwards. */
@@ -442,7 +443,7 @@ static const struct {
 	[GPT_AGENT_JIT - GPT_AGENT_HELLO] = {sizeof(struct gpt_agent_jit), add_jit},
 	[GPT_AGENT_RANGE - GPT_AGENT_HELLO] = {sizeof(struct gpt_agent_range), add_range},
 	[GPT_AGENT_EVENT - GPT_AGENT_HELLO] = {sizeof(struct gpt_agent_event), add_event},
-	[GPT_AGENT_CALLED - GPT_AGENT_HELLO] = {sizeof(struct gpt_agent_called), add_called},
+	[GPT_AGENT_API_ACTIVITY - GPT_AGENT_HELLO] = {sizeof(struct gpt_agent_api_activity), add_api_activity},
 };
 
 bool agents_add_batch(struct agents *agents, const struct gpt_record *record)

@@ -6,7 +6,7 @@
 #ifndef GPUTRACE_AGENT_BATCH_H
 #define GPUTRACE_AGENT_BATCH_H
 
-#include "model/called.h"
+#include "model/api_activity.h"
 #include "model/calls.h"
 #include "model/wall_clock.h"
 #include "model/lookup.h"
@@ -41,7 +41,7 @@ struct agent_stream {
 struct agents {
 	struct process_table *processes;
 	struct calls *calls;
-	struct called_table *called;
+	struct api_activities *api_activities;
 	struct wall_clock *clock;
 	struct string_pool *strings;
 	ARRAY(struct model_gpu) gpu; /* start_ns, end_ns: wall clock */
@@ -67,7 +67,8 @@ struct agents {
 };
 
 void agents_init(struct agents *agents, struct process_table *processes, struct calls *calls,
-		 struct called_table *called, struct wall_clock *clock, struct string_pool *strings, uint64_t seed);
+		 struct api_activities *api_activities, struct wall_clock *clock, struct string_pool *strings,
+		 uint64_t seed);
 void agents_free(
 	struct agents *agents); /* all but gpu, overheads, jits, memories, devices and ranges, which are the model's */
 

@@ -33,7 +33,7 @@ static void drop_outside(struct agents *agents)
 	for (size_t i = 0; i < agents->gpu.count; i++) {
 		const struct model_gpu *op = &agents->gpu.items[i];
 
-		if (op->call == NONE && called_is_outside(agents->called, op->process, op->corr))
+		if (op->call == NONE && api_activity_is_outside(agents->api_activities, op->process, op->corr))
 			agents->processes->list.items[op->process].gpu_ops--;
 		else
 			agents->gpu.items[kept++] = *op;

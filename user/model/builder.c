@@ -17,8 +17,8 @@ void builder_init(struct builder *builder)
 	codes_init(&builder->codes, &builder->strings, seed);
 	stacks_init(&builder->stacks, &builder->codes, &builder->strings, seed);
 	calls_init(&builder->calls, &builder->processes, &builder->stacks, seed);
-	called_init(&builder->called, &builder->processes, &builder->calls);
-	agents_init(&builder->agents, &builder->processes, &builder->calls, &builder->called, &builder->clock,
+	api_activities_init(&builder->api_activities, &builder->processes, &builder->calls);
+	agents_init(&builder->agents, &builder->processes, &builder->calls, &builder->api_activities, &builder->clock,
 		    &builder->strings, seed);
 	gaps_init(&builder->gaps, &builder->processes);
 	python_spans_init(&builder->python_spans, &builder->processes, &builder->codes, &builder->strings);
@@ -75,7 +75,7 @@ static void builder_close(struct builder *builder)
 	codes_free(&builder->codes);
 	stacks_free(&builder->stacks);
 	calls_free(&builder->calls);
-	called_free(&builder->called);
+	api_activities_free(&builder->api_activities);
 	agents_free(&builder->agents);
 	gaps_free(&builder->gaps);
 	wall_clock_free(&builder->clock);
@@ -95,7 +95,7 @@ struct model *builder_finish(struct builder *builder)
 	calls_finish(&builder->calls);
 	python_spans_finish(&builder->python_spans, builder->model->end_ns);
 	prepare_clock(builder);
-	join_called(builder);
+	join_api_activities(builder);
 	agents_finish(&builder->agents);
 	convert_times(builder);
 	leave_out_ridden(builder);

@@ -4,7 +4,7 @@
 #define GPUTRACE_BUILDER_H
 
 #include "model/agent_batch.h"
-#include "model/called.h"
+#include "model/api_activity.h"
 #include "model/calls.h"
 #include "model/wall_clock.h"
 #include "model/codes.h"
@@ -22,7 +22,7 @@ struct builder {
 	struct codes codes;
 	struct stacks stacks;
 	struct calls calls;
-	struct called_table called;
+	struct api_activities api_activities;
 	struct wall_clock clock;
 	struct agents agents;
 	struct gaps gaps;
@@ -47,7 +47,7 @@ void builder_discard(struct builder *builder);
 void prepare_clock(struct builder *builder);
 
 /* CUPTI's records of calls: times on one clock, and which call each of them is; before agents_finish. */
-void join_called(struct builder *builder);
+void join_api_activities(struct builder *builder);
 
 /* Wall clock to monotonic for GPU operations and overheads; implausible ones become untimed, or go. */
 void convert_times(struct builder *builder);

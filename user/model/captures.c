@@ -32,14 +32,14 @@ void captures_begin_thread(struct captures *captures)
 	captures->since_ns = 0;
 }
 
-void captures_note(struct captures *captures, const struct called *called)
+void captures_note(struct captures *captures, const struct api_activity *activity)
 {
 	struct capture capture = {
-		.process = called->process, .start_ns = captures->since_ns, .end_ns = called->start_ns};
+		.process = activity->process, .start_ns = captures->since_ns, .end_ns = activity->start_ns};
 
-	switch (step_of(called->api)) {
+	switch (step_of(activity->api)) {
 	case BEGINS:
-		captures->since_ns = called->result ? 0 : called->end_ns;
+		captures->since_ns = activity->result ? 0 : activity->end_ns;
 		break;
 	case ENDS:
 		if (captures->since_ns)

@@ -6,7 +6,7 @@
 #ifndef GPUTRACE_CAPTURES_H
 #define GPUTRACE_CAPTURES_H
 
-#include "model/called.h"
+#include "model/api_activity.h"
 
 struct capture {
 	uint64_t start_ns, end_ns;
@@ -22,7 +22,7 @@ struct captures {
 void captures_begin_thread(struct captures *captures);
 
 /* The next record of the thread, in order of time. */
-void captures_note(struct captures *captures, const struct called *called);
+void captures_note(struct captures *captures, const struct api_activity *activity);
 
 /* After the last: launches that were found (with a correlation id and an end) and fall into a capture are captured. */
 void captures_mark(struct captures *captures, const struct process_table *processes, struct calls *calls);

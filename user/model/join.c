@@ -106,25 +106,25 @@ void prepare_clock(struct builder *builder)
 /* Rounding of two clocks that were read one after the other. */
 #define ROUNDING_NS 100
 
-void join_called(struct builder *builder)
+void join_api_activities(struct builder *builder)
 {
-	struct called_table *table = &builder->called;
-	struct called_terms terms = {.until_ns = builder->model->end_ns,
-				     .calls_lost = builder->model->receipt.accounts[GPT_ACC_CALLS_LOST] != 0};
+	struct api_activities *table = &builder->api_activities;
+	struct api_activity_terms terms = {.until_ns = builder->model->end_ns,
+					   .calls_lost = builder->model->receipt.accounts[GPT_ACC_CALLS_LOST] != 0};
 	size_t kept = 0;
 
 	for (size_t i = 0; i < table->list.count; i++) {
-		struct called called = table->list.items[i];
+		struct api_activity activity = table->list.items[i];
 
-		if (convert_span(builder, called.process, 0, &called.start_ns, &called.end_ns))
-			table->list.items[kept++] = called;
+		if (convert_span(builder, activity.process, 0, &activity.start_ns, &activity.end_ns))
+			table->list.items[kept++] = activity;
 		else
 			builder->model->receipt.bad_records++;
 	}
 	table->list.count = kept;
 	for (size_t i = 0; i < kept; i++)
 		table->list.items[i].error_ns = builder->clock.error_ns + ROUNDING_NS;
-	called_join(table, &terms);
+	api_activities_join(table, &terms);
 	for (size_t i = 0; i < builder->processes.list.count; i++) {
 		struct model_process *process = &builder->processes.list.items[i];
 

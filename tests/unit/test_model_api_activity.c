@@ -43,23 +43,23 @@ static void seen(struct log_builder *log, uint32_t tid, uint64_t at_us, uint64_t
 }
 
 /* As CUPTI recorded it, with a kernel that the call launched. */
-static void called_with(struct log_builder *log, uint32_t thread, uint64_t start_us, uint64_t end_us, uint32_t corr,
-			uint16_t api)
+static void activity_with(struct log_builder *log, uint32_t thread, uint64_t start_us, uint64_t end_us, uint32_t corr,
+			  uint16_t api)
 {
 	log_batch(log, PID, TID, 900000 * US);
-	log_agent_called(log, (struct gpt_agent_called){.start_wall_ns = start_us * US,
-							.end_wall_ns = end_us * US,
-							.corr = corr,
-							.api = api,
-							.thread = thread});
+	log_agent_api_activity(log, (struct gpt_agent_api_activity){.start_wall_ns = start_us * US,
+								    .end_wall_ns = end_us * US,
+								    .corr = corr,
+								    .api = api,
+								    .thread = thread});
 	log_agent_kernel(log, (struct gpt_agent_kernel){.corr = corr,
 							.start_wall_ns = end_us * US + 500,
 							.end_wall_ns = end_us * US + 600});
 }
 
-static void called(struct log_builder *log, uint32_t thread, uint64_t start_us, uint64_t end_us, uint32_t corr)
+static void activity(struct log_builder *log, uint32_t thread, uint64_t start_us, uint64_t end_us, uint32_t corr)
 {
-	called_with(log, thread, start_us, end_us, corr, CUDA_LAUNCH);
+	activity_with(log, thread, start_us, end_us, corr, CUDA_LAUNCH);
 }
 
 static struct model *end(struct log_builder *log)
@@ -90,7 +90,7 @@ static void each_record_finds_the_call_just_before_it(void **state)
 	for (uint64_t i = 1; i <= 4; i++)
 		seen(&log, TID, i * 100, i);
 	for (uint32_t i = 4; i; i--) /* in any order */
-		called(&log, TID, i * 100 + 3, i * 100 + 8, i);
+		activity(&log, TID, i * 100 + 3, i * 100 + 8, i);
 	model = end(&log);
 	for (uint32_t i = 1; i <= 4; i++)
 		assert_int_equal(caller(model, i), i);
@@ -110,8 +110,8 @@ static void a_record_that_is_lost_moves_no_other(void **state)
 	begin(&log);
 	for (uint64_t i = 1; i <= 5; i++)
 		seen(&log, TID, i * 10, i);
-	called(&log, TID, 13, 18, 1);
-	called(&log, TID, 43, 48, 4);
+	activity(&log, TID, 13, 18, 1);
+	activity(&log, TID, 43, 48, 4);
 	model = end(&log);
 	assert_int_equal(caller(model, 1), 1);
 	assert_int_equal(caller(model, 4), 4);
@@ -132,12 +132,12 @@ static void a_call_that_is_lost_takes_no_other_with_it(void **state)
 	seen(&log, TID, 30, 3);
 	seen_with(&log, TID, 60, CUDA_LAUNCH, 6, GPT_CALL_AFTER_LOSS);
 	seen(&log, TID, 70, 7);
-	called(&log, TID, 13, 18, 1);
-	called(&log, TID, 23, 28, 2);
-	called(&log, TID, 33, 38, 3);
-	called(&log, TID, 43, 48, 4);
-	called(&log, TID, 63, 68, 6);
-	called(&log, TID, 73, 78, 7);
+	activity(&log, TID, 13, 18, 1);
+	activity(&log, TID, 23, 28, 2);
+	activity(&log, TID, 33, 38, 3);
+	activity(&log, TID, 43, 48, 4);
+	activity(&log, TID, 63, 68, 6);
+	activity(&log, TID, 73, 78, 7);
 	model = end(&log);
 	assert_int_equal(caller(model, 1), 1);
 	assert_int_equal(caller(model, 2), NOBODY); /* the call before it has a record of its own */
@@ -160,10 +160,10 @@ static void the_calls_of_a_thread_are_its_own(void **state)
 		seen(&log, OTHER_TID, i * 10 + 2, 100 + i);
 	}
 	for (uint32_t i = 1; i <= 6; i++) {
-		called(&log, OTHER_TID, i * 10 + 4, i * 10 + 7, 100 + i);
-		called(&log, TID, i * 10 + 3, i * 10 + 8, i);
+		activity(&log, OTHER_TID, i * 10 + 4, i * 10 + 7, 100 + i);
+		activity(&log, TID, i * 10 + 3, i * 10 + 8, i);
 	}
-	called(&log, TID + 2, 13, 18, 200); /* a thread that nobody has seen */
+	activity(&log, TID + 2, 13, 18, 200); /* a thread that nobody has seen */
 	model = end(&log);
 	for (uint32_t i = 1; i <= 6; i++) {
 		assert_int_equal(caller(model, i), i);
@@ -187,10 +187,10 @@ static void a_thread_is_known_by_its_own_number_or_its_pointer(void **state)
 	seen(&log, OTHER_TID, 10, 101);
 	seen(&log, TID, 20, 2);
 	seen(&log, OTHER_TID, 20, 102);
-	called(&log, 7, 13, 18, 1);
-	called(&log, 8, 13, 18, 101);
-	called(&log, 0xabcdef40, 23, 28, 2);
-	called(&log, 0xabc0ef40, 23, 28, 102);
+	activity(&log, 7, 13, 18, 1);
+	activity(&log, 8, 13, 18, 101);
+	activity(&log, 0xabcdef40, 23, 28, 2);
+	activity(&log, 0xabc0ef40, 23, 28, 102);
 	model = end(&log);
 	assert_int_equal(caller(model, 1), 1);
 	assert_int_equal(caller(model, 2), 2);
@@ -206,7 +206,7 @@ static void another_function_before_it_is_another_call(void **state)
 
 	begin(&log);
 	seen_with(&log, TID, 10, CUDA_MEMCPY, 1, 0);
-	called(&log, TID, 12, 18, 2);
+	activity(&log, TID, 12, 18, 2);
 	model = end(&log);
 	assert_int_equal(caller(model, 2), NOBODY);
 	model_free(model);
@@ -221,7 +221,7 @@ static void a_driver_call_inside_stands_for_the_runtime_call_that_was_not_seen(v
 	seen(&log, TID, 10, 1); /* its record is lost: the next record is another call's */
 	seen_with(&log, TID, 52, GPT_API(GPT_DOMAIN_DRIVER, 243), 2, 0);
 	seen_with(&log, TID, 55, CU_LAUNCH, 3, 0);
-	called(&log, TID, 50, 60, 5);
+	activity(&log, TID, 50, 60, 5);
 	model = end(&log);
 	assert_int_equal(caller(model, 5), 3);
 	model_free(model);
@@ -235,10 +235,10 @@ static void a_record_inside_another_is_of_the_same_call(void **state)
 	begin(&log);
 	seen(&log, TID, 10, 1);
 	seen(&log, TID, 30, 3);
-	called(&log, TID, 12, 20, 1);
-	called_with(&log, TID, 14, 18, 2, CU_LAUNCH);
-	called(&log, TID, 32, 40, 3);
-	called_with(&log, TID, 38, 45, 4, CU_LAUNCH); /* neither inside nor after: no thread does that */
+	activity(&log, TID, 12, 20, 1);
+	activity_with(&log, TID, 14, 18, 2, CU_LAUNCH);
+	activity(&log, TID, 32, 40, 3);
+	activity_with(&log, TID, 38, 45, 4, CU_LAUNCH); /* neither inside nor after: no thread does that */
 	model = end(&log);
 	assert_int_equal(caller(model, 1), 1);
 	assert_int_equal(caller(model, 2), 1);
@@ -263,10 +263,10 @@ static void what_the_clock_cannot_tell_apart_has_no_call(void **state)
 		log_agent_clock(&log, sample);
 		seen(&log, TID, 100, 1);
 		seen(&log, TID, 110, 2);
-		called(&log, TID, 102, 107, 1);
+		activity(&log, TID, 102, 107, 1);
 		seen(&log, OTHER_TID, 200, 3);
-		called(&log, OTHER_TID, 202, 207, 3);
-		called(&log, OTHER_TID, 210, 215, 4); /* of a call that nobody saw */
+		activity(&log, OTHER_TID, 202, 207, 3);
+		activity(&log, OTHER_TID, 210, 215, 4); /* of a call that nobody saw */
 		model = end(&log);
 		assert_int_equal(caller(model, 1), good ? 1 : NOBODY);
 		assert_int_equal(caller(model, 3), 3);
@@ -282,17 +282,17 @@ static void a_call_that_had_to_wait_is_found_where_nothing_else_can_be_meant(voi
 
 	begin(&log);
 	seen(&log, TID, 1000, 1);
-	called(&log, TID, 6000, 6010, 1); /* off the CPU between */
+	activity(&log, TID, 6000, 6010, 1); /* off the CPU between */
 	seen(&log, TID, 7000, 2);
-	called(&log, TID, 7003, 7010, 2);
+	activity(&log, TID, 7003, 7010, 2);
 	seen(&log, TID, 10000, 3); /* its record is lost, or */
 	seen(&log, TID, 10010, 4); /* this one's */
-	called(&log, TID, 16000, 16010, 4);
+	activity(&log, TID, 16000, 16010, 4);
 	seen(&log, TID, 20000, 5);
-	called(&log, TID, 20800, 20810, 5); /* one of these is of a call that nobody saw */
-	called(&log, TID, 20900, 20910, 6);
+	activity(&log, TID, 20800, 20810, 5); /* one of these is of a call that nobody saw */
+	activity(&log, TID, 20900, 20910, 6);
 	seen(&log, TID, 30000, 7);
-	called(&log, TID, 160000, 160010, 7); /* nobody waits that long */
+	activity(&log, TID, 160000, 160010, 7); /* nobody waits that long */
 	model = end(&log);
 	assert_int_equal(caller(model, 1), 1);
 	assert_int_equal(caller(model, 2), 2);
@@ -310,10 +310,10 @@ static void work_of_calls_before_and_after_the_trace_is_left_out(void **state)
 	begin(&log);
 	seen(&log, TID, 100, 10);
 	seen(&log, TID, 300, 30);
-	called(&log, TID, 103, 108, 10);
-	called(&log, TID, 203, 208, 20); /* recorded, and not seen: counted */
-	called(&log, TID, 303, 308, 30);
-	called(&log, TID, 1000001, 1000003, 31); /* the probes are gone, the agent not yet */
+	activity(&log, TID, 103, 108, 10);
+	activity(&log, TID, 203, 208, 20); /* recorded, and not seen: counted */
+	activity(&log, TID, 303, 308, 30);
+	activity(&log, TID, 1000001, 1000003, 31); /* the probes are gone, the agent not yet */
 	for (unsigned i = 0; i < 3; i++)
 		log_agent_kernel(&log, (struct gpt_agent_kernel){.corr = outside[i],
 								 .start_wall_ns = 999 * US,
@@ -338,7 +338,7 @@ static void a_launch_without_a_record_is_missed_while_the_agent_borrows(void **s
 	log_agent_hello(&log, GPT_AGENT_BORROWING, GPT_AGENT_OK, 130001, "", "");
 	seen(&log, TID, 20, 2);
 	seen(&log, TID, 30, 3);
-	called(&log, TID, 33, 38, 3);
+	activity(&log, TID, 33, 38, 3);
 	seen(&log, TID, 40, 4); /* it has left CUPTI, and will say so: the program ends */
 	log_batch(&log, PID, TID, 60 * US);
 	log_agent_hello(&log, GPT_AGENT_STOPPED, GPT_AGENT_OK, 130001, "", "");
@@ -364,8 +364,8 @@ static void launches_in_the_others_session_are_explained_by_it(void **state)
 			      .time_ns = 400000 * US, .pid = PID, .tid = TID, .what = GPT_CUPTI_REGISTER, .own = 1});
 	for (uint64_t i = 1; i <= 5; i++)
 		seen(&log, TID, i * 100000 - 50000, i);
-	called(&log, TID, 50003, 50008, 1);
-	called(&log, TID, 450003, 450008, 5);
+	activity(&log, TID, 50003, 50008, 1);
+	activity(&log, TID, 450003, 450008, 5);
 	model = end(&log);
 	assert_int_equal(model->receipt.launches_expected, 5);
 	assert_int_equal(model->receipt.launches_joined, 2);
@@ -376,12 +376,12 @@ static void launches_in_the_others_session_are_explained_by_it(void **state)
 static void capture(struct log_builder *log, uint64_t at_us, uint32_t corr, uint16_t cbid, int result)
 {
 	log_batch(log, PID, TID, 900000 * US);
-	log_agent_called(log, (struct gpt_agent_called){.start_wall_ns = at_us * US,
-							.end_wall_ns = (at_us + 2) * US,
-							.corr = corr,
-							.api = GPT_API(GPT_DOMAIN_RUNTIME, cbid),
-							.result = result,
-							.thread = TID});
+	log_agent_api_activity(log, (struct gpt_agent_api_activity){.start_wall_ns = at_us * US,
+								    .end_wall_ns = (at_us + 2) * US,
+								    .corr = corr,
+								    .api = GPT_API(GPT_DOMAIN_RUNTIME, cbid),
+								    .result = result,
+								    .thread = TID});
 }
 
 /* A launch without GPU work. */
@@ -389,11 +389,11 @@ static void silent(struct log_builder *log, uint32_t tid, uint64_t at_us, uint32
 {
 	seen(log, tid, at_us, corr);
 	log_batch(log, PID, TID, 900000 * US);
-	log_agent_called(log, (struct gpt_agent_called){.start_wall_ns = (at_us + 3) * US,
-							.end_wall_ns = (at_us + 8) * US,
-							.corr = corr,
-							.api = CUDA_LAUNCH,
-							.thread = tid});
+	log_agent_api_activity(log, (struct gpt_agent_api_activity){.start_wall_ns = (at_us + 3) * US,
+								    .end_wall_ns = (at_us + 8) * US,
+								    .corr = corr,
+								    .api = CUDA_LAUNCH,
+								    .thread = tid});
 }
 
 static void launches_of_a_process_that_captures_are_captured_unless_they_have_gpu_work(void **state)
@@ -407,7 +407,7 @@ static void launches_of_a_process_that_captures_are_captured_unless_they_have_gp
 	silent(&log, TID, 200, 3);
 	silent(&log, OTHER_TID, 200, 4); /* as autograd's threads do */
 	seen(&log, OTHER_TID, 300, 5);
-	called(&log, OTHER_TID, 303, 308, 5); /* in a stream of its own */
+	activity(&log, OTHER_TID, 303, 308, 5); /* in a stream of its own */
 	capture(&log, 400, 6, 319, 0);
 	silent(&log, TID, 500, 7);
 	capture(&log, 600, 8, 315, 1); /* refused */
@@ -430,12 +430,13 @@ static void records_that_make_no_sense_are_counted(void **state)
 	begin(&log);
 	seen(&log, TID, 10, 1);
 	log_batch(&log, PID, TID, 900000 * US);
-	log_agent_called(&log, (struct gpt_agent_called){.start_wall_ns = 13 * US, .end_wall_ns = 18 * US});
-	log_agent_called(&log, (struct gpt_agent_called){.corr = 1, .start_wall_ns = 18 * US, .end_wall_ns = 13 * US});
-	log_agent_called(&log, (struct gpt_agent_called){.corr = 1, .thread = TID});
-	log_agent_called(&log,
-			 (struct gpt_agent_called){
-				 .corr = 2, .thread = TID, .start_wall_ns = 1ull << 62, .end_wall_ns = 1ull << 63});
+	log_agent_api_activity(&log, (struct gpt_agent_api_activity){.start_wall_ns = 13 * US, .end_wall_ns = 18 * US});
+	log_agent_api_activity(
+		&log, (struct gpt_agent_api_activity){.corr = 1, .start_wall_ns = 18 * US, .end_wall_ns = 13 * US});
+	log_agent_api_activity(&log, (struct gpt_agent_api_activity){.corr = 1, .thread = TID});
+	log_agent_api_activity(
+		&log, (struct gpt_agent_api_activity){
+			      .corr = 2, .thread = TID, .start_wall_ns = 1ull << 62, .end_wall_ns = 1ull << 63});
 	model = end(&log);
 	assert_int_equal(model->receipt.bad_records, 4);
 	assert_int_equal(model->calls[0].corr, 0);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * One thread at a time: its calls as symbol probes saw them (`seen`, one moment each) and as CUPTI recorded them
- * (`called`, from start to end).  A probe on the recorded function itself fires just before the start.  Where it cannot
- * be probed (a libcudart that is linked in, without symbols) a driver function inside it may have been seen instead.
+ * (`activity`, from start to end).  A probe on the recorded function itself fires just before the start.  Where it
+ * cannot be probed (a libcudart that is linked in, without symbols) a driver function inside it may have been seen
+ * instead.
  */
-#include "model/called.h"
+#include "model/api_activity.h"
 #include "model/captures.h"
 
 #include <stdlib.h>
@@ -27,45 +28,46 @@ struct seen {
 /* One thread, or what CUPTI's name for it means; both in order of time. */
 struct timeline {
 	const struct seen *seen;
-	const struct called *called;
-	size_t seen_count, called_count;
+	const struct api_activity *activity;
+	size_t seen_count, activity_count;
 	size_t used;   /* seen[0 .. used) belong to earlier records or to none */
 	size_t passed; /* seen[0 .. passed) are not after the start of the record in question */
 };
 
 struct joining {
-	struct called_table *table;
-	const struct called_terms *terms;
+	struct api_activities *table;
+	const struct api_activity_terms *terms;
 	struct captures captures;
 };
 
-void called_init(struct called_table *table, struct process_table *processes, struct calls *calls)
+void api_activities_init(struct api_activities *table, struct process_table *processes, struct calls *calls)
 {
 	memset(table, 0, sizeof(*table));
 	table->processes = processes;
 	table->calls = calls;
 }
 
-void called_free(struct called_table *table)
+void api_activities_free(struct api_activities *table)
 {
 	array_free(&table->list);
 	array_free(&table->ranges);
 }
 
-bool called_add(struct called_table *table, uint32_t process, uint32_t space, const struct gpt_agent_called *record)
+bool api_activities_add(struct api_activities *table, uint32_t process, uint32_t space,
+			const struct gpt_agent_api_activity *record)
 {
-	struct called called = {.start_ns = record->start_wall_ns,
-				.end_ns = record->end_wall_ns,
-				.process = process,
-				.space = space,
-				.key = record->thread,
-				.corr = record->corr,
-				.result = record->result,
-				.api = record->api};
+	struct api_activity activity = {.start_ns = record->start_wall_ns,
+					.end_ns = record->end_wall_ns,
+					.process = process,
+					.space = space,
+					.key = record->thread,
+					.corr = record->corr,
+					.result = record->result,
+					.api = record->api};
 
 	if (!record->corr || !record->start_wall_ns || record->end_wall_ns < record->start_wall_ns)
 		return false;
-	array_push(&table->list, called);
+	array_push(&table->list, activity);
 	return true;
 }
 
@@ -83,20 +85,20 @@ static bool lost_before(const struct joining *joining, const struct timeline *li
 }
 
 /* Another call, before seen[at], that could as well be the record's: it is free, and after the record before. */
-static bool has_rival(const struct timeline *line, const struct called *called, size_t at, uint64_t after_ns)
+static bool has_rival(const struct timeline *line, const struct api_activity *activity, size_t at, uint64_t after_ns)
 {
-	return at > line->used && line->seen[at - 1].time_ns + called->error_ns >= after_ns;
+	return at > line->used && line->seen[at - 1].time_ns + activity->error_ns >= after_ns;
 }
 
 /* Nothing else is in question for a call far from its record: no other call, and no other record before the next. */
 static bool stands_alone(const struct timeline *line, size_t record, size_t at, uint64_t after_ns)
 {
-	const struct called *called = &line->called[record];
+	const struct api_activity *activity = &line->activity[record];
 
-	if (called->start_ns - line->seen[at].time_ns > FAR_NS || has_rival(line, called, at, after_ns))
+	if (activity->start_ns - line->seen[at].time_ns > FAR_NS || has_rival(line, activity, at, after_ns))
 		return false;
-	return record + 1 >= line->called_count || at + 1 >= line->seen_count ||
-	       line->called[record + 1].start_ns + called->error_ns >= line->seen[at + 1].time_ns;
+	return record + 1 >= line->activity_count || at + 1 >= line->seen_count ||
+	       line->activity[record + 1].start_ns + activity->error_ns >= line->seen[at + 1].time_ns;
 }
 
 /*
@@ -106,29 +108,30 @@ static bool stands_alone(const struct timeline *line, size_t record, size_t at, 
 static bool is_entry(const struct joining *joining, const struct timeline *line, size_t record, size_t at,
 		     uint64_t after_ns)
 {
-	const struct called *called = &line->called[record];
+	const struct api_activity *activity = &line->activity[record];
 	const struct seen *seen = &line->seen[at];
 
-	if (call_of(joining, seen)->api != called->api || seen->time_ns + called->error_ns < after_ns ||
-	    seen->time_ns > called->start_ns + called->error_ns)
+	if (call_of(joining, seen)->api != activity->api || seen->time_ns + activity->error_ns < after_ns ||
+	    seen->time_ns > activity->start_ns + activity->error_ns)
 		return false;
 	/* Its own record may be missing, and this one that of a call that was lost. */
 	if (lost_before(joining, line, at + 1))
 		return false;
 	/* By the clock it may as well be the next call after the recorded one. */
-	if (seen->time_ns + called->error_ns > called->start_ns)
-		return !has_rival(line, called, at, after_ns);
-	return called->start_ns - seen->time_ns < NEAR_NS || stands_alone(line, record, at, after_ns);
+	if (seen->time_ns + activity->error_ns > activity->start_ns)
+		return !has_rival(line, activity, at, after_ns);
+	return activity->start_ns - seen->time_ns < NEAR_NS || stands_alone(line, record, at, after_ns);
 }
 
 /* A call of the same class inside the recorded one; it is not seen where the recorded one itself was. */
-static size_t find_inside(const struct joining *joining, const struct timeline *line, const struct called *called,
-			  size_t from)
+static size_t find_inside(const struct joining *joining, const struct timeline *line,
+			  const struct api_activity *activity, size_t from)
 {
-	enum gpt_api_class class = api_class(called->api);
+	enum gpt_api_class class = api_class(activity->api);
 
-	for (size_t i = from; i < line->seen_count && line->seen[i].time_ns + called->error_ns < called->end_ns; i++)
-		if (line->seen[i].time_ns > called->start_ns + called->error_ns &&
+	for (size_t i = from; i < line->seen_count && line->seen[i].time_ns + activity->error_ns < activity->end_ns;
+	     i++)
+		if (line->seen[i].time_ns > activity->start_ns + activity->error_ns &&
 		    call_of(joining, &line->seen[i])->class == class)
 			return i;
 	return line->seen_count;
@@ -137,13 +140,13 @@ static size_t find_inside(const struct joining *joining, const struct timeline *
 /* The index in seen of the record's call, seen_count for none. */
 static size_t find_call(const struct joining *joining, struct timeline *line, size_t record, uint64_t after_ns)
 {
-	const struct called *called = &line->called[record];
+	const struct api_activity *activity = &line->activity[record];
 	size_t inside;
 
 	while (line->passed < line->seen_count &&
-	       line->seen[line->passed].time_ns <= called->start_ns + called->error_ns)
+	       line->seen[line->passed].time_ns <= activity->start_ns + activity->error_ns)
 		line->passed++;
-	inside = find_inside(joining, line, called, line->passed > line->used ? line->passed : line->used);
+	inside = find_inside(joining, line, activity, line->passed > line->used ? line->passed : line->used);
 	if (inside < line->seen_count)
 		return inside;
 	if (line->passed > line->used && is_entry(joining, line, record, line->passed - 1, after_ns))
@@ -153,33 +156,33 @@ static size_t find_call(const struct joining *joining, struct timeline *line, si
 
 /* ---- all of them ------------------------------------------------------------------------------------------------- */
 
-static void note_range(struct called_table *table, const struct called *called)
+static void note_range(struct api_activities *table, const struct api_activity *activity)
 {
-	struct called_range *range;
+	struct api_activity_range *range;
 
-	while (table->ranges.count <= called->process)
-		array_push(&table->ranges, (struct called_range){});
-	range = &table->ranges.items[called->process];
-	if (!range->any || (int32_t)(called->corr - range->first) < 0)
-		range->first = called->corr;
-	if (!range->any || (int32_t)(called->corr - range->last) > 0)
-		range->last = called->corr;
-	if (called->end_ns > range->end_ns)
-		range->end_ns = called->end_ns;
+	while (table->ranges.count <= activity->process)
+		array_push(&table->ranges, (struct api_activity_range){});
+	range = &table->ranges.items[activity->process];
+	if (!range->any || (int32_t)(activity->corr - range->first) < 0)
+		range->first = activity->corr;
+	if (!range->any || (int32_t)(activity->corr - range->last) > 0)
+		range->last = activity->corr;
+	if (activity->end_ns > range->end_ns)
+		range->end_ns = activity->end_ns;
 	range->any = true;
 }
 
-static void give(struct called_table *table, const struct called *called, uint32_t index, bool outermost)
+static void give(struct api_activities *table, const struct api_activity *activity, uint32_t index, bool outermost)
 {
 	struct model_call *call = &table->calls->list.items[index];
 
-	if (!calls_name(table->calls, called->space, called->corr, index))
+	if (!calls_name(table->calls, activity->space, activity->corr, index))
 		return; /* an id that comes twice */
 	if (!outermost)
 		return;
-	call->corr = called->corr;
-	call->result = called->result;
-	call->end_ns = called->end_ns > call->start_ns ? called->end_ns : call->start_ns;
+	call->corr = activity->corr;
+	call->result = activity->result;
+	call->end_ns = activity->end_ns > call->start_ns ? activity->end_ns : call->start_ns;
 }
 
 /*
@@ -192,22 +195,22 @@ static void join_timeline(struct joining *joining, struct timeline *line)
 	uint64_t end_ns = 0;
 
 	captures_begin_thread(&joining->captures);
-	for (size_t i = 0; i < line->called_count; i++) {
-		const struct called *called = &line->called[i];
+	for (size_t i = 0; i < line->activity_count; i++) {
+		const struct api_activity *activity = &line->activity[i];
 		size_t at;
 
-		if (called->start_ns < end_ns) {
-			if (outer != NONE && called->end_ns <= end_ns)
-				give(joining->table, called, outer, false);
+		if (activity->start_ns < end_ns) {
+			if (outer != NONE && activity->end_ns <= end_ns)
+				give(joining->table, activity, outer, false);
 			continue;
 		}
-		captures_note(&joining->captures, called);
+		captures_note(&joining->captures, activity);
 		at = find_call(joining, line, i, end_ns);
-		end_ns = called->end_ns;
+		end_ns = activity->end_ns;
 		outer = at < line->seen_count ? line->seen[at].call : NONE;
 		if (outer == NONE)
 			continue;
-		give(joining->table, called, outer, true);
+		give(joining->table, activity, outer, true);
 		line->used = at + 1;
 	}
 }
@@ -226,9 +229,9 @@ static int compare_seen(const void *left, const void *right)
 }
 
 /* Outer ones before what is inside them. */
-static int compare_called(const void *left, const void *right)
+static int compare_activities(const void *left, const void *right)
 {
-	const struct called *a = left, *b = right;
+	const struct api_activity *a = left, *b = right;
 
 	if (a->by_pointer != b->by_pointer)
 		return a->by_pointer ? 1 : -1;
@@ -244,7 +247,7 @@ static int compare_called(const void *left, const void *right)
 }
 
 /* Calls without a correlation id, under the name that CUPTI has for their thread; returns how many. */
-static size_t collect_seen(const struct called_table *table, bool by_pointer, struct seen *seen)
+static size_t collect_seen(const struct api_activities *table, bool by_pointer, struct seen *seen)
 {
 	const struct process_table *processes = table->processes;
 	size_t count = 0;
@@ -266,64 +269,65 @@ static size_t collect_seen(const struct called_table *table, bool by_pointer, st
 	return count;
 }
 
-static bool same_thread(const struct called *called, uint32_t process, uint32_t key)
+static bool same_thread(const struct api_activity *activity, uint32_t process, uint32_t key)
 {
-	return called->process == process && called->key == key;
+	return activity->process == process && activity->key == key;
 }
 
-/* called[0 .. count) are all of one way to name threads, in order; so is seen. */
-static void join_all(struct joining *joining, const struct called *called, size_t count, const struct seen *seen,
-		     size_t seen_count)
+/* activity[0 .. count) are all of one way to name threads, in order; so is seen. */
+static void join_all(struct joining *joining, const struct api_activity *activity, size_t count,
+		     const struct seen *seen, size_t seen_count)
 {
 	size_t at = 0;
 
 	for (size_t i = 0; i < count;) {
-		struct seen from = {.process = called[i].process, .key = called[i].key};
-		struct timeline line = {.called = &called[i]};
+		struct seen from = {.process = activity[i].process, .key = activity[i].key};
+		struct timeline line = {.activity = &activity[i]};
 
-		while (i < count && same_thread(&called[i], from.process, from.key))
-			i++, line.called_count++;
+		while (i < count && same_thread(&activity[i], from.process, from.key))
+			i++, line.activity_count++;
 		while (at < seen_count && compare_seen(&seen[at], &from) < 0)
 			at++;
 		line.seen = &seen[at];
-		while (at < seen_count && same_thread(line.called, seen[at].process, seen[at].key))
+		while (at < seen_count && same_thread(line.activity, seen[at].process, seen[at].key))
 			at++, line.seen_count++;
 		join_timeline(joining, &line);
 	}
 }
 
-void called_join(struct called_table *table, const struct called_terms *terms)
+void api_activities_join(struct api_activities *table, const struct api_activity_terms *terms)
 {
 	struct joining joining = {.table = table, .terms = terms};
 	size_t count = table->list.count, by_id = 0, seen_count;
-	struct called *called = table->list.items;
+	struct api_activity *activity = table->list.items;
 	struct seen *seen;
 
 	if (!count)
 		return;
 	for (size_t i = 0; i < count; i++) {
-		called[i].by_pointer = !process_table_has_own_tid(table->processes, called[i].process, called[i].key);
-		if (called[i].start_ns <= terms->until_ns)
-			note_range(table, &called[i]);
+		activity[i].by_pointer =
+			!process_table_has_own_tid(table->processes, activity[i].process, activity[i].key);
+		if (activity[i].start_ns <= terms->until_ns)
+			note_range(table, &activity[i]);
 	}
-	qsort(called, count, sizeof(*called), compare_called);
-	while (by_id < count && !called[by_id].by_pointer)
+	qsort(activity, count, sizeof(*activity), compare_activities);
+	while (by_id < count && !activity[by_id].by_pointer)
 		by_id++;
 	seen = xmalloc((table->calls->list.count + 1) * sizeof(*seen));
 	seen_count = collect_seen(table, false, seen);
-	join_all(&joining, called, by_id, seen, seen_count);
+	join_all(&joining, activity, by_id, seen, seen_count);
 	if (by_id < count) {
 		seen_count = collect_seen(table, true, seen);
-		join_all(&joining, called + by_id, count - by_id, seen, seen_count);
+		join_all(&joining, activity + by_id, count - by_id, seen, seen_count);
 	}
 	captures_mark(&joining.captures, table->processes, table->calls);
 	captures_free(&joining.captures);
 	free(seen);
 }
 
-bool called_is_outside(const struct called_table *table, uint32_t process, uint32_t corr)
+bool api_activity_is_outside(const struct api_activities *table, uint32_t process, uint32_t corr)
 {
-	const struct called_range *range = process < table->ranges.count ? &table->ranges.items[process] : NULL;
+	const struct api_activity_range *range = process < table->ranges.count ? &table->ranges.items[process] : NULL;
 
 	return range && range->any && ((int32_t)(corr - range->first) < 0 || (int32_t)(corr - range->last) > 0);
 }
