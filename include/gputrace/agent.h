@@ -181,7 +181,7 @@ struct gpt_agent_sizes {
 
 struct gpt_agent_name {
 	struct gpt_record hdr;
-	__u32 id; /* from 1, unique in the process; the collector's own (GPT_BATCH_RIDDEN) have the highest bit */
+	__u32 id; /* from 1, unique in the process; the collector's own (GPT_BATCH_FOREIGN) have the highest bit */
 	__u32 bytes;
 	char text[]; /* mangled, not terminated */
 };

@@ -396,7 +396,7 @@ enum gpt_end_reason {
 
 /* ---- batches from the agent ----------------------------------------------------------------- */
 
-#define GPT_BATCH_RIDDEN 1    /* flags: not an agent's: the collector took it from a buffer (GPT_CUPTI_DONE) */
+#define GPT_BATCH_FOREIGN 1   /* flags: not an agent's: the collector took it from a buffer (GPT_CUPTI_DONE) */
 #define GPT_BATCH_MONOTONIC 2 /* flags: what is named *_wall_ns is CLOCK_MONOTONIC, good to error_ns */
 
 struct gpt_agent_batch {

@@ -148,7 +148,7 @@ def test_records_whose_clock_cupti_has_lost_have_their_times(tmp_path):
     assert receipt["lost"] == receipt["bad_records"] == receipt["gpu_operations_untimed"] == receipt["early"] == 0
 
 
-def test_a_session_of_many_megabytes_is_ridden_as_well(tmp_path):
+def test_a_session_of_many_megabytes_is_read_as_well(tmp_path):
     """Larger buffers are not copied on the spot: the collector reads them while Kineto does."""
     many = 10000  # 6 MB of records, in buffers of 4
     with Traced(tmp_path) as traced:

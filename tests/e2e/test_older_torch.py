@@ -159,7 +159,7 @@ def test_nothing_is_left_of_us(holder):
     holder.must_be_undisturbed("later")
 
 
-def must_have_ridden(trace, theirs):
+def must_have_read_its_buffers(trace, theirs):
     """What torch.profiler recorded is in our trace, too, under the function that did it."""
     calls = {corr: call for corr, (call, _) in chrome.correlations(trace).items()}
     ours = collections.Counter(e["args"]["correlation"] for e in chrome.events(trace, *chrome.GPU))
@@ -180,7 +180,7 @@ def test_its_next_session_misses_nothing_and_ours_goes_on_after_it(any_cupti, ho
     trace = traced(holder)
     for name in ("first", "third"):
         must_be_under_its_line(trace, holder.did(name))
-    must_have_ridden(trace, holder.folder / "second.json")
+    must_have_read_its_buffers(trace, holder.folder / "second.json")
     receipt = reading.receipt(trace)
     assert receipt["launches_joined"] + receipt["gap_launches"] == receipt["launches_expected"]
     assert receipt["lost"] == receipt["bad_records"] == 0
@@ -197,20 +197,20 @@ def test_a_session_that_goes_on_when_we_attach_is_in_both_traces(any_cupti, hold
     holder.ask("start")
     holder.ask("work 100")
     with tracing.Tracer(holder.folder, "-p", holder.pid) as tracer:
-        holder.ask(f"mix ridden {ROUNDS}")
+        holder.ask(f"mix borrowed {ROUNDS}")
         assert 1 not in logfile.registrations(next(holder.folder.glob("trace.gpt.part-*")))
         holder.ask(f"stop {holder.folder}/second.json")
         tracer.wait_logged(lambda log: logfile.registrations(log)[-1:] == [1])
         holder.ask(f"mix third {ROUNDS}")
         tracer.interrupt().must_be(0)
     holder.ask("mix after 2")
-    ridden = holder.did("ridden")
-    assert {corr for _, corr in seen_by(holder.folder / "second.json")} >= ridden.keys()
+    borrowed = holder.did("borrowed")
+    assert {corr for _, corr in seen_by(holder.folder / "second.json")} >= borrowed.keys()
     trace = traced(holder)
-    for name in ("ridden", "third"):
+    for name in ("borrowed", "third"):
         must_be_under_its_line(trace, holder.did(name))
     receipt = reading.receipt(trace)
-    assert receipt["gpu_operations_ridden"] == len(ridden) + 2  # each thread makes a tensor first
+    assert receipt["gpu_operations_ridden"] == len(borrowed) + 2  # each thread makes a tensor first
     assert receipt["launches_joined"] == receipt["launches_expected"] > 0
     assert receipt["lost"] == receipt["bad_records"] == receipt["gaps"] == receipt["gap_launches"] == 0
 

@@ -34,7 +34,7 @@ static void take(void *context, const struct gpt_record *record)
 	struct gpt_record inner;
 
 	if (record->type != GPT_AGENT_BATCH || record->size != sizeof(*batch) + batch->bytes || !batch->bytes ||
-	    batch->bytes > GPT_AGENT_BATCH_MAX || !(record->flags & GPT_BATCH_RIDDEN))
+	    batch->bytes > GPT_AGENT_BATCH_MAX || !(record->flags & GPT_BATCH_FOREIGN))
 		abort();
 	for (size_t at = 0; at < batch->bytes; at += inner.size) {
 		memcpy(&inner, batch->data + at, sizeof(inner));

@@ -383,13 +383,14 @@ LOG_FN void log_batch(struct log_builder *log, uint32_t pid, uint32_t tid, uint6
 }
 
 /* A batch as the collector makes them: flags GPT_BATCH_*. */
-LOG_FN void log_batch_ridden(struct log_builder *log, uint32_t pid, uint64_t time_ns, uint16_t flags, uint32_t error_ns)
+LOG_FN void log_batch_foreign(struct log_builder *log, uint32_t pid, uint64_t time_ns, uint16_t flags,
+			      uint32_t error_ns)
 {
 	struct gpt_agent_batch batch;
 
 	log_batch(log, pid, pid, time_ns);
 	memcpy(&batch, log->data + log->batch, sizeof(batch));
-	batch.hdr.flags = GPT_BATCH_RIDDEN | flags;
+	batch.hdr.flags = GPT_BATCH_FOREIGN | flags;
 	batch.error_ns = error_ns;
 	memcpy(log->data + log->batch, &batch, sizeof(batch));
 }

@@ -113,20 +113,20 @@ static void a_session_whose_records_came_by_its_buffers_is_no_gap(void **state)
 	use(&log, PID, 800 * MS, GPT_CUPTI_REGISTER, true);
 	log_launch(&log, PID, TID, 600 * MS, 0, 1);
 	log_launch(&log, PID, TID, 700 * MS, 0, 2);
-	log_batch_ridden(&log, PID, 790 * MS, 0, 0);
+	log_batch_foreign(&log, PID, 790 * MS, 0, 0);
 	ride(&log, 1, 601 * MS);
 	ride(&log, 2, 701 * MS);
 	log_end(&log, 1000 * MS);
 	model = model_of(&log);
 	assert_int_equal(model->receipt.launches_joined, 2);
-	assert_int_equal(model->receipt.gpu_ops_ridden, 2);
+	assert_int_equal(model->receipt.gpu_ops_foreign, 2);
 	assert_int_equal(model->receipt.gaps, 0);
 	assert_int_equal(model->receipt.gap_ns, 0);
 	assert_int_equal(model->receipt.gap_launches, 0);
 	model_free(model);
 }
 
-static void of_a_session_that_was_ridden_the_rest_is_a_gap(void **state)
+static void of_a_session_read_from_its_own_buffers_the_rest_is_a_gap(void **state)
 {
 	struct log_builder log;
 	struct model *model;
@@ -136,7 +136,7 @@ static void of_a_session_that_was_ridden_the_rest_is_a_gap(void **state)
 	use(&log, PID, 800 * MS, GPT_CUPTI_REGISTER, true);
 	log_launch(&log, PID, TID, 600 * MS, 0, 1);
 	log_launch(&log, PID, TID, 750 * MS, 0, 2); /* after its end, before the agent was back */
-	log_batch_ridden(&log, PID, 740 * MS, 0, 0);
+	log_batch_foreign(&log, PID, 740 * MS, 0, 0);
 	ride(&log, 1, 601 * MS);
 	log_end(&log, 1000 * MS);
 	model = model_of(&log);
@@ -221,7 +221,7 @@ static void launches_before_the_agent_recorded_are_a_gap_when_another_did(void *
 	struct model *model;
 
 	begin_aside(&log, 0);
-	log_batch_ridden(&log, PID, 400 * MS, 0, 0);
+	log_batch_foreign(&log, PID, 400 * MS, 0, 0);
 	ride(&log, 1, 101 * MS);
 	log_end(&log, 1000 * MS);
 	model = model_of(&log);
@@ -256,7 +256,7 @@ int main(void)
 		cmocka_unit_test(an_exec_ends_the_session_of_the_program_before),
 		cmocka_unit_test(nothing_is_taken_from_an_agent_that_is_not_there),
 		cmocka_unit_test(a_session_whose_records_came_by_its_buffers_is_no_gap),
-		cmocka_unit_test(of_a_session_that_was_ridden_the_rest_is_a_gap),
+		cmocka_unit_test(of_a_session_read_from_its_own_buffers_the_rest_is_a_gap),
 		cmocka_unit_test(launches_before_the_agent_recorded_are_not_expected_when_nobody_else_did),
 		cmocka_unit_test(launches_between_registering_and_the_first_with_gpu_times_are_not_expected_either),
 		cmocka_unit_test(an_agent_that_does_not_tell_what_it_takes_takes_all),

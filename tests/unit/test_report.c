@@ -400,7 +400,7 @@ static void what_came_from_another_profilers_buffers_is_told(void **state)
 
 	assert_null(strstr(text, "buffers of another profiler"));
 	free(text);
-	model->receipt.gpu_ops_ridden = 1234;
+	model->receipt.gpu_ops_foreign = 1234;
 	text = report_of(model, 100, false);
 	assert_has(text,
 		   "\n  1,234 GPU operations were taken from the buffers of another profiler (torch.profiler).\n");

@@ -208,7 +208,7 @@ static void times_of_the_wall_clock_stay_as_they_are(void **state)
 {
 	add_kernel(WALL - 2000, WALL - 1000, 1, 0);
 	convert();
-	assert_int_equal(it.flags[0], GPT_BATCH_RIDDEN);
+	assert_int_equal(it.flags[0], GPT_BATCH_FOREIGN);
 	assert_int_equal(it.kernels[0].start_wall_ns, WALL - 2000);
 	assert_int_equal(it.kernels[0].end_wall_ns, WALL - 1000);
 }
@@ -217,7 +217,7 @@ static void ticks_become_monotonic_time_with_a_bound(void **state)
 {
 	add_kernel(TICKS - 6000, TICKS - 3000, 1, 0);
 	convert();
-	assert_int_equal(it.flags[0], GPT_BATCH_RIDDEN | GPT_BATCH_MONOTONIC);
+	assert_int_equal(it.flags[0], GPT_BATCH_FOREIGN | GPT_BATCH_MONOTONIC);
 	assert_int_equal(it.kernels[0].start_wall_ns, MONO - 2000);
 	assert_int_equal(it.kernels[0].end_wall_ns, MONO - 1000);
 	assert_int_equal(it.error_ns, 30);
@@ -230,9 +230,9 @@ static void a_batch_has_times_of_one_clock(void **state)
 	add_kernel(WALL - 2000, WALL - 1000, 3, 0);
 	convert();
 	assert_int_equal(it.batches, 3);
-	assert_int_equal(it.flags[0], GPT_BATCH_RIDDEN);
-	assert_int_equal(it.flags[1], GPT_BATCH_RIDDEN | GPT_BATCH_MONOTONIC);
-	assert_int_equal(it.flags[2], GPT_BATCH_RIDDEN);
+	assert_int_equal(it.flags[0], GPT_BATCH_FOREIGN);
+	assert_int_equal(it.flags[1], GPT_BATCH_FOREIGN | GPT_BATCH_MONOTONIC);
+	assert_int_equal(it.flags[2], GPT_BATCH_FOREIGN);
 	assert_int_equal(it.kernels[1].start_wall_ns, MONO - 2000);
 }
 

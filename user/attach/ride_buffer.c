@@ -56,7 +56,7 @@ static void send_batch(struct batch *batch)
 
 	record->hdr.size = (uint32_t)size;
 	record->hdr.type = GPT_AGENT_BATCH;
-	record->hdr.flags = GPT_BATCH_RIDDEN;
+	record->hdr.flags = GPT_BATCH_FOREIGN;
 	if (process->in_ticks) {
 		record->hdr.flags |= GPT_BATCH_MONOTONIC;
 		record->error_ns = process->error_ns < UINT32_MAX ? (uint32_t)process->error_ns : UINT32_MAX;

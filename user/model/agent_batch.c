@@ -155,7 +155,7 @@ static bool push_op(struct agents *agents, const struct sender *sender, struct m
 	op->captured_by = op->graph_node ? sender->space : NONE; /* until agents_finish */
 	op->next = sender->space;				 /* the same */
 	op->process = sender->process;
-	op->ridden = (sender->flags & GPT_BATCH_RIDDEN) != 0;
+	op->foreign = (sender->flags & GPT_BATCH_FOREIGN) != 0;
 	op->call = calls_find(agents->calls, sender->space, op->corr);
 	if (op->call == NONE && op->corr) {
 		struct early_gpu early = {.op = index, .space = sender->space};
@@ -413,7 +413,7 @@ static bool add_stats(struct agents *agents, const struct sender *sender, const 
 	/* An older agent tells less. */
 	memcpy(&stats, record, record->size < sizeof(stats) ? record->size : sizeof(stats));
 	/* The collector counts each buffer anew. */
-	if (sender->flags & GPT_BATCH_RIDDEN)
+	if (sender->flags & GPT_BATCH_FOREIGN)
 		add_past(agents, &stats);
 	else
 		agents->processes->list.items[sender->process].agent_stats = stats;
@@ -458,7 +458,7 @@ bool agents_add_batch(struct agents *agents, const struct gpt_record *record)
 	if ((record->flags & GPT_BATCH_MONOTONIC) && batch->error_ns > agents->clock->error_ns)
 		agents->clock->error_ns = batch->error_ns;
 	sender.process = process_table_find(agents->processes, batch->pid);
-	sender.space = record->flags & GPT_BATCH_RIDDEN
+	sender.space = record->flags & GPT_BATCH_FOREIGN
 			       ? process_table_space_at(agents->processes, sender.process, batch->time_ns)
 			       : agents->processes->states.items[sender.process].space;
 	while (at < batch->bytes) {

@@ -62,7 +62,7 @@ struct agents {
 	struct lookup stream_keys;   /* (space, context and stream) to streams, the latest */
 	ARRAY(struct agent_stream) streams;
 	bool devices_renumbered;     /* some process's ids are not the model's */
-	struct gpt_agent_stats past; /* totals of agents that an exec ended, and of ridden buffers */
+	struct gpt_agent_stats past; /* totals of agents that an exec ended, and of foreign buffers */
 	uint64_t bad_records;
 };
 

@@ -98,7 +98,7 @@ struct model *builder_finish(struct builder *builder)
 	join_api_activities(builder);
 	agents_finish(&builder->agents);
 	convert_times(builder);
-	leave_out_ridden(builder);
+	leave_out_foreign(builder);
 	leave_out_outside(builder);
 	join_calls(builder);
 	join_gpu(builder);

@@ -53,7 +53,7 @@ void join_api_activities(struct builder *builder);
 void convert_times(struct builder *builder);
 
 /* GPU operations from another profiler's buffers that are not of this trace, or known already; after convert_times. */
-void leave_out_ridden(struct builder *builder);
+void leave_out_foreign(struct builder *builder);
 
 /* Correlation ids of the calls of a process that we know, from the earliest to the latest; they rise, and may run over.
  */

@@ -134,9 +134,9 @@ static struct gap *find_gap(const struct gaps *gaps, uint32_t process, uint64_t 
 	return gap && (!gap->end_ns || time_ns <= gap->end_ns || time_ns < gap->recorded_ns) ? gap : NULL;
 }
 
-static bool is_ridden(const struct model *model, const struct model_call *call)
+static bool is_foreign(const struct model *model, const struct model_call *call)
 {
-	return call->gpu_count && model->gpu[call->first_gpu].ridden;
+	return call->gpu_count && model->gpu[call->first_gpu].foreign;
 }
 
 /* The agent registers its buffers first and enables the kinds then: the first launch with GPU times shows that it has.
@@ -146,7 +146,7 @@ static void note_recorded(const struct gaps *gaps, const struct model *model, co
 	enum launch_fate fate = launch_fate(model, call);
 	struct gap *gap;
 
-	if (fate < LAUNCH_WHOLE || fate >= LAUNCH_MISSED || is_ridden(model, call))
+	if (fate < LAUNCH_WHOLE || fate >= LAUNCH_MISSED || is_foreign(model, call))
 		return;
 	gap = latest_gap(gaps, model->threads[call->thread].process, call->start_ns);
 	if (gap && gap->end_ns && call->start_ns > gap->end_ns &&
@@ -156,15 +156,15 @@ static void note_recorded(const struct gaps *gaps, const struct model *model, co
 
 static void add_call(const struct gaps *gaps, const struct model *model, const struct model_call *call)
 {
-	bool missed = launch_fate(model, call) == LAUNCH_MISSED, ridden = is_ridden(model, call);
+	bool missed = launch_fate(model, call) == LAUNCH_MISSED, foreign = is_foreign(model, call);
 	struct gap *gap;
 
-	if (!missed && !ridden)
+	if (!missed && !foreign)
 		return;
 	gap = find_gap(gaps, model->threads[call->thread].process, call->start_ns);
 	if (!gap)
 		return;
-	gap->ridden += ridden;
+	gap->foreign += foreign;
 	if (missed && !gap->missed++)
 		gap->first_missed_ns = call->start_ns;
 }
@@ -178,15 +178,15 @@ static void count_gap(const struct gap *gap, struct model *model)
 	struct model_receipt *receipt = &model->receipt;
 
 	/* Where no agent listened, nothing was taken away from it. */
-	if (!process->agent_ready_ns || (gap->ridden && !gap->missed))
+	if (!process->agent_ready_ns || (gap->foreign && !gap->missed))
 		return;
-	if (gap->aside && !gap->ridden) {
+	if (gap->aside && !gap->foreign) {
 		/* nobody recorded: these are from before the GPU's records began */
 		receipt->launches_expected -= gap->missed;
 		receipt->launches_agent_away += gap->missed;
 		return;
 	}
-	if (gap->ridden && gap->first_missed_ns > start_ns)
+	if (gap->foreign && gap->first_missed_ns > start_ns)
 		start_ns = gap->first_missed_ns;
 	receipt->gaps++;
 	receipt->gap_launches += gap->missed;

@@ -17,7 +17,7 @@ struct gap {
 	bool aside; /* the agent came and kept aside: whether another had them, its buffers tell */
 
 	/* of the calls that fell into it */
-	uint32_t ridden;	  /* whose GPU work came from the other's buffers */
+	uint32_t foreign;	  /* whose GPU work came from the other's buffers */
 	uint32_t missed;	  /* launches without GPU work */
 	uint64_t first_missed_ns; /* start of the first of these */
 };

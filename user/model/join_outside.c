@@ -49,7 +49,7 @@ bool begins_behind(const struct builder *builder, uint32_t call, uint64_t start_
 /* Over when the trace began, or launched when it had ended. */
 static bool is_outside(const struct builder *builder, const struct corr_range *range, const struct model_gpu *op)
 {
-	if (op->call != NONE || op->ridden)
+	if (op->call != NONE || op->foreign)
 		return false;
 	if (!op->end_ns)
 		return op->corr && corr_is_behind(range, op->corr);

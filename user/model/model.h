@@ -164,7 +164,7 @@ struct model_gpu {
 	uint32_t local_bytes;	       /* per thread of a kernel */
 	uint32_t channel;	       /* of the GPU's queues */
 	uint8_t kind : 6;	       /* enum model_gpu_kind */
-	uint8_t ridden : 1;	       /* from a buffer of another profiler */
+	uint8_t foreign : 1;	       /* from a buffer of another profiler */
 	uint8_t before : 1;	       /* launched before the trace began, so that its launch was not seen */
 	uint8_t memcpy_kind, from, to; /* CUpti_ActivityMemcpyKind, CUpti_ActivityMemoryKind (memset: to) */
 	uint8_t cluster[3];	       /* of a kernel, in blocks; 0: none */
@@ -258,10 +258,10 @@ struct model_receipt {
 	uint64_t graph_ns_captured; /* of those put on the line that was captured */
 	uint64_t early;		    /* GPU operations that seem to start before their call, beyond clock_error_ns */
 	uint64_t early_max_ns;
-	uint64_t gaps, gap_ns;	 /* times that another user of CUPTI had the GPU's records; how long in all */
-	uint64_t gap_launches;	 /* of the launches expected and not joined, those that this explains */
-	uint64_t gpu_ops_ridden; /* of gpu_ops, those from buffers of another user of CUPTI */
-	uint64_t lost;		 /* records of any kind known to be lost, all causes */
+	uint64_t gaps, gap_ns;	  /* times that another user of CUPTI had the GPU's records; how long in all */
+	uint64_t gap_launches;	  /* of the launches expected and not joined, those that this explains */
+	uint64_t gpu_ops_foreign; /* of gpu_ops, those from buffers of another user of CUPTI */
+	uint64_t lost;		  /* records of any kind known to be lost, all causes */
 	/* causes of loss that accounts do not hold, as losses.h names them: cupti_dropped and so on, sums over agents
 	 */
 #define GPT_LOSS_MEMBER(member, name, kind, words) uint64_t member;

@@ -80,7 +80,7 @@ static void count_gpu(struct model_receipt *receipt, const struct model *model)
 		uint32_t home = gpu_home(model, op);
 
 		receipt->gpu_ops_joined += op->call != NONE;
-		receipt->gpu_ops_ridden += op->ridden;
+		receipt->gpu_ops_foreign += op->foreign;
 		receipt->gpu_ops_before += op->before;
 		if (!op->end_ns) {
 			receipt->gpu_ops_untimed++;

@@ -137,10 +137,10 @@ static void put_causes(struct report *report)
 		put_cause(report, losses[i].count, losses[i].words);
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
 		put_cause(report, others[i].count, others[i].what);
-	if (receipt->gpu_ops_ridden)
+	if (receipt->gpu_ops_foreign)
 		report_line(report,
 			    "  %s GPU operations were taken from the buffers of another profiler (torch.profiler).",
-			    number_count(receipt->gpu_ops_ridden).text);
+			    number_count(receipt->gpu_ops_foreign).text);
 	put_borrowed(report);
 	if (receipt->gaps)
 		report_line(report, "  Another profiler (such as torch.profiler) had CUPTI %s times, %s in all.",

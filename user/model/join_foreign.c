@@ -11,7 +11,7 @@
 /* Work of calls before our first or behind our last; between them a call is missing, which shall be seen. */
 static bool is_strange(const struct corr_range *range, const struct model_gpu *op)
 {
-	if (!op->ridden || op->call != NONE || !op->corr)
+	if (!op->foreign || op->call != NONE || !op->corr)
 		return false;
 	return corr_is_before(range, op->corr) || corr_is_behind(range, op->corr);
 }
@@ -59,7 +59,7 @@ static bool is_same_work(const struct model_gpu *a, const struct model_gpu *b)
 /* In one stream one thing happens after the other: what overlaps is the same, whatever clock it was taken by. */
 static bool is_double(const struct model_gpu *a, const struct model_gpu *b)
 {
-	return a->ridden != b->ridden && is_same_work(a, b) && a->start_ns <= b->end_ns && b->start_ns <= a->end_ns;
+	return a->foreign != b->foreign && is_same_work(a, b) && a->start_ns <= b->end_ns && b->start_ns <= a->end_ns;
 }
 
 static void mark_doubles(const struct builder *builder, bool *gone)
@@ -72,7 +72,7 @@ static void mark_doubles(const struct builder *builder, bool *gone)
 	qsort(all, count, sizeof(*all), compare_identities);
 	for (size_t i = 1; i < count; i++)
 		if (is_double(all[i - 1].op, all[i].op))
-			gone[all[i - 1].op->ridden ? all[i - 1].index : all[i].index] = true;
+			gone[all[i - 1].op->foreign ? all[i - 1].index : all[i].index] = true;
 	free(all);
 }
 
@@ -93,15 +93,15 @@ static void remove_gone(struct builder *builder, const bool *gone)
 	builder->agents.gpu.count = kept;
 }
 
-void leave_out_ridden(struct builder *builder)
+void leave_out_foreign(struct builder *builder)
 {
-	size_t count = builder->agents.gpu.count, ridden = 0;
+	size_t count = builder->agents.gpu.count, foreign = 0;
 	struct corr_range *ranges;
 	bool *gone;
 
 	for (size_t i = 0; i < count; i++)
-		ridden += builder->agents.gpu.items[i].ridden;
-	if (!ridden)
+		foreign += builder->agents.gpu.items[i].foreign;
+	if (!foreign)
 		return;
 	ranges = corr_ranges(builder);
 	gone = xcalloc(count, sizeof(*gone));

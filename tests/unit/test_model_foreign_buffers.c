@@ -36,9 +36,9 @@ static void times_that_are_monotonic_are_taken_as_they_are_with_their_bound(void
 	struct model *model;
 
 	begin(10);
-	log_batch_ridden(&it, PID, 900 * MS, GPT_BATCH_MONOTONIC, 4321);
+	log_batch_foreign(&it, PID, 900 * MS, GPT_BATCH_MONOTONIC, 4321);
 	kernel(10, 150 * MS, 0);
-	log_batch_ridden(&it, PID, 900 * MS, 0, 0);
+	log_batch_foreign(&it, PID, 900 * MS, 0, 0);
 	kernel(11, WALL + 160 * MS, 0);
 	model = end();
 	assert_int_equal(model->gpu_count, 2);
@@ -46,7 +46,7 @@ static void times_that_are_monotonic_are_taken_as_they_are_with_their_bound(void
 	assert_int_equal(model->gpu[0].end_ns, 150 * MS + MS / 10);
 	assert_int_equal(model->gpu[1].start_ns, 160 * MS);
 	assert_int_equal(model->receipt.clock_error_ns, 4321);
-	assert_int_equal(model->receipt.gpu_ops_ridden, 2);
+	assert_int_equal(model->receipt.gpu_ops_foreign, 2);
 	assert_int_equal(model->receipt.launches_joined, 2);
 	model_free(model);
 }
@@ -57,7 +57,7 @@ static void a_buffer_that_was_read_late_is_of_the_program_that_filled_it(void **
 
 	begin(10);
 	log_process_event(&it, GPT_EXEC, PID, 0, 950 * MS, "other");
-	log_batch_ridden(&it, PID, 900 * MS, GPT_BATCH_MONOTONIC, 0);
+	log_batch_foreign(&it, PID, 900 * MS, GPT_BATCH_MONOTONIC, 0);
 	kernel(10, 150 * MS, 0);
 	model = end();
 	assert_int_equal(model->receipt.launches_joined, 1);
@@ -69,7 +69,7 @@ static void work_of_calls_before_and_behind_the_trace_is_left_out(void **state)
 	struct model *model;
 
 	begin(10);
-	log_batch_ridden(&it, PID, 900 * MS, GPT_BATCH_MONOTONIC, 0);
+	log_batch_foreign(&it, PID, 900 * MS, GPT_BATCH_MONOTONIC, 0);
 	kernel(9, 150 * MS, 0);
 	kernel(10, 151 * MS, 0);
 	kernel(13, 152 * MS, 0);
@@ -87,7 +87,7 @@ static void correlation_ids_may_run_over(void **state)
 	struct model *model;
 
 	begin(UINT32_MAX - 1); /* ..., UINT32_MAX, 0 (none), 1 */
-	log_batch_ridden(&it, PID, 900 * MS, GPT_BATCH_MONOTONIC, 0);
+	log_batch_foreign(&it, PID, 900 * MS, GPT_BATCH_MONOTONIC, 0);
 	kernel(UINT32_MAX - 2, 150 * MS, 0);
 	kernel(UINT32_MAX, 151 * MS, 0);
 	kernel(1, 152 * MS, 0);
@@ -103,7 +103,7 @@ static void between_them_a_call_that_is_missing_is_shown(void **state)
 
 	begin(10);
 	log_launch(&it, PID, TID, 110 * MS, 0, 20);
-	log_batch_ridden(&it, PID, 900 * MS, GPT_BATCH_MONOTONIC, 0);
+	log_batch_foreign(&it, PID, 900 * MS, GPT_BATCH_MONOTONIC, 0);
 	kernel(15, 150 * MS, 0);
 	model = end();
 	assert_int_equal(model->gpu_count, 1);
@@ -118,7 +118,7 @@ static void the_agents_own_work_is_never_left_out(void **state)
 	begin(10);
 	log_batch(&it, PID, TID, 900 * MS);
 	kernel(9, WALL + 150 * MS, 0);
-	log_batch_ridden(&it, PID, 900 * MS, GPT_BATCH_MONOTONIC, 0);
+	log_batch_foreign(&it, PID, 900 * MS, GPT_BATCH_MONOTONIC, 0);
 	kernel(10, 151 * MS, 0);
 	model = end();
 	assert_int_equal(model->gpu_count, 2);
@@ -130,7 +130,7 @@ static void what_the_agent_has_read_too_is_there_once(void **state)
 	struct model *model;
 
 	begin(10);
-	log_batch_ridden(&it, PID, 800 * MS, GPT_BATCH_MONOTONIC, 0);
+	log_batch_foreign(&it, PID, 800 * MS, GPT_BATCH_MONOTONIC, 0);
 	kernel(10, 150 * MS, 1);
 	kernel(10, 150 * MS, 2); /* another node of the same graph */
 	kernel(11, 152 * MS, 0); /* once more in the same stream, later: not the same */
@@ -139,11 +139,11 @@ static void what_the_agent_has_read_too_is_there_once(void **state)
 	kernel(11, WALL + 155 * MS, 0);
 	model = end();
 	assert_int_equal(model->gpu_count, 4);
-	assert_int_equal(model->receipt.gpu_ops_ridden, 2);
-	assert_true(model->gpu[0].ridden);
+	assert_int_equal(model->receipt.gpu_ops_foreign, 2);
+	assert_true(model->gpu[0].foreign);
 	assert_int_equal(model->gpu[0].graph_node, 2);
 	assert_int_equal(model->gpu[1].start_ns, 150 * MS + 50);
-	assert_false(model->gpu[1].ridden);
+	assert_false(model->gpu[1].foreign);
 	model_free(model);
 }
 
@@ -155,7 +155,7 @@ static void what_was_lost_of_each_buffer_is_added_up(void **state)
 	log_batch(&it, PID, TID, 700 * MS);
 	log_agent_stats(&it, (struct gpt_agent_stats){.malformed = 1, .names_dropped = 2});
 	for (unsigned i = 0; i < 2; i++) {
-		log_batch_ridden(&it, PID, 800 * MS, 0, 0);
+		log_batch_foreign(&it, PID, 800 * MS, 0, 0);
 		log_agent_stats(&it, (struct gpt_agent_stats){.malformed = 10, .names_dropped = 20});
 	}
 	model = end();
@@ -183,7 +183,7 @@ static void records_of_calls_are_taken_by_their_own_clock_too(void **state)
 		uint64_t wall = i ? 0 : WALL;
 
 		log_call_args(&it, (struct gpt_call_args){.call = call});
-		log_batch_ridden(&it, PID, 900 * MS, i ? GPT_BATCH_MONOTONIC : 0, 0);
+		log_batch_foreign(&it, PID, 900 * MS, i ? GPT_BATCH_MONOTONIC : 0, 0);
 		log_agent_api_activity(&it, (struct gpt_agent_api_activity){.start_wall_ns = wall + call.time_ns + 3000,
 									    .end_wall_ns = wall + call.time_ns + 9000,
 									    .corr = 10 + i,
