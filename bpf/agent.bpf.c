@@ -37,7 +37,7 @@ int agent_batch(struct pt_regs *ctx)
 
 	if (!traced_process(pid))
 		return 0;
-	account(GPT_ACC_BATCHES);
+	count_one(GPT_COUNTER_BATCHES);
 	record_begin(&head.hdr, sizeof(head) + ((bytes + 7) & ~7u), GPT_AGENT_BATCH);
 	head.time_ns = bpf_ktime_get_ns();
 	head.pid = pid;
@@ -50,7 +50,7 @@ int agent_batch(struct pt_regs *ctx)
 	else
 		failed = batch_copy_large(&head, from, bytes);
 	if (failed) {
-		account(GPT_ACC_BATCHES_LOST);
+		count_one(GPT_COUNTER_BATCHES_LOST);
 		keep_own_stack(ctx);
 	}
 	return 0;

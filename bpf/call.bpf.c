@@ -48,7 +48,7 @@ static __always_inline void call_stacks(void *ctx, struct gpt_process_state *pro
 	slot = slot_acquire(thread->pid);
 	if (unlikely(!slot)) {
 		stacks->state = GPT_STACK_LOST;
-		account(GPT_ACC_STACKS_LOST);
+		count_one(GPT_COUNTER_STACKS_LOST);
 		return;
 	}
 	stacks->state = python_stack(process, thread, slot, sp, &id);
@@ -183,7 +183,7 @@ int call_symbol(struct pt_regs *ctx)
 		return 0;
 	thread = thread_get(process, tid, pid);
 	if (unlikely(!thread || !site_cookie(ctx, &cookie))) {
-		account(GPT_ACC_CALLS_LOST);
+		count_one(GPT_COUNTER_CALLS_LOST);
 		keep_own_stack(ctx);
 		return 0;
 	}
@@ -191,7 +191,7 @@ int call_symbol(struct pt_regs *ctx)
 
 	bpf_probe_read_user(&stack, sizeof(stack), (void *)sp);
 	if (nested_in_open_call(thread, sp, stack.return_address)) {
-		account(GPT_ACC_NESTED);
+		count_one(GPT_COUNTER_NESTED);
 		return 0;
 	}
 	thread->open_sp = sp;
@@ -202,7 +202,7 @@ int call_symbol(struct pt_regs *ctx)
 	call_stacks(ctx, process, thread, sp, &stacks);
 	record = bpf_ringbuf_reserve(&ring, sizeof(*record), 0);
 	if (unlikely(!record)) {
-		account(GPT_ACC_CALLS_LOST);
+		count_one(GPT_COUNTER_CALLS_LOST);
 		thread->lost++;
 		return 0;
 	}
@@ -241,7 +241,7 @@ int call_agent(struct pt_regs *ctx)
 		return 0;
 	thread = thread_get(process, tid, pid);
 	if (unlikely(!thread)) {
-		account(GPT_ACC_CALLS_LOST);
+		count_one(GPT_COUNTER_CALLS_LOST);
 		keep_own_stack(ctx);
 		return 0;
 	}
@@ -257,7 +257,7 @@ int call_agent(struct pt_regs *ctx)
 	call_stacks(ctx, process, thread, PT_REGS_SP(ctx), &stacks);
 	record = bpf_ringbuf_reserve(&ring, sizeof(*record), 0);
 	if (unlikely(!record)) {
-		account(GPT_ACC_CALLS_LOST);
+		count_one(GPT_COUNTER_CALLS_LOST);
 		return 0;
 	}
 	record_begin(&record->hdr, sizeof(*record), GPT_CALL);

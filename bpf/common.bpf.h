@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What every program shares: maps, configuration, accounts, who is traced.  Maps are weak so that each object
+ * What every program shares: maps, configuration, counters, who is traced.  Maps are weak so that each object
  * file may define them; the BPF linker makes one of each.
  */
 #ifndef GPUTRACE_COMMON_BPF_H
@@ -56,10 +56,10 @@ struct {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, GPT_ACC_COUNT);
+	__uint(max_entries, GPT_COUNTER_COUNT);
 	__type(key, __u32);
 	__type(value, __u64);
-} accounts SEC(".maps") __attribute__((weak));
+} counters SEC(".maps") __attribute__((weak));
 
 /*
  * Where the text of the agent is that has spoken in a process: a call that returns into it is the agent's own.  Said by
@@ -95,9 +95,9 @@ static __always_inline void keep_own_stack(void *ctx)
 /* The compiler may otherwise undo a bound that the verifier has to see in the very register used. */
 #define BOUND(value, mask) asm volatile("%0 &= %1" : "+r"(value) : "i"(mask))
 
-static __always_inline void account(__u32 which)
+static __always_inline void count_one(__u32 which)
 {
-	__u64 *counter = bpf_map_lookup_elem(&accounts, &which);
+	__u64 *counter = bpf_map_lookup_elem(&counters, &which);
 
 	/* Atomic although per CPU: uprobe programs can be preempted by one another (Linux 6.0 and later). */
 	if (counter)
@@ -126,7 +126,7 @@ static __noinline struct gpt_process_state *process_take_up(__u32 pid)
 	fresh.start_ticks = task_start_ticks((struct task_struct *)bpf_get_current_task());
 	fresh.program = fresh.generation = bpf_ktime_get_ns();
 	if (bpf_map_update_elem(&processes, &pid, &fresh, BPF_NOEXIST))
-		account(GPT_ACC_PROCESSES_FULL);
+		count_one(GPT_COUNTER_PROCESSES_FULL);
 	return bpf_map_lookup_elem(&processes, &pid);
 }
 
@@ -138,7 +138,7 @@ static __always_inline struct gpt_process_state *traced_process(__u32 pid)
 	if (likely(process))
 		return process;
 	if (!config.trace_all) {
-		account(GPT_ACC_UNTRACED);
+		count_one(GPT_COUNTER_UNTRACED);
 		return 0;
 	}
 	return process_take_up(pid);

@@ -32,7 +32,7 @@ static __always_inline int cupti_use(struct pt_regs *ctx, __u8 what)
 		return 0;
 	record = bpf_ringbuf_reserve(&ring, sizeof(*record), 0);
 	if (!record) {
-		account(GPT_ACC_OTHER_LOST);
+		count_one(GPT_COUNTER_OTHER_LOST);
 		keep_own_stack(ctx);
 		return 0;
 	}
@@ -116,7 +116,7 @@ int cupti_done(struct pt_regs *ctx)
 	else if (head.bytes <= GPT_CUPTI_DONE_LARGE)
 		sent = done_copy_large(&head);
 	if (!sent && !done_tell(&head)) {
-		account(GPT_ACC_OTHER_LOST);
+		count_one(GPT_COUNTER_OTHER_LOST);
 		keep_own_stack(ctx);
 	}
 	return 0;

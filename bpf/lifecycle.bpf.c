@@ -20,7 +20,7 @@ static __always_inline void send_event(__u16 type, __u32 pid, __u32 other, struc
 	struct gpt_process_event *event = bpf_ringbuf_reserve(&ring, sizeof(*event), 0);
 
 	if (!event) {
-		account(GPT_ACC_OTHER_LOST);
+		count_one(GPT_COUNTER_OTHER_LOST);
 		return;
 	}
 	record_begin(&event->hdr, sizeof(*event), type);
@@ -59,7 +59,7 @@ int process_fork(struct bpf_raw_tracepoint_args *ctx)
 	}
 	bpf_map_delete_elem(&agents, &child_pid);
 	if (bpf_map_update_elem(&processes, &child_pid, state, BPF_ANY))
-		account(GPT_ACC_PROCESSES_FULL);
+		count_one(GPT_COUNTER_PROCESSES_FULL);
 	state = bpf_map_lookup_elem(&processes, &child_pid);
 	if (!state)
 		return 0;
@@ -160,7 +160,7 @@ int library_mapped(struct trace_event_raw_sys_enter *ctx)
 	key.device = BPF_CORE_READ(dentry, d_inode, i_sb, s_dev);
 	event = bpf_ringbuf_reserve(&ring, sizeof(*event), 0);
 	if (!event) {
-		account(GPT_ACC_OTHER_LOST);
+		count_one(GPT_COUNTER_OTHER_LOST);
 		return 0;
 	}
 	record_begin(&event->hdr, sizeof(*event), GPT_MAPPED);

@@ -24,7 +24,7 @@ int code_dealloc(struct pt_regs *ctx)
 	__sync_fetch_and_add(&process->generation, 1);
 	record = bpf_ringbuf_reserve(&ring, sizeof(*record), 0);
 	if (!record) {
-		account(GPT_ACC_OTHER_LOST);
+		count_one(GPT_COUNTER_OTHER_LOST);
 		keep_own_stack(ctx);
 		return 0;
 	}

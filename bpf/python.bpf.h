@@ -103,7 +103,7 @@ static __noinline long stack_send(struct gpt_process_state *process, struct walk
 	__u64 bytes = stack->depth;
 
 	if (!codes_send(process, slot, stack->depth, age)) {
-		account(GPT_ACC_STACKS_LOST);
+		count_one(GPT_COUNTER_STACKS_LOST);
 		return -1;
 	}
 	BOUND(bytes, 2 * GPT_PYSTACK_MAX_FRAMES - 1);
@@ -114,7 +114,7 @@ static __noinline long stack_send(struct gpt_process_state *process, struct walk
 	stack->id = id;
 	stack->pid = pid;
 	if (bpf_ringbuf_output(&ring, slot->stack, bytes, BPF_RB_NO_WAKEUP)) {
-		account(GPT_ACC_STACKS_LOST);
+		count_one(GPT_COUNTER_STACKS_LOST);
 		return -1;
 	}
 	/* Key and value from where they are, and not by way of the stack: of its 512 bytes hardly any are left here. */
@@ -174,7 +174,7 @@ static __always_inline long python_stack(struct gpt_process_state *process, stru
 	if (state == GPT_STACK_OK)
 		walk_run(&walk);
 	if (state == GPT_STACK_UNREADABLE || progress->failed) {
-		account(GPT_ACC_READ_FAULTS);
+		count_one(GPT_COUNTER_READ_FAULTS);
 		return GPT_STACK_UNREADABLE;
 	}
 	if (state != GPT_STACK_OK)
@@ -185,7 +185,7 @@ static __always_inline long python_stack(struct gpt_process_state *process, stru
 	__u64 hash = progress->hash | 1;
 
 	if (unlikely(cut))
-		account(GPT_ACC_STACK_CUT);
+		count_one(GPT_COUNTER_STACK_CUT);
 	if (unlikely(process->unsure || !bpf_map_lookup_elem(&stacks, &hash))) {
 		struct gpt_pystack *stack = (struct gpt_pystack *)slot->stack;
 

@@ -19,7 +19,7 @@ static __always_inline void code_describe(struct gpt_process_state *process, __u
 		return;
 	slot = slot_acquire(pid);
 	if (!slot) {
-		account(GPT_ACC_CODE_LOST);
+		count_one(GPT_COUNTER_CODE_LOST);
 		return;
 	}
 	slot->frames[0].code = code;
@@ -63,7 +63,7 @@ int python_call(struct pt_regs *ctx)
 	}
 	record = bpf_ringbuf_reserve(&ring, sizeof(*record), 0);
 	if (unlikely(!record)) {
-		account(GPT_ACC_PYCALLS_LOST);
+		count_one(GPT_COUNTER_PYCALLS_LOST);
 		return 0;
 	}
 	record_begin(&record->hdr, sizeof(*record), GPT_PYCALL);

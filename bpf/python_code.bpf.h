@@ -281,7 +281,7 @@ static __always_inline long codes_send_next(struct walk *walk)
 		return 0;
 	code_mark_set(key.code, key.program, key.age);
 	if (code_send(walk, key.code)) {
-		account(GPT_ACC_CODE_LOST);
+		count_one(GPT_COUNTER_CODE_LOST);
 		slot->send.incomplete = 1;
 		return 0;
 	}

@@ -50,7 +50,7 @@ static __always_inline void event_send(const struct event_head *head)
 	struct gpt_pyevent *record = bpf_ringbuf_reserve(&ring, sizeof(*record), 0);
 
 	if (!record) {
-		account(GPT_ACC_PYEVENT_LOST);
+		count_one(GPT_COUNTER_PYEVENT_LOST);
 		return;
 	}
 	event_fill(record, head);
@@ -65,7 +65,7 @@ static __always_inline struct gpt_pyevent *event_reserve_named(const struct even
 	if (record)
 		event_fill(record, head);
 	else
-		account(GPT_ACC_PYEVENT_LOST);
+		count_one(GPT_COUNTER_PYEVENT_LOST);
 	return record;
 }
 

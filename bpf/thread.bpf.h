@@ -38,7 +38,7 @@ static __noinline struct gpt_thread_state *thread_create(struct gpt_process_stat
 	/* What Python knows the thread by: pthread_self(), which in glibc is the thread pointer. */
 	fresh.pthread = BPF_CORE_READ(task, thread.fsbase);
 	if (bpf_map_update_elem(&threads, &tid, &fresh, BPF_ANY)) {
-		account(GPT_ACC_THREADS_FULL);
+		count_one(GPT_COUNTER_THREADS_FULL);
 		return 0;
 	}
 	record = bpf_ringbuf_reserve(&ring, sizeof(*record), 0);
@@ -52,7 +52,7 @@ static __noinline struct gpt_thread_state *thread_create(struct gpt_process_stat
 		bpf_get_current_comm(record->comm, sizeof(record->comm));
 		bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
 	} else {
-		account(GPT_ACC_OTHER_LOST);
+		count_one(GPT_COUNTER_OTHER_LOST);
 	}
 	return bpf_map_lookup_elem(&threads, &tid);
 }

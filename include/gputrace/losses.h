@@ -14,8 +14,8 @@ enum gpt_loss_kind {
 	GPT_LOST_ASIDE, /* something that no launch needs */
 };
 
-/* Of enum gpt_account, counted while a trace is made: X(GPT_ACC_..., name in the Chrome trace, kind, words) */
-#define GPT_ACCOUNT_LOSSES(X)                                                                                          \
+/* Of enum gpt_counter, counted while a trace is made: X(GPT_COUNTER_..., name in the Chrome trace, kind, words) */
+#define GPT_COUNTER_LOSSES(X)                                                                                          \
 	X(CALLS_LOST, calls_lost, CALL, "calls lost: the ring buffer was full")                                        \
 	X(THREADS_FULL, threads_full, CALL, "calls of threads beyond what gputrace can follow")                        \
 	X(PROCESSES_FULL, processes_full, CALL, "processes, or calls of them, beyond what gputrace can follow")        \

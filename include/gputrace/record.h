@@ -60,7 +60,7 @@ enum gpt_record_type {
 	GPT_NATIVE_SYM = 35, /* struct gpt_native_sym: an address of a native stack, symbolised while alive */
 	GPT_CLOCK = 36,	     /* struct gpt_clock: wall clock offset through the run */
 	GPT_NOTE = 37,	     /* struct gpt_text: a degradation or remark that the report must show */
-	GPT_END = 38,	     /* struct gpt_end: accounts; a log without it was cut short */
+	GPT_END = 38,	     /* struct gpt_end: counters; a log without it was cut short */
 
 	/* from the agent, only inside GPT_AGENT_BATCH: 64 and up, see agent.h */
 };
@@ -353,26 +353,26 @@ struct gpt_clock {
 	__u64 error_ns;	      /* half the width of the sample */
 };
 
-/* Counters of the BPF side (bpf/accounts.bpf.h) by cause; index is part of the log format: append only. */
-enum gpt_account {
-	GPT_ACC_RESERVED,	/* 0 */
-	GPT_ACC_CALLS_LOST,	/* no room in the ring buffer for the call */
-	GPT_ACC_STACKS_LOST,	/* ... for its stack */
-	GPT_ACC_CODE_LOST,	/* ... for a code object */
-	GPT_ACC_BATCHES,	/* agent batches seen */
-	GPT_ACC_BATCHES_LOST,	/* ... for an agent batch */
-	GPT_ACC_OTHER_LOST,	/* ... for any other record */
-	GPT_ACC_NESTED,		/* driver calls inside a runtime call: left out on purpose */
-	GPT_ACC_UNTRACED,	/* hits in processes that were not asked for */
-	GPT_ACC_READ_FAULTS,	/* failed reads of target memory */
-	GPT_ACC_STACK_CUT,	/* stacks deeper than what is kept */
-	GPT_ACC_THREADS_FULL,	/* no room in the thread table */
-	GPT_ACC_PYEVENT_LOST,	/* no room in the ring buffer for the begin or end of a collection or import */
-	GPT_ACC_PYCALLS_LOST,	/* ... for the entry into a Python function or its end */
-	GPT_ACC_PROCESSES_FULL, /* forks, and calls with --all, of processes for which the table had no room */
-	GPT_ACC_FILES_UNPROBED, /* files with CUDA calls that could not be probed (counted by the collector) */
-	GPT_ACC_MISSED,		/* hits and events that the kernel did not hand to a program (bpf_prog_info) */
-	GPT_ACC_COUNT,
+/* Counters of the BPF side (bpf/common.bpf.h) by cause; index is part of the log format: append only. */
+enum gpt_counter {
+	GPT_COUNTER_RESERVED,	    /* 0 */
+	GPT_COUNTER_CALLS_LOST,	    /* no room in the ring buffer for the call */
+	GPT_COUNTER_STACKS_LOST,    /* ... for its stack */
+	GPT_COUNTER_CODE_LOST,	    /* ... for a code object */
+	GPT_COUNTER_BATCHES,	    /* agent batches seen */
+	GPT_COUNTER_BATCHES_LOST,   /* ... for an agent batch */
+	GPT_COUNTER_OTHER_LOST,	    /* ... for any other record */
+	GPT_COUNTER_NESTED,	    /* driver calls inside a runtime call: left out on purpose */
+	GPT_COUNTER_UNTRACED,	    /* hits in processes that were not asked for */
+	GPT_COUNTER_READ_FAULTS,    /* failed reads of target memory */
+	GPT_COUNTER_STACK_CUT,	    /* stacks deeper than what is kept */
+	GPT_COUNTER_THREADS_FULL,   /* no room in the thread table */
+	GPT_COUNTER_PYEVENT_LOST,   /* no room in the ring buffer for the begin or end of a collection or import */
+	GPT_COUNTER_PYCALLS_LOST,   /* ... for the entry into a Python function or its end */
+	GPT_COUNTER_PROCESSES_FULL, /* forks, and calls with --all, of processes for which the table had no room */
+	GPT_COUNTER_FILES_UNPROBED, /* files with CUDA calls that could not be probed (counted by the collector) */
+	GPT_COUNTER_MISSED,	    /* hits and events that the kernel did not hand to a program (bpf_prog_info) */
+	GPT_COUNTER_COUNT,
 };
 
 struct gpt_end {
@@ -382,8 +382,8 @@ struct gpt_end {
 	__u64 ring_bytes;     /* size of the ring buffer */
 	__u64 ring_bytes_max; /* highest fill seen */
 	__u32 reason;	      /* enum gpt_end_reason */
-	__u32 accounts_count;
-	__u64 accounts[]; /* enum gpt_account */
+	__u32 counters_count;
+	__u64 counters[]; /* enum gpt_counter */
 };
 
 enum gpt_end_reason {

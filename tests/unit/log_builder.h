@@ -351,21 +351,21 @@ LOG_FN void log_session_asks(struct log_builder *log, const char *min_complete, 
 	log_put(log, GPT_SESSION, &record, sizeof(record), text, bytes);
 }
 
-/* accounts: GPT_ACC_COUNT of them */
-LOG_FN void log_end_with(struct log_builder *log, const struct gpt_end *end, const uint64_t *accounts)
+/* counters: GPT_COUNTER_COUNT of them */
+LOG_FN void log_end_with(struct log_builder *log, const struct gpt_end *end, const uint64_t *counters)
 {
 	struct gpt_end record = *end;
 
-	record.accounts_count = GPT_ACC_COUNT;
-	log_put(log, GPT_END, &record, sizeof(record), accounts, GPT_ACC_COUNT * sizeof(*accounts));
+	record.counters_count = GPT_COUNTER_COUNT;
+	log_put(log, GPT_END, &record, sizeof(record), counters, GPT_COUNTER_COUNT * sizeof(*counters));
 }
 
 /* A plain end, by duration, nothing lost. */
 LOG_FN void log_end(struct log_builder *log, uint64_t time_ns)
 {
-	uint64_t accounts[GPT_ACC_COUNT] = {0};
+	uint64_t counters[GPT_COUNTER_COUNT] = {0};
 
-	log_end_with(log, &(struct gpt_end){.time_ns = time_ns, .reason = GPT_END_DURATION}, accounts);
+	log_end_with(log, &(struct gpt_end){.time_ns = time_ns, .reason = GPT_END_DURATION}, counters);
 }
 
 /* ---- the agent --------------------------------------------------------------------------------------------- */

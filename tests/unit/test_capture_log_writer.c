@@ -60,12 +60,12 @@ static int append_markers(struct log_writer *writer, uint64_t first, uint64_t co
 
 static struct gpt_end *make_end(void)
 {
-	size_t bytes = sizeof(struct gpt_end) + GPT_ACC_COUNT * sizeof(uint64_t);
+	size_t bytes = sizeof(struct gpt_end) + GPT_COUNTER_COUNT * sizeof(uint64_t);
 	struct gpt_end *end = calloc(1, bytes);
 
 	end->hdr = (struct gpt_record){.size = (uint32_t)bytes, .type = GPT_END};
 	end->reason = GPT_END_DURATION;
-	end->accounts_count = GPT_ACC_COUNT;
+	end->counters_count = GPT_COUNTER_COUNT;
 	return end;
 }
 

@@ -141,14 +141,14 @@ unsigned attach_live_processes(const struct attach *attach)
 	return fake.live;
 }
 
-void attach_accounts(const struct attach *attach, uint64_t accounts[GPT_ACC_COUNT])
+void attach_counters(const struct attach *attach, uint64_t counters[GPT_COUNTER_COUNT])
 {
-	memset(accounts, 0, GPT_ACC_COUNT * sizeof(accounts[0]));
-	accounts[GPT_ACC_BATCHES] = 100;
-	accounts[GPT_ACC_CALLS_LOST] = 5;
-	accounts[GPT_ACC_NESTED] = 50;
-	accounts[GPT_ACC_THREADS_FULL] = 7;
-	accounts[GPT_ACC_PYCALLS_LOST] = 11;
+	memset(counters, 0, GPT_COUNTER_COUNT * sizeof(counters[0]));
+	counters[GPT_COUNTER_BATCHES] = 100;
+	counters[GPT_COUNTER_CALLS_LOST] = 5;
+	counters[GPT_COUNTER_NESTED] = 50;
+	counters[GPT_COUNTER_THREADS_FULL] = 7;
+	counters[GPT_COUNTER_PYCALLS_LOST] = 11;
 }
 
 void attach_stop(struct attach *attach, unsigned timeout_ms, void (*drain)(void *), void *drain_context)
@@ -165,7 +165,7 @@ struct outcome {
 	struct run_result result;
 	uint64_t took_ns;
 	unsigned of_type[64];
-	uint64_t accounts[GPT_ACC_COUNT];
+	uint64_t counters[GPT_COUNTER_COUNT];
 	/* Last, for it ends in a flexible array. */
 	struct gpt_end end;
 };
@@ -200,7 +200,7 @@ static void read_log(int fd, struct outcome *outcome)
 		outcome->of_type[record->type]++;
 		if (record->type == GPT_END) {
 			memcpy(&outcome->end, record, sizeof(outcome->end));
-			memcpy(outcome->accounts, data + at + sizeof(outcome->end), sizeof(outcome->accounts));
+			memcpy(outcome->counters, data + at + sizeof(outcome->end), sizeof(outcome->counters));
 		}
 		at += record->size;
 	}
@@ -413,17 +413,17 @@ static void the_clock_is_sampled_at_start_each_second_and_end(void **state)
 	assert_int_equal(outcome.of_type[GPT_CLOCK], 3);
 }
 
-static void the_end_holds_the_accounts_and_the_ring(void **state)
+static void the_end_holds_the_counters_and_the_ring(void **state)
 {
 	struct outcome outcome = run((struct run_options){.duration_ns = 20 * MILLISECOND});
 
 	assert_int_equal(outcome.of_type[GPT_END], 1);
 	assert_int_equal(outcome.end.reason, GPT_END_DURATION);
-	assert_int_equal(outcome.end.accounts_count, GPT_ACC_COUNT);
-	assert_int_equal(outcome.accounts[GPT_ACC_BATCHES], 100);
-	assert_int_equal(outcome.accounts[GPT_ACC_NESTED], 50);
+	assert_int_equal(outcome.end.counters_count, GPT_COUNTER_COUNT);
+	assert_int_equal(outcome.counters[GPT_COUNTER_BATCHES], 100);
+	assert_int_equal(outcome.counters[GPT_COUNTER_NESTED], 50);
 	/* Records of impossible size are lost ones. */
-	assert_int_equal(outcome.accounts[GPT_ACC_OTHER_LOST], 3);
+	assert_int_equal(outcome.counters[GPT_COUNTER_OTHER_LOST], 3);
 	/* Every cause that the receipt knows is in what is shown while it records. */
 	assert_int_equal(outcome.result.lost, 8 + 7 + 11);
 	assert_int_equal(outcome.end.ring_bytes, 1 << 20);
@@ -486,7 +486,7 @@ int main(void)
 		behaviour(attach_is_ticked_when_it_asked_for_it),
 		behaviour(a_ring_that_stays_readable_does_not_keep_the_thread_awake),
 		behaviour(the_clock_is_sampled_at_start_each_second_and_end),
-		behaviour(the_end_holds_the_accounts_and_the_ring),
+		behaviour(the_end_holds_the_counters_and_the_ring),
 		behaviour(a_full_disk_ends_the_trace_and_the_log_says_so),
 		behaviour(the_clock_sample_is_tight_and_right),
 	};

@@ -122,13 +122,13 @@ static void the_head_names_every_cause_of_loss(void **state)
 	uint64_t count = 100;
 	char *text;
 
-#define ACCOUNT(account, name, kind, words) model->receipt.accounts[GPT_ACC_##account] = ++count;
+#define COUNTER(counter, name, kind, words) model->receipt.counters[GPT_COUNTER_##counter] = ++count;
 #define MEMBER(member, name, kind, words) model->receipt.member = ++count;
-	GPT_ACCOUNT_LOSSES(ACCOUNT);
+	GPT_COUNTER_LOSSES(COUNTER);
 	GPT_AGENT_LOSSES(MEMBER);
 	GPT_RECORD_LOSSES(MEMBER);
 #undef MEMBER
-#undef ACCOUNT
+#undef COUNTER
 	model_losses(&model->receipt, losses);
 	text = exported(model, chrome_write, -1, false);
 	for (size_t i = 0; i < MODEL_LOSSES; i++) {

@@ -213,7 +213,7 @@ static void lengths_that_leave_their_record_are_bad(void **state)
 	struct gpt_text text = {.bytes = 0x80000000};
 	struct gpt_session session = {.bytes = 9};
 	struct gpt_agent_batch batch = {.pid = PID, .bytes = 9};
-	struct gpt_end end = {.accounts_count = 2};
+	struct gpt_end end = {.counters_count = 2};
 	struct gpt_pyframe frame = {.code = 1};
 	struct log_builder log;
 	struct model *model;

@@ -23,18 +23,18 @@ static struct log_builder *begin(const char *agent)
 	return &builder;
 }
 
-static struct model *ended(uint32_t account, uint64_t count)
+static struct model *ended(uint32_t counter, uint64_t count)
 {
-	uint64_t accounts[GPT_ACC_COUNT] = {0};
+	uint64_t counters[GPT_COUNTER_COUNT] = {0};
 
-	accounts[account] = count;
-	log_end_with(&builder, &(struct gpt_end){.time_ns = 1000, .reason = GPT_END_DURATION}, accounts);
+	counters[counter] = count;
+	log_end_with(&builder, &(struct gpt_end){.time_ns = 1000, .reason = GPT_END_DURATION}, counters);
 	return model_of(&builder);
 }
 
-static void check(uint32_t account, uint64_t count, uint32_t thousandths)
+static void check(uint32_t counter, uint64_t count, uint32_t thousandths)
 {
-	struct model *model = ended(account, count);
+	struct model *model = ended(counter, count);
 
 	assert_int_equal(model_completeness(model), thousandths);
 	model_free(model);
@@ -43,7 +43,7 @@ static void check(uint32_t account, uint64_t count, uint32_t thousandths)
 static void a_trace_of_which_all_is_known_is_complete(void **state)
 {
 	begin("auto");
-	check(GPT_ACC_NESTED, 5, MODEL_COMPLETE);
+	check(GPT_COUNTER_NESTED, 5, MODEL_COMPLETE);
 }
 
 static void launches_of_a_process_without_an_agent_count_against_it(void **state)
@@ -183,40 +183,40 @@ static void a_launch_whose_stack_was_lost_counts_once(void **state)
 					     .stack_state = GPT_STACK_LOST});
 	log_batch(&builder, PID, TID, 900);
 	log_agent_kernel(&builder, (struct gpt_agent_kernel){.start_wall_ns = 300, .end_wall_ns = 310, .corr = 3});
-	check(GPT_ACC_STACKS_LOST, 1, 66666);
+	check(GPT_COUNTER_STACKS_LOST, 1, 66666);
 }
 
 static void a_lost_batch_is_a_launch_without_times_where_no_launch_lacks_them(void **state)
 {
 	begin("auto");
-	check(GPT_ACC_BATCHES_LOST, 1, 50000);
+	check(GPT_COUNTER_BATCHES_LOST, 1, 50000);
 	begin("auto");
 	log_launch(&builder, PID, TID, 250, 0, 3); /* its kernel was in that batch */
 	log_launch(&builder, PID, TID, 260, 0, 4);
-	check(GPT_ACC_BATCHES_LOST, 1, 50000);
+	check(GPT_COUNTER_BATCHES_LOST, 1, 50000);
 	begin("auto");
-	check(GPT_ACC_BATCHES_LOST, UINT64_MAX, 0);
+	check(GPT_COUNTER_BATCHES_LOST, UINT64_MAX, 0);
 }
 
 static void a_lost_stack_counts_where_no_call_lacks_it(void **state)
 {
 	begin("auto");
-	check(GPT_ACC_CODE_LOST, 1, 50000);
+	check(GPT_COUNTER_CODE_LOST, 1, 50000);
 	log_begin(&builder, 0, 0);
 	log_session_asks(&builder, "0", "off");
 	log_launch(&builder, PID, TID, 50, 0, 0);
 	log_launch(&builder, PID, TID, 60, 0, 0);
-	check(GPT_ACC_STACKS_LOST, 1, 50000);
+	check(GPT_COUNTER_STACKS_LOST, 1, 50000);
 }
 
 static void a_lost_call_is_one_more_launch(void **state)
 {
 	begin("auto");
-	check(GPT_ACC_CALLS_LOST, 2, 50000);
+	check(GPT_COUNTER_CALLS_LOST, 2, 50000);
 	begin("auto");
-	check(GPT_ACC_THREADS_FULL, 1, 66666);
+	check(GPT_COUNTER_THREADS_FULL, 1, 66666);
 	begin("auto");
-	check(GPT_ACC_CALLS_LOST, UINT64_MAX, 0);
+	check(GPT_COUNTER_CALLS_LOST, UINT64_MAX, 0);
 }
 
 static void a_kernel_that_could_not_be_timed_counts_against_it(void **state)
@@ -230,14 +230,14 @@ static void a_kernel_that_could_not_be_timed_counts_against_it(void **state)
 
 static void nothing_is_complete_beside_a_loss_of_whatever_kind(void **state)
 {
-	static const uint32_t aside[] = {GPT_ACC_OTHER_LOST, GPT_ACC_PYEVENT_LOST, GPT_ACC_PYCALLS_LOST};
+	static const uint32_t aside[] = {GPT_COUNTER_OTHER_LOST, GPT_COUNTER_PYEVENT_LOST, GPT_COUNTER_PYCALLS_LOST};
 
 	for (size_t i = 0; i < sizeof(aside) / sizeof(aside[0]); i++) {
 		begin("auto");
 		check(aside[i], 2, MODEL_COMPLETE - 1);
 	}
 	log_begin(&builder, 0, 0); /* and where nothing was seen at all */
-	check(GPT_ACC_OTHER_LOST, 1, MODEL_COMPLETE - 1);
+	check(GPT_COUNTER_OTHER_LOST, 1, MODEL_COMPLETE - 1);
 }
 
 static void a_kernel_whose_launch_was_not_seen_is_something_that_is_not_known(void **state)

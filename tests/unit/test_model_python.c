@@ -309,13 +309,13 @@ static void an_end_before_its_begin_makes_no_slice_of_ages(void **state)
 
 static void records_lost_in_the_kernel_are_lost_in_the_receipt(void **state)
 {
-	uint64_t accounts[GPT_ACC_COUNT] = {[GPT_ACC_PYEVENT_LOST] = 3, [GPT_ACC_PYCALLS_LOST] = 4};
-	struct gpt_end end = {.time_ns = END, .reason = GPT_END_DURATION, .accounts_count = GPT_ACC_COUNT};
+	uint64_t counters[GPT_COUNTER_COUNT] = {[GPT_COUNTER_PYEVENT_LOST] = 3, [GPT_COUNTER_PYCALLS_LOST] = 4};
+	struct gpt_end end = {.time_ns = END, .reason = GPT_END_DURATION, .counters_count = GPT_COUNTER_COUNT};
 	struct log_builder log;
 	struct model *model;
 
 	begin(&log);
-	log_end_with(&log, &end, accounts);
+	log_end_with(&log, &end, counters);
 	model = model_of(&log);
 	assert_int_equal(model->receipt.lost, 7);
 	model_free(model);

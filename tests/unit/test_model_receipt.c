@@ -81,14 +81,14 @@ static void a_launch_under_capture_is_not_expected_on_the_gpu(void **state)
 	model_free(model);
 }
 
-static void end_with_accounts(struct log_builder *log, enum gpt_account which, uint64_t value)
+static void end_with_counters(struct log_builder *log, enum gpt_counter which, uint64_t value)
 {
-	uint64_t accounts[GPT_ACC_COUNT] = {0};
+	uint64_t counters[GPT_COUNTER_COUNT] = {0};
 
-	accounts[which] = value;
+	counters[which] = value;
 	log_end_with(log,
 		     &(struct gpt_end){.time_ns = 1000, .cpu_ns = 7, .ring_bytes = 8, .ring_bytes_max = 9, .reason = 2},
-		     accounts);
+		     counters);
 }
 
 static void lost_calls_count_against_completeness_with_and_without_an_agent(void **state)
@@ -100,7 +100,7 @@ static void lost_calls_count_against_completeness_with_and_without_an_agent(void
 	log_launch(&log, PID, TID, 100, 0, 1);
 	log_batch(&log, PID, TID, 900);
 	kernel(&log, 1, 200, 210);
-	end_with_accounts(&log, GPT_ACC_CALLS_LOST, 3);
+	end_with_counters(&log, GPT_COUNTER_CALLS_LOST, 3);
 	model = model_of(&log);
 	assert_int_equal(model_completeness(model), 25000);
 	assert_int_equal(model->receipt.lost, 3);
@@ -112,7 +112,7 @@ static void lost_calls_count_against_completeness_with_and_without_an_agent(void
 
 	log_begin(&log, 0, 0);
 	log_launch(&log, PID, TID, 100, 0, 0);
-	end_with_accounts(&log, GPT_ACC_CALLS_LOST, 1);
+	end_with_counters(&log, GPT_COUNTER_CALLS_LOST, 1);
 	model = model_of(&log);
 	assert_int_equal(model_completeness(model), 50000);
 	model_free(model);
@@ -132,9 +132,9 @@ static void nothing_lost_and_nothing_expected_is_complete(void **state)
 
 static void every_cause_of_loss_is_summed(void **state)
 {
-	const enum gpt_account causes[] = {
-#define CAUSE(account, name, kind, words) GPT_ACC_##account,
-		GPT_ACCOUNT_LOSSES(CAUSE)
+	const enum gpt_counter causes[] = {
+#define CAUSE(counter, name, kind, words) GPT_COUNTER_##counter,
+		GPT_COUNTER_LOSSES(CAUSE)
 #undef CAUSE
 	};
 	struct log_builder log;
@@ -142,10 +142,10 @@ static void every_cause_of_loss_is_summed(void **state)
 
 	for (size_t i = 0; i < sizeof(causes) / sizeof(causes[0]); i++) {
 		log_begin(&log, 0, 0);
-		end_with_accounts(&log, causes[i], 5);
+		end_with_counters(&log, causes[i], 5);
 		model = model_of(&log);
 		assert_int_equal(model->receipt.lost, 5);
-		assert_int_equal(model->receipt.accounts[causes[i]], 5);
+		assert_int_equal(model->receipt.counters[causes[i]], 5);
 		model_free(model);
 	}
 	log_begin(&log, 0, 0);
@@ -193,19 +193,19 @@ static void counters_of_an_older_agent_are_read(void **state)
 	model_free(model);
 }
 
-static void only_the_stated_number_of_accounts_is_read(void **state)
+static void only_the_stated_number_of_counters_is_read(void **state)
 {
-	struct gpt_end end = {.time_ns = 5, .accounts_count = GPT_ACC_COUNT + 3, .reason = 99};
-	uint64_t accounts[GPT_ACC_COUNT + 3];
+	struct gpt_end end = {.time_ns = 5, .counters_count = GPT_COUNTER_COUNT + 3, .reason = 99};
+	uint64_t counters[GPT_COUNTER_COUNT + 3];
 	struct log_builder log;
 	struct model *model;
 
-	for (size_t i = 0; i < GPT_ACC_COUNT + 3; i++)
-		accounts[i] = i + 1;
+	for (size_t i = 0; i < GPT_COUNTER_COUNT + 3; i++)
+		counters[i] = i + 1;
 	log_begin(&log, 0, 0);
-	log_put(&log, GPT_END, &end, sizeof(end), accounts, sizeof(accounts));
+	log_put(&log, GPT_END, &end, sizeof(end), counters, sizeof(counters));
 	model = model_of(&log);
-	assert_int_equal(model->receipt.accounts[GPT_ACC_COUNT - 1], GPT_ACC_COUNT);
+	assert_int_equal(model->receipt.counters[GPT_COUNTER_COUNT - 1], GPT_COUNTER_COUNT);
 	assert_int_equal(model->receipt.end_reason, GPT_END_ERROR);
 	model_free(model);
 }
@@ -464,7 +464,7 @@ int main(void)
 		cmocka_unit_test(every_cause_of_loss_is_summed),
 		cmocka_unit_test(a_count_of_dropped_records_that_was_not_to_be_had_is_not_zero),
 		cmocka_unit_test(counters_of_an_older_agent_are_read),
-		cmocka_unit_test(only_the_stated_number_of_accounts_is_read),
+		cmocka_unit_test(only_the_stated_number_of_counters_is_read),
 		cmocka_unit_test(gpu_time_is_on_a_line_when_the_innermost_frame_has_one),
 		cmocka_unit_test(operations_without_times_are_counted_and_come_first),
 		cmocka_unit_test(invented_times_are_not_believed),

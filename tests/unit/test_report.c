@@ -297,7 +297,7 @@ static void losses_are_told_by_cause(void **state)
 	char *text;
 
 	model->receipt.lost = 1234;
-	model->receipt.accounts[GPT_ACC_CALLS_LOST] = 1234;
+	model->receipt.counters[GPT_COUNTER_CALLS_LOST] = 1234;
 	model->receipt.cupti_dropped = 7;
 	model->min_complete = 99900;
 	text = report_of(model, 100, false);
@@ -313,13 +313,13 @@ static void lose_of_every_kind(struct model_receipt *receipt)
 {
 	uint64_t count = 0;
 
-#define ACCOUNT(account, name, kind, words) receipt->accounts[GPT_ACC_##account] = ++count;
+#define COUNTER(counter, name, kind, words) receipt->counters[GPT_COUNTER_##counter] = ++count;
 #define MEMBER(member, name, kind, words) receipt->member = ++count;
-	GPT_ACCOUNT_LOSSES(ACCOUNT);
+	GPT_COUNTER_LOSSES(COUNTER);
 	GPT_AGENT_LOSSES(MEMBER);
 	GPT_RECORD_LOSSES(MEMBER);
 #undef MEMBER
-#undef ACCOUNT
+#undef COUNTER
 }
 
 static void every_cause_of_loss_has_a_line(void **state)

@@ -73,10 +73,10 @@ static void count_calls(struct tracer *tracer, const struct gpt_record *record)
 
 static void stop_counting(struct tracer *tracer)
 {
-	uint64_t accounts[GPT_ACC_COUNT];
+	uint64_t counters[GPT_COUNTER_COUNT];
 
-	tracer_stop(tracer, accounts);
-	if (accounts[GPT_ACC_PYCALLS_LOST])
+	tracer_stop(tracer, counters);
+	if (counters[GPT_COUNTER_PYCALLS_LOST])
 		die("tracing", "records were lost: the figures would be too good");
 	if (tracer->seen[ENTRIES] < CALLS || tracer->seen[ENDS] < CALLS)
 		die("tracing", "not every call was seen");

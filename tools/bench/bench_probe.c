@@ -80,10 +80,10 @@ static void count_launches(struct tracer *tracer, const struct gpt_record *recor
 
 static void stop_counting(struct tracer *tracer)
 {
-	uint64_t accounts[GPT_ACC_COUNT];
+	uint64_t counters[GPT_COUNTER_COUNT];
 
-	tracer_stop(tracer, accounts);
-	if (accounts[GPT_ACC_CALLS_LOST] || accounts[GPT_ACC_STACKS_LOST])
+	tracer_stop(tracer, counters);
+	if (counters[GPT_COUNTER_CALLS_LOST] || counters[GPT_COUNTER_STACKS_LOST])
 		die("tracing", "records were lost: the figures would be too good");
 }
 

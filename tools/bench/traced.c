@@ -109,11 +109,11 @@ void tracer_start(struct tracer *tracer, pid_t pid, bool python_calls)
 	pthread_create(&tracer->thread, NULL, drain, tracer);
 }
 
-void tracer_stop(struct tracer *tracer, uint64_t accounts[GPT_ACC_COUNT])
+void tracer_stop(struct tracer *tracer, uint64_t counters[GPT_COUNTER_COUNT])
 {
 	atomic_store(&tracer->stop, true);
 	pthread_join(tracer->thread, NULL);
-	attach_accounts(tracer->attach, accounts);
+	attach_counters(tracer->attach, counters);
 	attach_close(tracer->attach);
 }
 

@@ -33,7 +33,7 @@ struct tracer {
 
 /* Launches and Python stacks of one process, without the agent. */
 void tracer_start(struct tracer *tracer, pid_t pid, bool python_calls);
-void tracer_stop(struct tracer *tracer, uint64_t accounts[GPT_ACC_COUNT]);
+void tracer_stop(struct tracer *tracer, uint64_t counters[GPT_COUNTER_COUNT]);
 
 /* Sorts them. */
 double median(double *values, size_t count);

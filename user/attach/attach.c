@@ -363,7 +363,7 @@ void attach_missed(struct attach *attach, uint64_t count)
 	attach->reconcile = true;
 }
 
-/* ---- accounts, the end ---------------------------------------------------------------------------- */
+/* ---- counters, the end ---------------------------------------------------------------------------- */
 
 unsigned attach_live_processes(const struct attach *attach)
 {
@@ -397,23 +397,23 @@ int attach_python_calls(const struct attach *attach, char *why, size_t why_size)
 	return answer;
 }
 
-void attach_accounts(const struct attach *attach, uint64_t accounts[GPT_ACC_COUNT])
+void attach_counters(const struct attach *attach, uint64_t counters[GPT_COUNTER_COUNT])
 {
-	int map = bpf_map__fd(attach->programs.bpf->maps.accounts), cpus = libbpf_num_possible_cpus();
+	int map = bpf_map__fd(attach->programs.bpf->maps.counters), cpus = libbpf_num_possible_cpus();
 	uint64_t *values = xcalloc((size_t)(cpus > 0 ? cpus : 1), sizeof(*values));
 
-	for (uint32_t i = 0; i < GPT_ACC_COUNT; i++) {
-		accounts[i] = 0;
+	for (uint32_t i = 0; i < GPT_COUNTER_COUNT; i++) {
+		counters[i] = 0;
 		if (bpf_map_lookup_elem(map, &i, values))
 			continue;
 		for (int cpu = 0; cpu < cpus; cpu++)
-			accounts[i] += values[cpu];
+			counters[i] += values[cpu];
 	}
 	free(values);
-	accounts[GPT_ACC_PROCESSES_FULL] += attach->processes.refused;
+	counters[GPT_COUNTER_PROCESSES_FULL] += attach->processes.refused;
 	for (size_t i = 0; i < attach->files.list.count; i++)
-		accounts[GPT_ACC_FILES_UNPROBED] += attach->files.list.items[i]->refused >> FILE_CALLS & 1;
-	accounts[GPT_ACC_MISSED] += programs_missed(&attach->programs);
+		counters[GPT_COUNTER_FILES_UNPROBED] += attach->files.list.items[i]->refused >> FILE_CALLS & 1;
+	counters[GPT_COUNTER_MISSED] += programs_missed(&attach->programs);
 }
 
 static bool agents_pending(const struct attach *attach)

@@ -96,8 +96,8 @@ unsigned attach_site_count(const struct attach *attach);
  */
 int attach_python_calls(const struct attach *attach, char *why, size_t why_size);
 
-/* Sum over CPUs of each enum gpt_account. */
-void attach_accounts(const struct attach *attach, uint64_t accounts[GPT_ACC_COUNT]);
+/* Sum over CPUs of each enum gpt_counter. */
+void attach_counters(const struct attach *attach, uint64_t counters[GPT_COUNTER_COUNT]);
 
 /*
  * Detaches every probe.  First stops the agents by taking their listener away and waits up to timeout_ms for

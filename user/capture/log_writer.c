@@ -97,7 +97,7 @@ static size_t last_boundary(const struct log_writer *writer, size_t limit)
 }
 
 /* Room that GPT_END of this version needs. */
-#define END_BYTES (sizeof(struct gpt_end) + GPT_ACC_COUNT * sizeof(uint64_t))
+#define END_BYTES (sizeof(struct gpt_end) + GPT_COUNTER_COUNT * sizeof(uint64_t))
 
 static void remember_spare(struct log_writer *writer, size_t bytes)
 {

@@ -112,12 +112,12 @@ static uint64_t own_cpu_ns(void)
 }
 
 /* What agents and CUPTI lost is in their records, which nobody reads here. */
-static uint64_t count_lost(const uint64_t accounts[GPT_ACC_COUNT])
+static uint64_t count_lost(const uint64_t counters[GPT_COUNTER_COUNT])
 {
 	uint64_t lost = 0;
 
-#define ADD(account, name, kind, words) lost += accounts[GPT_ACC_##account];
-	GPT_ACCOUNT_LOSSES(ADD);
+#define ADD(counter, name, kind, words) lost += counters[GPT_COUNTER_##counter];
+	GPT_COUNTER_LOSSES(ADD);
 #undef ADD
 	return lost;
 }
@@ -136,13 +136,13 @@ static void append_clock(struct run *run)
 /* What is due once a second. */
 static void every_second(struct run *run, uint64_t now_ns)
 {
-	uint64_t accounts[GPT_ACC_COUNT], calls = drain_calls(run->drain);
+	uint64_t counters[GPT_COUNTER_COUNT], calls = drain_calls(run->drain);
 	uint64_t since_ns = now_ns - run->next_second_ns + SECOND_NS;
 	double rate = (double)(calls - run->calls_at_second) * 1e9 / (double)since_ns;
 
 	append_clock(run);
-	attach_accounts(run->attach, accounts);
-	run->result->lost = count_lost(accounts);
+	attach_counters(run->attach, counters);
+	run->result->lost = count_lost(counters);
 	msg_progress("%.0f s, %.0f events/s, %llu events, %llu lost. Ctrl-C ends the trace.",
 		     (double)(now_ns - run->start_ns) / 1e9, rate, (unsigned long long)calls,
 		     (unsigned long long)run->result->lost);
@@ -236,23 +236,23 @@ static int open_run(struct run *run)
 
 static void finish_log(struct run *run, uint64_t end_ns)
 {
-	uint64_t accounts[GPT_ACC_COUNT] = {0};
-	size_t bytes = sizeof(struct gpt_end) + sizeof(accounts);
+	uint64_t counters[GPT_COUNTER_COUNT] = {0};
+	size_t bytes = sizeof(struct gpt_end) + sizeof(counters);
 	struct gpt_end *end = xcalloc(1, bytes);
 	int err;
 
-	attach_accounts(run->attach, accounts);
-	accounts[GPT_ACC_OTHER_LOST] += drain_ring_malformed(run->drain);
+	attach_counters(run->attach, counters);
+	counters[GPT_COUNTER_OTHER_LOST] += drain_ring_malformed(run->drain);
 	run->result->calls = drain_calls(run->drain);
-	run->result->lost = count_lost(accounts);
+	run->result->lost = count_lost(counters);
 	end->hdr = (struct gpt_record){.size = (uint32_t)bytes, .type = GPT_END};
 	end->time_ns = end_ns;
 	end->ring_bytes = drain_ring_bytes(run->drain);
 	end->ring_bytes_max = drain_ring_bytes_max(run->drain);
 	end->reason = run->result->reason;
-	end->accounts_count = GPT_ACC_COUNT;
+	end->counters_count = GPT_COUNTER_COUNT;
 	end->cpu_ns = own_cpu_ns() - run->cpu_start_ns;
-	memcpy(end->accounts, accounts, sizeof(accounts));
+	memcpy(end->counters, counters, sizeof(counters));
 	err = log_writer_finish(run->log, end);
 	free(end);
 	if (err) {

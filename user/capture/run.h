@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * One recording from the moment the probes are in place until they are gone: attach/ kept informed, when to end,
- * clock samples, the progress line, the accounts.  Does not interpret what is recorded.
+ * clock samples, the progress line, the counters.  Does not interpret what is recorded.
  */
 #ifndef GPUTRACE_RUN_H
 #define GPUTRACE_RUN_H

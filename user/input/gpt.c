@@ -190,13 +190,13 @@ static bool add_end(struct builder *builder, const struct gpt_record *record)
 	const struct gpt_end *event = (const struct gpt_end *)record;
 	struct model_receipt *receipt = &builder->model->receipt;
 
-	if (event->accounts_count > (record->size - sizeof(*event)) / sizeof(event->accounts[0]))
+	if (event->counters_count > (record->size - sizeof(*event)) / sizeof(event->counters[0]))
 		return false;
 	see_time(builder, event->time_ns);
 	builder->ended = true;
 	builder->model->end_ns = event->time_ns;
-	for (uint32_t i = 0; i < event->accounts_count && i < GPT_ACC_COUNT; i++)
-		receipt->accounts[i] = event->accounts[i];
+	for (uint32_t i = 0; i < event->counters_count && i < GPT_COUNTER_COUNT; i++)
+		receipt->counters[i] = event->counters[i];
 	receipt->cpu_ns = event->cpu_ns;
 	receipt->ring_bytes = event->ring_bytes;
 	receipt->ring_bytes_max = event->ring_bytes_max;

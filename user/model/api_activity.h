@@ -3,7 +3,7 @@
  * Calls as CUPTI recorded them (GPT_AGENT_API_ACTIVITY), where no API callback gave their correlation ids: which of the
  * calls that symbol probes saw each of them is.  Knows nothing of who read the records.
  *
- * The calls of a thread follow one another, in both accounts, so the n-th is the n-th; but either may have lost some,
+ * The calls of a thread follow one another, in both, so the n-th is the n-th; but either may have lost some,
  * and begins and ends at another time.  So it is the times that decide, and where they leave a choice the record
  * stays without its call: its GPU work then has no line rather than a wrong one.
  */

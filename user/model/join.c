@@ -110,7 +110,7 @@ void join_api_activities(struct builder *builder)
 {
 	struct api_activities *table = &builder->api_activities;
 	struct api_activity_terms terms = {.until_ns = builder->model->end_ns,
-					   .calls_lost = builder->model->receipt.accounts[GPT_ACC_CALLS_LOST] != 0};
+					   .calls_lost = builder->model->receipt.counters[GPT_COUNTER_CALLS_LOST] != 0};
 	size_t kept = 0;
 
 	for (size_t i = 0; i < table->list.count; i++) {

@@ -235,15 +235,15 @@ struct model_device {
 
 /* What was seen, lost, joined: the basis of every "Complete" line. */
 struct model_receipt {
-	uint64_t accounts[GPT_ACC_COUNT]; /* of the BPF side */
-	uint64_t calls;			  /* recorded, all classes */
-	uint64_t launches;		  /* recorded calls of class LAUNCH or GRAPH that did not fail */
-	uint64_t launches_failed;	  /* the same that returned an error */
-	uint64_t launches_captured;	  /* of the launches, those that became nodes of a graph under capture */
-	uint64_t launches_expected;	  /* of the others, those made while an agent recorded */
-	uint64_t launches_joined;	  /* of those, with at least one GPU operation */
-	uint64_t launches_whole;	  /* of those, with all that is to be known: see enum launch_fate */
-	uint64_t launches_short;	  /* of those joined, graph launches of which operations are missing */
+	uint64_t counters[GPT_COUNTER_COUNT]; /* of the BPF side */
+	uint64_t calls;			      /* recorded, all classes */
+	uint64_t launches;		      /* recorded calls of class LAUNCH or GRAPH that did not fail */
+	uint64_t launches_failed;	      /* the same that returned an error */
+	uint64_t launches_captured;	      /* of the launches, those that became nodes of a graph under capture */
+	uint64_t launches_expected;	      /* of the others, those made while an agent recorded */
+	uint64_t launches_joined;	      /* of those, with at least one GPU operation */
+	uint64_t launches_whole;	      /* of those, with all that is to be known: see enum launch_fate */
+	uint64_t launches_short;	      /* of those joined, graph launches of which operations are missing */
 	uint64_t launches_agent_away; /* meant to have GPU times, made before the agent recorded or after it had left */
 	uint64_t launches_no_agent;   /* meant to have GPU times, in processes in which no agent ever recorded */
 	uint64_t operations_missing;  /* calls that should have GPU operations and have none, and nodes_missing */
@@ -262,7 +262,7 @@ struct model_receipt {
 	uint64_t gap_launches;	  /* of the launches expected and not joined, those that this explains */
 	uint64_t gpu_ops_foreign; /* of gpu_ops, those from buffers of another user of CUPTI */
 	uint64_t lost;		  /* records of any kind known to be lost, all causes */
-	/* causes of loss that accounts do not hold, as losses.h names them: cupti_dropped and so on, sums over agents
+	/* causes of loss that counters do not hold, as losses.h names them: cupti_dropped and so on, sums over agents
 	 */
 #define GPT_LOSS_MEMBER(member, name, kind, words) uint64_t member;
 	GPT_AGENT_LOSSES(GPT_LOSS_MEMBER)
@@ -336,7 +336,7 @@ struct model_loss {
 
 #define GPT_LOSS_ONE(source, name, kind, words) +1
 enum {
-	MODEL_LOSSES = 0 GPT_ACCOUNT_LOSSES(GPT_LOSS_ONE) GPT_AGENT_LOSSES(GPT_LOSS_ONE) GPT_RECORD_LOSSES(GPT_LOSS_ONE)
+	MODEL_LOSSES = 0 GPT_COUNTER_LOSSES(GPT_LOSS_ONE) GPT_AGENT_LOSSES(GPT_LOSS_ONE) GPT_RECORD_LOSSES(GPT_LOSS_ONE)
 };
 #undef GPT_LOSS_ONE
 

@@ -113,11 +113,11 @@ static void add_agent(struct model_receipt *receipt, const struct gpt_agent_stat
 void model_losses(const struct model_receipt *receipt, struct model_loss losses[MODEL_LOSSES])
 {
 	const struct model_loss all[MODEL_LOSSES] = {
-#define ACCOUNT(account, name, kind, words) {#name, words, receipt->accounts[GPT_ACC_##account], GPT_LOST_##kind},
+#define COUNTER(counter, name, kind, words) {#name, words, receipt->counters[GPT_COUNTER_##counter], GPT_LOST_##kind},
 #define MEMBER(member, name, kind, words) {#name, words, receipt->member, GPT_LOST_##kind},
-		GPT_ACCOUNT_LOSSES(ACCOUNT) GPT_AGENT_LOSSES(MEMBER) GPT_RECORD_LOSSES(MEMBER)
+		GPT_COUNTER_LOSSES(COUNTER) GPT_AGENT_LOSSES(MEMBER) GPT_RECORD_LOSSES(MEMBER)
 #undef MEMBER
-#undef ACCOUNT
+#undef COUNTER
 	};
 
 	memcpy(losses, all, sizeof(all));

@@ -115,7 +115,7 @@ static void put_causes(struct report *report)
 		uint64_t count;
 		const char *what;
 	} others[] = {
-		{receipt->accounts[GPT_ACC_STACK_CUT],
+		{receipt->counters[GPT_COUNTER_STACK_CUT],
 		 "stacks deeper than what is kept: frames in their middle are left out"},
 		{receipt->launches_captured, "launches captured into graphs: executed when those are launched"},
 		{receipt->launches_agent_away, "launches without GPU times: the agent did not record yet, or had left"},
