@@ -181,16 +181,16 @@ static __always_inline long python_stack(struct gpt_process_state *process, stru
 		return state;
 	if (!progress->depth)
 		return GPT_STACK_EMPTY;
-	bool cut = progress->depth > GPT_PYSTACK_MAX_FRAMES || progress->frame;
+	bool truncated = progress->depth > GPT_PYSTACK_MAX_FRAMES || progress->frame;
 	__u64 hash = progress->hash | 1;
 
-	if (unlikely(cut))
-		count_one(GPT_COUNTER_STACK_CUT);
+	if (unlikely(truncated))
+		count_one(GPT_COUNTER_STACK_TRUNCATED);
 	if (unlikely(process->unsure || !bpf_map_lookup_elem(&stacks, &hash))) {
 		struct gpt_pystack *stack = (struct gpt_pystack *)slot->stack;
 
 		stack->hdr.type = GPT_PYSTACK;
-		stack->hdr.flags = cut ? GPT_PYSTACK_CUT : 0;
+		stack->hdr.flags = truncated ? GPT_PYSTACK_TRUNCATED : 0;
 		stack->depth = progress->depth > GPT_PYSTACK_MAX_FRAMES ? stack_order(slot) : progress->depth;
 		if (stack_send(process, slot, thread->pid, hash, age))
 			return GPT_STACK_LOST;

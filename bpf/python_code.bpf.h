@@ -120,7 +120,7 @@ static __always_inline __u32 string_copy(const struct gpt_pylayout *layout, __u6
 		return 0;
 	if (bytes > most) {
 		bytes = most;
-		*flags |= GPT_CODE_CUT;
+		*flags |= GPT_CODE_TRUNCATED;
 	}
 	BOUND(bytes, 0x1fff);
 	BOUND(at, 0x7ff);
@@ -245,7 +245,7 @@ static __noinline long code_send(struct walk *walk, __u64 code)
 			bpf_probe_read_user(&bytes, 8, (void *)(table + layout->var_size));
 		if (bytes > GPT_CODE_LINES_MAX) {
 			bytes = 0;
-			record->hdr.flags |= GPT_CODE_CUT;
+			record->hdr.flags |= GPT_CODE_TRUNCATED;
 		}
 		record->linetable_bytes = bytes;
 	}

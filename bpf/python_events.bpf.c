@@ -106,7 +106,7 @@ static __always_inline void import_begins_text(struct event_head *head, __u64 te
 		return;
 	bytes = bpf_probe_read_user_str(record->name, GPT_PYEVENT_NAME_MAX, (void *)text);
 	if (bytes == GPT_PYEVENT_NAME_MAX)
-		record->hdr.flags = GPT_PYEVENT_CUT;
+		record->hdr.flags = GPT_PYEVENT_TRUNCATED;
 	event_submit_named(record, bytes > 1 && bytes <= GPT_PYEVENT_NAME_MAX ? bytes - 1 : 0, 0);
 }
 
@@ -121,7 +121,7 @@ static __always_inline void import_begins_str(const struct gpt_pylayout *layout,
 	data = string_data(layout, string, &kind, &bytes);
 	if (bytes > GPT_PYEVENT_NAME_MAX) {
 		bytes = GPT_PYEVENT_NAME_MAX;
-		record->hdr.flags = GPT_PYEVENT_CUT;
+		record->hdr.flags = GPT_PYEVENT_TRUNCATED;
 	}
 	BOUND(bytes, 0x1ff);
 	if (!data || bytes > GPT_PYEVENT_NAME_MAX || bpf_probe_read_user(record->name, bytes, (void *)data))

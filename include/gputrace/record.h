@@ -60,7 +60,7 @@ enum gpt_record_type {
 	GPT_NATIVE_SYM = 35, /* struct gpt_native_sym: an address of a native stack, symbolised while alive */
 	GPT_CLOCK = 36,	     /* struct gpt_clock: wall clock offset through the run */
 	GPT_NOTE = 37,	     /* struct gpt_text: a degradation or remark that the report must show */
-	GPT_END = 38,	     /* struct gpt_end: counters; a log without it was cut short */
+	GPT_END = 38,	     /* struct gpt_end: counters; a log without it is truncated */
 
 	/* from the agent, only inside GPT_AGENT_BATCH: 64 and up, see agent.h */
 };
@@ -121,7 +121,7 @@ struct gpt_call_args {
 
 #define GPT_PYSTACK_MAX_FRAMES 128
 #define GPT_PYSTACK_OUTER_FRAMES 32 /* of those, how many are the outermost ones when the stack is deeper */
-#define GPT_PYSTACK_CUT 1	    /* flags: frames are missing, where code is 0; without such a frame: outer ones */
+#define GPT_PYSTACK_TRUNCATED 1	    /* flags: frames are missing, where code is 0; without such a frame: outer ones */
 
 struct gpt_pyframe {
 	__u64 code;  /* address of the code object; its description is the latest GPT_CODE of (pid, code).
@@ -147,7 +147,7 @@ enum gpt_linetable {
 
 #define GPT_CODE_NAME_MAX 512  /* bytes kept of each name */
 #define GPT_CODE_FILE_MAX 4096 /* bytes kept of the file name: PATH_MAX */
-#define GPT_CODE_CUT 1	       /* flags: a string or the line table is longer than what was kept */
+#define GPT_CODE_TRUNCATED 1   /* flags: a string or the line table is longer than what was kept */
 
 /*
  * Strings are kept as CPython has them: `kind` bytes per character (1: Latin-1 or ASCII, 2: UCS-2, 4: UCS-4;
@@ -194,7 +194,7 @@ enum gpt_pyevent_kind {
 };
 
 #define GPT_PYEVENT_NAME_MAX 256 /* bytes kept of a module's name */
-#define GPT_PYEVENT_CUT 1	 /* flags: the name is longer than what was kept */
+#define GPT_PYEVENT_TRUNCATED 1	 /* flags: the name is longer than what was kept */
 
 struct gpt_pyevent {
 	struct gpt_record hdr;
@@ -355,23 +355,23 @@ struct gpt_clock {
 
 /* Counters of the BPF side (bpf/common.bpf.h) by cause; index is part of the log format: append only. */
 enum gpt_counter {
-	GPT_COUNTER_RESERVED,	    /* 0 */
-	GPT_COUNTER_CALLS_LOST,	    /* no room in the ring buffer for the call */
-	GPT_COUNTER_STACKS_LOST,    /* ... for its stack */
-	GPT_COUNTER_CODE_LOST,	    /* ... for a code object */
-	GPT_COUNTER_BATCHES,	    /* agent batches seen */
-	GPT_COUNTER_BATCHES_LOST,   /* ... for an agent batch */
-	GPT_COUNTER_OTHER_LOST,	    /* ... for any other record */
-	GPT_COUNTER_NESTED,	    /* driver calls inside a runtime call: left out on purpose */
-	GPT_COUNTER_UNTRACED,	    /* hits in processes that were not asked for */
-	GPT_COUNTER_READ_FAULTS,    /* failed reads of target memory */
-	GPT_COUNTER_STACK_CUT,	    /* stacks deeper than what is kept */
-	GPT_COUNTER_THREADS_FULL,   /* no room in the thread table */
-	GPT_COUNTER_PYEVENT_LOST,   /* no room in the ring buffer for the begin or end of a collection or import */
-	GPT_COUNTER_PYCALLS_LOST,   /* ... for the entry into a Python function or its end */
-	GPT_COUNTER_PROCESSES_FULL, /* forks, and calls with --all, of processes for which the table had no room */
-	GPT_COUNTER_FILES_UNPROBED, /* files with CUDA calls that could not be probed (counted by the collector) */
-	GPT_COUNTER_MISSED,	    /* hits and events that the kernel did not hand to a program (bpf_prog_info) */
+	GPT_COUNTER_RESERVED,	     /* 0 */
+	GPT_COUNTER_CALLS_LOST,	     /* no room in the ring buffer for the call */
+	GPT_COUNTER_STACKS_LOST,     /* ... for its stack */
+	GPT_COUNTER_CODE_LOST,	     /* ... for a code object */
+	GPT_COUNTER_BATCHES,	     /* agent batches seen */
+	GPT_COUNTER_BATCHES_LOST,    /* ... for an agent batch */
+	GPT_COUNTER_OTHER_LOST,	     /* ... for any other record */
+	GPT_COUNTER_NESTED,	     /* driver calls inside a runtime call: left out on purpose */
+	GPT_COUNTER_UNTRACED,	     /* hits in processes that were not asked for */
+	GPT_COUNTER_READ_FAULTS,     /* failed reads of target memory */
+	GPT_COUNTER_STACK_TRUNCATED, /* stacks deeper than what is kept */
+	GPT_COUNTER_THREADS_FULL,    /* no room in the thread table */
+	GPT_COUNTER_PYEVENT_LOST,    /* no room in the ring buffer for the begin or end of a collection or import */
+	GPT_COUNTER_PYCALLS_LOST,    /* ... for the entry into a Python function or its end */
+	GPT_COUNTER_PROCESSES_FULL,  /* forks, and calls with --all, of processes for which the table had no room */
+	GPT_COUNTER_FILES_UNPROBED,  /* files with CUDA calls that could not be probed (counted by the collector) */
+	GPT_COUNTER_MISSED,	     /* hits and events that the kernel did not hand to a program (bpf_prog_info) */
 	GPT_COUNTER_COUNT,
 };
 

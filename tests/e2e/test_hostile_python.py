@@ -62,7 +62,7 @@ def test_a_thread_that_is_not_found_in_an_endless_list_has_no_stack(told, lie):
 
 
 @pytest.mark.parametrize("lie", ["endless_frames", "frame_is_its_own_caller", "thousands_of_frames"])
-def test_frames_without_an_end_are_cut(told, lie):
+def test_frames_without_an_end_are_truncated(told, lie):
     endless = told(lie)
     for event in endless.events:
         frames = set(reading.stack_of(event).split(";"))

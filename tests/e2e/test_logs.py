@@ -67,13 +67,13 @@ def test_reading_a_log_needs_no_privilege(traced, public):
     assert done.stdout == (traced / "report.txt").read_text()
 
 
-def _cut(traced, folder, size):
+def _truncated(traced, folder, size):
     log = folder / f"cut-{size}.gpt"
     log.write_bytes((traced / "trace.gpt").read_bytes()[:size])
     return log
 
 
-def _assert_cut_is_reported(folder, log):
+def _assert_truncation_is_reported(folder, log):
     done = tracing.gputrace(folder, "report", log).must_be(3)
     assert done.stderr.splitlines() == [
         f"gputrace: warning: {log} was cut short: it holds what was recorded up to then"]
@@ -84,13 +84,13 @@ def test_a_log_cut_anywhere_gives_a_report_that_says_so(traced, tmp_path):
     size = (traced / "trace.gpt").stat().st_size
     pick = random.Random(SEED)
     for cut in [logfile.HEADER.size, size - 1, *(pick.randrange(logfile.HEADER.size, size) for _ in range(25))]:
-        _assert_cut_is_reported(tmp_path, _cut(traced, tmp_path, cut))
+        _assert_truncation_is_reported(tmp_path, _truncated(traced, tmp_path, cut))
 
 
 def test_a_log_cut_between_two_records_gives_a_report_that_says_so(traced, tmp_path):
     ends = [at for at, _, _ in logfile.records(traced / "trace.gpt")]
     for cut in random.Random(SEED).sample(ends, 15):
-        _assert_cut_is_reported(tmp_path, _cut(traced, tmp_path, cut))
+        _assert_truncation_is_reported(tmp_path, _truncated(traced, tmp_path, cut))
 
 
 def test_exports_of_a_cut_log_keep_every_rule_and_hold_only_what_was_there(traced, tmp_path):
@@ -99,7 +99,7 @@ def test_exports_of_a_cut_log_keep_every_rule_and_hold_only_what_was_there(trace
     everything = {e["args"]["correlation"] for e in reading.chrome.events(whole, *reading.chrome.API)}
     pick, seen = random.Random(SEED), []
     for _ in range(12):
-        log = _cut(traced, tmp_path, pick.randrange(size // 10, size))
+        log = _truncated(traced, tmp_path, pick.randrange(size // 10, size))
         tracing.gputrace(tmp_path, "export", log, "-o", "cut.json", "-o", "cut.folded").must_be(3)
         trace = reading.trace_of(tmp_path / "cut.json")
         calls = {e["args"]["correlation"] for e in reading.chrome.events(trace, *reading.chrome.API)}
@@ -134,7 +134,7 @@ def test_a_log_with_a_wrong_header_is_refused(traced, tmp_path, offset, replacem
 @pytest.mark.parametrize("size, says", [(0, "it is empty"), (1, "it is too short to be a gputrace log"),
                                         (23, "it is too short to be a gputrace log")])
 def test_a_file_without_a_whole_header_is_refused(traced, tmp_path, size, says):
-    log = _cut(traced, tmp_path, size)
+    log = _truncated(traced, tmp_path, size)
     done = tracing.gputrace(tmp_path, "report", log).must_be(1)
     assert (done.stdout, done.stderr) == ("", f"gputrace: {log}: {says}\n")
 
@@ -143,7 +143,7 @@ def test_a_record_of_an_impossible_size_ends_the_log_there(traced, tmp_path):
     offsets = [at for at, _, _ in logfile.records(traced / "trace.gpt")]
     for size in (0, 7, 12, 1 << 21, 0xffffffff):
         log = _patched(traced, tmp_path, offsets[len(offsets) // 2], struct.pack("<I", size))
-        _assert_cut_is_reported(tmp_path, log)
+        _assert_truncation_is_reported(tmp_path, log)
 
 
 def test_damage_anywhere_ends_in_whole_files_and_no_crash(traced, tmp_path):

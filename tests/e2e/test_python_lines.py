@@ -56,7 +56,7 @@ def test_folded_launches_are_counted_under_their_whole_stacks(real):
     assert counts == reading.truth_folded(real.truth, "python3")
 
 
-def test_no_stack_of_forty_frames_is_cut(real):
+def test_no_stack_of_forty_frames_is_truncated(real):
     deepest = max(len(reading.stack_of(e).split(";")) for e in reading.chrome.events(real.trace, "cuda_runtime"))
     assert deepest >= 42  # 40 of deep(), main, <module>
     assert real.trace["gputrace"]["receipt"]["calls_with_stack"] == real.trace["gputrace"]["receipt"]["calls"]

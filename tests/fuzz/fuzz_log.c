@@ -52,7 +52,7 @@ static void add_python(struct log_builder *log)
 	log_code(log, PID, 0x200, "g", NULL, "b.py", 5, GPT_LINES_LNOTAB, lnotab, sizeof(lnotab));
 	log_code(log, PID, 0x300, NULL, "C.h", "c.py", 5, GPT_LINES_310, table_310, sizeof(table_310));
 	log_stack(log, PID, 1, 3, frames);
-	log_stack_cut(log, PID, 2, 2, frames + 1);
+	log_stack_truncated(log, PID, 2, 2, frames + 1);
 	log_native_stack(log, PID, 1, 2, (uint64_t[]){0x10, 0x20});
 	log_native_sym(log, PID, 0x10, "_ZN1a1bIiEEvT_", "/usr/lib/libx.so");
 	log_native_sym(log, PID, 0x20, "", "/usr/lib/liby.so");

@@ -240,10 +240,10 @@ LOG_FN void log_stack(struct log_builder *log, uint32_t pid, uint64_t id, uint32
 	log_put(log, GPT_PYSTACK, &record, sizeof(record), frames, depth * sizeof(*frames));
 }
 
-LOG_FN void log_stack_cut(struct log_builder *log, uint32_t pid, uint64_t id, uint32_t depth,
-			  const struct gpt_pyframe *frames)
+LOG_FN void log_stack_truncated(struct log_builder *log, uint32_t pid, uint64_t id, uint32_t depth,
+				const struct gpt_pyframe *frames)
 {
-	struct gpt_pystack record = {.hdr.flags = GPT_PYSTACK_CUT, .id = id, .pid = pid, .depth = depth};
+	struct gpt_pystack record = {.hdr.flags = GPT_PYSTACK_TRUNCATED, .id = id, .pid = pid, .depth = depth};
 
 	log_put(log, GPT_PYSTACK, &record, sizeof(record), frames, depth * sizeof(*frames));
 }

@@ -104,7 +104,7 @@ static void names_are_bounded_in_number_and_in_length(void **state)
 	assert_true(names_open(&names));
 	memset(longest, 'x', sizeof(longest) - 1);
 	name = names_intern(&names, longest);
-	assert_true(name.id && name.cut);
+	assert_true(name.id && name.truncated);
 	assert_int_equal(name.bytes, NAMES_TEXT_MAX);
 	for (i = 1; i < NAMES_MAX + 100; i++) {
 		snprintf(text, sizeof(text), "kernel_%u", i);
@@ -173,7 +173,7 @@ static void broken_buffers_are_counted_and_left(void **state)
 	uint8_t buffer[4 * CUPTI_KERNEL_MIN] __attribute__((aligned(8)));
 
 	put_kernels(buffer, 4);
-	records_buffer(&records, buffer, 3 * CUPTI_KERNEL_MIN + 50); /* the fourth is cut short */
+	records_buffer(&records, buffer, 3 * CUPTI_KERNEL_MIN + 50); /* the fourth is truncated */
 	assert_int_equal(records.stats.kernels, 3);
 	assert_int_equal(records.stats.malformed, 1);
 	buffer[0] = 99; /* not a kind we asked for */

@@ -173,14 +173,14 @@ static void handles_that_are_not_ours_are_no_domain_and_no_string(void **state)
 	assert_true(named(sent(2), "", ""));
 }
 
-static void names_are_utf8_and_cut_between_characters(void **state)
+static void names_are_utf8_and_truncated_between_characters(void **state)
 {
 	wchar_t wide[300];
 	char whole[201], longer[300];
 	unsigned i;
 
 	for (i = 0; i < 299; i++)
-		wide[i] = 0x20ac; /* three bytes each: 65 fit before the mark of the cut */
+		wide[i] = 0x20ac; /* three bytes each: 65 fit before TRUNCATION_MARK */
 	wide[299] = 0;
 	memset(whole, 'x', 200);
 	whole[200] = '\0';
@@ -282,7 +282,7 @@ int main(void)
 		cmocka_unit_test_setup(started_ranges_have_numbers_and_marks_none, begin),
 		cmocka_unit_test_setup(a_domain_is_its_name_and_pops_only_its_own, begin),
 		cmocka_unit_test_setup(handles_that_are_not_ours_are_no_domain_and_no_string, begin),
-		cmocka_unit_test_setup(names_are_utf8_and_cut_between_characters, begin),
+		cmocka_unit_test_setup(names_are_utf8_and_truncated_between_characters, begin),
 		cmocka_unit_test_setup(nothing_is_kept_while_nobody_wants_it, begin),
 		cmocka_unit_test_setup(what_has_no_room_is_counted_from_when_on, begin),
 		cmocka_unit_test_setup(a_fork_leaves_the_parents_ranges_to_the_parent, begin),

@@ -235,7 +235,7 @@ static struct contents fill_up(rlim_t limit, uint64_t flush_every)
 
 static void a_full_disk_leaves_whole_records_and_an_end_that_says_so(void **state)
 {
-	/* Limits that cut at a record's end, inside a record, and inside its header. */
+	/* Limits that truncate at a record's end, inside a record, and inside its header. */
 	static const rlim_t limits[] = {1 << 20, (1 << 20) + 8, (1 << 20) + 24, (1 << 20) + 13, 100000, 4096};
 
 	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {

@@ -105,7 +105,7 @@ static void a_kernel_has_its_priority_cluster_and_channel(void **state)
 		   "\"cluster\":[2,4,1],\"local memory per thread\":48,\"est. achieved occupancy %\":0,\"priority\":-2,"
 		   "\"channel\":9,\"channel_type\":1,");
 	assert_has(text, "\"block\":[0,0,0],\"est. achieved occupancy %\":0,\"priority\":-5,");
-	assert_has(text, "\"cluster\":[255,0,0],"); /* no GPU has that: cut, not wrapped */
+	assert_has(text, "\"cluster\":[255,0,0],"); /* no GPU has that: truncated, not wrapped */
 	assert_has(text, "\"priority\":-128,");
 	free(text);
 	model_free(model);

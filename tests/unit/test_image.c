@@ -255,7 +255,7 @@ static void a_file_that_shrinks_while_open_does_no_harm(void **state)
 	free(command);
 }
 
-static void symbols_cut_off_are_absent_not_fatal(void **state)
+static void truncated_symbols_are_absent_not_fatal(void **state)
 {
 	struct fixture *f = *state;
 	off_t size = lseek(image_fd(f->image), 0, SEEK_END);
@@ -289,7 +289,7 @@ int main(void)
 		cmocka_unit_test(every_symbol_of_both_tables_is_visited_until_told_to_stop),
 		cmocka_unit_test(what_is_not_elf_of_this_machine_is_refused),
 		cmocka_unit_test(a_file_that_shrinks_while_open_does_no_harm),
-		cmocka_unit_test(symbols_cut_off_are_absent_not_fatal),
+		cmocka_unit_test(truncated_symbols_are_absent_not_fatal),
 	};
 
 	return cmocka_run_group_tests_name("target/image", tests, build, clean);

@@ -95,8 +95,8 @@ static void a_descriptor_that_cannot_be_read_gives_its_error(void **state)
 	assert_int_equal(model_build(-1, &model, &why), -EBADF);
 }
 
-/* Three calls and an end, cut after every possible byte. */
-static void a_log_cut_anywhere_is_read_up_to_the_last_whole_record(void **state)
+/* Three calls and an end, truncated after every possible byte. */
+static void a_log_truncated_anywhere_is_read_up_to_the_last_whole_record(void **state)
 {
 	struct log_builder log;
 	size_t first, record = sizeof(struct gpt_call);
@@ -335,7 +335,7 @@ int main(void)
 		cmocka_unit_test(a_header_of_impossible_size_is_refused),
 		cmocka_unit_test(a_longer_header_is_skipped),
 		cmocka_unit_test(a_descriptor_that_cannot_be_read_gives_its_error),
-		cmocka_unit_test(a_log_cut_anywhere_is_read_up_to_the_last_whole_record),
+		cmocka_unit_test(a_log_truncated_anywhere_is_read_up_to_the_last_whole_record),
 		cmocka_unit_test(a_record_of_impossible_size_ends_the_log),
 		cmocka_unit_test(unknown_records_are_skipped),
 		cmocka_unit_test(records_longer_than_known_are_read),

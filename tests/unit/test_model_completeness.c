@@ -248,7 +248,7 @@ static void a_kernel_whose_launch_was_not_seen_is_something_that_is_not_known(vo
 	check(0, 0, MODEL_COMPLETE - 1);
 }
 
-static void a_log_that_was_cut_short_is_not_complete(void **state)
+static void a_truncated_log_is_not_complete(void **state)
 {
 	struct model *model;
 
@@ -309,7 +309,7 @@ int main(void)
 		cmocka_unit_test(a_kernel_that_could_not_be_timed_counts_against_it),
 		cmocka_unit_test(nothing_is_complete_beside_a_loss_of_whatever_kind),
 		cmocka_unit_test(a_kernel_whose_launch_was_not_seen_is_something_that_is_not_known),
-		cmocka_unit_test(a_log_that_was_cut_short_is_not_complete),
+		cmocka_unit_test(a_truncated_log_is_not_complete),
 		cmocka_unit_test(what_is_nearly_complete_is_not_rounded_up),
 		cmocka_unit_test(the_least_completeness_is_as_it_was_asked_for),
 	};

@@ -46,10 +46,10 @@ static void a_kernel_of_a_graph_is_put_on_the_line_that_was_captured(void **stat
 	log_end(&log, 2000);
 	model = model_of(&log);
 	assert_int_equal(model->calls[model->gpu[0].captured_by].corr, CAPTURED);
-	assert_int_equal(model->calls[gpu_home(model, &model->gpu[0])].corr, CAPTURED);
+	assert_int_equal(model->calls[gpu_attributed_call(model, &model->gpu[0])].corr, CAPTURED);
 	assert_int_equal(model->calls[model->gpu[0].call].corr, REPLAY);
 	assert_int_equal(model->gpu[1].captured_by, NONE);
-	assert_int_equal(model->calls[gpu_home(model, &model->gpu[1])].corr, REPLAY);
+	assert_int_equal(model->calls[gpu_attributed_call(model, &model->gpu[1])].corr, REPLAY);
 	assert_int_equal(model->receipt.graph_ns, 20);
 	assert_int_equal(model->receipt.graph_ns_captured, 10);
 	assert_int_equal(model->receipt.gpu_ns_with_line, 10);
@@ -70,7 +70,7 @@ static void without_a_stack_of_the_capture_the_replay_is_the_line(void **state)
 	log_end(&log, 2000);
 	model = model_of(&log);
 	assert_int_equal(model->calls[model->gpu[0].captured_by].corr, WITHOUT_STACK);
-	assert_int_equal(model->calls[gpu_home(model, &model->gpu[0])].corr, REPLAY);
+	assert_int_equal(model->calls[gpu_attributed_call(model, &model->gpu[0])].corr, REPLAY);
 	assert_int_equal(model->gpu[1].captured_by, NONE);
 	assert_int_equal(model->receipt.graph_ns_captured, 0);
 	model_free(model);

@@ -105,7 +105,7 @@ static void an_empty_lnotab_puts_everything_on_the_first_line(void **state)
 	assert_int_equal(line_at(GPT_LINES_LNOTAB, "", 0, true, 12, 4000), 12);
 }
 
-static void a_cut_table_knows_no_line_beyond_the_cut(void **state)
+static void a_truncated_table_knows_no_line_beyond_its_end(void **state)
 {
 	const uint8_t lnotab[] = {4, 1, 6, 1};
 	const uint8_t entry[] = {0x80 | 10 << 3 | 3, 0};
@@ -146,7 +146,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_offset_has_the_line_that_the_interpreter_says),
 		cmocka_unit_test(an_empty_lnotab_puts_everything_on_the_first_line),
-		cmocka_unit_test(a_cut_table_knows_no_line_beyond_the_cut),
+		cmocka_unit_test(a_truncated_table_knows_no_line_beyond_its_end),
 		cmocka_unit_test(entries_without_a_line_have_none),
 		cmocka_unit_test(lines_that_cannot_be_are_unknown),
 	};

@@ -55,8 +55,8 @@ static void invalid_utf8_becomes_replacement_characters(void **state)
 	assert_string_equal(utf8("\xed\xa0\x80z"), "\xef\xbf\xbdz");	     /* a surrogate */
 	assert_string_equal(utf8("\xf4\x90\x80\x80z"), "\xef\xbf\xbdz");     /* beyond Unicode */
 	assert_string_equal(utf8("\xf5\x80z"), "\xef\xbf\xbd\xef\xbf\xbdz");
-	assert_string_equal(utf8("\xe2\x82z"), "\xef\xbf\xbdz"); /* cut short */
-	assert_string_equal(utf8("z\xf0\x9f"), "z\xef\xbf\xbd"); /* cut short at the end */
+	assert_string_equal(utf8("\xe2\x82z"), "\xef\xbf\xbdz"); /* truncated */
+	assert_string_equal(utf8("z\xf0\x9f"), "z\xef\xbf\xbd"); /* truncated at the end */
 }
 
 static void what_steers_a_terminal_is_kept_out(void **state)

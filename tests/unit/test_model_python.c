@@ -71,7 +71,7 @@ static void a_collection_lasts_from_its_begin_to_its_end(void **state)
 	assert_int_equal(model->pyspans[0].generation, 2);
 	assert_int_equal(model->pyspans[0].start_ns, 100);
 	assert_int_equal(model->pyspans[0].end_ns, 350);
-	assert_false(model->pyspans[0].cut);
+	assert_false(model->pyspans[0].truncated);
 	assert_int_equal(model->threads[model->pyspans[0].thread].tid, TID);
 	model_free(model);
 }
@@ -159,7 +159,7 @@ static void an_end_whose_begin_was_lost_does_not_end_what_is_around_it(void **st
 	model_free(model);
 }
 
-static void what_has_not_ended_is_cut_at_the_end_of_the_trace(void **state)
+static void what_has_not_ended_is_truncated_at_the_end_of_the_trace(void **state)
 {
 	struct log_builder log;
 	struct model *model;
@@ -170,9 +170,9 @@ static void what_has_not_ended_is_cut_at_the_end_of_the_trace(void **state)
 	log_end(&log, END);
 	model = model_of(&log);
 	assert_int_equal(model->pyspans[0].end_ns, END);
-	assert_true(model->pyspans[0].cut);
+	assert_true(model->pyspans[0].truncated);
 	assert_call(model, 0, "outer", 300, END);
-	assert_true(model->pycalls[0].cut);
+	assert_true(model->pycalls[0].truncated);
 	model_free(model);
 }
 
@@ -329,7 +329,7 @@ int main(void)
 		cmocka_unit_test(a_name_is_read_as_the_interpreter_has_it),
 		cmocka_unit_test(an_end_without_its_begin_ends_nothing),
 		cmocka_unit_test(an_end_whose_begin_was_lost_does_not_end_what_is_around_it),
-		cmocka_unit_test(what_has_not_ended_is_cut_at_the_end_of_the_trace),
+		cmocka_unit_test(what_has_not_ended_is_truncated_at_the_end_of_the_trace),
 		cmocka_unit_test(a_process_that_ends_takes_what_is_open_with_it),
 		cmocka_unit_test(another_program_begins_with_nothing_open),
 		cmocka_unit_test(calls_are_ordered_by_thread_and_begin),

@@ -49,13 +49,14 @@ static const struct model_range *range_of(const struct model *model, const char 
 	return found;
 }
 
-static void assert_range(const struct model *model, const char *name, uint64_t start_ns, uint64_t end_ns, bool cut)
+static void assert_range(const struct model *model, const char *name, uint64_t start_ns, uint64_t end_ns,
+			 bool truncated)
 {
 	const struct model_range *range = range_of(model, name);
 
 	assert_int_equal(range->start_ns, start_ns);
 	assert_int_equal(range->end_ns, end_ns);
-	assert_int_equal(range->cut, cut);
+	assert_int_equal(range->truncated, truncated);
 }
 
 static void a_pop_ends_what_its_thread_pushed_last(void **state)

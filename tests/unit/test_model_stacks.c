@@ -18,7 +18,7 @@ static void a_call_has_its_python_stack_innermost_first(void **state)
 	log_begin(&log, 0, 0);
 	log_function(&log, PID, A, "main", "/src/train.py", 10);
 	log_function(&log, PID, B, "Block.forward", "/src/model.py", 40);
-	log_stack_cut(&log, PID, 5, 2, (struct gpt_pyframe[]){{.code = B, .lasti = 4}, {.code = A, .lasti = 20}});
+	log_stack_truncated(&log, PID, 5, 2, (struct gpt_pyframe[]){{.code = B, .lasti = 4}, {.code = A, .lasti = 20}});
 	log_launch(&log, PID, TID, 100, 5, 1);
 	model = model_of(&log);
 	assert_int_equal(model->calls[0].stack_state, GPT_STACK_OK);
@@ -219,11 +219,11 @@ static void equal_stacks_and_frames_are_one(void **state)
 	log_stack(&log, 1, 1, 2, (struct gpt_pyframe[]){{.code = A, .lasti = 2}, {.code = A, .lasti = 4}});
 	log_stack(&log, 1, 2, 2, (struct gpt_pyframe[]){{.code = A, .lasti = 3}, {.code = A, .lasti = 5}});
 	log_stack(&log, 2, 1, 2, (struct gpt_pyframe[]){{.code = B, .lasti = 2}, {.code = B, .lasti = 4}});
-	log_stack_cut(&log, 2, 2, 2, (struct gpt_pyframe[]){{.code = B, .lasti = 2}, {.code = B, .lasti = 4}});
+	log_stack_truncated(&log, 2, 2, 2, (struct gpt_pyframe[]){{.code = B, .lasti = 2}, {.code = B, .lasti = 4}});
 	model = model_of(&log);
 	assert_int_equal(model->code_count, 1);
 	assert_int_equal(model->frame_count, 2);
-	assert_int_equal(model->stack_count, 2); /* a cut one is not equal to a whole one */
+	assert_int_equal(model->stack_count, 2); /* a truncated one is not equal to a whole one */
 	assert_int_equal(model->stack_frame_count, 4);
 	model_free(model);
 }
@@ -237,7 +237,7 @@ static void log_deep_stack(struct log_builder *log, uint64_t id, int32_t missing
 	for (uint32_t i = 0; i < GPT_PYSTACK_MAX_FRAMES; i++)
 		frames[i] = (struct gpt_pyframe){.code = i < gap ? A : B, .lasti = 4};
 	frames[gap] = (struct gpt_pyframe){.lasti = missing};
-	log_stack_cut(log, PID, id, GPT_PYSTACK_MAX_FRAMES, frames);
+	log_stack_truncated(log, PID, id, GPT_PYSTACK_MAX_FRAMES, frames);
 	log_launch(log, PID, TID, 100 + id, id, (uint32_t)id);
 }
 
@@ -273,7 +273,7 @@ static void a_frame_without_code_is_a_gap_only_where_one_can_be(void **state)
 	log_function(&log, PID, A, "main", "/src/train.py", 10);
 	log_stack(&log, PID, 1, 3, frames);
 	log_launch(&log, PID, TID, 100, 1, 1);
-	log_stack_cut(&log, PID, 2, 3, frames);
+	log_stack_truncated(&log, PID, 2, 3, frames);
 	log_launch(&log, PID, TID, 200, 2, 2);
 	model = model_of(&log);
 	assert_int_equal(model->stacks[model->calls[0].stack].missing, 0);
@@ -363,10 +363,10 @@ static void the_qualified_name_is_preferred(void **state)
 	model_free(model);
 }
 
-static void a_name_that_was_cut_ends_with_a_mark(void **state)
+static void a_name_that_was_truncated_ends_with_a_mark(void **state)
 {
 	const char file[8] = "a.py";
-	struct gpt_code code = {.hdr.flags = GPT_CODE_CUT,
+	struct gpt_code code = {.hdr.flags = GPT_CODE_TRUNCATED,
 				.code = A,
 				.pid = PID,
 				.name_bytes = GPT_CODE_NAME_MAX,
@@ -479,7 +479,7 @@ int main(void)
 		cmocka_unit_test(a_second_description_may_come_after_the_first_was_needed),
 		cmocka_unit_test(impossible_stacks_are_bad),
 		cmocka_unit_test(the_qualified_name_is_preferred),
-		cmocka_unit_test(a_name_that_was_cut_ends_with_a_mark),
+		cmocka_unit_test(a_name_that_was_truncated_ends_with_a_mark),
 		cmocka_unit_test(a_line_table_larger_than_one_record_is_put_together),
 		cmocka_unit_test(lines_after_a_lost_chunk_are_unknown_and_not_wrong),
 		cmocka_unit_test(native_stacks_are_named_and_demangled),

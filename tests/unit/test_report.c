@@ -435,7 +435,7 @@ static void an_agent_that_only_kept_aside_says_why(void **state)
 	free(text);
 }
 
-static void a_log_that_was_cut_short_says_so_before_the_receipt(void **state)
+static void a_truncated_log_says_so_before_the_receipt(void **state)
 {
 	char *text;
 
@@ -671,7 +671,7 @@ int main(void)
 		TEST(records_that_went_elsewhere_are_explained),
 		TEST(what_came_from_another_profilers_buffers_is_told),
 		TEST(an_agent_that_only_kept_aside_says_why),
-		TEST(a_log_that_was_cut_short_says_so_before_the_receipt),
+		TEST(a_truncated_log_says_so_before_the_receipt),
 		TEST(failed_calls_are_counted_and_placed),
 		TEST(without_gpu_times_it_says_why_and_what_to_do),
 		TEST(without_gpu_times_tables_count_launches),

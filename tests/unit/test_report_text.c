@@ -15,7 +15,7 @@
 static char shown[512];
 
 /* What text_put writes. */
-static const char *cut(const char *text, unsigned columns, enum text_cut how)
+static const char *truncated(const char *text, unsigned columns, enum text_truncate how)
 {
 	FILE *out = fmemopen(shown, sizeof(shown), "w");
 	unsigned width;
@@ -30,14 +30,14 @@ static const char *cut(const char *text, unsigned columns, enum text_cut how)
 	return shown;
 }
 
-static void names_are_cut_where_they_say_least(void **state)
+static void names_are_truncated_where_they_say_least(void **state)
 {
-	assert_string_equal(cut("abcdefghij", 10, TEXT_CUT_END), "abcdefghij");
-	assert_string_equal(cut("abcdefghij", 7, TEXT_CUT_END), "abcd...");
-	assert_string_equal(cut("abcdefghij", 7, TEXT_CUT_START), "...ghij");
-	assert_string_equal(cut("abcdefghij", 8, TEXT_CUT_MIDDLE), "abc...ij");
-	assert_string_equal(cut("abcdefghij", 2, TEXT_CUT_MIDDLE), "ab");
-	assert_string_equal(cut("abc", 0, TEXT_CUT_END), "");
+	assert_string_equal(truncated("abcdefghij", 10, TEXT_TRUNCATE_END), "abcdefghij");
+	assert_string_equal(truncated("abcdefghij", 7, TEXT_TRUNCATE_END), "abcd...");
+	assert_string_equal(truncated("abcdefghij", 7, TEXT_TRUNCATE_START), "...ghij");
+	assert_string_equal(truncated("abcdefghij", 8, TEXT_TRUNCATE_MIDDLE), "abc...ij");
+	assert_string_equal(truncated("abcdefghij", 2, TEXT_TRUNCATE_MIDDLE), "ab");
+	assert_string_equal(truncated("abc", 0, TEXT_TRUNCATE_END), "");
 }
 
 static void width_is_that_of_the_terminal(void **state)
@@ -50,7 +50,7 @@ static void width_is_that_of_the_terminal(void **state)
 	assert_int_equal(text_width("\033[1m"), 4);		     /* shown as ?[1m */
 	assert_int_equal(text_width("\xff\xfe"), 2);		     /* shown as ?? */
 	text_end();
-	assert_string_equal(cut("\xe4\xb8\xad\xe6\x96\x87\xe4\xb8\xad\xe6\x96\x87", 6, TEXT_CUT_END),
+	assert_string_equal(truncated("\xe4\xb8\xad\xe6\x96\x87\xe4\xb8\xad\xe6\x96\x87", 6, TEXT_TRUNCATE_END),
 			    "\xe4\xb8\xad...");
 }
 
@@ -99,7 +99,7 @@ static void a_column_has_one_unit(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(names_are_cut_where_they_say_least),
+		cmocka_unit_test(names_are_truncated_where_they_say_least),
 		cmocka_unit_test(width_is_that_of_the_terminal),
 		cmocka_unit_test(text_breaks_at_blanks),
 		cmocka_unit_test(numbers_are_written_for_people),

@@ -308,7 +308,7 @@ static void a_name_that_cannot_be_read_is_none_and_counted(void **state)
 	assert_int_equal(it.stats.names_dropped, 4);
 }
 
-static void a_name_without_an_end_is_cut_and_counted(void **state)
+static void a_name_without_an_end_is_truncated_and_counted(void **state)
 {
 	memset(it.memory, 'y', sizeof(it.memory));
 	add_kernel(WALL - 2000, WALL - 1000, 1, MEMORY);
@@ -332,7 +332,7 @@ static void a_kind_of_no_known_size_hides_what_follows_and_is_counted_once(void 
 	assert_int_equal(convert().left, 40);
 }
 
-static void a_record_cut_at_the_end_is_not_read(void **state)
+static void a_record_truncated_at_the_end_is_not_read(void **state)
 {
 	for (size_t bytes = 0; bytes < 216; bytes++) {
 		it.bytes = 0;
@@ -409,9 +409,9 @@ int main(void)
 		TEST(an_instant_has_one_time),
 		TEST(what_another_owns_is_not_freed_and_its_threads_are_not_guessed),
 		TEST(a_name_that_cannot_be_read_is_none_and_counted),
-		TEST(a_name_without_an_end_is_cut_and_counted),
+		TEST(a_name_without_an_end_is_truncated_and_counted),
 		TEST(a_kind_of_no_known_size_hides_what_follows_and_is_counted_once),
-		TEST(a_record_cut_at_the_end_is_not_read),
+		TEST(a_record_truncated_at_the_end_is_not_read),
 		TEST(sizes_that_cannot_be_are_not_believed),
 		TEST(times_of_no_clock_that_we_know_are_not_guessed),
 		TEST(without_a_clock_for_ticks_they_are_left_out_and_counted),

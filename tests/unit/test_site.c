@@ -108,7 +108,7 @@ static void each_prologue_gets_the_first_cheap_site_all_calls_pass(void **state)
 }
 
 /* Read past the given bytes would fault or, under a sanitizer, be reported. */
-static void every_cut_of_a_prologue_is_safe(void **state)
+static void every_truncated_prologue_is_safe(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < sizeof(prologues) / sizeof(*prologues); i++) {
@@ -129,7 +129,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_prologue_gets_the_first_cheap_site_all_calls_pass),
-		cmocka_unit_test(every_cut_of_a_prologue_is_safe),
+		cmocka_unit_test(every_truncated_prologue_is_safe),
 	};
 
 	return cmocka_run_group_tests_name("target/site", tests, NULL, NULL);

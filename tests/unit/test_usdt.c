@@ -86,7 +86,7 @@ static void notes_of_others_are_passed_over(void **state)
 	assert_int_equal(seen.last.address, 3);
 }
 
-/* Anything that is cut anywhere gives what was whole and nothing else; sanitizers see a read beyond it. */
+/* Anything that is truncated anywhere gives what was whole and nothing else; sanitizers see a read beyond it. */
 static void a_section_may_end_anywhere(void **state)
 {
 	struct section section = {.used = 0};

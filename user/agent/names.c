@@ -66,11 +66,11 @@ static uint32_t hash_text(const char *text, size_t bytes)
 struct name names_intern(struct names *names, const char *text)
 {
 	size_t bytes = strnlen(text, NAMES_TEXT_MAX + 1);
-	struct name name = {.cut = bytes > NAMES_TEXT_MAX};
+	struct name name = {.truncated = bytes > NAMES_TEXT_MAX};
 	struct name_slot *slot;
 	uint32_t hash, i;
 
-	if (name.cut)
+	if (name.truncated)
 		bytes = NAMES_TEXT_MAX;
 	name.bytes = (uint32_t)bytes;
 	hash = hash_text(text, bytes);

@@ -11,7 +11,7 @@
 
 #define NAMES_MAX 65536u	   /* different names */
 #define NAMES_BYTES (16u << 20)	   /* of text in all */
-#define NAMES_TEXT_MAX (16u << 10) /* of one name; longer ones are cut and counted as dropped */
+#define NAMES_TEXT_MAX (16u << 10) /* of one name; longer ones are truncated and counted as dropped */
 
 struct names {
 	struct name_slot *slots; /* open addressing */
@@ -25,7 +25,7 @@ struct name {
 	uint32_t bytes;
 	const char *text; /* not terminated */
 	bool fresh;	  /* seen for the first time */
-	bool cut;
+	bool truncated;
 };
 
 /* Reserves the memory (touched only as names come); false: there is none. names_clear keeps ids unique. */

@@ -19,7 +19,7 @@
 
 #define STRINGS_MAX 8192u /* registered; 1.7 MB of address space */
 #define DOMAINS_MAX 256u
-#define CUT "..."
+#define TRUNCATION_MARK "..."
 
 struct text {
 	uint32_t bytes;
@@ -41,27 +41,27 @@ static struct {
 
 /* ---- text -------------------------------------------------------------------------------------- */
 
-/* Room for a character of `bytes` bytes and for the mark of a cut behind it. */
+/* Room for a character of `bytes` bytes and for TRUNCATION_MARK behind it. */
 static bool fits(const struct text *out, unsigned bytes)
 {
-	return out->bytes + bytes + sizeof(CUT) - 1 <= RANGES_TEXT_MAX;
+	return out->bytes + bytes + sizeof(TRUNCATION_MARK) - 1 <= RANGES_TEXT_MAX;
 }
 
-static void cut(struct text *out)
+static void put_truncation_mark(struct text *out)
 {
-	memcpy(out->text + out->bytes, CUT, sizeof(CUT) - 1);
-	out->bytes += sizeof(CUT) - 1;
+	memcpy(out->text + out->bytes, TRUNCATION_MARK, sizeof(TRUNCATION_MARK) - 1);
+	out->bytes += sizeof(TRUNCATION_MARK) - 1;
 }
 
 static void take_ascii(struct text *out, const char *from)
 {
 	size_t bytes = from ? strnlen(from, RANGES_TEXT_MAX + 1) : 0;
 
-	out->bytes = (uint32_t)(bytes <= RANGES_TEXT_MAX ? bytes : RANGES_TEXT_MAX - (sizeof(CUT) - 1));
+	out->bytes = (uint32_t)(bytes <= RANGES_TEXT_MAX ? bytes : RANGES_TEXT_MAX - (sizeof(TRUNCATION_MARK) - 1));
 	if (out->bytes)
 		memcpy(out->text, from, out->bytes);
 	if (bytes > RANGES_TEXT_MAX)
-		cut(out);
+		put_truncation_mark(out);
 }
 
 /* UTF-8; what is no character becomes U+FFFD. */
@@ -76,7 +76,7 @@ static void take_wide(struct text *out, const wchar_t *from)
 			c = 0xfffd;
 		bytes = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
 		if (!fits(out, bytes)) {
-			cut(out);
+			put_truncation_mark(out);
 			return;
 		}
 		for (i = bytes; i-- > 1; c >>= 6)

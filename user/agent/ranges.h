@@ -12,7 +12,7 @@
 
 #include "agent/batch.h"
 
-#define RANGES_TEXT_MAX 200u /* of a name; longer ones are cut */
+#define RANGES_TEXT_MAX 200u /* of a name; longer ones are truncated */
 /* 3.8 MiB, touched as they are used; taken every 20 ms: 800,000 a second. Power of two. */
 #define RANGES_MAX (1u << 14)
 

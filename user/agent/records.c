@@ -130,7 +130,7 @@ static uint32_t kernel_name(struct records *records, const uint8_t *record, size
 		return 0;
 	}
 	name = names_intern(records->names, text);
-	if (!name.id || name.cut)
+	if (!name.id || name.truncated)
 		records->stats.names_dropped++;
 	if (!name.fresh)
 		return name.id;

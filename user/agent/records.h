@@ -67,7 +67,7 @@ struct records_kind {
 #define RECORDS_KINDS 13
 extern const struct records_kind records_kinds[RECORDS_KINDS];
 
-/* One record of at most `bytes` bytes: false when it is cut short or of a kind we did not ask for. */
+/* One record of at most `bytes` bytes: false when it is truncated or of a kind we did not ask for. */
 bool records_convert(struct records *records, uint8_t *record, size_t bytes);
 
 /* A buffer as CUPTI gave it back. */

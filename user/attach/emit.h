@@ -10,7 +10,7 @@
 /* GPT_PROBES or GPT_NOTE; pid 0: the whole trace. */
 void emit_text(attach_emit emit, void *context, uint16_t type, uint32_t pid, const char *text);
 
-/* GPT_NOTE; what does not fit a line is cut. */
+/* GPT_NOTE; what does not fit a line is truncated. */
 void emit_note(attach_emit emit, void *context, uint32_t pid, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 

@@ -150,7 +150,7 @@ static bool read_text(struct ride_process *process, uint64_t address)
 			return true;
 		at += piece;
 	}
-	process->scratch[at] = '\0'; /* longer than any is: cut */
+	process->scratch[at] = '\0'; /* longer than any is: truncated */
 	return true;
 }
 

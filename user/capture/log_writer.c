@@ -174,7 +174,7 @@ int log_writer_append(struct log_writer *writer, const struct gpt_record *record
 
 /*
  * Puts GPT_END over the last records that reached the disk: their blocks are allocated already, so this works
- * on a full disk.  Where that fails the file is at least cut at a record's end.
+ * on a full disk.  Where that fails the file is at least truncated at a record's end.
  */
 static void salvage(struct log_writer *writer, struct gpt_end *end)
 {

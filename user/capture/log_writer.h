@@ -37,7 +37,7 @@ int log_writer_append_locked(struct log_writer *writer, const struct gpt_record 
 int log_writer_flush(struct log_writer *writer);
 
 /*
- * Writes the last record and what is still buffered.  When the disk refuses, the log is cut at the last whole
+ * Writes the last record and what is still buffered.  When the disk refuses, the log is truncated at the last whole
  * record that leaves room for GPT_END, whose reason becomes GPT_END_DISK.  Returns the error if there was one.
  */
 int log_writer_finish(struct log_writer *writer, struct gpt_end *end);

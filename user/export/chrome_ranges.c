@@ -86,7 +86,7 @@ static void put_args(struct chrome *chrome, const struct model_range *range)
 		sink_literal(out, ",\"domain\":");
 		sink_json(out, chrome->model->strings[range->domain]);
 	}
-	if (range->cut)
+	if (range->truncated)
 		sink_literal(out, ",\"end\":\"not seen\"");
 	sink_literal(out, "}}");
 }

@@ -32,12 +32,6 @@ struct folded_line {
 	uint64_t value;
 };
 
-static bool is_launch(const struct model_call *call)
-{
-	return call->class == GPT_CLASS_LAUNCH || call->class == GPT_CLASS_GRAPH || call->class == GPT_CLASS_MEMCPY ||
-	       call->class == GPT_CLASS_MEMSET;
-}
-
 static uint32_t leaf_of(const struct model_gpu *op)
 {
 	if (op->kind == MODEL_KERNEL)
@@ -117,7 +111,7 @@ static void add_launches(struct folded *folded, int process)
 	for (uint32_t i = 0; i < model->call_count; i++) {
 		const struct model_call *call = &model->calls[i];
 
-		if (is_launch(call) && (process < 0 || model->threads[call->thread].process == (uint32_t)process))
+		if (call_is_work(call) && (process < 0 || model->threads[call->thread].process == (uint32_t)process))
 			add(folded, i, call->gpu_count == 1 ? call->first_gpu : NONE, 1);
 	}
 }

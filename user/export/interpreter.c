@@ -52,7 +52,7 @@ void chrome_put_interpreter(struct chrome *chrome)
 			put_import(chrome, span, chrome->pids[thread->process]);
 		sink_literal(chrome->out, "\"thread\":");
 		sink_u64(chrome->out, thread->tid);
-		if (span->cut)
+		if (span->truncated)
 			sink_literal(chrome->out, ",\"end\":\"not seen\"");
 		sink_literal(chrome->out, "}}");
 	}

@@ -14,7 +14,7 @@
 #include "base/array.h"
 
 /* No code object: frames that were not recorded. */
-#define CODE_CUT UINT32_MAX
+#define CODE_TRUNCATED UINT32_MAX
 #define DEPTH_MAX (GPT_PYSTACK_MAX_FRAMES + 1u)
 
 struct slice {
@@ -47,13 +47,13 @@ static uint32_t frames_of(const struct model *model, const struct model_call *ca
 	stack = &model->stacks[call->stack];
 	depth = stack->depth < GPT_PYSTACK_MAX_FRAMES ? stack->depth : GPT_PYSTACK_MAX_FRAMES;
 	if (stack->missing && stack->gap >= depth)
-		frames[count++] = (struct open_frame){.code = CODE_CUT};
+		frames[count++] = (struct open_frame){.code = CODE_TRUNCATED};
 	for (uint32_t i = depth; i-- > 0;) {
 		const struct model_frame *frame = &model->frames[model->stack_frames[stack->first + i]];
 
 		frames[count++] = (struct open_frame){.code = frame->code, .line = frame->line};
 		if (stack->missing && stack->gap == i)
-			frames[count++] = (struct open_frame){.code = CODE_CUT};
+			frames[count++] = (struct open_frame){.code = CODE_TRUNCATED};
 	}
 	return count;
 }
@@ -106,7 +106,7 @@ static void put_slice_head(struct chrome *chrome, uint32_t thread, const struct 
 	struct sink *out = chrome->out;
 
 	sink_literal(out, ",\n{\"ph\":\"X\",\"cat\":\"python_function\",\"name\":\"");
-	if (slice->code == CODE_CUT)
+	if (slice->code == CODE_TRUNCATED)
 		sink_literal(out, "[frames left out]");
 	else
 		chrome_put_code(chrome, slice->code, model->codes[slice->code].first_line);
@@ -165,7 +165,7 @@ static uint32_t frames_before(const struct model *model, const struct open_calls
 {
 	uint32_t outer;
 
-	if (calls->open.count > count || (count && frames[0].code == CODE_CUT))
+	if (calls->open.count > count || (count && frames[0].code == CODE_TRUNCATED))
 		return NONE;
 	outer = count - (uint32_t)calls->open.count;
 	for (uint32_t i = 0; i < calls->open.count; i++)
@@ -228,7 +228,7 @@ static uint32_t put_exact(struct chrome *chrome, uint32_t thread, uint64_t next_
 		calls.next++;
 		put_slice_head(chrome, thread, &slice, next_id + index - of->first_pycall, next_id);
 		sink_literal(chrome->out, ",\"from\":\"calls\"");
-		if (call->cut)
+		if (call->truncated)
 			sink_literal(chrome->out, ",\"end\":\"not seen\"");
 		sink_literal(chrome->out, "}}");
 	}

@@ -9,7 +9,7 @@
 #include "model/model.h"
 
 /*
- * Reads a whole log from fd and joins it.  Returns 0 also for a log that was cut short (receipt.truncated);
+ * Reads a whole log from fd and joins it.  Returns 0 also for a log that was truncated short (receipt.truncated);
  * -EPROTO: not a log of ours (*why says what is wrong, a literal), -EMEDIUMTYPE: a version we do not read,
  * other -errno from reading.  The caller frees *out with model_free.
  */

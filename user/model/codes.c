@@ -54,9 +54,9 @@ static bool read_names(struct codes *codes, const struct gpt_code *record, uint3
 
 	for (int i = 0; i < 3; i++) {
 		size_t padded = ((size_t)bytes[i] + 7) & ~(size_t)7;
-		bool cut = record->hdr.flags & GPT_CODE_CUT && bytes[i] == most[i];
+		bool truncated = record->hdr.flags & GPT_CODE_TRUNCATED && bytes[i] == most[i];
 		uint32_t (*intern)(struct string_pool *, const void *, size_t, unsigned) =
-			cut ? string_intern_cut : string_intern_kind;
+			truncated ? string_intern_truncated : string_intern_kind;
 
 		names[i] = NONE;
 		if (padded > room || kinds[i] == 3 || kinds[i] > 4)

@@ -17,7 +17,7 @@ void device_table_finish(struct agents *agents);
 void device_table_add_stream(struct agents *agents, uint32_t space, const struct gpt_agent_stream *event);
 void device_table_set_stream(const struct agents *agents, uint32_t space, struct model_gpu *op);
 
-/* Numbers that are small on every GPU, cut where a target makes them up. */
+/* Numbers that are small on every GPU, truncated where a target makes them up. */
 uint8_t gpu_small(uint32_t value);
 int8_t gpu_priority(uint32_t value);
 

@@ -22,7 +22,7 @@ struct line_range {
 
 typedef ARRAY(struct line_range) line_ranges;
 
-/* Appends the ranges of a table; whole: it is not cut short.  An unknown kind has no ranges. */
+/* Appends the ranges of a table; whole: it is not truncated.  An unknown kind has no ranges. */
 void linetable_decode(enum gpt_linetable kind, const uint8_t *table, size_t bytes, bool whole, uint32_t first_line,
 		      line_ranges *out);
 

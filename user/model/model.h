@@ -63,7 +63,7 @@ struct model_pyspan {
 	uint32_t name;	    /* import: index into model.strings of the module, else NONE */
 	int32_t generation; /* collection: -1 not known */
 	uint8_t kind;	    /* enum gpt_pyevent_kind */
-	bool cut;	    /* it had not ended when the trace did */
+	bool truncated;	    /* it had not ended when the trace did */
 };
 
 /* A Python function from entry to end, as exact as the clock; a generator is entered anew each time it goes on. */
@@ -71,7 +71,7 @@ struct model_pycall {
 	uint64_t start_ns, end_ns;
 	uint32_t thread;
 	uint32_t code;
-	bool cut; /* it had not ended when the trace did */
+	bool truncated; /* it had not ended when the trace did */
 };
 
 enum model_range_kind {
@@ -87,7 +87,7 @@ struct model_range {
 	uint32_t name;	 /* model.strings */
 	uint32_t domain; /* model.strings, NONE: the default one */
 	uint8_t kind;	 /* enum model_range_kind */
-	bool cut;	 /* it had not ended when its program or the trace did */
+	bool truncated;	 /* it had not ended when its program or the trace did */
 };
 
 struct model_process {
@@ -273,7 +273,7 @@ struct model_receipt {
 	uint64_t clock_error_ns;  /* bound of the wall clock conversion */
 	uint64_t clock_steps;	  /* steps of the wall clock during the trace */
 	uint64_t cpu_ns, ring_bytes, ring_bytes_max;
-	enum gpt_end_reason end_reason; /* 0: the log was cut short */
+	enum gpt_end_reason end_reason; /* 0: the log was truncated */
 	bool truncated;			/* the log ends in the middle of a record or without GPT_END */
 };
 
@@ -380,11 +380,18 @@ uint32_t model_completeness(const struct model *model);
 const char *api_name(uint16_t api);
 enum gpt_api_class api_class(uint16_t api);
 
+/* Whether a call puts work on the GPU: launches, graphs, memcpys, memsets. */
+static inline bool call_is_work(const struct model_call *call)
+{
+	return call->class == GPT_CLASS_LAUNCH || call->class == GPT_CLASS_GRAPH || call->class == GPT_CLASS_MEMCPY ||
+	       call->class == GPT_CLASS_MEMSET;
+}
+
 /*
  * The call whose line the operation is put on: of a graph's operation the one that was captured, where that was seen
  * and has a Python stack; else the one that launched it.  NONE: not seen.
  */
-static inline uint32_t gpu_home(const struct model *model, const struct model_gpu *op)
+static inline uint32_t gpu_attributed_call(const struct model *model, const struct model_gpu *op)
 {
 	return op->captured_by != NONE && model->calls[op->captured_by].stack != NONE ? op->captured_by : op->call;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Pairs begins with ends.  What began before the trace has no begin and is left out; what has not ended is cut there.
+/* Pairs begins with ends.  What began before the trace has no begin and is left out; what has not ended is truncated
+ * there.
  */
 #include "model/python_spans.h"
 
@@ -153,13 +154,13 @@ static void end_open(struct python_spans *spans, struct thread_spans *thread, ui
 		struct model_pyspan *span = &spans->events.items[thread->events.items[--thread->events.count].index];
 
 		span->end_ns = end_of(span->start_ns, end_ns);
-		span->cut = true;
+		span->truncated = true;
 	}
 	while (thread->calls.count) {
 		struct model_pycall *call = &spans->calls.items[thread->calls.items[--thread->calls.count].index];
 
 		call->end_ns = end_of(call->start_ns, end_ns);
-		call->cut = true;
+		call->truncated = true;
 	}
 }
 

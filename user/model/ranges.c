@@ -57,7 +57,7 @@ static uint32_t begin(struct ranges *ranges, uint32_t process, uint32_t space, c
 				  ? string_intern(ranges->strings, event->text + event->bytes, event->domain_bytes)
 				  : NONE,
 		.kind = (uint8_t)kind,
-		.cut = kind != MODEL_RANGE_MARK,
+		.truncated = kind != MODEL_RANGE_MARK,
 	};
 
 	array_push(&ranges->list, range);
@@ -73,7 +73,7 @@ static bool end(struct ranges *ranges, uint32_t index, uint64_t time_ns)
 	if (time_ns < range->start_ns)
 		return false;
 	range->end_ns = time_ns;
-	range->cut = false;
+	range->truncated = false;
 	return true;
 }
 
@@ -99,7 +99,7 @@ static bool end_started(struct ranges *ranges, uint32_t space, const struct gpt_
 {
 	uint32_t *index = lookup_get(&ranges->by_id, space, event->id);
 
-	if (!index || !ranges->list.items[*index].cut)
+	if (!index || !ranges->list.items[*index].truncated)
 		return true;
 	return end(ranges, *index, event->time_ns);
 }
@@ -232,17 +232,17 @@ static const struct range_loss *loss_after(const struct ranges *ranges, uint32_t
  * until then, what began meanwhile is not known at all (false).  After it pairs are right again: whatever is out of
  * balance ends one of those that were open.
  */
-static bool cut_at_loss(const struct ranges *ranges, const struct range_owner *owner, struct model_range *range)
+static bool truncate_at_loss(const struct ranges *ranges, const struct range_owner *owner, struct model_range *range)
 {
 	const struct range_loss *loss = loss_after(ranges, owner->space, range->start_ns);
 
 	if (!loss || range->end_ns < loss->from_ns || range->kind == MODEL_RANGE_MARK ||
-	    (range->kind == MODEL_RANGE_STARTED && !range->cut))
+	    (range->kind == MODEL_RANGE_STARTED && !range->truncated))
 		return true;
 	if (range->start_ns >= loss->from_ns)
 		return false;
 	range->end_ns = loss->from_ns;
-	range->cut = true;
+	range->truncated = true;
 	return true;
 }
 
@@ -259,11 +259,11 @@ void ranges_finish(struct ranges *ranges, uint64_t start_ns, uint64_t end_ns)
 		/* what an agent had left over from another trace */
 		if (range.start_ns < start_ns)
 			continue;
-		if (range.cut)
+		if (range.truncated)
 			range.end_ns = last_moment(ranges, &ranges->owners.items[i], end_ns);
 		if (range.end_ns < range.start_ns)
 			range.end_ns = range.start_ns;
-		if (!cut_at_loss(ranges, &ranges->owners.items[i], &range))
+		if (!truncate_at_loss(ranges, &ranges->owners.items[i], &range))
 			continue;
 		range.thread = thread_of(ranges, &ranges->owners.items[i]);
 		ranges->list.items[kept++] = range;

@@ -77,7 +77,7 @@ static void count_gpu(struct model_receipt *receipt, const struct model *model)
 	for (uint32_t i = 0; i < model->gpu_count; i++) {
 		const struct model_gpu *op = &model->gpu[i];
 		const struct model_call *call = op->call != NONE ? &model->calls[op->call] : NULL;
-		uint32_t home = gpu_home(model, op);
+		uint32_t attributed = gpu_attributed_call(model, op);
 
 		receipt->gpu_ops_joined += op->call != NONE;
 		receipt->gpu_ops_foreign += op->foreign;
@@ -89,9 +89,9 @@ static void count_gpu(struct model_receipt *receipt, const struct model *model)
 		add_saturated(&receipt->gpu_ns, op->end_ns - op->start_ns);
 		if (op->graph)
 			add_saturated(&receipt->graph_ns, op->end_ns - op->start_ns);
-		if (op->graph && home != op->call)
+		if (op->graph && attributed != op->call)
 			add_saturated(&receipt->graph_ns_captured, op->end_ns - op->start_ns);
-		if (home != NONE && has_line(model, &model->calls[home]))
+		if (attributed != NONE && has_line(model, &model->calls[attributed]))
 			add_saturated(&receipt->gpu_ns_with_line, op->end_ns - op->start_ns);
 		if (!call)
 			continue;

@@ -54,10 +54,11 @@ static uint32_t intern_stack(struct stacks *stacks, const struct model_stack mad
 	return *found;
 }
 
-/* Whether an entry of a stack that was cut says how many frames were left out in its place. */
+/* Whether an entry of a stack that was truncated says how many frames were left out in its place. */
 static bool is_gap(const struct gpt_pystack *stack, uint32_t index)
 {
-	return !stack->frames[index].code && stack->frames[index].lasti > 0 && stack->hdr.flags & GPT_PYSTACK_CUT &&
+	return !stack->frames[index].code && stack->frames[index].lasti > 0 &&
+	       stack->hdr.flags & GPT_PYSTACK_TRUNCATED &&
 	       index == GPT_PYSTACK_MAX_FRAMES - GPT_PYSTACK_OUTER_FRAMES - 1;
 }
 
@@ -92,7 +93,7 @@ bool stacks_add_python(struct stacks *stacks, uint32_t space, const struct gpt_r
 	}
 	if (!made.depth)
 		return true;
-	if (record->flags & GPT_PYSTACK_CUT && !made.missing) {
+	if (record->flags & GPT_PYSTACK_TRUNCATED && !made.missing) {
 		made.gap = made.depth;
 		made.missing = MODEL_MISSING_UNKNOWN;
 	}

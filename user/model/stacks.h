@@ -23,7 +23,7 @@ struct stacks {
 	ARRAY(struct model_stack) list;
 	ARRAY(uint32_t) frames;
 	struct lookup by_id;	  /* (space, id) to stack */
-	struct lookup by_content; /* (depth and cut, hash) to stack */
+	struct lookup by_content; /* (depth and whether truncated, hash) to stack */
 
 	ARRAY(struct model_native) natives;
 	ARRAY(struct native_ip) ips;

@@ -121,7 +121,7 @@ uint32_t string_intern_kind(struct string_pool *pool, const void *bytes, size_t 
 	return intern_scratch(pool);
 }
 
-uint32_t string_intern_cut(struct string_pool *pool, const void *bytes, size_t size, unsigned kind)
+uint32_t string_intern_truncated(struct string_pool *pool, const void *bytes, size_t size, unsigned kind)
 {
 	safe_text_append_kind(&pool->scratch, bytes, size, kind);
 	safe_text_append_utf8(&pool->scratch, "...", 3);

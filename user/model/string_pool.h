@@ -35,7 +35,7 @@ uint32_t string_intern_kind(struct string_pool *pool, const void *bytes, size_t 
 uint32_t string_intern_mangled(struct string_pool *pool, const void *bytes, size_t size);
 
 /* The same of a CPython string whose end is missing: "..." stands for it. */
-uint32_t string_intern_cut(struct string_pool *pool, const void *bytes, size_t size, unsigned kind);
+uint32_t string_intern_truncated(struct string_pool *pool, const void *bytes, size_t size, unsigned kind);
 
 /* The string itself; stays valid for the life of the blocks. */
 const char *string_at(const struct string_pool *pool, uint32_t index);

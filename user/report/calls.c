@@ -58,14 +58,14 @@ static void put_calls(struct report *report, const struct call_sums *sums)
 		{"%", false, 0},
 		{"calls", false, 0},
 		{"avg us", false, 0},
-		{"call", true, TEXT_CUT_MIDDLE},
-		{"mostly at", true, TEXT_CUT_MIDDLE},
+		{"call", true, TEXT_TRUNCATE_MIDDLE},
+		{"mostly at", true, TEXT_TRUNCATE_MIDDLE},
 		{NULL, false, 0},
 	};
 	const struct column counted[] = {
 		{"calls", false, 0},
-		{"call", true, TEXT_CUT_MIDDLE},
-		{"mostly at", true, TEXT_CUT_MIDDLE},
+		{"call", true, TEXT_TRUNCATE_MIDDLE},
+		{"mostly at", true, TEXT_TRUNCATE_MIDDLE},
 		{NULL, false, 0},
 	};
 	struct table table;

@@ -13,7 +13,7 @@ static void put_warning(struct report *report, const char *text)
 	fputs(report->color ? "\033[0m" : "", report->out);
 }
 
-static void put_cut_short(struct report *report)
+static void put_truncated(struct report *report)
 {
 	const struct model_receipt *receipt = &report->model->receipt;
 
@@ -42,7 +42,7 @@ static void put_clauses(struct report *report, char *clauses[], unsigned count)
 			fputc(' ', report->out);
 			column++;
 		}
-		column += text_put(report->out, clauses[i], report->width - column, TEXT_CUT_END);
+		column += text_put(report->out, clauses[i], report->width - column, TEXT_TRUNCATE_END);
 		if (i + 1 < count)
 			fputc(';', report->out);
 		column++;
@@ -115,7 +115,7 @@ static void put_causes(struct report *report)
 		uint64_t count;
 		const char *what;
 	} others[] = {
-		{receipt->counters[GPT_COUNTER_STACK_CUT],
+		{receipt->counters[GPT_COUNTER_STACK_TRUNCATED],
 		 "stacks deeper than what is kept: frames in their middle are left out"},
 		{receipt->launches_captured, "launches captured into graphs: executed when those are launched"},
 		{receipt->launches_agent_away, "launches without GPU times: the agent did not record yet, or had left"},
@@ -288,7 +288,7 @@ void report_complete(struct report *report)
 	const struct model *model = report->model;
 
 	fputc('\n', report->out);
-	put_cut_short(report);
+	put_truncated(report);
 	put_joined(report);
 	put_causes(report);
 	put_threshold(report);

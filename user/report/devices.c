@@ -75,7 +75,7 @@ static void put_usage(struct report *report, const struct usage *usage)
 	unsigned taken = text_width(facts);
 	bool fits = taken + NAME_LEAST <= report->width;
 
-	text_put(report->out, name, fits ? report->width - taken : report->width, TEXT_CUT_MIDDLE);
+	text_put(report->out, name, fits ? report->width - taken : report->width, TEXT_TRUNCATE_MIDDLE);
 	if (fits) {
 		fprintf(report->out, "%s\n", facts);
 	} else {

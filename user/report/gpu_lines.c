@@ -71,13 +71,13 @@ static void sum_gpu(struct report *report, struct line_sums *sums)
 
 	for (uint32_t i = 0; i < model->gpu_count; i++) {
 		const struct model_gpu *op = &model->gpu[i];
-		uint32_t home = gpu_home(model, op);
-		const struct model_call *call = home == NONE ? NULL : &model->calls[home];
-		bool captured = home != op->call;
+		uint32_t attributed = gpu_attributed_call(model, op);
+		const struct model_call *call = attributed == NONE ? NULL : &model->calls[attributed];
+		bool captured = attributed != op->call;
 		uint32_t replay = captured && op->call != NONE ? model->calls[op->call].stack : NONE;
 
 		add(report, sums, line_of_gpu(&report->lines, op), call, replay, op->process, gpu_ns(op),
-		    captured || (home != NONE && call->first_gpu == i));
+		    captured || (attributed != NONE && call->first_gpu == i));
 	}
 	sum_totals(report, sums);
 }
@@ -137,9 +137,9 @@ static void put_gpu_self(struct report *report, struct line_sums *sums)
 		{total, false, 0},
 		{"%", false, 0},
 		{"launches", false, 0},
-		{"line", true, TEXT_CUT_START},
-		{"function", true, TEXT_CUT_MIDDLE},
-		{report->active > 1 ? "process" : NULL, true, TEXT_CUT_MIDDLE},
+		{"line", true, TEXT_TRUNCATE_START},
+		{"function", true, TEXT_TRUNCATE_MIDDLE},
+		{report->active > 1 ? "process" : NULL, true, TEXT_TRUNCATE_MIDDLE},
 		{NULL, false, 0},
 	};
 	struct table table;
@@ -192,9 +192,9 @@ static void put_gpu_own(struct report *report, struct line_sums *sums)
 	const struct column columns[] = {
 		{total, false, 0},
 		{"%", false, 0},
-		{"line", true, TEXT_CUT_START},
-		{"function", true, TEXT_CUT_MIDDLE},
-		{report->active > 1 ? "process" : NULL, true, TEXT_CUT_MIDDLE},
+		{"line", true, TEXT_TRUNCATE_START},
+		{"function", true, TEXT_TRUNCATE_MIDDLE},
+		{report->active > 1 ? "process" : NULL, true, TEXT_TRUNCATE_MIDDLE},
 		{NULL, false, 0},
 	};
 	struct table table;
@@ -237,9 +237,9 @@ static void put_calls_by_line(struct report *report, struct line_sums *sums)
 		{"launches", false, 0},
 		{"with callees", false, 0},
 		{"%", false, 0},
-		{"line", true, TEXT_CUT_START},
-		{"function", true, TEXT_CUT_MIDDLE},
-		{report->active > 1 ? "process" : NULL, true, TEXT_CUT_MIDDLE},
+		{"line", true, TEXT_TRUNCATE_START},
+		{"function", true, TEXT_TRUNCATE_MIDDLE},
+		{report->active > 1 ? "process" : NULL, true, TEXT_TRUNCATE_MIDDLE},
 		{NULL, false, 0},
 	};
 	struct table table;
@@ -277,9 +277,9 @@ static void put_untimed(struct report *report, const struct tally *launches, uin
 	const struct column columns[] = {
 		{"launches", false, 0},
 		{"%", false, 0},
-		{"line", true, TEXT_CUT_START},
-		{"function", true, TEXT_CUT_MIDDLE},
-		{report->active > 1 ? "process" : NULL, true, TEXT_CUT_MIDDLE},
+		{"line", true, TEXT_TRUNCATE_START},
+		{"function", true, TEXT_TRUNCATE_MIDDLE},
+		{report->active > 1 ? "process" : NULL, true, TEXT_TRUNCATE_MIDDLE},
 		{NULL, false, 0},
 	};
 	struct table table;

@@ -53,14 +53,14 @@ static uint32_t devices_in_use(const struct model *model)
 	return count;
 }
 
-/* Command cut so that what follows it stays on the line. */
+/* Command truncated so that what follows it stays on the line. */
 static void put_process(struct report *report, const struct model_process *process, const char *rest)
 {
 	char *command = command_of(process), *pid = xasprintf(" (pid %" PRIu32 ")", process->pid);
 	unsigned taken = text_width(pid) + text_width(rest);
 
 	fputs(report->color ? "\033[1m" : "", report->out);
-	text_put(report->out, command, report->width > taken + 8 ? report->width - taken : 8, TEXT_CUT_END);
+	text_put(report->out, command, report->width > taken + 8 ? report->width - taken : 8, TEXT_TRUNCATE_END);
 	fprintf(report->out, "%s%s%s\n", pid, rest, report->color ? "\033[0m" : "");
 	free(command);
 	free(pid);

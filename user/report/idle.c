@@ -175,8 +175,12 @@ static void put_charges(struct idle *idle)
 	struct tally_entry *sorted = tally_sorted(&idle->charges, false);
 	struct time_unit unit = time_unit_for(idle->sum ? idle->sum : sorted[0].ns);
 	const struct column columns[] = {
-		{unit.name, false, 0},		{"%", false, 0},  {"gaps", false, 0}, {"line", true, TEXT_CUT_MIDDLE},
-		{"why", true, TEXT_CUT_MIDDLE}, {NULL, false, 0},
+		{unit.name, false, 0},
+		{"%", false, 0},
+		{"gaps", false, 0},
+		{"line", true, TEXT_TRUNCATE_MIDDLE},
+		{"why", true, TEXT_TRUNCATE_MIDDLE},
+		{NULL, false, 0},
 	};
 	struct table table;
 	size_t shown = 0, more = 0;

@@ -146,8 +146,12 @@ static void put_table(struct interpreter *interpreter)
 	struct tally_entry *sorted = tally_sorted(&interpreter->keys, false);
 	struct time_unit unit = time_unit_for(interpreter->longest_ns);
 	const struct column columns[] = {
-		{unit.name, false, 0},		 {"count", false, 0}, {"longest", false, 0}, {"GPU idle", false, 0},
-		{"what", true, TEXT_CUT_MIDDLE}, {NULL, false, 0},
+		{unit.name, false, 0},
+		{"count", false, 0},
+		{"longest", false, 0},
+		{"GPU idle", false, 0},
+		{"what", true, TEXT_TRUNCATE_MIDDLE},
+		{NULL, false, 0},
 	};
 	struct table table;
 	uint64_t rest = 0;

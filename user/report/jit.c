@@ -8,8 +8,11 @@ static void put_table(struct report *report, const struct tally_entry *sorted, s
 {
 	struct time_unit unit = time_unit_for(sorted[0].ns);
 	const struct column columns[] = {
-		{unit.name, false, 0},		 {"count", false, 0}, {"what", true, TEXT_CUT_END},
-		{"line", true, TEXT_CUT_MIDDLE}, {NULL, false, 0},
+		{unit.name, false, 0},
+		{"count", false, 0},
+		{"what", true, TEXT_TRUNCATE_END},
+		{"line", true, TEXT_TRUNCATE_MIDDLE},
+		{NULL, false, 0},
 	};
 	size_t shown = count < report->rows ? count : report->rows;
 	struct table table;

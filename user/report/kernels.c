@@ -68,8 +68,8 @@ static void put_kernels(struct report *report, const struct tally *kernels, stru
 		{"%", false, 0},
 		{"calls", false, 0},
 		{"avg us", false, 0},
-		{"kernel", true, TEXT_CUT_MIDDLE},
-		{"mostly launched at", true, TEXT_CUT_MIDDLE},
+		{"kernel", true, TEXT_TRUNCATE_MIDDLE},
+		{"mostly launched at", true, TEXT_TRUNCATE_MIDDLE},
 		{NULL, false, 0},
 	};
 	struct table table;

@@ -153,7 +153,7 @@ uint32_t line_of_launch(struct line_index *index, const struct model_gpu *op, ui
 
 uint32_t line_of_gpu(struct line_index *index, const struct model_gpu *op)
 {
-	return line_of_launch(index, op, gpu_home(index->model, op));
+	return line_of_launch(index, op, gpu_attributed_call(index->model, op));
 }
 
 char *line_place(const struct line_index *index, uint32_t number)

@@ -99,8 +99,8 @@ void report_memcpys(struct report *report)
 			{"count", false, 0},
 			{"GB/s", false, 0},
 			{"pageable %", false, 0},
-			{"direction", true, TEXT_CUT_END},
-			{"mostly from", true, TEXT_CUT_MIDDLE},
+			{"direction", true, TEXT_TRUNCATE_END},
+			{"mostly from", true, TEXT_TRUNCATE_MIDDLE},
 			{NULL, false, 0},
 		};
 		struct table table;

@@ -164,8 +164,12 @@ static void put_peaks(struct memory *all)
 static void put_lines(struct memory *all)
 {
 	static const struct column columns[] = {
-		{"at peak", false, 0},		{"not freed", false, 0},	 {"blocks", false, 0},
-		{"memory", true, TEXT_CUT_END}, {"line", true, TEXT_CUT_MIDDLE}, {NULL, false, 0},
+		{"at peak", false, 0},
+		{"not freed", false, 0},
+		{"blocks", false, 0},
+		{"memory", true, TEXT_TRUNCATE_END},
+		{"line", true, TEXT_TRUNCATE_MIDDLE},
+		{NULL, false, 0},
 	};
 	struct report *report = all->report;
 	struct tally_entry *sorted = tally_sorted(&all->lines, false);

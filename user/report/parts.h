@@ -21,7 +21,7 @@ struct report {
 /* A blank line, then the title; `aside` is plain text behind it, NULL: none. */
 void report_title(struct report *report, const char *title, const char *aside);
 
-/* One line of text, cut at the page's width. */
+/* One line of text, truncated at the page's width. */
 void report_line(struct report *report, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Text broken into lines; those after the first are indented by `indent`. */
@@ -36,8 +36,6 @@ void report_more(struct report *report, size_t count, const char *what, struct n
  */
 struct tally_entry *tally_sorted(const struct tally *tally, bool by_count);
 
-/* Whether a call puts work on the GPU: launches, graphs, memcpys, memsets. */
-bool call_is_work(const struct model_call *call);
 /* Whether its thread stood still in it until the GPU came so far. */
 bool call_waits(const struct model_call *call);
 bool call_failed(const struct model_call *call);

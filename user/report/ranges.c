@@ -251,8 +251,9 @@ static void put_left_out(const struct ranges *all)
 static void put_table(struct ranges *all, struct time_unit unit)
 {
 	const struct column columns[] = {
-		{unit.name, false, 0}, {"share %", false, 0},	      {"ops", false, 0}, {"ranges", false, 0},
-		{"open", false, 0},    {"range", true, TEXT_CUT_END}, {NULL, false, 0},
+		{unit.name, false, 0}, {"share %", false, 0}, {"ops", false, 0},
+		{"ranges", false, 0},  {"open", false, 0},    {"range", true, TEXT_TRUNCATE_END},
+		{NULL, false, 0},
 	};
 	struct report *report = all->report;
 	struct tally_entry *sorted = tally_sorted(&all->sums, false);

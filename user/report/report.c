@@ -20,11 +20,11 @@ void report_title(struct report *report, const char *title, const char *aside)
 
 	fputc('\n', report->out);
 	fputs(report->color ? "\033[1m" : "", report->out);
-	used = text_put(report->out, title, report->width, TEXT_CUT_END);
+	used = text_put(report->out, title, report->width, TEXT_TRUNCATE_END);
 	fputs(report->color ? "\033[0m" : "", report->out);
 	if (aside && used + 3 < report->width) {
 		fputs("   ", report->out);
-		text_put(report->out, aside, report->width - used - 3, TEXT_CUT_END);
+		text_put(report->out, aside, report->width - used - 3, TEXT_TRUNCATE_END);
 	}
 	fputc('\n', report->out);
 }
@@ -40,7 +40,7 @@ void report_line(struct report *report, const char *format, ...)
 	va_end(args);
 	if (length < 0)
 		return;
-	text_put(report->out, text, report->width, TEXT_CUT_MIDDLE);
+	text_put(report->out, text, report->width, TEXT_TRUNCATE_MIDDLE);
 	fputc('\n', report->out);
 	free(text);
 }
@@ -90,12 +90,6 @@ struct tally_entry *tally_sorted(const struct tally *tally, bool by_count)
 	return sorted;
 }
 
-bool call_is_work(const struct model_call *call)
-{
-	return call->class == GPT_CLASS_LAUNCH || call->class == GPT_CLASS_GRAPH || call->class == GPT_CLASS_MEMCPY ||
-	       call->class == GPT_CLASS_MEMSET;
-}
-
 /* What the driver needs to begin a memcpy. */
 #define MEMCPY_BEGINS_NS 5000u
 
@@ -132,7 +126,7 @@ void report_add_process(struct report *report, struct table *table, uint64_t mor
 	free(text);
 }
 
-/* A trace without times of its own (cut short early) spans its events. */
+/* A trace without times of its own (truncated early) spans its events. */
 static void find_window(struct report *report)
 {
 	const struct model *model = report->model;

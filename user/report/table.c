@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #define GAP 2u	      /* columns between two columns */
-#define NAME_LEAST 6u /* a name is not cut below this */
+#define NAME_LEAST 6u /* a name is not truncated below this */
 
 void table_begin(struct table *table, const struct column *columns)
 {
@@ -68,7 +68,7 @@ static void put_row(const struct table *table, FILE *out, const unsigned widths[
 		fprintf(out, "%*s", (int)GAP, "");
 		if (!column->is_name)
 			fprintf(out, "%*s", (int)pad, "");
-		width = text_put(out, cells[c], widths[c], column->cut);
+		width = text_put(out, cells[c], widths[c], column->truncate);
 		if (column->is_name && c + 1 < count)
 			fprintf(out, "%*s", (int)(widths[c] - width), "");
 	}

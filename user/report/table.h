@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Tables of text: numbers to the right, names to the left, columns as wide as their contents, and names cut
+ * Tables of text: numbers to the right, names to the left, columns as wide as their contents, and names truncated
  * where the whole would be wider than the page.
  */
 #ifndef GPUTRACE_TABLE_H
@@ -14,8 +14,8 @@
 
 struct column {
 	const char *title; /* NULL ends the list */
-	bool is_name;	   /* to the left, and may be cut */
-	enum text_cut cut;
+	bool is_name;	   /* to the left, and may be truncated */
+	enum text_truncate truncate;
 };
 
 struct table {

@@ -94,7 +94,7 @@ static unsigned put_part(FILE *out, const char *text, unsigned skip, unsigned co
 	return written;
 }
 
-unsigned text_put(FILE *out, const char *text, unsigned columns, enum text_cut cut)
+unsigned text_put(FILE *out, const char *text, unsigned columns, enum text_truncate where)
 {
 	unsigned width = text_width(text), room, head, written;
 
@@ -103,7 +103,7 @@ unsigned text_put(FILE *out, const char *text, unsigned columns, enum text_cut c
 	if (columns <= DOTS_WIDTH)
 		return put_part(out, text, 0, columns);
 	room = columns - DOTS_WIDTH;
-	head = cut == TEXT_CUT_END ? room : cut == TEXT_CUT_MIDDLE ? (room + 1) / 2 : 0;
+	head = where == TEXT_TRUNCATE_END ? room : where == TEXT_TRUNCATE_MIDDLE ? (room + 1) / 2 : 0;
 	written = put_part(out, text, 0, head);
 	fputs(DOTS, out);
 	return written + DOTS_WIDTH + put_part(out, text, width - (room - head), room - head);
@@ -130,7 +130,7 @@ void text_wrap(FILE *out, const char *text, unsigned column, unsigned indent, un
 			fputc(' ', out);
 			column++;
 		}
-		column += text_put(out, word, width > column ? width - column : 1, TEXT_CUT_MIDDLE);
+		column += text_put(out, word, width > column ? width - column : 1, TEXT_TRUNCATE_MIDDLE);
 		begins = false;
 		free(word);
 		text += length;

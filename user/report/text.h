@@ -14,17 +14,17 @@
 void text_begin(void);
 void text_end(void);
 
-enum text_cut {
-	TEXT_CUT_END,	 /* keeps the beginning */
-	TEXT_CUT_MIDDLE, /* keeps both ends: names */
-	TEXT_CUT_START,	 /* keeps the end: paths */
+enum text_truncate {
+	TEXT_TRUNCATE_END,    /* keeps the beginning */
+	TEXT_TRUNCATE_MIDDLE, /* keeps both ends: names */
+	TEXT_TRUNCATE_START,  /* keeps the end: paths */
 };
 
 /* Columns that a name takes on the terminal. */
 unsigned text_width(const char *text);
 
 /* Writes a name in at most `columns` columns; returns how many it took. */
-unsigned text_put(FILE *out, const char *text, unsigned columns, enum text_cut cut);
+unsigned text_put(FILE *out, const char *text, unsigned columns, enum text_truncate where);
 
 /*
  * Writes text broken at blanks into lines of at most `width` columns, those after the first indented, and ends

@@ -89,8 +89,8 @@ static void put_waits(struct report *report, const struct tally *waits, uint64_t
 		{"%", false, 0},
 		{"waits", false, 0},
 		{"avg us", false, 0},
-		{"wait", true, TEXT_CUT_MIDDLE},
-		{"line", true, TEXT_CUT_MIDDLE},
+		{"wait", true, TEXT_TRUNCATE_MIDDLE},
+		{"line", true, TEXT_TRUNCATE_MIDDLE},
 		{NULL, false, 0},
 	};
 	size_t shown = waits->count < report->rows ? waits->count : report->rows;

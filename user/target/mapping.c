@@ -65,11 +65,11 @@ static void decode_path(char *path)
 
 static bool cut_suffix(char *text, const char *suffix)
 {
-	size_t length = strlen(text), cut = strlen(suffix);
+	size_t length = strlen(text), suffix_length = strlen(suffix);
 
-	if (length < cut || strcmp(text + length - cut, suffix))
+	if (length < suffix_length || strcmp(text + length - suffix_length, suffix))
 		return false;
-	text[length - cut] = '\0';
+	text[length - suffix_length] = '\0';
 	return true;
 }
 
