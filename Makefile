@@ -147,7 +147,7 @@ $(BUILD)/gputrace: $(BUILD)/user/cmd/main.o $(LIB)
 
 # Needs the kernel and nothing else: for machines that cannot install anything (tests/gpu/gpu.mk).  ld warns of what would
 # want shared libraries at run time (dlopen, NSS).
-STATIC_LIBS = $(filter-out -lisal,$(LIBS))
+STATIC_LIBS := $(filter-out -lisal,$(LIBS))
 $(BUILD)/gputrace-static: $(BUILD)/user/cmd/main.o $(STATIC_OBJ) $(LIB)
 	$(say) LINK $@
 	$(Q)$(CC) $(CFLAGS) $(EXTRA_CFLAGS) $(LDFLAGS) $(EXTRA_LDFLAGS) -static -Wl,--fatal-warnings -o $@ $^ $(STATIC_LIBS)
