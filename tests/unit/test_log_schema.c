@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include <gputrace/agent.h>
+#include <gputrace/log.h>
 #include <gputrace/record.h>
 
 #include "log/schema.h"
@@ -176,9 +177,9 @@ static void more_types_or_fields_than_the_limits_are_refused(void **state)
 	assert_int_equal(schema_parse(text, bytes, &schema), -EPROTO);
 	free(text);
 
-	text = calloc(1, SCHEMA_TEXT_MAX + 1);
-	memset(text, '\n', SCHEMA_TEXT_MAX + 1);
-	assert_int_equal(schema_parse(text, SCHEMA_TEXT_MAX + 1, &schema), -EPROTO);
+	text = calloc(1, GPT_LOG_SCHEMA_MAX + 1);
+	memset(text, '\n', GPT_LOG_SCHEMA_MAX + 1);
+	assert_int_equal(schema_parse(text, GPT_LOG_SCHEMA_MAX + 1, &schema), -EPROTO);
 	free(text);
 }
 

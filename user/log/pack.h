@@ -10,15 +10,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <gputrace/log.h>
+
 #include "log/schema.h"
 
 #define PACK_PROCESSES_MAX 1024u /* a segment of more does not list them */
-#define PACK_ANY_PROCESS UINT32_MAX
-
-struct pack_kind {
-	uint16_t type; /* 0: all that are not in the schema */
-	uint32_t count;
-};
 
 /* The packed records, and what a segment's header says of them. */
 struct pack_out {
@@ -26,10 +22,10 @@ struct pack_out {
 	size_t packed_bytes;
 	uint32_t records; /* the repeated ones included, those inside others not */
 	/* From here on: of records that are not repeated, and of those inside them. */
-	const struct pack_kind *kinds; /* by rising type */
+	const struct gpt_log_kind *kinds; /* by rising type; 0: all types that are not in the schema */
 	uint32_t kind_count;
 	const uint32_t *pids;	    /* by rising pid; 0: what belongs to no process */
-	uint32_t pid_count;	    /* PACK_ANY_PROCESS: too many to list */
+	uint32_t pid_count;	    /* GPT_LOG_ANY_PROCESS: too many to list */
 	uint64_t first_ns, last_ns; /* CLOCK_MONOTONIC; 0 0: no time in them */
 	uint64_t first_wall_ns, last_wall_ns;
 };
@@ -43,7 +39,7 @@ void packer_free(struct packer *packer);
 /*
  * Packs whole records (struct gpt_record, a multiple of 8 bytes, whatever they hold), of which the first `repeated` are
  * descriptions that an earlier segment had.  -EINVAL: the sizes of the records do not add up; -E2BIG: more than
- * PACKED_RECORD_BYTES_MAX.
+ * GPT_LOG_RECORD_BYTES_MAX.
  */
 int pack(struct packer *packer, const void *records, size_t bytes, uint32_t repeated, struct pack_out *out);
 

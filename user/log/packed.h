@@ -32,7 +32,4 @@
 #ifndef GPUTRACE_LOG_PACKED_H
 #define GPUTRACE_LOG_PACKED_H
 
-/* Bytes of records in a segment, at most. */
-#define PACKED_RECORD_BYTES_MAX (64u << 20)
-
 #endif

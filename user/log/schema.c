@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <gputrace/log.h>
 #include <gputrace/record.h>
 
 #include "base/array.h"
@@ -201,7 +202,7 @@ int schema_parse(const char *text, size_t bytes, struct schema **schema)
 	size_t capacity = 0;
 
 	*schema = NULL;
-	if (bytes > SCHEMA_TEXT_MAX || (bytes && text[bytes - 1] != '\n'))
+	if (bytes > GPT_LOG_SCHEMA_MAX || (bytes && text[bytes - 1] != '\n'))
 		return -EPROTO;
 	made = xcalloc(1, sizeof(*made));
 	while (take_until(&left, '\n', &line)) {

@@ -27,7 +27,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SCHEMA_TEXT_MAX (64u << 10) /* bytes */
 #define SCHEMA_TYPES_MAX 256u
 #define SCHEMA_FIELDS_MAX 256u /* of a record, and of an element */
 #define SCHEMA_NAME_MAX 47u
