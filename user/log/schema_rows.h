@@ -168,8 +168,8 @@
 	F(S, ring_bytes, ring_bytes, "delta")                                                                          \
 	F(S, ring_bytes_max, ring_bytes_max, "delta")                                                                  \
 	F(S, reason, reason, "delta")                                                                                  \
-	F(S, accounts_count, accounts_count, "delta")
-#define SCHEMA_ACCOUNT(F, A, S) F(S, account, account, "delta")
+	F(S, counters_count, counters_count, "delta")
+#define SCHEMA_COUNTER(F, A, S) F(S, counter, counter, "delta")
 
 #define SCHEMA_AGENT_BATCH(F, A, S)                                                                                    \
 	F(S, time_ns, time_ns, "time")                                                                                 \
@@ -205,7 +205,7 @@
 	F(S, result, result, "delta")                                                                                  \
 	F(S, tid, tid, "id")
 
-#define SCHEMA_AGENT_CALLED(F, A, S)                                                                                   \
+#define SCHEMA_AGENT_API_ACTIVITY(F, A, S)                                                                             \
 	F(S, start_wall_ns, start_wall_ns, "wall")                                                                     \
 	F(S, end_wall_ns, end_wall_ns, "+start_wall_ns")                                                               \
 	F(S, corr, corr, "delta")                                                                                      \
@@ -419,7 +419,7 @@
 	T(agent_event, struct gpt_agent_event, SCHEMA_AGENT_EVENT)                                                     \
 	T(agent_memory, struct gpt_agent_memory, SCHEMA_AGENT_MEMORY)                                                  \
 	T(agent_graph_node, struct gpt_agent_graph_node, SCHEMA_AGENT_GRAPH_NODE)                                      \
-	T(agent_called, struct gpt_agent_called, SCHEMA_AGENT_CALLED)                                                  \
+	T(agent_api_activity, struct gpt_agent_api_activity, SCHEMA_AGENT_API_ACTIVITY)                                \
 	T(agent_sizes, struct gpt_agent_sizes, SCHEMA_AGENT_SIZES)                                                     \
 	T(agent_range, struct gpt_agent_range, SCHEMA_AGENT_RANGE)                                                     \
 	T(agent_jit, struct gpt_agent_jit, SCHEMA_AGENT_JIT)
@@ -430,7 +430,7 @@
 	E(                                                                                                             \
 		native_ip, struct { __u64 ip; }, SCHEMA_IP, ((struct gpt_native_stack *)0)->ip[0])                     \
 	E(                                                                                                             \
-		end_account, struct { __u64 account; }, SCHEMA_ACCOUNT, ((struct gpt_end *)0)->accounts[0])
+		end_counter, struct { __u64 counter; }, SCHEMA_COUNTER, ((struct gpt_end *)0)->counters[0])
 
 /*
  * The types of the two enumerations, by rising number: R(enumerator, name, S of its struct, tail, S of its elements);
@@ -460,7 +460,7 @@
 	R(GPT_NATIVE_SYM, native_sym, native_sym, SCHEMA_BYTES, none)                                                  \
 	R(GPT_CLOCK, clock, clock, SCHEMA_BYTES, none)                                                                 \
 	R(GPT_NOTE, note, text, SCHEMA_BYTES, none)                                                                    \
-	R(GPT_END, end, end, SCHEMA_ARRAY, end_account)
+	R(GPT_END, end, end, SCHEMA_ARRAY, end_counter)
 
 #define SCHEMA_AGENT_RECORDS(R)                                                                                        \
 	R(GPT_AGENT_HELLO, agent_hello, agent_hello, SCHEMA_BYTES, none)                                               \
@@ -479,7 +479,7 @@
 	R(GPT_AGENT_EVENT, agent_event, agent_event, SCHEMA_BYTES, none)                                               \
 	R(GPT_AGENT_MEMORY, agent_memory, agent_memory, SCHEMA_BYTES, none)                                            \
 	R(GPT_AGENT_GRAPH_NODE, agent_graph_node, agent_graph_node, SCHEMA_BYTES, none)                                \
-	R(GPT_AGENT_CALLED, agent_called, agent_called, SCHEMA_BYTES, none)                                            \
+	R(GPT_AGENT_API_ACTIVITY, agent_api_activity, agent_api_activity, SCHEMA_BYTES, none)                          \
 	R(GPT_AGENT_SIZES, agent_sizes, agent_sizes, SCHEMA_BYTES, none)                                               \
 	R(GPT_AGENT_RANGE, agent_range, agent_range, SCHEMA_BYTES, none)                                               \
 	R(GPT_AGENT_JIT, agent_jit, agent_jit, SCHEMA_BYTES, none)
