@@ -35,6 +35,7 @@ CHECK_FN const char *model_check_text(const char *text)
 
 CHECK_FN const char *model_check_texts(const struct model *model)
 {
+	const struct model_source *source = model_source(model);
 	const char *wrong = NULL;
 
 	for (uint32_t i = 0; i < model->string_count && !wrong; i++)
@@ -52,7 +53,7 @@ CHECK_FN const char *model_check_texts(const struct model *model)
 		MODEL_MUST(model->threads[i].name && model->threads[i].process < model->process_count);
 	for (uint32_t i = 0; i < model->code_count; i++)
 		MODEL_MUST(model->codes[i].name && model->codes[i].file && model->codes[i].name[0]);
-	MODEL_MUST(model->version && model->host && model->kernel && model->target);
+	MODEL_MUST(model->source_count == 1 && source->version && source->host && source->kernel && source->target);
 	return wrong;
 }
 
@@ -111,13 +112,13 @@ CHECK_FN const char *model_check_calls(const struct model *model)
 		MODEL_MUST(op->captured_by == NONE || op->captured_by < model->call_count);
 		joined += op->call != NONE;
 	}
-	MODEL_MUST(linked == joined && joined == model->receipt.gpu_ops_joined);
+	MODEL_MUST(linked == joined && joined == model_source(model)->receipt.gpu_ops_joined);
 	return NULL;
 }
 
 CHECK_FN const char *model_check_sums(const struct model *model)
 {
-	const struct model_receipt *receipt = &model->receipt;
+	const struct model_receipt *receipt = &model_source(model)->receipt;
 	uint64_t calls = 0, ops = 0, thread_calls = 0;
 
 	for (uint32_t i = 0; i < model->process_count; i++) {

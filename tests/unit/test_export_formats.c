@@ -122,14 +122,14 @@ static void the_head_names_every_cause_of_loss(void **state)
 	uint64_t count = 100;
 	char *text;
 
-#define COUNTER(counter, name, kind, words) model->receipt.counters[GPT_COUNTER_##counter] = ++count;
-#define MEMBER(member, name, kind, words) model->receipt.member = ++count;
+#define COUNTER(counter, name, kind, words) model_source(model)->receipt.counters[GPT_COUNTER_##counter] = ++count;
+#define MEMBER(member, name, kind, words) model_source(model)->receipt.member = ++count;
 	GPT_COUNTER_LOSSES(COUNTER);
 	GPT_AGENT_LOSSES(MEMBER);
 	GPT_RECORD_LOSSES(MEMBER);
 #undef MEMBER
 #undef COUNTER
-	model_losses(&model->receipt, losses);
+	model_losses(&model_source(model)->receipt, losses);
 	text = exported(model, chrome_write, -1, false);
 	for (size_t i = 0; i < MODEL_LOSSES; i++) {
 		char member[80];
@@ -399,7 +399,8 @@ static void a_stack_without_its_outer_end_says_so(void **state)
 
 static void an_empty_trace_is_still_a_file(void **state)
 {
-	struct model model = {.version = "", .host = "", .kernel = "", .target = ""};
+	struct model_source source = {.version = "", .host = "", .kernel = "", .target = ""};
+	struct model model = {.sources = &source, .source_count = 1};
 	char *text = exported(&model, chrome_write, -1, false);
 
 	assert_has(text, "\"traceEvents\": [\n{\"ph\":\"M\"");

@@ -162,7 +162,7 @@ static void a_compilation_meets_its_call_in_any_order(void **state)
 	assert_int_equal(model->calls[model->jits[1].call].corr, 2);
 	assert_int_equal(model->jits[1].end_ns, 700);
 	assert_string_equal(jit_name(&model->jits[1]), "PTX compiled");
-	assert_int_equal(model->receipt.bad_records, 1);
+	assert_int_equal(model_source(model)->receipt.bad_records, 1);
 	model_free(model);
 }
 

@@ -78,7 +78,7 @@ static void a_longer_header_is_skipped(void **state)
 	model = model_of(&log);
 	assert_int_equal(model->call_count, 1);
 	assert_int_equal(model->start_ns, 77);
-	assert_false(model->receipt.truncated);
+	assert_false(model_source(model)->receipt.truncated);
 	model_free(model);
 }
 
@@ -114,8 +114,8 @@ static void a_log_truncated_anywhere_is_read_up_to_the_last_whole_record(void **
 		log_raw(&cut, log.data, size);
 		model = model_of(&cut);
 		assert_int_equal(model->call_count, calls);
-		assert_int_equal(model->receipt.truncated, size < log.size);
-		assert_int_equal(model->receipt.end_reason, size < log.size ? 0 : GPT_END_DURATION);
+		assert_int_equal(model_source(model)->receipt.truncated, size < log.size);
+		assert_int_equal(model_source(model)->receipt.end_reason, size < log.size ? 0 : GPT_END_DURATION);
 		assert_int_equal(model->end_ns, size < log.size ? (calls ? 99 + calls : 0) : 200);
 		model_free(model);
 	}
@@ -138,7 +138,7 @@ static void a_record_of_impossible_size_ends_the_log(void **state)
 		log_end(&log, 200);
 		model = model_of(&log);
 		assert_int_equal(model->call_count, 1);
-		assert_true(model->receipt.truncated);
+		assert_true(model_source(model)->receipt.truncated);
 		model_free(model);
 	}
 }
@@ -161,7 +161,7 @@ static void unknown_records_are_skipped(void **state)
 	model = model_of(&log);
 	assert_int_equal(model->call_count, 1);
 	assert_int_equal(model->gpu_count, 1);
-	assert_int_equal(model->receipt.bad_records, 0);
+	assert_int_equal(model_source(model)->receipt.bad_records, 0);
 	model_free(model);
 }
 
@@ -197,8 +197,8 @@ static void records_shorter_than_their_type_are_counted_as_bad(void **state)
 		known += (type <= GPT_CUPTI_USE && type != GPT_MAPPED) || (type >= GPT_SESSION && type <= GPT_END);
 	}
 	model = model_of(&log);
-	assert_int_equal(model->receipt.bad_records, known);
-	assert_true(model->receipt.truncated);
+	assert_int_equal(model_source(model)->receipt.bad_records, known);
+	assert_true(model_source(model)->receipt.truncated);
 	model_free(model);
 }
 
@@ -232,7 +232,7 @@ static void lengths_that_leave_their_record_are_bad(void **state)
 	log_put(&log, GPT_AGENT_BATCH, &batch, sizeof(batch), &eight, 8);
 	log_put(&log, GPT_END, &end, sizeof(end), &eight, 8);
 	model = model_of(&log);
-	assert_int_equal(model->receipt.bad_records, 11);
+	assert_int_equal(model_source(model)->receipt.bad_records, 11);
 	assert_int_equal(model->stack_count + model->native_count + model->code_count + model->note_count, 0);
 	model_free(model);
 }
@@ -254,10 +254,10 @@ static void lengths_that_leave_their_record_inside_a_batch_are_bad(void **state)
 	log_raw(&log, &torn, sizeof(torn));
 	log_end(&log, 20);
 	model = model_of(&log);
-	assert_int_equal(model->receipt.bad_records, 4);
+	assert_int_equal(model_source(model)->receipt.bad_records, 4);
 	assert_int_equal(model->device_count, 0);
 	assert_int_equal(model->processes[0].agent_state, 0);
-	assert_false(model->receipt.truncated);
+	assert_false(model_source(model)->receipt.truncated);
 	model_free(model);
 }
 
@@ -301,7 +301,7 @@ static void a_log_can_come_through_a_pipe(void **state)
 	assert_int_equal(model_build(ends[0], &model, &why), 0);
 	pthread_join(thread, NULL);
 	assert_int_equal(model->call_count, 200000);
-	assert_false(model->receipt.truncated);
+	assert_false(model_source(model)->receipt.truncated);
 	model_free(model);
 	close(ends[0]);
 	log_free(&log);
@@ -320,7 +320,7 @@ static void reading_leaves_the_file_offset_alone(void **state)
 	assert_int_equal(lseek(fd, 0, SEEK_END), log.size);
 	assert_int_equal(model_build(fd, &model, &why), 0);
 	assert_int_equal(lseek(fd, 0, SEEK_CUR), log.size);
-	assert_false(model->receipt.truncated);
+	assert_false(model_source(model)->receipt.truncated);
 	model_free(model);
 	close(fd);
 	log_free(&log);

@@ -96,8 +96,8 @@ static void each_record_finds_the_call_just_before_it(void **state)
 		assert_int_equal(caller(model, i), i);
 	assert_int_equal(model->calls[1].corr, 2);
 	assert_int_equal(model->calls[1].end_ns, 208 * US);
-	assert_int_equal(model->receipt.launches_expected, 4);
-	assert_int_equal(model->receipt.launches_joined, 4);
+	assert_int_equal(model_source(model)->receipt.launches_expected, 4);
+	assert_int_equal(model_source(model)->receipt.launches_joined, 4);
 	assert_int_equal(model_completeness(model), MODEL_COMPLETE);
 	model_free(model);
 }
@@ -115,8 +115,8 @@ static void a_record_that_is_lost_moves_no_other(void **state)
 	model = end(&log);
 	assert_int_equal(caller(model, 1), 1);
 	assert_int_equal(caller(model, 4), 4);
-	assert_int_equal(model->receipt.launches_expected, 5);
-	assert_int_equal(model->receipt.launches_joined, 2);
+	assert_int_equal(model_source(model)->receipt.launches_expected, 5);
+	assert_int_equal(model_source(model)->receipt.launches_joined, 2);
 	model_free(model);
 }
 
@@ -145,7 +145,7 @@ static void a_call_that_is_lost_takes_no_other_with_it(void **state)
 	assert_int_equal(caller(model, 4), NOBODY);
 	assert_int_equal(caller(model, 6), 6);
 	assert_int_equal(caller(model, 7), 7);
-	assert_int_equal(model->receipt.gpu_ops - model->receipt.gpu_ops_joined, 3);
+	assert_int_equal(model_source(model)->receipt.gpu_ops - model_source(model)->receipt.gpu_ops_joined, 3);
 	model_free(model);
 }
 
@@ -319,8 +319,8 @@ static void work_of_calls_before_and_after_the_trace_is_left_out(void **state)
 								 .start_wall_ns = 999 * US,
 								 .end_wall_ns = 1001 * US});
 	model = end(&log);
-	assert_int_equal(model->receipt.gpu_ops, 3);
-	assert_int_equal(model->receipt.gpu_ops_joined, 2);
+	assert_int_equal(model_source(model)->receipt.gpu_ops, 3);
+	assert_int_equal(model_source(model)->receipt.gpu_ops_joined, 2);
 	assert_int_equal(caller(model, 20), NOBODY);
 	assert_int_equal(model->processes[0].gpu_ops, 3);
 	model_free(model);
@@ -344,9 +344,9 @@ static void a_launch_without_a_record_is_missed_while_the_agent_borrows(void **s
 	log_agent_hello(&log, GPT_AGENT_STOPPED, GPT_AGENT_OK, 130001, "", "");
 	seen(&log, TID, 70, 5);
 	model = end(&log);
-	assert_int_equal(model->receipt.launches, 5);
-	assert_int_equal(model->receipt.launches_expected, 2);
-	assert_int_equal(model->receipt.launches_joined, 1);
+	assert_int_equal(model_source(model)->receipt.launches, 5);
+	assert_int_equal(model_source(model)->receipt.launches_expected, 2);
+	assert_int_equal(model_source(model)->receipt.launches_joined, 1);
 	model_free(model);
 }
 
@@ -367,9 +367,9 @@ static void launches_in_the_others_session_are_explained_by_it(void **state)
 	activity(&log, TID, 50003, 50008, 1);
 	activity(&log, TID, 450003, 450008, 5);
 	model = end(&log);
-	assert_int_equal(model->receipt.launches_expected, 5);
-	assert_int_equal(model->receipt.launches_joined, 2);
-	assert_int_equal(model->receipt.gap_launches, 3);
+	assert_int_equal(model_source(model)->receipt.launches_expected, 5);
+	assert_int_equal(model_source(model)->receipt.launches_joined, 2);
+	assert_int_equal(model_source(model)->receipt.gap_launches, 3);
 	model_free(model);
 }
 
@@ -414,9 +414,9 @@ static void launches_of_a_process_that_captures_are_captured_unless_they_have_gp
 	silent(&log, TID, 700, 9);
 	capture(&log, 800, 10, 319, 1);
 	model = end(&log);
-	assert_int_equal(model->receipt.launches_captured, 2);
-	assert_int_equal(model->receipt.launches_expected, 4);
-	assert_int_equal(model->receipt.launches_joined, 1);
+	assert_int_equal(model_source(model)->receipt.launches_captured, 2);
+	assert_int_equal(model_source(model)->receipt.launches_expected, 4);
+	assert_int_equal(model_source(model)->receipt.launches_joined, 1);
 	for (uint32_t i = 0; i < model->call_count; i++)
 		assert_int_equal(model->calls[i].captured, model->calls[i].corr == 3 || model->calls[i].corr == 4);
 	model_free(model);
@@ -438,7 +438,7 @@ static void records_that_make_no_sense_are_counted(void **state)
 		&log, (struct gpt_agent_api_activity){
 			      .corr = 2, .thread = TID, .start_wall_ns = 1ull << 62, .end_wall_ns = 1ull << 63});
 	model = end(&log);
-	assert_int_equal(model->receipt.bad_records, 4);
+	assert_int_equal(model_source(model)->receipt.bad_records, 4);
 	assert_int_equal(model->calls[0].corr, 0);
 	model_free(model);
 }

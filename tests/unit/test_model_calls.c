@@ -31,7 +31,7 @@ static void a_launch_meets_its_kernel_by_correlation_id(void **state)
 	assert_int_equal(model->calls[model->gpu[1].call].corr, 7);
 	assert_int_equal(model->calls[0].first_gpu, 1);
 	assert_int_equal(model->calls[1].first_gpu, 0);
-	assert_int_equal(model->receipt.gpu_ops_joined, 2);
+	assert_int_equal(model_source(model)->receipt.gpu_ops_joined, 2);
 	model_free(model);
 }
 
@@ -60,7 +60,7 @@ static void one_graph_launch_has_all_its_records_in_order_of_time(void **state)
 	assert_int_equal(model->gpu[model->gpu[call->first_gpu].next].kind, MODEL_KERNEL);
 	assert_int_equal(model->gpu[model->gpu[model->gpu[call->first_gpu].next].next].kind, MODEL_MEMSET);
 	assert_int_equal(model->gpu[2].next, NONE);
-	assert_int_equal(model->receipt.launches_joined, 1);
+	assert_int_equal(model_source(model)->receipt.launches_joined, 1);
 	model_free(model);
 }
 
@@ -96,7 +96,7 @@ static void a_gpu_record_without_a_call_stays_alone(void **state)
 	assert_int_equal(model->gpu[0].call, NONE);
 	assert_int_equal(model->gpu[1].call, NONE);
 	assert_int_equal(model->calls[0].first_gpu, NONE);
-	assert_int_equal(model->receipt.gpu_ops_joined, 0);
+	assert_int_equal(model_source(model)->receipt.gpu_ops_joined, 0);
 	model_free(model);
 }
 
@@ -200,7 +200,7 @@ static void a_call_from_before_the_agent_is_not_the_one_that_the_agent_reports_l
 	log_end(&log, 40000000);
 	model = model_of(&log);
 	assert_int_equal(model->call_count, 4);
-	assert_int_equal(model->receipt.launches_agent_away, 1);
+	assert_int_equal(model_source(model)->receipt.launches_agent_away, 1);
 	assert_int_equal(model->calls[0].corr, 0);
 	assert_int_equal(model->calls[3].corr, 1);
 	model_free(model);
@@ -289,7 +289,7 @@ static void a_return_before_its_call_in_time_is_not_believed(void **state)
 	log_end(&log, 1000);
 	model = model_of(&log);
 	assert_int_equal(model->calls[0].end_ns, 0);
-	assert_int_equal(model->receipt.bad_records, 2);
+	assert_int_equal(model_source(model)->receipt.bad_records, 2);
 	model_free(model);
 }
 

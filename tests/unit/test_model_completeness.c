@@ -55,10 +55,10 @@ static void launches_of_a_process_without_an_agent_count_against_it(void **state
 	log_launch(&builder, OTHER, OTHER, 260, 0, 0);
 	model = ended(0, 0);
 	assert_int_equal(model_completeness(model), 50000);
-	assert_int_equal(model->receipt.launches_no_agent, 2);
-	assert_int_equal(model->receipt.launches_agent_away, 0);
+	assert_int_equal(model_source(model)->receipt.launches_no_agent, 2);
+	assert_int_equal(model_source(model)->receipt.launches_agent_away, 0);
 	assert_int_equal(model_launches_meant(model), 4);
-	assert_int_equal(model->receipt.launches_expected, 2);
+	assert_int_equal(model_source(model)->receipt.launches_expected, 2);
 	model_free(model);
 }
 
@@ -71,7 +71,7 @@ static void launches_before_the_agent_recorded_count_against_it(void **state)
 	log_launch(&builder, PID, TID, 60, 0, 0);
 	model = ended(0, 0);
 	assert_int_equal(model_completeness(model), 50000);
-	assert_int_equal(model->receipt.launches_agent_away, 2);
+	assert_int_equal(model_source(model)->receipt.launches_agent_away, 2);
 	assert_int_equal(launch_fate(model, &model->calls[0]), LAUNCH_AWAY);
 	assert_int_equal(launch_fate(model, &model->calls[2]), LAUNCH_WHOLE);
 	model_free(model);
@@ -132,8 +132,8 @@ static void a_graph_launch_with_fewer_operations_than_the_graph_has_counts_again
 	launch_graph(10, 7, 70, 3);
 	launch_graph(11, 7, 71, 2); /* without node 70 */
 	model = ended(0, 0);
-	assert_int_equal(model->receipt.launches_short, 1);
-	assert_int_equal(model->receipt.launches_joined, 4);
+	assert_int_equal(model_source(model)->receipt.launches_short, 1);
+	assert_int_equal(model_source(model)->receipt.launches_joined, 4);
 	assert_int_equal(model->calls[3].nodes_missing, 1);
 	assert_int_equal(model_completeness(model), 75000);
 	model_free(model);
@@ -147,7 +147,7 @@ static void nodes_are_counted_over_all_launches_of_a_graph(void **state)
 	launch_graph(10, 7, 70, 2);
 	launch_graph(11, 7, 71, 2);
 	model = ended(0, 0);
-	assert_int_equal(model->receipt.launches_short, 2);
+	assert_int_equal(model_source(model)->receipt.launches_short, 2);
 	assert_int_equal(model_completeness(model), 50000);
 	model_free(model);
 }

@@ -45,9 +45,9 @@ static void times_that_are_monotonic_are_taken_as_they_are_with_their_bound(void
 	assert_int_equal(model->gpu[0].start_ns, 150 * MS);
 	assert_int_equal(model->gpu[0].end_ns, 150 * MS + MS / 10);
 	assert_int_equal(model->gpu[1].start_ns, 160 * MS);
-	assert_int_equal(model->receipt.clock_error_ns, 4321);
-	assert_int_equal(model->receipt.gpu_ops_foreign, 2);
-	assert_int_equal(model->receipt.launches_joined, 2);
+	assert_int_equal(model_source(model)->receipt.clock_error_ns, 4321);
+	assert_int_equal(model_source(model)->receipt.gpu_ops_foreign, 2);
+	assert_int_equal(model_source(model)->receipt.launches_joined, 2);
 	model_free(model);
 }
 
@@ -60,7 +60,7 @@ static void a_buffer_that_was_read_late_is_of_the_program_that_filled_it(void **
 	log_batch_foreign(&it, PID, 900 * MS, GPT_BATCH_MONOTONIC, 0);
 	kernel(10, 150 * MS, 0);
 	model = end();
-	assert_int_equal(model->receipt.launches_joined, 1);
+	assert_int_equal(model_source(model)->receipt.launches_joined, 1);
 	model_free(model);
 }
 
@@ -76,8 +76,8 @@ static void work_of_calls_before_and_behind_the_trace_is_left_out(void **state)
 	kernel(14, 153 * MS, 0);
 	model = end();
 	assert_int_equal(model->gpu_count, 2);
-	assert_int_equal(model->receipt.gpu_ops, 2);
-	assert_int_equal(model->receipt.gpu_ops_joined, 2);
+	assert_int_equal(model_source(model)->receipt.gpu_ops, 2);
+	assert_int_equal(model_source(model)->receipt.gpu_ops_joined, 2);
 	assert_int_equal(model->processes[0].gpu_ops, 2);
 	model_free(model);
 }
@@ -107,7 +107,7 @@ static void between_them_a_call_that_is_missing_is_shown(void **state)
 	kernel(15, 150 * MS, 0);
 	model = end();
 	assert_int_equal(model->gpu_count, 1);
-	assert_int_equal(model->receipt.gpu_ops_joined, 0);
+	assert_int_equal(model_source(model)->receipt.gpu_ops_joined, 0);
 	model_free(model);
 }
 
@@ -139,7 +139,7 @@ static void what_the_agent_has_read_too_is_there_once(void **state)
 	kernel(11, WALL + 155 * MS, 0);
 	model = end();
 	assert_int_equal(model->gpu_count, 4);
-	assert_int_equal(model->receipt.gpu_ops_foreign, 2);
+	assert_int_equal(model_source(model)->receipt.gpu_ops_foreign, 2);
 	assert_true(model->gpu[0].foreign);
 	assert_int_equal(model->gpu[0].graph_node, 2);
 	assert_int_equal(model->gpu[1].start_ns, 150 * MS + 50);
@@ -159,8 +159,8 @@ static void what_was_lost_of_each_buffer_is_added_up(void **state)
 		log_agent_stats(&it, (struct gpt_agent_stats){.malformed = 10, .names_dropped = 20});
 	}
 	model = end();
-	assert_int_equal(model->receipt.malformed, 21);
-	assert_int_equal(model->receipt.names_dropped, 42);
+	assert_int_equal(model_source(model)->receipt.malformed, 21);
+	assert_int_equal(model_source(model)->receipt.names_dropped, 42);
 	assert_int_equal(model->processes[0].agent_stats.malformed, 1);
 	model_free(model);
 }
@@ -192,7 +192,7 @@ static void records_of_calls_are_taken_by_their_own_clock_too(void **state)
 		kernel(10 + i, wall + 150 * MS + i, 0);
 	}
 	model = end();
-	assert_int_equal(model->receipt.launches_joined, 2);
+	assert_int_equal(model_source(model)->receipt.launches_joined, 2);
 	assert_int_equal(model->calls[0].corr, 10);
 	assert_int_equal(model->calls[1].corr, 11);
 	assert_int_equal(model->calls[1].end_ns, 101 * MS + 9000);

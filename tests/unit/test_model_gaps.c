@@ -42,11 +42,11 @@ static void launches_without_gpu_work_are_explained_by_the_session_they_fell_int
 			 (struct gpt_agent_kernel){.corr = 4, .start_wall_ns = 651 * MS, .end_wall_ns = 652 * MS});
 	log_end(&log, 1000 * MS);
 	model = model_of(&log);
-	assert_int_equal(model->receipt.launches_expected, 7);
-	assert_int_equal(model->receipt.launches_joined, 1);
-	assert_int_equal(model->receipt.gaps, 1);
-	assert_int_equal(model->receipt.gap_ns, 300 * MS);
-	assert_int_equal(model->receipt.gap_launches, 3);
+	assert_int_equal(model_source(model)->receipt.launches_expected, 7);
+	assert_int_equal(model_source(model)->receipt.launches_joined, 1);
+	assert_int_equal(model_source(model)->receipt.gaps, 1);
+	assert_int_equal(model_source(model)->receipt.gap_ns, 300 * MS);
+	assert_int_equal(model_source(model)->receipt.gap_launches, 3);
 	model_free(model);
 }
 
@@ -60,8 +60,8 @@ static void a_session_that_does_not_end_lasts_as_long_as_the_trace(void **state)
 	log_launch(&log, PID, TID, 900 * MS, 0, 1);
 	log_end(&log, 1000 * MS);
 	model = model_of(&log);
-	assert_int_equal(model->receipt.gap_ns, 500 * MS);
-	assert_int_equal(model->receipt.gap_launches, 1);
+	assert_int_equal(model_source(model)->receipt.gap_ns, 500 * MS);
+	assert_int_equal(model_source(model)->receipt.gap_launches, 1);
 	model_free(model);
 }
 
@@ -76,8 +76,8 @@ static void an_exec_ends_the_session_of_the_program_before(void **state)
 	log_launch(&log, PID, TID, 900 * MS, 0, 1);
 	log_end(&log, 1000 * MS);
 	model = model_of(&log);
-	assert_int_equal(model->receipt.gap_ns, 100 * MS);
-	assert_int_equal(model->receipt.gap_launches, 0);
+	assert_int_equal(model_source(model)->receipt.gap_ns, 100 * MS);
+	assert_int_equal(model_source(model)->receipt.gap_launches, 0);
 	model_free(model);
 }
 
@@ -91,8 +91,8 @@ static void nothing_is_taken_from_an_agent_that_is_not_there(void **state)
 	log_launch(&log, PID, TID, 600 * MS, 0, 0);
 	log_end(&log, 1000 * MS);
 	model = model_of(&log);
-	assert_int_equal(model->receipt.gaps, 0);
-	assert_int_equal(model->receipt.gap_ns, 0);
+	assert_int_equal(model_source(model)->receipt.gaps, 0);
+	assert_int_equal(model_source(model)->receipt.gap_ns, 0);
 	model_free(model);
 }
 
@@ -118,11 +118,11 @@ static void a_session_whose_records_came_by_its_buffers_is_no_gap(void **state)
 	ride(&log, 2, 701 * MS);
 	log_end(&log, 1000 * MS);
 	model = model_of(&log);
-	assert_int_equal(model->receipt.launches_joined, 2);
-	assert_int_equal(model->receipt.gpu_ops_foreign, 2);
-	assert_int_equal(model->receipt.gaps, 0);
-	assert_int_equal(model->receipt.gap_ns, 0);
-	assert_int_equal(model->receipt.gap_launches, 0);
+	assert_int_equal(model_source(model)->receipt.launches_joined, 2);
+	assert_int_equal(model_source(model)->receipt.gpu_ops_foreign, 2);
+	assert_int_equal(model_source(model)->receipt.gaps, 0);
+	assert_int_equal(model_source(model)->receipt.gap_ns, 0);
+	assert_int_equal(model_source(model)->receipt.gap_launches, 0);
 	model_free(model);
 }
 
@@ -140,10 +140,10 @@ static void of_a_session_read_from_its_own_buffers_the_rest_is_a_gap(void **stat
 	ride(&log, 1, 601 * MS);
 	log_end(&log, 1000 * MS);
 	model = model_of(&log);
-	assert_int_equal(model->receipt.gaps, 1);
-	assert_int_equal(model->receipt.gap_ns, 50 * MS);
-	assert_int_equal(model->receipt.gap_launches, 1);
-	assert_int_equal(model->receipt.launches_expected, 2);
+	assert_int_equal(model_source(model)->receipt.gaps, 1);
+	assert_int_equal(model_source(model)->receipt.gap_ns, 50 * MS);
+	assert_int_equal(model_source(model)->receipt.gap_launches, 1);
+	assert_int_equal(model_source(model)->receipt.launches_expected, 2);
 	model_free(model);
 }
 
@@ -173,11 +173,11 @@ static void launches_before_the_agent_recorded_are_not_expected_when_nobody_else
 	use(&log, PID, 900 * MS, GPT_CUPTI_REGISTER, true); /* what it does later changes nothing */
 	log_end(&log, 1000 * MS);
 	model = model_of(&log);
-	assert_int_equal(model->receipt.launches, 4);
-	assert_int_equal(model->receipt.launches_expected, 2);
-	assert_int_equal(model->receipt.launches_joined, 1);
-	assert_int_equal(model->receipt.gaps, 0);
-	assert_int_equal(model->receipt.gap_launches, 0);
+	assert_int_equal(model_source(model)->receipt.launches, 4);
+	assert_int_equal(model_source(model)->receipt.launches_expected, 2);
+	assert_int_equal(model_source(model)->receipt.launches_joined, 1);
+	assert_int_equal(model_source(model)->receipt.gaps, 0);
+	assert_int_equal(model_source(model)->receipt.gap_launches, 0);
 	model_free(model);
 }
 
@@ -192,10 +192,10 @@ static void launches_between_registering_and_the_first_with_gpu_times_are_not_ex
 	log_launch(&log, PID, TID, 601 * MS, 0, 5); /* this one is missing */
 	log_end(&log, 1000 * MS);
 	model = model_of(&log);
-	assert_int_equal(model->receipt.launches, 5);
-	assert_int_equal(model->receipt.launches_expected, 2);
-	assert_int_equal(model->receipt.launches_joined, 1);
-	assert_int_equal(model->receipt.launches_agent_away, 3);
+	assert_int_equal(model_source(model)->receipt.launches, 5);
+	assert_int_equal(model_source(model)->receipt.launches_expected, 2);
+	assert_int_equal(model_source(model)->receipt.launches_joined, 1);
+	assert_int_equal(model_source(model)->receipt.launches_agent_away, 3);
 	model_free(model);
 }
 
@@ -211,7 +211,7 @@ static void an_agent_that_does_not_tell_what_it_takes_takes_all(void **state)
 	use(&log, PID, 500 * MS, GPT_CUPTI_REGISTER, true);
 	log_end(&log, 1000 * MS);
 	model = model_of(&log);
-	assert_int_equal(model->receipt.launches_expected, 1);
+	assert_int_equal(model_source(model)->receipt.launches_expected, 1);
 	model_free(model);
 }
 
@@ -225,11 +225,11 @@ static void launches_before_the_agent_recorded_are_a_gap_when_another_did(void *
 	ride(&log, 1, 101 * MS);
 	log_end(&log, 1000 * MS);
 	model = model_of(&log);
-	assert_int_equal(model->receipt.launches_expected, 3);
-	assert_int_equal(model->receipt.launches_joined, 2);
-	assert_int_equal(model->receipt.gaps, 1);
-	assert_int_equal(model->receipt.gap_ns, 300 * MS);
-	assert_int_equal(model->receipt.gap_launches, 1);
+	assert_int_equal(model_source(model)->receipt.launches_expected, 3);
+	assert_int_equal(model_source(model)->receipt.launches_joined, 2);
+	assert_int_equal(model_source(model)->receipt.gaps, 1);
+	assert_int_equal(model_source(model)->receipt.gap_ns, 300 * MS);
+	assert_int_equal(model_source(model)->receipt.gap_launches, 1);
 	model_free(model);
 }
 
@@ -242,9 +242,9 @@ static void an_agent_that_kept_aside_until_another_began_leaves_the_rest_to_that
 	log_end(&log, 1000 * MS);
 	model = model_of(&log);
 	/* the first is within what was on its way */
-	assert_int_equal(model->receipt.gap_launches, 2);
-	assert_int_equal(model->receipt.gap_ns, 350 * MS);
-	assert_int_equal(model->receipt.launches_expected, 3);
+	assert_int_equal(model_source(model)->receipt.gap_launches, 2);
+	assert_int_equal(model_source(model)->receipt.gap_ns, 350 * MS);
+	assert_int_equal(model_source(model)->receipt.launches_expected, 3);
 	model_free(model);
 }
 

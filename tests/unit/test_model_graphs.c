@@ -50,9 +50,9 @@ static void a_kernel_of_a_graph_is_put_on_the_line_that_was_captured(void **stat
 	assert_int_equal(model->calls[model->gpu[0].call].corr, REPLAY);
 	assert_int_equal(model->gpu[1].captured_by, NONE);
 	assert_int_equal(model->calls[gpu_attributed_call(model, &model->gpu[1])].corr, REPLAY);
-	assert_int_equal(model->receipt.graph_ns, 20);
-	assert_int_equal(model->receipt.graph_ns_captured, 10);
-	assert_int_equal(model->receipt.gpu_ns_with_line, 10);
+	assert_int_equal(model_source(model)->receipt.graph_ns, 20);
+	assert_int_equal(model_source(model)->receipt.graph_ns_captured, 10);
+	assert_int_equal(model_source(model)->receipt.gpu_ns_with_line, 10);
 	model_free(model);
 }
 
@@ -72,7 +72,7 @@ static void without_a_stack_of_the_capture_the_replay_is_the_line(void **state)
 	assert_int_equal(model->calls[model->gpu[0].captured_by].corr, WITHOUT_STACK);
 	assert_int_equal(model->calls[gpu_attributed_call(model, &model->gpu[0])].corr, REPLAY);
 	assert_int_equal(model->gpu[1].captured_by, NONE);
-	assert_int_equal(model->receipt.graph_ns_captured, 0);
+	assert_int_equal(model_source(model)->receipt.graph_ns_captured, 0);
 	model_free(model);
 }
 
@@ -92,8 +92,8 @@ static void nodes_that_make_no_sense_end_nowhere(void **state)
 	model = model_of(&log);
 	assert_int_equal(model->gpu[0].captured_by, NONE);
 	assert_int_equal(model->gpu[1].captured_by, NONE);
-	assert_int_equal(model->receipt.graph_ns, 10);
-	assert_int_equal(model->receipt.bad_records, 2);
+	assert_int_equal(model_source(model)->receipt.graph_ns, 10);
+	assert_int_equal(model_source(model)->receipt.bad_records, 2);
 	model_free(model);
 }
 

@@ -77,7 +77,7 @@ static void memory_that_makes_no_sense_is_counted(void **state)
 	log_end(&log, 1000);
 	model = model_of(&log);
 	assert_int_equal(model->memory_count, 0);
-	assert_int_equal(model->receipt.bad_records, 2);
+	assert_int_equal(model_source(model)->receipt.bad_records, 2);
 	model_free(model);
 }
 

@@ -43,8 +43,8 @@ static void work_that_was_over_when_the_trace_began_is_left_out(void **state)
 	kernel(10, START + 150 * MS);
 	model = end();
 	assert_int_equal(model->gpu_count, 1);
-	assert_int_equal(model->receipt.gpu_ops, 1);
-	assert_int_equal(model->receipt.gpu_ops_joined, 1);
+	assert_int_equal(model_source(model)->receipt.gpu_ops, 1);
+	assert_int_equal(model_source(model)->receipt.gpu_ops_joined, 1);
 	assert_int_equal(model->processes[0].gpu_ops, 1);
 	model_free(model);
 }
@@ -59,10 +59,10 @@ static void work_of_earlier_calls_that_runs_in_the_trace_is_told_as_older(void *
 	kernel(10, START + 150 * MS);
 	model = end();
 	assert_int_equal(model->gpu_count, 3);
-	assert_int_equal(model->receipt.gpu_ops_joined, 1);
-	assert_int_equal(model->receipt.gpu_ops_before, 2);
+	assert_int_equal(model_source(model)->receipt.gpu_ops_joined, 1);
+	assert_int_equal(model_source(model)->receipt.gpu_ops_before, 2);
 	assert_true(model->gpu[0].before && model->gpu[1].before && !model->gpu[2].before);
-	assert_int_equal(model->receipt.lost, 0);
+	assert_int_equal(model_source(model)->receipt.lost, 0);
 	model_free(model);
 }
 
@@ -76,8 +76,8 @@ static void work_of_calls_made_when_the_trace_had_ended_is_left_out(void **state
 	kernel(15, 0); /* could not be timed */
 	model = end();
 	assert_int_equal(model->gpu_count, 1);
-	assert_int_equal(model->receipt.gpu_ops_joined, 1);
-	assert_int_equal(model->receipt.gpu_ops_before, 0);
+	assert_int_equal(model_source(model)->receipt.gpu_ops_joined, 1);
+	assert_int_equal(model_source(model)->receipt.gpu_ops_before, 0);
 	model_free(model);
 }
 
@@ -92,7 +92,7 @@ static void between_them_a_launch_that_was_not_seen_is_a_loss(void **state)
 	kernel(22, START + 250 * MS); /* behind the last call, and within the trace */
 	model = end();
 	assert_int_equal(model->gpu_count, 2);
-	assert_int_equal(model->receipt.gpu_ops_joined + model->receipt.gpu_ops_before, 0);
+	assert_int_equal(model_source(model)->receipt.gpu_ops_joined + model_source(model)->receipt.gpu_ops_before, 0);
 	model_free(model);
 }
 
@@ -110,7 +110,7 @@ static void ids_that_ran_over_tell_the_same(void **state)
 	kernel(3, END + MS);
 	model = end();
 	assert_int_equal(model->gpu_count, 1);
-	assert_int_equal(model->receipt.gpu_ops_before, 1);
+	assert_int_equal(model_source(model)->receipt.gpu_ops_before, 1);
 	model_free(model);
 }
 
@@ -124,7 +124,7 @@ static void the_call_that_was_told_first_is_the_beginning(void **state)
 	log_batch(&it, PID, TID, START + 300 * MS);
 	kernel(7, START + 50 * MS);
 	model = end();
-	assert_int_equal(model->receipt.gpu_ops_before, 1);
+	assert_int_equal(model_source(model)->receipt.gpu_ops_before, 1);
 	model_free(model);
 }
 

@@ -222,7 +222,7 @@ static void the_agents_last_word_is_kept(void **state)
 	assert_string_equal(model->processes[0].cupti_path, "/usr/lib/libcupti.so.13");
 	assert_string_equal(model->processes[0].agent_detail, "another tool");
 	assert_int_equal(model->processes[0].driver_version, 13000);
-	assert_int_equal(model->receipt.bad_records, 1);
+	assert_int_equal(model_source(model)->receipt.bad_records, 1);
 	model_free(model);
 }
 

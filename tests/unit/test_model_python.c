@@ -136,7 +136,7 @@ static void an_end_without_its_begin_ends_nothing(void **state)
 	assert_int_equal(model->pyspan_count, 1);
 	assert_int_equal(model->pyspans[0].end_ns, 200);
 	assert_int_equal(model->pycall_count, 0);
-	assert_int_equal(model->receipt.python_unpaired, 0);
+	assert_int_equal(model_source(model)->receipt.python_unpaired, 0);
 	model_free(model);
 }
 
@@ -206,7 +206,7 @@ static void another_program_begins_with_nothing_open(void **state)
 	assert_int_equal(model->pycall_count, 2);
 	assert_call(model, 0, "outer", 300, 400);
 	assert_call(model, 1, "later", 500, 600);
-	assert_int_equal(model->receipt.python_unpaired, 0);
+	assert_int_equal(model_source(model)->receipt.python_unpaired, 0);
 	model_free(model);
 }
 
@@ -253,7 +253,7 @@ static void a_call_whose_end_was_lost_is_left_out_and_counted(void **state)
 	assert_int_equal(model->pycall_count, 2);
 	assert_call(model, 0, "outer", 100, 190);
 	assert_call(model, 1, "inner", 140, 150);
-	assert_int_equal(model->receipt.python_unpaired, 2);
+	assert_int_equal(model_source(model)->receipt.python_unpaired, 2);
 	model_free(model);
 }
 
@@ -289,7 +289,7 @@ static void impossible_events_are_bad_records(void **state)
 	log_end(&log, END);
 	model = model_of(&log);
 	assert_int_equal(model->pyspan_count, 0);
-	assert_int_equal(model->receipt.bad_records, sizeof(events) / sizeof(events[0]));
+	assert_int_equal(model_source(model)->receipt.bad_records, sizeof(events) / sizeof(events[0]));
 	model_free(model);
 }
 
@@ -317,7 +317,7 @@ static void records_lost_in_the_kernel_are_lost_in_the_receipt(void **state)
 	begin(&log);
 	log_end_with(&log, &end, counters);
 	model = model_of(&log);
-	assert_int_equal(model->receipt.lost, 7);
+	assert_int_equal(model_source(model)->receipt.lost, 7);
 	model_free(model);
 }
 

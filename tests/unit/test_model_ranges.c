@@ -82,7 +82,7 @@ static void a_pop_ends_what_its_thread_pushed_last(void **state)
 	assert_range(model, "moment", 160, 160, false);
 	assert_int_equal(model->threads[range_of(model, "elsewhere")->thread].tid, TID + 1);
 	assert_int_equal(model->threads[range_of(model, "inner")->thread].ranges, 3);
-	assert_int_equal(model->receipt.bad_records, 0);
+	assert_int_equal(model_source(model)->receipt.bad_records, 0);
 	model_free(model);
 }
 
@@ -172,8 +172,8 @@ static void where_some_were_lost_nothing_is_known_of_that_time(void **state)
 	assert_range(model, "started", 340, 350, false);
 	assert_range(model, "later", 910, 920, false);
 	assert_int_equal(model->range_count, 5); /* no meanwhile */
-	assert_int_equal(model->receipt.ranges_lost, 3);
-	assert_int_equal(model->receipt.lost, 3);
+	assert_int_equal(model_source(model)->receipt.ranges_lost, 3);
+	assert_int_equal(model_source(model)->receipt.lost, 3);
 	model_free(model);
 }
 
@@ -193,7 +193,7 @@ static void times_that_cannot_be_are_bad_records(void **state)
 	model = model_of(&log);
 	assert_int_equal(model->range_count, 2);
 	assert_range(model, "outer", 200, 400, false);
-	assert_int_equal(model->receipt.bad_records, 2);
+	assert_int_equal(model_source(model)->receipt.bad_records, 2);
 	model_free(model);
 }
 

@@ -41,13 +41,13 @@ static void launches_are_expected_joined_and_failed_as_they_were(void **state)
 	returned(&log, 4, 120, 98);
 	log_end(&log, 1000);
 	model = model_of(&log);
-	assert_int_equal(model->receipt.calls, 6);
-	assert_int_equal(model->receipt.launches, 4);
-	assert_int_equal(model->receipt.launches_failed, 1);
-	assert_int_equal(model->receipt.launches_expected, 3);
-	assert_int_equal(model->receipt.launches_joined, 2);
-	assert_int_equal(model->receipt.gpu_ns, 30);
-	assert_int_equal(model->receipt.launches_no_agent, 1);
+	assert_int_equal(model_source(model)->receipt.calls, 6);
+	assert_int_equal(model_source(model)->receipt.launches, 4);
+	assert_int_equal(model_source(model)->receipt.launches_failed, 1);
+	assert_int_equal(model_source(model)->receipt.launches_expected, 3);
+	assert_int_equal(model_source(model)->receipt.launches_joined, 2);
+	assert_int_equal(model_source(model)->receipt.gpu_ns, 30);
+	assert_int_equal(model_source(model)->receipt.launches_no_agent, 1);
 	assert_int_equal(model_launches_meant(model), 4);
 	assert_int_equal(model_completeness(model), 50000);
 	model_free(model);
@@ -71,10 +71,10 @@ static void a_launch_under_capture_is_not_expected_on_the_gpu(void **state)
 	kernel(&log, 1, 200, 210);
 	log_end(&log, 1000);
 	model = model_of(&log);
-	assert_int_equal(model->receipt.launches, 2);
-	assert_int_equal(model->receipt.launches_captured, 1);
-	assert_int_equal(model->receipt.launches_expected, 1);
-	assert_int_equal(model->receipt.launches_joined, 1);
+	assert_int_equal(model_source(model)->receipt.launches, 2);
+	assert_int_equal(model_source(model)->receipt.launches_captured, 1);
+	assert_int_equal(model_source(model)->receipt.launches_expected, 1);
+	assert_int_equal(model_source(model)->receipt.launches_joined, 1);
 	assert_false(model->calls[0].captured);
 	assert_true(model->calls[1].captured);
 	assert_int_equal(model_completeness(model), MODEL_COMPLETE);
@@ -103,11 +103,11 @@ static void lost_calls_count_against_completeness_with_and_without_an_agent(void
 	end_with_counters(&log, GPT_COUNTER_CALLS_LOST, 3);
 	model = model_of(&log);
 	assert_int_equal(model_completeness(model), 25000);
-	assert_int_equal(model->receipt.lost, 3);
-	assert_int_equal(model->receipt.end_reason, GPT_END_INTERRUPTED);
-	assert_int_equal(model->receipt.cpu_ns, 7);
-	assert_int_equal(model->receipt.ring_bytes, 8);
-	assert_int_equal(model->receipt.ring_bytes_max, 9);
+	assert_int_equal(model_source(model)->receipt.lost, 3);
+	assert_int_equal(model_source(model)->receipt.end_reason, GPT_END_INTERRUPTED);
+	assert_int_equal(model_source(model)->receipt.cpu_ns, 7);
+	assert_int_equal(model_source(model)->receipt.ring_bytes, 8);
+	assert_int_equal(model_source(model)->receipt.ring_bytes_max, 9);
 	model_free(model);
 
 	log_begin(&log, 0, 0);
@@ -144,8 +144,8 @@ static void every_cause_of_loss_is_summed(void **state)
 		log_begin(&log, 0, 0);
 		end_with_counters(&log, causes[i], 5);
 		model = model_of(&log);
-		assert_int_equal(model->receipt.lost, 5);
-		assert_int_equal(model->receipt.counters[causes[i]], 5);
+		assert_int_equal(model_source(model)->receipt.lost, 5);
+		assert_int_equal(model_source(model)->receipt.counters[causes[i]], 5);
 		model_free(model);
 	}
 	log_begin(&log, 0, 0);
@@ -157,8 +157,8 @@ static void every_cause_of_loss_is_summed(void **state)
 	log_batch(&log, 2, 2, 30);
 	log_agent_stats(&log, (struct gpt_agent_stats){.api_dropped = 100, .malformed = 200});
 	model = model_of(&log);
-	assert_int_equal(model->receipt.cupti_dropped, 11);
-	assert_int_equal(model->receipt.lost, 333);
+	assert_int_equal(model_source(model)->receipt.cupti_dropped, 11);
+	assert_int_equal(model_source(model)->receipt.lost, 333);
 	model_free(model);
 }
 
@@ -171,9 +171,9 @@ static void a_count_of_dropped_records_that_was_not_to_be_had_is_not_zero(void *
 	log_batch(&log, 1, 1, 10);
 	log_agent_stats(&log, (struct gpt_agent_stats){.dropped_unknown = 3});
 	model = model_of(&log);
-	assert_int_equal(model->receipt.cupti_dropped, 0);
-	assert_int_equal(model->receipt.dropped_unknown, 3);
-	assert_int_equal(model->receipt.lost, 3);
+	assert_int_equal(model_source(model)->receipt.cupti_dropped, 0);
+	assert_int_equal(model_source(model)->receipt.dropped_unknown, 3);
+	assert_int_equal(model_source(model)->receipt.lost, 3);
 	model_free(model);
 }
 
@@ -187,9 +187,9 @@ static void counters_of_an_older_agent_are_read(void **state)
 	log_batch(&log, 1, 1, 10);
 	log_put(&log, GPT_AGENT_STATS, &stats, GPT_AGENT_STATS_FIRST, NULL, 0);
 	model = model_of(&log);
-	assert_int_equal(model->receipt.cupti_dropped, 4);
-	assert_int_equal(model->receipt.dropped_unknown, 0);
-	assert_int_equal(model->receipt.bad_records, 0);
+	assert_int_equal(model_source(model)->receipt.cupti_dropped, 4);
+	assert_int_equal(model_source(model)->receipt.dropped_unknown, 0);
+	assert_int_equal(model_source(model)->receipt.bad_records, 0);
 	model_free(model);
 }
 
@@ -205,8 +205,8 @@ static void only_the_stated_number_of_counters_is_read(void **state)
 	log_begin(&log, 0, 0);
 	log_put(&log, GPT_END, &end, sizeof(end), counters, sizeof(counters));
 	model = model_of(&log);
-	assert_int_equal(model->receipt.counters[GPT_COUNTER_COUNT - 1], GPT_COUNTER_COUNT);
-	assert_int_equal(model->receipt.end_reason, GPT_END_ERROR);
+	assert_int_equal(model_source(model)->receipt.counters[GPT_COUNTER_COUNT - 1], GPT_COUNTER_COUNT);
+	assert_int_equal(model_source(model)->receipt.end_reason, GPT_END_ERROR);
 	model_free(model);
 }
 
@@ -229,10 +229,10 @@ static void gpu_time_is_on_a_line_when_the_innermost_frame_has_one(void **state)
 	kernel(&log, 4, 500, 1500);
 	log_end(&log, 2000);
 	model = model_of(&log);
-	assert_int_equal(model->receipt.gpu_ns, 1111);
-	assert_int_equal(model->receipt.gpu_ns_with_line, 1);
-	assert_int_equal(model->receipt.calls_with_stack, 2);
-	assert_int_equal(model->receipt.launches_with_stack, 2);
+	assert_int_equal(model_source(model)->receipt.gpu_ns, 1111);
+	assert_int_equal(model_source(model)->receipt.gpu_ns_with_line, 1);
+	assert_int_equal(model_source(model)->receipt.calls_with_stack, 2);
+	assert_int_equal(model_source(model)->receipt.launches_with_stack, 2);
 	model_free(model);
 }
 
@@ -248,11 +248,11 @@ static void operations_without_times_are_counted_and_come_first(void **state)
 	kernel(&log, 1, 0, 0);
 	log_end(&log, 1003 * SECOND);
 	model = model_of(&log);
-	assert_int_equal(model->receipt.gpu_ops_untimed, 1);
-	assert_int_equal(model->receipt.bad_records, 0);
+	assert_int_equal(model_source(model)->receipt.gpu_ops_untimed, 1);
+	assert_int_equal(model_source(model)->receipt.bad_records, 0);
 	assert_int_equal(model->gpu[0].end_ns, 0);
 	assert_int_equal(model->calls[0].gpu_count, 2);
-	assert_int_equal(model->receipt.gpu_ns, 5);
+	assert_int_equal(model_source(model)->receipt.gpu_ns, 5);
 	model_free(model);
 }
 
@@ -277,9 +277,9 @@ static void invented_times_are_not_believed(void **state)
 	log_end(&log, 10003 * SECOND);
 	model = model_of(&log);
 	assert_int_equal(model->gpu_count, 3);
-	assert_int_equal(model->receipt.gpu_ops_untimed, 3);
-	assert_int_equal(model->receipt.bad_records, 6);
-	assert_int_equal(model->receipt.gpu_ns, 0);
+	assert_int_equal(model_source(model)->receipt.gpu_ops_untimed, 3);
+	assert_int_equal(model_source(model)->receipt.bad_records, 6);
+	assert_int_equal(model_source(model)->receipt.gpu_ns, 0);
 	assert_int_equal(model->overhead_count, 1);
 	assert_int_equal(model->overheads[0].start_ns, 10001 * SECOND);
 	assert_int_equal(model->overheads[0].tid, 12);
@@ -304,8 +304,8 @@ static void gpu_times_become_monotonic_by_the_nearest_sample(void **state)
 	assert_int_equal(model->gpu[0].start_ns, 10 * SECOND + 100);
 	assert_int_equal(model->gpu[1].start_ns, 11 * SECOND + 80);
 	assert_int_equal(model->gpu[1].end_ns, 11 * SECOND + 280);
-	assert_int_equal(model->receipt.clock_steps, 0);
-	assert_int_equal(model->receipt.clock_error_ns, 60 + 30);
+	assert_int_equal(model_source(model)->receipt.clock_steps, 0);
+	assert_int_equal(model_source(model)->receipt.clock_error_ns, 60 + 30);
 	model_free(model);
 }
 
@@ -328,8 +328,8 @@ static void the_agents_own_samples_count_where_they_are_nearer(void **state)
 	model = model_of(&log);
 	assert_int_equal(model->gpu[0].start_ns, 19 * SECOND - 70);
 	assert_int_equal(model->gpu[1].start_ns, 19 * SECOND + 5);
-	assert_int_equal(model->receipt.clock_error_ns, 90);
-	assert_int_equal(model->receipt.bad_records, 1);
+	assert_int_equal(model_source(model)->receipt.clock_error_ns, 90);
+	assert_int_equal(model_source(model)->receipt.bad_records, 1);
 	model_free(model);
 }
 
@@ -351,11 +351,11 @@ static void check_step(int64_t step)
 	kernel(&log, 1, WALL + 11 * SECOND + 200, WALL + 11 * SECOND + 300);
 	log_end(&log, 16 * SECOND);
 	model = model_of(&log);
-	assert_int_equal(model->receipt.clock_steps, 1);
+	assert_int_equal(model_source(model)->receipt.clock_steps, 1);
 	assert_int_equal(model->gpu[0].start_ns, 11 * SECOND + 200);
 	assert_int_equal(model->gpu[1].start_ns, 14 * SECOND + 200);
-	assert_int_equal(model->receipt.early, 0);
-	assert_int_equal(model->receipt.clock_error_ns, 50);
+	assert_int_equal(model_source(model)->receipt.early, 0);
+	assert_int_equal(model_source(model)->receipt.clock_error_ns, 50);
 	model_free(model);
 }
 
@@ -405,8 +405,8 @@ static void a_gpu_start_before_its_call_is_reported_beyond_the_clock_error(void 
 	kernel(&log, 2, WALL + 3 * SECOND - 101, WALL + 3 * SECOND);
 	log_end(&log, 5 * SECOND);
 	model = model_of(&log);
-	assert_int_equal(model->receipt.early, 1);
-	assert_int_equal(model->receipt.early_max_ns, 101);
+	assert_int_equal(model_source(model)->receipt.early, 1);
+	assert_int_equal(model_source(model)->receipt.early_max_ns, 101);
 	assert_int_equal(model->gpu[1].start_ns, 3 * SECOND - 101); /* kept as it is */
 	model_free(model);
 }
@@ -424,7 +424,7 @@ static void a_clock_that_never_stops_stepping_does_not_stop_us(void **state)
 		kernel(&log, 0, WALL + SECOND + i, WALL + SECOND + i + 1);
 	log_end(&log, 2 * SECOND);
 	model = model_of(&log);
-	assert_int_equal(model->receipt.clock_steps, 99999);
+	assert_int_equal(model_source(model)->receipt.clock_steps, 99999);
 	assert_int_equal(model->gpu_count, 20000);
 	model_free(model);
 }
@@ -440,14 +440,14 @@ static void the_session_is_as_it_was_recorded(void **state)
 	log_text(&log, GPT_NOTE, 0, "no agent");
 	log_end(&log, 9);
 	model = model_of(&log);
-	assert_string_equal(model->version, "1.2.3");
-	assert_string_equal(model->host, "host");
-	assert_string_equal(model->kernel, "6.18.0");
-	assert_string_equal(model->target, "pid 7");
-	assert_int_equal(model->cpus, 64);
+	assert_string_equal(model_source(model)->version, "1.2.3");
+	assert_string_equal(model_source(model)->host, "host");
+	assert_string_equal(model_source(model)->kernel, "6.18.0");
+	assert_string_equal(model_source(model)->target, "pid 7");
+	assert_int_equal(model_source(model)->cpus, 64);
 	assert_int_equal(model->min_complete, 95000);
 	assert_true(model->metric_launches);
-	assert_int_equal(model->wall_offset_ns, WALL);
+	assert_int_equal(model_source(model)->wall_offset_ns, WALL);
 	assert_int_equal(model->probe_count, 1);
 	assert_string_equal(model->probes[0], "libcudart.so.13: 101 sites");
 	assert_string_equal(model->notes[0], "no agent");

@@ -140,7 +140,7 @@ static void the_reason_for_no_stack_is_kept(void **state)
 	assert_int_equal(model->calls[GPT_STACK_OK].stack_state, GPT_STACK_LOST);
 	assert_int_equal(model->calls[GPT_STACK_BACKWARD].stack_state, GPT_STACK_LOST);
 	assert_int_equal(model->calls[GPT_STACK_AMBIGUOUS + 1].stack_state, GPT_STACK_UNREADABLE);
-	assert_int_equal(model->receipt.calls_with_stack, 0);
+	assert_int_equal(model_source(model)->receipt.calls_with_stack, 0);
 	model_free(model);
 }
 
@@ -162,8 +162,8 @@ static void backward_work_stands_under_the_stack_of_its_caller(void **state)
 	model = model_of(&log);
 	assert_int_equal(model->calls[0].stack_state, GPT_STACK_BACKWARD);
 	assert_string_equal(frame_text(model, model->calls[0].stack, 0), "train (/src/a.py:12)");
-	assert_int_equal(model->receipt.calls_with_stack, 1);
-	assert_int_equal(model->receipt.launches_with_stack, 1);
+	assert_int_equal(model_source(model)->receipt.calls_with_stack, 1);
+	assert_int_equal(model_source(model)->receipt.launches_with_stack, 1);
 	model_free(model);
 }
 
@@ -183,7 +183,7 @@ static void frames_that_the_interpreter_pushes_for_itself_are_left_out(void **st
 	assert_int_equal(model->stacks[model->calls[0].stack].depth, 1);
 	assert_string_equal(frame_text(model, model->calls[0].stack, 0), "main (/src/a.py:10)");
 	assert_int_equal(model->calls[1].stack, NONE);
-	assert_int_equal(model->receipt.bad_records, 0);
+	assert_int_equal(model_source(model)->receipt.bad_records, 0);
 	model_free(model);
 }
 
@@ -204,7 +204,7 @@ static void a_stack_with_what_is_no_code_object_in_it_is_none(void **state)
 	assert_int_equal(model->calls[0].stack, NONE);
 	assert_int_equal(model->calls[0].stack_state, GPT_STACK_UNREADABLE);
 	assert_string_equal(frame_text(model, model->calls[1].stack, 0), "main (/src/train.py:12)");
-	assert_int_equal(model->receipt.launches_with_stack, 1);
+	assert_int_equal(model_source(model)->receipt.launches_with_stack, 1);
 	model_free(model);
 }
 
@@ -322,7 +322,7 @@ static void a_second_description_may_come_after_the_first_was_needed(void **stat
 	log_put(&log, GPT_CODE_LINES, &late, sizeof(late), table, sizeof(table));
 	model = model_of(&log);
 	assert_string_equal(frame_text(model, 0, 0), "f (/src/a.py:11)");
-	assert_int_equal(model->receipt.bad_records, 1); /* the one that is longer than the table */
+	assert_int_equal(model_source(model)->receipt.bad_records, 1); /* the one that is longer than the table */
 	model_free(model);
 }
 
@@ -338,7 +338,7 @@ static void impossible_stacks_are_bad(void **state)
 	log_stack(&log, PID, 2, GPT_PYSTACK_MAX_FRAMES + 1, frames);
 	log_stack(&log, PID, 3, GPT_PYSTACK_MAX_FRAMES, frames);
 	model = model_of(&log);
-	assert_int_equal(model->receipt.bad_records, 3);
+	assert_int_equal(model_source(model)->receipt.bad_records, 3);
 	assert_int_equal(model->stack_count, 1);
 	model_free(model);
 }
@@ -409,7 +409,7 @@ static void a_line_table_larger_than_one_record_is_put_together(void **state)
 	stack(&log, 1, A, 2 * 4000);
 	model = model_of(&log);
 	assert_string_equal(frame_text(model, 0, 0), "f (a.py:4001)");
-	assert_int_equal(model->receipt.bad_records, 0);
+	assert_int_equal(model_source(model)->receipt.bad_records, 0);
 	model_free(model);
 }
 

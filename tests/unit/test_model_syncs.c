@@ -155,7 +155,7 @@ static void waits_that_make_no_sense_are_counted(void **state)
 	log_end(&log, 1000);
 	model = model_of(&log);
 	assert_int_equal(model->sync_count, 0);
-	assert_int_equal(model->receipt.bad_records, 4);
+	assert_int_equal(model_source(model)->receipt.bad_records, 4);
 	model_free(model);
 }
 

@@ -252,8 +252,8 @@ static void graphs_are_on_the_lines_that_were_captured(void **state)
 	for (uint32_t i = 0; i < model->gpu_count; i++)
 		if (model->gpu[i].graph)
 			model->gpu[i].captured_by = 0; /* a call of model.py:42 */
-	model->receipt.graph_ns = 1800000;
-	model->receipt.graph_ns_captured = 1350000;
+	model_source(model)->receipt.graph_ns = 1800000;
+	model_source(model)->receipt.graph_ns_captured = 1350000;
 	text = report_of(model, 100, false);
 	assert_row(text, "GPU time by Python line", "model.py:42", "3,800.0   3,800.0  62.3        80  model.py:42");
 	assert_row(text, "lines of your own code", "train.py:26", "1,800.0  29.5  train.py:26  train_step");
@@ -296,9 +296,9 @@ static void losses_are_told_by_cause(void **state)
 {
 	char *text;
 
-	model->receipt.lost = 1234;
-	model->receipt.counters[GPT_COUNTER_CALLS_LOST] = 1234;
-	model->receipt.cupti_dropped = 7;
+	model_source(model)->receipt.lost = 1234;
+	model_source(model)->receipt.counters[GPT_COUNTER_CALLS_LOST] = 1234;
+	model_source(model)->receipt.cupti_dropped = 7;
 	model->min_complete = 99900;
 	text = report_of(model, 100, false);
 	assert_has(text, "launches joined, 1,234 lost;");
@@ -327,8 +327,8 @@ static void every_cause_of_loss_has_a_line(void **state)
 	struct model_loss losses[MODEL_LOSSES];
 	char *text;
 
-	lose_of_every_kind(&model->receipt);
-	model_losses(&model->receipt, losses);
+	lose_of_every_kind(&model_source(model)->receipt);
+	model_losses(&model_source(model)->receipt, losses);
 	text = report_of(model, 100, false);
 	for (size_t i = 0; i < MODEL_LOSSES; i++) {
 		char line[200];
@@ -366,7 +366,7 @@ static void launches_without_gpu_times_have_a_table_of_their_own(void **state)
 	free(text);
 	launches = leave_untimed(0);
 	assert_true(launches > 0);
-	model->receipt.launches_agent_away = launches;
+	model_source(model)->receipt.launches_agent_away = launches;
 	text = report_of(model, 100, false);
 	snprintf(row, sizeof(row), "\n  %u launches without GPU times: the agent did not record yet, or had left\n",
 		 launches);
@@ -383,11 +383,11 @@ static void records_that_went_elsewhere_are_explained(void **state)
 
 	assert_null(strstr(text, "another user of CUPTI"));
 	free(text);
-	model->receipt.launches_joined = 3;
+	model_source(model)->receipt.launches_joined = 3;
 	text = report_of(model, 100, false);
 	assert_has(text, "another user of CUPTI");
 	free(text);
-	model->receipt.buffers_refused = 5; /* that is why, and nobody else */
+	model_source(model)->receipt.buffers_refused = 5; /* that is why, and nobody else */
 	text = report_of(model, 100, false);
 	assert_null(strstr(text, "another user of CUPTI"));
 	assert_has(text, "\n  5 buffers CUPTI asked for and did not get: all 64 MB of the agent's were in use\n");
@@ -400,7 +400,7 @@ static void what_came_from_another_profilers_buffers_is_told(void **state)
 
 	assert_null(strstr(text, "buffers of another profiler"));
 	free(text);
-	model->receipt.gpu_ops_foreign = 1234;
+	model_source(model)->receipt.gpu_ops_foreign = 1234;
 	text = report_of(model, 100, false);
 	assert_has(text,
 		   "\n  1,234 GPU operations were taken from the buffers of another profiler (torch.profiler).\n");
@@ -414,7 +414,8 @@ static void drop_gpu(void)
 		model->calls[i].gpu_count = 0;
 	}
 	model->gpu_count = 0;
-	model->receipt.gpu_ops = model->receipt.gpu_ops_joined = model->receipt.launches_expected = 0;
+	model_source(model)->receipt.gpu_ops = model_source(model)->receipt.gpu_ops_joined =
+		model_source(model)->receipt.launches_expected = 0;
 	model->processes[0].gpu_ops = 0;
 }
 
@@ -439,7 +440,7 @@ static void a_truncated_log_says_so_before_the_receipt(void **state)
 {
 	char *text;
 
-	model->receipt.truncated = true;
+	model_source(model)->receipt.truncated = true;
 	text = report_of(model, 100, false);
 	assert_has(text,
 		   "\nCut short: the log ends before the trace did; what follows covers what was written.\nComplete:");
@@ -509,14 +510,20 @@ static void without_gpu_times_tables_count_launches(void **state)
 static void an_empty_trace_is_helped(void **state)
 {
 	struct model_process process = {.pid = 77, .name = "python3", .exe = "", .cmdline = "", .python_path = ""};
-	struct model empty = {.start_ns = 5, .end_ns = 10000000005, .processes = &process, .process_count = 1};
+	struct model_source source = {0};
+	struct model empty = {.start_ns = 5,
+			      .end_ns = 10000000005,
+			      .processes = &process,
+			      .process_count = 1,
+			      .sources = &source,
+			      .source_count = 1};
 	char *text = report_of(&empty, 100, false);
 
 	assert_has(text, "No CUDA call was seen in 10.0 s.\n");
 	assert_has(text, "gputrace doctor -p 77");
 	assert_null(strstr(text, "nan"));
 	free(text);
-	empty = (struct model){0};
+	empty = (struct model){.sources = &source, .source_count = 1};
 	text = report_of(&empty, 100, false);
 	assert_has(text, "No CUDA call was seen in 0 ns.\n");
 	free(text);
@@ -529,7 +536,7 @@ static void a_trace_without_length_divides_by_nothing(void **state)
 	model->end_ns = model->start_ns;
 	for (uint32_t i = 0; i < model->gpu_count; i++)
 		model->gpu[i].start_ns = model->gpu[i].end_ns = 0;
-	model->receipt.gpu_ns = model->receipt.gpu_ns_with_line = 0;
+	model_source(model)->receipt.gpu_ns = model_source(model)->receipt.gpu_ns_with_line = 0;
 	for (uint32_t i = 0; i < model->call_count; i++)
 		model->calls[i].start_ns = model->start_ns;
 	text = report_of(model, 100, false);

@@ -106,6 +106,7 @@ static void make_model(struct model *model, uint32_t count)
 					       .agent_detail = "",
 					       .cupti_path = ""};
 	static struct model_thread thread = {.tid = 41230, .name = "python3"};
+	static struct model_source source = {.version = "", .host = "", .kernel = "", .target = ""};
 	static struct model_device device = {
 		.name = "Example GPU",
 		.multiprocessors = 132,
@@ -117,7 +118,7 @@ static void make_model(struct model *model, uint32_t count)
 		.max_shared_per_multiprocessor = 233472,
 	};
 
-	*model = (struct model){.version = "", .host = "", .kernel = "", .target = "", .start_ns = 1000000000};
+	*model = (struct model){.sources = &source, .source_count = 1, .start_ns = 1000000000};
 	model->strings = kernels;
 	model->string_count = sizeof(kernels) / sizeof(kernels[0]);
 	process.calls = process.gpu_ops = thread.calls = count;

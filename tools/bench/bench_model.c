@@ -152,7 +152,7 @@ int main(int argc, char **argv)
 			break;
 		if (!round || took < best)
 			best = took;
-		if (model->call_count != calls || model->receipt.launches_joined != calls)
+		if (model->call_count != calls || model_source(model)->receipt.launches_joined != calls)
 			err = -1;
 		model_free(model);
 	}

@@ -108,7 +108,7 @@ static bool agent_was_there(const struct model *model)
 /* Of a recording just made, its own messages have said so. */
 static bool ends_early(const struct delivery *delivery, const struct model *model)
 {
-	const struct model_receipt *receipt = &model->receipt;
+	const struct model_receipt *receipt = &model_source(model)->receipt;
 	const char *why = NULL;
 
 	if (receipt->truncated)
@@ -132,10 +132,10 @@ static enum exit_code judge(const struct delivery *delivery, const struct model 
 		return EXIT_FAILED;
 	if (ends_early(delivery, model))
 		return EXIT_INCOMPLETE;
-	if (model->receipt.bad_records) {
+	if (model_source(model)->receipt.bad_records) {
 		msg_warn("%s has %llu records that make no sense; they were left out",
 			 delivery->log_name ? delivery->log_name : "the trace",
-			 (unsigned long long)model->receipt.bad_records);
+			 (unsigned long long)model_source(model)->receipt.bad_records);
 		return EXIT_INCOMPLETE;
 	}
 	if (wanted && !model->call_count && !model->gpu_count) {

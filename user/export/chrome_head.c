@@ -135,7 +135,7 @@ static void put_thousandths(struct sink *out, uint32_t value)
 
 static void put_receipt(struct chrome *chrome)
 {
-	const struct model_receipt *receipt = &chrome->model->receipt;
+	const struct model_receipt *receipt = &model_source(chrome->model)->receipt;
 	const struct {
 		const char *name;
 		uint64_t value;
@@ -202,9 +202,9 @@ static void put_own(struct chrome *chrome)
 	bool first = true;
 
 	sink_literal(out, "\"gputrace\": {");
-	put_string(out, "version", model->version);
-	put_string(out, "kernel", model->kernel);
-	put_string(out, "target", model->target);
+	put_string(out, "version", model_source(model)->version);
+	put_string(out, "kernel", model_source(model)->kernel);
+	put_string(out, "target", model_source(model)->target);
 	put_number(out, "recorded_ns", model->end_ns > model->start_ns ? model->end_ns - model->start_ns : 0);
 	put_receipt(chrome);
 	sink_literal(out, ",\n  \"processes\": [");
@@ -230,11 +230,11 @@ void chrome_put_head(struct chrome *chrome)
 	sink_literal(out, "{\"schemaVersion\": 1,\n");
 	put_devices(chrome);
 	put_versions(chrome);
-	put_string(out, "host_name", chrome->model->host);
+	put_string(out, "host_name", model_source(chrome->model)->host);
 	put_number(out, "with_stack", 1);
 	put_own(chrome);
 	sink_literal(out, "\"displayTimeUnit\": \"ms\", \"baseTimeNanoseconds\": ");
-	sink_i64(out, (int64_t)(chrome->base_ns + (uint64_t)chrome->model->wall_offset_ns));
+	sink_i64(out, (int64_t)(chrome->base_ns + (uint64_t)model_source(chrome->model)->wall_offset_ns));
 	sink_literal(out, ",\n\"traceEvents\": [\n");
 }
 

@@ -136,7 +136,9 @@ static bool add_session(struct builder *builder, const struct gpt_record *record
 	const struct gpt_session *event = (const struct gpt_session *)record;
 	struct model *model = builder->model;
 	const char *min_complete = "", *agent = "";
-	const char **fields[] = {&model->version, &model->host, &model->kernel, &model->target, &min_complete, &agent};
+	struct model_source *source = model_source(model);
+	const char **fields[] = {&source->version, &source->host, &source->kernel,
+				 &source->target,  &min_complete, &agent};
 	size_t at = 0, length;
 
 	if (event->bytes > record->size - sizeof(*event))
@@ -146,7 +148,7 @@ static bool add_session(struct builder *builder, const struct gpt_record *record
 
 		*fields[i] = string_keep(&builder->strings, field, length);
 	}
-	model->cpus = event->cpus;
+	source->cpus = event->cpus;
 	model->min_complete = event->min_complete <= 100 ? event->min_complete * 1000 : MODEL_COMPLETE;
 	take_more_of_session(model, min_complete, agent);
 	model->metric_launches = event->metric_launches != 0;
@@ -188,7 +190,7 @@ static bool add_clock(struct builder *builder, const struct gpt_record *record)
 static bool add_end(struct builder *builder, const struct gpt_record *record)
 {
 	const struct gpt_end *event = (const struct gpt_end *)record;
-	struct model_receipt *receipt = &builder->model->receipt;
+	struct model_receipt *receipt = &model_source(builder->model)->receipt;
 
 	if (event->counters_count > (record->size - sizeof(*event)) / sizeof(event->counters[0]))
 		return false;
@@ -240,7 +242,7 @@ static void add_record(struct builder *builder, const struct gpt_record *record)
 	if (record->type >= sizeof(handlers) / sizeof(handlers[0]) || !handlers[record->type].add)
 		return;
 	if (record->size < handlers[record->type].size || !handlers[record->type].add(builder, record))
-		builder->model->receipt.bad_records++;
+		model_source(builder->model)->receipt.bad_records++;
 }
 
 static void read_records(struct builder *builder, struct log_reader *reader)
@@ -249,7 +251,7 @@ static void read_records(struct builder *builder, struct log_reader *reader)
 	const struct gpt_record *record;
 
 	builder->model->start_ns = builder->last_ns = reader->header.start_ns;
-	builder->model->wall_offset_ns = reader->header.wall_offset_ns;
+	model_source(builder->model)->wall_offset_ns = reader->header.wall_offset_ns;
 	while ((record = log_reader_next(reader)))
 		add_record(builder, record);
 	builder->torn = reader->torn;

@@ -8,10 +8,13 @@
 void builder_init(struct builder *builder)
 {
 	uint64_t seed = hash_seed();
+	struct model_source *source;
 	const char *nothing;
 
 	memset(builder, 0, sizeof(*builder));
 	builder->model = xcalloc(1, sizeof(*builder->model));
+	builder->model->sources = source = xcalloc(1, sizeof(*source));
+	builder->model->source_count = 1;
 	string_pool_init(&builder->strings, seed);
 	process_table_init(&builder->processes, &builder->strings, seed);
 	codes_init(&builder->codes, &builder->strings, seed);
@@ -23,7 +26,7 @@ void builder_init(struct builder *builder)
 	gaps_init(&builder->gaps, &builder->processes);
 	python_spans_init(&builder->python_spans, &builder->processes, &builder->codes, &builder->strings);
 	nothing = string_keep(&builder->strings, "", 0);
-	builder->model->version = builder->model->host = builder->model->kernel = builder->model->target = nothing;
+	source->version = source->host = source->kernel = source->target = nothing;
 }
 
 #define MOVE(field, table)                                                                                             \
@@ -143,6 +146,7 @@ void model_free(struct model *model)
 	free(model->strings);
 	free(model->probes);
 	free(model->notes);
+	free(model->sources);
 	string_blocks_free(model->private);
 	free(model);
 }

@@ -37,7 +37,7 @@ enum launch_fate launch_fate(const struct model *model, const struct model_call 
 
 uint64_t model_launches_meant(const struct model *model)
 {
-	const struct model_receipt *receipt = &model->receipt;
+	const struct model_receipt *receipt = &model_source(model)->receipt;
 
 	return receipt->launches_expected + receipt->launches_agent_away + receipt->launches_no_agent;
 }
@@ -69,7 +69,7 @@ static bool all_is_known(const struct model_receipt *receipt)
 
 uint32_t model_completeness(const struct model *model)
 {
-	const struct model_receipt *receipt = &model->receipt;
+	const struct model_receipt *receipt = &model_source(model)->receipt;
 	bool meant = model->gpu_times == MODEL_GPU_TIMES_MEANT;
 	/* sums in more bits than counters have: those come from logs */
 	__extension__ unsigned __int128 seen, missing, made;

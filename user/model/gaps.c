@@ -175,7 +175,7 @@ static void count_gap(const struct gap *gap, struct model *model)
 	const struct model_process *process = &model->processes[gap->process];
 	uint64_t end_ns = gap->end_ns ? gap->end_ns : process->exit_ns ? process->exit_ns : model->end_ns;
 	uint64_t start_ns = gap->start_ns;
-	struct model_receipt *receipt = &model->receipt;
+	struct model_receipt *receipt = &model_source(model)->receipt;
 
 	/* Where no agent listened, nothing was taken away from it. */
 	if (!process->agent_ready_ns || (gap->foreign && !gap->missed))

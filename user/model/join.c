@@ -47,7 +47,7 @@ static void convert_ops(struct builder *builder)
 		if (!op->end_ns || convert_span(builder, op->process, call_ns, &op->start_ns, &op->end_ns))
 			continue;
 		op->start_ns = op->end_ns = 0;
-		builder->model->receipt.bad_records++;
+		model_source(builder->model)->receipt.bad_records++;
 	}
 }
 
@@ -61,7 +61,7 @@ static void convert_overheads(struct builder *builder)
 		if (!overhead.end_ns)
 			continue;
 		if (!convert_span(builder, overhead.process, 0, &overhead.start_ns, &overhead.end_ns))
-			builder->model->receipt.bad_records++;
+			model_source(builder->model)->receipt.bad_records++;
 		else if (!begins_behind(builder, NONE, overhead.start_ns))
 			builder->agents.overheads.items[kept++] = overhead;
 	}
@@ -78,7 +78,7 @@ static void convert_jits(struct builder *builder)
 		uint64_t call_ns = jit.call != NONE ? builder->calls.list.items[jit.call].start_ns : 0;
 
 		if (!convert_span(builder, jit.process, call_ns, &jit.start_ns, &jit.end_ns))
-			builder->model->receipt.bad_records++;
+			model_source(builder->model)->receipt.bad_records++;
 		else if (!begins_behind(builder, jit.call, jit.start_ns))
 			builder->agents.jits.items[kept++] = jit;
 	}
@@ -95,7 +95,7 @@ void prepare_clock(struct builder *builder)
 {
 	if (!builder->clock.collector.samples.count) {
 		struct wall_clock_sample header = {.mono_ns = builder->model->start_ns,
-						   .offset_ns = builder->model->wall_offset_ns,
+						   .offset_ns = model_source(builder->model)->wall_offset_ns,
 						   .error_ns = HEADER_CLOCK_ERROR_NS};
 
 		wall_clock_add_sample(&builder->clock.collector, header);
@@ -109,8 +109,9 @@ void prepare_clock(struct builder *builder)
 void join_api_activities(struct builder *builder)
 {
 	struct api_activities *table = &builder->api_activities;
-	struct api_activity_terms terms = {.until_ns = builder->model->end_ns,
-					   .calls_lost = builder->model->receipt.counters[GPT_COUNTER_CALLS_LOST] != 0};
+	struct api_activity_terms terms = {
+		.until_ns = builder->model->end_ns,
+		.calls_lost = model_source(builder->model)->receipt.counters[GPT_COUNTER_CALLS_LOST] != 0};
 	size_t kept = 0;
 
 	for (size_t i = 0; i < table->list.count; i++) {
@@ -119,7 +120,7 @@ void join_api_activities(struct builder *builder)
 		if (convert_span(builder, activity.process, 0, &activity.start_ns, &activity.end_ns))
 			table->list.items[kept++] = activity;
 		else
-			builder->model->receipt.bad_records++;
+			model_source(builder->model)->receipt.bad_records++;
 	}
 	table->list.count = kept;
 	for (size_t i = 0; i < kept; i++)

@@ -27,7 +27,7 @@ static void convert(struct builder *builder)
 		uint64_t end_ns = memory.time_ns;
 
 		if (!convert_span(builder, memory.process, call_ns, &memory.time_ns, &end_ns))
-			builder->model->receipt.bad_records++;
+			model_source(builder->model)->receipt.bad_records++;
 		else if (!begins_behind(builder, memory.call, memory.time_ns))
 			builder->agents.memories.items[kept++] = memory;
 	}

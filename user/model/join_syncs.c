@@ -150,7 +150,7 @@ static void add_sync(struct builder *builder, const struct recordings *recording
 				  .kind = (uint8_t)from->kind};
 
 	if (!convert_span(builder, sync.process, call_ns, &sync.start_ns, &sync.end_ns)) {
-		builder->model->receipt.bad_records++;
+		model_source(builder->model)->receipt.bad_records++;
 		return;
 	}
 	if (begins_behind(builder, sync.call, sync.start_ns))

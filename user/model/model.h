@@ -284,12 +284,17 @@ enum model_gpu_times {
 	MODEL_GPU_TIMES_OFF,
 };
 
-struct model {
-	uint64_t start_ns, end_ns;		      /* the recording */
+/* Where a part of the model comes from: one recording on one machine, with its own clock and its own losses. */
+struct model_source {
+	const char *version, *host, *kernel, *target; /* of what recorded it; "" not recorded */
+	uint32_t cpus;				      /* 0: not recorded */
 	int64_t wall_offset_ns;			      /* CLOCK_REALTIME = time + this (at the start) */
-	const char *version, *host, *kernel, *target; /* of gpt_session */
-	uint32_t cpus;
-	uint32_t min_complete; /* thousandths of a percent */
+	struct model_receipt receipt;
+};
+
+struct model {
+	uint64_t start_ns, end_ns; /* the recording */
+	uint32_t min_complete;	   /* thousandths of a percent */
 	bool metric_launches;
 	enum model_gpu_times gpu_times;
 
@@ -320,11 +325,18 @@ struct model {
 		memory_count, device_count, string_count, probe_count, note_count, pyspan_count, pycall_count,
 		range_count;
 
-	struct model_receipt receipt;
+	struct model_source *sources; /* at least one */
+	uint32_t source_count;
 	void *private; /* memory behind all of it */
 };
 
 void model_free(struct model *model);
+
+/* The source of a model that has one, or its first. */
+static inline struct model_source *model_source(const struct model *model)
+{
+	return &model->sources[0];
+}
 
 /* One cause of loss, and how often it was met. */
 struct model_loss {

@@ -135,7 +135,7 @@ static void sum_lost(struct model_receipt *receipt)
 void receipt_fill(struct builder *builder)
 {
 	struct model *model = builder->model;
-	struct model_receipt *receipt = &model->receipt;
+	struct model_receipt *receipt = &model_source(model)->receipt;
 
 	receipt->bad_records += builder->agents.bad_records;
 	receipt->ranges_lost = builder->agents.ranges.lost;

@@ -15,7 +15,7 @@ static void put_warning(struct report *report, const char *text)
 
 static void put_truncated(struct report *report)
 {
-	const struct model_receipt *receipt = &report->model->receipt;
+	const struct model_receipt *receipt = &model_source(report->model)->receipt;
 
 	if (receipt->truncated || !receipt->end_reason)
 		put_warning(report,
@@ -53,7 +53,7 @@ static void put_clauses(struct report *report, char *clauses[], unsigned count)
 
 static void put_joined(struct report *report)
 {
-	const struct model_receipt *receipt = &report->model->receipt;
+	const struct model_receipt *receipt = &model_source(report->model)->receipt;
 	uint64_t launches = receipt->launches + receipt->launches_failed;
 	bool whole = model_completeness(report->model) == MODEL_COMPLETE;
 	char *clauses[3];
@@ -109,7 +109,7 @@ static void put_cause(struct report *report, uint64_t count, const char *what)
 /* Everything that is not as it should be, by cause; nothing when all is well. */
 static void put_causes(struct report *report)
 {
-	const struct model_receipt *receipt = &report->model->receipt;
+	const struct model_receipt *receipt = &model_source(report->model)->receipt;
 	struct model_loss losses[MODEL_LOSSES];
 	const struct {
 		uint64_t count;
@@ -207,7 +207,7 @@ static char *probed_names(const struct model *model)
 static void put_collector(struct report *report)
 {
 	const struct model *model = report->model;
-	const struct model_receipt *receipt = &model->receipt;
+	const struct model_receipt *receipt = &model_source(model)->receipt;
 	char *versions = xstrdup(""), *probes = probed_names(model), *text, *ring;
 
 	for (uint32_t i = 0; i < model->process_count; i++)

@@ -117,7 +117,7 @@ static void add_line_cells(struct report *report, struct table *table, uint32_t 
 /* On which lines the time of graphs is. */
 static void put_graphs(struct report *report, struct time_unit unit)
 {
-	const struct model_receipt *receipt = &report->model->receipt;
+	const struct model_receipt *receipt = &model_source(report->model)->receipt;
 
 	if (receipt->graph_ns)
 		report_line(report,

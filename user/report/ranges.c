@@ -265,7 +265,8 @@ static void put_table(struct ranges *all, struct time_unit unit)
 		char *name = range_name(report->model, &sorted[i].key);
 
 		table_add_number(&table, number_in(sorted[i].ns, unit));
-		table_add_number(&table, number_percent((double)sorted[i].ns, (double)report->model->receipt.gpu_ns));
+		table_add_number(&table, number_percent((double)sorted[i].ns,
+							(double)model_source(report->model)->receipt.gpu_ns));
 		table_add_number(&table, number_count(sorted[i].count));
 		table_add_number(&table, number_count(all->number.items[sorted[i].more]));
 		table_add_number(&table, number_time(all->wall.items[sorted[i].more]));
@@ -299,10 +300,10 @@ void report_ranges(struct report *report)
 		report_title(report, "GPU time by NVTX range",
 			     "launched while it was open on that thread, ranges inside it too");
 		put_table(&all, time_unit_for(largest));
-		report_line(
-			report, "  %s %% of GPU time was launched outside of all ranges",
-			number_percent((double)(model->receipt.gpu_ns - all.covered_ns), (double)model->receipt.gpu_ns)
-				.text);
+		report_line(report, "  %s %% of GPU time was launched outside of all ranges",
+			    number_percent((double)(model_source(model)->receipt.gpu_ns - all.covered_ns),
+					   (double)model_source(model)->receipt.gpu_ns)
+				    .text);
 		put_left_out(&all);
 	}
 	lookup_free(&all.prefixes);
