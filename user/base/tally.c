@@ -49,6 +49,39 @@ struct tally_entry *tally_at(struct tally *tally, struct tally_key key)
 	return &tally->entries[tally->count - 1];
 }
 
+static int by_ns(const void *left, const void *right)
+{
+	const struct tally_entry *a = left, *b = right;
+
+	if (a->ns != b->ns)
+		return a->ns > b->ns ? -1 : 1;
+	if (a->count != b->count)
+		return a->count > b->count ? -1 : 1;
+	for (int i = 0; i < 4; i++)
+		if (a->key.part[i] != b->key.part[i])
+			return a->key.part[i] < b->key.part[i] ? -1 : 1;
+	return 0;
+}
+
+static int by_count_first(const void *left, const void *right)
+{
+	const struct tally_entry *a = left, *b = right;
+
+	if (a->count != b->count)
+		return a->count > b->count ? -1 : 1;
+	return by_ns(left, right);
+}
+
+struct tally_entry *tally_sorted(const struct tally *tally, bool by_count)
+{
+	struct tally_entry *sorted = xmalloc(tally->count * sizeof(*sorted));
+
+	if (tally->count)
+		memcpy(sorted, tally->entries, tally->count * sizeof(*sorted));
+	qsort(sorted, tally->count, sizeof(*sorted), by_count ? by_count_first : by_ns);
+	return sorted;
+}
+
 void tally_free(struct tally *tally)
 {
 	free(tally->entries);

@@ -6,6 +6,7 @@
 #ifndef GPUTRACE_TALLY_H
 #define GPUTRACE_TALLY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -29,6 +30,12 @@ struct tally {
 
 /* The entry of that key, made with zero sums when new.  Valid until the next call. */
 struct tally_entry *tally_at(struct tally *tally, struct tally_key key);
+
+/*
+ * The entries by time, or by count where there are no times, most first; equal ones by key.  Returns an array that the
+ * caller frees.
+ */
+struct tally_entry *tally_sorted(const struct tally *tally, bool by_count);
 
 void tally_free(struct tally *tally);
 

@@ -21,7 +21,7 @@ static void sum_calls(struct report *report, struct call_sums *sums)
 		uint64_t ns = timed ? call->end_ns - call->start_ns : 0;
 		struct tally_entry *api = tally_at(&sums->apis, (struct tally_key){{call->api}});
 		struct tally_entry *pair =
-			tally_at(&sums->pairs, (struct tally_key){{call->api, line_of_call(&report->lines, call)}});
+			tally_at(&sums->pairs, (struct tally_key){{call->api, line_of_call(report, call)}});
 
 		api->ns += ns;
 		api->count++;
@@ -45,7 +45,7 @@ static char *main_line(struct report *report, const struct tally *pairs, uint32_
 		    (!best || pair->ns > best->ns || (pair->ns == best->ns && pair->count > best->count)))
 			best = pair;
 	}
-	return best ? line_label(&report->lines, best->key.part[1]) : xstrdup("");
+	return best ? line_label(&report->all->lines, best->key.part[1]) : xstrdup("");
 }
 
 static void put_calls(struct report *report, const struct call_sums *sums)
@@ -148,7 +148,7 @@ static void put_failures(struct report *report, const struct tally *failures, ui
 	for (size_t i = 0; i < shown; i++) {
 		int32_t result = (int32_t)sorted[i].key.part[0];
 		const char *meaning = error_meaning(result);
-		char *label = line_label(&report->lines, sorted[i].key.part[2]);
+		char *label = line_label(&report->all->lines, sorted[i].key.part[2]);
 
 		report_line(report, "  %s x %s returned %" PRId32 "%s%s%s at %s", number_count(sorted[i].count).text,
 			    api_name((uint16_t)sorted[i].key.part[1]), result, meaning ? " (" : "",
@@ -173,8 +173,7 @@ void report_failed(struct report *report)
 			continue;
 		calls++;
 		launches += call->class == GPT_CLASS_LAUNCH || call->class == GPT_CLASS_GRAPH;
-		tally_at(&failures,
-			 (struct tally_key){{(uint32_t)call->result, call->api, line_of_call(&report->lines, call)}})
+		tally_at(&failures, (struct tally_key){{(uint32_t)call->result, call->api, line_of_call(report, call)}})
 			->count++;
 	}
 	if (calls)

@@ -43,8 +43,8 @@ static uint64_t cover(uint64_t *until, uint64_t start, uint64_t end)
 
 static void add_op(const struct report *report, struct usage *usage, const struct model_gpu *op)
 {
-	uint64_t start = op->start_ns < report->start_ns ? report->start_ns : op->start_ns;
-	uint64_t end = op->end_ns > report->end_ns ? report->end_ns : op->end_ns;
+	uint64_t start = op->start_ns < report->all->window.start_ns ? report->all->window.start_ns : op->start_ns;
+	uint64_t end = op->end_ns > report->all->window.end_ns ? report->all->window.end_ns : op->end_ns;
 
 	if (end <= start)
 		return;
@@ -64,7 +64,7 @@ static const char *device_name(const struct model *model, uint32_t id)
 /* Kernels are what kernels cover, memcpys what only memcpys and memsets cover: they add up to busy. */
 static void put_usage(struct report *report, const struct usage *usage)
 {
-	double window = (double)(report->end_ns - report->start_ns);
+	double window = (double)(report->all->window.end_ns - report->all->window.start_ns);
 	char *name = xasprintf("GPU %" PRIu32 "  %s", usage->device, device_name(report->model, usage->device));
 	char *facts = xasprintf("   busy %s %%   kernels %s %%   copies %s %%   idle %s %%   %s launches",
 				number_percent((double)usage->any_ns, window).text,

@@ -68,7 +68,7 @@ static void put_process(struct report *report, const struct model_process *proce
 
 static bool is_shown(const struct report *report, const struct model_process *process)
 {
-	return process->calls || process->gpu_ops || !report->active;
+	return process->calls || process->gpu_ops || !report->all->active;
 }
 
 void report_processes(struct report *report)
@@ -77,7 +77,9 @@ void report_processes(struct report *report)
 	char *threads = plural(launching_threads(report, NONE), "thread launching", "threads launching");
 	uint32_t gpus = devices_in_use(model), shown = 0;
 	char *devices = gpus ? plural(gpus, "GPU", "GPUs") : xstrdup("no GPU times");
-	char *sum = xasprintf(", %s, %s, %s", number_time(report->end_ns - report->start_ns).text, threads, devices);
+	char *sum =
+		xasprintf(", %s, %s, %s", number_time(report->all->window.end_ns - report->all->window.start_ns).text,
+			  threads, devices);
 
 	for (uint32_t i = 0; i < model->process_count; i++)
 		shown += is_shown(report, &model->processes[i]);

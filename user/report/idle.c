@@ -67,8 +67,7 @@ static uint64_t charge_waits(struct idle *idle, uint32_t call, uint64_t from, ui
 		uint64_t end = before->end_ns < to ? before->end_ns : to;
 
 		if (end > start && can_block(before)) {
-			charge(idle, line_of_call(&idle->report->lines, before), CAUSE_WAITED, before->api,
-			       end - start);
+			charge(idle, line_of_call(idle->report, before), CAUSE_WAITED, before->api, end - start);
 			waited += end - start;
 			to = start;
 		}
@@ -87,7 +86,7 @@ static void charge_gap(struct idle *idle, const struct model_gpu *op, uint64_t f
 		charge(idle, NONE, CAUSE_SHORT, 0, to - from);
 		return;
 	}
-	line = line_of_launch(&idle->report->lines, op,
+	line = line_of_launch(idle->report, op,
 			      op->call); /* of a graph: the line that was late is the one that replays */
 	if (op->call != NONE && model->calls[op->call].start_ns > from)
 		charge(idle, line, CAUSE_LATE, 0, to - from - charge_waits(idle, op->call, from, to));
@@ -100,17 +99,17 @@ static void add_op(struct idle *idle, const struct model_gpu *op)
 	struct report *report = idle->report;
 	size_t before = idle->devices.count;
 	struct tally_entry *device = tally_at(&idle->devices, (struct tally_key){{op->device}});
-	uint64_t start = op->start_ns < report->end_ns ? op->start_ns : report->end_ns;
+	uint64_t start = op->start_ns < report->all->window.end_ns ? op->start_ns : report->all->window.end_ns;
 
 	if (idle->devices.count != before) {
-		device->ns = report->start_ns;
+		device->ns = report->all->window.start_ns;
 		if (start > device->ns)
 			charge(idle, NONE, CAUSE_BEFORE, 0, start - device->ns);
 	} else if (start > device->ns) {
 		charge_gap(idle, op, device->ns, start);
 	}
 	if (op->end_ns > device->ns)
-		device->ns = op->end_ns < report->end_ns ? op->end_ns : report->end_ns;
+		device->ns = op->end_ns < report->all->window.end_ns ? op->end_ns : report->all->window.end_ns;
 }
 
 static void link_previous(struct idle *idle)
@@ -152,7 +151,7 @@ static char *charged_to(struct report *report, const struct tally_key *key)
 	case CAUSE_AFTER:
 		return xstrdup("(after the last GPU operation)");
 	default:
-		return line_label(&report->lines, key->part[0]);
+		return line_label(&report->all->lines, key->part[0]);
 	}
 }
 
@@ -214,11 +213,11 @@ void report_idle(struct report *report)
 
 	link_previous(&idle);
 	for (uint32_t i = 0; i < model->gpu_count; i++)
-		if (gpu_ns(&model->gpu[i]) && model->gpu[i].end_ns > report->start_ns)
+		if (gpu_ns(&model->gpu[i]) && model->gpu[i].end_ns > report->all->window.start_ns)
 			add_op(&idle, &model->gpu[i]);
 	for (size_t i = 0; i < idle.devices.count; i++)
-		if (report->end_ns > idle.devices.entries[i].ns)
-			charge(&idle, NONE, CAUSE_AFTER, 0, report->end_ns - idle.devices.entries[i].ns);
+		if (report->all->window.end_ns > idle.devices.entries[i].ns)
+			charge(&idle, NONE, CAUSE_AFTER, 0, report->all->window.end_ns - idle.devices.entries[i].ns);
 	if (idle.charges.count)
 		put_charges(&idle);
 	tally_free(&idle.charges);

@@ -177,7 +177,8 @@ void report_interpreter(struct report *report)
 		return;
 	for (uint32_t i = 0; i < report->model->process_count; i++)
 		add_process(&interpreter, i);
-	if (interpreter.longest_ns >= LONG_NS || interpreter.sum_ns >= (report->end_ns - report->start_ns) / SHARE)
+	if (interpreter.longest_ns >= LONG_NS ||
+	    interpreter.sum_ns >= (report->all->window.end_ns - report->all->window.start_ns) / SHARE)
 		put_table(&interpreter);
 	tally_free(&interpreter.keys);
 	array_free(&interpreter.all);

@@ -27,7 +27,7 @@ static void put_table(struct report *report, const struct tally_entry *sorted, s
 			rest += sorted[i].ns;
 			continue;
 		}
-		line = line_label(&report->lines, part[0]);
+		line = line_label(&report->all->lines, part[0]);
 		table_add_number(&table, number_in(sorted[i].ns, unit));
 		table_add_number(&table, number_count(sorted[i].count));
 		table_add(&table,
@@ -47,7 +47,7 @@ void report_jit(struct report *report)
 
 	for (uint32_t i = 0; i < model->jit_count; i++) {
 		const struct model_jit *jit = &model->jits[i];
-		uint32_t line = line_of_index(&report->lines, jit->call);
+		uint32_t line = line_of_index(report, jit->call);
 		struct tally_entry *sum = tally_at(&sums, (struct tally_key){{line, jit->operation, jit->entry}});
 
 		sum->ns += jit->end_ns - jit->start_ns;

@@ -81,7 +81,7 @@ static void put_kernels(struct report *report, const struct tally *kernels, stru
 		const struct tally_entry *entry = &sorted[i];
 		uint32_t string = entry->key.part[0];
 		char *name = short_name(string == NONE ? "(name not known)" : report->model->strings[string]);
-		char *label = line_label(&report->lines, (uint32_t)tally_at(best, entry->key)->more - 1);
+		char *label = line_label(&report->all->lines, (uint32_t)tally_at(best, entry->key)->more - 1);
 
 		table_add_number(&table, number_in(entry->ns, unit));
 		table_add_number(&table, number_percent((double)entry->ns, (double)gpu_sum));
@@ -115,7 +115,7 @@ void report_gpu_by_kernel(struct report *report)
 		entry = tally_at(&kernels, (struct tally_key){{op->name}});
 		entry->ns += gpu_ns(op);
 		entry->count++;
-		tally_at(&pairs, (struct tally_key){{op->name, line_of_gpu(&report->lines, op)}})->ns += gpu_ns(op);
+		tally_at(&pairs, (struct tally_key){{op->name, line_of_gpu(report, op)}})->ns += gpu_ns(op);
 	}
 	find_main_lines(&pairs, &best);
 	if (kernels.count)

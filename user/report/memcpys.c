@@ -53,7 +53,7 @@ static struct memcpys *sum_memcpys(struct report *report)
 		sum->timed_bytes += gpu_ns(op) ? op->bytes : 0;
 		if (op->kind == MODEL_MEMCPY && (op->from == MEMORY_PAGEABLE || op->to == MEMORY_PAGEABLE))
 			sum->pageable += op->bytes;
-		pair = tally_at(&pairs, (struct tally_key){{kind, line_of_gpu(&report->lines, op)}});
+		pair = tally_at(&pairs, (struct tally_key){{kind, line_of_gpu(report, op)}});
 		pair->ns += op->bytes;
 		if (!sum->line_bytes || pair->ns > sum->line_bytes) {
 			sum->line_bytes = pair->ns;
@@ -67,7 +67,7 @@ static struct memcpys *sum_memcpys(struct report *report)
 static void put_kind(struct report *report, struct table *table, uint32_t kind, const struct memcpys *sum,
 		     struct time_unit unit)
 {
-	char *name = kind_name(kind), *label = line_label(&report->lines, sum->line);
+	char *name = kind_name(kind), *label = line_label(&report->all->lines, sum->line);
 	bool from_host = kind != KIND_MEMSET && strstr(name, "Host");
 
 	table_add_number(table, number_in(sum->ns, unit));

@@ -124,8 +124,8 @@ static void sum_lines(struct memory *all)
 		if (memory->released)
 			continue;
 		peak_ns = all->peaks[tally_at(&all->places, key)->ns].time_ns;
-		line = tally_at(&all->lines, (struct tally_key){{line_of_index(&report->lines, memory->call),
-								 key.part[0], key.part[1]}});
+		line = tally_at(&all->lines,
+				(struct tally_key){{line_of_index(report, memory->call), key.part[0], key.part[1]}});
 		line->count++;
 		if (memory->time_ns <= peak_ns && (!end_ns || end_ns > peak_ns))
 			line->ns += memory->bytes;
@@ -152,7 +152,8 @@ static void put_peaks(struct memory *all)
 
 	for (size_t i = 0; i < all->places.count; i++) {
 		const struct peak *peak = &all->peaks[all->places.entries[i].ns];
-		uint64_t after = peak->time_ns > report->start_ns ? peak->time_ns - report->start_ns : 0;
+		uint64_t after =
+			peak->time_ns > report->all->window.start_ns ? peak->time_ns - report->all->window.start_ns : 0;
 		char *name = place_name(all->places.entries[i].key.part);
 
 		report_line(report, "  %s: %s at most, %s after the start", name, number_bytes(peak->most).text,
@@ -186,7 +187,7 @@ static void put_lines(struct memory *all)
 			continue;
 		}
 		name = place_name(&sorted[i].key.part[1]);
-		line = line_label(&report->lines, sorted[i].key.part[0]);
+		line = line_label(&report->all->lines, sorted[i].key.part[0]);
 		table_add_number(&table, number_bytes(sorted[i].ns));
 		table_add_number(&table, number_bytes(sorted[i].more));
 		table_add_number(&table, number_count(sorted[i].count));

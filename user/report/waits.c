@@ -40,8 +40,8 @@ static void add_told(struct report *report, struct waits *waits)
 		if (sync->kind == GPT_AGENT_SYNC_STREAM_WAITS_EVENT)
 			continue;
 		if (sync->recorded_by != NONE)
-			what = line_of_call(&report->lines, &model->calls[sync->recorded_by]);
-		add(waits, line_of_index(&report->lines, sync->call), sync->kind, what, sync->end_ns - sync->start_ns);
+			what = line_of_call(report, &model->calls[sync->recorded_by]);
+		add(waits, line_of_index(report, sync->call), sync->kind, what, sync->end_ns - sync->start_ns);
 	}
 }
 
@@ -53,8 +53,7 @@ static void add_calls(struct report *report, struct waits *waits)
 		const struct model_call *call = &model->calls[i];
 
 		if (call->end_ns && !waits->told[i] && call_waits(call))
-			add(waits, line_of_call(&report->lines, call), KIND_CALL, call->api,
-			    call->end_ns - call->start_ns);
+			add(waits, line_of_call(report, call), KIND_CALL, call->api, call->end_ns - call->start_ns);
 	}
 }
 
@@ -74,7 +73,7 @@ static char *waited_for(struct report *report, const struct tally_key *key)
 	}
 	if (key->part[2] == NONE)
 		return xstrdup("an event");
-	place = line_place(&report->lines, key->part[2]);
+	place = line_place(&report->all->lines, key->part[2]);
 	text = xasprintf("event of %s", place);
 	free(place);
 	return text;
@@ -107,7 +106,7 @@ static void put_waits(struct report *report, const struct tally *waits, uint64_t
 			continue;
 		}
 		what = waited_for(report, &sorted[i].key);
-		line = line_label(&report->lines, sorted[i].key.part[0]);
+		line = line_label(&report->all->lines, sorted[i].key.part[0]);
 		table_add_number(&table, number_in(sorted[i].ns, unit));
 		table_add_number(&table, number_percent((double)sorted[i].ns, (double)sum));
 		table_add_number(&table, number_count(sorted[i].count));

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Numbers for calls without a Python frame. */
+#include "analyze/callers.h"
+
+void callers_init(struct callers *callers, const struct model *model)
+{
+	*callers = (struct callers){.model = model, .latest_caller = CALLER_UNSEEN};
+}
+
+void callers_free(struct callers *callers)
+{
+	tally_free(&callers->no_frame);
+}
+
+uint32_t caller_without_frame(struct callers *callers, const struct model_call *call)
+{
+	struct tally_key key = {{call->thread, call->stack_state}};
+
+	if (callers->latest_caller != CALLER_UNSEEN && callers->latest.part[0] == key.part[0] &&
+	    callers->latest.part[1] == key.part[1])
+		return callers->latest_caller;
+	callers->latest = key;
+	callers->latest_caller =
+		CALLER_NO_FRAME | (uint32_t)(tally_at(&callers->no_frame, key) - callers->no_frame.entries);
+	return callers->latest_caller;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Who made a call, as a number that analyses sum by while events come: the innermost Python frame, or why there is
+ * none.  What of it is the same line is known at the end, when all frames are (lines.h).
+ */
+#ifndef GPUTRACE_ANALYZE_CALLERS_H
+#define GPUTRACE_ANALYZE_CALLERS_H
+
+#include "base/tally.h"
+#include "model/model.h"
+
+/* Callers below are indices into model.frames. */
+#define CALLER_NO_FRAME 0x80000000u    /* a thread and an enum gpt_stack_state: callers.no_frame by the bits below */
+#define CALLER_UNSEEN UINT32_MAX       /* the call was not seen */
+#define CALLER_BEFORE (UINT32_MAX - 1) /* it was made before the trace began */
+
+struct callers {
+	const struct model *model;
+	struct tally no_frame;	 /* thread, stack state */
+	struct tally_key latest; /* in no_frame, and its caller; CALLER_UNSEEN: none yet */
+	uint32_t latest_caller;
+};
+
+void callers_init(struct callers *callers, const struct model *model);
+void callers_free(struct callers *callers);
+
+uint32_t caller_without_frame(struct callers *callers, const struct model_call *call);
+
+static inline bool call_has_frames(const struct model *model, const struct model_call *call)
+{
+	return call->stack != NONE && model->stacks[call->stack].depth;
+}
+
+static inline uint32_t caller_of(struct callers *callers, const struct model_call *call)
+{
+	const struct model *model = callers->model;
+
+	return call_has_frames(model, call) ? model->stack_frames[model->stacks[call->stack].first]
+					    : caller_without_frame(callers, call);
+}
+
+#endif

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What analyses are fed: one event at a time, in the order in which they began, each with what it was joined with.  So
+ * an analysis never looks back into the arrays of a model, and can be fed from a stream as well.
+ *
+ * Calls come by start, GPU operations by start (those without times first); an operation with times comes behind the
+ * call that launched it and behind all calls that began before it.
+ */
+#ifndef GPUTRACE_ANALYZE_EVENTS_H
+#define GPUTRACE_ANALYZE_EVENTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "model/model.h"
+
+/* What shares of time are of: the recording. */
+struct window {
+	uint64_t start_ns;
+	uint64_t end_ns; /* UINT64_MAX until the last event where the trace has no end of its own */
+};
+
+struct call_event {
+	const struct model_call *call;
+	uint64_t number; /* in the order in which calls began */
+	uint32_t process;
+	uint32_t caller;       /* callers.h */
+	enum launch_fate fate; /* what became of it as a launch */
+};
+
+struct gpu_event {
+	const struct model_gpu *op;
+	const struct model_call *launch;     /* NULL: not seen */
+	const struct model_call *attributed; /* whose line it is put on: of a graph the captured call, else launch */
+	uint64_t launch_number;		     /* call_event.number of launch */
+	uint32_t launch_caller;		     /* callers.h; also where launch is NULL */
+	uint32_t caller;		     /* of attributed */
+	bool first;			     /* of those of its launch */
+};
+
+/* What the driver needs to begin a memcpy. */
+#define MEMCPY_BEGINS_NS 5000u
+
+/* Whether its thread stood still in it until the GPU came so far. */
+static inline bool call_waits(const struct model_call *call)
+{
+	/* also an asynchronous memcpy, from pageable memory */
+	return call->class == GPT_CLASS_SYNC ||
+	       (call->class == GPT_CLASS_MEMCPY && call->end_ns > call->start_ns + MEMCPY_BEGINS_NS);
+}
+
+static inline bool call_failed(const struct model_call *call)
+{
+	return call->end_ns && call->result;
+}
+
+/* Duration of a GPU operation; those without times are counted, not measured. */
+static inline uint64_t gpu_ns(const struct model_gpu *op)
+{
+	return op->end_ns > op->start_ns ? op->end_ns - op->start_ns : 0;
+}
+
+/* The process that a row belongs to, as an index; NONE: no event yet. */
+#define PROCESS_MANY (NONE - 1)
+
+static inline void process_note(uint32_t *process, uint32_t another)
+{
+	if (*process == NONE)
+		*process = another;
+	else if (*process != another)
+		*process = PROCESS_MANY;
+}
+
+#endif

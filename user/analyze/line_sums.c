@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Sums are kept by stack while events come; lines are made of them at the end. */
+#include "analyze/line_sums.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void line_sums_init(struct line_sums *sums, const struct model *model)
+{
+	*sums = (struct line_sums){.model = model};
+}
+
+void line_sums_free(struct line_sums *sums)
+{
+	tally_free(&sums->stacks);
+	free(sums->rows);
+	free(sums->totals);
+}
+
+/* replay: the stack that launched the graph of which the call was captured, NONE. */
+static struct tally_entry *sum_of(struct line_sums *sums, const struct model_call *call, uint32_t caller,
+				  uint32_t process, uint32_t replay)
+{
+	if (call && call_has_frames(sums->model, call))
+		return tally_at(&sums->stacks, (struct tally_key){{call->stack, process, replay}});
+	return tally_at(&sums->stacks, (struct tally_key){{caller, process, NONE}});
+}
+
+void line_sums_add_gpu(struct line_sums *sums, const struct gpu_event *event)
+{
+	bool captured = event->attributed != event->launch;
+	uint32_t replay = captured && event->launch ? event->launch->stack : NONE;
+	uint64_t ns = gpu_ns(event->op);
+	struct tally_entry *sum = sum_of(sums, event->attributed, event->caller, event->op->process, replay);
+
+	sum->ns += ns;
+	sum->count += captured || event->first;
+	sums->sum += ns;
+}
+
+void line_sums_add_call(struct line_sums *sums, const struct call_event *event)
+{
+	struct tally_entry *sum;
+
+	if (!call_is_work(event->call))
+		return;
+	sum = sum_of(sums, event->call, event->caller, event->process, NONE);
+	sum->ns++;
+	sum->count++;
+	sums->sum++;
+}
+
+/* A key's caller as a line; its stack's innermost frame where it has one. */
+static uint32_t own_line(const struct line_sums *sums, struct lines *lines, const struct tally_key *key)
+{
+	const struct model *model = sums->model;
+
+	if (key->part[0] >= CALLER_NO_FRAME)
+		return line_of(lines, key->part[0]);
+	return line_of(lines, model->stack_frames[model->stacks[key->part[0]].first]);
+}
+
+/* To the total of each line of a stack, unless it has the stamp. */
+static void add_stack(const struct line_sums *sums, struct lines *lines, const struct tally_entry *entry,
+		      uint32_t index, uint32_t *stamps, uint32_t stamp)
+{
+	const struct model *model = sums->model;
+	const struct model_stack *stack = &model->stacks[index];
+
+	for (uint32_t k = 0; k < stack->depth; k++) {
+		uint32_t line = line_of(lines, model->stack_frames[stack->first + k]);
+
+		if (stamps[line] == stamp)
+			continue;
+		stamps[line] = stamp;
+		sums->totals[line].total += entry->ns;
+		process_note(&sums->totals[line].process, entry->key.part[1]);
+	}
+}
+
+static void sum_totals(struct line_sums *sums, struct lines *lines)
+{
+	uint32_t *stamps = xcalloc(lines->all.count, sizeof(*stamps));
+
+	for (size_t i = 0; i < sums->stacks.count; i++) {
+		const struct tally_entry *entry = &sums->stacks.entries[i];
+		uint32_t stamp = (uint32_t)i + 1;
+
+		if (entry->key.part[0] >= CALLER_NO_FRAME) {
+			sums->totals[own_line(sums, lines, &entry->key)].total += entry->ns;
+			continue;
+		}
+		add_stack(sums, lines, entry, entry->key.part[0], stamps, stamp);
+		if (entry->key.part[2] != NONE)
+			add_stack(sums, lines, entry, entry->key.part[2], stamps, stamp);
+	}
+	free(stamps);
+}
+
+static void sum_own(struct line_sums *sums, struct lines *lines)
+{
+	struct tally own = {0}; /* line; more: index of the row + 1 */
+
+	sums->rows = xcalloc(sums->stacks.count, sizeof(*sums->rows));
+	for (size_t i = 0; i < sums->stacks.count; i++) {
+		const struct tally_entry *entry = &sums->stacks.entries[i];
+		struct tally_entry *line = tally_at(&own, (struct tally_key){{own_line(sums, lines, &entry->key)}});
+		struct line_row *row;
+
+		if (!line->more) {
+			sums->rows[sums->count] = (struct line_row){.line = line->key.part[0], .process = NONE};
+			line->more = ++sums->count;
+		}
+		row = &sums->rows[line->more - 1];
+		row->self += entry->ns;
+		row->launches += entry->count;
+		process_note(&row->process, entry->key.part[1]);
+	}
+	tally_free(&own);
+}
+
+static int by_self(const void *left, const void *right)
+{
+	const struct line_row *a = left, *b = right;
+
+	if (a->self != b->self)
+		return a->self > b->self ? -1 : 1;
+	if (a->launches != b->launches)
+		return a->launches > b->launches ? -1 : 1;
+	return (a->line > b->line) - (a->line < b->line);
+}
+
+static int by_total(const void *left, const void *right)
+{
+	const struct line_row *a = left, *b = right;
+
+	if (a->total != b->total)
+		return a->total > b->total ? -1 : 1;
+	return (a->line > b->line) - (a->line < b->line);
+}
+
+/* Until now totals has a row for each line that there is. */
+static void keep_totals(struct line_sums *sums, const struct lines *lines)
+{
+	for (size_t i = 0; i < sums->count; i++) {
+		struct line_row *total = &sums->totals[sums->rows[i].line];
+
+		sums->rows[i].total = total->total;
+		total->self = sums->rows[i].self;
+		total->launches = sums->rows[i].launches;
+	}
+	for (uint32_t i = 0; i < lines->all.count; i++)
+		if (sums->totals[i].total && !lines->all.items[i].reason)
+			sums->totals[sums->total_count++] = sums->totals[i];
+}
+
+void line_sums_finish(struct line_sums *sums, struct lines *lines)
+{
+	sum_own(sums, lines);
+	sums->totals = xcalloc(lines->all.count, sizeof(*sums->totals));
+	for (uint32_t i = 0; i < lines->all.count; i++)
+		sums->totals[i] = (struct line_row){.line = i, .process = NONE};
+	sum_totals(sums, lines);
+	keep_totals(sums, lines);
+	qsort(sums->rows, sums->count, sizeof(*sums->rows), by_self);
+	qsort(sums->totals, sums->total_count, sizeof(*sums->totals), by_total);
+}

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Which frames are the same line, and how a line is called. */
+#include "analyze/lines.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int compare_code(const struct model_code *a, const struct model_code *b)
+{
+	int order = strcmp(a->file, b->file);
+
+	return order ? order : strcmp(a->name, b->name);
+}
+
+static int by_line(const void *left, const void *right, void *context)
+{
+	const struct model *model = context;
+	const struct model_frame *a = &model->frames[*(const uint32_t *)left];
+	const struct model_frame *b = &model->frames[*(const uint32_t *)right];
+	int order = a->code == b->code ? 0 : compare_code(&model->codes[a->code], &model->codes[b->code]);
+
+	if (order)
+		return order;
+	return a->line < b->line ? -1 : a->line > b->line;
+}
+
+static int by_base(const void *left, const void *right)
+{
+	const struct line *a = *(const struct line *const *)left, *b = *(const struct line *const *)right;
+	int order = strcmp(path_base(a->file), path_base(b->file));
+
+	return order ? order : strcmp(a->file, b->file);
+}
+
+/* Marks the lines whose file is not the only one of its name. */
+static void mark_ambiguous(struct lines *lines)
+{
+	size_t count = lines->all.count;
+	struct line **sorted = xmalloc(count * sizeof(struct line *));
+
+	for (size_t i = 0; i < count; i++)
+		sorted[i] = &lines->all.items[i];
+	qsort(sorted, count, sizeof(struct line *), by_base);
+	for (size_t begin = 0, end; begin < count; begin = end) {
+		bool differs = false;
+
+		for (end = begin; end < count && !strcmp(path_base(sorted[begin]->file), path_base(sorted[end]->file));
+		     end++)
+			differs |= strcmp(sorted[begin]->file, sorted[end]->file) != 0;
+		for (size_t i = begin; i < end; i++)
+			sorted[i]->ambiguous = differs;
+	}
+	free(sorted);
+}
+
+void lines_make(struct lines *lines, const struct callers *callers)
+{
+	const struct model *model = callers->model;
+	uint32_t *order = xmalloc(model->frame_count * sizeof(*order));
+
+	*lines = (struct lines){.callers = callers, .unseen = NONE, .before = NONE};
+	lines->of_frame = xmalloc(model->frame_count * sizeof(*lines->of_frame));
+	lines->of_thread = xmalloc(model->thread_count * sizeof(*lines->of_thread));
+	for (uint32_t i = 0; i < model->thread_count; i++)
+		lines->of_thread[i] = NONE;
+	for (uint32_t i = 0; i < model->frame_count; i++)
+		order[i] = i;
+	qsort_r(order, model->frame_count, sizeof(*order), by_line, (void *)model);
+	for (uint32_t i = 0; i < model->frame_count; i++) {
+		const struct model_frame *frame = &model->frames[order[i]];
+		const struct model_code *code = &model->codes[frame->code];
+		struct line line = {.file = code->file, .function = code->name, .number = frame->line};
+
+		if (!i || by_line(&order[i - 1], &order[i], (void *)model))
+			array_push(&lines->all, line);
+		lines->of_frame[order[i]] = (uint32_t)lines->all.count - 1;
+	}
+	mark_ambiguous(lines);
+	free(order);
+}
+
+void lines_free(struct lines *lines)
+{
+	for (size_t i = 0; i < lines->all.count; i++)
+		free(lines->all.items[i].reason);
+	array_free(&lines->all);
+	free(lines->of_frame);
+	free(lines->of_thread);
+}
+
+static uint32_t add_reason(struct lines *lines, char *reason)
+{
+	struct line line = {.file = "", .function = "", .reason = reason};
+
+	array_push(&lines->all, line);
+	return (uint32_t)lines->all.count - 1;
+}
+
+static uint32_t line_of_reason(struct lines *lines, uint32_t thread, uint32_t stack_state)
+{
+	static const char *const reasons[] = {
+		[GPT_STACK_OK] = "no stack",
+		[GPT_STACK_NO_PYTHON] = "no Python in the process",
+		[GPT_STACK_NO_THREAD] = "not a Python thread",
+		[GPT_STACK_EMPTY] = "no Python frame",
+		[GPT_STACK_UNREADABLE] = "Python stack could not be read",
+		[GPT_STACK_UNKNOWN_LAYOUT] = "Python not supported or not examined yet",
+		[GPT_STACK_LOST] = "Python stack was lost",
+		[GPT_STACK_BACKWARD] = "Python stack was lost",
+		[GPT_STACK_AMBIGUOUS] = "several Python interpreters on one thread",
+	};
+	const char *reason = stack_state < sizeof(reasons) / sizeof(reasons[0]) ? reasons[stack_state] : "";
+	char *text = xasprintf("(thread %s: %s)", lines->callers->model->threads[thread].name, reason);
+
+	for (size_t i = 0; i < lines->all.count; i++)
+		if (lines->all.items[i].reason && !strcmp(lines->all.items[i].reason, text)) {
+			free(text);
+			return (uint32_t)i;
+		}
+	return add_reason(lines, text);
+}
+
+/* A thread keeps its first reason: one that began before Python was known is not worth two rows. */
+static uint32_t line_without_frame(struct lines *lines, const struct tally_key *no_frame)
+{
+	uint32_t *line = &lines->of_thread[no_frame->part[0]];
+
+	if (*line == NONE)
+		*line = line_of_reason(lines, no_frame->part[0], no_frame->part[1]);
+	return *line;
+}
+
+uint32_t line_of(struct lines *lines, uint32_t caller)
+{
+	switch (caller) {
+	case CALLER_UNSEEN:
+		if (lines->unseen == NONE)
+			lines->unseen = add_reason(lines, xstrdup("(call not seen)"));
+		return lines->unseen;
+	case CALLER_BEFORE:
+		if (lines->before == NONE)
+			lines->before = add_reason(lines, xstrdup("(launched before the trace began)"));
+		return lines->before;
+	default:
+		if (caller < CALLER_NO_FRAME)
+			return lines->of_frame[caller];
+		return line_without_frame(lines, &lines->callers->no_frame.entries[caller & ~CALLER_NO_FRAME].key);
+	}
+}
+
+struct tally tally_by_line(struct lines *lines, const struct tally *sums, unsigned part)
+{
+	struct tally by_line = {0};
+
+	for (size_t i = 0; i < sums->count; i++) {
+		const struct tally_entry *sum = &sums->entries[i];
+		struct tally_key key = sum->key;
+		struct tally_entry *entry;
+
+		key.part[part] = line_of(lines, key.part[part]);
+		entry = tally_at(&by_line, key);
+		entry->ns += sum->ns;
+		entry->count += sum->count;
+		entry->more += sum->more;
+	}
+	return by_line;
+}
+
+char *line_place(const struct lines *lines, uint32_t number)
+{
+	const struct line *line = &lines->all.items[number];
+	const char *file;
+
+	if (line->reason)
+		return xstrdup(line->reason);
+	file = path_base(line->file);
+	if (line->ambiguous && file - line->file > 1) {
+		file--;
+		while (file > line->file && file[-1] != '/')
+			file--;
+	}
+	return line->number ? xasprintf("%s:%u", *file ? file : "?", line->number)
+			    : xasprintf("%s", *file ? file : "?");
+}
+
+char *line_label(const struct lines *lines, uint32_t number)
+{
+	char *place = line_place(lines, number), *label;
+
+	if (lines->all.items[number].reason)
+		return place;
+	label = xasprintf("%s %s", place, line_function(lines, number));
+	free(place);
+	return label;
+}
+
+const char *line_function(const struct lines *lines, uint32_t number)
+{
+	return lines->all.items[number].function;
+}
+
+bool line_is_library(const struct lines *lines, uint32_t number)
+{
+	static const char *const marks[] = {"/site-packages/", "/dist-packages/", "/lib/python", "/lib64/python"};
+	const struct line *line = &lines->all.items[number];
+
+	if (line->reason || *line->file == '<')
+		return true;
+	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
+		if (strstr(line->file, marks[i]))
+			return true;
+	return false;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The lines that tables count by: callers (callers.h) become lines once all events have been seen.  Frames of different
+ * processes that execute the same line of the same function of the same file are one line; calls without a Python
+ * frame get a line that says why.
+ */
+#ifndef GPUTRACE_ANALYZE_LINES_H
+#define GPUTRACE_ANALYZE_LINES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "analyze/callers.h"
+#include "base/array.h"
+#include "base/tally.h"
+#include "model/model.h"
+
+struct line {
+	const char *file, *function;
+	uint32_t number;
+	char *reason;	/* not NULL: no Python line, and why */
+	bool ambiguous; /* another file has the same last component */
+};
+
+struct lines {
+	const struct callers *callers;
+	ARRAY(struct line) all;
+	uint32_t *of_frame;  /* by model.frames */
+	uint32_t *of_thread; /* by model.threads: its line without Python, NONE until needed */
+	uint32_t unseen;     /* of CALLER_UNSEEN and CALLER_BEFORE, NONE until needed */
+	uint32_t before;
+};
+
+void lines_make(struct lines *lines, const struct callers *callers);
+void lines_free(struct lines *lines);
+
+/* A thread has one line without Python, that of its first caller asked for here; so order matters. */
+uint32_t line_of(struct lines *lines, uint32_t caller);
+
+/* Sums by line of sums by caller: part `part` of the keys is a caller, and becomes a line. */
+struct tally tally_by_line(struct lines *lines, const struct tally *sums, unsigned part);
+
+/* "model.py:42", "nn/model.py:42" where model.py alone would be ambiguous; the caller frees it. */
+char *line_place(const struct lines *lines, uint32_t line);
+
+/* "model.py:42 Block.forward"; the caller frees it. */
+char *line_label(const struct lines *lines, uint32_t line);
+
+/* Function, or "" for a line without Python. */
+const char *line_function(const struct lines *lines, uint32_t line);
+
+/* Code that people install rather than write, and what the interpreter runs without a file. */
+bool line_is_library(const struct lines *lines, uint32_t line);
+
+#endif

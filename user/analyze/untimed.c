@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Counts launches by caller, and makes rows of lines. */
+#include "analyze/untimed.h"
+
+#include <stdlib.h>
+
+void untimed_free(struct untimed *untimed)
+{
+	tally_free(&untimed->callers);
+	free(untimed->rows);
+}
+
+void untimed_add_call(struct untimed *untimed, const struct call_event *event)
+{
+	if (!launch_lacks_times(event->fate))
+		return;
+	tally_at(&untimed->callers, (struct tally_key){{event->caller, event->process}})->count++;
+	untimed->launches++;
+}
+
+static int by_launches(const void *left, const void *right)
+{
+	const struct untimed_row *a = left, *b = right;
+
+	if (a->launches != b->launches)
+		return a->launches > b->launches ? -1 : 1;
+	return (a->line > b->line) - (a->line < b->line);
+}
+
+void untimed_finish(struct untimed *untimed, struct lines *lines)
+{
+	struct tally rows = {0}; /* line; more: index of the row + 1 */
+
+	untimed->rows = xcalloc(untimed->callers.count, sizeof(*untimed->rows));
+	for (size_t i = 0; i < untimed->callers.count; i++) {
+		const struct tally_entry *caller = &untimed->callers.entries[i];
+		uint32_t line = line_of(lines, caller->key.part[0]);
+		struct tally_entry *entry = tally_at(&rows, (struct tally_key){{line}});
+
+		if (!entry->more) {
+			untimed->rows[untimed->count] = (struct untimed_row){.line = line, .process = NONE};
+			entry->more = ++untimed->count;
+		}
+		untimed->rows[entry->more - 1].launches += caller->count;
+		process_note(&untimed->rows[entry->more - 1].process, caller->key.part[1]);
+	}
+	tally_free(&rows);
+	qsort(untimed->rows, untimed->count, sizeof(*untimed->rows), by_launches);
+}

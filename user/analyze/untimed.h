@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Launches that were to have GPU times and have none, by Python line. */
+#ifndef GPUTRACE_ANALYZE_UNTIMED_H
+#define GPUTRACE_ANALYZE_UNTIMED_H
+
+#include "analyze/events.h"
+#include "analyze/lines.h"
+
+struct untimed_row {
+	uint32_t line;
+	uint32_t process; /* PROCESS_MANY: several */
+	uint64_t launches;
+};
+
+struct untimed {
+	struct tally callers; /* caller, process */
+	uint64_t launches;
+	struct untimed_row *rows; /* most launches first */
+	size_t count;
+};
+
+void untimed_free(struct untimed *untimed);
+void untimed_add_call(struct untimed *untimed, const struct call_event *event);
+void untimed_finish(struct untimed *untimed, struct lines *lines);
+
+#endif

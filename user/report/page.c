@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Titles, lines of text and the cells that many tables have. */
+#include "report/page.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+void report_title(struct report *report, const char *title, const char *aside)
+{
+	unsigned used;
+
+	fputc('\n', report->out);
+	fputs(report->color ? "\033[1m" : "", report->out);
+	used = text_put(report->out, title, report->width, TEXT_TRUNCATE_END);
+	fputs(report->color ? "\033[0m" : "", report->out);
+	if (aside && used + 3 < report->width) {
+		fputs("   ", report->out);
+		text_put(report->out, aside, report->width - used - 3, TEXT_TRUNCATE_END);
+	}
+	fputc('\n', report->out);
+}
+
+void report_line(struct report *report, const char *format, ...)
+{
+	char *text = NULL;
+	va_list args;
+	int length;
+
+	va_start(args, format);
+	length = vasprintf(&text, format, args);
+	va_end(args);
+	if (length < 0)
+		return;
+	text_put(report->out, text, report->width, TEXT_TRUNCATE_MIDDLE);
+	fputc('\n', report->out);
+	free(text);
+}
+
+void report_text(struct report *report, unsigned indent, const char *text)
+{
+	text_wrap(report->out, text, 0, indent, report->width);
+}
+
+void report_more(struct report *report, size_t count, const char *what, struct number sum, const char *unit)
+{
+	if (count)
+		report_line(report, "  ... and %s more %s, %s%s%s", number_count(count).text, what, sum.text,
+			    *unit ? " " : "", unit);
+}
+
+size_t report_shown(const struct report *report, size_t count)
+{
+	return count < report->rows ? count : report->rows;
+}
+
+void report_add_label(struct report *report, struct table *table, uint32_t line)
+{
+	char *label = line_label(&report->all->lines, line);
+
+	table_add(table, label);
+	free(label);
+}
+
+static void add_process(struct report *report, struct table *table, uint32_t process)
+{
+	char *text;
+
+	if (process == PROCESS_MANY || process == NONE)
+		text = xstrdup(process == NONE ? "" : "several");
+	else
+		text = xasprintf("%s %" PRIu32, report->model->processes[process].name,
+				 report->model->processes[process].pid);
+	table_add(table, text);
+	free(text);
+}
+
+void report_add_line(struct report *report, struct table *table, uint32_t line, uint32_t process)
+{
+	char *place = line_place(&report->all->lines, line);
+
+	table_add(table, place);
+	table_add(table, line_function(&report->all->lines, line));
+	if (report->all->active > 1)
+		add_process(report, table, process);
+	free(place);
+}
