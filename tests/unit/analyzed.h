@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* For tests of user/analyze: the sample run (test_export_log.h) as a model, and what rows say of lines. */
+#ifndef GPUTRACE_ANALYZED_H
+#define GPUTRACE_ANALYZED_H
+
+#include "model_of.h"
+#include "test_export_log.h"
+
+#include "analyze/analyze.h"
+
+/* The caller frees it. */
+__attribute__((unused)) static struct model *sample_model(uint32_t processes, uint32_t steps)
+{
+	struct model *model;
+	const char *why;
+	int fd = sample_log(processes, steps);
+
+	assert_int_equal(model_build(fd, &model, &why), 0);
+	close(fd);
+	return model;
+}
+
+__attribute__((unused)) static bool is_line(const struct analyses *all, uint32_t line, const char *label)
+{
+	char *found = line_label(&all->lines, line);
+	bool same = !strcmp(found, label);
+
+	free(found);
+	return same;
+}
+
+__attribute__((unused)) static void assert_line(const struct analyses *all, uint32_t line, const char *label)
+{
+	char *found = line_label(&all->lines, line);
+
+	assert_string_equal(found, label);
+	free(found);
+}
+
+#endif
