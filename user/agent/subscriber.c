@@ -9,12 +9,12 @@
 
 #include "agent/apis.h"
 #include "agent/callbacks.h"
-#include "agent/holder.h"
+#include "agent/subscriber_owner.h"
 
 #define OPEN_CALLS_NS 5000000u /* a launch takes microseconds; a synchronisation is not waited for */
 
 /* Only to name the tool that holds the subscriber (13.0 and later); it cannot be had, so nothing changes. */
-static void ask_holder(const struct session *session, char *name, size_t size)
+static void ask_owner(const struct session *session, char *name, size_t size)
 {
 	struct cupti_subscriber_params params = {
 		.size = sizeof(params), .name = "gputrace", .old_name = name, .old_name_size = size};
@@ -41,17 +41,17 @@ static void borrow(struct session *session)
 	session->borrowed = true;
 }
 
-/* It gives no name.  Where somebody else may be the holder, nothing is touched. */
-static bool borrow_from_holder(struct session *session)
+/* It gives no name.  Where somebody else may be the owner, nothing is touched. */
+static bool borrow_from_owner(struct session *session)
 {
-	char holder[CUPTI_OLD_NAME_SIZE + 1];
+	char owner[CUPTI_OLD_NAME_SIZE + 1];
 
-	ask_holder(session, holder, sizeof(holder));
-	if (!holder[0])
-		holder_name_other(holder, sizeof(holder));
-	if (holder[0])
-		snprintf(session->detail, sizeof(session->detail), "%s", holder);
-	if (holder[0] || !holder_kineto_subscribes())
+	ask_owner(session, owner, sizeof(owner));
+	if (!owner[0])
+		owner_name_other(owner, sizeof(owner));
+	if (owner[0])
+		snprintf(session->detail, sizeof(session->detail), "%s", owner);
+	if (owner[0] || !owner_kineto_subscribes())
 		return false;
 	borrow(session);
 	return true;
@@ -63,14 +63,14 @@ bool subscriber_take(struct session *session)
 
 	switch (result) {
 	case CUPTI_OK:
-		if (!holder_kineto_subscribes())
+		if (!owner_kineto_subscribes())
 			return true;
 		session->cupti.unsubscribe(session->subscriber); /* nobody has it, and nobody but Kineto shall */
 		borrow(session);
 		return true;
 	case CUPTI_MULTIPLE_SUBSCRIBERS:
 		session_fail(session, GPT_AGENT_OCCUPIED, result, "cuptiSubscribe");
-		return borrow_from_holder(session);
+		return borrow_from_owner(session);
 	case CUPTI_NOT_INITIALIZED:
 	case CUPTI_UNKNOWN:
 		return session_fail(session, GPT_AGENT_NO_CUDA, result, "cuptiSubscribe");

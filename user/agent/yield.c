@@ -5,7 +5,7 @@
 #include <stdatomic.h>
 
 #include "agent/buffers.h"
-#include "agent/holder.h"
+#include "agent/subscriber_owner.h"
 #include "agent/intercept.h"
 #include "agent/points.h"
 
@@ -84,7 +84,7 @@ static void disable_where(struct session *session, bool (*is)(uint8_t kind))
 /* Of another client nothing is known: what it gets too much of is better than what it misses. */
 static void disable_unknown_to_kineto(struct session *session)
 {
-	if (holder_has_kineto())
+	if (owner_has_kineto())
 		disable_where(session, unknown_to_kineto);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* Tools are known by the libraries that they load into a process; see holder.h. */
-#include "agent/holder.h"
+/* Tools are known by the libraries that they load into a process; see subscriber_owner.h. */
+#include "agent/subscriber_owner.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -46,14 +46,14 @@ static int is_kineto(struct dl_phdr_info *info, size_t size, void *path)
 	return 1;
 }
 
-bool holder_has_kineto(void)
+bool owner_has_kineto(void)
 {
 	char path[PATH_MAX];
 
 	return dl_iterate_phdr(is_kineto, path) != 0;
 }
 
-bool holder_kineto_subscribes(void)
+bool owner_kineto_subscribes(void)
 {
 	char path[PATH_MAX];
 	void *library = dl_iterate_phdr(is_kineto, path) ? dlopen(path, RTLD_LAZY | RTLD_NOLOAD) : NULL;
@@ -205,7 +205,7 @@ static bool find_recorder(char *name, size_t size)
 	return found;
 }
 
-void holder_name_other(char *name, size_t size)
+void owner_name_other(char *name, size_t size)
 {
 	struct search search = {.name = name, .size = size};
 	const char *path;
