@@ -89,7 +89,7 @@ int agent_state(struct pt_regs *ctx)
 	return 0;
 }
 
-/* gputrace_agent_take_NAME(): never called; a probe there raises the counter that says NAME is wanted */
+/* gputrace_agent_activity_set_NAME(): never called; a probe there raises the counter that says NAME is wanted */
 SEC("uprobe")
 int agent_take(struct pt_regs *ctx)
 {

@@ -92,21 +92,22 @@ enum gpt_agent_life {
 #define GPUTRACE_AGENT_FILE "libgputrace-agent.so"
 
 /*
- * What a trace takes besides kernels: X(ENUMERATOR, name).  Each has an exported function that nobody calls, a
- * place for a probe that raises a counter of its own: gputrace_agent_take_NAME and gputrace_agent_take_NAME_semaphore.
- * The agent reads the counters when a session begins: attach these probes before those on _state and _call.
+ * Activity sets: what a trace records besides kernels.  X(ENUMERATOR, name).  Each has an exported function that nobody
+ * calls, gputrace_agent_activity_set_NAME, and a semaphore, gputrace_agent_activity_set_NAME_semaphore, that a probe on
+ * that function raises.  The agent reads the semaphores when a session begins: attach these probes before those on
+ * _state and _call.
  */
-#define GPT_AGENT_TAKES(X)                                                                                             \
+#define GPT_AGENT_ACTIVITY_SETS(X)                                                                                     \
 	X(CUDA, cuda)	  /* memcpys and memsets, every call of cuda_api.h, CUPTI's overhead, JIT compilation */       \
 	X(SYNC, sync)	  /* synchronisations and events */                                                            \
 	X(MEMORY, memory) /* allocations and frees */                                                                  \
 	X(NVTX, nvtx)	  /* ranges that the program names */
 
-enum gpt_agent_take {
-#define GPT_AGENT_TAKE_ENUMERATOR(enumerator, name) GPT_AGENT_TAKE_##enumerator,
-	GPT_AGENT_TAKES(GPT_AGENT_TAKE_ENUMERATOR)
-#undef GPT_AGENT_TAKE_ENUMERATOR
-		GPT_AGENT_TAKE_COUNT
+enum gpt_agent_activity_set {
+#define GPT_AGENT_SET_ENUMERATOR(enumerator, name) GPT_AGENT_SET_##enumerator,
+	GPT_AGENT_ACTIVITY_SETS(GPT_AGENT_SET_ENUMERATOR)
+#undef GPT_AGENT_SET_ENUMERATOR
+		GPT_AGENT_SET_COUNT
 };
 
 /* Batches are copied in one of three sizes: keep them near one of these. */

@@ -13,15 +13,15 @@ fail() {
 	failed=1
 }
 
-# what is in agent.h's table of things to take
-takes() {
-	sed -n 's/^\tX([A-Z]*, \([a-z]*\)).*/gputrace_agent_take_\1 gputrace_agent_take_\1_semaphore/p' \
+# what is in agent.h's table of activity sets
+activity_sets() {
+	sed -n 's/^\tX([A-Z]*, \([a-z]*\)).*/gputrace_agent_activity_set_\1 gputrace_agent_activity_set_\1_semaphore/p' \
 		include/gputrace/agent.h | tr ' ' '\n' | sort | tr '\n' ' ' | sed 's/ $//'
 }
 
 # 5-byte nop first: what the probe replaces (Linux 6.18: without a trap)
 for symbol in gputrace_agent_call gputrace_agent_batch gputrace_agent_state gputrace_agent_yield \
-	gputrace_agent_resume gputrace_agent_anew gputrace_agent_share $(takes | tr ' ' '\n' | grep -v semaphore); do
+	gputrace_agent_resume gputrace_agent_anew gputrace_agent_share $(activity_sets | tr ' ' '\n' | grep -v semaphore); do
 	case $(objdump -d --disassemble="$symbol" "$library" | grep -A1 "<$symbol>:" | tail -n 1) in
 	*":	0f 1f 44 00 00 "*) ;;
 	*) fail "$symbol does not begin with the 5-byte nop" ;;
@@ -37,9 +37,9 @@ newer=$(objdump -T "$library" | grep -o 'GLIBC_[0-9.]*' | sort -Vu | awk -F_ '{ 
 [ "$(objdump -T "$library" | grep -c 'GLIBC_')" -gt 10 ] || fail "no symbol versions found: is this check blind?"
 
 # exactly the promised names
-wanted="InitializeInjection InitializeInjectionNvtx2 gputrace_agent_abi gputrace_agent_anew gputrace_agent_anew_semaphore gputrace_agent_batch \
+wanted="InitializeInjection InitializeInjectionNvtx2 gputrace_agent_abi $(activity_sets) gputrace_agent_anew gputrace_agent_anew_semaphore gputrace_agent_batch \
 gputrace_agent_batch_semaphore gputrace_agent_call gputrace_agent_resume gputrace_agent_resume_semaphore \
-gputrace_agent_semaphore gputrace_agent_share gputrace_agent_share_semaphore gputrace_agent_start gputrace_agent_state gputrace_agent_status $(takes) \
+gputrace_agent_semaphore gputrace_agent_share gputrace_agent_share_semaphore gputrace_agent_start gputrace_agent_state gputrace_agent_status \
 gputrace_agent_yield gputrace_agent_yield_semaphore"
 shown=$(nm -D --defined-only "$library" | awk '$2 != "A" { print $3 }' | sort | tr '\n' ' ')
 [ "$shown" = "$wanted " ] || fail "shows: $shown"
@@ -47,7 +47,7 @@ shown=$(nm -D --defined-only "$library" | awk '$2 != "A" { print $3 }' | sort | 
 # the counters: 2 bytes each, zero, in the file (the kernel finds them by file offset) and in writable memory
 readelf -SW "$library" | grep -q ' \.probes  *PROGBITS .* WA ' || fail ".probes is not writable data in the file"
 for symbol in gputrace_agent_semaphore gputrace_agent_batch_semaphore gputrace_agent_yield_semaphore \
-	gputrace_agent_resume_semaphore gputrace_agent_anew_semaphore gputrace_agent_share_semaphore $(takes | tr ' ' '\n' | grep semaphore); do
+	gputrace_agent_resume_semaphore gputrace_agent_anew_semaphore gputrace_agent_share_semaphore $(activity_sets | tr ' ' '\n' | grep semaphore); do
 	readelf -sW "$library" | awk -v s="$symbol" '$8 == s { print $3 }' | sort -u | grep -qx 2 ||
 		fail "$symbol is not 2 bytes"
 done

@@ -14,8 +14,8 @@ unsigned short gputrace_agent_semaphore = 2, gputrace_agent_batch_semaphore = 1;
 unsigned short gputrace_agent_yield_semaphore, gputrace_agent_resume_semaphore, gputrace_agent_anew_semaphore;
 unsigned short gputrace_agent_share_semaphore;
 
-#define TEST_TAKE(enumerator, name) unsigned short gputrace_agent_take_##name##_semaphore = 1;
-GPT_AGENT_TAKES(TEST_TAKE)
+#define TEST_SET(enumerator, name) unsigned short gputrace_agent_activity_set_##name##_semaphore = 1;
+GPT_AGENT_ACTIVITY_SETS(TEST_SET)
 
 static struct {
 	uint32_t corr[64], api[64];

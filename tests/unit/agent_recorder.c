@@ -6,7 +6,7 @@
  *
  * AGENT_RECORD_STOP_MS=N: after N ms the listener goes as a collector does that ends a trace (the counter of
  * batches stays up).  AGENT_RECORD_KILL_MS=N: both go, as when the collector is killed.
- * AGENT_RECORD_TAKES=NAMES: what is wanted besides kernels, by commas; all of it when it is not set.
+ * AGENT_RECORD_SETS=NAMES: what is wanted besides kernels, by commas; all of it when it is not set.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -22,8 +22,8 @@
 
 unsigned short gputrace_agent_semaphore, gputrace_agent_batch_semaphore;
 
-#define RECORD_TAKE(enumerator, name) unsigned short gputrace_agent_take_##name##_semaphore;
-GPT_AGENT_TAKES(RECORD_TAKE)
+#define RECORD_SET(enumerator, name) unsigned short gputrace_agent_activity_set_##name##_semaphore;
+GPT_AGENT_ACTIVITY_SETS(RECORD_SET)
 
 static int file = -1;
 
@@ -69,9 +69,9 @@ static void *stop_later(void *argument)
 
 static unsigned short wants(const char *name)
 {
-	const char *takes = getenv("AGENT_RECORD_TAKES");
+	const char *sets = getenv("AGENT_RECORD_SETS");
 
-	return !takes || strstr(takes, name);
+	return !sets || strstr(sets, name);
 }
 
 __attribute__((constructor)) static void start(void)
@@ -87,8 +87,8 @@ __attribute__((constructor)) static void start(void)
 	file = open(name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 	gputrace_agent_semaphore = 2; /* as two probes do */
 	gputrace_agent_batch_semaphore = 1;
-#define RECORD_WANT(enumerator, name) gputrace_agent_take_##name##_semaphore = wants(#name);
-	GPT_AGENT_TAKES(RECORD_WANT)
+#define RECORD_WANT(enumerator, name) gputrace_agent_activity_set_##name##_semaphore = wants(#name);
+	GPT_AGENT_ACTIVITY_SETS(RECORD_WANT)
 	if (getenv("AGENT_RECORD_STOP_MS") || getenv("AGENT_RECORD_KILL_MS"))
 		pthread_create(&thread, NULL, stop_later, NULL);
 }

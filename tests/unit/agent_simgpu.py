@@ -294,10 +294,10 @@ class AgentOnSimulatedGpu(unittest.TestCase):
         apis["sync"] = apis["kernels"] | {2 << 12 | n for n in (131, 135, 137, 147, 165)}
         apis["memory"] = apis["kernels"] | {2 << 12 | n for n in (20, 22, 25, 26)}
         apis["cuda"] = self.apis
-        for takes in ("", "sync", "cuda", "memory", "cuda,sync,memory"):
-            with self.subTest(takes):
-                _, record, entries = self.run_to_end(self.launch(20), AGENT_RECORD_TAKES=takes)
-                names = ["kernels", *takes.split(",")] if takes else ["kernels"]
+        for sets in ("", "sync", "cuda", "memory", "cuda,sync,memory"):
+            with self.subTest(sets):
+                _, record, entries = self.run_to_end(self.launch(20), AGENT_RECORD_SETS=sets)
+                names = ["kernels", *sets.split(",")] if sets else ["kernels"]
                 self.assertEqual(record.hellos()[0][7][2], ",".join(names).encode())
                 kinds = {"kernel"} | ({"memcpy", "memset"} if "cuda" in names else set())
                 self.assertEqual(record.work(), [w for w in expected_work(entries) if w[0] in kinds])

@@ -396,10 +396,10 @@ LOG_FN void log_batch_foreign(struct log_builder *log, uint32_t pid, uint64_t ti
 }
 
 /* READY, with what is recorded ("kernels,..."; "": nothing yet). */
-LOG_FN void log_agent_ready(struct log_builder *log, const char *takes)
+LOG_FN void log_agent_ready(struct log_builder *log, const char *sets)
 {
 	char text[4096];
-	size_t bytes = log_join(text, sizeof(text), 3, (const char *[]){"", "", takes});
+	size_t bytes = log_join(text, sizeof(text), 3, (const char *[]){"", "", sets});
 	struct gpt_agent_hello record = {.abi = GPT_AGENT_ABI, .state = GPT_AGENT_READY, .bytes = bytes};
 
 	log_put(log, GPT_AGENT_HELLO, &record, sizeof(record), text, bytes);

@@ -97,7 +97,7 @@ static int begin(void **state)
 		core2_table[i] = i ? &core2[i] : NULL;
 	}
 	gputrace_agent_semaphore = 2;
-	gputrace_agent_take_nvtx_semaphore = 1;
+	gputrace_agent_activity_set_nvtx_semaphore = 1;
 	ranges_send(&batch);
 	batch.used = 0;
 	return InitializeInjectionNvtx2(export_table) == 1 ? 0 : -1;
@@ -204,9 +204,9 @@ static void names_are_utf8_and_truncated_between_characters(void **state)
 
 static void nothing_is_kept_while_nobody_wants_it(void **state)
 {
-	gputrace_agent_take_nvtx_semaphore = 0;
+	gputrace_agent_activity_set_nvtx_semaphore = 0;
 	push("not asked for");
-	gputrace_agent_take_nvtx_semaphore = 1;
+	gputrace_agent_activity_set_nvtx_semaphore = 1;
 	gputrace_agent_semaphore = 0;
 	push("nobody listens");
 	assert_int_equal(CALL(core, 5, start_type, "nobody listens"), 0);

@@ -271,20 +271,20 @@ static void what_the_agent_records_can_be_chosen(void **state)
 {
 	static const char *const bad[] = {"",	     ",",    "cuda,", ",sync",	 "cuda,,sync",
 					  "kernels", "CUDA", "sync ", "cudasync"};
-	const unsigned cuda = 1u << GPT_AGENT_TAKE_CUDA, sync = 1u << GPT_AGENT_TAKE_SYNC;
+	const unsigned cuda = 1u << GPT_AGENT_SET_CUDA, sync = 1u << GPT_AGENT_SET_SYNC;
 
 	assert_int_equal(PARSE("-p", "1"), 0);
-	assert_int_equal(options.takes, cuda | 1u << GPT_AGENT_TAKE_MEMORY); /* HTA counts waits as work */
+	assert_int_equal(options.activity_sets, cuda | 1u << GPT_AGENT_SET_MEMORY); /* HTA counts waits as work */
 	assert_int_equal(PARSE("--trace", "sync"), 0);
-	assert_int_equal(options.takes, sync);
+	assert_int_equal(options.activity_sets, sync);
 	assert_int_equal(PARSE("--trace=sync,cuda"), 0);
-	assert_int_equal(options.takes, cuda | sync);
+	assert_int_equal(options.activity_sets, cuda | sync);
 	assert_int_equal(PARSE("--kernels-only"), 0);
-	assert_int_equal(options.takes, 0);
+	assert_int_equal(options.activity_sets, 0);
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		assert_refused(PARSE("--trace", bad[i]), "--trace", "cuda sync");
 	assert_int_equal(PARSE("--trace", "nvtx", "--", "true"), 0);
-	assert_int_equal(options.takes, 1u << GPT_AGENT_TAKE_NVTX);
+	assert_int_equal(options.activity_sets, 1u << GPT_AGENT_SET_NVTX);
 	assert_refused(PARSE("--trace", "nvtx", "-p", "1"), "--trace nvtx", "-- COMMAND");
 	assert_refused(PARSE("--trace", "nvtx"), "--trace nvtx", "-- COMMAND");
 	assert_refused(PARSE("--trace", "cuda", "--kernels-only"), "--kernels-only", "once");

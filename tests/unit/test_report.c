@@ -268,15 +268,15 @@ static void what_was_not_recorded_is_named(void **state)
 
 	assert_null(strstr(text, "Not recorded")); /* a log that does not say */
 	free(text);
-	model->processes[0].agent_takes = "kernels,cuda,memory"; /* waits are seen by their calls */
+	model->processes[0].agent_activity_sets = "kernels,cuda,memory"; /* waits are seen by their calls */
 	text = report_of(model, 100, false);
 	assert_null(strstr(text, "Not recorded"));
 	free(text);
-	model->processes[0].agent_takes = "kernels,cuda,sync";
+	model->processes[0].agent_activity_sets = "kernels,cuda,sync";
 	text = report_of(model, 100, false);
 	assert_has(text, "\nNot recorded besides kernels: memory");
 	free(text);
-	model->processes[0].agent_takes = "kernels";
+	model->processes[0].agent_activity_sets = "kernels";
 	text = report_of(model, 100, false);
 	assert_has(text, "\nNot recorded besides kernels: cuda, sync, memory");
 	free(text);
@@ -426,11 +426,11 @@ static void an_agent_that_only_kept_aside_says_why(void **state)
 	drop_gpu();
 	model->processes[0].agent_state = GPT_AGENT_STOPPED;
 	model->processes[0].agent_aside = true;
-	model->processes[0].agent_takes = "";
+	model->processes[0].agent_activity_sets = "";
 	text = report_of(model, 1000, false);
 	assert_has(text, "another profiler (torch.profiler) recorded, or might have");
 	free(text);
-	model->processes[0].agent_takes = "kernels"; /* later it did record */
+	model->processes[0].agent_activity_sets = "kernels"; /* later it did record */
 	text = report_of(model, 1000, false);
 	assert_has(text, "CUPTI delivered nothing");
 	free(text);

@@ -52,10 +52,10 @@ unsigned apis_class(uint16_t api)
 	return classes[domain][cbid] - 1u;
 }
 
-#define TAKE(name) (1u << GPT_AGENT_TAKE_##name)
+#define SET(name) (1u << GPT_AGENT_SET_##name)
 
 /* Kernels alone need no calls but those that launch them. */
-static unsigned takes_of(unsigned class)
+static unsigned sets_of(unsigned class)
 {
 	switch (class) {
 	case GPT_CLASS_NONE: /* the stubs of launches */
@@ -65,22 +65,22 @@ static unsigned takes_of(unsigned class)
 	case GPT_CLASS_SYNC:
 	case GPT_CLASS_WAIT:
 	case GPT_CLASS_EVENT:
-		return TAKE(CUDA) | TAKE(SYNC);
+		return SET(CUDA) | SET(SYNC);
 	case GPT_CLASS_ALLOC:
 	case GPT_CLASS_FREE:
-		return TAKE(CUDA) | TAKE(MEMORY);
+		return SET(CUDA) | SET(MEMORY);
 	default:
-		return TAKE(CUDA);
+		return SET(CUDA);
 	}
 }
 
-uint32_t apis_classes(unsigned takes)
+uint32_t apis_classes(unsigned activity_sets)
 {
 	uint32_t classes = 0;
 	unsigned class;
 
 	for (class = 0; class < GPT_CLASS_COUNT; class ++)
-		if (takes_of(class) == ~0u || (takes_of(class) & takes))
+		if (sets_of(class) == ~0u || (sets_of(class) & activity_sets))
 			classes |= 1u << class;
 	return classes;
 }

@@ -27,13 +27,13 @@ SEMAPHORE unsigned short gputrace_agent_anew_semaphore = 0;
 SEMAPHORE unsigned short gputrace_agent_share_semaphore = 0;
 
 /* Also used where nothing refers to it: the linker would leave out a function that nobody calls. */
-#define TAKE(enumerator, name)                                                                                         \
-	SEMAPHORE unsigned short gputrace_agent_take_##name##_semaphore = 0;                                           \
-	POINT void gputrace_agent_take_##name(void)                                                                    \
+#define SET(enumerator, name)                                                                                          \
+	SEMAPHORE unsigned short gputrace_agent_activity_set_##name##_semaphore = 0;                                   \
+	POINT void gputrace_agent_activity_set_##name(void)                                                            \
 	{                                                                                                              \
 		__asm__ volatile(POINT_BODY);                                                                          \
 	}
-GPT_AGENT_TAKES(TAKE)
+GPT_AGENT_ACTIVITY_SETS(SET)
 
 POINT void gputrace_agent_call(uint32_t corr, uint32_t api)
 {

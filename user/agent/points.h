@@ -27,11 +27,11 @@ void gputrace_agent_yield(void);
 void gputrace_agent_resume(void);
 void gputrace_agent_anew(void);
 void gputrace_agent_share(void);
-#define POINTS_TAKE(enumerator, name)                                                                                  \
-	extern unsigned short gputrace_agent_take_##name##_semaphore;                                                  \
-	void gputrace_agent_take_##name(void); /* never called */
-GPT_AGENT_TAKES(POINTS_TAKE)
-#undef POINTS_TAKE
+#define POINTS_SET(enumerator, name)                                                                                   \
+	extern unsigned short gputrace_agent_activity_set_##name##_semaphore;                                          \
+	void gputrace_agent_activity_set_##name(void); /* never called */
+GPT_AGENT_ACTIVITY_SETS(POINTS_SET)
+#undef POINTS_SET
 
 /* The kernel writes the counters behind the compiler's back. */
 static inline bool points_listening(void)
@@ -68,23 +68,23 @@ static inline bool points_may_resume(void)
 	return *(volatile unsigned short *)&gputrace_agent_resume_semaphore != 0;
 }
 
-/* What the listeners want besides kernels: bit 1 << enum gpt_agent_take. */
-static inline unsigned points_takes(void)
+/* What the listeners want besides kernels: bit 1 << enum gpt_agent_activity_set. */
+static inline unsigned points_activity_sets(void)
 {
-	unsigned takes = 0;
+	unsigned activity_sets = 0;
 
-#define POINTS_TAKEN(enumerator, name)                                                                                 \
-	if (*(volatile unsigned short *)&gputrace_agent_take_##name##_semaphore)                                       \
-		takes |= 1u << GPT_AGENT_TAKE_##enumerator;
-	GPT_AGENT_TAKES(POINTS_TAKEN)
-#undef POINTS_TAKEN
-	return takes;
+#define POINTS_SET_WANTED(enumerator, name)                                                                            \
+	if (*(volatile unsigned short *)&gputrace_agent_activity_set_##name##_semaphore)                               \
+		activity_sets |= 1u << GPT_AGENT_SET_##enumerator;
+	GPT_AGENT_ACTIVITY_SETS(POINTS_SET_WANTED)
+#undef POINTS_SET_WANTED
+	return activity_sets;
 }
 
 /* The one of these that is asked at every range. */
 static inline bool points_take_ranges(void)
 {
-	return *(volatile unsigned short *)&gputrace_agent_take_nvtx_semaphore != 0;
+	return *(volatile unsigned short *)&gputrace_agent_activity_set_nvtx_semaphore != 0;
 }
 
 #endif

@@ -111,7 +111,7 @@ struct kind {
 	uint16_t start;	  /* of start_wall_ns in ours, end_wall_ns follows; INSTANT: one time; 0: has no times */
 	const struct field *fields;
 	/* Whether the record is taken at all; NULL: each one. */
-	bool (*takes)(const struct records *records, const uint8_t *record);
+	bool (*wants)(const struct records *records, const uint8_t *record);
 	/* What comes before room is taken in the batch (a name of its own record), and after the fields. */
 	uint32_t (*before)(struct records *records, const uint8_t *record, size_t *extra);
 	void (*after)(struct records *records, const uint8_t *record, size_t bytes, void *ours, uint32_t carried);
@@ -184,7 +184,7 @@ static uint16_t api_of(const uint8_t *record)
 	return apis_of(driver ? GPT_DOMAIN_DRIVER : GPT_DOMAIN_RUNTIME, (uint32_t)load(record, CUPTI_API_CBID, 4));
 }
 
-static bool api_takes(const struct records *records, const uint8_t *record)
+static bool api_wants(const struct records *records, const uint8_t *record)
 {
 	unsigned class = apis_class(api_of(record));
 
@@ -246,9 +246,9 @@ static const struct kind kinds[] = {
 	{CUPTI_KIND_MEMORY2, GPT_AGENT_MEMORY, CUPTI_MEMORY_MIN, sizeof(struct gpt_agent_memory), COUNTER(others),
 	 CUPTI_MEMORY_CORR, TIME(gpt_agent_memory), memory_fields, NULL, NULL, memory_finish},
 	{CUPTI_KIND_RUNTIME, GPT_AGENT_API_ACTIVITY, CUPTI_API_MIN, sizeof(struct gpt_agent_api_activity),
-	 COUNTER(others), CUPTI_API_CORR, TIMES(gpt_agent_api_activity), api_fields, api_takes, NULL, api_finish},
+	 COUNTER(others), CUPTI_API_CORR, TIMES(gpt_agent_api_activity), api_fields, api_wants, NULL, api_finish},
 	{CUPTI_KIND_DRIVER, GPT_AGENT_API_ACTIVITY, CUPTI_API_MIN, sizeof(struct gpt_agent_api_activity),
-	 COUNTER(others), CUPTI_API_CORR, TIMES(gpt_agent_api_activity), api_fields, api_takes, NULL, api_finish},
+	 COUNTER(others), CUPTI_API_CORR, TIMES(gpt_agent_api_activity), api_fields, api_wants, NULL, api_finish},
 	{CUPTI_KIND_JIT, GPT_AGENT_JIT, CUPTI_JIT_MIN, sizeof(struct gpt_agent_jit), COUNTER(others), CUPTI_JIT_CORR,
 	 TIMES(gpt_agent_jit), jit_fields, NULL, NULL, NULL},
 	{CUPTI_KIND_DEVICE, GPT_AGENT_DEVICE, CUPTI_DEVICE_MIN, sizeof(struct gpt_agent_device), COUNTER(others), 0, 0,
@@ -269,21 +269,23 @@ static const struct kind kinds[] = {
  * that. To see on hardware: NVIDIA's guide (13.4) says that correlation ids are filled only while an API kind is on;
  * others in production do without.  If kind 10 alone leaves correlationId 0, switch them on always.
  */
+/* clang-format off: a row a line */
 const struct records_kind records_kinds[RECORDS_KINDS] = {
-	{CUPTI_KIND_DEVICE, GPT_AGENT_TAKE_COUNT, false},
-	{CUPTI_KIND_CONTEXT, GPT_AGENT_TAKE_COUNT, false},
-	{CUPTI_KIND_STREAM, GPT_AGENT_TAKE_COUNT, false},
-	{CUPTI_KIND_CONCURRENT_KERNEL, GPT_AGENT_TAKE_COUNT, false},
-	{CUPTI_KIND_MEMCPY, GPT_AGENT_TAKE_CUDA, false},
-	{CUPTI_KIND_MEMSET, GPT_AGENT_TAKE_CUDA, false},
-	{CUPTI_KIND_OVERHEAD, GPT_AGENT_TAKE_CUDA, false},
-	{CUPTI_KIND_SYNCHRONIZATION, GPT_AGENT_TAKE_SYNC, false},
-	{CUPTI_KIND_CUDA_EVENT, GPT_AGENT_TAKE_SYNC, false},
-	{CUPTI_KIND_MEMORY2, GPT_AGENT_TAKE_MEMORY, false},
-	{CUPTI_KIND_JIT, GPT_AGENT_TAKE_CUDA, false},
-	{CUPTI_KIND_RUNTIME, GPT_AGENT_TAKE_COUNT, true},
-	{CUPTI_KIND_DRIVER, GPT_AGENT_TAKE_COUNT, true},
+	{CUPTI_KIND_DEVICE, GPT_AGENT_SET_COUNT, false},
+	{CUPTI_KIND_CONTEXT, GPT_AGENT_SET_COUNT, false},
+	{CUPTI_KIND_STREAM, GPT_AGENT_SET_COUNT, false},
+	{CUPTI_KIND_CONCURRENT_KERNEL, GPT_AGENT_SET_COUNT, false},
+	{CUPTI_KIND_MEMCPY, GPT_AGENT_SET_CUDA, false},
+	{CUPTI_KIND_MEMSET, GPT_AGENT_SET_CUDA, false},
+	{CUPTI_KIND_OVERHEAD, GPT_AGENT_SET_CUDA, false},
+	{CUPTI_KIND_SYNCHRONIZATION, GPT_AGENT_SET_SYNC, false},
+	{CUPTI_KIND_CUDA_EVENT, GPT_AGENT_SET_SYNC, false},
+	{CUPTI_KIND_MEMORY2, GPT_AGENT_SET_MEMORY, false},
+	{CUPTI_KIND_JIT, GPT_AGENT_SET_CUDA, false},
+	{CUPTI_KIND_RUNTIME, GPT_AGENT_SET_COUNT, true},
+	{CUPTI_KIND_DRIVER, GPT_AGENT_SET_COUNT, true},
 };
+/* clang-format on */
 
 static const struct kind *kind_find(uint32_t number)
 {
@@ -387,7 +389,7 @@ bool records_convert(struct records *records, uint8_t *record, size_t bytes)
 	if (records->limited && kind->corr && (int32_t)((uint32_t)load(record, kind->corr, 4) - records->last_corr) > 0)
 		return true;
 	if ((records->source && !is_taken(records, kind, record, times)) ||
-	    (kind->takes && !kind->takes(records, record)))
+	    (kind->wants && !kind->wants(records, record)))
 		return true;
 	if (kind->before)
 		carried = kind->before(records, record, &extra);

@@ -61,7 +61,7 @@ void records_set_sizes(struct records *records, const uint16_t sizes[CUPTI_KIND_
 /* Kinds to enable, in that order; the size says whether it can be used. */
 struct records_kind {
 	uint8_t kind;
-	uint8_t take;  /* enum gpt_agent_take; GPT_AGENT_TAKE_COUNT: always */
+	uint8_t set;   /* enum gpt_agent_activity_set; GPT_AGENT_SET_COUNT: always */
 	bool of_calls; /* only where nothing else tells of calls: records->call_classes */
 };
 #define RECORDS_KINDS 13

@@ -45,9 +45,9 @@ bool session_fail(struct session *session, uint32_t failure, uint32_t result, co
 	return false;
 }
 
-bool session_wants(const struct session *session, unsigned take)
+bool session_wants(const struct session *session, unsigned set)
 {
-	return take == GPT_AGENT_TAKE_COUNT || (session->wanted >> take & 1);
+	return set == GPT_AGENT_SET_COUNT || (session->wanted >> set & 1);
 }
 
 /*
@@ -69,16 +69,16 @@ bool session_enable(struct session *session)
 	uint32_t result;
 	unsigned i;
 
-	session->taken |= session->wanted & 1u << GPT_AGENT_TAKE_NVTX; /* which needs nothing of CUPTI */
+	session->recorded_sets |= session->wanted & 1u << GPT_AGENT_SET_NVTX; /* which needs nothing of CUPTI */
 	session->recorded = true;
 	for (i = 0; i < RECORDS_KINDS; i++) {
-		if (!session->records.sizes[records_kinds[i].kind] || !session_wants(session, records_kinds[i].take) ||
+		if (!session->records.sizes[records_kinds[i].kind] || !session_wants(session, records_kinds[i].set) ||
 		    (records_kinds[i].of_calls && !session->borrowed) || (session->enabled_kinds & (1u << i)))
 			continue;
 		result = session->cupti.enable(records_kinds[i].kind);
 		if (result == CUPTI_OK) {
 			session->enabled_kinds |= 1u << i;
-			session->taken |= 1u << records_kinds[i].take;
+			session->recorded_sets |= 1u << records_kinds[i].set;
 		} else if (records_kinds[i].kind == CUPTI_KIND_CONCURRENT_KERNEL || records_kinds[i].of_calls)
 			return session_fail(session, GPT_AGENT_CUPTI_ERROR, result, "cuptiActivityEnable");
 	}
@@ -157,8 +157,8 @@ static void clear(struct session *session)
 	session->failure = session->result = 0;
 	session->detail[0] = '\0';
 	session->enabled_kinds = 0;
-	session->wanted = points_takes();
-	session->taken = 0;
+	session->wanted = points_activity_sets();
+	session->recorded_sets = 0;
 	session->cupti_dropped = session->dropped_unknown = 0;
 	session->flushes_since_call = 0;
 	session->dumped = session->away = session->refused = session->borrowed = false;
@@ -200,11 +200,11 @@ uint32_t session_state(const struct session *session)
 /* ---- what is sent ------------------------------------------------------------------------------ */
 
 /* "kernels,cuda,sync"; returns its length. */
-static size_t name_taken(const struct session *session, char text[64])
+static size_t name_recorded(const struct session *session, char text[64])
 {
 	static const char *const names[] = {
-#define NAME(enumerator, name) [GPT_AGENT_TAKE_##enumerator] = "," #name,
-		GPT_AGENT_TAKES(NAME)
+#define NAME(enumerator, name) [GPT_AGENT_SET_##enumerator] = "," #name,
+		GPT_AGENT_ACTIVITY_SETS(NAME)
 #undef NAME
 	};
 	unsigned i;
@@ -213,8 +213,8 @@ static size_t name_taken(const struct session *session, char text[64])
 	if (!session->recorded)
 		return 0;
 	strcpy(text, "kernels");
-	for (i = 0; i < GPT_AGENT_TAKE_COUNT; i++)
-		if (session->taken >> i & 1)
+	for (i = 0; i < GPT_AGENT_SET_COUNT; i++)
+		if (session->recorded_sets >> i & 1)
 			strcat(text, names[i]);
 	return strlen(text);
 }
@@ -228,11 +228,11 @@ static void send_sizes(struct session *session)
 
 void session_hello(struct session *session, uint32_t state)
 {
-	char takes[64];
+	char sets[64];
 	size_t path = strlen(session->cupti.path) + 1, detail = strlen(session->detail) + 1;
-	size_t taken = name_taken(session, takes) + 1;
+	size_t recorded = name_recorded(session, sets) + 1;
 	struct gpt_agent_hello *hello =
-		batch_add(&session->batch, GPT_AGENT_HELLO, sizeof(*hello) + path + detail + taken);
+		batch_add(&session->batch, GPT_AGENT_HELLO, sizeof(*hello) + path + detail + recorded);
 
 	hello->abi = GPT_AGENT_ABI;
 	hello->state = state;
@@ -241,10 +241,10 @@ void session_hello(struct session *session, uint32_t state)
 	hello->cupti_version = session->cupti.version;
 	hello->driver_version = session->cuda.driver_version;
 	hello->runtime_version = session->cuda.runtime_version;
-	hello->bytes = (uint32_t)(path + detail + taken);
+	hello->bytes = (uint32_t)(path + detail + recorded);
 	memcpy(hello->text, session->cupti.path, path);
 	memcpy(hello->text + path, session->detail, detail);
-	memcpy(hello->text + path + detail, takes, taken);
+	memcpy(hello->text + path + detail, sets, recorded);
 	if (state == GPT_AGENT_READY || state == GPT_AGENT_BORROWING)
 		send_sizes(session);
 }
@@ -261,7 +261,7 @@ static void send_node(struct session *session, const struct call_return *node)
 /* What the first listener wants it goes on getting. */
 static void want_more(struct session *session)
 {
-	unsigned wanted = session->wanted | points_takes();
+	unsigned wanted = session->wanted | points_activity_sets();
 
 	if (wanted == session->wanted)
 		return;

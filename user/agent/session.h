@@ -28,8 +28,8 @@ struct session {
 	uint64_t cupti_dropped, dropped_unknown; /* records; questions that failed */
 	uint64_t next_flush_ns, next_sample_ns;
 	uint32_t enabled_kinds; /* bit i: records_kinds[i] */
-	uint32_t wanted;	/* bit i: enum gpt_agent_take, asked for when the session began */
-	uint32_t taken;		/* the same, what CUPTI gives */
+	uint32_t wanted;	/* bit i: enum gpt_agent_activity_set, asked for when the session began */
+	uint32_t recorded_sets; /* the same, what CUPTI gives */
 	unsigned flushes_since_call;
 	bool dumped;
 	bool recorded; /* our kinds have been enabled */
@@ -66,8 +66,8 @@ bool session_enable(struct session *session);
 /* What the collector is to know of a session that runs: enum gpt_agent_state. */
 uint32_t session_state(const struct session *session);
 
-/* Whether somebody listens for that: enum gpt_agent_take, GPT_AGENT_TAKE_COUNT for what is always wanted. */
-bool session_wants(const struct session *session, unsigned take);
+/* Whether somebody listens for that: enum gpt_agent_activity_set, GPT_AGENT_SET_COUNT for what is always wanted. */
+bool session_wants(const struct session *session, unsigned set);
 
 /* Notes why a call of CUPTI failed; false. */
 bool session_fail(struct session *session, uint32_t failure, uint32_t result, const char *what);

@@ -76,9 +76,9 @@ int attach_open(const struct attach_options *options, attach_emit emit, void *co
 	attach->emit_context = attach->files.emit_context = attach->processes.emit_context = context;
 	attach->files.programs = &attach->programs;
 	attach->files.python_calls = options->python_calls;
-	attach->files.takes = options->takes;
+	attach->files.activity_sets = options->activity_sets;
 	attach->files.rides = options->agent != ATTACH_AGENT_OFF;
-	rides_open(&attach->rides, options->takes, emit, context);
+	rides_open(&attach->rides, options->activity_sets, emit, context);
 	attach->processes.files = &attach->files;
 	attach->agents = (struct agents){.processes = &attach->processes,
 					 .file_fd = -1,

@@ -36,7 +36,7 @@ struct attach_options {
 	const char *cupti;	/* the libcupti that agents shall use, NULL: what fits the process */
 	bool native;		/* take native stacks too */
 	bool python_calls;	/* entry and end of every Python call, where the interpreter allows it */
-	unsigned takes;		/* of the agent besides kernels: 1 << enum gpt_agent_take */
+	unsigned activity_sets; /* of the agent besides kernels: 1 << enum gpt_agent_activity_set */
 	size_t ring_bytes;	/* power of two */
 };
 

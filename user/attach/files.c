@@ -401,23 +401,24 @@ static int attach_agent_probe(struct files *files, struct probed_file *file, con
 }
 
 /* What the user wants besides kernels, told by counters. */
-static int attach_agent_takes(struct files *files, struct probed_file *file, const struct image *image)
+static int attach_activity_sets(struct files *files, struct probed_file *file, const struct image *image)
 {
 	static const struct {
 		const char *function, *semaphore;
-	} takes[GPT_AGENT_TAKE_COUNT] = {
-#define TAKE(enumerator, name)                                                                                         \
-	[GPT_AGENT_TAKE_##enumerator] = {"gputrace_agent_take_" #name, "gputrace_agent_take_" #name "_semaphore"},
-		GPT_AGENT_TAKES(TAKE)
-#undef TAKE
+	} sets[GPT_AGENT_SET_COUNT] = {
+#define SET(enumerator, name)                                                                                          \
+	[GPT_AGENT_SET_##enumerator] = {"gputrace_agent_activity_set_" #name,                                          \
+					"gputrace_agent_activity_set_" #name "_semaphore"},
+		GPT_AGENT_ACTIVITY_SETS(SET)
+#undef SET
 	};
-	struct link_place places[GPT_AGENT_TAKE_COUNT];
+	struct link_place places[GPT_AGENT_SET_COUNT];
 	size_t count = 0;
 	int error = 0;
 
-	for (unsigned i = 0; i < GPT_AGENT_TAKE_COUNT && !error; i++)
-		if (files->takes >> i & 1)
-			error = agent_place(image, takes[i].function, takes[i].semaphore, &places[count++]);
+	for (unsigned i = 0; i < GPT_AGENT_SET_COUNT && !error; i++)
+		if (files->activity_sets >> i & 1)
+			error = agent_place(image, sets[i].function, sets[i].semaphore, &places[count++]);
 	/* at once: each link costs a grace period of RCU when it goes */
 	return error ? error
 		     : links_attach_uprobes(&file->call_links, files->programs->multi,
@@ -445,7 +446,7 @@ int file_attach_agent(struct files *files, struct probed_file *file)
 	error = file_open_image(file, &image);
 	if (error)
 		return error;
-	error = attach_agent_takes(files, file, image);
+	error = attach_activity_sets(files, file, image);
 	for (size_t i = 0; i < sizeof(probes) / sizeof(probes[0]) && !error; i++)
 		error = attach_agent_probe(files, file, image, &probes[i]);
 	image_close(image);

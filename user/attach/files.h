@@ -64,8 +64,8 @@ struct files {
 	struct probed_file *buckets[1024]; /* the same by inode */
 	uint32_t numbered;		   /* how many have had symbol probes */
 	bool python_calls;		   /* the user asked for them */
-	bool rides;	/* agents are let in, and what goes to torch.profiler instead is taken from there */
-	unsigned takes; /* what agents shall take besides kernels */
+	bool rides;		/* agents are let in, and what goes to torch.profiler instead is taken from there */
+	unsigned activity_sets; /* what agents shall take besides kernels */
 };
 
 /* The entry of a mapped file, made (and its symbols examined) when it is new; NULL when it cannot be opened. */

@@ -41,27 +41,27 @@ static uint64_t wall_now_ns(void)
 }
 
 /* Kinds that the user did not ask for, or that nobody here understands. */
-static uint64_t unwanted_kinds(unsigned takes)
+static uint64_t unwanted_kinds(unsigned activity_sets)
 {
 	uint64_t unwanted = ~0ull;
 
 	for (unsigned i = 0; i < RECORDS_KINDS; i++)
-		if (records_kinds[i].take == GPT_AGENT_TAKE_COUNT || (takes >> records_kinds[i].take & 1))
+		if (records_kinds[i].set == GPT_AGENT_SET_COUNT || (activity_sets >> records_kinds[i].set & 1))
 			unwanted &= ~(1ull << records_kinds[i].kind);
 	if (!(unwanted >> CUPTI_KIND_MEMCPY & 1))
 		unwanted &= ~(1ull << CUPTI_KIND_MEMCPY2);
 	return unwanted;
 }
 
-void rides_open(struct rides *rides, unsigned takes, attach_emit emit, void *context)
+void rides_open(struct rides *rides, unsigned activity_sets, attach_emit emit, void *context)
 {
 	rides->unfit = tsc_unfit();
-	rides->takes = takes;
+	rides->activity_sets = activity_sets;
 	rides->terms = (struct ride_terms){.emit = emit,
 					   .emit_context = context,
 					   .read = process_read_memory,
 					   .clock = rides->unfit ? NULL : &rides->clock,
-					   .unwanted = unwanted_kinds(takes),
+					   .unwanted = unwanted_kinds(activity_sets),
 					   .since_ns = monotonic_ns()};
 	rides_tick(rides, rides->terms.since_ns);
 }
@@ -92,7 +92,7 @@ static void learn_sizes(const struct rides *rides, struct ride *ride, const stru
 	if (!ride->process)
 		return;
 	ride_process_sizes(ride->process, sizes->bytes);
-	ride_process_calls(ride->process, ride->borrowed ? apis_classes(rides->takes) : 0);
+	ride_process_calls(ride->process, ride->borrowed ? apis_classes(rides->activity_sets) : 0);
 }
 
 void ride_learn(const struct rides *rides, struct ride *ride, const struct gpt_agent_batch *batch)

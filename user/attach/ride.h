@@ -12,8 +12,8 @@
 struct rides {
 	struct ride_terms terms;
 	struct tsc_clock clock;
-	unsigned takes;	   /* bits of enum gpt_agent_take */
-	const char *unfit; /* why ticks cannot be converted, NULL: they can */
+	unsigned activity_sets; /* bits of enum gpt_agent_activity_set */
+	const char *unfit;	/* why ticks cannot be converted, NULL: they can */
 	uint64_t sampled_ns;
 	uint8_t *copy;
 	size_t copy_bytes;
@@ -26,8 +26,8 @@ struct ride {
 	bool told;		      /* that something could not be taken */
 };
 
-/* takes: bits of enum gpt_agent_take. */
-void rides_open(struct rides *rides, unsigned takes, attach_emit emit, void *context);
+/* activity_sets: bits of enum gpt_agent_activity_set. */
+void rides_open(struct rides *rides, unsigned activity_sets, attach_emit emit, void *context);
 void rides_close(struct rides *rides);
 
 /* Now and then: keeps the clock. */

@@ -148,11 +148,11 @@ static int parse_python_calls(struct parse *parse, const char *value)
 
 static int take_by_name(const char *name, size_t length)
 {
-#define NAME(enumerator, name) [GPT_AGENT_TAKE_##enumerator] = #name,
-	static const char *const names[] = {GPT_AGENT_TAKES(NAME)};
+#define NAME(enumerator, name) [GPT_AGENT_SET_##enumerator] = #name,
+	static const char *const names[] = {GPT_AGENT_ACTIVITY_SETS(NAME)};
 #undef NAME
 
-	for (int i = 0; i < GPT_AGENT_TAKE_COUNT; i++)
+	for (int i = 0; i < GPT_AGENT_SET_COUNT; i++)
 		if (strlen(names[i]) == length && !memcmp(names[i], name, length))
 			return i;
 	return -1;
@@ -161,15 +161,15 @@ static int take_by_name(const char *name, size_t length)
 static int parse_trace(struct parse *parse, const char *value)
 {
 #define NAME(enumerator, name) " " #name
-	static const char names[] = GPT_AGENT_TAKES(NAME);
+	static const char names[] = GPT_AGENT_ACTIVITY_SETS(NAME);
 #undef NAME
 	const char *at = value;
 
-	if (parse->options->has_takes)
+	if (parse->options->has_activity_sets)
 		return option_fail(parse, "--trace %s: what to trace was said before; --trace or --kernels-only, once",
 				   value);
-	parse->options->has_takes = true;
-	parse->options->takes = 0;
+	parse->options->has_activity_sets = true;
+	parse->options->activity_sets = 0;
 	for (;; at++) {
 		size_t length = strcspn(at, ",");
 		int take = take_by_name(at, length);
@@ -177,7 +177,7 @@ static int parse_trace(struct parse *parse, const char *value)
 		if (take < 0)
 			return option_fail(parse, "--trace %s: '%.*s' is not known; accepted, by commas, are%s", value,
 					   (int)length, at, names);
-		parse->options->takes |= 1u << take;
+		parse->options->activity_sets |= 1u << take;
 		at += length;
 		if (!*at)
 			return 0;
@@ -186,11 +186,11 @@ static int parse_trace(struct parse *parse, const char *value)
 
 static int parse_kernels_only(struct parse *parse, const char *value)
 {
-	if (parse->options->has_takes)
+	if (parse->options->has_activity_sets)
 		return option_fail(parse,
 				   "--kernels-only: what to trace was said before; --trace or --kernels-only, once");
-	parse->options->has_takes = true;
-	parse->options->takes = 0;
+	parse->options->has_activity_sets = true;
+	parse->options->activity_sets = 0;
 	return 0;
 }
 

@@ -16,7 +16,7 @@
 
 #define DEFAULT_BUFFER (64u << 20)
 /* Not what CUPTI knows of waits: their calls are seen anyway, and HTA counts such rows as work of the GPU. */
-#define TAKE_DEFAULT (1u << GPT_AGENT_TAKE_CUDA | 1u << GPT_AGENT_TAKE_MEMORY)
+#define SETS_DEFAULT (1u << GPT_AGENT_SET_CUDA | 1u << GPT_AGENT_SET_MEMORY)
 
 static const char *subcommand_name(enum subcommand subcommand)
 {
@@ -139,10 +139,10 @@ static int check_whole(struct parse *parse)
 				   options->command[0]);
 	if (options->command && !options->command[0][0])
 		return option_fail(parse, "the command to start is empty");
-	if (options->has_takes && options->agent == ATTACH_AGENT_OFF)
+	if (options->has_activity_sets && options->agent == ATTACH_AGENT_OFF)
 		return option_fail(
 			parse, "--trace and --kernels-only choose what the agent records: they exclude --agent off");
-	if (subcommand == SUBCOMMAND_RECORD && (options->takes >> GPT_AGENT_TAKE_NVTX & 1) && !options->command)
+	if (subcommand == SUBCOMMAND_RECORD && (options->activity_sets >> GPT_AGENT_SET_NVTX & 1) && !options->command)
 		return option_fail(parse,
 				   "--trace nvtx: a program decides at its first range who gets them, so gputrace has "
 				   "to start it: gputrace ... -- COMMAND");
@@ -164,7 +164,7 @@ int options_parse(int argc, char **argv, struct options *out, char *why, size_t 
 
 	*out = (struct options){.subcommand = named ? named->subcommand : SUBCOMMAND_RECORD,
 				.buffer_bytes = DEFAULT_BUFFER,
-				.takes = TAKE_DEFAULT,
+				.activity_sets = SETS_DEFAULT,
 				.level = MSG_NORMAL};
 	if (named) {
 		argv++;

@@ -44,8 +44,8 @@ struct options {
 	size_t buffer_bytes;
 	bool native;
 	bool python_calls;
-	unsigned takes; /* besides kernels: 1 << enum gpt_agent_take */
-	bool has_takes; /* --trace or --kernels-only was given */
+	unsigned activity_sets; /* besides kernels: 1 << enum gpt_agent_activity_set */
+	bool has_activity_sets; /* --trace or --kernels-only was given */
 	enum msg_level level;
 	char **command;	 /* NULL-terminated, NULL: none */
 	const char *log; /* report, export */

@@ -140,7 +140,7 @@ static int start_command(struct recording *recording)
 		.argv = recording->options->command,
 		.agent_path = recording->agent_path,
 		.cupti = recording->options->cupti,
-		.ranges = recording->options->takes >> GPT_AGENT_TAKE_NVTX & 1,
+		.ranges = recording->options->activity_sets >> GPT_AGENT_SET_NVTX & 1,
 		.stdout_to_stderr = options_use_stdout(recording->options),
 		.signals = &recording->old_signals,
 	};
@@ -160,7 +160,7 @@ static void say_whose_ranges(struct recording *recording)
 	const char *theirs = recording->agent_path ? command_other_ranges(recording->agent_path) : NULL;
 	char note[512];
 
-	if (!theirs || !(recording->options->takes >> GPT_AGENT_TAKE_NVTX & 1))
+	if (!theirs || !(recording->options->activity_sets >> GPT_AGENT_SET_NVTX & 1))
 		return;
 	snprintf(note, sizeof(note), "no NVTX ranges: NVTX_INJECTION64_PATH names another tool already, %.300s",
 		 theirs);
@@ -214,7 +214,7 @@ static int attach_all(struct recording *recording)
 		.cupti = options->cupti,
 		.native = options->native,
 		.python_calls = options->python_calls,
-		.takes = options->takes,
+		.activity_sets = options->activity_sets,
 		.ring_bytes = options->buffer_bytes,
 	};
 	struct gpt_clock clock;

@@ -102,7 +102,7 @@ static void put_process(struct chrome *chrome, uint32_t index)
 	put_string(out, "python", python);
 	put_string(out, "agent", known ? agent_states[process->agent_state] : "?");
 	put_string(out, "agent detail", process->agent_detail);
-	put_string(out, "agent records", process->agent_takes);
+	put_string(out, "agent records", process->agent_activity_sets);
 	if (process->mps)
 		put_string(out, "compute", "MPS");
 	put_number(out, "calls", process->calls);

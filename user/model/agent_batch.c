@@ -72,7 +72,7 @@ static bool add_hello(struct agents *agents, const struct sender *sender, const 
 	struct model_process *process = &agents->processes->list.items[sender->process];
 	size_t at = 0, length;
 	const char *field;
-	bool listens = hello->state == GPT_AGENT_READY || hello->state == GPT_AGENT_BORROWING, tells_takes;
+	bool listens = hello->state == GPT_AGENT_READY || hello->state == GPT_AGENT_BORROWING, tells_sets;
 
 	if (hello->bytes > record->size - sizeof(*hello) || hello->state < GPT_AGENT_LOADED ||
 	    hello->state > GPT_AGENT_BORROWING)
@@ -95,14 +95,14 @@ static bool add_hello(struct agents *agents, const struct sender *sender, const 
 		process->cupti_path = string_keep(agents->strings, field, length);
 	field = text_field(hello->text, hello->bytes, &at, &length);
 	process->agent_detail = string_keep(agents->strings, field, length);
-	tells_takes = at < hello->bytes;
+	tells_sets = at < hello->bytes;
 	field = text_field(hello->text, hello->bytes, &at, &length);
 	if (listens && !process->agent_ready_ns) {
 		process->agent_ready_ns = sender->time_ns;
-		process->agent_aside = tells_takes && !length;
+		process->agent_aside = tells_sets && !length;
 	}
-	if (listens && (length || !tells_takes))
-		process->agent_takes = string_keep(agents->strings, field, length);
+	if (listens && (length || !tells_sets))
+		process->agent_activity_sets = string_keep(agents->strings, field, length);
 	return true;
 }
 

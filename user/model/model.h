@@ -105,7 +105,7 @@ struct model_process {
 	uint64_t borrowed_ns, borrowed_end_ns; /* CUPTI was borrowed from another, 0 never; its calls are expected to
 						* have records */
 	const char *agent_detail, *cupti_path;
-	const char *agent_takes;				 /* "kernels,cuda,sync"; "" not known */
+	const char *agent_activity_sets;			 /* "kernels,cuda,sync"; "" not known */
 	uint32_t cupti_version, driver_version, runtime_version; /* as gpt_agent_hello */
 	bool mps;						 /* it shares the GPU through an MPS server */
 	struct gpt_agent_stats agent_stats;			 /* the last one */

@@ -51,7 +51,7 @@ static const struct hint *hint_of(const struct model_process *process)
 	case GPT_AGENT_READY:
 	case GPT_AGENT_BORROWING:
 	case GPT_AGENT_STOPPED:
-		return process->agent_aside && !*process->agent_takes ? &aside : &ready;
+		return process->agent_aside && !*process->agent_activity_sets ? &aside : &ready;
 	case GPT_AGENT_FAILED:
 		return process->agent_failure < sizeof(failures) / sizeof(failures[0])
 			       ? &failures[process->agent_failure]

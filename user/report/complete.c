@@ -245,7 +245,7 @@ static void put_list(struct report *report, const char *prefix, const char *cons
 }
 
 /* Whether the list "kernels,cuda" has the name. */
-static bool takes(const char *list, const char *name)
+static bool lists(const char *list, const char *name)
 {
 	size_t length = strlen(name);
 
@@ -260,7 +260,7 @@ static bool lacks(const char *list, const char *name)
 {
 	if (!strcmp(name, "nvtx")) /* only of use where the program names ranges */
 		return false;
-	return list && *list && !takes(list, name) && (strcmp(name, "sync") || !takes(list, "cuda"));
+	return list && *list && !lists(list, name) && (strcmp(name, "sync") || !lists(list, "cuda"));
 }
 
 /* What some agent was not asked for (--trace), or its CUPTI did not give. */
@@ -268,7 +268,7 @@ static void put_not_recorded(struct report *report)
 {
 	static const char *const names[] = {
 #define NAME(enumerator, name) #name,
-		GPT_AGENT_TAKES(NAME)
+		GPT_AGENT_ACTIVITY_SETS(NAME)
 #undef NAME
 	};
 	const struct model *model = report->model;
@@ -276,7 +276,7 @@ static void put_not_recorded(struct report *report)
 
 	for (size_t n = 0; n < sizeof(names) / sizeof(names[0]); n++)
 		for (uint32_t i = 0; i < model->process_count; i++)
-			if (lacks(model->processes[i].agent_takes, names[n]))
+			if (lacks(model->processes[i].agent_activity_sets, names[n]))
 				add_once(&missing, xstrdup(names[n]));
 	if (*missing)
 		report_line(report, "Not recorded besides kernels: %s (--trace)", missing);
