@@ -15,7 +15,7 @@
 #include "agent/clock.h"
 #include "agent/nvtx_abi.h"
 #include "agent/points.h"
-#include "agent/ranges.h"
+#include "agent/range_queue.h"
 
 #define STRINGS_MAX 8192u /* registered; 1.7 MB of address space */
 #define DOMAINS_MAX 256u

@@ -9,7 +9,7 @@
 #include "agent/buffers.h"
 #include "agent/callbacks.h"
 #include "agent/points.h"
-#include "agent/ranges.h"
+#include "agent/range_queue.h"
 #include "agent/returns.h"
 #include "agent/subscriber.h"
 #include "agent/yield.h"

@@ -22,7 +22,7 @@ int output_give_to_sudo_user(int fd)
 	uid_t uid;
 	gid_t gid;
 
-	if (!place_sudo_user(&uid, &gid))
+	if (!destination_sudo_user(&uid, &gid))
 		return 0;
 	/* EPERM, although we are root: a file system that has no owners, or whose server does not let us. */
 	return fchown(fd, uid, gid) < 0 && errno != EPERM ? -errno : 0;
@@ -41,8 +41,8 @@ static char *temporary_name(const char *name)
 static int create_temporary(struct output *output)
 {
 	for (int i = 0; i < NAME_ATTEMPTS; i++) {
-		output->temporary = temporary_name(output->place.name);
-		output->fd = openat(output->place.directory, output->temporary,
+		output->temporary = temporary_name(output->destination.name);
+		output->fd = openat(output->destination.directory, output->temporary,
 				    O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
 		if (output->fd >= 0)
 			return 0;
@@ -59,7 +59,7 @@ int output_open(const char *path, struct output *out)
 	int err;
 
 	*out = (struct output){.fd = -1, .path = xstrdup(path)};
-	err = place_find(path, &out->place);
+	err = destination_find(path, &out->destination);
 	if (!err)
 		err = create_temporary(out);
 	if (!err)
@@ -71,9 +71,9 @@ int output_open(const char *path, struct output *out)
 
 int output_commit(struct output *output)
 {
-	int directory = output->place.directory;
+	int directory = output->destination.directory;
 
-	if (renameat(directory, output->temporary, directory, output->place.name) < 0)
+	if (renameat(directory, output->temporary, directory, output->destination.name) < 0)
 		return -errno;
 	free(output->temporary);
 	output->temporary = NULL;
@@ -83,11 +83,11 @@ int output_commit(struct output *output)
 void output_close(struct output *output)
 {
 	if (output->temporary)
-		unlinkat(output->place.directory, output->temporary, 0);
+		unlinkat(output->destination.directory, output->temporary, 0);
 	if (output->path && output->fd >= 0)
 		close(output->fd);
 	if (output->path)
-		place_free(&output->place);
+		destination_free(&output->destination);
 	free(output->temporary);
 	free(output->path);
 	*output = (struct output){.fd = -1};

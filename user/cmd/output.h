@@ -6,16 +6,16 @@
 #ifndef GPUTRACE_OUTPUT_H
 #define GPUTRACE_OUTPUT_H
 
-#include "cmd/place.h"
+#include "cmd/destination.h"
 
 struct output {
 	int fd; /* for reading and writing, -1: not open */
-	struct place place;
-	char *temporary; /* name in place.directory, NULL: none left behind */
+	struct destination destination;
+	char *temporary; /* name in destination.directory, NULL: none left behind */
 	char *path;	 /* as the user gave it */
 };
 
-/* Creates the temporary file. Returns 0 or -errno as place_find. End with commit or abandon. */
+/* Creates the temporary file. Returns 0 or -errno as destination_find. End with commit or abandon. */
 int output_open(const char *path, struct output *out);
 
 /* Gives the file its name; fd stays open until output_close. */

@@ -3,8 +3,8 @@
  * What the agents said: GPU operations, returns of calls, devices, clocks, their own state.  Times stay
  * those of the wall clock here; join.c converts them.
  */
-#ifndef GPUTRACE_AGENT_BATCH_H
-#define GPUTRACE_AGENT_BATCH_H
+#ifndef GPUTRACE_MODEL_AGENT_BATCH_H
+#define GPUTRACE_MODEL_AGENT_BATCH_H
 
 #include "model/api_activity.h"
 #include "model/calls.h"
@@ -12,7 +12,7 @@
 #include "model/lookup.h"
 #include "model/model.h"
 #include "model/process_table.h"
-#include "model/ranges.h"
+#include "model/nvtx_ranges.h"
 #include "model/string_pool.h"
 
 /* A GPU operation that came before its call. */

@@ -13,7 +13,7 @@
 #include "agent/clock.h"
 #include "agent/nvtx.h"
 #include "agent/nvtx_abi.h"
-#include "agent/ranges.h"
+#include "agent/range_queue.h"
 #include "agent_points.h"
 
 /* NVTX as a program has it in itself: places for functions, by module and id. */

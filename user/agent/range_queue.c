@@ -3,7 +3,7 @@
  * Dmitry Vyukov's bounded queue, as returns.c has it; here a slot's turn is kept less the slot's number, so that
  * memory which nobody has touched yet is an empty queue.
  */
-#include "agent/ranges.h"
+#include "agent/range_queue.h"
 
 #include <stdatomic.h>
 #include <stddef.h>

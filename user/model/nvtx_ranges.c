@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Pairing, and where what was never ended ends; see ranges.h. */
-#include "model/ranges.h"
+#include "model/nvtx_ranges.h"
 
 #include <stdlib.h>
 #include <string.h>

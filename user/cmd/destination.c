@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The walk: every step is relative to an open directory, so nothing can be exchanged behind a check. */
-#include "cmd/place.h"
+#include "cmd/destination.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -31,7 +31,7 @@ static bool parse_id(const char *name, unsigned *out)
 	return true;
 }
 
-bool place_sudo_user(uid_t *uid, gid_t *gid)
+bool destination_sudo_user(uid_t *uid, gid_t *gid)
 {
 	return geteuid() == 0 && parse_id("SUDO_UID", uid) && parse_id("SUDO_GID", gid);
 }
@@ -41,7 +41,7 @@ static bool is_trusted_owner(uid_t owner)
 	uid_t uid;
 	gid_t gid;
 
-	return owner == 0 || owner == geteuid() || (place_sudo_user(&uid, &gid) && owner == uid);
+	return owner == 0 || owner == geteuid() || (destination_sudo_user(&uid, &gid) && owner == uid);
 }
 
 /* The target of the link that is open as `link`, with the rest of the path behind it; *out is malloc'd. */
@@ -152,12 +152,12 @@ static bool ends_in_slash(const char *path)
 	return length && path[length - 1] == '/';
 }
 
-int place_find(const char *path, struct place *out)
+int destination_find(const char *path, struct destination *out)
 {
 	struct walk walk = {.directory = -1};
 	int err;
 
-	*out = (struct place){.directory = -1};
+	*out = (struct destination){.directory = -1};
 	if (!*path)
 		return -ENOENT;
 	if (ends_in_slash(path))
@@ -183,10 +183,10 @@ int place_find(const char *path, struct place *out)
 	return 0;
 }
 
-void place_free(struct place *place)
+void destination_free(struct destination *destination)
 {
-	if (place->directory >= 0)
-		close(place->directory);
-	free(place->name);
-	*place = (struct place){.directory = -1};
+	if (destination->directory >= 0)
+		close(destination->directory);
+	free(destination->name);
+	*destination = (struct destination){.directory = -1};
 }

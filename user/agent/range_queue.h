@@ -4,8 +4,8 @@
  * many writers and one reader, without locks.  It may be filled before there is a session: a range that is open when
  * CUDA starts has to be known.  Full: counted, not kept.
  */
-#ifndef GPUTRACE_AGENT_RANGES_H
-#define GPUTRACE_AGENT_RANGES_H
+#ifndef GPUTRACE_AGENT_RANGE_QUEUE_H
+#define GPUTRACE_AGENT_RANGE_QUEUE_H
 
 #include <stdbool.h>
 #include <stdint.h>

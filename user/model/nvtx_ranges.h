@@ -3,8 +3,8 @@
  * NVTX ranges: begins and ends as the agents told them, paired.  Pushes and pops pair on their thread and domain,
  * starts and ends by id.  Everything here is written by targets: hostile.
  */
-#ifndef GPUTRACE_TRACE_RANGES_H
-#define GPUTRACE_TRACE_RANGES_H
+#ifndef GPUTRACE_MODEL_NVTX_RANGES_H
+#define GPUTRACE_MODEL_NVTX_RANGES_H
 
 #include "base/array.h"
 #include "model/lookup.h"
