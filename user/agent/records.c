@@ -269,7 +269,7 @@ static const struct kind kinds[] = {
  * that. To see on hardware: NVIDIA's guide (13.4) says that correlation ids are filled only while an API kind is on;
  * others in production do without.  If kind 10 alone leaves correlationId 0, switch them on always.
  */
-/* clang-format off: a row a line */
+/* clang-format off */
 const struct records_kind records_kinds[RECORDS_KINDS] = {
 	{CUPTI_KIND_DEVICE, GPT_AGENT_SET_COUNT, false},
 	{CUPTI_KIND_CONTEXT, GPT_AGENT_SET_COUNT, false},
