@@ -91,49 +91,10 @@ enum gpt_agent_life {
 
 #define GPUTRACE_AGENT_FILE "libgputrace-agent.so"
 
-/*
- * Activity sets: what a trace records besides kernels.  X(ENUMERATOR, name).  Each has an exported function that nobody
- * calls, gputrace_agent_activity_set_NAME, and a semaphore, gputrace_agent_activity_set_NAME_semaphore, that a probe on
- * that function raises.  The agent reads the semaphores when a session begins: attach these probes before those on
- * _state and _call.
- */
-#define GPT_AGENT_ACTIVITY_SETS(X)                                                                                     \
-	X(CUDA, cuda)	  /* memcpys and memsets, every call of cuda_api.h, CUPTI's overhead, JIT compilation */       \
-	X(SYNC, sync)	  /* synchronisations and events */                                                            \
-	X(MEMORY, memory) /* allocations and frees */                                                                  \
-	X(NVTX, nvtx)	  /* ranges that the program names */
-
-enum gpt_agent_activity_set {
-#define GPT_AGENT_SET_ENUMERATOR(enumerator, name) GPT_AGENT_SET_##enumerator,
-	GPT_AGENT_ACTIVITY_SETS(GPT_AGENT_SET_ENUMERATOR)
-#undef GPT_AGENT_SET_ENUMERATOR
-		GPT_AGENT_SET_COUNT
-};
-
 /* Batches are copied in one of three sizes: keep them near one of these. */
 #define GPT_AGENT_BATCH_SMALL 1024u
 #define GPT_AGENT_BATCH_MEDIUM 8192u
 #define GPT_AGENT_BATCH_MAX 32768u
-
-enum gpt_agent_state {
-	GPT_AGENT_LOADED = 1,  /* in the process, not yet listening to CUPTI */
-	GPT_AGENT_READY = 2,   /* subscribed: calls and GPU records follow */
-	GPT_AGENT_STOPPED = 3, /* left CUPTI */
-	GPT_AGENT_FAILED = 4,  /* see gpt_agent_hello.failure; nothing will follow */
-	/* Another holds the subscriber and does not record: GPU records follow, and a gpt_agent_api_activity for each
-	 * call, which nobody but the probes on the public symbols tells of while it is made. */
-	GPT_AGENT_BORROWING = 5,
-};
-
-enum gpt_agent_failure {
-	GPT_AGENT_OK = 0,
-	GPT_AGENT_NO_CUPTI = 1,	      /* no libcupti found; text: where it looked */
-	GPT_AGENT_CUPTI_UNUSABLE = 2, /* found, but has not what we need; text: what */
-	GPT_AGENT_OCCUPIED = 3,	      /* another tool holds the subscriber; text: its name if CUPTI tells */
-	GPT_AGENT_NO_CUDA = 4,	      /* CUPTI answers 15 or 999: no usable driver */
-	GPT_AGENT_CUPTI_ERROR = 5,    /* text: function and result */
-	GPT_AGENT_NO_RESOURCES = 6,   /* memory or thread */
-};
 
 enum gpt_agent_record_type {
 	GPT_AGENT_HELLO = 64,	     /* struct gpt_agent_hello: first record of the first batch, and at changes */
@@ -270,13 +231,6 @@ struct gpt_agent_overhead {
 	__u32 pad;
 };
 
-enum gpt_agent_sync_kind { /* CUpti_ActivitySynchronizationType */
-			   GPT_AGENT_SYNC_EVENT = 1,
-			   GPT_AGENT_SYNC_STREAM_WAITS_EVENT = 2, /* a stream waits, not the caller */
-			   GPT_AGENT_SYNC_STREAM = 3,
-			   GPT_AGENT_SYNC_CONTEXT = 4,
-};
-
 /* The CPU waited for the GPU, or told a stream to wait: from the call's entry to its end, by CLOCK_REALTIME. */
 struct gpt_agent_sync {
 	struct gpt_record hdr;
@@ -322,17 +276,6 @@ struct gpt_agent_graph_node {
 	__u64 source; /* cloned from this one, 0: not a clone */
 	__u32 corr;   /* of the call that made it, 0: none that is reported */
 	__u32 pad;
-};
-
-enum gpt_agent_jit_operation { /* CUpti_ActivityJitOperationType */
-			       GPT_AGENT_JIT_CACHE_LOAD = 1,
-			       GPT_AGENT_JIT_CACHE_STORE = 2,
-			       GPT_AGENT_JIT_COMPILE = 3,
-};
-
-enum gpt_agent_jit_entry { /* CUpti_ActivityJitEntryType */
-			   GPT_AGENT_JIT_PTX_TO_CUBIN = 1,
-			   GPT_AGENT_JIT_NVVM_TO_PTX = 2,
 };
 
 /* The driver compiled code for the GPU, or found it in its cache; by CLOCK_REALTIME. */
@@ -391,11 +334,6 @@ struct gpt_agent_context {
 	struct gpt_record hdr;
 	__u32 context, device, null_stream;
 	__u32 compute_api; /* CUpti_ActivityComputeApiKind; 0: not known */
-};
-
-enum gpt_agent_stream_flag { /* CUpti_ActivityStreamFlag */
-			     GPT_AGENT_STREAM_NON_BLOCKING = 2,
-			     GPT_AGENT_STREAM_NULL = 3,
 };
 
 #define GPT_AGENT_COMPUTE_API_MPS 2 /* CUPTI_ACTIVITY_COMPUTE_API_CUDA_MPS */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * Every record that crosses the ring buffer and the log.  This is the contract between bpf/, agent/,
- * capture/ and input/; it includes nothing of ours and compiles for BPF, for the agent and for user space.
+ * capture/ and input/; it includes nothing of ours but values.h and compiles for BPF, for the agent and for user space.
  *
  * A log (.gpt) is one struct gpt_log_1_header followed by records; capture/ writes what the ring buffer
  * gave it without interpreting it.  All integers are little-endian, all records are multiples of eight
@@ -14,6 +14,8 @@
 #ifndef __VMLINUX_H__
 #include <linux/types.h>
 #endif
+
+#include <gputrace/values.h>
 
 #define GPT_LOG_1_MAGIC 0x0a545047 /* "GPT\n" */
 #define GPT_LOG_1_VERSION 1
@@ -72,20 +74,6 @@ enum gpt_call_origin {
 	GPT_ORIGIN_SYMBOL = 2, /* uprobe on the public symbol: corr is 0 */
 };
 
-/* Why a call has the Python stack it has. */
-enum gpt_stack_state {
-	GPT_STACK_OK = 0,
-	GPT_STACK_NO_PYTHON = 1,      /* no interpreter in this process */
-	GPT_STACK_NO_THREAD = 2,      /* the interpreter does not know this thread */
-	GPT_STACK_EMPTY = 3,	      /* a Python thread with no frame */
-	GPT_STACK_UNREADABLE = 4,     /* a read failed or a check did not hold */
-	GPT_STACK_UNKNOWN_LAYOUT = 5, /* interpreter not supported, or not examined yet */
-	GPT_STACK_LOST = 6,	      /* the stack's record did not fit the ring buffer */
-	GPT_STACK_BACKWARD = 7,	      /* no frames of its own: the stack is that of the call to backward() which the
-				       * thread works for (PyTorch's autograd engine) */
-	GPT_STACK_AMBIGUOUS = 8,      /* the thread runs several interpreters, and which is innermost is not known */
-};
-
 #define GPT_CALL_NESTED_IN_SYMBOL                                                                                      \
 	1 /* flags: an agent call whose symbol probe already gave the previous                                         \
 	   * GPT_CALL_ARGS of this thread: the same call, now with its corr */
@@ -138,13 +126,6 @@ struct gpt_pystack {
 	struct gpt_pyframe frames[];
 };
 
-/* How a line table is encoded (CPython Objects/lnotab_notes.txt, Objects/locations.md). */
-enum gpt_linetable {
-	GPT_LINES_LNOTAB = 1,	 /* up to 3.9: co_lnotab, signed line deltas since 3.6 */
-	GPT_LINES_310 = 2,	 /* 3.10: co_linetable, pairs of deltas */
-	GPT_LINES_LOCATIONS = 3, /* 3.11 and later: co_linetable, location table */
-};
-
 #define GPT_CODE_NAME_MAX 512  /* bytes kept of each name */
 #define GPT_CODE_FILE_MAX 4096 /* bytes kept of the file name: PATH_MAX */
 #define GPT_CODE_TRUNCATED 1   /* flags: a string or the line table is longer than what was kept */
@@ -186,11 +167,6 @@ struct gpt_code_dead {
 	__u64 time_ns;
 	__u32 pid;
 	__u32 pad;
-};
-
-enum gpt_pyevent_kind {
-	GPT_PYEVENT_GC = 1,	/* the cyclic collector */
-	GPT_PYEVENT_IMPORT = 2, /* a module that was not there yet is looked for and executed */
 };
 
 #define GPT_PYEVENT_NAME_MAX 256 /* bytes kept of a module's name */
@@ -353,28 +329,6 @@ struct gpt_clock {
 	__u64 error_ns;	      /* half the width of the sample */
 };
 
-/* Counters of the BPF side (bpf/common.bpf.h) by cause; index is part of the log format: append only. */
-enum gpt_counter {
-	GPT_COUNTER_RESERVED,	     /* 0 */
-	GPT_COUNTER_CALLS_LOST,	     /* no room in the ring buffer for the call */
-	GPT_COUNTER_STACKS_LOST,     /* ... for its stack */
-	GPT_COUNTER_CODE_LOST,	     /* ... for a code object */
-	GPT_COUNTER_BATCHES,	     /* agent batches seen */
-	GPT_COUNTER_BATCHES_LOST,    /* ... for an agent batch */
-	GPT_COUNTER_OTHER_LOST,	     /* ... for any other record */
-	GPT_COUNTER_NESTED,	     /* driver calls inside a runtime call: left out on purpose */
-	GPT_COUNTER_UNTRACED,	     /* hits in processes that were not asked for */
-	GPT_COUNTER_READ_FAULTS,     /* failed reads of target memory */
-	GPT_COUNTER_STACK_TRUNCATED, /* stacks deeper than what is kept */
-	GPT_COUNTER_THREADS_FULL,    /* no room in the thread table */
-	GPT_COUNTER_PYEVENT_LOST,    /* no room in the ring buffer for the begin or end of a collection or import */
-	GPT_COUNTER_PYCALLS_LOST,    /* ... for the entry into a Python function or its end */
-	GPT_COUNTER_PROCESSES_FULL,  /* forks, and calls with --all, of processes for which the table had no room */
-	GPT_COUNTER_FILES_UNPROBED,  /* files with CUDA calls that could not be probed (counted by the collector) */
-	GPT_COUNTER_MISSED,	     /* hits and events that the kernel did not hand to a program (bpf_prog_info) */
-	GPT_COUNTER_COUNT,
-};
-
 struct gpt_end {
 	struct gpt_record hdr;
 	__u64 time_ns;
@@ -384,14 +338,6 @@ struct gpt_end {
 	__u32 reason;	      /* enum gpt_end_reason */
 	__u32 counters_count;
 	__u64 counters[]; /* enum gpt_counter */
-};
-
-enum gpt_end_reason {
-	GPT_END_DURATION = 1,
-	GPT_END_INTERRUPTED = 2, /* Ctrl-C, SIGTERM */
-	GPT_END_TARGETS_GONE = 3,
-	GPT_END_DISK = 4, /* the log could not be written any further */
-	GPT_END_ERROR = 5,
 };
 
 /* ---- batches from the agent ----------------------------------------------------------------- */

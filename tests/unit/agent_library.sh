@@ -13,10 +13,10 @@ fail() {
 	failed=1
 }
 
-# what is in agent.h's table of activity sets
+# what is in values.h's table of activity sets
 activity_sets() {
 	sed -n 's/^\tX([A-Z]*, \([a-z]*\)).*/gputrace_agent_activity_set_\1 gputrace_agent_activity_set_\1_semaphore/p' \
-		include/gputrace/agent.h | tr ' ' '\n' | sort | tr '\n' ' ' | sed 's/ $//'
+		include/gputrace/values.h | tr ' ' '\n' | sort | tr '\n' ' ' | sed 's/ $//'
 }
 
 # 5-byte nop first: what the probe replaces (Linux 6.18: without a trap)

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * Numbers that mean the same in a record and in what is made of it: why a stack is missing, what an agent is doing,
+ * what was counted.  record.h and agent.h use them for their fields, the model and its readers for theirs; so those
+ * need not know a record.  Numbers are part of the log's format: new ones go to the end.
+ */
+#ifndef GPUTRACE_CONTRACT_VALUES_H
+#define GPUTRACE_CONTRACT_VALUES_H
+
+/* ---- calls ---------------------------------------------------------------------------------- */
+
+/* Why a call has the Python stack it has. */
+enum gpt_stack_state {
+	GPT_STACK_OK = 0,
+	GPT_STACK_NO_PYTHON = 1,      /* no interpreter in this process */
+	GPT_STACK_NO_THREAD = 2,      /* the interpreter does not know this thread */
+	GPT_STACK_EMPTY = 3,	      /* a Python thread with no frame */
+	GPT_STACK_UNREADABLE = 4,     /* a read failed or a check did not hold */
+	GPT_STACK_UNKNOWN_LAYOUT = 5, /* interpreter not supported, or not examined yet */
+	GPT_STACK_LOST = 6,	      /* the stack's record did not fit the ring buffer */
+	GPT_STACK_BACKWARD = 7,	      /* no frames of its own: the stack is that of the call to backward() which the
+				       * thread works for (PyTorch's autograd engine) */
+	GPT_STACK_AMBIGUOUS = 8,      /* the thread runs several interpreters, and which is innermost is not known */
+};
+
+/* ---- Python --------------------------------------------------------------------------------- */
+
+/* How a line table is encoded (CPython Objects/lnotab_notes.txt, Objects/locations.md). */
+enum gpt_linetable {
+	GPT_LINES_LNOTAB = 1,	 /* up to 3.9: co_lnotab, signed line deltas since 3.6 */
+	GPT_LINES_310 = 2,	 /* 3.10: co_linetable, pairs of deltas */
+	GPT_LINES_LOCATIONS = 3, /* 3.11 and later: co_linetable, location table */
+};
+
+enum gpt_pyevent_kind {
+	GPT_PYEVENT_GC = 1,	/* the cyclic collector */
+	GPT_PYEVENT_IMPORT = 2, /* a module that was not there yet is looked for and executed */
+};
+
+/* ---- the agent and CUPTI -------------------------------------------------------------------- */
+
+/*
+ * Activity sets: what a trace records besides kernels.  X(ENUMERATOR, name).  Each has an exported function that nobody
+ * calls, gputrace_agent_activity_set_NAME, and a semaphore, gputrace_agent_activity_set_NAME_semaphore, that a probe on
+ * that function raises.  The agent reads the semaphores when a session begins: attach these probes before those on
+ * _state and _call.
+ */
+#define GPT_AGENT_ACTIVITY_SETS(X)                                                                                     \
+	X(CUDA, cuda)	  /* memcpys and memsets, every call of cuda_api.h, CUPTI's overhead, JIT compilation */       \
+	X(SYNC, sync)	  /* synchronisations and events */                                                            \
+	X(MEMORY, memory) /* allocations and frees */                                                                  \
+	X(NVTX, nvtx)	  /* ranges that the program names */
+
+enum gpt_agent_activity_set {
+#define GPT_AGENT_SET_ENUMERATOR(enumerator, name) GPT_AGENT_SET_##enumerator,
+	GPT_AGENT_ACTIVITY_SETS(GPT_AGENT_SET_ENUMERATOR)
+#undef GPT_AGENT_SET_ENUMERATOR
+		GPT_AGENT_SET_COUNT
+};
+
+enum gpt_agent_state {
+	GPT_AGENT_LOADED = 1,  /* in the process, not yet listening to CUPTI */
+	GPT_AGENT_READY = 2,   /* subscribed: calls and GPU records follow */
+	GPT_AGENT_STOPPED = 3, /* left CUPTI */
+	GPT_AGENT_FAILED = 4,  /* see gpt_agent_hello.failure; nothing will follow */
+	/* Another holds the subscriber and does not record: GPU records follow, and a gpt_agent_api_activity for each
+	 * call, which nobody but the probes on the public symbols tells of while it is made. */
+	GPT_AGENT_BORROWING = 5,
+};
+
+enum gpt_agent_failure {
+	GPT_AGENT_OK = 0,
+	GPT_AGENT_NO_CUPTI = 1,	      /* no libcupti found; text: where it looked */
+	GPT_AGENT_CUPTI_UNUSABLE = 2, /* found, but has not what we need; text: what */
+	GPT_AGENT_OCCUPIED = 3,	      /* another tool holds the subscriber; text: its name if CUPTI tells */
+	GPT_AGENT_NO_CUDA = 4,	      /* CUPTI answers 15 or 999: no usable driver */
+	GPT_AGENT_CUPTI_ERROR = 5,    /* text: function and result */
+	GPT_AGENT_NO_RESOURCES = 6,   /* memory or thread */
+};
+
+/* CUpti_ActivityStreamFlag */
+enum gpt_agent_stream_flag {
+	GPT_AGENT_STREAM_NON_BLOCKING = 2,
+	GPT_AGENT_STREAM_NULL = 3,
+};
+
+/* CUpti_ActivitySynchronizationType */
+enum gpt_agent_sync_kind {
+	GPT_AGENT_SYNC_EVENT = 1,
+	GPT_AGENT_SYNC_STREAM_WAITS_EVENT = 2, /* a stream waits, not the caller */
+	GPT_AGENT_SYNC_STREAM = 3,
+	GPT_AGENT_SYNC_CONTEXT = 4,
+};
+
+/* CUpti_ActivityJitOperationType */
+enum gpt_agent_jit_operation {
+	GPT_AGENT_JIT_CACHE_LOAD = 1,
+	GPT_AGENT_JIT_CACHE_STORE = 2,
+	GPT_AGENT_JIT_COMPILE = 3,
+};
+
+/* CUpti_ActivityJitEntryType */
+enum gpt_agent_jit_entry {
+	GPT_AGENT_JIT_PTX_TO_CUBIN = 1,
+	GPT_AGENT_JIT_NVVM_TO_PTX = 2,
+};
+
+/* ---- a recording as a whole ----------------------------------------------------------------- */
+
+/* Counters of the BPF side (bpf/common.bpf.h) by cause; index is part of the log format: append only. */
+enum gpt_counter {
+	GPT_COUNTER_RESERVED,	     /* 0 */
+	GPT_COUNTER_CALLS_LOST,	     /* no room in the ring buffer for the call */
+	GPT_COUNTER_STACKS_LOST,     /* ... for its stack */
+	GPT_COUNTER_CODE_LOST,	     /* ... for a code object */
+	GPT_COUNTER_BATCHES,	     /* agent batches seen */
+	GPT_COUNTER_BATCHES_LOST,    /* ... for an agent batch */
+	GPT_COUNTER_OTHER_LOST,	     /* ... for any other record */
+	GPT_COUNTER_NESTED,	     /* driver calls inside a runtime call: left out on purpose */
+	GPT_COUNTER_UNTRACED,	     /* hits in processes that were not asked for */
+	GPT_COUNTER_READ_FAULTS,     /* failed reads of target memory */
+	GPT_COUNTER_STACK_TRUNCATED, /* stacks deeper than what is kept */
+	GPT_COUNTER_THREADS_FULL,    /* no room in the thread table */
+	GPT_COUNTER_PYEVENT_LOST,    /* no room in the ring buffer for the begin or end of a collection or import */
+	GPT_COUNTER_PYCALLS_LOST,    /* ... for the entry into a Python function or its end */
+	GPT_COUNTER_PROCESSES_FULL,  /* forks, and calls with --all, of processes for which the table had no room */
+	GPT_COUNTER_FILES_UNPROBED,  /* files with CUDA calls that could not be probed (counted by the collector) */
+	GPT_COUNTER_MISSED,	     /* hits and events that the kernel did not hand to a program (bpf_prog_info) */
+	GPT_COUNTER_COUNT,
+};
+
+enum gpt_end_reason {
+	GPT_END_DURATION = 1,
+	GPT_END_INTERRUPTED = 2, /* Ctrl-C, SIGTERM */
+	GPT_END_TARGETS_GONE = 3,
+	GPT_END_DISK = 4, /* the log could not be written any further */
+	GPT_END_ERROR = 5,
+};
+
+#endif
