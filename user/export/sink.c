@@ -64,7 +64,7 @@ int sink_close(struct sink *sink)
 	return sink->error;
 }
 
-void sink_put(struct sink *sink, const char *text, size_t length)
+void sink_put_long(struct sink *sink, const char *text, size_t length)
 {
 	while (length) {
 		size_t part = length < SINK_ROOM_MAX ? length : SINK_ROOM_MAX;

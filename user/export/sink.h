@@ -49,13 +49,21 @@ static inline char *sink_room(struct sink *sink, size_t bytes)
 	return sink->buffer + sink->used;
 }
 
-/* Any number of bytes. */
-void sink_put(struct sink *sink, const char *text, size_t length);
-
 static inline void sink_short(struct sink *sink, const char *text, size_t length)
 {
 	memcpy(sink_room(sink, length), text, length);
 	sink->used += length;
+}
+
+/* Any number of bytes. */
+void sink_put_long(struct sink *sink, const char *text, size_t length);
+
+static inline void sink_put(struct sink *sink, const char *text, size_t length)
+{
+	if (length <= SINK_ROOM_MAX)
+		sink_short(sink, text, length);
+	else
+		sink_put_long(sink, text, length);
 }
 
 #define sink_literal(sink, text) sink_short((sink), "" text, sizeof(text) - 1)
