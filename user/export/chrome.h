@@ -144,11 +144,4 @@ void chrome_put_code(struct chrome *chrome, uint32_t code, uint32_t line);
 /* python_slices.c: what the stacks say about when Python functions ran. */
 void chrome_put_python(struct chrome *chrome);
 
-/* occupancy.c: 0 where the limits of the device are not known. */
-struct occupancy {
-	double blocks_per_sm, warps_per_sm;
-	uint32_t percent;
-};
-struct occupancy occupancy_of(const struct model *model, const struct model_gpu *kernel);
-
 #endif

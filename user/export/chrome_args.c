@@ -5,6 +5,7 @@
  * named "launch stream" and so on.
  */
 #include "export/chrome.h"
+#include "timeline/occupancy.h"
 
 void chrome_put_number(struct sink *out, const char *name, int64_t value)
 {

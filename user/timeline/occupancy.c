@@ -3,7 +3,7 @@
  * How full a kernel makes a multiprocessor, estimated from its launch and the limits of the device.  The granules
  * are those of the occupancy calculator in the CUDA toolkit (cuda_occupancy.h, 13.0).
  */
-#include "export/chrome.h"
+#include "timeline/occupancy.h"
 
 #define REGISTER_GRANULE 256u	/* per warp, since compute capability 3.0 */
 #define SUBPARTITIONS 4u	/* register files of a multiprocessor, since 5.0 */

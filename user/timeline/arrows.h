@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Which GPU operations have an arrow from their call. */
+#ifndef GPUTRACE_TIMELINE_ARROWS_H
+#define GPUTRACE_TIMELINE_ARROWS_H
+
+#include "timeline/placement.h"
+
+/* An arrow points forward in time, and Perfetto counts one that does not as an error. */
+static inline bool has_arrow(const struct timeline *timeline, uint32_t op)
+{
+	const struct model_gpu *gpu = &timeline->model->gpu[op];
+
+	return gpu->call != NONE && timeline->placement->operations.lane_of[op] != LANE_NONE &&
+	       gpu->start_ns >= timeline->model->calls[gpu->call].start_ns;
+}
+
+#endif

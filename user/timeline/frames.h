@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Stacks of the model as a timeline hands them over. */
+#ifndef GPUTRACE_TIMELINE_FRAMES_H
+#define GPUTRACE_TIMELINE_FRAMES_H
+
+#include "timeline/visit.h"
+
+/* The frames of a stack of the model; they are valid until the next call. */
+struct timeline_stack visit_frames(struct visit *visit, uint32_t stack);
+
+/* The native frames of a call between Python and CUDA; call->native is not NONE.  The same holds for them. */
+struct timeline_native_stack visit_native_frames(struct visit *visit, const struct model_call *call);
+
+/* The innermost frame of a stack. */
+static inline struct timeline_frame innermost_frame(const struct model *model, uint32_t stack)
+{
+	const struct model_frame *frame = &model->frames[model->stack_frames[model->stacks[stack].first]];
+
+	return (struct timeline_frame){.code = frame->code, .line = frame->line};
+}
+
+#endif

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What tracks are called. */
+#include "timeline/timeline.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "timeline/placement.h"
+
+/* " (default, priority -5)": what kind of stream it is, as far as that is not the ordinary. */
+static void describe_stream(const struct model_gpu *op, char *text, size_t size)
+{
+	bool is_null = op->stream_flags == GPT_AGENT_STREAM_NULL;
+
+	text[0] = '\0';
+	if (is_null && op->priority)
+		snprintf(text, size, " (default, priority %d)", op->priority);
+	else if (is_null)
+		snprintf(text, size, " (default)");
+	else if (op->priority)
+		snprintf(text, size, " (priority %d)", op->priority);
+}
+
+/* " of python3 41330 (overlap 1)": of what is not the only one of its name. */
+static void describe_lane(const struct timeline *timeline, const struct timeline_track *track, bool of_gpu, char *text,
+			  size_t size)
+{
+	const struct model_process *process = &timeline->model->processes[track->process];
+	char of[64] = "", lane[32] = "";
+
+	if (of_gpu && timeline->several)
+		snprintf(of, sizeof(of), " of %.20s %" PRIu32, process->name, process->pid);
+	if (track->lane)
+		snprintf(lane, sizeof(lane), " (overlap %" PRIu32 ")", track->lane);
+	snprintf(text, size, "%s%s", of, lane);
+}
+
+static void label_stream(const struct timeline *timeline, uint32_t index, char *text, size_t size)
+{
+	const struct timeline_track *track = &timeline->tracks.items[index];
+	const struct timeline_placement *placement = timeline->placement;
+	uint32_t operation = placement->first_operation[index - placement->operations.first_track];
+	char kind[48], rest[96];
+
+	describe_stream(&timeline->model->gpu[operation], kind, sizeof(kind));
+	describe_lane(timeline, track, true, rest, sizeof(rest));
+	snprintf(text, size, "stream %" PRIu32 "%s%s", track->stream, kind, rest);
+}
+
+static void label_waits(const struct timeline *timeline, const struct timeline_track *track, char *text, size_t size)
+{
+	char rest[96];
+
+	describe_lane(timeline, track, true, rest, sizeof(rest));
+	if (track->stream == TIMELINE_NONE)
+		snprintf(text, size, "waits for events and for all of GPU %" PRIu32 "%s", track->device, rest);
+	else
+		snprintf(text, size, "stream %" PRIu32 " (sync)%s", track->stream, rest);
+}
+
+static void label_ranges(const struct timeline *timeline, uint32_t index, char *text, size_t size)
+{
+	const struct timeline_track *track = &timeline->tracks.items[index];
+	const struct placed *ranges = &timeline->placement->ranges;
+	const struct tally_key *key = &ranges->lanes.all.items[index - ranges->first_track].key;
+	const char *domain = key->part[1] != NONE ? timeline->model->strings[key->part[1]] : "";
+	char rest[96];
+
+	describe_lane(timeline, track, false, rest, sizeof(rest));
+	snprintf(text, size, "thread %" PRIu32 " NVTX%s%s%.100s%s", track->tid, key->part[2] ? " started ranges" : "",
+		 *domain ? " " : "", domain, rest);
+}
+
+static void label_compiler(const struct timeline *timeline, const struct timeline_track *track, char *text, size_t size)
+{
+	char rest[96];
+
+	describe_lane(timeline, track, false, rest, sizeof(rest));
+	if (track->tid)
+		snprintf(text, size, "thread %" PRIu32 " JIT%s", track->tid, rest);
+	else
+		snprintf(text, size, "JIT%s", rest);
+}
+
+void timeline_track_label(const struct timeline *timeline, uint32_t index, char *text, size_t size)
+{
+	const struct timeline_track *track = &timeline->tracks.items[index];
+
+	switch (track->kind) {
+	case TIMELINE_TRACK_THREAD:
+		snprintf(text, size, "thread %" PRIu32 " (%.200s)", track->tid, track->name);
+		break;
+	case TIMELINE_TRACK_INTERPRETER:
+		snprintf(text, size, "thread %" PRIu32 " collections, imports", track->tid);
+		break;
+	case TIMELINE_TRACK_COMPILER:
+		label_compiler(timeline, track, text, size);
+		break;
+	case TIMELINE_TRACK_RANGES:
+		label_ranges(timeline, index, text, size);
+		break;
+	case TIMELINE_TRACK_STREAM:
+		label_stream(timeline, index, text, size);
+		break;
+	case TIMELINE_TRACK_WAITS:
+		label_waits(timeline, track, text, size);
+		break;
+	case TIMELINE_TRACK_CUPTI:
+		snprintf(text, size, "thread %" PRIu32 " CUPTI", track->tid);
+		break;
+	}
+}

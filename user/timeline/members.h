@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Which processes, threads and calls of the model a timeline has. */
+#ifndef GPUTRACE_TIMELINE_MEMBERS_H
+#define GPUTRACE_TIMELINE_MEMBERS_H
+
+#include "timeline/timeline.h"
+
+static inline bool timeline_has_process(const struct timeline *timeline, uint32_t process)
+{
+	return timeline->process_groups[process] != TIMELINE_NONE;
+}
+
+static inline bool timeline_has_thread(const struct timeline *timeline, uint32_t thread)
+{
+	return timeline_has_process(timeline, timeline->model->threads[thread].process);
+}
+
+static inline bool timeline_has_call(const struct timeline *timeline, const struct model_call *call)
+{
+	return timeline_has_thread(timeline, call->thread);
+}
+
+#endif

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Memory as it comes and goes, and what is held then of what was handed out since the trace began. */
+#include "timeline/members.h"
+#include "timeline/parts.h"
+#include "timeline/tracks.h"
+#include "timeline/visit.h"
+
+static const char *kind_name(uint8_t kind)
+{
+	static const char *const names[] = {
+		"unknown", "pageable", "pinned", "device", "array", "managed", "device, static", "managed, static",
+	};
+
+	return names[kind];
+}
+
+void visit_memories(struct visit *visit)
+{
+	const struct timeline *timeline = visit->timeline;
+	const struct model *model = timeline->model;
+	struct tally held = {0}; /* by counter; ns: bytes */
+
+	for (uint32_t i = 0; i < model->memory_count && !visit->ended; i++) {
+		const struct model_memory *memory = &model->memories[i];
+		struct tally_entry *counter;
+
+		if (!timeline_has_process(timeline, memory->process))
+			continue;
+		counter = tally_at(&held, timeline_counter_key(memory));
+		if (!memory->released)
+			counter->ns += memory->bytes;
+		else if (memory->other != NONE) /* else it is older than the trace, and not in the sum */
+			counter->ns -= memory->bytes;
+		visit_memory(visit,
+			     &(struct timeline_memory){
+				     .track = memory->call == NONE
+						      ? TIMELINE_NONE
+						      : timeline->thread_tracks[model->calls[memory->call].thread],
+				     .group = timeline->process_groups[memory->process],
+				     .counter = (uint32_t)(counter - held.entries), /* as they were first met */
+				     .released = memory->released,
+				     .kind = kind_name(memory->kind),
+				     .time_ns = memory->time_ns,
+				     .address = memory->address,
+				     .bytes = memory->bytes,
+				     .held_bytes = counter->ns,
+				     .pool_bytes = memory->pool_bytes,
+				     .pool_used_bytes = memory->pool_used_bytes,
+			     });
+	}
+	tally_free(&held);
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Each hands over all slices of one kind, in the order of their starts, until the visitor has had enough. */
+#ifndef GPUTRACE_TIMELINE_PARTS_H
+#define GPUTRACE_TIMELINE_PARTS_H
+
+struct visit;
+
+void visit_python(struct visit *visit);	     /* functions; thread by thread */
+void visit_interpreter(struct visit *visit); /* collections and imports; thread by thread */
+void visit_ranges(struct visit *visit);	     /* NVTX; thread by thread */
+void visit_jits(struct visit *visit);
+void visit_calls(struct visit *visit);
+void visit_operations(struct visit *visit); /* of GPUs */
+void visit_syncs(struct visit *visit);
+void visit_memories(struct visit *visit);
+void visit_overheads(struct visit *visit);
+
+#endif

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What a timeline hands over: slices with their arguments, and memory as it comes and goes.  Values, made for one call
+ * of the visitor and gone after it.  A format that knows the types of arguments can write those it has never heard of.
+ */
+#ifndef GPUTRACE_TIMELINE_SLICE_H
+#define GPUTRACE_TIMELINE_SLICE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum timeline_category {
+	TIMELINE_RUNTIME_CALL, /* of the CUDA runtime */
+	TIMELINE_DRIVER_CALL,
+	TIMELINE_KERNEL,
+	TIMELINE_MEMCPY,
+	TIMELINE_MEMSET,
+	TIMELINE_SYNC,	 /* a wait for the GPU */
+	TIMELINE_PYTHON, /* a function of Python */
+	TIMELINE_GC,	 /* a collection by Python's garbage collector */
+	TIMELINE_IMPORT, /* of a Python module */
+	TIMELINE_RANGE,	 /* NVTX, with a length */
+	TIMELINE_MARK,	 /* NVTX: a point in time, end_ns is start_ns */
+	TIMELINE_JIT,	 /* the driver compiled code for the GPU, or used its cache */
+	TIMELINE_CUPTI,	 /* what CUPTI itself cost */
+	TIMELINE_CATEGORIES
+};
+
+/* One frame of a stack. */
+struct timeline_frame {
+	uint32_t code;	   /* for timeline_code(); TIMELINE_NONE: no frame, but some that were left out */
+	uint32_t line;	   /* being executed, 0: not known */
+	uint32_t left_out; /* how many, TIMELINE_LEFT_OUT_UNKNOWN: some; 0: this is a frame */
+};
+
+#define TIMELINE_NONE UINT32_MAX
+#define TIMELINE_LEFT_OUT_UNKNOWN UINT32_MAX
+
+struct timeline_stack {
+	const struct timeline_frame *frames; /* innermost first */
+	uint32_t count;
+	bool truncated; /* frames were left out, also where no entry says it */
+};
+
+/* Names of functions that are not Python, innermost first. */
+struct timeline_native_stack {
+	const char *const *names;
+	uint32_t count;
+};
+
+/* A stream that an argument names. */
+struct timeline_stream {
+	uint32_t track;	 /* where its operations are, TIMELINE_NONE: it has none */
+	uint32_t stream; /* CUPTI's id, TIMELINE_NONE: none, or not known */
+};
+
+/* How the value of an argument is to be read: the member of the union below. */
+enum timeline_arg_type {
+	TIMELINE_TYPE_NUMBER,
+	TIMELINE_TYPE_SIGNED,
+	TIMELINE_TYPE_FRACTION, /* may be anything that a double can be */
+	TIMELINE_TYPE_TEXT,	/* of a target: any bytes but NUL */
+	TIMELINE_TYPE_TRIPLE,	/* x, y, z */
+	TIMELINE_TYPE_FRAME,
+	TIMELINE_TYPE_STACK,
+	TIMELINE_TYPE_NATIVE_STACK,
+	TIMELINE_TYPE_GPU, /* a device, by model_device.id */
+	TIMELINE_TYPE_STREAM,
+};
+
+/*
+ * All arguments there are: X(ENUMERATOR, TYPE, name).  The names are those of Kineto, where it has one: people know
+ * them. A slice has its arguments in an order of its own; what is not there is not known, or does not apply.
+ */
+#define TIMELINE_ARGS(X)                                                                                               \
+	/* that several categories have */                                                                             \
+	X(CORRELATION, NUMBER, "correlation")		  /* of a call with its GPU work; unique in the timeline */    \
+	X(CUPTI_CORRELATION, NUMBER, "cupti correlation") /* CUPTI's own number, where it is another */                \
+	X(END, TEXT, "end")				  /* "not seen" */                                             \
+	X(PROCESS, NUMBER, "process")			  /* its pid */                                                \
+	X(THREAD, NUMBER, "thread")			  /* its tid */                                                \
+	X(RESULT, SIGNED, "result")			  /* an error */                                               \
+	X(CONTEXT, NUMBER, "context")                                                                                  \
+	X(DEVICE, GPU, "device")                                                                                       \
+	X(STREAM, STREAM, "stream")                                                                                    \
+	/* calls */                                                                                                    \
+	X(CBID, NUMBER, "cbid")                                                                                        \
+	X(LAUNCH_GRID, TRIPLE, "launch grid")                                                                          \
+	X(LAUNCH_BLOCK, TRIPLE, "launch block")                                                                        \
+	X(LAUNCH_SHARED, NUMBER, "launch shared memory")                                                               \
+	X(LAUNCH_BYTES, NUMBER, "launch bytes")                                                                        \
+	X(LAUNCH_STREAM, NUMBER, "launch stream") /* as passed: a handle */                                            \
+	X(STACK_OF, TEXT, "Call stack of")	  /* whose the stack is, where it is borrowed */                       \
+	X(STACK, STACK, "Call stack")                                                                                  \
+	X(NO_STACK, TEXT, "no Call stack") /* why */                                                                   \
+	X(NATIVE_STACK, NATIVE_STACK, "Native stack")                                                                  \
+	/* GPU operations */                                                                                           \
+	X(REGISTERS, NUMBER, "registers per thread")                                                                   \
+	X(SHARED, NUMBER, "shared memory")                                                                             \
+	X(BLOCKS_PER_SM, FRACTION, "blocks per SM")                                                                    \
+	X(WARPS_PER_SM, FRACTION, "warps per SM")                                                                      \
+	X(GRID, TRIPLE, "grid")                                                                                        \
+	X(BLOCK, TRIPLE, "block")                                                                                      \
+	X(CLUSTER, TRIPLE, "cluster")                                                                                  \
+	X(LOCAL, NUMBER, "local memory per thread")                                                                    \
+	X(OCCUPANCY, NUMBER, "est. achieved occupancy %")                                                              \
+	X(BYTES, NUMBER, "bytes")                                                                                      \
+	X(BANDWIDTH, FRACTION, "memory bandwidth (GB/s)")                                                              \
+	X(PRIORITY, SIGNED, "priority")                                                                                \
+	X(CHANNEL, NUMBER, "channel")                                                                                  \
+	X(CHANNEL_TYPE, NUMBER, "channel_type")                                                                        \
+	X(GRAPH, NUMBER, "graph id")                                                                                   \
+	X(GRAPH_NODE, NUMBER, "graph node id")                                                                         \
+	X(CAPTURED_BY, NUMBER, "captured by") /* CORRELATION of that call */                                           \
+	X(CAPTURED_AT, FRAME, "captured at")                                                                           \
+	X(LAUNCH, TEXT, "launch")		/* "not seen", "before the trace" */                                   \
+	X(CUPTI_STREAM, NUMBER, "cupti stream") /* CUPTI's id of the stream */                                         \
+	/* waits */                                                                                                    \
+	X(SYNC_KIND, TEXT, "cuda_sync_kind")                                                                           \
+	X(EVENT_STREAM, STREAM, "wait_on_stream")		     /* that the event was recorded in */              \
+	X(EVENT_RECORD, NUMBER, "wait_on_cuda_event_record_corr_id") /* CORRELATION of that call, 0: not known */      \
+	X(EVENT, NUMBER, "wait_on_cuda_event_id")		     /* CUPTI's id */                                  \
+	X(CALL, TEXT, "call")					     /* "not seen" */                                  \
+	/* Python */                                                                                                   \
+	X(PYTHON_PARENT, NUMBER, "Python parent id") /* PYTHON_ID of the slice around this one */                      \
+	X(PYTHON_ID, NUMBER, "Python id")	     /* from 1, unique in the timeline */                              \
+	X(FROM, TEXT, "from") /* "snapshots": the stacks of calls; "calls": every call was traced */                   \
+	X(GENERATION, SIGNED, "generation")                                                                            \
+	X(MODULE, TEXT, "module")                                                                                      \
+	/* NVTX, compilation */                                                                                        \
+	X(RANGE, NUMBER, "range") /* from 0, unique in the timeline */                                                 \
+	X(RANGE_KIND, TEXT, "NVTX")                                                                                    \
+	X(DOMAIN, TEXT, "domain")                                                                                      \
+	X(CACHE_BYTES, NUMBER, "cache bytes")                                                                          \
+	X(OF_CALL, NUMBER, "of call") /* CORRELATION of the call it happened in */
+
+enum timeline_arg_key {
+#define TIMELINE_ARG_ENUMERATOR(enumerator, type, name) TIMELINE_ARG_##enumerator,
+	TIMELINE_ARGS(TIMELINE_ARG_ENUMERATOR)
+#undef TIMELINE_ARG_ENUMERATOR
+		TIMELINE_ARG_COUNT
+};
+
+struct timeline_arg {
+	enum timeline_arg_key key; /* which also tells the type */
+	union {
+		uint64_t number;
+		int64_t integer;
+		double fraction;
+		const char *text;
+		const uint32_t *triple; /* three */
+		const struct timeline_frame *frame;
+		const struct timeline_stack *stack;
+		const struct timeline_native_stack *native;
+		uint32_t gpu;
+		struct timeline_stream stream;
+	};
+};
+
+/* What a slice is called: a text in two parts, or a Python function. */
+struct timeline_name {
+	const char *before, *text; /* one behind the other; of a target: any bytes but NUL */
+	uint32_t code;		   /* for timeline_code(); TIMELINE_NONE: the texts count */
+};
+
+struct timeline_slice {
+	uint32_t track;
+	enum timeline_category category;
+	uint64_t start_ns, end_ns; /* CLOCK_MONOTONIC */
+	struct timeline_name name;
+	const struct timeline_arg *args;
+	uint32_t arg_count;
+	/* Arrows from calls to their GPU work, by number: each begins at the start of one slice, ends at that of one.
+	 */
+	const uint64_t *flows_out;
+	uint32_t flow_out_count;
+	uint64_t flow_in; /* 0: none */
+};
+
+/* Memory came from CUDA or went back: a point in time on the track of who asked, and a new value of a counter. */
+struct timeline_memory {
+	uint32_t track; /* TIMELINE_NONE: the thread is not known */
+	uint32_t group; /* the process */
+	uint32_t counter;
+	bool released;
+	const char *kind; /* "device", "pinned" ... */
+	uint64_t time_ns, address, bytes;
+	uint64_t held_bytes;		      /* the counter's value from now on */
+	uint64_t pool_bytes, pool_used_bytes; /* of the pool it is from, 0: from none */
+};
+
+struct timeline_visitor {
+	void *context;
+	/* Each says whether to go on. */
+	bool (*slice)(void *context, const struct timeline_slice *slice);
+	bool (*memory)(void *context, const struct timeline_memory *memory);
+};
+
+#endif

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* CUDA calls, and where the arrows to their GPU work begin. */
+#include "timeline/arrows.h"
+#include "timeline/calls_of_threads.h"
+#include "timeline/frames.h"
+#include "timeline/ids.h"
+#include "timeline/parts.h"
+
+/* What the call was given, as far as it was taken from its arguments. */
+static void draft_given(struct draft *draft, const struct model_args *args)
+{
+	if (args->block[0]) {
+		draft_triple(draft, TIMELINE_ARG_LAUNCH_GRID, args->grid);
+		draft_triple(draft, TIMELINE_ARG_LAUNCH_BLOCK, args->block);
+		draft_number(draft, TIMELINE_ARG_LAUNCH_SHARED, args->shared_bytes);
+	}
+	if (args->bytes)
+		draft_number(draft, TIMELINE_ARG_LAUNCH_BYTES, args->bytes);
+	if (args->stream)
+		draft_number(draft, TIMELINE_ARG_LAUNCH_STREAM, args->stream);
+}
+
+/* enum gpt_stack_state */
+static const char *const stack_reasons[] = {
+	[GPT_STACK_NO_PYTHON] = "no Python in the process",
+	[GPT_STACK_NO_THREAD] = "not a Python thread",
+	[GPT_STACK_EMPTY] = "no Python frame",
+	[GPT_STACK_UNREADABLE] = "could not be read",
+	[GPT_STACK_UNKNOWN_LAYOUT] = "this Python is not supported or was not examined yet",
+	[GPT_STACK_LOST] = "lost",
+	[GPT_STACK_AMBIGUOUS] = "several interpreters on one thread",
+};
+
+static void draft_arrows(struct visit *visit, struct draft *draft, const struct model_call *call)
+{
+	const struct timeline *timeline = visit->timeline;
+
+	visit->flows.count = 0;
+	for (uint32_t op = call->first_gpu; op != NONE; op = timeline->model->gpu[op].next)
+		if (has_arrow(timeline, op))
+			array_push(&visit->flows, flow_to_operation(timeline->ids, op));
+	draft->slice.flows_out = visit->flows.items;
+	draft->slice.flow_out_count = (uint32_t)visit->flows.count;
+}
+
+static void visit_call(struct visit *visit, uint32_t index)
+{
+	const struct timeline *timeline = visit->timeline;
+	const struct model_call *call = &timeline->model->calls[index];
+	bool of_driver = GPT_API_DOMAIN(call->api) == GPT_DOMAIN_DRIVER;
+	struct timeline_native_stack native;
+	struct timeline_stack stack;
+	struct draft draft;
+
+	draft_begin(&draft, of_driver ? TIMELINE_DRIVER_CALL : TIMELINE_RUNTIME_CALL,
+		    timeline->thread_tracks[call->thread], call->start_ns,
+		    call_end(timeline->model, timeline->calls, index));
+	draft.slice.name.text = api_name(call->api);
+	draft_number(&draft, TIMELINE_ARG_CBID, GPT_API_CBID(call->api));
+	draft_number(&draft, TIMELINE_ARG_CORRELATION, correlation_of_call(timeline->ids, index));
+	if (timeline->ids->renumbered && call->corr)
+		draft_number(&draft, TIMELINE_ARG_CUPTI_CORRELATION, call->corr);
+	if (!call->end_ns)
+		draft_text(&draft, TIMELINE_ARG_END, "not seen");
+	else if (call->result)
+		draft_signed(&draft, TIMELINE_ARG_RESULT, call->result);
+	if (call->args != NONE)
+		draft_given(&draft, &timeline->model->args[call->args]);
+	if (call->stack_state == GPT_STACK_BACKWARD)
+		draft_text(&draft, TIMELINE_ARG_STACK_OF, "the call to backward() that this thread works for");
+	if (call->stack != NONE) {
+		stack = visit_frames(visit, call->stack);
+		draft_arg(&draft, TIMELINE_ARG_STACK)->stack = &stack;
+	} else if (call->stack_state < sizeof(stack_reasons) / sizeof(stack_reasons[0]) &&
+		   stack_reasons[call->stack_state]) {
+		draft_text(&draft, TIMELINE_ARG_NO_STACK, stack_reasons[call->stack_state]);
+	}
+	if (call->native != NONE) {
+		native = visit_native_frames(visit, call);
+		draft_arg(&draft, TIMELINE_ARG_NATIVE_STACK)->native = &native;
+	}
+	draft_arrows(visit, &draft, call);
+	visit_slice(visit, &draft.slice);
+}
+
+void visit_calls(struct visit *visit)
+{
+	const struct timeline *timeline = visit->timeline;
+
+	for (uint32_t i = 0; i < timeline->model->call_count && !visit->ended; i++)
+		if (timeline->thread_tracks[timeline->model->calls[i].thread] != TIMELINE_NONE)
+			visit_call(visit, i);
+}

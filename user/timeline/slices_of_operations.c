@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What ran on the GPUs, and where the arrows from its calls end. */
+#include "timeline/arrows.h"
+#include "timeline/frames.h"
+#include "timeline/ids.h"
+#include "timeline/occupancy.h"
+#include "timeline/parts.h"
+
+/* What the arguments of one operation point to. */
+struct pointed_to {
+	char name[256];
+	uint32_t cluster[3];
+	struct timeline_frame captured_at;
+};
+
+static void draft_kernel(struct draft *draft, const struct model *model, const struct model_gpu *op,
+			 struct pointed_to *to)
+{
+	struct occupancy occupancy = occupancy_of(model, op);
+
+	draft_number(draft, TIMELINE_ARG_REGISTERS, op->registers);
+	draft_number(draft, TIMELINE_ARG_SHARED, (uint64_t)op->static_shared_bytes + op->dynamic_shared_bytes);
+	draft_fraction(draft, TIMELINE_ARG_BLOCKS_PER_SM, occupancy.blocks_per_sm);
+	draft_fraction(draft, TIMELINE_ARG_WARPS_PER_SM, occupancy.warps_per_sm);
+	draft_triple(draft, TIMELINE_ARG_GRID, op->grid);
+	draft_triple(draft, TIMELINE_ARG_BLOCK, op->block);
+	if (op->cluster[0]) {
+		for (int i = 0; i < 3; i++)
+			to->cluster[i] = op->cluster[i];
+		draft_triple(draft, TIMELINE_ARG_CLUSTER, to->cluster);
+	}
+	if (op->local_bytes)
+		draft_number(draft, TIMELINE_ARG_LOCAL, op->local_bytes);
+	draft_number(draft, TIMELINE_ARG_OCCUPANCY, occupancy.percent);
+}
+
+static void draft_memory(struct draft *draft, const struct model_gpu *op)
+{
+	draft_number(draft, TIMELINE_ARG_BYTES, op->bytes);
+	if (op->end_ns > op->start_ns)
+		draft_fraction(draft, TIMELINE_ARG_BANDWIDTH, (double)op->bytes / (double)(op->end_ns - op->start_ns));
+}
+
+/* The call that became a node of the graph, and its innermost line. */
+static void draft_captured(struct draft *draft, const struct timeline *timeline, uint32_t call, struct pointed_to *to)
+{
+	uint32_t stack = timeline->model->calls[call].stack;
+
+	draft_number(draft, TIMELINE_ARG_CAPTURED_BY, correlation_of_call(timeline->ids, call));
+	if (stack == NONE)
+		return;
+	to->captured_at = innermost_frame(timeline->model, stack);
+	draft_arg(draft, TIMELINE_ARG_CAPTURED_AT)->frame = &to->captured_at;
+}
+
+static void draft_graph(struct draft *draft, const struct timeline *timeline, const struct model_gpu *op,
+			struct pointed_to *to)
+{
+	if (op->graph) {
+		draft_number(draft, TIMELINE_ARG_GRAPH, op->graph);
+		draft_number(draft, TIMELINE_ARG_GRAPH_NODE, op->graph_node);
+	}
+	if (op->captured_by != NONE)
+		draft_captured(draft, timeline, op->captured_by, to);
+}
+
+static void visit_operation(struct visit *visit, uint32_t index)
+{
+	static const enum timeline_category categories[MODEL_GPU_KINDS] = {
+		[MODEL_KERNEL] = TIMELINE_KERNEL,
+		[MODEL_MEMCPY] = TIMELINE_MEMCPY,
+		[MODEL_MEMSET] = TIMELINE_MEMSET,
+	};
+	const struct timeline *timeline = visit->timeline;
+	const struct model_gpu *op = &timeline->model->gpu[index];
+	uint32_t track = placed_track(&timeline->placement->operations, index);
+	uint64_t correlation = correlation_of_operation(timeline->ids, index);
+	struct pointed_to to;
+	struct draft draft;
+
+	draft_begin(&draft, categories[op->kind], track, op->start_ns, op->end_ns);
+	draft.slice.name.text = gpu_name(timeline->model, op, to.name, sizeof(to.name));
+	draft_arg(&draft, TIMELINE_ARG_DEVICE)->gpu = op->device;
+	draft_number(&draft, TIMELINE_ARG_CONTEXT, op->context);
+	draft_arg(&draft, TIMELINE_ARG_STREAM)->stream = (struct timeline_stream){
+		.track = timeline->tracks.items[track].first,
+		.stream = op->stream,
+	};
+	draft_number(&draft, TIMELINE_ARG_CORRELATION, correlation);
+	if (op->kind == MODEL_KERNEL)
+		draft_kernel(&draft, timeline->model, op, &to);
+	else
+		draft_memory(&draft, op);
+	draft_signed(&draft, TIMELINE_ARG_PRIORITY, op->priority);
+	if (op->kind != MODEL_MEMSET) { /* gpt_agent_memset has none */
+		draft_number(&draft, TIMELINE_ARG_CHANNEL, op->channel);
+		draft_number(&draft, TIMELINE_ARG_CHANNEL_TYPE, op->channel_type);
+	}
+	draft_graph(&draft, timeline, op, &to);
+	if (op->call == NONE)
+		draft_text(&draft, TIMELINE_ARG_LAUNCH, op->before ? "before the trace" : "not seen");
+	if (op->corr && correlation != op->corr)
+		draft_number(&draft, TIMELINE_ARG_CUPTI_CORRELATION, op->corr);
+	draft_number(&draft, TIMELINE_ARG_CUPTI_STREAM, op->stream);
+	if (timeline->several)
+		draft_number(&draft, TIMELINE_ARG_PROCESS, timeline->model->processes[op->process].pid);
+	if (has_arrow(timeline, index))
+		draft.slice.flow_in = flow_to_operation(timeline->ids, index);
+	visit_slice(visit, &draft.slice);
+}
+
+void visit_operations(struct visit *visit)
+{
+	const struct timeline *timeline = visit->timeline;
+
+	for (uint32_t i = 0; i < timeline->model->gpu_count && !visit->ended; i++)
+		if (timeline->placement->operations.lane_of[i] != LANE_NONE)
+			visit_operation(visit, i);
+}

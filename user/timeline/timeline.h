@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * A model as a timeline: groups (a process, a GPU) of tracks (a thread, a stream), slices on them, arrows between them.
+ * Here is what every timeline file needs and no format has to find out again: which track a slice goes to, so that
+ * those of one track nest or do not meet; when Python functions ran; numbers that are unique in one file.
+ *
+ * A format is written over this and slice.h alone: timeline_new() tells which groups, tracks and counters there are,
+ * timeline_visit() then hands over every slice as a value with its arguments.
+ */
+#ifndef GPUTRACE_TIMELINE_TIMELINE_H
+#define GPUTRACE_TIMELINE_TIMELINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/array.h"
+#include "model/model.h"
+#include "timeline/slice.h"
+
+enum timeline_group_kind {
+	TIMELINE_GROUP_PROCESS,
+	TIMELINE_GROUP_GPU,
+	TIMELINE_GROUP_CUPTI, /* what CUPTI itself cost */
+};
+
+struct timeline_group {
+	enum timeline_group_kind kind;
+	uint32_t process; /* model.processes, TIMELINE_NONE: it is no process */
+	uint32_t device;  /* model_device.id, TIMELINE_NONE: it is no GPU */
+	uint32_t pid;	  /* of a process */
+	const char *name; /* of the process, or what GPU it is, "" not known */
+};
+
+enum timeline_track_kind {
+	TIMELINE_TRACK_THREAD,	    /* calls and Python functions; they nest */
+	TIMELINE_TRACK_INTERPRETER, /* a thread's collections and imports, which need not nest with its slices */
+	TIMELINE_TRACK_COMPILER, /* JIT compilation on a thread: CUPTI's times are too inexact to nest in its calls */
+	TIMELINE_TRACK_RANGES,	 /* NVTX of a thread and domain: those pushed nest, those started are on lanes */
+	TIMELINE_TRACK_STREAM,	 /* GPU operations of a stream; what overlaps is on lanes */
+	TIMELINE_TRACK_WAITS,	 /* waits for a stream, or for events and all of a GPU */
+	TIMELINE_TRACK_CUPTI,	 /* what CUPTI cost a thread */
+};
+
+/* Which members mean something depends on the kind; the others are TIMELINE_NONE, 0 and NULL. */
+struct timeline_track {
+	enum timeline_track_kind kind;
+	uint32_t group;
+	uint32_t process; /* model.processes: whose; a GPU's tracks can be of several */
+	uint32_t lane;	  /* slices that overlap are on lanes 1, 2 and so on */
+	uint32_t first;	  /* the track of lane 0 */
+	uint32_t thread;  /* INTERPRETER, RANGES: the track of the thread */
+	uint32_t tid;	  /* as the system has it; 0: of no thread, or not known */
+	uint32_t device;  /* STREAM, WAITS: model_device.id */
+	uint32_t stream;  /* the same: CUPTI's id; WAITS: TIMELINE_NONE: of no stream */
+	const char *name; /* THREAD: what the thread is called */
+};
+
+/* How much memory is held of what was handed out since the trace began. */
+struct timeline_counter {
+	bool of_host;	 /* memory of the host, of all processes */
+	uint32_t device; /* model_device.id, TIMELINE_NONE: the host */
+};
+
+/* What is not in the timeline. */
+struct timeline_omissions {
+	uint64_t untimed; /* GPU operations without times */
+	uint64_t unseen;  /* GPU operations whose launch was not seen: they are there, but no arrow leads to them */
+	uint64_t operations, syncs, jits, ranges; /* beyond LANES_MAX at a time; syncs also: on no known device */
+};
+
+struct timeline_placement;
+struct timeline_ids;
+struct timeline_calls;
+
+struct timeline {
+	const struct model *model;
+	uint64_t start_ns, end_ns; /* what it spans: the recording, and whatever lies outside of it */
+	bool several;		   /* more than one process made calls or had GPU work */
+	uint32_t busiest;	   /* the track of the thread with most calls, TIMELINE_NONE: there is no thread */
+
+	/* Processes in the model's order, then GPUs, then CUPTI, which is always there. */
+	ARRAY(struct timeline_group) groups;
+	/* A thread and its interpreter's, thread after thread; then those of a kind together, in the kinds' order. */
+	ARRAY(struct timeline_track) tracks;
+	ARRAY(struct timeline_counter) counters;
+	struct timeline_omissions omitted;
+
+	/* Only for the files of timeline/. */
+	uint32_t *process_groups; /* by process of the model: its group, TIMELINE_NONE: it is not in the timeline */
+	uint32_t *thread_tracks;  /* by thread of the model: the same for its track */
+	struct timeline_placement *placement;
+	struct timeline_ids *ids;
+	struct timeline_calls *calls;
+};
+
+/* process: index into model.processes, -1: all.  The model has to stay. */
+struct timeline *timeline_new(const struct model *model, int process);
+void timeline_free(struct timeline *timeline);
+
+/* Hands over everything, kind after kind, each by start (Python functions and NVTX: thread by thread). */
+void timeline_visit(const struct timeline *timeline, const struct timeline_visitor *visitor);
+
+/* A Python function, by number: from 0 to timeline_code_count(). */
+struct timeline_code {
+	const char *file, *name; /* file: "" not known */
+	uint32_t first_line;
+};
+uint32_t timeline_code_count(const struct timeline *timeline);
+struct timeline_code timeline_code(const struct timeline *timeline, uint32_t code);
+
+/* What to call a track, for people: "stream 7 (default)"; cut to size. */
+void timeline_track_label(const struct timeline *timeline, uint32_t track, char *text, size_t size);
+
+/* The name of an argument, and how to read its value. */
+const char *timeline_arg_name(enum timeline_arg_key key);
+enum timeline_arg_type timeline_arg_type(enum timeline_arg_key key);
+
+#endif

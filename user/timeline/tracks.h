@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The groups, tracks and counters of a timeline. */
+#ifndef GPUTRACE_TIMELINE_TRACKS_H
+#define GPUTRACE_TIMELINE_TRACKS_H
+
+#include "base/tally.h"
+#include "timeline/timeline.h"
+
+/* Groups for the processes, and whether several are active; process as for timeline_new. */
+void timeline_add_processes(struct timeline *timeline, int process);
+
+/* After the placement: the other groups, all tracks, the counters. */
+void timeline_add_tracks(struct timeline *timeline);
+void timeline_add_counters(struct timeline *timeline);
+
+/* Whose memory a model_memory counts to: the key of its counter. */
+struct tally_key timeline_counter_key(const struct model_memory *memory);
+
+#endif

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What the files that hand slices over share: the visitor, whether it wants more, and the one way to it.  A part of a
+ * timeline, cut at times, would be cut here.
+ */
+#ifndef GPUTRACE_TIMELINE_VISIT_H
+#define GPUTRACE_TIMELINE_VISIT_H
+
+#include "timeline/timeline.h"
+
+#define ARGS_MAX 32 /* more than any slice has */
+
+struct visit {
+	const struct timeline *timeline;
+	const struct timeline_visitor *visitor;
+	bool ended; /* the visitor has had enough */
+	/* Memory for what the slice at hand points to. */
+	ARRAY(struct timeline_frame) frames;
+	ARRAY(const char *) names;
+	ARRAY(uint64_t) flows;
+};
+
+/* A slice as it is put together, with its arguments. */
+struct draft {
+	struct timeline_slice slice;
+	struct timeline_arg args[ARGS_MAX];
+};
+
+static inline void draft_begin(struct draft *draft, enum timeline_category category, uint32_t track, uint64_t start_ns,
+			       uint64_t end_ns)
+{
+	draft->slice = (struct timeline_slice){.track = track,
+					       .category = category,
+					       .start_ns = start_ns,
+					       .end_ns = end_ns,
+					       .name = {.before = "", .text = "", .code = TIMELINE_NONE},
+					       .args = draft->args};
+}
+
+/* The next argument of the slice, of which the caller fills the value in. */
+static inline struct timeline_arg *draft_arg(struct draft *draft, enum timeline_arg_key key)
+{
+	struct timeline_arg *arg = &draft->args[draft->slice.arg_count++];
+
+	arg->key = key;
+	return arg;
+}
+
+static inline void draft_number(struct draft *draft, enum timeline_arg_key key, uint64_t value)
+{
+	draft_arg(draft, key)->number = value;
+}
+
+static inline void draft_signed(struct draft *draft, enum timeline_arg_key key, int64_t value)
+{
+	draft_arg(draft, key)->integer = value;
+}
+
+static inline void draft_fraction(struct draft *draft, enum timeline_arg_key key, double value)
+{
+	draft_arg(draft, key)->fraction = value;
+}
+
+static inline void draft_text(struct draft *draft, enum timeline_arg_key key, const char *text)
+{
+	draft_arg(draft, key)->text = text;
+}
+
+static inline void draft_triple(struct draft *draft, enum timeline_arg_key key, const uint32_t *values)
+{
+	draft_arg(draft, key)->triple = values;
+}
+
+static inline void visit_slice(struct visit *visit, const struct timeline_slice *slice)
+{
+	visit->ended = !visit->visitor->slice(visit->visitor->context, slice);
+}
+
+static inline void visit_memory(struct visit *visit, const struct timeline_memory *memory)
+{
+	visit->ended = !visit->visitor->memory(visit->visitor->context, memory);
+}
+
+#endif
