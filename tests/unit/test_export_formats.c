@@ -10,7 +10,8 @@
 
 #include <cmocka.h>
 
-#include "export/export.h"
+#include "export/chrome/chrome.h"
+#include "export/folded.h"
 #include "export/sink.h"
 #include "test_export_log.h"
 #include "input/gpt.h"

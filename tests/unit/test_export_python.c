@@ -2,7 +2,7 @@
 /* Exact Python calls on the timeline, and what the report says of the interpreter. */
 #include "model_of.h"
 
-#include "export/chrome.h"
+#include "export/chrome/chrome.h"
 #include "export/export.h"
 #include "report/report.h"
 #include "test_export_log.h"

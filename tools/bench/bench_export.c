@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "export/chrome/chrome.h"
 #include "export/export.h"
 #include "report/report.h"
 

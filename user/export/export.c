@@ -5,6 +5,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "export/chrome/chrome.h"
+#include "export/folded.h"
 #include "export/sink.h"
 
 const struct export_format export_formats[] = {

@@ -9,15 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "model/model.h"
-
-struct sink;
-
-struct export_options {
-	int process;		     /* index into model.processes, -1: all */
-	bool by_launches;	     /* folded: count launches although there are GPU times */
-	const struct cancel *cancel; /* abandons the export with -ECANCELED; NULL: nothing does */
-};
+#include "export/format.h"
 
 struct export_format {
 	const char *name;	     /* for --format */
@@ -25,8 +17,7 @@ struct export_format {
 	bool gzip;
 	bool binary;	 /* nothing for a terminal */
 	bool needs_path; /* cannot be written into a pipe */
-	/* Puts all of it into the sink; errors are the sink's.  Returns 0 or -errno for what is not the sink's. */
-	int (*write)(struct sink *sink, const struct model *model, const struct export_options *options);
+	export_write_fn *write;
 };
 
 /* All formats, ended by one without a name. */
@@ -39,9 +30,5 @@ const struct export_format *export_format_by_name(const char *name);
 /* Writes one file to fd, which stays open.  Returns 0 or -errno (-ENOSPC, -EPIPE, -ECANCELED ...). */
 int export_write(int fd, const struct export_format *format, const struct model *model,
 		 const struct export_options *options);
-
-/* Writers; called through the table. */
-int chrome_write(struct sink *sink, const struct model *model, const struct export_options *options);
-int folded_write(struct sink *sink, const struct model *model, const struct export_options *options);
 
 #endif

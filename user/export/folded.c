@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * Folded stacks, for flamegraph.pl, speedscope and inferno: one line per different stack, root first, and how
- * many GPU nanoseconds (or launches) it has.  Sorted, so equal traces make equal files.
- */
-#include "export/export.h"
+#include "export/folded.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -12,7 +8,6 @@
 
 #include "base/array.h"
 #include "base/tally.h"
-#include "export/sink.h"
 
 /* Leaves that are not a kernel's name. */
 #define LEAF_NONE (NONE - 1)

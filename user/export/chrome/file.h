@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* One file that is being written: what its parts have in common. */
+#ifndef GPUTRACE_CHROME_FILE_H
+#define GPUTRACE_CHROME_FILE_H
+
+#include "export/chrome/codes.h"
+#include "export/chrome/numbers.h"
+#include "export/sink.h"
+#include "timeline/timeline.h"
+
+struct chrome {
+	struct sink *out;
+	const struct timeline *timeline;
+	struct chrome_numbers numbers;
+	struct chrome_codes codes;
+};
+
+#endif

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "export/chrome/head.h"
+
+#include <stdio.h>
+
+static void put_key(struct sink *out, const char *name)
+{
+	sink_char(out, '"');
+	sink_text(out, name);
+	sink_literal(out, "\": ");
+}
+
+static void put_number(struct sink *out, const char *name, uint64_t value)
+{
+	put_key(out, name);
+	sink_u64(out, value);
+	sink_literal(out, ", ");
+}
+
+static void put_string(struct sink *out, const char *name, const char *value)
+{
+	put_key(out, name);
+	sink_json(out, value ? value : "");
+	sink_literal(out, ", ");
+}
+
+static void put_device(struct sink *out, const struct model_device *device)
+{
+	sink_literal(out, "{");
+	put_number(out, "id", chrome_device_pid(device->id));
+	put_string(out, "name", device->name);
+	put_number(out, "totalGlobalMem", device->memory_bytes);
+	put_number(out, "computeMajor", device->compute_major);
+	put_number(out, "computeMinor", device->compute_minor);
+	put_number(out, "maxThreadsPerBlock", device->max_threads_per_block);
+	put_number(out, "maxThreadsPerMultiprocessor", device->max_threads_per_multiprocessor);
+	put_number(out, "regsPerBlock", device->max_registers_per_block);
+	put_number(out, "warpSize", device->warp_size);
+	put_number(out, "sharedMemPerBlock", device->max_shared_per_block);
+	put_number(out, "numSms", device->multiprocessors);
+	put_number(out, "regsPerMultiprocessor", device->max_registers_per_multiprocessor);
+	put_key(out, "sharedMemPerMultiprocessor");
+	sink_u64(out, device->max_shared_per_multiprocessor);
+	sink_literal(out, "}");
+}
+
+static void put_devices(struct chrome *chrome)
+{
+	sink_literal(chrome->out, "\"deviceProperties\": [");
+	for (uint32_t i = 0; i < chrome->timeline->model->device_count; i++) {
+		if (i)
+			sink_literal(chrome->out, ",\n  ");
+		put_device(chrome->out, &chrome->timeline->model->devices[i]);
+	}
+	sink_literal(chrome->out, "],\n");
+}
+
+/* Versions of the first process that knows them. */
+static void put_versions(struct chrome *chrome)
+{
+	const struct timeline *timeline = chrome->timeline;
+
+	for (uint32_t i = 0; i < timeline->groups.count; i++) {
+		const struct model_process *process;
+
+		if (timeline->groups.items[i].kind != TIMELINE_GROUP_PROCESS)
+			continue;
+		process = &timeline->model->processes[timeline->groups.items[i].process];
+		if (!process->cupti_version)
+			continue;
+		put_number(chrome->out, "cupti_version", process->cupti_version);
+		put_number(chrome->out, "cuda_runtime_version", process->runtime_version);
+		put_number(chrome->out, "cuda_driver_version", process->driver_version);
+		return;
+	}
+}
+
+static void put_process(struct chrome *chrome, uint32_t group)
+{
+	static const char *const agent_states[] = {
+		"not heard of",
+		[GPT_AGENT_LOADED] = "loaded",
+		[GPT_AGENT_READY] = "ready",
+		[GPT_AGENT_STOPPED] = "stopped",
+		[GPT_AGENT_FAILED] = "failed",
+		[GPT_AGENT_BORROWING] = "borrows CUPTI",
+	};
+	const struct model_process *process =
+		&chrome->timeline->model->processes[chrome->timeline->groups.items[group].process];
+	bool known = process->agent_state < sizeof(agent_states) / sizeof(agent_states[0]);
+	struct sink *out = chrome->out;
+	char python[16] = "";
+
+	if (process->python)
+		snprintf(python, sizeof(python), "%d.%d", process->python >> 8, process->python & 0xff);
+	sink_literal(out, "{");
+	put_number(out, "pid", process->pid);
+	put_number(out, "shown as", chrome->numbers.pids[group]);
+	put_string(out, "name", process->name);
+	put_string(out, "command", process->cmdline);
+	put_string(out, "python", python);
+	put_string(out, "agent", known ? agent_states[process->agent_state] : "?");
+	put_string(out, "agent detail", process->agent_detail);
+	put_string(out, "agent records", process->agent_activity_sets);
+	if (process->mps)
+		put_string(out, "compute", "MPS");
+	put_number(out, "calls", process->calls);
+	put_key(out, "gpu operations");
+	sink_u64(out, process->gpu_ops);
+	sink_literal(out, "}");
+}
+
+static void put_strings(struct sink *out, const char *name, const char *const *strings, uint32_t count)
+{
+	put_key(out, name);
+	sink_char(out, '[');
+	for (uint32_t i = 0; i < count; i++) {
+		if (i)
+			sink_literal(out, ", ");
+		sink_json(out, strings[i]);
+	}
+	sink_literal(out, "]");
+}
+
+/* Digit by digit: what is rounded down stays so. */
+static void put_thousandths(struct sink *out, uint32_t value)
+{
+	const char digits[] = {'.', (char)('0' + value / 100 % 10), (char)('0' + value / 10 % 10),
+			       (char)('0' + value % 10)};
+
+	sink_u64(out, value / 1000);
+	sink_short(out, digits, sizeof(digits));
+}
+
+static void put_receipt(struct chrome *chrome)
+{
+	const struct model_receipt *receipt = &model_source(chrome->timeline->model)->receipt;
+	const struct timeline_omissions *omitted = &chrome->timeline->omitted;
+	const struct {
+		const char *name;
+		uint64_t value;
+	} numbers[] = {
+		{"calls", receipt->calls},
+		{"calls_with_stack", receipt->calls_with_stack},
+		{"launches", receipt->launches},
+		{"launches_failed", receipt->launches_failed},
+		{"launches_captured", receipt->launches_captured},
+		{"launches_expected", receipt->launches_expected},
+		{"launches_joined", receipt->launches_joined},
+		{"launches_whole", receipt->launches_whole},
+		{"launches_short", receipt->launches_short},
+		{"launches_agent_away", receipt->launches_agent_away},
+		{"launches_no_agent", receipt->launches_no_agent},
+		{"launches_with_stack", receipt->launches_with_stack},
+		{"gpu_operations", receipt->gpu_ops},
+		{"gpu_operations_joined", receipt->gpu_ops_joined},
+		{"gpu_operations_untimed", receipt->gpu_ops_untimed},
+		{"gpu_operations_before", receipt->gpu_ops_before},
+		{"gpu_operations_ridden", receipt->gpu_ops_foreign},
+		{"gpu_ns", receipt->gpu_ns},
+		{"gpu_ns_with_line", receipt->gpu_ns_with_line},
+		{"gaps", receipt->gaps},
+		{"gap_ns", receipt->gap_ns},
+		{"gap_launches", receipt->gap_launches},
+		{"graph_ns", receipt->graph_ns},
+		{"graph_ns_captured", receipt->graph_ns_captured},
+		{"lost", receipt->lost},
+		{"early", receipt->early},
+		{"early_max_ns", receipt->early_max_ns},
+		{"bad_records", receipt->bad_records},
+		{"python_unpaired", receipt->python_unpaired},
+		{"clock_error_ns", receipt->clock_error_ns},
+		{"clock_steps", receipt->clock_steps},
+		{"file_untimed", omitted->untimed},
+		{"file_launch_not_seen", omitted->unseen},
+		{"file_not_plotted", omitted->operations},
+		{"file_syncs_not_plotted", omitted->syncs},
+		{"file_jit_not_plotted", omitted->jits},
+		{"file_ranges_not_plotted", omitted->ranges},
+	};
+
+	struct model_loss losses[MODEL_LOSSES];
+
+	put_key(chrome->out, "receipt");
+	sink_literal(chrome->out, "{");
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		put_number(chrome->out, numbers[i].name, numbers[i].value);
+	model_losses(receipt, losses);
+	for (size_t i = 0; i < MODEL_LOSSES; i++)
+		put_number(chrome->out, losses[i].name, losses[i].count);
+	put_key(chrome->out, "complete_percent");
+	put_thousandths(chrome->out, model_completeness(chrome->timeline->model));
+	sink_literal(chrome->out, ", \"truncated\": ");
+	sink_text(chrome->out, receipt->truncated ? "true" : "false");
+	sink_literal(chrome->out, "}");
+}
+
+static void put_own(struct chrome *chrome)
+{
+	const struct model *model = chrome->timeline->model;
+	struct sink *out = chrome->out;
+	bool first = true;
+
+	sink_literal(out, "\"gputrace\": {");
+	put_string(out, "version", model_source(model)->version);
+	put_string(out, "kernel", model_source(model)->kernel);
+	put_string(out, "target", model_source(model)->target);
+	put_number(out, "recorded_ns", model->end_ns > model->start_ns ? model->end_ns - model->start_ns : 0);
+	put_receipt(chrome);
+	sink_literal(out, ",\n  \"processes\": [");
+	for (uint32_t i = 0; i < chrome->timeline->groups.count; i++) {
+		if (chrome->timeline->groups.items[i].kind != TIMELINE_GROUP_PROCESS)
+			continue;
+		if (!first)
+			sink_literal(out, ",\n    ");
+		first = false;
+		put_process(chrome, i);
+	}
+	sink_literal(out, "],\n  ");
+	put_strings(out, "probes", model->probes, model->probe_count);
+	sink_literal(out, ",\n  ");
+	put_strings(out, "notes", model->notes, model->note_count);
+	sink_literal(out, "},\n");
+}
+
+void chrome_put_head(struct chrome *chrome)
+{
+	struct sink *out = chrome->out;
+
+	sink_literal(out, "{\"schemaVersion\": 1,\n");
+	put_devices(chrome);
+	put_versions(chrome);
+	put_string(out, "host_name", model_source(chrome->timeline->model)->host);
+	put_number(out, "with_stack", 1);
+	put_own(chrome);
+	sink_literal(out, "\"displayTimeUnit\": \"ms\", \"baseTimeNanoseconds\": ");
+	sink_i64(out, (int64_t)(chrome->timeline->start_ns +
+				(uint64_t)model_source(chrome->timeline->model)->wall_offset_ns));
+	sink_literal(out, ",\n\"traceEvents\": [\n");
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "export/chrome/names.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/tally.h"
+
+/* GPU processes sort after the CPU's, as Kineto has them. */
+#define DEVICE_SORT 5000000u
+#define OVERHEAD_SORT 16777226u
+
+static void put_name_head(struct sink *out, const char *kind, uint32_t pid, uint32_t tid, const char *arg)
+{
+	sink_literal(out, "{\"ph\":\"M\",\"name\":\"");
+	sink_text(out, kind);
+	sink_literal(out, "\",\"ts\":0.000,\"pid\":");
+	sink_u64(out, pid);
+	sink_literal(out, ",\"tid\":");
+	sink_u64(out, tid);
+	sink_literal(out, ",\"args\":{\"");
+	sink_text(out, arg);
+	sink_literal(out, "\":");
+}
+
+static void put_order(struct sink *out, const char *kind, uint32_t pid, uint32_t tid, uint64_t order)
+{
+	sink_literal(out, ",\n");
+	put_name_head(out, kind, pid, tid, "sort_index");
+	sink_u64(out, order);
+	sink_literal(out, "}}");
+}
+
+static void put_label(struct sink *out, const char *kind, uint32_t pid, uint32_t tid, const char *arg, const char *text)
+{
+	sink_literal(out, ",\n");
+	put_name_head(out, kind, pid, tid, arg);
+	sink_json(out, text);
+	sink_literal(out, "}}");
+}
+
+static void put_processes(struct chrome *chrome)
+{
+	for (uint32_t i = 0; i < chrome->timeline->groups.count; i++) {
+		const struct timeline_group *group = &chrome->timeline->groups.items[i];
+		uint32_t pid = chrome->numbers.pids[i];
+
+		if (group->kind != TIMELINE_GROUP_PROCESS)
+			continue;
+		put_label(chrome->out, "process_name", pid, 0, "name", group->name);
+		put_label(chrome->out, "process_labels", pid, 0, "labels", "CPU");
+		put_order(chrome->out, "process_sort_index", pid, 0, pid);
+	}
+}
+
+static void put_gpu(struct sink *out, const struct timeline_group *group, uint32_t pid)
+{
+	char text[256];
+
+	snprintf(text, sizeof(text), "GPU %" PRIu32 " %.200s", group->device, group->name);
+	put_label(out, "process_name", pid, 0, "name", text);
+	snprintf(text, sizeof(text), "GPU %" PRIu32, group->device);
+	put_label(out, "process_labels", pid, 0, "labels", text);
+	put_order(out, "process_sort_index", pid, 0, DEVICE_SORT + pid);
+}
+
+/* Each GPU in front of its first track: two that have one pid have the name of the first. */
+static void put_tracks(struct chrome *chrome)
+{
+	const struct timeline *timeline = chrome->timeline;
+	struct tally named = {0};
+	char text[256];
+
+	for (uint32_t i = 0; i < timeline->tracks.count; i++) {
+		const struct timeline_track *track = &timeline->tracks.items[i];
+		const struct timeline_group *group = &timeline->groups.items[track->group];
+		const struct chrome_row *row = &chrome->numbers.rows[i];
+
+		if (group->kind == TIMELINE_GROUP_CUPTI)
+			continue;
+		if (group->kind == TIMELINE_GROUP_GPU && !tally_at(&named, (struct tally_key){{row->pid}})->count++)
+			put_gpu(chrome->out, group, row->pid);
+		timeline_track_label(timeline, i, text, sizeof(text));
+		put_label(chrome->out, "thread_name", row->pid, row->tid, "name", text);
+		put_order(chrome->out, "thread_sort_index", row->pid, row->tid, row->order);
+	}
+	tally_free(&named);
+}
+
+void chrome_put_names(struct chrome *chrome)
+{
+	/* Always there: consumers take the first event for a name and cannot read an empty array. */
+	put_name_head(chrome->out, "process_name", CHROME_OVERHEAD_PID, 0, "name");
+	sink_literal(chrome->out, "\"CUPTI overhead\"}}");
+	put_order(chrome->out, "process_sort_index", CHROME_OVERHEAD_PID, 0, OVERHEAD_SORT);
+	put_processes(chrome);
+	put_tracks(chrome);
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "export/chrome/slices.h"
+
+#include "export/chrome/args.h"
+
+/* What only torch.profiler's own steps may be called: consumers read a number behind it. */
+#define STEP "ProfilerStep"
+
+struct literal {
+	const char *text;
+	size_t length;
+};
+
+#define LITERAL(text)                                                                                                  \
+	{                                                                                                              \
+		(text), sizeof(text) - 1                                                                               \
+	}
+#define EVENT(category) LITERAL(",\n{\"ph\":\"X\",\"cat\":\"" category "\",\"name\":\"")
+
+/* How the event of a category begins, up to its name, and how its args do. */
+static const struct {
+	struct literal event, args;
+} heads[TIMELINE_CATEGORIES] = {
+	[TIMELINE_RUNTIME_CALL] = {EVENT("cuda_runtime"), LITERAL("\"External id\":0")},
+	[TIMELINE_DRIVER_CALL] = {EVENT("cuda_driver"), LITERAL("\"External id\":0")},
+	[TIMELINE_KERNEL] = {EVENT("kernel"), LITERAL("\"External id\":0,\"queued\":0")},
+	[TIMELINE_MEMCPY] = {EVENT("gpu_memcpy"), LITERAL("\"External id\":0")},
+	[TIMELINE_MEMSET] = {EVENT("gpu_memset"), LITERAL("\"External id\":0")},
+	[TIMELINE_SYNC] = {EVENT("cuda_sync"), LITERAL("")},
+	[TIMELINE_PYTHON] = {EVENT("python_function"), LITERAL("")},
+	[TIMELINE_GC] = {EVENT("python_gc"), LITERAL("")},
+	[TIMELINE_IMPORT] = {EVENT("python_import"), LITERAL("")},
+	[TIMELINE_RANGE] = {EVENT("user_annotation"), LITERAL("")},
+	[TIMELINE_MARK] = {LITERAL(",\n{\"ph\":\"i\",\"cat\":\"nvtx_mark\",\"s\":\"t\",\"name\":\""), LITERAL("")},
+	[TIMELINE_JIT] = {EVENT("jit"), LITERAL("")},
+	[TIMELINE_CUPTI] = {EVENT("overhead"), LITERAL("")},
+};
+
+static void put_name(struct chrome *chrome, const struct timeline_slice *slice)
+{
+	const struct timeline_name *name = &slice->name;
+	bool is_range = slice->category == TIMELINE_RANGE || slice->category == TIMELINE_MARK;
+	struct sink *out = chrome->out;
+
+	if (name->code != TIMELINE_NONE) {
+		chrome_put_code(out, &chrome->codes, name->code,
+				timeline_code(chrome->timeline, name->code).first_line);
+		return;
+	}
+	if (is_range && !strncmp(name->text, STEP, strlen(STEP)))
+		sink_literal(out, "NVTX ");
+	sink_json_part(out, name->before, is_range);
+	sink_json_part(out, name->text, is_range);
+}
+
+/* Where and when, behind a name (with the quote that ends it) or behind something else. */
+static void put_place(struct chrome *chrome, uint32_t track, uint64_t time_ns, bool behind_name)
+{
+	const struct chrome_row *row = &chrome->numbers.rows[track];
+	const uint32_t begin = behind_name ? 0 : 1;
+
+	memcpy(sink_room(chrome->out, CHROME_ROW_TEXT), row->text + begin, CHROME_ROW_TEXT);
+	chrome->out->used += row->text_length - begin;
+	sink_us(chrome->out, time_ns - chrome->timeline->start_ns);
+}
+
+/* An end of an arrow, at the start of its slice. */
+static void put_flow(struct chrome *chrome, const struct timeline_slice *slice, bool begins, uint64_t id)
+{
+	struct sink *out = chrome->out;
+
+	if (begins)
+		sink_literal(out, ",\n{\"ph\":\"s\",\"id\":");
+	else
+		sink_literal(out, ",\n{\"ph\":\"f\",\"bp\":\"e\",\"id\":");
+	sink_u64(out, id);
+	put_place(chrome, slice->track, slice->start_ns, false);
+	sink_literal(out, ",\"cat\":\"ac2g\",\"name\":\"ac2g\"}");
+}
+
+bool chrome_put_slice(void *context, const struct timeline_slice *slice)
+{
+	struct chrome *chrome = context;
+	const struct literal *event = &heads[slice->category].event, *args = &heads[slice->category].args;
+	struct sink *out = chrome->out;
+
+	sink_short(out, event->text, event->length);
+	put_name(chrome, slice);
+	put_place(chrome, slice->track, slice->start_ns, true);
+	if (slice->category != TIMELINE_MARK) {
+		sink_literal(out, ",\"dur\":");
+		sink_us(out, slice->end_ns - slice->start_ns);
+	}
+	sink_literal(out, ",\"args\":{");
+	sink_short(out, args->text, args->length);
+	chrome_put_args(chrome, slice, !args->length);
+	sink_literal(out, "}}");
+	for (uint32_t i = 0; i < slice->flow_out_count; i++)
+		put_flow(chrome, slice, true, slice->flows_out[i]);
+	if (slice->flow_in)
+		put_flow(chrome, slice, false, slice->flow_in);
+	return !out->error;
+}
+
+/*
+ * One step over everything, on the thread with most calls: without any step the TensorBoard plugin makes nonsense
+ * of a file, and HTA's critical path needs an annotation to start from.
+ */
+void chrome_put_step(struct chrome *chrome)
+{
+	const struct timeline *timeline = chrome->timeline;
+	struct sink *out = chrome->out;
+
+	if (timeline->busiest == TIMELINE_NONE)
+		return;
+	sink_literal(out, ",\n{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":\"" STEP "#0");
+	put_place(chrome, timeline->busiest, timeline->start_ns, true);
+	sink_literal(out, ",\"dur\":");
+	sink_us(out, timeline->end_ns - timeline->start_ns);
+	sink_literal(out, ",\"args\":{\"External id\":");
+	sink_u64(out, CHROME_STEP_ID);
+	sink_literal(out, ",\"Record function id\":0,\"Ev Idx\":0}}");
+}
+
+static void put_number(struct sink *out, const char *name, int64_t value)
+{
+	sink_literal(out, ",\"");
+	sink_text(out, name);
+	sink_literal(out, "\":");
+	sink_i64(out, value);
+}
+
+/* Memory as Kineto's `[memory]` instants: what the TensorBoard plugin's memory view reads. */
+bool chrome_put_memory(void *context, const struct timeline_memory *memory)
+{
+	struct chrome *chrome = context;
+	const struct timeline_counter *counter = &chrome->timeline->counters.items[memory->counter];
+	uint32_t pid = chrome->numbers.pids[memory->group];
+	struct sink *out = chrome->out;
+
+	sink_literal(out, ",\n{\"ph\":\"i\",\"cat\":\"cpu_instant_event\",\"s\":\"t\",\"name\":\"[memory]\",\"pid\":");
+	sink_u64(out, pid);
+	sink_literal(out, ",\"tid\":");
+	sink_u64(out, memory->track != TIMELINE_NONE ? chrome->numbers.rows[memory->track].tid : pid);
+	sink_literal(out, ",\"ts\":");
+	sink_us(out, memory->time_ns - chrome->timeline->start_ns);
+	sink_literal(out, ",\"args\":{\"Device Type\":");
+	sink_u64(out, counter->of_host ? 0 : 1);
+	put_number(out, "Device Id", counter->of_host ? -1 : (int64_t)chrome_device_pid(counter->device));
+	sink_literal(out, ",\"Addr\":");
+	sink_u64(out, memory->address);
+	put_number(out, "Bytes", memory->released ? -(int64_t)memory->bytes : (int64_t)memory->bytes);
+	put_number(out, "Total Allocated", (int64_t)memory->held_bytes);
+	put_number(out, "Total Reserved", (int64_t)memory->held_bytes);
+	sink_literal(out, ",\"kind\":");
+	sink_json(out, memory->kind);
+	if (memory->pool_bytes) {
+		sink_literal(out, ",\"pool bytes\":");
+		sink_u64(out, memory->pool_bytes);
+		sink_literal(out, ",\"pool bytes used\":");
+		sink_u64(out, memory->pool_used_bytes);
+	}
+	sink_literal(out, "}}");
+	return !out->error;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What every format is asked for. */
+#ifndef GPUTRACE_EXPORT_FORMAT_H
+#define GPUTRACE_EXPORT_FORMAT_H
+
+#include <stdbool.h>
+
+#include "export/sink.h"
+#include "model/model.h"
+
+struct export_options {
+	int process;		     /* index into model.processes, -1: all */
+	bool by_launches;	     /* folded: count launches although there are GPU times */
+	const struct cancel *cancel; /* abandons the export with -ECANCELED; NULL: nothing does */
+};
+
+/* Puts a whole file into the sink; errors are the sink's.  Returns 0 or -errno for what is not the sink's. */
+typedef int export_write_fn(struct sink *sink, const struct model *model, const struct export_options *options);
+
+#endif
