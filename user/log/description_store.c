@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* A hash table of descriptions that refer to each other, and how it forgets. */
+#include "log/description_store.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#define FIRST_BUCKETS 1024u
+
+void description_store_init(struct description_store *store, size_t bytes_max, size_t needed_bytes_max)
+{
+	memset(store, 0, sizeof(*store));
+	store->bytes_max = bytes_max;
+	store->needed_bytes_max = needed_bytes_max;
+	store->bucket_count = FIRST_BUCKETS;
+	store->buckets = xcalloc(FIRST_BUCKETS, sizeof(struct description *));
+	/* Numbers come from targets, which must not be able to choose a bucket. */
+	(void)!getrandom(&store->seed, sizeof(store->seed), 0);
+}
+
+static size_t cost(const struct description *description)
+{
+	return sizeof(*description) + description->capacity + description->refers_count * sizeof(struct description *);
+}
+
+static size_t bucket_of(const struct description_store *store, uint32_t space, uint16_t kind, uint64_t id)
+{
+	uint64_t hash = id ^ store->seed;
+
+	hash = (hash ^ hash >> 32) * 0xd6e8feb86659fd93ull + ((uint64_t)space << 16 | kind);
+	hash = (hash ^ hash >> 29) * 0xbf58476d1ce4e5b9ull;
+	return (hash ^ hash >> 32) & (store->bucket_count - 1);
+}
+
+/* ---- letting go ------------------------------------------------------------------------------------------------ */
+
+static void release(struct description_store *store, struct description *description)
+{
+	if (--description->holders)
+		return;
+	store->bytes -= cost(description);
+	array_push(&store->gone, description);
+	for (uint32_t i = 0; i < description->refers_count; i++)
+		if (description->refers_to[i])
+			release(store, description->refers_to[i]);
+}
+
+static void destroy(struct description *description)
+{
+	free(description->data);
+	free(description->refers_to);
+	free(description);
+}
+
+static void free_gone(struct description_store *store)
+{
+	for (size_t i = 0; i < store->gone.count; i++)
+		destroy(store->gone.items[i]);
+	store->gone.count = 0;
+}
+
+static void unlink_at(struct description_store *store, struct description **link)
+{
+	struct description *description = *link;
+
+	*link = description->next;
+	description->linked = false;
+	store->count--;
+	release(store, description);
+}
+
+void description_store_free(struct description_store *store)
+{
+	for (size_t i = 0; i < store->bucket_count; i++)
+		while (store->buckets[i])
+			unlink_at(store, &store->buckets[i]);
+	free_gone(store);
+	free(store->buckets);
+	array_free(&store->needed);
+	array_free(&store->gone);
+}
+
+/* Forgets what was not used since that chunk; returns the oldest chunk of what stays. */
+static uint32_t forget_older(struct description_store *store, uint32_t chunk)
+{
+	uint32_t oldest = store->chunk;
+
+	for (size_t i = 0; i < store->bucket_count; i++)
+		for (struct description **link = &store->buckets[i]; *link;) {
+			if ((*link)->used < chunk) {
+				store->forgotten += (*link)->bytes != 0;
+				unlink_at(store, link);
+				continue;
+			}
+			if ((*link)->used < oldest)
+				oldest = (*link)->used;
+			link = &(*link)->next;
+		}
+	return oldest;
+}
+
+/* An eighth more than what is asked for, so that this is rare. False: only what the present chunk has is left. */
+static bool forget(struct description_store *store)
+{
+	uint32_t oldest;
+
+	if (store->crowded == store->chunk)
+		return false;
+	oldest = forget_older(store, 0);
+	while (store->bytes > store->bytes_max - store->bytes_max / 8 && oldest < store->chunk)
+		oldest = forget_older(store, oldest + (store->chunk - oldest + 3) / 4);
+	if (store->bytes > store->bytes_max - store->bytes_max / 8)
+		store->crowded = store->chunk;
+	return store->bytes <= store->bytes_max;
+}
+
+void description_store_begin(struct description_store *store)
+{
+	free_gone(store);
+	store->chunk++;
+	store->needed.count = 0;
+	store->needed_bytes = 0;
+	store->left_out = false;
+}
+
+/* ---- finding and making ---------------------------------------------------------------------------------------- */
+
+static void more_buckets(struct description_store *store)
+{
+	struct description **old = store->buckets;
+	size_t old_count = store->bucket_count;
+
+	store->bucket_count *= 2;
+	store->buckets = xcalloc(store->bucket_count, sizeof(struct description *));
+	for (size_t i = 0; i < old_count; i++)
+		while (old[i]) {
+			struct description *description = old[i];
+			size_t bucket = bucket_of(store, description->space, description->kind, description->id);
+
+			old[i] = description->next;
+			description->next = store->buckets[bucket];
+			store->buckets[bucket] = description;
+		}
+	free(old);
+}
+
+static struct description **find_link(const struct description_store *store, uint32_t space, uint16_t kind, uint64_t id)
+{
+	struct description **link = &store->buckets[bucket_of(store, space, kind, id)];
+
+	while (*link && ((*link)->id != id || (*link)->space != space || (*link)->kind != kind))
+		link = &(*link)->next;
+	return link;
+}
+
+struct description *description_find(const struct description_store *store, uint32_t space, enum description_kind kind,
+				     uint64_t id)
+{
+	return *find_link(store, space, (uint16_t)kind, id);
+}
+
+struct description *description_make(struct description_store *store, uint32_t space, enum description_kind kind,
+				     uint64_t id, const void *data, size_t bytes)
+{
+	struct description **link = find_link(store, space, (uint16_t)kind, id);
+	struct description *made;
+
+	if (*link)
+		unlink_at(store, link);
+	if (store->bytes + sizeof(*made) + bytes > store->bytes_max && !forget(store)) {
+		store->forgotten++;
+		return NULL;
+	}
+	if (store->count >= store->bucket_count)
+		more_buckets(store);
+	made = xcalloc(1, sizeof(*made));
+	made->id = id;
+	made->space = space;
+	made->kind = (uint16_t)kind;
+	made->position = ++store->position;
+	made->used = made->made = store->chunk;
+	made->bytes = made->capacity = (uint32_t)bytes;
+	made->data = bytes ? xmalloc(bytes) : NULL;
+	if (bytes)
+		memcpy(made->data, data, bytes);
+	made->linked = true;
+	made->holders = 1;
+	link = &store->buckets[bucket_of(store, space, (uint16_t)kind, id)];
+	made->next = *link;
+	*link = made;
+	store->count++;
+	store->bytes += cost(made);
+	return made;
+}
+
+void description_refer(struct description_store *store, struct description *description, uint32_t count)
+{
+	description->refers_to = count ? xcalloc(count, sizeof(struct description *)) : NULL;
+	description->refers_count = count;
+	store->bytes += count * sizeof(struct description *);
+}
+
+void description_set_reference(struct description *description, uint32_t index, struct description *to)
+{
+	description->refers_to[index] = to;
+	if (to)
+		to->holders++;
+}
+
+void description_grow(struct description_store *store, struct description *description, const void *data, size_t bytes)
+{
+	if (description->grown != store->chunk) {
+		description->grown = store->chunk;
+		description->grown_from = description->bytes;
+	}
+	store->bytes -= cost(description);
+	description->data = array_reserve(description->data, 1, description->bytes, bytes, &(size_t){0});
+	description->capacity = description->bytes + (uint32_t)bytes;
+	memcpy(description->data + description->bytes, data, bytes);
+	description->bytes += (uint32_t)bytes;
+	store->bytes += cost(description);
+}
+
+/* ---- what the chunk needs -------------------------------------------------------------------------------------- */
+
+bool description_need(struct description_store *store, struct description *description)
+{
+	size_t bytes;
+
+	if (!description)
+		return false;
+	description->used = store->chunk;
+	if (description->made == store->chunk || description->needed == store->chunk)
+		return false;
+	bytes = description_needed_bytes(store, description);
+	if (bytes > store->needed_bytes_max - store->needed_bytes) {
+		store->left_out = true;
+		return false;
+	}
+	store->needed_bytes += bytes;
+	description->needed = store->chunk;
+	if (bytes)
+		array_push(&store->needed, description);
+	for (uint32_t i = 0; i < description->refers_count; i++)
+		description_need(store, description->refers_to[i]);
+	return true;
+}
+
+static int by_position(const void *a, const void *b)
+{
+	uint64_t left = (*(struct description *const *)a)->position,
+		 right = (*(struct description *const *)b)->position;
+
+	return left < right ? -1 : left > right;
+}
+
+void description_store_sort(struct description_store *store)
+{
+	if (store->needed.count)
+		qsort(store->needed.items, store->needed.count, sizeof(struct description *), by_position);
+}

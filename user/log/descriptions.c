@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What each record of the kernel side and of the collector describes, and what it refers to. */
+#include "log/descriptions.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "log/descriptions_internal.h"
+
+/* A CODE with all its lines: names, file, and the table in pieces. */
+#define CODE_BYTES_MAX (512u << 10)
+
+/* Clock samples that are kept, the collector's. */
+#define CLOCKS 2u
+
+struct descriptions *descriptions_new(size_t bytes_max, size_t repeated_max)
+{
+	struct descriptions *descriptions = xcalloc(1, sizeof(*descriptions));
+
+	description_store_init(&descriptions->store, bytes_max, repeated_max);
+	return descriptions;
+}
+
+void descriptions_free(struct descriptions *descriptions)
+{
+	if (!descriptions)
+		return;
+	description_store_free(&descriptions->store);
+	free(descriptions);
+}
+
+uint64_t descriptions_forgotten(const struct descriptions *descriptions)
+{
+	return descriptions->store.forgotten;
+}
+
+/* ---- references ------------------------------------------------------------------------------------------------ */
+
+/* The symbols of a native stack may come after it: they are looked for when it is needed. */
+static void need_symbols(struct descriptions *descriptions, const struct description *stack)
+{
+	const struct gpt_native_stack *record = (const struct gpt_native_stack *)stack->data;
+	size_t room = (stack->bytes - sizeof(*record)) / sizeof(record->ip[0]);
+
+	for (size_t i = 0; i < record->depth && i < room; i++)
+		description_need(&descriptions->store, description_find(&descriptions->store, stack->space,
+									DESCRIPTION_NATIVE_SYM, record->ip[i]));
+}
+
+void descriptions_refer(struct descriptions *descriptions, uint32_t pid, enum description_kind kind, uint64_t id)
+{
+	uint64_t hash = (id ^ (uint64_t)pid << 40 ^ (uint64_t)kind << 32) * 0x9e3779b97f4a7c15ull;
+	struct asked *asked = &descriptions->asked[hash >> 32 & (ASKED_COUNT - 1)];
+	struct process_numbers *process;
+	struct description *description;
+
+	/* Whatever changes within a chunk is described in it: only the first question matters. */
+	if (asked->id == id && asked->pid == pid && asked->kind == kind && asked->chunk == descriptions->store.chunk)
+		return;
+	*asked = (struct asked){.id = id, .pid = pid, .kind = (uint16_t)kind, .chunk = descriptions->store.chunk};
+	process = descriptions_process(descriptions, pid);
+	description = process ? description_find(&descriptions->store, process->space, kind, id) : NULL;
+	if (!description)
+		descriptions->missed = true;
+	else if (description_need(&descriptions->store, description) && kind == DESCRIPTION_NATIVE_STACK)
+		need_symbols(descriptions, description);
+}
+
+static void refer_to_thread(struct descriptions *descriptions, uint32_t pid, uint32_t tid)
+{
+	descriptions_refer(descriptions, pid, DESCRIPTION_THREAD, tid);
+}
+
+static void look_at_call(struct descriptions *descriptions, const struct gpt_record *record)
+{
+	const struct gpt_call *call = (const struct gpt_call *)record;
+
+	refer_to_thread(descriptions, call->pid, call->tid);
+	if (call->stack_id)
+		descriptions_refer(descriptions, call->pid, DESCRIPTION_PYSTACK, call->stack_id);
+	if (call->native_id)
+		descriptions_refer(descriptions, call->pid, DESCRIPTION_NATIVE_STACK, call->native_id);
+}
+
+static void look_at_pycall(struct descriptions *descriptions, const struct gpt_record *record)
+{
+	const struct gpt_pycall *call = (const struct gpt_pycall *)record;
+
+	refer_to_thread(descriptions, call->pid, call->tid);
+	if (call->code)
+		descriptions_refer(descriptions, call->pid, DESCRIPTION_CODE, call->code);
+}
+
+/* pid and tid lie at the same place in all of these. */
+static void look_at_thread_event(struct descriptions *descriptions, const struct gpt_record *record)
+{
+	const struct gpt_pyevent *event = (const struct gpt_pyevent *)record;
+
+	refer_to_thread(descriptions, event->pid, event->tid);
+}
+
+_Static_assert(offsetof(struct gpt_pyevent, pid) == offsetof(struct gpt_mapped, pid), "pid, tid behind the time");
+_Static_assert(offsetof(struct gpt_pyevent, pid) == offsetof(struct gpt_cupti_use, pid), "pid, tid behind the time");
+
+static void look_at_cupti_use(struct descriptions *descriptions, const struct gpt_record *record)
+{
+	const struct gpt_cupti_use *use = (const struct gpt_cupti_use *)record;
+	struct process_numbers *process;
+
+	look_at_thread_event(descriptions, record);
+	process = descriptions_process(descriptions, use->pid);
+	if (process && use->what == GPT_CUPTI_REGISTER)
+		description_make(&descriptions->store, process->space, DESCRIPTION_CUPTI_USER, 0, record, record->size);
+}
+
+static void look_at_cupti_done(struct descriptions *descriptions, const struct gpt_record *record)
+{
+	const struct gpt_cupti_done *done = (const struct gpt_cupti_done *)record;
+
+	refer_to_thread(descriptions, done->pid, done->tid);
+}
+
+static void look_at_text(struct descriptions *descriptions, const struct gpt_record *record)
+{
+	const struct gpt_text *text = (const struct gpt_text *)record;
+
+	if (text->pid)
+		descriptions_process(descriptions, text->pid);
+}
+
+/* ---- descriptions ---------------------------------------------------------------------------------------------- */
+
+static void describe(struct descriptions *descriptions, uint32_t pid, enum description_kind kind, uint64_t id,
+		     const struct gpt_record *record)
+{
+	struct process_numbers *process = descriptions_process(descriptions, pid);
+
+	if (process)
+		description_make(&descriptions->store, process->space, kind, id, record, record->size);
+}
+
+static void look_at_thread(struct descriptions *descriptions, const struct gpt_record *record)
+{
+	const struct gpt_thread *thread = (const struct gpt_thread *)record;
+	struct process_numbers *process = descriptions_process(descriptions, thread->pid);
+	uint64_t ids[] = {thread->tid, thread->own_tid, thread->pointer};
+	struct description *made = NULL;
+
+	if (!process)
+		return;
+	made = description_make(&descriptions->store, process->space, DESCRIPTION_THREAD, ids[0], record, record->size);
+	for (int i = 1; made && i < 3; i++) {
+		struct description *name;
+
+		if (!ids[i])
+			continue;
+		name = description_make(&descriptions->store, process->space,
+					i == 1 ? DESCRIPTION_OWN_TID : DESCRIPTION_POINTER, ids[i], NULL, 0);
+		if (!name)
+			continue;
+		description_refer(&descriptions->store, name, 1);
+		description_set_reference(name, 0, made);
+	}
+}
+
+static void look_at_code(struct descriptions *descriptions, const struct gpt_record *record)
+{
+	const struct gpt_code *code = (const struct gpt_code *)record;
+
+	describe(descriptions, code->pid, DESCRIPTION_CODE, code->code, record);
+}
+
+static void look_at_code_lines(struct descriptions *descriptions, const struct gpt_record *record)
+{
+	const struct gpt_code_lines *lines = (const struct gpt_code_lines *)record;
+	struct process_numbers *process = descriptions_process(descriptions, lines->pid);
+	struct description *code =
+		process ? description_find(&descriptions->store, process->space, DESCRIPTION_CODE, lines->code) : NULL;
+
+	if (!code)
+		return;
+	description_need(&descriptions->store, code);
+	if (((const struct gpt_record *)code->data)->type == GPT_CODE && record->size <= CODE_BYTES_MAX - code->bytes)
+		description_grow(&descriptions->store, code, record, record->size);
+}
+
+/* A dead one is kept, too: there is none at that address for the stacks that follow. */
+static void look_at_code_dead(struct descriptions *descriptions, const struct gpt_record *record)
+{
+	const struct gpt_code_dead *dead = (const struct gpt_code_dead *)record;
+	struct process_numbers *process = descriptions_process(descriptions, dead->pid);
+
+	if (process && description_find(&descriptions->store, process->space, DESCRIPTION_CODE, dead->code))
+		description_make(&descriptions->store, process->space, DESCRIPTION_CODE, dead->code, record,
+				 record->size);
+}
+
+/* A stack means the code objects that its addresses have now. */
+static void look_at_pystack(struct descriptions *descriptions, const struct gpt_record *record)
+{
+	const struct gpt_pystack *stack = (const struct gpt_pystack *)record;
+	struct process_numbers *process = descriptions_process(descriptions, stack->pid);
+	size_t room = (record->size - sizeof(*stack)) / sizeof(stack->frames[0]);
+	uint32_t depth = stack->depth < room ? stack->depth : (uint32_t)room;
+	struct description *made;
+
+	if (!process)
+		return;
+	made = description_make(&descriptions->store, process->space, DESCRIPTION_PYSTACK, stack->id, record,
+				record->size);
+	if (made)
+		description_refer(&descriptions->store, made, depth);
+	for (uint32_t i = 0; i < depth; i++) {
+		struct description *code =
+			description_find(&descriptions->store, process->space, DESCRIPTION_CODE, stack->frames[i].code);
+
+		if (!code && stack->frames[i].code)
+			descriptions->missed = true;
+		if (made)
+			description_set_reference(made, i, code);
+		description_need(&descriptions->store, code);
+	}
+}
+
+static void look_at_native_stack(struct descriptions *descriptions, const struct gpt_record *record)
+{
+	const struct gpt_native_stack *stack = (const struct gpt_native_stack *)record;
+	struct process_numbers *process = descriptions_process(descriptions, stack->pid);
+	struct description *made;
+
+	if (!process)
+		return;
+	made = description_make(&descriptions->store, process->space, DESCRIPTION_NATIVE_STACK, stack->id, record,
+				record->size);
+	if (made)
+		need_symbols(descriptions, made);
+}
+
+static void look_at_native_sym(struct descriptions *descriptions, const struct gpt_record *record)
+{
+	const struct gpt_native_sym *symbol = (const struct gpt_native_sym *)record;
+
+	describe(descriptions, symbol->pid, DESCRIPTION_NATIVE_SYM, symbol->ip, record);
+}
+
+static void look_at_session(struct descriptions *descriptions, const struct gpt_record *record)
+{
+	description_make(&descriptions->store, 0, DESCRIPTION_SESSION, 0, record, record->size);
+}
+
+static void look_at_clock(struct descriptions *descriptions, const struct gpt_record *record)
+{
+	description_make(&descriptions->store, 0, DESCRIPTION_CLOCK, descriptions->clocks++ % CLOCKS, record,
+			 record->size);
+}
+
+static const struct {
+	void (*look)(struct descriptions *descriptions, const struct gpt_record *record);
+	size_t least; /* bytes that it reads; what is shorter is damaged and describes nothing */
+} looks[] = {
+	[GPT_CALL] = {look_at_call, sizeof(struct gpt_call)},
+	[GPT_CALL_ARGS] = {look_at_call, sizeof(struct gpt_call)},
+	[GPT_PYSTACK] = {look_at_pystack, sizeof(struct gpt_pystack)},
+	[GPT_CODE] = {look_at_code, sizeof(struct gpt_code)},
+	[GPT_CODE_LINES] = {look_at_code_lines, sizeof(struct gpt_code_lines)},
+	[GPT_CODE_DEAD] = {look_at_code_dead, sizeof(struct gpt_code_dead)},
+	[GPT_NATIVE_STACK] = {look_at_native_stack, sizeof(struct gpt_native_stack)},
+	[GPT_THREAD] = {look_at_thread, sizeof(struct gpt_thread)},
+	[GPT_FORK] = {descriptions_look_at_fork, sizeof(struct gpt_process_event)},
+	[GPT_EXEC] = {descriptions_look_at_exec, sizeof(struct gpt_process_event)},
+	[GPT_EXIT] = {descriptions_look_at_exit, sizeof(struct gpt_process_event)},
+	[GPT_MAPPED] = {look_at_thread_event, sizeof(struct gpt_mapped)},
+	[GPT_AGENT_BATCH] = {descriptions_look_at_batch, sizeof(struct gpt_agent_batch)},
+	[GPT_PYEVENT] = {look_at_thread_event, sizeof(struct gpt_pyevent)},
+	[GPT_PYCALL] = {look_at_pycall, sizeof(struct gpt_pycall)},
+	[GPT_CUPTI_USE] = {look_at_cupti_use, sizeof(struct gpt_cupti_use)},
+	[GPT_CUPTI_DONE] = {look_at_cupti_done, sizeof(struct gpt_cupti_done)},
+	[GPT_SESSION] = {look_at_session, sizeof(struct gpt_session)},
+	[GPT_PROCESS] = {descriptions_look_at_process, sizeof(struct gpt_process)},
+	[GPT_PROBES] = {look_at_text, sizeof(struct gpt_text)},
+	[GPT_NATIVE_SYM] = {look_at_native_sym, sizeof(struct gpt_native_sym)},
+	[GPT_CLOCK] = {look_at_clock, sizeof(struct gpt_clock)},
+	[GPT_NOTE] = {look_at_text, sizeof(struct gpt_text)},
+};
+
+/* ---- chunks ---------------------------------------------------------------------------------------------------- */
+
+static uint32_t count_records(const struct description_store *store)
+{
+	uint32_t count = 0;
+
+	for (size_t i = 0; i < store->needed.count; i++) {
+		const struct description *description = store->needed.items[i];
+		uint32_t bytes = description_needed_bytes(store, description);
+
+		for (uint32_t at = 0; at < bytes; at += ((const struct gpt_record *)(description->data + at))->size)
+			count++;
+	}
+	return count;
+}
+
+void descriptions_look(struct descriptions *descriptions, const uint8_t *records, size_t bytes,
+		       struct descriptions_repeated *repeated)
+{
+	struct description_store *store = &descriptions->store;
+
+	description_store_begin(store);
+	descriptions->last_process = NULL;
+	descriptions->missed = false;
+	descriptions_need_all(descriptions, 0, DESCRIPTION_SESSION, 1);
+	descriptions_need_all(descriptions, 0, DESCRIPTION_CLOCK, CLOCKS);
+	for (size_t at = 0; at < bytes;) {
+		const struct gpt_record *record = (const struct gpt_record *)(records + at);
+
+		if (record->type < sizeof(looks) / sizeof(looks[0]) && looks[record->type].look &&
+		    record->size >= looks[record->type].least)
+			looks[record->type].look(descriptions, record);
+		at += record->size;
+	}
+	description_store_sort(store);
+	repeated->bytes = store->needed_bytes;
+	repeated->records = count_records(store);
+	repeated->complete = !store->left_out && !(descriptions->missed && store->forgotten);
+}
+
+void descriptions_write(const struct descriptions *descriptions, uint8_t *to)
+{
+	const struct description_store *store = &descriptions->store;
+
+	for (size_t i = 0; i < store->needed.count; i++) {
+		uint32_t bytes = description_needed_bytes(store, store->needed.items[i]);
+
+		memcpy(to, store->needed.items[i]->data, bytes);
+		to += bytes;
+	}
+}

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Which process a pid means at this point of the log, and what every segment with a record of it repeats. */
+#include "log/descriptions_internal.h"
+
+#include <string.h>
+
+/* As the model tells processes with one pid apart (process_table.c): /proc tells a start in ticks of 10 ms. */
+#define SAME_START_NS 100000000ull
+
+void descriptions_need_all(struct descriptions *descriptions, uint32_t space, enum description_kind kind,
+			   uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		description_need(&descriptions->store, description_find(&descriptions->store, space, kind, i));
+}
+
+/* What every segment with a record of a process has of it. */
+static void need_process(struct descriptions *descriptions, const struct process_numbers *process)
+{
+	uint32_t processes = process->processes < SLOTS ? process->processes : SLOTS;
+	uint32_t hellos = process->hellos < SLOTS ? process->hellos : SLOTS;
+
+	descriptions_need_all(descriptions, process->space, DESCRIPTION_BEGIN, 1);
+	descriptions_need_all(descriptions, process->space, DESCRIPTION_PROCESS, processes);
+	descriptions_need_all(descriptions, process->space, DESCRIPTION_CUPTI_USER, 1);
+	if (!hellos)
+		return;
+	descriptions_need_all(descriptions, process->space, DESCRIPTION_HELLO, hellos);
+	descriptions_need_all(descriptions, process->space, DESCRIPTION_SIZES, 1);
+	descriptions_need_all(descriptions, process->space, DESCRIPTION_AGENT_CLOCK, 1);
+	descriptions_need_all(descriptions, process->space, DESCRIPTION_STATS, 1);
+}
+
+struct process_numbers *descriptions_process(struct descriptions *descriptions, uint32_t pid)
+{
+	struct description_store *store = &descriptions->store;
+	struct description *state;
+	struct process_numbers *process;
+
+	if (descriptions->last_process && descriptions->last_pid == pid)
+		return descriptions->last_process;
+	state = description_find(store, 0, DESCRIPTION_STATE, pid);
+	if (!state) {
+		struct process_numbers new = {.space = ++descriptions->last_space};
+
+		state = description_make(store, 0, DESCRIPTION_STATE, pid, &new, sizeof(new));
+		if (!state)
+			return NULL;
+	}
+	state->used = store->chunk;
+	process = (struct process_numbers *)state->data;
+	descriptions->last_pid = pid;
+	descriptions->last_process = process;
+	if (process->chunk != store->chunk) {
+		process->chunk = store->chunk;
+		need_process(descriptions, process);
+	}
+	return process;
+}
+
+/* Another program, or another process: what was numbered means nothing any more. */
+static void begin_anew(struct descriptions *descriptions, struct process_numbers *process)
+{
+	*process = (struct process_numbers){.space = ++descriptions->last_space, .chunk = process->chunk};
+}
+
+static bool is_same(const struct process_numbers *process, uint64_t start_ns)
+{
+	uint64_t distance = process->start_ns > start_ns ? process->start_ns - start_ns : start_ns - process->start_ns;
+
+	if (process->exit_ns && start_ns > process->exit_ns)
+		return false;
+	return !process->start_ns || distance <= SAME_START_NS;
+}
+
+void descriptions_look_at_fork(struct descriptions *descriptions, const struct gpt_record *record)
+{
+	const struct gpt_process_event *event = (const struct gpt_process_event *)record;
+	struct process_numbers *child;
+
+	descriptions_process(descriptions, event->other_pid);
+	child = descriptions_process(descriptions, event->pid);
+	if (!child)
+		return;
+	if (child->forked || !is_same(child, event->time_ns))
+		begin_anew(descriptions, child);
+	child->forked = true;
+	child->start_ns = event->time_ns;
+	description_make(&descriptions->store, child->space, DESCRIPTION_BEGIN, 0, record, record->size);
+}
+
+void descriptions_look_at_exec(struct descriptions *descriptions, const struct gpt_record *record)
+{
+	const struct gpt_process_event *event = (const struct gpt_process_event *)record;
+	struct process_numbers *process = descriptions_process(descriptions, event->pid);
+	uint64_t start_ns;
+
+	if (!process)
+		return;
+	start_ns = process->start_ns;
+	begin_anew(descriptions, process);
+	process->start_ns = start_ns;
+	process->exec_ns = event->time_ns;
+	description_make(&descriptions->store, process->space, DESCRIPTION_BEGIN, 0, record, record->size);
+}
+
+void descriptions_look_at_exit(struct descriptions *descriptions, const struct gpt_record *record)
+{
+	const struct gpt_process_event *event = (const struct gpt_process_event *)record;
+	struct process_numbers *process = descriptions_process(descriptions, event->pid);
+
+	if (process)
+		process->exit_ns = event->time_ns;
+}
+
+void descriptions_look_at_process(struct descriptions *descriptions, const struct gpt_record *record)
+{
+	const struct gpt_process *event = (const struct gpt_process *)record;
+	struct process_numbers *process = descriptions_process(descriptions, event->pid);
+
+	if (!process)
+		return;
+	if (event->start_ns && !is_same(process, event->start_ns))
+		begin_anew(descriptions, process);
+	/* It may have been read before the program that runs now. */
+	if (event->time_ns < process->exec_ns)
+		return;
+	if (event->start_ns && !process->start_ns)
+		process->start_ns = event->start_ns;
+	description_make(&descriptions->store, process->space, DESCRIPTION_PROCESS,
+			 description_slot(process->processes++), record, record->size);
+}
