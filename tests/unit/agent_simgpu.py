@@ -586,19 +586,19 @@ class AgentOnSimulatedGpu(unittest.TestCase):
                 self.assertIn(memset, kinds, "is as much the other's")
                 self.assertEqual(waits in kinds, stays)
 
-    def neighbour(self, *flags):
-        """cupti_neighbour.c as a library."""
-        library = os.path.join(self.folder.name, "libneighbour.so")
+    def cupti_client(self, *flags):
+        """cupti_client.c as a library."""
+        library = os.path.join(self.folder.name, "libclient.so")
         subprocess.run([os.environ.get("CC", "gcc"), "-shared", "-fPIC", "-g", *flags, "-o", library,
-                        os.path.join(HERE, "cupti_neighbour.c"), os.path.join(SIMGPU, "libcupti.so.13")], check=True)
+                        os.path.join(HERE, "cupti_client.c"), os.path.join(SIMGPU, "libcupti.so.13")], check=True)
         return library
 
     WAYS = [(way, buffers) for way in ("forgotten", "given-old", "given-new", "kept-old", "kept-new") for buffers in "01"]
 
     def on_each_way(self, script, library, **env):
         """{way: (what the script printed, record, truth)}; all at once, as they mostly wait."""
-        command = [sys.executable, "-c", self.COUNTERS % "other = ctypes.CDLL(os.environ['NEIGHBOUR'])\n" + script]
-        running = {way: self.start(command, RECORDER=RECORDER, NEIGHBOUR=library, SIMGPU_OPEN_BUFFERS=way[0],
+        command = [sys.executable, "-c", self.COUNTERS % "other = ctypes.CDLL(os.environ['CUPTI_CLIENT'])\n" + script]
+        running = {way: self.start(command, RECORDER=RECORDER, CUPTI_CLIENT=library, SIMGPU_OPEN_BUFFERS=way[0],
                                    SIMGPU_THREAD_BUFFERS=way[1], **env) for way in self.WAYS}
         results = {}
         for way, process in running.items():
@@ -608,13 +608,13 @@ class AgentOnSimulatedGpu(unittest.TestCase):
         return results
 
     # Its session: 20 fills before it is known to the collector, 30 later, and 40 after it.
-    SESSION = ("fill(10); other.neighbour_begin(); fill(20); yield_.value = 1; tick(); fill(30)\n"
-               "other.neighbour_end(); resume.value = 1; tick(); yield_.value = resume.value = 0; fill(40)\n"
-               "print(other.neighbour_fills(20), other.neighbour_fills(30), other.neighbour_unknown())\n")
+    SESSION = ("fill(10); other.client_begin(); fill(20); yield_.value = 1; tick(); fill(30)\n"
+               "other.client_end(); resume.value = 1; tick(); yield_.value = resume.value = 0; fill(40)\n"
+               "print(other.client_fills(20), other.client_fills(30), other.client_unknown())\n")
 
     def test_another_client_misses_nothing_whatever_cupti_does_with_open_buffers(self):
         """Every record of what it did comes to it: ours are called in before it registers."""
-        for way, (seen, record, entries) in self.on_each_way(self.SESSION, self.neighbour()).items():
+        for way, (seen, record, entries) in self.on_each_way(self.SESSION, self.cupti_client()).items():
             with self.subTest(way=way):
                 self.assertEqual(seen, ["20", "30", "0"])
                 ours = [w for w in record.work() if w[0] == "memset" and w[2] in (10, 40)]
@@ -628,7 +628,7 @@ class AgentOnSimulatedGpu(unittest.TestCase):
         """One that asks the loader is known only when it has registered: then our buffers are called in."""
         most = (16 << 10) // 88  # fills in one buffer
         lost = {}
-        for way, (seen, record, entries) in self.on_each_way(self.SESSION, self.neighbour("-DUNLINKED")).items():
+        for way, (seen, record, entries) in self.on_each_way(self.SESSION, self.cupti_client("-DUNLINKED")).items():
             with self.subTest(way=way):
                 got = [int(n) for n in seen]
                 lost[way] = 50 - got[0] - got[1]
@@ -641,17 +641,17 @@ class AgentOnSimulatedGpu(unittest.TestCase):
                 self.assertEqual(missing, 0, way)
 
     def test_a_client_that_only_sets_a_clock_does_not_stop_us(self):
-        script = "fill(10); other.neighbour_clock(); fill(20); tick(); tick(); fill(30)\n"
-        for way, (_, record, entries) in self.on_each_way(script, self.neighbour()).items():
+        script = "fill(10); other.client_clock(); fill(20); tick(); tick(); fill(30)\n"
+        for way, (_, record, entries) in self.on_each_way(script, self.cupti_client()).items():
             with self.subTest(way=way):
                 self.assertEqual(len([w for w in record.work() if w[2] == 30]), 30)
 
     def test_a_client_finds_cupti_as_it_was_when_we_have_left(self):
         """Its way to CUPTI is its own again, also where the collector is killed."""
-        script = ("fill(10); tick(); other.neighbour_begin(); other.neighbour_end()\n"
+        script = ("fill(10); tick(); other.client_begin(); other.client_end()\n"
                   "batches.value = 0; end()\n"
-                  "other.neighbour_begin(); fill(20); other.neighbour_end(); print(other.neighbour_fills(20))\n")
-        for way, (seen, _, _) in self.on_each_way(script, self.neighbour()).items():
+                  "other.client_begin(); fill(20); other.client_end(); print(other.client_fills(20))\n")
+        for way, (seen, _, _) in self.on_each_way(script, self.cupti_client()).items():
             with self.subTest(way=way):
                 self.assertEqual(seen, ["20"])
 

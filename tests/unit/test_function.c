@@ -187,7 +187,7 @@ static void a_file_that_is_no_interpreter_has_no_places(void **state)
 
 	python_events_find(image, 3 << 8 | 12, &places);
 	assert_int_equal(places.list.count, 0);
-	assert_false(places.collections || places.imports);
+	assert_false(places.gc || places.imports);
 	assert_int_equal(python_calls_find(image, 3 << 8 | 10, &places), -ENOENT);
 	assert_int_equal(python_calls_find(image, 3 << 8 | 11, &places), -ENOTSUP);
 }

@@ -56,7 +56,7 @@ static void tell_not_in(const struct agents *agents, const struct followed *proc
 static void give_up(struct agents *agents, struct followed *process, const char *why)
 {
 	process->entry.state = ENTRY_REFUSED;
-	neighbour_forget(&process->neighbour);
+	cupti_client_forget(&process->cupti_client);
 	snprintf(process->entry.why, sizeof(process->entry.why), "%s", why);
 	tell_not_in(agents, process, why);
 }
@@ -93,10 +93,10 @@ static bool watch(struct files *files, const struct followed *process)
  */
 static int suspect_others(struct agents *agents, struct followed *process)
 {
-	if (process->neighbour.state != NEIGHBOUR_NONE || !maps(process, LIBRARY_TORCH) ||
+	if (process->cupti_client.state != CUPTI_CLIENT_NONE || !maps(process, LIBRARY_TORCH) ||
 	    !watch(agents->processes->files, process))
 		return 0;
-	return neighbour_suspect(&process->neighbour, agents->file, process->pid, monotonic_ns());
+	return cupti_client_suspect(&process->cupti_client, agents->file, process->pid, monotonic_ns());
 }
 
 static void try_again_later(struct agent_entry *entry)
@@ -114,7 +114,7 @@ static void settle(struct agents *agents, struct followed *process, int error, c
 
 	if (error == -EALREADY) {
 		entry->state = ENTRY_DRIVER;
-		neighbour_forget(&process->neighbour);
+		cupti_client_forget(&process->cupti_client);
 		return;
 	}
 	entry->tries++;
@@ -176,7 +176,7 @@ static void look_at_entering(struct agents *agents, struct followed *process)
 
 static bool is_watched(const struct followed *process, const struct probed_file *file)
 {
-	if (process->neighbour.state != NEIGHBOUR_SUSPECTED)
+	if (process->cupti_client.state != CUPTI_CLIENT_SUSPECTED)
 		return false;
 	for (size_t i = 0; i < process->files.count; i++)
 		if (process->files.items[i] == file)

@@ -267,7 +267,7 @@ int attach_start(struct attach *attach, char *why, size_t why_size)
 /* ---- keeping it so ---------------------------------------------------------------------------------- */
 
 /* What the user is told of a session that had begun before we came. */
-static void tell_neighbour(struct attach *attach, const struct followed *process)
+static void tell_cupti_client(struct attach *attach, const struct followed *process)
 {
 	bool rides = false;
 	char note[192];
@@ -315,9 +315,9 @@ uint64_t attach_tick(struct attach *attach, uint64_t now_ns)
 
 		if (check_agents && processes_update_agent(&attach->processes, process))
 			attach->reconcile = true;
-		if (neighbour_tick(&process->neighbour, &attach->files, attach_process_agent(attach, process),
-				   process->pid, process->called_ns, now_ns))
-			tell_neighbour(attach, process);
+		if (cupti_client_tick(&process->cupti_client, &attach->files, attach_process_agent(attach, process),
+				      process->pid, process->called_ns, now_ns))
+			tell_cupti_client(attach, process);
 		if (process->look_again_ns && process->look_again_ns <= now_ns) {
 			process->look_again_ns = 0;
 			processes_examine(&attach->processes, process);
@@ -485,7 +485,7 @@ void attach_stop(struct attach *attach, unsigned timeout_ms, void (*drain)(void 
 	}
 	/* Only now, when every agent has left: a counter that falls must not be the last thing one sees. */
 	for (size_t i = 0; i < attach->processes.list.count; i++)
-		neighbour_forget(&attach->processes.list.items[i]->neighbour);
+		cupti_client_forget(&attach->processes.list.items[i]->cupti_client);
 	links_detach(&attach->lifecycle);
 	drain(drain_context);
 	while (attach_answer_holds(attach))

@@ -167,7 +167,7 @@ static void notice_cupti_use(struct attach *attach, const struct gpt_cupti_use *
 	struct followed *process = follow(attach, (pid_t)use->pid);
 
 	if (process)
-		neighbour_note(&process->neighbour, attach_process_agent(attach, process), use);
+		cupti_client_note(&process->cupti_client, attach_process_agent(attach, process), use);
 }
 
 static void notice_cupti_done(struct attach *attach, const struct gpt_cupti_done *done)

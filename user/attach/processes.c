@@ -67,7 +67,7 @@ static void remove_at(struct processes *processes, size_t index)
 {
 	struct followed *process = processes->list.items[index];
 
-	neighbour_forget(&process->neighbour);
+	cupti_client_forget(&process->cupti_client);
 	ride_forget(&process->ride);
 	entering_forget(&process->entry.entering);
 	links_detach(&process->anew);
@@ -150,7 +150,7 @@ struct followed *processes_add(struct processes *processes, pid_t pid, bool ours
 void processes_forget_program(struct processes *processes, struct followed *process)
 {
 	(void)processes;
-	neighbour_forget(&process->neighbour);
+	cupti_client_forget(&process->cupti_client);
 	ride_forget(&process->ride);
 	links_detach(&process->anew);
 	process->files.count = 0;

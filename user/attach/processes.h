@@ -8,7 +8,7 @@
 
 #include "attach/entering.h"
 #include "attach/files.h"
-#include "attach/neighbours.h"
+#include "attach/cupti_clients.h"
 #include "attach/ride.h"
 
 /* How far the agent is on its way into the process (agents.c). */
@@ -54,7 +54,7 @@ struct followed {
 	unsigned looks;
 	uint64_t unfit_since_ns; /* first look at an interpreter whose memory makes no sense (yet), 0: none */
 	struct agent_entry entry;
-	struct neighbour neighbour;
+	struct cupti_client cupti_client;
 	struct ride ride;
 	uint64_t called_ns; /* the first time that it was seen to call CUDA, 0 not yet */
 	bool agent_older;   /* its agent was there when we first looked */

@@ -62,12 +62,12 @@ static void attach_events(struct files *files, struct probed_file *file, const s
 
 	python_events_find(image, python->walk.layout.version, &places);
 	err = attach_places(files, file, python, &places, bpf_program__fd(files->programs->bpf->progs.python_event));
-	if (err || !places.collections || !places.imports) {
+	if (err || !places.gc || !places.imports) {
 		snprintf(text, sizeof(text), "%s (CPython %s): %s are not on the timeline: %s", base_name(file),
 			 python->version,
-			 err || (!places.collections && !places.imports) ? "collections and imports"
-			 : places.imports				 ? "collections"
-									 : "imports",
+			 err || (!places.gc && !places.imports) ? "collections and imports"
+			 : places.imports			? "collections"
+								: "imports",
 			 err ? strerror(-err) : "it has neither USDT probes nor the symbols for them");
 		note(files, text);
 	}

@@ -174,13 +174,13 @@ void python_events_find(const struct image *image, uint16_t version, struct pyth
 
 	memset(out, 0, sizeof(*out));
 	find_usdt(&search);
-	out->collections = has_kinds(&search, GPT_PY_GC_BEGIN, GPT_PY_GC_END);
+	out->gc = has_kinds(&search, GPT_PY_GC_BEGIN, GPT_PY_GC_END);
 	out->imports = has_kinds(&search, GPT_PY_IMPORT_BEGIN, GPT_PY_IMPORT_END);
-	out->usdt = out->collections || out->imports;
-	if (!out->collections) {
+	out->usdt = out->gc || out->imports;
+	if (!out->gc) {
 		drop_kinds(out, 1u << GPT_PY_GC_BEGIN | 1u << GPT_PY_GC_END);
 		image_each_symbol(image, take_gc_callback, &search);
-		out->collections = search.found & 1u << GPT_PY_GC_CALLBACK;
+		out->gc = search.found & 1u << GPT_PY_GC_CALLBACK;
 	}
 	if (!out->imports) {
 		drop_kinds(out, 1u << GPT_PY_IMPORT_BEGIN | 1u << GPT_PY_IMPORT_END);

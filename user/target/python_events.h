@@ -20,8 +20,8 @@ struct python_place {
 
 struct python_places {
 	ARRAY(struct python_place) list;
-	bool collections, imports; /* both ends are there */
-	bool usdt;		   /* by the interpreter's own probes */
+	bool gc, imports; /* both ends are there */
+	bool usdt;	  /* by the interpreter's own probes */
 };
 
 /*

@@ -3,7 +3,7 @@
  * What CUPTI does not tell is seen by probes on its functions.  The order of calls in a session of torch.profiler
  * (PyTorch 2.15): RegisterTimestampCallback, RegisterCallbacks, Enable..., Disable..., FlushAll, SetAttribute.
  */
-#include "attach/neighbours.h"
+#include "attach/cupti_clients.h"
 
 #include <errno.h>
 #include <string.h>
@@ -56,71 +56,70 @@ static int raise_counter(struct links *links, const struct probed_file *agent, p
 	return error;
 }
 
-static void begin(struct neighbour *neighbour, const struct probed_file *agent, pid_t pid)
+static void begin(struct cupti_client *client, const struct probed_file *agent, pid_t pid)
 {
-	bool changes = !neighbour->yield.fds.count || neighbour->resume.fds.count;
-	int error = raise_counter(&neighbour->yield, agent, pid, GPUTRACE_AGENT_YIELD, GPUTRACE_AGENT_YIELD_SEMAPHORE);
+	bool changes = !client->yield.fds.count || client->resume.fds.count;
+	int error = raise_counter(&client->yield, agent, pid, GPUTRACE_AGENT_YIELD, GPUTRACE_AGENT_YIELD_SEMAPHORE);
 
 	if (error && error != -ESRCH)
 		msg_warn("pid %d: another profiler uses CUPTI, and the agent cannot be told: %s", pid,
 			 strerror(-error));
-	links_detach(&neighbour->resume);
-	neighbour->state = NEIGHBOUR_RECORDS;
-	neighbour->flushes = neighbour->over = false;
-	neighbour->repeats = 0;
+	links_detach(&client->resume);
+	client->state = CUPTI_CLIENT_RECORDS;
+	client->flushes = client->over = false;
+	client->repeats = 0;
 	if (changes)
-		neighbour->told_ns = monotonic_ns();
+		client->told_ns = monotonic_ns();
 }
 
 /* After begin(), whose counter comes first (agent/yield.c). */
-static void share(struct neighbour *neighbour, const struct probed_file *agent, pid_t pid)
+static void share(struct cupti_client *client, const struct probed_file *agent, pid_t pid)
 {
 	int error = 0;
 
-	if (neighbour->kinds & GPT_AGENT_SHARED_KINDS)
-		error = raise_counter(&neighbour->share, agent, pid, GPUTRACE_AGENT_SHARE,
-				      GPUTRACE_AGENT_SHARE_SEMAPHORE);
+	if (client->kinds & GPT_AGENT_SHARED_KINDS)
+		error = raise_counter(&client->share, agent, pid, GPUTRACE_AGENT_SHARE, GPUTRACE_AGENT_SHARE_SEMAPHORE);
 	if (error && error != -ESRCH)
 		msg_warn("pid %d: another profiler wants waits and events too, and the agent cannot be told: %s", pid,
 			 strerror(-error));
 }
 
-static void finish(struct neighbour *neighbour, const struct probed_file *agent, pid_t pid)
+static void finish(struct cupti_client *client, const struct probed_file *agent, pid_t pid)
 {
 	int error;
 
-	neighbour->over = monotonic_ns() - neighbour->told_ns < SEEN_NS;
-	if (neighbour->over)
+	client->over = monotonic_ns() - client->told_ns < SEEN_NS;
+	if (client->over)
 		return;
-	error = raise_counter(&neighbour->resume, agent, pid, GPUTRACE_AGENT_RESUME, GPUTRACE_AGENT_RESUME_SEMAPHORE);
+	error = raise_counter(&client->resume, agent, pid, GPUTRACE_AGENT_RESUME, GPUTRACE_AGENT_RESUME_SEMAPHORE);
 
 	if (error && error != -ESRCH)
 		msg_warn("pid %d: the other profiler has finished, and the agent cannot be told: %s", pid,
 			 strerror(-error));
-	neighbour->state = NEIGHBOUR_DONE;
-	neighbour->told_ns = monotonic_ns();
+	client->state = CUPTI_CLIENT_DONE;
+	client->told_ns = monotonic_ns();
 }
 
 /* Once more, as it has not answered. */
-static void finish_again(struct neighbour *neighbour)
+static void finish_again(struct cupti_client *client)
 {
-	links_detach(&neighbour->resume);
-	neighbour->state = NEIGHBOUR_RECORDS;
-	neighbour->over = true;
-	neighbour->repeats++;
-	neighbour->told_ns = monotonic_ns();
+	links_detach(&client->resume);
+	client->state = CUPTI_CLIENT_RECORDS;
+	client->over = true;
+	client->repeats++;
+	client->told_ns = monotonic_ns();
 }
 
 /* The agent has registered anew. */
-static void settle(struct neighbour *neighbour)
+static void settle(struct cupti_client *client)
 {
-	links_detach(&neighbour->yield); /* first: YIELD without RESUME is an order */
-	links_detach(&neighbour->resume);
-	links_detach(&neighbour->share);
-	neighbour->state = NEIGHBOUR_NONE;
-	neighbour->kinds = 0;
-	neighbour->over = false;
-	neighbour->repeats = 0;
+	links_detach(&client->yield); /* first: YIELD without RESUME is an order */
+	links_detach(&client->resume);
+	links_detach(&client->share);
+	client->state = CUPTI_CLIENT_NONE;
+	client->kinds = 0;
+	client->over = false;
+	client->repeats = 0;
 }
 
 int agent_ask_anew(struct links *anew, const struct probed_file *agent, pid_t pid)
@@ -135,44 +134,44 @@ static uint64_t kind_bit(uint32_t kind)
 	return kind < 64 ? 1ULL << kind : 0;
 }
 
-static void note_foreign(struct neighbour *neighbour, const struct probed_file *agent, const struct gpt_cupti_use *use)
+static void note_foreign(struct cupti_client *client, const struct probed_file *agent, const struct gpt_cupti_use *use)
 {
 	pid_t pid = (pid_t)use->pid;
 
 	switch (use->what) {
 	case GPT_CUPTI_ENABLE:
-		neighbour->kinds |= kind_bit(use->value);
-		begin(neighbour, agent, pid);
-		share(neighbour, agent, pid);
+		client->kinds |= kind_bit(use->value);
+		begin(client, agent, pid);
+		share(client, agent, pid);
 		break;
 	case GPT_CUPTI_REGISTER:
-		begin(neighbour, agent, pid);
+		begin(client, agent, pid);
 		break;
 	case GPT_CUPTI_DISABLE:
-		if (neighbour->state == NEIGHBOUR_SUSPECTED) /* so it did record, and has said nothing until its end */
-			begin(neighbour, agent, pid);
-		neighbour->kinds &= ~(kind_bit(use->value) | KINDS_UNKNOWN);
+		if (client->state == CUPTI_CLIENT_SUSPECTED) /* so it did record, and has said nothing until its end */
+			begin(client, agent, pid);
+		client->kinds &= ~(kind_bit(use->value) | KINDS_UNKNOWN);
 		break;
 	case GPT_CUPTI_FLUSH:
-		if (!neighbour->kinds) {
-			neighbour->flushes = true;
+		if (!client->kinds) {
+			client->flushes = true;
 			break;
 		}
 		break;
 	default:
-		if (neighbour->state == NEIGHBOUR_RECORDS && neighbour->flushes && !neighbour->kinds)
-			finish(neighbour, agent, pid);
+		if (client->state == CUPTI_CLIENT_RECORDS && client->flushes && !client->kinds)
+			finish(client, agent, pid);
 		break;
 	}
-	neighbour->last_ns = use->time_ns;
+	client->last_ns = use->time_ns;
 }
 
-void neighbour_note(struct neighbour *neighbour, const struct probed_file *agent, const struct gpt_cupti_use *use)
+void cupti_client_note(struct cupti_client *client, const struct probed_file *agent, const struct gpt_cupti_use *use)
 {
 	if (!use->own)
-		note_foreign(neighbour, agent, use);
-	else if (neighbour->state == NEIGHBOUR_DONE)
-		settle(neighbour);
+		note_foreign(client, agent, use);
+	else if (client->state == CUPTI_CLIENT_DONE)
+		settle(client);
 }
 
 static uint64_t last_push(const struct files *files, pid_t pid)
@@ -185,62 +184,61 @@ static uint64_t last_push(const struct files *files, pid_t pid)
 	return time_ns;
 }
 
-int neighbour_suspect(struct neighbour *neighbour, const struct probed_file *agent, pid_t pid, uint64_t now_ns)
+int cupti_client_suspect(struct cupti_client *client, const struct probed_file *agent, pid_t pid, uint64_t now_ns)
 {
 	int error;
 
-	if (neighbour->state != NEIGHBOUR_NONE)
+	if (client->state != CUPTI_CLIENT_NONE)
 		return 0;
-	error = raise_counter(&neighbour->yield, agent, pid, GPUTRACE_AGENT_YIELD, GPUTRACE_AGENT_YIELD_SEMAPHORE);
+	error = raise_counter(&client->yield, agent, pid, GPUTRACE_AGENT_YIELD, GPUTRACE_AGENT_YIELD_SEMAPHORE);
 	if (error)
 		return error;
-	neighbour->state = NEIGHBOUR_SUSPECTED;
-	neighbour->watched_ns = now_ns;
-	neighbour->told_ns = now_ns;
+	client->state = CUPTI_CLIENT_SUSPECTED;
+	client->watched_ns = now_ns;
+	client->told_ns = now_ns;
 	return 0;
 }
 
 /* True when it is found to record; when it is not, the agent hears of that. */
-static bool settle_suspicion(struct neighbour *neighbour, const struct files *files, const struct probed_file *agent,
+static bool settle_suspicion(struct cupti_client *client, const struct files *files, const struct probed_file *agent,
 			     pid_t pid, uint64_t calls_ns, uint64_t now_ns)
 {
-	uint64_t quiet_ns = calls_ns > neighbour->watched_ns ? calls_ns : neighbour->watched_ns;
+	uint64_t quiet_ns = calls_ns > client->watched_ns ? calls_ns : client->watched_ns;
 	uint64_t push_ns = last_push(files, pid);
 
-	if (push_ns >= neighbour->watched_ns) {
-		begin(neighbour, agent, pid);
-		neighbour->kinds = KINDS_UNKNOWN;
-		neighbour->last_ns = push_ns;
+	if (push_ns >= client->watched_ns) {
+		begin(client, agent, pid);
+		client->kinds = KINDS_UNKNOWN;
+		client->last_ns = push_ns;
 		return true;
 	}
 	/* Before the first call there is nothing to time, and nothing to tell by. */
 	if (calls_ns && now_ns > quiet_ns && now_ns - quiet_ns >= QUIET_NS)
-		finish(neighbour, agent, pid);
+		finish(client, agent, pid);
 	return false;
 }
 
-bool neighbour_tick(struct neighbour *neighbour, const struct files *files, const struct probed_file *agent, pid_t pid,
-		    uint64_t calls_ns, uint64_t now_ns)
+bool cupti_client_tick(struct cupti_client *client, const struct files *files, const struct probed_file *agent,
+		       pid_t pid, uint64_t calls_ns, uint64_t now_ns)
 {
-	uint64_t patience = neighbour->flushes ? AFTER_FLUSH_NS : AFTER_DISABLE_NS;
+	uint64_t patience = client->flushes ? AFTER_FLUSH_NS : AFTER_DISABLE_NS;
 
-	if (neighbour->state == NEIGHBOUR_SUSPECTED)
-		return settle_suspicion(neighbour, files, agent, pid, calls_ns, now_ns);
-	if (neighbour->state == NEIGHBOUR_RECORDS &&
-	    (neighbour->over ||
-	     (!neighbour->kinds && now_ns > neighbour->last_ns && now_ns - neighbour->last_ns > patience)))
-		finish(neighbour, agent, pid);
-	else if (neighbour->state == NEIGHBOUR_DONE && neighbour->repeats < REPEATS_MAX &&
-		 now_ns > neighbour->told_ns && now_ns - neighbour->told_ns > ANSWER_NS)
-		finish_again(neighbour);
+	if (client->state == CUPTI_CLIENT_SUSPECTED)
+		return settle_suspicion(client, files, agent, pid, calls_ns, now_ns);
+	if (client->state == CUPTI_CLIENT_RECORDS &&
+	    (client->over || (!client->kinds && now_ns > client->last_ns && now_ns - client->last_ns > patience)))
+		finish(client, agent, pid);
+	else if (client->state == CUPTI_CLIENT_DONE && client->repeats < REPEATS_MAX && now_ns > client->told_ns &&
+		 now_ns - client->told_ns > ANSWER_NS)
+		finish_again(client);
 	return false;
 }
 
-void neighbour_forget(struct neighbour *neighbour)
+void cupti_client_forget(struct cupti_client *client)
 {
-	settle(neighbour);
-	neighbour->flushes = false;
-	neighbour->watched_ns = 0;
+	settle(client);
+	client->flushes = false;
+	client->watched_ns = 0;
 }
 
 /* ---- probes ------------------------------------------------------------------------------------------------------ */

@@ -3,21 +3,22 @@
  * Other users of CUPTI's activity API in a followed process, above all torch.profiler: when one begins a session, and
  * when it has all its records.  Tells the agent, by the two counters of agent.h.
  */
-#ifndef GPUTRACE_NEIGHBOURS_H
-#define GPUTRACE_NEIGHBOURS_H
+#ifndef GPUTRACE_ATTACH_CUPTI_CLIENTS_H
+#define GPUTRACE_ATTACH_CUPTI_CLIENTS_H
 
 #include "attach/files.h"
 #include "attach/links.h"
 
-enum neighbour_state {
-	NEIGHBOUR_NONE,
-	NEIGHBOUR_SUSPECTED, /* one may be in a session that began before we came: the agent is to keep off meanwhile */
-	NEIGHBOUR_RECORDS,   /* CUPTI's buffers are its own */
-	NEIGHBOUR_DONE,	     /* the agent was told so and has not registered anew yet */
+enum cupti_client_state {
+	CUPTI_CLIENT_NONE,
+	CUPTI_CLIENT_SUSPECTED, /* one may be in a session that began before we came: the agent is to keep off meanwhile
+				 */
+	CUPTI_CLIENT_RECORDS,	/* CUPTI's buffers are its own */
+	CUPTI_CLIENT_DONE,	/* the agent was told so and has not registered anew yet */
 };
 
-struct neighbour {
-	enum neighbour_state state;
+struct cupti_client {
+	enum cupti_client_state state;
 	uint64_t kinds;	     /* activity kinds that it has enabled and not disabled (kinds 1 to 63); bit 0: not known */
 	bool flushes;	     /* it has disabled its kinds and asked for what is left */
 	uint64_t last_ns;    /* its latest call */
@@ -31,21 +32,21 @@ struct neighbour {
 };
 
 /* A GPT_CUPTI_USE of this process; agent: our agent's file, NULL when there is none. */
-void neighbour_note(struct neighbour *neighbour, const struct probed_file *agent, const struct gpt_cupti_use *use);
+void cupti_client_note(struct cupti_client *client, const struct probed_file *agent, const struct gpt_cupti_use *use);
 
 /*
  * For a process that the agent is about to enter: another user of CUPTI may be in the middle of a session that it
  * began before we came.  The agent will keep off until it is known that none is, by what PyTorch does at every op
  * (file_attach_pushes), or that it has ended.  -errno: the agent cannot be told, and must not enter.
  */
-int neighbour_suspect(struct neighbour *neighbour, const struct probed_file *agent, pid_t pid, uint64_t now_ns);
+int cupti_client_suspect(struct cupti_client *client, const struct probed_file *agent, pid_t pid, uint64_t now_ns);
 
 /*
  * What time and pushes tell; call now and then.  calls_ns: when the process was first seen to call CUDA, 0 not yet.
  * True when one that was suspected has just been found to record.
  */
-bool neighbour_tick(struct neighbour *neighbour, const struct files *files, const struct probed_file *agent, pid_t pid,
-		    uint64_t calls_ns, uint64_t now_ns);
+bool cupti_client_tick(struct cupti_client *client, const struct files *files, const struct probed_file *agent,
+		       pid_t pid, uint64_t calls_ns, uint64_t now_ns);
 
 /* Watches a libcupti for pushes; does nothing when that is done. -errno */
 int file_attach_pushes(struct files *files, struct probed_file *file);
@@ -53,7 +54,7 @@ int file_attach_pushes(struct files *files, struct probed_file *file);
 void file_detach_pushes(struct probed_file *file);
 
 /* Forgets it, with the counters lowered: the process is gone or runs another program. */
-void neighbour_forget(struct neighbour *neighbour);
+void cupti_client_forget(struct cupti_client *client);
 
 /* An agent that was in the process before us: makes it say again what it said to another. Lowered by links_detach. */
 int agent_ask_anew(struct links *anew, const struct probed_file *agent, pid_t pid);

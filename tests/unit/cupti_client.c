@@ -69,31 +69,31 @@ static uint64_t ticks(void)
 	return (uint64_t)t.tv_sec * 3000000000u + (uint64_t)t.tv_nsec * 3;
 }
 
-void neighbour_clock(void)
+void client_clock(void)
 {
 	CALL(cuptiActivityRegisterTimestampCallback)(ticks);
 }
 
-void neighbour_begin(void)
+void client_begin(void)
 {
-	neighbour_clock();
+	client_clock();
 	CALL(cuptiActivityRegisterCallbacks)(request, complete);
 	CALL(cuptiActivityEnable)(KIND_MEMSET);
 }
 
-void neighbour_end(void)
+void client_end(void)
 {
 	CALL(cuptiActivityDisable)(KIND_MEMSET);
 	CALL(cuptiActivityFlushAll)(0);
 	CALL(cuptiActivityFlushAll)(1);
 }
 
-unsigned neighbour_fills(unsigned bytes)
+unsigned client_fills(unsigned bytes)
 {
 	return fills[bytes];
 }
 
-unsigned neighbour_unknown(void)
+unsigned client_unknown(void)
 {
 	return unknown;
 }
