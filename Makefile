@@ -36,7 +36,7 @@ LIBS := -lbpf -lelf -lz -lisal -liberty -lzstd
 USER_DIRS := base target log attach capture trace model input analyze timeline report export export/chrome cmd
 USER_SRC := $(foreach d,$(USER_DIRS),$(wildcard user/$(d)/*.c))
 USER_OBJ := $(USER_SRC:%.c=$(BUILD)/%.o)
-# What the agent knows of CUPTI's records, for buffers that are read from outside (user/attach/ride_buffer.c).
+# What the agent knows of CUPTI's records, for buffers that are read from outside (user/attach/foreign_records.c).
 SHARED_OBJ := $(patsubst %,$(BUILD)/shared/%.o,records names batch apis)
 # The static gputrace has another gzip (user/export/deflater.h).
 STATIC_OBJ := $(BUILD)/user/export/deflater_zlib.o

@@ -97,7 +97,7 @@ static void nothing_is_taken_from_an_agent_that_is_not_there(void **state)
 }
 
 /* GPU work of a call, out of the other's buffer. */
-static void ride(struct log_builder *log, uint32_t corr, uint64_t start_ns)
+static void foreign_kernel(struct log_builder *log, uint32_t corr, uint64_t start_ns)
 {
 	log_agent_kernel(
 		log, (struct gpt_agent_kernel){.corr = corr, .start_wall_ns = start_ns, .end_wall_ns = start_ns + MS});
@@ -114,8 +114,8 @@ static void a_session_whose_records_came_by_its_buffers_is_no_gap(void **state)
 	log_launch(&log, PID, TID, 600 * MS, 0, 1);
 	log_launch(&log, PID, TID, 700 * MS, 0, 2);
 	log_batch_foreign(&log, PID, 790 * MS, 0, 0);
-	ride(&log, 1, 601 * MS);
-	ride(&log, 2, 701 * MS);
+	foreign_kernel(&log, 1, 601 * MS);
+	foreign_kernel(&log, 2, 701 * MS);
 	log_end(&log, 1000 * MS);
 	model = model_of(&log);
 	assert_int_equal(model_source(model)->receipt.launches_joined, 2);
@@ -137,7 +137,7 @@ static void of_a_session_read_from_its_own_buffers_the_rest_is_a_gap(void **stat
 	log_launch(&log, PID, TID, 600 * MS, 0, 1);
 	log_launch(&log, PID, TID, 750 * MS, 0, 2); /* after its end, before the agent was back */
 	log_batch_foreign(&log, PID, 740 * MS, 0, 0);
-	ride(&log, 1, 601 * MS);
+	foreign_kernel(&log, 1, 601 * MS);
 	log_end(&log, 1000 * MS);
 	model = model_of(&log);
 	assert_int_equal(model_source(model)->receipt.gaps, 1);
@@ -160,7 +160,7 @@ static void begin_aside(struct log_builder *log, uint64_t other_ns)
 	log_launch(log, PID, TID, 200 * MS, 0, 2);
 	log_launch(log, PID, TID, 600 * MS, 0, 3);
 	log_batch(log, PID, TID, 990 * MS);
-	ride(log, 3, 601 * MS);
+	foreign_kernel(log, 3, 601 * MS);
 }
 
 static void launches_before_the_agent_recorded_are_not_expected_when_nobody_else_did(void **state)
@@ -222,7 +222,7 @@ static void launches_before_the_agent_recorded_are_a_gap_when_another_did(void *
 
 	begin_aside(&log, 0);
 	log_batch_foreign(&log, PID, 400 * MS, 0, 0);
-	ride(&log, 1, 101 * MS);
+	foreign_kernel(&log, 1, 101 * MS);
 	log_end(&log, 1000 * MS);
 	model = model_of(&log);
 	assert_int_equal(model_source(model)->receipt.launches_expected, 3);

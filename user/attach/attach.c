@@ -77,8 +77,8 @@ int attach_open(const struct attach_options *options, attach_emit emit, void *co
 	attach->files.programs = &attach->programs;
 	attach->files.python_calls = options->python_calls;
 	attach->files.activity_sets = options->activity_sets;
-	attach->files.rides = options->agent != ATTACH_AGENT_OFF;
-	rides_open(&attach->rides, options->activity_sets, emit, context);
+	attach->files.foreign_buffers = options->agent != ATTACH_AGENT_OFF;
+	foreign_reader_open(&attach->foreign_reader, options->activity_sets, emit, context);
 	attach->processes.files = &attach->files;
 	attach->agents = (struct agents){.processes = &attach->processes,
 					 .file_fd = -1,
@@ -116,7 +116,7 @@ void attach_close(struct attach *attach)
 	processes_close(&attach->processes);
 	if (attach->agents.file_fd >= 0)
 		close(attach->agents.file_fd);
-	rides_close(&attach->rides);
+	foreign_reader_close(&attach->foreign_reader);
 	symbols_free(attach->symbols);
 	array_free(&attach->holds);
 	if (attach->programs.bpf)
@@ -269,14 +269,14 @@ int attach_start(struct attach *attach, char *why, size_t why_size)
 /* What the user is told of a session that had begun before we came. */
 static void tell_cupti_client(struct attach *attach, const struct followed *process)
 {
-	bool rides = false;
+	bool foreign = false;
 	char note[192];
 
 	for (size_t i = 0; i < process->files.count; i++)
-		rides |= process->files.items[i]->ride_links.fds.count != 0;
+		foreign |= process->files.items[i]->profiler_links.fds.count != 0;
 	snprintf(note, sizeof(note),
 		 "pid %d: another profiler (torch.profiler) was recording; %s until it has finished", process->pid,
-		 rides ? "GPU times come from its buffers" : "no GPU times");
+		 foreign ? "GPU times come from its buffers" : "no GPU times");
 	emit_text(attach->emit, attach->emit_context, GPT_NOTE, (uint32_t)process->pid, note);
 }
 
@@ -331,7 +331,7 @@ uint64_t attach_tick(struct attach *attach, uint64_t now_ns)
 		attach->agents_checked_ns = now_ns;
 	if (attach_answer_holds(attach) && now_ns + HOLD_LOOK_NS < due_ns)
 		due_ns = now_ns + HOLD_LOOK_NS;
-	rides_tick(&attach->rides, now_ns);
+	foreign_reader_tick(&attach->foreign_reader, now_ns);
 	agents_tick(&attach->agents, now_ns);
 	for (size_t i = 0; i < attach->files.list.count; i++)
 		file_attach_torch(&attach->files, attach->files.list.items[i]);
@@ -478,7 +478,7 @@ void attach_stop(struct attach *attach, unsigned timeout_ms, void (*drain)(void 
 		links_detach(&attach->files.list.items[i]->dealloc_links);
 		links_detach(&attach->files.list.items[i]->making_links);
 		links_detach(&attach->files.list.items[i]->engine_links);
-		links_detach(&attach->files.list.items[i]->ride_links);
+		links_detach(&attach->files.list.items[i]->profiler_links);
 		links_detach(&attach->files.list.items[i]->cupti_links);
 		links_detach(&attach->files.list.items[i]->push_links);
 		links_detach(&attach->files.list.items[i]->event_links);

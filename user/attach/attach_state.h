@@ -21,7 +21,7 @@ struct attach {
 	struct files files;
 	struct processes processes;
 	struct agents agents;
-	struct rides rides;
+	struct foreign_reader foreign_reader;
 	struct symbols *symbols;
 	struct links lifecycle;
 	struct probed_file *agent; /* our own library, probed before anyone has loaded it */

@@ -17,7 +17,7 @@
 
 #include "attach/emit.h"
 #include "attach/features.h"
-#include "attach/ride.h"
+#include "attach/foreign_buffers.h"
 #include "attach/sites.h"
 #include "base/msg.h"
 #include "target/image.h"
@@ -69,7 +69,7 @@ void file_note_refused(struct files *files, struct probed_file *file, enum file_
 		[FILE_DEATHS] = "the end of functions is not seen, so each stack is described anew",
 		[FILE_MAKING] = "further interpreters are not seen, so each call looks for them",
 		[FILE_ENGINE] = "what a backward pass launches has no line",
-		[FILE_RIDE] = "GPU records that torch.profiler takes are missing",
+		[FILE_PROFILER] = "GPU records that torch.profiler takes are missing",
 	};
 
 	const char *why;
@@ -469,7 +469,7 @@ void files_close(struct files *files)
 		links_detach(&file->dealloc_links);
 		links_detach(&file->making_links);
 		links_detach(&file->engine_links);
-		links_detach(&file->ride_links);
+		links_detach(&file->profiler_links);
 		links_detach(&file->cupti_links);
 		links_detach(&file->push_links);
 		links_detach(&file->event_links);

@@ -22,7 +22,7 @@ enum file_probe {
 	FILE_DEATHS,
 	FILE_MAKING,
 	FILE_ENGINE,
-	FILE_RIDE,
+	FILE_PROFILER,
 };
 
 struct probed_file {
@@ -43,12 +43,12 @@ struct probed_file {
 	struct links dealloc_links; /* Python: death of code objects */
 	struct links making_links;  /* Python: making of further interpreters */
 	ARRAY(struct link_place) making;
-	struct links engine_links; /* PyTorch: the autograd engine */
-	struct links ride_links;   /* PyTorch: its profiler's buffers */
-	struct links cupti_links;  /* CUPTI: its other users */
-	struct links push_links;   /* CUPTI: sessions from before we came */
-	bool push_unfit;	   /* looked into, and there is no place for them */
-	struct links event_links;  /* Python: collections, imports, calls */
+	struct links engine_links;   /* PyTorch: the autograd engine */
+	struct links profiler_links; /* PyTorch: its profiler's buffers */
+	struct links cupti_links;    /* CUPTI: its other users */
+	struct links push_links;     /* CUPTI: sessions from before we came */
+	bool push_unfit;	     /* looked into, and there is no place for them */
+	struct links event_links;    /* Python: collections, imports, calls */
 	bool events_tried;
 	int python_calls; /* Python: 1 every call is traced, -ENOTSUP they cannot be, 0 not asked */
 	bool torch_tried;
@@ -64,7 +64,7 @@ struct files {
 	struct probed_file *buckets[1024]; /* the same by inode */
 	uint32_t numbered;		   /* how many have had symbol probes */
 	bool python_calls;		   /* the user asked for them */
-	bool rides;		/* agents are let in, and what goes to torch.profiler instead is taken from there */
+	bool foreign_buffers;	/* agents are let in, and what goes to torch.profiler instead is taken from there */
 	unsigned activity_sets; /* what agents shall take besides kernels */
 };
 

@@ -155,7 +155,7 @@ static void notice_batch(struct attach *attach, const struct gpt_agent_batch *ba
 	if (!process)
 		return;
 	process->agent_heard = true;
-	ride_learn(&attach->rides, &process->ride, batch);
+	foreign_buffers_learn(&attach->foreign_reader, &process->foreign_buffers, batch);
 	if (batch_says_stopped(batch))
 		process->agent_stopped = true;
 	if (processes_update_agent(&attach->processes, process))
@@ -175,7 +175,7 @@ static void notice_cupti_done(struct attach *attach, const struct gpt_cupti_done
 	struct followed *process = processes_find(&attach->processes, (pid_t)done->pid);
 
 	if (process)
-		ride_take(&attach->rides, &process->ride, done);
+		foreign_buffers_take(&attach->foreign_reader, &process->foreign_buffers, done);
 }
 
 static void notice_thread(struct attach *attach, const struct gpt_thread *thread)

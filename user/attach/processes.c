@@ -68,7 +68,7 @@ static void remove_at(struct processes *processes, size_t index)
 	struct followed *process = processes->list.items[index];
 
 	cupti_client_forget(&process->cupti_client);
-	ride_forget(&process->ride);
+	foreign_buffers_forget(&process->foreign_buffers);
 	entering_forget(&process->entry.entering);
 	links_detach(&process->anew);
 	array_free(&process->files);
@@ -151,7 +151,7 @@ void processes_forget_program(struct processes *processes, struct followed *proc
 {
 	(void)processes;
 	cupti_client_forget(&process->cupti_client);
-	ride_forget(&process->ride);
+	foreign_buffers_forget(&process->foreign_buffers);
 	links_detach(&process->anew);
 	process->files.count = 0;
 	process->agent_live = process->agent_calls = process->agent_stopped = process->agent_heard = false;

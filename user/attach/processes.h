@@ -9,7 +9,7 @@
 #include "attach/entering.h"
 #include "attach/files.h"
 #include "attach/cupti_clients.h"
-#include "attach/ride.h"
+#include "attach/foreign_buffers.h"
 
 /* How far the agent is on its way into the process (agents.c). */
 struct agent_entry {
@@ -55,7 +55,7 @@ struct followed {
 	uint64_t unfit_since_ns; /* first look at an interpreter whose memory makes no sense (yet), 0: none */
 	struct agent_entry entry;
 	struct cupti_client cupti_client;
-	struct ride ride;
+	struct foreign_buffers foreign_buffers;
 	uint64_t called_ns; /* the first time that it was seen to call CUDA, 0 not yet */
 	bool agent_older;   /* its agent was there when we first looked */
 	struct links anew;  /* raised until an agent that was there before us has spoken */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Probes inside PyTorch: its autograd engine, and by ride.c its profiler. */
+/* Probes inside PyTorch: its autograd engine, and by foreign_buffers.c its profiler. */
 #include "attach/files.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "attach/ride.h"
+#include "attach/foreign_buffers.h"
 #include "attach/sites.h"
 #include "target/image.h"
 #include "target/site.h"
@@ -75,10 +75,10 @@ void file_attach_torch(struct files *files, struct probed_file *file)
 		error = attach_engine(files, file, image);
 	if (error)
 		file_note_refused(files, file, FILE_ENGINE, error);
-	if (image && files->rides) {
-		error = file_attach_ride(files, file, image);
+	if (image && files->foreign_buffers) {
+		error = file_attach_profiler(files, file, image);
 		if (error && error != -ENOENT) /* a PyTorch without CUPTI */
-			file_note_refused(files, file, FILE_RIDE, error);
+			file_note_refused(files, file, FILE_PROFILER, error);
 	}
 	image_close(image);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Clocks, names and batches around the agent's conversion; see ride_buffer.h.  All that is read is hostile. */
-#include "attach/ride_buffer.h"
+/* Clocks, names and batches around the agent's conversion; see foreign_buffer.h.  All that is read is hostile. */
+#include "attach/foreign_records.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -25,16 +25,16 @@ struct text_slot {
 	uint32_t offset;  /* of the text + 1; 0: it cannot be read */
 };
 
-struct ride_process {
+struct foreign_records {
 	struct records records;
 	struct names names;
 	struct batch batch;
 
 	/* of the buffer that is being read */
 	struct records_source source;
-	const struct ride_terms *terms;
-	const struct ride_buffer *buffer;
-	struct ride_result result;
+	const struct foreign_terms *terms;
+	const struct foreign_buffer *buffer;
+	struct foreign_result result;
 	bool in_ticks;	   /* of the records in the batch */
 	uint64_t error_ns; /* of their times */
 	struct text_slot slots[TEXTS];
@@ -49,8 +49,9 @@ struct ride_process {
 /* batch.send: a batch as if an agent had sent it. */
 static void send_batch(struct batch *batch)
 {
-	struct ride_process *process = (struct ride_process *)((char *)batch - offsetof(struct ride_process, batch));
-	const struct ride_buffer *buffer = process->buffer;
+	struct foreign_records *process =
+		(struct foreign_records *)((char *)batch - offsetof(struct foreign_records, batch));
+	const struct foreign_buffer *buffer = process->buffer;
 	size_t size = sizeof(struct gpt_agent_batch) + batch->used;
 	struct gpt_agent_batch *record = xcalloc(1, size);
 
@@ -80,7 +81,7 @@ static uint64_t apart(uint64_t a, uint64_t b)
 }
 
 /* A batch has times of one clock. */
-static void use_clock(struct ride_process *process, bool ticks)
+static void use_clock(struct foreign_records *process, bool ticks)
 {
 	if (process->in_ticks == ticks)
 		return;
@@ -88,7 +89,7 @@ static void use_clock(struct ride_process *process, bool ticks)
 	process->in_ticks = ticks;
 }
 
-static bool take_wall(struct ride_process *process, const uint64_t *times, unsigned count)
+static bool take_wall(struct foreign_records *process, const uint64_t *times, unsigned count)
 {
 	if (times[count - 1] - (uint64_t)process->buffer->wall_offset_ns < process->terms->since_ns)
 		return false;
@@ -96,7 +97,7 @@ static bool take_wall(struct ride_process *process, const uint64_t *times, unsig
 	return true;
 }
 
-static bool take_ticks(struct ride_process *process, uint64_t *times, unsigned count)
+static bool take_ticks(struct foreign_records *process, uint64_t *times, unsigned count)
 {
 	uint64_t both[2] = {times[0], times[count - 1]}, error_ns = process->error_ns;
 
@@ -117,8 +118,8 @@ static bool take_ticks(struct ride_process *process, uint64_t *times, unsigned c
 /* records_source.times */
 static bool place_times(void *context, uint64_t *times, unsigned count)
 {
-	struct ride_process *process = context;
-	const struct ride_buffer *buffer = process->buffer;
+	struct foreign_records *process = context;
+	const struct foreign_buffer *buffer = process->buffer;
 	uint64_t from_wall = apart(times[0], buffer->wall_ns), from_ticks = apart(times[0], buffer->ticks);
 
 	if (buffer->ticks && from_ticks < NEAR_TICKS && from_ticks < from_wall)
@@ -133,7 +134,7 @@ static bool place_times(void *context, uint64_t *times, unsigned count)
  */
 
 /* Into scratch, ended; false: there is no text. */
-static bool read_text(struct ride_process *process, uint64_t address)
+static bool read_text(struct foreign_records *process, uint64_t address)
 {
 	pid_t pid = process->buffer->pid;
 	size_t at = 0, piece;
@@ -155,7 +156,7 @@ static bool read_text(struct ride_process *process, uint64_t address)
 }
 
 /* The slot of that address, or the free one for it; NULL: no room. */
-static struct text_slot *find_slot(struct ride_process *process, uint64_t address)
+static struct text_slot *find_slot(struct foreign_records *process, uint64_t address)
 {
 	uint32_t hash = (uint32_t)(address * 0x9e3779b97f4a7c15u >> 40); /* 2^64 / golden ratio */
 
@@ -171,7 +172,7 @@ static struct text_slot *find_slot(struct ride_process *process, uint64_t addres
 /* records_source.text */
 static const char *find_text(void *context, uint64_t address)
 {
-	struct ride_process *process = context;
+	struct foreign_records *process = context;
 	struct text_slot *slot = find_slot(process, address);
 	size_t bytes;
 	bool read;
@@ -191,15 +192,15 @@ static const char *find_text(void *context, uint64_t address)
 /* ---- buffers -------------------------------------------------------------------------------------------------------
  */
 
-struct ride_process *ride_process_new(void)
+struct foreign_records *foreign_records_new(void)
 {
-	struct ride_process *process = calloc(1, sizeof(*process));
+	struct foreign_records *process = calloc(1, sizeof(*process));
 
 	if (!process)
 		return NULL;
 	process->texts = malloc(TEXT_BYTES);
 	if (!process->texts || !names_open(&process->names)) {
-		ride_process_free(process);
+		foreign_records_free(process);
 		return NULL;
 	}
 	process->names.first_id = FIRST_NAME;
@@ -210,7 +211,7 @@ struct ride_process *ride_process_new(void)
 	return process;
 }
 
-void ride_process_free(struct ride_process *process)
+void foreign_records_free(struct foreign_records *process)
 {
 	if (!process)
 		return;
@@ -219,18 +220,18 @@ void ride_process_free(struct ride_process *process)
 	free(process);
 }
 
-void ride_process_sizes(struct ride_process *process, const uint16_t sizes[GPT_AGENT_KINDS])
+void foreign_records_sizes(struct foreign_records *process, const uint16_t sizes[GPT_AGENT_KINDS])
 {
 	records_set_sizes(&process->records, sizes);
 }
 
-void ride_process_calls(struct ride_process *process, uint32_t classes)
+void foreign_records_calls(struct foreign_records *process, uint32_t classes)
 {
 	process->records.call_classes = classes;
 }
 
 /* What happened to this buffer, for the sums of the whole trace. */
-static void send_stats(struct ride_process *process)
+static void send_stats(struct foreign_records *process)
 {
 	struct gpt_agent_stats *stats = batch_add(&process->batch, GPT_AGENT_STATS, sizeof(*stats));
 	struct gpt_record header = stats->hdr;
@@ -239,15 +240,15 @@ static void send_stats(struct ride_process *process)
 	stats->hdr = header;
 }
 
-struct ride_result ride_buffer_take(struct ride_process *process, const struct ride_terms *terms,
-				    const struct ride_buffer *buffer)
+struct foreign_result foreign_buffer_convert(struct foreign_records *process, const struct foreign_terms *terms,
+					     const struct foreign_buffer *buffer)
 {
 	struct gpt_agent_stats *stats = &process->records.stats;
 
 	process->terms = terms;
 	process->buffer = buffer;
 	process->source.unwanted = terms->unwanted;
-	process->result = (struct ride_result){0};
+	process->result = (struct foreign_result){0};
 	process->text_used = 0;
 	memset(process->slots, 0, sizeof(process->slots));
 	memset(stats, 0, sizeof(*stats));

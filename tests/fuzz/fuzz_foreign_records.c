@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "attach/ride_buffer.h"
+#include "attach/foreign_records.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -96,16 +96,16 @@ static size_t make_records(uint8_t *buffer, const uint8_t *data, size_t size)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct tsc_clock tsc;
-	static struct ride_process *process;
+	static struct foreign_records *process;
 	static uint8_t made[BUFFER];
 	uint16_t sizes[GPT_AGENT_KINDS];
-	struct ride_terms terms = {.emit = take, .read = read_memory, .clock = &tsc, .since_ns = 1};
-	struct ride_buffer buffer = {.wall_ns = WALL, .wall_offset_ns = OFFSET, .ticks = TICKS};
-	struct ride_result result;
+	struct foreign_terms terms = {.emit = take, .read = read_memory, .clock = &tsc, .since_ns = 1};
+	struct foreign_buffer buffer = {.wall_ns = WALL, .wall_offset_ns = OFFSET, .ticks = TICKS};
+	struct foreign_result result;
 	uint64_t before = seen;
 
 	if (!process)
-		process = ride_process_new();
+		process = foreign_records_new();
 	if (!process || size < 3)
 		return 0;
 	for (uint64_t i = 3; i-- > 0 && tsc.pairs.count < 3;)
@@ -121,8 +121,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	buffer.bytes = make_records(made, data + 3, size - 3);
 	buffer.data = malloc(buffer.bytes ? buffer.bytes : 1);
 	memcpy(buffer.data, made, buffer.bytes);
-	ride_process_sizes(process, sizes);
-	result = ride_buffer_take(process, &terms, &buffer);
+	foreign_records_sizes(process, sizes);
+	result = foreign_buffer_convert(process, &terms, &buffer);
 	if (result.left > buffer.bytes || result.taken != seen - before)
 		abort();
 	free(buffer.data);

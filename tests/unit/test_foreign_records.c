@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "attach/ride_buffer.h"
+#include "attach/foreign_records.h"
 
 #define PID 7
 #define MEMORY 0x7000000000ull /* where the process's memory is, as far as it has any */
@@ -39,8 +39,8 @@ static struct {
 } it;
 
 static struct tsc_clock tsc;
-static struct ride_process *process;
-static struct ride_terms terms;
+static struct foreign_records *process;
+static struct foreign_terms terms;
 
 static int read_memory(pid_t pid, uint64_t address, void *buffer, size_t bytes)
 {
@@ -110,16 +110,16 @@ static int begin(void **state)
 	tsc_clock_free(&tsc);
 	for (uint64_t i = 0; i < 3; i++) /* 3 GHz, from a second before now on */
 		tsc_clock_add(&tsc, (struct tsc_pair){TICKS - (2 - i) * 1500000000, MONO - (2 - i) * 500000000, 30});
-	terms = (struct ride_terms){.emit = take, .read = read_memory, .clock = &tsc, .since_ns = MONO - 500000000};
-	process = ride_process_new();
+	terms = (struct foreign_terms){.emit = take, .read = read_memory, .clock = &tsc, .since_ns = MONO - 500000000};
+	process = foreign_records_new();
 	assert_non_null(process);
-	ride_process_sizes(process, sizes);
+	foreign_records_sizes(process, sizes);
 	return 0;
 }
 
 static int end(void **state)
 {
-	ride_process_free(process);
+	foreign_records_free(process);
 	tsc_clock_free(&tsc);
 	return 0;
 }
@@ -150,20 +150,20 @@ static uint8_t *add_kernel(uint64_t start, uint64_t stop, uint32_t corr, uint64_
 }
 
 /* From a copy of exactly that length, so that who reads beyond it is caught by a sanitizer. */
-static struct ride_result convert(void)
+static struct foreign_result convert(void)
 {
-	struct ride_buffer buffer = {.pid = PID,
-				     .tid = 8,
-				     .time_ns = MONO,
-				     .wall_ns = WALL,
-				     .wall_offset_ns = OFFSET,
-				     .ticks = TICKS,
-				     .bytes = it.bytes};
-	struct ride_result result;
+	struct foreign_buffer buffer = {.pid = PID,
+					.tid = 8,
+					.time_ns = MONO,
+					.wall_ns = WALL,
+					.wall_offset_ns = OFFSET,
+					.ticks = TICKS,
+					.bytes = it.bytes};
+	struct foreign_result result;
 
 	buffer.data = malloc(it.bytes ? it.bytes : 1);
 	memcpy(buffer.data, it.buffer, it.bytes);
-	result = ride_buffer_take(process, &terms, &buffer);
+	result = foreign_buffer_convert(process, &terms, &buffer);
 	free(buffer.data);
 	return result;
 }
@@ -179,7 +179,7 @@ static uint64_t text_at(size_t offset, const char *text)
 static void names_are_read_where_the_record_points_once_each(void **state)
 {
 	uint64_t gemm = text_at(100, "_Z4gemmPf"), relu = text_at(250, "_Z4reluPf"); /* relu lies across two pieces */
-	struct ride_result result;
+	struct foreign_result result;
 
 	for (uint32_t i = 0; i < 100; i++)
 		add_kernel(WALL - 2000, WALL - 1000, i + 1, i % 2 ? relu : gemm);
@@ -351,7 +351,7 @@ static void sizes_that_cannot_be_are_not_believed(void **state)
 	bad[CUPTI_KIND_CONCURRENT_KERNEL] = CUPTI_KERNEL_MIN - 8; /* shorter than it ever was */
 	bad[5] = 41;
 	bad[4] = UINT16_MAX & ~7u;
-	ride_process_sizes(process, bad);
+	foreign_records_sizes(process, bad);
 	add_kernel(WALL - 2000, WALL - 1000, 1, 0);
 	assert_int_equal(convert().left, 216);
 	it.bytes = 0;
@@ -364,7 +364,7 @@ static void sizes_that_cannot_be_are_not_believed(void **state)
 
 static void times_of_no_clock_that_we_know_are_not_guessed(void **state)
 {
-	struct ride_result result;
+	struct foreign_result result;
 
 	add_kernel(WALL / 2, WALL / 2 + 1000, 1, 0);
 	add_kernel(UINT64_MAX - 10, UINT64_MAX, 2, 0);
@@ -376,7 +376,7 @@ static void times_of_no_clock_that_we_know_are_not_guessed(void **state)
 
 static void without_a_clock_for_ticks_they_are_left_out_and_counted(void **state)
 {
-	struct ride_result result;
+	struct foreign_result result;
 
 	terms.clock = NULL;
 	add_kernel(TICKS - 6000, TICKS - 3000, 1, 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Probe, copy and clock; see ride.h. */
-#include "attach/ride.h"
+/* Probe, copy and clock; see foreign_buffers.h. */
+#include "attach/foreign_buffers.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -53,65 +53,67 @@ static uint64_t unwanted_kinds(unsigned activity_sets)
 	return unwanted;
 }
 
-void rides_open(struct rides *rides, unsigned activity_sets, attach_emit emit, void *context)
+void foreign_reader_open(struct foreign_reader *reader, unsigned activity_sets, attach_emit emit, void *context)
 {
-	rides->unfit = tsc_unfit();
-	rides->activity_sets = activity_sets;
-	rides->terms = (struct ride_terms){.emit = emit,
-					   .emit_context = context,
-					   .read = process_read_memory,
-					   .clock = rides->unfit ? NULL : &rides->clock,
-					   .unwanted = unwanted_kinds(activity_sets),
-					   .since_ns = monotonic_ns()};
-	rides_tick(rides, rides->terms.since_ns);
+	reader->unfit = tsc_unfit();
+	reader->activity_sets = activity_sets;
+	reader->terms = (struct foreign_terms){.emit = emit,
+					       .emit_context = context,
+					       .read = process_read_memory,
+					       .clock = reader->unfit ? NULL : &reader->clock,
+					       .unwanted = unwanted_kinds(activity_sets),
+					       .since_ns = monotonic_ns()};
+	foreign_reader_tick(reader, reader->terms.since_ns);
 }
 
-void rides_close(struct rides *rides)
+void foreign_reader_close(struct foreign_reader *reader)
 {
-	tsc_clock_free(&rides->clock);
-	free(rides->copy);
-	rides->copy = NULL;
-	rides->copy_bytes = 0;
+	tsc_clock_free(&reader->clock);
+	free(reader->copy);
+	reader->copy = NULL;
+	reader->copy_bytes = 0;
 }
 
-void rides_tick(struct rides *rides, uint64_t now_ns)
+void foreign_reader_tick(struct foreign_reader *reader, uint64_t now_ns)
 {
-	if (!rides->terms.clock || (rides->sampled_ns && now_ns - rides->sampled_ns < SAMPLE_NS))
+	if (!reader->terms.clock || (reader->sampled_ns && now_ns - reader->sampled_ns < SAMPLE_NS))
 		return;
-	tsc_clock_sample(&rides->clock);
-	rides->sampled_ns = now_ns;
+	tsc_clock_sample(&reader->clock);
+	reader->sampled_ns = now_ns;
 }
 
 /* ---- processes -----------------------------------------------------------------------------------------------------
  */
 
-static void learn_sizes(const struct rides *rides, struct ride *ride, const struct gpt_agent_sizes *sizes)
+static void learn_sizes(const struct foreign_reader *reader, struct foreign_buffers *buffers,
+			const struct gpt_agent_sizes *sizes)
 {
-	if (!ride->process)
-		ride->process = ride_process_new();
-	if (!ride->process)
+	if (!buffers->records)
+		buffers->records = foreign_records_new();
+	if (!buffers->records)
 		return;
-	ride_process_sizes(ride->process, sizes->bytes);
-	ride_process_calls(ride->process, ride->borrowed ? apis_classes(rides->activity_sets) : 0);
+	foreign_records_sizes(buffers->records, sizes->bytes);
+	foreign_records_calls(buffers->records, buffers->borrowed ? apis_classes(reader->activity_sets) : 0);
 }
 
-void ride_learn(const struct rides *rides, struct ride *ride, const struct gpt_agent_batch *batch)
+void foreign_buffers_learn(const struct foreign_reader *reader, struct foreign_buffers *buffers,
+			   const struct gpt_agent_batch *batch)
 {
 	const struct gpt_record *record;
 	size_t at = 0;
 
 	while ((record = batch_next(batch, &at))) {
 		if (record->type == GPT_AGENT_HELLO && record->size >= sizeof(struct gpt_agent_hello))
-			ride->borrowed = ((const struct gpt_agent_hello *)record)->state == GPT_AGENT_BORROWING;
+			buffers->borrowed = ((const struct gpt_agent_hello *)record)->state == GPT_AGENT_BORROWING;
 		if (record->type == GPT_AGENT_SIZES && record->size >= sizeof(struct gpt_agent_sizes))
-			learn_sizes(rides, ride, (const struct gpt_agent_sizes *)record);
+			learn_sizes(reader, buffers, (const struct gpt_agent_sizes *)record);
 	}
 }
 
-void ride_forget(struct ride *ride)
+void foreign_buffers_forget(struct foreign_buffers *buffers)
 {
-	ride_process_free(ride->process);
-	*ride = (struct ride){0};
+	foreign_records_free(buffers->records);
+	*buffers = (struct foreign_buffers){0};
 }
 
 /* ---- buffers -------------------------------------------------------------------------------------------------------
@@ -128,48 +130,48 @@ static bool is_unchanged(const struct gpt_cupti_done *done, const uint8_t *head,
 }
 
 /* Copied from the process; -errno, -ESTALE when it has been used for something else since. */
-static int read_buffer(const struct rides *rides, const struct gpt_cupti_done *done)
+static int read_buffer(const struct foreign_reader *reader, const struct gpt_cupti_done *done)
 {
 	uint8_t head[GPT_CUPTI_DONE_HEAD];
 	size_t head_bytes = done->bytes < sizeof(head) ? (size_t)done->bytes : sizeof(head);
-	int error = process_read_memory((pid_t)done->pid, done->address, rides->copy, done->bytes);
+	int error = process_read_memory((pid_t)done->pid, done->address, reader->copy, done->bytes);
 
 	/* and once more behind the copy, which takes a while */
 	if (!error)
 		error = process_read_memory((pid_t)done->pid, done->address, head, head_bytes);
 	if (error)
 		return error;
-	return is_unchanged(done, rides->copy, head_bytes) && is_unchanged(done, head, head_bytes) ? 0 : -ESTALE;
+	return is_unchanged(done, reader->copy, head_bytes) && is_unchanged(done, head, head_bytes) ? 0 : -ESTALE;
 }
 
 /* The buffer as it was when CUPTI gave it back, in memory of ours. */
-static int copy_buffer(struct rides *rides, const struct gpt_cupti_done *done)
+static int copy_buffer(struct foreign_reader *reader, const struct gpt_cupti_done *done)
 {
 	if (!done->bytes || done->bytes > BUFFER_MAX)
 		return -EMSGSIZE;
-	if (done->bytes > rides->copy_bytes) {
-		free(rides->copy);
-		rides->copy = malloc(done->bytes);
-		rides->copy_bytes = rides->copy ? done->bytes : 0;
-		if (!rides->copy)
+	if (done->bytes > reader->copy_bytes) {
+		free(reader->copy);
+		reader->copy = malloc(done->bytes);
+		reader->copy_bytes = reader->copy ? done->bytes : 0;
+		if (!reader->copy)
 			return -ENOMEM;
 	}
 	if (done->copied != done->bytes || done->hdr.size - sizeof(*done) < done->bytes)
-		return read_buffer(rides, done);
-	memcpy(rides->copy, done->data, done->bytes);
+		return read_buffer(reader, done);
+	memcpy(reader->copy, done->data, done->bytes);
 	return 0;
 }
 
-static void tell(struct rides *rides, struct ride *ride, uint32_t pid, const char *what)
+static void tell(struct foreign_reader *reader, struct foreign_buffers *buffers, uint32_t pid, const char *what)
 {
 	char note[256];
 
-	if (ride->told)
+	if (buffers->told)
 		return;
-	ride->told = true;
+	buffers->told = true;
 	snprintf(note, sizeof(note), "pid %" PRIu32 ": GPU records of another profiler's session are missing: %s", pid,
 		 what);
-	emit_text(rides->terms.emit, rides->terms.emit_context, GPT_NOTE, pid, note);
+	emit_text(reader->terms.emit, reader->terms.emit_context, GPT_NOTE, pid, note);
 }
 
 static const char *explain(int error)
@@ -185,41 +187,42 @@ static const char *explain(int error)
 	}
 }
 
-void ride_take(struct rides *rides, struct ride *ride, const struct gpt_cupti_done *done)
+void foreign_buffers_take(struct foreign_reader *reader, struct foreign_buffers *buffers,
+			  const struct gpt_cupti_done *done)
 {
-	struct ride_buffer buffer = {.pid = (pid_t)done->pid, .tid = done->tid, .time_ns = done->time_ns};
-	struct ride_result result;
+	struct foreign_buffer buffer = {.pid = (pid_t)done->pid, .tid = done->tid, .time_ns = done->time_ns};
+	struct foreign_result result;
 	int error;
 
-	if (!ride->process) /* no agent: nobody who would tell which call a record belongs to */
+	if (!buffers->records) /* no agent: nobody who would tell which call a record belongs to */
 		return;
-	error = copy_buffer(rides, done);
+	error = copy_buffer(reader, done);
 	if (error == -ESRCH)
 		return;
 	if (error) {
-		tell(rides, ride, done->pid, explain(error));
+		tell(reader, buffers, done->pid, explain(error));
 		return;
 	}
-	buffer.data = rides->copy;
+	buffer.data = reader->copy;
 	buffer.bytes = done->bytes;
-	if (rides->terms.clock)
-		tsc_clock_sample(&rides->clock);
+	if (reader->terms.clock)
+		tsc_clock_sample(&reader->clock);
 	buffer.ticks = tsc_now();
 	buffer.wall_ns = wall_now_ns();
 	buffer.wall_offset_ns = (int64_t)(buffer.wall_ns - monotonic_ns());
-	result = ride_buffer_take(ride->process, &rides->terms, &buffer);
+	result = foreign_buffer_convert(buffers->records, &reader->terms, &buffer);
 	if (result.left)
-		tell(rides, ride, done->pid, "of a kind that is not known");
+		tell(reader, buffers, done->pid, "of a kind that is not known");
 	else if (result.unknown)
-		tell(rides, ride, done->pid, "their times are of a clock that is not known");
+		tell(reader, buffers, done->pid, "their times are of a clock that is not known");
 	else if (result.unconverted)
-		tell(rides, ride, done->pid, rides->unfit);
+		tell(reader, buffers, done->pid, reader->unfit);
 }
 
 /* ---- the probe -----------------------------------------------------------------------------------------------------
  */
 
-int file_attach_ride(struct files *files, struct probed_file *file, const struct image *image)
+int file_attach_profiler(struct files *files, struct probed_file *file, const struct image *image)
 {
 	struct image_symbol symbol;
 	struct link_place place = {};
@@ -231,6 +234,6 @@ int file_attach_ride(struct files *files, struct probed_file *file, const struct
 	if (error)
 		return error;
 	place.offset = site.offset;
-	return links_attach_uprobes(&file->ride_links, files->programs->multi,
+	return links_attach_uprobes(&file->profiler_links, files->programs->multi,
 				    bpf_program__fd(files->programs->bpf->progs.cupti_done), file->fd, &place, 1);
 }

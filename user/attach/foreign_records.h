@@ -4,8 +4,8 @@
  * the agent's own (agent/records.h); here is what differs from outside: names lie in another process, and times may be
  * those of another clock.  Knows no probes.
  */
-#ifndef GPUTRACE_RIDE_BUFFER_H
-#define GPUTRACE_RIDE_BUFFER_H
+#ifndef GPUTRACE_ATTACH_FOREIGN_RECORDS_H
+#define GPUTRACE_ATTACH_FOREIGN_RECORDS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,10 +17,10 @@
 #include "attach/tsc.h"
 
 /* What is kept for a process whose buffers are read. */
-struct ride_process;
+struct foreign_records;
 
 /* How records are to be taken; the same for all buffers of a trace. */
-struct ride_terms {
+struct foreign_terms {
 	attach_emit emit; /* gets a GPT_AGENT_BATCH */
 	void *emit_context;
 	/* Copies from a process's memory: process_read_memory, in tests something else. 0 or -errno. */
@@ -30,7 +30,7 @@ struct ride_terms {
 	uint64_t since_ns;	       /* what ended before was not of this trace */
 };
 
-struct ride_buffer {
+struct foreign_buffer {
 	uint8_t *data; /* the copy */
 	size_t bytes;
 	pid_t pid;
@@ -41,7 +41,7 @@ struct ride_buffer {
 	uint64_t ticks;		/* ... and tsc_now() */
 };
 
-struct ride_result {
+struct foreign_result {
 	uint64_t taken;	      /* records in the batches */
 	uint64_t left;	      /* bytes at the end that made no sense */
 	uint64_t unknown;     /* records whose clock is none that we know */
@@ -49,16 +49,16 @@ struct ride_result {
 };
 
 /* NULL: no memory. */
-struct ride_process *ride_process_new(void);
-void ride_process_free(struct ride_process *process);
+struct foreign_records *foreign_records_new(void);
+void foreign_records_free(struct foreign_records *process);
 
 /* The sizes of records, as the agent tells them; without them nothing can be read. */
-void ride_process_sizes(struct ride_process *process, const uint16_t sizes[GPT_AGENT_KINDS]);
+void foreign_records_sizes(struct foreign_records *process, const uint16_t sizes[GPT_AGENT_KINDS]);
 
 /* Bits of enum gpt_api_class of calls whose records are taken: where no agent tells of calls. */
-void ride_process_calls(struct ride_process *process, uint32_t classes);
+void foreign_records_calls(struct foreign_records *process, uint32_t classes);
 
-struct ride_result ride_buffer_take(struct ride_process *process, const struct ride_terms *terms,
-				    const struct ride_buffer *buffer);
+struct foreign_result foreign_buffer_convert(struct foreign_records *process, const struct foreign_terms *terms,
+					     const struct foreign_buffer *buffer);
 
 #endif
