@@ -91,7 +91,7 @@ int agent_state(struct pt_regs *ctx)
 
 /* gputrace_agent_activity_set_NAME(): never called; a probe there raises the counter that says NAME is wanted */
 SEC("uprobe")
-int agent_take(struct pt_regs *ctx)
+int agent_activity_set(struct pt_regs *ctx)
 {
 	keep_own_stack(ctx);
 	return 0;

@@ -6,7 +6,7 @@
  */
 #include "common.bpf.h"
 #include "python_code.bpf.h"
-#include "python_place.bpf.h"
+#include "python_site.bpf.h"
 #include "thread.bpf.h"
 
 /* The code object is described before the first entry that names it, as it is before a stack. */
@@ -45,17 +45,17 @@ int python_call(struct pt_regs *ctx)
 	__u64 pid_tid = bpf_get_current_pid_tgid(), now = bpf_ktime_get_ns(), code = 0;
 	__u32 pid = pid_tid >> 32, tid = pid_tid;
 	struct gpt_process_state *process = python_process(pid);
-	struct gpt_py_place *place;
+	struct gpt_py_site *site;
 	struct gpt_pycall *record;
 
 	if (!process || process->python.layout.walk != GPT_PY_WALK_OBJECTS) {
 		keep_own_stack(ctx);
 		return 0;
 	}
-	place = python_place(ctx, process);
-	if (!place || !thread_get(process, tid, pid))
+	site = python_site(ctx, process);
+	if (!site || !thread_get(process, tid, pid))
 		return 0;
-	if (place->kind == GPT_PY_CALL_ENTER) {
+	if (site->kind == GPT_PY_CALL_ENTER) {
 		code = code_entered(ctx, &process->python.layout);
 		if (!code)
 			return 0;
@@ -71,7 +71,7 @@ int python_call(struct pt_regs *ctx)
 	record->pid = pid;
 	record->tid = tid;
 	record->code = code;
-	record->frame = PT_REGS_SP(ctx) + place->sp_adjust;
+	record->frame = PT_REGS_SP(ctx) + site->sp_adjust;
 	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
 	return 0;
 }

@@ -6,7 +6,7 @@
  */
 #include "common.bpf.h"
 #include "python_code.bpf.h"
-#include "python_place.bpf.h"
+#include "python_site.bpf.h"
 #include "thread.bpf.h"
 
 /* Imports that went through the function all methods are called by: those returns of it are the ends. */
@@ -83,13 +83,13 @@ static __always_inline __s64 argument(struct pt_regs *ctx, const struct gpt_py_a
 	__u64 value = 0;
 	__u32 unused;
 
-	if (arg->place == GPT_PY_ARG_NONE)
+	if (arg->kind == GPT_PY_ARG_NONE)
 		return -1;
-	if (arg->place == GPT_PY_ARG_CONSTANT)
+	if (arg->kind == GPT_PY_ARG_CONSTANT)
 		return arg->displacement;
 	if (bpf_probe_read_kernel(&value, 8, (void *)ctx + arg->regs_at))
 		return -1;
-	if (arg->place == GPT_PY_ARG_MEMORY && bpf_probe_read_user(&value, 8, (void *)(value + arg->displacement)))
+	if (arg->kind == GPT_PY_ARG_MEMORY && bpf_probe_read_user(&value, 8, (void *)(value + arg->displacement)))
 		return -1;
 	unused = (64 - 8 * (arg->bytes < 0 ? -arg->bytes : arg->bytes)) & 63;
 	if (arg->bytes < 0)
@@ -208,21 +208,21 @@ int python_event(struct pt_regs *ctx)
 	__u64 pid_tid = bpf_get_current_pid_tgid();
 	struct event_head head = {.pid = pid_tid >> 32, .tid = pid_tid, .value = -1};
 	struct gpt_process_state *process = python_process(head.pid);
-	struct gpt_py_place *place;
+	struct gpt_py_site *site;
 
 	if (!process) {
 		keep_own_stack(ctx);
 		return 0;
 	}
-	place = python_place(ctx, process);
-	if (!place || !thread_get(process, head.tid, head.pid))
+	site = python_site(ctx, process);
+	if (!site || !thread_get(process, head.tid, head.pid))
 		return 0;
 	head.now = bpf_ktime_get_ns();
-	head.frame = PT_REGS_SP(ctx) + place->sp_adjust;
-	head.kind = place->kind <= GPT_PY_GC_CALLBACK ? GPT_PYEVENT_GC : GPT_PYEVENT_IMPORT;
-	switch (place->kind) {
+	head.frame = PT_REGS_SP(ctx) + site->sp_adjust;
+	head.kind = site->kind <= GPT_PY_GC_CALLBACK ? GPT_PYEVENT_GC : GPT_PYEVENT_IMPORT;
+	switch (site->kind) {
 	case GPT_PY_GC_BEGIN:
-		head.value = argument(ctx, &place->arg);
+		head.value = argument(ctx, &site->arg);
 		event_send(&head);
 		break;
 	case GPT_PY_GC_END:
@@ -234,7 +234,7 @@ int python_event(struct pt_regs *ctx)
 		gc_callback(ctx, &head);
 		break;
 	case GPT_PY_IMPORT_BEGIN:
-		import_begins_text(&head, argument(ctx, &place->arg));
+		import_begins_text(&head, argument(ctx, &site->arg));
 		break;
 	case GPT_PY_IMPORT_CALL:
 		import_call(ctx, process, &head);

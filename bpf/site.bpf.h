@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Which of a program's probes has fired: the cookie that attach/ gave to its place. Linux 5.15 keeps one with the probe
- * (bpf_get_attach_cookie); before, the probe's own place is the key of a map.
+ * Which of a program's probes has fired: the cookie that attach/ gave to its site. Linux 5.15 keeps one with the probe
+ * (bpf_get_attach_cookie); before, the file offset of the probe is the key of a map.
  */
 #ifndef GPUTRACE_SITE_BPF_H
 #define GPUTRACE_SITE_BPF_H

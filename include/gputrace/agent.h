@@ -46,8 +46,7 @@
  *     until GPT_AGENT_STOPPED, every call of cuda_api.h in this process is reported by gputrace_agent_call.
  */
 #ifdef __x86_64__
-#define GPUTRACE_AGENT_TRAP                                                                                            \
-	5u /* bytes behind the start of each of these functions: a place for a probe by breakpoint */
+#define GPUTRACE_AGENT_TRAP 5u /* bytes behind the start of each of these functions: a probe site for a breakpoint */
 #else
 #define GPUTRACE_AGENT_TRAP 0u
 #endif

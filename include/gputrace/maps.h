@@ -98,7 +98,7 @@ struct gpt_file_key {
 	__u32 pad;
 };
 
-/* The place of a symbol probe, as the kernel knows it. */
+/* The site of a symbol probe, as the kernel knows it. */
 struct gpt_site_key {
 	__u64 inode;
 	__u64 offset; /* in the file */
@@ -106,11 +106,11 @@ struct gpt_site_key {
 	__u32 pad;
 };
 
-/* ---- places in an interpreter (python_events.bpf.c, python_calls.bpf.c) ----------------------------------- */
+/* ---- probe sites in an interpreter (python_events.bpf.c, python_calls.bpf.c) ----------------------------------- */
 
-#define GPT_MAX_PY_PLACES 4096
+#define GPT_MAX_PY_SITES 4096
 
-enum gpt_py_place_kind {
+enum gpt_py_site_kind {
 	GPT_PY_GC_BEGIN = 1,	 /* args: generation */
 	GPT_PY_GC_END = 2,	 /* no args */
 	GPT_PY_GC_CALLBACK = 3,	 /* entry of invoke_gc_callback(..., phase, generation, ...): one of the two */
@@ -122,7 +122,7 @@ enum gpt_py_place_kind {
 	GPT_PY_CALL_EXIT = 9,
 };
 
-enum gpt_py_arg_place {
+enum gpt_py_arg_kind {
 	GPT_PY_ARG_NONE,
 	GPT_PY_ARG_REGISTER,
 	GPT_PY_ARG_MEMORY, /* at register + displacement */
@@ -130,7 +130,7 @@ enum gpt_py_arg_place {
 };
 
 struct gpt_py_arg {
-	__u8 place;   /* enum gpt_py_arg_place */
+	__u8 kind;    /* enum gpt_py_arg_kind */
 	__u8 regs_at; /* byte offset of the register in struct pt_regs */
 	__s8 bytes;   /* 1, 2, 4, 8; negative: signed */
 	__u8 pad;
@@ -141,14 +141,14 @@ struct gpt_py_arg {
  * A probe's program tells where it is by how far it is from _PyRuntime, which lies in the same file: the same in every
  * process, wherever the file is mapped, and no kernel is too old for it.
  */
-struct gpt_py_place_key {
+struct gpt_py_site_key {
 	__u64 from_runtime;
 	__u32 version; /* as gpt_pylayout.version */
 	__u32 pad;
 };
 
-struct gpt_py_place {
-	__u32 kind;	 /* enum gpt_py_place_kind */
+struct gpt_py_site {
+	__u32 kind;	 /* enum gpt_py_site_kind */
 	__s32 sp_adjust; /* stack pointer there + this = the slice's frame */
 	struct gpt_py_arg arg;
 };

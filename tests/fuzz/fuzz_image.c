@@ -57,7 +57,7 @@ static int read_note(const struct usdt_note *note, void *context)
 
 	*(size_t *)context += strlen(note->provider) + strlen(note->name);
 	for (unsigned i = 0; i < 12; i++)
-		if (usdt_argument(note->arguments, i, &arg) == 0 && arg.place == GPT_PY_ARG_NONE)
+		if (usdt_argument(note->arguments, i, &arg) == 0 && arg.kind == GPT_PY_ARG_NONE)
 			abort(); /* an argument that is nowhere */
 	return 0;
 }
@@ -65,28 +65,28 @@ static int read_note(const struct usdt_note *note, void *context)
 static int read_function(const struct image_symbol *symbol, void *context)
 {
 	const struct image *image = context;
-	function_places places;
+	function_sites sites;
 
-	if (function_exits(image, symbol, &places) == 0)
-		array_free(&places);
-	if (function_returns_of(image, symbol, "helper", &places) == 0)
-		array_free(&places);
+	if (function_exits(image, symbol, &sites) == 0)
+		array_free(&sites);
+	if (function_returns_of(image, symbol, "helper", &sites) == 0)
+		array_free(&sites);
 	return 0;
 }
 
 static void read_interpreter(const struct image *image)
 {
-	struct python_places places;
+	struct python_sites sites;
 	uint64_t offset;
 
 	for (uint16_t minor = 6; minor < 16; minor++) {
-		python_events_find(image, (uint16_t)(3 << 8 | minor), &places);
-		for (size_t i = 0; i < places.list.count; i++)
-			if (image_file_offset(image, places.list.items[i].address, &offset))
+		python_events_find(image, (uint16_t)(3 << 8 | minor), &sites);
+		for (size_t i = 0; i < sites.list.count; i++)
+			if (image_file_offset(image, sites.list.items[i].address, &offset))
 				abort();
-		python_places_free(&places);
-		if (python_calls_find(image, (uint16_t)(3 << 8 | minor), &places) == 0)
-			python_places_free(&places);
+		python_sites_free(&sites);
+		if (python_calls_find(image, (uint16_t)(3 << 8 | minor), &sites) == 0)
+			python_sites_free(&sites);
 	}
 	image_each_symbol(image, read_function, (void *)(uintptr_t)image);
 }

@@ -15,45 +15,45 @@
 
 #if defined(__x86_64__)
 
-/* Labels mark the places that are expected: each function's are NAME_1, NAME_2 and so on. */
+/* Labels mark the sites that are expected: each function's are NAME_1, NAME_2 and so on. */
 static const char source[] =
 	"void helper(void) {}\n"
 	"__attribute__((visibility(\"hidden\"))) void own(void) {}\n"
 	"__asm__(\n"
 	"\"\\t.macro function name\\n\\t.globl \\\\name\\n\\t.type \\\\name, @function\\n\\\\name:\\n\\t.endm\\n\"\n"
-	"\"\\t.macro place name\\n\\t.globl \\\\name\\n\\\\name:\\n\\t.endm\\n\"\n"
+	"\"\\t.macro site name\\n\\t.globl \\\\name\\n\\\\name:\\n\\t.endm\\n\"\n"
 	/* a call, then the epilogue */
 	"\"function simple\\n push %rbp\\n push %rbx\\n sub $0x28, %rsp\\n\"\n"
-	"\"place simple_1\\n call own\\n add $0x28, %rsp\\n pop %rbx\\n pop %rbp\\n ret\\n .size simple, . - "
+	"\"site simple_1\\n call own\\n add $0x28, %rsp\\n pop %rbx\\n pop %rbp\\n ret\\n .size simple, . - "
 	"simple\\n\"\n"
 	/* two ways into one epilogue: a jump, and a move in front of it */
 	"\"function joined\\n sub $0x18, %rsp\\n test %edi, %edi\\n je 1f\\n call own\\n\"\n"
-	"\"place joined_2\\n jmp 2f\\n1: call own\\n\"\n"
-	"\"place joined_1\\n xor %eax, %eax\\n2: add $0x18, %rsp\\n ret\\n .size joined, . - joined\\n\"\n"
+	"\"site joined_2\\n jmp 2f\\n1: call own\\n\"\n"
+	"\"site joined_1\\n xor %eax, %eax\\n2: add $0x18, %rsp\\n ret\\n .size joined, . - joined\\n\"\n"
 	/* a conditional jump into the epilogue may not be taken: the return itself */
 	"\"function perhaps\\n sub $0x18, %rsp\\n test %edi, %edi\\n je 1f\\n call own\\n1: add $0x18, %rsp\\n\"\n"
-	"\"place perhaps_1\\n ret\\n .size perhaps, . - perhaps\\n\"\n"
+	"\"site perhaps_1\\n ret\\n .size perhaps, . - perhaps\\n\"\n"
 	/* nothing but a return; two of them */
 	"\"function bare\\n test %edi, %edi\\n je 1f\\n\"\n"
-	"\"place bare_1\\n ret\\n1: nop\\n\"\n"
-	"\"place bare_2\\n ret\\n .size bare, . - bare\\n\"\n"
+	"\"site bare_1\\n ret\\n1: nop\\n\"\n"
+	"\"site bare_2\\n ret\\n .size bare, . - bare\\n\"\n"
 	/* leaves by another function */
 	"\"function leaves\\n test %edi, %edi\\n je simple\\n ret\\n .size leaves, . - leaves\\n\"\n"
 	/* has a part elsewhere: one end there, and a way from there into the epilogue here */
 	"\"function split\\n sub $0x18, %rsp\\n test %edi, %edi\\n je split.cold\\n\"\n"
-	"\"place split_1\\n call own\\n.Lback: add $0x18, %rsp\\n ret\\n .size split, . - split\\n\"\n"
+	"\"site split_1\\n call own\\n.Lback: add $0x18, %rsp\\n ret\\n .size split, . - split\\n\"\n"
 	"\"function away\\n nop\\n nop\\n ret\\n .size away, . - away\\n\"\n"
 	"\"\\t.type split.cold, @function\\nsplit.cold:\\n test %esi, %esi\\n je 1f\\n\"\n"
-	"\"place split_2\\n jmp .Lback\\n1: call own\\n nop\\n add $0x18, %rsp\\n\"\n"
-	"\"place split_3\\n ret\\n .size split.cold, . - split.cold\\n\"\n"
+	"\"site split_2\\n jmp .Lback\\n1: call own\\n nop\\n add $0x18, %rsp\\n\"\n"
+	"\"site split_3\\n ret\\n .size split.cold, . - split.cold\\n\"\n"
 	/* holds something that is no instruction */
 	"\"function broken\\n nop\\n .byte 0x06\\n ret\\n .size broken, . - broken\\n\"\n"
 	/* calls through the PLT, directly, and something else */
 	"\"function caller\\n sub $8, %rsp\\n call helper@plt\\n\"\n"
-	"\"place caller_1\\n nop\\n call own\\n nop\\n call helper@plt\\n\"\n"
-	"\"place caller_2\\n add $8, %rsp\\n ret\\n .size caller, . - caller\\n\"\n"
+	"\"site caller_1\\n nop\\n call own\\n nop\\n call helper@plt\\n\"\n"
+	"\"site caller_2\\n add $8, %rsp\\n ret\\n .size caller, . - caller\\n\"\n"
 	"\"function near\\n call own\\n\"\n"
-	"\"place near_1\\n ret\\n .size near, . - near\\n\"\n"
+	"\"site near_1\\n ret\\n .size near, . - near\\n\"\n"
 	");\n";
 
 static struct image *image;
@@ -89,18 +89,18 @@ static struct image_symbol symbol(const char *name)
 static void assert_exits(const char *name, size_t count, const int32_t *adjusts)
 {
 	struct image_symbol function = symbol(name);
-	function_places places;
+	function_sites sites;
 
-	assert_int_equal(function_exits(image, &function, &places), 0);
-	assert_int_equal(places.count, count);
+	assert_int_equal(function_exits(image, &function, &sites), 0);
+	assert_int_equal(sites.count, count);
 	for (size_t i = 0; i < count; i++) {
 		char *label = xasprintf("%s_%zu", name, i + 1);
 
-		assert_int_equal(places.items[i].address, symbol(label).address);
-		assert_int_equal(places.items[i].sp_adjust, adjusts[i]);
+		assert_int_equal(sites.items[i].address, symbol(label).address);
+		assert_int_equal(sites.items[i].sp_adjust, adjusts[i]);
 		free(label);
 	}
-	array_free(&places);
+	array_free(&sites);
 }
 
 static void the_call_in_front_of_the_epilogue_is_the_way_out(void **state)
@@ -131,65 +131,65 @@ static void the_cold_part_of_a_function_is_part_of_it(void **state)
 static void a_function_that_goes_on_elsewhere_has_no_certain_ends(void **state)
 {
 	struct image_symbol function = symbol("leaves");
-	function_places places;
+	function_sites sites;
 
-	assert_int_equal(function_exits(image, &function, &places), -ENOENT);
-	assert_int_equal(places.count, 0);
+	assert_int_equal(function_exits(image, &function, &sites), -ENOENT);
+	assert_int_equal(sites.count, 0);
 }
 
 static void a_function_that_cannot_be_decoded_has_no_certain_ends(void **state)
 {
 	struct image_symbol function = symbol("broken");
-	function_places places;
+	function_sites sites;
 
-	assert_int_equal(function_exits(image, &function, &places), -ENOENT);
-	assert_int_equal(function_returns_of(image, &function, "helper", &places), -ENOENT);
+	assert_int_equal(function_exits(image, &function, &sites), -ENOENT);
+	assert_int_equal(function_returns_of(image, &function, "helper", &sites), -ENOENT);
 }
 
 static void a_function_without_a_size_has_no_certain_ends(void **state)
 {
 	struct image_symbol function = symbol("simple");
-	function_places places;
+	function_sites sites;
 
 	function.size = 0;
-	assert_int_equal(function_exits(image, &function, &places), -ENOENT);
+	assert_int_equal(function_exits(image, &function, &sites), -ENOENT);
 	function.size = UINT64_MAX;
-	assert_int_equal(function_exits(image, &function, &places), -ENOENT);
+	assert_int_equal(function_exits(image, &function, &sites), -ENOENT);
 }
 
 static void calls_through_the_plt_are_found_by_name(void **state)
 {
 	struct image_symbol function = symbol("caller");
-	function_places places;
+	function_sites sites;
 
-	assert_int_equal(function_returns_of(image, &function, "helper", &places), 0);
-	assert_int_equal(places.count, 2);
-	assert_int_equal(places.items[0].address, symbol("caller_1").address);
-	assert_int_equal(places.items[1].address, symbol("caller_2").address);
-	array_free(&places);
-	assert_int_equal(function_returns_of(image, &function, "simple", &places), -ENOENT);
+	assert_int_equal(function_returns_of(image, &function, "helper", &sites), 0);
+	assert_int_equal(sites.count, 2);
+	assert_int_equal(sites.items[0].address, symbol("caller_1").address);
+	assert_int_equal(sites.items[1].address, symbol("caller_2").address);
+	array_free(&sites);
+	assert_int_equal(function_returns_of(image, &function, "simple", &sites), -ENOENT);
 }
 
 static void calls_to_the_function_itself_are_found_by_address(void **state)
 {
 	struct image_symbol function = symbol("near");
-	function_places places;
+	function_sites sites;
 
-	assert_int_equal(function_returns_of(image, &function, "own", &places), 0);
-	assert_int_equal(places.count, 1);
-	assert_int_equal(places.items[0].address, symbol("near_1").address);
-	array_free(&places);
+	assert_int_equal(function_returns_of(image, &function, "own", &sites), 0);
+	assert_int_equal(sites.count, 1);
+	assert_int_equal(sites.items[0].address, symbol("near_1").address);
+	array_free(&sites);
 }
 
-static void a_file_that_is_no_interpreter_has_no_places(void **state)
+static void a_file_that_is_no_interpreter_has_no_probe_sites(void **state)
 {
-	struct python_places places;
+	struct python_sites sites;
 
-	python_events_find(image, 3 << 8 | 12, &places);
-	assert_int_equal(places.list.count, 0);
-	assert_false(places.gc || places.imports);
-	assert_int_equal(python_calls_find(image, 3 << 8 | 10, &places), -ENOENT);
-	assert_int_equal(python_calls_find(image, 3 << 8 | 11, &places), -ENOTSUP);
+	python_events_find(image, 3 << 8 | 12, &sites);
+	assert_int_equal(sites.list.count, 0);
+	assert_false(sites.gc || sites.imports);
+	assert_int_equal(python_calls_find(image, 3 << 8 | 10, &sites), -ENOENT);
+	assert_int_equal(python_calls_find(image, 3 << 8 | 11, &sites), -ENOTSUP);
 }
 
 int main(void)
@@ -205,7 +205,7 @@ int main(void)
 		cmocka_unit_test(a_function_without_a_size_has_no_certain_ends),
 		cmocka_unit_test(calls_through_the_plt_are_found_by_name),
 		cmocka_unit_test(calls_to_the_function_itself_are_found_by_address),
-		cmocka_unit_test(a_file_that_is_no_interpreter_has_no_places),
+		cmocka_unit_test(a_file_that_is_no_interpreter_has_no_probe_sites),
 	};
 
 	return cmocka_run_group_tests(tests, build, clean);

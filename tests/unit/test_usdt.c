@@ -144,12 +144,12 @@ static void an_argument_is_a_register_memory_or_a_constant(void **state)
 {
 	static const char text[] = "8@%rax -4@112(%rsp) 1@$-7 -4@-228(%rbp) 8@(%r15) -4@%r9d";
 	static const struct gpt_py_arg expected[] = {
-		{.place = GPT_PY_ARG_REGISTER, .regs_at = 80, .bytes = 8},
-		{.place = GPT_PY_ARG_MEMORY, .regs_at = 152, .bytes = -4, .displacement = 112},
-		{.place = GPT_PY_ARG_CONSTANT, .bytes = 1, .displacement = -7},
-		{.place = GPT_PY_ARG_MEMORY, .regs_at = 32, .bytes = -4, .displacement = -228},
-		{.place = GPT_PY_ARG_MEMORY, .regs_at = 0, .bytes = 8},
-		{.place = GPT_PY_ARG_REGISTER, .regs_at = 64, .bytes = -4},
+		{.kind = GPT_PY_ARG_REGISTER, .regs_at = 80, .bytes = 8},
+		{.kind = GPT_PY_ARG_MEMORY, .regs_at = 152, .bytes = -4, .displacement = 112},
+		{.kind = GPT_PY_ARG_CONSTANT, .bytes = 1, .displacement = -7},
+		{.kind = GPT_PY_ARG_MEMORY, .regs_at = 32, .bytes = -4, .displacement = -228},
+		{.kind = GPT_PY_ARG_MEMORY, .regs_at = 0, .bytes = 8},
+		{.kind = GPT_PY_ARG_REGISTER, .regs_at = 64, .bytes = -4},
 	};
 	struct gpt_py_arg arg;
 

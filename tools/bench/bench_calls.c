@@ -29,12 +29,12 @@ struct floor {
 	struct programs programs;
 	struct links links;
 	int file;
-	struct link_place place;
+	struct uprobe place;
 };
 
 static void floor_find(struct floor *floor, pid_t pid)
 {
-	struct python_places places;
+	struct python_sites places;
 	struct python_info python;
 	struct mappings mappings = {};
 	struct image *image = NULL;
@@ -48,7 +48,7 @@ static void floor_find(struct floor *floor, pid_t pid)
 	for (size_t i = 0; i < places.list.count; i++)
 		if (places.list.items[i].what.kind == GPT_PY_CALL_ENTER)
 			floor->place.offset = places.list.items[i].offset;
-	python_places_free(&places);
+	python_sites_free(&places);
 	image_close(image);
 	python_info_free(&python);
 	mappings_free(&mappings);

@@ -57,7 +57,7 @@ static void floor_attach(struct floor *floor)
 {
 	for (size_t i = 0; i < floor->sites.list.count; i++) {
 		const struct library_site *site = &floor->sites.list.items[i];
-		const struct link_place place = {.offset = site->site.offset};
+		const struct uprobe place = {.offset = site->site.offset};
 
 		if (strcmp(site->symbol, "cudaLaunchKernel") == 0 &&
 		    links_attach_uprobes(&floor->links, floor->multi, bpf_program__fd(floor->programs.bpf->progs.empty),

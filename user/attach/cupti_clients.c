@@ -40,7 +40,7 @@
 static int raise_counter(struct links *links, const struct probed_file *agent, pid_t pid, const char *function,
 			 const char *semaphore)
 {
-	struct link_place place;
+	struct uprobe uprobe;
 	struct image *image = NULL;
 	int error;
 
@@ -49,9 +49,9 @@ static int raise_counter(struct links *links, const struct probed_file *agent, p
 	error = file_open_image(agent, &image);
 	if (error)
 		return error;
-	error = agent_place(image, function, semaphore, &place);
+	error = agent_uprobe(image, function, semaphore, &uprobe);
 	if (!error)
-		error = links_raise_counter(links, agent->fd, &place, pid);
+		error = links_raise_counter(links, agent->fd, &uprobe, pid);
 	image_close(image);
 	return error;
 }
@@ -246,7 +246,7 @@ void cupti_client_forget(struct cupti_client *client)
 int file_attach_pushes(struct files *files, struct probed_file *file)
 {
 	struct image_symbol symbol;
-	struct link_place place = {};
+	struct uprobe uprobe = {};
 	struct image *image = NULL;
 	struct probe_site site = {};
 	int error;
@@ -263,10 +263,10 @@ int file_attach_pushes(struct files *files, struct probed_file *file)
 	if (!error)
 		error = site_choose(image, symbol.address, &site);
 	image_close(image);
-	place.offset = site.offset;
+	uprobe.offset = site.offset;
 	if (!error)
 		error = links_attach_uprobes(&file->push_links, files->programs->multi,
-					     bpf_program__fd(files->programs->bpf->progs.cupti_push), file->fd, &place,
+					     bpf_program__fd(files->programs->bpf->progs.cupti_push), file->fd, &uprobe,
 					     1);
 	if (error)
 		file_note_refused(files, file, FILE_PUSHES, error);
@@ -302,13 +302,13 @@ int file_attach_cupti(struct files *files, struct probed_file *file)
 	if (error)
 		return error;
 	for (size_t i = 0; i < sizeof(probes) / sizeof(probes[0]) && !error; i++) {
-		struct link_place place = {};
+		struct uprobe uprobe = {};
 
 		/* At the very entry, however slow the instruction: the program reads the return address. */
-		error = image_symbol_offset(image, probes[i].function, &place.offset);
+		error = image_symbol_offset(image, probes[i].function, &uprobe.offset);
 		if (!error)
 			error = links_attach_uprobes(&file->cupti_links, files->programs->multi,
-						     bpf_program__fd(probes[i].program), file->fd, &place, 1);
+						     bpf_program__fd(probes[i].program), file->fd, &uprobe, 1);
 	}
 	image_close(image);
 	if (error) {

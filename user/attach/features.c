@@ -35,7 +35,7 @@ static int probe_attach_cookie(void)
 	return libbpf_probe_bpf_helper(BPF_PROG_TYPE_KPROBE, BPF_FUNC_get_attach_cookie, NULL);
 }
 
-/* A kernel that has the link looks at the place only after the program, which is ours and does nothing. */
+/* A kernel that has the link looks at the site only after the program, which is ours and does nothing. */
 static int probe_multi_link(unsigned attach_type)
 {
 	const struct bpf_insn nothing[] = {
@@ -94,20 +94,20 @@ static int probe_fast_nop5(void)
 
 static const uint8_t nop5[] = {0x0f, 0x1f, 0x44, 0x00, 0x00};
 
-static void __attribute__((naked, noinline, aligned(16))) probed_place(void)
+static void __attribute__((naked, noinline, aligned(16))) probed_function(void)
 {
 	__asm__ volatile(".byte 0x0f, 0x1f, 0x44, 0x00, 0x00\n\tret");
 }
 
 static int find_file_offset(struct dl_phdr_info *info, size_t size, void *offset)
 {
-	uint64_t place = (uintptr_t)probed_place - info->dlpi_addr;
+	uint64_t uprobe = (uintptr_t)probed_function - info->dlpi_addr;
 
 	for (int i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *header = &info->dlpi_phdr[i];
 
-		if (header->p_type == PT_LOAD && place - header->p_vaddr < header->p_filesz) {
-			*(uint64_t *)offset = place - header->p_vaddr + header->p_offset;
+		if (header->p_type == PT_LOAD && uprobe - header->p_vaddr < header->p_filesz) {
+			*(uint64_t *)offset = uprobe - header->p_vaddr + header->p_offset;
 			return 1;
 		}
 	}
@@ -123,28 +123,28 @@ static void __attribute__((noreturn)) run_into_probe(int asked, int answer)
 	if (read(asked, &byte, 1) != 1)
 		_exit(0); /* nobody asks any more */
 	for (int i = 0; i < TRIES; i++)
-		probed_place();
+		probed_function();
 	if (write(answer, &byte, 1) != 1 || read(asked, &byte, 1) != 1)
 		_exit(0);
 	for (size_t i = 0; i < sizeof(code); i++)
-		code[i] = ((const volatile uint8_t *)(uintptr_t)probed_place)[i];
+		code[i] = ((const volatile uint8_t *)(uintptr_t)probed_function)[i];
 	_exit(memcmp(code, nop5, sizeof(code)) != 0);
 }
 
 static int probe_and_undo(int ask, int answered)
 {
-	struct link_place place = {};
+	struct uprobe uprobe = {};
 	struct links links = {};
 	char byte = 0;
 	int error, self;
 
-	dl_iterate_phdr(find_file_offset, &place.offset);
+	dl_iterate_phdr(find_file_offset, &uprobe.offset);
 	self = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	if (self < 0)
 		return -errno;
 	/* In all processes of this program: a probe in one makes the kernel patch its scheduler, and emulators choke on
 	 * it. */
-	error = links_raise_counter(&links, self, &place, -1);
+	error = links_raise_counter(&links, self, &uprobe, -1);
 	close(self);
 	if (error)
 		return error;

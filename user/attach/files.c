@@ -114,12 +114,12 @@ static void find_making(struct probed_file *file, const struct image *image)
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		struct image_symbol symbol;
 		struct probe_site site;
-		struct link_place place = {};
+		struct uprobe uprobe = {};
 
 		if (image_symbol(image, names[i], &symbol) || site_choose(image, symbol.address, &site))
 			continue;
-		place.offset = site.offset;
-		array_push(&file->making, place);
+		uprobe.offset = site.offset;
+		array_push(&file->making, uprobe);
 	}
 }
 
@@ -285,7 +285,7 @@ static int attach_calls(struct files *files, struct probed_file *file)
 	int program = bpf_program__fd(files->programs->bpf->progs.call_symbol), error = 0;
 	uint32_t index;
 	struct gpt_file_state state = {};
-	struct link_place *places;
+	struct uprobe *uprobes;
 	uint64_t text = 0, bytes = 0;
 
 	if (text_segment(file->fd, file->sites.list.items[0].site.offset, &text, &bytes))
@@ -297,22 +297,23 @@ static int attach_calls(struct files *files, struct probed_file *file)
 	index = (uint32_t)file->number;
 	state.text_bytes = bytes;
 	bpf_map_update_elem(bpf_map__fd(files->programs->bpf->maps.files), &index, &state, BPF_ANY);
-	places = xcalloc(file->sites.list.count + 1, sizeof(*places));
+	uprobes = xcalloc(file->sites.list.count + 1, sizeof(*uprobes));
 	for (size_t i = 0; i < file->sites.list.count; i++) {
 		const struct library_site *site = &file->sites.list.items[i];
 		uint64_t distance = site->site.offset - text;
 
 		if (distance > GPT_COOKIE_DISTANCE_MAX) /* nested calls are told by the stack alone then */
 			distance = 0;
-		places[i].offset = site->site.offset;
-		places[i].cookie = GPT_COOKIE(site->api, args_of_api(site->api), site->site.sp_adjust, index, distance);
+		uprobes[i].offset = site->site.offset;
+		uprobes[i].cookie =
+			GPT_COOKIE(site->api, args_of_api(site->api), site->site.sp_adjust, index, distance);
 	}
 	if (files->programs->sites >= 0)
-		error = sites_tell(files->programs->sites, file->device, file->inode, places, file->sites.list.count);
+		error = sites_tell(files->programs->sites, file->device, file->inode, uprobes, file->sites.list.count);
 	if (!error)
-		error = links_attach_uprobes(&file->call_links, files->programs->multi, program, file->fd, places,
+		error = links_attach_uprobes(&file->call_links, files->programs->multi, program, file->fd, uprobes,
 					     file->sites.list.count);
-	free(places);
+	free(uprobes);
 	return error;
 }
 
@@ -354,16 +355,16 @@ static bool nop5_is_undone(void)
 	return undone;
 }
 
-int agent_place(const struct image *agent, const char *function, const char *semaphore, struct link_place *place)
+int agent_uprobe(const struct image *agent, const char *function, const char *semaphore, struct uprobe *uprobe)
 {
 	int error;
 
-	*place = (struct link_place){};
-	error = image_symbol_offset(agent, function, &place->offset);
+	*uprobe = (struct uprobe){};
+	error = image_symbol_offset(agent, function, &uprobe->offset);
 	if (!error)
-		error = image_symbol_offset(agent, semaphore, &place->ref_counter);
+		error = image_symbol_offset(agent, semaphore, &uprobe->ref_counter);
 	if (!nop5_is_undone())
-		place->offset += GPUTRACE_AGENT_TRAP;
+		uprobe->offset += GPUTRACE_AGENT_TRAP;
 	return error;
 }
 
@@ -374,30 +375,30 @@ struct agent_probe {
 	bool tells_text; /* so that a call of CUPTI by the agent can be told from one by somebody else */
 };
 
-static int agent_text_cookie(const struct probed_file *file, struct link_place *place)
+static int agent_text_cookie(const struct probed_file *file, struct uprobe *uprobe)
 {
 	uint64_t text, bytes;
-	int error = text_segment(file->fd, place->offset, &text, &bytes);
+	int error = text_segment(file->fd, uprobe->offset, &text, &bytes);
 
 	if (!error && bytes > UINT32_MAX)
 		error = -ENOEXEC;
 	if (!error)
-		place->cookie = GPT_AGENT_COOKIE(place->offset - text, bytes);
+		uprobe->cookie = GPT_AGENT_COOKIE(uprobe->offset - text, bytes);
 	return error;
 }
 
 static int attach_agent_probe(struct files *files, struct probed_file *file, const struct image *image,
 			      const struct agent_probe *probe)
 {
-	struct link_place place;
-	int error = agent_place(image, probe->function, probe->semaphore, &place);
+	struct uprobe uprobe;
+	int error = agent_uprobe(image, probe->function, probe->semaphore, &uprobe);
 
 	if (!error && probe->tells_text)
-		error = agent_text_cookie(file, &place);
+		error = agent_text_cookie(file, &uprobe);
 	if (!error && probe->tells_text && files->programs->sites >= 0)
-		error = sites_tell(files->programs->sites, file->device, file->inode, &place, 1);
+		error = sites_tell(files->programs->sites, file->device, file->inode, &uprobe, 1);
 	return error ? error
-		     : links_attach_uprobes(probe->links, files->programs->multi, probe->program, file->fd, &place, 1);
+		     : links_attach_uprobes(probe->links, files->programs->multi, probe->program, file->fd, &uprobe, 1);
 }
 
 /* What the user wants besides kernels, told by counters. */
@@ -412,18 +413,18 @@ static int attach_activity_sets(struct files *files, struct probed_file *file, c
 		GPT_AGENT_ACTIVITY_SETS(SET)
 #undef SET
 	};
-	struct link_place places[GPT_AGENT_SET_COUNT];
+	struct uprobe uprobes[GPT_AGENT_SET_COUNT];
 	size_t count = 0;
 	int error = 0;
 
 	for (unsigned i = 0; i < GPT_AGENT_SET_COUNT && !error; i++)
 		if (files->activity_sets >> i & 1)
-			error = agent_place(image, sets[i].function, sets[i].semaphore, &places[count++]);
+			error = agent_uprobe(image, sets[i].function, sets[i].semaphore, &uprobes[count++]);
 	/* at once: each link costs a grace period of RCU when it goes */
 	return error ? error
 		     : links_attach_uprobes(&file->call_links, files->programs->multi,
-					    bpf_program__fd(files->programs->bpf->progs.agent_take), file->fd, places,
-					    count);
+					    bpf_program__fd(files->programs->bpf->progs.agent_activity_set), file->fd,
+					    uprobes, count);
 }
 
 int file_attach_agent(struct files *files, struct probed_file *file)

@@ -42,12 +42,12 @@ struct probed_file {
 	struct links batch_links;   /* an agent's batch function */
 	struct links dealloc_links; /* Python: death of code objects */
 	struct links making_links;  /* Python: making of further interpreters */
-	ARRAY(struct link_place) making;
+	ARRAY(struct uprobe) making;
 	struct links engine_links;   /* PyTorch: the autograd engine */
 	struct links profiler_links; /* PyTorch: its profiler's buffers */
 	struct links cupti_links;    /* CUPTI: its other users */
 	struct links push_links;     /* CUPTI: sessions from before we came */
-	bool push_unfit;	     /* looked into, and there is no place for them */
+	bool push_unfit;	     /* looked into, and there is no probe site for them */
 	struct links event_links;    /* Python: collections, imports, calls */
 	bool events_tried;
 	int python_calls; /* Python: 1 every call is traced, -ENOTSUP they cannot be, 0 not asked */
@@ -78,7 +78,7 @@ struct probed_file *files_get_path(struct files *files, const char *path);
 int file_open_image(const struct probed_file *file, struct image **out);
 
 /* Where a probe on that function of the agent goes, and which counter it raises. -errno */
-int agent_place(const struct image *agent, const char *function, const char *semaphore, struct link_place *place);
+int agent_uprobe(const struct image *agent, const char *function, const char *semaphore, struct uprobe *uprobe);
 
 struct probed_file *files_find(struct files *files, dev_t device, uint64_t inode);
 

@@ -225,7 +225,7 @@ void foreign_buffers_take(struct foreign_reader *reader, struct foreign_buffers 
 int file_attach_profiler(struct files *files, struct probed_file *file, const struct image *image)
 {
 	struct image_symbol symbol;
-	struct link_place place = {};
+	struct uprobe uprobe = {};
 	struct probe_site site;
 	int error = image_symbol(image, BUFFER_COMPLETED, &symbol);
 
@@ -233,7 +233,7 @@ int file_attach_profiler(struct files *files, struct probed_file *file, const st
 		error = site_choose(image, symbol.address, &site);
 	if (error)
 		return error;
-	place.offset = site.offset;
+	uprobe.offset = site.offset;
 	return links_attach_uprobes(&file->profiler_links, files->programs->multi,
-				    bpf_program__fd(files->programs->bpf->progs.cupti_done), file->fd, &place, 1);
+				    bpf_program__fd(files->programs->bpf->progs.cupti_done), file->fd, &uprobe, 1);
 }

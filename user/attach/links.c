@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Links between programs and places; owns file descriptors only. */
+/* Links between programs and probe sites; owns file descriptors only. */
 #include "attach/links.h"
 
 #include <errno.h>
@@ -58,7 +58,7 @@ bool links_have_multi(int program_fd, unsigned attach_type)
 	return fd < 0 && errno == EBADF;
 }
 
-static int attach_multi(struct links *links, int program_fd, const char *path, const struct link_place *places,
+static int attach_multi(struct links *links, int program_fd, const char *path, const struct uprobe *uprobes,
 			size_t count)
 {
 	struct uprobe_multi_attr *attr = guard_memory(sizeof(*attr));
@@ -70,10 +70,10 @@ static int attach_multi(struct links *links, int program_fd, const char *path, c
 	if (!attr || !values || !shared_path)
 		return -E2BIG;
 	for (size_t i = 0; i < count; i++) {
-		values[i] = places[i].offset;
-		values[count + i] = places[i].cookie;
-		values[2 * count + i] = places[i].ref_counter;
-		counted |= places[i].ref_counter != 0;
+		values[i] = uprobes[i].offset;
+		values[count + i] = uprobes[i].cookie;
+		values[2 * count + i] = uprobes[i].ref_counter;
+		counted |= uprobes[i].ref_counter != 0;
 	}
 	*attr = (struct uprobe_multi_attr){
 		.program_fd = (uint32_t)program_fd,
@@ -128,15 +128,15 @@ static int link_perf_event(struct links *links, int program_fd, int perf_fd, uin
 }
 
 /* pid -1: every process. */
-static int open_uprobe(struct links *links, int type, const char *path, const struct link_place *place, pid_t pid)
+static int open_uprobe(struct links *links, int type, const char *path, const struct uprobe *uprobe, pid_t pid)
 {
 	const struct perf_event_attr attr = {
 		.size = sizeof(attr),
 		.type = (uint32_t)type,
 		/* kernel/events/core.c: PERF_UPROBE_REF_CTR_OFFSET_SHIFT */
-		.config = place->ref_counter << 32,
+		.config = uprobe->ref_counter << 32,
 		.uprobe_path = (uintptr_t)shared_copy(path, strlen(path) + 1),
-		.probe_offset = place->offset,
+		.probe_offset = uprobe->offset,
 	};
 	const long arguments[GUARD_ARGUMENTS] = {(long)shared_copy(&attr, sizeof(attr)), pid, pid < 0 ? 0 : -1, -1,
 						 PERF_FLAG_FD_CLOEXEC};
@@ -147,15 +147,14 @@ static int open_uprobe(struct links *links, int type, const char *path, const st
 	return fd;
 }
 
-static int attach_single(struct links *links, int type, int program_fd, const char *path,
-			 const struct link_place *place)
+static int attach_single(struct links *links, int type, int program_fd, const char *path, const struct uprobe *uprobe)
 {
-	int fd = open_uprobe(links, type, path, place, -1);
+	int fd = open_uprobe(links, type, path, uprobe, -1);
 
-	return fd < 0 ? fd : link_perf_event(links, program_fd, fd, place->cookie);
+	return fd < 0 ? fd : link_perf_event(links, program_fd, fd, uprobe->cookie);
 }
 
-int links_raise_counter(struct links *links, int file_fd, const struct link_place *place, pid_t pid)
+int links_raise_counter(struct links *links, int file_fd, const struct uprobe *uprobe, pid_t pid)
 {
 	int type = uprobe_pmu_type(), fd;
 	char path[64];
@@ -163,11 +162,11 @@ int links_raise_counter(struct links *links, int file_fd, const struct link_plac
 	if (type < 0)
 		return type;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", file_fd);
-	fd = open_uprobe(links, type, path, place, pid);
+	fd = open_uprobe(links, type, path, uprobe, pid);
 	return fd < 0 ? fd : 0;
 }
 
-int links_attach_uprobes(struct links *links, bool multi, int program_fd, int file_fd, const struct link_place *places,
+int links_attach_uprobes(struct links *links, bool multi, int program_fd, int file_fd, const struct uprobe *uprobes,
 			 size_t count)
 {
 	char path[64];
@@ -177,12 +176,12 @@ int links_attach_uprobes(struct links *links, bool multi, int program_fd, int fi
 		return 0;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", file_fd);
 	if (multi)
-		return attach_multi(links, program_fd, path, places, count);
+		return attach_multi(links, program_fd, path, uprobes, count);
 	type = uprobe_pmu_type();
 	if (type < 0)
 		return type;
 	for (size_t i = 0; i < count && !error; i++)
-		error = attach_single(links, type, program_fd, path, &places[i]);
+		error = attach_single(links, type, program_fd, path, &uprobes[i]);
 	if (error)
 		links_detach(links);
 	return error;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Attaching a program to places in a file, whatever the kernel offers: one uprobe.multi link (Linux 6.6), else a
- * perf event for each place, with a link (5.15) or without.  Knows nothing of what the places mean.
+ * Attaching a program to probe sites in a file, whatever the kernel offers: one uprobe.multi link (Linux 6.6), else a
+ * perf event for each site, with a link (5.15) or without.  Knows nothing of what the sites mean.
  */
 #ifndef GPUTRACE_LINKS_H
 #define GPUTRACE_LINKS_H
@@ -17,7 +17,7 @@
 #define ATTACH_TRACE_UPROBE_MULTI 48   /* Linux 6.6 */
 #define ATTACH_TRACE_UPROBE_SESSION 57 /* 6.13 */
 
-struct link_place {
+struct uprobe {
 	uint64_t offset;      /* in the file */
 	uint64_t cookie;      /* bpf_get_attach_cookie (5.15), 0: none */
 	uint64_t ref_counter; /* file offset of a USDT semaphore, 0 none */
@@ -31,15 +31,15 @@ struct links {
  */
 bool links_have_multi(int program_fd, unsigned attach_type);
 
-/* Probes all places of the file in every process that maps it. 0 or -errno; on failure nothing is attached. */
-int links_attach_uprobes(struct links *links, bool multi, int program_fd, int file_fd, const struct link_place *places,
+/* Probes all sites of the file in every process that maps it. 0 or -errno; on failure nothing is attached. */
+int links_attach_uprobes(struct links *links, bool multi, int program_fd, int file_fd, const struct uprobe *uprobes,
 			 size_t count);
 
 /*
- * Raises the counter place->ref_counter in one process that maps the file, or in it once it does, until links_detach:
+ * Raises the counter uprobe->ref_counter in one process that maps the file, or in it once it does, until links_detach:
  * by a probe that nothing listens to.  pid -1: in every process.
  */
-int links_raise_counter(struct links *links, int file_fd, const struct link_place *place, pid_t pid);
+int links_raise_counter(struct links *links, int file_fd, const struct uprobe *uprobe, pid_t pid);
 
 /* A tracepoint by "category/name"; finds its id also where no tracefs is mounted. */
 int links_attach_tracepoint(struct links *links, int program_fd, const char *tracepoint);

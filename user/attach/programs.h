@@ -13,7 +13,7 @@
 struct programs {
 	struct gputrace_bpf *bpf;
 	bool multi; /* uprobe.multi links can be used */
-	int sites;  /* map of probe cookies by place, for kernels without cookies of their own; -1: not needed */
+	int sites;  /* map of probe cookies by site, for kernels without cookies of their own; -1: not needed */
 };
 
 /* Opens the object for newer kernels or the one for older; nothing is loaded. NULL and errno. */

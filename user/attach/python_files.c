@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Probes inside interpreters: tells the BPF side what each place means, and puts the probes there.  Which places there
+ * Probes inside interpreters: tells the BPF side what each site means, and puts the probes there.  Which sites there
  * are is target/python_events.c's.
  */
 #include "attach/files.h"
@@ -17,26 +17,26 @@
 #include "target/python.h"
 #include "target/python_events.h"
 
-static int attach_places(struct files *files, struct probed_file *file, const struct python_info *python,
-			 const struct python_places *places, int program)
+static int attach_sites(struct files *files, struct probed_file *file, const struct python_info *python,
+			const struct python_sites *sites, int program)
 {
-	int map = bpf_map__fd(files->programs->bpf->maps.python_places), err = 0;
-	struct link_place *probes = xcalloc(places->list.count + 1, sizeof(*probes));
+	int map = bpf_map__fd(files->programs->bpf->maps.python_sites), err = 0;
+	struct uprobe *probes = xcalloc(sites->list.count + 1, sizeof(*probes));
 
-	for (size_t i = 0; i < places->list.count && !err; i++) {
-		const struct python_place *place = &places->list.items[i];
-		const struct gpt_py_place_key key = {
-			.from_runtime = place->address + python->bias - python->walk.runtime,
+	for (size_t i = 0; i < sites->list.count && !err; i++) {
+		const struct python_site *site = &sites->list.items[i];
+		const struct gpt_py_site_key key = {
+			.from_runtime = site->address + python->bias - python->walk.runtime,
 			.version = python->walk.layout.version,
 		};
 
-		probes[i] = (struct link_place){.offset = place->offset, .ref_counter = place->semaphore};
-		if (bpf_map_update_elem(map, &key, &place->what, BPF_ANY))
+		probes[i] = (struct uprobe){.offset = site->offset, .ref_counter = site->semaphore};
+		if (bpf_map_update_elem(map, &key, &site->what, BPF_ANY))
 			err = -errno;
 	}
 	if (!err)
 		err = links_attach_uprobes(&file->event_links, files->programs->multi, program, file->fd, probes,
-					   places->list.count);
+					   sites->list.count);
 	free(probes);
 	return err;
 }
@@ -56,36 +56,36 @@ static void note(struct files *files, const char *text)
 static void attach_events(struct files *files, struct probed_file *file, const struct python_info *python,
 			  const struct image *image)
 {
-	struct python_places places;
+	struct python_sites sites;
 	char text[512];
 	int err;
 
-	python_events_find(image, python->walk.layout.version, &places);
-	err = attach_places(files, file, python, &places, bpf_program__fd(files->programs->bpf->progs.python_event));
-	if (err || !places.gc || !places.imports) {
+	python_events_find(image, python->walk.layout.version, &sites);
+	err = attach_sites(files, file, python, &sites, bpf_program__fd(files->programs->bpf->progs.python_event));
+	if (err || !sites.gc || !sites.imports) {
 		snprintf(text, sizeof(text), "%s (CPython %s): %s are not on the timeline: %s", base_name(file),
 			 python->version,
-			 err || (!places.gc && !places.imports) ? "collections and imports"
-			 : places.imports			? "collections"
-								: "imports",
+			 err || (!sites.gc && !sites.imports) ? "collections and imports"
+			 : sites.imports		      ? "collections"
+							      : "imports",
 			 err ? strerror(-err) : "it has neither USDT probes nor the symbols for them");
 		note(files, text);
 	}
-	python_places_free(&places);
+	python_sites_free(&sites);
 }
 
 static void attach_calls(struct files *files, struct probed_file *file, const struct python_info *python,
 			 const struct image *image)
 {
 	const char *why = "the function that runs frames could not be probed";
-	struct python_places places;
+	struct python_sites sites;
 	char text[512];
-	int err = python_calls_find(image, python->walk.layout.version, &places);
+	int err = python_calls_find(image, python->walk.layout.version, &sites);
 
 	if (!err) {
-		err = attach_places(files, file, python, &places,
-				    bpf_program__fd(files->programs->bpf->progs.python_call));
-		python_places_free(&places);
+		err = attach_sites(files, file, python, &sites,
+				   bpf_program__fd(files->programs->bpf->progs.python_call));
+		python_sites_free(&sites);
 	} else if (err == -ENOTSUP) {
 		why = "from 3.11 on calls run inside the interpreter, where no probe can see them";
 	}
@@ -116,13 +116,13 @@ void file_attach_python(struct files *files, struct probed_file *file, const str
 
 int file_attach_dealloc(struct files *files, struct probed_file *file, uint64_t offset)
 {
-	struct link_place place = {.offset = offset};
+	struct uprobe uprobe = {.offset = offset};
 	int error;
 
 	if (file->dealloc_links.fds.count)
 		return 0;
 	error = links_attach_uprobes(&file->dealloc_links, files->programs->multi,
-				     bpf_program__fd(files->programs->bpf->progs.code_dealloc), file->fd, &place, 1);
+				     bpf_program__fd(files->programs->bpf->progs.code_dealloc), file->fd, &uprobe, 1);
 	if (error)
 		file_note_refused(files, file, FILE_DEATHS, error);
 	return error;

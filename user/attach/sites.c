@@ -16,15 +16,15 @@ struct gpt_site_key sites_key(dev_t device, uint64_t inode, uint64_t offset)
 	return (struct gpt_site_key){.inode = inode, .offset = offset, .device = sites_kernel_device(device)};
 }
 
-int sites_tell(int map, dev_t device, uint64_t inode, struct link_place *places, size_t count)
+int sites_tell(int map, dev_t device, uint64_t inode, struct uprobe *uprobes, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
-		struct gpt_site_key key = sites_key(device, inode, places[i].offset);
-		int error = bpf_map_update_elem(map, &key, &places[i].cookie, BPF_ANY);
+		struct gpt_site_key key = sites_key(device, inode, uprobes[i].offset);
+		int error = bpf_map_update_elem(map, &key, &uprobes[i].cookie, BPF_ANY);
 
 		if (error)
 			return error;
-		places[i].cookie = 0;
+		uprobes[i].cookie = 0;
 	}
 	return 0;
 }

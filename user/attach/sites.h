@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Where symbol probes are, told to the programs of kernels that keep no cookie with a probe (before Linux 5.15): a map
- * from place to cookie. Attaches nothing.
+ * from site to cookie. Attaches nothing.
  */
 #ifndef GPUTRACE_SITES_H
 #define GPUTRACE_SITES_H
@@ -18,7 +18,7 @@ uint32_t sites_kernel_device(dev_t device);
 
 struct gpt_site_key sites_key(dev_t device, uint64_t inode, uint64_t offset);
 
-/* Moves the cookies of places in one file from `places` into the map; before these are probed. -errno: -E2BIG */
-int sites_tell(int map, dev_t device, uint64_t inode, struct link_place *places, size_t count);
+/* Moves the cookies of `uprobes` in one file into the map; before these are probed. -errno: -E2BIG */
+int sites_tell(int map, dev_t device, uint64_t inode, struct uprobe *uprobes, size_t count);
 
 #endif

@@ -13,7 +13,7 @@
 /* The engine's functions by the part of their mangled names that does not change with their parameters. */
 struct engine_search {
 	const struct image *image;
-	struct link_place begin, node;
+	struct uprobe begin, node;
 };
 
 static int engine_symbol(const struct image_symbol *symbol, void *context)
@@ -21,19 +21,19 @@ static int engine_symbol(const struct image_symbol *symbol, void *context)
 	static const char begin[] = "_ZN5torch8autograd6Engine23execute_with_graph_task";
 	static const char node[] = "_ZN5torch8autograd6Engine17evaluate_function";
 	struct engine_search *search = context;
-	struct link_place *place = NULL;
+	struct uprobe *uprobe = NULL;
 	struct probe_site site;
 
 	if (!symbol->function)
 		return 0;
 	if (!strncmp(symbol->name, begin, sizeof(begin) - 1))
-		place = &search->begin;
+		uprobe = &search->begin;
 	else if (!strncmp(symbol->name, node, sizeof(node) - 1))
-		place = &search->node;
-	if (!place || site_choose(search->image, symbol->address, &site))
+		uprobe = &search->node;
+	if (!uprobe || site_choose(search->image, symbol->address, &site))
 		return 0;
-	place->offset = site.offset;
-	place->cookie = GPT_COOKIE(0, 0, site.sp_adjust, 0, 0);
+	uprobe->offset = site.offset;
+	uprobe->cookie = GPT_COOKIE(0, 0, site.sp_adjust, 0, 0);
 	return search->begin.offset && search->node.offset;
 }
 

@@ -129,9 +129,9 @@ static int32_t rise_of(const struct piece *piece)
 	return 0;
 }
 
-static void push_place(function_places *out, const struct piece *piece, int32_t adjust)
+static void push_site(function_sites *out, const struct piece *piece, int32_t adjust)
 {
-	array_push(out, ((struct function_place){.address = piece->address, .sp_adjust = adjust}));
+	array_push(out, ((struct function_site){.address = piece->address, .sp_adjust = adjust}));
 }
 
 /* A call, or a move between other registers: the stack pointer is behind it what it was in front. */
@@ -150,7 +150,7 @@ static bool keeps_stack(const struct piece *piece)
  * instead: the instruction in front of it, and the jumps to it.  Not where a conditional jump leads there (it may not
  * be taken), where anything leads into its middle, or where what stands in front may be something else.
  */
-static bool push_ways_in(function_places *out, const struct listing *listing, size_t first, size_t last, int32_t rise)
+static bool push_ways_in(function_sites *out, const struct listing *listing, size_t first, size_t last, int32_t rise)
 {
 	const struct piece *pieces = listing->pieces.items;
 	const struct piece *before = pieces[first].first ? NULL : &pieces[first - 1];
@@ -159,7 +159,7 @@ static bool push_ways_in(function_places *out, const struct listing *listing, si
 	if (before && !is_jump(before)) {
 		if (!keeps_stack(before))
 			return false;
-		push_place(out, before, rise);
+		push_site(out, before, rise);
 	}
 	for (size_t i = 0; i < listing->pieces.count; i++) {
 		uint64_t target = target_of(&pieces[i]);
@@ -171,12 +171,12 @@ static bool push_ways_in(function_places *out, const struct listing *listing, si
 			out->count = kept;
 			return false;
 		}
-		push_place(out, &pieces[i], rise);
+		push_site(out, &pieces[i], rise);
 	}
 	return out->count > kept;
 }
 
-static void push_exit(function_places *out, const struct listing *listing, size_t index)
+static void push_exit(function_sites *out, const struct listing *listing, size_t index)
 {
 	const struct piece *pieces = listing->pieces.items;
 	int32_t rise = 8; /* the return address */
@@ -185,10 +185,10 @@ static void push_exit(function_places *out, const struct listing *listing, size_
 	while (!pieces[first].first && rise_of(&pieces[first - 1]) && rise < INT32_MAX / 4)
 		rise += rise_of(&pieces[--first]);
 	if (first == index || !push_ways_in(out, listing, first, index, rise))
-		push_place(out, &pieces[index], 8);
+		push_site(out, &pieces[index], 8);
 }
 
-int function_exits(const struct image *image, const struct image_symbol *function, function_places *out)
+int function_exits(const struct image *image, const struct image_symbol *function, function_sites *out)
 {
 	struct listing listing;
 	int err = listing_read(image, function, &listing);
@@ -234,7 +234,7 @@ static bool is_stub_of(const struct image *image, uint64_t address, const char *
 }
 
 int function_returns_of(const struct image *image, const struct image_symbol *function, const char *callee,
-			function_places *out)
+			function_sites *out)
 {
 	struct image_symbol direct;
 	struct listing listing;
@@ -251,7 +251,7 @@ int function_returns_of(const struct image *image, const struct image_symbol *fu
 		if (!is_call(piece) || piece[1].first)
 			continue;
 		if ((has_direct && target == direct.address) || is_stub_of(image, target, callee))
-			push_place(out, piece + 1, 0);
+			push_site(out, piece + 1, 0);
 	}
 	listing_free(&listing);
 	return out->count ? 0 : -ENOENT;
@@ -259,7 +259,7 @@ int function_returns_of(const struct image *image, const struct image_symbol *fu
 
 #else
 
-int function_exits(const struct image *image, const struct image_symbol *function, function_places *out)
+int function_exits(const struct image *image, const struct image_symbol *function, function_sites *out)
 {
 	(void)image;
 	(void)function;
@@ -268,7 +268,7 @@ int function_exits(const struct image *image, const struct image_symbol *functio
 }
 
 int function_returns_of(const struct image *image, const struct image_symbol *function, const char *callee,
-			function_places *out)
+			function_sites *out)
 {
 	(void)image;
 	(void)function;

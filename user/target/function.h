@@ -6,21 +6,21 @@
 #include "base/array.h"
 #include "target/image.h"
 
-struct function_place {
+struct function_site {
 	uint64_t address;  /* linked address of an instruction */
 	int32_t sp_adjust; /* stack pointer there + this = above the return address, as after the return */
 };
 
-typedef ARRAY(struct function_place) function_places;
+typedef ARRAY(struct function_site) function_sites;
 
 /*
  * Places of which each way out of the function passes exactly one, cheap ones where that is certain.  -ENOENT: not all
  * of the function could be decoded, or it has none.
  */
-int function_exits(const struct image *image, const struct image_symbol *function, function_places *out);
+int function_exits(const struct image *image, const struct image_symbol *function, function_sites *out);
 
 /* The instructions behind the calls of a named function, directly or through the PLT; sp_adjust is 0. -ENOENT */
 int function_returns_of(const struct image *image, const struct image_symbol *function, const char *callee,
-			function_places *out);
+			function_sites *out);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Finds the places of python_events.h.  What is used where, of the interpreters looked at:
+ * Finds the probe sites of python_events.h.  What is used where, of the interpreters looked at:
  *
  *   Debian's 3.11, 3.14, 3.15 (--with-dtrace)  USDT gc__start, gc__done, import__find__load__start, ..._done
  *   others, 3.6 to 3.13, with .symtab          collections: invoke_gc_callback, which is called with "start" and "stop"
@@ -19,39 +19,39 @@
 #include "target/usdt.h"
 
 #define NOTES_BYTES_MAX (1u << 20)
-#define PLACES_MAX 64 /* a compiler makes two or three copies of a probe */
+#define SITES_MAX 64 /* a compiler makes two or three copies of a probe */
 
 struct search {
 	const struct image *image;
-	struct python_places *out;
+	struct python_sites *out;
 	uint64_t base;	/* linked address of .stapsdt.base, 0: not there */
-	unsigned found; /* bits by enum gpt_py_place_kind */
+	unsigned found; /* bits by enum gpt_py_site_kind */
 };
 
-static struct python_place *add_place(struct search *search, uint64_t address, uint32_t kind, int32_t sp_adjust)
+static struct python_site *add_site(struct search *search, uint64_t address, uint32_t kind, int32_t sp_adjust)
 {
-	struct python_place place = {.address = address, .what = {.kind = kind, .sp_adjust = sp_adjust}};
+	struct python_site site = {.address = address, .what = {.kind = kind, .sp_adjust = sp_adjust}};
 
-	if (search->out->list.count >= PLACES_MAX || image_file_offset(search->image, address, &place.offset))
+	if (search->out->list.count >= SITES_MAX || image_file_offset(search->image, address, &site.offset))
 		return NULL;
 	for (size_t i = 0; i < search->out->list.count; i++)
-		if (search->out->list.items[i].offset == place.offset)
+		if (search->out->list.items[i].offset == site.offset)
 			return NULL; /* an alias */
 	search->found |= 1u << kind;
-	return array_push(&search->out->list, place);
+	return array_push(&search->out->list, site);
 }
 
 /* A function's entry at the cheap instruction of its prologue. */
 static int add_entry(struct search *search, const struct image_symbol *function, uint32_t kind)
 {
-	struct python_place *place;
-	struct probe_site site;
+	struct python_site *site;
+	struct probe_site chosen;
 
-	if (site_choose(search->image, function->address, &site))
+	if (site_choose(search->image, function->address, &chosen))
 		return -ENOENT;
 	/* above the return address: where the stack pointer is when the function has returned */
-	place = add_place(search, function->address + site.skipped, kind, site.sp_adjust + 8);
-	return place ? 0 : -ENOENT;
+	site = add_site(search, function->address + chosen.skipped, kind, chosen.sp_adjust + 8);
+	return site ? 0 : -ENOENT;
 }
 
 /* ---- USDT -------------------------------------------------------------------------------------------------- */
@@ -67,7 +67,7 @@ static const struct {
 	{"import__find__load__done", GPT_PY_IMPORT_END, false},
 };
 
-/* What sys/sdt.h puts where a probe is; anything else is not a place that its note tells the truth about. */
+/* What sys/sdt.h puts where a probe is; anything else is not a site that its note tells the truth about. */
 static bool is_nop(const struct image *image, uint64_t address)
 {
 	static const uint8_t nop5[] = {0x0f, 0x1f, 0x44, 0x00, 0x00};
@@ -83,7 +83,7 @@ static int take_note(const struct usdt_note *note, void *context)
 	struct search *search = context;
 	/* Where the file was linked anew (prelink), the note has the old addresses: the base says by how much. */
 	uint64_t moved = search->base && note->base ? search->base - note->base : 0;
-	struct python_place *place;
+	struct python_site *site;
 	struct gpt_py_arg arg = {0};
 	uint64_t semaphore = 0;
 
@@ -99,10 +99,10 @@ static int take_note(const struct usdt_note *note, void *context)
 			return 0;
 		if (note->semaphore && image_file_offset(search->image, note->semaphore + moved, &semaphore))
 			return 0;
-		place = add_place(search, note->address + moved, probes[i].kind, 0);
-		if (place) {
-			place->what.arg = arg;
-			place->semaphore = semaphore;
+		site = add_site(search, note->address + moved, probes[i].kind, 0);
+		if (site) {
+			site->what.arg = arg;
+			site->semaphore = semaphore;
 		}
 	}
 	return 0;
@@ -120,14 +120,14 @@ static void find_usdt(struct search *search)
 		usdt_each(notes, bytes, take_note, search);
 }
 
-static void drop_kinds(struct python_places *places, unsigned kinds)
+static void drop_kinds(struct python_sites *sites, unsigned kinds)
 {
 	size_t kept = 0;
 
-	for (size_t i = 0; i < places->list.count; i++)
-		if (!(kinds & 1u << places->list.items[i].what.kind))
-			places->list.items[kept++] = places->list.items[i];
-	places->list.count = kept;
+	for (size_t i = 0; i < sites->list.count; i++)
+		if (!(kinds & 1u << sites->list.items[i].what.kind))
+			sites->list.items[kept++] = sites->list.items[i];
+	sites->list.count = kept;
 }
 
 /* ---- by function --------------------------------------------------------------------------------------------- */
@@ -151,7 +151,7 @@ static void find_import_functions(struct search *search, uint16_t version)
 {
 	const char *callee = version >= (3 << 8 | 11) ? "PyObject_CallMethodObjArgs" : "_PyObject_CallMethodIdObjArgs";
 	struct image_symbol import, call;
-	function_places returns;
+	function_sites returns;
 
 	if (image_symbol(search->image, "PyImport_ImportModuleLevelObject", &import) ||
 	    image_symbol(search->image, callee, &call))
@@ -159,7 +159,7 @@ static void find_import_functions(struct search *search, uint16_t version)
 	if (!function_returns_of(search->image, &import, callee, &returns) &&
 	    !add_entry(search, &call, GPT_PY_IMPORT_CALL))
 		for (size_t i = 0; i < returns.count; i++)
-			add_place(search, returns.items[i].address, GPT_PY_IMPORT_RETURNED, returns.items[i].sp_adjust);
+			add_site(search, returns.items[i].address, GPT_PY_IMPORT_RETURNED, returns.items[i].sp_adjust);
 	array_free(&returns);
 }
 
@@ -168,7 +168,7 @@ static bool has_kinds(const struct search *search, uint32_t first, uint32_t seco
 	return search->found & 1u << first && search->found & 1u << second;
 }
 
-void python_events_find(const struct image *image, uint16_t version, struct python_places *out)
+void python_events_find(const struct image *image, uint16_t version, struct python_sites *out)
 {
 	struct search search = {.image = image, .out = out};
 
@@ -189,11 +189,11 @@ void python_events_find(const struct image *image, uint16_t version, struct pyth
 	}
 }
 
-int python_calls_find(const struct image *image, uint16_t version, struct python_places *out)
+int python_calls_find(const struct image *image, uint16_t version, struct python_sites *out)
 {
 	struct search search = {.image = image, .out = out};
 	struct image_symbol function;
-	function_places exits;
+	function_sites exits;
 	int err = 0;
 
 	memset(out, 0, sizeof(*out));
@@ -204,15 +204,15 @@ int python_calls_find(const struct image *image, uint16_t version, struct python
 	if (add_entry(&search, &function, GPT_PY_CALL_ENTER))
 		err = -ENOENT;
 	for (size_t i = 0; i < exits.count && !err; i++)
-		if (!add_place(&search, exits.items[i].address, GPT_PY_CALL_EXIT, exits.items[i].sp_adjust))
+		if (!add_site(&search, exits.items[i].address, GPT_PY_CALL_EXIT, exits.items[i].sp_adjust))
 			err = -ENOENT;
 	array_free(&exits);
 	if (err)
-		python_places_free(out);
+		python_sites_free(out);
 	return err;
 }
 
-void python_places_free(struct python_places *places)
+void python_sites_free(struct python_sites *sites)
 {
-	array_free(&places->list);
+	array_free(&sites->list);
 }

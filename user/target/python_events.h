@@ -11,31 +11,31 @@
 #include "base/array.h"
 #include "target/image.h"
 
-struct python_place {
+struct python_site {
 	uint64_t address;   /* as linked */
 	uint64_t offset;    /* in the file */
 	uint64_t semaphore; /* offset in the file of the USDT semaphore, 0 none */
-	struct gpt_py_place what;
+	struct gpt_py_site what;
 };
 
-struct python_places {
-	ARRAY(struct python_place) list;
+struct python_sites {
+	ARRAY(struct python_site) list;
 	bool gc, imports; /* both ends are there */
 	bool usdt;	  /* by the interpreter's own probes */
 };
 
 /*
- * Places for collections and imports of CPython `version` (major << 8 | minor): its USDT probes, else by function. What
- * cannot be found is left out: see the flags.
+ * Probe sites for collections and imports of CPython `version` (major << 8 | minor): its USDT probes, else by function.
+ * What cannot be found is left out: see the flags.
  */
-void python_events_find(const struct image *image, uint16_t version, struct python_places *out);
+void python_events_find(const struct image *image, uint16_t version, struct python_sites *out);
 
 /*
  * Entry and ends of the function through which every Python call goes.  -ENOTSUP: this version has none (3.11 and later
  * run calls inside one invocation); -ENOENT: it was not found, or its ends are not certain.
  */
-int python_calls_find(const struct image *image, uint16_t version, struct python_places *out);
+int python_calls_find(const struct image *image, uint16_t version, struct python_sites *out);
 
-void python_places_free(struct python_places *places);
+void python_sites_free(struct python_sites *sites);
 
 #endif

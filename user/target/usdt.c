@@ -141,12 +141,12 @@ static int parse_operand(const char *at, struct gpt_py_arg *out)
 
 	if (*at == '$') {
 		at++;
-		out->place = GPT_PY_ARG_CONSTANT;
+		out->kind = GPT_PY_ARG_CONSTANT;
 		return take_number(&at, &out->displacement) && (!*at || *at == ' ') ? 0 : -ENOTSUP;
 	}
-	out->place = GPT_PY_ARG_REGISTER;
+	out->kind = GPT_PY_ARG_REGISTER;
 	if (*at != '%') {
-		out->place = GPT_PY_ARG_MEMORY;
+		out->kind = GPT_PY_ARG_MEMORY;
 		if (*at != '(' && !take_number(&at, &out->displacement))
 			return -ENOTSUP;
 		if (*at++ != '(' || *at != '%')
@@ -157,7 +157,7 @@ static int parse_operand(const char *at, struct gpt_py_arg *out)
 	if (find_register(at, length, &out->regs_at))
 		return -ENOTSUP;
 	at += length;
-	if (out->place == GPT_PY_ARG_MEMORY && *at++ != ')')
+	if (out->kind == GPT_PY_ARG_MEMORY && *at++ != ')')
 		return -ENOTSUP;
 	return !*at || *at == ' ' ? 0 : -ENOTSUP;
 }

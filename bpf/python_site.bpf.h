@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Where in an interpreter a probe was hit: what the programs of python_events and python_calls begin with. */
-#ifndef GPUTRACE_PYTHON_PLACE_BPF_H
-#define GPUTRACE_PYTHON_PLACE_BPF_H
+#ifndef GPUTRACE_PYTHON_SITE_BPF_H
+#define GPUTRACE_PYTHON_SITE_BPF_H
 
 #include "common.bpf.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, GPT_MAX_PY_PLACES);
-	__type(key, struct gpt_py_place_key);
-	__type(value, struct gpt_py_place);
-} python_places SEC(".maps") __attribute__((weak));
+	__uint(max_entries, GPT_MAX_PY_SITES);
+	__type(key, struct gpt_py_site_key);
+	__type(value, struct gpt_py_site);
+} python_sites SEC(".maps") __attribute__((weak));
 
 /* A process whose interpreter is known; the others that map the same file are none of ours. */
 static __always_inline struct gpt_process_state *python_process(__u32 pid)
@@ -20,14 +20,14 @@ static __always_inline struct gpt_process_state *python_process(__u32 pid)
 	return process && process->python_state == GPT_STACK_OK ? process : 0;
 }
 
-static __always_inline struct gpt_py_place *python_place(struct pt_regs *ctx, const struct gpt_process_state *process)
+static __always_inline struct gpt_py_site *python_site(struct pt_regs *ctx, const struct gpt_process_state *process)
 {
-	struct gpt_py_place_key key = {
+	struct gpt_py_site_key key = {
 		.from_runtime = PT_REGS_IP(ctx) - process->python.runtime,
 		.version = process->python.layout.version,
 	};
 
-	return bpf_map_lookup_elem(&python_places, &key);
+	return bpf_map_lookup_elem(&python_sites, &key);
 }
 
 #endif
