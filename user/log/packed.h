@@ -32,4 +32,31 @@
 #ifndef GPUTRACE_LOG_PACKED_H
 #define GPUTRACE_LOG_PACKED_H
 
+#include <stdint.h>
+
+#include "log/schema.h"
+
+/* The columns of a type in their order; the raw records' type has one, 0. */
+enum packed_column {
+	PACKED_SIZE = 0,
+	PACKED_FLAGS = 1,
+	PACKED_FIELDS = 2, /* then those of elements, then of the tail */
+};
+
+static inline uint32_t packed_elements(const struct schema_type *type)
+{
+	return PACKED_FIELDS + type->fixed.count;
+}
+
+/* Bytes behind what the schema knows; where the tail is records, how many they are stands in the column before. */
+static inline uint32_t packed_rest(const struct schema_type *type)
+{
+	return packed_elements(type) + (type->tail == SCHEMA_RECORDS ? 1 : type->element.count);
+}
+
+static inline uint32_t packed_columns(const struct schema_type *type)
+{
+	return packed_rest(type) + 1;
+}
+
 #endif

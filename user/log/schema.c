@@ -167,6 +167,8 @@ static bool read_type(struct words line, struct schema_type *type)
 			return false;
 		}
 	}
+	if (type->tail == SCHEMA_RECORDS && fixed % 8)
+		return false; /* records begin at multiples of 8 */
 	return type->fixed.bytes == fixed && type->element.bytes == element &&
 	       (type->tail != SCHEMA_ARRAY || type->element.count);
 }

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* One column of a segment that is being packed: a field of many records, appended as its code says (packed.h). */
+#ifndef GPUTRACE_LOG_PACK_COLUMN_H
+#define GPUTRACE_LOG_PACK_COLUMN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "log/schema.h"
+
+struct dictionary_slot {
+	uint64_t value;
+	uint32_t number;
+	uint32_t segment; /* of which the value is; another one: free */
+};
+
+/*
+ * The values of an id column that were there.  A few places are looked at for each: a value that is not found there
+ * gets another number, which costs bytes and is not wrong.
+ */
+struct dictionary {
+	struct dictionary_slot *slots;
+	uint32_t slot_bits; /* 1 << slot_bits of them */
+	uint32_t used;
+	uint32_t segment;
+	uint32_t count; /* numbers given, that of 0 included */
+	uint64_t last_value;
+	uint32_t last_number;
+};
+
+struct pack_column {
+	uint8_t *bytes;
+	size_t count, capacity;
+	uint64_t previous;
+	uint64_t any; /* 0: all bytes are 0 */
+	struct dictionary dictionary;
+};
+
+/* Records, or elements of arrays, by their distance from `base`. */
+struct pack_places {
+	const uint8_t *base;
+	const uint32_t *at;
+	size_t count;
+};
+
+/* Empties it for the next segment; the first value will be against `previous`. */
+void pack_column_begin(struct pack_column *column, uint64_t previous);
+void pack_column_free(struct pack_column *column);
+
+/* Appends the field at `offset` of each; fields[] is the list that it stands in. */
+void pack_column_field(struct pack_column *column, struct pack_places places, const struct schema_field *fields,
+		       uint32_t index);
+
+void pack_column_delta32(struct pack_column *column, struct pack_places places, uint32_t offset);
+void pack_column_delta16(struct pack_column *column, struct pack_places places, uint32_t offset);
+void pack_column_number(struct pack_column *column, uint64_t number);
+void pack_column_bytes(struct pack_column *column, const uint8_t *bytes, size_t count);
+
+/* Appends the column to another's bytes, with its length in front. */
+void pack_column_finish(const struct pack_column *column, struct pack_column *to);
+
+#endif

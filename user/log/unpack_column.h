@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* One column of a packed segment: gives its field to many records, one after the other. */
+#ifndef GPUTRACE_LOG_UNPACK_COLUMN_H
+#define GPUTRACE_LOG_UNPACK_COLUMN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "log/schema.h"
+
+struct unpack_column {
+	const uint8_t *at, *end; /* what was not read yet */
+	bool zero;		 /* it was left out: all bytes are 0 */
+	uint64_t previous;
+	uint64_t *values; /* of an id; the first is 0 */
+	size_t value_count, value_capacity;
+};
+
+/* Records, or elements of arrays, by their distance from `base`. */
+struct unpack_places {
+	uint8_t *base;
+	const uint32_t *at;
+	size_t count;
+};
+
+/* Takes the column, length first, that begins at *from, and goes to its end; false: it is longer than what is there. */
+bool unpack_column_begin(struct unpack_column *column, uint64_t previous, const uint8_t **from, const uint8_t *end);
+void unpack_column_free(struct unpack_column *column);
+
+/* Gives fields[index] to each place, where all is 0 as yet; fields to its left are there.  false: the column is wrong.
+ */
+bool unpack_column_field(struct unpack_column *column, struct unpack_places places, const struct schema_field *fields,
+			 uint32_t index);
+
+bool unpack_column_delta16(struct unpack_column *column, struct unpack_places places, uint32_t offset);
+bool unpack_column_number(struct unpack_column *column, uint64_t *number);
+/* The next number as a difference to the one before, modulo 2 to 32. */
+bool unpack_column_next32(struct unpack_column *column, uint32_t *value);
+bool unpack_column_bytes(struct unpack_column *column, uint8_t *to, size_t count);
+
+/* Whether there is nothing left in it. */
+static inline bool unpack_column_done(const struct unpack_column *column)
+{
+	return column->at == column->end;
+}
+
+#endif
