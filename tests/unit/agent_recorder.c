@@ -4,12 +4,11 @@
  * counters, and writes what the agent says into the file AGENT_RECORD.PID: two 32-bit words (what, bytes),
  * then the data.  what: 1 call (corr, api, thread), 2 batch, 3 state (state, abi).
  *
- * AGENT_RECORD_STOP_MS=N: after N ms the listener goes as a collector does that ends a trace (the counter of
- * batches stays up).  AGENT_RECORD_KILL_MS=N: both go, as when the collector is killed.
+ * AGENT_RECORD_STOP_CALLS=N: at the Nth call the listener goes as a collector does that ends a trace (the counter of
+ * batches stays up).  AGENT_RECORD_KILL_CALLS=N: both go, as when the collector is killed.
  * AGENT_RECORD_SETS=NAMES: what is wanted besides kernels, by commas; all of it when it is not set.
  */
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +24,12 @@ unsigned short gputrace_agent_semaphore, gputrace_agent_batch_semaphore;
 #define RECORD_SET(enumerator, name) unsigned short gputrace_agent_activity_set_##name##_semaphore;
 GPT_AGENT_ACTIVITY_SETS(RECORD_SET)
 
+/* For scripts that wait for what the agent does: how many batches it has sent, and its last state. */
+_Atomic unsigned agent_recorder_batches, agent_recorder_state;
+
 static int file = -1;
+static _Atomic unsigned calls;
+static unsigned stop_at, kill_at; /* 0: it does not go */
 
 static void put(uint32_t what, const void *data, uint32_t bytes)
 {
@@ -40,13 +44,20 @@ static void put(uint32_t what, const void *data, uint32_t bytes)
 void gputrace_agent_call(uint32_t corr, uint32_t api)
 {
 	uint32_t words[3] = {corr, api, (uint32_t)syscall(SYS_gettid)};
+	unsigned made;
 
 	put(1, words, sizeof(words));
+	made = ++calls;
+	if (made == kill_at)
+		*(volatile unsigned short *)&gputrace_agent_batch_semaphore = 0;
+	if (made == kill_at || made == stop_at)
+		*(volatile unsigned short *)&gputrace_agent_semaphore = 0;
 }
 
 void gputrace_agent_batch(const void *data, uint64_t bytes)
 {
 	put(2, data, (uint32_t)bytes);
+	agent_recorder_batches++;
 }
 
 void gputrace_agent_state(uint32_t state, uint32_t abi)
@@ -54,17 +65,14 @@ void gputrace_agent_state(uint32_t state, uint32_t abi)
 	uint32_t words[2] = {state, abi};
 
 	put(3, words, sizeof(words));
+	agent_recorder_state = state;
 }
 
-static void *stop_later(void *argument)
+static unsigned number(const char *variable)
 {
-	const char *stop = getenv("AGENT_RECORD_STOP_MS"), *end = getenv("AGENT_RECORD_KILL_MS");
+	const char *text = getenv(variable);
 
-	usleep((useconds_t)(atoi(stop ? stop : end) * 1000));
-	*(volatile unsigned short *)&gputrace_agent_semaphore = 0;
-	if (end)
-		*(volatile unsigned short *)&gputrace_agent_batch_semaphore = 0;
-	return argument;
+	return text ? (unsigned)atoi(text) : 0;
 }
 
 static unsigned short wants(const char *name)
@@ -77,7 +85,6 @@ static unsigned short wants(const char *name)
 __attribute__((constructor)) static void start(void)
 {
 	const char *path = getenv("AGENT_RECORD");
-	pthread_t thread;
 	char name[4096];
 
 	if (!path)
@@ -89,6 +96,6 @@ __attribute__((constructor)) static void start(void)
 	gputrace_agent_batch_semaphore = 1;
 #define RECORD_WANT(enumerator, name) gputrace_agent_activity_set_##name##_semaphore = wants(#name);
 	GPT_AGENT_ACTIVITY_SETS(RECORD_WANT)
-	if (getenv("AGENT_RECORD_STOP_MS") || getenv("AGENT_RECORD_KILL_MS"))
-		pthread_create(&thread, NULL, stop_later, NULL);
+	stop_at = number("AGENT_RECORD_STOP_CALLS");
+	kill_at = number("AGENT_RECORD_KILL_CALLS");
 }

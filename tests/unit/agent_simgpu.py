@@ -38,7 +38,13 @@ def read(path, mode="r"):
 THREADS = ("def name(thread):\n"
            "    try: return open(f'/proc/self/task/{thread}/comm').read().strip()\n"
            "    except OSError: return ''\n"
-           "def threads(): return sorted(filter(None, map(name, os.listdir('/proc/self/task'))))\n")
+           "def threads(): return sorted(filter(None, map(name, os.listdir('/proc/self/task'))))\n"
+           # how often the agent's thread has begun to wait, which it does after each look at its counters
+           "def looks(): return sum(int(open(f'/proc/self/task/{thread}/status').read().split()[-3])\n"
+           "                        for thread in os.listdir('/proc/self/task') if name(thread) == 'gputrace-agent')\n"
+           "def looked():\n"
+           "    before = looks()\n"
+           "    while looks() < before + 3: time.sleep(0.001)\n")
 
 
 class Record:
@@ -337,7 +343,7 @@ class AgentOnSimulatedGpu(unittest.TestCase):
         self.assertEqual({e["fate"] for e in ground_truth.work(self.truth(process.pid))}, {"unseen"})
 
     def test_the_end_of_a_trace_sends_everything_up_to_it_and_leaves_cupti(self):
-        _, record, entries = self.run_to_end(self.launch(6000), AGENT_RECORD_STOP_MS="300")
+        _, record, entries = self.run_to_end(self.launch(6000), AGENT_RECORD_STOP_CALLS="1000")
         self.assertEqual([h[1] for h in record.hellos()], [READY, STOPPED])
         self.assertEqual(record.records[-1][0], HELLO)
         reported = {c for c, _, _ in record.calls}
@@ -354,23 +360,23 @@ class AgentOnSimulatedGpu(unittest.TestCase):
         self.assertEqual(ground_truth.work(entries)[-1]["fate"], "unseen", "the target is on its own again")
 
     def test_a_killed_collector_ends_the_session_too(self):
-        process = self.start(self.launch(6000), AGENT_RECORD_KILL_MS="200")
-        time.sleep(0.6)
-        threads = [read(p).strip() for p in glob.glob(f"/proc/{process.pid}/task/*/comm")]
-        process.communicate(timeout=60)
-        self.assertEqual(process.returncode, 0)
-        self.assertTrue(threads, "the program ended too early for this test")
-        self.assertNotIn("gputrace-agent", threads)
-        entries = self.truth(process.pid)
-        self.assertEqual(ground_truth.work(entries)[-1]["fate"], "unseen")
+        _, record, entries = self.run_to_end([sys.executable, "-c", self.COUNTERS % "" + "fill(20)\n"
+                                              "while 'gputrace-agent' in threads(): time.sleep(0.01)\n"
+                                              "fill(30)\n"], RECORDER=RECORDER, AGENT_RECORD_KILL_CALLS="10")
+        fates = {size: {e["fate"] for e in ground_truth.work(entries) if e["bytes"] == size} for size in (20, 30)}
+        self.assertIn("sent", fates[20])
+        self.assertEqual(fates[30], {"unseen"})
 
     def test_nothing_is_left_in_a_process_when_the_trace_has_ended(self):
         script = ("import ctypes, os, time\n"
                   "rt = ctypes.CDLL('libcudart.so.13'); cupti = ctypes.CDLL('libcupti.so.13'); p = ctypes.c_void_p()\n"
                   + THREADS +
                   "rt.cudaMalloc(ctypes.byref(p), 64); rt.cudaMemset(p, 0, ctypes.c_size_t(64))\n"
-                  "while 'gputrace-agent' not in threads() and not int(os.environ['ALONE']): time.sleep(0.01)\n"
-                  "while 'gputrace-agent' in threads(): time.sleep(0.01)\n"
+                  "if 'RECORDER' in os.environ:\n"
+                  "    while 'gputrace-agent' not in threads(): time.sleep(0.01)\n"
+                  "    recorder = ctypes.CDLL(os.environ['RECORDER'])\n"
+                  "    ctypes.c_ushort.in_dll(recorder, 'gputrace_agent_semaphore').value = 0\n"
+                  "    while 'gputrace-agent' in threads(): time.sleep(0.01)\n"
                   "rt.cudaMemset(p, 0, ctypes.c_size_t(64))\n"
                   "s, kind, size, value = ctypes.c_void_p(), ctypes.c_int(9), ctypes.c_size_t(1), ctypes.c_ubyte()\n"
                   "called = ctypes.CFUNCTYPE(None)(lambda: None)\n"
@@ -382,7 +388,8 @@ class AgentOnSimulatedGpu(unittest.TestCase):
                   "print('files', sorted(f for f in files if 'pipe' not in f and 'record' not in f and 'truth' not in f))\n")
         out = {}
         for alone in (1, 0):
-            process = self.start([sys.executable, "-c", script], recorder=not alone, AGENT_RECORD_STOP_MS="200", ALONE=str(alone))
+            environment = {} if alone else {"RECORDER": RECORDER}
+            process = self.start([sys.executable, "-c", script], recorder=not alone, **environment)
             out[alone], err = process.communicate(timeout=60)
             self.assertEqual((process.returncode, err), (0, ""))
         self.assertIn("subscribe 0\n", out[0])
@@ -405,7 +412,11 @@ class AgentOnSimulatedGpu(unittest.TestCase):
                 "    while 'gputrace-agent' not in threads(): time.sleep(0.01)\n"
                 "    listening.value = 0\n"
                 "    while 'gputrace-agent' in threads(): time.sleep(0.01)\n"
-                "def tick(): time.sleep(0.5)\n"
+                "def told(name): return ctypes.c_uint.in_dll(recorder, f'agent_recorder_{name}').value\n"
+                # three batches: half a second of the agent's own time, whatever the machine does besides
+                "def tick():\n"
+                "    before = told('batches')\n"
+                "    while told('batches') < before + 3: time.sleep(0.01)\n"
                 "def life(): return (ctypes.c_uint32 * 3).in_dll(agent, 'gputrace_agent_status')[1]\n"
                 "def begin():\n"  # again: it has its own thread do it
                 "    listening.value = 2; agent.InitializeInjection()\n"
@@ -432,9 +443,11 @@ class AgentOnSimulatedGpu(unittest.TestCase):
         script = ("import ctypes, os, time\n"
                   "def mapped(): return 'libcuda.so.1' in open('/proc/self/maps').read()\n"
                   "def load(): return ctypes.CDLL('libcuda.so.1')\n"
+                  + THREADS +
                   "driver, agent = load(), ctypes.CDLL(os.environ['CUDA_INJECTION64_PATH'])\n"
                   "agent.gputrace_agent_start(None)\n"
-                  "time.sleep(0.5); print(mapped())\n"  # it asks the driver 50 times a second
+                  "while 'gputrace-agent' not in threads(): time.sleep(0.001)\n"
+                  "looked(); print(mapped())\n"  # it asks the driver at each look
                   "ctypes.CDLL(None).dlclose(ctypes.c_void_p(driver._handle))\n"
                   "end = time.monotonic() + 5\n"
                   "while mapped() and time.monotonic() < end: time.sleep(0.01)\n"
@@ -552,7 +565,7 @@ class AgentOnSimulatedGpu(unittest.TestCase):
             "n = ctypes.c_int()\n"
             "while cupti.cuptiGetThreadIdType(ctypes.byref(n)) or not n.value: time.sleep(0.01)\n"
             "tick(); fill(20); tick()\n"
-            "resume.value = 0; time.sleep(0.05); yield_.value = batches.value = 0; end(); fill(30)\n")
+            "resume.value = 0; looked(); yield_.value = batches.value = 0; end(); fill(30)\n")
         self.assertEqual(fills, {20: 20})
         self.assertEqual({e["fate"] for e in ground_truth.work(entries) if e["bytes"] == 30}, {"unseen"})
 
@@ -580,7 +593,7 @@ class AgentOnSimulatedGpu(unittest.TestCase):
             with self.subTest(other=other):
                 out, _, _ = self.run_to_end([sys.executable, "-c", self.COUNTERS % self.RECORDED +
                                              "share = counter(agent, 'share_')\n"
-                                             "fill(10); tick(); yield_.value = 1; time.sleep(0.1)\n"
+                                             "fill(10); tick(); yield_.value = 1; looked()\n"
                                              f"{script}\nend(); print(*recorded())\n"], RECORDER=RECORDER)
                 kinds = {int(kind) for kind in out.split()}
                 self.assertIn(memset, kinds, "is as much the other's")
@@ -687,14 +700,17 @@ class AgentOnSimulatedGpu(unittest.TestCase):
 
     def test_the_agents_thread_takes_no_signals(self):
         process = self.start(self.launch(6000))
-        time.sleep(0.3)
         status = {}
-        for path in glob.glob(f"/proc/{process.pid}/task/*/status"):
-            lines = dict(line.split(":\t", 1) for line in read(path).splitlines() if ":\t" in line)
-            status[lines["Name"]] = int(lines["SigBlk"], 16)
+
+        def is_there():
+            for path in glob.glob(f"/proc/{process.pid}/task/*/status"):
+                lines = dict(line.split(":\t", 1) for line in read(path).splitlines() if ":\t" in line)
+                status[lines["Name"]] = int(lines["SigBlk"], 16)
+            return "gputrace-agent" in status
+
+        self.until(is_there)
         process.send_signal(signal.SIGTERM)
         process.communicate(timeout=60)
-        self.assertIn("gputrace-agent", status)
         # all but SIGKILL, SIGSTOP and the two that glibc keeps for itself (32, 33)
         self.assertEqual(status["gputrace-agent"] | 0x1_8004_0100, 0xFFFF_FFFF_FFFF_FFFF)
 
@@ -777,12 +793,15 @@ class AgentOnSimulatedGpu(unittest.TestCase):
         return library
 
     def test_a_cupti_that_crashes_without_a_driver_is_not_called_before_there_is_one(self):
-        script = ("import ctypes, time\n"
+        script = ("import ctypes, os, time\n"
                   "cu = ctypes.CDLL('libcuda.so.1'); rt = ctypes.CDLL('libcudart.so.13'); p = ctypes.c_void_p()\n"
-                  "print(cu.cuInit(0)); time.sleep(0.5); rt.cudaMalloc(ctypes.byref(p), 64)\n")
+                  "state = ctypes.c_uint.in_dll(ctypes.CDLL(os.environ['RECORDER']), 'agent_recorder_state')\n"
+                  "print(cu.cuInit(0))\n"
+                  f"while state.value not in ({READY}, {FAILED}): time.sleep(0.01)\n"
+                  "rt.cudaMalloc(ctypes.byref(p), 64)\n")
         for devices, states, failure in ((1, [LOADED, READY, STOPPED], OK), (0, [LOADED, FAILED], NO_CUDA)):
             with self.subTest(devices=devices):
-                out, record, _ = self.run_to_end([sys.executable, "-c", script], preload_cupti=False,
+                out, record, _ = self.run_to_end([sys.executable, "-c", script], preload_cupti=False, RECORDER=RECORDER,
                                                  GPUTRACE_CUPTI=self.cupti_of_13_2(), SIMGPU_DEVICES=str(devices),
                                                  SIMGPU_CUPTI_VERSION="13.2")
                 self.assertEqual(out, "0\n" if devices else "100\n")

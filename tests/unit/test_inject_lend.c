@@ -19,6 +19,7 @@
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -26,9 +27,10 @@
 #include "attach/inject.h"
 #include "attach/inject_lend.h"
 #include "attach/read_only.h"
+#include "process_state.h"
 
 #define STRANGER 200000 /* a user without anything */
-#define LOOKS 9000	/* 10 ms each: for programs that hang */
+#define LOOKS 90000	/* 1 ms each: for programs that hang */
 
 static char lent[] = "/tmp/gputrace-lent-XXXXXX";
 
@@ -38,11 +40,6 @@ struct loan {
 	int file;
 	char path[64], why[192];
 };
-
-static void pause_a_little(void)
-{
-	nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
-}
 
 static pid_t start_borrower(void)
 {
@@ -251,16 +248,28 @@ static void it_goes_with_the_tracer(void **state)
 	wait_gone(loan->pid);
 }
 
+/* Until the keeper has looked at the borrower some times, and waits again. */
+static void wait_kept(pid_t keeper)
+{
+	unsigned long waits = waits_of(keeper);
+
+	while (blocked_in(keeper) != SYS_poll || waits_of(keeper) < waits + 5) {
+		assert_true(state_of(keeper) && state_of(keeper) != 'Z');
+		pause_a_little();
+	}
+}
+
 /* The borrower may open the path later. */
 static void a_path_in_use_is_kept_until_the_borrower_ends(void **state)
 {
+	pid_t keeper;
+
 	AS_ROOT(loan);
+	keeper = loan->lender.pid;
 	lender_use(&loan->lender);
 	lender_leave(&loan->lender);
-	for (int i = 0; i < 30; i++) {
-		pause_a_little();
-		assert_true(leads_to_the_file(loan));
-	}
+	wait_kept(keeper);
+	assert_true(leads_to_the_file(loan));
 	kill(loan->borrower, SIGKILL);
 	waitpid(loan->borrower, NULL, 0);
 	loan->borrower = 0;

@@ -25,19 +25,23 @@
 
 #include "attach/inject_frame.h"
 #include "attach/inject_remote.h"
+#include "process_state.h"
 
 #define TIMEOUT_MS 2000 /* of the calls */
-#define LATER_MS 800	/* when the thread is borrowed: time enough before it and after it, also on a busy machine */
+#define LATER_MS 400	/* what the control begins later, and what the thread is borrowed later than that */
 
 /* Shared by the test, the process that is entered, and the one that enters it. */
 static struct shared {
 	_Atomic int calls;
-	_Atomic int inside;   /* the function is running */
-	_Atomic int release;  /* it may return */
-	_Atomic int hold;     /* it shall wait for that */
-	_Atomic int allocate; /* it shall use the heap */
-	_Atomic int go;	      /* whatever the process waits for */
-	_Atomic int handled;  /* signals */
+	_Atomic int inside;	/* the function is running */
+	_Atomic int release;	/* it may return */
+	_Atomic int hold;	/* it shall wait for that */
+	_Atomic int signal;	/* it shall send to its process, */
+	_Atomic int killed;	/* and kill that one */
+	_Atomic int allocate;	/* it shall use the heap */
+	_Atomic int go;		/* whatever the process waits for */
+	_Atomic int handled;	/* signals */
+	_Atomic int interrupts; /* its system call is to be one that was interrupted before */
 	uint64_t ended_ns, control_ended_ns;
 	long result;
 	int error;
@@ -60,6 +64,28 @@ static void pause_ms(long ms)
 		;
 }
 
+static bool is_stopped(pid_t pid)
+{
+	return state_of(pid) == 'T';
+}
+
+static bool polls(pid_t pid)
+{
+	return blocked_in(pid) == SYS_poll;
+}
+
+/* It is where it is to be entered. */
+static bool is_waiting(pid_t pid)
+{
+	return shared->interrupts ? blocked_in(pid) == SYSCALL_RESTARTED : blocked_in(pid) >= 0;
+}
+
+static void wait_until(bool (*holds)(pid_t pid), pid_t pid)
+{
+	while (!holds(pid))
+		pause_a_little();
+}
+
 /* Leaves the heap in another shape than it found it in. */
 static void use_heap(void)
 {
@@ -76,6 +102,10 @@ static void use_heap(void)
 static void called(void)
 {
 	shared->calls++;
+	if (shared->signal)
+		kill(getpid(), shared->signal);
+	if (shared->killed)
+		kill(shared->killed, SIGKILL);
 	shared->inside = 1;
 	while (shared->hold && !shared->release)
 		;
@@ -158,14 +188,16 @@ static long do_wait(void)
 /* The number that it was begun with stands in the code of the wrapper only. */
 static long do_poll_interrupted_before(void)
 {
-	pid_t child = fork();
+	pid_t child;
 
+	shared->interrupts = 1;
+	child = fork();
 	if (!child) {
 		pid_t target = getppid();
 
-		pause_ms(100);
+		wait_until(polls, target);
 		kill(target, SIGSTOP);
-		pause_ms(100);
+		wait_until(is_stopped, target);
 		kill(target, SIGCONT);
 		_exit(0);
 	}
@@ -228,7 +260,7 @@ static pid_t start_control(long (*what)(void))
 	struct shared *of_test = shared;
 	pid_t pid;
 
-	pause_ms(LATER_MS / 2);
+	pause_ms(LATER_MS);
 	pid = fork();
 	if (pid)
 		return pid;
@@ -272,7 +304,7 @@ static int enter(pid_t pid)
 {
 	int error;
 
-	pause_ms(LATER_MS / 2);
+	wait_until(is_waiting, pid);
 	for (int i = 0; i < 200; i++) {
 		error = enter_once(pid, NULL);
 		if (error != -EAGAIN)
@@ -286,17 +318,17 @@ static int enter(pid_t pid)
 static void enter_and_die(pid_t pid)
 {
 	pid_t tracer;
+	int status;
 
 	shared->hold = 1;
 	tracer = fork();
 	if (!tracer) {
+		shared->killed = getpid();
 		enter(pid);
 		_exit(1);
 	}
-	while (!shared->inside)
-		assert_int_equal(waitpid(tracer, NULL, WNOHANG), 0);
-	kill(tracer, SIGKILL);
-	waitpid(tracer, NULL, 0);
+	assert_int_equal(waitpid(tracer, &status, 0), tracer);
+	assert_true(WIFSIGNALED(status));
 	shared->release = 1;
 }
 
@@ -316,6 +348,8 @@ static void assert_times_out(long (*what)(void), long result)
 {
 	pid_t pid = start_process(what), control = start_control(what);
 
+	pause_ms(LATER_MS /
+		 2); /* what is tested is time: half of it before, half of it after the call of the control */
 	assert_int_equal(enter(pid), 0);
 	finish(pid);
 	assert_int_equal(waitpid(control, NULL, 0), control);
@@ -443,21 +477,14 @@ static long do_read_with_handler(void)
 /* A signal that comes during the call: kept for later, and then it ends the system call as it always does. */
 static void a_signal_during_the_call_interrupts_what_was_interrupted(void **state)
 {
-	pid_t pid = start_process(do_read_with_handler), tracer;
+	pid_t pid = start_process(do_read_with_handler);
 
-	shared->hold = 1;
-	tracer = fork();
-	if (!tracer)
-		_exit(enter(pid) != 0);
-	while (!shared->inside)
-		assert_int_equal(waitpid(tracer, NULL, WNOHANG), 0);
-	kill(pid, SIGUSR1);
-	shared->release = 1;
-	for (int i = 0; i < 200 && !shared->ended_ns; i++)
-		pause_ms(10);
-	assert_int_equal(write(pipe_fds[1], "", 1), 1); /* for the case that it still reads */
+	shared->signal = SIGUSR1;
+	assert_int_equal(enter(pid), 0);
+	while (!shared->ended_ns && !is_waiting(pid))
+		pause_a_little();
+	assert_int_equal(write(pipe_fds[1], "", 1), 1); /* for the case that it reads again */
 	finish(pid);
-	waitpid(tracer, NULL, 0);
 	assert_int_equal(shared->handled, 1);
 	assert_int_equal(shared->result, -EINTR);
 }
@@ -485,8 +512,8 @@ static void a_thread_in_a_signal_handler_is_not_borrowed(void **state)
 	pid_t pid = start_process(do_slow_handler);
 
 	while (!shared->inside)
-		;
-	pause_ms(20);
+		pause_a_little();
+	wait_until(is_waiting, pid);
 	assert_int_equal(enter_once(pid, NULL), -EAGAIN);
 	shared->calls = 1;
 	assert_int_equal(write(pipe_fds[1], "", 1), 1);
@@ -551,9 +578,8 @@ static void a_thread_in_the_allocator_is_not_borrowed(void **state)
 	pid_t pid = start_process(do_allocate);
 
 	shared->allocate = 1;
-	for (int i = 0; i < 100; i++)
+	for (int i = 0; i < 100 || !codes.count; i++)
 		(void)enter_once(pid, &codes);
-	assert_true(codes.count > 0);
 	shared->calls = 1; /* it may have been caught in its own loop */
 	shared->go = 1;
 	finish(pid);

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "attach/inject_stop.h"
+#include "process_state.h"
 
 /* A process in vfork(2), which no stop interrupts, until a byte is written to `release`. */
 struct deaf {
@@ -27,29 +28,6 @@ struct deaf {
 	atomic_int stopped; /* of stop_thread; 1: it waits yet */
 	pthread_t tracer;
 };
-
-static char state_of(pid_t pid)
-{
-	char path[64], text[512] = "";
-	FILE *file;
-	char *end;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	file = fopen(path, "re");
-	if (file) {
-		(void)!fread(text, 1, sizeof(text) - 1, file);
-		fclose(file);
-	}
-	end = strrchr(text, ')');
-	return end ? end[2] : 0;
-}
-
-static void pause_a_little(void)
-{
-	const struct timespec pause = {.tv_nsec = 1000000};
-
-	nanosleep(&pause, NULL);
-}
 
 static void __attribute__((noreturn)) be_deaf(int wait)
 {

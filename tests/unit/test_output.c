@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -19,6 +20,7 @@
 #include "cmd/command.h"
 #include "cmd/log_file.h"
 #include "cmd/output.h"
+#include "process_state.h"
 
 #define STRANGER 4242 /* a user id that is nobody here */
 
@@ -342,12 +344,13 @@ static void a_command_runs_only_when_it_is_released(void **state)
 	sigemptyset(&signals);
 	assert_int_equal(command_check("touch"), 0);
 	assert_int_equal(command_start(&(struct command_options){.argv = argv, .signals = &signals}, &command), 0);
-	usleep(20000);
+	while (blocked_in(command.pid) != SYS_read)
+		pause_a_little();
 	assert_int_equal(count_files(), 0);
 	assert_false(command_has_ended(&command));
 	assert_int_equal(command_release(&command), 0);
 	while (!command_has_ended(&command))
-		usleep(1000);
+		pause_a_little();
 	assert_int_equal(count_files(), 1);
 	assert_null(command_failure(&command, NULL, 0));
 	command_close(&command);
@@ -382,7 +385,7 @@ static const char *run_shell(const char *script, const char *agent)
 	assert_int_equal(command_start(&options, &command), 0);
 	assert_int_equal(command_release(&command), 0);
 	while (!command_has_ended(&command))
-		usleep(1000);
+		pause_a_little();
 	failure = command_failure(&command, text, sizeof(text));
 	command_close(&command);
 	return failure ? failure : "";
