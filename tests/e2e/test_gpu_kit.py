@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The kit for machines with a GPU: what it needs, and that its run ends and says what happened whatever a check does.
+"""The kit for machines with a GPU: what it needs, that its run ends and says what happened whatever a check does, and
+that drift of GPU times is told from noise.
 
 What its checks find is not looked at here: make check-gpu-simulated.
 """
 
 import json
 import os
+import random
 import re
 import shutil
 import subprocess
+import sys
 import tarfile
 import uuid
 
@@ -265,3 +268,34 @@ def test_without_pytorch_it_says_so_after_what_doctor_says(kit, tmp_path):
     done = tracing.command(tmp_path, kit / "check-gpu", env={"PYTHON": machine.SYSTEM_PYTHON}).must_be(1)
     assert done.stdout.startswith("kernel ")
     assert "no Python with PyTorch" in done.stderr
+
+
+# ---- drift of GPU times -----------------------------------------------------------------------------------------------
+
+MOVED = "import json, sys; from checks import clocks; print(clocks.movement(clocks.shortest(json.load(sys.stdin))))"
+
+
+def moved_us(**change_us):
+    """What checks/clocks.py makes of 6,000 launches in two minutes: how far the clocks move.  change_us: by how much the
+    GPU's clock drifts, or the way to the GPU or from there grows in the second half."""
+    noise, rows, count = random.Random(1), [], 6000
+    for number in range(count):
+        change = {name: us * (number / count if name == "drift" else number * 2 >= count) for name, us in change_us.items()}
+        call = number * 20000
+        start = call + 4 + noise.expovariate(0.3) + change.get("to", 0)
+        back = start + 8 + noise.expovariate(0.3) + change.get("back", 0)
+        rows.append((call, start + change.get("drift", 0), start + 2 + change.get("drift", 0), back))
+    done = subprocess.run([sys.executable, "-B", "-c", MOVED], input=json.dumps(rows), check=True, stdout=subprocess.PIPE,
+                          universal_newlines=True, env={**os.environ, "PYTHONPATH": str(machine.ROOT / "tests/gpu/kit")})
+    return float(done.stdout)
+
+
+@pytest.mark.parametrize("drift_us", [20, -20])
+def test_a_drift_of_20_us_over_the_run_is_found(drift_us):
+    """Between the first and the last quarter of the run."""
+    assert 14 < moved_us(drift=drift_us) < 20
+
+
+@pytest.mark.parametrize("noise", [{}, {"to": 20}, {"back": 20}, {"to": 20, "back": 20}])
+def test_a_way_that_grows_alone_or_with_the_other_is_no_drift(noise):
+    assert moved_us(**noise) < 1

@@ -153,7 +153,9 @@ class AgentOnSimulatedGpu(unittest.TestCase):
         environment = dict(os.environ, LD_PRELOAD=":".join(libraries), CUDA_INJECTION64_PATH=AGENT,
                            AGENT_RECORD=self.folder.name + "/record", SIMGPU_TRUTH=self.folder.name + "/truth.%p")
         environment.update(env)
-        return subprocess.Popen(command, env=environment, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        process = subprocess.Popen(command, env=environment, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(process.kill)  # one that waits for ever in a test that fails
+        return process
 
     def run_to_end(self, command, status=0, **options):
         process = self.start(command, **options)
