@@ -69,6 +69,8 @@ static void feed_gpu(struct walk *walk)
 	saw(walk, event.op->end_ns);
 	if (all->which & ANALYZE_GPU_LINES)
 		line_sums_add_gpu(&all->gpu_lines, &event);
+	if (all->which & ANALYZE_KERNELS)
+		kernels_add_gpu(&all->kernels, &event);
 }
 
 /* Operations without times do not wait for their calls. */
@@ -97,6 +99,8 @@ static void finish(struct analyses *all)
 		line_sums_finish(&all->call_lines, &all->lines);
 	if (all->which & ANALYZE_UNTIMED)
 		untimed_finish(&all->untimed, &all->lines);
+	if (all->which & ANALYZE_KERNELS)
+		kernels_finish(&all->kernels, &all->lines);
 }
 
 void analyze(struct analyses *all, const struct model *model, unsigned which)
@@ -123,6 +127,7 @@ void analyses_free(struct analyses *all)
 	line_sums_free(&all->gpu_lines);
 	line_sums_free(&all->call_lines);
 	untimed_free(&all->untimed);
+	kernels_free(&all->kernels);
 	lines_free(&all->lines);
 	callers_free(&all->callers);
 }

@@ -15,6 +15,7 @@
 
 #include "analyze/callers.h"
 #include "analyze/events.h"
+#include "analyze/kernels.h"
 #include "analyze/line_sums.h"
 #include "analyze/lines.h"
 #include "analyze/untimed.h"
@@ -23,8 +24,9 @@ enum analysis {
 	ANALYZE_GPU_LINES = 1 << 0,
 	ANALYZE_CALL_LINES = 1 << 1,
 	ANALYZE_UNTIMED = 1 << 2,
-	ANALYZE_ALL = (1 << 3) - 1,
-	ANALYZE_WITH_GPU = ANALYZE_GPU_LINES | ANALYZE_UNTIMED, /* of use where there are GPU times */
+	ANALYZE_KERNELS = 1 << 3,
+	ANALYZE_ALL = (1 << 4) - 1,
+	ANALYZE_WITH_GPU = ANALYZE_GPU_LINES | ANALYZE_UNTIMED | ANALYZE_KERNELS, /* of use where there are GPU times */
 };
 
 struct analyses {
@@ -37,6 +39,7 @@ struct analyses {
 	struct line_sums gpu_lines;  /* GPU time by line */
 	struct line_sums call_lines; /* launches by line: where there are no GPU times */
 	struct untimed untimed;
+	struct kernels kernels;
 };
 
 void analyze(struct analyses *all, const struct model *model, unsigned which);

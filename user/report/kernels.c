@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* GPU time by kernel, and the line that launches most of each. */
+/* GPU time by kernel. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,25 +44,11 @@ static char *short_name(const char *name)
 	return copy;
 }
 
-/* For each first part of the key the second part with most time. */
-static void find_main_lines(const struct tally *pairs, struct tally *best)
+void report_gpu_by_kernel(struct report *report)
 {
-	for (size_t i = 0; i < pairs->count; i++) {
-		const struct tally_entry *pair = &pairs->entries[i];
-		struct tally_entry *entry = tally_at(best, (struct tally_key){{pair->key.part[0]}});
-
-		if (!entry->more || pair->ns > entry->ns) {
-			entry->ns = pair->ns;
-			entry->more = (uint64_t)pair->key.part[1] + 1;
-		}
-	}
-}
-
-static void put_kernels(struct report *report, const struct tally *kernels, struct tally *best, uint64_t gpu_sum)
-{
-	struct tally_entry *sorted = tally_sorted(kernels, false);
-	size_t shown = kernels->count < report->rows ? kernels->count : report->rows;
-	struct time_unit unit = time_unit_for(gpu_sum);
+	const struct kernels *kernels = &report->all->kernels;
+	size_t shown = report_shown(report, kernels->count);
+	struct time_unit unit = time_unit_for(kernels->gpu_ns);
 	const struct column columns[] = {
 		{unit.name, false, 0},
 		{"%", false, 0},
@@ -75,52 +61,24 @@ static void put_kernels(struct report *report, const struct tally *kernels, stru
 	struct table table;
 	uint64_t rest = 0;
 
+	if (!kernels->count)
+		return;
 	report_title(report, "GPU time by kernel", "% of GPU time");
 	table_begin(&table, columns);
 	for (size_t i = 0; i < shown; i++) {
-		const struct tally_entry *entry = &sorted[i];
-		uint32_t string = entry->key.part[0];
-		char *name = short_name(string == NONE ? "(name not known)" : report->model->strings[string]);
-		char *label = line_label(&report->all->lines, (uint32_t)tally_at(best, entry->key)->more - 1);
+		const struct kernel_row *row = &kernels->rows[i];
+		char *name = short_name(row->name == NONE ? "(name not known)" : report->model->strings[row->name]);
 
-		table_add_number(&table, number_in(entry->ns, unit));
-		table_add_number(&table, number_percent((double)entry->ns, (double)gpu_sum));
-		table_add_number(&table, number_count(entry->count));
-		table_add_number(&table, number_tenths((double)entry->ns / (double)entry->count / 1e3));
+		table_add_number(&table, number_in(row->ns, unit));
+		table_add_number(&table, number_percent((double)row->ns, (double)kernels->gpu_ns));
+		table_add_number(&table, number_count(row->count));
+		table_add_number(&table, number_tenths((double)row->ns / (double)row->count / 1e3));
 		table_add(&table, name);
-		table_add(&table, label);
+		report_add_label(report, &table, row->line);
 		free(name);
-		free(label);
 	}
 	table_end(&table, report->out, report->width, report->color);
 	for (size_t i = shown; i < kernels->count; i++)
-		rest += sorted[i].ns;
+		rest += kernels->rows[i].ns;
 	report_more(report, kernels->count - shown, "kernels", number_in(rest, unit), unit.name);
-	free(sorted);
-}
-
-void report_gpu_by_kernel(struct report *report)
-{
-	const struct model *model = report->model;
-	struct tally kernels = {0}, pairs = {0}, best = {0};
-	uint64_t gpu_sum = 0;
-
-	for (uint32_t i = 0; i < model->gpu_count; i++) {
-		const struct model_gpu *op = &model->gpu[i];
-		struct tally_entry *entry;
-
-		gpu_sum += gpu_ns(op);
-		if (op->kind != MODEL_KERNEL)
-			continue;
-		entry = tally_at(&kernels, (struct tally_key){{op->name}});
-		entry->ns += gpu_ns(op);
-		entry->count++;
-		tally_at(&pairs, (struct tally_key){{op->name, line_of_gpu(report, op)}})->ns += gpu_ns(op);
-	}
-	find_main_lines(&pairs, &best);
-	if (kernels.count)
-		put_kernels(report, &kernels, &best, gpu_sum);
-	tally_free(&kernels);
-	tally_free(&pairs);
-	tally_free(&best);
 }
