@@ -71,6 +71,8 @@ static void feed_gpu(struct walk *walk)
 		line_sums_add_gpu(&all->gpu_lines, &event);
 	if (all->which & ANALYZE_KERNELS)
 		kernels_add_gpu(&all->kernels, &event);
+	if (all->which & ANALYZE_MEMCPYS)
+		memcpys_add_gpu(&all->memcpys, &event);
 }
 
 /* Operations without times do not wait for their calls. */
@@ -101,6 +103,8 @@ static void finish(struct analyses *all)
 		untimed_finish(&all->untimed, &all->lines);
 	if (all->which & ANALYZE_KERNELS)
 		kernels_finish(&all->kernels, &all->lines);
+	if (all->which & ANALYZE_MEMCPYS)
+		memcpys_finish(&all->memcpys, &all->lines);
 }
 
 void analyze(struct analyses *all, const struct model *model, unsigned which)
@@ -128,6 +132,7 @@ void analyses_free(struct analyses *all)
 	line_sums_free(&all->call_lines);
 	untimed_free(&all->untimed);
 	kernels_free(&all->kernels);
+	memcpys_free(&all->memcpys);
 	lines_free(&all->lines);
 	callers_free(&all->callers);
 }

@@ -18,6 +18,7 @@
 #include "analyze/kernels.h"
 #include "analyze/line_sums.h"
 #include "analyze/lines.h"
+#include "analyze/memcpys.h"
 #include "analyze/untimed.h"
 
 enum analysis {
@@ -25,8 +26,10 @@ enum analysis {
 	ANALYZE_CALL_LINES = 1 << 1,
 	ANALYZE_UNTIMED = 1 << 2,
 	ANALYZE_KERNELS = 1 << 3,
-	ANALYZE_ALL = (1 << 4) - 1,
-	ANALYZE_WITH_GPU = ANALYZE_GPU_LINES | ANALYZE_UNTIMED | ANALYZE_KERNELS, /* of use where there are GPU times */
+	ANALYZE_MEMCPYS = 1 << 4,
+	ANALYZE_ALL = (1 << 5) - 1,
+	ANALYZE_WITH_GPU = ANALYZE_GPU_LINES | ANALYZE_UNTIMED | ANALYZE_KERNELS |
+			   ANALYZE_MEMCPYS, /* of use where there are GPU times */
 };
 
 struct analyses {
@@ -40,6 +43,7 @@ struct analyses {
 	struct line_sums call_lines; /* launches by line: where there are no GPU times */
 	struct untimed untimed;
 	struct kernels kernels;
+	struct memcpys memcpys;
 };
 
 void analyze(struct analyses *all, const struct model *model, unsigned which);
