@@ -25,6 +25,7 @@ static void feed_call(struct walk *walk)
 		.number = walk->call++,
 		.process = model->threads[call->thread].process,
 		.caller = caller_of(&all->callers, call),
+		.operations_from_ns = walk->gpu < model->gpu_count ? model->gpu[walk->gpu].start_ns : UINT64_MAX,
 		.fate = all->which & ANALYZE_UNTIMED ? launch_fate(model, call) : LAUNCH_NONE,
 	};
 
@@ -33,6 +34,8 @@ static void feed_call(struct walk *walk)
 		line_sums_add_call(&all->call_lines, &event);
 	if (all->which & ANALYZE_UNTIMED)
 		untimed_add_call(&all->untimed, &event);
+	if (all->which & ANALYZE_IDLE)
+		idle_add_call(&all->idle, &event);
 }
 
 /* Of a GPU operation whose call was not seen, too. */
@@ -73,6 +76,8 @@ static void feed_gpu(struct walk *walk)
 		kernels_add_gpu(&all->kernels, &event);
 	if (all->which & ANALYZE_MEMCPYS)
 		memcpys_add_gpu(&all->memcpys, &event);
+	if (all->which & ANALYZE_IDLE)
+		idle_add_gpu(&all->idle, &event);
 }
 
 /* Operations without times do not wait for their calls. */
@@ -105,6 +110,8 @@ static void finish(struct analyses *all)
 		kernels_finish(&all->kernels, &all->lines);
 	if (all->which & ANALYZE_MEMCPYS)
 		memcpys_finish(&all->memcpys, &all->lines);
+	if (all->which & ANALYZE_IDLE)
+		idle_finish(&all->idle, &all->lines);
 }
 
 void analyze(struct analyses *all, const struct model *model, unsigned which)
@@ -119,6 +126,7 @@ void analyze(struct analyses *all, const struct model *model, unsigned which)
 	callers_init(&all->callers, model);
 	line_sums_init(&all->gpu_lines, model);
 	line_sums_init(&all->call_lines, model);
+	idle_init(&all->idle, model, &all->window);
 	feed_all(&walk);
 	if (all->window.end_ns == UINT64_MAX)
 		all->window.end_ns = walk.last_ns;
@@ -133,6 +141,7 @@ void analyses_free(struct analyses *all)
 	untimed_free(&all->untimed);
 	kernels_free(&all->kernels);
 	memcpys_free(&all->memcpys);
+	idle_free(&all->idle);
 	lines_free(&all->lines);
 	callers_free(&all->callers);
 }

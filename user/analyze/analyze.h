@@ -15,6 +15,7 @@
 
 #include "analyze/callers.h"
 #include "analyze/events.h"
+#include "analyze/idle.h"
 #include "analyze/kernels.h"
 #include "analyze/line_sums.h"
 #include "analyze/lines.h"
@@ -27,9 +28,10 @@ enum analysis {
 	ANALYZE_UNTIMED = 1 << 2,
 	ANALYZE_KERNELS = 1 << 3,
 	ANALYZE_MEMCPYS = 1 << 4,
-	ANALYZE_ALL = (1 << 5) - 1,
-	ANALYZE_WITH_GPU = ANALYZE_GPU_LINES | ANALYZE_UNTIMED | ANALYZE_KERNELS |
-			   ANALYZE_MEMCPYS, /* of use where there are GPU times */
+	ANALYZE_IDLE = 1 << 5,
+	ANALYZE_ALL = (1 << 6) - 1,
+	ANALYZE_WITH_GPU = ANALYZE_GPU_LINES | ANALYZE_UNTIMED | ANALYZE_KERNELS | ANALYZE_MEMCPYS |
+			   ANALYZE_IDLE, /* of use where there are GPU times */
 };
 
 struct analyses {
@@ -44,6 +46,7 @@ struct analyses {
 	struct untimed untimed;
 	struct kernels kernels;
 	struct memcpys memcpys;
+	struct idle idle;
 };
 
 void analyze(struct analyses *all, const struct model *model, unsigned which);

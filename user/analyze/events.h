@@ -24,8 +24,9 @@ struct call_event {
 	const struct model_call *call;
 	uint64_t number; /* in the order in which calls began */
 	uint32_t process;
-	uint32_t caller;       /* callers.h */
-	enum launch_fate fate; /* what became of it as a launch */
+	uint32_t caller;	     /* callers.h */
+	enum launch_fate fate;	     /* what became of it as a launch */
+	uint64_t operations_from_ns; /* no GPU operation that is still to come begins before this */
 };
 
 struct gpu_event {

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Gaps are charged as soon as the operation comes that ends them. */
+#include "analyze/idle.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Shorter gaps are what the hardware needs between two operations. */
+#define GAP_LEAST_NS 5000u
+
+/* Waits of a thread that are kept without a look at whether they are needed. */
+#define WAITS_KEPT 64u
+
+void idle_init(struct idle *idle, const struct model *model, const struct window *window)
+{
+	*idle = (struct idle){.model = model, .window = window};
+	idle->threads = xcalloc(model->thread_count, sizeof(*idle->threads));
+}
+
+void idle_free(struct idle *idle)
+{
+	for (uint32_t i = 0; idle->threads && i < idle->model->thread_count; i++)
+		array_free(&idle->threads[i].waits);
+	free(idle->threads);
+	tally_free(&idle->causes);
+	tally_free(&idle->devices);
+	free(idle->rows);
+}
+
+/* Also for no time at all: the caller of a launch is met before those of the waits in front of it. */
+static void charge(struct idle *idle, uint32_t caller, enum idle_cause cause, uint16_t api, uint64_t ns)
+{
+	struct tally_entry *entry = tally_at(&idle->causes, (struct tally_key){{caller, cause, api}});
+
+	entry->ns += ns;
+	entry->count += ns > 0;
+	if (!idle_is_edge(cause))
+		idle->sum += ns;
+}
+
+/* ---- calls ------------------------------------------------------------------------------------------------- */
+
+static bool can_block(const struct model_call *call)
+{
+	return call_waits(call) || call->class == GPT_CLASS_ALLOC || call->class == GPT_CLASS_FREE;
+}
+
+/* No gap that is still to be charged begins before this. */
+static uint64_t gaps_from(const struct idle *idle, const struct call_event *event)
+{
+	uint64_t from_ns = event->operations_from_ns;
+
+	for (size_t i = 0; i < idle->devices.count; i++)
+		if (idle->devices.entries[i].ns < from_ns)
+			from_ns = idle->devices.entries[i].ns;
+	return from_ns;
+}
+
+static void forget(struct idle *idle, struct idle_thread *thread, const struct call_event *event)
+{
+	uint64_t from_ns = gaps_from(idle, event);
+	size_t gone = 0;
+
+	while (gone < thread->waits.count && thread->waits.items[gone].next_ns <= from_ns)
+		gone++;
+	if (gone) {
+		thread->waits.count -= gone;
+		memmove(thread->waits.items, thread->waits.items + gone,
+			thread->waits.count * sizeof(*thread->waits.items));
+	}
+	thread->forget_at = 2 * thread->waits.count + WAITS_KEPT;
+}
+
+void idle_add_call(struct idle *idle, const struct call_event *event)
+{
+	const struct model_call *call = event->call;
+	struct idle_thread *thread = &idle->threads[call->thread];
+	struct idle_wait *last = thread->waits.count ? &thread->waits.items[thread->waits.count - 1] : NULL;
+
+	if (last && last->next_ns == UINT64_MAX)
+		last->next_ns = call->start_ns;
+	if (!can_block(call) || call->end_ns <= call->start_ns)
+		return;
+	if (thread->waits.count >= thread->forget_at)
+		forget(idle, thread, event);
+	array_push(&thread->waits, ((struct idle_wait){.start_ns = call->start_ns,
+						       .end_ns = call->end_ns,
+						       .next_ns = UINT64_MAX,
+						       .number = event->number,
+						       .caller = event->caller,
+						       .api = call->api}));
+}
+
+/* ---- operations -------------------------------------------------------------------------------------------- */
+
+/* How many of a thread's waits are from before a call. */
+static size_t waits_before(const struct idle_thread *thread, uint64_t number)
+{
+	size_t low = 0, high = thread->waits.count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (thread->waits.items[middle].number < number)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Charges what the launching thread spent in blocking calls during [from, to); returns how much that was. */
+static uint64_t charge_waits(struct idle *idle, const struct gpu_event *event, uint64_t from, uint64_t to)
+{
+	const struct idle_thread *thread = &idle->threads[event->launch->thread];
+	uint64_t waited = 0;
+
+	for (size_t i = waits_before(thread, event->launch_number); i-- > 0;) {
+		const struct idle_wait *wait = &thread->waits.items[i];
+		uint64_t start = wait->start_ns > from ? wait->start_ns : from;
+		uint64_t end = wait->end_ns < to ? wait->end_ns : to;
+
+		if (wait->next_ns <= from)
+			break;
+		if (end <= start)
+			continue;
+		charge(idle, wait->caller, IDLE_WAITED, wait->api, end - start);
+		waited += end - start;
+		to = start;
+	}
+	return waited;
+}
+
+/* Of a graph the line that was late is the one that replays it. */
+static void charge_gap(struct idle *idle, const struct gpu_event *event, uint64_t from, uint64_t to)
+{
+	if (to - from < GAP_LEAST_NS) {
+		charge(idle, NONE, IDLE_SHORT, 0, to - from);
+	} else if (event->launch && event->launch->start_ns > from) {
+		charge(idle, event->launch_caller, IDLE_LATE, 0, 0);
+		charge(idle, event->launch_caller, IDLE_LATE, 0, to - from - charge_waits(idle, event, from, to));
+	} else {
+		charge(idle, event->launch_caller, IDLE_GPU, 0, to - from);
+	}
+}
+
+void idle_add_gpu(struct idle *idle, const struct gpu_event *event)
+{
+	const struct window *window = idle->window;
+	const struct model_gpu *op = event->op;
+	uint64_t start = op->start_ns < window->end_ns ? op->start_ns : window->end_ns;
+	size_t before = idle->devices.count;
+	struct tally_entry *device;
+
+	if (!gpu_ns(op) || op->end_ns <= window->start_ns)
+		return;
+	device = tally_at(&idle->devices, (struct tally_key){{op->device}});
+	if (idle->devices.count != before) {
+		device->ns = window->start_ns;
+		if (start > device->ns)
+			charge(idle, NONE, IDLE_BEFORE, 0, start - device->ns);
+	} else if (start > device->ns) {
+		charge_gap(idle, event, device->ns, start);
+	}
+	if (op->end_ns > device->ns)
+		device->ns = op->end_ns < window->end_ns ? op->end_ns : window->end_ns;
+}
+
+/* ---- rows -------------------------------------------------------------------------------------------------- */
+
+static struct tally causes_by_line(const struct idle *idle, struct lines *lines)
+{
+	struct tally by_line = {0};
+
+	for (size_t i = 0; i < idle->causes.count; i++) {
+		const struct tally_entry *cause = &idle->causes.entries[i];
+		struct tally_key key = cause->key;
+		struct tally_entry *entry;
+
+		key.part[0] = key.part[1] < IDLE_SHORT ? line_of(lines, key.part[0]) : NONE;
+		if (!cause->ns)
+			continue;
+		entry = tally_at(&by_line, key);
+		entry->ns += cause->ns;
+		entry->count += cause->count;
+	}
+	return by_line;
+}
+
+static void add_rows(struct idle *idle, const struct tally_entry *sorted, size_t count, bool edges)
+{
+	for (size_t i = 0; i < count; i++) {
+		const uint32_t *part = sorted[i].key.part;
+
+		if (idle_is_edge(part[1]) != edges)
+			continue;
+		idle->edges += edges;
+		idle->rows[idle->count++] = (struct idle_row){.line = part[0],
+							      .cause = part[1],
+							      .api = (uint16_t)part[2],
+							      .ns = sorted[i].ns,
+							      .count = sorted[i].count};
+	}
+}
+
+void idle_finish(struct idle *idle, struct lines *lines)
+{
+	struct tally_entry *sorted;
+	struct tally by_line;
+
+	for (size_t i = 0; i < idle->devices.count; i++)
+		if (idle->window->end_ns > idle->devices.entries[i].ns)
+			charge(idle, NONE, IDLE_AFTER, 0, idle->window->end_ns - idle->devices.entries[i].ns);
+	by_line = causes_by_line(idle, lines);
+	sorted = tally_sorted(&by_line, false);
+	idle->rows = xcalloc(by_line.count, sizeof(*idle->rows));
+	add_rows(idle, sorted, by_line.count, false);
+	add_rows(idle, sorted, by_line.count, true);
+	free(sorted);
+	tally_free(&by_line);
+}
