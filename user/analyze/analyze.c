@@ -1,54 +1,86 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* One walk through the events of a model, and who is fed with them. */
+/* One walk through the events of a model in the order of their begins; each is given with what it was joined with. */
 #include "analyze/analyze.h"
 
-/* Where the walk is in the model's arrays: the next ones. */
-struct walk {
-	struct analyses *all;
-	uint32_t call, gpu;
-	uint64_t last_ns; /* latest begin of a call, end of an operation */
+#include <stdlib.h>
+
+/* Of several events at one time these come first. */
+enum kind {
+	KIND_CALL,
+	KIND_GPU,
+	KIND_SYNC,
+	KINDS,
 };
 
-static void saw(struct walk *walk, uint64_t time_ns)
+struct walk {
+	struct analyses *all;
+	uint32_t next[KINDS];	/* in the array of that kind */
+	uint64_t due_ns[KINDS]; /* when that begins, UINT64_MAX: there are no more */
+	uint8_t *wait_told;	/* by model.calls; NULL: of none */
+};
+
+/* When the next event of a kind begins. */
+static uint64_t due(const struct walk *walk, enum kind kind)
 {
-	if (time_ns > walk->last_ns)
-		walk->last_ns = time_ns;
+	const struct model *model = walk->all->model;
+	uint32_t next = walk->next[kind];
+
+	switch (kind) {
+	case KIND_CALL:
+		return next < model->call_count ? model->calls[next].start_ns : UINT64_MAX;
+	case KIND_GPU:
+		return next < model->gpu_count ? model->gpu[next].start_ns : UINT64_MAX;
+	case KIND_SYNC:
+		return next < model->sync_count ? model->syncs[next].start_ns : UINT64_MAX;
+	default:
+		return UINT64_MAX;
+	}
+}
+
+/* Takes the next one of a kind: its index. */
+static uint32_t take(struct walk *walk, enum kind kind)
+{
+	uint32_t index = walk->next[kind]++;
+
+	walk->due_ns[kind] = due(walk, kind);
+	return index;
+}
+
+static uint32_t caller_of_index(struct analyses *all, uint32_t call)
+{
+	return call == NONE ? CALLER_UNSEEN : caller_of(&all->callers, &all->model->calls[call]);
 }
 
 static void feed_call(struct walk *walk)
 {
 	struct analyses *all = walk->all;
 	const struct model *model = all->model;
-	const struct model_call *call = &model->calls[walk->call];
+	uint32_t index = take(walk, KIND_CALL);
+	const struct model_call *call = &model->calls[index];
 	struct call_event event = {
 		.call = call,
-		.number = walk->call++,
+		.number = index,
 		.process = model->threads[call->thread].process,
 		.caller = caller_of(&all->callers, call),
-		.operations_from_ns = walk->gpu < model->gpu_count ? model->gpu[walk->gpu].start_ns : UINT64_MAX,
 		.fate = all->which & ANALYZE_UNTIMED ? launch_fate(model, call) : LAUNCH_NONE,
+		.wait_told = walk->wait_told && walk->wait_told[index],
+		.operations_from_ns = walk->due_ns[KIND_GPU],
 	};
 
-	saw(walk, call->start_ns);
-	if (all->which & ANALYZE_CALL_LINES)
-		line_sums_add_call(&all->call_lines, &event);
-	if (all->which & ANALYZE_UNTIMED)
-		untimed_add_call(&all->untimed, &event);
-	if (all->which & ANALYZE_IDLE)
-		idle_add_call(&all->idle, &event);
+	analyses_add_call(all, &event);
 }
 
 /* Of a GPU operation whose call was not seen, too. */
-static uint32_t caller_of_op(struct analyses *all, const struct model_gpu *op, const struct model_call *call)
+static uint32_t caller_of_op(struct analyses *all, const struct model_gpu *op, uint32_t call)
 {
-	if (call)
-		return caller_of(&all->callers, call);
-	return op->before ? CALLER_BEFORE : CALLER_UNSEEN;
+	return call == NONE && op->before ? CALLER_BEFORE : caller_of_index(all, call);
 }
 
-static struct gpu_event gpu_event_of(struct analyses *all, uint32_t index)
+static void feed_gpu(struct walk *walk)
 {
+	struct analyses *all = walk->all;
 	const struct model *model = all->model;
+	uint32_t index = take(walk, KIND_GPU);
 	const struct model_gpu *op = &model->gpu[index];
 	uint32_t attributed = gpu_attributed_call(model, op);
 	struct gpu_event event = {
@@ -56,92 +88,88 @@ static struct gpu_event gpu_event_of(struct analyses *all, uint32_t index)
 		.launch = op->call == NONE ? NULL : &model->calls[op->call],
 		.attributed = attributed == NONE ? NULL : &model->calls[attributed],
 		.launch_number = op->call,
+		.caller = caller_of_op(all, op, attributed),
 	};
 
 	event.first = event.launch && event.launch->first_gpu == index;
-	event.caller = caller_of_op(all, op, event.attributed);
-	event.launch_caller = attributed == op->call ? event.caller : caller_of_op(all, op, event.launch);
-	return event;
+	event.launch_caller = attributed == op->call ? event.caller : caller_of_op(all, op, op->call);
+	analyses_add_gpu(all, &event);
 }
 
-static void feed_gpu(struct walk *walk)
+static void feed_sync(struct walk *walk)
 {
 	struct analyses *all = walk->all;
-	struct gpu_event event = gpu_event_of(all, walk->gpu++);
+	const struct model_sync *sync = &all->model->syncs[take(walk, KIND_SYNC)];
+	struct sync_event event = {
+		.sync = sync,
+		.caller = caller_of_index(all, sync->call),
+		.recorded_caller = caller_of_index(all, sync->recorded_by),
+	};
 
-	saw(walk, event.op->end_ns);
-	if (all->which & ANALYZE_GPU_LINES)
-		line_sums_add_gpu(&all->gpu_lines, &event);
-	if (all->which & ANALYZE_KERNELS)
-		kernels_add_gpu(&all->kernels, &event);
-	if (all->which & ANALYZE_MEMCPYS)
-		memcpys_add_gpu(&all->memcpys, &event);
-	if (all->which & ANALYZE_IDLE)
-		idle_add_gpu(&all->idle, &event);
+	analyses_add_sync(all, &event);
 }
 
-/* Operations without times do not wait for their calls. */
+/* An operation that seems to begin before the call that launched it comes behind that all the same. */
+static bool waits_for_call(const struct walk *walk)
+{
+	const struct model_gpu *op = &walk->all->model->gpu[walk->next[KIND_GPU]];
+
+	return op->end_ns && op->call != NONE && walk->next[KIND_CALL] <= op->call;
+}
+
+static enum kind next_kind(const struct walk *walk)
+{
+	enum kind next = 0;
+
+	for (enum kind kind = 1; kind < KINDS; kind++)
+		if (walk->due_ns[kind] < walk->due_ns[next])
+			next = kind;
+	return next == KIND_GPU && walk->due_ns[KIND_GPU] != UINT64_MAX && waits_for_call(walk) ? KIND_CALL : next;
+}
+
 static void feed_all(struct walk *walk)
+{
+	for (;;) {
+		enum kind kind = next_kind(walk);
+
+		if (walk->due_ns[kind] == UINT64_MAX)
+			return;
+		switch (kind) {
+		case KIND_CALL:
+			feed_call(walk);
+			break;
+		case KIND_GPU:
+			feed_gpu(walk);
+			break;
+		default:
+			feed_sync(walk);
+			break;
+		}
+	}
+}
+
+/* Calls of whose waiting CUPTI told. */
+static void find_told(struct walk *walk)
 {
 	const struct model *model = walk->all->model;
 
-	for (; walk->gpu < model->gpu_count; feed_gpu(walk)) {
-		const struct model_gpu *op = &model->gpu[walk->gpu];
-
-		while (op->end_ns && walk->call < model->call_count &&
-		       (model->calls[walk->call].start_ns <= op->start_ns ||
-			(op->call != NONE && walk->call <= op->call)))
-			feed_call(walk);
-	}
-	while (walk->call < model->call_count)
-		feed_call(walk);
-}
-
-/* Lines without Python are numbered as they are met here, so order matters. */
-static void finish(struct analyses *all)
-{
-	if (all->which & ANALYZE_GPU_LINES)
-		line_sums_finish(&all->gpu_lines, &all->lines);
-	if (all->which & ANALYZE_CALL_LINES)
-		line_sums_finish(&all->call_lines, &all->lines);
-	if (all->which & ANALYZE_UNTIMED)
-		untimed_finish(&all->untimed, &all->lines);
-	if (all->which & ANALYZE_KERNELS)
-		kernels_finish(&all->kernels, &all->lines);
-	if (all->which & ANALYZE_MEMCPYS)
-		memcpys_finish(&all->memcpys, &all->lines);
-	if (all->which & ANALYZE_IDLE)
-		idle_finish(&all->idle, &all->lines);
+	if (!model->sync_count)
+		return;
+	walk->wait_told = xcalloc(model->call_count, sizeof(*walk->wait_told));
+	for (uint32_t i = 0; i < model->sync_count; i++)
+		if (model->syncs[i].call != NONE)
+			walk->wait_told[model->syncs[i].call] = 1;
 }
 
 void analyze(struct analyses *all, const struct model *model, unsigned which)
 {
-	struct walk walk = {.all = all, .last_ns = model->start_ns};
+	struct walk walk = {.all = all};
 
-	*all = (struct analyses){.model = model, .which = which, .window = {model->start_ns, UINT64_MAX}};
-	if (model->end_ns > model->start_ns)
-		all->window.end_ns = model->end_ns;
-	for (uint32_t i = 0; i < model->process_count; i++)
-		all->active += model->processes[i].calls || model->processes[i].gpu_ops;
-	callers_init(&all->callers, model);
-	line_sums_init(&all->gpu_lines, model);
-	line_sums_init(&all->call_lines, model);
-	idle_init(&all->idle, model, &all->window);
+	analyses_begin(all, model, which);
+	find_told(&walk);
+	for (enum kind kind = 0; kind < KINDS; kind++)
+		walk.due_ns[kind] = due(&walk, kind);
 	feed_all(&walk);
-	if (all->window.end_ns == UINT64_MAX)
-		all->window.end_ns = walk.last_ns;
-	lines_make(&all->lines, &all->callers);
-	finish(all);
-}
-
-void analyses_free(struct analyses *all)
-{
-	line_sums_free(&all->gpu_lines);
-	line_sums_free(&all->call_lines);
-	untimed_free(&all->untimed);
-	kernels_free(&all->kernels);
-	memcpys_free(&all->memcpys);
-	idle_free(&all->idle);
-	lines_free(&all->lines);
-	callers_free(&all->callers);
+	analyses_finish(all);
+	free(walk.wait_told);
 }

@@ -26,6 +26,7 @@ struct call_event {
 	uint32_t process;
 	uint32_t caller;	     /* callers.h */
 	enum launch_fate fate;	     /* what became of it as a launch */
+	bool wait_told;		     /* CUPTI told of its waiting, in a sync_event */
 	uint64_t operations_from_ns; /* no GPU operation that is still to come begins before this */
 };
 
@@ -37,6 +38,12 @@ struct gpu_event {
 	uint32_t launch_caller;		     /* callers.h; also where launch is NULL */
 	uint32_t caller;		     /* of attributed */
 	bool first;			     /* of those of its launch */
+};
+
+struct sync_event {
+	const struct model_sync *sync;
+	uint32_t caller;	  /* of the call that waited */
+	uint32_t recorded_caller; /* of the call that put the event into a stream */
 };
 
 /* What the driver needs to begin a memcpy. */

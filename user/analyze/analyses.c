@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Who is fed with what. */
+#include "analyze/analyses.h"
+
+void analyses_begin(struct analyses *all, const struct model *model, unsigned which)
+{
+	*all = (struct analyses){.model = model, .which = which, .window = {model->start_ns, UINT64_MAX}};
+	if (model->end_ns > model->start_ns)
+		all->window.end_ns = model->end_ns;
+	all->last_ns = model->start_ns;
+	for (uint32_t i = 0; i < model->process_count; i++)
+		all->active += model->processes[i].calls || model->processes[i].gpu_ops;
+	callers_init(&all->callers, model);
+	line_sums_init(&all->gpu_lines, model);
+	line_sums_init(&all->call_lines, model);
+	idle_init(&all->idle, model, &all->window);
+}
+
+static void saw(struct analyses *all, uint64_t time_ns)
+{
+	if (time_ns > all->last_ns)
+		all->last_ns = time_ns;
+}
+
+void analyses_add_call(struct analyses *all, const struct call_event *event)
+{
+	saw(all, event->call->start_ns);
+	if (all->which & ANALYZE_CALL_LINES)
+		line_sums_add_call(&all->call_lines, event);
+	if (all->which & ANALYZE_UNTIMED)
+		untimed_add_call(&all->untimed, event);
+	if (all->which & ANALYZE_IDLE)
+		idle_add_call(&all->idle, event);
+	if (all->which & ANALYZE_WAITS)
+		waits_add_call(&all->waits, event);
+}
+
+void analyses_add_gpu(struct analyses *all, const struct gpu_event *event)
+{
+	saw(all, event->op->end_ns);
+	if (all->which & ANALYZE_GPU_LINES)
+		line_sums_add_gpu(&all->gpu_lines, event);
+	if (all->which & ANALYZE_KERNELS)
+		kernels_add_gpu(&all->kernels, event);
+	if (all->which & ANALYZE_MEMCPYS)
+		memcpys_add_gpu(&all->memcpys, event);
+	if (all->which & ANALYZE_IDLE)
+		idle_add_gpu(&all->idle, event);
+}
+
+void analyses_add_sync(struct analyses *all, const struct sync_event *event)
+{
+	if (all->which & ANALYZE_WAITS)
+		waits_add_sync(&all->waits, event);
+}
+
+/* Lines without Python are numbered as they are met here, so order matters. */
+void analyses_finish(struct analyses *all)
+{
+	if (all->window.end_ns == UINT64_MAX)
+		all->window.end_ns = all->last_ns;
+	lines_make(&all->lines, &all->callers);
+	if (all->which & ANALYZE_GPU_LINES)
+		line_sums_finish(&all->gpu_lines, &all->lines);
+	if (all->which & ANALYZE_CALL_LINES)
+		line_sums_finish(&all->call_lines, &all->lines);
+	if (all->which & ANALYZE_UNTIMED)
+		untimed_finish(&all->untimed, &all->lines);
+	if (all->which & ANALYZE_KERNELS)
+		kernels_finish(&all->kernels, &all->lines);
+	if (all->which & ANALYZE_MEMCPYS)
+		memcpys_finish(&all->memcpys, &all->lines);
+	if (all->which & ANALYZE_IDLE)
+		idle_finish(&all->idle, &all->lines);
+	if (all->which & ANALYZE_WAITS)
+		waits_finish(&all->waits, &all->lines);
+}
+
+void analyses_free(struct analyses *all)
+{
+	line_sums_free(&all->gpu_lines);
+	line_sums_free(&all->call_lines);
+	untimed_free(&all->untimed);
+	kernels_free(&all->kernels);
+	memcpys_free(&all->memcpys);
+	idle_free(&all->idle);
+	waits_free(&all->waits);
+	lines_free(&all->lines);
+	callers_free(&all->callers);
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * All analyses there are, and who of them is fed with which events: begin, add events in the order of events.h, finish,
+ * look at the rows.
+ */
+#ifndef GPUTRACE_ANALYZE_ANALYSES_H
+#define GPUTRACE_ANALYZE_ANALYSES_H
+
+#include "analyze/callers.h"
+#include "analyze/events.h"
+#include "analyze/idle.h"
+#include "analyze/kernels.h"
+#include "analyze/line_sums.h"
+#include "analyze/lines.h"
+#include "analyze/memcpys.h"
+#include "analyze/untimed.h"
+#include "analyze/waits.h"
+
+enum analysis {
+	ANALYZE_GPU_LINES = 1 << 0,
+	ANALYZE_CALL_LINES = 1 << 1,
+	ANALYZE_UNTIMED = 1 << 2,
+	ANALYZE_KERNELS = 1 << 3,
+	ANALYZE_MEMCPYS = 1 << 4,
+	ANALYZE_IDLE = 1 << 5,
+	ANALYZE_WAITS = 1 << 6,
+	ANALYZE_ALL = (1 << 7) - 1,
+	ANALYZE_WITH_GPU = ANALYZE_GPU_LINES | ANALYZE_UNTIMED | ANALYZE_KERNELS | ANALYZE_MEMCPYS | ANALYZE_IDLE |
+			   ANALYZE_WAITS, /* of use where there are GPU times */
+};
+
+struct analyses {
+	const struct model *model;
+	unsigned which; /* enum analysis */
+	struct window window;
+	uint64_t last_ns; /* latest begin of a call, end of a GPU operation */
+	uint32_t active;  /* processes with calls or GPU work */
+	struct callers callers;
+	struct lines lines;
+	struct line_sums gpu_lines;  /* GPU time by line */
+	struct line_sums call_lines; /* launches by line: where there are no GPU times */
+	struct untimed untimed;
+	struct kernels kernels;
+	struct memcpys memcpys;
+	struct idle idle;
+	struct waits waits;
+};
+
+/* The model's tables (processes, threads, stacks, frames, strings) are looked at, its events are not. */
+void analyses_begin(struct analyses *all, const struct model *model, unsigned which);
+void analyses_free(struct analyses *all);
+
+void analyses_add_call(struct analyses *all, const struct call_event *event);
+void analyses_add_gpu(struct analyses *all, const struct gpu_event *event);
+void analyses_add_sync(struct analyses *all, const struct sync_event *event);
+
+/* Makes the rows. */
+void analyses_finish(struct analyses *all);
+
+#endif

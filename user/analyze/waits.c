@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Sums by caller and what it waits for, of CUPTI's word and of calls apart. */
+#include "analyze/waits.h"
+
+#include <stdlib.h>
+
+void waits_free(struct waits *waits)
+{
+	tally_free(&waits->told);
+	tally_free(&waits->calls);
+	free(waits->rows);
+}
+
+static void add(struct waits *waits, struct tally *sums, struct tally_key key, uint64_t ns)
+{
+	struct tally_entry *sum = tally_at(sums, key);
+
+	sum->ns += ns;
+	sum->count++;
+	waits->ns += ns;
+}
+
+void waits_add_sync(struct waits *waits, const struct sync_event *event)
+{
+	const struct model_sync *sync = event->sync;
+	bool recorded = sync->recorded_by != NONE;
+	struct tally_key key = {
+		{event->caller, sync->kind, recorded ? event->recorded_caller : sync->stream, recorded}};
+
+	/* that one lets a stream wait, and returns at once */
+	if (sync->kind != GPT_AGENT_SYNC_STREAM_WAITS_EVENT)
+		add(waits, &waits->told, key, sync->end_ns - sync->start_ns);
+}
+
+void waits_add_call(struct waits *waits, const struct call_event *event)
+{
+	const struct model_call *call = event->call;
+
+	if (call->end_ns && !event->wait_told && call_waits(call))
+		add(waits, &waits->calls, (struct tally_key){{event->caller, call->api}},
+		    call->end_ns - call->start_ns);
+}
+
+/* line, kind, what is waited for: stream, line that recorded the event, api */
+static struct tally waits_by_line(const struct waits *waits, struct lines *lines)
+{
+	struct tally by_line = {0};
+
+	for (size_t i = 0; i < waits->told.count + waits->calls.count; i++) {
+		bool told = i < waits->told.count;
+		const struct tally_entry *sum =
+			told ? &waits->told.entries[i] : &waits->calls.entries[i - waits->told.count];
+		const uint32_t *part = sum->key.part;
+		uint32_t kind = told ? part[1] : WAIT_CALL, what = told ? part[2] : part[1];
+		struct tally_entry *entry;
+
+		if (told && part[3])
+			what = line_of(lines, what);
+		entry = tally_at(&by_line, (struct tally_key){{line_of(lines, part[0]), kind, what}});
+		entry->ns += sum->ns;
+		entry->count += sum->count;
+	}
+	return by_line;
+}
+
+static struct wait_row row_of(const struct tally_entry *sum)
+{
+	struct wait_row row = {.line = sum->key.part[0],
+			       .kind = sum->key.part[1],
+			       .stream = NONE,
+			       .recorded_line = NONE,
+			       .ns = sum->ns,
+			       .count = sum->count};
+
+	if (row.kind == WAIT_CALL)
+		row.api = (uint16_t)sum->key.part[2];
+	else if (row.kind == GPT_AGENT_SYNC_STREAM)
+		row.stream = sum->key.part[2];
+	else if (row.kind != GPT_AGENT_SYNC_CONTEXT)
+		row.recorded_line = sum->key.part[2];
+	return row;
+}
+
+void waits_finish(struct waits *waits, struct lines *lines)
+{
+	struct tally by_line = waits_by_line(waits, lines);
+	struct tally_entry *sorted = tally_sorted(&by_line, false);
+
+	waits->count = by_line.count;
+	waits->rows = xcalloc(waits->count, sizeof(*waits->rows));
+	for (size_t i = 0; i < waits->count; i++)
+		waits->rows[i] = row_of(&sorted[i]);
+	free(sorted);
+	tally_free(&by_line);
+}

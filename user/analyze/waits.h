@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Which lines wait for the GPU, how long, and for what of it: CUPTI's word where it was asked for (--trace sync), else
+ * the time in calls that wait.
+ */
+#ifndef GPUTRACE_ANALYZE_WAITS_H
+#define GPUTRACE_ANALYZE_WAITS_H
+
+#include "analyze/events.h"
+#include "analyze/lines.h"
+
+/* In the place of an enum gpt_agent_sync_kind: all that is known is the call. */
+#define WAIT_CALL UINT32_MAX
+
+struct wait_row {
+	uint32_t line;
+	uint32_t kind;		/* enum gpt_agent_sync_kind, WAIT_CALL */
+	uint32_t stream;	/* that is waited for, NONE */
+	uint32_t recorded_line; /* of the call that recorded the event that is waited for, NONE: not known, or no event
+				 */
+	uint16_t api;		/* of WAIT_CALL */
+	uint64_t ns, count;
+};
+
+struct waits {
+	struct tally told;  /* caller, kind, stream or caller that recorded the event; 1: it is that */
+	struct tally calls; /* caller, api */
+	uint64_t ns;
+	struct wait_row *rows; /* most time first */
+	size_t count;
+};
+
+void waits_free(struct waits *waits);
+void waits_add_sync(struct waits *waits, const struct sync_event *event);
+void waits_add_call(struct waits *waits, const struct call_event *event);
+void waits_finish(struct waits *waits, struct lines *lines);
+
+#endif
