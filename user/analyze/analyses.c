@@ -33,6 +33,10 @@ void analyses_add_call(struct analyses *all, const struct call_event *event)
 		idle_add_call(&all->idle, event);
 	if (all->which & ANALYZE_WAITS)
 		waits_add_call(&all->waits, event);
+	if (all->which & ANALYZE_API_TIMES)
+		api_times_add_call(&all->api_times, event);
+	if (all->which & ANALYZE_FAILURES)
+		failures_add_call(&all->failures, event);
 }
 
 void analyses_add_gpu(struct analyses *all, const struct gpu_event *event)
@@ -52,6 +56,12 @@ void analyses_add_sync(struct analyses *all, const struct sync_event *event)
 {
 	if (all->which & ANALYZE_WAITS)
 		waits_add_sync(&all->waits, event);
+}
+
+void analyses_add_jit(struct analyses *all, const struct jit_event *event)
+{
+	if (all->which & ANALYZE_JIT)
+		jit_add_jit(&all->jit, event);
 }
 
 /* Lines without Python are numbered as they are met here, so order matters. */
@@ -74,6 +84,12 @@ void analyses_finish(struct analyses *all)
 		idle_finish(&all->idle, &all->lines);
 	if (all->which & ANALYZE_WAITS)
 		waits_finish(&all->waits, &all->lines);
+	if (all->which & ANALYZE_API_TIMES)
+		api_times_finish(&all->api_times, &all->lines);
+	if (all->which & ANALYZE_JIT)
+		jit_finish(&all->jit, &all->lines);
+	if (all->which & ANALYZE_FAILURES)
+		failures_finish(&all->failures, &all->lines);
 }
 
 void analyses_free(struct analyses *all)
@@ -85,6 +101,9 @@ void analyses_free(struct analyses *all)
 	memcpys_free(&all->memcpys);
 	idle_free(&all->idle);
 	waits_free(&all->waits);
+	api_times_free(&all->api_times);
+	jit_free(&all->jit);
+	failures_free(&all->failures);
 	lines_free(&all->lines);
 	callers_free(&all->callers);
 }

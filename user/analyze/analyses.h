@@ -6,9 +6,12 @@
 #ifndef GPUTRACE_ANALYZE_ANALYSES_H
 #define GPUTRACE_ANALYZE_ANALYSES_H
 
+#include "analyze/api_times.h"
 #include "analyze/callers.h"
 #include "analyze/events.h"
+#include "analyze/failures.h"
 #include "analyze/idle.h"
+#include "analyze/jit.h"
 #include "analyze/kernels.h"
 #include "analyze/line_sums.h"
 #include "analyze/lines.h"
@@ -24,7 +27,10 @@ enum analysis {
 	ANALYZE_MEMCPYS = 1 << 4,
 	ANALYZE_IDLE = 1 << 5,
 	ANALYZE_WAITS = 1 << 6,
-	ANALYZE_ALL = (1 << 7) - 1,
+	ANALYZE_API_TIMES = 1 << 7,
+	ANALYZE_JIT = 1 << 8,
+	ANALYZE_FAILURES = 1 << 9,
+	ANALYZE_ALL = (1 << 10) - 1,
 	ANALYZE_WITH_GPU = ANALYZE_GPU_LINES | ANALYZE_UNTIMED | ANALYZE_KERNELS | ANALYZE_MEMCPYS | ANALYZE_IDLE |
 			   ANALYZE_WAITS, /* of use where there are GPU times */
 };
@@ -44,6 +50,9 @@ struct analyses {
 	struct memcpys memcpys;
 	struct idle idle;
 	struct waits waits;
+	struct api_times api_times;
+	struct jit jit;
+	struct failures failures;
 };
 
 /* The model's tables (processes, threads, stacks, frames, strings) are looked at, its events are not. */
@@ -53,6 +62,7 @@ void analyses_free(struct analyses *all);
 void analyses_add_call(struct analyses *all, const struct call_event *event);
 void analyses_add_gpu(struct analyses *all, const struct gpu_event *event);
 void analyses_add_sync(struct analyses *all, const struct sync_event *event);
+void analyses_add_jit(struct analyses *all, const struct jit_event *event);
 
 /* Makes the rows. */
 void analyses_finish(struct analyses *all);

@@ -9,6 +9,7 @@ enum kind {
 	KIND_CALL,
 	KIND_GPU,
 	KIND_SYNC,
+	KIND_JIT,
 	KINDS,
 };
 
@@ -32,6 +33,8 @@ static uint64_t due(const struct walk *walk, enum kind kind)
 		return next < model->gpu_count ? model->gpu[next].start_ns : UINT64_MAX;
 	case KIND_SYNC:
 		return next < model->sync_count ? model->syncs[next].start_ns : UINT64_MAX;
+	case KIND_JIT:
+		return next < model->jit_count ? model->jits[next].start_ns : UINT64_MAX;
 	default:
 		return UINT64_MAX;
 	}
@@ -109,6 +112,15 @@ static void feed_sync(struct walk *walk)
 	analyses_add_sync(all, &event);
 }
 
+static void feed_jit(struct walk *walk)
+{
+	struct analyses *all = walk->all;
+	const struct model_jit *jit = &all->model->jits[take(walk, KIND_JIT)];
+	struct jit_event event = {.jit = jit, .caller = caller_of_index(all, jit->call)};
+
+	analyses_add_jit(all, &event);
+}
+
 /* An operation that seems to begin before the call that launched it comes behind that all the same. */
 static bool waits_for_call(const struct walk *walk)
 {
@@ -141,8 +153,11 @@ static void feed_all(struct walk *walk)
 		case KIND_GPU:
 			feed_gpu(walk);
 			break;
-		default:
+		case KIND_SYNC:
 			feed_sync(walk);
+			break;
+		default:
+			feed_jit(walk);
 			break;
 		}
 	}

@@ -46,6 +46,11 @@ struct sync_event {
 	uint32_t recorded_caller; /* of the call that put the event into a stream */
 };
 
+struct jit_event {
+	const struct model_jit *jit;
+	uint32_t caller; /* of the call that needed the code */
+};
+
 /* What the driver needs to begin a memcpy. */
 #define MEMCPY_BEGINS_NS 5000u
 

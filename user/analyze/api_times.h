@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* CUDA calls as the CPU sees them: time spent in each kind, and the line with most of it. */
+#ifndef GPUTRACE_ANALYZE_API_TIMES_H
+#define GPUTRACE_ANALYZE_API_TIMES_H
+
+#include "analyze/events.h"
+#include "analyze/lines.h"
+
+struct api_row {
+	uint16_t api;
+	uint32_t line; /* with most of its time, or most of its calls; of equals the first that made one */
+	uint64_t ns, count;
+	uint64_t returns; /* of those: calls whose return was seen, which ns is of */
+};
+
+struct api_times {
+	struct tally callers; /* api, caller; more: returns */
+	uint64_t ns, returns;
+	struct api_row *rows; /* most time first, or most calls where no return was seen */
+	size_t count;
+};
+
+void api_times_free(struct api_times *times);
+void api_times_add_call(struct api_times *times, const struct call_event *event);
+void api_times_finish(struct api_times *times, struct lines *lines);
+
+#endif
