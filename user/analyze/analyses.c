@@ -14,6 +14,7 @@ void analyses_begin(struct analyses *all, const struct model *model, unsigned wh
 	line_sums_init(&all->gpu_lines, model);
 	line_sums_init(&all->call_lines, model);
 	idle_init(&all->idle, model, &all->window);
+	memory_peaks_init(&all->memory, model);
 }
 
 static void saw(struct analyses *all, uint64_t time_ns)
@@ -64,6 +65,18 @@ void analyses_add_jit(struct analyses *all, const struct jit_event *event)
 		jit_add_jit(&all->jit, event);
 }
 
+void analyses_add_memory(struct analyses *all, const struct memory_event *event)
+{
+	if (all->which & ANALYZE_MEMORY_PEAKS)
+		memory_peaks_add_memory(&all->memory, event);
+}
+
+void analyses_add_exit(struct analyses *all, const struct exit_event *event)
+{
+	if (all->which & ANALYZE_MEMORY_PEAKS)
+		memory_peaks_add_exit(&all->memory, event);
+}
+
 /* Lines without Python are numbered as they are met here, so order matters. */
 void analyses_finish(struct analyses *all)
 {
@@ -88,6 +101,8 @@ void analyses_finish(struct analyses *all)
 		api_times_finish(&all->api_times, &all->lines);
 	if (all->which & ANALYZE_JIT)
 		jit_finish(&all->jit, &all->lines);
+	if (all->which & ANALYZE_MEMORY_PEAKS)
+		memory_peaks_finish(&all->memory, &all->lines);
 	if (all->which & ANALYZE_FAILURES)
 		failures_finish(&all->failures, &all->lines);
 }
@@ -104,6 +119,7 @@ void analyses_free(struct analyses *all)
 	api_times_free(&all->api_times);
 	jit_free(&all->jit);
 	failures_free(&all->failures);
+	memory_peaks_free(&all->memory);
 	lines_free(&all->lines);
 	callers_free(&all->callers);
 }

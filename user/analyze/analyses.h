@@ -16,6 +16,7 @@
 #include "analyze/line_sums.h"
 #include "analyze/lines.h"
 #include "analyze/memcpys.h"
+#include "analyze/memory_peaks.h"
 #include "analyze/untimed.h"
 #include "analyze/waits.h"
 
@@ -30,7 +31,8 @@ enum analysis {
 	ANALYZE_API_TIMES = 1 << 7,
 	ANALYZE_JIT = 1 << 8,
 	ANALYZE_FAILURES = 1 << 9,
-	ANALYZE_ALL = (1 << 10) - 1,
+	ANALYZE_MEMORY_PEAKS = 1 << 10,
+	ANALYZE_ALL = (1 << 11) - 1,
 	ANALYZE_WITH_GPU = ANALYZE_GPU_LINES | ANALYZE_UNTIMED | ANALYZE_KERNELS | ANALYZE_MEMCPYS | ANALYZE_IDLE |
 			   ANALYZE_WAITS, /* of use where there are GPU times */
 };
@@ -53,6 +55,7 @@ struct analyses {
 	struct api_times api_times;
 	struct jit jit;
 	struct failures failures;
+	struct memory_peaks memory;
 };
 
 /* The model's tables (processes, threads, stacks, frames, strings) are looked at, its events are not. */
@@ -63,6 +66,8 @@ void analyses_add_call(struct analyses *all, const struct call_event *event);
 void analyses_add_gpu(struct analyses *all, const struct gpu_event *event);
 void analyses_add_sync(struct analyses *all, const struct sync_event *event);
 void analyses_add_jit(struct analyses *all, const struct jit_event *event);
+void analyses_add_memory(struct analyses *all, const struct memory_event *event);
+void analyses_add_exit(struct analyses *all, const struct exit_event *event);
 
 /* Makes the rows. */
 void analyses_finish(struct analyses *all);

@@ -10,6 +10,8 @@ enum kind {
 	KIND_GPU,
 	KIND_SYNC,
 	KIND_JIT,
+	KIND_EXIT,
+	KIND_MEMORY,
 	KINDS,
 };
 
@@ -17,7 +19,9 @@ struct walk {
 	struct analyses *all;
 	uint32_t next[KINDS];	/* in the array of that kind */
 	uint64_t due_ns[KINDS]; /* when that begins, UINT64_MAX: there are no more */
-	uint8_t *wait_told;	/* by model.calls; NULL: of none */
+	uint32_t *exits;	/* processes that ended, by that time */
+	uint32_t exit_count;
+	uint8_t *wait_told; /* by model.calls; NULL: of none */
 };
 
 /* When the next event of a kind begins. */
@@ -35,6 +39,10 @@ static uint64_t due(const struct walk *walk, enum kind kind)
 		return next < model->sync_count ? model->syncs[next].start_ns : UINT64_MAX;
 	case KIND_JIT:
 		return next < model->jit_count ? model->jits[next].start_ns : UINT64_MAX;
+	case KIND_MEMORY:
+		return next < model->memory_count ? model->memories[next].time_ns : UINT64_MAX;
+	case KIND_EXIT:
+		return next < walk->exit_count ? model->processes[walk->exits[next]].exit_ns : UINT64_MAX;
 	default:
 		return UINT64_MAX;
 	}
@@ -121,6 +129,26 @@ static void feed_jit(struct walk *walk)
 	analyses_add_jit(all, &event);
 }
 
+static void feed_memory(struct walk *walk)
+{
+	struct analyses *all = walk->all;
+	const struct model_memory *memory = &all->model->memories[take(walk, KIND_MEMORY)];
+	struct memory_event event = {.memory = memory};
+
+	if (memory->released && memory->other != NONE)
+		event.allocation = &all->model->memories[memory->other];
+	event.caller = caller_of_index(all, event.allocation ? event.allocation->call : memory->call);
+	analyses_add_memory(all, &event);
+}
+
+static void feed_exit(struct walk *walk)
+{
+	uint32_t process = walk->exits[take(walk, KIND_EXIT)];
+	struct exit_event event = {.time_ns = walk->all->model->processes[process].exit_ns, .process = process};
+
+	analyses_add_exit(walk->all, &event);
+}
+
 /* An operation that seems to begin before the call that launched it comes behind that all the same. */
 static bool waits_for_call(const struct walk *walk)
 {
@@ -156,8 +184,14 @@ static void feed_all(struct walk *walk)
 		case KIND_SYNC:
 			feed_sync(walk);
 			break;
-		default:
+		case KIND_JIT:
 			feed_jit(walk);
+			break;
+		case KIND_EXIT:
+			feed_exit(walk);
+			break;
+		default:
+			feed_memory(walk);
 			break;
 		}
 	}
@@ -176,15 +210,37 @@ static void find_told(struct walk *walk)
 			walk->wait_told[model->syncs[i].call] = 1;
 }
 
+static int by_exit(const void *left, const void *right, void *context)
+{
+	const struct model *model = context;
+	uint64_t a = model->processes[*(const uint32_t *)left].exit_ns;
+	uint64_t b = model->processes[*(const uint32_t *)right].exit_ns;
+
+	return (a > b) - (a < b);
+}
+
+static void find_exits(struct walk *walk)
+{
+	const struct model *model = walk->all->model;
+
+	walk->exits = xmalloc(model->process_count * sizeof(*walk->exits));
+	for (uint32_t i = 0; i < model->process_count; i++)
+		if (model->processes[i].exit_ns)
+			walk->exits[walk->exit_count++] = i;
+	qsort_r(walk->exits, walk->exit_count, sizeof(*walk->exits), by_exit, (void *)model);
+}
+
 void analyze(struct analyses *all, const struct model *model, unsigned which)
 {
 	struct walk walk = {.all = all};
 
 	analyses_begin(all, model, which);
 	find_told(&walk);
+	find_exits(&walk);
 	for (enum kind kind = 0; kind < KINDS; kind++)
 		walk.due_ns[kind] = due(&walk, kind);
 	feed_all(&walk);
 	analyses_finish(all);
 	free(walk.wait_told);
+	free(walk.exits);
 }

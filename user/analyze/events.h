@@ -51,6 +51,19 @@ struct jit_event {
 	uint32_t caller; /* of the call that needed the code */
 };
 
+/* Memory that is handed out, or comes back; what comes back at one time with what is handed out comes first. */
+struct memory_event {
+	const struct model_memory *memory;
+	const struct model_memory *allocation; /* of a release, NULL: not seen */
+	uint32_t caller;		       /* of the call that allocated it */
+};
+
+/* A process ends, before memory events of that time. */
+struct exit_event {
+	uint64_t time_ns;
+	uint32_t process;
+};
+
 /* What the driver needs to begin a memcpy. */
 #define MEMCPY_BEGINS_NS 5000u
 

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Memory from CUDA: how much was held at most, and which lines had asked for what was held then.  Only what was
+ * handed out during the trace: of older blocks nothing is known.  Blocks are not kept: each caller has what it holds
+ * now, and what it held at the latest peak.
+ */
+#ifndef GPUTRACE_ANALYZE_MEMORY_PEAKS_H
+#define GPUTRACE_ANALYZE_MEMORY_PEAKS_H
+
+#include "analyze/events.h"
+#include "analyze/lines.h"
+
+enum memory_space {
+	MEMORY_SPACE_HOST, /* pinned */
+	MEMORY_SPACE_MANAGED,
+	MEMORY_SPACE_DEVICE,
+};
+
+struct memory_peak {
+	uint32_t space;	 /* enum memory_space */
+	uint32_t device; /* model_device.id of MEMORY_SPACE_DEVICE, else 0 */
+	uint64_t now, most;
+	uint64_t time_ns; /* when most was reached first */
+};
+
+struct memory_row {
+	uint32_t line, space, device;
+	uint64_t at_peak, unreleased; /* bytes */
+	uint64_t blocks;	      /* handed out */
+};
+
+/* What one caller of one process has of a space. */
+struct memory_holder {
+	uint64_t now, at_peak;
+	uint64_t until_exit; /* of now, what only the end of its process takes back */
+	uint64_t unreleased, blocks;
+	uint64_t changed_ns; /* when now did */
+	uint32_t peak;
+	uint32_t next; /* holder of the same process, NONE */
+};
+
+struct memory_peaks {
+	const struct model *model;
+	struct tally spaces;  /* space, device; more: index in peaks */
+	struct tally callers; /* caller, space, device, process; in the order of holders */
+	ARRAY(struct memory_holder) holders;
+	uint32_t *first; /* by model.processes: the latest of its holders, NONE */
+	uint8_t *exited; /* by model.processes */
+	ARRAY(struct memory_peak) peaks;
+	struct memory_row *rows; /* most at the peak first */
+	size_t count;
+};
+
+void memory_peaks_init(struct memory_peaks *all, const struct model *model);
+void memory_peaks_free(struct memory_peaks *all);
+void memory_peaks_add_memory(struct memory_peaks *all, const struct memory_event *event);
+void memory_peaks_add_exit(struct memory_peaks *all, const struct exit_event *event);
+void memory_peaks_finish(struct memory_peaks *all, struct lines *lines);
+
+#endif
