@@ -15,6 +15,7 @@ void analyses_begin(struct analyses *all, const struct model *model, unsigned wh
 	line_sums_init(&all->call_lines, model);
 	idle_init(&all->idle, model, &all->window);
 	memory_peaks_init(&all->memory, model);
+	interpreter_init(&all->interpreter, model);
 }
 
 static void saw(struct analyses *all, uint64_t time_ns)
@@ -51,6 +52,8 @@ void analyses_add_gpu(struct analyses *all, const struct gpu_event *event)
 		memcpys_add_gpu(&all->memcpys, event);
 	if (all->which & ANALYZE_IDLE)
 		idle_add_gpu(&all->idle, event);
+	if (all->which & ANALYZE_INTERPRETER)
+		interpreter_add_gpu(&all->interpreter, event);
 }
 
 void analyses_add_sync(struct analyses *all, const struct sync_event *event)
@@ -75,6 +78,12 @@ void analyses_add_exit(struct analyses *all, const struct exit_event *event)
 {
 	if (all->which & ANALYZE_MEMORY_PEAKS)
 		memory_peaks_add_exit(&all->memory, event);
+}
+
+void analyses_add_span(struct analyses *all, const struct span_event *event)
+{
+	if (all->which & ANALYZE_INTERPRETER)
+		interpreter_add_span(&all->interpreter, event);
 }
 
 /* Lines without Python are numbered as they are met here, so order matters. */
@@ -105,6 +114,8 @@ void analyses_finish(struct analyses *all)
 		memory_peaks_finish(&all->memory, &all->lines);
 	if (all->which & ANALYZE_FAILURES)
 		failures_finish(&all->failures, &all->lines);
+	if (all->which & ANALYZE_INTERPRETER)
+		interpreter_finish(&all->interpreter);
 }
 
 void analyses_free(struct analyses *all)
@@ -120,6 +131,7 @@ void analyses_free(struct analyses *all)
 	jit_free(&all->jit);
 	failures_free(&all->failures);
 	memory_peaks_free(&all->memory);
+	interpreter_free(&all->interpreter);
 	lines_free(&all->lines);
 	callers_free(&all->callers);
 }

@@ -11,6 +11,7 @@
 #include "analyze/events.h"
 #include "analyze/failures.h"
 #include "analyze/idle.h"
+#include "analyze/interpreter.h"
 #include "analyze/jit.h"
 #include "analyze/kernels.h"
 #include "analyze/line_sums.h"
@@ -32,7 +33,8 @@ enum analysis {
 	ANALYZE_JIT = 1 << 8,
 	ANALYZE_FAILURES = 1 << 9,
 	ANALYZE_MEMORY_PEAKS = 1 << 10,
-	ANALYZE_ALL = (1 << 11) - 1,
+	ANALYZE_INTERPRETER = 1 << 11,
+	ANALYZE_ALL = (1 << 12) - 1,
 	ANALYZE_WITH_GPU = ANALYZE_GPU_LINES | ANALYZE_UNTIMED | ANALYZE_KERNELS | ANALYZE_MEMCPYS | ANALYZE_IDLE |
 			   ANALYZE_WAITS, /* of use where there are GPU times */
 };
@@ -56,6 +58,7 @@ struct analyses {
 	struct jit jit;
 	struct failures failures;
 	struct memory_peaks memory;
+	struct interpreter interpreter;
 };
 
 /* The model's tables (processes, threads, stacks, frames, strings) are looked at, its events are not. */
@@ -68,6 +71,7 @@ void analyses_add_sync(struct analyses *all, const struct sync_event *event);
 void analyses_add_jit(struct analyses *all, const struct jit_event *event);
 void analyses_add_memory(struct analyses *all, const struct memory_event *event);
 void analyses_add_exit(struct analyses *all, const struct exit_event *event);
+void analyses_add_span(struct analyses *all, const struct span_event *event);
 
 /* Makes the rows. */
 void analyses_finish(struct analyses *all);

@@ -10,6 +10,7 @@ enum kind {
 	KIND_GPU,
 	KIND_SYNC,
 	KIND_JIT,
+	KIND_SPAN,
 	KIND_EXIT,
 	KIND_MEMORY,
 	KINDS,
@@ -20,7 +21,8 @@ struct walk {
 	uint32_t next[KINDS];	/* in the array of that kind */
 	uint64_t due_ns[KINDS]; /* when that begins, UINT64_MAX: there are no more */
 	uint32_t *exits;	/* processes that ended, by that time */
-	uint32_t exit_count;
+	uint32_t span_count, exit_count;
+	uint32_t *spans;    /* model.pyspans by start; NULL: nobody wants them */
 	uint8_t *wait_told; /* by model.calls; NULL: of none */
 };
 
@@ -41,6 +43,8 @@ static uint64_t due(const struct walk *walk, enum kind kind)
 		return next < model->jit_count ? model->jits[next].start_ns : UINT64_MAX;
 	case KIND_MEMORY:
 		return next < model->memory_count ? model->memories[next].time_ns : UINT64_MAX;
+	case KIND_SPAN:
+		return next < walk->span_count ? model->pyspans[walk->spans[next]].start_ns : UINT64_MAX;
 	case KIND_EXIT:
 		return next < walk->exit_count ? model->processes[walk->exits[next]].exit_ns : UINT64_MAX;
 	default:
@@ -149,6 +153,15 @@ static void feed_exit(struct walk *walk)
 	analyses_add_exit(walk->all, &event);
 }
 
+static void feed_span(struct walk *walk)
+{
+	const struct model *model = walk->all->model;
+	const struct model_pyspan *span = &model->pyspans[walk->spans[take(walk, KIND_SPAN)]];
+	struct span_event event = {.span = span, .process = model->threads[span->thread].process};
+
+	analyses_add_span(walk->all, &event);
+}
+
 /* An operation that seems to begin before the call that launched it comes behind that all the same. */
 static bool waits_for_call(const struct walk *walk)
 {
@@ -187,6 +200,9 @@ static void feed_all(struct walk *walk)
 		case KIND_JIT:
 			feed_jit(walk);
 			break;
+		case KIND_SPAN:
+			feed_span(walk);
+			break;
 		case KIND_EXIT:
 			feed_exit(walk);
 			break;
@@ -210,24 +226,68 @@ static void find_told(struct walk *walk)
 			walk->wait_told[model->syncs[i].call] = 1;
 }
 
-static int by_exit(const void *left, const void *right, void *context)
-{
-	const struct model *model = context;
-	uint64_t a = model->processes[*(const uint32_t *)left].exit_ns;
-	uint64_t b = model->processes[*(const uint32_t *)right].exit_ns;
+/* An index, and when what it stands for happened. */
+struct moment {
+	uint64_t time_ns;
+	uint32_t index;
+};
 
-	return (a > b) - (a < b);
+static int by_time(const void *left, const void *right)
+{
+	const struct moment *a = left, *b = right;
+
+	if (a->time_ns != b->time_ns)
+		return a->time_ns < b->time_ns ? -1 : 1;
+	return (a->index > b->index) - (a->index < b->index);
 }
 
-static void find_exits(struct walk *walk)
+/* The indices by time, and in their own order at one time; frees the moments. */
+static uint32_t *sorted(struct moment *moments, uint32_t count)
+{
+	uint32_t *indices = xmalloc(count * sizeof(*indices));
+
+	qsort(moments, count, sizeof(*moments), by_time);
+	for (uint32_t i = 0; i < count; i++)
+		indices[i] = moments[i].index;
+	free(moments);
+	return indices;
+}
+
+static void sort_exits(struct walk *walk)
 {
 	const struct model *model = walk->all->model;
+	struct moment *exits = xmalloc(model->process_count * sizeof(*exits));
 
-	walk->exits = xmalloc(model->process_count * sizeof(*walk->exits));
 	for (uint32_t i = 0; i < model->process_count; i++)
 		if (model->processes[i].exit_ns)
-			walk->exits[walk->exit_count++] = i;
-	qsort_r(walk->exits, walk->exit_count, sizeof(*walk->exits), by_exit, (void *)model);
+			exits[walk->exit_count++] = (struct moment){model->processes[i].exit_ns, i};
+	walk->exits = sorted(exits, walk->exit_count);
+}
+
+/* The model has them by thread, in the order in which they began there; what is inside of an import comes behind it. */
+static void sort_spans(struct walk *walk)
+{
+	const struct model *model = walk->all->model;
+	uint32_t thread = NONE;
+	uint64_t import_end_ns = 0;
+	struct moment *spans;
+
+	if (!(walk->all->which & ANALYZE_INTERPRETER))
+		return;
+	spans = xmalloc(model->pyspan_count * sizeof(*spans));
+	for (uint32_t i = 0; i < model->pyspan_count; i++) {
+		const struct model_pyspan *span = &model->pyspans[i];
+
+		if (span->thread != thread)
+			import_end_ns = 0;
+		thread = span->thread;
+		if (span->kind == GPT_PYEVENT_IMPORT && span->start_ns < import_end_ns)
+			continue;
+		if (span->kind == GPT_PYEVENT_IMPORT)
+			import_end_ns = span->end_ns;
+		spans[walk->span_count++] = (struct moment){span->start_ns, i};
+	}
+	walk->spans = sorted(spans, walk->span_count);
 }
 
 void analyze(struct analyses *all, const struct model *model, unsigned which)
@@ -236,11 +296,13 @@ void analyze(struct analyses *all, const struct model *model, unsigned which)
 
 	analyses_begin(all, model, which);
 	find_told(&walk);
-	find_exits(&walk);
+	sort_exits(&walk);
+	sort_spans(&walk);
 	for (enum kind kind = 0; kind < KINDS; kind++)
 		walk.due_ns[kind] = due(&walk, kind);
 	feed_all(&walk);
 	analyses_finish(all);
 	free(walk.wait_told);
 	free(walk.exits);
+	free(walk.spans);
 }

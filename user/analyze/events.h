@@ -64,6 +64,12 @@ struct exit_event {
 	uint32_t process;
 };
 
+/* A garbage collection, or an import that is inside of no other; GPU operations that began by then come before it. */
+struct span_event {
+	const struct model_pyspan *span;
+	uint32_t process;
+};
+
 /* What the driver needs to begin a memcpy. */
 #define MEMCPY_BEGINS_NS 5000u
 
