@@ -132,9 +132,12 @@ struct gpt_agent_hello {
 	char text[];	       /* "path of libcupti\0detail\0what is recorded: kernels,...\0" */
 };
 
-#define GPT_AGENT_KINDS 64 /* CUPTI's activity kinds that are cared for */
+#define GPT_AGENT_KINDS 64 /* activity kinds below this number are handled, others are ignored */
 
-/* How long this CUPTI's records are, by kind: for who reads its buffers from outside. */
+/*
+ * The size of one record of each activity kind in this version of CUPTI.  The collector needs it to read CUPTI's
+ * buffers from outside the process (foreign buffers).
+ */
 struct gpt_agent_sizes {
 	struct gpt_record hdr;
 	__u16 bytes[GPT_AGENT_KINDS]; /* 0: not known */
@@ -241,11 +244,11 @@ struct gpt_agent_sync {
 	__u64 event_record;    /* as gpt_agent_event, 0: not known (before CUPTI 12.8) */
 };
 
-/* An event was put into a stream. */
+/* A CUDA event was recorded in a stream (cudaEventRecord). */
 struct gpt_agent_event {
 	struct gpt_record hdr;
 	__u32 corr, context, stream, event;
-	__u64 event_record; /* of this putting, unique in the process; 0: not known (before CUPTI 12.8) */
+	__u64 event_record; /* id of this one record call, unique in the process; 0: not known (before CUPTI 12.8) */
 };
 
 /* Memory came from CUDA or went back to it. */

@@ -233,7 +233,10 @@ static bool have_session(struct session *session)
 	}
 }
 
-/* What has been asked for last; another that asks at this very moment gets what this one wants. */
+/*
+ * Keeps the path of the libcupti that the latest caller of gputrace_agent_start wants.  When two threads call at the
+ * same time, the first one's path is used for both.
+ */
 static void ask(const char *cupti)
 {
 	if (atomic_flag_test_and_set(&agent.asking))
@@ -281,7 +284,10 @@ static void *agent_thread(void *unused)
 	return unused;
 }
 
-/* Detached, and deaf: no signal of the application may be handled on a thread it does not know. */
+/*
+ * Starts the agent's thread, detached.  It blocks all signals: the application's signal handlers must not run on a
+ * thread that the application did not make.
+ */
 static bool start_thread(void)
 {
 	sigset_t all, before;

@@ -34,10 +34,15 @@ void yield_before_buffers(void);
 /* Does what the collector's counters say (agent.h); at every tick, and before the session ends. */
 void yield_follow(struct session *session);
 
-/* The session begins beside another's: nothing of the activity API is used until the other has finished. */
+/*
+ * Our session begins while another CUPTI client is in a session of its own.  The activity API is not used until the
+ * other client has finished.
+ */
 void yield_begin(struct session *session);
 
-/* Before the session ends beside another's: waits, for a quarter of a second at most, until what is only ours is off.
+/*
+ * Called before our session ends while another client's session goes on.  Waits at most 0.25 s until the activity kinds
+ * that only we use are disabled.
  */
 void yield_decide(struct session *session);
 

@@ -9,7 +9,7 @@
 #include "analyze/events.h"
 #include "analyze/lines.h"
 
-/* In the place of an enum gpt_agent_sync_kind: all that is known is the call. */
+/* Used instead of an enum gpt_agent_sync_kind where CUPTI gave no synchronisation record: only the call is known. */
 #define WAIT_CALL UINT32_MAX
 
 struct wait_row {

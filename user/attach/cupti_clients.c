@@ -17,7 +17,10 @@
 #include "target/image.h"
 #include "target/site.h"
 
-/* A PyTorch that records pushes at every op, and ops launch: what launches for so long without a push does not. */
+/*
+ * A torch.profiler that records calls cuptiActivityPushExternalCorrelationId at every op, and ops launch kernels.  So a
+ * process that launches for this long without such a call has no recording torch.profiler.
+ */
 #define QUIET_NS 250000000ULL
 #define KINDS_UNKNOWN 1ULL /* CUPTI_ACTIVITY_KIND_INVALID is 0 */
 

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What is laid onto the stack of a borrowed thread: the way back from a call, with nobody's help. Computes only. */
+/*
+ * The stack frame for one function call in a thread of another process.  We stop the thread, write this frame below its
+ * stack pointer, and let it call the function.  The frame's return addresses lead the thread back to where it was, also
+ * when gputrace has died meanwhile.  This part computes bytes only, it touches no process.
+ */
 #ifndef GPUTRACE_ATTACH_INJECT_FRAME_H
 #define GPUTRACE_ATTACH_INJECT_FRAME_H
 
@@ -13,9 +17,9 @@
 #define XSTATE_MAX 16384u /* AMX's makes it 11,008 */
 #define FRAME_MAX (XSTATE_MAX + 4096u)
 
-/* A thread as it was found. */
+/* The state of a stopped thread, to be restored after the call. */
 struct borrowed {
-	struct user_regs_struct regs; /* as it shall go on by itself: a system call is begun anew */
+	struct user_regs_struct regs; /* to resume with; a system call that we interrupted is started anew */
 	uint64_t blocked;	      /* signals */
 	uint32_t error;		      /* errno */
 	size_t xstate_bytes;

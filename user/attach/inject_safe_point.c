@@ -24,7 +24,11 @@
 #define THREADS_LOOKED_AT 256u	     /* of a process with more, any of them may serve */
 #define STACK_LOOKED_AT (256u << 10) /* for the frame of a signal handler; Python's C frames take 0.5 KB each */
 #define FRESH_LOOKS 15
-#define FRESH_PAUSE_NS 1000000L /* so late may a time-out come in a call that is begun anew */
+/*
+ * A system call with a time-out that we interrupt is started anew, with its whole time-out.  It is interrupted only in
+ * the first millisecond, so its time-out fires at most this much too late.
+ */
+#define FRESH_PAUSE_NS 1000000L
 
 /* ---- one call ------------------------------------------------------------------------------------- */
 

@@ -94,7 +94,7 @@ static void __attribute__((noreturn)) run_child(const struct command_options *op
 		set_injection(options->agent_path);
 	if (options->agent_path && options->cupti)
 		setenv(GPT_CUPTI_VARIABLE, options->cupti, 1);
-	/* NVTX has one tool: whose it is already is not taken away. */
+	/* NVTX loads one tool per process.  If another tool is set up already, it stays. */
 	if (options->agent_path && options->ranges && !command_other_ranges(options->agent_path))
 		setenv(RANGES, options->agent_path, 1);
 	if (options->stdout_to_stderr)

@@ -169,7 +169,10 @@ static void add_call(const struct gaps *gaps, const struct model *model, const s
 		gap->first_missed_ns = call->start_ns;
 }
 
-/* Of a gap out of whose buffers something came, what is left begins with the first launch of which nothing did. */
+/*
+ * Adds a gap to the receipt.  Where foreign buffers supplied the GPU work of the gap's first launches, the gap begins
+ * at the first launch whose GPU work is missing.
+ */
 static void count_gap(const struct gap *gap, struct model *model)
 {
 	const struct model_process *process = &model->processes[gap->process];

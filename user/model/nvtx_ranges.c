@@ -77,7 +77,10 @@ static bool end(struct ranges *ranges, uint32_t index, uint64_t time_ns)
 	return true;
 }
 
-/* False: the event is older than the one before it on its thread, which no thread's are; it counts as now. */
+/*
+ * Adds a push or a pop.  Returns false when its time is before that of the previous event on the same thread, which is
+ * damage; the event is then used with the previous event's time.
+ */
 static bool push_or_pop(struct ranges *ranges, uint32_t process, uint32_t space, const struct gpt_agent_range *event)
 {
 	struct range_stack *stack = stack_of(ranges, space, event);

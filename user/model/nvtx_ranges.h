@@ -12,12 +12,12 @@
 #include "model/process_table.h"
 #include "model/string_pool.h"
 
-/* Whose a range of the list is, until ranges_finish. */
+/* Which process and thread a range of the list belongs to; kept until ranges_finish, parallel to the list. */
 struct range_owner {
 	uint32_t process, space, tid;
 };
 
-/* Some begins and ends of a space had no room. */
+/* A time in which the agent dropped begins and ends of ranges, because its queue was full. */
 struct range_loss {
 	uint64_t from_ns, to_ns;
 	uint32_t space;

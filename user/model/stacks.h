@@ -40,7 +40,7 @@ bool stacks_add_python(struct stacks *stacks, uint32_t space, const struct gpt_r
 bool stacks_add_native(struct stacks *stacks, uint32_t space, const struct gpt_record *record);
 bool stacks_add_symbol(struct stacks *stacks, uint32_t space, const struct gpt_record *record);
 
-/* Whether what the log has under this id are no frames: a walk that went astray. */
+/* Whether the stack with this id is damaged: the unwinder read something that is no chain of frames. */
 bool stacks_is_unreadable(const struct stacks *stacks, uint32_t space, uint64_t id);
 
 /* Index of the stack with this id, NONE: not seen (or id 0), or unreadable. */
