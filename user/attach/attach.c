@@ -476,7 +476,7 @@ void attach_stop(struct attach *attach, unsigned timeout_ms, void (*drain)(void 
 	for (size_t i = 0; i < attach->files.list.count; i++) {
 		links_detach(&attach->files.list.items[i]->batch_links);
 		links_detach(&attach->files.list.items[i]->dealloc_links);
-		links_detach(&attach->files.list.items[i]->making_links);
+		links_detach(&attach->files.list.items[i]->subinterpreter_links);
 		links_detach(&attach->files.list.items[i]->engine_links);
 		links_detach(&attach->files.list.items[i]->profiler_links);
 		links_detach(&attach->files.list.items[i]->cupti_links);

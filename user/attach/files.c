@@ -67,7 +67,7 @@ void file_note_refused(struct files *files, struct probed_file *file, enum file_
 		[FILE_CUPTI] = "nothing is known of other users of CUPTI",
 		[FILE_PUSHES] = "sessions of torch.profiler that had begun before are not seen",
 		[FILE_DEATHS] = "the end of functions is not seen, so each stack is described anew",
-		[FILE_MAKING] = "further interpreters are not seen, so each call looks for them",
+		[FILE_SUBINTERPRETERS] = "further interpreters are not seen, so each call looks for them",
 		[FILE_ENGINE] = "what a backward pass launches has no line",
 		[FILE_PROFILER] = "GPU records that torch.profiler takes are missing",
 	};
@@ -107,7 +107,7 @@ int file_open_image(const struct probed_file *file, struct image **out)
 }
 
 /* Where CPython makes an interpreter besides the main one (pylifecycle.c, 3.6 to 3.15). */
-static void find_making(struct probed_file *file, const struct image *image)
+static void find_subinterpreter_sites(struct probed_file *file, const struct image *image)
 {
 	static const char *const names[] = {"Py_NewInterpreter", "_Py_NewInterpreter", "Py_NewInterpreterFromConfig"};
 
@@ -119,7 +119,7 @@ static void find_making(struct probed_file *file, const struct image *image)
 		if (image_symbol(image, names[i], &symbol) || site_choose(image, symbol.address, &site))
 			continue;
 		uprobe.offset = site.offset;
-		array_push(&file->making, uprobe);
+		array_push(&file->subinterpreter_uprobes, uprobe);
 	}
 }
 
@@ -134,7 +134,7 @@ static void examine(struct probed_file *file)
 	if (library_kind_has_calls(file->kind) && library_sites_find(image, file->kind, &file->sites))
 		file->kind = LIBRARY_OTHER;
 	if (file->kind == LIBRARY_PYTHON || file->kind == LIBRARY_PYTHON_STATIC)
-		find_making(file, image);
+		find_subinterpreter_sites(file, image);
 	image_close(image);
 }
 
@@ -468,7 +468,7 @@ void files_close(struct files *files)
 
 		links_detach(&file->call_links);
 		links_detach(&file->dealloc_links);
-		links_detach(&file->making_links);
+		links_detach(&file->subinterpreter_links);
 		links_detach(&file->engine_links);
 		links_detach(&file->profiler_links);
 		links_detach(&file->cupti_links);
@@ -476,7 +476,7 @@ void files_close(struct files *files)
 		links_detach(&file->event_links);
 		links_detach(&file->batch_links);
 		library_sites_free(&file->sites);
-		array_free(&file->making);
+		array_free(&file->subinterpreter_uprobes);
 		if (file->fd >= 0)
 			close(file->fd);
 		free(file->path);

@@ -20,7 +20,7 @@ enum file_probe {
 	FILE_CUPTI,
 	FILE_PUSHES,
 	FILE_DEATHS,
-	FILE_MAKING,
+	FILE_SUBINTERPRETERS,
 	FILE_ENGINE,
 	FILE_PROFILER,
 };
@@ -29,20 +29,20 @@ struct probed_file {
 	struct probed_file *next; /* of its bucket */
 	dev_t device;
 	uint64_t inode;
-	enum library_kind kind;	    /* LIBRARY_OTHER: looked at, nothing in it for us */
-	char *path;		    /* where it was first seen */
-	int fd;			    /* -1: OTHER, and no process is held for it */
-	struct timespec changed;    /* those of fd -1: when, as it was looked at */
-	off_t bytes;		    /* and its size then */
-	bool settled;		    /* and whether a change after that has another time */
-	int number;		    /* with symbol probes: its index in the BPF side's table, -1 none yet */
-	unsigned refused;	    /* 1 << enum file_probe */
-	struct library_sites sites; /* CUDA kinds */
-	struct links call_links;    /* symbol probes, or an agent's call and state functions */
-	struct links batch_links;   /* an agent's batch function */
-	struct links dealloc_links; /* Python: death of code objects */
-	struct links making_links;  /* Python: making of further interpreters */
-	ARRAY(struct uprobe) making;
+	enum library_kind kind;		   /* LIBRARY_OTHER: looked at, nothing in it for us */
+	char *path;			   /* where it was first seen */
+	int fd;				   /* -1: OTHER, and no process is held for it */
+	struct timespec changed;	   /* those of fd -1: when, as it was looked at */
+	off_t bytes;			   /* and its size then */
+	bool settled;			   /* and whether a change after that has another time */
+	int number;			   /* with symbol probes: its index in the BPF side's table, -1 none yet */
+	unsigned refused;		   /* 1 << enum file_probe */
+	struct library_sites sites;	   /* CUDA kinds */
+	struct links call_links;	   /* symbol probes, or an agent's call and state functions */
+	struct links batch_links;	   /* an agent's batch function */
+	struct links dealloc_links;	   /* Python: death of code objects */
+	struct links subinterpreter_links; /* Python: creation of subinterpreters */
+	ARRAY(struct uprobe) subinterpreter_uprobes;
 	struct links engine_links;   /* PyTorch: the autograd engine */
 	struct links profiler_links; /* PyTorch: its profiler's buffers */
 	struct links cupti_links;    /* CUPTI: its other users */
@@ -87,7 +87,7 @@ int file_attach_calls(struct files *files, struct probed_file *file);
 void file_detach_calls(struct files *files, struct probed_file *file);
 int file_attach_agent(struct files *files, struct probed_file *file);
 int file_attach_dealloc(struct files *files, struct probed_file *file, uint64_t offset);
-int file_attach_making(struct files *files, struct probed_file *file);
+int file_attach_subinterpreters(struct files *files, struct probed_file *file);
 
 struct python_info;
 

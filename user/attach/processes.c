@@ -242,7 +242,7 @@ static uint64_t program_of(const struct processes *processes, const struct follo
 static bool makes_unseen(const struct followed *process)
 {
 	for (size_t i = 0; i < process->files.count; i++)
-		if (process->files.items[i]->refused >> FILE_MAKING & 1)
+		if (process->files.items[i]->refused >> FILE_SUBINTERPRETERS & 1)
 			return true;
 	return false;
 }
@@ -326,11 +326,11 @@ static bool watch_deaths(struct processes *processes, struct followed *process, 
 	return process->deaths_seen;
 }
 
-/* Before the walker begins: it would not know of a second interpreter that is made between. */
-static void probe_making(struct processes *processes, struct followed *process)
+/* Before the walker begins: it would not know of a subinterpreter that is made between. */
+static void probe_subinterpreters(struct processes *processes, struct followed *process)
 {
 	for (size_t i = 0; i < process->files.count; i++)
-		file_attach_making(processes->files, process->files.items[i]);
+		file_attach_subinterpreters(processes->files, process->files.items[i]);
 }
 
 static void examine_python(struct processes *processes, struct followed *process, const struct mappings *mappings,
@@ -344,7 +344,7 @@ static void examine_python(struct processes *processes, struct followed *process
 
 	if (!error) {
 		if (!process->has_python) {
-			probe_making(processes, process);
+			probe_subinterpreters(processes, process);
 			set_python(processes, process, GPT_STACK_OK, &python.walk);
 			emit_process(processes->emit, processes->emit_context, info, known_ns,
 				     python.walk.layout.version, python.path ? python.path : "");
@@ -361,7 +361,7 @@ static void examine_python(struct processes *processes, struct followed *process
 	} else if (error == -EAGAIN) {
 		/* Ready for its first frame; checked against its state as soon as it has one. */
 		if (python.walk.runtime && !process->has_python) {
-			probe_making(processes, process);
+			probe_subinterpreters(processes, process);
 			set_python(processes, process, GPT_STACK_OK, &python.walk);
 		}
 		look_again(process);

@@ -128,16 +128,16 @@ int file_attach_dealloc(struct files *files, struct probed_file *file, uint64_t 
 	return error;
 }
 
-int file_attach_making(struct files *files, struct probed_file *file)
+int file_attach_subinterpreters(struct files *files, struct probed_file *file)
 {
 	int error;
 
-	if (!file->making.count || file->fd < 0 || file->making_links.fds.count)
+	if (!file->subinterpreter_uprobes.count || file->fd < 0 || file->subinterpreter_links.fds.count)
 		return 0;
-	error = links_attach_uprobes(&file->making_links, files->programs->multi,
+	error = links_attach_uprobes(&file->subinterpreter_links, files->programs->multi,
 				     bpf_program__fd(files->programs->bpf->progs.interpreter_new), file->fd,
-				     file->making.items, file->making.count);
+				     file->subinterpreter_uprobes.items, file->subinterpreter_uprobes.count);
 	if (error)
-		file_note_refused(files, file, FILE_MAKING, error);
+		file_note_refused(files, file, FILE_SUBINTERPRETERS, error);
 	return error;
 }
