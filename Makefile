@@ -36,11 +36,12 @@ LIBS := -lbpf -lelf -lz -lisal -liberty -lzstd
 USER_DIRS := base target log attach capture trace model input analyze timeline report export export/chrome cmd
 USER_SRC := $(foreach d,$(USER_DIRS),$(wildcard user/$(d)/*.c))
 USER_OBJ := $(USER_SRC:%.c=$(BUILD)/%.o)
-# What the agent knows of CUPTI's records, for buffers that are read from outside (user/attach/foreign_records.c).
-SHARED_OBJ := $(patsubst %,$(BUILD)/shared/%.o,records names batch apis)
+# CUPTI's records: for the agent, and for gputrace, which reads foreign buffers.  Compiled once, with the agent's flags.
+CUPTI_SRC := $(wildcard user/cupti/*.c)
+CUPTI_OBJ := $(CUPTI_SRC:%.c=$(BUILD)/%.o)
 # The static gputrace has another gzip (user/export/deflater.h).
 STATIC_OBJ := $(BUILD)/user/export/deflater_zlib.o
-LIB_OBJ := $(filter-out $(BUILD)/user/cmd/main.o $(STATIC_OBJ),$(USER_OBJ)) $(SHARED_OBJ)
+LIB_OBJ := $(filter-out $(BUILD)/user/cmd/main.o $(STATIC_OBJ),$(USER_OBJ)) $(CUPTI_OBJ)
 LIB := $(BUILD)/libgputrace.a
 BPF_SRC := $(wildcard bpf/*.bpf.c)
 BPF_OBJ := $(BPF_SRC:bpf/%.bpf.c=$(BUILD)/bpf/%.bpf.o)
@@ -57,7 +58,7 @@ AGENT_OBJ := $(AGENT_SRC:%.c=$(BUILD)/%.o)
 AGENT_CFLAGS := -fPIC -fvisibility=hidden -fno-stack-protector -U_FORTIFY_SOURCE -fcf-protection=none
 
 # Objects whose -MMD files are read at the end; the parts add theirs.
-OBJECTS := $(USER_OBJ) $(SHARED_OBJ) $(AGENT_OBJ) $(BPF_OBJ) $(BPF_OLD_OBJ)
+OBJECTS := $(USER_OBJ) $(CUPTI_OBJ) $(AGENT_OBJ) $(BPF_OBJ) $(BPF_OLD_OBJ)
 
 ifeq ($(V),1)
 say = @:
@@ -118,15 +119,10 @@ $(filter $(BUILD)/user/attach/%,$(USER_OBJ)): | $(SKELETON)
 $(BUILD)/user/cmd/agent_path.o: $(BUILD)/prefix
 $(BUILD)/user/cmd/agent_path.o: private BASE_CFLAGS += -DGPUTRACE_PREFIX='"$(PREFIX)"'
 
-$(BUILD)/user/agent/%.o: user/agent/%.c $(BUILD)/flags
+$(AGENT_OBJ) $(CUPTI_OBJ): $(BUILD)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(say) CC $<
 	$(Q)$(CC) $(BASE_CFLAGS) $(CFLAGS) $(AGENT_CFLAGS) -MMD -MP -c $< -o $@
-
-$(BUILD)/shared/%.o: user/agent/%.c $(BUILD)/flags
-	@mkdir -p $(@D)
-	$(say) CC '$< (collector)'
-	$(Q)$(CC) $(BASE_CFLAGS) $(CFLAGS) $(EXTRA_CFLAGS) -MMD -MP -c $< -o $@
 
 $(BUILD)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
@@ -152,10 +148,10 @@ $(BUILD)/gputrace-static: $(BUILD)/user/cmd/main.o $(STATIC_OBJ) $(LIB)
 	$(say) LINK $@
 	$(Q)$(CC) $(CFLAGS) $(EXTRA_CFLAGS) $(LDFLAGS) $(EXTRA_LDFLAGS) -static -Wl,--fatal-warnings -o $@ $^ $(STATIC_LIBS)
 
-$(AGENT): $(AGENT_OBJ) user/agent/agent.map $(BUILD)/members
+$(AGENT): $(AGENT_OBJ) $(CUPTI_OBJ) user/agent/agent.map $(BUILD)/members
 	$(say) LINK $@
 	$(Q)$(CC) -shared $(LDFLAGS) -Wl,-z,now -Wl,-z,nodelete -Wl,-z,defs -Wl,--version-script=user/agent/agent.map \
-		-Wl,-soname,libgputrace-agent.so -o $@ $(AGENT_OBJ) \
+		-Wl,-soname,libgputrace-agent.so -o $@ $(AGENT_OBJ) $(CUPTI_OBJ) \
 		-Wl,--no-as-needed -l:libdl.so.2 -l:libpthread.so.0
 
 install: all
@@ -185,14 +181,14 @@ check-includes:
 	@tools/check-includes
 
 # A file is looked at again when its object was made again, so headers count.
-LINT_OK := $(patsubst %.c,$(BUILD)/lint/%.ok,$(USER_SRC) $(AGENT_SRC))
+LINT_OK := $(patsubst %.c,$(BUILD)/lint/%.ok,$(USER_SRC) $(CUPTI_SRC) $(AGENT_SRC))
 lint: $(LINT_OK)
 	@tools/check-prints
 	@mkdir -p $(BUILD)/lint/cppcheck
 	@cppcheck --quiet --error-exitcode=1 --std=c11 --inline-suppr --enable=warning,performance,portability \
 		--suppress=missingIncludeSystem --cppcheck-build-dir=$(BUILD)/lint/cppcheck -j 2 -Iinclude -Iuser \
 		-D__$(shell uname -m)__ -D'LIBBPF_OPTS(type,name,...)=struct type name = {}' \
-		$(USER_SRC) $(AGENT_SRC)
+		$(USER_SRC) $(CUPTI_SRC) $(AGENT_SRC)
 
 $(BUILD)/lint/%.ok: %.c $(BUILD)/%.o .clang-tidy
 	@mkdir -p $(@D)

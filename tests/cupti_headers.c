@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Compiled against one version of NVIDIA's headers, run with the library of that version: every number of
- * user/agent/cupti_abi.h is asserted against the headers; the record
+ * user/cupti/cupti_abi.h is asserted against the headers; the record
  * sizes that the agent finds by probing are those of the headers' newest structures; and records written
  * with the headers' structures, walked by the real cuptiActivityGetNextRecord, come out with exact values.
  * Built and run by tests/cupti_headers.sh, which defines NEWEST_x and EXPECTED_API.
@@ -22,11 +22,13 @@
 
 #include <gputrace/cuda_api.h>
 
-#include "agent/apis.c"
-#include "agent/batch.c"
 #include "agent/batch_send.c"
-#include "agent/names.c"
-#include "agent/records.c"
+#include "cupti/apis.c"
+#include "cupti/batch.c"
+#include "cupti/kinds.c"
+#include "cupti/names.c"
+#include "cupti/record_sizes.c"
+#include "cupti/records.c"
 
 #undef FIELD
 

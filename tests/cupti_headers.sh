@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# Holds user/agent/cupti_abi.h against NVIDIA's own headers and libraries of many CUPTI versions: every
+# Holds user/cupti/cupti_abi.h against NVIDIA's own headers and libraries of many CUPTI versions: every
 # offset the agent uses is asserted at compile time, every record size the library emits is probed at run
 # time; and the callback ids of include/gputrace/cuda_api.h are compared with those of each version.  Nothing of NVIDIA's is kept in the tree: the wheels come from PyPI once and are kept in a cache.
 #

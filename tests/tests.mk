@@ -84,8 +84,8 @@ check-threads: $(THREADED)
 # ---- fuzzing: clang's libFuzzer over objects built for it ---------------------------------------
 FUZZ := $(BUILD)/fuzz
 FUZZ_BIN := $(patsubst tests/fuzz/%.c,$(FUZZ)/%,$(wildcard tests/fuzz/fuzz_*.c))
-FUZZ_LIB := $(patsubst %.c,$(FUZZ)/%.o,$(foreach d,base target log trace model input,$(wildcard user/$(d)/*.c)))
-FUZZ_AGENT := $(patsubst %,$(FUZZ)/user/agent/%.o,records names batch batch_send apis)
+FUZZ_LIB := $(patsubst %.c,$(FUZZ)/%.o,$(foreach d,base target cupti log trace model input,$(wildcard user/$(d)/*.c)))
+FUZZ_AGENT := $(FUZZ)/user/agent/batch_send.o
 FUZZ_FOREIGN := $(patsubst %,$(FUZZ)/user/attach/%.o,foreign_records tsc emit)
 FUZZ_SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=undefined
 OBJECTS += $(FUZZ_LIB) $(FUZZ_AGENT) $(FUZZ_FOREIGN) $(FUZZ_BIN:%=%.o)
@@ -104,7 +104,7 @@ $(FUZZ)/libgputrace.a: $(FUZZ_LIB) $(BUILD)/members
 	$(Q)rm -f $@ && $(AR) rcs $@ $(FUZZ_LIB)
 
 $(FUZZ)/fuzz_agent_records: $(FUZZ_AGENT)
-$(FUZZ)/fuzz_foreign_records: $(filter-out %/batch_send.o,$(FUZZ_AGENT)) $(FUZZ_FOREIGN)
+$(FUZZ)/fuzz_foreign_records: $(FUZZ_FOREIGN)
 $(FUZZ)/fuzz_%: $(FUZZ)/fuzz_%.o $(FUZZ)/libgputrace.a
 	$(say) LINK $@
 	$(Q)$(CLANG) -fsanitize=fuzzer $(FUZZ_SANITIZE) -o $@ $(filter %.o,$^) $(FUZZ)/libgputrace.a -lelf -lz -liberty -lzstd

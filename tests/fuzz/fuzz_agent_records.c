@@ -7,8 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/batch_send.h"
 #include "agent/points.h"
-#include "agent/records.h"
+#include "cupti/records.h"
 
 unsigned short gputrace_agent_semaphore = 1, gputrace_agent_batch_semaphore = 1;
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

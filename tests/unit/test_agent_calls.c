@@ -12,7 +12,7 @@
 
 #include "agent/callbacks.h"
 #include "agent/clock.h"
-#include "agent/cupti_abi.h"
+#include "cupti/cupti_abi.h"
 #include "agent/returns.h"
 #include "agent_points.h"
 

@@ -8,11 +8,12 @@
 #include <cmocka.h>
 #include <stdio.h>
 
-#include "agent/batch.h"
+#include "agent/batch_send.h"
+#include "cupti/batch.h"
 #include "agent/clock.h"
 #include "agent/find_cupti.h"
-#include "agent/names.h"
-#include "agent/records.h"
+#include "cupti/names.h"
+#include "cupti/records.h"
 #include "agent_points.h"
 
 static struct batch batch = {.send = batch_to_collector};

@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include <wchar.h>
 
+#include "agent/batch_send.h"
 #include "agent/clock.h"
 #include "agent/nvtx.h"
 #include "agent/nvtx_abi.h"

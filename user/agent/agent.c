@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "agent/batch_send.h"
 #include "agent/callbacks.h"
 #include "agent/entry.h"
 #include "agent/old_glibc.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* Hands a batch to the probe point. Apart from batch.c, which the collector has too: it has no probe points. */
-#include "agent/batch.h"
+/* Hands a batch to the probe point. */
+#include "agent/batch_send.h"
 #include "agent/points.h"
 
 void batch_to_collector(struct batch *batch)

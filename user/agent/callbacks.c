@@ -12,9 +12,9 @@
 #include <unistd.h>
 
 #include <gputrace/agent.h>
-#include "agent/apis.h"
+#include "cupti/apis.h"
 #include "agent/clock.h"
-#include "agent/cupti_abi.h"
+#include "cupti/cupti_abi.h"
 #include "agent/points.h"
 #include "agent/returns.h"
 

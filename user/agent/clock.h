@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <time.h>
 
-#include "agent/batch.h"
+#include "cupti/batch.h"
 
 struct clock_pair {
 	uint64_t mono_ns;

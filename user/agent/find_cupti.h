@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "agent/cupti_abi.h"
+#include "cupti/cupti_abi.h"
 
 struct found_cuda {
 	uint32_t driver_version;  /* as gpt_agent_hello */

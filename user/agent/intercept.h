@@ -7,7 +7,7 @@
 #ifndef GPUTRACE_AGENT_INTERCEPT_H
 #define GPUTRACE_AGENT_INTERCEPT_H
 
-#include "agent/cupti_abi.h"
+#include "cupti/cupti_abi.h"
 
 /*
  * The agent's thread, at each tick: libraries that have come are looked at.  Only those that are linked with a

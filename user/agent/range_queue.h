@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "agent/batch.h"
+#include "cupti/batch.h"
 
 #define RANGES_TEXT_MAX 200u /* of a name; longer ones are truncated */
 /* 3.8 MiB, touched as they are used; taken every 20 ms: 800,000 a second. Power of two. */

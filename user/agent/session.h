@@ -9,12 +9,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "agent/batch.h"
+#include "cupti/batch.h"
 #include "agent/clock.h"
-#include "agent/cupti_abi.h"
+#include "cupti/cupti_abi.h"
 #include "agent/find_cupti.h"
-#include "agent/names.h"
-#include "agent/records.h"
+#include "cupti/names.h"
+#include "cupti/records.h"
 
 struct session {
 	struct cupti cupti;

@@ -7,7 +7,7 @@
 
 #include <gputrace/cuda_api.h>
 
-#include "agent/apis.h"
+#include "cupti/apis.h"
 #include "agent/callbacks.h"
 #include "agent/subscriber_owner.h"
 

@@ -13,7 +13,7 @@
 #include <gputrace/agent.h>
 #include <gputrace/walk.h>
 
-#include "agent/apis.h"
+#include "cupti/apis.h"
 #include "attach/emit.h"
 #include "target/image.h"
 #include "target/process.h"

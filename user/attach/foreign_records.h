@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The copy of a buffer that CUPTI filled for another profiler, into batches such as an agent sends.  The conversion is
- * the agent's own (agent/records.h); here is what differs from outside: names lie in another process, and times may be
+ * the agent's own (cupti/records.h); here is what differs from outside: names lie in another process, and times may be
  * those of another clock.  Knows no probes.
  */
 #ifndef GPUTRACE_ATTACH_FOREIGN_RECORDS_H
@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "agent/records.h"
+#include "cupti/records.h"
 #include "attach/attach.h"
 #include "attach/tsc.h"
 

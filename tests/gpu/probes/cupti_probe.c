@@ -16,7 +16,7 @@
 
 #include <gputrace/cuda_api.h>
 
-#include "agent/cupti_abi.h"
+#include "cupti/cupti_abi.h"
 #include "agent/old_glibc.h"
 
 /* A function that Python calls. */

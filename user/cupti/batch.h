@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* Records of agent.h on their way to the collector, some 32 KiB at a time. One thread at a time. */
-#ifndef GPUTRACE_AGENT_BATCH_H
-#define GPUTRACE_AGENT_BATCH_H
+#ifndef GPUTRACE_CUPTI_BATCH_H
+#define GPUTRACE_CUPTI_BATCH_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -23,8 +23,5 @@ void *batch_add(struct batch *batch, uint16_t type, size_t bytes);
 
 /* Sends what is there. */
 void batch_flush(struct batch *batch);
-
-/* batch.send of the agent: to the collector, if it listens. */
-void batch_to_collector(struct batch *batch);
 
 #endif

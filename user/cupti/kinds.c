@@ -1,18 +1,12 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* The field tables and what a table cannot say (names, durations that are none); see records.h. */
-#include "agent/records.h"
+/* The table of kinds, and what a table cannot say (names, durations that are none); see kinds.h. */
+#include "cupti/kinds.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include <gputrace/cuda_api.h>
 
-#include "agent/apis.h"
-
-struct field {
-	uint8_t from, bytes; /* in CUPTI's record */
-	uint8_t to;	     /* in ours */
-};
+#include "cupti/apis.h"
 
 #define FIELD(member, offset, size, ours, our_size) {offset, size, offsetof(struct RECORD, ours)},
 #define FITS(member, offset, size, ours, our_size)                                                                     \
@@ -78,17 +72,9 @@ CUPTI_STREAM_FIELDS(FITS)
 static const struct field stream_fields[] = {CUPTI_STREAM_FIELDS(FIELD) END};
 #undef RECORD
 
-static uint64_t load(const uint8_t *record, unsigned offset, unsigned bytes)
-{
-	uint64_t value = 0;
-
-	memcpy(&value, record + offset, bytes);
-	return value;
-}
-
 static char *load_pointer(const uint8_t *record, unsigned offset)
 {
-	return (char *)(uintptr_t)load(record, offset, sizeof(void *));
+	return (char *)(uintptr_t)kind_load(record, offset, sizeof(void *));
 }
 
 /* What a record points at: in our own memory, or wherever it came from. */
@@ -98,24 +84,8 @@ static const char *load_text(struct records *records, const uint8_t *record, uns
 
 	if (!text || !records->source)
 		return text;
-	return records->source->text(records->source->context, load(record, offset, sizeof(void *)));
+	return records->source->text(records->source->context, kind_load(record, offset, sizeof(void *)));
 }
-
-struct kind {
-	uint8_t kind;
-	uint8_t type; /* enum gpt_agent_record_type */
-	uint16_t min; /* bytes in CUPTI 11.8 */
-	uint16_t ours;
-	uint16_t counter; /* in struct gpt_agent_stats */
-	uint8_t corr;	  /* in CUPTI's record; 0: not of a call */
-	uint16_t start;	  /* of start_wall_ns in ours, end_wall_ns follows; INSTANT: one time; 0: has no times */
-	const struct field *fields;
-	/* Whether the record is taken at all; NULL: each one. */
-	bool (*wants)(const struct records *records, const uint8_t *record);
-	/* What comes before room is taken in the batch (a name of its own record), and after the fields. */
-	uint32_t (*before)(struct records *records, const uint8_t *record, size_t *extra);
-	void (*after)(struct records *records, const uint8_t *record, size_t bytes, void *ours, uint32_t carried);
-};
 
 /* ---- what the tables cannot say --------------------------------------------------------------- */
 
@@ -163,7 +133,7 @@ static void peer_memcpy_finish(struct records *records, const uint8_t *record, s
 static void overhead_finish(struct records *records, const uint8_t *record, size_t bytes, void *ours, uint32_t carried)
 {
 	/* how another's records name threads is its choice: cuptiSetThreadIdType */
-	if (records->source || load(record, CUPTI_OVERHEAD_OBJECT_KIND, 4) != CUPTI_OBJECT_THREAD)
+	if (records->source || kind_load(record, CUPTI_OVERHEAD_OBJECT_KIND, 4) != CUPTI_OBJECT_THREAD)
 		((struct gpt_agent_overhead *)ours)->tid = 0;
 	if (bytes >= CUPTI_OVERHEAD_DATA + sizeof(void *) && !records->source)
 		free(load_pointer(record, CUPTI_OVERHEAD_DATA));
@@ -173,15 +143,15 @@ static void memory_finish(struct records *records, const uint8_t *record, size_t
 {
 	struct gpt_agent_memory *memory = ours;
 
-	if (load(record, CUPTI_MEMORY_POOL_TYPE, 4) != CUPTI_POOL_LOCAL)
+	if (kind_load(record, CUPTI_MEMORY_POOL_TYPE, 4) != CUPTI_POOL_LOCAL)
 		memory->pool_bytes = memory->pool_used_bytes = 0;
 }
 
 static uint16_t api_of(const uint8_t *record)
 {
-	bool driver = load(record, 0, 4) == CUPTI_KIND_DRIVER;
+	bool driver = kind_load(record, 0, 4) == CUPTI_KIND_DRIVER;
 
-	return apis_of(driver ? GPT_DOMAIN_DRIVER : GPT_DOMAIN_RUNTIME, (uint32_t)load(record, CUPTI_API_CBID, 4));
+	return apis_of(driver ? GPT_DOMAIN_DRIVER : GPT_DOMAIN_RUNTIME, (uint32_t)kind_load(record, CUPTI_API_CBID, 4));
 }
 
 static bool api_wants(const struct records *records, const uint8_t *record)
@@ -225,8 +195,7 @@ static void device_finish(struct records *records, const uint8_t *record, size_t
 
 #define COUNTER(member) offsetof(struct gpt_agent_stats, member)
 #define TIMES(record) offsetof(struct record, start_wall_ns)
-#define INSTANT 0x8000u
-#define TIME(record) (INSTANT | offsetof(struct record, time_wall_ns))
+#define TIME(record) (KIND_INSTANT | offsetof(struct record, time_wall_ns))
 
 static const struct kind kinds[] = {
 	{CUPTI_KIND_CONCURRENT_KERNEL, GPT_AGENT_KERNEL, CUPTI_KERNEL_MIN, sizeof(struct gpt_agent_kernel),
@@ -287,7 +256,7 @@ const struct records_kind records_kinds[RECORDS_KINDS] = {
 };
 /* clang-format on */
 
-static const struct kind *kind_find(uint32_t number)
+const struct kind *kind_find(uint32_t number)
 {
 	size_t i;
 
@@ -295,222 +264,4 @@ static const struct kind *kind_find(uint32_t number)
 		if (kinds[i].kind == number)
 			return &kinds[i];
 	return NULL;
-}
-
-static void count(struct records *records, const struct kind *kind)
-{
-	++*(__u64 *)((char *)&records->stats + kind->counter);
-}
-
-static unsigned times_of(const struct kind *kind)
-{
-	return !kind->start ? 0 : kind->start & INSTANT ? 1 : 2;
-}
-
-static size_t start_of(const struct kind *kind)
-{
-	return kind->start & ~INSTANT;
-}
-
-/* A forced flush gives records without an end; CUPTI gives none when it ran out of timestamp memory. */
-static void check_times(struct records *records, const struct kind *kind, uint8_t *ours)
-{
-	uint64_t times[2];
-
-	memcpy(times, ours + kind->start, sizeof(times));
-	if (times[0] && times[1] >= times[0] && times[0] >= records->oldest_wall_ns)
-		return;
-	memset(ours + kind->start, 0, sizeof(times));
-	records->stats.untimed++;
-}
-
-/* CUPTI's own times of a record that has some. */
-static void raw_times(const struct kind *kind, const uint8_t *record, uint64_t times[2])
-{
-	const struct field *field;
-
-	for (field = kind->fields; field->bytes; field++)
-		if (field->to == start_of(kind))
-			times[0] = load(record, field->from, field->bytes);
-		else if (times_of(kind) > 1 && field->to == start_of(kind) + sizeof(times[0]))
-			times[1] = load(record, field->from, field->bytes);
-}
-
-/* Whether a record of another process is one for us; its times as they go into the batch. */
-static bool is_taken(const struct records *records, const struct kind *kind, const uint8_t *record, uint64_t times[2])
-{
-	const struct records_source *source = records->source;
-
-	if (source->unwanted >> kind->kind & 1)
-		return false;
-	if (!times_of(kind))
-		return true;
-	raw_times(kind, record, times);
-	/* what CUPTI could not time stays so */
-	return !times[0] || (times_of(kind) > 1 && times[1] < times[0]) ||
-	       source->times(source->context, times, times_of(kind));
-}
-
-/*
- * Whether CUPTI wrote it into a buffer of ours though another client has asked for it: it is later than the other's
- * registration, or has its clock, which may show before we are told of that.
- */
-static bool is_stray(const struct records *records, const struct kind *kind, const uint8_t *record)
-{
-	uint64_t times[2] = {0};
-
-	if (!kind || !times_of(kind))
-		return !kind && records->strays_since_ns;
-	raw_times(kind, record, times);
-	return (times[0] && times[0] < records->oldest_wall_ns) ||
-	       (records->strays_since_ns && (!times[0] || times[0] >= records->strays_since_ns));
-}
-
-bool records_convert(struct records *records, uint8_t *record, size_t bytes)
-{
-	const struct kind *kind = bytes >= 4 ? kind_find((uint32_t)load(record, 0, 4)) : NULL;
-	size_t size = kind ? records->sizes[kind->kind] : 0;
-	const struct field *field;
-	uint64_t times[2] = {0};
-	uint32_t carried = 0;
-	size_t extra = 0;
-	uint8_t *ours;
-
-	/* of a kind that we never ask for */
-	if (!kind && is_stray(records, kind, record)) {
-		records->stats.strayed++;
-		return true;
-	}
-	if (!size || size > bytes) {
-		records->stats.malformed++;
-		return false;
-	}
-	records->stats.strayed += is_stray(records, kind, record);
-	if (records->limited && kind->corr && (int32_t)((uint32_t)load(record, kind->corr, 4) - records->last_corr) > 0)
-		return true;
-	if ((records->source && !is_taken(records, kind, record, times)) ||
-	    (kind->wants && !kind->wants(records, record)))
-		return true;
-	if (kind->before)
-		carried = kind->before(records, record, &extra);
-	ours = batch_add(records->batch, kind->type, kind->ours + extra);
-	for (field = kind->fields; field->bytes; field++)
-		if ((size_t)field->from + field->bytes <= size)
-			memcpy(ours + field->to, record + field->from, field->bytes);
-	if (records->source)
-		memcpy(ours + start_of(kind), times, times_of(kind) * sizeof(times[0]));
-	if (kind->after)
-		kind->after(records, record, size, ours, carried);
-	if (times_of(kind) > 1)
-		check_times(records, kind, ours);
-	count(records, kind);
-	return true;
-}
-
-void records_abandoned(struct records *records, uint8_t *buffer, size_t bytes, const uint64_t between_wall_ns[2])
-{
-	const struct kind *kind;
-	uint64_t times[2] = {0};
-	size_t at = 0, size;
-	uint32_t number;
-
-	while (bytes - at >= sizeof(number)) {
-		number = (uint32_t)load(buffer + at, 0, sizeof(number));
-		size = number < CUPTI_KIND_COUNT ? records->sizes[number] : 0;
-		if (!size || size > bytes - at)
-			return;
-		kind = kind_find(number);
-		if (is_stray(records, kind, buffer + at)) {
-			records->stats.strayed++;
-		} else if (kind && kind->corr && times_of(kind) > 1) {
-			raw_times(kind, buffer + at, times);
-			if (times[0] >= between_wall_ns[0] && times[0] <= times[1] && times[1] <= between_wall_ns[1])
-				records_convert(records, buffer + at, size);
-		}
-		at += size;
-	}
-}
-
-void records_buffer(struct records *records, uint8_t *buffer, size_t valid)
-{
-	uint8_t *record = NULL, *before;
-	uint32_t result;
-
-	for (;;) {
-		before = record;
-		result = records->cupti->next_record(buffer, valid, &record);
-		if (result == CUPTI_MAX_LIMIT_REACHED)
-			return;
-		/* A kind this library cannot step over (21) hides what follows it: one malformed for all. */
-		if (result != CUPTI_OK || record < buffer || record >= buffer + valid || (before && record <= before)) {
-			records->stats.malformed++;
-			return;
-		}
-		records_convert(records, record, (size_t)(buffer + valid - record));
-	}
-}
-
-size_t records_foreign(struct records *records, uint8_t *buffer, size_t bytes)
-{
-	size_t at = 0, size;
-	uint32_t number;
-
-	while (bytes - at >= sizeof(number)) {
-		number = (uint32_t)load(buffer + at, 0, sizeof(number));
-		size = number < CUPTI_KIND_COUNT ? records->sizes[number] : 0;
-		if (!size || size > bytes - at)
-			break;
-		if (kind_find(number))
-			records_convert(records, buffer + at, size);
-		at += size;
-	}
-	return at;
-}
-
-/* The distance between the first two records of a buffer full of nothing but kind numbers. */
-static size_t probe_kind(const struct cupti *cupti, uint8_t *scratch, uint32_t kind)
-{
-	uint8_t *first = NULL, *second;
-	size_t size = 0, i;
-
-	for (i = 0; i < RECORDS_PROBE_BYTES; i += 8)
-		memcpy(scratch + i, &kind, sizeof(kind));
-	if (cupti->next_record(scratch, RECORDS_PROBE_BYTES, &first) == CUPTI_OK && first == scratch) {
-		second = first;
-		if (cupti->next_record(scratch, RECORDS_PROBE_BYTES, &second) == CUPTI_OK && second > first &&
-		    second < scratch + RECORDS_PROBE_BYTES)
-			size = (size_t)(second - first);
-	}
-	memset(scratch, 0, RECORDS_PROBE_BYTES);
-	return size;
-}
-
-/* What is not a whole number of words, or shorter than it ever was, is not what we take it for. */
-static uint16_t good_size(uint32_t number, size_t size)
-{
-	const struct kind *kind = kind_find(number);
-
-	if (size % 8 || size >= RECORDS_PROBE_BYTES / 2 || (kind && size < kind->min))
-		return 0;
-	return (uint16_t)size;
-}
-
-unsigned records_probe(struct records *records, uint8_t *scratch)
-{
-	unsigned good = 0;
-	uint32_t number;
-
-	for (number = 1; number < CUPTI_KIND_COUNT; number++) {
-		records->sizes[number] = good_size(number, probe_kind(records->cupti, scratch, number));
-		good += kind_find(number) && records->sizes[number];
-	}
-	return good;
-}
-
-void records_set_sizes(struct records *records, const uint16_t sizes[CUPTI_KIND_COUNT])
-{
-	uint32_t number;
-
-	for (number = 1; number < CUPTI_KIND_COUNT; number++)
-		records->sizes[number] = good_size(number, sizes[number]);
 }

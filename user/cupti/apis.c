@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* cuda_api.h as rows and as a table; see apis.h. */
-#include "agent/apis.h"
+#include "cupti/apis.h"
 
 #include <stdbool.h>
 

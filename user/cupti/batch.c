@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* Collects records into batches. Knows nothing of what is in a record, nor where batches go. */
-#include "agent/batch.h"
+#include "cupti/batch.h"
 
 #include <string.h>
 

@@ -6,8 +6,8 @@
  * Source: cupti_activity.h, cupti_callbacks.h, cupti_result.h of CUDA 11.8 to 13.5.  Records only ever grow
  * at their end, so an offset is good for every version whose record is long enough: never use sizeof here.
  */
-#ifndef GPUTRACE_AGENT_CUPTI_ABI_H
-#define GPUTRACE_AGENT_CUPTI_ABI_H
+#ifndef GPUTRACE_CUPTI_CUPTI_ABI_H
+#define GPUTRACE_CUPTI_CUPTI_ABI_H
 
 #include <stdbool.h>
 #include <stddef.h>

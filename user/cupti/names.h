@@ -3,8 +3,8 @@
  * Kernel names, each once: a number for every text.  By content, never by address: CUPTI's pointers go stale
  * when a module is unloaded (until 13.4 Update 1).  Bounded; used by the agent's thread alone.
  */
-#ifndef GPUTRACE_AGENT_NAMES_H
-#define GPUTRACE_AGENT_NAMES_H
+#ifndef GPUTRACE_CUPTI_NAMES_H
+#define GPUTRACE_CUPTI_NAMES_H
 
 #include <stdbool.h>
 #include <stdint.h>

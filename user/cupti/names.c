@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* A hash table over an arena, both mapped once and kept; see names.h. */
-#include "agent/names.h"
+#include "cupti/names.h"
 
 #include <string.h>
 #include <sys/mman.h>

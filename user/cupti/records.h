@@ -3,16 +3,16 @@
  * CUPTI's activity records into records of agent.h.  A table of fields per kind; sizes are those the opened
  * library itself uses, found by asking it (records_probe).  Used by the agent's thread alone.
  */
-#ifndef GPUTRACE_AGENT_RECORDS_H
-#define GPUTRACE_AGENT_RECORDS_H
+#ifndef GPUTRACE_CUPTI_RECORDS_H
+#define GPUTRACE_CUPTI_RECORDS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/batch.h"
-#include "agent/cupti_abi.h"
-#include "agent/names.h"
+#include "cupti/batch.h"
+#include "cupti/cupti_abi.h"
+#include "cupti/names.h"
 
 /* Records that lie in another process, in a copy; what they point at does not. */
 struct records_source {

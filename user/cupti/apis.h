@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* The calls of cuda_api.h by CUPTI's callback ids. */
-#ifndef GPUTRACE_AGENT_APIS_H
-#define GPUTRACE_AGENT_APIS_H
+#ifndef GPUTRACE_CUPTI_APIS_H
+#define GPUTRACE_CUPTI_APIS_H
 
 #include <stdint.h>
 
