@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The log as a file that is written: header and schema, segments, and at the end GPT_END, index and trailer.  Knows
+ * where each segment lies; when the disk refuses it makes room for GPT_END behind whole segments.
+ */
+#ifndef GPUTRACE_SEGMENT_FILE_H
+#define GPUTRACE_SEGMENT_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <gputrace/log.h>
+#include <gputrace/record.h>
+
+#include "base/array.h"
+#include "log/segment.h"
+
+struct segment_place {
+	uint64_t offset;   /* in the file */
+	size_t index_size; /* bytes of index[] in front of its entry */
+};
+
+struct segment_file {
+	int fd; /* the caller's */
+	struct gpt_log_header header;
+	char *schema;
+	bool begun;	  /* header and schema are in the file */
+	uint64_t end;	  /* of the last whole segment */
+	uint64_t reached; /* how far bytes got into the file, whole or not */
+	ARRAY(struct segment_place) places;
+	ARRAY(uint8_t) index; /* its entries */
+};
+
+void segment_file_init(struct segment_file *file, int fd);
+void segment_file_free(struct segment_file *file);
+
+/* Writes header and schema, once. -errno */
+int segment_file_begin(struct segment_file *file);
+/* Writes the header as it is now over the one that is there. */
+int segment_file_write_header(const struct segment_file *file);
+
+/* -errno: the segment is not in the file, or not whole; the next call is to be segment_file_salvage. */
+int segment_file_append(struct segment_file *file, const struct segment *segment);
+
+/* Writes GPT_END as a segment of its own, index and trailer. -errno, as above. */
+int segment_file_finish(struct segment_file *file, struct segment_encoder *encoder, const struct gpt_end *end);
+
+/*
+ * The disk has refused, with that error: as far as it can be, the file becomes whole segments and GPT_END behind them,
+ * also at the expense of the last one; with index and trailer where these have room.  At least it is cut behind a whole
+ * segment.
+ */
+void segment_file_salvage(struct segment_file *file, struct segment_encoder *encoder, const struct gpt_end *end,
+			  int error);
+
+#endif

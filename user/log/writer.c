@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The chunks, the thread that makes segments of them, and the lock between it and those who append. */
+#include "log/writer.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#include <gputrace/log.h>
+
+#include "base/array.h"
+#include "base/thread.h"
+#include "log/descriptions.h"
+#include "log/schema.h"
+#include "log/segment.h"
+#include "log/segment_file.h"
+
+_Static_assert(WRITER_CHUNK_BYTES > GPT_RECORD_MAX, "every record fits a chunk");
+_Static_assert(WRITER_CHUNK_BYTES + DESCRIPTIONS_REPEATED_MAX <= GPT_LOG_RECORD_BYTES_MAX, "a segment fits its bounds");
+
+/* As the drain: what it waits for it may lose. setpriority(2) */
+#define WRITER_NICE (-10)
+
+/* Room for repeated records that a chunk keeps between two segments. */
+#define FRONT_KEPT (1u << 20)
+
+/* Records, with room in front of them for those that their segment repeats. */
+struct chunk {
+	struct chunk *next; /* in the queue, or among the free ones */
+	uint8_t *memory, *records;
+	size_t bytes; /* of records */
+};
+
+struct log_writer {
+	pthread_mutex_t lock; /* of all down to the file */
+	pthread_cond_t work;  /* the queue or `stop` */
+	pthread_cond_t done;  /* a chunk has become free, the thread has nothing to do, an error */
+	int error;	      /* sticky, negative errno */
+	uint64_t taken;	      /* bytes of records */
+	unsigned chunks;      /* made so far */
+	struct chunk *open;   /* is being filled; NULL: none */
+	struct chunk *free;
+	struct chunk *queue, **queue_end;
+	bool started, stop, busy;
+	pthread_t thread;
+
+	struct segment_file file; /* header: under the lock; the rest: the thread's, behind it log_writer_finish's */
+
+	/* Of the thread alone. */
+	struct schema *schema;
+	struct segment_encoder *encoder;
+	struct descriptions *descriptions;
+	uint32_t sequence;
+};
+
+static int64_t clock_ns(clockid_t clock)
+{
+	struct timespec time;
+
+	clock_gettime(clock, &time);
+	return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
+struct log_writer *log_writer_open(int fd)
+{
+	struct log_writer *writer = xcalloc(1, sizeof(*writer));
+	int64_t start_ns = clock_ns(CLOCK_MONOTONIC);
+
+	pthread_mutex_init(&writer->lock, NULL);
+	pthread_cond_init(&writer->work, NULL);
+	pthread_cond_init(&writer->done, NULL);
+	writer->queue_end = &writer->queue;
+	segment_file_init(&writer->file, fd);
+	writer->file.header.start_ns = (uint64_t)start_ns;
+	writer->file.header.wall_offset_ns = clock_ns(CLOCK_REALTIME) - start_ns;
+	writer->schema = schema_own();
+	writer->encoder = segment_encoder_new(writer->schema);
+	writer->descriptions = descriptions_new(DESCRIPTIONS_BYTES_MAX, DESCRIPTIONS_REPEATED_MAX);
+	return writer;
+}
+
+void log_writer_lock(struct log_writer *writer)
+{
+	pthread_mutex_lock(&writer->lock);
+}
+
+void log_writer_unlock(struct log_writer *writer)
+{
+	pthread_mutex_unlock(&writer->lock);
+}
+
+int log_writer_set_start(struct log_writer *writer, uint64_t start_ns, int64_t wall_offset_ns)
+{
+	int error = 0;
+
+	log_writer_lock(writer);
+	writer->file.header.start_ns = start_ns;
+	writer->file.header.wall_offset_ns = wall_offset_ns;
+	if (writer->file.begun)
+		error = segment_file_write_header(&writer->file);
+	log_writer_unlock(writer);
+	return error;
+}
+
+/* ---- chunks ---------------------------------------------------------------------------------------------------- */
+
+static struct chunk *make_chunk(void)
+{
+	struct chunk *chunk = xcalloc(1, sizeof(*chunk));
+
+	/* Pages that are never written to cost nothing. */
+	chunk->memory = mmap(NULL, DESCRIPTIONS_REPEATED_MAX + WRITER_CHUNK_BYTES, PROT_READ | PROT_WRITE,
+			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (chunk->memory == MAP_FAILED) {
+		free(chunk);
+		return NULL;
+	}
+	chunk->records = chunk->memory + DESCRIPTIONS_REPEATED_MAX;
+	return chunk;
+}
+
+static void free_chunks(struct chunk *chunk)
+{
+	while (chunk) {
+		struct chunk *next = chunk->next;
+
+		munmap(chunk->memory, DESCRIPTIONS_REPEATED_MAX + WRITER_CHUNK_BYTES);
+		free(chunk);
+		chunk = next;
+	}
+}
+
+/* The one that was used last: its pages are there. */
+static struct chunk *take_free(struct log_writer *writer)
+{
+	struct chunk *chunk = writer->free;
+
+	if (chunk) {
+		writer->free = chunk->next;
+	} else if (writer->chunks < WRITER_CHUNKS) {
+		chunk = make_chunk();
+		writer->chunks += chunk != NULL;
+	}
+	if (chunk) {
+		chunk->next = NULL;
+		chunk->bytes = 0;
+	}
+	return chunk;
+}
+
+/* ---- the thread ------------------------------------------------------------------------------------------------ */
+
+static int begin_file(struct log_writer *writer)
+{
+	int err;
+
+	/* Under the lock: log_writer_set_start may come in between. */
+	log_writer_lock(writer);
+	err = segment_file_begin(&writer->file);
+	log_writer_unlock(writer);
+	return err;
+}
+
+static int write_chunk(struct log_writer *writer, struct chunk *chunk)
+{
+	struct descriptions_repeated repeated;
+	struct segment segment;
+	uint8_t *front;
+	int err;
+
+	descriptions_look(writer->descriptions, chunk->records, chunk->bytes, &repeated);
+	front = chunk->records - repeated.bytes;
+	descriptions_write(writer->descriptions, front);
+	err = segment_encode(writer->encoder, front, repeated.bytes + chunk->bytes, repeated.records, writer->sequence,
+			     repeated.complete ? 0 : GPT_LOG_SEGMENT_FORGOT, &segment);
+	if (!err)
+		err = segment_file_append(&writer->file, &segment);
+	if (!err)
+		writer->sequence++;
+	if (repeated.bytes > FRONT_KEPT)
+		(void)madvise(chunk->memory, DESCRIPTIONS_REPEATED_MAX - FRONT_KEPT, MADV_DONTNEED);
+	return err;
+}
+
+/* NULL: it is to end. */
+static struct chunk *next_chunk(struct log_writer *writer)
+{
+	struct chunk *chunk;
+
+	while (!writer->queue && !writer->stop)
+		pthread_cond_wait(&writer->work, &writer->lock);
+	chunk = writer->queue;
+	if (chunk) {
+		writer->queue = chunk->next;
+		if (!writer->queue)
+			writer->queue_end = &writer->queue;
+		writer->busy = true;
+	}
+	return chunk;
+}
+
+static void *writer_main(void *context)
+{
+	struct log_writer *writer = context;
+	struct chunk *chunk;
+
+	/* Without the right to do so it stays where it is, which only matters on a full machine. */
+	if (getpriority(PRIO_PROCESS, 0) > WRITER_NICE)
+		(void)setpriority(PRIO_PROCESS, 0, WRITER_NICE);
+	log_writer_lock(writer);
+	while ((chunk = next_chunk(writer))) {
+		int err = writer->error;
+
+		log_writer_unlock(writer);
+		if (!err)
+			err = begin_file(writer);
+		if (!err)
+			err = write_chunk(writer, chunk);
+		log_writer_lock(writer);
+		if (!writer->error)
+			writer->error = err;
+		chunk->next = writer->free;
+		writer->free = chunk;
+		writer->busy = false;
+		pthread_cond_broadcast(&writer->done);
+	}
+	log_writer_unlock(writer);
+	return NULL;
+}
+
+/* ---- appending ------------------------------------------------------------------------------------------------- */
+
+/* Hands the open chunk to the thread. */
+static void cut(struct log_writer *writer)
+{
+	if (!writer->open || !writer->open->bytes || writer->error)
+		return;
+	if (!writer->started) {
+		writer->error = thread_start(writer_main, writer, 0, &writer->thread);
+		if (writer->error)
+			return;
+		writer->started = true;
+	}
+	*writer->queue_end = writer->open;
+	writer->queue_end = &writer->open->next;
+	writer->open = NULL;
+	pthread_cond_signal(&writer->work);
+}
+
+/* Waits for a chunk where all are under way; another thread may have opened one meanwhile. */
+static int open_chunk(struct log_writer *writer)
+{
+	while (!writer->open && !writer->error) {
+		writer->open = take_free(writer);
+		if (!writer->open && !writer->chunks)
+			writer->error = -ENOMEM;
+		else if (!writer->open)
+			pthread_cond_wait(&writer->done, &writer->lock);
+	}
+	return writer->error;
+}
+
+int log_writer_append_locked(struct log_writer *writer, const struct gpt_record *record)
+{
+	size_t size = record->size;
+	int err = writer->error;
+
+	if (err)
+		return err;
+	if (size < sizeof(*record) || size > GPT_RECORD_MAX || size % 8)
+		return -EINVAL;
+	while (!writer->open || size > WRITER_CHUNK_BYTES - writer->open->bytes) {
+		cut(writer);
+		err = open_chunk(writer);
+		if (err)
+			return err;
+	}
+	memcpy(writer->open->records + writer->open->bytes, record, size);
+	writer->open->bytes += size;
+	writer->taken += size;
+	return 0;
+}
+
+int log_writer_append(struct log_writer *writer, const struct gpt_record *record)
+{
+	int error;
+
+	log_writer_lock(writer);
+	error = log_writer_append_locked(writer, record);
+	log_writer_unlock(writer);
+	return error;
+}
+
+int log_writer_flush(struct log_writer *writer)
+{
+	int error;
+
+	log_writer_lock(writer);
+	cut(writer);
+	error = writer->error;
+	log_writer_unlock(writer);
+	return error;
+}
+
+int log_writer_settle(struct log_writer *writer)
+{
+	int error;
+
+	log_writer_lock(writer);
+	cut(writer);
+	while (writer->queue || writer->busy)
+		pthread_cond_wait(&writer->done, &writer->lock);
+	error = writer->error;
+	log_writer_unlock(writer);
+	return error;
+}
+
+/* ---- the end --------------------------------------------------------------------------------------------------- */
+
+static void stop_thread(struct log_writer *writer)
+{
+	log_writer_lock(writer);
+	writer->stop = true;
+	pthread_cond_signal(&writer->work);
+	log_writer_unlock(writer);
+	if (writer->started)
+		pthread_join(writer->thread, NULL);
+	writer->started = false;
+}
+
+int log_writer_finish(struct log_writer *writer, struct gpt_end *end)
+{
+	int error = log_writer_settle(writer);
+
+	stop_thread(writer);
+	if (!error)
+		error = segment_file_finish(&writer->file, writer->encoder, end);
+	if (error) {
+		end->reason = GPT_END_DISK;
+		segment_file_salvage(&writer->file, writer->encoder, end, error);
+	}
+	log_writer_lock(writer);
+	writer->error = error;
+	log_writer_unlock(writer);
+	return error;
+}
+
+uint64_t log_writer_bytes(struct log_writer *writer)
+{
+	uint64_t bytes;
+
+	log_writer_lock(writer);
+	bytes = writer->taken;
+	log_writer_unlock(writer);
+	return bytes;
+}
+
+void log_writer_close(struct log_writer *writer)
+{
+	if (!writer)
+		return;
+	stop_thread(writer);
+	pthread_mutex_destroy(&writer->lock);
+	pthread_cond_destroy(&writer->work);
+	pthread_cond_destroy(&writer->done);
+	free_chunks(writer->open);
+	free_chunks(writer->free);
+	segment_file_free(&writer->file);
+	segment_encoder_free(writer->encoder);
+	descriptions_free(writer->descriptions);
+	schema_free(writer->schema);
+	free(writer);
+}
