@@ -18,6 +18,12 @@
  */
 #define LOG_BYTES_MAX (32ull << 30)
 
+/* Logs of version 1, under a name of their own: log/reader.h reads those of version 2. */
+#define log_reader log_1_reader
+#define log_reader_open log_1_reader_open
+#define log_reader_close log_1_reader_close
+#define log_reader_next log_1_reader_next
+
 struct log_reader {
 	int fd;
 	bool seekable; /* read by position: the caller's file offset stays */

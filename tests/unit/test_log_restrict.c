@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What lies outside of a span of time, or is of other processes, is not read; an index can only spare looks. */
+#include "log_given.h"
+
+/* Everything; tests narrow it. */
+#define ALL                                                                                                            \
+	{                                                                                                              \
+		.to_ns = UINT64_MAX, .to_wall_ns = UINT64_MAX                                                          \
+	}
+
+/* Segments that are left out are made unreadable first, so whoever reads them would find damage. */
+static void assert_gives(const struct log_restriction *restriction, unsigned set, bool index)
+{
+	struct three three;
+	struct given given;
+	unsigned wanted = 0;
+
+	three_make(&three);
+	if (index)
+		log_file_finish(&three.file);
+	for (unsigned i = 0; i < THREE; i++) {
+		const struct gpt_log_segment *header = log_file_header(&three.file, three.file.offsets[i]);
+
+		wanted += set >> i & 1;
+		if (!(set >> i & 1))
+			memset(three.file.bytes.data + three.file.offsets[i] + header->header_size, 0xee,
+			       header->body_bytes);
+	}
+	given = given_by(&three.file, (struct given_options){.restriction = restriction});
+	assert_true(three_gave(&three, &given, set));
+	assert_int_equal(given.damaged, 0);
+	assert_false(given.torn);
+	assert_int_equal(given.read, wanted);
+	assert_int_equal(given.unwanted, THREE - wanted);
+	log_free(&given.records);
+	three_free(&three);
+}
+
+static void assert_gives_either_way(const struct log_restriction *restriction, unsigned set)
+{
+	assert_gives(restriction, set, true);
+	assert_gives(restriction, set, false);
+}
+
+static void without_bounds_everything_is_given(void **state)
+{
+	assert_gives_either_way(&(struct log_restriction)ALL, 7);
+}
+
+static void segments_outside_of_the_span_are_not_read(void **state)
+{
+	struct log_restriction first = {.to_ns = 1600}, middle = {.from_ns = 1600, .to_ns = 2000};
+	struct log_restriction last = {.from_ns = 2501, .to_ns = 9000}, none = {.from_ns = 1600, .to_ns = 1900};
+	struct log_restriction ends = {.from_ns = 1500, .to_ns = 2000};
+
+	assert_gives_either_way(&first, 1);
+	assert_gives_either_way(&middle, 2);
+	assert_gives_either_way(&last, 4);
+	assert_gives_either_way(&none, 0);
+	assert_gives_either_way(&ends, 3);
+}
+
+static void a_segment_with_gpu_work_of_the_span_is_read(void **state)
+{
+	struct log_restriction wall = {.from_wall_ns = 2000050, .to_wall_ns = 2900000, .to_ns = 1};
+
+	assert_gives_either_way(&wall, 2);
+}
+
+static void segments_without_the_process_are_not_read(void **state)
+{
+	uint32_t pids[] = {THREE_PID + 2, THREE_PID}, nobody = 1;
+	struct log_restriction two = {.to_ns = UINT64_MAX, .pids = pids, .pid_count = 2};
+	struct log_restriction none = {.to_ns = UINT64_MAX, .pids = &nobody, .pid_count = 1};
+
+	assert_gives_either_way(&two, 5);
+	assert_gives_either_way(&none, 0);
+}
+
+static void a_segment_with_a_type_that_is_always_wanted_is_read(void **state)
+{
+	uint16_t type = GPT_END;
+	struct log_restriction span = {.to_ns = 1600, .always = &type, .always_count = 1};
+
+	assert_gives_either_way(&span, 5);
+}
+
+static void a_segment_that_does_not_list_its_processes_is_read(void **state)
+{
+	uint32_t pid = 1;
+	struct log_restriction nobody = {.to_ns = UINT64_MAX, .pids = &pid, .pid_count = 1};
+	struct three three;
+	struct given given;
+
+	three_make(&three);
+	log_file_header(&three.file, three.file.offsets[1])->processes = GPT_LOG_ANY_PROCESS;
+	log_file_sign(&three.file, three.file.offsets[1]);
+	given = given_by(&three.file, (struct given_options){.restriction = &nobody});
+	assert_true(three_gave(&three, &given, 2));
+	log_free(&given.records);
+	three_free(&three);
+}
+
+static void a_truncation_that_was_passed_over_is_noticed(void **state)
+{
+	struct log_restriction first = {.to_ns = 1600};
+	struct three three;
+	struct given given;
+
+	three_make(&three);
+	three.file.bytes.size -= 16;
+	given = given_by(&three.file, (struct given_options){.restriction = &first});
+	assert_true(three_gave(&three, &given, 1));
+	assert_true(given.torn);
+	log_free(&given.records);
+	three_free(&three);
+}
+
+/* ---- an index that lies ----------------------------------------------------------------------------------------- */
+
+static bool gave_segments(const struct three *three, const struct given *given)
+{
+	for (unsigned set = 0; set < 1u << THREE; set++)
+		if (three_gave(three, given, set))
+			return true;
+	return false;
+}
+
+static void sign_index(struct log_builder *bytes, size_t at, size_t size)
+{
+	struct gpt_log_index *index = (struct gpt_log_index *)(bytes->data + at);
+
+	index->checksum = 0;
+	index->checksum = (uint32_t)crc32_z(0, bytes->data + at, size);
+}
+
+/* Each word of index and trailer wrong, with the right checksum and without. */
+static void an_index_that_lies_gives_no_record_that_was_not_there(void **state)
+{
+	const uint32_t values[] = {0, 1, 8, 80, 1000, 1u << 16, 1u << 31, UINT32_MAX - 7, UINT32_MAX};
+	struct log_restriction last = {.from_ns = 2501, .to_ns = 9000};
+	struct three three;
+	size_t begin, end;
+
+	three_make(&three);
+	begin = three.file.bytes.size;
+	log_file_finish(&three.file);
+	end = three.file.bytes.size;
+	for (size_t at = begin; at < end; at += 4) {
+		for (size_t i = 0; i < 2 * sizeof(values) / sizeof(values[0]); i++) {
+			uint32_t *field = (uint32_t *)(three.file.bytes.data + at), before = *field;
+			struct given given;
+
+			*field = values[i / 2];
+			if (i % 2)
+				sign_index(&three.file.bytes, begin, end - sizeof(struct gpt_log_trailer) - begin);
+			given = given_by(&three.file, (struct given_options){.restriction = &last});
+			assert_true(gave_segments(&three, &given));
+			log_free(&given.records);
+			*(uint32_t *)(three.file.bytes.data + at) = before;
+			sign_index(&three.file.bytes, begin, end - sizeof(struct gpt_log_trailer) - begin);
+		}
+	}
+	three_free(&three);
+}
+
+static void a_damaged_index_changes_nothing(void **state)
+{
+	struct log_restriction last = {.from_ns = 2501, .to_ns = 9000};
+	struct three three;
+	size_t begin;
+
+	three_make(&three);
+	begin = three.file.bytes.size;
+	log_file_finish(&three.file);
+	for (size_t bit = begin * 8; bit < three.file.bytes.size * 8; bit++) {
+		struct given given;
+
+		three.file.bytes.data[bit / 8] ^= 1u << bit % 8;
+		given = given_by(&three.file, (struct given_options){.restriction = &last});
+		assert_true(three_gave(&three, &given, 4));
+		log_free(&given.records);
+		three.file.bytes.data[bit / 8] ^= 1u << bit % 8;
+	}
+	three_free(&three);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(without_bounds_everything_is_given),
+		cmocka_unit_test(segments_outside_of_the_span_are_not_read),
+		cmocka_unit_test(a_segment_with_gpu_work_of_the_span_is_read),
+		cmocka_unit_test(segments_without_the_process_are_not_read),
+		cmocka_unit_test(a_segment_with_a_type_that_is_always_wanted_is_read),
+		cmocka_unit_test(a_segment_that_does_not_list_its_processes_is_read),
+		cmocka_unit_test(a_truncation_that_was_passed_over_is_noticed),
+		cmocka_unit_test(an_index_that_lies_gives_no_record_that_was_not_there),
+		cmocka_unit_test(a_damaged_index_changes_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Finds segments, has them decoded, and gives out their records; what is missing is noted. */
+#include "log/reader.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "log/schema.h"
+
+/* A frame is read in steps that double, so that memory follows what is there and not what a header says. */
+#define FIRST_STEP (1u << 20)
+
+/* ---- header and schema ------------------------------------------------------------------------ */
+
+/* The part that every version has begins the same. */
+#define COMMON_BYTES 24
+
+static int check_common(struct log_reader *reader, int64_t got, const char **why)
+{
+	const struct gpt_log_header *header = &reader->header;
+
+	*why = NULL;
+	if (got < 0)
+		return (int)got;
+	if (got < COMMON_BYTES) {
+		*why = got ? "it is too short to be a gputrace log" : "it is empty";
+		return -EPROTO;
+	}
+	if (header->magic != GPT_LOG_MAGIC) {
+		*why = "it is not a gputrace log";
+		return -EPROTO;
+	}
+	if (header->version == 1) {
+		*why = "it was written by an older gputrace (log version 1): report it with that one, or record anew";
+		return -EMEDIUMTYPE;
+	}
+	if (header->version != GPT_LOG_VERSION) {
+		*why = "it was written by another version of gputrace: report it with that one";
+		return -EMEDIUMTYPE;
+	}
+	return 0;
+}
+
+static int check_header(struct log_reader *reader, const char **why)
+{
+	struct gpt_log_header *header = &reader->header;
+	struct log_source *source = &reader->source;
+	int err = check_common(reader, log_source_read(source, header, COMMON_BYTES), why);
+	int64_t got;
+
+	if (err)
+		return err;
+	got = log_source_read(source, (uint8_t *)header + COMMON_BYTES, sizeof(*header) - COMMON_BYTES);
+	if (got < 0)
+		return (int)got;
+	if (got < (int64_t)(sizeof(*header) - COMMON_BYTES) || header->header_size < sizeof(*header) ||
+	    header->header_size % 8 || header->header_size > GPT_LOG_HEADER_MAX || !header->schema_bytes ||
+	    header->schema_bytes > GPT_LOG_SCHEMA_MAX) {
+		*why = "its header is damaged";
+		return -EPROTO;
+	}
+	return log_source_skip(source, header->header_size - sizeof(*header));
+}
+
+static int read_schema(struct log_reader *reader, const char **why)
+{
+	size_t bytes = reader->header.schema_bytes, padded = (bytes + 7) & ~(size_t)7;
+	char *text = xmalloc(padded);
+	int64_t got = log_source_read(&reader->source, text, padded);
+	int err = got < 0 ? (int)got : 0;
+
+	if (!err && (got < (int64_t)padded || schema_parse(text, bytes, &reader->schema))) {
+		*why = "its header is damaged";
+		err = -EPROTO;
+	}
+	free(text);
+	return err;
+}
+
+int log_reader_open(struct log_reader *reader, int fd, const char **why)
+{
+	int err;
+
+	memset(reader, 0, sizeof(*reader));
+	reader->sequence = reader->passed_over = -1;
+	log_source_open(&reader->source, fd);
+	err = check_header(reader, why);
+	if (!err)
+		err = read_schema(reader, why);
+	if (!err)
+		decode_ahead_open(&reader->ahead, reader->schema);
+	return err;
+}
+
+void log_reader_close(struct log_reader *reader)
+{
+	if (!reader->schema)
+		return;
+	decode_ahead_close(&reader->ahead);
+	log_index_free(&reader->index);
+	schema_free(reader->schema);
+	reader->schema = NULL;
+}
+
+void log_reader_use_threads(struct log_reader *reader, unsigned threads)
+{
+	decode_ahead_use(&reader->ahead, threads);
+}
+
+void log_reader_restrict(struct log_reader *reader, const struct log_restriction *restriction)
+{
+	reader->restriction = restriction;
+	reader->error = log_index_load(&reader->index, &reader->source);
+}
+
+/* ---- which segments are wanted ---------------------------------------------------------------- */
+
+static bool overlaps(uint64_t first, uint64_t last, uint64_t from, uint64_t to)
+{
+	return (first || last) && first <= to && last >= from;
+}
+
+static bool times_are_wanted(const struct gpt_log_segment *header, const struct log_restriction *wanted)
+{
+	bool has_times = header->first_ns || header->last_ns || header->first_wall_ns || header->last_wall_ns;
+
+	return !has_times || overlaps(header->first_ns, header->last_ns, wanted->from_ns, wanted->to_ns) ||
+	       overlaps(header->first_wall_ns, header->last_wall_ns, wanted->from_wall_ns, wanted->to_wall_ns);
+}
+
+static bool processes_are_wanted(const struct gpt_log_segment *header, const uint32_t *pids,
+				 const struct log_restriction *wanted)
+{
+	if (!wanted->pid_count || header->processes == GPT_LOG_ANY_PROCESS)
+		return true;
+	for (uint32_t i = 0; i < header->processes; i++)
+		for (uint32_t k = 0; k < wanted->pid_count; k++)
+			if (pids[i] == wanted->pids[k])
+				return true;
+	return false;
+}
+
+/* header: sane, with its lists behind it. */
+static bool is_wanted(const struct gpt_log_segment *header, const struct log_restriction *wanted)
+{
+	const struct gpt_log_kind *kinds = (const struct gpt_log_kind *)(header + 1);
+
+	if (!wanted)
+		return true;
+	for (uint32_t i = 0; i < header->kinds; i++)
+		for (uint32_t k = 0; k < wanted->always_count; k++)
+			if (kinds[i].type == wanted->always[k])
+				return true;
+	return times_are_wanted(header, wanted) &&
+	       processes_are_wanted(header, (const uint32_t *)(kinds + header->kinds), wanted);
+}
+
+static int pass_over(struct log_reader *reader, const struct gpt_log_segment *header, uint64_t bytes)
+{
+	reader->passed_over = header->sequence;
+	reader->unwanted++;
+	return log_source_skip(&reader->source, bytes);
+}
+
+/* ---- from the file to the threads ------------------------------------------------------------- */
+
+/* What is where a segment should begin: the index, the end of a log that has none, or nonsense.  0; -errno. */
+static int end_of_segments(struct log_reader *reader, const void *bytes, size_t size)
+{
+	const uint32_t magic = GPT_LOG_INDEX_MAGIC;
+
+	reader->at_end = true;
+	if (memcmp(bytes, &magic, size < sizeof(magic) ? size : sizeof(magic)) != 0 ||
+	    log_source_is_beyond_end(&reader->source))
+		reader->torn = true;
+	/* who writes into a pipe is to be rid of the rest, too */
+	return reader->torn || reader->source.seekable ? 0 : log_source_skip(&reader->source, LOG_INDEX_BYTES_MAX);
+}
+
+/* Appends to what `segment->file` holds.  1: all of it came, 0: the file ended, -errno. */
+static int read_more(struct log_reader *reader, struct log_segment *segment, size_t have, size_t bytes)
+{
+	size_t step = FIRST_STEP;
+
+	for (size_t end = have + bytes; have < end; step *= 2) {
+		size_t piece = step < end - have ? step : end - have;
+		int64_t got;
+
+		log_bytes_reserve(&segment->file, have + piece, have);
+		got = log_source_read(&reader->source, segment->file.data + have, piece);
+		if (got < (int64_t)piece)
+			return got < 0 ? (int)got : 0;
+		have += piece;
+	}
+	return 1;
+}
+
+/* The header, and the body when it is wanted.  1: there is a segment, 0: the next one is to be looked at; at the end 0,
+ * too; -errno. */
+static int read_segment(struct log_reader *reader, struct log_segment *segment)
+{
+	struct gpt_log_segment *header = &segment->header;
+	struct log_source *source = &reader->source;
+	int64_t got = log_source_read(source, header, sizeof(*header));
+	size_t lists;
+	int err;
+
+	if (got < 0)
+		return (int)got;
+	if (got < (int64_t)sizeof(*header) || !log_segment_sizes_are_sane(header))
+		return end_of_segments(reader, header, (size_t)got);
+	lists = header->header_size - sizeof(*header);
+	log_bytes_reserve(&segment->file, header->header_size, 0);
+	memcpy(segment->file.data, header, sizeof(*header));
+	err = read_more(reader, segment, sizeof(*header), lists);
+	if (err == 1 && log_segment_header_is_sane(header) &&
+	    !is_wanted((const void *)segment->file.data, reader->restriction))
+		return pass_over(reader, header, log_segment_body_room(header));
+	if (err == 1)
+		err = read_more(reader, segment, header->header_size, (size_t)log_segment_body_room(header));
+	if (err == 0)
+		reader->torn = reader->at_end = true;
+	return err;
+}
+
+/* Segments that the index lets pass are not looked at. */
+static int pass_over_by_index(struct log_reader *reader)
+{
+	const struct gpt_log_segment *header;
+	int err = 0;
+
+	while (!err && reader->index.size && (header = log_index_header(&reader->index, reader->source.at)) &&
+	       !is_wanted(header, reader->restriction))
+		err = pass_over(reader, header, header->header_size + log_segment_body_room(header));
+	return err;
+}
+
+static void read_ahead(struct log_reader *reader)
+{
+	struct log_segment *segment;
+
+	while (!reader->at_end && !reader->error && (segment = decode_ahead_room(&reader->ahead))) {
+		int err = pass_over_by_index(reader);
+
+		if (!err)
+			err = read_segment(reader, segment);
+		if (err < 0) {
+			reader->error = err;
+		} else if (err) {
+			segment->passed_over = reader->passed_over;
+			reader->passed_over = -1;
+			decode_ahead_put(&reader->ahead);
+		}
+	}
+}
+
+/* ---- from the threads to the records ---------------------------------------------------------- */
+
+/* Whether a segment follows what was given before; where it does not, its repeated records are needed. */
+static bool follows(struct log_reader *reader, const struct log_segment *segment)
+{
+	int64_t sequence = segment->header.sequence;
+	bool follows = !reader->gap && sequence == reader->sequence + 1;
+
+	if (segment->passed_over >= 0) {
+		follows = false;
+		reader->sequence = segment->passed_over;
+		reader->gap = false;
+	}
+	/* a number is missing, and no damaged segment is known that had it */
+	if (sequence != reader->sequence + 1 && !reader->gap)
+		reader->torn = true;
+	return follows;
+}
+
+/* The next segment that can be given out. */
+static bool next_segment(struct log_reader *reader)
+{
+	const struct log_segment *segment;
+	int err = 0;
+
+	if (reader->segment)
+		decode_ahead_done(&reader->ahead);
+	reader->segment = NULL;
+	for (;;) {
+		read_ahead(reader);
+		segment = reader->error ? NULL : decode_ahead_oldest(&reader->ahead, &err);
+		if (!segment)
+			return false;
+		if (err || segment->header.sequence <= reader->sequence) {
+			reader->torn = reader->gap = true;
+			reader->damaged++;
+			decode_ahead_done(&reader->ahead);
+			continue;
+		}
+		reader->at = follows(reader, segment) ? segment->own : 0;
+		reader->end = segment->header.record_bytes;
+		reader->sequence = segment->header.sequence;
+		reader->gap = false;
+		reader->segment = segment;
+		reader->read++;
+		return true;
+	}
+}
+
+const struct gpt_record *log_reader_next(struct log_reader *reader)
+{
+	const struct gpt_record *record;
+
+	if (reader->error || reader->too_long)
+		return NULL;
+	while (!reader->segment || reader->at == reader->end)
+		if (!next_segment(reader))
+			return NULL;
+	record = (const struct gpt_record *)(reader->segment->records.data + reader->at);
+	if (record->size > LOG_BYTES_MAX - reader->given) {
+		reader->torn = reader->too_long = true;
+		return NULL;
+	}
+	reader->at += record->size;
+	reader->given += record->size;
+	return record;
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The records of a log one after the other, as they were before they were packed.  Segments are decoded ahead on other
+ * threads; how much is held at once does not depend on how long the log is.  A log may be a pipe, may be larger than
+ * memory, and may shrink while it is read.  Does not know what records mean.
+ *
+ *	err = log_reader_open(&reader, fd, &why);
+ *	while ((record = log_reader_next(&reader)))
+ *		...
+ *	(reader.error, reader.torn)
+ *	log_reader_close(&reader);
+ */
+#ifndef GPUTRACE_LOG_READER_H
+#define GPUTRACE_LOG_READER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <gputrace/log.h>
+#include <gputrace/record.h>
+
+#include "log/decode_ahead.h"
+#include "log/index_read.h"
+#include "log/source.h"
+
+/*
+ * Of records.  Keeps every index of the model within 32 bits: the least a record takes per index it makes is 8 bytes
+ * plus headers.
+ */
+#define LOG_BYTES_MAX (32ull << 30)
+
+/*
+ * Which segments are wanted: those with a time in the span, by either clock, and a record of one of the processes. What
+ * a segment does not say does not leave it out.
+ */
+struct log_restriction {
+	uint64_t from_ns, to_ns;	   /* CLOCK_MONOTONIC; both ends belong to it */
+	uint64_t from_wall_ns, to_wall_ns; /* the same span by CUPTI's clock, as wide as that is in doubt */
+	const uint32_t *pids;
+	uint32_t pid_count; /* 0: all */
+	/* Types, e.g. GPT_END: a segment that has one of them is wanted in any case. */
+	const uint16_t *always;
+	uint32_t always_count;
+};
+
+struct log_reader {
+	bool torn;     /* something is missing: it was cut short, or a part of it is damaged */
+	bool too_long; /* ended at LOG_BYTES_MAX */
+	int error;     /* -errno of a failed read, 0 */
+	/* segments */
+	uint32_t damaged;  /* that were left out for it */
+	uint32_t read;	   /* that were decoded */
+	uint32_t unwanted; /* that were passed over (log_reader_restrict) */
+	struct gpt_log_header header;
+
+	struct log_source source;
+	struct schema *schema;
+	struct decode_ahead ahead;
+	struct log_index index;
+	const struct log_restriction *restriction;
+	bool at_end;	     /* nothing more to read */
+	int64_t passed_over; /* sequence of the segment before source.at that was not wanted, -1: none */
+
+	const struct log_segment *segment; /* whose records are given out, NULL: none */
+	size_t at, end;			   /* in its records */
+	uint64_t given;			   /* bytes of records, of all segments */
+	int64_t sequence;		   /* of the last segment, given or passed over, -1: none */
+	bool gap;			   /* it was not given, or one behind it was damaged */
+};
+
+/* Reads and checks header and schema.  -EPROTO, -EMEDIUMTYPE with *why a literal; -errno of reading, *why NULL. */
+int log_reader_open(struct log_reader *reader, int fd, const char **why);
+void log_reader_close(struct log_reader *reader);
+
+/* The next record, valid until the next call; NULL at the end (see torn, error). */
+const struct gpt_record *log_reader_next(struct log_reader *reader);
+
+/* Both before the first log_reader_next().  The restriction stays the caller's. */
+void log_reader_restrict(struct log_reader *reader, const struct log_restriction *restriction);
+/* How many threads decode, the caller's included: 1 to 4; as many as there are processors if nothing is said. */
+void log_reader_use_threads(struct log_reader *reader, unsigned threads);
+
+#endif

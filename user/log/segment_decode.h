@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * From the bytes of one segment to its records: header, checksum, zstd, unpacking.  Nothing in a segment is believed:
+ * what comes out is exactly as many whole records as its header says, or nothing.
+ */
+#ifndef GPUTRACE_LOG_SEGMENT_DECODE_H
+#define GPUTRACE_LOG_SEGMENT_DECODE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <gputrace/log.h>
+#include <gputrace/record.h>
+
+struct schema;
+struct unpacker;
+
+/* Memory that grows and is used again. */
+struct log_bytes {
+	uint8_t *data;
+	size_t capacity;
+};
+
+/* Makes room for `bytes`, keeping the first `kept`. */
+void log_bytes_reserve(struct log_bytes *bytes, size_t wanted, size_t kept);
+/* Gives back what is more than a segment of ours needs. */
+void log_bytes_trim(struct log_bytes *bytes);
+void log_bytes_free(struct log_bytes *bytes);
+
+struct log_segment {
+	struct gpt_log_segment header;
+	struct log_bytes file;	  /* header with its lists, frame: as in the file */
+	struct log_bytes records; /* decoded */
+	size_t own;		  /* where the records behind the repeated ones begin */
+	int64_t passed_over;	  /* the reader's: sequence of the segment before it that was not wanted, -1: none */
+};
+
+/* What a thread that decodes keeps between segments. */
+struct log_decoder {
+	struct ZSTD_DCtx_s *zstd;
+	struct unpacker *unpacker;
+	struct log_bytes packed;
+};
+
+/* Whether it is a segment's header with sizes that can be: the next segment is to be looked for behind them. */
+bool log_segment_sizes_are_sane(const struct gpt_log_segment *header);
+/* Whether the rest can be, too, and the lists are inside of the header. */
+bool log_segment_header_is_sane(const struct gpt_log_segment *header);
+
+/* The frame and the zeros behind it. */
+static inline uint64_t log_segment_body_room(const struct gpt_log_segment *header)
+{
+	return ((uint64_t)header->body_bytes + 7) & ~7ull;
+}
+
+/* Decodes segment->file, which holds header_size + body_bytes bytes.  0, -EPROTO. */
+int log_segment_decode(struct log_segment *segment, struct log_decoder *decoder, const struct schema *schema);
+
+void log_segment_free(struct log_segment *segment);
+void log_decoder_free(struct log_decoder *decoder);
+
+#endif
