@@ -9,7 +9,7 @@
 #   make check-gpu       on the GPU of this machine, with PyTorch
 #   make gpu-kit         the same as a folder to take along: one static gputrace, checks, no installation
 #   make bench           what tracing costs, against the project's numbers
-#   make lint check-format check-includes check-sanitize fuzz-short
+#   make lint check-format check-includes check-docs check-sanitize fuzz-short
 #   make install PREFIX=/usr/local DESTDIR=
 #
 # The tests' rules are in tests/*.mk, the simulated GPU's in tests/simgpu/simgpu.mk, the benches' in tools/bench/bench.mk.
@@ -71,7 +71,7 @@ say = @printf '  %-7s %s\n'
 Q := @
 endif
 
-.PHONY: all clean help deps install demo format check-format check-includes lint FORCE
+.PHONY: all clean help deps install demo format check-format check-includes check-docs lint FORCE
 .DELETE_ON_ERROR:
 all: $(BUILD)/gputrace $(AGENT)
 
@@ -179,6 +179,11 @@ check-format:
 # The table of docs/architecture.md.
 check-includes:
 	@tools/check-includes
+
+# Files and tests that pages name.
+lint: check-docs
+check-docs:
+	@tools/check-docs
 
 # A file is looked at again when its object was made again, so headers count.
 LINT_OK := $(patsubst %.c,$(BUILD)/lint/%.ok,$(USER_SRC) $(CUPTI_SRC) $(AGENT_SRC))

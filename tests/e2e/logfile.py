@@ -44,7 +44,7 @@ def has_symbol(path, name):
 
 
 AGENT_BATCH, CUPTI_USE = 13, 16
-HELLO, KERNEL, MEMCPY, MEMSET = 64, 67, 68, 69
+HELLO, KERNEL, MEMCPY, MEMSET, STATS = 64, 67, 68, 69, 75
 
 
 def agent_records(path, wanted):
@@ -78,6 +78,11 @@ def says_failed(path):
 def says_ready(path):
     """Whether an agent said that it records."""
     return any(struct.unpack_from("<II", hello)[1] == 2 for hello in agent_records(path, HELLO))
+
+
+def totals_told(path):
+    """How often an agent has told its totals: four times a second, also while another client of CUPTI records."""
+    return sum(1 for _ in agent_records(path, STATS))
 
 
 def registrations(path):

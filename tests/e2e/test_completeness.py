@@ -214,7 +214,7 @@ def test_without_gpu_times_asked_for_nothing_is_missing(tmp_path):
     assert run.receipt["complete_percent"] == 100
     again = tmp_path / "again"
     again.mkdir()
-    holder = machine.compile_library(machine.PROGRAMS / "holder.c", again / "libholder.so")
+    holder = machine.compile_library(machine.PROGRAMS / "subscriber_owner.c", again / "libholder.so")
     run = Run(again, "--min-complete", "1", env={"CUDA_INJECTION64_PATH": holder})
     run.done.must_be(3)
     assert run.receipt["complete_percent"] == 0
@@ -265,7 +265,7 @@ def test_two_gpu_threads_with_graphs_join_by_identity_whatever_the_order(tmp_pat
 def held(tmp_path_factory):
     """Another tool holds CUPTI's only subscriber."""
     folder = tmp_path_factory.mktemp("held")
-    holder = machine.compile_library(machine.PROGRAMS / "holder.c", folder / "libholder.so")
+    holder = machine.compile_library(machine.PROGRAMS / "subscriber_owner.c", folder / "libholder.so")
     return Run(folder, env={"CUDA_INJECTION64_PATH": holder})
 
 
@@ -285,7 +285,7 @@ def test_the_report_says_that_another_tool_holds_cupti(held):
 
 
 def test_agent_require_fails_when_another_tool_holds_cupti(tmp_path):
-    holder = machine.compile_library(machine.PROGRAMS / "holder.c", tmp_path / "libholder.so")
+    holder = machine.compile_library(machine.PROGRAMS / "subscriber_owner.c", tmp_path / "libholder.so")
     run = Run(tmp_path, "--agent", "require", env={"CUDA_INJECTION64_PATH": holder})
     run.done.must_be(1)
     assert "--agent require: no agent at work in python3" in run.done.stderr

@@ -124,6 +124,15 @@ class Trace:
                 return True
         return False
 
+    def wait_looks(self, looks=4, most_s=PATIENCE_S):
+        """Until the agent has told its totals so often from now on: a second of its own time.  False: it never did."""
+        end, before = time.monotonic() + most_s, sum(map(gptlog.totals_told, self.folder.glob("trace.gpt.part-*")))
+        while time.monotonic() < end:
+            if self.logged(lambda log: gptlog.totals_told(log) >= before + looks):
+                return True
+            time.sleep(0.05)
+        return False
+
     def wait_for_gpu_times(self, torch, kind, most_s=PATIENCE_S):
         return self.work_until(gptlog.has_kernel, torch, kind, most_s)
 

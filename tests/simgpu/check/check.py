@@ -149,7 +149,8 @@ class Truth(Case):
         process = subprocess.Popen(command, stdout=subprocess.PIPE,
                                    env=dict(os.environ, SIMGPU_LIBRARIES=build))
         process.stdout.readline()
-        time.sleep(0.5)
+        while len(truth.load(path)) <= 100:
+            time.sleep(0.01)
         process.send_signal(signal.SIGKILL)
         process.wait()
         process.stdout.close()

@@ -29,7 +29,7 @@ def attach_while_replaying(bench):
         torch.tell("run-until", stop, "graph")
         with Trace(bench.folder / "trace", "-p", torch.pid) as trace:
             first = first_record(trace)
-            time.sleep(bench.size(5, 1))
+            time.sleep(bench.size(5, 1))  # for how long it replays beside the trace
             stop.touch()
             during = torch.answer()
             trace.stop()

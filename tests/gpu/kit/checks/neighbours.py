@@ -6,7 +6,6 @@ Whether GPU times come while the other one records is a figure here and no verdi
 except beside a torch.profiler that keeps CUPTI's subscriber for itself.
 """
 
-import time
 
 import gptlog
 import traces
@@ -67,7 +66,7 @@ def recording(bench):
         session.work(2, traced=False)
         with Trace(bench.folder / "trace", "-p", torch.pid) as tracer:
             session.work()
-            time.sleep(1)  # who is not careful would come in now
+            tracer.wait_looks()  # an agent that is not careful has begun to record by then
             session.work()
             session.stop()
             tracer.work_until(gptlog.agent_registered_last, torch, "small", SETTLE_S)

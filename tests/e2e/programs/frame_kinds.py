@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Frames of one particular kind after the other, each under its own label; every launch records its own stack.
 
-particular.py LIBCUDART TRUTH.  CPython 3.6 and later, standard library only.
+frame_kinds.py LIBCUDART TRUTH.  CPython 3.6 and later, standard library only.
 """
 
 import asyncio

@@ -31,7 +31,7 @@ class Particular:
 @pytest.fixture(scope="module")
 def particular(every_python, tmp_path_factory):
     folder = tmp_path_factory.mktemp("particular")
-    program = [every_python, machine.PROGRAMS / "particular.py", machine.cudart(), folder / "truth.json"]
+    program = [every_python, machine.PROGRAMS / "frame_kinds.py", machine.cudart(), folder / "truth.json"]
     tracing.trace(folder, program, names=("trace.json",))
     return Particular(folder)
 

@@ -3,6 +3,7 @@
 
 import collections
 import re
+import shutil
 
 import machine
 import pytest
@@ -13,9 +14,17 @@ WAITS = {"cudaStreamSynchronize": "Stream Sync", "cudaDeviceSynchronize": "Conte
          "cudaStreamWaitEvent": "Stream Wait Event", "cuStreamSynchronize": "Stream Sync"}
 
 
-def traced(folder, *options, program=("--steps", "20")):
-    command = [machine.any_python(), machine.WORKLOADS / "train.py", *program]
-    done = tracing.trace(folder, tracing.on_simgpu(folder / "gpu.json", *command), *options)
+def own_agent(folder):
+    """A copy: an agent's file is shared by all traces of a machine, and what another one wants it would record here, too."""
+    agent = folder / "libgputrace-agent.so"
+    if not agent.exists():
+        shutil.copy(machine.AGENT, agent)
+    return {"GPUTRACE_AGENT": agent}
+
+
+def traced(folder, *options, env=None):
+    command = [machine.any_python(), machine.WORKLOADS / "train.py", "--steps", "20"]
+    done = tracing.trace(folder, tracing.on_simgpu(folder / "gpu.json", *command), *options, env=env or own_agent(folder))
     trace = reading.trace_of(folder / "trace.json")
     return done, trace, reading.simulated.load(folder / "gpu.json")
 
@@ -65,8 +74,9 @@ def test_two_traces_at_once_both_get_what_either_wants(tmp_path):
     first, second = tmp_path / "first", tmp_path / "second"
     first.mkdir()
     second.mkdir()
-    with tracing.Running(["sleep", "60"], second) as idle, tracing.Tracer(second, "-p", idle.pid):
-        _, trace, _ = traced(first, "--kernels-only")
+    env = own_agent(tmp_path)
+    with tracing.Running(["sleep", "60"], second) as idle, tracing.Tracer(second, "-p", idle.pid, env=env):
+        _, trace, _ = traced(first, "--kernels-only", env=env)
     assert {"kernel", "gpu_memcpy"} <= categories(trace)
 
 
@@ -74,7 +84,8 @@ def test_two_traces_at_once_both_get_what_either_wants(tmp_path):
 def compiling(tmp_path):
     def run(*options):
         command = [machine.any_python(), machine.PROGRAMS / "compiles.py"]
-        done = tracing.trace(tmp_path, tracing.on_simgpu(tmp_path / "gpu.json", *command), *options)
+        done = tracing.trace(tmp_path, tracing.on_simgpu(tmp_path / "gpu.json", *command), *options,
+                             env=own_agent(tmp_path))
         return done, reading.trace_of(tmp_path / "trace.json")
     return run
 

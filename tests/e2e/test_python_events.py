@@ -25,7 +25,7 @@ FRESH = {
 
 def traced(folder, python, *requests, options=()):
     """The trace of the program doing what it is asked, and its truth."""
-    command = [python, machine.PROGRAMS / "inside.py", machine.cudart(), folder / "truth.json"]
+    command = [python, machine.PROGRAMS / "python_events.py", machine.cudart(), folder / "truth.json"]
     with tracing.Running(command, folder) as program:
         program.wait_line("ready")
         with tracing.Tracer(folder, "-p", program.pid, "--agent", "off", *options) as tracer:
@@ -104,7 +104,7 @@ def test_what_a_stripped_interpreter_hides_is_a_note(tmp_path):
     library = next(python.parents[1].glob("lib/libpython3.12.so.1.0"))
     subprocess.run(["strip", "--strip-all", "-o", tmp_path / library.name, library], check=True)
     (tmp_path / "fresh_plain.py").write_text("")
-    command = [python, machine.PROGRAMS / "inside.py", machine.cudart(), tmp_path / "truth.json"]
+    command = [python, machine.PROGRAMS / "python_events.py", machine.cudart(), tmp_path / "truth.json"]
     with tracing.Running(command, tmp_path, env={"LD_LIBRARY_PATH": tmp_path}) as program:
         program.wait_line("ready")
         with tracing.Tracer(tmp_path, "-p", program.pid, "--agent", "off") as tracer:
@@ -131,7 +131,7 @@ def functions(trace):
 
 
 def of_program(event):
-    return "/inside.py(" in event["name"]
+    return "/python_events.py(" in event["name"]
 
 
 def test_every_call_of_every_function_is_one_slice(called):
@@ -187,7 +187,7 @@ def test_no_call_is_lost_and_every_end_is_seen(called):
 
 
 def test_python_calls_are_refused_where_calls_run_inside_the_interpreter(tmp_path):
-    command = [machine.python("3.12"), machine.PROGRAMS / "inside.py", machine.cudart(), tmp_path / "truth.json"]
+    command = [machine.python("3.12"), machine.PROGRAMS / "python_events.py", machine.cudart(), tmp_path / "truth.json"]
     with tracing.Running(command, tmp_path) as program:
         program.wait_line("ready")
         done = tracing.gputrace(tmp_path, "-p", program.pid, "--python-calls", "-d", "10s").must_be(1)
@@ -195,7 +195,7 @@ def test_python_calls_are_refused_where_calls_run_inside_the_interpreter(tmp_pat
 
 
 def test_a_refused_interpreter_beside_an_able_one_is_a_note(tmp_path):
-    programs = [[machine.python(version), machine.PROGRAMS / "inside.py", machine.cudart(), tmp_path / version]
+    programs = [[machine.python(version), machine.PROGRAMS / "python_events.py", machine.cudart(), tmp_path / version]
                 for version in ("3.10", "3.12")]
     with tracing.Running(programs[0], tmp_path) as able, tracing.Running(programs[1], tmp_path) as refused:
         able.wait_line("ready")

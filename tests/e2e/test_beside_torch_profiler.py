@@ -5,7 +5,6 @@ instead of us is taken from its buffers."""
 import collections
 import json
 import signal
-import time
 
 import logfile
 import machine
@@ -61,6 +60,13 @@ def kernels(seen):
 def wait_ours(tracer):
     """Until the agent has buffers of its own."""
     tracer.wait_logged(lambda log: logfile.registrations(log)[-1:] == [1])
+
+
+def wait_looks(folder):
+    """Until the agent has told its totals four times more: a second of its own time, whatever the machine does."""
+    (log,) = folder.glob("trace.gpt.part-*")
+    before = logfile.totals_told(log)
+    tracing.until(lambda: logfile.totals_told(log) >= before + 4)
 
 
 def truth_of(folder):
@@ -175,7 +181,7 @@ def test_torch_profiler_that_records_when_we_attach_misses_nothing_and_neither_d
         before = len(truth_of(tmp_path))
         with tracing.Tracer(tmp_path, "-p", running.pid) as tracer:
             running.ask(f"work {N - 100}")
-            time.sleep(1)  # an agent that is not careful would record now
+            wait_looks(tmp_path)  # an agent that is not careful has begun to record by then
             assert 1 not in logfile.registrations(next(tmp_path.glob("trace.gpt.part-*")))
             running.ask(f"stop {tmp_path}/kineto.json")
             wait_ours(tracer)
@@ -277,7 +283,7 @@ def test_records_that_it_wants_too_stay_on_for_it(tmp_path, any_cupti):
         traced.ask("start waits")
         traced.wait_registrations(1, 0)
         traced.ask(f"work {N}")
-        time.sleep(1)  # an agent that does not know would disable them now
+        wait_looks(tmp_path)  # an agent that does not know has disabled them by then
         traced.ask(f"work {N}")
         traced.ask(f"stop {tmp_path}/kineto.json")
         traced.end().must_be(0)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Collects, imports and calls when it is told to, by lines on standard input, and counts it all itself.
 
-    inside.py LIBCUDART TRUTH      "collect", "import FOLDER", "call": each answered with "done"
+    python_events.py LIBCUDART TRUTH      "collect", "import FOLDER", "call": each answered with "done"
 
 TRUTH is written after each.  CPython 3.6 and later, standard library only.
 """
