@@ -46,11 +46,11 @@ static struct gpt_code_dead marker(uint64_t number)
 				      .time_ns = number};
 }
 
-static int append_markers(struct log_writer *writer, uint64_t first, uint64_t count)
+static int append_markers(struct old_log *writer, uint64_t first, uint64_t count)
 {
 	for (uint64_t i = first; i < first + count; i++) {
 		struct gpt_code_dead record = marker(i);
-		int err = log_writer_append(writer, &record.hdr);
+		int err = old_log_append(writer, &record.hdr);
 
 		if (err)
 			return err;
@@ -116,13 +116,13 @@ static void limit_file_size(rlim_t bytes)
 static void a_log_is_its_header_and_its_records_in_order(void **state)
 {
 	int fd = make_file();
-	struct log_writer *writer = log_writer_open(fd);
+	struct old_log *writer = old_log_open(fd);
 	struct gpt_end *end = make_end();
 	struct contents found;
 
-	assert_int_equal(log_writer_set_start(writer, 12345, -7), 0);
+	assert_int_equal(old_log_set_start(writer, 12345, -7), 0);
 	assert_int_equal(append_markers(writer, 1, 1000), 0);
-	assert_int_equal(log_writer_finish(writer, end), 0);
+	assert_int_equal(old_log_finish(writer, end), 0);
 	found = read_back(fd);
 	assert_int_equal(found.header.magic, GPT_LOG_1_MAGIC);
 	assert_int_equal(found.header.version, GPT_LOG_1_VERSION);
@@ -132,8 +132,8 @@ static void a_log_is_its_header_and_its_records_in_order(void **state)
 	assert_true(found.in_order);
 	assert_int_equal(found.reason, GPT_END_DURATION);
 	assert_int_equal(found.whole_bytes, found.file_bytes);
-	assert_int_equal(log_writer_bytes(writer), found.file_bytes);
-	log_writer_close(writer);
+	assert_int_equal(old_log_bytes(writer), found.file_bytes);
+	old_log_close(writer);
 	free(end);
 	close(fd);
 }
@@ -141,17 +141,17 @@ static void a_log_is_its_header_and_its_records_in_order(void **state)
 static void more_than_the_buffer_goes_through_it(void **state)
 {
 	int fd = make_file();
-	struct log_writer *writer = log_writer_open(fd);
+	struct old_log *writer = old_log_open(fd);
 	struct gpt_end *end = make_end();
 	struct contents found;
 
 	assert_int_equal(append_markers(writer, 1, 400000), 0);
-	assert_int_equal(log_writer_finish(writer, end), 0);
+	assert_int_equal(old_log_finish(writer, end), 0);
 	found = read_back(fd);
 	assert_int_equal(found.records, 400001);
 	assert_true(found.in_order);
 	assert_int_equal(found.whole_bytes, found.file_bytes);
-	log_writer_close(writer);
+	old_log_close(writer);
 	free(end);
 	close(fd);
 }
@@ -159,30 +159,30 @@ static void more_than_the_buffer_goes_through_it(void **state)
 static void the_start_can_be_said_after_the_header_was_written(void **state)
 {
 	int fd = make_file();
-	struct log_writer *writer = log_writer_open(fd);
+	struct old_log *writer = old_log_open(fd);
 
 	assert_int_equal(append_markers(writer, 1, 10), 0);
-	assert_int_equal(log_writer_flush(writer), 0);
-	assert_int_equal(log_writer_set_start(writer, 99, 5), 0);
+	assert_int_equal(old_log_flush(writer), 0);
+	assert_int_equal(old_log_set_start(writer, 99, 5), 0);
 	assert_int_equal(append_markers(writer, 11, 10), 0);
-	assert_int_equal(log_writer_flush(writer), 0);
+	assert_int_equal(old_log_flush(writer), 0);
 	assert_int_equal(read_back(fd).header.start_ns, 99);
 	assert_int_equal(read_back(fd).records, 20);
-	log_writer_close(writer);
+	old_log_close(writer);
 	close(fd);
 }
 
 static void a_flushed_log_is_readable_although_it_has_no_end(void **state)
 {
 	int fd = make_file();
-	struct log_writer *writer = log_writer_open(fd);
+	struct old_log *writer = old_log_open(fd);
 
 	assert_int_equal(append_markers(writer, 1, 100), 0);
-	assert_int_equal(log_writer_flush(writer), 0);
+	assert_int_equal(old_log_flush(writer), 0);
 	assert_int_equal(append_markers(writer, 101, 100), 0); /* lost, as in a crash */
 	assert_int_equal(read_back(fd).records, 100);
 	assert_int_equal(read_back(fd).ends, 0);
-	log_writer_close(writer);
+	old_log_close(writer);
 	close(fd);
 }
 
@@ -190,17 +190,17 @@ static void records_of_impossible_size_are_left_out(void **state)
 {
 	static const uint32_t sizes[] = {0, 4, 12, GPT_RECORD_MAX + 8, UINT32_MAX & ~7u};
 	int fd = make_file();
-	struct log_writer *writer = log_writer_open(fd);
+	struct old_log *writer = old_log_open(fd);
 
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		struct gpt_record record = {.size = sizes[i], .type = GPT_NOTE};
 
-		assert_int_equal(log_writer_append(writer, &record), -EINVAL);
+		assert_int_equal(old_log_append(writer, &record), -EINVAL);
 	}
 	assert_int_equal(append_markers(writer, 1, 1), 0);
-	assert_int_equal(log_writer_flush(writer), 0);
+	assert_int_equal(old_log_flush(writer), 0);
 	assert_int_equal(read_back(fd).records, 1);
-	log_writer_close(writer);
+	old_log_close(writer);
 	close(fd);
 }
 
@@ -208,7 +208,7 @@ static void records_of_impossible_size_are_left_out(void **state)
 static struct contents fill_up(rlim_t limit, uint64_t flush_every)
 {
 	int fd = make_file(), err = 0;
-	struct log_writer *writer = log_writer_open(fd);
+	struct old_log *writer = old_log_open(fd);
 	struct gpt_end *end = make_end();
 	struct contents found;
 
@@ -216,18 +216,18 @@ static struct contents fill_up(rlim_t limit, uint64_t flush_every)
 	for (uint64_t i = 1; !err && i < 300000; i += flush_every) {
 		err = append_markers(writer, i, flush_every);
 		if (!err)
-			err = log_writer_flush(writer);
+			err = old_log_flush(writer);
 	}
 	assert_int_equal(err, -EFBIG);
-	assert_int_equal(log_writer_append(writer, &end->hdr), -EFBIG);
-	assert_int_equal(log_writer_flush(writer), -EFBIG);
-	assert_int_equal(log_writer_finish(writer, end), -EFBIG);
+	assert_int_equal(old_log_append(writer, &end->hdr), -EFBIG);
+	assert_int_equal(old_log_flush(writer), -EFBIG);
+	assert_int_equal(old_log_finish(writer, end), -EFBIG);
 	limit_file_size(RLIM_INFINITY);
 	found = read_back(fd);
 	assert_int_equal(end->reason, GPT_END_DISK);
 	assert_int_equal(found.whole_bytes, found.file_bytes);
 	assert_true(found.in_order);
-	log_writer_close(writer);
+	old_log_close(writer);
 	free(end);
 	close(fd);
 	return found;
@@ -269,19 +269,19 @@ static void a_disk_without_room_for_anything_leaves_an_empty_log(void **state)
 static void a_disk_that_fills_at_the_very_end_is_told(void **state)
 {
 	int fd = make_file();
-	struct log_writer *writer = log_writer_open(fd);
+	struct old_log *writer = old_log_open(fd);
 	struct gpt_end *end = make_end();
 	struct contents found;
 
 	assert_int_equal(append_markers(writer, 1, 100), 0);
 	limit_file_size(2000);
-	assert_int_equal(log_writer_finish(writer, end), -EFBIG);
+	assert_int_equal(old_log_finish(writer, end), -EFBIG);
 	limit_file_size(RLIM_INFINITY);
 	found = read_back(fd);
 	assert_int_equal(found.reason, GPT_END_DISK);
 	assert_int_equal(found.ends, 1);
 	assert_true(found.in_order && found.last_mark > 50);
-	log_writer_close(writer);
+	old_log_close(writer);
 	free(end);
 	close(fd);
 }

@@ -56,7 +56,7 @@ static struct fake {
 	bool noticed_before_log;
 	unsigned signals_at_tick; /* raise() a SIGINT at this tick, 0: never */
 	int ring_error;
-	struct log_writer *log;
+	struct old_log *log;
 } fake;
 
 int ring_open(int map_fd, ring_record record, void *context, struct ring **out)
@@ -119,7 +119,7 @@ void attach_notice(struct attach *attach, const struct gpt_record *record)
 	fake.noticed++;
 	fake.noticed_type = record->type;
 	fake.noticed_calls += record->type == GPT_CALL;
-	if (fake.log && log_writer_bytes(fake.log) < record->size + sizeof(struct gpt_log_1_header))
+	if (fake.log && old_log_bytes(fake.log) < record->size + sizeof(struct gpt_log_1_header))
 		fake.noticed_before_log = true;
 	for (unsigned begun = fake.consumed; fake.waits && fake.consumed < begun + 20;)
 		usleep(1000);
@@ -215,7 +215,7 @@ static struct outcome run(struct run_options options)
 	sigset_t old;
 
 	assert_true(outcome.fd >= 0);
-	fake.log = log_writer_open(outcome.fd);
+	fake.log = old_log_open(outcome.fd);
 	options.signals_fd = stop_signals_open(&old);
 	assert_true(options.signals_fd >= 0);
 	outcome.err = drain_start(-1, fake.log, wants_process_events, &drain);
@@ -226,7 +226,7 @@ static struct outcome run(struct run_options options)
 	/* What is still pending belongs to this test, not to the next. */
 	stop_signals_take(options.signals_fd);
 	stop_signals_close(options.signals_fd, &old);
-	log_writer_close(fake.log);
+	old_log_close(fake.log);
 	fake.log = NULL;
 	if (!outcome.err)
 		read_log(outcome.fd, &outcome);

@@ -19,7 +19,7 @@
 #define BUFFER_BYTES (4u << 20)
 _Static_assert(BUFFER_BYTES > GPT_RECORD_MAX, "every record fits the buffer");
 
-struct log_writer {
+struct old_log {
 	pthread_mutex_t lock; /* of all that follows */
 	int fd;
 	int error; /* sticky, negative errno */
@@ -32,9 +32,9 @@ struct log_writer {
 	uint8_t *buffer;
 };
 
-struct log_writer *log_writer_open(int fd)
+struct old_log *old_log_open(int fd)
 {
-	struct log_writer *writer = xcalloc(1, sizeof(*writer));
+	struct old_log *writer = xcalloc(1, sizeof(*writer));
 	struct gpt_clock clock;
 
 	clock_sample(&clock);
@@ -53,33 +53,33 @@ struct log_writer *log_writer_open(int fd)
 	return writer;
 }
 
-void log_writer_lock(struct log_writer *writer)
+void old_log_lock(struct old_log *writer)
 {
 	pthread_mutex_lock(&writer->lock);
 }
 
-void log_writer_unlock(struct log_writer *writer)
+void old_log_unlock(struct old_log *writer)
 {
 	pthread_mutex_unlock(&writer->lock);
 }
 
-int log_writer_set_start(struct log_writer *writer, uint64_t start_ns, int64_t wall_offset_ns)
+int old_log_set_start(struct old_log *writer, uint64_t start_ns, int64_t wall_offset_ns)
 {
 	int error = 0;
 
-	log_writer_lock(writer);
+	old_log_lock(writer);
 	writer->header.start_ns = start_ns;
 	writer->header.wall_offset_ns = wall_offset_ns;
 	if (!writer->header_written)
 		memcpy(writer->buffer, &writer->header, sizeof(writer->header));
 	else if (pwrite(writer->fd, &writer->header, sizeof(writer->header), 0) != (ssize_t)sizeof(writer->header))
 		error = -EIO;
-	log_writer_unlock(writer);
+	old_log_unlock(writer);
 	return error;
 }
 
 /* The last record boundary of the buffer that is not behind `limit`; SIZE_MAX when even the first is. */
-static size_t last_boundary(const struct log_writer *writer, size_t limit)
+static size_t last_boundary(const struct old_log *writer, size_t limit)
 {
 	size_t at = writer->header_written ? 0 : sizeof(writer->header);
 	size_t found = SIZE_MAX;
@@ -99,7 +99,7 @@ static size_t last_boundary(const struct log_writer *writer, size_t limit)
 /* Room that GPT_END of this version needs. */
 #define END_BYTES (sizeof(struct gpt_end) + GPT_COUNTER_COUNT * sizeof(uint64_t))
 
-static void remember_spare(struct log_writer *writer, size_t bytes)
+static void remember_spare(struct old_log *writer, size_t bytes)
 {
 	size_t at = bytes < END_BYTES ? SIZE_MAX : last_boundary(writer, bytes - END_BYTES);
 
@@ -107,7 +107,7 @@ static void remember_spare(struct log_writer *writer, size_t bytes)
 		writer->spare_offset = writer->offset + at;
 }
 
-static int flush_locked(struct log_writer *writer)
+static int flush_locked(struct old_log *writer)
 {
 	size_t done = 0;
 
@@ -133,17 +133,17 @@ static int flush_locked(struct log_writer *writer)
 	return 0;
 }
 
-int log_writer_flush(struct log_writer *writer)
+int old_log_flush(struct old_log *writer)
 {
 	int error;
 
-	log_writer_lock(writer);
+	old_log_lock(writer);
 	error = flush_locked(writer);
-	log_writer_unlock(writer);
+	old_log_unlock(writer);
 	return error;
 }
 
-int log_writer_append_locked(struct log_writer *writer, const struct gpt_record *record)
+int old_log_append_locked(struct old_log *writer, const struct gpt_record *record)
 {
 	size_t size = record->size;
 
@@ -162,13 +162,13 @@ int log_writer_append_locked(struct log_writer *writer, const struct gpt_record 
 	return 0;
 }
 
-int log_writer_append(struct log_writer *writer, const struct gpt_record *record)
+int old_log_append(struct old_log *writer, const struct gpt_record *record)
 {
 	int error;
 
-	log_writer_lock(writer);
-	error = log_writer_append_locked(writer, record);
-	log_writer_unlock(writer);
+	old_log_lock(writer);
+	error = old_log_append_locked(writer, record);
+	old_log_unlock(writer);
 	return error;
 }
 
@@ -176,7 +176,7 @@ int log_writer_append(struct log_writer *writer, const struct gpt_record *record
  * Puts GPT_END over the last records that reached the disk: their blocks are allocated already, so this works
  * on a full disk.  Where that fails the file is at least truncated at a record's end.
  */
-static void salvage(struct log_writer *writer, struct gpt_end *end)
+static void salvage(struct old_log *writer, struct gpt_end *end)
 {
 	size_t whole = last_boundary(writer, writer->reached);
 	uint64_t length = whole == SIZE_MAX ? writer->offset : writer->offset + whole;
@@ -191,31 +191,31 @@ static void salvage(struct log_writer *writer, struct gpt_end *end)
 		writer->error = -errno;
 }
 
-int log_writer_finish(struct log_writer *writer, struct gpt_end *end)
+int old_log_finish(struct old_log *writer, struct gpt_end *end)
 {
 	int error;
 
-	log_writer_lock(writer);
-	if (!writer->error && log_writer_append_locked(writer, &end->hdr) == 0)
+	old_log_lock(writer);
+	if (!writer->error && old_log_append_locked(writer, &end->hdr) == 0)
 		flush_locked(writer);
 	if (writer->error)
 		salvage(writer, end);
 	error = writer->error;
-	log_writer_unlock(writer);
+	old_log_unlock(writer);
 	return error;
 }
 
-uint64_t log_writer_bytes(struct log_writer *writer)
+uint64_t old_log_bytes(struct old_log *writer)
 {
 	uint64_t bytes;
 
-	log_writer_lock(writer);
+	old_log_lock(writer);
 	bytes = writer->offset + writer->fill;
-	log_writer_unlock(writer);
+	old_log_unlock(writer);
 	return bytes;
 }
 
-void log_writer_close(struct log_writer *writer)
+void old_log_close(struct old_log *writer)
 {
 	if (!writer)
 		return;

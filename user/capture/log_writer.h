@@ -11,40 +11,40 @@
 
 #include <gputrace/record.h>
 
-struct log_writer;
+struct old_log;
 
 /* Starts a log in an empty regular file; the caller keeps fd. Nothing is written before the first flush. */
-struct log_writer *log_writer_open(int fd);
+struct old_log *old_log_open(int fd);
 
-/* Says when recording began (the header's fields). Before it is called the header says "now" of log_writer_open. */
-int log_writer_set_start(struct log_writer *writer, uint64_t start_ns, int64_t wall_offset_ns);
+/* Says when recording began (the header's fields). Before it is called the header says "now" of old_log_open. */
+int old_log_set_start(struct old_log *writer, uint64_t start_ns, int64_t wall_offset_ns);
 
 /*
  * 0, or the error that ended the writing (-ENOSPC, -EDQUOT, -EFBIG, -EIO ...), then and ever after. -EINVAL: the
  * record's size is impossible; the log goes on without it.
  */
-int log_writer_append(struct log_writer *writer, const struct gpt_record *record);
+int old_log_append(struct old_log *writer, const struct gpt_record *record);
 
 /*
- * Keeps other threads from appending, for one that has many records: it appends them with log_writer_append_locked,
+ * Keeps other threads from appending, for one that has many records: it appends them with old_log_append_locked,
  * and lets others in between now and then.
  */
-void log_writer_lock(struct log_writer *writer);
-void log_writer_unlock(struct log_writer *writer);
-int log_writer_append_locked(struct log_writer *writer, const struct gpt_record *record);
+void old_log_lock(struct old_log *writer);
+void old_log_unlock(struct old_log *writer);
+int old_log_append_locked(struct old_log *writer, const struct gpt_record *record);
 
 /* Hands what is buffered to the kernel, so that a crash of ours cannot take it. */
-int log_writer_flush(struct log_writer *writer);
+int old_log_flush(struct old_log *writer);
 
 /*
  * Writes the last record and what is still buffered.  When the disk refuses, the log is truncated at the last whole
  * record that leaves room for GPT_END, whose reason becomes GPT_END_DISK.  Returns the error if there was one.
  */
-int log_writer_finish(struct log_writer *writer, struct gpt_end *end);
+int old_log_finish(struct old_log *writer, struct gpt_end *end);
 
 /* Bytes taken so far, header included. */
-uint64_t log_writer_bytes(struct log_writer *writer);
+uint64_t old_log_bytes(struct old_log *writer);
 
-void log_writer_close(struct log_writer *writer);
+void old_log_close(struct old_log *writer);
 
 #endif

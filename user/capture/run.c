@@ -40,7 +40,7 @@
 
 struct run {
 	struct attach *attach;
-	struct log_writer *log;
+	struct old_log *log;
 	struct drain *drain;
 	const struct run_options *options;
 	struct run_result *result;
@@ -128,7 +128,7 @@ static void append_clock(struct run *run)
 	int err;
 
 	clock_sample(&clock);
-	err = log_writer_append(run->log, &clock.hdr);
+	err = old_log_append(run->log, &clock.hdr);
 	if (err)
 		end_run(run, GPT_END_DISK, err);
 }
@@ -253,7 +253,7 @@ static void finish_log(struct run *run, uint64_t end_ns)
 	end->counters_count = GPT_COUNTER_COUNT;
 	end->cpu_ns = own_cpu_ns() - run->cpu_start_ns;
 	memcpy(end->counters, counters, sizeof(counters));
-	err = log_writer_finish(run->log, end);
+	err = old_log_finish(run->log, end);
 	free(end);
 	if (err) {
 		run->result->reason = GPT_END_DISK;
@@ -261,7 +261,7 @@ static void finish_log(struct run *run, uint64_t end_ns)
 	}
 }
 
-int run_trace(struct attach *attach, struct log_writer *log, struct drain *drain, const struct run_options *options,
+int run_trace(struct attach *attach, struct old_log *log, struct drain *drain, const struct run_options *options,
 	      struct run_result *result)
 {
 	struct run run = {
@@ -282,7 +282,7 @@ int run_trace(struct attach *attach, struct log_writer *log, struct drain *drain
 	run.next_second_ns = run.start_ns + SECOND_NS;
 	append_clock(&run);
 	/* Whatever happens to us from here on, there is a log that tells what was asked for. */
-	log_writer_flush(log);
+	old_log_flush(log);
 	err = options->begin ? options->begin(options->context) : 0;
 	if (err)
 		goto cleanup;

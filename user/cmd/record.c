@@ -33,7 +33,7 @@ struct recording {
 	char *agent_path;
 	size_t log_output; /* the first .gpt among the outputs is the log itself, SIZE_MAX: none */
 	struct log_file file;
-	struct log_writer *log;
+	struct old_log *log;
 	struct command command;
 	int signals; /* -1: not open */
 	sigset_t old_signals;
@@ -48,7 +48,7 @@ static void emit_record(void *context, const struct gpt_record *record)
 	struct recording *recording = context;
 
 	/* The error sticks to the log and ends the run at its next record. */
-	(void)log_writer_append(recording->log, record);
+	(void)old_log_append(recording->log, record);
 }
 
 static size_t find_log_output(const struct options *options)
@@ -127,9 +127,9 @@ static int open_log(struct recording *recording)
 		msg_error("%s: no log can be written there: %s", where, output_error(err));
 		return err;
 	}
-	recording->log = log_writer_open(recording->file.fd);
+	recording->log = old_log_open(recording->file.fd);
 	session = session_record(recording->options);
-	err = log_writer_append(recording->log, &session->hdr);
+	err = old_log_append(recording->log, &session->hdr);
 	free(session);
 	return err;
 }
@@ -228,7 +228,7 @@ static int attach_all(struct recording *recording)
 		goto failed;
 	/* No record of a probe is older than this. */
 	clock_sample(&clock);
-	log_writer_set_start(recording->log, clock.mono_ns, clock.wall_offset_ns);
+	old_log_set_start(recording->log, clock.mono_ns, clock.wall_offset_ns);
 	/* Before the first probe: from then on the ring fills, however long the rest takes. */
 	err = drain_start(attach_ring_fd(recording->attach), recording->log, attach_wants, &recording->drain);
 	if (err)
@@ -390,7 +390,7 @@ static void close_all(struct recording *recording)
 {
 	drain_close(recording->drain);
 	attach_close(recording->attach);
-	log_writer_close(recording->log);
+	old_log_close(recording->log);
 	log_file_close(&recording->file);
 	command_close(&recording->command);
 	if (recording->signals >= 0)
