@@ -107,7 +107,6 @@ struct gpt_call_args {
 
 /* ---- Python --------------------------------------------------------------------------------- */
 
-#define GPT_PYSTACK_MAX_FRAMES 128
 #define GPT_PYSTACK_OUTER_FRAMES 32 /* of those, how many are the outermost ones when the stack is deeper */
 #define GPT_PYSTACK_TRUNCATED 1	    /* flags: frames are missing, where code is 0; without such a frame: outer ones */
 

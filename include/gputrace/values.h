@@ -25,6 +25,8 @@ enum gpt_stack_state {
 
 /* ---- Python --------------------------------------------------------------------------------- */
 
+#define GPT_PYSTACK_MAX_FRAMES 128 /* that are kept of a stack */
+
 /* How a line table is encoded (CPython Objects/lnotab_notes.txt, Objects/locations.md). */
 enum gpt_linetable {
 	GPT_LINES_LNOTAB = 1,	 /* up to 3.9: co_lnotab, signed line deltas since 3.6 */

@@ -161,7 +161,7 @@ static void what_was_lost_of_each_buffer_is_added_up(void **state)
 	model = end();
 	assert_int_equal(model_source(model)->receipt.malformed, 21);
 	assert_int_equal(model_source(model)->receipt.names_dropped, 42);
-	assert_int_equal(model->processes[0].agent_stats.malformed, 1);
+	assert_int_equal(model->processes[0].agent_losses.malformed, 1);
 	model_free(model);
 }
 

@@ -10,6 +10,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <gputrace/agent.h>
+
 #include "attach/attach.h"
 #include "attach/emit.h"
 #include "capture/clock.h"

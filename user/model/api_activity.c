@@ -30,8 +30,9 @@ struct timeline {
 	const struct seen *seen;
 	const struct api_activity *activity;
 	size_t seen_count, activity_count;
-	size_t used;   /* seen[0 .. used) belong to earlier records or to none */
-	size_t passed; /* seen[0 .. passed) are not after the start of the record in question */
+	size_t used;	   /* seen[0 .. used) belong to earlier records or to none */
+	size_t passed;	   /* seen[0 .. passed) are not after the start of the record in question */
+	uint64_t error_ns; /* what times of activity are good to */
 };
 
 struct joining {
@@ -49,26 +50,38 @@ void api_activities_init(struct api_activities *table, struct process_table *pro
 
 void api_activities_free(struct api_activities *table)
 {
+	array_free(&table->arrivals);
 	array_free(&table->list);
 	array_free(&table->ranges);
 }
 
-bool api_activities_add(struct api_activities *table, uint32_t process, uint32_t space,
-			const struct gpt_agent_api_activity *record)
+bool api_activities_add(struct api_activities *table, struct program program, const struct new_api_activity *activity)
 {
-	struct api_activity activity = {.start_ns = record->start_wall_ns,
-					.end_ns = record->end_wall_ns,
-					.process = process,
-					.space = space,
-					.key = record->thread,
-					.corr = record->corr,
-					.result = record->result,
-					.api = record->api};
+	struct api_activity_arrival arrival = {.program = program, .activity = *activity};
 
-	if (!record->corr || !record->start_wall_ns || record->end_wall_ns < record->start_wall_ns)
+	if (!activity->corr || !activity->span.start_ns || activity->span.end_ns < activity->span.start_ns)
 		return false;
-	array_push(&table->list, activity);
+	array_push(&table->arrivals, arrival);
 	return true;
+}
+
+void api_activities_place(struct api_activities *table, const struct api_activity_arrival *arrival, uint64_t start_ns,
+			  uint64_t end_ns)
+{
+	const struct new_api_activity *from = &arrival->activity;
+	uint32_t process = arrival->program.process;
+	struct api_activity activity = {.start_ns = start_ns,
+					.end_ns = end_ns,
+					.process = process,
+					.space = arrival->program.space,
+					.key = from->thread,
+					.corr = from->corr,
+					.result = from->result,
+					.api = from->api,
+					.by_pointer =
+						!process_table_has_own_tid(table->processes, process, from->thread)};
+
+	array_push(&table->list, activity);
 }
 
 /* ---- one record ------------------------------------------------------------------------------------------------ */
@@ -87,7 +100,7 @@ static bool lost_before(const struct joining *joining, const struct timeline *li
 /* Another call, before seen[at], that could as well be the record's: it is free, and after the record before. */
 static bool has_rival(const struct timeline *line, const struct api_activity *activity, size_t at, uint64_t after_ns)
 {
-	return at > line->used && line->seen[at - 1].time_ns + activity->error_ns >= after_ns;
+	return at > line->used && line->seen[at - 1].time_ns + line->error_ns >= after_ns;
 }
 
 /* Nothing else is in question for a call far from its record: no other call, and no other record before the next. */
@@ -98,7 +111,7 @@ static bool stands_alone(const struct timeline *line, size_t record, size_t at, 
 	if (activity->start_ns - line->seen[at].time_ns > FAR_NS || has_rival(line, activity, at, after_ns))
 		return false;
 	return record + 1 >= line->activity_count || at + 1 >= line->seen_count ||
-	       line->activity[record + 1].start_ns + activity->error_ns >= line->seen[at + 1].time_ns;
+	       line->activity[record + 1].start_ns + line->error_ns >= line->seen[at + 1].time_ns;
 }
 
 /*
@@ -111,14 +124,14 @@ static bool is_entry(const struct joining *joining, const struct timeline *line,
 	const struct api_activity *activity = &line->activity[record];
 	const struct seen *seen = &line->seen[at];
 
-	if (call_of(joining, seen)->api != activity->api || seen->time_ns + activity->error_ns < after_ns ||
-	    seen->time_ns > activity->start_ns + activity->error_ns)
+	if (call_of(joining, seen)->api != activity->api || seen->time_ns + line->error_ns < after_ns ||
+	    seen->time_ns > activity->start_ns + line->error_ns)
 		return false;
 	/* Its own record may be missing, and this one that of a call that was lost. */
 	if (lost_before(joining, line, at + 1))
 		return false;
 	/* By the clock it may as well be the next call after the recorded one. */
-	if (seen->time_ns + activity->error_ns > activity->start_ns)
+	if (seen->time_ns + line->error_ns > activity->start_ns)
 		return !has_rival(line, activity, at, after_ns);
 	return activity->start_ns - seen->time_ns < NEAR_NS || stands_alone(line, record, at, after_ns);
 }
@@ -129,9 +142,8 @@ static size_t find_inside(const struct joining *joining, const struct timeline *
 {
 	enum gpt_api_class class = api_class(activity->api);
 
-	for (size_t i = from; i < line->seen_count && line->seen[i].time_ns + activity->error_ns < activity->end_ns;
-	     i++)
-		if (line->seen[i].time_ns > activity->start_ns + activity->error_ns &&
+	for (size_t i = from; i < line->seen_count && line->seen[i].time_ns + line->error_ns < activity->end_ns; i++)
+		if (line->seen[i].time_ns > activity->start_ns + line->error_ns &&
 		    call_of(joining, &line->seen[i])->class == class)
 			return i;
 	return line->seen_count;
@@ -144,7 +156,7 @@ static size_t find_call(const struct joining *joining, struct timeline *line, si
 	size_t inside;
 
 	while (line->passed < line->seen_count &&
-	       line->seen[line->passed].time_ns <= activity->start_ns + activity->error_ns)
+	       line->seen[line->passed].time_ns <= activity->start_ns + line->error_ns)
 		line->passed++;
 	inside = find_inside(joining, line, activity, line->passed > line->used ? line->passed : line->used);
 	if (inside < line->seen_count)
@@ -282,7 +294,7 @@ static void join_all(struct joining *joining, const struct api_activity *activit
 
 	for (size_t i = 0; i < count;) {
 		struct seen from = {.process = activity[i].process, .key = activity[i].key};
-		struct timeline line = {.activity = &activity[i]};
+		struct timeline line = {.activity = &activity[i], .error_ns = joining->terms->error_ns};
 
 		while (i < count && same_thread(&activity[i], from.process, from.key))
 			i++, line.activity_count++;
@@ -304,12 +316,9 @@ void api_activities_join(struct api_activities *table, const struct api_activity
 
 	if (!count)
 		return;
-	for (size_t i = 0; i < count; i++) {
-		activity[i].by_pointer =
-			!process_table_has_own_tid(table->processes, activity[i].process, activity[i].key);
+	for (size_t i = 0; i < count; i++)
 		if (activity[i].start_ns <= terms->until_ns)
 			note_range(table, &activity[i]);
-	}
 	qsort(activity, count, sizeof(*activity), compare_activities);
 	while (by_id < count && !activity[by_id].by_pointer)
 		by_id++;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Calls as CUPTI recorded them (GPT_AGENT_API_ACTIVITY), where no API callback gave their correlation ids: which of the
+ * Calls as CUPTI recorded them, where no API callback gave their correlation ids: which of the
  * calls that symbol probes saw each of them is.  Knows nothing of who read the records.
  *
  * The calls of a thread follow one another, in both, so the n-th is the n-th; but either may have lost some,
@@ -11,17 +11,24 @@
 #define GPUTRACE_API_ACTIVITY_H
 
 #include "model/calls.h"
+#include "model/events.h"
 #include "model/process_table.h"
 
+/* One as it came. */
+struct api_activity_arrival {
+	struct program program;
+	struct new_api_activity activity;
+};
+
+/* The same on CLOCK_MONOTONIC. */
 struct api_activity {
-	uint64_t start_ns, end_ns; /* wall clock as they come; CLOCK_MONOTONIC for api_activities_join */
-	uint64_t error_ns;	   /* what its times are good to on CLOCK_MONOTONIC; for api_activities_join */
+	uint64_t start_ns, end_ns;
 	uint32_t process, space;
-	uint32_t key; /* of the thread: gpt_agent_api_activity.thread */
+	uint32_t key; /* of the thread: new_api_activity.thread */
 	uint32_t corr;
 	int32_t result;
 	uint16_t api;
-	bool by_pointer; /* key is one of pthread_self(); set by api_activities_join */
+	bool by_pointer; /* key is one of pthread_self() */
 };
 
 /* What was recorded in one process while calls were to be seen. */
@@ -34,12 +41,14 @@ struct api_activity_range {
 struct api_activities {
 	struct process_table *processes;
 	struct calls *calls;
-	ARRAY(struct api_activity) list;
+	ARRAY(struct api_activity_arrival) arrivals;
+	ARRAY(struct api_activity) list;	 /* of those with a place in the recording */
 	ARRAY(struct api_activity_range) ranges; /* by process */
 };
 
 struct api_activity_terms {
 	uint64_t until_ns; /* calls were to be seen */
+	uint64_t error_ns; /* what times of the list are good to */
 	bool calls_lost;   /* some that symbol probes saw had no room */
 };
 
@@ -47,11 +56,14 @@ void api_activities_init(struct api_activities *table, struct process_table *pro
 void api_activities_free(struct api_activities *table);
 
 /* False when it does not make sense. */
-bool api_activities_add(struct api_activities *table, uint32_t process, uint32_t space,
-			const struct gpt_agent_api_activity *record);
+bool api_activities_add(struct api_activities *table, struct program program, const struct new_api_activity *activity);
+
+/* After the last one: puts one that came into the list, by its times on CLOCK_MONOTONIC. */
+void api_activities_place(struct api_activities *table, const struct api_activity_arrival *arrival, uint64_t start_ns,
+			  uint64_t end_ns);
 
 /*
- * After the last record, with all times on CLOCK_MONOTONIC: gives calls their correlation id, end and result.
+ * Then, with all of them in the list: gives calls their correlation id, end and result.
  * Launches while the process captures a graph are taken for captured: wrongly where they have GPU work after all.
  */
 void api_activities_join(struct api_activities *table, const struct api_activity_terms *terms);

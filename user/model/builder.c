@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The tables of a model from the first record to the last: made, joined, handed over; see builder.h. */
-#include "model/builder.h"
+/* A model from the first thing that is told to the last: made, joined, handed over; see builder.h. */
+#include "model/tables.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-void builder_init(struct builder *builder)
+struct builder *builder_new(void)
 {
+	struct builder *builder = xcalloc(1, sizeof(*builder));
 	uint64_t seed = hash_seed();
-	struct model_source *source;
-	const char *nothing;
+	struct model_source *source = xcalloc(1, sizeof(*source));
 
-	memset(builder, 0, sizeof(*builder));
 	builder->model = xcalloc(1, sizeof(*builder->model));
-	builder->model->sources = source = xcalloc(1, sizeof(*source));
+	builder->model->sources = source;
 	builder->model->source_count = 1;
 	string_pool_init(&builder->strings, seed);
 	process_table_init(&builder->processes, &builder->strings, seed);
@@ -21,12 +20,15 @@ void builder_init(struct builder *builder)
 	stacks_init(&builder->stacks, &builder->codes, &builder->strings, seed);
 	calls_init(&builder->calls, &builder->processes, &builder->stacks, seed);
 	api_activities_init(&builder->api_activities, &builder->processes, &builder->calls);
-	agents_init(&builder->agents, &builder->processes, &builder->calls, &builder->api_activities, &builder->clock,
-		    &builder->strings, seed);
+	builder->agents = (struct agents){.processes = &builder->processes, .strings = &builder->strings};
 	gaps_init(&builder->gaps, &builder->processes);
 	python_spans_init(&builder->python_spans, &builder->processes, &builder->codes, &builder->strings);
-	nothing = string_keep(&builder->strings, "", 0);
-	source->version = source->host = source->kernel = source->target = nothing;
+	ranges_init(&builder->ranges, &builder->processes, &builder->strings, seed);
+	device_table_init(&builder->devices, &builder->strings, seed);
+	graphs_init(&builder->graphs, seed);
+	lookup_init(&builder->kernel_names, seed);
+	source->version = source->host = source->kernel = source->target = string_keep(&builder->strings, "", 0);
+	return builder;
 }
 
 #define MOVE(field, table)                                                                                             \
@@ -50,40 +52,50 @@ static void move_tables(struct builder *builder)
 	MOVE(native, builder->stacks.natives);
 	MOVE(native_frame, builder->stacks.native_frames);
 	MOVE(call, builder->calls.list);
-	MOVE(overhead, builder->agents.overheads);
-	MOVE(jit, builder->agents.jits);
+	MOVE(overhead, builder->overheads);
+	MOVE(jit, builder->jits);
 	MOVE(sync, builder->syncs);
-	model->memories = builder->agents.memories.items;
-	model->memory_count = (uint32_t)builder->agents.memories.count;
-	MOVE(device, builder->agents.devices);
+	model->memories = builder->memories.items;
+	model->memory_count = (uint32_t)builder->memories.count;
+	MOVE(device, builder->devices.list);
 	MOVE(pyspan, builder->python_spans.events);
 	MOVE(pycall, builder->python_spans.calls);
-	MOVE(range, builder->agents.ranges.list);
+	MOVE(range, builder->ranges.list);
 	MOVE(string, builder->strings.strings);
 	MOVE(probe, builder->probes);
 	MOVE(note, builder->notes);
 	model->args = builder->calls.args.items;
 	model->args_count = (uint32_t)builder->calls.args.count;
-	model->gpu = builder->agents.gpu.items;
-	model->gpu_count = (uint32_t)builder->agents.gpu.count;
+	model->gpu = builder->gpu.list;
+	model->gpu_count = (uint32_t)builder->gpu.count;
 	model->private = builder->strings.blocks;
 	memset(&builder->processes.list, 0, sizeof(builder->processes.list));
 	memset(&builder->processes.threads, 0, sizeof(builder->processes.threads));
 }
 
 /* What only making a model needs. */
-static void builder_close(struct builder *builder)
+static void free_builder(struct builder *builder)
 {
 	process_table_free(&builder->processes);
 	codes_free(&builder->codes);
 	stacks_free(&builder->stacks);
 	calls_free(&builder->calls);
 	api_activities_free(&builder->api_activities);
-	agents_free(&builder->agents);
 	gaps_free(&builder->gaps);
 	wall_clock_free(&builder->clock);
 	python_spans_free(&builder->python_spans);
+	ranges_free(&builder->ranges);
+	device_table_free(&builder->devices);
+	graphs_free(&builder->graphs);
+	lookup_free(&builder->kernel_names);
+	array_free(&builder->gpu.arrivals);
+	array_free(&builder->overhead_arrivals);
+	array_free(&builder->jit_arrivals);
+	array_free(&builder->sync_arrivals);
+	array_free(&builder->event_records);
+	array_free(&builder->memory_arrivals);
 	string_pool_close(&builder->strings);
+	free(builder);
 }
 
 struct model *builder_finish(struct builder *builder)
@@ -92,32 +104,33 @@ struct model *builder_finish(struct builder *builder)
 
 	if (!builder->ended)
 		model->end_ns = builder->last_ns > model->start_ns ? builder->last_ns : model->start_ns;
-	ranges_finish(&builder->agents.ranges, model->start_ns, model->end_ns);
+	ranges_finish(&builder->ranges, model->start_ns, model->end_ns);
 	process_table_finish(&builder->processes);
 	stacks_finish(&builder->stacks);
 	calls_finish(&builder->calls);
-	python_spans_finish(&builder->python_spans, builder->model->end_ns);
+	python_spans_finish(&builder->python_spans, model->end_ns);
+	device_table_finish(&builder->devices);
 	prepare_clock(builder);
 	join_api_activities(builder);
-	agents_finish(&builder->agents);
-	convert_times(builder);
-	leave_out_foreign(builder);
-	leave_out_outside(builder);
-	join_calls(builder);
+	calls_sort(&builder->calls);
 	join_gpu(builder);
+	join_overheads(builder);
+	join_jits(builder);
 	join_syncs(builder);
 	join_memories(builder);
 	move_tables(builder);
 	receipt_fill(builder);
-	builder_close(builder);
+	free_builder(builder);
 	return model;
 }
 
 void builder_discard(struct builder *builder)
 {
+	struct model *model = builder->model;
+
 	move_tables(builder);
-	builder_close(builder);
-	model_free(builder->model);
+	free_builder(builder);
+	model_free(model);
 }
 
 void model_free(struct model *model)

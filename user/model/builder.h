@@ -1,95 +1,131 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A model while it is made: the tables that model.c fills, and the steps that follow the last record. */
-#ifndef GPUTRACE_BUILDER_H
-#define GPUTRACE_BUILDER_H
+/*
+ * Makes a model (model.h) of what an input tells: one function for each kind of thing that can have happened, with
+ * values (events.h), in the order of the source.  Then builder_finish joins calls, stacks and GPU work.
+ *
+ * Functions that return bool return false for what does not make sense; it is left out, and the input counts it
+ * (builder_count_bad).  Lengths are the input's to check: every pointer given here is good for the size given.
+ */
+#ifndef GPUTRACE_MODEL_BUILDER_H
+#define GPUTRACE_MODEL_BUILDER_H
 
-#include "model/agent_batch.h"
-#include "model/api_activity.h"
-#include "model/calls.h"
-#include "model/wall_clock.h"
-#include "model/codes.h"
-#include "model/gaps.h"
+#include "model/events.h"
 #include "model/model.h"
-#include "model/process_table.h"
-#include "model/python_spans.h"
-#include "model/stacks.h"
-#include "model/string_pool.h"
 
-struct builder {
-	struct model *model; /* receipt and the fields of the session are written as they come */
-	struct string_pool strings;
-	struct process_table processes;
-	struct codes codes;
-	struct stacks stacks;
-	struct calls calls;
-	struct api_activities api_activities;
-	struct wall_clock clock;
-	struct agents agents;
-	struct gaps gaps;
-	struct python_spans python_spans;
-	ARRAY(struct model_sync) syncs;
-	ARRAY(const char *) probes;
-	ARRAY(const char *) notes;
-	uint64_t last_ns; /* latest time that the kernel or the collector told */
-	bool ended;	  /* GPT_END was seen */
-	bool torn;	  /* the log ends in the middle of a record */
-};
+struct builder;
 
-void builder_init(struct builder *builder);
+struct builder *builder_new(void);
 
-/* Joins all that was added; the caller frees the model with model_free. */
+/* Joins all that was told and frees the builder; the caller frees the model with model_free. */
 struct model *builder_finish(struct builder *builder);
 
 /* Instead, where reading failed: frees everything. */
 void builder_discard(struct builder *builder);
 
-/* Before any conversion of a time: samples of the clocks, in order. */
-void prepare_clock(struct builder *builder);
+/* ---- the recording ----------------------------------------------------------------------------------------------- */
 
-/* CUPTI's records of calls: times on one clock, and which call each of them is; before agents_finish. */
-void join_api_activities(struct builder *builder);
+/* When it began, and what CLOCK_REALTIME was ahead by then. */
+void builder_set_start(struct builder *builder, uint64_t start_ns, int64_t wall_offset_ns);
+void builder_set_source(struct builder *builder, struct text version, struct text host, struct text kernel,
+			struct text target, uint32_t cpus);
 
-/* Wall clock to monotonic for GPU operations and overheads; implausible ones become untimed, or go. */
-void convert_times(struct builder *builder);
+/* What the user asked for; min_complete: thousandths of a percent. */
+void builder_set_wishes(struct builder *builder, uint32_t min_complete, bool metric_launches,
+			enum model_gpu_times gpu_times);
+void builder_set_end(struct builder *builder, const struct new_end *end);
 
-/* GPU operations from another profiler's buffers that are not of this trace, or known already; after convert_times. */
-void leave_out_foreign(struct builder *builder);
+/* The source ends in the middle of something. */
+void builder_set_torn(struct builder *builder);
+void builder_add_note(struct builder *builder, struct text text);
+void builder_add_probes(struct builder *builder, struct text text);
+void builder_add_clock_sample(struct builder *builder, struct clock_sample sample);
 
-/* Correlation ids of the calls of a process that we know, from the earliest to the latest; they rise, and may run over.
- */
-struct corr_range {
-	uint32_t first, last;
-	uint64_t first_ns, last_ns; /* when these calls were made */
-	bool any;
-};
+/* Times by CLOCK_MONOTONIC are no better than this. */
+void builder_note_clock_error(struct builder *builder, uint64_t error_ns);
+void builder_count_bad(struct builder *builder);
 
-/* One for each process, to be freed; and whether a call with that id was made before or behind those of the range. */
-struct corr_range *corr_ranges(const struct builder *builder);
-bool corr_is_before(const struct corr_range *range, uint32_t corr);
-bool corr_is_behind(const struct corr_range *range, uint32_t corr);
+/* ---- processes and threads --------------------------------------------------------------------------------------- */
 
-/* Whether something that has no call began when the trace had ended. */
-bool begins_behind(const struct builder *builder, uint32_t call, uint64_t start_ns);
+/* The program that a process runs now, made when it is new; and that it ran at a time that may be past. */
+struct program builder_program(struct builder *builder, uint32_t pid);
+struct program builder_program_at(struct builder *builder, uint32_t pid, uint64_t time_ns);
 
-/* GPU operations of before and behind the trace go; those of calls before it that still ran are marked. */
-void leave_out_outside(struct builder *builder);
+/* The source got so far: a trace without an end ends with the latest time. */
+void builder_see_time(struct builder *builder, uint64_t time_ns);
+void builder_add_thread(struct builder *builder, const struct new_thread *thread);
+void builder_add_fork(struct builder *builder, const struct new_fork *fork);
+void builder_add_exec(struct builder *builder, uint32_t pid, uint64_t time_ns, struct text name);
+void builder_add_exit(struct builder *builder, uint32_t pid, uint64_t time_ns);
+void builder_describe_process(struct builder *builder, const struct new_description *description);
 
-/* Orders calls and GPU operations by time and links them. */
-void join_calls(struct builder *builder);
-void join_gpu(struct builder *builder);
+/* ---- code, stacks, calls ----------------------------------------------------------------------------------------- */
 
-/* Synchronisations: times, devices, and which recording of an event was waited for; after join_calls. */
-void join_syncs(struct builder *builder);
+void builder_add_code(struct builder *builder, uint32_t pid, const struct new_code *code);
+bool builder_add_code_lines(struct builder *builder, uint32_t pid, uint64_t code, uint32_t offset, const void *bytes,
+			    uint32_t size);
+void builder_remove_code(struct builder *builder, uint32_t pid, uint64_t code);
+void builder_add_stack(struct builder *builder, uint32_t pid, const struct new_stack *stack);
 
-/* Memory: times, order, and which release belongs to which allocation; after join_calls. */
-void join_memories(struct builder *builder);
+/* A native stack, and what one of its addresses is called: symbol (mangled, empty: not known) and module. */
+void builder_add_native_stack(struct builder *builder, uint32_t pid, uint64_t key, const uint64_t *ips, uint32_t depth);
+void builder_add_native_symbol(struct builder *builder, uint32_t pid, uint64_t ip, struct text symbol,
+			       struct text module);
+void builder_add_call(struct builder *builder, const struct new_call *call);
+bool builder_add_return(struct builder *builder, struct program program, const struct new_return *back);
+bool builder_add_api_activity(struct builder *builder, struct program program, const struct new_api_activity *activity);
 
-/* A span of the wall clock to monotonic; not_before_ns: when its call was made, 0.  False: no place in the recording.
- */
-bool convert_span(struct builder *builder, uint32_t process, uint64_t not_before_ns, uint64_t *start_ns,
-		  uint64_t *end_ns);
+/* ---- inside the interpreter -------------------------------------------------------------------------------------- */
 
-/* Sums over the finished model. */
-void receipt_fill(struct builder *builder);
+/* name: of an import's module; generation: of a garbage collection, -1: not known. */
+bool builder_begin_gc(struct builder *builder, const struct python_moment *at, int32_t generation);
+bool builder_begin_import(struct builder *builder, const struct python_moment *at, const struct python_text *name);
+bool builder_end_pyevent(struct builder *builder, const struct python_moment *at, enum gpt_pyevent_kind kind);
+
+/* A Python function is entered, or goes on; and left. */
+bool builder_enter_function(struct builder *builder, const struct python_moment *at, uint64_t code);
+bool builder_leave_function(struct builder *builder, const struct python_moment *at);
+
+/* ---- the agent and CUPTI ----------------------------------------------------------------------------------------- */
+
+void builder_add_agent_state(struct builder *builder, struct program program, const struct new_agent_state *state);
+
+/* In all since the agent began; foreign: beyond that, of a buffer of another profiler. */
+void builder_set_agent_losses(struct builder *builder, struct program program, const struct model_agent_losses *losses);
+void builder_add_foreign_losses(struct builder *builder, const struct model_agent_losses *losses);
+
+/* A sample that the process itself took; told_ns: when it was told. */
+bool builder_add_agent_clock_sample(struct builder *builder, struct program program, uint64_t told_ns,
+				    struct clock_sample sample);
+
+/* Somebody registers buffers for the GPU's records: own: the agent, else another client of CUPTI. */
+void builder_add_registration(struct builder *builder, uint32_t pid, uint64_t time_ns, bool own);
+
+/* A kernel's name (mangled), before the first kernel that has it. */
+void builder_add_name(struct builder *builder, struct program program, uint32_t key, struct text name);
+bool builder_add_gpu_work(struct builder *builder, struct program program, const struct new_gpu_work *work);
+
+/* A node of a graph was made by a call under capture, or as the clone of another. */
+void builder_add_graph_node(struct builder *builder, struct program program, uint64_t node, uint32_t corr);
+void builder_add_graph_clone(struct builder *builder, struct program program, uint64_t node, uint64_t source);
+bool builder_add_overhead(struct builder *builder, struct program program, const struct new_overhead *overhead);
+bool builder_add_jit(struct builder *builder, struct program program, const struct new_jit *jit);
+bool builder_add_sync(struct builder *builder, struct program program, const struct new_sync *sync);
+void builder_add_event_record(struct builder *builder, struct program program, const struct new_event_record *record);
+bool builder_add_memory(struct builder *builder, struct program program, const struct new_memory *memory);
+bool builder_add_device(struct builder *builder, struct program program, const struct new_device *device);
+void builder_add_context(struct builder *builder, struct program program, uint32_t context, uint32_t device, bool mps);
+void builder_add_stream(struct builder *builder, struct program program, const struct new_stream *stream);
+
+/* ---- ranges that the program names (NVTX) ------------------------------------------------------------------------ */
+
+bool builder_mark_range(struct builder *builder, struct program program, const struct new_range *range);
+bool builder_push_range(struct builder *builder, struct program program, const struct new_range *range);
+bool builder_pop_range(struct builder *builder, struct program program, const struct new_range *range);
+bool builder_start_range(struct builder *builder, struct program program, const struct new_range *range);
+bool builder_end_range(struct builder *builder, struct program program, const struct new_range *range);
+
+/* Begins and ends of ranges had no room in a stretch of time. */
+void builder_lose_ranges(struct builder *builder, struct program program, uint64_t count, uint64_t from_ns,
+			 uint64_t to_ns);
 
 #endif

@@ -3,12 +3,15 @@
  * CUDA calls of a log.
  *
  * A correlation id names one call of an address space for good: CUPTI counts them up in 32 bits, and a model
- * cannot hold as many calls as that, so ids that come round again are not looked for.  The first record of an
+ * cannot hold as many calls as that, so ids that come round again are not looked for.  The first call of an
  * id is the outermost call, and is the one kept.
  */
 #include "model/calls.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+#include "model/order.h"
 
 void calls_init(struct calls *calls, struct process_table *processes, struct stacks *stacks, uint64_t seed)
 {
@@ -22,6 +25,7 @@ void calls_free(struct calls *calls)
 {
 	array_free(&calls->early_returns);
 	lookup_free(&calls->by_corr);
+	free(calls->places);
 }
 
 uint32_t calls_find(const struct calls *calls, uint32_t space, uint32_t corr)
@@ -36,14 +40,14 @@ bool calls_name(struct calls *calls, uint32_t space, uint32_t corr, uint32_t cal
 	return *lookup_put(&calls->by_corr, space, corr, call) == call;
 }
 
-static void set_stack(struct calls *calls, struct model_call *call, uint32_t space, const struct gpt_call *record)
+static void set_stack(struct calls *calls, struct model_call *call, uint32_t space, const struct new_call *from)
 {
-	call->stack = stacks_find(calls->stacks, space, record->stack_id);
-	call->native = stacks_find_native(calls->stacks, space, record->native_id);
-	call->stack_state = record->stack_state <= GPT_STACK_AMBIGUOUS ? record->stack_state : GPT_STACK_UNREADABLE;
+	call->stack = stacks_find(calls->stacks, space, from->stack);
+	call->native = stacks_find_native(calls->stacks, space, from->native);
+	call->stack_state = from->stack_state <= GPT_STACK_AMBIGUOUS ? from->stack_state : GPT_STACK_UNREADABLE;
 	if (call->stack == NONE && (call->stack_state == GPT_STACK_OK || call->stack_state == GPT_STACK_BACKWARD))
-		call->stack_state = stacks_is_unreadable(calls->stacks, space, record->stack_id) ? GPT_STACK_UNREADABLE
-												 : GPT_STACK_LOST;
+		call->stack_state =
+			stacks_is_unreadable(calls->stacks, space, from->stack) ? GPT_STACK_UNREADABLE : GPT_STACK_LOST;
 }
 
 /* A symbol probe and the callback inside the same call are microseconds apart, but for preemption. */
@@ -61,31 +65,17 @@ static bool is_from_before(const struct calls *calls, const struct model_call *o
 }
 
 /* The symbol probe saw this call first: it only learns its correlation id, and a stack where it had none. */
-static bool merge_into(struct calls *calls, uint32_t index, uint32_t space, const struct gpt_call *record)
+static bool merge_into(struct calls *calls, uint32_t index, uint32_t space, const struct new_call *from)
 {
 	struct model_call *call = &calls->list.items[index];
 
 	/* another class: this call's own symbol record was lost, and the open one is an older call */
-	if (call->corr || call->class != api_class(record->api))
+	if (call->corr || call->class != api_class(from->api))
 		return false;
-	call->corr = record->corr;
-	if (call->stack == NONE && record->stack_id)
-		set_stack(calls, call, space, record);
+	call->corr = from->corr;
+	if (call->stack == NONE && from->stack)
+		set_stack(calls, call, space, from);
 	return true;
-}
-
-static uint32_t keep_args(struct calls *calls, const struct gpt_call_args *record)
-{
-	struct model_args args = {.function = record->function,
-				  .stream = record->stream,
-				  .bytes = record->bytes,
-				  .shared_bytes = record->shared_bytes,
-				  .memcpy_kind = record->memcpy_kind};
-
-	memcpy(args.grid, record->grid, sizeof(args.grid));
-	memcpy(args.block, record->block, sizeof(args.block));
-	array_push(&calls->args, args);
-	return (uint32_t)calls->args.count - 1;
 }
 
 static void count_call(struct calls *calls, uint32_t thread, uint64_t time_ns)
@@ -101,14 +91,27 @@ static void count_call(struct calls *calls, uint32_t thread, uint64_t time_ns)
 		process->last_call_ns = time_ns;
 }
 
-bool calls_add(struct calls *calls, const struct gpt_record *record)
+/* Whether the call is one that is known already, or becomes that; `index` is its own if it is not. */
+static bool is_known(struct calls *calls, const struct new_call *event, struct program caller, uint32_t open,
+		     uint32_t index)
 {
-	const struct gpt_call *event = (const struct gpt_call *)record;
-	bool with_args = record->type == GPT_CALL_ARGS;
-	uint32_t process = process_table_find(calls->processes, event->pid);
-	uint32_t space = calls->processes->states.items[process].space;
-	uint32_t thread = process_table_find_thread(calls->processes, process, event->tid);
-	uint32_t *open = &calls->processes->open_calls.items[thread], index = (uint32_t)calls->list.count, *known;
+	uint32_t *known = lookup_put(&calls->by_corr, caller.space, event->corr, index);
+
+	if (*known != index) /* the driver's call inside a runtime call that was seen already */
+		return true;
+	if (!event->nested_in_symbol || open == NONE ||
+	    is_from_before(calls, &calls->list.items[open], caller.process, event->time_ns) ||
+	    !merge_into(calls, open, caller.space, event))
+		return false;
+	*known = open;
+	return true;
+}
+
+void calls_add(struct calls *calls, const struct new_call *event)
+{
+	struct program caller = process_table_program(calls->processes, event->pid);
+	uint32_t thread = process_table_find_thread(calls->processes, caller.process, event->tid);
+	uint32_t *open = &calls->processes->open_calls.items[thread], index = (uint32_t)calls->list.count;
 	struct model_call call = {.start_ns = event->time_ns,
 				  .thread = thread,
 				  .args = NONE,
@@ -116,56 +119,42 @@ bool calls_add(struct calls *calls, const struct gpt_record *record)
 				  .first_gpu = NONE,
 				  .api = event->api,
 				  .class = api_class(event->api),
-				  .after_loss = record->flags & GPT_CALL_AFTER_LOSS};
+				  .after_loss = event->after_loss};
 
-	if (event->corr) {
-		known = lookup_put(&calls->by_corr, space, event->corr, index);
-		if (*known != index) /* the driver's call inside a runtime call that was seen already */
-			return true;
-		if ((record->flags & GPT_CALL_NESTED_IN_SYMBOL) && *open != NONE &&
-		    !is_from_before(calls, &calls->list.items[*open], process, event->time_ns) &&
-		    merge_into(calls, *open, space, event)) {
-			*known = *open;
-			return true;
-		}
-	}
-	set_stack(calls, &call, space, event);
-	if (with_args) {
-		call.args = keep_args(calls, (const struct gpt_call_args *)record);
+	if (event->corr && is_known(calls, event, caller, *open, index))
+		return;
+	set_stack(calls, &call, caller.space, event);
+	if (event->args) {
+		call.args = (uint32_t)calls->args.count;
+		array_push(&calls->args, *event->args);
 		*open = index;
 	}
 	array_push(&calls->list, call);
 	count_call(calls, thread, event->time_ns);
-	return true;
 }
 
 /* A call and the driver call inside it share an id: the return that names the same call wins, else the first. */
-static bool set_return(struct model_call *call, const struct early_return *back)
+static bool set_return(struct model_call *call, const struct new_return *back)
 {
 	if (back->end_ns < call->start_ns)
 		return false;
 	if (!call->end_ns || back->api == call->api) {
 		call->end_ns = back->end_ns;
 		call->result = back->result;
-		call->captured = back->flags & GPT_AGENT_API_CAPTURED;
+		call->captured = back->captured;
 	}
 	return true;
 }
 
-bool calls_add_return(struct calls *calls, uint32_t space, const struct gpt_agent_api *api)
+bool calls_add_return(struct calls *calls, uint32_t space, const struct new_return *back)
 {
-	uint32_t call = calls_find(calls, space, api->corr);
-	struct early_return early = {.end_ns = api->end_ns,
-				     .space = space,
-				     .corr = api->corr,
-				     .result = api->result,
-				     .api = api->api,
-				     .flags = api->flags};
+	uint32_t call = calls_find(calls, space, back->corr);
+	struct early_return early = {.back = *back, .space = space};
 
-	if (!api->corr)
+	if (!back->corr)
 		return false;
 	if (call != NONE)
-		return set_return(&calls->list.items[call], &early);
+		return set_return(&calls->list.items[call], back);
 	array_push(&calls->early_returns, early);
 	return true;
 }
@@ -174,9 +163,41 @@ void calls_finish(struct calls *calls)
 {
 	for (size_t i = 0; i < calls->early_returns.count; i++) {
 		const struct early_return *early = &calls->early_returns.items[i];
-		uint32_t call = calls_find(calls, early->space, early->corr);
+		uint32_t call = calls_find(calls, early->space, early->back.corr);
 
 		if (call != NONE)
-			set_return(&calls->list.items[call], early);
+			set_return(&calls->list.items[call], &early->back);
 	}
+}
+
+void calls_sort(struct calls *calls)
+{
+	size_t count = calls->list.count, in_order = 0;
+	struct order_key *keys;
+
+	while (in_order + 1 < count && calls->list.items[in_order].start_ns <= calls->list.items[in_order + 1].start_ns)
+		in_order++;
+	if (in_order + 1 >= count)
+		return;
+	keys = xmalloc(count * sizeof(*keys));
+	for (size_t i = 0; i < count; i++)
+		keys[i] = (struct order_key){.time_ns = calls->list.items[i].start_ns, .index = (uint32_t)i};
+	order_sort(keys, count);
+	calls->places = xmalloc(count * sizeof(*calls->places));
+	for (size_t i = 0; i < count; i++)
+		calls->places[keys[i].index] = (uint32_t)i;
+	order_apply(keys, count, calls->list.items, sizeof(calls->list.items[0]));
+	free(keys);
+}
+
+uint32_t calls_place(const struct calls *calls, uint32_t space, uint32_t corr)
+{
+	uint32_t call = calls_find(calls, space, corr);
+
+	return call != NONE && calls->places ? calls->places[call] : call;
+}
+
+uint64_t calls_start(const struct calls *calls, uint32_t place)
+{
+	return place != NONE ? calls->list.items[place].start_ns : 0;
 }

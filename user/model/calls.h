@@ -6,6 +6,7 @@
 #ifndef GPUTRACE_CALLS_H
 #define GPUTRACE_CALLS_H
 
+#include "model/events.h"
 #include "model/lookup.h"
 #include "model/model.h"
 #include "model/process_table.h"
@@ -13,10 +14,8 @@
 
 /* A return that came before its call. */
 struct early_return {
-	uint64_t end_ns;
-	uint32_t space, corr;
-	int32_t result;
-	uint16_t api, flags; /* as gpt_agent_api */
+	struct new_return back;
+	uint32_t space;
 };
 
 struct calls {
@@ -25,23 +24,34 @@ struct calls {
 	ARRAY(struct model_call) list;
 	ARRAY(struct model_args) args;
 	ARRAY(struct early_return) early_returns;
-	struct lookup by_corr; /* (space, correlation id) to call */
+	struct lookup by_corr; /* (space, correlation id) to the call's number as they came */
+	uint32_t *places;      /* by that number: where the call is in the sorted list; NULL: at its number */
 };
 
 void calls_init(struct calls *calls, struct process_table *processes, struct stacks *stacks, uint64_t seed);
 void calls_free(struct calls *calls); /* all but list and args, which are the model's */
 
-/* Records: false when they do not make sense. */
-bool calls_add(struct calls *calls, const struct gpt_record *record);
-bool calls_add_return(struct calls *calls, uint32_t space, const struct gpt_agent_api *api);
+void calls_add(struct calls *calls, const struct new_call *call);
 
-/* The call with a correlation id, NONE. */
+/* False when it does not make sense. */
+bool calls_add_return(struct calls *calls, uint32_t space, const struct new_return *back);
+
+/* The number of the call with a correlation id, NONE; an index of the list until calls_sort. */
 uint32_t calls_find(const struct calls *calls, uint32_t space, uint32_t corr);
 
 /* Gives the call another correlation id; false when another call has it. */
 bool calls_name(struct calls *calls, uint32_t space, uint32_t corr, uint32_t call);
 
-/* After the last record: returns that came before their calls. */
+/* After the last call: returns that came before their calls. */
 void calls_finish(struct calls *calls);
+
+/* Then, once every call has its correlation id: puts the list in order of time. */
+void calls_sort(struct calls *calls);
+
+/* Where a call with a correlation id is in the sorted list, NONE. */
+uint32_t calls_place(const struct calls *calls, uint32_t space, uint32_t corr);
+
+/* When it was made; 0 for NONE. */
+uint64_t calls_start(const struct calls *calls, uint32_t place);
 
 #endif

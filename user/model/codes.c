@@ -4,10 +4,12 @@
 
 #include <string.h>
 
+#define LINETABLE_MAX (256u << 10) /* bytes; no function is that long */
+
 struct code_version {
 	uint32_t code; /* model_code */
 	uint32_t first_line;
-	uint32_t first_traceable; /* as gpt_code */
+	uint32_t first_traceable; /* as new_code */
 	uint8_t linetable;	  /* enum gpt_linetable */
 	bool decoded;
 	bool internal;	      /* see is_internal */
@@ -43,30 +45,13 @@ void codes_free(struct codes *codes)
 	lookup_free(&codes->by_line);
 }
 
-/* The strings of a GPT_CODE: sizes and kinds are those of the record, checked here. */
-static bool read_names(struct codes *codes, const struct gpt_code *record, uint32_t names[3])
+/* NONE: not known. */
+static uint32_t intern_text(struct codes *codes, const struct python_text *text)
 {
-	const uint32_t bytes[3] = {record->name_bytes, record->qualname_bytes, record->filename_bytes};
-	const uint8_t kinds[3] = {record->name_kind, record->qualname_kind, record->filename_kind};
-	static const uint32_t most[3] = {GPT_CODE_NAME_MAX, GPT_CODE_NAME_MAX, GPT_CODE_FILE_MAX};
-	size_t room = record->hdr.size - sizeof(*record);
-	const uint8_t *at = record->data;
-
-	for (int i = 0; i < 3; i++) {
-		size_t padded = ((size_t)bytes[i] + 7) & ~(size_t)7;
-		bool truncated = record->hdr.flags & GPT_CODE_TRUNCATED && bytes[i] == most[i];
-		uint32_t (*intern)(struct string_pool *, const void *, size_t, unsigned) =
-			truncated ? string_intern_truncated : string_intern_kind;
-
-		names[i] = NONE;
-		if (padded > room || kinds[i] == 3 || kinds[i] > 4)
-			return false;
-		if (kinds[i] && bytes[i] >= kinds[i])
-			names[i] = intern(codes->strings, at, bytes[i], kinds[i]);
-		at += padded;
-		room -= padded;
-	}
-	return true;
+	if (!text->kind || text->size < text->kind)
+		return NONE;
+	return text->truncated ? string_intern_truncated(codes->strings, text->bytes, text->size, text->kind)
+			       : string_intern_kind(codes->strings, text->bytes, text->size, text->kind);
 }
 
 static uint32_t find_code(struct codes *codes, uint32_t name, uint32_t file, uint32_t first_line, bool described)
@@ -97,18 +82,17 @@ static bool is_internal(const struct codes *codes, const uint32_t names[3], uint
 	       !strcmp(string_at(codes->strings, names[0]), "__init__");
 }
 
-bool codes_add(struct codes *codes, uint32_t space, const struct gpt_record *record)
+void codes_add(struct codes *codes, uint32_t space, const struct new_code *from)
 {
-	const struct gpt_code *event = (const struct gpt_code *)record;
-	struct code_version version = {.linetable = event->linetable,
-				       .first_line = event->first_line <= INT32_MAX ? event->first_line : 0,
+	struct code_version version = {.linetable = (uint8_t)from->linetable,
+				       .first_line = from->first_line <= INT32_MAX ? from->first_line : 0,
 				       .first_traceable =
-					       event->first_traceable <= INT32_MAX ? event->first_traceable : 0,
-				       .table_bytes = event->linetable_bytes};
-	uint32_t names[3], *at;
+					       from->first_traceable <= INT32_MAX ? from->first_traceable : 0,
+				       .table_bytes = from->linetable_bytes};
+	uint32_t names[3] = {intern_text(codes, &from->name), intern_text(codes, &from->qualname),
+			     intern_text(codes, &from->file)};
+	uint32_t *at;
 
-	if (!read_names(codes, event, names))
-		return false;
 	if (names[1] != NONE)
 		names[0] = names[1];
 	version.no_code = names[0] == NONE && names[2] == NONE && !version.first_line && !version.table_bytes;
@@ -116,44 +100,41 @@ bool codes_add(struct codes *codes, uint32_t space, const struct gpt_record *rec
 	version.code = find_code(codes, names[0] != NONE ? names[0] : string_intern(codes->strings, "?", 1),
 				 names[2] != NONE ? names[2] : string_intern(codes->strings, "", 0), version.first_line,
 				 names[0] != NONE);
-	at = lookup_put(&codes->by_address, space, event->code, NONE);
+	at = lookup_put(&codes->by_address, space, from->key, NONE);
 	if (*at != NONE)
 		drop_tables(&codes->versions.items[*at]);
 	*at = (uint32_t)codes->versions.count;
 	array_push(&codes->versions, version);
-	return true;
 }
 
-bool codes_add_lines(struct codes *codes, uint32_t space, const struct gpt_record *record)
+bool codes_add_lines(struct codes *codes, uint32_t space, uint64_t key, uint32_t offset, const void *bytes,
+		     uint32_t size)
 {
-	const struct gpt_code_lines *event = (const struct gpt_code_lines *)record;
-	uint32_t *at = lookup_get(&codes->by_address, space, event->code);
+	uint32_t *at = lookup_get(&codes->by_address, space, key);
 	struct code_version *version = at && *at != NONE ? &codes->versions.items[*at] : NULL;
 
-	if (event->bytes > record->size - sizeof(*event))
-		return false;
-	/* its GPT_CODE was lost, and that is counted there */
+	/* its description was lost, and that is counted there */
 	if (!version)
 		return true;
 	/* two threads met the code object at once, and the stack of the first was here before the second's table */
 	if (version->decoded)
-		return event->offset <= version->table_bytes && event->bytes <= version->table_bytes - event->offset;
+		return offset <= version->table_bytes && size <= version->table_bytes - offset;
 	/* a chunk was lost, which is counted where it was: what follows it has no place, its lines stay unknown */
-	if (event->offset > version->table.count)
+	if (offset > version->table.count)
 		return true;
 	/* two threads met the code object at once and each described it: what we have stands */
-	if (event->offset < version->table.count && event->offset + event->bytes <= version->table.count)
+	if (offset < version->table.count && offset + size <= version->table.count)
 		return true;
-	if (event->offset != version->table.count)
+	if (offset != version->table.count)
 		return false;
-	if (event->bytes > version->table_bytes - version->table.count || event->bytes > GPT_CODE_LINES_MAX ||
-	    version->table.count + event->bytes > GPT_CODE_LINES_MAX)
+	if (size > version->table_bytes - version->table.count || size > LINETABLE_MAX ||
+	    version->table.count + size > LINETABLE_MAX)
 		return false;
 	version->table.items =
-		array_reserve(version->table.items, 1, version->table.count, event->bytes, &version->table.capacity);
-	if (event->bytes)
-		memcpy(version->table.items + version->table.count, event->data, event->bytes);
-	version->table.count += event->bytes;
+		array_reserve(version->table.items, 1, version->table.count, size, &version->table.capacity);
+	if (size)
+		memcpy(version->table.items + version->table.count, bytes, size);
+	version->table.count += size;
 	return true;
 }
 

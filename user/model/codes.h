@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Code objects: what an address in a process means at this point of the log, and which line an instruction
+ * Code objects: what a key (an address) in a program means at this point of the source, and which line an instruction
  * is on.  Code objects that are the same function of the same file are one model_code, whichever process
  * they are in; frames (code, line) are unique.
  */
 #ifndef GPUTRACE_CODES_H
 #define GPUTRACE_CODES_H
 
+#include "model/events.h"
 #include "model/linetable.h"
 #include "model/lookup.h"
 #include "model/model.h"
 #include "model/string_pool.h"
 
-struct code_version; /* one GPT_CODE: a model_code with the line table of that object */
+struct code_version; /* what a key meant for a while: a model_code with the line table of that object */
 
 struct codes {
 	struct string_pool *strings;
@@ -28,10 +29,12 @@ struct codes {
 void codes_init(struct codes *codes, struct string_pool *strings, uint64_t seed);
 void codes_free(struct codes *codes); /* all but list and frames, which are the model's */
 
-/* Records: false when they do not make sense. */
-bool codes_add(struct codes *codes, uint32_t space, const struct gpt_record *record);
-bool codes_add_lines(struct codes *codes, uint32_t space, const struct gpt_record *record);
-void codes_remove(struct codes *codes, uint32_t space, uint64_t address);
+void codes_add(struct codes *codes, uint32_t space, const struct new_code *code);
+
+/* A part of the line table of the object that has this key now.  False when it does not make sense. */
+bool codes_add_lines(struct codes *codes, uint32_t space, uint64_t key, uint32_t offset, const void *bytes,
+		     uint32_t size);
+void codes_remove(struct codes *codes, uint32_t space, uint64_t key);
 
 /* The code object that is at an address now; one that nobody described is "?". */
 uint32_t codes_at(struct codes *codes, uint32_t space, uint64_t address);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Devices and streams of a log, and the numbers of devices. */
+/* Devices and streams of a source, and the numbers of devices. */
 #include "model/device_table.h"
 
 #include <string.h>
@@ -7,74 +7,93 @@
 /* No machine has more; what a target makes up beyond this is refused. */
 #define DEVICES_MAX 1024
 
-static struct model_device *find_uuid(struct agents *agents, const uint8_t uuid[16])
+void device_table_init(struct device_table *table, struct string_pool *strings, uint64_t seed)
+{
+	memset(table, 0, sizeof(*table));
+	table->strings = strings;
+	lookup_init(&table->by_id, seed);
+	lookup_init(&table->contexts, seed);
+	lookup_init(&table->stream_keys, seed);
+}
+
+void device_table_free(struct device_table *table)
+{
+	lookup_free(&table->by_id);
+	lookup_free(&table->contexts);
+	lookup_free(&table->stream_keys);
+	array_free(&table->streams);
+}
+
+static struct model_device *find_uuid(struct device_table *table, const uint8_t uuid[16])
 {
 	static const uint8_t unknown[16];
 
-	for (size_t i = 0; memcmp(uuid, unknown, 16) && i < agents->devices.count; i++)
-		if (!memcmp(agents->devices.items[i].uuid, uuid, 16))
-			return &agents->devices.items[i];
+	for (size_t i = 0; memcmp(uuid, unknown, 16) && i < table->list.count; i++)
+		if (!memcmp(table->list.items[i].uuid, uuid, 16))
+			return &table->list.items[i];
 	return NULL;
 }
 
-static struct model_device *find_id(struct agents *agents, uint32_t id)
+static struct model_device *find_id(struct device_table *table, uint32_t id)
 {
-	for (size_t i = 0; i < agents->devices.count; i++)
-		if (agents->devices.items[i].id == id)
-			return &agents->devices.items[i];
+	for (size_t i = 0; i < table->list.count; i++)
+		if (table->list.items[i].id == id)
+			return &table->list.items[i];
 	return NULL;
 }
 
-static struct model_device *find_device(struct agents *agents, const struct gpt_agent_device *record)
+static struct model_device *find_device(struct device_table *table, const struct new_device *from)
 {
-	struct model_device *device = find_uuid(agents, record->uuid);
+	struct model_device *device = find_uuid(table, from->uuid);
 	static const uint8_t unknown[16];
-	struct model_device made = {.id = record->id};
+	struct model_device made = {.id = from->id};
 
 	if (device)
 		return device;
-	device = find_id(agents, record->id);
+	device = find_id(table, from->id);
 	/* one of the two did not say which it is: believe the number */
-	if (device && (!memcmp(record->uuid, unknown, 16) || !memcmp(device->uuid, unknown, 16)))
+	if (device && (!memcmp(from->uuid, unknown, 16) || !memcmp(device->uuid, unknown, 16)))
 		return device;
-	if (agents->devices.count >= DEVICES_MAX)
+	if (table->list.count >= DEVICES_MAX)
 		return NULL;
 	if (device)
-		for (made.id = 0; find_id(agents, made.id);)
+		for (made.id = 0; find_id(table, made.id);)
 			made.id++;
-	return array_push(&agents->devices, made);
+	return array_push(&table->list, made);
 }
 
-bool device_table_add(struct agents *agents, uint32_t process, const struct gpt_agent_device *record)
+bool device_table_add(struct device_table *table, uint32_t process, const struct new_device *from)
 {
-	struct model_device *device;
+	struct model_device *device = find_device(table, from);
 
-	if (record->bytes > record->hdr.size - sizeof(*record))
-		return false;
-	device = find_device(agents, record);
 	if (!device)
 		return false;
 	*device = (struct model_device){
 		.id = device->id,
-		.name = string_keep(agents->strings, record->name, strnlen(record->name, record->bytes)),
-		.memory_bytes = record->memory_bytes,
-		.multiprocessors = record->multiprocessors,
-		.compute_major = record->compute_major,
-		.compute_minor = record->compute_minor,
-		.warp_size = record->warp_size,
-		.max_threads_per_multiprocessor = record->max_threads_per_multiprocessor,
-		.max_threads_per_block = record->max_threads_per_block,
-		.max_blocks_per_multiprocessor = record->max_blocks_per_multiprocessor,
-		.max_registers_per_multiprocessor = record->max_registers_per_multiprocessor,
-		.max_registers_per_block = record->max_registers_per_block,
-		.max_shared_per_multiprocessor = record->max_shared_per_multiprocessor,
-		.max_shared_per_block = record->max_shared_per_block,
+		.name = string_keep(table->strings, from->name.bytes, from->name.size),
+		.memory_bytes = from->memory_bytes,
+		.multiprocessors = from->multiprocessors,
+		.compute_major = from->compute_major,
+		.compute_minor = from->compute_minor,
+		.warp_size = from->warp_size,
+		.max_threads_per_multiprocessor = from->max_threads_per_multiprocessor,
+		.max_threads_per_block = from->max_threads_per_block,
+		.max_blocks_per_multiprocessor = from->max_blocks_per_multiprocessor,
+		.max_registers_per_multiprocessor = from->max_registers_per_multiprocessor,
+		.max_registers_per_block = from->max_registers_per_block,
+		.max_shared_per_multiprocessor = from->max_shared_per_multiprocessor,
+		.max_shared_per_block = from->max_shared_per_block,
 	};
-	memcpy(device->uuid, record->uuid, sizeof(device->uuid));
-	*lookup_put(&agents->devices_by_id, process + 1, record->id, 0) = device->id;
-	if (device->id != record->id)
-		agents->devices_renumbered = true;
+	memcpy(device->uuid, from->uuid, sizeof(device->uuid));
+	*lookup_put(&table->by_id, process + 1, from->id, 0) = device->id;
+	if (device->id != from->id)
+		table->renumbered = true;
 	return true;
+}
+
+void device_table_add_context(struct device_table *table, uint32_t process, uint32_t context, uint32_t device)
+{
+	*lookup_put(&table->contexts, process + 1, context, 0) = device;
 }
 
 static int compare_ids(const void *left, const void *right)
@@ -84,61 +103,49 @@ static int compare_ids(const void *left, const void *right)
 	return (a->id > b->id) - (a->id < b->id);
 }
 
-void device_table_finish(struct agents *agents)
+void device_table_finish(struct device_table *table)
 {
-	if (agents->devices.count)
-		qsort(agents->devices.items, agents->devices.count, sizeof(agents->devices.items[0]), compare_ids);
-	for (size_t i = 0; agents->devices_renumbered && i < agents->memories.count; i++) {
-		struct model_memory *memory = &agents->memories.items[i];
-		uint32_t *id = lookup_get(&agents->devices_by_id, memory->process + 1, memory->device);
+	if (table->list.count)
+		qsort(table->list.items, table->list.count, sizeof(table->list.items[0]), compare_ids);
+}
 
-		if (id)
-			memory->device = *id;
-	}
-	for (size_t i = 0; agents->devices_renumbered && i < agents->gpu.count; i++) {
-		struct model_gpu *op = &agents->gpu.items[i];
-		uint32_t *id = lookup_get(&agents->devices_by_id, op->process + 1, op->device);
+uint32_t device_table_find(const struct device_table *table, uint32_t process, uint32_t id)
+{
+	const uint32_t *device = table->renumbered ? lookup_get(&table->by_id, process + 1, id) : NULL;
 
-		if (id)
-			op->device = *id;
-	}
+	return device ? *device : id;
+}
+
+uint32_t device_table_of_context(const struct device_table *table, uint32_t process, uint32_t context)
+{
+	const uint32_t *device = lookup_get(&table->contexts, process + 1, context);
+
+	return device ? device_table_find(table, process, *device) : NONE;
 }
 
 /* ---- streams --------------------------------------------------------------------------------------- */
-
-uint8_t gpu_small(uint32_t value)
-{
-	return value < UINT8_MAX ? (uint8_t)value : UINT8_MAX;
-}
-
-int8_t gpu_priority(uint32_t value)
-{
-	int32_t priority = (int32_t)value;
-
-	return (int8_t)(priority < INT8_MIN ? INT8_MIN : priority > INT8_MAX ? INT8_MAX : priority);
-}
 
 static uint64_t stream_key(uint32_t context, uint32_t stream)
 {
 	return (uint64_t)context << 32 | stream;
 }
 
-void device_table_add_stream(struct agents *agents, uint32_t space, const struct gpt_agent_stream *event)
+void device_table_add_stream(struct device_table *table, uint32_t space, const struct new_stream *from)
 {
-	struct agent_stream stream = {.priority = gpu_priority(event->priority), .flags = gpu_small(event->flags)};
-	uint32_t index = (uint32_t)agents->streams.count;
+	struct device_stream stream = {.priority = from->priority, .flags = from->flags};
+	uint32_t index = (uint32_t)table->streams.count;
 
-	*lookup_put(&agents->stream_keys, space, stream_key(event->context, event->stream), index) = index;
-	array_push(&agents->streams, stream);
+	*lookup_put(&table->stream_keys, space, stream_key(from->context, from->stream), index) = index;
+	array_push(&table->streams, stream);
 }
 
-void device_table_set_stream(const struct agents *agents, uint32_t space, struct model_gpu *op)
+void device_table_set_stream(const struct device_table *table, uint32_t space, struct model_gpu *op)
 {
-	const uint32_t *index = lookup_get(&agents->stream_keys, space, stream_key(op->context, op->stream));
+	const uint32_t *index = lookup_get(&table->stream_keys, space, stream_key(op->context, op->stream));
 
 	if (!index)
 		return;
-	op->stream_flags = agents->streams.items[*index].flags;
+	op->stream_flags = table->streams.items[*index].flags;
 	if (!op->priority)
-		op->priority = agents->streams.items[*index].priority;
+		op->priority = table->streams.items[*index].priority;
 }

@@ -6,19 +6,43 @@
 #ifndef GPUTRACE_DEVICE_TABLE_H
 #define GPUTRACE_DEVICE_TABLE_H
 
-#include "model/agent_batch.h"
+#include "base/array.h"
+#include "model/events.h"
+#include "model/lookup.h"
+#include "model/string_pool.h"
 
-bool device_table_add(struct agents *agents, uint32_t process, const struct gpt_agent_device *record);
+/* A stream of a context. */
+struct device_stream {
+	int8_t priority;
+	uint8_t flags;
+};
 
-/* Puts the model's numbers into the operations and the devices in order. */
-void device_table_finish(struct agents *agents);
+struct device_table {
+	struct string_pool *strings;
+	ARRAY(struct model_device) list;
+	struct lookup by_id;	   /* (process + 1, CUPTI's id) to model_device.id */
+	struct lookup contexts;	   /* (process + 1, CUPTI's id of a context) to CUPTI's id of the device */
+	struct lookup stream_keys; /* (space, context and stream) to streams, the latest */
+	ARRAY(struct device_stream) streams;
+	bool renumbered; /* some process's ids are not the model's */
+};
+
+void device_table_init(struct device_table *table, struct string_pool *strings, uint64_t seed);
+void device_table_free(struct device_table *table); /* all but list, which is the model's */
+
+/* False: there are more than any machine has. */
+bool device_table_add(struct device_table *table, uint32_t process, const struct new_device *device);
+void device_table_add_context(struct device_table *table, uint32_t process, uint32_t context, uint32_t device);
 
 /* A stream of an address space, which numbers it within its context; and what it tells of an operation in it. */
-void device_table_add_stream(struct agents *agents, uint32_t space, const struct gpt_agent_stream *event);
-void device_table_set_stream(const struct agents *agents, uint32_t space, struct model_gpu *op);
+void device_table_add_stream(struct device_table *table, uint32_t space, const struct new_stream *stream);
+void device_table_set_stream(const struct device_table *table, uint32_t space, struct model_gpu *op);
 
-/* Numbers that are small on every GPU, truncated where a target makes them up. */
-uint8_t gpu_small(uint32_t value);
-int8_t gpu_priority(uint32_t value);
+/* After the last one: puts the devices in order. */
+void device_table_finish(struct device_table *table);
+
+/* model_device.id of a process's device by CUPTI's id of it; and of a context's, NONE: not known. */
+uint32_t device_table_find(const struct device_table *table, uint32_t process, uint32_t id);
+uint32_t device_table_of_context(const struct device_table *table, uint32_t process, uint32_t context);
 
 #endif

@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/builder.h"
-
 /*
  * Records of work that was on its way to us when another registered go to that one, too.  The agent takes what is
  * complete every 100 ms (user/agent/session.c).
@@ -56,22 +54,17 @@ static void note_register(struct gaps *gaps, uint32_t process, uint64_t time_ns)
 		*first = time_ns;
 }
 
-bool gaps_add_use(struct gaps *gaps, const struct gpt_record *record)
+void gaps_add_registration(struct gaps *gaps, uint32_t pid, uint64_t time_ns, bool own)
 {
-	const struct gpt_cupti_use *use = (const struct gpt_cupti_use *)record;
-	struct gap gap = {.start_ns = use->time_ns};
+	struct gap gap = {.start_ns = time_ns, .process = process_table_find(gaps->processes, pid)};
 	struct gap *open;
 
-	if (use->what != GPT_CUPTI_REGISTER)
-		return true;
-	gap.process = process_table_find(gaps->processes, use->pid);
-	note_register(gaps, gap.process, use->time_ns);
+	note_register(gaps, gap.process, time_ns);
 	open = open_gap(gaps, gap.process);
-	if (!use->own && !open)
+	if (!own && !open)
 		add_gap(gaps, gap);
-	else if (use->own && open)
-		open->end_ns = use->time_ns > open->start_ns ? use->time_ns : open->start_ns + 1;
-	return true;
+	else if (own && open)
+		open->end_ns = time_ns > open->start_ns ? time_ns : open->start_ns + 1;
 }
 
 void gaps_process_execs(struct gaps *gaps, uint32_t pid, uint64_t time_ns)

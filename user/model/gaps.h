@@ -32,8 +32,8 @@ struct gaps {
 void gaps_init(struct gaps *gaps, struct process_table *processes);
 void gaps_free(struct gaps *gaps);
 
-/* A GPT_CUPTI_USE: false when it does not make sense. */
-bool gaps_add_use(struct gaps *gaps, const struct gpt_record *record);
+/* Somebody registers buffers for the GPU's records: own: the agent, else another user of CUPTI. */
+void gaps_add_registration(struct gaps *gaps, uint32_t pid, uint64_t time_ns, bool own);
 
 /* The process becomes another program: whatever was going on in it is over. */
 void gaps_process_execs(struct gaps *gaps, uint32_t pid, uint64_t time_ns);

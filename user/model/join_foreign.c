@@ -3,7 +3,7 @@
  * What came out of another profiler's buffers is more than ours: that profiler may have begun before our trace, or go
  * on when it ends; and CUPTI may have put into its hands a buffer of the agent's, which the agent has read, too.
  */
-#include "model/builder.h"
+#include "model/tables.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -64,11 +64,11 @@ static bool is_double(const struct model_gpu *a, const struct model_gpu *b)
 
 static void mark_doubles(const struct builder *builder, bool *gone)
 {
-	size_t count = builder->agents.gpu.count;
+	size_t count = builder->gpu.count;
 	struct identity *all = xmalloc(count * sizeof(*all));
 
 	for (size_t i = 0; i < count; i++)
-		all[i] = (struct identity){&builder->agents.gpu.items[i], i};
+		all[i] = (struct identity){&builder->gpu.list[i], i};
 	qsort(all, count, sizeof(*all), compare_identities);
 	for (size_t i = 1; i < count; i++)
 		if (is_double(all[i - 1].op, all[i].op))
@@ -82,32 +82,27 @@ static void remove_gone(struct builder *builder, const bool *gone)
 {
 	size_t kept = 0;
 
-	for (size_t i = 0; i < builder->agents.gpu.count; i++) {
-		const struct model_gpu *op = &builder->agents.gpu.items[i];
-
-		if (gone[i])
-			builder->processes.list.items[op->process].gpu_ops--;
-		else
-			builder->agents.gpu.items[kept++] = *op;
-	}
-	builder->agents.gpu.count = kept;
+	for (size_t i = 0; i < builder->gpu.count; i++)
+		if (!gone[i])
+			builder->gpu.list[kept++] = builder->gpu.list[i];
+	builder->gpu.count = kept;
 }
 
 void leave_out_foreign(struct builder *builder)
 {
-	size_t count = builder->agents.gpu.count, foreign = 0;
+	size_t count = builder->gpu.count, foreign = 0;
 	struct corr_range *ranges;
 	bool *gone;
 
 	for (size_t i = 0; i < count; i++)
-		foreign += builder->agents.gpu.items[i].foreign;
+		foreign += builder->gpu.list[i].foreign;
 	if (!foreign)
 		return;
 	ranges = corr_ranges(builder);
 	gone = xcalloc(count, sizeof(*gone));
 	mark_doubles(builder, gone);
 	for (size_t i = 0; i < count; i++)
-		gone[i] |= is_strange(&ranges[builder->agents.gpu.items[i].process], &builder->agents.gpu.items[i]);
+		gone[i] |= is_strange(&ranges[builder->gpu.list[i].process], &builder->gpu.list[i]);
 	remove_gone(builder, gone);
 	free(gone);
 	free(ranges);

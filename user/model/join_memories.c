@@ -2,7 +2,18 @@
 /* Memory: which release belongs to which allocation.  An address has one owner at a time, so order tells. */
 #include <stdlib.h>
 
-#include "model/builder.h"
+#include "model/tables.h"
+
+bool builder_add_memory(struct builder *builder, struct program program, const struct new_memory *memory)
+{
+	struct memory_arrival arrival = {.program = program, .memory = *memory};
+
+	/* no GPU has a PB; sums of sizes that a target made up must not run over */
+	if (memory->bytes >= 1ull << 50)
+		return false;
+	array_push(&builder->memory_arrivals, arrival);
+	return true;
+}
 
 static int compare_times(const void *left, const void *right)
 {
@@ -17,21 +28,35 @@ static int compare_times(const void *left, const void *right)
 }
 
 /* Those without a place in the recording go. */
-static void convert(struct builder *builder)
+static void place(struct builder *builder)
 {
-	size_t kept = 0;
+	for (size_t i = 0; i < builder->memory_arrivals.count; i++) {
+		const struct memory_arrival *arrival = &builder->memory_arrivals.items[i];
+		const struct new_memory *from = &arrival->memory;
+		uint32_t process = arrival->program.process;
+		struct model_memory memory = {.address = from->address,
+					      .bytes = from->bytes,
+					      .pool_bytes = from->pool_bytes,
+					      .pool_used_bytes = from->pool_used_bytes,
+					      .call = calls_place(&builder->calls, arrival->program.space, from->corr),
+					      .other = NONE,
+					      .process = process,
+					      .device = device_table_find(&builder->devices, process, from->device),
+					      .corr = from->corr,
+					      .kind = (uint8_t)from->kind,
+					      .released = from->released};
+		struct clock_span moment = {.start_ns = from->time_ns, .end_ns = from->time_ns};
 
-	for (size_t i = 0; i < builder->agents.memories.count; i++) {
-		struct model_memory memory = builder->agents.memories.items[i];
-		uint64_t call_ns = memory.call != NONE ? builder->calls.list.items[memory.call].start_ns : 0;
-		uint64_t end_ns = memory.time_ns;
-
-		if (!convert_span(builder, memory.process, call_ns, &memory.time_ns, &end_ns))
-			model_source(builder->model)->receipt.bad_records++;
-		else if (!begins_behind(builder, memory.call, memory.time_ns))
-			builder->agents.memories.items[kept++] = memory;
+		if (!convert_span(builder, process, from->clock, moment, calls_start(&builder->calls, memory.call),
+				  &moment)) {
+			builder_count_bad(builder);
+			continue;
+		}
+		memory.time_ns = moment.start_ns;
+		if (!begins_behind(builder, memory.call, memory.time_ns))
+			array_push(&builder->memories, memory);
 	}
-	builder->agents.memories.count = kept;
+	array_free(&builder->memory_arrivals);
 }
 
 static void pair(struct builder *builder)
@@ -39,12 +64,12 @@ static void pair(struct builder *builder)
 	struct lookup live; /* (process + 1, address) to index + 1; 0: not live */
 
 	lookup_init(&live, hash_seed());
-	for (size_t i = 0; i < builder->agents.memories.count; i++) {
-		struct model_memory *memory = &builder->agents.memories.items[i];
+	for (size_t i = 0; i < builder->memories.count; i++) {
+		struct model_memory *memory = &builder->memories.items[i];
 		uint32_t *index = lookup_put(&live, memory->process + 1, memory->address, 0);
 
 		if (memory->released && *index) {
-			struct model_memory *allocated = &builder->agents.memories.items[*index - 1];
+			struct model_memory *allocated = &builder->memories.items[*index - 1];
 
 			memory->other = *index - 1;
 			memory->bytes = allocated->bytes;
@@ -59,9 +84,9 @@ static void pair(struct builder *builder)
 
 void join_memories(struct builder *builder)
 {
-	convert(builder);
-	if (builder->agents.memories.count)
-		qsort(builder->agents.memories.items, builder->agents.memories.count,
-		      sizeof(builder->agents.memories.items[0]), compare_times);
+	place(builder);
+	if (builder->memories.count)
+		qsort(builder->memories.items, builder->memories.count, sizeof(builder->memories.items[0]),
+		      compare_times);
 	pair(builder);
 }

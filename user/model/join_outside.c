@@ -3,7 +3,7 @@
  * What the agent hands over is more than this trace: its buffers hold work of before, and while another gputrace
  * listens it goes on when our probes are gone.  Correlation ids rise with the calls, so they tell which is which.
  */
-#include "model/builder.h"
+#include "model/tables.h"
 
 #include <string.h>
 
@@ -70,17 +70,15 @@ void leave_out_outside(struct builder *builder)
 	struct corr_range *ranges = corr_ranges(builder);
 	size_t kept = 0;
 
-	for (size_t i = 0; i < builder->agents.gpu.count; i++) {
-		struct model_gpu op = builder->agents.gpu.items[i];
+	for (size_t i = 0; i < builder->gpu.count; i++) {
+		struct model_gpu op = builder->gpu.list[i];
 		const struct corr_range *range = &ranges[op.process];
 
-		if (is_outside(builder, range, &op)) {
-			builder->processes.list.items[op.process].gpu_ops--;
+		if (is_outside(builder, range, &op))
 			continue;
-		}
 		op.before = is_older(builder, range, &op);
-		builder->agents.gpu.items[kept++] = op;
+		builder->gpu.list[kept++] = op;
 	}
-	builder->agents.gpu.count = kept;
+	builder->gpu.count = kept;
 	free(ranges);
 }

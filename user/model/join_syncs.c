@@ -5,7 +5,28 @@
  */
 #include <stdlib.h>
 
-#include "model/builder.h"
+#include "model/tables.h"
+
+/* cudaErrorNotReady, CUDA_ERROR_NOT_READY (driver_types.h, cuda.h): a query that found the GPU still at work. */
+#define CUDA_NOT_READY 600
+
+bool builder_add_sync(struct builder *builder, struct program program, const struct new_sync *sync)
+{
+	struct sync_arrival arrival = {.program = program, .sync = *sync};
+
+	if (sync->span.start_ns > sync->span.end_ns || sync->kind > GPT_AGENT_SYNC_CONTEXT)
+		return false;
+	if (sync->span.end_ns && sync->kind /* 0: CUPTI does not say */ && sync->result != CUDA_NOT_READY)
+		array_push(&builder->sync_arrivals, arrival);
+	return true;
+}
+
+void builder_add_event_record(struct builder *builder, struct program program, const struct new_event_record *record)
+{
+	struct event_record_arrival arrival = {.program = program, .record = *record};
+
+	array_push(&builder->event_records, arrival);
+}
 
 /* What cudaEventSyncId is where it does not apply: CUPTI_SYNCHRONIZATION_INVALID_VALUE, as 32 or as 64 bits. */
 static bool is_numbered(uint64_t event_record)
@@ -21,7 +42,7 @@ struct recording {
 
 struct recordings {
 	ARRAY(struct recording) list;
-	struct lookup numbered; /* (space, CUPTI's number) to index in agents.events */
+	struct lookup numbered; /* (space, CUPTI's number) to index in builder.event_records */
 	struct lookup devices;	/* (process + 1, context) to model_device.id */
 };
 
@@ -38,21 +59,28 @@ static int compare_recordings(const void *left, const void *right)
 	return (a->time_ns > b->time_ns) - (a->time_ns < b->time_ns);
 }
 
+static uint32_t call_of(const struct builder *builder, const struct event_record_arrival *arrival)
+{
+	return calls_place(&builder->calls, arrival->program.space, arrival->record.corr);
+}
+
 static void make_recordings(struct builder *builder, struct recordings *recordings)
 {
-	for (size_t i = 0; i < builder->agents.events.count; i++) {
-		const struct agent_event *event = &builder->agents.events.items[i];
-		struct recording made = {.process = event->process,
+	for (size_t i = 0; i < builder->event_records.count; i++) {
+		const struct event_record_arrival *arrival = &builder->event_records.items[i];
+		const struct new_event_record *event = &arrival->record;
+		struct recording made = {.process = arrival->program.process,
 					 .context = event->context,
 					 .event = event->event,
 					 .stream = event->stream,
-					 .call = event->call};
+					 .call = call_of(builder, arrival)};
 
 		if (is_numbered(event->event_record))
-			*lookup_put(&recordings->numbered, event->space, event->event_record, 0) = (uint32_t)i;
-		if (event->call == NONE) /* its time is its call's */
+			*lookup_put(&recordings->numbered, arrival->program.space, event->event_record, 0) =
+				(uint32_t)i;
+		if (made.call == NONE) /* its time is its call's */
 			continue;
-		made.time_ns = builder->calls.list.items[event->call].start_ns;
+		made.time_ns = calls_start(&builder->calls, made.call);
 		array_push(&recordings->list, made);
 	}
 	if (recordings->list.count)
@@ -83,21 +111,21 @@ static const struct recording *find_recording(const struct recordings *recording
 }
 
 static void find_event(const struct builder *builder, const struct recordings *recordings,
-		       const struct agent_sync *from, struct model_sync *sync)
+		       const struct sync_arrival *arrival, struct model_sync *sync)
 {
-	const uint32_t *index = is_numbered(from->event_record)
-					? lookup_get(&recordings->numbered, from->space, from->event_record)
-					: NULL;
+	uint64_t number = arrival->sync.event_record;
+	const uint32_t *index =
+		is_numbered(number) ? lookup_get(&recordings->numbered, arrival->program.space, number) : NULL;
 	struct recording wanted = {.process = sync->process, .context = sync->context, .event = sync->event};
 	const struct recording *found;
 
 	if (index) {
-		sync->recorded_by = builder->agents.events.items[*index].call;
-		sync->recorded_on = builder->agents.events.items[*index].stream;
+		sync->recorded_by = call_of(builder, &builder->event_records.items[*index]);
+		sync->recorded_on = builder->event_records.items[*index].record.stream;
 		return;
 	}
 	/* numbered, and not by us: what was recorded before the trace has no call of ours */
-	if (is_numbered(from->event_record))
+	if (is_numbered(number))
 		return;
 	wanted.time_ns = sync->call != NONE ? builder->calls.list.items[sync->call].start_ns : sync->start_ns;
 	found = find_recording(recordings, &wanted);
@@ -110,36 +138,30 @@ static void find_event(const struct builder *builder, const struct recordings *r
 /* The GPU operations say on which device a context is; where it had none, its own record does. */
 static void find_devices(struct builder *builder, struct recordings *recordings)
 {
-	for (size_t i = 0; i < builder->agents.gpu.count; i++) {
-		const struct model_gpu *op = &builder->agents.gpu.items[i];
+	for (size_t i = 0; i < builder->gpu.count; i++) {
+		const struct model_gpu *op = &builder->gpu.list[i];
 
 		lookup_put(&recordings->devices, op->process + 1, op->context, op->device);
 	}
 }
 
-static uint32_t device_of(struct builder *builder, const struct recordings *recordings, const struct agent_sync *sync)
+static uint32_t device_of(const struct builder *builder, const struct recordings *recordings, uint32_t process,
+			  uint32_t context)
 {
-	const uint32_t *device = lookup_get(&recordings->devices, sync->process + 1, sync->context), *id;
+	const uint32_t *device = lookup_get(&recordings->devices, process + 1, context);
 
-	if (device)
-		return *device;
-	device = lookup_get(&builder->agents.contexts, sync->process + 1, sync->context);
-	if (!device)
-		return NONE;
-	id = lookup_get(&builder->agents.devices_by_id, sync->process + 1, *device);
-	return id ? *id : *device;
+	return device ? *device : device_table_of_context(&builder->devices, process, context);
 }
 
-static void add_sync(struct builder *builder, const struct recordings *recordings, const struct agent_sync *from)
+static void add_sync(struct builder *builder, const struct recordings *recordings, const struct sync_arrival *arrival)
 {
+	const struct new_sync *from = &arrival->sync;
 	bool of_event = from->kind == GPT_AGENT_SYNC_EVENT || from->kind == GPT_AGENT_SYNC_STREAM_WAITS_EVENT;
 	bool of_stream = from->kind == GPT_AGENT_SYNC_STREAM || from->kind == GPT_AGENT_SYNC_STREAM_WAITS_EVENT;
-	uint64_t call_ns = from->call != NONE ? builder->calls.list.items[from->call].start_ns : 0;
-	struct model_sync sync = {.start_ns = from->start_ns,
-				  .end_ns = from->end_ns,
-				  .call = from->call,
-				  .process = from->process,
-				  .device = device_of(builder, recordings, from),
+	uint32_t process = arrival->program.process;
+	struct model_sync sync = {.call = calls_place(&builder->calls, arrival->program.space, from->corr),
+				  .process = process,
+				  .device = device_of(builder, recordings, process, from->context),
 				  .context = from->context,
 				  .stream = of_stream ? from->stream : NONE,
 				  .event = of_event ? from->event : NONE,
@@ -148,15 +170,18 @@ static void add_sync(struct builder *builder, const struct recordings *recording
 				  .corr = from->corr,
 				  .result = from->result,
 				  .kind = (uint8_t)from->kind};
+	struct clock_span span;
 
-	if (!convert_span(builder, sync.process, call_ns, &sync.start_ns, &sync.end_ns)) {
-		model_source(builder->model)->receipt.bad_records++;
+	if (!convert_span(builder, process, from->clock, from->span, calls_start(&builder->calls, sync.call), &span)) {
+		builder_count_bad(builder);
 		return;
 	}
+	sync.start_ns = span.start_ns;
+	sync.end_ns = span.end_ns;
 	if (begins_behind(builder, sync.call, sync.start_ns))
 		return;
 	if (of_event)
-		find_event(builder, recordings, from, &sync);
+		find_event(builder, recordings, arrival, &sync);
 	array_push(&builder->syncs, sync);
 }
 
@@ -176,14 +201,14 @@ void join_syncs(struct builder *builder)
 	struct recordings recordings = {0};
 	uint64_t seed = hash_seed();
 
-	if (!builder->agents.syncs.count)
+	if (!builder->sync_arrivals.count)
 		return;
 	lookup_init(&recordings.numbered, seed);
 	lookup_init(&recordings.devices, seed);
 	make_recordings(builder, &recordings);
 	find_devices(builder, &recordings);
-	for (size_t i = 0; i < builder->agents.syncs.count; i++)
-		add_sync(builder, &recordings, &builder->agents.syncs.items[i]);
+	for (size_t i = 0; i < builder->sync_arrivals.count; i++)
+		add_sync(builder, &recordings, &builder->sync_arrivals.items[i]);
 	if (builder->syncs.count)
 		qsort(builder->syncs.items, builder->syncs.count, sizeof(builder->syncs.items[0]), compare_starts);
 	array_free(&recordings.list);

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <gputrace/record.h>
+#include <gputrace/values.h>
 
 #include "base/array.h"
 

@@ -11,10 +11,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <gputrace/agent.h>
 #include <gputrace/cuda_api.h>
 #include <gputrace/losses.h>
-#include <gputrace/record.h>
+#include <gputrace/values.h>
 
 #define NONE UINT32_MAX
 
@@ -90,6 +89,13 @@ struct model_range {
 	bool truncated;	 /* it had not ended when its program or the trace did */
 };
 
+/* What an agent lost; losses.h names the causes. */
+struct model_agent_losses {
+#define MODEL_LOSS_MEMBER(member, name, kind, words) uint64_t member;
+	GPT_AGENT_LOSSES(MODEL_LOSS_MEMBER)
+#undef MODEL_LOSS_MEMBER
+};
+
 struct model_process {
 	uint32_t pid, parent; /* parent: pid, 0 unknown */
 	const char *name;     /* comm */
@@ -106,9 +112,9 @@ struct model_process {
 						* have records */
 	const char *agent_detail, *cupti_path;
 	const char *agent_activity_sets;			 /* "kernels,cuda,sync"; "" not known */
-	uint32_t cupti_version, driver_version, runtime_version; /* as gpt_agent_hello */
+	uint32_t cupti_version, driver_version, runtime_version; /* as CUPTI and CUDA number them, 0: not known */
 	bool mps;						 /* it shares the GPU through an MPS server */
-	struct gpt_agent_stats agent_stats;			 /* the last one */
+	struct model_agent_losses agent_losses;			 /* what the agent that runs now has told of */
 	uint32_t calls, gpu_ops;
 };
 
@@ -116,7 +122,7 @@ struct model_args {
 	uint64_t function, stream, bytes;
 	uint32_t grid[3], block[3];
 	uint32_t shared_bytes;
-	uint32_t memcpy_kind; /* as gpt_call_args */
+	uint32_t memcpy_kind; /* enum cudaMemcpyKind; UINT32_MAX: not known */
 };
 
 struct model_call {

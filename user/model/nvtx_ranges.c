@@ -32,7 +32,7 @@ void ranges_free(struct ranges *ranges)
 	lookup_free(&ranges->space_execs);
 }
 
-static struct range_stack *stack_of(struct ranges *ranges, uint32_t space, const struct gpt_agent_range *event)
+static struct range_stack *stack_of(struct ranges *ranges, uint32_t space, const struct new_range *event)
 {
 	uint32_t *index = lookup_put(&ranges->by_thread, space, (uint64_t)event->tid << 16 | event->domain,
 				     (uint32_t)ranges->stacks.count);
@@ -45,16 +45,16 @@ static struct range_stack *stack_of(struct ranges *ranges, uint32_t space, const
 	return &ranges->stacks.items[*index];
 }
 
-static uint32_t begin(struct ranges *ranges, uint32_t process, uint32_t space, const struct gpt_agent_range *event,
+static uint32_t begin(struct ranges *ranges, struct program program, const struct new_range *event,
 		      enum model_range_kind kind)
 {
-	struct range_owner owner = {.process = process, .space = space, .tid = event->tid};
+	struct range_owner owner = {.program = program, .tid = event->tid};
 	struct model_range range = {
 		.start_ns = event->time_ns,
 		.end_ns = event->time_ns,
-		.name = string_intern(ranges->strings, event->text, event->bytes),
-		.domain = event->domain_bytes
-				  ? string_intern(ranges->strings, event->text + event->bytes, event->domain_bytes)
+		.name = string_intern(ranges->strings, event->name.bytes, event->name.size),
+		.domain = event->domain_name.size
+				  ? string_intern(ranges->strings, event->domain_name.bytes, event->domain_name.size)
 				  : NONE,
 		.kind = (uint8_t)kind,
 		.truncated = kind != MODEL_RANGE_MARK,
@@ -78,65 +78,68 @@ static bool end(struct ranges *ranges, uint32_t index, uint64_t time_ns)
 }
 
 /*
- * Adds a push or a pop.  Returns false when its time is before that of the previous event on the same thread, which is
- * damage; the event is then used with the previous event's time.
+ * False: the time is before that of the previous event on the same thread, which is damage; the event is then used with
+ * the previous event's time.
  */
-static bool push_or_pop(struct ranges *ranges, uint32_t process, uint32_t space, const struct gpt_agent_range *event)
+static bool go_on(struct range_stack *stack, uint64_t time_ns)
 {
-	struct range_stack *stack = stack_of(ranges, space, event);
-	bool in_order = event->time_ns >= stack->last_ns;
-	uint32_t index;
+	bool in_order = time_ns >= stack->last_ns;
 
-	stack->last_ns = in_order ? event->time_ns : stack->last_ns;
-	if (event->what == GPT_AGENT_RANGE_PUSHED) {
-		index = begin(ranges, process, space, event, MODEL_RANGE_PUSHED);
-		ranges->list.items[index].start_ns = stack->last_ns;
-		array_push(&stack->open, index);
-	} else if (stack->open.count) { /* else of a push before the trace */
-		end(ranges, stack->open.items[--stack->open.count], stack->last_ns);
-	}
+	if (in_order)
+		stack->last_ns = time_ns;
 	return in_order;
 }
 
-static bool end_started(struct ranges *ranges, uint32_t space, const struct gpt_agent_range *event)
+bool ranges_mark(struct ranges *ranges, struct program program, const struct new_range *range)
 {
-	uint32_t *index = lookup_get(&ranges->by_id, space, event->id);
+	begin(ranges, program, range, MODEL_RANGE_MARK);
+	return true;
+}
+
+bool ranges_push(struct ranges *ranges, struct program program, const struct new_range *range)
+{
+	struct range_stack *stack = stack_of(ranges, program.space, range);
+	bool in_order = go_on(stack, range->time_ns);
+	uint32_t index = begin(ranges, program, range, MODEL_RANGE_PUSHED);
+
+	ranges->list.items[index].start_ns = stack->last_ns;
+	array_push(&stack->open, index);
+	return in_order;
+}
+
+bool ranges_pop(struct ranges *ranges, struct program program, const struct new_range *range)
+{
+	struct range_stack *stack = stack_of(ranges, program.space, range);
+	bool in_order = go_on(stack, range->time_ns);
+
+	if (stack->open.count) /* else of a push before the trace */
+		end(ranges, stack->open.items[--stack->open.count], stack->last_ns);
+	return in_order;
+}
+
+bool ranges_start(struct ranges *ranges, struct program program, const struct new_range *range)
+{
+	uint32_t index = begin(ranges, program, range, MODEL_RANGE_STARTED);
+
+	*lookup_put(&ranges->by_id, program.space, range->id, index) = index;
+	return true;
+}
+
+bool ranges_end(struct ranges *ranges, struct program program, const struct new_range *range)
+{
+	uint32_t *index = lookup_get(&ranges->by_id, program.space, range->id);
 
 	if (!index || !ranges->list.items[*index].truncated)
 		return true;
-	return end(ranges, *index, event->time_ns);
+	return end(ranges, *index, range->time_ns);
 }
 
-bool ranges_add(struct ranges *ranges, uint32_t process, uint32_t space, uint64_t batch_ns,
-		const struct gpt_record *record)
+void ranges_lose(struct ranges *ranges, struct program program, uint64_t count, uint64_t from_ns, uint64_t to_ns)
 {
-	const struct gpt_agent_range *event = (const struct gpt_agent_range *)record;
-	struct range_loss loss = {.from_ns = event->time_ns, .to_ns = batch_ns, .space = space};
-	uint32_t index;
+	struct range_loss loss = {.from_ns = from_ns, .to_ns = to_ns, .space = program.space};
 
-	/* later than its own batch: not the clock of this machine (a time namespace shifts it) */
-	if ((size_t)event->bytes + event->domain_bytes > record->size - sizeof(*event) || event->time_ns > batch_ns)
-		return false;
-	switch (event->what) {
-	case GPT_AGENT_RANGE_MARK:
-		begin(ranges, process, space, event, MODEL_RANGE_MARK);
-		return true;
-	case GPT_AGENT_RANGE_PUSHED:
-	case GPT_AGENT_RANGE_POPPED:
-		return push_or_pop(ranges, process, space, event);
-	case GPT_AGENT_RANGE_STARTED:
-		index = begin(ranges, process, space, event, MODEL_RANGE_STARTED);
-		*lookup_put(&ranges->by_id, space, event->id, index) = index;
-		return true;
-	case GPT_AGENT_RANGE_ENDED:
-		return end_started(ranges, space, event);
-	case GPT_AGENT_RANGE_LOST:
-		ranges->lost += event->id < UINT32_MAX ? event->id : UINT32_MAX;
-		array_push(&ranges->losses, loss);
-		return true;
-	default: /* newer than this reader */
-		return true;
-	}
+	ranges->lost += count < UINT32_MAX ? count : UINT32_MAX;
+	array_push(&ranges->losses, loss);
 }
 
 void ranges_learn_tid(struct ranges *ranges, uint32_t space, uint32_t tid, uint32_t thread)
@@ -146,17 +149,17 @@ void ranges_learn_tid(struct ranges *ranges, uint32_t space, uint32_t tid, uint3
 
 void ranges_process_execs(struct ranges *ranges, uint32_t pid, uint64_t time_ns)
 {
-	uint32_t space = process_table_space(ranges->processes, pid);
+	struct program program = process_table_program(ranges->processes, pid);
 
-	*lookup_put(&ranges->space_execs, space, 0, 0) = (uint32_t)ranges->execs.count;
+	*lookup_put(&ranges->space_execs, program.space, 0, 0) = (uint32_t)ranges->execs.count;
 	array_push(&ranges->execs, time_ns);
 }
 
 /* Its program's end, or the trace's. */
 static uint64_t last_moment(const struct ranges *ranges, const struct range_owner *owner, uint64_t end_ns)
 {
-	const struct model_process *process = &ranges->processes->list.items[owner->process];
-	const uint32_t *exec = lookup_get(&ranges->space_execs, owner->space, 0);
+	const struct model_process *process = &ranges->processes->list.items[owner->program.process];
+	const uint32_t *exec = lookup_get(&ranges->space_execs, owner->program.space, 0);
 	uint64_t last = exec ? ranges->execs.items[*exec] : process->exit_ns;
 
 	return last && last < end_ns ? last : end_ns;
@@ -164,9 +167,9 @@ static uint64_t last_moment(const struct ranges *ranges, const struct range_owne
 
 static uint32_t thread_of(struct ranges *ranges, const struct range_owner *owner)
 {
-	const uint32_t *thread = lookup_get(&ranges->tids, owner->space, owner->tid);
+	const uint32_t *thread = lookup_get(&ranges->tids, owner->program.space, owner->tid);
 
-	return thread ? *thread : process_table_find_thread(ranges->processes, owner->process, owner->tid);
+	return thread ? *thread : process_table_find_thread(ranges->processes, owner->program.process, owner->tid);
 }
 
 static int compare(const void *left, const void *right, void *list)
@@ -237,7 +240,7 @@ static const struct range_loss *loss_after(const struct ranges *ranges, uint32_t
  */
 static bool truncate_at_loss(const struct ranges *ranges, const struct range_owner *owner, struct model_range *range)
 {
-	const struct range_loss *loss = loss_after(ranges, owner->space, range->start_ns);
+	const struct range_loss *loss = loss_after(ranges, owner->program.space, range->start_ns);
 
 	if (!loss || range->end_ns < loss->from_ns || range->kind == MODEL_RANGE_MARK ||
 	    (range->kind == MODEL_RANGE_STARTED && !range->truncated))

@@ -7,14 +7,16 @@
 #define GPUTRACE_MODEL_NVTX_RANGES_H
 
 #include "base/array.h"
+#include "model/events.h"
 #include "model/lookup.h"
 #include "model/model.h"
 #include "model/process_table.h"
 #include "model/string_pool.h"
 
-/* Which process and thread a range of the list belongs to; kept until ranges_finish, parallel to the list. */
+/* Which program and thread a range of the list belongs to; parallel to the list. */
 struct range_owner {
-	uint32_t process, space, tid;
+	struct program program;
+	uint32_t tid;
 };
 
 /* A time in which the agent dropped begins and ends of ranges, because its queue was full. */
@@ -46,9 +48,15 @@ struct ranges {
 void ranges_init(struct ranges *ranges, struct process_table *processes, struct string_pool *strings, uint64_t seed);
 void ranges_free(struct ranges *ranges); /* all but the list, which is the model's */
 
-/* A GPT_AGENT_RANGE out of a batch that was copied at batch_ns: false when it does not make sense. */
-bool ranges_add(struct ranges *ranges, uint32_t process, uint32_t space, uint64_t batch_ns,
-		const struct gpt_record *record);
+/* Begins and ends.  False when they do not make sense: a time that runs backwards; it counts as the latest one. */
+bool ranges_mark(struct ranges *ranges, struct program program, const struct new_range *range);
+bool ranges_push(struct ranges *ranges, struct program program, const struct new_range *range);
+bool ranges_pop(struct ranges *ranges, struct program program, const struct new_range *range);
+bool ranges_start(struct ranges *ranges, struct program program, const struct new_range *range);
+bool ranges_end(struct ranges *ranges, struct program program, const struct new_range *range);
+
+/* Some of these had no room in a stretch of time. */
+void ranges_lose(struct ranges *ranges, struct program program, uint64_t count, uint64_t from_ns, uint64_t to_ns);
 
 /* The process calls this thread by another number. */
 void ranges_learn_tid(struct ranges *ranges, uint32_t space, uint32_t tid, uint32_t thread);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Processes and threads of a log: identity, names, births and ends. */
+/* Processes and threads of a source: identity, names, births and ends. */
 #include "model/process_table.h"
 
 #include <string.h>
@@ -65,18 +65,21 @@ uint32_t process_table_find(struct process_table *processes, uint32_t pid)
 	return index ? *index : add_process(processes, pid);
 }
 
-uint32_t process_table_space(struct process_table *processes, uint32_t pid)
+struct program process_table_program(struct process_table *processes, uint32_t pid)
 {
 	uint32_t process = process_table_find(processes, pid);
 
-	return processes->states.items[process].space;
+	return (struct program){.process = process, .space = processes->states.items[process].space};
 }
 
-uint32_t process_table_space_at(const struct process_table *processes, uint32_t process, uint64_t time_ns)
+struct program process_table_program_at(struct process_table *processes, uint32_t pid, uint64_t time_ns)
 {
-	const struct process_state *state = &processes->states.items[process];
+	struct program program = process_table_program(processes, pid);
+	const struct process_state *state = &processes->states.items[program.process];
 
-	return time_ns < state->exec_ns && state->space_before ? state->space_before : state->space;
+	if (time_ns < state->exec_ns && state->space_before)
+		program.space = state->space_before;
+	return program;
 }
 
 uint32_t process_table_find_thread(struct process_table *processes, uint32_t process, uint32_t tid)
@@ -95,9 +98,9 @@ uint32_t process_table_find_thread(struct process_table *processes, uint32_t pro
 	return *index;
 }
 
-static const char *keep_comm(struct process_table *processes, const char comm[GPT_COMM])
+static const char *keep(struct process_table *processes, struct text text)
 {
-	return string_keep(processes->strings, comm, strnlen(comm, GPT_COMM));
+	return string_keep(processes->strings, text.bytes, text.size);
 }
 
 static uint64_t distance(uint64_t a, uint64_t b)
@@ -136,20 +139,18 @@ static struct model_process *find_started(struct process_table *processes, uint3
 	return process;
 }
 
-bool process_table_add_thread(struct process_table *processes, const struct gpt_record *record)
+void process_table_add_thread(struct process_table *processes, const struct new_thread *event)
 {
-	const struct gpt_thread *event = (const struct gpt_thread *)record;
 	uint32_t process = process_table_find(processes, event->pid);
 	uint32_t thread = process_table_find_thread(processes, process, event->tid);
 
-	if (record->size >= sizeof(*event)) {
+	if (event->has_other_names) {
 		processes->thread_names.items[thread] =
 			(struct thread_names){.own_tid = event->own_tid, .pointer = event->pointer};
 		if (event->own_tid)
 			*lookup_put(&processes->by_own_tid, process + 1, event->own_tid, thread) = thread;
 	}
-	processes->threads.items[thread].name = keep_comm(processes, event->comm);
-	return true;
+	processes->threads.items[thread].name = keep(processes, event->name);
 }
 
 bool process_table_has_own_tid(const struct process_table *processes, uint32_t process, uint32_t own_tid)
@@ -157,9 +158,8 @@ bool process_table_has_own_tid(const struct process_table *processes, uint32_t p
 	return lookup_get(&processes->by_own_tid, process + 1, own_tid) != NULL;
 }
 
-bool process_table_add_fork(struct process_table *processes, const struct gpt_record *record)
+void process_table_add_fork(struct process_table *processes, const struct new_fork *event)
 {
-	const struct gpt_process_event *event = (const struct gpt_process_event *)record;
 	struct model_process *before = latest(processes, event->pid), *child;
 	const struct model_process *parent;
 
@@ -171,10 +171,10 @@ bool process_table_add_fork(struct process_table *processes, const struct gpt_re
 	}
 	child = find_started(processes, event->pid, event->time_ns);
 	processes->states.items[child - processes->list.items].forked = true;
-	parent = latest(processes, event->other_pid);
-	child->parent = event->other_pid;
+	parent = latest(processes, event->parent);
+	child->parent = event->parent;
 	if (!*child->name)
-		child->name = keep_comm(processes, event->comm);
+		child->name = keep(processes, event->name);
 	/* a fork is a copy of its parent until it says otherwise */
 	if (parent && parent != child && !processes->states.items[child - processes->list.items].described_ns) {
 		child->exe = parent->exe;
@@ -182,83 +182,60 @@ bool process_table_add_fork(struct process_table *processes, const struct gpt_re
 		child->python_path = parent->python_path;
 		child->python = parent->python;
 	}
-	return true;
 }
 
-bool process_table_add_exec(struct process_table *processes, const struct gpt_record *record)
+void process_table_add_exec(struct process_table *processes, uint32_t pid, uint64_t time_ns, struct text name)
 {
-	const struct gpt_process_event *event = (const struct gpt_process_event *)record;
-	uint32_t index = process_table_find(processes, event->pid);
+	uint32_t index = process_table_find(processes, pid);
 	struct model_process *process = &processes->list.items[index];
 	struct process_state *state = &processes->states.items[index];
 
 	/* the collector's own records may overtake those of the ring buffer */
-	if (state->described_ns < event->time_ns) {
+	if (state->described_ns < time_ns) {
 		process->exe = process->cmdline = process->python_path = string_keep(processes->strings, "", 0);
 		process->python = 0;
-		process->name = keep_comm(processes, event->comm);
+		process->name = keep(processes, name);
 	}
 	state->space_before = state->space;
 	state->space = ++processes->last_space;
-	state->exec_ns = event->time_ns;
-	return true;
+	state->exec_ns = time_ns;
 }
 
-bool process_table_add_exit(struct process_table *processes, const struct gpt_record *record)
+void process_table_add_exit(struct process_table *processes, uint32_t pid, uint64_t time_ns)
 {
-	const struct gpt_process_event *event = (const struct gpt_process_event *)record;
-	struct model_process *process = latest(processes, event->pid);
+	struct model_process *process = latest(processes, pid);
 
-	if (process && (!process->start_ns || process->start_ns <= event->time_ns))
-		process->exit_ns = event->time_ns;
-	return true;
+	if (process && (!process->start_ns || process->start_ns <= time_ns))
+		process->exit_ns = time_ns;
 }
 
-const char *text_field(const char *text, size_t bytes, size_t *at, size_t *length)
+static void set_text(struct process_table *processes, const char **field, struct text text)
 {
-	const char *field = text + *at;
-
-	*length = strnlen(field, bytes - *at);
-	*at += *length;
-	if (*at < bytes)
-		(*at)++;
-	return field;
+	if (text.size)
+		*field = keep(processes, text);
 }
 
-bool process_table_add_description(struct process_table *processes, const struct gpt_record *record)
+void process_table_describe(struct process_table *processes, const struct new_description *event)
 {
-	const struct gpt_process *event = (const struct gpt_process *)record;
 	struct model_process *process;
 	struct process_state *state;
-	const char **fields[4];
-	size_t at = 0;
 
-	if (event->bytes > record->size - sizeof(*event))
-		return false;
 	process_table_find(processes, event->pid);
 	process =
 		event->start_ns ? find_started(processes, event->pid, event->start_ns) : latest(processes, event->pid);
 	state = &processes->states.items[process - processes->list.items];
 	/* It may have been read before the program that runs now: another follows, if the process lives. */
 	if (event->time_ns < state->exec_ns)
-		return true;
-	fields[0] = &process->name;
-	fields[1] = &process->exe;
-	fields[2] = &process->cmdline;
-	fields[3] = &process->python_path;
-	for (int i = 0; i < 4; i++) {
-		size_t length;
-		const char *field = text_field(event->text, event->bytes, &at, &length);
-
-		if (length)
-			*fields[i] = string_keep(processes->strings, field, length);
-	}
+		return;
+	set_text(processes, &process->name, event->name);
+	set_text(processes, &process->exe, event->exe);
+	set_text(processes, &process->cmdline, event->cmdline);
+	set_text(processes, &process->python_path, event->python_path);
 	if (event->parent)
 		process->parent = event->parent;
 	if (event->python)
 		process->python = event->python;
 	state->described_ns = event->time_ns;
-	return true;
 }
 
 void process_table_finish(struct process_table *processes)

@@ -7,6 +7,7 @@
 #ifndef GPUTRACE_PROCESS_TABLE_H
 #define GPUTRACE_PROCESS_TABLE_H
 
+#include "model/events.h"
 #include "model/lookup.h"
 #include "model/model.h"
 #include "model/string_pool.h"
@@ -16,8 +17,8 @@ struct process_state {
 	uint32_t space_before; /* the latest exec; 0: none */
 	uint64_t exec_ns;      /* the latest */
 	uint32_t clock;	       /* its track in wall_clock.h, NONE */
-	uint64_t described_ns; /* when the latest GPT_PROCESS was made */
-	bool forked;	       /* a GPT_FORK told of its beginning: the next one is another process's */
+	uint64_t described_ns; /* of the latest description */
+	bool forked;	       /* a fork told of its beginning: the next one is another process's */
 };
 
 /* How CUPTI may name a thread; 0: not known. */
@@ -31,7 +32,7 @@ struct process_table {
 	ARRAY(struct model_process) list;
 	ARRAY(struct process_state) states; /* parallel to list */
 	ARRAY(struct model_thread) threads;
-	ARRAY(uint32_t) open_calls;		 /* parallel to threads: the latest GPT_CALL_ARGS, NONE */
+	ARRAY(uint32_t) open_calls;		 /* parallel to threads: the latest call seen by a symbol probe, NONE */
 	ARRAY(struct thread_names) thread_names; /* parallel to threads */
 	struct lookup by_pid;			 /* (1, pid) to the latest process */
 	struct lookup by_tid;			 /* (process + 1, tid) to thread */
@@ -44,31 +45,23 @@ void process_table_free(struct process_table *processes);
 
 /* Index of the process that has this pid now, made when it is new. */
 uint32_t process_table_find(struct process_table *processes, uint32_t pid);
-uint32_t process_table_space(struct process_table *processes, uint32_t pid);
-/*
- * The same for a record that the collector made of what it read at some time: it may stand behind an exec that came
- * after.
- */
-uint32_t process_table_space_at(const struct process_table *processes, uint32_t process, uint64_t time_ns);
+struct program process_table_program(struct process_table *processes, uint32_t pid);
+
+/* The program that it ran at a time, where what is told of that time may stand behind an exec that came after. */
+struct program process_table_program_at(struct process_table *processes, uint32_t pid, uint64_t time_ns);
 uint32_t process_table_find_thread(struct process_table *processes, uint32_t process, uint32_t tid);
 
 /* Whether a thread of the process has that number in its own pid namespace. */
 bool process_table_has_own_tid(const struct process_table *processes, uint32_t process, uint32_t own_tid);
 
-/* Records: false when they do not make sense. */
-bool process_table_add_thread(struct process_table *processes, const struct gpt_record *record);
-bool process_table_add_fork(struct process_table *processes, const struct gpt_record *record);
-bool process_table_add_exec(struct process_table *processes, const struct gpt_record *record);
-bool process_table_add_exit(struct process_table *processes, const struct gpt_record *record);
-bool process_table_add_description(struct process_table *processes, const struct gpt_record *record);
+/* What became of them, in the order of the source. */
+void process_table_add_thread(struct process_table *processes, const struct new_thread *thread);
+void process_table_add_fork(struct process_table *processes, const struct new_fork *fork);
+void process_table_add_exec(struct process_table *processes, uint32_t pid, uint64_t time_ns, struct text name);
+void process_table_add_exit(struct process_table *processes, uint32_t pid, uint64_t time_ns);
+void process_table_describe(struct process_table *processes, const struct new_description *description);
 
 /* Names for those that nobody described. */
 void process_table_finish(struct process_table *processes);
-
-/*
- * Fields of "a\0b\0c\0": gives the next one and its length (to its NUL or to the end), "" when there are no
- * more.  *at starts at 0.
- */
-const char *text_field(const char *text, size_t bytes, size_t *at, size_t *length);
 
 #endif

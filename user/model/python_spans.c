@@ -64,87 +64,77 @@ static uint64_t end_of(uint64_t start_ns, uint64_t end_ns)
 	return end_ns ? end_ns : 1;
 }
 
-static uint32_t event_name(struct python_spans *spans, const struct gpt_pyevent *event)
+static struct thread_spans *thread_at(struct python_spans *spans, const struct python_moment *at, uint32_t *thread)
 {
-	if (event->kind != GPT_PYEVENT_IMPORT)
-		return NONE;
-	if (!event->name_bytes)
-		return string_intern(spans->strings, "?", 1);
-	if (!event->name_kind)
-		return string_intern(spans->strings, event->name, event->name_bytes);
-	return string_intern_kind(spans->strings, event->name, event->name_bytes, event->name_kind);
+	uint32_t process = process_table_find(spans->processes, at->pid);
+
+	*thread = process_table_find_thread(spans->processes, process, at->tid);
+	return thread_of(spans, *thread);
 }
 
-static bool event_is_sound(const struct gpt_record *record)
+bool python_spans_begin(struct python_spans *spans, const struct python_moment *at, enum gpt_pyevent_kind kind,
+			uint32_t name, int32_t generation)
 {
-	const struct gpt_pyevent *event = (const struct gpt_pyevent *)record;
+	uint32_t thread;
+	struct thread_spans *open = thread_at(spans, at, &thread);
 
-	if (event->name_bytes > record->size - sizeof(*event) || event->name_bytes > GPT_PYEVENT_NAME_MAX)
-		return false;
-	if (event->name_kind == 3 || event->name_kind > 4 || (event->name_kind && event->name_bytes % event->name_kind))
-		return false;
-	return event->kind == GPT_PYEVENT_GC || event->kind == GPT_PYEVENT_IMPORT;
-}
-
-bool python_spans_add_event(struct python_spans *spans, const struct gpt_record *record)
-{
-	const struct gpt_pyevent *event = (const struct gpt_pyevent *)record;
-	uint32_t process, thread;
-	struct thread_spans *open;
-	struct open_span *top;
-
-	if (!event_is_sound(record))
-		return false;
-	process = process_table_find(spans->processes, event->pid);
-	thread = process_table_find_thread(spans->processes, process, event->tid);
-	open = thread_of(spans, thread);
-	open->events.count = drop_deeper(spans, open->events.items, open->events.count, event->frame, !event->ends);
-	if (event->ends) {
-		top = open->events.count ? &open->events.items[open->events.count - 1] : NULL;
-		if (!top || top->frame != event->frame || top->kind != event->kind)
-			return true; /* it began before the trace, or its begin was lost */
-		spans->events.items[top->index].end_ns =
-			end_of(spans->events.items[top->index].start_ns, event->time_ns);
-		open->events.count--;
-		return true;
-	}
+	open->events.count = drop_deeper(spans, open->events.items, open->events.count, at->frame, true);
 	if (open->events.count >= DEPTH_MAX || spans->events.count >= NONE - 1)
 		return false;
-	array_push(&open->events, ((struct open_span){event->frame, (uint32_t)spans->events.count, event->kind}));
-	array_push(&spans->events,
-		   ((struct model_pyspan){.start_ns = event->time_ns,
-					  .end_ns = END_OPEN,
-					  .thread = thread,
-					  .kind = event->kind,
-					  .generation = event->value >= 0 && event->value < 16 ? (int)event->value : -1,
-					  .name = event_name(spans, event)}));
+	array_push(&open->events, ((struct open_span){at->frame, (uint32_t)spans->events.count, kind}));
+	array_push(&spans->events, ((struct model_pyspan){.start_ns = at->time_ns,
+							  .end_ns = END_OPEN,
+							  .thread = thread,
+							  .kind = (uint8_t)kind,
+							  .generation = generation,
+							  .name = name}));
 	return true;
 }
 
-bool python_spans_add_call(struct python_spans *spans, const struct gpt_record *record)
+bool python_spans_end(struct python_spans *spans, const struct python_moment *at, enum gpt_pyevent_kind kind)
 {
-	const struct gpt_pycall *event = (const struct gpt_pycall *)record;
-	uint32_t process = process_table_find(spans->processes, event->pid), code;
-	uint32_t thread = process_table_find_thread(spans->processes, process, event->tid);
-	struct thread_spans *open = thread_of(spans, thread);
+	uint32_t thread;
+	struct thread_spans *open = thread_at(spans, at, &thread);
 	struct open_span *top;
 
-	open->calls.count = drop_deeper(spans, open->calls.items, open->calls.count, event->frame, event->code != 0);
-	if (!event->code) {
-		top = open->calls.count ? &open->calls.items[open->calls.count - 1] : NULL;
-		if (!top || top->frame != event->frame)
-			return true;
-		spans->calls.items[top->index].end_ns = end_of(spans->calls.items[top->index].start_ns, event->time_ns);
-		open->calls.count--;
-		return true;
-	}
+	open->events.count = drop_deeper(spans, open->events.items, open->events.count, at->frame, false);
+	top = open->events.count ? &open->events.items[open->events.count - 1] : NULL;
+	if (!top || top->frame != at->frame || top->kind != kind)
+		return true; /* it began before the trace, or its begin was lost */
+	spans->events.items[top->index].end_ns = end_of(spans->events.items[top->index].start_ns, at->time_ns);
+	open->events.count--;
+	return true;
+}
+
+bool python_spans_enter(struct python_spans *spans, const struct python_moment *at, uint64_t code)
+{
+	struct program program = process_table_program(spans->processes, at->pid);
+	uint32_t thread;
+	struct thread_spans *open = thread_at(spans, at, &thread);
+
+	open->calls.count = drop_deeper(spans, open->calls.items, open->calls.count, at->frame, true);
 	if (open->calls.count >= DEPTH_MAX || spans->calls.count >= NONE - 1)
 		return false;
-	code = codes_at(spans->codes, spans->processes->states.items[process].space, event->code);
-	array_push(&open->calls, ((struct open_span){event->frame, (uint32_t)spans->calls.count, 0}));
-	array_push(&spans->calls,
-		   ((struct model_pycall){
-			   .start_ns = event->time_ns, .end_ns = END_OPEN, .thread = thread, .code = code}));
+	array_push(&open->calls, ((struct open_span){at->frame, (uint32_t)spans->calls.count, 0}));
+	array_push(&spans->calls, ((struct model_pycall){.start_ns = at->time_ns,
+							 .end_ns = END_OPEN,
+							 .thread = thread,
+							 .code = codes_at(spans->codes, program.space, code)}));
+	return true;
+}
+
+bool python_spans_leave(struct python_spans *spans, const struct python_moment *at)
+{
+	uint32_t thread;
+	struct thread_spans *open = thread_at(spans, at, &thread);
+	struct open_span *top;
+
+	open->calls.count = drop_deeper(spans, open->calls.items, open->calls.count, at->frame, false);
+	top = open->calls.count ? &open->calls.items[open->calls.count - 1] : NULL;
+	if (!top || top->frame != at->frame)
+		return true;
+	spans->calls.items[top->index].end_ns = end_of(spans->calls.items[top->index].start_ns, at->time_ns);
+	open->calls.count--;
 	return true;
 }
 

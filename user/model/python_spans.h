@@ -8,6 +8,7 @@
 
 #include "base/array.h"
 #include "model/codes.h"
+#include "model/events.h"
 #include "model/model.h"
 #include "model/process_table.h"
 
@@ -36,9 +37,12 @@ void python_spans_init(struct python_spans *spans, struct process_table *process
 		       struct string_pool *strings);
 void python_spans_free(struct python_spans *spans); /* all but the lists, which are the model's */
 
-/* Records: false when they do not make sense. */
-bool python_spans_add_event(struct python_spans *spans, const struct gpt_record *record);
-bool python_spans_add_call(struct python_spans *spans, const struct gpt_record *record);
+/* Begins and ends.  False when they do not make sense. */
+bool python_spans_begin(struct python_spans *spans, const struct python_moment *at, enum gpt_pyevent_kind kind,
+			uint32_t name, int32_t generation);
+bool python_spans_end(struct python_spans *spans, const struct python_moment *at, enum gpt_pyevent_kind kind);
+bool python_spans_enter(struct python_spans *spans, const struct python_moment *at, uint64_t code);
+bool python_spans_leave(struct python_spans *spans, const struct python_moment *at);
 
 /* Another program: its predecessor's frames are gone. */
 void python_spans_process_execs(struct python_spans *spans, uint32_t pid, uint64_t time_ns);

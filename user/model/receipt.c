@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What was seen, lost and joined.  Counts over the finished tables; changes none of them. */
-#include "model/builder.h"
+#include "model/tables.h"
 
 #include <string.h>
 
@@ -103,9 +103,9 @@ static void count_gpu(struct model_receipt *receipt, const struct model *model)
 	}
 }
 
-static void add_agent(struct model_receipt *receipt, const struct gpt_agent_stats *stats)
+static void add_agent(struct model_receipt *receipt, const struct model_agent_losses *losses)
 {
-#define ADD(member, name, kind, words) add_saturated(&receipt->member, stats->member);
+#define ADD(member, name, kind, words) add_saturated(&receipt->member, losses->member);
 	GPT_AGENT_LOSSES(ADD);
 #undef ADD
 }
@@ -137,8 +137,7 @@ void receipt_fill(struct builder *builder)
 	struct model *model = builder->model;
 	struct model_receipt *receipt = &model_source(model)->receipt;
 
-	receipt->bad_records += builder->agents.bad_records;
-	receipt->ranges_lost = builder->agents.ranges.lost;
+	receipt->ranges_lost = builder->ranges.lost;
 	receipt->python_unpaired = builder->python_spans.unpaired;
 	receipt->clock_error_ns = builder->clock.error_ns;
 	receipt->clock_steps = wall_clock_steps(&builder->clock);
@@ -149,6 +148,6 @@ void receipt_fill(struct builder *builder)
 	gaps_count(&builder->gaps, model);
 	add_agent(receipt, &builder->agents.past);
 	for (uint32_t i = 0; i < model->process_count; i++)
-		add_agent(receipt, &model->processes[i].agent_stats);
+		add_agent(receipt, &model->processes[i].agent_losses);
 	sum_lost(receipt);
 }

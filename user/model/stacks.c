@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Stacks of a log. */
+/* Stacks of a source; see stacks.h. */
 #include "model/stacks.h"
 
 #include <string.h>
-
-#include "model/process_table.h"
 
 #define UNREADABLE (NONE - 1) /* in by_id: no frames, see stacks_is_unreadable */
 
@@ -54,87 +52,62 @@ static uint32_t intern_stack(struct stacks *stacks, const struct model_stack mad
 	return *found;
 }
 
-/* Whether an entry of a stack that was truncated says how many frames were left out in its place. */
-static bool is_gap(const struct gpt_pystack *stack, uint32_t index)
+void stacks_add_python(struct stacks *stacks, uint32_t space, const struct new_stack *from)
 {
-	return !stack->frames[index].code && stack->frames[index].lasti > 0 &&
-	       stack->hdr.flags & GPT_PYSTACK_TRUNCATED &&
-	       index == GPT_PYSTACK_MAX_FRAMES - GPT_PYSTACK_OUTER_FRAMES - 1;
-}
-
-bool stacks_add_python(struct stacks *stacks, uint32_t space, const struct gpt_record *record)
-{
-	const struct gpt_pystack *event = (const struct gpt_pystack *)record;
-	struct model_stack made = {.first = (uint32_t)stacks->frames.count};
+	struct model_stack made = {.first = (uint32_t)stacks->frames.count, .missing = from->missing};
 	uint32_t stack;
 
-	if (!event->id || !event->depth || event->depth > GPT_PYSTACK_MAX_FRAMES ||
-	    event->depth > (record->size - sizeof(*event)) / sizeof(event->frames[0]))
-		return false;
-	for (uint32_t i = 0; i < event->depth; i++) {
-		const struct gpt_pyframe *frame = &event->frames[i];
-		uint32_t index;
+	for (uint32_t i = 0; i < from->depth; i++) {
+		uint32_t index = codes_frame(stacks->codes, space, from->frames[i].code, from->frames[i].lasti);
 
-		if (is_gap(event, i)) {
+		if (from->missing && i == from->gap)
 			made.gap = made.depth;
-			made.missing = (uint32_t)frame->lasti;
-			continue;
-		}
-		index = codes_frame(stacks->codes, space, frame->code, frame->lasti);
 		if (index == NONE)
 			continue;
 		if (index == FRAME_OF_NO_CODE) { /* none is better than a wrong one */
 			stacks->frames.count -= made.depth;
-			*lookup_put(&stacks->by_id, space, event->id, UNREADABLE) = UNREADABLE;
-			return true;
+			*lookup_put(&stacks->by_id, space, from->key, UNREADABLE) = UNREADABLE;
+			return;
 		}
 		array_push(&stacks->frames, index);
 		made.depth++;
 	}
 	if (!made.depth)
-		return true;
-	if (record->flags & GPT_PYSTACK_TRUNCATED && !made.missing) {
+		return;
+	if (from->missing && from->gap >= from->depth)
 		made.gap = made.depth;
-		made.missing = MODEL_MISSING_UNKNOWN;
-	}
 	stack = intern_stack(stacks, made);
-	*lookup_put(&stacks->by_id, space, event->id, stack) = stack;
-	return true;
+	*lookup_put(&stacks->by_id, space, from->key, stack) = stack;
 }
 
-bool stacks_add_native(struct stacks *stacks, uint32_t space, const struct gpt_record *record)
+void stacks_add_native(struct stacks *stacks, uint32_t space, uint64_t key, const uint64_t *ips, uint32_t depth)
 {
-	const struct gpt_native_stack *event = (const struct gpt_native_stack *)record;
-	struct model_native native = {.first = (uint32_t)stacks->ips.count, .depth = event->depth};
+	struct model_native native = {.first = (uint32_t)stacks->ips.count, .depth = depth};
 	uint32_t index = (uint32_t)stacks->natives.count;
 
-	if (!event->id || !event->depth || event->depth > GPT_NATIVE_MAX_FRAMES ||
-	    event->depth > (record->size - sizeof(*event)) / sizeof(event->ip[0]))
-		return false;
-	for (uint32_t i = 0; i < event->depth; i++) {
-		struct native_ip ip = {.ip = event->ip[i], .space = space};
+	for (uint32_t i = 0; i < depth; i++) {
+		struct native_ip ip = {.ip = ips[i], .space = space};
 
 		array_push(&stacks->ips, ip);
 	}
 	array_push(&stacks->natives, native);
-	*lookup_put(&stacks->native_by_id, space, event->id, index) = index;
-	return true;
+	*lookup_put(&stacks->native_by_id, space, key, index) = index;
 }
 
 /* "[libfoo.so]" for an address whose function has no name. */
-static uint32_t intern_module(struct stacks *stacks, const char *module, size_t length)
+static uint32_t intern_module(struct stacks *stacks, struct text module)
 {
 	text_buffer name = {0};
-	const char *slash = length ? memrchr(module, '/', length) : NULL;
+	const char *slash = module.size ? memrchr(module.bytes, '/', module.size) : NULL;
 	uint32_t index;
 
 	if (slash) {
-		length -= (size_t)(slash + 1 - module);
-		module = slash + 1;
+		module.size -= (size_t)(slash + 1 - module.bytes);
+		module.bytes = slash + 1;
 	}
 	safe_text_append_utf8(&name, "[", 1);
-	if (length)
-		safe_text_append_utf8(&name, module, length);
+	if (module.size)
+		safe_text_append_utf8(&name, module.bytes, module.size);
 	else
 		safe_text_append_utf8(&name, "unknown", strlen("unknown"));
 	safe_text_append_utf8(&name, "]", 1);
@@ -143,23 +116,12 @@ static uint32_t intern_module(struct stacks *stacks, const char *module, size_t 
 	return index;
 }
 
-bool stacks_add_symbol(struct stacks *stacks, uint32_t space, const struct gpt_record *record)
+void stacks_add_symbol(struct stacks *stacks, uint32_t space, uint64_t ip, struct text symbol, struct text module)
 {
-	const struct gpt_native_sym *event = (const struct gpt_native_sym *)record;
-	const char *symbol, *module;
-	size_t at = 0, symbol_length, module_length;
-	uint32_t name;
+	uint32_t name = symbol.size ? string_intern_mangled(stacks->strings, symbol.bytes, symbol.size)
+				    : intern_module(stacks, module);
 
-	if (event->bytes > record->size - sizeof(*event))
-		return false;
-	symbol = text_field(event->text, event->bytes, &at, &symbol_length);
-	module = text_field(event->text, event->bytes, &at, &module_length);
-	if (symbol_length)
-		name = string_intern_mangled(stacks->strings, symbol, symbol_length);
-	else
-		name = intern_module(stacks, module, module_length);
-	*lookup_put(&stacks->symbols, space, event->ip, name) = name;
-	return true;
+	*lookup_put(&stacks->symbols, space, ip, name) = name;
 }
 
 static uint32_t find(const struct lookup *lookup, uint32_t space, uint64_t id)
@@ -188,7 +150,7 @@ uint32_t stacks_find_native(const struct stacks *stacks, uint32_t space, uint64_
 
 void stacks_finish(struct stacks *stacks)
 {
-	uint32_t unknown = stacks->ips.count ? intern_module(stacks, "", 0) : NONE;
+	uint32_t unknown = stacks->ips.count ? intern_module(stacks, (struct text){0}) : NONE;
 
 	for (size_t i = 0; i < stacks->ips.count; i++) {
 		const struct native_ip *ip = &stacks->ips.items[i];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Python and native stacks by the ids the log gives them.  A Python stack is resolved to frames at its place
+ * Python and native stacks by the keys the source gives them.  A Python stack is resolved to frames at its place
  * in the log, where its addresses mean what they meant; equal stacks are one.  Native frames are named at the
  * end: their symbols may come later.
  */
@@ -8,6 +8,7 @@
 #define GPUTRACE_STACKS_H
 
 #include "model/codes.h"
+#include "model/events.h"
 #include "model/lookup.h"
 #include "model/model.h"
 
@@ -35,10 +36,11 @@ struct stacks {
 void stacks_init(struct stacks *stacks, struct codes *codes, struct string_pool *strings, uint64_t seed);
 void stacks_free(struct stacks *stacks); /* all but list, frames, natives, native_frames, which are the model's */
 
-/* Records: false when they do not make sense. */
-bool stacks_add_python(struct stacks *stacks, uint32_t space, const struct gpt_record *record);
-bool stacks_add_native(struct stacks *stacks, uint32_t space, const struct gpt_record *record);
-bool stacks_add_symbol(struct stacks *stacks, uint32_t space, const struct gpt_record *record);
+void stacks_add_python(struct stacks *stacks, uint32_t space, const struct new_stack *stack);
+
+/* A stack of addresses, and what one of them is called: its symbol (mangled, empty: not known) and module. */
+void stacks_add_native(struct stacks *stacks, uint32_t space, uint64_t key, const uint64_t *ips, uint32_t depth);
+void stacks_add_symbol(struct stacks *stacks, uint32_t space, uint64_t ip, struct text symbol, struct text module);
 
 /* Whether the stack with this id is damaged: the unwinder read something that is no chain of frames. */
 bool stacks_is_unreadable(const struct stacks *stacks, uint32_t space, uint64_t id);

@@ -32,7 +32,7 @@ uint32_t wall_clock_add_agent(struct wall_clock *clock)
 	return (uint32_t)clock->agents.count - 1;
 }
 
-void wall_clock_add_sample(struct wall_clock_track *track, struct wall_clock_sample sample)
+void wall_clock_add_sample(struct wall_clock_track *track, struct clock_sample sample)
 {
 	array_push(&track->samples, sample);
 }
@@ -40,7 +40,7 @@ void wall_clock_add_sample(struct wall_clock_track *track, struct wall_clock_sam
 /* Any order that is the same every time: equal times are told apart by what they say. */
 static int compare_samples(const void *left, const void *right)
 {
-	const struct wall_clock_sample *a = left, *b = right;
+	const struct clock_sample *a = left, *b = right;
 
 	if (a->mono_ns != b->mono_ns)
 		return a->mono_ns < b->mono_ns ? -1 : 1;
@@ -60,7 +60,7 @@ static uint64_t add_saturated(uint64_t a, uint64_t b)
 	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
-static bool is_step(const struct wall_clock_sample *a, const struct wall_clock_sample *b)
+static bool is_step(const struct clock_sample *a, const struct clock_sample *b)
 {
 	uint64_t noise = add_saturated(add_saturated(a->error_ns, b->error_ns), STEP_NS);
 
@@ -118,7 +118,7 @@ static uint64_t apart(uint64_t a, uint64_t b)
 static size_t nearest_sample(const struct wall_clock_track *track, size_t first, size_t last, uint64_t mono_ns,
 			     size_t near)
 {
-	const struct wall_clock_sample *samples = track->samples.items;
+	const struct clock_sample *samples = track->samples.items;
 	size_t low = first, high = last;
 
 	if (near >= first && near < last && samples[near].mono_ns <= mono_ns && mono_ns <= samples[near + 1].mono_ns) {
@@ -141,7 +141,7 @@ static size_t nearest_sample(const struct wall_clock_track *track, size_t first,
 static struct reading read_segment(const struct wall_clock_track *track, size_t segment, uint64_t wall_ns,
 				   uint64_t not_before_ns)
 {
-	const struct wall_clock_sample *samples = track->samples.items;
+	const struct clock_sample *samples = track->samples.items;
 	size_t count = track->segments.count, first = track->segments.items[segment];
 	size_t last = (segment + 1 < count ? track->segments.items[segment + 1] : track->samples.count) - 1;
 	struct reading reading = {.track = track};
@@ -173,11 +173,11 @@ static bool is_better(const struct reading *a, const struct reading *b)
 /* Half the width of the sample and how far its neighbours on this side of a step disagree with it. */
 static uint64_t sample_error(const struct wall_clock_track *track, size_t index)
 {
-	const struct wall_clock_sample *sample = &track->samples.items[index];
+	const struct clock_sample *sample = &track->samples.items[index];
 	uint64_t residual = 0;
 
 	for (size_t i = index ? index - 1 : 0; i <= index + 1 && i < track->samples.count; i++) {
-		const struct wall_clock_sample *other = &track->samples.items[i];
+		const struct clock_sample *other = &track->samples.items[i];
 		uint64_t difference = distance(other->offset_ns, sample->offset_ns);
 
 		if (!is_step(sample, other) && difference > residual)

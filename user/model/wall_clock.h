@@ -11,20 +11,12 @@
 #include <stdint.h>
 
 #include "base/array.h"
-
-/* In a time that is still to be converted: it is CLOCK_MONOTONIC already. Neither clock gets as far as this bit. */
-#define WALL_CLOCK_MONOTONIC (1ull << 63)
-
-struct wall_clock_sample {
-	uint64_t mono_ns;
-	int64_t offset_ns; /* CLOCK_REALTIME - CLOCK_MONOTONIC */
-	uint64_t error_ns; /* half the width of the sample */
-};
+#include "model/events.h"
 
 /* Samples of one source: the collector, or the agent of one process. */
 struct wall_clock_track {
-	ARRAY(struct wall_clock_sample) samples; /* by mono_ns once prepared */
-	ARRAY(uint32_t) segments;		 /* first sample of each stretch without a step */
+	ARRAY(struct clock_sample) samples; /* by mono_ns once prepared */
+	ARRAY(uint32_t) segments;	    /* first sample of each stretch without a step */
 	uint64_t steps;
 	size_t near; /* sample used last: the next time is nearly always close to it */
 };
@@ -39,7 +31,7 @@ void wall_clock_free(struct wall_clock *clock);
 
 /* A new track for an agent: its index. */
 uint32_t wall_clock_add_agent(struct wall_clock *clock);
-void wall_clock_add_sample(struct wall_clock_track *track, struct wall_clock_sample sample);
+void wall_clock_add_sample(struct wall_clock_track *track, struct clock_sample sample);
 
 /* Call once, after the last sample and before the first conversion. */
 void wall_clock_prepare(struct wall_clock *clock);

@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What inputs tell (builder.h), each to the table that keeps it. */
+#include <string.h>
+
+#include "model/tables.h"
+
+/*
+ * An agent's clock sample further than this from the batch that brought it is not CLOCK_MONOTONIC of this
+ * machine (a time namespace shifts it): the collector's samples are used instead.
+ */
+#define SAMPLE_AGE_MAX_NS (600ull * 1000000000)
+
+static const char *keep(struct builder *builder, struct text text)
+{
+	return string_keep(&builder->strings, text.bytes, text.size);
+}
+
+void builder_see_time(struct builder *builder, uint64_t time_ns)
+{
+	if (time_ns > builder->last_ns)
+		builder->last_ns = time_ns;
+}
+
+/* ---- the recording ----------------------------------------------------------------------------------------------- */
+
+void builder_set_start(struct builder *builder, uint64_t start_ns, int64_t wall_offset_ns)
+{
+	builder->model->start_ns = builder->last_ns = start_ns;
+	model_source(builder->model)->wall_offset_ns = wall_offset_ns;
+}
+
+void builder_set_source(struct builder *builder, struct text version, struct text host, struct text kernel,
+			struct text target, uint32_t cpus)
+{
+	struct model_source *source = model_source(builder->model);
+
+	source->version = keep(builder, version);
+	source->host = keep(builder, host);
+	source->kernel = keep(builder, kernel);
+	source->target = keep(builder, target);
+	source->cpus = cpus;
+}
+
+void builder_set_wishes(struct builder *builder, uint32_t min_complete, bool metric_launches,
+			enum model_gpu_times gpu_times)
+{
+	builder->model->min_complete = min_complete < MODEL_COMPLETE ? min_complete : MODEL_COMPLETE;
+	builder->model->metric_launches = metric_launches;
+	if (gpu_times != MODEL_GPU_TIMES_UNKNOWN)
+		builder->model->gpu_times = gpu_times;
+}
+
+void builder_set_end(struct builder *builder, const struct new_end *end)
+{
+	struct model_receipt *receipt = &model_source(builder->model)->receipt;
+
+	builder_see_time(builder, end->time_ns);
+	builder->ended = true;
+	builder->model->end_ns = end->time_ns;
+	memcpy(receipt->counters, end->counters, sizeof(receipt->counters));
+	receipt->cpu_ns = end->cpu_ns;
+	receipt->ring_bytes = end->ring_bytes;
+	receipt->ring_bytes_max = end->ring_bytes_max;
+	receipt->end_reason = end->reason;
+}
+
+void builder_set_torn(struct builder *builder)
+{
+	builder->torn = true;
+}
+
+void builder_add_note(struct builder *builder, struct text text)
+{
+	array_push(&builder->notes, keep(builder, text));
+}
+
+void builder_add_probes(struct builder *builder, struct text text)
+{
+	array_push(&builder->probes, keep(builder, text));
+}
+
+void builder_add_clock_sample(struct builder *builder, struct clock_sample sample)
+{
+	builder_see_time(builder, sample.mono_ns);
+	wall_clock_add_sample(&builder->clock.collector, sample);
+}
+
+void builder_note_clock_error(struct builder *builder, uint64_t error_ns)
+{
+	if (error_ns > builder->clock.error_ns)
+		builder->clock.error_ns = error_ns;
+}
+
+void builder_count_bad(struct builder *builder)
+{
+	model_source(builder->model)->receipt.bad_records++;
+}
+
+/* ---- processes and threads --------------------------------------------------------------------------------------- */
+
+struct program builder_program(struct builder *builder, uint32_t pid)
+{
+	return process_table_program(&builder->processes, pid);
+}
+
+struct program builder_program_at(struct builder *builder, uint32_t pid, uint64_t time_ns)
+{
+	return process_table_program_at(&builder->processes, pid, time_ns);
+}
+
+void builder_add_thread(struct builder *builder, const struct new_thread *thread)
+{
+	builder_see_time(builder, thread->time_ns);
+	process_table_add_thread(&builder->processes, thread);
+}
+
+void builder_add_fork(struct builder *builder, const struct new_fork *fork)
+{
+	builder_see_time(builder, fork->time_ns);
+	process_table_add_fork(&builder->processes, fork);
+}
+
+void builder_add_exec(struct builder *builder, uint32_t pid, uint64_t time_ns, struct text name)
+{
+	builder_see_time(builder, time_ns);
+	agents_process_execs(&builder->agents, process_table_find(&builder->processes, pid));
+	ranges_process_execs(&builder->ranges, pid, time_ns);
+	gaps_process_execs(&builder->gaps, pid, time_ns);
+	python_spans_process_execs(&builder->python_spans, pid, time_ns);
+	process_table_add_exec(&builder->processes, pid, time_ns, name);
+}
+
+void builder_add_exit(struct builder *builder, uint32_t pid, uint64_t time_ns)
+{
+	builder_see_time(builder, time_ns);
+	process_table_add_exit(&builder->processes, pid, time_ns);
+}
+
+void builder_describe_process(struct builder *builder, const struct new_description *description)
+{
+	builder_see_time(builder, description->time_ns);
+	process_table_describe(&builder->processes, description);
+}
+
+/* ---- code, stacks, calls ----------------------------------------------------------------------------------------- */
+
+void builder_add_code(struct builder *builder, uint32_t pid, const struct new_code *code)
+{
+	codes_add(&builder->codes, builder_program(builder, pid).space, code);
+}
+
+bool builder_add_code_lines(struct builder *builder, uint32_t pid, uint64_t code, uint32_t offset, const void *bytes,
+			    uint32_t size)
+{
+	return codes_add_lines(&builder->codes, builder_program(builder, pid).space, code, offset, bytes, size);
+}
+
+void builder_remove_code(struct builder *builder, uint32_t pid, uint64_t code)
+{
+	codes_remove(&builder->codes, builder_program(builder, pid).space, code);
+}
+
+void builder_add_stack(struct builder *builder, uint32_t pid, const struct new_stack *stack)
+{
+	stacks_add_python(&builder->stacks, builder_program(builder, pid).space, stack);
+}
+
+void builder_add_native_stack(struct builder *builder, uint32_t pid, uint64_t key, const uint64_t *ips, uint32_t depth)
+{
+	stacks_add_native(&builder->stacks, builder_program(builder, pid).space, key, ips, depth);
+}
+
+void builder_add_native_symbol(struct builder *builder, uint32_t pid, uint64_t ip, struct text symbol,
+			       struct text module)
+{
+	stacks_add_symbol(&builder->stacks, builder_program(builder, pid).space, ip, symbol, module);
+}
+
+void builder_add_call(struct builder *builder, const struct new_call *call)
+{
+	builder_see_time(builder, call->time_ns);
+	calls_add(&builder->calls, call);
+}
+
+bool builder_add_return(struct builder *builder, struct program program, const struct new_return *back)
+{
+	uint32_t call = calls_find(&builder->calls, program.space, back->corr), thread;
+
+	if (call != NONE) {
+		thread = builder->calls.list.items[call].thread;
+		if (builder->processes.threads.items[thread].tid != back->tid)
+			ranges_learn_tid(&builder->ranges, program.space, back->tid, thread);
+	}
+	return calls_add_return(&builder->calls, program.space, back);
+}
+
+bool builder_add_api_activity(struct builder *builder, struct program program, const struct new_api_activity *activity)
+{
+	return api_activities_add(&builder->api_activities, program, activity);
+}
+
+/* ---- inside the interpreter -------------------------------------------------------------------------------------- */
+
+bool builder_begin_gc(struct builder *builder, const struct python_moment *at, int32_t generation)
+{
+	builder_see_time(builder, at->time_ns);
+	return python_spans_begin(&builder->python_spans, at, GPT_PYEVENT_GC, NONE, generation);
+}
+
+bool builder_begin_import(struct builder *builder, const struct python_moment *at, const struct python_text *name)
+{
+	uint32_t string;
+
+	builder_see_time(builder, at->time_ns);
+	if (!name->size)
+		string = string_intern(&builder->strings, "?", 1);
+	else if (!name->kind)
+		string = string_intern(&builder->strings, name->bytes, name->size);
+	else
+		string = string_intern_kind(&builder->strings, name->bytes, name->size, name->kind);
+	return python_spans_begin(&builder->python_spans, at, GPT_PYEVENT_IMPORT, string, -1);
+}
+
+bool builder_end_pyevent(struct builder *builder, const struct python_moment *at, enum gpt_pyevent_kind kind)
+{
+	builder_see_time(builder, at->time_ns);
+	return python_spans_end(&builder->python_spans, at, kind);
+}
+
+bool builder_enter_function(struct builder *builder, const struct python_moment *at, uint64_t code)
+{
+	builder_see_time(builder, at->time_ns);
+	return python_spans_enter(&builder->python_spans, at, code);
+}
+
+bool builder_leave_function(struct builder *builder, const struct python_moment *at)
+{
+	builder_see_time(builder, at->time_ns);
+	return python_spans_leave(&builder->python_spans, at);
+}
+
+/* ---- the agent and CUPTI ----------------------------------------------------------------------------------------- */
+
+void builder_add_agent_state(struct builder *builder, struct program program, const struct new_agent_state *state)
+{
+	agents_add_state(&builder->agents, program.process, state);
+}
+
+void builder_set_agent_losses(struct builder *builder, struct program program, const struct model_agent_losses *losses)
+{
+	builder->processes.list.items[program.process].agent_losses = *losses;
+}
+
+void builder_add_foreign_losses(struct builder *builder, const struct model_agent_losses *losses)
+{
+	agents_add_past(&builder->agents, losses);
+}
+
+bool builder_add_agent_clock_sample(struct builder *builder, struct program program, uint64_t told_ns,
+				    struct clock_sample sample)
+{
+	struct process_state *state = &builder->processes.states.items[program.process];
+	uint64_t age = told_ns > sample.mono_ns ? told_ns - sample.mono_ns : sample.mono_ns - told_ns;
+
+	if (age > SAMPLE_AGE_MAX_NS)
+		return false;
+	if (state->clock == NONE)
+		state->clock = wall_clock_add_agent(&builder->clock);
+	wall_clock_add_sample(&builder->clock.agents.items[state->clock], sample);
+	return true;
+}
+
+void builder_add_registration(struct builder *builder, uint32_t pid, uint64_t time_ns, bool own)
+{
+	gaps_add_registration(&builder->gaps, pid, time_ns, own);
+}
+
+void builder_add_name(struct builder *builder, struct program program, uint32_t key, struct text name)
+{
+	uint32_t string = string_intern_mangled(&builder->strings, name.bytes, name.size);
+
+	*lookup_put(&builder->kernel_names, program.space, key, string) = string;
+}
+
+void builder_add_graph_node(struct builder *builder, struct program program, uint64_t node, uint32_t corr)
+{
+	graphs_add_node(&builder->graphs, program.space, node, corr);
+}
+
+void builder_add_graph_clone(struct builder *builder, struct program program, uint64_t node, uint64_t source)
+{
+	graphs_add_clone(&builder->graphs, program.space, node, source);
+}
+
+bool builder_add_device(struct builder *builder, struct program program, const struct new_device *device)
+{
+	return device_table_add(&builder->devices, program.process, device);
+}
+
+void builder_add_context(struct builder *builder, struct program program, uint32_t context, uint32_t device, bool mps)
+{
+	device_table_add_context(&builder->devices, program.process, context, device);
+	if (mps)
+		builder->processes.list.items[program.process].mps = true;
+}
+
+void builder_add_stream(struct builder *builder, struct program program, const struct new_stream *stream)
+{
+	device_table_add_stream(&builder->devices, program.space, stream);
+}
+
+/* ---- ranges that the program names ------------------------------------------------------------------------------- */
+
+bool builder_mark_range(struct builder *builder, struct program program, const struct new_range *range)
+{
+	return ranges_mark(&builder->ranges, program, range);
+}
+
+bool builder_push_range(struct builder *builder, struct program program, const struct new_range *range)
+{
+	return ranges_push(&builder->ranges, program, range);
+}
+
+bool builder_pop_range(struct builder *builder, struct program program, const struct new_range *range)
+{
+	return ranges_pop(&builder->ranges, program, range);
+}
+
+bool builder_start_range(struct builder *builder, struct program program, const struct new_range *range)
+{
+	return ranges_start(&builder->ranges, program, range);
+}
+
+bool builder_end_range(struct builder *builder, struct program program, const struct new_range *range)
+{
+	return ranges_end(&builder->ranges, program, range);
+}
+
+void builder_lose_ranges(struct builder *builder, struct program program, uint64_t count, uint64_t from_ns,
+			 uint64_t to_ns)
+{
+	ranges_lose(&builder->ranges, program, count, from_ns, to_ns);
+}

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What an input tells a builder (builder.h), as plain values: what happened, in whose program, when.  Values are those
+ * of the source; the builder keeps what it needs and copies all text.
+ *
+ * A source names things by numbers of its own ("keys"): processes by pid, threads by tid, stacks, code objects and
+ * kernel names by any number that is unique in the program.  Keys need not be addresses: a source that knows frames as
+ * function, file and line gives each function a key of its own choice, and each frame the line.
+ * What a source cannot know it leaves at the value that says "not known" beside the field.
+ */
+#ifndef GPUTRACE_MODEL_EVENTS_H
+#define GPUTRACE_MODEL_EVENTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "model/model.h"
+
+/* Text as the source has it: claimed UTF-8, not terminated, hostile. */
+struct text {
+	const char *bytes;
+	size_t size;
+};
+
+/*
+ * A process between two execs: what its numbers belong to.  builder_program gives it; valid until the next exec or
+ * fork that the builder is told of.
+ */
+struct program {
+	uint32_t process; /* model.processes */
+	uint32_t space;	  /* never 0 */
+};
+
+/* A stretch of time by the clock of whoever measured it; both 0: it could not be measured. */
+struct clock_span {
+	uint64_t start_ns, end_ns;
+};
+
+/* Which clock that was.  CLOCK_REALTIME is converted once all samples of it are known. */
+enum source_clock {
+	SOURCE_CLOCK_REALTIME,
+	SOURCE_CLOCK_MONOTONIC,
+};
+
+/* CLOCK_REALTIME and CLOCK_MONOTONIC, read together. */
+struct clock_sample {
+	uint64_t mono_ns;
+	int64_t offset_ns; /* CLOCK_REALTIME - CLOCK_MONOTONIC */
+	uint64_t error_ns; /* half the width of the sample */
+};
+
+/* ---- the recording ----------------------------------------------------------------------------------------------- */
+
+struct new_end {
+	uint64_t time_ns;
+	uint64_t cpu_ns; /* the recorder's own, 0: not known */
+	uint64_t ring_bytes, ring_bytes_max;
+	enum gpt_end_reason reason;
+	uint64_t counters[GPT_COUNTER_COUNT];
+};
+
+/* ---- processes and threads --------------------------------------------------------------------------------------- */
+
+struct new_thread {
+	uint64_t time_ns;
+	uint32_t pid, tid;
+	struct text name;
+	bool has_other_names; /* the next two are what the source knows of them */
+	uint32_t own_tid;     /* in its own pid namespace, 0: not known */
+	uint32_t pointer;     /* lower half of pthread_self(), 0: not known */
+};
+
+struct new_fork {
+	uint64_t time_ns;
+	uint32_t pid, parent;
+	struct text name;
+};
+
+/* What a process is, as it was at time_ns; empty text, 0: not known. */
+struct new_description {
+	uint64_t time_ns;
+	uint64_t start_ns;
+	uint32_t pid, parent;
+	uint16_t python; /* major << 8 | minor */
+	struct text name, exe, cmdline, python_path;
+};
+
+/* ---- code, stacks ------------------------------------------------------------------------------------------------ */
+
+/* A string as CPython has it. */
+struct python_text {
+	const void *bytes;
+	uint32_t size;	/* bytes */
+	uint8_t kind;	/* bytes a character: 1, 2, 4; 0: not known */
+	bool truncated; /* its end is missing */
+};
+
+/* What a key means from here on.  Its line table follows in parts (builder_add_code_lines). */
+struct new_code {
+	uint64_t key;
+	uint32_t first_line;	  /* of the function, 0: none */
+	uint32_t first_traceable; /* bytes; a frame before this instruction has not begun, and Python hides it */
+	uint32_t linetable_bytes; /* in all, 0: no lines are known */
+	enum gpt_linetable linetable;
+	struct python_text name, qualname, file;
+};
+
+struct new_frame {
+	uint64_t code; /* key */
+	int32_t lasti; /* byte offset of the executing instruction; -1: not started */
+};
+
+struct new_stack {
+	uint64_t key;
+	const struct new_frame *frames; /* innermost first */
+	uint32_t depth;
+	uint32_t gap;	  /* frames are missing before this one (depth: outer ones), where `missing` is not 0 */
+	uint32_t missing; /* how many, MODEL_MISSING_UNKNOWN: some */
+};
+
+/* ---- calls ------------------------------------------------------------------------------------------------------- */
+
+/* A thread entered a CUDA call. */
+struct new_call {
+	uint64_t time_ns;
+	uint64_t stack, native; /* keys, 0: none */
+	uint32_t pid, tid;
+	uint32_t corr; /* correlation id, 0: none */
+	uint16_t api;
+	uint8_t stack_state;   /* enum gpt_stack_state */
+	bool nested_in_symbol; /* the same call as the thread's latest with arguments, now with its correlation id */
+	bool after_loss;       /* calls of its thread just before it were lost */
+	const struct model_args *args; /* as a probe on the public symbol saw them, NULL: not seen by one */
+};
+
+struct new_return {
+	uint64_t end_ns;
+	uint32_t corr;
+	int32_t result;
+	uint32_t tid; /* in the process's own pid namespace */
+	uint16_t api;
+	bool captured; /* the call became a node of a graph under capture: nothing was executed */
+};
+
+/* A call as CUPTI recorded it, where no callback told of it. */
+struct new_api_activity {
+	struct clock_span span;
+	enum source_clock clock;
+	uint32_t corr;
+	uint32_t thread; /* new_thread.own_tid or .pointer */
+	int32_t result;
+	uint16_t api;
+};
+
+/* ---- inside the interpreter -------------------------------------------------------------------------------------- */
+
+/* Where in a thread's Python stack something begins or ends. */
+struct python_moment {
+	uint64_t time_ns;
+	uint64_t frame; /* the begin and the end of one span have the same; deeper ones a lower */
+	uint32_t pid, tid;
+};
+
+/* ---- the agent --------------------------------------------------------------------------------------------------- */
+
+struct new_agent_state {
+	uint64_t time_ns;
+	enum gpt_agent_state state;
+	enum gpt_agent_failure failure;
+	uint32_t cupti_version, driver_version, runtime_version; /* 0: not known */
+	struct text cupti_path, detail;
+	bool tells_activity_sets;  /* the next is what the agent said */
+	struct text activity_sets; /* "kernels,cuda,sync" */
+};
+
+/* A GPU operation; what its kind does not have is 0.  Numbers in 8 bits are the largest that fits where they do not. */
+struct new_gpu_work {
+	struct clock_span span;
+	uint64_t bytes;	     /* memcpy, memset */
+	uint64_t graph_node; /* CUPTI's ids, as all here; 0: of no graph */
+	uint32_t graph;
+	uint32_t corr, device, context, stream;
+	uint32_t name; /* kernel: key, 0: none */
+	uint32_t grid[3], block[3];
+	uint32_t static_shared_bytes, dynamic_shared_bytes, registers;
+	uint32_t local_bytes; /* per thread of a kernel */
+	uint32_t channel;
+	uint8_t clock; /* enum source_clock */
+	uint8_t kind;  /* enum model_gpu_kind */
+	bool foreign;  /* from a buffer of another profiler */
+	uint8_t cluster[3];
+	uint8_t channel_type;
+	int8_t priority;	       /* 0 where CUPTI does not tell */
+	uint8_t memcpy_kind, from, to; /* CUpti_ActivityMemcpyKind, CUpti_ActivityMemoryKind (memset: to) */
+};
+
+struct new_overhead {
+	struct clock_span span;
+	enum source_clock clock;
+	uint32_t kind; /* CUpti_ActivityOverheadKind */
+	uint32_t tid;  /* 0: of no thread */
+};
+
+struct new_jit {
+	struct clock_span span;
+	enum source_clock clock;
+	uint64_t bytes; /* of the cache */
+	uint32_t corr;
+	uint32_t tid; /* 0: not known */
+	enum gpt_agent_jit_operation operation;
+	enum gpt_agent_jit_entry entry; /* 0: not known */
+};
+
+/* A call waited for the GPU, or told a stream to. */
+struct new_sync {
+	struct clock_span span;
+	enum source_clock clock;
+	uint64_t event_record; /* as new_event_record, 0: not known */
+	uint32_t corr, context, stream, event;
+	int32_t result;
+	uint32_t kind; /* enum gpt_agent_sync_kind, 0: not known */
+};
+
+/* An event was put into a stream. */
+struct new_event_record {
+	uint64_t event_record; /* of this putting, unique in the program; 0: not known */
+	uint32_t corr, context, stream, event;
+};
+
+/* Memory came from CUDA or went back to it. */
+struct new_memory {
+	uint64_t time_ns;
+	enum source_clock clock;
+	bool released;
+	uint64_t address, bytes;
+	uint64_t pool_bytes, pool_used_bytes; /* 0: from no pool */
+	uint32_t corr, device;
+	uint32_t kind; /* CUpti_ActivityMemoryKind */
+};
+
+struct new_device {
+	uint64_t memory_bytes;
+	uint32_t id, multiprocessors, compute_major, compute_minor;
+	uint32_t warp_size, max_threads_per_multiprocessor, max_threads_per_block, max_blocks_per_multiprocessor;
+	uint32_t max_registers_per_multiprocessor, max_registers_per_block;
+	uint32_t max_shared_per_multiprocessor, max_shared_per_block;
+	uint8_t uuid[16]; /* zeros: not known */
+	struct text name;
+};
+
+struct new_stream {
+	uint32_t context, stream;
+	int8_t priority;
+	uint8_t flags; /* enum gpt_agent_stream_flag */
+};
+
+/* ---- ranges that the program names (NVTX) ------------------------------------------------------------------------ */
+
+/* A mark, a push or a start; ends need no names. */
+struct new_range {
+	uint64_t time_ns;
+	uint64_t id;	 /* started: which, unique in the program */
+	uint32_t tid;	 /* in the process's own pid namespace */
+	uint16_t domain; /* key, 0: the default one */
+	struct text name, domain_name;
+};
+
+#endif

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What the driver and CUPTI did besides: compilation for the GPU (JIT), and CUPTI's own overhead. */
+#include <stdlib.h>
+
+#include "model/order.h"
+#include "model/tables.h"
+
+bool builder_add_overhead(struct builder *builder, struct program program, const struct new_overhead *overhead)
+{
+	struct overhead_arrival arrival = {.program = program, .overhead = *overhead};
+
+	if (overhead->span.start_ns > overhead->span.end_ns)
+		return false;
+	array_push(&builder->overhead_arrivals, arrival);
+	return true;
+}
+
+bool builder_add_jit(struct builder *builder, struct program program, const struct new_jit *jit)
+{
+	struct jit_arrival arrival = {.program = program, .jit = *jit};
+
+	if (jit->span.start_ns > jit->span.end_ns)
+		return false;
+	/* without times it tells nothing; an operation that is newer than this has no name */
+	if (jit->span.end_ns && jit->operation >= GPT_AGENT_JIT_CACHE_LOAD && jit->operation <= GPT_AGENT_JIT_COMPILE)
+		array_push(&builder->jit_arrivals, arrival);
+	return true;
+}
+
+void join_overheads(struct builder *builder)
+{
+	for (size_t i = 0; i < builder->overhead_arrivals.count; i++) {
+		const struct overhead_arrival *arrival = &builder->overhead_arrivals.items[i];
+		const struct new_overhead *from = &arrival->overhead;
+		struct model_overhead overhead = {
+			.process = arrival->program.process, .kind = from->kind, .tid = from->tid};
+		struct clock_span span;
+
+		if (!from->span.end_ns)
+			continue;
+		if (!convert_span(builder, overhead.process, from->clock, from->span, 0, &span)) {
+			builder_count_bad(builder);
+			continue;
+		}
+		overhead.start_ns = span.start_ns;
+		overhead.end_ns = span.end_ns;
+		if (!begins_behind(builder, NONE, overhead.start_ns))
+			array_push(&builder->overheads, overhead);
+	}
+}
+
+static void sort_jits(struct builder *builder)
+{
+	size_t count = builder->jits.count;
+	struct order_key *keys = xmalloc(count * sizeof(*keys));
+
+	for (size_t i = 0; i < count; i++)
+		keys[i] = (struct order_key){.time_ns = builder->jits.items[i].start_ns, .index = (uint32_t)i};
+	order_sort(keys, count);
+	order_apply(keys, count, builder->jits.items, sizeof(builder->jits.items[0]));
+	free(keys);
+}
+
+void join_jits(struct builder *builder)
+{
+	for (size_t i = 0; i < builder->jit_arrivals.count; i++) {
+		const struct jit_arrival *arrival = &builder->jit_arrivals.items[i];
+		const struct new_jit *from = &arrival->jit;
+		struct model_jit jit = {.bytes = from->bytes,
+					.call = calls_place(&builder->calls, arrival->program.space, from->corr),
+					.process = arrival->program.process,
+					.tid = from->tid,
+					.corr = from->corr,
+					.operation = (uint8_t)from->operation,
+					.entry = (uint8_t)from->entry};
+		struct clock_span span;
+
+		if (!convert_span(builder, jit.process, from->clock, from->span, calls_start(&builder->calls, jit.call),
+				  &span)) {
+			builder_count_bad(builder);
+			continue;
+		}
+		jit.start_ns = span.start_ns;
+		jit.end_ns = span.end_ns;
+		if (!begins_behind(builder, jit.call, jit.start_ns))
+			array_push(&builder->jits, jit);
+	}
+	sort_jits(builder);
+}
