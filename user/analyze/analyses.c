@@ -8,14 +8,15 @@ void analyses_begin(struct analyses *all, const struct model *model, unsigned wh
 	if (model->end_ns > model->start_ns)
 		all->window.end_ns = model->end_ns;
 	all->last_ns = model->start_ns;
-	for (uint32_t i = 0; i < model->process_count; i++)
-		all->active += model->processes[i].calls || model->processes[i].gpu_ops;
 	callers_init(&all->callers, model);
 	line_sums_init(&all->gpu_lines, model);
 	line_sums_init(&all->call_lines, model);
 	idle_init(&all->idle, model, &all->window);
 	memory_peaks_init(&all->memory, model);
 	interpreter_init(&all->interpreter, model);
+	nvtx_init(&all->nvtx, model);
+	utilization_init(&all->utilization, model, &all->window);
+	threads_init(&all->threads, model);
 }
 
 static void saw(struct analyses *all, uint64_t time_ns)
@@ -39,6 +40,10 @@ void analyses_add_call(struct analyses *all, const struct call_event *event)
 		api_times_add_call(&all->api_times, event);
 	if (all->which & ANALYZE_FAILURES)
 		failures_add_call(&all->failures, event);
+	if (all->which & ANALYZE_NVTX)
+		nvtx_add_call(&all->nvtx, event);
+	if (all->which & ANALYZE_THREADS)
+		threads_add_call(&all->threads, event);
 }
 
 void analyses_add_gpu(struct analyses *all, const struct gpu_event *event)
@@ -54,6 +59,8 @@ void analyses_add_gpu(struct analyses *all, const struct gpu_event *event)
 		idle_add_gpu(&all->idle, event);
 	if (all->which & ANALYZE_INTERPRETER)
 		interpreter_add_gpu(&all->interpreter, event);
+	if (all->which & ANALYZE_UTILIZATION)
+		utilization_add_gpu(&all->utilization, event);
 }
 
 void analyses_add_sync(struct analyses *all, const struct sync_event *event)
@@ -86,11 +93,19 @@ void analyses_add_span(struct analyses *all, const struct span_event *event)
 		interpreter_add_span(&all->interpreter, event);
 }
 
+void analyses_add_range(struct analyses *all, const struct range_event *event)
+{
+	if (all->which & ANALYZE_NVTX)
+		nvtx_add_range(&all->nvtx, event);
+}
+
 /* Lines without Python are numbered as they are met here, so order matters. */
 void analyses_finish(struct analyses *all)
 {
 	if (all->window.end_ns == UINT64_MAX)
 		all->window.end_ns = all->last_ns;
+	for (uint32_t i = 0; i < all->model->process_count; i++)
+		all->active += all->model->processes[i].calls || all->model->processes[i].gpu_ops;
 	lines_make(&all->lines, &all->callers);
 	if (all->which & ANALYZE_GPU_LINES)
 		line_sums_finish(&all->gpu_lines, &all->lines);
@@ -116,6 +131,10 @@ void analyses_finish(struct analyses *all)
 		failures_finish(&all->failures, &all->lines);
 	if (all->which & ANALYZE_INTERPRETER)
 		interpreter_finish(&all->interpreter);
+	if (all->which & ANALYZE_NVTX)
+		nvtx_finish(&all->nvtx);
+	if (all->which & ANALYZE_UTILIZATION)
+		utilization_finish(&all->utilization);
 }
 
 void analyses_free(struct analyses *all)
@@ -132,6 +151,9 @@ void analyses_free(struct analyses *all)
 	failures_free(&all->failures);
 	memory_peaks_free(&all->memory);
 	interpreter_free(&all->interpreter);
+	nvtx_free(&all->nvtx);
+	utilization_free(&all->utilization);
+	threads_free(&all->threads);
 	lines_free(&all->lines);
 	callers_free(&all->callers);
 }

@@ -18,7 +18,10 @@
 #include "analyze/lines.h"
 #include "analyze/memcpys.h"
 #include "analyze/memory_peaks.h"
+#include "analyze/nvtx.h"
+#include "analyze/threads.h"
 #include "analyze/untimed.h"
+#include "analyze/utilization.h"
 #include "analyze/waits.h"
 
 enum analysis {
@@ -34,11 +37,15 @@ enum analysis {
 	ANALYZE_FAILURES = 1 << 9,
 	ANALYZE_MEMORY_PEAKS = 1 << 10,
 	ANALYZE_INTERPRETER = 1 << 11,
-	ANALYZE_ALL = (1 << 12) - 1,
+	ANALYZE_NVTX = 1 << 12,
+	ANALYZE_UTILIZATION = 1 << 13,
+	ANALYZE_THREADS = 1 << 14,
+	ANALYZE_ALL = (1 << 15) - 1,
 	ANALYZE_WITH_GPU = ANALYZE_GPU_LINES | ANALYZE_UNTIMED | ANALYZE_KERNELS | ANALYZE_MEMCPYS | ANALYZE_IDLE |
-			   ANALYZE_WAITS, /* of use where there are GPU times */
+			   ANALYZE_WAITS | ANALYZE_NVTX | ANALYZE_UTILIZATION, /* of use where there are GPU times */
 };
 
+/* Stays where it is while it is in use. */
 struct analyses {
 	const struct model *model;
 	unsigned which; /* enum analysis */
@@ -59,6 +66,9 @@ struct analyses {
 	struct failures failures;
 	struct memory_peaks memory;
 	struct interpreter interpreter;
+	struct nvtx nvtx;
+	struct utilization utilization;
+	struct threads threads;
 };
 
 /* The model's tables (processes, threads, stacks, frames, strings) are looked at, its events are not. */
@@ -72,6 +82,7 @@ void analyses_add_jit(struct analyses *all, const struct jit_event *event);
 void analyses_add_memory(struct analyses *all, const struct memory_event *event);
 void analyses_add_exit(struct analyses *all, const struct exit_event *event);
 void analyses_add_span(struct analyses *all, const struct span_event *event);
+void analyses_add_range(struct analyses *all, const struct range_event *event);
 
 /* Makes the rows. */
 void analyses_finish(struct analyses *all);

@@ -6,6 +6,7 @@
 
 /* Of several events at one time these come first. */
 enum kind {
+	KIND_RANGE,
 	KIND_CALL,
 	KIND_GPU,
 	KIND_SYNC,
@@ -21,7 +22,8 @@ struct walk {
 	uint32_t next[KINDS];	/* in the array of that kind */
 	uint64_t due_ns[KINDS]; /* when that begins, UINT64_MAX: there are no more */
 	uint32_t *exits;	/* processes that ended, by that time */
-	uint32_t span_count, exit_count;
+	uint32_t *ranges;	/* model.ranges by start */
+	uint32_t span_count, exit_count, range_count;
 	uint32_t *spans;    /* model.pyspans by start; NULL: nobody wants them */
 	uint8_t *wait_told; /* by model.calls; NULL: of none */
 };
@@ -43,6 +45,8 @@ static uint64_t due(const struct walk *walk, enum kind kind)
 		return next < model->jit_count ? model->jits[next].start_ns : UINT64_MAX;
 	case KIND_MEMORY:
 		return next < model->memory_count ? model->memories[next].time_ns : UINT64_MAX;
+	case KIND_RANGE:
+		return next < walk->range_count ? model->ranges[walk->ranges[next]].start_ns : UINT64_MAX;
 	case KIND_SPAN:
 		return next < walk->span_count ? model->pyspans[walk->spans[next]].start_ns : UINT64_MAX;
 	case KIND_EXIT:
@@ -66,6 +70,16 @@ static uint32_t caller_of_index(struct analyses *all, uint32_t call)
 	return call == NONE ? CALLER_UNSEEN : caller_of(&all->callers, &all->model->calls[call]);
 }
 
+static void add_operations(const struct walk *walk, struct call_event *event)
+{
+	const struct model *model = walk->all->model;
+
+	for (uint32_t op = event->call->first_gpu; op != NONE; op = model->gpu[op].next) {
+		event->gpu_ns += gpu_ns(&model->gpu[op]);
+		event->gpu_count++;
+	}
+}
+
 static void feed_call(struct walk *walk)
 {
 	struct analyses *all = walk->all;
@@ -82,6 +96,8 @@ static void feed_call(struct walk *walk)
 		.operations_from_ns = walk->due_ns[KIND_GPU],
 	};
 
+	if (walk->range_count)
+		add_operations(walk, &event);
 	analyses_add_call(all, &event);
 }
 
@@ -162,6 +178,14 @@ static void feed_span(struct walk *walk)
 	analyses_add_span(walk->all, &event);
 }
 
+static void feed_range(struct walk *walk)
+{
+	uint32_t index = walk->ranges[take(walk, KIND_RANGE)];
+	struct range_event event = {.range = &walk->all->model->ranges[index]};
+
+	analyses_add_range(walk->all, &event);
+}
+
 /* An operation that seems to begin before the call that launched it comes behind that all the same. */
 static bool waits_for_call(const struct walk *walk)
 {
@@ -177,7 +201,9 @@ static enum kind next_kind(const struct walk *walk)
 	for (enum kind kind = 1; kind < KINDS; kind++)
 		if (walk->due_ns[kind] < walk->due_ns[next])
 			next = kind;
-	return next == KIND_GPU && walk->due_ns[KIND_GPU] != UINT64_MAX && waits_for_call(walk) ? KIND_CALL : next;
+	if (next != KIND_GPU || walk->due_ns[KIND_GPU] == UINT64_MAX || !waits_for_call(walk))
+		return next;
+	return walk->due_ns[KIND_RANGE] <= walk->due_ns[KIND_CALL] ? KIND_RANGE : KIND_CALL;
 }
 
 static void feed_all(struct walk *walk)
@@ -188,6 +214,9 @@ static void feed_all(struct walk *walk)
 		if (walk->due_ns[kind] == UINT64_MAX)
 			return;
 		switch (kind) {
+		case KIND_RANGE:
+			feed_range(walk);
+			break;
 		case KIND_CALL:
 			feed_call(walk);
 			break;
@@ -290,6 +319,21 @@ static void sort_spans(struct walk *walk)
 	walk->spans = sorted(spans, walk->span_count);
 }
 
+/* Those, too. */
+static void sort_ranges(struct walk *walk)
+{
+	const struct model *model = walk->all->model;
+	struct moment *ranges;
+
+	if (!(walk->all->which & ANALYZE_NVTX))
+		return;
+	walk->range_count = model->range_count;
+	ranges = xmalloc(model->range_count * sizeof(*ranges));
+	for (uint32_t i = 0; i < model->range_count; i++)
+		ranges[i] = (struct moment){model->ranges[i].start_ns, i};
+	walk->ranges = sorted(ranges, model->range_count);
+}
+
 void analyze(struct analyses *all, const struct model *model, unsigned which)
 {
 	struct walk walk = {.all = all};
@@ -298,6 +342,7 @@ void analyze(struct analyses *all, const struct model *model, unsigned which)
 	find_told(&walk);
 	sort_exits(&walk);
 	sort_spans(&walk);
+	sort_ranges(&walk);
 	for (enum kind kind = 0; kind < KINDS; kind++)
 		walk.due_ns[kind] = due(&walk, kind);
 	feed_all(&walk);
@@ -305,4 +350,5 @@ void analyze(struct analyses *all, const struct model *model, unsigned which)
 	free(walk.wait_told);
 	free(walk.exits);
 	free(walk.spans);
+	free(walk.ranges);
 }

@@ -26,6 +26,7 @@ struct call_event {
 	uint32_t process;
 	uint32_t caller;	     /* callers.h */
 	enum launch_fate fate;	     /* what became of it as a launch */
+	uint64_t gpu_ns, gpu_count;  /* of all its GPU operations: time, how many */
 	bool wait_told;		     /* CUPTI told of its waiting, in a sync_event */
 	uint64_t operations_from_ns; /* no GPU operation that is still to come begins before this */
 };
@@ -68,6 +69,11 @@ struct exit_event {
 struct span_event {
 	const struct model_pyspan *span;
 	uint32_t process;
+};
+
+/* An NVTX range or mark; it comes before the calls that were made in it. */
+struct range_event {
+	const struct model_range *range;
 };
 
 /* What the driver needs to begin a memcpy. */

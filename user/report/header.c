@@ -6,22 +6,6 @@
 
 #include "report/parts.h"
 
-/* Threads of a process (or, with NONE, of all) that put work on a GPU. */
-static uint32_t launching_threads(const struct report *report, uint32_t process)
-{
-	const struct model *model = report->model;
-	uint8_t *launches = xcalloc(model->thread_count, 1);
-	uint32_t count = 0;
-
-	for (uint32_t i = 0; i < model->call_count; i++)
-		if (call_is_work(&model->calls[i]))
-			launches[model->calls[i].thread] = 1;
-	for (uint32_t i = 0; i < model->thread_count; i++)
-		count += launches[i] && (process == NONE || model->threads[i].process == process);
-	free(launches);
-	return count;
-}
-
 static char *plural(uint64_t count, const char *one, const char *many)
 {
 	return xasprintf("%s %s", number_count(count).text, count == 1 ? one : many);
@@ -39,18 +23,6 @@ static char *command_of(const struct model_process *process)
 		if (*at == '/')
 			line = at + 1;
 	return xstrdup(line);
-}
-
-static uint32_t devices_in_use(const struct model *model)
-{
-	struct tally seen = {0};
-	uint32_t count;
-
-	for (uint32_t i = 0; i < model->gpu_count; i++)
-		tally_at(&seen, (struct tally_key){{model->gpu[i].device}});
-	count = (uint32_t)seen.count;
-	tally_free(&seen);
-	return count;
 }
 
 /* Command truncated so that what follows it stays on the line. */
@@ -74,8 +46,8 @@ static bool is_shown(const struct report *report, const struct model_process *pr
 void report_processes(struct report *report)
 {
 	const struct model *model = report->model;
-	char *threads = plural(launching_threads(report, NONE), "thread launching", "threads launching");
-	uint32_t gpus = devices_in_use(model), shown = 0;
+	char *threads = plural(report->all->threads.count, "thread launching", "threads launching");
+	uint32_t gpus = (uint32_t)report->all->utilization.rows.count, shown = 0;
 	char *devices = gpus ? plural(gpus, "GPU", "GPUs") : xstrdup("no GPU times");
 	char *sum =
 		xasprintf(", %s, %s, %s", number_time(report->all->window.end_ns - report->all->window.start_ns).text,

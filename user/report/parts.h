@@ -3,36 +3,13 @@
 #ifndef GPUTRACE_REPORT_PARTS_H
 #define GPUTRACE_REPORT_PARTS_H
 
-#include "base/tally.h"
 #include "report/page.h"
-
-/* The line of a call, of an operation's call, of a call by index. */
-static inline uint32_t line_of_call(struct report *report, const struct model_call *call)
-{
-	return line_of(&report->all->lines, caller_of(&report->all->callers, call));
-}
-
-static inline uint32_t line_of_index(struct report *report, uint32_t call)
-{
-	return call != NONE ? line_of_call(report, &report->model->calls[call])
-			    : line_of(&report->all->lines, CALLER_UNSEEN);
-}
-
-static inline uint32_t line_of_launch(struct report *report, const struct model_gpu *op, uint32_t call)
-{
-	return call != NONE || !op->before ? line_of_index(report, call) : line_of(&report->all->lines, CALLER_BEFORE);
-}
-
-static inline uint32_t line_of_gpu(struct report *report, const struct model_gpu *op)
-{
-	return line_of_launch(report, op, gpu_attributed_call(report->model, op));
-}
 
 void report_processes(struct report *report);	/* header.c */
 void report_devices(struct report *report);	/* devices.c */
 void report_gpu_by_line(struct report *report); /* gpu_lines.c */
 void report_gpu_by_kernel(struct report *report);
-void report_ranges(struct report *report);	     /* ranges.c */
+void report_ranges(struct report *report);	     /* nvtx.c */
 void report_memcpys(struct report *report);	     /* memcpys.c */
 void report_idle(struct report *report);	     /* idle.c */
 void report_waits(struct report *report);	     /* waits.c */

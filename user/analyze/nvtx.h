@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * GPU time by NVTX range: a range has the work that was launched while it was open on the launching thread.  What a
+ * backward pass launches comes from threads of its own: it counts for the thread that called backward(), where only
+ * one can have been it.
+ *
+ * What is kept besides sums: ranges that are open, or that no call of their thread has come behind yet.
+ */
+#ifndef GPUTRACE_ANALYZE_NVTX_H
+#define GPUTRACE_ANALYZE_NVTX_H
+
+#include "analyze/events.h"
+#include "base/array.h"
+#include "base/tally.h"
+#include "model/lookup.h"
+
+/* Of a thread, open at once; no program means more, and a target cannot make this slow. */
+#define NVTX_OPEN_MAX 256u
+
+struct nvtx_row {
+	uint32_t name;		  /* model.strings; nvtx_name_length() says how much of it */
+	uint32_t domain;	  /* model.strings, NONE: the default one */
+	uint64_t ns, count;	  /* of GPU operations launched in it */
+	uint64_t ranges, open_ns; /* how many there were, and how long in all */
+};
+
+struct nvtx_open {
+	uint64_t start_ns, end_ns;
+	uint32_t row;
+};
+
+struct nvtx_thread {
+	ARRAY(struct nvtx_open) open;
+	ARRAY(struct nvtx_open) begun; /* since its latest call, by start */
+	size_t forget_at;	       /* so many of them are looked through for such as are over */
+	uint32_t outermost;	       /* code of its latest call's outermost frame, NONE */
+	uint32_t next_of_process;      /* model.threads: the next one that has ranges, NONE */
+};
+
+/* Names that are one row: the one that stands for them is the first of the lowest thread. */
+struct nvtx_name {
+	uint32_t row_name; /* the name under which they are known here, NONE: not met yet */
+	uint32_t thread, name;
+};
+
+struct nvtx {
+	const struct model *model;
+	struct nvtx_name *names;     /* by model.strings */
+	struct lookup prefixes;	     /* (1, hash) to the first of the names that PyTorch numbers */
+	struct tally keys;	     /* name, domain; in the order of rows until they are sorted */
+	ARRAY(struct nvtx_row) rows; /* most time first */
+	struct nvtx_thread *threads; /* by model.threads; NULL: none has ranges */
+	uint32_t *first_of_process;  /* by model.processes: a thread that has ranges, NONE */
+	uint64_t covered_ns;	     /* GPU time that was launched inside of some range */
+	uint64_t left_out;	     /* ranges beyond NVTX_OPEN_MAX */
+};
+
+/*
+ * emit_nvtx of PyTorch puts numbers of this one call behind an operator's name
+ * (torch/csrc/autograd/profiler_legacy.cpp): those are one row, named by what stands in front.
+ */
+size_t nvtx_name_length(const char *name);
+
+void nvtx_init(struct nvtx *all, const struct model *model);
+void nvtx_free(struct nvtx *all);
+void nvtx_add_range(struct nvtx *all, const struct range_event *event);
+void nvtx_add_call(struct nvtx *all, const struct call_event *event);
+void nvtx_finish(struct nvtx *all);
+
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* How many threads put work on a GPU. */
+#ifndef GPUTRACE_ANALYZE_THREADS_H
+#define GPUTRACE_ANALYZE_THREADS_H
+
+#include <stdlib.h>
+
+#include "analyze/events.h"
+#include "base/array.h"
+
+struct threads {
+	uint8_t *launches; /* by model.threads */
+	uint32_t count;	   /* of those that do */
+};
+
+static inline void threads_init(struct threads *threads, const struct model *model)
+{
+	*threads = (struct threads){.launches = xcalloc(model->thread_count, sizeof(uint8_t))};
+}
+
+static inline void threads_free(struct threads *threads)
+{
+	free(threads->launches);
+}
+
+static inline void threads_add_call(struct threads *threads, const struct call_event *event)
+{
+	uint8_t *launches = &threads->launches[event->call->thread];
+
+	if (call_is_work(event->call)) {
+		threads->count += !*launches;
+		*launches = 1;
+	}
+}
+
+#endif

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* How busy each GPU was: the union of its operations over the recording. */
+#ifndef GPUTRACE_ANALYZE_UTILIZATION_H
+#define GPUTRACE_ANALYZE_UTILIZATION_H
+
+#include "analyze/events.h"
+#include "base/array.h"
+#include "base/tally.h"
+
+struct utilization_row {
+	uint32_t device;			 /* model_device.id */
+	uint64_t busy_ns;			 /* covered by any operation */
+	uint64_t kernel_ns;			 /* by kernels: the rest of busy only by memcpys and memsets */
+	uint64_t launches;			 /* of kernels and graphs, seen and with GPU work */
+	uint64_t busy_until_ns, kernel_until_ns; /* covered up to here */
+};
+
+struct utilization {
+	const struct window *window;
+	struct tally devices;		    /* device; in the order of rows until they are sorted */
+	ARRAY(struct utilization_row) rows; /* by device */
+};
+
+void utilization_init(struct utilization *all, const struct model *model, const struct window *window);
+void utilization_free(struct utilization *all);
+void utilization_add_gpu(struct utilization *all, const struct gpu_event *event);
+void utilization_finish(struct utilization *all);
+
+#endif

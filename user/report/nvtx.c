@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* GPU time by NVTX range. */
+#include <stdlib.h>
+
+#include "report/parts.h"
+
+static char *range_name(const struct model *model, const struct nvtx_row *row)
+{
+	const char *name = model->strings[row->name], *domain = "";
+	int length = (int)nvtx_name_length(name);
+
+	if (row->domain != NONE)
+		domain = model->strings[row->domain];
+	return xasprintf("%.*s%s%s%s", length ? length : 9, length ? name : "(no name)", *domain ? " [" : "", domain,
+			 *domain ? "]" : "");
+}
+
+static void put_table(struct report *report, const struct nvtx *nvtx)
+{
+	uint64_t gpu_ns = model_source(report->model)->receipt.gpu_ns;
+	struct time_unit unit = time_unit_for(nvtx->rows.items[0].ns);
+	const struct column columns[] = {
+		{unit.name, false, 0}, {"share %", false, 0}, {"ops", false, 0},
+		{"ranges", false, 0},  {"open", false, 0},    {"range", true, TEXT_TRUNCATE_END},
+		{NULL, false, 0},
+	};
+	size_t shown = report_shown(report, nvtx->rows.count);
+	struct table table;
+
+	table_begin(&table, columns);
+	for (size_t i = 0; i < shown; i++) {
+		const struct nvtx_row *row = &nvtx->rows.items[i];
+		char *name = range_name(report->model, row);
+
+		table_add_number(&table, number_in(row->ns, unit));
+		table_add_number(&table, number_percent((double)row->ns, (double)gpu_ns));
+		table_add_number(&table, number_count(row->count));
+		table_add_number(&table, number_count(row->ranges));
+		table_add_number(&table, number_time(row->open_ns));
+		table_add(&table, name);
+		free(name);
+	}
+	table_end(&table, report->out, report->width, report->color);
+	if (nvtx->rows.count > shown)
+		report_line(report, "  ... and %s more ranges", number_count(nvtx->rows.count - shown).text);
+}
+
+void report_ranges(struct report *report)
+{
+	const struct nvtx *nvtx = &report->all->nvtx;
+	uint64_t gpu_ns = model_source(report->model)->receipt.gpu_ns;
+
+	if (!nvtx->rows.count)
+		return;
+	report_title(report, "GPU time by NVTX range",
+		     "launched while it was open on that thread, ranges inside it too");
+	put_table(report, nvtx);
+	report_line(report, "  %s %% of GPU time was launched outside of all ranges",
+		    number_percent((double)(gpu_ns - nvtx->covered_ns), (double)gpu_ns).text);
+	if (nvtx->left_out)
+		report_line(report, "  %s ranges are not in this table: %u others were open on their thread",
+			    number_count(nvtx->left_out).text, NVTX_OPEN_MAX);
+}
