@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Who let a GPU idle, as rows; the last tests feed events one by one. */
+#include "analyzed.h"
+
+static const struct idle_row *row_of(const struct analyses *all, uint32_t cause)
+{
+	for (size_t i = 0; i < all->idle.count; i++)
+		if (all->idle.rows[i].cause == cause)
+			return &all->idle.rows[i];
+	return NULL;
+}
+
+static void a_gap_is_charged_to_the_late_launch_and_to_what_its_thread_waited_in(void **state)
+{
+	struct model *model = sample_model(1, 20);
+	struct analyses all;
+
+	/* Between two steps the GPU idles 660 us: for 280 of them the thread is still in cudaStreamSynchronize. */
+	analyze(&all, model, ANALYZE_IDLE);
+	assert_line(&all, row_of(&all, IDLE_LATE)->line, "model.py:42 Block.forward");
+	assert_int_equal(row_of(&all, IDLE_LATE)->ns, 19 * 380000);
+	assert_int_equal(row_of(&all, IDLE_LATE)->count, 19);
+	assert_line(&all, row_of(&all, IDLE_WAITED)->line, "train.py:27 train_step");
+	assert_string_equal(api_name(row_of(&all, IDLE_WAITED)->api), "cudaStreamSynchronize");
+	assert_int_equal(row_of(&all, IDLE_WAITED)->ns, 19 * 280000);
+	assert_int_equal(row_of(&all, IDLE_GPU)->ns, 20 * 20000);
+	analyses_free(&all);
+	model_free(model);
+}
+
+static void time_outside_of_operations_stands_behind_the_others_and_is_nobodys(void **state)
+{
+	struct model *model = sample_model(1, 2);
+	uint64_t sum = 0;
+	struct analyses all;
+
+	analyze(&all, model, ANALYZE_IDLE);
+	assert_int_equal(all.idle.edges, 2);
+	for (size_t i = 0; i < all.idle.count; i++) {
+		assert_int_equal(idle_is_edge(all.idle.rows[i].cause), i + 2 >= all.idle.count);
+		sum += idle_is_edge(all.idle.rows[i].cause) ? 0 : all.idle.rows[i].ns;
+	}
+	assert_int_equal(sum, all.idle.sum);
+	assert_int_equal(row_of(&all, IDLE_BEFORE)->ns, 1020000);
+	assert_int_equal(row_of(&all, IDLE_BEFORE)->line, NONE);
+	assert_int_equal(row_of(&all, IDLE_AFTER)->ns, 2 * SAMPLE_STEP - 360000);
+	analyses_free(&all);
+	model_free(model);
+}
+
+static void a_launch_that_was_not_seen_is_the_gpus_side(void **state)
+{
+	struct model *model = sample_model(1, 2);
+	struct analyses all;
+
+	for (uint32_t i = 0; i < model->gpu_count; i++)
+		model->gpu[i].call = NONE;
+	analyze(&all, model, ANALYZE_IDLE);
+	assert_null(row_of(&all, IDLE_LATE));
+	assert_null(row_of(&all, IDLE_WAITED));
+	assert_line(&all, row_of(&all, IDLE_GPU)->line, "(call not seen)");
+	analyses_free(&all);
+	model_free(model);
+}
+
+static void an_operation_that_seems_to_begin_before_its_call_knows_what_its_thread_waited_in(void **state)
+{
+	struct model *model = sample_model(1, 2);
+	const struct model_call *first = NULL;
+	struct analyses all;
+
+	for (uint32_t i = 0; i < model->gpu_count; i++)
+		if (model->gpu[i].start_ns == SAMPLE_START + 2 * SAMPLE_STEP + 20000)
+			first = &model->calls[model->gpu[i].call];
+	assert_non_null(first);
+	model->calls[first - model->calls].start_ns += 15000; /* a clock's error later than its kernel */
+	analyze(&all, model, ANALYZE_IDLE);
+	assert_int_equal(row_of(&all, IDLE_WAITED)->ns, 280000);
+	assert_int_equal(row_of(&all, IDLE_LATE)->ns, 380000);
+	analyses_free(&all);
+	model_free(model);
+}
+
+/* ---- events one by one ------------------------------------------------------------------------------------- */
+
+static struct model_process process;
+static struct model_thread thread;
+static const struct model tables = {.processes = &process, .process_count = 1, .threads = &thread, .thread_count = 1};
+static const struct window window = {.start_ns = 0, .end_ns = UINT64_MAX};
+static uint64_t calls;
+
+static void wait_in_call(struct idle *idle, uint64_t start_ns, uint64_t end_ns, uint64_t operations_from_ns)
+{
+	struct model_call call = {.start_ns = start_ns, .end_ns = end_ns, .stack = NONE, .class = GPT_CLASS_SYNC};
+
+	idle_add_call(idle, &(struct call_event){.call = &call,
+						 .number = calls++,
+						 .caller = CALLER_UNSEEN,
+						 .operations_from_ns = operations_from_ns});
+}
+
+/* A launch and, at that time, its kernel. */
+static void run(struct idle *idle, uint64_t launch_ns, uint64_t start_ns, uint64_t end_ns, uint32_t device)
+{
+	struct model_call call = {.start_ns = launch_ns, .stack = NONE, .class = GPT_CLASS_LAUNCH};
+	struct model_gpu op = {.start_ns = start_ns, .end_ns = end_ns, .device = device};
+
+	idle_add_call(idle, &(struct call_event){
+				    .call = &call, .number = calls, .caller = CALLER_UNSEEN, .operations_from_ns = 0});
+	idle_add_gpu(idle, &(struct gpu_event){.op = &op,
+					       .launch = &call,
+					       .attributed = &call,
+					       .launch_number = calls++,
+					       .launch_caller = CALLER_UNSEEN,
+					       .caller = CALLER_UNSEEN});
+}
+
+static uint64_t waited_ns(const struct idle *idle)
+{
+	uint64_t ns = 0;
+
+	for (size_t i = 0; i < idle->causes.count; i++)
+		if (idle->causes.entries[i].key.part[1] == IDLE_WAITED)
+			ns += idle->causes.entries[i].ns;
+	return ns;
+}
+
+static void waits_that_no_gap_can_reach_any_more_are_not_kept(void **state)
+{
+	struct idle idle;
+
+	idle_init(&idle, &tables, &window);
+	for (uint64_t i = 0, at = 1000000; i < 100000; i++, at += 100000) {
+		run(&idle, at, at + 10000, at + 20000, 0);
+		wait_in_call(&idle, at + 1000, at + 90000, at + 100000);
+	}
+	assert_true(idle.threads[0].waits.count < 200);
+	assert_int_equal(waited_ns(&idle), 99999ull * 70000);
+	idle_free(&idle);
+}
+
+static void waits_are_kept_as_long_as_a_device_has_been_idle(void **state)
+{
+	struct idle idle;
+
+	idle_init(&idle, &tables, &window);
+	run(&idle, 1000000, 1000000, 1010000, 1);
+	for (uint64_t i = 0, at = 2000000; i < 1000; i++, at += 100000) {
+		run(&idle, at, at + 10000, at + 20000, 0);
+		wait_in_call(&idle, at + 1000, at + 90000, at + 100000);
+	}
+	assert_int_equal(waited_ns(&idle), 999ull * 70000);
+	run(&idle, 102000000, 102000000, 102010000, 1); /* who waited since the first one? */
+	assert_int_equal(waited_ns(&idle), 999ull * 70000 + 1000ull * 89000);
+	idle_free(&idle);
+}
+
+static void a_thread_without_work_on_a_gpu_keeps_no_waits(void **state)
+{
+	struct idle idle;
+
+	idle_init(&idle, &tables, &window);
+	for (uint64_t i = 0; i < 10000; i++)
+		wait_in_call(&idle, 1000 * i, 1000 * i + 900, UINT64_MAX);
+	assert_true(idle.threads[0].waits.count < 200);
+	idle_free(&idle);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_gap_is_charged_to_the_late_launch_and_to_what_its_thread_waited_in),
+		cmocka_unit_test(time_outside_of_operations_stands_behind_the_others_and_is_nobodys),
+		cmocka_unit_test(a_launch_that_was_not_seen_is_the_gpus_side),
+		cmocka_unit_test(an_operation_that_seems_to_begin_before_its_call_knows_what_its_thread_waited_in),
+		cmocka_unit_test(waits_that_no_gap_can_reach_any_more_are_not_kept),
+		cmocka_unit_test(waits_are_kept_as_long_as_a_device_has_been_idle),
+		cmocka_unit_test(a_thread_without_work_on_a_gpu_keeps_no_waits),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
