@@ -106,6 +106,7 @@ void analyses_finish(struct analyses *all)
 		all->window.end_ns = all->last_ns;
 	for (uint32_t i = 0; i < all->model->process_count; i++)
 		all->active += all->model->processes[i].calls || all->model->processes[i].gpu_ops;
+	complete_make(&all->complete, all->model);
 	lines_make(&all->lines, &all->callers);
 	if (all->which & ANALYZE_GPU_LINES)
 		line_sums_finish(&all->gpu_lines, &all->lines);

@@ -8,6 +8,7 @@
 
 #include "analyze/api_times.h"
 #include "analyze/callers.h"
+#include "analyze/complete.h"
 #include "analyze/events.h"
 #include "analyze/failures.h"
 #include "analyze/idle.h"
@@ -69,6 +70,7 @@ struct analyses {
 	struct nvtx nvtx;
 	struct utilization utilization;
 	struct threads threads;
+	struct complete complete; /* always */
 };
 
 /* The model's tables (processes, threads, stacks, frames, strings) are looked at, its events are not. */

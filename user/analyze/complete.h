@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What a trace says of itself: how much of it there is, what is missing and why.  From the receipt, not from events. */
+#ifndef GPUTRACE_ANALYZE_COMPLETE_H
+#define GPUTRACE_ANALYZE_COMPLETE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "model/model.h"
+
+enum complete_end {
+	COMPLETE_ENDED,	    /* as it was meant to */
+	COMPLETE_TRUNCATED, /* the log ends before the trace did */
+	COMPLETE_DISK_FULL,
+	COMPLETE_FAILED, /* recording ended with an error */
+};
+
+/* Something that is not as it should be, and how often. */
+struct complete_row {
+	const char *name;  /* for programs */
+	const char *words; /* behind the count, for people */
+	uint64_t count;	   /* not 0 */
+};
+
+#define COMPLETE_ROWS_MAX (MODEL_LOSSES + 12u)
+#define COMPLETE_SETS_MAX 16u
+
+struct complete {
+	enum complete_end end;
+	bool has_gpu_times; /* launches were meant to have some, or there are some */
+	uint64_t launches;  /* seen, also those that failed */
+	uint64_t launches_meant, launches_joined, launches_with_stack, lost;
+	uint64_t gpu_ns, gpu_ns_with_line;
+	uint64_t clock_error_ns;
+	uint32_t complete, wanted; /* thousandths of a percent */
+	struct complete_row rows[COMPLETE_ROWS_MAX];
+	size_t count;
+	uint64_t operations_foreign;	     /* GPU operations from foreign buffers */
+	uint32_t borrowed, borrowed_pid;     /* processes in which CUPTI was borrowed; the last of them */
+	uint64_t gaps, gap_ns;		     /* times that another client had CUPTI, how long in all */
+	bool other_client_suspected;	     /* most launches have no record, and nothing else explains it */
+	const char *sets[COMPLETE_SETS_MAX]; /* activity sets that some agent did not record */
+	size_t set_count;
+};
+
+void complete_make(struct complete *complete, const struct model *model);
+
+#endif
