@@ -573,7 +573,7 @@ def test_a_busy_process_ends_right_when_gputrace_is_killed_again_and_again(tmp_p
             command = [machine.GPUTRACE, "-p", str(running.pid), "-o", str(tmp_path / "trace.json")]
             tracer = subprocess.Popen(command, env=tracing.environment(tmp_path), stdout=subprocess.DEVNULL,
                                       stderr=subprocess.DEVNULL)
-            time.sleep(moments.uniform(0, 0.5))
+            time.sleep(moments.uniform(0, 0.5))  # any moment: while it attaches, lets the agent in, traces
             if number % 3 == 0:  # while it leaves
                 tracer.send_signal(signal.SIGINT)
                 time.sleep(moments.uniform(0, 0.1))
