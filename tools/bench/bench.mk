@@ -7,10 +7,11 @@
 #   bench-rate       nothing lost at the highest rate; the collector's CPU; attach and detach (root)
 #   bench-inject     how long a thread is stopped when the agent comes in, and what a launch costs then (root)
 #   bench-model      CPU from log to model
+#   bench-log        bytes and CPU of packing a log
 #   bench-export     CPU from model to files
 
 BENCH := $(BUILD)/tools/bench
-BENCH_OBJ := $(addprefix $(BENCH)/,bench_probe.o bench_calls.o bench_model.o bench_export.o)
+BENCH_OBJ := $(addprefix $(BENCH)/,bench_probe.o bench_calls.o bench_model.o bench_log.o bench_export.o)
 BENCHES := $(BENCH_OBJ:.o=)
 OBJECTS += $(BENCH_OBJ) $(BENCH)/traced.o
 
@@ -27,7 +28,7 @@ $(BENCH)/hammer.so: tools/bench/hammer.c $(BUILD)/flags
 	$(say) LINK $@
 	$(Q)$(CC) $(BASE_CFLAGS) -O2 -g -shared -fPIC -o $@ $<
 
-.PHONY: bench benches bench-probe bench-calls bench-rate bench-inject bench-model bench-export
+.PHONY: bench benches bench-probe bench-calls bench-rate bench-inject bench-model bench-log bench-export
 benches: $(BENCHES) $(BENCH)/hammer.so
 
 bench:
@@ -35,5 +36,5 @@ bench:
 	@$(MAKE) --no-print-directory all benches simgpu
 	@BUILD=$(BUILD) tools/bench/run
 
-bench-probe bench-calls bench-rate bench-inject bench-model bench-export: bench-%: all benches simgpu
+bench-probe bench-calls bench-rate bench-inject bench-model bench-log bench-export: bench-%: all benches simgpu
 	@BUILD=$(BUILD) tools/bench/run $*
