@@ -615,6 +615,45 @@ static void what_lies_is_refused(void **state)
 	schema_free(schema);
 }
 
+static void hostile_batches_are_refused(void **state)
+{
+	/*
+	 * count, order, then columns, a length before each: of `small` size, flags, tail; of `batch` size, flags, how
+	 * many bytes are no records, those bytes.  Sizes are differences to 8, twice as much.
+	 */
+	static const struct {
+		const char *what;
+		uint8_t bytes[40];
+		size_t size, record_bytes;
+	} lies[] = {
+		{"more bytes at the end than the batch has", {1, 1, 13, 1, 32, 0, 1, 17, 0}, 9, 24},
+		{"so many of them that they would stand in front of it",
+		 {1, 1, 13, 1, 32, 0, 1, 25, 25, 1, 1, 1, 1, 1, 1, 1, 1,
+		  1, 1, 1,  1, 1,  1, 1, 1,  1,	 1, 1, 1, 1, 1, 1, 1, 1},
+		 34,
+		 24},
+		{"more than there is at all", {1, 1, 13, 1, 32, 0, 6, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f, 0}, 14, 24},
+		{"a record that goes on behind its batch", {2, 2, 13, 3, 1, 16, 0, 0, 1, 16, 0, 0, 0}, 13, 24},
+		{"a batch in a batch", {2, 2, 13, 13, 2, 32, 15, 0, 2, 0, 8, 0}, 12, 24},
+		{"a batch that does not end", {1, 1, 13, 1, 32, 0, 0, 0}, 8, 24},
+		{"a batch shorter than its struct", {1, 1, 14, 1, 15, 0, 0, 0, 0}, 9, 8},
+	};
+	static const char text[] = "3 small 8\n13 batch 8 records\n14 later 16 a:64:raw records\n";
+	struct unpacker *unpacker;
+	struct schema *schema;
+
+	assert_int_equal(schema_parse(text, sizeof(text) - 1, &schema), 0);
+	unpacker = unpacker_new(schema);
+	for (size_t i = 0; i < sizeof(lies) / sizeof(lies[0]); i++)
+		if (unpack_tight(unpacker, lies[i].bytes, lies[i].size, lies[i].record_bytes) != -EPROTO)
+			fail_msg("taken: %s", lies[i].what);
+	/* all the same in good order: a batch of 24 bytes with a record of 16; one of 8 */
+	assert_int_equal(unpack_tight(unpacker, (const uint8_t[]){2, 2, 13, 3, 1, 16, 0, 0, 1, 32, 0, 0, 0}, 13, 24),
+			 0);
+	unpacker_free(unpacker);
+	schema_free(schema);
+}
+
 /* ---- what it is for ----------------------------------------------------------------------------------------- */
 
 static void a_launch_is_some_bytes(void **state)
@@ -662,6 +701,7 @@ int main(void)
 		cmocka_unit_test(what_was_cut_or_lengthened_is_refused),
 		cmocka_unit_test(damage_stays_within_bounds),
 		cmocka_unit_test(what_lies_is_refused),
+		cmocka_unit_test(hostile_batches_are_refused),
 		cmocka_unit_test(a_launch_is_some_bytes),
 	};
 
