@@ -185,7 +185,7 @@ CHECK_FN const char *model_check_python(const struct model *model)
 			MODEL_MUST(model->pycalls[thread->first_pycall + k].thread == i);
 	}
 	for (uint32_t i = 0; i < model->range_count; i++) {
-		const struct model_range *range = &model->ranges[i], *before = range - 1;
+		const struct model_span *range = &model->ranges[i], *before = range - 1;
 		const struct model_thread *thread = &model->threads[range->thread];
 
 		MODEL_MUST(range->thread < model->thread_count && range->name < model->string_count);
@@ -195,10 +195,10 @@ CHECK_FN const char *model_check_python(const struct model *model)
 		MODEL_MUST(!i || before->thread != range->thread || before->start_ns <= range->start_ns);
 	}
 	for (uint32_t i = 0; i < model->pyspan_count; i++) {
-		const struct model_pyspan *span = &model->pyspans[i];
+		const struct model_span *span = &model->pyspans[i];
 
 		MODEL_MUST(span->start_ns <= span->end_ns && span->end_ns != UINT64_MAX);
-		MODEL_MUST((span->kind == GPT_PYEVENT_IMPORT) == (span->name < model->string_count));
+		MODEL_MUST((span->kind == MODEL_SPAN_IMPORT) == (span->name < model->string_count));
 	}
 	for (uint32_t i = 0; i < model->pycall_count; i++)
 		MODEL_MUST(model->pycalls[i].start_ns <= model->pycalls[i].end_ns &&

@@ -9,7 +9,7 @@ static void collections_and_imports_have_the_gpu_time_that_they_cost(void **stat
 
 	analyze(&all, model, ANALYZE_INTERPRETER);
 	assert_int_equal(all.interpreter.rows.count, 2); /* an import inside another counts with it */
-	assert_int_equal(all.interpreter.rows.items[0].kind, GPT_PYEVENT_GC);
+	assert_int_equal(all.interpreter.rows.items[0].kind, MODEL_SPAN_GC);
 	assert_int_equal(all.interpreter.rows.items[0].generation, 1);
 	assert_int_equal(all.interpreter.rows.items[0].ns, 20 * 40000);
 	assert_int_equal(all.interpreter.rows.items[0].longest_ns, 40000);
@@ -59,7 +59,7 @@ static void run(uint64_t start_ns, uint64_t end_ns, uint32_t process)
 
 static void collect(uint64_t start_ns, uint64_t end_ns)
 {
-	struct model_pyspan span = {.start_ns = start_ns, .end_ns = end_ns, .name = NONE, .kind = GPT_PYEVENT_GC};
+	struct model_span span = {.start_ns = start_ns, .end_ns = end_ns, .name = NONE, .kind = MODEL_SPAN_GC};
 
 	interpreter_add_span(&interpreter, &(struct span_event){.span = &span, .process = 0});
 }
@@ -98,12 +98,12 @@ static void collections_that_are_over_are_not_kept(void **state)
 
 static void open_range(uint32_t name, uint32_t thread, uint64_t start_ns, uint64_t end_ns)
 {
-	struct model_range range = {.start_ns = start_ns,
-				    .end_ns = end_ns,
-				    .thread = thread,
-				    .name = name,
-				    .domain = NONE,
-				    .kind = MODEL_RANGE_PUSHED};
+	struct model_span range = {.start_ns = start_ns,
+				   .end_ns = end_ns,
+				   .thread = thread,
+				   .name = name,
+				   .domain = NONE,
+				   .kind = MODEL_SPAN_PUSHED};
 
 	nvtx_add_range(&nvtx, &(struct range_event){.range = &range});
 }

@@ -155,7 +155,7 @@ static void gpu_work_during_a_collection_is_no_idle_time(void **state)
 	assert_int_equal(model_build(fd, &model, &why), 0);
 	close(fd);
 	for (uint32_t i = 0; i < model->pyspan_count; i++)
-		if (model->pyspans[i].kind == GPT_PYEVENT_GC)
+		if (model->pyspans[i].kind == MODEL_SPAN_GC)
 			/* 20 us of it beside the first kernel, which ends 120 us into the step */
 			model->pyspans[i].start_ns = SAMPLE_START + 1100000,
 			model->pyspans[i].end_ns = SAMPLE_START + 1100000 + 40000;

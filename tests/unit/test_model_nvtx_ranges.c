@@ -36,9 +36,9 @@ static void by_id(struct log_builder *log, uint16_t what, uint64_t time_ns, uint
 }
 
 /* The only range of that name. */
-static const struct model_range *range_of(const struct model *model, const char *name)
+static const struct model_span *range_of(const struct model *model, const char *name)
 {
-	const struct model_range *found = NULL;
+	const struct model_span *found = NULL;
 
 	for (uint32_t i = 0; i < model->range_count; i++)
 		if (!strcmp(model->strings[model->ranges[i].name], name)) {
@@ -52,7 +52,7 @@ static const struct model_range *range_of(const struct model *model, const char 
 static void assert_range(const struct model *model, const char *name, uint64_t start_ns, uint64_t end_ns,
 			 bool truncated)
 {
-	const struct model_range *range = range_of(model, name);
+	const struct model_span *range = range_of(model, name);
 
 	assert_int_equal(range->start_ns, start_ns);
 	assert_int_equal(range->end_ns, end_ns);

@@ -67,7 +67,7 @@ static void a_collection_lasts_from_its_begin_to_its_end(void **state)
 	log_end(&log, END);
 	model = model_of(&log);
 	assert_int_equal(model->pyspan_count, 1);
-	assert_int_equal(model->pyspans[0].kind, GPT_PYEVENT_GC);
+	assert_int_equal(model->pyspans[0].kind, MODEL_SPAN_GC);
 	assert_int_equal(model->pyspans[0].generation, 2);
 	assert_int_equal(model->pyspans[0].start_ns, 100);
 	assert_int_equal(model->pyspans[0].end_ns, 350);

@@ -172,7 +172,7 @@ static void feed_exit(struct walk *walk)
 static void feed_span(struct walk *walk)
 {
 	const struct model *model = walk->all->model;
-	const struct model_pyspan *span = &model->pyspans[walk->spans[take(walk, KIND_SPAN)]];
+	const struct model_span *span = &model->pyspans[walk->spans[take(walk, KIND_SPAN)]];
 	struct span_event event = {.span = span, .process = model->threads[span->thread].process};
 
 	analyses_add_span(walk->all, &event);
@@ -305,14 +305,14 @@ static void sort_spans(struct walk *walk)
 		return;
 	spans = xmalloc(model->pyspan_count * sizeof(*spans));
 	for (uint32_t i = 0; i < model->pyspan_count; i++) {
-		const struct model_pyspan *span = &model->pyspans[i];
+		const struct model_span *span = &model->pyspans[i];
 
 		if (span->thread != thread)
 			import_end_ns = 0;
 		thread = span->thread;
-		if (span->kind == GPT_PYEVENT_IMPORT && span->start_ns < import_end_ns)
+		if (span->kind == MODEL_SPAN_IMPORT && span->start_ns < import_end_ns)
 			continue;
-		if (span->kind == GPT_PYEVENT_IMPORT)
+		if (span->kind == MODEL_SPAN_IMPORT)
 			import_end_ns = span->end_ns;
 		spans[walk->span_count++] = (struct moment){span->start_ns, i};
 	}

@@ -67,13 +67,13 @@ struct exit_event {
 
 /* A garbage collection, or an import that is inside of no other; GPU operations that began by then come before it. */
 struct span_event {
-	const struct model_pyspan *span;
+	const struct model_span *span;
 	uint32_t process;
 };
 
 /* An NVTX range or mark; it comes before the calls that were made in it. */
 struct range_event {
-	const struct model_range *range;
+	const struct model_span *range;
 };
 
 /* What the driver needs to begin a memcpy. */

@@ -70,7 +70,7 @@ static void keep(struct interpreter_process *process, struct interpreter_span sp
 	array_push(&process->spans, span);
 }
 
-static uint32_t row_of(struct interpreter *all, const struct model_pyspan *span)
+static uint32_t row_of(struct interpreter *all, const struct model_span *span)
 {
 	struct tally_key key = {{span->kind, (uint32_t)span->generation, span->name}};
 	size_t known = all->rows.count, row = (size_t)(tally_at(&all->keys, key) - all->keys.entries);
@@ -84,7 +84,7 @@ static uint32_t row_of(struct interpreter *all, const struct model_pyspan *span)
 
 void interpreter_add_span(struct interpreter *all, const struct span_event *event)
 {
-	const struct model_pyspan *span = event->span;
+	const struct model_span *span = event->span;
 	struct interpreter_process *process = &all->processes[event->process];
 	struct interpreter_span kept = {.start_ns = span->start_ns, .end_ns = span->end_ns};
 	uint64_t ns = span->end_ns - span->start_ns;

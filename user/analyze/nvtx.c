@@ -90,7 +90,7 @@ static uint32_t row_name(struct nvtx *all, uint32_t string)
 	return *known;
 }
 
-static uint32_t row_of(struct nvtx *all, const struct model_range *range)
+static uint32_t row_of(struct nvtx *all, const struct model_span *range)
 {
 	uint32_t name = row_name(all, range->name);
 	size_t known = all->rows.count, row;
@@ -121,11 +121,11 @@ static void forget(struct nvtx_thread *thread, uint64_t now_ns)
 
 void nvtx_add_range(struct nvtx *all, const struct range_event *event)
 {
-	const struct model_range *range = event->range;
+	const struct model_span *range = event->range;
 	struct nvtx_thread *thread = &all->threads[range->thread];
 	uint32_t index;
 
-	if (range->kind == MODEL_RANGE_MARK)
+	if (range->kind == MODEL_SPAN_MARK)
 		return;
 	index = row_of(all, range);
 	all->rows.items[index].open_ns += range->end_ns - range->start_ns;

@@ -76,8 +76,10 @@ bool gpt_add_pyevent(struct builder *builder, const struct gpt_record *record)
 	builder_see_time(builder, event->time_ns);
 	if (!is_sound(event))
 		return false;
-	if (event->ends)
-		return builder_end_pyevent(builder, &at, (enum gpt_pyevent_kind)event->kind);
+	if (event->ends) {
+		builder_end_pyevent(builder, &at, event->kind == GPT_PYEVENT_GC ? MODEL_SPAN_GC : MODEL_SPAN_IMPORT);
+		return true;
+	}
 	if (event->kind == GPT_PYEVENT_IMPORT)
 		return builder_begin_import(builder, &at, &name);
 	return builder_begin_gc(builder, &at, event->value >= 0 && event->value < 16 ? (int32_t)event->value : -1);
@@ -89,5 +91,8 @@ bool gpt_add_pycall(struct builder *builder, const struct gpt_record *record)
 	struct python_moment at = {
 		.time_ns = event->time_ns, .frame = event->frame, .pid = event->pid, .tid = event->tid};
 
-	return event->code ? builder_enter_function(builder, &at, event->code) : builder_leave_function(builder, &at);
+	if (event->code)
+		return builder_enter_function(builder, &at, event->code);
+	builder_leave_function(builder, &at);
+	return true;
 }

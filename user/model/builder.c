@@ -22,7 +22,6 @@ struct builder *builder_new(void)
 	api_activities_init(&builder->api_activities, &builder->processes, &builder->calls);
 	builder->agents = (struct agents){.processes = &builder->processes, .strings = &builder->strings};
 	gaps_init(&builder->gaps, &builder->processes);
-	python_spans_init(&builder->python_spans, &builder->processes, &builder->codes, &builder->strings);
 	ranges_init(&builder->ranges, &builder->processes, &builder->strings, seed);
 	device_table_init(&builder->devices, &builder->strings, seed);
 	graphs_init(&builder->graphs, seed);
@@ -58,9 +57,9 @@ static void move_tables(struct builder *builder)
 	model->memories = builder->memories.items;
 	model->memory_count = (uint32_t)builder->memories.count;
 	MOVE(device, builder->devices.list);
-	MOVE(pyspan, builder->python_spans.events);
-	MOVE(pycall, builder->python_spans.calls);
-	MOVE(range, builder->ranges.list);
+	MOVE(pyspan, builder->pyevents.list);
+	MOVE(pycall, builder->functions.list);
+	MOVE(range, builder->ranges.spans.list);
 	MOVE(string, builder->strings.strings);
 	MOVE(probe, builder->probes);
 	MOVE(note, builder->notes);
@@ -83,7 +82,8 @@ static void free_builder(struct builder *builder)
 	api_activities_free(&builder->api_activities);
 	gaps_free(&builder->gaps);
 	wall_clock_free(&builder->clock);
-	python_spans_free(&builder->python_spans);
+	spans_free(&builder->pyevents);
+	spans_free(&builder->functions);
 	ranges_free(&builder->ranges);
 	device_table_free(&builder->devices);
 	graphs_free(&builder->graphs);
@@ -108,7 +108,7 @@ struct model *builder_finish(struct builder *builder)
 	process_table_finish(&builder->processes);
 	stacks_finish(&builder->stacks);
 	calls_finish(&builder->calls);
-	python_spans_finish(&builder->python_spans, model->end_ns);
+	join_python_spans(builder);
 	device_table_finish(&builder->devices);
 	prepare_clock(builder);
 	join_api_activities(builder);

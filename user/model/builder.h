@@ -79,11 +79,11 @@ bool builder_add_api_activity(struct builder *builder, struct program program, c
 /* name: of an import's module; generation: of a garbage collection, -1: not known. */
 bool builder_begin_gc(struct builder *builder, const struct python_moment *at, int32_t generation);
 bool builder_begin_import(struct builder *builder, const struct python_moment *at, const struct python_text *name);
-bool builder_end_pyevent(struct builder *builder, const struct python_moment *at, enum gpt_pyevent_kind kind);
+void builder_end_pyevent(struct builder *builder, const struct python_moment *at, enum model_span_kind kind);
 
 /* A Python function is entered, or goes on; and left. */
 bool builder_enter_function(struct builder *builder, const struct python_moment *at, uint64_t code);
-bool builder_leave_function(struct builder *builder, const struct python_moment *at);
+void builder_leave_function(struct builder *builder, const struct python_moment *at);
 
 /* ---- the agent and CUPTI ----------------------------------------------------------------------------------------- */
 

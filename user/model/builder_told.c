@@ -122,11 +122,13 @@ void builder_add_fork(struct builder *builder, const struct new_fork *fork)
 
 void builder_add_exec(struct builder *builder, uint32_t pid, uint64_t time_ns, struct text name)
 {
+	uint32_t process = process_table_find(&builder->processes, pid);
+
 	builder_see_time(builder, time_ns);
-	agents_process_execs(&builder->agents, process_table_find(&builder->processes, pid));
+	agents_process_execs(&builder->agents, process);
 	ranges_process_execs(&builder->ranges, pid, time_ns);
 	gaps_process_execs(&builder->gaps, pid, time_ns);
-	python_spans_process_execs(&builder->python_spans, pid, time_ns);
+	close_python_spans(builder, process, time_ns);
 	process_table_add_exec(&builder->processes, pid, time_ns, name);
 }
 
@@ -197,46 +199,6 @@ bool builder_add_return(struct builder *builder, struct program program, const s
 bool builder_add_api_activity(struct builder *builder, struct program program, const struct new_api_activity *activity)
 {
 	return api_activities_add(&builder->api_activities, program, activity);
-}
-
-/* ---- inside the interpreter -------------------------------------------------------------------------------------- */
-
-bool builder_begin_gc(struct builder *builder, const struct python_moment *at, int32_t generation)
-{
-	builder_see_time(builder, at->time_ns);
-	return python_spans_begin(&builder->python_spans, at, GPT_PYEVENT_GC, NONE, generation);
-}
-
-bool builder_begin_import(struct builder *builder, const struct python_moment *at, const struct python_text *name)
-{
-	uint32_t string;
-
-	builder_see_time(builder, at->time_ns);
-	if (!name->size)
-		string = string_intern(&builder->strings, "?", 1);
-	else if (!name->kind)
-		string = string_intern(&builder->strings, name->bytes, name->size);
-	else
-		string = string_intern_kind(&builder->strings, name->bytes, name->size, name->kind);
-	return python_spans_begin(&builder->python_spans, at, GPT_PYEVENT_IMPORT, string, -1);
-}
-
-bool builder_end_pyevent(struct builder *builder, const struct python_moment *at, enum gpt_pyevent_kind kind)
-{
-	builder_see_time(builder, at->time_ns);
-	return python_spans_end(&builder->python_spans, at, kind);
-}
-
-bool builder_enter_function(struct builder *builder, const struct python_moment *at, uint64_t code)
-{
-	builder_see_time(builder, at->time_ns);
-	return python_spans_enter(&builder->python_spans, at, code);
-}
-
-bool builder_leave_function(struct builder *builder, const struct python_moment *at)
-{
-	builder_see_time(builder, at->time_ns);
-	return python_spans_leave(&builder->python_spans, at);
 }
 
 /* ---- the agent and CUPTI ----------------------------------------------------------------------------------------- */

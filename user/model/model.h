@@ -55,38 +55,28 @@ struct model_thread {
 	uint32_t first_range, ranges;	/* and of model.ranges */
 };
 
-/* A collection or an import; those of a thread nest and are in the order in which they began. */
-struct model_pyspan {
-	uint64_t start_ns, end_ns;
-	uint32_t thread;
-	uint32_t name;	    /* import: index into model.strings of the module, else NONE */
-	int32_t generation; /* collection: -1 not known */
-	uint8_t kind;	    /* enum gpt_pyevent_kind */
-	bool truncated;	    /* it had not ended when the trace did */
+enum model_span_kind {
+	MODEL_SPAN_GC = 1,   /* a garbage collection of the interpreter */
+	MODEL_SPAN_IMPORT,   /* a module that was not there yet was looked for and executed */
+	MODEL_SPAN_FUNCTION, /* a Python function from entry to end; a generator is entered anew each time it goes on */
+	MODEL_SPAN_MARK,     /* NVTX: a moment */
+	MODEL_SPAN_PUSHED,   /* NVTX: those of a thread and domain nest */
+	MODEL_SPAN_STARTED,  /* NVTX: these need not; they count for the thread that started them */
 };
 
-/* A Python function from entry to end, as exact as the clock; a generator is entered anew each time it goes on. */
-struct model_pycall {
+/* What has a begin and an end on a thread. */
+struct model_span {
 	uint64_t start_ns, end_ns;
 	uint32_t thread;
-	uint32_t code;
-	bool truncated; /* it had not ended when the trace did */
-};
-
-enum model_range_kind {
-	MODEL_RANGE_MARK,
-	MODEL_RANGE_PUSHED,  /* those of a thread and domain nest */
-	MODEL_RANGE_STARTED, /* these need not; they count for the thread that started them */
-};
-
-/* What the program itself calls a stretch of time (NVTX). */
-struct model_range {
-	uint64_t start_ns, end_ns;
-	uint32_t thread;
-	uint32_t name;	 /* model.strings */
-	uint32_t domain; /* model.strings, NONE: the default one */
-	uint8_t kind;	 /* enum model_range_kind */
-	bool truncated;	 /* it had not ended when its program or the trace did */
+	uint32_t name; /* model.strings: import: the module; NVTX: the range; else NONE */
+	union {
+		int32_t generation; /* of a garbage collection, -1: not known */
+		uint32_t code;	    /* of a function: model.codes */
+		uint32_t domain;    /* NVTX: model.strings, NONE: the default one */
+	};
+	uint8_t kind;	/* enum model_span_kind */
+	bool truncated; /* it had not ended when its program or the trace did */
+	bool lost;	/* its end was lost; none of a finished model's is */
 };
 
 /* What an agent lost; losses.h names the causes. */
@@ -320,9 +310,9 @@ struct model {
 	struct model_sync *syncs;      /* by start_ns */
 	struct model_memory *memories; /* by time_ns */
 	struct model_device *devices;  /* by id */
-	struct model_pyspan *pyspans;  /* by thread */
-	struct model_pycall *pycalls;  /* by thread */
-	struct model_range *ranges;    /* by thread, start, and those around others first */
+	struct model_span *pyspans;    /* garbage collections and imports, by thread and start */
+	struct model_span *pycalls;    /* functions, by thread and start */
+	struct model_span *ranges;     /* NVTX, by thread, start, and those around others first */
 	const char **strings;
 	const char **probes; /* one line per file with probe sites found and missed */
 	const char **notes;  /* remarks the report must show */

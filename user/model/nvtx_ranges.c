@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Pairing, and where what was never ended ends; see ranges.h. */
+/* Pairing, and where what was never ended ends; see nvtx_ranges.h. */
 #include "model/nvtx_ranges.h"
 
 #include <stdlib.h>
@@ -20,9 +20,8 @@ void ranges_init(struct ranges *ranges, struct process_table *processes, struct 
 
 void ranges_free(struct ranges *ranges)
 {
-	for (size_t i = 0; i < ranges->stacks.count; i++)
-		array_free(&ranges->stacks.items[i].open);
-	array_free(&ranges->stacks);
+	spans_free(&ranges->spans);
+	array_free(&ranges->latest);
 	array_free(&ranges->owners);
 	array_free(&ranges->execs);
 	array_free(&ranges->losses);
@@ -32,94 +31,89 @@ void ranges_free(struct ranges *ranges)
 	lookup_free(&ranges->space_execs);
 }
 
-static struct range_stack *stack_of(struct ranges *ranges, uint32_t space, const struct new_range *event)
+static uint32_t lane_of(struct ranges *ranges, uint32_t space, const struct new_range *event)
 {
-	uint32_t *index = lookup_put(&ranges->by_thread, space, (uint64_t)event->tid << 16 | event->domain,
-				     (uint32_t)ranges->stacks.count);
+	uint32_t *lane = lookup_put(&ranges->by_thread, space, (uint64_t)event->tid << 16 | event->domain,
+				    (uint32_t)ranges->latest.count);
 
-	if (*index == ranges->stacks.count) {
-		struct range_stack stack = {.open = {0}};
-
-		array_push(&ranges->stacks, stack);
-	}
-	return &ranges->stacks.items[*index];
+	if (*lane == ranges->latest.count)
+		array_push(&ranges->latest, 0);
+	return *lane;
 }
 
-static uint32_t begin(struct ranges *ranges, struct program program, const struct new_range *event,
-		      enum model_range_kind kind)
+static struct model_span span_of(struct ranges *ranges, const struct new_range *event, enum model_span_kind kind)
 {
-	struct range_owner owner = {.program = program, .tid = event->tid};
-	struct model_range range = {
+	struct string_pool *strings = ranges->strings;
+
+	return (struct model_span){
 		.start_ns = event->time_ns,
-		.end_ns = event->time_ns,
-		.name = string_intern(ranges->strings, event->name.bytes, event->name.size),
+		.name = string_intern(strings, event->name.bytes, event->name.size),
 		.domain = event->domain_name.size
-				  ? string_intern(ranges->strings, event->domain_name.bytes, event->domain_name.size)
+				  ? string_intern(strings, event->domain_name.bytes, event->domain_name.size)
 				  : NONE,
 		.kind = (uint8_t)kind,
-		.truncated = kind != MODEL_RANGE_MARK,
 	};
-
-	array_push(&ranges->list, range);
-	array_push(&ranges->owners, owner);
-	return (uint32_t)ranges->list.count - 1;
 }
 
-/* False: it would end before it began. */
-static bool end(struct ranges *ranges, uint32_t index, uint64_t time_ns)
+static void add_owner(struct ranges *ranges, struct program program, uint32_t tid)
 {
-	struct model_range *range = &ranges->list.items[index];
-
-	if (time_ns < range->start_ns)
-		return false;
-	range->end_ns = time_ns;
-	range->truncated = false;
-	return true;
+	array_push(&ranges->owners, ((struct range_owner){.program = program, .tid = tid}));
 }
 
 /*
  * False: the time is before that of the previous event on the same thread, which is damage; the event is then used with
  * the previous event's time.
  */
-static bool go_on(struct range_stack *stack, uint64_t time_ns)
+static bool go_on(uint64_t *latest_ns, uint64_t time_ns)
 {
-	bool in_order = time_ns >= stack->last_ns;
+	bool in_order = time_ns >= *latest_ns;
 
 	if (in_order)
-		stack->last_ns = time_ns;
+		*latest_ns = time_ns;
 	return in_order;
+}
+
+static uint32_t add(struct ranges *ranges, struct program program, const struct new_range *range,
+		    enum model_span_kind kind)
+{
+	struct model_span span = span_of(ranges, range, kind);
+
+	add_owner(ranges, program, range->tid);
+	return spans_add(&ranges->spans, &span);
 }
 
 bool ranges_mark(struct ranges *ranges, struct program program, const struct new_range *range)
 {
-	begin(ranges, program, range, MODEL_RANGE_MARK);
+	add(ranges, program, range, MODEL_SPAN_MARK);
 	return true;
 }
 
 bool ranges_push(struct ranges *ranges, struct program program, const struct new_range *range)
 {
-	struct range_stack *stack = stack_of(ranges, program.space, range);
-	bool in_order = go_on(stack, range->time_ns);
-	uint32_t index = begin(ranges, program, range, MODEL_RANGE_PUSHED);
+	uint32_t lane = lane_of(ranges, program.space, range);
+	bool in_order = go_on(&ranges->latest.items[lane], range->time_ns);
+	struct model_span span = span_of(ranges, range, MODEL_SPAN_PUSHED);
 
-	ranges->list.items[index].start_ns = stack->last_ns;
-	array_push(&stack->open, index);
+	span.start_ns = ranges->latest.items[lane];
+	if (!spans_begin(&ranges->spans, lane, spans_next_depth(&ranges->spans, lane), &span))
+		return false;
+	add_owner(ranges, program, range->tid);
 	return in_order;
 }
 
 bool ranges_pop(struct ranges *ranges, struct program program, const struct new_range *range)
 {
-	struct range_stack *stack = stack_of(ranges, program.space, range);
-	bool in_order = go_on(stack, range->time_ns);
+	uint32_t lane = lane_of(ranges, program.space, range);
+	bool in_order = go_on(&ranges->latest.items[lane], range->time_ns);
 
-	if (stack->open.count) /* else of a push before the trace */
-		end(ranges, stack->open.items[--stack->open.count], stack->last_ns);
+	spans_end(&ranges->spans, lane, spans_last_depth(&ranges->spans, lane), MODEL_SPAN_PUSHED,
+		  ranges->latest.items[lane]);
 	return in_order;
 }
 
 bool ranges_start(struct ranges *ranges, struct program program, const struct new_range *range)
 {
-	uint32_t index = begin(ranges, program, range, MODEL_RANGE_STARTED);
+	uint32_t index = add(ranges, program, range, MODEL_SPAN_STARTED);
 
 	*lookup_put(&ranges->by_id, program.space, range->id, index) = index;
 	return true;
@@ -129,9 +123,9 @@ bool ranges_end(struct ranges *ranges, struct program program, const struct new_
 {
 	uint32_t *index = lookup_get(&ranges->by_id, program.space, range->id);
 
-	if (!index || !ranges->list.items[*index].truncated)
+	if (!index || !ranges->spans.list.items[*index].truncated)
 		return true;
-	return end(ranges, *index, range->time_ns);
+	return spans_end_at(&ranges->spans, *index, range->time_ns);
 }
 
 void ranges_lose(struct ranges *ranges, struct program program, uint64_t count, uint64_t from_ns, uint64_t to_ns)
@@ -175,8 +169,8 @@ static uint32_t thread_of(struct ranges *ranges, const struct range_owner *owner
 static int compare(const void *left, const void *right, void *list)
 {
 	const struct order_key *a = left, *b = right;
-	const struct model_range *of_a = (const struct model_range *)list + a->index;
-	const struct model_range *of_b = (const struct model_range *)list + b->index;
+	const struct model_span *of_a = (const struct model_span *)list + a->index;
+	const struct model_span *of_b = (const struct model_span *)list + b->index;
 
 	if (of_a->thread != of_b->thread)
 		return of_a->thread < of_b->thread ? -1 : 1;
@@ -189,17 +183,17 @@ static int compare(const void *left, const void *right, void *list)
 
 static void sort(struct ranges *ranges)
 {
-	size_t count = ranges->list.count;
+	size_t count = ranges->spans.list.count;
 	struct order_key *keys = xmalloc(count * sizeof(*keys));
 
 	for (size_t i = 0; i < count; i++)
 		keys[i] = (struct order_key){.index = (uint32_t)i};
 	if (count)
-		qsort_r(keys, count, sizeof(*keys), compare, ranges->list.items);
-	order_apply(keys, count, ranges->list.items, sizeof(ranges->list.items[0]));
+		qsort_r(keys, count, sizeof(*keys), compare, ranges->spans.list.items);
+	order_apply(keys, count, ranges->spans.list.items, sizeof(ranges->spans.list.items[0]));
 	free(keys);
 	for (size_t i = 0; i < count; i++) {
-		struct model_thread *thread = &ranges->processes->threads.items[ranges->list.items[i].thread];
+		struct model_thread *thread = &ranges->processes->threads.items[ranges->spans.list.items[i].thread];
 
 		if (!thread->ranges++)
 			thread->first_range = (uint32_t)i;
@@ -238,12 +232,12 @@ static const struct range_loss *loss_after(const struct ranges *ranges, uint32_t
  * until then, what began meanwhile is not known at all (false).  After it pairs are right again: whatever is out of
  * balance ends one of those that were open.
  */
-static bool truncate_at_loss(const struct ranges *ranges, const struct range_owner *owner, struct model_range *range)
+static bool truncate_at_loss(const struct ranges *ranges, const struct range_owner *owner, struct model_span *range)
 {
 	const struct range_loss *loss = loss_after(ranges, owner->program.space, range->start_ns);
 
-	if (!loss || range->end_ns < loss->from_ns || range->kind == MODEL_RANGE_MARK ||
-	    (range->kind == MODEL_RANGE_STARTED && !range->truncated))
+	if (!loss || range->end_ns < loss->from_ns || range->kind == MODEL_SPAN_MARK ||
+	    (range->kind == MODEL_SPAN_STARTED && !range->truncated))
 		return true;
 	if (range->start_ns >= loss->from_ns)
 		return false;
@@ -259,8 +253,8 @@ void ranges_finish(struct ranges *ranges, uint64_t start_ns, uint64_t end_ns)
 	if (ranges->losses.count)
 		qsort(ranges->losses.items, ranges->losses.count, sizeof(ranges->losses.items[0]), by_space);
 
-	for (size_t i = 0; i < ranges->list.count; i++) {
-		struct model_range range = ranges->list.items[i];
+	for (size_t i = 0; i < ranges->spans.list.count; i++) {
+		struct model_span range = ranges->spans.list.items[i];
 
 		/* what an agent had left over from another trace */
 		if (range.start_ns < start_ns)
@@ -272,8 +266,8 @@ void ranges_finish(struct ranges *ranges, uint64_t start_ns, uint64_t end_ns)
 		if (!truncate_at_loss(ranges, &ranges->owners.items[i], &range))
 			continue;
 		range.thread = thread_of(ranges, &ranges->owners.items[i]);
-		ranges->list.items[kept++] = range;
+		ranges->spans.list.items[kept++] = range;
 	}
-	ranges->list.count = kept;
+	ranges->spans.list.count = kept;
 	sort(ranges);
 }

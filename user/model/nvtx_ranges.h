@@ -11,6 +11,7 @@
 #include "model/lookup.h"
 #include "model/model.h"
 #include "model/process_table.h"
+#include "model/spans.h"
 #include "model/string_pool.h"
 
 /* Which program and thread a range of the list belongs to; parallel to the list. */
@@ -25,20 +26,15 @@ struct range_loss {
 	uint32_t space;
 };
 
-struct range_stack {
-	ARRAY(uint32_t) open; /* indices in the list */
-	uint64_t last_ns;     /* of the latest event: a thread's times only go on */
-};
-
 struct ranges {
 	struct process_table *processes;
 	struct string_pool *strings;
-	ARRAY(struct model_range) list;
+	struct spans spans;
 	ARRAY(struct range_owner) owners; /* parallel to it */
-	ARRAY(struct range_stack) stacks;
-	ARRAY(uint64_t) execs;	   /* when a space ended */
-	struct lookup by_thread;   /* (space, tid and domain) to stack */
-	struct lookup by_id;	   /* (space, id) to index in the list */
+	ARRAY(uint64_t) latest;		  /* by lane: its latest time, as a thread's times only go on */
+	ARRAY(uint64_t) execs;		  /* when a space ended */
+	struct lookup by_thread;	  /* (space, tid and domain) to lane */
+	struct lookup by_id;		  /* (space, id) to index in the list */
 	struct lookup tids;	   /* (space, tid in the process's pid namespace) to thread, where the two differ */
 	struct lookup space_execs; /* (space, 0) to execs */
 	ARRAY(struct range_loss) losses;

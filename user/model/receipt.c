@@ -138,7 +138,7 @@ void receipt_fill(struct builder *builder)
 	struct model_receipt *receipt = &model_source(model)->receipt;
 
 	receipt->ranges_lost = builder->ranges.lost;
-	receipt->python_unpaired = builder->python_spans.unpaired;
+	receipt->python_unpaired = builder->pyevents.lost + builder->functions.lost;
 	receipt->clock_error_ns = builder->clock.error_ns;
 	receipt->clock_steps = wall_clock_steps(&builder->clock);
 	receipt->truncated = builder->torn || !builder->ended;

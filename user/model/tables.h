@@ -18,7 +18,7 @@
 #include "model/graphs.h"
 #include "model/nvtx_ranges.h"
 #include "model/process_table.h"
-#include "model/python_spans.h"
+#include "model/spans.h"
 #include "model/stacks.h"
 #include "model/string_pool.h"
 #include "model/wall_clock.h"
@@ -59,7 +59,8 @@ struct builder {
 	struct wall_clock clock;
 	struct agents agents;
 	struct gaps gaps;
-	struct python_spans python_spans;
+	struct spans pyevents;	/* garbage collections and imports; a thread is a lane */
+	struct spans functions; /* the same of Python functions */
 	struct ranges ranges;
 	struct device_table devices;
 	struct graphs graphs;
@@ -83,6 +84,10 @@ struct builder {
 
 /* Before any conversion of a time: samples of the clocks, in order. */
 void prepare_clock(struct builder *builder);
+
+/* Garbage collections, imports and functions of a process that becomes another program, or of all at the end. */
+void close_python_spans(struct builder *builder, uint32_t process, uint64_t time_ns);
+void join_python_spans(struct builder *builder);
 
 /* CUPTI's records of calls: times on one clock, and which call each of them is; before calls are sorted. */
 void join_api_activities(struct builder *builder);

@@ -11,7 +11,7 @@
 
 static char *what_took_it(struct report *report, const struct interpreter_row *row)
 {
-	if (row->kind == GPT_PYEVENT_IMPORT)
+	if (row->kind == MODEL_SPAN_IMPORT)
 		return xasprintf("import %s", report->model->strings[row->name]);
 	if (row->generation >= 0)
 		return xasprintf("collection, generation %" PRId32, row->generation);

@@ -75,9 +75,9 @@ static void place_jits(struct timeline *timeline, struct placed *placed)
 }
 
 /* Pushed ones nest, so only the outermost takes a lane, and that is always the first. */
-static uint32_t place_range(struct lanes *lanes, struct tally_key key, const struct model_range *range)
+static uint32_t place_range(struct lanes *lanes, struct tally_key key, const struct model_span *range)
 {
-	uint32_t first = range->kind == MODEL_RANGE_STARTED ? LANE_NONE : lanes_first(lanes, key);
+	uint32_t first = range->kind == MODEL_SPAN_STARTED ? LANE_NONE : lanes_first(lanes, key);
 
 	if (first != LANE_NONE && lanes->all.items[first].last_end_ns > range->start_ns)
 		return first;
@@ -90,8 +90,8 @@ static void place_ranges(struct timeline *timeline, struct placed *placed)
 
 	begin(placed, model->range_count);
 	for (uint32_t i = 0; i < model->range_count; i++) {
-		const struct model_range *range = &model->ranges[i];
-		struct tally_key key = {{range->thread, range->domain, range->kind == MODEL_RANGE_STARTED}};
+		const struct model_span *range = &model->ranges[i];
+		struct tally_key key = {{range->thread, range->domain, range->kind == MODEL_SPAN_STARTED}};
 
 		if (!timeline_has_thread(timeline, range->thread))
 			continue;

@@ -178,7 +178,7 @@ bool traced_slices_next(struct traced_slices *traced, const struct model *model,
 			struct python_slice *slice)
 {
 	const struct model_thread *of = &model->threads[thread];
-	const struct model_pycall *calls, *call;
+	const struct model_span *calls, *call;
 
 	if (traced->next >= of->pycalls)
 		return false;

@@ -9,10 +9,10 @@
 #include "timeline/parts.h"
 #include "timeline/visit.h"
 
-static void visit_span(struct visit *visit, const struct model_pyspan *span)
+static void visit_span(struct visit *visit, const struct model_span *span)
 {
 	const struct timeline *timeline = visit->timeline;
-	bool is_gc = span->kind == GPT_PYEVENT_GC;
+	bool is_gc = span->kind == MODEL_SPAN_GC;
 	struct draft draft;
 	char text[48];
 

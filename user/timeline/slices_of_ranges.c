@@ -7,13 +7,13 @@
 static void visit_range(struct visit *visit, uint32_t index)
 {
 	static const char *const kinds[] = {
-		[MODEL_RANGE_MARK] = "mark",
-		[MODEL_RANGE_PUSHED] = "push, pop",
-		[MODEL_RANGE_STARTED] = "start, end",
+		[MODEL_SPAN_MARK] = "mark",
+		[MODEL_SPAN_PUSHED] = "push, pop",
+		[MODEL_SPAN_STARTED] = "start, end",
 	};
 	const struct timeline *timeline = visit->timeline;
-	const struct model_range *range = &timeline->model->ranges[index];
-	bool is_mark = range->kind == MODEL_RANGE_MARK;
+	const struct model_span *range = &timeline->model->ranges[index];
+	bool is_mark = range->kind == MODEL_SPAN_MARK;
 	struct draft draft;
 
 	draft_begin(&draft, is_mark ? TIMELINE_MARK : TIMELINE_RANGE, placed_track(&timeline->placement->ranges, index),
