@@ -33,7 +33,7 @@ EXTRA_LDFLAGS ?=
 BASE_CFLAGS := -std=gnu17 -D_GNU_SOURCE $(WARNINGS) -Iinclude -Iuser -I$(BUILD)/bpf -DGPUTRACE_VERSION='"$(VERSION)"'
 LIBS := -lbpf -lelf -lz -lisal -liberty -lzstd
 
-USER_DIRS := base target log attach capture trace model input analyze timeline report export export/chrome cmd
+USER_DIRS := base target log attach capture model input analyze timeline report export export/chrome cmd
 USER_SRC := $(foreach d,$(USER_DIRS),$(wildcard user/$(d)/*.c))
 USER_OBJ := $(USER_SRC:%.c=$(BUILD)/%.o)
 # CUPTI's records: for the agent, and for gputrace, which reads foreign buffers.  Compiled once, with the agent's flags.

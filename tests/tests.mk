@@ -18,7 +18,8 @@ UNIT_SRC := $(wildcard tests/unit/test_*.c)
 UNIT_OBJ := $(UNIT_SRC:%.c=$(BUILD)/%.o)
 UNIT_BIN := $(UNIT_OBJ:.o=)
 SAMPLE := $(BUILD)/tests/e2e/consumers/sample
-OBJECTS += $(UNIT_OBJ) $(SAMPLE).o
+RELOG := $(BUILD)/tests/relog
+OBJECTS += $(UNIT_OBJ) $(SAMPLE).o $(RELOG).o
 
 $(UNIT_OBJ) $(SAMPLE).o: private BASE_CFLAGS += -Itests/unit
 $(filter $(BUILD)/tests/unit/test_attach_%,$(UNIT_OBJ)): | $(SKELETON)
@@ -26,6 +27,11 @@ $(filter $(BUILD)/tests/unit/test_attach_%,$(UNIT_OBJ)): | $(SKELETON)
 $(BUILD)/tests/unit/test_%: $(BUILD)/tests/unit/test_%.o $(LIB)
 	$(say) LINK $@
 	$(Q)$(CC) $(CFLAGS) $(EXTRA_CFLAGS) $(LDFLAGS) $(EXTRA_LDFLAGS) -o $@ $^ $(LIBS) -lcmocka -ldl -lpthread
+
+# Logs of version 1 as today's.
+$(RELOG): $(RELOG).o $(LIB)
+	$(say) LINK $@
+	$(Q)$(CC) $(CFLAGS) $(EXTRA_CFLAGS) $(LDFLAGS) $(EXTRA_LDFLAGS) -o $@ $^ $(LIBS)
 
 # The sample run in every format, for tests with other people's readers.
 $(SAMPLE): $(SAMPLE).o $(LIB)
@@ -35,7 +41,7 @@ $(SAMPLE): $(SAMPLE).o $(LIB)
 .SECONDARY:
 .PHONY: unit check check-unit check-unit-programs check-e2e check-e2e-all check-inject check-torch check-kernels \
 	check-sanitize check-threads fuzz-programs fuzz-short
-unit: $(UNIT_BIN)
+unit: $(UNIT_BIN) $(RELOG)
 
 # In steps, each with what the one before has installed.
 check:
@@ -76,7 +82,7 @@ check-sanitize:
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)/threads CFLAGS='-O1 -g -fsanitize=thread' check-threads
 
 # ThreadSanitizer wants its shadow where address space randomisation may put mappings (setarch).
-THREADED := $(patsubst %,$(BUILD)/tests/unit/test_%,cancel capture_log_writer capture_notices capture_run entering log_segments log_writer)
+THREADED := $(patsubst %,$(BUILD)/tests/unit/test_%,cancel capture_notices capture_run entering log_segments log_writer)
 check-threads: $(THREADED)
 	@for program in $(THREADED); do TSAN_OPTIONS=halt_on_error=1 setarch -R "$$program" >"$$program.log" 2>&1 || \
 		{ cat "$$program.log"; exit 1; }; done; echo "ThreadSanitizer: $(words $(THREADED)) programs, no race"
@@ -84,7 +90,7 @@ check-threads: $(THREADED)
 # ---- fuzzing: clang's libFuzzer over objects built for it ---------------------------------------
 FUZZ := $(BUILD)/fuzz
 FUZZ_BIN := $(patsubst tests/fuzz/%.c,$(FUZZ)/%,$(wildcard tests/fuzz/fuzz_*.c))
-FUZZ_LIB := $(patsubst %.c,$(FUZZ)/%.o,$(foreach d,base target cupti log trace model input,$(wildcard user/$(d)/*.c)))
+FUZZ_LIB := $(patsubst %.c,$(FUZZ)/%.o,$(foreach d,base target cupti log model input,$(wildcard user/$(d)/*.c)))
 FUZZ_AGENT := $(FUZZ)/user/agent/batch_send.o
 FUZZ_FOREIGN := $(patsubst %,$(FUZZ)/user/attach/%.o,foreign_records tsc emit)
 FUZZ_SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=undefined

@@ -3,10 +3,10 @@
  * Every record that crosses the ring buffer and the log.  This is the contract between bpf/, agent/,
  * capture/ and input/; it includes nothing of ours but values.h and compiles for BPF, for the agent and for user space.
  *
- * A log (.gpt) is one struct gpt_log_1_header followed by records; capture/ writes what the ring buffer
- * gave it without interpreting it.  All integers are little-endian, all records are multiples of eight
- * bytes, all times are CLOCK_MONOTONIC nanoseconds unless a field says otherwise.  A reader skips types
- * it does not know; fields are only ever appended, `size` tells which are there.
+ * capture/ gives the log what the ring buffer gave it without interpreting it; in the file the records are packed
+ * (log.h), and reading a log gives them back byte for byte.  All integers are little-endian, all records are multiples
+ * of eight bytes, all times are CLOCK_MONOTONIC nanoseconds unless a field says otherwise.  A reader skips types it
+ * does not know; fields are only ever appended, `size` tells which are there.
  */
 #ifndef GPUTRACE_RECORD_H
 #define GPUTRACE_RECORD_H
@@ -17,17 +17,7 @@
 
 #include <gputrace/values.h>
 
-#define GPT_LOG_1_MAGIC 0x0a545047 /* "GPT\n" */
-#define GPT_LOG_1_VERSION 1
 #define GPT_RECORD_MAX (1u << 20) /* bytes; a larger record is corruption */
-
-struct gpt_log_1_header {
-	__u32 magic;
-	__u16 version;	      /* a reader refuses another version */
-	__u16 header_size;    /* bytes, first record follows */
-	__u64 start_ns;	      /* when recording began */
-	__s64 wall_offset_ns; /* CLOCK_REALTIME minus CLOCK_MONOTONIC at start */
-};
 
 struct gpt_record {
 	__u32 size; /* bytes, header included, multiple of 8 */
@@ -353,7 +343,6 @@ struct gpt_agent_batch {
 	__u8 data[];	/* records of agent.h, each with a struct gpt_record */
 };
 
-_Static_assert(sizeof(struct gpt_log_1_header) == 24, "log layout");
 _Static_assert(sizeof(struct gpt_record) == 8, "log layout");
 _Static_assert(sizeof(struct gpt_call) == 48, "log layout");
 _Static_assert(sizeof(struct gpt_call_args) == 104, "log layout");

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * libFuzzer target: any bytes as a log; the model must keep its promises (model_check.h).  Needs no corpus:
- * the mutator starts from a log with every kind of record and mostly changes records inside, so that the
- * chain of sizes holds.
+ * libFuzzer target: any records as a log of one segment; the model must keep its promises (model_check.h).  Needs no
+ *corpus: the mutator starts from a log with every kind of record and mostly changes records inside, so that the chain
+ *of sizes holds.
  *
  *	clang -fsanitize=fuzzer,address,undefined -Iinclude -Iuser -Itests/unit tests/fuzz/fuzz_log.c \
- *		user/trace/(all).c user/model/(all).c user/input/(all).c user/base/(all).c -liberty -o fuzz_log &&
+ *		user/log/(all).c user/model/(all).c user/input/(all).c user/base/(all).c -liberty -o fuzz_log &&
  *./fuzz_log -max_total_time=60
  */
 #include "input/gpt.h"
-#include "log_builder.h"
+#include "log_file.h"
 #include "model_check.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -20,13 +20,20 @@ size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	int fd = memfd_create("fuzz", MFD_CLOEXEC);
 	struct model *model = NULL;
 	const char *why, *wrong;
+	struct log_head head;
+	struct log_file file;
 	char name[64];
+	int fd;
 
-	if (fd < 0 || write(fd, data, size) != (ssize_t)size)
-		abort();
+	if (size < sizeof(head))
+		return 0;
+	memcpy(&head, data, sizeof(head));
+	log_file_begin(&file, head.start_ns, head.wall_offset_ns);
+	log_file_segment(&file, data + sizeof(head), log_whole_records(data + sizeof(head), size - sizeof(head)), 0);
+	fd = log_file_fd(&file);
+	log_file_free(&file);
 	if (!model_build(fd, &model, &why)) {
 		wrong = model_check(model);
 		if (wrong) {
@@ -131,7 +138,7 @@ static size_t find_records(const uint8_t *data, size_t size, size_t *starts, siz
 {
 	size_t count = 0;
 
-	for (size_t at = sizeof(struct gpt_log_1_header); at + sizeof(struct gpt_record) <= size && count < most;) {
+	for (size_t at = sizeof(struct log_head); at + sizeof(struct gpt_record) <= size && count < most;) {
 		struct gpt_record record;
 
 		memcpy(&record, data + at, sizeof(record));
@@ -151,7 +158,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsi
 	size_t starts[512], count, at, room;
 	struct gpt_record record;
 
-	if (size < sizeof(struct gpt_log_1_header) || seed % 64 == 0) {
+	if (size < sizeof(struct log_head) || seed % 64 == 0) {
 		struct log_builder log;
 
 		make_seed(&log);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Makes logs (.gpt) in memory for tests, fuzzing and benches: the record's fields are the caller's, sizes,
- * types and padding are filled in here.  Knows the log format and nothing of its readers.
+ * types and padding are filled in here.  A log that was begun becomes a file by gputrace's own writer.
  *
  *	struct log_builder log;
  *	log_begin(&log, 1000, 0);
@@ -16,6 +16,7 @@
 #ifndef GPUTRACE_LOG_BUILDER_H
 #define GPUTRACE_LOG_BUILDER_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,12 +28,21 @@
 #include <gputrace/cuda_api.h>
 #include <gputrace/record.h>
 
+#include "log/writer.h"
+
 #define LOG_FN __attribute__((unused)) static
 
 struct log_builder {
-	uint8_t *data;
+	uint8_t *data; /* struct log_head, when begun; records */
 	size_t size, capacity;
 	size_t batch; /* offset of the open GPT_AGENT_BATCH, 0: none */
+	bool begun;
+};
+
+/* What becomes of the log's header. */
+struct log_head {
+	uint64_t start_ns;
+	int64_t wall_offset_ns;
 };
 
 /* Appends bytes as they are; also the way to write something that is wrong on purpose. */
@@ -59,14 +69,11 @@ LOG_FN void log_pad(struct log_builder *log)
 /* wall_offset_ns: CLOCK_REALTIME minus CLOCK_MONOTONIC; no GPT_CLOCK is written. */
 LOG_FN void log_begin(struct log_builder *log, uint64_t start_ns, int64_t wall_offset_ns)
 {
-	struct gpt_log_1_header header = {.magic = GPT_LOG_1_MAGIC,
-					  .version = GPT_LOG_1_VERSION,
-					  .header_size = sizeof(header),
-					  .start_ns = start_ns,
-					  .wall_offset_ns = wall_offset_ns};
+	struct log_head head = {.start_ns = start_ns, .wall_offset_ns = wall_offset_ns};
 
 	memset(log, 0, sizeof(*log));
-	log_raw(log, &header, sizeof(header));
+	log_raw(log, &head, sizeof(head));
+	log->begun = true;
 }
 
 /* Ends the open batch, if any: its sizes become right. */
@@ -439,21 +446,85 @@ LOG_FN void log_agent_device(struct log_builder *log, const struct gpt_agent_dev
 
 /* ---- the result -------------------------------------------------------------------------------------------- */
 
-/* A file in memory that holds the log, at offset 0. */
-LOG_FN int log_fd(struct log_builder *log)
+/* How many bytes of these are whole records. */
+LOG_FN size_t log_whole_records(const uint8_t *data, size_t size)
 {
-	int fd = memfd_create("log", MFD_CLOEXEC);
+	struct gpt_record record;
+	size_t at = 0;
+
+	while (size - at >= sizeof(record)) {
+		memcpy(&record, data + at, sizeof(record));
+		if (record.size < sizeof(record) || record.size % 8 || record.size > GPT_RECORD_MAX ||
+		    record.size > size - at)
+			break;
+		at += record.size;
+	}
+	return at;
+}
+
+LOG_FN void log_write(int fd, const void *bytes, size_t count)
+{
 	size_t done = 0;
 
-	log_batch_end(log);
-	while (fd >= 0 && done < log->size) {
-		ssize_t wrote = write(fd, log->data + done, log->size - done);
+	while (done < count) {
+		ssize_t wrote = write(fd, (const uint8_t *)bytes + done, count - done);
 
 		if (wrote <= 0)
 			abort();
-		done += wrote;
+		done += (size_t)wrote;
 	}
-	if (fd < 0 || lseek(fd, 0, SEEK_SET) != 0)
+}
+
+/* Small ones, so that a test's log has several; but not thousands. */
+#define LOG_SEGMENT_BYTES(log_bytes) ((log_bytes) / 64 > 2048 ? (log_bytes) / 64 : 2048)
+
+/* As gputrace does: its writer.  A last record that is GPT_END ends the log; what is no whole record is damage. */
+LOG_FN void log_write_segments(const struct log_builder *log, int fd)
+{
+	size_t whole = sizeof(struct log_head) +
+		       log_whole_records(log->data + sizeof(struct log_head), log->size - sizeof(struct log_head));
+	struct log_writer *writer = log_writer_open(fd);
+	struct log_head head;
+	size_t cut = 0;
+	int err = 0;
+
+	memcpy(&head, log->data, sizeof(head));
+	err = log_writer_set_start(writer, head.start_ns, head.wall_offset_ns);
+	for (size_t at = sizeof(head); at < whole && !err;) {
+		struct gpt_record *record = (struct gpt_record *)(log->data + at);
+
+		at += record->size;
+		if (at == log->size && record->type == GPT_END && record->size >= sizeof(struct gpt_end)) {
+			err = log_writer_finish(writer, (struct gpt_end *)record);
+			break;
+		}
+		err = log_writer_append(writer, record);
+		if (at - cut < LOG_SEGMENT_BYTES(log->size) || err)
+			continue;
+		err = log_writer_flush(writer);
+		cut = at;
+	}
+	if (err || log_writer_settle(writer))
+		abort();
+	log_writer_close(writer);
+	if (lseek(fd, 0, SEEK_END) < 0)
+		abort();
+	log_write(fd, "damage", whole == log->size ? 0 : 6);
+}
+
+/* A file in memory that holds the log, at offset 0.  Without log_begin: the bytes as they are. */
+LOG_FN int log_fd(struct log_builder *log)
+{
+	int fd = memfd_create("log", MFD_CLOEXEC);
+
+	log_batch_end(log);
+	if (fd < 0)
+		abort();
+	if (log->begun)
+		log_write_segments(log, fd);
+	else
+		log_write(fd, log->data, log->size);
+	if (lseek(fd, 0, SEEK_SET) != 0)
 		abort();
 	return fd;
 }

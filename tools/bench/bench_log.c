@@ -26,7 +26,7 @@
 #include "log/packed.h"
 #include "log/unpack.h"
 #include "log/varint.h"
-#include "trace/log_reader.h"
+#include "log/reader.h"
 
 #define SEGMENT_BYTES (8u << 20)
 #define LEVEL 1

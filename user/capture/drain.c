@@ -32,7 +32,7 @@
 
 struct drain {
 	struct ring *ring;
-	struct old_log *log;
+	struct log_writer *log;
 	bool (*wanted)(const struct gpt_record *record);
 	struct notices *notices;
 	int epoll, wake; /* wake: an eventfd */
@@ -68,17 +68,17 @@ static int append(struct drain *drain, const struct gpt_record *record)
 	struct gpt_cupti_done done;
 
 	if (record->type != GPT_CUPTI_DONE || record->size <= sizeof(done))
-		return old_log_append_locked(drain->log, record);
+		return log_writer_append_locked(drain->log, record);
 	memcpy(&done, record, sizeof(done));
 	done.hdr.size = sizeof(done);
 	done.copied = 0;
-	return old_log_append_locked(drain->log, &done.hdr);
+	return log_writer_append_locked(drain->log, &done.hdr);
 }
 
 static void let_others_append(struct drain *drain)
 {
 	if (drain->held)
-		old_log_unlock(drain->log);
+		log_writer_unlock(drain->log);
 	drain->held = 0;
 }
 
@@ -88,7 +88,7 @@ static void take_record(void *context, const struct gpt_record *record)
 	int error;
 
 	if (!drain->held++)
-		old_log_lock(drain->log);
+		log_writer_lock(drain->log);
 	error = append(drain, record);
 	/* A record of an impossible size is no reason to stop. */
 	if (error && error != -EINVAL)
@@ -120,7 +120,7 @@ static void flush_each_second(struct drain *drain)
 	if (now_ns - drain->flushed_ns < SECOND_NS)
 		return;
 	drain->flushed_ns = now_ns;
-	fail(drain, &drain->log_error, old_log_flush(drain->log));
+	fail(drain, &drain->log_error, log_writer_flush(drain->log));
 }
 
 /* ---- the thread ---------------------------------------------------------------------------------------------- */
@@ -219,7 +219,8 @@ static int open_all(struct drain *drain, int ring_fd)
 	return error ? error : watch(drain->epoll, drain->wake, EPOLLIN);
 }
 
-int drain_start(int ring_fd, struct old_log *log, bool (*wanted)(const struct gpt_record *record), struct drain **out)
+int drain_start(int ring_fd, struct log_writer *log, bool (*wanted)(const struct gpt_record *record),
+		struct drain **out)
 {
 	struct drain *drain = xcalloc(1, sizeof(*drain));
 	int error;

@@ -12,7 +12,7 @@
 
 #include <gputrace/record.h>
 
-#include "capture/log_writer.h"
+#include "log/writer.h"
 
 struct drain;
 
@@ -20,7 +20,8 @@ struct drain;
  * Starts it; ring_fd: the ring buffer's map.  wanted: whether a record is one for the queue; it is called by that
  * thread and looks at nothing but the record.  -errno
  */
-int drain_start(int ring_fd, struct old_log *log, bool (*wanted)(const struct gpt_record *record), struct drain **out);
+int drain_start(int ring_fd, struct log_writer *log, bool (*wanted)(const struct gpt_record *record),
+		struct drain **out);
 
 /* Readable when there is something to take, or drain_error has become another. */
 int drain_fd(const struct drain *drain);

@@ -40,7 +40,7 @@
 
 struct run {
 	struct attach *attach;
-	struct old_log *log;
+	struct log_writer *log;
 	struct drain *drain;
 	const struct run_options *options;
 	struct run_result *result;
@@ -128,7 +128,7 @@ static void append_clock(struct run *run)
 	int err;
 
 	clock_sample(&clock);
-	err = old_log_append(run->log, &clock.hdr);
+	err = log_writer_append(run->log, &clock.hdr);
 	if (err)
 		end_run(run, GPT_END_DISK, err);
 }
@@ -241,6 +241,8 @@ static void finish_log(struct run *run, uint64_t end_ns)
 	struct gpt_end *end = xcalloc(1, bytes);
 	int err;
 
+	/* What it takes to write the log up to here belongs to our CPU time; errors are those of log_writer_finish. */
+	(void)log_writer_settle(run->log);
 	attach_counters(run->attach, counters);
 	counters[GPT_COUNTER_OTHER_LOST] += drain_ring_malformed(run->drain);
 	run->result->calls = drain_calls(run->drain);
@@ -253,7 +255,7 @@ static void finish_log(struct run *run, uint64_t end_ns)
 	end->counters_count = GPT_COUNTER_COUNT;
 	end->cpu_ns = own_cpu_ns() - run->cpu_start_ns;
 	memcpy(end->counters, counters, sizeof(counters));
-	err = old_log_finish(run->log, end);
+	err = log_writer_finish(run->log, end);
 	free(end);
 	if (err) {
 		run->result->reason = GPT_END_DISK;
@@ -261,7 +263,7 @@ static void finish_log(struct run *run, uint64_t end_ns)
 	}
 }
 
-int run_trace(struct attach *attach, struct old_log *log, struct drain *drain, const struct run_options *options,
+int run_trace(struct attach *attach, struct log_writer *log, struct drain *drain, const struct run_options *options,
 	      struct run_result *result)
 {
 	struct run run = {
@@ -282,7 +284,7 @@ int run_trace(struct attach *attach, struct old_log *log, struct drain *drain, c
 	run.next_second_ns = run.start_ns + SECOND_NS;
 	append_clock(&run);
 	/* Whatever happens to us from here on, there is a log that tells what was asked for. */
-	old_log_flush(log);
+	log_writer_settle(log);
 	err = options->begin ? options->begin(options->context) : 0;
 	if (err)
 		goto cleanup;

@@ -13,7 +13,7 @@
 
 #include "attach/attach.h"
 #include "capture/drain.h"
-#include "capture/log_writer.h"
+#include "log/writer.h"
 
 struct run_options {
 	uint64_t duration_ns;  /* 0: until something else ends it */
@@ -39,7 +39,7 @@ struct run_result {
  * there was a recording at all, -errno when it could not begin; the caller closes drain, attach and log.  To be called
  * by the thread that opened attach.
  */
-int run_trace(struct attach *attach, struct old_log *log, struct drain *drain, const struct run_options *options,
+int run_trace(struct attach *attach, struct log_writer *log, struct drain *drain, const struct run_options *options,
 	      struct run_result *result);
 
 #endif

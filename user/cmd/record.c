@@ -16,7 +16,7 @@
 #include "attach/emit.h"
 #include "capture/clock.h"
 #include "capture/drain.h"
-#include "capture/log_writer.h"
+#include "log/writer.h"
 #include "capture/run.h"
 #include "capture/signals.h"
 #include "cmd/agent_path.h"
@@ -35,7 +35,7 @@ struct recording {
 	char *agent_path;
 	size_t log_output; /* the first .gpt among the outputs is the log itself, SIZE_MAX: none */
 	struct log_file file;
-	struct old_log *log;
+	struct log_writer *log;
 	struct command command;
 	int signals; /* -1: not open */
 	sigset_t old_signals;
@@ -50,7 +50,7 @@ static void emit_record(void *context, const struct gpt_record *record)
 	struct recording *recording = context;
 
 	/* The error sticks to the log and ends the run at its next record. */
-	(void)old_log_append(recording->log, record);
+	(void)log_writer_append(recording->log, record);
 }
 
 static size_t find_log_output(const struct options *options)
@@ -129,9 +129,9 @@ static int open_log(struct recording *recording)
 		msg_error("%s: no log can be written there: %s", where, output_error(err));
 		return err;
 	}
-	recording->log = old_log_open(recording->file.fd);
+	recording->log = log_writer_open(recording->file.fd);
 	session = session_record(recording->options);
-	err = old_log_append(recording->log, &session->hdr);
+	err = log_writer_append(recording->log, &session->hdr);
 	free(session);
 	return err;
 }
@@ -230,7 +230,7 @@ static int attach_all(struct recording *recording)
 		goto failed;
 	/* No record of a probe is older than this. */
 	clock_sample(&clock);
-	old_log_set_start(recording->log, clock.mono_ns, clock.wall_offset_ns);
+	log_writer_set_start(recording->log, clock.mono_ns, clock.wall_offset_ns);
 	/* Before the first probe: from then on the ring fills, however long the rest takes. */
 	err = drain_start(attach_ring_fd(recording->attach), recording->log, attach_wants, &recording->drain);
 	if (err)
@@ -392,7 +392,7 @@ static void close_all(struct recording *recording)
 {
 	drain_close(recording->drain);
 	attach_close(recording->attach);
-	old_log_close(recording->log);
+	log_writer_close(recording->log);
 	log_file_close(&recording->file);
 	command_close(&recording->command);
 	if (recording->signals >= 0)

@@ -3,7 +3,7 @@
 #include "input/gpt.h"
 
 #include "input/gpt_records.h"
-#include "trace/log_reader.h"
+#include "log/reader.h"
 
 /* Types that are not here tell the model nothing (GPT_MAPPED), or are newer than this reader. */
 static const struct {
