@@ -6,6 +6,7 @@ import os
 import signal
 import struct
 import subprocess
+import threading
 import time
 import uuid
 from pathlib import Path
@@ -99,10 +100,7 @@ class Running:
         return self
 
     def __exit__(self, *error):
-        """The guard of a killed gputrace ends by itself, when it has taken out the probes."""
-        for pid in marked(self.mark):
-            if not is_guard(pid):
-                os.kill(pid, signal.SIGKILL)
+        self.kill_all()
         self.process.wait(PATIENCE_S)
         until(lambda: not any(is_guard(pid) for pid in marked(self.mark)))
         for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
@@ -110,13 +108,24 @@ class Running:
                 pipe.close()
 
     def wait_line(self, text, stream="stdout"):
-        """Reads until a line that holds the text; returns that line."""
-        for line in getattr(self.process, stream):
-            self.said.append(line)
-            if text in line:
-                return line
-        raise AssertionError(f"{self.process.args}: ended before it said '{text}':\n" + "".join(self.said) +
-                             self.process.stderr.read())
+        """Reads until a line that holds the text; returns that line.  A program that never says it is killed."""
+        patience = threading.Timer(PATIENCE_S, self.kill_all)
+        patience.start()
+        try:
+            for line in getattr(self.process, stream):
+                self.said.append(line)
+                if text in line:
+                    return line
+        finally:
+            patience.cancel()
+        raise AssertionError(f"{self.process.args}: ended, or waited {PATIENCE_S} s, before it said '{text}':\n" +
+                             "".join(self.said) + self.process.stderr.read())
+
+    def kill_all(self):
+        """The guard of a killed gputrace ends by itself, when it has taken out the probes."""
+        for pid in marked(self.mark):
+            if not is_guard(pid):
+                os.kill(pid, signal.SIGKILL)
 
     def ask(self, text):
         """One line for a program of programs/, which answers `done` when it has done it."""

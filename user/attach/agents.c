@@ -124,12 +124,13 @@ static void settle(struct agents *agents, struct followed *process, int error, c
 		msg_debug(
 			"pid %d: the agent came in by thread %d, which was stopped for %.0f us and back after %.0f us",
 			process->pid, result->tid, (double)result->stopped_ns / 1e3, (double)result->away_ns / 1e3);
-	} else if (error == -ESRCH) {
+	} else if (error == -ESRCH && process_is_over(process)) {
 		entry->state = ENTRY_REFUSED; /* its end will be noticed; nothing to tell */
-	} else if (error != -EAGAIN || entry->tries >= MAX_TRIES) {
+	} else if ((error != -EAGAIN && error != -ESRCH) || entry->tries >= MAX_TRIES) {
 		give_up(agents, process, result->why);
 	} else {
-		snprintf(entry->last_why, sizeof(entry->last_why), "%s", result->why);
+		snprintf(entry->last_why, sizeof(entry->last_why), "%s",
+			 result->why[0] ? result->why : "none of its threads could be borrowed just then");
 		try_again_later(entry);
 	}
 }

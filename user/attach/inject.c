@@ -152,7 +152,7 @@ static int try_call(struct injection *injection, struct remote_call *call)
 
 static int make_call(struct injection *injection, struct remote_call *call)
 {
-	int error = -EAGAIN;
+	int error = refuse(injection, -EAGAIN, "the trace ended before its turn came");
 
 	for (int i = 0; i < ATTEMPTS && error == -EAGAIN && !stop_hurries(); i++) {
 		error = i ? refresh_mappings(injection) : 0;

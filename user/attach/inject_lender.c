@@ -62,7 +62,8 @@ static int explain(const struct lend_answer *answer, char *why, size_t why_size)
 	else
 		snprintf(why, why_size, "%s: %s", known ? steps[answer->step] : "the agent's file cannot be lent",
 			 strerror(-answer->error));
-	if (answer->error == -EOWNERDEAD) {
+	/* Also while it was being taken hold of. */
+	if (answer->error == -EOWNERDEAD || (answer->step == LEND_HIDE && answer->error == -ESRCH)) {
 		snprintf(why, why_size, "%s", LENDER_KILLED);
 		return -EAGAIN;
 	}

@@ -4,7 +4,7 @@
  * as long as its standard input is open: for a file of the host that only root may read (SECRET), for anything of ours
  * that can be written to or changed, for names and namespaces of the host, for a process that lets itself be traced.
  * Says each thing that it has got hold of once, and at the end how many processes with the agent's file it has met.
- * With PROWLER_KILLS in the environment it kills those instead.
+ * With PROWLER_KILLS in the environment it kills instead, as fast as it can, every process that lends the agent.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -90,8 +90,6 @@ static void try_links(pid_t pid, const char *folder)
 		if (strstr(target, AGENT) && !met[pid]) {
 			met[pid] = true;
 			met_count++;
-			if (getenv("PROWLER_KILLS"))
-				printf("killed %d\n", kill(pid, SIGKILL));
 		}
 		if (!strcmp(target, "/dev/null") || stat(path, &file))
 			continue;
@@ -199,6 +197,41 @@ static void each_process(bool look)
 	closedir(processes);
 }
 
+/* The pids of what has just been started, and of what is about to be: proc(5) says which was given last. */
+#define PIDS_BEHIND 200
+#define PIDS_AHEAD 20
+
+/* A thread of a traced process has a new number, too. */
+static bool is_lender(pid_t pid)
+{
+	char path[64], name[32] = "";
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/cmdline", pid);
+	file = fopen(path, "re");
+	if (file && !fgets(name, sizeof(name), file))
+		name[0] = 0;
+	if (file)
+		fclose(file);
+	return !strcmp(name, "gputrace-lend");
+}
+
+static void kill_new(void)
+{
+	FILE *load = fopen("/proc/loadavg", "re");
+	int last = 0;
+
+	if (!load || fscanf(load, "%*f %*f %*f %*s %d", &last) != 1)
+		exit(1);
+	fclose(load);
+	for (pid_t pid = last > PIDS_BEHIND ? last - PIDS_BEHIND : 1; pid < last + PIDS_AHEAD && pid < PIDS; pid++)
+		if (!known[pid] && !met[pid] && !kill(pid, 0) && is_lender(pid) && !kill(pid, SIGKILL)) {
+			met[pid] = true;
+			met_count++;
+			printf("killed %d\n", pid);
+		}
+}
+
 /* They end with us, by the pipe that they read from. */
 static void start(char **command, int in)
 {
@@ -233,7 +266,10 @@ int main(int argc, char **argv)
 	each_process(false);
 	puts("ready");
 	while (poll(&end, 1, 0) == 0)
-		each_process(true);
+		if (getenv("PROWLER_KILLS"))
+			kill_new();
+		else
+			each_process(true);
 	printf("met %u\n", met_count);
 	return 0;
 }
