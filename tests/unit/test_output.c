@@ -2,7 +2,6 @@
 /* Output files: never half-written, never through somebody else's link, owned by the user behind sudo. */
 #include <errno.h>
 #include <fcntl.h>
-#include <glob.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,53 +10,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
-#include "base/array.h"
-#include "cmd/command.h"
 #include "cmd/log_file.h"
 #include "cmd/output.h"
-#include "process_state.h"
+#include "own_folder.h"
 
 #define STRANGER 4242 /* a user id that is nobody here */
-
-static char folder[64];
-
-static char *in_folder(const char *name)
-{
-	return xasprintf("%s/%s", folder, name);
-}
-
-static int make_folder(void **state)
-{
-	unsetenv("SUDO_UID");
-	unsetenv("SUDO_GID");
-	strcpy(folder, "/tmp/gputrace-test-XXXXXX");
-	return mkdtemp(folder) ? 0 : -1;
-}
-
-static int remove_folder(void **state)
-{
-	char *command = xasprintf("rm -rf '%s'", folder);
-	int status = system(command);
-
-	free(command);
-	return status;
-}
-
-static unsigned count_files(void)
-{
-	char *pattern = in_folder("*");
-	glob_t found = {0};
-	unsigned count = glob(pattern, 0, NULL, &found) == 0 ? (unsigned)found.gl_pathc : 0;
-
-	globfree(&found);
-	free(pattern);
-	return count;
-}
 
 /* "" when there is no such file. */
 static const char *content(const char *name)
@@ -334,108 +295,6 @@ static void a_log_of_the_user_gets_its_name_when_kept(void **state)
 	free(path);
 }
 
-static void a_command_runs_only_when_it_is_released(void **state)
-{
-	char *path = in_folder("made");
-	char *argv[] = {(char *)(uintptr_t) "touch", path, NULL};
-	sigset_t signals;
-	struct command command;
-
-	sigemptyset(&signals);
-	assert_int_equal(command_check("touch"), 0);
-	assert_int_equal(command_start(&(struct command_options){.argv = argv, .signals = &signals}, &command), 0);
-	while (blocked_in(command.pid) != SYS_read)
-		pause_a_little();
-	assert_int_equal(count_files(), 0);
-	assert_false(command_has_ended(&command));
-	assert_int_equal(command_release(&command), 0);
-	while (!command_has_ended(&command))
-		pause_a_little();
-	assert_int_equal(count_files(), 1);
-	assert_null(command_failure(&command, NULL, 0));
-	command_close(&command);
-	free(path);
-}
-
-static void a_command_that_is_not_released_goes_away_without_running(void **state)
-{
-	char *path = in_folder("made");
-	char *argv[] = {(char *)(uintptr_t) "touch", path, NULL};
-	sigset_t signals;
-	struct command command;
-
-	sigemptyset(&signals);
-	assert_int_equal(command_start(&(struct command_options){.argv = argv, .signals = &signals}, &command), 0);
-	command_close(&command);
-	assert_int_equal(count_files(), 0);
-	free(path);
-}
-
-static const char *run_shell(const char *script, const char *agent)
-{
-	static char text[128];
-	char *argv[] = {(char *)(uintptr_t) "sh", (char *)(uintptr_t) "-c", (char *)(uintptr_t)script, NULL};
-	struct command_options options = {.argv = argv, .agent_path = agent};
-	struct command command;
-	sigset_t signals;
-	const char *failure;
-
-	sigemptyset(&signals);
-	options.signals = &signals;
-	assert_int_equal(command_start(&options, &command), 0);
-	assert_int_equal(command_release(&command), 0);
-	while (!command_has_ended(&command))
-		pause_a_little();
-	failure = command_failure(&command, text, sizeof(text));
-	command_close(&command);
-	return failure ? failure : "";
-}
-
-static void a_failed_command_is_described(void **state)
-{
-	assert_string_equal(run_shell("exit 7", NULL), "exited with status 7");
-	assert_string_equal(run_shell("kill -9 $$", NULL), "was killed by signal 9 (Killed)");
-	assert_string_equal(run_shell("true", NULL), "");
-}
-
-static void a_command_that_cannot_be_executed_says_why(void **state)
-{
-	char *script = in_folder("script");
-	char *argv[] = {script, NULL};
-	int fd = open(script, O_WRONLY | O_CREAT, 0755);
-	struct command command;
-	sigset_t signals;
-
-	assert_int_equal(write(fd, "#!/no/such/interpreter\n", 23), 23);
-	close(fd);
-	sigemptyset(&signals);
-	assert_int_equal(command_start(&(struct command_options){.argv = argv, .signals = &signals}, &command), 0);
-	assert_int_equal(command_release(&command), -ENOENT);
-	command_close(&command);
-	assert_int_equal(command_check("no-such-command-anywhere"), -ENOENT);
-	assert_int_equal(command_check(folder), -EACCES);
-	free(script);
-}
-
-static void the_agent_is_put_in_front_of_the_users_own_injection_library(void **state)
-{
-	const char *script = "test \"$CUDA_INJECTION64_PATH,$GPUTRACE_CHAINED_INJECTION\" = \"$WANTED\"";
-
-	unsetenv("CUDA_INJECTION64_PATH");
-	setenv("WANTED", "/agent.so,", 1);
-	assert_string_equal(run_shell(script, "/agent.so"), "");
-	setenv("WANTED", ",", 1);
-	assert_string_equal(run_shell(script, NULL), "");
-	setenv("CUDA_INJECTION64_PATH", "/theirs.so", 1);
-	setenv("WANTED", "/agent.so,/theirs.so", 1);
-	assert_string_equal(run_shell(script, "/agent.so"), "");
-	setenv("WANTED", "/theirs.so,", 1);
-	assert_string_equal(run_shell(script, NULL), "");
-	unsetenv("CUDA_INJECTION64_PATH");
-}
-
-#define file_test(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -455,11 +314,6 @@ int main(void)
 		file_test(nonsense_in_sudo_variables_changes_nothing),
 		file_test(a_temporary_log_vanishes_or_is_kept_under_a_name),
 		file_test(a_log_of_the_user_gets_its_name_when_kept),
-		file_test(a_command_runs_only_when_it_is_released),
-		file_test(a_command_that_is_not_released_goes_away_without_running),
-		file_test(a_failed_command_is_described),
-		file_test(a_command_that_cannot_be_executed_says_why),
-		file_test(the_agent_is_put_in_front_of_the_users_own_injection_library),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

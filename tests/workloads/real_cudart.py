@@ -61,8 +61,6 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("cudart", help="path of libcudart.so")
     parser.add_argument("--steps", type=int, default=20)
-    parser.add_argument("--pause", type=float, default=0, help="seconds between steps")
-    parser.add_argument("--wait", type=float, default=0, help="seconds to wait before launching")
     parser.add_argument("--depth", type=int, default=1, help="frames under deep() and hammer()")
     parser.add_argument("--hammer", type=float, metavar="SECONDS")
     parser.add_argument("--threads", type=int, default=2)
@@ -70,7 +68,6 @@ def main():
     options = parser.parse_args()
     gpu.setup(options.cudart, record=bool(options.truth), fake_kernels=True)
     print("ready", flush=True)
-    time.sleep(options.wait)
     if options.hammer:
         run_hammer(options)
         return
@@ -78,7 +75,6 @@ def main():
     for _ in range(options.steps):
         step(None, backward)
         deep(None, options.depth)
-        time.sleep(options.pause)
     backward.stop()
     if options.truth:
         gpu.write_truth(options.truth, steps=options.steps)

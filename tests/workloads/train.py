@@ -92,13 +92,11 @@ def main():
     parser.add_argument("--blocks", type=int, default=2)
     parser.add_argument("--graph", action="store_true", help="also replay a CUDA graph")
     parser.add_argument("--truth", metavar="FILE", help="write what was launched from where")
-    parser.add_argument("--wait", type=float, default=0, help="seconds to wait before training")
     parser.add_argument("--cudart", default="libcudart.so.13")
     options = parser.parse_args()
     gpu.setup(options.cudart, record=bool(options.truth))
     trainers = [Trainer("trainer-%d" % i, options) for i in range(options.threads)]
     print("ready", flush=True)
-    time.sleep(options.wait)
     threads = [threading.Thread(target=t.train, name="trainer") for t in trainers[1:]]
     for thread in threads:
         thread.start()
