@@ -17,6 +17,8 @@ void analyses_begin(struct analyses *all, const struct model *model, unsigned wh
 	nvtx_init(&all->nvtx, model);
 	utilization_init(&all->utilization, model, &all->window);
 	threads_init(&all->threads, model);
+	stack_sums_init(&all->gpu_stacks, model);
+	stack_sums_init(&all->call_stacks, model);
 }
 
 static void saw(struct analyses *all, uint64_t time_ns)
@@ -44,6 +46,8 @@ void analyses_add_call(struct analyses *all, const struct call_event *event)
 		nvtx_add_call(&all->nvtx, event);
 	if (all->which & ANALYZE_THREADS)
 		threads_add_call(&all->threads, event);
+	if (all->which & ANALYZE_CALL_STACKS)
+		stack_sums_add_call(&all->call_stacks, event);
 }
 
 void analyses_add_gpu(struct analyses *all, const struct gpu_event *event)
@@ -61,6 +65,8 @@ void analyses_add_gpu(struct analyses *all, const struct gpu_event *event)
 		interpreter_add_gpu(&all->interpreter, event);
 	if (all->which & ANALYZE_UTILIZATION)
 		utilization_add_gpu(&all->utilization, event);
+	if (all->which & ANALYZE_GPU_STACKS)
+		stack_sums_add_gpu(&all->gpu_stacks, event);
 }
 
 void analyses_add_sync(struct analyses *all, const struct sync_event *event)
@@ -155,6 +161,8 @@ void analyses_free(struct analyses *all)
 	nvtx_free(&all->nvtx);
 	utilization_free(&all->utilization);
 	threads_free(&all->threads);
+	stack_sums_free(&all->gpu_stacks);
+	stack_sums_free(&all->call_stacks);
 	lines_free(&all->lines);
 	callers_free(&all->callers);
 }

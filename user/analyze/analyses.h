@@ -20,6 +20,7 @@
 #include "analyze/memcpys.h"
 #include "analyze/memory_peaks.h"
 #include "analyze/nvtx.h"
+#include "analyze/stack_sums.h"
 #include "analyze/threads.h"
 #include "analyze/untimed.h"
 #include "analyze/utilization.h"
@@ -41,7 +42,9 @@ enum analysis {
 	ANALYZE_NVTX = 1 << 12,
 	ANALYZE_UTILIZATION = 1 << 13,
 	ANALYZE_THREADS = 1 << 14,
-	ANALYZE_ALL = (1 << 15) - 1,
+	ANALYZE_GPU_STACKS = 1 << 15,
+	ANALYZE_CALL_STACKS = 1 << 16,
+	ANALYZE_TABLES = ANALYZE_GPU_STACKS - 1, /* all of those before */
 	ANALYZE_WITH_GPU = ANALYZE_GPU_LINES | ANALYZE_UNTIMED | ANALYZE_KERNELS | ANALYZE_MEMCPYS | ANALYZE_IDLE |
 			   ANALYZE_WAITS | ANALYZE_NVTX | ANALYZE_UTILIZATION, /* of use where there are GPU times */
 };
@@ -70,7 +73,9 @@ struct analyses {
 	struct nvtx nvtx;
 	struct utilization utilization;
 	struct threads threads;
-	struct complete complete; /* always */
+	struct stack_sums gpu_stacks;  /* GPU time by stack */
+	struct stack_sums call_stacks; /* launches by stack */
+	struct complete complete;      /* always */
 };
 
 /* The model's tables (processes, threads, stacks, frames, strings) are looked at, its events are not. */

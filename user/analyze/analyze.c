@@ -70,6 +70,11 @@ static uint32_t caller_of_index(struct analyses *all, uint32_t call)
 	return call == NONE ? CALLER_UNSEEN : caller_of(&all->callers, &all->model->calls[call]);
 }
 
+static const struct model_call *call_of(const struct model *model, uint32_t call)
+{
+	return call == NONE ? NULL : &model->calls[call];
+}
+
 static void add_operations(const struct walk *walk, struct call_event *event)
 {
 	const struct model *model = walk->all->model;
@@ -98,6 +103,10 @@ static void feed_call(struct walk *walk)
 
 	if (walk->range_count)
 		add_operations(walk, &event);
+	if (all->which & ANALYZE_CALL_STACKS && call->gpu_count == 1) {
+		event.operation = &model->gpu[call->first_gpu];
+		event.captured = call_of(model, event.operation->captured_by);
+	}
 	analyses_add_call(all, &event);
 }
 
@@ -116,8 +125,9 @@ static void feed_gpu(struct walk *walk)
 	uint32_t attributed = gpu_attributed_call(model, op);
 	struct gpu_event event = {
 		.op = op,
-		.launch = op->call == NONE ? NULL : &model->calls[op->call],
-		.attributed = attributed == NONE ? NULL : &model->calls[attributed],
+		.launch = call_of(model, op->call),
+		.attributed = call_of(model, attributed),
+		.captured = call_of(model, op->captured_by),
 		.launch_number = op->call,
 		.caller = caller_of_op(all, op, attributed),
 	};

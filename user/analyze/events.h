@@ -24,17 +24,20 @@ struct call_event {
 	const struct model_call *call;
 	uint64_t number; /* in the order in which calls began */
 	uint32_t process;
-	uint32_t caller;	     /* callers.h */
-	enum launch_fate fate;	     /* what became of it as a launch */
-	uint64_t gpu_ns, gpu_count;  /* of all its GPU operations: time, how many */
-	bool wait_told;		     /* CUPTI told of its waiting, in a sync_event */
-	uint64_t operations_from_ns; /* no GPU operation that is still to come begins before this */
+	uint32_t caller;		   /* callers.h */
+	enum launch_fate fate;		   /* what became of it as a launch */
+	uint64_t gpu_ns, gpu_count;	   /* of all its GPU operations: time, how many */
+	const struct model_gpu *operation; /* where it has exactly one, else NULL */
+	const struct model_call *captured; /* of a graph\'s operation: the call that became its node, NULL */
+	bool wait_told;			   /* CUPTI told of its waiting, in a sync_event */
+	uint64_t operations_from_ns;	   /* no GPU operation that is still to come begins before this */
 };
 
 struct gpu_event {
 	const struct model_gpu *op;
 	const struct model_call *launch;     /* NULL: not seen */
 	const struct model_call *attributed; /* whose line it is put on: of a graph the captured call, else launch */
+	const struct model_call *captured;   /* of a graph: the call that became its node, NULL: not seen */
 	uint64_t launch_number;		     /* call_event.number of launch */
 	uint32_t launch_caller;		     /* callers.h; also where launch is NULL */
 	uint32_t caller;		     /* of attributed */

@@ -6,110 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/analyze.h"
 #include "base/array.h"
-#include "base/tally.h"
-
-/* Leaves that are not a kernel's name. */
-#define LEAF_NONE (NONE - 1)
-#define LEAF_MEMORY 0x80000000u /* kind, memcpy kind, from, to in the bits below */
-
-#define API_UNSEEN 0x10000u /* no call: the launch was not seen */
-#define API_BEFORE 0x10001u /* no call: it was made before the trace began */
-
-struct folded {
-	const struct model *model;
-	struct tally places; /* process, stack, thread where there is no stack, native */
-	struct tally sums;   /* place, api, leaf, frame that was captured; more: an operation with that leaf */
-};
 
 struct folded_line {
 	char *text;
 	uint64_t value;
 };
-
-static uint32_t leaf_of(const struct model_gpu *op)
-{
-	if (op->kind == MODEL_KERNEL)
-		return op->name;
-	return LEAF_MEMORY | (uint32_t)op->kind << 24 | (uint32_t)op->memcpy_kind << 16 | (uint32_t)op->from << 8 |
-	       op->to;
-}
-
-#define BORROWED (NONE - 1)  /* in place of a thread: the stack is that of the call to backward() */
-#define NOT_KNOWN (1u << 30) /* with a thread: it may have frames, but they are not known */
-
-/* Whom a call without a stack is put under. */
-static uint32_t thread_place(const struct model_call *call)
-{
-	bool none = call->stack_state == GPT_STACK_NO_PYTHON || call->stack_state == GPT_STACK_NO_THREAD ||
-		    call->stack_state == GPT_STACK_EMPTY;
-
-	return none ? call->thread : call->thread | NOT_KNOWN;
-}
-
-/* The innermost frame of the call that became a graph's node; model.frames, NONE. */
-static uint32_t captured_frame(const struct model *model, const struct model_gpu *op)
-{
-	uint32_t stack = op->captured_by == NONE ? NONE : model->calls[op->captured_by].stack;
-
-	return stack == NONE || !model->stacks[stack].depth ? NONE : model->stack_frames[model->stacks[stack].first];
-}
-
-/* call: NONE when the launch was not seen; op: NONE when nothing is known of what ran. */
-static void add(struct folded *folded, uint32_t call_index, uint32_t op, uint64_t value)
-{
-	const struct model *model = folded->model;
-	struct tally_key place = {{0, NONE, NONE, NONE}}, key = {{0, API_UNSEEN, LEAF_NONE, NONE}};
-	struct tally_entry *entry;
-
-	if (!value)
-		return;
-	if (call_index != NONE) {
-		const struct model_call *call = &model->calls[call_index];
-
-		uint32_t from = call->stack == NONE ? thread_place(call) : NONE;
-
-		if (call->stack_state == GPT_STACK_BACKWARD)
-			from = BORROWED;
-		place = (struct tally_key){{model->threads[call->thread].process, call->stack, from, call->native}};
-		key.part[1] = call->api;
-	} else {
-		place.part[0] = model->gpu[op].process;
-		key.part[1] = model->gpu[op].before ? API_BEFORE : API_UNSEEN;
-	}
-	if (op != NONE) {
-		key.part[2] = leaf_of(&model->gpu[op]);
-		key.part[3] = captured_frame(model, &model->gpu[op]);
-	}
-	entry = tally_at(&folded->places, place);
-	key.part[0] = (uint32_t)(entry - folded->places.entries);
-	entry = tally_at(&folded->sums, key);
-	entry->ns += value;
-	entry->more = op;
-}
-
-static void add_gpu_times(struct folded *folded, int process)
-{
-	const struct model *model = folded->model;
-
-	for (uint32_t i = 0; i < model->gpu_count; i++)
-		if ((process < 0 || model->gpu[i].process == (uint32_t)process) &&
-		    model->gpu[i].end_ns > model->gpu[i].start_ns)
-			add(folded, model->gpu[i].call, i, model->gpu[i].end_ns - model->gpu[i].start_ns);
-}
-
-/* A graph launch has many operations and counts once, without a leaf. */
-static void add_launches(struct folded *folded, int process)
-{
-	const struct model *model = folded->model;
-
-	for (uint32_t i = 0; i < model->call_count; i++) {
-		const struct model_call *call = &model->calls[i];
-
-		if (call_is_work(call) && (process < 0 || model->threads[call->thread].process == (uint32_t)process))
-			add(folded, i, call->gpu_count == 1 ? call->first_gpu : NONE, 1);
-	}
-}
 
 /* Whether text ends in a blank and a number, which flamegraph.pl would take for a count. */
 static bool ends_like_count(const char *text, size_t length)
@@ -170,45 +73,48 @@ static void put_python(struct sink *out, const struct model *model, const struct
 	}
 }
 
-static void put_place(struct sink *out, const struct model *model, const struct tally_key *place, uint16_t api)
+static void put_native(struct sink *out, const struct model *model, const struct stack_row *row)
+{
+	const struct model_call call = {.native = row->native, .api = (uint16_t)row->api};
+	uint32_t first, end;
+
+	model_native_span(model, &call, &first, &end);
+	while (end-- > first)
+		put_frame(out, model->strings[model->native_frames[model->natives[call.native].first + end]]);
+}
+
+static void put_callers(struct sink *out, const struct model *model, const struct stack_row *row)
 {
 	char text[128];
 
-	put_frame(out, model->processes[place->part[0]].name);
-	if (place->part[1] != NONE) {
-		put_python(out, model, &model->stacks[place->part[1]]);
-		if (place->part[2] == BORROWED)
-			put_frame(out, "[backward]");
-	} else if (place->part[2] != NONE) {
-		snprintf(text, sizeof(text), "thread %.64s (%s)", model->threads[place->part[2] & ~NOT_KNOWN].name,
-			 place->part[2] & NOT_KNOWN ? "stack not known" : "no Python");
+	put_frame(out, model->processes[row->process].name);
+	if (row->stack != NONE)
+		put_python(out, model, &model->stacks[row->stack]);
+	if (row->is_backward)
+		put_frame(out, "[backward]");
+	if (row->thread != NONE) {
+		snprintf(text, sizeof(text), "thread %.64s (%s)", model->threads[row->thread].name,
+			 row->is_unknown ? "stack not known" : "no Python");
 		put_frame(out, text);
 	}
-	if (place->part[3] != NONE) {
-		const struct model_call call = {.native = place->part[3], .api = api};
-		uint32_t first, end;
-
-		model_native_span(model, &call, &first, &end);
-		while (end-- > first)
-			put_frame(out, model->strings[model->native_frames[model->natives[call.native].first + end]]);
-	}
+	if (row->native != NONE)
+		put_native(out, model, row);
 }
 
-static char *line_text(const struct folded *folded, const struct tally_entry *sum)
+static char *line_text(const struct model *model, const struct stack_row *row)
 {
-	const struct model *model = folded->model;
 	struct sink out;
 	char buffer[256], *text;
 
 	sink_open_memory(&out);
-	put_place(&out, model, &folded->places.entries[sum->key.part[0]].key, (uint16_t)sum->key.part[1]);
-	put_frame(&out, sum->key.part[1] == API_UNSEEN	 ? "[launch not seen]"
-			: sum->key.part[1] == API_BEFORE ? "[launched before the trace]"
-							 : api_name((uint16_t)sum->key.part[1]));
-	if (sum->key.part[3] != NONE)
-		put_python_frame(&out, model, sum->key.part[3], "captured at ");
-	if (sum->key.part[2] != LEAF_NONE)
-		put_frame(&out, gpu_name(model, &model->gpu[sum->more], buffer, sizeof(buffer)));
+	put_callers(&out, model, row);
+	put_frame(&out, row->api == STACK_CALL_UNSEEN	? "[launch not seen]"
+			: row->api == STACK_CALL_BEFORE ? "[launched before the trace]"
+							: api_name((uint16_t)row->api));
+	if (row->captured_frame != NONE)
+		put_python_frame(&out, model, row->captured_frame, "captured at ");
+	if (row->has_operation)
+		put_frame(&out, gpu_name(model, &row->operation, buffer, sizeof(buffer)));
 	sink_char(&out, '\0');
 	text = xstrdup(out.buffer);
 	sink_close(&out);
@@ -220,14 +126,8 @@ static int by_text(const void *left, const void *right)
 	return strcmp(((const struct folded_line *)left)->text, ((const struct folded_line *)right)->text);
 }
 
-static void put_lines(struct sink *sink, const struct folded *folded)
+static void put_lines(struct sink *sink, struct folded_line *lines, size_t count)
 {
-	size_t count = folded->sums.count;
-	struct folded_line *lines = xmalloc(count * sizeof(*lines));
-
-	for (size_t i = 0; i < count; i++)
-		lines[i] =
-			(struct folded_line){line_text(folded, &folded->sums.entries[i]), folded->sums.entries[i].ns};
 	qsort(lines, count, sizeof(*lines), by_text);
 	for (size_t i = 0; i < count; i++) {
 		if (i + 1 < count && !strcmp(lines[i].text, lines[i + 1].text)) {
@@ -240,19 +140,27 @@ static void put_lines(struct sink *sink, const struct folded *folded)
 		}
 		free(lines[i].text);
 	}
-	free(lines);
 }
 
 int folded_write(struct sink *sink, const struct model *model, const struct export_options *options)
 {
-	struct folded folded = {.model = model};
+	bool by_launches = options->by_launches || !model->gpu_count;
+	const struct stack_sums *sums;
+	struct folded_line *lines;
+	struct analyses all;
+	size_t count = 0;
 
-	if (options->by_launches || !model->gpu_count)
-		add_launches(&folded, options->process);
-	else
-		add_gpu_times(&folded, options->process);
-	put_lines(sink, &folded);
-	tally_free(&folded.places);
-	tally_free(&folded.sums);
+	analyze(&all, model, by_launches ? ANALYZE_CALL_STACKS : ANALYZE_GPU_STACKS);
+	sums = by_launches ? &all.call_stacks : &all.gpu_stacks;
+	lines = xmalloc(stack_sums_count(sums) * sizeof(*lines));
+	for (size_t i = 0; i < stack_sums_count(sums); i++) {
+		struct stack_row row = stack_sums_row(sums, i);
+
+		if (options->process < 0 || row.process == (uint32_t)options->process)
+			lines[count++] = (struct folded_line){line_text(model, &row), row.value};
+	}
+	put_lines(sink, lines, count);
+	free(lines);
+	analyses_free(&all);
 	return 0;
 }

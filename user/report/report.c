@@ -78,7 +78,7 @@ int report_write(FILE *out, const struct model *model, const struct report_optio
 
 	if (report.width < WIDTH_LEAST)
 		report.width = WIDTH_LEAST;
-	analyze(&all, model, ANALYZE_ALL & ~(model->gpu_count ? ANALYZE_CALL_LINES : ANALYZE_WITH_GPU));
+	analyze(&all, model, ANALYZE_TABLES & ~(model->gpu_count ? ANALYZE_CALL_LINES : ANALYZE_WITH_GPU));
 	text_begin();
 	put_parts(&report);
 	text_end();

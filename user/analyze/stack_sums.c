@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What a row says is packed into the keys of two tallies. */
+#include "analyze/stack_sums.h"
+
+/* In the place of a kernel's name. */
+#define OPERATION_NONE (NONE - 1)
+#define OPERATION_MEMORY 0x80000000u /* kind, memcpy kind, from, to in the bits below */
+
+#define BACKWARD (NONE - 1)  /* in the place of a thread: the stack is that of the call to backward() */
+#define NOT_KNOWN (1u << 30) /* with a thread: it may have frames, but they are not known */
+
+void stack_sums_init(struct stack_sums *all, const struct model *model)
+{
+	*all = (struct stack_sums){.model = model};
+}
+
+void stack_sums_free(struct stack_sums *all)
+{
+	tally_free(&all->places);
+	tally_free(&all->sums);
+}
+
+static uint32_t pack_operation(const struct model_gpu *op)
+{
+	if (op->kind == MODEL_KERNEL)
+		return op->name;
+	return OPERATION_MEMORY | (uint32_t)op->kind << 24 | (uint32_t)op->memcpy_kind << 16 | (uint32_t)op->from << 8 |
+	       op->to;
+}
+
+static void unpack_operation(struct stack_row *row, uint32_t packed)
+{
+	row->has_operation = packed != OPERATION_NONE;
+	row->operation.kind = MODEL_KERNEL;
+	row->operation.name = packed;
+	if (packed == NONE || packed == OPERATION_NONE || !(packed & OPERATION_MEMORY))
+		return;
+	row->operation.kind = packed >> 24 & 0x3f;
+	row->operation.memcpy_kind = (uint8_t)(packed >> 16);
+	row->operation.from = (uint8_t)(packed >> 8);
+	row->operation.to = (uint8_t)packed;
+	row->operation.name = NONE;
+}
+
+/* Whom a call without a stack is put under. */
+static uint32_t thread_place(const struct model_call *call)
+{
+	bool none = call->stack_state == GPT_STACK_NO_PYTHON || call->stack_state == GPT_STACK_NO_THREAD ||
+		    call->stack_state == GPT_STACK_EMPTY;
+
+	return none ? call->thread : call->thread | NOT_KNOWN;
+}
+
+/* The innermost frame of the call that became a graph's node; model.frames, NONE. */
+static uint32_t captured_frame(const struct model *model, const struct model_call *captured)
+{
+	uint32_t stack = captured ? captured->stack : NONE;
+
+	return stack == NONE || !model->stacks[stack].depth ? NONE : model->stack_frames[model->stacks[stack].first];
+}
+
+/* op: NULL when nothing is known of what ran. */
+static void add(struct stack_sums *all, struct tally_key place, uint32_t api, const struct model_gpu *op,
+		const struct model_call *captured, uint64_t value)
+{
+	struct tally_key key = {{0, api, OPERATION_NONE, NONE}};
+
+	if (op) {
+		key.part[2] = pack_operation(op);
+		key.part[3] = captured_frame(all->model, captured);
+	}
+	key.part[0] = (uint32_t)(tally_at(&all->places, place) - all->places.entries);
+	tally_at(&all->sums, key)->ns += value;
+}
+
+static struct tally_key place_of(const struct model *model, const struct model_call *call)
+{
+	uint32_t from = call->stack == NONE ? thread_place(call) : NONE;
+
+	if (call->stack_state == GPT_STACK_BACKWARD)
+		from = BACKWARD;
+	return (struct tally_key){{model->threads[call->thread].process, call->stack, from, call->native}};
+}
+
+void stack_sums_add_gpu(struct stack_sums *all, const struct gpu_event *event)
+{
+	struct tally_key unseen = {{event->op->process, NONE, NONE, NONE}};
+	uint64_t ns = gpu_ns(event->op);
+
+	if (!ns)
+		return;
+	if (event->launch)
+		add(all, place_of(all->model, event->launch), event->launch->api, event->op, event->captured, ns);
+	else
+		add(all, unseen, event->op->before ? STACK_CALL_BEFORE : STACK_CALL_UNSEEN, event->op, event->captured,
+		    ns);
+}
+
+void stack_sums_add_call(struct stack_sums *all, const struct call_event *event)
+{
+	if (call_is_work(event->call))
+		add(all, place_of(all->model, event->call), event->call->api, event->operation, event->captured, 1);
+}
+
+struct stack_row stack_sums_row(const struct stack_sums *all, size_t index)
+{
+	const struct tally_entry *sum = &all->sums.entries[index];
+	const uint32_t *place = all->places.entries[sum->key.part[0]].key.part;
+	struct stack_row row = {.process = place[0],
+				.stack = place[1],
+				.thread = NONE,
+				.native = place[3],
+				.api = sum->key.part[1],
+				.captured_frame = sum->key.part[3],
+				.value = sum->ns};
+
+	row.is_backward = place[2] == BACKWARD;
+	if (place[2] != NONE && !row.is_backward) {
+		row.thread = place[2] & ~NOT_KNOWN;
+		row.is_unknown = place[2] & NOT_KNOWN;
+	}
+	unpack_operation(&row, sum->key.part[2]);
+	return row;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* GPU time, or launches, by the whole stack: process, Python, native frames, CUDA call, what ran.  For flame graphs. */
+#ifndef GPUTRACE_ANALYZE_STACK_SUMS_H
+#define GPUTRACE_ANALYZE_STACK_SUMS_H
+
+#include "analyze/events.h"
+#include "base/tally.h"
+
+/* In the place of a call's api. */
+#define STACK_CALL_UNSEEN 0x10000u /* the launch was not seen */
+#define STACK_CALL_BEFORE 0x10001u /* it was made before the trace began */
+
+struct stack_row {
+	uint32_t process;
+	uint32_t stack;	  /* model.stacks, NONE */
+	uint32_t thread;  /* where there is no stack: model.threads, NONE: the call was not seen */
+	bool is_backward; /* the stack is that of the call to backward() */
+	bool is_unknown;  /* there may be a stack where there is none here, but it is not known */
+	uint32_t native;  /* model.natives, NONE */
+	uint32_t api;
+	uint32_t captured_frame;    /* model.frames, NONE: where the call was captured that became a graph's node */
+	bool has_operation;	    /* what ran is known: */
+	struct model_gpu operation; /* kind, name; memcpy_kind, from, to: no other member is set */
+	uint64_t value;
+};
+
+struct stack_sums {
+	const struct model *model;
+	struct tally places; /* process, stack, thread where there is no stack, native */
+	struct tally sums;   /* place, api, operation, frame that was captured */
+};
+
+void stack_sums_init(struct stack_sums *all, const struct model *model);
+void stack_sums_free(struct stack_sums *all);
+
+/* GPU time. */
+void stack_sums_add_gpu(struct stack_sums *all, const struct gpu_event *event);
+/* Calls that put work on a GPU; a graph launch has many operations and counts once, without one. */
+void stack_sums_add_call(struct stack_sums *all, const struct call_event *event);
+
+/* How many rows there are, in the order in which they were first met, and each of them. */
+static inline size_t stack_sums_count(const struct stack_sums *all)
+{
+	return all->sums.count;
+}
+struct stack_row stack_sums_row(const struct stack_sums *all, size_t index);
+
+#endif
