@@ -63,24 +63,6 @@ static void a_launch_that_was_not_seen_is_the_gpus_side(void **state)
 	model_free(model);
 }
 
-static void an_operation_that_seems_to_begin_before_its_call_knows_what_its_thread_waited_in(void **state)
-{
-	struct model *model = sample_model(1, 2);
-	const struct model_call *first = NULL;
-	struct analyses all;
-
-	for (uint32_t i = 0; i < model->gpu_count; i++)
-		if (model->gpu[i].start_ns == SAMPLE_START + 2 * SAMPLE_STEP + 20000)
-			first = &model->calls[model->gpu[i].call];
-	assert_non_null(first);
-	model->calls[first - model->calls].start_ns += 15000; /* a clock's error later than its kernel */
-	analyze(&all, model, ANALYZE_IDLE);
-	assert_int_equal(row_of(&all, IDLE_WAITED)->ns, 280000);
-	assert_int_equal(row_of(&all, IDLE_LATE)->ns, 380000);
-	analyses_free(&all);
-	model_free(model);
-}
-
 /* ---- events one by one ------------------------------------------------------------------------------------- */
 
 static struct model_process process;
@@ -99,20 +81,31 @@ static void wait_in_call(struct idle *idle, uint64_t start_ns, uint64_t end_ns, 
 						 .operations_from_ns = operations_from_ns});
 }
 
-/* A launch and, at that time, its kernel. */
+static void add_launch(struct idle *idle, const struct model_call *call)
+{
+	idle_add_call(idle, &(struct call_event){.call = call, .number = calls++, .caller = CALLER_UNSEEN});
+}
+
+static void add_kernel(struct idle *idle, const struct model_call *call, uint64_t number, uint64_t start_ns,
+		       uint64_t end_ns, uint32_t device)
+{
+	struct model_gpu op = {.start_ns = start_ns, .end_ns = end_ns, .device = device};
+
+	idle_add_gpu(idle, &(struct gpu_event){.op = &op,
+					       .launch = call,
+					       .attributed = call,
+					       .launch_number = number,
+					       .launch_caller = CALLER_UNSEEN,
+					       .caller = CALLER_UNSEEN});
+}
+
+/* A launch and its kernel, with nothing between them. */
 static void run(struct idle *idle, uint64_t launch_ns, uint64_t start_ns, uint64_t end_ns, uint32_t device)
 {
 	struct model_call call = {.start_ns = launch_ns, .stack = NONE, .class = GPT_CLASS_LAUNCH};
-	struct model_gpu op = {.start_ns = start_ns, .end_ns = end_ns, .device = device};
 
-	idle_add_call(idle, &(struct call_event){
-				    .call = &call, .number = calls, .caller = CALLER_UNSEEN, .operations_from_ns = 0});
-	idle_add_gpu(idle, &(struct gpu_event){.op = &op,
-					       .launch = &call,
-					       .attributed = &call,
-					       .launch_number = calls++,
-					       .launch_caller = CALLER_UNSEEN,
-					       .caller = CALLER_UNSEEN});
+	add_launch(idle, &call);
+	add_kernel(idle, &call, calls - 1, start_ns, end_ns, device);
 }
 
 static uint64_t waited_ns(const struct idle *idle)
@@ -155,6 +148,50 @@ static void waits_are_kept_as_long_as_a_device_has_been_idle(void **state)
 	idle_free(&idle);
 }
 
+static void time_in_two_waits_at_once_is_charged_once(void **state)
+{
+	struct idle idle;
+
+	idle_init(&idle, &tables, &window);
+	run(&idle, 1000000, 1000000, 1010000, 0);
+	wait_in_call(&idle, 1020000, 1080000, 0);
+	wait_in_call(&idle, 1030000, 1090000, 0);
+	run(&idle, 1100000, 1100000, 1110000, 0);
+	assert_int_equal(waited_ns(&idle), 70000);
+	idle_free(&idle);
+}
+
+static void a_wait_behind_the_launch_is_the_launchs_time(void **state)
+{
+	const struct model_call call = {.start_ns = 1040000, .stack = NONE, .class = GPT_CLASS_LAUNCH};
+	struct idle idle;
+
+	idle_init(&idle, &tables, &window);
+	run(&idle, 1000000, 1000000, 1010000, 0);
+	wait_in_call(&idle, 1020000, 1030000, 0);
+	add_launch(&idle, &call);
+	wait_in_call(&idle, 1050000, 1200000, 0);
+	add_kernel(&idle, &call, calls - 2, 1100000, 1110000, 0);
+	assert_int_equal(waited_ns(&idle), 10000);
+	assert_int_equal(idle.sum, 90000);
+	idle_free(&idle);
+}
+
+static void an_operation_may_come_before_the_call_that_launched_it(void **state)
+{
+	const struct model_call call = {.start_ns = 1101000, .stack = NONE, .class = GPT_CLASS_LAUNCH};
+	struct idle idle;
+
+	idle_init(&idle, &tables, &window);
+	run(&idle, 1000000, 1000000, 1010000, 0);
+	wait_in_call(&idle, 1020000, 1080000, 0);
+	add_kernel(&idle, &call, calls, 1100000, 1110000, 0); /* a clock's error too early */
+	add_launch(&idle, &call);
+	assert_int_equal(waited_ns(&idle), 60000);
+	assert_int_equal(idle.sum, 90000);
+	idle_free(&idle);
+}
+
 static void a_thread_without_work_on_a_gpu_keeps_no_waits(void **state)
 {
 	struct idle idle;
@@ -172,9 +209,11 @@ int main(void)
 		cmocka_unit_test(a_gap_is_charged_to_the_late_launch_and_to_what_its_thread_waited_in),
 		cmocka_unit_test(time_outside_of_operations_stands_behind_the_others_and_is_nobodys),
 		cmocka_unit_test(a_launch_that_was_not_seen_is_the_gpus_side),
-		cmocka_unit_test(an_operation_that_seems_to_begin_before_its_call_knows_what_its_thread_waited_in),
 		cmocka_unit_test(waits_that_no_gap_can_reach_any_more_are_not_kept),
 		cmocka_unit_test(waits_are_kept_as_long_as_a_device_has_been_idle),
+		cmocka_unit_test(time_in_two_waits_at_once_is_charged_once),
+		cmocka_unit_test(a_wait_behind_the_launch_is_the_launchs_time),
+		cmocka_unit_test(an_operation_may_come_before_the_call_that_launched_it),
 		cmocka_unit_test(a_thread_without_work_on_a_gpu_keeps_no_waits),
 	};
 

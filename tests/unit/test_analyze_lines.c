@@ -58,6 +58,7 @@ static void an_operation_of_a_graph_is_on_the_captured_line_and_under_the_replay
 {
 	struct model *model = sample_model(1, 1);
 	struct analyses all;
+	uint32_t seen = 0;
 
 	for (uint32_t i = 0; i < model->gpu_count; i++)
 		if (model->gpu[i].graph)
@@ -70,7 +71,9 @@ static void an_operation_of_a_graph_is_on_the_captured_line_and_under_the_replay
 		if (is_line(&all, all.gpu_lines.totals[i].line, "train.py:26 train_step")) {
 			assert_int_equal(all.gpu_lines.totals[i].total, 90000);
 			assert_int_equal(all.gpu_lines.totals[i].self, 0);
+			seen++;
 		}
+	assert_int_equal(seen, 1);
 	analyses_free(&all);
 	model_free(model);
 }

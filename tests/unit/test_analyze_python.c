@@ -86,6 +86,13 @@ static void a_collection_during_an_operation_costs_the_gpu_nothing(void **state)
 	assert_int_equal(interpreter.rows.items[0].idle_ns, 0);
 }
 
+static void an_operation_that_comes_late_takes_no_more_of_a_collection_than_its_part(void **state)
+{
+	collect(200, 300);
+	run(100, 250, 0);
+	assert_int_equal(interpreter.rows.items[0].idle_ns, 50);
+}
+
 static void collections_that_are_over_are_not_kept(void **state)
 {
 	for (uint64_t i = 0; i < 10000; i++)
@@ -167,6 +174,17 @@ static void of_more_open_ranges_than_are_followed_the_rest_is_counted(void **sta
 	assert_int_equal(nvtx.rows.items[0].ns, 9); /* once, however often it is open */
 }
 
+static void ranges_that_ended_before_a_call_are_not_among_those_left_out(void **state)
+{
+	for (unsigned i = 0; i < NVTX_OPEN_MAX; i++)
+		open_range(1, 0, 10, 100000);
+	for (unsigned i = 0; i < 50; i++)
+		open_range(1, 0, 20 + i, 100);
+	launch(0, 5000, 9);
+	assert_int_equal(nvtx.left_out, 0);
+	assert_int_equal(nvtx.threads[0].open.count, NVTX_OPEN_MAX);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void)
@@ -175,10 +193,12 @@ int main(void)
 		cmocka_unit_test(collections_and_imports_have_the_gpu_time_that_they_cost),
 		TEST(the_gpu_idles_with_a_collection_as_far_as_nothing_of_its_process_runs),
 		TEST(a_collection_during_an_operation_costs_the_gpu_nothing),
+		TEST(an_operation_that_comes_late_takes_no_more_of_a_collection_than_its_part),
 		TEST(collections_that_are_over_are_not_kept),
 		TEST(a_range_has_the_work_that_its_thread_launched_while_it_was_open),
 		TEST(names_that_pytorch_numbers_are_one_row_called_after_the_lowest_thread),
 		TEST(ranges_of_a_thread_without_calls_are_not_kept),
+		TEST(ranges_that_ended_before_a_call_are_not_among_those_left_out),
 		TEST(of_more_open_ranges_than_are_followed_the_rest_is_counted),
 	};
 

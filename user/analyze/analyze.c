@@ -196,14 +196,6 @@ static void feed_range(struct walk *walk)
 	analyses_add_range(walk->all, &event);
 }
 
-/* An operation that seems to begin before the call that launched it comes behind that all the same. */
-static bool waits_for_call(const struct walk *walk)
-{
-	const struct model_gpu *op = &walk->all->model->gpu[walk->next[KIND_GPU]];
-
-	return op->end_ns && op->call != NONE && walk->next[KIND_CALL] <= op->call;
-}
-
 static enum kind next_kind(const struct walk *walk)
 {
 	enum kind next = 0;
@@ -211,9 +203,7 @@ static enum kind next_kind(const struct walk *walk)
 	for (enum kind kind = 1; kind < KINDS; kind++)
 		if (walk->due_ns[kind] < walk->due_ns[next])
 			next = kind;
-	if (next != KIND_GPU || walk->due_ns[KIND_GPU] == UINT64_MAX || !waits_for_call(walk))
-		return next;
-	return walk->due_ns[KIND_RANGE] <= walk->due_ns[KIND_CALL] ? KIND_RANGE : KIND_CALL;
+	return next;
 }
 
 static void feed_all(struct walk *walk)

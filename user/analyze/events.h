@@ -3,8 +3,9 @@
  * What analyses are fed: one event at a time, in the order in which they began, each with what it was joined with.  So
  * an analysis never looks back into the arrays of a model, and can be fed from a stream as well.
  *
- * Calls come by start, GPU operations by start (those without times first); an operation with times comes behind the
- * call that launched it and behind all calls that began before it.
+ * All come by the time at which they began; GPU operations without times come first.  Of those that began at one time
+ * ranges come first, then calls, then operations.  An operation that seems to begin before the call that launched it
+ * comes before it.
  */
 #ifndef GPUTRACE_ANALYZE_EVENTS_H
 #define GPUTRACE_ANALYZE_EVENTS_H
