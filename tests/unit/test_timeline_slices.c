@@ -292,15 +292,6 @@ static void a_visitor_that_has_had_enough_gets_no_more(void **state)
 	model_free(model);
 }
 
-static void every_argument_has_a_name_and_a_type(void **state)
-{
-	assert_string_equal(timeline_arg_name(TIMELINE_ARG_CORRELATION), "correlation");
-	assert_int_equal(timeline_arg_type(TIMELINE_ARG_GRID), TIMELINE_TYPE_TRIPLE);
-	for (uint32_t key = 0; key < TIMELINE_ARG_COUNT; key++)
-		for (uint32_t other = 0; other < key; other++)
-			assert_string_not_equal(timeline_arg_name(key), timeline_arg_name(other));
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -318,7 +309,6 @@ int main(void)
 		cmocka_unit_test(memory_is_a_value_of_its_counter),
 		cmocka_unit_test(slices_of_a_track_nest_or_do_not_meet),
 		cmocka_unit_test(a_visitor_that_has_had_enough_gets_no_more),
-		cmocka_unit_test(every_argument_has_a_name_and_a_type),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

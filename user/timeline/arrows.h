@@ -3,6 +3,7 @@
 #ifndef GPUTRACE_TIMELINE_ARROWS_H
 #define GPUTRACE_TIMELINE_ARROWS_H
 
+#include "model/model.h"
 #include "timeline/placement.h"
 
 /* An arrow points forward in time, and Perfetto counts one that does not as an error. */

@@ -3,6 +3,7 @@
 #ifndef GPUTRACE_TIMELINE_FRAMES_H
 #define GPUTRACE_TIMELINE_FRAMES_H
 
+#include "model/model.h"
 #include "timeline/visit.h"
 
 /* The frames of a stack of the model; they are valid until the next call. */

@@ -6,6 +6,7 @@
 #ifndef GPUTRACE_TIMELINE_IDS_H
 #define GPUTRACE_TIMELINE_IDS_H
 
+#include "model/model.h"
 #include "timeline/timeline.h"
 
 struct timeline_ids {

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "model/model.h"
 #include "timeline/placement.h"
 
 /* " (default, priority -5)": what kind of stream it is, as far as that is not the ordinary. */

@@ -3,6 +3,7 @@
 #ifndef GPUTRACE_TIMELINE_MEMBERS_H
 #define GPUTRACE_TIMELINE_MEMBERS_H
 
+#include "model/model.h"
 #include "timeline/timeline.h"
 
 static inline bool timeline_has_process(const struct timeline *timeline, uint32_t process)

@@ -6,6 +6,8 @@
 #include "base/array.h"
 #include "timeline/members.h"
 
+_Static_assert(LANES_MAX == TIMELINE_LANES_MAX, "timeline.h says how many");
+
 static void begin(struct placed *placed, uint32_t count)
 {
 	placed->lane_of = xmalloc(count * sizeof(*placed->lane_of));

@@ -71,25 +71,3 @@ struct timeline_code timeline_code(const struct timeline *timeline, uint32_t ind
 
 	return (struct timeline_code){.file = code->file, .name = code->name, .first_line = code->first_line};
 }
-
-const char *timeline_arg_name(enum timeline_arg_key key)
-{
-	static const char *const names[] = {
-#define NAME(enumerator, type, name) name,
-		TIMELINE_ARGS(NAME)
-#undef NAME
-	};
-
-	return names[key];
-}
-
-enum timeline_arg_type timeline_arg_type(enum timeline_arg_key key)
-{
-	static const uint8_t types[] = {
-#define TYPE(enumerator, type, name) TIMELINE_TYPE_##type,
-		TIMELINE_ARGS(TYPE)
-#undef TYPE
-	};
-
-	return (enum timeline_arg_type)types[key];
-}

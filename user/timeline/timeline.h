@@ -5,7 +5,8 @@
  * those of one track nest or do not meet; when Python functions ran; numbers that are unique in one file.
  *
  * A format is written over this and slice.h alone: timeline_new() tells which groups, tracks and counters there are,
- * timeline_visit() then hands over every slice as a value with its arguments.
+ * timeline_visit() then hands over every slice as a value with its arguments.  What such a file says of the trace as a
+ * whole (processes, devices, the receipt) it takes from the model.
  */
 #ifndef GPUTRACE_TIMELINE_TIMELINE_H
 #define GPUTRACE_TIMELINE_TIMELINE_H
@@ -15,8 +16,9 @@
 #include <stdint.h>
 
 #include "base/array.h"
-#include "model/model.h"
 #include "timeline/slice.h"
+
+struct model;
 
 enum timeline_group_kind {
 	TIMELINE_GROUP_PROCESS,
@@ -42,6 +44,9 @@ enum timeline_track_kind {
 	TIMELINE_TRACK_CUPTI,	 /* what CUPTI cost a thread */
 };
 
+/* Slices that overlap are on at most so many tracks of one stream, or one thread. */
+#define TIMELINE_LANES_MAX 256
+
 /* Which members mean something depends on the kind; the others are TIMELINE_NONE, 0 and NULL. */
 struct timeline_track {
 	enum timeline_track_kind kind;
@@ -66,7 +71,8 @@ struct timeline_counter {
 struct timeline_omissions {
 	uint64_t untimed; /* GPU operations without times */
 	uint64_t unseen;  /* GPU operations whose launch was not seen: they are there, but no arrow leads to them */
-	uint64_t operations, syncs, jits, ranges; /* beyond LANES_MAX at a time; syncs also: on no known device */
+	/* Beyond TIMELINE_LANES_MAX at a time; of waits also those on no known device. */
+	uint64_t operations, syncs, jits, ranges;
 };
 
 struct timeline_placement;
@@ -111,9 +117,5 @@ struct timeline_code timeline_code(const struct timeline *timeline, uint32_t cod
 
 /* What to call a track, for people: "stream 7 (default)"; cut to size. */
 void timeline_track_label(const struct timeline *timeline, uint32_t track, char *text, size_t size);
-
-/* The name of an argument, and how to read its value. */
-const char *timeline_arg_name(enum timeline_arg_key key);
-enum timeline_arg_type timeline_arg_type(enum timeline_arg_key key);
 
 #endif

@@ -4,6 +4,7 @@
 #define GPUTRACE_TIMELINE_TRACKS_H
 
 #include "base/tally.h"
+#include "model/model.h"
 #include "timeline/timeline.h"
 
 /* Groups for the processes, and whether several are active; process as for timeline_new. */

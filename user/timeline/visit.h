@@ -6,6 +6,8 @@
 #ifndef GPUTRACE_TIMELINE_VISIT_H
 #define GPUTRACE_TIMELINE_VISIT_H
 
+#include "base/array.h"
+#include "model/model.h"
 #include "timeline/timeline.h"
 
 #define ARGS_MAX 32 /* more than any slice has */

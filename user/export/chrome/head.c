@@ -3,6 +3,8 @@
 
 #include <stdio.h>
 
+#include "model/model.h"
+
 static void put_key(struct sink *out, const char *name)
 {
 	sink_char(out, '"');

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/tally.h"
-#include "timeline/lanes.h"
+#include "model/model.h"
 
 /* As CHROME_OVERHEAD_PID. */
 #define DEVICE_PID 7000000u	  /* + device, for ids that no GPU has (HTA takes pids below 64 for GPUs) */
@@ -114,7 +114,7 @@ static void number_track(struct chrome_numbers *numbers, const struct timeline_t
 		break;
 	case TIMELINE_TRACK_STREAM:
 		row->tid = keeps_number(numbers, track) ? track->stream : STREAM_TID + index;
-		row->order = (uint64_t)first * LANES_MAX + track->lane;
+		row->order = (uint64_t)first * TIMELINE_LANES_MAX + track->lane;
 		break;
 	case TIMELINE_TRACK_WAITS:
 		row->tid = keeps_number(numbers, track) ? track->stream + STREAM_WAITS_TID : WAITS_TID + index;
