@@ -90,7 +90,7 @@ check-threads: $(THREADED)
 # ---- fuzzing: clang's libFuzzer over objects built for it ---------------------------------------
 FUZZ := $(BUILD)/fuzz
 FUZZ_BIN := $(patsubst tests/fuzz/%.c,$(FUZZ)/%,$(wildcard tests/fuzz/fuzz_*.c))
-FUZZ_LIB := $(patsubst %.c,$(FUZZ)/%.o,$(foreach d,base target cupti log model input,$(wildcard user/$(d)/*.c)))
+FUZZ_LIB := $(patsubst %.c,$(FUZZ)/%.o,$(foreach d,base target cupti log model input timeline,$(wildcard user/$(d)/*.c)))
 FUZZ_AGENT := $(FUZZ)/user/agent/batch_send.o
 FUZZ_FOREIGN := $(patsubst %,$(FUZZ)/user/attach/%.o,foreign_records tsc emit)
 FUZZ_SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=undefined

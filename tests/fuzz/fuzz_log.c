@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * libFuzzer target: any records as a log of one segment; the model must keep its promises (model_check.h).  Needs no
- *corpus: the mutator starts from a log with every kind of record and mostly changes records inside, so that the chain
- *of sizes holds.
+ * libFuzzer target: any records as a log of one segment; its model and timeline must keep their promises
+ * (model_check.h, timeline_check.h).  Needs no corpus: the mutator starts from a log with every kind of record and
+ * mostly changes records inside, so that the chain of sizes holds.
  *
  *	clang -fsanitize=fuzzer,address,undefined -Iinclude -Iuser -Itests/unit tests/fuzz/fuzz_log.c \
- *		user/log/(all).c user/model/(all).c user/input/(all).c user/base/(all).c -liberty -o fuzz_log &&
- *./fuzz_log -max_total_time=60
+ *		user/log/(all).c user/model/(all).c user/input/(all).c user/timeline/(all).c user/base/(all).c \
+ *		-liberty -o fuzz_log && ./fuzz_log -max_total_time=60
  */
 #include "input/gpt.h"
 #include "log_file.h"
 #include "model_check.h"
+#include "timeline_check.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed);
@@ -36,6 +37,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	log_file_free(&file);
 	if (!model_build(fd, &model, &why)) {
 		wrong = model_check(model);
+		if (!wrong)
+			wrong = timeline_check(model, size % 4 ? -1 : 0);
 		if (wrong) {
 			fprintf(stderr, "broken promise: %s\n", wrong);
 			abort();

@@ -85,7 +85,7 @@ struct timeline {
 	bool several;		   /* more than one process made calls or had GPU work */
 	uint32_t busiest;	   /* the track of the thread with most calls, TIMELINE_NONE: there is no thread */
 
-	/* Processes in the model's order, then GPUs, then CUPTI, which is always there. */
+	/* Processes in the model's order, then GPUs; the last is CUPTI, always. */
 	ARRAY(struct timeline_group) groups;
 	/* A thread and its interpreter's, thread after thread; then those of a kind together, in the kinds' order. */
 	ARRAY(struct timeline_track) tracks;

@@ -89,9 +89,12 @@ static void put_tracks(struct chrome *chrome)
 
 void chrome_put_names(struct chrome *chrome)
 {
+	const struct timeline *timeline = chrome->timeline;
+
 	/* Always there: consumers take the first event for a name and cannot read an empty array. */
 	put_name_head(chrome->out, "process_name", CHROME_OVERHEAD_PID, 0, "name");
-	sink_literal(chrome->out, "\"CUPTI overhead\"}}");
+	sink_json(chrome->out, timeline->groups.items[timeline->groups.count - 1].name);
+	sink_literal(chrome->out, "}}");
 	put_order(chrome->out, "process_sort_index", CHROME_OVERHEAD_PID, 0, OVERHEAD_SORT);
 	put_processes(chrome);
 	put_tracks(chrome);

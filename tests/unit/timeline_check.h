@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The promises of user/timeline/timeline.h and slice.h, checked on any model: for fuzzing. */
+#ifndef GPUTRACE_TIMELINE_CHECK_H
+#define GPUTRACE_TIMELINE_CHECK_H
+
+#include "timeline/timeline.h"
+
+struct timeline_check {
+	const struct timeline *timeline;
+	uint64_t begins, ends; /* of arrows */
+	const char *wrong;     /* NULL: nothing so far */
+};
+
+static inline bool check_frame(const struct timeline *timeline, const struct timeline_frame *frame)
+{
+	return frame->left_out ? frame->code == TIMELINE_NONE : frame->code < timeline_code_count(timeline);
+}
+
+static inline bool check_arg(const struct timeline *timeline, const struct timeline_arg *arg)
+{
+	static const uint8_t types[] = {
+#define TYPE(enumerator, type, name) TIMELINE_TYPE_##type,
+		TIMELINE_ARGS(TYPE)
+#undef TYPE
+	};
+
+	switch (types[arg->key]) {
+	case TIMELINE_TYPE_TEXT:
+		return arg->text;
+	case TIMELINE_TYPE_FRAME:
+		return check_frame(timeline, arg->frame);
+	case TIMELINE_TYPE_STACK:
+		for (uint32_t i = 0; i < arg->stack->count; i++)
+			if (!check_frame(timeline, &arg->stack->frames[i]))
+				return false;
+		return true;
+	case TIMELINE_TYPE_NATIVE_STACK:
+		for (uint32_t i = 0; i < arg->native->count; i++)
+			if (!arg->native->names[i])
+				return false;
+		return true;
+	case TIMELINE_TYPE_STREAM:
+		return arg->stream.track == TIMELINE_NONE || arg->stream.track < timeline->tracks.count;
+	default:
+		return true;
+	}
+}
+
+static inline bool check_slice(void *context, const struct timeline_slice *slice)
+{
+	struct timeline_check *check = context;
+	const struct timeline *timeline = check->timeline;
+
+	if (slice->track >= timeline->tracks.count)
+		check->wrong = "a slice is on no track";
+	else if (slice->end_ns < slice->start_ns || slice->start_ns < timeline->start_ns)
+		check->wrong = "a slice ends before it begins, or begins before the timeline";
+	else if (slice->name.code != TIMELINE_NONE && slice->name.code >= timeline_code_count(timeline))
+		check->wrong = "a slice is called after a function that is not there";
+	else if (!slice->name.before || !slice->name.text)
+		check->wrong = "a slice has no name";
+	for (uint32_t i = 0; i < slice->arg_count && !check->wrong; i++)
+		if (slice->args[i].key >= TIMELINE_ARG_COUNT || !check_arg(timeline, &slice->args[i]))
+			check->wrong = "an argument is not what its type says";
+	check->begins += slice->flow_out_count;
+	check->ends += slice->flow_in != 0;
+	return !check->wrong;
+}
+
+static inline bool check_memory(void *context, const struct timeline_memory *memory)
+{
+	struct timeline_check *check = context;
+	const struct timeline *timeline = check->timeline;
+
+	if (memory->counter >= timeline->counters.count || memory->group >= timeline->groups.count ||
+	    (memory->track != TIMELINE_NONE && memory->track >= timeline->tracks.count))
+		check->wrong = "memory is of no process, thread or counter";
+	if (memory->time_ns < timeline->start_ns || !memory->kind)
+		check->wrong = "memory comes before the timeline begins";
+	return !check->wrong;
+}
+
+/* NULL: all is well, else what is wrong. */
+static inline const char *timeline_check(const struct model *model, int process)
+{
+	struct timeline *timeline = timeline_new(model, process);
+	struct timeline_check check = {.timeline = timeline};
+	char text[64];
+
+	for (uint32_t i = 0; i < timeline->tracks.count; i++) {
+		const struct timeline_track *track = &timeline->tracks.items[i];
+
+		timeline_track_label(timeline, i, text, sizeof(text));
+		if (track->group >= timeline->groups.count || track->lane >= TIMELINE_LANES_MAX || track->first > i ||
+		    timeline->tracks.items[track->first].lane)
+			check.wrong = "a track has no group, or no first lane";
+	}
+	if (!check.wrong)
+		timeline_visit(timeline, &(struct timeline_visitor){
+						 .context = &check, .slice = check_slice, .memory = check_memory});
+	if (!check.wrong && check.begins != check.ends)
+		check.wrong = "an arrow has one end";
+	timeline_free(timeline);
+	return check.wrong;
+}
+
+#endif
