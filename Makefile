@@ -33,7 +33,8 @@ EXTRA_LDFLAGS ?=
 BASE_CFLAGS := -std=gnu17 -D_GNU_SOURCE $(WARNINGS) -Iinclude -Iuser -I$(BUILD)/bpf -DGPUTRACE_VERSION='"$(VERSION)"'
 LIBS := -lbpf -lelf -lz -lisal -liberty -lzstd
 
-USER_DIRS := base target log attach capture model input analyze timeline report export export/chrome cmd
+USER_DIRS := base target log $(patsubst user/%/,%,$(wildcard user/attach/ user/attach/*/)) capture model input analyze timeline \
+	report export export/chrome cmd
 USER_SRC := $(foreach d,$(USER_DIRS),$(wildcard user/$(d)/*.c))
 USER_OBJ := $(USER_SRC:%.c=$(BUILD)/%.o)
 # CUPTI's records: for the agent, and for gputrace, which reads foreign buffers.  Compiled once, with the agent's flags.
@@ -48,7 +49,7 @@ BPF_OBJ := $(BPF_SRC:bpf/%.bpf.c=$(BUILD)/bpf/%.bpf.o)
 BPF_OLD_OBJ := $(BPF_OBJ:.bpf.o=.old.bpf.o)
 BPF_CFLAGS := -O2 -g -target bpf -D__TARGET_ARCH_$(ARCH) -Iinclude -Ivmlinux -Ibpf -Wall -Wextra -Werror \
 	-Wno-unused-parameter -mcpu=v3
-# The same programs for Linux 5.10 to 5.16; the binary carries both (user/attach/programs.c).
+# The same programs for Linux 5.10 to 5.16; the binary carries both (user/attach/load/programs.c).
 SKELETON := $(BUILD)/bpf/gputrace.skel.h $(BUILD)/bpf/gputrace_old.skel.h
 
 # The agent: linked into other people's processes, so no more than it needs and nothing of theirs replaced.

@@ -92,7 +92,7 @@ FUZZ := $(BUILD)/fuzz
 FUZZ_BIN := $(patsubst tests/fuzz/%.c,$(FUZZ)/%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_LIB := $(patsubst %.c,$(FUZZ)/%.o,$(foreach d,base target cupti log model input timeline,$(wildcard user/$(d)/*.c)))
 FUZZ_AGENT := $(FUZZ)/user/agent/batch_send.o
-FUZZ_FOREIGN := $(patsubst %,$(FUZZ)/user/attach/%.o,foreign_records tsc emit)
+FUZZ_FOREIGN := $(patsubst %,$(FUZZ)/user/attach/%.o,clients/foreign_records clients/tsc emit)
 FUZZ_SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=undefined
 OBJECTS += $(FUZZ_LIB) $(FUZZ_AGENT) $(FUZZ_FOREIGN) $(FUZZ_BIN:%=%.o)
 

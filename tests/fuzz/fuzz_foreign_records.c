@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "attach/foreign_records.h"
+#include "attach/clients/foreign_records.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -14,9 +14,9 @@
 #include <libelf.h>
 #include <linux/bpf.h>
 
-#include "attach/features.h"
-#include "attach/programs.h"
-#include "attach/sites.h"
+#include "attach/load/features.h"
+#include "attach/load/programs.h"
+#include "attach/load/site_cookies.h"
 
 /* The last of enum bpf_func_id in Linux 5.10. */
 #define HELPER_LAST_5_10 155 /* bpf_redirect_peer */

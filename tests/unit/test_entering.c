@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "attach/entering.h"
+#include "attach/inject/entering.h"
 
 /* ---- stand-in: what a process of that number makes of it ------------------------------------------------------ */
 

@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "attach/foreign_records.h"
+#include "attach/clients/foreign_records.h"
 
 #define PID 7
 #define MEMORY 0x7000000000ull /* where the process's memory is, as far as it has any */

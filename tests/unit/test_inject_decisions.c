@@ -10,9 +10,9 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-#include "attach/inject_place.h"
-#include "attach/inject_safe_point.h"
-#include "attach/inject_stack.h"
+#include "attach/inject/addresses.h"
+#include "attach/inject/safe_point.h"
+#include "attach/inject/stack.h"
 
 /* ---- /proc/PID/task/TID/syscall ---------------------------------------------------------------------- */
 
@@ -149,13 +149,13 @@ static void locks_in_the_data_of_libc_and_loader_are_theirs(void **state)
 	};
 	struct mappings mappings = {.list = {.items = list, .count = sizeof(list) / sizeof(list[0])}};
 
-	assert_false(safe_point_in_runtime(&mappings, 0x1500));
-	assert_false(safe_point_in_runtime(&mappings, 0x2500));
-	assert_true(safe_point_in_runtime(&mappings, 0x5500));
-	assert_true(safe_point_in_runtime(&mappings, 0x8fff)); /* .bss: main_arena's neighbours */
-	assert_false(safe_point_in_runtime(&mappings, 0xa500));
-	assert_true(safe_point_in_runtime(&mappings, 0xc000));
-	assert_false(safe_point_in_runtime(&mappings, 0xf000));
+	assert_false(thread_code_in_runtime(&mappings, 0x1500));
+	assert_false(thread_code_in_runtime(&mappings, 0x2500));
+	assert_true(thread_code_in_runtime(&mappings, 0x5500));
+	assert_true(thread_code_in_runtime(&mappings, 0x8fff)); /* .bss: main_arena's neighbours */
+	assert_false(thread_code_in_runtime(&mappings, 0xa500));
+	assert_true(thread_code_in_runtime(&mappings, 0xc000));
+	assert_false(thread_code_in_runtime(&mappings, 0xf000));
 }
 
 /* ---- stacks ------------------------------------------------------------------------------------------------ */

@@ -24,9 +24,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "attach/inject.h"
-#include "attach/inject_lend.h"
-#include "attach/read_only.h"
+#include "attach/inject/inject.h"
+#include "attach/inject/lend.h"
+#include "attach/inject/read_only.h"
 #include "process_state.h"
 
 #define STRANGER 200000 /* a user without anything */

@@ -23,8 +23,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "attach/inject_frame.h"
-#include "attach/inject_remote.h"
+#include "attach/inject/frame.h"
+#include "attach/inject/remote_call.h"
 #include "process_state.h"
 
 #define TIMEOUT_MS 2000 /* of the calls */
@@ -273,27 +273,28 @@ static pid_t start_control(long (*what)(void))
 /* One call, or -EAGAIN; codes: by a thread that runs. */
 static int enter_once(pid_t pid, struct safe_codes *codes)
 {
-	struct inject_place place;
+	struct inject_addresses addresses;
 	struct mappings mappings = {0};
 	struct safe_thread thread;
 	struct inject_result result;
-	struct safe_point_place where = {.pid = pid, .mappings = &mappings, .codes = codes};
-	struct remote_call call = {.place = &place, .where = &where, .function = (uint64_t)(uintptr_t)called};
+	struct entered_process process = {.pid = pid, .mappings = &mappings, .codes = codes};
+	struct remote_call call = {
+		.addresses = &addresses, .process = &process, .function = (uint64_t)(uintptr_t)called};
 	const char *why = "";
 	char text[192] = "";
 	int error = mappings_read(pid, &mappings);
 
 	if (!error)
-		error = inject_place_find(pid, &mappings, &place, text, sizeof(text));
-	where.restorer = place.restorer;
+		error = inject_addresses_find(pid, &mappings, &addresses, text, sizeof(text));
+	process.restorer = addresses.restorer;
 	if (!error && codes)
-		error = safe_point_choose_running(&where, &thread);
+		error = safe_point_choose_running(&process, &thread);
 	else if (!error)
-		error = safe_point_choose(&where, &thread, &why);
+		error = safe_point_choose(&process, &thread, &why);
 	if (!error)
 		error = remote_call(&thread, &call, &result);
 	if (error == -EAGAIN && codes)
-		safe_point_learn(&where, thread.call.pc);
+		thread_code_learn(&process, thread.call.pc);
 	mappings_free(&mappings);
 	if (error && error != -EAGAIN && error != -EINPROGRESS)
 		fprintf(stderr, "%s: %s%s\n", strerror(-error), text, why);

@@ -23,8 +23,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "attach/inject_frame.h"
-#include "attach/inject_remote.h"
+#include "attach/inject/frame.h"
+#include "attach/inject/remote_call.h"
 
 static struct shared {
 	_Atomic int handled; /* signals */
@@ -194,8 +194,8 @@ static void wait_blocked(pid_t pid, long number, struct safe_thread *thread)
 /* As when the thread has gone on to another call since it was looked at. */
 static void stop_in_vain(pid_t pid, struct safe_thread *thread)
 {
-	struct safe_point_place where = {.pid = pid};
-	struct remote_call call = {.where = &where};
+	struct entered_process process = {.pid = pid};
+	struct remote_call call = {.process = &process};
 	struct inject_result result;
 
 	thread->call.pc++;
@@ -246,8 +246,8 @@ static void a_call_that_a_signal_ended_stays_ended(void **state)
 {
 	for (int i = 0; i < 50; i++) {
 		pid_t pid = start_process(do_read_handled);
-		struct safe_point_place where = {.pid = pid};
-		struct remote_call call = {.where = &where};
+		struct entered_process process = {.pid = pid};
+		struct remote_call call = {.process = &process};
 		struct safe_thread thread = {0};
 		struct inject_result result;
 

@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "attach/inject_stop.h"
+#include "attach/inject/stop.h"
 #include "process_state.h"
 
 /* A process in vfork(2), which no stop interrupts, until a byte is written to `release`. */

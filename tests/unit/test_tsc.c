@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "attach/tsc.h"
+#include "attach/clients/tsc.h"
 
 #define S 1000000000ull
 

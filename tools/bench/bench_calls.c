@@ -14,8 +14,8 @@
 
 #include <bpf/libbpf.h>
 
-#include "attach/links.h"
-#include "attach/programs.h"
+#include "attach/load/links.h"
+#include "attach/load/programs.h"
 #include "target/python.h"
 #include "target/python_events.h"
 #include "traced.h"

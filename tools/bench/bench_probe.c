@@ -15,8 +15,8 @@
 
 #include <bpf/libbpf.h>
 
-#include "attach/links.h"
-#include "attach/programs.h"
+#include "attach/load/links.h"
+#include "attach/load/programs.h"
 #include "base/msg.h"
 #include "target/image.h"
 #include "target/library.h"

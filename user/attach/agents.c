@@ -13,7 +13,8 @@
 
 #include "attach/emit.h"
 #include "attach/forks.h"
-#include "attach/inject.h"
+#include "attach/inject/inject.h"
+#include "base/monotonic.h"
 #include "base/msg.h"
 
 #define FIRST_PAUSE_NS 5000000ULL /* doubles up to LAST_PAUSE_NS */
@@ -24,24 +25,16 @@
 #define SETTLE_PAUSE_NS 2000000L
 #define LEFT_OUT_TOLD_NS 1000000000ULL
 
-static bool maps(const struct followed *process, enum library_kind kind)
-{
-	for (size_t i = 0; i < process->files.count; i++)
-		if (process->files.items[i]->kind == kind)
-			return true;
-	return false;
-}
-
 /* It does so inside cuInit, and begins before any other call. */
 static bool driver_has_failed(const struct followed *process)
 {
-	return process->called_ns && !maps(process, LIBRARY_AGENT);
+	return process->called_ns && !followed_maps(process, LIBRARY_AGENT);
 }
 
 static bool driver_may_bring_it(const struct followed *process)
 {
 	/* Where it has come, nobody listened. */
-	return !process->entry.driver_fails && !maps(process, LIBRARY_AGENT) && !driver_has_failed(process);
+	return !process->entry.driver_fails && !followed_maps(process, LIBRARY_AGENT) && !driver_has_failed(process);
 }
 
 static void tell_not_in(const struct agents *agents, const struct followed *process, const char *why)
@@ -93,7 +86,7 @@ static bool watch(struct files *files, const struct followed *process)
  */
 static int suspect_others(struct agents *agents, struct followed *process)
 {
-	if (process->cupti_client.state != CUPTI_CLIENT_NONE || !maps(process, LIBRARY_TORCH) ||
+	if (process->cupti_client.state != CUPTI_CLIENT_NONE || !followed_maps(process, LIBRARY_TORCH) ||
 	    !watch(agents->processes->files, process))
 		return 0;
 	return cupti_client_suspect(&process->cupti_client, agents->file, process->pid, monotonic_ns());
@@ -255,8 +248,8 @@ unsigned agents_tick(struct agents *agents, uint64_t now_ns)
 		struct agent_entry *entry = &process->entry;
 
 		look_at_entering(agents, process);
-		if (process->ours || process->agent_live || process->agent_stopped || !maps(process, LIBRARY_CUDA) ||
-		    is_left_out(agents, process, now_ns, &pending))
+		if (process->ours || process->agent_live || process->agent_stopped ||
+		    !followed_maps(process, LIBRARY_CUDA) || is_left_out(agents, process, now_ns, &pending))
 			continue;
 		if (entry->state == ENTRY_DRIVER && driver_has_failed(process)) {
 			entry->driver_fails = true;

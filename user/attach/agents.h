@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Which followed process gets the agent, and when it is tried again.  The way in is inject.h's. */
-#ifndef GPUTRACE_AGENTS_H
-#define GPUTRACE_AGENTS_H
+#ifndef GPUTRACE_ATTACH_AGENTS_H
+#define GPUTRACE_ATTACH_AGENTS_H
 
 #include "attach/processes.h"
 

@@ -19,9 +19,11 @@
 
 #include "attach/attach_state.h"
 #include "attach/emit.h"
-#include "attach/features.h"
-#include "attach/guard.h"
-#include "attach/read_only.h"
+#include "attach/probes/probes.h"
+#include "attach/load/features.h"
+#include "attach/load/guard.h"
+#include "attach/inject/read_only.h"
+#include "base/monotonic.h"
 #include "base/msg.h"
 
 #define AGENT_CHECK_NS 200000000ULL

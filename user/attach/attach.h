@@ -3,10 +3,10 @@
  * The BPF half, loaded and attached: which processes are traced, which files carry probes, and the ring
  * buffer.  attach/ decides what to probe and keeps it right while processes come and go; it does not
  * interpret what the probes record.  All of it is called by one thread, the one that called attach_open: the guard's
- * parent (attach/guard.h).
+ * parent (attach/load/guard.h).
  */
-#ifndef GPUTRACE_ATTACH_H
-#define GPUTRACE_ATTACH_H
+#ifndef GPUTRACE_ATTACH_ATTACH_H
+#define GPUTRACE_ATTACH_ATTACH_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,6 +14,8 @@
 #include <sys/types.h>
 
 #include <gputrace/record.h>
+
+#include "attach/emit.h"
 
 struct attach;
 
@@ -39,12 +41,6 @@ struct attach_options {
 	unsigned activity_sets; /* of the agent besides kernels: 1 << enum gpt_agent_activity_set */
 	size_t ring_bytes;	/* power of two */
 };
-
-/*
- * Where attach/ puts records of its own (GPT_PROCESS, GPT_PROBES, GPT_NOTE, GPT_NATIVE_SYM).  `record` is whole
- * and only valid during the call.
- */
-typedef void (*attach_emit)(void *context, const struct gpt_record *record);
 
 /*
  * Loads the programs (nothing is probed yet).  On failure -errno, and why[0..why_size) says what is missing and

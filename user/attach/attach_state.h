@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What attach.c and notice.c share, and nobody else. */
-#ifndef GPUTRACE_ATTACH_STATE_H
-#define GPUTRACE_ATTACH_STATE_H
+#ifndef GPUTRACE_ATTACH_ATTACH_STATE_H
+#define GPUTRACE_ATTACH_ATTACH_STATE_H
 
 #include "attach/agents.h"
 #include "attach/attach.h"
-#include "attach/files.h"
+#include "attach/probes/files.h"
 #include "attach/processes.h"
 #include "attach/symbols.h"
 

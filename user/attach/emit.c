@@ -11,14 +11,6 @@
 #include "base/array.h"
 #include "target/process.h"
 
-uint64_t monotonic_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 /* A zeroed record with `bytes` of text after `fixed` bytes of fields. */
 static void *record_new(uint16_t type, size_t fixed, size_t bytes)
 {

@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Records that attach/ itself adds to the log. */
-#ifndef GPUTRACE_EMIT_H
-#define GPUTRACE_EMIT_H
+#ifndef GPUTRACE_ATTACH_EMIT_H
+#define GPUTRACE_ATTACH_EMIT_H
 
 #include <stdint.h>
 
-#include "attach/attach.h"
+#include <gputrace/record.h>
+
+/*
+ * Where attach/ puts records of its own (GPT_PROCESS, GPT_PROBES, GPT_NOTE, GPT_NATIVE_SYM).  `record` is whole
+ * and only valid during the call.
+ */
+typedef void (*attach_emit)(void *context, const struct gpt_record *record);
 
 /* GPT_PROBES or GPT_NOTE; pid 0: the whole trace. */
 void emit_text(attach_emit emit, void *context, uint16_t type, uint32_t pid, const char *text);
@@ -23,7 +29,5 @@ void emit_process(attach_emit emit, void *context, const struct process_info *in
 /* GPT_NATIVE_SYM */
 void emit_native_symbol(attach_emit emit, void *context, uint32_t pid, uint64_t ip, const char *symbol,
 			const char *module);
-
-uint64_t monotonic_ns(void);
 
 #endif

@@ -20,19 +20,11 @@
 #define PAGEMAP_FILE (1ULL << 61)
 #define PAGEMAP_PRESENT (1ULL << 63)
 
-static bool maps_cuda(const struct followed *process)
-{
-	for (size_t i = 0; i < process->files.count; i++)
-		if (process->files.items[i]->kind == LIBRARY_CUDA)
-			return true;
-	return false;
-}
-
 /* An agent says so; where none has spoken, it has been called.  One that waits for CUDA asks it, which is a call, too.
  */
 static bool cuda_is_up(const struct followed *process)
 {
-	return maps_cuda(process) &&
+	return followed_maps(process, LIBRARY_CUDA) &&
 	       (process->agent_live || process->agent_stopped || (process->called_ns && !process->agent_heard) ||
 		(process->forked && process->fork.cuda_up));
 }
@@ -127,7 +119,7 @@ enum fork_verdict fork_judge(struct processes *processes, const struct followed 
 	if (process->fork.cuda_up)
 		return leave_out(why, why_size, of, dead);
 	parent = processes_find(processes, of);
-	if (!parent || !maps_cuda(parent) || !inherited_cuda(process))
+	if (!parent || !followed_maps(parent, LIBRARY_CUDA) || !inherited_cuda(process))
 		return FORK_MAY_ENTER;
 	if (cuda_is_up(parent))
 		return leave_out(why, why_size, of, dead);

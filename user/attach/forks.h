@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Processes that began as a copy of another and have executed nothing since: which of them can use CUDA at all. */
-#ifndef GPUTRACE_FORKS_H
-#define GPUTRACE_FORKS_H
+#ifndef GPUTRACE_ATTACH_FORKS_H
+#define GPUTRACE_ATTACH_FORKS_H
 
-#include "attach/processes.h"
+#include "attach/followed.h"
 
 enum fork_verdict {
 	FORK_MAY_ENTER,

@@ -6,9 +6,9 @@
 #include <gputrace/walk.h>
 
 #include "attach/attach_state.h"
-#include "attach/emit.h"
+#include "base/monotonic.h"
 #include "attach/forks.h"
-#include "attach/guard.h"
+#include "attach/load/guard.h"
 
 /* A stop takes effect within microseconds; of one that does not the others wait no longer than this. */
 #define HOLD_QUICK_NS 1000000ULL

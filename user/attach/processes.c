@@ -16,6 +16,8 @@
 
 #include "attach/emit.h"
 #include "attach/forks.h"
+#include "attach/probes/probes.h"
+#include "base/monotonic.h"
 #include "base/msg.h"
 #include "target/python.h"
 
@@ -27,14 +29,6 @@
 static int processes_map(const struct processes *processes)
 {
 	return bpf_map__fd(processes->files->programs->bpf->maps.processes);
-}
-
-struct followed *processes_find(struct processes *processes, pid_t pid)
-{
-	for (size_t i = 0; i < processes->list.count; i++)
-		if (processes->list.items[i]->pid == pid)
-			return processes->list.items[i];
-	return NULL;
 }
 
 bool process_is_over(const struct followed *process)
@@ -199,7 +193,8 @@ static void probe_agent(struct processes *processes, struct followed *process, s
 	int error = file_attach_agent(processes->files, file);
 
 	if (!error && process->agent_older && !process->agent_live)
-		error = agent_ask_anew(&process->anew, file, process->pid);
+		error = file_raise_agent_counter(&process->anew, file, process->pid, GPUTRACE_AGENT_ANEW,
+						 GPUTRACE_AGENT_ANEW_SEMAPHORE);
 	process->agent_older = false;
 	if (error && error != -ESRCH)
 		msg_debug("pid %d: its agent cannot be asked: %s", process->pid, strerror(-error));

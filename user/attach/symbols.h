@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Symbolises the addresses of native stacks while their process is alive; each address once. */
-#ifndef GPUTRACE_SYMBOLS_H
-#define GPUTRACE_SYMBOLS_H
+#ifndef GPUTRACE_ATTACH_SYMBOLS_H
+#define GPUTRACE_ATTACH_SYMBOLS_H
 
-#include "attach/attach.h"
+#include "attach/emit.h"
 
 struct symbols;
 

@@ -9,7 +9,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "attach/features.h"
+#include "attach/load/features.h"
 #include "cmd/doctor.h"
 #include "cmd/privileges.h"
 #include "target/process.h"

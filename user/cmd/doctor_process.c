@@ -9,8 +9,8 @@
 #include <gputrace/agent.h>
 #include <gputrace/cupti_users.h>
 
-#include "attach/inject.h"
-#include "attach/read_only.h"
+#include "attach/inject/inject.h"
+#include "attach/inject/read_only.h"
 #include "base/array.h"
 #include "cmd/agent_path.h"
 #include "cmd/doctor.h"

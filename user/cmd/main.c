@@ -3,7 +3,7 @@
 #include <locale.h>
 #include <string.h>
 
-#include "attach/inject.h"
+#include "attach/inject/lend.h"
 #include "cmd/options.h"
 #include "cmd/subcommands.h"
 

@@ -10,7 +10,7 @@
 
 #include <gputrace/agent.h>
 
-#include "attach/inject.h"
+#include "attach/inject/inject.h"
 #include "cmd/format.h"
 
 int option_fail(struct parse *parse, const char *format, ...)

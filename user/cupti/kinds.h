@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "cupti/records.h"
+#include "cupti/records_state.h"
 
 struct field {
 	uint8_t from, bytes; /* in CUPTI's record; bytes 0: the end of the list */

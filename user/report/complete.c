@@ -154,7 +154,7 @@ static void add_once(char **list, char *text)
 	free(text);
 }
 
-/* Names of the files with probes: what stands before the colon of each line (attach/files.c). */
+/* Names of the files with probes: what stands before the colon of each line (attach/probes/files.c). */
 static char *probed_names(const struct model *model)
 {
 	char *names = xstrdup("");

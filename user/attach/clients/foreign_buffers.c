@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Copy and clock; see foreign_buffers.h. */
+#include "attach/clients/foreign_buffers.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <gputrace/agent.h>
+#include <gputrace/walk.h>
+
+#include "base/monotonic.h"
+#include "cupti/apis.h"
+#include "attach/emit.h"
+#include "target/process.h"
+
+/* Kineto's buffers are 4 MB (CuptiActivityApi.h), NVIDIA advises up to 10. */
+#define BUFFER_MAX (16u << 20)
+
+/* Where the clock's rate changes between two samples, times are off by part of it: NTP changes it by 500 ppm at most.
+ */
+#define SAMPLE_NS 250000000ull
+
+/* ---- clock ---------------------------------------------------------------------------------------------------------
+ */
+
+static uint64_t wall_now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* Kinds that the user did not ask for, or that nobody here understands. */
+static uint64_t unwanted_kinds(unsigned activity_sets)
+{
+	uint64_t unwanted = ~0ull;
+
+	for (unsigned i = 0; i < RECORDS_KINDS; i++)
+		if (records_kinds[i].set == GPT_AGENT_SET_COUNT || (activity_sets >> records_kinds[i].set & 1))
+			unwanted &= ~(1ull << records_kinds[i].kind);
+	if (!(unwanted >> CUPTI_KIND_MEMCPY & 1))
+		unwanted &= ~(1ull << CUPTI_KIND_MEMCPY2);
+	return unwanted;
+}
+
+void foreign_reader_open(struct foreign_reader *reader, unsigned activity_sets, attach_emit emit, void *context)
+{
+	reader->unfit = tsc_unfit();
+	reader->activity_sets = activity_sets;
+	reader->terms = (struct foreign_terms){.emit = emit,
+					       .emit_context = context,
+					       .read = process_read_memory,
+					       .clock = reader->unfit ? NULL : &reader->clock,
+					       .unwanted = unwanted_kinds(activity_sets),
+					       .since_ns = monotonic_ns()};
+	foreign_reader_tick(reader, reader->terms.since_ns);
+}
+
+void foreign_reader_close(struct foreign_reader *reader)
+{
+	tsc_clock_free(&reader->clock);
+	free(reader->copy);
+	reader->copy = NULL;
+	reader->copy_bytes = 0;
+}
+
+void foreign_reader_tick(struct foreign_reader *reader, uint64_t now_ns)
+{
+	if (!reader->terms.clock || (reader->sampled_ns && now_ns - reader->sampled_ns < SAMPLE_NS))
+		return;
+	tsc_clock_sample(&reader->clock);
+	reader->sampled_ns = now_ns;
+}
+
+/* ---- processes -----------------------------------------------------------------------------------------------------
+ */
+
+static void learn_sizes(const struct foreign_reader *reader, struct foreign_buffers *buffers,
+			const struct gpt_agent_sizes *sizes)
+{
+	if (!buffers->records)
+		buffers->records = foreign_records_new();
+	if (!buffers->records)
+		return;
+	foreign_records_sizes(buffers->records, sizes->bytes);
+	foreign_records_calls(buffers->records, buffers->borrowed ? apis_classes(reader->activity_sets) : 0);
+}
+
+void foreign_buffers_learn(const struct foreign_reader *reader, struct foreign_buffers *buffers,
+			   const struct gpt_agent_batch *batch)
+{
+	const struct gpt_record *record;
+	size_t at = 0;
+
+	while ((record = batch_next(batch, &at))) {
+		if (record->type == GPT_AGENT_HELLO && record->size >= sizeof(struct gpt_agent_hello))
+			buffers->borrowed = ((const struct gpt_agent_hello *)record)->state == GPT_AGENT_BORROWING;
+		if (record->type == GPT_AGENT_SIZES && record->size >= sizeof(struct gpt_agent_sizes))
+			learn_sizes(reader, buffers, (const struct gpt_agent_sizes *)record);
+	}
+}
+
+void foreign_buffers_forget(struct foreign_buffers *buffers)
+{
+	foreign_records_free(buffers->records);
+	*buffers = (struct foreign_buffers){0};
+}
+
+/* ---- buffers -------------------------------------------------------------------------------------------------------
+ */
+
+/* Whether what stands there is still what CUPTI wrote: freed memory is used again from its beginning. */
+static bool is_unchanged(const struct gpt_cupti_done *done, const uint8_t *head, size_t bytes)
+{
+	static const uint8_t unread[GPT_CUPTI_DONE_HEAD];
+
+	if (bytes > sizeof(done->head))
+		bytes = sizeof(done->head);
+	return !memcmp(head, done->head, bytes) && memcmp(unread, done->head, sizeof(unread)) != 0;
+}
+
+/* Copied from the process; -errno, -ESTALE when it has been used for something else since. */
+static int read_buffer(const struct foreign_reader *reader, const struct gpt_cupti_done *done)
+{
+	uint8_t head[GPT_CUPTI_DONE_HEAD];
+	size_t head_bytes = done->bytes < sizeof(head) ? (size_t)done->bytes : sizeof(head);
+	int error = process_read_memory((pid_t)done->pid, done->address, reader->copy, done->bytes);
+
+	/* and once more behind the copy, which takes a while */
+	if (!error)
+		error = process_read_memory((pid_t)done->pid, done->address, head, head_bytes);
+	if (error)
+		return error;
+	return is_unchanged(done, reader->copy, head_bytes) && is_unchanged(done, head, head_bytes) ? 0 : -ESTALE;
+}
+
+/* The buffer as it was when CUPTI gave it back, in memory of ours. */
+static int copy_buffer(struct foreign_reader *reader, const struct gpt_cupti_done *done)
+{
+	if (!done->bytes || done->bytes > BUFFER_MAX)
+		return -EMSGSIZE;
+	if (done->bytes > reader->copy_bytes) {
+		free(reader->copy);
+		reader->copy = malloc(done->bytes);
+		reader->copy_bytes = reader->copy ? done->bytes : 0;
+		if (!reader->copy)
+			return -ENOMEM;
+	}
+	if (done->copied != done->bytes || done->hdr.size - sizeof(*done) < done->bytes)
+		return read_buffer(reader, done);
+	memcpy(reader->copy, done->data, done->bytes);
+	return 0;
+}
+
+static void tell(struct foreign_reader *reader, struct foreign_buffers *buffers, uint32_t pid, const char *what)
+{
+	char note[256];
+
+	if (buffers->told)
+		return;
+	buffers->told = true;
+	snprintf(note, sizeof(note), "pid %" PRIu32 ": GPU records of another profiler's session are missing: %s", pid,
+		 what);
+	emit_text(reader->terms.emit, reader->terms.emit_context, GPT_NOTE, pid, note);
+}
+
+static const char *explain(int error)
+{
+	switch (error) {
+	case -ESTALE:
+	case -EFAULT:
+		return "it freed a buffer before it could be copied";
+	case -EMSGSIZE:
+		return "a buffer is larger than any should be";
+	default:
+		return strerror(-error);
+	}
+}
+
+void foreign_buffers_take(struct foreign_reader *reader, struct foreign_buffers *buffers,
+			  const struct gpt_cupti_done *done)
+{
+	struct foreign_buffer buffer = {.pid = (pid_t)done->pid, .tid = done->tid, .time_ns = done->time_ns};
+	struct foreign_result result;
+	int error;
+
+	if (!buffers->records) /* no agent: nobody who would tell which call a record belongs to */
+		return;
+	error = copy_buffer(reader, done);
+	if (error == -ESRCH)
+		return;
+	if (error) {
+		tell(reader, buffers, done->pid, explain(error));
+		return;
+	}
+	buffer.data = reader->copy;
+	buffer.bytes = done->bytes;
+	if (reader->terms.clock)
+		tsc_clock_sample(&reader->clock);
+	buffer.ticks = tsc_now();
+	buffer.wall_ns = wall_now_ns();
+	buffer.wall_offset_ns = (int64_t)(buffer.wall_ns - monotonic_ns());
+	result = foreign_buffer_convert(buffers->records, &reader->terms, &buffer);
+	if (result.left)
+		tell(reader, buffers, done->pid, "of a kind that is not known");
+	else if (result.unknown)
+		tell(reader, buffers, done->pid, "their times are of a clock that is not known");
+	else if (result.unconverted)
+		tell(reader, buffers, done->pid, reader->unfit);
+}

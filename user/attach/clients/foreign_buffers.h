@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Foreign buffers: while torch.profiler records, CUPTI puts its records into the buffers of torch.profiler and not into
+ * the agent's.  A probe tells when CUPTI has given one back to torch.profiler.  It is copied from outside before
+ * torch.profiler frees it, at the end of its session.
+ */
+#ifndef GPUTRACE_ATTACH_CLIENTS_FOREIGN_BUFFERS_H
+#define GPUTRACE_ATTACH_CLIENTS_FOREIGN_BUFFERS_H
+
+#include "attach/probes/files.h"
+#include "attach/clients/foreign_records.h"
+
+struct foreign_reader {
+	struct foreign_terms terms;
+	struct tsc_clock clock;
+	unsigned activity_sets; /* bits of enum gpt_agent_activity_set */
+	const char *unfit;	/* why ticks cannot be converted, NULL: they can */
+	uint64_t sampled_ns;
+	uint8_t *copy;
+	size_t copy_bytes;
+};
+
+/* Of a process; starts zeroed. */
+struct foreign_buffers {
+	struct foreign_records *records; /* NULL until its agent has told how long records are */
+	bool borrowed;			 /* the agent is no subscriber and hears of no call */
+	bool told;			 /* that something could not be taken */
+};
+
+/* activity_sets: bits of enum gpt_agent_activity_set. */
+void foreign_reader_open(struct foreign_reader *reader, unsigned activity_sets, attach_emit emit, void *context);
+void foreign_reader_close(struct foreign_reader *reader);
+
+/* Now and then: keeps the clock. */
+void foreign_reader_tick(struct foreign_reader *reader, uint64_t now_ns);
+
+/* A batch of the process's agent: what it says about records. */
+void foreign_buffers_learn(const struct foreign_reader *reader, struct foreign_buffers *buffers,
+			   const struct gpt_agent_batch *batch);
+
+/* Copies the buffer and puts its records into the log. */
+void foreign_buffers_take(struct foreign_reader *reader, struct foreign_buffers *buffers,
+			  const struct gpt_cupti_done *done);
+
+/* The process is gone or runs another program. */
+void foreign_buffers_forget(struct foreign_buffers *buffers);
+
+/* PyTorch: its library is probed, when it is one whose buffers can be followed; tried once. -errno */
+int file_attach_profiler(struct files *files, struct probed_file *file, const struct image *image);
+
+#endif

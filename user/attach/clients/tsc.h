@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The time stamp counter in terms of CLOCK_MONOTONIC.  The kernel steers its clock (NTP), the counter runs free: so
+ * pairs of both are taken through the run, and a reading is placed on the line between the two pairs around it.
+ */
+#ifndef GPUTRACE_ATTACH_CLIENTS_TSC_H
+#define GPUTRACE_ATTACH_CLIENTS_TSC_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/array.h"
+
+struct tsc_pair {
+	uint64_t ticks, mono_ns;
+	uint64_t error_ns; /* half the width of the sample */
+};
+
+/* Starts zeroed. */
+struct tsc_clock {
+	ARRAY(struct tsc_pair) pairs; /* by ticks */
+};
+
+/* NULL, or why this machine's counter does not tell time: not invariant, or given up by the kernel. */
+const char *tsc_unfit(void);
+
+/* The counter now; 0 on machines without one. */
+uint64_t tsc_now(void);
+
+/* Takes a pair; often enough that the clock's rate hardly changes between two. */
+void tsc_clock_sample(struct tsc_clock *clock);
+
+/* A pair taken elsewhere; one that does not lie behind the last in both clocks is left out. */
+void tsc_clock_add(struct tsc_clock *clock, struct tsc_pair pair);
+
+/*
+ * Begin and end of something: ticks to CLOCK_MONOTONIC ns.  False, with nothing changed, when it began before the first
+ * pair, ended more than 1 ms behind the last, or ran backwards.  Raises *error_ns to the bound of this conversion.
+ */
+bool tsc_clock_convert(const struct tsc_clock *clock, uint64_t times[2], uint64_t *error_ns);
+
+void tsc_clock_free(struct tsc_clock *clock);
+
+#endif

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* A followed process, and the list of them: what is known of each.  Who changes what stands beside it. */
+#ifndef GPUTRACE_ATTACH_FOLLOWED_H
+#define GPUTRACE_ATTACH_FOLLOWED_H
+
+#include "attach/clients/clients.h"
+#include "attach/emit.h"
+#include "attach/inject/entering.h"
+#include "attach/probes/files.h"
+
+/* How far the agent is on its way into the process (agents.c). */
+struct agent_entry {
+	enum {
+		ENTRY_WAITING,
+		ENTRY_ENTERING, /* a thread is at it: `entering` */
+		ENTRY_ASKED,	/* loaded or woken; what follows it says itself */
+		ENTRY_DRIVER,	/* the driver is to load it when the process starts CUDA */
+		ENTRY_REFUSED,
+	} state;
+	bool driver_fails; /* the process has called CUDA, and the driver had not loaded it */
+	struct entering *entering;
+	unsigned tries;
+	uint64_t next_ns, asked_ns;
+	uint64_t left_out_ns; /* since when: forks.h; 0 it is not */
+	char why[192];	      /* refused */
+	char last_why[192];   /* waiting: what kept it out the last time */
+};
+
+struct followed {
+	pid_t pid;
+	int pidfd;	      /* says when it is over, whoever has the pid then; -1: not to be had */
+	uint64_t start_ticks; /* as process_start_ticks */
+	uint64_t program;     /* gpt_process_state.program of what was examined last, 0 nothing */
+	unsigned looks_over;  /* how often it was seen to be over */
+	bool ours;	      /* started by us */
+	bool forked;	      /* began as a copy, and has executed nothing since */
+	struct {
+		pid_t of;     /* who forked it */
+		bool seen;    /* by us */
+		bool cuda_up; /* there, at that time: known where it was seen */
+	} fork;		      /* of a forked one: forks.h */
+	bool agent_live;      /* it is at work, as last seen in the BPF map */
+	bool agent_calls;     /* it reports the calls of the process: no symbol probes are needed */
+	bool agent_stopped;   /* its last HELLO said so */
+	bool agent_heard;     /* it has sent something */
+	bool has_python;
+	bool deaths_seen;	/* the end of its code objects is */
+	bool told;		/* its GPT_PROCESS record was written */
+	bool python_told;	/* an interpreter that cannot be walked was reported */
+	uint64_t look_again_ns; /* 0: nothing to wait for */
+	unsigned looks;
+	uint64_t unfit_since_ns; /* first look at an interpreter whose memory makes no sense (yet), 0: none */
+	struct agent_entry entry;
+	struct cupti_client cupti_client;
+	struct foreign_buffers foreign_buffers;
+	uint64_t called_ns; /* the first time that it was seen to call CUDA, 0 not yet */
+	bool agent_older;   /* its agent was there when we first looked */
+	struct links anew;  /* raised until an agent that was there before us has spoken */
+	ARRAY(struct probed_file *) files;
+};
+
+struct processes {
+	struct files *files;
+	attach_emit emit;
+	void *emit_context;
+	ARRAY(struct followed *) list;
+	bool probe_later; /* processes_examine only looks: many processes are known before the first is probed */
+	uint64_t refused; /* how many could not be followed: the BPF side's table is full */
+};
+
+struct followed *processes_find(struct processes *processes, pid_t pid);
+
+/* Whether it has mapped a file of that kind, as was seen last. */
+bool followed_maps(const struct followed *process, enum library_kind kind);
+
+#endif

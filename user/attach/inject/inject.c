@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The order of things: who cannot be entered, the file lent, the thread chosen, the call made, the result seen. */
+#include "attach/inject/inject.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <gputrace/agent.h>
+
+#include "attach/inject/frame.h"
+#include "attach/inject/lend.h"
+#include "attach/inject/remote_call.h"
+#include "attach/inject/stop.h"
+#include "target/library.h"
+
+/* A thread that was there a moment ago has often moved: other threads of a Python wait for its lock 200 times a second.
+ */
+#define ATTEMPTS 12
+#define SLOW_LOOKS 100 /* for the library to be mapped, when the loader was busy: 10 ms each */
+#define SECCOMP_STRICT 1
+
+_Static_assert(INJECT_PATH_MAX == FRAME_PATH_MAX, "a path has to fit into the frame");
+
+struct injection {
+	pid_t pid;
+	struct mappings mappings;
+	struct inject_addresses addresses;
+	struct safe_codes codes;
+	struct entered_process process;
+	struct inject_result *result;
+};
+
+static int refuse(struct injection *injection, int error, const char *why)
+{
+	snprintf(injection->result->why, sizeof(injection->result->why), "%s", why);
+	return error;
+}
+
+static int check_process(struct injection *injection)
+{
+	struct thread_status status;
+	int error = thread_status_read(injection->pid, injection->pid, &status);
+	char why[96];
+
+	if (error)
+		return refuse(injection, error, error == -ESRCH ? "it has ended" : strerror(-error));
+	if (status.state == 'Z' || status.state == 'X')
+		return refuse(injection, -ESRCH, "it has ended");
+	if (status.tracer) {
+		snprintf(why, sizeof(why), "it is held by a debugger (pid %d)", status.tracer);
+		return refuse(injection, -EBUSY, why);
+	}
+	if (status.state == 'T' || status.state == 't')
+		return refuse(injection, -EAGAIN, "it is stopped");
+	if (status.seccomp == SECCOMP_STRICT)
+		return refuse(injection, -ENOTSUP, "seccomp allows it nothing");
+	if (!remote_signal(status.caught))
+		return refuse(injection, -ENOTSUP,
+			      "it handles SIGURG, SIGWINCH and SIGCHLD: no signal is free for the way back");
+	return 0;
+}
+
+static int open_injection(struct injection *injection, pid_t pid, struct inject_result *result)
+{
+	int error;
+
+	*injection = (struct injection){.pid = pid, .result = result};
+	memset(result, 0, sizeof(*result));
+#if !defined(__x86_64__)
+	return refuse(injection, -ENOTSUP, "not on this kind of machine yet");
+#endif
+	error = check_process(injection);
+	if (error)
+		return error;
+	error = mappings_read(pid, &injection->mappings);
+	if (error)
+		return refuse(injection, error, strerror(-error));
+	return inject_addresses_find(pid, &injection->mappings, &injection->addresses, result->why,
+				     sizeof(result->why));
+}
+
+/* The thread's stack pointer is looked up in them. */
+static int refresh_mappings(struct injection *injection)
+{
+	mappings_free(&injection->mappings);
+	return mappings_read(injection->pid, &injection->mappings);
+}
+
+/* A blocked thread, else one that runs, which will often be stopped in the wrong place. */
+static int choose(struct injection *injection, struct safe_thread *thread)
+{
+	const char *why;
+	int error;
+
+	injection->process = (struct entered_process){
+		.pid = injection->pid,
+		.mappings = &injection->mappings,
+		.codes = &injection->codes,
+		.restorer = injection->addresses.restorer,
+		.fork = injection->addresses.fork,
+		.fork_end = injection->addresses.fork_end,
+	};
+	if (!inject_loader_idle(injection->pid, &injection->addresses))
+		return refuse(injection, -EAGAIN, "it is loading a library");
+	error = safe_point_choose(&injection->process, thread, &why);
+	if (error == -EAGAIN && !safe_point_choose_running(&injection->process, thread))
+		return 0;
+	return error ? refuse(injection, error, error == -ESRCH ? "it has ended" : why) : 0;
+}
+
+/* Not in step with anything the process does: 0.5 to 1.5 ms. */
+static void wait_a_little(void)
+{
+	struct timespec pause;
+
+	clock_gettime(CLOCK_MONOTONIC, &pause);
+	pause = (struct timespec){.tv_nsec = 500000 + pause.tv_nsec / 64 % 1000 * 1000};
+	nanosleep(&pause, NULL);
+}
+
+static int try_call(struct injection *injection, struct remote_call *call)
+{
+	static const char denied[] =
+		"the kernel does not let it be stopped (kernel.yama.ptrace_scope, a security module)";
+	struct safe_thread thread;
+	int error = choose(injection, &thread);
+
+	if (error)
+		return error;
+	call->process = &injection->process;
+	error = remote_call(&thread, call, injection->result);
+	if (error == -EAGAIN && thread.call.number == SYSCALL_RUNNING) {
+		thread_code_learn(&injection->process, thread.call.pc);
+		wait_a_little();
+	}
+	if (error == -EAGAIN)
+		refuse(injection, error, "no thread of it could be caught at a safe point");
+	else if (error && error != -EINPROGRESS)
+		refuse(injection, error,
+		       error == -EPERM	     ? denied
+		       : error == -ESRCH     ? "it has ended"
+		       : error == -ETIMEDOUT ? "a thread of it did not stop when it was asked to"
+					     : strerror(-error));
+	return error;
+}
+
+static int make_call(struct injection *injection, struct remote_call *call)
+{
+	int error = refuse(injection, -EAGAIN, "the trace ended before its turn came");
+
+	for (int i = 0; i < ATTEMPTS && error == -EAGAIN && !stop_hurries(); i++) {
+		error = i ? refresh_mappings(injection) : 0;
+		if (!error)
+			error = try_call(injection, call);
+	}
+	return error;
+}
+
+static int wait_mapped(struct injection *injection, int agent_fd, bool slow)
+{
+	struct timespec pause = {.tv_nsec = 10000000};
+
+	for (int i = 0; i < (slow && !stop_hurries() ? SLOW_LOOKS : 1); i++) {
+		if (process_maps_file(injection->pid, agent_fd))
+			return refresh_mappings(injection);
+		if (slow)
+			nanosleep(&pause, NULL);
+	}
+	if (slow)
+		return refuse(injection, -ETIMEDOUT, "its loader does not answer: another thread keeps it busy");
+	return refuse(injection, -EACCES,
+		      "its loader refused the agent (a security module, seccomp or a limit of memory?)");
+}
+
+/* asleep: it does not begin a session by itself. */
+static int load(struct injection *injection, int agent_fd, bool asleep)
+{
+	struct lender lender;
+	char path[sizeof(lender.path) + 1];
+	struct remote_call call = {.addresses = &injection->addresses,
+				   .function = injection->addresses.dlopen,
+				   .path = path,
+				   .loads = true};
+	int error =
+		lender_start(&lender, injection->pid, agent_fd, injection->result->why, sizeof(injection->result->why));
+
+	if (error)
+		return error;
+	/* GPUTRACE_AGENT_ASLEEP */
+	snprintf(path, sizeof(path), "%s%s", asleep ? "/" : "", lender.path);
+	lender_use(&lender);
+	error = make_call(injection, &call);
+	if (!error || error == -EINPROGRESS)
+		error = wait_mapped(injection, agent_fd, error == -EINPROGRESS);
+	if (error == -ETIMEDOUT)
+		lender_leave(&lender); /* the path is still to be opened: its pid may not become another's */
+	else if (lender_stop(&lender) == -EOWNERDEAD && error)
+		error = refuse(injection, -EAGAIN, LENDER_KILLED);
+	return error;
+}
+
+/*
+ * What the agent says of itself.  It may lie: that decides nothing but whether this process is left alone or its own
+ * agent called.  One that says nothing (it is older, or cannot be read) is called: at work it bears that.
+ */
+static int check_idle(struct injection *injection)
+{
+	struct gpt_agent_status status = {};
+
+	if (!injection->addresses.agent_status ||
+	    process_read_memory(injection->pid, injection->addresses.agent_status, &status, sizeof(status)))
+		return 0;
+	switch (status.life) {
+	case GPT_AGENT_STARTING:
+	case GPT_AGENT_RUNNING:
+		return refuse(injection, -EAGAIN,
+			      "its agent is at work, for another gputrace or still for an earlier trace");
+	case GPT_AGENT_DEAD:
+		return refuse(injection, -ENOTSUP, "its agent came with a fork, and cannot begin anew");
+	default:
+		return 0;
+	}
+}
+
+static int wake(struct injection *injection, const char *cupti)
+{
+	struct remote_call call = {
+		.addresses = &injection->addresses, .function = injection->addresses.agent_start, .path = cupti};
+	int error = check_idle(injection);
+
+	if (error)
+		return error;
+	error = make_call(injection, &call);
+	return error == -EINPROGRESS ? 0 : error;
+}
+
+static int check_file(struct injection *injection, int agent_fd)
+{
+	struct statvfs files;
+
+	if (!injection->addresses.agent_start && !fstatvfs(agent_fd, &files) && files.f_flag & ST_NOEXEC)
+		return refuse(injection, -EACCES, "the agent's file lies on a file system that is mounted noexec");
+	return 0;
+}
+
+/* A CUPTI can only be named to an agent that is there. */
+static int enter(struct injection *injection, int agent_fd, const char *cupti)
+{
+	int error;
+
+	if (injection->addresses.agent_start)
+		return wake(injection, cupti);
+	error = load(injection, agent_fd, cupti != NULL);
+	if (error || !cupti)
+		return error;
+	error = inject_addresses_find(injection->pid, &injection->mappings, &injection->addresses,
+				      injection->result->why, sizeof(injection->result->why));
+	if (!error && !injection->addresses.agent_start)
+		error = refuse(injection, -EAGAIN, "the agent was loaded and is not there");
+	return error ? error : wake(injection, cupti);
+}
+
+int inject_agent(pid_t pid, int agent_fd, const char *cupti, struct inject_result *result)
+{
+	struct injection injection;
+	struct safe_thread thread;
+	int error = open_injection(&injection, pid, result);
+
+	if (!error)
+		error = check_file(&injection, agent_fd);
+	/* Before anything is started for it. */
+	if (!error)
+		error = choose(&injection, &thread);
+	if (!error)
+		error = enter(&injection, agent_fd, cupti);
+	mappings_free(&injection.mappings);
+	return error;
+}
+
+bool inject_driver_brings(pid_t pid)
+{
+	char *path = process_variable(pid, "CUDA_INJECTION64_PATH"), *there;
+	bool brings = false;
+	struct stat file;
+
+	if (path && library_kind_of_name(path) == LIBRARY_AGENT) {
+		there = xasprintf("/proc/%d/%s/%s", pid, path[0] == '/' ? "root" : "cwd", path);
+		brings = !stat(there, &file) && S_ISREG(file.st_mode);
+		free(there);
+	}
+	free(path);
+	return brings;
+}
+
+int inject_check(pid_t pid, int agent_fd, struct inject_result *result)
+{
+	struct injection injection;
+	struct safe_thread thread = {0};
+	struct lender lender;
+	int error = open_injection(&injection, pid, result);
+
+	if (!error)
+		error = check_file(&injection, agent_fd);
+	if (!error)
+		error = choose(&injection, &thread);
+	if (!error && !injection.addresses.agent_start) {
+		error = lender_start(&lender, pid, agent_fd, result->why, sizeof(result->why));
+		if (!error)
+			lender_stop(&lender);
+	}
+	result->tid = thread.tid;
+	mappings_free(&injection.mappings);
+	return error;
+}
+
+void inject_wait_stray(pid_t pid, const struct inject_result *result)
+{
+	const struct stopped stray = {.pid = pid, .tid = result->stray};
+
+	if (result->stray)
+		stop_wait_stray(&stray);
+}
+
+void inject_hurry(void)
+{
+	stop_hurry();
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Entering a process: the agent is loaded into one that already runs.  One of its threads, found blocked in a harmless
+ * system call, is stopped (ptrace), made to call dlopen (or the start function of an agent that is there already), and
+ * put back as it was.  When gputrace dies meanwhile, the thread gets back by itself.
+ *
+ *   inject         the whole way, one attempt; entering: attempts under way, each on a thread of ours
+ *   safe_point     which thread may be borrowed, by thread_state (/proc), thread_code, stack and seccomp
+ *   addresses      the functions and instructions in the process that are needed
+ *   remote_call    one call by a stopped thread: stop, and frame (the bytes on its stack)
+ *   lend, lender   the agent's file, opened in a process with other namespaces; read_only: so that nobody can write it
+ *
+ * Knows nothing of probes or of what the agent does.  Waits for whatever the process does: up to 10 s for a stop, 5 s
+ * for a lender, 1 s for its loader.  Any number of threads may each enter a process.
+ */
+#ifndef GPUTRACE_ATTACH_INJECT_INJECT_H
+#define GPUTRACE_ATTACH_INJECT_INJECT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "attach/inject/result.h"
+
+/*
+ * Makes the process load the agent (agent_fd: its file, from read_only_open) or, where that file's agent is mapped
+ * already, start it; cupti: the libcupti it shall use, NULL: what it finds.  0: the call was made; whether a session
+ * begins the agent itself tells.  -EAGAIN: not at this moment, try again; -ESRCH: the process has ended; other -errno:
+ * not in this process.
+ */
+#define INJECT_PATH_MAX 256u /* bytes of the path of a libcupti with its NUL */
+int inject_agent(pid_t pid, int agent_fd, const char *cupti, struct inject_result *result);
+
+/* Everything but the call: 0 when it would be made now; as inject_agent. */
+int inject_check(pid_t pid, int agent_fd, struct inject_result *result);
+
+/*
+ * Where there is a stray, waits until it has stopped or ended, and lets it run: to be called after inject_agent, by the
+ * same thread.
+ */
+void inject_wait_stray(pid_t pid, const struct inject_result *result);
+
+/* gputrace is about to end: whoever is in inject_agent comes back soon, and no thread is borrowed any more. */
+void inject_hurry(void);
+
+/*
+ * Whether the driver will load an agent when the process starts CUDA: its environment names one, and there is such a
+ * file.  A look through its root, which may take as long as its user likes.
+ */
+bool inject_driver_brings(pid_t pid);
+
+#endif

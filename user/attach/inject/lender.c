@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The tracer's side of a loan (lend.h): starts a keeper, hears of it, tells it to end; waits for no one long. */
+#include "attach/inject/lend.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "attach/inject/stop.h"
+#include "attach/inject/read_only.h"
+
+#define PATIENCE_MS 5000 /* a look through the borrower's root may take as long as its user likes */
+#define HURRIED_MS 100	 /* when the tracer is to end */
+#define SLICE_MS 20
+
+/* With system calls only: there may be other threads. */
+static void __attribute__((noreturn)) become_keeper(char *borrower, int fds[LEND_DESCRIPTORS])
+{
+	char *const argv[] = {(char *)INJECT_LENDER, borrower, NULL}, *const environment[] = {NULL};
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	sigset_t none;
+
+	for (int i = 0; i < LEND_SOCKET; i++)
+		fds[i] = null;
+	/* Out of the way of the numbers they get. */
+	for (int i = LEND_SOCKET; i < LEND_DESCRIPTORS; i++)
+		fds[i] = fcntl(fds[i], F_DUPFD_CLOEXEC, LEND_DESCRIPTORS);
+	for (int i = 0; i < LEND_DESCRIPTORS; i++)
+		if (fds[i] < 0 || dup2(fds[i], i) < 0)
+			_exit(127);
+	syscall(SYS_close_range, LEND_DESCRIPTORS, ~0U, 0); /* Linux 5.9 */
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	execve("/proc/self/exe", argv, environment);
+	_exit(127);
+}
+
+static int explain(const struct lend_answer *answer, char *why, size_t why_size)
+{
+	static const char *const steps[] = {
+		[LEND_PROCESS] = "no process can be started to lend it the agent's file",
+		[LEND_NAMESPACE] = "its namespaces cannot be entered",
+		[LEND_USER] = "its user's rights cannot be taken on",
+		[LEND_OPEN] = "its user may not read the agent's file",
+		[LEND_WRITABLE] = "its user might write to the agent's file, and that cannot be mounted read-only",
+		[LEND_HIDE] = "the process that lends it the agent's file cannot be held",
+		[LEND_PATH] = "it has no /proc of its own pid namespace, through which the agent would come",
+	};
+	bool known = answer->step > 0 && answer->step < (int)(sizeof(steps) / sizeof(steps[0]));
+
+	if (answer->step == LEND_PATH)
+		snprintf(why, why_size, "%s", steps[LEND_PATH]);
+	else
+		snprintf(why, why_size, "%s: %s", known ? steps[answer->step] : "the agent's file cannot be lent",
+			 strerror(-answer->error));
+	/* Also while it was being taken hold of. */
+	if (answer->error == -EOWNERDEAD || (answer->step == LEND_HIDE && answer->error == -ESRCH)) {
+		snprintf(why, why_size, "%s", LENDER_KILLED);
+		return -EAGAIN;
+	}
+	return answer->error ? answer->error : -EPROTO;
+}
+
+static bool receive(const struct lender *lender, struct lend_answer *answer)
+{
+	struct pollfd socket = {.fd = lender->socket, .events = POLLIN};
+
+	for (int waited = 0; waited < (stop_hurries() ? HURRIED_MS : PATIENCE_MS); waited += SLICE_MS)
+		if (poll(&socket, 1, SLICE_MS) == 1)
+			return recv(lender->socket, answer, sizeof(*answer), MSG_DONTWAIT) == sizeof(*answer);
+	return false;
+}
+
+static int start_keeper(struct lender *lender, pid_t borrower, int file, int nowhere)
+{
+	int fds[LEND_DESCRIPTORS] = {[LEND_FILE] = file, [LEND_NOWHERE] = nowhere}, ends[2];
+	char number[16];
+
+	snprintf(number, sizeof(number), "%d", borrower);
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
+		return -errno;
+	fds[LEND_SOCKET] = ends[1];
+	lender->socket = ends[0];
+	lender->pid = fork();
+	if (!lender->pid)
+		become_keeper(number, fds);
+	close(ends[1]);
+	return lender->pid < 0 ? -errno : 0;
+}
+
+int lender_start(struct lender *lender, pid_t borrower, int file_fd, char *why, size_t why_size)
+{
+	struct lend_answer answer = {.step = LEND_PROCESS};
+	int nowhere = read_only_nowhere(), file;
+	char path[32];
+
+	*lender = (struct lender){.socket = -1};
+	if (nowhere < 0) {
+		snprintf(why, why_size, "nothing can be mounted for the process that lends it the agent's file: %s",
+			 strerror(-nowhere));
+		return nowhere;
+	}
+	/* Without the right to read: whoever is lent it opens it anew, and is asked. */
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", file_fd);
+	file = open(path, O_PATH | O_CLOEXEC);
+	answer.error = file < 0 ? -errno : start_keeper(lender, borrower, file, nowhere);
+	if (!answer.error && !receive(lender, &answer))
+		answer.error = -ETIMEDOUT;
+	close(nowhere);
+	close(file);
+	snprintf(lender->path, sizeof(lender->path), "/proc/%d/fd/%d", answer.pid, answer.number);
+	if (!answer.error && answer.step == LEND_OK)
+		return 0;
+	lender_stop(lender);
+	return explain(&answer, why, why_size);
+}
+
+static void say(const struct lender *lender, char word)
+{
+	(void)send(lender->socket, &word, 1, MSG_NOSIGNAL);
+}
+
+void lender_use(struct lender *lender)
+{
+	say(lender, LEND_USED);
+}
+
+int lender_stop(struct lender *lender)
+{
+	struct lend_answer end = {0};
+
+	if (lender->socket >= 0) {
+		say(lender, LEND_END);
+		/* With it goes the lender: PTRACE_O_EXITKILL. */
+		if (lender->pid > 0 && !receive(lender, &end))
+			kill(lender->pid, SIGKILL);
+		close(lender->socket);
+	}
+	if (lender->pid > 0)
+		waitpid(lender->pid, NULL, 0);
+	*lender = (struct lender){.socket = -1};
+	return end.error;
+}
+
+void lender_leave(struct lender *lender)
+{
+	close(lender->socket);
+	*lender = (struct lender){.socket = -1};
+}

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Filters are classic BPF, a dozen kinds of instructions that cannot jump back (Documentation/userspace-api/
+ * seccomp_filter.rst): they are run here over the calls to come, before any is made.
+ */
+#include "attach/inject/seccomp.h"
+
+#include <errno.h>
+#include <linux/audit.h>
+#include <sched.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+
+#include "base/array.h"
+
+#define FILTERS_MAX 32u /* one upon the other; a container has one or two */
+#define THREAD_FLAGS                                                                                                   \
+	(CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM | CLONE_SETTLS |             \
+	 CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID)
+
+#if defined(__x86_64__)
+#define MACHINE AUDIT_ARCH_X86_64
+#elif defined(__aarch64__)
+#define MACHINE AUDIT_ARCH_AARCH64
+#endif
+
+/* By dlopen, pthread_create and the agent's thread, with arguments that filters ask for. */
+static const struct {
+	int number;
+	uint64_t args[3];
+} calls[] = {
+	{SYS_openat, {(uint64_t)-100, 0, 02000000}},
+	{SYS_read, {3}},
+	{SYS_pread64, {3}},
+	{SYS_fstat, {3}},
+	{SYS_newfstatat, {3}},
+	{SYS_lseek, {3}},
+	{SYS_close, {3}},
+	{SYS_mmap, {0, 65536, PROT_READ | PROT_EXEC}},
+	{SYS_mmap, {0, 8u << 20, PROT_NONE}},
+	{SYS_mmap, {0, 65536, PROT_READ | PROT_WRITE}},
+	{SYS_mprotect, {0, 4096, PROT_READ}},
+	{SYS_mprotect, {0, 4096, PROT_READ | PROT_WRITE}},
+	{SYS_munmap, {0}},
+	{SYS_madvise, {0}},
+	{SYS_brk, {0}},
+	{SYS_clone, {THREAD_FLAGS}},
+	{SYS_clone3, {0}},
+	{SYS_set_robust_list, {0}},
+	{SYS_rseq, {0}},
+	{SYS_rt_sigprocmask, {0}},
+	{SYS_rt_sigreturn, {0}},
+	{SYS_futex, {0}},
+	{SYS_tgkill, {0}},
+	{SYS_getpid, {0}},
+	{SYS_gettid, {0}},
+	{SYS_prctl, {PR_SET_NAME}},
+	{SYS_clock_nanosleep, {0}},
+	{SYS_nanosleep, {0}},
+	{SYS_clock_gettime, {0}},
+	{SYS_getrandom, {0}},
+	{SYS_exit, {0}},
+};
+
+static uint32_t operand(const struct sock_filter *at, uint32_t x)
+{
+	return BPF_SRC(at->code) == BPF_X ? x : at->k;
+}
+
+static uint32_t compute(uint16_t code, uint32_t a, uint32_t b)
+{
+	switch (BPF_OP(code)) {
+	case BPF_ADD:
+		return a + b;
+	case BPF_SUB:
+		return a - b;
+	case BPF_MUL:
+		return a * b;
+	case BPF_DIV:
+		return b ? a / b : 0;
+	case BPF_AND:
+		return a & b;
+	case BPF_OR:
+		return a | b;
+	case BPF_XOR:
+		return a ^ b;
+	case BPF_LSH:
+		return b < 32 ? a << b : 0;
+	case BPF_RSH:
+		return b < 32 ? a >> b : 0;
+	default: /* BPF_NEG */
+		return 0 - a;
+	}
+}
+
+static bool holds(uint16_t code, uint32_t a, uint32_t b)
+{
+	switch (BPF_OP(code)) {
+	case BPF_JEQ:
+		return a == b;
+	case BPF_JGT:
+		return a > b;
+	case BPF_JGE:
+		return a >= b;
+	default: /* BPF_JSET */
+		return a & b;
+	}
+}
+
+static uint32_t load(const struct sock_filter *at, const struct seccomp_data *data, const uint32_t *memory)
+{
+	uint32_t value = 0;
+
+	switch (BPF_MODE(at->code)) {
+	case BPF_ABS:
+		if (at->k <= sizeof(*data) - sizeof(value))
+			memcpy(&value, (const char *)data + at->k, sizeof(value));
+		return value;
+	case BPF_MEM:
+		return memory[at->k % BPF_MEMWORDS];
+	case BPF_LEN:
+		return sizeof(*data);
+	default: /* BPF_IMM */
+		return at->k;
+	}
+}
+
+unsigned seccomp_run(const struct sock_filter *program, size_t count, const struct seccomp_data *data)
+{
+	uint32_t a = 0, x = 0, memory[BPF_MEMWORDS] = {0};
+
+	for (size_t i = 0; i < count; i++) {
+		const struct sock_filter *at = &program[i];
+
+		switch (BPF_CLASS(at->code)) {
+		case BPF_LD:
+			a = load(at, data, memory);
+			break;
+		case BPF_LDX:
+			x = load(at, data, memory);
+			break;
+		case BPF_ST:
+			memory[at->k % BPF_MEMWORDS] = a;
+			break;
+		case BPF_STX:
+			memory[at->k % BPF_MEMWORDS] = x;
+			break;
+		case BPF_ALU:
+			a = compute(at->code, a, operand(at, x));
+			break;
+		case BPF_JMP:
+			if (BPF_OP(at->code) == BPF_JA)
+				i += at->k;
+			else
+				i += holds(at->code, a, operand(at, x)) ? at->jt : at->jf;
+			break;
+		case BPF_RET:
+			return BPF_RVAL(at->code) == BPF_A ? a : at->k;
+		default: /* BPF_MISC */
+			if (BPF_MISCOP(at->code) == BPF_TAX)
+				x = a;
+			else
+				a = x;
+			break;
+		}
+	}
+	return SECCOMP_RET_KILL_PROCESS;
+}
+
+bool seccomp_survives(const struct sock_filter *program, size_t count)
+{
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+		struct seccomp_data data = {.nr = calls[i].number, .arch = MACHINE};
+		unsigned action;
+
+		memcpy(data.args, calls[i].args, sizeof(calls[i].args));
+		action = seccomp_run(program, count, &data) & SECCOMP_RET_ACTION_FULL;
+		/* An error is no harm: the loader or the agent gives up. The signal of a trap would be blocked, and
+		 * kill. */
+		if (action == SECCOMP_RET_KILL_PROCESS || action == SECCOMP_RET_KILL_THREAD ||
+		    action == SECCOMP_RET_TRAP || action == SECCOMP_RET_USER_NOTIF)
+			return false;
+	}
+	return true;
+}
+
+int seccomp_check(pid_t tid)
+{
+	for (unsigned i = 0; i < FILTERS_MAX; i++) {
+		long count = ptrace(PTRACE_SECCOMP_GET_FILTER, tid, (void *)(uintptr_t)i, NULL);
+		struct sock_filter *program;
+		bool survives;
+
+		if (count < 0) /* ENOENT: there are no more */
+			return errno == ENOENT && i ? 0 : -errno;
+		if (count > BPF_MAXINSNS)
+			return -EINVAL;
+		program = xcalloc((size_t)count + 1, sizeof(*program));
+		survives = ptrace(PTRACE_SECCOMP_GET_FILTER, tid, (void *)(uintptr_t)i, program) == count &&
+			   seccomp_survives(program, (size_t)count);
+		free(program);
+		if (!survives)
+			return -EACCES;
+	}
+	return -E2BIG;
+}

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Links between programs and probe sites; owns file descriptors only. */
+#include "attach/load/links.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/bpf.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+
+#include "attach/load/guard.h"
+
+/*
+ * BPF_LINK_CREATE for uprobe.multi as the kernel has it (include/uapi/linux/bpf.h, Linux 6.6): headers and libbpf
+ * of Debian 12 are older.
+ */
+
+struct uprobe_multi_attr {
+	uint32_t program_fd, target_fd, attach_type, flags;
+	uint64_t path, offsets, ref_counters, cookies;
+	uint32_t count, multi_flags, pid, pad;
+};
+
+static int create_link(const void *attr, size_t size)
+{
+	return (int)guard_call(SYS_bpf, (const long[GUARD_ARGUMENTS]){BPF_LINK_CREATE, (long)attr, (long)size});
+}
+
+/* What a call points to has to be where the guard sees it. */
+static void *shared_copy(const void *data, size_t bytes)
+{
+	void *copy = guard_memory(bytes);
+
+	return copy ? memcpy(copy, data, bytes) : NULL;
+}
+
+bool links_have_multi(int program_fd, unsigned attach_type)
+{
+	uint64_t offset = 0;
+	struct uprobe_multi_attr attr = {
+		.program_fd = (uint32_t)program_fd,
+		.attach_type = attach_type,
+		.path = (uintptr_t) "/",
+		.offsets = (uintptr_t)&offset,
+		.count = 1,
+	};
+	int fd = (int)syscall(SYS_bpf, BPF_LINK_CREATE, &attr, sizeof(attr));
+
+	if (fd >= 0)
+		close(fd);
+	/* A kernel that knows the link gets as far as looking at the file: a folder cannot be probed. */
+	return fd < 0 && errno == EBADF;
+}
+
+static int attach_multi(struct links *links, int program_fd, const char *path, const struct uprobe *uprobes,
+			size_t count)
+{
+	struct uprobe_multi_attr *attr = guard_memory(sizeof(*attr));
+	uint64_t *values = guard_memory(count * 3 * sizeof(*values));
+	void *shared_path = shared_copy(path, strlen(path) + 1);
+	bool counted = false;
+	int fd;
+
+	if (!attr || !values || !shared_path)
+		return -E2BIG;
+	for (size_t i = 0; i < count; i++) {
+		values[i] = uprobes[i].offset;
+		values[count + i] = uprobes[i].cookie;
+		values[2 * count + i] = uprobes[i].ref_counter;
+		counted |= uprobes[i].ref_counter != 0;
+	}
+	*attr = (struct uprobe_multi_attr){
+		.program_fd = (uint32_t)program_fd,
+		.attach_type = ATTACH_TRACE_UPROBE_MULTI,
+		.path = (uintptr_t)shared_path,
+		.count = (uint32_t)count,
+		.offsets = (uintptr_t)values,
+		.cookies = (uintptr_t)(values + count),
+		.ref_counters = counted ? (uintptr_t)(values + 2 * count) : 0,
+	};
+	fd = create_link(attr, sizeof(*attr));
+	if (fd < 0)
+		return fd;
+	array_push(&links->fds, fd);
+	return 0;
+}
+
+static int uprobe_pmu_type(void)
+{
+	FILE *file = fopen("/sys/bus/event_source/devices/uprobe/type", "re");
+	int type = -1;
+
+	if (!file)
+		return -errno;
+	if (fscanf(file, "%d", &type) != 1)
+		type = -ENOENT;
+	fclose(file);
+	return type;
+}
+
+/* The same for a perf event (Linux 5.15). */
+struct perf_link_attr {
+	uint32_t program_fd, perf_fd, attach_type, flags;
+	uint64_t cookie;
+};
+
+static int link_perf_event(struct links *links, int program_fd, int perf_fd, uint64_t cookie)
+{
+	const struct perf_link_attr attr = {(uint32_t)program_fd, (uint32_t)perf_fd, BPF_PERF_EVENT, 0, cookie};
+	int fd = create_link(shared_copy(&attr, sizeof(attr)), sizeof(attr)), error;
+
+	if (fd >= 0) {
+		array_push(&links->fds, fd);
+		return 0;
+	}
+	/* Linux before 5.15 has no such link, and no cookie either: the event itself owns the program. */
+	if (cookie)
+		return -EOPNOTSUPP;
+	error = (int)guard_call(SYS_ioctl, (const long[GUARD_ARGUMENTS]){perf_fd, PERF_EVENT_IOC_SET_BPF, program_fd});
+	return error ? error
+		     : (int)guard_call(SYS_ioctl, (const long[GUARD_ARGUMENTS]){perf_fd, PERF_EVENT_IOC_ENABLE});
+}
+
+/* pid -1: every process. */
+static int open_uprobe(struct links *links, int type, const char *path, const struct uprobe *uprobe, pid_t pid)
+{
+	const struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.type = (uint32_t)type,
+		/* kernel/events/core.c: PERF_UPROBE_REF_CTR_OFFSET_SHIFT */
+		.config = uprobe->ref_counter << 32,
+		.uprobe_path = (uintptr_t)shared_copy(path, strlen(path) + 1),
+		.probe_offset = uprobe->offset,
+	};
+	const long arguments[GUARD_ARGUMENTS] = {(long)shared_copy(&attr, sizeof(attr)), pid, pid < 0 ? 0 : -1, -1,
+						 PERF_FLAG_FD_CLOEXEC};
+	int fd = (int)guard_call(SYS_perf_event_open, arguments);
+
+	if (fd >= 0)
+		array_push(&links->fds, fd);
+	return fd;
+}
+
+static int attach_single(struct links *links, int type, int program_fd, const char *path, const struct uprobe *uprobe)
+{
+	int fd = open_uprobe(links, type, path, uprobe, -1);
+
+	return fd < 0 ? fd : link_perf_event(links, program_fd, fd, uprobe->cookie);
+}
+
+int links_raise_counter(struct links *links, int file_fd, const struct uprobe *uprobe, pid_t pid)
+{
+	int type = uprobe_pmu_type(), fd;
+	char path[64];
+
+	if (type < 0)
+		return type;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", file_fd);
+	fd = open_uprobe(links, type, path, uprobe, pid);
+	return fd < 0 ? fd : 0;
+}
+
+int links_attach_uprobes(struct links *links, bool multi, int program_fd, int file_fd, const struct uprobe *uprobes,
+			 size_t count)
+{
+	char path[64];
+	int type, error = 0;
+
+	if (!count)
+		return 0;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", file_fd);
+	if (multi)
+		return attach_multi(links, program_fd, path, uprobes, count);
+	type = uprobe_pmu_type();
+	if (type < 0)
+		return type;
+	for (size_t i = 0; i < count && !error; i++)
+		error = attach_single(links, type, program_fd, path, &uprobes[i]);
+	if (error)
+		links_detach(links);
+	return error;
+}
+
+/* A tracefs of our own that appears in no mount table; needs Linux 5.2. */
+static int tracefs_detached(void)
+{
+	int context = (int)syscall(SYS_fsopen, "tracefs", 1 /* FSOPEN_CLOEXEC */), mount = -1;
+
+	if (context < 0)
+		return -errno;
+	if (!syscall(SYS_fsconfig, context, 6 /* FSCONFIG_CMD_CREATE */, NULL, NULL, 0))
+		mount = (int)syscall(SYS_fsmount, context, 1 /* FSMOUNT_CLOEXEC */, 0);
+	if (mount < 0)
+		mount = -errno;
+	close(context);
+	return mount;
+}
+
+static int tracepoint_id_in(int tracefs, const char *tracepoint)
+{
+	char path[128], text[32] = "";
+	int fd, id = -ENOENT;
+
+	snprintf(path, sizeof(path), "events/%s/id", tracepoint);
+	fd = openat(tracefs, path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	if (read(fd, text, sizeof(text) - 1) > 0)
+		id = atoi(text);
+	close(fd);
+	return id;
+}
+
+static int tracepoint_id(const char *tracepoint)
+{
+	static const char *const mounts[] = {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"};
+	int id = -ENOENT, fd;
+
+	for (size_t i = 0; i < sizeof(mounts) / sizeof(mounts[0]); i++) {
+		fd = open(mounts[i], O_DIRECTORY | O_PATH | O_CLOEXEC);
+		if (fd < 0)
+			continue;
+		id = tracepoint_id_in(fd, tracepoint);
+		close(fd);
+		if (id > 0)
+			return id;
+	}
+	fd = tracefs_detached();
+	if (fd < 0)
+		return fd;
+	id = tracepoint_id_in(fd, tracepoint);
+	close(fd);
+	return id;
+}
+
+int links_attach_tracepoint(struct links *links, int program_fd, const char *tracepoint)
+{
+	struct perf_event_attr attr = {.size = sizeof(attr), .type = PERF_TYPE_TRACEPOINT};
+	int id = tracepoint_id(tracepoint), fd;
+
+	if (id < 0)
+		return id;
+	attr.config = (uint64_t)id;
+	fd = (int)syscall(SYS_perf_event_open, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	array_push(&links->fds, fd);
+	/* One event on one CPU is enough: a program on a tracepoint runs wherever it is hit. */
+	if (ioctl(fd, PERF_EVENT_IOC_SET_BPF, program_fd) || ioctl(fd, PERF_EVENT_IOC_ENABLE, 0))
+		return -errno;
+	return 0;
+}
+
+int links_attach_raw_tracepoint(struct links *links, int program_fd, const char *tracepoint)
+{
+	int fd = bpf_raw_tracepoint_open(tracepoint, program_fd);
+
+	if (fd < 0)
+		return fd;
+	array_push(&links->fds, fd);
+	return 0;
+}
+
+void links_detach(struct links *links)
+{
+	/* In reverse: a link before the event it is attached to. */
+	while (links->fds.count)
+		guard_call(SYS_close, (const long[GUARD_ARGUMENTS]){links->fds.items[--links->fds.count]});
+	array_free(&links->fds);
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Attaching a program to probe sites in a file, whatever the kernel offers: one uprobe.multi link (Linux 6.6), else a
+ * perf event for each site, with a link (5.15) or without.  Knows nothing of what the sites mean.
+ */
+#ifndef GPUTRACE_ATTACH_LOAD_LINKS_H
+#define GPUTRACE_ATTACH_LOAD_LINKS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/array.h"
+
+/* Of enum bpf_attach_type, include/uapi/linux/bpf.h */
+#define ATTACH_TRACE_UPROBE_MULTI 48   /* Linux 6.6 */
+#define ATTACH_TRACE_UPROBE_SESSION 57 /* 6.13 */
+
+struct uprobe {
+	uint64_t offset;      /* in the file */
+	uint64_t cookie;      /* bpf_get_attach_cookie (5.15), 0: none */
+	uint64_t ref_counter; /* file offset of a USDT semaphore, 0 none */
+};
+
+struct links {
+	ARRAY(int) fds; /* closing them detaches */
+};
+
+/* True when the kernel has uprobe.multi, or uprobe.session; `program_fd` is any program loaded with that attach type.
+ */
+bool links_have_multi(int program_fd, unsigned attach_type);
+
+/* Probes all sites of the file in every process that maps it. 0 or -errno; on failure nothing is attached. */
+int links_attach_uprobes(struct links *links, bool multi, int program_fd, int file_fd, const struct uprobe *uprobes,
+			 size_t count);
+
+/*
+ * Raises the counter uprobe->ref_counter in one process that maps the file, or in it once it does, until links_detach:
+ * by a probe that nothing listens to.  pid -1: in every process.
+ */
+int links_raise_counter(struct links *links, int file_fd, const struct uprobe *uprobe, pid_t pid);
+
+/* A tracepoint by "category/name"; finds its id also where no tracefs is mounted. */
+int links_attach_tracepoint(struct links *links, int program_fd, const char *tracepoint);
+
+int links_attach_raw_tracepoint(struct links *links, int program_fd, const char *tracepoint);
+
+void links_detach(struct links *links);
+
+#endif

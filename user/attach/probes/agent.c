@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Probes on the functions of our agent, by which it speaks and is told what to record. */
+#include "attach/probes/probes.h"
+
+#include <errno.h>
+
+#include <gputrace/agent.h>
+
+#include "attach/load/features.h"
+#include "attach/load/site_cookies.h"
+#include "target/image.h"
+
+/* Tried once: it takes a moment. */
+static bool nop5_is_undone(void)
+{
+	static int undone = -1;
+
+	if (undone < 0)
+		undone = feature_probe(FEATURE_NOP5_UNDONE) != 0;
+	return undone;
+}
+
+static int agent_uprobe(const struct image *agent, const char *function, const char *semaphore, struct uprobe *uprobe)
+{
+	int error;
+
+	*uprobe = (struct uprobe){};
+	error = image_symbol_offset(agent, function, &uprobe->offset);
+	if (!error)
+		error = image_symbol_offset(agent, semaphore, &uprobe->ref_counter);
+	if (!nop5_is_undone())
+		uprobe->offset += GPUTRACE_AGENT_TRAP;
+	return error;
+}
+
+struct agent_probe {
+	const char *function, *semaphore;
+	int program;
+	struct links *links;
+	bool tells_text; /* so that a call of CUPTI by the agent can be told from one by somebody else */
+};
+
+static int agent_text_cookie(const struct probed_file *file, struct uprobe *uprobe)
+{
+	uint64_t text, bytes;
+	int error = file_text_segment(file->fd, uprobe->offset, &text, &bytes);
+
+	if (!error && bytes > UINT32_MAX)
+		error = -ENOEXEC;
+	if (!error)
+		uprobe->cookie = GPT_AGENT_COOKIE(uprobe->offset - text, bytes);
+	return error;
+}
+
+static int attach_agent_probe(struct files *files, struct probed_file *file, const struct image *image,
+			      const struct agent_probe *probe)
+{
+	struct uprobe uprobe;
+	int error = agent_uprobe(image, probe->function, probe->semaphore, &uprobe);
+
+	if (!error && probe->tells_text)
+		error = agent_text_cookie(file, &uprobe);
+	if (!error && probe->tells_text && files->programs->sites >= 0)
+		error = sites_tell(files->programs->sites, file->device, file->inode, &uprobe, 1);
+	return error ? error
+		     : links_attach_uprobes(probe->links, files->programs->multi, probe->program, file->fd, &uprobe, 1);
+}
+
+/* What the user wants besides kernels, told by counters. */
+static int attach_activity_sets(struct files *files, struct probed_file *file, const struct image *image)
+{
+	static const struct {
+		const char *function, *semaphore;
+	} sets[GPT_AGENT_SET_COUNT] = {
+#define SET(enumerator, name)                                                                                          \
+	[GPT_AGENT_SET_##enumerator] = {"gputrace_agent_activity_set_" #name,                                          \
+					"gputrace_agent_activity_set_" #name "_semaphore"},
+		GPT_AGENT_ACTIVITY_SETS(SET)
+#undef SET
+	};
+	struct uprobe uprobes[GPT_AGENT_SET_COUNT];
+	size_t count = 0;
+	int error = 0;
+
+	for (unsigned i = 0; i < GPT_AGENT_SET_COUNT && !error; i++)
+		if (files->activity_sets >> i & 1)
+			error = agent_uprobe(image, sets[i].function, sets[i].semaphore, &uprobes[count++]);
+	/* at once: each link costs a grace period of RCU when it goes */
+	return error ? error
+		     : links_attach_uprobes(&file->call_links, files->programs->multi,
+					    bpf_program__fd(files->programs->bpf->progs.agent_activity_set), file->fd,
+					    uprobes, count);
+}
+
+int file_attach_agent(struct files *files, struct probed_file *file)
+{
+	const struct gputrace_bpf *bpf = files->programs->bpf;
+	const struct agent_probe probes[] = {
+		/* Who listens to batches must be there before the session that sends them begins. */
+		{GPUTRACE_AGENT_BATCH, GPUTRACE_AGENT_BATCH_SEMAPHORE, bpf_program__fd(bpf->progs.agent_batch),
+		 &file->batch_links, false},
+		{GPUTRACE_AGENT_STATE, GPUTRACE_AGENT_SEMAPHORE, bpf_program__fd(bpf->progs.agent_state),
+		 &file->call_links, true},
+		{GPUTRACE_AGENT_CALL, GPUTRACE_AGENT_SEMAPHORE, bpf_program__fd(bpf->progs.call_agent),
+		 &file->call_links, false},
+	};
+	struct image *image = NULL;
+	int error = 0;
+
+	if (file->kind != LIBRARY_AGENT || file->call_links.fds.count)
+		return 0;
+	error = file_open_image(file, &image);
+	if (error)
+		return error;
+	error = attach_activity_sets(files, file, image);
+	for (size_t i = 0; i < sizeof(probes) / sizeof(probes[0]) && !error; i++)
+		error = attach_agent_probe(files, file, image, &probes[i]);
+	image_close(image);
+	if (error) {
+		links_detach(&file->call_links);
+		links_detach(&file->batch_links);
+		file_note_refused(files, file, FILE_AGENT, error);
+		return error;
+	}
+	files_mark_known(files, file, true);
+	return 0;
+}
+
+int file_raise_agent_counter(struct links *links, const struct probed_file *agent, pid_t pid, const char *function,
+			     const char *semaphore)
+{
+	struct uprobe uprobe;
+	struct image *image = NULL;
+	int error;
+
+	if (!agent || links->fds.count)
+		return 0;
+	error = file_open_image(agent, &image);
+	if (error)
+		return error;
+	error = agent_uprobe(image, function, semaphore, &uprobe);
+	if (!error)
+		error = links_raise_counter(links, agent->fd, &uprobe, pid);
+	image_close(image);
+	return error;
+}

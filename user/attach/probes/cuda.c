@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Probes on the public functions of libcudart and libcuda: where no agent reports the calls. */
+#include "attach/probes/probes.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <bpf/bpf.h>
+#include <gputrace/cuda_api.h>
+#include <gputrace/maps.h>
+
+#include "attach/emit.h"
+#include "attach/load/site_cookies.h"
+#include "base/msg.h"
+
+/* Where the arguments of a call are, by its id; both twins of a row have the same. */
+static enum gpt_api_args args_of_api(uint16_t api)
+{
+#define ROW(domain, symbol, class, args, twin, cbid, twin_cbid)                                                        \
+	{GPT_API(GPT_DOMAIN_##domain, cbid), twin_cbid ? GPT_API(GPT_DOMAIN_##domain, twin_cbid) : 0, GPT_ARGS_##args},
+	static const struct {
+		uint16_t api, twin, args;
+	} rows[] = {GPT_CUDA_API_TABLE(ROW)};
+#undef ROW
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (rows[i].api == api || rows[i].twin == api)
+			return rows[i].args;
+	return GPT_ARGS_NONE;
+}
+
+static void tell_sites(struct files *files, const struct probed_file *file)
+{
+	char text[512];
+
+	snprintf(text, sizeof(text), "%s: %zu probe sites, %u of them slow (%s)",
+		 strrchr(file->path, '/') ? strrchr(file->path, '/') + 1 : file->path, file->sites.list.count,
+		 file->sites.stepped, file->path);
+	emit_text(files->emit, files->emit_context, GPT_PROBES, 0, text);
+}
+
+static int attach_calls(struct files *files, struct probed_file *file)
+{
+	int program = bpf_program__fd(files->programs->bpf->progs.call_symbol), error = 0;
+	uint32_t index;
+	struct gpt_file_state state = {};
+	struct uprobe *uprobes;
+	uint64_t text = 0, bytes = 0;
+
+	if (file_text_segment(file->fd, file->sites.list.items[0].site.offset, &text, &bytes))
+		return -ENOEXEC;
+	if (file->number < 0 && files->numbered >= GPT_MAX_FILES)
+		return -ENOSPC;
+	if (file->number < 0)
+		file->number = (int)files->numbered++;
+	index = (uint32_t)file->number;
+	state.text_bytes = bytes;
+	bpf_map_update_elem(bpf_map__fd(files->programs->bpf->maps.files), &index, &state, BPF_ANY);
+	uprobes = xcalloc(file->sites.list.count + 1, sizeof(*uprobes));
+	for (size_t i = 0; i < file->sites.list.count; i++) {
+		const struct library_site *site = &file->sites.list.items[i];
+		uint64_t distance = site->site.offset - text;
+
+		if (distance > GPT_COOKIE_DISTANCE_MAX) /* nested calls are told by the stack alone then */
+			distance = 0;
+		uprobes[i].offset = site->site.offset;
+		uprobes[i].cookie =
+			GPT_COOKIE(site->api, args_of_api(site->api), site->site.sp_adjust, index, distance);
+	}
+	if (files->programs->sites >= 0)
+		error = sites_tell(files->programs->sites, file->device, file->inode, uprobes, file->sites.list.count);
+	if (!error)
+		error = links_attach_uprobes(&file->call_links, files->programs->multi, program, file->fd, uprobes,
+					     file->sites.list.count);
+	free(uprobes);
+	return error;
+}
+
+int file_attach_calls(struct files *files, struct probed_file *file)
+{
+	int error;
+
+	if (!library_kind_has_calls(file->kind) || file->call_links.fds.count || !file->sites.list.count)
+		return 0;
+	error = attach_calls(files, file);
+	if (error) {
+		if (!(file->refused >> FILE_CALLS & 1))
+			msg_warn("cannot probe %s: %s", file->path, strerror(-error));
+		file_note_refused(files, file, FILE_CALLS, error);
+		return error;
+	}
+	files_mark_known(files, file, true);
+	if (!file->told)
+		tell_sites(files, file);
+	file->told = true;
+	return 0;
+}
+
+void file_detach_calls(struct files *files, struct probed_file *file)
+{
+	if (!file->call_links.fds.count)
+		return;
+	files_mark_known(files, file, false);
+	links_detach(&file->call_links);
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Probes on CUPTI's own functions, by which its clients are seen at work. */
+#include "attach/probes/probes.h"
+
+#include <errno.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "target/image.h"
+#include "target/site.h"
+
+int file_attach_pushes(struct files *files, struct probed_file *file)
+{
+	struct image_symbol symbol;
+	struct uprobe uprobe = {};
+	struct image *image = NULL;
+	struct probe_site site = {};
+	int error;
+
+	if (file->push_links.fds.count)
+		return 0;
+	if (file->push_unfit || file->fd < 0)
+		return -ENOENT;
+	file->push_unfit = true;
+	error = file_open_image(file, &image);
+	if (error)
+		return error;
+	error = image_symbol(image, "cuptiActivityPushExternalCorrelationId", &symbol);
+	if (!error)
+		error = site_choose(image, symbol.address, &site);
+	image_close(image);
+	uprobe.offset = site.offset;
+	if (!error)
+		error = links_attach_uprobes(&file->push_links, files->programs->multi,
+					     bpf_program__fd(files->programs->bpf->progs.cupti_push), file->fd, &uprobe,
+					     1);
+	if (error)
+		file_note_refused(files, file, FILE_PUSHES, error);
+	else
+		file->push_unfit = false;
+	return error;
+}
+
+void file_detach_pushes(struct probed_file *file)
+{
+	links_detach(&file->push_links);
+}
+
+int file_attach_cupti(struct files *files, struct probed_file *file)
+{
+	const struct gputrace_bpf *bpf = files->programs->bpf;
+	const struct {
+		const char *function;
+		const struct bpf_program *program;
+	} probes[] = {
+		{"cuptiActivityRegisterCallbacks", bpf->progs.cupti_register},
+		{"cuptiActivityEnable", bpf->progs.cupti_enable},
+		{"cuptiActivityDisable", bpf->progs.cupti_disable},
+		{"cuptiActivityFlushAll", bpf->progs.cupti_flush},
+		{"cuptiActivitySetAttribute", bpf->progs.cupti_attribute},
+	};
+	struct image *image = NULL;
+	int error;
+
+	if (file->kind != LIBRARY_CUPTI || file->cupti_links.fds.count || file->fd < 0)
+		return 0;
+	error = file_open_image(file, &image);
+	if (error)
+		return error;
+	for (size_t i = 0; i < sizeof(probes) / sizeof(probes[0]) && !error; i++) {
+		struct uprobe uprobe = {};
+
+		/* At the very entry, however slow the instruction: the program reads the return address. */
+		error = image_symbol_offset(image, probes[i].function, &uprobe.offset);
+		if (!error)
+			error = links_attach_uprobes(&file->cupti_links, files->programs->multi,
+						     bpf_program__fd(probes[i].program), file->fd, &uprobe, 1);
+	}
+	image_close(image);
+	if (error) {
+		links_detach(&file->cupti_links);
+		file_note_refused(files, file, FILE_CUPTI, error);
+	}
+	return error;
+}

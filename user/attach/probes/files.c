@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The table of probed files. */
+#include "attach/probes/files.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+
+#include "attach/emit.h"
+#include "attach/load/site_cookies.h"
+#include "target/image.h"
+
+#define CHANGE_SETTLES_S 3 /* no filesystem has coarser times, two seconds at most */
+
+bool library_kind_has_calls(enum library_kind kind)
+{
+	return kind == LIBRARY_CUDART || kind == LIBRARY_CUDA || kind == LIBRARY_CUDART_STATIC;
+}
+
+static struct probed_file **bucket_of(struct files *files, uint64_t inode)
+{
+	return &files->buckets[inode % (sizeof(files->buckets) / sizeof(files->buckets[0]))];
+}
+
+struct probed_file *files_find(struct files *files, dev_t device, uint64_t inode)
+{
+	struct probed_file *file = *bucket_of(files, inode);
+
+	while (file && (file->inode != inode || file->device != device))
+		file = file->next;
+	return file;
+}
+
+void file_note_refused(struct files *files, struct probed_file *file, enum file_probe what, int error)
+{
+	static const char *const means[] = {
+		[FILE_CALLS] = "CUDA calls through it are not seen",
+		[FILE_AGENT] = "no GPU times by this agent",
+		[FILE_CUPTI] = "nothing is known of other users of CUPTI",
+		[FILE_PUSHES] = "sessions of torch.profiler that had begun before are not seen",
+		[FILE_DEATHS] = "the end of functions is not seen, so each stack is described anew",
+		[FILE_SUBINTERPRETERS] = "further interpreters are not seen, so each call looks for them",
+		[FILE_ENGINE] = "what a backward pass launches has no line",
+		[FILE_PROFILER] = "GPU records that torch.profiler takes are missing",
+	};
+
+	const char *why;
+
+	if (file->refused >> what & 1)
+		return;
+	file->refused |= 1u << what;
+	if (error == -ENOENT)
+		why = "it lacks a function";
+	else if (error == -ENOSPC && what == FILE_CALLS)
+		why = "no more files can be";
+	else
+		why = strerror(-error);
+	emit_note(files->emit, files->emit_context, 0, "%s cannot be probed (%s): %s", file->path, why, means[what]);
+}
+
+void files_mark_known(struct files *files, const struct probed_file *file, bool known)
+{
+	struct gpt_file_key key = {.inode = file->inode, .device = sites_kernel_device(file->device)};
+	int map = bpf_map__fd(files->programs->bpf->maps.known_files);
+	uint8_t one = 1;
+
+	if (known)
+		bpf_map_update_elem(map, &key, &one, BPF_ANY);
+	else
+		bpf_map_delete_elem(map, &key);
+}
+
+int file_open_image(const struct probed_file *file, struct image **out)
+{
+	int copy = fcntl(file->fd, F_DUPFD_CLOEXEC, 3);
+
+	return copy < 0 ? -errno : image_open(copy, out);
+}
+
+/* Looks into the file: what it is, and where it can be probed. */
+static void examine(struct probed_file *file)
+{
+	struct image *image = NULL;
+
+	if (file_open_image(file, &image))
+		return;
+	file->kind = library_kind_of_image(image, file->path);
+	if (library_kind_has_calls(file->kind) && library_sites_find(image, file->kind, &file->sites))
+		file->kind = LIBRARY_OTHER;
+	image_close(image);
+}
+
+/* Whether a process that maps a file of this name is held (lifecycle.bpf.c, name_of_interest). */
+static bool is_held_for(const char *path)
+{
+	static const char *const names[] = {"libcu", "libpyt", "libgpu", "libtorc"};
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strncmp(name, names[i], strlen(names[i])))
+			return true;
+	return false;
+}
+
+/*
+ * Takes over fd.  A file that is kept open cannot give its inode to another; of the others, most of all there are, the
+ * time of their last change tells.
+ */
+static void look_into(struct files *files, struct probed_file *file, int fd, const struct stat *stat)
+{
+	struct timespec now;
+
+	file->fd = fd;
+	file->kind = LIBRARY_OTHER;
+	file->changed = stat->st_ctim;
+	file->bytes = stat->st_size;
+	clock_gettime(CLOCK_REALTIME, &now);
+	file->settled = now.tv_sec - stat->st_ctim.tv_sec > CHANGE_SETTLES_S;
+	examine(file);
+	if (file->kind == LIBRARY_OTHER && !is_held_for(file->path)) {
+		close(fd);
+		file->fd = -1;
+		return;
+	}
+	/* Files that never get call probes need no one held. */
+	if (!library_kind_has_calls(file->kind) && file->kind != LIBRARY_AGENT)
+		files_mark_known(files, file, true);
+}
+
+static struct probed_file *add(struct files *files, int fd, const struct stat *stat, dev_t device, const char *path)
+{
+	struct probed_file *file = xcalloc(1, sizeof(*file)), **bucket = bucket_of(files, stat->st_ino);
+
+	file->device = device;
+	file->inode = stat->st_ino;
+	file->number = -1;
+	file->path = xstrdup(path);
+	look_into(files, file, fd, stat);
+	array_push(&files->list, file);
+	file->next = *bucket;
+	*bucket = file;
+	return file;
+}
+
+/* Whether one with nothing in it for us is still the file that was looked into. */
+static bool is_unchanged(const struct probed_file *file, pid_t pid, const struct mapping *mapping)
+{
+	struct stat stat;
+
+	return file->settled && !mapping_stat(pid, mapping, &stat) && stat.st_size == file->bytes &&
+	       stat.st_ctim.tv_sec == file->changed.tv_sec && stat.st_ctim.tv_nsec == file->changed.tv_nsec;
+}
+
+struct probed_file *files_get(struct files *files, pid_t pid, const struct mapping *mapping)
+{
+	struct probed_file *file = files_find(files, mapping->device, mapping->inode);
+	struct stat stat = {};
+	int fd;
+
+	if (file && (file->kind != LIBRARY_OTHER || is_unchanged(file, pid, mapping)))
+		return file;
+	fd = mapping_open(pid, mapping);
+	if (fd < 0)
+		return NULL;
+	if (fstat(fd, &stat) || !S_ISREG(stat.st_mode)) {
+		close(fd);
+		return NULL;
+	}
+	if (file) {
+		files_mark_known(files, file, false);
+		if (file->fd >= 0)
+			close(file->fd);
+		free(file->path);
+		file->path = xstrdup(mapping->path);
+		look_into(files, file, fd, &stat);
+		return file;
+	}
+	/* Some filesystems show other device numbers in maps than in stat: go by what maps says. */
+	stat.st_ino = mapping->inode;
+	return add(files, fd, &stat, mapping->device, mapping->path);
+}
+
+struct probed_file *files_get_path(struct files *files, const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct probed_file *file;
+	struct stat stat;
+
+	if (fd < 0)
+		return NULL;
+	if (fstat(fd, &stat)) {
+		close(fd);
+		return NULL;
+	}
+	file = files_find(files, stat.st_dev, stat.st_ino);
+	if (file) {
+		close(fd);
+		return file;
+	}
+	return add(files, fd, &stat, stat.st_dev, path);
+}
+
+int file_text_segment(int fd, uint64_t offset, uint64_t *start, uint64_t *bytes)
+{
+	Elf64_Ehdr header;
+	Elf64_Phdr segment;
+
+	if (pread(fd, &header, sizeof(header), 0) != sizeof(header) || header.e_phentsize != sizeof(segment))
+		return -ENOEXEC;
+	for (unsigned i = 0; i < header.e_phnum; i++) {
+		if (pread(fd, &segment, sizeof(segment), (off_t)(header.e_phoff + i * sizeof(segment))) !=
+		    sizeof(segment))
+			return -ENOEXEC;
+		if (segment.p_type != PT_LOAD || !(segment.p_flags & PF_X) ||
+		    offset - segment.p_offset >= segment.p_filesz)
+			continue;
+		*start = segment.p_offset;
+		*bytes = segment.p_filesz;
+		return 0;
+	}
+	return -ENOEXEC;
+}
+
+void files_close(struct files *files)
+{
+	for (size_t i = 0; i < files->list.count; i++) {
+		struct probed_file *file = files->list.items[i];
+
+		links_detach(&file->call_links);
+		links_detach(&file->dealloc_links);
+		links_detach(&file->subinterpreter_links);
+		links_detach(&file->engine_links);
+		links_detach(&file->profiler_links);
+		links_detach(&file->cupti_links);
+		links_detach(&file->push_links);
+		links_detach(&file->event_links);
+		links_detach(&file->batch_links);
+		library_sites_free(&file->sites);
+		array_free(&file->subinterpreter_uprobes);
+		if (file->fd >= 0)
+			close(file->fd);
+		free(file->path);
+		free(file);
+	}
+	array_free(&files->list);
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The files that carry probes, each known by device and inode however many processes map it: CUDA libraries,
+ * agents, Pythons.  Owns their links; does not know processes.
+ */
+#ifndef GPUTRACE_ATTACH_PROBES_FILES_H
+#define GPUTRACE_ATTACH_PROBES_FILES_H
+
+#include <time.h>
+
+#include "attach/emit.h"
+#include "attach/load/links.h"
+#include "attach/load/programs.h"
+#include "target/library.h"
+
+/* What probes are for; of each that a file refuses the log has a note. */
+enum file_probe {
+	FILE_CALLS,
+	FILE_AGENT,
+	FILE_CUPTI,
+	FILE_PUSHES,
+	FILE_DEATHS,
+	FILE_SUBINTERPRETERS,
+	FILE_ENGINE,
+	FILE_PROFILER,
+};
+
+struct probed_file {
+	struct probed_file *next; /* of its bucket */
+	dev_t device;
+	uint64_t inode;
+	enum library_kind kind;		   /* LIBRARY_OTHER: looked at, nothing in it for us */
+	char *path;			   /* where it was first seen */
+	int fd;				   /* -1: OTHER, and no process is held for it */
+	struct timespec changed;	   /* those of fd -1: when, as it was looked at */
+	off_t bytes;			   /* and its size then */
+	bool settled;			   /* and whether a change after that has another time */
+	int number;			   /* with symbol probes: its index in the BPF side's table, -1 none yet */
+	unsigned refused;		   /* 1 << enum file_probe */
+	struct library_sites sites;	   /* CUDA kinds */
+	struct links call_links;	   /* symbol probes, or an agent's call and state functions */
+	struct links batch_links;	   /* an agent's batch function */
+	struct links dealloc_links;	   /* Python: death of code objects */
+	struct links subinterpreter_links; /* Python: creation of subinterpreters */
+	ARRAY(struct uprobe) subinterpreter_uprobes;
+	bool subinterpreters_tried;
+	struct links engine_links;   /* PyTorch: the autograd engine */
+	struct links profiler_links; /* PyTorch: its profiler's buffers */
+	struct links cupti_links;    /* CUPTI: its other users */
+	struct links push_links;     /* CUPTI: sessions from before we came */
+	bool push_unfit;	     /* looked into, and there is no probe site for them */
+	struct links event_links;    /* Python: collections, imports, calls */
+	bool events_tried;
+	int python_calls; /* Python: 1 every call is traced, -ENOTSUP they cannot be, 0 not asked */
+	bool torch_tried;
+	bool told;   /* its GPT_PROBES record was written */
+	bool wanted; /* by some process; attach.c keeps it */
+};
+
+struct files {
+	struct programs *programs;
+	attach_emit emit;
+	void *emit_context;
+	ARRAY(struct probed_file *) list;
+	struct probed_file *buckets[1024]; /* the same by inode */
+	uint32_t numbered;		   /* how many have had symbol probes */
+	bool python_calls;		   /* the user asked for them */
+	bool foreign_buffers;	/* agents are let in, and what goes to torch.profiler instead is taken from there */
+	unsigned activity_sets; /* what agents shall take besides kernels */
+};
+
+/* The entry of a mapped file, made (and its symbols examined) when it is new; NULL when it cannot be opened. */
+struct probed_file *files_get(struct files *files, pid_t pid, const struct mapping *mapping);
+
+/* The entry of a file of ours by path (the agent before any process has mapped it). */
+struct probed_file *files_get_path(struct files *files, const char *path);
+
+/* The file as ELF, by a descriptor of its own; the caller closes it. -errno */
+int file_open_image(const struct probed_file *file, struct image **out);
+
+struct probed_file *files_find(struct files *files, dev_t device, uint64_t inode);
+
+/* Tells the log, once for a file and a purpose, what is missing as its probes could not be attached. */
+void file_note_refused(struct files *files, struct probed_file *file, enum file_probe what, int error);
+
+/* From now on a process that maps the file need not be held for it, or has to be again. */
+void files_mark_known(struct files *files, const struct probed_file *file, bool known);
+
+/* The executable segment that holds a file offset: where it starts in the file, and its size; -ENOEXEC. */
+int file_text_segment(int fd, uint64_t offset, uint64_t *start, uint64_t *bytes);
+
+bool library_kind_has_calls(enum library_kind kind);
+void files_close(struct files *files);
+
+#endif
