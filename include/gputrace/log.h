@@ -32,14 +32,16 @@
 
 /* The first 24 bytes are those of version 1. */
 struct gpt_log_header {
-	__u32 magic;	      /* GPT_LOG_MAGIC */
-	__u16 version;	      /* GPT_LOG_VERSION; a reader refuses another one */
-	__u16 header_size;    /* bytes; the schema follows */
-	__u64 start_ns;	      /* when recording began, CLOCK_MONOTONIC */
-	__s64 wall_offset_ns; /* CLOCK_REALTIME minus CLOCK_MONOTONIC at start */
-	__u32 schema_bytes;   /* of the schema: UTF-8 text that says how records are packed (log-format.md) */
-	__u32 flags;	      /* 0 */
-	__u64 reserved[4];    /* 0 */
+	__u32 magic;	       /* GPT_LOG_MAGIC */
+	__u16 version;	       /* GPT_LOG_VERSION; a reader refuses another one */
+	__u16 header_size;     /* bytes; the schema follows */
+	__u64 start_ns;	       /* when recording began, CLOCK_MONOTONIC */
+	__s64 wall_offset_ns;  /* CLOCK_REALTIME minus CLOCK_MONOTONIC at start */
+	__u32 schema_bytes;    /* of the schema: UTF-8 text that says how records are packed (log-format.md) */
+	__u32 flags;	       /* 0 */
+	__u32 schema_checksum; /* zlib's crc32 of the schema's text */
+	__u32 pad;
+	__u64 reserved[3]; /* 0 */
 };
 
 /*

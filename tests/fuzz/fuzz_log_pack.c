@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * libFuzzer target: what pack() makes of any records comes back byte for byte, and what a hostile log says, schema and
- * packed bytes, is unpacked within bounds.  The first byte chooses; needs no corpus.
+ * packed bytes, is unpacked within bounds, also into the layout of our structs.  The first byte chooses; needs no
+ *corpus.
  *
  *	0: records follow	1: the length of a schema's text follows (u16), that text, then packed bytes
  */
@@ -13,6 +14,7 @@
 #include <gputrace/walk.h>
 
 #include "log/pack.h"
+#include "log/reshape.h"
 #include "log/unpack.h"
 #include "log/varint.h"
 
@@ -38,17 +40,19 @@ static uint8_t *copy(const uint8_t *data, size_t size)
 /* A schema with what packs and unpacks by it: that of the structs is kept, so what one run leaves meets the next. */
 struct sides {
 	struct schema *schema;
+	struct reshaper *reshaper; /* to our structs */
 	struct packer *packer;
 	struct unpacker *unpacker;
 };
 
 static struct sides sides_of(struct schema *schema)
 {
-	return (struct sides){schema, packer_new(schema), unpacker_new(schema)};
+	return (struct sides){schema, reshaper_new(schema, schema_own()), packer_new(schema), unpacker_new(schema)};
 }
 
 static void sides_free(struct sides *sides)
 {
+	reshaper_free(sides->reshaper);
 	packer_free(sides->packer);
 	unpacker_free(sides->unpacker);
 	schema_free(sides->schema);
@@ -77,26 +81,35 @@ static void round_trip(const struct sides *sides, const uint8_t *data, size_t si
 	free(back);
 }
 
-/* What it unpacks to is whole records, which can be packed again. */
+static void check_whole(const uint8_t *records, size_t bytes)
+{
+	size_t at = 0;
+
+	while (record_at(records, bytes, &at))
+		continue;
+	if (at != bytes) {
+		fprintf(stderr, "broken promise: records are not whole\n");
+		abort();
+	}
+}
+
+/* What it unpacks to is whole records, which can be packed again, and be given another layout. */
 static void unpack_any(const struct sides *sides, const uint8_t *data, size_t size)
 {
 	static const uint32_t sizes[] = {8, 64, 512, RECORD_BYTES};
 	uint8_t *packed = copy(data, size), *records = malloc(RECORD_BYTES);
+	const uint8_t *ours;
+	size_t our_bytes;
 
 	if (!records)
 		abort();
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-		size_t at = 0;
-
 		if (unpack(sides->unpacker, packed, size, records, sizes[i]))
 			continue;
-		while (record_at(records, sizes[i], &at))
-			continue;
-		if (at != sizes[i]) {
-			fprintf(stderr, "broken promise: records are not whole\n");
-			abort();
-		}
+		check_whole(records, sizes[i]);
 		round_trip(sides, records, sizes[i]);
+		if (sides->reshaper && !reshape(sides->reshaper, records, sizes[i], &ours, &our_bytes))
+			check_whole(ours, our_bytes);
 	}
 	free(packed);
 	free(records);
@@ -176,7 +189,8 @@ static size_t make_records(const struct schema *schema, uint8_t *to, size_t room
 
 static const char *const texts[] = {
 	"1 call 48 time_ns:64:time pid:32:pid tid:32:id stack_id:64:id native_id:64:id corr:32:delta api:16:id "
-	"origin:8:raw state:8:raw\n13 batch 16 a:64:id records\n66 api 24 a:64:wall b:64:+a\n",
+	"origin:8:raw state:8:raw\n3 stack 24 id:64:raw depth:64:id array:12 lasti:32:delta code:64:id\n"
+	"13 batch 16 bytes:64:id records\n66 api 24 a:64:wall b:64:+a\n",
 	"1 a 8 array:3 x:8:delta y:16:+x\n2 b 9 x:8:raw array:9 x:64:delta y:8:+x\n3 c 8 records\n4 d 16 a:64:raw\n",
 };
 

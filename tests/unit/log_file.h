@@ -32,23 +32,33 @@ struct log_file {
 	size_t offsets[LOG_FILE_SEGMENTS_MAX];
 };
 
-LOG_FN void log_file_begin(struct log_file *file, uint64_t start_ns, int64_t wall_offset_ns)
+/* With the schema of another gputrace, by which what is put into it is packed. */
+LOG_FN void log_file_begin_by(struct log_file *file, const char *text, size_t bytes, uint64_t start_ns,
+			      int64_t wall_offset_ns)
 {
 	struct gpt_log_header header = {.magic = GPT_LOG_MAGIC,
 					.version = GPT_LOG_VERSION,
 					.header_size = sizeof(header),
 					.start_ns = start_ns,
 					.wall_offset_ns = wall_offset_ns};
-	size_t bytes;
-	char *text = schema_text(&bytes);
 
 	memset(file, 0, sizeof(*file));
-	file->schema = schema_own();
+	if (schema_parse(text, bytes, &file->schema))
+		abort();
 	file->packer = packer_new(file->schema);
 	header.schema_bytes = (uint32_t)bytes;
+	header.schema_checksum = (uint32_t)crc32_z(0, (const Bytef *)text, bytes);
 	log_raw(&file->bytes, &header, sizeof(header));
 	log_raw(&file->bytes, text, bytes);
 	log_pad(&file->bytes);
+}
+
+LOG_FN void log_file_begin(struct log_file *file, uint64_t start_ns, int64_t wall_offset_ns)
+{
+	size_t bytes;
+	char *text = schema_text(&bytes);
+
+	log_file_begin_by(file, text, bytes, start_ns, wall_offset_ns);
 	free(text);
 }
 

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <zlib.h>
+
 #include "base/array.h"
 #include "log/schema.h"
 
@@ -71,7 +73,9 @@ static int read_schema(struct log_reader *reader, const char **why)
 	int64_t got = log_source_read(&reader->source, text, padded);
 	int err = got < 0 ? (int)got : 0;
 
-	if (!err && (got < (int64_t)padded || schema_parse(text, bytes, &reader->schema))) {
+	if (!err &&
+	    (got < (int64_t)padded || crc32_z(0, (const Bytef *)text, bytes) != reader->header.schema_checksum ||
+	     schema_parse(text, bytes, &reader->schema))) {
 		*why = "its header is damaged";
 		err = -EPROTO;
 	}

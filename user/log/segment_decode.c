@@ -10,6 +10,8 @@
 #include <zstd.h>
 
 #include "base/array.h"
+#include "log/reshape.h"
+#include "log/schema.h"
 #include "log/unpack.h"
 
 /* Segments that gputrace writes stay below. */
@@ -113,18 +115,37 @@ static bool records_are_whole(struct log_segment *segment)
 	return count == header->records;
 }
 
+/* Gives records of a gputrace whose structs are others the layout of ours. */
+static bool take_our_layout(struct log_segment *segment, struct reshaper *reshaper)
+{
+	const uint8_t *records;
+	size_t bytes;
+
+	if (!reshaper)
+		return true;
+	if (reshape(reshaper, segment->records.data, segment->header.record_bytes, &records, &bytes))
+		return false;
+	log_bytes_reserve(&segment->records, bytes, 0);
+	if (bytes)
+		memcpy(segment->records.data, records, bytes);
+	segment->header.record_bytes = (uint32_t)bytes;
+	return true;
+}
+
 int log_segment_decode(struct log_segment *segment, struct log_decoder *decoder, const struct schema *schema)
 {
 	const struct gpt_log_segment *header = &segment->header;
 
 	if (!log_segment_header_is_sane(header) || !checksum_holds(segment) || !decompress(segment, decoder))
 		return -EPROTO;
-	if (!decoder->unpacker)
+	if (!decoder->unpacker) {
 		decoder->unpacker = unpacker_new(schema);
+		decoder->reshaper = reshaper_new(schema, schema_own());
+	}
 	log_bytes_reserve(&segment->records, header->record_bytes, 0);
 	if (unpack(decoder->unpacker, decoder->packed.data, header->packed_bytes, segment->records.data,
 		   header->record_bytes) ||
-	    !records_are_whole(segment))
+	    !take_our_layout(segment, decoder->reshaper) || !records_are_whole(segment))
 		return -EPROTO;
 	return 0;
 }
@@ -140,6 +161,7 @@ void log_decoder_free(struct log_decoder *decoder)
 	ZSTD_freeDCtx(decoder->zstd);
 	if (decoder->unpacker)
 		unpacker_free(decoder->unpacker);
+	reshaper_free(decoder->reshaper);
 	log_bytes_free(&decoder->packed);
 	memset(decoder, 0, sizeof(*decoder));
 }

@@ -13,6 +13,7 @@
 #include <gputrace/log.h>
 #include <gputrace/record.h>
 
+struct reshaper;
 struct schema;
 struct unpacker;
 
@@ -31,7 +32,7 @@ void log_bytes_free(struct log_bytes *bytes);
 struct log_segment {
 	struct gpt_log_segment header;
 	struct log_bytes file;	  /* header with its lists, frame: as in the file */
-	struct log_bytes records; /* decoded */
+	struct log_bytes records; /* decoded, header.record_bytes of them, in the layout of our structs */
 	size_t own;		  /* where the records behind the repeated ones begin */
 	int64_t passed_over;	  /* the reader's: sequence of the segment before it that was not wanted, -1: none */
 };
@@ -40,6 +41,7 @@ struct log_segment {
 struct log_decoder {
 	struct ZSTD_DCtx_s *zstd;
 	struct unpacker *unpacker;
+	struct reshaper *reshaper; /* NULL: the log's records have the layout of our structs */
 	struct log_bytes packed;
 };
 

@@ -22,6 +22,7 @@ void segment_file_init(struct segment_file *file, int fd)
 		.version = GPT_LOG_VERSION,
 		.header_size = sizeof(file->header),
 		.schema_bytes = (uint32_t)bytes,
+		.schema_checksum = (uint32_t)crc32_z(0, (const Bytef *)file->schema, bytes),
 	};
 }
 
