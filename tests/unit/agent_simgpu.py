@@ -363,7 +363,7 @@ class AgentOnSimulatedGpu(unittest.TestCase):
 
     def test_a_killed_collector_ends_the_session_too(self):
         _, record, entries = self.run_to_end([sys.executable, "-c", self.COUNTERS % "" + "fill(20)\n"
-                                              "while 'gputrace-agent' in threads(): time.sleep(0.01)\n"
+                                              "while not idle(): time.sleep(0.01)\n"
                                               "fill(30)\n"], RECORDER=RECORDER, AGENT_RECORD_KILL_CALLS="10")
         fates = {size: {e["fate"] for e in ground_truth.work(entries) if e["bytes"] == size} for size in (20, 30)}
         self.assertIn("sent", fates[20])
@@ -378,7 +378,8 @@ class AgentOnSimulatedGpu(unittest.TestCase):
                   "    while 'gputrace-agent' not in threads(): time.sleep(0.01)\n"
                   "    recorder = ctypes.CDLL(os.environ['RECORDER'])\n"
                   "    ctypes.c_ushort.in_dll(recorder, 'gputrace_agent_semaphore').value = 0\n"
-                  "    while 'gputrace-agent' in threads(): time.sleep(0.01)\n"
+                  "    agent = ctypes.CDLL(os.environ['CUDA_INJECTION64_PATH'])\n"
+                  "    while (ctypes.c_uint * 3).in_dll(agent, 'gputrace_agent_status')[1]: time.sleep(0.01)\n"
                   "rt.cudaMemset(p, 0, ctypes.c_size_t(64))\n"
                   "s, kind, size, value = ctypes.c_void_p(), ctypes.c_int(9), ctypes.c_size_t(1), ctypes.c_ubyte()\n"
                   "called = ctypes.CFUNCTYPE(None)(lambda: None)\n"
@@ -406,6 +407,9 @@ class AgentOnSimulatedGpu(unittest.TestCase):
                 "def counter(library, name): return ctypes.c_ushort.in_dll(library, f'gputrace_agent_{name}semaphore')\n"
                 "listening, batches = counter(recorder, ''), counter(recorder, 'batch_')\n"
                 "yield_, resume = counter(agent, 'yield_'), counter(agent, 'resume_')\n"
+                # struct gpt_agent_status: how long it is, life (0: no session, its thread has gone), sessions
+                "status = (ctypes.c_uint * 3).in_dll(agent, 'gputrace_agent_status')\n"
+                "def idle(): return status[1] == 0\n"
                 + THREADS +
                 "def fill(n):\n"
                 "    for _ in range(n): rt.cudaMemsetAsync(p, 0, ctypes.c_size_t(n), None)\n"
@@ -413,7 +417,7 @@ class AgentOnSimulatedGpu(unittest.TestCase):
                 "def end():\n"
                 "    while 'gputrace-agent' not in threads(): time.sleep(0.01)\n"
                 "    listening.value = 0\n"
-                "    while 'gputrace-agent' in threads(): time.sleep(0.01)\n"
+                "    while not idle(): time.sleep(0.01)\n"
                 "def told(name): return ctypes.c_uint.in_dll(recorder, f'agent_recorder_{name}').value\n"
                 # three batches: half a second of the agent's own time, whatever the machine does besides
                 "def tick():\n"
