@@ -91,7 +91,7 @@ int main(int argc, char **argv)
 		err = take(writer, &end, record);
 		if (log_writer_bytes(writer) < next)
 			continue;
-		err = err ? err : log_writer_flush(writer);
+		err = err ? err : log_writer_settle(writer);
 		next += each;
 	}
 	if (!err && end && !damage)

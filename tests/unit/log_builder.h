@@ -501,7 +501,7 @@ LOG_FN void log_write_segments(const struct log_builder *log, int fd)
 		err = log_writer_append(writer, record);
 		if (at - cut < LOG_SEGMENT_BYTES(log->size) || err)
 			continue;
-		err = log_writer_flush(writer);
+		err = log_writer_settle(writer);
 		cut = at;
 	}
 	if (err || log_writer_settle(writer))

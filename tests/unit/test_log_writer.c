@@ -4,6 +4,8 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
 
 #include "log/writer.h"
 #include "segments.h"
@@ -221,6 +223,75 @@ static void a_segment_repeats_what_its_records_refer_to(void **state)
 	segments_free(log);
 	log_writer_close(writer);
 	close(fd);
+}
+
+/* ---- when a segment ends ------------------------------------------------------------------------------------------
+ */
+
+static int64_t seconds_ahead; /* of every clock */
+
+int clock_gettime(clockid_t clock, struct timespec *time)
+{
+	int result = (int)syscall(SYS_clock_gettime, clock, time);
+
+	time->tv_sec += seconds_ahead;
+	return result;
+}
+
+#define MANY 1000u
+
+/* A log whose last segment repeated the threads of MANY calls. */
+static struct log_writer *open_with_many_threads(int fd)
+{
+	struct log_writer *writer = log_writer_open(fd);
+
+	for (uint32_t segment = 0; segment < 2; segment++) {
+		for (uint32_t tid = 1; tid <= MANY; tid++) {
+			struct gpt_thread thread = {
+				.hdr = {.size = sizeof(thread), .type = GPT_THREAD}, .pid = 7, .tid = tid};
+			struct gpt_call call = {.hdr = {.size = sizeof(call), .type = GPT_CALL}, .pid = 7, .tid = tid};
+
+			assert_int_equal(log_writer_append(writer, segment ? &call.hdr : &thread.hdr), 0);
+		}
+		assert_int_equal(log_writer_settle(writer), 0);
+	}
+	return writer;
+}
+
+/* So many calls, a flush, and one more call: the segments that they make. */
+static unsigned segments_of_flushed(uint32_t calls, int64_t seconds)
+{
+	struct gpt_call call = {.hdr = {.size = sizeof(call), .type = GPT_CALL}, .pid = 7, .tid = 1};
+	int fd = make_file();
+	struct log_writer *writer = open_with_many_threads(fd);
+	unsigned segments;
+
+	for (uint32_t i = 0; i < calls; i++)
+		assert_int_equal(log_writer_append(writer, &call.hdr), 0);
+	seconds_ahead += seconds;
+	assert_int_equal(log_writer_flush(writer), 0);
+	assert_int_equal(log_writer_append(writer, &call.hdr), 0);
+	assert_int_equal(log_writer_settle(writer), 0);
+	segments = read_back(fd).segments - 2;
+	log_writer_close(writer);
+	close(fd);
+	return segments;
+}
+
+static void a_segment_that_would_repeat_more_than_it_is_worth_goes_on(void **state)
+{
+	assert_int_equal(segments_of_flushed(MANY / 2, 0), 1);
+}
+
+static void a_segment_that_has_twice_what_it_may_repeat_ends_at_a_flush(void **state)
+{
+	assert_int_equal(segments_of_flushed(2 * MANY + 500, 0), 2);
+}
+
+static void no_segment_goes_on_for_more_than_ten_seconds(void **state)
+{
+	assert_int_equal(segments_of_flushed(MANY / 2, 8), 1);
+	assert_int_equal(segments_of_flushed(MANY / 2, 10), 2);
 }
 
 static void the_start_can_be_said_after_the_header_was_written(void **state)
@@ -498,6 +569,9 @@ int main(void)
 		cmocka_unit_test(more_than_a_chunk_goes_into_several_segments),
 		cmocka_unit_test(records_of_any_size_up_to_the_largest_fit),
 		cmocka_unit_test(a_segment_repeats_what_its_records_refer_to),
+		cmocka_unit_test(a_segment_that_would_repeat_more_than_it_is_worth_goes_on),
+		cmocka_unit_test(a_segment_that_has_twice_what_it_may_repeat_ends_at_a_flush),
+		cmocka_unit_test(no_segment_goes_on_for_more_than_ten_seconds),
 		cmocka_unit_test(the_start_can_be_said_after_the_header_was_written),
 		cmocka_unit_test(a_log_that_never_ended_is_readable_up_to_its_last_flush),
 		cmocka_unit_test(records_of_impossible_size_are_left_out),

@@ -44,10 +44,10 @@ int log_writer_append_locked(struct log_writer *writer, const struct gpt_record 
 
 /*
  * Ends the segment, if it has records, and does not wait for it: what was appended is in the file soon, where a crash
- * of ours cannot take it.
+ * of ours cannot take it.  A segment that would repeat more descriptions than it is worth goes on, for 10 s at most.
  */
 int log_writer_flush(struct log_writer *writer);
-/* The same, and waits until it is in the file. */
+/* Ends the segment and waits until it is in the file. */
 int log_writer_settle(struct log_writer *writer);
 
 /*
