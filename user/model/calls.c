@@ -192,9 +192,7 @@ void calls_sort(struct calls *calls)
 
 uint32_t calls_place(const struct calls *calls, uint32_t space, uint32_t corr)
 {
-	uint32_t call = calls_find(calls, space, corr);
-
-	return call != NONE && calls->places ? calls->places[call] : call;
+	return calls_place_of(calls, calls_find(calls, space, corr));
 }
 
 uint64_t calls_start(const struct calls *calls, uint32_t place)

@@ -48,8 +48,12 @@ void calls_finish(struct calls *calls);
 /* Then, once every call has its correlation id: puts the list in order of time. */
 void calls_sort(struct calls *calls);
 
-/* Where a call with a correlation id is in the sorted list, NONE. */
+/* Where a call with a correlation id is in the sorted list, NONE; and one whose number is known. */
 uint32_t calls_place(const struct calls *calls, uint32_t space, uint32_t corr);
+static inline uint32_t calls_place_of(const struct calls *calls, uint32_t number)
+{
+	return number != NONE && calls->places ? calls->places[number] : number;
+}
 
 /* When it was made; 0 for NONE. */
 uint64_t calls_start(const struct calls *calls, uint32_t place);

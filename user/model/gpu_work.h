@@ -14,6 +14,7 @@ struct gpu_arrival {
 	struct new_gpu_work work;
 	struct program program;
 	uint32_t name; /* model.strings, NONE */
+	uint32_t call; /* its number (calls_find), NONE: had not come yet */
 };
 
 /* An operation before gpu_work_join and after it: as large, so that the joined ones need no memory of their own. */

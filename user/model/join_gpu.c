@@ -12,12 +12,14 @@
 bool builder_add_gpu_work(struct builder *builder, struct program program, const struct new_gpu_work *work)
 {
 	const uint32_t *name = work->name ? lookup_get(&builder->kernel_names, program.space, work->name) : NULL;
-	union gpu_slot slot = {
-		.arrival = {.work = *work, .program = program, .name = name ? *name : NONE},
-	};
+	union gpu_slot slot;
 
 	if (work->span.start_ns > work->span.end_ns)
 		return false;
+	slot.arrival.work = *work;
+	slot.arrival.program = program;
+	slot.arrival.name = name ? *name : NONE;
+	slot.arrival.call = calls_find(&builder->calls, program.space, work->corr);
 	array_push(&builder->gpu.arrivals, slot);
 	return true;
 }
@@ -64,11 +66,12 @@ static bool join_one(struct builder *builder, const struct gpu_arrival *arrival,
 	uint32_t corr;
 
 	*op = operation_of(builder, arrival);
-	op->call = calls_place(&builder->calls, program.space, work->corr);
+	op->call = arrival->call != NONE ? calls_place_of(&builder->calls, arrival->call)
+					 : calls_place(&builder->calls, program.space, work->corr);
 	if (op->call == NONE && api_activity_is_outside(&builder->api_activities, program.process, work->corr))
 		return false;
 	corr = work->graph_node ? graphs_node_corr(&builder->graphs, program.space, work->graph_node) : 0;
-	op->captured_by = calls_place(&builder->calls, program.space, corr);
+	op->captured_by = corr ? calls_place(&builder->calls, program.space, corr) : NONE;
 	if (work->graph && work->graph_node && op->call != NONE)
 		graphs_add_operation(&builder->graphs, program.space, op->call, work->graph, work->graph_node);
 	device_table_set_stream(&builder->devices, program.space, op);
