@@ -75,13 +75,13 @@ void idle_add_call(struct idle *idle, const struct call_event *event)
 {
 	const struct model_call *call = event->call;
 	struct idle_thread *thread = &idle->threads[call->thread];
-	struct idle_wait *last = thread->waits.count ? &thread->waits.items[thread->waits.count - 1] : NULL;
+	size_t count = thread->waits.count;
 
-	if (last && last->next_ns == UINT64_MAX)
-		last->next_ns = call->start_ns;
+	if (count && thread->waits.items[count - 1].next_ns == UINT64_MAX)
+		thread->waits.items[count - 1].next_ns = call->start_ns;
 	if (!can_block(call) || call->end_ns <= call->start_ns)
 		return;
-	if (thread->waits.count >= thread->forget_at)
+	if (count >= thread->forget_at)
 		forget(idle, thread, event);
 	array_push(&thread->waits, ((struct idle_wait){.start_ns = call->start_ns,
 						       .end_ns = call->end_ns,
