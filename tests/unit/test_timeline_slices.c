@@ -161,6 +161,25 @@ static void calls_of_two_processes_have_different_correlations(void **state)
 	model_free(model);
 }
 
+/* Also where their numbers happen to differ: a reader is told which are CUPTI's own. */
+static void calls_of_several_processes_are_always_numbered_anew(void **state)
+{
+	struct model *model = sample_model(2, 1);
+	struct kept kept;
+
+	for (uint32_t i = 0; i < model->call_count; i++)
+		if (model->threads[model->calls[i].thread].process == 1)
+			model->calls[i].corr += 1000;
+	kept = keep(model, -1);
+	assert_int_equal(arg_of(nth(&kept, TIMELINE_RUNTIME_CALL, 0), TIMELINE_ARG_CUPTI_CORRELATION)->number, 1);
+	kept_free(&kept);
+	kept = keep(model, 1);
+	assert_int_equal(arg_of(nth(&kept, TIMELINE_RUNTIME_CALL, 0), TIMELINE_ARG_CORRELATION)->number, 1001);
+	assert_null(arg_of(nth(&kept, TIMELINE_RUNTIME_CALL, 0), TIMELINE_ARG_CUPTI_CORRELATION));
+	kept_free(&kept);
+	model_free(model);
+}
+
 static void a_kernel_is_on_its_stream_with_what_it_was_launched_with(void **state)
 {
 	struct model *model = sample_model(1, 1);
@@ -303,6 +322,7 @@ int main(void)
 		cmocka_unit_test(each_arrow_leads_from_one_call_to_one_operation),
 		cmocka_unit_test(no_arrow_points_back_in_time),
 		cmocka_unit_test(calls_of_two_processes_have_different_correlations),
+		cmocka_unit_test(calls_of_several_processes_are_always_numbered_anew),
 		cmocka_unit_test(a_kernel_is_on_its_stream_with_what_it_was_launched_with),
 		cmocka_unit_test(a_wait_names_the_stream_it_waited_for),
 		cmocka_unit_test(collections_and_imports_are_beside_their_thread),
