@@ -203,15 +203,6 @@ static void a_frame_that_unpacks_to_terabytes_is_damage(void **state)
 	log_free(&frame);
 }
 
-static void two_frames_are_damage(void **state)
-{
-	uint8_t frames[256];
-	size_t one = ZSTD_compress(frames, sizeof(frames), "0123456789", 10, 1);
-	size_t two = ZSTD_compress(frames + one, sizeof(frames) - one, "", 0, 1);
-
-	assert_frame_is_damage(frames, one + two, 10);
-}
-
 static void nonsense_in_a_frame_is_damage(void **state)
 {
 	uint8_t nonsense[400], frame[1000];
@@ -284,7 +275,6 @@ int main(void)
 		cmocka_unit_test(a_header_that_lies_gives_no_record_that_was_not_there),
 		cmocka_unit_test(a_frame_that_claims_terabytes_is_damage),
 		cmocka_unit_test(a_frame_that_unpacks_to_terabytes_is_damage),
-		cmocka_unit_test(two_frames_are_damage),
 		cmocka_unit_test(nonsense_in_a_frame_is_damage),
 		cmocka_unit_test(a_number_that_comes_twice_is_damage),
 		cmocka_unit_test(a_number_that_is_missing_is_told_and_the_descriptions_are_taken_from_the_next),

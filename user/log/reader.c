@@ -265,18 +265,12 @@ static void read_ahead(struct log_reader *reader)
 /* Whether a segment follows what was given before; where it does not, its repeated records are needed. */
 static bool follows(struct log_reader *reader, const struct log_segment *segment)
 {
-	int64_t sequence = segment->header.sequence;
-	bool follows = !reader->gap && sequence == reader->sequence + 1;
+	bool was_passed_over = segment->passed_over >= 0;
+	int64_t before = was_passed_over ? segment->passed_over : reader->sequence;
 
-	if (segment->passed_over >= 0) {
-		follows = false;
-		reader->sequence = segment->passed_over;
-		reader->gap = false;
-	}
-	/* a number is missing, and no damaged segment is known that had it */
-	if (sequence != reader->sequence + 1 && !reader->gap)
+	if (segment->header.sequence != before + 1)
 		reader->torn = true;
-	return follows;
+	return !was_passed_over && segment->header.sequence == before + 1;
 }
 
 /* The next segment that can be given out. */
@@ -294,7 +288,7 @@ static bool next_segment(struct log_reader *reader)
 		if (!segment)
 			return false;
 		if (err || segment->header.sequence <= reader->sequence) {
-			reader->torn = reader->gap = true;
+			reader->torn = true;
 			reader->damaged++;
 			decode_ahead_done(&reader->ahead);
 			continue;
@@ -302,7 +296,6 @@ static bool next_segment(struct log_reader *reader)
 		reader->at = follows(reader, segment) ? segment->own : 0;
 		reader->end = segment->header.record_bytes;
 		reader->sequence = segment->header.sequence;
-		reader->gap = false;
 		reader->segment = segment;
 		reader->read++;
 		return true;

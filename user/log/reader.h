@@ -66,7 +66,6 @@ struct log_reader {
 	size_t at, end;			   /* in its records */
 	uint64_t given;			   /* bytes of records, of all segments */
 	int64_t sequence;		   /* of the last segment, given or passed over, -1: none */
-	bool gap;			   /* it was not given, or one behind it was damaged */
 };
 
 /* Reads and checks header and schema.  -EPROTO, -EMEDIUMTYPE with *why a literal; -errno of reading, *why NULL. */

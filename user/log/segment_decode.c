@@ -79,8 +79,7 @@ static bool decompress(const struct log_segment *segment, struct log_decoder *de
 	const struct gpt_log_segment *header = &segment->header;
 	const uint8_t *frame = segment->file.data + header->header_size;
 
-	if (ZSTD_getFrameContentSize(frame, header->body_bytes) != header->packed_bytes ||
-	    ZSTD_findFrameCompressedSize(frame, header->body_bytes) != header->body_bytes)
+	if (ZSTD_getFrameContentSize(frame, header->body_bytes) != header->packed_bytes)
 		return false;
 	if (!decoder->zstd)
 		decoder->zstd = ZSTD_createDCtx();
