@@ -11,7 +11,7 @@ import tempfile
 import pytest
 
 HERE = pathlib.Path(__file__).resolve().parent
-for folder in (HERE.parent / "simgpu", HERE / "consumers", HERE):
+for folder in (HERE.parent, HERE.parent / "simgpu", HERE / "consumers", HERE):
     sys.path.insert(0, str(folder))
 
 import machine  # noqa: E402

@@ -1,91 +1,76 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Walks a log record by record, also one that is still being written: docs/log-format.md."""
+"""What tests ask of a log, also of one that is still being written; ../gptlog.py reads it."""
 
-import struct
+import gptlog
 
-HEADER = struct.Struct("<IHHQq")  # magic, version, size of the header, start, wall clock offset
-RECORD = struct.Struct("<IHH")  # size, type, flags
+CUPTI_USE = 16
 PROCESS, PROBES, SYMBOL, NOTE = 33, 34, 35, 37
+HELLO, KERNEL, MEMCPY, MEMSET, STATS = 64, 67, 68, 69, 75
+READY, FAILED = 2, 4  # states of HELLO
+REGISTER = 1  # of CUPTI_USE
 
 
-def records(path):
-    """(offset, type, bytes behind the record's header) of every whole record."""
-    data = path.read_bytes()
-    at = HEADER.unpack_from(data)[2] if len(data) >= HEADER.size else len(data)
-    while at + RECORD.size <= len(data):
-        size, kind, _ = RECORD.unpack_from(data, at)
-        if size < RECORD.size or at + size > len(data):
-            return
-        yield at, kind, data[at + RECORD.size:at + size]
-        at += size
+def records(path, *types):
+    """Every record of these types, also those of an agent, in a log that may be cut short."""
+    try:
+        log = gptlog.Log(path)
+    except gptlog.Damaged:  # its header is being written
+        return
+    for segment in log.segments:
+        if not set(types) & set(segment.kinds):
+            continue
+        for record in segment.records(log.schema)[segment.repeated:]:
+            yield from (one for one in (record, *record.records) if one.type in types)
+
+
+def says(path, kind, text):
+    """Whether a record of that type has these bytes behind its fields."""
+    return any(text in record.tail for record in records(path, kind))
 
 
 def has_python(path, pid):
     """Whether the walker knows the interpreter of that process."""
-    for _, kind, body in records(path):
-        if kind == PROCESS:
-            of_pid, _, python = struct.unpack_from("<IIH", body, 16)
-            if of_pid == pid and python:
-                return True
-    return False
+    return any(record.values["pid"] == pid and record.values["python"] for record in records(path, PROCESS))
 
 
 def has_probes(path, file):
     """Whether the calls of that file are probed."""
-    return any(kind == PROBES and f"({file})".encode() in body for _, kind, body in records(path))
+    return says(path, PROBES, f"({file})".encode())
 
 
 def has_note(path, text):
-    return any(kind == NOTE and text.encode() in body for _, kind, body in records(path))
+    return says(path, NOTE, text.encode())
 
 
 def has_symbol(path, name):
-    return any(kind == SYMBOL and name.encode() in body for _, kind, body in records(path))
-
-
-AGENT_BATCH, CUPTI_USE = 13, 16
-HELLO, KERNEL, MEMCPY, MEMSET, STATS = 64, 67, 68, 69, 75
-
-
-def agent_records(path, wanted):
-    """What an agent said of one type, behind the record's header."""
-    for _, kind, body in records(path):
-        at = 24
-        while kind == AGENT_BATCH and at + 8 <= len(body):
-            size, inner, _ = struct.unpack_from("<IHH", body, at)
-            if size < 8:
-                break
-            if inner == wanted:
-                yield body[at + 8:at + size]
-            at += size
+    return says(path, SYMBOL, name.encode())
 
 
 def has_kernel(path):
     """Whether an agent's batch in it holds a kernel's record."""
-    return any(True for _ in agent_records(path, KERNEL))
+    return any(True for _ in records(path, KERNEL))
 
 
 def gpu_correlations(path):
     """Correlation ids of the GPU operations that came."""
-    return {struct.unpack_from("<I", body, 16)[0] for kind in (KERNEL, MEMCPY, MEMSET) for body in agent_records(path, kind)}
+    return {record.values["corr"] for record in records(path, KERNEL, MEMCPY, MEMSET)}
 
 
 def says_failed(path):
     """Whether an agent said that it cannot work."""
-    return any(struct.unpack_from("<II", hello)[1] == 4 for hello in agent_records(path, HELLO))
+    return any(hello.values["state"] == FAILED for hello in records(path, HELLO))
 
 
 def says_ready(path):
     """Whether an agent said that it records."""
-    return any(struct.unpack_from("<II", hello)[1] == 2 for hello in agent_records(path, HELLO))
+    return any(hello.values["state"] == READY for hello in records(path, HELLO))
 
 
 def totals_told(path):
     """How often an agent has told its totals: four times a second, also while another client of CUPTI records."""
-    return sum(1 for _ in agent_records(path, STATS))
+    return sum(1 for _ in records(path, STATS))
 
 
 def registrations(path):
     """Who registered buffers with CUPTI, in order: 1 the agent, 0 somebody else."""
-    uses = [struct.unpack_from("<BB", body, 20) for _, kind, body in records(path) if kind == CUPTI_USE]
-    return [own for what, own in uses if what == 1]
+    return [use.values["own"] for use in records(path, CUPTI_USE) if use.values["what"] == REGISTER]

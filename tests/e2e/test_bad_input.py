@@ -249,15 +249,17 @@ def test_a_link_of_ones_own_is_followed(cudart, tmp_path):
 
 
 @pytest.fixture
-def small_disk(tmp_path):
-    """A file system of 256 KB, and something to fill it with."""
+def small_disk(tmp_path, request):
+    """A file system of 256 KB, or of as much as a test says."""
     folder = tmp_path / "disk"
     folder.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "gputrace-test", folder], check=True)
+    size = getattr(request, "param", "256k")
+    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "gputrace-test", folder], check=True)
     yield folder
     subprocess.run(["umount", "-l", folder], check=True)
 
 
+@pytest.mark.parametrize("small_disk", ["16k"], indirect=True)
 def test_when_the_disk_of_the_log_is_full_the_log_up_to_there_survives(cudart, tmp_path, small_disk):
     log = small_disk / "trace.gpt"
     done = launching(tmp_path, cudart, "-o", log).must_be(FAILED)

@@ -164,7 +164,7 @@ def test_launches_of_a_process_that_refused_the_agent_count_as_incomplete(tmp_pa
 
 
 def has_probes_on(log, name):
-    return any(kind == logfile.PROBES and name in body for _, kind, body in logfile.records(log))
+    return logfile.says(log, logfile.PROBES, name)
 
 
 def thread_named(pid, name):

@@ -5,7 +5,7 @@ import gzip
 import random
 import struct
 
-import logfile
+import gptlog
 import machine
 import pytest
 import reading
@@ -80,32 +80,40 @@ def _assert_truncation_is_reported(folder, log):
     assert "Cut short: the log ends before the trace did" in done.stdout
 
 
-def test_a_log_cut_anywhere_gives_a_report_that_says_so(traced, tmp_path):
-    size = (traced / "trace.gpt").stat().st_size
+def test_a_log_truncated_anywhere_in_its_segments_gives_a_report_that_says_so(traced, tmp_path):
+    log = gptlog.Log(traced / "trace.gpt")
+    first, end = log.segments[0].offset, log.end
     pick = random.Random(SEED)
-    for cut in [logfile.HEADER.size, size - 1, *(pick.randrange(logfile.HEADER.size, size) for _ in range(25))]:
-        _assert_truncation_is_reported(tmp_path, _truncated(traced, tmp_path, cut))
+    for size in [first, end - 1, *(pick.randrange(first, end) for _ in range(25))]:
+        _assert_truncation_is_reported(tmp_path, _truncated(traced, tmp_path, size))
 
 
-def test_a_log_cut_between_two_records_gives_a_report_that_says_so(traced, tmp_path):
-    ends = [at for at, _, _ in logfile.records(traced / "trace.gpt")]
-    for cut in random.Random(SEED).sample(ends, 15):
-        _assert_truncation_is_reported(tmp_path, _truncated(traced, tmp_path, cut))
+def test_a_log_truncated_between_two_segments_gives_a_report_that_says_so(traced, tmp_path):
+    segments = gptlog.Log(traced / "trace.gpt").segments
+    for segment in segments[:15]:
+        _assert_truncation_is_reported(tmp_path, _truncated(traced, tmp_path, segment.offset))
+
+
+def test_a_log_without_its_index_gives_the_same_report(traced, tmp_path):
+    end, size = gptlog.Log(traced / "trace.gpt").end, (traced / "trace.gpt").stat().st_size
+    for kept in (end, end + 1, end + 20, size - 25, size - 1):
+        done = tracing.gputrace(tmp_path, "report", _truncated(traced, tmp_path, kept)).must_be(0)
+        assert done.stdout == (traced / "report.txt").read_text()
 
 
 def test_exports_of_a_cut_log_keep_every_rule_and_hold_only_what_was_there(traced, tmp_path):
-    size = (traced / "trace.gpt").stat().st_size
+    log = gptlog.Log(traced / "trace.gpt")
     whole = reading.trace_of(traced / "trace.json")
     everything = {e["args"]["correlation"] for e in reading.chrome.events(whole, *reading.chrome.API)}
     pick, seen = random.Random(SEED), []
     for _ in range(12):
-        log = _truncated(traced, tmp_path, pick.randrange(size // 10, size))
-        tracing.gputrace(tmp_path, "export", log, "-o", "cut.json", "-o", "cut.folded").must_be(3)
+        part = _truncated(traced, tmp_path, pick.randrange(log.segments[0].offset, log.end))
+        tracing.gputrace(tmp_path, "export", part, "-o", "cut.json", "-o", "cut.folded").must_be(3)
         trace = reading.trace_of(tmp_path / "cut.json")
         calls = {e["args"]["correlation"] for e in reading.chrome.events(trace, *reading.chrome.API)}
         assert trace["gputrace"]["receipt"]["truncated"] and calls <= everything
         seen.append(len(calls))
-    assert 0 < min(seen) < len(everything)
+    assert min(seen) < len(everything)
 
 
 def _patched(traced, folder, offset, replacement):
@@ -118,10 +126,13 @@ def _patched(traced, folder, offset, replacement):
 
 @pytest.mark.parametrize("offset, replacement, says", [
     (0, b"ELF\n", "it is not a gputrace log"),
-    (4, struct.pack("<H", 2), "it was written by another version of gputrace"),
+    (4, struct.pack("<H", 1), "it was written by an older gputrace (log version 1): report it with that one, or record anew"),
+    (4, struct.pack("<H", 3), "it was written by another version of gputrace: report it with that one"),
     (6, struct.pack("<H", 0), "its header is damaged"),
     (6, struct.pack("<H", 0xffff), "its header is damaged"),
     (6, struct.pack("<H", 25), "its header is damaged"),
+    (24, struct.pack("<I", 0xffffffff), "its header is damaged"),  # bytes of the schema
+    (70, b"\0", "its header is damaged"),  # in the schema
 ])
 def test_a_log_with_a_wrong_header_is_refused(traced, tmp_path, offset, replacement, says):
     log = _patched(traced, tmp_path, offset, replacement)
@@ -132,29 +143,31 @@ def test_a_log_with_a_wrong_header_is_refused(traced, tmp_path, offset, replacem
 
 
 @pytest.mark.parametrize("size, says", [(0, "it is empty"), (1, "it is too short to be a gputrace log"),
-                                        (23, "it is too short to be a gputrace log")])
+                                        (23, "it is too short to be a gputrace log"), (24, "its header is damaged"),
+                                        (63, "its header is damaged"), (1000, "its header is damaged")])
 def test_a_file_without_a_whole_header_is_refused(traced, tmp_path, size, says):
     log = _truncated(traced, tmp_path, size)
     done = tracing.gputrace(tmp_path, "report", log).must_be(1)
     assert (done.stdout, done.stderr) == ("", f"gputrace: {log}: {says}\n")
 
 
-def test_a_record_of_an_impossible_size_ends_the_log_there(traced, tmp_path):
-    offsets = [at for at, _, _ in logfile.records(traced / "trace.gpt")]
-    for size in (0, 7, 12, 1 << 21, 0xffffffff):
-        log = _patched(traced, tmp_path, offsets[len(offsets) // 2], struct.pack("<I", size))
+def test_a_damaged_segment_is_left_out_and_the_report_says_so(traced, tmp_path):
+    segments = gptlog.Log(traced / "trace.gpt").segments
+    for segment in segments[:10]:
+        log = _patched(traced, tmp_path, segment.offset + segment.header_size + 10, b"damage")
         _assert_truncation_is_reported(tmp_path, log)
 
 
 def test_damage_anywhere_ends_in_whole_files_and_no_crash(traced, tmp_path):
     data = (traced / "trace.gpt").read_bytes()
+    first = gptlog.Log(traced / "trace.gpt").segments[0].offset
     pick = random.Random(SEED)
     for _ in range(30):
         damaged = bytearray(data)
-        for _ in range(20):
-            damaged[pick.randrange(logfile.HEADER.size, len(data))] = pick.randrange(256)
+        for _ in range(2):
+            damaged[pick.randrange(first, len(data))] = pick.randrange(256)
         (tmp_path / "damaged.gpt").write_bytes(damaged)
         done = tracing.gputrace(tmp_path, "export", "damaged.gpt", "-o", "damaged.json", "-o", "damaged.folded")
         assert done.code in (0, 3), repr(done)
-        reading.chrome.load(tmp_path / "damaged.json")  # strict; times may lie
+        reading.chrome.load(tmp_path / "damaged.json")  # strict
         reading.folded(tmp_path / "damaged.folded")

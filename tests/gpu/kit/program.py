@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 
-import gptlog
+import logged
 import place
 
 DONE = "done "
@@ -126,15 +126,15 @@ class Trace:
 
     def wait_looks(self, looks=4, most_s=PATIENCE_S):
         """Until the agent has told its totals so often from now on: a second of its own time.  False: it never did."""
-        end, before = time.monotonic() + most_s, sum(map(gptlog.totals_told, self.folder.glob("trace.gpt.part-*")))
+        end, before = time.monotonic() + most_s, sum(map(logged.totals_told, self.folder.glob("trace.gpt.part-*")))
         while time.monotonic() < end:
-            if self.logged(lambda log: gptlog.totals_told(log) >= before + looks):
+            if self.logged(lambda log: logged.totals_told(log) >= before + looks):
                 return True
             time.sleep(0.05)
         return False
 
     def wait_for_gpu_times(self, torch, kind, most_s=PATIENCE_S):
-        return self.work_until(gptlog.has_kernel, torch, kind, most_s)
+        return self.work_until(logged.has_kernel, torch, kind, most_s)
 
     def stop(self):
         """Ends it; its exit status."""

@@ -4,7 +4,7 @@
 import collections
 import time
 
-import gptlog
+import logged
 import traces
 from program import PATIENCE_S, Torch, Trace
 
@@ -13,7 +13,7 @@ def first_record(trace):
     """Seconds until the log has a kernel's record; None: there came none."""
     begin = time.monotonic()
     while time.monotonic() - begin < PATIENCE_S:
-        if trace.logged(gptlog.has_kernel):
+        if trace.logged(logged.has_kernel):
             return time.monotonic() - begin
         time.sleep(0.02)
     return None

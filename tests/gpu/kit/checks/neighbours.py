@@ -7,7 +7,7 @@ except beside a torch.profiler that keeps CUPTI's subscriber for itself.
 """
 
 
-import gptlog
+import logged
 import traces
 from program import Torch, Trace
 
@@ -69,7 +69,7 @@ def recording(bench):
             tracer.wait_looks()  # an agent that is not careful has begun to record by then
             session.work()
             session.stop()
-            tracer.work_until(gptlog.agent_registered_last, torch, "small", SETTLE_S)
+            tracer.work_until(logged.agent_registered_last, torch, "small", SETTLE_S)
             torch.ask("run", STEPS, "small")
             tracer.stop()
         torch.end()
@@ -84,7 +84,7 @@ def start_and_stop(bench, torch, tracer):
     session = Session(bench, torch, "session")
     session.work()
     session.stop()
-    tracer.work_until(gptlog.agent_registered_last, torch, "small", SETTLE_S)
+    tracer.work_until(logged.agent_registered_last, torch, "small", SETTLE_S)
     torch.ask("run", STEPS, "small")
     tracer.stop()
     return session

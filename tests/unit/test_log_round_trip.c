@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What was recorded comes out of a log as it was, wherever segments end: each record, the report, every export. */
+#include "log_given.h"
+
+#include "export/export.h"
+#include "input/gpt.h"
+#include "log/writer.h"
+#include "report/report.h"
+#include "test_export_log.h"
+
+/* The records of a run of several processes, as the ring and the collector gave them. */
+static struct given recorded(void)
+{
+	int fd = sample_log(2, 40);
+	struct given given = given_by_fd(fd, plain);
+
+	assert_int_equal(given.err, 0);
+	assert_false(given.torn);
+	assert_true(given.count > 100);
+	close(fd);
+	return given;
+}
+
+/* The records, written with a segment after every so many; 0: in as few as can be. */
+static int written(const struct given *recorded, uint32_t every)
+{
+	int fd = memfd_create("log", MFD_CLOEXEC);
+	struct log_writer *writer = log_writer_open(fd);
+	struct gpt_record *record;
+	uint32_t count = 0;
+
+	assert_int_equal(log_writer_set_start(writer, 1000, 7), 0);
+	for (size_t at = 0; at < recorded->records.size; at += record->size) {
+		record = (struct gpt_record *)(recorded->records.data + at);
+		if (record->type == GPT_END) {
+			assert_int_equal(log_writer_finish(writer, (struct gpt_end *)record), 0);
+			continue;
+		}
+		assert_int_equal(log_writer_append(writer, record), 0);
+		if (every && ++count % every == 0)
+			assert_int_equal(log_writer_settle(writer), 0);
+	}
+	log_writer_close(writer);
+	return fd;
+}
+
+/* Everything that is made of a log: the report, then every export. */
+static char *outputs(int fd, size_t *size)
+{
+	const struct report_options options = {.width = 100};
+	const struct export_options whole = {.process = -1};
+	struct model *model;
+	const char *why;
+	char *text;
+	FILE *stream = open_memstream(&text, size);
+
+	assert_int_equal(model_build(fd, &model, &why), 0);
+	assert_int_equal(report_write(stream, model, &options), 0);
+	for (const struct export_format *format = export_formats; format->name; format++) {
+		int file = memfd_create("export", MFD_CLOEXEC);
+		char bytes[4096];
+		ssize_t got;
+
+		assert_int_equal(export_write(file, format, model, &whole), 0);
+		assert_int_equal(lseek(file, 0, SEEK_SET), 0);
+		while ((got = read(file, bytes, sizeof(bytes))) > 0)
+			assert_int_equal(fwrite(bytes, 1, (size_t)got, stream), got);
+		close(file);
+	}
+	model_free(model);
+	fclose(stream);
+	return text;
+}
+
+static const uint32_t everies[] = {0, 1, 2, 7, 50};
+
+static void records_come_out_as_they_went_in_wherever_segments_end(void **state)
+{
+	struct given before = recorded();
+
+	for (size_t i = 0; i < sizeof(everies) / sizeof(everies[0]); i++) {
+		int fd = written(&before, everies[i]);
+		struct given after = given_by_fd(fd, plain);
+
+		assert_true(given_is(&after, &before.records));
+		assert_false(after.torn);
+		assert_true(everies[i] ? after.read >= before.count / everies[i] : after.read <= 2);
+		log_free(&after.records);
+		close(fd);
+	}
+	log_free(&before.records);
+}
+
+static void outputs_are_the_same_bytes_wherever_segments_end(void **state)
+{
+	struct given before = recorded();
+	int fd = written(&before, 0);
+	size_t size, cut_size;
+	char *text = outputs(fd, &size);
+
+	close(fd);
+	for (size_t i = 1; i < sizeof(everies) / sizeof(everies[0]); i++) {
+		char *cut;
+
+		fd = written(&before, everies[i]);
+		cut = outputs(fd, &cut_size);
+		assert_int_equal(cut_size, size);
+		assert_memory_equal(cut, text, size);
+		free(cut);
+		close(fd);
+	}
+	free(text);
+	log_free(&before.records);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(records_come_out_as_they_went_in_wherever_segments_end),
+		cmocka_unit_test(outputs_are_the_same_bytes_wherever_segments_end),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
