@@ -3,7 +3,7 @@
 
 import gptlog
 
-CUPTI_USE = 16
+CALL, CALL_ARGS, CUPTI_USE = 1, 2, 16
 PROCESS, PROBES, SYMBOL, NOTE = 33, 34, 35, 37
 HELLO, KERNEL, MEMCPY, MEMSET, STATS = 64, 67, 68, 69, 75
 READY, FAILED = 2, 4  # states of HELLO
@@ -44,6 +44,10 @@ def has_note(path, text):
 
 def has_symbol(path, name):
     return says(path, SYMBOL, name.encode())
+
+
+def has_calls(path):
+    return any(True for _ in records(path, CALL, CALL_ARGS))
 
 
 def has_kernel(path):

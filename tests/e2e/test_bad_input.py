@@ -259,13 +259,18 @@ def small_disk(tmp_path, request):
     subprocess.run(["umount", "-l", folder], check=True)
 
 
-@pytest.mark.parametrize("small_disk", ["16k"], indirect=True)
+@pytest.mark.parametrize("small_disk", ["64k"], indirect=True)
 def test_when_the_disk_of_the_log_is_full_the_log_up_to_there_survives(cudart, tmp_path, small_disk):
-    log = small_disk / "trace.gpt"
-    done = launching(tmp_path, cudart, "-o", log).must_be(FAILED)
-    assert "steps 100\n" in done.stdout or "goes on without gputrace" in done.stderr  # the program does not mind
+    with tracing.target(tmp_path, cudart) as target:
+        with tracing.Tracer(small_disk, "-p", target.pid, names=()) as tracer:
+            target.ask("steps 5")
+            tracer.wait_logged(logfile.has_calls)
+            while tracer.process.poll() is None:
+                target.ask("steps 100")
+            done = tracer.end().must_be(FAILED)
+        target.ask("steps 1")  # the program does not mind
     assert "the log could not be written any further (No space left on device): the trace ends here" in done.stderr
-    report = tracing.gputrace(tmp_path, "report", log).must_be(INCOMPLETE)
+    report = tracing.gputrace(tmp_path, "report", small_disk / "trace.gpt").must_be(INCOMPLETE)
     assert "Cut short" in report.stdout and "attention" in report.stdout
     assert [path.name for path in small_disk.iterdir()] == ["trace.gpt"]
 
