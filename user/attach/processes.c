@@ -3,10 +3,8 @@
 #include "attach/processes.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <poll.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -17,13 +15,10 @@
 #include "attach/emit.h"
 #include "attach/forks.h"
 #include "attach/probes/probes.h"
+#include "attach/process_python.h"
 #include "base/monotonic.h"
 #include "base/msg.h"
-#include "target/python.h"
 
-#define LOOK_AGAIN_NS 5000000ULL /* first wait for something not there yet; doubles */
-#define MAX_LOOKS 12		 /* 5 ms, 10 ms, ... 10 s */
-#define PATIENCE_NS 300000000ULL /* before an interpreter whose memory makes no sense is given up */
 #define LOOKS_OVER 5 /* from a process's end on; by then all that it left in the ring buffer has been read */
 
 static int processes_map(const struct processes *processes)
@@ -233,146 +228,6 @@ static uint64_t program_of(const struct processes *processes, const struct follo
 	return bpf_map_lookup_elem(processes_map(processes), &key, &state) ? 0 : state.program;
 }
 
-/* Whether an interpreter of the process has functions that make others, which could not be probed. */
-static bool makes_unseen(const struct followed *process)
-{
-	for (size_t i = 0; i < process->files.count; i++)
-		if (process->files.items[i]->refused >> FILE_SUBINTERPRETERS & 1)
-			return true;
-	return false;
-}
-
-/*
- * What the walker may do from now on with the program that was looked at; nothing when that is over.  Where the death
- * of code objects is not seen nothing of them is remembered.
- */
-static void set_python(struct processes *processes, const struct followed *process, uint32_t python_state,
-		       const struct gpt_python *python)
-{
-	const struct gputrace_bpf *bpf = processes->files->programs->bpf;
-	struct gpt_python_news news = {
-		.pid = (uint32_t)process->pid,
-		.python_state = python_state,
-		.program = process->program,
-		.known = python != NULL,
-		.unsure = !process->deaths_seen,
-		.several = makes_unseen(process),
-	};
-	LIBBPF_OPTS(bpf_test_run_opts, options);
-	uint32_t zero = 0;
-	int error;
-
-	if (python)
-		news.python = *python;
-	error = bpf_map_update_elem(bpf_map__fd(bpf->maps.python_news), &zero, &news, BPF_ANY);
-	if (!error)
-		error = bpf_prog_test_run_opts(bpf_program__fd(bpf->progs.python_learn), &options);
-	if (error)
-		emit_note(processes->emit, processes->emit_context, (uint32_t)process->pid,
-			  "pid %d: no Python stacks: the BPF side cannot be told of its Python: %s", process->pid,
-			  strerror(errno));
-}
-
-static void look_again(struct followed *process)
-{
-	if (process->look_again_ns) /* settled already: many libraries are mapped in the time of one look */
-		return;
-	if (process->looks >= MAX_LOOKS) {
-		process->look_again_ns = 0;
-		return;
-	}
-	process->look_again_ns = monotonic_ns() + (LOOK_AGAIN_NS << process->looks++);
-}
-
-/* Whether the first look at an interpreter that cannot be walked was only just now. */
-static bool is_young(struct followed *process)
-{
-	uint64_t now_ns = monotonic_ns();
-
-	if (!process->unfit_since_ns)
-		process->unfit_since_ns = now_ns;
-	return now_ns - process->unfit_since_ns < PATIENCE_NS;
-}
-
-/* The file among the probed ones that python_find found the interpreter in. */
-static struct probed_file *python_file(const struct followed *process, const struct python_info *python)
-{
-	struct stat found, stat;
-
-	if (fstat(python->fd, &found))
-		return NULL;
-	for (size_t i = 0; i < process->files.count; i++) {
-		struct probed_file *file = process->files.items[i];
-
-		if ((file->kind == LIBRARY_PYTHON || file->kind == LIBRARY_PYTHON_STATIC) && !fstat(file->fd, &stat) &&
-		    stat.st_ino == found.st_ino && stat.st_dev == found.st_dev)
-			return file;
-	}
-	return NULL;
-}
-
-/* Before the walker begins, where its type objects are set up by then; true when that is so from now on. */
-static bool watch_deaths(struct processes *processes, struct followed *process, struct probed_file *file,
-			 const struct python_info *python)
-{
-	if (process->deaths_seen || !file || !python->dealloc_offset)
-		return false;
-	process->deaths_seen = !file_attach_dealloc(processes->files, file, python->dealloc_offset);
-	return process->deaths_seen;
-}
-
-/* Before the walker begins: it would not know of a subinterpreter that is made between. */
-static void probe_subinterpreters(struct processes *processes, struct followed *process)
-{
-	for (size_t i = 0; i < process->files.count; i++)
-		file_attach_subinterpreters(processes->files, process->files.items[i]);
-}
-
-static void examine_python(struct processes *processes, struct followed *process, const struct mappings *mappings,
-			   const struct process_info *info, uint64_t known_ns)
-{
-	struct python_info python;
-	char why[256] = "";
-	int error = python_find(process->pid, mappings, &python, why, sizeof(why));
-	struct probed_file *file = python_file(process, &python);
-	bool more = watch_deaths(processes, process, file, &python);
-
-	if (!error) {
-		if (!process->has_python) {
-			probe_subinterpreters(processes, process);
-			set_python(processes, process, GPT_STACK_OK, &python.walk);
-			emit_process(processes->emit, processes->emit_context, info, known_ns,
-				     python.walk.layout.version, python.path ? python.path : "");
-		} else if (more) {
-			set_python(processes, process, GPT_STACK_OK, NULL);
-		}
-		process->has_python = true;
-		if (file)
-			file_attach_python(processes->files, file, &python);
-		if (python.dealloc_offset)
-			process->look_again_ns = 0;
-		else
-			look_again(process); /* its type objects are not set up yet */
-	} else if (error == -EAGAIN) {
-		/* Ready for its first frame; checked against its state as soon as it has one. */
-		if (python.walk.runtime && !process->has_python) {
-			probe_subinterpreters(processes, process);
-			set_python(processes, process, GPT_STACK_OK, &python.walk);
-		}
-		look_again(process);
-	} else if (error == -EPROTO && is_young(process)) {
-		look_again(process); /* an interpreter that starts may be seen half set up */
-	} else {
-		set_python(processes, process, error == -ENOENT ? GPT_STACK_NO_PYTHON : GPT_STACK_UNKNOWN_LAYOUT, NULL);
-		if (error != -ENOENT && !process->python_told) {
-			emit_note(processes->emit, processes->emit_context, (uint32_t)process->pid,
-				  "%s (pid %d): no Python stacks: %s", info->comm, process->pid, why);
-			process->python_told = true;
-		}
-	}
-	python_info_free(&python);
-}
-
 int processes_examine(struct processes *processes, struct followed *process)
 {
 	struct mappings mappings = {};
@@ -399,7 +254,7 @@ int processes_examine(struct processes *processes, struct followed *process)
 		examine_files(processes, process, &mappings);
 		for (size_t i = 0; first && !(process->forked && process->fork.seen) && i < process->files.count; i++)
 			process->agent_older |= process->files.items[i]->kind == LIBRARY_AGENT;
-		examine_python(processes, process, &mappings, &info, known_ns);
+		python_examine(processes, process, &mappings, &info, known_ns);
 		if (!processes->probe_later)
 			probe_files(processes, process);
 	}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What is counted, and how a trace ends: the agents first, then every probe. */
+#include "attach/attach.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "attach/attach_state.h"
+#include "base/monotonic.h"
+#include "base/msg.h"
+
+unsigned attach_live_processes(const struct attach *attach)
+{
+	return (unsigned)attach->processes.list.count;
+}
+
+unsigned attach_site_count(const struct attach *attach)
+{
+	unsigned sites = 0;
+
+	for (size_t i = 0; i < attach->files.list.count; i++)
+		if (attach->files.list.items[i]->call_links.fds.count)
+			sites += (unsigned)attach->files.list.items[i]->sites.list.count;
+	return sites;
+}
+
+int attach_python_calls(const struct attach *attach, char *why, size_t why_size)
+{
+	int answer = 0;
+
+	for (size_t i = 0; i < attach->files.list.count; i++) {
+		const struct probed_file *file = attach->files.list.items[i];
+
+		if (file->python_calls > 0)
+			return 1;
+		if (file->python_calls < 0 && !answer) {
+			answer = -ENOTSUP;
+			snprintf(why, why_size, "%s", file->path);
+		}
+	}
+	return answer;
+}
+
+void attach_counters(const struct attach *attach, uint64_t counters[GPT_COUNTER_COUNT])
+{
+	int map = bpf_map__fd(attach->programs.bpf->maps.counters), cpus = libbpf_num_possible_cpus();
+	uint64_t *values = xcalloc((size_t)(cpus > 0 ? cpus : 1), sizeof(*values));
+
+	for (uint32_t i = 0; i < GPT_COUNTER_COUNT; i++) {
+		counters[i] = 0;
+		if (bpf_map_lookup_elem(map, &i, values))
+			continue;
+		for (int cpu = 0; cpu < cpus; cpu++)
+			counters[i] += values[cpu];
+	}
+	free(values);
+	counters[GPT_COUNTER_PROCESSES_FULL] += attach->processes.refused;
+	for (size_t i = 0; i < attach->files.list.count; i++)
+		counters[GPT_COUNTER_FILES_UNPROBED] += attach->files.list.items[i]->refused >> FILE_CALLS & 1;
+	counters[GPT_COUNTER_MISSED] += programs_missed(&attach->programs);
+}
+
+static bool agents_pending(const struct attach *attach)
+{
+	for (size_t i = 0; i < attach->processes.list.count; i++) {
+		const struct followed *process = attach->processes.list.items[i];
+
+		if (process->agent_live && !process->agent_stopped)
+			return true;
+	}
+	return false;
+}
+
+static void pause_ms(unsigned ms)
+{
+	struct timespec pause = {.tv_nsec = ms * 1000000L};
+
+	nanosleep(&pause, NULL);
+}
+
+static void tell_missed(struct attach *attach)
+{
+	char note[160];
+
+	if (!attach->missed)
+		return;
+	snprintf(note, sizeof(note),
+		 "%" PRIu64 " changes of processes came too fast to be followed one by one: all were looked at anew",
+		 attach->missed);
+	emit_text(attach->emit, attach->emit_context, GPT_NOTE, 0, note);
+	msg_warn("%s", note);
+}
+
+static void detach_calls(struct attach *attach, bool of_agents)
+{
+	for (size_t i = 0; i < attach->files.list.count; i++)
+		if ((attach->files.list.items[i]->kind == LIBRARY_AGENT) == of_agents)
+			links_detach(&attach->files.list.items[i]->call_links);
+}
+
+void attach_stop(struct attach *attach, unsigned timeout_ms, void (*drain)(void *), void *drain_context)
+{
+	uint64_t end_ns = monotonic_ns() + timeout_ms * 1000000ULL;
+
+	agents_end_entering(&attach->agents);
+	/* An agent has to know of another user of CUPTI before it leaves. */
+	drain(drain_context);
+	for (size_t i = 0; i < attach->processes.list.count; i++) {
+		processes_update_agent(&attach->processes, attach->processes.list.items[i]);
+		agents_tell_waiting(&attach->agents, attach->processes.list.items[i]);
+	}
+	/* Symbol probes first; then the agents' call probes, which tells them to stop and send what they have. */
+	detach_calls(attach, false);
+	detach_calls(attach, true);
+	drain(drain_context);
+	while (agents_pending(attach) && monotonic_ns() < end_ns) {
+		pause_ms(2);
+		drain(drain_context);
+	}
+	for (size_t i = 0; i < attach->files.list.count; i++) {
+		links_detach(&attach->files.list.items[i]->batch_links);
+		links_detach(&attach->files.list.items[i]->dealloc_links);
+		links_detach(&attach->files.list.items[i]->subinterpreter_links);
+		links_detach(&attach->files.list.items[i]->engine_links);
+		links_detach(&attach->files.list.items[i]->profiler_links);
+		links_detach(&attach->files.list.items[i]->cupti_links);
+		links_detach(&attach->files.list.items[i]->push_links);
+		links_detach(&attach->files.list.items[i]->event_links);
+	}
+	/* Only now, when every agent has left: a counter that falls must not be the last thing one sees. */
+	for (size_t i = 0; i < attach->processes.list.count; i++)
+		cupti_client_forget(&attach->processes.list.items[i]->cupti_client);
+	links_detach(&attach->lifecycle);
+	drain(drain_context);
+	while (attach_answer_holds(attach))
+		pause_ms(1);
+	tell_missed(attach);
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The CPython of a followed process: found, probed, and told to the BPF side, which then walks its stacks. */
+#ifndef GPUTRACE_ATTACH_PROCESS_PYTHON_H
+#define GPUTRACE_ATTACH_PROCESS_PYTHON_H
+
+#include "attach/followed.h"
+
+struct mappings;
+struct process_info;
+
+/* Looks at it, or again; sets process->look_again_ns where it is not ready.  known_ns: before info was read. */
+void python_examine(struct processes *processes, struct followed *process, const struct mappings *mappings,
+		    const struct process_info *info, uint64_t known_ns);
+
+#endif
