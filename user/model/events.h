@@ -5,7 +5,8 @@
  *
  * A source names things by numbers of its own ("keys"): processes by pid, threads by tid, stacks, code objects and
  * kernel names by any number that is unique in the program.  Keys need not be addresses: a source that knows frames as
- * function, file and line gives each function a key of its own choice, and each frame the line.
+ * function, file and line gives each function a key of its own.  Lines come from CPython's line tables today (enum
+ * gpt_linetable); such a source adds a kind of table, under which new_frame.lasti is the line itself.
  * What a source cannot know it leaves at the value that says "not known" beside the field.
  */
 #ifndef GPUTRACE_MODEL_EVENTS_H

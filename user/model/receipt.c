@@ -2,8 +2,6 @@
 /* What was seen, lost and joined.  Counts over the finished tables; changes none of them. */
 #include "model/tables.h"
 
-#include <string.h>
-
 /* Where the log does not say whether GPU times were asked for, they were if an agent recorded anywhere. */
 static void decide_gpu_times(struct model *model)
 {
@@ -108,19 +106,6 @@ static void add_agent(struct model_receipt *receipt, const struct model_agent_lo
 #define ADD(member, name, kind, words) add_saturated(&receipt->member, losses->member);
 	GPT_AGENT_LOSSES(ADD);
 #undef ADD
-}
-
-void model_losses(const struct model_receipt *receipt, struct model_loss losses[MODEL_LOSSES])
-{
-	const struct model_loss all[MODEL_LOSSES] = {
-#define COUNTER(counter, name, kind, words) {#name, words, receipt->counters[GPT_COUNTER_##counter], GPT_LOST_##kind},
-#define MEMBER(member, name, kind, words) {#name, words, receipt->member, GPT_LOST_##kind},
-		GPT_COUNTER_LOSSES(COUNTER) GPT_AGENT_LOSSES(MEMBER) GPT_RECORD_LOSSES(MEMBER)
-#undef MEMBER
-#undef COUNTER
-	};
-
-	memcpy(losses, all, sizeof(all));
 }
 
 static void sum_lost(struct model_receipt *receipt)
