@@ -12,26 +12,27 @@ import os
 import pathlib
 import resource
 import statistics
-import struct
 import subprocess
 import sys
 import tempfile
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent.parent / "tests"))
+import gptlog  # noqa: E402
+
 THREADS, DEPTH = 2, 16
 COST_CALLS, COST_ROUNDS = 2000000, 15
 
 # The project's numbers.
 MOST_CPU_S_PER_MILLION = 1.0
+MOST_BYTES_PER_LAUNCH = 24
 MOST_ATTACH_S = 0.5
 # Rounds of an untraced loop differ by some per cent; a probe that stayed would cost forty times the call.
 MOST_AFTER_DETACH = 1.10
 
 # include/gputrace/record.h
-LOG_HEADER, RECORD, CALL_TIME = struct.Struct("<IHHQq"), struct.Struct("<IHH"), struct.Struct("<Q")
 GPT_CALL_ARGS, GPT_END = 2, 38
-END_CPU_OFFSET = 16
 
 
 class Target:
@@ -82,27 +83,17 @@ def finish(tracer):
         raise SystemExit("rate: gputrace failed:\n" + said)
 
 
-def records(log):
-    """(type, offset) of the records of a log, and its bytes."""
-    with open(log, "rb") as file:
-        data = file.read()
-    at = LOG_HEADER.unpack_from(data)[2]
-    while at + RECORD.size <= len(data):
-        size, kind, _ = RECORD.unpack_from(data, at)
-        yield kind, at, data
-        at += size
+def first_launch_ns(log):
+    return next(record.values["time_ns"] for record in gptlog.Log(log).records() if record.type == GPT_CALL_ARGS)
 
 
 def recording_cpu_s(log):
-    """gputrace's own account of what recording took: gpt_end.cpu_ns, in the last kilobyte of the log."""
-    with open(log, "rb") as file:
-        file.seek(max(0, os.path.getsize(log) - 1024))
-        tail = file.read()
-    for at in range(len(tail) - RECORD.size, -1, -8):
-        size, kind, _ = RECORD.unpack_from(tail, at)
-        if kind == GPT_END and at + size == len(tail):
-            return CALL_TIME.unpack_from(tail, at + END_CPU_OFFSET)[0] / 1e9
-    raise SystemExit("rate: the log has no end")
+    """gputrace's own account of what recording took: GPT_END, which has the last segment for itself."""
+    whole = gptlog.Log(log)
+    end = whole.segments[-1].records(whole.schema)[-1]
+    if end.type != GPT_END:
+        raise SystemExit("rate: the log has no end")
+    return end.values["cpu_ns"] / 1e9
 
 
 def launches_in(options, log):
@@ -135,11 +126,12 @@ def bench_rate(options, folder):
     log.unlink()
     millions = made / 1e6
     print(f"{THREADS} threads, {DEPTH} Python frames, {options.seconds} s: {made:,} launches made, {seen:,} seen, "
-          f"{stacked:,} with their stack; {made / options.seconds:,.0f} launches/s; log {size / made:.0f} bytes a launch")
+          f"{stacked:,} with their stack; {made / options.seconds:,.0f} launches/s; log {size / made:.1f} bytes a launch")
     print(f"collector: {cpu_s / millions:.2f} s CPU per million launches while recording; "
           f"{all_cpu_s / millions:.2f} s with the report")
     return [("launches lost", made - seen, 0), ("launches without their stack", made - stacked, 0),
-            ("collector CPU s per million launches", cpu_s / millions, MOST_CPU_S_PER_MILLION)]
+            ("collector CPU s per million launches", cpu_s / millions, MOST_CPU_S_PER_MILLION),
+            ("bytes of log a launch", size / made, MOST_BYTES_PER_LAUNCH)]
 
 
 def bench_attach(options, folder):
@@ -153,8 +145,7 @@ def bench_attach(options, folder):
         started = time.monotonic_ns()
         tracer = trace(options, target, log, "-d", "200ms")
         finish(tracer)
-        first = next(CALL_TIME.unpack_from(data, at + RECORD.size)[0] for kind, at, data in records(log)
-                     if kind == GPT_CALL_ARGS)
+        first = first_launch_ns(log)
         times.append((first - started) / 1e9)
         target.answer()
         target.end()
