@@ -20,7 +20,8 @@ void agents_add_state(struct agents *agents, uint32_t process_index, const struc
 	if (event->state == GPT_AGENT_BORROWING && !process->borrowed_ns)
 		process->borrowed_ns = event->time_ns;
 	if (process->borrowed_ns)
-		process->borrowed_end_ns = event->state == GPT_AGENT_BORROWING ? 0 : event->time_ns;
+		agents->processes->states.items[process_index].borrow_stopped_ns =
+			event->state == GPT_AGENT_BORROWING ? 0 : event->time_ns;
 	set_version(&process->cupti_version, event->cupti_version);
 	set_version(&process->driver_version, event->driver_version);
 	set_version(&process->runtime_version, event->runtime_version);

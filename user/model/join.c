@@ -64,9 +64,10 @@ void join_api_activities(struct builder *builder)
 	api_activities_join(table, &terms);
 	for (size_t i = 0; i < builder->processes.list.count; i++) {
 		struct model_process *process = &builder->processes.list.items[i];
+		uint64_t stopped_ns = builder->processes.states.items[i].borrow_stopped_ns;
 
 		/* One that stopped before the trace did: what came after its last record it no longer saw. */
-		if (process->borrowed_end_ns && process->borrowed_end_ns < terms.until_ns)
+		if (stopped_ns && stopped_ns < terms.until_ns)
 			process->borrowed_end_ns = i < table->ranges.count ? table->ranges.items[i].end_ns : 0;
 		else
 			process->borrowed_end_ns = terms.until_ns;

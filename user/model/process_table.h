@@ -13,12 +13,13 @@
 #include "model/string_pool.h"
 
 struct process_state {
-	uint32_t space;	       /* never 0 */
-	uint32_t space_before; /* the latest exec; 0: none */
-	uint64_t exec_ns;      /* the latest */
-	uint32_t clock;	       /* its track in wall_clock.h, NONE */
-	uint64_t described_ns; /* of the latest description */
-	bool forked;	       /* a fork told of its beginning: the next one is another process's */
+	uint32_t space;		    /* never 0 */
+	uint32_t space_before;	    /* the latest exec; 0: none */
+	uint64_t exec_ns;	    /* the latest */
+	uint32_t clock;		    /* its track in wall_clock.h, NONE */
+	uint64_t described_ns;	    /* of the latest description */
+	uint64_t borrow_stopped_ns; /* the agent said that it no longer borrows CUPTI, 0: it did not */
+	bool forked;		    /* a fork told of its beginning: the next one is another process's */
 };
 
 /* How CUPTI may name a thread; 0: not known. */
