@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * libFuzzer target: any records as a log of one segment; its model and timeline must keep their promises
- * (model_check.h, timeline_check.h).  Needs no corpus: the mutator starts from a log with every kind of record and
- * mostly changes records inside, so that the chain of sizes holds.
+ * libFuzzer target: any bytes as a log; its model and timeline must keep their promises (model_check.h,
+ * timeline_check.h).  Needs no corpus.
  *
- *	clang -fsanitize=fuzzer,address,undefined -Iinclude -Iuser -Itests/unit tests/fuzz/fuzz_log.c \
- *		user/log/(all).c user/model/(all).c user/input/(all).c user/timeline/(all).c user/base/(all).c \
- *		-liberty -o fuzz_log && ./fuzz_log -max_total_time=60
+ * What begins like a log is read as the file it is, after the checksums of its segments were made right: so damage gets
+ * as far as it can.  Anything else is records, around which a log of one segment is made.  The mutator starts from a
+ * log with every kind of record, in both forms, and mostly changes records inside, so that the chain of sizes holds.
  */
 #include "input/gpt.h"
 #include "log_file.h"
@@ -19,22 +18,67 @@ size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size);
 
 #define PID 7
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+static bool is_file(const uint8_t *data, size_t size)
 {
-	struct model *model = NULL;
-	const char *why, *wrong;
-	struct log_head head;
-	struct log_file file;
-	char name[64];
+	const uint32_t magic = GPT_LOG_MAGIC;
+
+	return size >= sizeof(struct gpt_log_header) && memcmp(data, &magic, sizeof(magic)) == 0;
+}
+
+/* Up to the first segment that leads nowhere. */
+static void sign_segments(struct log_file *file)
+{
+	const struct gpt_log_header *header = (const struct gpt_log_header *)file->bytes.data;
+	uint64_t at = header->header_size + (((uint64_t)header->schema_bytes + 7) & ~7ull);
+
+	while (at % 8 == 0 && at + sizeof(struct gpt_log_segment) <= file->bytes.size) {
+		const struct gpt_log_segment *segment = log_file_header(file, at);
+		uint64_t bytes = segment->header_size + (((uint64_t)segment->body_bytes + 7) & ~7ull);
+
+		if (segment->magic != GPT_LOG_SEGMENT_MAGIC || bytes > file->bytes.size - at ||
+		    segment->header_size < sizeof(*segment))
+			break;
+		log_file_sign(file, at);
+		at += bytes;
+	}
+}
+
+static int open_file(const uint8_t *data, size_t size)
+{
+	struct log_file file = {0};
 	int fd;
 
-	if (size < sizeof(head))
-		return 0;
+	log_raw(&file.bytes, data, size);
+	sign_segments(&file);
+	fd = log_file_fd(&file);
+	log_free(&file.bytes);
+	return fd;
+}
+
+static int open_records(const uint8_t *data, size_t size)
+{
+	struct log_head head;
+	struct log_file file;
+	int fd;
+
 	memcpy(&head, data, sizeof(head));
 	log_file_begin(&file, head.start_ns, head.wall_offset_ns);
 	log_file_segment(&file, data + sizeof(head), log_whole_records(data + sizeof(head), size - sizeof(head)), 0);
 	fd = log_file_fd(&file);
 	log_file_free(&file);
+	return fd;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct model *model = NULL;
+	const char *why, *wrong;
+	char name[64];
+	int fd;
+
+	if (size < sizeof(struct log_head))
+		return 0;
+	fd = is_file(data, size) ? open_file(data, size) : open_records(data, size);
 	if (!model_build(fd, &model, &why)) {
 		wrong = model_check(model);
 		if (!wrong)
@@ -136,6 +180,23 @@ static void make_seed(struct log_builder *log)
 	log_end(log, 1000);
 }
 
+/* The seed as a file, its records in two segments; takes the log. */
+static void make_file(struct log_builder *log)
+{
+	const uint8_t *records = log->data + sizeof(struct log_head);
+	size_t bytes = log->size - sizeof(struct log_head);
+	struct log_file file;
+
+	log_file_begin(&file, 10, 5);
+	log_file_segment(&file, records, bytes, 0);
+	log_file_segment(&file, records, bytes, 2);
+	log_file_finish(&file);
+	log_free(log);
+	*log = file.bytes;
+	file.bytes = (struct log_builder){0};
+	log_file_free(&file);
+}
+
 /* Where records begin; returns how many, at most `most`. */
 static size_t find_records(const uint8_t *data, size_t size, size_t *starts, size_t most)
 {
@@ -166,10 +227,14 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsi
 
 		make_seed(&log);
 		log_batch_end(&log);
+		if (seed % 128 == 0)
+			make_file(&log);
 		size = log.size < max_size ? log.size : max_size;
 		memcpy(data, log.data, size);
 		log_free(&log);
 	}
+	if (is_file(data, size))
+		return LLVMFuzzerMutate(data, size, max_size);
 	count = find_records(data, size, starts, sizeof(starts) / sizeof(starts[0]));
 	if (!count || seed % 16 == 1)
 		return LLVMFuzzerMutate(data, size, max_size);
