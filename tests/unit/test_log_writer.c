@@ -238,15 +238,16 @@ int clock_gettime(clockid_t clock, struct timespec *time)
 	return result;
 }
 
-#define MANY 1000u
+#define FEW 1000u
+#define MANY 25000u /* their descriptions are more than 1 MB */
 
-/* A log whose last segment repeated the threads of MANY calls. */
-static struct log_writer *open_with_many_threads(int fd)
+/* A log whose last segment repeated so many threads. */
+static struct log_writer *open_with_threads(int fd, uint32_t threads)
 {
 	struct log_writer *writer = log_writer_open(fd);
 
 	for (uint32_t segment = 0; segment < 2; segment++) {
-		for (uint32_t tid = 1; tid <= MANY; tid++) {
+		for (uint32_t tid = 1; tid <= threads; tid++) {
 			struct gpt_thread thread = {
 				.hdr = {.size = sizeof(thread), .type = GPT_THREAD}, .pid = 7, .tid = tid};
 			struct gpt_call call = {.hdr = {.size = sizeof(call), .type = GPT_CALL}, .pid = 7, .tid = tid};
@@ -259,11 +260,11 @@ static struct log_writer *open_with_many_threads(int fd)
 }
 
 /* So many calls, a flush, and one more call: the segments that they make. */
-static unsigned segments_of_flushed(uint32_t calls, int64_t seconds)
+static unsigned segments_of_flushed(uint32_t threads, uint32_t calls, int64_t seconds)
 {
 	struct gpt_call call = {.hdr = {.size = sizeof(call), .type = GPT_CALL}, .pid = 7, .tid = 1};
 	int fd = make_file();
-	struct log_writer *writer = open_with_many_threads(fd);
+	struct log_writer *writer = open_with_threads(fd, threads);
 	unsigned segments;
 
 	for (uint32_t i = 0; i < calls; i++)
@@ -280,18 +281,23 @@ static unsigned segments_of_flushed(uint32_t calls, int64_t seconds)
 
 static void a_segment_that_would_repeat_more_than_it_is_worth_goes_on(void **state)
 {
-	assert_int_equal(segments_of_flushed(MANY / 2, 0), 1);
+	assert_int_equal(segments_of_flushed(MANY, MANY / 2, 0), 1);
+}
+
+static void a_segment_that_would_repeat_little_ends_at_a_flush(void **state)
+{
+	assert_int_equal(segments_of_flushed(FEW, 1, 0), 2);
 }
 
 static void a_segment_that_has_twice_what_it_may_repeat_ends_at_a_flush(void **state)
 {
-	assert_int_equal(segments_of_flushed(2 * MANY + 500, 0), 2);
+	assert_int_equal(segments_of_flushed(MANY, 2 * MANY + 500, 0), 2);
 }
 
 static void no_segment_goes_on_for_more_than_ten_seconds(void **state)
 {
-	assert_int_equal(segments_of_flushed(MANY / 2, 8), 1);
-	assert_int_equal(segments_of_flushed(MANY / 2, 10), 2);
+	assert_int_equal(segments_of_flushed(MANY, MANY / 2, 8), 1);
+	assert_int_equal(segments_of_flushed(MANY, MANY / 2, 10), 2);
 }
 
 static void the_start_can_be_said_after_the_header_was_written(void **state)
@@ -570,6 +576,7 @@ int main(void)
 		cmocka_unit_test(records_of_any_size_up_to_the_largest_fit),
 		cmocka_unit_test(a_segment_repeats_what_its_records_refer_to),
 		cmocka_unit_test(a_segment_that_would_repeat_more_than_it_is_worth_goes_on),
+		cmocka_unit_test(a_segment_that_would_repeat_little_ends_at_a_flush),
 		cmocka_unit_test(a_segment_that_has_twice_what_it_may_repeat_ends_at_a_flush),
 		cmocka_unit_test(no_segment_goes_on_for_more_than_ten_seconds),
 		cmocka_unit_test(the_start_can_be_said_after_the_header_was_written),

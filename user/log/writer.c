@@ -27,9 +27,10 @@ _Static_assert(WRITER_CHUNK_BYTES + DESCRIPTIONS_REPEATED_MAX <= GPT_LOG_RECORD_
 #define WRITER_NICE (-10)
 
 /*
- * A segment that would repeat more than half as much as it has of its own waits for more, so long: a program of 3,000
- * code objects on 2,000 stacks has 2 MB of descriptions, which its every second would repeat.
+ * A segment that would repeat much, and more than half as much as it has of its own, waits for more, so long: a program
+ * of 3,000 code objects on 2,000 stacks has 2 MB of descriptions, which its every second would repeat.
  */
+#define REPEATED_MUCH (1u << 20)
 #define PATIENCE_NS 10000000000ll
 
 /* Room for repeated records that a chunk keeps between two segments. */
@@ -313,8 +314,8 @@ static bool is_worth_a_segment(const struct log_writer *writer)
 {
 	const struct chunk *chunk = writer->open;
 
-	return chunk &&
-	       (chunk->bytes >= 2 * writer->repeated || clock_ns(CLOCK_MONOTONIC) - chunk->opened_ns >= PATIENCE_NS);
+	return chunk && (writer->repeated < REPEATED_MUCH || chunk->bytes >= 2 * writer->repeated ||
+			 clock_ns(CLOCK_MONOTONIC) - chunk->opened_ns >= PATIENCE_NS);
 }
 
 int log_writer_flush(struct log_writer *writer)

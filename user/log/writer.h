@@ -44,7 +44,8 @@ int log_writer_append_locked(struct log_writer *writer, const struct gpt_record 
 
 /*
  * Ends the segment, if it has records, and does not wait for it: what was appended is in the file soon, where a crash
- * of ours cannot take it.  A segment that would repeat more descriptions than it is worth goes on, for 10 s at most.
+ * of ours cannot take it.  A segment that would repeat more than 1 MB of descriptions, and more than it is worth, goes
+ * on, for 10 s at most.
  */
 int log_writer_flush(struct log_writer *writer);
 /* Ends the segment and waits until it is in the file. */
