@@ -5,7 +5,7 @@ import gptlog
 
 CALL, CALL_ARGS, CUPTI_USE = 1, 2, 16
 PROCESS, PROBES, SYMBOL, NOTE = 33, 34, 35, 37
-HELLO, KERNEL, MEMCPY, MEMSET, STATS = 64, 67, 68, 69, 75
+HELLO, KERNEL, MEMCPY, MEMSET, AGENT_CLOCK, STATS = 64, 67, 68, 69, 74, 75
 READY, FAILED = 2, 4  # states of HELLO
 REGISTER = 1  # of CUPTI_USE
 
@@ -53,6 +53,16 @@ def has_calls(path):
 def has_kernel(path):
     """Whether an agent's batch in it holds a kernel's record."""
     return any(True for _ in records(path, KERNEL))
+
+
+def agent_wall_offsets(path):
+    """CLOCK_REALTIME - CLOCK_MONOTONIC in ns, as agents have sampled it."""
+    return [record.values["wall_offset_ns"] for record in records(path, AGENT_CLOCK)]
+
+
+def gpu_operations(path):
+    """How many GPU operations came."""
+    return sum(1 for _ in records(path, KERNEL, MEMCPY, MEMSET))
 
 
 def gpu_correlations(path):

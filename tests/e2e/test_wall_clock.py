@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """GPU times when somebody sets the wall clock, by which CUPTI tells them, in the middle of a trace."""
 
+import time
+
+import logfile
 import machine
 import pytest
 import reading
@@ -8,19 +11,38 @@ import tracing
 from reading import chrome
 
 STEPS = 20
+OPERATIONS = 20 * STEPS  # that they put on the GPU
+SECOND_NS = 10**9
+
+
+def told(folder):
+    """How many GPU operations the log holds."""
+    return sum(logfile.gpu_operations(log) for log in folder.glob("trace.gpt.part-*"))
+
+
+def sampled(folder, ahead):
+    """Whether the agent's last sample is of a clock that is so many seconds ahead of this machine's."""
+    now = time.time_ns() - time.monotonic_ns()
+    offsets = [offset for log in folder.glob("trace.gpt.part-*") for offset in logfile.agent_wall_offsets(log)]
+    return bool(offsets) and abs(offsets[-1] - now - ahead * SECOND_NS) < SECOND_NS
 
 
 @pytest.mark.parametrize("seconds", [3600, -3600, 2])
 def test_a_wall_clock_that_is_set_moves_no_gpu_operation(tmp_path, seconds):
     library = machine.compile_library(machine.PROGRAMS / "set_clock.c", tmp_path / "set_clock.so")
     program = tracing.on_simgpu(tmp_path / "gpu.json", machine.any_python(), machine.PROGRAMS / "obedient.py")
-    command = [machine.GPUTRACE, *tracing.outputs(tmp_path, "trace.json"), "--", *program]
-    with tracing.Running(command, tmp_path, env={"LD_PRELOAD": library}) as running:
+    command = [machine.GPUTRACE, *tracing.outputs(tmp_path, "trace.gpt", "trace.json"), "--", *program]
+    clock = tmp_path / "ahead"
+    clock.write_bytes(bytes(8))
+    with tracing.Running(command, tmp_path, env={"LD_PRELOAD": library, "SET_CLOCK_FILE": clock}) as running:
         running.wait_line("ready")
-        for ahead in (0, seconds, 0):
+        for phase, ahead in enumerate((0, seconds, 0), 1):
             running.ask(f"set_clock {library} {ahead}")
+            tracing.until(lambda: sampled(tmp_path, ahead))  # a clock that is set back at once is seen by nobody
             running.ask(f"steps {STEPS}")
             running.ask("finish")
+            # the simulated GPU gives an operation the wall clock's time when it tells of it
+            tracing.until(lambda: told(tmp_path) == phase * OPERATIONS)
         running.end().must_be(0)
     trace = reading.trace_of(tmp_path / "trace.json")
     receipt = reading.receipt(trace)
@@ -29,6 +51,6 @@ def test_a_wall_clock_that_is_set_moves_no_gpu_operation(tmp_path, seconds):
     work = {(op["corr"], op["node"]): op for op in reading.simulated.work(reading.simulated.load(tmp_path / "gpu.json"))}
     pairs = [(chrome.ns(e["ts"]), work[e["args"]["correlation"], e["args"].get("graph node id", 0)]["start_mono"])
              for e in chrome.events(trace, *chrome.GPU)]
-    assert len(pairs) == len(work) > 100
+    assert len(pairs) == len(work) == 3 * OPERATIONS
     offsets = [ours - theirs for ours, theirs in pairs]
     assert max(offsets) - min(offsets) <= 2 * receipt["clock_error_ns"] + 1000  # and a rounding of both

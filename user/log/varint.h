@@ -75,7 +75,7 @@ static inline __attribute__((always_inline)) uint64_t zigzag_of(uint64_t value, 
 {
 	unsigned above = 64 - 8 * bytes;
 	uint64_t difference = (value - before) << above;
-	uint64_t sign = (uint64_t)((int64_t)difference >> 63);
+	uint64_t sign = 0 - (difference >> 63); /* all bits of a negative one */
 
 	return (difference >> above << 1 ^ sign) & UINT64_MAX >> above;
 }

@@ -107,6 +107,7 @@ struct reading {
 	uint64_t outside_ns; /* how far it lies outside the stretch where its offset was right */
 	uint64_t away_ns;    /* from the sample */
 	bool too_early;	     /* before not_before_ns */
+	uint64_t after_ns;   /* how long after not_before_ns, 0: not known */
 };
 
 static uint64_t apart(uint64_t a, uint64_t b)
@@ -156,6 +157,8 @@ static struct reading read_segment(const struct wall_clock_track *track, size_t 
 	if (segment + 1 < count && reading.mono_ns > samples[last + 1].mono_ns)
 		reading.outside_ns = reading.mono_ns - samples[last + 1].mono_ns;
 	reading.too_early = not_before_ns > EARLY_SLACK_NS && reading.mono_ns < not_before_ns - EARLY_SLACK_NS;
+	if (not_before_ns && reading.mono_ns > not_before_ns)
+		reading.after_ns = reading.mono_ns - not_before_ns;
 	return reading;
 }
 
@@ -167,6 +170,9 @@ static bool is_better(const struct reading *a, const struct reading *b)
 		return a->outside_ns < b->outside_ns;
 	if (a->too_early != b->too_early)
 		return !a->too_early;
+	/* A time that came twice: a GPU is more likely to begin soon than to wait for as long as the clock was set. */
+	if (apart(a->after_ns, b->after_ns) > EARLY_SLACK_NS)
+		return a->after_ns < b->after_ns;
 	return a->away_ns < b->away_ns;
 }
 

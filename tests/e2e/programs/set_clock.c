@@ -1,18 +1,34 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Preloaded: a wall clock that can be set for one process, so that a test need not set the machine's.
+ * Preloaded: a wall clock that can be set for a few processes, so that a test need not set the machine's.  They share
+ * the file that SET_CLOCK_FILE names.
  * gcc -shared -fPIC
  */
+#include <fcntl.h>
 #include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
-static _Atomic long ahead_s;
+static _Atomic long none, *ahead_s = &none;
+
+__attribute__((constructor)) static void share(void)
+{
+	const char *path = getenv("SET_CLOCK_FILE");
+	int file = path ? open(path, O_RDWR | O_CLOEXEC) : -1;
+	void *shared = file < 0 ? MAP_FAILED : mmap(NULL, sizeof(long), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+
+	if (shared != MAP_FAILED)
+		ahead_s = shared;
+	if (file >= 0)
+		close(file);
+}
 
 void set_clock(long seconds)
 {
-	atomic_store(&ahead_s, seconds);
+	atomic_store(ahead_s, seconds);
 }
 
 int clock_gettime(clockid_t clock, struct timespec *time)
@@ -20,6 +36,6 @@ int clock_gettime(clockid_t clock, struct timespec *time)
 	int result = (int)syscall(SYS_clock_gettime, clock, time);
 
 	if (clock == CLOCK_REALTIME)
-		time->tv_sec += atomic_load(&ahead_s);
+		time->tv_sec += atomic_load(ahead_s);
 	return result;
 }
