@@ -94,6 +94,16 @@ def test_a_log_truncated_between_two_segments_gives_a_report_that_says_so(traced
         _assert_truncation_is_reported(tmp_path, _truncated(traced, tmp_path, segment.offset))
 
 
+def test_a_damaged_segment_is_left_out_and_the_report_says_so(traced, tmp_path):
+    segments = gptlog.Log(traced / "trace.gpt").segments
+    data = bytearray((traced / "trace.gpt").read_bytes())
+    data[segments[1].end - 16] ^= 1
+    (tmp_path / "damaged.gpt").write_bytes(data)
+    done = tracing.gputrace(tmp_path, "report", "damaged.gpt").must_be(3)
+    assert "Note: 1 segment of the log is damaged: what was in it is missing" in done.stdout
+    assert len(segments) > 2
+
+
 def test_a_log_without_its_index_gives_the_same_report(traced, tmp_path):
     end, size = gptlog.Log(traced / "trace.gpt").end, (traced / "trace.gpt").stat().st_size
     for kept in (end, end + 1, end + 20, size - 25, size - 1):

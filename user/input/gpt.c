@@ -2,6 +2,8 @@
 /* Reads a log and hands each record to the function for its kind; see gpt.h. */
 #include "input/gpt.h"
 
+#include <stdio.h>
+
 #include "input/gpt_records.h"
 #include "log/reader.h"
 
@@ -42,6 +44,15 @@ static void add_record(struct builder *builder, const struct gpt_record *record)
 		builder_count_bad(builder);
 }
 
+static void tell_damaged(struct builder *builder, uint32_t segments)
+{
+	char note[96];
+
+	snprintf(note, sizeof(note), "%u segment%s of the log %s damaged: what was in %s is missing", segments,
+		 segments == 1 ? "" : "s", segments == 1 ? "is" : "are", segments == 1 ? "it" : "them");
+	builder_add_note(builder, gpt_text(note, sizeof(note)));
+}
+
 static void read_records(struct builder *builder, struct log_reader *reader)
 {
 	static const char too_long[] = "the log is larger than 32 GiB: only that much of it was read";
@@ -52,6 +63,8 @@ static void read_records(struct builder *builder, struct log_reader *reader)
 		add_record(builder, record);
 	if (reader->torn)
 		builder_set_torn(builder);
+	if (reader->damaged)
+		tell_damaged(builder, reader->damaged);
 	if (reader->too_long)
 		builder_add_note(builder, gpt_text(too_long, sizeof(too_long)));
 }
