@@ -286,7 +286,7 @@ def moved_us(**change_us):
         back = start + 8 + noise.expovariate(0.3) + change.get("back", 0)
         rows.append((call, start + change.get("drift", 0), start + 2 + change.get("drift", 0), back))
     done = subprocess.run([sys.executable, "-B", "-c", MOVED], input=json.dumps(rows), check=True, stdout=subprocess.PIPE,
-                          universal_newlines=True, env={**os.environ, "PYTHONPATH": str(machine.ROOT / "tests/gpu/kit")})
+                          universal_newlines=True, env={**os.environ, "PYTHONPATH": f"{machine.ROOT}/tests/gpu/kit:{machine.ROOT}/tests"})
     return float(done.stdout)
 
 
