@@ -6,6 +6,7 @@ import random
 import signal
 import time
 
+import logfile
 import machine
 import pytest
 import reading
@@ -166,7 +167,7 @@ def killed_with_log(folder):
     with tracing.Running(command, folder) as running:
         running.wait_line("ready")
         running.ask("steps 50")
-        tracing.until(lambda: any(log.stat().st_size > 100000 for log in folder.glob("trace.gpt.part-*")))
+        tracing.until(lambda: any(logfile.has_calls(log) for log in folder.glob("trace.gpt.part-*")))
         running.process.kill()
         running.process.wait(tracing.PATIENCE_S)
     (log,) = folder.glob("trace.gpt.part-*")
