@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The joined model of one trace: what report/ and export/ read.  Made by a builder (builder.h)
- * that an input feeds, never changed afterwards.  Plain arrays; cross references are indices into them, NONE
- * where there is none.  All times are CLOCK_MONOTONIC ns; strings are UTF-8, valid, owned by the model.
+ * The joined model of one trace, or of a part of it (struct model_due): what report/ and export/ read.  Made by a
+ * builder (builder.h) that an input feeds, never changed afterwards.  Plain arrays; cross references are indices into
+ * them, NONE where there is none.  All times are CLOCK_MONOTONIC ns; strings are UTF-8, valid, owned by the model.
  */
 #ifndef GPUTRACE_MODEL_H
 #define GPUTRACE_MODEL_H
@@ -49,10 +49,11 @@ struct model_thread {
 	uint32_t process;
 	uint32_t tid;
 	const char *name;
-	uint32_t calls;			/* of any class */
-	uint32_t first_pyspan, pyspans; /* model.pyspans[first_pyspan .. + pyspans) are this thread's */
-	uint32_t first_pycall, pycalls; /* the same of model.pycalls */
-	uint32_t first_range, ranges;	/* and of model.ranges */
+	uint64_t calls;				  /* of any class, in the whole trace */
+	uint32_t first_pyspan, pyspans;		  /* model.pyspans[first_pyspan .. + pyspans) are this thread's */
+	uint32_t first_pycall, pycalls;		  /* the same of model.pycalls */
+	uint32_t first_range, ranges;		  /* and of model.ranges */
+	bool pycalls_elsewhere, ranges_elsewhere; /* other parts of the trace have some of this thread */
 };
 
 enum model_span_kind {
@@ -74,9 +75,12 @@ struct model_span {
 		uint32_t code;	    /* of a function: model.codes */
 		uint32_t domain;    /* NVTX: model.strings, NONE: the default one */
 	};
-	uint8_t kind;	/* enum model_span_kind */
-	bool truncated; /* it had not ended when its program or the trace did */
-	bool lost;	/* its end was lost; none of a finished model's is */
+	uint64_t number; /* functions and NVTX: of this one in all parts of the trace; see struct model_due */
+	uint8_t kind;	 /* enum model_span_kind */
+	bool truncated;	 /* it had not ended when its program or the trace did */
+	bool lost;	 /* its end was lost; none of a finished model's is */
+	bool continued;	 /* it began in an earlier part, which had it, too */
+	bool open;	 /* it goes on into a later part, which has it again; end_ns is UINT64_MAX */
 };
 
 /* What an agent lost; losses.h names the causes. */
@@ -105,7 +109,7 @@ struct model_process {
 	uint32_t cupti_version, driver_version, runtime_version; /* as CUPTI and CUDA number them, 0: not known */
 	bool mps;						 /* it shares the GPU through an MPS server */
 	struct model_agent_losses agent_losses;			 /* what the agent that runs now has told of */
-	uint32_t calls, gpu_ops;
+	uint64_t calls, gpu_ops;
 };
 
 struct model_args {
@@ -288,6 +292,20 @@ struct model_source {
 	struct model_receipt receipt;
 };
 
+/*
+ * A long trace is handed over part by part, in order of time: each part is a model, and its arrays of events hold what
+ * belongs to that part, [from, count - later); before these, events of earlier parts to which something still refers;
+ * behind them, events of later ones.  So every index in a part is good in that part, and in no other.  All zero: the
+ * model is the whole trace, and so is each array.
+ *
+ * Functions and NVTX ranges have a length that may go beyond a part: a part has all that are open in it, and they say
+ * so themselves (model_span.continued, .open).
+ */
+struct model_due {
+	uint32_t from, later;
+	uint64_t number; /* of the first: how many of this kind earlier parts had */
+};
+
 struct model {
 	uint64_t start_ns, end_ns; /* the recording */
 	uint32_t min_complete;	   /* thousandths of a percent */
@@ -321,6 +339,12 @@ struct model {
 		memory_count, device_count, string_count, probe_count, note_count, pyspan_count, pycall_count,
 		range_count;
 
+	bool continued;	   /* earlier parts of the trace came before this one */
+	bool more;	   /* later parts follow: the receipt and gpu_ops of processes are not yet complete */
+	uint64_t until_ns; /* where more: every event that begins before this is in this part, or was in an earlier one
+			    */
+	struct model_due calls_due, gpu_due, overheads_due, jits_due, syncs_due, memories_due;
+
 	struct model_source *sources; /* at least one */
 	uint32_t source_count;
 	void *private; /* memory behind all of it */
@@ -350,6 +374,12 @@ enum {
 
 /* All causes there are, also those that were not met. */
 void model_losses(const struct model_receipt *receipt, struct model_loss losses[MODEL_LOSSES]);
+
+/* The end of what belongs to a part, of an array with so many events. */
+static inline uint32_t due_end(const struct model_due *due, uint32_t count)
+{
+	return count - due->later;
+}
 
 /* What became of a call as a launch; what follows LAUNCH_UNASKED are launches that were meant to have GPU times. */
 enum launch_fate {

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * A trace that is handed over part by part (struct model_due), as often as wanted: what report/ and export/ read.  A
+ * short one has one part, which is the whole model.  Memory does not depend on how long the trace is.
+ *
+ *	for (part = trace_first(trace); part; part = trace_next(trace))
+ *		use(part);
+ *	(trace->error)
+ *
+ * All parts have the tables of processes, threads and devices, and the garbage collections and imports, of the whole
+ * trace, at the same indices.  Strings, codes, frames, stacks and native stacks keep their indices, too, but come as
+ * they are met: a later part has more.  Everything else is as long-lived as its part, and a part is valid until the
+ * next one is asked for; so is every pointer into it.  Each round gives the same parts.
+ */
+#ifndef GPUTRACE_MODEL_TRACE_H
+#define GPUTRACE_MODEL_TRACE_H
+
+#include "model/model.h"
+
+struct trace {
+	const struct trace_kind *kind;
+	int error; /* -errno: the last round ended early; 0 */
+};
+
+/* Where parts come from: one of these for each source. */
+struct trace_kind {
+	const struct model *(*first)(struct trace *trace);
+	const struct model *(*next)(struct trace *trace);
+};
+
+/* The first part: begins a round.  NULL: error. */
+static inline const struct model *trace_first(struct trace *trace)
+{
+	return trace->kind->first(trace);
+}
+
+/* NULL: that was the last, which stays valid and has sums that are complete; or error. */
+static inline const struct model *trace_next(struct trace *trace)
+{
+	return trace->kind->next(trace);
+}
+
+/* A model that is a whole trace. */
+struct trace_of_model {
+	struct trace trace;
+	const struct model *model;
+};
+
+/* The model stays the caller's; returns &of->trace. */
+struct trace *trace_of_model(struct trace_of_model *of, const struct model *model);
+
+#endif
