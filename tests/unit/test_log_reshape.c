@@ -267,6 +267,33 @@ static void a_log_of_a_later_gputrace_is_read(void **state)
 	free(text);
 }
 
+/* Each segment becomes longer than it was in the file. */
+static void a_log_of_an_earlier_gputrace_is_read_to_its_end(void **state)
+{
+	char *text = later_schema("array:16 code:64:id lasti:32:delta pad:32:raw", "array:8 code:64:id");
+	const uint64_t stack[] = {(uint64_t)GPT_PYSTACK << 32 | 40, 0x51, 2ull << 32 | 7, 0xa0, 0xb0};
+	struct log_reader reader;
+	struct log_file file;
+	const char *why;
+	int fd;
+
+	log_file_begin_by(&file, text, strlen(text), 1000, 0);
+	for (uint32_t i = 0; i < 20; i++)
+		log_file_segment(&file, (const uint8_t *)stack, sizeof(stack), 0);
+	log_file_finish(&file);
+	fd = log_file_fd(&file);
+	assert_int_equal(log_reader_open(&reader, fd, &why), 0);
+	for (uint32_t i = 0; i < 20; i++)
+		assert_non_null(log_reader_next(&reader));
+	assert_null(log_reader_next(&reader));
+	assert_int_equal(reader.read, 20);
+	assert_false(reader.torn);
+	log_reader_close(&reader);
+	close(fd);
+	log_file_free(&file);
+	free(text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -282,6 +309,7 @@ int main(void)
 		cmocka_unit_test(records_that_are_not_whole_are_refused),
 		cmocka_unit_test(records_that_would_become_too_much_are_refused),
 		cmocka_unit_test(a_log_of_a_later_gputrace_is_read),
+		cmocka_unit_test(a_log_of_an_earlier_gputrace_is_read_to_its_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

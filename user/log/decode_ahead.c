@@ -115,7 +115,8 @@ void decode_ahead_put(struct decode_ahead *ahead)
 {
 	struct decode_slot *slot = slot_at(ahead, ahead->count);
 
-	ahead->bytes += bytes_of(&slot->segment);
+	slot->bytes = bytes_of(&slot->segment);
+	ahead->bytes += slot->bytes;
 	slot->error = 0;
 	pthread_mutex_lock(&ahead->lock);
 	slot->state = DECODE_WAITS;
@@ -151,11 +152,11 @@ struct log_segment *decode_ahead_oldest(struct decode_ahead *ahead, int *error)
 
 void decode_ahead_done(struct decode_ahead *ahead)
 {
-	struct log_segment *segment = &slot_at(ahead, 0)->segment;
+	struct decode_slot *oldest = slot_at(ahead, 0);
 
-	ahead->bytes -= bytes_of(segment);
-	log_bytes_trim(&segment->file);
-	log_bytes_trim(&segment->records);
+	ahead->bytes -= oldest->bytes;
+	log_bytes_trim(&oldest->segment.file);
+	log_bytes_trim(&oldest->segment.records);
 	pthread_mutex_lock(&ahead->lock);
 	ahead->first = (ahead->first + 1) % DECODE_AHEAD_MAX;
 	ahead->count--;

@@ -22,7 +22,8 @@
 struct decode_slot {
 	struct log_segment segment;
 	enum { DECODE_WAITS, DECODE_RUNS, DECODE_ENDED } state;
-	int error; /* of log_segment_decode() */
+	int error;	/* of log_segment_decode() */
+	uint64_t bytes; /* that it takes, as its header says in the file */
 };
 
 struct decode_ahead {
