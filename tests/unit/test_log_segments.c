@@ -86,6 +86,176 @@ static void a_log_may_end_before_all_was_read(void **state)
 	three_free(&three);
 }
 
+/* ---- once more -------------------------------------------------------------------------------------------------- */
+
+/* What a reader gives from here on, each record with the number of its segment in front of it. */
+static struct log_builder numbered(struct log_reader *reader)
+{
+	const struct gpt_record *record;
+	struct log_builder out = {0};
+
+	while ((record = log_reader_next(reader))) {
+		uint64_t number = log_reader_segment(reader);
+
+		log_raw(&out, &number, sizeof(number));
+		log_raw(&out, record, record->size);
+	}
+	return out;
+}
+
+static void assert_same(struct log_builder *one, struct log_builder *other)
+{
+	assert_int_equal(one->size, other->size);
+	assert_memory_equal(one->data, other->data, one->size);
+	log_free(one);
+	log_free(other);
+}
+
+/* Both read with so many threads; the second time the first `skipped` records were read before. */
+static void assert_again(int fd, unsigned threads, unsigned skipped, bool torn, uint32_t damaged)
+{
+	struct log_reader reader;
+	const char *why;
+
+	assert_int_equal(log_reader_open(&reader, fd, &why), 0);
+	log_reader_use_threads(&reader, threads);
+	for (unsigned round = 0; round < 3; round++) {
+		struct log_builder first = numbered(&reader), second;
+
+		assert_int_equal(log_reader_segment(&reader), THREE);
+		assert_int_equal(reader.torn, torn);
+		assert_int_equal(reader.damaged, damaged);
+		assert_int_equal(log_reader_again(&reader), 0);
+		for (unsigned i = 0; i < skipped; i++)
+			assert_non_null(log_reader_next(&reader));
+		assert_int_equal(log_reader_again(&reader), 0);
+		second = numbered(&reader);
+		assert_same(&first, &second);
+		assert_int_equal(reader.torn, torn);
+		assert_int_equal(reader.damaged, damaged);
+		assert_int_equal(log_reader_again(&reader), 0);
+	}
+	log_reader_close(&reader);
+}
+
+static void a_log_is_read_again_from_its_beginning(void **state)
+{
+	struct three three;
+	int fd;
+
+	three_make(&three);
+	log_file_finish(&three.file);
+	fd = log_file_fd(&three.file);
+	for (unsigned threads = 1; threads <= 4; threads++)
+		for (unsigned skipped = 0; skipped < 8; skipped++)
+			assert_again(fd, threads, skipped, false, 0);
+	close(fd);
+	three_free(&three);
+}
+
+static void a_damaged_log_is_read_again_as_it_was(void **state)
+{
+	struct three three;
+	int fd;
+
+	three_make(&three);
+	three.file.bytes.data[three.file.offsets[2] - 9] ^= 1;
+	three.file.bytes.data[three.file.offsets[1] + 100] ^= 1;
+	log_file_finish(&three.file);
+	fd = log_file_fd(&three.file);
+	assert_again(fd, 4, 3, true, 1);
+	close(fd);
+	three_free(&three);
+}
+
+static void segments_have_their_number_whether_others_are_read_or_not(void **state)
+{
+	struct log_restriction last = {.from_ns = 2501, .to_ns = 9000};
+	struct three three;
+	struct log_reader reader;
+	const char *why;
+	int fd;
+
+	three_make(&three);
+	three.file.bytes.data[three.file.offsets[1] + 100] ^= 1;
+	for (unsigned indexed = 0; indexed < 2; indexed++) {
+		struct log_builder all, some;
+
+		if (indexed)
+			log_file_finish(&three.file);
+		fd = log_file_fd(&three.file);
+		assert_int_equal(log_reader_open(&reader, fd, &why), 0);
+		all = numbered(&reader);
+		assert_int_equal(log_reader_again(&reader), 0);
+		log_reader_restrict(&reader, &last);
+		some = numbered(&reader);
+		assert_int_equal(*(const uint64_t *)all.data, 0);
+		assert_int_equal(*(const uint64_t *)some.data, THREE - 1);
+		assert_true(some.size < all.size);
+		assert_memory_equal(all.data + all.size - some.size, some.data, some.size);
+		log_free(&some);
+		assert_int_equal(log_reader_again(&reader), 0);
+		log_reader_restrict(&reader, NULL);
+		some = numbered(&reader);
+		assert_same(&all, &some);
+		log_reader_close(&reader);
+		close(fd);
+	}
+	three_free(&three);
+}
+
+static void a_pipe_is_read_once(void **state)
+{
+	struct three three;
+	struct log_reader reader;
+	const char *why;
+	int ends[2];
+
+	three_make(&three);
+	log_file_finish(&three.file);
+	assert_int_equal(pipe(ends), 0);
+	assert_int_equal(write(ends[1], three.file.bytes.data, three.file.bytes.size), three.file.bytes.size);
+	close(ends[1]);
+	assert_int_equal(log_reader_open(&reader, ends[0], &why), 0);
+	assert_false(log_reader_can_again(&reader));
+	assert_non_null(log_reader_next(&reader));
+	assert_int_equal(log_reader_again(&reader), -ESPIPE);
+	assert_non_null(log_reader_next(&reader));
+	log_reader_close(&reader);
+	close(ends[0]);
+	three_free(&three);
+}
+
+static void no_more_is_given_than_the_bound(void **state)
+{
+	struct three three;
+	struct log_reader reader;
+	const char *why;
+	uint64_t bytes = 0, all;
+	int fd;
+
+	three_make(&three);
+	log_file_finish(&three.file);
+	all = three.own[0].size + three.own[1].size + three.own[2].size;
+	fd = log_file_fd(&three.file);
+	assert_int_equal(log_reader_open(&reader, fd, &why), 0);
+	for (uint64_t bound = 0; bound <= all; bound += 8) {
+		const struct gpt_record *record;
+
+		log_reader_bound(&reader, bound);
+		for (bytes = 0; (record = log_reader_next(&reader));)
+			bytes += record->size;
+		assert_true(bytes <= bound);
+		assert_int_equal(reader.too_long, bytes < all);
+		assert_int_equal(reader.torn, bytes < all);
+		assert_int_equal(log_reader_again(&reader), 0);
+	}
+	assert_int_equal(bytes, all);
+	log_reader_close(&reader);
+	close(fd);
+	three_free(&three);
+}
+
 /* ---- versions, pipes -------------------------------------------------------------------------------------------- */
 
 static void other_versions_are_refused_in_one_line(void **state)
@@ -233,6 +403,11 @@ int main(void)
 		cmocka_unit_test(a_log_can_come_through_a_pipe),
 		cmocka_unit_test(reading_leaves_the_file_offset_alone),
 		cmocka_unit_test(a_descriptor_that_cannot_be_read_gives_its_error),
+		cmocka_unit_test(a_log_is_read_again_from_its_beginning),
+		cmocka_unit_test(a_damaged_log_is_read_again_as_it_was),
+		cmocka_unit_test(segments_have_their_number_whether_others_are_read_or_not),
+		cmocka_unit_test(a_pipe_is_read_once),
+		cmocka_unit_test(no_more_is_given_than_the_bound),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

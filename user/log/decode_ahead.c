@@ -162,3 +162,11 @@ void decode_ahead_done(struct decode_ahead *ahead)
 	ahead->count--;
 	pthread_mutex_unlock(&ahead->lock);
 }
+
+void decode_ahead_drop(struct decode_ahead *ahead)
+{
+	int error;
+
+	while (decode_ahead_oldest(ahead, &error))
+		decode_ahead_done(ahead);
+}

@@ -57,5 +57,7 @@ void decode_ahead_put(struct decode_ahead *ahead);
 struct log_segment *decode_ahead_oldest(struct decode_ahead *ahead, int *error);
 /* Its memory is for another. */
 void decode_ahead_done(struct decode_ahead *ahead);
+/* The same for all that were put in. */
+void decode_ahead_drop(struct decode_ahead *ahead);
 
 #endif

@@ -47,7 +47,7 @@ int log_index_load(struct log_index *index, const struct log_source *source)
 	got = log_source_read_at(source, trailer.index_offset, index->bytes.data, trailer.index_bytes);
 	if (got == (int64_t)trailer.index_bytes && index_is_whole(index->bytes.data, trailer.index_bytes, &header)) {
 		index->size = trailer.index_bytes;
-		index->at = header.header_size;
+		index->first = index->at = header.header_size;
 	} else {
 		log_index_free(index);
 	}
@@ -76,6 +76,11 @@ const struct gpt_log_segment *log_index_header(struct log_index *index, uint64_t
 			return header;
 	}
 	return NULL;
+}
+
+void log_index_rewind(struct log_index *index)
+{
+	index->at = index->first;
 }
 
 void log_index_free(struct log_index *index)

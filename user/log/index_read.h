@@ -17,7 +17,7 @@
 struct log_index {
 	struct log_bytes bytes; /* none: the log has no index, or a damaged one */
 	size_t size;
-	size_t at; /* of the next entry */
+	size_t first, at; /* of the first entry, of the next */
 };
 
 /* Leaves the index empty when there is none that can be believed: 0; -errno of reading. */
@@ -28,6 +28,9 @@ int log_index_load(struct log_index *index, const struct log_source *source);
  * Offsets are asked for in ascending order.
  */
 const struct gpt_log_segment *log_index_header(struct log_index *index, uint64_t offset);
+
+/* The first segment is asked for again. */
+void log_index_rewind(struct log_index *index);
 
 void log_index_free(struct log_index *index);
 

@@ -89,13 +89,36 @@ int log_reader_open(struct log_reader *reader, int fd, const char **why)
 
 	memset(reader, 0, sizeof(*reader));
 	reader->sequence = reader->passed_over = -1;
+	reader->most = LOG_BYTES_MAX;
 	log_source_open(&reader->source, fd);
 	err = check_header(reader, why);
 	if (!err)
 		err = read_schema(reader, why);
 	if (!err)
 		decode_ahead_open(&reader->ahead, reader->schema);
+	reader->first = reader->source.at;
 	return err;
+}
+
+bool log_reader_can_again(const struct log_reader *reader)
+{
+	return reader->source.seekable;
+}
+
+int log_reader_again(struct log_reader *reader)
+{
+	if (!log_reader_can_again(reader))
+		return -ESPIPE;
+	decode_ahead_drop(&reader->ahead);
+	log_index_rewind(&reader->index);
+	reader->torn = reader->too_long = reader->at_end = false;
+	reader->error = 0;
+	reader->damaged = reader->read = reader->unwanted = reader->seen = 0;
+	reader->segment = NULL;
+	reader->given = 0;
+	reader->sequence = reader->passed_over = -1;
+	reader->source.at = reader->first;
+	return 0;
 }
 
 void log_reader_close(struct log_reader *reader)
@@ -116,7 +139,14 @@ void log_reader_use_threads(struct log_reader *reader, unsigned threads)
 void log_reader_restrict(struct log_reader *reader, const struct log_restriction *restriction)
 {
 	reader->restriction = restriction;
-	reader->error = log_index_load(&reader->index, &reader->source);
+	log_index_free(&reader->index);
+	if (restriction)
+		reader->error = log_index_load(&reader->index, &reader->source);
+}
+
+void log_reader_bound(struct log_reader *reader, uint64_t bytes)
+{
+	reader->most = bytes;
 }
 
 /* ---- which segments are wanted ---------------------------------------------------------------- */
@@ -165,6 +195,7 @@ static int pass_over(struct log_reader *reader, const struct gpt_log_segment *he
 {
 	reader->passed_over = header->sequence;
 	reader->unwanted++;
+	reader->seen++;
 	return log_source_skip(&reader->source, bytes);
 }
 
@@ -253,6 +284,7 @@ static void read_ahead(struct log_reader *reader)
 		if (err < 0) {
 			reader->error = err;
 		} else if (err) {
+			segment->number = reader->seen++;
 			segment->passed_over = reader->passed_over;
 			reader->passed_over = -1;
 			decode_ahead_put(&reader->ahead);
@@ -312,11 +344,16 @@ const struct gpt_record *log_reader_next(struct log_reader *reader)
 		if (!next_segment(reader))
 			return NULL;
 	record = (const struct gpt_record *)(reader->segment->records.data + reader->at);
-	if (record->size > LOG_BYTES_MAX - reader->given) {
+	if (record->size > reader->most - reader->given) {
 		reader->torn = reader->too_long = true;
 		return NULL;
 	}
 	reader->at += record->size;
 	reader->given += record->size;
 	return record;
+}
+
+uint32_t log_reader_segment(const struct log_reader *reader)
+{
+	return reader->segment ? reader->segment->number : reader->seen;
 }

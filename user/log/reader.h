@@ -8,6 +8,7 @@
  *	while ((record = log_reader_next(&reader)))
  *		...
  *	(reader.error, reader.torn)
+ *	err = log_reader_again(&reader);	then the same records once more
  *	log_reader_close(&reader);
  */
 #ifndef GPUTRACE_LOG_READER_H
@@ -25,8 +26,8 @@
 #include "log/source.h"
 
 /*
- * Of records.  Keeps every index of the model within 32 bits: the least a record takes per index it makes is 8 bytes
- * plus headers.
+ * Of records, where nothing else is said.  Keeps every index of a model of the whole log within 32 bits: the least a
+ * record takes per index it makes is 8 bytes plus headers.
  */
 #define LOG_BYTES_MAX (32ull << 30)
 
@@ -46,7 +47,7 @@ struct log_restriction {
 
 struct log_reader {
 	bool torn;     /* something is missing: it was cut short, or a part of it is damaged */
-	bool too_long; /* ended at LOG_BYTES_MAX */
+	bool too_long; /* ended at the most that was to be given (log_reader_bound) */
 	int error;     /* -errno of a failed read, 0 */
 	/* segments */
 	uint32_t damaged;  /* that were left out for it */
@@ -59,13 +60,15 @@ struct log_reader {
 	struct decode_ahead ahead;
 	struct log_index index;
 	const struct log_restriction *restriction;
+	uint64_t first;	     /* offset of the first segment */
 	bool at_end;	     /* nothing more to read */
 	int64_t passed_over; /* sequence of the segment before source.at that was not wanted, -1: none */
+	uint32_t seen;	     /* segments before source.at */
 
 	const struct log_segment *segment; /* whose records are given out, NULL: none */
 	size_t at, end;			   /* in its records */
-	uint64_t given;			   /* bytes of records, of all segments */
-	int64_t sequence;		   /* of the last segment, given or passed over, -1: none */
+	uint64_t given, most;		   /* bytes of records, of all segments */
+	int64_t sequence;		   /* of the last segment that was given, -1: none */
 };
 
 /* Reads and checks header and schema.  -EPROTO, -EMEDIUMTYPE with *why a literal; -errno of reading, *why NULL. */
@@ -75,8 +78,26 @@ void log_reader_close(struct log_reader *reader);
 /* The next record, valid until the next call; NULL at the end (see torn, error). */
 const struct gpt_record *log_reader_next(struct log_reader *reader);
 
-/* Both before the first log_reader_next().  The restriction stays the caller's. */
+/*
+ * Which segment the last record is of: 0 for the first in the file.  Those that are damaged or not wanted have a
+ * number, too, so a segment has the same one whenever the log is read.  Behind the last record: how many there are.
+ */
+uint32_t log_reader_segment(const struct log_reader *reader);
+
+/*
+ * Begins anew with the first segment, at any time: all that the reader has found is forgotten, what it was told stays.
+ * -ESPIPE: the log is not a regular file (log_reader_can_again).
+ */
+int log_reader_again(struct log_reader *reader);
+bool log_reader_can_again(const struct log_reader *reader);
+
+/*
+ * These before the first log_reader_next(), or again before the first one after log_reader_again().
+ * The restriction stays the caller's; NULL: none.
+ */
 void log_reader_restrict(struct log_reader *reader, const struct log_restriction *restriction);
+/* Gives no more than so many bytes of records: LOG_BYTES_MAX if nothing is said; UINT64_MAX: all there are. */
+void log_reader_bound(struct log_reader *reader, uint64_t bytes);
 /* How many threads decode, the caller's included: 1 to 4; as many as there are processors if nothing is said. */
 void log_reader_use_threads(struct log_reader *reader, unsigned threads);
 

@@ -34,7 +34,9 @@ struct log_segment {
 	struct log_bytes file;	  /* header with its lists, frame: as in the file */
 	struct log_bytes records; /* decoded, header.record_bytes of them, in the layout of our structs */
 	size_t own;		  /* where the records behind the repeated ones begin */
-	int64_t passed_over;	  /* the reader's: sequence of the segment before it that was not wanted, -1: none */
+	/* the reader's */
+	uint32_t number;     /* among all in the file, from 0 */
+	int64_t passed_over; /* sequence of the segment before it that was not wanted, -1: none */
 };
 
 /* What a thread that decodes keeps between segments. */
