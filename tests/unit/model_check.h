@@ -86,6 +86,7 @@ CHECK_FN const char *model_check_calls(const struct model *model)
 		uint32_t count = 0;
 
 		MODEL_MUST(!i || call[-1].start_ns <= call->start_ns);
+		MODEL_MUST(call->number == i);
 		MODEL_MUST(call->thread < model->thread_count);
 		MODEL_MUST(call->stack == NONE || call->stack < model->stack_count);
 		MODEL_MUST(call->stack != NONE ||

@@ -65,6 +65,7 @@ static void make_launches(struct model *model, uint32_t count)
 		model->calls[i] = (struct model_call){
 			.start_ns = start,
 			.end_ns = start + 5000,
+			.number = i,
 			.stack = i / 4 % STACKS,
 			.native = NONE,
 			.args = NONE,

@@ -170,7 +170,7 @@ void calls_finish(struct calls *calls)
 	}
 }
 
-void calls_sort(struct calls *calls)
+static void sort_by_start(struct calls *calls)
 {
 	size_t count = calls->list.count, in_order = 0;
 	struct order_key *keys;
@@ -188,6 +188,13 @@ void calls_sort(struct calls *calls)
 		calls->places[keys[i].index] = (uint32_t)i;
 	order_apply(keys, count, calls->list.items, sizeof(calls->list.items[0]));
 	free(keys);
+}
+
+void calls_sort(struct calls *calls)
+{
+	sort_by_start(calls);
+	for (size_t i = 0; i < calls->list.count; i++)
+		calls->list.items[i].number = i;
 }
 
 uint32_t calls_place(const struct calls *calls, uint32_t space, uint32_t corr)

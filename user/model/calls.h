@@ -45,7 +45,7 @@ bool calls_name(struct calls *calls, uint32_t space, uint32_t corr, uint32_t cal
 /* After the last call: returns that came before their calls. */
 void calls_finish(struct calls *calls);
 
-/* Then, once every call has its correlation id: puts the list in order of time. */
+/* Then, once every call has its correlation id: puts the list in order of time, and numbers it. */
 void calls_sort(struct calls *calls);
 
 /* Where a call with a correlation id is in the sorted list, NONE; and one whose number is known. */

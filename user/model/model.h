@@ -122,6 +122,7 @@ struct model_args {
 struct model_call {
 	uint64_t start_ns;
 	uint64_t end_ns;    /* 0: the return was not seen */
+	uint64_t number;    /* its place in the whole trace, from 0: its index in model.calls where that is all of it */
 	uint32_t thread;    /* model.threads */
 	uint32_t stack;	    /* model.stacks or NONE, see stack_state */
 	uint32_t native;    /* model.natives or NONE */
