@@ -1,24 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Reads CLOCK_MONOTONIC and pairs it with CLOCK_REALTIME; knows nothing of logs. */
+/* Pairs CLOCK_MONOTONIC with CLOCK_REALTIME; knows nothing of logs. */
 #include "capture/clock.h"
 
-#include <time.h>
+#include "base/monotonic.h"
 
 /* A pair is disturbed by an interrupt or a preemption now and then: enough readings to find a quiet one. */
 #define CLOCK_PAIRS 20
-
-static uint64_t read_clock_ns(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
-uint64_t clock_now_ns(void)
-{
-	return read_clock_ns(CLOCK_MONOTONIC);
-}
 
 void clock_sample(struct gpt_clock *out)
 {
@@ -27,9 +14,9 @@ void clock_sample(struct gpt_clock *out)
 		.error_ns = UINT64_MAX,
 	};
 	for (int i = 0; i < CLOCK_PAIRS; i++) {
-		uint64_t before = read_clock_ns(CLOCK_MONOTONIC);
-		uint64_t wall = read_clock_ns(CLOCK_REALTIME);
-		uint64_t after = read_clock_ns(CLOCK_MONOTONIC);
+		uint64_t before = monotonic_ns();
+		uint64_t wall = clock_ns(CLOCK_REALTIME);
+		uint64_t after = monotonic_ns();
 		uint64_t half = (after - before + 1) / 2;
 
 		if (half >= out->error_ns)

@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/monotonic.h"
 #include "base/thread.h"
-#include "capture/clock.h"
 #include "capture/notices.h"
 #include "capture/ring.h"
 
@@ -115,7 +115,7 @@ static int64_t empty_ring(struct drain *drain)
 /* Bounds what a crash of ours can take from the log. */
 static void flush_each_second(struct drain *drain)
 {
-	uint64_t now_ns = clock_now_ns();
+	uint64_t now_ns = monotonic_ns();
 
 	if (now_ns - drain->flushed_ns < SECOND_NS)
 		return;
@@ -166,7 +166,7 @@ static void *drain_main(void *context)
 	/* Without the right to do so it stays where it is, which only matters on a full machine. */
 	if (getpriority(PRIO_PROCESS, 0) > DRAIN_NICE)
 		(void)setpriority(PRIO_PROCESS, 0, DRAIN_NICE);
-	drain->flushed_ns = clock_now_ns();
+	drain->flushed_ns = monotonic_ns();
 	while (!finish) {
 		struct epoll_event event;
 		uint64_t asked = begin_pass(drain, &finish), count;

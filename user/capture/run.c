@@ -15,6 +15,7 @@
 #include <gputrace/losses.h>
 
 #include "base/array.h"
+#include "base/monotonic.h"
 #include "base/msg.h"
 #include "capture/clock.h"
 #include "capture/drain.h"
@@ -75,14 +76,14 @@ static void check_drain(struct run *run)
 /* Hands attach/ what waits for it, for a while; true when there may be more. */
 static bool hear(struct run *run)
 {
-	uint64_t begin_ns = clock_now_ns();
+	uint64_t begin_ns = monotonic_ns();
 	const struct gpt_record *record;
 	uint64_t refused;
 
 	while ((record = drain_take(run->drain))) {
 		attach_notice(run->attach, record);
 		drain_done(record);
-		if (clock_now_ns() - begin_ns > HEAR_NS)
+		if (monotonic_ns() - begin_ns > HEAR_NS)
 			return true;
 	}
 	refused = drain_refused(run->drain);
@@ -199,7 +200,7 @@ static void record_until_end(struct run *run)
 	while (!run->ended) {
 		struct epoll_event event;
 		bool more = hear(run);
-		uint64_t now_ns = clock_now_ns();
+		uint64_t now_ns = monotonic_ns();
 		uint64_t due_ns = attach_tick(run->attach, now_ns);
 
 		if (now_ns >= run->next_second_ns)
@@ -280,7 +281,7 @@ int run_trace(struct attach *attach, struct log_writer *log, struct drain *drain
 	if (err)
 		goto cleanup;
 	run.cpu_start_ns = own_cpu_ns();
-	run.start_ns = clock_now_ns();
+	run.start_ns = monotonic_ns();
 	run.next_second_ns = run.start_ns + SECOND_NS;
 	append_clock(&run);
 	/* Whatever happens to us from here on, there is a log that tells what was asked for. */
@@ -289,7 +290,7 @@ int run_trace(struct attach *attach, struct log_writer *log, struct drain *drain
 	if (err)
 		goto cleanup;
 	record_until_end(&run);
-	end_ns = clock_now_ns();
+	end_ns = monotonic_ns();
 	attach_stop(attach, AGENT_STOP_MS, drain_for_attach, &run);
 	/* With the probes gone, nothing is left after this. */
 	drain_finish(drain);

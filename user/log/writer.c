@@ -9,11 +9,11 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <time.h>
 
 #include <gputrace/log.h>
 
 #include "base/array.h"
+#include "base/monotonic.h"
 #include "base/thread.h"
 #include "log/descriptions.h"
 #include "log/schema.h"
@@ -31,7 +31,7 @@ _Static_assert(WRITER_CHUNK_BYTES + DESCRIPTIONS_REPEATED_MAX <= GPT_LOG_RECORD_
  * of 3,000 code objects on 2,000 stacks has 2 MB of descriptions, which its every second would repeat.
  */
 #define REPEATED_MUCH (1u << 20)
-#define PATIENCE_NS 10000000000ll
+#define PATIENCE_NS 10000000000ull
 
 /* Room for repeated records that a chunk keeps between two segments. */
 #define FRONT_KEPT (1u << 20)
@@ -40,8 +40,8 @@ _Static_assert(WRITER_CHUNK_BYTES + DESCRIPTIONS_REPEATED_MAX <= GPT_LOG_RECORD_
 struct chunk {
 	struct chunk *next; /* in the queue, or among the free ones */
 	uint8_t *memory, *records;
-	size_t bytes;	   /* of records */
-	int64_t opened_ns; /* CLOCK_MONOTONIC of the first one */
+	size_t bytes;	    /* of records */
+	uint64_t opened_ns; /* CLOCK_MONOTONIC of the first one */
 };
 
 struct log_writer {
@@ -67,26 +67,18 @@ struct log_writer {
 	uint32_t sequence;
 };
 
-static int64_t clock_ns(clockid_t clock)
-{
-	struct timespec time;
-
-	clock_gettime(clock, &time);
-	return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
-}
-
 struct log_writer *log_writer_open(int fd)
 {
 	struct log_writer *writer = xcalloc(1, sizeof(*writer));
-	int64_t start_ns = clock_ns(CLOCK_MONOTONIC);
+	uint64_t start_ns = monotonic_ns();
 
 	pthread_mutex_init(&writer->lock, NULL);
 	pthread_cond_init(&writer->work, NULL);
 	pthread_cond_init(&writer->done, NULL);
 	writer->queue_end = &writer->queue;
 	segment_file_init(&writer->file, fd);
-	writer->file.header.start_ns = (uint64_t)start_ns;
-	writer->file.header.wall_offset_ns = clock_ns(CLOCK_REALTIME) - start_ns;
+	writer->file.header.start_ns = start_ns;
+	writer->file.header.wall_offset_ns = (int64_t)(clock_ns(CLOCK_REALTIME) - start_ns);
 	writer->schema = schema_own();
 	writer->encoder = segment_encoder_new(writer->schema);
 	writer->descriptions = descriptions_new(DESCRIPTIONS_BYTES_MAX, DESCRIPTIONS_REPEATED_MAX);
@@ -293,7 +285,7 @@ int log_writer_append_locked(struct log_writer *writer, const struct gpt_record 
 			return err;
 	}
 	if (!writer->open->bytes)
-		writer->open->opened_ns = clock_ns(CLOCK_MONOTONIC);
+		writer->open->opened_ns = monotonic_ns();
 	memcpy(writer->open->records + writer->open->bytes, record, size);
 	writer->open->bytes += size;
 	writer->taken += size;
@@ -315,7 +307,7 @@ static bool is_worth_a_segment(const struct log_writer *writer)
 	const struct chunk *chunk = writer->open;
 
 	return chunk && (writer->repeated < REPEATED_MUCH || chunk->bytes >= 2 * writer->repeated ||
-			 clock_ns(CLOCK_MONOTONIC) - chunk->opened_ns >= PATIENCE_NS);
+			 monotonic_ns() - chunk->opened_ns >= PATIENCE_NS);
 }
 
 int log_writer_flush(struct log_writer *writer)

@@ -14,8 +14,9 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "base/monotonic.h"
 
 #define CMDLINE_MAX 4096
 #define ENVIRON_MAX (256u << 10) /* the kernel takes up to a quarter of the stack, 2 MB; most have a few KB */
@@ -89,20 +90,12 @@ static int parse_stat(const char *text, struct stat_fields *out)
 	return 0;
 }
 
-static uint64_t clock_ns(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
-}
-
 static uint64_t start_monotonic_ns(unsigned long long ticks)
 {
 	uint64_t hz = (uint64_t)sysconf(_SC_CLK_TCK);
 	uint64_t since_boot = ticks / hz * NS_PER_S + ticks % hz * NS_PER_S / hz;
 	/* In this order the difference is never negative. */
-	uint64_t monotonic = clock_ns(CLOCK_MONOTONIC);
+	uint64_t monotonic = monotonic_ns();
 	uint64_t suspended = clock_ns(CLOCK_BOOTTIME) - monotonic;
 
 	return since_boot > suspended ? since_boot - suspended : 0;

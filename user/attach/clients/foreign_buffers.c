@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <gputrace/agent.h>
 #include <gputrace/walk.h>
@@ -26,14 +25,6 @@
 
 /* ---- clock ---------------------------------------------------------------------------------------------------------
  */
-
-static uint64_t wall_now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
 
 /* Kinds that the user did not ask for, or that nobody here understands. */
 static uint64_t unwanted_kinds(unsigned activity_sets)
@@ -203,7 +194,7 @@ void foreign_buffers_take(struct foreign_reader *reader, struct foreign_buffers 
 	if (reader->terms.clock)
 		tsc_clock_sample(&reader->clock);
 	buffer.ticks = tsc_now();
-	buffer.wall_ns = wall_now_ns();
+	buffer.wall_ns = clock_ns(CLOCK_REALTIME);
 	buffer.wall_offset_ns = (int64_t)(buffer.wall_ns - monotonic_ns());
 	result = foreign_buffer_convert(buffers->records, &reader->terms, &buffer);
 	if (result.left)
