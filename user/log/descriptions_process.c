@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "base/apart.h"
+
 /* As the model tells processes with one pid apart (process_table.c): /proc tells a start in ticks of 10 ms. */
 #define SAME_START_NS 100000000ull
 
@@ -66,11 +68,9 @@ static void begin_anew(struct descriptions *descriptions, struct process_numbers
 
 static bool is_same(const struct process_numbers *process, uint64_t start_ns)
 {
-	uint64_t distance = process->start_ns > start_ns ? process->start_ns - start_ns : start_ns - process->start_ns;
-
 	if (process->exit_ns && start_ns > process->exit_ns)
 		return false;
-	return !process->start_ns || distance <= SAME_START_NS;
+	return !process->start_ns || apart(process->start_ns, start_ns) <= SAME_START_NS;
 }
 
 void descriptions_look_at_fork(struct descriptions *descriptions, const struct gpt_record *record)

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "base/apart.h"
+
 /*
  * Two start times closer than this are the same process where nothing else is known: /proc tells it in ticks of 10 ms,
  * a fork record in ns, and without being asked to no kernel gives a pid again within 100 ms.
@@ -103,18 +105,13 @@ static const char *keep(struct process_table *processes, struct text text)
 	return string_keep(processes->strings, text.bytes, text.size);
 }
 
-static uint64_t distance(uint64_t a, uint64_t b)
-{
-	return a > b ? a - b : b - a;
-}
-
 /* Whether the process that is known by a pid can be the one that started at this time. */
 static bool is_same(const struct model_process *process, uint64_t start_ns)
 {
 	if (process->exit_ns && start_ns > process->exit_ns)
 		return false;
 	if (process->start_ns)
-		return distance(process->start_ns, start_ns) <= SAME_START_NS;
+		return apart(process->start_ns, start_ns) <= SAME_START_NS;
 	if (process->exit_ns)
 		return true;
 	return !process->first_call_ns || start_ns <= process->first_call_ns + SAME_START_NS;

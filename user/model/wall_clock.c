@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "base/apart.h"
 #include "model/model.h"
 
 /* Samples that differ by more than both their errors and this lie on two sides of a step. */
@@ -109,11 +110,6 @@ struct reading {
 	bool too_early;	     /* before not_before_ns */
 	uint64_t after_ns;   /* how long after not_before_ns, 0: not known */
 };
-
-static uint64_t apart(uint64_t a, uint64_t b)
-{
-	return a > b ? a - b : b - a;
-}
 
 /* The sample of [first, last] nearest to a time; starts at *near. */
 static size_t nearest_sample(const struct wall_clock_track *track, size_t first, size_t last, uint64_t mono_ns,

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/apart.h"
+
 /* Ids of names that no agent gives: they count from 1. */
 #define FIRST_NAME 0x80000000u
 
@@ -74,11 +76,6 @@ static void send_batch(struct batch *batch)
 
 /* ---- times ---------------------------------------------------------------------------------------------------------
  */
-
-static uint64_t apart(uint64_t a, uint64_t b)
-{
-	return a > b ? a - b : b - a;
-}
 
 /* A batch has times of one clock. */
 static void use_clock(struct foreign_records *process, bool ticks)

@@ -9,6 +9,7 @@
 #include <x86intrin.h>
 #endif
 
+#include "base/apart.h"
 #include "base/monotonic.h"
 
 /* A pair is disturbed by an interrupt or a preemption now and then: enough readings to find a quiet one. */
@@ -191,11 +192,6 @@ static uint64_t length_of(const struct tsc_clock *clock, const uint64_t times[2]
 			b++;
 	}
 	return (uint64_t)on_line(a, b, (int64_t)(times[1] - times[0]));
-}
-
-static uint64_t apart(uint64_t a, uint64_t b)
-{
-	return a > b ? a - b : b - a;
 }
 
 bool tsc_clock_convert(const struct tsc_clock *clock, uint64_t times[2], uint64_t *error_ns)

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* How far two times are from each other, whichever is later. */
+#ifndef GPUTRACE_BASE_APART_H
+#define GPUTRACE_BASE_APART_H
+
+#include <stdint.h>
+
+static inline uint64_t apart(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : b - a;
+}
+
+#endif
