@@ -34,7 +34,11 @@
 
 #include <gputrace/record.h>
 
-#define GPT_AGENT_ABI 1
+/*
+ * What agent and collector must have in common: one of another number is left alone and named.  Raised by each change of
+ * the exported names; tests/unit/agent_library.sh holds the two together.
+ */
+#define GPT_AGENT_ABI 2
 
 /*
  * Exported symbols of the agent.
