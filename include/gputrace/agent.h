@@ -35,8 +35,8 @@
 #include <gputrace/record.h>
 
 /*
- * What agent and collector must have in common: one of another number is left alone and named.  Raised by each change of
- * the exported names; tests/unit/agent_library.sh holds the two together.
+ * What agent and collector must have in common: one of another number is left alone and named.  Raised by each change
+ * of the exported names; tests/unit/agent_library.sh holds the two together.
  */
 #define GPT_AGENT_ABI 2
 
