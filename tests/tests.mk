@@ -19,14 +19,18 @@ UNIT_OBJ := $(UNIT_SRC:%.c=$(BUILD)/%.o)
 UNIT_BIN := $(UNIT_OBJ:.o=)
 SAMPLE := $(BUILD)/tests/e2e/consumers/sample
 RELOG := $(BUILD)/tests/relog
-OBJECTS += $(UNIT_OBJ) $(SAMPLE).o $(RELOG).o
+# A model as a trace of many parts.
+TRACE_CUT_OBJ := $(BUILD)/tests/unit/trace_cut.o $(BUILD)/tests/unit/trace_cut_part.o
+OBJECTS += $(UNIT_OBJ) $(TRACE_CUT_OBJ) $(SAMPLE).o $(RELOG).o
 
-$(UNIT_OBJ) $(SAMPLE).o: private BASE_CFLAGS += -Itests/unit
+$(UNIT_OBJ) $(TRACE_CUT_OBJ) $(SAMPLE).o: private BASE_CFLAGS += -Itests/unit
 $(filter $(BUILD)/tests/unit/test_attach_%,$(UNIT_OBJ)): | $(SKELETON)
 
 $(BUILD)/tests/unit/test_%: $(BUILD)/tests/unit/test_%.o $(LIB)
 	$(say) LINK $@
 	$(Q)$(CC) $(CFLAGS) $(EXTRA_CFLAGS) $(LDFLAGS) $(EXTRA_LDFLAGS) -o $@ $^ $(LIBS) -lcmocka -ldl -lpthread
+
+$(patsubst %,$(BUILD)/tests/unit/test_%,trace_cut): $(TRACE_CUT_OBJ)
 
 # Logs of version 1 as today's.
 $(RELOG): $(RELOG).o $(LIB)
