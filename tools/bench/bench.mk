@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # What tracing costs; included by the top Makefile.
 #
-#   bench            all of them, one after the other; fails when one misses the project's numbers
+#   bench            all of them but scale, one after the other; fails when one misses the project's numbers
 #   bench-probe      a launch probe with its Python stack against an empty uprobe (root)
 #   bench-calls      a Python call under --python-calls against a bare one (root)
 #   bench-rate       nothing lost at the highest rate; the collector's CPU; attach and detach (root)
@@ -9,6 +9,8 @@
 #   bench-model      CPU from log to model
 #   bench-log        bytes and CPU of packing a log
 #   bench-export     CPU from model to files
+#   bench-scale      time, CPU and memory from a log of 50 million launches to report and files (root, minutes, 1 GB of disk);
+#                    SCALE_FLAGS="--launches 3000000 --only report" for less
 
 BENCH := $(BUILD)/tools/bench
 BENCH_OBJ := $(addprefix $(BENCH)/,bench_probe.o bench_calls.o bench_model.o bench_log.o bench_export.o)
@@ -28,7 +30,7 @@ $(BENCH)/hammer.so: tools/bench/hammer.c $(BUILD)/flags
 	$(say) LINK $@
 	$(Q)$(CC) $(BASE_CFLAGS) -O2 -g -shared -fPIC -o $@ $<
 
-.PHONY: bench benches bench-probe bench-calls bench-rate bench-inject bench-model bench-log bench-export
+.PHONY: bench benches bench-probe bench-calls bench-rate bench-inject bench-model bench-log bench-export bench-scale
 benches: $(BENCHES) $(BENCH)/hammer.so
 
 bench:
@@ -36,5 +38,5 @@ bench:
 	@$(MAKE) --no-print-directory all benches simgpu
 	@BUILD=$(BUILD) tools/bench/run
 
-bench-probe bench-calls bench-rate bench-inject bench-model bench-log bench-export: bench-%: all benches simgpu
+bench-probe bench-calls bench-rate bench-inject bench-model bench-log bench-export bench-scale: bench-%: all benches simgpu
 	@BUILD=$(BUILD) tools/bench/run $*

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Called from Python at some depth: launches in a tight loop and returns nanoseconds per call. */
+/* Called from Python at some depth: launches in a tight loop. */
 #include <stdint.h>
 #include <time.h>
 
@@ -10,7 +10,10 @@ struct dim3 {
 typedef int launch(const void *function, struct dim3 grid, struct dim3 block, void **args, uint64_t shared,
 		   void *stream);
 
+/* Of no kernel; nanoseconds per call. */
 double hammer(launch *function, long calls);
+/* Of one kernel into one stream; how many calls failed. */
+long burst(launch *function, const void *kernel, void *stream, long calls);
 
 static double now_ns(void)
 {
@@ -28,4 +31,14 @@ double hammer(launch *function, long calls)
 	for (long i = 0; i < calls; i++)
 		function(0, one, one, 0, 0, 0);
 	return (now_ns() - start) / (double)calls;
+}
+
+long burst(launch *function, const void *kernel, void *stream, long calls)
+{
+	const struct dim3 grid = {64, 1, 1}, block = {256, 1, 1};
+	long failed = 0;
+
+	for (long i = 0; i < calls; i++)
+		failed += function(kernel, grid, block, 0, 0, stream) != 0;
+	return failed;
 }
