@@ -69,7 +69,7 @@ static int take(struct log_writer *writer, struct gpt_end **end, const struct gp
 
 int main(int argc, char **argv)
 {
-	uint64_t each = argc > 3 ? strtoull(argv[3], NULL, 0) : 4000000, next = each;
+	uint64_t each = argc > 3 ? strtoull(argv[3], NULL, 0) : 4000000, taken = 0, next = each;
 	struct gpt_record *record = malloc(GPT_RECORD_MAX);
 	struct gpt_log_header header;
 	struct gpt_end *end = NULL;
@@ -89,7 +89,8 @@ int main(int argc, char **argv)
 	log_writer_set_start(writer, header.start_ns, header.wall_offset_ns);
 	while (!err && read_record(old, record, &damage)) {
 		err = take(writer, &end, record);
-		if (log_writer_bytes(writer) < next)
+		taken += record->size;
+		if (taken < next)
 			continue;
 		err = err ? err : log_writer_settle(writer);
 		next += each;

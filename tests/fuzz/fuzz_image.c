@@ -44,7 +44,6 @@ static void read_addresses(struct image *image)
 			abort();
 		if (image_file_offset(image, probes[i], &value) == 0 && image_read(image, probes[i], bytes, 1))
 			abort(); /* an offset was given for what is not in the file */
-		image_address(image, probes[i], &value);
 		image_bias(image, &mapping, &value);
 		image_read(image, probes[i], bytes, sizeof(bytes));
 		site_choose(image, probes[i], &site);
@@ -109,7 +108,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	image_each_symbol(image, touch, &sum);
 	image_symbol(image, "_PyRuntime", &symbol);
-	image_has_section(image, ".nv_fatbin");
 	if (strlen(image_soname(image)) > 255)
 		abort();
 	read_addresses(image);

@@ -38,7 +38,7 @@ LOG_FN struct given given_by_fd(int fd, struct given_options options)
 	given.err = log_reader_open(&reader, fd, &given.why);
 	if (!given.err) {
 		if (options.threads)
-			log_reader_use_threads(&reader, options.threads);
+			decode_ahead_use(&reader.ahead, options.threads);
 		if (options.restriction)
 			log_reader_restrict(&reader, options.restriction);
 		while ((record = log_reader_next(&reader))) {

@@ -62,8 +62,7 @@ static void names_tell_the_kind(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 		if (library_kind_of_name(names[i].path) != names[i].kind)
-			fail_msg("%s is taken for %s", names[i].path,
-				 library_kind_name(library_kind_of_name(names[i].path)));
+			fail_msg("%s is taken for kind %d", names[i].path, (int)library_kind_of_name(names[i].path));
 }
 
 static struct image *build_image(const char *source, const char *versions, const char *flags)

@@ -12,7 +12,7 @@
 
 #include <gputrace/walk.h>
 
-#include "log/descriptions.h"
+#include "log/descriptions_internal.h"
 #include "log_builder.h"
 
 /* Descriptions, and the chunk that is looked at next. */
@@ -407,7 +407,7 @@ static void what_was_not_needed_for_longest_is_forgotten_and_that_is_said(void *
 		if (i % 10 == 0)
 			look(&f);
 	}
-	assert_true(descriptions_forgotten(f.descriptions) > 1000);
+	assert_true(f.descriptions->store.forgotten > 1000);
 	log_launch(&f.chunk, 7, 8, 5000, 1, 5000);
 	log_launch(&f.chunk, 7, 8, 5000, 3990, 5001);
 	look(&f);
@@ -427,7 +427,7 @@ static void a_chunk_alone_may_not_take_more_memory_than_there_is(void **state)
 	for (uint64_t i = 1; i <= 4000; i++)
 		stack_of(&f, 7, i, 0xa0);
 	look(&f);
-	assert_true(descriptions_forgotten(f.descriptions) > 3000);
+	assert_true(f.descriptions->store.forgotten > 3000);
 	end(&f);
 }
 

@@ -79,7 +79,7 @@ static void a_log_may_end_before_all_was_read(void **state)
 	three_make(&three);
 	fd = log_file_fd(&three.file);
 	assert_int_equal(log_reader_open(&reader, fd, &why), 0);
-	log_reader_use_threads(&reader, 4);
+	decode_ahead_use(&reader.ahead, 4);
 	assert_non_null(log_reader_next(&reader));
 	log_reader_close(&reader);
 	close(fd);
@@ -118,7 +118,7 @@ static void assert_again(int fd, unsigned threads, unsigned skipped, bool torn, 
 	const char *why;
 
 	assert_int_equal(log_reader_open(&reader, fd, &why), 0);
-	log_reader_use_threads(&reader, threads);
+	decode_ahead_use(&reader.ahead, threads);
 	for (unsigned round = 0; round < 3; round++) {
 		struct log_builder first = numbered(&reader), second;
 

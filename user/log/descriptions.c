@@ -29,11 +29,6 @@ void descriptions_free(struct descriptions *descriptions)
 	free(descriptions);
 }
 
-uint64_t descriptions_forgotten(const struct descriptions *descriptions)
-{
-	return descriptions->store.forgotten;
-}
-
 /* ---- references ------------------------------------------------------------------------------------------------ */
 
 /* The symbols of a native stack may come after it: they are looked for when it is needed. */

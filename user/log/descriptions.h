@@ -40,7 +40,4 @@ void descriptions_look(struct descriptions *descriptions, const uint8_t *records
 /* Writes them, whole records in an order that means the same, in front of the chunk: repeated.bytes. */
 void descriptions_write(const struct descriptions *descriptions, uint8_t *to);
 
-/* How many were forgotten so far. */
-uint64_t descriptions_forgotten(const struct descriptions *descriptions);
-
 #endif

@@ -131,11 +131,6 @@ void log_reader_close(struct log_reader *reader)
 	reader->schema = NULL;
 }
 
-void log_reader_use_threads(struct log_reader *reader, unsigned threads)
-{
-	decode_ahead_use(&reader->ahead, threads);
-}
-
 void log_reader_restrict(struct log_reader *reader, const struct log_restriction *restriction)
 {
 	reader->restriction = restriction;

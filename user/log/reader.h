@@ -98,7 +98,5 @@ bool log_reader_can_again(const struct log_reader *reader);
 void log_reader_restrict(struct log_reader *reader, const struct log_restriction *restriction);
 /* Gives no more than so many bytes of records: LOG_BYTES_MAX if nothing is said; UINT64_MAX: all there are. */
 void log_reader_bound(struct log_reader *reader, uint64_t bytes);
-/* How many threads decode, the caller's included: 1 to 4; as many as there are processors if nothing is said. */
-void log_reader_use_threads(struct log_reader *reader, unsigned threads);
 
 #endif

@@ -49,7 +49,6 @@ struct log_writer {
 	pthread_cond_t work;  /* the queue or `stop` */
 	pthread_cond_t done;  /* a chunk has become free, the thread has nothing to do, an error */
 	int error;	      /* sticky, negative errno */
-	uint64_t taken;	      /* bytes of records */
 	size_t repeated;      /* bytes that the last segment repeated */
 	unsigned chunks;      /* made so far */
 	struct chunk *open;   /* is being filled; NULL: none */
@@ -288,7 +287,6 @@ int log_writer_append_locked(struct log_writer *writer, const struct gpt_record 
 		writer->open->opened_ns = monotonic_ns();
 	memcpy(writer->open->records + writer->open->bytes, record, size);
 	writer->open->bytes += size;
-	writer->taken += size;
 	return 0;
 }
 
@@ -363,16 +361,6 @@ int log_writer_finish(struct log_writer *writer, struct gpt_end *end)
 	writer->error = error;
 	log_writer_unlock(writer);
 	return error;
-}
-
-uint64_t log_writer_bytes(struct log_writer *writer)
-{
-	uint64_t bytes;
-
-	log_writer_lock(writer);
-	bytes = writer->taken;
-	log_writer_unlock(writer);
-	return bytes;
 }
 
 void log_writer_close(struct log_writer *writer)

@@ -57,9 +57,6 @@ int log_writer_settle(struct log_writer *writer);
  */
 int log_writer_finish(struct log_writer *writer, struct gpt_end *end);
 
-/* Bytes of records taken so far. */
-uint64_t log_writer_bytes(struct log_writer *writer);
-
 /* NULL is allowed. */
 void log_writer_close(struct log_writer *writer);
 

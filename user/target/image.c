@@ -188,23 +188,6 @@ const char *image_soname(const struct image *image)
 	return image->soname;
 }
 
-bool image_has_section(const struct image *image, const char *name)
-{
-	Elf_Scn *section = NULL;
-	size_t names;
-
-	if (elf_getshdrstrndx(image->elf, &names))
-		return false;
-	while ((section = elf_nextscn(image->elf, section))) {
-		const Elf64_Shdr *header = elf64_getshdr(section);
-		const char *text = header ? elf_strptr(image->elf, names, header->sh_name) : NULL;
-
-		if (text && strcmp(text, name) == 0)
-			return true;
-	}
-	return false;
-}
-
 int image_section(const struct image *image, const char *name, uint32_t type, uint64_t most, uint64_t *address,
 		  const uint8_t **data, size_t *bytes)
 {
@@ -249,25 +232,6 @@ int image_file_offset(const struct image *image, uint64_t address, uint64_t *off
 	if (!segment)
 		return -ERANGE;
 	*offset = segment->offset + (address - segment->address);
-	return 0;
-}
-
-int image_address(const struct image *image, uint64_t file_offset, uint64_t *address)
-{
-	const struct image_segment *found = NULL;
-
-	/* The same bytes may be mapped twice (text and data sharing a page): code is what is asked about. */
-	for (size_t i = 0; i < image->segment_count; i++) {
-		const struct image_segment *segment = &image->segments[i];
-
-		if (file_offset < segment->offset || file_offset - segment->offset >= segment->bytes)
-			continue;
-		if (!found || (segment->executable && !found->executable))
-			found = segment;
-	}
-	if (!found)
-		return -ERANGE;
-	*address = found->address + (file_offset - found->offset);
 	return 0;
 }
 

@@ -49,9 +49,8 @@ const char *image_slot_symbol(const struct image *image, uint64_t address);
 
 const char *image_soname(const struct image *image); /* "" when there is none */
 
-/* Linked address -> offset in the file and back, by the program headers; -ERANGE. */
+/* Linked address -> offset in the file, by the program headers; -ERANGE. */
 int image_file_offset(const struct image *image, uint64_t address, uint64_t *offset);
-int image_address(const struct image *image, uint64_t file_offset, uint64_t *address);
 
 /* Where in the file a symbol's address lies; -ENOENT, -ERANGE. */
 int image_symbol_offset(const struct image *image, const char *name, uint64_t *offset);

@@ -86,23 +86,6 @@ enum library_kind library_kind_of_image(const struct image *image, const char *p
 	return LIBRARY_OTHER;
 }
 
-const char *library_kind_name(enum library_kind kind)
-{
-	static const char *const names[] = {
-		[LIBRARY_OTHER] = "other",
-		[LIBRARY_CUDART] = "CUDA runtime",
-		[LIBRARY_CUDA] = "CUDA driver",
-		[LIBRARY_CUDART_STATIC] = "CUDA runtime (static)",
-		[LIBRARY_CUPTI] = "CUPTI",
-		[LIBRARY_PYTHON] = "Python",
-		[LIBRARY_PYTHON_STATIC] = "Python (static)",
-		[LIBRARY_AGENT] = "gputrace agent",
-		[LIBRARY_TORCH] = "PyTorch",
-	};
-
-	return (size_t)kind < sizeof(names) / sizeof(*names) ? names[kind] : "other";
-}
-
 /* ---- which calls in it ------------------------------------------------------------------------ */
 
 struct call_symbol {

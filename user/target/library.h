@@ -30,8 +30,6 @@ enum library_kind library_kind_of_image(const struct image *image, const char *p
 /* Whether CPython itself is in the file, whatever its name. */
 bool library_holds_python(const struct image *image);
 
-const char *library_kind_name(enum library_kind kind);
-
 struct library_site {
 	uint16_t api; /* GPT_API of the symbol; a twin has its own callback id */
 	struct probe_site site;

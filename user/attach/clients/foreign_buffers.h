@@ -45,7 +45,4 @@ void foreign_buffers_take(struct foreign_reader *reader, struct foreign_buffers 
 /* The process is gone or runs another program. */
 void foreign_buffers_forget(struct foreign_buffers *buffers);
 
-/* PyTorch: its library is probed, when it is one whose buffers can be followed; tried once. -errno */
-int file_attach_profiler(struct files *files, struct probed_file *file, const struct image *image);
-
 #endif
