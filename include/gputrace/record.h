@@ -25,6 +25,12 @@ struct gpt_record {
 	__u16 flags;
 };
 
+/* Bytes with what fills them up to a multiple of 8: records, what stands in them, parts of a log. */
+static inline __u64 gpt_padded(__u64 bytes)
+{
+	return (bytes + 7) & ~7ull;
+}
+
 enum gpt_record_type {
 	/* from the kernel */
 	GPT_CALL = 1,	      /* struct gpt_call: a thread entered a CUDA call */

@@ -29,11 +29,11 @@ static bool is_file(const uint8_t *data, size_t size)
 static void sign_segments(struct log_file *file)
 {
 	const struct gpt_log_header *header = (const struct gpt_log_header *)file->bytes.data;
-	uint64_t at = header->header_size + (((uint64_t)header->schema_bytes + 7) & ~7ull);
+	uint64_t at = header->header_size + gpt_padded(header->schema_bytes);
 
 	while (at % 8 == 0 && at + sizeof(struct gpt_log_segment) <= file->bytes.size) {
 		const struct gpt_log_segment *segment = log_file_header(file, at);
-		uint64_t bytes = segment->header_size + (((uint64_t)segment->body_bytes + 7) & ~7ull);
+		uint64_t bytes = segment->header_size + gpt_padded(segment->body_bytes);
 
 		if (segment->magic != GPT_LOG_SEGMENT_MAGIC || bytes > file->bytes.size - at ||
 		    segment->header_size < sizeof(*segment))

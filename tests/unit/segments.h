@@ -46,11 +46,6 @@ struct segments {
 	uint64_t left_over; /* bytes behind the last whole segment that are no index */
 };
 
-static inline uint64_t padded_to_8(uint64_t bytes)
-{
-	return (bytes + 7) & ~7ull;
-}
-
 /* False: what is there is no whole segment. */
 static inline bool segments_take(struct segments *log, struct unpacker *unpacker, uint64_t offset)
 {
@@ -63,7 +58,7 @@ static inline bool segments_take(struct segments *log, struct unpacker *unpacker
 	if (room < sizeof(*header))
 		return false;
 	memcpy(header, log->file + offset, sizeof(*header));
-	if (header->magic != GPT_LOG_SEGMENT_MAGIC || header->header_size + padded_to_8(header->body_bytes) > room)
+	if (header->magic != GPT_LOG_SEGMENT_MAGIC || header->header_size + gpt_padded(header->body_bytes) > room)
 		return false;
 	assert_true(log->count + 1 < SEGMENTS_MAX);
 	segment->offset = offset;
@@ -131,7 +126,7 @@ static inline struct segments *segments_of(int fd)
 	memcpy(&log->header, log->file, sizeof(log->header));
 	assert_int_equal(log->header.magic, GPT_LOG_MAGIC);
 	assert_int_equal(log->header.version, GPT_LOG_VERSION);
-	at = padded_to_8(log->header.header_size + log->header.schema_bytes);
+	at = gpt_padded(log->header.header_size + log->header.schema_bytes);
 	assert_true(at <= log->bytes);
 	assert_int_equal(
 		schema_parse((const char *)log->file + log->header.header_size, log->header.schema_bytes, &log->schema),
@@ -140,7 +135,7 @@ static inline struct segments *segments_of(int fd)
 	while (segments_take(log, unpacker, at)) {
 		const struct gpt_log_segment *header = &log->items[log->count - 1].header;
 
-		at += header->header_size + padded_to_8(header->body_bytes);
+		at += header->header_size + gpt_padded(header->body_bytes);
 	}
 	unpacker_free(unpacker);
 	if (log->bytes - at >= sizeof(magic))

@@ -120,7 +120,7 @@ static rlim_t head_bytes(void)
 	size_t schema;
 
 	free(schema_text(&schema));
-	return sizeof(struct gpt_log_header) + padded_to_8(schema);
+	return sizeof(struct gpt_log_header) + gpt_padded(schema);
 }
 
 static void a_log_is_its_header_its_records_in_order_and_an_index(void **state)

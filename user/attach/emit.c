@@ -14,7 +14,7 @@
 /* A zeroed record with `bytes` of text after `fixed` bytes of fields. */
 static void *record_new(uint16_t type, size_t fixed, size_t bytes)
 {
-	size_t size = (fixed + bytes + 7) & ~(size_t)7;
+	size_t size = gpt_padded(fixed + bytes);
 	struct gpt_record *record = xcalloc(1, size);
 
 	record->size = (uint32_t)size;

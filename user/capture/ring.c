@@ -38,7 +38,7 @@ static int on_sample(void *context, void *data, size_t size)
 		ring->record(ring->context, record);
 	else
 		ring->malformed++;
-	ring->taken += RECORD_HEADER_BYTES + ((size + 7) & ~(size_t)7);
+	ring->taken += RECORD_HEADER_BYTES + gpt_padded(size);
 	/* libbpf stops at a negative value, with this record counted as consumed. */
 	return ring->taken >= ring->budget ? -ECANCELED : 0;
 }

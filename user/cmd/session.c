@@ -63,7 +63,7 @@ struct gpt_session *session_record(const struct options *options)
 	snprintf(min_complete, sizeof(min_complete), "%u", options->min_complete);
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
 		bytes += strlen(texts[i]) + 1;
-	size = (sizeof(*record) + bytes + 7) & ~(size_t)7;
+	size = gpt_padded(sizeof(*record) + bytes);
 	record = xcalloc(1, size);
 	record->hdr = (struct gpt_record){.size = (uint32_t)size, .type = GPT_SESSION};
 	record->metric_launches = options->metric == METRIC_LAUNCHES;

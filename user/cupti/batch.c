@@ -10,7 +10,7 @@ void *batch_add(struct batch *batch, uint16_t type, size_t bytes)
 
 	if (bytes > sizeof(batch->data) - 7)
 		return NULL;
-	bytes = (bytes + 7) & ~(size_t)7;
+	bytes = gpt_padded(bytes);
 	if (bytes > sizeof(batch->data) - batch->used)
 		batch_flush(batch);
 	record = (struct gpt_record *)(batch->data + batch->used);

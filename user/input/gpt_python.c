@@ -11,7 +11,7 @@ static bool is_kind(uint8_t kind)
 static bool read_text(const struct gpt_code *record, uint32_t bytes, uint8_t kind, uint32_t most, size_t *at,
 		      struct python_text *text)
 {
-	size_t padded = ((size_t)bytes + 7) & ~(size_t)7;
+	size_t padded = gpt_padded(bytes);
 
 	if (padded > record->hdr.size - sizeof(*record) - *at || !is_kind(kind))
 		return false;

@@ -68,7 +68,7 @@ static int check_header(struct log_reader *reader, const char **why)
 
 static int read_schema(struct log_reader *reader, const char **why)
 {
-	size_t bytes = reader->header.schema_bytes, padded = (bytes + 7) & ~(size_t)7;
+	size_t bytes = reader->header.schema_bytes, padded = gpt_padded(bytes);
 	char *text = xmalloc(padded);
 	int64_t got = log_source_read(&reader->source, text, padded);
 	int err = got < 0 ? (int)got : 0;

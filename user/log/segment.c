@@ -9,6 +9,7 @@
 #include <zstd.h>
 
 #include <gputrace/log.h>
+#include <gputrace/record.h>
 
 #include "base/array.h"
 #include "log/pack.h"
@@ -45,11 +46,6 @@ void segment_encoder_free(struct segment_encoder *encoder)
 	free(encoder);
 }
 
-static size_t padded(size_t bytes)
-{
-	return (bytes + 7) & ~(size_t)7;
-}
-
 static void *reserve(struct segment_encoder *encoder, size_t bytes)
 {
 	encoder->bytes = array_reserve(encoder->bytes, 1, 0, bytes, &encoder->capacity);
@@ -74,8 +70,8 @@ static size_t header_bytes(const struct pack_out *packed)
 {
 	size_t pids = packed->pid_count == GPT_LOG_ANY_PROCESS ? 0 : packed->pid_count;
 
-	return padded(sizeof(struct gpt_log_segment) + packed->kind_count * sizeof(struct gpt_log_kind) +
-		      pids * sizeof(uint32_t));
+	return gpt_padded(sizeof(struct gpt_log_segment) + packed->kind_count * sizeof(struct gpt_log_kind) +
+			  pids * sizeof(uint32_t));
 }
 
 int segment_encode(struct segment_encoder *encoder, const uint8_t *records, size_t bytes, uint32_t repeated,
@@ -91,11 +87,11 @@ int segment_encode(struct segment_encoder *encoder, const uint8_t *records, size
 		return err;
 	header_size = header_bytes(&packed);
 	room = ZSTD_compressBound(packed.packed_bytes);
-	to = reserve(encoder, header_size + padded(room));
+	to = reserve(encoder, header_size + gpt_padded(room));
 	frame = ZSTD_compress2(encoder->zstd, to + header_size, room, packed.packed, packed.packed_bytes);
 	if (ZSTD_isError(frame))
 		return -EIO;
-	memset(to + header_size + frame, 0, padded(frame) - frame);
+	memset(to + header_size + frame, 0, gpt_padded(frame) - frame);
 	header = (struct gpt_log_segment){
 		.magic = GPT_LOG_SEGMENT_MAGIC,
 		.header_size = (uint32_t)header_size,
@@ -116,6 +112,6 @@ int segment_encode(struct segment_encoder *encoder, const uint8_t *records, size
 	put_header(to, &header, &packed);
 	header.checksum = (uint32_t)crc32(0, to, (uInt)(header_size + frame));
 	memcpy(to, &header, sizeof(header));
-	*out = (struct segment){.bytes = to, .size = header_size + padded(frame), .header_size = header_size};
+	*out = (struct segment){.bytes = to, .size = header_size + gpt_padded(frame), .header_size = header_size};
 	return 0;
 }

@@ -55,7 +55,7 @@ bool log_segment_header_is_sane(const struct gpt_log_segment *header);
 /* The frame and the zeros behind it. */
 static inline uint64_t log_segment_body_room(const struct gpt_log_segment *header)
 {
-	return ((uint64_t)header->body_bytes + 7) & ~7ull;
+	return gpt_padded(header->body_bytes);
 }
 
 /* Decodes segment->file, which holds header_size + body_bytes bytes.  0, -EPROTO. */

@@ -64,7 +64,7 @@ int segment_file_write_header(const struct segment_file *file)
 
 int segment_file_begin(struct segment_file *file)
 {
-	uint64_t end = (sizeof(file->header) + file->header.schema_bytes + 7) & ~7ull;
+	uint64_t end = gpt_padded(sizeof(file->header) + file->header.schema_bytes);
 	static const char zeros[8];
 	int err;
 
