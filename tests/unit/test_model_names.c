@@ -2,6 +2,7 @@
 /* Names: of calls, of kernels, and of whatever a target chose to call its functions. */
 #include "model_of.h"
 
+#include "base/path.h"
 #include "model/demangle.h"
 #include "model/string_pool.h"
 

@@ -19,6 +19,7 @@
 #include <gputrace/cupti_search.h>
 
 #include "agent/old_glibc.h"
+#include "agent/path.h"
 
 #define PATH_BYTES 512u
 #define CUDA_NOT_INITIALIZED 3 /* CUDA_ERROR_NOT_INITIALIZED, cuda.h: what every function but cuInit says before it */
@@ -35,17 +36,10 @@ static const char *const toolkit_variables[] = GPT_CUPTI_TOOLKIT_VARIABLES;
 
 /* ---- what the process has mapped --------------------------------------------------------------- */
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 /* "libcudart.so.12", and "libcudart-d0da41ae.so.11.0" as auditwheel renames it. */
 static const char *version_of(const char *path, const char *library)
 {
-	const char *name = base_name(path), *so;
+	const char *name = path_base(path), *so;
 	size_t length = strlen(library);
 
 	if (strncmp(name, library, length) != 0)
@@ -299,7 +293,7 @@ static bool try_given(struct search *search, const struct mapped_files *files, c
 
 static bool try_not_mapped(struct search *search, const struct mapped_files *files)
 {
-	const char *name = base_name(files->cudart);
+	const char *name = path_base(files->cudart);
 	size_t i, g;
 
 	for (i = 0; files->cudart[0] && i < sizeof(beside_cudart) / sizeof(beside_cudart[0]); i++)

@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "agent/path.h"
 #include "agent/yield.h"
 
 #define ENTRIES_MAX 16u /* a process has one Kineto */
@@ -219,13 +220,12 @@ static int count_loaded(struct dl_phdr_info *info, size_t size, void *loaded)
 void intercept_follow(const struct cupti *cupti)
 {
 	unsigned long long loaded = 0;
-	const char *slash = strrchr(cupti->path, '/');
 
 	dl_iterate_phdr(count_loaded, &loaded);
 	if (loaded == table.libraries)
 		return;
 	table.libraries = loaded;
-	table.cupti = slash ? slash + 1 : cupti->path;
+	table.cupti = path_base(cupti->path);
 	real[BUFFERS] = (void *)cupti->register_buffers;
 	real[CLOCK] = (void *)cupti->register_timestamp;
 	dl_iterate_phdr(look_at, NULL);

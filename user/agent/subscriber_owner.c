@@ -14,6 +14,7 @@
 #include <gputrace/cupti_users.h>
 
 #include "agent/old_glibc.h"
+#include "agent/path.h"
 
 static const struct tool {
 	const char *file, *name; /* file: how its name begins */
@@ -25,13 +26,6 @@ static const struct tool {
 
 #define OURS "libgputrace-agent"
 
-static const char *base_name(const char *path)
-{
-	const char *slash = path ? strrchr(path, '/') : NULL;
-
-	return slash ? slash + 1 : path ? path : "";
-}
-
 static bool begins(const char *text, const char *with)
 {
 	return !strncmp(text, with, strlen(with));
@@ -40,7 +34,7 @@ static bool begins(const char *text, const char *with)
 /* path: PATH_MAX bytes for where it is */
 static int is_kineto(struct dl_phdr_info *info, size_t size, void *path)
 {
-	if (!begins(base_name(info->dlpi_name), GPT_KINETO_FILE))
+	if (!begins(path_base(info->dlpi_name), GPT_KINETO_FILE))
 		return 0;
 	snprintf(path, PATH_MAX, "%s", info->dlpi_name);
 	return 1;
@@ -68,7 +62,7 @@ struct search {
 
 static int is_tool(struct dl_phdr_info *info, size_t size, void *context)
 {
-	const char *file = base_name(info->dlpi_name);
+	const char *file = path_base(info->dlpi_name);
 	const struct search *search = context;
 	size_t i;
 
@@ -89,7 +83,7 @@ static const char *injected(void)
 
 	for (i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
 		path = secure_getenv(variables[i]);
-		if (path && *path && !begins(base_name(path), OURS))
+		if (path && *path && !begins(path_base(path), OURS))
 			return path;
 	}
 	return NULL;
@@ -132,7 +126,7 @@ static bool is_ours(const struct dl_phdr_info *info)
 /* Under the loader's lock: no more than noting where to look. */
 static int note_segments(struct dl_phdr_info *info, size_t size, void *context)
 {
-	const char *file = base_name(info->dlpi_name);
+	const char *file = path_base(info->dlpi_name);
 	struct segments *segments = context;
 	size_t i;
 
@@ -195,7 +189,7 @@ static bool find_recorder(char *name, size_t size)
 		for (i = 0; i < segments.count && !found; i++) {
 			found = mentions_recorder(memory, &segments.items[i], piece);
 			if (found && dladdr((void *)segments.items[i].address, &library))
-				snprintf(name, size, "%s", base_name(library.dli_fname));
+				snprintf(name, size, "%s", path_base(library.dli_fname));
 		}
 	}
 	if (memory >= 0)
@@ -215,7 +209,7 @@ void owner_name_other(char *name, size_t size)
 		return;
 	path = injected();
 	if (path)
-		snprintf(name, size, "%s", base_name(path));
+		snprintf(name, size, "%s", path_base(path));
 	else if (!find_recorder(name, size))
 		name[0] = '\0';
 }

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/path.h"
+
 static int compare_code(const struct model_code *a, const struct model_code *b)
 {
 	int order = strcmp(a->file, b->file);

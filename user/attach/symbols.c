@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "attach/emit.h"
+#include "base/path.h"
 #include "target/image.h"
 
 #define TOLD_SLOTS (1u << 16) /* (pid, address) pairs remembered; one that was pushed out is told again */
@@ -58,7 +59,6 @@ static bool told_before(struct symbols *symbols, uint32_t pid, uint64_t ip)
 static struct symbol_file *file_of(struct symbols *symbols, pid_t pid, const struct mapping *mapping)
 {
 	struct symbol_file file = {.device = mapping->device, .inode = mapping->inode};
-	const char *slash = strrchr(mapping->path, '/');
 	int fd;
 
 	for (size_t i = 0; i < symbols->files.count; i++)
@@ -69,7 +69,7 @@ static struct symbol_file *file_of(struct symbols *symbols, pid_t pid, const str
 	fd = mapping_open(pid, mapping);
 	if (fd >= 0 && image_open(fd, &file.image))
 		file.image = NULL;
-	file.name = xstrdup(slash ? slash + 1 : mapping->path);
+	file.name = xstrdup(path_base(mapping->path));
 	return array_push(&symbols->files, file);
 }
 

@@ -12,6 +12,7 @@
 #include "attach/inject/inject.h"
 #include "attach/inject/read_only.h"
 #include "base/array.h"
+#include "base/path.h"
 #include "cmd/agent_path.h"
 #include "cmd/doctor.h"
 #include "cmd/target_check.h"

@@ -9,6 +9,7 @@
 #include <gputrace/agent.h>
 
 #include "cmd/agent_path.h"
+#include "base/path.h"
 #include "cmd/doctor.h"
 #include "target/python.h"
 #include "model/model.h"

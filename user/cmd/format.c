@@ -8,6 +8,7 @@
 #include <strings.h>
 
 #include "base/array.h"
+#include "base/path.h"
 
 #define LOG_NAME "gpt"
 #define LOG_SUFFIX ".gpt"
@@ -84,7 +85,7 @@ const char *format_suffixes(void)
 const char *format_check_path(const char *path)
 {
 	static char why[256];
-	const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+	const char *name = path_base(path);
 	const char *mark = strstr(path, "%p");
 	struct format format;
 

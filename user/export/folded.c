@@ -8,6 +8,7 @@
 
 #include "analyze/analyze.h"
 #include "base/array.h"
+#include "base/path.h"
 
 struct folded_line {
 	char *text;

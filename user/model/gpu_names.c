@@ -28,13 +28,6 @@ const char *gpu_name(const struct model *model, const struct model_gpu *op, char
 	}
 }
 
-const char *path_base(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 const char *jit_name(const struct model_jit *jit)
 {
 	switch (jit->operation) {

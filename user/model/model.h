@@ -447,7 +447,4 @@ const char *jit_name(const struct model_jit *jit);
  */
 void model_native_span(const struct model *model, const struct model_call *call, uint32_t *first, uint32_t *end);
 
-/* Last component of a path. */
-const char *path_base(const char *path);
-
 #endif

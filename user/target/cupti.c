@@ -9,6 +9,8 @@
 
 #include <gputrace/cupti_search.h>
 
+#include "base/path.h"
+
 static const struct {
 	unsigned major;
 	const char *soname;
@@ -20,14 +22,9 @@ struct search {
 	struct cupti_choice *choice;
 };
 
-static const char *base_name(const char *path)
-{
-	return strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
-}
-
 static bool is_library(const char *path, const char *name)
 {
-	const char *base = base_name(path);
+	const char *base = path_base(path);
 	size_t length = strlen(name);
 
 	return !strncmp(base, name, length) && (base[length] == '.' || base[length] == '-') && strstr(base, ".so");
@@ -36,7 +33,7 @@ static bool is_library(const char *path, const char *name)
 /* "libcudart.so.12.4" gives 12. */
 static unsigned major_of(const char *path)
 {
-	const char *so = strstr(base_name(path), ".so.");
+	const char *so = strstr(path_base(path), ".so.");
 
 	return so ? (unsigned)strtoul(so + 4, NULL, 10) : 0;
 }
@@ -139,7 +136,7 @@ static bool take_beside(struct search *search, const char *cudart)
 	static const char *const beside[] = GPT_CUPTI_BESIDE_CUDART;
 
 	for (size_t i = 0; cudart && i < sizeof(beside) / sizeof(beside[0]); i++)
-		if (take_in(search, cudart, (size_t)(base_name(cudart) - cudart) - 1, beside[i],
+		if (take_in(search, cudart, (size_t)(path_base(cudart) - cudart) - 1, beside[i],
 			    "lies beside its libcudart"))
 			return true;
 	return false;

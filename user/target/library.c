@@ -12,6 +12,8 @@
 #include <gputrace/agent.h>
 #include <gputrace/cuda_api.h>
 
+#include "base/path.h"
+
 #define ADDRESSES_PER_NAME 8 /* a library has one per symbol version, in each of its two tables */
 
 /* ---- which library ---------------------------------------------------------------------------- */
@@ -49,7 +51,7 @@ static const struct {
 
 enum library_kind library_kind_of_name(const char *path)
 {
-	const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+	const char *base = path_base(path);
 
 	if (strncmp(base, "lib", 3))
 		return LIBRARY_OTHER;

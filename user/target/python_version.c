@@ -11,6 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/path.h"
+
 /* The series without Py_Version that still can be met; _PyRuntime itself came with 3.7. */
 #define TEXT_MINOR_FIRST 6
 #define TEXT_MINOR_LAST 10
@@ -64,13 +66,6 @@ static bool from_name(const char *name, struct python_version *out)
 		return false;
 	*out = (struct python_version){.major = major, .minor = minor, .micro = MICRO_NONE};
 	return true;
-}
-
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
 }
 
 /* Micro version and the rest of a text like "3.8.18" met for each minor version. */
@@ -203,7 +198,7 @@ int python_version_find(const struct image *image, const char *path, struct pyth
 {
 	struct python_version named;
 	struct image_symbol symbol;
-	bool has_name = from_name(image_soname(image), &named) || from_name(base_name(path), &named);
+	bool has_name = from_name(image_soname(image), &named) || from_name(path_base(path), &named);
 	uint64_t word; /* const unsigned long Py_Version */
 
 	if (image_symbol(image, "Py_Version", &symbol) == 0 &&

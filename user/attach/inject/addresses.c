@@ -12,6 +12,7 @@
 
 #include <gputrace/agent.h>
 
+#include "base/path.h"
 #include "target/image.h"
 #include "target/library.h"
 
@@ -27,7 +28,7 @@ static int refuse(char *why, size_t why_size, const char *text)
 /* "libc.so.6" and, before glibc 2.34, "libc-2.31.so" behind it. */
 static bool name_is(const char *path, const char *library)
 {
-	const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+	const char *name = path_base(path);
 	size_t length = strlen(library);
 
 	return !strncmp(name, library, length) &&
@@ -36,14 +37,14 @@ static bool name_is(const char *path, const char *library)
 
 static bool is_loader(const char *path)
 {
-	const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+	const char *name = path_base(path);
 
 	return !strncmp(name, "ld-linux", 8) || !strncmp(name, "ld-2.", 5);
 }
 
 static bool is_musl(const char *path)
 {
-	const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+	const char *name = path_base(path);
 
 	/* Debian's musl is a libc.so, which glibc only has as a script for the linker. */
 	return !strncmp(name, "ld-musl", 7) || !strncmp(name, "libc.musl", 9) || !strcmp(name, "libc.so");

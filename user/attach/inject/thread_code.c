@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 
+#include "base/path.h"
 #include "target/image.h"
 
 #define SLEEP_FRAME 512u /* of libc's sleeping functions; their callers' return address lies in it */
@@ -23,7 +24,7 @@ bool thread_code_in_runtime(const struct mappings *mappings, uint64_t address)
 		mapping--;
 	if (!mapping || !mapping->inode)
 		return false;
-	name = strrchr(mapping->path, '/') ? strrchr(mapping->path, '/') + 1 : mapping->path;
+	name = path_base(mapping->path);
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (!strncmp(name, names[i], strlen(names[i])))
 			return true;

@@ -14,6 +14,7 @@
 #include "attach/emit.h"
 #include "attach/load/site_cookies.h"
 #include "base/msg.h"
+#include "base/path.h"
 
 /* Where the arguments of a call are, by its id; both twins of a row have the same. */
 static enum gpt_api_args args_of_api(uint16_t api)
@@ -34,9 +35,8 @@ static void tell_sites(struct files *files, const struct probed_file *file)
 {
 	char text[512];
 
-	snprintf(text, sizeof(text), "%s: %zu probe sites, %u of them slow (%s)",
-		 strrchr(file->path, '/') ? strrchr(file->path, '/') + 1 : file->path, file->sites.list.count,
-		 file->sites.stepped, file->path);
+	snprintf(text, sizeof(text), "%s: %zu probe sites, %u of them slow (%s)", path_base(file->path),
+		 file->sites.list.count, file->sites.stepped, file->path);
 	emit_text(files->emit, files->emit_context, GPT_PROBES, 0, text);
 }
 

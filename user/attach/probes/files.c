@@ -15,6 +15,7 @@
 
 #include "attach/emit.h"
 #include "attach/load/site_cookies.h"
+#include "base/path.h"
 #include "target/image.h"
 
 #define CHANGE_SETTLES_S 3 /* no filesystem has coarser times, two seconds at most */
@@ -101,7 +102,7 @@ static void examine(struct probed_file *file)
 static bool is_held_for(const char *path)
 {
 	static const char *const names[] = {"libcu", "libpyt", "libgpu", "libtorc"};
-	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	const char *name = path_base(path);
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (!strncmp(name, names[i], strlen(names[i])))

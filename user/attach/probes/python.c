@@ -13,6 +13,7 @@
 
 #include "attach/emit.h"
 #include "base/msg.h"
+#include "base/path.h"
 #include "target/image.h"
 #include "target/python.h"
 #include "target/python_events.h"
@@ -42,13 +43,6 @@ static int attach_sites(struct files *files, struct probed_file *file, const str
 	return err;
 }
 
-static const char *base_name(const struct probed_file *file)
-{
-	const char *slash = strrchr(file->path, '/');
-
-	return slash ? slash + 1 : file->path;
-}
-
 static void note(struct files *files, const char *text)
 {
 	emit_text(files->emit, files->emit_context, GPT_NOTE, 0, text);
@@ -64,7 +58,7 @@ static void attach_events(struct files *files, struct probed_file *file, const s
 	python_events_find(image, python->walk.layout.version, &sites);
 	err = attach_sites(files, file, python, &sites, bpf_program__fd(files->programs->bpf->progs.python_event));
 	if (err || !sites.gc || !sites.imports) {
-		snprintf(text, sizeof(text), "%s (CPython %s): %s are not on the timeline: %s", base_name(file),
+		snprintf(text, sizeof(text), "%s (CPython %s): %s are not on the timeline: %s", path_base(file->path),
 			 python->version,
 			 err || (!sites.gc && !sites.imports) ? "collections and imports"
 			 : sites.imports		      ? "collections"
@@ -93,8 +87,8 @@ static void attach_calls(struct files *files, struct probed_file *file, const st
 	file->python_calls = err ? -ENOTSUP : 1;
 	if (!err)
 		return;
-	snprintf(text, sizeof(text), "%s (CPython %s): no exact Python calls: %s", base_name(file), python->version,
-		 why);
+	snprintf(text, sizeof(text), "%s (CPython %s): no exact Python calls: %s", path_base(file->path),
+		 python->version, why);
 	note(files, text);
 }
 

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Paths as text; nothing is looked up. */
+#ifndef GPUTRACE_AGENT_PATH_H
+#define GPUTRACE_AGENT_PATH_H
+
+#include <string.h>
+
+/* Last component of a path; NULL: "". */
+static inline const char *path_base(const char *path)
+{
+	const char *slash = path ? strrchr(path, '/') : NULL;
+
+	return slash ? slash + 1 : path ? path : "";
+}
+
+#endif
