@@ -57,6 +57,7 @@ static void move_tables(struct builder *builder)
 	model->memories = builder->memories.items;
 	model->memory_count = (uint32_t)builder->memories.count;
 	MOVE(device, builder->devices.list);
+	MOVE(gap, builder->gaps.list);
 	MOVE(pyspan, builder->pyevents.list);
 	MOVE(pycall, builder->functions.list);
 	MOVE(range, builder->ranges.spans.list);
@@ -110,6 +111,7 @@ struct model *builder_finish(struct builder *builder)
 	calls_finish(&builder->calls);
 	join_python_spans(builder);
 	device_table_finish(&builder->devices);
+	gaps_finish(&builder->gaps);
 	prepare_clock(builder);
 	join_api_activities(builder);
 	calls_sort(&builder->calls);
@@ -153,6 +155,7 @@ void model_free(struct model *model)
 	free(model->syncs);
 	free(model->memories);
 	free(model->devices);
+	free(model->gaps);
 	free(model->pyspans);
 	free(model->pycalls);
 	free(model->ranges);

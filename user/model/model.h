@@ -234,6 +234,13 @@ struct model_device {
 	uint32_t max_shared_per_multiprocessor, max_shared_per_block;
 };
 
+/* A time in which another user of CUPTI had the GPU's records, so that they did not come to the agent. */
+struct model_gap {
+	uint64_t start_ns, end_ns; /* end_ns 0: the other still had them when the process or the trace ended */
+	uint32_t process;
+	bool aside; /* the agent came and kept aside: whether another had them, its buffers tell */
+};
+
 /* What was seen, lost, joined: the basis of every "Complete" line. */
 struct model_receipt {
 	uint64_t counters[GPT_COUNTER_COUNT]; /* of the BPF side */
@@ -329,6 +336,7 @@ struct model {
 	struct model_sync *syncs;      /* by start_ns */
 	struct model_memory *memories; /* by time_ns */
 	struct model_device *devices;  /* by id */
+	struct model_gap *gaps;	       /* by process and start */
 	struct model_span *pyspans;    /* garbage collections and imports, by thread and start */
 	struct model_span *pycalls;    /* functions, by thread and start */
 	struct model_span *ranges;     /* NVTX, by thread, start, and those around others first */
@@ -337,8 +345,8 @@ struct model {
 	const char **notes;  /* remarks the report must show */
 	uint32_t process_count, thread_count, code_count, frame_count, stack_count, stack_frame_count, native_count,
 		native_frame_count, args_count, call_count, gpu_count, overhead_count, jit_count, sync_count,
-		memory_count, device_count, string_count, probe_count, note_count, pyspan_count, pycall_count,
-		range_count;
+		memory_count, device_count, gap_count, string_count, probe_count, note_count, pyspan_count,
+		pycall_count, range_count;
 
 	bool continued;	   /* earlier parts of the trace came before this one */
 	bool more;	   /* later parts follow: the receipt and gpu_ops of processes are not yet complete */

@@ -1,19 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What was seen, lost and joined.  Counts over the finished tables; changes none of them. */
+/* What was seen, lost and joined.  Counts over events that are joined; changes none of them. */
+#include "model/receipt.h"
+
 #include "model/tables.h"
-
-/* Where the log does not say whether GPU times were asked for, they were if an agent recorded anywhere. */
-static void decide_gpu_times(struct model *model)
-{
-	bool agent = false;
-
-	for (uint32_t i = 0; i < model->process_count && !agent; i++)
-		agent = model->processes[i].agent_ready_ns != 0;
-	for (uint32_t i = 0; i < model->call_count && !agent; i++)
-		agent = model->calls[i].corr != 0;
-	if (model->gpu_times == MODEL_GPU_TIMES_UNKNOWN)
-		model->gpu_times = agent ? MODEL_GPU_TIMES_MEANT : MODEL_GPU_TIMES_OFF;
-}
 
 static bool is_transfer(const struct model_call *call)
 {
@@ -36,9 +25,11 @@ static void count_launch(struct model_receipt *receipt, const struct model_call 
 	receipt->launches_no_agent += fate == LAUNCH_ALONE;
 }
 
-static void count_calls(struct model_receipt *receipt, const struct model *model)
+static void count_calls(struct receipt_count *count, const struct model *model)
 {
-	for (uint32_t i = 0; i < model->call_count; i++) {
+	struct model_receipt *receipt = &count->sums;
+
+	for (uint32_t i = model->calls_due.from; i < due_end(&model->calls_due, model->call_count); i++) {
 		const struct model_call *call = &model->calls[i];
 		enum launch_fate fate = launch_fate(model, call);
 		bool did_nothing = call->captured || (call->end_ns && call->result);
@@ -50,6 +41,7 @@ static void count_calls(struct model_receipt *receipt, const struct model *model
 		receipt->operations_missing +=
 			fate == LAUNCH_MISSED || (is_transfer(call) && call->corr && !call->gpu_count && !did_nothing);
 		count_launch(receipt, call, fate);
+		gap_launches_add(&count->gaps, model, call, fate);
 	}
 }
 
@@ -71,12 +63,14 @@ static void add_saturated(uint64_t *sum, uint64_t value)
 
 static void count_gpu(struct model_receipt *receipt, const struct model *model)
 {
-	receipt->gpu_ops = model->gpu_count;
-	for (uint32_t i = 0; i < model->gpu_count; i++) {
+	uint64_t clock_error_ns = model_source(model)->receipt.clock_error_ns;
+
+	for (uint32_t i = model->gpu_due.from; i < due_end(&model->gpu_due, model->gpu_count); i++) {
 		const struct model_gpu *op = &model->gpu[i];
 		const struct model_call *call = op->call != NONE ? &model->calls[op->call] : NULL;
 		uint32_t attributed = gpu_attributed_call(model, op);
 
+		receipt->gpu_ops++;
 		receipt->gpu_ops_joined += op->call != NONE;
 		receipt->gpu_ops_foreign += op->foreign;
 		receipt->gpu_ops_before += op->before;
@@ -93,13 +87,74 @@ static void count_gpu(struct model_receipt *receipt, const struct model *model)
 			add_saturated(&receipt->gpu_ns_with_line, op->end_ns - op->start_ns);
 		if (!call)
 			continue;
-		if (call->start_ns > op->start_ns && call->start_ns - op->start_ns > receipt->clock_error_ns) {
+		if (call->start_ns > op->start_ns && call->start_ns - op->start_ns > clock_error_ns) {
 			receipt->early++;
 			if (call->start_ns - op->start_ns > receipt->early_max_ns)
 				receipt->early_max_ns = call->start_ns - op->start_ns;
 		}
 	}
 }
+
+void receipt_add_part(struct receipt_count *count, const struct model *part)
+{
+	count_calls(count, part);
+	count_gpu(&count->sums, part);
+}
+
+static void sum_lost(struct model_receipt *receipt)
+{
+	struct model_loss losses[MODEL_LOSSES];
+
+	model_losses(receipt, losses);
+	receipt->lost = 0;
+	for (size_t i = 0; i < MODEL_LOSSES; i++)
+		add_saturated(&receipt->lost, losses[i].count);
+}
+
+/* What events say: all that is not of the recording as a whole. */
+static void take_sums(const struct model_receipt *sums, struct model_receipt *receipt)
+{
+	receipt->calls = sums->calls;
+	receipt->launches = sums->launches;
+	receipt->launches_failed = sums->launches_failed;
+	receipt->launches_captured = sums->launches_captured;
+	receipt->launches_expected = sums->launches_expected;
+	receipt->launches_joined = sums->launches_joined;
+	receipt->launches_whole = sums->launches_whole;
+	receipt->launches_short = sums->launches_short;
+	receipt->launches_agent_away = sums->launches_agent_away;
+	receipt->launches_no_agent = sums->launches_no_agent;
+	receipt->operations_missing = sums->operations_missing;
+	receipt->stacks_missing = sums->stacks_missing;
+	receipt->calls_with_stack = sums->calls_with_stack;
+	receipt->launches_with_stack = sums->launches_with_stack;
+	receipt->gpu_ops = sums->gpu_ops;
+	receipt->gpu_ops_joined = sums->gpu_ops_joined;
+	receipt->gpu_ops_untimed = sums->gpu_ops_untimed;
+	receipt->gpu_ops_before = sums->gpu_ops_before;
+	receipt->gpu_ops_foreign = sums->gpu_ops_foreign;
+	receipt->gpu_ns = sums->gpu_ns;
+	receipt->gpu_ns_with_line = sums->gpu_ns_with_line;
+	receipt->graph_ns = sums->graph_ns;
+	receipt->graph_ns_captured = sums->graph_ns_captured;
+	receipt->early = sums->early;
+	receipt->early_max_ns = sums->early_max_ns;
+	receipt->gaps = receipt->gap_ns = receipt->gap_launches = 0;
+}
+
+void receipt_finish(struct receipt_count *count, const struct model *last, struct model_receipt *receipt)
+{
+	take_sums(&count->sums, receipt);
+	gap_launches_count(&count->gaps, &count->limits, last, receipt);
+	sum_lost(receipt);
+}
+
+void receipt_count_free(struct receipt_count *count)
+{
+	gap_launches_free(&count->gaps);
+}
+
+/* ---- of the recording -------------------------------------------------------------------------------------------- */
 
 static void add_agent(struct model_receipt *receipt, const struct model_agent_losses *losses)
 {
@@ -108,18 +163,8 @@ static void add_agent(struct model_receipt *receipt, const struct model_agent_lo
 #undef ADD
 }
 
-static void sum_lost(struct model_receipt *receipt)
+void receipt_add_losses(const struct builder *builder, struct model *model)
 {
-	struct model_loss losses[MODEL_LOSSES];
-
-	model_losses(receipt, losses);
-	for (size_t i = 0; i < MODEL_LOSSES; i++)
-		add_saturated(&receipt->lost, losses[i].count);
-}
-
-void receipt_fill(struct builder *builder)
-{
-	struct model *model = builder->model;
 	struct model_receipt *receipt = &model_source(model)->receipt;
 
 	receipt->ranges_lost = builder->ranges.lost;
@@ -127,12 +172,38 @@ void receipt_fill(struct builder *builder)
 	receipt->clock_error_ns = builder->clock.error_ns;
 	receipt->clock_steps = wall_clock_steps(&builder->clock);
 	receipt->truncated = builder->torn || !builder->ended;
-	decide_gpu_times(model);
-	count_calls(receipt, model);
-	count_gpu(receipt, model);
-	gaps_count(&builder->gaps, model);
 	add_agent(receipt, &builder->agents.past);
 	for (uint32_t i = 0; i < model->process_count; i++)
 		add_agent(receipt, &model->processes[i].agent_losses);
-	sum_lost(receipt);
+}
+
+void decide_gpu_times(struct model *model, bool any_corr)
+{
+	bool agent = any_corr;
+
+	for (uint32_t i = 0; i < model->process_count && !agent; i++)
+		agent = model->processes[i].agent_ready_ns != 0;
+	if (model->gpu_times == MODEL_GPU_TIMES_UNKNOWN)
+		model->gpu_times = agent ? MODEL_GPU_TIMES_MEANT : MODEL_GPU_TIMES_OFF;
+}
+
+static bool has_corr(const struct model *model)
+{
+	bool any = false;
+
+	for (uint32_t i = 0; i < model->call_count && !any; i++)
+		any = model->calls[i].corr != 0;
+	return any;
+}
+
+void receipt_fill(struct builder *builder)
+{
+	struct model *model = builder->model;
+	struct receipt_count count = {0};
+
+	receipt_add_losses(builder, model);
+	decide_gpu_times(model, has_corr(model));
+	receipt_add_part(&count, model);
+	receipt_finish(&count, model, &model_source(model)->receipt);
+	receipt_count_free(&count);
 }

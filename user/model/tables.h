@@ -129,7 +129,9 @@ void join_jits(struct builder *builder);
 bool convert_span(struct builder *builder, uint32_t process, enum source_clock clock, struct clock_span span,
 		  uint64_t not_before_ns, struct clock_span *monotonic);
 
-/* Sums over the finished model. */
+/* Sums over the finished model (receipt.h), in steps, of which counting the events is the last; and all of them. */
+void receipt_add_losses(const struct builder *builder, struct model *model);
+void decide_gpu_times(struct model *model, bool any_corr); /* any_corr: some call has a correlation id */
 void receipt_fill(struct builder *builder);
 
 #endif
