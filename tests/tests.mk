@@ -30,7 +30,7 @@ $(BUILD)/tests/unit/test_%: $(BUILD)/tests/unit/test_%.o $(LIB)
 	$(say) LINK $@
 	$(Q)$(CC) $(CFLAGS) $(EXTRA_CFLAGS) $(LDFLAGS) $(EXTRA_LDFLAGS) -o $@ $^ $(LIBS) -lcmocka -ldl -lpthread
 
-$(patsubst %,$(BUILD)/tests/unit/test_%,trace_cut): $(TRACE_CUT_OBJ)
+$(patsubst %,$(BUILD)/tests/unit/test_%,trace_cut model_receipt_parts): $(TRACE_CUT_OBJ)
 
 # Logs of version 1 as today's.
 $(RELOG): $(RELOG).o $(LIB)

@@ -306,7 +306,7 @@ static void place_sums(struct cut *cut)
 	for (uint32_t i = 0; i < whole->gpu_count; i++)
 		part->processes[whole->gpu[i].process].gpu_ops += cut->due_in[GPU][i] <= cut->at;
 	cut->source = whole->sources[0];
-	memset(&cut->source.receipt, 0, sizeof(cut->source.receipt));
+	cut->source.receipt = (struct model_receipt){.clock_error_ns = whole->sources[0].receipt.clock_error_ns};
 	part->sources = &cut->source;
 	part->source_count = 1;
 }

@@ -348,8 +348,9 @@ struct model {
 		memory_count, device_count, gap_count, string_count, probe_count, note_count, pyspan_count,
 		pycall_count, range_count;
 
-	bool continued;	   /* earlier parts of the trace came before this one */
-	bool more;	   /* later parts follow: the receipt and gpu_ops of processes are not yet complete */
+	bool continued; /* earlier parts of the trace came before this one */
+	bool more;	/* later parts follow: the receipt, but for its clock_error_ns, and gpu_ops of processes are not
+			 * yet complete */
 	uint64_t until_ns; /* where more: every event that begins before this is in this part, or was in an earlier one
 			    */
 	struct model_due calls_due, gpu_due, overheads_due, jits_due, syncs_due, memories_due;
