@@ -17,11 +17,16 @@ KERNELS_WANTED ?= 5.10 6.1 6.12 6.18 7.2
 UNIT_SRC := $(wildcard tests/unit/test_*.c)
 UNIT_OBJ := $(UNIT_SRC:%.c=$(BUILD)/%.o)
 UNIT_BIN := $(UNIT_OBJ:.o=)
+comma := ,
 SAMPLE := $(BUILD)/tests/e2e/consumers/sample
 RELOG := $(BUILD)/tests/relog
+LOG_RECORDS := $(BUILD)/tests/log_records
+# A gputrace that also keeps its records as they were before they were packed.
+TEED := $(BUILD)/tests/gputrace-teed
 # A model as a trace of many parts.
 TRACE_CUT_OBJ := $(BUILD)/tests/unit/trace_cut.o $(BUILD)/tests/unit/trace_cut_part.o
-OBJECTS += $(UNIT_OBJ) $(TRACE_CUT_OBJ) $(SAMPLE).o $(RELOG).o
+OBJECTS += $(UNIT_OBJ) $(TRACE_CUT_OBJ) $(SAMPLE).o $(RELOG).o $(LOG_RECORDS).o \
+	$(BUILD)/tests/tee_records.o
 
 $(UNIT_OBJ) $(TRACE_CUT_OBJ) $(SAMPLE).o: private BASE_CFLAGS += -Itests/unit
 $(filter $(BUILD)/tests/unit/test_attach_%,$(UNIT_OBJ)): | $(SKELETON)
@@ -32,8 +37,13 @@ $(BUILD)/tests/unit/test_%: $(BUILD)/tests/unit/test_%.o $(LIB)
 
 $(patsubst %,$(BUILD)/tests/unit/test_%,trace_cut model_receipt_parts): $(TRACE_CUT_OBJ)
 
-# Logs of version 1 as today's.
-$(RELOG): $(RELOG).o $(LIB)
+$(TEED): $(BUILD)/user/cmd/main.o $(BUILD)/tests/tee_records.o $(LIB)
+	$(say) LINK $@
+	$(Q)$(CC) $(CFLAGS) $(EXTRA_CFLAGS) $(LDFLAGS) $(EXTRA_LDFLAGS) -o $@ $^ $(LIBS) \
+		$(patsubst %,-Wl$(comma)--wrap=log_writer_%,append append_locked finish)
+
+# Logs of version 1 as today's; a log's records as they were before they were packed.
+$(RELOG) $(LOG_RECORDS): %: %.o $(LIB)
 	$(say) LINK $@
 	$(Q)$(CC) $(CFLAGS) $(EXTRA_CFLAGS) $(LDFLAGS) $(EXTRA_LDFLAGS) -o $@ $^ $(LIBS)
 
@@ -45,7 +55,7 @@ $(SAMPLE): $(SAMPLE).o $(LIB)
 .SECONDARY:
 .PHONY: unit check check-unit check-unit-programs check-e2e check-e2e-all check-inject check-torch check-kernels \
 	check-sanitize check-threads fuzz-programs fuzz-short
-unit: $(UNIT_BIN) $(RELOG)
+unit: $(UNIT_BIN) $(RELOG) $(LOG_RECORDS) $(TEED)
 
 # In steps, each with what the one before has installed.
 check:

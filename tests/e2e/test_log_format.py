@@ -5,6 +5,7 @@ import collections
 import pathlib
 import random
 import struct
+import subprocess
 
 import gptlog
 import machine
@@ -211,3 +212,29 @@ def test_neither_reads_a_log_without_a_whole_header(traced, tmp_path, size):
     tracing.gputrace(tmp_path, "report", part).must_be(1)
     with pytest.raises(gptlog.Damaged):
         gptlog.Log(part)
+
+
+# ---- records as they were ----
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory):
+    """A recording, and its records as they were given to the log (records): by a gputrace that keeps them, too."""
+    folder = tmp_path_factory.mktemp("kept")
+    programs = [machine.BUILD / "tests" / name for name in ("gputrace-teed", "log_records")]
+    subprocess.run(["make", "-s", "-C", machine.ROOT, f"BUILD={machine.BUILD}", *programs], check=True)
+    program = tracing.on_simgpu(folder / "gpu.json", machine.any_python(), machine.WORKLOADS / "train.py", "--steps", "200",
+                                "--threads", "2", "--graph")
+    tracing.command(folder, programs[0], "--trace", "cuda,sync,memory", "--native", "-o", "trace.gpt", "--", *program,
+                    env={"GPUTRACE_AGENT": machine.AGENT, "GPUTRACE_TEST_RECORDS": folder / "records"}).must_be(0)
+    return folder
+
+
+def test_a_log_holds_the_very_bytes_that_were_recorded(kept):
+    log = gptlog.Log(kept / "trace.gpt")
+    assert b"".join(record.data for record in log.records()) == (kept / "records").read_bytes()
+    assert {CALL_ARGS, PYSTACK, CODE, CLOCK, END, NAME, KERNEL} <= {kind for segment in log.segments for kind in segment.kinds}
+
+
+def test_gputrace_reads_the_very_bytes_that_were_recorded(kept):
+    read = subprocess.run([machine.BUILD / "tests/log_records", kept / "trace.gpt"], stdout=subprocess.PIPE, check=True).stdout
+    assert read == (kept / "records").read_bytes()

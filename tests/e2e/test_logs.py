@@ -161,7 +161,7 @@ def test_a_file_without_a_whole_header_is_refused(traced, tmp_path, size, says):
     assert (done.stdout, done.stderr) == ("", f"gputrace: {log}: {says}\n")
 
 
-def test_a_damaged_segment_is_left_out_and_the_report_says_so(traced, tmp_path):
+def test_damage_in_any_segment_gives_a_report_that_says_so(traced, tmp_path):
     segments = gptlog.Log(traced / "trace.gpt").segments
     for segment in segments[:10]:
         log = _patched(traced, tmp_path, segment.offset + segment.header_size + 10, b"damage")

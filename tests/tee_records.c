@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Linked into a gputrace for tests, between those who append records to a log and its writer (ld's --wrap): what the
+ * log takes is also written to a second file as it is, one record behind the other, not packed.  Its name is
+ * GPUTRACE_TEST_RECORDS.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "log/writer.h"
+
+int __real_log_writer_append_locked(struct log_writer *writer, const struct gpt_record *record);
+int __wrap_log_writer_append_locked(struct log_writer *writer, const struct gpt_record *record);
+int __wrap_log_writer_append(struct log_writer *writer, const struct gpt_record *record);
+int __real_log_writer_finish(struct log_writer *writer, struct gpt_end *end);
+int __wrap_log_writer_finish(struct log_writer *writer, struct gpt_end *end);
+
+/* Under the log's lock, or with one thread left. */
+static void keep(const struct gpt_record *record)
+{
+	static int fd = -1;
+
+	if (fd < 0)
+		fd = open(getenv("GPUTRACE_TEST_RECORDS"), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	if (write(fd, record, record->size) != (ssize_t)record->size) {
+		perror("GPUTRACE_TEST_RECORDS");
+		abort();
+	}
+}
+
+int __wrap_log_writer_append_locked(struct log_writer *writer, const struct gpt_record *record)
+{
+	int err = __real_log_writer_append_locked(writer, record);
+
+	if (!err)
+		keep(record);
+	return err;
+}
+
+int __wrap_log_writer_append(struct log_writer *writer, const struct gpt_record *record)
+{
+	int err;
+
+	log_writer_lock(writer);
+	err = __wrap_log_writer_append_locked(writer, record);
+	log_writer_unlock(writer);
+	return err;
+}
+
+int __wrap_log_writer_finish(struct log_writer *writer, struct gpt_end *end)
+{
+	int err = __real_log_writer_finish(writer, end);
+
+	keep(&end->hdr);
+	return err;
+}
