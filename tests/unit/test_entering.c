@@ -37,7 +37,7 @@ static void pause_a_little(void)
 	nanosleep(&pause, NULL);
 }
 
-int inject_agent(pid_t pid, int agent_fd, const char *cupti, struct inject_result *result)
+int inject_agent(pid_t pid, uint64_t start_ticks, int agent_fd, const char *cupti, struct inject_result *result)
 {
 	memset(result, 0, sizeof(*result));
 	if (fcntl(agent_fd, F_GETFD) < 0)
@@ -93,7 +93,7 @@ static struct entering *enter(pid_t pid)
 {
 	struct entering *entering = NULL;
 
-	assert_int_equal(entering_begin(pid, file, NULL, false, &entering), 0);
+	assert_int_equal(entering_begin(pid, 0, file, NULL, false, &entering), 0);
 	return entering;
 }
 
@@ -115,7 +115,7 @@ static void wait_until_ended(unsigned count)
 	for (;;) {
 		struct entering *entering;
 		struct inject_result result;
-		int error = entering_begin(1, file, NULL, false, &entering);
+		int error = entering_begin(1, 0, file, NULL, false, &entering);
 
 		if (!error) {
 			answer_of(entering, &result);
@@ -142,10 +142,10 @@ static void nobody_is_entered_whose_driver_brings_the_agent(void **state)
 	struct inject_result result;
 
 	assert_int_equal(answer_of(enter(DRIVER), &result), 0); /* not asked */
-	assert_int_equal(entering_begin(DRIVER + 1, file, NULL, true, &entering), 0);
+	assert_int_equal(entering_begin(DRIVER + 1, 0, file, NULL, true, &entering), 0);
 	assert_int_equal(answer_of(entering, &result), 0);
 	wait_until_ended(2);
-	assert_int_equal(entering_begin(DRIVER, file, NULL, true, &entering), 0);
+	assert_int_equal(entering_begin(DRIVER, 0, file, NULL, true, &entering), 0);
 	assert_int_equal(answer_of(entering, &result), -EALREADY);
 	assert_int_equal(result.tid, 0);
 }
@@ -169,11 +169,11 @@ static void the_answer_comes_before_a_stray_has_stopped_and_no_second_try_does(v
 	struct inject_result result;
 
 	assert_int_equal(answer_of(enter(STRAY + 1), &result), 0);
-	assert_int_equal(entering_begin(STRAY + 1, file, NULL, false, &again), -EAGAIN);
+	assert_int_equal(entering_begin(STRAY + 1, 0, file, NULL, false, &again), -EAGAIN);
 	assert_null(again);
 	release_strays = true;
 	wait_until_ended(1);
-	while (entering_begin(STRAY + 1, file, NULL, false, &again))
+	while (entering_begin(STRAY + 1, 0, file, NULL, false, &again))
 		pause_a_little();
 	answer_of(again, &result);
 	wait_until_ended(3);
@@ -209,7 +209,7 @@ static void there_are_so_many_at_once_and_no_more(void **state)
 
 	for (int i = 0; i < ENTERINGS_MAX; i++)
 		all[i] = enter(SLOW + i);
-	assert_int_equal(entering_begin(10, file, NULL, false, &more), -EAGAIN);
+	assert_int_equal(entering_begin(10, 0, file, NULL, false, &more), -EAGAIN);
 	release = true;
 	for (int i = 0; i < ENTERINGS_MAX; i++)
 		answer_of(all[i], &result);

@@ -285,6 +285,8 @@ static int enter_once(pid_t pid, struct safe_codes *codes)
 	int error = mappings_read(pid, &mappings);
 
 	if (!error)
+		error = process_start_ticks(pid, &process.start_ticks);
+	if (!error)
 		error = inject_addresses_find(pid, &mappings, &addresses, text, sizeof(text));
 	process.restorer = addresses.restorer;
 	if (!error && codes)

@@ -199,6 +199,7 @@ static void stop_in_vain(pid_t pid, struct safe_thread *thread)
 	struct inject_result result;
 
 	thread->call.pc++;
+	assert_int_equal(process_start_ticks(pid, &process.start_ticks), 0);
 	assert_int_equal(remote_call(thread, &call, &result), -EAGAIN);
 }
 
@@ -241,6 +242,25 @@ static void a_call_goes_on_after_a_stop_that_leads_to_nothing(void **state)
 	assert_int_equal(interrupted, 0);
 }
 
+static void who_has_the_pid_of_another_is_let_go_with_its_call(void **state)
+{
+	pid_t pid = start_process(do_read);
+	struct entered_process process = {.pid = pid};
+	struct remote_call call = {.process = &process};
+	struct safe_thread thread = {0};
+	struct inject_result result;
+
+	wait_blocked(pid, SYS_read, &thread);
+	assert_int_equal(process_start_ticks(pid, &process.start_ticks), 0);
+	process.start_ticks--;
+	thread.call.pc++; /* nor would anything be done if it were the one that is meant */
+	assert_int_equal(remote_call(&thread, &call, &result), -ESRCH);
+	send_what_it_waits_for(pid);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	close_all();
+	assert_int_equal(shared->result, 1);
+}
+
 /* A signal that the program handles ends the call as ever, also when it comes together with the stop. */
 static void a_call_that_a_signal_ended_stays_ended(void **state)
 {
@@ -254,6 +274,7 @@ static void a_call_that_a_signal_ended_stays_ended(void **state)
 		wait_blocked(pid, SYS_read, &thread);
 		kill(pid, SIGUSR1);
 		thread.call.pc++;
+		assert_int_equal(process_start_ticks(pid, &process.start_ticks), 0);
 		(void)remote_call(&thread, &call, &result);
 		if (waitpid(pid, NULL, 0) < 0) /* its end was seen by remote_call */
 			assert_int_equal(errno, ECHILD);
@@ -279,6 +300,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_call_goes_on_after_a_stop_that_leads_to_nothing),
+		cmocka_unit_test(who_has_the_pid_of_another_is_let_go_with_its_call),
 		cmocka_unit_test(a_call_that_a_signal_ended_stays_ended),
 		cmocka_unit_test(a_process_that_handles_all_three_signals_has_none_for_the_way_back),
 	};

@@ -144,8 +144,8 @@ static void try_now(struct agents *agents, struct followed *process)
 		settle(agents, process, error, &result);
 		return;
 	}
-	error = entering_begin(process->pid, agents->file_fd, agents->cupti, driver_may_bring_it(process),
-			       &entry->entering);
+	error = entering_begin(process->pid, process->start_ticks, agents->file_fd, agents->cupti,
+			       driver_may_bring_it(process), &entry->entering);
 	if (!error) {
 		entry->state = ENTRY_ENTERING;
 	} else if (error == -EAGAIN) { /* no try: it has not come to one */

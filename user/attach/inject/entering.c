@@ -19,6 +19,7 @@
 struct entering {
 	struct entering *next;
 	pid_t pid;
+	uint64_t start_ticks;
 	int agent_fd; /* its own */
 	char *cupti;  /* NULL: none */
 	bool unless_driver;
@@ -59,7 +60,8 @@ static void *entering_main(void *context)
 	bool forgotten;
 
 	if (!entering->unless_driver || !inject_driver_brings(entering->pid))
-		error = inject_agent(entering->pid, entering->agent_fd, entering->cupti, &result);
+		error = inject_agent(entering->pid, entering->start_ticks, entering->agent_fd, entering->cupti,
+				     &result);
 	pthread_mutex_lock(&lock);
 	entering->result = result;
 	entering->error = error;
@@ -96,12 +98,14 @@ static int take_place(struct entering *entering)
 	return error;
 }
 
-int entering_begin(pid_t pid, int agent_fd, const char *cupti, bool unless_driver, struct entering **out)
+int entering_begin(pid_t pid, uint64_t start_ticks, int agent_fd, const char *cupti, bool unless_driver,
+		   struct entering **out)
 {
 	struct entering *entering = xcalloc(1, sizeof(*entering));
 	int error;
 
 	entering->pid = pid;
+	entering->start_ticks = start_ticks;
 	entering->unless_driver = unless_driver;
 	entering->cupti = cupti ? xstrdup(cupti) : NULL;
 	entering->agent_fd = fcntl(agent_fd, F_DUPFD_CLOEXEC, 0);

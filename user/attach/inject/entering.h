@@ -25,7 +25,8 @@ struct entering;
  * -EALREADY, and nothing is done, where inject_driver_brings.  -EAGAIN: not now, as there are too many, or an earlier
  * one into this process is not over; else -errno.
  */
-int entering_begin(pid_t pid, int agent_fd, const char *cupti, bool unless_driver, struct entering **out);
+int entering_begin(pid_t pid, uint64_t start_ticks, int agent_fd, const char *cupti, bool unless_driver,
+		   struct entering **out);
 
 /* True when it is over, with inject_agent's answer; *entering is gone then. */
 bool entering_ended(struct entering **entering, int *error, struct inject_result *result);

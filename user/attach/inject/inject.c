@@ -30,6 +30,7 @@ _Static_assert(INJECT_PATH_MAX == FRAME_PATH_MAX, "a path has to fit into the fr
 
 struct injection {
 	pid_t pid;
+	uint64_t start_ticks;
 	struct mappings mappings;
 	struct inject_addresses addresses;
 	struct safe_codes codes;
@@ -101,6 +102,7 @@ static int choose(struct injection *injection, struct safe_thread *thread)
 
 	injection->process = (struct entered_process){
 		.pid = injection->pid,
+		.start_ticks = injection->start_ticks,
 		.mappings = &injection->mappings,
 		.codes = &injection->codes,
 		.restorer = injection->addresses.restorer,
@@ -267,12 +269,13 @@ static int enter(struct injection *injection, int agent_fd, const char *cupti)
 	return error ? error : wake(injection, cupti);
 }
 
-int inject_agent(pid_t pid, int agent_fd, const char *cupti, struct inject_result *result)
+int inject_agent(pid_t pid, uint64_t start_ticks, int agent_fd, const char *cupti, struct inject_result *result)
 {
 	struct injection injection;
 	struct safe_thread thread;
 	int error = open_injection(&injection, pid, result);
 
+	injection.start_ticks = start_ticks;
 	if (!error)
 		error = check_file(&injection, agent_fd);
 	/* Before anything is started for it. */

@@ -24,13 +24,13 @@
 #include "attach/inject/result.h"
 
 /*
- * Makes the process load the agent (agent_fd: its file, from read_only_open) or, where that file's agent is mapped
- * already, start it; cupti: the libcupti it shall use, NULL: what it finds.  0: the call was made; whether a session
- * begins the agent itself tells.  -EAGAIN: not at this moment, try again; -ESRCH: the process has ended; other -errno:
- * not in this process.
+ * Makes the process that has the pid and this start (process_start_ticks) load the agent (agent_fd: its file, from
+ * read_only_open) or, where that file's agent is mapped already, start it; cupti: the libcupti it shall use, NULL: what
+ * it finds.  0: the call was made; whether a session begins the agent itself tells.  -EAGAIN: not at this moment, try
+ * again; -ESRCH: the process has ended; other -errno: not in this process.
  */
 #define INJECT_PATH_MAX 256u /* bytes of the path of a libcupti with its NUL */
-int inject_agent(pid_t pid, int agent_fd, const char *cupti, struct inject_result *result);
+int inject_agent(pid_t pid, uint64_t start_ticks, int agent_fd, const char *cupti, struct inject_result *result);
 
 /* Everything but the call: 0 when it would be made now; as inject_agent. */
 int inject_check(pid_t pid, int agent_fd, struct inject_result *result);

@@ -152,6 +152,15 @@ static int examine_running(struct remote *remote, struct safe_thread *thread)
 	return 0;
 }
 
+/* Until the thread was stopped the process could end and another get its pid; from here on it cannot. */
+static int check_identity(const struct remote *remote)
+{
+	uint64_t start_ticks;
+	int error = process_start_ticks(remote->at.pid, &start_ticks);
+
+	return !error && start_ticks != remote->process->start_ticks ? -ESRCH : error;
+}
+
 /* Reads all that has to be put back. */
 static int examine(struct remote *remote, struct safe_thread *seen)
 {
@@ -311,7 +320,9 @@ static int borrow(struct safe_thread *thread, const struct remote_call *call, st
 		result->stray = thread->tid;
 	if (error)
 		return error;
-	error = examine(remote, thread);
+	error = check_identity(remote);
+	if (!error)
+		error = examine(remote, thread);
 	if (!error)
 		error = go(remote, call, &gone);
 	if (error) {

@@ -27,6 +27,7 @@ struct safe_codes {
 /* The process to be entered, as far as the choice of a thread needs it. */
 struct entered_process {
 	pid_t pid;
+	uint64_t start_ticks; /* process_start_ticks: of the one that is meant, as another may get its pid */
 	const struct mappings *mappings;
 	struct safe_codes *codes; /* learned so far; NULL: a running thread is never safe */
 	uint64_t restorer;	  /* return address of signal handlers in its libc */
