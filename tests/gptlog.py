@@ -10,7 +10,7 @@ import pathlib
 import struct
 import zlib
 
-HEADER, SEGMENT = struct.Struct("<IHHQqII"), struct.Struct("<8I4Q4I")
+HEADER, SEGMENT = struct.Struct("<IHHQqIII"), struct.Struct("<8I4Q4I")
 RECORD = struct.Struct("<IHH")  # size, type, flags
 TRAILER = struct.Struct("<QQII")  # index_offset, index_bytes, flags, magic
 MAGIC, SEGMENT_MAGIC, TRAILER_MAGIC, VERSION = 0x0a545047, 0x0a474553, 0x0a444e45, 2
@@ -258,14 +258,14 @@ class Log:
         self.data = pathlib.Path(path).read_bytes()
         if len(self.data) < HEADER.size:
             raise Damaged("too short for a log")
-        magic, version, size, self.start_ns, self.wall_offset_ns, schema_bytes, _ = HEADER.unpack_from(self.data)
+        magic, version, size, self.start_ns, self.wall_offset_ns, schema_bytes, _, checksum = HEADER.unpack_from(self.data)
         if magic != MAGIC or version != VERSION:
             raise Damaged("not a log of this version")
         self.end = size + padded(schema_bytes)  # of what can be read
-        if len(self.data) < self.end:
-            raise Damaged("too short for its schema")
-        lines = self.data[size:size + schema_bytes].decode().split("\n")
-        self.schema = {row.type: row for row in map(Type, filter(None, lines))}
+        text = self.data[size:size + schema_bytes]
+        if len(self.data) < self.end or zlib.crc32(text) != checksum:
+            raise Damaged("its schema is damaged")
+        self.schema = {row.type: row for row in map(Type, filter(None, text.decode().split("\n")))}
         self.segments = []
         while len(self.data) - self.end >= SEGMENT.size:
             try:

@@ -214,6 +214,18 @@ def test_neither_reads_a_log_without_a_whole_header(traced, tmp_path, size):
         gptlog.Log(part)
 
 
+def test_neither_reads_a_log_whose_schema_is_damaged(traced, tmp_path):
+    """Also where it is another schema by then, and no nonsense."""
+    data = bytearray((traced / "trace.gpt").read_bytes())
+    at = data.index(b"time_ns:64:")
+    data[at:at + 7] = b"mite_ns"
+    part = tmp_path / "part.gpt"
+    part.write_bytes(data)
+    tracing.gputrace(tmp_path, "report", part).must_be(1)
+    with pytest.raises(gptlog.Damaged):
+        gptlog.Log(part)
+
+
 # ---- records as they were ----
 
 @pytest.fixture(scope="module")
