@@ -94,7 +94,7 @@ def test_a_log_truncated_between_two_segments_gives_a_report_that_says_so(traced
         _assert_truncation_is_reported(tmp_path, _truncated(traced, tmp_path, segment.offset))
 
 
-def test_a_damaged_segment_is_left_out_and_the_report_says_so(traced, tmp_path):
+def test_a_segment_whose_end_is_damaged_is_left_out_and_the_report_says_so(traced, tmp_path):
     segments = gptlog.Log(traced / "trace.gpt").segments
     data = bytearray((traced / "trace.gpt").read_bytes())
     data[segments[1].end - 16] ^= 1
