@@ -23,9 +23,10 @@ RELOG := $(BUILD)/tests/relog
 LOG_RECORDS := $(BUILD)/tests/log_records
 # A gputrace that also keeps its records as they were before they were packed.
 TEED := $(BUILD)/tests/gputrace-teed
+TRACE_DUMP := $(BUILD)/tests/trace_dump
 # A model as a trace of many parts.
 TRACE_CUT_OBJ := $(BUILD)/tests/unit/trace_cut.o $(BUILD)/tests/unit/trace_cut_part.o
-OBJECTS += $(UNIT_OBJ) $(TRACE_CUT_OBJ) $(SAMPLE).o $(RELOG).o $(LOG_RECORDS).o \
+OBJECTS += $(UNIT_OBJ) $(TRACE_CUT_OBJ) $(SAMPLE).o $(RELOG).o $(LOG_RECORDS).o $(TRACE_DUMP).o \
 	$(BUILD)/tests/tee_records.o
 
 $(UNIT_OBJ) $(TRACE_CUT_OBJ) $(SAMPLE).o: private BASE_CFLAGS += -Itests/unit
@@ -47,6 +48,11 @@ $(RELOG) $(LOG_RECORDS): %: %.o $(LIB)
 	$(say) LINK $@
 	$(Q)$(CC) $(CFLAGS) $(EXTRA_CFLAGS) $(LDFLAGS) $(EXTRA_LDFLAGS) -o $@ $^ $(LIBS)
 
+# What a trace of one log hands over.
+$(TRACE_DUMP): $(TRACE_DUMP).o $(LIB)
+	$(say) LINK $@
+	$(Q)$(CC) $(CFLAGS) $(EXTRA_CFLAGS) $(LDFLAGS) $(EXTRA_LDFLAGS) -o $@ $^ $(LIBS)
+
 # The sample run in every format, for tests with other people's readers.
 $(SAMPLE): $(SAMPLE).o $(LIB)
 	$(say) LINK $@
@@ -55,7 +61,7 @@ $(SAMPLE): $(SAMPLE).o $(LIB)
 .SECONDARY:
 .PHONY: unit check check-unit check-unit-programs check-e2e check-e2e-all check-inject check-torch check-kernels \
 	check-sanitize check-threads fuzz-programs fuzz-short
-unit: $(UNIT_BIN) $(RELOG) $(LOG_RECORDS) $(TEED)
+unit: $(UNIT_BIN) $(RELOG) $(LOG_RECORDS) $(TEED) $(TRACE_DUMP)
 
 # In steps, each with what the one before has installed.
 check:

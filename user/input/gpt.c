@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "input/gpt_feed.h"
 #include "input/gpt_records.h"
 #include "log/reader.h"
 
@@ -36,7 +37,7 @@ static const struct {
 	[GPT_END] = {sizeof(struct gpt_end), gpt_add_end},
 };
 
-static void add_record(struct builder *builder, const struct gpt_record *record)
+void gpt_feed_record(struct builder *builder, const struct gpt_record *record)
 {
 	if (record->type >= sizeof(kinds) / sizeof(kinds[0]) || !kinds[record->type].add)
 		return;
@@ -53,20 +54,31 @@ static void tell_damaged(struct builder *builder, uint32_t segments)
 	builder_add_note(builder, gpt_text(note, sizeof(note)));
 }
 
-static void read_records(struct builder *builder, struct log_reader *reader)
+void gpt_feed_begin(struct builder *builder, const struct log_reader *reader)
+{
+	builder_set_start(builder, reader->header.start_ns, reader->header.wall_offset_ns);
+}
+
+void gpt_feed_end(struct builder *builder, const struct log_reader *reader)
 {
 	static const char too_long[] = "the log is larger than 32 GiB: only that much of it was read";
-	const struct gpt_record *record;
 
-	builder_set_start(builder, reader->header.start_ns, reader->header.wall_offset_ns);
-	while ((record = log_reader_next(reader)))
-		add_record(builder, record);
 	if (reader->torn)
 		builder_set_torn(builder);
 	if (reader->damaged)
 		tell_damaged(builder, reader->damaged);
 	if (reader->too_long)
 		builder_add_note(builder, gpt_text(too_long, sizeof(too_long)));
+}
+
+static void read_records(struct builder *builder, struct log_reader *reader)
+{
+	const struct gpt_record *record;
+
+	gpt_feed_begin(builder, reader);
+	while ((record = log_reader_next(reader)))
+		gpt_feed_record(builder, record);
+	gpt_feed_end(builder, reader);
 }
 
 int model_build(int fd, struct model **out, const char **why)

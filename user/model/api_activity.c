@@ -41,9 +41,11 @@ struct joining {
 	struct captures captures;
 };
 
-void api_activities_init(struct api_activities *table, struct process_table *processes, struct calls *calls)
+void api_activities_init(struct api_activities *table, struct process_table *processes, struct calls *calls,
+			 uint64_t seed)
 {
 	memset(table, 0, sizeof(*table));
+	lookup_init(&table->threads, seed);
 	table->processes = processes;
 	table->calls = calls;
 }
@@ -53,16 +55,15 @@ void api_activities_free(struct api_activities *table)
 	array_free(&table->arrivals);
 	array_free(&table->list);
 	array_free(&table->ranges);
+	array_free(&table->thread_states);
+	lookup_free(&table->threads);
 }
 
-bool api_activities_add(struct api_activities *table, struct program program, const struct new_api_activity *activity)
+void api_activities_add(struct api_activities *table, struct program program, const struct new_api_activity *activity)
 {
 	struct api_activity_arrival arrival = {.program = program, .activity = *activity};
 
-	if (!activity->corr || !activity->span.start_ns || activity->span.end_ns < activity->span.start_ns)
-		return false;
 	array_push(&table->arrivals, arrival);
-	return true;
 }
 
 void api_activities_place(struct api_activities *table, const struct api_activity_arrival *arrival, uint64_t start_ns,
@@ -168,20 +169,30 @@ static size_t find_call(const struct joining *joining, struct timeline *line, si
 
 /* ---- all of them ------------------------------------------------------------------------------------------------- */
 
-static void note_range(struct api_activities *table, const struct api_activity *activity)
+void api_activities_note_range(struct api_activities *table, uint32_t process, uint32_t corr, uint64_t end_ns)
 {
 	struct api_activity_range *range;
 
-	while (table->ranges.count <= activity->process)
+	while (table->ranges.count <= process)
 		array_push(&table->ranges, (struct api_activity_range){});
-	range = &table->ranges.items[activity->process];
-	if (!range->any || (int32_t)(activity->corr - range->first) < 0)
-		range->first = activity->corr;
-	if (!range->any || (int32_t)(activity->corr - range->last) > 0)
-		range->last = activity->corr;
-	if (activity->end_ns > range->end_ns)
-		range->end_ns = activity->end_ns;
+	range = &table->ranges.items[process];
+	if (!range->any || (int32_t)(corr - range->first) < 0)
+		range->first = corr;
+	if (!range->any || (int32_t)(corr - range->last) > 0)
+		range->last = corr;
+	if (end_ns > range->end_ns)
+		range->end_ns = end_ns;
 	range->any = true;
+}
+
+static struct api_activity_thread *thread_of(struct api_activities *table, const struct api_activity *activity)
+{
+	uint32_t *index = lookup_put(&table->threads, 2 * activity->process + activity->by_pointer + 1, activity->key,
+				     (uint32_t)table->thread_states.count);
+
+	if (*index == table->thread_states.count)
+		array_push(&table->thread_states, (struct api_activity_thread){});
+	return &table->thread_states.items[*index];
 }
 
 static void give(struct api_activities *table, const struct api_activity *activity, uint32_t index, bool outermost)
@@ -203,10 +214,11 @@ static void give(struct api_activities *table, const struct api_activity *activi
  */
 static void join_timeline(struct joining *joining, struct timeline *line)
 {
+	struct api_activity_thread *thread = thread_of(joining->table, line->activity);
+	uint64_t end_ns = thread->end_ns;
 	uint32_t outer = NONE;
-	uint64_t end_ns = 0;
 
-	captures_begin_thread(&joining->captures);
+	captures_begin_thread(&joining->captures, thread->capture_ns);
 	for (size_t i = 0; i < line->activity_count; i++) {
 		const struct api_activity *activity = &line->activity[i];
 		size_t at;
@@ -225,6 +237,8 @@ static void join_timeline(struct joining *joining, struct timeline *line)
 		give(joining->table, activity, outer, true);
 		line->used = at + 1;
 	}
+	thread->end_ns = end_ns;
+	thread->capture_ns = captures_end_thread(&joining->captures, line->activity->process, joining->terms->part_ns);
 }
 
 static int compare_seen(const void *left, const void *right)
@@ -296,15 +310,27 @@ static void join_all(struct joining *joining, const struct api_activity *activit
 		struct seen from = {.process = activity[i].process, .key = activity[i].key};
 		struct timeline line = {.activity = &activity[i], .error_ns = joining->terms->error_ns};
 
-		while (i < count && same_thread(&activity[i], from.process, from.key))
-			i++, line.activity_count++;
+		for (; i < count && same_thread(&activity[i], from.process, from.key); i++)
+			line.activity_count += activity[i].start_ns < joining->terms->part_ns;
 		while (at < seen_count && compare_seen(&seen[at], &from) < 0)
 			at++;
 		line.seen = &seen[at];
 		while (at < seen_count && same_thread(line.activity, seen[at].process, seen[at].key))
 			at++, line.seen_count++;
-		join_timeline(joining, &line);
+		if (line.activity_count)
+			join_timeline(joining, &line);
 	}
+}
+
+/* What begins in a later part waits for that. */
+static void keep_later(struct api_activities *table, uint64_t part_ns)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < table->list.count; i++)
+		if (table->list.items[i].start_ns >= part_ns)
+			table->list.items[kept++] = table->list.items[i];
+	table->list.count = kept;
 }
 
 void api_activities_join(struct api_activities *table, const struct api_activity_terms *terms)
@@ -316,9 +342,6 @@ void api_activities_join(struct api_activities *table, const struct api_activity
 
 	if (!count)
 		return;
-	for (size_t i = 0; i < count; i++)
-		if (activity[i].start_ns <= terms->until_ns)
-			note_range(table, &activity[i]);
 	qsort(activity, count, sizeof(*activity), compare_activities);
 	while (by_id < count && !activity[by_id].by_pointer)
 		by_id++;
@@ -332,6 +355,7 @@ void api_activities_join(struct api_activities *table, const struct api_activity
 	captures_mark(&joining.captures, table->processes, table->calls);
 	captures_free(&joining.captures);
 	free(seen);
+	keep_later(table, terms->part_ns);
 }
 
 bool api_activity_is_outside(const struct api_activities *table, uint32_t process, uint32_t corr)

@@ -38,33 +38,52 @@ struct api_activity_range {
 	bool any;
 };
 
+/* Where a thread's records stand between two parts of a trace. */
+struct api_activity_thread {
+	uint64_t end_ns;     /* of the last record, 0: none */
+	uint64_t capture_ns; /* since when it captures a graph, 0: it does not */
+};
+
 struct api_activities {
 	struct process_table *processes;
 	struct calls *calls;
 	ARRAY(struct api_activity_arrival) arrivals;
 	ARRAY(struct api_activity) list;	 /* of those with a place in the recording */
 	ARRAY(struct api_activity_range) ranges; /* by process */
+	struct lookup threads;			 /* (process and way to name threads, key) to index in thread_states */
+	ARRAY(struct api_activity_thread) thread_states;
 };
 
 struct api_activity_terms {
 	uint64_t until_ns; /* calls were to be seen */
+	uint64_t part_ns;  /* those that begin before this are joined, and their calls are in the list */
 	uint64_t error_ns; /* what times of the list are good to */
 	bool calls_lost;   /* some that symbol probes saw had no room */
 };
 
-void api_activities_init(struct api_activities *table, struct process_table *processes, struct calls *calls);
+void api_activities_init(struct api_activities *table, struct process_table *processes, struct calls *calls,
+			 uint64_t seed);
 void api_activities_free(struct api_activities *table);
 
-/* False when it does not make sense. */
-bool api_activities_add(struct api_activities *table, struct program program, const struct new_api_activity *activity);
+static inline bool api_activity_makes_sense(const struct new_api_activity *activity)
+{
+	return activity->corr && activity->span.start_ns && activity->span.end_ns >= activity->span.start_ns;
+}
+
+/* One that makes sense. */
+void api_activities_add(struct api_activities *table, struct program program, const struct new_api_activity *activity);
 
 /* After the last one: puts one that came into the list, by its times on CLOCK_MONOTONIC. */
 void api_activities_place(struct api_activities *table, const struct api_activity_arrival *arrival, uint64_t start_ns,
 			  uint64_t end_ns);
 
+/* One of a process in the time in which calls were to be seen. */
+void api_activities_note_range(struct api_activities *table, uint32_t process, uint32_t corr, uint64_t end_ns);
+
 /*
- * Then, with all of them in the list: gives calls their correlation id, end and result.
- * Launches while the process captures a graph are taken for captured: wrongly where they have GPU work after all.
+ * Then, with all of them in the list, or all of a part (the others stay): gives calls their correlation id, end and
+ * result. Launches while the process captures a graph are taken for captured: wrongly where they have GPU work after
+ * all.
  */
 void api_activities_join(struct api_activities *table, const struct api_activity_terms *terms);
 

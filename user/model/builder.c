@@ -19,7 +19,7 @@ struct builder *builder_new(void)
 	codes_init(&builder->codes, &builder->strings, seed);
 	stacks_init(&builder->stacks, &builder->codes, &builder->strings, seed);
 	calls_init(&builder->calls, &builder->processes, &builder->stacks, seed);
-	api_activities_init(&builder->api_activities, &builder->processes, &builder->calls);
+	api_activities_init(&builder->api_activities, &builder->processes, &builder->calls, seed);
 	builder->agents = (struct agents){.processes = &builder->processes, .strings = &builder->strings};
 	gaps_init(&builder->gaps, &builder->processes);
 	ranges_init(&builder->ranges, &builder->processes, &builder->strings, seed);
@@ -30,12 +30,6 @@ struct builder *builder_new(void)
 	return builder;
 }
 
-#define MOVE(field, table)                                                                                             \
-	do {                                                                                                           \
-		model->field##s = (table).items;                                                                       \
-		model->field##_count = (uint32_t)(table).count;                                                        \
-	} while (0)
-
 /* The tables become the model's: from here on model_free owns them. */
 static void move_tables(struct builder *builder)
 {
@@ -43,27 +37,27 @@ static void move_tables(struct builder *builder)
 
 	model->processes = builder->processes.list.items;
 	model->process_count = (uint32_t)builder->processes.list.count;
-	MOVE(thread, builder->processes.threads);
-	MOVE(code, builder->codes.list);
-	MOVE(frame, builder->codes.frames);
-	MOVE(stack, builder->stacks.list);
-	MOVE(stack_frame, builder->stacks.frames);
-	MOVE(native, builder->stacks.natives);
-	MOVE(native_frame, builder->stacks.native_frames);
-	MOVE(call, builder->calls.list);
-	MOVE(overhead, builder->overheads);
-	MOVE(jit, builder->jits);
-	MOVE(sync, builder->syncs);
+	SHOW(model, thread, builder->processes.threads);
+	SHOW(model, code, builder->codes.list);
+	SHOW(model, frame, builder->codes.frames);
+	SHOW(model, stack, builder->stacks.list);
+	SHOW(model, stack_frame, builder->stacks.frames);
+	SHOW(model, native, builder->stacks.natives);
+	SHOW(model, native_frame, builder->stacks.native_frames);
+	SHOW(model, call, builder->calls.list);
+	SHOW(model, overhead, builder->overheads);
+	SHOW(model, jit, builder->jits);
+	SHOW(model, sync, builder->syncs);
 	model->memories = builder->memories.items;
 	model->memory_count = (uint32_t)builder->memories.count;
-	MOVE(device, builder->devices.list);
-	MOVE(gap, builder->gaps.list);
-	MOVE(pyspan, builder->pyevents.list);
-	MOVE(pycall, builder->functions.list);
-	MOVE(range, builder->ranges.spans.list);
-	MOVE(string, builder->strings.strings);
-	MOVE(probe, builder->probes);
-	MOVE(note, builder->notes);
+	SHOW(model, device, builder->devices.list);
+	SHOW(model, gap, builder->gaps.list);
+	SHOW(model, pyspan, builder->pyevents.list);
+	SHOW(model, pycall, builder->functions.list);
+	SHOW(model, range, builder->ranges.spans.list);
+	SHOW(model, string, builder->strings.strings);
+	SHOW(model, probe, builder->probes);
+	SHOW(model, note, builder->notes);
 	model->args = builder->calls.args.items;
 	model->args_count = (uint32_t)builder->calls.args.count;
 	model->gpu = builder->gpu.list;
@@ -95,25 +89,56 @@ static void free_builder(struct builder *builder)
 	array_free(&builder->sync_arrivals);
 	array_free(&builder->event_records);
 	array_free(&builder->memory_arrivals);
+	survey_free(&builder->survey);
+	lates_free(&builder->lates);
+	learnt_free(&builder->learnt);
+	receipt_count_free(&builder->parts.count);
+	retain_free(&builder->parts.retain);
+	recordings_free(&builder->parts.recordings);
+	lookup_free(&builder->parts.allocations);
 	string_pool_close(&builder->strings);
 	free(builder);
+}
+
+/* A trace without an end ends with the latest time. */
+static void find_end(struct builder *builder)
+{
+	struct model *model = builder->model;
+
+	if (!builder->ended)
+		model->end_ns = builder->last_ns > model->start_ns ? builder->last_ns : model->start_ns;
+}
+
+void builder_finish_first(struct builder *builder)
+{
+	find_end(builder);
+	process_table_finish(&builder->processes);
+	join_python_spans(builder);
+	device_table_finish(&builder->devices);
+	prepare_clock(builder);
+	gaps_finish(&builder->gaps);
+	learn_finish(builder);
+	end_borrowing(builder);
+	builder->model->processes = builder->processes.list.items;
+	builder->model->process_count = (uint32_t)builder->processes.list.count;
+	decide_gpu_times(builder->model, builder->learnt.any_corr);
 }
 
 struct model *builder_finish(struct builder *builder)
 {
 	struct model *model = builder->model;
 
-	if (!builder->ended)
-		model->end_ns = builder->last_ns > model->start_ns ? builder->last_ns : model->start_ns;
+	find_end(builder);
 	ranges_finish(&builder->ranges, model->start_ns, model->end_ns);
 	process_table_finish(&builder->processes);
-	stacks_finish(&builder->stacks);
+	stacks_name_natives(&builder->stacks, &builder->stacks);
 	calls_finish(&builder->calls);
 	join_python_spans(builder);
 	device_table_finish(&builder->devices);
 	gaps_finish(&builder->gaps);
 	prepare_clock(builder);
-	join_api_activities(builder);
+	join_api_activities(builder, UINT64_MAX);
+	end_borrowing(builder);
 	calls_sort(&builder->calls);
 	join_gpu(builder);
 	join_overheads(builder);
@@ -130,6 +155,14 @@ void builder_discard(struct builder *builder)
 {
 	struct model *model = builder->model;
 
+	if (builder->first) {
+		/* some tables are copies of the first reading's, which has the devices */
+		free(model->processes);
+		free(model->threads);
+		free(model->pyspans);
+		array_free(&builder->gpu.joined);
+		builder->gpu.list = NULL;
+	}
 	move_tables(builder);
 	free_builder(builder);
 	model_free(model);

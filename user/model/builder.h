@@ -19,7 +19,40 @@ struct builder *builder_new(void);
 /* Joins all that was told and frees the builder; the caller frees the model with model_free. */
 struct model *builder_finish(struct builder *builder);
 
-/* Instead, where reading failed: frees everything. */
+/*
+ * A source that is too long to be held whole is told twice, in the same words.  The first time the builder learns, the
+ * second time it hands over a part (struct model_due) whenever one is complete:
+ *
+ *	first = builder_new_first();
+ *	(tell all; builder_begin_stretch before each stretch)
+ *	builder_finish_first(first);
+ *	second = builder_new_second(first);
+ *	(tell all again; after some stretch, and after the last:)
+ *		part = builder_part(second, the next stretch);
+ *	builder_discard(second); builder_discard(first);
+ *
+ * A stretch is a piece of the source, of any length, the same both times: its number, from 0 on.
+ */
+struct builder *builder_new_first(void);
+void builder_finish_first(struct builder *builder);
+
+/* The first stays the caller's; there may be one second builder after the other. */
+struct builder *builder_new_second(struct builder *first);
+void builder_begin_stretch(struct builder *builder, uint32_t stretch);
+
+/*
+ * What is complete when the stretches before this one have been told; NULL: nothing more than before.  The last part
+ * (not model.more) comes when all have been.  Valid until the builder is told more.
+ */
+const struct model *builder_part(struct builder *builder, uint32_t next_stretch);
+
+/* A second builder was told something else than the first, where a file was changed meanwhile: it is of no use. */
+bool builder_strayed(const struct builder *builder);
+
+/* How much waits to be handed over: about as many events, 0 after the last part. */
+uint64_t builder_waiting(const struct builder *builder);
+
+/* Instead, where reading failed, and of a first and a second builder: frees everything. */
 void builder_discard(struct builder *builder);
 
 /* ---- the recording ----------------------------------------------------------------------------------------------- */

@@ -17,6 +17,7 @@ static const char *keep(struct builder *builder, struct text text)
 
 void builder_see_time(struct builder *builder, uint64_t time_ns)
 {
+	builder->told_ns = time_ns;
 	if (time_ns > builder->last_ns)
 		builder->last_ns = time_ns;
 }
@@ -82,12 +83,14 @@ void builder_add_probes(struct builder *builder, struct text text)
 void builder_add_clock_sample(struct builder *builder, struct clock_sample sample)
 {
 	builder_see_time(builder, sample.mono_ns);
+	if (builder->first)
+		return;
 	wall_clock_add_sample(&builder->clock.collector, sample);
 }
 
 void builder_note_clock_error(struct builder *builder, uint64_t error_ns)
 {
-	if (error_ns > builder->clock.error_ns)
+	if (!builder->first && error_ns > builder->clock.error_ns)
 		builder->clock.error_ns = error_ns;
 }
 
@@ -127,7 +130,8 @@ void builder_add_exec(struct builder *builder, uint32_t pid, uint64_t time_ns, s
 	builder_see_time(builder, time_ns);
 	agents_process_execs(&builder->agents, process);
 	ranges_process_execs(&builder->ranges, pid, time_ns);
-	gaps_process_execs(&builder->gaps, pid, time_ns);
+	if (!builder->first)
+		gaps_process_execs(&builder->gaps, pid, time_ns);
 	close_python_spans(builder, process, time_ns);
 	process_table_add_exec(&builder->processes, pid, time_ns, name);
 }
@@ -148,13 +152,19 @@ void builder_describe_process(struct builder *builder, const struct new_descript
 
 void builder_add_code(struct builder *builder, uint32_t pid, const struct new_code *code)
 {
-	codes_add(&builder->codes, builder_program(builder, pid).space, code);
+	struct program program = builder_program(builder, pid);
+
+	if (builder->reading != READING_FIRST)
+		codes_add(&builder->codes, program.space, code);
 }
 
 bool builder_add_code_lines(struct builder *builder, uint32_t pid, uint64_t code, uint32_t offset, const void *bytes,
 			    uint32_t size)
 {
-	return codes_add_lines(&builder->codes, builder_program(builder, pid).space, code, offset, bytes, size);
+	struct program program = builder_program(builder, pid);
+
+	return builder->reading == READING_FIRST ||
+	       codes_add_lines(&builder->codes, program.space, code, offset, bytes, size);
 }
 
 void builder_remove_code(struct builder *builder, uint32_t pid, uint64_t code)
@@ -164,31 +174,55 @@ void builder_remove_code(struct builder *builder, uint32_t pid, uint64_t code)
 
 void builder_add_stack(struct builder *builder, uint32_t pid, const struct new_stack *stack)
 {
-	stacks_add_python(&builder->stacks, builder_program(builder, pid).space, stack);
+	struct program program = builder_program(builder, pid);
+
+	if (builder->reading != READING_FIRST)
+		stacks_add_python(&builder->stacks, program.space, stack);
 }
 
 void builder_add_native_stack(struct builder *builder, uint32_t pid, uint64_t key, const uint64_t *ips, uint32_t depth)
 {
-	stacks_add_native(&builder->stacks, builder_program(builder, pid).space, key, ips, depth);
+	struct program program = builder_program(builder, pid);
+
+	if (builder->reading != READING_FIRST)
+		stacks_add_native(&builder->stacks, program.space, key, ips, depth);
 }
 
 void builder_add_native_symbol(struct builder *builder, uint32_t pid, uint64_t ip, struct text symbol,
 			       struct text module)
 {
-	stacks_add_symbol(&builder->stacks, builder_program(builder, pid).space, ip, symbol, module);
+	struct program program = builder_program(builder, pid);
+
+	/* a second reading knows all names from the first, as they come behind the stacks that they are in */
+	if (!builder->first)
+		stacks_add_symbol(&builder->stacks, program.space, ip, symbol, module);
 }
 
 void builder_add_call(struct builder *builder, const struct new_call *call)
 {
 	builder_see_time(builder, call->time_ns);
+	if (builder->reading == READING_FIRST) {
+		learn_call(builder, call);
+		return;
+	}
 	calls_add(&builder->calls, call);
+	if (builder->first)
+		survey_see_call(&builder->survey, builder_program(builder, call->pid).space, call->corr);
 }
 
 bool builder_add_return(struct builder *builder, struct program program, const struct new_return *back)
 {
-	uint32_t call = calls_find(&builder->calls, program.space, back->corr), thread;
+	enum told what = told(builder, program, back->corr, SOURCE_CLOCK_MONOTONIC, 0);
+	uint32_t call, thread;
 
-	if (call != NONE) {
+	if (what == TOLD_LATE)
+		keep_late(builder, &(struct late){.kind = LATE_RETURN, .program = program, .back = *back});
+	if (builder->reading == READING_FIRST)
+		learn_return(builder, program, back);
+	if (what != TOLD_NOW)
+		return back->corr != 0;
+	call = calls_find(&builder->calls, program.space, back->corr);
+	if (call != NONE && !builder->first) {
 		thread = builder->calls.list.items[call].thread;
 		if (builder->processes.threads.items[thread].tid != back->tid)
 			ranges_learn_tid(&builder->ranges, program.space, back->tid, thread);
@@ -198,7 +232,18 @@ bool builder_add_return(struct builder *builder, struct program program, const s
 
 bool builder_add_api_activity(struct builder *builder, struct program program, const struct new_api_activity *activity)
 {
-	return api_activities_add(&builder->api_activities, program, activity);
+	enum told what;
+
+	if (!api_activity_makes_sense(activity))
+		return false;
+	learn_activity(builder, program, activity);
+	what = told(builder, program, 0, activity->clock, activity->span.start_ns);
+	if (what == TOLD_LATE)
+		keep_late(builder,
+			  &(struct late){.kind = LATE_API_ACTIVITY, .program = program, .activity = *activity});
+	else if (what == TOLD_NOW)
+		api_activities_add(&builder->api_activities, program, activity);
+	return true;
 }
 
 /* ---- the agent and CUPTI ----------------------------------------------------------------------------------------- */
@@ -226,6 +271,8 @@ bool builder_add_agent_clock_sample(struct builder *builder, struct program prog
 
 	if (age > SAMPLE_AGE_MAX_NS)
 		return false;
+	if (builder->first)
+		return true;
 	if (state->clock == NONE)
 		state->clock = wall_clock_add_agent(&builder->clock);
 	wall_clock_add_sample(&builder->clock.agents.items[state->clock], sample);
@@ -234,7 +281,10 @@ bool builder_add_agent_clock_sample(struct builder *builder, struct program prog
 
 void builder_add_registration(struct builder *builder, uint32_t pid, uint64_t time_ns, bool own)
 {
-	gaps_add_registration(&builder->gaps, pid, time_ns, own);
+	if (builder->first)
+		process_table_find(&builder->processes, pid);
+	else
+		gaps_add_registration(&builder->gaps, pid, time_ns, own);
 }
 
 void builder_add_name(struct builder *builder, struct program program, uint32_t key, struct text name)
@@ -246,12 +296,14 @@ void builder_add_name(struct builder *builder, struct program program, uint32_t 
 
 void builder_add_graph_node(struct builder *builder, struct program program, uint64_t node, uint32_t corr)
 {
-	graphs_add_node(&builder->graphs, program.space, node, corr);
+	if (!builder->first)
+		graphs_add_node(&builder->graphs, program.space, node, corr);
 }
 
 void builder_add_graph_clone(struct builder *builder, struct program program, uint64_t node, uint64_t source)
 {
-	graphs_add_clone(&builder->graphs, program.space, node, source);
+	if (!builder->first)
+		graphs_add_clone(&builder->graphs, program.space, node, source);
 }
 
 bool builder_add_device(struct builder *builder, struct program program, const struct new_device *device)
@@ -261,14 +313,16 @@ bool builder_add_device(struct builder *builder, struct program program, const s
 
 void builder_add_context(struct builder *builder, struct program program, uint32_t context, uint32_t device, bool mps)
 {
-	device_table_add_context(&builder->devices, program.process, context, device);
+	if (!builder->first)
+		device_table_add_context(&builder->devices, program.process, context, device);
 	if (mps)
 		builder->processes.list.items[program.process].mps = true;
 }
 
 void builder_add_stream(struct builder *builder, struct program program, const struct new_stream *stream)
 {
-	device_table_add_stream(&builder->devices, program.space, stream);
+	if (!builder->first)
+		device_table_add_stream(&builder->devices, program.space, stream);
 }
 
 /* ---- ranges that the program names ------------------------------------------------------------------------------- */

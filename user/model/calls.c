@@ -133,6 +133,15 @@ void calls_add(struct calls *calls, const struct new_call *event)
 	count_call(calls, thread, event->time_ns);
 }
 
+uint32_t calls_learn(struct calls *calls, const struct new_call *event)
+{
+	uint32_t process = process_table_find(calls->processes, event->pid);
+	uint32_t thread = process_table_find_thread(calls->processes, process, event->tid);
+
+	count_call(calls, thread, event->time_ns);
+	return thread;
+}
+
 /* A call and the driver call inside it share an id: the return that names the same call wins, else the first. */
 static bool set_return(struct model_call *call, const struct new_return *back)
 {
@@ -161,40 +170,58 @@ bool calls_add_return(struct calls *calls, uint32_t space, const struct new_retu
 
 void calls_finish(struct calls *calls)
 {
+	size_t waiting = 0;
+
 	for (size_t i = 0; i < calls->early_returns.count; i++) {
-		const struct early_return *early = &calls->early_returns.items[i];
-		uint32_t call = calls_find(calls, early->space, early->back.corr);
+		const struct early_return early = calls->early_returns.items[i];
+		uint32_t call = calls_find(calls, early.space, early.back.corr);
 
 		if (call != NONE)
-			set_return(&calls->list.items[call], &early->back);
+			set_return(&calls->list.items[call], &early.back);
+		else
+			calls->early_returns.items[waiting++] = early;
 	}
+	calls->early_returns.count = waiting;
 }
 
 static void sort_by_start(struct calls *calls)
 {
-	size_t count = calls->list.count, in_order = 0;
+	size_t settled = calls->settled, count = calls->list.count - settled, in_order = 0;
+	struct model_call *list = calls->list.items + settled;
 	struct order_key *keys;
 
-	while (in_order + 1 < count && calls->list.items[in_order].start_ns <= calls->list.items[in_order + 1].start_ns)
+	while (in_order + 1 < count && list[in_order].start_ns <= list[in_order + 1].start_ns)
 		in_order++;
 	if (in_order + 1 >= count)
 		return;
 	keys = xmalloc(count * sizeof(*keys));
 	for (size_t i = 0; i < count; i++)
-		keys[i] = (struct order_key){.time_ns = calls->list.items[i].start_ns, .index = (uint32_t)i};
+		keys[i] = (struct order_key){.time_ns = list[i].start_ns, .index = (uint32_t)i};
 	order_sort(keys, count);
-	calls->places = xmalloc(count * sizeof(*calls->places));
+	calls->places = xmalloc((settled + count) * sizeof(*calls->places));
+	for (size_t i = 0; i < settled; i++)
+		calls->places[i] = (uint32_t)i;
 	for (size_t i = 0; i < count; i++)
-		calls->places[keys[i].index] = (uint32_t)i;
-	order_apply(keys, count, calls->list.items, sizeof(calls->list.items[0]));
+		calls->places[settled + keys[i].index] = (uint32_t)(settled + i);
+	order_apply(keys, count, list, sizeof(*list));
 	free(keys);
 }
 
 void calls_sort(struct calls *calls)
 {
 	sort_by_start(calls);
-	for (size_t i = 0; i < calls->list.count; i++)
-		calls->list.items[i].number = i;
+	for (size_t i = calls->settled; i < calls->list.count; i++)
+		calls->list.items[i].number = calls->handed_over + (i - calls->settled);
+}
+
+void calls_move(struct calls *calls, const uint32_t *places)
+{
+	uint32_t *open = calls->processes->open_calls.items;
+
+	lookup_move(&calls->by_corr, places);
+	for (size_t i = 0; i < calls->processes->open_calls.count; i++)
+		if (open[i] != NONE)
+			open[i] = places[open[i]];
 }
 
 uint32_t calls_place(const struct calls *calls, uint32_t space, uint32_t corr)

@@ -26,12 +26,18 @@ struct calls {
 	ARRAY(struct early_return) early_returns;
 	struct lookup by_corr; /* (space, correlation id) to the call's number as they came */
 	uint32_t *places;      /* by that number: where the call is in the sorted list; NULL: at its number */
+	/* Of a second reading: */
+	uint32_t settled;     /* list[0 .. settled) were in earlier parts */
+	uint64_t handed_over; /* how many those had */
 };
 
 void calls_init(struct calls *calls, struct process_table *processes, struct stacks *stacks, uint64_t seed);
 void calls_free(struct calls *calls); /* all but list and args, which are the model's */
 
 void calls_add(struct calls *calls, const struct new_call *call);
+
+/* Instead, in a first reading: who made it and when, but not the call itself.  Returns its thread. */
+uint32_t calls_learn(struct calls *calls, const struct new_call *call);
 
 /* False when it does not make sense. */
 bool calls_add_return(struct calls *calls, uint32_t space, const struct new_return *back);
@@ -42,11 +48,14 @@ uint32_t calls_find(const struct calls *calls, uint32_t space, uint32_t corr);
 /* Gives the call another correlation id; false when another call has it. */
 bool calls_name(struct calls *calls, uint32_t space, uint32_t corr, uint32_t call);
 
-/* After the last call: returns that came before their calls. */
+/* After the last call, or so far: returns that came before their calls. */
 void calls_finish(struct calls *calls);
 
-/* Then, once every call has its correlation id: puts the list in order of time, and numbers it. */
+/* Then, once every call has its correlation id: puts the list behind `settled` in order of time, and numbers it. */
 void calls_sort(struct calls *calls);
+
+/* The calls are at other places now (NONE: gone); what names them by number follows. */
+void calls_move(struct calls *calls, const uint32_t *places);
 
 /* Where a call with a correlation id is in the sorted list, NONE; and one whose number is known. */
 uint32_t calls_place(const struct calls *calls, uint32_t space, uint32_t corr);

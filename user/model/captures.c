@@ -27,9 +27,19 @@ static enum step step_of(uint16_t api)
 	return NEITHER;
 }
 
-void captures_begin_thread(struct captures *captures)
+void captures_begin_thread(struct captures *captures, uint64_t since_ns)
 {
-	captures->since_ns = 0;
+	captures->since_ns = since_ns;
+}
+
+uint64_t captures_end_thread(struct captures *captures, uint32_t process, uint64_t until_ns)
+{
+	struct capture capture = {.process = process, .start_ns = captures->since_ns, .end_ns = until_ns};
+
+	/* one that never ended captured nothing that is known */
+	if (captures->since_ns && until_ns != UINT64_MAX)
+		array_push(&captures->list, capture);
+	return captures->since_ns;
 }
 
 void captures_note(struct captures *captures, const struct api_activity *activity)

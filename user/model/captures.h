@@ -18,8 +18,11 @@ struct captures {
 	uint64_t since_ns; /* the thread in question captures since then, 0: it does not */
 };
 
-/* The records that follow are another thread's. */
-void captures_begin_thread(struct captures *captures);
+/* The records that follow are another thread's, which captures since then (0: it does not). */
+void captures_begin_thread(struct captures *captures, uint64_t since_ns);
+
+/* There are no more records of the thread before until_ns (UINT64_MAX: at all).  Since when it captures then, 0. */
+uint64_t captures_end_thread(struct captures *captures, uint32_t process, uint64_t until_ns);
 
 /* The next record of the thread, in order of time. */
 void captures_note(struct captures *captures, const struct api_activity *activity);

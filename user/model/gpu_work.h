@@ -27,8 +27,9 @@ _Static_assert(sizeof(union gpu_slot) == sizeof(struct model_gpu), "an arrival t
 
 struct gpu_work {
 	ARRAY(union gpu_slot) arrivals; /* before */
-	struct model_gpu *list;		/* after: the same memory */
+	struct model_gpu *list;		/* after: the same memory; or that of `joined` */
 	size_t count;
+	ARRAY(struct model_gpu) joined; /* of a second reading: what earlier parts left, and what is joined since */
 };
 
 #endif

@@ -2,6 +2,7 @@
 /* Nodes of graphs and launches of them; see graphs.h. */
 #include "model/graphs.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /*
@@ -60,18 +61,44 @@ uint32_t graphs_node_corr(const struct graphs *graphs, uint32_t space, uint64_t 
 	return 0;
 }
 
+/* The index of an executable graph in node_counts. */
+static uint32_t executable(struct graphs *graphs, uint32_t space, uint32_t graph)
+{
+	uint32_t index = *lookup_put(&graphs->executables, space, graph, (uint32_t)graphs->node_counts.count);
+
+	if (index == graphs->node_counts.count)
+		array_push(&graphs->node_counts, 0);
+	return index;
+}
+
+/* The number of a node, which counts from now on. */
+static uint32_t note_node(struct graphs *graphs, uint32_t executable, uint64_t graph_node)
+{
+	size_t before = graphs->nodes.count;
+	uint32_t node = *lookup_put(&graphs->nodes, executable + 1, graph_node, (uint32_t)before);
+
+	graphs->node_counts.items[executable] += graphs->nodes.count > before;
+	return node;
+}
+
+void graphs_learn(struct graphs *graphs, uint32_t space, uint32_t graph, uint64_t node)
+{
+	note_node(graphs, executable(graphs, space, graph), node);
+}
+
+uint32_t graphs_node_count(const struct graphs *graphs, uint32_t space, uint32_t graph)
+{
+	const uint32_t *index = lookup_get(&graphs->executables, space, graph);
+
+	return index ? graphs->node_counts.items[*index] : 0;
+}
+
 void graphs_add_operation(struct graphs *graphs, uint32_t space, uint32_t call, uint32_t graph, uint64_t graph_node)
 {
-	struct graph_launch launch = {.call = call};
-	uint32_t node, index;
+	struct graph_launch launch = {.call = call, .graph = executable(graphs, space, graph)};
+	uint32_t node = note_node(graphs, launch.graph, graph_node), index;
 	size_t before;
 
-	launch.graph = *lookup_put(&graphs->executables, space, graph, (uint32_t)graphs->node_counts.count);
-	if (launch.graph == graphs->node_counts.count)
-		array_push(&graphs->node_counts, 0);
-	before = graphs->nodes.count;
-	node = *lookup_put(&graphs->nodes, launch.graph + 1, graph_node, (uint32_t)before);
-	graphs->node_counts.items[launch.graph] += graphs->nodes.count > before;
 	index = *lookup_put(&graphs->launches, launch.graph + 1, call, (uint32_t)graphs->list.count);
 	if (index == graphs->list.count)
 		array_push(&graphs->list, launch);
@@ -91,4 +118,64 @@ void graphs_finish(const struct graphs *graphs, struct calls *calls)
 
 		call->nodes_missing = missing < UINT16_MAX ? (uint16_t)missing : UINT16_MAX;
 	}
+}
+
+/* ---- part by part ------------------------------------------------------------------------------------------------ */
+
+/* An operation's node, and of which executable graph. */
+struct graph_node {
+	uint64_t node;
+	uint32_t graph;
+};
+
+struct graph_nodes {
+	ARRAY(struct graph_node) list;
+};
+
+static int compare_nodes(const void *left, const void *right)
+{
+	const struct graph_node *a = left, *b = right;
+
+	if (a->graph != b->graph)
+		return a->graph < b->graph ? -1 : 1;
+	return (a->node > b->node) - (a->node < b->node);
+}
+
+/* Of all graphs that the call launched: a graph within a graph has nodes of its own. */
+static uint32_t count_missing(const struct graphs *graphs, uint32_t space, struct graph_nodes *nodes)
+{
+	uint32_t missing = 0;
+
+	qsort(nodes->list.items, nodes->list.count, sizeof(nodes->list.items[0]), compare_nodes);
+	for (size_t i = 0; i < nodes->list.count; i++) {
+		const struct graph_node *node = &nodes->list.items[i];
+
+		if (!i || node->graph != node[-1].graph)
+			missing += graphs_node_count(graphs, space, node->graph);
+		missing -= !i || compare_nodes(node, node - 1);
+	}
+	return missing;
+}
+
+void graphs_count_missing(const struct graphs *graphs, const struct process_state *states, struct model *model)
+{
+	struct graph_nodes nodes = {};
+
+	if (!graphs->node_counts.count)
+		return;
+	for (uint32_t i = model->calls_due.from; i < due_end(&model->calls_due, model->call_count); i++) {
+		struct model_call *call = &model->calls[i];
+		uint32_t missing;
+
+		nodes.list.count = 0;
+		for (uint32_t op = call->first_gpu; op != NONE; op = model->gpu[op].next)
+			if (model->gpu[op].graph && model->gpu[op].graph_node)
+				array_push(&nodes.list, ((struct graph_node){.node = model->gpu[op].graph_node,
+									     .graph = model->gpu[op].graph}));
+		if (!nodes.list.count)
+			continue;
+		missing = count_missing(graphs, states[model->threads[call->thread].process].space, &nodes);
+		call->nodes_missing = missing < UINT16_MAX ? (uint16_t)missing : UINT16_MAX;
+	}
+	array_free(&nodes.list);
 }

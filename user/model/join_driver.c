@@ -8,21 +8,32 @@
 bool builder_add_overhead(struct builder *builder, struct program program, const struct new_overhead *overhead)
 {
 	struct overhead_arrival arrival = {.program = program, .overhead = *overhead};
+	enum told what;
 
 	if (overhead->span.start_ns > overhead->span.end_ns)
 		return false;
-	array_push(&builder->overhead_arrivals, arrival);
+	what = told(builder, program, 0, overhead->clock, overhead->span.start_ns);
+	if (what == TOLD_LATE)
+		keep_late(builder, &(struct late){.kind = LATE_OVERHEAD, .program = program, .overhead = *overhead});
+	else if (what == TOLD_NOW)
+		array_push(&builder->overhead_arrivals, arrival);
 	return true;
 }
 
 bool builder_add_jit(struct builder *builder, struct program program, const struct new_jit *jit)
 {
 	struct jit_arrival arrival = {.program = program, .jit = *jit};
+	enum told what;
 
 	if (jit->span.start_ns > jit->span.end_ns)
 		return false;
 	/* without times it tells nothing; an operation that is newer than this has no name */
-	if (jit->span.end_ns && jit->operation >= GPT_AGENT_JIT_CACHE_LOAD && jit->operation <= GPT_AGENT_JIT_COMPILE)
+	if (!jit->span.end_ns || jit->operation < GPT_AGENT_JIT_CACHE_LOAD || jit->operation > GPT_AGENT_JIT_COMPILE)
+		return true;
+	what = told(builder, program, jit->corr, jit->clock, jit->span.start_ns);
+	if (what == TOLD_LATE)
+		keep_late(builder, &(struct late){.kind = LATE_JIT, .program = program, .jit = *jit});
+	else if (what == TOLD_NOW)
 		array_push(&builder->jit_arrivals, arrival);
 	return true;
 }
@@ -47,43 +58,80 @@ void join_overheads(struct builder *builder)
 		if (!begins_behind(builder, NONE, overhead.start_ns))
 			array_push(&builder->overheads, overhead);
 	}
+	builder->overhead_arrivals.count = 0;
 }
 
-static void sort_jits(struct builder *builder)
+void join_overheads_part(struct builder *builder)
 {
-	size_t count = builder->jits.count;
+	size_t from = builder->model->overheads_due.from, count;
+	struct order_key *keys;
+
+	join_overheads(builder);
+	count = builder->overheads.count - from;
+	keys = xmalloc(count * sizeof(*keys));
+	for (size_t i = 0; i < count; i++)
+		keys[i] = (struct order_key){.time_ns = builder->overheads.items[from + i].start_ns,
+					     .index = (uint32_t)i};
+	order_sort(keys, count);
+	order_apply(keys, count, builder->overheads.items + from, sizeof(builder->overheads.items[0]));
+	free(keys);
+}
+
+static void sort_jits(struct builder *builder, size_t from)
+{
+	size_t count = builder->jits.count - from;
+	struct model_jit *jits = builder->jits.items + from;
 	struct order_key *keys = xmalloc(count * sizeof(*keys));
 
 	for (size_t i = 0; i < count; i++)
-		keys[i] = (struct order_key){.time_ns = builder->jits.items[i].start_ns, .index = (uint32_t)i};
+		keys[i] = (struct order_key){.time_ns = jits[i].start_ns, .index = (uint32_t)i};
 	order_sort(keys, count);
-	order_apply(keys, count, builder->jits.items, sizeof(builder->jits.items[0]));
+	order_apply(keys, count, jits, sizeof(*jits));
 	free(keys);
+}
+
+/* False: it has to wait, as its call has not been told yet. */
+static bool add_jit(struct builder *builder, const struct jit_arrival *arrival, uint64_t until_ns)
+{
+	const struct new_jit *from = &arrival->jit;
+	struct model_jit jit = {.bytes = from->bytes,
+				.call = calls_place(&builder->calls, arrival->program.space, from->corr),
+				.process = arrival->program.process,
+				.tid = from->tid,
+				.corr = from->corr,
+				.operation = (uint8_t)from->operation,
+				.entry = (uint8_t)from->entry};
+	struct clock_span span;
+
+	if (!convert_span(builder, jit.process, from->clock, from->span, calls_start(&builder->calls, jit.call),
+			  &span)) {
+		builder_count_bad(builder);
+		return true;
+	}
+	jit.start_ns = span.start_ns;
+	jit.end_ns = span.end_ns;
+	if (jit.call == NONE && jit.corr && jit.start_ns >= until_ns)
+		return false;
+	if (!begins_behind(builder, jit.call, jit.start_ns))
+		array_push(&builder->jits, jit);
+	return true;
+}
+
+void join_jits_part(struct builder *builder, uint64_t until_ns)
+{
+	size_t waiting = 0;
+
+	for (size_t i = 0; i < builder->jit_arrivals.count; i++) {
+		const struct jit_arrival arrival = builder->jit_arrivals.items[i];
+
+		if (!add_jit(builder, &arrival, until_ns))
+			builder->jit_arrivals.items[waiting++] = arrival;
+	}
+	builder->jit_arrivals.count = waiting;
+	sort_jits(builder, builder->model->jits_due.from);
 }
 
 void join_jits(struct builder *builder)
 {
-	for (size_t i = 0; i < builder->jit_arrivals.count; i++) {
-		const struct jit_arrival *arrival = &builder->jit_arrivals.items[i];
-		const struct new_jit *from = &arrival->jit;
-		struct model_jit jit = {.bytes = from->bytes,
-					.call = calls_place(&builder->calls, arrival->program.space, from->corr),
-					.process = arrival->program.process,
-					.tid = from->tid,
-					.corr = from->corr,
-					.operation = (uint8_t)from->operation,
-					.entry = (uint8_t)from->entry};
-		struct clock_span span;
-
-		if (!convert_span(builder, jit.process, from->clock, from->span, calls_start(&builder->calls, jit.call),
-				  &span)) {
-			builder_count_bad(builder);
-			continue;
-		}
-		jit.start_ns = span.start_ns;
-		jit.end_ns = span.end_ns;
-		if (!begins_behind(builder, jit.call, jit.start_ns))
-			array_push(&builder->jits, jit);
-	}
-	sort_jits(builder);
+	join_jits_part(builder, UINT64_MAX);
 }

@@ -62,13 +62,12 @@ static bool is_double(const struct model_gpu *a, const struct model_gpu *b)
 	return a->foreign != b->foreign && is_same_work(a, b) && a->start_ns <= b->end_ns && b->start_ns <= a->end_ns;
 }
 
-static void mark_doubles(const struct builder *builder, bool *gone)
+static void mark_doubles(const struct model_gpu *ops, size_t count, bool *gone)
 {
-	size_t count = builder->gpu.count;
 	struct identity *all = xmalloc(count * sizeof(*all));
 
 	for (size_t i = 0; i < count; i++)
-		all[i] = (struct identity){&builder->gpu.list[i], i};
+		all[i] = (struct identity){&ops[i], i};
 	qsort(all, count, sizeof(*all), compare_identities);
 	for (size_t i = 1; i < count; i++)
 		if (is_double(all[i - 1].op, all[i].op))
@@ -78,32 +77,33 @@ static void mark_doubles(const struct builder *builder, bool *gone)
 
 /* ---- leaving out ------------------------------------------------------------------------------------------------- */
 
-static void remove_gone(struct builder *builder, const bool *gone)
+static size_t remove_gone(struct model_gpu *ops, size_t count, const bool *gone)
 {
 	size_t kept = 0;
 
-	for (size_t i = 0; i < builder->gpu.count; i++)
+	for (size_t i = 0; i < count; i++)
 		if (!gone[i])
-			builder->gpu.list[kept++] = builder->gpu.list[i];
-	builder->gpu.count = kept;
+			ops[kept++] = ops[i];
+	return kept;
 }
 
-void leave_out_foreign(struct builder *builder)
+size_t leave_out_foreign(const struct builder *builder, struct model_gpu *ops, size_t count)
 {
-	size_t count = builder->gpu.count, foreign = 0;
 	struct corr_range *ranges;
+	size_t foreign = 0;
 	bool *gone;
 
 	for (size_t i = 0; i < count; i++)
-		foreign += builder->gpu.list[i].foreign;
+		foreign += ops[i].foreign;
 	if (!foreign)
-		return;
+		return count;
 	ranges = corr_ranges(builder);
 	gone = xcalloc(count, sizeof(*gone));
-	mark_doubles(builder, gone);
+	mark_doubles(ops, count, gone);
 	for (size_t i = 0; i < count; i++)
-		gone[i] |= is_strange(&ranges[builder->gpu.list[i].process], &builder->gpu.list[i]);
-	remove_gone(builder, gone);
+		gone[i] |= is_strange(&ranges[ops[i].process], &ops[i]);
+	count = remove_gone(ops, count, gone);
 	free(gone);
 	free(ranges);
+	return count;
 }

@@ -11,45 +11,60 @@
 
 bool builder_add_gpu_work(struct builder *builder, struct program program, const struct new_gpu_work *work)
 {
-	const uint32_t *name = work->name ? lookup_get(&builder->kernel_names, program.space, work->name) : NULL;
-	union gpu_slot slot;
+	const uint32_t *key = work->name ? lookup_get(&builder->kernel_names, program.space, work->name) : NULL;
+	uint32_t name = key ? *key : NONE;
+	enum told what;
 
 	if (work->span.start_ns > work->span.end_ns)
 		return false;
+	learn_gpu_work(builder, program, work);
+	what = told(builder, program, work->corr, (enum source_clock)work->clock, work->span.start_ns);
+	if (what == TOLD_LATE)
+		keep_late(builder,
+			  &(struct late){.kind = LATE_GPU_WORK, .program = program, .name = name, .work = *work});
+	else if (what == TOLD_NOW)
+		gpu_work_add(builder, program, work, name);
+	return true;
+}
+
+void gpu_work_add(struct builder *builder, struct program program, const struct new_gpu_work *work, uint32_t name)
+{
+	union gpu_slot slot;
+
 	slot.arrival.work = *work;
 	slot.arrival.program = program;
-	slot.arrival.name = name ? *name : NONE;
+	slot.arrival.name = name;
 	slot.arrival.call = calls_find(&builder->calls, program.space, work->corr);
 	array_push(&builder->gpu.arrivals, slot);
-	return true;
 }
 
 /* All but its call, its times and whose node it is. */
 static struct model_gpu operation_of(const struct builder *builder, const struct gpu_arrival *arrival)
 {
 	const struct new_gpu_work *work = &arrival->work;
-	struct model_gpu op = {.bytes = work->bytes,
-			       .next = NONE,
-			       .process = arrival->program.process,
-			       .device = device_table_find(&builder->devices, arrival->program.process, work->device),
-			       .context = work->context,
-			       .stream = work->stream,
-			       .corr = work->corr,
-			       .name = arrival->name,
-			       .graph = work->graph,
-			       .graph_node = work->graph_node,
-			       .static_shared_bytes = work->static_shared_bytes,
-			       .dynamic_shared_bytes = work->dynamic_shared_bytes,
-			       .registers = work->registers,
-			       .local_bytes = work->local_bytes,
-			       .channel = work->channel,
-			       .kind = work->kind & 63,
-			       .foreign = work->foreign,
-			       .memcpy_kind = work->memcpy_kind,
-			       .from = work->from,
-			       .to = work->to,
-			       .channel_type = work->channel_type,
-			       .priority = work->priority};
+	struct model_gpu op = {
+		.bytes = work->bytes,
+		.next = NONE,
+		.process = arrival->program.process,
+		.device = device_table_find(&known(builder)->devices, arrival->program.process, work->device),
+		.context = work->context,
+		.stream = work->stream,
+		.corr = work->corr,
+		.name = arrival->name,
+		.graph = work->graph,
+		.graph_node = work->graph_node,
+		.static_shared_bytes = work->static_shared_bytes,
+		.dynamic_shared_bytes = work->dynamic_shared_bytes,
+		.registers = work->registers,
+		.local_bytes = work->local_bytes,
+		.channel = work->channel,
+		.kind = work->kind & 63,
+		.foreign = work->foreign,
+		.memcpy_kind = work->memcpy_kind,
+		.from = work->from,
+		.to = work->to,
+		.channel_type = work->channel_type,
+		.priority = work->priority};
 
 	memcpy(op.grid, work->grid, sizeof(op.grid));
 	memcpy(op.block, work->block, sizeof(op.block));
@@ -68,13 +83,13 @@ static bool join_one(struct builder *builder, const struct gpu_arrival *arrival,
 	*op = operation_of(builder, arrival);
 	op->call = arrival->call != NONE ? calls_place_of(&builder->calls, arrival->call)
 					 : calls_place(&builder->calls, program.space, work->corr);
-	if (op->call == NONE && api_activity_is_outside(&builder->api_activities, program.process, work->corr))
+	if (op->call == NONE && api_activity_is_outside(&known(builder)->api_activities, program.process, work->corr))
 		return false;
-	corr = work->graph_node ? graphs_node_corr(&builder->graphs, program.space, work->graph_node) : 0;
+	corr = work->graph_node ? graphs_node_corr(&known(builder)->graphs, program.space, work->graph_node) : 0;
 	op->captured_by = corr ? calls_place(&builder->calls, program.space, corr) : NONE;
-	if (work->graph && work->graph_node && op->call != NONE)
+	if (work->graph && work->graph_node && op->call != NONE && !builder->first)
 		graphs_add_operation(&builder->graphs, program.space, op->call, work->graph, work->graph_node);
-	device_table_set_stream(&builder->devices, program.space, op);
+	device_table_set_stream(&known(builder)->devices, program.space, op);
 	if (work->span.end_ns && !convert_span(builder, program.process, (enum source_clock)work->clock, work->span,
 					       calls_start(&builder->calls, op->call), &span))
 		builder_count_bad(builder);
@@ -83,15 +98,28 @@ static bool join_one(struct builder *builder, const struct gpu_arrival *arrival,
 	return true;
 }
 
-static void sort(struct gpu_work *gpu)
+static void sort(struct model_gpu *ops, size_t count)
 {
-	struct order_key *keys = xmalloc(gpu->count * sizeof(*keys));
+	struct order_key *keys = xmalloc(count * sizeof(*keys));
 
-	for (size_t i = 0; i < gpu->count; i++)
-		keys[i] = (struct order_key){.time_ns = gpu->list[i].start_ns, .index = (uint32_t)i};
-	order_sort(keys, gpu->count);
-	order_apply(keys, gpu->count, gpu->list, sizeof(gpu->list[0]));
+	for (size_t i = 0; i < count; i++)
+		keys[i] = (struct order_key){.time_ns = ops[i].start_ns, .index = (uint32_t)i};
+	order_sort(keys, count);
+	order_apply(keys, count, ops, sizeof(*ops));
 	free(keys);
+}
+
+/* tails: by call, the last of its operations so far. */
+static void link_to_call(struct gpu_work *gpu, struct model_call *call, uint32_t op, uint32_t *tails)
+{
+	uint32_t *tail = &tails[gpu->list[op].call];
+
+	if (call->gpu_count++)
+		gpu->list[*tail].next = op;
+	else
+		call->first_gpu = op;
+	call->captured = false; /* it was in another stream */
+	*tail = op;
 }
 
 static void link_to_calls(struct builder *builder)
@@ -100,19 +128,11 @@ static void link_to_calls(struct builder *builder)
 	uint32_t *tails = xmalloc(builder->calls.list.count * sizeof(*tails));
 
 	for (uint32_t i = 0; i < gpu->count; i++) {
-		struct model_gpu *op = &gpu->list[i];
-		struct model_call *call;
+		const struct model_gpu *op = &gpu->list[i];
 
 		builder->processes.list.items[op->process].gpu_ops++;
-		if (op->call == NONE)
-			continue;
-		call = &builder->calls.list.items[op->call];
-		if (call->gpu_count++)
-			gpu->list[tails[op->call]].next = i;
-		else
-			call->first_gpu = i;
-		call->captured = false; /* it was in another stream */
-		tails[op->call] = i;
+		if (op->call != NONE)
+			link_to_call(gpu, &builder->calls.list.items[op->call], i, tails);
 	}
 	free(tails);
 }
@@ -132,8 +152,68 @@ void join_gpu(struct builder *builder)
 	gpu->list = (struct model_gpu *)slots;
 	memset(&gpu->arrivals, 0, sizeof(gpu->arrivals));
 	graphs_finish(&builder->graphs, &builder->calls);
-	leave_out_foreign(builder);
-	leave_out_outside(builder);
-	sort(gpu);
+	gpu->count = leave_out_foreign(builder, gpu->list, gpu->count);
+	gpu->count = leave_out_outside(builder, gpu->list, gpu->count);
+	sort(gpu->list, gpu->count);
 	link_to_calls(builder);
+}
+
+/* ---- part by part ------------------------------------------------------------------------------------------------ */
+
+/* Joins what has come, behind what was there.  What waits for its call is joined later. */
+static void join_arrivals(struct builder *builder, uint64_t until_ns)
+{
+	struct gpu_work *gpu = &builder->gpu;
+	size_t waiting = 0;
+
+	for (size_t i = 0; i < gpu->arrivals.count; i++) {
+		struct gpu_arrival arrival = gpu->arrivals.items[i].arrival;
+		struct model_gpu op;
+
+		arrival.call = NONE; /* calls have moved since it came */
+		if (!join_one(builder, &arrival, &op))
+			continue;
+		if (op.call == NONE && op.corr && op.end_ns && op.start_ns >= until_ns)
+			gpu->arrivals.items[waiting++].arrival = arrival;
+		else
+			array_push(&gpu->joined, op);
+	}
+	gpu->arrivals.count = waiting;
+}
+
+/* Lists of operations anew: all that the calls at hand have is at hand, too. */
+static void link_part(struct builder *builder)
+{
+	struct gpu_work *gpu = &builder->gpu;
+	size_t count = builder->calls.list.count;
+	struct model_call *calls = builder->calls.list.items;
+	uint32_t *tails = xmalloc(count * sizeof(*tails));
+
+	for (size_t i = 0; i < count; i++) {
+		calls[i].gpu_count = 0;
+		calls[i].first_gpu = NONE;
+	}
+	for (uint32_t i = 0; i < gpu->count; i++) {
+		gpu->list[i].next = NONE;
+		if (gpu->list[i].call != NONE)
+			link_to_call(gpu, &calls[gpu->list[i].call], i, tails);
+	}
+	free(tails);
+}
+
+void join_gpu_part(struct builder *builder, uint64_t until_ns)
+{
+	struct gpu_work *gpu = &builder->gpu;
+	uint32_t from = builder->model->gpu_due.from;
+	size_t before = gpu->joined.count;
+	struct model_gpu *fresh;
+
+	join_arrivals(builder, until_ns);
+	fresh = gpu->joined.items + before;
+	gpu->joined.count = before + leave_out_outside(builder, fresh, gpu->joined.count - before);
+	gpu->joined.count = from + leave_out_foreign(builder, gpu->joined.items + from, gpu->joined.count - from);
+	sort(gpu->joined.items + from, gpu->joined.count - from);
+	gpu->list = gpu->joined.items;
+	gpu->count = gpu->joined.count;
+	link_part(builder);
 }

@@ -7,26 +7,38 @@
 
 #include <string.h>
 
+/* By time: an id that was taken before the trace may be told of in it, where its thread had to wait. */
+void corr_range_add(struct corr_range *range, uint32_t corr, uint64_t start_ns)
+{
+	if (!range->any || start_ns < range->first_ns) {
+		range->first = corr;
+		range->first_ns = start_ns;
+	}
+	if (!range->any || start_ns >= range->last_ns) {
+		range->last = corr;
+		range->last_ns = start_ns;
+	}
+	range->any = true;
+}
+
 struct corr_range *corr_ranges(const struct builder *builder)
 {
-	struct corr_range *ranges = xcalloc(builder->processes.list.count, sizeof(*ranges));
+	size_t count = builder->processes.list.count;
+	struct corr_range *ranges = xcalloc(count, sizeof(*ranges));
 
+	if (builder->first) {
+		size_t learnt = builder->first->learnt.corr_ranges.count;
+
+		memcpy(ranges, builder->first->learnt.corr_ranges.items,
+		       (learnt < count ? learnt : count) * sizeof(*ranges));
+		return ranges;
+	}
 	for (size_t i = 0; i < builder->calls.list.count; i++) {
 		const struct model_call *call = &builder->calls.list.items[i];
-		struct corr_range *range = &ranges[builder->processes.threads.items[call->thread].process];
 
-		if (!call->corr)
-			continue;
-		/* by time: an id that was taken before the trace may be told of in it, where its thread had to wait */
-		if (!range->any || call->start_ns < range->first_ns) {
-			range->first = call->corr;
-			range->first_ns = call->start_ns;
-		}
-		if (!range->any || call->start_ns >= range->last_ns) {
-			range->last = call->corr;
-			range->last_ns = call->start_ns;
-		}
-		range->any = true;
+		if (call->corr)
+			corr_range_add(&ranges[builder->processes.threads.items[call->thread].process], call->corr,
+				       call->start_ns);
 	}
 	return ranges;
 }
@@ -43,7 +55,7 @@ bool corr_is_behind(const struct corr_range *range, uint32_t corr)
 
 bool begins_behind(const struct builder *builder, uint32_t call, uint64_t start_ns)
 {
-	return call == NONE && builder->ended && start_ns >= builder->model->end_ns;
+	return call == NONE && known(builder)->ended && start_ns >= known(builder)->model->end_ns;
 }
 
 /* Over when the trace began, or launched when it had ended. */
@@ -59,26 +71,26 @@ static bool is_outside(const struct builder *builder, const struct corr_range *r
 /* Of a process whose begin we saw nothing was launched before. */
 static bool is_older(const struct builder *builder, const struct corr_range *range, const struct model_gpu *op)
 {
-	uint64_t start_ns = builder->processes.list.items[op->process].start_ns;
+	uint64_t start_ns = known(builder)->processes.list.items[op->process].start_ns;
 
 	return op->call == NONE && op->corr && corr_is_before(range, op->corr) &&
 	       (!start_ns || start_ns < builder->model->start_ns);
 }
 
-void leave_out_outside(struct builder *builder)
+size_t leave_out_outside(const struct builder *builder, struct model_gpu *ops, size_t count)
 {
 	struct corr_range *ranges = corr_ranges(builder);
 	size_t kept = 0;
 
-	for (size_t i = 0; i < builder->gpu.count; i++) {
-		struct model_gpu op = builder->gpu.list[i];
+	for (size_t i = 0; i < count; i++) {
+		struct model_gpu op = ops[i];
 		const struct corr_range *range = &ranges[op.process];
 
 		if (is_outside(builder, range, &op))
 			continue;
 		op.before = is_older(builder, range, &op);
-		builder->gpu.list[kept++] = op;
+		ops[kept++] = op;
 	}
-	builder->gpu.count = kept;
 	free(ranges);
+	return kept;
 }

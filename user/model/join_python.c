@@ -16,6 +16,8 @@ static bool begin_pyevent(struct builder *builder, const struct python_moment *a
 {
 	span.start_ns = at->time_ns;
 	span.thread = thread_at(builder, at);
+	if (builder->first) /* which has them all */
+		return true;
 	return spans_begin(&builder->pyevents, span.thread, at->frame, &span);
 }
 
@@ -43,7 +45,10 @@ bool builder_begin_import(struct builder *builder, const struct python_moment *a
 
 void builder_end_pyevent(struct builder *builder, const struct python_moment *at, enum model_span_kind kind)
 {
-	spans_end(&builder->pyevents, thread_at(builder, at), at->frame, kind, at->time_ns);
+	uint32_t thread = thread_at(builder, at);
+
+	if (!builder->first)
+		spans_end(&builder->pyevents, thread, at->frame, kind, at->time_ns);
 }
 
 bool builder_enter_function(struct builder *builder, const struct python_moment *at, uint64_t code)

@@ -13,10 +13,16 @@
 bool builder_add_sync(struct builder *builder, struct program program, const struct new_sync *sync)
 {
 	struct sync_arrival arrival = {.program = program, .sync = *sync};
+	enum told what;
 
 	if (sync->span.start_ns > sync->span.end_ns || sync->kind > GPT_AGENT_SYNC_CONTEXT)
 		return false;
-	if (sync->span.end_ns && sync->kind /* 0: CUPTI does not say */ && sync->result != CUDA_NOT_READY)
+	if (!sync->span.end_ns || !sync->kind /* 0: CUPTI does not say */ || sync->result == CUDA_NOT_READY)
+		return true;
+	what = told(builder, program, sync->corr, sync->clock, sync->span.start_ns);
+	if (what == TOLD_LATE)
+		keep_late(builder, &(struct late){.kind = LATE_SYNC, .program = program, .sync = *sync});
+	else if (what == TOLD_NOW)
 		array_push(&builder->sync_arrivals, arrival);
 	return true;
 }
@@ -24,111 +30,48 @@ bool builder_add_sync(struct builder *builder, struct program program, const str
 void builder_add_event_record(struct builder *builder, struct program program, const struct new_event_record *record)
 {
 	struct event_record_arrival arrival = {.program = program, .record = *record};
+	enum told what = told(builder, program, record->corr, SOURCE_CLOCK_MONOTONIC, 0);
 
-	array_push(&builder->event_records, arrival);
+	if (what == TOLD_LATE)
+		keep_late(builder, &(struct late){.kind = LATE_EVENT_RECORD, .program = program, .record = *record});
+	else if (what == TOLD_NOW)
+		array_push(&builder->event_records, arrival);
 }
 
-/* What cudaEventSyncId is where it does not apply: CUPTI_SYNCHRONIZATION_INVALID_VALUE, as 32 or as 64 bits. */
-static bool is_numbered(uint64_t event_record)
-{
-	return event_record && event_record != UINT32_MAX && event_record != UINT64_MAX;
-}
-
-/* One recording of an event, in order of process, context, event and time. */
-struct recording {
-	uint32_t process, context, event, stream, call;
-	uint64_t time_ns;
-};
-
-struct recordings {
-	ARRAY(struct recording) list;
-	struct lookup numbered; /* (space, CUPTI's number) to index in builder.event_records */
-	struct lookup devices;	/* (process + 1, context) to model_device.id */
-};
-
-static int compare_recordings(const void *left, const void *right)
-{
-	const struct recording *a = left, *b = right;
-
-	if (a->process != b->process)
-		return a->process < b->process ? -1 : 1;
-	if (a->context != b->context)
-		return a->context < b->context ? -1 : 1;
-	if (a->event != b->event)
-		return a->event < b->event ? -1 : 1;
-	return (a->time_ns > b->time_ns) - (a->time_ns < b->time_ns);
-}
-
-static uint32_t call_of(const struct builder *builder, const struct event_record_arrival *arrival)
-{
-	return calls_place(&builder->calls, arrival->program.space, arrival->record.corr);
-}
-
+/* What is known of the calls that recorded events is that of the model at hand. */
 static void make_recordings(struct builder *builder, struct recordings *recordings)
 {
 	for (size_t i = 0; i < builder->event_records.count; i++) {
 		const struct event_record_arrival *arrival = &builder->event_records.items[i];
-		const struct new_event_record *event = &arrival->record;
-		struct recording made = {.process = arrival->program.process,
-					 .context = event->context,
-					 .event = event->event,
-					 .stream = event->stream,
-					 .call = call_of(builder, arrival)};
+		struct recording made = {
+			.process = arrival->program.process,
+			.space = arrival->program.space,
+			.context = arrival->record.context,
+			.event = arrival->record.event,
+			.stream = arrival->record.stream,
+			.number = arrival->record.event_record,
+			.call = calls_place(&builder->calls, arrival->program.space, arrival->record.corr)};
 
-		if (is_numbered(event->event_record))
-			*lookup_put(&recordings->numbered, arrival->program.space, event->event_record, 0) =
-				(uint32_t)i;
-		if (made.call == NONE) /* its time is its call's */
-			continue;
 		made.time_ns = calls_start(&builder->calls, made.call);
-		array_push(&recordings->list, made);
+		recordings_add(recordings, &made);
 	}
-	if (recordings->list.count)
-		qsort(recordings->list.items, recordings->list.count, sizeof(recordings->list.items[0]),
-		      compare_recordings);
-}
-
-/* The last recording that is not behind `wanted`; NULL when it is of another event, or there is none. */
-static const struct recording *find_recording(const struct recordings *recordings, const struct recording *wanted)
-{
-	size_t low = 0, high = recordings->list.count;
-	const struct recording *found;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (compare_recordings(&recordings->list.items[middle], wanted) <= 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (!low)
-		return NULL;
-	found = &recordings->list.items[low - 1];
-	return found->process == wanted->process && found->context == wanted->context && found->event == wanted->event
-		       ? found
-		       : NULL;
+	if (builder->event_records.count)
+		recordings_order(recordings);
+	builder->event_records.count = 0;
 }
 
 static void find_event(const struct builder *builder, const struct recordings *recordings,
 		       const struct sync_arrival *arrival, struct model_sync *sync)
 {
-	uint64_t number = arrival->sync.event_record;
-	const uint32_t *index =
-		is_numbered(number) ? lookup_get(&recordings->numbered, arrival->program.space, number) : NULL;
 	struct recording wanted = {.process = sync->process, .context = sync->context, .event = sync->event};
-	const struct recording *found;
+	uint64_t number = arrival->sync.event_record;
+	const struct recording *found = recordings_numbered(recordings, arrival->program.space, number);
 
-	if (index) {
-		sync->recorded_by = call_of(builder, &builder->event_records.items[*index]);
-		sync->recorded_on = builder->event_records.items[*index].record.stream;
-		return;
-	}
 	/* numbered, and not by us: what was recorded before the trace has no call of ours */
-	if (is_numbered(number))
-		return;
-	wanted.time_ns = sync->call != NONE ? builder->calls.list.items[sync->call].start_ns : sync->start_ns;
-	found = find_recording(recordings, &wanted);
+	if (!found && !recording_is_numbered(number)) {
+		wanted.time_ns = sync->call != NONE ? builder->calls.list.items[sync->call].start_ns : sync->start_ns;
+		found = recordings_latest(recordings, &wanted);
+	}
 	if (found) {
 		sync->recorded_by = found->call;
 		sync->recorded_on = found->stream;
@@ -136,53 +79,66 @@ static void find_event(const struct builder *builder, const struct recordings *r
 }
 
 /* The GPU operations say on which device a context is; where it had none, its own record does. */
-static void find_devices(struct builder *builder, struct recordings *recordings)
+static void find_devices(const struct builder *builder, struct lookup *devices)
 {
 	for (size_t i = 0; i < builder->gpu.count; i++) {
 		const struct model_gpu *op = &builder->gpu.list[i];
 
-		lookup_put(&recordings->devices, op->process + 1, op->context, op->device);
+		lookup_put(devices, op->process + 1, op->context, op->device);
 	}
 }
 
-static uint32_t device_of(const struct builder *builder, const struct recordings *recordings, uint32_t process,
+static uint32_t device_of(const struct builder *builder, const struct lookup *devices, uint32_t process,
 			  uint32_t context)
 {
-	const uint32_t *device = lookup_get(&recordings->devices, process + 1, context);
+	const uint32_t *device = lookup_get(devices, process + 1, context);
 
-	return device ? *device : device_table_of_context(&builder->devices, process, context);
+	return device ? *device : device_table_of_context(&known(builder)->devices, process, context);
 }
 
-static void add_sync(struct builder *builder, const struct recordings *recordings, const struct sync_arrival *arrival)
+static struct model_sync sync_of(const struct builder *builder, const struct lookup *devices,
+				 const struct sync_arrival *arrival)
 {
 	const struct new_sync *from = &arrival->sync;
 	bool of_event = from->kind == GPT_AGENT_SYNC_EVENT || from->kind == GPT_AGENT_SYNC_STREAM_WAITS_EVENT;
 	bool of_stream = from->kind == GPT_AGENT_SYNC_STREAM || from->kind == GPT_AGENT_SYNC_STREAM_WAITS_EVENT;
 	uint32_t process = arrival->program.process;
-	struct model_sync sync = {.call = calls_place(&builder->calls, arrival->program.space, from->corr),
-				  .process = process,
-				  .device = device_of(builder, recordings, process, from->context),
-				  .context = from->context,
-				  .stream = of_stream ? from->stream : NONE,
-				  .event = of_event ? from->event : NONE,
-				  .recorded_by = NONE,
-				  .recorded_on = NONE,
-				  .corr = from->corr,
-				  .result = from->result,
-				  .kind = (uint8_t)from->kind};
+
+	return (struct model_sync){.call = calls_place(&builder->calls, arrival->program.space, from->corr),
+				   .process = process,
+				   .device = device_of(builder, devices, process, from->context),
+				   .context = from->context,
+				   .stream = of_stream ? from->stream : NONE,
+				   .event = of_event ? from->event : NONE,
+				   .recorded_by = NONE,
+				   .recorded_on = NONE,
+				   .corr = from->corr,
+				   .result = from->result,
+				   .kind = (uint8_t)from->kind};
+}
+
+/* False: it has to wait, as its call has not been told yet. */
+static bool add_sync(struct builder *builder, const struct recordings *recordings, const struct lookup *devices,
+		     const struct sync_arrival *arrival, uint64_t until_ns)
+{
+	struct model_sync sync = sync_of(builder, devices, arrival);
 	struct clock_span span;
 
-	if (!convert_span(builder, process, from->clock, from->span, calls_start(&builder->calls, sync.call), &span)) {
+	if (!convert_span(builder, sync.process, arrival->sync.clock, arrival->sync.span,
+			  calls_start(&builder->calls, sync.call), &span)) {
 		builder_count_bad(builder);
-		return;
+		return true;
 	}
 	sync.start_ns = span.start_ns;
 	sync.end_ns = span.end_ns;
+	if (sync.call == NONE && sync.start_ns >= until_ns)
+		return false;
 	if (begins_behind(builder, sync.call, sync.start_ns))
-		return;
-	if (of_event)
+		return true;
+	if (arrival->sync.kind == GPT_AGENT_SYNC_EVENT || arrival->sync.kind == GPT_AGENT_SYNC_STREAM_WAITS_EVENT)
 		find_event(builder, recordings, arrival, &sync);
 	array_push(&builder->syncs, sync);
+	return true;
 }
 
 static int compare_starts(const void *left, const void *right)
@@ -196,22 +152,47 @@ static int compare_starts(const void *left, const void *right)
 	return (a->corr > b->corr) - (a->corr < b->corr);
 }
 
+static void add_all(struct builder *builder, const struct recordings *recordings, const struct lookup *devices,
+		    uint64_t until_ns)
+{
+	size_t waiting = 0;
+
+	for (size_t i = 0; i < builder->sync_arrivals.count; i++) {
+		const struct sync_arrival arrival = builder->sync_arrivals.items[i];
+
+		if (!add_sync(builder, recordings, devices, &arrival, until_ns))
+			builder->sync_arrivals.items[waiting++] = arrival;
+	}
+	builder->sync_arrivals.count = waiting;
+}
+
+static void sort(struct builder *builder, size_t from)
+{
+	if (builder->syncs.count > from)
+		qsort(builder->syncs.items + from, builder->syncs.count - from, sizeof(builder->syncs.items[0]),
+		      compare_starts);
+}
+
 void join_syncs(struct builder *builder)
 {
-	struct recordings recordings = {0};
-	uint64_t seed = hash_seed();
+	struct recordings recordings;
+	struct lookup devices;
 
 	if (!builder->sync_arrivals.count)
 		return;
-	lookup_init(&recordings.numbered, seed);
-	lookup_init(&recordings.devices, seed);
+	recordings_init(&recordings, hash_seed());
+	lookup_init(&devices, hash_seed());
 	make_recordings(builder, &recordings);
-	find_devices(builder, &recordings);
-	for (size_t i = 0; i < builder->sync_arrivals.count; i++)
-		add_sync(builder, &recordings, &builder->sync_arrivals.items[i]);
-	if (builder->syncs.count)
-		qsort(builder->syncs.items, builder->syncs.count, sizeof(builder->syncs.items[0]), compare_starts);
-	array_free(&recordings.list);
-	lookup_free(&recordings.numbered);
-	lookup_free(&recordings.devices);
+	find_devices(builder, &devices);
+	add_all(builder, &recordings, &devices, UINT64_MAX);
+	sort(builder, 0);
+	recordings_free(&recordings);
+	lookup_free(&devices);
+}
+
+void join_syncs_part(struct builder *builder, uint64_t until_ns)
+{
+	make_recordings(builder, &builder->parts.recordings);
+	add_all(builder, &builder->parts.recordings, &known(builder)->learnt.contexts, until_ns);
+	sort(builder, builder->model->syncs_due.from);
 }

@@ -106,6 +106,20 @@ uint32_t *lookup_put(struct lookup *lookup, uint32_t space, uint64_t key, uint32
 	return &entry->value;
 }
 
+void lookup_move(struct lookup *lookup, const uint32_t *places)
+{
+	struct lookup old = *lookup;
+
+	lookup_init(lookup, old.seed);
+	for (size_t i = 0; old.mask && i <= old.mask; i++) {
+		const struct lookup_entry *entry = &old.entries[i];
+
+		if (entry->space && places[entry->value] != UINT32_MAX)
+			lookup_put(lookup, entry->space, entry->key, places[entry->value]);
+	}
+	free(old.entries);
+}
+
 uint64_t hash_bytes(uint64_t seed, const void *bytes, size_t size)
 {
 	const uint8_t *at = bytes;

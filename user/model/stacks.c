@@ -148,14 +148,23 @@ uint32_t stacks_find_native(const struct stacks *stacks, uint32_t space, uint64_
 	return find(&stacks->native_by_id, space, id);
 }
 
-void stacks_finish(struct stacks *stacks)
+/* The other's string, as one of ours. */
+static uint32_t take_string(struct stacks *stacks, const struct stacks *from, uint32_t string)
 {
-	uint32_t unknown = stacks->ips.count ? intern_module(stacks, (struct text){0}) : NONE;
+	const char *text = string_at(from->strings, string);
 
-	for (size_t i = 0; i < stacks->ips.count; i++) {
+	return from == stacks ? string : string_intern(stacks->strings, text, strlen(text));
+}
+
+void stacks_name_natives(struct stacks *stacks, const struct stacks *named)
+{
+	size_t known = stacks->native_frames.count;
+	uint32_t unknown = stacks->ips.count > known ? intern_module(stacks, (struct text){0}) : NONE;
+
+	for (size_t i = known; i < stacks->ips.count; i++) {
 		const struct native_ip *ip = &stacks->ips.items[i];
-		uint32_t *name = lookup_get(&stacks->symbols, ip->space, ip->ip);
+		const uint32_t *name = lookup_get(&named->symbols, ip->space, ip->ip);
 
-		array_push(&stacks->native_frames, name ? *name : unknown);
+		array_push(&stacks->native_frames, name ? take_string(stacks, named, *name) : unknown);
 	}
 }

@@ -49,7 +49,7 @@ bool stacks_is_unreadable(const struct stacks *stacks, uint32_t space, uint64_t 
 uint32_t stacks_find(const struct stacks *stacks, uint32_t space, uint64_t id);
 uint32_t stacks_find_native(const struct stacks *stacks, uint32_t space, uint64_t id);
 
-/* Names the native frames. */
-void stacks_finish(struct stacks *stacks);
+/* Names the native frames that have no names yet, by the symbols that `named` knows (of the same source). */
+void stacks_name_natives(struct stacks *stacks, const struct stacks *named);
 
 #endif

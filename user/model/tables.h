@@ -16,11 +16,16 @@
 #include "model/gaps.h"
 #include "model/gpu_work.h"
 #include "model/graphs.h"
+#include "model/late.h"
 #include "model/nvtx_ranges.h"
 #include "model/process_table.h"
+#include "model/receipt.h"
+#include "model/recordings.h"
+#include "model/retain.h"
 #include "model/spans.h"
 #include "model/stacks.h"
 #include "model/string_pool.h"
+#include "model/survey.h"
 #include "model/wall_clock.h"
 
 struct overhead_arrival {
@@ -46,9 +51,67 @@ struct event_record_arrival {
 struct memory_arrival {
 	struct program program;
 	struct new_memory memory;
+	bool released_later;
+};
+
+/* How a source is read: at once; or twice, so that the second time its parts can be joined one after the other. */
+enum reading {
+	READING_WHOLE,
+	READING_FIRST,	/* learns (survey.h), and keeps no event but few */
+	READING_SECOND, /* knows what the first learnt */
+};
+
+/* Correlation ids of the calls of a process that we know, from the earliest to the latest; they rise, and may run over.
+ */
+struct corr_range {
+	uint32_t first, last;
+	uint64_t first_ns, last_ns; /* when these calls were made */
+	bool any;
+};
+
+/* On which device the earliest operation of a context was. */
+struct context_device {
+	uint64_t start_ns; /* by its own clock */
+	uint32_t process, context;
+	uint32_t device; /* CUPTI's id */
+};
+
+/* A call that was made not long ago. */
+struct recent_call {
+	uint32_t space, corr, thread;
+};
+
+/* What a first reading learns besides the survey. */
+struct learnt {
+	ARRAY(struct corr_range) corr_ranges; /* by process */
+	bool any_corr;			      /* some call has a correlation id */
+	struct lookup contexts;		      /* (process + 1, context) to model_device.id, once it is finished */
+	ARRAY(struct context_device) context_devices; /* until then */
+	struct recent_call *recent;		      /* the latest calls by correlation id */
+	struct lookup allocations; /* (process + 1, address) to the number of the latest allocation, as they are told */
+	ARRAY(uint64_t) released;  /* a bit for each: it is released */
+};
+
+/* The parts of a second reading. */
+struct parts {
+	struct retain retain;
+	struct receipt_count count;
+	struct recordings recordings; /* of events */
+	struct lookup allocations;    /* (process + 1, address) to index in memories + 1; 0: not live */
+	uint64_t until_ns;	      /* what begins before this has been handed over */
+	uint32_t allocations_told;
+	uint32_t native_ips; /* of stacks.ips, those that have their names */
+	bool handed_over;    /* a part is out that the next one lets go of */
 };
 
 struct builder {
+	enum reading reading;
+	struct builder *first; /* of a second reading: the builder of the first */
+	struct survey survey;
+	struct lates lates; /* of a first reading, and how far the second has come */
+	struct learnt learnt;
+	struct parts parts;
+	uint64_t told_ns;    /* when what is told now was told */
 	struct model *model; /* its source and what the user wished are written as they come */
 	struct string_pool strings;
 	struct process_table processes;
@@ -90,18 +153,13 @@ void close_python_spans(struct builder *builder, uint32_t process, uint64_t time
 void join_python_spans(struct builder *builder);
 
 /* CUPTI's records of calls: times on one clock, and which call each of them is; before calls are sorted. */
-void join_api_activities(struct builder *builder);
+void join_api_activities(struct builder *builder, uint64_t part_ns);
+void end_borrowing(struct builder *builder);
 
-/* GPU operations from another profiler's buffers that are not of this trace, or known already. */
-void leave_out_foreign(struct builder *builder);
+/* GPU operations from another profiler's buffers that are not of this trace, or known already; how many are left. */
+size_t leave_out_foreign(const struct builder *builder, struct model_gpu *ops, size_t count);
 
-/* Correlation ids of the calls of a process that we know, from the earliest to the latest; they rise, and may run over.
- */
-struct corr_range {
-	uint32_t first, last;
-	uint64_t first_ns, last_ns; /* when these calls were made */
-	bool any;
-};
+void corr_range_add(struct corr_range *range, uint32_t corr, uint64_t start_ns);
 
 /* One for each process, to be freed; and whether a call with that id was made before or behind those of the range. */
 struct corr_range *corr_ranges(const struct builder *builder);
@@ -112,7 +170,7 @@ bool corr_is_behind(const struct corr_range *range, uint32_t corr);
 bool begins_behind(const struct builder *builder, uint32_t call, uint64_t start_ns);
 
 /* GPU operations of before and behind the trace go; those of calls before it that still ran are marked. */
-void leave_out_outside(struct builder *builder);
+size_t leave_out_outside(const struct builder *builder, struct model_gpu *ops, size_t count);
 
 /* GPU operations: their calls, devices and times, order, and each call's list of them.  All joins want sorted calls. */
 void join_gpu(struct builder *builder);
@@ -129,9 +187,68 @@ void join_jits(struct builder *builder);
 bool convert_span(struct builder *builder, uint32_t process, enum source_clock clock, struct clock_span span,
 		  uint64_t not_before_ns, struct clock_span *monotonic);
 
+/* The arrays of the model are those of the builder's tables. */
+#define SHOW(model, field, table)                                                                                      \
+	do {                                                                                                           \
+		(model)->field##s = (table).items;                                                                     \
+		(model)->field##_count = (uint32_t)(table).count;                                                      \
+	} while (0)
+
 /* Sums over the finished model (receipt.h), in steps, of which counting the events is the last; and all of them. */
 void receipt_add_losses(const struct builder *builder, struct model *model);
 void decide_gpu_times(struct model *model, bool any_corr); /* any_corr: some call has a correlation id */
 void receipt_fill(struct builder *builder);
+
+/* ---- two readings ------------------------------------------------------------------------------------------------ */
+
+/* Who knows what a source says only in the end: clocks, devices, when things were over. */
+static inline struct builder *known(const struct builder *builder)
+{
+	return builder->first ? builder->first : (struct builder *)builder;
+}
+
+/* What is to be done with something that was told of a program. */
+enum told {
+	TOLD_NOW,    /* it is to be joined */
+	TOLD_LATE,   /* it is to be kept for the second reading */
+	TOLD_BEFORE, /* nothing: that was learnt from it, or it is known from the first reading */
+};
+
+/* corr: of the call it refers to, 0: none; start_ns: when it began by that clock, 0: not known. */
+enum told told(struct builder *builder, struct program program, uint32_t corr, enum source_clock clock,
+	       uint64_t start_ns);
+void keep_late(struct builder *builder, const struct late *late);
+
+/* The same of a call, which is never late. */
+void learn_call(struct builder *builder, const struct new_call *call);
+
+/* What a first reading learns from what it does not keep; and its end. */
+void learn_return(struct builder *builder, struct program program, const struct new_return *back);
+void learn_activity(struct builder *builder, struct program program, const struct new_api_activity *activity);
+void learn_gpu_work(struct builder *builder, struct program program, const struct new_gpu_work *work);
+void learn_finish(struct builder *builder);
+void learnt_free(struct learnt *learnt);
+
+/* In both readings, in the order of the source: numbers allocations; and whether one will be released. */
+uint32_t learn_memory(struct builder *builder, struct program program, const struct new_memory *memory);
+bool is_released(const struct builder *first, uint32_t allocation);
+
+/* What is told late, when its time has come. */
+void gpu_work_add(struct builder *builder, struct program program, const struct new_gpu_work *work, uint32_t name);
+void memory_add(struct builder *builder, struct program program, const struct new_memory *memory, uint32_t allocation);
+
+/* Of a part that was handed over what nothing refers to goes; the rest stands before what came and is not yet due. */
+void let_go(struct builder *builder);
+
+/*
+ * Joins of one part, when the calls of it are in order.  What has no call yet, and begins at until_ns or behind it,
+ * waits for the next one.
+ */
+void join_gpu_part(struct builder *builder, uint64_t until_ns);
+void join_syncs_part(struct builder *builder, uint64_t until_ns);
+void join_overheads_part(struct builder *builder);
+/* settled_ns: as until_ns above; those before until_ns are paired. */
+void join_memories_part(struct builder *builder, uint64_t settled_ns, uint64_t until_ns);
+void join_jits_part(struct builder *builder, uint64_t until_ns);
 
 #endif

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Feeds a builder with the records of a log, one after the other: how a log begins, each record, and how it ended. */
+#ifndef GPUTRACE_INPUT_GPT_FEED_H
+#define GPUTRACE_INPUT_GPT_FEED_H
+
+#include <gputrace/record.h>
+
+#include "log/reader.h"
+#include "model/builder.h"
+
+void gpt_feed_begin(struct builder *builder, const struct log_reader *reader);
+void gpt_feed_record(struct builder *builder, const struct gpt_record *record);
+void gpt_feed_end(struct builder *builder, const struct log_reader *reader);
+
+#endif

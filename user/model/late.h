@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What a source tells late (survey.h), kept from its first reading for the second, which has it when its time comes and
+ * passes over it where it stands.
+ */
+#ifndef GPUTRACE_MODEL_LATE_H
+#define GPUTRACE_MODEL_LATE_H
+
+#include "base/array.h"
+#include "model/events.h"
+
+enum late_kind {
+	LATE_RETURN,
+	LATE_API_ACTIVITY,
+	LATE_GPU_WORK,
+	LATE_OVERHEAD,
+	LATE_JIT,
+	LATE_SYNC,
+	LATE_EVENT_RECORD,
+	LATE_MEMORY,
+};
+
+struct late {
+	uint64_t time_ns; /* about when it began, by CLOCK_MONOTONIC; 0: not known */
+	struct program program;
+	uint32_t name;	     /* of a kernel, in the first reading's strings; NONE */
+	uint32_t allocation; /* of memory that is handed out: its number (learn_memory) */
+	enum late_kind kind;
+	union {
+		struct new_return back;
+		struct new_api_activity activity;
+		struct new_gpu_work work;
+		struct new_overhead overhead;
+		struct new_jit jit;
+		struct new_sync sync;
+		struct new_event_record record;
+		struct new_memory memory;
+	};
+};
+
+struct lates {
+	ARRAY(struct late) list;
+	size_t next; /* the second reading has had those before */
+};
+
+void lates_free(struct lates *lates);
+
+/* After the last: by time. */
+void lates_sort(struct lates *lates);
+
+#endif

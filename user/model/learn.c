@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What a first reading takes from events that it does not keep. */
+#include <string.h>
+
+#include "model/tables.h"
+
+/* Calls that learn_return finds again: a power of two. */
+#define RECENT_CALLS 65536u
+
+void learnt_free(struct learnt *learnt)
+{
+	array_free(&learnt->corr_ranges);
+	array_free(&learnt->context_devices);
+	array_free(&learnt->released);
+	lookup_free(&learnt->contexts);
+	lookup_free(&learnt->allocations);
+	free(learnt->recent);
+}
+
+/* ---- late or not ------------------------------------------------------------------------------------------------- */
+
+/* About when it began: the wall clock may have been set since the recording began. */
+static uint64_t about(const struct builder *builder, enum source_clock clock, uint64_t time_ns)
+{
+	if (clock == SOURCE_CLOCK_MONOTONIC)
+		return time_ns;
+	return time_ns - (uint64_t)model_source(builder->model)->wall_offset_ns;
+}
+
+/* Whether it can have begun then; beyond it the time is invented. */
+#define BEFORE_START_NS (3600ull * 1000000000)
+
+static bool has_place(const struct builder *builder, uint64_t about_ns)
+{
+	return about_ns + BEFORE_START_NS >= builder->model->start_ns && about_ns <= builder->told_ns;
+}
+
+/* What began before the recording did is there from its start. */
+static bool is_late(const struct builder *builder, uint64_t about_ns)
+{
+	uint64_t start_ns = builder->model->start_ns;
+
+	return builder->told_ns - (about_ns > start_ns ? about_ns : start_ns) > SURVEY_LATE_NS;
+}
+
+enum told told(struct builder *builder, struct program program, uint32_t corr, enum source_clock clock,
+	       uint64_t start_ns)
+{
+	uint64_t about_ns = start_ns ? about(builder, clock, start_ns) : 0;
+	bool begins = start_ns && has_place(builder, about_ns), late;
+
+	if (builder->reading == READING_WHOLE)
+		return TOLD_NOW;
+	late = survey_is_late_reference(&builder->survey, program.space, corr) ||
+	       (begins && builder->told_ns > builder->model->start_ns && is_late(builder, about_ns));
+	if (builder->reading == READING_SECOND)
+		return late ? TOLD_BEFORE : TOLD_NOW;
+	if (late)
+		return TOLD_LATE;
+	survey_note_reference(&builder->survey, program.space, corr);
+	if (begins && about_ns >= builder->model->start_ns)
+		survey_note_begin(&builder->survey, clock == SOURCE_CLOCK_MONOTONIC ? NONE : program.process, start_ns);
+	return TOLD_BEFORE;
+}
+
+static uint64_t begin_of(const struct builder *builder, const struct late *late)
+{
+	switch (late->kind) {
+	case LATE_API_ACTIVITY:
+		return about(builder, late->activity.clock, late->activity.span.start_ns);
+	case LATE_GPU_WORK:
+		return late->work.span.start_ns
+			       ? about(builder, (enum source_clock)late->work.clock, late->work.span.start_ns)
+			       : 0;
+	case LATE_OVERHEAD:
+		return about(builder, late->overhead.clock, late->overhead.span.start_ns);
+	case LATE_JIT:
+		return about(builder, late->jit.clock, late->jit.span.start_ns);
+	case LATE_SYNC:
+		return about(builder, late->sync.clock, late->sync.span.start_ns);
+	case LATE_MEMORY:
+		return about(builder, late->memory.clock, late->memory.time_ns);
+	default: /* it has no begin of its own: its call waits for it */
+		return 0;
+	}
+}
+
+void keep_late(struct builder *builder, const struct late *late)
+{
+	array_push(&builder->lates.list, *late)->time_ns = begin_of(builder, late);
+}
+
+/* ---- calls ------------------------------------------------------------------------------------------------------- */
+
+static void note_corr(struct learnt *learnt, uint32_t process, uint32_t corr, uint64_t start_ns)
+{
+	while (learnt->corr_ranges.count <= process)
+		array_push(&learnt->corr_ranges, (struct corr_range){});
+	corr_range_add(&learnt->corr_ranges.items[process], corr, start_ns);
+	learnt->any_corr = true;
+}
+
+void learn_call(struct builder *builder, const struct new_call *call)
+{
+	uint32_t thread = calls_learn(&builder->calls, call);
+	struct program program = builder_program(builder, call->pid);
+	struct learnt *learnt = &builder->learnt;
+
+	if (has_place(builder, call->time_ns) && call->time_ns >= builder->model->start_ns)
+		survey_note_begin(&builder->survey, NONE, call->time_ns);
+	if (!call->corr)
+		return;
+	survey_see_call(&builder->survey, program.space, call->corr);
+	survey_note_reference(&builder->survey, program.space, call->corr);
+	note_corr(learnt, program.process, call->corr, call->time_ns);
+	if (!learnt->recent)
+		learnt->recent = xcalloc(RECENT_CALLS, sizeof(*learnt->recent));
+	learnt->recent[call->corr % RECENT_CALLS] =
+		(struct recent_call){.space = program.space, .corr = call->corr, .thread = thread};
+}
+
+/* The thread that returns is the one that called, under the number that its process has for it. */
+void learn_return(struct builder *builder, struct program program, const struct new_return *back)
+{
+	const struct recent_call *call =
+		builder->learnt.recent ? &builder->learnt.recent[back->corr % RECENT_CALLS] : NULL;
+
+	if (call && call->space == program.space && call->corr == back->corr &&
+	    builder->processes.threads.items[call->thread].tid != back->tid)
+		ranges_learn_tid(&builder->ranges, program.space, back->tid, call->thread);
+}
+
+void learn_activity(struct builder *builder, struct program program, const struct new_api_activity *activity)
+{
+	uint64_t about_ns = about(builder, activity->clock, activity->span.start_ns);
+
+	if (builder->reading == READING_WHOLE)
+		return;
+	survey_see_call(&builder->survey, program.space, activity->corr);
+	if (builder->reading == READING_SECOND || !has_place(builder, about_ns))
+		return;
+	note_corr(&builder->learnt, program.process, activity->corr, about_ns);
+	api_activities_note_range(&builder->api_activities, program.process, activity->corr,
+				  about(builder, activity->clock, activity->span.end_ns));
+}
+
+/* ---- the GPU ----------------------------------------------------------------------------------------------------- */
+
+/* The earliest operation of a context says on which device that is. */
+static void learn_context(struct builder *builder, uint32_t process, const struct new_gpu_work *work)
+{
+	struct learnt *learnt = &builder->learnt;
+	uint32_t *index =
+		lookup_put(&learnt->contexts, process + 1, work->context, (uint32_t)learnt->context_devices.count);
+	struct context_device device = {
+		.start_ns = work->span.start_ns, .process = process, .context = work->context, .device = work->device};
+
+	if (*index == learnt->context_devices.count)
+		array_push(&learnt->context_devices, device);
+	else if (work->span.start_ns < learnt->context_devices.items[*index].start_ns)
+		learnt->context_devices.items[*index] = device;
+}
+
+void learn_gpu_work(struct builder *builder, struct program program, const struct new_gpu_work *work)
+{
+	if (builder->reading != READING_FIRST)
+		return;
+	learn_context(builder, program.process, work);
+	if (work->graph && work->graph_node)
+		graphs_learn(&builder->graphs, program.space, work->graph, work->graph_node);
+}
+
+uint32_t learn_memory(struct builder *builder, struct program program, const struct new_memory *memory)
+{
+	struct learnt *learnt = &builder->learnt;
+	uint32_t number = builder->parts.allocations_told, *latest;
+
+	if (builder->reading == READING_WHOLE)
+		return NONE;
+	builder->parts.allocations_told += !memory->released;
+	if (builder->reading == READING_SECOND)
+		return number;
+	latest = lookup_put(&learnt->allocations, program.process + 1, memory->address, NONE);
+	if (!memory->released && number % 64 == 0)
+		array_push(&learnt->released, 0);
+	if (memory->released && *latest != NONE)
+		learnt->released.items[*latest / 64] |= 1ull << (*latest % 64);
+	*latest = memory->released ? NONE : number;
+	return number;
+}
+
+bool is_released(const struct builder *first, uint32_t allocation)
+{
+	return allocation / 64 < first->learnt.released.count &&
+	       first->learnt.released.items[allocation / 64] >> (allocation % 64) & 1;
+}
+
+/* ---- the end ----------------------------------------------------------------------------------------------------- */
+
+static uint64_t to_monotonic(void *context, uint32_t process, uint64_t wall_ns)
+{
+	struct builder *builder = context;
+	struct clock_span moment = {.start_ns = wall_ns, .end_ns = wall_ns};
+
+	return convert_span(builder, process, SOURCE_CLOCK_REALTIME, moment, 0, &moment) ? moment.start_ns : UINT64_MAX;
+}
+
+void learn_finish(struct builder *builder)
+{
+	struct learnt *learnt = &builder->learnt;
+
+	for (size_t i = 0; i < learnt->context_devices.count; i++) {
+		const struct context_device *device = &learnt->context_devices.items[i];
+
+		*lookup_put(&learnt->contexts, device->process + 1, device->context, 0) =
+			device_table_find(&builder->devices, device->process, device->device);
+	}
+	array_free(&learnt->context_devices);
+	survey_finish(&builder->survey, to_monotonic, builder);
+	lates_sort(&builder->lates);
+	free(learnt->recent);
+	learnt->recent = NULL;
+}

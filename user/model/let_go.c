@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What a part of a second reading leaves for the parts that follow. */
+#include "model/tables.h"
+
+/* What has not been handed over stays. */
+static void mark_later(struct retain *retain, const struct model *model)
+{
+	for (uint32_t i = due_end(&model->calls_due, model->call_count); i < model->call_count; i++)
+		retain->calls.marks[i] = RETAIN_LATER;
+	for (uint32_t i = due_end(&model->gpu_due, model->gpu_count); i < model->gpu_count; i++)
+		retain->gpu.marks[i] = RETAIN_LATER;
+	for (uint32_t i = due_end(&model->overheads_due, model->overhead_count); i < model->overhead_count; i++)
+		retain->overheads.marks[i] = RETAIN_LATER;
+	for (uint32_t i = due_end(&model->jits_due, model->jit_count); i < model->jit_count; i++)
+		retain->jits.marks[i] = RETAIN_LATER;
+	for (uint32_t i = due_end(&model->syncs_due, model->sync_count); i < model->sync_count; i++)
+		retain->syncs.marks[i] = RETAIN_LATER;
+	for (uint32_t i = due_end(&model->memories_due, model->memory_count); i < model->memory_count; i++)
+		retain->memories.marks[i] = RETAIN_LATER;
+}
+
+static void keep(uint8_t *marks, uint32_t index)
+{
+	if (index != NONE && marks[index] == RETAIN_NOT)
+		marks[index] = RETAIN_KEPT;
+}
+
+/* Calls that something may still come to refer to: the thread's latest, those that became nodes, those of events. */
+static void mark_wanted_calls(struct builder *builder, struct retain *retain)
+{
+	const struct lookup *nodes = &builder->first->graphs.node_calls;
+	const struct recordings *recordings = &builder->parts.recordings;
+
+	for (size_t i = 0; i < builder->processes.open_calls.count; i++)
+		keep(retain->calls.marks, builder->processes.open_calls.items[i]);
+	for (size_t i = 0; nodes->mask && i <= nodes->mask; i++)
+		if (nodes->entries[i].space)
+			keep(retain->calls.marks,
+			     calls_find(&builder->calls, nodes->entries[i].space, nodes->entries[i].value));
+	for (size_t i = 0; i < recordings->list.count; i++)
+		keep(retain->calls.marks, recordings->list.items[i].call);
+}
+
+/* Memory that is still held. */
+static void mark_held(struct builder *builder, struct retain *retain)
+{
+	const struct lookup *held = &builder->parts.allocations;
+
+	for (size_t i = 0; held->mask && i <= held->mask; i++)
+		if (held->entries[i].space && held->entries[i].value)
+			keep(retain->memories.marks, held->entries[i].value - 1);
+}
+
+static void move_allocations(struct lookup *allocations, const uint32_t *places)
+{
+	for (size_t i = 0; allocations->mask && i <= allocations->mask; i++) {
+		struct lookup_entry *entry = &allocations->entries[i];
+
+		if (entry->space && entry->value)
+			entry->value = places[entry->value - 1] + 1;
+	}
+}
+
+/* The number of what is due next. */
+static void count_on(struct model_due *due, uint32_t count)
+{
+	due->number += due_end(due, count) - due->from;
+}
+
+void let_go(struct builder *builder)
+{
+	struct retain *retain = &builder->parts.retain;
+	struct model *model = builder->model;
+
+	count_on(&model->calls_due, model->call_count);
+	count_on(&model->gpu_due, model->gpu_count);
+	count_on(&model->overheads_due, model->overhead_count);
+	count_on(&model->jits_due, model->jit_count);
+	count_on(&model->syncs_due, model->sync_count);
+	count_on(&model->memories_due, model->memory_count);
+	retain_begin(retain, model);
+	mark_later(retain, model);
+	recordings_trim(&builder->parts.recordings);
+	mark_wanted_calls(builder, retain);
+	mark_held(builder, retain);
+	retain_apply(retain, model);
+	calls_move(&builder->calls, retain->calls.places);
+	recordings_move(&builder->parts.recordings, retain->calls.places);
+	move_allocations(&builder->parts.allocations, retain->memories.places);
+	builder->calls.settled = model->calls_due.from;
+	builder->calls.handed_over = model->calls_due.number;
+	builder->calls.list.count = model->call_count;
+	builder->calls.args.count = model->args_count;
+	builder->gpu.joined.count = model->gpu_count;
+	builder->overheads.count = model->overhead_count;
+	builder->jits.count = model->jit_count;
+	builder->syncs.count = model->sync_count;
+	builder->memories.count = model->memory_count;
+	builder->parts.handed_over = false;
+}

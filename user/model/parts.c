@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * A second reading, part by part.  Whenever enough has come, what began before a certain time is joined and handed
+ * over: the first reading knows that nothing that began before it, and nothing that refers to its calls, is still to be
+ * told.  What has been handed over goes when the next part is asked for, but for what something still refers to.
+ */
+#include <string.h>
+
+#include "model/tables.h"
+
+/*
+ * Times by several clocks disagree by their errors, which are far below this: all that belongs to something that began
+ * before until_ns is among what began this much later.
+ */
+#define SLACK_NS 10000000u
+/* The same where CUPTI's own records of calls have to find the calls that probes saw (api_activity.c, FAR_NS). */
+#define SLACK_OF_ACTIVITIES_NS 200000000u
+
+/* Calls that wait for what refers to them; beyond it they are handed over without. */
+#define WAITING_MAX (4u << 20)
+
+struct builder *builder_new_first(void)
+{
+	struct builder *builder = builder_new();
+
+	builder->reading = READING_FIRST;
+	return builder;
+}
+
+void builder_begin_stretch(struct builder *builder, uint32_t stretch)
+{
+	if (builder->parts.handed_over)
+		let_go(builder);
+	builder->survey.stretch = stretch;
+}
+
+/* ---- between the readings ---------------------------------------------------------------------------------------- */
+
+static uint32_t again(struct builder *second, uint32_t string)
+{
+	const char *text = string == NONE ? NULL : string_at(&second->first->strings, string);
+
+	return text ? string_intern(&second->strings, text, strlen(text)) : NONE;
+}
+
+/* What is of the whole trace is the first reading's, and is borrowed from there. */
+static void borrow(struct builder *second)
+{
+	struct builder *first = second->first;
+	struct model *model = second->model;
+
+	model->start_ns = first->model->start_ns;
+	model->end_ns = first->model->end_ns;
+	model->gpu_times = first->model->gpu_times;
+	model->devices = first->devices.list.items;
+	model->device_count = (uint32_t)first->devices.list.count;
+	model->gaps = first->gaps.list.items;
+	model->gap_count = (uint32_t)first->gaps.list.count;
+	model->pyspan_count = (uint32_t)first->pyevents.list.count;
+	model->pyspans = xmalloc(model->pyspan_count * sizeof(*model->pyspans));
+	for (uint32_t i = 0; i < model->pyspan_count; i++) {
+		model->pyspans[i] = first->pyevents.list.items[i];
+		model->pyspans[i].name = again(second, model->pyspans[i].name);
+	}
+	model->process_count = (uint32_t)first->processes.list.count;
+	model->processes = xmalloc(model->process_count * sizeof(*model->processes));
+	memcpy(model->processes, first->processes.list.items, model->process_count * sizeof(*model->processes));
+	model->thread_count = (uint32_t)first->processes.threads.count;
+	model->threads = xmalloc(model->thread_count * sizeof(*model->threads));
+	memcpy(model->threads, first->processes.threads.items, model->thread_count * sizeof(*model->threads));
+}
+
+struct builder *builder_new_second(struct builder *first)
+{
+	struct builder *builder = builder_new();
+
+	builder->reading = READING_SECOND;
+	builder->first = first;
+	first->lates.next = 0;
+	lookup_init(&builder->parts.allocations, hash_seed());
+	recordings_init(&builder->parts.recordings, hash_seed());
+	borrow(builder);
+	return builder;
+}
+
+/* ---- what is told late ------------------------------------------------------------------------------------------- */
+
+static void tell_late(struct builder *builder, const struct late *late)
+{
+	switch (late->kind) {
+	case LATE_RETURN:
+		calls_add_return(&builder->calls, late->program.space, &late->back);
+		break;
+	case LATE_API_ACTIVITY:
+		api_activities_add(&builder->api_activities, late->program, &late->activity);
+		break;
+	case LATE_GPU_WORK:
+		gpu_work_add(builder, late->program, &late->work, again(builder, late->name));
+		break;
+	case LATE_OVERHEAD:
+		array_push(&builder->overhead_arrivals,
+			   ((struct overhead_arrival){.program = late->program, .overhead = late->overhead}));
+		break;
+	case LATE_JIT:
+		array_push(&builder->jit_arrivals, ((struct jit_arrival){.program = late->program, .jit = late->jit}));
+		break;
+	case LATE_SYNC:
+		array_push(&builder->sync_arrivals,
+			   ((struct sync_arrival){.program = late->program, .sync = late->sync}));
+		break;
+	case LATE_EVENT_RECORD:
+		array_push(&builder->event_records,
+			   ((struct event_record_arrival){.program = late->program, .record = late->record}));
+		break;
+	case LATE_MEMORY:
+		memory_add(builder, late->program, &late->memory, late->allocation);
+		break;
+	}
+}
+
+/* Times are not exact yet, and a wall clock that was set may be far off; what comes too early waits where it is. */
+static void tell_lates(struct builder *builder, uint64_t until_ns)
+{
+	struct lates *lates = &builder->first->lates;
+
+	while (lates->next < lates->list.count &&
+	       (until_ns == UINT64_MAX || lates->list.items[lates->next].time_ns < until_ns + SURVEY_LATE_NS))
+		tell_late(builder, &lates->list.items[lates->next++]);
+}
+
+/* ---- how far the part goes --------------------------------------------------------------------------------------- */
+
+/* Before the first call that something still refers to. */
+static uint64_t first_awaited(const struct builder *builder, uint32_t stretch, uint64_t until_ns)
+{
+	const struct calls *calls = &builder->calls;
+
+	for (size_t i = calls->settled; i < calls->list.count && calls->list.items[i].start_ns < until_ns; i++) {
+		const struct model_call *call = &calls->list.items[i];
+		uint32_t process = builder->processes.threads.items[call->thread].process;
+		uint32_t space = builder->processes.states.items[process].space;
+
+		if (call->corr && survey_unwrap(&builder->survey, space, call->corr) >=
+					  survey_references(&builder->first->survey, space, stretch))
+			return call->start_ns;
+	}
+	return until_ns;
+}
+
+static uint64_t less(uint64_t time_ns, uint64_t by_ns)
+{
+	return time_ns > by_ns ? time_ns - by_ns : 0;
+}
+
+/* Everything that begins before this has come, when the stretches before this one have been read. */
+static uint64_t settled_until(const struct builder *builder, uint32_t stretch)
+{
+	bool activities = builder->first->api_activities.ranges.count;
+
+	return less(survey_begins(&builder->first->survey, stretch), activities ? SLACK_OF_ACTIVITIES_NS : SLACK_NS);
+}
+
+/* ---- a part ------------------------------------------------------------------------------------------------------ */
+
+static void move(const uint32_t *places, uint32_t *call)
+{
+	if (*call != NONE)
+		*call = places[*call];
+}
+
+/* Calls that came are put in order among those that wait, which what was joined refers to. */
+static void order_calls(struct builder *builder)
+{
+	const uint32_t *places;
+
+	calls_finish(&builder->calls);
+	calls_sort(&builder->calls);
+	places = builder->calls.places;
+	if (!places)
+		return;
+	calls_move(&builder->calls, places);
+	recordings_move(&builder->parts.recordings, places);
+	for (size_t i = 0; i < builder->gpu.joined.count; i++) {
+		move(places, &builder->gpu.joined.items[i].call);
+		move(places, &builder->gpu.joined.items[i].captured_by);
+	}
+	for (size_t i = 0; i < builder->jits.count; i++)
+		move(places, &builder->jits.items[i].call);
+	for (size_t i = 0; i < builder->syncs.count; i++) {
+		move(places, &builder->syncs.items[i].call);
+		move(places, &builder->syncs.items[i].recorded_by);
+	}
+	for (size_t i = 0; i < builder->memories.count; i++)
+		move(places, &builder->memories.items[i].call);
+	free(builder->calls.places);
+	builder->calls.places = NULL;
+}
+
+/* The tables as they are now; those of the whole trace are there already. */
+static void show(struct builder *builder)
+{
+	struct model *model = builder->model;
+
+	SHOW(model, code, builder->codes.list);
+	SHOW(model, frame, builder->codes.frames);
+	SHOW(model, stack, builder->stacks.list);
+	SHOW(model, stack_frame, builder->stacks.frames);
+	SHOW(model, native, builder->stacks.natives);
+	SHOW(model, native_frame, builder->stacks.native_frames);
+	SHOW(model, call, builder->calls.list);
+	SHOW(model, overhead, builder->overheads);
+	SHOW(model, jit, builder->jits);
+	SHOW(model, sync, builder->syncs);
+	SHOW(model, string, builder->strings.strings);
+	SHOW(model, probe, builder->probes);
+	SHOW(model, note, builder->notes);
+	model->memories = builder->memories.items;
+	model->memory_count = (uint32_t)builder->memories.count;
+	model->args = builder->calls.args.items;
+	model->args_count = (uint32_t)builder->calls.args.count;
+	model->gpu = builder->gpu.joined.items;
+	model->gpu_count = (uint32_t)builder->gpu.joined.count;
+}
+
+#define SET_LATER(due, array, count, time, until)                                                                      \
+	do {                                                                                                           \
+		uint32_t end = (due)->from;                                                                            \
+		while (end < (count) && (array)[end].time < (until))                                                   \
+			end++;                                                                                         \
+		(due)->later = (count)-end;                                                                            \
+	} while (0)
+
+/* Of each array what begins before that belongs to this part. */
+static void set_due(struct model *model, uint64_t until_ns)
+{
+	SET_LATER(&model->calls_due, model->calls, model->call_count, start_ns, until_ns);
+	SET_LATER(&model->gpu_due, model->gpu, model->gpu_count, start_ns, until_ns);
+	SET_LATER(&model->overheads_due, model->overheads, model->overhead_count, start_ns, until_ns);
+	SET_LATER(&model->jits_due, model->jits, model->jit_count, start_ns, until_ns);
+	SET_LATER(&model->syncs_due, model->syncs, model->sync_count, start_ns, until_ns);
+	SET_LATER(&model->memories_due, model->memories, model->memory_count, time_ns, until_ns);
+}
+
+/* What processes and threads have made so far. */
+static void count_processes(struct builder *builder)
+{
+	struct model *model = builder->model;
+
+	for (uint32_t i = model->gpu_due.from; i < due_end(&model->gpu_due, model->gpu_count); i++)
+		model->processes[model->gpu[i].process].gpu_ops++;
+	for (size_t i = 0; i < builder->processes.list.count; i++) {
+		const struct model_process *process = &builder->processes.list.items[i];
+
+		model->processes[i].calls = process->calls;
+		model->processes[i].first_call_ns = process->first_call_ns;
+		model->processes[i].last_call_ns = process->last_call_ns;
+	}
+	for (size_t i = 0; i < builder->processes.threads.count; i++)
+		model->threads[i].calls = builder->processes.threads.items[i].calls;
+}
+
+/* How far a part can go behind the one before; the same time: it cannot yet. */
+static uint64_t part_until(struct builder *builder, uint32_t stretch, uint64_t settled_ns)
+{
+	uint64_t until_ns = settled_ns;
+
+	if (builder->calls.list.count - builder->calls.settled < WAITING_MAX)
+		until_ns = first_awaited(builder, stretch, settled_ns);
+	return until_ns > builder->parts.until_ns ? until_ns : builder->parts.until_ns;
+}
+
+static void count_part(struct builder *builder)
+{
+	struct model *model = builder->model;
+	struct model_receipt *receipt = &model_source(model)->receipt;
+
+	receipt->clock_error_ns = builder->first->clock.error_ns;
+	receipt_add_part(&builder->parts.count, model);
+	if (model->more)
+		return;
+	receipt_add_losses(builder, model);
+	receipt->clock_error_ns = builder->first->clock.error_ns;
+	receipt->clock_steps = wall_clock_steps(&builder->first->clock);
+	receipt->python_unpaired = builder->first->pyevents.lost + builder->functions.lost;
+	receipt_finish(&builder->parts.count, model, receipt);
+}
+
+static void hand_over(struct builder *builder, uint64_t until_ns)
+{
+	struct model *model = builder->model;
+
+	model->continued = builder->parts.until_ns != 0;
+	model->until_ns = until_ns;
+	model->more = until_ns != UINT64_MAX;
+	set_due(model, until_ns);
+	graphs_count_missing(&builder->first->graphs, builder->processes.states.items, model);
+	count_processes(builder);
+	count_part(builder);
+	builder->parts.until_ns = until_ns;
+	builder->parts.handed_over = true;
+}
+
+const struct model *builder_part(struct builder *builder, uint32_t stretch)
+{
+	bool last = stretch > builder->first->survey.stretch;
+	uint64_t settled_ns = last ? UINT64_MAX : settled_until(builder, stretch), until_ns;
+
+	if (settled_ns <= builder->parts.until_ns)
+		return NULL;
+	tell_lates(builder, settled_ns);
+	order_calls(builder);
+	join_api_activities(builder, settled_ns);
+	until_ns = last ? UINT64_MAX : part_until(builder, stretch, settled_ns);
+	if (until_ns <= builder->parts.until_ns)
+		return NULL;
+	stacks_name_natives(&builder->stacks, &builder->first->stacks);
+	join_gpu_part(builder, settled_ns);
+	join_overheads_part(builder);
+	join_jits_part(builder, settled_ns);
+	join_syncs_part(builder, settled_ns);
+	join_memories_part(builder, settled_ns, until_ns);
+	show(builder);
+	hand_over(builder, until_ns);
+	return builder->model;
+}
+
+bool builder_strayed(const struct builder *builder)
+{
+	const struct process_table *now = &builder->processes, *then = &builder->first->processes;
+
+	return now->list.count > then->list.count || now->threads.count > then->threads.count ||
+	       builder->survey.stretch > builder->first->survey.stretch;
+}
+
+uint64_t builder_waiting(const struct builder *builder)
+{
+	return (builder->calls.list.count - builder->calls.settled) + builder->gpu.joined.count +
+	       builder->gpu.arrivals.count + builder->sync_arrivals.count + builder->memory_arrivals.count +
+	       builder->overhead_arrivals.count + builder->api_activities.arrivals.count;
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * How late a long source tells what happened.  Its first reading learns that, so that the second knows, at each place,
+ * before which time everything has been told, and of which calls there is nothing more to come.
+ *
+ * A source is in stretches, numbered from 0: pieces of a length that whoever reads chooses, the same in both readings.
+ * What is told very late (the record of a kernel that ran for minutes, the return of a call that waited as long, all
+ * that another profiler kept for itself) would hold everything up.  It is kept from the first reading, and the second
+ * has it in advance (late.h).
+ */
+#ifndef GPUTRACE_MODEL_SURVEY_H
+#define GPUTRACE_MODEL_SURVEY_H
+
+#include "base/array.h"
+#include "model/events.h"
+
+/* Later than this behind its begin, or behind as many calls as that of its program, something is told late. */
+#define SURVEY_LATE_NS 3000000000u
+#define SURVEY_LATE_CALLS (1u << 20)
+
+/* The least of something that a stretch tells; after survey_finish, that it or a later one does. */
+struct survey_least {
+	uint64_t value;
+	uint32_t stretch;
+};
+
+/* Correlation ids of an address space.  CUPTI counts in 32 bits, here they go on in 64. */
+struct survey_space {
+	bool any; /* some call had one */
+	uint64_t first, latest;
+	ARRAY(struct survey_least) references; /* what returns, GPU operations and so on refer to */
+};
+
+/* Begins by one clock: CLOCK_MONOTONIC (process NONE), or CLOCK_REALTIME as a process has it. */
+struct survey_clock {
+	uint32_t process;
+	ARRAY(struct survey_least) begins;
+};
+
+struct survey {
+	uint32_t stretch;		   /* that is being read */
+	ARRAY(struct survey_space) spaces; /* by number of the address space */
+	ARRAY(struct survey_clock) clocks; /* the first is CLOCK_MONOTONIC; the others by process, one more than that */
+	ARRAY(uint64_t) begins; /* after survey_finish, by stretch: the earliest begin that it or a later one tells */
+};
+
+void survey_free(struct survey *survey);
+
+/* A call has this correlation id (0: none). */
+void survey_see_call(struct survey *survey, uint32_t space, uint32_t corr);
+
+/* A correlation id that is like those of the latest calls, in 64 bits; 0: the space has no call with one. */
+uint64_t survey_unwrap(const struct survey *survey, uint32_t space, uint32_t corr);
+
+/* Whether what refers to this call comes late.  0, or of a call before the first: it refers to none. */
+bool survey_is_late_reference(const struct survey *survey, uint32_t space, uint32_t corr);
+
+/* ---- the first reading ------------------------------------------------------------------------------------------- */
+
+/* What is not late: a reference to a call; something began, by CLOCK_REALTIME or (process NONE) by CLOCK_MONOTONIC. */
+void survey_note_reference(struct survey *survey, uint32_t space, uint32_t corr);
+void survey_note_begin(struct survey *survey, uint32_t process, uint64_t time_ns);
+
+/* After the last: to_monotonic converts a time of a process by CLOCK_REALTIME. */
+void survey_finish(struct survey *survey, uint64_t (*to_monotonic)(void *context, uint32_t process, uint64_t wall_ns),
+		   void *context);
+
+/* ---- what it says ------------------------------------------------------------------------------------------------ */
+
+/* Before this nothing begins that the stretch or a later one tells; UINT64_MAX: they tell nothing. */
+uint64_t survey_begins(const struct survey *survey, uint32_t stretch);
+
+/* No call of the space with a lower correlation id (survey_unwrap) is referred to by the stretch or a later one. */
+uint64_t survey_references(const struct survey *survey, uint32_t space, uint32_t stretch);
+
+#endif
