@@ -85,6 +85,51 @@ static void a_segment_with_a_type_that_is_always_wanted_is_read(void **state)
 	assert_gives_either_way(&span, 5);
 }
 
+/* Its own code object may be described in any segment before. */
+static void those_before_a_segment_that_forgot_are_read(void **state)
+{
+	struct log_restriction middle = {.from_ns = 1600, .to_ns = 2000}, first = {.to_ns = 1600};
+
+	for (unsigned indexed = 0; indexed < 2; indexed++) {
+		struct three three;
+		struct given given;
+
+		three_make(&three);
+		log_file_header(&three.file, three.file.offsets[1])->flags = GPT_LOG_SEGMENT_FORGOT;
+		log_file_sign(&three.file, three.file.offsets[1]);
+		if (indexed)
+			log_file_finish(&three.file);
+		given = given_by(&three.file, (struct given_options){.restriction = &middle});
+		assert_true(three_gave(&three, &given, 3));
+		assert_int_equal(given.unwanted, 1);
+		log_free(&given.records);
+		given = given_by(&three.file, (struct given_options){.restriction = &first});
+		assert_true(three_gave(&three, &given, 1));
+		log_free(&given.records);
+		three_free(&three);
+	}
+}
+
+static void a_pipe_is_given_whole(void **state)
+{
+	struct log_restriction middle = {.from_ns = 1600, .to_ns = 2000};
+	struct three three;
+	struct given given;
+	int ends[2];
+
+	three_make(&three);
+	log_file_finish(&three.file);
+	assert_int_equal(pipe(ends), 0);
+	assert_int_equal(write(ends[1], three.file.bytes.data, three.file.bytes.size), three.file.bytes.size);
+	close(ends[1]);
+	given = given_by_fd(ends[0], (struct given_options){.restriction = &middle});
+	assert_true(three_gave(&three, &given, 7));
+	assert_false(given.torn);
+	log_free(&given.records);
+	close(ends[0]);
+	three_free(&three);
+}
+
 static void a_segment_that_does_not_list_its_processes_is_read(void **state)
 {
 	uint32_t pid = 1;
@@ -193,6 +238,8 @@ int main(void)
 		cmocka_unit_test(a_segment_with_gpu_work_of_the_span_is_read),
 		cmocka_unit_test(segments_without_the_process_are_not_read),
 		cmocka_unit_test(a_segment_with_a_type_that_is_always_wanted_is_read),
+		cmocka_unit_test(those_before_a_segment_that_forgot_are_read),
+		cmocka_unit_test(a_pipe_is_given_whole),
 		cmocka_unit_test(a_segment_that_does_not_list_its_processes_is_read),
 		cmocka_unit_test(a_truncation_that_was_passed_over_is_noticed),
 		cmocka_unit_test(an_index_that_lies_gives_no_record_that_was_not_there),

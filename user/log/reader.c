@@ -131,14 +131,6 @@ void log_reader_close(struct log_reader *reader)
 	reader->schema = NULL;
 }
 
-void log_reader_restrict(struct log_reader *reader, const struct log_restriction *restriction)
-{
-	reader->restriction = restriction;
-	log_index_free(&reader->index);
-	if (restriction)
-		reader->error = log_index_load(&reader->index, &reader->source);
-}
-
 void log_reader_bound(struct log_reader *reader, uint64_t bytes)
 {
 	reader->most = bytes;
@@ -146,44 +138,52 @@ void log_reader_bound(struct log_reader *reader, uint64_t bytes)
 
 /* ---- which segments are wanted ---------------------------------------------------------------- */
 
-static bool overlaps(uint64_t first, uint64_t last, uint64_t from, uint64_t to)
+/* The header of the segment at that offset with its lists, from the index or the file; NULL: there is none. */
+static const struct gpt_log_segment *header_at(struct log_reader *reader, uint64_t at, struct log_bytes *room)
 {
-	return (first || last) && first <= to && last >= from;
+	const struct gpt_log_segment *known = log_index_header(&reader->index, at);
+	struct gpt_log_segment header;
+
+	if (known)
+		return known;
+	if (log_source_read_at(&reader->source, at, &header, sizeof(header)) < (int64_t)sizeof(header) ||
+	    !log_segment_header_is_sane(&header))
+		return NULL;
+	log_bytes_reserve(room, header.header_size, 0);
+	if (log_source_read_at(&reader->source, at, room->data, header.header_size) < header.header_size)
+		return NULL;
+	return (const struct gpt_log_segment *)room->data;
 }
 
-static bool times_are_wanted(const struct gpt_log_segment *header, const struct log_restriction *wanted)
+/* A segment that does not have all that its records refer to needs those before it. */
+static void find_needed(struct log_reader *reader)
 {
-	bool has_times = header->first_ns || header->last_ns || header->first_wall_ns || header->last_wall_ns;
+	const struct gpt_log_segment *header;
+	struct log_bytes room = {0};
 
-	return !has_times || overlaps(header->first_ns, header->last_ns, wanted->from_ns, wanted->to_ns) ||
-	       overlaps(header->first_wall_ns, header->last_wall_ns, wanted->from_wall_ns, wanted->to_wall_ns);
+	reader->needed = 0;
+	for (uint64_t at = reader->first; (header = header_at(reader, at, &room));
+	     at += header->header_size + log_segment_body_room(header))
+		if (header->flags & GPT_LOG_SEGMENT_FORGOT && log_restriction_wants(reader->restriction, header))
+			reader->needed = at;
+	log_bytes_free(&room);
+	log_index_rewind(&reader->index);
 }
 
-static bool processes_are_wanted(const struct gpt_log_segment *header, const uint32_t *pids,
-				 const struct log_restriction *wanted)
+void log_reader_restrict(struct log_reader *reader, const struct log_restriction *restriction)
 {
-	if (!wanted->pid_count || header->processes == GPT_LOG_ANY_PROCESS)
-		return true;
-	for (uint32_t i = 0; i < header->processes; i++)
-		for (uint32_t k = 0; k < wanted->pid_count; k++)
-			if (pids[i] == wanted->pids[k])
-				return true;
-	return false;
+	reader->restriction = reader->source.seekable ? restriction : NULL;
+	log_index_free(&reader->index);
+	if (!reader->restriction)
+		return;
+	reader->error = log_index_load(&reader->index, &reader->source);
+	find_needed(reader);
 }
 
-/* header: sane, with its lists behind it. */
-static bool is_wanted(const struct gpt_log_segment *header, const struct log_restriction *wanted)
+/* The segment at that offset. */
+static bool is_unwanted(const struct log_reader *reader, uint64_t at, const struct gpt_log_segment *header)
 {
-	const struct gpt_log_kind *kinds = (const struct gpt_log_kind *)(header + 1);
-
-	if (!wanted)
-		return true;
-	for (uint32_t i = 0; i < header->kinds; i++)
-		for (uint32_t k = 0; k < wanted->always_count; k++)
-			if (kinds[i].type == wanted->always[k])
-				return true;
-	return times_are_wanted(header, wanted) &&
-	       processes_are_wanted(header, (const uint32_t *)(kinds + header->kinds), wanted);
+	return at >= reader->needed && !log_restriction_wants(reader->restriction, header);
 }
 
 static int pass_over(struct log_reader *reader, const struct gpt_log_segment *header, uint64_t bytes)
@@ -246,7 +246,7 @@ static int read_segment(struct log_reader *reader, struct log_segment *segment)
 	memcpy(segment->file.data, header, sizeof(*header));
 	err = read_more(reader, segment, sizeof(*header), lists);
 	if (err == 1 && log_segment_header_is_sane(header) &&
-	    !is_wanted((const void *)segment->file.data, reader->restriction))
+	    is_unwanted(reader, source->at - header->header_size, (const void *)segment->file.data))
 		return pass_over(reader, header, log_segment_body_room(header));
 	if (err == 1)
 		err = read_more(reader, segment, header->header_size, (size_t)log_segment_body_room(header));
@@ -262,7 +262,7 @@ static int pass_over_by_index(struct log_reader *reader)
 	int err = 0;
 
 	while (!err && reader->index.size && (header = log_index_header(&reader->index, reader->source.at)) &&
-	       !is_wanted(header, reader->restriction))
+	       is_unwanted(reader, reader->source.at, header))
 		err = pass_over(reader, header, header->header_size + log_segment_body_room(header));
 	return err;
 }

@@ -23,6 +23,7 @@
 
 #include "log/decode_ahead.h"
 #include "log/index_read.h"
+#include "log/restriction.h"
 #include "log/source.h"
 
 /*
@@ -30,20 +31,6 @@
  * record takes per index it makes is 8 bytes plus headers.
  */
 #define LOG_BYTES_MAX (32ull << 30)
-
-/*
- * Which segments are wanted: those with a time in the span, by either clock, and a record of one of the processes. What
- * a segment does not say does not leave it out.
- */
-struct log_restriction {
-	uint64_t from_ns, to_ns;	   /* CLOCK_MONOTONIC; both ends belong to it */
-	uint64_t from_wall_ns, to_wall_ns; /* the same span by CUPTI's clock, as wide as that is in doubt */
-	const uint32_t *pids;
-	uint32_t pid_count; /* 0: all */
-	/* Types, e.g. GPT_END: a segment that has one of them is wanted in any case. */
-	const uint16_t *always;
-	uint32_t always_count;
-};
 
 struct log_reader {
 	bool torn;     /* something is missing: it was cut short, or a part of it is damaged */
@@ -60,6 +47,7 @@ struct log_reader {
 	struct decode_ahead ahead;
 	struct log_index index;
 	const struct log_restriction *restriction;
+	uint64_t needed;     /* offset: what begins before it is wanted in any case */
 	uint64_t first;	     /* offset of the first segment */
 	bool at_end;	     /* nothing more to read */
 	int64_t passed_over; /* sequence of the segment before source.at that was not wanted, -1: none */
@@ -93,7 +81,8 @@ bool log_reader_can_again(const struct log_reader *reader);
 
 /*
  * These before the first log_reader_next(), or again before the first one after log_reader_again().
- * The restriction stays the caller's; NULL: none.
+ * The restriction stays the caller's; NULL: none.  A pipe is given whole: what a segment needs of those before it is
+ * known too late.
  */
 void log_reader_restrict(struct log_reader *reader, const struct log_restriction *restriction);
 /* Gives no more than so many bytes of records: LOG_BYTES_MAX if nothing is said; UINT64_MAX: all there are. */

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Which segments of a log are wanted, by what their headers say. */
+#ifndef GPUTRACE_LOG_RESTRICTION_H
+#define GPUTRACE_LOG_RESTRICTION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <gputrace/log.h>
+
+/*
+ * Wanted are those with a time in the span, by either clock, and a record of one of the processes. What
+ * a segment does not say does not leave it out.  Where one of them does not repeat all that it refers to, those before
+ * it are wanted, too.
+ */
+struct log_restriction {
+	uint64_t from_ns, to_ns;	   /* CLOCK_MONOTONIC; both ends belong to it */
+	uint64_t from_wall_ns, to_wall_ns; /* the same span by CUPTI's clock, as wide as that is in doubt */
+	const uint32_t *pids;
+	uint32_t pid_count; /* 0: all */
+	/* Types, e.g. GPT_END: a segment that has one of them is wanted in any case. */
+	const uint16_t *always;
+	uint32_t always_count;
+};
+
+/* header: sane, with its lists behind it.  NULL wants all. */
+bool log_restriction_wants(const struct log_restriction *wanted, const struct gpt_log_segment *header);
+
+#endif
