@@ -17,6 +17,10 @@
  * GPUTRACE_AGENT_ANEW_SEMAPHORE, also of single processes: a collector has come to an agent that spoke to another
  * before; while it is raised the agent says again what it says once (state, HELLO, names, devices).
  *
+ * PyTorch's ops are a session of their own, which needs no CUDA: it lasts as long as GPUTRACE_AGENT_OPS_SEMAPHORE is
+ * raised (with GPUTRACE_AGENT_BATCH_SEMAPHORE), on a thread of its own.  Its last record is a GPT_AGENT_OPS (STOPPED,
+ * REFUSED).
+ *
  * Attach in the order _batch, then _state and _call; so the agent's first HELLO has a listener.  To end a
  * trace detach _call and _state and leave _batch: the agent sends what is left, then a HELLO whose state is
  * GPT_AGENT_STOPPED as the last record of its last batch; then detach _batch.
@@ -69,10 +73,12 @@
 #define GPUTRACE_AGENT_RESUME "gputrace_agent_resume"
 #define GPUTRACE_AGENT_ANEW "gputrace_agent_anew"
 #define GPUTRACE_AGENT_SHARE "gputrace_agent_share"
+#define GPUTRACE_AGENT_OPS "gputrace_agent_ops"
 #define GPUTRACE_AGENT_YIELD_SEMAPHORE "gputrace_agent_yield_semaphore"	  /* unsigned short, in .probes */
 #define GPUTRACE_AGENT_RESUME_SEMAPHORE "gputrace_agent_resume_semaphore" /* the same */
 #define GPUTRACE_AGENT_ANEW_SEMAPHORE "gputrace_agent_anew_semaphore"	  /* the same */
 #define GPUTRACE_AGENT_SHARE_SEMAPHORE "gputrace_agent_share_semaphore"	  /* the same */
+#define GPUTRACE_AGENT_OPS_SEMAPHORE "gputrace_agent_ops_semaphore"	  /* the same */
 
 /* Whether the agent works, for who comes to a process that has one. Fields are only appended. */
 struct gpt_agent_status {
@@ -120,6 +126,8 @@ enum gpt_agent_record_type {
 	GPT_AGENT_SIZES = 81,	     /* struct gpt_agent_sizes: after a HELLO that says READY or BORROWING */
 	GPT_AGENT_RANGE = 82,	     /* struct gpt_agent_range */
 	GPT_AGENT_JIT = 83,	     /* struct gpt_agent_jit */
+	GPT_AGENT_OP = 84,	     /* struct gpt_agent_op */
+	GPT_AGENT_OPS = 85, /* struct gpt_agent_ops: at changes, twice a second while there are ops, and last */
 	GPT_AGENT_TYPES_END
 };
 
@@ -321,6 +329,50 @@ struct gpt_agent_range {
 	char text[]; /* UTF-8, not terminated */
 };
 
+/*
+ * An op of PyTorch, as at::RecordFunction tells of it; those of a thread come by their ends.  One that has been open
+ * for a second is told with GPT_AGENT_OP_OPEN, and so is what is open when the session ends: a later record of the same
+ * thread, start and name takes the place of that.  Names are GPT_AGENT_NAMEs whose ids have GPT_AGENT_NAME_OF_OP set.
+ */
+struct gpt_agent_op {
+	struct gpt_record hdr;
+	__u64 start_ns;	      /* CLOCK_MONOTONIC */
+	__u64 end_ns;	      /* GPT_AGENT_OP_OPEN: when it was seen to be open */
+	__s64 sequence;	      /* autograd's number, -1: none */
+	__u64 handle;	      /* PyTorch's own number of it; 0: it gave none, which is the rule */
+	__u64 thread;	      /* PyTorch's own number of the thread that it began on */
+	__u64 forward_thread; /* the same, of the forward op of a backward one; 0: none */
+	__u32 tid;	      /* that it began on, in the process's own pid namespace */
+	__u32 end_tid;	      /* that it ended on */
+	__u32 name;	      /* gpt_agent_name.id, 0: none */
+	__u32 inputs;	      /* 0; reserved */
+	__u8 scope;	      /* enum gpt_agent_op_scope */
+	__u8 flags;	      /* enum gpt_agent_op_flag */
+	__u16 pad;
+	__u32 pad2;
+};
+
+#define GPT_AGENT_NAME_OF_OP (1u << 30)
+
+enum gpt_agent_op_flag {
+	GPT_AGENT_OP_ASYNC = 1, /* it overlaps others of its thread, and may end on another: no part of the nesting */
+	GPT_AGENT_OP_OPEN = 2,
+};
+
+/* Whether PyTorch's ops are observed. */
+struct gpt_agent_ops {
+	struct gpt_record hdr;
+	__u64 time_ns;
+	__u64 told;    /* ops, since OBSERVING */
+	__u64 lost;    /* ops that had no room, since OBSERVING */
+	__u64 lost_ns; /* the first of them since the record before this one was sent, 0: none */
+	__u32 state;   /* enum gpt_agent_ops_state */
+	__u32 version; /* of PyTorch: major << 16 | minor << 8 | patch; 0: not known */
+	__u32 bytes;   /* of text */
+	__u32 pad;
+	char text[]; /* "path of libtorch_cpu\0why it is REFUSED\0" */
+};
+
 struct gpt_agent_device {
 	struct gpt_record hdr;
 	__u64 memory_bytes;
@@ -389,6 +441,8 @@ _Static_assert(sizeof(struct gpt_agent_memory) == 88, "agent layout");
 _Static_assert(sizeof(struct gpt_agent_graph_node) == 32, "agent layout");
 _Static_assert(sizeof(struct gpt_agent_range) == 40, "agent layout");
 _Static_assert(sizeof(struct gpt_agent_jit) == 64, "agent layout");
+_Static_assert(sizeof(struct gpt_agent_op) == 80, "agent layout");
+_Static_assert(sizeof(struct gpt_agent_ops) == 56, "agent layout");
 _Static_assert(sizeof(struct gpt_agent_device) == 88, "agent layout");
 _Static_assert(sizeof(struct gpt_agent_context) == 24, "agent layout");
 _Static_assert(sizeof(struct gpt_agent_stream) == 24, "agent layout");

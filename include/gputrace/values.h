@@ -107,6 +107,29 @@ enum gpt_agent_jit_entry {
 	GPT_AGENT_JIT_NVVM_TO_PTX = 2,
 };
 
+/* ---- PyTorch --------------------------------------------------------------------------------- */
+
+/* at::RecordScope (ATen/record_function.h), the same in every version that is known. */
+enum gpt_agent_op_scope {
+	GPT_AGENT_OP_FUNCTION = 0,
+	GPT_AGENT_OP_BACKWARD_FUNCTION = 1,
+	GPT_AGENT_OP_TORCHSCRIPT_FUNCTION = 2,
+	GPT_AGENT_OP_KERNEL_FUNCTION_DTYPE = 3,
+	GPT_AGENT_OP_CUSTOM_CLASS = 4,
+	GPT_AGENT_OP_BUILD_FEATURE = 5,
+	GPT_AGENT_OP_LITE_INTERPRETER = 6,
+	GPT_AGENT_OP_USER_SCOPE = 7, /* what the program names: torch.profiler.record_function */
+	GPT_AGENT_OP_STATIC_RUNTIME_OP = 8,
+	GPT_AGENT_OP_STATIC_RUNTIME_MODEL = 9,
+};
+
+enum gpt_agent_ops_state {
+	GPT_AGENT_OPS_WAITING = 1,   /* no PyTorch in the process yet */
+	GPT_AGENT_OPS_OBSERVING = 2, /* what begins from then on is told */
+	GPT_AGENT_OPS_STOPPED = 3,
+	GPT_AGENT_OPS_REFUSED = 4, /* a PyTorch that is not known, or that does not let itself be observed */
+};
+
 /* ---- a recording as a whole ----------------------------------------------------------------- */
 
 /* Counters of the BPF side (bpf/common.bpf.h) by cause; index is part of the log format: append only. */

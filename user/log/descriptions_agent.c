@@ -186,6 +186,19 @@ static void look_at_range(const struct inner *inner)
 	refer(inner, DESCRIPTION_OWN_TID, ((const struct gpt_agent_range *)inner->record)->tid);
 }
 
+static void look_at_op(const struct inner *inner)
+{
+	const struct gpt_agent_op *op = (const struct gpt_agent_op *)inner->record;
+
+	refer(inner, DESCRIPTION_OWN_TID, op->tid);
+	refer(inner, DESCRIPTION_NAME, op->name);
+}
+
+static void look_at_ops(const struct inner *inner)
+{
+	describe(inner, DESCRIPTION_OPS, 0);
+}
+
 static void look_at_api_activity(const struct inner *inner)
 {
 	uint32_t thread = ((const struct gpt_agent_api_activity *)inner->record)->thread;
@@ -207,7 +220,8 @@ static const struct {
 	LOOK(SYNC, sync),     LOOK(EVENT, event),
 	LOOK(MEMORY, memory), LOOK(API_ACTIVITY, api_activity),
 	LOOK(SIZES, sizes),   LOOK(RANGE, range),
-	LOOK(JIT, jit),	      [GPT_AGENT_STATS - GPT_AGENT_HELLO] = {look_at_stats, sizeof(struct gpt_record)},
+	LOOK(JIT, jit),	      LOOK(OP, op),
+	LOOK(OPS, ops),	      [GPT_AGENT_STATS - GPT_AGENT_HELLO] = {look_at_stats, sizeof(struct gpt_record)},
 #undef LOOK
 };
 

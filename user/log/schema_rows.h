@@ -378,6 +378,32 @@
 	F(S, tid, tid, "id")                                                                                           \
 	F(S, pad, pad, "raw")
 
+#define SCHEMA_AGENT_OP(F, A, S)                                                                                       \
+	F(S, start_ns, start_ns, "time")                                                                               \
+	F(S, end_ns, end_ns, "+start_ns")                                                                              \
+	F(S, sequence, sequence, "delta")                                                                              \
+	F(S, handle, handle, "delta")                                                                                  \
+	F(S, thread, thread, "id")                                                                                     \
+	F(S, forward_thread, forward_thread, "id")                                                                     \
+	F(S, tid, tid, "id")                                                                                           \
+	F(S, end_tid, end_tid, "id")                                                                                   \
+	F(S, name, name, "id")                                                                                         \
+	F(S, inputs, inputs, "id")                                                                                     \
+	F(S, scope, scope, "id")                                                                                       \
+	F(S, flags, flags, "id")                                                                                       \
+	F(S, pad, pad, "id")                                                                                           \
+	F(S, pad2, pad2, "id")
+
+#define SCHEMA_AGENT_OPS(F, A, S)                                                                                      \
+	F(S, time_ns, time_ns, "time")                                                                                 \
+	F(S, told, told, "delta")                                                                                      \
+	F(S, lost, lost, "delta")                                                                                      \
+	F(S, lost_ns, lost_ns, "delta")                                                                                \
+	F(S, state, state, "id")                                                                                       \
+	F(S, version, version, "id")                                                                                   \
+	F(S, bytes, bytes, "id")                                                                                       \
+	F(S, pad, pad, "raw")
+
 /* ---- the types ---------------------------------------------------------------------------------------------- */
 
 /* The structs: T(S, struct, rows). */
@@ -422,7 +448,9 @@
 	T(agent_api_activity, struct gpt_agent_api_activity, SCHEMA_AGENT_API_ACTIVITY)                                \
 	T(agent_sizes, struct gpt_agent_sizes, SCHEMA_AGENT_SIZES)                                                     \
 	T(agent_range, struct gpt_agent_range, SCHEMA_AGENT_RANGE)                                                     \
-	T(agent_jit, struct gpt_agent_jit, SCHEMA_AGENT_JIT)
+	T(agent_jit, struct gpt_agent_jit, SCHEMA_AGENT_JIT)                                                           \
+	T(agent_op, struct gpt_agent_op, SCHEMA_AGENT_OP)                                                              \
+	T(agent_ops, struct gpt_agent_ops, SCHEMA_AGENT_OPS)
 
 /* The elements of arrays at the ends of records: E(S, type, rows, what they are elements of). */
 #define SCHEMA_ELEMENTS(E)                                                                                             \
@@ -482,6 +510,8 @@
 	R(GPT_AGENT_API_ACTIVITY, agent_api_activity, agent_api_activity, SCHEMA_BYTES, none)                          \
 	R(GPT_AGENT_SIZES, agent_sizes, agent_sizes, SCHEMA_BYTES, none)                                               \
 	R(GPT_AGENT_RANGE, agent_range, agent_range, SCHEMA_BYTES, none)                                               \
-	R(GPT_AGENT_JIT, agent_jit, agent_jit, SCHEMA_BYTES, none)
+	R(GPT_AGENT_JIT, agent_jit, agent_jit, SCHEMA_BYTES, none)                                                     \
+	R(GPT_AGENT_OP, agent_op, agent_op, SCHEMA_BYTES, none)                                                        \
+	R(GPT_AGENT_OPS, agent_ops, agent_ops, SCHEMA_BYTES, none)
 
 #endif
