@@ -14,6 +14,17 @@ $(AGENT_TESTS): $(BUILD)/tests/unit/test_agent_%: $(BUILD)/tests/unit/test_agent
 	$(Q)$(CC) $(CFLAGS) $(EXTRA_CFLAGS) $(LDFLAGS) $(EXTRA_LDFLAGS) -Wl,--wrap=clock_gettime -o $@ \
 		$(filter-out %/points.o,$^) -lcmocka -ldl -lpthread
 
+# Libraries that an observer of ops takes for PyTorch's: of a version that is known, of none, and one laid out otherwise.
+FAKE_TORCH := $(foreach version,2.14 2.99 shifted,$(BUILD)/tests/unit/fake_torch_$(version)/libtorch_cpu.so)
+$(BUILD)/tests/unit/fake_torch_2.14/%: FAKE := -DFAKE_VERSION=0x020e010000000000
+$(BUILD)/tests/unit/fake_torch_2.99/%: FAKE := -DFAKE_VERSION=0x0263010000000000
+$(BUILD)/tests/unit/fake_torch_shifted/%: FAKE := -DFAKE_VERSION=0x020e010000000000 -DFAKE_SHIFT=-8
+$(FAKE_TORCH): tests/unit/fake_torch.c tests/unit/fake_torch.h
+	$(say) LINK $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) $(EXTRA_CFLAGS) -fPIC -shared $(LDFLAGS) $(FAKE) -o $@ $<
+$(BUILD)/tests/unit/test_agent_ops: | $(FAKE_TORCH)
+
 $(AGENT_RECORDER).o: private BASE_CFLAGS += -fPIC
 $(AGENT_RECORDER).so: $(AGENT_RECORDER).o
 	$(say) LINK $@

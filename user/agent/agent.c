@@ -4,14 +4,11 @@
  * somebody listens, never prints, never exits, and waits for nothing without a bound.
  */
 #include <dlfcn.h>
-#include <linux/futex.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -19,6 +16,8 @@
 #include "agent/callbacks.h"
 #include "agent/entry.h"
 #include "agent/old_glibc.h"
+#include "agent/ops.h"
+#include "agent/own_thread.h"
 #include "agent/points.h"
 #include "agent/session.h"
 #include "agent/yield.h"
@@ -79,23 +78,10 @@ static bool begin_life(void)
 	return true;
 }
 
-static void futex_wait(_Atomic uint32_t *word, uint32_t value, uint64_t ns)
-{
-	struct timespec t = {.tv_sec = (time_t)(ns / 1000000000u), .tv_nsec = (long)(ns % 1000000000u)};
-
-	syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, &t, NULL, 0);
-}
-
-static void futex_set(_Atomic uint32_t *word)
-{
-	atomic_store(word, 1);
-	syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
-}
-
 /* session.wake: the agent's thread looks now, if it waits. */
 static void wake(void)
 {
-	syscall(SYS_futex, &agent.exiting, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
+	futex_wake(&agent.exiting);
 }
 
 static void tell_state(uint32_t state)
@@ -158,6 +144,7 @@ static bool wait_for_cuda(struct session *session)
 	while (points_listening() && !atomic_load(&agent.exiting)) {
 		if (cuda_started())
 			return true;
+		ops_start();
 		if (!told) {
 			session_hello(session, GPT_AGENT_LOADED);
 			batch_flush(&session->batch);
@@ -209,6 +196,7 @@ static void run_session(struct session *session)
 			repeat_ns = clock_now_ns() + REPEAT_NS;
 		}
 		session_tick(session);
+		ops_start();
 		futex_wait(&agent.exiting, 0, TICK_NS);
 	}
 	if (atomic_load(&agent.exiting))
@@ -285,25 +273,10 @@ static void *agent_thread(void *unused)
 	return unused;
 }
 
-/*
- * Starts the agent's thread, detached.  It blocks all signals: the application's signal handlers must not run on a
- * thread that the application did not make.
- */
 static bool start_thread(void)
 {
-	sigset_t all, before;
-	pthread_t thread;
-	int error;
-
 	atomic_store(&agent.stopped, 0);
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	error = pthread_create(&thread, NULL, agent_thread, NULL);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (error)
-		return false;
-	pthread_detach(thread);
-	return true;
+	return own_thread_start(agent_thread);
 }
 
 /* ---- the process ends, or forks ---------------------------------------------------------------- */
@@ -361,6 +334,7 @@ void agent_start(void)
 {
 	struct session *session = &agent.session;
 
+	ops_start();
 	if (!points_listening() || !begin_life())
 		return;
 	session->batch.send = batch_to_collector;
@@ -387,6 +361,7 @@ void agent_start(void)
 
 void agent_start_aside(const char *cupti)
 {
+	ops_start();
 	if (!points_listening())
 		return;
 	ask(cupti);
@@ -420,8 +395,12 @@ __attribute__((constructor)) static void loaded(void)
 {
 	Dl_info self;
 
-	if (dladdr(&agent, &self) && self.dli_fname && !strncmp(self.dli_fname, "/proc/", 6))
+	if (!dladdr(&agent, &self) || !self.dli_fname)
+		return;
+	if (!strncmp(self.dli_fname, "/proc/", 6))
 		agent_start_aside(NULL);
+	else if (!strncmp(self.dli_fname, GPUTRACE_AGENT_ASLEEP, strlen(GPUTRACE_AGENT_ASLEEP)))
+		ops_start();
 }
 
 /*

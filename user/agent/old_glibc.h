@@ -19,6 +19,8 @@ OLD_GLIBC(dlopen);
 OLD_GLIBC(dlsym);
 OLD_GLIBC(pthread_create);
 OLD_GLIBC(pthread_detach);
+OLD_GLIBC(pthread_key_create);
+OLD_GLIBC(pthread_setspecific);
 OLD_GLIBC(pthread_sigmask);
 
 #endif

@@ -25,6 +25,7 @@ SEMAPHORE unsigned short gputrace_agent_yield_semaphore = 0;
 SEMAPHORE unsigned short gputrace_agent_resume_semaphore = 0;
 SEMAPHORE unsigned short gputrace_agent_anew_semaphore = 0;
 SEMAPHORE unsigned short gputrace_agent_share_semaphore = 0;
+SEMAPHORE unsigned short gputrace_agent_ops_semaphore = 0;
 
 /* Also used where nothing refers to it: the linker would leave out a function that nobody calls. */
 #define SET(enumerator, name)                                                                                          \
@@ -66,6 +67,11 @@ POINT void gputrace_agent_anew(void)
 }
 
 POINT void gputrace_agent_share(void)
+{
+	__asm__ volatile(POINT_BODY);
+}
+
+POINT void gputrace_agent_ops(void)
 {
 	__asm__ volatile(POINT_BODY);
 }

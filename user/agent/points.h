@@ -14,6 +14,7 @@
 extern unsigned short gputrace_agent_semaphore, gputrace_agent_batch_semaphore;
 extern unsigned short gputrace_agent_yield_semaphore, gputrace_agent_resume_semaphore;
 extern unsigned short gputrace_agent_anew_semaphore, gputrace_agent_share_semaphore;
+extern unsigned short gputrace_agent_ops_semaphore;
 
 /* To be called only while points_listening(). */
 void gputrace_agent_call(uint32_t corr, uint32_t api);
@@ -27,6 +28,7 @@ void gputrace_agent_yield(void);
 void gputrace_agent_resume(void);
 void gputrace_agent_anew(void);
 void gputrace_agent_share(void);
+void gputrace_agent_ops(void);
 #define POINTS_SET(enumerator, name)                                                                                   \
 	extern unsigned short gputrace_agent_activity_set_##name##_semaphore;                                          \
 	void gputrace_agent_activity_set_##name(void); /* never called */
@@ -54,6 +56,12 @@ static inline bool points_must_yield(void)
 static inline bool points_must_share(void)
 {
 	return *(volatile unsigned short *)&gputrace_agent_share_semaphore != 0;
+}
+
+/* How many listen who want PyTorch's ops. */
+static inline unsigned points_take_ops(void)
+{
+	return *(volatile unsigned short *)&gputrace_agent_ops_semaphore;
 }
 
 /* Somebody listens who was not there when we began. */

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* A libtorch_cpu as small as an observer of ops can see one: what a test does with it. */
+#ifndef FAKE_TORCH_H
+#define FAKE_TORCH_H
+
+#include <stdint.h>
+
+#define FAKE_OP_BYTES 344
+
+/* at::RecordFunction of 2.14; FAKE_SHIFT: of a version that nobody has heard of. */
+struct fake_op {
+	uint8_t bytes[FAKE_OP_BYTES] __attribute__((aligned(8)));
+	const char *name;
+	void *context; /* of the callback that was there at its begin */
+	void (*end)(const void *op, void *context);
+};
+
+struct fake_torch {
+	void (*begin)(struct fake_op *op, const char *name, uint8_t scope, int64_t sequence, uint64_t forward_thread);
+	void (*finish)(struct fake_op *op); /* its end, and then its context goes */
+	void (*make_async)(struct fake_op *op);
+	unsigned (*callbacks)(void); /* registered ones */
+};
+
+/* Exported as fake_torch. */
+
+#endif

@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The session of PyTorch's ops, with a libtorch_cpu of our own: what is told, when, and what is refused. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent/clock.h"
+#include "agent/op_lane.h"
+#include "agent/ops.h"
+#include "agent/torch.h"
+#include "agent_points.h"
+#include "fake_torch.h"
+
+#define PATIENCE_MS 20000
+#define LOADED(version) "fake_torch_" version "/libtorch_cpu.so"
+
+static void *library;
+static const struct fake_torch *torch;
+
+static void load(const char *name)
+{
+	char here[4096], path[5000];
+	ssize_t length = readlink("/proc/self/exe", here, sizeof(here) - 1);
+
+	assert_true(length > 0);
+	here[length] = '\0';
+	*strrchr(here, '/') = '\0';
+	snprintf(path, sizeof(path), "%s/%s", here, name);
+	library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	if (!library)
+		print_error("%s\n", dlerror());
+	assert_non_null(library);
+	torch = dlsym(library, "fake_torch");
+	assert_non_null(torch);
+}
+
+static const struct gpt_agent_ops *last_state(void)
+{
+	const struct gpt_agent_ops *last = NULL, *one;
+
+	for (unsigned n = 0; (one = said_record(GPT_AGENT_OPS, n)); n++)
+		last = one;
+	return last;
+}
+
+static bool is_state(uint32_t state)
+{
+	const struct gpt_agent_ops *last = last_state();
+
+	return last && last->state == state;
+}
+
+#define UNTIL(condition)                                                                                               \
+	do {                                                                                                           \
+		const struct timespec pause = {.tv_nsec = 1000000};                                                    \
+		unsigned waited;                                                                                       \
+		for (waited = 0; !(condition) && waited < PATIENCE_MS; waited++)                                       \
+			nanosleep(&pause, NULL);                                                                       \
+		assert_true(waited < PATIENCE_MS);                                                                     \
+	} while (0)
+
+static void listen(void)
+{
+	gputrace_agent_ops_semaphore = 1;
+	ops_start();
+}
+
+static void observe(void)
+{
+	load(LOADED("2.14"));
+	listen();
+	UNTIL(is_state(GPT_AGENT_OPS_OBSERVING));
+}
+
+/* Nobody listens any more; all that is to be told has been. */
+static void leave(void)
+{
+	gputrace_agent_ops_semaphore = 0;
+	UNTIL(is_state(GPT_AGENT_OPS_STOPPED) || is_state(GPT_AGENT_OPS_REFUSED));
+}
+
+static int begin(void **state)
+{
+	said.bytes = 0;
+	library = NULL;
+	return 0;
+}
+
+static int end(void **state)
+{
+	if (gputrace_agent_ops_semaphore)
+		leave();
+	if (library)
+		dlclose(library);
+	return 0;
+}
+
+static const struct gpt_agent_op *op(unsigned n)
+{
+	return said_record(GPT_AGENT_OP, n);
+}
+
+static bool is_named(const struct gpt_agent_op *op, const char *text, size_t bytes)
+{
+	const struct gpt_agent_name *name;
+
+	for (unsigned n = 0; (name = said_record(GPT_AGENT_NAME, n)); n++)
+		if (name->id == op->name && (const void *)name < (const void *)op)
+			return name->id & GPT_AGENT_NAME_OF_OP && name->bytes == bytes &&
+			       !memcmp(name->text, text, bytes);
+	return false;
+}
+
+static unsigned told_names(void)
+{
+	unsigned n = 0;
+
+	while (said_record(GPT_AGENT_NAME, n))
+		n++;
+	return n;
+}
+
+static void run(const char *name)
+{
+	struct fake_op one;
+
+	torch->begin(&one, name, GPT_AGENT_OP_FUNCTION, -1, 0);
+	torch->finish(&one);
+}
+
+/* ---- */
+
+static void an_op_is_told_with_its_times_thread_name_and_numbers(void **state)
+{
+	uint64_t before, after;
+	struct fake_op one;
+
+	observe();
+	before = clock_now_ns();
+	torch->begin(&one, "AddmmBackward0", GPT_AGENT_OP_BACKWARD_FUNCTION, 77, 3);
+	torch->finish(&one);
+	after = clock_now_ns();
+	leave();
+	assert_non_null(op(0));
+	assert_true(before <= op(0)->start_ns && op(0)->start_ns <= op(0)->end_ns && op(0)->end_ns <= after);
+	assert_int_equal(op(0)->sequence, 77);
+	assert_int_equal(op(0)->forward_thread, 3);
+	assert_true(op(0)->thread > 0);
+	assert_int_equal(op(0)->tid, gettid());
+	assert_int_equal(op(0)->end_tid, gettid());
+	assert_int_equal(op(0)->scope, GPT_AGENT_OP_BACKWARD_FUNCTION);
+	assert_int_equal(op(0)->flags, 0);
+	assert_true(is_named(op(0), "AddmmBackward0", 14));
+	assert_null(op(1));
+}
+
+static void what_is_inside_comes_first_and_a_name_once(void **state)
+{
+	struct fake_op outer, inner;
+
+	observe();
+	for (int i = 0; i < 2; i++) {
+		torch->begin(&outer, "aten::linear", GPT_AGENT_OP_FUNCTION, -1, 0);
+		torch->begin(&inner, "aten::addmm", GPT_AGENT_OP_FUNCTION, -1, 0);
+		torch->finish(&inner);
+		torch->finish(&outer);
+	}
+	leave();
+	assert_true(is_named(op(0), "aten::addmm", 11) && is_named(op(3), "aten::linear", 12));
+	assert_true(op(1)->start_ns <= op(0)->start_ns && op(0)->end_ns <= op(1)->end_ns);
+	assert_int_equal(op(0)->sequence, -1);
+	assert_int_equal(told_names(), 2);
+	assert_int_equal(last_state()->told, 4);
+	assert_int_equal(last_state()->lost, 0);
+}
+
+static void *finish_there(void *one)
+{
+	torch->finish(one);
+	return NULL;
+}
+
+static void an_op_that_ends_on_another_thread_is_no_part_of_the_nesting(void **state)
+{
+	struct fake_op one, two;
+	pthread_t thread;
+
+	observe();
+	torch->begin(&one, "rpc", GPT_AGENT_OP_USER_SCOPE, -1, 0);
+	assert_int_equal(pthread_create(&thread, NULL, finish_there, &one), 0);
+	pthread_join(thread, NULL);
+	torch->begin(&two, "future", GPT_AGENT_OP_USER_SCOPE, -1, 0);
+	torch->make_async(&two);
+	torch->finish(&two);
+	leave();
+	for (unsigned n = 0; n < 2; n++) {
+		assert_int_equal(op(n)->flags, GPT_AGENT_OP_ASYNC);
+		assert_int_equal(op(n)->tid, gettid());
+		assert_true((op(n)->end_tid == op(n)->tid) == is_named(op(n), "future", 6));
+	}
+	assert_true(is_named(op(0), "rpc", 3) || is_named(op(1), "rpc", 3));
+}
+
+static void what_is_open_when_nobody_listens_any_more_is_told_as_open(void **state)
+{
+	struct fake_op one;
+
+	observe();
+	torch->begin(&one, "step", GPT_AGENT_OP_USER_SCOPE, -1, 0);
+	leave();
+	assert_int_equal(op(0)->flags, GPT_AGENT_OP_OPEN);
+	assert_true(is_named(op(0), "step", 4));
+	torch->finish(&one);
+	run("late");
+	assert_null(op(1));
+}
+
+static void an_end_without_a_begin_is_nothing(void **state)
+{
+	struct fake_op before;
+
+	load(LOADED("2.14"));
+	torch->begin(&before, "before", GPT_AGENT_OP_FUNCTION, -1, 0);
+	listen();
+	UNTIL(is_state(GPT_AGENT_OPS_OBSERVING));
+	torch->finish(&before);
+	torch->begin(&before, "first session", GPT_AGENT_OP_FUNCTION, -1, 0);
+	leave();
+	said.bytes = 0;
+	listen();
+	UNTIL(is_state(GPT_AGENT_OPS_OBSERVING));
+	torch->finish(&before);
+	leave();
+	assert_null(op(0));
+}
+
+static void the_observer_goes_with_the_last_listener(void **state)
+{
+	observe();
+	assert_int_equal(torch->callbacks(), 1);
+	leave();
+	assert_int_equal(torch->callbacks(), 0);
+}
+
+static void somebody_who_comes_later_hears_the_names_too(void **state)
+{
+	observe();
+	run("aten::add");
+	UNTIL(op(0));
+	said.bytes = 0;
+	gputrace_agent_ops_semaphore = 2;
+	UNTIL(said_record(GPT_AGENT_NAME, 0));
+	run("aten::add");
+	gputrace_agent_ops_semaphore = 1;
+	leave();
+	assert_true(is_named(op(0), "aten::add", 9));
+	assert_int_equal(told_names(), 1);
+}
+
+static void a_pytorch_that_is_loaded_later_is_observed(void **state)
+{
+	listen();
+	UNTIL(is_state(GPT_AGENT_OPS_WAITING));
+	load(LOADED("2.14"));
+	UNTIL(is_state(GPT_AGENT_OPS_OBSERVING));
+	run("aten::add");
+	leave();
+	assert_int_equal(last_state()->version, 2 << 16 | 14 << 8 | 1);
+	assert_true(is_named(op(0), "aten::add", 9));
+}
+
+static void assert_refused(const char *why)
+{
+	const char *text;
+
+	listen();
+	UNTIL(is_state(GPT_AGENT_OPS_REFUSED));
+	text = last_state()->text;
+	assert_string_equal(text + strlen(text) + 1, why);
+	run("aten::add");
+	leave();
+	assert_null(op(0));
+	assert_int_equal(torch->callbacks(), 0);
+}
+
+static void a_version_that_is_not_known_is_refused_by_name(void **state)
+{
+	load(LOADED("2.99"));
+	assert_refused("PyTorch 2.99.1 is not known to this gputrace");
+}
+
+static void a_layout_that_is_not_the_versions_is_refused(void **state)
+{
+	load(LOADED("shifted"));
+	assert_refused("the ops of PyTorch 2.14.1 are not laid out as in its headers");
+}
+
+static void a_name_of_100_kb_is_cut_at_a_character_and_marked(void **state)
+{
+	static char name[100001], other[100001];
+	const struct gpt_agent_name *told;
+
+	memset(name, 'x', 100000);
+	memcpy(name + OP_NAME_MAX - 1, "\xc3\xa9", 2); /* a character over the end */
+	memset(other, 'y', 100000);
+	observe();
+	run(name);
+	run(other);
+	run("it \"says\" \\");
+	leave();
+	told = said_record(GPT_AGENT_NAME, 0);
+	assert_int_equal(told->bytes, OP_NAME_MAX - 1 + 3);
+	assert_memory_equal(told->text, name, OP_NAME_MAX - 1);
+	assert_memory_equal(told->text + OP_NAME_MAX - 1, "...", 3);
+	assert_int_equal(told_names(), 3);
+	assert_true(is_named(op(2), "it \"says\" \\", 11));
+}
+
+static void what_has_no_room_is_counted(void **state)
+{
+	struct fake_op *open = calloc(LANE_SLOTS + 10, sizeof(*open));
+
+	observe();
+	for (unsigned i = 0; i < LANE_SLOTS + 10; i++)
+		torch->begin(&open[i], "deep", GPT_AGENT_OP_FUNCTION, -1, 0);
+	for (unsigned i = LANE_SLOTS + 10; i-- > 0;)
+		torch->finish(&open[i]);
+	leave();
+	assert_int_equal(last_state()->told, LANE_SLOTS);
+	assert_int_equal(last_state()->lost, 10);
+	free(open);
+}
+
+static void *run_one(void *unused)
+{
+	run("aten::add");
+	return unused;
+}
+
+static void threads_that_come_and_go_share_what_the_first_had(void **state)
+{
+	pthread_t thread;
+
+	observe();
+	for (unsigned i = 1; i <= LANES_MAX + 8; i++) {
+		assert_int_equal(pthread_create(&thread, NULL, run_one, NULL), 0);
+		pthread_join(thread, NULL);
+		if (i % 256 == 0)
+			UNTIL(op(i - 1));
+	}
+	leave();
+	assert_int_equal(last_state()->told, LANES_MAX + 8);
+	assert_int_equal(last_state()->lost, 0);
+}
+
+static void a_forked_child_tells_nothing_and_takes_the_observer_away(void **state)
+{
+	size_t before;
+	int status;
+	pid_t child;
+
+	observe();
+	run("parent");
+	UNTIL(op(0));
+	child = fork();
+	if (!child) {
+		before = said.bytes;
+		run("child");
+		_exit(torch->callbacks() == 0 && said.bytes == before ? 0 : 1);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	run("parent");
+	leave();
+	assert_int_equal(last_state()->told, 2);
+}
+
+static void the_version_is_in_the_names_of_debians_files(void **state)
+{
+	assert_int_equal(torch_version_of_name("/usr/lib/x86_64-linux-gnu/libtorch_cpu.so.1.13"), 1 << 16 | 13 << 8);
+	assert_int_equal(torch_version_of_name("libtorch_cpu.so.2.14.1"), 2 << 16 | 14 << 8);
+	assert_int_equal(torch_version_of_name("/x/libtorch_cpu.so"), 0);
+	assert_int_equal(torch_version_of_name("/x.1/libtorch_cpu.so.2"), 0);
+	assert_int_equal(torch_version_of_name("libtorch_cpu.so.99999999999999999999.1"), 0);
+}
+
+#define behaviour(name) cmocka_unit_test_setup_teardown(name, begin, end)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		behaviour(an_op_is_told_with_its_times_thread_name_and_numbers),
+		behaviour(what_is_inside_comes_first_and_a_name_once),
+		behaviour(an_op_that_ends_on_another_thread_is_no_part_of_the_nesting),
+		behaviour(what_is_open_when_nobody_listens_any_more_is_told_as_open),
+		behaviour(an_end_without_a_begin_is_nothing),
+		behaviour(the_observer_goes_with_the_last_listener),
+		behaviour(somebody_who_comes_later_hears_the_names_too),
+		behaviour(a_pytorch_that_is_loaded_later_is_observed),
+		behaviour(a_version_that_is_not_known_is_refused_by_name),
+		behaviour(a_layout_that_is_not_the_versions_is_refused),
+		behaviour(a_name_of_100_kb_is_cut_at_a_character_and_marked),
+		behaviour(what_has_no_room_is_counted),
+		behaviour(threads_that_come_and_go_share_what_the_first_had),
+		behaviour(a_forked_child_tells_nothing_and_takes_the_observer_away),
+		behaviour(the_version_is_in_the_names_of_debians_files),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

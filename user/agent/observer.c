@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * Nothing here allocates, waits or calls anything of PyTorch's but the name of the op.  The op's own time is taken last
+ * at its begin and first at its end, so that what we cost is not the op's.
+ */
+#include "agent/observer.h"
+
+#include <pthread.h>
+#include <string.h>
+
+#include "agent/callbacks.h"
+#include "agent/clock.h"
+
+static struct {
+	_Atomic uint32_t session; /* 0: nothing is observed */
+	_Atomic uint32_t epoch;	  /* of names */
+	_Atomic uint64_t handle;  /* of the callback, 0: none is registered */
+	bool forked;		  /* this is the child */
+	struct torch torch;
+	uint64_t seed;
+	pthread_mutex_t registering; /* while PyTorch's list of callbacks is changed */
+} observer = {.registering = PTHREAD_MUTEX_INITIALIZER};
+
+/* ---- names ------------------------------------------------------------------------------------- */
+
+static uint64_t mix(uint64_t a, uint64_t b)
+{
+	unsigned __int128 product = (unsigned __int128)a * b;
+
+	return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+static uint64_t load(const char *text, size_t bytes)
+{
+	uint64_t value = 0;
+
+	memcpy(&value, text, bytes);
+	return value;
+}
+
+/* Of the text and a number that a program cannot know: no two of its names meet. */
+static uint64_t hash_name(const char *text, size_t bytes)
+{
+	uint64_t hash = observer.seed ^ bytes;
+	size_t left;
+
+	for (left = bytes; left >= 8; left -= 8, text += 8)
+		hash = mix(hash ^ load(text, 8), 0x9e3779b97f4a7c15u ^ observer.seed);
+	hash = mix(hash ^ load(text, left), 0xd6e8feb86659fd93u);
+	return hash ? hash : 1;
+}
+
+/* False: no room. */
+static bool tell_name(struct lane *lane, uint64_t hash, const char *text, size_t bytes)
+{
+	uint32_t session = atomic_load_explicit(&observer.session, memory_order_relaxed);
+	uint32_t epoch = atomic_load_explicit(&observer.epoch, memory_order_relaxed);
+	uint64_t *known = &lane->names[hash & (LANE_NAMES - 1)];
+	uint32_t kept = bytes > OP_NAME_MAX ? OP_NAME_MAX : (uint32_t)bytes;
+	uint32_t room = (uint32_t)(sizeof(struct op_entry_name) + kept + 7) & ~7u;
+	struct op_entry_name *name;
+
+	if (lane->names_session != session || lane->names_epoch != epoch) {
+		memset(lane->names, 0, sizeof(lane->names));
+		lane->names_session = session;
+		lane->names_epoch = epoch;
+	}
+	if (*known == hash)
+		return true;
+	name = lane_reserve(lane, room, OP_ENTRY_NAME);
+	if (!name)
+		return false;
+	name->hash = hash;
+	name->bytes = kept;
+	name->is_longer = bytes > OP_NAME_MAX;
+	memcpy(name->text, text, kept);
+	lane_commit(lane, room);
+	*known = hash;
+	return true;
+}
+
+static uint64_t take_name(struct lane *lane, const void *op)
+{
+	const char *text = observer.torch.name(op);
+	size_t bytes = text ? strnlen(text, OP_NAME_MAX + 1) : 0;
+	uint64_t hash;
+
+	if (!bytes)
+		return 0;
+	hash = hash_name(text, bytes);
+	return tell_name(lane, hash, text, bytes) ? hash : 0;
+}
+
+/* ---- begin and end ----------------------------------------------------------------------------- */
+
+static uint64_t word(const void *op, unsigned offset)
+{
+	uint64_t value;
+
+	memcpy(&value, (const char *)op + offset, sizeof(value));
+	return value;
+}
+
+static void take_facts(struct op_facts *facts, const void *op)
+{
+	const struct torch_layout *layout = observer.torch.layout;
+
+	facts->sequence = (int64_t)word(op, layout->op_sequence);
+	facts->handle = word(op, layout->op_handle);
+	facts->thread = word(op, layout->op_thread);
+	facts->forward_thread = word(op, layout->op_forward_thread);
+	facts->scope = *((const uint8_t *)op + layout->op_scope);
+	facts->tid = callbacks_thread_id();
+}
+
+static void close_slot(struct op_slot *slot)
+{
+	uint32_t turn = atomic_load_explicit(&slot->turn, memory_order_relaxed);
+
+	if (turn & 1)
+		atomic_store_explicit(&slot->turn, turn + 1, memory_order_release);
+}
+
+/* ~ObserverContext(): PyTorch has done with what `begin` returned. The first is not called by who deletes. */
+static void destroy_context(void *context)
+{
+	close_slot(context);
+}
+
+static void delete_context(void *context)
+{
+	close_slot(context);
+	lane_give_back_slot(context);
+}
+
+/* As the C++ ABI has them: offset to the top, type, then the functions, to which an object points. */
+static const struct {
+	const void *top, *type;
+	void (*destroy)(void *context);
+	void (*delete)(void *context);
+} context_vtable = {NULL, NULL, destroy_context, delete_context};
+
+static void unregister_in_child(void)
+{
+	uint64_t handle = atomic_exchange(&observer.handle, 0);
+
+	if (handle)
+		observer.torch.remove(handle);
+}
+
+static struct op_slot *open_slot(const void *op)
+{
+	uint32_t session = atomic_load_explicit(&observer.session, memory_order_acquire), turn;
+	struct lane *lane;
+	struct op_slot *slot;
+
+	if (!session) {
+		if (observer.forked)
+			unregister_in_child();
+		return NULL;
+	}
+	lane = lane_of_thread();
+	if (!lane)
+		return NULL;
+	slot = lane_take_slot(lane);
+	if (!slot) {
+		lane_lose(lane);
+		return NULL;
+	}
+	slot->vtable = &context_vtable.destroy;
+	slot->session = session;
+	atomic_store_explicit(&slot->told_open, 0, memory_order_relaxed);
+	take_facts(&slot->facts, op);
+	slot->facts.name = take_name(lane, op);
+	slot->facts.start_ns = clock_now_ns();
+	turn = atomic_load_explicit(&slot->turn, memory_order_relaxed);
+	atomic_store_explicit(&slot->turn, turn + 1, memory_order_release);
+	return slot;
+}
+
+/* std::unique_ptr<ObserverContext> start(const RecordFunction &): returned where `result` says. */
+static void **begin(void **result, const void *op)
+{
+	*result = open_slot(op);
+	return result;
+}
+
+static void end(const void *op, void *context)
+{
+	uint64_t end_ns = clock_now_ns();
+	struct op_slot *slot = context;
+	struct op_entry_op *entry = NULL;
+	struct lane *lane;
+
+	if (!slot || !(atomic_load_explicit(&slot->turn, memory_order_relaxed) & 1))
+		return;
+	if (slot->session != atomic_load_explicit(&observer.session, memory_order_acquire)) {
+		close_slot(slot);
+		return;
+	}
+	lane = lane_of_thread();
+	if (lane) {
+		if (lane != slot->lane) /* whose names may be read later */
+			take_name(lane, op);
+		entry = lane_reserve(lane, sizeof(*entry), OP_ENTRY_OP);
+	}
+	if (entry) {
+		entry->end_ns = end_ns;
+		entry->facts = slot->facts;
+		entry->end_tid = callbacks_thread_id();
+		entry->is_async = *((const uint8_t *)op + observer.torch.layout->op_async) || lane != slot->lane;
+		lane_commit(lane, sizeof(*entry));
+	} else if (lane) {
+		lane_lose(lane);
+	}
+	close_slot(slot);
+}
+
+bool observer_open_op(struct op_slot *slot, uint32_t session, uint64_t before_ns, struct op_facts *facts)
+{
+	uint32_t turn = atomic_load_explicit(&slot->turn, memory_order_acquire);
+
+	if (!(turn & 1) || slot->session != session)
+		return false;
+	*facts = slot->facts;
+	atomic_thread_fence(memory_order_acquire);
+	return atomic_load_explicit(&slot->turn, memory_order_relaxed) == turn && facts->start_ns < before_ns;
+}
+
+void observer_repeat_names(void)
+{
+	atomic_fetch_add(&observer.epoch, 1);
+}
+
+/* ---- registered -------------------------------------------------------------------------------- */
+
+bool observer_begin(const struct torch *torch, uint32_t session, char *why, size_t why_size)
+{
+	uint64_t handle;
+
+	observer.torch = *torch;
+	if (!observer.seed)
+		observer.seed = mix(clock_now_ns(), clock_wall_ns() ^ (uintptr_t)&handle) | 1;
+	pthread_mutex_lock(&observer.registering);
+	handle = torch->add(torch_callback_make(torch->layout, (void *)begin, (void *)end));
+	atomic_store(&observer.handle, handle);
+	pthread_mutex_unlock(&observer.registering);
+	if (!torch_check(torch, why, why_size)) {
+		observer_end();
+		return false;
+	}
+	atomic_store(&observer.session, session);
+	return true;
+}
+
+void observer_end(void)
+{
+	uint64_t handle;
+
+	atomic_store(&observer.session, 0);
+	pthread_mutex_lock(&observer.registering);
+	handle = atomic_exchange(&observer.handle, 0);
+	if (handle)
+		observer.torch.remove(handle);
+	pthread_mutex_unlock(&observer.registering);
+}
+
+void observer_before_fork(void)
+{
+	pthread_mutex_lock(&observer.registering);
+}
+
+void observer_after_fork(void)
+{
+	pthread_mutex_unlock(&observer.registering);
+}
+
+void observer_forked(void)
+{
+	pthread_mutex_unlock(&observer.registering);
+	atomic_store(&observer.session, 0);
+	observer.forked = true;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* The observer of PyTorch's ops: what PyTorch calls at the begin and the end of each, on the application's threads. */
+#ifndef GPUTRACE_AGENT_OBSERVER_H
+#define GPUTRACE_AGENT_OBSERVER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "agent/op_lane.h"
+#include "agent/torch.h"
+
+/*
+ * Registers it and begins session `session` (not 0); not on a thread of the application.  False: why.  From then on ops
+ * that begin stand in the lanes until observer_end.
+ */
+bool observer_begin(const struct torch *torch, uint32_t session, char *why, size_t why_size);
+
+/* Nothing more is put into the lanes; ops that are open go on, and their ends are not told. */
+void observer_end(void);
+
+/* Threads tell all names again: the reader has forgotten some. */
+void observer_repeat_names(void);
+
+/* If the op in that place is open, of this session, and began before then: what is known of it. */
+bool observer_open_op(struct op_slot *slot, uint32_t session, uint64_t before_ns, struct op_facts *facts);
+
+/* Around fork(2): the child observes nothing, and takes the observer away at its first op. */
+void observer_before_fork(void);
+void observer_after_fork(void);
+void observer_forked(void);
+
+#endif

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* See op_lane.h.  Memory of a lane is never given back to the system whole: an op that is open holds a place in it. */
+#include "agent/op_lane.h"
+
+#include <pthread.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "agent/clock.h"
+#include "agent/old_glibc.h"
+
+#define MASK (LANE_RING_BYTES - 1)
+
+/* Eight bytes of the static TLS that glibc keeps for late libraries (1,664 in all). */
+static __thread struct lane *own __attribute__((tls_model("initial-exec")));
+
+static struct {
+	struct lane *_Atomic lanes[LANES_MAX];
+	_Atomic uint32_t count;
+	_Atomic uint64_t homeless, homeless_ns; /* ops of threads without a lane, and the first of these */
+	pthread_key_t key;
+	bool has_key;
+} all;
+
+/* ---- a thread's -------------------------------------------------------------------------------- */
+
+static void thread_ends(void *lane)
+{
+	own = NULL;
+	atomic_store(&((struct lane *)lane)->state, LANE_ENDED);
+}
+
+bool lanes_open(void)
+{
+	if (!all.has_key)
+		all.has_key = !pthread_key_create(&all.key, thread_ends);
+	return all.has_key;
+}
+
+static struct lane *take_over(void)
+{
+	uint32_t count = lanes_count(), free, i;
+	struct lane *lane;
+
+	for (i = 0; i < count; i++) {
+		free = LANE_FREE;
+		lane = lane_at(i);
+		if (lane && atomic_compare_exchange_strong(&lane->state, &free, LANE_TAKEN))
+			return lane;
+	}
+	return NULL;
+}
+
+static struct lane *make(void)
+{
+	struct lane *lane;
+	uint32_t index;
+
+	if (atomic_load(&all.count) >= LANES_MAX)
+		return NULL;
+	lane = mmap(NULL, sizeof(*lane), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (lane == MAP_FAILED)
+		return NULL;
+	atomic_store(&lane->state, LANE_TAKEN);
+	index = atomic_fetch_add(&all.count, 1);
+	if (index >= LANES_MAX) {
+		munmap(lane, sizeof(*lane));
+		return NULL;
+	}
+	atomic_store(&all.lanes[index], lane);
+	return lane;
+}
+
+static void keep_first(_Atomic uint64_t *first_ns)
+{
+	uint64_t none = 0;
+
+	if (!atomic_load_explicit(first_ns, memory_order_relaxed))
+		atomic_compare_exchange_strong(first_ns, &none, clock_now_ns());
+}
+
+struct lane *lane_of_thread(void)
+{
+	struct lane *lane = own;
+
+	if (lane)
+		return lane;
+	lane = take_over();
+	if (!lane)
+		lane = make();
+	if (lane && pthread_setspecific(all.key, lane)) {
+		atomic_store(&lane->state, LANE_ENDED);
+		lane = NULL;
+	}
+	own = lane;
+	if (!lane) {
+		atomic_fetch_add(&all.homeless, 1);
+		keep_first(&all.homeless_ns);
+	}
+	return lane;
+}
+
+struct op_slot *lane_take_slot(struct lane *lane)
+{
+	uint32_t made;
+	struct op_slot *slot;
+
+	if (!lane->free_slot)
+		lane->free_slot = atomic_exchange_explicit(&lane->returned, 0, memory_order_acquire);
+	if (lane->free_slot) {
+		slot = &lane->slots[lane->free_slot - 1];
+		lane->free_slot = slot->next;
+		return slot;
+	}
+	made = atomic_load_explicit(&lane->slots_made, memory_order_relaxed);
+	if (made == LANE_SLOTS)
+		return NULL;
+	atomic_store_explicit(&lane->slots_made, made + 1, memory_order_release);
+	slot = &lane->slots[made];
+	slot->lane = lane;
+	return slot;
+}
+
+void lane_give_back_slot(struct op_slot *slot)
+{
+	struct lane *lane = slot->lane;
+	uint32_t number = (uint32_t)(slot - lane->slots) + 1;
+
+	if (lane == own) {
+		slot->next = lane->free_slot;
+		lane->free_slot = number;
+		return;
+	}
+	slot->next = atomic_load_explicit(&lane->returned, memory_order_relaxed);
+	while (!atomic_compare_exchange_weak_explicit(&lane->returned, &slot->next, number, memory_order_release,
+						      memory_order_relaxed))
+		;
+}
+
+/* ---- the ring ---------------------------------------------------------------------------------- */
+
+static bool has_room(struct lane *lane, uint64_t tail, uint64_t bytes)
+{
+	if (tail + bytes - lane->head_seen <= LANE_RING_BYTES)
+		return true;
+	lane->head_seen = atomic_load_explicit(&lane->head, memory_order_acquire);
+	return tail + bytes - lane->head_seen <= LANE_RING_BYTES;
+}
+
+void *lane_reserve(struct lane *lane, uint32_t bytes, uint32_t kind)
+{
+	uint64_t tail = atomic_load_explicit(&lane->tail, memory_order_relaxed);
+	uint32_t left = LANE_RING_BYTES - (uint32_t)(tail & MASK);
+	struct op_entry *entry = (struct op_entry *)(lane->ring + (tail & MASK));
+
+	if (!has_room(lane, tail, left < bytes ? (uint64_t)left + bytes : bytes))
+		return NULL;
+	if (left < bytes) {
+		*entry = (struct op_entry){left, OP_ENTRY_PAD};
+		atomic_store_explicit(&lane->tail, tail + left, memory_order_release);
+		entry = (struct op_entry *)lane->ring;
+	}
+	*entry = (struct op_entry){bytes, kind};
+	return entry;
+}
+
+void lane_commit(struct lane *lane, uint32_t bytes)
+{
+	uint64_t tail = atomic_load_explicit(&lane->tail, memory_order_relaxed);
+
+	atomic_store_explicit(&lane->tail, tail + bytes, memory_order_release);
+}
+
+void lane_lose(struct lane *lane)
+{
+	uint64_t lost = atomic_load_explicit(&lane->lost, memory_order_relaxed);
+
+	atomic_store_explicit(&lane->lost, lost + 1, memory_order_relaxed);
+	keep_first(&lane->lost_ns);
+}
+
+/* ---- the reader -------------------------------------------------------------------------------- */
+
+uint32_t lanes_count(void)
+{
+	uint32_t count = atomic_load(&all.count);
+
+	return count < LANES_MAX ? count : LANES_MAX;
+}
+
+struct lane *lane_at(uint32_t index)
+{
+	return atomic_load(&all.lanes[index]); /* NULL: its thread is about to put it there */
+}
+
+const struct op_entry *lane_next(struct lane *lane, uint64_t *position, uint64_t end)
+{
+	const struct op_entry *entry;
+
+	while (*position < end) {
+		entry = (const struct op_entry *)(lane->ring + (*position & MASK));
+		if (entry->bytes < sizeof(*entry) || entry->bytes > end - *position) {
+			*position = end; /* of a session before: its memory has gone */
+			return NULL;
+		}
+		*position += entry->bytes;
+		if (entry->kind != OP_ENTRY_PAD)
+			return entry;
+	}
+	return NULL;
+}
+
+void lane_read_to(struct lane *lane, uint64_t position)
+{
+	atomic_store_explicit(&lane->head, position, memory_order_release);
+}
+
+void lane_recycle(struct lane *lane)
+{
+	uint32_t made = atomic_load_explicit(&lane->slots_made, memory_order_acquire), i;
+	uint32_t ended = LANE_ENDED;
+
+	if (atomic_load(&lane->state) != LANE_ENDED || atomic_load(&lane->tail) != atomic_load(&lane->head))
+		return;
+	for (i = 0; i < made; i++)
+		if (atomic_load(&lane->slots[i].turn) & 1)
+			return;
+	atomic_compare_exchange_strong(&lane->state, &ended, LANE_FREE);
+}
+
+static void earliest(uint64_t *first_ns, uint64_t time_ns)
+{
+	if (time_ns && (!*first_ns || time_ns < *first_ns))
+		*first_ns = time_ns;
+}
+
+uint64_t lanes_lost(uint64_t *first_ns)
+{
+	uint32_t count = lanes_count(), i;
+	uint64_t lost = atomic_load(&all.homeless);
+	struct lane *lane;
+
+	*first_ns = atomic_exchange(&all.homeless_ns, 0);
+	for (i = 0; i < count; i++) {
+		lane = lane_at(i);
+		if (!lane)
+			continue;
+		lost += atomic_load_explicit(&lane->lost, memory_order_relaxed);
+		if (atomic_load_explicit(&lane->lost_ns, memory_order_relaxed))
+			earliest(first_ns, atomic_exchange(&lane->lost_ns, 0));
+	}
+	return lost;
+}
+
+void lanes_empty(void)
+{
+	uint32_t count = lanes_count(), i;
+
+	for (i = 0; i < count; i++)
+		if (lane_at(i))
+			lane_read_to(lane_at(i), atomic_load(&lane_at(i)->tail));
+}
+
+void lanes_release(void)
+{
+	uint32_t count = lanes_count(), i;
+
+	for (i = 0; i < count; i++)
+		if (lane_at(i))
+			madvise(lane_at(i)->ring, LANE_RING_BYTES, MADV_DONTNEED);
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * What a thread that runs ops has of ours: places for the ops that are open, and a ring in which those that have ended,
+ * and names, wait for the agent's thread.  The ring has one writer, its thread, and one reader.  Nothing allocates but
+ * the first op of a thread; what has no room is counted.
+ */
+#ifndef GPUTRACE_AGENT_OP_LANE_H
+#define GPUTRACE_AGENT_OP_LANE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define LANES_MAX 1024u		       /* threads with ops at a time */
+#define LANE_SLOTS 1024u	       /* ops open at a time in one of them */
+#define LANE_RING_BYTES (4u << 20)     /* touched as it is used: 52,000 ops. Power of two */
+#define LANE_NAMES 512u		       /* power of two */
+#define OP_NAME_MAX ((16u << 10) - 32) /* of a name; of longer ones the beginning */
+
+/* An op: what is told of it, but for its end. */
+struct op_facts {
+	uint64_t start_ns;
+	int64_t sequence;
+	uint64_t handle, thread, forward_thread;
+	uint64_t name; /* hash of it */
+	uint32_t tid;
+	uint8_t scope;
+};
+
+/* An open op. PyTorch takes it for an object of its own with a virtual destructor. */
+struct op_slot {
+	const void *vtable;
+	struct lane *lane;
+	_Atomic uint32_t turn; /* odd: open */
+	uint32_t session;
+	uint32_t next; /* of the free ones: number + 1 */
+	_Atomic uint32_t told_open;
+	struct op_facts facts;
+};
+
+enum op_entry_kind {
+	OP_ENTRY_PAD = 1,
+	OP_ENTRY_NAME = 2,
+	OP_ENTRY_OP = 3,
+};
+
+/* What is in a ring; multiples of 8 bytes. */
+struct op_entry {
+	uint32_t bytes;
+	uint32_t kind;
+};
+
+struct op_entry_name {
+	struct op_entry entry;
+	uint64_t hash;
+	uint32_t bytes;	    /* of text */
+	uint32_t is_longer; /* text is the beginning */
+	char text[];
+};
+
+struct op_entry_op {
+	struct op_entry entry;
+	uint64_t end_ns;
+	struct op_facts facts;
+	uint32_t end_tid;
+	uint32_t is_async;
+};
+
+enum lane_state {
+	LANE_FREE,
+	LANE_TAKEN,
+	LANE_ENDED, /* its thread has; the reader frees it */
+};
+
+struct lane {
+	/* the thread's */
+	_Atomic uint64_t tail;
+	uint64_t head_seen;
+	uint32_t free_slot; /* number + 1 */
+	uint32_t names_session, names_epoch;
+	_Atomic uint32_t slots_made;
+	_Atomic uint64_t lost;
+	_Atomic uint64_t lost_ns;   /* the first since the reader looked, 0: none */
+	uint64_t names[LANE_NAMES]; /* hashes of names that were told */
+	/* the reader's */
+	_Atomic uint64_t head __attribute__((aligned(64)));
+	/* of other threads */
+	_Atomic uint32_t returned __attribute__((aligned(64))); /* slots, as free_slot */
+	_Atomic uint32_t state;					/* enum lane_state */
+	struct op_slot slots[LANE_SLOTS];
+	uint8_t ring[LANE_RING_BYTES] __attribute__((aligned(4096)));
+};
+
+/* Once, not on a thread of the application; false: it cannot be told when threads end. */
+bool lanes_open(void);
+
+/* The calling thread's; NULL: there is no room (lanes_lose it). */
+struct lane *lane_of_thread(void);
+
+struct op_slot *lane_take_slot(struct lane *lane);
+void lane_give_back_slot(struct op_slot *slot);
+
+/* Room for an entry, NULL: full.  lane_commit makes it seen. */
+void *lane_reserve(struct lane *lane, uint32_t bytes, uint32_t kind);
+void lane_commit(struct lane *lane, uint32_t bytes);
+
+void lane_lose(struct lane *lane);
+
+/* ---- the reader -------------------------------------------------------------------------------- */
+
+uint32_t lanes_count(void);
+struct lane *lane_at(uint32_t index);
+
+/* The next entry, NULL: none. It is there until the next call. */
+const struct op_entry *lane_next(struct lane *lane, uint64_t *position, uint64_t end);
+
+/* All that was read may be written again. */
+void lane_read_to(struct lane *lane, uint64_t position);
+
+/* Whether its thread has ended and nothing of it is left: then another may have it. */
+void lane_recycle(struct lane *lane);
+
+/* Ops that had no room so far; *first_ns: since the last call, 0. */
+uint64_t lanes_lost(uint64_t *first_ns);
+
+/* At the beginning of a session: nothing is in them. At its end: the memory goes back. */
+void lanes_empty(void);
+void lanes_release(void);
+
+#endif

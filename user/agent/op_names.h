@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * Names of ops, each once: a number for every text, by the hash that the threads made of it.  Bounded: when half the
+ * room is used the names of the half before are forgotten.  Used by the thread of ops alone.
+ */
+#ifndef GPUTRACE_AGENT_OP_NAMES_H
+#define GPUTRACE_AGENT_OP_NAMES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cupti/batch.h"
+
+#define OP_NAMES_MAX 32768u	      /* of one half */
+#define OP_NAMES_BYTES_MAX (8u << 20) /* of one half's text */
+
+/* Reserves the memory (touched only as names come); false: there is none. */
+bool op_names_open(void);
+void op_names_release(void);
+
+/* False: others were forgotten for it, and threads have to tell theirs again. */
+bool op_names_add(struct batch *batch, uint64_t hash, const char *text, uint32_t bytes, bool is_longer);
+
+/* 0: not known. */
+uint32_t op_names_id(uint64_t hash);
+
+/* All that are known once more, with the same numbers. */
+void op_names_repeat(struct batch *batch);
+
+#endif

@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+#include "agent/ops.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "agent/batch_send.h"
+#include "agent/clock.h"
+#include "agent/observer.h"
+#include "agent/old_glibc.h"
+#include "agent/op_lane.h"
+#include "agent/op_names.h"
+#include "agent/own_thread.h"
+#include "agent/points.h"
+#include "agent/torch.h"
+
+#define TICK_NS 20000000u     /* how late the end of listening is noticed */
+#define BUSY_TICK_NS 1000000u /* where a ring fills: at 2 million ops a second that is 2,000 of 52,000 */
+#define BUSY_PART 16u	      /* of a ring that fills in one tick */
+#define SAMPLE_NS 250000000u  /* agent.h asks for twice a second */
+#define OPEN_TOLD_NS 1000000000u
+#define EXIT_MAX_NS 1500000000u /* how long the end of the process may be held up by us, if all goes wrong */
+
+static struct {
+	_Atomic uint32_t alive;	  /* the thread is there */
+	_Atomic uint32_t dead;	  /* in the child of a fork */
+	_Atomic uint32_t exiting; /* futex */
+	_Atomic uint32_t stopped; /* futex: the thread has ended */
+	/* The rest is the thread's. */
+	bool fork_registered, exit_registered;
+	pid_t pid;	  /* whose end at_exit is about */
+	uint32_t state;	  /* enum gpt_agent_ops_state, 0: none told */
+	uint32_t session; /* number, of all there were */
+	unsigned listeners;
+	bool anew;	      /* as they were last seen */
+	uint64_t lost_before; /* until this session began */
+	uint64_t told;
+	uint64_t next_sample_ns;
+	uint64_t libraries; /* how many had been loaded when we looked for PyTorch */
+	char why[256];
+	struct torch torch;
+	struct batch batch;
+} ops;
+
+static bool wanted(void)
+{
+	return points_take_ops() && points_batch_listening() && !atomic_load(&ops.exiting);
+}
+
+/* ---- what is sent ------------------------------------------------------------------------------ */
+
+static void send_state(void)
+{
+	size_t path = strlen(ops.torch.path) + 1, why = strlen(ops.why) + 1;
+	uint64_t lost_ns, lost = lanes_lost(&lost_ns);
+	struct gpt_agent_ops *record = batch_add(&ops.batch, GPT_AGENT_OPS, sizeof(*record) + path + why);
+
+	record->time_ns = clock_now_ns();
+	record->told = ops.told;
+	record->lost = lost - ops.lost_before;
+	record->lost_ns = lost_ns;
+	record->state = ops.state;
+	record->version = ops.torch.version;
+	record->bytes = (uint32_t)(path + why);
+	memcpy(record->text, ops.torch.path, path);
+	memcpy(record->text + path, ops.why, why);
+}
+
+static void tell_state(uint32_t state)
+{
+	ops.state = state;
+	send_state();
+	batch_flush(&ops.batch);
+}
+
+static struct gpt_agent_op *add_op(const struct op_facts *facts)
+{
+	struct gpt_agent_op *record = batch_add(&ops.batch, GPT_AGENT_OP, sizeof(*record));
+
+	record->start_ns = facts->start_ns;
+	record->sequence = facts->sequence;
+	record->handle = facts->handle;
+	record->thread = facts->thread;
+	record->forward_thread = facts->forward_thread;
+	record->tid = facts->tid;
+	record->name = op_names_id(facts->name);
+	record->scope = facts->scope;
+	return record;
+}
+
+static void send_op(const struct op_entry_op *entry)
+{
+	struct gpt_agent_op *record = add_op(&entry->facts);
+
+	record->end_ns = entry->end_ns;
+	record->end_tid = entry->end_tid;
+	record->flags = entry->is_async ? GPT_AGENT_OP_ASYNC : 0;
+	ops.told++;
+}
+
+/* How full it was, in bytes. */
+static uint64_t send_lane(struct lane *lane)
+{
+	uint64_t position = atomic_load(&lane->head), end = atomic_load(&lane->tail), bytes = end - position;
+	const struct op_entry *entry;
+
+	while ((entry = lane_next(lane, &position, end))) {
+		const struct op_entry_name *name = (const struct op_entry_name *)entry;
+
+		if (entry->kind == OP_ENTRY_OP)
+			send_op((const struct op_entry_op *)entry);
+		else if (!op_names_add(&ops.batch, name->hash, name->text, name->bytes, name->is_longer))
+			observer_repeat_names();
+	}
+	lane_read_to(lane, position);
+	lane_recycle(lane);
+	return bytes;
+}
+
+static uint64_t send_lanes(void)
+{
+	uint32_t count = lanes_count(), i;
+	uint64_t most = 0, bytes;
+
+	for (i = 0; i < count; i++) {
+		bytes = lane_at(i) ? send_lane(lane_at(i)) : 0;
+		most = bytes > most ? bytes : most;
+	}
+	return most;
+}
+
+static void send_open_op(struct op_slot *slot, uint64_t before_ns, bool again)
+{
+	struct gpt_agent_op *record;
+	struct op_facts facts;
+
+	if ((!again && atomic_load(&slot->told_open)) || !observer_open_op(slot, ops.session, before_ns, &facts))
+		return;
+	atomic_store(&slot->told_open, 1);
+	record = add_op(&facts);
+	record->end_ns = clock_now_ns();
+	record->end_tid = facts.tid;
+	record->flags = GPT_AGENT_OP_OPEN;
+}
+
+/* Those that began before then; `again`: also those that were told. */
+static void send_open(uint64_t before_ns, bool again)
+{
+	uint32_t count = lanes_count(), made, i, j;
+	struct lane *lane;
+
+	for (i = 0; i < count; i++) {
+		lane = lane_at(i);
+		made = lane ? atomic_load(&lane->slots_made) : 0;
+		for (j = 0; j < made; j++)
+			send_open_op(&lane->slots[j], before_ns, again);
+	}
+}
+
+/* ---- a session --------------------------------------------------------------------------------- */
+
+static void at_exit(void)
+{
+	uint64_t end = clock_now_ns() + EXIT_MAX_NS;
+
+	if (ops.pid != getpid()) /* a child with our memory: its end is not that of the process */
+		return;
+	futex_set(&ops.exiting);
+	while (atomic_load(&ops.alive) && clock_now_ns() < end)
+		futex_wait(&ops.stopped, 0, EXIT_MAX_NS / 10);
+}
+
+/* Behind PyTorch's own: what is registered last runs first. */
+static void register_exit(void)
+{
+	ops.pid = getpid();
+	if (!ops.exit_registered)
+		atexit(at_exit);
+	ops.exit_registered = true;
+}
+
+static bool observe(void)
+{
+	uint64_t unused;
+
+	lanes_empty();
+	ops.lost_before = lanes_lost(&unused);
+	ops.told = 0;
+	return observer_begin(&ops.torch, ++ops.session, ops.why, sizeof(ops.why));
+}
+
+static void refuse(void)
+{
+	torch_close(&ops.torch);
+	tell_state(GPT_AGENT_OPS_REFUSED);
+}
+
+static void look_for_torch(void)
+{
+	uint64_t libraries = torch_libraries_loaded();
+
+	if (libraries == ops.libraries)
+		return;
+	ops.libraries = libraries;
+	switch (torch_open(&ops.torch, ops.why, sizeof(ops.why))) {
+	case TORCH_NONE:
+		ops.why[0] = '\0';
+		tell_state(GPT_AGENT_OPS_WAITING);
+		return;
+	case TORCH_REFUSED:
+		refuse();
+		return;
+	case TORCH_READY:
+		break;
+	}
+	if (!lanes_open() || !op_names_open())
+		strcpy(ops.why, "no memory");
+	else if (observe()) {
+		register_exit();
+		if (ops.torch.another)
+			strcpy(ops.why, "there is another PyTorch in the process, whose ops are not seen");
+		tell_state(GPT_AGENT_OPS_OBSERVING);
+		return;
+	}
+	refuse();
+}
+
+/* Whether somebody has come who has heard nothing yet. */
+static bool somebody_came(void)
+{
+	unsigned listeners = points_take_ops();
+	bool anew = points_asked_anew(), came = listeners > ops.listeners || (anew && !ops.anew);
+
+	ops.listeners = listeners;
+	ops.anew = anew;
+	return came;
+}
+
+/* Returns how long to wait. */
+static uint64_t tick(void)
+{
+	uint64_t now = clock_now_ns(), filled = 0;
+	bool observing = ops.state == GPT_AGENT_OPS_OBSERVING, came = somebody_came();
+
+	if (observing) {
+		filled = send_lanes();
+		if (came)
+			op_names_repeat(&ops.batch);
+	}
+	if (came || now >= ops.next_sample_ns) {
+		ops.next_sample_ns = now + SAMPLE_NS;
+		if (observing)
+			send_open(now - OPEN_TOLD_NS, false);
+		send_state();
+		batch_flush(&ops.batch);
+	}
+	return filled > LANE_RING_BYTES / BUSY_PART ? BUSY_TICK_NS : TICK_NS;
+}
+
+static void finish(void)
+{
+	observer_end();
+	send_lanes();
+	send_open(UINT64_MAX, true);
+	tell_state(GPT_AGENT_OPS_STOPPED);
+	op_names_release();
+	lanes_release();
+	torch_close(&ops.torch);
+}
+
+static void run(void)
+{
+	ops.state = 0;
+	ops.libraries = 0;
+	ops.next_sample_ns = 0;
+	ops.listeners = points_take_ops();
+	ops.anew = points_asked_anew();
+	ops.why[0] = '\0';
+	while (wanted()) {
+		if (ops.state != GPT_AGENT_OPS_OBSERVING)
+			look_for_torch();
+		futex_wait(&ops.exiting, 0, tick());
+	}
+	if (ops.state == GPT_AGENT_OPS_OBSERVING)
+		finish();
+	else if (ops.state == GPT_AGENT_OPS_WAITING)
+		tell_state(GPT_AGENT_OPS_STOPPED);
+}
+
+/* ---- the thread -------------------------------------------------------------------------------- */
+
+static void at_fork_in_child(void)
+{
+	observer_forked();
+	atomic_store(&ops.dead, 1);
+}
+
+/* Not on a thread that was lent to us: glibc may hold a lock there (agent.c). */
+static void register_fork(void)
+{
+	if (!ops.fork_registered)
+		pthread_atfork(observer_before_fork, observer_after_fork, at_fork_in_child);
+	ops.fork_registered = true;
+}
+
+static bool begin_life(void)
+{
+	uint32_t none = 0;
+
+	return atomic_compare_exchange_strong(&ops.alive, &none, 1);
+}
+
+static void *ops_thread(void *unused)
+{
+	prctl(PR_SET_NAME, "gputrace-ops");
+	register_fork();
+	ops.batch.send = batch_to_collector;
+	do {
+		run();
+		atomic_store(&ops.alive, 0);
+	} while (wanted() && begin_life()); /* wanted again meanwhile: who came then saw us alive */
+	futex_set(&ops.stopped);
+	return unused;
+}
+
+void ops_start(void)
+{
+	if (!points_take_ops() || atomic_load(&ops.dead) || !wanted() || !begin_life())
+		return;
+	atomic_store(&ops.stopped, 0);
+	if (!own_thread_start(ops_thread))
+		atomic_store(&ops.alive, 0);
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* Threads of ours in somebody else's process, and what they wait for. */
+#ifndef GPUTRACE_AGENT_OWN_THREAD_H
+#define GPUTRACE_AGENT_OWN_THREAD_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Detached.  It blocks all signals: the application's handlers must not run on a thread that it did not make. */
+bool own_thread_start(void *(*run)(void *));
+
+/* Until futex_wake or futex_set, at most ns; at once back where the word is not `value`. */
+void futex_wait(_Atomic uint32_t *word, uint32_t value, uint64_t ns);
+void futex_wake(_Atomic uint32_t *word);
+
+/* To 1, and wakes. */
+void futex_set(_Atomic uint32_t *word);
+
+#endif

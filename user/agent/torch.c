@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* Finds it by the name of its file; what is not known for certain is refused, never guessed. See torch.h. */
+#include "agent/torch.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/old_glibc.h"
+#include "agent/path.h"
+
+#define NAME "libtorch_cpu.so"
+#define ROOM 2048u /* for an op of any version that is known */
+#define MARGIN 64u
+#define FILL 0xa5
+#define CHECKED_SCOPE 7u /* GPT_AGENT_OP_USER_SCOPE: not what an empty op has */
+
+/* ---- which ------------------------------------------------------------------------------------- */
+
+static int look_at(struct dl_phdr_info *info, size_t size, void *context)
+{
+	struct torch *torch = context;
+
+	if (!info->dlpi_name || strncmp(path_base(info->dlpi_name), NAME, strlen(NAME)) ||
+	    strlen(info->dlpi_name) >= sizeof(torch->path))
+		return 0;
+	torch->another = torch->path[0] != '\0';
+	if (!torch->another)
+		strcpy(torch->path, info->dlpi_name);
+	return 0;
+}
+
+static int count_loaded(struct dl_phdr_info *info, size_t size, void *loaded)
+{
+	*(uint64_t *)loaded = info->dlpi_adds;
+	return 1;
+}
+
+uint64_t torch_libraries_loaded(void)
+{
+	uint64_t loaded = 0;
+
+	dl_iterate_phdr(count_loaded, &loaded);
+	return loaded;
+}
+
+uint32_t torch_version_of_name(const char *path)
+{
+	const char *at = path_base(path);
+	unsigned long major, minor;
+	char *end;
+
+	if (strncmp(at, NAME ".", strlen(NAME ".")))
+		return 0;
+	major = strtoul(at + strlen(NAME "."), &end, 10);
+	if (*end != '.')
+		return 0;
+	minor = strtoul(end + 1, &end, 10);
+	if (!major || major > 255 || minor > 255)
+		return 0;
+	return (uint32_t)(major << 16 | minor << 8);
+}
+
+/* From 2.9 on it says so itself; Debian's files have it in their names. */
+static uint32_t find_version(const struct torch *torch)
+{
+	uint64_t (*tell)(void), version;
+	uint32_t named;
+
+	*(void **)&tell = dlsym(torch->handle, "aoti_torch_abi_version");
+	version = tell ? tell() : 0;
+	if (version)
+		return (uint32_t)(version >> 40); /* major, minor, patch: a byte each */
+	named = torch_version_of_name(torch->path);
+	return named;
+}
+
+/* ---- its functions ----------------------------------------------------------------------------- */
+
+static bool find_functions(struct torch *torch)
+{
+	const struct {
+		void *function;
+		const char *symbol;
+	} wanted[] = {
+		{&torch->add, "_ZN2at17addGlobalCallbackENS_22RecordFunctionCallbackE"},
+		{&torch->remove, "_ZN2at14removeCallbackEm"},
+		{&torch->name, "_ZNK2at14RecordFunction4nameEv"},
+		{&torch->thread, "_ZN2at14RecordFunction15currentThreadIdEv"},
+		{&torch->construct, "_ZN2at14RecordFunctionC1ENS_11RecordScopeE"},
+		{&torch->destroy, "_ZN2at14RecordFunctionD1Ev"},
+		{&torch->set_async, "_ZN2at14RecordFunction9_setAsyncEv"},
+	};
+	void *found;
+	size_t i;
+
+	for (i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+		found = dlsym(torch->handle, wanted[i].symbol);
+		if (!found)
+			return false;
+		memcpy(wanted[i].function, &found, sizeof(found));
+	}
+	return true;
+}
+
+static void name_version(const struct torch *torch, char *name, size_t size)
+{
+	if (torch->version)
+		snprintf(name, size, "PyTorch %u.%u.%u", torch->version >> 16, torch->version >> 8 & 255,
+			 torch->version & 255);
+	else
+		snprintf(name, size, "a PyTorch that does not tell its version");
+}
+
+static enum torch_answer refuse(struct torch *torch)
+{
+	dlclose(torch->handle);
+	torch->handle = NULL;
+	return TORCH_REFUSED;
+}
+
+enum torch_answer torch_open(struct torch *torch, char *why, size_t why_size)
+{
+	char name[48];
+
+	memset(torch, 0, sizeof(*torch));
+	dl_iterate_phdr(look_at, torch);
+	if (!torch->path[0])
+		return TORCH_NONE;
+	torch->handle = dlopen(torch->path, RTLD_NOW | RTLD_NOLOAD);
+	if (!torch->handle)
+		return TORCH_NONE; /* gone again */
+	torch->version = find_version(torch);
+	torch->layout = torch_layout(torch->version);
+	name_version(torch, name, sizeof(name));
+#if !defined(__x86_64__)
+	snprintf(why, why_size, "not on this kind of machine yet");
+	return refuse(torch);
+#endif
+	if (!torch->layout || torch->layout->callback_bytes != TORCH_CALLBACK_BYTES ||
+	    torch->layout->op_bytes > ROOM - MARGIN) {
+		snprintf(why, why_size, "%s is not known to this gputrace", name);
+		return refuse(torch);
+	}
+	if (!find_functions(torch)) {
+		snprintf(why, why_size, "%s does not export what an observer needs", name);
+		return refuse(torch);
+	}
+	return TORCH_READY;
+}
+
+void torch_close(struct torch *torch)
+{
+	if (torch->handle)
+		dlclose(torch->handle);
+	torch->handle = NULL;
+}
+
+/* ---- its layout -------------------------------------------------------------------------------- */
+
+static uint64_t word(const uint8_t *op, unsigned offset)
+{
+	uint64_t value;
+
+	memcpy(&value, op + offset, sizeof(value));
+	return value;
+}
+
+static bool is_as_expected(const struct torch *torch, const uint8_t *op)
+{
+	const struct torch_layout *layout = torch->layout;
+	uint64_t thread = torch->thread();
+	unsigned i;
+
+	for (i = 0; i < MARGIN; i++)
+		if (op[layout->op_bytes + i] != FILL)
+			return false;
+	return op[layout->op_scope] == CHECKED_SCOPE && thread && word(op, layout->op_thread) == thread &&
+	       word(op, layout->op_sequence) == UINT64_MAX && !word(op, layout->op_inputs) &&
+	       !word(op, layout->op_inputs + 8) && !word(op, layout->op_forward_thread) &&
+	       !word(op, layout->op_handle) && !op[layout->op_async] && word(op, layout->op_debug_handle) == UINT64_MAX;
+}
+
+bool torch_check(const struct torch *torch, char *why, size_t why_size)
+{
+	uint8_t op[ROOM] __attribute__((aligned(16)));
+	uint8_t before[ROOM];
+	char name[48];
+	bool right;
+
+	memset(op, FILL, sizeof(op));
+	torch->construct(op, CHECKED_SCOPE);
+	right = is_as_expected(torch, op) && !strcmp(torch->name(op), "");
+	memcpy(before, op, sizeof(before));
+	before[torch->layout->op_async] = 1;
+	torch->set_async(op);
+	right = right && !memcmp(op, before, sizeof(op));
+	torch->destroy(op);
+	if (right)
+		return true;
+	name_version(torch, name, sizeof(name));
+	snprintf(why, why_size, "the ops of %s are not laid out as in its headers", name);
+	return false;
+}
+
+struct torch_callback torch_callback_make(const struct torch_layout *layout, void *start, void *end)
+{
+	struct torch_callback callback = {{0}};
+	double always = 1.0;
+
+	memcpy(callback.bytes + layout->callback_start, &start, sizeof(start));
+	memcpy(callback.bytes + layout->callback_end, &end, sizeof(end));
+	memcpy(callback.bytes + layout->callback_probability, &always, sizeof(always));
+	memset(callback.bytes + layout->callback_scopes, 1, layout->callback_scope_count);
+	return callback;
+}
