@@ -28,7 +28,7 @@
 #define DRIVER 400	 /* its driver brings the agent */
 
 static atomic_bool release, release_strays, hurried;
-static atomic_uint inside, waiting, ended;
+static atomic_uint inside, waiting, ended, observed;
 
 static void pause_a_little(void)
 {
@@ -49,6 +49,13 @@ int inject_agent(pid_t pid, uint64_t start_ticks, int agent_fd, const char *cupt
 	result->tid = pid + 1;
 	result->stray = pid / STRAY == 1 ? pid : 0;
 	snprintf(result->why, sizeof(result->why), "%s", cupti ? cupti : "");
+	return pid == CANNOT_WRITE ? -EPERM : 0;
+}
+
+int inject_observer(pid_t pid, uint64_t start_ticks, int agent_fd, struct inject_result *result)
+{
+	memset(result, 0, sizeof(*result));
+	observed++;
 	return pid == CANNOT_WRITE ? -EPERM : 0;
 }
 
@@ -74,11 +81,12 @@ void inject_hurry(void)
 /* ---- */
 
 static int file;
+static const struct entering_wish plain, unless_driver = {.unless_driver = true};
 
 static int begin(void **state)
 {
 	release = release_strays = hurried = false;
-	inside = waiting = ended = 0;
+	inside = waiting = ended = observed = 0;
 	file = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	return file < 0;
 }
@@ -93,7 +101,7 @@ static struct entering *enter(pid_t pid)
 {
 	struct entering *entering = NULL;
 
-	assert_int_equal(entering_begin(pid, 0, file, NULL, false, &entering), 0);
+	assert_int_equal(entering_begin(pid, file, &plain, &entering), 0);
 	return entering;
 }
 
@@ -115,7 +123,7 @@ static void wait_until_ended(unsigned count)
 	for (;;) {
 		struct entering *entering;
 		struct inject_result result;
-		int error = entering_begin(1, 0, file, NULL, false, &entering);
+		int error = entering_begin(1, file, &plain, &entering);
 
 		if (!error) {
 			answer_of(entering, &result);
@@ -142,12 +150,35 @@ static void nobody_is_entered_whose_driver_brings_the_agent(void **state)
 	struct inject_result result;
 
 	assert_int_equal(answer_of(enter(DRIVER), &result), 0); /* not asked */
-	assert_int_equal(entering_begin(DRIVER + 1, 0, file, NULL, true, &entering), 0);
+	assert_int_equal(entering_begin(DRIVER + 1, file, &unless_driver, &entering), 0);
 	assert_int_equal(answer_of(entering, &result), 0);
 	wait_until_ended(2);
-	assert_int_equal(entering_begin(DRIVER, 0, file, NULL, true, &entering), 0);
+	assert_int_equal(entering_begin(DRIVER, file, &unless_driver, &entering), 0);
 	assert_int_equal(answer_of(entering, &result), -EALREADY);
 	assert_int_equal(result.tid, 0);
+}
+
+static int answer_to(pid_t pid, const struct entering_wish *wish)
+{
+	struct entering *entering;
+	struct inject_result result;
+
+	assert_int_equal(entering_begin(pid, file, wish, &entering), 0);
+	return answer_of(entering, &result);
+}
+
+static void who_wants_ops_is_entered_although_the_driver_brings_the_agent(void **state)
+{
+	const struct entering_wish known = {.driver = true, .ops = true}, ops = {.unless_driver = true, .ops = true};
+
+	assert_int_equal(answer_to(DRIVER, &ops), -EALREADY);
+	assert_int_equal(observed, 1);
+	assert_int_equal(answer_to(10, &known), -EALREADY);
+	assert_int_equal(observed, 2);
+	assert_int_equal(answer_to(CANNOT_WRITE, &known), -EPERM);
+	assert_int_equal(answer_to(10, &ops), 0);
+	assert_int_equal(observed, 3);
+	wait_until_ended(4);
 }
 
 static void one_that_waits_keeps_no_other_waiting(void **state)
@@ -169,11 +200,11 @@ static void the_answer_comes_before_a_stray_has_stopped_and_no_second_try_does(v
 	struct inject_result result;
 
 	assert_int_equal(answer_of(enter(STRAY + 1), &result), 0);
-	assert_int_equal(entering_begin(STRAY + 1, 0, file, NULL, false, &again), -EAGAIN);
+	assert_int_equal(entering_begin(STRAY + 1, file, &plain, &again), -EAGAIN);
 	assert_null(again);
 	release_strays = true;
 	wait_until_ended(1);
-	while (entering_begin(STRAY + 1, 0, file, NULL, false, &again))
+	while (entering_begin(STRAY + 1, file, &plain, &again))
 		pause_a_little();
 	answer_of(again, &result);
 	wait_until_ended(3);
@@ -209,7 +240,7 @@ static void there_are_so_many_at_once_and_no_more(void **state)
 
 	for (int i = 0; i < ENTERINGS_MAX; i++)
 		all[i] = enter(SLOW + i);
-	assert_int_equal(entering_begin(10, 0, file, NULL, false, &more), -EAGAIN);
+	assert_int_equal(entering_begin(10, file, &plain, &more), -EAGAIN);
 	release = true;
 	for (int i = 0; i < ENTERINGS_MAX; i++)
 		answer_of(all[i], &result);
@@ -239,6 +270,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		behaviour(the_answer_is_that_of_its_own_process),
 		behaviour(nobody_is_entered_whose_driver_brings_the_agent),
+		behaviour(who_wants_ops_is_entered_although_the_driver_brings_the_agent),
 		behaviour(one_that_waits_keeps_no_other_waiting),
 		behaviour(the_answer_comes_before_a_stray_has_stopped_and_no_second_try_does),
 		behaviour(one_that_is_forgotten_ends_by_itself),

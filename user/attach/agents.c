@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The agent goes where libcuda is mapped: what only has libcudart has not used the GPU yet.  Processes that we
- * started get it from the driver, and of those that were forked some cannot use CUDA (forks.c).
+ * started get it from the driver, and of those that were forked some cannot use CUDA (forks.c).  Where PyTorch's ops
+ * are wanted it goes where PyTorch is, too, whatever the driver does.
  */
 #include "attach/agents.h"
 
@@ -37,11 +38,30 @@ static bool driver_may_bring_it(const struct followed *process)
 	return !process->entry.driver_fails && !followed_maps(process, LIBRARY_AGENT) && !driver_has_failed(process);
 }
 
+static bool has_ops(const struct agents *agents, const struct followed *process)
+{
+	return agents->ops && followed_maps(process, LIBRARY_TORCH);
+}
+
+static bool is_wanted(const struct agents *agents, const struct followed *process)
+{
+	return has_ops(agents, process) || (!process->ours && followed_maps(process, LIBRARY_CUDA));
+}
+
+static const char *what_is_missing(const struct agents *agents, const struct followed *process)
+{
+	if (!has_ops(agents, process))
+		return "no GPU times";
+	return process->ours || !followed_maps(process, LIBRARY_CUDA) ? "no ops of PyTorch"
+								      : "no GPU times, no ops of PyTorch";
+}
+
 static void tell_not_in(const struct agents *agents, const struct followed *process, const char *why)
 {
 	char note[384];
 
-	snprintf(note, sizeof(note), "pid %d: no GPU times, the agent could not be let in: %s", process->pid, why);
+	snprintf(note, sizeof(note), "pid %d: %s, the agent could not be let in: %s", process->pid,
+		 what_is_missing(agents, process), why);
 	emit_text(agents->emit, agents->emit_context, GPT_NOTE, (uint32_t)process->pid, note);
 	msg_debug("%s", note);
 }
@@ -49,7 +69,8 @@ static void tell_not_in(const struct agents *agents, const struct followed *proc
 static void give_up(struct agents *agents, struct followed *process, const char *why)
 {
 	process->entry.state = ENTRY_REFUSED;
-	cupti_client_forget(&process->cupti_client);
+	if (!process->ours)
+		cupti_client_forget(&process->cupti_client);
 	snprintf(process->entry.why, sizeof(process->entry.why), "%s", why);
 	tell_not_in(agents, process, why);
 }
@@ -86,8 +107,8 @@ static bool watch(struct files *files, const struct followed *process)
  */
 static int suspect_others(struct agents *agents, struct followed *process)
 {
-	if (process->cupti_client.state != CUPTI_CLIENT_NONE || !followed_maps(process, LIBRARY_TORCH) ||
-	    !watch(agents->processes->files, process))
+	if (process->ours || process->cupti_client.state != CUPTI_CLIENT_NONE ||
+	    !followed_maps(process, LIBRARY_TORCH) || !watch(agents->processes->files, process))
 		return 0;
 	return cupti_client_suspect(&process->cupti_client, agents->file, process->pid, monotonic_ns());
 }
@@ -107,7 +128,8 @@ static void settle(struct agents *agents, struct followed *process, int error, c
 
 	if (error == -EALREADY) {
 		entry->state = ENTRY_DRIVER;
-		cupti_client_forget(&process->cupti_client);
+		if (!process->ours)
+			cupti_client_forget(&process->cupti_client);
 		return;
 	}
 	entry->tries++;
@@ -144,8 +166,13 @@ static void try_now(struct agents *agents, struct followed *process)
 		settle(agents, process, error, &result);
 		return;
 	}
-	error = entering_begin(process->pid, process->start_ticks, agents->file_fd, agents->cupti,
-			       driver_may_bring_it(process), &entry->entering);
+	error = entering_begin(process->pid, agents->file_fd,
+			       &(struct entering_wish){.start_ticks = process->start_ticks,
+						       .cupti = agents->cupti,
+						       .unless_driver = driver_may_bring_it(process),
+						       .driver = process->ours,
+						       .ops = has_ops(agents, process)},
+			       &entry->entering);
 	if (!error) {
 		entry->state = ENTRY_ENTERING;
 	} else if (error == -EAGAIN) { /* no try: it has not come to one */
@@ -248,17 +275,18 @@ unsigned agents_tick(struct agents *agents, uint64_t now_ns)
 		struct agent_entry *entry = &process->entry;
 
 		look_at_entering(agents, process);
-		if (process->ours || process->agent_live || process->agent_stopped ||
-		    !followed_maps(process, LIBRARY_CUDA) || is_left_out(agents, process, now_ns, &pending))
+		if ((!process->ours && (process->agent_live || process->agent_stopped)) ||
+		    !is_wanted(agents, process) || is_left_out(agents, process, now_ns, &pending))
 			continue;
-		if (entry->state == ENTRY_DRIVER && driver_has_failed(process)) {
+		if (entry->state == ENTRY_DRIVER && !process->ours && driver_has_failed(process)) {
 			entry->driver_fails = true;
 			entry->state = ENTRY_WAITING;
 		}
 		if (entry->state == ENTRY_WAITING && entry->next_ns <= now_ns && !may_answer(process, now_ns))
 			try_now(agents, process);
 		pending += entry->state == ENTRY_WAITING || entry->state == ENTRY_ENTERING ||
-			   (entry->state == ENTRY_ASKED && now_ns < entry->asked_ns + ANSWER_NS);
+			   (entry->state == ENTRY_ASKED && followed_maps(process, LIBRARY_CUDA) &&
+			    now_ns < entry->asked_ns + ANSWER_NS);
 	}
 	stop_watching(agents);
 	return pending;

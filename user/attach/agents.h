@@ -10,13 +10,15 @@ struct agents {
 	int file_fd;			/* of the agent, from read_only_open; -1: nobody gets it */
 	const struct probed_file *file; /* the same, for its counters */
 	const char *cupti;		/* which libcupti it shall use, NULL: the one it finds */
+	bool ops;			/* it shall observe PyTorch's ops */
 	attach_emit emit;
 	void *emit_context;
 };
 
 /*
- * Has the agent let into every process that uses CUDA and has none at work, if its time has come, and sees what has
- * become of that; does not wait.  The number of those that are still to be tried or have not answered yet.
+ * Has the agent let into every process that uses CUDA (or PyTorch, for its ops) and has none at work, if its time has
+ * come, and sees what has become of that; does not wait.  The number of those that are still to be tried or have not
+ * answered yet.
  */
 unsigned agents_tick(struct agents *agents, uint64_t now_ns);
 

@@ -76,12 +76,14 @@ int attach_open(const struct attach_options *options, attach_emit emit, void *co
 	attach->files.programs = &attach->programs;
 	attach->files.python_calls = options->python_calls;
 	attach->files.activity_sets = options->activity_sets;
+	attach->files.ops = options->ops;
 	attach->files.foreign_buffers = options->agent != ATTACH_AGENT_OFF;
 	foreign_reader_open(&attach->foreign_reader, options->activity_sets, emit, context);
 	attach->processes.files = &attach->files;
 	attach->agents = (struct agents){.processes = &attach->processes,
 					 .file_fd = -1,
 					 .cupti = options->cupti,
+					 .ops = options->ops,
 					 .emit = emit,
 					 .emit_context = context};
 	attach->symbols = symbols_new(emit, context);

@@ -39,6 +39,7 @@ struct attach_options {
 	bool native;		/* take native stacks too */
 	bool python_calls;	/* entry and end of every Python call, where the interpreter allows it */
 	unsigned activity_sets; /* of the agent besides kernels: 1 << enum gpt_agent_activity_set */
+	bool ops;		/* PyTorch's ops too: the agent comes into every process that has PyTorch */
 	size_t ring_bytes;	/* power of two */
 };
 

@@ -71,7 +71,7 @@ static bool agents_pending(const struct attach *attach)
 	for (size_t i = 0; i < attach->processes.list.count; i++) {
 		const struct followed *process = attach->processes.list.items[i];
 
-		if (process->agent_live && !process->agent_stopped)
+		if ((process->agent_live && !process->agent_stopped) || process->ops_live)
 			return true;
 	}
 	return false;

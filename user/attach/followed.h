@@ -43,6 +43,7 @@ struct followed {
 	bool agent_calls;     /* it reports the calls of the process: no symbol probes are needed */
 	bool agent_stopped;   /* its last HELLO said so */
 	bool agent_heard;     /* it has sent something */
+	bool ops_live;	      /* it waits for ops of PyTorch, or observes them */
 	bool has_python;
 	bool deaths_seen;	/* the end of its code objects is */
 	bool told;		/* its GPT_PROCESS record was written */

@@ -132,20 +132,22 @@ const struct probed_file *attach_process_agent(const struct attach *attach, cons
 	return attach->agent;
 }
 
-/* The one thing in a batch that attach/ has to know: that the agent has said its last word. */
-static bool batch_says_stopped(const struct gpt_agent_batch *batch)
+/* What attach/ has to know of a batch: whether the agent, or its observer of ops, has said its last word. */
+static void note_last_words(struct followed *process, const struct gpt_agent_batch *batch)
 {
 	const struct gpt_record *record;
 	size_t at = 0;
 
 	while ((record = batch_next(batch, &at))) {
 		const struct gpt_agent_hello *hello = (const struct gpt_agent_hello *)record;
+		const struct gpt_agent_ops *ops = (const struct gpt_agent_ops *)record;
 
-		if (record->type == GPT_AGENT_HELLO && record->size >= sizeof(*hello) &&
-		    (hello->state == GPT_AGENT_STOPPED || hello->state == GPT_AGENT_FAILED))
-			return true;
+		if (record->type == GPT_AGENT_HELLO && record->size >= sizeof(*hello))
+			process->agent_stopped |= hello->state == GPT_AGENT_STOPPED || hello->state == GPT_AGENT_FAILED;
+		if (record->type == GPT_AGENT_OPS && record->size >= sizeof(*ops))
+			process->ops_live =
+				ops->state == GPT_AGENT_OPS_WAITING || ops->state == GPT_AGENT_OPS_OBSERVING;
 	}
-	return false;
 }
 
 static void notice_batch(struct attach *attach, const struct gpt_agent_batch *batch)
@@ -156,8 +158,7 @@ static void notice_batch(struct attach *attach, const struct gpt_agent_batch *ba
 		return;
 	process->agent_heard = true;
 	foreign_buffers_learn(&attach->foreign_reader, &process->foreign_buffers, batch);
-	if (batch_says_stopped(batch))
-		process->agent_stopped = true;
+	note_last_words(process, batch);
 	if (processes_update_agent(&attach->processes, process))
 		attach->reconcile = true;
 }
@@ -200,7 +201,7 @@ static bool batch_tells(const struct gpt_agent_batch *batch)
 	size_t at = 0;
 
 	while ((record = batch_next(batch, &at)))
-		if (record->type == GPT_AGENT_HELLO || record->type == GPT_AGENT_SIZES)
+		if (record->type == GPT_AGENT_HELLO || record->type == GPT_AGENT_SIZES || record->type == GPT_AGENT_OPS)
 			return true;
 	return false;
 }

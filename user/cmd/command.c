@@ -158,10 +158,15 @@ int command_release(struct command *command)
 	return -command->exec_errno;
 }
 
+/* Looked at, not taken: a stop of a thread that is being entered (attach/inject) is for who enters it. */
 bool command_has_ended(struct command *command)
 {
-	if (!command->ended && command->pid && waitpid(command->pid, &command->status, WNOHANG) == command->pid)
-		command->ended = true;
+	siginfo_t info = {};
+
+	if (command->ended || !command->pid || waitid(P_PID, (id_t)command->pid, &info, WEXITED | WNOHANG | WNOWAIT) ||
+	    !info.si_pid || (info.si_code != CLD_EXITED && info.si_code != CLD_KILLED && info.si_code != CLD_DUMPED))
+		return command->ended;
+	command->ended = waitpid(command->pid, &command->status, WNOHANG) == command->pid;
 	return command->ended;
 }
 

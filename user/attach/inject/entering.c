@@ -19,10 +19,9 @@
 struct entering {
 	struct entering *next;
 	pid_t pid;
-	uint64_t start_ticks;
-	int agent_fd; /* its own */
-	char *cupti;  /* NULL: none */
-	bool unless_driver;
+	int agent_fd;		   /* its own */
+	char *cupti;		   /* NULL: none */
+	struct entering_wish wish; /* without cupti */
 	/* Under the lock. */
 	bool ended, forgotten;
 	bool gone; /* the thread does not look at it any more */
@@ -52,16 +51,24 @@ static void unlink_locked(struct entering *entering)
 	count--;
 }
 
+static int enter(const struct entering *entering, struct inject_result *result)
+{
+	const struct entering_wish *wish = &entering->wish;
+	int error;
+
+	if (!wish->driver && (!wish->unless_driver || !inject_driver_brings(entering->pid)))
+		return inject_agent(entering->pid, wish->start_ticks, entering->agent_fd, entering->cupti, result);
+	error = wish->ops ? inject_observer(entering->pid, wish->start_ticks, entering->agent_fd, result) : 0;
+	return error ? error : -EALREADY;
+}
+
 static void *entering_main(void *context)
 {
 	struct entering *entering = context;
 	struct inject_result result = {0};
-	int error = -EALREADY;
+	int error = enter(entering, &result);
 	bool forgotten;
 
-	if (!entering->unless_driver || !inject_driver_brings(entering->pid))
-		error = inject_agent(entering->pid, entering->start_ticks, entering->agent_fd, entering->cupti,
-				     &result);
 	pthread_mutex_lock(&lock);
 	entering->result = result;
 	entering->error = error;
@@ -98,16 +105,15 @@ static int take_place(struct entering *entering)
 	return error;
 }
 
-int entering_begin(pid_t pid, uint64_t start_ticks, int agent_fd, const char *cupti, bool unless_driver,
-		   struct entering **out)
+int entering_begin(pid_t pid, int agent_fd, const struct entering_wish *wish, struct entering **out)
 {
 	struct entering *entering = xcalloc(1, sizeof(*entering));
 	int error;
 
 	entering->pid = pid;
-	entering->start_ticks = start_ticks;
-	entering->unless_driver = unless_driver;
-	entering->cupti = cupti ? xstrdup(cupti) : NULL;
+	entering->wish = *wish;
+	entering->wish.cupti = NULL;
+	entering->cupti = wish->cupti ? xstrdup(wish->cupti) : NULL;
 	entering->agent_fd = fcntl(agent_fd, F_DUPFD_CLOEXEC, 0);
 	error = entering->agent_fd < 0 ? -errno : take_place(entering);
 	if (!error) {

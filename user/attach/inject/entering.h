@@ -20,13 +20,20 @@
 
 struct entering;
 
+/* What is to be done, by inject.h. */
+struct entering_wish {
+	uint64_t start_ticks; /* of the process, as process_start_ticks */
+	const char *cupti;    /* as inject_agent; NULL: none */
+	bool unless_driver;   /* the answer is -EALREADY where inject_driver_brings */
+	bool driver;	      /* it does for certain: there is nothing to do but for ops */
+	bool ops;	      /* PyTorch's, also where the driver brings the agent: inject_observer */
+};
+
 /*
- * Begins inject_agent in a thread; the file is not needed any more when this returns.  unless_driver: its answer is
- * -EALREADY, and nothing is done, where inject_driver_brings.  -EAGAIN: not now, as there are too many, or an earlier
- * one into this process is not over; else -errno.
+ * Begins it in a thread; the file is not needed any more when this returns.  -EAGAIN: not now, as there are too many,
+ * or an earlier one into this process is not over; else -errno.
  */
-int entering_begin(pid_t pid, uint64_t start_ticks, int agent_fd, const char *cupti, bool unless_driver,
-		   struct entering **out);
+int entering_begin(pid_t pid, int agent_fd, const struct entering_wish *wish, struct entering **out);
 
 /* True when it is over, with inject_agent's answer; *entering is gone then. */
 bool entering_ended(struct entering **entering, int *error, struct inject_result *result);

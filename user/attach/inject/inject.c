@@ -212,23 +212,31 @@ static int load(struct injection *injection, int agent_fd, bool asleep)
  * What the agent says of itself.  It may lie: that decides nothing but whether this process is left alone or its own
  * agent called.  One that says nothing (it is older, or cannot be read) is called: at work it bears that.
  */
-static int check_idle(struct injection *injection)
+static uint32_t read_life(const struct injection *injection)
 {
 	struct gpt_agent_status status = {};
 
 	if (!injection->addresses.agent_status ||
 	    process_read_memory(injection->pid, injection->addresses.agent_status, &status, sizeof(status)))
+		return GPT_AGENT_IDLE;
+	return status.life;
+}
+
+static int check_alive(struct injection *injection)
+{
+	if (read_life(injection) != GPT_AGENT_DEAD)
 		return 0;
-	switch (status.life) {
-	case GPT_AGENT_STARTING:
-	case GPT_AGENT_RUNNING:
+	return refuse(injection, -ENOTSUP, "its agent came with a fork, and cannot begin anew");
+}
+
+static int check_idle(struct injection *injection)
+{
+	uint32_t life = read_life(injection);
+
+	if (life == GPT_AGENT_STARTING || life == GPT_AGENT_RUNNING)
 		return refuse(injection, -EAGAIN,
 			      "its agent is at work, for another gputrace or still for an earlier trace");
-	case GPT_AGENT_DEAD:
-		return refuse(injection, -ENOTSUP, "its agent came with a fork, and cannot begin anew");
-	default:
-		return 0;
-	}
+	return check_alive(injection);
 }
 
 static int wake(struct injection *injection, const char *cupti)
@@ -252,6 +260,14 @@ static int check_file(struct injection *injection, int agent_fd)
 	return 0;
 }
 
+/* It sees for itself that ops are wanted. */
+static int enter_observer(struct injection *injection, int agent_fd)
+{
+	if (injection->addresses.agent_start)
+		return check_alive(injection);
+	return load(injection, agent_fd, true);
+}
+
 /* A CUPTI can only be named to an agent that is there. */
 static int enter(struct injection *injection, int agent_fd, const char *cupti)
 {
@@ -269,7 +285,8 @@ static int enter(struct injection *injection, int agent_fd, const char *cupti)
 	return error ? error : wake(injection, cupti);
 }
 
-int inject_agent(pid_t pid, uint64_t start_ticks, int agent_fd, const char *cupti, struct inject_result *result)
+static int inject(pid_t pid, uint64_t start_ticks, int agent_fd, const char *cupti, bool observer,
+		  struct inject_result *result)
 {
 	struct injection injection;
 	struct safe_thread thread;
@@ -282,9 +299,19 @@ int inject_agent(pid_t pid, uint64_t start_ticks, int agent_fd, const char *cupt
 	if (!error)
 		error = choose(&injection, &thread);
 	if (!error)
-		error = enter(&injection, agent_fd, cupti);
+		error = observer ? enter_observer(&injection, agent_fd) : enter(&injection, agent_fd, cupti);
 	mappings_free(&injection.mappings);
 	return error;
+}
+
+int inject_agent(pid_t pid, uint64_t start_ticks, int agent_fd, const char *cupti, struct inject_result *result)
+{
+	return inject(pid, start_ticks, agent_fd, cupti, false, result);
+}
+
+int inject_observer(pid_t pid, uint64_t start_ticks, int agent_fd, struct inject_result *result)
+{
+	return inject(pid, start_ticks, agent_fd, NULL, true, result);
 }
 
 bool inject_driver_brings(pid_t pid)

@@ -32,6 +32,10 @@
 #define INJECT_PATH_MAX 256u /* bytes of the path of a libcupti with its NUL */
 int inject_agent(pid_t pid, uint64_t start_ticks, int agent_fd, const char *cupti, struct inject_result *result);
 
+/* The same for PyTorch's ops alone, in a process whose driver brings the agent: one that is loaded now waits for that.
+ */
+int inject_observer(pid_t pid, uint64_t start_ticks, int agent_fd, struct inject_result *result);
+
 /* Everything but the call: 0 when it would be made now; as inject_agent. */
 int inject_check(pid_t pid, int agent_fd, struct inject_result *result);
 

@@ -49,19 +49,34 @@ int stop_let_go(const struct stopped *thread, int status)
 	return stop_ptrace(PTRACE_DETACH, thread->tid, NULL, stop_signal(status));
 }
 
+/*
+ * waitpid for a thread that may be a child of ours, too: its end is left for who waits for the child.  0: not yet; -1:
+ * there is nothing to wait for any more.
+ */
+static pid_t wait_stopped(pid_t tid, int *status, int flags)
+{
+	siginfo_t info = {};
+
+	if (waitid(P_PID, (id_t)tid, &info, WEXITED | WSTOPPED | __WALL | WNOWAIT | flags))
+		return errno == EINTR ? 0 : -1;
+	if (!info.si_pid)
+		return 0;
+	if (info.si_code == CLD_EXITED || info.si_code == CLD_KILLED || info.si_code == CLD_DUMPED)
+		return -1;
+	return waitpid(tid, status, __WALL | WNOHANG) == tid ? tid : 0;
+}
+
 int stop_wait(pid_t tid, uint64_t timeout_ns, int *status)
 {
 	uint64_t begin = monotonic_ns();
 	struct timespec pause = {.tv_nsec = PAUSE_NS};
 
 	for (;;) {
-		pid_t got = waitpid(tid, status, __WALL | WNOHANG);
+		pid_t got = wait_stopped(tid, status, WNOHANG);
 		uint64_t waited = monotonic_ns() - begin;
 
-		if (got == tid)
-			return WIFSTOPPED(*status) ? 0 : -ESRCH;
-		if (got < 0 && errno != EINTR)
-			return -ESRCH;
+		if (got)
+			return got == tid ? 0 : -ESRCH;
 		if (waited > (stop_hurries() ? HURRY_NS : timeout_ns))
 			return -ETIMEDOUT;
 		if (waited < SPIN_NS)
@@ -156,9 +171,9 @@ void stop_wait_stray(const struct stopped *thread)
 	pid_t got;
 
 	do
-		got = waitpid(thread->tid, &status, __WALL);
-	while (got < 0 && errno == EINTR);
-	if (got == thread->tid && WIFSTOPPED(status))
+		got = wait_stopped(thread->tid, &status, 0);
+	while (!got);
+	if (got == thread->tid)
 		(void)(is_interrupt_stop(status) ? stop_undo(thread) : stop_let_go(thread, status));
 }
 

@@ -78,13 +78,15 @@ static int attach_activity_sets(struct files *files, struct probed_file *file, c
 		GPT_AGENT_ACTIVITY_SETS(SET)
 #undef SET
 	};
-	struct uprobe uprobes[GPT_AGENT_SET_COUNT];
+	struct uprobe uprobes[GPT_AGENT_SET_COUNT + 1];
 	size_t count = 0;
 	int error = 0;
 
 	for (unsigned i = 0; i < GPT_AGENT_SET_COUNT && !error; i++)
 		if (files->activity_sets >> i & 1)
 			error = agent_uprobe(image, sets[i].function, sets[i].semaphore, &uprobes[count++]);
+	if (files->ops && !error)
+		error = agent_uprobe(image, GPUTRACE_AGENT_OPS, GPUTRACE_AGENT_OPS_SEMAPHORE, &uprobes[count++]);
 	/* at once: each link costs a grace period of RCU when it goes */
 	return error ? error
 		     : links_attach_uprobes(&file->call_links, files->programs->multi,

@@ -67,6 +67,7 @@ struct files {
 	bool python_calls;		   /* the user asked for them */
 	bool foreign_buffers;	/* agents are let in, and what goes to torch.profiler instead is taken from there */
 	unsigned activity_sets; /* what agents shall take besides kernels */
+	bool ops;		/* of PyTorch, too */
 };
 
 /* The entry of a mapped file, made (and its symbols examined) when it is new; NULL when it cannot be opened. */
