@@ -392,6 +392,17 @@ static inline uint32_t due_end(const struct model_due *due, uint32_t count)
 	return count - due->later;
 }
 
+static inline bool is_due(const struct model_due *due, uint32_t count, uint32_t index)
+{
+	return index >= due->from && index < due_end(due, count);
+}
+
+/* The place of an event that is due among those of its kind in the whole trace, from 0. */
+static inline uint64_t due_number(const struct model_due *due, uint32_t index)
+{
+	return due->number + (index - due->from);
+}
+
 /* What became of a call as a launch; what follows LAUNCH_UNASKED are launches that were meant to have GPU times. */
 enum launch_fate {
 	LAUNCH_NONE,	  /* the call is none */

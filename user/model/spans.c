@@ -127,6 +127,8 @@ struct span_place *spans_order_by_thread(struct spans *spans, size_t threads)
 		if (!span->lost)
 			ordered[place->first + place->count++] = *span;
 	}
+	for (uint32_t i = 0; i < kept; i++)
+		ordered[i].number = i;
 	free(spans->list.items);
 	spans->list.items = ordered;
 	spans->list.count = spans->list.capacity = kept;
