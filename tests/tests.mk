@@ -36,7 +36,7 @@ $(BUILD)/tests/unit/test_%: $(BUILD)/tests/unit/test_%.o $(LIB)
 	$(say) LINK $@
 	$(Q)$(CC) $(CFLAGS) $(EXTRA_CFLAGS) $(LDFLAGS) $(EXTRA_LDFLAGS) -o $@ $^ $(LIBS) -lcmocka -ldl -lpthread
 
-$(patsubst %,$(BUILD)/tests/unit/test_%,trace_cut model_receipt_parts): $(TRACE_CUT_OBJ)
+$(patsubst %,$(BUILD)/tests/unit/test_%,trace_cut model_receipt_parts timeline_parts): $(TRACE_CUT_OBJ)
 
 $(TEED): $(BUILD)/user/cmd/main.o $(BUILD)/tests/tee_records.o $(LIB)
 	$(say) LINK $@
@@ -113,8 +113,9 @@ FUZZ_BIN := $(patsubst tests/fuzz/%.c,$(FUZZ)/%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_LIB := $(patsubst %.c,$(FUZZ)/%.o,$(foreach d,base target cupti log model input timeline,$(wildcard user/$(d)/*.c)))
 FUZZ_AGENT := $(FUZZ)/user/agent/batch_send.o
 FUZZ_FOREIGN := $(patsubst %,$(FUZZ)/user/attach/%.o,clients/foreign_records clients/tsc emit)
+FUZZ_TRACE_CUT := $(FUZZ)/unit/trace_cut.o $(FUZZ)/unit/trace_cut_part.o
 FUZZ_SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=undefined
-OBJECTS += $(FUZZ_LIB) $(FUZZ_AGENT) $(FUZZ_FOREIGN) $(FUZZ_BIN:%=%.o)
+OBJECTS += $(FUZZ_LIB) $(FUZZ_AGENT) $(FUZZ_FOREIGN) $(FUZZ_TRACE_CUT) $(FUZZ_BIN:%=%.o)
 
 $(FUZZ)/user/%.o: user/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
@@ -126,11 +127,17 @@ $(FUZZ)/%.o: tests/fuzz/%.c $(BUILD)/flags
 	$(say) FUZZ $<
 	$(Q)$(CLANG) $(BASE_CFLAGS) -Itests/unit -O1 -g -fsanitize=fuzzer-no-link $(FUZZ_SANITIZE) -MMD -MP -c $< -o $@
 
+$(FUZZ)/unit/%.o: tests/unit/%.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(say) FUZZ $<
+	$(Q)$(CLANG) $(BASE_CFLAGS) -Itests/unit -O1 -g -fsanitize=fuzzer-no-link $(FUZZ_SANITIZE) -MMD -MP -c $< -o $@
+
 $(FUZZ)/libgputrace.a: $(FUZZ_LIB) $(BUILD)/members
 	$(Q)rm -f $@ && $(AR) rcs $@ $(FUZZ_LIB)
 
 $(FUZZ)/fuzz_agent_records: $(FUZZ_AGENT)
 $(FUZZ)/fuzz_foreign_records: $(FUZZ_FOREIGN)
+$(FUZZ)/fuzz_log: $(FUZZ_TRACE_CUT)
 $(FUZZ)/fuzz_%: $(FUZZ)/fuzz_%.o $(FUZZ)/libgputrace.a
 	$(say) LINK $@
 	$(Q)$(CLANG) -fsanitize=fuzzer $(FUZZ_SANITIZE) -o $@ $(filter %.o,$^) $(FUZZ)/libgputrace.a -lelf -lz -liberty -lzstd

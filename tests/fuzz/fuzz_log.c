@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * libFuzzer target: any bytes as a log; its model and timeline must keep their promises (model_check.h,
- * timeline_check.h).  Needs no corpus.
+ * timeline_check.h), and the timeline of its parts must have as much as that of the whole.  Needs no corpus.
  *
  * What begins like a log is read as the file it is, after the checksums of its segments were made right: so damage gets
  * as far as it can.  Anything else is records, around which a log of one segment is made.  The mutator starts from a
@@ -11,6 +11,7 @@
 #include "log_file.h"
 #include "model_check.h"
 #include "timeline_check.h"
+#include "trace_cut.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed);
@@ -69,6 +70,21 @@ static int open_records(const uint8_t *data, size_t size)
 	return fd;
 }
 
+static const char *check_timelines(const struct model *model, int process, uint32_t parts)
+{
+	struct trace *cut = trace_cut_each(model, (model->call_count + model->gpu_count) / parts + 1);
+	uint64_t of_whole[3], of_parts[3];
+	struct trace_of_model whole;
+	const char *wrong = timeline_check(trace_of_model(&whole, model), process, of_whole);
+
+	if (!wrong)
+		wrong = timeline_check(cut, process, of_parts);
+	if (!wrong && memcmp(of_whole, of_parts, sizeof(of_whole)) != 0)
+		wrong = "parts have not as much as the whole";
+	trace_cut_free(cut);
+	return wrong;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct model *model = NULL;
@@ -82,7 +98,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!model_build(fd, &model, &why)) {
 		wrong = model_check(model);
 		if (!wrong)
-			wrong = timeline_check(model, size % 4 ? -1 : 0);
+			wrong = check_timelines(model, size % 4 ? -1 : 0, size % 5 + 1);
 		if (wrong) {
 			fprintf(stderr, "broken promise: %s\n", wrong);
 			abort();

@@ -302,7 +302,7 @@ static bool count_three(void *context, const struct timeline_slice *slice)
 static void a_visitor_that_has_had_enough_gets_no_more(void **state)
 {
 	struct model *model = sample_model(1, 2);
-	struct timeline *timeline = timeline_new(model, -1);
+	struct timeline *timeline = timeline_of(model, -1);
 	uint32_t seen = 0;
 
 	timeline_visit(timeline, &(struct timeline_visitor){.context = &seen, .slice = count_three});

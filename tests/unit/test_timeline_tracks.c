@@ -36,7 +36,7 @@ static void assert_label(const struct timeline *timeline, enum timeline_track_ki
 static void a_process_has_its_threads_and_a_gpu_its_streams(void **state)
 {
 	struct model *model = sample_model(1, 1);
-	struct timeline *timeline = timeline_new(model, -1);
+	struct timeline *timeline = timeline_of(model, -1);
 	const struct timeline_track *stream;
 
 	assert_int_equal(timeline->groups.count, 3);
@@ -61,7 +61,7 @@ static void a_process_has_its_threads_and_a_gpu_its_streams(void **state)
 static void an_interpreter_stands_behind_its_thread_and_names_it(void **state)
 {
 	struct model *model = sample_model(1, 1);
-	struct timeline *timeline = timeline_new(model, -1);
+	struct timeline *timeline = timeline_of(model, -1);
 	uint32_t thread = track_of_kind(timeline, TIMELINE_TRACK_THREAD, 0);
 
 	assert_int_equal(timeline->tracks.items[thread + 1].kind, TIMELINE_TRACK_INTERPRETER);
@@ -76,7 +76,7 @@ static void an_interpreter_stands_behind_its_thread_and_names_it(void **state)
 static void operations_that_overlap_are_on_lanes_of_their_stream(void **state)
 {
 	struct model *model = sample_model(1, 1);
-	struct timeline *timeline = timeline_new(model, -1);
+	struct timeline *timeline = timeline_of(model, -1);
 	uint32_t first = track_of_kind(timeline, TIMELINE_TRACK_STREAM, 0);
 
 	assert_label(timeline, TIMELINE_TRACK_STREAM, 1, "stream 7 (overlap 1)");
@@ -90,7 +90,7 @@ static void operations_that_overlap_are_on_lanes_of_their_stream(void **state)
 static void streams_of_several_processes_say_whose_they_are(void **state)
 {
 	struct model *model = sample_model(2, 1);
-	struct timeline *timeline = timeline_new(model, -1);
+	struct timeline *timeline = timeline_of(model, -1);
 
 	assert_true(timeline->several);
 	assert_label(timeline, TIMELINE_TRACK_STREAM, 0, "stream 7 of python3 41230");
@@ -102,7 +102,7 @@ static void streams_of_several_processes_say_whose_they_are(void **state)
 static void one_process_of_two_has_only_its_own_tracks(void **state)
 {
 	struct model *model = sample_model(2, 1);
-	struct timeline *timeline = timeline_new(model, 1);
+	struct timeline *timeline = timeline_of(model, 1);
 
 	assert_false(timeline->several);
 	assert_int_equal(timeline->groups.count, 3);
@@ -118,7 +118,7 @@ static void an_empty_model_has_the_group_of_cupti_and_no_track(void **state)
 {
 	struct model_source source = {.version = "", .host = "", .kernel = "", .target = ""};
 	struct model model = {.sources = &source, .source_count = 1, .start_ns = 7};
-	struct timeline *timeline = timeline_new(&model, -1);
+	struct timeline *timeline = timeline_of(&model, -1);
 
 	assert_int_equal(timeline->groups.count, 1);
 	assert_int_equal(timeline->groups.items[0].kind, TIMELINE_GROUP_CUPTI);
@@ -132,12 +132,12 @@ static void an_empty_model_has_the_group_of_cupti_and_no_track(void **state)
 static void the_busiest_thread_is_the_one_with_most_calls(void **state)
 {
 	struct model *model = sample_model(1, 3);
-	struct timeline *timeline = timeline_new(model, -1);
+	struct timeline *timeline = timeline_of(model, -1);
 
 	assert_int_equal(timeline->tracks.items[timeline->busiest].tid, PID);
 	timeline_free(timeline);
 	model->threads[1].calls = 100;
-	timeline = timeline_new(model, -1);
+	timeline = timeline_of(model, -1);
 	assert_int_equal(timeline->tracks.items[timeline->busiest].tid, PID + 58);
 	timeline_free(timeline);
 	model_free(model);
@@ -146,14 +146,14 @@ static void the_busiest_thread_is_the_one_with_most_calls(void **state)
 static void a_timeline_spans_what_lies_outside_of_the_recording(void **state)
 {
 	struct model *model = sample_model(1, 1);
-	struct timeline *timeline = timeline_new(model, -1);
+	struct timeline *timeline = timeline_of(model, -1);
 
 	assert_int_equal(timeline->start_ns, model->start_ns);
 	assert_int_equal(timeline->end_ns, model->end_ns);
 	timeline_free(timeline);
 	model->gpu[0].start_ns = model->start_ns - 100;
 	model->gpu[model->gpu_count - 1].end_ns = model->end_ns + 100;
-	timeline = timeline_new(model, -1);
+	timeline = timeline_of(model, -1);
 	assert_int_equal(timeline->start_ns, model->start_ns - 100);
 	assert_int_equal(timeline->end_ns, model->end_ns + 100);
 	timeline_free(timeline);
@@ -167,7 +167,7 @@ static void what_cannot_be_placed_is_counted(void **state)
 
 	model->gpu[0].start_ns = model->gpu[0].end_ns = 0;
 	model->syncs[0].device = NONE;
-	timeline = timeline_new(model, -1);
+	timeline = timeline_of(model, -1);
 	assert_int_equal(timeline->omitted.untimed, 1);
 	assert_int_equal(timeline->omitted.syncs, 1);
 	assert_int_equal(timeline->omitted.operations, 0);
@@ -182,7 +182,7 @@ static void memory_of_the_host_and_of_each_gpu_has_a_counter(void **state)
 	struct timeline *timeline;
 
 	model->memories[1].kind = 2; /* pinned */
-	timeline = timeline_new(model, -1);
+	timeline = timeline_of(model, -1);
 	assert_int_equal(timeline->counters.count, 2);
 	assert_false(timeline->counters.items[0].of_host);
 	assert_int_equal(timeline->counters.items[0].device, 0);

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The promises of user/timeline/timeline.h and slice.h, checked on any model: for fuzzing. */
+/* The promises of user/timeline/timeline.h and slice.h, checked on any trace: for fuzzing. */
 #ifndef GPUTRACE_TIMELINE_CHECK_H
 #define GPUTRACE_TIMELINE_CHECK_H
 
+#include "model/trace.h"
 #include "timeline/timeline.h"
 
 struct timeline_check {
 	const struct timeline *timeline;
 	uint64_t begins, ends; /* of arrows */
-	const char *wrong;     /* NULL: nothing so far */
+	uint64_t slices, memories;
+	const char *wrong; /* NULL: nothing so far */
 };
 
 static inline bool check_frame(const struct timeline *timeline, const struct timeline_frame *frame)
@@ -62,8 +64,11 @@ static inline bool check_slice(void *context, const struct timeline_slice *slice
 	for (uint32_t i = 0; i < slice->arg_count && !check->wrong; i++)
 		if (slice->args[i].key >= TIMELINE_ARG_COUNT || !check_arg(timeline, &slice->args[i]))
 			check->wrong = "an argument is not what its type says";
-	check->begins += slice->flow_out_count;
+	if (slice->flow_from_track != TIMELINE_NONE && slice->flow_from_track >= timeline->tracks.count)
+		check->wrong = "an arrow begins on no track";
+	check->begins += slice->flow_out_count + (slice->flow_from_track != TIMELINE_NONE);
 	check->ends += slice->flow_in != 0;
+	check->slices++;
 	return !check->wrong;
 }
 
@@ -77,13 +82,14 @@ static inline bool check_memory(void *context, const struct timeline_memory *mem
 		check->wrong = "memory is of no process, thread or counter";
 	if (memory->time_ns < timeline->start_ns || !memory->kind)
 		check->wrong = "memory comes before the timeline begins";
+	check->memories++;
 	return !check->wrong;
 }
 
-/* NULL: all is well, else what is wrong. */
-static inline const char *timeline_check(const struct model *model, int process)
+/* NULL: all is well, else what is wrong.  handed_over: how many slices, ends of arrows, changes of memory. */
+static inline const char *timeline_check(struct trace *trace, int process, uint64_t handed_over[3])
 {
-	struct timeline *timeline = timeline_new(model, process);
+	struct timeline *timeline = timeline_new(trace, process);
 	struct timeline_check check = {.timeline = timeline};
 	char text[64];
 
@@ -101,6 +107,9 @@ static inline const char *timeline_check(const struct model *model, int process)
 	if (!check.wrong && check.begins != check.ends)
 		check.wrong = "an arrow has one end";
 	timeline_free(timeline);
+	handed_over[0] = check.slices;
+	handed_over[1] = check.ends;
+	handed_over[2] = check.memories;
 	return check.wrong;
 }
 

@@ -3,6 +3,7 @@
 #ifndef GPUTRACE_TIMELINE_OF_H
 #define GPUTRACE_TIMELINE_OF_H
 
+#include "model/trace.h"
 #include "model_of.h"
 #include "timeline/timeline.h"
 
@@ -17,6 +18,8 @@ struct kept_slice {
 	char stack[256]; /* "inner;[2];outer" */
 	uint64_t flows_out[8], flow_in;
 	uint32_t flow_out_count;
+	uint32_t flow_from_track;
+	uint64_t flow_from_ns;
 };
 
 struct kept {
@@ -35,6 +38,8 @@ __attribute__((unused)) static bool keep_slice(void *context, const struct timel
 				  .end_ns = slice->end_ns,
 				  .arg_count = slice->arg_count,
 				  .flow_in = slice->flow_in,
+				  .flow_from_track = slice->flow_from_track,
+				  .flow_from_ns = slice->flow_from_ns,
 				  .flow_out_count = slice->flow_out_count};
 
 	if (slice->name.code != TIMELINE_NONE)
@@ -69,13 +74,30 @@ __attribute__((unused)) static bool keep_memory(void *context, const struct time
 	return true;
 }
 
+/* One at a time. */
+__attribute__((unused)) static struct timeline *timeline_of(const struct model *model, int process)
+{
+	static struct trace_of_model trace;
+	struct timeline *timeline = timeline_new(trace_of_model(&trace, model), process);
+
+	assert_non_null(timeline);
+	return timeline;
+}
+
+__attribute__((unused)) static struct kept keep_all(struct timeline *timeline)
+{
+	struct kept kept = {.timeline = timeline};
+
+	assert_int_equal(timeline_visit(kept.timeline, &(struct timeline_visitor){.context = &kept,
+										  .slice = keep_slice,
+										  .memory = keep_memory}),
+			 0);
+	return kept;
+}
+
 __attribute__((unused)) static struct kept keep(const struct model *model, int process)
 {
-	struct kept kept = {.timeline = timeline_new(model, process)};
-
-	timeline_visit(kept.timeline,
-		       &(struct timeline_visitor){.context = &kept, .slice = keep_slice, .memory = keep_memory});
-	return kept;
+	return keep_all(timeline_of(model, process));
 }
 
 __attribute__((unused)) static void kept_free(struct kept *kept)

@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Which GPU operations have an arrow from their call. */
+/*
+ * Which GPU operations have an arrow from their call.  That is known when the operation is due: a call whose operation
+ * is in another part of the trace leaves the arrow to that part, also its begin.
+ */
 #ifndef GPUTRACE_TIMELINE_ARROWS_H
 #define GPUTRACE_TIMELINE_ARROWS_H
 
 #include "model/model.h"
 #include "timeline/placement.h"
 
-/* An arrow points forward in time, and Perfetto counts one that does not as an error. */
+/* Of an operation that is due.  An arrow points forward in time, and Perfetto counts one that does not as an error. */
 static inline bool has_arrow(const struct timeline *timeline, uint32_t op)
 {
 	const struct model_gpu *gpu = &timeline->model->gpu[op];
 
-	return gpu->call != NONE && timeline->placement->operations.lane_of[op] != LANE_NONE &&
+	return gpu->call != NONE && placed_lane(&timeline->placement->operations, op) != LANE_NONE &&
 	       gpu->start_ns >= timeline->model->calls[gpu->call].start_ns;
 }
 

@@ -5,28 +5,26 @@
 
 #include "base/array.h"
 
-struct timeline_calls *timeline_calls_new(const struct model *model)
+void timeline_calls_link(struct timeline_calls *calls, const struct model *model)
 {
-	struct timeline_calls *calls = xcalloc(1, sizeof(*calls));
+	uint32_t from = model->calls_due.from;
 
-	calls->first = xmalloc(model->thread_count * sizeof(*calls->first));
-	calls->next = xmalloc(model->call_count * sizeof(*calls->next));
+	calls->from = from;
+	calls->first = array_reserve(calls->first, sizeof(*calls->first), 0, model->thread_count, &calls->first_room);
+	calls->next = array_reserve(calls->next, sizeof(*calls->next), 0, model->call_count - from, &calls->next_room);
 	for (uint32_t i = 0; i < model->thread_count; i++)
 		calls->first[i] = NONE;
-	for (uint32_t i = model->call_count; i-- > 0;) {
+	for (uint32_t i = model->call_count; i-- > from;) {
 		uint32_t *first = &calls->first[model->calls[i].thread];
 
-		calls->next[i] = *first;
+		calls->next[i - from] = *first;
 		*first = i;
 	}
-	return calls;
 }
 
 void timeline_calls_free(struct timeline_calls *calls)
 {
-	if (!calls)
-		return;
 	free(calls->first);
 	free(calls->next);
-	free(calls);
+	*calls = (struct timeline_calls){0};
 }

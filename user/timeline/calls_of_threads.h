@@ -1,25 +1,37 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The calls of each thread one after the other, and when they end. */
+/* The calls of each thread one after the other, and when they end: of the part of the trace that is at hand. */
 #ifndef GPUTRACE_TIMELINE_CALLS_OF_THREADS_H
 #define GPUTRACE_TIMELINE_CALLS_OF_THREADS_H
 
 #include "model/model.h"
 
+/* Starts zeroed. */
 struct timeline_calls {
-	uint32_t *first; /* by thread, NONE */
-	uint32_t *next;	 /* by call: the next one of its thread, NONE */
+	uint32_t from;	 /* the first call that is due */
+	uint32_t *first; /* by thread: the first one that is due, or comes later; NONE */
+	uint32_t *next;	 /* by call from `from` on: the next one of its thread, NONE */
+	size_t first_room, next_room;
 };
 
-struct timeline_calls *timeline_calls_new(const struct model *model);
+/* Replaces what is there by the calls of a part. */
+void timeline_calls_link(struct timeline_calls *calls, const struct model *model);
 void timeline_calls_free(struct timeline_calls *calls);
 
-/* When a call ends on a timeline: not after the next call of its thread begins; at its start, where that was not seen.
+/* The next call of its thread, of one that is due; NONE: none has arrived. */
+static inline uint32_t call_next(const struct timeline_calls *calls, uint32_t call)
+{
+	return calls->next[call - calls->from];
+}
+
+/*
+ * When a call that is due ends on a timeline: not after the next call of its thread begins, as far as that has arrived;
+ * at its start, where its end was not seen.
  */
 static inline uint64_t call_end(const struct model *model, const struct timeline_calls *calls, uint32_t call)
 {
 	const struct model_call *all = model->calls;
 	uint64_t end = all[call].end_ns > all[call].start_ns ? all[call].end_ns : all[call].start_ns;
-	uint32_t next = calls->next[call];
+	uint32_t next = call_next(calls, call);
 
 	return next != NONE && end > all[next].start_ns ? all[next].start_ns : end;
 }

@@ -10,55 +10,77 @@
 /* Correlation ids of one process are close together; a wider range is not worth a bitmap (32 MiB). */
 #define CORRELATION_RANGE_MAX (1u << 28)
 
-/* Of the calls in the timeline that have an id: the range they span; false: there is none. */
-static bool find_range(const struct timeline *timeline, uint32_t *lowest, uint32_t *highest)
+/* The bitmap of those that were met comes in pages: nobody knows before which range they span. */
+#define PAGE_BITS 19u
+#define PAGES (1u << (32 - PAGE_BITS))
+
+struct correlations {
+	uint32_t lowest, highest; /* lowest > highest: there is none */
+	bool repeated;		  /* two calls have one, or the range is too wide to tell */
+	uint64_t *pages[PAGES];
+};
+
+static void free_pages(struct correlations *met)
 {
-	const struct model *model = timeline->model;
-
-	*lowest = UINT32_MAX;
-	*highest = 0;
-	for (uint32_t i = 0; i < model->call_count; i++) {
-		uint32_t corr = model->calls[i].corr;
-
-		if (!corr || !timeline_has_call(timeline, &model->calls[i]))
-			continue;
-		*lowest = corr < *lowest ? corr : *lowest;
-		*highest = corr > *highest ? corr : *highest;
+	for (uint32_t i = 0; i < PAGES; i++) {
+		free(met->pages[i]);
+		met->pages[i] = NULL;
 	}
-	return *highest >= *lowest;
 }
 
-static bool are_unique(const struct timeline *timeline, uint32_t lowest, uint32_t highest)
+static void note(struct correlations *met, uint32_t corr)
 {
-	const struct model *model = timeline->model;
-	bool unique = true;
-	uint64_t *seen;
+	uint32_t at = corr & ((1u << PAGE_BITS) - 1);
+	uint64_t **page = &met->pages[corr >> PAGE_BITS];
 
-	if (highest - lowest >= CORRELATION_RANGE_MAX)
-		return false;
-	seen = xcalloc((highest - lowest) / 64 + 1, sizeof(*seen));
-	for (uint32_t i = 0; unique && i < model->call_count; i++) {
-		uint32_t corr = model->calls[i].corr, at = corr - lowest;
-
-		if (!corr || !timeline_has_call(timeline, &model->calls[i]))
-			continue;
-		unique = !(seen[at / 64] >> (at % 64) & 1);
-		seen[at / 64] |= 1ull << (at % 64);
+	if (corr < met->lowest)
+		met->lowest = corr;
+	if (corr > met->highest)
+		met->highest = corr;
+	if (met->repeated)
+		return;
+	if (met->highest - met->lowest >= CORRELATION_RANGE_MAX) {
+		met->repeated = true;
+		free_pages(met);
+		return;
 	}
-	free(seen);
-	return unique;
+	if (!*page)
+		*page = xcalloc((1u << PAGE_BITS) / 64, sizeof(**page));
+	met->repeated = (*page)[at / 64] >> (at % 64) & 1;
+	(*page)[at / 64] |= 1ull << (at % 64);
 }
 
-struct timeline_ids *timeline_ids_new(const struct timeline *timeline)
+void timeline_ids_add(struct timeline_ids *ids, const struct timeline *timeline)
 {
-	struct timeline_ids *ids = xcalloc(1, sizeof(*ids));
 	const struct model *model = timeline->model;
-	uint32_t lowest, highest;
-	bool any = find_range(timeline, &lowest, &highest);
+	uint32_t end = due_end(&model->calls_due, model->call_count);
 
-	ids->model = model;
-	ids->renumbered = timeline->several || (any && !are_unique(timeline, lowest, highest)) ||
-			  (uint64_t)highest + model->call_count + model->gpu_count + model->sync_count > INT32_MAX;
-	ids->first_free = ids->renumbered ? 1 : (uint64_t)highest + 1;
-	return ids;
+	if (!ids->met) {
+		ids->met = xcalloc(1, sizeof(*ids->met));
+		ids->met->lowest = UINT32_MAX;
+	}
+	for (uint32_t i = model->calls_due.from; i < end; i++)
+		if (model->calls[i].corr && timeline_has_call(timeline, &model->calls[i]))
+			note(ids->met, model->calls[i].corr);
+	ids->calls += end - model->calls_due.from;
+	ids->operations += due_end(&model->gpu_due, model->gpu_count) - model->gpu_due.from;
+	ids->syncs += due_end(&model->syncs_due, model->sync_count) - model->syncs_due.from;
+}
+
+void timeline_ids_finish(struct timeline_ids *ids, bool several)
+{
+	uint64_t highest = ids->met->highest;
+
+	ids->renumbered =
+		several || ids->met->repeated || highest + ids->calls + ids->operations + ids->syncs > INT32_MAX;
+	ids->first_free = ids->renumbered ? 1 : highest + 1;
+	timeline_ids_free(ids);
+}
+
+void timeline_ids_free(struct timeline_ids *ids)
+{
+	if (ids->met)
+		free_pages(ids->met);
+	free(ids->met);
+	ids->met = NULL;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Numbers that join what belongs together, unique in a whole timeline: correlation (a call, its GPU work, its wait) and
- * flow (the arrow from a call to one operation).  CUDA promises its own only within a process.
+ * flow (the arrow from a call to one operation).  CUDA promises its own only within a process.  They are the same
+ * whatever parts the trace comes in.
  */
 #ifndef GPUTRACE_TIMELINE_IDS_H
 #define GPUTRACE_TIMELINE_IDS_H
@@ -9,46 +10,54 @@
 #include "model/model.h"
 #include "timeline/timeline.h"
 
+struct correlations; /* those of calls that were met, while the trace is looked through */
+
+/* Starts zeroed. */
 struct timeline_ids {
-	const struct model *model;
-	bool renumbered;     /* a call's number is not CUPTI's */
-	uint64_t first_free; /* no call has this number, or one above, by itself */
+	bool renumbered;		   /* a call's number is not CUPTI's */
+	uint64_t first_free;		   /* no call has this number, or one above, by itself */
+	uint64_t calls, operations, syncs; /* of the whole trace */
+	struct correlations *met;
 };
 
-/* After `several` and the processes of the timeline are known. */
-struct timeline_ids *timeline_ids_new(const struct timeline *timeline);
+/* Before any number is asked for: each part, then the end.  several: processes are in the timeline. */
+void timeline_ids_add(struct timeline_ids *ids, const struct timeline *timeline);
+void timeline_ids_finish(struct timeline_ids *ids, bool several);
+void timeline_ids_free(struct timeline_ids *ids);
 
-static inline uint64_t correlation_of_call(const struct timeline_ids *ids, uint32_t call)
+static inline uint64_t correlation_of_call(const struct timeline_ids *ids, const struct model_call *call)
 {
-	uint32_t corr = ids->model->calls[call].corr;
+	return !ids->renumbered && call->corr ? call->corr : ids->first_free + call->number;
+}
 
-	return !ids->renumbered && corr ? corr : ids->first_free + call;
+/* What an operation, or a sync, that is due is called where it has no call, or not the call's number. */
+static inline uint64_t own_id_of_operation(const struct timeline_ids *ids, const struct model *model, uint32_t op)
+{
+	return ids->first_free + ids->calls + due_number(&model->gpu_due, op);
 }
 
 /* Its call's, or one of its own when its launch was not seen. */
-static inline uint64_t correlation_of_operation(const struct timeline_ids *ids, uint32_t op)
+static inline uint64_t correlation_of_operation(const struct timeline_ids *ids, const struct model *model, uint32_t op)
 {
-	uint32_t call = ids->model->gpu[op].call;
+	uint32_t call = model->gpu[op].call;
 
-	return call != NONE ? correlation_of_call(ids, call) : ids->first_free + ids->model->call_count + op;
+	return call != NONE ? correlation_of_call(ids, &model->calls[call]) : own_id_of_operation(ids, model, op);
 }
 
-static inline uint64_t correlation_of_sync(const struct timeline_ids *ids, uint32_t sync)
+static inline uint64_t correlation_of_sync(const struct timeline_ids *ids, const struct model *model, uint32_t sync)
 {
-	const struct model *model = ids->model;
 	uint32_t call = model->syncs[sync].call;
 
-	return call != NONE ? correlation_of_call(ids, call)
-			    : ids->first_free + model->call_count + model->gpu_count + sync;
+	return call != NONE ? correlation_of_call(ids, &model->calls[call])
+			    : ids->first_free + ids->calls + ids->operations + due_number(&model->syncs_due, sync);
 }
 
 /* The arrow to an operation that has a call: the correlation for the first one of a call, else one of its own. */
-static inline uint64_t flow_to_operation(const struct timeline_ids *ids, uint32_t op)
+static inline uint64_t flow_to_operation(const struct timeline_ids *ids, const struct model *model, uint32_t op)
 {
-	uint32_t call = ids->model->gpu[op].call;
+	const struct model_call *call = &model->calls[model->gpu[op].call];
 
-	return ids->model->calls[call].first_gpu == op ? correlation_of_call(ids, call)
-						       : ids->first_free + ids->model->call_count + op;
+	return call->first_gpu == op ? correlation_of_call(ids, call) : own_id_of_operation(ids, model, op);
 }
 
 #endif

@@ -6,20 +6,17 @@
 #include <stdio.h>
 
 #include "model/model.h"
-#include "timeline/placement.h"
 
 /* " (default, priority -5)": what kind of stream it is, as far as that is not the ordinary. */
-static void describe_stream(const struct model_gpu *op, char *text, size_t size)
+static void describe_stream(const struct timeline_track *track, char *text, size_t size)
 {
-	bool is_null = op->stream_flags == GPT_AGENT_STREAM_NULL;
-
 	text[0] = '\0';
-	if (is_null && op->priority)
-		snprintf(text, size, " (default, priority %d)", op->priority);
-	else if (is_null)
+	if (track->is_default && track->priority)
+		snprintf(text, size, " (default, priority %d)", track->priority);
+	else if (track->is_default)
 		snprintf(text, size, " (default)");
-	else if (op->priority)
-		snprintf(text, size, " (priority %d)", op->priority);
+	else if (track->priority)
+		snprintf(text, size, " (priority %d)", track->priority);
 }
 
 /* " of python3 41330 (overlap 1)": of what is not the only one of its name. */
@@ -36,14 +33,11 @@ static void describe_lane(const struct timeline *timeline, const struct timeline
 	snprintf(text, size, "%s%s", of, lane);
 }
 
-static void label_stream(const struct timeline *timeline, uint32_t index, char *text, size_t size)
+static void label_stream(const struct timeline *timeline, const struct timeline_track *track, char *text, size_t size)
 {
-	const struct timeline_track *track = &timeline->tracks.items[index];
-	const struct timeline_placement *placement = timeline->placement;
-	uint32_t operation = placement->first_operation[index - placement->operations.first_track];
 	char kind[48], rest[96];
 
-	describe_stream(&timeline->model->gpu[operation], kind, sizeof(kind));
+	describe_stream(track, kind, sizeof(kind));
 	describe_lane(timeline, track, true, rest, sizeof(rest));
 	snprintf(text, size, "stream %" PRIu32 "%s%s", track->stream, kind, rest);
 }
@@ -59,17 +53,13 @@ static void label_waits(const struct timeline *timeline, const struct timeline_t
 		snprintf(text, size, "stream %" PRIu32 " (sync)%s", track->stream, rest);
 }
 
-static void label_ranges(const struct timeline *timeline, uint32_t index, char *text, size_t size)
+static void label_ranges(const struct timeline *timeline, const struct timeline_track *track, char *text, size_t size)
 {
-	const struct timeline_track *track = &timeline->tracks.items[index];
-	const struct placed *ranges = &timeline->placement->ranges;
-	const struct tally_key *key = &ranges->lanes.all.items[index - ranges->first_track].key;
-	const char *domain = key->part[1] != NONE ? timeline->model->strings[key->part[1]] : "";
 	char rest[96];
 
 	describe_lane(timeline, track, false, rest, sizeof(rest));
-	snprintf(text, size, "thread %" PRIu32 " NVTX%s%s%.100s%s", track->tid, key->part[2] ? " started ranges" : "",
-		 *domain ? " " : "", domain, rest);
+	snprintf(text, size, "thread %" PRIu32 " NVTX%s%s%.100s%s", track->tid, track->started ? " started ranges" : "",
+		 *track->name ? " " : "", track->name, rest);
 }
 
 static void label_compiler(const struct timeline *timeline, const struct timeline_track *track, char *text, size_t size)
@@ -98,10 +88,10 @@ void timeline_track_label(const struct timeline *timeline, uint32_t index, char 
 		label_compiler(timeline, track, text, size);
 		break;
 	case TIMELINE_TRACK_RANGES:
-		label_ranges(timeline, index, text, size);
+		label_ranges(timeline, track, text, size);
 		break;
 	case TIMELINE_TRACK_STREAM:
-		label_stream(timeline, index, text, size);
+		label_stream(timeline, track, text, size);
 		break;
 	case TIMELINE_TRACK_WAITS:
 		label_waits(timeline, track, text, size);

@@ -34,6 +34,17 @@ uint32_t lanes_place(struct lanes *lanes, struct tally_key key, uint64_t start_n
 	return at;
 }
 
+void lanes_end(struct lanes *lanes, uint32_t lane, uint64_t end_ns)
+{
+	lanes->all.items[lane].last_end_ns = end_ns;
+}
+
+void lanes_clear(struct lanes *lanes)
+{
+	for (size_t i = 0; i < lanes->all.count; i++)
+		lanes->all.items[i].last_end_ns = 0;
+}
+
 uint32_t lanes_first(struct lanes *lanes, struct tally_key key)
 {
 	const struct tally_entry *entry = tally_at(&lanes->by_key, key);

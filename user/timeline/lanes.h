@@ -31,8 +31,17 @@ struct lanes {
 	struct tally by_key; /* more: index of lane 0 + 1 */
 };
 
-/* The lane for a slice; slices of one key come by start time.  LANE_NONE: more than LANES_MAX overlap. */
+/*
+ * The lane for a slice; slices of one key come by start time.  LANE_NONE: more than LANES_MAX overlap.  The end of one
+ * that is still open is UINT64_MAX until lanes_end.
+ */
 uint32_t lanes_place(struct lanes *lanes, struct tally_key key, uint64_t start_ns, uint64_t end_ns);
+void lanes_end(struct lanes *lanes, uint32_t lane, uint64_t end_ns);
+
+/*
+ * All lanes are free again and there is none less: who places the same slices in the same order finds the same lanes.
+ */
+void lanes_clear(struct lanes *lanes);
 
 /* Lane 0 of a key, LANE_NONE: nothing was placed under it. */
 uint32_t lanes_first(struct lanes *lanes, struct tally_key key);

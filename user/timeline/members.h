@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Which processes, threads and calls of the model a timeline has. */
+/* Which processes, threads and calls of the model a timeline has, and until when a span goes. */
 #ifndef GPUTRACE_TIMELINE_MEMBERS_H
 #define GPUTRACE_TIMELINE_MEMBERS_H
 
@@ -19,6 +19,12 @@ static inline bool timeline_has_thread(const struct timeline *timeline, uint32_t
 static inline bool timeline_has_call(const struct timeline *timeline, const struct model_call *call)
 {
 	return timeline_has_thread(timeline, call->thread);
+}
+
+/* As far as it is known: of one that is open the end of the part. */
+static inline uint64_t span_end(const struct model *model, const struct model_span *span)
+{
+	return span->open ? model->until_ns : span->end_ns;
 }
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Memory as it comes and goes, and what is held then of what was handed out since the trace began. */
 #include "timeline/members.h"
-#include "timeline/parts.h"
+#include "timeline/kinds.h"
 #include "timeline/tracks.h"
 #include "timeline/visit.h"
 
@@ -18,15 +18,16 @@ void visit_memories(struct visit *visit)
 {
 	const struct timeline *timeline = visit->timeline;
 	const struct model *model = timeline->model;
-	struct tally held = {0}; /* by counter; ns: bytes */
+	struct tally *held = &visit->held;
+	uint32_t end = due_end(&model->memories_due, model->memory_count);
 
-	for (uint32_t i = 0; i < model->memory_count && !visit->ended; i++) {
+	for (uint32_t i = model->memories_due.from; i < end && !visit->ended; i++) {
 		const struct model_memory *memory = &model->memories[i];
 		struct tally_entry *counter;
 
 		if (!timeline_has_process(timeline, memory->process))
 			continue;
-		counter = tally_at(&held, timeline_counter_key(memory));
+		counter = tally_at(held, timeline_counter_key(memory));
 		if (!memory->released)
 			counter->ns += memory->bytes;
 		else if (memory->other != NONE) /* else it is older than the trace, and not in the sum */
@@ -37,7 +38,7 @@ void visit_memories(struct visit *visit)
 						      ? TIMELINE_NONE
 						      : timeline->thread_tracks[model->calls[memory->call].thread],
 				     .group = timeline->process_groups[memory->process],
-				     .counter = (uint32_t)(counter - held.entries), /* as they were first met */
+				     .counter = (uint32_t)(counter - held->entries), /* as they were first met */
 				     .released = memory->released,
 				     .kind = kind_name(memory->kind),
 				     .time_ns = memory->time_ns,
@@ -48,5 +49,4 @@ void visit_memories(struct visit *visit)
 				     .pool_used_bytes = memory->pool_used_bytes,
 			     });
 	}
-	tally_free(&held);
 }

@@ -8,10 +8,12 @@
 
 _Static_assert(LANES_MAX == TIMELINE_LANES_MAX, "timeline.h says how many");
 
-static void begin(struct placed *placed, uint32_t count)
+/* So many are due, from `from` on, and none is placed yet. */
+static void begin(struct placed *placed, uint32_t from, uint32_t end)
 {
-	placed->lane_of = xmalloc(count * sizeof(*placed->lane_of));
-	for (uint32_t i = 0; i < count; i++)
+	placed->from = from;
+	placed->lane_of = array_reserve(placed->lane_of, sizeof(*placed->lane_of), 0, end - from, &placed->room);
+	for (uint32_t i = 0; i < end - from; i++)
 		placed->lane_of[i] = LANE_NONE;
 }
 
@@ -19,86 +21,113 @@ static void place_operations(struct timeline *timeline, struct timeline_placemen
 {
 	struct placed *placed = &placement->operations;
 	const struct model *model = timeline->model;
+	uint32_t from = model->gpu_due.from, end = due_end(&model->gpu_due, model->gpu_count);
 
-	begin(placed, model->gpu_count);
-	for (uint32_t i = 0; i < model->gpu_count; i++) {
+	begin(placed, from, end);
+	for (uint32_t i = from; i < end; i++) {
 		const struct model_gpu *op = &model->gpu[i];
+		uint32_t lane;
 
 		if (!timeline_has_process(timeline, op->process))
 			continue;
 		if (!op->end_ns || op->end_ns < op->start_ns) {
-			timeline->omitted.untimed++;
+			placement->omitted.untimed++;
 			continue;
 		}
-		placed->lane_of[i] =
-			lanes_place(&placed->lanes, (struct tally_key){{op->process, op->device, op->stream}},
-				    op->start_ns, op->end_ns);
-		timeline->omitted.operations += placed->lane_of[i] == LANE_NONE;
-		timeline->omitted.unseen += op->call == NONE && !op->before;
+		lane = lanes_place(&placed->lanes, (struct tally_key){{op->process, op->device, op->stream}},
+				   op->start_ns, op->end_ns);
+		placed->lane_of[i - from] = lane;
+		placement->omitted.operations += lane == LANE_NONE;
+		placement->omitted.unseen += op->call == NONE && !op->before;
+		if (lane != LANE_NONE && lane >= placement->natures.count)
+			array_push(&placement->natures, ((struct stream_nature){op->stream_flags, op->priority}));
 	}
-	placement->first_operation = xcalloc(placed->lanes.all.count, sizeof(*placement->first_operation));
-	for (uint32_t i = model->gpu_count; i-- > 0;)
-		if (placed->lane_of[i] != LANE_NONE)
-			placement->first_operation[placed->lane_of[i]] = i;
 }
 
-static void place_syncs(struct timeline *timeline, struct placed *placed)
+static void place_syncs(struct timeline *timeline, struct timeline_placement *placement)
 {
+	struct placed *placed = &placement->syncs;
 	const struct model *model = timeline->model;
+	uint32_t from = model->syncs_due.from, end = due_end(&model->syncs_due, model->sync_count);
 
-	begin(placed, model->sync_count);
-	for (uint32_t i = 0; i < model->sync_count; i++) {
+	begin(placed, from, end);
+	for (uint32_t i = from; i < end; i++) {
 		const struct model_sync *sync = &model->syncs[i];
 
 		if (!timeline_has_process(timeline, sync->process))
 			continue;
 		if (sync->device != NONE)
-			placed->lane_of[i] = lanes_place(
+			placed->lane_of[i - from] = lanes_place(
 				&placed->lanes, (struct tally_key){{sync->process, sync->device, sync->stream}},
 				sync->start_ns, sync->end_ns);
-		timeline->omitted.syncs += placed->lane_of[i] == LANE_NONE;
+		placement->omitted.syncs += placed->lane_of[i - from] == LANE_NONE;
 	}
 }
 
-static void place_jits(struct timeline *timeline, struct placed *placed)
+static void place_jits(struct timeline *timeline, struct timeline_placement *placement)
 {
+	struct placed *placed = &placement->jits;
 	const struct model *model = timeline->model;
+	uint32_t from = model->jits_due.from, end = due_end(&model->jits_due, model->jit_count);
 
-	begin(placed, model->jit_count);
-	for (uint32_t i = 0; i < model->jit_count; i++) {
+	begin(placed, from, end);
+	for (uint32_t i = from; i < end; i++) {
 		const struct model_jit *jit = &model->jits[i];
 
 		if (!timeline_has_process(timeline, jit->process))
 			continue;
-		placed->lane_of[i] = lanes_place(&placed->lanes, (struct tally_key){{jit->process, jit->tid}},
-						 jit->start_ns, jit->end_ns);
-		timeline->omitted.jits += placed->lane_of[i] == LANE_NONE;
+		placed->lane_of[i - from] = lanes_place(&placed->lanes, (struct tally_key){{jit->process, jit->tid}},
+							jit->start_ns, jit->end_ns);
+		placement->omitted.jits += placed->lane_of[i - from] == LANE_NONE;
 	}
 }
 
 /* Pushed ones nest, so only the outermost takes a lane, and that is always the first. */
-static uint32_t place_range(struct lanes *lanes, struct tally_key key, const struct model_span *range)
+static void place_range(struct lanes *lanes, const struct model_span *range, struct open_range *placed)
 {
+	struct tally_key key = {{range->thread, range->domain, range->kind == MODEL_SPAN_STARTED}};
 	uint32_t first = range->kind == MODEL_SPAN_STARTED ? LANE_NONE : lanes_first(lanes, key);
 
-	if (first != LANE_NONE && lanes->all.items[first].last_end_ns > range->start_ns)
-		return first;
-	return lanes_place(lanes, key, range->start_ns, range->end_ns);
+	placed->takes_lane = first == LANE_NONE || lanes->all.items[first].last_end_ns <= range->start_ns;
+	placed->lane = placed->takes_lane ? lanes_place(lanes, key, range->start_ns, range->end_ns) : first;
 }
 
-static void place_ranges(struct timeline *timeline, struct placed *placed)
+/* The end of one that is open is UINT64_MAX: as good as the true one, behind everything that begins in this part. */
+static struct open_range place_new_or_open(struct timeline *timeline, struct timeline_placement *placement,
+					   const struct model_span *range)
 {
+	const struct open_range *before = open_ranges_find(&placement->open_ranges, range);
+	struct open_range placed = {.key = range->number, .thread = range->thread, .lane = LANE_NONE};
+
+	if (before) {
+		if (before->takes_lane && before->lane != LANE_NONE)
+			lanes_end(&placement->ranges.lanes, before->lane, range->end_ns);
+		return *before;
+	}
+	placed.number = placement->range_numbers.next[range->thread]++;
+	if (timeline_has_thread(timeline, range->thread)) {
+		place_range(&placement->ranges.lanes, range, &placed);
+		placement->omitted.ranges += placed.lane == LANE_NONE;
+	}
+	return placed;
+}
+
+static void place_ranges(struct timeline *timeline, struct timeline_placement *placement)
+{
+	struct range_numbers *numbers = &placement->range_numbers;
+	struct placed *placed = &placement->ranges;
 	const struct model *model = timeline->model;
 
-	begin(placed, model->range_count);
+	begin(placed, 0, model->range_count);
+	numbers->here = array_reserve(numbers->here, sizeof(*numbers->here), 0, model->range_count, &numbers->room);
+	open_ranges_next_part(&placement->open_ranges);
 	for (uint32_t i = 0; i < model->range_count; i++) {
-		const struct model_span *range = &model->ranges[i];
-		struct tally_key key = {{range->thread, range->domain, range->kind == MODEL_SPAN_STARTED}};
+		struct open_range range = place_new_or_open(timeline, placement, &model->ranges[i]);
 
-		if (!timeline_has_thread(timeline, range->thread))
-			continue;
-		placed->lane_of[i] = place_range(&placed->lanes, key, range);
-		timeline->omitted.ranges += placed->lane_of[i] == LANE_NONE;
+		placed->lane_of[i] = range.lane;
+		numbers->here[i] = range.number;
+		if (model->ranges[i].open)
+			open_ranges_keep(&placement->open_ranges, &range);
 	}
 }
 
@@ -117,41 +146,62 @@ static void place_overheads(struct timeline *timeline, struct timeline_placement
 {
 	struct placed *placed = &placement->overheads;
 	const struct model *model = timeline->model;
-	uint32_t *order = xmalloc(model->overhead_count * sizeof(*order)), count = 0;
+	uint32_t from = model->overheads_due.from, end = due_end(&model->overheads_due, model->overhead_count);
 
-	begin(placed, model->overhead_count);
-	for (uint32_t i = 0; i < model->overhead_count; i++)
+	begin(placed, from, end);
+	placement->overhead_order.count = 0;
+	for (uint32_t i = from; i < end; i++)
 		if (timeline_has_process(timeline, model->overheads[i].process) && model->overheads[i].end_ns &&
 		    model->overheads[i].end_ns >= model->overheads[i].start_ns)
-			order[count++] = i;
-	qsort_r(order, count, sizeof(*order), by_start, model->overheads);
-	for (uint32_t k = 0; k < count; k++) {
-		const struct model_overhead *overhead = &model->overheads[order[k]];
+			array_push(&placement->overhead_order, i);
+	if (placement->overhead_order.count)
+		qsort_r(placement->overhead_order.items, placement->overhead_order.count, sizeof(uint32_t), by_start,
+			model->overheads);
+	for (size_t k = 0; k < placement->overhead_order.count; k++) {
+		uint32_t index = placement->overhead_order.items[k];
+		const struct model_overhead *overhead = &model->overheads[index];
 
-		placed->lane_of[order[k]] =
+		placed->lane_of[index - from] =
 			lanes_place(&placed->lanes, (struct tally_key){{overhead->process, overhead->tid}},
 				    overhead->start_ns, overhead->end_ns);
 	}
-	placement->overhead_order = order;
-	placement->overhead_count = count;
 }
 
-struct timeline_placement *timeline_placement_new(struct timeline *timeline)
+void timeline_place_part(struct timeline *timeline)
+{
+	struct timeline_placement *placement = timeline->placement;
+
+	place_operations(timeline, placement);
+	place_syncs(timeline, placement);
+	place_jits(timeline, placement);
+	place_ranges(timeline, placement);
+	place_overheads(timeline, placement);
+}
+
+struct timeline_placement *timeline_placement_new(const struct model *model)
 {
 	struct timeline_placement *placement = xcalloc(1, sizeof(*placement));
 
-	place_operations(timeline, placement);
-	place_syncs(timeline, &placement->syncs);
-	place_jits(timeline, &placement->jits);
-	place_ranges(timeline, &placement->ranges);
-	place_overheads(timeline, placement);
+	range_numbers_begin(&placement->range_numbers, model->thread_count);
 	return placement;
+}
+
+void timeline_placement_again(struct timeline_placement *placement)
+{
+	struct placed *all[] = {&placement->operations, &placement->syncs, &placement->jits, &placement->ranges,
+				&placement->overheads};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		lanes_clear(&all[i]->lanes);
+	open_ranges_clear(&placement->open_ranges);
+	range_numbers_give(&placement->range_numbers);
 }
 
 static void end(struct placed *placed)
 {
 	lanes_free(&placed->lanes);
 	free(placed->lane_of);
+	free(placed->tracks);
 }
 
 void timeline_placement_free(struct timeline_placement *placement)
@@ -163,7 +213,9 @@ void timeline_placement_free(struct timeline_placement *placement)
 	end(&placement->jits);
 	end(&placement->ranges);
 	end(&placement->overheads);
-	free(placement->first_operation);
-	free(placement->overhead_order);
+	open_ranges_free(&placement->open_ranges);
+	range_numbers_free(&placement->range_numbers);
+	array_free(&placement->natures);
+	array_free(&placement->overhead_order);
 	free(placement);
 }

@@ -1,40 +1,65 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Which lane everything goes to that may overlap: GPU operations, waits, compilations, NVTX ranges, CUPTI's overhead.
- * One pass over each in its order of start, before any slice is handed over: the tracks have to be known by then.
+ * One pass over each in its order of start, part after part of the trace.  The whole trace is placed twice: before any
+ * slice is handed over, as the tracks have to be known by then, and again as they are.  Both give the same lanes, and
+ * only those of the part at hand are kept.
  */
 #ifndef GPUTRACE_TIMELINE_PLACEMENT_H
 #define GPUTRACE_TIMELINE_PLACEMENT_H
 
 #include "timeline/lanes.h"
+#include "timeline/open_ranges.h"
 #include "timeline/timeline.h"
 
-/* The lanes of one kind of slices, and who is on which. */
+/* The lanes of one kind of slices, and which of those that are due in the part at hand are on which. */
 struct placed {
 	struct lanes lanes;
-	uint32_t *lane_of;    /* by index in the model, LANE_NONE: not in the timeline */
-	uint32_t first_track; /* the track of lanes.all.items[0] */
+	uint32_t from;	   /* the first that is due */
+	uint32_t *lane_of; /* by index in the model, less `from`; LANE_NONE: not in the timeline */
+	size_t room;
+	uint32_t *tracks; /* by lane; NULL until tracks are known */
+};
+
+/* What the first operation on a lane says of its stream. */
+struct stream_nature {
+	uint8_t flags;
+	int8_t priority;
 };
 
 struct timeline_placement {
-	struct placed operations;  /* key: process, device, stream */
-	struct placed syncs;	   /* key: process, device, stream or NONE */
-	struct placed jits;	   /* key: process, tid */
-	struct placed ranges;	   /* key: thread, domain or NONE, started or not */
-	struct placed overheads;   /* key: process, tid */
-	uint32_t *first_operation; /* by lane of operations */
-	uint32_t *overhead_order;  /* the overheads of the timeline by start; the model has them as they came */
-	uint32_t overhead_count;
+	struct placed operations;	     /* key: process, device, stream */
+	struct placed syncs;		     /* key: process, device, stream or NONE */
+	struct placed jits;		     /* key: process, tid */
+	struct placed ranges;		     /* key: thread, domain or NONE, started or not */
+	struct placed overheads;	     /* key: process, tid */
+	ARRAY(struct stream_nature) natures; /* by lane of operations */
+	struct open_ranges open_ranges;
+	struct range_numbers range_numbers;
+	/* The overheads of the timeline in this part by start; the model has them as they came. */
+	ARRAY(uint32_t) overhead_order;
+	struct timeline_omissions omitted; /* so far */
 };
 
-/* After the processes of the timeline are known; counts what it omits. */
-struct timeline_placement *timeline_placement_new(struct timeline *timeline);
+/* After the processes of the timeline are known. */
+struct timeline_placement *timeline_placement_new(const struct model *model);
 void timeline_placement_free(struct timeline_placement *placement);
 
-/* The track of something that has one. */
+/* Places what is due in the part that is the timeline's model now. */
+void timeline_place_part(struct timeline *timeline);
+
+/* From here on the trace comes again from its first part on. */
+void timeline_placement_again(struct timeline_placement *placement);
+
+/* Of something that is due: its lane, LANE_NONE, and the track of what has one. */
+static inline uint32_t placed_lane(const struct placed *placed, uint32_t index)
+{
+	return placed->lane_of[index - placed->from];
+}
+
 static inline uint32_t placed_track(const struct placed *placed, uint32_t index)
 {
-	return placed->first_track + placed->lane_of[index];
+	return placed->tracks[placed_lane(placed, index)];
 }
 
 #endif

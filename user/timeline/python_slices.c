@@ -1,57 +1,78 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Drawn from the stacks of calls. */
 #include "timeline/python_slices.h"
+
+#include <stdlib.h>
+
+#include "timeline/members.h"
 
 /* No code object: frames that were not recorded. */
 #define CODE_LEFT_OUT NONE
 #define DEPTH_MAX (GPT_PYSTACK_MAX_FRAMES + 1u)
 
-struct open_frame {
-	uint32_t code, line;
-	uint32_t slice;
-};
+void python_slices_begin(struct python_slices *slices, uint32_t thread_count)
+{
+	slices->threads = xcalloc(thread_count, sizeof(*slices->threads));
+	slices->thread_count = thread_count;
+	for (uint32_t i = 0; i < thread_count; i++)
+		slices->threads[i].stack = NONE;
+}
 
-/* Draws one thread's slices from the stacks of its calls. */
-struct drawing {
-	struct python_slices *slices; /* in the order in which they opened, so parents come before children */
-	struct open_frame open[DEPTH_MAX];
-	uint32_t depth;
+void python_slices_free(struct python_slices *slices)
+{
+	for (uint32_t i = 0; i < slices->thread_count; i++) {
+		array_free(&slices->threads[i].frames);
+		array_free(&slices->threads[i].functions);
+	}
+	free(slices->threads);
+	array_free(&slices->drawn);
+	array_free(&slices->traced_open);
+}
+
+struct frame {
+	uint32_t code, line;
 };
 
 /* The frames of a stack, outermost first. */
-static uint32_t frames_of(const struct model *model, const struct model_call *call, struct open_frame *frames)
+static uint32_t frames_of(const struct model *model, uint32_t index, struct frame *frames)
 {
 	const struct model_stack *stack;
 	uint32_t depth, count = 0;
 
-	/* Another thread's frames, borrowed: they do not run on this one. */
-	if (call->stack == NONE || call->stack_state == GPT_STACK_BACKWARD)
+	if (index == NONE)
 		return 0;
-	stack = &model->stacks[call->stack];
+	stack = &model->stacks[index];
 	depth = stack->depth < GPT_PYSTACK_MAX_FRAMES ? stack->depth : GPT_PYSTACK_MAX_FRAMES;
 	if (stack->missing && stack->gap >= depth)
-		frames[count++] = (struct open_frame){.code = CODE_LEFT_OUT};
+		frames[count++] = (struct frame){.code = CODE_LEFT_OUT};
 	for (uint32_t i = depth; i-- > 0;) {
 		const struct model_frame *frame = &model->frames[model->stack_frames[stack->first + i]];
 
-		frames[count++] = (struct open_frame){.code = frame->code, .line = frame->line};
+		frames[count++] = (struct frame){.code = frame->code, .line = frame->line};
 		if (stack->missing && stack->gap == i)
-			frames[count++] = (struct open_frame){.code = CODE_LEFT_OUT};
+			frames[count++] = (struct frame){.code = CODE_LEFT_OUT};
 	}
 	return count;
+}
+
+/* Of a borrowed stack the frames run on another thread. */
+static uint32_t own_stack(const struct model_call *call)
+{
+	return call->stack_state == GPT_STACK_BACKWARD ? NONE : call->stack;
 }
 
 /*
  * How many of the open frames still run: a frame whose function is the same may have moved to another line, and
  * then whatever it had called before has returned.
  */
-static uint32_t frames_kept(struct drawing *drawing, const struct open_frame *frames, uint32_t count)
+static uint32_t frames_kept(struct python_thread *thread, const struct frame *frames, uint32_t count)
 {
 	uint32_t kept = 0;
 
-	while (kept < count && kept < drawing->depth && drawing->open[kept].code == frames[kept].code) {
-		bool same_line = drawing->open[kept].line == frames[kept].line;
+	while (kept < count && kept < thread->frames.count && thread->frames.items[kept].code == frames[kept].code) {
+		bool same_line = thread->frames.items[kept].line == frames[kept].line;
 
-		drawing->open[kept].line = frames[kept].line;
+		thread->frames.items[kept].line = frames[kept].line;
 		kept++;
 		if (!same_line)
 			break;
@@ -59,147 +80,190 @@ static uint32_t frames_kept(struct drawing *drawing, const struct open_frame *fr
 	return kept;
 }
 
-static void note_call(struct drawing *drawing, const struct open_frame *frames, uint32_t count, uint64_t start_ns,
-		      uint64_t end_ns)
+static void close_frames(struct python_slices *slices, struct python_thread *thread, uint32_t kept)
 {
-	drawing->depth = frames_kept(drawing, frames, count);
-	for (uint32_t i = 0; i < drawing->depth; i++)
-		drawing->slices->all.items[drawing->open[i].slice].end_ns = end_ns;
-	while (drawing->depth < count) {
-		struct python_slice slice = {
-			.start_ns = start_ns,
-			.end_ns = end_ns,
-			.code = frames[drawing->depth].code,
-			.parent = drawing->depth ? drawing->open[drawing->depth - 1].slice : NONE,
-		};
-
-		drawing->open[drawing->depth] = frames[drawing->depth];
-		drawing->open[drawing->depth].slice = (uint32_t)drawing->slices->all.count;
-		drawing->depth++;
-		array_push(&drawing->slices->all, slice);
-	}
+	for (size_t i = kept; i < thread->frames.count; i++)
+		slices->drawn.items[thread->frames.items[i].place].end_ns = thread->end_ns;
+	thread->frames.count = kept;
 }
 
-static void draw_from_stacks(const struct model *model, const struct timeline_calls *calls, uint32_t thread,
-			     struct drawing *drawing)
+static void note_call(struct python_slices *slices, struct python_thread *thread, const struct frame *frames,
+		      uint32_t count, uint64_t start_ns, uint64_t end_ns)
 {
-	struct open_frame frames[DEPTH_MAX];
+	close_frames(slices, thread, frames_kept(thread, frames, count));
+	for (uint32_t i = (uint32_t)thread->frames.count; i < count; i++) {
+		struct python_slice slice = {
+			.start_ns = start_ns,
+			.id = ++slices->last_id,
+			.parent = i ? slices->drawn.items[thread->frames.items[i - 1].place].id : 0,
+			.code = frames[i].code,
+		};
+		struct open_frame open = {
+			.code = frames[i].code, .line = frames[i].line, .place = (uint32_t)slices->drawn.count};
 
-	for (uint32_t i = calls->first[thread]; i != NONE; i = calls->next[i])
-		note_call(drawing, frames, frames_of(model, &model->calls[i], frames), model->calls[i].start_ns,
-			  call_end(model, calls, i));
+		array_push(&thread->frames, open);
+		array_push(&slices->drawn, slice);
+	}
+	thread->end_ns = end_ns;
+}
+
+static void draw_from_stacks(struct python_slices *slices, const struct model *model,
+			     const struct timeline_calls *calls, uint32_t index)
+{
+	struct python_thread *thread = &slices->threads[index];
+	uint32_t end = due_end(&model->calls_due, model->call_count);
+	struct frame frames[DEPTH_MAX];
+
+	for (uint32_t i = calls->first[index]; i != NONE && i < end; i = call_next(calls, i)) {
+		const struct model_call *call = &model->calls[i];
+		uint32_t stack = own_stack(call);
+
+		if (stack == thread->stack)
+			thread->end_ns = call_end(model, calls, i);
+		else
+			note_call(slices, thread, frames, frames_of(model, stack, frames), call->start_ns,
+				  call_end(model, calls, i));
+		thread->stack = stack;
+	}
 }
 
 /* ---- threads whose calls were traced ------------------------------------------------------------------------ */
 
-/* The traced calls that are open at a time, outermost first: by index in model.pycalls. */
+/* The traced calls that are open at a time, outermost first: by index in model.pycalls, in slices->traced_open. */
 struct open_calls {
 	uint32_t next, end; /* of this thread */
-	ARRAY(uint32_t) open;
 };
 
-static void advance(const struct model *model, struct open_calls *calls, uint64_t time_ns)
+static void advance(struct python_slices *slices, const struct model *model, struct open_calls *calls, uint64_t time_ns)
 {
-	for (; calls->next < calls->end && model->pycalls[calls->next].start_ns <= time_ns; calls->next++) {
-		while (calls->open.count && model->pycalls[calls->open.items[calls->open.count - 1]].end_ns <=
-						    model->pycalls[calls->next].start_ns)
-			calls->open.count--;
-		array_push(&calls->open, calls->next);
+	const struct model_span *pycalls = model->pycalls;
+	size_t *open = &slices->traced_open.count;
+
+	for (; calls->next < calls->end && pycalls[calls->next].start_ns <= time_ns; calls->next++) {
+		while (*open && pycalls[slices->traced_open.items[*open - 1]].end_ns <= pycalls[calls->next].start_ns)
+			--*open;
+		array_push(&slices->traced_open, calls->next);
 	}
-	while (calls->open.count && model->pycalls[calls->open.items[calls->open.count - 1]].end_ns < time_ns)
-		calls->open.count--;
+	while (*open && pycalls[slices->traced_open.items[*open - 1]].end_ns < time_ns)
+		--*open;
 }
 
 /* How many outer frames of a stack are of functions that were entered before the trace; NONE: it cannot be told. */
-static uint32_t frames_before(const struct model *model, const struct open_calls *calls,
-			      const struct open_frame *frames, uint32_t count)
+static uint32_t frames_before(const struct python_slices *slices, const struct model *model, const struct frame *frames,
+			      uint32_t count)
 {
-	uint32_t outer;
+	uint32_t outer, open = (uint32_t)slices->traced_open.count;
 
-	if (calls->open.count > count || (count && frames[0].code == CODE_LEFT_OUT))
+	if (open > count || (count && frames[0].code == CODE_LEFT_OUT))
 		return NONE;
-	outer = count - (uint32_t)calls->open.count;
-	for (uint32_t i = 0; i < calls->open.count; i++)
-		if (model->pycalls[calls->open.items[i]].code != frames[outer + i].code)
+	outer = count - open;
+	for (uint32_t i = 0; i < open; i++)
+		if (model->pycalls[slices->traced_open.items[i]].code != frames[outer + i].code)
 			return NONE;
 	return outer;
+}
+
+/* The outermost traced function around the last call was open when the part before ended: how far it goes now. */
+static void follow_around(struct python_thread *thread, const struct model *model, const struct model_thread *of)
+{
+	for (uint32_t i = 0; i < of->pycalls && model->pycalls[of->first_pycall + i].continued; i++) {
+		const struct model_span *span = &model->pycalls[of->first_pycall + i];
+
+		if (span->number != thread->around_number)
+			continue;
+		thread->end_ns = span_end(model, span);
+		thread->around_open = span->open;
+		return;
+	}
+	thread->around_open = false;
+}
+
+static void note_outer(struct python_slices *slices, struct python_thread *thread, const struct model *model,
+		       const struct frame *frames, uint32_t outer, uint64_t start_ns, uint64_t end_ns)
+{
+	const struct model_span *around =
+		slices->traced_open.count ? &model->pycalls[slices->traced_open.items[0]] : NULL;
+
+	thread->around = around;
+	thread->around_open = around && around->open;
+	if (around) {
+		thread->around_number = around->number;
+		start_ns = around->start_ns;
+		end_ns = span_end(model, around);
+	}
+	note_call(slices, thread, frames, outer, start_ns, end_ns);
 }
 
 /*
  * What was open before: drawn from stacks as ever, but from the begin to the end of the outermost traced call around
  * each CUDA call, so that the one holds the other.
  */
-static void draw_outer(const struct model *model, const struct timeline_calls *calls, uint32_t thread,
-		       struct drawing *drawing)
+static void draw_outer(struct python_slices *slices, const struct model *model, const struct timeline_calls *calls,
+		       uint32_t index)
 {
-	const struct model_thread *of = &model->threads[thread];
+	const struct model_thread *of = &model->threads[index];
+	struct python_thread *thread = &slices->threads[index];
 	struct open_calls traced = {.next = of->first_pycall, .end = of->first_pycall + of->pycalls};
-	struct open_frame frames[DEPTH_MAX];
-	uint32_t before = NONE;
+	uint32_t end = due_end(&model->calls_due, model->call_count);
+	struct frame frames[DEPTH_MAX];
 
-	for (uint32_t i = calls->first[thread]; i != NONE; i = calls->next[i]) {
-		uint64_t start_ns = model->calls[i].start_ns, end_ns = call_end(model, calls, i);
-		uint32_t count;
+	slices->traced_open.count = 0;
+	for (uint32_t i = calls->first[index]; i != NONE && i < end; i = call_next(calls, i)) {
+		const struct model_call *call = &model->calls[i];
+		uint32_t outer;
 
-		advance(model, &traced, start_ns);
-		if (traced.open.count && traced.open.items[0] == before)
+		advance(slices, model, &traced, call->start_ns);
+		if (slices->traced_open.count && thread->around &&
+		    model->pycalls[slices->traced_open.items[0]].number == thread->around_number)
 			continue;
-		count = frames_before(model, &traced, frames, frames_of(model, &model->calls[i], frames));
-		if (count == NONE)
-			continue;
-		before = traced.open.count ? traced.open.items[0] : NONE;
-		if (before != NONE) {
-			start_ns = model->pycalls[before].start_ns;
-			end_ns = model->pycalls[before].end_ns;
-		}
-		note_call(drawing, frames, count, start_ns, end_ns);
+		outer = frames_before(slices, model, frames, frames_of(model, own_stack(call), frames));
+		if (outer != NONE)
+			note_outer(slices, thread, model, frames, outer, call->start_ns, call_end(model, calls, i));
 	}
-	array_free(&traced.open);
+}
+
+/* ---- a part ---------------------------------------------------------------------------------------------------- */
+
+static void resume(struct python_slices *slices, struct python_thread *thread)
+{
+	for (size_t i = 0; i < thread->frames.count; i++) {
+		thread->frames.items[i].place = (uint32_t)slices->drawn.count;
+		array_push(&slices->drawn, thread->frames.items[i].slice);
+	}
+}
+
+/* Takes what is still open out of what was drawn. */
+static void suspend(struct python_slices *slices, struct python_thread *thread)
+{
+	size_t open = 0, kept = 0;
+
+	for (size_t i = 0; i < slices->drawn.count; i++) {
+		if (open < thread->frames.count && thread->frames.items[open].place == i)
+			thread->frames.items[open++].slice = slices->drawn.items[i];
+		else
+			slices->drawn.items[kept++] = slices->drawn.items[i];
+	}
+	slices->drawn.count = kept;
 }
 
 void python_slices_draw(struct python_slices *slices, const struct model *model, const struct timeline_calls *calls,
-			uint32_t thread)
+			uint32_t index, bool last)
 {
-	struct drawing drawing = {.slices = slices};
+	const struct model_thread *of = &model->threads[index];
+	struct python_thread *thread = &slices->threads[index];
 
-	slices->all.count = 0;
-	if (model->threads[thread].pycalls)
-		draw_outer(model, calls, thread, &drawing);
+	slices->drawn.count = 0;
+	if (thread->around_open)
+		follow_around(thread, model, of);
+	if (calls->first[index] == NONE && !last)
+		return;
+	resume(slices, thread);
+	if (of->pycalls || of->pycalls_elsewhere)
+		draw_outer(slices, model, calls, index);
 	else
-		draw_from_stacks(model, calls, thread, &drawing);
-}
-
-void python_slices_free(struct python_slices *slices)
-{
-	array_free(&slices->all);
-}
-
-bool traced_slices_next(struct traced_slices *traced, const struct model *model, uint32_t thread,
-			struct python_slice *slice)
-{
-	const struct model_thread *of = &model->threads[thread];
-	const struct model_span *calls, *call;
-
-	if (traced->next >= of->pycalls)
-		return false;
-	calls = &model->pycalls[of->first_pycall];
-	call = &calls[traced->next];
-	/* By nesting in time: ends come before begins where both are the same. */
-	while (traced->open.count && calls[traced->open.items[traced->open.count - 1]].end_ns < call->end_ns)
-		traced->open.count--;
-	*slice = (struct python_slice){
-		.start_ns = call->start_ns,
-		.end_ns = call->end_ns,
-		.code = call->code,
-		.parent = traced->open.count ? traced->open.items[traced->open.count - 1] : NONE,
-		.end_unseen = call->truncated,
-	};
-	array_push(&traced->open, traced->next);
-	traced->next++;
-	return true;
-}
-
-void traced_slices_free(struct traced_slices *traced)
-{
-	array_free(&traced->open);
+		draw_from_stacks(slices, model, calls, index);
+	if (last)
+		close_frames(slices, thread, 0);
+	else
+		suspend(slices, thread);
 }

@@ -6,6 +6,8 @@
  * them look like one.
  *
  * Where every call was traced its slices are exact, and only what was open before the trace is drawn from stacks.
+ *
+ * A slice that is open when a part of the trace ends is remembered, and comes with the part in which it ends.
  */
 #ifndef GPUTRACE_TIMELINE_PYTHON_SLICES_H
 #define GPUTRACE_TIMELINE_PYTHON_SLICES_H
@@ -17,29 +19,66 @@
 
 struct python_slice {
 	uint64_t start_ns, end_ns;
+	uint64_t id;	 /* from 1, in the order in which slices open */
+	uint64_t parent; /* the id of the slice around this one, 0: none */
 	uint32_t code;	 /* model.codes, NONE: frames that were left out of the stacks */
-	uint32_t parent; /* the slice around this one, by its place among those drawn, or traced; NONE */
 	bool end_unseen; /* traced, and had not ended when the trace did */
 };
 
-/* What is drawn from the stacks of one thread, in the order of their starts.  Starts zeroed. */
-struct python_slices {
-	ARRAY(struct python_slice) all;
+/* A frame that still runs, as far as stacks tell. */
+struct open_frame {
+	uint32_t code, line;
+	uint32_t place;		   /* of its slice among those drawn in this part */
+	struct python_slice slice; /* between parts */
 };
 
-/* Replaces what is in `slices` by those of a thread. */
-void python_slices_draw(struct python_slices *slices, const struct model *model, const struct timeline_calls *calls,
-			uint32_t thread);
+/* A traced function that runs when a part ends. */
+struct open_function {
+	uint64_t number; /* model_span.number */
+	uint64_t id, parent;
+	uint64_t end_ns;
+};
+
+/* What is remembered of a thread. */
+struct python_thread {
+	ARRAY(struct open_frame) frames; /* outermost first; all of them end where the last call did */
+	uint64_t end_ns;
+	uint32_t stack;		  /* of the last call; NONE */
+	bool around, around_open; /* the last call was in a traced function, which is the outermost; it still runs */
+	uint64_t around_number;	  /* that one's model_span.number */
+	ARRAY(struct open_function) functions; /* outermost first */
+};
+
+/* Starts zeroed. */
+struct python_slices {
+	struct python_thread *threads; /* by thread of the model */
+	uint32_t thread_count;
+	uint64_t last_id;
+	ARRAY(struct python_slice) drawn;
+	ARRAY(uint32_t) traced_open;
+};
+
+void python_slices_begin(struct python_slices *slices, uint32_t thread_count);
 void python_slices_free(struct python_slices *slices);
 
-/* What was traced of one thread, one after the other in the order of their starts.  Starts zeroed. */
+/*
+ * Replaces slices->drawn by what is drawn from the stacks of a thread, by start: that which ends in the part at hand,
+ * or with the last part all that is left.
+ */
+void python_slices_draw(struct python_slices *slices, const struct model *model, const struct timeline_calls *calls,
+			uint32_t thread, bool last);
+
+/* What was traced of one thread in the part at hand, one after the other by start.  Starts zeroed. */
 struct traced_slices {
 	uint32_t next;
-	ARRAY(uint32_t) open; /* those around the next one, outermost first */
+	size_t remembered;		  /* of those open before this part, how many were met */
+	ARRAY(struct open_function) open; /* those around the next one, outermost first */
+	ARRAY(struct open_function) kept; /* for the next part */
 };
 
-bool traced_slices_next(struct traced_slices *traced, const struct model *model, uint32_t thread,
-			struct python_slice *slice);
+/* The next one that ends in this part; those that do not are remembered once there is none left. */
+bool traced_slices_next(struct traced_slices *traced, struct python_slices *slices, const struct model *model,
+			uint32_t thread, bool last, struct python_slice *slice);
 void traced_slices_free(struct traced_slices *traced);
 
 #endif

@@ -175,6 +175,9 @@ struct timeline_slice {
 	const uint64_t *flows_out;
 	uint32_t flow_out_count;
 	uint64_t flow_in; /* 0: none */
+	/* Where the arrow that ends here begins, if no slice says so; TIMELINE_NONE: one does. */
+	uint32_t flow_from_track;
+	uint64_t flow_from_ns;
 };
 
 /* Memory came from CUDA or went back: a point in time on the track of who asked, and a new value of a counter. */

@@ -4,7 +4,7 @@
 #include "timeline/calls_of_threads.h"
 #include "timeline/frames.h"
 #include "timeline/ids.h"
-#include "timeline/parts.h"
+#include "timeline/kinds.h"
 
 /* What the call was given, as far as it was taken from its arguments. */
 static void draft_given(struct draft *draft, const struct model_args *args)
@@ -34,11 +34,12 @@ static const char *const stack_reasons[] = {
 static void draft_arrows(struct visit *visit, struct draft *draft, const struct model_call *call)
 {
 	const struct timeline *timeline = visit->timeline;
+	const struct model *model = timeline->model;
 
 	visit->flows.count = 0;
-	for (uint32_t op = call->first_gpu; op != NONE; op = timeline->model->gpu[op].next)
-		if (has_arrow(timeline, op))
-			array_push(&visit->flows, flow_to_operation(timeline->ids, op));
+	for (uint32_t op = call->first_gpu; op != NONE; op = model->gpu[op].next)
+		if (is_due(&model->gpu_due, model->gpu_count, op) && has_arrow(timeline, op))
+			array_push(&visit->flows, flow_to_operation(timeline->ids, model, op));
 	draft->slice.flows_out = visit->flows.items;
 	draft->slice.flow_out_count = (uint32_t)visit->flows.count;
 }
@@ -57,7 +58,7 @@ static void visit_call(struct visit *visit, uint32_t index)
 		    call_end(timeline->model, timeline->calls, index));
 	draft.slice.name.text = api_name(call->api);
 	draft_number(&draft, TIMELINE_ARG_CBID, GPT_API_CBID(call->api));
-	draft_number(&draft, TIMELINE_ARG_CORRELATION, correlation_of_call(timeline->ids, index));
+	draft_number(&draft, TIMELINE_ARG_CORRELATION, correlation_of_call(timeline->ids, call));
 	if (timeline->ids->renumbered && call->corr)
 		draft_number(&draft, TIMELINE_ARG_CUPTI_CORRELATION, call->corr);
 	if (!call->end_ns)
@@ -86,8 +87,10 @@ static void visit_call(struct visit *visit, uint32_t index)
 void visit_calls(struct visit *visit)
 {
 	const struct timeline *timeline = visit->timeline;
+	const struct model *model = timeline->model;
+	uint32_t end = due_end(&model->calls_due, model->call_count);
 
-	for (uint32_t i = 0; i < timeline->model->call_count && !visit->ended; i++)
-		if (timeline->thread_tracks[timeline->model->calls[i].thread] != TIMELINE_NONE)
+	for (uint32_t i = model->calls_due.from; i < end && !visit->ended; i++)
+		if (timeline->thread_tracks[model->calls[i].thread] != TIMELINE_NONE)
 			visit_call(visit, i);
 }

@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "timeline/parts.h"
+#include "timeline/kinds.h"
 #include "timeline/visit.h"
 
 static void visit_span(struct visit *visit, const struct model_span *span)
@@ -40,6 +40,8 @@ void visit_interpreter(struct visit *visit)
 {
 	const struct model *model = visit->timeline->model;
 
+	if (!visit->first) /* each part has all of them */
+		return;
 	for (uint32_t i = 0; i < model->pyspan_count && !visit->ended; i++)
 		if (visit->timeline->thread_tracks[model->pyspans[i].thread] != TIMELINE_NONE)
 			visit_span(visit, &model->pyspans[i]);

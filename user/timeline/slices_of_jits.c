@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Compilation by the driver. */
 #include "timeline/ids.h"
-#include "timeline/parts.h"
+#include "timeline/kinds.h"
 #include "timeline/placement.h"
 #include "timeline/visit.h"
 
@@ -15,15 +15,18 @@ static void visit_jit(struct visit *visit, uint32_t index)
 	draft.slice.name.text = jit_name(jit);
 	draft_number(&draft, TIMELINE_ARG_CACHE_BYTES, jit->bytes);
 	if (jit->call != NONE)
-		draft_number(&draft, TIMELINE_ARG_OF_CALL, correlation_of_call(timeline->ids, jit->call));
+		draft_number(&draft, TIMELINE_ARG_OF_CALL,
+			     correlation_of_call(timeline->ids, &timeline->model->calls[jit->call]));
 	visit_slice(visit, &draft.slice);
 }
 
 void visit_jits(struct visit *visit)
 {
 	const struct timeline *timeline = visit->timeline;
+	const struct model *model = timeline->model;
+	uint32_t end = due_end(&model->jits_due, model->jit_count);
 
-	for (uint32_t i = 0; i < timeline->model->jit_count && !visit->ended; i++)
-		if (timeline->placement->jits.lane_of[i] != LANE_NONE)
+	for (uint32_t i = model->jits_due.from; i < end && !visit->ended; i++)
+		if (placed_lane(&timeline->placement->jits, i) != LANE_NONE)
 			visit_jit(visit, i);
 }

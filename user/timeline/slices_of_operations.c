@@ -4,7 +4,7 @@
 #include "timeline/frames.h"
 #include "timeline/ids.h"
 #include "timeline/occupancy.h"
-#include "timeline/parts.h"
+#include "timeline/kinds.h"
 
 /* What the arguments of one operation point to. */
 struct pointed_to {
@@ -44,12 +44,12 @@ static void draft_memory(struct draft *draft, const struct model_gpu *op)
 /* The call that became a node of the graph, and its innermost line. */
 static void draft_captured(struct draft *draft, const struct timeline *timeline, uint32_t call, struct pointed_to *to)
 {
-	uint32_t stack = timeline->model->calls[call].stack;
+	const struct model_call *captured = &timeline->model->calls[call];
 
-	draft_number(draft, TIMELINE_ARG_CAPTURED_BY, correlation_of_call(timeline->ids, call));
-	if (stack == NONE)
+	draft_number(draft, TIMELINE_ARG_CAPTURED_BY, correlation_of_call(timeline->ids, captured));
+	if (captured->stack == NONE)
 		return;
-	to->captured_at = innermost_frame(timeline->model, stack);
+	to->captured_at = innermost_frame(timeline->model, captured->stack);
 	draft_arg(draft, TIMELINE_ARG_CAPTURED_AT)->frame = &to->captured_at;
 }
 
@@ -64,6 +64,18 @@ static void draft_graph(struct draft *draft, const struct timeline *timeline, co
 		draft_captured(draft, timeline, op->captured_by, to);
 }
 
+static void draft_arrow(struct draft *draft, const struct timeline *timeline, uint32_t op)
+{
+	const struct model *model = timeline->model;
+	const struct model_call *call = &model->calls[model->gpu[op].call];
+
+	draft->slice.flow_in = flow_to_operation(timeline->ids, model, op);
+	if (is_due(&model->calls_due, model->call_count, model->gpu[op].call))
+		return;
+	draft->slice.flow_from_track = timeline->thread_tracks[call->thread];
+	draft->slice.flow_from_ns = call->start_ns;
+}
+
 static void visit_operation(struct visit *visit, uint32_t index)
 {
 	static const enum timeline_category categories[MODEL_GPU_KINDS] = {
@@ -72,14 +84,15 @@ static void visit_operation(struct visit *visit, uint32_t index)
 		[MODEL_MEMSET] = TIMELINE_MEMSET,
 	};
 	const struct timeline *timeline = visit->timeline;
-	const struct model_gpu *op = &timeline->model->gpu[index];
+	const struct model *model = timeline->model;
+	const struct model_gpu *op = &model->gpu[index];
 	uint32_t track = placed_track(&timeline->placement->operations, index);
-	uint64_t correlation = correlation_of_operation(timeline->ids, index);
+	uint64_t correlation = correlation_of_operation(timeline->ids, model, index);
 	struct pointed_to to;
 	struct draft draft;
 
 	draft_begin(&draft, categories[op->kind], track, op->start_ns, op->end_ns);
-	draft.slice.name.text = gpu_name(timeline->model, op, to.name, sizeof(to.name));
+	draft.slice.name.text = gpu_name(model, op, to.name, sizeof(to.name));
 	draft_arg(&draft, TIMELINE_ARG_DEVICE)->gpu = op->device;
 	draft_number(&draft, TIMELINE_ARG_CONTEXT, op->context);
 	draft_arg(&draft, TIMELINE_ARG_STREAM)->stream = (struct timeline_stream){
@@ -88,7 +101,7 @@ static void visit_operation(struct visit *visit, uint32_t index)
 	};
 	draft_number(&draft, TIMELINE_ARG_CORRELATION, correlation);
 	if (op->kind == MODEL_KERNEL)
-		draft_kernel(&draft, timeline->model, op, &to);
+		draft_kernel(&draft, model, op, &to);
 	else
 		draft_memory(&draft, op);
 	draft_signed(&draft, TIMELINE_ARG_PRIORITY, op->priority);
@@ -103,17 +116,19 @@ static void visit_operation(struct visit *visit, uint32_t index)
 		draft_number(&draft, TIMELINE_ARG_CUPTI_CORRELATION, op->corr);
 	draft_number(&draft, TIMELINE_ARG_CUPTI_STREAM, op->stream);
 	if (timeline->several)
-		draft_number(&draft, TIMELINE_ARG_PROCESS, timeline->model->processes[op->process].pid);
+		draft_number(&draft, TIMELINE_ARG_PROCESS, model->processes[op->process].pid);
 	if (has_arrow(timeline, index))
-		draft.slice.flow_in = flow_to_operation(timeline->ids, index);
+		draft_arrow(&draft, timeline, index);
 	visit_slice(visit, &draft.slice);
 }
 
 void visit_operations(struct visit *visit)
 {
 	const struct timeline *timeline = visit->timeline;
+	const struct model *model = timeline->model;
+	uint32_t end = due_end(&model->gpu_due, model->gpu_count);
 
-	for (uint32_t i = 0; i < timeline->model->gpu_count && !visit->ended; i++)
-		if (timeline->placement->operations.lane_of[i] != LANE_NONE)
+	for (uint32_t i = model->gpu_due.from; i < end && !visit->ended; i++)
+		if (placed_lane(&timeline->placement->operations, i) != LANE_NONE)
 			visit_operation(visit, i);
 }

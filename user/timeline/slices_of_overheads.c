@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What CUPTI itself cost. */
-#include "timeline/parts.h"
+#include "timeline/kinds.h"
 #include "timeline/placement.h"
 #include "timeline/visit.h"
 
@@ -33,12 +33,12 @@ void visit_overheads(struct visit *visit)
 	const struct timeline *timeline = visit->timeline;
 	const struct timeline_placement *placement = timeline->placement;
 
-	for (uint32_t k = 0; k < placement->overhead_count && !visit->ended; k++) {
-		uint32_t index = placement->overhead_order[k];
+	for (size_t k = 0; k < placement->overhead_order.count && !visit->ended; k++) {
+		uint32_t index = placement->overhead_order.items[k];
 		const struct model_overhead *overhead = &timeline->model->overheads[index];
 		struct draft draft;
 
-		if (placement->overheads.lane_of[index] == LANE_NONE)
+		if (placed_lane(&placement->overheads, index) == LANE_NONE)
 			continue;
 		draft_begin(&draft, TIMELINE_CUPTI, placed_track(&placement->overheads, index), overhead->start_ns,
 			    overhead->end_ns);

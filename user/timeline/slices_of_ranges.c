@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* NVTX ranges and marks: what the program itself calls its times. */
-#include "timeline/parts.h"
+#include "timeline/kinds.h"
+#include "timeline/members.h"
 #include "timeline/placement.h"
 #include "timeline/visit.h"
 
@@ -17,15 +18,15 @@ static void visit_range(struct visit *visit, uint32_t index)
 	struct draft draft;
 
 	draft_begin(&draft, is_mark ? TIMELINE_MARK : TIMELINE_RANGE, placed_track(&timeline->placement->ranges, index),
-		    range->start_ns, is_mark ? range->start_ns : range->end_ns);
+		    range->start_ns, is_mark ? range->start_ns : span_end(timeline->model, range));
 	draft.slice.name.text = timeline->model->strings[range->name];
 	if (!*draft.slice.name.text)
 		draft.slice.name.text = "(no name)";
-	draft_number(&draft, TIMELINE_ARG_RANGE, index);
+	draft_number(&draft, TIMELINE_ARG_RANGE, timeline->placement->range_numbers.here[index]);
 	draft_text(&draft, TIMELINE_ARG_RANGE_KIND, kinds[range->kind]);
 	if (range->domain != NONE)
 		draft_text(&draft, TIMELINE_ARG_DOMAIN, timeline->model->strings[range->domain]);
-	if (range->truncated)
+	if (range->truncated || range->open)
 		draft_text(&draft, TIMELINE_ARG_END, "not seen");
 	visit_slice(visit, &draft.slice);
 }
@@ -33,8 +34,10 @@ static void visit_range(struct visit *visit, uint32_t index)
 void visit_ranges(struct visit *visit)
 {
 	const struct timeline *timeline = visit->timeline;
+	const struct model *model = timeline->model;
 
-	for (uint32_t i = 0; i < timeline->model->range_count && !visit->ended; i++)
-		if (timeline->placement->ranges.lane_of[i] != LANE_NONE)
+	for (uint32_t i = 0; i < model->range_count && !visit->ended; i++)
+		if (placed_lane(&timeline->placement->ranges, i) != LANE_NONE &&
+		    (!model->ranges[i].open || visit->last))
 			visit_range(visit, i);
 }

@@ -4,7 +4,7 @@
  * or for everything on tracks of the device.  HTA's critical path knows them by these names.
  */
 #include "timeline/ids.h"
-#include "timeline/parts.h"
+#include "timeline/kinds.h"
 #include "timeline/placement.h"
 #include "timeline/visit.h"
 
@@ -28,7 +28,7 @@ static void draft_stream(struct draft *draft, enum timeline_arg_key key, struct 
 						     (struct tally_key){{sync->process, sync->device, stream}});
 
 	draft_arg(draft, key)->stream = (struct timeline_stream){
-		.track = lane == LANE_NONE ? TIMELINE_NONE : operations->first_track + lane,
+		.track = lane == LANE_NONE ? TIMELINE_NONE : operations->tracks[lane],
 		.stream = stream,
 	};
 }
@@ -37,7 +37,8 @@ static void visit_sync(struct visit *visit, uint32_t index)
 {
 	const struct timeline *timeline = visit->timeline;
 	struct timeline_placement *placement = timeline->placement;
-	const struct model_sync *sync = &timeline->model->syncs[index];
+	const struct model *model = timeline->model;
+	const struct model_sync *sync = &model->syncs[index];
 	struct draft draft;
 
 	draft_begin(&draft, TIMELINE_SYNC, placed_track(&placement->syncs, index), sync->start_ns, sync->end_ns);
@@ -46,11 +47,13 @@ static void visit_sync(struct visit *visit, uint32_t index)
 	if (sync->event != NONE) {
 		draft_stream(&draft, TIMELINE_ARG_EVENT_STREAM, &placement->operations, sync, sync->recorded_on);
 		draft_number(&draft, TIMELINE_ARG_EVENT_RECORD,
-			     sync->recorded_by != NONE ? correlation_of_call(timeline->ids, sync->recorded_by) : 0);
+			     sync->recorded_by != NONE
+				     ? correlation_of_call(timeline->ids, &model->calls[sync->recorded_by])
+				     : 0);
 		draft_number(&draft, TIMELINE_ARG_EVENT, sync->event);
 	}
 	draft_stream(&draft, TIMELINE_ARG_STREAM, &placement->operations, sync, sync->stream);
-	draft_number(&draft, TIMELINE_ARG_CORRELATION, correlation_of_sync(timeline->ids, index));
+	draft_number(&draft, TIMELINE_ARG_CORRELATION, correlation_of_sync(timeline->ids, model, index));
 	draft_arg(&draft, TIMELINE_ARG_DEVICE)->gpu = sync->device;
 	draft_number(&draft, TIMELINE_ARG_CONTEXT, sync->context);
 	if (sync->call == NONE)
@@ -63,8 +66,10 @@ static void visit_sync(struct visit *visit, uint32_t index)
 void visit_syncs(struct visit *visit)
 {
 	const struct timeline *timeline = visit->timeline;
+	const struct model *model = timeline->model;
+	uint32_t end = due_end(&model->syncs_due, model->sync_count);
 
-	for (uint32_t i = 0; i < timeline->model->sync_count && !visit->ended; i++)
-		if (timeline->placement->syncs.lane_of[i] != LANE_NONE)
+	for (uint32_t i = model->syncs_due.from; i < end && !visit->ended; i++)
+		if (placed_lane(&timeline->placement->syncs, i) != LANE_NONE)
 			visit_sync(visit, i);
 }

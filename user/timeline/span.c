@@ -13,55 +13,71 @@ static void include(struct timeline *timeline, uint64_t start_ns, uint64_t end_n
 		timeline->end_ns = end_ns;
 }
 
-static void include_threads(struct timeline *timeline)
+static void include_spans(struct timeline *timeline, const struct model_span *spans, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (timeline_has_thread(timeline, spans[i].thread))
+			include(timeline, spans[i].start_ns, span_end(timeline->model, &spans[i]));
+}
+
+static void include_calls(struct timeline *timeline)
 {
 	const struct model *model = timeline->model;
+	uint32_t end = due_end(&model->calls_due, model->call_count);
 
-	for (uint32_t i = 0; i < model->call_count; i++)
+	for (uint32_t i = model->calls_due.from; i < end; i++)
 		if (timeline_has_call(timeline, &model->calls[i]))
 			include(timeline, model->calls[i].start_ns, call_end(model, timeline->calls, i));
-	for (uint32_t i = 0; i < model->pyspan_count; i++)
-		if (timeline_has_thread(timeline, model->pyspans[i].thread))
-			include(timeline, model->pyspans[i].start_ns, model->pyspans[i].end_ns);
-	for (uint32_t i = 0; i < model->pycall_count; i++)
-		if (timeline_has_thread(timeline, model->pycalls[i].thread))
-			include(timeline, model->pycalls[i].start_ns, model->pycalls[i].end_ns);
-	for (uint32_t i = 0; i < model->range_count; i++)
-		if (timeline_has_thread(timeline, model->ranges[i].thread))
-			include(timeline, model->ranges[i].start_ns, model->ranges[i].end_ns);
 }
 
 static void include_gpus(struct timeline *timeline)
 {
 	const struct timeline_placement *placement = timeline->placement;
 	const struct model *model = timeline->model;
+	uint32_t end = due_end(&model->gpu_due, model->gpu_count);
 
-	for (uint32_t i = 0; i < model->gpu_count; i++)
-		if (placement->operations.lane_of[i] != LANE_NONE)
+	for (uint32_t i = model->gpu_due.from; i < end; i++)
+		if (placed_lane(&placement->operations, i) != LANE_NONE)
 			include(timeline, model->gpu[i].start_ns, model->gpu[i].end_ns);
-	for (uint32_t i = 0; i < model->memory_count; i++)
+	end = due_end(&model->memories_due, model->memory_count);
+	for (uint32_t i = model->memories_due.from; i < end; i++)
 		if (timeline_has_process(timeline, model->memories[i].process))
 			include(timeline, model->memories[i].time_ns, model->memories[i].time_ns);
-	for (uint32_t i = 0; i < model->jit_count; i++)
-		if (placement->jits.lane_of[i] != LANE_NONE)
+	end = due_end(&model->jits_due, model->jit_count);
+	for (uint32_t i = model->jits_due.from; i < end; i++)
+		if (placed_lane(&placement->jits, i) != LANE_NONE)
 			include(timeline, model->jits[i].start_ns, model->jits[i].end_ns);
-	for (uint32_t i = 0; i < model->sync_count; i++)
-		if (placement->syncs.lane_of[i] != LANE_NONE)
+	end = due_end(&model->syncs_due, model->sync_count);
+	for (uint32_t i = model->syncs_due.from; i < end; i++)
+		if (placed_lane(&placement->syncs, i) != LANE_NONE)
 			include(timeline, model->syncs[i].start_ns, model->syncs[i].end_ns);
 }
 
-void timeline_find_span(struct timeline *timeline)
+void timeline_span_part(struct timeline *timeline, bool first)
 {
 	const struct timeline_placement *placement = timeline->placement;
 	const struct model *model = timeline->model;
 
-	timeline->start_ns = model->start_ns;
-	timeline->end_ns = model->end_ns;
-	include_threads(timeline);
+	if (first) {
+		timeline->start_ns = model->start_ns;
+		timeline->end_ns = model->end_ns;
+		include_spans(timeline, model->pyspans, model->pyspan_count);
+	}
+	include_spans(timeline, model->pycalls, model->pycall_count);
+	include_spans(timeline, model->ranges, model->range_count);
+	include_calls(timeline);
 	include_gpus(timeline);
 	/* CUPTI's overhead may end long after the recording, which goes no further for it. */
-	if (placement->overhead_count && model->overheads[placement->overhead_order[0]].start_ns < timeline->start_ns)
-		timeline->start_ns = model->overheads[placement->overhead_order[0]].start_ns;
+	if (placement->overhead_order.count) {
+		const struct model_overhead *earliest = &model->overheads[placement->overhead_order.items[0]];
+
+		if (earliest->start_ns < timeline->start_ns)
+			timeline->start_ns = earliest->start_ns;
+	}
+}
+
+void timeline_span_finish(struct timeline *timeline)
+{
 	if (timeline->end_ns < timeline->start_ns)
 		timeline->end_ns = timeline->start_ns;
 }

@@ -5,7 +5,10 @@
 
 #include "timeline/timeline.h"
 
-/* After the placement: fills start_ns and end_ns in. */
-void timeline_find_span(struct timeline *timeline);
+/* After the placement of a part: widens start_ns and end_ns.  first: of the parts. */
+void timeline_span_part(struct timeline *timeline, bool first);
+
+/* After the last part. */
+void timeline_span_finish(struct timeline *timeline);
 
 #endif

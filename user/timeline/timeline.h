@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A model as a timeline: groups (a process, a GPU) of tracks (a thread, a stream), slices on them, arrows between them.
+ * A trace as a timeline: groups (a process, a GPU) of tracks (a thread, a stream), slices on them, arrows between them.
  * Here is what every timeline file needs and no format has to find out again: which track a slice goes to, so that
  * those of one track nest or do not meet; when Python functions ran; numbers that are unique in one file.
  *
- * A format is written over this and slice.h alone: timeline_new() tells which groups, tracks and counters there are,
- * timeline_visit() then hands over every slice as a value with its arguments.  What such a file says of the trace as a
- * whole (processes, devices, the receipt) it takes from the model.
+ * A format is written over this and slice.h alone: timeline_new() goes through the trace once and tells which groups,
+ * tracks and counters there are; timeline_visit() goes through it again and hands over every slice as a value with its
+ * arguments.  Memory depends on how large a part of the trace is, not on how long the trace is.  What such a file says
+ * of the trace as a whole (processes, devices, the receipt) it takes from the model between the two: then that is the
+ * last part.
  */
 #ifndef GPUTRACE_TIMELINE_TIMELINE_H
 #define GPUTRACE_TIMELINE_TIMELINE_H
@@ -19,6 +21,7 @@
 #include "timeline/slice.h"
 
 struct model;
+struct trace;
 
 enum timeline_group_kind {
 	TIMELINE_GROUP_PROCESS,
@@ -58,7 +61,10 @@ struct timeline_track {
 	uint32_t tid;	  /* as the system has it; 0: of no thread, or not known */
 	uint32_t device;  /* STREAM, WAITS: model_device.id */
 	uint32_t stream;  /* the same: CUPTI's id; WAITS: TIMELINE_NONE: of no stream */
-	const char *name; /* THREAD: what the thread is called */
+	const char *name; /* THREAD: what the thread is called; RANGES: the domain, "" the default one */
+	bool started;	  /* RANGES: of those that are started, not pushed */
+	bool is_default;  /* STREAM: the one that CUDA has without being asked for it */
+	int8_t priority;  /* STREAM */
 };
 
 /* How much memory is held of what was handed out since the trace began. */
@@ -80,7 +86,8 @@ struct timeline_ids;
 struct timeline_calls;
 
 struct timeline {
-	const struct model *model;
+	struct trace *trace;
+	const struct model *model; /* the part at hand: the last one, or while it is visited that which is */
 	uint64_t start_ns, end_ns; /* what it spans: the recording, and whatever lies outside of it */
 	bool several;		   /* more than one process made calls or had GPU work */
 	uint32_t busiest;	   /* the track of the thread with most calls, TIMELINE_NONE: there is no thread */
@@ -93,6 +100,8 @@ struct timeline {
 	struct timeline_omissions omitted;
 
 	/* Only for the files of timeline/. */
+	uint32_t parts;		  /* of the trace */
+	ARRAY(char *) texts;	  /* names of groups and tracks */
 	uint32_t *process_groups; /* by process of the model: its group, TIMELINE_NONE: it is not in the timeline */
 	uint32_t *thread_tracks;  /* by thread of the model: the same for its track */
 	struct timeline_placement *placement;
@@ -100,14 +109,19 @@ struct timeline {
 	struct timeline_calls *calls;
 };
 
-/* process: index into model.processes, -1: all.  The model has to stay. */
-struct timeline *timeline_new(const struct model *model, int process);
+/* process: index into model.processes, -1: all.  The trace has to stay.  NULL: trace->error says why. */
+struct timeline *timeline_new(struct trace *trace, int process);
 void timeline_free(struct timeline *timeline);
 
-/* Hands over everything, kind after kind, each by start (Python functions and NVTX: thread by thread). */
-void timeline_visit(const struct timeline *timeline, const struct timeline_visitor *visitor);
+/*
+ * Hands over everything, part after part of the trace, in each kind after kind, each by start (Python functions and
+ * NVTX: thread by thread).  What has a length comes in the part in which it ends, if it is a Python function or NVTX;
+ * else in that in which it begins; collections and imports come in the first.  Once for a timeline.  Returns 0, also
+ * when the visitor has had enough, or -errno: the trace ended early.
+ */
+int timeline_visit(struct timeline *timeline, const struct timeline_visitor *visitor);
 
-/* A Python function, by number: from 0 to timeline_code_count(). */
+/* A Python function, by number: from 0 to timeline_code_count(), which grows from part to part. */
 struct timeline_code {
 	const char *file, *name; /* file: "" not known */
 	uint32_t first_line;

@@ -1,14 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "timeline/tracks.h"
 
+#include <stdlib.h>
+
 #include "timeline/members.h"
 #include "timeline/placement.h"
 
 /* CUpti_ActivityMemoryKind (cupti_activity.h) */
 #define MEMORY_PINNED 2
 
+/* The model's own texts go with the part that they came with. */
+static const char *keep_text(struct timeline *timeline, const char *text)
+{
+	return *array_push(&timeline->texts, xstrdup(text));
+}
+
 static uint32_t add_group(struct timeline *timeline, struct timeline_group group)
 {
+	group.name = keep_text(timeline, group.name);
 	array_push(&timeline->groups, group);
 	return (uint32_t)timeline->groups.count - 1;
 }
@@ -16,7 +25,6 @@ static uint32_t add_group(struct timeline *timeline, struct timeline_group group
 void timeline_add_processes(struct timeline *timeline, int process)
 {
 	const struct model *model = timeline->model;
-	uint32_t active = 0;
 
 	timeline->process_groups = xmalloc(model->process_count * sizeof(*timeline->process_groups));
 	for (uint32_t i = 0; i < model->process_count; i++) {
@@ -29,9 +37,18 @@ void timeline_add_processes(struct timeline *timeline, int process)
 								    .device = TIMELINE_NONE,
 								    .pid = model->processes[i].pid,
 								    .name = model->processes[i].name});
-		active += model->processes[i].calls || model->processes[i].gpu_ops;
 	}
-	timeline->several = active > 1;
+}
+
+static bool are_several_active(const struct timeline *timeline)
+{
+	const struct model *model = timeline->model;
+	uint32_t active = 0;
+
+	for (uint32_t i = 0; i < model->process_count; i++)
+		active +=
+			timeline_has_process(timeline, i) && (model->processes[i].calls || model->processes[i].gpu_ops);
+	return active > 1;
 }
 
 /* What a track of a kind is before it is known whose it is. */
@@ -67,7 +84,7 @@ static void add_threads(struct timeline *timeline)
 			continue;
 		track = track_of(TIMELINE_TRACK_THREAD, timeline->process_groups[thread->process], thread->process);
 		track.tid = thread->tid;
-		track.name = thread->name;
+		track.name = keep_text(timeline, thread->name);
 		track.first = (uint32_t)timeline->tracks.count;
 		timeline->thread_tracks[i] = add_track(timeline, track);
 		if (timeline->busiest == TIMELINE_NONE || thread->calls > most_calls) {
@@ -83,45 +100,71 @@ static void add_threads(struct timeline *timeline)
 	}
 }
 
-/* The track of a lane; `placed` knows where its tracks begin. */
-static struct timeline_track lane_track(enum timeline_track_kind kind, const struct placed *placed, uint32_t index,
-					uint32_t group, uint32_t process)
+/* Lanes become tracks in the order in which they were met; one kind has another order. */
+static void begin_lanes(struct placed *placed)
+{
+	placed->tracks = xmalloc(placed->lanes.all.count * sizeof(*placed->tracks));
+}
+
+/* The track of a lane, behind that of the first lane of its key. */
+static void add_lane(struct timeline *timeline, struct placed *placed, uint32_t index, struct timeline_track track)
 {
 	const struct lane *lane = &placed->lanes.all.items[index];
-	struct timeline_track track = track_of(kind, group, process);
 
+	placed->tracks[index] = (uint32_t)timeline->tracks.count;
 	track.lane = lane->number;
-	track.first = placed->first_track + lane->first;
-	return track;
+	track.first = placed->tracks[lane->first];
+	add_track(timeline, track);
 }
 
 /* Lanes by (process, tid), of slices that are bound to a thread but not on its track. */
 static void add_beside_threads(struct timeline *timeline, enum timeline_track_kind kind, struct placed *placed)
 {
-	placed->first_track = (uint32_t)timeline->tracks.count;
+	begin_lanes(placed);
 	for (uint32_t i = 0; i < placed->lanes.all.count; i++) {
 		const struct tally_key *key = &placed->lanes.all.items[i].key;
 		uint32_t group = kind == TIMELINE_TRACK_CUPTI ? (uint32_t)timeline->groups.count - 1
 							      : timeline->process_groups[key->part[0]];
-		struct timeline_track track = lane_track(kind, placed, i, group, key->part[0]);
+		struct timeline_track track = track_of(kind, group, key->part[0]);
 
 		track.tid = key->part[1];
-		add_track(timeline, track);
+		add_lane(timeline, placed, i, track);
 	}
 }
 
+static int by_thread(const void *left, const void *right, void *context)
+{
+	const struct lane *lanes = context;
+	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+	uint32_t thread_a = lanes[a].key.part[0], thread_b = lanes[b].key.part[0];
+
+	if (thread_a != thread_b)
+		return thread_a < thread_b ? -1 : 1;
+	return a < b ? -1 : a > b;
+}
+
+/* Thread by thread, as the model has them; in a trace of several parts the lanes were met part by part. */
 static void add_ranges(struct timeline *timeline, struct placed *placed)
 {
-	placed->first_track = (uint32_t)timeline->tracks.count;
-	for (uint32_t i = 0; i < placed->lanes.all.count; i++) {
-		uint32_t thread = timeline->thread_tracks[placed->lanes.all.items[i].key.part[0]];
+	uint32_t count = (uint32_t)placed->lanes.all.count, *order = xmalloc(count * sizeof(*order));
+
+	for (uint32_t i = 0; i < count; i++)
+		order[i] = i;
+	qsort_r(order, count, sizeof(*order), by_thread, placed->lanes.all.items);
+	begin_lanes(placed);
+	for (uint32_t i = 0; i < count; i++) {
+		const struct tally_key *key = &placed->lanes.all.items[order[i]].key;
+		uint32_t thread = timeline->thread_tracks[key->part[0]];
 		const struct timeline_track *of = &timeline->tracks.items[thread];
-		struct timeline_track track = lane_track(TIMELINE_TRACK_RANGES, placed, i, of->group, of->process);
+		struct timeline_track track = track_of(TIMELINE_TRACK_RANGES, of->group, of->process);
 
 		track.tid = of->tid;
 		track.thread = thread;
-		add_track(timeline, track);
+		track.name = keep_text(timeline, key->part[1] != NONE ? timeline->model->strings[key->part[1]] : "");
+		track.started = key->part[2];
+		add_lane(timeline, placed, order[i], track);
 	}
+	free(order);
 }
 
 static uint32_t add_gpu(struct timeline *timeline, uint32_t device)
@@ -139,7 +182,7 @@ static uint32_t add_gpu(struct timeline *timeline, uint32_t device)
 static void add_beside_gpus(struct timeline *timeline, enum timeline_track_kind kind, struct placed *placed,
 			    struct tally *gpus)
 {
-	placed->first_track = (uint32_t)timeline->tracks.count;
+	begin_lanes(placed);
 	for (uint32_t i = 0; i < placed->lanes.all.count; i++) {
 		const struct tally_key *key = &placed->lanes.all.items[i].key;
 		struct tally_entry *gpu = tally_at(gpus, (struct tally_key){{key->part[1]}});
@@ -147,10 +190,14 @@ static void add_beside_gpus(struct timeline *timeline, enum timeline_track_kind 
 
 		if (!gpu->count++)
 			gpu->more = add_gpu(timeline, key->part[1]);
-		track = lane_track(kind, placed, i, (uint32_t)gpu->more, key->part[0]);
+		track = track_of(kind, (uint32_t)gpu->more, key->part[0]);
 		track.device = key->part[1];
 		track.stream = key->part[2];
-		add_track(timeline, track);
+		if (kind == TIMELINE_TRACK_STREAM) {
+			track.is_default = timeline->placement->natures.items[i].flags == GPT_AGENT_STREAM_NULL;
+			track.priority = timeline->placement->natures.items[i].priority;
+		}
+		add_lane(timeline, placed, i, track);
 	}
 }
 
@@ -159,6 +206,7 @@ void timeline_add_tracks(struct timeline *timeline)
 	struct timeline_placement *placement = timeline->placement;
 	struct tally gpus = {0};
 
+	timeline->several = are_several_active(timeline);
 	add_threads(timeline);
 	add_beside_threads(timeline, TIMELINE_TRACK_COMPILER, &placement->jits);
 	add_ranges(timeline, &placement->ranges);
@@ -179,18 +227,17 @@ struct tally_key timeline_counter_key(const struct model_memory *memory)
 	return (struct tally_key){{of_host, of_host ? 0 : memory->device}};
 }
 
-void timeline_add_counters(struct timeline *timeline)
+void timeline_add_counters(struct timeline *timeline, struct tally *seen)
 {
 	const struct model *model = timeline->model;
-	struct tally seen = {0};
+	uint32_t end = due_end(&model->memories_due, model->memory_count);
 
-	for (uint32_t i = 0; i < model->memory_count; i++) {
+	for (uint32_t i = model->memories_due.from; i < end; i++) {
 		struct tally_key key = timeline_counter_key(&model->memories[i]);
 		struct timeline_counter counter = {.of_host = key.part[0],
 						   .device = key.part[0] ? TIMELINE_NONE : key.part[1]};
 
-		if (timeline_has_process(timeline, model->memories[i].process) && !tally_at(&seen, key)->count++)
+		if (timeline_has_process(timeline, model->memories[i].process) && !tally_at(seen, key)->count++)
 			array_push(&timeline->counters, counter);
 	}
-	tally_free(&seen);
 }

@@ -7,12 +7,14 @@
 #include "model/model.h"
 #include "timeline/timeline.h"
 
-/* Groups for the processes, and whether several are active; process as for timeline_new. */
+/* With the first part: groups for the processes; process as for timeline_new. */
 void timeline_add_processes(struct timeline *timeline, int process);
 
-/* After the placement: the other groups, all tracks, the counters. */
+/* Of each part: counters that were not there before.  seen: starts zeroed, freed by the caller. */
+void timeline_add_counters(struct timeline *timeline, struct tally *seen);
+
+/* With the last part, when everything is placed: whether several processes are active, the other groups, all tracks. */
 void timeline_add_tracks(struct timeline *timeline);
-void timeline_add_counters(struct timeline *timeline);
 
 /* Whose memory a model_memory counts to: the key of its counter. */
 struct tally_key timeline_counter_key(const struct model_memory *memory);

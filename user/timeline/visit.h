@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What the files that hand slices over share: the visitor, whether it wants more, and the one way to it.  A part of a
- * timeline, cut at times, would be cut here.
+ * What the files that hand slices over share: the visitor, whether it wants more, the one way to it, and what has to be
+ * remembered from one part of the trace to the next.
  */
 #ifndef GPUTRACE_TIMELINE_VISIT_H
 #define GPUTRACE_TIMELINE_VISIT_H
 
 #include "base/array.h"
+#include "base/tally.h"
 #include "model/model.h"
+#include "timeline/python_slices.h"
 #include "timeline/timeline.h"
 
 #define ARGS_MAX 32 /* more than any slice has */
@@ -15,7 +17,10 @@
 struct visit {
 	const struct timeline *timeline;
 	const struct timeline_visitor *visitor;
-	bool ended; /* the visitor has had enough */
+	bool ended;		     /* the visitor has had enough */
+	bool first, last;	     /* of the parts */
+	struct python_slices python; /* what is open */
+	struct tally held;	     /* memory, by counter; ns: bytes */
 	/* Memory for what the slice at hand points to. */
 	ARRAY(struct timeline_frame) frames;
 	ARRAY(const char *) names;
@@ -35,6 +40,7 @@ static inline void draft_begin(struct draft *draft, enum timeline_category categ
 					       .category = category,
 					       .start_ns = start_ns,
 					       .end_ns = end_ns,
+					       .flow_from_track = TIMELINE_NONE,
 					       .name = {.before = "", .text = "", .code = TIMELINE_NONE},
 					       .args = draft->args};
 }

@@ -37,7 +37,7 @@ static void put_triple(struct sink *out, const uint32_t values[3])
 static void put_frame(struct chrome *chrome, const struct timeline_frame *frame)
 {
 	if (!frame->left_out) {
-		chrome_put_code(chrome->out, &chrome->codes, frame->code, frame->line);
+		chrome_put_code(chrome->out, &chrome->codes, chrome->timeline, frame->code, frame->line);
 	} else if (frame->left_out == TIMELINE_LEFT_OUT_UNKNOWN) {
 		sink_literal(chrome->out, "[frames left out]");
 	} else {

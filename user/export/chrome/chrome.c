@@ -1,28 +1,39 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A Chrome trace, part after part. */
+/* A Chrome trace, from its head to its last event. */
 #include "export/chrome/chrome.h"
 
 #include "export/chrome/file.h"
 #include "export/chrome/head.h"
 #include "export/chrome/names.h"
 #include "export/chrome/slices.h"
+#include "model/trace.h"
 
-int chrome_write(struct sink *sink, const struct model *model, const struct export_options *options)
+int chrome_write_trace(struct sink *sink, struct trace *trace, const struct export_options *options)
 {
-	struct timeline *timeline = timeline_new(model, options->process);
+	struct timeline *timeline = timeline_new(trace, options->process);
 	struct chrome chrome = {.out = sink, .timeline = timeline};
 	const struct timeline_visitor visitor = {
 		.context = &chrome, .slice = chrome_put_slice, .memory = chrome_put_memory};
+	int error;
 
+	if (!timeline)
+		return trace->error;
 	chrome_numbers_make(&chrome.numbers, timeline);
-	chrome_codes_make(&chrome.codes, timeline);
+	chrome_codes_begin(&chrome.codes);
 	chrome_put_head(&chrome);
 	chrome_put_names(&chrome);
 	chrome_put_step(&chrome);
-	timeline_visit(timeline, &visitor);
+	error = timeline_visit(timeline, &visitor);
 	sink_literal(sink, "\n]}\n");
 	chrome_codes_free(&chrome.codes);
 	chrome_numbers_free(&chrome.numbers);
 	timeline_free(timeline);
-	return 0;
+	return error;
+}
+
+int chrome_write(struct sink *sink, const struct model *model, const struct export_options *options)
+{
+	struct trace_of_model trace;
+
+	return chrome_write_trace(sink, trace_of_model(&trace, model), options);
 }

@@ -3,18 +3,20 @@
 #ifndef GPUTRACE_CHROME_CODES_H
 #define GPUTRACE_CHROME_CODES_H
 
+#include "base/array.h"
 #include "export/sink.h"
 #include "timeline/timeline.h"
 
 struct chrome_codes {
 	struct sink text; /* of each function `file(` and `): name`, escaped */
-	size_t *at;	  /* where these begin, in turn, and the end of the last */
+	ARRAY(size_t) at; /* where these begin, in turn, and the end of the last */
 };
 
-void chrome_codes_make(struct chrome_codes *codes, const struct timeline *timeline);
+void chrome_codes_begin(struct chrome_codes *codes);
 void chrome_codes_free(struct chrome_codes *codes);
 
 /* `file(line): function` */
-void chrome_put_code(struct sink *out, const struct chrome_codes *codes, uint32_t code, uint32_t line);
+void chrome_put_code(struct sink *out, struct chrome_codes *codes, const struct timeline *timeline, uint32_t code,
+		     uint32_t line);
 
 #endif

@@ -43,7 +43,7 @@ static void put_name(struct chrome *chrome, const struct timeline_slice *slice)
 	struct sink *out = chrome->out;
 
 	if (name->code != TIMELINE_NONE) {
-		chrome_put_code(out, &chrome->codes, name->code,
+		chrome_put_code(out, &chrome->codes, chrome->timeline, name->code,
 				timeline_code(chrome->timeline, name->code).first_line);
 		return;
 	}
@@ -65,7 +65,7 @@ static void put_place(struct chrome *chrome, uint32_t track, uint64_t time_ns, b
 }
 
 /* An end of an arrow, at the start of its slice. */
-static void put_flow(struct chrome *chrome, const struct timeline_slice *slice, bool begins, uint64_t id)
+static void put_flow(struct chrome *chrome, uint32_t track, uint64_t time_ns, bool begins, uint64_t id)
 {
 	struct sink *out = chrome->out;
 
@@ -74,7 +74,7 @@ static void put_flow(struct chrome *chrome, const struct timeline_slice *slice, 
 	else
 		sink_literal(out, ",\n{\"ph\":\"f\",\"bp\":\"e\",\"id\":");
 	sink_u64(out, id);
-	put_place(chrome, slice->track, slice->start_ns, false);
+	put_place(chrome, track, time_ns, false);
 	sink_literal(out, ",\"cat\":\"ac2g\",\"name\":\"ac2g\"}");
 }
 
@@ -96,9 +96,11 @@ bool chrome_put_slice(void *context, const struct timeline_slice *slice)
 	chrome_put_args(chrome, slice, !args->length);
 	sink_literal(out, "}}");
 	for (uint32_t i = 0; i < slice->flow_out_count; i++)
-		put_flow(chrome, slice, true, slice->flows_out[i]);
+		put_flow(chrome, slice->track, slice->start_ns, true, slice->flows_out[i]);
+	if (slice->flow_in && slice->flow_from_track != TIMELINE_NONE)
+		put_flow(chrome, slice->flow_from_track, slice->flow_from_ns, true, slice->flow_in);
 	if (slice->flow_in)
-		put_flow(chrome, slice, false, slice->flow_in);
+		put_flow(chrome, slice->track, slice->start_ns, false, slice->flow_in);
 	return !out->error;
 }
 

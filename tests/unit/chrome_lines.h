@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * A Chrome trace as a sorted list of lines, an event each, for tests that compare two of them: without the numbers of
+ * Python slices, in the place of a parent's number stands where that one is.
+ */
+#ifndef GPUTRACE_CHROME_LINES_H
+#define GPUTRACE_CHROME_LINES_H
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "export/chrome/chrome.h"
+
+struct chrome_lines {
+	ARRAY(char *) items;
+};
+
+#define LINES_FN __attribute__((unused)) static
+
+/* The text of a trace, NUL-terminated, the caller's; NULL: an error. */
+LINES_FN char *chrome_text_of(struct trace *trace, int process)
+{
+	const struct export_options options = {.process = process};
+	struct sink sink;
+	char *text = NULL;
+
+	sink_open_memory(&sink);
+	if (!chrome_write_trace(&sink, trace, &options)) {
+		sink_char(&sink, '\0');
+		text = xstrdup(sink.buffer);
+	}
+	sink_close(&sink);
+	return text;
+}
+
+/* `"name":NUMBER` in a line: the number, and where it stands; 0: it is not there. */
+LINES_FN uint64_t number_in(const char *line, const char *name, const char **begin, const char **end)
+{
+	const char *at = strstr(line, name);
+
+	if (!at)
+		return 0;
+	*begin = at + strlen(name);
+	return strtoull(*begin, (char **)end, 10);
+}
+
+LINES_FN int by_line(const void *left, const void *right)
+{
+	return strcmp(*(char *const *)left, *(char *const *)right);
+}
+
+/* By Python id: the line of that slice up to its args. */
+LINES_FN char *python_place(const char *line)
+{
+	const char *args = strstr(line, ",\"args\":");
+
+	return strndup(line, args ? (size_t)(args - line) : strlen(line));
+}
+
+LINES_FN char *without_numbers(const char *line, char *const *places, uint64_t count)
+{
+	const char *begin = line, *end = line;
+	uint64_t parent = number_in(line, "\"Python parent id\":", &begin, &end);
+	const char *place = parent < count && places[parent] ? places[parent] : "none";
+	char *first = parent ? xasprintf("%.*s%s%s", (int)(begin - line), line, place, end) : xstrdup(line), *second;
+
+	if (!number_in(first, "\"Python id\":", &begin, &end))
+		return first;
+	second = xasprintf("%.*s%s", (int)(begin - first), first, end);
+	free(first);
+	return second;
+}
+
+/* Takes the text. */
+LINES_FN struct chrome_lines chrome_lines_of(char *text)
+{
+	struct chrome_lines lines = {0};
+	uint64_t count = 0, id;
+	const char *begin, *end;
+	char *rest = NULL, **places;
+
+	for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+		size_t length = strlen(line);
+
+		if (length && line[length - 1] == ',')
+			line[length - 1] = '\0';
+		array_push(&lines.items, line);
+		id = number_in(line, "\"Python id\":", &begin, &end);
+		count = id >= count ? id + 1 : count;
+	}
+	places = xcalloc(count, sizeof(*places));
+	for (size_t i = 0; i < lines.items.count; i++) {
+		id = number_in(lines.items.items[i], "\"Python id\":", &begin, &end);
+		if (id && !places[id])
+			places[id] = python_place(lines.items.items[i]);
+	}
+	for (size_t i = 0; i < lines.items.count; i++)
+		lines.items.items[i] = without_numbers(lines.items.items[i], places, count);
+	for (uint64_t i = 0; i < count; i++)
+		free(places[i]);
+	free(places);
+	free(text);
+	if (lines.items.count)
+		qsort(lines.items.items, lines.items.count, sizeof(char *), by_line);
+	return lines;
+}
+
+LINES_FN void chrome_lines_free(struct chrome_lines *lines)
+{
+	for (size_t i = 0; i < lines->items.count; i++)
+		free(lines->items.items[i]);
+	array_free(&lines->items);
+}
+
+/* Prints the first lines that only one of them has.  True: there are none. */
+LINES_FN bool chrome_lines_are_same(const struct chrome_lines *a, const struct chrome_lines *b)
+{
+	size_t i = 0, k = 0, wrong = 0;
+
+	while ((i < a->items.count || k < b->items.count) && wrong < 6) {
+		int order = i == a->items.count	  ? 1
+			    : k == b->items.count ? -1
+						  : strcmp(a->items.items[i], b->items.items[k]);
+
+		if (order)
+			fprintf(stderr, "%c %s\n", order < 0 ? '-' : '+',
+				order < 0 ? a->items.items[i] : b->items.items[k]);
+		wrong += order != 0;
+		i += order <= 0;
+		k += order >= 0;
+	}
+	return !wrong;
+}
+
+#endif

@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* A trace that comes in parts makes the timeline of the whole. */
+#include "timeline_of.h"
+
+#include <errno.h>
+
+#include "chrome_lines.h"
+#include "test_export_log.h"
+#include "trace_cut.h"
+
+#define MAIN 0x1000
+#define STEP 0x2000
+#define FORWARD 0x3000
+#define MS 1000000ull
+
+static struct model *sample_model(uint32_t processes, uint32_t steps)
+{
+	struct model *model = NULL;
+	const char *why;
+	int fd = sample_log(processes, steps);
+
+	assert_int_equal(model_build(fd, &model, &why), 0);
+	close(fd);
+	return model;
+}
+
+static struct kept keep_cut(struct trace *cut)
+{
+	struct timeline *timeline = timeline_new(cut, -1);
+
+	assert_non_null(timeline);
+	return keep_all(timeline);
+}
+
+/* Cut everywhere: the same events as of the whole, but for the numbers of Python slices. */
+static void assert_same_events(const struct model *model, int process)
+{
+	struct trace_of_model of;
+	struct chrome_lines whole = chrome_lines_of(chrome_text_of(trace_of_model(&of, model), process));
+
+	for (uint32_t events = 1; events < 60; events += events / 3 + 1) {
+		struct trace *cut = trace_cut_each(model, events);
+		struct chrome_lines parts = chrome_lines_of(chrome_text_of(cut, process));
+
+		if (!chrome_lines_are_same(&whole, &parts))
+			fail_msg("cut after every %u events", events);
+		chrome_lines_free(&parts);
+		trace_cut_free(cut);
+	}
+	chrome_lines_free(&whole);
+}
+
+static void a_run_of_one_process_has_the_same_events_however_it_is_cut(void **state)
+{
+	struct model *model = sample_model(1, 20);
+
+	assert_same_events(model, -1);
+	model_free(model);
+}
+
+/* Calls, waits and arrows are numbered anew. */
+static void a_run_of_two_processes_has_the_same_numbers_however_it_is_cut(void **state)
+{
+	struct model *model = sample_model(2, 20);
+
+	model->gpu[3].call = NONE;
+	model->syncs[1].call = NONE;
+	assert_same_events(model, -1);
+	assert_same_events(model, 1);
+	model_free(model);
+}
+
+static void a_part_without_anything_changes_nothing(void **state)
+{
+	struct model *model = sample_model(1, 3);
+	uint64_t first = model->calls[0].start_ns, times[] = {first - 20, first - 10, first + 1, first + 2, first + 3};
+	struct trace *cut = trace_cut_at(model, times, 5);
+	struct trace_of_model of;
+	struct chrome_lines whole = chrome_lines_of(chrome_text_of(trace_of_model(&of, model), -1));
+	struct chrome_lines parts = chrome_lines_of(chrome_text_of(cut, -1));
+
+	assert_true(chrome_lines_are_same(&whole, &parts));
+	chrome_lines_free(&whole);
+	chrome_lines_free(&parts);
+	trace_cut_free(cut);
+	model_free(model);
+}
+
+static void operations_beyond_all_lanes_are_counted_once(void **state)
+{
+	struct model *model = sample_model(1, 400);
+	struct trace *cut = trace_cut_each(model, 500);
+	struct timeline *whole, *parts;
+
+	for (uint32_t i = 0; i < model->gpu_count; i++)
+		model->gpu[i].end_ns = model->end_ns;
+	whole = timeline_of(model, -1);
+	parts = timeline_new(cut, -1);
+	assert_true(whole->omitted.operations > 100);
+	assert_int_equal(parts->omitted.operations, whole->omitted.operations);
+	timeline_free(whole);
+	timeline_free(parts);
+	assert_same_events(model, -1);
+	trace_cut_free(cut);
+	model_free(model);
+}
+
+/* ---- arrows ------------------------------------------------------------------------------------------------------ */
+
+static void an_arrow_to_a_later_part_is_that_parts(void **state)
+{
+	struct model *model = sample_model(1, 1);
+	uint64_t behind_calls = model->calls[model->call_count - 1].start_ns + 1;
+	const struct model_gpu *last = &model->gpu[model->gpu_count - 1];
+	const struct kept_slice *call, *operation;
+	struct trace *cut;
+	struct kept kept;
+
+	model->gpu[model->gpu_count - 1].start_ns = behind_calls + 1000;
+	model->gpu[model->gpu_count - 1].end_ns = behind_calls + 2000;
+	cut = trace_cut_at(model, &behind_calls, 1);
+	kept = keep_cut(cut);
+	call = operation = NULL;
+	for (uint32_t i = 0; i < kept.slices.count; i++) {
+		if (kept.slices.items[i].start_ns == last->start_ns)
+			operation = &kept.slices.items[i];
+		if (kept.slices.items[i].category <= TIMELINE_DRIVER_CALL &&
+		    kept.slices.items[i].start_ns == model->calls[last->call].start_ns)
+			call = &kept.slices.items[i];
+	}
+	assert_non_null(call);
+	assert_non_null(operation);
+	for (uint32_t i = 0; i < call->flow_out_count; i++)
+		assert_int_not_equal(call->flows_out[i], operation->flow_in);
+	assert_int_equal(operation->flow_from_track, call->track);
+	assert_int_equal(operation->flow_from_ns, call->start_ns);
+	kept_free(&kept);
+	trace_cut_free(cut);
+	model_free(model);
+}
+
+/* ---- Python ------------------------------------------------------------------------------------------------------ */
+
+static void begin(struct log_builder *log)
+{
+	log_begin(log, 0, 0);
+	log_function(log, PID, MAIN, "main", "/src/train.py", 90);
+	log_function(log, PID, STEP, "step", "/src/train.py", 20);
+	log_function(log, PID, FORWARD, "forward", "/src/model.py", 40);
+	log_stack(log, PID, 1, 3,
+		  (struct gpt_pyframe[]){{.code = FORWARD, .lasti = 4}, {.code = STEP, .lasti = 6}, {.code = MAIN}});
+	log_stack(log, PID, 2, 3,
+		  (struct gpt_pyframe[]){{.code = FORWARD, .lasti = 4}, {.code = STEP, .lasti = 8}, {.code = MAIN}});
+	log_stack(log, PID, 3, 2, (struct gpt_pyframe[]){{.code = STEP, .lasti = 6}, {.code = MAIN}});
+}
+
+static void traced(struct log_builder *log, uint64_t ms, uint64_t frame, uint64_t code)
+{
+	struct gpt_pycall record = {.time_ns = ms * MS, .pid = PID, .tid = PID, .code = code, .frame = frame};
+
+	log_put(log, GPT_PYCALL, &record, sizeof(record), NULL, 0);
+}
+
+static void range(struct log_builder *log, uint32_t tid, uint16_t what, uint64_t ms, uint64_t id, const char *name,
+		  const char *domain)
+{
+	log_agent_range(log, &(struct gpt_agent_range){.time_ns = ms * MS, .id = id, .tid = tid, .what = what}, name,
+			domain);
+}
+
+/* Also on a thread of its own, which is silent for most of the time. */
+static void functions_from_stacks_go_on_over_parts(void **state)
+{
+	static const uint64_t stacks[] = {1, 1, 2, 3, 0, 2, 2, 1, 1, 3, 3, 1};
+	struct log_builder log;
+	struct model *model;
+	struct trace *cut;
+	struct kept kept;
+
+	begin(&log);
+	log_launch(&log, PID, PID + 1, 5 * MS, 1, 100);
+	for (uint32_t i = 0; i < sizeof(stacks) / sizeof(stacks[0]); i++)
+		log_launch(&log, PID, PID, (10 + i) * MS, stacks[i], i + 1);
+	log_launch(&log, PID, PID + 1, 30 * MS, 1, 101);
+	log_end(&log, 50 * MS);
+	model = model_of(&log);
+	assert_same_events(model, -1);
+	cut = trace_cut_each(model, 1);
+	kept = keep_cut(cut);
+	for (uint32_t i = 0; i < kept.slices.count; i++)
+		if (kept.slices.items[i].category == TIMELINE_PYTHON && kept.slices.items[i].start_ns == 5 * MS)
+			assert_int_equal(kept.slices.items[i].end_ns, 30 * MS);
+	kept_free(&kept);
+	trace_cut_free(cut);
+	model_free(model);
+}
+
+/*
+ * main runs before the trace, step and forward are traced; the last step does not end.  Of a stack of which outer
+ * frames are missing nobody can tell what ran before the trace, also before anything was traced.
+ */
+static void traced_functions_go_on_over_parts(void **state)
+{
+	struct log_builder log;
+	struct model *model;
+
+	begin(&log);
+	log_stack_truncated(&log, PID, 4, 2,
+			    (struct gpt_pyframe[]){{.code = FORWARD, .lasti = 4}, {.code = STEP, .lasti = 6}});
+	log_launch(&log, PID, PID, 5 * MS, 4, 1);
+	for (uint64_t i = 1; i <= 4; i++) {
+		traced(&log, 10 * i, 0x9000, STEP);
+		traced(&log, 10 * i + 2, 0x8000, FORWARD);
+		log_launch(&log, PID, PID, (10 * i + 3) * MS, i == 1 ? 0 : 1, (uint32_t)(3 * i));
+		log_launch(&log, PID, PID, (10 * i + 4) * MS, 1, (uint32_t)(3 * i + 1));
+		traced(&log, 10 * i + 6, 0x8000, 0);
+		log_launch(&log, PID, PID, (10 * i + 7) * MS, 3, (uint32_t)(3 * i + 2));
+		if (i < 4)
+			traced(&log, 10 * i + 8, 0x9000, 0);
+	}
+	log_end(&log, 60 * MS);
+	model = model_of(&log);
+	assert_int_equal(model->pycall_count, 8);
+	assert_same_events(model, -1);
+	model_free(model);
+}
+
+/* A part of the trace alone: what is still open goes to its end. */
+
+struct cut_short {
+	struct trace trace;
+	struct trace *of;
+	uint32_t parts, given;
+};
+
+static const struct model *short_next(struct trace *trace)
+{
+	struct cut_short *cut = (struct cut_short *)trace;
+
+	return cut->given++ < cut->parts ? trace_next(cut->of) : NULL;
+}
+
+static const struct model *short_first(struct trace *trace)
+{
+	struct cut_short *cut = (struct cut_short *)trace;
+
+	cut->given = 1;
+	return trace_first(cut->of);
+}
+
+static const struct trace_kind kind_short = {.first = short_first, .next = short_next};
+
+static void what_is_open_when_the_last_part_ends_goes_until_there(void **state)
+{
+	uint64_t cut_ns = 25 * MS;
+	struct log_builder log;
+	struct cut_short cut = {.trace = {.kind = &kind_short}, .parts = 1};
+	struct model *model;
+	struct kept kept;
+
+	begin(&log);
+	log_process(&log, PID, 1, 5, 1, 0x30c, "python3", "", "", "");
+	traced(&log, 10, 0x9000, STEP);
+	log_launch(&log, PID, PID, 20 * MS, 3, 1);
+	log_launch(&log, PID, PID, 30 * MS, 3, 2);
+	traced(&log, 40, 0x9000, 0);
+	log_batch(&log, PID, PID, 45 * MS);
+	range(&log, PID, GPT_AGENT_RANGE_PUSHED, 15, 0, "epoch", "");
+	range(&log, PID, GPT_AGENT_RANGE_POPPED, 35, 0, "", "");
+	log_end(&log, 50 * MS);
+	model = model_of(&log);
+	cut.of = trace_cut_at(model, &cut_ns, 1);
+	kept = keep_cut(&cut.trace);
+	assert_int_equal(count_of_category(&kept, TIMELINE_PYTHON), 2);
+	assert_string_equal(nth(&kept, TIMELINE_PYTHON, 0)->name, "main");
+	assert_int_equal(nth(&kept, TIMELINE_PYTHON, 0)->end_ns, cut_ns);
+	assert_string_equal(nth(&kept, TIMELINE_PYTHON, 1)->name, "step");
+	assert_int_equal(nth(&kept, TIMELINE_PYTHON, 1)->end_ns, cut_ns);
+	assert_string_equal(arg_of(nth(&kept, TIMELINE_PYTHON, 1), TIMELINE_ARG_END)->text, "not seen");
+	assert_int_equal(nth(&kept, TIMELINE_RANGE, 0)->end_ns, cut_ns);
+	kept_free(&kept);
+	trace_cut_free(cut.of);
+	model_free(model);
+}
+
+/* ---- NVTX -------------------------------------------------------------------------------------------------------- */
+
+/* Of two threads, the second of which is met first. */
+static void ranges_keep_lane_and_number_over_parts(void **state)
+{
+	struct log_builder log;
+	struct model *model;
+
+	begin(&log);
+	log_process(&log, PID, 1, 5, 1, 0x30c, "python3", "", "", "");
+	log_launch(&log, PID, PID, 1 * MS, 1, 1);
+	log_launch(&log, PID, TID, 2 * MS, 1, 2);
+	log_batch(&log, PID, PID, 49 * MS);
+	range(&log, TID, GPT_AGENT_RANGE_PUSHED, 8, 0, "other thread", "library");
+	range(&log, PID, GPT_AGENT_RANGE_PUSHED, 10, 0, "outer", "");
+	range(&log, PID, GPT_AGENT_RANGE_PUSHED, 11, 0, "inner", "");
+	range(&log, PID, GPT_AGENT_RANGE_MARK, 12, 0, "mark", "");
+	range(&log, PID, GPT_AGENT_RANGE_POPPED, 13, 0, "", "");
+	range(&log, PID, GPT_AGENT_RANGE_STARTED, 14, 1, "first", "");
+	range(&log, PID, GPT_AGENT_RANGE_STARTED, 15, 2, "second", "");
+	range(&log, PID, GPT_AGENT_RANGE_ENDED, 16, 1, "", "");
+	range(&log, PID, GPT_AGENT_RANGE_STARTED, 17, 3, "third, where the first was", "");
+	range(&log, PID, GPT_AGENT_RANGE_STARTED, 18, 4, "fourth", "library");
+	range(&log, PID, GPT_AGENT_RANGE_POPPED, 20, 0, "", "");
+	range(&log, PID, GPT_AGENT_RANGE_PUSHED, 21, 0, "outer again", "");
+	range(&log, TID, GPT_AGENT_RANGE_POPPED, 30, 0, "", "library");
+	log_end(&log, 50 * MS);
+	model = model_of(&log);
+	assert_int_equal(model->range_count, 9);
+	assert_same_events(model, -1);
+	model_free(model);
+}
+
+/* ---- errors ------------------------------------------------------------------------------------------------------ */
+
+/* Gives some parts, then an error. */
+struct broken {
+	struct trace trace;
+	const struct model *model;
+	uint32_t rounds;
+};
+
+static const struct model *broken_next(struct trace *trace)
+{
+	return NULL;
+}
+
+static const struct model *broken_first(struct trace *trace)
+{
+	struct broken *broken = (struct broken *)trace;
+
+	if (broken->rounds--)
+		return broken->model;
+	trace->error = -EIO;
+	return NULL;
+}
+
+static const struct trace_kind kind_broken = {.first = broken_first, .next = broken_next};
+
+static void a_trace_that_cannot_be_read_to_its_end_makes_no_timeline(void **state)
+{
+	struct model *model = sample_model(1, 1);
+	struct broken broken = {.trace = {.kind = &kind_broken}, .model = model, .rounds = 0};
+
+	assert_null(timeline_new(&broken.trace, -1));
+	assert_int_equal(broken.trace.error, -EIO);
+	broken = (struct broken){.trace = {.kind = &kind_broken}, .model = model, .rounds = 1};
+	assert_null(chrome_text_of(&broken.trace, -1)); /* it is read twice */
+	model_free(model);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_run_of_one_process_has_the_same_events_however_it_is_cut),
+		cmocka_unit_test(a_run_of_two_processes_has_the_same_numbers_however_it_is_cut),
+		cmocka_unit_test(a_part_without_anything_changes_nothing),
+		cmocka_unit_test(operations_beyond_all_lanes_are_counted_once),
+		cmocka_unit_test(an_arrow_to_a_later_part_is_that_parts),
+		cmocka_unit_test(functions_from_stacks_go_on_over_parts),
+		cmocka_unit_test(traced_functions_go_on_over_parts),
+		cmocka_unit_test(what_is_open_when_the_last_part_ends_goes_until_there),
+		cmocka_unit_test(ranges_keep_lane_and_number_over_parts),
+		cmocka_unit_test(a_trace_that_cannot_be_read_to_its_end_makes_no_timeline),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
