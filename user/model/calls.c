@@ -187,7 +187,7 @@ void calls_finish(struct calls *calls)
 static void sort_by_start(struct calls *calls)
 {
 	size_t settled = calls->settled, count = calls->list.count - settled, in_order = 0;
-	struct model_call *list = calls->list.items + settled;
+	struct model_call *list = count ? calls->list.items + settled : NULL;
 	struct order_key *keys;
 
 	while (in_order + 1 < count && list[in_order].start_ns <= list[in_order + 1].start_ns)

@@ -68,6 +68,8 @@ void join_overheads_part(struct builder *builder)
 
 	join_overheads(builder);
 	count = builder->overheads.count - from;
+	if (!count)
+		return;
 	keys = xmalloc(count * sizeof(*keys));
 	for (size_t i = 0; i < count; i++)
 		keys[i] = (struct order_key){.time_ns = builder->overheads.items[from + i].start_ns,
@@ -80,9 +82,13 @@ void join_overheads_part(struct builder *builder)
 static void sort_jits(struct builder *builder, size_t from)
 {
 	size_t count = builder->jits.count - from;
-	struct model_jit *jits = builder->jits.items + from;
-	struct order_key *keys = xmalloc(count * sizeof(*keys));
+	struct order_key *keys;
+	struct model_jit *jits;
 
+	if (!count)
+		return;
+	jits = builder->jits.items + from;
+	keys = xmalloc(count * sizeof(*keys));
 	for (size_t i = 0; i < count; i++)
 		keys[i] = (struct order_key){.time_ns = jits[i].start_ns, .index = (uint32_t)i};
 	order_sort(keys, count);

@@ -206,13 +206,16 @@ void join_gpu_part(struct builder *builder, uint64_t until_ns)
 	struct gpu_work *gpu = &builder->gpu;
 	uint32_t from = builder->model->gpu_due.from;
 	size_t before = gpu->joined.count;
-	struct model_gpu *fresh;
+	struct model_gpu *items;
 
 	join_arrivals(builder, until_ns);
-	fresh = gpu->joined.items + before;
-	gpu->joined.count = before + leave_out_outside(builder, fresh, gpu->joined.count - before);
-	gpu->joined.count = from + leave_out_foreign(builder, gpu->joined.items + from, gpu->joined.count - from);
-	sort(gpu->joined.items + from, gpu->joined.count - from);
+	items = gpu->joined.items;
+	if (gpu->joined.count > before)
+		gpu->joined.count = before + leave_out_outside(builder, items + before, gpu->joined.count - before);
+	if (gpu->joined.count > from) {
+		gpu->joined.count = from + leave_out_foreign(builder, items + from, gpu->joined.count - from);
+		sort(items + from, gpu->joined.count - from);
+	}
 	gpu->list = gpu->joined.items;
 	gpu->count = gpu->joined.count;
 	link_part(builder);
