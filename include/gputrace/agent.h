@@ -42,7 +42,7 @@
  * What agent and collector must have in common: one of another number is left alone and named.  Raised by each change
  * of the exported names; tests/unit/agent_library.sh holds the two together.
  */
-#define GPT_AGENT_ABI 2
+#define GPT_AGENT_ABI 3
 
 /*
  * Exported symbols of the agent.
