@@ -50,20 +50,20 @@ int stop_let_go(const struct stopped *thread, int status)
 }
 
 /*
- * waitpid for a thread that may be a child of ours, too: its end is left for who waits for the child.  0: not yet; -1:
- * there is nothing to wait for any more.
+ * waitpid for a thread that may be a child of ours, too: its end is left for who waits for the child.  -EAGAIN: not
+ * yet; -ESRCH: there is nothing to wait for any more.
  */
-static pid_t wait_stopped(pid_t tid, int *status, int flags)
+static int wait_stopped(pid_t tid, int *status, int flags)
 {
 	siginfo_t info = {};
 
 	if (waitid(P_PID, (id_t)tid, &info, WEXITED | WSTOPPED | __WALL | WNOWAIT | flags))
-		return errno == EINTR ? 0 : -1;
+		return errno == EINTR ? -EAGAIN : -ESRCH;
 	if (!info.si_pid)
-		return 0;
+		return -EAGAIN;
 	if (info.si_code == CLD_EXITED || info.si_code == CLD_KILLED || info.si_code == CLD_DUMPED)
-		return -1;
-	return waitpid(tid, status, __WALL | WNOHANG) == tid ? tid : 0;
+		return -ESRCH;
+	return waitpid(tid, status, __WALL | WNOHANG) == tid ? 0 : -EAGAIN;
 }
 
 int stop_wait(pid_t tid, uint64_t timeout_ns, int *status)
@@ -72,11 +72,11 @@ int stop_wait(pid_t tid, uint64_t timeout_ns, int *status)
 	struct timespec pause = {.tv_nsec = PAUSE_NS};
 
 	for (;;) {
-		pid_t got = wait_stopped(tid, status, WNOHANG);
+		int error = wait_stopped(tid, status, WNOHANG);
 		uint64_t waited = monotonic_ns() - begin;
 
-		if (got)
-			return got == tid ? 0 : -ESRCH;
+		if (error != -EAGAIN)
+			return error;
 		if (waited > (stop_hurries() ? HURRY_NS : timeout_ns))
 			return -ETIMEDOUT;
 		if (waited < SPIN_NS)
@@ -167,13 +167,12 @@ int stop_undo(const struct stopped *thread)
 
 void stop_wait_stray(const struct stopped *thread)
 {
-	int status;
-	pid_t got;
+	int status, error;
 
 	do
-		got = wait_stopped(thread->tid, &status, 0);
-	while (!got);
-	if (got == thread->tid)
+		error = wait_stopped(thread->tid, &status, 0);
+	while (error == -EAGAIN);
+	if (!error)
 		(void)(is_interrupt_stop(status) ? stop_undo(thread) : stop_let_go(thread, status));
 }
 
