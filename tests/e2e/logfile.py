@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """What tests ask of a log, also of one that is still being written; ../gptlog.py reads it."""
 
+import pathlib
+
 import gptlog
 
 CALL, CALL_ARGS, CUPTI_USE = 1, 2, 16
@@ -8,6 +10,21 @@ PROCESS, PROBES, SYMBOL, NOTE = 33, 34, 35, 37
 HELLO, KERNEL, MEMCPY, MEMSET, AGENT_CLOCK, STATS = 64, 67, 68, 69, 74, 75
 READY, FAILED = 2, 4  # states of HELLO
 REGISTER = 1  # of CUPTI_USE
+
+
+FOLLOWED = 4  # logs of which what was unpacked is kept
+_unpacked = {}  # {(path, inode): {offset of a segment: its records}}
+
+
+def _records_of(path, log, segment):
+    """Without repeated ones; unpacked once, however often a test asks while the log grows."""
+    key = (path, path.stat().st_ino)
+    known = _unpacked.setdefault(key, {})
+    while len(_unpacked) > FOLLOWED:
+        del _unpacked[next(iter(_unpacked))]
+    if segment.offset not in known:
+        known[segment.offset] = segment.records(log.schema)[segment.repeated:]
+    return known[segment.offset]
 
 
 def records(path, *types):
@@ -19,7 +36,7 @@ def records(path, *types):
     for segment in log.segments:
         if not set(types) & set(segment.kinds):
             continue
-        for record in segment.records(log.schema)[segment.repeated:]:
+        for record in _records_of(pathlib.Path(path), log, segment):
             yield from (one for one in (record, *record.records) if one.type in types)
 
 
