@@ -24,19 +24,20 @@ LOG_RECORDS := $(BUILD)/tests/log_records
 # A gputrace that also keeps its records as they were before they were packed.
 TEED := $(BUILD)/tests/gputrace-teed
 TRACE_DUMP := $(BUILD)/tests/trace_dump
-# A model as a trace of many parts.
-TRACE_CUT_OBJ := $(BUILD)/tests/unit/trace_cut.o $(BUILD)/tests/unit/trace_cut_part.o
-OBJECTS += $(UNIT_OBJ) $(TRACE_CUT_OBJ) $(SAMPLE).o $(RELOG).o $(LOG_RECORDS).o $(TRACE_DUMP).o \
+# A model as a trace of many parts, and models to be cut.
+TRACE_CUT_OBJ := $(addprefix $(BUILD)/tests/unit/,trace_cut.o trace_cut_part.o random_model.o)
+CUT := $(BUILD)/tests/cut
+OBJECTS += $(UNIT_OBJ) $(TRACE_CUT_OBJ) $(SAMPLE).o $(RELOG).o $(LOG_RECORDS).o $(TRACE_DUMP).o $(CUT).o \
 	$(BUILD)/tests/tee_records.o
 
-$(UNIT_OBJ) $(TRACE_CUT_OBJ) $(SAMPLE).o: private BASE_CFLAGS += -Itests/unit
+$(UNIT_OBJ) $(TRACE_CUT_OBJ) $(SAMPLE).o $(CUT).o: private BASE_CFLAGS += -Itests/unit
 $(filter $(BUILD)/tests/unit/test_attach_%,$(UNIT_OBJ)): | $(SKELETON)
 
 $(BUILD)/tests/unit/test_%: $(BUILD)/tests/unit/test_%.o $(LIB)
 	$(say) LINK $@
 	$(Q)$(CC) $(CFLAGS) $(EXTRA_CFLAGS) $(LDFLAGS) $(EXTRA_LDFLAGS) -o $@ $^ $(LIBS) -lcmocka -ldl -lpthread
 
-$(patsubst %,$(BUILD)/tests/unit/test_%,trace_cut model_receipt_parts timeline_parts): $(TRACE_CUT_OBJ)
+$(patsubst %,$(BUILD)/tests/unit/test_%,analyze_parts model_receipt_parts timeline_parts trace_cut): $(TRACE_CUT_OBJ)
 
 $(TEED): $(BUILD)/user/cmd/main.o $(BUILD)/tests/tee_records.o $(LIB)
 	$(say) LINK $@
@@ -53,6 +54,11 @@ $(TRACE_DUMP): $(TRACE_DUMP).o $(LIB)
 	$(say) LINK $@
 	$(Q)$(CC) $(CFLAGS) $(EXTRA_CFLAGS) $(LDFLAGS) $(EXTRA_LDFLAGS) -o $@ $^ $(LIBS)
 
+# What is made of a log in parts.
+$(CUT): $(CUT).o $(TRACE_CUT_OBJ) $(LIB)
+	$(say) LINK $@
+	$(Q)$(CC) $(CFLAGS) $(EXTRA_CFLAGS) $(LDFLAGS) $(EXTRA_LDFLAGS) -o $@ $^ $(LIBS)
+
 # The sample run in every format, for tests with other people's readers.
 $(SAMPLE): $(SAMPLE).o $(LIB)
 	$(say) LINK $@
@@ -61,7 +67,7 @@ $(SAMPLE): $(SAMPLE).o $(LIB)
 .SECONDARY:
 .PHONY: unit check check-unit check-unit-programs check-e2e check-e2e-all check-inject check-torch check-kernels \
 	check-sanitize check-threads fuzz-programs fuzz-short
-unit: $(UNIT_BIN) $(RELOG) $(LOG_RECORDS) $(TEED) $(TRACE_DUMP)
+unit: $(UNIT_BIN) $(RELOG) $(LOG_RECORDS) $(TEED) $(TRACE_DUMP) $(CUT)
 
 # In steps, each with what the one before has installed.
 check:

@@ -5,8 +5,15 @@
 
 #include "model_of.h"
 #include "test_export_log.h"
+#include "whole_trace.h"
 
 #include "analyze/analyze.h"
+
+/* All of a model. */
+__attribute__((unused)) static void analyze_model(struct analyses *all, const struct model *model, unsigned which)
+{
+	assert_int_equal(analyze(all, WHOLE_TRACE(model), which), 0);
+}
 
 /* The caller frees it. */
 __attribute__((unused)) static struct model *sample_model(uint32_t processes, uint32_t steps)

@@ -28,7 +28,7 @@ LINES_FN char *chrome_text_of(struct trace *trace, int process)
 	char *text = NULL;
 
 	sink_open_memory(&sink);
-	if (!chrome_write_trace(&sink, trace, &options)) {
+	if (!chrome_write(&sink, trace, &options)) {
 		sink_char(&sink, '\0');
 		text = xstrdup(sink.buffer);
 	}

@@ -16,7 +16,7 @@ static void a_gap_is_charged_to_the_late_launch_and_to_what_its_thread_waited_in
 	struct analyses all;
 
 	/* Between two steps the GPU idles 660 us: for 280 of them the thread is still in cudaStreamSynchronize. */
-	analyze(&all, model, ANALYZE_IDLE);
+	analyze_model(&all, model, ANALYZE_IDLE);
 	assert_line(&all, row_of(&all, IDLE_LATE)->line, "model.py:42 Block.forward");
 	assert_int_equal(row_of(&all, IDLE_LATE)->ns, 19 * 380000);
 	assert_int_equal(row_of(&all, IDLE_LATE)->count, 19);
@@ -34,7 +34,7 @@ static void time_outside_of_operations_stands_behind_the_others_and_is_nobodys(v
 	uint64_t sum = 0;
 	struct analyses all;
 
-	analyze(&all, model, ANALYZE_IDLE);
+	analyze_model(&all, model, ANALYZE_IDLE);
 	assert_int_equal(all.idle.edges, 2);
 	for (size_t i = 0; i < all.idle.count; i++) {
 		assert_int_equal(idle_is_edge(all.idle.rows[i].cause), i + 2 >= all.idle.count);
@@ -55,7 +55,7 @@ static void a_launch_that_was_not_seen_is_the_gpus_side(void **state)
 
 	for (uint32_t i = 0; i < model->gpu_count; i++)
 		model->gpu[i].call = NONE;
-	analyze(&all, model, ANALYZE_IDLE);
+	analyze_model(&all, model, ANALYZE_IDLE);
 	assert_null(row_of(&all, IDLE_LATE));
 	assert_null(row_of(&all, IDLE_WAITED));
 	assert_line(&all, row_of(&all, IDLE_GPU)->line, "(call not seen)");
@@ -69,32 +69,27 @@ static struct model_process process;
 static struct model_thread thread;
 static const struct model tables = {.processes = &process, .process_count = 1, .threads = &thread, .thread_count = 1};
 static const struct window window = {.start_ns = 0, .end_ns = UINT64_MAX};
-static uint64_t calls;
-
 static void wait_in_call(struct idle *idle, uint64_t start_ns, uint64_t end_ns, uint64_t operations_from_ns)
 {
 	struct model_call call = {.start_ns = start_ns, .end_ns = end_ns, .stack = NONE, .class = GPT_CLASS_SYNC};
 
-	idle_add_call(idle, &(struct call_event){.call = &call,
-						 .number = calls++,
-						 .caller = CALLER_UNSEEN,
-						 .operations_from_ns = operations_from_ns});
+	idle_add_call(idle, &(struct call_event){
+				    .call = &call, .caller = CALLER_UNSEEN, .operations_from_ns = operations_from_ns});
 }
 
 static void add_launch(struct idle *idle, const struct model_call *call)
 {
-	idle_add_call(idle, &(struct call_event){.call = call, .number = calls++, .caller = CALLER_UNSEEN});
+	idle_add_call(idle, &(struct call_event){.call = call, .caller = CALLER_UNSEEN});
 }
 
-static void add_kernel(struct idle *idle, const struct model_call *call, uint64_t number, uint64_t start_ns,
-		       uint64_t end_ns, uint32_t device)
+static void add_kernel(struct idle *idle, const struct model_call *call, uint64_t start_ns, uint64_t end_ns,
+		       uint32_t device)
 {
 	struct model_gpu op = {.start_ns = start_ns, .end_ns = end_ns, .device = device};
 
 	idle_add_gpu(idle, &(struct gpu_event){.op = &op,
 					       .launch = call,
 					       .attributed = call,
-					       .launch_number = number,
 					       .launch_caller = CALLER_UNSEEN,
 					       .caller = CALLER_UNSEEN});
 }
@@ -105,7 +100,7 @@ static void run(struct idle *idle, uint64_t launch_ns, uint64_t start_ns, uint64
 	struct model_call call = {.start_ns = launch_ns, .stack = NONE, .class = GPT_CLASS_LAUNCH};
 
 	add_launch(idle, &call);
-	add_kernel(idle, &call, calls - 1, start_ns, end_ns, device);
+	add_kernel(idle, &call, start_ns, end_ns, device);
 }
 
 static uint64_t waited_ns(const struct idle *idle)
@@ -171,7 +166,7 @@ static void a_wait_behind_the_launch_is_the_launchs_time(void **state)
 	wait_in_call(&idle, 1020000, 1030000, 0);
 	add_launch(&idle, &call);
 	wait_in_call(&idle, 1050000, 1200000, 0);
-	add_kernel(&idle, &call, calls - 2, 1100000, 1110000, 0);
+	add_kernel(&idle, &call, 1100000, 1110000, 0);
 	assert_int_equal(waited_ns(&idle), 10000);
 	assert_int_equal(idle.sum, 90000);
 	idle_free(&idle);
@@ -185,7 +180,7 @@ static void an_operation_may_come_before_the_call_that_launched_it(void **state)
 	idle_init(&idle, &tables, &window);
 	run(&idle, 1000000, 1000000, 1010000, 0);
 	wait_in_call(&idle, 1020000, 1080000, 0);
-	add_kernel(&idle, &call, calls, 1100000, 1110000, 0); /* a clock's error too early */
+	add_kernel(&idle, &call, 1100000, 1110000, 0); /* a clock's error too early */
 	add_launch(&idle, &call);
 	assert_int_equal(waited_ns(&idle), 60000);
 	assert_int_equal(idle.sum, 90000);

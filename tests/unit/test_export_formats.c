@@ -14,6 +14,7 @@
 #include "export/folded.h"
 #include "export/sink.h"
 #include "test_export_log.h"
+#include "whole_trace.h"
 #include "input/gpt.h"
 
 static struct model *sample_model(uint32_t processes, uint32_t steps)
@@ -28,16 +29,14 @@ static struct model *sample_model(uint32_t processes, uint32_t steps)
 }
 
 /* One file as a string, which the caller frees. */
-static char *exported(const struct model *model,
-		      int (*write_format)(struct sink *, const struct model *, const struct export_options *),
-		      int process, bool by_launches)
+static char *exported(const struct model *model, export_write_fn *write_format, int process, bool by_launches)
 {
 	const struct export_options options = {.process = process, .by_launches = by_launches};
 	struct sink sink;
 	char *text;
 
 	sink_open_memory(&sink);
-	assert_int_equal(write_format(&sink, model, &options), 0);
+	assert_int_equal(write_format(&sink, WHOLE_TRACE(model), &options), 0);
 	sink_char(&sink, '\0');
 	text = strdup(sink.buffer);
 	assert_int_equal(sink_close(&sink), 0);

@@ -6,6 +6,7 @@
 #include "export/export.h"
 #include "report/report.h"
 #include "test_export_log.h"
+#include "whole_trace.h"
 
 #define MAIN 0x1000
 #define STEP 0x2000
@@ -19,7 +20,7 @@ static char *chrome_text(const struct model *model)
 	char *text;
 
 	sink_open_memory(&sink);
-	assert_int_equal(chrome_write(&sink, model, &options), 0);
+	assert_int_equal(chrome_write(&sink, WHOLE_TRACE(model), &options), 0);
 	sink_char(&sink, '\0');
 	text = strdup(sink.buffer);
 	assert_int_equal(sink_close(&sink), 0);
@@ -121,7 +122,7 @@ static char *report_text_of(const struct model *model)
 	FILE *out = open_memstream(&text, &size);
 
 	assert_non_null(out);
-	assert_int_equal(report_write(out, model, &options), 0);
+	assert_int_equal(report_write(out, WHOLE_TRACE(model), &options), 0);
 	fclose(out);
 	return text;
 }

@@ -3,6 +3,7 @@
 #include "model_of.h"
 
 #include "export/export.h"
+#include "whole_trace.h"
 
 #define HIGH (uint32_t) - 5
 
@@ -43,7 +44,7 @@ static char *chrome_of(const struct model *model)
 
 	while (strcmp(format->name, "json") != 0)
 		format++;
-	assert_int_equal(export_write(fd, format, model, &(struct export_options){.process = -1}), 0);
+	assert_int_equal(export_write(fd, format, WHOLE_TRACE(model), &(struct export_options){.process = -1}), 0);
 	size = lseek(fd, 0, SEEK_END);
 	text = calloc(1, (size_t)size + 1);
 	assert_int_equal(pread(fd, text, (size_t)size, 0), size);

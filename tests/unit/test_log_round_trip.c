@@ -7,6 +7,7 @@
 #include "log/writer.h"
 #include "report/report.h"
 #include "test_export_log.h"
+#include "whole_trace.h"
 
 /* The records of a run of several processes, as the ring and the collector gave them. */
 static struct given recorded(void)
@@ -55,13 +56,13 @@ static char *outputs(int fd, size_t *size)
 	FILE *stream = open_memstream(&text, size);
 
 	assert_int_equal(model_build(fd, &model, &why), 0);
-	assert_int_equal(report_write(stream, model, &options), 0);
+	assert_int_equal(report_write(stream, WHOLE_TRACE(model), &options), 0);
 	for (const struct export_format *format = export_formats; format->name; format++) {
 		int file = memfd_create("export", MFD_CLOEXEC);
 		char bytes[4096];
 		ssize_t got;
 
-		assert_int_equal(export_write(file, format, model, &whole), 0);
+		assert_int_equal(export_write(file, format, WHOLE_TRACE(model), &whole), 0);
 		assert_int_equal(lseek(file, 0, SEEK_SET), 0);
 		while ((got = read(file, bytes, sizeof(bytes))) > 0)
 			assert_int_equal(fwrite(bytes, 1, (size_t)got, stream), got);

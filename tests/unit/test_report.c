@@ -14,6 +14,7 @@
 #include "report/report.h"
 #include "report/text.h"
 #include "test_export_log.h"
+#include "whole_trace.h"
 
 #define STEPS 20u
 
@@ -43,7 +44,7 @@ static char *report_of(const struct model *subject, unsigned width, bool color)
 	FILE *out = open_memstream(&text, &size);
 
 	assert_non_null(out);
-	assert_int_equal(report_write(out, subject, &options), 0);
+	assert_int_equal(report_write(out, WHOLE_TRACE(subject), &options), 0);
 	fclose(out);
 	assert_non_null(text);
 	return text;
@@ -617,7 +618,7 @@ static void rows_beyond_the_limit_are_summed(void **state)
 	size_t size = 0;
 	FILE *out = open_memstream(&text, &size);
 
-	assert_int_equal(report_write(out, model, &options), 0);
+	assert_int_equal(report_write(out, WHOLE_TRACE(model), &options), 0);
 	fclose(out);
 	assert_has(text, "  ... and 3 more lines, 2,300.0 us\n");
 	free(text);
@@ -648,7 +649,7 @@ static void a_report_that_cannot_be_written_is_an_error(void **state)
 	FILE *out = fopen("/dev/full", "w");
 
 	assert_non_null(out);
-	assert_int_equal(report_write(out, model, &options), -ENOSPC);
+	assert_int_equal(report_write(out, WHOLE_TRACE(model), &options), -ENOSPC);
 	fclose(out);
 }
 

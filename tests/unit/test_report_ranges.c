@@ -3,6 +3,7 @@
 #include "model_of.h"
 
 #include "report/report.h"
+#include "whole_trace.h"
 
 #define ENGINE (TID + 5) /* the thread of an autograd engine */
 
@@ -63,7 +64,7 @@ static char *report_of(struct log_builder *log)
 
 	log_end(log, 1000000);
 	model = model_of(log);
-	assert_int_equal(report_write(out, model, &(struct report_options){.width = 100}), 0);
+	assert_int_equal(report_write(out, WHOLE_TRACE(model), &(struct report_options){.width = 100}), 0);
 	fclose(out);
 	model_free(model);
 	return text;

@@ -5,7 +5,7 @@
  *
  * It gives no more than the contract says.  Every part has arrays and texts of its own, those of the part before are
  * overwritten and freed; of events of other parts it holds only those that its own refer to, so that indices differ
- * from part to part; texts, codes, frames and stacks end with the last that was met; the receipt is empty and gpu_ops
+ * from part to part; texts, codes, frames and stacks end with the last that was met, the receipt is empty and gpu_ops
  * are what was seen so far, until the last part.
  */
 #ifndef GPUTRACE_TRACE_CUT_H

@@ -245,6 +245,14 @@ static void meet_all(struct cut *cut)
 {
 	const struct model *part = &cut->part, *whole = cut->whole;
 
+	if (!part->more) {
+		cut->strings = whole->string_count;
+		cut->codes = whole->code_count;
+		cut->frames = whole->frame_count;
+		cut->stacks = whole->stack_count;
+		cut->natives = whole->native_count;
+		return;
+	}
 	meet_spans(cut);
 	for (uint32_t i = 0; i < part->gpu_count; i++)
 		meet(&cut->strings, part->gpu[i].name);

@@ -18,6 +18,7 @@
 #include "export/chrome/chrome.h"
 #include "export/export.h"
 #include "report/report.h"
+#include "whole_trace.h"
 
 #define LAUNCHES 1000000u
 #define STACKS 64u
@@ -146,7 +147,7 @@ static double measure(const struct export_format *format, const struct model *mo
 {
 	const struct export_options options = {.process = -1};
 	double begin = cpu_seconds(), spent;
-	int error = export_write(fd, format, model, &options);
+	int error = export_write(fd, format, WHOLE_TRACE(model), &options);
 
 	spent = cpu_seconds() - begin;
 	if (error) {
@@ -163,7 +164,7 @@ static int measure_report(const struct model *model, uint32_t launches)
 	const struct report_options options = {.width = 100};
 	FILE *out = fopen("/dev/null", "w");
 	double begin = cpu_seconds(), spent;
-	int error = out ? report_write(out, model, &options) : -1;
+	int error = out ? report_write(out, WHOLE_TRACE(model), &options) : -1;
 
 	spent = cpu_seconds() - begin;
 	if (out)

@@ -2,23 +2,53 @@
 /* Who is fed with what. */
 #include "analyze/analyses.h"
 
-void analyses_begin(struct analyses *all, const struct model *model, unsigned which)
+void analyses_begin(struct analyses *all, const struct model *first, unsigned which)
 {
-	*all = (struct analyses){.model = model, .which = which, .window = {model->start_ns, UINT64_MAX}};
-	if (model->end_ns > model->start_ns)
-		all->window.end_ns = model->end_ns;
-	all->last_ns = model->start_ns;
-	callers_init(&all->callers, model);
-	line_sums_init(&all->gpu_lines, model);
-	line_sums_init(&all->call_lines, model);
-	idle_init(&all->idle, model, &all->window);
-	memory_peaks_init(&all->memory, model);
-	interpreter_init(&all->interpreter, model);
-	nvtx_init(&all->nvtx, model);
-	utilization_init(&all->utilization, model, &all->window);
-	threads_init(&all->threads, model);
-	stack_sums_init(&all->gpu_stacks, model);
-	stack_sums_init(&all->call_stacks, model);
+	*all = (struct analyses){.which = which, .window = {first->start_ns, UINT64_MAX}};
+	if (first->end_ns > first->start_ns)
+		all->window.end_ns = first->end_ns;
+	all->last_ns = first->start_ns;
+	callers_init(&all->callers, first);
+	line_sums_init(&all->gpu_lines, first);
+	line_sums_init(&all->call_lines, first);
+	idle_init(&all->idle, first, &all->window);
+	memory_peaks_init(&all->memory, first);
+	interpreter_init(&all->interpreter, first);
+	nvtx_init(&all->nvtx, first);
+	utilization_init(&all->utilization, &all->window);
+	threads_init(&all->threads, first);
+	stack_sums_init(&all->gpu_stacks, first);
+	stack_sums_init(&all->call_stacks, first);
+}
+
+/* One operation, also one that is due later, says that there are some; for none that was the last part. */
+static void leave_out_useless(struct analyses *all, const struct model *part)
+{
+	if (all->gpu_ops || part->gpu_count)
+		all->which &= ~(unsigned)ANALYZE_WITHOUT_GPU;
+	else if (!part->more)
+		all->which &= ~(unsigned)ANALYZE_WITH_GPU;
+}
+
+static uint32_t due_count(const struct model_due *due, uint32_t count)
+{
+	return due_end(due, count) - due->from;
+}
+
+void analyses_begin_part(struct analyses *all, const struct model *part)
+{
+	all->model = part;
+	all->callers.model = part;
+	all->gpu_lines.model = part;
+	all->call_lines.model = part;
+	all->gpu_stacks.model = part;
+	all->call_stacks.model = part;
+	nvtx_begin_part(&all->nvtx, part);
+	waits_begin_part(&all->waits, part);
+	all->calls += due_count(&part->calls_due, part->call_count);
+	all->gpu_ops += due_count(&part->gpu_due, part->gpu_count);
+	if (all->which & ANALYZE_IF_OF_USE)
+		leave_out_useless(all, part);
 }
 
 static void saw(struct analyses *all, uint64_t time_ns)
@@ -103,6 +133,12 @@ void analyses_add_range(struct analyses *all, const struct range_event *event)
 {
 	if (all->which & ANALYZE_NVTX)
 		nvtx_add_range(&all->nvtx, event);
+}
+
+void analyses_end_range(struct analyses *all, const struct range_event *event)
+{
+	if (all->which & ANALYZE_NVTX)
+		nvtx_end_range(&all->nvtx, event);
 }
 
 /* Lines without Python are numbered as they are met here, so order matters. */

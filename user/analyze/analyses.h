@@ -45,14 +45,18 @@ enum analysis {
 	ANALYZE_GPU_STACKS = 1 << 15,
 	ANALYZE_CALL_STACKS = 1 << 16,
 	ANALYZE_TABLES = ANALYZE_GPU_STACKS - 1, /* all of those before */
+	/* of use where there are GPU operations */
 	ANALYZE_WITH_GPU = ANALYZE_GPU_LINES | ANALYZE_UNTIMED | ANALYZE_KERNELS | ANALYZE_MEMCPYS | ANALYZE_IDLE |
-			   ANALYZE_WAITS | ANALYZE_NVTX | ANALYZE_UTILIZATION, /* of use where there are GPU times */
+			   ANALYZE_WAITS | ANALYZE_NVTX | ANALYZE_UTILIZATION | ANALYZE_GPU_STACKS,
+	ANALYZE_WITHOUT_GPU = ANALYZE_CALL_LINES | ANALYZE_CALL_STACKS, /* and where there are none */
+	ANALYZE_IF_OF_USE = 1 << 17, /* of those two only what is, once that is known */
 };
 
 /* Stays where it is while it is in use. */
 struct analyses {
-	const struct model *model;
-	unsigned which; /* enum analysis */
+	const struct model *model; /* the latest part */
+	unsigned which;		   /* enum analysis */
+	uint64_t calls, gpu_ops;
 	struct window window;
 	uint64_t last_ns; /* latest begin of a call, end of a GPU operation */
 	uint32_t active;  /* processes with calls or GPU work */
@@ -78,8 +82,9 @@ struct analyses {
 	struct complete complete;      /* always */
 };
 
-/* The model's tables (processes, threads, stacks, frames, strings) are looked at, its events are not. */
-void analyses_begin(struct analyses *all, const struct model *model, unsigned which);
+/* With the first part, which begins thereby, too; the tables of parts are looked at, their events are not. */
+void analyses_begin(struct analyses *all, const struct model *first, unsigned which);
+void analyses_begin_part(struct analyses *all, const struct model *part);
 void analyses_free(struct analyses *all);
 
 void analyses_add_call(struct analyses *all, const struct call_event *event);
@@ -90,6 +95,13 @@ void analyses_add_memory(struct analyses *all, const struct memory_event *event)
 void analyses_add_exit(struct analyses *all, const struct exit_event *event);
 void analyses_add_span(struct analyses *all, const struct span_event *event);
 void analyses_add_range(struct analyses *all, const struct range_event *event);
+void analyses_end_range(struct analyses *all, const struct range_event *event);
+
+/* Whether the sums of call_event over operations are looked at. */
+static inline bool analyses_want_operations(const struct analyses *all)
+{
+	return all->which & ANALYZE_NVTX && nvtx_has_ranges(&all->nvtx);
+}
 
 /* Makes the rows. */
 void analyses_finish(struct analyses *all);

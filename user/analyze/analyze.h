@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What a trace says, as rows of data: the report prints them, and any other output can.  analyze() walks a model once
- * and feeds the analyses that were asked for; each holds sums while events come and has its rows at the end.
+ * What a trace says, as rows of data: the report prints them, and any other output can.  analyze() goes through the
+ * parts of a trace once and feeds the analyses that were asked for; each holds sums while events come and has its rows
+ * at the end, the same however many parts there are.
  *
  *	struct analyses all;
  *
- *	analyze(&all, model, ANALYZE_GPU_LINES);
+ *	error = analyze(&all, trace, ANALYZE_GPU_LINES);
  *	for (size_t i = 0; i < all.gpu_lines.count; i++)
  *		use(&all.gpu_lines.rows[i]);
  *	analyses_free(&all);
@@ -14,8 +15,12 @@
 #define GPUTRACE_ANALYZE_H
 
 #include "analyze/analyses.h"
+#include "model/trace.h"
 
-/* which: a sum of enum analysis. */
-void analyze(struct analyses *all, const struct model *model, unsigned which);
+/*
+ * which: a sum of enum analysis.  The rows refer to tables of the last part (all->model), which has to stay.  0 or
+ * -errno: the trace could not be read, and there are no rows; analyses_free is for the caller either way.
+ */
+int analyze(struct analyses *all, struct trace *trace, unsigned which);
 
 #endif

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * What analyses are fed: one event at a time, in the order in which they began, each with what it was joined with.  So
- * an analysis never looks back into the arrays of a model, and can be fed from a stream as well.
+ * an analysis never looks back into the arrays of a model.  An event, and what it points to, is gone with its part of
+ * the trace; numbers of processes, threads, devices, strings, codes, frames, stacks and callers stay.
  *
- * All come by the time at which they began; GPU operations without times come first.  Of those that began at one time
- * ranges come first, then calls, then operations.  An operation that seems to begin before the call that launched it
- * comes before it.
+ * All come by the time at which they began; GPU operations without times come with the part in which they arrived,
+ * before all else in it.  Of those that began at one time ranges come first, then calls, then operations.  An operation
+ * that seems to begin before the call that launched it comes before it.
  */
 #ifndef GPUTRACE_ANALYZE_EVENTS_H
 #define GPUTRACE_ANALYZE_EVENTS_H
@@ -23,7 +24,6 @@ struct window {
 
 struct call_event {
 	const struct model_call *call;
-	uint64_t number; /* in the order in which calls began */
 	uint32_t process;
 	uint32_t caller;		   /* callers.h */
 	enum launch_fate fate;		   /* what became of it as a launch */
@@ -39,7 +39,6 @@ struct gpu_event {
 	const struct model_call *launch;     /* NULL: not seen */
 	const struct model_call *attributed; /* whose line it is put on: of a graph the captured call, else launch */
 	const struct model_call *captured;   /* of a graph: the call that became its node, NULL: not seen */
-	uint64_t launch_number;		     /* call_event.number of launch */
 	uint32_t launch_caller;		     /* callers.h; also where launch is NULL */
 	uint32_t caller;		     /* of attributed */
 	bool first;			     /* of those of its launch */
@@ -49,6 +48,9 @@ struct sync_event {
 	const struct model_sync *sync;
 	uint32_t caller;	  /* of the call that waited */
 	uint32_t recorded_caller; /* of the call that put the event into a stream */
+	/* the call that waited, where it came in an earlier part: it may have come without call_event.wait_told; NULL
+	 */
+	const struct model_call *earlier;
 };
 
 struct jit_event {
@@ -75,7 +77,10 @@ struct span_event {
 	uint32_t process;
 };
 
-/* An NVTX range or mark; it comes before the calls that were made in it. */
+/*
+ * An NVTX range or mark; it comes before the calls that were made in it.  One that is open when its part ends comes a
+ * second time, with its end and the same number, before all else in the part in which it ends.
+ */
 struct range_event {
 	const struct model_span *range;
 };

@@ -13,13 +13,13 @@
 
 void idle_init(struct idle *idle, const struct model *model, const struct window *window)
 {
-	*idle = (struct idle){.model = model, .window = window};
+	*idle = (struct idle){.window = window, .thread_count = model->thread_count};
 	idle->threads = xcalloc(model->thread_count, sizeof(*idle->threads));
 }
 
 void idle_free(struct idle *idle)
 {
-	for (uint32_t i = 0; idle->threads && i < idle->model->thread_count; i++)
+	for (uint32_t i = 0; i < idle->thread_count; i++)
 		array_free(&idle->threads[i].waits);
 	free(idle->threads);
 	tally_free(&idle->causes);
@@ -86,22 +86,21 @@ void idle_add_call(struct idle *idle, const struct call_event *event)
 	array_push(&thread->waits, ((struct idle_wait){.start_ns = call->start_ns,
 						       .end_ns = call->end_ns,
 						       .next_ns = UINT64_MAX,
-						       .number = event->number,
 						       .caller = event->caller,
 						       .api = call->api}));
 }
 
 /* ---- operations -------------------------------------------------------------------------------------------- */
 
-/* How many of a thread's waits are from before a call. */
-static size_t waits_before(const struct idle_thread *thread, uint64_t number)
+/* How many of a thread's waits began before a call. */
+static size_t waits_before(const struct idle_thread *thread, uint64_t start_ns)
 {
 	size_t low = 0, high = thread->waits.count;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (thread->waits.items[middle].number < number)
+		if (thread->waits.items[middle].start_ns < start_ns)
 			low = middle + 1;
 		else
 			high = middle;
@@ -115,7 +114,7 @@ static uint64_t charge_waits(struct idle *idle, const struct gpu_event *event, u
 	const struct idle_thread *thread = &idle->threads[event->launch->thread];
 	uint64_t waited = 0;
 
-	for (size_t i = waits_before(thread, event->launch_number); i-- > 0;) {
+	for (size_t i = waits_before(thread, event->launch->start_ns); i-- > 0;) {
 		const struct idle_wait *wait = &thread->waits.items[i];
 		uint64_t start = wait->start_ns > from ? wait->start_ns : from;
 		uint64_t end = wait->end_ns < to ? wait->end_ns : to;

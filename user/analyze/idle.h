@@ -41,7 +41,6 @@ struct idle_row {
 struct idle_wait {
 	uint64_t start_ns, end_ns;
 	uint64_t next_ns; /* begin of the thread's next call, UINT64_MAX: none yet */
-	uint64_t number;  /* call_event.number */
 	uint32_t caller;
 	uint16_t api;
 };
@@ -52,14 +51,14 @@ struct idle_thread {
 };
 
 struct idle {
-	const struct model *model;
 	const struct window *window;
 	struct idle_thread *threads; /* by model.threads */
-	struct tally causes;	     /* caller, cause, api */
-	struct tally devices;	     /* device; ns: busy until */
-	uint64_t sum;		     /* between operations */
-	struct idle_row *rows;	     /* most time first, edges behind the others */
-	size_t count, edges;	     /* all rows; those that are edges */
+	uint32_t thread_count;
+	struct tally causes;   /* caller, cause, api */
+	struct tally devices;  /* device; ns: busy until */
+	uint64_t sum;	       /* between operations */
+	struct idle_row *rows; /* most time first, edges behind the others */
+	size_t count, edges;   /* all rows; those that are edges */
 };
 
 void idle_init(struct idle *idle, const struct model *model, const struct window *window);

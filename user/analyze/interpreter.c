@@ -6,13 +6,13 @@
 
 void interpreter_init(struct interpreter *all, const struct model *model)
 {
-	*all = (struct interpreter){.model = model};
+	*all = (struct interpreter){.process_count = model->process_count};
 	all->processes = xcalloc(model->process_count, sizeof(*all->processes));
 }
 
 void interpreter_free(struct interpreter *all)
 {
-	for (uint32_t i = 0; all->processes && i < all->model->process_count; i++)
+	for (uint32_t i = 0; i < all->process_count; i++)
 		array_free(&all->processes[i].spans);
 	free(all->processes);
 	tally_free(&all->keys);

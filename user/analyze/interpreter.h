@@ -33,9 +33,9 @@ struct interpreter_process {
 };
 
 struct interpreter {
-	const struct model *model;
 	struct tally keys;		       /* kind, generation, name; in the order of rows until they are sorted */
 	struct interpreter_process *processes; /* by model.processes */
+	uint32_t process_count;
 	uint64_t ns, longest_ns;
 	bool has_gpu;			    /* some operation had times: idle_ns means something */
 	ARRAY(struct interpreter_row) rows; /* most time first */

@@ -6,7 +6,7 @@
 
 void kernels_free(struct kernels *kernels)
 {
-	tally_free(&kernels->callers);
+	gpu_tally_free(&kernels->callers);
 	free(kernels->rows);
 }
 
@@ -18,7 +18,7 @@ void kernels_add_gpu(struct kernels *kernels, const struct gpu_event *event)
 	kernels->gpu_ns += ns;
 	if (event->op->kind != MODEL_KERNEL)
 		return;
-	sum = tally_at(&kernels->callers, (struct tally_key){{event->op->name, event->caller}});
+	sum = gpu_tally_at(&kernels->callers, event->op, (struct tally_key){{event->op->name, event->caller}});
 	sum->ns += ns;
 	sum->count++;
 }
@@ -36,7 +36,7 @@ static int by_time(const void *left, const void *right)
 
 void kernels_finish(struct kernels *kernels, struct lines *lines)
 {
-	struct tally by_line = tally_by_line(lines, &kernels->callers, 1);
+	struct tally by_line = tally_by_line(lines, gpu_tally_all(&kernels->callers), 1);
 	struct tally rows = {0}; /* name; ns: most time of a line, more: index of the row + 1 */
 
 	kernels->rows = xcalloc(by_line.count, sizeof(*kernels->rows));

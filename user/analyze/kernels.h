@@ -4,6 +4,7 @@
 #define GPUTRACE_ANALYZE_KERNELS_H
 
 #include "analyze/events.h"
+#include "analyze/gpu_tally.h"
 #include "analyze/lines.h"
 
 struct kernel_row {
@@ -13,9 +14,9 @@ struct kernel_row {
 };
 
 struct kernels {
-	struct tally callers;	 /* name, caller */
-	uint64_t gpu_ns;	 /* of all operations: what shares are of */
-	struct kernel_row *rows; /* most time first */
+	struct gpu_tally callers; /* name, caller */
+	uint64_t gpu_ns;	  /* of all operations: what shares are of */
+	struct kernel_row *rows;  /* most time first */
 	size_t count;
 };
 

@@ -12,18 +12,18 @@ void line_sums_init(struct line_sums *sums, const struct model *model)
 
 void line_sums_free(struct line_sums *sums)
 {
-	tally_free(&sums->stacks);
+	gpu_tally_free(&sums->stacks);
 	free(sums->rows);
 	free(sums->totals);
 }
 
 /* replay: the stack that launched the graph of which the call was captured, NONE. */
-static struct tally_entry *sum_of(struct line_sums *sums, const struct model_call *call, uint32_t caller,
-				  uint32_t process, uint32_t replay)
+static struct tally_key key_of(const struct line_sums *sums, const struct model_call *call, uint32_t caller,
+			       uint32_t process, uint32_t replay)
 {
 	if (call && call_has_frames(sums->model, call))
-		return tally_at(&sums->stacks, (struct tally_key){{call->stack, process, replay}});
-	return tally_at(&sums->stacks, (struct tally_key){{caller, process, NONE}});
+		return (struct tally_key){{call->stack, process, replay}};
+	return (struct tally_key){{caller, process, NONE}};
 }
 
 void line_sums_add_gpu(struct line_sums *sums, const struct gpu_event *event)
@@ -31,7 +31,8 @@ void line_sums_add_gpu(struct line_sums *sums, const struct gpu_event *event)
 	bool captured = event->attributed != event->launch;
 	uint32_t replay = captured && event->launch ? event->launch->stack : NONE;
 	uint64_t ns = gpu_ns(event->op);
-	struct tally_entry *sum = sum_of(sums, event->attributed, event->caller, event->op->process, replay);
+	struct tally_key key = key_of(sums, event->attributed, event->caller, event->op->process, replay);
+	struct tally_entry *sum = gpu_tally_at(&sums->stacks, event->op, key);
 
 	sum->ns += ns;
 	sum->count += captured || event->first;
@@ -44,7 +45,7 @@ void line_sums_add_call(struct line_sums *sums, const struct call_event *event)
 
 	if (!call_is_work(event->call))
 		return;
-	sum = sum_of(sums, event->call, event->caller, event->process, NONE);
+	sum = tally_at(&sums->stacks.timed, key_of(sums, event->call, event->caller, event->process, NONE));
 	sum->ns++;
 	sum->count++;
 	sums->sum++;
@@ -78,12 +79,12 @@ static void add_stack(const struct line_sums *sums, struct lines *lines, const s
 	}
 }
 
-static void sum_totals(struct line_sums *sums, struct lines *lines)
+static void sum_totals(struct line_sums *sums, const struct tally *stacks, struct lines *lines)
 {
 	uint32_t *stamps = xcalloc(lines->all.count, sizeof(*stamps));
 
-	for (size_t i = 0; i < sums->stacks.count; i++) {
-		const struct tally_entry *entry = &sums->stacks.entries[i];
+	for (size_t i = 0; i < stacks->count; i++) {
+		const struct tally_entry *entry = &stacks->entries[i];
 		uint32_t stamp = (uint32_t)i + 1;
 
 		if (entry->key.part[0] >= CALLER_NO_FRAME) {
@@ -97,13 +98,13 @@ static void sum_totals(struct line_sums *sums, struct lines *lines)
 	free(stamps);
 }
 
-static void sum_own(struct line_sums *sums, struct lines *lines)
+static void sum_own(struct line_sums *sums, const struct tally *stacks, struct lines *lines)
 {
 	struct tally own = {0}; /* line; more: index of the row + 1 */
 
-	sums->rows = xcalloc(sums->stacks.count, sizeof(*sums->rows));
-	for (size_t i = 0; i < sums->stacks.count; i++) {
-		const struct tally_entry *entry = &sums->stacks.entries[i];
+	sums->rows = xcalloc(stacks->count, sizeof(*sums->rows));
+	for (size_t i = 0; i < stacks->count; i++) {
+		const struct tally_entry *entry = &stacks->entries[i];
 		struct tally_entry *line = tally_at(&own, (struct tally_key){{own_line(sums, lines, &entry->key)}});
 		struct line_row *row;
 
@@ -156,11 +157,13 @@ static void keep_totals(struct line_sums *sums, const struct lines *lines)
 
 void line_sums_finish(struct line_sums *sums, struct lines *lines)
 {
-	sum_own(sums, lines);
+	const struct tally *stacks = gpu_tally_all(&sums->stacks);
+
+	sum_own(sums, stacks, lines);
 	sums->totals = xcalloc(lines->all.count, sizeof(*sums->totals));
 	for (uint32_t i = 0; i < lines->all.count; i++)
 		sums->totals[i] = (struct line_row){.line = i, .process = NONE};
-	sum_totals(sums, lines);
+	sum_totals(sums, stacks, lines);
 	keep_totals(sums, lines);
 	qsort(sums->rows, sums->count, sizeof(*sums->rows), by_self);
 	qsort(sums->totals, sums->total_count, sizeof(*sums->totals), by_total);

@@ -7,6 +7,7 @@
 #define GPUTRACE_ANALYZE_LINE_SUMS_H
 
 #include "analyze/events.h"
+#include "analyze/gpu_tally.h"
 #include "analyze/lines.h"
 
 struct line_row {
@@ -18,8 +19,8 @@ struct line_row {
 
 struct line_sums {
 	const struct model *model;
-	struct tally
-		stacks; /* stack, or the caller of a call without one; process; stack of the graph's launch, NONE */
+	/* stack, or the caller of a call without one; process; stack of the graph's launch, NONE */
+	struct gpu_tally stacks;
 	uint64_t sum;
 	struct line_row *rows;	 /* lines with a part of their own, by it */
 	struct line_row *totals; /* lines with Python that have a total, by it */

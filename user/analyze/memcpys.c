@@ -13,13 +13,21 @@ void memcpys_free(struct memcpys *memcpys)
 	free(memcpys->rows);
 }
 
+/* What had some bytes is numbered by the last memcpy that had any, what had none by the last. */
+static void add_bytes(struct tally_entry *caller, uint64_t bytes, uint64_t number)
+{
+	if ((bytes && !caller->ns) || (!bytes == !caller->ns && number > caller->more))
+		caller->more = number;
+	caller->ns += bytes;
+}
+
 void memcpys_add_gpu(struct memcpys *memcpys, const struct gpu_event *event)
 {
 	const struct model_gpu *op = event->op;
 	uint32_t kind = op->kind == MODEL_MEMSET ? MEMCPY_KIND_MEMSET : op->memcpy_kind;
 	struct memcpy_row *sum = &memcpys->sums[kind];
-	struct tally_entry *caller;
-	uint64_t ns = gpu_ns(op);
+	struct tally_key key = {{kind, event->caller}};
+	uint64_t ns = gpu_ns(op), number = op->start_ns ? MEMCPY_TIMED : 0;
 
 	if (op->kind == MODEL_KERNEL)
 		return;
@@ -29,11 +37,7 @@ void memcpys_add_gpu(struct memcpys *memcpys, const struct gpu_event *event)
 	sum->timed_bytes += ns ? op->bytes : 0;
 	if (op->kind == MODEL_MEMCPY && (op->from == MEMORY_PAGEABLE || op->to == MEMORY_PAGEABLE))
 		sum->pageable_bytes += op->bytes;
-	caller = tally_at(&memcpys->callers, (struct tally_key){{kind, event->caller}});
-	caller->ns += op->bytes;
-	memcpys->number++;
-	if (op->bytes || !caller->ns)
-		caller->more = memcpys->number;
+	add_bytes(tally_at(&memcpys->callers, key), op->bytes, number | ++memcpys->number);
 }
 
 /* Whether a line with so many bytes, reached then, stands before the best so far; without any bytes it is the latest.

@@ -11,11 +11,13 @@
 
 void memory_peaks_init(struct memory_peaks *all, const struct model *model)
 {
-	*all = (struct memory_peaks){.model = model};
-	all->exited = xcalloc(model->process_count, sizeof(*all->exited));
+	*all = (struct memory_peaks){0};
+	all->exit_ns = xmalloc(model->process_count * sizeof(*all->exit_ns));
 	all->first = xmalloc(model->process_count * sizeof(*all->first));
-	for (uint32_t i = 0; i < model->process_count; i++)
+	for (uint32_t i = 0; i < model->process_count; i++) {
+		all->exit_ns[i] = UINT64_MAX;
 		all->first[i] = NONE;
+	}
 }
 
 void memory_peaks_free(struct memory_peaks *all)
@@ -24,7 +26,7 @@ void memory_peaks_free(struct memory_peaks *all)
 	tally_free(&all->callers);
 	array_free(&all->holders);
 	array_free(&all->peaks);
-	free(all->exited);
+	free(all->exit_ns);
 	free(all->first);
 	free(all->rows);
 }
@@ -80,7 +82,6 @@ static void allocate(struct memory_peaks *all, const struct memory_event *event)
 	const struct model_memory *memory = event->memory;
 	struct memory_holder *holder = holder_of(all, memory, event->caller);
 	struct memory_peak *peak = &all->peaks.items[holder->peak];
-	bool released = memory->other != NONE;
 
 	note_peak(all, holder, memory->time_ns);
 	peak->now += memory->bytes;
@@ -89,40 +90,44 @@ static void allocate(struct memory_peaks *all, const struct memory_event *event)
 		peak->time_ns = memory->time_ns;
 	}
 	holder->blocks++;
-	holder->unreleased += released ? 0 : memory->bytes;
-	if (!released && all->exited[memory->process])
-		return;
+	holder->unreleased += memory->bytes;
 	holder->now += memory->bytes;
-	holder->until_exit += released ? 0 : memory->bytes;
 }
 
-void memory_peaks_add_memory(struct memory_peaks *all, const struct memory_event *event)
+/* Of a block from before the end of its process that end has taken back what was held. */
+static void release(struct memory_peaks *all, const struct memory_event *event)
 {
 	const struct model_memory *memory = event->memory, *allocation = event->allocation;
-	struct memory_holder *holder;
+	uint64_t exit_ns = all->exit_ns[allocation->process];
+	struct memory_holder *holder = holder_of(all, allocation, event->caller);
 
-	if (!memory->released)
-		allocate(all, event);
-	if (!memory->released || !allocation || memory->time_ns <= allocation->time_ns)
+	holder->unreleased -= allocation->bytes;
+	if (exit_ns <= memory->time_ns && allocation->time_ns < exit_ns)
 		return;
-	holder = holder_of(all, allocation, event->caller);
 	note_peak(all, holder, memory->time_ns);
 	all->peaks.items[holder->peak].now -= allocation->bytes;
 	holder->now -= allocation->bytes;
 }
 
+void memory_peaks_add_memory(struct memory_peaks *all, const struct memory_event *event)
+{
+	if (!event->memory->released)
+		allocate(all, event);
+	else if (event->allocation)
+		release(all, event);
+}
+
 void memory_peaks_add_exit(struct memory_peaks *all, const struct exit_event *event)
 {
-	all->exited[event->process] = 1;
+	all->exit_ns[event->process] = event->time_ns;
 	for (uint32_t i = all->first[event->process]; i != NONE; i = all->holders.items[i].next) {
 		struct memory_holder *holder = &all->holders.items[i];
 
-		if (!holder->until_exit)
+		if (!holder->now)
 			continue;
 		note_peak(all, holder, event->time_ns);
-		all->peaks.items[holder->peak].now -= holder->until_exit;
-		holder->now -= holder->until_exit;
-		holder->until_exit = 0;
+		all->peaks.items[holder->peak].now -= holder->now;
+		holder->now = 0;
 	}
 }
 

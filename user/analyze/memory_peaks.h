@@ -32,7 +32,6 @@ struct memory_row {
 /* What one caller of one process has of a space. */
 struct memory_holder {
 	uint64_t now, at_peak;
-	uint64_t until_exit; /* of now, what only the end of its process takes back */
 	uint64_t unreleased, blocks;
 	uint64_t changed_ns; /* when now did */
 	uint32_t peak;
@@ -40,12 +39,11 @@ struct memory_holder {
 };
 
 struct memory_peaks {
-	const struct model *model;
 	struct tally spaces;  /* space, device; more: index in peaks */
 	struct tally callers; /* caller, space, device, process; in the order of holders */
 	ARRAY(struct memory_holder) holders;
-	uint32_t *first; /* by model.processes: the latest of its holders, NONE */
-	uint8_t *exited; /* by model.processes */
+	uint32_t *first;   /* by model.processes: the latest of its holders, NONE */
+	uint64_t *exit_ns; /* by model.processes: when it ended, UINT64_MAX: not yet */
 	ARRAY(struct memory_peak) peaks;
 	struct memory_row *rows; /* most at the peak first */
 	size_t count;

@@ -8,15 +8,20 @@
 /* Ranges of a thread without calls that are kept without a look at whether they are over. */
 #define BEGUN_KEPT 64u
 
-static void find_threads(struct nvtx *all)
+static bool has_ranges(const struct model_thread *thread)
 {
-	const struct model *model = all->model;
+	return thread->ranges || thread->ranges_elsewhere;
+}
+
+static void find_threads(struct nvtx *all, const struct model *model)
+{
 	uint32_t count = 0;
 
 	for (uint32_t i = 0; i < model->thread_count; i++)
-		count += model->threads[i].ranges > 0;
+		count += has_ranges(&model->threads[i]);
 	if (!count)
 		return;
+	all->thread_count = model->thread_count;
 	all->threads = xcalloc(model->thread_count, sizeof(*all->threads));
 	all->first_of_process = xmalloc(model->process_count * sizeof(*all->first_of_process));
 	for (uint32_t i = 0; i < model->process_count; i++)
@@ -25,8 +30,9 @@ static void find_threads(struct nvtx *all)
 		uint32_t *first = &all->first_of_process[model->threads[i].process];
 
 		all->threads[i].outermost = NONE;
-		if (!model->threads[i].ranges)
+		if (!has_ranges(&model->threads[i]))
 			continue;
+		all->threads[i].has_ranges = true;
 		all->threads[i].next_of_process = *first;
 		*first = i;
 	}
@@ -34,25 +40,29 @@ static void find_threads(struct nvtx *all)
 
 void nvtx_init(struct nvtx *all, const struct model *model)
 {
-	*all = (struct nvtx){.model = model};
-	find_threads(all);
+	*all = (struct nvtx){0};
+	find_threads(all, model);
 	lookup_init(&all->prefixes, hash_seed());
-	if (!all->threads)
-		return;
-	all->names = xmalloc(model->string_count * sizeof(*all->names));
-	for (uint32_t i = 0; i < model->string_count; i++)
-		all->names[i] = (struct nvtx_name){.row_name = NONE, .thread = NONE};
+	nvtx_begin_part(all, model);
+}
+
+void nvtx_begin_part(struct nvtx *all, const struct model *part)
+{
+	all->model = part;
+	while (all->threads && all->names.count < part->string_count)
+		array_push(&all->names, ((struct nvtx_name){.row_name = NONE, .thread = NONE}));
 }
 
 void nvtx_free(struct nvtx *all)
 {
-	for (uint32_t i = 0; all->threads && i < all->model->thread_count; i++) {
+	for (uint32_t i = 0; i < all->thread_count; i++) {
 		array_free(&all->threads[i].open);
 		array_free(&all->threads[i].begun);
+		array_free(&all->threads[i].ended);
 	}
 	free(all->threads);
 	free(all->first_of_process);
-	free(all->names);
+	array_free(&all->names);
 	lookup_free(&all->prefixes);
 	tally_free(&all->keys);
 	array_free(&all->rows);
@@ -77,7 +87,7 @@ size_t nvtx_name_length(const char *name)
 static uint32_t row_name(struct nvtx *all, uint32_t string)
 {
 	const char *const *strings = all->model->strings;
-	uint32_t *known = &all->names[string].row_name, *first;
+	uint32_t *known = &all->names.items[string].row_name, *first;
 	size_t length;
 
 	if (*known != NONE)
@@ -95,9 +105,9 @@ static uint32_t row_of(struct nvtx *all, const struct model_span *range)
 	uint32_t name = row_name(all, range->name);
 	size_t known = all->rows.count, row;
 
-	if (range->thread < all->names[name].thread) {
-		all->names[name].thread = range->thread;
-		all->names[name].name = range->name;
+	if (range->thread < all->names.items[name].thread) {
+		all->names.items[name].thread = range->thread;
+		all->names.items[name].name = range->name;
 	}
 	row = (size_t)(tally_at(&all->keys, (struct tally_key){{name, range->domain}}) - all->keys.entries);
 	if (row == known)
@@ -107,11 +117,43 @@ static uint32_t row_of(struct nvtx *all, const struct model_span *range)
 
 /* ---- ranges ------------------------------------------------------------------------------------------------ */
 
+static int by_number(const void *left, const void *right)
+{
+	const struct nvtx_end *a = left, *b = right;
+
+	return (a->number > b->number) - (a->number < b->number);
+}
+
+static void end_those(const struct nvtx_thread *thread, struct nvtx_open *ranges, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct nvtx_end wanted = {.number = ranges[i].number};
+		const struct nvtx_end *end = NULL;
+
+		if (ranges[i].end_ns == UINT64_MAX)
+			end = bsearch(&wanted, thread->ended.items, thread->ended.count, sizeof(wanted), by_number);
+		if (end)
+			ranges[i].end_ns = end->end_ns;
+	}
+}
+
+/* Before a look at which ranges are over. */
+static void end_ranges(struct nvtx_thread *thread)
+{
+	if (!thread->ended.count)
+		return;
+	qsort(thread->ended.items, thread->ended.count, sizeof(thread->ended.items[0]), by_number);
+	end_those(thread, thread->open.items, thread->open.count);
+	end_those(thread, thread->begun.items, thread->begun.count);
+	thread->ended.count = 0;
+}
+
 /* Of those that began since the latest call, what has ended by now no call will come behind. */
 static void forget(struct nvtx_thread *thread, uint64_t now_ns)
 {
 	size_t kept = 0;
 
+	end_ranges(thread);
 	for (size_t i = 0; i < thread->begun.count; i++)
 		if (thread->begun.items[i].end_ns >= now_ns)
 			thread->begun.items[kept++] = thread->begun.items[i];
@@ -128,12 +170,23 @@ void nvtx_add_range(struct nvtx *all, const struct range_event *event)
 	if (range->kind == MODEL_SPAN_MARK)
 		return;
 	index = row_of(all, range);
-	all->rows.items[index].open_ns += range->end_ns - range->start_ns;
+	all->rows.items[index].open_ns += range->open ? 0 : range->end_ns - range->start_ns;
 	all->rows.items[index].ranges++;
 	if (thread->begun.count >= thread->forget_at)
 		forget(thread, range->start_ns);
 	array_push(&thread->begun,
-		   ((struct nvtx_open){.start_ns = range->start_ns, .end_ns = range->end_ns, .row = index}));
+		   ((struct nvtx_open){.end_ns = range->end_ns, .number = range->number, .row = index}));
+}
+
+void nvtx_end_range(struct nvtx *all, const struct range_event *event)
+{
+	const struct model_span *range = event->range;
+	struct nvtx_thread *thread = &all->threads[range->thread];
+
+	all->rows.items[row_of(all, range)].open_ns += range->end_ns - range->start_ns;
+	array_push(&thread->ended, ((struct nvtx_end){.number = range->number, .end_ns = range->end_ns}));
+	if (thread->ended.count > thread->open.count + thread->begun.count)
+		end_ranges(thread);
 }
 
 static void leave_ended(struct nvtx_thread *thread, uint64_t time_ns)
@@ -149,6 +202,7 @@ static void leave_ended(struct nvtx_thread *thread, uint64_t time_ns)
 /* Which ranges of a thread are open at a time; times only go on. */
 static void advance(struct nvtx *all, struct nvtx_thread *thread, uint64_t time_ns)
 {
+	end_ranges(thread);
 	for (size_t i = 0; i < thread->begun.count; i++) {
 		struct nvtx_open begun = thread->begun.items[i];
 
@@ -202,7 +256,7 @@ static struct nvtx_thread *thread_of(struct nvtx *all, const struct call_event *
 
 	if (call->stack_state == GPT_STACK_BACKWARD)
 		return thread_in_backward(all, event);
-	if (!all->model->threads[call->thread].ranges)
+	if (!thread->has_ranges)
 		return NULL;
 	advance(all, thread, call->start_ns);
 	if (call->stack != NONE)
@@ -254,7 +308,7 @@ static int by_time(const void *left, const void *right)
 void nvtx_finish(struct nvtx *all)
 {
 	for (size_t i = 0; i < all->rows.count; i++)
-		all->rows.items[i].name = all->names[all->rows.items[i].name].name;
+		all->rows.items[i].name = all->names.items[all->rows.items[i].name].name;
 	if (all->rows.count)
 		qsort(all->rows.items, all->rows.count, sizeof(*all->rows.items), by_time);
 }

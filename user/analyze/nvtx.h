@@ -25,16 +25,24 @@ struct nvtx_row {
 };
 
 struct nvtx_open {
-	uint64_t start_ns, end_ns;
+	uint64_t end_ns; /* UINT64_MAX: it goes on into a later part */
+	uint64_t number; /* model_span.number */
 	uint32_t row;
+};
+
+/* When a range ended that had gone on into a later part. */
+struct nvtx_end {
+	uint64_t number, end_ns;
 };
 
 struct nvtx_thread {
 	ARRAY(struct nvtx_open) open;
 	ARRAY(struct nvtx_open) begun; /* since its latest call, by start */
-	size_t forget_at;	       /* so many of them are looked through for such as are over */
-	uint32_t outermost;	       /* code of its latest call's outermost frame, NONE */
-	uint32_t next_of_process;      /* model.threads: the next one that has ranges, NONE */
+	ARRAY(struct nvtx_end) ended;  /* not yet looked for in those two */
+	size_t forget_at;	       /* so many begun are looked through for such as are over */
+	bool has_ranges;
+	uint32_t outermost;	  /* code of its latest call's outermost frame, NONE */
+	uint32_t next_of_process; /* model.threads: the next one that has ranges, NONE */
 };
 
 /* Names that are one row: the one that stands for them is the first of the lowest thread. */
@@ -45,14 +53,15 @@ struct nvtx_name {
 
 struct nvtx {
 	const struct model *model;
-	struct nvtx_name *names;     /* by model.strings */
-	struct lookup prefixes;	     /* (1, hash) to the first of the names that PyTorch numbers */
-	struct tally keys;	     /* name, domain; in the order of rows until they are sorted */
-	ARRAY(struct nvtx_row) rows; /* most time first */
-	struct nvtx_thread *threads; /* by model.threads; NULL: none has ranges */
-	uint32_t *first_of_process;  /* by model.processes: a thread that has ranges, NONE */
-	uint64_t covered_ns;	     /* GPU time that was launched inside of some range */
-	uint64_t left_out;	     /* ranges beyond NVTX_OPEN_MAX */
+	ARRAY(struct nvtx_name) names; /* by model.strings */
+	struct lookup prefixes;	       /* (1, hash) to the first of the names that PyTorch numbers */
+	struct tally keys;	       /* name, domain; in the order of rows until they are sorted */
+	ARRAY(struct nvtx_row) rows;   /* most time first */
+	struct nvtx_thread *threads;   /* by model.threads; NULL: none has ranges */
+	uint32_t thread_count;
+	uint32_t *first_of_process; /* by model.processes: a thread that has ranges, NONE */
+	uint64_t covered_ns;	    /* GPU time that was launched inside of some range */
+	uint64_t left_out;	    /* ranges beyond NVTX_OPEN_MAX */
 };
 
 /*
@@ -63,8 +72,16 @@ size_t nvtx_name_length(const char *name);
 
 void nvtx_init(struct nvtx *all, const struct model *model);
 void nvtx_free(struct nvtx *all);
+void nvtx_begin_part(struct nvtx *all, const struct model *part);
 void nvtx_add_range(struct nvtx *all, const struct range_event *event);
+void nvtx_end_range(struct nvtx *all, const struct range_event *event);
 void nvtx_add_call(struct nvtx *all, const struct call_event *event);
 void nvtx_finish(struct nvtx *all);
+
+/* Whether some thread has any, in whatever part. */
+static inline bool nvtx_has_ranges(const struct nvtx *all)
+{
+	return all->threads != NULL;
+}
 
 #endif

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-void utilization_init(struct utilization *all, const struct model *model, const struct window *window)
+void utilization_init(struct utilization *all, const struct window *window)
 {
 	*all = (struct utilization){.window = window};
 }

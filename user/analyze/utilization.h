@@ -21,7 +21,7 @@ struct utilization {
 	ARRAY(struct utilization_row) rows; /* by device */
 };
 
-void utilization_init(struct utilization *all, const struct model *model, const struct window *window);
+void utilization_init(struct utilization *all, const struct window *window);
 void utilization_free(struct utilization *all);
 void utilization_add_gpu(struct utilization *all, const struct gpu_event *event);
 void utilization_finish(struct utilization *all);

@@ -8,8 +8,52 @@ void waits_free(struct waits *waits)
 {
 	tally_free(&waits->told);
 	tally_free(&waits->calls);
+	array_free(&waits->open);
 	free(waits->rows);
 }
+
+/* ---- over the end of a part ---------------------------------------------------------------------------------- */
+
+/* CUPTI's time of a wait may be as much behind its call, by the error of clocks. */
+#define BEHIND_NS 1000000u
+
+/* More threads do not wait at once; a target cannot make this slow. */
+#define OPEN_MAX 4096u
+
+static bool may_be_told(uint64_t end_ns, uint64_t time_ns)
+{
+	return end_ns >= time_ns || time_ns - end_ns < BEHIND_NS;
+}
+
+void waits_begin_part(struct waits *waits, const struct model *part)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < waits->open.count; i++)
+		if (may_be_told(waits->open.items[i].end_ns, waits->until_ns))
+			waits->open.items[kept++] = waits->open.items[i];
+	waits->open.count = kept;
+	waits->until_ns = part->more ? part->until_ns : UINT64_MAX;
+}
+
+static void take_back(struct waits *waits, const struct model_call *call)
+{
+	for (size_t i = 0; i < waits->open.count; i++) {
+		struct wait_open *open = &waits->open.items[i];
+		struct tally_entry *sum;
+
+		if (open->number != call->number)
+			continue;
+		sum = tally_at(&waits->calls, open->key);
+		sum->ns -= open->end_ns - open->start_ns;
+		sum->count--;
+		waits->ns -= open->end_ns - open->start_ns;
+		*open = waits->open.items[--waits->open.count];
+		return;
+	}
+}
+
+/* ---- events -------------------------------------------------------------------------------------------------- */
 
 static void add(struct waits *waits, struct tally *sums, struct tally_key key, uint64_t ns)
 {
@@ -27,6 +71,8 @@ void waits_add_sync(struct waits *waits, const struct sync_event *event)
 	struct tally_key key = {
 		{event->caller, sync->kind, recorded ? event->recorded_caller : sync->stream, recorded}};
 
+	if (event->earlier)
+		take_back(waits, event->earlier);
 	/* that one lets a stream wait, and returns at once */
 	if (sync->kind != GPT_AGENT_SYNC_STREAM_WAITS_EVENT)
 		add(waits, &waits->told, key, sync->end_ns - sync->start_ns);
@@ -35,11 +81,19 @@ void waits_add_sync(struct waits *waits, const struct sync_event *event)
 void waits_add_call(struct waits *waits, const struct call_event *event)
 {
 	const struct model_call *call = event->call;
+	struct tally_key key = {{event->caller, call->api}};
 
-	if (call->end_ns && !event->wait_told && call_waits(call))
-		add(waits, &waits->calls, (struct tally_key){{event->caller, call->api}},
-		    call->end_ns - call->start_ns);
+	if (!call->end_ns || event->wait_told || !call_waits(call))
+		return;
+	add(waits, &waits->calls, key, call->end_ns - call->start_ns);
+	if (may_be_told(call->end_ns, waits->until_ns) && waits->open.count < OPEN_MAX)
+		array_push(&waits->open, ((struct wait_open){.number = call->number,
+							     .start_ns = call->start_ns,
+							     .end_ns = call->end_ns,
+							     .key = key}));
 }
+
+/* ---- rows ---------------------------------------------------------------------------------------------------- */
 
 /* line, kind, what is waited for: stream, line that recorded the event, api */
 static struct tally waits_by_line(const struct waits *waits, struct lines *lines)
@@ -54,6 +108,8 @@ static struct tally waits_by_line(const struct waits *waits, struct lines *lines
 		uint32_t kind = told ? part[1] : WAIT_CALL, what = told ? part[2] : part[1];
 		struct tally_entry *entry;
 
+		if (!sum->count)
+			continue;
 		if (told && part[3])
 			what = line_of(lines, what);
 		entry = tally_at(&by_line, (struct tally_key){{line_of(lines, part[0]), kind, what}});

@@ -8,6 +8,7 @@
 
 #include "analyze/events.h"
 #include "analyze/lines.h"
+#include "base/array.h"
 
 /* Used instead of an enum gpt_agent_sync_kind where CUPTI gave no synchronisation record: only the call is known. */
 #define WAIT_CALL UINT32_MAX
@@ -22,14 +23,24 @@ struct wait_row {
 	uint64_t ns, count;
 };
 
+/* A call that counts as CUPTI has not told of it, and of which a later part of the trace may tell. */
+struct wait_open {
+	uint64_t number; /* model_call.number */
+	uint64_t start_ns, end_ns;
+	struct tally_key key; /* in waits.calls */
+};
+
 struct waits {
 	struct tally told;  /* caller, kind, stream or caller that recorded the event; 1: it is that */
-	struct tally calls; /* caller, api */
+	struct tally calls; /* caller, api; of none that is left count is 0 */
+	uint64_t until_ns;  /* the end of this part */
+	ARRAY(struct wait_open) open;
 	uint64_t ns;
 	struct wait_row *rows; /* most time first */
 	size_t count;
 };
 
+void waits_begin_part(struct waits *waits, const struct model *part);
 void waits_free(struct waits *waits);
 void waits_add_sync(struct waits *waits, const struct sync_event *event);
 void waits_add_call(struct waits *waits, const struct call_event *event);

@@ -38,7 +38,7 @@ static FILE *cancellable_stdout(int *error)
 	return out;
 }
 
-static int print_report(const struct model *model)
+static int print_report(struct trace *trace)
 {
 	const char *no_color = getenv("NO_COLOR");
 	struct report_options options = {.color = isatty(STDOUT_FILENO) && !(no_color && *no_color)};
@@ -47,7 +47,7 @@ static int print_report(const struct model *model)
 
 	if (!out)
 		return -ENOMEM;
-	err = report_write(out, model, &options);
+	err = report_write(out, trace, &options);
 	fclose(out);
 	err = lost ? lost : err;
 	/* A reader that has seen enough, as head(1), is nobody's fault. */
@@ -153,7 +153,9 @@ static enum exit_code judge(const struct delivery *delivery, const struct model 
 
 static int write_everything(const struct delivery *delivery, const struct model *model)
 {
-	int err = delivery->report && !is_interrupted() ? print_report(model) : 0;
+	struct trace_of_model of;
+	struct trace *trace = trace_of_model(&of, model);
+	int err = delivery->report && !is_interrupted() ? print_report(trace) : 0;
 	int outputs = outputs_write(delivery->options, model, delivery->log_fd, delivery->skip);
 
 	if (outputs == -ECANCELED)

@@ -19,6 +19,7 @@
 struct writing {
 	const struct options *options;
 	const struct model *model;
+	struct trace *trace; /* the same */
 	int log_fd;
 };
 
@@ -86,7 +87,7 @@ static int write_format(const struct writing *writing, const struct format *form
 
 	if (!format->writer)
 		return copy_log(writing->log_fd, fd);
-	return export_write(fd, format->writer, writing->model, &options);
+	return export_write(fd, format->writer, writing->trace, &options);
 }
 
 void outputs_say_written(const char *path, int fd)
@@ -180,7 +181,9 @@ static int write_per_process(const struct writing *writing, const char *path)
 
 int outputs_write(const struct options *options, const struct model *model, int log_fd, size_t skip)
 {
-	struct writing writing = {.options = options, .model = model, .log_fd = log_fd};
+	struct trace_of_model of;
+	struct writing writing = {
+		.options = options, .model = model, .trace = trace_of_model(&of, model), .log_fd = log_fd};
 	int first = 0;
 
 	for (size_t i = 0; i < options->outputs.list.count && first != -ECANCELED; i++) {

@@ -49,15 +49,14 @@ const struct export_format *export_format_by_name(const char *name)
 	return NULL;
 }
 
-int export_write(int fd, const struct export_format *format, const struct model *model,
-		 const struct export_options *options)
+int export_write(int fd, const struct export_format *format, struct trace *trace, const struct export_options *options)
 {
 	struct sink sink;
 	int error, close_error;
 
 	sink_open(&sink, fd, format->gzip);
 	sink.cancel = options->cancel;
-	error = format->write(&sink, model, options);
+	error = format->write(&sink, trace, options);
 	close_error = sink_close(&sink);
 	return error ? error : close_error;
 }

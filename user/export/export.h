@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The files gputrace makes from a joined model, one writer per format behind one table.  The log (.gpt) is not
+ * The files gputrace makes from a joined trace, one writer per format behind one table.  The log (.gpt) is not
  * among them: it is capture's, and a copy of it is the caller's business.
  */
 #ifndef GPUTRACE_EXPORT_H
@@ -28,7 +28,6 @@ const struct export_format *export_format_by_suffix(const char *path);
 const struct export_format *export_format_by_name(const char *name);
 
 /* Writes one file to fd, which stays open.  Returns 0 or -errno (-ENOSPC, -EPIPE, -ECANCELED ...). */
-int export_write(int fd, const struct export_format *format, const struct model *model,
-		 const struct export_options *options);
+int export_write(int fd, const struct export_format *format, struct trace *trace, const struct export_options *options);
 
 #endif

@@ -143,25 +143,32 @@ static void put_lines(struct sink *sink, struct folded_line *lines, size_t count
 	}
 }
 
-int folded_write(struct sink *sink, const struct model *model, const struct export_options *options)
+static void put_sums(struct sink *sink, const struct model *model, const struct stack_sums *sums, int process)
 {
-	bool by_launches = options->by_launches || !model->gpu_count;
-	const struct stack_sums *sums;
 	struct folded_line *lines;
-	struct analyses all;
 	size_t count = 0;
 
-	analyze(&all, model, by_launches ? ANALYZE_CALL_STACKS : ANALYZE_GPU_STACKS);
-	sums = by_launches ? &all.call_stacks : &all.gpu_stacks;
 	lines = xmalloc(stack_sums_count(sums) * sizeof(*lines));
 	for (size_t i = 0; i < stack_sums_count(sums); i++) {
 		struct stack_row row = stack_sums_row(sums, i);
 
-		if (options->process < 0 || row.process == (uint32_t)options->process)
+		if (process < 0 || row.process == (uint32_t)process)
 			lines[count++] = (struct folded_line){line_text(model, &row), row.value};
 	}
 	put_lines(sink, lines, count);
 	free(lines);
+}
+
+int folded_write(struct sink *sink, struct trace *trace, const struct export_options *options)
+{
+	unsigned which = options->by_launches ? ANALYZE_CALL_STACKS
+					      : ANALYZE_CALL_STACKS | ANALYZE_GPU_STACKS | ANALYZE_IF_OF_USE;
+	struct analyses all;
+	int error = analyze(&all, trace, which);
+
+	if (!error)
+		put_sums(sink, all.model, all.which & ANALYZE_GPU_STACKS ? &all.gpu_stacks : &all.call_stacks,
+			 options->process);
 	analyses_free(&all);
-	return 0;
+	return error;
 }

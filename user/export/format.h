@@ -6,7 +6,7 @@
 #include <stdbool.h>
 
 #include "export/sink.h"
-#include "model/model.h"
+#include "model/trace.h"
 
 struct export_options {
 	int process;		     /* index into model.processes, -1: all */
@@ -15,6 +15,6 @@ struct export_options {
 };
 
 /* Puts a whole file into the sink; errors are the sink's.  Returns 0 or -errno for what is not the sink's. */
-typedef int export_write_fn(struct sink *sink, const struct model *model, const struct export_options *options);
+typedef int export_write_fn(struct sink *sink, struct trace *trace, const struct export_options *options);
 
 #endif

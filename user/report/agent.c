@@ -62,12 +62,12 @@ static const struct hint *hint_of(const struct model_process *process)
 }
 
 /* Beside others that have them: only where they were asked for, and an agent never recorded. */
-static bool lacks_times(const struct model *model, const struct model_process *process)
+static bool lacks_times(const struct report *report, const struct model_process *process)
 {
-	if (!model->gpu_count)
+	if (!report->all->gpu_ops)
 		return process->calls;
 	return process->calls && !process->gpu_ops && !process->agent_ready_ns &&
-	       model->gpu_times == MODEL_GPU_TIMES_MEANT;
+	       report->model->gpu_times == MODEL_GPU_TIMES_MEANT;
 }
 
 void report_no_gpu(struct report *report)
@@ -82,7 +82,7 @@ void report_no_gpu(struct report *report)
 		const char *detail = process->agent_detail ? process->agent_detail : "";
 		char *text;
 
-		if (!lacks_times(model, process) || (shown && hint == last && !*detail))
+		if (!lacks_times(report, process) || (shown && hint == last && !*detail))
 			continue;
 		last = hint;
 		if (!shown)

@@ -12,7 +12,7 @@
 
 struct report {
 	FILE *out;
-	const struct model *model;
+	const struct model *model; /* the last part: sums and tables, not events */
 	struct analyses *all;
 	unsigned width, rows; /* rows: of a table */
 	bool color;

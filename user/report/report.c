@@ -36,12 +36,10 @@ static void put_nothing_seen(struct report *report)
 
 static void put_parts(struct report *report)
 {
-	const struct model *model = report->model;
-
 	report_processes(report);
-	if (!model->call_count && !model->gpu_count) {
+	if (!report->all->calls && !report->all->gpu_ops) {
 		put_nothing_seen(report);
-	} else if (model->gpu_count) {
+	} else if (report->all->gpu_ops) {
 		report_devices(report);
 		report_no_gpu(report);
 		report_gpu_by_line(report);
@@ -64,27 +62,35 @@ static void put_parts(struct report *report)
 	report_complete(report);
 }
 
-int report_write(FILE *out, const struct model *model, const struct report_options *options)
+static int put_report(struct report *report)
+{
+	text_begin();
+	put_parts(report);
+	text_end();
+	errno = 0;
+	if (fflush(report->out) || ferror(report->out))
+		return errno ? -errno : -EIO;
+	return 0;
+}
+
+int report_write(FILE *out, struct trace *trace, const struct report_options *options)
 {
 	struct analyses all;
 	struct report report = {
 		.out = out,
-		.model = model,
 		.all = &all,
 		.width = options->width ? options->width : WIDTH_DEFAULT,
 		.rows = options->rows ? options->rows : ROWS_DEFAULT,
 		.color = options->color,
 	};
+	int error;
 
 	if (report.width < WIDTH_LEAST)
 		report.width = WIDTH_LEAST;
-	analyze(&all, model, ANALYZE_TABLES & ~(model->gpu_count ? ANALYZE_CALL_LINES : ANALYZE_WITH_GPU));
-	text_begin();
-	put_parts(&report);
-	text_end();
+	error = analyze(&all, trace, ANALYZE_TABLES | ANALYZE_IF_OF_USE);
+	report.model = all.model;
+	if (!error)
+		error = put_report(&report);
 	analyses_free(&all);
-	errno = 0;
-	if (fflush(out) || ferror(out))
-		return errno ? -errno : -EIO;
-	return 0;
+	return error;
 }

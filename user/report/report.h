@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The text report: what the GPUs did, which Python line asked for it, which line let them idle, and how complete
- * that is.  Reads the model only, so a report from a log is the same byte for byte.
+ * that is.  Reads the trace only, once, so a report from a log is the same byte for byte.
  */
 #ifndef GPUTRACE_REPORT_H
 #define GPUTRACE_REPORT_H
@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "model/model.h"
+#include "model/trace.h"
 
 struct report_options {
 	unsigned width; /* columns, 0: 100; at least 80 are used */
@@ -17,7 +17,7 @@ struct report_options {
 	unsigned rows;	/* per table, 0: 10 */
 };
 
-/* Returns 0 or -errno when out could not be written. */
-int report_write(FILE *out, const struct model *model, const struct report_options *options);
+/* Returns 0 or -errno when the trace could not be read, or out not written. */
+int report_write(FILE *out, struct trace *trace, const struct report_options *options);
 
 #endif

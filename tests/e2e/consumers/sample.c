@@ -12,6 +12,7 @@
 #include "input/gpt.h"
 #include "report/report.h"
 #include "test_export_log.h"
+#include "whole_trace.h"
 
 static int write_format(const char *folder, const struct export_format *format, const struct model *model)
 {
@@ -23,7 +24,7 @@ static int write_format(const char *folder, const struct export_format *format, 
 	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0666);
 	if (fd < 0)
 		return -1;
-	error = export_write(fd, format, model, &options);
+	error = export_write(fd, format, WHOLE_TRACE(model), &options);
 	return close(fd) || error ? -1 : 0;
 }
 
@@ -43,7 +44,7 @@ int main(int argc, char **argv)
 	}
 	for (const struct export_format *format = export_formats; format->name; format++)
 		failed |= write_format(argv[1], format, model);
-	failed |= report_write(stdout, model, &options);
+	failed |= report_write(stdout, WHOLE_TRACE(model), &options);
 	model_free(model);
 	close(fd);
 	return failed ? 1 : 0;

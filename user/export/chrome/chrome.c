@@ -8,7 +8,7 @@
 #include "export/chrome/slices.h"
 #include "model/trace.h"
 
-int chrome_write_trace(struct sink *sink, struct trace *trace, const struct export_options *options)
+int chrome_write(struct sink *sink, struct trace *trace, const struct export_options *options)
 {
 	struct timeline *timeline = timeline_new(trace, options->process);
 	struct chrome chrome = {.out = sink, .timeline = timeline};
@@ -29,11 +29,4 @@ int chrome_write_trace(struct sink *sink, struct trace *trace, const struct expo
 	chrome_numbers_free(&chrome.numbers);
 	timeline_free(timeline);
 	return error;
-}
-
-int chrome_write(struct sink *sink, const struct model *model, const struct export_options *options)
-{
-	struct trace_of_model trace;
-
-	return chrome_write_trace(sink, trace_of_model(&trace, model), options);
 }

@@ -8,11 +8,6 @@
 
 #include "export/format.h"
 
-struct trace;
-
 export_write_fn chrome_write;
-
-/* The same of a trace that comes in parts. */
-int chrome_write_trace(struct sink *sink, struct trace *trace, const struct export_options *options);
 
 #endif

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Whether a trace is one part or many is in no row: reports and folded stacks of random models, cut and whole. */
+#include <errno.h>
+
+#include "analyzed.h"
+#include "export/folded.h"
+#include "random_model.h"
+#include "report/report.h"
+#include "trace_cut.h"
+
+static char *report_of(struct trace *trace)
+{
+	const struct report_options options = {.width = 200, .rows = 1000};
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+
+	assert_non_null(out);
+	assert_int_equal(report_write(out, trace, &options), 0);
+	fclose(out);
+	return text;
+}
+
+static char *folded_of(struct trace *trace, bool by_launches)
+{
+	const struct export_options options = {.process = -1, .by_launches = by_launches};
+	struct sink sink;
+	char *text;
+
+	sink_open_memory(&sink);
+	assert_int_equal(folded_write(&sink, trace, &options), 0);
+	sink_char(&sink, '\0');
+	text = strdup(sink.buffer);
+	assert_int_equal(sink_close(&sink), 0);
+	return text;
+}
+
+static char *folded_gpu_of(struct trace *trace)
+{
+	return folded_of(trace, false);
+}
+
+static char *folded_launches_of(struct trace *trace)
+{
+	return folded_of(trace, true);
+}
+
+/* Says the first line that differs. */
+static void assert_same_lines(const char *parts, const char *whole, uint32_t events)
+{
+	size_t begin = 0, at = 0;
+
+	for (; parts[at] && parts[at] == whole[at]; at++)
+		if (parts[at] == '\n')
+			begin = at + 1;
+	if (parts[at] != whole[at])
+		fail_msg("parts of %u events: '%.*s', the whole: '%.*s'", events, (int)strcspn(parts + begin, "\n"),
+			 parts + begin, (int)strcspn(whole + begin, "\n"), whole + begin);
+}
+
+/* What is made of the model is the same however it is cut. */
+static void assert_same(const struct model *model, char *(*make)(struct trace *))
+{
+	char *whole = make(WHOLE_TRACE(model));
+
+	uint32_t least = model->call_count < 1000 ? 1 : 100;
+
+	for (uint32_t events = least; events < 3 * model->call_count; events = 2 * events + 1) {
+		struct trace *cut = trace_cut_each(model, events);
+		char *parts = make(cut);
+
+		assert_same_lines(parts, whole, events);
+		free(parts);
+		trace_cut_free(cut);
+	}
+	free(whole);
+}
+
+static void assert_same_of_models(uint64_t models, uint32_t calls, char *(*make)(struct trace *))
+{
+	for (uint64_t number = 1; number <= models; number++) {
+		struct model *model = random_model(number, calls);
+
+		assert_same(model, make);
+		random_model_free(model);
+	}
+}
+
+static void the_report_is_the_same_in_parts(void **state)
+{
+	assert_same_of_models(40, 12, report_of);
+	assert_same_of_models(40, 150, report_of);
+	assert_same_of_models(4, 3000, report_of);
+}
+
+static void folded_stacks_are_the_same_in_parts(void **state)
+{
+	assert_same_of_models(40, 150, folded_gpu_of);
+	assert_same_of_models(40, 150, folded_launches_of);
+}
+
+static void tables_for_launches_alone_are_the_same_in_parts(void **state)
+{
+	for (uint64_t number = 1; number <= 20; number++) {
+		struct model *model = random_model(number, 100);
+		uint32_t operations = model->gpu_count;
+
+		model->gpu_count = 0;
+		for (uint32_t i = 0; i < model->call_count; i++) {
+			model->calls[i].first_gpu = NONE;
+			model->calls[i].gpu_count = 0;
+		}
+		for (uint32_t i = 0; i < model->process_count; i++)
+			model->processes[i].gpu_ops = 0;
+		assert_same(model, report_of);
+		assert_same(model, folded_gpu_of);
+		model->gpu_count = operations;
+		random_model_free(model);
+	}
+}
+
+static void the_sample_run_is_the_same_in_parts(void **state)
+{
+	struct model *model = sample_model(2, 10);
+
+	assert_same(model, report_of);
+	assert_same(model, folded_gpu_of);
+	model_free(model);
+}
+
+/* ---- traces that cannot be read ---------------------------------------------------------------------------------- */
+
+struct broken {
+	struct trace trace;
+	struct trace *whole;
+	unsigned good; /* parts before the error */
+	unsigned given;
+};
+
+static const struct model *broken_give(struct trace *trace, bool first)
+{
+	struct broken *broken = (struct broken *)((char *)trace - offsetof(struct broken, trace));
+
+	broken->given = first ? 0 : broken->given;
+	if (broken->given++ < broken->good)
+		return first ? trace_first(broken->whole) : trace_next(broken->whole);
+	trace->error = -EIO;
+	return NULL;
+}
+
+static const struct model *broken_first(struct trace *trace)
+{
+	return broken_give(trace, true);
+}
+
+static const struct model *broken_next(struct trace *trace)
+{
+	return broken_give(trace, false);
+}
+
+static const struct trace_kind broken_kind = {.first = broken_first, .next = broken_next};
+
+static void a_trace_that_cannot_be_read_to_its_end_is_an_error(void **state)
+{
+	const struct export_options options = {.process = -1};
+	const struct report_options wide = {.width = 100};
+	struct model *model = random_model(1, 50);
+	struct broken broken = {.trace = {.kind = &broken_kind}, .whole = trace_cut_each(model, 20)};
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+	struct sink sink;
+
+	sink_open_memory(&sink);
+	for (broken.good = 0; broken.good < 3; broken.good++) {
+		assert_int_equal(report_write(out, &broken.trace, &wide), -EIO);
+		assert_int_equal(folded_write(&sink, &broken.trace, &options), -EIO);
+	}
+	fclose(out);
+	assert_int_equal(size, 0);
+	assert_int_equal(sink.used, 0);
+	sink_close(&sink);
+	free(text);
+	trace_cut_free(broken.whole);
+	random_model_free(model);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_report_is_the_same_in_parts),
+		cmocka_unit_test(folded_stacks_are_the_same_in_parts),
+		cmocka_unit_test(tables_for_launches_alone_are_the_same_in_parts),
+		cmocka_unit_test(the_sample_run_is_the_same_in_parts),
+		cmocka_unit_test(a_trace_that_cannot_be_read_to_its_end_is_an_error),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

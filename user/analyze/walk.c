@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Merges the arrays of a part by the begins of their events. */
+#include "analyze/walk.h"
+
+#include <stdlib.h>
+
+/* ---- the next one of each kind ------------------------------------------------------------------------------- */
+
+/* When the next event of a kind begins. */
+static uint64_t due(const struct walk *walk, enum walk_kind kind)
+{
+	const struct model *part = walk->part;
+	uint32_t next = walk->next[kind];
+	uint64_t time_ns;
+
+	if (next == walk->end[kind])
+		return UINT64_MAX;
+	switch (kind) {
+	case WALK_CALL:
+		return part->calls[next].start_ns;
+	case WALK_GPU:
+		return part->gpu[next].start_ns;
+	case WALK_SYNC:
+		return part->syncs[next].start_ns;
+	case WALK_JIT:
+		return part->jits[next].start_ns;
+	case WALK_MEMORY:
+		return part->memories[next].time_ns;
+	case WALK_RANGE:
+		return part->ranges[walk->ranges[next]].start_ns;
+	case WALK_SPAN:
+		time_ns = part->pyspans[walk->spans[next]].start_ns;
+		break;
+	default:
+		time_ns = part->processes[walk->exits[next]].exit_ns;
+		break;
+	}
+	/* those two are of the whole trace */
+	return time_ns < walk->until_ns ? time_ns : UINT64_MAX;
+}
+
+/* Takes the next one of a kind: its index. */
+static uint32_t take(struct walk *walk, enum walk_kind kind)
+{
+	uint32_t index = walk->next[kind]++;
+
+	walk->due_ns[kind] = due(walk, kind);
+	return index;
+}
+
+static enum walk_kind next_kind(const struct walk *walk)
+{
+	enum walk_kind next = 0;
+
+	for (enum walk_kind kind = 1; kind < WALK_KINDS; kind++)
+		if (walk->due_ns[kind] < walk->due_ns[next])
+			next = kind;
+	return next;
+}
+
+/* ---- events with what they were joined with ------------------------------------------------------------------ */
+
+static uint32_t caller_of_index(struct analyses *all, uint32_t call)
+{
+	return call == NONE ? CALLER_UNSEEN : caller_of(&all->callers, &all->model->calls[call]);
+}
+
+static const struct model_call *call_of(const struct model *model, uint32_t call)
+{
+	return call == NONE ? NULL : &model->calls[call];
+}
+
+static void add_operations(const struct walk *walk, struct call_event *event)
+{
+	const struct model *model = walk->part;
+
+	for (uint32_t op = event->call->first_gpu; op != NONE; op = model->gpu[op].next) {
+		event->gpu_ns += gpu_ns(&model->gpu[op]);
+		event->gpu_count++;
+	}
+}
+
+static void feed_call(struct walk *walk)
+{
+	struct analyses *all = walk->all;
+	const struct model *model = walk->part;
+	uint32_t index = take(walk, WALK_CALL);
+	const struct model_call *call = &model->calls[index];
+	uint64_t operation_ns = walk->due_ns[WALK_GPU];
+	struct call_event event = {
+		.call = call,
+		.process = model->threads[call->thread].process,
+		.caller = caller_of(&all->callers, call),
+		.fate = all->which & ANALYZE_UNTIMED ? launch_fate(model, call) : LAUNCH_NONE,
+		.wait_told = walk->wait_told && walk->wait_told[index],
+		.operations_from_ns = operation_ns < walk->until_ns ? operation_ns : walk->until_ns,
+	};
+
+	if (analyses_want_operations(all))
+		add_operations(walk, &event);
+	if (all->which & ANALYZE_CALL_STACKS && call->gpu_count == 1) {
+		event.operation = &model->gpu[call->first_gpu];
+		event.captured = call_of(model, event.operation->captured_by);
+	}
+	analyses_add_call(all, &event);
+}
+
+/* Of a GPU operation whose call was not seen, too. */
+static uint32_t caller_of_op(struct analyses *all, const struct model_gpu *op, uint32_t call)
+{
+	return call == NONE && op->before ? CALLER_BEFORE : caller_of_index(all, call);
+}
+
+static void feed_gpu(struct walk *walk)
+{
+	struct analyses *all = walk->all;
+	const struct model *model = walk->part;
+	uint32_t index = take(walk, WALK_GPU);
+	const struct model_gpu *op = &model->gpu[index];
+	uint32_t attributed = gpu_attributed_call(model, op);
+	struct gpu_event event = {
+		.op = op,
+		.launch = call_of(model, op->call),
+		.attributed = call_of(model, attributed),
+		.captured = call_of(model, op->captured_by),
+		.caller = caller_of_op(all, op, attributed),
+	};
+
+	event.first = event.launch && event.launch->first_gpu == index;
+	event.launch_caller = attributed == op->call ? event.caller : caller_of_op(all, op, op->call);
+	analyses_add_gpu(all, &event);
+}
+
+static void feed_sync(struct walk *walk)
+{
+	struct analyses *all = walk->all;
+	const struct model_sync *sync = &walk->part->syncs[take(walk, WALK_SYNC)];
+	struct sync_event event = {
+		.sync = sync,
+		.caller = caller_of_index(all, sync->call),
+		.recorded_caller = caller_of_index(all, sync->recorded_by),
+	};
+
+	if (sync->call < walk->part->calls_due.from)
+		event.earlier = &walk->part->calls[sync->call];
+	analyses_add_sync(all, &event);
+}
+
+static void feed_jit(struct walk *walk)
+{
+	struct analyses *all = walk->all;
+	const struct model_jit *jit = &walk->part->jits[take(walk, WALK_JIT)];
+	struct jit_event event = {.jit = jit, .caller = caller_of_index(all, jit->call)};
+
+	analyses_add_jit(all, &event);
+}
+
+static void feed_memory(struct walk *walk)
+{
+	struct analyses *all = walk->all;
+	const struct model_memory *memory = &walk->part->memories[take(walk, WALK_MEMORY)];
+	struct memory_event event = {.memory = memory};
+
+	if (memory->released && memory->other != NONE)
+		event.allocation = &walk->part->memories[memory->other];
+	event.caller = caller_of_index(all, event.allocation ? event.allocation->call : memory->call);
+	analyses_add_memory(all, &event);
+}
+
+static void feed_exit(struct walk *walk)
+{
+	uint32_t process = walk->exits[take(walk, WALK_EXIT)];
+	struct exit_event event = {.time_ns = walk->part->processes[process].exit_ns, .process = process};
+
+	analyses_add_exit(walk->all, &event);
+}
+
+static void feed_span(struct walk *walk)
+{
+	const struct model *model = walk->part;
+	const struct model_span *span = &model->pyspans[walk->spans[take(walk, WALK_SPAN)]];
+	struct span_event event = {.span = span, .process = model->threads[span->thread].process};
+
+	analyses_add_span(walk->all, &event);
+}
+
+static void feed_range(struct walk *walk)
+{
+	uint32_t index = walk->ranges[take(walk, WALK_RANGE)];
+
+	analyses_add_range(walk->all, &(struct range_event){.range = &walk->part->ranges[index]});
+}
+
+static void feed_all(struct walk *walk)
+{
+	static void (*const feed[WALK_KINDS])(struct walk *) = {
+		[WALK_RANGE] = feed_range, [WALK_CALL] = feed_call,	[WALK_GPU] = feed_gpu,
+		[WALK_SYNC] = feed_sync,   [WALK_JIT] = feed_jit,	[WALK_SPAN] = feed_span,
+		[WALK_EXIT] = feed_exit,   [WALK_MEMORY] = feed_memory,
+	};
+
+	for (;;) {
+		enum walk_kind kind = next_kind(walk);
+
+		if (walk->due_ns[kind] == UINT64_MAX)
+			return;
+		feed[kind](walk);
+	}
+}
+
+/* ---- orders -------------------------------------------------------------------------------------------------- */
+
+/* An index, and when what it stands for happened. */
+struct moment {
+	uint64_t time_ns;
+	uint32_t index;
+};
+
+static int by_time(const void *left, const void *right)
+{
+	const struct moment *a = left, *b = right;
+
+	if (a->time_ns != b->time_ns)
+		return a->time_ns < b->time_ns ? -1 : 1;
+	return (a->index > b->index) - (a->index < b->index);
+}
+
+/* The indices by time, and in their own order at one time; frees the moments. */
+static uint32_t *sorted(struct moment *moments, uint32_t count)
+{
+	uint32_t *indices = xmalloc(count * sizeof(*indices));
+
+	qsort(moments, count, sizeof(*moments), by_time);
+	for (uint32_t i = 0; i < count; i++)
+		indices[i] = moments[i].index;
+	free(moments);
+	return indices;
+}
+
+static void sort_exits(struct walk *walk, const struct model *model)
+{
+	struct moment *exits = xmalloc(model->process_count * sizeof(*exits));
+
+	for (uint32_t i = 0; i < model->process_count; i++)
+		if (model->processes[i].exit_ns)
+			exits[walk->exit_count++] = (struct moment){model->processes[i].exit_ns, i};
+	walk->exits = sorted(exits, walk->exit_count);
+}
+
+/* The model has them by thread, in the order in which they began there; what is inside of an import comes behind it. */
+static void sort_spans(struct walk *walk, const struct model *model)
+{
+	uint32_t thread = NONE;
+	uint64_t import_end_ns = 0;
+	struct moment *spans;
+
+	if (!(walk->all->which & ANALYZE_INTERPRETER))
+		return;
+	spans = xmalloc(model->pyspan_count * sizeof(*spans));
+	for (uint32_t i = 0; i < model->pyspan_count; i++) {
+		const struct model_span *span = &model->pyspans[i];
+
+		if (span->thread != thread)
+			import_end_ns = 0;
+		thread = span->thread;
+		if (span->kind == MODEL_SPAN_IMPORT && span->start_ns < import_end_ns)
+			continue;
+		if (span->kind == MODEL_SPAN_IMPORT)
+			import_end_ns = span->end_ns;
+		spans[walk->span_count++] = (struct moment){span->start_ns, i};
+	}
+	walk->spans = sorted(spans, walk->span_count);
+}
+
+/* Those, too; and of what began in earlier parts, its end. */
+static void begin_ranges(struct walk *walk)
+{
+	const struct model *part = walk->part;
+	struct moment *ranges;
+	uint32_t count = 0;
+
+	walk->next[WALK_RANGE] = walk->end[WALK_RANGE] = 0;
+	if (!(walk->all->which & ANALYZE_NVTX) || !part->range_count)
+		return;
+	ranges = xmalloc(part->range_count * sizeof(*ranges));
+	for (uint32_t i = 0; i < part->range_count; i++) {
+		const struct model_span *range = &part->ranges[i];
+
+		if (!range->continued)
+			ranges[count++] = (struct moment){range->start_ns, i};
+		else if (!range->open)
+			analyses_end_range(walk->all, &(struct range_event){.range = range});
+	}
+	walk->ranges = sorted(ranges, count);
+	walk->end[WALK_RANGE] = count;
+}
+
+/* ---- waiting of which CUPTI told ----------------------------------------------------------------------------- */
+
+/* What an earlier part told of calls that are due now. */
+static void find_told_ahead(struct walk *walk)
+{
+	const struct model_due *due_calls = &walk->part->calls_due;
+	uint64_t end = due_calls->number + (due_end(due_calls, walk->part->call_count) - due_calls->from);
+	size_t kept = 0;
+
+	for (size_t i = 0; i < walk->told_ahead.count; i++) {
+		uint64_t number = walk->told_ahead.items[i];
+
+		if (number < end)
+			walk->wait_told[due_calls->from + (number - due_calls->number)] = 1;
+		else
+			walk->told_ahead.items[kept++] = number;
+	}
+	walk->told_ahead.count = kept;
+}
+
+static void find_told(struct walk *walk)
+{
+	const struct model *part = walk->part;
+
+	if (!(walk->all->which & ANALYZE_WAITS) || (!part->sync_count && !walk->told_ahead.count))
+		return;
+	walk->wait_told = xcalloc(part->call_count, sizeof(*walk->wait_told));
+	find_told_ahead(walk);
+	for (uint32_t i = 0; i < part->sync_count; i++) {
+		uint32_t call = part->syncs[i].call;
+
+		if (call == NONE)
+			continue;
+		walk->wait_told[call] = 1;
+		if (i < due_end(&part->syncs_due, part->sync_count) && i >= part->syncs_due.from &&
+		    call >= due_end(&part->calls_due, part->call_count))
+			array_push(&walk->told_ahead, part->calls[call].number);
+	}
+}
+
+/* ---- parts --------------------------------------------------------------------------------------------------- */
+
+void walk_begin(struct walk *walk, struct analyses *all, const struct model *first)
+{
+	*walk = (struct walk){.all = all};
+	sort_exits(walk, first);
+	sort_spans(walk, first);
+	walk->end[WALK_EXIT] = walk->exit_count;
+	walk->end[WALK_SPAN] = walk->span_count;
+}
+
+static void begin_kind(struct walk *walk, enum walk_kind kind, const struct model_due *kind_due, uint32_t count)
+{
+	walk->next[kind] = kind_due->from;
+	walk->end[kind] = due_end(kind_due, count);
+}
+
+void walk_add_part(struct walk *walk, const struct model *part)
+{
+	walk->part = part;
+	walk->until_ns = part->more ? part->until_ns : UINT64_MAX;
+	analyses_begin_part(walk->all, part);
+	begin_kind(walk, WALK_CALL, &part->calls_due, part->call_count);
+	begin_kind(walk, WALK_GPU, &part->gpu_due, part->gpu_count);
+	begin_kind(walk, WALK_SYNC, &part->syncs_due, part->sync_count);
+	begin_kind(walk, WALK_JIT, &part->jits_due, part->jit_count);
+	begin_kind(walk, WALK_MEMORY, &part->memories_due, part->memory_count);
+	begin_ranges(walk);
+	find_told(walk);
+	for (enum walk_kind kind = 0; kind < WALK_KINDS; kind++)
+		walk->due_ns[kind] = due(walk, kind);
+	feed_all(walk);
+	free(walk->ranges);
+	free(walk->wait_told);
+	walk->ranges = NULL;
+	walk->wait_told = NULL;
+}
+
+void walk_free(struct walk *walk)
+{
+	free(walk->exits);
+	free(walk->spans);
+	array_free(&walk->told_ahead);
+}

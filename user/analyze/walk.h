@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Feeds analyses with the parts of a trace, one after the other: each event when it is due, with what it was joined
+ * with, in the order of events.h over all parts.  Of a part nothing is kept but what analyses keep.
+ */
+#ifndef GPUTRACE_ANALYZE_WALK_H
+#define GPUTRACE_ANALYZE_WALK_H
+
+#include "analyze/analyses.h"
+#include "base/array.h"
+
+/* Of several events at one time these come first. */
+enum walk_kind {
+	WALK_RANGE,
+	WALK_CALL,
+	WALK_GPU,
+	WALK_SYNC,
+	WALK_JIT,
+	WALK_SPAN,
+	WALK_EXIT,
+	WALK_MEMORY,
+	WALK_KINDS,
+};
+
+struct walk {
+	struct analyses *all;
+	const struct model *part;
+	uint32_t next[WALK_KINDS], end[WALK_KINDS]; /* in the array of that kind */
+	uint64_t due_ns[WALK_KINDS];		    /* when that begins, UINT64_MAX: there are no more in this part */
+	uint64_t until_ns;			    /* nothing of a later part begins before this */
+	uint32_t *exits;			    /* processes that ended, by that time; of the whole trace */
+	uint32_t *spans;			    /* model.pyspans by start; of the whole trace */
+	uint32_t exit_count, span_count;
+	uint32_t *ranges;	    /* model.ranges that begin in this part, by start */
+	uint8_t *wait_told;	    /* by model.calls; NULL: of none */
+	ARRAY(uint64_t) told_ahead; /* numbers of calls of later parts of which CUPTI has told already */
+};
+
+/* With the first part, which is to be added, too. */
+void walk_begin(struct walk *walk, struct analyses *all, const struct model *first);
+void walk_add_part(struct walk *walk, const struct model *part);
+void walk_free(struct walk *walk);
+
+#endif
