@@ -177,6 +177,38 @@ static void where_some_were_lost_nothing_is_known_of_that_time(void **state)
 	model_free(model);
 }
 
+static void a_thread_is_known_though_all_its_ranges_were_lost(void **state)
+{
+	struct log_builder log;
+	struct model *model;
+
+	begin(&log);
+	event(&log, PUSH, 310, TID + 1, "meanwhile");
+	log_agent_range(&log, &(struct gpt_agent_range){.time_ns = 300, .id = 3, .what = LOST}, "", "");
+	log_end(&log, 1000);
+	model = model_of(&log);
+	assert_int_equal(model->range_count, 0);
+	assert_int_equal(model->threads[model->thread_count - 1].tid, TID + 1);
+	model_free(model);
+}
+
+static void ranges_are_numbered_as_they_began(void **state)
+{
+	struct log_builder log;
+	struct model *model;
+
+	begin(&log);
+	event(&log, PUSH, 100, TID, "of the first thread");
+	event(&log, MARK, 110, TID + 1, "of another");
+	event(&log, MARK, 120, TID, "of the first again");
+	log_end(&log, 1000);
+	model = model_of(&log);
+	assert_int_equal(range_of(model, "of the first thread")->number, 0);
+	assert_int_equal(range_of(model, "of another")->number, 1);
+	assert_int_equal(range_of(model, "of the first again")->number, 2);
+	model_free(model);
+}
+
 static void times_that_cannot_be_are_bad_records(void **state)
 {
 	struct log_builder log;
@@ -222,6 +254,8 @@ int main(void)
 		cmocka_unit_test(a_started_range_ends_on_any_thread),
 		cmocka_unit_test(what_is_not_ended_ends_with_its_program),
 		cmocka_unit_test(where_some_were_lost_nothing_is_known_of_that_time),
+		cmocka_unit_test(a_thread_is_known_though_all_its_ranges_were_lost),
+		cmocka_unit_test(ranges_are_numbered_as_they_began),
 		cmocka_unit_test(times_that_cannot_be_are_bad_records),
 		cmocka_unit_test(a_thread_is_found_by_its_number_in_its_own_namespace),
 	};

@@ -257,6 +257,25 @@ static void a_call_whose_end_was_lost_is_left_out_and_counted(void **state)
 	model_free(model);
 }
 
+static void calls_are_numbered_as_they_began_without_those_left_out(void **state)
+{
+	struct log_builder log;
+	struct model *model;
+
+	begin(&log);
+	call(&log, TID, 100, 0x9000, A);
+	call(&log, TID, 110, 0x8000, B); /* its end is lost */
+	call(&log, TID + 1, 120, 0x9000, A);
+	call(&log, TID, 140, 0x8000, B);
+	log_end(&log, END);
+	model = model_of(&log);
+	assert_int_equal(model->pycall_count, 3);
+	assert_int_equal(model->pycalls[0].number, 0);
+	assert_int_equal(model->pycalls[1].number, 2);
+	assert_int_equal(model->pycalls[2].number, 1);
+	model_free(model);
+}
+
 static void a_code_object_nobody_described_is_unknown(void **state)
 {
 	struct log_builder log;
@@ -334,6 +353,7 @@ int main(void)
 		cmocka_unit_test(another_program_begins_with_nothing_open),
 		cmocka_unit_test(calls_are_ordered_by_thread_and_begin),
 		cmocka_unit_test(a_call_whose_end_was_lost_is_left_out_and_counted),
+		cmocka_unit_test(calls_are_numbered_as_they_began_without_those_left_out),
 		cmocka_unit_test(a_code_object_nobody_described_is_unknown),
 		cmocka_unit_test(impossible_events_are_bad_records),
 		cmocka_unit_test(an_end_before_its_begin_makes_no_slice_of_ages),

@@ -112,6 +112,7 @@ static void find_end(struct builder *builder)
 void builder_finish_first(struct builder *builder)
 {
 	find_end(builder);
+	ranges_finish(&builder->ranges, builder->model->start_ns, builder->model->end_ns);
 	process_table_finish(&builder->processes);
 	join_python_spans(builder);
 	device_table_finish(&builder->devices);

@@ -327,28 +327,40 @@ void builder_add_stream(struct builder *builder, struct program program, const s
 
 /* ---- ranges that the program names ------------------------------------------------------------------------------- */
 
+/* Parts end before what is told later. */
+static void note_range(struct builder *builder, const struct new_range *range)
+{
+	if (builder->reading == READING_FIRST)
+		survey_note_begin(&builder->survey, NONE, range->time_ns);
+}
+
 bool builder_mark_range(struct builder *builder, struct program program, const struct new_range *range)
 {
+	note_range(builder, range);
 	return ranges_mark(&builder->ranges, program, range);
 }
 
 bool builder_push_range(struct builder *builder, struct program program, const struct new_range *range)
 {
+	note_range(builder, range);
 	return ranges_push(&builder->ranges, program, range);
 }
 
 bool builder_pop_range(struct builder *builder, struct program program, const struct new_range *range)
 {
+	note_range(builder, range);
 	return ranges_pop(&builder->ranges, program, range);
 }
 
 bool builder_start_range(struct builder *builder, struct program program, const struct new_range *range)
 {
+	note_range(builder, range);
 	return ranges_start(&builder->ranges, program, range);
 }
 
 bool builder_end_range(struct builder *builder, struct program program, const struct new_range *range)
 {
+	note_range(builder, range);
 	return ranges_end(&builder->ranges, program, range);
 }
 

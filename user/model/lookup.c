@@ -120,6 +120,17 @@ void lookup_move(struct lookup *lookup, const uint32_t *places)
 	free(old.entries);
 }
 
+void lookup_shrink(struct lookup *lookup)
+{
+	struct lookup old = *lookup;
+
+	lookup_init(lookup, old.seed);
+	for (size_t i = 0; old.mask && i <= old.mask; i++)
+		if (old.entries[i].space && old.entries[i].value != UINT32_MAX)
+			lookup_put(lookup, old.entries[i].space, old.entries[i].key, old.entries[i].value);
+	free(old.entries);
+}
+
 uint64_t hash_bytes(uint64_t seed, const void *bytes, size_t size)
 {
 	const uint8_t *at = bytes;

@@ -35,6 +35,9 @@ uint32_t *lookup_put(struct lookup *lookup, uint32_t space, uint64_t key, uint32
 /* Replaces each value by places[value], and leaves out those that are NONE (UINT32_MAX) there. */
 void lookup_move(struct lookup *lookup, const uint32_t *places);
 
+/* Leaves out entries whose value is UINT32_MAX. */
+void lookup_shrink(struct lookup *lookup);
+
 /* Seeded hash of bytes, for tables that compare contents themselves. */
 uint64_t hash_bytes(uint64_t seed, const void *bytes, size_t size);
 

@@ -29,7 +29,11 @@ void ranges_free(struct ranges *ranges)
 	lookup_free(&ranges->by_id);
 	lookup_free(&ranges->tids);
 	lookup_free(&ranges->space_execs);
+	ranges_free_readings(ranges);
 }
+
+/* Of these most of what is told is of no use any more. */
+#define IDS_FORGOTTEN_AT_ONCE 4096
 
 static uint32_t lane_of(struct ranges *ranges, uint32_t space, const struct new_range *event)
 {
@@ -43,21 +47,25 @@ static uint32_t lane_of(struct ranges *ranges, uint32_t space, const struct new_
 
 static struct model_span span_of(struct ranges *ranges, const struct new_range *event, enum model_span_kind kind)
 {
-	struct string_pool *strings = ranges->strings;
+	struct model_span span = {.start_ns = event->time_ns, .name = NONE, .domain = NONE, .kind = (uint8_t)kind};
 
-	return (struct model_span){
-		.start_ns = event->time_ns,
-		.name = string_intern(strings, event->name.bytes, event->name.size),
-		.domain = event->domain_name.size
-				  ? string_intern(strings, event->domain_name.bytes, event->domain_name.size)
-				  : NONE,
-		.kind = (uint8_t)kind,
-	};
+	if (ranges->spans.learning)
+		return span;
+	span.name = string_intern(ranges->strings, event->name.bytes, event->name.size);
+	if (event->domain_name.size)
+		span.domain = string_intern(ranges->strings, event->domain_name.bytes, event->domain_name.size);
+	return span;
 }
 
-static void add_owner(struct ranges *ranges, struct program program, uint32_t tid)
+/* Of a span that is about to begin. */
+static void add_owner(struct ranges *ranges, const struct range_owner *owner, struct model_span *span)
 {
-	array_push(&ranges->owners, ((struct range_owner){.program = program, .tid = tid}));
+	if (ranges->spans.learning)
+		ranges_learn_begin(ranges, owner, span);
+	else if (ranges->spans.known)
+		ranges_know_begin(ranges, owner, span);
+	else
+		array_push(&ranges->owners, *owner);
 }
 
 /*
@@ -73,31 +81,36 @@ static bool go_on(uint64_t *latest_ns, uint64_t time_ns)
 	return in_order;
 }
 
-static uint32_t add(struct ranges *ranges, struct program program, const struct new_range *range,
+static uint32_t add(struct ranges *ranges, const struct range_owner *owner, const struct new_range *range,
 		    enum model_span_kind kind)
 {
 	struct model_span span = span_of(ranges, range, kind);
 
-	add_owner(ranges, program, range->tid);
+	add_owner(ranges, owner, &span);
 	return spans_add(&ranges->spans, &span);
 }
 
 bool ranges_mark(struct ranges *ranges, struct program program, const struct new_range *range)
 {
-	add(ranges, program, range, MODEL_SPAN_MARK);
+	struct range_owner owner = {.program = program, .tid = range->tid};
+
+	add(ranges, &owner, range, MODEL_SPAN_MARK);
 	return true;
 }
 
 bool ranges_push(struct ranges *ranges, struct program program, const struct new_range *range)
 {
+	struct range_owner owner = {.program = program, .tid = range->tid};
 	uint32_t lane = lane_of(ranges, program.space, range);
 	bool in_order = go_on(&ranges->latest.items[lane], range->time_ns);
 	struct model_span span = span_of(ranges, range, MODEL_SPAN_PUSHED);
 
 	span.start_ns = ranges->latest.items[lane];
-	if (!spans_begin(&ranges->spans, lane, spans_next_depth(&ranges->spans, lane), &span))
+	add_owner(ranges, &owner, &span);
+	if (!spans_begin(&ranges->spans, lane, spans_next_depth(&ranges->spans, lane), &span)) {
+		ranges->owners.count = ranges->spans.list.count;
 		return false;
-	add_owner(ranges, program, range->tid);
+	}
 	return in_order;
 }
 
@@ -113,19 +126,37 @@ bool ranges_pop(struct ranges *ranges, struct program program, const struct new_
 
 bool ranges_start(struct ranges *ranges, struct program program, const struct new_range *range)
 {
-	uint32_t index = add(ranges, program, range, MODEL_SPAN_STARTED);
+	struct range_owner owner = {.program = program, .tid = range->tid};
+	uint32_t added = add(ranges, &owner, range, MODEL_SPAN_STARTED);
 
-	*lookup_put(&ranges->by_id, program.space, range->id, index) = index;
+	*lookup_put(&ranges->by_id, program.space, range->id, added) = added;
 	return true;
+}
+
+/* An id that has ended is forgotten, but not one by one. */
+static void forget_id(struct ranges *ranges, uint32_t *added)
+{
+	*added = NONE;
+	if (++ranges->readings.ids_ended < IDS_FORGOTTEN_AT_ONCE ||
+	    ranges->readings.ids_ended < ranges->by_id.count / 2)
+		return;
+	lookup_shrink(&ranges->by_id);
+	ranges->readings.ids_ended = 0;
 }
 
 bool ranges_end(struct ranges *ranges, struct program program, const struct new_range *range)
 {
-	uint32_t *index = lookup_get(&ranges->by_id, program.space, range->id);
+	uint32_t *added = lookup_get(&ranges->by_id, program.space, range->id);
+	struct spans *spans = &ranges->spans;
 
-	if (!index || !ranges->spans.list.items[*index].truncated)
+	if (!added || *added == NONE)
 		return true;
-	return spans_end_at(&ranges->spans, *index, range->time_ns);
+	if (!spans->learning && !spans->known)
+		return !spans->list.items[*added].truncated || spans_end_at(spans, *added, range->time_ns);
+	if (!spans_end_at(spans, *added, range->time_ns))
+		return false;
+	forget_id(ranges, added);
+	return true;
 }
 
 void ranges_lose(struct ranges *ranges, struct program program, uint64_t count, uint64_t from_ns, uint64_t to_ns)
@@ -150,7 +181,7 @@ void ranges_process_execs(struct ranges *ranges, uint32_t pid, uint64_t time_ns)
 }
 
 /* Its program's end, or the trace's. */
-static uint64_t last_moment(const struct ranges *ranges, const struct range_owner *owner, uint64_t end_ns)
+uint64_t ranges_last_moment(const struct ranges *ranges, const struct range_owner *owner, uint64_t end_ns)
 {
 	const struct model_process *process = &ranges->processes->list.items[owner->program.process];
 	const uint32_t *exec = lookup_get(&ranges->space_execs, owner->program.space, 0);
@@ -159,7 +190,7 @@ static uint64_t last_moment(const struct ranges *ranges, const struct range_owne
 	return last && last < end_ns ? last : end_ns;
 }
 
-static uint32_t thread_of(struct ranges *ranges, const struct range_owner *owner)
+uint32_t ranges_thread_of(struct ranges *ranges, const struct range_owner *owner)
 {
 	const uint32_t *thread = lookup_get(&ranges->tids, owner->program.space, owner->tid);
 
@@ -210,7 +241,7 @@ static int by_space(const void *left, const void *right)
 }
 
 /* The first loss that was not over when a range began, NULL: none. */
-static const struct range_loss *loss_after(const struct ranges *ranges, uint32_t space, uint64_t start_ns)
+const struct range_loss *ranges_loss_after(const struct ranges *ranges, uint32_t space, uint64_t start_ns)
 {
 	size_t low = 0, high = ranges->losses.count;
 
@@ -234,7 +265,7 @@ static const struct range_loss *loss_after(const struct ranges *ranges, uint32_t
  */
 static bool truncate_at_loss(const struct ranges *ranges, const struct range_owner *owner, struct model_span *range)
 {
-	const struct range_loss *loss = loss_after(ranges, owner->program.space, range->start_ns);
+	const struct range_loss *loss = ranges_loss_after(ranges, owner->program.space, range->start_ns);
 
 	if (!loss || range->end_ns < loss->from_ns || range->kind == MODEL_SPAN_MARK ||
 	    (range->kind == MODEL_SPAN_STARTED && !range->truncated))
@@ -252,7 +283,10 @@ void ranges_finish(struct ranges *ranges, uint64_t start_ns, uint64_t end_ns)
 
 	if (ranges->losses.count)
 		qsort(ranges->losses.items, ranges->losses.count, sizeof(ranges->losses.items[0]), by_space);
-
+	if (ranges->spans.learning) {
+		ranges_finish_learning(ranges, end_ns);
+		return;
+	}
 	for (size_t i = 0; i < ranges->spans.list.count; i++) {
 		struct model_span range = ranges->spans.list.items[i];
 
@@ -260,12 +294,13 @@ void ranges_finish(struct ranges *ranges, uint64_t start_ns, uint64_t end_ns)
 		if (range.start_ns < start_ns)
 			continue;
 		if (range.truncated)
-			range.end_ns = last_moment(ranges, &ranges->owners.items[i], end_ns);
+			range.end_ns = ranges_last_moment(ranges, &ranges->owners.items[i], end_ns);
 		if (range.end_ns < range.start_ns)
 			range.end_ns = range.start_ns;
+		range.thread = ranges_thread_of(ranges, &ranges->owners.items[i]);
 		if (!truncate_at_loss(ranges, &ranges->owners.items[i], &range))
 			continue;
-		range.thread = thread_of(ranges, &ranges->owners.items[i]);
+		range.number = kept;
 		ranges->spans.list.items[kept++] = range;
 	}
 	ranges->spans.list.count = kept;

@@ -26,6 +26,24 @@ struct range_loss {
 	uint32_t space;
 };
 
+/* What a first reading learns of the ranges of a thread of a program. */
+struct range_thread {
+	struct range_owner owner;
+	uint64_t begins;  /* in the recording; those that are left out, too */
+	uint64_t last_ns; /* when what was never ended is over */
+	uint32_t thread;
+};
+
+/* Of either of two readings. */
+struct range_readings {
+	const struct model *model;	    /* a first reading: where the start of the recording is */
+	const struct ranges *first;	    /* a second: the first */
+	struct lookup by_owner;		    /* (space, tid) to threads */
+	ARRAY(struct range_thread) threads; /* in order of their first begins */
+	ARRAY(uint64_t) begins;		    /* by model.threads: as of struct range_thread */
+	size_t ids_ended;
+};
+
 struct ranges {
 	struct process_table *processes;
 	struct string_pool *strings;
@@ -34,11 +52,12 @@ struct ranges {
 	ARRAY(uint64_t) latest;		  /* by lane: its latest time, as a thread's times only go on */
 	ARRAY(uint64_t) execs;		  /* when a space ended */
 	struct lookup by_thread;	  /* (space, tid and domain) to lane */
-	struct lookup by_id;		  /* (space, id) to index in the list */
+	struct lookup by_id;		  /* (space, id) to what spans_add says, NONE: it has ended */
 	struct lookup tids;	   /* (space, tid in the process's pid namespace) to thread, where the two differ */
 	struct lookup space_execs; /* (space, 0) to execs */
 	ARRAY(struct range_loss) losses;
 	uint64_t lost;
+	struct range_readings readings;
 };
 
 void ranges_init(struct ranges *ranges, struct process_table *processes, struct string_pool *strings, uint64_t seed);
@@ -62,5 +81,28 @@ void ranges_process_execs(struct ranges *ranges, uint32_t pid, uint64_t time_ns)
 
 /* After the last record: ends what is open, finds the threads, orders the list by thread and begin. */
 void ranges_finish(struct ranges *ranges, uint64_t start_ns, uint64_t end_ns);
+
+/* ---- two readings (spans.h) -------------------------------------------------------------------------------------- */
+
+/* The first, into whose model the start of the recording is written; before the first range.  ranges_finish ends it. */
+void ranges_learn(struct ranges *ranges, const struct model *model);
+
+/* The second; before the first range.  The other stays as it is until this one is freed. */
+void ranges_read_again(struct ranges *ranges, const struct ranges *first);
+
+/* The part (spans_take_part), by thread, begin, and those around others first. */
+void ranges_take_part(struct ranges *ranges, uint64_t until_ns, bool last, size_t threads);
+
+/* How many the whole source has of a thread, or more: not all of them may be in a part. */
+uint64_t ranges_of_thread(const struct ranges *ranges, uint32_t thread);
+
+/* For nvtx_ranges.c. */
+void ranges_learn_begin(struct ranges *ranges, const struct range_owner *owner, const struct model_span *span);
+void ranges_finish_learning(struct ranges *ranges, uint64_t end_ns);
+void ranges_know_begin(const struct ranges *ranges, const struct range_owner *owner, struct model_span *span);
+void ranges_free_readings(struct ranges *ranges);
+const struct range_loss *ranges_loss_after(const struct ranges *ranges, uint32_t space, uint64_t start_ns);
+uint64_t ranges_last_moment(const struct ranges *ranges, const struct range_owner *owner, uint64_t end_ns);
+uint32_t ranges_thread_of(struct ranges *ranges, const struct range_owner *owner);
 
 #endif

@@ -24,6 +24,7 @@ struct builder *builder_new_first(void)
 	struct builder *builder = builder_new();
 
 	builder->reading = READING_FIRST;
+	learn_spans(builder);
 	return builder;
 }
 
@@ -80,6 +81,7 @@ struct builder *builder_new_second(struct builder *first)
 	lookup_init(&builder->parts.allocations, hash_seed());
 	recordings_init(&builder->parts.recordings, hash_seed());
 	borrow(builder);
+	read_spans_again(builder);
 	return builder;
 }
 
@@ -281,7 +283,7 @@ static void count_part(struct builder *builder)
 	receipt_add_losses(builder, model);
 	receipt->clock_error_ns = builder->first->clock.error_ns;
 	receipt->clock_steps = wall_clock_steps(&builder->first->clock);
-	receipt->python_unpaired = builder->first->pyevents.lost + builder->functions.lost;
+	receipt->python_unpaired = builder->first->pyevents.lost + builder->first->functions.lost;
 	receipt_finish(&builder->parts.count, model, receipt);
 }
 
@@ -295,6 +297,7 @@ static void hand_over(struct builder *builder, uint64_t until_ns)
 	set_due(model, until_ns);
 	graphs_count_missing(&builder->first->graphs, builder->processes.states.items, model);
 	count_processes(builder);
+	hand_over_spans(builder, until_ns, !model->more);
 	count_part(builder);
 	builder->parts.until_ns = until_ns;
 	builder->parts.handed_over = true;
@@ -336,5 +339,6 @@ uint64_t builder_waiting(const struct builder *builder)
 {
 	return (builder->calls.list.count - builder->calls.settled) + builder->gpu.joined.count +
 	       builder->gpu.arrivals.count + builder->sync_arrivals.count + builder->memory_arrivals.count +
-	       builder->overhead_arrivals.count + builder->api_activities.arrivals.count;
+	       builder->overhead_arrivals.count + builder->api_activities.arrivals.count +
+	       spans_waiting(&builder->functions) + spans_waiting(&builder->ranges.spans);
 }

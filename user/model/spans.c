@@ -2,6 +2,7 @@
 /* Pairs begins with ends.  What began before the trace has no begin and is left out; see spans.h. */
 #include "model/spans.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 void spans_free(struct spans *spans)
@@ -9,6 +10,14 @@ void spans_free(struct spans *spans)
 	for (size_t i = 0; i < spans->lanes.count; i++)
 		array_free(&spans->lanes.items[i].open);
 	array_free(&spans->lanes);
+	number_set_free(&spans->fates.lost);
+	number_set_free(&spans->fates.lasting);
+	array_free(&spans->fates.kept);
+	array_free(&spans->fates.ends);
+	array_free(&spans->loose);
+	array_free(&spans->loose_free);
+	array_free(&spans->part);
+	free(spans->places);
 }
 
 static struct span_lane *lane_of(struct spans *spans, uint32_t lane)
@@ -33,14 +42,31 @@ static struct open_span *innermost(struct span_lane *lane)
 	return lane->open.count ? &lane->open.items[lane->open.count - 1] : NULL;
 }
 
+static bool is_read_twice(const struct spans *spans)
+{
+	return spans->learning || spans->known;
+}
+
+static void lose(struct spans *spans, struct span_lane *lane, const struct open_span *open)
+{
+	if (open->at == SPAN_NOWHERE)
+		return;
+	spans->lost++;
+	if (spans->learning) {
+		number_set_add(&spans->fates.lost, open->at);
+		spans->fates.kept.items[lane - spans->lanes.items]--;
+	} else {
+		spans->list.items[open->at].lost = true;
+	}
+}
+
 /* What is below the depth is over, and its end was not seen. */
 static void lose_below(struct spans *spans, struct span_lane *lane, uint64_t depth)
 {
 	struct open_span *open;
 
 	while ((open = innermost(lane)) && open->depth < depth) {
-		spans->list.items[open->index].lost = true;
-		spans->lost++;
+		lose(spans, lane, open);
 		lane->open.count--;
 	}
 }
@@ -53,8 +79,11 @@ static void set_end(struct model_span *span, uint64_t time_ns)
 
 uint32_t spans_add(struct spans *spans, const struct model_span *span)
 {
-	struct model_span *added = array_push(&spans->list, *span);
+	struct model_span *added;
 
+	if (is_read_twice(spans))
+		return spans_add_twice(spans, span);
+	added = array_push(&spans->list, *span);
 	added->end_ns = added->start_ns;
 	added->truncated = span->kind != MODEL_SPAN_MARK;
 	return (uint32_t)spans->list.count - 1;
@@ -66,32 +95,54 @@ bool spans_begin(struct spans *spans, uint32_t lane_index, uint64_t depth, const
 
 	/* one at the same depth is over, too */
 	lose_below(spans, lane, depth < SPAN_DEPTH_OUTERMOST ? depth + 1 : depth);
+	if (is_read_twice(spans))
+		return spans_begin_twice(spans, lane_index, depth, span);
 	if (spans->list.count >= NONE - 1)
 		return false;
-	array_push(&lane->open, ((struct open_span){.depth = depth, .index = spans_add(spans, span)}));
+	array_push(&lane->open, ((struct open_span){.depth = depth, .at = spans_add(spans, span)}));
 	return true;
+}
+
+static void end(struct spans *spans, const struct open_span *open, uint64_t time_ns)
+{
+	struct model_span *span;
+
+	if (spans->learning || open->at == SPAN_NOWHERE)
+		return;
+	span = &spans->list.items[open->at];
+	if (spans->known) {
+		spans_end_again(span, time_ns);
+		return;
+	}
+	set_end(span, time_ns);
+	span->truncated = false;
+}
+
+static bool is_of_kind(const struct spans *spans, const struct open_span *open, enum model_span_kind kind)
+{
+	return spans->learning || open->at == SPAN_NOWHERE || spans->list.items[open->at].kind == kind;
 }
 
 void spans_end(struct spans *spans, uint32_t lane_index, uint64_t depth, enum model_span_kind kind, uint64_t time_ns)
 {
 	struct span_lane *lane = lane_of(spans, lane_index);
-	struct model_span *span;
+	const struct open_span *open;
 
 	lose_below(spans, lane, depth);
-	if (!innermost(lane) || innermost(lane)->depth != depth)
+	open = innermost(lane);
+	if (!open || open->depth != depth || !is_of_kind(spans, open, kind))
 		return;
-	span = &spans->list.items[innermost(lane)->index];
-	if (span->kind != kind)
-		return;
-	set_end(span, time_ns);
-	span->truncated = false;
+	end(spans, open, time_ns);
 	lane->open.count--;
 }
 
-bool spans_end_at(struct spans *spans, uint32_t index, uint64_t time_ns)
+bool spans_end_at(struct spans *spans, uint32_t added, uint64_t time_ns)
 {
-	struct model_span *span = &spans->list.items[index];
+	struct model_span *span;
 
+	if (is_read_twice(spans))
+		return spans_end_twice(spans, added, time_ns);
+	span = &spans->list.items[added];
 	if (time_ns < span->start_ns)
 		return false;
 	span->end_ns = time_ns;
@@ -103,8 +154,12 @@ void spans_close_lane(struct spans *spans, uint32_t lane_index, uint64_t time_ns
 {
 	struct span_lane *lane = lane_of(spans, lane_index);
 
-	while (lane->open.count)
-		set_end(&spans->list.items[lane->open.items[--lane->open.count].index], time_ns);
+	while (lane->open.count) {
+		uint64_t at = lane->open.items[--lane->open.count].at;
+
+		if (!spans->learning && at != SPAN_NOWHERE)
+			set_end(&spans->list.items[at], time_ns);
+	}
 }
 
 struct span_place *spans_order_by_thread(struct spans *spans, size_t threads)
@@ -124,11 +179,11 @@ struct span_place *spans_order_by_thread(struct spans *spans, size_t threads)
 		const struct model_span *span = &spans->list.items[i];
 		struct span_place *place = &places[span->thread];
 
-		if (!span->lost)
-			ordered[place->first + place->count++] = *span;
+		if (span->lost)
+			continue;
+		ordered[place->first + place->count] = *span;
+		ordered[place->first + place->count++].number = spans->numbered++;
 	}
-	for (uint32_t i = 0; i < kept; i++)
-		ordered[i].number = i;
 	free(spans->list.items);
 	spans->list.items = ordered;
 	spans->list.count = spans->list.capacity = kept;

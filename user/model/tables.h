@@ -152,6 +152,15 @@ void prepare_clock(struct builder *builder);
 void close_python_spans(struct builder *builder, uint32_t process, uint64_t time_ns);
 void join_python_spans(struct builder *builder);
 
+/*
+ * Functions and NVTX ranges of a source that is read twice (spans.h).  Of the first reading, before anything is told;
+ * join_python_spans and ranges_finish end it.  Of the second.  And its parts, of which the threads are the model's
+ * already: their spans go into the model until the next part is taken, but stay the builder's.
+ */
+void learn_spans(struct builder *builder);
+void read_spans_again(struct builder *builder);
+void hand_over_spans(struct builder *builder, uint64_t until_ns, bool last);
+
 /* CUPTI's records of calls: times on one clock, and which call each of them is; before calls are sorted. */
 void join_api_activities(struct builder *builder, uint64_t part_ns);
 void end_borrowing(struct builder *builder);
