@@ -34,6 +34,9 @@ def read(path, mode="r"):
         return file.read()
 
 
+AGENT_H = os.path.join(HERE, "..", "..", "include/gputrace/agent.h")
+ABI = int(re.search(r"^#define GPT_AGENT_ABI (\d+)$", read(AGENT_H), re.M)[1])
+
 # Names of the threads of the process; one may end while they are looked at.
 THREADS = ("def name(thread):\n"
            "    try: return open(f'/proc/self/task/{thread}/comm').read().strip()\n"
@@ -199,7 +202,7 @@ class AgentOnSimulatedGpu(unittest.TestCase):
     def test_the_hello_names_cupti_and_the_versions(self):
         _, record, _ = self.run_to_end(self.launch(1))
         abi, state, failure, result, cupti, driver, runtime, (path, detail, _) = record.hellos()[0]
-        self.assertEqual((abi, state, failure, result, cupti), (2, READY, OK, 0, 130001))
+        self.assertEqual((abi, state, failure, result, cupti), (ABI, READY, OK, 0, 130001))
         self.assertEqual((driver // 1000, runtime // 1000), (13, 13))
         self.assertEqual(os.path.realpath(path), os.path.realpath(os.path.join(SIMGPU, "libcupti.so.13")).encode())
         self.assertEqual(detail, b"")
