@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "timeline/frames.h"
 
-struct timeline_stack visit_frames(struct visit *visit, uint32_t index)
+/* A stack is often that of the call before. */
+static void make_frames(struct visit *visit, const struct model *model, const struct model_stack *stack)
 {
-	const struct model *model = visit->timeline->model;
-	const struct model_stack *stack = &model->stacks[index];
-
-	_Static_assert(MODEL_MISSING_UNKNOWN == TIMELINE_LEFT_OUT_UNKNOWN, "is handed over as it is");
 	visit->frames.count = 0;
 	for (uint32_t i = 0; i < stack->depth; i++) {
 		const struct model_frame *frame = &model->frames[model->stack_frames[stack->first + i]];
@@ -17,7 +14,19 @@ struct timeline_stack visit_frames(struct visit *visit, uint32_t index)
 		if (stack->missing && stack->gap == i + 1)
 			array_push(&visit->frames, gap);
 	}
-	return (struct timeline_stack){.frames = visit->frames.items,
+}
+
+struct timeline_stack visit_frames(struct visit *visit, uint32_t index)
+{
+	const struct model *model = visit->timeline->model;
+	const struct model_stack *stack = &model->stacks[index];
+
+	_Static_assert(MODEL_MISSING_UNKNOWN == TIMELINE_LEFT_OUT_UNKNOWN, "is handed over as it is");
+	if (visit->stack != index)
+		make_frames(visit, model, stack);
+	visit->stack = index;
+	return (struct timeline_stack){.id = index,
+				       .frames = visit->frames.items,
 				       .count = (uint32_t)visit->frames.count,
 				       .truncated = stack->missing != 0};
 }

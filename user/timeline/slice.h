@@ -37,6 +37,7 @@ struct timeline_frame {
 #define TIMELINE_LEFT_OUT_UNKNOWN UINT32_MAX
 
 struct timeline_stack {
+	uint32_t id;			     /* equal stacks have equal ones, in the whole timeline */
 	const struct timeline_frame *frames; /* innermost first */
 	uint32_t count;
 	bool truncated; /* frames were left out, also where no entry says it */

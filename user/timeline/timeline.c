@@ -99,7 +99,7 @@ static void visit_part(struct visit *visit)
 
 int timeline_visit(struct timeline *timeline, const struct timeline_visitor *visitor)
 {
-	struct visit visit = {.timeline = timeline, .visitor = visitor, .first = true};
+	struct visit visit = {.timeline = timeline, .visitor = visitor, .first = true, .stack = NONE};
 	const struct model *part;
 	uint32_t count = 0;
 

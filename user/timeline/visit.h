@@ -23,6 +23,7 @@ struct visit {
 	struct tally held;	     /* memory, by counter; ns: bytes */
 	/* Memory for what the slice at hand points to. */
 	ARRAY(struct timeline_frame) frames;
+	uint32_t stack; /* of the model, whose frames these are; NONE */
 	ARRAY(const char *) names;
 	ARRAY(uint64_t) flows;
 };

@@ -34,30 +34,45 @@ static void put_triple(struct sink *out, const uint32_t values[3])
 	sink_char(out, ']');
 }
 
-static void put_frame(struct chrome *chrome, const struct timeline_frame *frame)
+static void put_frame(struct chrome *chrome, struct sink *out, const struct timeline_frame *frame)
 {
 	if (!frame->left_out) {
-		chrome_put_code(chrome->out, &chrome->codes, chrome->timeline, frame->code, frame->line);
+		chrome_put_code(out, &chrome->codes, chrome->timeline, frame->code, frame->line);
 	} else if (frame->left_out == TIMELINE_LEFT_OUT_UNKNOWN) {
-		sink_literal(chrome->out, "[frames left out]");
+		sink_literal(out, "[frames left out]");
 	} else {
-		sink_char(chrome->out, '[');
-		sink_u64(chrome->out, frame->left_out);
-		sink_literal(chrome->out, " frames left out]");
+		sink_char(out, '[');
+		sink_u64(out, frame->left_out);
+		sink_literal(out, " frames left out]");
 	}
+}
+
+static void put_new_stack(struct chrome *chrome, struct sink *out, const struct timeline_stack *stack)
+{
+	sink_char(out, '"');
+	for (uint32_t i = 0; i < stack->count; i++) {
+		if (i)
+			sink_char(out, ';');
+		put_frame(chrome, out, &stack->frames[i]);
+	}
+	sink_char(out, '"');
+	if (stack->truncated)
+		sink_literal(out, ",\"Call stack cut\":true");
 }
 
 static void put_stack(struct chrome *chrome, const struct timeline_stack *stack)
 {
-	sink_char(chrome->out, '"');
-	for (uint32_t i = 0; i < stack->count; i++) {
-		if (i)
-			sink_char(chrome->out, ';');
-		put_frame(chrome, &stack->frames[i]);
+	struct chrome_stack *slot = chrome_stack_slot(&chrome->stacks, stack->id);
+
+	if (slot->text.count && slot->id == stack->id) {
+		sink_put(chrome->out, slot->text.items, slot->text.count);
+		return;
 	}
-	sink_char(chrome->out, '"');
-	if (stack->truncated)
-		sink_literal(chrome->out, ",\"Call stack cut\":true");
+	chrome->text.used = 0;
+	put_new_stack(chrome, &chrome->text, stack);
+	sink_put(chrome->out, chrome->text.buffer, chrome->text.used);
+	if (chrome->text.used <= CHROME_STACK_TEXT_MAX)
+		chrome_stack_keep(slot, stack->id, chrome->text.buffer, chrome->text.used);
 }
 
 static void put_native(struct sink *out, const struct timeline_native_stack *stack)
@@ -93,7 +108,7 @@ static void put_value(struct chrome *chrome, const struct timeline_slice *slice,
 		break;
 	case TIMELINE_TYPE_FRAME:
 		sink_char(out, '"');
-		put_frame(chrome, arg->frame);
+		put_frame(chrome, chrome->out, arg->frame);
 		sink_char(out, '"');
 		break;
 	case TIMELINE_TYPE_STACK:

@@ -20,11 +20,14 @@ int chrome_write(struct sink *sink, struct trace *trace, const struct export_opt
 		return trace->error;
 	chrome_numbers_make(&chrome.numbers, timeline);
 	chrome_codes_begin(&chrome.codes);
+	sink_open_memory(&chrome.text);
 	chrome_put_head(&chrome);
 	chrome_put_names(&chrome);
 	chrome_put_step(&chrome);
 	error = timeline_visit(timeline, &visitor);
 	sink_literal(sink, "\n]}\n");
+	chrome_stacks_free(&chrome.stacks);
+	sink_close(&chrome.text);
 	chrome_codes_free(&chrome.codes);
 	chrome_numbers_free(&chrome.numbers);
 	timeline_free(timeline);

@@ -5,6 +5,7 @@
 
 #include "export/chrome/codes.h"
 #include "export/chrome/numbers.h"
+#include "export/chrome/stacks.h"
 #include "export/sink.h"
 #include "timeline/timeline.h"
 
@@ -13,6 +14,8 @@ struct chrome {
 	const struct timeline *timeline;
 	struct chrome_numbers numbers;
 	struct chrome_codes codes;
+	struct chrome_stacks stacks;
+	struct sink text; /* of the stack at hand */
 };
 
 #endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Call stacks as text: a training loop has the same few at millions of calls, so those met last are kept as they are
+ * written.  Memory is bounded, whatever stacks there are.
+ */
+#ifndef GPUTRACE_CHROME_STACKS_H
+#define GPUTRACE_CHROME_STACKS_H
+
+#include <stdint.h>
+
+#include "base/array.h"
+
+#define CHROME_STACKS 1024u
+#define CHROME_STACK_TEXT_MAX 16384u /* longer ones are written anew each time */
+
+struct chrome_stack {
+	uint32_t id; /* timeline_stack.id */
+	ARRAY(char) text;
+};
+
+/* Starts zeroed. */
+struct chrome_stacks {
+	struct chrome_stack slots[CHROME_STACKS]; /* by id, the one met last; without a text: none */
+};
+
+/* The place for a stack of that id, whatever is there now. */
+static inline struct chrome_stack *chrome_stack_slot(struct chrome_stacks *stacks, uint32_t id)
+{
+	return &stacks->slots[id % CHROME_STACKS];
+}
+
+void chrome_stack_keep(struct chrome_stack *slot, uint32_t id, const char *text, size_t length);
+void chrome_stacks_free(struct chrome_stacks *stacks);
+
+#endif
