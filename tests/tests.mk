@@ -24,18 +24,19 @@ LOG_RECORDS := $(BUILD)/tests/log_records
 # A gputrace that also keeps its records as they were before they were packed.
 TEED := $(BUILD)/tests/gputrace-teed
 TRACE_DUMP := $(BUILD)/tests/trace_dump
+TRACE_PRINT_OBJ := $(BUILD)/tests/unit/trace_print.o
 # A model as a trace of many parts, and models to be cut.
 TRACE_CUT_OBJ := $(addprefix $(BUILD)/tests/unit/,trace_cut.o trace_cut_part.o random_model.o)
 CUT := $(BUILD)/tests/cut
-OBJECTS += $(UNIT_OBJ) $(TRACE_CUT_OBJ) $(SAMPLE).o $(RELOG).o $(LOG_RECORDS).o $(TRACE_DUMP).o $(CUT).o \
-	$(BUILD)/tests/tee_records.o
+OBJECTS += $(UNIT_OBJ) $(TRACE_PRINT_OBJ) $(TRACE_CUT_OBJ) $(SAMPLE).o $(RELOG).o $(LOG_RECORDS).o $(TRACE_DUMP).o \
+	$(CUT).o $(BUILD)/tests/tee_records.o
 
-$(UNIT_OBJ) $(TRACE_CUT_OBJ) $(SAMPLE).o $(CUT).o: private BASE_CFLAGS += -Itests/unit
+$(UNIT_OBJ) $(TRACE_CUT_OBJ) $(TRACE_PRINT_OBJ) $(TRACE_DUMP).o $(SAMPLE).o $(CUT).o: private BASE_CFLAGS += -Itests/unit
 $(filter $(BUILD)/tests/unit/test_attach_%,$(UNIT_OBJ)): | $(SKELETON)
 
-$(BUILD)/tests/unit/test_%: $(BUILD)/tests/unit/test_%.o $(LIB)
+$(BUILD)/tests/unit/test_%: $(BUILD)/tests/unit/test_%.o $(TRACE_PRINT_OBJ) $(LIB)
 	$(say) LINK $@
-	$(Q)$(CC) $(CFLAGS) $(EXTRA_CFLAGS) $(LDFLAGS) $(EXTRA_LDFLAGS) -o $@ $^ $(LIBS) -lcmocka -ldl -lpthread
+	$(Q)$(CC) $(CFLAGS) $(EXTRA_CFLAGS) $(LDFLAGS) $(EXTRA_LDFLAGS) -o $@ $(filter %.o,$^) $(LIB) $(LIBS) -lcmocka -ldl -lpthread
 
 $(patsubst %,$(BUILD)/tests/unit/test_%,analyze_parts model_receipt_parts timeline_parts trace_cut): $(TRACE_CUT_OBJ)
 
@@ -50,7 +51,7 @@ $(RELOG) $(LOG_RECORDS): %: %.o $(LIB)
 	$(Q)$(CC) $(CFLAGS) $(EXTRA_CFLAGS) $(LDFLAGS) $(EXTRA_LDFLAGS) -o $@ $^ $(LIBS)
 
 # What a trace of one log hands over.
-$(TRACE_DUMP): $(TRACE_DUMP).o $(LIB)
+$(TRACE_DUMP): $(TRACE_DUMP).o $(TRACE_PRINT_OBJ) $(LIB)
 	$(say) LINK $@
 	$(Q)$(CC) $(CFLAGS) $(EXTRA_CFLAGS) $(LDFLAGS) $(EXTRA_LDFLAGS) -o $@ $^ $(LIBS)
 

@@ -10,14 +10,48 @@
 
 #include <cmocka.h>
 
+#include <stdlib.h>
+
 #include "log_builder.h"
 #include "model_check.h"
 #include "input/gpt.h"
+#include "input/gpt_trace.h"
+#include "trace_print.h"
 
 #define PID 41230
 #define TID 41231
 #define CUDA_LAUNCH GPT_API(GPT_DOMAIN_RUNTIME, 211)
 #define CU_LAUNCH GPT_API(GPT_DOMAIN_DRIVER, 307)
+
+/* What the log hands over, divided as told. */
+static char *handed_over(int fd, const struct gpt_division *division)
+{
+	struct trace *trace;
+	const char *why;
+	char *text;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	lseek(fd, 0, SEEK_SET);
+	assert_int_equal(gpt_trace_open(fd, division, &trace, &why), 0);
+	trace_print(out, trace);
+	assert_int_equal(trace->error, 0);
+	gpt_trace_close(trace);
+	fclose(out);
+	return text;
+}
+
+/* In parts as small as can be the log says the same as in one. */
+static void check_parts(int fd)
+{
+	static const struct gpt_division whole = {.whole_bytes = UINT64_MAX},
+					 parts = {.stretch_records = 1, .part_events = 1};
+	char *one = handed_over(fd, &whole), *many = handed_over(fd, &parts);
+
+	assert_string_equal(many, one);
+	free(one);
+	free(many);
+}
 
 /* The model of a finished log, found to keep its promises; the log is freed, the caller frees the model. */
 __attribute__((unused)) static struct model *model_of(struct log_builder *log)
@@ -30,6 +64,7 @@ __attribute__((unused)) static struct model *model_of(struct log_builder *log)
 	assert_non_null(model);
 	assert_null(why);
 	assert_null(model_check(model));
+	check_parts(fd);
 	close(fd);
 	log_free(log);
 	return model;

@@ -107,9 +107,9 @@ static void a_log_that_does_not_say_what_was_asked_for_meant_them_if_an_agent_ca
 	check(0, 0, MODEL_COMPLETE);
 }
 
-static void launch_graph(uint32_t corr, uint32_t graph, uint64_t first_node, unsigned nodes)
+static void launch_graph_at(uint64_t time_ns, uint32_t corr, uint32_t graph, uint64_t first_node, unsigned nodes)
 {
-	log_call(&builder, (struct gpt_call){.time_ns = 400 + corr,
+	log_call(&builder, (struct gpt_call){.time_ns = time_ns,
 					     .pid = PID,
 					     .tid = TID,
 					     .corr = corr,
@@ -122,6 +122,11 @@ static void launch_graph(uint32_t corr, uint32_t graph, uint64_t first_node, uns
 								     .corr = corr,
 								     .graph = graph,
 								     .graph_node = first_node + i});
+}
+
+static void launch_graph(uint32_t corr, uint32_t graph, uint64_t first_node, unsigned nodes)
+{
+	launch_graph_at(400 + corr, corr, graph, first_node, nodes);
 }
 
 static void a_graph_launch_with_fewer_operations_than_the_graph_has_counts_against_it(void **state)
@@ -158,8 +163,8 @@ static void graphs_of_other_processes_and_other_ids_are_others(void **state)
 	launch_graph(10, 7, 70, 3);
 	launch_graph(11, 8, 71, 2);
 	launch_graph(12, 7, 70, 3);
-	log_process_event(&builder, GPT_EXEC, PID, 0, 600, "again");
-	launch_graph(10, 7, 70, 1);
+	log_process_event(&builder, GPT_EXEC, PID, 0, 430, "again");
+	launch_graph_at(450, 10, 7, 70, 1);
 	check(0, 0, MODEL_COMPLETE);
 }
 

@@ -152,7 +152,8 @@ static uint32_t count_missing(const struct graphs *graphs, uint32_t space, struc
 
 		if (!i || node->graph != node[-1].graph)
 			missing += graphs_node_count(graphs, space, node->graph);
-		missing -= !i || compare_nodes(node, node - 1);
+		if (missing && (!i || compare_nodes(node, node - 1)))
+			missing--;
 	}
 	return missing;
 }
@@ -174,7 +175,8 @@ void graphs_count_missing(const struct graphs *graphs, const struct process_stat
 									     .graph = model->gpu[op].graph}));
 		if (!nodes.list.count)
 			continue;
-		missing = count_missing(graphs, states[model->threads[call->thread].process].space, &nodes);
+		missing = count_missing(graphs, space_at(&states[model->threads[call->thread].process], call->start_ns),
+					&nodes);
 		call->nodes_missing = missing < UINT16_MAX ? (uint16_t)missing : UINT16_MAX;
 	}
 	array_free(&nodes.list);

@@ -164,6 +164,8 @@ void join_gpu(struct builder *builder)
 static void join_arrivals(struct builder *builder, uint64_t until_ns)
 {
 	struct gpu_work *gpu = &builder->gpu;
+	/* where the wall clock was set, the call tells which of two times is meant */
+	bool in_doubt = until_ns != UINT64_MAX && wall_clock_steps(&builder->first->clock);
 	size_t waiting = 0;
 
 	for (size_t i = 0; i < gpu->arrivals.count; i++) {
@@ -173,7 +175,7 @@ static void join_arrivals(struct builder *builder, uint64_t until_ns)
 		arrival.call = NONE; /* calls have moved since it came */
 		if (!join_one(builder, &arrival, &op))
 			continue;
-		if (op.call == NONE && op.corr && op.end_ns && op.start_ns >= until_ns)
+		if (op.call == NONE && op.corr && op.end_ns && (op.start_ns >= until_ns || in_doubt))
 			gpu->arrivals.items[waiting++].arrival = arrival;
 		else
 			array_push(&gpu->joined, op);
@@ -201,20 +203,48 @@ static void link_part(struct builder *builder)
 	free(tails);
 }
 
-void join_gpu_part(struct builder *builder, uint64_t until_ns)
+/* In order of time, but behind what is due before until_ns what is not; returns how many those are. */
+static uint32_t order_part(const struct builder *builder, struct model_gpu *ops, size_t count, uint64_t until_ns)
+{
+	size_t untimed = 0, kept = 0, due;
+	struct model_gpu *later;
+
+	sort(ops, count);
+	while (untimed < count && !ops[untimed].start_ns)
+		untimed++;
+	for (due = untimed; due < count && ops[due].start_ns < until_ns;)
+		due++;
+	/* what has no time of its own comes with its call */
+	later = xmalloc(untimed * sizeof(*later));
+	for (size_t i = 0; i < untimed; i++) {
+		if (calls_start(&builder->calls, ops[i].call) < until_ns)
+			ops[kept++] = ops[i];
+		else
+			later[i - kept] = ops[i];
+	}
+	if (kept < untimed) {
+		memmove(ops + kept, ops + untimed, (due - untimed) * sizeof(*ops));
+		memcpy(ops + kept + (due - untimed), later, (untimed - kept) * sizeof(*ops));
+	}
+	free(later);
+	return (uint32_t)(count - due + (untimed - kept));
+}
+
+void join_gpu_part(struct builder *builder, uint64_t settled_ns, uint64_t until_ns)
 {
 	struct gpu_work *gpu = &builder->gpu;
 	uint32_t from = builder->model->gpu_due.from;
 	size_t before = gpu->joined.count;
 	struct model_gpu *items;
 
-	join_arrivals(builder, until_ns);
+	join_arrivals(builder, settled_ns);
 	items = gpu->joined.items;
 	if (gpu->joined.count > before)
 		gpu->joined.count = before + leave_out_outside(builder, items + before, gpu->joined.count - before);
+	builder->model->gpu_due.later = 0;
 	if (gpu->joined.count > from) {
 		gpu->joined.count = from + leave_out_foreign(builder, items + from, gpu->joined.count - from);
-		sort(items + from, gpu->joined.count - from);
+		builder->model->gpu_due.later = order_part(builder, items + from, gpu->joined.count - from, until_ns);
 	}
 	gpu->list = gpu->joined.items;
 	gpu->count = gpu->joined.count;

@@ -21,16 +21,26 @@ void corr_range_add(struct corr_range *range, uint32_t corr, uint64_t start_ns)
 	range->any = true;
 }
 
+static void add_learnt(const struct learnt *learnt, struct corr_range *ranges, size_t count)
+{
+	for (size_t i = 0; i < learnt->corr_ranges.count && i < count; i++) {
+		const struct corr_range *range = &learnt->corr_ranges.items[i];
+
+		if (!range->any)
+			continue;
+		corr_range_add(&ranges[i], range->first, range->first_ns);
+		corr_range_add(&ranges[i], range->last, range->last_ns);
+	}
+}
+
 struct corr_range *corr_ranges(const struct builder *builder)
 {
 	size_t count = builder->processes.list.count;
 	struct corr_range *ranges = xcalloc(count, sizeof(*ranges));
 
 	if (builder->first) {
-		size_t learnt = builder->first->learnt.corr_ranges.count;
-
-		memcpy(ranges, builder->first->learnt.corr_ranges.items,
-		       (learnt < count ? learnt : count) * sizeof(*ranges));
+		add_learnt(&builder->first->learnt, ranges, count);
+		add_learnt(&builder->learnt, ranges, count);
 		return ranges;
 	}
 	for (size_t i = 0; i < builder->calls.list.count; i++) {

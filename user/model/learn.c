@@ -12,6 +12,7 @@ void learnt_free(struct learnt *learnt)
 	array_free(&learnt->corr_ranges);
 	array_free(&learnt->context_devices);
 	array_free(&learnt->released);
+	array_free(&learnt->memories);
 	lookup_free(&learnt->contexts);
 	lookup_free(&learnt->allocations);
 	free(learnt->recent);
@@ -100,6 +101,20 @@ static void note_corr(struct learnt *learnt, uint32_t process, uint32_t corr, ui
 	learnt->any_corr = true;
 }
 
+/* Ids that calls have got from CUPTI's own records are not known before those are joined. */
+void learn_named(struct builder *builder)
+{
+	if (!builder->first->api_activities.ranges.count)
+		return;
+	for (size_t i = builder->calls.settled; i < builder->calls.list.count; i++) {
+		const struct model_call *call = &builder->calls.list.items[i];
+
+		if (call->corr)
+			note_corr(&builder->learnt, builder->processes.threads.items[call->thread].process, call->corr,
+				  call->start_ns);
+	}
+}
+
 void learn_call(struct builder *builder, const struct new_call *call)
 {
 	uint32_t thread = calls_learn(&builder->calls, call);
@@ -139,7 +154,7 @@ void learn_activity(struct builder *builder, struct program program, const struc
 	survey_see_call(&builder->survey, program.space, activity->corr);
 	if (builder->reading == READING_SECOND || !has_place(builder, about_ns))
 		return;
-	note_corr(&builder->learnt, program.process, activity->corr, about_ns);
+	builder->learnt.any_corr = true;
 	api_activities_note_range(&builder->api_activities, program.process, activity->corr,
 				  about(builder, activity->clock, activity->span.end_ns));
 }
@@ -170,23 +185,59 @@ void learn_gpu_work(struct builder *builder, struct program program, const struc
 		graphs_learn(&builder->graphs, program.space, work->graph, work->graph_node);
 }
 
+static int by_time(const void *left, const void *right)
+{
+	const struct told_memory *a = left, *b = right;
+
+	if (a->time_ns != b->time_ns)
+		return a->time_ns < b->time_ns ? -1 : 1;
+	return a->released != b->released ? (a->released ? -1 : 1) : 0;
+}
+
+/* Pairs the earliest ones, and keeps as many as are told. */
+static void pair_memories(struct learnt *learnt, size_t kept)
+{
+	size_t count = learnt->memories.count;
+
+	if (count <= kept)
+		return;
+	qsort(learnt->memories.items, count, sizeof(learnt->memories.items[0]), by_time);
+	for (size_t i = 0; i < count - kept; i++) {
+		const struct told_memory *memory = &learnt->memories.items[i];
+		uint32_t *latest = lookup_put(&learnt->allocations, memory->process + 1, memory->address, NONE);
+
+		if (memory->released && *latest != NONE)
+			learnt->released.items[*latest / 64] |= 1ull << (*latest % 64);
+		*latest = memory->released ? NONE : memory->allocation;
+	}
+	memmove(learnt->memories.items, learnt->memories.items + (count - kept),
+		kept * sizeof(learnt->memories.items[0]));
+	learnt->memories.count = kept;
+}
+
+/* Those that wait for others with an earlier time. */
+#define MEMORIES_WAITING 4096u
+
 uint32_t learn_memory(struct builder *builder, struct program program, const struct new_memory *memory)
 {
 	struct learnt *learnt = &builder->learnt;
-	uint32_t number = builder->parts.allocations_told, *latest;
+	struct told_memory moment = {.time_ns = memory->time_ns,
+				     .address = memory->address,
+				     .process = program.process,
+				     .allocation = builder->parts.allocations_told,
+				     .released = memory->released};
 
 	if (builder->reading == READING_WHOLE)
 		return NONE;
 	builder->parts.allocations_told += !memory->released;
 	if (builder->reading == READING_SECOND)
-		return number;
-	latest = lookup_put(&learnt->allocations, program.process + 1, memory->address, NONE);
-	if (!memory->released && number % 64 == 0)
+		return moment.allocation;
+	if (!memory->released && moment.allocation % 64 == 0)
 		array_push(&learnt->released, 0);
-	if (memory->released && *latest != NONE)
-		learnt->released.items[*latest / 64] |= 1ull << (*latest % 64);
-	*latest = memory->released ? NONE : number;
-	return number;
+	array_push(&learnt->memories, moment);
+	if (learnt->memories.count >= 2 * MEMORIES_WAITING)
+		pair_memories(learnt, MEMORIES_WAITING);
+	return moment.allocation;
 }
 
 bool is_released(const struct builder *first, uint32_t allocation)
@@ -197,12 +248,25 @@ bool is_released(const struct builder *first, uint32_t allocation)
 
 /* ---- the end ----------------------------------------------------------------------------------------------------- */
 
+/* Where a wall clock was set, a time that is converted without its call may be off by as much. */
+#define STEP_MAX_NS 10000000000u
+
 static uint64_t to_monotonic(void *context, uint32_t process, uint64_t wall_ns)
 {
 	struct builder *builder = context;
 	struct clock_span moment = {.start_ns = wall_ns, .end_ns = wall_ns};
+	uint64_t doubt_ns = wall_clock_steps(&builder->clock) ? STEP_MAX_NS : 0;
 
-	return convert_span(builder, process, SOURCE_CLOCK_REALTIME, moment, 0, &moment) ? moment.start_ns : UINT64_MAX;
+	if (!convert_span(builder, process, SOURCE_CLOCK_REALTIME, moment, 0, &moment))
+		return UINT64_MAX;
+	return moment.start_ns > doubt_ns ? moment.start_ns - doubt_ns : 0;
+}
+
+/* Where the wall clock was set, a call tells which of two times is meant: what was told late is there before it. */
+static void tell_first(struct lates *lates)
+{
+	for (size_t i = 0; i < lates->list.count; i++)
+		lates->list.items[i].time_ns = 0;
 }
 
 void learn_finish(struct builder *builder)
@@ -216,7 +280,11 @@ void learn_finish(struct builder *builder)
 			device_table_find(&builder->devices, device->process, device->device);
 	}
 	array_free(&learnt->context_devices);
+	pair_memories(learnt, 0);
+	array_free(&learnt->memories);
 	survey_finish(&builder->survey, to_monotonic, builder);
+	if (wall_clock_steps(&builder->clock))
+		tell_first(&builder->lates);
 	lates_sort(&builder->lates);
 	free(learnt->recent);
 	learnt->recent = NULL;

@@ -65,10 +65,12 @@ static void borrow(struct builder *second)
 	}
 	model->process_count = (uint32_t)first->processes.list.count;
 	model->processes = xmalloc(model->process_count * sizeof(*model->processes));
-	memcpy(model->processes, first->processes.list.items, model->process_count * sizeof(*model->processes));
+	if (model->process_count)
+		memcpy(model->processes, first->processes.list.items, model->process_count * sizeof(*model->processes));
 	model->thread_count = (uint32_t)first->processes.threads.count;
 	model->threads = xmalloc(model->thread_count * sizeof(*model->threads));
-	memcpy(model->threads, first->processes.threads.items, model->thread_count * sizeof(*model->threads));
+	if (model->thread_count)
+		memcpy(model->threads, first->processes.threads.items, model->thread_count * sizeof(*model->threads));
 }
 
 struct builder *builder_new_second(struct builder *first)
@@ -140,7 +142,7 @@ static uint64_t first_awaited(const struct builder *builder, uint32_t stretch, u
 	for (size_t i = calls->settled; i < calls->list.count && calls->list.items[i].start_ns < until_ns; i++) {
 		const struct model_call *call = &calls->list.items[i];
 		uint32_t process = builder->processes.threads.items[call->thread].process;
-		uint32_t space = builder->processes.states.items[process].space;
+		uint32_t space = space_at(&builder->processes.states.items[process], call->start_ns);
 
 		if (call->corr && survey_unwrap(&builder->survey, space, call->corr) >=
 					  survey_references(&builder->first->survey, space, stretch))
@@ -236,7 +238,6 @@ static void show(struct builder *builder)
 static void set_due(struct model *model, uint64_t until_ns)
 {
 	SET_LATER(&model->calls_due, model->calls, model->call_count, start_ns, until_ns);
-	SET_LATER(&model->gpu_due, model->gpu, model->gpu_count, start_ns, until_ns);
 	SET_LATER(&model->overheads_due, model->overheads, model->overhead_count, start_ns, until_ns);
 	SET_LATER(&model->jits_due, model->jits, model->jit_count, start_ns, until_ns);
 	SET_LATER(&model->syncs_due, model->syncs, model->sync_count, start_ns, until_ns);
@@ -313,11 +314,12 @@ const struct model *builder_part(struct builder *builder, uint32_t stretch)
 	tell_lates(builder, settled_ns);
 	order_calls(builder);
 	join_api_activities(builder, settled_ns);
+	learn_named(builder);
 	until_ns = last ? UINT64_MAX : part_until(builder, stretch, settled_ns);
 	if (until_ns <= builder->parts.until_ns)
 		return NULL;
 	stacks_name_natives(&builder->stacks, &builder->first->stacks);
-	join_gpu_part(builder, settled_ns);
+	join_gpu_part(builder, settled_ns, until_ns);
 	join_overheads_part(builder);
 	join_jits_part(builder, settled_ns);
 	join_syncs_part(builder, settled_ns);

@@ -77,10 +77,8 @@ struct program process_table_program(struct process_table *processes, uint32_t p
 struct program process_table_program_at(struct process_table *processes, uint32_t pid, uint64_t time_ns)
 {
 	struct program program = process_table_program(processes, pid);
-	const struct process_state *state = &processes->states.items[program.process];
 
-	if (time_ns < state->exec_ns && state->space_before)
-		program.space = state->space_before;
+	program.space = space_at(&processes->states.items[program.process], time_ns);
 	return program;
 }
 

@@ -50,6 +50,13 @@ struct program process_table_program(struct process_table *processes, uint32_t p
 
 /* The program that it ran at a time, where what is told of that time may stand behind an exec that came after. */
 struct program process_table_program_at(struct process_table *processes, uint32_t pid, uint64_t time_ns);
+
+/* The address space that a process had then. */
+static inline uint32_t space_at(const struct process_state *state, uint64_t time_ns)
+{
+	return time_ns < state->exec_ns && state->space_before ? state->space_before : state->space;
+}
+
 uint32_t process_table_find_thread(struct process_table *processes, uint32_t process, uint32_t tid);
 
 /* Whether a thread of the process has that number in its own pid namespace. */

@@ -76,6 +76,15 @@ struct context_device {
 	uint32_t device; /* CUPTI's id */
 };
 
+/* Memory that was handed out, or came back. */
+struct told_memory {
+	uint64_t time_ns; /* by its own clock */
+	uint64_t address;
+	uint32_t process;
+	uint32_t allocation; /* its number */
+	bool released;
+};
+
 /* A call that was made not long ago. */
 struct recent_call {
 	uint32_t space, corr, thread;
@@ -88,8 +97,9 @@ struct learnt {
 	struct lookup contexts;		      /* (process + 1, context) to model_device.id, once it is finished */
 	ARRAY(struct context_device) context_devices; /* until then */
 	struct recent_call *recent;		      /* the latest calls by correlation id */
-	struct lookup allocations; /* (process + 1, address) to the number of the latest allocation, as they are told */
-	ARRAY(uint64_t) released;  /* a bit for each: it is released */
+	ARRAY(struct told_memory) memories;	      /* the latest: they are told nearly in order of time */
+	struct lookup allocations; /* (process + 1, address) to the number of the latest allocation before those */
+	ARRAY(uint64_t) released;  /* a bit for each allocation: it is released */
 };
 
 /* The parts of a second reading. */
@@ -236,6 +246,7 @@ void learn_return(struct builder *builder, struct program program, const struct 
 void learn_activity(struct builder *builder, struct program program, const struct new_api_activity *activity);
 void learn_gpu_work(struct builder *builder, struct program program, const struct new_gpu_work *work);
 void learn_finish(struct builder *builder);
+void learn_named(struct builder *builder); /* of a second reading, from what is joined now */
 void learnt_free(struct learnt *learnt);
 
 /* In both readings, in the order of the source: numbers allocations; and whether one will be released. */
@@ -253,10 +264,10 @@ void let_go(struct builder *builder);
  * Joins of one part, when the calls of it are in order.  What has no call yet, and begins at until_ns or behind it,
  * waits for the next one.
  */
-void join_gpu_part(struct builder *builder, uint64_t until_ns);
 void join_syncs_part(struct builder *builder, uint64_t until_ns);
 void join_overheads_part(struct builder *builder);
-/* settled_ns: as until_ns above; those before until_ns are paired. */
+/* settled_ns: as until_ns above; those before until_ns are due, and are paired. */
+void join_gpu_part(struct builder *builder, uint64_t settled_ns, uint64_t until_ns);
 void join_memories_part(struct builder *builder, uint64_t settled_ns, uint64_t until_ns);
 void join_jits_part(struct builder *builder, uint64_t until_ns);
 

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Each event is a line. */
+#include "trace_print.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum kind {
+	CALLS,
+	GPU,
+	OVERHEADS,
+	JITS,
+	SYNCS,
+	MEMORIES,
+	RANGES,
+	FUNCTIONS,
+	KINDS,
+};
+
+static FILE *files[KINDS];
+
+static uint64_t number_of(const struct model *model, uint32_t call)
+{
+	return call == NONE ? UINT64_MAX : model->calls[call].number;
+}
+
+static void print_stack(FILE *out, const struct model *model, const struct model_call *call)
+{
+	const struct model_stack *stack;
+	const struct model_native *native;
+
+	if (call->stack != NONE) {
+		stack = &model->stacks[call->stack];
+		fprintf(out, " stack %u,%u", stack->gap, stack->missing);
+		for (uint32_t i = 0; i < stack->depth; i++) {
+			const struct model_frame *frame = &model->frames[model->stack_frames[stack->first + i]];
+
+			fprintf(out, ";%s:%s:%u", model->codes[frame->code].file, model->codes[frame->code].name,
+				frame->line);
+		}
+	}
+	if (call->native == NONE)
+		return;
+	native = &model->natives[call->native];
+	fprintf(out, " native");
+	for (uint32_t i = 0; i < native->depth; i++)
+		fprintf(out, ";%s", model->strings[model->native_frames[native->first + i]]);
+}
+
+static void print_calls(const struct model *model)
+{
+	FILE *out = files[CALLS];
+
+	for (uint32_t i = model->calls_due.from; i < due_end(&model->calls_due, model->call_count); i++) {
+		const struct model_call *call = &model->calls[i];
+
+		fprintf(out, "call %" PRIu64 " %" PRIu64 "..%" PRIu64 " thread %u corr %u api %x result %d class %u",
+			call->number, call->start_ns, call->end_ns, call->thread, call->corr, call->api,
+			call->end_ns ? call->result : 0, call->class);
+		fprintf(out, " state %u captured %d loss %d missing %u fate %d", call->stack_state, call->captured,
+			call->after_loss, call->nodes_missing, launch_fate(model, call));
+		print_stack(out, model, call);
+		if (call->args != NONE)
+			fprintf(out, " args %" PRIx64 " %" PRIx64 " %" PRIu64, model->args[call->args].function,
+				model->args[call->args].stream, model->args[call->args].bytes);
+		fprintf(out, " gpu %u", call->gpu_count);
+		for (uint32_t op = call->first_gpu; op != NONE; op = model->gpu[op].next)
+			fprintf(out, " %" PRIu64 "..%" PRIu64, model->gpu[op].start_ns, model->gpu[op].end_ns);
+		fputc('\n', out);
+	}
+}
+
+static void print_gpu(const struct model *model)
+{
+	for (uint32_t i = model->gpu_due.from; i < due_end(&model->gpu_due, model->gpu_count); i++) {
+		const struct model_gpu *op = &model->gpu[i];
+
+		fprintf(files[GPU], "gpu %020" PRIu64 "..%" PRIu64 " call %" PRIu64 " captured by %" PRIu64,
+			op->start_ns, op->end_ns, number_of(model, op->call), number_of(model, op->captured_by));
+		fprintf(files[GPU], " process %u device %u context %u stream %u corr %u name %s graph %u %" PRIx64,
+			op->process, op->device, op->context, op->stream, op->corr,
+			op->name == NONE ? "-" : model->strings[op->name], op->graph, op->graph_node);
+		fprintf(files[GPU], " kind %u foreign %u before %u flags %u priority %d bytes %" PRIu64 "\n", op->kind,
+			op->foreign, op->before, op->stream_flags, op->priority, op->bytes);
+	}
+}
+
+static void print_others(const struct model *model)
+{
+	for (uint32_t i = model->overheads_due.from; i < due_end(&model->overheads_due, model->overhead_count); i++) {
+		const struct model_overhead *overhead = &model->overheads[i];
+
+		fprintf(files[OVERHEADS], "overhead %020" PRIu64 "..%" PRIu64 " process %u kind %u tid %u\n",
+			overhead->start_ns, overhead->end_ns, overhead->process, overhead->kind, overhead->tid);
+	}
+	for (uint32_t i = model->jits_due.from; i < due_end(&model->jits_due, model->jit_count); i++) {
+		const struct model_jit *jit = &model->jits[i];
+
+		fprintf(files[JITS], "jit %" PRIu64 "..%" PRIu64 " call %" PRIu64 " process %u operation %u\n",
+			jit->start_ns, jit->end_ns, number_of(model, jit->call), jit->process, jit->operation);
+	}
+	for (uint32_t i = model->syncs_due.from; i < due_end(&model->syncs_due, model->sync_count); i++) {
+		const struct model_sync *sync = &model->syncs[i];
+
+		fprintf(files[SYNCS], "sync %" PRIu64 "..%" PRIu64 " call %" PRIu64 " recorded by %" PRIu64 " on %u",
+			sync->start_ns, sync->end_ns, number_of(model, sync->call), number_of(model, sync->recorded_by),
+			sync->recorded_on);
+		fprintf(files[SYNCS], " process %u device %u context %u stream %u event %u kind %u\n", sync->process,
+			sync->device, sync->context, sync->stream, sync->event, sync->kind);
+	}
+	for (uint32_t i = model->memories_due.from; i < due_end(&model->memories_due, model->memory_count); i++) {
+		const struct model_memory *memory = &model->memories[i];
+		bool is_released = !memory->released && (memory->other != NONE || memory->released_later);
+
+		fprintf(files[MEMORIES],
+			"memory %" PRIu64 " %" PRIx64 " %" PRIu64 " call %" PRIu64 " process %u device %u kind %u %s",
+			memory->time_ns, memory->address, memory->bytes, number_of(model, memory->call),
+			memory->process, memory->device, memory->kind, memory->released ? "released" : "allocated");
+		fprintf(files[MEMORIES], " other %" PRIu64 "\n",
+			!memory->released	? is_released
+			: memory->other == NONE ? UINT64_MAX
+						: model->memories[memory->other].time_ns);
+	}
+}
+
+static void print_span(FILE *out, const struct model *model, const struct model_span *span)
+{
+	if (span->open)
+		return;
+	fprintf(out, "span %u %" PRIu64 "..%" PRIu64 " %s kind %u truncated %d number %" PRIu64 "\n", span->thread,
+		span->start_ns, span->end_ns,
+		span->kind == MODEL_SPAN_FUNCTION ? model->codes[span->code].name
+		: span->name == NONE		  ? "-"
+						  : model->strings[span->name],
+		span->kind, span->truncated, span->number);
+}
+
+static void print_spans(const struct model *model)
+{
+	for (uint32_t i = 0; i < model->range_count; i++)
+		print_span(files[RANGES], model, &model->ranges[i]);
+	for (uint32_t i = 0; i < model->pycall_count; i++)
+		print_span(files[FUNCTIONS], model, &model->pycalls[i]);
+}
+
+static void print_part(const struct model *model)
+{
+	print_calls(model);
+	print_gpu(model);
+	print_others(model);
+	print_spans(model);
+}
+
+static void print_whole(FILE *out, const struct model *model)
+{
+	const struct model_receipt *receipt = &model_source(model)->receipt;
+	const uint64_t *words = (const uint64_t *)receipt;
+
+	fprintf(out, "model %" PRIu64 "..%" PRIu64 " gpu times %d complete %u\nreceipt", model->start_ns, model->end_ns,
+		model->gpu_times, model_completeness(model));
+	for (size_t i = 0; i < offsetof(struct model_receipt, end_reason) / sizeof(*words); i++)
+		fprintf(out, " %" PRIu64, words[i]);
+	fprintf(out, " %d %d\n", receipt->end_reason, receipt->truncated);
+	for (uint32_t i = 0; i < model->process_count; i++) {
+		const struct model_process *process = &model->processes[i];
+
+		fprintf(out,
+			"process %u %s %s calls %" PRIu64 " ops %" PRIu64 " %" PRIu64 "..%" PRIu64 " exit %" PRIu64
+			" agent %d %" PRIu64 " %" PRIu64 "..%" PRIu64 "\n",
+			process->pid, process->name, process->cmdline, process->calls, process->gpu_ops,
+			process->first_call_ns, process->last_call_ns, process->exit_ns, process->agent_state,
+			process->agent_ready_ns, process->borrowed_ns, process->borrowed_end_ns);
+	}
+	for (uint32_t i = 0; i < model->thread_count; i++)
+		fprintf(out, "thread %u %u %s calls %" PRIu64 "\n", model->threads[i].process, model->threads[i].tid,
+			model->threads[i].name, model->threads[i].calls);
+	for (uint32_t i = 0; i < model->pyspan_count; i++) {
+		const struct model_span *span = &model->pyspans[i];
+
+		fprintf(out, "pyspan %u %" PRIu64 "..%" PRIu64 " %s %d\n", span->thread, span->start_ns, span->end_ns,
+			span->name == NONE ? "-" : model->strings[span->name], span->truncated);
+	}
+	for (uint32_t i = 0; i < model->device_count; i++)
+		fprintf(out, "device %u %s\n", model->devices[i].id, model->devices[i].name);
+	for (uint32_t i = 0; i < model->note_count; i++)
+		fprintf(out, "note %s\n", model->notes[i]);
+}
+
+static int compare_lines(const void *left, const void *right)
+{
+	return strcmp(*(char *const *)left, *(char *const *)right);
+}
+
+/* The lines in one order: what has no time, or is at one time, may come in any. */
+static void print_sorted(FILE *out, char *text)
+{
+	size_t count = 0, room = 64;
+	char **lines = malloc(room * sizeof(*lines)), *rest = NULL;
+
+	for (char *line = strtok_r(text, "\n", &rest); lines && line; line = strtok_r(NULL, "\n", &rest)) {
+		if (count == room)
+			lines = realloc(lines, (room *= 2) * sizeof(*lines));
+		lines[count++] = line;
+	}
+	if (count)
+		qsort(lines, count, sizeof(*lines), compare_lines);
+	for (size_t i = 0; i < count; i++)
+		fprintf(out, "%s\n", lines[i]);
+	free(lines);
+}
+
+unsigned trace_print(FILE *out, struct trace *trace)
+{
+	const struct model *last = NULL;
+	char *texts[KINDS];
+	size_t sizes[KINDS];
+	unsigned parts = 0;
+
+	for (int i = 0; i < KINDS; i++)
+		files[i] = open_memstream(&texts[i], &sizes[i]);
+	for (const struct model *part = trace_first(trace); part; part = trace_next(trace)) {
+		print_part(part);
+		last = part;
+		parts++;
+	}
+	for (int i = 0; i < KINDS; i++) {
+		fclose(files[i]);
+		if (i == CALLS)
+			fwrite(texts[i], 1, sizes[i], out);
+		else
+			print_sorted(out, texts[i]);
+		free(texts[i]);
+	}
+	if (last)
+		print_whole(out, last);
+	return parts;
+}
