@@ -42,6 +42,8 @@ enum gpt_loss_kind {
 	X(strayed, strayed, ASIDE, "records of another profiler's session that CUPTI gave to the agent instead")
 
 /* Of other records of the agent; members of the receipt: X(member, name in the Chrome trace, kind, words) */
-#define GPT_RECORD_LOSSES(X) X(ranges_lost, nvtx_lost, ASIDE, "begins and ends of NVTX ranges not kept by the agent")
+#define GPT_RECORD_LOSSES(X)                                                                                           \
+	X(ranges_lost, nvtx_lost, ASIDE, "begins and ends of NVTX ranges not kept by the agent")                       \
+	X(ops_lost, ops_lost, ASIDE, "ops of PyTorch not kept by the agent")
 
 #endif

@@ -172,6 +172,35 @@ LOG_FN void log_agent_range(struct log_builder *log, const struct gpt_agent_rang
 	log_put(log, GPT_AGENT_RANGE, &record, sizeof(record), text, strlen(text));
 }
 
+/* A name's record stands before; name 0: none. */
+LOG_FN void log_agent_op_name(struct log_builder *log, uint32_t name, const char *text)
+{
+	struct gpt_agent_name record = {.id = name | GPT_AGENT_NAME_OF_OP, .bytes = (uint32_t)strlen(text)};
+
+	log_put(log, GPT_AGENT_NAME, &record, sizeof(record), text, strlen(text));
+}
+
+/* An op from `name`, which has a record before it. */
+LOG_FN void log_agent_op(struct log_builder *log, const struct gpt_agent_op *op)
+{
+	struct gpt_agent_op record = *op;
+
+	if (record.name)
+		record.name |= GPT_AGENT_NAME_OF_OP;
+	if (!record.end_tid)
+		record.end_tid = record.tid;
+	log_put(log, GPT_AGENT_OP, &record, sizeof(record), NULL, 0);
+}
+
+LOG_FN void log_agent_ops(struct log_builder *log, uint32_t state, uint64_t lost, const char *detail)
+{
+	struct gpt_agent_ops record = {.state = state, .lost = lost, .version = 0x020f00};
+	char text[512];
+
+	record.bytes = (uint32_t)snprintf(text, sizeof(text), "/lib/libtorch_cpu.so%c%s", 0, detail) + 1;
+	log_put(log, GPT_AGENT_OPS, &record, sizeof(record), text, record.bytes);
+}
+
 /* ---- calls ------------------------------------------------------------------------------------------------- */
 
 /* cudaLaunchKernel reported by the agent; stack_id 0: none (stack_state NO_PYTHON). */

@@ -185,6 +185,17 @@ CHECK_FN const char *model_check_python(const struct model *model)
 		for (uint32_t k = 0; k < thread->pycalls; k++)
 			MODEL_MUST(model->pycalls[thread->first_pycall + k].thread == i);
 	}
+	for (uint32_t i = 0; i < model->op_count; i++) {
+		const struct model_op *op = &model->ops[i], *before = op - 1;
+		const struct model_thread *thread = &model->threads[op->thread];
+
+		MODEL_MUST(op->thread < model->thread_count && (op->name == NONE || op->name < model->string_count));
+		MODEL_MUST(op->start_ns <= op->end_ns && op->start_ns >= model->start_ns);
+		MODEL_MUST(i >= thread->first_op && i - thread->first_op < thread->ops);
+		MODEL_MUST(!i || before->thread != op->thread || before->start_ns <= op->start_ns);
+		MODEL_MUST(!i || before->thread != op->thread || before->overlaps || op->overlaps ||
+			   before->end_ns <= op->start_ns || before->end_ns >= op->end_ns);
+	}
 	for (uint32_t i = 0; i < model->range_count; i++) {
 		const struct model_span *range = &model->ranges[i], *before = range - 1;
 		const struct model_thread *thread = &model->threads[range->thread];

@@ -16,7 +16,10 @@ bool gpt_add_name(struct builder *builder, const struct gpt_sender *sender, cons
 
 	if (name->bytes > record->size - sizeof(*name) || !name->id)
 		return false;
-	builder_add_name(builder, sender->program, name->id, (struct text){name->text, name->bytes});
+	if (name->id & GPT_AGENT_NAME_OF_OP)
+		builder_add_op_text(builder, sender->program, name->id, (struct text){name->text, name->bytes});
+	else
+		builder_add_name(builder, sender->program, name->id, (struct text){name->text, name->bytes});
 	return true;
 }
 

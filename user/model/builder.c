@@ -23,6 +23,7 @@ struct builder *builder_new(void)
 	builder->agents = (struct agents){.processes = &builder->processes, .strings = &builder->strings};
 	gaps_init(&builder->gaps, &builder->processes);
 	ranges_init(&builder->ranges, &builder->processes, &builder->strings, seed);
+	ops_init(&builder->ops, &builder->processes, &builder->strings, seed);
 	device_table_init(&builder->devices, &builder->strings, seed);
 	graphs_init(&builder->graphs, seed);
 	lookup_init(&builder->kernel_names, seed);
@@ -55,6 +56,7 @@ static void move_tables(struct builder *builder)
 	SHOW(model, pyspan, builder->pyevents.list);
 	SHOW(model, pycall, builder->functions.list);
 	SHOW(model, range, builder->ranges.spans.list);
+	SHOW(model, op, builder->ops.list);
 	SHOW(model, string, builder->strings.strings);
 	SHOW(model, probe, builder->probes);
 	SHOW(model, note, builder->notes);
@@ -80,6 +82,7 @@ static void free_builder(struct builder *builder)
 	spans_free(&builder->pyevents);
 	spans_free(&builder->functions);
 	ranges_free(&builder->ranges);
+	ops_free(&builder->ops);
 	device_table_free(&builder->devices);
 	graphs_free(&builder->graphs);
 	lookup_free(&builder->kernel_names);
@@ -113,6 +116,7 @@ void builder_finish_first(struct builder *builder)
 {
 	find_end(builder);
 	ranges_finish(&builder->ranges, builder->model->start_ns, builder->model->end_ns);
+	ops_find_threads(&builder->ops);
 	process_table_finish(&builder->processes);
 	join_python_spans(builder);
 	device_table_finish(&builder->devices);
@@ -131,6 +135,7 @@ struct model *builder_finish(struct builder *builder)
 
 	find_end(builder);
 	ranges_finish(&builder->ranges, model->start_ns, model->end_ns);
+	ops_find_threads(&builder->ops);
 	process_table_finish(&builder->processes);
 	stacks_name_natives(&builder->stacks, &builder->stacks);
 	calls_finish(&builder->calls);
@@ -141,6 +146,9 @@ struct model *builder_finish(struct builder *builder)
 	join_api_activities(builder, UINT64_MAX);
 	end_borrowing(builder);
 	calls_sort(&builder->calls);
+	ops_join(&builder->ops, &builder->ops, builder->processes.threads.items, model->end_ns, UINT64_MAX);
+	ops_join_calls(&builder->ops, builder->processes.threads.items, builder->processes.threads.count,
+		       builder->calls.list.items, builder->calls.list.count);
 	join_gpu(builder);
 	join_overheads(builder);
 	join_jits(builder);
@@ -193,6 +201,7 @@ void model_free(struct model *model)
 	free(model->pyspans);
 	free(model->pycalls);
 	free(model->ranges);
+	free(model->ops);
 	free(model->strings);
 	free(model->probes);
 	free(model->notes);

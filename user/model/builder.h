@@ -161,4 +161,11 @@ bool builder_end_range(struct builder *builder, struct program program, const st
 void builder_lose_ranges(struct builder *builder, struct program program, uint64_t count, uint64_t from_ns,
 			 uint64_t to_ns);
 
+/* ---- ops of PyTorch ---------------------------------------------------------------------------------------------- */
+
+/* What the keys of ops stand for, before the first op that has them. */
+void builder_add_op_text(struct builder *builder, struct program program, uint32_t key, struct text text);
+bool builder_add_op(struct builder *builder, struct program program, const struct new_op *op);
+void builder_add_op_state(struct builder *builder, struct program program, const struct new_op_state *state);
+
 #endif

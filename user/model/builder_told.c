@@ -369,3 +369,36 @@ void builder_lose_ranges(struct builder *builder, struct program program, uint64
 {
 	ranges_lose(&builder->ranges, program, count, from_ns, to_ns);
 }
+
+/* ---- ops of PyTorch ---------------------------------------------------------------------------------------------- */
+
+void builder_add_op_text(struct builder *builder, struct program program, uint32_t key, struct text text)
+{
+	ops_add_text(&builder->ops, program, key, text);
+}
+
+bool builder_add_op(struct builder *builder, struct program program, const struct new_op *op)
+{
+	uint32_t name = ops_text(&builder->ops, program, op->name);
+	enum told what;
+
+	if (op->end_ns < op->start_ns || builder->ops.arrivals.count >= NONE - 1)
+		return false;
+	/* what an agent had left over from another trace */
+	if (op->start_ns < builder->model->start_ns)
+		return true;
+	if (!builder->first)
+		ops_note_thread(&builder->ops, program, op->tid);
+	what = told(builder, program, 0, SOURCE_CLOCK_MONOTONIC, op->start_ns);
+	if (what == TOLD_LATE)
+		keep_late(builder, &(struct late){.kind = LATE_OP, .program = program, .op = *op, .name = name});
+	else if (what == TOLD_NOW)
+		ops_add(&builder->ops, program, op, name);
+	return true;
+}
+
+void builder_add_op_state(struct builder *builder, struct program program, const struct new_op_state *state)
+{
+	if (!builder->first)
+		ops_add_state(&builder->ops, program, state);
+}

@@ -267,4 +267,28 @@ struct new_range {
 	struct text name, domain_name;
 };
 
+/* ---- ops of PyTorch ---------------------------------------------------------------------------------------------- */
+
+/* An op, told when it has ended; or one that is open, told once it has lasted, and perhaps again. */
+struct new_op {
+	uint64_t start_ns, end_ns; /* CLOCK_MONOTONIC; of an open one: until when it is known to be open */
+	int64_t sequence;	   /* autograd's number, -1: none */
+	uint64_t handle;	   /* PyTorch's number of it, 0: none */
+	uint64_t torch_thread;	   /* PyTorch's number of the thread it began on */
+	uint64_t forward_thread;   /* the same of the op that it is the backward of, 0: none */
+	uint32_t tid;		   /* that it began on, in the process's own pid namespace */
+	uint32_t name;		   /* key (builder_add_op_text) */
+	uint8_t scope;		   /* enum gpt_agent_op_scope */
+	bool async;		   /* it is no part of the nesting of its thread */
+	bool open;
+};
+
+/* Whether ops are observed, as it was told at a time. */
+struct new_op_state {
+	uint64_t lost; /* ops, since it began to observe */
+	enum gpt_agent_ops_state state;
+	uint32_t version;   /* of PyTorch: major << 16 | minor << 8 | patch, 0: not known */
+	struct text detail; /* why it is refused */
+};
+
 #endif

@@ -18,12 +18,13 @@ enum late_kind {
 	LATE_SYNC,
 	LATE_EVENT_RECORD,
 	LATE_MEMORY,
+	LATE_OP,
 };
 
 struct late {
 	uint64_t time_ns; /* about when it began, by CLOCK_MONOTONIC; 0: not known */
 	struct program program;
-	uint32_t name;	     /* of a kernel, in the first reading's strings; NONE */
+	uint32_t name;	     /* of a kernel or an op, in the first reading's strings; NONE */
 	uint32_t allocation; /* of memory that is handed out: its number (learn_memory) */
 	enum late_kind kind;
 	union {
@@ -35,6 +36,7 @@ struct late {
 		struct new_sync sync;
 		struct new_event_record record;
 		struct new_memory memory;
+		struct new_op op;
 	};
 };
 

@@ -53,7 +53,9 @@ struct model_thread {
 	uint32_t first_pyspan, pyspans;		  /* model.pyspans[first_pyspan .. + pyspans) are this thread's */
 	uint32_t first_pycall, pycalls;		  /* the same of model.pycalls */
 	uint32_t first_range, ranges;		  /* and of model.ranges */
+	uint32_t first_op, ops;			  /* and of model.ops */
 	bool pycalls_elsewhere, ranges_elsewhere; /* other parts of the trace have some of this thread */
+	bool has_ops;				  /* in some part of the trace */
 };
 
 enum model_span_kind {
@@ -83,6 +85,25 @@ struct model_span {
 	bool open;	 /* it goes on into a later part, which has it again; end_ns is UINT64_MAX */
 };
 
+/*
+ * An op of PyTorch, or what a program named itself (record_function).  A part of a trace has all that are open in it,
+ * also those that began before; where each ends is known, also behind the part.
+ */
+struct model_op {
+	uint64_t start_ns, end_ns;
+	uint64_t number;	 /* in the order in which they began, from 0, in the whole trace; some may be missing */
+	int64_t sequence;	 /* autograd's number, -1: none */
+	uint64_t handle;	 /* PyTorch's own number of it, 0: none */
+	uint64_t torch_thread;	 /* PyTorch's own number of its thread, 0: not known */
+	uint64_t forward_thread; /* the same of the op that it is the backward of, 0: none */
+	uint32_t thread;
+	uint32_t name;	/* model.strings, NONE: not known */
+	uint8_t scope;	/* enum gpt_agent_op_scope */
+	bool overlaps;	/* others of its thread: it is no part of their nesting */
+	bool truncated; /* it had not ended when its program or the trace did */
+	bool continued; /* it began in an earlier part */
+};
+
 /* What an agent lost; losses.h names the causes. */
 struct model_agent_losses {
 #define MODEL_LOSS_MEMBER(member, name, kind, words) uint64_t member;
@@ -109,6 +130,9 @@ struct model_process {
 	uint32_t cupti_version, driver_version, runtime_version; /* as CUPTI and CUDA number them, 0: not known */
 	bool mps;						 /* it shares the GPU through an MPS server */
 	struct model_agent_losses agent_losses;			 /* what the agent that runs now has told of */
+	enum gpt_agent_ops_state ops_state;			 /* PyTorch's ops; 0: never heard of them */
+	uint32_t torch_version;					 /* major << 16 | minor << 8 | patch, 0: not known */
+	const char *ops_detail;					 /* why they are refused, "" not known */
 	uint64_t calls, gpu_ops;
 };
 
@@ -123,6 +147,7 @@ struct model_call {
 	uint64_t start_ns;
 	uint64_t end_ns;    /* 0: the return was not seen */
 	uint64_t number;    /* its place in the whole trace, from 0: its index in model.calls where that is all of it */
+	uint64_t op;	    /* 1 + number of the innermost op of its thread that was open, 0: none */
 	uint32_t thread;    /* model.threads */
 	uint32_t stack;	    /* model.stacks or NONE, see stack_state */
 	uint32_t native;    /* model.natives or NONE */
@@ -341,13 +366,14 @@ struct model {
 	struct model_span *pyspans;    /* garbage collections and imports, by thread and start */
 	struct model_span *pycalls;    /* functions, by thread and start */
 	struct model_span *ranges;     /* NVTX, by thread, start, and those around others first */
+	struct model_op *ops;	       /* by thread, start, and those around others first */
 	const char **strings;
 	const char **probes; /* one line per file with probe sites found and missed */
 	const char **notes;  /* remarks the report must show */
 	uint32_t process_count, thread_count, code_count, frame_count, stack_count, stack_frame_count, native_count,
 		native_frame_count, args_count, call_count, gpu_count, overhead_count, jit_count, sync_count,
 		memory_count, device_count, gap_count, string_count, probe_count, note_count, pyspan_count,
-		pycall_count, range_count;
+		pycall_count, range_count, op_count;
 
 	bool continued; /* earlier parts of the trace came before this one */
 	bool more;	/* later parts follow: the receipt, but for its clock_error_ns, and gpu_ops of processes are not

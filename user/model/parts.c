@@ -119,6 +119,9 @@ static void tell_late(struct builder *builder, const struct late *late)
 	case LATE_MEMORY:
 		memory_add(builder, late->program, &late->memory, late->allocation);
 		break;
+	case LATE_OP:
+		ops_add(&builder->ops, late->program, &late->op, again(builder, late->name));
+		break;
 	}
 }
 
@@ -200,6 +203,16 @@ static void order_calls(struct builder *builder)
 	builder->calls.places = NULL;
 }
 
+static void join_ops_part(struct builder *builder, uint64_t until_ns)
+{
+	struct model *model = builder->model;
+	struct calls *calls = &builder->calls;
+
+	ops_join(&builder->ops, &builder->first->ops, model->threads, model->end_ns, until_ns);
+	ops_join_calls(&builder->ops, model->threads, model->thread_count, calls->list.items + calls->settled,
+		       calls->list.count - calls->settled);
+}
+
 /* The tables as they are now; those of the whole trace are there already. */
 static void show(struct builder *builder)
 {
@@ -215,6 +228,7 @@ static void show(struct builder *builder)
 	SHOW(model, overhead, builder->overheads);
 	SHOW(model, jit, builder->jits);
 	SHOW(model, sync, builder->syncs);
+	SHOW(model, op, builder->ops.list);
 	SHOW(model, string, builder->strings.strings);
 	SHOW(model, probe, builder->probes);
 	SHOW(model, note, builder->notes);
@@ -324,6 +338,7 @@ const struct model *builder_part(struct builder *builder, uint32_t stretch)
 	join_jits_part(builder, settled_ns);
 	join_syncs_part(builder, settled_ns);
 	join_memories_part(builder, settled_ns, until_ns);
+	join_ops_part(builder, until_ns);
 	show(builder);
 	hand_over(builder, until_ns);
 	return builder->model;

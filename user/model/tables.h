@@ -18,6 +18,7 @@
 #include "model/graphs.h"
 #include "model/late.h"
 #include "model/nvtx_ranges.h"
+#include "model/ops.h"
 #include "model/process_table.h"
 #include "model/receipt.h"
 #include "model/recordings.h"
@@ -135,6 +136,7 @@ struct builder {
 	struct spans pyevents;	/* garbage collections and imports; a thread is a lane */
 	struct spans functions; /* the same of Python functions */
 	struct ranges ranges;
+	struct ops ops;
 	struct device_table devices;
 	struct graphs graphs;
 	struct lookup kernel_names; /* (space, key) to string */

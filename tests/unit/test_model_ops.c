@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Ops of PyTorch in the model: their order and nesting, and which op a call was made in. */
+#include "model_of.h"
+
+static void begin(struct log_builder *log)
+{
+	static const char *const names[] = {"", "outer", "inner", "other", "last"};
+
+	log_begin(log, 10, 0);
+	log_process(log, PID, 1, 20, 15, 0x30c, "python3", "", "", "");
+	log_batch(log, PID, TID, 900);
+	for (uint32_t i = 1; i < sizeof(names) / sizeof(names[0]); i++)
+		log_agent_op_name(log, i, names[i]);
+}
+
+enum { OUTER = 1, INNER, OTHER, LAST };
+
+static void op(struct log_builder *log, uint32_t name, uint64_t start_ns, uint64_t end_ns, uint8_t flags)
+{
+	log_agent_op(log, &(struct gpt_agent_op){.start_ns = start_ns,
+						 .end_ns = end_ns,
+						 .sequence = -1,
+						 .tid = TID,
+						 .name = name,
+						 .flags = flags});
+}
+
+/* All ops as "name start-end", those that overlap with a star, those that are open with a plus. */
+static void assert_ops(const struct model *model, const char *expected)
+{
+	char text[1024] = "";
+
+	for (uint32_t i = 0; i < model->op_count; i++) {
+		const struct model_op *item = &model->ops[i];
+		size_t used = strlen(text);
+
+		snprintf(text + used, sizeof(text) - used, "%s%s %lu-%lu%s%s", i ? ", " : "",
+			 item->name == NONE ? "?" : model->strings[item->name], (unsigned long)item->start_ns,
+			 (unsigned long)item->end_ns, item->overlaps ? "*" : "", item->truncated ? "+" : "");
+	}
+	assert_string_equal(text, expected);
+}
+
+/* The name of the op that the n-th call was made in, "" none. */
+static const char *op_of_call(const struct model *model, uint32_t call)
+{
+	uint64_t number = model->calls[call].op;
+
+	for (uint32_t i = 0; number && i < model->op_count; i++)
+		if (model->ops[i].number == number - 1)
+			return model->strings[model->ops[i].name];
+	assert_int_equal(number, 0);
+	return "";
+}
+
+static void ops_come_by_begin_with_the_outer_one_first(void **state)
+{
+	struct log_builder log;
+	struct model *model;
+
+	begin(&log);
+	op(&log, INNER, 120, 130, 0);
+	op(&log, OTHER, 130, 140, 0);
+	op(&log, LAST, 120, 140, 0); /* around both, with the begin of one and the end of the other */
+	op(&log, OUTER, 110, 150, 0);
+	log_end(&log, 1000);
+	model = model_of(&log);
+	assert_ops(model, "outer 110-150, last 120-140, inner 120-130, other 130-140");
+	model_free(model);
+}
+
+static void each_thread_has_its_own(void **state)
+{
+	struct log_builder log;
+	struct model *model;
+
+	begin(&log);
+	op(&log, INNER, 120, 130, 0);
+	log_agent_op(&log, &(struct gpt_agent_op){.start_ns = 100, .end_ns = 125, .tid = TID + 1, .name = OTHER});
+	op(&log, OUTER, 110, 150, 0);
+	log_end(&log, 1000);
+	model = model_of(&log);
+	assert_ops(model, "outer 110-150, inner 120-130, other 100-125");
+	assert_int_equal(model->threads[model->ops[2].thread].tid, TID + 1);
+	assert_int_equal(model->threads[model->ops[0].thread].ops, 2);
+	model_free(model);
+}
+
+static void what_a_record_says_of_an_op_is_kept(void **state)
+{
+	struct log_builder log;
+	struct model *model;
+
+	begin(&log);
+	log_agent_op(&log, &(struct gpt_agent_op){.start_ns = 100,
+						  .end_ns = 120,
+						  .sequence = 77,
+						  .handle = 5,
+						  .thread = 2,
+						  .forward_thread = 1,
+						  .tid = TID,
+						  .name = INNER,
+						  .scope = GPT_AGENT_OP_BACKWARD_FUNCTION});
+	log_end(&log, 1000);
+	model = model_of(&log);
+	assert_int_equal(model->op_count, 1);
+	assert_int_equal(model->ops[0].sequence, 77);
+	assert_int_equal(model->ops[0].handle, 5);
+	assert_int_equal(model->ops[0].torch_thread, 2);
+	assert_int_equal(model->ops[0].forward_thread, 1);
+	assert_int_equal(model->ops[0].scope, GPT_AGENT_OP_BACKWARD_FUNCTION);
+	model_free(model);
+}
+
+static void an_evaluation_has_the_number_of_the_node_inside_of_it(void **state)
+{
+	struct log_builder log;
+	struct model *model;
+
+	begin(&log);
+	log_agent_op_name(&log, LAST + 1, "autograd::engine::evaluate_function: AddmmBackward0");
+	op(&log, OTHER, 115, 118, 0);
+	log_agent_op(&log, &(struct gpt_agent_op){.start_ns = 110,
+						  .end_ns = 120,
+						  .sequence = 77,
+						  .forward_thread = 1,
+						  .tid = TID,
+						  .name = INNER,
+						  .scope = GPT_AGENT_OP_BACKWARD_FUNCTION});
+	op(&log, LAST + 1, 105, 120, 0);
+	op(&log, LAST + 1, 130, 140, 0); /* with nothing inside */
+	op(&log, OTHER, 140, 150, 0);
+	log_end(&log, 1000);
+	model = model_of(&log);
+	assert_int_equal(model->op_count, 5);
+	assert_int_equal(model->ops[0].sequence, 77);
+	assert_int_equal(model->ops[0].forward_thread, 1);
+	assert_int_equal(model->ops[3].sequence, -1);
+	model_free(model);
+}
+
+static void a_call_is_of_the_innermost_op_that_was_open(void **state)
+{
+	struct log_builder log;
+	struct model *model;
+
+	begin(&log);
+	op(&log, INNER, 120, 130, 0);
+	op(&log, OUTER, 110, 150, 0);
+	log_launch(&log, PID, TID, 105, 0, 1);
+	log_launch(&log, PID, TID, 115, 0, 2);
+	log_launch(&log, PID, TID, 120, 0, 3);
+	log_launch(&log, PID, TID + 1, 125, 0, 4);
+	log_launch(&log, PID, TID, 130, 0, 5);
+	log_launch(&log, PID, TID, 150, 0, 6);
+	log_end(&log, 1000);
+	model = model_of(&log);
+	assert_string_equal(op_of_call(model, 0), "");
+	assert_string_equal(op_of_call(model, 1), "outer");
+	assert_string_equal(op_of_call(model, 2), "inner");
+	assert_string_equal(op_of_call(model, 3), "");
+	assert_string_equal(op_of_call(model, 4), "outer");
+	assert_string_equal(op_of_call(model, 5), "");
+	model_free(model);
+}
+
+static void an_asynchronous_op_is_no_part_of_the_nesting(void **state)
+{
+	struct log_builder log;
+	struct model *model;
+
+	begin(&log);
+	op(&log, INNER, 120, 130, 0);
+	op(&log, LAST, 125, 170, GPT_AGENT_OP_ASYNC);
+	op(&log, OUTER, 110, 150, 0);
+	log_launch(&log, PID, TID, 126, 0, 1);
+	log_launch(&log, PID, TID, 160, 0, 2);
+	log_end(&log, 1000);
+	model = model_of(&log);
+	assert_ops(model, "outer 110-150, inner 120-130, last 125-170*");
+	assert_string_equal(op_of_call(model, 0), "inner");
+	assert_string_equal(op_of_call(model, 1), "");
+	model_free(model);
+}
+
+static void one_that_begins_in_another_and_ends_behind_it_overlaps_it(void **state)
+{
+	struct log_builder log;
+	struct model *model;
+
+	begin(&log);
+	op(&log, OUTER, 110, 150, 0);
+	op(&log, INNER, 120, 170, 0);
+	log_launch(&log, PID, TID, 130, 0, 1);
+	log_launch(&log, PID, TID, 160, 0, 2);
+	log_end(&log, 1000);
+	model = model_of(&log);
+	assert_ops(model, "outer 110-150, inner 120-170*");
+	assert_string_equal(op_of_call(model, 0), "outer");
+	assert_string_equal(op_of_call(model, 1), "");
+	model_free(model);
+}
+
+static void an_op_that_was_told_while_open_is_there_once(void **state)
+{
+	struct log_builder log;
+	struct model *model;
+
+	begin(&log);
+	op(&log, OUTER, 110, 115, GPT_AGENT_OP_OPEN);
+	op(&log, INNER, 120, 130, 0);
+	op(&log, OUTER, 110, 140, GPT_AGENT_OP_OPEN);
+	op(&log, OUTER, 110, 150, 0);
+	op(&log, LAST, 200, 250, GPT_AGENT_OP_OPEN);
+	log_end(&log, 1000);
+	model = model_of(&log);
+	assert_ops(model, "outer 110-150, inner 120-130, last 200-1000+");
+	model_free(model);
+}
+
+static void an_open_op_goes_no_further_than_known_where_ops_were_lost(void **state)
+{
+	struct log_builder log;
+	struct model *model;
+
+	begin(&log);
+	op(&log, LAST, 200, 250, GPT_AGENT_OP_OPEN);
+	log_agent_ops(&log, GPT_AGENT_OPS_STOPPED, 3, "");
+	log_end(&log, 1000);
+	model = model_of(&log);
+	assert_ops(model, "last 200-250+");
+	assert_int_equal(model_source(model)->receipt.ops_lost, 3);
+	model_free(model);
+}
+
+static void an_open_op_goes_no_further_than_its_process(void **state)
+{
+	struct log_builder log;
+	struct model *model;
+
+	begin(&log);
+	op(&log, LAST, 200, 250, GPT_AGENT_OP_OPEN);
+	log_process_event(&log, GPT_EXIT, PID, 0, 500, "python3");
+	log_end(&log, 1000);
+	model = model_of(&log);
+	assert_ops(model, "last 200-500+");
+	model_free(model);
+}
+
+static void losses_of_sessions_add_up(void **state)
+{
+	struct log_builder log;
+	struct model *model;
+
+	begin(&log);
+	log_agent_ops(&log, GPT_AGENT_OPS_OBSERVING, 0, "");
+	log_agent_ops(&log, GPT_AGENT_OPS_OBSERVING, 5, "");
+	log_agent_ops(&log, GPT_AGENT_OPS_STOPPED, 7, "");
+	log_agent_ops(&log, GPT_AGENT_OPS_OBSERVING, 0, "");
+	log_agent_ops(&log, GPT_AGENT_OPS_STOPPED, 2, "");
+	log_end(&log, 1000);
+	model = model_of(&log);
+	assert_int_equal(model_source(model)->receipt.ops_lost, 9);
+	assert_int_equal(model->processes[0].ops_state, GPT_AGENT_OPS_OBSERVING);
+	assert_int_equal(model->processes[0].torch_version, 0x020f00);
+	model_free(model);
+}
+
+static void why_ops_are_refused_is_known(void **state)
+{
+	struct log_builder log;
+	struct model *model;
+
+	begin(&log);
+	log_agent_ops(&log, GPT_AGENT_OPS_REFUSED, 0, "PyTorch 2.99 is not known");
+	log_end(&log, 1000);
+	model = model_of(&log);
+	assert_int_equal(model->processes[0].ops_state, GPT_AGENT_OPS_REFUSED);
+	assert_string_equal(model->processes[0].ops_detail, "PyTorch 2.99 is not known");
+	model_free(model);
+}
+
+static void what_does_not_make_sense_is_counted_and_left_out(void **state)
+{
+	struct log_builder log;
+	struct model *model;
+
+	begin(&log);
+	op(&log, OUTER, 150, 110, 0);	 /* ends before it begins */
+	op(&log, OUTER, 110, 901, 0);	 /* ends after it was told */
+	op(&log, OUTER, 5, 30, 0);	 /* of another trace: not bad */
+	op(&log, LAST + 1, 200, 210, 0); /* a name that nobody told */
+	log_end(&log, 1000);
+	model = model_of(&log);
+	assert_ops(model, "? 200-210");
+	assert_int_equal(model_source(model)->receipt.bad_records, 2);
+	model_free(model);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(ops_come_by_begin_with_the_outer_one_first),
+		cmocka_unit_test(each_thread_has_its_own),
+		cmocka_unit_test(what_a_record_says_of_an_op_is_kept),
+		cmocka_unit_test(an_evaluation_has_the_number_of_the_node_inside_of_it),
+		cmocka_unit_test(a_call_is_of_the_innermost_op_that_was_open),
+		cmocka_unit_test(an_asynchronous_op_is_no_part_of_the_nesting),
+		cmocka_unit_test(one_that_begins_in_another_and_ends_behind_it_overlaps_it),
+		cmocka_unit_test(an_op_that_was_told_while_open_is_there_once),
+		cmocka_unit_test(an_open_op_goes_no_further_than_known_where_ops_were_lost),
+		cmocka_unit_test(an_open_op_goes_no_further_than_its_process),
+		cmocka_unit_test(losses_of_sessions_add_up),
+		cmocka_unit_test(why_ops_are_refused_is_known),
+		cmocka_unit_test(what_does_not_make_sense_is_counted_and_left_out),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What an agent says of PyTorch's ops. */
+#include "input/gpt_records.h"
+
+bool gpt_add_op(struct builder *builder, const struct gpt_sender *sender, const struct gpt_record *record)
+{
+	const struct gpt_agent_op *event = (const struct gpt_agent_op *)record;
+	struct new_op op = {.start_ns = event->start_ns,
+			    .end_ns = event->end_ns,
+			    .sequence = event->sequence,
+			    .handle = event->handle,
+			    .torch_thread = event->thread,
+			    .forward_thread = event->forward_thread,
+			    .tid = event->tid,
+			    .name = event->name,
+			    .scope = event->scope,
+			    .async = event->flags & GPT_AGENT_OP_ASYNC,
+			    .open = event->flags & GPT_AGENT_OP_OPEN};
+
+	/* later than its own batch: not the clock of this machine (a time namespace shifts it) */
+	if (event->end_ns > sender->time_ns)
+		return false;
+	return builder_add_op(builder, sender->program, &op);
+}
+
+bool gpt_add_ops(struct builder *builder, const struct gpt_sender *sender, const struct gpt_record *record)
+{
+	const struct gpt_agent_ops *event = (const struct gpt_agent_ops *)record;
+	struct new_op_state state = {.lost = event->lost, .version = event->version};
+	size_t at = 0;
+
+	if (event->bytes > record->size - sizeof(*event) || event->state < GPT_AGENT_OPS_WAITING)
+		return false;
+	if (event->state > GPT_AGENT_OPS_REFUSED) /* newer than this reader */
+		return true;
+	state.state = (enum gpt_agent_ops_state)event->state;
+	gpt_field(event->text, event->bytes, &at); /* where PyTorch is */
+	state.detail = gpt_field(event->text, event->bytes, &at);
+	builder_add_op_state(builder, sender->program, &state);
+	return true;
+}

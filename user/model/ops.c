@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Records as they come, by thread, in order; then one sweep over each thread's with what is open. */
+#include "model/ops.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/op_numbers.h"
+#include "model/order.h"
+
+/* So many ops of a thread that begin at one time are looked through for one that was told before, as open. */
+#define TWICE_MAX 8u
+
+void ops_init(struct ops *ops, struct process_table *processes, struct string_pool *strings, uint64_t seed)
+{
+	memset(ops, 0, sizeof(*ops));
+	ops->processes = processes;
+	ops->strings = strings;
+	lookup_init(&ops->texts, seed);
+	lookup_init(&ops->threads, seed);
+	lookup_init(&ops->lost_of, seed);
+}
+
+void ops_free(struct ops *ops)
+{
+	array_free(&ops->arrivals);
+	array_free(&ops->losses);
+	lookup_free(&ops->texts);
+	lookup_free(&ops->threads);
+	lookup_free(&ops->lost_of);
+	array_free(&ops->thread_names);
+}
+
+/* ---- what is told ----------------------------------------------------------------------------------------------- */
+
+void ops_add_text(struct ops *ops, struct program program, uint32_t key, struct text text)
+{
+	uint32_t string = string_intern(ops->strings, text.bytes, text.size);
+
+	*lookup_put(&ops->texts, program.space, key, string) = string;
+}
+
+uint32_t ops_text(const struct ops *ops, struct program program, uint32_t key)
+{
+	const uint32_t *string = lookup_get(&ops->texts, program.space, key);
+
+	return string ? *string : NONE;
+}
+
+void ops_note_thread(struct ops *ops, struct program program, uint32_t tid)
+{
+	if (lookup_get(&ops->threads, program.process + 1, tid))
+		return;
+	lookup_put(&ops->threads, program.process + 1, tid, NONE);
+	array_push(&ops->thread_names, ((struct op_thread_name){.process = program.process, .tid = tid}));
+}
+
+void ops_add(struct ops *ops, struct program program, const struct new_op *op, uint32_t name)
+{
+	struct op_arrival arrival = {.process = program.process, .tid = op->tid};
+
+	arrival.op = (struct model_op){
+		.start_ns = op->start_ns,
+		.end_ns = op->end_ns,
+		.sequence = op->sequence,
+		.handle = op->handle,
+		.torch_thread = op->torch_thread,
+		.forward_thread = op->forward_thread,
+		.name = name,
+		.scope = op->scope,
+		.overlaps = op->async,
+		.truncated = op->open,
+	};
+	array_push(&ops->arrivals, arrival);
+}
+
+void ops_add_state(struct ops *ops, struct program program, const struct new_op_state *state)
+{
+	struct model_process *process = &ops->processes->list.items[program.process];
+	uint32_t index = *lookup_put(&ops->lost_of, program.space, 0, (uint32_t)ops->losses.count);
+
+	if (index == ops->losses.count)
+		array_push(&ops->losses, 0);
+	/* one that begins to observe anew counts from 0 */
+	if (state->lost < ops->losses.items[index])
+		ops->lost += ops->losses.items[index];
+	ops->losses.items[index] = state->lost;
+	/* that it stopped says nothing of what there was before */
+	if (state->state != GPT_AGENT_OPS_STOPPED || !process->ops_state)
+		process->ops_state = state->state;
+	if (state->version)
+		process->torch_version = state->version;
+	process->ops_detail = string_keep(ops->strings, state->detail.bytes, state->detail.size);
+}
+
+uint64_t ops_lost(const struct ops *ops)
+{
+	uint64_t lost = ops->lost;
+
+	for (size_t i = 0; i < ops->losses.count; i++)
+		lost += ops->losses.items[i] < UINT32_MAX ? ops->losses.items[i] : UINT32_MAX;
+	return lost;
+}
+
+/* ---- order ------------------------------------------------------------------------------------------------------ */
+
+void ops_find_threads(struct ops *ops)
+{
+	for (size_t i = 0; i < ops->thread_names.count; i++) {
+		const struct op_thread_name *name = &ops->thread_names.items[i];
+		const uint32_t *own = lookup_get(&ops->processes->by_own_tid, name->process + 1, name->tid);
+		uint32_t thread = own ? *own : process_table_find_thread(ops->processes, name->process, name->tid);
+
+		*lookup_get(&ops->threads, name->process + 1, name->tid) = thread;
+		ops->processes->threads.items[thread].has_ops = true;
+	}
+}
+
+uint32_t ops_thread_of(const struct ops *known, const struct op_arrival *arrival)
+{
+	const uint32_t *thread = lookup_get(&known->threads, arrival->process + 1, arrival->tid);
+
+	return thread ? *thread : NONE;
+}
+
+/* Those of before that are still open stay, in front; their numbers and order are theirs. */
+static size_t keep_open(struct ops *ops)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < ops->list.count; i++) {
+		if (ops->list.items[i].end_ns <= ops->until_ns || ops->list.items[i].overlaps)
+			continue;
+		ops->list.items[kept] = ops->list.items[i];
+		ops->list.items[kept++].continued = true;
+	}
+	return kept;
+}
+
+/* Behind them those that begin before until_ns, by begin; the others wait. */
+static void take_begun(struct ops *ops, const struct ops *known, uint64_t until_ns)
+{
+	struct order_key *keys = xmalloc(ops->arrivals.count * sizeof(*keys));
+	size_t kept = keep_open(ops), count = 0, waiting = 0;
+
+	for (size_t i = 0; i < ops->arrivals.count; i++)
+		if (ops->arrivals.items[i].op.start_ns < until_ns)
+			keys[count++] =
+				(struct order_key){.time_ns = ops->arrivals.items[i].op.start_ns, .index = (uint32_t)i};
+	order_sort(keys, count);
+	ops->list.count = kept;
+	for (size_t i = 0; i < count; i++) {
+		const struct op_arrival *arrival = &ops->arrivals.items[keys[i].index];
+		struct model_op op = arrival->op;
+
+		op.number = ops->number++;
+		op.thread = ops_thread_of(known, arrival);
+		if (op.thread != NONE)
+			array_push(&ops->list, op);
+	}
+	for (size_t i = 0; i < ops->arrivals.count; i++)
+		if (ops->arrivals.items[i].op.start_ns >= until_ns)
+			ops->arrivals.items[waiting++] = ops->arrivals.items[i];
+	ops->arrivals.count = waiting;
+	free(keys);
+}
+
+/* By thread, and in the order of the list; threads learn where theirs are. */
+static void put_by_thread(struct ops *ops, struct model_thread *threads, size_t thread_count)
+{
+	struct model_op *ordered = xmalloc(ops->list.count * sizeof(*ordered));
+	uint32_t place = 0;
+
+	for (size_t t = 0; t < thread_count; t++)
+		threads[t].ops = 0;
+	for (size_t i = 0; i < ops->list.count; i++)
+		threads[ops->list.items[i].thread].ops++;
+	for (size_t t = 0; t < thread_count; t++) {
+		threads[t].first_op = place;
+		place += threads[t].ops;
+		threads[t].ops = 0;
+	}
+	for (size_t i = 0; i < ops->list.count; i++) {
+		struct model_thread *thread = &threads[ops->list.items[i].thread];
+
+		ordered[thread->first_op + thread->ops++] = ops->list.items[i];
+	}
+	free(ops->list.items);
+	ops->list.items = ordered;
+	ops->list.capacity = ops->list.count;
+}
+
+/* Of those that begin at one time, what ends last is around the others; of those what came last. */
+static void put_outer_first(struct model_op *items, uint32_t count)
+{
+	for (uint32_t first = 0, end; first < count; first = end) {
+		struct order_key *keys;
+
+		for (end = first + 1; end < count && items[end].start_ns == items[first].start_ns;)
+			end++;
+		if (end == first + 1)
+			continue;
+		keys = xmalloc((end - first) * sizeof(*keys));
+		for (uint32_t i = 0; i < end - first; i++)
+			keys[i] = (struct order_key){.time_ns = UINT64_MAX - items[end - 1 - i].end_ns,
+						     .index = end - first - 1 - i};
+		order_sort(keys, end - first);
+		order_apply(keys, end - first, items + first, sizeof(*items));
+		free(keys);
+	}
+}
+
+/* Whether a later record, which stands before this one by now, tells of the same op. */
+static bool is_told_again(const struct model_op *kept, uint32_t count, const struct model_op *op)
+{
+	for (uint32_t i = 0; i < TWICE_MAX && i < count; i++) {
+		const struct model_op *other = &kept[count - 1 - i];
+
+		if (other->start_ns != op->start_ns)
+			return false;
+		if (other->name == op->name)
+			return op->truncated;
+	}
+	return false;
+}
+
+/* One that never ended goes on for as long as its process, unless its end may have been lost. */
+static void end_open(const struct ops *known, struct model_op *op, uint64_t end_ns)
+{
+	const struct model_thread *thread = &known->processes->threads.items[op->thread];
+	uint64_t exit_ns = known->processes->list.items[thread->process].exit_ns;
+	uint64_t last_ns = exit_ns && exit_ns < end_ns ? exit_ns : end_ns;
+
+	if (!ops_lost(known) && last_ns > op->end_ns)
+		op->end_ns = last_ns;
+}
+
+struct nesting {
+	ARRAY(uint32_t) open; /* in the list, outermost first */
+};
+
+static void leave_until(const struct ops *ops, struct nesting *nesting, uint64_t time_ns)
+{
+	while (nesting->open.count && ops->list.items[nesting->open.items[nesting->open.count - 1]].end_ns <= time_ns)
+		nesting->open.count--;
+}
+
+/* What begins in an op and ends behind it overlaps that. */
+static void enter(struct ops *ops, struct nesting *nesting, uint32_t index)
+{
+	struct model_op *op = &ops->list.items[index];
+
+	leave_until(ops, nesting, op->start_ns);
+	if (nesting->open.count && ops->list.items[nesting->open.items[nesting->open.count - 1]].end_ns < op->end_ns)
+		op->overlaps = true;
+	if (!op->overlaps)
+		array_push(&nesting->open, index);
+}
+
+void ops_join(struct ops *ops, const struct ops *known, struct model_thread *threads, uint64_t end_ns,
+	      uint64_t until_ns)
+{
+	size_t thread_count = known->processes->threads.count;
+	struct nesting nesting = {0};
+	uint32_t kept = 0;
+
+	take_begun(ops, known, until_ns);
+	put_by_thread(ops, threads, thread_count);
+	for (size_t t = 0; t < thread_count; t++) {
+		uint32_t first = threads[t].first_op, count = threads[t].ops;
+
+		threads[t].first_op = kept;
+		put_outer_first(ops->list.items + first, count);
+		nesting.open.count = 0;
+		for (uint32_t i = first; i < first + count; i++) {
+			struct model_op op = ops->list.items[i];
+
+			if (is_told_again(ops->list.items + threads[t].first_op, kept - threads[t].first_op, &op))
+				continue;
+			if (op.truncated && !op.continued)
+				end_open(known, &op, end_ns);
+			ops->list.items[kept] = op;
+			enter(ops, &nesting, kept++);
+		}
+		threads[t].ops = kept - threads[t].first_op;
+	}
+	ops->list.count = kept;
+	ops->until_ns = until_ns;
+	op_numbers_give(ops, known);
+	array_free(&nesting.open);
+}
+
+/* ---- calls ------------------------------------------------------------------------------------------------------ */
+
+void ops_join_calls(const struct ops *ops, const struct model_thread *threads, size_t thread_count,
+		    struct model_call *calls, size_t count)
+{
+	struct nesting *nestings;
+	uint32_t *next;
+
+	if (!ops->list.count)
+		return;
+	next = xcalloc(thread_count, sizeof(*next));
+	nestings = xcalloc(thread_count, sizeof(*nestings));
+	for (size_t i = 0; i < count && calls[i].start_ns < ops->until_ns; i++) {
+		const struct model_thread *thread = &threads[calls[i].thread];
+		struct nesting *nesting = &nestings[calls[i].thread];
+		const struct model_op *of_thread = ops->list.items + thread->first_op;
+
+		for (; next[calls[i].thread] < thread->ops; next[calls[i].thread]++) {
+			const struct model_op *op = &of_thread[next[calls[i].thread]];
+
+			if (op->start_ns > calls[i].start_ns)
+				break;
+			if (op->overlaps)
+				continue;
+			leave_until(ops, nesting, op->start_ns);
+			array_push(&nesting->open, thread->first_op + next[calls[i].thread]);
+		}
+		leave_until(ops, nesting, calls[i].start_ns);
+		if (nesting->open.count)
+			calls[i].op = 1 + ops->list.items[nesting->open.items[nesting->open.count - 1]].number;
+	}
+	for (size_t t = 0; t < thread_count; t++)
+		array_free(&nestings[t].open);
+	free(nestings);
+	free(next);
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Ops of PyTorch, as the agents told them: each is known when it has ended, so children come before what is around
+ * them.  Here they are put in order, by thread and begin, and those that do not nest are found.  Of a trace in parts
+ * each has the ops that begin in it, and those of before that are still open (model_op.continued).  Everything here is
+ * written by targets: hostile.
+ */
+#ifndef GPUTRACE_MODEL_OPS_H
+#define GPUTRACE_MODEL_OPS_H
+
+#include "base/array.h"
+#include "model/events.h"
+#include "model/lookup.h"
+#include "model/model.h"
+#include "model/process_table.h"
+#include "model/string_pool.h"
+
+struct op_arrival {
+	struct model_op op; /* its thread is not known yet */
+	uint32_t process, tid;
+};
+
+/* A thread that has ops, as the process names it. */
+struct op_thread_name {
+	uint32_t process, tid;
+};
+
+struct ops {
+	struct process_table *processes;
+	struct string_pool *strings;
+	ARRAY(struct op_arrival) arrivals;
+	ARRAY(struct model_op) list;		   /* in order: of all, or of the part at hand */
+	struct lookup texts;			   /* (space, key) to string */
+	struct lookup threads;			   /* (process + 1, tid) to thread, NONE until ops_find_threads */
+	ARRAY(struct op_thread_name) thread_names; /* those of threads, as they were met */
+	struct lookup lost_of;			   /* (space, 0) to losses: what its latest session lost so far */
+	ARRAY(uint64_t) losses;
+	uint64_t lost;	   /* in sessions that are over */
+	uint64_t number;   /* of the next one in order */
+	uint64_t until_ns; /* those that begin before this have been in a part */
+};
+
+void ops_init(struct ops *ops, struct process_table *processes, struct string_pool *strings, uint64_t seed);
+void ops_free(struct ops *ops); /* all but the list, which is the model's */
+
+/* What a key of new_op stands for, and the string of that; NONE: not told. */
+void ops_add_text(struct ops *ops, struct program program, uint32_t key, struct text text);
+uint32_t ops_text(const struct ops *ops, struct program program, uint32_t key);
+
+/* An op of that name, or that its thread has one. */
+void ops_add(struct ops *ops, struct program program, const struct new_op *op, uint32_t name);
+void ops_note_thread(struct ops *ops, struct program program, uint32_t tid);
+void ops_add_state(struct ops *ops, struct program program, const struct new_op_state *state);
+uint64_t ops_lost(const struct ops *ops);
+
+/* The thread of an arrival; known: the ops of whoever has read the whole trace.  NONE. */
+uint32_t ops_thread_of(const struct ops *known, const struct op_arrival *arrival);
+
+/* After the last one of the trace: makes the threads that nobody else knew. */
+void ops_find_threads(struct ops *ops);
+
+/*
+ * Puts those in order that begin before until_ns (UINT64_MAX: all); threads learn where theirs are.  known: the ops of
+ * whoever has read the whole trace, with its threads; end_ns: of the trace.
+ */
+void ops_join(struct ops *ops, const struct ops *known, struct model_thread *threads, uint64_t end_ns,
+	      uint64_t until_ns);
+
+/* Calls that were made before until_ns learn which op they were made in; they are by start. */
+void ops_join_calls(const struct ops *ops, const struct model_thread *threads, size_t thread_count,
+		    struct model_call *calls, size_t count);
+
+#endif
