@@ -16,7 +16,8 @@ struct kept_slice {
 	struct timeline_arg args[32];
 	uint32_t arg_count;
 	char stack[256]; /* "inner;[2];outer" */
-	uint64_t flows_out[8], flow_in;
+	uint64_t flows_out[8], flow_in, op;
+	struct timeline_link link;
 	uint32_t flow_out_count;
 	uint32_t flow_from_track;
 	uint64_t flow_from_ns;
@@ -40,6 +41,8 @@ __attribute__((unused)) static bool keep_slice(void *context, const struct timel
 				  .flow_in = slice->flow_in,
 				  .flow_from_track = slice->flow_from_track,
 				  .flow_from_ns = slice->flow_from_ns,
+				  .op = slice->op,
+				  .link = slice->link,
 				  .flow_out_count = slice->flow_out_count};
 
 	if (slice->name.code != TIMELINE_NONE)

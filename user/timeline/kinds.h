@@ -9,6 +9,7 @@ struct visit;
 void visit_python(struct visit *visit);	     /* functions; thread by thread */
 void visit_interpreter(struct visit *visit); /* collections and imports of the whole trace; thread by thread */
 void visit_ranges(struct visit *visit);	     /* NVTX; thread by thread */
+void visit_ops(struct visit *visit);	     /* of PyTorch; thread by thread */
 void visit_jits(struct visit *visit);
 void visit_calls(struct visit *visit);
 void visit_operations(struct visit *visit); /* of GPUs */

@@ -15,14 +15,16 @@ enum timeline_category {
 	TIMELINE_KERNEL,
 	TIMELINE_MEMCPY,
 	TIMELINE_MEMSET,
-	TIMELINE_SYNC,	 /* a wait for the GPU */
-	TIMELINE_PYTHON, /* a function of Python */
-	TIMELINE_GC,	 /* a collection by Python's garbage collector */
-	TIMELINE_IMPORT, /* of a Python module */
-	TIMELINE_RANGE,	 /* NVTX, with a length */
-	TIMELINE_MARK,	 /* NVTX: a point in time, end_ns is start_ns */
-	TIMELINE_JIT,	 /* the driver compiled code for the GPU, or used its cache */
-	TIMELINE_CUPTI,	 /* what CUPTI itself cost */
+	TIMELINE_SYNC,	   /* a wait for the GPU */
+	TIMELINE_PYTHON,   /* a function of Python */
+	TIMELINE_GC,	   /* a collection by Python's garbage collector */
+	TIMELINE_IMPORT,   /* of a Python module */
+	TIMELINE_RANGE,	   /* NVTX, with a length */
+	TIMELINE_MARK,	   /* NVTX: a point in time, end_ns is start_ns */
+	TIMELINE_OP,	   /* of PyTorch */
+	TIMELINE_NAMED_OP, /* what a program of PyTorch names (record_function) */
+	TIMELINE_JIT,	   /* the driver compiled code for the GPU, or used its cache */
+	TIMELINE_CUPTI,	   /* what CUPTI itself cost */
 	TIMELINE_CATEGORIES
 };
 
@@ -133,7 +135,12 @@ enum timeline_arg_type {
 	X(RANGE_KIND, TEXT, "NVTX")                                                                                    \
 	X(DOMAIN, TEXT, "domain")                                                                                      \
 	X(CACHE_BYTES, NUMBER, "cache bytes")                                                                          \
-	X(OF_CALL, NUMBER, "of call") /* CORRELATION of the call it happened in */
+	X(OF_CALL, NUMBER, "of call") /* CORRELATION of the call it happened in */                                     \
+	/* ops of PyTorch */                                                                                           \
+	X(OP_HANDLE, NUMBER, "Record function id") /* PyTorch's own number of it, 0: none */                           \
+	X(OP_SEQUENCE, SIGNED, "Sequence number")  /* autograd's */                                                    \
+	X(OP_FORWARD, NUMBER, "Fwd thread id")	   /* PyTorch's number of the thread of the forward op */              \
+	X(OP_INDEX, NUMBER, "Ev Idx")		   /* from 0, unique in the timeline */
 
 enum timeline_arg_key {
 #define TIMELINE_ARG_ENUMERATOR(enumerator, type, name) TIMELINE_ARG_##enumerator,
@@ -179,6 +186,14 @@ struct timeline_slice {
 	/* Where the arrow that ends here begins, if no slice says so; TIMELINE_NONE: one does. */
 	uint32_t flow_from_track;
 	uint64_t flow_from_ns;
+	uint64_t op; /* from 1, unique in the timeline: of an op; of a call or GPU work: the op it was made in, 0: none
+		      */
+	/* An arrow from a forward op to the backward one that this is, unless its number is 0. */
+	struct timeline_link {
+		uint64_t number; /* from 1, unique in the timeline */
+		uint64_t from_ns;
+		uint32_t from_track;
+	} link;
 };
 
 /* Memory came from CUDA or went back: a point in time on the track of who asked, and a new value of a counter. */

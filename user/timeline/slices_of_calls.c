@@ -57,6 +57,7 @@ static void visit_call(struct visit *visit, uint32_t index)
 		    timeline->thread_tracks[call->thread], call->start_ns,
 		    call_end(timeline->model, timeline->calls, index));
 	draft.slice.name.text = api_name(call->api);
+	draft.slice.op = call->op;
 	draft_number(&draft, TIMELINE_ARG_CBID, GPT_API_CBID(call->api));
 	draft_number(&draft, TIMELINE_ARG_CORRELATION, correlation_of_call(timeline->ids, call));
 	if (timeline->ids->renumbered && call->corr)

@@ -93,6 +93,7 @@ static void visit_operation(struct visit *visit, uint32_t index)
 
 	draft_begin(&draft, categories[op->kind], track, op->start_ns, op->end_ns);
 	draft.slice.name.text = gpu_name(model, op, to.name, sizeof(to.name));
+	draft.slice.op = op->call == NONE ? 0 : model->calls[op->call].op;
 	draft_arg(&draft, TIMELINE_ARG_DEVICE)->gpu = op->device;
 	draft_number(&draft, TIMELINE_ARG_CONTEXT, op->context);
 	draft_arg(&draft, TIMELINE_ARG_STREAM)->stream = (struct timeline_stream){

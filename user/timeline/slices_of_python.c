@@ -21,6 +21,14 @@ static void visit_function(struct visit *visit, uint32_t track, const struct pyt
 	visit_slice(visit, &draft.slice);
 }
 
+/* What is drawn from calls need not nest with ops of PyTorch. */
+static uint32_t drawn_track(const struct timeline *timeline, uint32_t track)
+{
+	const struct timeline_track *next = &timeline->tracks.items[track + 1];
+
+	return track + 1 < timeline->tracks.count && next->kind == TIMELINE_TRACK_PYTHON ? track + 1 : track;
+}
+
 void visit_python(struct visit *visit)
 {
 	const struct timeline *timeline = visit->timeline;
@@ -36,7 +44,7 @@ void visit_python(struct visit *visit)
 			continue;
 		python_slices_draw(python, model, timeline->calls, i, visit->last);
 		for (size_t k = 0; k < python->drawn.count && !visit->ended; k++)
-			visit_function(visit, track, &python->drawn.items[k], "snapshots");
+			visit_function(visit, drawn_track(timeline, track), &python->drawn.items[k], "snapshots");
 		while (!visit->ended && traced_slices_next(&traced, python, model, i, visit->last, &slice))
 			visit_function(visit, track, &slice, "calls");
 		traced_slices_free(&traced);

@@ -20,6 +20,20 @@ static void include_spans(struct timeline *timeline, const struct model_span *sp
 			include(timeline, spans[i].start_ns, span_end(timeline->model, &spans[i]));
 }
 
+static void include_ops(struct timeline *timeline)
+{
+	const struct model *model = timeline->model;
+
+	for (uint32_t i = 0; i < model->op_count; i++) {
+		const struct model_op *op = &model->ops[i];
+
+		if (op->continued || !timeline_has_thread(timeline, op->thread))
+			continue;
+		include(timeline, op->start_ns, op->end_ns);
+		timeline->placement->omitted.ops += op->overlaps;
+	}
+}
+
 static void include_calls(struct timeline *timeline)
 {
 	const struct model *model = timeline->model;
@@ -65,6 +79,7 @@ void timeline_span_part(struct timeline *timeline, bool first)
 	}
 	include_spans(timeline, model->pycalls, model->pycall_count);
 	include_spans(timeline, model->ranges, model->range_count);
+	include_ops(timeline);
 	include_calls(timeline);
 	include_gpus(timeline);
 	/* CUPTI's overhead may end long after the recording, which goes no further for it. */

@@ -89,6 +89,7 @@ static void visit_part(struct visit *visit)
 	visit_python(visit);
 	visit_interpreter(visit);
 	visit_ranges(visit);
+	visit_ops(visit);
 	visit_jits(visit);
 	visit_calls(visit);
 	visit_operations(visit);
@@ -112,6 +113,7 @@ int timeline_visit(struct timeline *timeline, const struct timeline_visitor *vis
 		visit.first = false;
 	}
 	python_slices_free(&visit.python);
+	op_links_free(&visit.links);
 	tally_free(&visit.held);
 	array_free(&visit.frames);
 	array_free(&visit.names);

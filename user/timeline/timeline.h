@@ -40,6 +40,8 @@ struct timeline_group {
 enum timeline_track_kind {
 	TIMELINE_TRACK_THREAD,	    /* calls and Python functions; they nest */
 	TIMELINE_TRACK_INTERPRETER, /* a thread's collections and imports, which need not nest with its slices */
+	TIMELINE_TRACK_PYTHON, /* of a thread with ops of PyTorch: Python functions as far as calls tell of them, which
+				* need not nest with those */
 	TIMELINE_TRACK_COMPILER, /* JIT compilation on a thread: CUPTI's times are too inexact to nest in its calls */
 	TIMELINE_TRACK_RANGES,	 /* NVTX of a thread and domain: those pushed nest, those started are on lanes */
 	TIMELINE_TRACK_STREAM,	 /* GPU operations of a stream; what overlaps is on lanes */
@@ -79,6 +81,7 @@ struct timeline_omissions {
 	uint64_t unseen;  /* GPU operations whose launch was not seen: they are there, but no arrow leads to them */
 	/* Beyond TIMELINE_LANES_MAX at a time; of waits also those on no known device. */
 	uint64_t operations, syncs, jits, ranges;
+	uint64_t ops; /* of PyTorch, that overlap others of their thread */
 };
 
 struct timeline_placement;
@@ -90,6 +93,7 @@ struct timeline {
 	const struct model *model; /* the part at hand: the last one, or while it is visited that which is */
 	uint64_t start_ns, end_ns; /* what it spans: the recording, and whatever lies outside of it */
 	bool several;		   /* more than one process made calls or had GPU work */
+	bool has_ops;		   /* of PyTorch */
 	uint32_t busiest;	   /* the track of the thread with most calls, TIMELINE_NONE: there is no thread */
 
 	/* Processes in the model's order, then GPUs; the last is CUPTI, always. */

@@ -91,11 +91,17 @@ static void add_threads(struct timeline *timeline)
 			timeline->busiest = timeline->thread_tracks[i];
 			most_calls = thread->calls;
 		}
+		track.thread = timeline->thread_tracks[i];
+		if (thread->has_ops) {
+			timeline->has_ops = true;
+			track.kind = TIMELINE_TRACK_PYTHON;
+			track.first = (uint32_t)timeline->tracks.count;
+			add_track(timeline, track);
+		}
 		if (!thread->pyspans)
 			continue;
 		track.kind = TIMELINE_TRACK_INTERPRETER;
 		track.first = (uint32_t)timeline->tracks.count;
-		track.thread = timeline->thread_tracks[i];
 		add_track(timeline, track);
 	}
 }

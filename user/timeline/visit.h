@@ -9,6 +9,7 @@
 #include "base/array.h"
 #include "base/tally.h"
 #include "model/model.h"
+#include "timeline/op_links.h"
 #include "timeline/python_slices.h"
 #include "timeline/timeline.h"
 
@@ -21,6 +22,7 @@ struct visit {
 	bool first, last;	     /* of the parts */
 	struct python_slices python; /* what is open */
 	struct tally held;	     /* memory, by counter; ns: bytes */
+	struct op_links links;	     /* of forward ops of PyTorch */
 	/* Memory for what the slice at hand points to. */
 	ARRAY(struct timeline_frame) frames;
 	uint32_t stack; /* of the model, whose frames these are; NONE */

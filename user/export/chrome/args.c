@@ -140,7 +140,7 @@ static bool put_peculiar(struct chrome *chrome, const struct timeline_slice *sli
 	switch (arg->key) {
 	case TIMELINE_ARG_RANGE:
 		sink_text(chrome->out, &",\"External id\":"[bare]);
-		sink_u64(chrome->out, CHROME_STEP_ID + 1 + arg->number);
+		sink_u64(chrome->out, (chrome->timeline->has_ops ? CHROME_RANGE_ID : CHROME_STEP_ID + 1) + arg->number);
 		return true;
 	case TIMELINE_ARG_EVENT_RECORD:
 		if (arg->number)

@@ -9,8 +9,12 @@
 
 #include "export/chrome/file.h"
 
-/* The "External id" of the one step that each file has; those of NVTX ranges follow. */
+/*
+ * The "External id" of the one step that each file has.  Those of PyTorch's ops follow where there are any, else those
+ * of NVTX ranges, which begin at CHROME_RANGE_ID beside ops.
+ */
 #define CHROME_STEP_ID 1u
+#define CHROME_RANGE_ID (1ull << 40)
 
 /* All of them with commas in front; the first has none when `bare`. */
 void chrome_put_args(struct chrome *chrome, const struct timeline_slice *slice, bool bare);

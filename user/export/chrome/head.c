@@ -2,6 +2,7 @@
 #include "export/chrome/head.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "model/model.h"
 
@@ -134,6 +135,12 @@ static void put_thousandths(struct sink *out, uint32_t value)
 	sink_short(out, digits, sizeof(digits));
 }
 
+/* Whether a cause of loss is named: what nobody asked for cannot have been lost. */
+static bool is_named(const struct timeline *timeline, const struct model_loss *loss)
+{
+	return loss->count || timeline->has_ops || strcmp(loss->name, "ops_lost") != 0;
+}
+
 static void put_receipt(struct chrome *chrome)
 {
 	const struct model_receipt *receipt = &model_source(chrome->timeline->model)->receipt;
@@ -187,9 +194,12 @@ static void put_receipt(struct chrome *chrome)
 	sink_literal(chrome->out, "{");
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
 		put_number(chrome->out, numbers[i].name, numbers[i].value);
+	if (chrome->timeline->has_ops)
+		put_number(chrome->out, "file_ops_not_plotted", omitted->ops);
 	model_losses(receipt, losses);
 	for (size_t i = 0; i < MODEL_LOSSES; i++)
-		put_number(chrome->out, losses[i].name, losses[i].count);
+		if (is_named(chrome->timeline, &losses[i]))
+			put_number(chrome->out, losses[i].name, losses[i].count);
 	put_key(chrome->out, "complete_percent");
 	put_thousandths(chrome->out, model_completeness(chrome->timeline->model));
 	sink_literal(chrome->out, ", \"truncated\": ");

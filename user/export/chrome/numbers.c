@@ -64,7 +64,8 @@ static void number_groups(struct chrome_numbers *numbers, const struct timeline 
 
 static void number_threads(struct chrome_numbers *numbers, const struct timeline *timeline)
 {
-	static const enum timeline_track_kind kinds[] = {TIMELINE_TRACK_THREAD, TIMELINE_TRACK_INTERPRETER};
+	static const enum timeline_track_kind kinds[] = {TIMELINE_TRACK_THREAD, TIMELINE_TRACK_INTERPRETER,
+							 TIMELINE_TRACK_PYTHON};
 	struct tally used = {0};
 
 	/* Threads first: they keep their numbers. */
@@ -102,6 +103,7 @@ static void number_track(struct chrome_numbers *numbers, const struct timeline_t
 		row->order = row->tid;
 		break;
 	case TIMELINE_TRACK_INTERPRETER:
+	case TIMELINE_TRACK_PYTHON:
 		row->order = numbers->rows[track->thread].tid;
 		break;
 	case TIMELINE_TRACK_COMPILER:

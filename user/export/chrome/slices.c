@@ -17,21 +17,24 @@ struct literal {
 	}
 #define EVENT(category) LITERAL(",\n{\"ph\":\"X\",\"cat\":\"" category "\",\"name\":\"")
 
-/* How the event of a category begins, up to its name, and how its args do. */
+/* How the event of a category begins, up to its name, and how its args do; of_op: they begin with the op's number. */
 static const struct {
 	struct literal event, args;
+	bool of_op;
 } heads[TIMELINE_CATEGORIES] = {
-	[TIMELINE_RUNTIME_CALL] = {EVENT("cuda_runtime"), LITERAL("\"External id\":0")},
-	[TIMELINE_DRIVER_CALL] = {EVENT("cuda_driver"), LITERAL("\"External id\":0")},
-	[TIMELINE_KERNEL] = {EVENT("kernel"), LITERAL("\"External id\":0,\"queued\":0")},
-	[TIMELINE_MEMCPY] = {EVENT("gpu_memcpy"), LITERAL("\"External id\":0")},
-	[TIMELINE_MEMSET] = {EVENT("gpu_memset"), LITERAL("\"External id\":0")},
+	[TIMELINE_RUNTIME_CALL] = {EVENT("cuda_runtime"), LITERAL(""), true},
+	[TIMELINE_DRIVER_CALL] = {EVENT("cuda_driver"), LITERAL(""), true},
+	[TIMELINE_KERNEL] = {EVENT("kernel"), LITERAL(",\"queued\":0"), true},
+	[TIMELINE_MEMCPY] = {EVENT("gpu_memcpy"), LITERAL(""), true},
+	[TIMELINE_MEMSET] = {EVENT("gpu_memset"), LITERAL(""), true},
 	[TIMELINE_SYNC] = {EVENT("cuda_sync"), LITERAL("")},
 	[TIMELINE_PYTHON] = {EVENT("python_function"), LITERAL("")},
 	[TIMELINE_GC] = {EVENT("python_gc"), LITERAL("")},
 	[TIMELINE_IMPORT] = {EVENT("python_import"), LITERAL("")},
 	[TIMELINE_RANGE] = {EVENT("user_annotation"), LITERAL("")},
 	[TIMELINE_MARK] = {LITERAL(",\n{\"ph\":\"i\",\"cat\":\"nvtx_mark\",\"s\":\"t\",\"name\":\""), LITERAL("")},
+	[TIMELINE_OP] = {EVENT("cpu_op"), LITERAL(""), true},
+	[TIMELINE_NAMED_OP] = {EVENT("user_annotation"), LITERAL(""), true},
 	[TIMELINE_JIT] = {EVENT("jit"), LITERAL("")},
 	[TIMELINE_CUPTI] = {EVENT("overhead"), LITERAL("")},
 };
@@ -40,6 +43,7 @@ static void put_name(struct chrome *chrome, const struct timeline_slice *slice)
 {
 	const struct timeline_name *name = &slice->name;
 	bool is_range = slice->category == TIMELINE_RANGE || slice->category == TIMELINE_MARK;
+	bool is_op = slice->category == TIMELINE_OP || slice->category == TIMELINE_NAMED_OP;
 	struct sink *out = chrome->out;
 
 	if (name->code != TIMELINE_NONE) {
@@ -47,8 +51,8 @@ static void put_name(struct chrome *chrome, const struct timeline_slice *slice)
 				timeline_code(chrome->timeline, name->code).first_line);
 		return;
 	}
-	if (is_range && !strncmp(name->text, STEP, strlen(STEP)))
-		sink_literal(out, "NVTX ");
+	if ((is_range || is_op) && !strncmp(name->text, STEP, strlen(STEP)))
+		sink_text(out, is_range ? "NVTX " : "torch ");
 	sink_json_part(out, name->before, is_range);
 	sink_json_part(out, name->text, is_range);
 }
@@ -78,6 +82,28 @@ static void put_flow(struct chrome *chrome, uint32_t track, uint64_t time_ns, bo
 	sink_literal(out, ",\"cat\":\"ac2g\",\"name\":\"ac2g\"}");
 }
 
+/* From a forward op of PyTorch to the backward one that this is. */
+static void put_link(struct chrome *chrome, const struct timeline_slice *slice)
+{
+	static const char tail[] = ",\"cat\":\"fwdbwd\",\"name\":\"fwdbwd\"}";
+	struct sink *out = chrome->out;
+
+	sink_literal(out, ",\n{\"ph\":\"s\",\"id\":");
+	sink_u64(out, slice->link.number);
+	put_place(chrome, slice->link.from_track, slice->link.from_ns, false);
+	sink_text(out, tail);
+	sink_literal(out, ",\n{\"ph\":\"f\",\"bp\":\"e\",\"id\":");
+	sink_u64(out, slice->link.number);
+	put_place(chrome, slice->track, slice->start_ns, false);
+	sink_text(out, tail);
+}
+
+static void put_op(struct sink *out, uint64_t op)
+{
+	sink_literal(out, "\"External id\":");
+	sink_u64(out, op ? CHROME_STEP_ID + op : 0);
+}
+
 bool chrome_put_slice(void *context, const struct timeline_slice *slice)
 {
 	struct chrome *chrome = context;
@@ -92,8 +118,10 @@ bool chrome_put_slice(void *context, const struct timeline_slice *slice)
 		sink_us(out, slice->end_ns - slice->start_ns);
 	}
 	sink_literal(out, ",\"args\":{");
+	if (heads[slice->category].of_op)
+		put_op(out, slice->op);
 	sink_short(out, args->text, args->length);
-	chrome_put_args(chrome, slice, !args->length);
+	chrome_put_args(chrome, slice, !args->length && !heads[slice->category].of_op);
 	sink_literal(out, "}}");
 	for (uint32_t i = 0; i < slice->flow_out_count; i++)
 		put_flow(chrome, slice->track, slice->start_ns, true, slice->flows_out[i]);
@@ -101,6 +129,8 @@ bool chrome_put_slice(void *context, const struct timeline_slice *slice)
 		put_flow(chrome, slice->flow_from_track, slice->flow_from_ns, true, slice->flow_in);
 	if (slice->flow_in)
 		put_flow(chrome, slice->track, slice->start_ns, false, slice->flow_in);
+	if (slice->link.number)
+		put_link(chrome, slice);
 	return !out->error;
 }
 

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Ops of PyTorch, with the arguments that Kineto gives them, and where their arrows begin. */
+#include "timeline/members.h"
+#include "timeline/kinds.h"
+#include "timeline/visit.h"
+
+static struct timeline_link link_to(struct visit *visit, const struct model_op *op)
+{
+	const struct timeline *timeline = visit->timeline;
+	struct op_link_begin forward;
+
+	if (!op_links_take(&visit->links, timeline->model, op, &forward))
+		return (struct timeline_link){0};
+	return (struct timeline_link){
+		.number = op->number + 1,
+		.from_ns = forward.start_ns,
+		.from_track = timeline->thread_tracks[forward.thread],
+	};
+}
+
+static void visit_op(struct visit *visit, const struct model_op *op)
+{
+	const struct timeline *timeline = visit->timeline;
+	struct draft draft;
+
+	draft_begin(&draft, op->scope == GPT_AGENT_OP_USER_SCOPE ? TIMELINE_NAMED_OP : TIMELINE_OP,
+		    timeline->thread_tracks[op->thread], op->start_ns, op->end_ns);
+	draft.slice.name.text = op->name == NONE ? "(name not known)" : timeline->model->strings[op->name];
+	draft.slice.op = op->number + 1;
+	draft_number(&draft, TIMELINE_ARG_OP_HANDLE, op->handle);
+	if (op->sequence >= 0) {
+		draft_signed(&draft, TIMELINE_ARG_OP_SEQUENCE, op->sequence);
+		draft_number(&draft, TIMELINE_ARG_OP_FORWARD, op->forward_thread);
+	}
+	draft_number(&draft, TIMELINE_ARG_OP_INDEX, op->number);
+	if (op->truncated)
+		draft_text(&draft, TIMELINE_ARG_END, "not seen");
+	draft.slice.link = link_to(visit, op);
+	visit_slice(visit, &draft.slice);
+}
+
+static bool is_drawn(const struct timeline *timeline, const struct model_op *op)
+{
+	return !op->continued && !op->overlaps && timeline_has_thread(timeline, op->thread);
+}
+
+void visit_ops(struct visit *visit)
+{
+	const struct timeline *timeline = visit->timeline;
+	const struct model *model = timeline->model;
+
+	op_links_begin_part(&visit->links);
+	for (uint32_t i = 0; i < model->op_count; i++)
+		if (is_drawn(timeline, &model->ops[i]))
+			op_links_note(&visit->links, model, &model->ops[i]);
+	for (uint32_t i = 0; i < model->op_count && !visit->ended; i++)
+		if (is_drawn(timeline, &model->ops[i]))
+			visit_op(visit, &model->ops[i]);
+}
