@@ -15,6 +15,7 @@ void analyses_begin(struct analyses *all, const struct model *first, unsigned wh
 	memory_peaks_init(&all->memory, first);
 	interpreter_init(&all->interpreter, first);
 	nvtx_init(&all->nvtx, first);
+	ops_by_name_init(&all->ops, first);
 	utilization_init(&all->utilization, &all->window);
 	threads_init(&all->threads, first);
 	stack_sums_init(&all->gpu_stacks, first);
@@ -44,6 +45,7 @@ void analyses_begin_part(struct analyses *all, const struct model *part)
 	all->gpu_stacks.model = part;
 	all->call_stacks.model = part;
 	nvtx_begin_part(&all->nvtx, part);
+	all->ops.model = part;
 	waits_begin_part(&all->waits, part);
 	all->calls += due_count(&part->calls_due, part->call_count);
 	all->gpu_ops += due_count(&part->gpu_due, part->gpu_count);
@@ -74,6 +76,10 @@ void analyses_add_call(struct analyses *all, const struct call_event *event)
 		failures_add_call(&all->failures, event);
 	if (all->which & ANALYZE_NVTX)
 		nvtx_add_call(&all->nvtx, event);
+	if (all->which & ANALYZE_OPS)
+		ops_by_name_add_call(&all->ops, event);
+	if (all->which & ANALYZE_KEY_AVERAGES)
+		key_averages_add_call(&all->keys, event);
 	if (all->which & ANALYZE_THREADS)
 		threads_add_call(&all->threads, event);
 	if (all->which & ANALYZE_CALL_STACKS)
@@ -89,6 +95,8 @@ void analyses_add_gpu(struct analyses *all, const struct gpu_event *event)
 		kernels_add_gpu(&all->kernels, event);
 	if (all->which & ANALYZE_MEMCPYS)
 		memcpys_add_gpu(&all->memcpys, event);
+	if (all->which & ANALYZE_KEY_AVERAGES)
+		key_averages_add_gpu(&all->keys, event);
 	if (all->which & ANALYZE_IDLE)
 		idle_add_gpu(&all->idle, event);
 	if (all->which & ANALYZE_INTERPRETER)
@@ -141,6 +149,12 @@ void analyses_end_range(struct analyses *all, const struct range_event *event)
 		nvtx_end_range(&all->nvtx, event);
 }
 
+void analyses_add_op(struct analyses *all, const struct op_event *event)
+{
+	if (all->which & ANALYZE_OPS)
+		ops_by_name_add_op(&all->ops, event);
+}
+
 /* Lines without Python are numbered as they are met here, so order matters. */
 void analyses_finish(struct analyses *all)
 {
@@ -176,6 +190,10 @@ void analyses_finish(struct analyses *all)
 		interpreter_finish(&all->interpreter);
 	if (all->which & ANALYZE_NVTX)
 		nvtx_finish(&all->nvtx);
+	if (all->which & ANALYZE_OPS)
+		ops_by_name_finish(&all->ops);
+	if (all->which & ANALYZE_KEY_AVERAGES)
+		key_averages_finish(&all->keys, &all->ops);
 	if (all->which & ANALYZE_UTILIZATION)
 		utilization_finish(&all->utilization);
 }
@@ -195,6 +213,8 @@ void analyses_free(struct analyses *all)
 	memory_peaks_free(&all->memory);
 	interpreter_free(&all->interpreter);
 	nvtx_free(&all->nvtx);
+	ops_by_name_free(&all->ops);
+	key_averages_free(&all->keys);
 	utilization_free(&all->utilization);
 	threads_free(&all->threads);
 	stack_sums_free(&all->gpu_stacks);

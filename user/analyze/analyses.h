@@ -15,11 +15,13 @@
 #include "analyze/interpreter.h"
 #include "analyze/jit.h"
 #include "analyze/kernels.h"
+#include "analyze/key_averages.h"
 #include "analyze/line_sums.h"
 #include "analyze/lines.h"
 #include "analyze/memcpys.h"
 #include "analyze/memory_peaks.h"
 #include "analyze/nvtx.h"
+#include "analyze/ops.h"
 #include "analyze/stack_sums.h"
 #include "analyze/threads.h"
 #include "analyze/untimed.h"
@@ -42,14 +44,16 @@ enum analysis {
 	ANALYZE_NVTX = 1 << 12,
 	ANALYZE_UTILIZATION = 1 << 13,
 	ANALYZE_THREADS = 1 << 14,
-	ANALYZE_GPU_STACKS = 1 << 15,
-	ANALYZE_CALL_STACKS = 1 << 16,
+	ANALYZE_OPS = 1 << 15,
+	ANALYZE_GPU_STACKS = 1 << 16,
+	ANALYZE_CALL_STACKS = 1 << 17,
+	ANALYZE_KEY_AVERAGES = 1 << 18,		 /* with ANALYZE_OPS */
 	ANALYZE_TABLES = ANALYZE_GPU_STACKS - 1, /* all of those before */
 	/* of use where there are GPU operations */
 	ANALYZE_WITH_GPU = ANALYZE_GPU_LINES | ANALYZE_UNTIMED | ANALYZE_KERNELS | ANALYZE_MEMCPYS | ANALYZE_IDLE |
 			   ANALYZE_WAITS | ANALYZE_NVTX | ANALYZE_UTILIZATION | ANALYZE_GPU_STACKS,
 	ANALYZE_WITHOUT_GPU = ANALYZE_CALL_LINES | ANALYZE_CALL_STACKS, /* and where there are none */
-	ANALYZE_IF_OF_USE = 1 << 17, /* of those two only what is, once that is known */
+	ANALYZE_IF_OF_USE = 1 << 19, /* of those two only what is, once that is known */
 };
 
 /* Stays where it is while it is in use. */
@@ -75,6 +79,8 @@ struct analyses {
 	struct memory_peaks memory;
 	struct interpreter interpreter;
 	struct nvtx nvtx;
+	struct ops_by_name ops;
+	struct key_averages keys;
 	struct utilization utilization;
 	struct threads threads;
 	struct stack_sums gpu_stacks;  /* GPU time by stack */
@@ -97,10 +103,13 @@ void analyses_add_span(struct analyses *all, const struct span_event *event);
 void analyses_add_range(struct analyses *all, const struct range_event *event);
 void analyses_end_range(struct analyses *all, const struct range_event *event);
 
+void analyses_add_op(struct analyses *all, const struct op_event *event);
+
 /* Whether the sums of call_event over operations are looked at. */
 static inline bool analyses_want_operations(const struct analyses *all)
 {
-	return all->which & ANALYZE_NVTX && nvtx_has_ranges(&all->nvtx);
+	return (all->which & ANALYZE_NVTX && nvtx_has_ranges(&all->nvtx)) ||
+	       (all->which & ANALYZE_OPS && ops_by_name_has_ops(&all->ops));
 }
 
 /* Makes the rows. */

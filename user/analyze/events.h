@@ -5,8 +5,8 @@
  * the trace; numbers of processes, threads, devices, strings, codes, frames, stacks and callers stay.
  *
  * All come by the time at which they began; GPU operations without times come with the part in which they arrived,
- * before all else in it.  Of those that began at one time ranges come first, then calls, then operations.  An operation
- * that seems to begin before the call that launched it comes before it.
+ * before all else in it.  Of those that began at one time ranges come first, then ops of PyTorch, calls, and
+ * operations. An operation that seems to begin before the call that launched it comes before it.
  */
 #ifndef GPUTRACE_ANALYZE_EVENTS_H
 #define GPUTRACE_ANALYZE_EVENTS_H
@@ -83,6 +83,11 @@ struct span_event {
  */
 struct range_event {
 	const struct model_span *range;
+};
+
+/* An op of PyTorch; it comes before those inside of it and the calls that were made in it. */
+struct op_event {
+	const struct model_op *op;
 };
 
 /* What the driver needs to begin a memcpy. */

@@ -28,6 +28,8 @@ static uint64_t due(const struct walk *walk, enum walk_kind kind)
 		return part->memories[next].time_ns;
 	case WALK_RANGE:
 		return part->ranges[walk->ranges[next]].start_ns;
+	case WALK_OP:
+		return part->ops[walk->ops[next]].start_ns;
 	case WALK_SPAN:
 		time_ns = part->pyspans[walk->spans[next]].start_ns;
 		break;
@@ -191,12 +193,19 @@ static void feed_range(struct walk *walk)
 	analyses_add_range(walk->all, &(struct range_event){.range = &walk->part->ranges[index]});
 }
 
+static void feed_op(struct walk *walk)
+{
+	uint32_t index = walk->ops[take(walk, WALK_OP)];
+
+	analyses_add_op(walk->all, &(struct op_event){.op = &walk->part->ops[index]});
+}
+
 static void feed_all(struct walk *walk)
 {
 	static void (*const feed[WALK_KINDS])(struct walk *) = {
 		[WALK_RANGE] = feed_range, [WALK_CALL] = feed_call,	[WALK_GPU] = feed_gpu,
 		[WALK_SYNC] = feed_sync,   [WALK_JIT] = feed_jit,	[WALK_SPAN] = feed_span,
-		[WALK_EXIT] = feed_exit,   [WALK_MEMORY] = feed_memory,
+		[WALK_EXIT] = feed_exit,   [WALK_MEMORY] = feed_memory, [WALK_OP] = feed_op,
 	};
 
 	for (;;) {
@@ -295,6 +304,24 @@ static void begin_ranges(struct walk *walk)
 	walk->end[WALK_RANGE] = count;
 }
 
+/* And those; of several that begin at one time those around others stay first. */
+static void begin_ops(struct walk *walk)
+{
+	const struct model *part = walk->part;
+	struct moment *ops;
+	uint32_t count = 0;
+
+	walk->next[WALK_OP] = walk->end[WALK_OP] = 0;
+	if (!(walk->all->which & ANALYZE_OPS) || !part->op_count)
+		return;
+	ops = xmalloc(part->op_count * sizeof(*ops));
+	for (uint32_t i = 0; i < part->op_count; i++)
+		if (!part->ops[i].continued)
+			ops[count++] = (struct moment){part->ops[i].start_ns, i};
+	walk->ops = sorted(ops, count);
+	walk->end[WALK_OP] = count;
+}
+
 /* ---- waiting of which CUPTI told ----------------------------------------------------------------------------- */
 
 /* What an earlier part told of calls that are due now. */
@@ -363,13 +390,16 @@ void walk_add_part(struct walk *walk, const struct model *part)
 	begin_kind(walk, WALK_JIT, &part->jits_due, part->jit_count);
 	begin_kind(walk, WALK_MEMORY, &part->memories_due, part->memory_count);
 	begin_ranges(walk);
+	begin_ops(walk);
 	find_told(walk);
 	for (enum walk_kind kind = 0; kind < WALK_KINDS; kind++)
 		walk->due_ns[kind] = due(walk, kind);
 	feed_all(walk);
 	free(walk->ranges);
+	free(walk->ops);
 	free(walk->wait_told);
 	walk->ranges = NULL;
+	walk->ops = NULL;
 	walk->wait_told = NULL;
 }
 

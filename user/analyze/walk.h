@@ -12,6 +12,7 @@
 /* Of several events at one time these come first. */
 enum walk_kind {
 	WALK_RANGE,
+	WALK_OP,
 	WALK_CALL,
 	WALK_GPU,
 	WALK_SYNC,
@@ -32,6 +33,7 @@ struct walk {
 	uint32_t *spans;			    /* model.pyspans by start; of the whole trace */
 	uint32_t exit_count, span_count;
 	uint32_t *ranges;	    /* model.ranges that begin in this part, by start */
+	uint32_t *ops;		    /* the same of model.ops */
 	uint8_t *wait_told;	    /* by model.calls; NULL: of none */
 	ARRAY(uint64_t) told_ahead; /* numbers of calls of later parts of which CUPTI has told already */
 };

@@ -39,12 +39,14 @@ static void put_parts(struct report *report)
 	report_processes(report);
 	if (!report->all->calls && !report->all->gpu_ops) {
 		put_nothing_seen(report);
+		report_ops(report);
 	} else if (report->all->gpu_ops) {
 		report_devices(report);
 		report_no_gpu(report);
 		report_gpu_by_line(report);
 		report_untimed_launches(report);
 		report_gpu_by_kernel(report);
+		report_ops(report);
 		report_ranges(report);
 		report_memcpys(report);
 		report_idle(report);
@@ -52,6 +54,7 @@ static void put_parts(struct report *report)
 		report_calls(report);
 	} else {
 		report_no_gpu(report);
+		report_ops(report);
 		report_calls_by_line(report);
 		report_calls(report);
 	}

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Time by op of PyTorch, as rows and as the report has it. */
+#include "analyzed.h"
+#include "ops_log.h"
+
+#include "analyze/analyze.h"
+#include "report/key_averages.h"
+#include "report/report.h"
+
+static const struct op_row *row_of(const struct analyses *all, const char *name)
+{
+	for (size_t i = 0; i < all->ops.rows.count; i++)
+		if (!strcmp(all->model->strings[all->ops.rows.items[i].name], name))
+			return &all->ops.rows.items[i];
+	fail_msg("no row %s", name);
+	return NULL;
+}
+
+static void assert_gpu(const struct analyses *all, const char *name, uint64_t self_us, uint64_t total_us)
+{
+	assert_int_equal(row_of(all, name)->gpu_self_ns, self_us * 1000);
+	assert_int_equal(row_of(all, name)->gpu_once_ns, total_us * 1000);
+}
+
+static void gpu_time_is_of_the_innermost_op_and_in_the_totals_of_those_around(void **state)
+{
+	struct model *model = ops_model();
+	struct analyses all;
+
+	analyze_model(&all, model, ANALYZE_OPS);
+	assert_int_equal(all.ops.rows.count, 5);
+	assert_gpu(&all, "aten::mm", 40, 40);
+	assert_gpu(&all, "AddmmBackward0", 0, 40);
+	assert_gpu(&all, "aten::addmm", 30, 30);
+	assert_gpu(&all, "aten::linear", 0, 30);
+	assert_gpu(&all, "step \"1\"", 5, 35);
+	assert_int_equal(all.ops.gpu_inside_ns, 75000);
+	analyses_free(&all);
+	model_free(model);
+}
+
+static void cpu_time_of_its_own_is_what_ops_and_calls_inside_leave(void **state)
+{
+	struct model *model = ops_model();
+	struct analyses all;
+
+	analyze_model(&all, model, ANALYZE_OPS);
+	assert_int_equal(row_of(&all, "step \"1\"")->cpu_ns, 200000);
+	assert_int_equal(row_of(&all, "step \"1\"")->cpu_self_ns, 200000 - 40000 - 2000);
+	assert_int_equal(row_of(&all, "aten::linear")->cpu_self_ns, 40000 - 33000);
+	assert_int_equal(row_of(&all, "aten::addmm")->cpu_self_ns, 33000 - 2 * 2000);
+	assert_int_equal(row_of(&all, "AddmmBackward0")->cpu_self_ns, 60000 - 30000);
+	analyses_free(&all);
+	model_free(model);
+}
+
+static void an_op_inside_one_of_its_name_counts_once_in_the_report(void **state)
+{
+	struct ops_log ops = ops_log_begin();
+	struct model *model;
+	struct analyses all;
+
+	ops_log_op(&ops, (struct gpt_agent_op){.start_ns = 510, .end_ns = 530, .name = 5, .sequence = -1});
+	ops_log_op(&ops, (struct gpt_agent_op){.start_ns = 500, .end_ns = 540, .name = 5, .sequence = -1});
+	ops_log_launch(&ops, TID, 520, 7);
+	log_end(&ops.log, 1000000);
+	model = model_of(&ops.log);
+	analyze_model(&all, model, ANALYZE_OPS);
+	assert_gpu(&all, "aten::mm", 47, 47);
+	assert_int_equal(row_of(&all, "aten::mm")->gpu_ns, 54000); /* as PyTorch counts */
+	assert_int_equal(row_of(&all, "aten::mm")->calls, 3);
+	analyses_free(&all);
+	model_free(model);
+}
+
+static void ops_nested_beyond_all_reason_are_counted_and_left_out(void **state)
+{
+	struct ops_log ops = ops_log_begin();
+	struct model *model;
+	struct analyses all;
+
+	for (uint32_t i = OPS_OPEN_MAX + 3; i-- > 0;)
+		ops_log_op(&ops, (struct gpt_agent_op){
+					 .start_ns = 500 + i / 10, .end_ns = 899 - i / 10, .name = 5, .sequence = -1});
+	log_end(&ops.log, 1000000);
+	model = model_of(&ops.log);
+	analyze_model(&all, model, ANALYZE_OPS);
+	assert_int_equal(all.ops.left_out, 3);
+	assert_int_equal(row_of(&all, "aten::mm")->calls, OPS_OPEN_MAX + 4);
+	analyses_free(&all);
+	model_free(model);
+}
+
+/* ---- report ----------------------------------------------------------------------------------------------------- */
+
+static char *report_of(struct log_builder *log)
+{
+	struct model *model;
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	log_end(log, 1000000);
+	model = model_of(log);
+	assert_int_equal(report_write(out, WHOLE_TRACE(model), &(struct report_options){.width = 100}), 0);
+	fclose(out);
+	model_free(model);
+	return text;
+}
+
+static void assert_has(const char *text, const char *part)
+{
+	if (!strstr(text, part))
+		fail_msg("not in the report: %s\n%s", part, text);
+}
+
+static void the_report_has_gpu_time_by_op(void **state)
+{
+	struct ops_log ops = ops_log_begin();
+	char *text = report_of(&ops.log);
+
+	assert_has(text, "GPU time by op   of PyTorch; self: launched in it, but in no op inside of it\n"
+			 "  self us  total us     %  calls  op\n"
+			 "     40.0      40.0  52.6      1  aten::mm\n"
+			 "     30.0      30.0  39.5      1  aten::addmm\n"
+			 "      5.0      35.0   6.6      1  step \"1\"\n");
+	assert_has(text, "  1.3 % of GPU time was launched outside of all ops\n");
+	free(text);
+}
+
+static void without_gpu_time_the_report_has_cpu_time_by_op(void **state)
+{
+	struct log_builder log;
+	char *text;
+
+	log_begin(&log, 10, 0);
+	log_batch(&log, PID, TID, 900000);
+	log_agent_op_name(&log, 1, "aten::mm");
+	log_agent_op(&log, &(struct gpt_agent_op){.start_ns = 1000, .end_ns = 3000, .tid = TID, .name = 1});
+	text = report_of(&log);
+	assert_has(text, "CPU time by op");
+	assert_has(text, "aten::mm\n");
+	free(text);
+}
+
+static void the_report_says_why_there_are_no_ops(void **state)
+{
+	struct log_builder log;
+	char *text;
+
+	log_begin(&log, 10, 0);
+	log_process(&log, PID, 1, 20, 15, 0x30c, "python3", "", "", "");
+	log_batch(&log, PID, TID, 900000);
+	log_agent_ops(&log, GPT_AGENT_OPS_REFUSED, 0, "PyTorch 2.99 is not known");
+	text = report_of(&log);
+	assert_has(text, "  no ops of python3 41230: PyTorch 2.99 is not known\n");
+	free(text);
+}
+
+static void the_report_says_when_there_was_no_pytorch(void **state)
+{
+	struct log_builder log;
+	char *text;
+
+	log_begin(&log, 10, 0);
+	log_batch(&log, PID, TID, 900000);
+	log_agent_ops(&log, GPT_AGENT_OPS_WAITING, 0, "");
+	text = report_of(&log);
+	assert_has(text, "  no process had PyTorch loaded that could have told of ops\n");
+	free(text);
+}
+
+/* ---- key averages ----------------------------------------------------------------------------------------------- */
+
+static char *key_averages_of(struct model *model)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	assert_int_equal(report_write_key_averages(out, WHOLE_TRACE(model)), 0);
+	fclose(out);
+	model_free(model);
+	return text;
+}
+
+static void key_averages_have_the_form_of_torch_profiler(void **state)
+{
+	static const char line[] =
+		"--------------------  ------------  ------------  ------------  ------------  "
+		"------------  ------------  ------------  ------------  ------------  ------------  ";
+	char *text = key_averages_of(ops_model()), expected[4096];
+
+	snprintf(expected, sizeof(expected),
+		 "%s\n"
+		 "                Name    Self CPU %%      Self CPU   CPU total %%     CPU total  CPU time avg     "
+		 "Self CUDA   "
+		 "Self CUDA %%    CUDA total  CUDA time avg    # of Calls  \n%s\n",
+		 line, line);
+	assert_has(text, expected);
+	assert_has(text,
+		   "            aten::mm        10.69%      28.000us        11.45%      30.000us      30.000us      "
+		   "40.000us        52.63%      40.000us      40.000us             1  \n");
+	assert_has(text,
+		   "    cudaLaunchKernel         3.82%      10.000us         3.82%      10.000us       2.000us       "
+		   "0.000us         0.00%       0.000us       0.000us             5  \n");
+	assert_has(text,
+		   "              kernel         0.00%       0.000us         0.00%       0.000us       0.000us      "
+		   "76.000us       100.00%      76.000us      15.200us             5  \n");
+	assert_has(text, "Self CPU time total: 262.000us\nSelf CUDA time total: 76.000us\n");
+	free(text);
+}
+
+static void key_averages_without_a_gpu_have_no_columns_of_it(void **state)
+{
+	struct log_builder log;
+	char *text;
+
+	log_begin(&log, 10, 0);
+	log_batch(&log, PID, TID, 900000000);
+	log_agent_op_name(&log, 1, "an::op_with_a_name_that_has_as_many_as_52_characters");
+	log_agent_op_name(&log, 2, "aten::is_leaf");
+	log_agent_op(&log, &(struct gpt_agent_op){.start_ns = 1000, .end_ns = 1234567, .tid = TID, .name = 1});
+	log_agent_op(&log, &(struct gpt_agent_op){.start_ns = 1235000, .end_ns = 1236000, .tid = TID, .name = 2});
+	log_end(&log, 1000000000);
+	text = key_averages_of(model_of(&log));
+	assert_null(strstr(text, "CUDA"));
+	assert_null(strstr(text, "is_leaf"));
+	assert_has(text, "\nan::op_with_a_name_that_has_as_many_as_52_characters...       100.00%       1.234ms       "
+			 "100.00%       1.234ms       1.234ms             1  \n");
+	free(text);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(gpu_time_is_of_the_innermost_op_and_in_the_totals_of_those_around),
+		cmocka_unit_test(cpu_time_of_its_own_is_what_ops_and_calls_inside_leave),
+		cmocka_unit_test(an_op_inside_one_of_its_name_counts_once_in_the_report),
+		cmocka_unit_test(ops_nested_beyond_all_reason_are_counted_and_left_out),
+		cmocka_unit_test(the_report_has_gpu_time_by_op),
+		cmocka_unit_test(without_gpu_time_the_report_has_cpu_time_by_op),
+		cmocka_unit_test(the_report_says_why_there_are_no_ops),
+		cmocka_unit_test(the_report_says_when_there_was_no_pytorch),
+		cmocka_unit_test(key_averages_have_the_form_of_torch_profiler),
+		cmocka_unit_test(key_averages_without_a_gpu_have_no_columns_of_it),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

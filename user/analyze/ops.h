@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Time by op of PyTorch.  An op has the GPU work that was launched while it was the innermost one open on its thread;
+ * its total has that of the ops inside of it, too.  On the CPU its own time is what is left between the ops and CUDA
+ * calls inside of it.
+ *
+ * What is kept besides sums: the ops that are open on each thread.
+ */
+#ifndef GPUTRACE_ANALYZE_OPS_H
+#define GPUTRACE_ANALYZE_OPS_H
+
+#include "analyze/events.h"
+#include "base/array.h"
+#include "base/tally.h"
+
+/* Of a thread, open at once; a target cannot make this slow. */
+#define OPS_OPEN_MAX 1024u
+
+struct op_row {
+	uint32_t name;	/* model.strings, NONE: not known */
+	bool annotated; /* named by the program (record_function) */
+	bool hidden;	/* PyTorch's tables do not have such: it is as if it were not there */
+	uint64_t calls;
+	uint64_t cpu_ns, gpu_ns; /* an op of this name inside of another one counts again, as in PyTorch's tables */
+	uint64_t cpu_self_ns, gpu_self_ns; /* launched, or spent, in no op inside of it */
+	uint64_t gpu_once_ns;		   /* gpu_ns without counting again */
+	uint64_t last_call;		   /* 1 + number of the call that was counted last */
+};
+
+struct op_open {
+	uint64_t end_ns;
+	uint32_t row;
+};
+
+struct op_thread {
+	ARRAY(struct op_open) open; /* outermost first */
+};
+
+struct ops_by_name {
+	const struct model *model;
+	struct tally keys;	   /* name, annotated or not; in the order of rows until they are sorted */
+	ARRAY(struct op_row) rows; /* most GPU time of its own first, then most CPU time of its own */
+	struct op_thread *threads; /* by model.threads; NULL: no op was recorded */
+	uint32_t thread_count;
+	uint64_t gpu_inside_ns; /* launched inside of some op */
+	uint64_t cpu_self_ns;	/* of all rows */
+	uint64_t left_out;	/* ops beyond OPS_OPEN_MAX */
+};
+
+void ops_by_name_init(struct ops_by_name *all, const struct model *model);
+void ops_by_name_free(struct ops_by_name *all);
+void ops_by_name_add_op(struct ops_by_name *all, const struct op_event *event);
+void ops_by_name_add_call(struct ops_by_name *all, const struct call_event *event);
+
+/* Whether some thread has any, in whatever part. */
+static inline bool ops_by_name_has_ops(const struct ops_by_name *all)
+{
+	return all->threads != NULL;
+}
+void ops_by_name_finish(struct ops_by_name *all);
+
+#endif
