@@ -247,6 +247,18 @@ static void python_calls_are_recorded_when_asked_for(void **state)
 	assert_refused(PARSE("report", "x.gpt", "--python-calls"), "--python-calls", "report");
 }
 
+static void ops_are_recorded_or_their_table_is_asked_for(void **state)
+{
+	assert_int_equal(PARSE("-p", "1"), 0);
+	assert_false(options.ops);
+	assert_int_equal(PARSE("-p", "1", "--ops"), 0);
+	assert_true(options.ops);
+	assert_int_equal(PARSE("report", "x.gpt", "--ops"), 0);
+	assert_true(options.ops);
+	assert_refused(PARSE("-p", "1", "--ops", "--agent", "off"), "--ops", "--agent off");
+	assert_refused(PARSE("export", "x.gpt", "-o", "x.json", "--ops"), "--ops", "export");
+}
+
 static void a_libcupti_is_named_by_its_whole_path(void **state)
 {
 	char longest[300] = "/";
@@ -476,6 +488,7 @@ int main(void)
 		cmocka_unit_test(percentages_are_at_most_100_and_exact_to_three_decimals),
 		cmocka_unit_test(the_ring_buffer_is_a_power_of_two),
 		cmocka_unit_test(python_calls_are_recorded_when_asked_for),
+		cmocka_unit_test(ops_are_recorded_or_their_table_is_asked_for),
 		cmocka_unit_test(a_libcupti_is_named_by_its_whole_path),
 		cmocka_unit_test(what_the_agent_records_can_be_chosen),
 		cmocka_unit_test(options_after_the_command_belong_to_it),

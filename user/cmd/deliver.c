@@ -10,6 +10,7 @@
 
 #include "cmd/interrupt.h"
 #include "cmd/outputs.h"
+#include "report/key_averages.h"
 #include "report/report.h"
 #include "report/text.h"
 #include "input/gpt.h"
@@ -38,7 +39,7 @@ static FILE *cancellable_stdout(int *error)
 	return out;
 }
 
-static int print_report(struct trace *trace)
+static int print_report(struct trace *trace, const struct options *given)
 {
 	const char *no_color = getenv("NO_COLOR");
 	struct report_options options = {.color = isatty(STDOUT_FILENO) && !(no_color && *no_color)};
@@ -47,7 +48,8 @@ static int print_report(struct trace *trace)
 
 	if (!out)
 		return -ENOMEM;
-	err = report_write(out, trace, &options);
+	err = given->subcommand == SUBCOMMAND_REPORT && given->ops ? report_write_key_averages(out, trace)
+								   : report_write(out, trace, &options);
 	fclose(out);
 	err = lost ? lost : err;
 	/* A reader that has seen enough, as head(1), is nobody's fault. */
@@ -155,7 +157,7 @@ static int write_everything(const struct delivery *delivery, const struct model 
 {
 	struct trace_of_model of;
 	struct trace *trace = trace_of_model(&of, model);
-	int err = delivery->report && !is_interrupted() ? print_report(trace) : 0;
+	int err = delivery->report && !is_interrupted() ? print_report(trace, delivery->options) : 0;
 	int outputs = outputs_write(delivery->options, model, delivery->log_fd, delivery->skip);
 
 	if (outputs == -ECANCELED)

@@ -146,6 +146,12 @@ static int parse_python_calls(struct parse *parse, const char *value)
 	return 0;
 }
 
+static int parse_ops(struct parse *parse, const char *value)
+{
+	parse->options->ops = true;
+	return 0;
+}
+
 static int take_by_name(const char *name, size_t length)
 {
 #define NAME(enumerator, name) [GPT_AGENT_SET_##enumerator] = #name,
@@ -263,6 +269,12 @@ const struct option_row option_rows[] = {
 	 "every Python call exactly, where the interpreter allows it\n"
 	 "(CPython 3.6 to 3.10); costs 1.4 us a call",
 	 RECORD, parse_python_calls},
+	{"ops", OPTION_LETTERS + 30, NULL, NULL,
+	 "PyTorch's ops and what the program names (record_function), and which op\n"
+	 "each launch belongs to",
+	 RECORD, parse_ops},
+	{"ops", OPTION_LETTERS + 30, NULL, NULL,
+	 "instead of the report the table of ops, as torch.profiler's key_averages()", REPORT, parse_ops},
 	{"buffer", OPTION_LETTERS + 9, "a size such as 64M", "SIZE",
 	 "ring buffer, 64K to 1G, a power of two (default 64M)", RECORD, parse_buffer},
 	{"quiet", 'q', NULL, NULL, "no progress, no messages but errors", ALL, parse_quiet},

@@ -146,6 +146,8 @@ static int check_whole(struct parse *parse)
 		return option_fail(parse,
 				   "--trace nvtx: a program decides at its first range who gets them, so gputrace has "
 				   "to start it: gputrace ... -- COMMAND");
+	if (options->ops && options->agent == ATTACH_AGENT_OFF)
+		return option_fail(parse, "--ops: only the agent sees PyTorch's ops: it excludes --agent off");
 	if (options->cupti && options->agent == ATTACH_AGENT_OFF)
 		return option_fail(parse, "--cupti: only the agent uses it: it excludes --agent off");
 	if (options->cupti && subcommand == SUBCOMMAND_DOCTOR && !options->pids.list.count)

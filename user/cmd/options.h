@@ -44,6 +44,7 @@ struct options {
 	size_t buffer_bytes;
 	bool native;
 	bool python_calls;
+	bool ops;		/* record: those of PyTorch; report: their table instead of the report */
 	unsigned activity_sets; /* besides kernels: 1 << enum gpt_agent_activity_set */
 	bool has_activity_sets; /* --trace or --kernels-only was given */
 	enum msg_level level;

@@ -216,6 +216,7 @@ static int attach_all(struct recording *recording)
 		.cupti = options->cupti,
 		.native = options->native,
 		.python_calls = options->python_calls,
+		.ops = options->ops,
 		.activity_sets = options->activity_sets,
 		.ring_bytes = options->buffer_bytes,
 	};

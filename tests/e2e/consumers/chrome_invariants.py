@@ -12,7 +12,8 @@ import re
 
 API = {"cuda_runtime", "cuda_driver"}
 GPU = {"kernel", "gpu_memcpy", "gpu_memset"}
-CPU = API | {"python_function", "python_gc", "python_import", "user_annotation", "overhead", "jit"}
+CPU = API | {"python_function", "python_gc", "python_import", "user_annotation", "overhead", "jit",
+             "cpu_op"}
 SYNC = {"cuda_sync"}
 EVENT_KEYS = {"ph", "name", "cat", "pid", "tid", "ts", "dur", "id", "bp", "s", "args"}
 PHASES = {"X", "M", "s", "f", "i"}
@@ -34,6 +35,7 @@ ARGS = {
     "python_gc": {"thread": int},
     "python_import": {"module": str, "thread": int},
     "user_annotation": {"External id": int},
+    "cpu_op": {"External id": int, "Record function id": int, "Ev Idx": int},
     "overhead": {},
     "jit": {"cache bytes": int},
     "cuda_sync": {"cuda_sync_kind": str, "correlation": int, **PLACE},
@@ -254,8 +256,9 @@ def _flows(trace):
         if event["ph"] == "X":
             last[event["pid"], event["tid"]] = ns(event["ts"])
         elif event["ph"] in "sf":
-            ends[event["id"]].append((event["ph"], ns(event["ts"])))
-            if last.get((event["pid"], event["tid"])) != ns(event["ts"]):
+            ends[event["cat"], event["id"]].append((event["ph"], ns(event["ts"])))
+            forward = (event["ph"], event["cat"]) == ("s", "fwdbwd")  # these stand beside the other end
+            if not forward and last.get((event["pid"], event["tid"])) != ns(event["ts"]):
                 yield f"flow {event['id']} {event['ph']}: not right behind the slice it belongs to"
             if event["ph"] == "f" and event.get("bp") != "e":
                 yield f"flow {event['id']} would bind to the next slice"
@@ -264,6 +267,17 @@ def _flows(trace):
             yield f"flow {flow} has ends {[phase for phase, _ in found]}"
         elif dict(found)["s"] > dict(found)["f"]:
             yield f"flow {flow} ends before it starts"
+
+
+def _ops(trace):
+    """Each op and annotation has a number of its own, and what was launched in one has that of one."""
+    numbered = collections.Counter(e["args"]["External id"] for e in events(trace, "cpu_op", "user_annotation"))
+    for number, count in numbered.items():
+        if count > 1:
+            yield f"External id {number} {count} times"
+    for event in events(trace, *API, *GPU):
+        if event["args"]["External id"] and event["args"]["External id"] not in numbered:
+            yield f"{event['name']}: External id {event['args']['External id']} is no op's"
 
 
 def _python(trace):
@@ -300,7 +314,7 @@ def violations_of(trace, raw=""):
         found += list(rule(subject))[:REPORTED]
     if found:  # what follows relies on the shape
         return found
-    for rule in (_args, _syncs, _memory, _nesting, _joins, _flows, _python):
+    for rule in (_args, _syncs, _memory, _nesting, _joins, _flows, _ops, _python):
         found += list(rule(trace))[:REPORTED]
     return found
 
