@@ -19,6 +19,7 @@ static struct {
 	struct lane *_Atomic lanes[LANES_MAX];
 	_Atomic uint32_t count;
 	_Atomic uint64_t homeless, homeless_ns; /* ops of threads without a lane, and the first of these */
+	void (*wake_reader)(void);
 	pthread_key_t key;
 	bool has_key;
 } all;
@@ -31,8 +32,9 @@ static void thread_ends(void *lane)
 	atomic_store(&((struct lane *)lane)->state, LANE_ENDED);
 }
 
-bool lanes_open(void)
+bool lanes_open(void (*wake_reader)(void))
 {
+	all.wake_reader = wake_reader;
 	if (!all.has_key)
 		all.has_key = !pthread_key_create(&all.key, thread_ends);
 	return all.has_key;
@@ -170,6 +172,8 @@ void lane_commit(struct lane *lane, uint32_t bytes)
 	uint64_t tail = atomic_load_explicit(&lane->tail, memory_order_relaxed);
 
 	atomic_store_explicit(&lane->tail, tail + bytes, memory_order_release);
+	if ((tail ^ (tail + bytes)) & ~(uint64_t)(LANE_WAKE_BYTES - 1))
+		all.wake_reader();
 }
 
 void lane_lose(struct lane *lane)

@@ -13,7 +13,8 @@
 
 #define LANES_MAX 1024u		       /* threads with ops at a time */
 #define LANE_SLOTS 1024u	       /* ops open at a time in one of them */
-#define LANE_RING_BYTES (4u << 20)     /* touched as it is used: 52,000 ops. Power of two */
+#define LANE_RING_BYTES (8u << 20)     /* touched as it is used: 100,000 ops. Power of two */
+#define LANE_WAKE_BYTES (1u << 20)     /* the reader is woken each time that so much has come */
 #define LANE_NAMES 512u		       /* power of two */
 #define OP_NAME_MAX ((16u << 10) - 32) /* of a name; of longer ones the beginning */
 
@@ -92,7 +93,7 @@ struct lane {
 };
 
 /* Once, not on a thread of the application; false: it cannot be told when threads end. */
-bool lanes_open(void);
+bool lanes_open(void (*wake_reader)(void));
 
 /* The calling thread's; NULL: there is no room (lanes_lose it). */
 struct lane *lane_of_thread(void);

@@ -19,7 +19,7 @@
 #include "agent/torch.h"
 
 #define TICK_NS 20000000u     /* how late the end of listening is noticed */
-#define BUSY_TICK_NS 1000000u /* where a ring fills: at 2 million ops a second that is 2,000 of 52,000 */
+#define BUSY_TICK_NS 1000000u /* where a ring fills: at 2 million ops a second that is 2,000 of 100,000 */
 #define BUSY_PART 16u	      /* of a ring that fills in one tick */
 #define SAMPLE_NS 250000000u  /* agent.h asks for twice a second */
 #define OPEN_TOLD_NS 1000000000u
@@ -183,6 +183,11 @@ static void register_exit(void)
 	ops.exit_registered = true;
 }
 
+static void wake(void)
+{
+	futex_wake(&ops.exiting);
+}
+
 static bool observe(void)
 {
 	uint64_t unused;
@@ -217,7 +222,7 @@ static void look_for_torch(void)
 	case TORCH_READY:
 		break;
 	}
-	if (!lanes_open() || !op_names_open())
+	if (!lanes_open(wake) || !op_names_open())
 		strcpy(ops.why, "no memory");
 	else if (observe()) {
 		register_exit();
