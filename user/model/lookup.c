@@ -106,12 +106,24 @@ uint32_t *lookup_put(struct lookup *lookup, uint32_t space, uint64_t key, uint32
 	return &entry->value;
 }
 
+/* Room for as many as there were: so many come again.  Half of it where even a quarter was not used. */
+static size_t capacity_again(const struct lookup *lookup)
+{
+	size_t capacity = lookup->mask + 1;
+
+	return capacity > LOOKUP_FIRST_CAPACITY && lookup->count * 4 < capacity ? capacity / 2 : capacity;
+}
+
 void lookup_move(struct lookup *lookup, const uint32_t *places)
 {
 	struct lookup old = *lookup;
 
+	if (!old.mask)
+		return;
 	lookup_init(lookup, old.seed);
-	for (size_t i = 0; old.mask && i <= old.mask; i++) {
+	lookup->mask = capacity_again(&old) - 1;
+	lookup->entries = xcalloc(lookup->mask + 1, sizeof(*lookup->entries));
+	for (size_t i = 0; i <= old.mask; i++) {
 		const struct lookup_entry *entry = &old.entries[i];
 
 		if (entry->space && places[entry->value] != UINT32_MAX)
