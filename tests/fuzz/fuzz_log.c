@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * libFuzzer target: any bytes as a log; its model and timeline must keep their promises (model_check.h,
- * timeline_check.h), and the timeline of its parts must have as much as that of the whole.  Needs no corpus.
+ * timeline_check.h), and the timeline of its parts must have as much as that of the whole.  Parts that are made as the
+ * log is read keep these promises, too, and are there to the last.  Needs no corpus.
  *
  * What begins like a log is read as the file it is, after the checksums of its segments were made right: so damage gets
  * as far as it can.  Anything else is records, around which a log of one segment is made.  The mutator starts from a
  * log with every kind of record, in both forms, and mostly changes records inside, so that the chain of sizes holds.
  */
 #include "input/gpt.h"
+#include "input/gpt_trace.h"
 #include "log_file.h"
 #include "model_check.h"
 #include "timeline_check.h"
@@ -70,11 +72,28 @@ static int open_records(const uint8_t *data, size_t size)
 	return fd;
 }
 
-static const char *check_timelines(const struct model *model, int process, uint32_t parts)
+/* As a log that is too long to be held at once.  What makes no sense may come out otherwise than in one part. */
+static const char *check_long(int fd, int process, uint32_t records)
+{
+	const struct gpt_division division = {.whole_bytes = 0, .stretch_records = records, .part_events = 1};
+	struct trace *parts;
+	const char *why, *wrong;
+	uint64_t of_parts[3];
+
+	if (gpt_trace_open(fd, &division, &parts, &why))
+		return "a log can be read whole, but not in parts";
+	wrong = timeline_check(parts, process, of_parts);
+	if (!wrong && parts->error)
+		wrong = "a round over the parts of a log ended early";
+	gpt_trace_close(parts);
+	return wrong;
+}
+
+static const char *check_timelines(const struct model *model, int fd, int process, uint32_t parts)
 {
 	struct trace *cut = trace_cut_each(model, (model->call_count + model->gpu_count) / parts + 1);
-	uint64_t of_whole[3], of_parts[3];
 	struct trace_of_model whole;
+	uint64_t of_whole[3], of_parts[3];
 	const char *wrong = timeline_check(trace_of_model(&whole, model), process, of_whole);
 
 	if (!wrong)
@@ -82,7 +101,7 @@ static const char *check_timelines(const struct model *model, int process, uint3
 	if (!wrong && memcmp(of_whole, of_parts, sizeof(of_whole)) != 0)
 		wrong = "parts have not as much as the whole";
 	trace_cut_free(cut);
-	return wrong;
+	return wrong ? wrong : check_long(fd, process, parts);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -98,7 +117,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!model_build(fd, &model, &why)) {
 		wrong = model_check(model);
 		if (!wrong)
-			wrong = check_timelines(model, size % 4 ? -1 : 0, size % 5 + 1);
+			wrong = check_timelines(model, fd, size % 4 ? -1 : 0, size % 5 + 1);
 		if (wrong) {
 			fprintf(stderr, "broken promise: %s\n", wrong);
 			abort();
