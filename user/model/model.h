@@ -143,10 +143,13 @@ struct model_args {
 	uint32_t memcpy_kind; /* enum cudaMemcpyKind; UINT32_MAX: not known */
 };
 
+#define CALL_OUTSIDE UINT64_MAX
+
 struct model_call {
 	uint64_t start_ns;
 	uint64_t end_ns;    /* 0: the return was not seen */
-	uint64_t number;    /* its place in the whole trace, from 0: its index in model.calls where that is all of it */
+	uint64_t number;    /* its place in the whole trace, from 0: its index in model.calls where that is all of it;
+			     * in a slice some are missing, CALL_OUTSIDE: not in it, only referred to */
 	uint64_t op;	    /* 1 + number of the innermost op of its thread that was open, 0: none */
 	uint32_t thread;    /* model.threads */
 	uint32_t stack;	    /* model.stacks or NONE, see stack_state */
@@ -341,7 +344,8 @@ struct model_due {
 };
 
 struct model {
-	uint64_t start_ns, end_ns; /* the recording */
+	uint64_t start_ns, end_ns; /* the recording, or the slice of it */
+	const char *slice;	   /* what of the recording this is, for people; NULL: all */
 	uint32_t min_complete;	   /* thousandths of a percent */
 	bool metric_launches;
 	enum model_gpu_times gpu_times;

@@ -1,8 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A whole model as a trace of one part. */
+/* The end of a trace; a whole model as a trace of one part. */
 #include "model/trace.h"
 
 #include <stddef.h>
+
+const struct model *trace_last(struct trace *trace)
+{
+	if (trace->part && !trace->part->more && !trace->error)
+		return trace->part;
+	for (const struct model *part = trace_first(trace); part;)
+		part = trace_next(trace);
+	return trace->error ? NULL : trace->part;
+}
 
 static const struct model *first_of_model(struct trace *trace)
 {

@@ -19,7 +19,8 @@
 
 struct trace {
 	const struct trace_kind *kind;
-	int error; /* -errno: the last round ended early; 0 */
+	int error;		  /* -errno: the last round ended early; 0 */
+	const struct model *part; /* that was handed over last, NULL: none yet */
 };
 
 /* Where parts come from: one of these for each source. */
@@ -31,14 +32,21 @@ struct trace_kind {
 /* The first part: begins a round.  NULL: error. */
 static inline const struct model *trace_first(struct trace *trace)
 {
-	return trace->kind->first(trace);
+	return trace->part = trace->kind->first(trace);
 }
 
 /* NULL: that was the last, which stays valid and has sums that are complete; or error. */
 static inline const struct model *trace_next(struct trace *trace)
 {
-	return trace->kind->next(trace);
+	const struct model *part = trace->kind->next(trace);
+
+	if (part)
+		trace->part = part;
+	return part;
 }
+
+/* The last part, after a round through those before it unless it is at hand.  NULL: error. */
+const struct model *trace_last(struct trace *trace);
 
 /* A model that is a whole trace. */
 struct trace_of_model {

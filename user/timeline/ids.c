@@ -62,7 +62,8 @@ void timeline_ids_add(struct timeline_ids *ids, const struct timeline *timeline)
 	for (uint32_t i = model->calls_due.from; i < end; i++)
 		if (model->calls[i].corr && timeline_has_call(timeline, &model->calls[i]))
 			note(ids->met, model->calls[i].corr);
-	ids->calls += end - model->calls_due.from;
+	if (end > model->calls_due.from)
+		ids->calls = model->calls[end - 1].number + 1;
 	ids->operations += due_end(&model->gpu_due, model->gpu_count) - model->gpu_due.from;
 	ids->syncs += due_end(&model->syncs_due, model->sync_count) - model->syncs_due.from;
 }

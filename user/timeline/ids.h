@@ -16,7 +16,7 @@ struct correlations; /* those of calls that were met, while the trace is looked 
 struct timeline_ids {
 	bool renumbered;		   /* a call's number is not CUPTI's */
 	uint64_t first_free;		   /* no call has this number, or one above, by itself */
-	uint64_t calls, operations, syncs; /* of the whole trace */
+	uint64_t calls, operations, syncs; /* of the whole trace; calls: one more than the highest number of one */
 	struct correlations *met;
 };
 
@@ -30,26 +30,33 @@ static inline uint64_t correlation_of_call(const struct timeline_ids *ids, const
 	return !ids->renumbered && call->corr ? call->corr : ids->first_free + call->number;
 }
 
+static inline bool has_number(const struct model *model, uint32_t call)
+{
+	return call != NONE && model->calls[call].number != CALL_OUTSIDE;
+}
+
 /* What an operation, or a sync, that is due is called where it has no call, or not the call's number. */
 static inline uint64_t own_id_of_operation(const struct timeline_ids *ids, const struct model *model, uint32_t op)
 {
 	return ids->first_free + ids->calls + due_number(&model->gpu_due, op);
 }
 
-/* Its call's, or one of its own when its launch was not seen. */
+/* Its call's, or one of its own when its launch was not seen, or is not in the slice. */
 static inline uint64_t correlation_of_operation(const struct timeline_ids *ids, const struct model *model, uint32_t op)
 {
 	uint32_t call = model->gpu[op].call;
 
-	return call != NONE ? correlation_of_call(ids, &model->calls[call]) : own_id_of_operation(ids, model, op);
+	return has_number(model, call) ? correlation_of_call(ids, &model->calls[call])
+				       : own_id_of_operation(ids, model, op);
 }
 
 static inline uint64_t correlation_of_sync(const struct timeline_ids *ids, const struct model *model, uint32_t sync)
 {
 	uint32_t call = model->syncs[sync].call;
 
-	return call != NONE ? correlation_of_call(ids, &model->calls[call])
-			    : ids->first_free + ids->calls + ids->operations + due_number(&model->syncs_due, sync);
+	return has_number(model, call)
+		       ? correlation_of_call(ids, &model->calls[call])
+		       : ids->first_free + ids->calls + ids->operations + due_number(&model->syncs_due, sync);
 }
 
 /* The arrow to an operation that has a call: the correlation for the first one of a call, else one of its own. */

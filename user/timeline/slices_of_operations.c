@@ -46,7 +46,8 @@ static void draft_captured(struct draft *draft, const struct timeline *timeline,
 {
 	const struct model_call *captured = &timeline->model->calls[call];
 
-	draft_number(draft, TIMELINE_ARG_CAPTURED_BY, correlation_of_call(timeline->ids, captured));
+	if (captured->number != CALL_OUTSIDE)
+		draft_number(draft, TIMELINE_ARG_CAPTURED_BY, correlation_of_call(timeline->ids, captured));
 	if (captured->stack == NONE)
 		return;
 	to->captured_at = innermost_frame(timeline->model, captured->stack);
@@ -111,8 +112,13 @@ static void visit_operation(struct visit *visit, uint32_t index)
 		draft_number(&draft, TIMELINE_ARG_CHANNEL_TYPE, op->channel_type);
 	}
 	draft_graph(&draft, timeline, op, &to);
-	if (op->call == NONE)
-		draft_text(&draft, TIMELINE_ARG_LAUNCH, op->before ? "before the trace" : "not seen");
+	if (op->call != NONE && model->calls[op->call].number == CALL_OUTSIDE)
+		draft_text(&draft, TIMELINE_ARG_LAUNCH, "before the slice");
+	else if (op->call == NONE)
+		draft_text(&draft, TIMELINE_ARG_LAUNCH,
+			   !op->before	  ? "not seen"
+			   : model->slice ? "before the slice"
+					  : "before the trace");
 	if (op->corr && correlation != op->corr)
 		draft_number(&draft, TIMELINE_ARG_CUPTI_CORRELATION, op->corr);
 	draft_number(&draft, TIMELINE_ARG_CUPTI_STREAM, op->stream);
