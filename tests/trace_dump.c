@@ -27,7 +27,7 @@ int main(int argc, char **argv)
 		division = (struct gpt_division){.whole_bytes = strtoull(argv[2], NULL, 0),
 						 .stretch_records = (uint32_t)strtoul(argv[3], NULL, 0),
 						 .part_events = (uint32_t)strtoul(argv[4], NULL, 0)};
-	err = gpt_trace_open(fd, &division, &trace, &why);
+	err = gpt_trace_open(fd, &division, NULL, &trace, &why);
 	if (err) {
 		printf("%s\n", why ? why : strerror(-err));
 		return 1;

@@ -33,7 +33,7 @@ static char *handed_over(int fd, const struct gpt_division *division)
 	FILE *out = open_memstream(&text, &size);
 
 	lseek(fd, 0, SEEK_SET);
-	assert_int_equal(gpt_trace_open(fd, division, &trace, &why), 0);
+	assert_int_equal(gpt_trace_open(fd, division, NULL, &trace, &why), 0);
 	trace_print(out, trace);
 	assert_int_equal(trace->error, 0);
 	gpt_trace_close(trace);

@@ -467,6 +467,50 @@ static void kernel_versions_are_ordered(void **state)
 	assert_int_equal(privileges_kernel_version("unknown"), 0);
 }
 
+static void a_slice_is_a_span_processes_a_thread_and_a_gpu(void **state)
+{
+	assert_int_equal(PARSE("report", "a.gpt"), 0);
+	assert_false(options_want_slice(&options));
+	assert_int_equal(PARSE("export", "a.gpt", "-o", "a.json", "--from", "5", "--to", "1:30", "--process",
+			       "41230,train.py", "--thread", "7/8", "--gpu", "0"),
+			 0);
+	assert_true(options_want_slice(&options));
+	assert_int_equal(options.slice.from.ns, 5000000000);
+	assert_int_equal(options.slice.to.ns, 90000000000);
+	assert_int_equal(options.slice.processes.list.count, 2);
+	assert_string_equal(options.slice.processes.list.items[1], "train.py");
+	assert_int_equal(options.slice.thread.pid, 7);
+	assert_int_equal(options.slice.thread.tid, 8);
+	assert_true(options.slice.has_gpu && options.slice.gpu == 0);
+	assert_int_equal(PARSE("report", "a.gpt", "--gpu", "3"), 0);
+	assert_true(options_want_slice(&options));
+}
+
+static void what_is_no_slice_is_refused(void **state)
+{
+	assert_refused(PARSE("report", "a.gpt", "--from", "soon"), "--from soon", "1:30");
+	assert_refused(PARSE("report", "a.gpt", "--to", "25:00:00"), "--to 25:00:00", "14:03:20");
+	assert_refused(PARSE("report", "a.gpt", "--from", "5", "--to", "5s"), "--to", "not after --from");
+	assert_refused(PARSE("report", "a.gpt", "--process", "1,,2"), "--process 1,,2", "by commas");
+	assert_refused(PARSE("report", "a.gpt", "--thread", "x"), "--thread x", "41230/41231");
+	assert_refused(PARSE("report", "a.gpt", "--thread", "0"), "--thread 0", "a thread id");
+	assert_refused(PARSE("report", "a.gpt", "--gpu", "first"), "--gpu first", "as the report has it");
+	assert_refused(PARSE("--from", "5"), "--from", "does not apply to tracing");
+	assert_refused(PARSE("export", "a.gpt", "-o", "b.gpt", "--from", "5"), "b.gpt", "a log cannot be cut");
+}
+
+static void a_greatest_size_is_for_files_that_can_be_cut(void **state)
+{
+	assert_int_equal(PARSE("export", "a.gpt", "-o", "a.json.gz", "--max-size", "1.5M"), 0);
+	assert_int_equal(options.max_size, 1500000);
+	assert_refused(PARSE("export", "a.gpt", "-o", "a.json", "--max-size", "0"), "--max-size 0", "200M");
+	assert_refused(PARSE("export", "a.gpt", "-o", "a.json", "--max-size", "200T"), "200T", "200M");
+	assert_refused(PARSE("export", "a.gpt", "-o", "a.folded", "--max-size", "1M"), "a.folded", ".json.gz");
+	assert_refused(PARSE("export", "a.gpt", "-o", "-", "--format", "json", "--max-size", "1M"), "--output -",
+		       "several files");
+	assert_refused(PARSE("report", "a.gpt", "--max-size", "1M"), "--max-size", "does not apply to report");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -498,6 +542,9 @@ int main(void)
 		cmocka_unit_test(dashes_without_a_command_are_refused),
 		cmocka_unit_test(unknown_options_are_named),
 		cmocka_unit_test(a_missing_value_is_told_what_it_is),
+		cmocka_unit_test(a_slice_is_a_span_processes_a_thread_and_a_gpu),
+		cmocka_unit_test(what_is_no_slice_is_refused),
+		cmocka_unit_test(a_greatest_size_is_for_files_that_can_be_cut),
 		cmocka_unit_test(options_of_another_subcommand_are_refused),
 		cmocka_unit_test(report_takes_one_log_in_any_place),
 		cmocka_unit_test(export_takes_outputs_after_the_log),

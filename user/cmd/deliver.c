@@ -13,7 +13,6 @@
 #include "report/key_averages.h"
 #include "report/report.h"
 #include "report/text.h"
-#include "input/gpt.h"
 
 #define REPORT_BUFFER (64u << 10)
 
@@ -124,12 +123,16 @@ static bool ends_early(const struct delivery *delivery, const struct model *mode
 	return why != NULL;
 }
 
-static enum exit_code judge(const struct delivery *delivery, const struct model *model)
+static enum exit_code judge(const struct delivery *delivery, struct reading *reading)
 {
+	const struct model *model = trace_last(reading->trace);
 	const struct options *options = delivery->options;
-	unsigned wanted = options->has_min_complete ? options->min_complete : model->min_complete;
-	unsigned complete = model_completeness(model);
+	unsigned wanted, complete;
 
+	if (!model)
+		return reading_failed(reading, reading->trace->error);
+	wanted = options->has_min_complete ? options->min_complete : model->min_complete;
+	complete = model_completeness(model);
 	if (options->agent == ATTACH_AGENT_REQUIRE && !agent_was_there(model))
 		return EXIT_FAILED;
 	if (ends_early(delivery, model))
@@ -140,7 +143,7 @@ static enum exit_code judge(const struct delivery *delivery, const struct model 
 			 (unsigned long long)model_source(model)->receipt.bad_records);
 		return EXIT_INCOMPLETE;
 	}
-	if (wanted && !model->call_count && !model->gpu_count) {
+	if (wanted && !model_source(model)->receipt.calls && !model_source(model)->receipt.gpu_ops) {
 		msg_warn("no CUDA call was seen, but %s %% completeness was asked for",
 			 number_thousandths(wanted).text);
 		return EXIT_INCOMPLETE;
@@ -153,12 +156,10 @@ static enum exit_code judge(const struct delivery *delivery, const struct model 
 	return EXIT_GOOD;
 }
 
-static int write_everything(const struct delivery *delivery, const struct model *model)
+static int write_everything(const struct delivery *delivery, struct reading *reading)
 {
-	struct trace_of_model of;
-	struct trace *trace = trace_of_model(&of, model);
-	int err = delivery->report && !is_interrupted() ? print_report(trace, delivery->options) : 0;
-	int outputs = outputs_write(delivery->options, model, delivery->log_fd, delivery->skip);
+	int err = delivery->report && !is_interrupted() ? print_report(reading->trace, delivery->options) : 0;
+	int outputs = outputs_write(reading, delivery->skip);
 
 	if (outputs == -ECANCELED)
 		msg_warn("abandoned: not all outputs were written");
@@ -167,22 +168,18 @@ static int write_everything(const struct delivery *delivery, const struct model 
 
 enum exit_code deliver(const struct delivery *delivery, bool *all_written)
 {
-	struct model *model = NULL;
-	const char *why = NULL;
-	enum exit_code code = EXIT_FAILED;
+	struct reading reading;
+	enum exit_code code;
 	int err;
 
 	*all_written = false;
 	interrupt_watch();
-	err = model_build(delivery->log_fd, &model, &why);
-	if (err) {
-		msg_error("%s: %s", delivery->log_name ? delivery->log_name : "the log", why ? why : strerror(-err));
-		return EXIT_FAILED;
+	code = reading_open(&reading, delivery);
+	if (!code) {
+		err = write_everything(delivery, &reading);
+		*all_written = err == 0;
+		code = err ? EXIT_FAILED : judge(delivery, &reading);
 	}
-	err = write_everything(delivery, model);
-	*all_written = err == 0;
-	if (!err)
-		code = judge(delivery, model);
-	model_free(model);
+	reading_close(&reading);
 	return code;
 }

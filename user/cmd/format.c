@@ -128,3 +128,14 @@ char *format_path_for_process(const char *path, const char *process)
 	free(rest);
 	return whole;
 }
+
+char *format_path_for_piece(const char *path, unsigned number)
+{
+	const struct export_format *writer = export_format_by_suffix(path_base(path));
+	size_t length = strlen(path), suffix = 0;
+
+	for (const char *const *one = writer ? writer->suffixes : NULL; one && *one; one++)
+		if (strlen(*one) > suffix && strlen(*one) < length && !strcasecmp(path + length - strlen(*one), *one))
+			suffix = strlen(*one);
+	return xasprintf("%.*s.%u%s", (int)(length - suffix), path, number, path + length - suffix);
+}

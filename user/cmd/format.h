@@ -34,4 +34,7 @@ bool format_path_is_per_process(const char *path);
 /* A copy of path with every "%p" replaced by what names the process; the caller frees it. */
 char *format_path_for_process(const char *path, const char *process);
 
+/* The same with a number before the suffix of its format: "trace.2.json.gz". */
+char *format_path_for_piece(const char *path, unsigned number);
+
 #endif

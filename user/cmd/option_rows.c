@@ -200,6 +200,62 @@ static int parse_kernels_only(struct parse *parse, const char *value)
 	return 0;
 }
 
+static int parse_moment(struct parse *parse, const char *name, const char *value, struct moment *out)
+{
+	if (moment_parse(value, out) == 0)
+		return 0;
+	return option_fail(
+		parse,
+		"--%s %s: a time since the start is accepted, as in 90, 500ms, 1:30, or one of the wall clock, "
+		"as in 14:03:20 or 2026-11-22T14:03:20Z",
+		name, value);
+}
+
+static int parse_from(struct parse *parse, const char *value)
+{
+	return parse_moment(parse, "from", value, &parse->options->slice.from);
+}
+
+static int parse_to(struct parse *parse, const char *value)
+{
+	return parse_moment(parse, "to", value, &parse->options->slice.to);
+}
+
+static int parse_process(struct parse *parse, const char *value)
+{
+	if (value_names(value, &parse->options->slice.processes) == 0)
+		return 0;
+	return option_fail(parse, "--process %s: process ids or names are accepted, by commas, as in 41230 or train.py",
+			   value);
+}
+
+static int parse_thread(struct parse *parse, const char *value)
+{
+	if (value_thread(value, &parse->options->slice.thread) == 0)
+		return 0;
+	return option_fail(parse,
+			   "--thread %s: a thread id is accepted, as in 41231, or one of a process, as in "
+			   "41230/41231",
+			   value);
+}
+
+static int parse_gpu(struct parse *parse, const char *value)
+{
+	if (value_gpu(value, &parse->options->slice.gpu) == 0) {
+		parse->options->slice.has_gpu = true;
+		return 0;
+	}
+	return option_fail(parse, "--gpu %s: the number of a GPU is accepted, as the report has it", value);
+}
+
+static int parse_max_size(struct parse *parse, const char *value)
+{
+	parse->options->max_size_text = value;
+	if (value_size(value, &parse->options->max_size) == 0)
+		return 0;
+	return option_fail(parse, "--max-size %s: a size is accepted, as in 200M, 500K, 1G", value);
+}
+
 static int parse_quiet(struct parse *parse, const char *value)
 {
 	parse->options->level = MSG_QUIET;
@@ -277,6 +333,19 @@ const struct option_row option_rows[] = {
 	 "instead of the report the table of ops, as torch.profiler's key_averages()", REPORT, parse_ops},
 	{"buffer", OPTION_LETTERS + 9, "a size such as 64M", "SIZE",
 	 "ring buffer, 64K to 1G, a power of two (default 64M)", RECORD, parse_buffer},
+	{"from", OPTION_LETTERS + 10, "a time", "TIME",
+	 "only what begins at that time or later: 90, 500ms, 2m or 1:30 after the start,\n"
+	 "14:03:20 or 2026-11-22T14:03:20 by the wall clock here (Z or +01:00: not here)",
+	 REPORT | EXPORT, parse_from},
+	{"to", OPTION_LETTERS + 11, "a time", "TIME", "only what begins before that time", REPORT | EXPORT, parse_to},
+	{"process", OPTION_LETTERS + 12, "a process id or name", "PROCESS[,...]",
+	 "only these processes: their ids, or names as of a program or script", REPORT | EXPORT, parse_process},
+	{"thread", OPTION_LETTERS + 13, "a thread id", "[PID/]TID", "only the calls of this thread, and their GPU work",
+	 REPORT | EXPORT, parse_thread},
+	{"gpu", OPTION_LETTERS + 14, "the number of a GPU", "NUMBER",
+	 "only what this GPU did, and the calls of the threads that made it", REPORT | EXPORT, parse_gpu},
+	{"max-size", OPTION_LETTERS + 15, "a size such as 200M", "SIZE",
+	 "files of at most this size, cut at times: trace.1.json.gz, trace.2.json.gz ...", EXPORT, parse_max_size},
 	{"quiet", 'q', NULL, NULL, "no progress, no messages but errors", ALL, parse_quiet},
 	{"verbose", 'v', NULL, NULL, "say more", ALL, parse_verbose},
 	{"help", 'h', NULL, NULL, "this text", ALL, parse_help},

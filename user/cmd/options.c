@@ -124,6 +124,39 @@ static int check_outputs(struct parse *parse)
 	return why ? option_fail(parse, "--output - --format %s: %s", options->format, why) : 0;
 }
 
+static int check_max_size(struct parse *parse)
+{
+	const struct options *options = parse->options;
+	struct format format;
+
+	for (size_t i = 0; i < options->outputs.list.count; i++) {
+		const char *path = options->outputs.list.items[i];
+
+		if (!strcmp(path, "-"))
+			return option_fail(parse, "--max-size: makes several files, and --output - is one");
+		if (format_by_path(path, &format) && (!format.writer || !format.writer->has_times))
+			return option_fail(parse, "--max-size: %s cannot be cut at times; it is for .json and .json.gz",
+					   path);
+	}
+	return 0;
+}
+
+static int check_slice(struct parse *parse)
+{
+	const struct slice_options *slice = &parse->options->slice;
+	struct format format;
+
+	if (slice->from.kind == slice->to.kind &&
+	    (slice->from.kind == MOMENT_SINCE_START || slice->from.kind == MOMENT_OF_DATE) &&
+	    slice->to.ns <= slice->from.ns)
+		return option_fail(parse, "--to: is not after --from; nothing lies between them");
+	for (size_t i = 0; options_want_slice(parse->options) && i < parse->options->outputs.list.count; i++)
+		if (format_by_path(parse->options->outputs.list.items[i], &format) && !format.writer)
+			return option_fail(parse, "--output %s: a log cannot be cut; a slice is for the other formats",
+					   parse->options->outputs.list.items[i]);
+	return parse->options->max_size ? check_max_size(parse) : 0;
+}
+
 static int check_whole(struct parse *parse)
 {
 	const struct options *options = parse->options;
@@ -152,6 +185,8 @@ static int check_whole(struct parse *parse)
 		return option_fail(parse, "--cupti: only the agent uses it: it excludes --agent off");
 	if (options->cupti && subcommand == SUBCOMMAND_DOCTOR && !options->pids.list.count)
 		return option_fail(parse, "--cupti: doctor looks at it for a process; one is named with -p PID");
+	if (check_slice(parse))
+		return -EINVAL;
 	return check_outputs(parse);
 }
 
@@ -195,6 +230,14 @@ void options_free(struct options *options)
 {
 	array_free(&options->pids.list);
 	array_free(&options->outputs.list);
+	name_list_free(&options->slice.processes);
+}
+
+bool options_want_slice(const struct options *options)
+{
+	const struct slice_options *slice = &options->slice;
+
+	return slice->from.kind || slice->to.kind || slice->processes.list.count || slice->thread.tid || slice->has_gpu;
 }
 
 bool options_use_stdout(const struct options *options)

@@ -10,6 +10,7 @@
 #include "attach/attach.h"
 #include "base/array.h"
 #include "base/msg.h"
+#include "cmd/moment.h"
 #include "cmd/values.h"
 
 enum subcommand {
@@ -25,6 +26,15 @@ enum metric {
 	METRIC_DEFAULT, /* what the log says; GPU time where there are GPU records */
 	METRIC_GPU,
 	METRIC_LAUNCHES,
+};
+
+/* What of a recording is wanted; all zero: everything. */
+struct slice_options {
+	struct moment from, to;
+	struct name_list processes; /* ids or names, none: all */
+	struct thread_value thread; /* tid 0: all */
+	bool has_gpu;
+	uint32_t gpu;
 };
 
 struct options {
@@ -50,6 +60,9 @@ struct options {
 	enum msg_level level;
 	char **command;	 /* NULL-terminated, NULL: none */
 	const char *log; /* report, export */
+	struct slice_options slice;
+	uint64_t max_size; /* of a file, bytes; 0: any */
+	const char *max_size_text;
 };
 
 /*
@@ -61,6 +74,9 @@ void options_free(struct options *options);
 
 /* As on the command line: "auto". */
 const char *options_agent_name(enum attach_agent agent);
+
+/* True when not all of the recording is wanted. */
+bool options_want_slice(const struct options *options);
 
 /* True when one of the outputs is standard output: no report is printed there then. */
 bool options_use_stdout(const struct options *options);

@@ -12,15 +12,17 @@
 #include "cmd/format.h"
 #include "cmd/interrupt.h"
 #include "cmd/output.h"
+#include "cmd/pieces.h"
 #include "export/export.h"
 
 #define COPY_BYTES (1u << 20)
 
 struct writing {
 	const struct options *options;
-	const struct model *model;
-	struct trace *trace; /* the same */
+	struct reading *reading;
+	struct trace *trace;
 	int log_fd;
+	uint64_t most; /* bytes of a file, 0: any */
 };
 
 static bool is_stdout(const char *path)
@@ -70,10 +72,13 @@ static int copy_log(int from, int to)
 	return err;
 }
 
+/* Every part knows what was asked for. */
 static bool counts_launches(const struct writing *writing)
 {
+	if (writing->options->metric == METRIC_DEFAULT && !writing->trace->part)
+		trace_first(writing->trace);
 	if (writing->options->metric == METRIC_DEFAULT)
-		return writing->model->metric_launches;
+		return writing->trace->part && writing->trace->part->metric_launches;
 	return writing->options->metric == METRIC_LAUNCHES;
 }
 
@@ -82,6 +87,7 @@ static int write_format(const struct writing *writing, const struct format *form
 	struct export_options options = {
 		.process = process,
 		.by_launches = counts_launches(writing),
+		.most = writing->most,
 		.cancel = interrupt(),
 	};
 
@@ -102,11 +108,12 @@ void outputs_say_written(const char *path, int fd)
 		msg_info("%s: written, %.1f MB", path, (double)stat.st_size / 1e6);
 }
 
-/* process: index into the model, -1 all. */
-static int write_file(const struct writing *writing, const char *path, int process)
+/* Writes one file, and says how large it is; what is wrong is the caller's to say. */
+static int try_file(const struct writing *writing, const char *path, int process, uint64_t *bytes)
 {
 	struct output output = {.fd = -1};
 	struct format format;
+	struct stat stat;
 	int err;
 
 	if (!format_by_path(path, &format))
@@ -118,11 +125,94 @@ static int write_file(const struct writing *writing, const char *path, int proce
 		err = output_commit(&output);
 	if (!err)
 		outputs_say_written(path, output.fd);
-	else if (err != -ECANCELED)
-		msg_error("%s: not written: %s", path, output_error(err));
+	*bytes = !err && fstat(output.fd, &stat) == 0 ? (uint64_t)stat.st_size : 0;
 	output_close(&output);
 	return err;
 }
+
+static int say_not_written(const char *path, int err)
+{
+	if (err && err != -ECANCELED)
+		msg_error("%s: not written: %s", path, output_error(err));
+	return err;
+}
+
+/* ---- files of a greatest size ----------------------------------------------------------------------------------- */
+
+struct piece_writing {
+	const struct writing *writing;
+	const char *path;
+	int process;	   /* -1: all */
+	uint32_t pid, nth; /* of those with that pid: a span that is read anew may number processes in another way */
+	uint64_t start_ns, end_ns;
+};
+
+static int find_process(struct trace *trace, uint32_t pid, uint32_t nth)
+{
+	const struct model *model = trace_first(trace);
+
+	for (uint32_t i = 0; model && i < model->process_count; i++)
+		if (model->processes[i].pid == pid && !nth--)
+			return (int)i;
+	return model ? -ESRCH : trace->error;
+}
+
+static int write_piece(void *context, unsigned number, uint64_t from_ns, uint64_t to_ns, uint64_t *bytes)
+{
+	const struct piece_writing *all = context;
+	struct writing writing = *all->writing;
+	char *path = format_path_for_piece(all->path, number);
+	int err, process = all->process;
+	struct reading span;
+
+	/* the first and the last have what lies outside of the recording, too */
+	err = reading_open_span(&span, writing.reading, from_ns == all->start_ns ? 0 : from_ns,
+				to_ns == all->end_ns ? UINT64_MAX : to_ns);
+	writing.trace = span.trace;
+	writing.most = writing.options->max_size;
+	if (!err && process >= 0)
+		process = find_process(writing.trace, all->pid, all->nth);
+	if (!err)
+		err = process < -1 ? process : try_file(&writing, path, process, bytes);
+	if (err != -EFBIG)
+		say_not_written(path, err);
+	reading_close(&span);
+	free(path);
+	return err;
+}
+
+static int write_pieces(const struct writing *writing, const char *path, int process)
+{
+	const struct model *part = trace_first(writing->trace);
+	struct piece_writing all = {.writing = writing, .path = path, .process = process};
+	struct pieces pieces = {.most = writing->options->max_size, .write = write_piece, .context = &all};
+	int err;
+
+	if (!part)
+		return say_not_written(path, writing->trace->error);
+	for (int i = 0; i < process; i++)
+		all.nth += part->processes[i].pid == part->processes[process].pid;
+	all.pid = process >= 0 ? part->processes[process].pid : 0;
+	pieces.start_ns = all.start_ns = part->start_ns;
+	pieces.end_ns = all.end_ns = part->end_ns > part->start_ns ? part->end_ns : part->start_ns;
+	err = pieces_write(&pieces);
+	if (err == -EFBIG)
+		msg_error("%s: not written: --max-size %s is too small: no file of this trace can be so small", path,
+			  writing->options->max_size_text);
+	return err;
+}
+
+/* process: index into the model, -1 all. */
+static int write_file(const struct writing *writing, const char *path, int process)
+{
+	uint64_t bytes;
+
+	if (writing->options->max_size)
+		return write_pieces(writing, path, process);
+	return say_not_written(path, try_file(writing, path, process, &bytes));
+}
+
+/* ----------------------------------------------------------------------------------------------------------------- */
 
 static int write_stdout(const struct writing *writing)
 {
@@ -152,38 +242,64 @@ static unsigned count_namesakes(const struct model *model, uint32_t process)
 	return count;
 }
 
-static int write_per_process(const struct writing *writing, const char *path)
-{
-	const struct model *model = writing->model;
-	unsigned written = 0;
-	int first = 0;
+/* A file for each process that did anything. */
+struct own_file {
+	char *path;
+	int process;
+};
 
-	for (uint32_t i = 0; i < model->process_count && first != -ECANCELED; i++) {
+struct own_files {
+	ARRAY(struct own_file) list;
+};
+
+/* What processes did, the last part of a trace knows; once files are written it is no longer at hand. */
+static int find_own_files(const struct writing *writing, const char *path, struct own_files *files)
+{
+	const struct model *model = trace_last(writing->trace);
+
+	if (!model)
+		return writing->trace->error;
+	for (uint32_t i = 0; i < model->process_count; i++) {
 		unsigned namesakes = count_namesakes(model, i);
-		char *name, *own;
-		int err;
+		char *name;
 
 		if (!has_work(&model->processes[i]))
 			continue;
 		name = namesakes ? xasprintf("%u.%u", model->processes[i].pid, namesakes + 1)
 				 : xasprintf("%u", model->processes[i].pid);
-		own = format_path_for_process(path, name);
-		err = write_file(writing, own, (int)i);
-		first = first ? first : err;
-		written++;
-		free(own);
+		array_push(&files->list,
+			   ((struct own_file){.path = format_path_for_process(path, name), .process = (int)i}));
 		free(name);
 	}
-	if (!written)
+	return 0;
+}
+
+static int write_per_process(const struct writing *writing, const char *path)
+{
+	struct own_files files = {0};
+	int first = find_own_files(writing, path, &files);
+
+	if (first)
+		return say_not_written(path, first);
+	for (size_t i = 0; i < files.list.count; i++) {
+		int err = first != -ECANCELED
+				  ? write_file(writing, files.list.items[i].path, files.list.items[i].process)
+				  : 0;
+
+		first = first && err != -ECANCELED ? first : err;
+		free(files.list.items[i].path);
+	}
+	if (!files.list.count)
 		msg_warn("%s: no process made a CUDA call, so there is no file", path);
+	array_free(&files.list);
 	return first;
 }
 
-int outputs_write(const struct options *options, const struct model *model, int log_fd, size_t skip)
+int outputs_write(struct reading *reading, size_t skip)
 {
-	struct trace_of_model of;
+	const struct options *options = reading->delivery->options;
 	struct writing writing = {
-		.options = options, .model = model, .trace = trace_of_model(&of, model), .log_fd = log_fd};
+		.options = options, .reading = reading, .trace = reading->trace, .log_fd = reading->delivery->log_fd};
 	int first = 0;
 
 	for (size_t i = 0; i < options->outputs.list.count && first != -ECANCELED; i++) {

@@ -46,6 +46,8 @@ const struct subcommand_row subcommand_rows[SUBCOMMAND_ROWS] = {
 		.reads_log = true,
 		.summary = "the table of a recorded trace, the same as when it was taken",
 		.examples = "gputrace report all.gpt\n"
+			    "gputrace report all.gpt --from 1:30 --to 1:40  ten seconds of it\n"
+			    "gputrace report all.gpt --process train.py --gpu 0\n"
 			    "gputrace report all.gpt --min-complete 99     exit with 3 when less complete\n",
 		.synopsis = "report FILE.gpt [OPTIONS]\n",
 		.exit_status = "0 good, 1 failed, 2 wrong usage, 3 the trace is incomplete.",
@@ -58,6 +60,7 @@ const struct subcommand_row subcommand_rows[SUBCOMMAND_ROWS] = {
 		.summary = "any output from a recorded trace, the same as when it was taken",
 		.examples = "gputrace export all.gpt -o trace.json         for Perfetto, chrome://tracing, HTA\n"
 			    "gputrace export all.gpt -o rank-%p.json.gz    one file per process\n"
+			    "gputrace export all.gpt -o part.json.gz --max-size 200M\n"
 			    "gputrace export all.gpt -o - --format folded | flamegraph.pl > gpu.svg\n",
 		.synopsis = "export FILE.gpt -o FILE... [OPTIONS]\n",
 		.exit_status = "0 good, 1 failed, 2 wrong usage, 3 the trace is incomplete.",

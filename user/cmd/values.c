@@ -127,3 +127,82 @@ int value_pids(const char *text, struct pid_list *pids, const char **bad, int *b
 		text += length + 1;
 	}
 }
+
+int value_names(const char *text, struct name_list *names)
+{
+	for (;;) {
+		size_t length = strcspn(text, ",");
+		char *name;
+
+		if (!length)
+			return -EINVAL;
+		name = xmalloc(length + 1);
+		memcpy(name, text, length);
+		name[length] = 0;
+		array_push(&names->list, name);
+		if (!text[length])
+			return 0;
+		text += length + 1;
+	}
+}
+
+void name_list_free(struct name_list *names)
+{
+	for (size_t i = 0; i < names->list.count; i++)
+		free(names->list.items[i]);
+	array_free(&names->list);
+}
+
+/* Digits up to `end`, a number that a thread can have. */
+static bool take_id(const char *text, const char *end, uint32_t *id)
+{
+	size_t digits = strspn(text, "0123456789");
+	unsigned long value = digits && digits < 10 ? strtoul(text, NULL, 10) : 0;
+
+	*id = (uint32_t)value;
+	return text + digits == end && value && value <= PID_LIMIT;
+}
+
+int value_thread(const char *text, struct thread_value *thread)
+{
+	const char *slash = strchr(text, '/'), *tid = slash ? slash + 1 : text;
+
+	*thread = (struct thread_value){0};
+	if (slash && !take_id(text, slash, &thread->pid))
+		return -EINVAL;
+	return take_id(tid, tid + strlen(tid), &thread->tid) ? 0 : -EINVAL;
+}
+
+int value_gpu(const char *text, uint32_t *gpu)
+{
+	size_t digits = strspn(text, "0123456789");
+
+	if (!digits || digits > 9 || text[digits])
+		return -EINVAL;
+	*gpu = (uint32_t)strtoul(text, NULL, 10);
+	return 0;
+}
+
+int value_size(const char *text, uint64_t *bytes)
+{
+	static const struct {
+		const char *unit;
+		double bytes;
+	} units[] = {{"", 1}, {"K", 1e3}, {"M", 1e6}, {"G", 1e9}, {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}};
+	const char *unit;
+	double number;
+
+	if (split_number(text, &number, &unit))
+		return -EINVAL;
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+		double value = number * units[i].bytes;
+
+		if (strcasecmp(unit, units[i].unit) != 0)
+			continue;
+		if (value < 1 || value > 1e15)
+			return -EINVAL;
+		*bytes = (uint64_t)value;
+		return 0;
+	}
+	return -EINVAL;
+}

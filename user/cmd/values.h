@@ -16,6 +16,16 @@ struct pid_list {
 	ARRAY(pid_t) list;
 };
 
+struct name_list {
+	ARRAY(char *) list;
+};
+
+/* A thread, by its number alone or with that of its process. */
+struct thread_value {
+	uint32_t pid; /* 0: any */
+	uint32_t tid;
+};
+
 /* "10" and "10s", "500ms", "1.5m", "1h": above 0, at most a year. */
 int value_duration(const char *text, uint64_t *ns);
 
@@ -31,5 +41,18 @@ int value_percent(const char *text, unsigned *thousandths);
 
 /* "123" or "123,456": adds what is not in the list yet. *bad, *bad_length: the element that is wrong. */
 int value_pids(const char *text, struct pid_list *pids, const char **bad, int *bad_length);
+
+/* "123,train.py": adds each, none of them empty. */
+int value_names(const char *text, struct name_list *names);
+void name_list_free(struct name_list *names);
+
+/* "41231" or "41230/41231". */
+int value_thread(const char *text, struct thread_value *thread);
+
+/* "0" */
+int value_gpu(const char *text, uint32_t *gpu);
+
+/* "200M", "500K", "1G", "1.5G", in steps of 1,000; at least 1. */
+int value_size(const char *text, uint64_t *bytes);
 
 #endif

@@ -10,11 +10,12 @@
 #include "export/sink.h"
 
 const struct export_format export_formats[] = {
-	{.name = "json", .suffixes = (const char *const[]){".json", NULL}, .write = chrome_write},
+	{.name = "json", .suffixes = (const char *const[]){".json", NULL}, .has_times = true, .write = chrome_write},
 	{.name = "json.gz",
 	 .suffixes = (const char *const[]){".json.gz", NULL},
 	 .gzip = true,
 	 .binary = true,
+	 .has_times = true,
 	 .write = chrome_write},
 	{.name = "folded", .suffixes = (const char *const[]){".folded", NULL}, .write = folded_write},
 	{.name = NULL},
@@ -56,6 +57,7 @@ int export_write(int fd, const struct export_format *format, struct trace *trace
 
 	sink_open(&sink, fd, format->gzip);
 	sink.cancel = options->cancel;
+	sink.most = options->most;
 	error = format->write(&sink, trace, options);
 	close_error = sink_close(&sink);
 	return error ? error : close_error;

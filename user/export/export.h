@@ -17,6 +17,7 @@ struct export_format {
 	bool gzip;
 	bool binary;	 /* nothing for a terminal */
 	bool needs_path; /* cannot be written into a pipe */
+	bool has_times;	 /* can be cut at times */
 	export_write_fn *write;
 };
 

@@ -11,6 +11,7 @@
 struct export_options {
 	int process;		     /* index into model.processes, -1: all */
 	bool by_launches;	     /* folded: count launches although there are GPU times */
+	uint64_t most;		     /* bytes that the file may have: more ends the export with -EFBIG; 0: any */
 	const struct cancel *cancel; /* abandons the export with -ECANCELED; NULL: nothing does */
 };
 

@@ -26,10 +26,13 @@ void sink_open_memory(struct sink *sink)
 	*sink = (struct sink){.buffer = xmalloc(SINK_ROOM_MAX), .capacity = SINK_ROOM_MAX, .fd = -1};
 }
 
-static int write_compressed(void *context, const char *data, size_t length)
+static int write_to_file(void *context, const char *data, size_t length)
 {
-	const struct sink *sink = context;
+	struct sink *sink = context;
 
+	if (sink->most && length > sink->most - sink->written)
+		return -EFBIG;
+	sink->written += length;
 	return write_unless(sink->fd, data, length, sink->cancel);
 }
 
@@ -38,9 +41,9 @@ static void flush(struct sink *sink, bool last)
 	if (!sink->error && is_cancelled(sink->cancel))
 		sink->error = -ECANCELED;
 	if (!sink->error && sink->deflater)
-		sink->error = deflater_put(sink->deflater, sink->buffer, sink->used, last, write_compressed, sink);
+		sink->error = deflater_put(sink->deflater, sink->buffer, sink->used, last, write_to_file, sink);
 	else if (!sink->error)
-		sink->error = write_unless(sink->fd, sink->buffer, sink->used, sink->cancel);
+		sink->error = write_to_file(sink, sink->buffer, sink->used);
 	sink->bytes += sink->used;
 	sink->used = 0;
 }

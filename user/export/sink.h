@@ -23,6 +23,8 @@ struct sink {
 	int error;		     /* negative errno, sticky */
 	struct deflater *deflater;   /* NULL: written as it is */
 	const struct cancel *cancel; /* ends the export with -ECANCELED; NULL: nothing does */
+	uint64_t most;		     /* as the file may have, 0: any; one more ends the export with -EFBIG */
+	uint64_t written;	     /* bytes that the file has */
 	uint64_t bytes;		     /* put so far, before compression, what is in the buffer not included */
 };
 

@@ -170,7 +170,8 @@ static int read_whole(struct gpt_trace *log)
 
 /* ------------------------------------------------------------------------------------------------------------------ */
 
-int gpt_trace_open(int fd, const struct gpt_division *division, struct trace **trace, const char **why)
+int gpt_trace_open(int fd, const struct gpt_division *division, const struct log_restriction *wanted,
+		   struct trace **trace, const char **why)
 {
 	struct gpt_trace *log = xcalloc(1, sizeof(*log));
 	int err;
@@ -180,6 +181,10 @@ int gpt_trace_open(int fd, const struct gpt_division *division, struct trace **t
 	log->trace.kind = &short_log;
 	log->division = division ? *division : gpt_division_default;
 	err = log_reader_open(&log->reader, fd, why);
+	if (!err && wanted) {
+		log_reader_restrict(&log->reader, wanted);
+		err = log->reader.error;
+	}
 	if (!err)
 		err = read_whole(log);
 	if (err == -E2BIG) {

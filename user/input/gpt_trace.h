@@ -11,6 +11,8 @@
 
 #include "model/trace.h"
 
+struct log_restriction;
+
 /* What decides how a log is divided. */
 struct gpt_division {
 	uint64_t whole_bytes;	  /* of records: a log with more is long */
@@ -21,10 +23,12 @@ struct gpt_division {
 extern const struct gpt_division gpt_division_default;
 
 /*
- * division: NULL for the default.  A log that is no regular file is short.  Returns as model_build does; the caller
+ * division: NULL for the default.  wanted: what of it is read (gpt_slice.h), NULL: everything; it stays the caller's.
+ * A log that is no regular file is short.  Returns as model_build does; the caller
  * ends *trace with gpt_trace_close, and fd stays the caller's, who does not move its offset meanwhile.
  */
-int gpt_trace_open(int fd, const struct gpt_division *division, struct trace **trace, const char **why);
+int gpt_trace_open(int fd, const struct gpt_division *division, const struct log_restriction *wanted,
+		   struct trace **trace, const char **why);
 void gpt_trace_close(struct trace *trace);
 
 #endif

@@ -129,3 +129,17 @@ bool slice_cut_span(const struct slice *slice, bool is_last, struct model_span *
 	span->open = span->open && !is_last;
 	return true;
 }
+
+bool slice_cut_op(const struct slice *slice, struct model_op *op)
+{
+	if (op->start_ns >= slice->to_ns || (op->start_ns < slice->from_ns && op->end_ns <= slice->from_ns) ||
+	    (op->truncated && op->start_ns < slice->read_from_ns))
+		return false;
+	if (op->start_ns < slice->from_ns)
+		op->start_ns = slice->from_ns;
+	if (op->end_ns > slice->to_ns) {
+		op->end_ns = slice->to_ns;
+		op->truncated = true;
+	}
+	return true;
+}

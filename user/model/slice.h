@@ -43,4 +43,7 @@ bool slice_has_thread(const struct slice *slice, const struct model *model, uint
 /* False: it lies outside.  Else cut to the slice's span; is_last: no later part of the slice has more of it. */
 bool slice_cut_span(const struct slice *slice, bool is_last, struct model_span *span);
 
+/* The same of an op. */
+bool slice_cut_op(const struct slice *slice, struct model_op *op);
+
 #endif

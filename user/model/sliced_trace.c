@@ -29,7 +29,8 @@ static void *own(size_t *room, void *ours, const void *theirs, size_t bytes)
 	DO(5, memories, memory_count)                                                                                  \
 	DO(6, args, args_count)                                                                                        \
 	DO(7, ranges, range_count)                                                                                     \
-	DO(8, pycalls, pycall_count)
+	DO(8, pycalls, pycall_count)                                                                                   \
+	DO(9, ops, op_count)
 
 /* The counts in tables of ours are those of the slice. */
 static void take_counts(struct sliced_trace *sliced, const struct model *inner)
@@ -93,11 +94,27 @@ static uint32_t cut(const struct sliced_trace *sliced, struct model_span *from, 
 	return kept;
 }
 
+static uint32_t cut_ops(const struct sliced_trace *sliced, const struct model_op *from, uint32_t ops,
+			struct model_op *to)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < ops; i++) {
+		struct model_op op = from[i];
+
+		if (!slice_cut_op(&sliced->slice, &op))
+			continue;
+		op.continued = op.continued && !sliced->is_first;
+		to[kept++] = op;
+	}
+	return kept;
+}
+
 static void cut_spans(struct sliced_trace *sliced, const struct model *inner)
 {
 	struct model *part = &sliced->part;
 
-	part->range_count = part->pycall_count = part->pyspan_count = 0;
+	part->range_count = part->pycall_count = part->pyspan_count = part->op_count = 0;
 	for (uint32_t i = 0; i < part->thread_count; i++) {
 		const struct model_thread *was = &inner->threads[i];
 		struct model_thread *thread = &sliced->threads[i];
@@ -112,6 +129,10 @@ static void cut_spans(struct sliced_trace *sliced, const struct model *inner)
 				      part->pycalls + part->pycall_count);
 		thread->pyspans = cut(sliced, inner->pyspans + was->first_pyspan, has ? was->pyspans : 0,
 				      part->pyspans + part->pyspan_count);
+		thread->first_op = part->op_count;
+		thread->ops =
+			cut_ops(sliced, part->ops + was->first_op, has ? was->ops : 0, part->ops + part->op_count);
+		part->op_count += thread->ops;
 		thread->ranges_elsewhere = was->ranges_elsewhere;
 		thread->pycalls_elsewhere = was->pycalls_elsewhere;
 		part->range_count += thread->ranges;
@@ -169,8 +190,12 @@ static void number_calls(struct sliced_trace *sliced)
 	for (uint32_t i = 0; i < part->call_count; i++) {
 		struct model_call *call = &part->calls[i];
 
-		call->number =
-			slice_has_call(&sliced->slice, part, call) ? call->number - sliced->first_call : CALL_OUTSIDE;
+		if (slice_has_call(&sliced->slice, part, call)) {
+			call->number -= sliced->first_call;
+			continue;
+		}
+		call->number = CALL_OUTSIDE;
+		call->op = 0;
 	}
 }
 

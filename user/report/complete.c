@@ -114,6 +114,13 @@ static void put_causes(struct report *report)
 			    "may have taken them.");
 }
 
+/* Nobody knows when something was lost. */
+static void put_whole(struct report *report)
+{
+	if (report->model->slice && report->all->complete.lost)
+		report_line(report, "  What was lost, and the notes, are of the whole recording.");
+}
+
 static void put_threshold(struct report *report)
 {
 	const struct complete *complete = &report->all->complete;
@@ -225,6 +232,7 @@ void report_complete(struct report *report)
 	put_truncated(report);
 	put_joined(report);
 	put_causes(report);
+	put_whole(report);
 	put_threshold(report);
 	put_not_recorded(report);
 	put_list(report, "Note: ", model->notes, model->note_count);

@@ -43,6 +43,17 @@ static bool is_shown(const struct report *report, const struct model_process *pr
 	return process->calls || process->gpu_ops || !report->all->active;
 }
 
+static void put_slice(struct report *report)
+{
+	char *text;
+
+	if (!report->model->slice)
+		return;
+	text = xasprintf("Slice of the recording: %s", report->model->slice);
+	report_text(report, 2, text);
+	free(text);
+}
+
 void report_processes(struct report *report)
 {
 	const struct model *model = report->model;
@@ -70,6 +81,7 @@ void report_processes(struct report *report)
 		report_line(report, "... and %u more processes", shown - report->rows);
 	if (shown != 1)
 		report_line(report, "%u processes%s", shown, sum);
+	put_slice(report);
 	free(threads);
 	free(devices);
 	free(sum);

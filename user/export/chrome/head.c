@@ -217,6 +217,8 @@ static void put_own(struct chrome *chrome)
 	put_string(out, "version", model_source(model)->version);
 	put_string(out, "kernel", model_source(model)->kernel);
 	put_string(out, "target", model_source(model)->target);
+	if (model->slice)
+		put_string(out, "slice", model->slice);
 	put_number(out, "recorded_ns", model->end_ns > model->start_ns ? model->end_ns - model->start_ns : 0);
 	put_receipt(chrome);
 	sink_literal(out, ",\n  \"processes\": [");

@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""A slice of a recording: its times, processes, thread and GPU; files of a greatest size."""
+
+import json
+import re
+import time
+
+import machine
+import pytest
+import reading
+import tracing
+from reading import simulated
+
+RUN_HTA = machine.ROOT / "tests/e2e/consumers/run_hta.py"
+
+
+def start_wall_ns(log):
+    """When the recording began, by the wall clock; both are in the log's header."""
+    data = log.read_bytes()[:24]
+    return int.from_bytes(data[8:16], "little") + int.from_bytes(data[16:24], "little", signed=True)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """Two processes, each with threads of its own on the simulated GPU."""
+    folder = tmp_path_factory.mktemp("run")
+    train = f"{machine.any_python()} {machine.WORKLOADS / 'train.py'} --threads 2"
+    both = f"{train} --steps 12 --truth one.json & {train} --steps 8 --graph --truth two.json & wait"
+    tracing.trace(folder, tracing.on_simgpu(folder / "gpu-%p.json", "sh", "-c", both))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def gpu(run):
+    """{pid: ground truth}"""
+    found = {int(re.search(r"\d+", path.name).group()): simulated.load(path) for path in run.glob("gpu-*.json")}
+    return {pid: entries for pid, entries in found.items() if simulated.work(entries)}
+
+
+def quiet_moments(entries, count):
+    """The middles of the longest times in which no GPU work begins, by the wall clock, in order."""
+    starts = sorted(op["start"] for op in simulated.work(entries))
+    gaps = sorted(((b - a, (a + b) // 2) for a, b in zip(starts, starts[1:])), reverse=True)
+    return sorted(middle for _, middle in gaps[:count])
+
+
+def export(log, folder, *options, name="slice.json"):
+    tracing.gputrace(folder, "export", log, "-o", folder / name, *options).must_be(0)
+    return reading.trace_of(folder / name)
+
+
+def operations(entries):
+    return sorted((op["name"] if op["kind"] == "kernel" else op["kind"], op["end"] - op["start"])
+                  for op in simulated.work(entries))
+
+
+def traced_operations(trace):
+    kinds = {"gpu_memcpy": "memcpy", "gpu_memset": "memset"}
+    return sorted((kinds.get(e["cat"], e["name"]), round(e["dur"] * 1000))
+                  for e in trace["traceEvents"] if e.get("cat") in ("kernel", *kinds))
+
+
+def since(log, wall_ns):
+    return f"{(wall_ns - start_wall_ns(log)) / 1e9:.9f}"
+
+
+# ---- times --------------------------------------------------------------------------------------------------------
+
+def test_a_span_has_the_gpu_work_that_began_in_it(run, gpu, tmp_path):
+    entries = sum(gpu.values(), [])
+    first, last = quiet_moments(entries, 2)
+    trace = export(run / "trace.gpt", tmp_path, "--from", since(run / "trace.gpt", first), "--to",
+                   since(run / "trace.gpt", last))
+    within = [op for op in entries if op["is"] == "gpu" and first <= op["start"] < last]
+    assert 5 < len(within) < len(simulated.work(entries))
+    assert traced_operations(trace) == operations(within)
+
+
+def test_slices_that_adjoin_have_everything_once(run, gpu, tmp_path):
+    log = run / "trace.gpt"
+    whole = reading.trace_of(run / "trace.json")
+    cuts = [since(log, moment) for moment in quiet_moments(sum(gpu.values(), []), 3)]
+    slices = [export(log, tmp_path, *begin, *end)
+              for begin, end in zip([()] + [("--from", cut) for cut in cuts], [("--to", cut) for cut in cuts] + [()])]
+    for count in ("calls", "launches", "launches_joined", "launches_whole", "gpu_operations", "gpu_ns", "gpu_ns_with_line"):
+        assert sum(reading.receipt(part)[count] for part in slices) == reading.receipt(whole)[count], count
+    assert sorted(sum((traced_operations(part) for part in slices), [])) == traced_operations(whole)
+
+
+def test_the_wall_clock_names_the_same_slice(run, gpu, tmp_path):
+    log = run / "trace.gpt"
+    moment = quiet_moments(sum(gpu.values(), []), 1)[0]
+    stamp = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(moment // 10**9)) + f".{moment % 10**9:09d}"
+    wanted = export(log, tmp_path, "--from", since(log, moment))
+    assert export(log, tmp_path, "--from", stamp + "Z") == wanted
+    assert export(log, tmp_path, "--from", stamp.partition("T")[2] + "Z") == wanted
+    done = tracing.gputrace(tmp_path, "export", log, "-o", "local.json", "--from", stamp, env={"TZ": "UTC"})
+    done.must_be(0)
+    assert reading.trace_of(tmp_path / "local.json") == wanted
+
+
+def test_the_report_is_about_the_slice(run, gpu, tmp_path):
+    log = run / "trace.gpt"
+    moment = quiet_moments(sum(gpu.values(), []), 1)[0]
+    receipt = reading.receipt(export(log, tmp_path, "--to", since(log, moment)))
+    report = tracing.gputrace(tmp_path, "report", log, "--to", since(log, moment)).must_be(0).stdout
+    assert re.search(r"^Slice of the recording: 0 ns to .* of ", report, re.M)
+    joined = f"Complete: {receipt['launches_joined']:,} of {receipt['launches_expected']:,} launches joined, 0 lost;"
+    assert joined in report
+    assert receipt["launches_joined"] == receipt["launches_whole"] == receipt["launches_expected"]
+
+
+# ---- processes, threads, GPUs --------------------------------------------------------------------------------------
+
+def test_a_process_has_its_own_work(run, gpu, tmp_path):
+    for pid, entries in gpu.items():
+        trace = export(run / "trace.gpt", tmp_path, "--process", str(pid))
+        assert traced_operations(trace) == operations(entries)
+        folded = tmp_path / "slice.folded"
+        tracing.gputrace(tmp_path, "export", run / "trace.gpt", "-o", folded, "--process", str(pid)).must_be(0)
+        assert sum(reading.folded(folded).values()) == sum(ns for _, ns in operations(entries))
+
+
+def test_processes_have_the_names_of_their_scripts(run, gpu, tmp_path):
+    assert traced_operations(export(run / "trace.gpt", tmp_path, "--process", "train.py")) == \
+        operations(sum(gpu.values(), []))
+
+
+def test_a_thread_has_the_work_of_its_calls(run, gpu, tmp_path):
+    pid, entries = next(iter(gpu.items()))
+    threads = {call["corr"]: call["tid"] for call in simulated.calls(entries)}
+    for tid in set(threads.values()):
+        mine = [op for op in simulated.work(entries) if threads[op["corr"]] == tid]
+        if mine:
+            trace = export(run / "trace.gpt", tmp_path, "--thread", f"{pid}/{tid}")
+            assert traced_operations(trace) == operations(mine)
+
+
+def test_a_gpu_has_its_own_work(tmp_path):
+    program = [machine.any_python(), machine.PROGRAMS / "two_gpus.py"]
+    tracing.trace(tmp_path, tracing.on_simgpu(tmp_path / "gpu.json", *program), env={"SIMGPU_DEVICES": 2})
+    entries = simulated.load(tmp_path / "gpu.json")
+    for device in (0, 1):
+        trace = export(tmp_path / "trace.gpt", tmp_path, "--gpu", str(device))
+        mine = [op for op in simulated.work(entries) if op["device"] == device]
+        assert len(mine) > 3 and traced_operations(trace) == operations(mine)
+        receipt = reading.receipt(trace)
+        assert receipt["launches_joined"] == receipt["launches_expected"] == \
+            len([op for op in mine if op["kind"] == "kernel"])
+
+
+# ---- what there is not ---------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("options, said", [
+    (("--process", "1"), "--process 1: is not in"),
+    (("--process", "nobody.py"), "--process nobody.py: is not in"),
+    (("--thread", "1"), "--thread 1: is not in"),
+    (("--gpu", "7"), "--gpu 7: is not in"),
+    (("--from", "2h"), "--from 2h: is behind the end of"),
+    (("--to", "1971-01-01T00:00:00Z"), "--to 1971-01-01T00:00:00Z: is before the begin of"),
+])
+def test_what_the_log_does_not_have_is_named(run, tmp_path, options, said):
+    done = tracing.gputrace(tmp_path, "report", run / "trace.gpt", *options).must_be(1)
+    assert done.stdout == "" and len(done.stderr.splitlines()) == 1
+    assert done.stderr.startswith(f"gputrace: {said}")
+
+
+def test_a_process_that_is_missing_is_told_from_those_there_are(run, gpu, tmp_path):
+    done = tracing.gputrace(tmp_path, "report", run / "trace.gpt", "--process", "1").must_be(1)
+    for pid in gpu:
+        assert f"{pid} (python3)" in done.stderr
+
+
+@pytest.mark.parametrize("options", [
+    ("--from", "5", "--to", "5"),
+    ("--from", "2026-01-02T00:00:00Z", "--to", "2026-01-01T00:00:00+00:00"),
+    ("--from", "1s", "--to", "1971-01-01T00:00:00Z"),
+    ("--from", "yesterday"),
+])
+def test_a_slice_that_cannot_be_is_wrong_usage(run, tmp_path, options):
+    done = tracing.gputrace(tmp_path, "report", run / "trace.gpt", *options).must_be(2)
+    assert done.stdout == "" and len(done.stderr.splitlines()) == 1
+
+
+# ---- files of a greatest size --------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("suffix, most", [("json", 120000), ("json.gz", 20000)])
+def test_files_of_a_greatest_size_have_everything_once(run, tmp_path, suffix, most):
+    tracing.gputrace(tmp_path, "export", run / "trace.gpt", "-o", f"part.{suffix}", "--max-size", str(most)).must_be(0)
+    files = sorted(tmp_path.glob(f"part.*.{suffix}"), key=lambda path: int(path.name.split(".")[1]))
+    assert len(files) > 2 and [int(path.name.split(".")[1]) for path in files] == list(range(1, len(files) + 1))
+    assert max(path.stat().st_size for path in files) <= most
+    parts = [reading.trace_of(path) for path in files]
+    whole = reading.trace_of(run / "trace.json")
+    for count in ("calls", "launches_joined", "gpu_operations", "gpu_ns"):
+        assert sum(reading.receipt(part)[count] for part in parts) == reading.receipt(whole)[count], count
+    assert sorted(sum((traced_operations(part) for part in parts), [])) == traced_operations(whole)
+
+
+def test_each_process_has_files_of_its_own(run, gpu, tmp_path):
+    tracing.gputrace(tmp_path, "export", run / "trace.gpt", "-o", "rank-%p.json.gz", "--max-size", "30K").must_be(0)
+    for pid, entries in gpu.items():
+        parts = [reading.trace_of(path) for path in tmp_path.glob(f"rank-{pid}.*.json.gz")]
+        assert len(parts) > 1
+        assert sorted(sum((traced_operations(part) for part in parts), [])) == operations(entries)
+
+
+def test_hta_opens_each_file(run, tmp_path):
+    """Those with kernels: HTA's breakdown of times takes no trace without."""
+    tracing.gputrace(tmp_path, "export", run / "trace.gpt", "-o", "part.json.gz", "--max-size", "40K").must_be(0)
+    opened = 0
+    for path in sorted(tmp_path.glob("part.*.json.gz")):
+        trace = reading.trace_of(path)
+        if not any(event.get("cat") == "kernel" for event in trace["traceEvents"]):
+            continue
+        done = tracing.command(tmp_path, machine.tool("get-hta"), RUN_HTA, path).must_be(0)
+        found = json.loads(done.stdout.splitlines()[-1])
+        assert found["gpu_rows"] == len(traced_operations(trace)) + len(reading.chrome.stream_waits(trace))
+        opened += 1
+    assert opened > 1
+
+
+def test_a_size_that_not_even_the_head_fits_in_is_an_error(run, tmp_path):
+    done = tracing.gputrace(tmp_path, "export", run / "trace.gpt", "-o", "part.json", "--max-size", "500").must_be(1)
+    assert done.stderr.splitlines()[-1].endswith("--max-size 500 is too small: no file of this trace can be so small")
+    assert not list(tmp_path.glob("part.*"))
