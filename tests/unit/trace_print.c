@@ -111,16 +111,13 @@ static void print_others(const struct model *model)
 	}
 	for (uint32_t i = model->memories_due.from; i < due_end(&model->memories_due, model->memory_count); i++) {
 		const struct model_memory *memory = &model->memories[i];
-		bool is_released = !memory->released && (memory->other != NONE || memory->released_later);
-
 		fprintf(files[MEMORIES],
 			"memory %" PRIu64 " %" PRIx64 " %" PRIu64 " call %" PRIu64 " process %u device %u kind %u %s",
 			memory->time_ns, memory->address, memory->bytes, number_of(model, memory->call),
 			memory->process, memory->device, memory->kind, memory->released ? "released" : "allocated");
 		fprintf(files[MEMORIES], " other %" PRIu64 "\n",
-			!memory->released	? is_released
-			: memory->other == NONE ? UINT64_MAX
-						: model->memories[memory->other].time_ns);
+			memory->released && memory->other != NONE ? model->memories[memory->other].time_ns
+								  : UINT64_MAX);
 	}
 }
 

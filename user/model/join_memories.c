@@ -6,32 +6,18 @@
 
 bool builder_add_memory(struct builder *builder, struct program program, const struct new_memory *memory)
 {
-	uint32_t allocation;
+	struct memory_arrival arrival = {.program = program, .memory = *memory};
 	enum told what;
 
 	/* no GPU has a PB; sums of sizes that a target made up must not run over */
 	if (memory->bytes >= 1ull << 50)
 		return false;
-	allocation = learn_memory(builder, program, memory);
 	what = told(builder, program, memory->corr, memory->clock, memory->time_ns);
 	if (what == TOLD_LATE)
-		keep_late(builder, &(struct late){.kind = LATE_MEMORY,
-						  .program = program,
-						  .allocation = allocation,
-						  .memory = *memory});
+		keep_late(builder, &(struct late){.kind = LATE_MEMORY, .program = program, .memory = *memory});
 	else if (what == TOLD_NOW)
-		memory_add(builder, program, memory, allocation);
+		array_push(&builder->memory_arrivals, arrival);
 	return true;
-}
-
-void memory_add(struct builder *builder, struct program program, const struct new_memory *memory, uint32_t allocation)
-{
-	struct memory_arrival arrival = {.program = program,
-					 .memory = *memory,
-					 .released_later = builder->first && !memory->released &&
-							   is_released(builder->first, allocation)};
-
-	array_push(&builder->memory_arrivals, arrival);
 }
 
 static int compare_times(const void *left, const void *right)
@@ -61,8 +47,7 @@ static bool place(struct builder *builder, const struct memory_arrival *arrival,
 				      .device = device_table_find(&known(builder)->devices, process, from->device),
 				      .corr = from->corr,
 				      .kind = (uint8_t)from->kind,
-				      .released = from->released,
-				      .released_later = arrival->released_later};
+				      .released = from->released};
 	struct clock_span moment = {.start_ns = from->time_ns, .end_ns = from->time_ns};
 
 	if (!convert_span(builder, process, from->clock, moment, calls_start(&builder->calls, memory.call), &moment)) {

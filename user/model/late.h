@@ -24,8 +24,7 @@ enum late_kind {
 struct late {
 	uint64_t time_ns; /* about when it began, by CLOCK_MONOTONIC; 0: not known */
 	struct program program;
-	uint32_t name;	     /* of a kernel or an op, in the first reading's strings; NONE */
-	uint32_t allocation; /* of memory that is handed out: its number (learn_memory) */
+	uint32_t name; /* of a kernel or an op, in the first reading's strings; NONE */
 	enum late_kind kind;
 	union {
 		struct new_return back;

@@ -11,10 +11,7 @@ void learnt_free(struct learnt *learnt)
 {
 	array_free(&learnt->corr_ranges);
 	array_free(&learnt->context_devices);
-	array_free(&learnt->released);
-	array_free(&learnt->memories);
 	lookup_free(&learnt->contexts);
-	lookup_free(&learnt->allocations);
 	free(learnt->recent);
 }
 
@@ -187,67 +184,6 @@ void learn_gpu_work(struct builder *builder, struct program program, const struc
 		graphs_learn(&builder->graphs, program.space, work->graph, work->graph_node);
 }
 
-static int by_time(const void *left, const void *right)
-{
-	const struct told_memory *a = left, *b = right;
-
-	if (a->time_ns != b->time_ns)
-		return a->time_ns < b->time_ns ? -1 : 1;
-	return a->released != b->released ? (a->released ? -1 : 1) : 0;
-}
-
-/* Pairs the earliest ones, and keeps as many as are told. */
-static void pair_memories(struct learnt *learnt, size_t kept)
-{
-	size_t count = learnt->memories.count;
-
-	if (count <= kept)
-		return;
-	qsort(learnt->memories.items, count, sizeof(learnt->memories.items[0]), by_time);
-	for (size_t i = 0; i < count - kept; i++) {
-		const struct told_memory *memory = &learnt->memories.items[i];
-		uint32_t *latest = lookup_put(&learnt->allocations, memory->process + 1, memory->address, NONE);
-
-		if (memory->released && *latest != NONE)
-			learnt->released.items[*latest / 64] |= 1ull << (*latest % 64);
-		*latest = memory->released ? NONE : memory->allocation;
-	}
-	memmove(learnt->memories.items, learnt->memories.items + (count - kept),
-		kept * sizeof(learnt->memories.items[0]));
-	learnt->memories.count = kept;
-}
-
-/* Those that wait for others with an earlier time. */
-#define MEMORIES_WAITING 4096u
-
-uint32_t learn_memory(struct builder *builder, struct program program, const struct new_memory *memory)
-{
-	struct learnt *learnt = &builder->learnt;
-	struct told_memory moment = {.time_ns = memory->time_ns,
-				     .address = memory->address,
-				     .process = program.process,
-				     .allocation = builder->parts.allocations_told,
-				     .released = memory->released};
-
-	if (builder->reading == READING_WHOLE)
-		return NONE;
-	builder->parts.allocations_told += !memory->released;
-	if (builder->reading == READING_SECOND)
-		return moment.allocation;
-	if (!memory->released && moment.allocation % 64 == 0)
-		array_push(&learnt->released, 0);
-	array_push(&learnt->memories, moment);
-	if (learnt->memories.count >= 2 * MEMORIES_WAITING)
-		pair_memories(learnt, MEMORIES_WAITING);
-	return moment.allocation;
-}
-
-bool is_released(const struct builder *first, uint32_t allocation)
-{
-	return allocation / 64 < first->learnt.released.count &&
-	       first->learnt.released.items[allocation / 64] >> (allocation % 64) & 1;
-}
-
 /* ---- the end ----------------------------------------------------------------------------------------------------- */
 
 /* Where a wall clock was set, a time that is converted without its call may be off by as much. */
@@ -282,8 +218,6 @@ void learn_finish(struct builder *builder)
 			device_table_find(&builder->devices, device->process, device->device);
 	}
 	array_free(&learnt->context_devices);
-	pair_memories(learnt, 0);
-	array_free(&learnt->memories);
 	survey_finish(&builder->survey, to_monotonic, builder);
 	if (wall_clock_steps(&builder->clock))
 		tell_first(&builder->lates);

@@ -249,7 +249,6 @@ struct model_memory {
 	uint32_t corr;
 	uint8_t kind; /* CUpti_ActivityMemoryKind */
 	bool released;
-	bool released_later; /* an allocation, in a part: a later one may have its release */
 };
 
 struct model_device {

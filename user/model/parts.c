@@ -117,7 +117,8 @@ static void tell_late(struct builder *builder, const struct late *late)
 			   ((struct event_record_arrival){.program = late->program, .record = late->record}));
 		break;
 	case LATE_MEMORY:
-		memory_add(builder, late->program, &late->memory, late->allocation);
+		array_push(&builder->memory_arrivals,
+			   ((struct memory_arrival){.program = late->program, .memory = late->memory}));
 		break;
 	case LATE_OP:
 		ops_add(&builder->ops, late->program, &late->op, again(builder, late->name));

@@ -52,7 +52,6 @@ struct event_record_arrival {
 struct memory_arrival {
 	struct program program;
 	struct new_memory memory;
-	bool released_later;
 };
 
 /* How a source is read: at once; or twice, so that the second time its parts can be joined one after the other. */
@@ -77,15 +76,6 @@ struct context_device {
 	uint32_t device; /* CUPTI's id */
 };
 
-/* Memory that was handed out, or came back. */
-struct told_memory {
-	uint64_t time_ns; /* by its own clock */
-	uint64_t address;
-	uint32_t process;
-	uint32_t allocation; /* its number */
-	bool released;
-};
-
 /* A call that was made not long ago. */
 struct recent_call {
 	uint32_t space, corr, thread;
@@ -98,9 +88,6 @@ struct learnt {
 	struct lookup contexts;		      /* (process + 1, context) to model_device.id, once it is finished */
 	ARRAY(struct context_device) context_devices; /* until then */
 	struct recent_call *recent;		      /* the latest calls by correlation id */
-	ARRAY(struct told_memory) memories;	      /* the latest: they are told nearly in order of time */
-	struct lookup allocations; /* (process + 1, address) to the number of the latest allocation before those */
-	ARRAY(uint64_t) released;  /* a bit for each allocation: it is released */
 };
 
 /* The parts of a second reading. */
@@ -110,9 +97,8 @@ struct parts {
 	struct recordings recordings; /* of events */
 	struct lookup allocations;    /* (process + 1, address) to index in memories + 1; 0: not live */
 	uint64_t until_ns;	      /* what begins before this has been handed over */
-	uint32_t allocations_told;
-	uint32_t native_ips; /* of stacks.ips, those that have their names */
-	bool handed_over;    /* a part is out that the next one lets go of */
+	uint32_t native_ips;	      /* of stacks.ips, those that have their names */
+	bool handed_over;	      /* a part is out that the next one lets go of */
 };
 
 struct builder {
@@ -251,13 +237,8 @@ void learn_finish(struct builder *builder);
 void learn_named(struct builder *builder); /* of a second reading, from what is joined now */
 void learnt_free(struct learnt *learnt);
 
-/* In both readings, in the order of the source: numbers allocations; and whether one will be released. */
-uint32_t learn_memory(struct builder *builder, struct program program, const struct new_memory *memory);
-bool is_released(const struct builder *first, uint32_t allocation);
-
 /* What is told late, when its time has come. */
 void gpu_work_add(struct builder *builder, struct program program, const struct new_gpu_work *work, uint32_t name);
-void memory_add(struct builder *builder, struct program program, const struct new_memory *memory, uint32_t allocation);
 
 /* Of a part that was handed over what nothing refers to goes; the rest stands before what came and is not yet due. */
 void let_go(struct builder *builder);
