@@ -15,6 +15,7 @@ enum kind {
 	MEMORIES,
 	RANGES,
 	FUNCTIONS,
+	OPS,
 	KINDS,
 };
 
@@ -58,8 +59,9 @@ static void print_calls(const struct model *model)
 		fprintf(out, "call %" PRIu64 " %" PRIu64 "..%" PRIu64 " thread %u corr %u api %x result %d class %u",
 			call->number, call->start_ns, call->end_ns, call->thread, call->corr, call->api,
 			call->end_ns ? call->result : 0, call->class);
-		fprintf(out, " state %u captured %d loss %d missing %u fate %d", call->stack_state, call->captured,
-			call->after_loss, call->nodes_missing, launch_fate(model, call));
+		fprintf(out, " op %" PRIu64 " state %u captured %d loss %d missing %u fate %d", call->op,
+			call->stack_state, call->captured, call->after_loss, call->nodes_missing,
+			launch_fate(model, call));
 		print_stack(out, model, call);
 		if (call->args != NONE)
 			fprintf(out, " args %" PRIx64 " %" PRIx64 " %" PRIu64, model->args[call->args].function,
@@ -141,12 +143,27 @@ static void print_spans(const struct model *model)
 		print_span(files[FUNCTIONS], model, &model->pycalls[i]);
 }
 
+static void print_ops(const struct model *model)
+{
+	for (uint32_t i = 0; i < model->op_count; i++) {
+		const struct model_op *op = &model->ops[i];
+
+		if (!op->continued)
+			fprintf(files[OPS],
+				"op %020" PRIu64 " %" PRIu64 "..%" PRIu64 " %s thread %u scope %u sequence %" PRId64
+				" forward %" PRIu64 " overlaps %d truncated %d\n",
+				op->number, op->start_ns, op->end_ns, op->name == NONE ? "-" : model->strings[op->name],
+				op->thread, op->scope, op->sequence, op->forward_thread, op->overlaps, op->truncated);
+	}
+}
+
 static void print_part(const struct model *model)
 {
 	print_calls(model);
 	print_gpu(model);
 	print_others(model);
 	print_spans(model);
+	print_ops(model);
 }
 
 static void print_whole(FILE *out, const struct model *model)

@@ -357,6 +357,6 @@ uint64_t builder_waiting(const struct builder *builder)
 {
 	return (builder->calls.list.count - builder->calls.settled) + builder->gpu.joined.count +
 	       builder->gpu.arrivals.count + builder->sync_arrivals.count + builder->memory_arrivals.count +
-	       builder->overhead_arrivals.count + builder->api_activities.arrivals.count +
+	       builder->overhead_arrivals.count + builder->api_activities.arrivals.count + builder->ops.arrivals.count +
 	       spans_waiting(&builder->functions) + spans_waiting(&builder->ranges.spans);
 }
