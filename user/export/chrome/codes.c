@@ -38,7 +38,7 @@ void chrome_put_code(struct sink *out, struct chrome_codes *codes, const struct 
 
 	if (2 * (size_t)code + 2 >= codes->at.count)
 		add_codes(codes, timeline);
-	at = &codes->at.items[2 * (size_t)code];
+	at = codes->at.items + 2 * (size_t)code;
 	sink_put(out, codes->text.buffer + at[0], at[1] - at[0]);
 	sink_u64(out, line);
 	sink_put(out, codes->text.buffer + at[1], at[2] - at[1]);
