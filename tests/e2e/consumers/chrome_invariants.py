@@ -251,15 +251,15 @@ def _joins(trace):
 
 def _flows(trace):
     ends = collections.defaultdict(list)
-    last = {}  # (pid, tid): start of the latest slice in the file
+    starts = collections.defaultdict(set)  # (pid, tid): of the slices so far; Perfetto wants them before their arrows
     for event in trace["traceEvents"]:
-        if event["ph"] == "X":
-            last[event["pid"], event["tid"]] = ns(event["ts"])
+        if event["ph"] == "X" and event["cat"] != "python_function":
+            starts[event["pid"], event["tid"]].add(ns(event["ts"]))
         elif event["ph"] in "sf":
             ends[event["cat"], event["id"]].append((event["ph"], ns(event["ts"])))
             forward = (event["ph"], event["cat"]) == ("s", "fwdbwd")  # these stand beside the other end
-            if not forward and last.get((event["pid"], event["tid"])) != ns(event["ts"]):
-                yield f"flow {event['id']} {event['ph']}: not right behind the slice it belongs to"
+            if not forward and ns(event["ts"]) not in starts[event["pid"], event["tid"]]:
+                yield f"flow {event['id']} {event['ph']}: not behind the slice it belongs to"
             if event["ph"] == "f" and event.get("bp") != "e":
                 yield f"flow {event['id']} would bind to the next slice"
     for flow, found in ends.items():
