@@ -4,6 +4,7 @@
 
 #include "analyzed.h"
 #include "export/folded.h"
+#include "input/gpt_trace.h"
 #include "random_model.h"
 #include "report/report.h"
 #include "trace_cut.h"
@@ -128,6 +129,26 @@ static void the_sample_run_is_the_same_in_parts(void **state)
 	model_free(model);
 }
 
+static void a_log_that_is_read_in_parts_has_the_report_of_the_whole(void **state)
+{
+	const struct gpt_division division = {.stretch_records = 16, .part_events = 100};
+	struct model *model = sample_model(2, 40);
+	char *whole = report_of(WHOLE_TRACE(model)), *parts;
+	int fd = sample_log(2, 40);
+	struct trace *trace;
+	const char *why;
+
+	assert_int_equal(gpt_trace_open(fd, &division, NULL, &trace, &why), 0);
+	assert_true(trace_first(trace)->more);
+	parts = report_of(trace);
+	assert_same_lines(parts, whole, division.part_events);
+	gpt_trace_close(trace);
+	close(fd);
+	free(parts);
+	free(whole);
+	model_free(model);
+}
+
 /* ---- traces that cannot be read ---------------------------------------------------------------------------------- */
 
 struct broken {
@@ -192,6 +213,7 @@ int main(void)
 		cmocka_unit_test(folded_stacks_are_the_same_in_parts),
 		cmocka_unit_test(tables_for_launches_alone_are_the_same_in_parts),
 		cmocka_unit_test(the_sample_run_is_the_same_in_parts),
+		cmocka_unit_test(a_log_that_is_read_in_parts_has_the_report_of_the_whole),
 		cmocka_unit_test(a_trace_that_cannot_be_read_to_its_end_is_an_error),
 	};
 
