@@ -3,6 +3,7 @@
 #include "input/gpt_trace.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <stdlib.h>
 
 #include "base/array.h"
@@ -60,12 +61,18 @@ static bool feed_stretch(struct gpt_trace *log, struct builder *builder)
 	return true;
 }
 
+/* Blocks of a part and of a segment come and go all the time: malloc keeps them instead of asking the kernel anew. */
+#define KEPT_BLOCK_MAX (32 << 20)
+#define KEPT_MAX (256 << 20)
+
 static int learn(struct gpt_trace *log)
 {
 	int err = log_reader_again(&log->reader);
 
 	if (err)
 		return err;
+	mallopt(M_MMAP_THRESHOLD, KEPT_BLOCK_MAX);
+	mallopt(M_TRIM_THRESHOLD, KEPT_MAX);
 	log_reader_bound(&log->reader, UINT64_MAX);
 	begin_reading(log);
 	log->first = builder_new_first();

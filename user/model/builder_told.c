@@ -221,8 +221,8 @@ bool builder_add_return(struct builder *builder, struct program program, const s
 		learn_return(builder, program, back);
 	if (what != TOLD_NOW)
 		return back->corr != 0;
-	call = calls_find(&builder->calls, program.space, back->corr);
-	if (call != NONE && !builder->first) {
+	call = builder->first ? NONE : calls_find(&builder->calls, program.space, back->corr);
+	if (call != NONE) {
 		thread = builder->calls.list.items[call].thread;
 		if (builder->processes.threads.items[thread].tid != back->tid)
 			ranges_learn_tid(&builder->ranges, program.space, back->tid, thread);

@@ -34,7 +34,8 @@ void gpu_work_add(struct builder *builder, struct program program, const struct 
 	slot.arrival.work = *work;
 	slot.arrival.program = program;
 	slot.arrival.name = name;
-	slot.arrival.call = calls_find(&builder->calls, program.space, work->corr);
+	/* a second reading looks for it when the calls of the part are in order */
+	slot.arrival.call = builder->first ? NONE : calls_find(&builder->calls, program.space, work->corr);
 	array_push(&builder->gpu.arrivals, slot);
 }
 
@@ -172,7 +173,6 @@ static void join_arrivals(struct builder *builder, uint64_t until_ns)
 		struct gpu_arrival arrival = gpu->arrivals.items[i].arrival;
 		struct model_gpu op;
 
-		arrival.call = NONE; /* calls have moved since it came */
 		if (!join_one(builder, &arrival, &op))
 			continue;
 		if (op.call == NONE && op.corr && op.end_ns && (op.start_ns >= until_ns || in_doubt))

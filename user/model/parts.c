@@ -142,14 +142,18 @@ static void tell_lates(struct builder *builder, uint64_t until_ns)
 static uint64_t first_awaited(const struct builder *builder, uint32_t stretch, uint64_t until_ns)
 {
 	const struct calls *calls = &builder->calls;
+	uint32_t last_space = 0; /* of none */
+	uint64_t awaited = 0;
 
 	for (size_t i = calls->settled; i < calls->list.count && calls->list.items[i].start_ns < until_ns; i++) {
 		const struct model_call *call = &calls->list.items[i];
 		uint32_t process = builder->processes.threads.items[call->thread].process;
 		uint32_t space = space_at(&builder->processes.states.items[process], call->start_ns);
 
-		if (call->corr && survey_unwrap(&builder->survey, space, call->corr) >=
-					  survey_references(&builder->first->survey, space, stretch))
+		if (space != last_space)
+			awaited = survey_references(&builder->first->survey, space, stretch);
+		last_space = space;
+		if (call->corr && survey_unwrap(&builder->survey, space, call->corr) >= awaited)
 			return call->start_ns;
 	}
 	return until_ns;

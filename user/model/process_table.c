@@ -51,6 +51,7 @@ static uint32_t add_process(struct process_table *processes, uint32_t pid)
 	array_push(&processes->list, process);
 	array_push(&processes->states, state);
 	*lookup_put(&processes->by_pid, 1, pid, index) = index;
+	processes->last_process.pid = 0;
 	return index;
 }
 
@@ -63,9 +64,14 @@ static struct model_process *latest(struct process_table *processes, uint32_t pi
 
 uint32_t process_table_find(struct process_table *processes, uint32_t pid)
 {
-	uint32_t *index = lookup_get(&processes->by_pid, 1, pid);
+	uint32_t *index;
 
-	return index ? *index : add_process(processes, pid);
+	if (pid && pid == processes->last_process.pid)
+		return processes->last_process.process;
+	index = lookup_get(&processes->by_pid, 1, pid);
+	processes->last_process.process = index ? *index : add_process(processes, pid);
+	processes->last_process.pid = pid;
+	return processes->last_process.process;
 }
 
 struct program process_table_program(struct process_table *processes, uint32_t pid)
@@ -85,8 +91,12 @@ struct program process_table_program_at(struct process_table *processes, uint32_
 
 uint32_t process_table_find_thread(struct process_table *processes, uint32_t process, uint32_t tid)
 {
-	uint32_t *index = lookup_put(&processes->by_tid, process + 1, tid, NONE);
+	uint32_t *index;
 
+	if (processes->last_thread.any && processes->last_thread.tid == tid &&
+	    processes->last_thread.process == process)
+		return processes->last_thread.thread;
+	index = lookup_put(&processes->by_tid, process + 1, tid, NONE);
 	if (*index == NONE) {
 		struct model_thread thread = {
 			.process = process, .tid = tid, .name = string_keep(processes->strings, "", 0)};
@@ -96,6 +106,10 @@ uint32_t process_table_find_thread(struct process_table *processes, uint32_t pro
 		array_push(&processes->open_calls, NONE);
 		array_push(&processes->thread_names, ((struct thread_names){0}));
 	}
+	processes->last_thread.process = process;
+	processes->last_thread.tid = tid;
+	processes->last_thread.thread = *index;
+	processes->last_thread.any = true;
 	return *index;
 }
 

@@ -39,6 +39,14 @@ struct process_table {
 	struct lookup by_tid;			 /* (process + 1, tid) to thread */
 	struct lookup by_own_tid;		 /* the same by thread_names.own_tid; the latest */
 	uint32_t last_space;
+	/* Who was asked for last: nearly always who is asked for next.  pid 0: nobody. */
+	struct {
+		uint32_t pid, process;
+	} last_process;
+	struct {
+		uint32_t process, tid, thread;
+		bool any;
+	} last_thread;
 };
 
 void process_table_init(struct process_table *processes, struct string_pool *strings, uint64_t seed);
