@@ -16,6 +16,7 @@
 #include "model_check.h"
 #include "input/gpt.h"
 #include "input/gpt_trace.h"
+#include "model/sliced_trace.h"
 #include "trace_print.h"
 
 #define PID 41230
@@ -23,9 +24,10 @@
 #define CUDA_LAUNCH GPT_API(GPT_DOMAIN_RUNTIME, 211)
 #define CU_LAUNCH GPT_API(GPT_DOMAIN_DRIVER, 307)
 
-/* What the log hands over, divided as told. */
-static char *handed_over(int fd, const struct gpt_division *division)
+/* What the log hands over, divided as told; of a slice, where there is one. */
+static char *handed_over(int fd, const struct gpt_division *division, const struct slice *slice)
 {
+	struct sliced_trace sliced;
 	struct trace *trace;
 	const char *why;
 	char *text;
@@ -34,23 +36,35 @@ static char *handed_over(int fd, const struct gpt_division *division)
 
 	lseek(fd, 0, SEEK_SET);
 	assert_int_equal(gpt_trace_open(fd, division, NULL, &trace, &why), 0);
-	trace_print(out, trace);
+	if (slice)
+		assert_int_equal(sliced_trace_open(&sliced, trace, slice, ""), 0);
+	trace_print(out, slice ? &sliced.trace : trace);
 	assert_int_equal(trace->error, 0);
+	if (slice)
+		sliced_trace_close(&sliced);
 	gpt_trace_close(trace);
 	fclose(out);
 	return text;
 }
 
 /* In parts as small as can be the log says the same as in one. */
-static void check_parts(int fd)
+static void check_parts(int fd, const struct slice *slice)
 {
 	static const struct gpt_division whole = {.whole_bytes = UINT64_MAX},
 					 parts = {.stretch_records = 1, .part_events = 1};
-	char *one = handed_over(fd, &whole), *many = handed_over(fd, &parts);
+	char *one = handed_over(fd, &whole, slice), *many = handed_over(fd, &parts, slice);
 
 	assert_string_equal(many, one);
 	free(one);
 	free(many);
+}
+
+/* The middle of it, where things are open at both ends. */
+static struct slice middle_of(const struct model *model)
+{
+	uint64_t third = (model->end_ns - model->start_ns) / 3;
+
+	return (struct slice){.from_ns = model->start_ns + third, .to_ns = model->start_ns + 2 * third, .device = NONE};
 }
 
 /* The model of a finished log, found to keep its promises; the log is freed, the caller frees the model. */
@@ -59,12 +73,15 @@ __attribute__((unused)) static struct model *model_of(struct log_builder *log)
 	struct model *model = NULL;
 	const char *why = "not set";
 	int fd = log_fd(log);
+	struct slice middle;
 
 	assert_int_equal(model_build(fd, &model, &why), 0);
 	assert_non_null(model);
 	assert_null(why);
 	assert_null(model_check(model));
-	check_parts(fd);
+	middle = middle_of(model);
+	check_parts(fd, NULL);
+	check_parts(fd, &middle);
 	close(fd);
 	log_free(log);
 	return model;

@@ -95,7 +95,7 @@ static struct log_builder numbered(struct log_reader *reader)
 	struct log_builder out = {0};
 
 	while ((record = log_reader_next(reader))) {
-		uint64_t number = log_reader_segment(reader);
+		uint64_t number = (uint64_t)reader->sequence;
 
 		log_raw(&out, &number, sizeof(number));
 		log_raw(&out, record, record->size);
@@ -122,7 +122,6 @@ static void assert_again(int fd, unsigned threads, unsigned skipped, bool torn, 
 	for (unsigned round = 0; round < 3; round++) {
 		struct log_builder first = numbered(&reader), second;
 
-		assert_int_equal(log_reader_segment(&reader), THREE);
 		assert_int_equal(reader.torn, torn);
 		assert_int_equal(reader.damaged, damaged);
 		assert_int_equal(log_reader_again(&reader), 0);

@@ -8,9 +8,9 @@
 
 /*
  * A stream takes about a thousand launches before cudaLaunchKernel blocks, so work of a millisecond each waits for a
- * second; the agent tells of it in another.  A minute of a log is read in tens of milliseconds.
+ * second; the agent tells of it in another.
  */
-#define AROUND_NS 60000000000ull
+#define AROUND_NS 10000000000ull
 
 /*
  * What a slice is understood by, whenever it was told: processes, agents (whose last state comes with their last

@@ -113,7 +113,7 @@ int log_reader_again(struct log_reader *reader)
 	log_index_rewind(&reader->index);
 	reader->torn = reader->too_long = reader->at_end = false;
 	reader->error = 0;
-	reader->damaged = reader->read = reader->unwanted = reader->seen = 0;
+	reader->damaged = reader->read = reader->unwanted = 0;
 	reader->segment = NULL;
 	reader->given = 0;
 	reader->sequence = reader->passed_over = -1;
@@ -190,7 +190,6 @@ static int pass_over(struct log_reader *reader, const struct gpt_log_segment *he
 {
 	reader->passed_over = header->sequence;
 	reader->unwanted++;
-	reader->seen++;
 	return log_source_skip(&reader->source, bytes);
 }
 
@@ -279,7 +278,6 @@ static void read_ahead(struct log_reader *reader)
 		if (err < 0) {
 			reader->error = err;
 		} else if (err) {
-			segment->number = reader->seen++;
 			segment->passed_over = reader->passed_over;
 			reader->passed_over = -1;
 			decode_ahead_put(&reader->ahead);
@@ -346,9 +344,4 @@ const struct gpt_record *log_reader_next(struct log_reader *reader)
 	reader->at += record->size;
 	reader->given += record->size;
 	return record;
-}
-
-uint32_t log_reader_segment(const struct log_reader *reader)
-{
-	return reader->segment ? reader->segment->number : reader->seen;
 }

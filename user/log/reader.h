@@ -51,7 +51,6 @@ struct log_reader {
 	uint64_t first;	     /* offset of the first segment */
 	bool at_end;	     /* nothing more to read */
 	int64_t passed_over; /* sequence of the segment before source.at that was not wanted, -1: none */
-	uint32_t seen;	     /* segments before source.at */
 
 	const struct log_segment *segment; /* whose records are given out, NULL: none */
 	size_t at, end;			   /* in its records */
@@ -65,12 +64,6 @@ void log_reader_close(struct log_reader *reader);
 
 /* The next record, valid until the next call; NULL at the end (see torn, error). */
 const struct gpt_record *log_reader_next(struct log_reader *reader);
-
-/*
- * Which segment the last record is of: 0 for the first in the file.  Those that are damaged or not wanted have a
- * number, too, so a segment has the same one whenever the log is read.  Behind the last record: how many there are.
- */
-uint32_t log_reader_segment(const struct log_reader *reader);
 
 /*
  * Begins anew with the first segment, at any time: all that the reader has found is forgotten, what it was told stays.

@@ -35,7 +35,6 @@ struct log_segment {
 	struct log_bytes records; /* decoded, header.record_bytes of them, in the layout of our structs */
 	size_t own;		  /* where the records behind the repeated ones begin */
 	/* the reader's */
-	uint32_t number;     /* among all in the file, from 0 */
 	int64_t passed_over; /* sequence of the segment before it that was not wanted, -1: none */
 };
 
