@@ -75,12 +75,12 @@ static int open_records(const uint8_t *data, size_t size)
 /* As a log that is too long to be held at once.  What makes no sense may come out otherwise than in one part. */
 static const char *check_long(int fd, int process, uint32_t records)
 {
-	const struct gpt_division division = {.whole_bytes = 0, .stretch_records = records, .part_events = 1};
+	const struct gpt_division division = {.stretch_records = 16 * records, .part_events = 4};
 	struct trace *parts;
 	const char *why, *wrong;
 	uint64_t of_parts[3];
 
-	if (gpt_trace_open(fd, &division, &parts, &why))
+	if (gpt_trace_open(fd, &division, NULL, &parts, &why))
 		return "a log can be read whole, but not in parts";
 	wrong = timeline_check(parts, process, of_parts);
 	if (!wrong && parts->error)

@@ -212,10 +212,12 @@ static void join_ops_part(struct builder *builder, uint64_t until_ns)
 {
 	struct model *model = builder->model;
 	struct calls *calls = &builder->calls;
+	size_t count = calls->list.count - calls->settled;
 
 	ops_join(&builder->ops, &builder->first->ops, model->threads, model->end_ns, until_ns);
-	ops_join_calls(&builder->ops, model->threads, model->thread_count, calls->list.items + calls->settled,
-		       calls->list.count - calls->settled);
+	if (count)
+		ops_join_calls(&builder->ops, model->threads, model->thread_count, calls->list.items + calls->settled,
+			       count);
 }
 
 /* The tables as they are now; those of the whole trace are there already. */
