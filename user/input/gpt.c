@@ -71,7 +71,7 @@ void gpt_feed_end(struct builder *builder, const struct log_reader *reader)
 		builder_add_note(builder, gpt_text(too_long, sizeof(too_long)));
 }
 
-static void read_records(struct builder *builder, struct log_reader *reader)
+int gpt_feed_all(struct builder *builder, struct log_reader *reader)
 {
 	const struct gpt_record *record;
 
@@ -79,6 +79,7 @@ static void read_records(struct builder *builder, struct log_reader *reader)
 	while ((record = log_reader_next(reader)))
 		gpt_feed_record(builder, record);
 	gpt_feed_end(builder, reader);
+	return reader->error;
 }
 
 int model_build(int fd, struct model **out, const char **why)
@@ -90,10 +91,8 @@ int model_build(int fd, struct model **out, const char **why)
 	*out = NULL;
 	*why = NULL;
 	err = log_reader_open(&reader, fd, why);
-	if (!err) {
-		read_records(builder, &reader);
-		err = reader.error;
-	}
+	if (!err)
+		err = gpt_feed_all(builder, &reader);
 	log_reader_close(&reader);
 	if (err)
 		builder_discard(builder);

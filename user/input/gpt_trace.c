@@ -155,19 +155,13 @@ static const struct trace_kind short_log = {.first = first_of_short, .next = nex
 static int read_whole(struct gpt_trace *log)
 {
 	struct builder *builder = builder_new();
-	const struct gpt_record *record;
 	int err;
 
 	if (log_reader_can_again(&log->reader))
 		log_reader_bound(&log->reader, log->division.whole_bytes);
-	gpt_feed_begin(builder, &log->reader);
-	while ((record = log_reader_next(&log->reader)))
-		gpt_feed_record(builder, record);
-	err = log->reader.error;
+	err = gpt_feed_all(builder, &log->reader);
 	if (!err && log->reader.too_long && log_reader_can_again(&log->reader))
 		err = -E2BIG;
-	if (!err)
-		gpt_feed_end(builder, &log->reader);
 	if (err)
 		builder_discard(builder);
 	else

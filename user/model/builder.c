@@ -31,14 +31,10 @@ struct builder *builder_new(void)
 	return builder;
 }
 
-/* The tables become the model's: from here on model_free owns them. */
-static void move_tables(struct builder *builder)
+void show_tables(struct builder *builder)
 {
 	struct model *model = builder->model;
 
-	model->processes = builder->processes.list.items;
-	model->process_count = (uint32_t)builder->processes.list.count;
-	SHOW(model, thread, builder->processes.threads);
 	SHOW(model, code, builder->codes.list);
 	SHOW(model, frame, builder->codes.frames);
 	SHOW(model, stack, builder->stacks.list);
@@ -49,21 +45,32 @@ static void move_tables(struct builder *builder)
 	SHOW(model, overhead, builder->overheads);
 	SHOW(model, jit, builder->jits);
 	SHOW(model, sync, builder->syncs);
+	SHOW(model, op, builder->ops.list);
+	SHOW(model, string, builder->strings.strings);
+	SHOW(model, probe, builder->probes);
+	SHOW(model, note, builder->notes);
 	model->memories = builder->memories.items;
 	model->memory_count = (uint32_t)builder->memories.count;
+	model->args = builder->calls.args.items;
+	model->args_count = (uint32_t)builder->calls.args.count;
+	model->gpu = builder->gpu.list;
+	model->gpu_count = (uint32_t)builder->gpu.count;
+}
+
+/* The tables become the model's: from here on model_free owns them. */
+static void move_tables(struct builder *builder)
+{
+	struct model *model = builder->model;
+
+	show_tables(builder);
+	model->processes = builder->processes.list.items;
+	model->process_count = (uint32_t)builder->processes.list.count;
+	SHOW(model, thread, builder->processes.threads);
 	SHOW(model, device, builder->devices.list);
 	SHOW(model, gap, builder->gaps.list);
 	SHOW(model, pyspan, builder->pyevents.list);
 	SHOW(model, pycall, builder->functions.list);
 	SHOW(model, range, builder->ranges.spans.list);
-	SHOW(model, op, builder->ops.list);
-	SHOW(model, string, builder->strings.strings);
-	SHOW(model, probe, builder->probes);
-	SHOW(model, note, builder->notes);
-	model->args = builder->calls.args.items;
-	model->args_count = (uint32_t)builder->calls.args.count;
-	model->gpu = builder->gpu.list;
-	model->gpu_count = (uint32_t)builder->gpu.count;
 	model->private = builder->strings.blocks;
 	memset(&builder->processes.list, 0, sizeof(builder->processes.list));
 	memset(&builder->processes.threads, 0, sizeof(builder->processes.threads));

@@ -63,37 +63,19 @@ void join_overheads(struct builder *builder)
 
 void join_overheads_part(struct builder *builder)
 {
-	size_t from = builder->model->overheads_due.from, count;
-	struct order_key *keys;
+	size_t from = builder->model->overheads_due.from;
 
 	join_overheads(builder);
-	count = builder->overheads.count - from;
-	if (!count)
-		return;
-	keys = xmalloc(count * sizeof(*keys));
-	for (size_t i = 0; i < count; i++)
-		keys[i] = (struct order_key){.time_ns = builder->overheads.items[from + i].start_ns,
-					     .index = (uint32_t)i};
-	order_sort(keys, count);
-	order_apply(keys, count, builder->overheads.items + from, sizeof(builder->overheads.items[0]));
-	free(keys);
+	if (builder->overheads.count > from)
+		order_by_time(builder->overheads.items + from, builder->overheads.count - from,
+			      sizeof(builder->overheads.items[0]), offsetof(struct model_overhead, start_ns));
 }
 
 static void sort_jits(struct builder *builder, size_t from)
 {
-	size_t count = builder->jits.count - from;
-	struct order_key *keys;
-	struct model_jit *jits;
-
-	if (!count)
-		return;
-	jits = builder->jits.items + from;
-	keys = xmalloc(count * sizeof(*keys));
-	for (size_t i = 0; i < count; i++)
-		keys[i] = (struct order_key){.time_ns = jits[i].start_ns, .index = (uint32_t)i};
-	order_sort(keys, count);
-	order_apply(keys, count, jits, sizeof(*jits));
-	free(keys);
+	if (builder->jits.count > from)
+		order_by_time(builder->jits.items + from, builder->jits.count - from, sizeof(builder->jits.items[0]),
+			      offsetof(struct model_jit, start_ns));
 }
 
 /* False: it has to wait, as its call has not been told yet. */

@@ -101,13 +101,7 @@ static bool join_one(struct builder *builder, const struct gpu_arrival *arrival,
 
 static void sort(struct model_gpu *ops, size_t count)
 {
-	struct order_key *keys = xmalloc(count * sizeof(*keys));
-
-	for (size_t i = 0; i < count; i++)
-		keys[i] = (struct order_key){.time_ns = ops[i].start_ns, .index = (uint32_t)i};
-	order_sort(keys, count);
-	order_apply(keys, count, ops, sizeof(*ops));
-	free(keys);
+	order_by_time(ops, count, sizeof(*ops), offsetof(struct model_gpu, start_ns));
 }
 
 /* tails: by call, the last of its operations so far. */

@@ -41,7 +41,6 @@ struct late {
 
 struct lates {
 	ARRAY(struct late) list;
-	size_t next; /* the second reading has had those before */
 };
 
 void lates_free(struct lates *lates);

@@ -76,3 +76,19 @@ void order_apply(struct order_key *keys, size_t count, void *items, size_t item_
 		keys[at].index = (uint32_t)at;
 	}
 }
+
+void order_by_time(void *items, size_t count, size_t item_size, size_t time_at)
+{
+	struct order_key *keys;
+
+	if (!count)
+		return;
+	keys = xmalloc(count * sizeof(*keys));
+	for (size_t i = 0; i < count; i++) {
+		memcpy(&keys[i].time_ns, (const char *)items + i * item_size + time_at, sizeof(keys[i].time_ns));
+		keys[i].index = (uint32_t)i;
+	}
+	order_sort(keys, count);
+	order_apply(keys, count, items, item_size);
+	free(keys);
+}

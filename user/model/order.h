@@ -14,6 +14,9 @@ struct order_key {
 /* By time; equal times keep their order.  One pass where the keys are in order already. */
 void order_sort(struct order_key *keys, size_t count);
 
+/* Both, for elements with a time (uint64_t) at an offset. */
+void order_by_time(void *items, size_t count, size_t item_size, size_t time_at);
+
 /* Moves elements so that element i is the one that was at keys[i].index.  Uses up the indices. */
 void order_apply(struct order_key *keys, size_t count, void *items, size_t item_size);
 

@@ -79,7 +79,6 @@ struct builder *builder_new_second(struct builder *first)
 
 	builder->reading = READING_SECOND;
 	builder->first = first;
-	first->lates.next = 0;
 	lookup_init(&builder->parts.allocations, hash_seed());
 	recordings_init(&builder->parts.recordings, hash_seed());
 	borrow(builder);
@@ -129,11 +128,12 @@ static void tell_late(struct builder *builder, const struct late *late)
 /* Times are not exact yet, and a wall clock that was set may be far off; what comes too early waits where it is. */
 static void tell_lates(struct builder *builder, uint64_t until_ns)
 {
-	struct lates *lates = &builder->first->lates;
+	const struct lates *lates = &builder->first->lates;
+	size_t *next = &builder->parts.lates;
 
-	while (lates->next < lates->list.count &&
-	       (until_ns == UINT64_MAX || lates->list.items[lates->next].time_ns < until_ns + SURVEY_LATE_NS))
-		tell_late(builder, &lates->list.items[lates->next++]);
+	while (*next < lates->list.count &&
+	       (until_ns == UINT64_MAX || lates->list.items[*next].time_ns < until_ns + SURVEY_LATE_NS))
+		tell_late(builder, &lates->list.items[(*next)++]);
 }
 
 /* ---- how far the part goes --------------------------------------------------------------------------------------- */
@@ -218,33 +218,6 @@ static void join_ops_part(struct builder *builder, uint64_t until_ns)
 	if (count)
 		ops_join_calls(&builder->ops, model->threads, model->thread_count, calls->list.items + calls->settled,
 			       count);
-}
-
-/* The tables as they are now; those of the whole trace are there already. */
-static void show(struct builder *builder)
-{
-	struct model *model = builder->model;
-
-	SHOW(model, code, builder->codes.list);
-	SHOW(model, frame, builder->codes.frames);
-	SHOW(model, stack, builder->stacks.list);
-	SHOW(model, stack_frame, builder->stacks.frames);
-	SHOW(model, native, builder->stacks.natives);
-	SHOW(model, native_frame, builder->stacks.native_frames);
-	SHOW(model, call, builder->calls.list);
-	SHOW(model, overhead, builder->overheads);
-	SHOW(model, jit, builder->jits);
-	SHOW(model, sync, builder->syncs);
-	SHOW(model, op, builder->ops.list);
-	SHOW(model, string, builder->strings.strings);
-	SHOW(model, probe, builder->probes);
-	SHOW(model, note, builder->notes);
-	model->memories = builder->memories.items;
-	model->memory_count = (uint32_t)builder->memories.count;
-	model->args = builder->calls.args.items;
-	model->args_count = (uint32_t)builder->calls.args.count;
-	model->gpu = builder->gpu.joined.items;
-	model->gpu_count = (uint32_t)builder->gpu.joined.count;
 }
 
 #define SET_LATER(due, array, count, time, until)                                                                      \
@@ -346,7 +319,7 @@ const struct model *builder_part(struct builder *builder, uint32_t stretch)
 	join_syncs_part(builder, settled_ns);
 	join_memories_part(builder, settled_ns, until_ns);
 	join_ops_part(builder, until_ns);
-	show(builder);
+	show_tables(builder);
 	hand_over(builder, until_ns);
 	return builder->model;
 }

@@ -106,7 +106,7 @@ void survey_note_begin(struct survey *survey, uint32_t process, uint64_t time_ns
 	struct survey_clock *clock;
 
 	while (survey->clocks.count <= index)
-		array_push(&survey->clocks, ((struct survey_clock){.process = (uint32_t)survey->clocks.count - 1}));
+		array_push(&survey->clocks, ((struct survey_clock){0}));
 	clock = &survey->clocks.items[index];
 	NOTE(&clock->begins, survey->stretch, time_ns);
 }
@@ -132,7 +132,7 @@ void survey_finish(struct survey *survey, uint64_t (*to_monotonic)(void *context
 		for (size_t k = 0; k < clock->begins.count; k++) {
 			const struct survey_least *least = &clock->begins.items[k];
 			uint64_t *begins = &survey->begins.items[least->stretch];
-			uint64_t time_ns = i ? to_monotonic(context, clock->process, least->value) : least->value;
+			uint64_t time_ns = i ? to_monotonic(context, (uint32_t)i - 1, least->value) : least->value;
 
 			if (time_ns < *begins)
 				*begins = time_ns;

@@ -31,9 +31,8 @@ struct survey_space {
 	ARRAY(struct survey_least) references; /* what returns, GPU operations and so on refer to */
 };
 
-/* Begins by one clock: CLOCK_MONOTONIC (process NONE), or CLOCK_REALTIME as a process has it. */
+/* Begins by one clock. */
 struct survey_clock {
-	uint32_t process;
 	ARRAY(struct survey_least) begins;
 };
 

@@ -96,6 +96,7 @@ struct parts {
 	struct receipt_count count;
 	struct recordings recordings; /* of events */
 	struct lookup allocations;    /* (process + 1, address) to index in memories + 1; 0: not live */
+	size_t lates;		      /* of those of the first reading, how many have been told */
 	uint64_t until_ns;	      /* what begins before this has been handed over */
 	uint32_t native_ips;	      /* of stacks.ips, those that have their names */
 	bool handed_over;	      /* a part is out that the next one lets go of */
@@ -105,7 +106,7 @@ struct builder {
 	enum reading reading;
 	struct builder *first; /* of a second reading: the builder of the first */
 	struct survey survey;
-	struct lates lates; /* of a first reading, and how far the second has come */
+	struct lates lates; /* of a first reading */
 	struct learnt learnt;
 	struct parts parts;
 	uint64_t told_ns;    /* when what is told now was told */
@@ -200,6 +201,9 @@ bool convert_span(struct builder *builder, uint32_t process, enum source_clock c
 		(model)->field##s = (table).items;                                                                     \
 		(model)->field##_count = (uint32_t)(table).count;                                                      \
 	} while (0)
+
+/* All of them but those that a second reading has from the first. */
+void show_tables(struct builder *builder);
 
 /* Sums over the finished model (receipt.h), in steps, of which counting the events is the last; and all of them. */
 void receipt_add_losses(const struct builder *builder, struct model *model);
