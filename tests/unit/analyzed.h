@@ -4,7 +4,7 @@
 #define GPUTRACE_ANALYZED_H
 
 #include "model_of.h"
-#include "test_export_log.h"
+#include "sample_model.h"
 #include "whole_trace.h"
 
 #include "analyze/analyze.h"
@@ -13,18 +13,6 @@
 __attribute__((unused)) static void analyze_model(struct analyses *all, const struct model *model, unsigned which)
 {
 	assert_int_equal(analyze(all, WHOLE_TRACE(model), which), 0);
-}
-
-/* The caller frees it. */
-__attribute__((unused)) static struct model *sample_model(uint32_t processes, uint32_t steps)
-{
-	struct model *model;
-	const char *why;
-	int fd = sample_log(processes, steps);
-
-	assert_int_equal(model_build(fd, &model, &why), 0);
-	close(fd);
-	return model;
 }
 
 __attribute__((unused)) static bool is_line(const struct analyses *all, uint32_t line, const char *label)

@@ -5,7 +5,7 @@
 
 #include "analyze/analyze.h"
 #include "report/key_averages.h"
-#include "report/report.h"
+#include "report_of.h"
 
 static const struct op_row *row_of(const struct analyses *all, const char *name)
 {
@@ -92,21 +92,6 @@ static void ops_nested_beyond_all_reason_are_counted_and_left_out(void **state)
 }
 
 /* ---- report ----------------------------------------------------------------------------------------------------- */
-
-static char *report_of(struct log_builder *log)
-{
-	struct model *model;
-	char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
-
-	log_end(log, 1000000);
-	model = model_of(log);
-	assert_int_equal(report_write(out, WHOLE_TRACE(model), &(struct report_options){.width = 100}), 0);
-	fclose(out);
-	model_free(model);
-	return text;
-}
 
 static void assert_has(const char *text, const char *part)
 {

@@ -13,20 +13,9 @@
 #include "export/chrome/chrome.h"
 #include "export/folded.h"
 #include "export/sink.h"
-#include "test_export_log.h"
+#include "sample_model.h"
 #include "whole_trace.h"
 #include "input/gpt.h"
-
-static struct model *sample_model(uint32_t processes, uint32_t steps)
-{
-	struct model *model = NULL;
-	const char *why;
-	int fd = sample_log(processes, steps);
-
-	assert_int_equal(model_build(fd, &model, &why), 0);
-	close(fd);
-	return model;
-}
 
 /* One file as a string, which the caller frees. */
 static char *exported(const struct model *model, export_write_fn *write_format, int process, bool by_launches)

@@ -2,7 +2,7 @@
 /* GPU time by NVTX range, as the report has it. */
 #include "model_of.h"
 
-#include "report/report.h"
+#include "report_of.h"
 #include "whole_trace.h"
 
 #define ENGINE (TID + 5) /* the thread of an autograd engine */
@@ -53,21 +53,6 @@ static void begin(struct log_builder *log)
 	log_stack(log, PID, 2, 1, (struct gpt_pyframe[]){{.code = 0x200, .lasti = 0}});
 	log_batch(log, PID, TID, 900000);
 	log_agent_name(log, 1, "kernel");
-}
-
-static char *report_of(struct log_builder *log)
-{
-	struct model *model;
-	char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
-
-	log_end(log, 1000000);
-	model = model_of(log);
-	assert_int_equal(report_write(out, WHOLE_TRACE(model), &(struct report_options){.width = 100}), 0);
-	fclose(out);
-	model_free(model);
-	return text;
 }
 
 /* The table's row of that range is "GPU time, share, operations, ranges, time they were open". */

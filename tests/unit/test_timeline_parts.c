@@ -5,24 +5,13 @@
 #include <errno.h>
 
 #include "chrome_lines.h"
-#include "test_export_log.h"
+#include "sample_model.h"
 #include "trace_cut.h"
 
 #define MAIN 0x1000
 #define STEP 0x2000
 #define FORWARD 0x3000
 #define MS 1000000ull
-
-static struct model *sample_model(uint32_t processes, uint32_t steps)
-{
-	struct model *model = NULL;
-	const char *why;
-	int fd = sample_log(processes, steps);
-
-	assert_int_equal(model_build(fd, &model, &why), 0);
-	close(fd);
-	return model;
-}
 
 static struct kept keep_cut(struct trace *cut)
 {

@@ -2,18 +2,7 @@
 /* Slices, arrows and memory as a timeline hands them over. */
 #include "timeline_of.h"
 
-#include "test_export_log.h"
-
-static struct model *sample_model(uint32_t processes, uint32_t steps)
-{
-	struct model *model = NULL;
-	const char *why;
-	int fd = sample_log(processes, steps);
-
-	assert_int_equal(model_build(fd, &model, &why), 0);
-	close(fd);
-	return model;
-}
+#include "sample_model.h"
 
 static void every_call_and_operation_is_one_slice(void **state)
 {

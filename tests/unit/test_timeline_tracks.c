@@ -2,18 +2,7 @@
 /* Groups, tracks and counters of a timeline, and what it spans. */
 #include "timeline_of.h"
 
-#include "test_export_log.h"
-
-static struct model *sample_model(uint32_t processes, uint32_t steps)
-{
-	struct model *model = NULL;
-	const char *why;
-	int fd = sample_log(processes, steps);
-
-	assert_int_equal(model_build(fd, &model, &why), 0);
-	close(fd);
-	return model;
-}
+#include "sample_model.h"
 
 /* The n-th track of a kind, from 0; TIMELINE_NONE: there are fewer. */
 static uint32_t track_of_kind(const struct timeline *timeline, enum timeline_track_kind kind, uint32_t n)

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The sample run (test_export_log.h) as a model, which the caller frees; behind cmocka.h. */
+#ifndef GPUTRACE_SAMPLE_MODEL_H
+#define GPUTRACE_SAMPLE_MODEL_H
+
+#include <unistd.h>
+
+#include "test_export_log.h"
+#include "input/gpt.h"
+
+LOG_FN struct model *sample_model(uint32_t processes, uint32_t steps)
+{
+	struct model *model = NULL;
+	const char *why;
+	int fd = sample_log(processes, steps);
+
+	assert_int_equal(model_build(fd, &model, &why), 0);
+	close(fd);
+	return model;
+}
+
+#endif
