@@ -42,7 +42,7 @@
  * What agent and collector must have in common: one of another number is left alone and named.  Raised by each change
  * of the exported names; tests/unit/agent_library.sh holds the two together.
  */
-#define GPT_AGENT_ABI 3
+#define GPT_AGENT_ABI 4
 
 /*
  * Exported symbols of the agent.
@@ -50,6 +50,9 @@
  * gputrace_agent_call(u32 corr, u32 api): on the application's thread, from CUPTI's API callback at the
  *     entry of each outermost call of cuda_api.h; api is GPT_API(domain, cbid).
  * gputrace_agent_batch(const void *data, u64 bytes): on the agent's thread; bytes <= GPT_AGENT_BATCH_MAX.
+ * gputrace_agent_stack(u32 what, u64 number): on the application's thread: its Python stack belongs to what the agent
+ *     is about to tell of under that number (enum gpt_stack_of; GPT_STACK_AT in the log).  Its semaphore says only that
+ *     somebody listens; what stacks are wanted of is told by other semaphores.
  * gputrace_agent_state(u32 state, u32 abi): on any thread, at each change of state; from GPT_AGENT_READY on,
  *     until GPT_AGENT_STOPPED, every call of cuda_api.h in this process is reported by gputrace_agent_call.
  */
@@ -61,6 +64,7 @@
 #define GPUTRACE_AGENT_CALL "gputrace_agent_call"
 #define GPUTRACE_AGENT_BATCH "gputrace_agent_batch"
 #define GPUTRACE_AGENT_STATE "gputrace_agent_state"
+#define GPUTRACE_AGENT_STACK "gputrace_agent_stack"
 #define GPUTRACE_AGENT_ASLEEP "//proc/" /* a path that begins so: loaded, not started */
 /* void (const char *cupti): begins a session, at once back; cupti: path of the one to use, NULL: looks for one */
 #define GPUTRACE_AGENT_START "gputrace_agent_start"
@@ -74,11 +78,14 @@
 #define GPUTRACE_AGENT_ANEW "gputrace_agent_anew"
 #define GPUTRACE_AGENT_SHARE "gputrace_agent_share"
 #define GPUTRACE_AGENT_OPS "gputrace_agent_ops"
-#define GPUTRACE_AGENT_YIELD_SEMAPHORE "gputrace_agent_yield_semaphore"	  /* unsigned short, in .probes */
-#define GPUTRACE_AGENT_RESUME_SEMAPHORE "gputrace_agent_resume_semaphore" /* the same */
-#define GPUTRACE_AGENT_ANEW_SEMAPHORE "gputrace_agent_anew_semaphore"	  /* the same */
-#define GPUTRACE_AGENT_SHARE_SEMAPHORE "gputrace_agent_share_semaphore"	  /* the same */
-#define GPUTRACE_AGENT_OPS_SEMAPHORE "gputrace_agent_ops_semaphore"	  /* the same */
+#define GPUTRACE_AGENT_FORWARD_LINES "gputrace_agent_forward_lines" /* Python stacks of ops with an autograd number */
+#define GPUTRACE_AGENT_YIELD_SEMAPHORE "gputrace_agent_yield_semaphore"			/* unsigned short, in .probes */
+#define GPUTRACE_AGENT_RESUME_SEMAPHORE "gputrace_agent_resume_semaphore"		/* the same */
+#define GPUTRACE_AGENT_ANEW_SEMAPHORE "gputrace_agent_anew_semaphore"			/* the same */
+#define GPUTRACE_AGENT_SHARE_SEMAPHORE "gputrace_agent_share_semaphore"			/* the same */
+#define GPUTRACE_AGENT_OPS_SEMAPHORE "gputrace_agent_ops_semaphore"			/* the same */
+#define GPUTRACE_AGENT_STACK_SEMAPHORE "gputrace_agent_stack_semaphore"			/* the same */
+#define GPUTRACE_AGENT_FORWARD_LINES_SEMAPHORE "gputrace_agent_forward_lines_semaphore" /* the same */
 
 /* Whether the agent works, for who comes to a process that has one. Fields are only appended. */
 struct gpt_agent_status {
@@ -350,6 +357,7 @@ struct gpt_agent_op {
 	__u8 flags;	      /* enum gpt_agent_op_flag */
 	__u16 pad;
 	__u32 pad2;
+	__u64 stack; /* gpt_stack_at.number, 0: none was taken; logs of before do not have it */
 };
 
 #define GPT_AGENT_NAME_OF_OP (1u << 30)
@@ -441,7 +449,7 @@ _Static_assert(sizeof(struct gpt_agent_memory) == 88, "agent layout");
 _Static_assert(sizeof(struct gpt_agent_graph_node) == 32, "agent layout");
 _Static_assert(sizeof(struct gpt_agent_range) == 40, "agent layout");
 _Static_assert(sizeof(struct gpt_agent_jit) == 64, "agent layout");
-_Static_assert(sizeof(struct gpt_agent_op) == 80, "agent layout");
+_Static_assert(sizeof(struct gpt_agent_op) == 88, "agent layout");
 _Static_assert(sizeof(struct gpt_agent_ops) == 56, "agent layout");
 _Static_assert(sizeof(struct gpt_agent_device) == 88, "agent layout");
 _Static_assert(sizeof(struct gpt_agent_context) == 24, "agent layout");

@@ -27,7 +27,9 @@ enum gpt_loss_kind {
 	X(OTHER_LOST, other_lost, ASIDE, "other records lost: the ring buffer was full")                               \
 	X(PYEVENT_LOST, python_events_lost, ASIDE,                                                                     \
 	  "begins and ends of collections and imports lost: the ring buffer was full")                                 \
-	X(PYCALLS_LOST, python_calls_lost, ASIDE, "entries and ends of Python calls lost: the ring buffer was full")
+	X(PYCALLS_LOST, python_calls_lost, ASIDE, "entries and ends of Python calls lost: the ring buffer was full")   \
+	X(OP_STACKS_LOST, op_stacks_lost, ASIDE,                                                                       \
+	  "Python stacks of ops and of memory events lost: the ring buffer was full")
 
 /* Of struct gpt_agent_stats, which come with an agent's batches: X(member, name in the Chrome trace, kind, words) */
 #define GPT_AGENT_LOSSES(X)                                                                                            \

@@ -50,6 +50,7 @@ enum gpt_record_type {
 	GPT_PYCALL = 15,      /* struct gpt_pycall: a Python function is entered or left */
 	GPT_CUPTI_USE = 16,   /* struct gpt_cupti_use: somebody sets CUPTI's activity API up or down */
 	GPT_CUPTI_DONE = 17,  /* struct gpt_cupti_done: CUPTI gave torch.profiler a buffer of records */
+	GPT_STACK_AT = 18,    /* struct gpt_stack_at: the Python stack of something that the agent tells of */
 
 	/* from the collector */
 	GPT_SESSION = 32,    /* struct gpt_session: options, host */
@@ -188,6 +189,18 @@ struct gpt_pycall {
 	__u32 pid, tid;
 	__u64 code;  /* entry: the code object, described before; 0: the frame is left */
 	__u64 frame; /* as in gpt_pyevent */
+};
+
+/* The agent had the Python stack taken (gputrace_agent_stack): what has it comes in a batch, later. */
+struct gpt_stack_at {
+	struct gpt_record hdr;
+	__u64 time_ns;
+	__u64 stack_id; /* as gpt_call.stack_id */
+	__u64 number;	/* the agent's: no other `what` of the same program has it */
+	__u32 pid, tid;
+	__u32 what;	  /* enum gpt_stack_of */
+	__u8 stack_state; /* enum gpt_stack_state */
+	__u8 pad[3];
 };
 
 /* ---- CUPTI's other users ------------------------------------------------------------------------------------ */
@@ -359,6 +372,7 @@ _Static_assert(sizeof(struct gpt_code_lines) == 32, "log layout");
 _Static_assert(sizeof(struct gpt_code_dead) == 32, "log layout");
 _Static_assert(sizeof(struct gpt_pyevent) == 48, "log layout");
 _Static_assert(sizeof(struct gpt_pycall) == 40, "log layout");
+_Static_assert(sizeof(struct gpt_stack_at) == 48, "log layout");
 _Static_assert(sizeof(struct gpt_cupti_use) == 32, "log layout");
 _Static_assert(sizeof(struct gpt_cupti_done) == 112, "log layout");
 _Static_assert(sizeof(struct gpt_native_stack) == 24, "log layout");

@@ -23,6 +23,12 @@ enum gpt_stack_state {
 	GPT_STACK_AMBIGUOUS = 8,      /* the thread runs several interpreters, and which is innermost is not known */
 };
 
+/* What the agent has a Python stack taken of. */
+enum gpt_stack_of {
+	GPT_STACK_OF_OP = 1,	 /* an op of PyTorch, as it begins */
+	GPT_STACK_OF_MEMORY = 2, /* an event of PyTorch's allocators */
+};
+
 /* ---- Python --------------------------------------------------------------------------------- */
 
 #define GPT_PYSTACK_MAX_FRAMES 128 /* that are kept of a stack */
@@ -151,6 +157,7 @@ enum gpt_counter {
 	GPT_COUNTER_PROCESSES_FULL,  /* forks, and calls with --all, of processes for which the table had no room */
 	GPT_COUNTER_FILES_UNPROBED,  /* files with CUDA calls that could not be probed (counted by the collector) */
 	GPT_COUNTER_MISSED,	     /* hits and events that the kernel did not hand to a program (bpf_prog_info) */
+	GPT_COUNTER_OP_STACKS_LOST,  /* no room for a GPT_STACK_AT, in the ring buffer or in the thread table */
 	GPT_COUNTER_COUNT,
 };
 

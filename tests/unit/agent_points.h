@@ -13,6 +13,7 @@
 unsigned short gputrace_agent_semaphore = 2, gputrace_agent_batch_semaphore = 1;
 unsigned short gputrace_agent_yield_semaphore, gputrace_agent_resume_semaphore, gputrace_agent_anew_semaphore;
 unsigned short gputrace_agent_share_semaphore, gputrace_agent_ops_semaphore;
+unsigned short gputrace_agent_stack_semaphore, gputrace_agent_forward_lines_semaphore;
 
 #define TEST_SET(enumerator, name) unsigned short gputrace_agent_activity_set_##name##_semaphore = 1;
 GPT_AGENT_ACTIVITY_SETS(TEST_SET)
@@ -24,6 +25,9 @@ static struct {
 	size_t bytes;
 	unsigned batches;
 	uint32_t states[8];
+	uint64_t stacks[64]; /* numbers */
+	uint32_t stacks_of[64];
+	_Atomic unsigned stack_count;
 	unsigned state_count;
 } said;
 
@@ -49,6 +53,16 @@ void gputrace_agent_state(uint32_t state, uint32_t abi)
 {
 	if (said.state_count < 8)
 		said.states[said.state_count++] = state;
+}
+
+void gputrace_agent_stack(uint32_t what, uint64_t number)
+{
+	unsigned n = said.stack_count++;
+
+	if (n < 64) {
+		said.stacks_of[n] = what;
+		said.stacks[n] = number;
+	}
 }
 
 /* The n-th record of a type in all batches so far; NULL when there are not so many. */

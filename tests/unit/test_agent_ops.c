@@ -91,6 +91,7 @@ static void leave(void)
 static int begin(void **state)
 {
 	said.bytes = 0;
+	said.stack_count = 0;
 	library = NULL;
 	return 0;
 }
@@ -161,6 +162,34 @@ static void an_op_is_told_with_its_times_thread_name_and_numbers(void **state)
 	assert_int_equal(op(0)->flags, 0);
 	assert_true(is_named(op(0), "AddmmBackward0", 14));
 	assert_null(op(1));
+}
+
+static void a_stack_is_taken_of_an_op_with_a_number_where_that_is_wanted(void **state)
+{
+	struct fake_op forward, backward, plain;
+
+	observe();
+	gputrace_agent_forward_lines_semaphore = 1;
+	torch->begin(&forward, "aten::mm", GPT_AGENT_OP_FUNCTION, 7, 0);
+	torch->finish(&forward);
+	torch->begin(&backward, "MmBackward0", GPT_AGENT_OP_BACKWARD_FUNCTION, 7, 1);
+	torch->finish(&backward);
+	torch->begin(&plain, "aten::empty", GPT_AGENT_OP_FUNCTION, -1, 0);
+	torch->finish(&plain);
+	torch->begin(&forward, "aten::add", GPT_AGENT_OP_FUNCTION, 8, 0);
+	torch->finish(&forward);
+	gputrace_agent_forward_lines_semaphore = 0;
+	torch->begin(&forward, "aten::sub", GPT_AGENT_OP_FUNCTION, 9, 0);
+	torch->finish(&forward);
+	leave();
+	assert_int_equal(said.stack_count, 2);
+	assert_int_equal(said.stacks_of[0], GPT_STACK_OF_OP);
+	assert_int_equal(op(0)->stack, said.stacks[0]);
+	assert_int_equal(op(1)->stack, 0);
+	assert_int_equal(op(2)->stack, 0);
+	assert_int_equal(op(3)->stack, said.stacks[1]);
+	assert_int_equal(op(4)->stack, 0);
+	assert_int_not_equal(said.stacks[0], said.stacks[1]);
 }
 
 static void what_is_inside_comes_first_and_a_name_once(void **state)
@@ -399,6 +428,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		behaviour(an_op_is_told_with_its_times_thread_name_and_numbers),
+		behaviour(a_stack_is_taken_of_an_op_with_a_number_where_that_is_wanted),
 		behaviour(what_is_inside_comes_first_and_a_name_once),
 		behaviour(an_op_that_ends_on_another_thread_is_no_part_of_the_nesting),
 		behaviour(what_is_open_when_nobody_listens_any_more_is_told_as_open),

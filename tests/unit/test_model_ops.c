@@ -112,6 +112,72 @@ static void what_a_record_says_of_an_op_is_kept(void **state)
 	model_free(model);
 }
 
+/* A stack of one frame, taken for the op of that number. */
+static void stack_taken(struct log_builder *log, uint64_t number, uint64_t time_ns, uint32_t line)
+{
+	uint64_t code = 0xc0de00 + 16 * (uint64_t)line;
+
+	log_function(log, PID, code, "forward", "/src/layers.py", line - 3);
+	log_stack(log, PID, code + 1, 1, (struct gpt_pyframe[]){{.code = code, .lasti = 6}});
+	log_stack_at(log, (struct gpt_stack_at){.time_ns = time_ns,
+						.stack_id = code + 1,
+						.number = number,
+						.pid = PID,
+						.tid = TID,
+						.what = GPT_STACK_OF_OP});
+}
+
+static void an_op_has_the_stack_that_was_taken_for_it(void **state)
+{
+	struct log_builder log;
+	struct model *model;
+
+	begin(&log);
+	stack_taken(&log, 1, 109, 10);
+	stack_taken(&log, 2, 119, 20);
+	log_batch(&log, PID, TID, 900);
+	log_agent_op(&log,
+		     &(struct gpt_agent_op){.start_ns = 120, .end_ns = 130, .tid = TID, .name = INNER, .stack = 2});
+	log_agent_op(&log,
+		     &(struct gpt_agent_op){.start_ns = 110, .end_ns = 150, .tid = TID, .name = OUTER, .stack = 1});
+	log_agent_op(&log,
+		     &(struct gpt_agent_op){.start_ns = 160, .end_ns = 170, .tid = TID, .name = OTHER, .stack = 3});
+	op(&log, LAST, 180, 190, 0);
+	log_end(&log, 1000);
+	model = model_of(&log);
+	assert_string_equal(frame_text(model, model->ops[0].stack, 0), "forward (/src/layers.py:10)");
+	assert_string_equal(frame_text(model, model->ops[1].stack, 0), "forward (/src/layers.py:20)");
+	assert_int_equal(model->ops[2].stack, NONE);
+	assert_int_equal(model->ops[3].stack, NONE);
+	model_free(model);
+}
+
+static void a_stack_of_long_before_an_op_is_not_its_own(void **state)
+{
+	struct log_builder log;
+	struct model *model;
+
+	begin(&log);
+	stack_taken(&log, 1, 100, 10);
+	stack_taken(&log, 2, 2000000000, 20);
+	log_batch(&log, PID, TID, 2500000000);
+	log_agent_op(&log,
+		     &(struct gpt_agent_op){
+			     .start_ns = 2000000000, .end_ns = 2000000010, .tid = TID, .name = OUTER, .stack = 1});
+	log_agent_op(&log,
+		     &(struct gpt_agent_op){
+			     .start_ns = 2000000020, .end_ns = 2000000030, .tid = TID, .name = INNER, .stack = 2});
+	log_agent_op(&log,
+		     &(struct gpt_agent_op){
+			     .start_ns = 1000000000, .end_ns = 1000000010, .tid = TID, .name = OTHER, .stack = 2});
+	log_end(&log, 3000000000);
+	model = model_of(&log);
+	assert_int_equal(model->ops[0].stack, NONE);
+	assert_int_equal(model->ops[1].stack, NONE);
+	assert_int_not_equal(model->ops[2].stack, NONE);
+	model_free(model);
+}
+
 static void an_evaluation_has_the_number_of_the_node_inside_of_it(void **state)
 {
 	struct log_builder log;
@@ -303,6 +369,8 @@ int main(void)
 		cmocka_unit_test(ops_come_by_begin_with_the_outer_one_first),
 		cmocka_unit_test(each_thread_has_its_own),
 		cmocka_unit_test(what_a_record_says_of_an_op_is_kept),
+		cmocka_unit_test(an_op_has_the_stack_that_was_taken_for_it),
+		cmocka_unit_test(a_stack_of_long_before_an_op_is_not_its_own),
 		cmocka_unit_test(an_evaluation_has_the_number_of_the_node_inside_of_it),
 		cmocka_unit_test(a_call_is_of_the_innermost_op_that_was_open),
 		cmocka_unit_test(an_asynchronous_op_is_no_part_of_the_nesting),

@@ -26,24 +26,28 @@ static uint64_t number_of(const struct model *model, uint32_t call)
 	return call == NONE ? UINT64_MAX : model->calls[call].number;
 }
 
-static void print_stack(FILE *out, const struct model *model, const struct model_call *call)
+static void print_stack(FILE *out, const struct model *model, uint32_t index)
 {
 	const struct model_stack *stack;
+
+	if (index == NONE)
+		return;
+	stack = &model->stacks[index];
+	fprintf(out, " stack %u,%u", stack->gap, stack->missing);
+	for (uint32_t i = 0; i < stack->depth; i++) {
+		const struct model_frame *frame = &model->frames[model->stack_frames[stack->first + i]];
+
+		fprintf(out, ";%s:%s:%u", model->codes[frame->code].file, model->codes[frame->code].name, frame->line);
+	}
+}
+
+static void print_native(FILE *out, const struct model *model, uint32_t index)
+{
 	const struct model_native *native;
 
-	if (call->stack != NONE) {
-		stack = &model->stacks[call->stack];
-		fprintf(out, " stack %u,%u", stack->gap, stack->missing);
-		for (uint32_t i = 0; i < stack->depth; i++) {
-			const struct model_frame *frame = &model->frames[model->stack_frames[stack->first + i]];
-
-			fprintf(out, ";%s:%s:%u", model->codes[frame->code].file, model->codes[frame->code].name,
-				frame->line);
-		}
-	}
-	if (call->native == NONE)
+	if (index == NONE)
 		return;
-	native = &model->natives[call->native];
+	native = &model->natives[index];
 	fprintf(out, " native");
 	for (uint32_t i = 0; i < native->depth; i++)
 		fprintf(out, ";%s", model->strings[model->native_frames[native->first + i]]);
@@ -62,7 +66,8 @@ static void print_calls(const struct model *model)
 		fprintf(out, " op %" PRIu64 " state %u captured %d loss %d missing %u fate %d", call->op,
 			call->stack_state, call->captured, call->after_loss, call->nodes_missing,
 			launch_fate(model, call));
-		print_stack(out, model, call);
+		print_stack(out, model, call->stack);
+		print_native(out, model, call->native);
 		if (call->args != NONE)
 			fprintf(out, " args %" PRIx64 " %" PRIx64 " %" PRIu64, model->args[call->args].function,
 				model->args[call->args].stream, model->args[call->args].bytes);
@@ -148,12 +153,15 @@ static void print_ops(const struct model *model)
 	for (uint32_t i = 0; i < model->op_count; i++) {
 		const struct model_op *op = &model->ops[i];
 
-		if (!op->continued)
-			fprintf(files[OPS],
-				"op %020" PRIu64 " %" PRIu64 "..%" PRIu64 " %s thread %u scope %u sequence %" PRId64
-				" forward %" PRIu64 " overlaps %d truncated %d\n",
-				op->number, op->start_ns, op->end_ns, op->name == NONE ? "-" : model->strings[op->name],
-				op->thread, op->scope, op->sequence, op->forward_thread, op->overlaps, op->truncated);
+		if (op->continued)
+			continue;
+		fprintf(files[OPS],
+			"op %020" PRIu64 " %" PRIu64 "..%" PRIu64 " %s thread %u scope %u sequence %" PRId64
+			" forward %" PRIu64 " overlaps %d truncated %d",
+			op->number, op->start_ns, op->end_ns, op->name == NONE ? "-" : model->strings[op->name],
+			op->thread, op->scope, op->sequence, op->forward_thread, op->overlaps, op->truncated);
+		print_stack(files[OPS], model, op->stack);
+		fputc('\n', files[OPS]);
 	}
 }
 

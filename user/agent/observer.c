@@ -10,6 +10,7 @@
 
 #include "agent/callbacks.h"
 #include "agent/clock.h"
+#include "agent/points.h"
 
 static struct {
 	_Atomic uint32_t session; /* 0: nothing is observed */
@@ -113,6 +114,16 @@ static void take_facts(struct op_facts *facts, const void *op)
 	facts->tid = callbacks_thread_id();
 }
 
+/* Outside of the op's own time. */
+static void take_stack(struct lane *lane, struct op_facts *facts)
+{
+	facts->stack = 0;
+	if (!points_take_forward_lines() || facts->sequence < 0 || facts->forward_thread)
+		return;
+	facts->stack = ++lane->stacks;
+	gputrace_agent_stack(GPT_STACK_OF_OP, facts->stack);
+}
+
 static void close_slot(struct op_slot *slot)
 {
 	uint32_t turn = atomic_load_explicit(&slot->turn, memory_order_relaxed);
@@ -172,6 +183,7 @@ static struct op_slot *open_slot(const void *op)
 	atomic_store_explicit(&slot->told_open, 0, memory_order_relaxed);
 	take_facts(&slot->facts, op);
 	slot->facts.name = take_name(lane, op);
+	take_stack(lane, &slot->facts);
 	slot->facts.start_ns = clock_now_ns();
 	turn = atomic_load_explicit(&slot->turn, memory_order_relaxed);
 	atomic_store_explicit(&slot->turn, turn + 1, memory_order_release);

@@ -70,6 +70,7 @@ static struct lane *make(void)
 		munmap(lane, sizeof(*lane));
 		return NULL;
 	}
+	lane->stacks = (uint64_t)(index + 1) << LANE_STACK_BITS;
 	atomic_store(&all.lanes[index], lane);
 	return lane;
 }

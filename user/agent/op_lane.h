@@ -11,11 +11,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define LANES_MAX 1024u		       /* threads with ops at a time */
-#define LANE_SLOTS 1024u	       /* ops open at a time in one of them */
-#define LANE_RING_BYTES (8u << 20)     /* touched as it is used: 100,000 ops. Power of two */
-#define LANE_WAKE_BYTES (1u << 20)     /* the reader is woken each time that so much has come */
-#define LANE_NAMES 512u		       /* power of two */
+#define LANES_MAX 1024u		   /* threads with ops at a time */
+#define LANE_SLOTS 1024u	   /* ops open at a time in one of them */
+#define LANE_RING_BYTES (8u << 20) /* touched as it is used: 100,000 ops. Power of two */
+#define LANE_WAKE_BYTES (1u << 20) /* the reader is woken each time that so much has come */
+#define LANE_NAMES 512u		   /* power of two */
+#define LANE_STACK_BITS 48u
 #define OP_NAME_MAX ((16u << 10) - 32) /* of a name; of longer ones the beginning */
 
 /* An op: what is told of it, but for its end. */
@@ -23,7 +24,8 @@ struct op_facts {
 	uint64_t start_ns;
 	int64_t sequence;
 	uint64_t handle, thread, forward_thread;
-	uint64_t name; /* hash of it */
+	uint64_t name;	/* hash of it */
+	uint64_t stack; /* number under which its Python stack was taken, 0 */
 	uint32_t tid;
 	uint8_t scope;
 };
@@ -83,6 +85,7 @@ struct lane {
 	_Atomic uint64_t lost;
 	_Atomic uint64_t lost_ns;   /* the first since the reader looked, 0: none */
 	uint64_t names[LANE_NAMES]; /* hashes of names that were told */
+	uint64_t stacks;	    /* number of the latest; those of a lane have its index in front */
 	/* the reader's */
 	_Atomic uint64_t head __attribute__((aligned(64)));
 	/* of other threads */

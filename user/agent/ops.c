@@ -88,6 +88,7 @@ static struct gpt_agent_op *add_op(const struct op_facts *facts)
 	record->forward_thread = facts->forward_thread;
 	record->tid = facts->tid;
 	record->name = op_names_id(facts->name);
+	record->stack = facts->stack;
 	record->scope = facts->scope;
 	return record;
 }

@@ -26,6 +26,8 @@ SEMAPHORE unsigned short gputrace_agent_resume_semaphore = 0;
 SEMAPHORE unsigned short gputrace_agent_anew_semaphore = 0;
 SEMAPHORE unsigned short gputrace_agent_share_semaphore = 0;
 SEMAPHORE unsigned short gputrace_agent_ops_semaphore = 0;
+SEMAPHORE unsigned short gputrace_agent_stack_semaphore = 0;
+SEMAPHORE unsigned short gputrace_agent_forward_lines_semaphore = 0;
 
 /* Also used where nothing refers to it: the linker would leave out a function that nobody calls. */
 #define SET(enumerator, name)                                                                                          \
@@ -72,6 +74,16 @@ POINT void gputrace_agent_share(void)
 }
 
 POINT void gputrace_agent_ops(void)
+{
+	__asm__ volatile(POINT_BODY);
+}
+
+POINT void gputrace_agent_stack(uint32_t what, uint64_t number)
+{
+	__asm__ volatile(POINT_BODY);
+}
+
+POINT void gputrace_agent_forward_lines(void)
 {
 	__asm__ volatile(POINT_BODY);
 }

@@ -15,6 +15,7 @@ extern unsigned short gputrace_agent_semaphore, gputrace_agent_batch_semaphore;
 extern unsigned short gputrace_agent_yield_semaphore, gputrace_agent_resume_semaphore;
 extern unsigned short gputrace_agent_anew_semaphore, gputrace_agent_share_semaphore;
 extern unsigned short gputrace_agent_ops_semaphore;
+extern unsigned short gputrace_agent_stack_semaphore, gputrace_agent_forward_lines_semaphore;
 
 /* To be called only while points_listening(). */
 void gputrace_agent_call(uint32_t corr, uint32_t api);
@@ -23,12 +24,16 @@ void gputrace_agent_state(uint32_t state, uint32_t abi);
 /* To be called only while points_batch_listening(). */
 void gputrace_agent_batch(const void *data, uint64_t bytes);
 
+/* See gputrace/agent.h. Where nobody listens it does nothing. */
+void gputrace_agent_stack(uint32_t what, uint64_t number);
+
 /* Never called; see gputrace/agent.h. */
 void gputrace_agent_yield(void);
 void gputrace_agent_resume(void);
 void gputrace_agent_anew(void);
 void gputrace_agent_share(void);
 void gputrace_agent_ops(void);
+void gputrace_agent_forward_lines(void);
 #define POINTS_SET(enumerator, name)                                                                                   \
 	extern unsigned short gputrace_agent_activity_set_##name##_semaphore;                                          \
 	void gputrace_agent_activity_set_##name(void); /* never called */
@@ -62,6 +67,12 @@ static inline bool points_must_share(void)
 static inline unsigned points_take_ops(void)
 {
 	return *(volatile unsigned short *)&gputrace_agent_ops_semaphore;
+}
+
+/* Somebody wants the Python stacks of ops that have an autograd number. */
+static inline bool points_take_forward_lines(void)
+{
+	return *(volatile unsigned short *)&gputrace_agent_forward_lines_semaphore != 0;
 }
 
 /* Somebody listens who was not there when we began. */

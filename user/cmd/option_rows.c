@@ -152,6 +152,12 @@ static int parse_ops(struct parse *parse, const char *value)
 	return 0;
 }
 
+static int parse_forward_lines(struct parse *parse, const char *value)
+{
+	parse->options->ops = parse->options->forward_lines = true;
+	return 0;
+}
+
 static int take_by_name(const char *name, size_t length)
 {
 #define NAME(enumerator, name) [GPT_AGENT_SET_##enumerator] = #name,
@@ -329,6 +335,11 @@ const struct option_row option_rows[] = {
 	 "PyTorch's ops and what the program names (record_function), and which op\n"
 	 "each launch belongs to",
 	 RECORD, parse_ops},
+	{"forward-lines", OPTION_LETTERS + 41, NULL, NULL,
+	 "--ops, and the Python stack of each op that autograd may come back to: backward\n"
+	 "nodes learn the line of the forward op that made them; costs one launch's price\n"
+	 "for each of these ops",
+	 RECORD, parse_forward_lines},
 	{"ops", OPTION_LETTERS + 30, NULL, NULL,
 	 "instead of the report the table of ops, as torch.profiler's key_averages()", REPORT, parse_ops},
 	{"buffer", OPTION_LETTERS + 9, "a size such as 64M", "SIZE",

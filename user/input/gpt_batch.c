@@ -33,7 +33,7 @@ static const struct {
 	ROW(API_ACTIVITY) = {sizeof(struct gpt_agent_api_activity), gpt_add_api_activity},
 	ROW(RANGE) = {sizeof(struct gpt_agent_range), gpt_add_range},
 	ROW(JIT) = {sizeof(struct gpt_agent_jit), gpt_add_jit},
-	ROW(OP) = {sizeof(struct gpt_agent_op), gpt_add_op},
+	ROW(OP) = {offsetof(struct gpt_agent_op, stack), gpt_add_op},
 	ROW(OPS) = {sizeof(struct gpt_agent_ops), gpt_add_ops},
 };
 

@@ -13,6 +13,7 @@ bool gpt_add_op(struct builder *builder, const struct gpt_sender *sender, const 
 			    .forward_thread = event->forward_thread,
 			    .tid = event->tid,
 			    .name = event->name,
+			    .stack = record->size >= sizeof(*event) ? event->stack : 0,
 			    .scope = event->scope,
 			    .async = event->flags & GPT_AGENT_OP_ASYNC,
 			    .open = event->flags & GPT_AGENT_OP_OPEN};

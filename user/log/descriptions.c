@@ -77,6 +77,15 @@ static void look_at_call(struct descriptions *descriptions, const struct gpt_rec
 		descriptions_refer(descriptions, call->pid, DESCRIPTION_NATIVE_STACK, call->native_id);
 }
 
+static void look_at_stack_at(struct descriptions *descriptions, const struct gpt_record *record)
+{
+	const struct gpt_stack_at *at = (const struct gpt_stack_at *)record;
+
+	refer_to_thread(descriptions, at->pid, at->tid);
+	if (at->stack_id)
+		descriptions_refer(descriptions, at->pid, DESCRIPTION_PYSTACK, at->stack_id);
+}
+
 static void look_at_pycall(struct descriptions *descriptions, const struct gpt_record *record)
 {
 	const struct gpt_pycall *call = (const struct gpt_pycall *)record;
@@ -270,6 +279,7 @@ static const struct {
 	[GPT_PYCALL] = {look_at_pycall, sizeof(struct gpt_pycall)},
 	[GPT_CUPTI_USE] = {look_at_cupti_use, sizeof(struct gpt_cupti_use)},
 	[GPT_CUPTI_DONE] = {look_at_cupti_done, sizeof(struct gpt_cupti_done)},
+	[GPT_STACK_AT] = {look_at_stack_at, sizeof(struct gpt_stack_at)},
 	[GPT_SESSION] = {look_at_session, sizeof(struct gpt_session)},
 	[GPT_PROCESS] = {descriptions_look_at_process, sizeof(struct gpt_process)},
 	[GPT_PROBES] = {look_at_text, sizeof(struct gpt_text)},

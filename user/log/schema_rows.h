@@ -106,6 +106,16 @@
 	F(S, copied, copied, "delta")                                                                                  \
 	F(S, pad, pad, "raw")
 
+#define SCHEMA_STACK_AT(F, A, S)                                                                                       \
+	F(S, time_ns, time_ns, "time")                                                                                 \
+	F(S, stack_id, stack_id, "id")                                                                                 \
+	F(S, number, number, "delta")                                                                                  \
+	F(S, pid, pid, "pid")                                                                                          \
+	F(S, tid, tid, "id")                                                                                           \
+	F(S, what, what, "id")                                                                                         \
+	F(S, stack_state, stack_state, "id")                                                                           \
+	A(S, pad, pad, 1, "raw")
+
 #define SCHEMA_NATIVE_STACK(F, A, S)                                                                                   \
 	F(S, id, id, "raw")                                                                                            \
 	F(S, pid, pid, "pid")                                                                                          \
@@ -392,7 +402,8 @@
 	F(S, scope, scope, "id")                                                                                       \
 	F(S, flags, flags, "id")                                                                                       \
 	F(S, pad, pad, "id")                                                                                           \
-	F(S, pad2, pad2, "id")
+	F(S, pad2, pad2, "id")                                                                                         \
+	F(S, stack, stack, "delta")
 
 #define SCHEMA_AGENT_OPS(F, A, S)                                                                                      \
 	F(S, time_ns, time_ns, "time")                                                                                 \
@@ -423,6 +434,7 @@
 	T(pycall, struct gpt_pycall, SCHEMA_PYCALL)                                                                    \
 	T(cupti_use, struct gpt_cupti_use, SCHEMA_CUPTI_USE)                                                           \
 	T(cupti_done, struct gpt_cupti_done, SCHEMA_CUPTI_DONE)                                                        \
+	T(stack_at, struct gpt_stack_at, SCHEMA_STACK_AT)                                                              \
 	T(session, struct gpt_session, SCHEMA_SESSION)                                                                 \
 	T(process, struct gpt_process, SCHEMA_PROCESS)                                                                 \
 	T(text, struct gpt_text, SCHEMA_TEXT)                                                                          \
@@ -482,6 +494,7 @@
 	R(GPT_PYCALL, pycall, pycall, SCHEMA_BYTES, none)                                                              \
 	R(GPT_CUPTI_USE, cupti_use, cupti_use, SCHEMA_BYTES, none)                                                     \
 	R(GPT_CUPTI_DONE, cupti_done, cupti_done, SCHEMA_BYTES, none)                                                  \
+	R(GPT_STACK_AT, stack_at, stack_at, SCHEMA_BYTES, none)                                                        \
 	R(GPT_SESSION, session, session, SCHEMA_BYTES, none)                                                           \
 	R(GPT_PROCESS, process, process, SCHEMA_BYTES, none)                                                           \
 	R(GPT_PROBES, probes, text, SCHEMA_BYTES, none)                                                                \

@@ -18,12 +18,13 @@ struct builder *builder_new(void)
 	process_table_init(&builder->processes, &builder->strings, seed);
 	codes_init(&builder->codes, &builder->strings, seed);
 	stacks_init(&builder->stacks, &builder->codes, &builder->strings, seed);
+	taken_stacks_init(&builder->taken, seed);
 	calls_init(&builder->calls, &builder->processes, &builder->stacks, seed);
 	api_activities_init(&builder->api_activities, &builder->processes, &builder->calls, seed);
 	builder->agents = (struct agents){.processes = &builder->processes, .strings = &builder->strings};
 	gaps_init(&builder->gaps, &builder->processes);
 	ranges_init(&builder->ranges, &builder->processes, &builder->strings, seed);
-	ops_init(&builder->ops, &builder->processes, &builder->strings, seed);
+	ops_init(&builder->ops, &builder->processes, &builder->strings, &builder->taken, seed);
 	device_table_init(&builder->devices, &builder->strings, seed);
 	graphs_init(&builder->graphs, seed);
 	lookup_init(&builder->kernel_names, seed);
@@ -82,6 +83,7 @@ static void free_builder(struct builder *builder)
 	process_table_free(&builder->processes);
 	codes_free(&builder->codes);
 	stacks_free(&builder->stacks);
+	taken_stacks_free(&builder->taken);
 	calls_free(&builder->calls);
 	api_activities_free(&builder->api_activities);
 	gaps_free(&builder->gaps);

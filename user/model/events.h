@@ -120,6 +120,14 @@ struct new_stack {
 	uint32_t missing; /* how many, MODEL_MISSING_UNKNOWN: some */
 };
 
+/* The agent had a stack taken for something that it tells of under that number: an op, an event of memory. */
+struct new_taken_stack {
+	uint64_t time_ns;
+	uint64_t stack;	 /* key, 0: none */
+	uint64_t number; /* unique in the program among those of the same `what`, never 0 */
+	enum gpt_stack_of what;
+};
+
 /* ---- calls ------------------------------------------------------------------------------------------------------- */
 
 /* A thread entered a CUDA call. */
@@ -277,6 +285,7 @@ struct new_op {
 	uint64_t torch_thread;	   /* PyTorch's number of the thread it began on */
 	uint64_t forward_thread;   /* the same of the op that it is the backward of, 0: none */
 	uint32_t tid;		   /* that it began on, in the process's own pid namespace */
+	uint64_t stack;		   /* new_taken_stack.number, 0: none */
 	uint32_t name;		   /* key (builder_add_op_text) */
 	uint8_t scope;		   /* enum gpt_agent_op_scope */
 	bool async;		   /* it is no part of the nesting of its thread */

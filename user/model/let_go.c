@@ -96,5 +96,6 @@ void let_go(struct builder *builder)
 	builder->jits.count = model->jit_count;
 	builder->syncs.count = model->sync_count;
 	builder->memories.count = model->memory_count;
+	taken_stacks_let_go(&builder->taken, builder->parts.until_ns);
 	builder->parts.handed_over = false;
 }

@@ -98,6 +98,7 @@ struct model_op {
 	uint64_t forward_thread; /* the same of the op that it is the backward of, 0: none */
 	uint32_t thread;
 	uint32_t name;	/* model.strings, NONE: not known */
+	uint32_t stack; /* model.stacks: of Python as it began, NONE: none, or not recorded */
 	uint8_t scope;	/* enum gpt_agent_op_scope */
 	bool overlaps;	/* others of its thread: it is no part of their nesting */
 	bool truncated; /* it had not ended when its program or the trace did */

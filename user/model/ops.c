@@ -11,11 +11,13 @@
 /* So many ops of a thread that begin at one time are looked through for one that was told before, as open. */
 #define TWICE_MAX 8u
 
-void ops_init(struct ops *ops, struct process_table *processes, struct string_pool *strings, uint64_t seed)
+void ops_init(struct ops *ops, struct process_table *processes, struct string_pool *strings,
+	      const struct taken_stacks *taken, uint64_t seed)
 {
 	memset(ops, 0, sizeof(*ops));
 	ops->processes = processes;
 	ops->strings = strings;
+	ops->taken = taken;
 	lookup_init(&ops->texts, seed);
 	lookup_init(&ops->threads, seed);
 	lookup_init(&ops->lost_of, seed);
@@ -57,7 +59,8 @@ void ops_note_thread(struct ops *ops, struct program program, uint32_t tid)
 
 void ops_add(struct ops *ops, struct program program, const struct new_op *op, uint32_t name)
 {
-	struct op_arrival arrival = {.process = program.process, .tid = op->tid};
+	struct op_arrival arrival = {
+		.process = program.process, .tid = op->tid, .space = program.space, .taken = op->stack};
 
 	arrival.op = (struct model_op){
 		.start_ns = op->start_ns,
@@ -155,6 +158,7 @@ static void take_begun(struct ops *ops, const struct ops *known, uint64_t until_
 
 		op.number = ops->number++;
 		op.thread = ops_thread_of(known, arrival);
+		op.stack = taken_stacks_find(ops->taken, arrival->space, GPT_STACK_OF_OP, arrival->taken, op.start_ns);
 		if (op.thread != NONE)
 			array_push(&ops->list, op);
 	}

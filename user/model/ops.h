@@ -14,10 +14,13 @@
 #include "model/model.h"
 #include "model/process_table.h"
 #include "model/string_pool.h"
+#include "model/taken_stacks.h"
 
 struct op_arrival {
 	struct model_op op; /* its thread is not known yet */
 	uint32_t process, tid;
+	uint32_t space;
+	uint64_t taken; /* new_taken_stack.number, 0 */
 };
 
 /* A thread that has ops, as the process names it. */
@@ -28,6 +31,7 @@ struct op_thread_name {
 struct ops {
 	struct process_table *processes;
 	struct string_pool *strings;
+	const struct taken_stacks *taken;
 	ARRAY(struct op_arrival) arrivals;
 	ARRAY(struct model_op) list;		   /* in order: of all, or of the part at hand */
 	struct lookup texts;			   /* (space, key) to string */
@@ -40,7 +44,8 @@ struct ops {
 	uint64_t until_ns; /* those that begin before this have been in a part */
 };
 
-void ops_init(struct ops *ops, struct process_table *processes, struct string_pool *strings, uint64_t seed);
+void ops_init(struct ops *ops, struct process_table *processes, struct string_pool *strings,
+	      const struct taken_stacks *taken, uint64_t seed);
 void ops_free(struct ops *ops); /* all but the list, which is the model's */
 
 /* What a key of new_op stands for, and the string of that; NONE: not told. */

@@ -27,6 +27,7 @@
 #include "model/stacks.h"
 #include "model/string_pool.h"
 #include "model/survey.h"
+#include "model/taken_stacks.h"
 #include "model/wall_clock.h"
 
 struct overhead_arrival {
@@ -115,6 +116,7 @@ struct builder {
 	struct process_table processes;
 	struct codes codes;
 	struct stacks stacks;
+	struct taken_stacks taken;
 	struct calls calls;
 	struct api_activities api_activities;
 	struct wall_clock clock;

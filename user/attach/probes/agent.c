@@ -78,7 +78,7 @@ static int attach_activity_sets(struct files *files, struct probed_file *file, c
 		GPT_AGENT_ACTIVITY_SETS(SET)
 #undef SET
 	};
-	struct uprobe uprobes[GPT_AGENT_SET_COUNT + 1];
+	struct uprobe uprobes[GPT_AGENT_SET_COUNT + 2];
 	size_t count = 0;
 	int error = 0;
 
@@ -87,11 +87,24 @@ static int attach_activity_sets(struct files *files, struct probed_file *file, c
 			error = agent_uprobe(image, sets[i].function, sets[i].semaphore, &uprobes[count++]);
 	if (files->ops && !error)
 		error = agent_uprobe(image, GPUTRACE_AGENT_OPS, GPUTRACE_AGENT_OPS_SEMAPHORE, &uprobes[count++]);
+	if (files->forward_lines && !error)
+		error = agent_uprobe(image, GPUTRACE_AGENT_FORWARD_LINES, GPUTRACE_AGENT_FORWARD_LINES_SEMAPHORE,
+				     &uprobes[count++]);
 	/* at once: each link costs a grace period of RCU when it goes */
 	return error ? error
 		     : links_attach_uprobes(&file->call_links, files->programs->multi,
 					    bpf_program__fd(files->programs->bpf->progs.agent_activity_set), file->fd,
 					    uprobes, count);
+}
+
+/* Before anybody is told to have stacks taken: none is missed then. */
+static int attach_stacks(struct files *files, struct probed_file *file, const struct image *image)
+{
+	const struct agent_probe probe = {GPUTRACE_AGENT_STACK, GPUTRACE_AGENT_STACK_SEMAPHORE,
+					  bpf_program__fd(files->programs->bpf->progs.agent_stack), &file->call_links,
+					  false};
+
+	return files->forward_lines ? attach_agent_probe(files, file, image, &probe) : 0;
 }
 
 int file_attach_agent(struct files *files, struct probed_file *file)
@@ -114,7 +127,9 @@ int file_attach_agent(struct files *files, struct probed_file *file)
 	error = file_open_image(file, &image);
 	if (error)
 		return error;
-	error = attach_activity_sets(files, file, image);
+	error = attach_stacks(files, file, image);
+	if (!error)
+		error = attach_activity_sets(files, file, image);
 	for (size_t i = 0; i < sizeof(probes) / sizeof(probes[0]) && !error; i++)
 		error = attach_agent_probe(files, file, image, &probes[i]);
 	image_close(image);

@@ -68,6 +68,7 @@ struct files {
 	bool foreign_buffers;	/* agents are let in, and what goes to torch.profiler instead is taken from there */
 	unsigned activity_sets; /* what agents shall take besides kernels */
 	bool ops;		/* of PyTorch, too */
+	bool forward_lines;	/* and the Python stacks of those with an autograd number */
 };
 
 /* The entry of a mapped file, made (and its symbols examined) when it is new; NULL when it cannot be opened. */

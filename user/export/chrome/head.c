@@ -138,7 +138,9 @@ static void put_thousandths(struct sink *out, uint32_t value)
 /* Whether a cause of loss is named: what nobody asked for cannot have been lost. */
 static bool is_named(const struct timeline *timeline, const struct model_loss *loss)
 {
-	return loss->count || timeline->has_ops || strcmp(loss->name, "ops_lost") != 0;
+	if (loss->count || strcmp(loss->name, "ops_lost") == 0)
+		return loss->count || timeline->has_ops;
+	return strcmp(loss->name, "op_stacks_lost") != 0;
 }
 
 static void put_receipt(struct chrome *chrome)

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Python stacks that the agent had taken for what it tells of itself, an op of PyTorch or an event of its memory.  The
+ * stack comes first, by the ring buffer; what it belongs to comes in a batch, when it is over, and names it by a number
+ * of the agent's.
+ */
+#ifndef GPUTRACE_MODEL_TAKEN_STACKS_H
+#define GPUTRACE_MODEL_TAKEN_STACKS_H
+
+#include "base/array.h"
+#include "model/events.h"
+#include "model/lookup.h"
+
+/* A stack is taken just before its op begins, but for a preemption; older ones belong to nothing. */
+#define TAKEN_STACK_AGE_NS 1000000000u
+
+struct taken_stack {
+	uint64_t time_ns;
+	uint32_t stack; /* model.stacks, NONE: the thread had none */
+};
+
+struct taken_stacks {
+	ARRAY(struct taken_stack) list;
+	struct lookup by_number[GPT_STACK_OF_MEMORY + 1]; /* by `what`: (space, number) to list */
+};
+
+void taken_stacks_init(struct taken_stacks *taken, uint64_t seed);
+void taken_stacks_free(struct taken_stacks *taken);
+void taken_stacks_add(struct taken_stacks *taken, uint32_t space, const struct new_taken_stack *from, uint32_t stack);
+
+/* That of what began at time_ns; NONE: there is none. number: 0: none was taken. */
+uint32_t taken_stacks_find(const struct taken_stacks *taken, uint32_t space, enum gpt_stack_of what, uint64_t number,
+			   uint64_t time_ns);
+
+/* All that began before until_ns has its stack. */
+void taken_stacks_let_go(struct taken_stacks *taken, uint64_t until_ns);
+
+#endif
