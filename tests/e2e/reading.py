@@ -183,8 +183,12 @@ def trace_kernel_ns(trace):
     return sums
 
 
+def cupti_correlation(event):
+    return event["args"].get("cupti correlation", event["args"]["correlation"])
+
+
 def trace_operations(trace):
-    return sorted((e["cat"], e["args"]["correlation"], chrome.ns(e["dur"])) for e in chrome.events(trace, *chrome.GPU))
+    return sorted((e["cat"], cupti_correlation(e), chrome.ns(e["dur"])) for e in chrome.events(trace, *chrome.GPU))
 
 
 def folded(path):

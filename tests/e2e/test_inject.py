@@ -9,6 +9,7 @@ import signal
 import subprocess
 import time
 
+import chrome_invariants as chrome
 import machine
 import pytest
 import reading
@@ -81,12 +82,26 @@ def test_each_later_trace_has_them_too_and_the_agent_comes_once(tmp_path):
         assert len(mapped_agents(target.pid)) == 1
 
 
+def assert_others_were_under_way(trace, entries):
+    """Work without a launch is of calls that CUPTI had taken when the agent began to be told of calls."""
+    calls = {call["corr"]: call for call in simulated.calls(entries)}
+    operations = chrome.events(trace, *chrome.GPU)
+    others = [calls[reading.cupti_correlation(op)] for op in operations if op["args"].get("launch") == "before the trace"]
+    told = [calls[reading.cupti_correlation(op)] for op in operations if "launch" not in op["args"]]
+    first_return = min(call["exit"] for call in told)
+    assert all(call["enter"] < first_return for call in others)
+    receipt = reading.receipt(trace)
+    assert len(others) == receipt["gpu_operations_before"] == receipt["gpu_operations"] - receipt["gpu_operations_joined"]
+
+
 def test_a_training_program_with_graphs_is_attached_in_the_middle(tmp_path):
     """What was captured and instantiated before is timed as well."""
-    program = [machine.any_python(), machine.WORKLOADS / "train.py", "--steps", 2500, "--graph", "--threads", 2]
+    program = [machine.any_python(), machine.WORKLOADS / "train.py", "--until", tmp_path / "enough", "--graph", "--threads", 2]
     with tracing.Running(tracing.on_simgpu(tmp_path / "gpu.json", *program), tmp_path) as running:
         running.wait_line("ready")
         with tracing.Tracer(tmp_path, "-p", running.pid) as tracer:
+            tracing.until(lambda: (tmp_path / "gpu.json").read_bytes().count(b'"fate":"sent"') > 20000)
+            (tmp_path / "enough").touch()
             tracer.process.wait(tracing.PATIENCE_S)  # it ends with the program
             tracer.end().must_be(0)
         running.process.wait(tracing.PATIENCE_S)
@@ -94,6 +109,7 @@ def test_a_training_program_with_graphs_is_attached_in_the_middle(tmp_path):
     operations = sent(tmp_path / "gpu.json")
     assert len(operations) > 1000 and any(op["graph"] for op in operations)
     assert reading.trace_operations(trace) == reading.simulated_operations(operations)
+    assert_others_were_under_way(trace, simulated.load(tmp_path / "gpu.json"))
     receipt = reading.receipt(trace)
     assert receipt["launches_expected"] == receipt["launches_joined"] > 1000
 

@@ -6,6 +6,7 @@ One line of it wastes the GPU, for a tracer to find: loss_item() waits for the d
 
 import argparse
 import ctypes
+import os
 import threading
 import time
 
@@ -74,10 +75,20 @@ class Trainer:
             self.replay()
         return self.loss_item()
 
+    def until(self):
+        """Whether there is a next step, by the number of those that were."""
+        options = self.options
+        if options.until:
+            return lambda steps: not os.path.exists(options.until)
+        if options.seconds:
+            stop = time.monotonic() + options.seconds
+            return lambda steps: time.monotonic() < stop
+        return lambda steps: steps < options.steps
+
     def train(self):
         steps = 0
-        stop = time.monotonic() + self.options.seconds if self.options.seconds else None
-        while steps < self.options.steps if stop is None else time.monotonic() < stop:
+        go_on = self.until()
+        while go_on(steps):
             self.step()
             steps += 1
         self.backward.stop()
@@ -88,6 +99,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--steps", type=int, default=50)
     parser.add_argument("--seconds", type=float, default=0, help="run this long instead")
+    parser.add_argument("--until", metavar="FILE", help="run until that file is there instead")
     parser.add_argument("--threads", type=int, default=1, help="independent training threads")
     parser.add_argument("--blocks", type=int, default=2)
     parser.add_argument("--graph", action="store_true", help="also replay a CUDA graph")

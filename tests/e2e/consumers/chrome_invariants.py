@@ -238,7 +238,7 @@ def _joins(trace):
         if captured is not None and (captured not in api or "graph id" not in event["args"]):
             yield f"{event['name']}: captured by {captured}, which is no call, or not in a graph"
         correlation = event["args"]["correlation"]
-        if event["args"].get("launch") in ("not seen", "before the slice"):
+        if event["args"].get("launch") in ("not seen", "before the trace", "before the slice"):
             if correlation in api:
                 yield f"{event['name']}: launch not in the file, yet correlation {correlation} has an API row"
         elif correlation not in api:

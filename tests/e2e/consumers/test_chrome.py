@@ -202,6 +202,16 @@ def test_a_broken_rule_is_seen(sample, change):
     assert chrome.violations_of(trace)
 
 
+@pytest.mark.parametrize("launch", ["not seen", "before the trace", "before the slice"])
+def test_work_whose_launch_is_not_in_the_file_has_a_number_of_its_own(sample, launch):
+    trace = chrome.load(sample / "sample.json")
+    args = first(trace, "kernel")["args"]
+    args["launch"] = launch
+    assert chrome.violations_of(trace)
+    args["correlation"] = 10**9
+    assert not chrome.violations_of(trace)
+
+
 @pytest.mark.parametrize("text", ['{"a": NaN}', '{"a": 1, "a": 2}', '{"a": "\x01"}', '{"a": 1,}'])
 def test_json_that_is_not_strict_is_refused(text):
     with pytest.raises(ValueError):
