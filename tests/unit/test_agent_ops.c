@@ -182,12 +182,12 @@ static void a_stack_is_taken_of_an_op_with_a_number_where_that_is_wanted(void **
 	torch->begin(&forward, "aten::sub", GPT_AGENT_OP_FUNCTION, 9, 0);
 	torch->finish(&forward);
 	leave();
-	assert_int_equal(said.stack_count, 2);
+	assert_int_equal(said.stack_count, 3);
 	assert_int_equal(said.stacks_of[0], GPT_STACK_OF_OP);
 	assert_int_equal(op(0)->stack, said.stacks[0]);
-	assert_int_equal(op(1)->stack, 0);
+	assert_int_equal(op(1)->stack, said.stacks[1]);
 	assert_int_equal(op(2)->stack, 0);
-	assert_int_equal(op(3)->stack, said.stacks[1]);
+	assert_int_equal(op(3)->stack, said.stacks[2]);
 	assert_int_equal(op(4)->stack, 0);
 	assert_int_not_equal(said.stacks[0], said.stacks[1]);
 }

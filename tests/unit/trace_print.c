@@ -68,6 +68,9 @@ static void print_calls(const struct model *model)
 			launch_fate(model, call));
 		print_stack(out, model, call->stack);
 		print_native(out, model, call->native);
+		if (call->node != NONE)
+			fprintf(out, " node %s", model->strings[call->node]);
+		print_stack(out, model, call->forward);
 		if (call->args != NONE)
 			fprintf(out, " args %" PRIx64 " %" PRIx64 " %" PRIu64, model->args[call->args].function,
 				model->args[call->args].stream, model->args[call->args].bytes);
@@ -161,6 +164,8 @@ static void print_ops(const struct model *model)
 			op->number, op->start_ns, op->end_ns, op->name == NONE ? "-" : model->strings[op->name],
 			op->thread, op->scope, op->sequence, op->forward_thread, op->overlaps, op->truncated);
 		print_stack(files[OPS], model, op->stack);
+		fprintf(files[OPS], " node %s", op->node == NONE ? "-" : model->strings[op->node]);
+		print_stack(files[OPS], model, op->forward);
 		fputc('\n', files[OPS]);
 	}
 }

@@ -114,11 +114,14 @@ static void take_facts(struct op_facts *facts, const void *op)
 	facts->tid = callbacks_thread_id();
 }
 
-/* Outside of the op's own time. */
+/*
+ * Of forward ops, and of the nodes of backward passes: what Python runs in these has a deeper one.  Outside of the op's
+ * own time.
+ */
 static void take_stack(struct lane *lane, struct op_facts *facts)
 {
 	facts->stack = 0;
-	if (!points_take_forward_lines() || facts->sequence < 0 || facts->forward_thread)
+	if (!points_take_forward_lines() || facts->sequence < 0)
 		return;
 	facts->stack = ++lane->stacks;
 	gputrace_agent_stack(GPT_STACK_OF_OP, facts->stack);

@@ -47,6 +47,7 @@ void show_tables(struct builder *builder)
 	SHOW(model, jit, builder->jits);
 	SHOW(model, sync, builder->syncs);
 	SHOW(model, op, builder->ops.list);
+	model->forwards_forgotten = builder->ops.forwards.forgotten;
 	SHOW(model, string, builder->strings.strings);
 	SHOW(model, probe, builder->probes);
 	SHOW(model, note, builder->notes);

@@ -114,6 +114,8 @@ void calls_add(struct calls *calls, const struct new_call *event)
 	uint32_t *open = &calls->processes->open_calls.items[thread], index = (uint32_t)calls->list.count;
 	struct model_call call = {.start_ns = event->time_ns,
 				  .thread = thread,
+				  .node = NONE,
+				  .forward = NONE,
 				  .args = NONE,
 				  .corr = event->corr,
 				  .first_gpu = NONE,

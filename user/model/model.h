@@ -97,12 +97,14 @@ struct model_op {
 	uint64_t torch_thread;	 /* PyTorch's own number of its thread, 0: not known */
 	uint64_t forward_thread; /* the same of the op that it is the backward of, 0: none */
 	uint32_t thread;
-	uint32_t name;	/* model.strings, NONE: not known */
-	uint32_t stack; /* model.stacks: of Python as it began, NONE: none, or not recorded */
-	uint8_t scope;	/* enum gpt_agent_op_scope */
-	bool overlaps;	/* others of its thread: it is no part of their nesting */
-	bool truncated; /* it had not ended when its program or the trace did */
-	bool continued; /* it began in an earlier part */
+	uint32_t name;	  /* model.strings, NONE: not known */
+	uint32_t stack;	  /* model.stacks: of Python as it began, NONE: none, or not recorded */
+	uint32_t node;	  /* model.strings: the node of a backward pass that it is, or evaluates; NONE */
+	uint32_t forward; /* of a node: stack of the forward op that made it, NONE: not known */
+	uint8_t scope;	  /* enum gpt_agent_op_scope */
+	bool overlaps;	  /* others of its thread: it is no part of their nesting */
+	bool truncated;	  /* it had not ended when its program or the trace did */
+	bool continued;	  /* it began in an earlier part */
 };
 
 /* What an agent lost; losses.h names the causes. */
@@ -148,13 +150,16 @@ struct model_args {
 
 struct model_call {
 	uint64_t start_ns;
-	uint64_t end_ns;    /* 0: the return was not seen */
-	uint64_t number;    /* its place in the whole trace, from 0: its index in model.calls where that is all of it;
-			     * in a slice some are missing, CALL_OUTSIDE: not in it, only referred to */
-	uint64_t op;	    /* 1 + number of the innermost op of its thread that was open, 0: none */
-	uint32_t thread;    /* model.threads */
-	uint32_t stack;	    /* model.stacks or NONE, see stack_state */
-	uint32_t native;    /* model.natives or NONE */
+	uint64_t end_ns; /* 0: the return was not seen */
+	uint64_t number; /* its place in the whole trace, from 0: its index in model.calls where that is all of it;
+			  * in a slice some are missing, CALL_OUTSIDE: not in it, only referred to */
+	uint64_t op;	 /* 1 + number of the innermost op of its thread that was open, 0: none */
+	uint32_t thread; /* model.threads */
+	uint32_t stack;	 /* model.stacks or NONE, see stack_state */
+	uint32_t native; /* model.natives or NONE */
+	uint32_t node;	 /* of the innermost node of a backward pass that it was made in, as model_op; NONE: in none, or
+			  * by Python that the node runs, which has a stack of its own */
+	uint32_t forward;   /* of that node, as model_op */
 	uint32_t args;	    /* model.args or NONE */
 	uint32_t corr;	    /* 0: none */
 	uint32_t first_gpu; /* first of its GPU operations, NONE; next ones by model_gpu.next */
@@ -384,6 +389,7 @@ struct model {
 			 * yet complete */
 	uint64_t until_ns; /* where more: every event that begins before this is in this part, or was in an earlier one
 			    */
+	uint64_t forwards_forgotten; /* nodes so far whose forward op was too long ago to be kept */
 	struct model_due calls_due, gpu_due, overheads_due, jits_due, syncs_due, memories_due;
 
 	struct model_source *sources; /* at least one */

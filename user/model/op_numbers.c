@@ -11,22 +11,26 @@ static bool is_evaluation(const struct ops *ops, const struct model_op *op)
 	       !strncmp(string_at(ops->strings, op->name), prefix, sizeof(prefix) - 1);
 }
 
-static void take_number(struct model_op *op, const struct model_op *inner)
+static void take_number(struct ops *ops, struct model_op *op, const struct model_op *inner, uint32_t space)
 {
 	op->sequence = inner->sequence;
 	op->forward_thread = inner->forward_thread;
+	if (inner->scope != GPT_AGENT_OP_BACKWARD_FUNCTION)
+		return;
+	op->node = inner->name;
+	op->forward = space ? forward_ops_find(&ops->forwards, space, inner) : inner->forward;
 }
 
 /* The first that waits and begins inside of the op, NULL. */
-static const struct model_op *first_waiting(const struct ops *ops, const struct ops *known, const struct model_op *op)
+static const struct op_arrival *first_waiting(const struct ops *ops, const struct ops *known, const struct model_op *op)
 {
-	const struct model_op *first = NULL;
+	const struct op_arrival *first = NULL;
 
 	for (size_t i = 0; i < ops->arrivals.count; i++) {
-		const struct model_op *other = &ops->arrivals.items[i].op;
+		const struct op_arrival *other = &ops->arrivals.items[i];
 
-		if (other->start_ns < op->end_ns && (!first || other->start_ns < first->start_ns) &&
-		    ops_thread_of(known, &ops->arrivals.items[i]) == op->thread)
+		if (other->op.start_ns < op->end_ns && (!first || other->op.start_ns < first->op.start_ns) &&
+		    ops_thread_of(known, other) == op->thread)
 			first = other;
 	}
 	return first;
@@ -36,15 +40,17 @@ void op_numbers_give(struct ops *ops, const struct ops *known)
 {
 	for (size_t i = 0; i < ops->list.count; i++) {
 		struct model_op *op = &ops->list.items[i];
-		const struct model_op *inner = NULL;
+		const struct op_arrival *waiting;
 
 		if (op->continued || op->overlaps || !is_evaluation(ops, op))
 			continue;
-		if (i + 1 < ops->list.count && op[1].thread == op->thread)
-			inner = op[1].start_ns < op->end_ns ? &op[1] : NULL;
-		else
-			inner = first_waiting(ops, known, op);
-		if (inner)
-			take_number(op, inner);
+		if (i + 1 < ops->list.count && op[1].thread == op->thread) {
+			if (op[1].start_ns < op->end_ns)
+				take_number(ops, op, &op[1], 0);
+			continue;
+		}
+		waiting = first_waiting(ops, known, op);
+		if (waiting)
+			take_number(ops, op, &waiting->op, waiting->space);
 	}
 }

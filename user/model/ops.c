@@ -21,6 +21,7 @@ void ops_init(struct ops *ops, struct process_table *processes, struct string_po
 	lookup_init(&ops->texts, seed);
 	lookup_init(&ops->threads, seed);
 	lookup_init(&ops->lost_of, seed);
+	forward_ops_init(&ops->forwards, seed);
 }
 
 void ops_free(struct ops *ops)
@@ -31,6 +32,7 @@ void ops_free(struct ops *ops)
 	lookup_free(&ops->threads);
 	lookup_free(&ops->lost_of);
 	array_free(&ops->thread_names);
+	forward_ops_free(&ops->forwards);
 }
 
 /* ---- what is told ----------------------------------------------------------------------------------------------- */
@@ -140,6 +142,15 @@ static size_t keep_open(struct ops *ops)
 	return kept;
 }
 
+static void find_forward(struct ops *ops, uint32_t space, struct model_op *op)
+{
+	bool is_node = op->scope == GPT_AGENT_OP_BACKWARD_FUNCTION;
+
+	forward_ops_note(&ops->forwards, space, op);
+	op->node = is_node ? op->name : NONE;
+	op->forward = is_node ? forward_ops_find(&ops->forwards, space, op) : NONE;
+}
+
 /* Behind them those that begin before until_ns, by begin; the others wait. */
 static void take_begun(struct ops *ops, const struct ops *known, uint64_t until_ns)
 {
@@ -159,6 +170,7 @@ static void take_begun(struct ops *ops, const struct ops *known, uint64_t until_
 		op.number = ops->number++;
 		op.thread = ops_thread_of(known, arrival);
 		op.stack = taken_stacks_find(ops->taken, arrival->space, GPT_STACK_OF_OP, arrival->taken, op.start_ns);
+		find_forward(ops, arrival->space, &op);
 		if (op.thread != NONE)
 			array_push(&ops->list, op);
 	}
@@ -296,6 +308,34 @@ void ops_join(struct ops *ops, const struct ops *known, struct model_thread *thr
 
 /* ---- calls ------------------------------------------------------------------------------------------------------ */
 
+static const struct model_op *innermost_node(const struct ops *ops, const struct nesting *nesting)
+{
+	for (size_t i = nesting->open.count; i-- > 0;)
+		if (ops->list.items[nesting->open.items[i]].node != NONE)
+			return &ops->list.items[nesting->open.items[i]];
+	return NULL;
+}
+
+/* Python that a node runs (a function of one's own, a hook, a forward that is computed anew) has frames of its own. */
+static bool is_of_python(const struct model_call *call, const struct model_op *node)
+{
+	return call->stack != NONE && call->stack_state != GPT_STACK_BACKWARD && call->stack != node->stack;
+}
+
+static void set_op(const struct ops *ops, const struct nesting *nesting, struct model_call *call)
+{
+	const struct model_op *node;
+
+	if (!nesting->open.count)
+		return;
+	call->op = 1 + ops->list.items[nesting->open.items[nesting->open.count - 1]].number;
+	node = innermost_node(ops, nesting);
+	if (!node || is_of_python(call, node))
+		return;
+	call->node = node->node;
+	call->forward = node->forward;
+}
+
 void ops_join_calls(const struct ops *ops, const struct model_thread *threads, size_t thread_count,
 		    struct model_call *calls, size_t count)
 {
@@ -322,8 +362,7 @@ void ops_join_calls(const struct ops *ops, const struct model_thread *threads, s
 			array_push(&nesting->open, thread->first_op + next[calls[i].thread]);
 		}
 		leave_until(ops, nesting, calls[i].start_ns);
-		if (nesting->open.count)
-			calls[i].op = 1 + ops->list.items[nesting->open.items[nesting->open.count - 1]].number;
+		set_op(ops, nesting, &calls[i]);
 	}
 	for (size_t t = 0; t < thread_count; t++)
 		array_free(&nestings[t].open);

@@ -10,6 +10,7 @@
 
 #include "base/array.h"
 #include "model/events.h"
+#include "model/forward_ops.h"
 #include "model/lookup.h"
 #include "model/model.h"
 #include "model/process_table.h"
@@ -39,6 +40,7 @@ struct ops {
 	ARRAY(struct op_thread_name) thread_names; /* those of threads, as they were met */
 	struct lookup lost_of;			   /* (space, 0) to losses: what its latest session lost so far */
 	ARRAY(uint64_t) losses;
+	struct forward_ops forwards;
 	uint64_t lost;	   /* in sessions that are over */
 	uint64_t number;   /* of the next one in order */
 	uint64_t until_ns; /* those that begin before this have been in a part */
@@ -71,7 +73,7 @@ void ops_find_threads(struct ops *ops);
 void ops_join(struct ops *ops, const struct ops *known, struct model_thread *threads, uint64_t end_ns,
 	      uint64_t until_ns);
 
-/* Calls that were made before until_ns learn which op they were made in; they are by start. */
+/* Calls that were made before until_ns learn which op, and which node, they were made in; they are by start. */
 void ops_join_calls(const struct ops *ops, const struct model_thread *threads, size_t thread_count,
 		    struct model_call *calls, size_t count);
 
