@@ -12,7 +12,7 @@
 /* All of a model. */
 __attribute__((unused)) static void analyze_model(struct analyses *all, const struct model *model, unsigned which)
 {
-	assert_int_equal(analyze(all, WHOLE_TRACE(model), which), 0);
+	assert_int_equal(analyze(all, WHOLE_TRACE(model), which, NULL), 0);
 }
 
 __attribute__((unused)) static bool is_line(const struct analyses *all, uint32_t line, const char *label)

@@ -127,6 +127,8 @@ static void make_call(struct maker *maker)
 				  .thread = thread,
 				  .stack = stack < STACKS ? stack : NONE,
 				  .native = NONE,
+				  .node = NONE,
+				  .forward = NONE,
 				  .args = NONE,
 				  .corr = (uint32_t)maker->calls.count + 1,
 				  .first_gpu = NONE,
@@ -150,6 +152,10 @@ static void make_call(struct maker *maker)
 	call.captured = call.class == GPT_CLASS_LAUNCH && percent(maker, 10);
 	if (call.stack_state == GPT_STACK_OK && percent(maker, 5))
 		call.stack_state = GPT_STACK_BACKWARD;
+	if (percent(maker, 10)) {
+		call.node = 0;
+		call.forward = stack < STACKS ? STACKS - 1 - stack : NONE;
+	}
 	array_push(&maker->calls, call);
 }
 

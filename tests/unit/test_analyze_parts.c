@@ -9,9 +9,9 @@
 #include "report/report.h"
 #include "trace_cut.h"
 
-static char *report_of(struct trace *trace)
+static char *report_with(struct trace *trace, struct attribution attribution)
 {
-	const struct report_options options = {.width = 200, .rows = 1000};
+	const struct report_options options = {.width = 200, .rows = 1000, .attribution = attribution};
 	char *text = NULL;
 	size_t size = 0;
 	FILE *out = open_memstream(&text, &size);
@@ -22,9 +22,22 @@ static char *report_of(struct trace *trace)
 	return text;
 }
 
-static char *folded_of(struct trace *trace, bool by_launches)
+static char *report_of(struct trace *trace)
 {
-	const struct export_options options = {.process = -1, .by_launches = by_launches};
+	return report_with(trace, (struct attribution){});
+}
+
+/* Backward work on forward ops, and work of graphs on what was captured. */
+static const struct attribution otherwise = {.forward = true, .graphs = GRAPHS_CAPTURE};
+
+static char *report_otherwise_of(struct trace *trace)
+{
+	return report_with(trace, otherwise);
+}
+
+static char *folded_with(struct trace *trace, bool by_launches, struct attribution attribution)
+{
+	const struct export_options options = {.process = -1, .by_launches = by_launches, .attribution = attribution};
 	struct sink sink;
 	char *text;
 
@@ -38,12 +51,17 @@ static char *folded_of(struct trace *trace, bool by_launches)
 
 static char *folded_gpu_of(struct trace *trace)
 {
-	return folded_of(trace, false);
+	return folded_with(trace, false, (struct attribution){});
 }
 
 static char *folded_launches_of(struct trace *trace)
 {
-	return folded_of(trace, true);
+	return folded_with(trace, true, (struct attribution){});
+}
+
+static char *folded_otherwise_of(struct trace *trace)
+{
+	return folded_with(trace, false, otherwise);
 }
 
 /* Says the first line that differs. */
@@ -98,6 +116,12 @@ static void folded_stacks_are_the_same_in_parts(void **state)
 {
 	assert_same_of_models(40, 150, folded_gpu_of);
 	assert_same_of_models(40, 150, folded_launches_of);
+}
+
+static void work_that_is_put_elsewhere_is_the_same_in_parts(void **state)
+{
+	assert_same_of_models(40, 150, report_otherwise_of);
+	assert_same_of_models(40, 150, folded_otherwise_of);
 }
 
 static void tables_for_launches_alone_are_the_same_in_parts(void **state)
@@ -211,6 +235,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_report_is_the_same_in_parts),
 		cmocka_unit_test(folded_stacks_are_the_same_in_parts),
+		cmocka_unit_test(work_that_is_put_elsewhere_is_the_same_in_parts),
 		cmocka_unit_test(tables_for_launches_alone_are_the_same_in_parts),
 		cmocka_unit_test(the_sample_run_is_the_same_in_parts),
 		cmocka_unit_test(a_log_that_is_read_in_parts_has_the_report_of_the_whole),

@@ -247,6 +247,31 @@ static void python_calls_are_recorded_when_asked_for(void **state)
 	assert_refused(PARSE("report", "x.gpt", "--python-calls"), "--python-calls", "report");
 }
 
+static void forward_lines_are_recorded_with_ops(void **state)
+{
+	assert_int_equal(PARSE("-p", "1", "--ops"), 0);
+	assert_false(options.forward_lines);
+	assert_int_equal(PARSE("-p", "1", "--forward-lines"), 0);
+	assert_true(options.forward_lines && options.ops);
+	assert_refused(PARSE("report", "x.gpt", "--forward-lines"), "--forward-lines", "report");
+	assert_refused(PARSE("-p", "1", "--forward-lines", "--agent", "off"), "--ops", "--agent off");
+}
+
+static void where_backward_work_and_that_of_graphs_is_put_can_be_chosen(void **state)
+{
+	assert_int_equal(PARSE("report", "x.gpt"), 0);
+	assert_false(options.attribution.forward);
+	assert_int_equal(options.attribution.graphs, GRAPHS_DEFAULT);
+	assert_int_equal(PARSE("report", "x.gpt", "--backward", "forward", "--graphs", "capture"), 0);
+	assert_true(options.attribution.forward);
+	assert_int_equal(options.attribution.graphs, GRAPHS_CAPTURE);
+	assert_int_equal(PARSE("export", "x.gpt", "-o", "x.folded", "--backward", "caller", "--graphs", "replay"), 0);
+	assert_false(options.attribution.forward);
+	assert_int_equal(options.attribution.graphs, GRAPHS_REPLAY);
+	assert_refused(PARSE("report", "x.gpt", "--backward", "both"), "--backward both", "caller and forward");
+	assert_refused(PARSE("report", "x.gpt", "--graphs", ""), "--graphs", "replay and capture");
+}
+
 static void ops_are_recorded_or_their_table_is_asked_for(void **state)
 {
 	assert_int_equal(PARSE("-p", "1"), 0);
@@ -533,6 +558,8 @@ int main(void)
 		cmocka_unit_test(the_ring_buffer_is_a_power_of_two),
 		cmocka_unit_test(python_calls_are_recorded_when_asked_for),
 		cmocka_unit_test(ops_are_recorded_or_their_table_is_asked_for),
+		cmocka_unit_test(forward_lines_are_recorded_with_ops),
+		cmocka_unit_test(where_backward_work_and_that_of_graphs_is_put_can_be_chosen),
 		cmocka_unit_test(a_libcupti_is_named_by_its_whole_path),
 		cmocka_unit_test(what_the_agent_records_can_be_chosen),
 		cmocka_unit_test(options_after_the_command_belong_to_it),

@@ -2,9 +2,12 @@
 /* Who is fed with what. */
 #include "analyze/analyses.h"
 
-void analyses_begin(struct analyses *all, const struct model *first, unsigned which)
+void analyses_begin(struct analyses *all, const struct model *first, unsigned which,
+		    const struct attribution *attribution)
 {
 	*all = (struct analyses){.which = which, .window = {first->start_ns, UINT64_MAX}};
+	if (attribution)
+		all->attribution = *attribution;
 	if (first->end_ns > first->start_ns)
 		all->window.end_ns = first->end_ns;
 	all->last_ns = first->start_ns;
@@ -18,8 +21,8 @@ void analyses_begin(struct analyses *all, const struct model *first, unsigned wh
 	ops_by_name_init(&all->ops, first);
 	utilization_init(&all->utilization, &all->window);
 	threads_init(&all->threads, first);
-	stack_sums_init(&all->gpu_stacks, first);
-	stack_sums_init(&all->call_stacks, first);
+	stack_sums_init(&all->gpu_stacks, first, &all->attribution);
+	stack_sums_init(&all->call_stacks, first, &all->attribution);
 }
 
 /* One operation, also one that is due later, says that there are some; for none that was the last part. */

@@ -7,6 +7,7 @@
 #define GPUTRACE_ANALYZE_ANALYSES_H
 
 #include "analyze/api_times.h"
+#include "analyze/attribution.h"
 #include "analyze/callers.h"
 #include "analyze/complete.h"
 #include "analyze/events.h"
@@ -60,6 +61,7 @@ enum analysis {
 struct analyses {
 	const struct model *model; /* the latest part */
 	unsigned which;		   /* enum analysis */
+	struct attribution attribution;
 	uint64_t calls, gpu_ops;
 	struct window window;
 	uint64_t last_ns; /* latest begin of a call, end of a GPU operation */
@@ -89,7 +91,8 @@ struct analyses {
 };
 
 /* With the first part, which begins thereby, too; the tables of parts are looked at, their events are not. */
-void analyses_begin(struct analyses *all, const struct model *first, unsigned which);
+void analyses_begin(struct analyses *all, const struct model *first, unsigned which,
+		    const struct attribution *attribution);
 void analyses_begin_part(struct analyses *all, const struct model *part);
 void analyses_free(struct analyses *all);
 

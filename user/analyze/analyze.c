@@ -4,7 +4,7 @@
 
 #include "analyze/walk.h"
 
-int analyze(struct analyses *all, struct trace *trace, unsigned which)
+int analyze(struct analyses *all, struct trace *trace, unsigned which, const struct attribution *attribution)
 {
 	const struct model *part = trace_first(trace);
 	struct walk walk;
@@ -12,7 +12,7 @@ int analyze(struct analyses *all, struct trace *trace, unsigned which)
 	*all = (struct analyses){0};
 	if (!part)
 		return trace->error;
-	analyses_begin(all, part, which);
+	analyses_begin(all, part, which, attribution);
 	walk_begin(&walk, all, part);
 	for (; part; part = trace_next(trace))
 		walk_add_part(&walk, part);

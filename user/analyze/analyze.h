@@ -6,7 +6,7 @@
  *
  *	struct analyses all;
  *
- *	error = analyze(&all, trace, ANALYZE_GPU_LINES);
+ *	error = analyze(&all, trace, ANALYZE_GPU_LINES, NULL);
  *	for (size_t i = 0; i < all.gpu_lines.count; i++)
  *		use(&all.gpu_lines.rows[i]);
  *	analyses_free(&all);
@@ -18,9 +18,10 @@
 #include "model/trace.h"
 
 /*
- * which: a sum of enum analysis.  The rows refer to tables of the last part (all->model), which has to stay.  0 or
- * -errno: the trace could not be read, and there are no rows; analyses_free is for the caller either way.
+ * which: a sum of enum analysis.  attribution: NULL for the default; stays the caller's.  The rows refer to tables of
+ * the last part (all->model), which has to stay.  0 or -errno: the trace could not be read, and there are no rows;
+ * analyses_free is for the caller either way.
  */
-int analyze(struct analyses *all, struct trace *trace, unsigned which);
+int analyze(struct analyses *all, struct trace *trace, unsigned which, const struct attribution *attribution);
 
 #endif

@@ -26,9 +26,14 @@ void callers_free(struct callers *callers);
 
 uint32_t caller_without_frame(struct callers *callers, const struct model_call *call);
 
+static inline bool stack_has_frames(const struct model *model, uint32_t stack)
+{
+	return stack != NONE && model->stacks[stack].depth;
+}
+
 static inline bool call_has_frames(const struct model *model, const struct model_call *call)
 {
-	return call->stack != NONE && model->stacks[call->stack].depth;
+	return stack_has_frames(model, call->stack);
 }
 
 static inline uint32_t caller_of(struct callers *callers, const struct model_call *call)

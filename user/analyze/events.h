@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "analyze/attribution.h"
 #include "model/model.h"
 
 /* What shares of time are of: the recording. */
@@ -26,6 +27,7 @@ struct call_event {
 	const struct model_call *call;
 	uint32_t process;
 	uint32_t caller;		   /* callers.h */
+	uint32_t stack;			   /* that it is put on; model.stacks, NONE */
 	enum launch_fate fate;		   /* what became of it as a launch */
 	uint64_t gpu_ns, gpu_count;	   /* of all its GPU operations: time, how many */
 	const struct model_gpu *operation; /* where it has exactly one, else NULL */
@@ -37,10 +39,12 @@ struct call_event {
 struct gpu_event {
 	const struct model_gpu *op;
 	const struct model_call *launch;     /* NULL: not seen */
-	const struct model_call *attributed; /* whose line it is put on: of a graph the captured call, else launch */
+	const struct model_call *attributed; /* whose line it is put on, launch or captured */
 	const struct model_call *captured;   /* of a graph: the call that became its node, NULL: not seen */
 	uint32_t launch_caller;		     /* callers.h; also where launch is NULL */
-	uint32_t caller;		     /* of attributed */
+	uint32_t stack;			     /* of attributed, or the forward op's; model.stacks, NONE */
+	uint32_t replay;		     /* stack of the graph's launch whose total has it, too; NONE */
+	uint32_t caller;		     /* of attributed; the innermost frame of `stack` where it has one */
 	bool first;			     /* of those of its launch */
 };
 

@@ -17,26 +17,24 @@ void line_sums_free(struct line_sums *sums)
 	free(sums->totals);
 }
 
-/* replay: the stack that launched the graph of which the call was captured, NONE. */
-static struct tally_key key_of(const struct line_sums *sums, const struct model_call *call, uint32_t caller,
-			       uint32_t process, uint32_t replay)
+static struct tally_key key_of(const struct line_sums *sums, uint32_t stack, uint32_t caller, uint32_t process,
+			       uint32_t replay)
 {
-	if (call && call_has_frames(sums->model, call))
-		return (struct tally_key){{call->stack, process, replay}};
+	if (stack_has_frames(sums->model, stack))
+		return (struct tally_key){{stack, process, replay}};
 	return (struct tally_key){{caller, process, NONE}};
 }
 
 void line_sums_add_gpu(struct line_sums *sums, const struct gpu_event *event)
 {
-	bool captured = event->attributed != event->launch;
-	uint32_t replay = captured && event->launch ? event->launch->stack : NONE;
 	uint64_t ns = gpu_ns(event->op);
-	struct tally_key key = key_of(sums, event->attributed, event->caller, event->op->process, replay);
+	struct tally_key key = key_of(sums, event->stack, event->caller, event->op->process, event->replay);
 	struct tally_entry *sum = gpu_tally_at(&sums->stacks, event->op, key);
 
 	sum->ns += ns;
-	sum->count += captured || event->first;
+	sum->count += event->attributed != event->launch || event->first;
 	sums->sum += ns;
+	sums->backward[backward_place(event->attributed)] += ns;
 }
 
 void line_sums_add_call(struct line_sums *sums, const struct call_event *event)
@@ -45,10 +43,11 @@ void line_sums_add_call(struct line_sums *sums, const struct call_event *event)
 
 	if (!call_is_work(event->call))
 		return;
-	sum = tally_at(&sums->stacks.timed, key_of(sums, event->call, event->caller, event->process, NONE));
+	sum = tally_at(&sums->stacks.timed, key_of(sums, event->stack, event->caller, event->process, NONE));
 	sum->ns++;
 	sum->count++;
 	sums->sum++;
+	sums->backward[backward_place(event->call)]++;
 }
 
 /* A key's caller as a line; its stack's innermost frame where it has one. */

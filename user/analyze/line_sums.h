@@ -22,8 +22,9 @@ struct line_sums {
 	/* stack, or the caller of a call without one; process; stack of the graph's launch, NONE */
 	struct gpu_tally stacks;
 	uint64_t sum;
-	struct line_row *rows;	 /* lines with a part of their own, by it */
-	struct line_row *totals; /* lines with Python that have a total, by it */
+	uint64_t backward[BACKWARD_PLACES]; /* of it */
+	struct line_row *rows;		    /* lines with a part of their own, by it */
+	struct line_row *totals;	    /* lines with Python that have a total, by it */
 	size_t count, total_count;
 };
 

@@ -14,7 +14,9 @@ struct stack_row {
 	uint32_t process;
 	uint32_t stack;	  /* model.stacks, NONE */
 	uint32_t thread;  /* where there is no stack: model.threads, NONE: the call was not seen */
-	bool is_backward; /* the stack is that of the call to backward() */
+	bool is_backward; /* the stack is that of the call to backward(), or of the forward op of `node` */
+	uint32_t node;	  /* model.strings: of a backward pass, where the stack is of the forward op; NONE */
+	bool is_captured; /* the stack is of the call that became a graph's node, not of the graph's launch */
 	bool is_unknown;  /* there may be a stack where there is none here, but it is not known */
 	uint32_t native;  /* model.natives, NONE */
 	uint32_t api;
@@ -26,11 +28,12 @@ struct stack_row {
 
 struct stack_sums {
 	const struct model *model;
+	const struct attribution *attribution;
 	struct tally places; /* process, stack, thread where there is no stack, native */
 	struct tally sums;   /* place, api, operation, frame that was captured */
 };
 
-void stack_sums_init(struct stack_sums *all, const struct model *model);
+void stack_sums_init(struct stack_sums *all, const struct model *model, const struct attribution *attribution);
 void stack_sums_free(struct stack_sums *all);
 
 /* GPU time. */

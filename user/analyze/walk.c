@@ -93,6 +93,7 @@ static void feed_call(struct walk *walk)
 		.call = call,
 		.process = model->threads[call->thread].process,
 		.caller = caller_of(&all->callers, call),
+		.stack = attributed_stack(&all->attribution, call),
 		.fate = all->which & ANALYZE_UNTIMED ? launch_fate(model, call) : LAUNCH_NONE,
 		.wait_told = walk->wait_told && walk->wait_told[index],
 		.operations_from_ns = operation_ns < walk->until_ns ? operation_ns : walk->until_ns,
@@ -113,13 +114,25 @@ static uint32_t caller_of_op(struct analyses *all, const struct model_gpu *op, u
 	return call == NONE && op->before ? CALLER_BEFORE : caller_of_index(all, call);
 }
 
+/* On which stack it is put. */
+static void attribute(struct analyses *all, struct gpu_event *event)
+{
+	const struct model *model = all->model;
+	bool both = all->attribution.graphs == GRAPHS_DEFAULT && event->attributed != event->launch;
+
+	event->stack = event->attributed ? attributed_stack(&all->attribution, event->attributed) : NONE;
+	event->replay = both && event->launch ? event->launch->stack : NONE;
+	if (stack_has_frames(model, event->stack))
+		event->caller = model->stack_frames[model->stacks[event->stack].first];
+}
+
 static void feed_gpu(struct walk *walk)
 {
 	struct analyses *all = walk->all;
 	const struct model *model = walk->part;
 	uint32_t index = take(walk, WALK_GPU);
 	const struct model_gpu *op = &model->gpu[index];
-	uint32_t attributed = gpu_attributed_call(model, op);
+	uint32_t attributed = attributed_call(&all->attribution, model, op);
 	struct gpu_event event = {
 		.op = op,
 		.launch = call_of(model, op->call),
@@ -130,6 +143,7 @@ static void feed_gpu(struct walk *walk)
 
 	event.first = event.launch && event.launch->first_gpu == index;
 	event.launch_caller = attributed == op->call ? event.caller : caller_of_op(all, op, op->call);
+	attribute(all, &event);
 	analyses_add_gpu(all, &event);
 }
 

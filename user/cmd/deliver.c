@@ -41,7 +41,8 @@ static FILE *cancellable_stdout(int *error)
 static int print_report(struct trace *trace, const struct options *given)
 {
 	const char *no_color = getenv("NO_COLOR");
-	struct report_options options = {.color = isatty(STDOUT_FILENO) && !(no_color && *no_color)};
+	struct report_options options = {.color = isatty(STDOUT_FILENO) && !(no_color && *no_color),
+					 .attribution = given->attribution};
 	int lost = 0, err;
 	FILE *out = cancellable_stdout(&lost);
 

@@ -87,6 +87,29 @@ static int parse_metric(struct parse *parse, const char *value)
 	return 0;
 }
 
+static int parse_backward(struct parse *parse, const char *value)
+{
+	static const char *const names[] = {"caller", "forward", NULL};
+	int chosen = choose(value, names);
+
+	if (chosen < 0)
+		return option_fail(parse, "--backward %s: accepted are caller and forward", value);
+	parse->options->attribution.forward = chosen;
+	return 0;
+}
+
+static int parse_graphs(struct parse *parse, const char *value)
+{
+	static const char *const names[] = {
+		[GRAPHS_DEFAULT] = "", [GRAPHS_REPLAY] = "replay", [GRAPHS_CAPTURE] = "capture", NULL};
+	int chosen = choose(value, names);
+
+	if (chosen <= GRAPHS_DEFAULT)
+		return option_fail(parse, "--graphs %s: accepted are replay and capture", value);
+	parse->options->attribution.graphs = (enum graph_attribution)chosen;
+	return 0;
+}
+
 static const char *const agent_names[] = {
 	[ATTACH_AGENT_AUTO] = "auto", [ATTACH_AGENT_REQUIRE] = "require", [ATTACH_AGENT_OFF] = "off", NULL};
 
@@ -308,6 +331,14 @@ const struct option_row option_rows[] = {
 	 parse_format},
 	{"metric", OPTION_LETTERS + 1, "gpu or launches", "gpu|launches",
 	 "what a folded line counts (default: GPU ns where there are any)", RECORD | REPORT | EXPORT, parse_metric},
+	{"backward", OPTION_LETTERS + 42, "caller or forward", "caller|forward",
+	 "PyTorch's backward work is put on the line that called backward() (default), or\n"
+	 "on the line of the forward op, where --forward-lines recorded it",
+	 RECORD | REPORT | EXPORT, parse_backward},
+	{"graphs", OPTION_LETTERS + 43, "replay or capture", "replay|capture",
+	 "the work of CUDA graphs is put on the stack that launched the graph, or on the one\n"
+	 "that was captured (default: lines that were captured, folded stacks of launches)",
+	 RECORD | REPORT | EXPORT, parse_graphs},
 	{"agent", OPTION_LETTERS + 2, "auto, require or off", "auto|require|off",
 	 "CUPTI agent: if possible, or fail, or launches without GPU times", RECORD, parse_agent},
 	{"cupti", OPTION_LETTERS + 3, "the path of a libcupti", "PATH",

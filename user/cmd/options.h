@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analyze/attribution.h"
 #include "attach/attach.h"
 #include "base/array.h"
 #include "base/msg.h"
@@ -47,6 +48,7 @@ struct options {
 	} outputs;
 	const char *format; /* of "-", NULL when there is no "-" */
 	enum metric metric;
+	struct attribution attribution;
 	enum attach_agent agent;
 	const char *cupti; /* NULL: the one that fits each process */
 	bool has_min_complete;

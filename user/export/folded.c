@@ -93,6 +93,10 @@ static void put_callers(struct sink *out, const struct model *model, const struc
 		put_python(out, model, &model->stacks[row->stack]);
 	if (row->is_backward)
 		put_frame(out, "[backward]");
+	if (row->node != NONE)
+		put_frame(out, model->strings[row->node]);
+	if (row->is_captured)
+		put_frame(out, "[captured]");
 	if (row->thread != NONE) {
 		snprintf(text, sizeof(text), "thread %.64s (%s)", model->threads[row->thread].name,
 			 row->is_unknown ? "stack not known" : "no Python");
@@ -164,7 +168,7 @@ int folded_write(struct sink *sink, struct trace *trace, const struct export_opt
 	unsigned which = options->by_launches ? ANALYZE_CALL_STACKS
 					      : ANALYZE_CALL_STACKS | ANALYZE_GPU_STACKS | ANALYZE_IF_OF_USE;
 	struct analyses all;
-	int error = analyze(&all, trace, which);
+	int error = analyze(&all, trace, which, &options->attribution);
 
 	if (!error)
 		put_sums(sink, all.model, all.which & ANALYZE_GPU_STACKS ? &all.gpu_stacks : &all.call_stacks,

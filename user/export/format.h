@@ -5,14 +5,16 @@
 
 #include <stdbool.h>
 
+#include "analyze/attribution.h"
 #include "export/sink.h"
 #include "model/trace.h"
 
 struct export_options {
-	int process;		     /* index into model.processes, -1: all */
-	bool by_launches;	     /* folded: count launches although there are GPU times */
-	uint64_t most;		     /* bytes that the file may have: more ends the export with -EFBIG; 0: any */
-	const struct cancel *cancel; /* abandons the export with -ECANCELED; NULL: nothing does */
+	int process;			/* index into model.processes, -1: all */
+	bool by_launches;		/* folded: count launches although there are GPU times */
+	struct attribution attribution; /* folded */
+	uint64_t most;			/* bytes that the file may have: more ends the export with -EFBIG; 0: any */
+	const struct cancel *cancel;	/* abandons the export with -ECANCELED; NULL: nothing does */
 };
 
 /* Puts a whole file into the sink; errors are the sink's.  Returns 0 or -errno for what is not the sink's. */

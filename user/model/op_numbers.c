@@ -11,6 +11,7 @@ static bool is_evaluation(const struct ops *ops, const struct model_op *op)
 	       !strncmp(string_at(ops->strings, op->name), prefix, sizeof(prefix) - 1);
 }
 
+/* space: of an inner one that still waits, and has not met its forward op; 0: of one in order. */
 static void take_number(struct ops *ops, struct model_op *op, const struct model_op *inner, uint32_t space)
 {
 	op->sequence = inner->sequence;

@@ -9,11 +9,37 @@ static void put_graphs(struct report *report, struct time_unit unit)
 {
 	const struct model_receipt *receipt = &model_source(report->model)->receipt;
 
-	if (receipt->graph_ns)
+	if (!receipt->graph_ns)
+		return;
+	if (report->all->attribution.graphs == GRAPHS_REPLAY)
+		report_line(report, "  CUDA graphs: %s %s, on lines that replay",
+			    number_in(receipt->graph_ns, unit).text, unit.name);
+	else
 		report_line(report,
 			    "  CUDA graphs: %s %s; %s %% on lines that were captured, the rest on lines that replay",
 			    number_in(receipt->graph_ns, unit).text, unit.name,
 			    number_percent((double)receipt->graph_ns_captured, (double)receipt->graph_ns).text);
+}
+
+static uint64_t in_nodes(const struct line_sums *sums)
+{
+	return sums->backward[BACKWARD_ON_FORWARD] + sums->backward[BACKWARD_ON_CALLER];
+}
+
+/* Where forward lines were asked for: how much has one.  amount: of all in nodes. */
+static void put_backward(struct report *report, const struct line_sums *sums, const char *amount)
+{
+	uint64_t on_forward = sums->backward[BACKWARD_ON_FORWARD], all = in_nodes(sums);
+
+	if (!report->all->attribution.forward || !all)
+		return;
+	report_line(report, "  backward: %s; %s %% on lines of forward ops, the rest on lines that called backward()",
+		    amount, number_percent((double)on_forward, (double)all).text);
+	if (!on_forward)
+		report_line(report, "  no forward lines are known: they are recorded with --forward-lines");
+	if (report->model->forwards_forgotten)
+		report_line(report, "  of %s backward nodes the forward op was too long ago",
+			    number_count(report->model->forwards_forgotten).text);
 }
 
 static uint64_t rest_of(const struct line_sums *sums, size_t shown)
@@ -29,7 +55,7 @@ static void put_gpu_self(struct report *report, const struct line_sums *sums)
 {
 	size_t shown = report_shown(report, sums->count);
 	struct time_unit unit = time_unit_for(sums->sum);
-	char self[16], total[16];
+	char self[16], total[16], backward[48];
 	const struct column columns[] = {
 		{self, false, 0}, {total, false, 0}, {"%", false, 0}, {"launches", false, 0}, LINE_COLUMNS(report),
 	};
@@ -51,6 +77,8 @@ static void put_gpu_self(struct report *report, const struct line_sums *sums)
 	table_end(&table, report->out, report->width, report->color);
 	report_more(report, sums->count - shown, "lines", number_in(rest_of(sums, shown), unit), unit.name);
 	put_graphs(report, unit);
+	snprintf(backward, sizeof(backward), "%s %s", number_in(in_nodes(sums), unit).text, unit.name);
+	put_backward(report, sums, backward);
 }
 
 /*
@@ -105,6 +133,7 @@ void report_calls_by_line(struct report *report)
 		LINE_COLUMNS(report),
 	};
 	struct table table;
+	char backward[48];
 
 	if (!sums->count)
 		return;
@@ -120,6 +149,8 @@ void report_calls_by_line(struct report *report)
 	}
 	table_end(&table, report->out, report->width, report->color);
 	report_more(report, sums->count - shown, "lines", number_count(rest_of(sums, shown)), "launches");
+	snprintf(backward, sizeof(backward), "%s launches", number_count(in_nodes(sums)).text);
+	put_backward(report, sums, backward);
 }
 
 void report_untimed_launches(struct report *report)

@@ -163,7 +163,7 @@ int report_write_key_averages(FILE *out, struct trace *trace)
 {
 	struct analyses all;
 	struct page page = {.out = out, .keys = &all.keys};
-	int error = analyze(&all, trace, ANALYZE_OPS | ANALYZE_KEY_AVERAGES);
+	int error = analyze(&all, trace, ANALYZE_OPS | ANALYZE_KEY_AVERAGES, NULL);
 
 	if (!error) {
 		page.has_gpu = all.keys.gpu_ns > 0;

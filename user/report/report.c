@@ -90,7 +90,7 @@ int report_write(FILE *out, struct trace *trace, const struct report_options *op
 
 	if (report.width < WIDTH_LEAST)
 		report.width = WIDTH_LEAST;
-	error = analyze(&all, trace, ANALYZE_TABLES | ANALYZE_IF_OF_USE);
+	error = analyze(&all, trace, ANALYZE_TABLES | ANALYZE_IF_OF_USE, &options->attribution);
 	report.model = all.model;
 	if (!error)
 		error = put_report(&report);

@@ -9,12 +9,14 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "analyze/attribution.h"
 #include "model/trace.h"
 
 struct report_options {
 	unsigned width; /* columns, 0: 100; at least 80 are used */
 	bool color;	/* the caller looks at isatty and NO_COLOR */
 	unsigned rows;	/* per table, 0: 10 */
+	struct attribution attribution;
 };
 
 /* Returns 0 or -errno when the trace could not be read, or out not written. */

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* On which line GPU work is put where there are two: backward() or the forward op, a graph's launch or its capture. */
+#include "analyzed.h"
+#include "export/folded.h"
+#include "forward_log.h"
+#include "report/report.h"
+
+/* Two layers of 40 and 7 us backward, 5 us in a node whose forward op nobody saw, 3 us forward. */
+static struct model *training_step(void)
+{
+	struct forward_log forward = forward_log_begin();
+
+	forward_log_layer(&forward, "aten::mm", 100, 110, 7, 20);
+	forward_log_call(&forward, TID, 105, 3, forward_log_stack(&forward, "forward", 20), GPT_STACK_OK);
+	forward_log_layer(&forward, "aten::add", 120, 130, 8, 21);
+	forward_log_launch(&forward, 205, 7);
+	forward_log_node(&forward, "AddBackward0", 200, 210, 8, FORWARD_THREAD);
+	forward_log_launch(&forward, 225, 40);
+	forward_log_node(&forward, "MmBackward0", 220, 230, 7, FORWARD_THREAD);
+	forward_log_launch(&forward, 285, 5);
+	forward_log_node(&forward, "AccumulateGrad", 280, 290, -1, FORWARD_THREAD);
+	return forward_log_end(&forward);
+}
+
+static char *report_with(const struct model *model, struct attribution attribution)
+{
+	const struct report_options options = {.width = 100, .attribution = attribution};
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	assert_int_equal(report_write(out, WHOLE_TRACE(model), &options), 0);
+	fclose(out);
+	return text;
+}
+
+static char *folded_with(const struct model *model, struct attribution attribution, bool by_launches)
+{
+	const struct export_options options = {.process = -1, .attribution = attribution, .by_launches = by_launches};
+	struct sink sink;
+	char *text;
+
+	sink_open_memory(&sink);
+	assert_int_equal(folded_write(&sink, WHOLE_TRACE(model), &options), 0);
+	sink_char(&sink, '\0');
+	text = strdup(sink.buffer);
+	sink_close(&sink);
+	return text;
+}
+
+static void assert_has(const char *text, const char *part)
+{
+	if (!strstr(text, part))
+		fail_msg("no '%s' in:\n%s", part, text);
+}
+
+static void assert_has_not(const char *text, const char *part)
+{
+	if (strstr(text, part))
+		fail_msg("'%s' in:\n%s", part, text);
+}
+
+static void backward_work_is_on_the_line_that_called_backward(void **state)
+{
+	struct model *model = training_step();
+	char *text = report_with(model, (struct attribution){});
+
+	assert_has(text, "52.0      52.0  94.5         3  model.py:40  step\n");
+	assert_has_not(text, "backward:");
+	free(text);
+	text = folded_with(model, (struct attribution){}, false);
+	assert_string_equal(text, "python3;forward (model.py:20);cudaLaunchKernel;kernel 3000\n"
+				  "python3;step (model.py:40);[backward];cudaLaunchKernel;kernel 52000\n");
+	free(text);
+	model_free(model);
+}
+
+static void or_on_the_lines_of_forward_ops_and_what_has_none_stays(void **state)
+{
+	struct model *model = training_step();
+	char *text = report_with(model, (struct attribution){.forward = true});
+
+	assert_has(text, "43.0      43.0  78.2         2  model.py:20  forward\n");
+	assert_has(text, " 7.0       7.0  12.7         1  model.py:21  forward\n");
+	assert_has(text, " 5.0       5.0   9.1         1  model.py:40  step\n");
+	assert_has(text,
+		   "  backward: 52.0 us; 90.4 % on lines of forward ops, the rest on lines that called backward()\n");
+	free(text);
+	model_free(model);
+}
+
+static void folded_stacks_of_forward_ops_name_the_node(void **state)
+{
+	struct model *model = training_step();
+	char *text = folded_with(model, (struct attribution){.forward = true}, false);
+
+	assert_string_equal(text, "python3;forward (model.py:20);[backward];MmBackward0;cudaLaunchKernel;kernel 40000\n"
+				  "python3;forward (model.py:20);cudaLaunchKernel;kernel 3000\n"
+				  "python3;forward (model.py:21);[backward];AddBackward0;cudaLaunchKernel;kernel 7000\n"
+				  "python3;step (model.py:40);[backward];cudaLaunchKernel;kernel 5000\n");
+	free(text);
+	text = folded_with(model, (struct attribution){.forward = true}, true);
+	assert_has(text, "python3;forward (model.py:20);[backward];MmBackward0;cudaLaunchKernel;kernel 1\n");
+	free(text);
+	model_free(model);
+}
+
+static void a_kernel_names_the_line_that_its_time_is_put_on(void **state)
+{
+	struct model *model = training_step();
+	char *text = report_with(model, (struct attribution){.forward = true});
+
+	assert_has(text, "model.py:20 forward");
+	free(text);
+	text = report_with(model, (struct attribution){});
+	assert_has(text, "model.py:40 step");
+	free(text);
+	model_free(model);
+}
+
+static void a_report_says_where_no_forward_lines_were_recorded(void **state)
+{
+	struct forward_log forward = forward_log_begin();
+	struct model *model;
+	char *text;
+
+	forward_log_launch(&forward, 205, 7);
+	model = forward_log_end(&forward);
+	text = report_with(model, (struct attribution){.forward = true});
+	assert_has(text,
+		   "  backward: 7,000 ns; 0.0 % on lines of forward ops, the rest on lines that called backward()\n"
+		   "  no forward lines are known: they are recorded with --forward-lines\n");
+	free(text);
+	model_free(model);
+}
+
+/* ---- graphs ------------------------------------------------------------------------------------------------------ */
+
+/* Its graph's operations are of a call of model.py:42. */
+static struct model *captured(void)
+{
+	struct model *model = sample_model(1, 1);
+
+	for (uint32_t i = 0; i < model->gpu_count; i++)
+		if (model->gpu[i].graph)
+			model->gpu[i].captured_by = 0;
+	return model;
+}
+
+static void folded_stacks_of_graphs_are_of_the_launch_and_name_the_captured_line(void **state)
+{
+	struct model *model = captured();
+	char *text = folded_with(model, (struct attribution){}, false);
+	char *replay = folded_with(model, (struct attribution){.graphs = GRAPHS_REPLAY}, false);
+
+	assert_has(text, "cudaGraphLaunch;captured at Block.forward (model.py:42);triton");
+	assert_string_equal(text, replay);
+	free(text);
+	free(replay);
+	model_free(model);
+}
+
+static void or_of_the_whole_captured_stack(void **state)
+{
+	struct model *model = captured();
+	char *text = folded_with(model, (struct attribution){.graphs = GRAPHS_CAPTURE}, false);
+
+	assert_has(text, "python3;main (train.py:97);train_step (train.py:23);Block.forward (model.py:42);[captured];"
+			 "cudaGraphLaunch;triton");
+	assert_has_not(text, "captured at");
+	free(text);
+	model_free(model);
+}
+
+static void lines_of_a_graph_are_those_that_replay_where_that_is_asked_for(void **state)
+{
+	struct model *model = captured();
+	char *text = report_with(model, (struct attribution){.graphs = GRAPHS_REPLAY});
+
+	assert_has(text, "  CUDA graphs: 90.0 us, on lines that replay\n");
+	free(text);
+	model_free(model);
+}
+
+static void the_total_of_a_captured_operation_is_of_one_stack_where_that_is_asked_for(void **state)
+{
+	struct model *model = captured();
+	struct analyses both, captured_only;
+	uint64_t total = 0, total_captured = 0;
+
+	assert_int_equal(analyze(&both, WHOLE_TRACE(model), ANALYZE_GPU_LINES, NULL), 0);
+	assert_int_equal(analyze(&captured_only, WHOLE_TRACE(model), ANALYZE_GPU_LINES,
+				 &(struct attribution){.graphs = GRAPHS_CAPTURE}),
+			 0);
+	for (size_t i = 0; i < both.gpu_lines.total_count; i++)
+		total += both.gpu_lines.totals[i].total;
+	for (size_t i = 0; i < captured_only.gpu_lines.total_count; i++)
+		total_captured += captured_only.gpu_lines.totals[i].total;
+	assert_true(total > total_captured);
+	assert_int_equal(both.gpu_lines.sum, captured_only.gpu_lines.sum);
+	analyses_free(&both);
+	analyses_free(&captured_only);
+	model_free(model);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(backward_work_is_on_the_line_that_called_backward),
+		cmocka_unit_test(or_on_the_lines_of_forward_ops_and_what_has_none_stays),
+		cmocka_unit_test(folded_stacks_of_forward_ops_name_the_node),
+		cmocka_unit_test(a_kernel_names_the_line_that_its_time_is_put_on),
+		cmocka_unit_test(a_report_says_where_no_forward_lines_were_recorded),
+		cmocka_unit_test(folded_stacks_of_graphs_are_of_the_launch_and_name_the_captured_line),
+		cmocka_unit_test(or_of_the_whole_captured_stack),
+		cmocka_unit_test(lines_of_a_graph_are_those_that_replay_where_that_is_asked_for),
+		cmocka_unit_test(the_total_of_a_captured_operation_is_of_one_stack_where_that_is_asked_for),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
