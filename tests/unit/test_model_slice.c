@@ -374,6 +374,38 @@ static void a_slice_is_the_same_whatever_the_parts_of_the_trace_are(void **state
 	model_free(whole);
 }
 
+static void processes_can_each_have_a_span_of_their_own(void **state)
+{
+	const struct slice_span spans[] = {{STEP_AT(0), STEP_AT(1)}, {STEP_AT(2), STEP_AT(5)}};
+	struct model *whole = sample_model(2, STEPS);
+	struct slice slice = everything();
+	size_t calls = 0, gpu = 0;
+	struct contents all;
+
+	for (uint32_t i = 0; i < 2; i++) {
+		struct slice one = everything();
+		bool processes[] = {i == 0, i == 1};
+
+		one.processes = processes;
+		one.from_ns = spans[i].from_ns;
+		one.to_ns = spans[i].to_ns;
+		all = slice_of(whole, &one, 0);
+		assert_int_not_equal(all.gpu.count, 0);
+		calls += all.calls.count;
+		gpu += all.gpu.count;
+		contents_free(&all);
+	}
+	slice.spans = spans;
+	slice.from_ns = STEP_AT(0);
+	slice.to_ns = STEP_AT(5);
+	all = slice_of(whole, &slice, 0);
+	assert_int_equal(all.calls.count, calls);
+	assert_int_equal(all.gpu.count, gpu);
+	assert_same_slice(whole, &slice, 3);
+	contents_free(&all);
+	model_free(whole);
+}
+
 static void each_part_of_a_slice_says_whether_more_follow(void **state)
 {
 	struct model *whole = sample_model(1, STEPS);
@@ -416,6 +448,7 @@ int main(void)
 		cmocka_unit_test(imports_are_cut_to_the_slice),
 		cmocka_unit_test(memory_from_before_the_slice_is_not_known),
 		cmocka_unit_test(a_process_has_its_calls_and_operations),
+		cmocka_unit_test(processes_can_each_have_a_span_of_their_own),
 		cmocka_unit_test(a_thread_has_its_calls_and_their_operations),
 		cmocka_unit_test(a_gpu_has_its_operations_their_calls_and_the_waits_of_those_threads),
 		cmocka_unit_test(a_slice_is_the_same_whatever_the_parts_of_the_trace_are),

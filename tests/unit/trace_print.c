@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/steps.h"
+
 enum kind {
 	CALLS,
 	GPU,
@@ -237,6 +239,32 @@ static void print_sorted(FILE *out, char *text)
 	free(lines);
 }
 
+/* By whatever steps can be found. */
+static void print_steps(FILE *out, struct trace *trace)
+{
+	static const struct step_wish wishes[] = {{STEP_FITTING, NULL, NULL},
+						  {STEP_BACKWARD, NULL, NULL},
+						  {STEP_RANGE, "*", NULL},
+						  {STEP_FUNCTION, "step", NULL}};
+
+	for (size_t w = 0; w < sizeof(wishes) / sizeof(wishes[0]); w++) {
+		struct steps steps;
+
+		if (steps_find(&steps, trace, &wishes[w]))
+			fprintf(out, "no steps: error\n");
+		for (size_t i = 0; i < steps.tracks.count; i++) {
+			const struct step_track *track = &steps.tracks.items[i];
+
+			fprintf(out, "steps of %u %u by %d %s %d %d\n", track->pid, track->tid, track->source,
+				track->name, track->first_cut, track->from_stacks);
+			for (size_t k = 0; k < track->list.count; k++)
+				fprintf(out, "step %" PRIu64 " %" PRIu64 "..%" PRIu64 "\n", track->list.items[k].number,
+					track->list.items[k].start_ns, track->list.items[k].end_ns);
+		}
+		steps_free(&steps);
+	}
+}
+
 unsigned trace_print(FILE *out, struct trace *trace)
 {
 	const struct model *last = NULL;
@@ -261,5 +289,7 @@ unsigned trace_print(FILE *out, struct trace *trace)
 	}
 	if (last)
 		print_whole(out, last);
+	if (last && !trace->error)
+		print_steps(out, trace);
 	return parts;
 }

@@ -2,8 +2,22 @@
 /* What belongs to a slice, event by event; see slice.h. */
 #include "model/slice.h"
 
-static bool is_in_span(const struct slice *slice, uint64_t time_ns)
+struct slice slice_of_process(const struct slice *slice, uint32_t process)
 {
+	struct slice own = *slice;
+
+	if (!slice->spans)
+		return own;
+	own.from_ns = slice->spans[process].from_ns;
+	own.to_ns = slice->spans[process].to_ns;
+	own.spans = NULL;
+	return own;
+}
+
+static bool is_in_span(const struct slice *slice, uint32_t process, uint64_t time_ns)
+{
+	if (slice->spans)
+		return time_ns >= slice->spans[process].from_ns && time_ns < slice->spans[process].to_ns;
 	return time_ns >= slice->from_ns && time_ns < slice->to_ns;
 }
 
@@ -32,7 +46,8 @@ void slice_find_givers(uint32_t device, const struct model *part, bool *givers)
 
 bool slice_has_call(const struct slice *slice, const struct model *part, const struct model_call *call)
 {
-	if (!is_in_span(slice, call->start_ns) || !is_named(slice, part, call->thread))
+	if (!is_in_span(slice, part->threads[call->thread].process, call->start_ns) ||
+	    !is_named(slice, part, call->thread))
 		return false;
 	if (slice->device == NONE)
 		return true;
@@ -55,8 +70,8 @@ static bool has_operation(const struct slice *slice, const struct model *part, c
 	if ((slice->device != NONE && op->device != slice->device) || !has_caller(slice, part, op->call, op->process))
 		return false;
 	if (op->end_ns)
-		return is_in_span(slice, op->start_ns);
-	return op->call != NONE ? is_in_span(slice, part->calls[op->call].start_ns) : !slice->from_ns;
+		return is_in_span(slice, op->process, op->start_ns);
+	return op->call != NONE ? is_in_span(slice, op->process, part->calls[op->call].start_ns) : !slice->from_ns;
 }
 
 /* A thread by the system's number; 0: of no thread. */
@@ -75,13 +90,13 @@ static bool has_tid(const struct slice *slice, const struct model *part, uint32_
 
 static bool has_sync(const struct slice *slice, const struct model *part, const struct model_sync *sync)
 {
-	return is_in_span(slice, sync->start_ns) && has_caller(slice, part, sync->call, sync->process) &&
+	return is_in_span(slice, sync->process, sync->start_ns) && has_caller(slice, part, sync->call, sync->process) &&
 	       (slice->device == NONE || sync->device == slice->device);
 }
 
 static bool has_jit(const struct slice *slice, const struct model *part, const struct model_jit *jit)
 {
-	if (!is_in_span(slice, jit->start_ns))
+	if (!is_in_span(slice, jit->process, jit->start_ns))
 		return false;
 	if (jit->call != NONE)
 		return slice_has_thread(slice, part, part->calls[jit->call].thread);
@@ -90,7 +105,8 @@ static bool has_jit(const struct slice *slice, const struct model *part, const s
 
 static bool has_memory(const struct slice *slice, const struct model *part, const struct model_memory *memory)
 {
-	return is_in_span(slice, memory->time_ns) && has_caller(slice, part, memory->call, memory->process) &&
+	return is_in_span(slice, memory->process, memory->time_ns) &&
+	       has_caller(slice, part, memory->call, memory->process) &&
 	       (slice->device == NONE || memory->device == slice->device);
 }
 
@@ -107,7 +123,7 @@ void slice_mark(const struct slice *slice, const struct model *part, struct reta
 	MARK(jits, jit_count, has_jit(slice, part, &part->jits[i]));
 	MARK(memories, memory_count, has_memory(slice, part, &part->memories[i]));
 	MARK(overheads, overhead_count,
-	     is_in_span(slice, part->overheads[i].start_ns) &&
+	     is_in_span(slice, part->overheads[i].process, part->overheads[i].start_ns) &&
 		     has_tid(slice, part, part->overheads[i].process, part->overheads[i].tid));
 }
 

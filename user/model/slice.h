@@ -17,13 +17,19 @@
 
 #include "model/retain.h"
 
+/* [from, to) of a process; both 0: it is not in the slice. */
+struct slice_span {
+	uint64_t from_ns, to_ns;
+};
+
 struct slice {
 	uint64_t from_ns,
-		to_ns;	       /* CLOCK_MONOTONIC, [from, to); 0 and UINT64_MAX: no bound, also beyond the recording */
-	const bool *processes; /* by model.processes, NULL: all */
-	const bool *threads;   /* by model.threads, NULL: all */
-	uint32_t device;       /* model_device.id, NONE: all */
-	const bool *givers;    /* where there is a device: by model.threads, those that gave it work */
+		to_ns; /* CLOCK_MONOTONIC, [from, to); 0 and UINT64_MAX: no bound, also beyond the recording */
+	const struct slice_span *spans; /* by model.processes: what of [from, to) is theirs, NULL: all of it */
+	const bool *processes;		/* by model.processes, NULL: all */
+	const bool *threads;		/* by model.threads, NULL: all */
+	uint32_t device;		/* model_device.id, NONE: all */
+	const bool *givers;		/* where there is a device: by model.threads, those that gave it work */
 	/* What began before this may not have been read (0: all was): then an operation has no call for that reason. */
 	uint64_t read_from_ns;
 };
@@ -40,7 +46,13 @@ bool slice_has_call(const struct slice *slice, const struct model *part, const s
 /* Whether what a thread does belongs to it, whenever that is. */
 bool slice_has_thread(const struct slice *slice, const struct model *model, uint32_t thread);
 
-/* False: it lies outside.  Else cut to the slice's span; is_last: no later part of the slice has more of it. */
+/* The slice of one process alone: with its span. */
+struct slice slice_of_process(const struct slice *slice, uint32_t process);
+
+/*
+ * False: it lies outside.  Else cut to the span of the slice, which is that of one process; is_last: no later part of
+ * the slice has more of it.
+ */
 bool slice_cut_span(const struct slice *slice, bool is_last, struct model_span *span);
 
 /* The same of an op. */

@@ -79,14 +79,16 @@ static void take_part(struct sliced_trace *sliced, const struct model *inner)
 /* ---- what has a length ------------------------------------------------------------------------------------------ */
 
 /* Cuts a thread's spans in place, to behind `count`; how many stay. */
-static uint32_t cut(const struct sliced_trace *sliced, struct model_span *from, uint32_t spans, struct model_span *to)
+static uint32_t cut(const struct sliced_trace *sliced, uint32_t process, struct model_span *from, uint32_t spans,
+		    struct model_span *to)
 {
+	struct slice own = slice_of_process(&sliced->slice, process);
 	uint32_t kept = 0;
 
 	for (uint32_t i = 0; i < spans; i++) {
 		struct model_span span = from[i];
 
-		if (!slice_cut_span(&sliced->slice, sliced->is_last, &span))
+		if (!slice_cut_span(&own, sliced->is_last, &span))
 			continue;
 		span.continued = span.continued && !sliced->is_first;
 		to[kept++] = span;
@@ -94,15 +96,16 @@ static uint32_t cut(const struct sliced_trace *sliced, struct model_span *from, 
 	return kept;
 }
 
-static uint32_t cut_ops(const struct sliced_trace *sliced, const struct model_op *from, uint32_t ops,
+static uint32_t cut_ops(const struct sliced_trace *sliced, uint32_t process, const struct model_op *from, uint32_t ops,
 			struct model_op *to)
 {
+	struct slice own = slice_of_process(&sliced->slice, process);
 	uint32_t kept = 0;
 
 	for (uint32_t i = 0; i < ops; i++) {
 		struct model_op op = from[i];
 
-		if (!slice_cut_op(&sliced->slice, &op))
+		if (!slice_cut_op(&own, &op))
 			continue;
 		op.continued = op.continued && !sliced->is_first;
 		to[kept++] = op;
@@ -123,15 +126,15 @@ static void cut_spans(struct sliced_trace *sliced, const struct model *inner)
 		thread->first_range = part->range_count;
 		thread->first_pycall = part->pycall_count;
 		thread->first_pyspan = part->pyspan_count;
-		thread->ranges = cut(sliced, part->ranges + was->first_range, has ? was->ranges : 0,
+		thread->ranges = cut(sliced, was->process, part->ranges + was->first_range, has ? was->ranges : 0,
 				     part->ranges + part->range_count);
-		thread->pycalls = cut(sliced, part->pycalls + was->first_pycall, has ? was->pycalls : 0,
+		thread->pycalls = cut(sliced, was->process, part->pycalls + was->first_pycall, has ? was->pycalls : 0,
 				      part->pycalls + part->pycall_count);
-		thread->pyspans = cut(sliced, inner->pyspans + was->first_pyspan, has ? was->pyspans : 0,
+		thread->pyspans = cut(sliced, was->process, inner->pyspans + was->first_pyspan, has ? was->pyspans : 0,
 				      part->pyspans + part->pyspan_count);
 		thread->first_op = part->op_count;
-		thread->ops =
-			cut_ops(sliced, part->ops + was->first_op, has ? was->ops : 0, part->ops + part->op_count);
+		thread->ops = cut_ops(sliced, was->process, part->ops + was->first_op, has ? was->ops : 0,
+				      part->ops + part->op_count);
 		part->op_count += thread->ops;
 		thread->ranges_elsewhere = was->ranges_elsewhere;
 		thread->pycalls_elsewhere = was->pycalls_elsewhere;
@@ -150,7 +153,7 @@ static void forget_allocations(const struct sliced_trace *sliced, struct model *
 		struct model_memory *memory = &part->memories[i];
 
 		if (memory->released && memory->other != NONE &&
-		    part->memories[memory->other].time_ns < sliced->slice.from_ns)
+		    part->memories[memory->other].time_ns < slice_of_process(&sliced->slice, memory->process).from_ns)
 			memory->other = NONE;
 	}
 }

@@ -17,8 +17,11 @@
 
 #include "model/model.h"
 
+struct steps;
+
 struct trace {
 	const struct trace_kind *kind;
+	const struct steps *steps; /* of training, found in it by whoever opened it (steps.h); NULL: not looked for */
 	int error;		  /* -errno: the last round ended early; 0 */
 	const struct model *part; /* that was handed over last, NULL: none yet */
 };
@@ -29,9 +32,11 @@ struct trace_kind {
 	const struct model *(*next)(struct trace *trace);
 };
 
-/* The first part: begins a round.  NULL: error. */
+/* The first part: begins a round.  NULL: error.  One that is at hand still, as nothing was asked for since, stays. */
 static inline const struct model *trace_first(struct trace *trace)
 {
+	if (trace->part && !trace->part->continued && !trace->error)
+		return trace->part;
 	return trace->part = trace->kind->first(trace);
 }
 

@@ -1,0 +1,460 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Steps: what of a trace is a boundary between them, and which kind of boundary is taken. */
+#include "model_of.h"
+
+#include "model/steps.h"
+#include "whole_trace.h"
+
+#define ENGINE (TID + 5) /* the thread of the autograd engine */
+
+enum name {
+	ADAM = 1,
+	SGD,
+	PROFILER_7,
+	PROFILER_8,
+	LINEAR,
+	NODE,
+	CHECKPOINT,
+	EVALUATE,
+	EPOCH,
+	BATCH,
+};
+
+static void begin(struct log_builder *log)
+{
+	static const char *const names[] = {"",
+					    "Optimizer.step#Adam.step",
+					    "Optimizer.step#SGD.step",
+					    "ProfilerStep#7",
+					    "ProfilerStep#8",
+					    "aten::linear",
+					    "AddmmBackward0",
+					    "CheckpointFunctionBackward",
+					    "autograd::engine::evaluate_function: AddmmBackward0",
+					    "epoch",
+					    "batch"};
+
+	log_begin(log, 10, 0);
+	log_process(log, PID, 1, 20, 15, 0x30c, "python3", "", "", "");
+	log_batch(log, PID, TID, 900);
+	for (uint32_t i = 1; i < sizeof(names) / sizeof(names[0]); i++)
+		log_agent_op_name(log, i, names[i]);
+}
+
+static void named(struct log_builder *log, enum name name, uint64_t start_ns, uint64_t end_ns)
+{
+	log_agent_op(log, &(struct gpt_agent_op){.start_ns = start_ns,
+						 .end_ns = end_ns,
+						 .sequence = -1,
+						 .thread = 1,
+						 .tid = TID,
+						 .name = name,
+						 .scope = GPT_AGENT_OP_USER_SCOPE});
+}
+
+static void forward(struct log_builder *log, uint32_t tid, uint64_t start_ns, uint64_t end_ns)
+{
+	log_agent_op(log, &(struct gpt_agent_op){.start_ns = start_ns,
+						 .end_ns = end_ns,
+						 .sequence = 5,
+						 .thread = tid == TID ? 1 : 3,
+						 .tid = tid,
+						 .name = LINEAR});
+}
+
+static void backward(struct log_builder *log, uint32_t tid, enum name name, uint64_t start_ns, uint64_t end_ns)
+{
+	log_agent_op(log, &(struct gpt_agent_op){.start_ns = start_ns,
+						 .end_ns = end_ns,
+						 .sequence = 5,
+						 .thread = tid == TID ? 1 : 2,
+						 .forward_thread = 1,
+						 .tid = tid,
+						 .name = name,
+						 .scope = name == EVALUATE ? GPT_AGENT_OP_FUNCTION
+									   : GPT_AGENT_OP_BACKWARD_FUNCTION});
+}
+
+static void range(struct log_builder *log, uint16_t what, uint64_t time_ns, const char *name)
+{
+	log_agent_range(log, &(struct gpt_agent_range){.time_ns = time_ns, .tid = TID, .what = what}, name, "");
+}
+
+/* A launch with a stack of so many frames, innermost first: code objects and offsets of instructions. */
+static void launch(struct log_builder *log, uint32_t tid, uint64_t time_ns, uint64_t stack)
+{
+	log_launch(log, PID, tid, time_ns, stack, (uint32_t)time_ns);
+}
+
+static void traced(struct log_builder *log, uint64_t time_ns, uint64_t code, uint64_t frame)
+{
+	struct gpt_pycall record = {.time_ns = time_ns, .pid = PID, .tid = TID, .code = code, .frame = frame};
+
+	log_put(log, GPT_PYCALL, &record, sizeof(record), NULL, 0);
+}
+
+/* The steps of the log, as "source thread name: number start-end, ..."; the first with a star where it is cut. */
+static void assert_steps(struct log_builder *log, struct step_wish wish, const char *expected)
+{
+	struct model *model;
+	struct steps steps;
+	char text[1024] = "";
+
+	log_end(log, 1000);
+	model = model_of(log);
+	assert_int_equal(steps_find(&steps, WHOLE_TRACE(model), &wish), 0);
+	for (size_t i = 0; i < steps.tracks.count; i++) {
+		const struct step_track *track = &steps.tracks.items[i];
+
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), "%d %u %s%s:", track->source, track->tid,
+			 track->name, track->from_stacks ? " by stacks" : "");
+		for (size_t k = 0; k < track->list.count; k++)
+			snprintf(text + strlen(text), sizeof(text) - strlen(text), " %lu %lu-%lu%s",
+				 (unsigned long)track->list.items[k].number,
+				 (unsigned long)track->list.items[k].start_ns,
+				 (unsigned long)track->list.items[k].end_ns, track->first_cut && !k ? "*" : "");
+	}
+	assert_string_equal(text, expected);
+	steps_free(&steps);
+	model_free(model);
+}
+
+static const struct step_wish fitting = {0};
+
+/* ---- optimizers -------------------------------------------------------------------------------------------------- */
+
+static void a_step_ends_with_the_optimizer(void **state)
+{
+	struct log_builder log;
+
+	begin(&log);
+	forward(&log, TID, 90, 95);
+	named(&log, ADAM, 100, 110);
+	named(&log, ADAM, 200, 215);
+	named(&log, ADAM, 300, 310);
+	assert_steps(&log, fitting, "2 41231 Adam.step: 0 90-110* 1 110-215 2 215-310");
+}
+
+static void of_several_optimizers_the_first_one_ends_steps(void **state)
+{
+	struct log_builder log;
+
+	begin(&log);
+	named(&log, SGD, 102, 108);
+	named(&log, ADAM, 100, 110);
+	named(&log, SGD, 120, 130);
+	named(&log, ADAM, 200, 215);
+	named(&log, SGD, 220, 230);
+	assert_steps(&log, fitting, "2 41231 Adam.step: 0 100-110* 1 110-215");
+}
+
+static void an_optimizer_that_steps_once_makes_no_steps(void **state)
+{
+	struct log_builder log;
+
+	begin(&log);
+	forward(&log, TID, 100, 110);
+	backward(&log, TID, NODE, 120, 130);
+	named(&log, ADAM, 140, 150);
+	forward(&log, TID, 200, 210);
+	backward(&log, TID, NODE, 220, 230);
+	assert_steps(&log, fitting, "3 41231 : 0 100-130* 1 130-230");
+}
+
+/* ---- torch.profiler ---------------------------------------------------------------------------------------------- */
+
+static void steps_of_torch_profiler_are_taken_as_they_are(void **state)
+{
+	struct log_builder log;
+
+	begin(&log);
+	named(&log, ADAM, 100, 110);
+	named(&log, PROFILER_7, 90, 150);
+	named(&log, ADAM, 200, 215);
+	named(&log, PROFILER_8, 160, 250);
+	named(&log, ADAM, 300, 315);
+	assert_steps(&log, fitting, "1 41231 : 7 90-150 8 160-250");
+}
+
+static void their_boundaries_can_be_others_than_fit(void **state)
+{
+	struct log_builder log;
+
+	begin(&log);
+	named(&log, ADAM, 100, 110);
+	named(&log, PROFILER_7, 90, 150);
+	named(&log, ADAM, 200, 215);
+	assert_steps(&log, (struct step_wish){.source = STEP_OPTIMIZER}, "2 41231 Adam.step: 0 90-110* 1 110-215");
+}
+
+/* ---- backward ---------------------------------------------------------------------------------------------------- */
+
+static void a_backward_pass_is_over_when_its_thread_goes_on(void **state)
+{
+	struct log_builder log;
+
+	begin(&log);
+	forward(&log, TID, 100, 110);
+	backward(&log, ENGINE, NODE, 120, 130);
+	forward(&log, TID + 9, 132, 134); /* of another thread: it says nothing */
+	backward(&log, ENGINE, NODE, 140, 150);
+	forward(&log, TID, 160, 170);
+	backward(&log, ENGINE, NODE, 180, 190);
+	forward(&log, TID, 200, 210);
+	assert_steps(&log, (struct step_wish){.source = STEP_BACKWARD}, "3 41231 : 0 100-150* 1 150-190");
+}
+
+static void what_is_computed_again_in_a_node_is_of_the_pass(void **state)
+{
+	struct log_builder log;
+
+	begin(&log);
+	forward(&log, TID, 100, 110);
+	forward(&log, TID, 122, 124);
+	backward(&log, TID, NODE, 126, 128);
+	backward(&log, TID, CHECKPOINT, 120, 130);
+	backward(&log, TID, NODE, 140, 150);
+	forward(&log, TID, 160, 170);
+	backward(&log, TID, NODE, 180, 190);
+	assert_steps(&log, (struct step_wish){.source = STEP_BACKWARD}, "3 41231 : 0 100-150* 1 150-190");
+}
+
+static void what_the_engine_has_around_a_node_is_of_the_pass(void **state)
+{
+	struct log_builder log;
+
+	begin(&log);
+	forward(&log, TID, 100, 110);
+	backward(&log, TID, NODE, 121, 129);
+	backward(&log, TID, EVALUATE, 120, 130);
+	backward(&log, TID, NODE, 141, 149);
+	backward(&log, TID, EVALUATE, 140, 150);
+	forward(&log, TID, 160, 170);
+	backward(&log, TID, EVALUATE, 180, 190);
+	assert_steps(&log, (struct step_wish){.source = STEP_BACKWARD}, "3 41231 : 0 100-150* 1 150-190");
+}
+
+static void without_ops_the_stacks_of_calls_tell_of_passes(void **state)
+{
+	static const struct gpt_pyframe in_forward[] = {{.code = 1, .lasti = 2}},
+					in_backward[] = {{.code = 2, .lasti = 2}, {.code = 1, .lasti = 4}};
+	struct log_builder log;
+
+	log_begin(&log, 10, 0);
+	log_process(&log, PID, 1, 20, 15, 0x30c, "python3", "", "", "");
+	log_function(&log, PID, 1, "main", "train.py", 10);
+	log_function(&log, PID, 2, "_engine_run_backward", "torch/autograd/graph.py", 10);
+	log_stack(&log, PID, 7, 1, in_forward);
+	log_stack(&log, PID, 8, 2, in_backward);
+	for (uint64_t at = 100; at < 400; at += 100) {
+		launch(&log, TID, at, 7);
+		log_call(&log, (struct gpt_call){.time_ns = at + 20,
+						 .pid = PID,
+						 .tid = ENGINE,
+						 .stack_id = 8,
+						 .api = GPT_API(GPT_DOMAIN_RUNTIME, 211),
+						 .origin = GPT_ORIGIN_AGENT,
+						 .stack_state = GPT_STACK_BACKWARD});
+		launch(&log, TID, at + 30, 8);
+		launch(&log, TID, at + 40, 7);
+	}
+	assert_steps(&log, (struct step_wish){.source = STEP_BACKWARD},
+		     "3 41231  by stacks: 0 100-130* 1 130-230 2 230-330");
+}
+
+/* ---- ranges ------------------------------------------------------------------------------------------------------ */
+
+static void a_step_begins_with_its_range_and_the_last_ends_with_it(void **state)
+{
+	struct log_builder log;
+
+	begin(&log);
+	range(&log, GPT_AGENT_RANGE_PUSHED, 100, "batch 1");
+	range(&log, GPT_AGENT_RANGE_POPPED, 150, "");
+	range(&log, GPT_AGENT_RANGE_PUSHED, 200, "batch 2");
+	range(&log, GPT_AGENT_RANGE_PUSHED, 210, "batch inside of it");
+	range(&log, GPT_AGENT_RANGE_POPPED, 220, "");
+	range(&log, GPT_AGENT_RANGE_POPPED, 250, "");
+	range(&log, GPT_AGENT_RANGE_PUSHED, 300, "another");
+	range(&log, GPT_AGENT_RANGE_POPPED, 350, "");
+	assert_steps(&log, (struct step_wish){.source = STEP_RANGE, .name = "batch*"},
+		     "5 41231 batch*: 0 100-200 1 200-250");
+}
+
+static void a_record_function_is_a_range(void **state)
+{
+	struct log_builder log;
+
+	begin(&log);
+	named(&log, BATCH, 100, 150);
+	named(&log, BATCH, 200, 250);
+	named(&log, EPOCH, 90, 300);
+	assert_steps(&log, (struct step_wish){.source = STEP_RANGE, .name = "batch"},
+		     "5 41231 batch: 0 100-200 1 200-250");
+}
+
+static void a_range_that_is_open_lasts_until_the_trace_ends(void **state)
+{
+	struct log_builder log;
+
+	begin(&log);
+	range(&log, GPT_AGENT_RANGE_PUSHED, 100, "batch");
+	assert_steps(&log, (struct step_wish){.source = STEP_RANGE, .name = "batch"}, "5 41231 batch: 0 100-1000");
+}
+
+/* ---- functions --------------------------------------------------------------------------------------------------- */
+
+static void a_function_is_seen_in_stacks_where_calls_go_on_elsewhere(void **state)
+{
+	static const struct gpt_pyframe elsewhere[] = {{.code = 1, .lasti = 2}},
+					line_4[] = {{.code = 3, .lasti = 2},
+						    {.code = 2, .lasti = 2},
+						    {.code = 1, .lasti = 8}},
+					line_5[] = {{.code = 2, .lasti = 6}, {.code = 1, .lasti = 8}};
+	struct log_builder log;
+
+	log_begin(&log, 10, 0);
+	log_process(&log, PID, 1, 20, 15, 0x30c, "python3", "", "", "");
+	log_function(&log, PID, 1, "main", "train.py", 10);
+	log_function(&log, PID, 2, "Trainer.step", "/src/train.py", 10);
+	log_function(&log, PID, 3, "forward", "train.py", 10);
+	log_stack(&log, PID, 7, 1, elsewhere);
+	log_stack(&log, PID, 8, 3, line_4);
+	log_stack(&log, PID, 9, 2, line_5);
+	for (uint64_t at = 100; at < 300; at += 100) {
+		launch(&log, TID, at, 7);
+		launch(&log, TID, at + 10, 8);
+		launch(&log, TID, at + 20, 9);
+		launch(&log, TID, at + 30, 8);
+	}
+	launch(&log, TID, 340, 7);
+	assert_steps(&log, (struct step_wish){.source = STEP_FUNCTION, .name = "step", .file = "train.py"},
+		     "4 41231 step by stacks: 0 110-210 1 210-230");
+}
+
+static void a_function_whose_calls_were_traced_is_exact(void **state)
+{
+	struct log_builder log;
+
+	log_begin(&log, 10, 0);
+	log_process(&log, PID, 1, 20, 15, 0x30c, "python3", "", "", "");
+	log_function(&log, PID, 1, "step", "train.py", 10);
+	log_function(&log, PID, 2, "Step", "train.py", 10);
+	traced(&log, 100, 1, 5000);
+	traced(&log, 110, 1, 4000); /* it calls itself */
+	traced(&log, 120, 0, 4000);
+	traced(&log, 130, 0, 5000);
+	traced(&log, 150, 2, 5000);
+	traced(&log, 160, 0, 5000);
+	traced(&log, 200, 1, 5000);
+	traced(&log, 240, 0, 5000);
+	assert_steps(&log, (struct step_wish){.source = STEP_FUNCTION, .name = "step"},
+		     "4 41231 step: 0 100-200 1 200-240");
+}
+
+/* ---- what is not there ------------------------------------------------------------------------------------------- */
+
+static void a_trace_without_ops_has_steps_only_where_they_are_wished_for(void **state)
+{
+	struct log_builder log;
+
+	log_begin(&log, 10, 0);
+	launch(&log, TID, 100, 0);
+	launch(&log, TID, 200, 0);
+	assert_steps(&log, fitting, "");
+}
+
+static void names_that_only_begin_like_steps_are_none(void **state)
+{
+	static const char *const names[] = {"ProfilerStep#", "ProfilerStep#7x", "ProfilerStep#99999999999999999999999"};
+	struct log_builder log;
+
+	begin(&log);
+	for (uint32_t i = 0; i < 3; i++) {
+		log_agent_op_name(&log, 100 + i, names[i]);
+		named(&log, 100 + i, 100 + 10 * i, 105 + 10 * i);
+	}
+	assert_steps(&log, fitting, "");
+}
+
+/* ---- what is done with them -------------------------------------------------------------------------------------- */
+
+static struct steps three_steps(void)
+{
+	struct steps steps = {0};
+	struct step_track track = {.name = xstrdup(""), .source = STEP_OPTIMIZER, .first_cut = true};
+
+	array_push(&track.list, ((struct step){100, 200, 0}));
+	array_push(&track.list, ((struct step){200, 300, 1}));
+	array_push(&track.list, ((struct step){400, 500, 2}));
+	array_push(&steps.tracks, track);
+	return steps;
+}
+
+static void a_step_is_found_by_time(void **state)
+{
+	struct steps steps = three_steps();
+	const struct step *list = steps.tracks.items[0].list.items;
+
+	assert_true(step_at(list, 3, 99) == SIZE_MAX);
+	assert_int_equal(step_at(list, 3, 100), 0);
+	assert_int_equal(step_at(list, 3, 299), 1);
+	assert_int_equal(step_at(list, 3, 350), 1); /* between two: whether it is in that one, its end tells */
+	assert_int_equal(step_at(list, 3, 1000), 2);
+	steps_free(&steps);
+}
+
+static void steps_that_are_not_all_in_a_slice_go(void **state)
+{
+	struct model_process process = {.name = ""};
+	struct model model = {.processes = &process, .process_count = 1};
+	struct steps steps = three_steps();
+
+	steps_keep_slice(&steps, &(struct slice){.from_ns = 150, .to_ns = 450}, &model);
+	assert_int_equal(steps.tracks.items[0].list.count, 1);
+	assert_int_equal(steps.tracks.items[0].list.items[0].number, 0);
+	assert_false(steps.tracks.items[0].first_cut);
+	steps_keep_slice(&steps, &(struct slice){.to_ns = UINT64_MAX, .processes = (bool[]){false}}, &model);
+	assert_int_equal(steps.tracks.count, 0);
+	steps_free(&steps);
+}
+
+static void steps_are_kept_by_number(void **state)
+{
+	struct steps steps = three_steps();
+
+	steps_keep_numbers(&steps, 1, 2);
+	assert_int_equal(steps.tracks.items[0].list.count, 2);
+	assert_int_equal(steps.tracks.items[0].list.items[0].number, 1);
+	assert_false(steps.tracks.items[0].first_cut);
+	steps_keep_numbers(&steps, 7, 7);
+	assert_int_equal(steps.tracks.count, 0);
+	steps_free(&steps);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_step_ends_with_the_optimizer),
+		cmocka_unit_test(of_several_optimizers_the_first_one_ends_steps),
+		cmocka_unit_test(an_optimizer_that_steps_once_makes_no_steps),
+		cmocka_unit_test(steps_of_torch_profiler_are_taken_as_they_are),
+		cmocka_unit_test(their_boundaries_can_be_others_than_fit),
+		cmocka_unit_test(a_backward_pass_is_over_when_its_thread_goes_on),
+		cmocka_unit_test(what_is_computed_again_in_a_node_is_of_the_pass),
+		cmocka_unit_test(what_the_engine_has_around_a_node_is_of_the_pass),
+		cmocka_unit_test(without_ops_the_stacks_of_calls_tell_of_passes),
+		cmocka_unit_test(a_step_begins_with_its_range_and_the_last_ends_with_it),
+		cmocka_unit_test(a_record_function_is_a_range),
+		cmocka_unit_test(a_range_that_is_open_lasts_until_the_trace_ends),
+		cmocka_unit_test(a_function_is_seen_in_stacks_where_calls_go_on_elsewhere),
+		cmocka_unit_test(a_function_whose_calls_were_traced_is_exact),
+		cmocka_unit_test(a_trace_without_ops_has_steps_only_where_they_are_wished_for),
+		cmocka_unit_test(names_that_only_begin_like_steps_are_none),
+		cmocka_unit_test(a_step_is_found_by_time),
+		cmocka_unit_test(steps_that_are_not_all_in_a_slice_go),
+		cmocka_unit_test(steps_are_kept_by_number),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
