@@ -49,6 +49,7 @@ void analyses_begin_part(struct analyses *all, const struct model *part)
 	all->call_stacks.model = part;
 	nvtx_begin_part(&all->nvtx, part);
 	all->ops.model = part;
+	step_tables_begin_part(&all->steps, part);
 	waits_begin_part(&all->waits, part);
 	all->calls += due_count(&part->calls_due, part->call_count);
 	all->gpu_ops += due_count(&part->gpu_due, part->gpu_count);
@@ -81,6 +82,8 @@ void analyses_add_call(struct analyses *all, const struct call_event *event)
 		nvtx_add_call(&all->nvtx, event);
 	if (all->which & ANALYZE_OPS)
 		ops_by_name_add_call(&all->ops, event);
+	if (all->which & ANALYZE_STEPS)
+		step_tables_add_call(&all->steps, event);
 	if (all->which & ANALYZE_KEY_AVERAGES)
 		key_averages_add_call(&all->keys, event);
 	if (all->which & ANALYZE_THREADS)
@@ -106,6 +109,8 @@ void analyses_add_gpu(struct analyses *all, const struct gpu_event *event)
 		interpreter_add_gpu(&all->interpreter, event);
 	if (all->which & ANALYZE_UTILIZATION)
 		utilization_add_gpu(&all->utilization, event);
+	if (all->which & ANALYZE_STEPS)
+		step_tables_add_gpu(&all->steps, event);
 	if (all->which & ANALYZE_GPU_STACKS)
 		stack_sums_add_gpu(&all->gpu_stacks, event);
 }
@@ -156,6 +161,8 @@ void analyses_add_op(struct analyses *all, const struct op_event *event)
 {
 	if (all->which & ANALYZE_OPS)
 		ops_by_name_add_op(&all->ops, event);
+	if (all->which & ANALYZE_STEPS)
+		step_tables_add_op(&all->steps, event, all->model->threads[event->op->thread].process);
 }
 
 /* Lines without Python are numbered as they are met here, so order matters. */
@@ -197,6 +204,8 @@ void analyses_finish(struct analyses *all)
 		ops_by_name_finish(&all->ops);
 	if (all->which & ANALYZE_KEY_AVERAGES)
 		key_averages_finish(&all->keys, &all->ops);
+	if (all->which & ANALYZE_STEPS)
+		step_tables_finish(&all->steps);
 	if (all->which & ANALYZE_UTILIZATION)
 		utilization_finish(&all->utilization);
 }
@@ -218,6 +227,7 @@ void analyses_free(struct analyses *all)
 	nvtx_free(&all->nvtx);
 	ops_by_name_free(&all->ops);
 	key_averages_free(&all->keys);
+	step_tables_free(&all->steps);
 	utilization_free(&all->utilization);
 	threads_free(&all->threads);
 	stack_sums_free(&all->gpu_stacks);

@@ -24,6 +24,7 @@
 #include "analyze/nvtx.h"
 #include "analyze/ops.h"
 #include "analyze/stack_sums.h"
+#include "analyze/step_tables.h"
 #include "analyze/threads.h"
 #include "analyze/untimed.h"
 #include "analyze/utilization.h"
@@ -55,6 +56,7 @@ enum analysis {
 			   ANALYZE_WAITS | ANALYZE_NVTX | ANALYZE_UTILIZATION | ANALYZE_GPU_STACKS,
 	ANALYZE_WITHOUT_GPU = ANALYZE_CALL_LINES | ANALYZE_CALL_STACKS, /* and where there are none */
 	ANALYZE_IF_OF_USE = 1 << 19, /* of those two only what is, once that is known */
+	ANALYZE_STEPS = 1 << 20,     /* with ANALYZE_OPS; of use where the trace has steps */
 };
 
 /* Stays where it is while it is in use. */
@@ -83,6 +85,7 @@ struct analyses {
 	struct nvtx nvtx;
 	struct ops_by_name ops;
 	struct key_averages keys;
+	struct step_tables steps;
 	struct utilization utilization;
 	struct threads threads;
 	struct stack_sums gpu_stacks;  /* GPU time by stack */

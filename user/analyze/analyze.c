@@ -13,6 +13,7 @@ int analyze(struct analyses *all, struct trace *trace, unsigned which, const str
 	if (!part)
 		return trace->error;
 	analyses_begin(all, part, which, attribution);
+	step_tables_init(&all->steps, which & ANALYZE_STEPS ? trace->steps : NULL, part);
 	walk_begin(&walk, all, part);
 	for (; part; part = trace_next(trace))
 		walk_add_part(&walk, part);

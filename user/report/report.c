@@ -39,10 +39,12 @@ static void put_parts(struct report *report)
 	report_processes(report);
 	if (!report->all->calls && !report->all->gpu_ops) {
 		put_nothing_seen(report);
+		report_steps(report);
 		report_ops(report);
 	} else if (report->all->gpu_ops) {
 		report_devices(report);
 		report_no_gpu(report);
+		report_steps(report);
 		report_gpu_by_line(report);
 		report_untimed_launches(report);
 		report_gpu_by_kernel(report);
@@ -54,6 +56,7 @@ static void put_parts(struct report *report)
 		report_calls(report);
 	} else {
 		report_no_gpu(report);
+		report_steps(report);
 		report_ops(report);
 		report_calls_by_line(report);
 		report_calls(report);
@@ -90,7 +93,7 @@ int report_write(FILE *out, struct trace *trace, const struct report_options *op
 
 	if (report.width < WIDTH_LEAST)
 		report.width = WIDTH_LEAST;
-	error = analyze(&all, trace, ANALYZE_TABLES | ANALYZE_IF_OF_USE, &options->attribution);
+	error = analyze(&all, trace, ANALYZE_TABLES | ANALYZE_IF_OF_USE | ANALYZE_STEPS, &options->attribution);
 	report.model = all.model;
 	if (!error)
 		error = put_report(&report);

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What steps of training did, as rows and as the report has it. */
+#include "analyzed.h"
+#include "ops_log.h"
+
+#include "analyze/analyze.h"
+#include "report/report.h"
+
+#define STEP_US 50u
+#define STEPS 9u
+#define SLOW 6u /* the step that takes twice as long */
+
+enum { ADAM = 10, COPY, MM };
+
+static void op(struct ops_log *ops, uint32_t name, uint64_t start_us, uint64_t end_us)
+{
+	ops_log_op(ops, (struct gpt_agent_op){.start_ns = start_us,
+					      .end_ns = end_us,
+					      .name = name,
+					      .sequence = -1,
+					      .scope = name == ADAM ? GPT_AGENT_OP_USER_SCOPE : GPT_AGENT_OP_FUNCTION});
+}
+
+/*
+ * Steps 0 to 8: each ends with an optimizer, has an op and a launch of 15 us; step 6 takes twice as long because of a
+ * copy of 45 us, and its GPU works 25 us more.
+ */
+static struct ops_log steps_log(void)
+{
+	struct ops_log ops = {0};
+	uint64_t at_us = 100;
+
+	log_begin(&ops.log, 10, 0);
+	log_process(&ops.log, PID, 1, 20, 15, 0x30c, "python3", "", "", "");
+	log_batch(&ops.log, PID, TID, 900000);
+	log_agent_name(&ops.log, 1, "kernel");
+	log_agent_op_name(&ops.log, ADAM, "Optimizer.step#Adam.step");
+	log_agent_op_name(&ops.log, COPY, "aten::copy_");
+	log_agent_op_name(&ops.log, MM, "aten::mm");
+	for (uint32_t i = 0; i < STEPS; i++) {
+		uint64_t wall_us = i == SLOW ? 2 * STEP_US : STEP_US;
+
+		log_batch(&ops.log, PID, TID, 900000);
+		op(&ops, MM, at_us + 5, at_us + 10);
+		if (i == SLOW)
+			op(&ops, COPY, at_us + 35, at_us + 80);
+		op(&ops, ADAM, at_us + wall_us - 1, at_us + wall_us);
+		ops_log_launch(&ops, TID, at_us + 6, 15);
+		if (i == SLOW)
+			ops_log_launch(&ops, TID, at_us + 50, 25);
+		at_us += wall_us;
+	}
+	return ops;
+}
+
+/* The trace of a model, with its steps found. */
+struct found {
+	struct model *model;
+	struct trace_of_model of;
+	struct steps steps;
+};
+
+static struct trace *find(struct found *found, struct ops_log *ops)
+{
+	struct trace *trace;
+
+	log_end(&ops->log, 1000000);
+	found->model = model_of(&ops->log);
+	trace = trace_of_model(&found->of, found->model);
+	assert_int_equal(steps_find(&found->steps, trace, &(struct step_wish){0}), 0);
+	trace->steps = &found->steps;
+	return trace;
+}
+
+static void found_free(struct found *found)
+{
+	steps_free(&found->steps);
+	model_free(found->model);
+}
+
+static void steps_are_summed_up_and_the_median_one_is_a_row(void **state)
+{
+	struct ops_log ops = steps_log();
+	struct found found;
+	struct analyses all;
+	const struct step_table *table;
+
+	assert_int_equal(analyze(&all, find(&found, &ops), ANALYZE_OPS | ANALYZE_STEPS, NULL), 0);
+	assert_int_equal(all.steps.list.count, 1);
+	table = &all.steps.list.items[0];
+	assert_int_equal(table->count, STEPS - 1); /* the first began before it was seen */
+	assert_int_equal(table->wall_ns, STEPS * STEP_US * 1000);
+	assert_int_equal(table->busy_ns, ((STEPS - 1) * 15 + 25) * 1000);
+	assert_int_equal(table->launches, STEPS);
+	assert_int_equal(table->median.step.end_ns - table->median.step.start_ns, STEP_US * 1000);
+	assert_int_equal(table->median.busy_ns, 15000);
+	assert_int_equal(table->median.launches, 1);
+	analyses_free(&all);
+	found_free(&found);
+}
+
+static void the_slowest_step_says_which_ops_took_longer(void **state)
+{
+	struct ops_log ops = steps_log();
+	struct found found;
+	struct analyses all;
+	const struct step_row *row;
+
+	assert_int_equal(analyze(&all, find(&found, &ops), ANALYZE_OPS | ANALYZE_STEPS, NULL), 0);
+	row = &all.steps.list.items[0].slowest[0];
+	assert_int_equal(row->step.number, SLOW);
+	assert_int_equal(row->busy_ns, 40000);
+	assert_int_equal(row->launches, 2);
+	assert_int_equal(row->more_count, 2);
+	assert_string_equal(all.model->strings[row->more[0].name], "aten::copy_");
+	assert_int_equal(row->more[0].more_ns, 45000); /* with the call that it made */
+	assert_false(row->more[0].on_gpu);
+	assert_int_equal(row->more[1].more_ns, 25000);
+	assert_true(row->more[1].on_gpu);
+	analyses_free(&all);
+	found_free(&found);
+}
+
+static void a_kernel_counts_in_each_step_that_it_runs_in(void **state)
+{
+	struct ops_log ops = steps_log();
+	struct found found;
+	struct analyses all;
+
+	ops_log_launch(&ops, TID, 190, 65); /* in step 1; it runs from 195 to 260 us, and step 3 begins at 250 */
+	assert_int_equal(analyze(&all, find(&found, &ops), ANALYZE_OPS | ANALYZE_STEPS, NULL), 0);
+	/* 15 us of it are where step 2 has a kernel anyway */
+	assert_int_equal(all.steps.list.items[0].busy_ns, ((STEPS - 1) * 15 + 25 + 65 - 15) * 1000);
+	assert_int_equal(all.steps.list.items[0].median.busy_ns, 15000);
+	analyses_free(&all);
+	found_free(&found);
+}
+
+static void the_report_has_a_table_of_steps(void **state)
+{
+	struct ops_log ops = steps_log();
+	struct found found;
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	assert_int_equal(report_write(out, find(&found, &ops), &(struct report_options){.width = 100}), 0);
+	fclose(out);
+	if (!strstr(text,
+		    "Steps   by Optimizer.step (Adam.step), 9 of them\n"
+		    "       step  wall us  GPU busy  GPU idle  launches  ops that took longer than in the median step\n"
+		    "        all    450.0     145.0     305.0         9\n"
+		    "  median: 4     50.0      15.0      35.0         1\n"
+		    "          6    100.0      40.0      60.0         2  aten::copy_ +45.0 us, aten::copy_ +25.0 us "
+		    "on...\n"
+		    "  outside of them: 150.0 us before, step 0 among it, which began before it was seen; 400.0 us "
+		    "behind\n"))
+		fail_msg("%s", text);
+	free(text);
+	found_free(&found);
+}
+
+static void a_trace_in_which_no_steps_were_looked_for_has_no_table(void **state)
+{
+	struct ops_log ops = steps_log();
+	struct found found;
+	struct analyses all;
+
+	find(&found, &ops)->steps = NULL;
+	assert_int_equal(analyze(&all, &found.of.trace, ANALYZE_OPS | ANALYZE_STEPS, NULL), 0);
+	assert_int_equal(all.steps.list.count, 0);
+	analyses_free(&all);
+	found_free(&found);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(steps_are_summed_up_and_the_median_one_is_a_row),
+		cmocka_unit_test(the_slowest_step_says_which_ops_took_longer),
+		cmocka_unit_test(a_kernel_counts_in_each_step_that_it_runs_in),
+		cmocka_unit_test(the_report_has_a_table_of_steps),
+		cmocka_unit_test(a_trace_in_which_no_steps_were_looked_for_has_no_table),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

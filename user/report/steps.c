@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Steps of training: all of them, the median one, and why the slowest are slower. */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "report/parts.h"
+
+/* By what they were found: "by Optimizer.step (AdamW.step), 120 of them". */
+static char *found_by(const struct step_track *track)
+{
+	struct number number = number_count(track->list.count + track->left_out);
+	const char *count = number.text;
+
+	switch (track->source) {
+	case STEP_PROFILER:
+		return xasprintf("by ProfilerStep of torch.profiler, %s of them", count);
+	case STEP_OPTIMIZER:
+		return xasprintf("by Optimizer.step (%s), %s of them", track->name, count);
+	case STEP_BACKWARD:
+		return xasprintf("by backward passes%s, %s of them",
+				 track->from_stacks ? " as the stacks of CUDA calls show them" : "", count);
+	case STEP_FUNCTION:
+		return xasprintf("by %s()%s, %s of them", track->name,
+				 track->from_stacks ? " as the stacks of CUDA calls show it" : "", count);
+	default:
+		return xasprintf("by ranges %s, %s of them", track->name, count);
+	}
+}
+
+static char *ops_of(const struct report *report, const struct step_row *row)
+{
+	char *text = xstrdup("");
+
+	for (size_t i = 0; i < row->more_count; i++) {
+		const struct step_op *op = &row->more[i];
+		char *longer = xasprintf("%s%s%s +%s%s", text, i ? ", " : "",
+					 op->name == NONE ? "(name not known)" : report->model->strings[op->name],
+					 number_time(op->more_ns).text, op->on_gpu ? " on the GPU" : "");
+
+		free(text);
+		text = longer;
+	}
+	return text;
+}
+
+/* A row without a step is the sum of all. */
+struct cells {
+	const char *label;
+	uint64_t wall_ns, busy_ns, launches;
+	const struct step_row *row; /* whose ops are told, NULL */
+};
+
+static void add_row(struct report *report, struct table *table, const struct step_table *steps, struct time_unit unit,
+		    const struct cells *cells)
+{
+	uint64_t idle_ns = cells->wall_ns > cells->busy_ns ? cells->wall_ns - cells->busy_ns : 0;
+	char *ops;
+
+	table_add(table, cells->label);
+	table_add_number(table, number_in(cells->wall_ns, unit));
+	if (steps->has_gpu) {
+		table_add_number(table, number_in(cells->busy_ns, unit));
+		table_add_number(table, number_in(idle_ns, unit));
+		table_add_number(table, number_count(cells->launches));
+	}
+	if (!steps->has_ops)
+		return;
+	ops = cells->row ? ops_of(report, cells->row) : xstrdup("");
+	table_add(table, ops);
+	free(ops);
+}
+
+static void add_step(struct report *report, struct table *table, const struct step_table *steps, struct time_unit unit,
+		     const struct step_row *row)
+{
+	char *label = row == &steps->median ? xasprintf("median: %" PRIu64, row->step.number)
+					    : xasprintf("%" PRIu64, row->step.number);
+	struct cells cells = {.label = label,
+			      .wall_ns = row->step.end_ns - row->step.start_ns,
+			      .busy_ns = row->busy_ns,
+			      .launches = row->launches,
+			      .row = row == &steps->median ? NULL : row};
+
+	add_row(report, table, steps, unit, &cells);
+	free(label);
+}
+
+static void put_table(struct report *report, const struct step_table *steps)
+{
+	struct time_unit unit = time_unit_for(steps->wall_ns);
+	const char *ops = steps->has_ops ? "ops that took longer than in the median step" : NULL;
+	char wall[16];
+	const struct column columns[] = {
+		{"step", false, 0},
+		{wall, false, 0},
+		{steps->has_gpu ? "GPU busy" : ops, !steps->has_gpu, TEXT_TRUNCATE_END},
+		{steps->has_gpu ? "GPU idle" : NULL, false, 0},
+		{"launches", false, 0},
+		{ops, true, TEXT_TRUNCATE_END},
+		{NULL, false, 0},
+	};
+	struct table table;
+
+	snprintf(wall, sizeof(wall), "wall %s", unit.name);
+	table_begin(&table, columns);
+	add_row(report, &table, steps, unit,
+		&(struct cells){.label = "all",
+				.wall_ns = steps->wall_ns,
+				.busy_ns = steps->busy_ns,
+				.launches = steps->launches});
+	add_step(report, &table, steps, unit, &steps->median);
+	for (size_t i = 0; i < steps->slowest_count; i++)
+		add_step(report, &table, steps, unit, &steps->slowest[i]);
+	table_end(&table, report->out, report->width, report->color);
+}
+
+/* What is in none of the steps above. */
+static void put_outside(struct report *report, const struct step_table *steps)
+{
+	const struct window *window = &report->all->window;
+	uint64_t start_ns = steps->list[0].start_ns, end_ns = steps->list[steps->count - 1].end_ns;
+	const char *cut = steps->track->first_cut ? ", step 0 among it, which began before it was seen" : "";
+
+	if (start_ns > window->start_ns || end_ns < window->end_ns)
+		report_line(report, "  outside of them: %s before%s; %s behind",
+			    number_time(start_ns > window->start_ns ? start_ns - window->start_ns : 0).text, cut,
+			    number_time(window->end_ns > end_ns ? window->end_ns - end_ns : 0).text);
+	if (steps->has_gpu && steps->untimed)
+		report_line(report, "  %s of the launches have no GPU times, so the GPU was less idle than this says",
+			    number_count(steps->untimed).text);
+	if (steps->track->left_out)
+		report_line(report, "  %s later steps are not in this table: it has room for %s",
+			    number_count(steps->track->left_out).text, number_count(STEPS_MAX).text);
+}
+
+void report_steps(struct report *report)
+{
+	const struct step_tables *all = &report->all->steps;
+
+	for (size_t i = 0; i < all->list.count; i++) {
+		const struct step_table *steps = &all->list.items[i];
+		const struct model_process *process = &report->model->processes[steps->process];
+		char *title = all->list.count + all->left_out > 1
+				      ? xasprintf("Steps of %s %" PRIu32, process->name, process->pid)
+				      : xstrdup("Steps");
+		char *aside = found_by(steps->track);
+
+		report_title(report, title, aside);
+		put_table(report, steps);
+		put_outside(report, steps);
+		free(title);
+		free(aside);
+	}
+	if (all->left_out)
+		report_line(report, "  ... and steps of %zu more processes", all->left_out);
+}
