@@ -524,6 +524,45 @@ static void what_is_no_slice_is_refused(void **state)
 	assert_refused(PARSE("export", "a.gpt", "-o", "b.gpt", "--from", "5"), "b.gpt", "a log cannot be cut");
 }
 
+static void steps_are_wished_for_by_what_they_end_or_begin_with(void **state)
+{
+	assert_int_equal(PARSE("report", "a.gpt"), 0);
+	assert_int_equal(options.step.wish.source, STEP_FITTING);
+	assert_int_equal(PARSE("report", "a.gpt", "--step", "backward"), 0);
+	assert_int_equal(options.step.wish.source, STEP_BACKWARD);
+	assert_int_equal(PARSE("report", "a.gpt", "--step", "range:py:1"), 0);
+	assert_int_equal(options.step.wish.source, STEP_RANGE);
+	assert_string_equal(options.step.wish.name, "py:1");
+	assert_int_equal(PARSE("report", "a.gpt", "--step", "py:train.py:step"), 0);
+	assert_int_equal(options.step.wish.source, STEP_FUNCTION);
+	assert_string_equal(options.step.wish.file, "train.py");
+	assert_string_equal(options.step.wish.name, "step");
+	assert_int_equal(PARSE("report", "a.gpt", "--step", "py:step"), 0);
+	assert_null(options.step.wish.file);
+	assert_refused(PARSE("report", "a.gpt", "--step", "epoch"), "--step epoch", "range:batch");
+	assert_refused(PARSE("report", "a.gpt", "--step", "py:"), "--step py:", "range:batch");
+	assert_refused(PARSE("report", "a.gpt", "--step", "py:train.py:"), "--step py:train.py:", "range:batch");
+}
+
+static void steps_are_chosen_by_number(void **state)
+{
+	assert_int_equal(PARSE("report", "a.gpt", "--steps", "10..12"), 0);
+	assert_true(options_want_slice(&options));
+	assert_true(options.slice.steps.first == 10 && options.slice.steps.last == 12);
+	assert_int_equal(PARSE("report", "a.gpt", "--steps", "7"), 0);
+	assert_true(options.slice.steps.first == 7 && options.slice.steps.last == 7);
+	assert_int_equal(PARSE("report", "a.gpt", "--steps", "7.."), 0);
+	assert_true(options.slice.steps.first == 7 && options.slice.steps.last == UINT64_MAX);
+	assert_int_equal(PARSE("report", "a.gpt", "--steps", "..7"), 0);
+	assert_true(options.slice.steps.first == 0 && options.slice.steps.last == 7);
+	assert_refused(PARSE("report", "a.gpt", "--steps", ".."), "--steps ..", "10..12");
+	assert_refused(PARSE("report", "a.gpt", "--steps", "12..10"), "--steps 12..10", "10..12");
+	assert_refused(PARSE("report", "a.gpt", "--steps", "1,2"), "--steps 1,2", "10..12");
+	assert_refused(PARSE("report", "a.gpt", "--steps", "9999999999999999999"), "--steps 9999999999999999999",
+		       "10..12");
+	assert_refused(PARSE("report", "a.gpt", "--steps", "1", "--from", "3"), "--steps", "--from");
+}
+
 static void a_greatest_size_is_for_files_that_can_be_cut(void **state)
 {
 	assert_int_equal(PARSE("export", "a.gpt", "-o", "a.json.gz", "--max-size", "1.5M"), 0);
@@ -539,6 +578,8 @@ static void a_greatest_size_is_for_files_that_can_be_cut(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(steps_are_wished_for_by_what_they_end_or_begin_with),
+		cmocka_unit_test(steps_are_chosen_by_number),
 		cmocka_unit_test(no_argument_traces_the_whole_machine),
 		cmocka_unit_test(durations_are_seconds_or_have_a_unit),
 		cmocka_unit_test(wrong_durations_are_refused_with_their_value),

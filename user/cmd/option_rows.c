@@ -277,6 +277,23 @@ static int parse_gpu(struct parse *parse, const char *value)
 	return option_fail(parse, "--gpu %s: the number of a GPU is accepted, as the report has it", value);
 }
 
+static int parse_step(struct parse *parse, const char *value)
+{
+	if (value_step(value, &parse->options->step) == 0)
+		return 0;
+	return option_fail(parse,
+			   "--step %s: accepted are optimizer, backward, profiler, range:NAME and py:FUNCTION, as in "
+			   "range:batch or py:train.py:train_step",
+			   value);
+}
+
+static int parse_steps(struct parse *parse, const char *value)
+{
+	if (value_steps(value, &parse->options->slice.steps) == 0)
+		return 0;
+	return option_fail(parse, "--steps %s: numbers of steps are accepted, as in 10..12, 10 or 10..", value);
+}
+
 static int parse_max_size(struct parse *parse, const char *value)
 {
 	parse->options->max_size_text = value;
@@ -386,6 +403,13 @@ const struct option_row option_rows[] = {
 	 REPORT | EXPORT, parse_thread},
 	{"gpu", OPTION_LETTERS + 14, "the number of a GPU", "NUMBER",
 	 "only what this GPU did, and the calls of the threads that made it", REPORT | EXPORT, parse_gpu},
+	{"step", OPTION_LETTERS + 50, "what steps are found by", "BY",
+	 "where a step of training ends or begins: optimizer, backward, profiler,\n"
+	 "range:NAME (NVTX, record_function), py:FUNCTION or py:FILE:FUNCTION\n"
+	 "(default: what --ops has seen of the first three)",
+	 REPORT | EXPORT, parse_step},
+	{"steps", OPTION_LETTERS + 51, "numbers of steps", "FIRST..LAST", "only these steps of each process",
+	 REPORT | EXPORT, parse_steps},
 	{"max-size", OPTION_LETTERS + 15, "a size such as 200M", "SIZE",
 	 "files of at most this size, cut at times: trace.1.json.gz, trace.2.json.gz ...", EXPORT, parse_max_size},
 	{"quiet", 'q', NULL, NULL, "no progress, no messages but errors", ALL, parse_quiet},

@@ -146,6 +146,9 @@ static int check_slice(struct parse *parse)
 	const struct slice_options *slice = &parse->options->slice;
 	struct format format;
 
+	if (slice->steps.has_any && (slice->from.kind || slice->to.kind))
+		return option_fail(parse,
+				   "--steps: says which times are wanted, as --from and --to do; one of the two");
 	if (slice->from.kind == slice->to.kind &&
 	    (slice->from.kind == MOMENT_SINCE_START || slice->from.kind == MOMENT_OF_DATE) &&
 	    slice->to.ns <= slice->from.ns)
@@ -231,13 +234,15 @@ void options_free(struct options *options)
 	array_free(&options->pids.list);
 	array_free(&options->outputs.list);
 	name_list_free(&options->slice.processes);
+	step_value_free(&options->step);
 }
 
 bool options_want_slice(const struct options *options)
 {
 	const struct slice_options *slice = &options->slice;
 
-	return slice->from.kind || slice->to.kind || slice->processes.list.count || slice->thread.tid || slice->has_gpu;
+	return slice->from.kind || slice->to.kind || slice->processes.list.count || slice->thread.tid ||
+	       slice->has_gpu || slice->steps.has_any;
 }
 
 bool options_use_stdout(const struct options *options)

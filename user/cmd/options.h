@@ -36,6 +36,7 @@ struct slice_options {
 	struct thread_value thread; /* tid 0: all */
 	bool has_gpu;
 	uint32_t gpu;
+	struct steps_value steps;
 };
 
 struct options {
@@ -64,7 +65,8 @@ struct options {
 	char **command;	 /* NULL-terminated, NULL: none */
 	const char *log; /* report, export */
 	struct slice_options slice;
-	uint64_t max_size; /* of a file, bytes; 0: any */
+	struct step_value step; /* by what steps are found */
+	uint64_t max_size;	/* of a file, bytes; 0: any */
 	const char *max_size_text;
 };
 

@@ -2,6 +2,7 @@
 /* From options to what of the log is read, and to the slice of that. */
 #include "cmd/reading.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,7 +48,10 @@ static bool find_wanted(struct reading *reading, uint64_t from_ns, uint64_t to_n
 
 static int open_log(struct reading *reading, uint64_t from_ns, uint64_t to_ns, const char **why)
 {
-	bool restricted = options_want_slice(reading->delivery->options) || from_ns || to_ns != UINT64_MAX;
+	const struct options *options = reading->delivery->options;
+	/* which steps there are only all of it tells */
+	bool all = options->slice.steps.has_any && !from_ns && to_ns == UINT64_MAX;
+	bool restricted = (options_want_slice(options) && !all) || from_ns || to_ns != UINT64_MAX;
 
 	restricted = restricted && find_wanted(reading, from_ns, to_ns);
 	reading->owns_recorded = true;
@@ -76,6 +80,111 @@ enum exit_code reading_failed(const struct reading *reading, int err)
 	return fail(reading, err, NULL);
 }
 
+/* ---- steps ------------------------------------------------------------------------------------------------------ */
+
+static const char *name_of(const struct reading *reading)
+{
+	return reading->delivery->log_name ? reading->delivery->log_name : "the trace";
+}
+
+/* What they span; they are some. */
+static void span_steps(struct reading *reading)
+{
+	reading->steps_from_ns = UINT64_MAX;
+	for (size_t i = 0; i < reading->steps.tracks.count; i++) {
+		const struct step_track *track = &reading->steps.tracks.items[i];
+		uint64_t start_ns = track->list.items[0].start_ns;
+		uint64_t end_ns = track->list.items[track->list.count - 1].end_ns;
+
+		if (start_ns < reading->steps_from_ns)
+			reading->steps_from_ns = start_ns;
+		if (end_ns > reading->steps_to_ns)
+			reading->steps_to_ns = end_ns;
+	}
+}
+
+/* Leaves those that --steps names. */
+static enum exit_code keep_steps(struct reading *reading)
+{
+	const struct steps_value *wanted = &reading->delivery->options->slice.steps;
+	struct steps *steps = &reading->steps;
+	uint64_t first, last;
+
+	if (!steps->tracks.count) {
+		msg_error("--steps: no steps were found in %s; --step says what they are to be found by",
+			  name_of(reading));
+		return EXIT_FAILED;
+	}
+	first = steps->tracks.items[0].list.items[0].number;
+	last = first + steps->tracks.items[0].list.count - 1;
+	steps_keep_numbers(steps, wanted->first, wanted->last);
+	if (!steps->tracks.count) {
+		msg_error("--steps: none of these is in %s; it has steps %" PRIu64 " to %" PRIu64, name_of(reading),
+			  first, last);
+		return EXIT_FAILED;
+	}
+	span_steps(reading);
+	return EXIT_GOOD;
+}
+
+/* Of a long log that is all in reach what steps need is read alone. */
+static enum exit_code read_again(struct reading *reading)
+{
+	const char *why = NULL;
+	int err;
+
+	gpt_trace_close(reading->recorded);
+	reading->owns_recorded = false;
+	err = open_log(reading, reading->steps_from_ns, reading->steps_to_ns, &why);
+	if (err)
+		return fail(reading, err, why);
+	return EXIT_GOOD;
+}
+
+/* In all that was read: a slice cuts what tells of steps. */
+static enum exit_code find_steps(struct reading *reading)
+{
+	const struct options *options = reading->delivery->options;
+	int err = steps_find(&reading->steps, reading->recorded, &options->step.wish);
+	enum exit_code code;
+
+	if (err)
+		return reading_failed(reading, err);
+	if (options->slice.steps.has_any) {
+		code = keep_steps(reading);
+		return !code && reading->is_long ? read_again(reading) : code;
+	}
+	if (options->step.wish.source != STEP_FITTING && !reading->steps.tracks.count)
+		msg_warn("--step: no such steps were found in %s", name_of(reading));
+	return EXIT_GOOD;
+}
+
+/* ---- a slice ---------------------------------------------------------------------------------------------------- */
+
+static enum exit_code find_slice(struct reading *reading)
+{
+	const struct slice_options *options = &reading->delivery->options->slice;
+	const struct model *first = trace_first(reading->recorded);
+	struct slicing *slicing = &reading->slicing;
+	enum exit_code code;
+	int err;
+
+	if (!first)
+		return reading_failed(reading, reading->recorded->error);
+	code = slicing_find(slicing, options, first, reading->delivery->log_name);
+	if (code)
+		return code;
+	if (options->steps.has_any) {
+		slicing->slice.from_ns = reading->steps_from_ns;
+		slicing->slice.to_ns = reading->steps_to_ns;
+		slicing_add_steps(slicing, &reading->steps, first);
+	} else {
+		steps_keep_slice(&reading->steps, &slicing->slice, first);
+	}
+	err = open_slice(reading);
+	return err ? reading_failed(reading, err) : EXIT_GOOD;
+}
+
 enum exit_code reading_open(struct reading *reading, const struct delivery *delivery)
 {
 	const struct model *first;
@@ -87,20 +196,17 @@ enum exit_code reading_open(struct reading *reading, const struct delivery *deli
 	err = open_log(reading, 0, UINT64_MAX, &why);
 	if (err)
 		return fail(reading, err, why);
-	reading->trace = reading->recorded;
-	if (!options_want_slice(delivery->options) && !delivery->options->max_size)
-		return EXIT_GOOD;
 	first = trace_first(reading->recorded);
 	if (!first)
 		return reading_failed(reading, reading->recorded->error);
 	reading->is_long = first->more;
-	if (!options_want_slice(delivery->options))
-		return EXIT_GOOD;
-	code = slicing_find(&reading->slicing, &delivery->options->slice, first, delivery->log_name);
-	if (code)
-		return code;
-	err = open_slice(reading);
-	return err ? reading_failed(reading, err) : EXIT_GOOD;
+	code = find_steps(reading);
+	reading->trace = reading->recorded;
+	if (!code && options_want_slice(delivery->options))
+		code = find_slice(reading);
+	if (!code)
+		reading->trace->steps = &reading->steps;
+	return code;
 }
 
 /* A log of one part is in memory already; of a longer one the span is read anew. */
@@ -131,7 +237,11 @@ int reading_open_span(struct reading *span, const struct reading *of, uint64_t f
 	if (!first)
 		return span->recorded->error;
 	slicing_find_span(&span->slicing, &of->delivery->options->slice, first, from_ns, to_ns);
-	return open_slice(span);
+	if (of->delivery->options->slice.steps.has_any)
+		slicing_add_steps(&span->slicing, &of->steps, first);
+	err = open_slice(span);
+	span->trace->steps = &of->steps;
+	return err;
 }
 
 void reading_close(struct reading *reading)
@@ -141,5 +251,6 @@ void reading_close(struct reading *reading)
 	slicing_free(&reading->slicing);
 	if (reading->owns_recorded)
 		gpt_trace_close(reading->recorded);
+	steps_free(&reading->steps);
 	free(reading->pids);
 }

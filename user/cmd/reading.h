@@ -21,6 +21,8 @@ struct reading {
 	struct slicing slicing;
 	struct sliced_trace sliced;
 	bool is_sliced;
+	struct steps steps;		     /* of training, in what was asked for */
+	uint64_t steps_from_ns, steps_to_ns; /* --steps: what all of them span */
 };
 
 /* EXIT_GOOD; else a message has said what is wrong.  Closed in any case. */

@@ -224,6 +224,15 @@ static void add_words(char **words, char *addition)
 	*words = longer;
 }
 
+static char *steps_words(const struct steps_value *steps)
+{
+	if (steps->last == UINT64_MAX)
+		return xasprintf("steps from %" PRIu64 " on", steps->first);
+	if (steps->last == steps->first)
+		return xasprintf("step %" PRIu64, steps->first);
+	return xasprintf("steps %" PRIu64 " to %" PRIu64, steps->first, steps->last);
+}
+
 static char *words_of(const struct slice *slice, const struct slice_options *options, const struct model *model)
 {
 	uint64_t lasts = model->end_ns > model->start_ns ? model->end_ns - model->start_ns : 0;
@@ -236,6 +245,8 @@ static char *words_of(const struct slice *slice, const struct slice_options *opt
 				  number_time(slice->from_ns ? slice->from_ns - model->start_ns : 0).text,
 				  number_time(slice->to_ns != UINT64_MAX ? slice->to_ns - model->start_ns : lasts).text,
 				  number_time(lasts).text));
+	if (options->steps.has_any)
+		add_words(&words, steps_words(&options->steps));
 	for (size_t i = 0; i < options->processes.list.count; i++)
 		add_words(&words, xasprintf("process %s", options->processes.list.items[i]));
 	if (options->thread.tid)
@@ -281,8 +292,28 @@ void slicing_find_span(struct slicing *slicing, const struct slice_options *opti
 	slicing->words = words_of(&slicing->slice, options, recorded);
 }
 
+void slicing_add_steps(struct slicing *slicing, const struct steps *steps, const struct model *recorded)
+{
+	struct slice *slice = &slicing->slice;
+
+	slice->spans = slicing->spans = xcalloc(recorded->process_count, sizeof(*slicing->spans));
+	for (uint32_t i = 0; i < recorded->process_count; i++) {
+		const struct step_track *track = steps_of_process(steps, recorded, i);
+		uint64_t from_ns = slice->from_ns, to_ns = slice->to_ns;
+
+		if (!track)
+			continue;
+		if (track->list.items[0].start_ns > from_ns)
+			from_ns = track->list.items[0].start_ns;
+		if (track->list.items[track->list.count - 1].end_ns < to_ns)
+			to_ns = track->list.items[track->list.count - 1].end_ns;
+		slicing->spans[i] = (struct slice_span){.from_ns = from_ns, .to_ns = to_ns > from_ns ? to_ns : from_ns};
+	}
+}
+
 void slicing_free(struct slicing *slicing)
 {
+	free(slicing->spans);
 	free(slicing->processes);
 	free(slicing->threads);
 	free(slicing->words);

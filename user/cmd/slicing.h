@@ -5,11 +5,13 @@
 
 #include "cmd/deliver.h"
 #include "model/slice.h"
+#include "model/steps.h"
 
 struct slicing {
 	struct slice slice;
 	bool *processes, *threads; /* what the slice points to */
-	char *words;		   /* "5.0 s to 10.0 s of 63.2 s; GPU 1" */
+	struct slice_span *spans;
+	char *words; /* "5.0 s to 10.0 s of 63.2 s; GPU 1" */
 };
 
 /* The times that options ask for, 0 and UINT64_MAX: no bound; they may lie anywhere. */
@@ -29,6 +31,8 @@ enum exit_code slicing_find(struct slicing *slicing, const struct slice_options 
 /* The same in a part of a recording that need not have what is in it: with these times, and nothing is said. */
 void slicing_find_span(struct slicing *slicing, const struct slice_options *options, const struct model *recorded,
 		       uint64_t from_ns, uint64_t to_ns);
+/* Narrows it to the times of these steps, of each process to those of its own. */
+void slicing_add_steps(struct slicing *slicing, const struct steps *steps, const struct model *recorded);
 void slicing_free(struct slicing *slicing);
 
 #endif

@@ -206,3 +206,62 @@ int value_size(const char *text, uint64_t *bytes)
 	}
 	return -EINVAL;
 }
+
+/* Up to 18 digits, of which there may be none; what follows them. */
+static const char *take_number(const char *text, uint64_t without, uint64_t *number)
+{
+	size_t digits = strspn(text, "0123456789");
+
+	*number = digits ? strtoull(text, NULL, 10) : without;
+	return digits < 19 ? text + digits : NULL;
+}
+
+int value_steps(const char *text, struct steps_value *steps)
+{
+	const char *rest = take_number(text, 0, &steps->first);
+
+	steps->last = steps->first;
+	if (rest && !strncmp(rest, "..", 2))
+		rest = take_number(rest + 2, UINT64_MAX, &steps->last);
+	else if (rest == text)
+		return -EINVAL;
+	if (!rest || *rest || !strcmp(text, "..") || steps->last < steps->first)
+		return -EINVAL;
+	steps->has_any = true;
+	return 0;
+}
+
+int value_step(const char *text, struct step_value *step)
+{
+	static const struct {
+		const char *name;
+		enum step_source source;
+	} plain[] = {{"optimizer", STEP_OPTIMIZER}, {"backward", STEP_BACKWARD}, {"profiler", STEP_PROFILER}};
+	bool is_function = !strncmp(text, "py:", 3), is_range = !strncmp(text, "range:", 6);
+	char *name, *colon;
+
+	step_value_free(step);
+	for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++)
+		if (!strcmp(text, plain[i].name)) {
+			step->wish.source = plain[i].source;
+			return 0;
+		}
+	if (!is_function && !is_range)
+		return -EINVAL;
+	step->text = xstrdup(text);
+	name = strchr(step->text, ':') + 1;
+	colon = is_function ? strrchr(name, ':') : NULL;
+	step->wish = (struct step_wish){.source = is_function ? STEP_FUNCTION : STEP_RANGE, .name = name};
+	if (colon) {
+		*colon = 0;
+		step->wish.file = name;
+		step->wish.name = colon + 1;
+	}
+	return *step->wish.name && (!colon || *name) ? 0 : -EINVAL;
+}
+
+void step_value_free(struct step_value *step)
+{
+	free(step->text);
+	*step = (struct step_value){0};
+}

@@ -11,6 +11,7 @@
 #include <sys/types.h>
 
 #include "base/array.h"
+#include "model/steps.h"
 
 struct pid_list {
 	ARRAY(pid_t) list;
@@ -51,6 +52,25 @@ int value_thread(const char *text, struct thread_value *thread);
 
 /* "0" */
 int value_gpu(const char *text, uint32_t *gpu);
+
+/* Which steps: by number, both included; has_any false: all. */
+struct steps_value {
+	bool has_any;
+	uint64_t first, last;
+};
+
+/* By what steps are found; the texts are parts of `text`. */
+struct step_value {
+	struct step_wish wish;
+	char *text; /* NULL: none */
+};
+
+/* "10..12", "10", "10..", "..12" */
+int value_steps(const char *text, struct steps_value *steps);
+
+/* "optimizer", "backward", "profiler", "range:batch", "py:train_step", "py:train.py:train_step". */
+int value_step(const char *text, struct step_value *step);
+void step_value_free(struct step_value *step);
 
 /* "200M", "500K", "1G", "1.5G", in steps of 1,000; at least 1. */
 int value_size(const char *text, uint64_t *bytes);

@@ -22,8 +22,8 @@ struct steps;
 struct trace {
 	const struct trace_kind *kind;
 	const struct steps *steps; /* of training, found in it by whoever opened it (steps.h); NULL: not looked for */
-	int error;		  /* -errno: the last round ended early; 0 */
-	const struct model *part; /* that was handed over last, NULL: none yet */
+	int error;		   /* -errno: the last round ended early; 0 */
+	const struct model *part;  /* that was handed over last, NULL: none yet */
 };
 
 /* Where parts come from: one of these for each source. */

@@ -2,12 +2,12 @@
 """Ops of all kinds, seen by torch.profiler, too: usage: torch_ops.py DEVICE FILE.  Waits until somebody observes PyTorch
 (--ops), then works under torch.profiler, whose trace goes to FILE, and its table to FILE.table."""
 
-import ctypes
 import sys
-import time
 
 import torch
 from torch.profiler import ProfilerActivity, profile, record_function
+
+from torch_observed import wait_for_observer
 
 torch.backends.cudnn.enabled = False
 DEVICE, FILE = sys.argv[1:3]
@@ -75,13 +75,6 @@ def work(model, optimizer):
         scripted(torch.ones(4, device=DEVICE))
     if DEVICE == "cuda":
         torch.cuda.synchronize()
-
-
-def wait_for_observer():
-    observed = ctypes.CDLL(f"{torch.__path__[0]}/lib/libtorch_cpu.so")._ZN2at18hasGlobalCallbacksEv
-    observed.restype = ctypes.c_bool
-    while not observed():
-        time.sleep(0.01)
 
 
 def main():

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Steps of training, seen without code: against what the program names, its ops, and torch.profiler in the same run."""
+
+import collections
+import json
+import re
+
+import machine
+import pytest
+import tracing
+
+pytestmark = pytest.mark.torch
+
+STEPS, SLOW = 12, 8  # as the program has them
+PYTHONS = {"newest": lambda: machine.tool("get-torch"), "older": machine.older_torch}
+
+
+class Run:
+    def __init__(self, folder, device, version):
+        program = [PYTHONS[version](), machine.PROGRAMS / "torch_steps.py", device, folder / "theirs.json"]
+        command = tracing.on_simgpu(folder / "gpu.json", *program) if device == "cuda" else program
+        self.folder, self.device = folder, device
+        self.done = tracing.trace(folder, command, "--ops", names=("trace.gpt",))
+
+    def report(self, *options):
+        return tracing.gputrace(self.folder, "report", self.folder / "trace.gpt", *options).must_be(0).stdout
+
+    def table(self, *options):
+        """{label: [cells]} of the table of steps, and what stands behind its title."""
+        lines = iter(self.report(*options).splitlines())
+        title = next(line for line in lines if line.startswith("Steps"))
+        next(lines)
+        rows = {}
+        for line in lines:
+            if not re.match(r" +(all|median: \d+|\d+)  ", line):
+                return rows, title
+            label, cells = line.strip().split("  ", 1)
+            rows[label] = cells.split()
+        raise AssertionError("the report ends in the table of steps")
+
+
+@pytest.fixture(scope="module", params=[("cpu", "newest"), ("cuda", "newest"), ("cuda", "older")], ids="-".join)
+def run(request, tmp_path_factory):
+    return Run(tmp_path_factory.mktemp("steps"), *request.param)
+
+
+def test_steps_of_torch_profiler_are_found_without_being_asked_for(run):
+    """One more than iterations: the profiler begins it when the last one is over."""
+    rows, title = run.table()
+    assert title == f"Steps   by ProfilerStep of torch.profiler, {STEPS + 1} of them"
+    assert "all" in rows
+
+
+def test_each_kind_of_boundary_finds_the_iterations_of_the_program(run):
+    for step, words in (("optimizer", "Optimizer.step (AdamW.step)"), ("backward", "backward passes"),
+                        ("range:iteration*", "ranges iteration*")):
+        assert run.table("--step", step)[1] == f"Steps   by {words}, {STEPS} of them"
+
+
+def test_python_functions_are_boundaries_where_calls_show_them(run):
+    """Between two runs of loss_of other functions launch."""
+    if run.device == "cpu":
+        assert "no such steps" in tracing.gputrace(run.folder, "report", run.folder / "trace.gpt", "--step",
+                                                   "py:loss_of").must_be(0).stderr
+    else:
+        words = "loss_of() as the stacks of CUDA calls show it"
+        assert run.table("--step", "py:torch_steps.py:loss_of")[1] == f"Steps   by {words}, {STEPS} of them"
+
+
+def test_launches_of_the_step_that_has_more_to_do_are_those_of_the_program(run):
+    """400 sigmoids more than the others have."""
+    if run.device == "cuda":
+        rows, _ = run.table("--step", "range:iteration %d" % SLOW)
+        slow = int(rows["all"][3])
+        rows, _ = run.table("--step", "range:iteration %d" % (SLOW - 1))
+        assert slow - int(rows["all"][3]) == 400
+
+
+def test_a_slice_of_steps_has_what_begins_in_them(run):
+    slices = [run.folder / "some.json", run.folder / "all.json"]
+    for options, path in zip((("--steps", "5..6"), ()), slices):
+        tracing.gputrace(run.folder, "export", run.folder / "trace.gpt", "--step", "range:iteration*", *options, "-o",
+                         path).must_be(0)
+    some, whole = ([e for e in json.loads(path.read_text())["traceEvents"] if e.get("cat") == "cpu_op"]
+                   for path in slices)
+    named = [e for e in json.loads(slices[1].read_text())["traceEvents"] if e["name"].startswith("iteration ")]
+    begins = {e["name"]: float(e["ts"]) for e in named}
+    inside = [e for e in whole if begins["iteration 5"] <= float(e["ts"]) < begins["iteration 7"]]
+    assert len(inside) > 40
+    assert collections.Counter(e["name"] for e in some) == collections.Counter(e["name"] for e in inside)
+    assert "Slice of the recording: steps 5 to 6" in run.report("--step", "range:iteration*", "--steps", "5..6")
+
+
+def test_steps_that_are_not_there_are_named(run):
+    done = tracing.gputrace(run.folder, "report", run.folder / "trace.gpt", "--step", "optimizer", "--steps", "77")
+    assert f"it has steps 0 to {STEPS - 1}" in done.must_be(1).stderr
