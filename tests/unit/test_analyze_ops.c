@@ -4,7 +4,6 @@
 #include "ops_log.h"
 
 #include "analyze/analyze.h"
-#include "report/key_averages.h"
 #include "report_of.h"
 
 static const struct op_row *row_of(const struct analyses *all, const char *name)
@@ -155,67 +154,6 @@ static void the_report_says_when_there_was_no_pytorch(void **state)
 	free(text);
 }
 
-/* ---- key averages ----------------------------------------------------------------------------------------------- */
-
-static char *key_averages_of(struct model *model)
-{
-	char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
-
-	assert_int_equal(report_write_key_averages(out, WHOLE_TRACE(model)), 0);
-	fclose(out);
-	model_free(model);
-	return text;
-}
-
-static void key_averages_have_the_form_of_torch_profiler(void **state)
-{
-	static const char line[] =
-		"--------------------  ------------  ------------  ------------  ------------  "
-		"------------  ------------  ------------  ------------  ------------  ------------  ";
-	char *text = key_averages_of(ops_model()), expected[4096];
-
-	snprintf(expected, sizeof(expected),
-		 "%s\n"
-		 "                Name    Self CPU %%      Self CPU   CPU total %%     CPU total  CPU time avg     "
-		 "Self CUDA   "
-		 "Self CUDA %%    CUDA total  CUDA time avg    # of Calls  \n%s\n",
-		 line, line);
-	assert_has(text, expected);
-	assert_has(text,
-		   "            aten::mm        10.69%      28.000us        11.45%      30.000us      30.000us      "
-		   "40.000us        52.63%      40.000us      40.000us             1  \n");
-	assert_has(text,
-		   "    cudaLaunchKernel         3.82%      10.000us         3.82%      10.000us       2.000us       "
-		   "0.000us         0.00%       0.000us       0.000us             5  \n");
-	assert_has(text,
-		   "              kernel         0.00%       0.000us         0.00%       0.000us       0.000us      "
-		   "76.000us       100.00%      76.000us      15.200us             5  \n");
-	assert_has(text, "Self CPU time total: 262.000us\nSelf CUDA time total: 76.000us\n");
-	free(text);
-}
-
-static void key_averages_without_a_gpu_have_no_columns_of_it(void **state)
-{
-	struct log_builder log;
-	char *text;
-
-	log_begin(&log, 10, 0);
-	log_batch(&log, PID, TID, 900000000);
-	log_agent_op_name(&log, 1, "an::op_with_a_name_that_has_as_many_as_52_characters");
-	log_agent_op_name(&log, 2, "aten::is_leaf");
-	log_agent_op(&log, &(struct gpt_agent_op){.start_ns = 1000, .end_ns = 1234567, .tid = TID, .name = 1});
-	log_agent_op(&log, &(struct gpt_agent_op){.start_ns = 1235000, .end_ns = 1236000, .tid = TID, .name = 2});
-	log_end(&log, 1000000000);
-	text = key_averages_of(model_of(&log));
-	assert_null(strstr(text, "CUDA"));
-	assert_null(strstr(text, "is_leaf"));
-	assert_has(text, "\nan::op_with_a_name_that_has_as_many_as_52_characters...       100.00%       1.234ms       "
-			 "100.00%       1.234ms       1.234ms             1  \n");
-	free(text);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -227,8 +165,6 @@ int main(void)
 		cmocka_unit_test(without_gpu_time_the_report_has_cpu_time_by_op),
 		cmocka_unit_test(the_report_says_why_there_are_no_ops),
 		cmocka_unit_test(the_report_says_when_there_was_no_pytorch),
-		cmocka_unit_test(key_averages_have_the_form_of_torch_profiler),
-		cmocka_unit_test(key_averages_without_a_gpu_have_no_columns_of_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -284,6 +284,21 @@ static void ops_are_recorded_or_their_table_is_asked_for(void **state)
 	assert_refused(PARSE("export", "x.gpt", "-o", "x.json", "--ops"), "--ops", "export");
 }
 
+static void the_table_of_ops_has_options_of_its_own(void **state)
+{
+	assert_int_equal(PARSE("report", "x.gpt", "--ops", "--sort", "self_cpu_time_total", "--rows", "7"), 0);
+	assert_string_equal(options.table.sort->name, "self_cpu_time_total");
+	assert_int_equal(options.table.rows, 7);
+	assert_int_equal(PARSE("report", "x.gpt", "--ops", "--top-level", "--group-by-stack", "5"), 0);
+	assert_true(options.table.top_level);
+	assert_int_equal(options.table.stack_frames, 5);
+	assert_refused(PARSE("report", "x.gpt", "--ops", "--sort", "speed"), "--sort speed", "cuda_time_total");
+	assert_refused(PARSE("report", "x.gpt", "--ops", "--rows", "0"), "--rows 0", "from 1");
+	assert_refused(PARSE("report", "x.gpt", "--ops", "--group-by-stack", "33"), "--group-by-stack 33",
+		       "from 1 to 32");
+	assert_refused(PARSE("report", "x.gpt", "--top-level"), "--top-level", "--ops");
+}
+
 static void a_libcupti_is_named_by_its_whole_path(void **state)
 {
 	char longest[300] = "/";
@@ -598,6 +613,7 @@ int main(void)
 		cmocka_unit_test(percentages_are_at_most_100_and_exact_to_three_decimals),
 		cmocka_unit_test(the_ring_buffer_is_a_power_of_two),
 		cmocka_unit_test(python_calls_are_recorded_when_asked_for),
+		cmocka_unit_test(the_table_of_ops_has_options_of_its_own),
 		cmocka_unit_test(ops_are_recorded_or_their_table_is_asked_for),
 		cmocka_unit_test(forward_lines_are_recorded_with_ops),
 		cmocka_unit_test(where_backward_work_and_that_of_graphs_is_put_can_be_chosen),

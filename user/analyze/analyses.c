@@ -3,11 +3,11 @@
 #include "analyze/analyses.h"
 
 void analyses_begin(struct analyses *all, const struct model *first, unsigned which,
-		    const struct attribution *attribution)
+		    const struct analyze_options *options)
 {
 	*all = (struct analyses){.which = which, .window = {first->start_ns, UINT64_MAX}};
-	if (attribution)
-		all->attribution = *attribution;
+	if (options->attribution)
+		all->attribution = *options->attribution;
 	if (first->end_ns > first->start_ns)
 		all->window.end_ns = first->end_ns;
 	all->last_ns = first->start_ns;
@@ -19,6 +19,7 @@ void analyses_begin(struct analyses *all, const struct model *first, unsigned wh
 	interpreter_init(&all->interpreter, first);
 	nvtx_init(&all->nvtx, first);
 	ops_by_name_init(&all->ops, first);
+	key_averages_init(&all->keys, first, &options->keys);
 	utilization_init(&all->utilization, &all->window);
 	threads_init(&all->threads, first);
 	stack_sums_init(&all->gpu_stacks, first, &all->attribution);
@@ -50,6 +51,7 @@ void analyses_begin_part(struct analyses *all, const struct model *part)
 	nvtx_begin_part(&all->nvtx, part);
 	all->ops.model = part;
 	step_tables_begin_part(&all->steps, part);
+	op_tree_begin_part(&all->keys.tree, part);
 	waits_begin_part(&all->waits, part);
 	all->calls += due_count(&part->calls_due, part->call_count);
 	all->gpu_ops += due_count(&part->gpu_due, part->gpu_count);
@@ -163,6 +165,8 @@ void analyses_add_op(struct analyses *all, const struct op_event *event)
 		ops_by_name_add_op(&all->ops, event);
 	if (all->which & ANALYZE_STEPS)
 		step_tables_add_op(&all->steps, event, all->model->threads[event->op->thread].process);
+	if (all->which & ANALYZE_KEY_AVERAGES)
+		key_averages_add_op(&all->keys, event);
 }
 
 /* Lines without Python are numbered as they are met here, so order matters. */
@@ -203,7 +207,7 @@ void analyses_finish(struct analyses *all)
 	if (all->which & ANALYZE_OPS)
 		ops_by_name_finish(&all->ops);
 	if (all->which & ANALYZE_KEY_AVERAGES)
-		key_averages_finish(&all->keys, &all->ops);
+		key_averages_finish(&all->keys);
 	if (all->which & ANALYZE_STEPS)
 		step_tables_finish(&all->steps);
 	if (all->which & ANALYZE_UTILIZATION)

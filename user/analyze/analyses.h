@@ -49,7 +49,7 @@ enum analysis {
 	ANALYZE_OPS = 1 << 15,
 	ANALYZE_GPU_STACKS = 1 << 16,
 	ANALYZE_CALL_STACKS = 1 << 17,
-	ANALYZE_KEY_AVERAGES = 1 << 18,		 /* with ANALYZE_OPS */
+	ANALYZE_KEY_AVERAGES = 1 << 18,
 	ANALYZE_TABLES = ANALYZE_GPU_STACKS - 1, /* all of those before */
 	/* of use where there are GPU operations */
 	ANALYZE_WITH_GPU = ANALYZE_GPU_LINES | ANALYZE_UNTIMED | ANALYZE_KERNELS | ANALYZE_MEMCPYS | ANALYZE_IDLE |
@@ -57,6 +57,12 @@ enum analysis {
 	ANALYZE_WITHOUT_GPU = ANALYZE_CALL_LINES | ANALYZE_CALL_STACKS, /* and where there are none */
 	ANALYZE_IF_OF_USE = 1 << 19, /* of those two only what is, once that is known */
 	ANALYZE_STEPS = 1 << 20,     /* with ANALYZE_OPS; of use where the trace has steps */
+};
+
+/* All zero: what most want. */
+struct analyze_options {
+	const struct attribution *attribution; /* NULL: the usual one */
+	struct key_grouping keys;
 };
 
 /* Stays where it is while it is in use. */
@@ -95,7 +101,7 @@ struct analyses {
 
 /* With the first part, which begins thereby, too; the tables of parts are looked at, their events are not. */
 void analyses_begin(struct analyses *all, const struct model *first, unsigned which,
-		    const struct attribution *attribution);
+		    const struct analyze_options *options);
 void analyses_begin_part(struct analyses *all, const struct model *part);
 void analyses_free(struct analyses *all);
 
@@ -115,7 +121,8 @@ void analyses_add_op(struct analyses *all, const struct op_event *event);
 static inline bool analyses_want_operations(const struct analyses *all)
 {
 	return (all->which & ANALYZE_NVTX && nvtx_has_ranges(&all->nvtx)) ||
-	       (all->which & ANALYZE_OPS && ops_by_name_has_ops(&all->ops));
+	       (all->which & ANALYZE_OPS && ops_by_name_has_ops(&all->ops)) ||
+	       (all->which & ANALYZE_KEY_AVERAGES && op_tree_has_ops(&all->keys.tree));
 }
 
 /* Makes the rows. */

@@ -4,7 +4,7 @@
 
 #include "analyze/walk.h"
 
-int analyze(struct analyses *all, struct trace *trace, unsigned which, const struct attribution *attribution)
+int analyze_with(struct analyses *all, struct trace *trace, unsigned which, const struct analyze_options *options)
 {
 	const struct model *part = trace_first(trace);
 	struct walk walk;
@@ -12,7 +12,7 @@ int analyze(struct analyses *all, struct trace *trace, unsigned which, const str
 	*all = (struct analyses){0};
 	if (!part)
 		return trace->error;
-	analyses_begin(all, part, which, attribution);
+	analyses_begin(all, part, which, options);
 	step_tables_init(&all->steps, which & ANALYZE_STEPS ? trace->steps : NULL, part);
 	walk_begin(&walk, all, part);
 	for (; part; part = trace_next(trace))
@@ -21,4 +21,9 @@ int analyze(struct analyses *all, struct trace *trace, unsigned which, const str
 	if (!trace->error)
 		analyses_finish(all);
 	return trace->error;
+}
+
+int analyze(struct analyses *all, struct trace *trace, unsigned which, const struct attribution *attribution)
+{
+	return analyze_with(all, trace, which, &(struct analyze_options){.attribution = attribution});
 }

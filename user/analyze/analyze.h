@@ -23,5 +23,6 @@
  * analyses_free is for the caller either way.
  */
 int analyze(struct analyses *all, struct trace *trace, unsigned which, const struct attribution *attribution);
+int analyze_with(struct analyses *all, struct trace *trace, unsigned which, const struct analyze_options *options);
 
 #endif

@@ -4,22 +4,117 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define HOW_NAMED 0u /* in the place of how: work that has a name */
+
+/* What came, for the row it belongs to. */
+struct key_event {
+	uint64_t start_ns, end_ns;
+	bool inside, async;
+};
+
+static void add_node(void *context, const struct op_node *node);
+
+void key_averages_init(struct key_averages *keys, const struct model *first, const struct key_grouping *grouping)
+{
+	*keys = (struct key_averages){.grouping = *grouping};
+	op_tree_init(&keys->tree, first, add_node, keys);
+}
+
 void key_averages_free(struct key_averages *keys)
 {
-	tally_free(&keys->calls);
-	tally_free(&keys->gpu);
+	op_tree_free(&keys->tree);
+	tally_free(&keys->keys);
+	tally_free(&keys->chains);
 	for (size_t i = 0; i < keys->rows.count; i++)
 		free(keys->rows.items[i].name);
 	array_free(&keys->rows);
 }
 
+/* ---- rows ------------------------------------------------------------------------------------------------------- */
+
+static bool came_before(const struct key_event *event, const struct key_row *row)
+{
+	if (event->start_ns != row->first_ns)
+		return event->start_ns < row->first_ns;
+	return event->end_ns > row->first_end;
+}
+
+static struct key_row *count_in(struct key_averages *keys, struct tally_key key, const struct key_event *event)
+{
+	size_t known = keys->rows.count;
+	size_t index = (size_t)(tally_at(&keys->keys, key) - keys->keys.entries);
+	struct key_row *row;
+
+	if (index == known)
+		array_push(&keys->rows, ((struct key_row){.kind = (enum key_kind)key.part[1], .stack = key.part[3]}));
+	row = &keys->rows.items[index];
+	if (!row->count++ || came_before(event, row)) {
+		row->first_ns = event->start_ns;
+		row->first_end = event->end_ns;
+		row->inside = event->inside;
+		row->async = event->async;
+	}
+	return row;
+}
+
+/* ---- ops -------------------------------------------------------------------------------------------------------- */
+
+/* The innermost lines of a stack, as a chain that equal ones share. */
+static uint32_t chain_of(struct key_averages *keys, uint32_t index)
+{
+	const struct model *model = keys->tree.model;
+	const struct model_stack *stack = index == NONE ? NULL : &model->stacks[index];
+	uint32_t depth = stack ? stack->depth : 0, chain = 0;
+
+	if (depth > keys->grouping.stack_frames)
+		depth = keys->grouping.stack_frames;
+	while (depth-- > 0) {
+		struct tally_key key = {{model->stack_frames[stack->first + depth], chain}};
+
+		chain = (uint32_t)(tally_at(&keys->chains, key) - keys->chains.entries) + 1;
+	}
+	return chain;
+}
+
+static void add_node(void *context, const struct op_node *node)
+{
+	struct key_averages *keys = context;
+	uint32_t stack = chain_of(keys, node->stack);
+	struct key_event event = {node->start_ns, node->end_ns, node->inside, node->async};
+	struct key_row *row;
+
+	row = count_in(keys, (struct tally_key){{node->name, node->annotated ? KEY_ANNOTATION : KEY_OP, 0, stack}},
+		       &event);
+	row->cpu_ns += op_node_cpu_ns(node);
+	row->cpu_self_ns += op_node_self_ns(node);
+	row->gpu_self_ns += node->gpu_self_ns;
+	row->gpu_ns += node->gpu_ns;
+	for (size_t i = 0; i < node->spans.list.count; i++) {
+		const struct op_gpu_span *span = &node->spans.list.items[i];
+
+		event = (struct key_event){.start_ns = span->start_ns, .end_ns = span->end_ns};
+		row = count_in(keys, (struct tally_key){{node->name, KEY_ON_GPU}}, &event);
+		row->gpu_self_ns += span->end_ns - span->start_ns;
+		row->gpu_ns += span->end_ns - span->start_ns;
+	}
+}
+
+void key_averages_add_op(struct key_averages *keys, const struct op_event *event)
+{
+	op_tree_add_op(&keys->tree, event);
+}
+
+/* ---- calls, work ------------------------------------------------------------------------------------------------ */
+
 void key_averages_add_call(struct key_averages *keys, const struct call_event *event)
 {
-	struct tally_entry *sum = tally_at(&keys->calls, (struct tally_key){{event->call->api}});
+	const struct model_call *call = event->call;
+	struct key_event came = {call->start_ns, call->end_ns > call->start_ns ? call->end_ns : call->start_ns,
+				 .inside = op_tree_add_call(&keys->tree, event)};
+	struct key_row *row = count_in(keys, (struct tally_key){{call->api, KEY_CALL}}, &came);
 
-	sum->count++;
-	if (event->call->end_ns > event->call->start_ns)
-		sum->ns += event->call->end_ns - event->call->start_ns;
+	row->cpu_ns += came.end_ns - came.start_ns;
+	row->cpu_self_ns += came.end_ns - came.start_ns;
 }
 
 void key_averages_add_gpu(struct key_averages *keys, const struct gpu_event *event)
@@ -27,65 +122,88 @@ void key_averages_add_gpu(struct key_averages *keys, const struct gpu_event *eve
 	const struct model_gpu *op = event->op;
 	uint32_t how = (uint32_t)op->kind << 24 | (uint32_t)op->memcpy_kind << 16 | (uint32_t)op->from << 8 | op->to;
 	uint32_t name = op->kind == MODEL_KERNEL ? op->name : NONE;
-	struct tally_entry *sum = tally_at(&keys->gpu, (struct tally_key){{name, name == NONE ? how : 0}});
+	struct key_event came = {op->start_ns, op->end_ns, .inside = false};
+	struct key_row *row;
 
-	sum->count++;
-	sum->ns += gpu_ns(op);
+	row = count_in(keys, (struct tally_key){{name, KEY_GPU, name == NONE ? how : HOW_NAMED}}, &came);
+	row->gpu_self_ns += gpu_ns(op);
+	row->gpu_ns += gpu_ns(op);
 }
 
-static void add_gpu_row(struct key_averages *keys, const struct model *model, const struct tally_entry *sum)
+/* ---- names ------------------------------------------------------------------------------------------------------ */
+
+static char *op_name(const struct model *model, uint32_t name)
 {
-	uint32_t how = sum->key.part[1];
-	struct model_gpu op = {.name = sum->key.part[0],
+	if (name == OP_NAME_STEPS)
+		return xstrdup("ProfilerStep*");
+	return xstrdup(name == NONE ? "(name not known)" : model->strings[name]);
+}
+
+static char *work_name(const struct model *model, const struct tally_key *key)
+{
+	uint32_t how = key->part[2];
+	struct model_gpu op = {.name = key->part[0],
 			       .kind = (uint8_t)(how >> 24),
 			       .memcpy_kind = (uint8_t)(how >> 16),
 			       .from = (uint8_t)(how >> 8),
 			       .to = (uint8_t)how};
 	char text[256];
 
-	array_push(&keys->rows, ((struct key_row){.name = xstrdup(gpu_name(model, &op, text, sizeof(text))),
-						  .count = sum->count,
-						  .gpu_self_ns = sum->ns,
-						  .gpu_ns = sum->ns}));
-	keys->gpu_ns += sum->ns;
+	return xstrdup(gpu_name(model, &op, text, sizeof(text)));
 }
 
-static void add_op_row(struct key_averages *keys, const struct model *model, const struct op_row *row)
+static char *name_of(const struct model *model, const struct tally_key *key)
 {
-	array_push(&keys->rows, ((struct key_row){.name = xstrdup(row->name == NONE ? "(name not known)"
-										    : model->strings[row->name]),
-						  .count = row->calls,
-						  .cpu_self_ns = row->cpu_self_ns,
-						  .cpu_ns = row->cpu_ns,
-						  .gpu_self_ns = row->gpu_self_ns,
-						  .gpu_ns = row->gpu_ns}));
+	switch ((enum key_kind)key->part[1]) {
+	case KEY_CALL:
+		return xstrdup(api_name((uint16_t)key->part[0]));
+	case KEY_GPU:
+		return work_name(model, key);
+	case KEY_OP:
+	case KEY_ANNOTATION:
+	case KEY_ON_GPU:
+		break;
+	}
+	return op_name(model, key->part[0]);
 }
 
-static int by_time(const void *left, const void *right)
+static int by_first(const void *left, const void *right)
 {
 	const struct key_row *a = left, *b = right;
 
-	if (a->gpu_self_ns != b->gpu_self_ns)
-		return a->gpu_self_ns > b->gpu_self_ns ? -1 : 1;
-	if (a->cpu_self_ns != b->cpu_self_ns)
-		return a->cpu_self_ns > b->cpu_self_ns ? -1 : 1;
+	if (a->first_ns != b->first_ns)
+		return a->first_ns < b->first_ns ? -1 : 1;
+	if (a->first_end != b->first_end)
+		return a->first_end > b->first_end ? -1 : 1;
+	if (a->kind != b->kind)
+		return a->kind < b->kind ? -1 : 1;
 	return strcmp(a->name, b->name);
 }
 
-void key_averages_finish(struct key_averages *keys, const struct ops_by_name *ops)
+void key_averages_finish(struct key_averages *keys)
 {
-	for (size_t i = 0; i < ops->rows.count; i++)
-		add_op_row(keys, ops->model, &ops->rows.items[i]);
-	for (size_t i = 0; i < keys->calls.count; i++)
-		array_push(&keys->rows,
-			   ((struct key_row){.name = xstrdup(api_name((uint16_t)keys->calls.entries[i].key.part[0])),
-					     .count = keys->calls.entries[i].count,
-					     .cpu_self_ns = keys->calls.entries[i].ns,
-					     .cpu_ns = keys->calls.entries[i].ns}));
-	for (size_t i = 0; i < keys->rows.count; i++)
-		keys->cpu_self_ns += keys->rows.items[i].cpu_self_ns;
-	for (size_t i = 0; i < keys->gpu.count; i++)
-		add_gpu_row(keys, ops->model, &keys->gpu.entries[i]);
+	op_tree_finish(&keys->tree);
+	for (size_t i = 0; i < keys->rows.count; i++) {
+		struct key_row *row = &keys->rows.items[i];
+
+		row->name = name_of(keys->tree.model, &keys->keys.entries[i].key);
+		keys->cpu_self_ns += row->cpu_self_ns;
+		keys->gpu_ns += row->kind == KEY_GPU ? row->gpu_ns : 0;
+	}
 	if (keys->rows.count)
-		qsort(keys->rows.items, keys->rows.count, sizeof(*keys->rows.items), by_time);
+		qsort(keys->rows.items, keys->rows.count, sizeof(*keys->rows.items), by_first);
+}
+
+size_t key_row_frames(const struct key_averages *keys, const struct key_row *row, uint32_t frames[], size_t most)
+{
+	size_t count = 0;
+
+	for (uint32_t chain = row->stack; chain; count++) {
+		const struct tally_key *key = &keys->chains.entries[chain - 1].key;
+
+		if (count < most)
+			frames[count] = key->part[0];
+		chain = key->part[1];
+	}
+	return count;
 }

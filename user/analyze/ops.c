@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/op_tree.h"
+
 void ops_by_name_init(struct ops_by_name *all, const struct model *model)
 {
 	*all = (struct ops_by_name){.model = model, .thread_count = model->thread_count};
@@ -22,24 +24,6 @@ void ops_by_name_free(struct ops_by_name *all)
 	array_free(&all->rows);
 }
 
-/* What torch.profiler leaves out of its tables (torch/autograd/profiler_util.py). */
-static bool is_hidden(const char *name)
-{
-	static const char *const names[] = {
-		"profiler::_record_function_enter",
-		"profiler::_record_function_enter_new",
-		"profiler::_record_function_exit",
-		"aten::is_leaf",
-		"aten::output_nr",
-		"aten::_version",
-	};
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (!strcmp(name, names[i]))
-			return true;
-	return false;
-}
-
 static uint32_t row_of(struct ops_by_name *all, const struct model_op *op)
 {
 	bool annotated = op->scope == GPT_AGENT_OP_USER_SCOPE;
@@ -47,10 +31,10 @@ static uint32_t row_of(struct ops_by_name *all, const struct model_op *op)
 	size_t row = (size_t)(tally_at(&all->keys, (struct tally_key){{op->name, annotated}}) - all->keys.entries);
 
 	if (row == known)
-		array_push(&all->rows,
-			   ((struct op_row){.name = op->name,
-					    .annotated = annotated,
-					    .hidden = op->name != NONE && is_hidden(all->model->strings[op->name])}));
+		array_push(&all->rows, ((struct op_row){.name = op->name,
+							.annotated = annotated,
+							.hidden = op->name != NONE &&
+								  op_name_is_hidden(all->model->strings[op->name])}));
 	return (uint32_t)row;
 }
 

@@ -48,8 +48,9 @@ static int print_report(struct trace *trace, const struct options *given)
 
 	if (!out)
 		return -ENOMEM;
-	err = given->subcommand == SUBCOMMAND_REPORT && given->ops ? report_write_key_averages(out, trace)
-								   : report_write(out, trace, &options);
+	err = given->subcommand == SUBCOMMAND_REPORT && given->ops
+		      ? report_write_key_averages(out, trace, &given->table)
+		      : report_write(out, trace, &options);
 	fclose(out);
 	err = lost ? lost : err;
 	/* A reader that has seen enough, as head(1), is nobody's fault. */

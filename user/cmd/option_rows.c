@@ -12,6 +12,7 @@
 
 #include "attach/inject/inject.h"
 #include "cmd/format.h"
+#include "cmd/table_options.h"
 
 int option_fail(struct parse *parse, const char *format, ...)
 {
@@ -390,6 +391,17 @@ const struct option_row option_rows[] = {
 	 RECORD, parse_forward_lines},
 	{"ops", OPTION_LETTERS + 30, NULL, NULL,
 	 "instead of the report the table of ops, as torch.profiler's key_averages()", REPORT, parse_ops},
+	{"sort", OPTION_LETTERS + 60, "what to sort by", "KEY",
+	 "what the table of ops is sorted by, most first: cpu_time_total,\n"
+	 "self_cuda_time_total, count and all else that torch.profiler has",
+	 REPORT, parse_sort},
+	{"rows", OPTION_LETTERS + 61, "a number", "NUMBER", "so many rows of the table of ops (default 100)", REPORT,
+	 parse_rows},
+	{"top-level", OPTION_LETTERS + 62, NULL, NULL, "only those ops that were in no other one", REPORT,
+	 parse_top_level},
+	{"group-by-stack", OPTION_LETTERS + 64, "a number", "NUMBER",
+	 "a row for each op and so many of the innermost Python lines it was called from", REPORT,
+	 parse_group_by_stack},
 	{"buffer", OPTION_LETTERS + 9, "a size such as 64M", "SIZE",
 	 "ring buffer, 64K to 1G, a power of two (default 64M)", RECORD, parse_buffer},
 	{"from", OPTION_LETTERS + 10, "a time", "TIME",

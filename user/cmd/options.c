@@ -13,6 +13,7 @@
 #include "cmd/format.h"
 #include "cmd/option_rows.h"
 #include "cmd/subcommands.h"
+#include "cmd/table_options.h"
 
 #define DEFAULT_BUFFER (64u << 20)
 /* Not what CUPTI knows of waits: their calls are seen anyway, and HTA counts such rows as work of the GPU. */
@@ -188,7 +189,7 @@ static int check_whole(struct parse *parse)
 		return option_fail(parse, "--cupti: only the agent uses it: it excludes --agent off");
 	if (options->cupti && subcommand == SUBCOMMAND_DOCTOR && !options->pids.list.count)
 		return option_fail(parse, "--cupti: doctor looks at it for a process; one is named with -p PID");
-	if (check_slice(parse))
+	if (table_options_check(parse) || check_slice(parse))
 		return -EINVAL;
 	return check_outputs(parse);
 }

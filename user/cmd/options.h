@@ -13,6 +13,7 @@
 #include "base/msg.h"
 #include "cmd/moment.h"
 #include "cmd/values.h"
+#include "report/key_averages.h"
 
 enum subcommand {
 	SUBCOMMAND_RECORD = 1 << 0, /* no word on the command line: trace now */
@@ -65,8 +66,10 @@ struct options {
 	char **command;	 /* NULL-terminated, NULL: none */
 	const char *log; /* report, export */
 	struct slice_options slice;
-	struct step_value step; /* by what steps are found */
-	uint64_t max_size;	/* of a file, bytes; 0: any */
+	struct step_value step;		   /* by what steps are found */
+	struct key_averages_options table; /* report --ops */
+	const char *table_option;	   /* one that is for that table alone, NULL: none was given */
+	uint64_t max_size;		   /* of a file, bytes; 0: any */
 	const char *max_size_text;
 };
 

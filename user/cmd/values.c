@@ -183,6 +183,16 @@ int value_gpu(const char *text, uint32_t *gpu)
 	return 0;
 }
 
+int value_count(const char *text, uint64_t most, uint64_t *count)
+{
+	size_t digits = strspn(text, "0123456789");
+
+	if (!digits || digits > 9 || text[digits])
+		return -EINVAL;
+	*count = strtoul(text, NULL, 10);
+	return *count >= 1 && *count <= most ? 0 : -EINVAL;
+}
+
 int value_size(const char *text, uint64_t *bytes)
 {
 	static const struct {

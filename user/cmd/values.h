@@ -50,6 +50,9 @@ void name_list_free(struct name_list *names);
 /* "41231" or "41230/41231". */
 int value_thread(const char *text, struct thread_value *thread);
 
+/* "10": from 1 to most. */
+int value_count(const char *text, uint64_t most, uint64_t *count);
+
 /* "0" */
 int value_gpu(const char *text, uint32_t *gpu);
 

@@ -10,8 +10,10 @@
 #include "analyze/analyze.h"
 #include "report/text.h"
 
-#define ROWS_MAX 100u
+#define ROWS_DEFAULT 100u
 #define NAME_WIDTH_MAX 55u
+#define SOURCE_WIDTH_MAX 75u
+#define SOURCE_LEAST 18u     /* its title, and what stands where there is none */
 #define NAME_BEFORE_DOTS 52u /* characters; names that are as long are cut, too */
 #define WIDTH 12u
 
@@ -23,8 +25,11 @@ enum {
 
 struct page {
 	FILE *out;
+	const struct key_averages_options *options;
+	const struct model *model;
 	const struct key_averages *keys;
 	unsigned name_width;
+	unsigned source_width; /* 0: there is no such column */
 	bool has_gpu;
 };
 
@@ -32,9 +37,9 @@ struct cell {
 	char text[32];
 };
 
-static struct cell cell_time(uint64_t ns)
+static struct cell cell_time(double ns)
 {
-	double us = (double)ns / 1e3;
+	double us = ns / 1e3;
 	struct cell cell;
 
 	if (us >= 1e6)
@@ -93,16 +98,45 @@ static void put_name(const struct page *page, const char *name)
 	free(cut);
 }
 
+static unsigned count_numbers(const struct page *page)
+{
+	return (page->has_gpu ? COLUMNS : COLUMNS - GPU_COLUMNS) - 1;
+}
+
+static void put_many(FILE *out, char c, unsigned count)
+{
+	while (count-- > 0)
+		fputc(c, out);
+}
+
 static void put_dashes(const struct page *page)
 {
-	unsigned columns = page->has_gpu ? COLUMNS : COLUMNS - GPU_COLUMNS;
-
-	for (unsigned i = 0; i < columns; i++) {
-		for (unsigned k = i ? WIDTH : page->name_width; k > 0; k--)
-			fputc('-', page->out);
+	put_many(page->out, '-', page->name_width);
+	for (unsigned i = 0; i < count_numbers(page); i++) {
 		fputs("  ", page->out);
+		put_many(page->out, '-', WIDTH);
 	}
-	fputc('\n', page->out);
+	if (page->source_width) {
+		fputs("  ", page->out);
+		put_many(page->out, '-', page->source_width);
+	}
+	fputs("  \n", page->out);
+}
+
+/* The last column, to the left. */
+static void put_source(const struct page *page, const char *text)
+{
+	unsigned width = text_put(page->out, text, page->source_width, TEXT_TRUNCATE_START);
+
+	fprintf(page->out, "%*s  ", (int)(page->source_width - width), "");
+}
+
+static char *source_of(const struct model *model, uint32_t index)
+{
+	const struct model_frame *frame = &model->frames[index];
+	const struct model_code *code = &model->codes[frame->code];
+
+	return xasprintf("%s(%" PRIu32 "): %s", code->file, frame->line, code->name);
 }
 
 static void put_titles(const struct page *page)
@@ -115,7 +149,31 @@ static void put_titles(const struct page *page)
 	for (int i = 0; i < COLUMNS - 1; i++)
 		if (page->has_gpu || i < CPU_COLUMNS || i == COLUMNS - 2)
 			put_right(page->out, titles[i], (unsigned)strlen(titles[i]), WIDTH);
+	if (page->source_width)
+		put_source(page, "Source Location");
 	fputc('\n', page->out);
+}
+
+/* All but the first Python line of a row have a line of the table of their own, and an empty one follows. */
+static void put_sources(const struct page *page, const struct key_row *row)
+{
+	unsigned before = page->name_width + count_numbers(page) * (WIDTH + 2) + 2;
+	bool of_ops = row->kind == KEY_OP || row->kind == KEY_ANNOTATION;
+	uint32_t frames[KEY_STACK_MAX];
+	size_t count = key_row_frames(page->keys, row, frames, KEY_STACK_MAX);
+
+	if (!count)
+		put_source(page, of_ops ? "(not recorded)" : "");
+	for (size_t i = 0; i < count; i++) {
+		char *source = source_of(page->model, frames[i]);
+
+		if (i)
+			fprintf(page->out, "\n%*s", (int)before, "");
+		put_source(page, source);
+		free(source);
+	}
+	fprintf(page->out, "\n%*s", (int)before, "");
+	put_source(page, "");
 }
 
 static void put_row(const struct page *page, const struct key_row *row)
@@ -124,49 +182,92 @@ static void put_row(const struct page *page, const struct key_row *row)
 
 	put_name(page, row->name);
 	put_cell(page, cell_share(row->cpu_self_ns, page->keys->cpu_self_ns));
-	put_cell(page, cell_time(row->cpu_self_ns));
-	put_cell(page, cell_share(row->cpu_ns, page->keys->cpu_self_ns));
-	put_cell(page, cell_time(row->cpu_ns));
-	put_cell(page, cell_time(row->count ? row->cpu_ns / row->count : 0));
+	put_cell(page, cell_time((double)row->cpu_self_ns));
+	put_cell(page, row->async ? (struct cell){"0"} : cell_share(row->cpu_ns, page->keys->cpu_self_ns));
+	put_cell(page, cell_time((double)row->cpu_ns));
+	put_cell(page, cell_time((double)row->cpu_ns / (double)row->count));
 	if (page->has_gpu) {
-		put_cell(page, cell_time(row->gpu_self_ns));
+		put_cell(page, cell_time((double)row->gpu_self_ns));
 		put_cell(page, cell_share(row->gpu_self_ns, page->keys->gpu_ns));
-		put_cell(page, cell_time(row->gpu_ns));
-		put_cell(page, cell_time(row->count ? row->gpu_ns / row->count : 0));
+		put_cell(page, cell_time((double)row->gpu_ns));
+		put_cell(page, cell_time((double)row->gpu_ns / (double)row->count));
 	}
 	snprintf(count.text, sizeof(count.text), "%" PRIu64, row->count);
 	put_cell(page, count);
+	if (page->source_width)
+		put_sources(page, row);
 	fputc('\n', page->out);
+}
+
+/* As wide as the widest of all rows, also of those that are not shown. */
+static void find_widths(struct page *page)
+{
+	const struct key_averages *keys = page->keys;
+	unsigned source = 0;
+
+	for (size_t i = 0; i < keys->rows.count; i++) {
+		uint32_t frames[KEY_STACK_MAX];
+		size_t count = key_row_frames(keys, &keys->rows.items[i], frames, KEY_STACK_MAX);
+		unsigned width = text_width(keys->rows.items[i].name) + 4;
+
+		page->name_width = width > page->name_width ? width : page->name_width;
+		for (size_t k = 0; k < count; k++) {
+			char *text = source_of(page->model, frames[k]);
+
+			width = text_width(text) + 4;
+			source = width > source ? width : source;
+			free(text);
+		}
+	}
+	if (page->name_width > NAME_WIDTH_MAX)
+		page->name_width = NAME_WIDTH_MAX;
+	if (page->options->stack_frames)
+		page->source_width = source < SOURCE_LEAST	 ? SOURCE_LEAST
+				     : source > SOURCE_WIDTH_MAX ? SOURCE_WIDTH_MAX
+								 : source;
 }
 
 static void put_table(struct page *page)
 {
 	const struct key_averages *keys = page->keys;
+	uint64_t shown = 0, rows = page->options->rows ? page->options->rows : ROWS_DEFAULT;
 
-	for (size_t i = 0; i < keys->rows.count; i++)
-		if (text_width(keys->rows.items[i].name) + 4 > page->name_width)
-			page->name_width = text_width(keys->rows.items[i].name) + 4;
-	if (page->name_width > NAME_WIDTH_MAX)
-		page->name_width = NAME_WIDTH_MAX;
+	find_widths(page);
+	if (page->options->top_level) {
+		put_many(page->out, '=',
+			 page->name_width + count_numbers(page) * (WIDTH + 2) +
+				 (page->source_width ? page->source_width + 2 : 0));
+		fputs("\nThis report only display top-level ops statistics\n", page->out);
+	}
 	put_dashes(page);
 	put_titles(page);
 	put_dashes(page);
-	for (size_t i = 0; i < keys->rows.count && i < ROWS_MAX; i++)
+	for (size_t i = 0; i < keys->rows.count && shown < rows; i++) {
+		if (page->options->top_level && keys->rows.items[i].inside)
+			continue;
 		put_row(page, &keys->rows.items[i]);
+		shown++;
+	}
 	put_dashes(page);
-	fprintf(page->out, "Self CPU time total: %s\n", cell_time(keys->cpu_self_ns).text);
+	fprintf(page->out, "Self CPU time total: %s\n", cell_time((double)keys->cpu_self_ns).text);
 	if (page->has_gpu)
-		fprintf(page->out, "Self CUDA time total: %s\n", cell_time(keys->gpu_ns).text);
+		fprintf(page->out, "Self CUDA time total: %s\n", cell_time((double)keys->gpu_ns).text);
 }
 
-int report_write_key_averages(FILE *out, struct trace *trace)
+int report_write_key_averages(FILE *out, struct trace *trace, const struct key_averages_options *options)
 {
 	struct analyses all;
-	struct page page = {.out = out, .keys = &all.keys};
-	int error = analyze(&all, trace, ANALYZE_OPS | ANALYZE_KEY_AVERAGES, NULL);
+	struct page page = {.out = out, .options = options, .keys = &all.keys};
+	struct analyze_options grouping = {.keys = {.stack_frames = options->stack_frames}};
+	int error = analyze_with(&all, trace, ANALYZE_KEY_AVERAGES, &grouping);
 
 	if (!error) {
+		page.model = all.model;
 		page.has_gpu = all.keys.gpu_ns > 0;
+		if (options->sort)
+			key_rows_sort(&all.keys, options->sort);
+		else
+			key_rows_sort_as_usual(&all.keys);
 		text_begin();
 		put_table(&page);
 		text_end();

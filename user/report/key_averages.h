@@ -3,9 +3,19 @@
 #ifndef GPUTRACE_REPORT_KEY_AVERAGES_H
 #define GPUTRACE_REPORT_KEY_AVERAGES_H
 
+#include "report/key_sorts.h"
 #include "report/report.h"
 
+#define KEY_STACK_MAX 32u /* Python lines that rows can be told apart by */
+
+struct key_averages_options {
+	const struct key_sort *sort; /* NULL: by Self CUDA, where there is none by Self CPU */
+	uint64_t rows;		     /* 0: as many as torch.profiler shows */
+	bool top_level;		     /* only what was in no other op, where it came first */
+	unsigned stack_frames;	     /* a row for each name and so many Python lines, 0: for each name */
+};
+
 /* Returns 0 or -errno when the trace could not be read, or out not written. */
-int report_write_key_averages(FILE *out, struct trace *trace);
+int report_write_key_averages(FILE *out, struct trace *trace, const struct key_averages_options *options);
 
 #endif

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Ops of PyTorch with the CUDA calls made in them, as torch.profiler sums them (torch/autograd/profiler_util.py): an op
+ * is told of once it is over, with its own time and that of what is inside of it.
+ *
+ *  - An op has the GPU work that was launched while it was the innermost one that is no annotation (record_function).
+ *  - An op that has one thing inside of it, and that is an op of its name, is one with it.
+ *  - An asynchronous op is inside of nothing, and has no time of its own.
+ *
+ * What is kept: the ops that are open on each thread.
+ */
+#ifndef GPUTRACE_ANALYZE_OP_TREE_H
+#define GPUTRACE_ANALYZE_OP_TREE_H
+
+#include "analyze/events.h"
+#include "base/array.h"
+
+/* Of a thread, open at once; a target cannot make this slow. */
+#define OP_TREE_OPEN_MAX 1024u
+
+#define OP_NAME_STEPS (NONE - 1) /* in the place of a name: ProfilerStep#N, of whatever number */
+
+/* From the first to the last work of an annotation on a stream. */
+struct op_gpu_span {
+	uint64_t start_ns, end_ns;
+	uint32_t device, context, stream;
+};
+
+struct op_gpu_spans {
+	ARRAY(struct op_gpu_span) list;
+};
+
+/* Of an annotation; work on further streams counts as work on the last of them. */
+#define OP_GPU_SPANS_MAX 64u
+
+struct op_node {
+	uint64_t start_ns, end_ns;
+	uint64_t inside_ns;	   /* CPU time of ops and calls directly inside */
+	uint64_t gpu_self_ns;	   /* of work launched in it, and in no op inside */
+	uint64_t gpu_ns;	   /* of all work launched in it */
+	uint32_t children;	   /* ops and calls directly inside */
+	uint32_t name;		   /* model.strings, NONE: not known, OP_NAME_STEPS */
+	uint32_t stack;		   /* model.stacks: as it began, else that of the first call inside; NONE */
+	uint32_t thread;	   /* model.threads */
+	bool annotated;		   /* named by the program */
+	bool inside;		   /* of another op */
+	bool async;		   /* or it overlaps others of its thread */
+	bool called;		   /* a call was made in it */
+	struct op_node *only;	   /* the op of its name inside of it, while there is nothing else; NULL */
+	struct op_gpu_spans spans; /* of an annotation: work launched in it, and in no annotation inside */
+};
+
+static inline uint64_t op_node_cpu_ns(const struct op_node *node)
+{
+	return node->end_ns - node->start_ns;
+}
+
+static inline uint64_t op_node_self_ns(const struct op_node *node)
+{
+	uint64_t ns = op_node_cpu_ns(node);
+
+	return node->async || node->inside_ns > ns ? 0 : ns - node->inside_ns;
+}
+
+typedef void op_tree_fn(void *context, const struct op_node *node);
+
+struct op_tree_thread {
+	ARRAY(struct op_node) open; /* outermost first */
+};
+
+struct op_tree {
+	const struct model *model;	/* the latest part */
+	struct op_tree_thread *threads; /* by model.threads; NULL: no op was recorded */
+	uint32_t thread_count;
+	uint64_t left_out; /* ops beyond OP_TREE_OPEN_MAX: inside of nothing */
+	op_tree_fn *take;
+	void *context;
+};
+
+/* take is told of ops when they are over. */
+void op_tree_init(struct op_tree *tree, const struct model *first, op_tree_fn *take, void *context);
+void op_tree_free(struct op_tree *tree);
+void op_tree_begin_part(struct op_tree *tree, const struct model *part);
+void op_tree_add_op(struct op_tree *tree, const struct op_event *event);
+
+/* Whether it was made inside of an op. */
+bool op_tree_add_call(struct op_tree *tree, const struct call_event *event);
+
+/* Whether some thread has any, in whatever part. */
+static inline bool op_tree_has_ops(const struct op_tree *tree)
+{
+	return tree->threads != NULL;
+}
+
+/* Those that are still open are told of, too. */
+void op_tree_finish(struct op_tree *tree);
+
+/* Whether PyTorch's tables have no ops of that name. */
+bool op_name_is_hidden(const char *name);
+
+#endif
