@@ -352,7 +352,7 @@ struct gpt_agent_op {
 	__u32 tid;	      /* that it began on, in the process's own pid namespace */
 	__u32 end_tid;	      /* that it ended on */
 	__u32 name;	      /* gpt_agent_name.id, 0: none */
-	__u32 inputs;	      /* 0; reserved */
+	__u32 inputs;	      /* gpt_agent_name.id of their text, 0: there are none, or nobody asked */
 	__u8 scope;	      /* enum gpt_agent_op_scope */
 	__u8 flags;	      /* enum gpt_agent_op_flag */
 	__u16 pad;
@@ -361,6 +361,12 @@ struct gpt_agent_op {
 };
 
 #define GPT_AGENT_NAME_OF_OP (1u << 30)
+
+/*
+ * The text of an op's inputs: four JSON arrays, a blank between, with an element for each: dimensions, types, strides,
+ * and values of what is no tensor, written as Kineto does.
+ */
+#define GPT_AGENT_NAME_OF_INPUTS (1u << 29)
 
 enum gpt_agent_op_flag {
 	GPT_AGENT_OP_ASYNC = 1, /* it overlaps others of its thread, and may end on another: no part of the nesting */
@@ -371,14 +377,14 @@ enum gpt_agent_op_flag {
 struct gpt_agent_ops {
 	struct gpt_record hdr;
 	__u64 time_ns;
-	__u64 told;    /* ops, since OBSERVING */
-	__u64 lost;    /* ops that had no room, since OBSERVING */
-	__u64 lost_ns; /* the first of them since the record before this one was sent, 0: none */
-	__u32 state;   /* enum gpt_agent_ops_state */
-	__u32 version; /* of PyTorch: major << 16 | minor << 8 | patch; 0: not known */
-	__u32 bytes;   /* of text */
-	__u32 pad;
-	char text[]; /* "path of libtorch_cpu\0why it is REFUSED\0" */
+	__u64 told;	   /* ops, since OBSERVING */
+	__u64 lost;	   /* ops that had no room, since OBSERVING */
+	__u64 lost_ns;	   /* the first of them since the record before this one was sent, 0: none */
+	__u32 state;	   /* enum gpt_agent_ops_state */
+	__u32 version;	   /* of PyTorch: major << 16 | minor << 8 | patch; 0: not known */
+	__u32 bytes;	   /* of text */
+	__u32 inputs_lost; /* ops, since OBSERVING, whose inputs had no room, or were too many */
+	char text[];	   /* "path of libtorch_cpu\0why it is REFUSED\0" */
 };
 
 struct gpt_agent_device {

@@ -46,6 +46,7 @@ enum gpt_loss_kind {
 /* Of other records of the agent; members of the receipt: X(member, name in the Chrome trace, kind, words) */
 #define GPT_RECORD_LOSSES(X)                                                                                           \
 	X(ranges_lost, nvtx_lost, ASIDE, "begins and ends of NVTX ranges not kept by the agent")                       \
-	X(ops_lost, ops_lost, ASIDE, "ops of PyTorch not kept by the agent")
+	X(ops_lost, ops_lost, ASIDE, "ops of PyTorch not kept by the agent")                                           \
+	X(op_inputs_lost, op_inputs_lost, ASIDE, "inputs of PyTorch ops not kept by the agent")
 
 #endif

@@ -181,6 +181,13 @@ LOG_FN void log_agent_op_name(struct log_builder *log, uint32_t name, const char
 	log_put(log, GPT_AGENT_NAME, &record, sizeof(record), text, strlen(text));
 }
 
+LOG_FN void log_agent_op_inputs(struct log_builder *log, uint32_t inputs, const char *text)
+{
+	struct gpt_agent_name record = {.id = inputs | GPT_AGENT_NAME_OF_INPUTS, .bytes = (uint32_t)strlen(text)};
+
+	log_put(log, GPT_AGENT_NAME, &record, sizeof(record), text, strlen(text));
+}
+
 /* An op from `name`, which has a record before it. */
 LOG_FN void log_agent_op(struct log_builder *log, const struct gpt_agent_op *op)
 {

@@ -57,7 +57,13 @@ static struct ops_log ops_log_begin(void)
 	for (uint32_t i = 1; i < sizeof(names) / sizeof(names[0]); i++)
 		log_agent_op_name(&ops.log, i, names[i]);
 	log_agent_ops(&ops.log, GPT_AGENT_OPS_OBSERVING, 0, "");
-	ops_log_op(&ops, (struct gpt_agent_op){.start_ns = 115, .end_ns = 148, .name = 3, .sequence = 7, .thread = 1});
+	log_agent_op_inputs(&ops.log, 1, "[[8], []] [\"float\", \"Scalar\"] [[1], []] [\"\", \"0.5\"]");
+	ops_log_op(&ops, (struct gpt_agent_op){.start_ns = 115,
+					       .end_ns = 148,
+					       .name = 3,
+					       .sequence = 7,
+					       .thread = 1,
+					       .inputs = 1 | GPT_AGENT_NAME_OF_INPUTS});
 	ops_log_op(&ops, (struct gpt_agent_op){.start_ns = 110, .end_ns = 150, .name = 2, .sequence = 7, .thread = 1});
 	ops_log_op(&ops,
 		   (struct gpt_agent_op){

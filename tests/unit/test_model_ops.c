@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Ops of PyTorch in the model: their order and nesting, and which op a call was made in. */
 #include "model_of.h"
+#include "model/op_inputs.h"
 
 static void begin(struct log_builder *log)
 {
@@ -110,6 +111,106 @@ static void what_a_record_says_of_an_op_is_kept(void **state)
 	assert_int_equal(model->ops[0].forward_thread, 1);
 	assert_int_equal(model->ops[0].scope, GPT_AGENT_OP_BACKWARD_FUNCTION);
 	model_free(model);
+}
+
+#define INPUTS "[[4], []] [\"float\", \"Scalar\"] [[1], []] [\"\", \"1\"]"
+
+static const char *inputs_of(const struct model *model, uint32_t op)
+{
+	return model->ops[op].inputs == NONE ? NULL : model->strings[model->ops[op].inputs];
+}
+
+static void inputs_of_an_op_are_those_that_its_number_stands_for(void **state)
+{
+	struct log_builder log;
+	struct model *model;
+
+	begin(&log);
+	log_agent_op_inputs(&log, 9, INPUTS);
+	log_agent_op(&log, &(struct gpt_agent_op){.start_ns = 100, .end_ns = 120, .tid = TID, .name = INNER});
+	log_agent_op(&log, &(struct gpt_agent_op){.start_ns = 130,
+						  .end_ns = 140,
+						  .tid = TID,
+						  .name = INNER,
+						  .inputs = 9 | GPT_AGENT_NAME_OF_INPUTS});
+	log_agent_op(&log, &(struct gpt_agent_op){.start_ns = 150,
+						  .end_ns = 160,
+						  .tid = TID,
+						  .name = INNER,
+						  .inputs = 8 | GPT_AGENT_NAME_OF_INPUTS});
+	log_end(&log, 1000);
+	model = model_of(&log);
+	assert_null(inputs_of(model, 0));
+	assert_string_equal(inputs_of(model, 1), INPUTS);
+	assert_null(inputs_of(model, 2)); /* nobody told what 8 is */
+	assert_int_equal(model_source(model)->receipt.bad_records, 0);
+	model_free(model);
+}
+
+static void inputs_that_are_no_arrays_are_counted_and_left_out(void **state)
+{
+	struct log_builder log;
+	struct model *model;
+
+	begin(&log);
+	log_agent_op_inputs(&log, 9, "[] [] []");
+	log_agent_op(&log, &(struct gpt_agent_op){.start_ns = 130,
+						  .end_ns = 140,
+						  .tid = TID,
+						  .name = INNER,
+						  .inputs = 9 | GPT_AGENT_NAME_OF_INPUTS});
+	log_end(&log, 1000);
+	model = model_of(&log);
+	assert_null(inputs_of(model, 0));
+	assert_int_equal(model_source(model)->receipt.bad_records, 1);
+	model_free(model);
+}
+
+static bool is_inputs(const char *text)
+{
+	struct op_inputs_part_text parts[OP_INPUTS_PARTS];
+
+	return op_inputs_split(text, strlen(text), parts);
+}
+
+static void inputs_have_four_parts(void **state)
+{
+	static const char text[] = "[[2, 3], [[1], []]] [\"float\", \"TensorList\"] [[3, 1], [[1], []]] [\"\", \"\"]";
+	struct op_inputs_part_text parts[OP_INPUTS_PARTS];
+
+	assert_true(op_inputs_split(text, sizeof(text) - 1, parts));
+	assert_memory_equal(parts[OP_INPUTS_DIMS].text, "[[2, 3], [[1], []]]", parts[OP_INPUTS_DIMS].size);
+	assert_memory_equal(parts[OP_INPUTS_TYPES].text, "[\"float\", \"TensorList\"]", parts[OP_INPUTS_TYPES].size);
+	assert_memory_equal(parts[OP_INPUTS_STRIDES].text, "[[3, 1], [[1], []]]", parts[OP_INPUTS_STRIDES].size);
+	assert_memory_equal(parts[OP_INPUTS_CONCRETE].text, "[\"\", \"\"]", parts[OP_INPUTS_CONCRETE].size);
+	assert_true(is_inputs("[] [] [] []"));
+	assert_true(is_inputs("[[-1]] [\"\"] [[0]] [\"-1e+20\"]"));
+}
+
+static void what_could_not_stand_in_a_json_file_is_no_inputs(void **state)
+{
+	static const char *const wrong[] = {
+		"",
+		"[]",
+		"[] [] [] [] ",
+		"[] [] [] []]",
+		"[[[[1]]]] [] [] []", /* deeper than a list of tensors */
+		"[1] [] [] []",	      /* a number where an input stands */
+		"[[01]] [] [] []",    /* no number in JSON */
+		"[[1,]] [] [] []",
+		"[[1] [] [] []",
+		"[\"a\"] [] [] []",
+		"[] [float] [] []",
+		"[] [[\"float\"]] [] []",
+		"[] [] [] [\"a\\\"]", /* an escape */
+		"[] [] [] [\"a\n\"]",
+		"[] [] [] [\"a]",
+		"[[-]] [] [] []",
+	};
+
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+		if (is_inputs(wrong[i]))
+			fail_msg("taken: %s", wrong[i]);
 }
 
 /* A stack of one frame, taken for the op of that number. */
@@ -369,6 +470,10 @@ int main(void)
 		cmocka_unit_test(ops_come_by_begin_with_the_outer_one_first),
 		cmocka_unit_test(each_thread_has_its_own),
 		cmocka_unit_test(what_a_record_says_of_an_op_is_kept),
+		cmocka_unit_test(inputs_of_an_op_are_those_that_its_number_stands_for),
+		cmocka_unit_test(inputs_that_are_no_arrays_are_counted_and_left_out),
+		cmocka_unit_test(inputs_have_four_parts),
+		cmocka_unit_test(what_could_not_stand_in_a_json_file_is_no_inputs),
 		cmocka_unit_test(an_op_has_the_stack_that_was_taken_for_it),
 		cmocka_unit_test(a_stack_of_long_before_an_op_is_not_its_own),
 		cmocka_unit_test(an_evaluation_has_the_number_of_the_node_inside_of_it),

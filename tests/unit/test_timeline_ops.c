@@ -34,6 +34,20 @@ static void an_op_has_its_times_and_arguments(void **state)
 	model_free(model);
 }
 
+static void an_op_has_its_inputs_where_they_were_recorded(void **state)
+{
+	struct model *model = ops_model();
+	struct kept kept = keep(model, -1);
+	const struct kept_slice *op = named(&kept, "aten::addmm");
+
+	assert_memory_equal(arg_of(op, TIMELINE_ARG_OP_DIMS)->json.text, "[[8], []] ", 10);
+	assert_int_equal(arg_of(op, TIMELINE_ARG_OP_DIMS)->json.size, 9);
+	assert_memory_equal(arg_of(op, TIMELINE_ARG_OP_CONCRETE)->json.text, "[\"\", \"0.5\"]", 12);
+	assert_null(arg_of(named(&kept, "aten::mm"), TIMELINE_ARG_OP_DIMS));
+	kept_free(&kept);
+	model_free(model);
+}
+
 static void what_a_program_named_is_of_another_category(void **state)
 {
 	struct model *model = ops_model();
@@ -150,6 +164,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_op_has_its_times_and_arguments),
+		cmocka_unit_test(an_op_has_its_inputs_where_they_were_recorded),
 		cmocka_unit_test(what_a_program_named_is_of_another_category),
 		cmocka_unit_test(ops_and_calls_of_a_thread_share_its_track),
 		cmocka_unit_test(calls_and_kernels_have_the_number_of_the_innermost_op),

@@ -29,6 +29,8 @@ static inline bool check_arg(const struct timeline *timeline, const struct timel
 	switch (types[arg->key]) {
 	case TIMELINE_TYPE_TEXT:
 		return arg->text;
+	case TIMELINE_TYPE_JSON:
+		return arg->json.size >= 2 && arg->json.text[0] == '[' && arg->json.text[arg->json.size - 1] == ']';
 	case TIMELINE_TYPE_FRAME:
 		return check_frame(timeline, arg->frame);
 	case TIMELINE_TYPE_STACK:

@@ -165,6 +165,7 @@ static void print_ops(const struct model *model)
 			" forward %" PRIu64 " overlaps %d truncated %d",
 			op->number, op->start_ns, op->end_ns, op->name == NONE ? "-" : model->strings[op->name],
 			op->thread, op->scope, op->sequence, op->forward_thread, op->overlaps, op->truncated);
+		fprintf(files[OPS], " inputs %s", op->inputs == NONE ? "-" : model->strings[op->inputs]);
 		print_stack(files[OPS], model, op->stack);
 		fprintf(files[OPS], " node %s", op->node == NONE ? "-" : model->strings[op->node]);
 		print_stack(files[OPS], model, op->forward);

@@ -18,6 +18,9 @@ bool gpt_add_name(struct builder *builder, const struct gpt_sender *sender, cons
 		return false;
 	if (name->id & GPT_AGENT_NAME_OF_OP)
 		builder_add_op_text(builder, sender->program, name->id, (struct text){name->text, name->bytes});
+	else if (name->id & GPT_AGENT_NAME_OF_INPUTS)
+		return builder_add_op_inputs(builder, sender->program, name->id,
+					     (struct text){name->text, name->bytes});
 	else
 		builder_add_name(builder, sender->program, name->id, (struct text){name->text, name->bytes});
 	return true;

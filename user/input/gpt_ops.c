@@ -13,6 +13,7 @@ bool gpt_add_op(struct builder *builder, const struct gpt_sender *sender, const 
 			    .forward_thread = event->forward_thread,
 			    .tid = event->tid,
 			    .name = event->name,
+			    .inputs = event->inputs & GPT_AGENT_NAME_OF_INPUTS ? event->inputs : 0,
 			    .stack = record->size >= sizeof(*event) ? event->stack : 0,
 			    .scope = event->scope,
 			    .async = event->flags & GPT_AGENT_OP_ASYNC,
@@ -27,7 +28,7 @@ bool gpt_add_op(struct builder *builder, const struct gpt_sender *sender, const 
 bool gpt_add_ops(struct builder *builder, const struct gpt_sender *sender, const struct gpt_record *record)
 {
 	const struct gpt_agent_ops *event = (const struct gpt_agent_ops *)record;
-	struct new_op_state state = {.lost = event->lost, .version = event->version};
+	struct new_op_state state = {.lost = event->lost, .inputs_lost = event->inputs_lost, .version = event->version};
 	size_t at = 0;
 
 	if (event->bytes > record->size - sizeof(*event) || event->state < GPT_AGENT_OPS_WAITING)

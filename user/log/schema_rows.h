@@ -413,7 +413,7 @@
 	F(S, state, state, "id")                                                                                       \
 	F(S, version, version, "id")                                                                                   \
 	F(S, bytes, bytes, "id")                                                                                       \
-	F(S, pad, pad, "raw")
+	F(S, inputs_lost, inputs_lost, "delta")
 
 /* ---- the types ---------------------------------------------------------------------------------------------- */
 

@@ -168,6 +168,8 @@ void builder_lose_ranges(struct builder *builder, struct program program, uint64
 
 /* What the keys of ops stand for, before the first op that has them. */
 void builder_add_op_text(struct builder *builder, struct program program, uint32_t key, struct text text);
+/* False: it is not such a text (op_inputs.h). */
+bool builder_add_op_inputs(struct builder *builder, struct program program, uint32_t key, struct text text);
 bool builder_add_op(struct builder *builder, struct program program, const struct new_op *op);
 void builder_add_op_state(struct builder *builder, struct program program, const struct new_op_state *state);
 

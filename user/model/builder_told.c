@@ -2,6 +2,7 @@
 /* What inputs tell (builder.h), each to the table that keeps it. */
 #include <string.h>
 
+#include "model/op_inputs.h"
 #include "model/tables.h"
 
 /*
@@ -390,9 +391,20 @@ void builder_add_op_text(struct builder *builder, struct program program, uint32
 	ops_add_text(&builder->ops, program, key, text);
 }
 
+bool builder_add_op_inputs(struct builder *builder, struct program program, uint32_t key, struct text text)
+{
+	struct op_inputs_part_text parts[OP_INPUTS_PARTS];
+
+	if (!op_inputs_split(text.bytes, text.size, parts))
+		return false;
+	ops_add_text(&builder->ops, program, key, text);
+	return true;
+}
+
 bool builder_add_op(struct builder *builder, struct program program, const struct new_op *op)
 {
 	uint32_t name = ops_text(&builder->ops, program, op->name);
+	uint32_t inputs = op->inputs ? ops_text(&builder->ops, program, op->inputs) : NONE;
 	enum told what;
 
 	if (op->end_ns < op->start_ns || builder->ops.arrivals.count >= NONE - 1)
@@ -404,9 +416,11 @@ bool builder_add_op(struct builder *builder, struct program program, const struc
 		ops_note_thread(&builder->ops, program, op->tid);
 	what = told(builder, program, 0, SOURCE_CLOCK_MONOTONIC, op->start_ns);
 	if (what == TOLD_LATE)
-		keep_late(builder, &(struct late){.kind = LATE_OP, .program = program, .op = *op, .name = name});
+		keep_late(
+			builder,
+			&(struct late){.kind = LATE_OP, .program = program, .op = *op, .name = name, .inputs = inputs});
 	else if (what == TOLD_NOW)
-		ops_add(&builder->ops, program, op, name);
+		ops_add(&builder->ops, program, op, name, inputs);
 	return true;
 }
 

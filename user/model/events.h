@@ -287,6 +287,7 @@ struct new_op {
 	uint32_t tid;		   /* that it began on, in the process's own pid namespace */
 	uint64_t stack;		   /* new_taken_stack.number, 0: none */
 	uint32_t name;		   /* key (builder_add_op_text) */
+	uint32_t inputs;	   /* key (builder_add_op_inputs), 0: none, or nobody asked */
 	uint8_t scope;		   /* enum gpt_agent_op_scope */
 	bool async;		   /* it is no part of the nesting of its thread */
 	bool open;
@@ -294,7 +295,8 @@ struct new_op {
 
 /* Whether ops are observed, as it was told at a time. */
 struct new_op_state {
-	uint64_t lost; /* ops, since it began to observe */
+	uint64_t lost;	      /* ops, since it began to observe */
+	uint64_t inputs_lost; /* ops whose inputs were lost, since then */
 	enum gpt_agent_ops_state state;
 	uint32_t version;   /* of PyTorch: major << 16 | minor << 8 | patch, 0: not known */
 	struct text detail; /* why it is refused */

@@ -24,7 +24,8 @@ enum late_kind {
 struct late {
 	uint64_t time_ns; /* about when it began, by CLOCK_MONOTONIC; 0: not known */
 	struct program program;
-	uint32_t name; /* of a kernel or an op, in the first reading's strings; NONE */
+	uint32_t name;	 /* of a kernel or an op, in the first reading's strings; NONE */
+	uint32_t inputs; /* of an op, the same */
 	enum late_kind kind;
 	union {
 		struct new_return back;

@@ -98,6 +98,7 @@ struct model_op {
 	uint64_t forward_thread; /* the same of the op that it is the backward of, 0: none */
 	uint32_t thread;
 	uint32_t name;	  /* model.strings, NONE: not known */
+	uint32_t inputs;  /* model.strings: see op_inputs.h, NONE: it has none, or they were not recorded */
 	uint32_t stack;	  /* model.stacks: of Python as it began, NONE: none, or not recorded */
 	uint32_t node;	  /* model.strings: the node of a backward pass that it is, or evaluates; NONE */
 	uint32_t forward; /* of a node: stack of the forward op that made it, NONE: not known */

@@ -59,7 +59,7 @@ void ops_note_thread(struct ops *ops, struct program program, uint32_t tid)
 	array_push(&ops->thread_names, ((struct op_thread_name){.process = program.process, .tid = tid}));
 }
 
-void ops_add(struct ops *ops, struct program program, const struct new_op *op, uint32_t name)
+void ops_add(struct ops *ops, struct program program, const struct new_op *op, uint32_t name, uint32_t inputs)
 {
 	struct op_arrival arrival = {
 		.process = program.process, .tid = op->tid, .space = program.space, .taken = op->stack};
@@ -72,11 +72,22 @@ void ops_add(struct ops *ops, struct program program, const struct new_op *op, u
 		.torch_thread = op->torch_thread,
 		.forward_thread = op->forward_thread,
 		.name = name,
+		.inputs = inputs,
 		.scope = op->scope,
 		.overlaps = op->async,
 		.truncated = op->open,
 	};
 	array_push(&ops->arrivals, arrival);
+}
+
+/* One that begins to observe anew counts from 0. */
+static void count_losses(struct ops *ops, struct op_losses *losses, const struct new_op_state *state)
+{
+	if (state->lost < losses->ops)
+		ops->lost.ops += losses->ops;
+	if (state->inputs_lost < losses->inputs)
+		ops->lost.inputs += losses->inputs;
+	*losses = (struct op_losses){state->lost, state->inputs_lost};
 }
 
 void ops_add_state(struct ops *ops, struct program program, const struct new_op_state *state)
@@ -85,11 +96,8 @@ void ops_add_state(struct ops *ops, struct program program, const struct new_op_
 	uint32_t index = *lookup_put(&ops->lost_of, program.space, 0, (uint32_t)ops->losses.count);
 
 	if (index == ops->losses.count)
-		array_push(&ops->losses, 0);
-	/* one that begins to observe anew counts from 0 */
-	if (state->lost < ops->losses.items[index])
-		ops->lost += ops->losses.items[index];
-	ops->losses.items[index] = state->lost;
+		array_push(&ops->losses, (struct op_losses){0});
+	count_losses(ops, &ops->losses.items[index], state);
 	/* that it stopped says nothing of what there was before */
 	if (state->state != GPT_AGENT_OPS_STOPPED || !process->ops_state)
 		process->ops_state = state->state;
@@ -98,12 +106,26 @@ void ops_add_state(struct ops *ops, struct program program, const struct new_op_
 	process->ops_detail = string_keep(ops->strings, state->detail.bytes, state->detail.size);
 }
 
+static uint64_t at_most(uint64_t lost)
+{
+	return lost < UINT32_MAX ? lost : UINT32_MAX;
+}
+
 uint64_t ops_lost(const struct ops *ops)
 {
-	uint64_t lost = ops->lost;
+	uint64_t lost = ops->lost.ops;
 
 	for (size_t i = 0; i < ops->losses.count; i++)
-		lost += ops->losses.items[i] < UINT32_MAX ? ops->losses.items[i] : UINT32_MAX;
+		lost += at_most(ops->losses.items[i].ops);
+	return lost;
+}
+
+uint64_t op_inputs_lost(const struct ops *ops)
+{
+	uint64_t lost = ops->lost.inputs;
+
+	for (size_t i = 0; i < ops->losses.count; i++)
+		lost += at_most(ops->losses.items[i].inputs);
 	return lost;
 }
 

@@ -29,6 +29,11 @@ struct op_thread_name {
 	uint32_t process, tid;
 };
 
+/* What the agent had no room for. */
+struct op_losses {
+	uint64_t ops, inputs;
+};
+
 struct ops {
 	struct process_table *processes;
 	struct string_pool *strings;
@@ -39,11 +44,11 @@ struct ops {
 	struct lookup threads;			   /* (process + 1, tid) to thread, NONE until ops_find_threads */
 	ARRAY(struct op_thread_name) thread_names; /* those of threads, as they were met */
 	struct lookup lost_of;			   /* (space, 0) to losses: what its latest session lost so far */
-	ARRAY(uint64_t) losses;
+	ARRAY(struct op_losses) losses;
 	struct forward_ops forwards;
-	uint64_t lost;	   /* in sessions that are over */
-	uint64_t number;   /* of the next one in order */
-	uint64_t until_ns; /* those that begin before this have been in a part */
+	struct op_losses lost; /* in sessions that are over */
+	uint64_t number;       /* of the next one in order */
+	uint64_t until_ns;     /* those that begin before this have been in a part */
 };
 
 void ops_init(struct ops *ops, struct process_table *processes, struct string_pool *strings,
@@ -54,11 +59,12 @@ void ops_free(struct ops *ops); /* all but the list, which is the model's */
 void ops_add_text(struct ops *ops, struct program program, uint32_t key, struct text text);
 uint32_t ops_text(const struct ops *ops, struct program program, uint32_t key);
 
-/* An op of that name, or that its thread has one. */
-void ops_add(struct ops *ops, struct program program, const struct new_op *op, uint32_t name);
+/* An op of that name and with such inputs, or that its thread has one. */
+void ops_add(struct ops *ops, struct program program, const struct new_op *op, uint32_t name, uint32_t inputs);
 void ops_note_thread(struct ops *ops, struct program program, uint32_t tid);
 void ops_add_state(struct ops *ops, struct program program, const struct new_op_state *state);
 uint64_t ops_lost(const struct ops *ops);
+uint64_t op_inputs_lost(const struct ops *ops); /* ops whose inputs were */
 
 /* The thread of an arrival; known: the ops of whoever has read the whole trace.  NONE. */
 uint32_t ops_thread_of(const struct ops *known, const struct op_arrival *arrival);

@@ -120,7 +120,8 @@ static void tell_late(struct builder *builder, const struct late *late)
 			   ((struct memory_arrival){.program = late->program, .memory = late->memory}));
 		break;
 	case LATE_OP:
-		ops_add(&builder->ops, late->program, &late->op, again(builder, late->name));
+		ops_add(&builder->ops, late->program, &late->op, again(builder, late->name),
+			again(builder, late->inputs));
 		break;
 	}
 }

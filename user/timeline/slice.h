@@ -7,6 +7,7 @@
 #define GPUTRACE_TIMELINE_SLICE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum timeline_category {
@@ -57,12 +58,18 @@ struct timeline_stream {
 	uint32_t stream; /* CUPTI's id, TIMELINE_NONE: none, or not known */
 };
 
+struct timeline_json {
+	const char *text; /* not terminated */
+	size_t size;
+};
+
 /* How the value of an argument is to be read: the member of the union below. */
 enum timeline_arg_type {
 	TIMELINE_TYPE_NUMBER,
 	TIMELINE_TYPE_SIGNED,
 	TIMELINE_TYPE_FRACTION, /* may be anything that a double can be */
 	TIMELINE_TYPE_TEXT,	/* of a target: any bytes but NUL */
+	TIMELINE_TYPE_JSON,	/* an array of JSON, checked */
 	TIMELINE_TYPE_TRIPLE,	/* x, y, z */
 	TIMELINE_TYPE_FRAME,
 	TIMELINE_TYPE_STACK,
@@ -140,7 +147,11 @@ enum timeline_arg_type {
 	X(OP_HANDLE, NUMBER, "Record function id") /* PyTorch's own number of it, 0: none */                           \
 	X(OP_SEQUENCE, SIGNED, "Sequence number")  /* autograd's */                                                    \
 	X(OP_FORWARD, NUMBER, "Fwd thread id")	   /* PyTorch's number of the thread of the forward op */              \
-	X(OP_INDEX, NUMBER, "Ev Idx")		   /* from 0, unique in the timeline */
+	X(OP_CONCRETE, JSON, "Concrete Inputs")	   /* "1", "" of each input; of a tensor "" */                         \
+	X(OP_TYPES, JSON, "Input type")		   /* "float", "Scalar" */                                             \
+	X(OP_STRIDES, JSON, "Input Strides")                                                                           \
+	X(OP_DIMS, JSON, "Input Dims")                                                                                 \
+	X(OP_INDEX, NUMBER, "Ev Idx") /* from 0, unique in the timeline */
 
 enum timeline_arg_key {
 #define TIMELINE_ARG_ENUMERATOR(enumerator, type, name) TIMELINE_ARG_##enumerator,
@@ -156,6 +167,7 @@ struct timeline_arg {
 		int64_t integer;
 		double fraction;
 		const char *text;
+		struct timeline_json json;
 		const uint32_t *triple; /* three */
 		const struct timeline_frame *frame;
 		const struct timeline_stack *stack;

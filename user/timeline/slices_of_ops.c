@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Ops of PyTorch, with the arguments that Kineto gives them, and where their arrows begin. */
+#include <string.h>
+
+#include "model/op_inputs.h"
 #include "timeline/members.h"
 #include "timeline/kinds.h"
 #include "timeline/visit.h"
@@ -18,6 +21,25 @@ static struct timeline_link link_to(struct visit *visit, const struct model_op *
 	};
 }
 
+/* In Kineto's order. */
+static void draft_inputs(struct draft *draft, const char *inputs)
+{
+	static const struct {
+		enum timeline_arg_key key;
+		enum op_inputs_part part;
+	} args[] = {{TIMELINE_ARG_OP_CONCRETE, OP_INPUTS_CONCRETE},
+		    {TIMELINE_ARG_OP_TYPES, OP_INPUTS_TYPES},
+		    {TIMELINE_ARG_OP_STRIDES, OP_INPUTS_STRIDES},
+		    {TIMELINE_ARG_OP_DIMS, OP_INPUTS_DIMS}};
+	struct op_inputs_part_text parts[OP_INPUTS_PARTS];
+
+	if (!op_inputs_split(inputs, strlen(inputs), parts))
+		return;
+	for (size_t i = 0; i < sizeof(args) / sizeof(args[0]); i++)
+		draft_arg(draft, args[i].key)->json =
+			(struct timeline_json){parts[args[i].part].text, parts[args[i].part].size};
+}
+
 static void visit_op(struct visit *visit, const struct model_op *op)
 {
 	const struct timeline *timeline = visit->timeline;
@@ -32,6 +54,8 @@ static void visit_op(struct visit *visit, const struct model_op *op)
 		draft_signed(&draft, TIMELINE_ARG_OP_SEQUENCE, op->sequence);
 		draft_number(&draft, TIMELINE_ARG_OP_FORWARD, op->forward_thread);
 	}
+	if (op->inputs != NONE)
+		draft_inputs(&draft, timeline->model->strings[op->inputs]);
 	draft_number(&draft, TIMELINE_ARG_OP_INDEX, op->number);
 	if (op->truncated)
 		draft_text(&draft, TIMELINE_ARG_END, "not seen");

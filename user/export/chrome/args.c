@@ -103,6 +103,9 @@ static void put_value(struct chrome *chrome, const struct timeline_slice *slice,
 	case TIMELINE_TYPE_TEXT:
 		sink_json(out, arg->text);
 		break;
+	case TIMELINE_TYPE_JSON:
+		sink_put(out, arg->json.text, arg->json.size);
+		break;
 	case TIMELINE_TYPE_TRIPLE:
 		put_triple(out, arg->triple);
 		break;

@@ -140,7 +140,7 @@ static bool is_named(const struct timeline *timeline, const struct model_loss *l
 {
 	if (loss->count || strcmp(loss->name, "ops_lost") == 0)
 		return loss->count || timeline->has_ops;
-	return strcmp(loss->name, "op_stacks_lost") != 0;
+	return strcmp(loss->name, "op_stacks_lost") != 0 && strcmp(loss->name, "op_inputs_lost") != 0;
 }
 
 static void put_receipt(struct chrome *chrome)
