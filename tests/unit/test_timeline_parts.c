@@ -307,7 +307,7 @@ static void ranges_keep_lane_and_number_over_parts(void **state)
 
 /* ---- errors ------------------------------------------------------------------------------------------------------ */
 
-/* Gives some parts, then an error. */
+/* Gives its part in so many rounds, then an error behind it. */
 struct broken {
 	struct trace trace;
 	const struct model *model;
@@ -316,17 +316,16 @@ struct broken {
 
 static const struct model *broken_next(struct trace *trace)
 {
+	struct broken *broken = (struct broken *)trace;
+
+	if (!broken->rounds--)
+		trace->error = -EIO;
 	return NULL;
 }
 
 static const struct model *broken_first(struct trace *trace)
 {
-	struct broken *broken = (struct broken *)trace;
-
-	if (broken->rounds--)
-		return broken->model;
-	trace->error = -EIO;
-	return NULL;
+	return ((struct broken *)trace)->model;
 }
 
 static const struct trace_kind kind_broken = {.first = broken_first, .next = broken_next};
