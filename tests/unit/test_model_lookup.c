@@ -3,6 +3,7 @@
 #include "model_of.h"
 
 #include "base/array.h"
+#include "model/corr_index.h"
 #include "model/lookup.h"
 #include "model/order.h"
 
@@ -43,6 +44,38 @@ static void whatever_is_put_in_a_table_is_found_again(void **state)
 	check_keys(1, 2, 20000, 16);
 	check_keys(1, 2, 20000, 4096);
 	check_keys(1, 20000, 2, 7);
+}
+
+static void a_call_is_found_by_its_correlation_id_wherever_it_moves(void **state)
+{
+	enum { SPACES = 3, COUNT = 1000 };
+	static uint32_t places[(SPACES + 1) * COUNT];
+	struct corr_index index;
+
+	corr_index_init(&index, 1);
+	assert_int_equal(corr_index_get(&index, 1, 7), UINT32_MAX);
+	for (uint32_t space = 1; space <= SPACES; space++)
+		for (uint32_t i = 0; i < COUNT; i++)
+			assert_int_equal(*corr_index_put(&index, space, UINT32_MAX - i * 3, space * COUNT + i),
+					 space * COUNT + i);
+	assert_int_equal(*corr_index_put(&index, 2, UINT32_MAX, 5), 2 * COUNT); /* what is there stays */
+	/* the first space goes, of the others all stay but those behind the 500th */
+	for (uint32_t i = 0; i < (SPACES + 1) * COUNT; i++)
+		places[i] = i / COUNT >= 2 && i % COUNT <= 500 ? i - COUNT : UINT32_MAX;
+	for (int round = 0; round < 2; round++) {
+		corr_index_move(&index, places);
+		for (uint32_t space = 1; space <= SPACES; space++)
+			for (uint32_t i = 0; i < COUNT; i++) {
+				uint32_t left = space * COUNT + i;
+
+				for (int k = 0; k <= round && left != UINT32_MAX; k++)
+					left = places[left];
+				assert_int_equal(corr_index_get(&index, space, UINT32_MAX - i * 3), left);
+			}
+		assert_true(index.pages.count <= (2 - (size_t)round) * (501 * 3 / CORR_PAGE + 1));
+	}
+	assert_int_equal(*corr_index_put(&index, 1, UINT32_MAX, 5), 5);
+	corr_index_free(&index);
 }
 
 static void bytes_of_every_length_have_their_own_hash(void **state)
@@ -136,6 +169,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(whatever_is_put_in_a_table_is_found_again),
+		cmocka_unit_test(a_call_is_found_by_its_correlation_id_wherever_it_moves),
 		cmocka_unit_test(bytes_of_every_length_have_their_own_hash),
 		cmocka_unit_test(sorting_is_stable_and_moves_whole_elements),
 		cmocka_unit_test(one_log_makes_one_model_each_time),

@@ -18,26 +18,24 @@ void calls_init(struct calls *calls, struct process_table *processes, struct sta
 	memset(calls, 0, sizeof(*calls));
 	calls->processes = processes;
 	calls->stacks = stacks;
-	lookup_init(&calls->by_corr, seed);
+	corr_index_init(&calls->by_corr, seed);
 }
 
 void calls_free(struct calls *calls)
 {
 	array_free(&calls->early_returns);
-	lookup_free(&calls->by_corr);
+	corr_index_free(&calls->by_corr);
 	free(calls->places);
 }
 
 uint32_t calls_find(const struct calls *calls, uint32_t space, uint32_t corr)
 {
-	uint32_t *call = corr ? lookup_get(&calls->by_corr, space, corr) : NULL;
-
-	return call ? *call : NONE;
+	return corr ? corr_index_get(&calls->by_corr, space, corr) : NONE;
 }
 
 bool calls_name(struct calls *calls, uint32_t space, uint32_t corr, uint32_t call)
 {
-	return *lookup_put(&calls->by_corr, space, corr, call) == call;
+	return *corr_index_put(&calls->by_corr, space, corr, call) == call;
 }
 
 static void set_stack(struct calls *calls, struct model_call *call, uint32_t space, const struct new_call *from)
@@ -95,7 +93,7 @@ static void count_call(struct calls *calls, uint32_t thread, uint64_t time_ns)
 static bool is_known(struct calls *calls, const struct new_call *event, struct program caller, uint32_t open,
 		     uint32_t index)
 {
-	uint32_t *known = lookup_put(&calls->by_corr, caller.space, event->corr, index);
+	uint32_t *known = corr_index_put(&calls->by_corr, caller.space, event->corr, index);
 
 	if (*known != index) /* the driver's call inside a runtime call that was seen already */
 		return true;
@@ -220,7 +218,7 @@ void calls_move(struct calls *calls, const uint32_t *places)
 {
 	uint32_t *open = calls->processes->open_calls.items;
 
-	lookup_move(&calls->by_corr, places);
+	corr_index_move(&calls->by_corr, places);
 	for (size_t i = 0; i < calls->processes->open_calls.count; i++)
 		if (open[i] != NONE)
 			open[i] = places[open[i]];

@@ -6,8 +6,8 @@
 #ifndef GPUTRACE_CALLS_H
 #define GPUTRACE_CALLS_H
 
+#include "model/corr_index.h"
 #include "model/events.h"
-#include "model/lookup.h"
 #include "model/model.h"
 #include "model/process_table.h"
 #include "model/stacks.h"
@@ -24,8 +24,8 @@ struct calls {
 	ARRAY(struct model_call) list;
 	ARRAY(struct model_args) args;
 	ARRAY(struct early_return) early_returns;
-	struct lookup by_corr; /* (space, correlation id) to the call's number as they came */
-	uint32_t *places;      /* by that number: where the call is in the sorted list; NULL: at its number */
+	struct corr_index by_corr; /* to the call's number as they came */
+	uint32_t *places;	   /* by that number: where the call is in the sorted list; NULL: at its number */
 	/* Of a second reading: */
 	uint32_t settled;     /* list[0 .. settled) were in earlier parts */
 	uint64_t handed_over; /* how many those had */

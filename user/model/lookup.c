@@ -114,6 +114,22 @@ static size_t capacity_again(const struct lookup *lookup)
 	return capacity > LOOKUP_FIRST_CAPACITY && lookup->count * 4 < capacity ? capacity / 2 : capacity;
 }
 
+void lookup_empty(struct lookup *lookup)
+{
+	size_t capacity;
+
+	if (!lookup->mask)
+		return;
+	capacity = capacity_again(lookup);
+	if (capacity <= lookup->mask) {
+		free(lookup->entries);
+		lookup->entries = xmalloc(capacity * sizeof(*lookup->entries));
+	}
+	memset(lookup->entries, 0, capacity * sizeof(*lookup->entries));
+	lookup->mask = capacity - 1;
+	lookup->count = 0;
+}
+
 void lookup_move(struct lookup *lookup, const uint32_t *places)
 {
 	struct lookup old = *lookup;

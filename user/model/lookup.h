@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * A hash table from (space, key) to a 32-bit index, for everything the log names by number: stacks, code
- * objects, correlation ids, threads.  Open addressing; entries are never removed, only overwritten.
+ * objects, threads.  Open addressing; entries are never removed, only overwritten.
  * The numbers come from targets, so the hash is seeded: a target cannot choose keys that collide.
  */
 #ifndef GPUTRACE_LOOKUP_H
@@ -31,6 +31,9 @@ uint32_t *lookup_get(const struct lookup *lookup, uint32_t space, uint64_t key);
 
 /* The same, made with `initial` when there is none. */
 uint32_t *lookup_put(struct lookup *lookup, uint32_t space, uint64_t key, uint32_t initial);
+
+/* Takes all entries out, to be filled with about as many again. */
+void lookup_empty(struct lookup *lookup);
 
 /* Replaces each value by places[value], and leaves out those that are NONE (UINT32_MAX) there. */
 void lookup_move(struct lookup *lookup, const uint32_t *places);

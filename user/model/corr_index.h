@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * From a correlation id of an address space to a 32-bit index.  CUPTI counts ids up, one for each call, so neighbours
+ * share a page: most of them are found in memory that the one before has brought near.
+ * The ids come from targets: pages are found by a seeded hash, and one that holds a single id is 264 bytes.
+ */
+#ifndef GPUTRACE_MODEL_CORR_INDEX_H
+#define GPUTRACE_MODEL_CORR_INDEX_H
+
+#include <stdint.h>
+
+#include "base/array.h"
+#include "model/lookup.h"
+
+#define CORR_PAGE 64u /* ids */
+
+struct corr_page {
+	uint32_t space, number;	    /* of which ids: number * CORR_PAGE and on */
+	uint32_t values[CORR_PAGE]; /* UINT32_MAX: none */
+};
+
+struct corr_index {
+	struct lookup by_number; /* (space, number) to index in pages */
+	ARRAY(struct corr_page) pages;
+};
+
+void corr_index_init(struct corr_index *index, uint64_t seed);
+void corr_index_free(struct corr_index *index);
+
+/* The value of an id, UINT32_MAX: none.  space > 0. */
+uint32_t corr_index_get(const struct corr_index *index, uint32_t space, uint32_t corr);
+
+/* Where the value of an id is, `initial` if there was none; valid until the next put. */
+uint32_t *corr_index_put(struct corr_index *index, uint32_t space, uint32_t corr, uint32_t initial);
+
+/* Replaces each value by places[value], and leaves out those that are UINT32_MAX there. */
+void corr_index_move(struct corr_index *index, const uint32_t *places);
+
+#endif
