@@ -74,6 +74,7 @@ static void prepare_track(struct wall_clock_track *track)
 		return;
 	qsort(track->samples.items, track->samples.count, sizeof(track->samples.items[0]), compare_samples);
 	array_push(&track->segments, 0);
+	track->latest.from_ns = 1;
 	for (uint32_t i = 1; i < track->samples.count; i++) {
 		if (!is_step(&track->samples.items[i - 1], &track->samples.items[i]))
 			continue;
@@ -135,6 +136,13 @@ static size_t nearest_sample(const struct wall_clock_track *track, size_t first,
 	return low;
 }
 
+static inline void compare_with_call(struct reading *reading, uint64_t not_before_ns)
+{
+	reading->too_early = not_before_ns > EARLY_SLACK_NS && reading->mono_ns < not_before_ns - EARLY_SLACK_NS;
+	if (not_before_ns && reading->mono_ns > not_before_ns)
+		reading->after_ns = reading->mono_ns - not_before_ns;
+}
+
 static struct reading read_segment(const struct wall_clock_track *track, size_t segment, uint64_t wall_ns,
 				   uint64_t not_before_ns)
 {
@@ -152,9 +160,7 @@ static struct reading read_segment(const struct wall_clock_track *track, size_t 
 		reading.outside_ns = samples[first - 1].mono_ns - reading.mono_ns;
 	if (segment + 1 < count && reading.mono_ns > samples[last + 1].mono_ns)
 		reading.outside_ns = reading.mono_ns - samples[last + 1].mono_ns;
-	reading.too_early = not_before_ns > EARLY_SLACK_NS && reading.mono_ns < not_before_ns - EARLY_SLACK_NS;
-	if (not_before_ns && reading.mono_ns > not_before_ns)
-		reading.after_ns = reading.mono_ns - not_before_ns;
+	compare_with_call(&reading, not_before_ns);
 	return reading;
 }
 
@@ -188,12 +194,79 @@ static uint64_t sample_error(const struct wall_clock_track *track, size_t index)
 	return add_saturated(sample->error_ns, residual);
 }
 
+/* ---- the sample that was used last ------------------------------------------------------------------------------- */
+
+/* Halfway between two samples, at which both are as near. */
+static uint64_t middle_of(const struct clock_sample *samples)
+{
+	return samples[0].mono_ns + (samples[1].mono_ns - samples[0].mono_ns) / 2;
+}
+
+/* Where the clock was set, more than the distance decides. */
+static void remember(struct wall_clock_track *track, size_t index)
+{
+	const struct clock_sample *sample = &track->samples.items[index];
+	struct wall_clock_latest *latest = &track->latest;
+
+	*latest = (struct wall_clock_latest){.from_ns = 1};
+	if (track->segments.count > 1)
+		return;
+	*latest = (struct wall_clock_latest){
+		.to_ns = UINT64_MAX, .sample = *sample, .error_ns = sample_error(track, index)};
+	if (index)
+		latest->from_ns = middle_of(sample - 1) + 1;
+	if (index + 1 < track->samples.count) {
+		latest->to_ns = middle_of(sample);
+		latest->to_ns -= latest->to_ns > 0;
+	}
+}
+
+/* The sample of a track that is the nearest to a time, if that is the one that was used last; else NULL. */
+static const struct clock_sample *latest_for(const struct wall_clock_track *track, uint64_t wall_ns)
+{
+	uint64_t mono_ns = wall_ns - (uint64_t)track->samples.items[0].offset_ns;
+
+	return mono_ns >= track->latest.from_ns && mono_ns <= track->latest.to_ns ? &track->latest.sample : NULL;
+}
+
+/* Nearly all times are read with the samples that were used last. */
+static bool read_by_latest(const struct wall_clock *clock, uint32_t agent, uint64_t wall_ns, uint64_t not_before_ns,
+			   const struct wall_clock_latest **latest)
+{
+	const struct wall_clock_track *tracks[] = {&clock->collector, &clock->agents.items[agent]};
+	struct reading readings[2];
+
+	for (size_t i = 0; i < 2; i++) {
+		const struct clock_sample *sample = tracks[i]->segments.count ? latest_for(tracks[i], wall_ns) : NULL;
+
+		if (!sample)
+			return false;
+		readings[i] = (struct reading){.track = tracks[i], .mono_ns = wall_ns - (uint64_t)sample->offset_ns};
+		readings[i].away_ns = apart(readings[i].mono_ns, sample->mono_ns);
+		compare_with_call(&readings[i], not_before_ns);
+	}
+	*latest = &tracks[is_better(&readings[1], &readings[0])]->latest;
+	return true;
+}
+
+/* ------------------------------------------------------------------------------------------------------------------ */
+
+static void count_error(struct wall_clock *clock, uint64_t error_ns)
+{
+	if (error_ns > clock->error_ns)
+		clock->error_ns = error_ns;
+}
+
 int64_t wall_clock_offset(struct wall_clock *clock, uint32_t agent, uint64_t wall_ns, uint64_t not_before_ns)
 {
 	struct wall_clock_track *tracks[] = {&clock->collector, agent != NONE ? &clock->agents.items[agent] : NULL};
+	const struct wall_clock_latest *latest;
 	struct reading best = {0};
-	uint64_t error;
 
+	if (agent != NONE && read_by_latest(clock, agent, wall_ns, not_before_ns, &latest)) {
+		count_error(clock, latest->error_ns);
+		return latest->sample.offset_ns;
+	}
 	for (size_t i = 0; i < 2; i++) {
 		struct reading chosen = {0};
 
@@ -206,13 +279,12 @@ int64_t wall_clock_offset(struct wall_clock *clock, uint32_t agent, uint64_t wal
 		if (!chosen.track)
 			continue;
 		tracks[i]->near = chosen.sample;
+		remember(tracks[i], chosen.sample);
 		if (is_better(&chosen, &best))
 			best = chosen;
 	}
 	if (!best.track) /* not one sample */
 		return 0;
-	error = sample_error(best.track, best.sample);
-	if (error > clock->error_ns)
-		clock->error_ns = error;
+	count_error(clock, sample_error(best.track, best.sample));
 	return best.track->samples.items[best.sample].offset_ns;
 }

@@ -13,12 +13,20 @@
 #include "base/array.h"
 #include "model/events.h"
 
+/* The sample that was used last, and for which times it is the nearest. */
+struct wall_clock_latest {
+	uint64_t from_ns, to_ns; /* both included, by the offset of the first sample; from > to: not known */
+	uint64_t error_ns;
+	struct clock_sample sample;
+};
+
 /* Samples of one source: the collector, or the agent of one process. */
 struct wall_clock_track {
 	ARRAY(struct clock_sample) samples; /* by mono_ns once prepared */
 	ARRAY(uint32_t) segments;	    /* first sample of each stretch without a step */
 	uint64_t steps;
 	size_t near; /* sample used last: the next time is nearly always close to it */
+	struct wall_clock_latest latest;
 };
 
 struct wall_clock {
