@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "base/array.h"
 #include "model/order.h"
 
 bool builder_add_gpu_work(struct builder *builder, struct program program, const struct new_gpu_work *work)
@@ -29,21 +30,25 @@ bool builder_add_gpu_work(struct builder *builder, struct program program, const
 
 void gpu_work_add(struct builder *builder, struct program program, const struct new_gpu_work *work, uint32_t name)
 {
-	union gpu_slot slot;
+	struct gpu_work *gpu = &builder->gpu;
+	struct gpu_arrival *arrival;
 
-	slot.arrival.work = *work;
-	slot.arrival.program = program;
-	slot.arrival.name = name;
+	gpu->arrivals.items = array_reserve(gpu->arrivals.items, sizeof(*gpu->arrivals.items), gpu->arrivals.count, 1,
+					    &gpu->arrivals.capacity);
+	arrival = &gpu->arrivals.items[gpu->arrivals.count++].arrival;
+	arrival->work = *work;
+	arrival->program = program;
+	arrival->name = name;
 	/* a second reading looks for it when the calls of the part are in order */
-	slot.arrival.call = builder->first ? NONE : calls_find(&builder->calls, program.space, work->corr);
-	array_push(&builder->gpu.arrivals, slot);
+	arrival->call = builder->first ? NONE : calls_find(&builder->calls, program.space, work->corr);
 }
 
 /* All but its call, its times and whose node it is. */
-static struct model_gpu operation_of(const struct builder *builder, const struct gpu_arrival *arrival)
+static void set_operation(struct model_gpu *op, const struct builder *builder, const struct gpu_arrival *arrival)
 {
 	const struct new_gpu_work *work = &arrival->work;
-	struct model_gpu op = {
+
+	*op = (struct model_gpu){
 		.bytes = work->bytes,
 		.next = NONE,
 		.process = arrival->program.process,
@@ -66,14 +71,12 @@ static struct model_gpu operation_of(const struct builder *builder, const struct
 		.to = work->to,
 		.channel_type = work->channel_type,
 		.priority = work->priority};
-
-	memcpy(op.grid, work->grid, sizeof(op.grid));
-	memcpy(op.block, work->block, sizeof(op.block));
-	memcpy(op.cluster, work->cluster, sizeof(op.cluster));
-	return op;
+	memcpy(op->grid, work->grid, sizeof(op->grid));
+	memcpy(op->block, work->block, sizeof(op->block));
+	memcpy(op->cluster, work->cluster, sizeof(op->cluster));
 }
 
-/* False: it is work of a call that was made before or after the trace. */
+/* False: it is work of a call that was made before or after the trace.  The two do not share memory. */
 static bool join_one(struct builder *builder, const struct gpu_arrival *arrival, struct model_gpu *op)
 {
 	const struct new_gpu_work *work = &arrival->work;
@@ -81,7 +84,7 @@ static bool join_one(struct builder *builder, const struct gpu_arrival *arrival,
 	struct clock_span span = {0};
 	uint32_t corr;
 
-	*op = operation_of(builder, arrival);
+	set_operation(op, builder, arrival);
 	op->call = arrival->call != NONE ? calls_place_of(&builder->calls, arrival->call)
 					 : calls_place(&builder->calls, program.space, work->corr);
 	if (op->call == NONE && api_activity_is_outside(&known(builder)->api_activities, program.process, work->corr))
@@ -163,16 +166,19 @@ static void join_arrivals(struct builder *builder, uint64_t until_ns)
 	bool in_doubt = until_ns != UINT64_MAX && wall_clock_steps(&builder->first->clock);
 	size_t waiting = 0;
 
+	if (!gpu->arrivals.count)
+		return;
+	gpu->joined.items = array_reserve(gpu->joined.items, sizeof(*gpu->joined.items), gpu->joined.count,
+					  gpu->arrivals.count, &gpu->joined.capacity);
 	for (size_t i = 0; i < gpu->arrivals.count; i++) {
-		struct gpu_arrival arrival = gpu->arrivals.items[i].arrival;
-		struct model_gpu op;
+		struct model_gpu *op = &gpu->joined.items[gpu->joined.count];
 
-		if (!join_one(builder, &arrival, &op))
+		if (!join_one(builder, &gpu->arrivals.items[i].arrival, op))
 			continue;
-		if (op.call == NONE && op.corr && op.end_ns && (op.start_ns >= until_ns || in_doubt))
-			gpu->arrivals.items[waiting++].arrival = arrival;
-		else
-			array_push(&gpu->joined, op);
+		if (op->call != NONE || !op->corr || !op->end_ns || (op->start_ns < until_ns && !in_doubt))
+			gpu->joined.count++;
+		else if (waiting++ < i)
+			gpu->arrivals.items[waiting - 1] = gpu->arrivals.items[i];
 	}
 	gpu->arrivals.count = waiting;
 }

@@ -93,13 +93,13 @@ size_t leave_out_outside(const struct builder *builder, struct model_gpu *ops, s
 	size_t kept = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		struct model_gpu op = ops[i];
-		const struct corr_range *range = &ranges[op.process];
+		const struct corr_range *range = &ranges[ops[i].process];
 
-		if (is_outside(builder, range, &op))
+		if (is_outside(builder, range, &ops[i]))
 			continue;
-		op.before = is_older(builder, range, &op);
-		ops[kept++] = op;
+		ops[i].before = is_older(builder, range, &ops[i]);
+		if (kept++ < i)
+			ops[kept - 1] = ops[i];
 	}
 	free(ranges);
 	return kept;

@@ -2,6 +2,7 @@
 /* A stable merge sort that leaves alone what is in order: most of a log is. */
 #include "model/order.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 #include "base/array.h"
@@ -21,13 +22,35 @@ static void insertion_sort(struct order_key *keys, size_t count)
 	}
 }
 
-/* Merges keys[0..middle) with keys[middle..count); only the left half is copied. */
+/* How many of the keys in order are not later than this, or are earlier. */
+static size_t count_until(const struct order_key *keys, size_t count, uint64_t time_ns, bool included)
+{
+	size_t low = 0;
+
+	while (low < count) {
+		size_t middle = low + (count - low) / 2;
+
+		if (keys[middle].time_ns < time_ns || (included && keys[middle].time_ns == time_ns))
+			low = middle + 1;
+		else
+			count = middle;
+	}
+	return low;
+}
+
+/* Merges keys[0..middle) with keys[middle..count), of which only what overlaps is looked at, and the left half of that
+ * copied. */
 static void merge(struct order_key *keys, size_t middle, size_t count, struct order_key *spare)
 {
-	size_t left = 0, right = middle, out = 0;
+	size_t left = 0, right, out = 0, first;
 
 	if (keys[middle - 1].time_ns <= keys[middle].time_ns)
 		return;
+	first = count_until(keys, middle, keys[middle].time_ns, true);
+	count = middle + count_until(keys + middle, count - middle, keys[middle - 1].time_ns, false);
+	keys += first;
+	right = middle -= first;
+	count -= first;
 	memcpy(spare, keys, middle * sizeof(*keys));
 	while (left < middle && right < count)
 		keys[out++] = keys[right].time_ns < spare[left].time_ns ? keys[right++] : spare[left++];
