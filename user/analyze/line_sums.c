@@ -97,6 +97,56 @@ static void sum_totals(struct line_sums *sums, const struct tally *stacks, struc
 	free(stamps);
 }
 
+/* The innermost line of a stack that is no library's, NONE. */
+static uint32_t user_line(const struct line_sums *sums, struct lines *lines, const struct tally_key *key)
+{
+	const struct model *model = sums->model;
+	const struct model_stack *stack;
+
+	if (key->part[0] >= CALLER_NO_FRAME)
+		return NONE;
+	stack = &model->stacks[key->part[0]];
+	for (uint32_t i = 0; i < stack->depth; i++) {
+		uint32_t line = line_of(lines, model->stack_frames[stack->first + i]);
+
+		if (!line_is_library(lines, line))
+			return line;
+	}
+	return NONE;
+}
+
+/* own: the index of each line's row + 1. */
+static void find_user_lines(struct line_sums *sums, const struct tally *stacks, struct lines *lines, struct tally *own)
+{
+	struct tally users = {0}; /* line, line of the user's own code */
+
+	for (size_t i = 0; i < stacks->count; i++) {
+		const struct tally_key *key = &stacks->entries[i].key;
+		uint32_t line = own_line(sums, lines, key);
+		uint32_t user = line_is_library(lines, line) ? user_line(sums, lines, key) : NONE;
+		struct tally_entry *sum;
+
+		if (user == NONE)
+			continue;
+		sum = tally_at(&users, (struct tally_key){{line, user}});
+		sum->ns += stacks->entries[i].ns;
+		sum->count += stacks->entries[i].count;
+	}
+	if (users.count) {
+		struct tally_entry *sorted = tally_sorted(&users, false);
+
+		for (size_t i = 0; i < users.count; i++) {
+			const uint32_t *pair = sorted[i].key.part;
+			struct line_row *row = &sums->rows[tally_at(own, (struct tally_key){{pair[0]}})->more - 1];
+
+			if (!row->user_lines++)
+				row->user_line = pair[1];
+		}
+		free(sorted);
+	}
+	tally_free(&users);
+}
+
 static void sum_own(struct line_sums *sums, const struct tally *stacks, struct lines *lines)
 {
 	struct tally own = {0}; /* line; more: index of the row + 1 */
@@ -108,7 +158,8 @@ static void sum_own(struct line_sums *sums, const struct tally *stacks, struct l
 		struct line_row *row;
 
 		if (!line->more) {
-			sums->rows[sums->count] = (struct line_row){.line = line->key.part[0], .process = NONE};
+			sums->rows[sums->count] =
+				(struct line_row){.line = line->key.part[0], .process = NONE, .user_line = NONE};
 			line->more = ++sums->count;
 		}
 		row = &sums->rows[line->more - 1];
@@ -116,6 +167,7 @@ static void sum_own(struct line_sums *sums, const struct tally *stacks, struct l
 		row->launches += entry->count;
 		process_note(&row->process, entry->key.part[1]);
 	}
+	find_user_lines(sums, stacks, lines, &own);
 	tally_free(&own);
 }
 

@@ -15,6 +15,9 @@ struct line_row {
 	uint32_t process; /* of its own part, or where rows are by total of that; PROCESS_MANY: several */
 	uint64_t self, total;
 	uint64_t launches; /* of its own part */
+	/* of a library's line: that of the user's own code which is innermost on most of its own part, NONE */
+	uint32_t user_line;
+	uint32_t user_lines; /* how many different ones there are */
 };
 
 struct line_sums {

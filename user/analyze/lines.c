@@ -55,6 +55,17 @@ static void mark_ambiguous(struct lines *lines)
 	free(sorted);
 }
 
+static bool is_library(const char *file)
+{
+	static const char *const marks[] = {"/site-packages/", "/dist-packages/", "/lib/python",      "/lib64/python",
+					    "/torchinductor_", "/torch/_dynamo/", "/torch/_inductor/"};
+
+	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
+		if (strstr(file, marks[i]))
+			return true;
+	return *file == '<';
+}
+
 void lines_make(struct lines *lines, const struct callers *callers)
 {
 	const struct model *model = callers->model;
@@ -73,8 +84,10 @@ void lines_make(struct lines *lines, const struct callers *callers)
 		const struct model_code *code = &model->codes[frame->code];
 		struct line line = {.file = code->file, .function = code->name, .number = frame->line};
 
-		if (!i || by_line(&order[i - 1], &order[i], (void *)model))
+		if (!i || by_line(&order[i - 1], &order[i], (void *)model)) {
+			line.library = is_library(line.file);
 			array_push(&lines->all, line);
+		}
 		lines->of_frame[order[i]] = (uint32_t)lines->all.count - 1;
 	}
 	mark_ambiguous(lines);
@@ -92,7 +105,7 @@ void lines_free(struct lines *lines)
 
 static uint32_t add_reason(struct lines *lines, char *reason)
 {
-	struct line line = {.file = "", .function = "", .reason = reason};
+	struct line line = {.file = "", .function = "", .reason = reason, .library = true};
 
 	array_push(&lines->all, line);
 	return (uint32_t)lines->all.count - 1;
@@ -199,17 +212,4 @@ char *line_label(const struct lines *lines, uint32_t number)
 const char *line_function(const struct lines *lines, uint32_t number)
 {
 	return lines->all.items[number].function;
-}
-
-bool line_is_library(const struct lines *lines, uint32_t number)
-{
-	static const char *const marks[] = {"/site-packages/", "/dist-packages/", "/lib/python", "/lib64/python"};
-	const struct line *line = &lines->all.items[number];
-
-	if (line->reason || *line->file == '<')
-		return true;
-	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
-		if (strstr(line->file, marks[i]))
-			return true;
-	return false;
 }

@@ -20,6 +20,7 @@ struct line {
 	uint32_t number;
 	char *reason;	/* not NULL: no Python line, and why */
 	bool ambiguous; /* another file has the same last component */
+	bool library;	/* see line_is_library */
 };
 
 struct lines {
@@ -49,7 +50,10 @@ char *line_label(const struct lines *lines, uint32_t line);
 /* Function, or "" for a line without Python. */
 const char *line_function(const struct lines *lines, uint32_t line);
 
-/* Code that people install rather than write, and what the interpreter runs without a file. */
-bool line_is_library(const struct lines *lines, uint32_t line);
+/* Code that people install rather than write, what PyTorch compiles, and what the interpreter runs without a file. */
+static inline bool line_is_library(const struct lines *lines, uint32_t line)
+{
+	return lines->all.items[line].library;
+}
 
 #endif

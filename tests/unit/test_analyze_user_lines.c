@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The innermost line of the user's own code beside that of a library. */
+#include "analyzed.h"
+#include "report_of.h"
+
+#define LINEAR "/usr/lib/python3/dist-packages/torch/nn/modules/linear.py"
+
+struct frames_log {
+	struct log_builder log;
+	uint64_t code, time_ns;
+	uint32_t corr;
+};
+
+static struct frames_log frames_log_begin(void)
+{
+	struct frames_log frames = {.code = 0xc0de00, .time_ns = 1000};
+
+	log_begin(&frames.log, 10, 0);
+	log_process(&frames.log, PID, 1, 20, 15, 0x30c, "python3", "", "", "");
+	log_batch(&frames.log, PID, TID, 900000);
+	log_agent_name(&frames.log, 1, "kernel");
+	return frames;
+}
+
+/* A kernel that was launched by functions of those files, the innermost first, each on its 13th line. */
+static void launch(struct frames_log *frames, uint64_t gpu_ns, const char *const files[])
+{
+	struct gpt_pyframe stack[8];
+	uint64_t id = frames->code;
+	uint32_t depth = 0;
+
+	for (; files[depth]; depth++) {
+		stack[depth] = (struct gpt_pyframe){.code = frames->code, .lasti = 6};
+		log_function(&frames->log, PID, frames->code++, depth ? "main" : "forward", files[depth], 10);
+	}
+	log_stack(&frames->log, PID, id, depth, stack);
+	log_launch(&frames->log, PID, TID, frames->time_ns, id, ++frames->corr);
+	log_batch(&frames->log, PID, TID, 900000);
+	log_agent_kernel(&frames->log, (struct gpt_agent_kernel){.start_wall_ns = frames->time_ns + 100,
+								 .end_wall_ns = frames->time_ns + 100 + gpu_ns,
+								 .corr = frames->corr,
+								 .name = 1});
+	frames->time_ns += 10000;
+}
+
+#define LAUNCH(frames, gpu_ns, ...) launch(frames, gpu_ns, (const char *const[]){__VA_ARGS__, NULL})
+
+static void analyze_frames(struct frames_log *frames, struct model **model, struct analyses *all)
+{
+	log_end(&frames->log, 1000000);
+	*model = model_of(&frames->log);
+	analyze_model(all, *model, ANALYZE_GPU_LINES);
+}
+
+static void a_librarys_line_has_the_innermost_of_the_users_own_beside_it(void **state)
+{
+	struct frames_log frames = frames_log_begin();
+	struct analyses all;
+	struct model *model;
+
+	LAUNCH(&frames, 500, LINEAR, "/usr/lib/python3.12/site-packages/torch/nn/modules/module.py", "/src/model.py",
+	       "/src/train.py");
+	analyze_frames(&frames, &model, &all);
+	assert_int_equal(all.gpu_lines.count, 1);
+	assert_line(&all, all.gpu_lines.rows[0].line, "linear.py:13 forward");
+	assert_line(&all, all.gpu_lines.rows[0].user_line, "model.py:13 main");
+	assert_int_equal(all.gpu_lines.rows[0].user_lines, 1);
+	analyses_free(&all);
+	model_free(model);
+}
+
+static void of_several_lines_of_the_users_own_it_is_the_one_with_most_time(void **state)
+{
+	struct frames_log frames = frames_log_begin();
+	struct analyses all;
+	struct model *model;
+
+	LAUNCH(&frames, 500, LINEAR, "/src/one.py");
+	LAUNCH(&frames, 700, LINEAR, "/src/two.py");
+	LAUNCH(&frames, 300, LINEAR, "/src/one.py");
+	analyze_frames(&frames, &model, &all);
+	assert_int_equal(all.gpu_lines.count, 1);
+	assert_line(&all, all.gpu_lines.rows[0].user_line, "one.py:13 main");
+	assert_int_equal(all.gpu_lines.rows[0].user_lines, 2);
+	analyses_free(&all);
+	model_free(model);
+}
+
+static void a_line_of_the_users_own_and_one_without_any_have_none_beside_them(void **state)
+{
+	struct frames_log frames = frames_log_begin();
+	struct analyses all;
+	struct model *model;
+
+	LAUNCH(&frames, 500, "/src/one.py", "/src/two.py");
+	LAUNCH(&frames, 400, LINEAR, LINEAR);
+	log_launch(&frames.log, PID, TID, 90000, 0, 0);
+	analyze_frames(&frames, &model, &all);
+	for (size_t i = 0; i < all.gpu_lines.count; i++)
+		assert_int_equal(all.gpu_lines.rows[i].user_line, NONE);
+	analyses_free(&all);
+	model_free(model);
+}
+
+static void code_that_compilers_generate_is_no_code_of_the_users_own(void **state)
+{
+	static const char *const generated[] = {
+		"/tmp/torchinductor_root/ab/cabcdef.py",
+		"/src/pytorch/torch/_inductor/output_code.py",
+		"/src/pytorch/torch/_dynamo/eval_frame.py",
+		"<eval_with_key>.3",
+	};
+
+	for (size_t i = 0; i < sizeof(generated) / sizeof(generated[0]); i++) {
+		struct frames_log frames = frames_log_begin();
+		struct analyses all;
+		struct model *model;
+
+		LAUNCH(&frames, 500, generated[i], "/src/one.py");
+		analyze_frames(&frames, &model, &all);
+		assert_line(&all, all.gpu_lines.rows[0].user_line, "one.py:13 main");
+		analyses_free(&all);
+		model_free(model);
+	}
+}
+
+static void the_report_has_a_column_for_it(void **state)
+{
+	struct frames_log frames = frames_log_begin();
+	char *text;
+
+	LAUNCH(&frames, 700000, LINEAR, "/src/one.py");
+	LAUNCH(&frames, 200000, LINEAR, "/src/two.py");
+	LAUNCH(&frames, 100000, "/src/own.py");
+	text = report_of(&frames.log);
+	assert_non_null(strstr(text, "launches  line          function  <- your own code\n"));
+	assert_non_null(strstr(text, "  linear.py:13  forward   <- one.py:13 main (and 1 more)\n"));
+	assert_non_null(strstr(text, "  own.py:13     forward\n"));
+	free(text);
+}
+
+static void a_report_without_such_lines_has_no_such_column(void **state)
+{
+	struct frames_log frames = frames_log_begin();
+	char *text;
+
+	LAUNCH(&frames, 700000, "/src/own.py", "/src/two.py");
+	text = report_of(&frames.log);
+	assert_null(strstr(text, "<- "));
+	free(text);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_librarys_line_has_the_innermost_of_the_users_own_beside_it),
+		cmocka_unit_test(of_several_lines_of_the_users_own_it_is_the_one_with_most_time),
+		cmocka_unit_test(a_line_of_the_users_own_and_one_without_any_have_none_beside_them),
+		cmocka_unit_test(code_that_compilers_generate_is_no_code_of_the_users_own),
+		cmocka_unit_test(the_report_has_a_column_for_it),
+		cmocka_unit_test(a_report_without_such_lines_has_no_such_column),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
