@@ -54,10 +54,11 @@ static uint32_t thread_place(const struct model_call *call)
 	return none ? call->thread : call->thread | NOT_KNOWN;
 }
 
-/* The innermost frame of the call that became a graph's node; model.frames, NONE. */
-static uint32_t captured_frame(const struct model *model, const struct model_call *captured)
+/* The innermost frame that the call which became a graph's node is put on; model.frames, NONE. */
+static uint32_t captured_frame(const struct stack_sums *all, const struct model_call *captured)
 {
-	uint32_t stack = captured ? captured->stack : NONE;
+	const struct model *model = all->model;
+	uint32_t stack = captured ? attributed_stack(all->attribution, captured) : NONE;
 
 	return stack == NONE || !model->stacks[stack].depth ? NONE : model->stack_frames[model->stacks[stack].first];
 }
@@ -101,7 +102,7 @@ void stack_sums_add_gpu(struct stack_sums *all, const struct gpu_event *event)
 	struct tally_key unseen = {{event->op->process, NONE, NONE, NONE}};
 	bool on_captured = is_on_captured(all, event);
 	const struct model_call *call = on_captured ? event->captured : event->launch;
-	uint32_t captured = on_captured ? CAPTURED : captured_frame(all->model, event->captured), api;
+	uint32_t captured = on_captured ? CAPTURED : captured_frame(all, event->captured), api;
 	uint64_t ns = gpu_ns(event->op);
 
 	if (!ns)
@@ -117,7 +118,7 @@ void stack_sums_add_call(struct stack_sums *all, const struct call_event *event)
 {
 	if (call_is_work(event->call))
 		add(all, place_of(all, event->call), event->call->api, event->operation,
-		    captured_frame(all->model, event->captured), 1);
+		    captured_frame(all, event->captured), 1);
 }
 
 struct stack_row stack_sums_row(const struct stack_sums *all, size_t index)
