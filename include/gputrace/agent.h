@@ -356,8 +356,10 @@ struct gpt_agent_op {
 	__u8 scope;	      /* enum gpt_agent_op_scope */
 	__u8 flags;	      /* enum gpt_agent_op_flag */
 	__u16 pad;
-	__u32 pad2;
-	__u64 stack; /* gpt_stack_at.number, 0: none was taken; logs of before do not have it */
+	__u32 collective;	   /* gpt_agent_name.id of a text (enum gpt_collective_field), 0: it is none */
+	__u64 stack;		   /* gpt_stack_at.number, 0: none was taken; logs of before do not have it */
+	__s64 collective_sequence; /* of the collective in its process group, -1: not known; logs of before do not have
+				      it */
 };
 
 #define GPT_AGENT_NAME_OF_OP (1u << 30)
@@ -455,7 +457,7 @@ _Static_assert(sizeof(struct gpt_agent_memory) == 88, "agent layout");
 _Static_assert(sizeof(struct gpt_agent_graph_node) == 32, "agent layout");
 _Static_assert(sizeof(struct gpt_agent_range) == 40, "agent layout");
 _Static_assert(sizeof(struct gpt_agent_jit) == 64, "agent layout");
-_Static_assert(sizeof(struct gpt_agent_op) == 88, "agent layout");
+_Static_assert(sizeof(struct gpt_agent_op) == 96, "agent layout");
 _Static_assert(sizeof(struct gpt_agent_ops) == 56, "agent layout");
 _Static_assert(sizeof(struct gpt_agent_device) == 88, "agent layout");
 _Static_assert(sizeof(struct gpt_agent_context) == 24, "agent layout");

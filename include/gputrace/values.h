@@ -129,6 +129,33 @@ enum gpt_agent_op_scope {
 	GPT_AGENT_OP_STATIC_RUNTIME_MODEL = 9,
 };
 
+/*
+ * The fields of the text of a collective: torch::ParamCommsDebugInfo (torch/csrc/distributed/c10d/ParamCommsUtils.hpp)
+ * of PyTorch 2.11 and later.  Names are truncated at 256 bytes; lists are as torch.profiler writes them: "[0, 1, 2]",
+ * long ones "[0, ..., 31]".
+ */
+#define GPT_COLLECTIVE_SEPARATOR "\xe2\x90\x9f" /* between two fields: U+241F, a character that can be shown */
+
+enum gpt_collective_field {
+	GPT_COLLECTIVE_NAME,
+	GPT_COLLECTIVE_GROUP,
+	GPT_COLLECTIVE_DESCRIPTION,
+	GPT_COLLECTIVE_RANKS,	  /* list */
+	GPT_COLLECTIVE_IN_SPLIT,  /* list */
+	GPT_COLLECTIVE_OUT_SPLIT, /* list */
+	GPT_COLLECTIVE_IN_ELEMENTS,
+	GPT_COLLECTIVE_OUT_ELEMENTS,
+	GPT_COLLECTIVE_DTYPE, /* c10::ScalarType */
+	GPT_COLLECTIVE_RANK,  /* of send and recv the other's */
+	GPT_COLLECTIVE_GROUP_SIZE,
+	GPT_COLLECTIVE_RANK_START,  /* the lowest global rank, -1: not known */
+	GPT_COLLECTIVE_RANK_STRIDE, /* from one global rank to the next, -1: not known */
+	GPT_COLLECTIVE_PEER, /* global rank of whom a send is for, or a receive from; -1: neither, or not known */
+	GPT_COLLECTIVE_POINT_TO_POINT, /* 1, 0; -1: this PyTorch does not tell */
+	GPT_COLLECTIVE_ASYNC,	       /* 1, 0; -1: this PyTorch does not tell */
+	GPT_COLLECTIVE_FIELDS,
+};
+
 enum gpt_agent_ops_state {
 	GPT_AGENT_OPS_WAITING = 1,   /* no PyTorch in the process yet */
 	GPT_AGENT_OPS_OBSERVING = 2, /* what begins from then on is told */

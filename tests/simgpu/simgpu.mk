@@ -1,7 +1,7 @@
 # simgpu.mk: builds the simulated GPU and its workloads into $(BUILD)/simgpu, and checks them.
 # Included by the top Makefile, and usable alone: make -f tests/simgpu/simgpu.mk simgpu
 #
-#   simgpu         the five libraries, the C workloads, the check's client
+#   simgpu         the six libraries, the C workloads, the check's client
 #   simgpu-check   tests of the simulated GPU itself (with PyTorch where it is installed)
 
 BUILD ?= build
@@ -27,7 +27,7 @@ SIM_FLAGS_driver := -fvisibility=hidden -D__CUDA_API_VERSION_INTERNAL
 SIM_FLAGS_runtime := -D__CUDA_API_VERSION_INTERNAL -foptimize-sibling-calls
 
 SIM_LIBS := $(addprefix $(SIM_OUT)/,libcuda.so.1 libcudart.so.13 libcupti.so.13 \
-	libcublas.so.13 libcublasLt.so.13)
+	libcublas.so.13 libcublasLt.so.13 libnccl.so.2)
 SIM_PROGRAMS := $(addprefix $(SIM_OUT)/,launch threads hammer cupti-client libinjected.so)
 
 sim_objects = $(patsubst $(SIM)/%.c,$(SIM_OUT)/%.o,$(1))
@@ -38,6 +38,7 @@ SIM_OBJ_libcublas.so.13 := $(call sim_objects,$(wildcard $(SIM)/blas/cublas*.c))
 SIM_OBJ_libcublas.so.13 := $(filter-out %/cublaslt.o %/cublaslt-unsupported.o,\
 	$(SIM_OBJ_libcublas.so.13))
 SIM_OBJ_libcublasLt.so.13 := $(call sim_objects,$(wildcard $(SIM)/blas/cublaslt*.c))
+SIM_OBJ_libnccl.so.2 := $(call sim_objects,$(wildcard $(SIM)/nccl/*.c))
 
 .PHONY: simgpu simgpu-check simgpu-clean
 simgpu: $(SIM_LIBS) $(SIM_PROGRAMS)
@@ -63,7 +64,7 @@ $(SIM_OUT)/$(1): $(SIM_OBJ_$(1)) $(SIM_OUT)/libcuda.so.1 $(SIM_OUT)/$(1).map
 	$$(CC) $$(SIM_LDFLAGS) -Wl,-soname,$(1) -Wl,--version-script,$(SIM_OUT)/$(1).map -o $$@ \
 		$(SIM_OBJ_$(1)) $(SIM_OUT)/libcuda.so.1
 endef
-$(foreach library,libcudart.so.13 libcupti.so.13 libcublas.so.13 libcublasLt.so.13,\
+$(foreach library,libcudart.so.13 libcupti.so.13 libcublas.so.13 libcublasLt.so.13 libnccl.so.2,\
 	$(eval $(call sim_library,$(library))))
 
 $(SIM_OUT)/launch $(SIM_OUT)/threads: $(SIM_OUT)/%: tests/workloads/%.c $(SIM_LIBS)

@@ -188,13 +188,15 @@ LOG_FN void log_agent_op_inputs(struct log_builder *log, uint32_t inputs, const 
 	log_put(log, GPT_AGENT_NAME, &record, sizeof(record), text, strlen(text));
 }
 
-/* An op from `name`, which has a record before it. */
+/* An op; `name` and `collective` have records before it. */
 LOG_FN void log_agent_op(struct log_builder *log, const struct gpt_agent_op *op)
 {
 	struct gpt_agent_op record = *op;
 
 	if (record.name)
 		record.name |= GPT_AGENT_NAME_OF_OP;
+	if (record.collective)
+		record.collective |= GPT_AGENT_NAME_OF_OP;
 	if (!record.end_tid)
 		record.end_tid = record.tid;
 	log_put(log, GPT_AGENT_OP, &record, sizeof(record), NULL, 0);

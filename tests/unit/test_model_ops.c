@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Ops of PyTorch in the model: their order and nesting, and which op a call was made in. */
+#include "model/collectives.h"
 #include "model_of.h"
 #include "model/op_inputs.h"
 
@@ -14,7 +15,7 @@ static void begin(struct log_builder *log)
 		log_agent_op_name(log, i, names[i]);
 }
 
-enum { OUTER = 1, INNER, OTHER, LAST };
+enum { OUTER = 1, INNER, OTHER, LAST, TEXT };
 
 static void op(struct log_builder *log, uint32_t name, uint64_t start_ns, uint64_t end_ns, uint8_t flags)
 {
@@ -211,6 +212,90 @@ static void what_could_not_stand_in_a_json_file_is_no_inputs(void **state)
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
 		if (is_inputs(wrong[i]))
 			fail_msg("taken: %s", wrong[i]);
+}
+
+#define SEPARATOR GPT_COLLECTIVE_SEPARATOR
+#define COLLECTIVE                                                                                                     \
+	"all_reduce" SEPARATOR "0" SEPARATOR "default_pg" SEPARATOR "[0, 1]" SEPARATOR "[8]" SEPARATOR "[8]" SEPARATOR \
+	"8" SEPARATOR "8" SEPARATOR "6" SEPARATOR "1" SEPARATOR "2" SEPARATOR "-1" SEPARATOR "-1" SEPARATOR            \
+	"-1" SEPARATOR "0" SEPARATOR "1"
+
+/* Its number is what PyTorch 2.15 made of the same group. */
+static void an_op_may_stand_for_a_collective(void **state)
+{
+	const struct model_collective *found;
+	struct collective collective;
+	struct log_builder log;
+	struct model *model;
+
+	begin(&log);
+	log_batch(&log, PID, TID, 900);
+	log_agent_op_name(&log, TEXT, COLLECTIVE);
+	op(&log, OUTER, 100, 200, 0);
+	log_agent_op(&log, &(struct gpt_agent_op){.start_ns = 110,
+						  .end_ns = 150,
+						  .tid = TID,
+						  .name = INNER,
+						  .collective = TEXT,
+						  .collective_sequence = 11});
+	log_end(&log, 1000);
+	model = model_of(&log);
+	assert_int_equal(model->collective_count, 1);
+	assert_null(model_collective_of(model, 1 + model->ops[0].number));
+	found = model_collective_of(model, 1 + model->ops[1].number);
+	assert_non_null(found);
+	assert_int_equal(found->sequence, 11);
+	assert_true(collective_read(&collective, model->strings[found->params]));
+	assert_string_equal(collective.fields[GPT_COLLECTIVE_NAME], "all_reduce");
+	assert_string_equal(collective.fields[GPT_COLLECTIVE_RANKS], "[0, 1]");
+	assert_string_equal(collective_dtype(&collective), "Float");
+	assert_int_equal(collective.numbers[GPT_COLLECTIVE_GROUP_SIZE], 2);
+	assert_true(collective_id(&collective, found->sequence) == 2297668041578268078u);
+	model_free(model);
+}
+
+static void what_is_no_collective_is_not_read(void **state)
+{
+	static const char *const texts[] = {
+		"",
+		"all_reduce",
+		COLLECTIVE SEPARATOR,
+		COLLECTIVE SEPARATOR "1",
+		COLLECTIVE "x",
+		COLLECTIVE "00000000000000000000",
+	};
+	struct collective collective;
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		assert_false(collective_read(&collective, texts[i]));
+}
+
+static void named_op(struct log_builder *log, uint32_t name, uint64_t start_ns, uint64_t end_ns)
+{
+	log_agent_op(log, &(struct gpt_agent_op){.start_ns = start_ns,
+						 .end_ns = end_ns,
+						 .sequence = -1,
+						 .tid = TID,
+						 .name = name,
+						 .scope = GPT_AGENT_OP_USER_SCOPE});
+}
+
+static void a_call_is_of_an_op_before_it_is_of_what_the_program_named(void **state)
+{
+	struct log_builder log;
+	struct model *model;
+
+	begin(&log);
+	op(&log, OUTER, 100, 200, 0);
+	named_op(&log, INNER, 110, 150);
+	named_op(&log, LAST, 220, 250);
+	log_launch(&log, PID, TID, 120, 0, 1);
+	log_launch(&log, PID, TID, 230, 0, 2);
+	log_end(&log, 1000);
+	model = model_of(&log);
+	assert_int_equal(model->calls[0].op, 1 + model->ops[0].number);
+	assert_int_equal(model->calls[1].op, 1 + model->ops[2].number);
+	model_free(model);
 }
 
 /* A stack of one frame, taken for the op of that number. */
@@ -476,6 +561,9 @@ int main(void)
 		cmocka_unit_test(what_could_not_stand_in_a_json_file_is_no_inputs),
 		cmocka_unit_test(an_op_has_the_stack_that_was_taken_for_it),
 		cmocka_unit_test(a_stack_of_long_before_an_op_is_not_its_own),
+		cmocka_unit_test(an_op_may_stand_for_a_collective),
+		cmocka_unit_test(what_is_no_collective_is_not_read),
+		cmocka_unit_test(a_call_is_of_an_op_before_it_is_of_what_the_program_named),
 		cmocka_unit_test(an_evaluation_has_the_number_of_the_node_inside_of_it),
 		cmocka_unit_test(a_call_is_of_the_innermost_op_that_was_open),
 		cmocka_unit_test(an_asynchronous_op_is_no_part_of_the_nesting),

@@ -2,6 +2,8 @@
 /* Each event is a line. */
 #include "trace_print.h"
 
+#include "model/collectives.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -153,6 +155,13 @@ static void print_spans(const struct model *model)
 		print_span(files[FUNCTIONS], model, &model->pycalls[i]);
 }
 
+static void print_collective(const struct model *model, const struct model_collective *collective)
+{
+	if (collective)
+		fprintf(files[OPS], " collective %" PRId64 " %s", collective->sequence,
+			model->strings[collective->params]);
+}
+
 static void print_ops(const struct model *model)
 {
 	for (uint32_t i = 0; i < model->op_count; i++) {
@@ -169,6 +178,7 @@ static void print_ops(const struct model *model)
 		print_stack(files[OPS], model, op->stack);
 		fprintf(files[OPS], " node %s", op->node == NONE ? "-" : model->strings[op->node]);
 		print_stack(files[OPS], model, op->forward);
+		print_collective(model, model_collective_of(model, 1 + op->number));
 		fputc('\n', files[OPS]);
 	}
 }

@@ -10,6 +10,7 @@
 
 #include "agent/callbacks.h"
 #include "agent/clock.h"
+#include "agent/collectives.h"
 #include "agent/points.h"
 
 static struct {
@@ -19,6 +20,7 @@ static struct {
 	bool forked;		  /* this is the child */
 	struct torch torch;
 	uint64_t seed;
+	uint64_t collective_op;	     /* hash of its name, 0: collectives are not told */
 	pthread_mutex_t registering; /* while PyTorch's list of callbacks is changed */
 } observer = {.registering = PTHREAD_MUTEX_INITIALIZER};
 
@@ -162,6 +164,16 @@ static void unregister_in_child(void)
 		observer.torch.remove(handle);
 }
 
+static void take_collective(struct lane *lane, struct op_collective *collective)
+{
+	char text[COLLECTIVE_TEXT_MAX];
+	size_t bytes = collectives_text(text, &collective->sequence);
+	uint64_t hash = bytes ? hash_name(text, bytes) : 0;
+
+	if (hash && tell_name(lane, hash, text, bytes))
+		collective->text = hash;
+}
+
 static struct op_slot *open_slot(const void *op)
 {
 	uint32_t session = atomic_load_explicit(&observer.session, memory_order_acquire), turn;
@@ -186,6 +198,9 @@ static struct op_slot *open_slot(const void *op)
 	atomic_store_explicit(&slot->told_open, 0, memory_order_relaxed);
 	take_facts(&slot->facts, op);
 	slot->facts.name = take_name(lane, op);
+	slot->collective.text = 0;
+	if (slot->facts.name && slot->facts.name == observer.collective_op)
+		take_collective(lane, &slot->collective);
 	take_stack(lane, &slot->facts);
 	slot->facts.start_ns = clock_now_ns();
 	turn = atomic_load_explicit(&slot->turn, memory_order_relaxed);
@@ -198,6 +213,19 @@ static void **begin(void **result, const void *op)
 {
 	*result = open_slot(op);
 	return result;
+}
+
+static struct op_entry_op *add_entry(struct lane *lane, const struct op_slot *slot)
+{
+	struct op_entry_collective *entry;
+
+	if (!slot->collective.text)
+		return lane_reserve(lane, sizeof(entry->op), OP_ENTRY_OP);
+	entry = lane_reserve(lane, sizeof(*entry), OP_ENTRY_COLLECTIVE);
+	if (!entry)
+		return NULL;
+	entry->collective = slot->collective;
+	return &entry->op;
 }
 
 static void end(const void *op, void *context)
@@ -217,14 +245,14 @@ static void end(const void *op, void *context)
 	if (lane) {
 		if (lane != slot->lane) /* whose names may be read later */
 			take_name(lane, op);
-		entry = lane_reserve(lane, sizeof(*entry), OP_ENTRY_OP);
+		entry = add_entry(lane, slot);
 	}
 	if (entry) {
 		entry->end_ns = end_ns;
 		entry->facts = slot->facts;
 		entry->end_tid = callbacks_thread_id();
 		entry->is_async = *((const uint8_t *)op + observer.torch.layout->op_async) || lane != slot->lane;
-		lane_commit(lane, sizeof(*entry));
+		lane_commit(lane, entry->entry.bytes);
 	} else if (lane) {
 		lane_lose(lane);
 	}
@@ -256,6 +284,7 @@ bool observer_begin(const struct torch *torch, uint32_t session, char *why, size
 	observer.torch = *torch;
 	if (!observer.seed)
 		observer.seed = mix(clock_now_ns(), clock_wall_ns() ^ (uintptr_t)&handle) | 1;
+	observer.collective_op = collectives_open(torch) ? hash_name(COLLECTIVE_OP, sizeof(COLLECTIVE_OP) - 1) : 0;
 	pthread_mutex_lock(&observer.registering);
 	handle = torch->add(torch_callback_make(torch->layout, (void *)begin, (void *)end));
 	atomic_store(&observer.handle, handle);

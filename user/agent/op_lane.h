@@ -30,6 +30,12 @@ struct op_facts {
 	uint8_t scope;
 };
 
+/* Of an op that stands for a collective, else 0. */
+struct op_collective {
+	uint64_t text; /* hash of it, told as a name is */
+	int64_t sequence;
+};
+
 /* An open op. PyTorch takes it for an object of its own with a virtual destructor. */
 struct op_slot {
 	const void *vtable;
@@ -39,12 +45,14 @@ struct op_slot {
 	uint32_t next; /* of the free ones: number + 1 */
 	_Atomic uint32_t told_open;
 	struct op_facts facts;
+	struct op_collective collective;
 };
 
 enum op_entry_kind {
 	OP_ENTRY_PAD = 1,
 	OP_ENTRY_NAME = 2,
 	OP_ENTRY_OP = 3,
+	OP_ENTRY_COLLECTIVE = 4, /* an op, which has one */
 };
 
 /* What is in a ring; multiples of 8 bytes. */
@@ -67,6 +75,11 @@ struct op_entry_op {
 	struct op_facts facts;
 	uint32_t end_tid;
 	uint32_t is_async;
+};
+
+struct op_entry_collective {
+	struct op_entry_op op;
+	struct op_collective collective;
 };
 
 enum lane_state {

@@ -93,7 +93,7 @@ static struct gpt_agent_op *add_op(const struct op_facts *facts)
 	return record;
 }
 
-static void send_op(const struct op_entry_op *entry)
+static struct gpt_agent_op *send_op(const struct op_entry_op *entry)
 {
 	struct gpt_agent_op *record = add_op(&entry->facts);
 
@@ -101,6 +101,15 @@ static void send_op(const struct op_entry_op *entry)
 	record->end_tid = entry->end_tid;
 	record->flags = entry->is_async ? GPT_AGENT_OP_ASYNC : 0;
 	ops.told++;
+	return record;
+}
+
+static void send_collective(const struct op_entry_collective *entry)
+{
+	struct gpt_agent_op *record = send_op(&entry->op);
+
+	record->collective = op_names_id(entry->collective.text);
+	record->collective_sequence = entry->collective.sequence;
 }
 
 /* How full it was, in bytes. */
@@ -114,6 +123,8 @@ static uint64_t send_lane(struct lane *lane)
 
 		if (entry->kind == OP_ENTRY_OP)
 			send_op((const struct op_entry_op *)entry);
+		else if (entry->kind == OP_ENTRY_COLLECTIVE)
+			send_collective((const struct op_entry_collective *)entry);
 		else if (!op_names_add(&ops.batch, name->hash, name->text, name->bytes, name->is_longer))
 			observer_repeat_names();
 	}

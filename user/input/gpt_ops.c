@@ -14,11 +14,16 @@ bool gpt_add_op(struct builder *builder, const struct gpt_sender *sender, const 
 			    .tid = event->tid,
 			    .name = event->name,
 			    .inputs = event->inputs & GPT_AGENT_NAME_OF_INPUTS ? event->inputs : 0,
-			    .stack = record->size >= sizeof(*event) ? event->stack : 0,
+			    .collective = event->collective,
+			    .collective_sequence = -1,
 			    .scope = event->scope,
 			    .async = event->flags & GPT_AGENT_OP_ASYNC,
 			    .open = event->flags & GPT_AGENT_OP_OPEN};
 
+	if (record->size >= offsetof(struct gpt_agent_op, collective_sequence))
+		op.stack = event->stack;
+	if (record->size >= sizeof(*event))
+		op.collective_sequence = event->collective_sequence;
 	/* later than its own batch: not the clock of this machine (a time namespace shifts it) */
 	if (event->end_ns > sender->time_ns)
 		return false;

@@ -402,8 +402,9 @@
 	F(S, scope, scope, "id")                                                                                       \
 	F(S, flags, flags, "id")                                                                                       \
 	F(S, pad, pad, "id")                                                                                           \
-	F(S, pad2, pad2, "id")                                                                                         \
-	F(S, stack, stack, "delta")
+	F(S, collective, collective, "id")                                                                             \
+	F(S, stack, stack, "delta")                                                                                    \
+	F(S, collective_sequence, collective_sequence, "id")
 
 #define SCHEMA_AGENT_OPS(F, A, S)                                                                                      \
 	F(S, time_ns, time_ns, "time")                                                                                 \

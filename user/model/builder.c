@@ -48,6 +48,7 @@ void show_tables(struct builder *builder)
 	SHOW(model, sync, builder->syncs);
 	SHOW(model, op, builder->ops.list);
 	model->forwards_forgotten = builder->ops.forwards.forgotten;
+	SHOW(model, collective, builder->ops.collectives);
 	SHOW(model, string, builder->strings.strings);
 	SHOW(model, probe, builder->probes);
 	SHOW(model, note, builder->notes);
@@ -212,6 +213,7 @@ void model_free(struct model *model)
 	free(model->pycalls);
 	free(model->ranges);
 	free(model->ops);
+	free(model->collectives);
 	free(model->strings);
 	free(model->probes);
 	free(model->notes);

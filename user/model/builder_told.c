@@ -403,8 +403,11 @@ bool builder_add_op_inputs(struct builder *builder, struct program program, uint
 
 bool builder_add_op(struct builder *builder, struct program program, const struct new_op *op)
 {
-	uint32_t name = ops_text(&builder->ops, program, op->name);
-	uint32_t inputs = op->inputs ? ops_text(&builder->ops, program, op->inputs) : NONE;
+	struct op_texts texts = {
+		.name = ops_text(&builder->ops, program, op->name),
+		.inputs = op->inputs ? ops_text(&builder->ops, program, op->inputs) : NONE,
+		.collective = op->collective ? ops_text(&builder->ops, program, op->collective) : NONE,
+	};
 	enum told what;
 
 	if (op->end_ns < op->start_ns || builder->ops.arrivals.count >= NONE - 1)
@@ -416,11 +419,9 @@ bool builder_add_op(struct builder *builder, struct program program, const struc
 		ops_note_thread(&builder->ops, program, op->tid);
 	what = told(builder, program, 0, SOURCE_CLOCK_MONOTONIC, op->start_ns);
 	if (what == TOLD_LATE)
-		keep_late(
-			builder,
-			&(struct late){.kind = LATE_OP, .program = program, .op = *op, .name = name, .inputs = inputs});
+		keep_late(builder, &(struct late){.kind = LATE_OP, .program = program, .op = *op, .texts = texts});
 	else if (what == TOLD_NOW)
-		ops_add(&builder->ops, program, op, name, inputs);
+		ops_add(&builder->ops, program, op, texts);
 	return true;
 }
 

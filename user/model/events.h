@@ -279,17 +279,19 @@ struct new_range {
 
 /* An op, told when it has ended; or one that is open, told once it has lasted, and perhaps again. */
 struct new_op {
-	uint64_t start_ns, end_ns; /* CLOCK_MONOTONIC; of an open one: until when it is known to be open */
-	int64_t sequence;	   /* autograd's number, -1: none */
-	uint64_t handle;	   /* PyTorch's number of it, 0: none */
-	uint64_t torch_thread;	   /* PyTorch's number of the thread it began on */
-	uint64_t forward_thread;   /* the same of the op that it is the backward of, 0: none */
-	uint32_t tid;		   /* that it began on, in the process's own pid namespace */
-	uint64_t stack;		   /* new_taken_stack.number, 0: none */
-	uint32_t name;		   /* key (builder_add_op_text) */
-	uint32_t inputs;	   /* key (builder_add_op_inputs), 0: none, or nobody asked */
-	uint8_t scope;		   /* enum gpt_agent_op_scope */
-	bool async;		   /* it is no part of the nesting of its thread */
+	uint64_t start_ns, end_ns;   /* CLOCK_MONOTONIC; of an open one: until when it is known to be open */
+	int64_t sequence;	     /* autograd's number, -1: none */
+	uint64_t handle;	     /* PyTorch's number of it, 0: none */
+	uint64_t torch_thread;	     /* PyTorch's number of the thread it began on */
+	uint64_t forward_thread;     /* the same of the op that it is the backward of, 0: none */
+	uint32_t tid;		     /* that it began on, in the process's own pid namespace */
+	uint64_t stack;		     /* new_taken_stack.number, 0: none */
+	uint32_t name;		     /* key (builder_add_op_text) */
+	uint32_t inputs;	     /* key (builder_add_op_inputs), 0: none, or nobody asked */
+	uint32_t collective;	     /* key of its fields (enum gpt_collective_field), 0: it is none */
+	int64_t collective_sequence; /* of the collective in its process group, -1: not known */
+	uint8_t scope;		     /* enum gpt_agent_op_scope */
+	bool async;		     /* it is no part of the nesting of its thread */
 	bool open;
 };
 

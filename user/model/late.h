@@ -8,6 +8,7 @@
 
 #include "base/array.h"
 #include "model/events.h"
+#include "model/ops.h"
 
 enum late_kind {
 	LATE_RETURN,
@@ -24,8 +25,8 @@ enum late_kind {
 struct late {
 	uint64_t time_ns; /* about when it began, by CLOCK_MONOTONIC; 0: not known */
 	struct program program;
-	uint32_t name;	 /* of a kernel or an op, in the first reading's strings; NONE */
-	uint32_t inputs; /* of an op, the same */
+	uint32_t name;	       /* of a kernel, in the first reading's strings; NONE */
+	struct op_texts texts; /* the same of an op */
 	enum late_kind kind;
 	union {
 		struct new_return back;

@@ -108,6 +108,13 @@ struct model_op {
 	bool continued;	  /* it began in an earlier part */
 };
 
+/* A collective of torch.distributed, or a send or a receive, which an op stands for. */
+struct model_collective {
+	uint64_t op;	  /* 1 + number of that op */
+	int64_t sequence; /* in its process group, -1: not known */
+	uint32_t params;  /* model.strings: see collective_read() */
+};
+
 /* What an agent lost; losses.h names the causes. */
 struct model_agent_losses {
 #define MODEL_LOSS_MEMBER(member, name, kind, words) uint64_t member;
@@ -154,7 +161,8 @@ struct model_call {
 	uint64_t end_ns; /* 0: the return was not seen */
 	uint64_t number; /* its place in the whole trace, from 0: its index in model.calls where that is all of it;
 			  * in a slice some are missing, CALL_OUTSIDE: not in it, only referred to */
-	uint64_t op;	 /* 1 + number of the innermost op of its thread that was open, 0: none */
+	uint64_t op;	 /* 1 + number of the innermost op of its thread that was open, 0: none; of those that the
+			  * program named itself only where no other was */
 	uint32_t thread; /* model.threads */
 	uint32_t stack;	 /* model.stacks or NONE, see stack_state */
 	uint32_t native; /* model.natives or NONE */
@@ -368,22 +376,23 @@ struct model {
 	struct model_call *calls; /* by start_ns */
 	struct model_gpu *gpu;	  /* by start_ns, untimed ones first */
 	struct model_overhead *overheads;
-	struct model_jit *jits;	       /* by start_ns */
-	struct model_sync *syncs;      /* by start_ns */
-	struct model_memory *memories; /* by time_ns */
-	struct model_device *devices;  /* by id */
-	struct model_gap *gaps;	       /* by process and start */
-	struct model_span *pyspans;    /* garbage collections and imports, by thread and start */
-	struct model_span *pycalls;    /* functions, by thread and start */
-	struct model_span *ranges;     /* NVTX, by thread, start, and those around others first */
-	struct model_op *ops;	       /* by thread, start, and those around others first */
+	struct model_jit *jits;		      /* by start_ns */
+	struct model_sync *syncs;	      /* by start_ns */
+	struct model_memory *memories;	      /* by time_ns */
+	struct model_device *devices;	      /* by id */
+	struct model_gap *gaps;		      /* by process and start */
+	struct model_span *pyspans;	      /* garbage collections and imports, by thread and start */
+	struct model_span *pycalls;	      /* functions, by thread and start */
+	struct model_span *ranges;	      /* NVTX, by thread, start, and those around others first */
+	struct model_op *ops;		      /* by thread, start, and those around others first */
+	struct model_collective *collectives; /* by op; of a long trace the latest, until those of this part */
 	const char **strings;
 	const char **probes; /* one line per file with probe sites found and missed */
 	const char **notes;  /* remarks the report must show */
 	uint32_t process_count, thread_count, code_count, frame_count, stack_count, stack_frame_count, native_count,
 		native_frame_count, args_count, call_count, gpu_count, overhead_count, jit_count, sync_count,
 		memory_count, device_count, gap_count, string_count, probe_count, note_count, pyspan_count,
-		pycall_count, range_count, op_count;
+		pycall_count, range_count, op_count, collective_count;
 
 	bool continued; /* earlier parts of the trace came before this one */
 	bool more;	/* later parts follow: the receipt, but for its clock_error_ns, and gpu_ops of processes are not

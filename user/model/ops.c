@@ -11,6 +11,9 @@
 /* So many ops of a thread that begin at one time are looked through for one that was told before, as open. */
 #define TWICE_MAX 8u
 
+/* Of a long trace so many collectives are kept for the GPU work that they launched. */
+#define COLLECTIVES_MAX (1u << 17)
+
 void ops_init(struct ops *ops, struct process_table *processes, struct string_pool *strings,
 	      const struct taken_stacks *taken, uint64_t seed)
 {
@@ -59,10 +62,14 @@ void ops_note_thread(struct ops *ops, struct program program, uint32_t tid)
 	array_push(&ops->thread_names, ((struct op_thread_name){.process = program.process, .tid = tid}));
 }
 
-void ops_add(struct ops *ops, struct program program, const struct new_op *op, uint32_t name, uint32_t inputs)
+void ops_add(struct ops *ops, struct program program, const struct new_op *op, struct op_texts texts)
 {
-	struct op_arrival arrival = {
-		.process = program.process, .tid = op->tid, .space = program.space, .taken = op->stack};
+	struct op_arrival arrival = {.process = program.process,
+				     .tid = op->tid,
+				     .space = program.space,
+				     .taken = op->stack,
+				     .collective = texts.collective,
+				     .collective_sequence = op->collective_sequence};
 
 	arrival.op = (struct model_op){
 		.start_ns = op->start_ns,
@@ -71,8 +78,8 @@ void ops_add(struct ops *ops, struct program program, const struct new_op *op, u
 		.handle = op->handle,
 		.torch_thread = op->torch_thread,
 		.forward_thread = op->forward_thread,
-		.name = name,
-		.inputs = inputs,
+		.name = texts.name,
+		.inputs = texts.inputs,
 		.scope = op->scope,
 		.overlaps = op->async,
 		.truncated = op->open,
@@ -193,14 +200,32 @@ static void take_begun(struct ops *ops, const struct ops *known, uint64_t until_
 		op.thread = ops_thread_of(known, arrival);
 		op.stack = taken_stacks_find(ops->taken, arrival->space, GPT_STACK_OF_OP, arrival->taken, op.start_ns);
 		find_forward(ops, arrival->space, &op);
-		if (op.thread != NONE)
-			array_push(&ops->list, op);
+		if (op.thread == NONE)
+			continue;
+		array_push(&ops->list, op);
+		if (arrival->collective != NONE)
+			array_push(&ops->collectives,
+				   ((struct model_collective){.op = 1 + op.number,
+							      .sequence = arrival->collective_sequence,
+							      .params = arrival->collective}));
 	}
 	for (size_t i = 0; i < ops->arrivals.count; i++)
 		if (ops->arrivals.items[i].op.start_ns >= until_ns)
 			ops->arrivals.items[waiting++] = ops->arrivals.items[i];
 	ops->arrivals.count = waiting;
 	free(keys);
+}
+
+/* Those of parts that are long over. */
+static void forget_collectives(struct ops *ops)
+{
+	size_t count = ops->collectives.count;
+
+	if (count <= 2 * COLLECTIVES_MAX)
+		return;
+	memmove(ops->collectives.items, ops->collectives.items + count - COLLECTIVES_MAX,
+		COLLECTIVES_MAX * sizeof(ops->collectives.items[0]));
+	ops->collectives.count = COLLECTIVES_MAX;
 }
 
 /* By thread, and in the order of the list; threads learn where theirs are. */
@@ -302,6 +327,7 @@ void ops_join(struct ops *ops, const struct ops *known, struct model_thread *thr
 	struct nesting nesting = {0};
 	uint32_t kept = 0;
 
+	forget_collectives(ops);
 	take_begun(ops, known, until_ns);
 	put_by_thread(ops, threads, thread_count);
 	for (size_t t = 0; t < thread_count; t++) {
@@ -330,6 +356,23 @@ void ops_join(struct ops *ops, const struct ops *known, struct model_thread *thr
 
 /* ---- calls ------------------------------------------------------------------------------------------------------ */
 
+/*
+ * The innermost one, as torch.profiler links GPU work: what a program names itself counts only where no other is open.
+ * A collective is named inside of its op.
+ */
+static uint64_t op_of_call(const struct ops *ops, const struct nesting *nesting)
+{
+	const struct model_op *op = NULL;
+
+	for (size_t i = nesting->open.count; i-- && (!op || op->scope == GPT_AGENT_OP_USER_SCOPE);) {
+		const struct model_op *around = &ops->list.items[nesting->open.items[i]];
+
+		if (!op || around->scope != GPT_AGENT_OP_USER_SCOPE)
+			op = around;
+	}
+	return op ? 1 + op->number : 0;
+}
+
 static const struct model_op *innermost_node(const struct ops *ops, const struct nesting *nesting)
 {
 	for (size_t i = nesting->open.count; i-- > 0;)
@@ -350,7 +393,7 @@ static void set_op(const struct ops *ops, const struct nesting *nesting, struct 
 
 	if (!nesting->open.count)
 		return;
-	call->op = 1 + ops->list.items[nesting->open.items[nesting->open.count - 1]].number;
+	call->op = op_of_call(ops, nesting);
 	node = innermost_node(ops, nesting);
 	if (!node || is_of_python(call, node))
 		return;

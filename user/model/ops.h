@@ -18,10 +18,17 @@
 #include "model/taken_stacks.h"
 
 struct op_arrival {
-	struct model_op op; /* its thread is not known yet */
+	struct model_op op;  /* its thread is not known yet */
+	uint32_t collective; /* string, NONE */
+	int64_t collective_sequence;
 	uint32_t process, tid;
 	uint32_t space;
 	uint64_t taken; /* new_taken_stack.number, 0 */
+};
+
+/* What the keys of a new_op stand for: strings, NONE. */
+struct op_texts {
+	uint32_t name, inputs, collective;
 };
 
 /* A thread that has ops, as the process names it. */
@@ -39,7 +46,8 @@ struct ops {
 	struct string_pool *strings;
 	const struct taken_stacks *taken;
 	ARRAY(struct op_arrival) arrivals;
-	ARRAY(struct model_op) list;		   /* in order: of all, or of the part at hand */
+	ARRAY(struct model_op) list; /* in order: of all, or of the part at hand */
+	ARRAY(struct model_collective) collectives;
 	struct lookup texts;			   /* (space, key) to string */
 	struct lookup threads;			   /* (process + 1, tid) to thread, NONE until ops_find_threads */
 	ARRAY(struct op_thread_name) thread_names; /* those of threads, as they were met */
@@ -53,14 +61,14 @@ struct ops {
 
 void ops_init(struct ops *ops, struct process_table *processes, struct string_pool *strings,
 	      const struct taken_stacks *taken, uint64_t seed);
-void ops_free(struct ops *ops); /* all but the list, which is the model's */
+void ops_free(struct ops *ops); /* all but the list and the collectives, which are the model's */
 
 /* What a key of new_op stands for, and the string of that; NONE: not told. */
 void ops_add_text(struct ops *ops, struct program program, uint32_t key, struct text text);
 uint32_t ops_text(const struct ops *ops, struct program program, uint32_t key);
 
-/* An op of that name and with such inputs, or that its thread has one. */
-void ops_add(struct ops *ops, struct program program, const struct new_op *op, uint32_t name, uint32_t inputs);
+/* An op with those texts, or that its thread has one. */
+void ops_add(struct ops *ops, struct program program, const struct new_op *op, struct op_texts texts);
 void ops_note_thread(struct ops *ops, struct program program, uint32_t tid);
 void ops_add_state(struct ops *ops, struct program program, const struct new_op_state *state);
 uint64_t ops_lost(const struct ops *ops);

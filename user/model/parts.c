@@ -90,6 +90,8 @@ struct builder *builder_new_second(struct builder *first)
 
 static void tell_late(struct builder *builder, const struct late *late)
 {
+	struct op_texts texts;
+
 	switch (late->kind) {
 	case LATE_RETURN:
 		calls_add_return(&builder->calls, late->program.space, &late->back);
@@ -120,8 +122,9 @@ static void tell_late(struct builder *builder, const struct late *late)
 			   ((struct memory_arrival){.program = late->program, .memory = late->memory}));
 		break;
 	case LATE_OP:
-		ops_add(&builder->ops, late->program, &late->op, again(builder, late->name),
-			again(builder, late->inputs));
+		texts = (struct op_texts){again(builder, late->texts.name), again(builder, late->texts.inputs),
+					  again(builder, late->texts.collective)};
+		ops_add(&builder->ops, late->program, &late->op, texts);
 		break;
 	}
 }

@@ -68,9 +68,10 @@ enum timeline_arg_type {
 	TIMELINE_TYPE_NUMBER,
 	TIMELINE_TYPE_SIGNED,
 	TIMELINE_TYPE_FRACTION, /* may be anything that a double can be */
-	TIMELINE_TYPE_TEXT,	/* of a target: any bytes but NUL */
-	TIMELINE_TYPE_JSON,	/* an array of JSON, checked */
-	TIMELINE_TYPE_TRIPLE,	/* x, y, z */
+	TIMELINE_TYPE_TRUTH,
+	TIMELINE_TYPE_TEXT,   /* of a target: any bytes but NUL */
+	TIMELINE_TYPE_JSON,   /* an array of JSON, checked */
+	TIMELINE_TYPE_TRIPLE, /* x, y, z */
 	TIMELINE_TYPE_FRAME,
 	TIMELINE_TYPE_STACK,
 	TIMELINE_TYPE_NATIVE_STACK,
@@ -151,7 +152,26 @@ enum timeline_arg_type {
 	X(OP_TYPES, JSON, "Input type")		   /* "float", "Scalar" */                                             \
 	X(OP_STRIDES, JSON, "Input Strides")                                                                           \
 	X(OP_DIMS, JSON, "Input Dims")                                                                                 \
-	X(OP_INDEX, NUMBER, "Ev Idx") /* from 0, unique in the timeline */
+	X(OP_INDEX, NUMBER, "Ev Idx") /* from 0, unique in the timeline */                                             \
+	/* collectives: of their ops and kernels */                                                                    \
+	X(COLLECTIVE, TEXT, "Collective name")                                                                         \
+	X(DTYPE, TEXT, "dtype")                                                                                        \
+	X(IN_ELEMENTS, SIGNED, "In msg nelems")                                                                        \
+	X(OUT_ELEMENTS, SIGNED, "Out msg nelems")                                                                      \
+	X(IN_SPLIT, TEXT, "In split size")                                                                             \
+	X(OUT_SPLIT, TEXT, "Out split size")                                                                           \
+	X(GROUP_SIZE, SIGNED, "Group size")                                                                            \
+	X(GROUP, TEXT, "Process Group Name")                                                                           \
+	X(GROUP_DESCRIPTION, TEXT, "Process Group Description")                                                        \
+	X(GROUP_RANKS, TEXT, "Process Group Ranks")                                                                    \
+	X(RANK, SIGNED, "Rank") /* in the group; of a send or a receive the other's */                                 \
+	X(RANK_START, SIGNED, "Global rank start")                                                                     \
+	X(RANK_STRIDE, SIGNED, "Global rank stride")                                                                   \
+	X(SOURCE_RANK, SIGNED, "Src Rank")	/* global */                                                           \
+	X(DESTINATION_RANK, SIGNED, "Dst Rank") /* global */                                                           \
+	X(COLLECTIVE_SEQUENCE, SIGNED, "Seq")	/* in the group */                                                     \
+	X(COLLECTIVE_ID, NUMBER, "Comms Id")	/* the same on every rank */                                           \
+	X(ASYNC, TRUTH, "Is asynchronized op")
 
 enum timeline_arg_key {
 #define TIMELINE_ARG_ENUMERATOR(enumerator, type, name) TIMELINE_ARG_##enumerator,
@@ -166,6 +186,7 @@ struct timeline_arg {
 		uint64_t number;
 		int64_t integer;
 		double fraction;
+		bool truth;
 		const char *text;
 		struct timeline_json json;
 		const uint32_t *triple; /* three */

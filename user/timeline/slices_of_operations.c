@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What ran on the GPUs, and where the arrows from its calls end. */
 #include "timeline/arrows.h"
+#include "timeline/collectives.h"
 #include "timeline/frames.h"
 #include "timeline/ids.h"
 #include "timeline/occupancy.h"
@@ -11,6 +12,7 @@ struct pointed_to {
 	char name[256];
 	uint32_t cluster[3];
 	struct timeline_frame captured_at;
+	struct collective collective;
 };
 
 static void draft_kernel(struct draft *draft, const struct model *model, const struct model_gpu *op,
@@ -112,6 +114,8 @@ static void visit_operation(struct visit *visit, uint32_t index)
 		draft_number(&draft, TIMELINE_ARG_CHANNEL_TYPE, op->channel_type);
 	}
 	draft_graph(&draft, timeline, op, &to);
+	if (op->kind == MODEL_KERNEL)
+		draft_collective(&draft, model, draft.slice.op, true, &to.collective);
 	if (op->call != NONE && model->calls[op->call].number == CALL_OUTSIDE)
 		draft_text(&draft, TIMELINE_ARG_LAUNCH, "before the slice");
 	else if (op->call == NONE)

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "model/op_inputs.h"
+#include "timeline/collectives.h"
 #include "timeline/members.h"
 #include "timeline/kinds.h"
 #include "timeline/visit.h"
@@ -43,6 +44,7 @@ static void draft_inputs(struct draft *draft, const char *inputs)
 static void visit_op(struct visit *visit, const struct model_op *op)
 {
 	const struct timeline *timeline = visit->timeline;
+	struct collective collective;
 	struct draft draft;
 
 	draft_begin(&draft, op->scope == GPT_AGENT_OP_USER_SCOPE ? TIMELINE_NAMED_OP : TIMELINE_OP,
@@ -57,6 +59,7 @@ static void visit_op(struct visit *visit, const struct model_op *op)
 	if (op->inputs != NONE)
 		draft_inputs(&draft, timeline->model->strings[op->inputs]);
 	draft_number(&draft, TIMELINE_ARG_OP_INDEX, op->number);
+	draft_collective(&draft, timeline->model, 1 + op->number, false, &collective);
 	if (op->truncated)
 		draft_text(&draft, TIMELINE_ARG_END, "not seen");
 	draft.slice.link = link_to(visit, op);

@@ -13,7 +13,7 @@
 #include "timeline/python_slices.h"
 #include "timeline/timeline.h"
 
-#define ARGS_MAX 32 /* more than any slice has */
+#define ARGS_MAX 48 /* more than any slice has */
 
 struct visit {
 	const struct timeline *timeline;

@@ -97,6 +97,9 @@ static void put_value(struct chrome *chrome, const struct timeline_slice *slice,
 	case TIMELINE_TYPE_SIGNED:
 		sink_i64(out, arg->integer);
 		break;
+	case TIMELINE_TYPE_TRUTH:
+		sink_text(out, arg->truth ? "true" : "false");
+		break;
 	case TIMELINE_TYPE_FRACTION:
 		sink_fraction(out, arg->fraction);
 		break;

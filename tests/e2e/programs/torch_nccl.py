@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Collectives of two ranks, each a process of its own, on the simulated NCCL; usage: torch_nccl.py FOLDER.  Each waits
+until somebody observes PyTorch (--ops), then works under torch.profiler, whose trace goes to FOLDER/theirs-RANK.json."""
+
+import ctypes
+import subprocess
+import sys
+import time
+
+RANKS = 2
+
+
+def run_ranks():
+    started = [subprocess.Popen([sys.executable, __file__, sys.argv[1], str(rank)]) for rank in range(RANKS)]
+    sys.exit(max(process.wait() for process in started))
+
+
+def wait_for_observer(torch):
+    observed = ctypes.CDLL(f"{torch.__path__[0]}/lib/libtorch_cpu.so")._ZN2at18hasGlobalCallbacksEv
+    observed.restype = ctypes.c_bool
+    while not observed():
+        time.sleep(0.01)
+
+
+def work(torch, dist, rank):
+    x = torch.ones(1000, device="cuda")
+    twice = torch.empty(RANKS * 1000, device="cuda")
+    other = 1 - rank
+    dist.all_reduce(x)
+    dist.all_reduce(x.half(), op=dist.ReduceOp.MAX, async_op=True).wait()
+    dist.all_gather([torch.empty_like(x) for _ in range(RANKS)], x)
+    dist.all_gather_into_tensor(twice, x)
+    dist.reduce_scatter_tensor(x, twice)
+    dist.broadcast(x, 0)
+    dist.reduce(x, 1)
+    dist.all_to_all_single(torch.empty_like(twice), twice)
+    both = [dist.P2POp(dist.isend, x, other), dist.P2POp(dist.irecv, torch.empty_like(x), other)]
+    for waiting in dist.batch_isend_irecv(both):
+        waiting.wait()
+    if rank:
+        dist.recv(x, other)
+    else:
+        dist.send(x, other)
+    dist.barrier()
+    torch.cuda.synchronize()
+
+
+def run(folder, rank):
+    import torch
+    import torch.distributed as dist
+    from torch.profiler import ProfilerActivity, profile, record_function
+
+    torch.cuda.set_device(0)
+    dist.init_process_group("nccl", rank=rank, world_size=RANKS, store=dist.FileStore(f"{folder}/store", RANKS))
+    # the kernels that would gather what DDP compares do nothing
+    model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(8, 8).cuda(), device_ids=[0], init_sync=False)
+
+    def step():
+        model(torch.ones(4, 8, device="cuda")).sum().backward()
+        work(torch, dist, rank)
+
+    step()
+    wait_for_observer(torch)
+    with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]) as profiler:
+        with record_function("section"):
+            step()
+            step()
+    profiler.export_chrome_trace(f"{folder}/theirs-{rank}.json")
+    dist.destroy_process_group()
+    print("worked", rank, flush=True)
+
+
+if len(sys.argv) == 2:
+    run_ranks()
+else:
+    run(sys.argv[1], int(sys.argv[2]))

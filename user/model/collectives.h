@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What a collective of torch.distributed told of itself, as a text of several fields: hostile. */
+#ifndef GPUTRACE_MODEL_COLLECTIVES_H
+#define GPUTRACE_MODEL_COLLECTIVES_H
+
+#include <stdbool.h>
+
+#include "model/model.h"
+
+#define COLLECTIVE_PARAMS_MAX 8192
+
+/* The fields, each terminated; those that are numbers as such, too. */
+struct collective {
+	const char *fields[GPT_COLLECTIVE_FIELDS];
+	int64_t numbers[GPT_COLLECTIVE_FIELDS]; /* of GPT_COLLECTIVE_IN_ELEMENTS and those behind it */
+	char text[COLLECTIVE_PARAMS_MAX];
+};
+
+/* False: it is not such a text. */
+bool collective_read(struct collective *collective, const char *params);
+
+/* "Float"; "UNKNOWN_SCALAR" as PyTorch has it. */
+const char *collective_dtype(const struct collective *collective);
+
+/* What torch.profiler calls "Comms Id": the same number on every rank of the group, from what they all know. */
+uint64_t collective_id(const struct collective *collective, int64_t sequence);
+
+/* Of an op (model_call.op); NULL: it is none, or was too long ago. */
+const struct model_collective *model_collective_of(const struct model *model, uint64_t op);
+
+#endif
