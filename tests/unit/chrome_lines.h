@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * A Chrome trace as a sorted list of lines, an event each, for tests that compare two of them: without the numbers of
- * Python slices, in the place of a parent's number stands where that one is.
+ * Python slices and NVTX ranges, in the place of a parent's number stands where that one is, in that of an NVTX row's
+ * number what the row is called; and what stands in front of the events, or behind them, each on a line of its own.
  */
 #ifndef GPUTRACE_CHROME_LINES_H
 #define GPUTRACE_CHROME_LINES_H
@@ -74,6 +75,65 @@ LINES_FN char *without_numbers(const char *line, char *const *places, uint64_t c
 	return second;
 }
 
+#define ROW_TEXT 160
+
+/* The rows of NVTX ranges are numbered as they are met. */
+struct range_row {
+	uint64_t tid;
+	char name[ROW_TEXT];
+};
+
+struct range_rows {
+	ARRAY(struct range_row) items;
+};
+
+LINES_FN uint64_t range_row_in(const char *line, const char **begin, const char **end)
+{
+	uint64_t tid = number_in(line, "\"tid\":", begin, end);
+
+	return tid >= 600000000 && tid < 700000000 ? tid : 0;
+}
+
+LINES_FN void note_row(struct range_rows *rows, const char *line)
+{
+	const char *begin, *end;
+	struct range_row row = {.tid = range_row_in(line, &begin, &end)};
+
+	if (!row.tid || !strstr(line, "\"thread_name\""))
+		return;
+	snprintf(row.name, sizeof(row.name), "%s", strstr(line, "\"args\":"));
+	array_push(&rows->items, row);
+}
+
+/* Takes the line. */
+LINES_FN char *without_range_numbers(char *line, const struct range_rows *rows)
+{
+	const char *begin, *end;
+	uint64_t tid = range_row_in(line, &begin, &end);
+	char *first = line, *second;
+
+	for (size_t i = 0; tid && i < rows->items.count; i++)
+		if (rows->items.items[i].tid == tid) {
+			first = xasprintf("%.*s%s%s", (int)(begin - line), line, rows->items.items[i].name, end);
+			free(line);
+			break;
+		}
+	if (!tid || !number_in(first, "\"External id\":", &begin, &end))
+		return first;
+	second = xasprintf("%.*s%s", (int)(begin - first), first, end);
+	free(first);
+	return second;
+}
+
+/* Of a trace of several parts stands behind what else stands in front. */
+LINES_FN void break_before(char *text, const char *key)
+{
+	char *at = strstr(text, key);
+
+	if (at && at > text && at[-1] == ' ')
+		at[-1] = '\n';
+}
+
 /* Takes the text. */
 LINES_FN struct chrome_lines chrome_lines_of(char *text)
 {
@@ -81,12 +141,18 @@ LINES_FN struct chrome_lines chrome_lines_of(char *text)
 	uint64_t count = 0, id;
 	const char *begin, *end;
 	char *rest = NULL, **places;
+	struct range_rows rows = {0};
 
+	break_before(text, "\"gputrace\": {");
+	break_before(text, "\"displayTimeUnit\": ");
 	for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
 		size_t length = strlen(line);
 
 		if (length && line[length - 1] == ',')
 			line[length - 1] = '\0';
+		if (strspn(line, "]}") == strlen(line))
+			continue;
+		note_row(&rows, line);
 		array_push(&lines.items, line);
 		id = number_in(line, "\"Python id\":", &begin, &end);
 		count = id >= count ? id + 1 : count;
@@ -98,7 +164,9 @@ LINES_FN struct chrome_lines chrome_lines_of(char *text)
 			places[id] = python_place(lines.items.items[i]);
 	}
 	for (size_t i = 0; i < lines.items.count; i++)
-		lines.items.items[i] = without_numbers(lines.items.items[i], places, count);
+		lines.items.items[i] =
+			without_range_numbers(without_numbers(lines.items.items[i], places, count), &rows);
+	array_free(&rows.items);
 	for (uint64_t i = 0; i < count; i++)
 		free(places[i]);
 	free(places);

@@ -79,16 +79,17 @@ static void operations_beyond_all_lanes_are_counted_once(void **state)
 {
 	struct model *model = sample_model(1, 400);
 	struct trace *cut = trace_cut_each(model, 500);
-	struct timeline *whole, *parts;
+	struct timeline *whole;
+	struct kept parts;
 
 	for (uint32_t i = 0; i < model->gpu_count; i++)
 		model->gpu[i].end_ns = model->end_ns;
 	whole = timeline_of(model, -1);
-	parts = timeline_new(cut, -1);
+	parts = keep_cut(cut);
 	assert_true(whole->omitted.operations > 100);
-	assert_int_equal(parts->omitted.operations, whole->omitted.operations);
+	assert_int_equal(parts.timeline->omitted.operations, whole->omitted.operations);
 	timeline_free(whole);
-	timeline_free(parts);
+	kept_free(&parts);
 	assert_same_events(model, -1);
 	trace_cut_free(cut);
 	model_free(model);
@@ -219,22 +220,21 @@ static void traced_functions_go_on_over_parts(void **state)
 struct cut_short {
 	struct trace trace;
 	struct trace *of;
-	uint32_t parts, given;
+	struct model part;
 };
 
 static const struct model *short_next(struct trace *trace)
 {
-	struct cut_short *cut = (struct cut_short *)trace;
-
-	return cut->given++ < cut->parts ? trace_next(cut->of) : NULL;
+	return NULL;
 }
 
 static const struct model *short_first(struct trace *trace)
 {
 	struct cut_short *cut = (struct cut_short *)trace;
 
-	cut->given = 1;
-	return trace_first(cut->of);
+	cut->part = *trace_first(cut->of);
+	cut->part.more = false;
+	return &cut->part;
 }
 
 static const struct trace_kind kind_short = {.first = short_first, .next = short_next};
@@ -243,7 +243,7 @@ static void what_is_open_when_the_last_part_ends_goes_until_there(void **state)
 {
 	uint64_t cut_ns = 25 * MS;
 	struct log_builder log;
-	struct cut_short cut = {.trace = {.kind = &kind_short}, .parts = 1};
+	struct cut_short cut = {.trace = {.kind = &kind_short}};
 	struct model *model;
 	struct kept kept;
 
@@ -307,38 +307,47 @@ static void ranges_keep_lane_and_number_over_parts(void **state)
 
 /* ---- errors ------------------------------------------------------------------------------------------------------ */
 
-/* Gives its part in so many rounds, then an error behind it. */
+/* Gives so many parts, then an error. */
 struct broken {
 	struct trace trace;
-	const struct model *model;
-	uint32_t rounds;
+	struct trace *of;
+	uint32_t parts;
 };
 
 static const struct model *broken_next(struct trace *trace)
 {
 	struct broken *broken = (struct broken *)trace;
 
-	if (!broken->rounds--)
-		trace->error = -EIO;
+	if (broken->parts--)
+		return trace_next(broken->of);
+	trace->error = -EIO;
 	return NULL;
 }
 
 static const struct model *broken_first(struct trace *trace)
 {
-	return ((struct broken *)trace)->model;
+	struct broken *broken = (struct broken *)trace;
+
+	if (broken->parts--)
+		return trace_first(broken->of);
+	trace->error = -EIO;
+	return NULL;
 }
 
 static const struct trace_kind kind_broken = {.first = broken_first, .next = broken_next};
 
-static void a_trace_that_cannot_be_read_to_its_end_makes_no_timeline(void **state)
+static void a_trace_that_cannot_be_read_to_its_end_makes_no_file(void **state)
 {
-	struct model *model = sample_model(1, 1);
-	struct broken broken = {.trace = {.kind = &kind_broken}, .model = model, .rounds = 0};
+	struct model *model = sample_model(1, 3);
+	struct trace *cut = trace_cut_each(model, 5);
+	struct broken broken = {.trace = {.kind = &kind_broken}, .of = cut, .parts = 0};
 
 	assert_null(timeline_new(&broken.trace, -1));
 	assert_int_equal(broken.trace.error, -EIO);
-	broken = (struct broken){.trace = {.kind = &kind_broken}, .model = model, .rounds = 1};
-	assert_null(chrome_text_of(&broken.trace, -1)); /* it is read twice */
+	broken = (struct broken){.trace = {.kind = &kind_broken}, .of = cut, .parts = 2};
+	assert_null(chrome_text_of(&broken.trace, -1));
+	assert_int_equal(broken.trace.error, -EIO);
+	trace_cut_free(cut);
 	model_free(model);
 }
 
@@ -354,7 +363,7 @@ int main(void)
 		cmocka_unit_test(traced_functions_go_on_over_parts),
 		cmocka_unit_test(what_is_open_when_the_last_part_ends_goes_until_there),
 		cmocka_unit_test(ranges_keep_lane_and_number_over_parts),
-		cmocka_unit_test(a_trace_that_cannot_be_read_to_its_end_makes_no_timeline),
+		cmocka_unit_test(a_trace_that_cannot_be_read_to_its_end_makes_no_file),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -50,6 +50,12 @@ static inline bool check_arg(const struct timeline *timeline, const struct timel
 	}
 }
 
+/* A timeline begins with what the first part has. */
+static inline bool begins_early(const struct timeline_check *check, uint64_t time_ns)
+{
+	return !check->timeline->model->continued && time_ns < check->timeline->start_ns;
+}
+
 static inline bool check_slice(void *context, const struct timeline_slice *slice)
 {
 	struct timeline_check *check = context;
@@ -57,7 +63,7 @@ static inline bool check_slice(void *context, const struct timeline_slice *slice
 
 	if (slice->track >= timeline->tracks.count)
 		check->wrong = "a slice is on no track";
-	else if (slice->end_ns < slice->start_ns || slice->start_ns < timeline->start_ns)
+	else if (slice->end_ns < slice->start_ns || begins_early(check, slice->start_ns))
 		check->wrong = "a slice ends before it begins, or begins before the timeline";
 	else if (slice->name.code != TIMELINE_NONE && slice->name.code >= timeline_code_count(timeline))
 		check->wrong = "a slice is called after a function that is not there";
@@ -82,17 +88,15 @@ static inline bool check_memory(void *context, const struct timeline_memory *mem
 	if (memory->counter >= timeline->counters.count || memory->group >= timeline->groups.count ||
 	    (memory->track != TIMELINE_NONE && memory->track >= timeline->tracks.count))
 		check->wrong = "memory is of no process, thread or counter";
-	if (memory->time_ns < timeline->start_ns || !memory->kind)
+	if (begins_early(check, memory->time_ns) || !memory->kind)
 		check->wrong = "memory comes before the timeline begins";
 	check->memories++;
 	return !check->wrong;
 }
 
-/* NULL: all is well, else what is wrong.  handed_over: how many slices, ends of arrows, changes of memory. */
-static inline const char *timeline_check(struct trace *trace, int process, uint64_t handed_over[3])
+static inline void check_tracks(struct timeline_check *check)
 {
-	struct timeline *timeline = timeline_new(trace, process);
-	struct timeline_check check = {.timeline = timeline};
+	const struct timeline *timeline = check->timeline;
 	char text[64];
 
 	for (uint32_t i = 0; i < timeline->tracks.count; i++) {
@@ -101,11 +105,20 @@ static inline const char *timeline_check(struct trace *trace, int process, uint6
 		timeline_track_label(timeline, i, text, sizeof(text));
 		if (track->group >= timeline->groups.count || track->lane >= TIMELINE_LANES_MAX || track->first > i ||
 		    timeline->tracks.items[track->first].lane)
-			check.wrong = "a track has no group, or no first lane";
+			check->wrong = "a track has no group, or no first lane";
 	}
+}
+
+/* NULL: all is well, else what is wrong.  handed_over: how many slices, ends of arrows, changes of memory. */
+static inline const char *timeline_check(struct trace *trace, int process, uint64_t handed_over[3])
+{
+	struct timeline *timeline = timeline_new(trace, process);
+	struct timeline_check check = {.timeline = timeline};
+
+	timeline_visit(timeline,
+		       &(struct timeline_visitor){.context = &check, .slice = check_slice, .memory = check_memory});
 	if (!check.wrong)
-		timeline_visit(timeline, &(struct timeline_visitor){
-						 .context = &check, .slice = check_slice, .memory = check_memory});
+		check_tracks(&check);
 	if (!check.wrong && check.begins != check.ends)
 		check.wrong = "an arrow has one end";
 	timeline_free(timeline);

@@ -19,6 +19,8 @@ bool builder_add_sync(struct builder *builder, struct program program, const str
 		return false;
 	if (!sync->span.end_ns || !sync->kind /* 0: CUPTI does not say */ || sync->result == CUDA_NOT_READY)
 		return true;
+	if (builder->reading == READING_FIRST)
+		outlook_add_sync(&builder->learnt.outlook);
 	what = told(builder, program, sync->corr, sync->clock, sync->span.start_ns);
 	if (what == TOLD_LATE)
 		keep_late(builder, &(struct late){.kind = LATE_SYNC, .program = program, .sync = *sync});

@@ -13,6 +13,7 @@ void learnt_free(struct learnt *learnt)
 	array_free(&learnt->context_devices);
 	lookup_free(&learnt->contexts);
 	free(learnt->recent);
+	outlook_free(&learnt->outlook);
 }
 
 /* ---- late or not ------------------------------------------------------------------------------------------------- */
@@ -114,23 +115,36 @@ void learn_named(struct builder *builder)
 	}
 }
 
+/* A call and the driver call inside it have one id. */
+#define INSIDE_CALL_NS 1000000000u
+
+static bool is_inside_recent(const struct recent_call *recent, uint32_t space, const struct new_call *call)
+{
+	return recent->space == space && recent->corr == call->corr && call->time_ns - recent->time_ns < INSIDE_CALL_NS;
+}
+
 void learn_call(struct builder *builder, const struct new_call *call)
 {
 	uint32_t thread = calls_learn(&builder->calls, call);
 	struct program program = builder_program(builder, call->pid);
 	struct learnt *learnt = &builder->learnt;
+	struct recent_call *recent;
 
 	if (has_place(builder, call->time_ns) && call->time_ns >= builder->model->start_ns)
 		survey_note_begin(&builder->survey, NONE, call->time_ns);
-	if (!call->corr)
+	if (!call->corr) {
+		outlook_add_call(&learnt->outlook, program.process, 0, false);
 		return;
+	}
 	survey_see_call(&builder->survey, program.space, call->corr);
 	survey_note_reference(&builder->survey, program.space, call->corr);
 	note_corr(learnt, program.process, call->corr, call->time_ns);
 	if (!learnt->recent)
 		learnt->recent = xcalloc(RECENT_CALLS, sizeof(*learnt->recent));
-	learnt->recent[call->corr % RECENT_CALLS] =
-		(struct recent_call){.space = program.space, .corr = call->corr, .thread = thread};
+	recent = &learnt->recent[call->corr % RECENT_CALLS];
+	outlook_add_call(&learnt->outlook, program.process, call->corr, is_inside_recent(recent, program.space, call));
+	*recent = (struct recent_call){
+		.time_ns = call->time_ns, .space = program.space, .corr = call->corr, .thread = thread};
 }
 
 /* The thread that returns is the one that called, under the number that its process has for it. */
@@ -151,6 +165,8 @@ void learn_activity(struct builder *builder, struct program program, const struc
 	if (builder->reading == READING_WHOLE)
 		return;
 	survey_see_call(&builder->survey, program.space, activity->corr);
+	if (builder->reading == READING_FIRST) /* of a call that may have been told, too */
+		outlook_add_call(&builder->learnt.outlook, program.process, activity->corr, true);
 	if (builder->reading == READING_SECOND || !has_place(builder, about_ns))
 		return;
 	builder->learnt.any_corr = true;
@@ -179,6 +195,7 @@ void learn_gpu_work(struct builder *builder, struct program program, const struc
 {
 	if (builder->reading != READING_FIRST)
 		return;
+	outlook_add_gpu_work(&builder->learnt.outlook, program.process);
 	learn_context(builder, program.process, work);
 	if (work->graph && work->graph_node)
 		graphs_learn(&builder->graphs, program.space, work->graph, work->graph_node);
@@ -219,6 +236,7 @@ void learn_finish(struct builder *builder)
 	}
 	array_free(&learnt->context_devices);
 	survey_finish(&builder->survey, to_monotonic, builder);
+	outlook_finish(&learnt->outlook, (uint32_t)builder->processes.list.count);
 	if (wall_clock_steps(&builder->clock))
 		tell_first(&builder->lates);
 	lates_sort(&builder->lates);

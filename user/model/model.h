@@ -357,6 +357,8 @@ struct model_due {
 	uint64_t number; /* of the first: how many of this kind earlier parts had */
 };
 
+struct model_outlook;
+
 struct model {
 	uint64_t start_ns, end_ns; /* the recording, or the slice of it */
 	const char *slice;	   /* what of the recording this is, for people; NULL: all */
@@ -401,6 +403,7 @@ struct model {
 			    */
 	uint64_t forwards_forgotten; /* nodes so far whose forward op was too long ago to be kept */
 	struct model_due calls_due, gpu_due, overheads_due, jits_due, syncs_due, memories_due;
+	const struct model_outlook *outlook; /* on all parts, where there may be several; NULL: this is the only one */
 
 	struct model_source *sources; /* at least one */
 	uint32_t source_count;

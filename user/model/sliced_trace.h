@@ -7,6 +7,7 @@
 #ifndef GPUTRACE_MODEL_SLICED_TRACE_H
 #define GPUTRACE_MODEL_SLICED_TRACE_H
 
+#include "model/outlook.h"
 #include "model/receipt.h"
 #include "model/slice.h"
 #include "model/trace.h"
@@ -42,6 +43,7 @@ struct sliced_trace {
 	struct sliced_process *process_counts;
 	struct receipt_count counts;
 	struct model_receipt receipt;
+	struct model_outlook outlook;
 };
 
 /* The slice, and what it points to, stay the caller's, as do trace and words.  0 or -errno of reading. */

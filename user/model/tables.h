@@ -19,6 +19,7 @@
 #include "model/late.h"
 #include "model/nvtx_ranges.h"
 #include "model/ops.h"
+#include "model/outlook.h"
 #include "model/process_table.h"
 #include "model/receipt.h"
 #include "model/recordings.h"
@@ -79,6 +80,7 @@ struct context_device {
 
 /* A call that was made not long ago. */
 struct recent_call {
+	uint64_t time_ns;
 	uint32_t space, corr, thread;
 };
 
@@ -89,6 +91,7 @@ struct learnt {
 	struct lookup contexts;		      /* (process + 1, context) to model_device.id, once it is finished */
 	ARRAY(struct context_device) context_devices; /* until then */
 	struct recent_call *recent;		      /* the latest calls by correlation id */
+	struct outlook outlook;
 };
 
 /* The parts of a second reading. */

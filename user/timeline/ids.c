@@ -2,86 +2,59 @@
 /* Whether CUPTI's correlation ids can stay as they are: they are all different, and leave room for those of our own. */
 #include "timeline/ids.h"
 
-#include <stdlib.h>
-
-#include "base/array.h"
+#include "model/corr_set.h"
+#include "model/outlook.h"
 #include "timeline/members.h"
 
-/* Correlation ids of one process are close together; a wider range is not worth a bitmap (32 MiB). */
-#define CORRELATION_RANGE_MAX (1u << 28)
-
-/* The bitmap of those that were met comes in pages: nobody knows before which range they span. */
-#define PAGE_BITS 19u
-#define PAGES (1u << (32 - PAGE_BITS))
-
-struct correlations {
-	uint32_t lowest, highest; /* lowest > highest: there is none */
-	bool repeated;		  /* two calls have one, or the range is too wide to tell */
-	uint64_t *pages[PAGES];
+/* What decides. */
+struct met {
+	uint32_t highest;
+	bool repeated;
 };
 
-static void free_pages(struct correlations *met)
-{
-	for (uint32_t i = 0; i < PAGES; i++) {
-		free(met->pages[i]);
-		met->pages[i] = NULL;
-	}
-}
-
-static void note(struct correlations *met, uint32_t corr)
-{
-	uint32_t at = corr & ((1u << PAGE_BITS) - 1);
-	uint64_t **page = &met->pages[corr >> PAGE_BITS];
-
-	if (corr < met->lowest)
-		met->lowest = corr;
-	if (corr > met->highest)
-		met->highest = corr;
-	if (met->repeated)
-		return;
-	if (met->highest - met->lowest >= CORRELATION_RANGE_MAX) {
-		met->repeated = true;
-		free_pages(met);
-		return;
-	}
-	if (!*page)
-		*page = xcalloc((1u << PAGE_BITS) / 64, sizeof(**page));
-	met->repeated = (*page)[at / 64] >> (at % 64) & 1;
-	(*page)[at / 64] |= 1ull << (at % 64);
-}
-
-void timeline_ids_add(struct timeline_ids *ids, const struct timeline *timeline)
+static struct met look_through(struct timeline_ids *ids, const struct timeline *timeline)
 {
 	const struct model *model = timeline->model;
 	uint32_t end = due_end(&model->calls_due, model->call_count);
+	struct corr_set corrs = {0};
+	struct met met;
 
-	if (!ids->met) {
-		ids->met = xcalloc(1, sizeof(*ids->met));
-		ids->met->lowest = UINT32_MAX;
-	}
 	for (uint32_t i = model->calls_due.from; i < end; i++)
-		if (model->calls[i].corr && timeline_has_call(timeline, &model->calls[i]))
-			note(ids->met, model->calls[i].corr);
+		if (model->calls[i].corr && timeline_has_call(timeline, &model->calls[i]) &&
+		    !corr_set_add(&corrs, model->calls[i].corr))
+			corr_set_give_up(&corrs);
 	if (end > model->calls_due.from)
 		ids->calls = model->calls[end - 1].number + 1;
-	ids->operations += due_end(&model->gpu_due, model->gpu_count) - model->gpu_due.from;
-	ids->syncs += due_end(&model->syncs_due, model->sync_count) - model->syncs_due.from;
+	ids->operations = due_end(&model->gpu_due, model->gpu_count) - model->gpu_due.from;
+	ids->syncs = due_end(&model->syncs_due, model->sync_count) - model->syncs_due.from;
+	met = (struct met){.highest = corrs.highest, .repeated = corrs.repeated};
+	corr_set_free(&corrs);
+	return met;
 }
 
-void timeline_ids_finish(struct timeline_ids *ids, bool several)
+static struct met look_ahead(struct timeline_ids *ids, const struct timeline *timeline)
 {
-	uint64_t highest = ids->met->highest;
+	const struct model_outlook *outlook = timeline->outlook;
+	struct met met = {0};
 
-	ids->renumbered =
-		several || ids->met->repeated || highest + ids->calls + ids->operations + ids->syncs > INT32_MAX;
-	ids->first_free = ids->renumbered ? 1 : highest + 1;
-	timeline_ids_free(ids);
+	for (uint32_t i = 0; i < timeline->model->process_count; i++) {
+		if (!timeline_has_process(timeline, i))
+			continue;
+		met.repeated |= outlook->processes[i].corrs_repeat;
+		if (outlook->processes[i].highest_corr > met.highest)
+			met.highest = outlook->processes[i].highest_corr;
+	}
+	ids->calls = outlook->calls;
+	ids->operations = outlook->gpu_ops;
+	ids->syncs = outlook->syncs;
+	return met;
 }
 
-void timeline_ids_free(struct timeline_ids *ids)
+void timeline_ids_find(struct timeline_ids *ids, const struct timeline *timeline)
 {
-	if (ids->met)
-		free_pages(ids->met);
-	free(ids->met);
-	ids->met = NULL;
+	struct met met = timeline->outlook ? look_ahead(ids, timeline) : look_through(ids, timeline);
+
+	ids->renumbered = timeline->several || met.repeated ||
+			  met.highest + ids->calls + ids->operations + ids->syncs > INT32_MAX;
+	ids->first_free = ids->renumbered ? 1 : met.highest + 1ull;
 }

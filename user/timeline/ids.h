@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Numbers that join what belongs together, unique in a whole timeline: correlation (a call, its GPU work, its wait) and
- * flow (the arrow from a call to one operation).  CUDA promises its own only within a process.  They are the same
- * whatever parts the trace comes in.
+ * flow (the arrow from a call to one operation).  CUDA promises its own only within a process.
  */
 #ifndef GPUTRACE_TIMELINE_IDS_H
 #define GPUTRACE_TIMELINE_IDS_H
@@ -10,20 +9,16 @@
 #include "model/model.h"
 #include "timeline/timeline.h"
 
-struct correlations; /* those of calls that were met, while the trace is looked through */
-
 /* Starts zeroed. */
 struct timeline_ids {
-	bool renumbered;		   /* a call's number is not CUPTI's */
-	uint64_t first_free;		   /* no call has this number, or one above, by itself */
-	uint64_t calls, operations, syncs; /* of the whole trace; calls: one more than the highest number of one */
-	struct correlations *met;
+	bool renumbered;     /* a call's number is not CUPTI's */
+	uint64_t first_free; /* no call has this number, or one above, by itself */
+	/* Of the whole trace, or at most so many; calls: one more than the highest number of one, or more. */
+	uint64_t calls, operations, syncs;
 };
 
-/* Before any number is asked for: each part, then the end.  several: processes are in the timeline. */
-void timeline_ids_add(struct timeline_ids *ids, const struct timeline *timeline);
-void timeline_ids_finish(struct timeline_ids *ids, bool several);
-void timeline_ids_free(struct timeline_ids *ids);
+/* With the first part, before any number is asked for. */
+void timeline_ids_find(struct timeline_ids *ids, const struct timeline *timeline);
 
 static inline uint64_t correlation_of_call(const struct timeline_ids *ids, const struct model_call *call)
 {

@@ -11,14 +11,19 @@ static uint32_t add_lane(struct lanes *lanes, struct tally_key key, uint32_t fir
 	return index;
 }
 
-uint32_t lanes_place(struct lanes *lanes, struct tally_key key, uint64_t start_ns, uint64_t end_ns)
+uint32_t lanes_reserve(struct lanes *lanes, struct tally_key key)
 {
 	struct tally_entry *entry = tally_at(&lanes->by_key, key);
-	uint32_t at, first;
 
 	if (!entry->more)
 		entry->more = add_lane(lanes, key, 0, 0) + 1u;
-	first = at = (uint32_t)entry->more - 1;
+	return (uint32_t)entry->more - 1;
+}
+
+uint32_t lanes_place(struct lanes *lanes, struct tally_key key, uint64_t start_ns, uint64_t end_ns)
+{
+	uint32_t first = lanes_reserve(lanes, key), at = first;
+
 	while (lanes->all.items[at].last_end_ns > start_ns) {
 		uint32_t next = lanes->all.items[at].next, number = lanes->all.items[at].number + 1;
 
@@ -37,12 +42,6 @@ uint32_t lanes_place(struct lanes *lanes, struct tally_key key, uint64_t start_n
 void lanes_end(struct lanes *lanes, uint32_t lane, uint64_t end_ns)
 {
 	lanes->all.items[lane].last_end_ns = end_ns;
-}
-
-void lanes_clear(struct lanes *lanes)
-{
-	for (size_t i = 0; i < lanes->all.count; i++)
-		lanes->all.items[i].last_end_ns = 0;
 }
 
 uint32_t lanes_first(struct lanes *lanes, struct tally_key key)

@@ -38,12 +38,10 @@ struct lanes {
 uint32_t lanes_place(struct lanes *lanes, struct tally_key key, uint64_t start_ns, uint64_t end_ns);
 void lanes_end(struct lanes *lanes, uint32_t lane, uint64_t end_ns);
 
-/*
- * All lanes are free again and there is none less: who places the same slices in the same order finds the same lanes.
- */
-void lanes_clear(struct lanes *lanes);
+/* Lane 0 of a key, for slices that may come. */
+uint32_t lanes_reserve(struct lanes *lanes, struct tally_key key);
 
-/* Lane 0 of a key, LANE_NONE: nothing was placed under it. */
+/* The same, LANE_NONE: nothing was placed under it. */
 uint32_t lanes_first(struct lanes *lanes, struct tally_key key);
 
 void lanes_free(struct lanes *lanes);

@@ -37,37 +37,8 @@ void open_ranges_next_part(struct open_ranges *open)
 	open->next = 0;
 }
 
-void open_ranges_clear(struct open_ranges *open)
-{
-	open->before.count = open->now.count = open->next = 0;
-}
-
 void open_ranges_free(struct open_ranges *open)
 {
 	array_free(&open->before);
 	array_free(&open->now);
-}
-
-void range_numbers_begin(struct range_numbers *numbers, uint32_t threads)
-{
-	numbers->next = xcalloc(threads, sizeof(*numbers->next));
-	numbers->threads = threads;
-}
-
-void range_numbers_give(struct range_numbers *numbers)
-{
-	uint64_t begin = 0;
-
-	for (uint32_t i = 0; i < numbers->threads; i++) {
-		uint64_t count = numbers->next[i];
-
-		numbers->next[i] = begin;
-		begin += count;
-	}
-}
-
-void range_numbers_free(struct range_numbers *numbers)
-{
-	free(numbers->next);
-	free(numbers->here);
 }

@@ -17,6 +17,14 @@ static void begin(struct placed *placed, uint32_t from, uint32_t end)
 		placed->lane_of[i] = LANE_NONE;
 }
 
+static void learn_nature(struct timeline_placement *placement, uint32_t lane, const struct model_gpu *op)
+{
+	while (lane >= placement->natures.count)
+		array_push(&placement->natures, ((struct stream_nature){0}));
+	if (!placement->natures.items[lane].known)
+		placement->natures.items[lane] = (struct stream_nature){true, op->stream_flags, op->priority};
+}
+
 static void place_operations(struct timeline *timeline, struct timeline_placement *placement)
 {
 	struct placed *placed = &placement->operations;
@@ -39,9 +47,25 @@ static void place_operations(struct timeline *timeline, struct timeline_placemen
 		placed->lane_of[i - from] = lane;
 		placement->omitted.operations += lane == LANE_NONE;
 		placement->omitted.unseen += op->call == NONE && !op->before;
-		if (lane != LANE_NONE && lane >= placement->natures.count)
-			array_push(&placement->natures, ((struct stream_nature){op->stream_flags, op->priority}));
+		if (lane != LANE_NONE)
+			learn_nature(placement, lane, op);
 	}
+}
+
+/*
+ * A wait may name a stream whose operations come in later parts, on a track that has a number then.  Streams of the
+ * first process with GPU work have their own number anyway.
+ */
+static void reserve_streams(struct timeline *timeline, const struct model_sync *sync)
+{
+	const uint32_t streams[] = {sync->stream, sync->recorded_on};
+
+	if (!timeline->outlook || sync->process == timeline->first_on_gpu || sync->device == NONE)
+		return;
+	for (size_t i = 0; i < 2; i++)
+		if (streams[i] != NONE)
+			lanes_reserve(&timeline->placement->operations.lanes,
+				      (struct tally_key){{sync->process, sync->device, streams[i]}});
 }
 
 static void place_syncs(struct timeline *timeline, struct timeline_placement *placement)
@@ -61,6 +85,7 @@ static void place_syncs(struct timeline *timeline, struct timeline_placement *pl
 				&placed->lanes, (struct tally_key){{sync->process, sync->device, sync->stream}},
 				sync->start_ns, sync->end_ns);
 		placement->omitted.syncs += placed->lane_of[i - from] == LANE_NONE;
+		reserve_streams(timeline, sync);
 	}
 }
 
@@ -104,7 +129,7 @@ static struct open_range place_new_or_open(struct timeline *timeline, struct tim
 			lanes_end(&placement->ranges.lanes, before->lane, range->end_ns);
 		return *before;
 	}
-	placed.number = placement->range_numbers.next[range->thread]++;
+	placed.number = placement->next_range++;
 	if (timeline_has_thread(timeline, range->thread)) {
 		place_range(&placement->ranges.lanes, range, &placed);
 		placement->omitted.ranges += placed.lane == LANE_NONE;
@@ -114,18 +139,18 @@ static struct open_range place_new_or_open(struct timeline *timeline, struct tim
 
 static void place_ranges(struct timeline *timeline, struct timeline_placement *placement)
 {
-	struct range_numbers *numbers = &placement->range_numbers;
 	struct placed *placed = &placement->ranges;
 	const struct model *model = timeline->model;
 
 	begin(placed, 0, model->range_count);
-	numbers->here = array_reserve(numbers->here, sizeof(*numbers->here), 0, model->range_count, &numbers->room);
+	placement->range_numbers = array_reserve(placement->range_numbers, sizeof(*placement->range_numbers), 0,
+						 model->range_count, &placement->range_room);
 	open_ranges_next_part(&placement->open_ranges);
 	for (uint32_t i = 0; i < model->range_count; i++) {
 		struct open_range range = place_new_or_open(timeline, placement, &model->ranges[i]);
 
 		placed->lane_of[i] = range.lane;
-		numbers->here[i] = range.number;
+		placement->range_numbers[i] = range.number;
 		if (model->ranges[i].open)
 			open_ranges_keep(&placement->open_ranges, &range);
 	}
@@ -178,30 +203,16 @@ void timeline_place_part(struct timeline *timeline)
 	place_overheads(timeline, placement);
 }
 
-struct timeline_placement *timeline_placement_new(const struct model *model)
+struct timeline_placement *timeline_placement_new(void)
 {
-	struct timeline_placement *placement = xcalloc(1, sizeof(*placement));
-
-	range_numbers_begin(&placement->range_numbers, model->thread_count);
-	return placement;
-}
-
-void timeline_placement_again(struct timeline_placement *placement)
-{
-	struct placed *all[] = {&placement->operations, &placement->syncs, &placement->jits, &placement->ranges,
-				&placement->overheads};
-
-	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
-		lanes_clear(&all[i]->lanes);
-	open_ranges_clear(&placement->open_ranges);
-	range_numbers_give(&placement->range_numbers);
+	return xcalloc(1, sizeof(struct timeline_placement));
 }
 
 static void end(struct placed *placed)
 {
 	lanes_free(&placed->lanes);
 	free(placed->lane_of);
-	free(placed->tracks);
+	array_free(&placed->tracks);
 }
 
 void timeline_placement_free(struct timeline_placement *placement)
@@ -214,7 +225,9 @@ void timeline_placement_free(struct timeline_placement *placement)
 	end(&placement->ranges);
 	end(&placement->overheads);
 	open_ranges_free(&placement->open_ranges);
-	range_numbers_free(&placement->range_numbers);
+	free(placement->range_numbers);
+	tally_free(&placement->gpus);
+	tally_free(&placement->counters);
 	array_free(&placement->natures);
 	array_free(&placement->overhead_order);
 	free(placement);

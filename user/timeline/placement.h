@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Which lane everything goes to that may overlap: GPU operations, waits, compilations, NVTX ranges, CUPTI's overhead.
- * One pass over each in its order of start, part after part of the trace.  The whole trace is placed twice: before any
- * slice is handed over, as the tracks have to be known by then, and again as they are.  Both give the same lanes, and
- * only those of the part at hand are kept.
+ * One pass over each in its order of start, part after part of the trace, before slices of the part are handed over.
+ * Which slice is on which lane is kept for the part at hand only.
  */
 #ifndef GPUTRACE_TIMELINE_PLACEMENT_H
 #define GPUTRACE_TIMELINE_PLACEMENT_H
@@ -18,11 +17,12 @@ struct placed {
 	uint32_t from;	   /* the first that is due */
 	uint32_t *lane_of; /* by index in the model, less `from`; LANE_NONE: not in the timeline */
 	size_t room;
-	uint32_t *tracks; /* by lane; NULL until tracks are known */
+	ARRAY(uint32_t) tracks; /* by lane; those of new lanes follow once the part is placed */
 };
 
-/* What the first operation on a lane says of its stream. */
+/* What the first operation on a lane says of its stream; a lane may be there before that. */
 struct stream_nature {
+	bool known;
 	uint8_t flags;
 	int8_t priority;
 };
@@ -35,21 +35,21 @@ struct timeline_placement {
 	struct placed overheads;	     /* key: process, tid */
 	ARRAY(struct stream_nature) natures; /* by lane of operations */
 	struct open_ranges open_ranges;
-	struct range_numbers range_numbers;
+	uint64_t next_range;	 /* number of the next NVTX range */
+	uint64_t *range_numbers; /* of those in the part at hand, by index in the model */
+	size_t range_room;
+	struct tally gpus;     /* by device: in `more` its group */
+	struct tally counters; /* that were met, as timeline_counter_key has them */
 	/* The overheads of the timeline in this part by start; the model has them as they came. */
 	ARRAY(uint32_t) overhead_order;
 	struct timeline_omissions omitted; /* so far */
 };
 
-/* After the processes of the timeline are known. */
-struct timeline_placement *timeline_placement_new(const struct model *model);
+struct timeline_placement *timeline_placement_new(void);
 void timeline_placement_free(struct timeline_placement *placement);
 
 /* Places what is due in the part that is the timeline's model now. */
 void timeline_place_part(struct timeline *timeline);
-
-/* From here on the trace comes again from its first part on. */
-void timeline_placement_again(struct timeline_placement *placement);
 
 /* Of something that is due: its lane, LANE_NONE, and the track of what has one. */
 static inline uint32_t placed_lane(const struct placed *placed, uint32_t index)
@@ -59,7 +59,7 @@ static inline uint32_t placed_lane(const struct placed *placed, uint32_t index)
 
 static inline uint32_t placed_track(const struct placed *placed, uint32_t index)
 {
-	return placed->tracks[placed_lane(placed, index)];
+	return placed->tracks.items[placed_lane(placed, index)];
 }
 
 #endif

@@ -243,6 +243,8 @@ struct timeline_memory {
 
 struct timeline_visitor {
 	void *context;
+	/* A part is at hand, maybe with new groups, tracks and counters.  NULL: nobody asks. */
+	void (*part)(void *context);
 	/* Each says whether to go on. */
 	bool (*slice)(void *context, const struct timeline_slice *slice);
 	bool (*memory)(void *context, const struct timeline_memory *memory);

@@ -22,7 +22,7 @@ static void visit_range(struct visit *visit, uint32_t index)
 	draft.slice.name.text = timeline->model->strings[range->name];
 	if (!*draft.slice.name.text)
 		draft.slice.name.text = "(no name)";
-	draft_number(&draft, TIMELINE_ARG_RANGE, timeline->placement->range_numbers.here[index]);
+	draft_number(&draft, TIMELINE_ARG_RANGE, timeline->placement->range_numbers[index]);
 	draft_text(&draft, TIMELINE_ARG_RANGE_KIND, kinds[range->kind]);
 	if (range->domain != NONE)
 		draft_text(&draft, TIMELINE_ARG_DOMAIN, timeline->model->strings[range->domain]);

@@ -28,7 +28,7 @@ static void draft_stream(struct draft *draft, enum timeline_arg_key key, struct 
 						     (struct tally_key){{sync->process, sync->device, stream}});
 
 	draft_arg(draft, key)->stream = (struct timeline_stream){
-		.track = lane == LANE_NONE ? TIMELINE_NONE : operations->tracks[lane],
+		.track = lane == LANE_NONE ? TIMELINE_NONE : operations->tracks.items[lane],
 		.stream = stream,
 	};
 }

@@ -5,10 +5,16 @@
 #include "timeline/members.h"
 #include "timeline/placement.h"
 
+/* Times of what was handed over are since the start, which stays. */
+static void include_start(struct timeline *timeline, uint64_t start_ns)
+{
+	if (!timeline->model->continued && start_ns < timeline->start_ns)
+		timeline->start_ns = start_ns;
+}
+
 static void include(struct timeline *timeline, uint64_t start_ns, uint64_t end_ns)
 {
-	if (start_ns < timeline->start_ns)
-		timeline->start_ns = start_ns;
+	include_start(timeline, start_ns);
 	if (end_ns > timeline->end_ns)
 		timeline->end_ns = end_ns;
 }
@@ -83,16 +89,8 @@ void timeline_span_part(struct timeline *timeline, bool first)
 	include_calls(timeline);
 	include_gpus(timeline);
 	/* CUPTI's overhead may end long after the recording, which goes no further for it. */
-	if (placement->overhead_order.count) {
-		const struct model_overhead *earliest = &model->overheads[placement->overhead_order.items[0]];
-
-		if (earliest->start_ns < timeline->start_ns)
-			timeline->start_ns = earliest->start_ns;
-	}
-}
-
-void timeline_span_finish(struct timeline *timeline)
-{
+	if (placement->overhead_order.count)
+		include_start(timeline, model->overheads[placement->overhead_order.items[0]].start_ns);
 	if (timeline->end_ns < timeline->start_ns)
 		timeline->end_ns = timeline->start_ns;
 }

@@ -5,10 +5,7 @@
 
 #include "timeline/timeline.h"
 
-/* After the placement of a part: widens start_ns and end_ns.  first: of the parts. */
+/* After the placement of a part: widens end_ns, and with the first one start_ns. */
 void timeline_span_part(struct timeline *timeline, bool first);
-
-/* After the last part. */
-void timeline_span_finish(struct timeline *timeline);
 
 #endif

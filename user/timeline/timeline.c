@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A timeline made and visited: two rounds over the parts of a trace. */
+/* A timeline made and visited: one round over the parts of a trace. */
 #include "timeline/timeline.h"
 
 #include <stdlib.h>
@@ -13,51 +13,39 @@
 #include "timeline/tracks.h"
 #include "timeline/visit.h"
 
-/* A part is at hand: what every look at it needs. */
-static void take_part(struct timeline *timeline, const struct model *part)
+/* A part is at hand: what every look at it needs, and what it adds. */
+static void take_part(struct timeline *timeline, const struct model *part, bool first)
 {
 	timeline->model = part;
+	timeline->more = part->more;
 	timeline_calls_link(timeline->calls, part);
 	timeline_place_part(timeline);
-}
-
-/* ---- the first round: what there is ------------------------------------------------------------------------------ */
-
-static void look_through(struct timeline *timeline, int process)
-{
-	const struct model *part;
-	struct tally counters = {0};
-
-	for (part = trace_first(timeline->trace); part; part = trace_next(timeline->trace)) {
-		timeline->model = part;
-		if (!timeline->parts) {
-			timeline_add_processes(timeline, process);
-			timeline->placement = timeline_placement_new(part);
-		}
-		take_part(timeline, part);
-		timeline_ids_add(timeline->ids, timeline);
-		timeline_add_counters(timeline, &counters);
-		timeline_span_part(timeline, !timeline->parts++);
-	}
-	tally_free(&counters);
+	timeline_add_counters(timeline);
+	timeline_add_tracks(timeline);
+	timeline_span_part(timeline, first);
+	if (!part->more)
+		timeline_find_busiest(timeline);
+	timeline->omitted = timeline->placement->omitted;
 }
 
 struct timeline *timeline_new(struct trace *trace, int process)
 {
-	struct timeline *timeline = xcalloc(1, sizeof(*timeline));
+	const struct model *part = trace_first(trace);
+	struct timeline *timeline;
 
+	if (!part)
+		return NULL;
+	timeline = xcalloc(1, sizeof(*timeline));
 	timeline->trace = trace;
+	timeline->model = part;
+	timeline->outlook = part->more ? part->outlook : NULL;
+	timeline->busiest = TIMELINE_NONE;
 	timeline->calls = xcalloc(1, sizeof(*timeline->calls));
 	timeline->ids = xcalloc(1, sizeof(*timeline->ids));
-	look_through(timeline, process);
-	if (trace->error || !timeline->parts) {
-		timeline_free(timeline);
-		return NULL;
-	}
-	timeline_add_tracks(timeline);
-	timeline_ids_finish(timeline->ids, timeline->several);
-	timeline_span_finish(timeline);
-	timeline->omitted = timeline->placement->omitted;
+	timeline->placement = timeline_placement_new();
+	timeline_add_processes(timeline, process);
+	timeline_ids_find(timeline->ids, timeline);
+	take_part(timeline, part, true);
 	return timeline;
 }
 
@@ -75,14 +63,10 @@ void timeline_free(struct timeline *timeline)
 	free(timeline->thread_tracks);
 	timeline_placement_free(timeline->placement);
 	timeline_calls_free(timeline->calls);
-	timeline_ids_free(timeline->ids);
 	free(timeline->calls);
 	free(timeline->ids);
 	free(timeline);
 }
-
-/* ---- the second round: everything, handed over ---------------------------------------------------------------------
- */
 
 static void visit_part(struct visit *visit)
 {
@@ -101,16 +85,18 @@ static void visit_part(struct visit *visit)
 int timeline_visit(struct timeline *timeline, const struct timeline_visitor *visitor)
 {
 	struct visit visit = {.timeline = timeline, .visitor = visitor, .first = true, .stack = NONE};
-	const struct model *part;
-	uint32_t count = 0;
+	const struct model *part = timeline->model;
 
-	timeline_placement_again(timeline->placement);
-	python_slices_begin(&visit.python, timeline->model->thread_count);
-	for (part = trace_first(timeline->trace); part; part = visit.ended ? NULL : trace_next(timeline->trace)) {
-		take_part(timeline, part);
-		visit.last = ++count == timeline->parts;
+	python_slices_begin(&visit.python, part->thread_count);
+	while (part) {
+		if (visitor->part)
+			visitor->part(visitor->context);
+		visit.last = !part->more;
 		visit_part(&visit);
 		visit.first = false;
+		part = visit.ended ? NULL : trace_next(timeline->trace);
+		if (part)
+			take_part(timeline, part, false);
 	}
 	python_slices_free(&visit.python);
 	op_links_free(&visit.links);

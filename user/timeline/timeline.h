@@ -4,11 +4,12 @@
  * Here is what every timeline file needs and no format has to find out again: which track a slice goes to, so that
  * those of one track nest or do not meet; when Python functions ran; numbers that are unique in one file.
  *
- * A format is written over this and slice.h alone: timeline_new() goes through the trace once and tells which groups,
- * tracks and counters there are; timeline_visit() goes through it again and hands over every slice as a value with its
- * arguments.  Memory depends on how large a part of the trace is, not on how long the trace is.  What such a file says
- * of the trace as a whole (processes, devices, the receipt) it takes from the model between the two: then that is the
- * last part.
+ * A format is written over this and slice.h alone.  timeline_new() looks at the first part of the trace and tells which
+ * groups, tracks and counters there are in it; timeline_visit() hands over every slice of it as a value with its
+ * arguments, then goes on with the other parts, which may add some.  So a long trace is joined once.  Memory depends on
+ * how large a part of the trace is, not on how long the trace is.  A trace of one part (timeline.more is false) is
+ * known as a whole between the two; of a longer one only after the visit is known how far it goes, the label of a
+ * track, the thread with most calls, what was left out, and the receipt.
  */
 #ifndef GPUTRACE_TIMELINE_TIMELINE_H
 #define GPUTRACE_TIMELINE_TIMELINE_H
@@ -59,6 +60,7 @@ struct timeline_track {
 	uint32_t process; /* model.processes: whose; a GPU's tracks can be of several */
 	uint32_t lane;	  /* slices that overlap are on lanes 1, 2 and so on */
 	uint32_t first;	  /* the track of lane 0 */
+	uint32_t number;  /* from 0, among those of its kind; not of THREAD, INTERPRETER, PYTHON */
 	uint32_t thread;  /* INTERPRETER, RANGES: the track of the thread */
 	uint32_t tid;	  /* as the system has it; 0: of no thread, or not known */
 	uint32_t device;  /* STREAM, WAITS: model_device.id */
@@ -90,22 +92,28 @@ struct timeline_calls;
 
 struct timeline {
 	struct trace *trace;
-	const struct model *model; /* the part at hand: the last one, or while it is visited that which is */
-	uint64_t start_ns, end_ns; /* what it spans: the recording, and whatever lies outside of it */
-	bool several;		   /* more than one process made calls or had GPU work */
-	bool has_ops;		   /* of PyTorch */
-	uint32_t busiest;	   /* the track of the thread with most calls, TIMELINE_NONE: there is no thread */
+	const struct model *model; /* the part at hand */
+	bool more;		   /* parts follow that one */
+	/* What it spans so far: the recording, and whatever lies outside of it.  The start is that of the first part.
+	 */
+	uint64_t start_ns, end_ns;
+	bool several;	       /* more than one process makes calls or has GPU work */
+	bool has_ops;	       /* of PyTorch */
+	uint32_t first_on_gpu; /* the first process with GPU work, TIMELINE_NONE: there is none */
+	uint32_t busiest; /* the track of the thread with most calls, TIMELINE_NONE: there is none, or more is true */
 
-	/* Processes in the model's order, then GPUs; the last is CUPTI, always. */
+	/* Processes in the model's order, CUPTI, then GPUs. */
 	ARRAY(struct timeline_group) groups;
-	/* A thread and its interpreter's, thread after thread; then those of a kind together, in the kinds' order. */
+	uint32_t overhead_group; /* CUPTI's, which is always there */
+	/* A thread and its interpreter's, thread after thread; then those of a kind together, in the kinds' order. What
+	 * a later part adds stands behind them. */
 	ARRAY(struct timeline_track) tracks;
 	ARRAY(struct timeline_counter) counters;
 	struct timeline_omissions omitted;
 
 	/* Only for the files of timeline/. */
-	uint32_t parts;		  /* of the trace */
-	ARRAY(char *) texts;	  /* names of groups and tracks */
+	const struct model_outlook *outlook; /* NULL: the first part is all */
+	ARRAY(char *) texts;		     /* names of groups and tracks */
 	uint32_t *process_groups; /* by process of the model: its group, TIMELINE_NONE: it is not in the timeline */
 	uint32_t *thread_tracks;  /* by thread of the model: the same for its track */
 	struct timeline_placement *placement;
@@ -118,10 +126,10 @@ struct timeline *timeline_new(struct trace *trace, int process);
 void timeline_free(struct timeline *timeline);
 
 /*
- * Hands over everything, part after part of the trace, in each kind after kind, each by start (Python functions and
- * NVTX: thread by thread).  What has a length comes in the part in which it ends, if it is a Python function or NVTX;
- * else in that in which it begins; collections and imports come in the first.  Once for a timeline.  Returns 0, also
- * when the visitor has had enough, or -errno: the trace ended early.
+ * Hands over everything, part after part of the trace, after visitor->part with that part at hand, in each kind after
+ * kind, each by start (Python functions and NVTX: thread by thread).  What has a length comes in the part in which it
+ * ends, if it is a Python function or NVTX; else in that in which it begins; collections and imports come in the first.
+ * Once for a timeline.  Returns 0, also when the visitor has had enough, or -errno: the trace ended early.
  */
 int timeline_visit(struct timeline *timeline, const struct timeline_visitor *visitor);
 

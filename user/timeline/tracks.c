@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "model/outlook.h"
 #include "timeline/members.h"
 #include "timeline/placement.h"
 
@@ -22,6 +23,33 @@ static uint32_t add_group(struct timeline *timeline, struct timeline_group group
 	return (uint32_t)timeline->groups.count - 1;
 }
 
+static bool is_active(const struct timeline *timeline, uint32_t process)
+{
+	const struct model_process *of = &timeline->model->processes[process];
+
+	if (timeline->outlook)
+		return timeline->outlook->processes[process].has_calls ||
+		       timeline->outlook->processes[process].has_gpu_work;
+	return of->calls || of->gpu_ops;
+}
+
+static uint32_t first_expected_on_gpu(const struct timeline *timeline)
+{
+	for (uint32_t i = 0; i < timeline->model->process_count; i++)
+		if (timeline_has_process(timeline, i) && timeline->outlook->processes[i].has_gpu_work)
+			return i;
+	return TIMELINE_NONE;
+}
+
+static bool are_several_active(const struct timeline *timeline)
+{
+	uint32_t active = 0;
+
+	for (uint32_t i = 0; i < timeline->model->process_count; i++)
+		active += timeline_has_process(timeline, i) && is_active(timeline, i);
+	return active > 1;
+}
+
 void timeline_add_processes(struct timeline *timeline, int process)
 {
 	const struct model *model = timeline->model;
@@ -38,17 +66,12 @@ void timeline_add_processes(struct timeline *timeline, int process)
 								    .pid = model->processes[i].pid,
 								    .name = model->processes[i].name});
 	}
-}
-
-static bool are_several_active(const struct timeline *timeline)
-{
-	const struct model *model = timeline->model;
-	uint32_t active = 0;
-
-	for (uint32_t i = 0; i < model->process_count; i++)
-		active +=
-			timeline_has_process(timeline, i) && (model->processes[i].calls || model->processes[i].gpu_ops);
-	return active > 1;
+	timeline->overhead_group = add_group(timeline, (struct timeline_group){.kind = TIMELINE_GROUP_CUPTI,
+									       .process = TIMELINE_NONE,
+									       .device = TIMELINE_NONE,
+									       .name = "CUPTI overhead"});
+	timeline->several = are_several_active(timeline);
+	timeline->first_on_gpu = timeline->outlook ? first_expected_on_gpu(timeline) : TIMELINE_NONE;
 }
 
 /* What a track of a kind is before it is known whose it is. */
@@ -71,9 +94,7 @@ static uint32_t add_track(struct timeline *timeline, struct timeline_track track
 static void add_threads(struct timeline *timeline)
 {
 	const struct model *model = timeline->model;
-	uint32_t most_calls = 0;
 
-	timeline->busiest = TIMELINE_NONE;
 	timeline->thread_tracks = xmalloc(model->thread_count * sizeof(*timeline->thread_tracks));
 	for (uint32_t i = 0; i < model->thread_count; i++) {
 		const struct model_thread *thread = &model->threads[i];
@@ -87,10 +108,6 @@ static void add_threads(struct timeline *timeline)
 		track.name = keep_text(timeline, thread->name);
 		track.first = (uint32_t)timeline->tracks.count;
 		timeline->thread_tracks[i] = add_track(timeline, track);
-		if (timeline->busiest == TIMELINE_NONE || thread->calls > most_calls) {
-			timeline->busiest = timeline->thread_tracks[i];
-			most_calls = thread->calls;
-		}
 		track.thread = timeline->thread_tracks[i];
 		if (thread->has_ops) {
 			timeline->has_ops = true;
@@ -106,60 +123,37 @@ static void add_threads(struct timeline *timeline)
 	}
 }
 
-/* Lanes become tracks in the order in which they were met; one kind has another order. */
-static void begin_lanes(struct placed *placed)
+/* Lanes become tracks in the order in which they were met: the next one, behind the first lane of its key. */
+static void add_lane(struct timeline *timeline, struct placed *placed, struct timeline_track track)
 {
-	placed->tracks = xmalloc(placed->lanes.all.count * sizeof(*placed->tracks));
-}
-
-/* The track of a lane, behind that of the first lane of its key. */
-static void add_lane(struct timeline *timeline, struct placed *placed, uint32_t index, struct timeline_track track)
-{
+	uint32_t index = (uint32_t)placed->tracks.count;
 	const struct lane *lane = &placed->lanes.all.items[index];
 
-	placed->tracks[index] = (uint32_t)timeline->tracks.count;
+	array_push(&placed->tracks, (uint32_t)timeline->tracks.count);
+	track.number = index;
 	track.lane = lane->number;
-	track.first = placed->tracks[lane->first];
+	track.first = placed->tracks.items[lane->first];
 	add_track(timeline, track);
 }
 
 /* Lanes by (process, tid), of slices that are bound to a thread but not on its track. */
 static void add_beside_threads(struct timeline *timeline, enum timeline_track_kind kind, struct placed *placed)
 {
-	begin_lanes(placed);
-	for (uint32_t i = 0; i < placed->lanes.all.count; i++) {
+	for (size_t i = placed->tracks.count; i < placed->lanes.all.count; i++) {
 		const struct tally_key *key = &placed->lanes.all.items[i].key;
-		uint32_t group = kind == TIMELINE_TRACK_CUPTI ? (uint32_t)timeline->groups.count - 1
+		uint32_t group = kind == TIMELINE_TRACK_CUPTI ? timeline->overhead_group
 							      : timeline->process_groups[key->part[0]];
 		struct timeline_track track = track_of(kind, group, key->part[0]);
 
 		track.tid = key->part[1];
-		add_lane(timeline, placed, i, track);
+		add_lane(timeline, placed, track);
 	}
 }
 
-static int by_thread(const void *left, const void *right, void *context)
-{
-	const struct lane *lanes = context;
-	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-	uint32_t thread_a = lanes[a].key.part[0], thread_b = lanes[b].key.part[0];
-
-	if (thread_a != thread_b)
-		return thread_a < thread_b ? -1 : 1;
-	return a < b ? -1 : a > b;
-}
-
-/* Thread by thread, as the model has them; in a trace of several parts the lanes were met part by part. */
 static void add_ranges(struct timeline *timeline, struct placed *placed)
 {
-	uint32_t count = (uint32_t)placed->lanes.all.count, *order = xmalloc(count * sizeof(*order));
-
-	for (uint32_t i = 0; i < count; i++)
-		order[i] = i;
-	qsort_r(order, count, sizeof(*order), by_thread, placed->lanes.all.items);
-	begin_lanes(placed);
-	for (uint32_t i = 0; i < count; i++) {
-		const struct tally_key *key = &placed->lanes.all.items[order[i]].key;
+	for (size_t i = placed->tracks.count; i < placed->lanes.all.count; i++) {
+		const struct tally_key *key = &placed->lanes.all.items[i].key;
 		uint32_t thread = timeline->thread_tracks[key->part[0]];
 		const struct timeline_track *of = &timeline->tracks.items[thread];
 		struct timeline_track track = track_of(TIMELINE_TRACK_RANGES, of->group, of->process);
@@ -168,9 +162,8 @@ static void add_ranges(struct timeline *timeline, struct placed *placed)
 		track.thread = thread;
 		track.name = keep_text(timeline, key->part[1] != NONE ? timeline->model->strings[key->part[1]] : "");
 		track.started = key->part[2];
-		add_lane(timeline, placed, order[i], track);
+		add_lane(timeline, placed, track);
 	}
-	free(order);
 }
 
 static uint32_t add_gpu(struct timeline *timeline, uint32_t device)
@@ -184,14 +177,12 @@ static uint32_t add_gpu(struct timeline *timeline, uint32_t device)
 	return add_group(timeline, group);
 }
 
-/* Lanes by (process, device, stream); gpus: by device, in `more` its group. */
-static void add_beside_gpus(struct timeline *timeline, enum timeline_track_kind kind, struct placed *placed,
-			    struct tally *gpus)
+/* Lanes by (process, device, stream). */
+static void add_beside_gpus(struct timeline *timeline, enum timeline_track_kind kind, struct placed *placed)
 {
-	begin_lanes(placed);
-	for (uint32_t i = 0; i < placed->lanes.all.count; i++) {
+	for (size_t i = placed->tracks.count; i < placed->lanes.all.count; i++) {
 		const struct tally_key *key = &placed->lanes.all.items[i].key;
-		struct tally_entry *gpu = tally_at(gpus, (struct tally_key){{key->part[1]}});
+		struct tally_entry *gpu = tally_at(&timeline->placement->gpus, (struct tally_key){{key->part[1]}});
 		struct timeline_track track;
 
 		if (!gpu->count++)
@@ -199,31 +190,70 @@ static void add_beside_gpus(struct timeline *timeline, enum timeline_track_kind 
 		track = track_of(kind, (uint32_t)gpu->more, key->part[0]);
 		track.device = key->part[1];
 		track.stream = key->part[2];
-		if (kind == TIMELINE_TRACK_STREAM) {
-			track.is_default = timeline->placement->natures.items[i].flags == GPT_AGENT_STREAM_NULL;
-			track.priority = timeline->placement->natures.items[i].priority;
-		}
-		add_lane(timeline, placed, i, track);
+		add_lane(timeline, placed, track);
 	}
+}
+
+/* Of a stream that came up before its operations did it becomes known later. */
+static void set_natures(struct timeline *timeline)
+{
+	const struct timeline_placement *placement = timeline->placement;
+
+	for (size_t i = 0; i < placement->natures.count; i++) {
+		struct timeline_track *track = &timeline->tracks.items[placement->operations.tracks.items[i]];
+
+		track->is_default =
+			placement->natures.items[i].known && placement->natures.items[i].flags == GPT_AGENT_STREAM_NULL;
+		track->priority = placement->natures.items[i].priority;
+	}
+}
+
+static uint32_t first_placed_on_gpu(const struct timeline *timeline)
+{
+	const struct lanes *lanes = &timeline->placement->operations.lanes;
+	uint32_t first = TIMELINE_NONE;
+
+	for (size_t i = 0; i < lanes->all.count; i++)
+		if (lanes->all.items[i].key.part[0] < first)
+			first = lanes->all.items[i].key.part[0];
+	return first;
+}
+
+/* What only the first part adds. */
+static void begin_tracks(struct timeline *timeline)
+{
+	add_threads(timeline);
+	if (!timeline->outlook)
+		timeline->first_on_gpu = first_placed_on_gpu(timeline);
 }
 
 void timeline_add_tracks(struct timeline *timeline)
 {
 	struct timeline_placement *placement = timeline->placement;
-	struct tally gpus = {0};
 
-	timeline->several = are_several_active(timeline);
-	add_threads(timeline);
+	if (!timeline->thread_tracks)
+		begin_tracks(timeline);
 	add_beside_threads(timeline, TIMELINE_TRACK_COMPILER, &placement->jits);
 	add_ranges(timeline, &placement->ranges);
-	add_beside_gpus(timeline, TIMELINE_TRACK_STREAM, &placement->operations, &gpus);
-	add_beside_gpus(timeline, TIMELINE_TRACK_WAITS, &placement->syncs, &gpus);
-	tally_free(&gpus);
-	add_group(timeline, (struct timeline_group){.kind = TIMELINE_GROUP_CUPTI,
-						    .process = TIMELINE_NONE,
-						    .device = TIMELINE_NONE,
-						    .name = "CUPTI overhead"});
+	add_beside_gpus(timeline, TIMELINE_TRACK_STREAM, &placement->operations);
+	set_natures(timeline);
+	add_beside_gpus(timeline, TIMELINE_TRACK_WAITS, &placement->syncs);
 	add_beside_threads(timeline, TIMELINE_TRACK_CUPTI, &placement->overheads);
+}
+
+void timeline_find_busiest(struct timeline *timeline)
+{
+	const struct model *model = timeline->model;
+	uint32_t most_calls = 0;
+
+	for (uint32_t i = 0; i < model->thread_count; i++) {
+		if (timeline->thread_tracks[i] == TIMELINE_NONE)
+			continue;
+		if (timeline->busiest == TIMELINE_NONE || model->threads[i].calls > most_calls) {
+			timeline->busiest = timeline->thread_tracks[i];
+			most_calls = model->threads[i].calls;
+		}
+	}
 }
 
 struct tally_key timeline_counter_key(const struct model_memory *memory)
@@ -233,7 +263,7 @@ struct tally_key timeline_counter_key(const struct model_memory *memory)
 	return (struct tally_key){{of_host, of_host ? 0 : memory->device}};
 }
 
-void timeline_add_counters(struct timeline *timeline, struct tally *seen)
+void timeline_add_counters(struct timeline *timeline)
 {
 	const struct model *model = timeline->model;
 	uint32_t end = due_end(&model->memories_due, model->memory_count);
@@ -243,7 +273,8 @@ void timeline_add_counters(struct timeline *timeline, struct tally *seen)
 		struct timeline_counter counter = {.of_host = key.part[0],
 						   .device = key.part[0] ? TIMELINE_NONE : key.part[1]};
 
-		if (timeline_has_process(timeline, model->memories[i].process) && !tally_at(seen, key)->count++)
+		if (timeline_has_process(timeline, model->memories[i].process) &&
+		    !tally_at(&timeline->placement->counters, key)->count++)
 			array_push(&timeline->counters, counter);
 	}
 }

@@ -7,14 +7,15 @@
 #include "model/model.h"
 #include "timeline/timeline.h"
 
-/* With the first part: groups for the processes; process as for timeline_new. */
+/* With the first part: groups for the processes and for CUPTI, whether several processes are active. */
 void timeline_add_processes(struct timeline *timeline, int process);
 
-/* Of each part: counters that were not there before.  seen: starts zeroed, freed by the caller. */
-void timeline_add_counters(struct timeline *timeline, struct tally *seen);
-
-/* With the last part, when everything is placed: whether several processes are active, the other groups, all tracks. */
+/* Of each part, when it is placed: counters, GPUs and tracks that were not there before. */
+void timeline_add_counters(struct timeline *timeline);
 void timeline_add_tracks(struct timeline *timeline);
+
+/* With the last part. */
+void timeline_find_busiest(struct timeline *timeline);
 
 /* Whose memory a model_memory counts to: the key of its counter. */
 struct tally_key timeline_counter_key(const struct model_memory *memory);

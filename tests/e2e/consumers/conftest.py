@@ -22,13 +22,14 @@ def sample_program():
     return build_program("tests/e2e/consumers/sample")
 
 
-@pytest.fixture(scope="session", params=[1, 3], ids=["one process", "three processes"])
+@pytest.fixture(scope="session", params=[["1"], ["3"], ["3", "parts"]], ids=["one process", "three processes", "three processes in parts"])
 def sample(request, sample_program, tmp_path_factory):
     """A folder with sample.json, sample.json.gz, sample.folded and report.txt; 20 steps per process."""
     folder = tmp_path_factory.mktemp("sample")
-    report = subprocess.run([sample_program, folder, str(request.param), "20"], check=True, capture_output=True).stdout
+    processes, *parts = request.param
+    report = subprocess.run([sample_program, folder, processes, "20", *parts], check=True, capture_output=True).stdout
     (folder / "report.txt").write_bytes(report)
-    (folder / "processes").write_text(str(request.param))
+    (folder / "processes").write_text(processes)
     return folder
 
 

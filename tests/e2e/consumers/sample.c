@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Writes the sample run of tests/unit/test_export_log.h into a folder in every format, for checks with real
- * consumers:  sample FOLDER PROCESSES STEPS
+ * consumers:  sample FOLDER PROCESSES STEPS [parts]
+ * parts: it is read as a long log is, in parts as small as can be.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -9,12 +10,11 @@
 #include <unistd.h>
 
 #include "export/export.h"
-#include "input/gpt.h"
+#include "input/gpt_trace.h"
 #include "report/report.h"
 #include "test_export_log.h"
-#include "whole_trace.h"
 
-static int write_format(const char *folder, const struct export_format *format, const struct model *model)
+static int write_format(const char *folder, const struct export_format *format, struct trace *trace)
 {
 	const struct export_options options = {.process = -1};
 	char path[4096];
@@ -24,28 +24,29 @@ static int write_format(const char *folder, const struct export_format *format, 
 	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0666);
 	if (fd < 0)
 		return -1;
-	error = export_write(fd, format, WHOLE_TRACE(model), &options);
+	error = export_write(fd, format, trace, &options);
 	return close(fd) || error ? -1 : 0;
 }
 
 int main(int argc, char **argv)
 {
 	const struct report_options options = {.width = 100};
-	struct model *model;
+	const struct gpt_division whole = {.whole_bytes = UINT64_MAX}, parts = {.stretch_records = 1, .part_events = 1};
+	struct trace *trace;
 	const char *why;
 	int fd, failed = 0;
 
-	if (argc != 4)
+	if (argc != 4 && argc != 5)
 		return 2;
 	fd = sample_log((uint32_t)atoi(argv[2]), (uint32_t)atoi(argv[3]));
-	if (model_build(fd, &model, &why)) {
-		fprintf(stderr, "%s\n", why ? why : "model_build failed");
+	if (gpt_trace_open(fd, argc == 5 ? &parts : &whole, NULL, &trace, &why)) {
+		fprintf(stderr, "%s\n", why ? why : "gpt_trace_open failed");
 		return 1;
 	}
 	for (const struct export_format *format = export_formats; format->name; format++)
-		failed |= write_format(argv[1], format, model);
-	failed |= report_write(stdout, WHOLE_TRACE(model), &options);
-	model_free(model);
+		failed |= write_format(argv[1], format, trace);
+	failed |= report_write(stdout, trace, &options);
+	gpt_trace_close(trace);
 	close(fd);
 	return failed ? 1 : 0;
 }

@@ -139,8 +139,9 @@ def flow_without_end(trace):
 
 def flow_in_front_of_its_slice(trace):
     events = trace["traceEvents"]
-    at = next(i for i, e in enumerate(events) if e["ph"] == "f")
-    events[at - 1], events[at] = events[at], events[at - 1]
+    end = next(e for e in events if e["ph"] == "f")
+    events.remove(end)
+    events.insert(next(i for i, e in enumerate(events) if e["ph"] == "X" and all(e[k] == end[k] for k in ("pid", "tid", "ts"))), end)
 
 
 def bandwidth_as_text(trace):

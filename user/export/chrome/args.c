@@ -136,7 +136,7 @@ static void put_value(struct chrome *chrome, const struct timeline_slice *slice,
 /* The number of the stream of a GPU operation, as in its `stream`. */
 static uint32_t own_stream(const struct chrome *chrome, const struct timeline_slice *slice)
 {
-	return chrome->numbers.rows[chrome->timeline->tracks.items[slice->track].first].tid;
+	return chrome->numbers.rows.items[chrome->timeline->tracks.items[slice->track].first].tid;
 }
 
 /* What Kineto has another way; says whether it was that. */

@@ -8,12 +8,42 @@
 #include "export/chrome/slices.h"
 #include "model/trace.h"
 
+static void part_at_hand(void *context)
+{
+	struct chrome *chrome = context;
+
+	chrome_numbers_add(&chrome->numbers, chrome->timeline);
+}
+
+static void put_rows(struct chrome *chrome)
+{
+	chrome_put_names(chrome);
+	chrome_put_step(chrome);
+}
+
+/* What of a trace of one part stands in front of the events stands behind them where there are several. */
+static int put_all(struct chrome *chrome, struct timeline *timeline)
+{
+	const struct timeline_visitor visitor = {
+		.context = chrome, .part = part_at_hand, .slice = chrome_put_slice, .memory = chrome_put_memory};
+	bool several_parts = timeline->more;
+	int error;
+
+	chrome_put_head(chrome);
+	chrome_put_first_name(chrome);
+	if (!several_parts)
+		put_rows(chrome);
+	error = timeline_visit(timeline, &visitor);
+	if (several_parts)
+		put_rows(chrome);
+	chrome_put_tail(chrome, several_parts);
+	return error;
+}
+
 int chrome_write(struct sink *sink, struct trace *trace, const struct export_options *options)
 {
 	struct timeline *timeline = timeline_new(trace, options->process);
 	struct chrome chrome = {.out = sink, .timeline = timeline};
-	const struct timeline_visitor visitor = {
-		.context = &chrome, .slice = chrome_put_slice, .memory = chrome_put_memory};
 	int error;
 
 	if (!timeline)
@@ -21,11 +51,7 @@ int chrome_write(struct sink *sink, struct trace *trace, const struct export_opt
 	chrome_numbers_make(&chrome.numbers, timeline);
 	chrome_codes_begin(&chrome.codes);
 	sink_open_memory(&chrome.text);
-	chrome_put_head(&chrome);
-	chrome_put_names(&chrome);
-	chrome_put_step(&chrome);
-	error = timeline_visit(timeline, &visitor);
-	sink_literal(sink, "\n]}\n");
+	error = put_all(&chrome, timeline);
 	chrome_stacks_free(&chrome.stacks);
 	sink_close(&chrome.text);
 	chrome_codes_free(&chrome.codes);

@@ -98,7 +98,7 @@ static void put_process(struct chrome *chrome, uint32_t group)
 		snprintf(python, sizeof(python), "%d.%d", process->python >> 8, process->python & 0xff);
 	sink_literal(out, "{");
 	put_number(out, "pid", process->pid);
-	put_number(out, "shown as", chrome->numbers.pids[group]);
+	put_number(out, "shown as", chrome->numbers.pids.items[group]);
 	put_string(out, "name", process->name);
 	put_string(out, "command", process->cmdline);
 	put_string(out, "python", python);
@@ -236,7 +236,7 @@ static void put_own(struct chrome *chrome)
 	put_strings(out, "probes", model->probes, model->probe_count);
 	sink_literal(out, ",\n  ");
 	put_strings(out, "notes", model->notes, model->note_count);
-	sink_literal(out, "},\n");
+	sink_literal(out, "}");
 }
 
 void chrome_put_head(struct chrome *chrome)
@@ -248,9 +248,23 @@ void chrome_put_head(struct chrome *chrome)
 	put_versions(chrome);
 	put_string(out, "host_name", model_source(chrome->timeline->model)->host);
 	put_number(out, "with_stack", 1);
-	put_own(chrome);
+	if (!chrome->timeline->more) {
+		put_own(chrome);
+		sink_literal(out, ",\n");
+	}
 	sink_literal(out, "\"displayTimeUnit\": \"ms\", \"baseTimeNanoseconds\": ");
 	sink_i64(out, (int64_t)(chrome->timeline->start_ns +
 				(uint64_t)model_source(chrome->timeline->model)->wall_offset_ns));
 	sink_literal(out, ",\n\"traceEvents\": [\n");
+}
+
+void chrome_put_tail(struct chrome *chrome, bool has_own)
+{
+	sink_literal(chrome->out, "\n]");
+	if (has_own) {
+		sink_literal(chrome->out, ",\n");
+		put_own(chrome);
+		sink_literal(chrome->out, "\n");
+	}
+	sink_literal(chrome->out, "}\n");
 }

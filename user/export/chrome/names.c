@@ -43,7 +43,7 @@ static void put_processes(struct chrome *chrome)
 {
 	for (uint32_t i = 0; i < chrome->timeline->groups.count; i++) {
 		const struct timeline_group *group = &chrome->timeline->groups.items[i];
-		uint32_t pid = chrome->numbers.pids[i];
+		uint32_t pid = chrome->numbers.pids.items[i];
 
 		if (group->kind != TIMELINE_GROUP_PROCESS)
 			continue;
@@ -74,7 +74,7 @@ static void put_tracks(struct chrome *chrome)
 	for (uint32_t i = 0; i < timeline->tracks.count; i++) {
 		const struct timeline_track *track = &timeline->tracks.items[i];
 		const struct timeline_group *group = &timeline->groups.items[track->group];
-		const struct chrome_row *row = &chrome->numbers.rows[i];
+		const struct chrome_row *row = &chrome->numbers.rows.items[i];
 
 		if (group->kind == TIMELINE_GROUP_CUPTI)
 			continue;
@@ -87,15 +87,18 @@ static void put_tracks(struct chrome *chrome)
 	tally_free(&named);
 }
 
-void chrome_put_names(struct chrome *chrome)
+void chrome_put_first_name(struct chrome *chrome)
 {
 	const struct timeline *timeline = chrome->timeline;
 
-	/* Always there: consumers take the first event for a name and cannot read an empty array. */
 	put_name_head(chrome->out, "process_name", CHROME_OVERHEAD_PID, 0, "name");
-	sink_json(chrome->out, timeline->groups.items[timeline->groups.count - 1].name);
+	sink_json(chrome->out, timeline->groups.items[timeline->overhead_group].name);
 	sink_literal(chrome->out, "}}");
 	put_order(chrome->out, "process_sort_index", CHROME_OVERHEAD_PID, 0, OVERHEAD_SORT);
+}
+
+void chrome_put_names(struct chrome *chrome)
+{
 	put_processes(chrome);
 	put_tracks(chrome);
 }

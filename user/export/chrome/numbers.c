@@ -43,25 +43,19 @@ static bool is_device(const struct model *model, uint32_t pid)
 	return false;
 }
 
-static void number_groups(struct chrome_numbers *numbers, const struct timeline *timeline)
+static void number_group(struct chrome_numbers *numbers, const struct timeline *timeline,
+			 const struct timeline_group *group, struct tally *used)
 {
-	struct tally used = {0};
+	uint32_t pid = CHROME_OVERHEAD_PID;
 
-	numbers->pids = xcalloc(timeline->groups.count, sizeof(*numbers->pids));
-	for (uint32_t i = 0; i < timeline->groups.count; i++) {
-		const struct timeline_group *group = &timeline->groups.items[i];
-
-		if (group->kind == TIMELINE_GROUP_PROCESS)
-			numbers->pids[i] = unique_id(
-				&used, is_device(timeline->model, group->pid) ? group->pid + ID_STEP : group->pid);
-		else if (group->kind == TIMELINE_GROUP_GPU)
-			numbers->pids[i] = chrome_device_pid(group->device);
-		else
-			numbers->pids[i] = CHROME_OVERHEAD_PID;
-	}
-	tally_free(&used);
+	if (group->kind == TIMELINE_GROUP_PROCESS)
+		pid = unique_id(used, is_device(timeline->model, group->pid) ? group->pid + ID_STEP : group->pid);
+	else if (group->kind == TIMELINE_GROUP_GPU)
+		pid = chrome_device_pid(group->device);
+	array_push(&numbers->pids, pid);
 }
 
+/* Threads and what is beside them are there from the start. */
 static void number_threads(struct chrome_numbers *numbers, const struct timeline *timeline)
 {
 	static const enum timeline_track_kind kinds[] = {TIMELINE_TRACK_THREAD, TIMELINE_TRACK_INTERPRETER,
@@ -72,20 +66,8 @@ static void number_threads(struct chrome_numbers *numbers, const struct timeline
 	for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++)
 		for (uint32_t i = 0; i < timeline->tracks.count; i++)
 			if (timeline->tracks.items[i].kind == kinds[k])
-				numbers->rows[i].tid = unique_id(&used, timeline->tracks.items[i].tid);
+				numbers->rows.items[i].tid = unique_id(&used, timeline->tracks.items[i].tid);
 	tally_free(&used);
-}
-
-/* Of several processes one has streams that keep their numbers. */
-static uint32_t first_process_on_gpu(const struct timeline *timeline)
-{
-	uint32_t process = TIMELINE_NONE;
-
-	for (uint32_t i = 0; i < timeline->tracks.count; i++)
-		if (timeline->tracks.items[i].kind == TIMELINE_TRACK_STREAM &&
-		    timeline->tracks.items[i].process < process)
-			process = timeline->tracks.items[i].process;
-	return process;
 }
 
 static bool keeps_number(const struct chrome_numbers *numbers, const struct timeline_track *track)
@@ -94,72 +76,89 @@ static bool keeps_number(const struct chrome_numbers *numbers, const struct time
 	       track->device < DEVICES;
 }
 
-/* index, first: of the track and of its lane 0, among the tracks of its kind. */
-static void number_track(struct chrome_numbers *numbers, const struct timeline_track *track, struct chrome_row *row,
-			 uint32_t index, uint32_t first)
+static void number_track(const struct chrome_numbers *numbers, const struct timeline *timeline, uint32_t index,
+			 struct chrome_row *row)
 {
+	const struct timeline_track *track = &timeline->tracks.items[index];
+
 	switch (track->kind) {
 	case TIMELINE_TRACK_THREAD:
 		row->order = row->tid;
 		break;
 	case TIMELINE_TRACK_INTERPRETER:
 	case TIMELINE_TRACK_PYTHON:
-		row->order = numbers->rows[track->thread].tid;
+		row->order = numbers->rows.items[track->thread].tid;
 		break;
 	case TIMELINE_TRACK_COMPILER:
-		row->tid = COMPILER_TID + index;
+		row->tid = COMPILER_TID + track->number;
 		row->order = track->tid;
 		break;
 	case TIMELINE_TRACK_RANGES:
-		row->tid = RANGES_TID + index;
-		row->order = numbers->rows[track->thread].tid;
+		row->tid = RANGES_TID + track->number;
+		row->order = numbers->rows.items[track->thread].tid;
 		break;
 	case TIMELINE_TRACK_STREAM:
-		row->tid = keeps_number(numbers, track) ? track->stream : STREAM_TID + index;
-		row->order = (uint64_t)first * TIMELINE_LANES_MAX + track->lane;
+		row->tid = keeps_number(numbers, track) ? track->stream : STREAM_TID + track->number;
+		row->order = (uint64_t)timeline->tracks.items[track->first].number * TIMELINE_LANES_MAX + track->lane;
 		break;
 	case TIMELINE_TRACK_WAITS:
-		row->tid = keeps_number(numbers, track) ? track->stream + STREAM_WAITS_TID : WAITS_TID + index;
+		row->tid = keeps_number(numbers, track) ? track->stream + STREAM_WAITS_TID : WAITS_TID + track->number;
 		row->order = row->tid;
 		break;
 	case TIMELINE_TRACK_CUPTI:
-		row->tid = index + 1;
+		row->tid = track->number + 1;
 		break;
 	}
+}
+
+static void finish_row(struct chrome_numbers *numbers, const struct timeline *timeline, uint32_t index)
+{
+	struct chrome_row *row = &numbers->rows.items[index];
+
+	row->pid = numbers->pids.items[timeline->tracks.items[index].group];
+	number_track(numbers, timeline, index, row);
+	row->text_length = (uint8_t)snprintf(row->text, sizeof(row->text),
+					     "\",\"pid\":%" PRIu32 ",\"tid\":%" PRIu32 ",\"ts\":", row->pid, row->tid);
+}
+
+static void add(struct chrome_numbers *numbers, const struct timeline *timeline, struct tally *used)
+{
+	size_t first = numbers->rows.count;
+
+	while (numbers->pids.count < timeline->groups.count)
+		number_group(numbers, timeline, &timeline->groups.items[numbers->pids.count], used);
+	while (numbers->rows.count < timeline->tracks.count)
+		array_push(&numbers->rows, ((struct chrome_row){0}));
+	if (!first)
+		number_threads(numbers, timeline);
+	for (size_t i = first; i < timeline->tracks.count; i++)
+		finish_row(numbers, timeline, (uint32_t)i);
 }
 
 void chrome_numbers_make(struct chrome_numbers *numbers, const struct timeline *timeline)
 {
-	uint32_t begin = 0; /* of the tracks of a kind */
+	struct tally used = {0};
 
-	number_groups(numbers, timeline);
-	numbers->rows = xcalloc(timeline->tracks.count, sizeof(*numbers->rows));
-	number_threads(numbers, timeline);
-	numbers->gpu_process = first_process_on_gpu(timeline);
-	for (uint32_t i = 0; i < timeline->tracks.count; i++) {
-		const struct timeline_track *track = &timeline->tracks.items[i];
-		struct chrome_row *row = &numbers->rows[i];
+	numbers->gpu_process = timeline->first_on_gpu;
+	add(numbers, timeline, &used);
+	tally_free(&used);
+}
 
-		if (track->kind != timeline->tracks.items[begin].kind)
-			begin = i;
-		row->pid = numbers->pids[track->group];
-		number_track(numbers, track, row, i - begin, track->first - begin);
-		row->text_length =
-			(uint8_t)snprintf(row->text, sizeof(row->text),
-					  "\",\"pid\":%" PRIu32 ",\"tid\":%" PRIu32 ",\"ts\":", row->pid, row->tid);
-	}
+void chrome_numbers_add(struct chrome_numbers *numbers, const struct timeline *timeline)
+{
+	add(numbers, timeline, NULL); /* processes are there from the start */
 }
 
 void chrome_numbers_free(struct chrome_numbers *numbers)
 {
-	free(numbers->pids);
-	free(numbers->rows);
+	array_free(&numbers->pids);
+	array_free(&numbers->rows);
 }
 
 int64_t chrome_stream_number(const struct chrome_numbers *numbers, uint32_t process, struct timeline_stream stream)
 {
 	if (stream.track != TIMELINE_NONE)
-		return numbers->rows[stream.track].tid;
+		return numbers->rows.items[stream.track].tid;
 	if (stream.stream == TIMELINE_NONE)
 		return -1;
 	return process == numbers->gpu_process && stream.stream && stream.stream < STREAMS

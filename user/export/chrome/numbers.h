@@ -6,6 +6,7 @@
 #ifndef GPUTRACE_CHROME_NUMBERS_H
 #define GPUTRACE_CHROME_NUMBERS_H
 
+#include "base/array.h"
 #include "timeline/timeline.h"
 
 /* Numbers above what Linux gives out (PID_MAX_LIMIT is 2^22), all below 2^31. */
@@ -22,12 +23,14 @@ struct chrome_row {
 };
 
 struct chrome_numbers {
-	uint32_t *pids;		 /* by group */
-	struct chrome_row *rows; /* by track */
-	uint32_t gpu_process;	 /* the process whose streams keep their numbers; model.processes, TIMELINE_NONE */
+	ARRAY(uint32_t) pids;	       /* by group */
+	ARRAY(struct chrome_row) rows; /* by track */
+	uint32_t gpu_process; /* the process whose streams keep their numbers; model.processes, TIMELINE_NONE */
 };
 
+/* numbers: zeroed.  Then, when more groups and tracks may be there, those of these. */
 void chrome_numbers_make(struct chrome_numbers *numbers, const struct timeline *timeline);
+void chrome_numbers_add(struct chrome_numbers *numbers, const struct timeline *timeline);
 void chrome_numbers_free(struct chrome_numbers *numbers);
 
 /* The pid under which a device appears. */

@@ -58,15 +58,25 @@ static void put_name(struct chrome *chrome, const struct timeline_slice *slice)
 	sink_json_part(out, name->text, is_range);
 }
 
+/* What a later part of a long trace has may have begun before all that the first one has. */
+static void put_time(struct chrome *chrome, uint64_t time_ns)
+{
+	uint64_t start_ns = chrome->timeline->start_ns;
+
+	if (time_ns < start_ns)
+		sink_char(chrome->out, '-');
+	sink_us(chrome->out, time_ns < start_ns ? start_ns - time_ns : time_ns - start_ns);
+}
+
 /* Where and when, behind a name (with the quote that ends it) or behind something else. */
 static void put_place(struct chrome *chrome, uint32_t track, uint64_t time_ns, bool behind_name)
 {
-	const struct chrome_row *row = &chrome->numbers.rows[track];
+	const struct chrome_row *row = &chrome->numbers.rows.items[track];
 	const uint32_t begin = behind_name ? 0 : 1;
 
 	memcpy(sink_room(chrome->out, CHROME_ROW_TEXT), row->text + begin, CHROME_ROW_TEXT);
 	chrome->out->used += row->text_length - begin;
-	sink_us(chrome->out, time_ns - chrome->timeline->start_ns);
+	put_time(chrome, time_ns);
 }
 
 /* An end of an arrow, at the start of its slice. */
@@ -168,15 +178,15 @@ bool chrome_put_memory(void *context, const struct timeline_memory *memory)
 {
 	struct chrome *chrome = context;
 	const struct timeline_counter *counter = &chrome->timeline->counters.items[memory->counter];
-	uint32_t pid = chrome->numbers.pids[memory->group];
+	uint32_t pid = chrome->numbers.pids.items[memory->group];
 	struct sink *out = chrome->out;
 
 	sink_literal(out, ",\n{\"ph\":\"i\",\"cat\":\"cpu_instant_event\",\"s\":\"t\",\"name\":\"[memory]\",\"pid\":");
 	sink_u64(out, pid);
 	sink_literal(out, ",\"tid\":");
-	sink_u64(out, memory->track != TIMELINE_NONE ? chrome->numbers.rows[memory->track].tid : pid);
+	sink_u64(out, memory->track != TIMELINE_NONE ? chrome->numbers.rows.items[memory->track].tid : pid);
 	sink_literal(out, ",\"ts\":");
-	sink_us(out, memory->time_ns - chrome->timeline->start_ns);
+	put_time(chrome, memory->time_ns);
 	sink_literal(out, ",\"args\":{\"Device Type\":");
 	sink_u64(out, counter->of_host ? 0 : 1);
 	put_number(out, "Device Id", counter->of_host ? -1 : (int64_t)chrome_device_pid(counter->device));
