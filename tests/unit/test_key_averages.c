@@ -5,6 +5,7 @@
 
 #include <unistd.h>
 
+#include "analyze/flops.h"
 #include "report/key_averages.h"
 
 /* ---- rows ------------------------------------------------------------------------------------------------------- */
@@ -297,9 +298,102 @@ static void rows_are_told_apart_by_python_lines(void **state)
 	free(text);
 }
 
+/* mm of those shapes, twice of the first, and a sum of the table's own. */
+static struct model *model_with_shapes(void)
+{
+	static const char *const texts[] = {
+		"[[4, 8], [8, 2]] [\"float\", \"float\"] [[8, 1], [2, 1]] [\"\", \"\"]",
+		"[[16, 8], [8, 2]] [\"float\", \"float\"] [[8, 1], [2, 1]] [\"\", \"\"]",
+	};
+	struct ops_log ops = ops_log_begin();
+
+	for (uint32_t i = 0; i < 3; i++) {
+		log_agent_op_inputs(&ops.log, 5 + i, texts[i / 2]);
+		ops_log_op(&ops, (struct gpt_agent_op){.start_ns = 500 + 20 * i,
+						       .end_ns = 510 + 20 * i,
+						       .name = 5,
+						       .inputs = (5 + i) | GPT_AGENT_NAME_OF_INPUTS,
+						       .sequence = -1});
+	}
+	return end_of(&ops);
+}
+
+static void rows_are_told_apart_by_shapes(void **state)
+{
+	char *text = table_of(model_with_shapes(), &(struct key_averages_options){.by_shape = true});
+
+	assert_has(text, "# of Calls           Input Shapes   Total FLOPs  \n");
+	assert_has(text, "2       [[4, 8], [8, 2]]       256.000  \n");
+	assert_has(text, "1      [[16, 8], [8, 2]]       512.000  \n");
+	assert_has(text, "1                     []            --  \n");
+	free(text);
+}
+
+static void without_recorded_shapes_the_table_says_so(void **state)
+{
+	struct log_builder log;
+	char *text;
+
+	log_begin(&log, 10, 0);
+	log_batch(&log, PID, TID, 900000);
+	log_agent_op_name(&log, 1, "aten::mm");
+	log_agent_op(&log, &(struct gpt_agent_op){.start_ns = 1000, .end_ns = 3000, .tid = TID, .name = 1});
+	log_end(&log, 1000000);
+	text = table_of(model_of(&log), &(struct key_averages_options){.by_shape = true});
+	assert_has(text, "(not recorded)  \n");
+	assert_null(strstr(text, "FLOPs"));
+	free(text);
+}
+
+static void flops_are_those_of_pytorchs_formulas(void **state)
+{
+	static const char two[] = "[[4, 8], [8, 2]] [\"float\", \"float\"] [[8, 1], [2, 1]] [\"\", \"\"]";
+	static const char three[] = "[[3], [2, 4, 8], [2, 8, 5]] [\"float\", \"float\", \"float\"] [[1], [1], [1]] "
+				    "[\"\", \"\", \"\"]";
+	static const char conv[] =
+		"[[2, 3, 10, 10], [6, 3, 3, 3], [], [], [], [], []] "
+		"[\"float\", \"float\", \"\", \"ScalarList\", \"ScalarList\", \"ScalarList\", \"Scalar\"] "
+		"[[1], [1], [], [], [], [], []] "
+		"[\"\", \"\", \"\", \"[2, 2]\", \"[1, 1]\", \"[1, 1]\", \"1\"]";
+	static const char heads[] = "[[2, 4, 16, 8], [2, 4, 32, 8], [2, 4, 32, 8]] [\"float\", \"float\", \"float\"] "
+				    "[[1], [1], [1]] [\"\", \"\", \"\"]";
+
+	assert_int_equal(op_flops("aten::mm", two), 2 * 4 * 8 * 2);
+	assert_int_equal(op_flops("aten::mul", two), 32);
+	assert_int_equal(op_flops("aten::add", two), 32);
+	assert_int_equal(op_flops("aten::addmm", two), 0);
+	assert_int_equal(op_flops("aten::baddbmm", three), 2 * 2 * 4 * 8 * 5);
+	assert_int_equal(op_flops("aten::conv2d", conv), 2 * 2 * (5 * 5) * (3 * 3) * 3 * 6);
+	assert_int_equal(op_flops("aten::_scaled_dot_product_flash_attention", heads), 2 * 2 * (2 * 4 * 16 * 32 * 8));
+	assert_int_equal(op_flops("aten::relu", two), 0);
+}
+
+static void inputs_that_fit_no_formula_have_no_flops(void **state)
+{
+	static const char *const texts[] = {
+		"",
+		"[] [] [] []",
+		"[[]] [\"\"] [[]] [\"\"]",
+		"[[[4], [8]], [8, 2]] [\"\", \"\"] [[], []] [\"\", \"\"]",
+		"[[-4, 8], [8, 2]] [\"\", \"\"] [[], []] [\"\", \"\"]",
+		"[[9223372036854775807, 8], [8, 9223372036854775807]] [\"\", \"\"] [[], []] [\"\", \"\"]",
+		"[[1, 1, 1, 1, 1, 1, 1, 1, 1], [8, 2]] [\"\", \"\"] [[], []] [\"\", \"\"]",
+		"[[4, 8]] [\"\"] [[]] [\"\"]",
+		"[[0, 3, 1, 1], [6, 3, 3, 3], [], [], [], [], []] [\"\", \"\", \"\", \"\", \"\", \"\", \"\"] "
+		"[[], [], [], [], [], [], []] "
+		"[\"\", \"\", \"\", \"[0, 0]\", \"[1, 1]\", \"[1]\", \"0\"]",
+	};
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		assert_int_equal(op_flops("aten::mm", texts[i]), 0);
+		assert_int_equal(op_flops("aten::conv2d", texts[i]), 0);
+		assert_int_equal(op_flops("aten::_scaled_dot_product_flash_attention", texts[i]), 0);
+	}
+}
+
 static char *table_in_parts(int fd, const struct gpt_division *division)
 {
-	static const struct key_averages_options options = {.stack_frames = 3};
+	static const struct key_averages_options options = {.by_shape = true, .stack_frames = 3};
 	struct trace *trace;
 	const char *why;
 	char *text = NULL;
@@ -357,6 +451,10 @@ int main(void)
 		cmocka_unit_test(as_many_rows_are_printed_as_are_asked_for),
 		cmocka_unit_test(the_top_level_is_what_was_in_no_op),
 		cmocka_unit_test(rows_are_told_apart_by_python_lines),
+		cmocka_unit_test(rows_are_told_apart_by_shapes),
+		cmocka_unit_test(without_recorded_shapes_the_table_says_so),
+		cmocka_unit_test(flops_are_those_of_pytorchs_formulas),
+		cmocka_unit_test(inputs_that_fit_no_formula_have_no_flops),
 		cmocka_unit_test(a_log_that_is_read_in_parts_has_the_table_of_the_whole),
 		cmocka_unit_test(the_names_that_rows_can_be_sorted_by_are_those_of_torch_profiler),
 	};

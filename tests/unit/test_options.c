@@ -289,9 +289,11 @@ static void the_table_of_ops_has_options_of_its_own(void **state)
 	assert_int_equal(PARSE("report", "x.gpt", "--ops", "--sort", "self_cpu_time_total", "--rows", "7"), 0);
 	assert_string_equal(options.table.sort->name, "self_cpu_time_total");
 	assert_int_equal(options.table.rows, 7);
-	assert_int_equal(PARSE("report", "x.gpt", "--ops", "--top-level", "--group-by-stack", "5"), 0);
+	assert_int_equal(PARSE("report", "x.gpt", "--ops", "--top-level", "--group-by-stack", "5", "--group-by-shape"),
+			 0);
 	assert_true(options.table.top_level);
 	assert_int_equal(options.table.stack_frames, 5);
+	assert_true(options.table.by_shape);
 	assert_refused(PARSE("report", "x.gpt", "--ops", "--sort", "speed"), "--sort speed", "cuda_time_total");
 	assert_refused(PARSE("report", "x.gpt", "--ops", "--rows", "0"), "--rows 0", "from 1");
 	assert_refused(PARSE("report", "x.gpt", "--ops", "--group-by-stack", "33"), "--group-by-stack 33",

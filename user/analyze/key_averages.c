@@ -4,6 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/flops.h"
+#include "model/op_inputs.h"
+
 #define HOW_NAMED 0u /* in the place of how: work that has a name */
 
 /* What came, for the row it belongs to. */
@@ -18,6 +21,14 @@ void key_averages_init(struct key_averages *keys, const struct model *first, con
 {
 	*keys = (struct key_averages){.grouping = *grouping};
 	op_tree_init(&keys->tree, first, add_node, keys);
+	string_pool_init(&keys->shapes, (uintptr_t)keys);
+}
+
+static void free_shapes(struct string_pool *shapes)
+{
+	string_pool_close(shapes);
+	array_free(&shapes->strings);
+	string_blocks_free(shapes->blocks);
 }
 
 void key_averages_free(struct key_averages *keys)
@@ -25,6 +36,8 @@ void key_averages_free(struct key_averages *keys)
 	op_tree_free(&keys->tree);
 	tally_free(&keys->keys);
 	tally_free(&keys->chains);
+	tally_free(&keys->inputs);
+	free_shapes(&keys->shapes);
 	for (size_t i = 0; i < keys->rows.count; i++)
 		free(keys->rows.items[i].name);
 	array_free(&keys->rows);
@@ -76,15 +89,42 @@ static uint32_t chain_of(struct key_averages *keys, uint32_t index)
 	return chain;
 }
 
+/* 1 + which of the shapes there are; 0: its inputs were not recorded, or make no sense. */
+static uint32_t shapes_of(struct key_averages *keys, uint32_t inputs)
+{
+	size_t known = keys->inputs.count;
+	struct op_inputs_part_text parts[OP_INPUTS_PARTS];
+	struct tally_entry *entry;
+	const char *text;
+
+	if (inputs == NONE)
+		return 0;
+	entry = tally_at(&keys->inputs, (struct tally_key){{inputs}});
+	text = keys->tree.model->strings[inputs];
+	if (keys->inputs.count > known && op_inputs_split(text, strlen(text), parts))
+		entry->more = 1 + string_intern(&keys->shapes, parts[OP_INPUTS_DIMS].text, parts[OP_INPUTS_DIMS].size);
+	return (uint32_t)entry->more;
+}
+
+static uint64_t flops_of(const struct model *model, const struct op_node *node)
+{
+	if (node->inputs == NONE || node->name >= OP_NAME_STEPS)
+		return 0;
+	return op_flops(model->strings[node->name], model->strings[node->inputs]);
+}
+
 static void add_node(void *context, const struct op_node *node)
 {
 	struct key_averages *keys = context;
+	uint32_t shapes = keys->grouping.by_shape ? shapes_of(keys, node->inputs) : 0;
 	uint32_t stack = chain_of(keys, node->stack);
 	struct key_event event = {node->start_ns, node->end_ns, node->inside, node->async};
 	struct key_row *row;
 
-	row = count_in(keys, (struct tally_key){{node->name, node->annotated ? KEY_ANNOTATION : KEY_OP, 0, stack}},
+	row = count_in(keys, (struct tally_key){{node->name, node->annotated ? KEY_ANNOTATION : KEY_OP, shapes, stack}},
 		       &event);
+	row->flops += flops_of(keys->tree.model, node);
+	keys->has_inputs |= node->inputs != NONE;
 	row->cpu_ns += op_node_cpu_ns(node);
 	row->cpu_self_ns += op_node_self_ns(node);
 	row->gpu_self_ns += node->gpu_self_ns;
@@ -167,6 +207,16 @@ static char *name_of(const struct model *model, const struct tally_key *key)
 	return op_name(model, key->part[0]);
 }
 
+/* PyTorch's table has "[]" where there are no inputs, and for what is no op. */
+static const char *shapes_text(const struct key_averages *keys, const struct tally_key *key)
+{
+	bool of_op = key->part[1] == KEY_OP || key->part[1] == KEY_ANNOTATION;
+
+	if (!keys->grouping.by_shape || !keys->has_inputs)
+		return NULL;
+	return of_op && key->part[2] ? string_at(&keys->shapes, key->part[2] - 1) : "[]";
+}
+
 static int by_first(const void *left, const void *right)
 {
 	const struct key_row *a = left, *b = right;
@@ -187,6 +237,7 @@ void key_averages_finish(struct key_averages *keys)
 		struct key_row *row = &keys->rows.items[i];
 
 		row->name = name_of(keys->tree.model, &keys->keys.entries[i].key);
+		row->shapes = shapes_text(keys, &keys->keys.entries[i].key);
 		keys->cpu_self_ns += row->cpu_self_ns;
 		keys->gpu_ns += row->kind == KEY_GPU ? row->gpu_ns : 0;
 	}

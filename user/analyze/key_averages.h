@@ -9,9 +9,11 @@
 
 #include "analyze/op_tree.h"
 #include "base/tally.h"
+#include "model/string_pool.h"
 
 /* What tells rows apart besides the name. */
 struct key_grouping {
+	bool by_shape;	       /* the dimensions of its inputs */
 	unsigned stack_frames; /* so many of the innermost Python lines of ops */
 };
 
@@ -26,18 +28,24 @@ enum key_kind {
 struct key_row {
 	enum key_kind kind;
 	char *name;
+	const char *shapes;	      /* NULL: not told apart by them, or not recorded */
 	uint32_t stack;		      /* key_averages.chains + 1, 0: no lines, or not grouped by them */
 	uint64_t first_ns, first_end; /* of what came first; that says the next two */
 	bool inside;		      /* of an op */
 	bool async;
 	uint64_t count, cpu_self_ns, cpu_ns, gpu_self_ns, gpu_ns;
+	uint64_t flops; /* of all its ops, where there is a formula and shapes were recorded */
 };
 
 struct key_averages {
 	struct key_grouping grouping;
 	struct op_tree tree;
-	struct tally keys;   /* name, kind, how the model tells copies and fills apart, stack; in the order of rows */
-	struct tally chains; /* a frame and the chain of those inside of it: lines, each an index + 1 */
+	/* name; kind; shapes, or how the model tells copies and fills apart; stack; in the order of rows */
+	struct tally keys;
+	struct tally inputs;	      /* model.strings; more: 1 + which of shapes, 0: they do not read */
+	struct string_pool shapes;    /* dimensions */
+	bool has_inputs;	      /* of some op */
+	struct tally chains;	      /* a frame and the chain of those inside of it: lines, each an index + 1 */
 	ARRAY(struct key_row) rows;   /* in the order of what came first */
 	uint64_t cpu_self_ns, gpu_ns; /* what shares are of */
 };

@@ -155,7 +155,8 @@ void op_tree_add_op(struct op_tree *tree, const struct op_event *event)
 		.start_ns = op->start_ns,
 		.end_ns = op->end_ns,
 		.name = name_of(tree->model, op),
-		.stack = op->stack,
+		.inputs = op->inputs,
+		.stack = op->forward != NONE ? op->forward : op->stack,
 		.thread = op->thread,
 		.annotated = op->scope == GPT_AGENT_OP_USER_SCOPE,
 		.async = op->overlaps,
@@ -236,7 +237,7 @@ static void note_stack(struct op_tree_thread *thread, const struct model_call *c
 
 		node->called = true;
 		if (node->stack == NONE)
-			node->stack = call->stack;
+			node->stack = call->forward != NONE ? call->forward : call->stack;
 	}
 }
 

@@ -6,6 +6,7 @@
  *  - An op has the GPU work that was launched while it was the innermost one that is no annotation (record_function).
  *  - An op that has one thing inside of it, and that is an op of its name, is one with it.
  *  - An asynchronous op is inside of nothing, and has no time of its own.
+ *  - An op of a backward pass has the Python stack of the forward op that made its node, where that is known.
  *
  * What is kept: the ops that are open on each thread.
  */
@@ -40,6 +41,7 @@ struct op_node {
 	uint64_t gpu_ns;	   /* of all work launched in it */
 	uint32_t children;	   /* ops and calls directly inside */
 	uint32_t name;		   /* model.strings, NONE: not known, OP_NAME_STEPS */
+	uint32_t inputs;	   /* model.strings (op_inputs.h), NONE */
 	uint32_t stack;		   /* model.stacks: as it began, else that of the first call inside; NONE */
 	uint32_t thread;	   /* model.threads */
 	bool annotated;		   /* named by the program */

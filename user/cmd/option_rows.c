@@ -399,6 +399,8 @@ const struct option_row option_rows[] = {
 	 parse_rows},
 	{"top-level", OPTION_LETTERS + 62, NULL, NULL, "only those ops that were in no other one", REPORT,
 	 parse_top_level},
+	{"group-by-shape", OPTION_LETTERS + 63, NULL, NULL, "a row for each op and shapes of its inputs", REPORT,
+	 parse_group_by_shape},
 	{"group-by-stack", OPTION_LETTERS + 64, "a number", "NUMBER",
 	 "a row for each op and so many of the innermost Python lines it was called from", REPORT,
 	 parse_group_by_stack},

@@ -27,6 +27,13 @@ int parse_top_level(struct parse *parse, const char *value)
 	return 0;
 }
 
+int parse_group_by_shape(struct parse *parse, const char *value)
+{
+	parse->options->table_option = "group-by-shape";
+	parse->options->table.by_shape = true;
+	return 0;
+}
+
 int parse_group_by_stack(struct parse *parse, const char *value)
 {
 	uint64_t frames;

@@ -8,6 +8,7 @@
 int parse_sort(struct parse *parse, const char *value);
 int parse_rows(struct parse *parse, const char *value);
 int parse_top_level(struct parse *parse, const char *value);
+int parse_group_by_shape(struct parse *parse, const char *value);
 int parse_group_by_stack(struct parse *parse, const char *value);
 
 /* That they go with the table. */

@@ -13,6 +13,8 @@
 #define ROWS_DEFAULT 100u
 #define NAME_WIDTH_MAX 55u
 #define SOURCE_WIDTH_MAX 75u
+#define SHAPES_WIDTH_MAX 80u
+#define SHAPES_LEAST 18u
 #define SOURCE_LEAST 18u     /* its title, and what stands where there is none */
 #define NAME_BEFORE_DOTS 52u /* characters; names that are as long are cut, too */
 #define WIDTH 12u
@@ -29,6 +31,8 @@ struct page {
 	const struct model *model;
 	const struct key_averages *keys;
 	unsigned name_width;
+	unsigned shapes_width; /* 0: there is no such column */
+	unsigned flops_power;  /* 1 + unit of the column of FLOPs in powers of 1000; 0: there is none */
 	unsigned source_width; /* 0: there is no such column */
 	bool has_gpu;
 };
@@ -109,6 +113,14 @@ static void put_many(FILE *out, char c, unsigned count)
 		fputc(c, out);
 }
 
+static void put_dashes_of(const struct page *page, unsigned width)
+{
+	if (!width)
+		return;
+	fputs("  ", page->out);
+	put_many(page->out, '-', width);
+}
+
 static void put_dashes(const struct page *page)
 {
 	put_many(page->out, '-', page->name_width);
@@ -116,11 +128,48 @@ static void put_dashes(const struct page *page)
 		fputs("  ", page->out);
 		put_many(page->out, '-', WIDTH);
 	}
-	if (page->source_width) {
-		fputs("  ", page->out);
-		put_many(page->out, '-', page->source_width);
-	}
+	put_dashes_of(page, page->shapes_width);
+	put_dashes_of(page, page->flops_power ? WIDTH : 0);
+	put_dashes_of(page, page->source_width);
 	fputs("  \n", page->out);
+}
+
+static struct cell flops_title(const struct page *page)
+{
+	static const char *const units[] = {"", "K", "M", "G", "T", "P"};
+	struct cell cell;
+
+	snprintf(cell.text, sizeof(cell.text), "Total %sFLOPs", units[page->flops_power - 1]);
+	return cell;
+}
+
+static struct cell cell_flops(const struct page *page, uint64_t flops)
+{
+	struct cell cell = {"--"};
+	double scaled = (double)flops;
+
+	for (unsigned i = 1; i < page->flops_power; i++)
+		scaled /= 1000;
+	if (flops)
+		snprintf(cell.text, sizeof(cell.text), "%8.3f", scaled);
+	return cell;
+}
+
+static void put_shapes(const struct page *page, const char *shapes)
+{
+	const char *text = shapes ? shapes : "(not recorded)";
+	unsigned width = text_width(text);
+
+	width = width < page->shapes_width ? width : page->shapes_width;
+	fprintf(page->out, "%*s", (int)(page->shapes_width - width), "");
+	text_put(page->out, text, width, TEXT_TRUNCATE_END);
+	fputs("  ", page->out);
+}
+
+static unsigned width_before_source(const struct page *page)
+{
+	return page->name_width + 2 + count_numbers(page) * (WIDTH + 2) +
+	       (page->shapes_width ? page->shapes_width + 2 : 0) + (page->flops_power ? WIDTH + 2 : 0);
 }
 
 /* The last column, to the left. */
@@ -149,6 +198,10 @@ static void put_titles(const struct page *page)
 	for (int i = 0; i < COLUMNS - 1; i++)
 		if (page->has_gpu || i < CPU_COLUMNS || i == COLUMNS - 2)
 			put_right(page->out, titles[i], (unsigned)strlen(titles[i]), WIDTH);
+	if (page->shapes_width)
+		put_right(page->out, "Input Shapes", 12, page->shapes_width);
+	if (page->flops_power)
+		put_cell(page, flops_title(page));
 	if (page->source_width)
 		put_source(page, "Source Location");
 	fputc('\n', page->out);
@@ -157,7 +210,7 @@ static void put_titles(const struct page *page)
 /* All but the first Python line of a row have a line of the table of their own, and an empty one follows. */
 static void put_sources(const struct page *page, const struct key_row *row)
 {
-	unsigned before = page->name_width + count_numbers(page) * (WIDTH + 2) + 2;
+	unsigned before = width_before_source(page);
 	bool of_ops = row->kind == KEY_OP || row->kind == KEY_ANNOTATION;
 	uint32_t frames[KEY_STACK_MAX];
 	size_t count = key_row_frames(page->keys, row, frames, KEY_STACK_MAX);
@@ -194,16 +247,41 @@ static void put_row(const struct page *page, const struct key_row *row)
 	}
 	snprintf(count.text, sizeof(count.text), "%" PRIu64, row->count);
 	put_cell(page, count);
+	if (page->shapes_width)
+		put_shapes(page, row->shapes);
+	if (page->flops_power)
+		put_cell(page, cell_flops(page, row->flops));
 	if (page->source_width)
 		put_sources(page, row);
 	fputc('\n', page->out);
+}
+
+static unsigned between(unsigned least, unsigned width, unsigned most)
+{
+	return width < least ? least : width > most ? most : width;
+}
+
+/* By the least that is to be shown, as PyTorch does. */
+static unsigned find_flops_power(const struct key_averages *keys)
+{
+	uint64_t least = UINT64_MAX;
+	unsigned power = 1;
+
+	for (size_t i = 0; i < keys->rows.count; i++)
+		if (keys->rows.items[i].flops && keys->rows.items[i].flops < least)
+			least = keys->rows.items[i].flops;
+	if (least == UINT64_MAX)
+		return 0;
+	for (; least >= 1000 && power < 6; least /= 1000)
+		power++;
+	return power;
 }
 
 /* As wide as the widest of all rows, also of those that are not shown. */
 static void find_widths(struct page *page)
 {
 	const struct key_averages *keys = page->keys;
-	unsigned source = 0;
+	unsigned source = 0, shapes = 0;
 
 	for (size_t i = 0; i < keys->rows.count; i++) {
 		uint32_t frames[KEY_STACK_MAX];
@@ -211,6 +289,10 @@ static void find_widths(struct page *page)
 		unsigned width = text_width(keys->rows.items[i].name) + 4;
 
 		page->name_width = width > page->name_width ? width : page->name_width;
+		if (keys->rows.items[i].shapes) {
+			width = text_width(keys->rows.items[i].shapes) + 4;
+			shapes = width > shapes ? width : shapes;
+		}
 		for (size_t k = 0; k < count; k++) {
 			char *text = source_of(page->model, frames[k]);
 
@@ -219,12 +301,12 @@ static void find_widths(struct page *page)
 			free(text);
 		}
 	}
-	if (page->name_width > NAME_WIDTH_MAX)
-		page->name_width = NAME_WIDTH_MAX;
+	page->name_width = between(0, page->name_width, NAME_WIDTH_MAX);
+	if (page->options->by_shape)
+		page->shapes_width = between(SHAPES_LEAST, shapes, SHAPES_WIDTH_MAX);
+	page->flops_power = find_flops_power(keys);
 	if (page->options->stack_frames)
-		page->source_width = source < SOURCE_LEAST	 ? SOURCE_LEAST
-				     : source > SOURCE_WIDTH_MAX ? SOURCE_WIDTH_MAX
-								 : source;
+		page->source_width = between(SOURCE_LEAST, source, SOURCE_WIDTH_MAX);
 }
 
 static void put_table(struct page *page)
@@ -235,8 +317,7 @@ static void put_table(struct page *page)
 	find_widths(page);
 	if (page->options->top_level) {
 		put_many(page->out, '=',
-			 page->name_width + count_numbers(page) * (WIDTH + 2) +
-				 (page->source_width ? page->source_width + 2 : 0));
+			 width_before_source(page) - 2 + (page->source_width ? page->source_width + 2 : 0));
 		fputs("\nThis report only display top-level ops statistics\n", page->out);
 	}
 	put_dashes(page);
@@ -258,7 +339,8 @@ int report_write_key_averages(FILE *out, struct trace *trace, const struct key_a
 {
 	struct analyses all;
 	struct page page = {.out = out, .options = options, .keys = &all.keys};
-	struct analyze_options grouping = {.keys = {.stack_frames = options->stack_frames}};
+	struct analyze_options grouping = {
+		.keys = {.by_shape = options->by_shape, .stack_frames = options->stack_frames}};
 	int error = analyze_with(&all, trace, ANALYZE_KEY_AVERAGES, &grouping);
 
 	if (!error) {

@@ -12,6 +12,7 @@ struct key_averages_options {
 	const struct key_sort *sort; /* NULL: by Self CUDA, where there is none by Self CPU */
 	uint64_t rows;		     /* 0: as many as torch.profiler shows */
 	bool top_level;		     /* only what was in no other op, where it came first */
+	bool by_shape;		     /* a row for each name and shapes of inputs */
 	unsigned stack_frames;	     /* a row for each name and so many Python lines, 0: for each name */
 };
 
