@@ -298,7 +298,18 @@ static void the_table_of_ops_has_options_of_its_own(void **state)
 	assert_refused(PARSE("report", "x.gpt", "--ops", "--rows", "0"), "--rows 0", "from 1");
 	assert_refused(PARSE("report", "x.gpt", "--ops", "--group-by-stack", "33"), "--group-by-stack 33",
 		       "from 1 to 32");
+	assert_refused(PARSE("export", "x.gpt", "-o", "x.folded", "--rows", "3"), "--rows", "export");
 	assert_refused(PARSE("report", "x.gpt", "--top-level"), "--top-level", "--ops");
+}
+
+static void folded_stacks_can_be_those_of_ops(void **state)
+{
+	assert_int_equal(PARSE("export", "x.gpt", "-o", "x.folded"), 0);
+	assert_int_equal(options.folded_by, FOLDED_BY_CALLS);
+	assert_int_equal(PARSE("export", "x.gpt", "-o", "x.folded", "--folded-by", "self-cuda"), 0);
+	assert_int_equal(options.folded_by, FOLDED_BY_SELF_CUDA);
+	assert_refused(PARSE("export", "x.gpt", "-o", "x.folded", "--folded-by", "cpu"), "--folded-by cpu",
+		       "self-cpu and self-cuda");
 }
 
 static void a_libcupti_is_named_by_its_whole_path(void **state)
@@ -615,6 +626,7 @@ int main(void)
 		cmocka_unit_test(percentages_are_at_most_100_and_exact_to_three_decimals),
 		cmocka_unit_test(the_ring_buffer_is_a_power_of_two),
 		cmocka_unit_test(python_calls_are_recorded_when_asked_for),
+		cmocka_unit_test(folded_stacks_can_be_those_of_ops),
 		cmocka_unit_test(the_table_of_ops_has_options_of_its_own),
 		cmocka_unit_test(ops_are_recorded_or_their_table_is_asked_for),
 		cmocka_unit_test(forward_lines_are_recorded_with_ops),

@@ -20,6 +20,7 @@ void analyses_begin(struct analyses *all, const struct model *first, unsigned wh
 	nvtx_init(&all->nvtx, first);
 	ops_by_name_init(&all->ops, first);
 	key_averages_init(&all->keys, first, &options->keys);
+	op_stacks_init(&all->op_stacks, first);
 	utilization_init(&all->utilization, &all->window);
 	threads_init(&all->threads, first);
 	stack_sums_init(&all->gpu_stacks, first, &all->attribution);
@@ -52,6 +53,7 @@ void analyses_begin_part(struct analyses *all, const struct model *part)
 	all->ops.model = part;
 	step_tables_begin_part(&all->steps, part);
 	op_tree_begin_part(&all->keys.tree, part);
+	op_tree_begin_part(&all->op_stacks.tree, part);
 	waits_begin_part(&all->waits, part);
 	all->calls += due_count(&part->calls_due, part->call_count);
 	all->gpu_ops += due_count(&part->gpu_due, part->gpu_count);
@@ -88,6 +90,8 @@ void analyses_add_call(struct analyses *all, const struct call_event *event)
 		step_tables_add_call(&all->steps, event);
 	if (all->which & ANALYZE_KEY_AVERAGES)
 		key_averages_add_call(&all->keys, event);
+	if (all->which & ANALYZE_OP_STACKS)
+		op_tree_add_call(&all->op_stacks.tree, event);
 	if (all->which & ANALYZE_THREADS)
 		threads_add_call(&all->threads, event);
 	if (all->which & ANALYZE_CALL_STACKS)
@@ -167,6 +171,8 @@ void analyses_add_op(struct analyses *all, const struct op_event *event)
 		step_tables_add_op(&all->steps, event, all->model->threads[event->op->thread].process);
 	if (all->which & ANALYZE_KEY_AVERAGES)
 		key_averages_add_op(&all->keys, event);
+	if (all->which & ANALYZE_OP_STACKS)
+		op_tree_add_op(&all->op_stacks.tree, event);
 }
 
 /* Lines without Python are numbered as they are met here, so order matters. */
@@ -208,6 +214,8 @@ void analyses_finish(struct analyses *all)
 		ops_by_name_finish(&all->ops);
 	if (all->which & ANALYZE_KEY_AVERAGES)
 		key_averages_finish(&all->keys);
+	if (all->which & ANALYZE_OP_STACKS)
+		op_stacks_finish(&all->op_stacks);
 	if (all->which & ANALYZE_STEPS)
 		step_tables_finish(&all->steps);
 	if (all->which & ANALYZE_UTILIZATION)
@@ -231,6 +239,7 @@ void analyses_free(struct analyses *all)
 	nvtx_free(&all->nvtx);
 	ops_by_name_free(&all->ops);
 	key_averages_free(&all->keys);
+	op_stacks_free(&all->op_stacks);
 	step_tables_free(&all->steps);
 	utilization_free(&all->utilization);
 	threads_free(&all->threads);

@@ -22,6 +22,7 @@
 #include "analyze/memcpys.h"
 #include "analyze/memory_peaks.h"
 #include "analyze/nvtx.h"
+#include "analyze/op_stacks.h"
 #include "analyze/ops.h"
 #include "analyze/stack_sums.h"
 #include "analyze/step_tables.h"
@@ -57,6 +58,7 @@ enum analysis {
 	ANALYZE_WITHOUT_GPU = ANALYZE_CALL_LINES | ANALYZE_CALL_STACKS, /* and where there are none */
 	ANALYZE_IF_OF_USE = 1 << 19, /* of those two only what is, once that is known */
 	ANALYZE_STEPS = 1 << 20,     /* with ANALYZE_OPS; of use where the trace has steps */
+	ANALYZE_OP_STACKS = 1 << 21,
 };
 
 /* All zero: what most want. */
@@ -91,6 +93,7 @@ struct analyses {
 	struct nvtx nvtx;
 	struct ops_by_name ops;
 	struct key_averages keys;
+	struct op_stacks op_stacks;
 	struct step_tables steps;
 	struct utilization utilization;
 	struct threads threads;
@@ -122,7 +125,8 @@ static inline bool analyses_want_operations(const struct analyses *all)
 {
 	return (all->which & ANALYZE_NVTX && nvtx_has_ranges(&all->nvtx)) ||
 	       (all->which & ANALYZE_OPS && ops_by_name_has_ops(&all->ops)) ||
-	       (all->which & ANALYZE_KEY_AVERAGES && op_tree_has_ops(&all->keys.tree));
+	       (all->which & ANALYZE_KEY_AVERAGES && op_tree_has_ops(&all->keys.tree)) ||
+	       (all->which & ANALYZE_OP_STACKS && op_tree_has_ops(&all->op_stacks.tree));
 }
 
 /* Makes the rows. */

@@ -141,6 +141,18 @@ static int parse_cupti(struct parse *parse, const char *value)
 	return 0;
 }
 
+static int parse_folded_by(struct parse *parse, const char *value)
+{
+	static const char *const names[] = {
+		[FOLDED_BY_CALLS] = "", [FOLDED_BY_SELF_CPU] = "self-cpu", [FOLDED_BY_SELF_CUDA] = "self-cuda", NULL};
+	int chosen = choose(value, names);
+
+	if (chosen <= FOLDED_BY_CALLS)
+		return option_fail(parse, "--folded-by %s: accepted are self-cpu and self-cuda", value);
+	parse->options->folded_by = (enum folded_by)chosen;
+	return 0;
+}
+
 static int parse_min_complete(struct parse *parse, const char *value)
 {
 	if (value_percent(value, &parse->options->min_complete))
@@ -426,6 +438,10 @@ const struct option_row option_rows[] = {
 	 REPORT | EXPORT, parse_steps},
 	{"max-size", OPTION_LETTERS + 15, "a size such as 200M", "SIZE",
 	 "files of at most this size, cut at times: trace.1.json.gz, trace.2.json.gz ...", EXPORT, parse_max_size},
+	{"folded-by", OPTION_LETTERS + 65, "self-cpu or self-cuda", "self-cpu|self-cuda",
+	 "folded: Python stacks of PyTorch's ops by their own time, as export_stacks()\n"
+	 "of torch.profiler",
+	 EXPORT, parse_folded_by},
 	{"quiet", 'q', NULL, NULL, "no progress, no messages but errors", ALL, parse_quiet},
 	{"verbose", 'v', NULL, NULL, "say more", ALL, parse_verbose},
 	{"help", 'h', NULL, NULL, "this text", ALL, parse_help},

@@ -13,6 +13,7 @@
 #include "base/msg.h"
 #include "cmd/moment.h"
 #include "cmd/values.h"
+#include "export/format.h"
 #include "report/key_averages.h"
 
 enum subcommand {
@@ -67,6 +68,7 @@ struct options {
 	const char *log; /* report, export */
 	struct slice_options slice;
 	struct step_value step;		   /* by what steps are found */
+	enum folded_by folded_by;	   /* export: of .folded */
 	struct key_averages_options table; /* report --ops */
 	const char *table_option;	   /* one that is for that table alone, NULL: none was given */
 	uint64_t max_size;		   /* of a file, bytes; 0: any */

@@ -87,6 +87,7 @@ static int write_format(const struct writing *writing, const struct format *form
 	struct export_options options = {
 		.process = process,
 		.by_launches = counts_launches(writing),
+		.folded_by = writing->options->folded_by,
 		.attribution = writing->options->attribution,
 		.most = writing->most,
 		.cancel = interrupt(),

@@ -9,11 +9,8 @@
 #include "analyze/analyze.h"
 #include "base/array.h"
 #include "base/path.h"
-
-struct folded_line {
-	char *text;
-	uint64_t value;
-};
+#include "export/folded_lines.h"
+#include "export/folded_ops.h"
 
 /* Whether text ends in a blank and a number, which flamegraph.pl would take for a count. */
 static bool ends_like_count(const char *text, size_t length)
@@ -126,27 +123,6 @@ static char *line_text(const struct model *model, const struct stack_row *row)
 	return text;
 }
 
-static int by_text(const void *left, const void *right)
-{
-	return strcmp(((const struct folded_line *)left)->text, ((const struct folded_line *)right)->text);
-}
-
-static void put_lines(struct sink *sink, struct folded_line *lines, size_t count)
-{
-	qsort(lines, count, sizeof(*lines), by_text);
-	for (size_t i = 0; i < count; i++) {
-		if (i + 1 < count && !strcmp(lines[i].text, lines[i + 1].text)) {
-			lines[i + 1].value += lines[i].value;
-		} else {
-			sink_text(sink, lines[i].text);
-			sink_char(sink, ' ');
-			sink_u64(sink, lines[i].value);
-			sink_char(sink, '\n');
-		}
-		free(lines[i].text);
-	}
-}
-
 static void put_sums(struct sink *sink, const struct model *model, const struct stack_sums *sums, int process)
 {
 	struct folded_line *lines;
@@ -159,11 +135,11 @@ static void put_sums(struct sink *sink, const struct model *model, const struct 
 		if (process < 0 || row.process == (uint32_t)process)
 			lines[count++] = (struct folded_line){line_text(model, &row), row.value};
 	}
-	put_lines(sink, lines, count);
+	folded_lines_put(sink, lines, count);
 	free(lines);
 }
 
-int folded_write(struct sink *sink, struct trace *trace, const struct export_options *options)
+static int put_calls(struct sink *sink, struct trace *trace, const struct export_options *options)
 {
 	unsigned which = options->by_launches ? ANALYZE_CALL_STACKS
 					      : ANALYZE_CALL_STACKS | ANALYZE_GPU_STACKS | ANALYZE_IF_OF_USE;
@@ -175,4 +151,9 @@ int folded_write(struct sink *sink, struct trace *trace, const struct export_opt
 			 options->process);
 	analyses_free(&all);
 	return error;
+}
+
+int folded_write(struct sink *sink, struct trace *trace, const struct export_options *options)
+{
+	return options->folded_by ? folded_ops_write(sink, trace, options) : put_calls(sink, trace, options);
 }

@@ -9,9 +9,17 @@
 #include "export/sink.h"
 #include "model/trace.h"
 
+/* What ops' stacks are weighed by. */
+enum folded_by {
+	FOLDED_BY_CALLS, /* not ops: GPU time or launches of calls */
+	FOLDED_BY_SELF_CPU,
+	FOLDED_BY_SELF_CUDA,
+};
+
 struct export_options {
-	int process;			/* index into model.processes, -1: all */
-	bool by_launches;		/* folded: count launches although there are GPU times */
+	int process;	  /* index into model.processes, -1: all */
+	bool by_launches; /* folded: count launches although there are GPU times */
+	enum folded_by folded_by;
 	struct attribution attribution; /* folded */
 	uint64_t most;			/* bytes that the file may have: more ends the export with -EFBIG; 0: any */
 	const struct cancel *cancel;	/* abandons the export with -ECANCELED; NULL: nothing does */
