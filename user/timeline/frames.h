@@ -20,4 +20,14 @@ static inline struct timeline_frame innermost_frame(const struct model *model, u
 	return (struct timeline_frame){.code = frame->code, .line = frame->line};
 }
 
+/* An argument that is the innermost frame of a stack, kept in *kept; none where there is no stack. */
+static inline void draft_line(struct draft *draft, const struct model *model, enum timeline_arg_key key, uint32_t stack,
+			      struct timeline_frame *kept)
+{
+	if (stack == NONE)
+		return;
+	*kept = innermost_frame(model, stack);
+	draft_arg(draft, key)->frame = kept;
+}
+
 #endif

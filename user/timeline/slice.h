@@ -91,6 +91,7 @@ enum timeline_arg_type {
 	X(PROCESS, NUMBER, "process")			  /* its pid */                                                \
 	X(THREAD, NUMBER, "thread")			  /* its tid */                                                \
 	X(RESULT, SIGNED, "result")			  /* an error */                                               \
+	X(FORWARD_LINE, FRAME, "forward line")		  /* of backward work: innermost line of the forward op */     \
 	X(CONTEXT, NUMBER, "context")                                                                                  \
 	X(DEVICE, GPU, "device")                                                                                       \
 	X(STREAM, STREAM, "stream")                                                                                    \
@@ -152,7 +153,8 @@ enum timeline_arg_type {
 	X(OP_TYPES, JSON, "Input type")		   /* "float", "Scalar" */                                             \
 	X(OP_STRIDES, JSON, "Input Strides")                                                                           \
 	X(OP_DIMS, JSON, "Input Dims")                                                                                 \
-	X(OP_INDEX, NUMBER, "Ev Idx") /* from 0, unique in the timeline */                                             \
+	X(OP_INDEX, NUMBER, "Ev Idx")	 /* from 0, unique in the timeline */                                          \
+	X(OP_LINE, FRAME, "Python line") /* the innermost, as it began */                                              \
 	/* collectives: of their ops and kernels */                                                                    \
 	X(COLLECTIVE, TEXT, "Collective name")                                                                         \
 	X(DTYPE, TEXT, "dtype")                                                                                        \

@@ -51,6 +51,7 @@ static void visit_call(struct visit *visit, uint32_t index)
 	bool of_driver = GPT_API_DOMAIN(call->api) == GPT_DOMAIN_DRIVER;
 	struct timeline_native_stack native;
 	struct timeline_stack stack;
+	struct timeline_frame forward;
 	struct draft draft;
 
 	draft_begin(&draft, of_driver ? TIMELINE_DRIVER_CALL : TIMELINE_RUNTIME_CALL,
@@ -77,6 +78,7 @@ static void visit_call(struct visit *visit, uint32_t index)
 		   stack_reasons[call->stack_state]) {
 		draft_text(&draft, TIMELINE_ARG_NO_STACK, stack_reasons[call->stack_state]);
 	}
+	draft_line(&draft, timeline->model, TIMELINE_ARG_FORWARD_LINE, call->forward, &forward);
 	if (call->native != NONE) {
 		native = visit_native_frames(visit, call);
 		draft_arg(&draft, TIMELINE_ARG_NATIVE_STACK)->native = &native;

@@ -11,7 +11,7 @@
 struct pointed_to {
 	char name[256];
 	uint32_t cluster[3];
-	struct timeline_frame captured_at;
+	struct timeline_frame captured_at, forward;
 	struct collective collective;
 };
 
@@ -50,10 +50,7 @@ static void draft_captured(struct draft *draft, const struct timeline *timeline,
 
 	if (captured->number != CALL_OUTSIDE)
 		draft_number(draft, TIMELINE_ARG_CAPTURED_BY, correlation_of_call(timeline->ids, captured));
-	if (captured->stack == NONE)
-		return;
-	to->captured_at = innermost_frame(timeline->model, captured->stack);
-	draft_arg(draft, TIMELINE_ARG_CAPTURED_AT)->frame = &to->captured_at;
+	draft_line(draft, timeline->model, TIMELINE_ARG_CAPTURED_AT, captured->stack, &to->captured_at);
 }
 
 static void draft_graph(struct draft *draft, const struct timeline *timeline, const struct model_gpu *op,
@@ -65,6 +62,16 @@ static void draft_graph(struct draft *draft, const struct timeline *timeline, co
 	}
 	if (op->captured_by != NONE)
 		draft_captured(draft, timeline, op->captured_by, to);
+}
+
+/* Of the call that asked for it: of a graph's operation the captured one. */
+static void draft_forward(struct draft *draft, const struct model *model, const struct model_gpu *op,
+			  struct pointed_to *to)
+{
+	uint32_t call = gpu_attributed_call(model, op);
+
+	if (call != NONE)
+		draft_line(draft, model, TIMELINE_ARG_FORWARD_LINE, model->calls[call].forward, &to->forward);
 }
 
 static void draft_arrow(struct draft *draft, const struct timeline *timeline, uint32_t op)
@@ -116,6 +123,7 @@ static void visit_operation(struct visit *visit, uint32_t index)
 	draft_graph(&draft, timeline, op, &to);
 	if (op->kind == MODEL_KERNEL)
 		draft_collective(&draft, model, draft.slice.op, true, &to.collective);
+	draft_forward(&draft, model, op, &to);
 	if (op->call != NONE && model->calls[op->call].number == CALL_OUTSIDE)
 		draft_text(&draft, TIMELINE_ARG_LAUNCH, "before the slice");
 	else if (op->call == NONE)

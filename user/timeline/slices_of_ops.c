@@ -4,6 +4,7 @@
 
 #include "model/op_inputs.h"
 #include "timeline/collectives.h"
+#include "timeline/frames.h"
 #include "timeline/members.h"
 #include "timeline/kinds.h"
 #include "timeline/visit.h"
@@ -45,6 +46,7 @@ static void visit_op(struct visit *visit, const struct model_op *op)
 {
 	const struct timeline *timeline = visit->timeline;
 	struct collective collective;
+	struct timeline_frame line, forward;
 	struct draft draft;
 
 	draft_begin(&draft, op->scope == GPT_AGENT_OP_USER_SCOPE ? TIMELINE_NAMED_OP : TIMELINE_OP,
@@ -60,6 +62,8 @@ static void visit_op(struct visit *visit, const struct model_op *op)
 		draft_inputs(&draft, timeline->model->strings[op->inputs]);
 	draft_number(&draft, TIMELINE_ARG_OP_INDEX, op->number);
 	draft_collective(&draft, timeline->model, 1 + op->number, false, &collective);
+	draft_line(&draft, timeline->model, TIMELINE_ARG_OP_LINE, op->stack, &line);
+	draft_line(&draft, timeline->model, TIMELINE_ARG_FORWARD_LINE, op->forward, &forward);
 	if (op->truncated)
 		draft_text(&draft, TIMELINE_ARG_END, "not seen");
 	draft.slice.link = link_to(visit, op);
