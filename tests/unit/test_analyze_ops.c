@@ -53,6 +53,58 @@ static void cpu_time_of_its_own_is_what_ops_and_calls_inside_leave(void **state)
 	model_free(model);
 }
 
+#define SEPARATOR GPT_COLLECTIVE_SEPARATOR
+#define COLLECTIVE(elements, rank)                                                                                     \
+	"all_reduce" SEPARATOR "0" SEPARATOR "" SEPARATOR "[]" SEPARATOR "[]" SEPARATOR                                \
+	"[]" SEPARATOR elements SEPARATOR elements SEPARATOR "5" SEPARATOR rank SEPARATOR "2" SEPARATOR "-1" SEPARATOR \
+	"-1" SEPARATOR "-1" SEPARATOR "0" SEPARATOR "1"
+
+/* One of 1,000 elements of two bytes on each rank, one of 3,000. */
+static struct ops_log collectives_log(void)
+{
+	static const char *const texts[] = {COLLECTIVE("1000", "0"), COLLECTIVE("1000", "1"), COLLECTIVE("3000", "0")};
+	struct ops_log ops = ops_log_begin();
+
+	for (uint32_t i = 0; i < 3; i++) {
+		log_agent_op_name(&ops.log, 10 + i, texts[i]);
+		ops_log_op(&ops, (struct gpt_agent_op){.start_ns = 500 + 100 * i,
+						       .end_ns = 550 + 100 * i,
+						       .name = 3,
+						       .sequence = -1,
+						       .collective = 10 + i,
+						       .collective_sequence = i});
+		ops_log_launch(&ops, TID, 510 + 100 * i, 20);
+	}
+	log_end(&ops.log, 1000000);
+	return ops;
+}
+
+static void collectives_of_several_ranks_are_one_row(void **state)
+{
+	struct ops_log ops = collectives_log();
+	struct model *model = model_of(&ops.log);
+	struct analyses all;
+
+	analyze_model(&all, model, ANALYZE_OPS);
+	assert_int_equal(all.collectives.count, 2);
+	assert_int_equal(all.collectives.rows[0].ns, 40000);
+	assert_int_equal(all.collectives.rows[0].count, 2);
+	assert_int_equal(all.collectives.rows[1].ns, 20000);
+	analyses_free(&all);
+	model_free(model);
+}
+
+static void the_report_says_what_collectives_moved(void **state)
+{
+	struct ops_log ops = collectives_log();
+	char *text = report_of(&ops.log);
+
+	assert_non_null(strstr(text, "GPU time by collective"));
+	assert_non_null(strstr(text, "40.0        2    20.0  2.0 KB   0.1  Half       2  0      all_reduce"));
+	assert_non_null(strstr(text, "20.0        1    20.0  6.0 KB   0.3  Half       2  0      all_reduce"));
+	free(text);
+}
+
 static void an_op_inside_one_of_its_name_counts_once_in_the_report(void **state)
 {
 	struct ops_log ops = ops_log_begin();
@@ -159,6 +211,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(gpu_time_is_of_the_innermost_op_and_in_the_totals_of_those_around),
 		cmocka_unit_test(cpu_time_of_its_own_is_what_ops_and_calls_inside_leave),
+		cmocka_unit_test(collectives_of_several_ranks_are_one_row),
+		cmocka_unit_test(the_report_says_what_collectives_moved),
 		cmocka_unit_test(an_op_inside_one_of_its_name_counts_once_in_the_report),
 		cmocka_unit_test(ops_nested_beyond_all_reason_are_counted_and_left_out),
 		cmocka_unit_test(the_report_has_gpu_time_by_op),

@@ -51,6 +51,7 @@ void analyses_begin_part(struct analyses *all, const struct model *part)
 	all->call_stacks.model = part;
 	nvtx_begin_part(&all->nvtx, part);
 	all->ops.model = part;
+	all->collectives.model = part;
 	step_tables_begin_part(&all->steps, part);
 	op_tree_begin_part(&all->keys.tree, part);
 	op_tree_begin_part(&all->op_stacks.tree, part);
@@ -103,6 +104,8 @@ void analyses_add_gpu(struct analyses *all, const struct gpu_event *event)
 	saw(all, event->op->end_ns);
 	if (all->which & ANALYZE_GPU_LINES)
 		line_sums_add_gpu(&all->gpu_lines, event);
+	if (all->which & ANALYZE_OPS)
+		collective_sums_add_gpu(&all->collectives, event);
 	if (all->which & ANALYZE_KERNELS)
 		kernels_add_gpu(&all->kernels, event);
 	if (all->which & ANALYZE_MEMCPYS)
@@ -210,8 +213,10 @@ void analyses_finish(struct analyses *all)
 		interpreter_finish(&all->interpreter);
 	if (all->which & ANALYZE_NVTX)
 		nvtx_finish(&all->nvtx);
-	if (all->which & ANALYZE_OPS)
+	if (all->which & ANALYZE_OPS) {
 		ops_by_name_finish(&all->ops);
+		collective_sums_finish(&all->collectives, &all->lines);
+	}
 	if (all->which & ANALYZE_KEY_AVERAGES)
 		key_averages_finish(&all->keys);
 	if (all->which & ANALYZE_OP_STACKS)
@@ -238,6 +243,7 @@ void analyses_free(struct analyses *all)
 	interpreter_free(&all->interpreter);
 	nvtx_free(&all->nvtx);
 	ops_by_name_free(&all->ops);
+	collective_sums_free(&all->collectives);
 	key_averages_free(&all->keys);
 	op_stacks_free(&all->op_stacks);
 	step_tables_free(&all->steps);

@@ -9,6 +9,7 @@
 #include "analyze/api_times.h"
 #include "analyze/attribution.h"
 #include "analyze/callers.h"
+#include "analyze/collective_sums.h"
 #include "analyze/complete.h"
 #include "analyze/events.h"
 #include "analyze/failures.h"
@@ -94,6 +95,7 @@ struct analyses {
 	struct ops_by_name ops;
 	struct key_averages keys;
 	struct op_stacks op_stacks;
+	struct collective_sums collectives; /* with ANALYZE_OPS */
 	struct step_tables steps;
 	struct utilization utilization;
 	struct threads threads;

@@ -42,60 +42,75 @@ bool collective_read(struct collective *collective, const char *params)
 }
 
 /* c10::ScalarType of PyTorch 2.15 (torch/headeronly/core/ScalarType.h); earlier versions have the same, but fewer. */
-const char *collective_dtype(const struct collective *collective)
+static const struct dtype {
+	const char *name;
+	unsigned bytes;
+} dtypes[] = {
+	{"Byte", 1},
+	{"Char", 1},
+	{"Short", 2},
+	{"Int", 4},
+	{"Long", 8},
+	{"Half", 2},
+	{"Float", 4},
+	{"Double", 8},
+	{"ComplexHalf", 4},
+	{"ComplexFloat", 8},
+	{"ComplexDouble", 16},
+	{"Bool", 1},
+	{"QInt8", 1},
+	{"QUInt8", 1},
+	{"QInt32", 4},
+	{"BFloat16", 2},
+	{"QUInt4x2", 1},
+	{"QUInt2x4", 1},
+	{"Bits1x8", 1},
+	{"Bits2x4", 1},
+	{"Bits4x2", 1},
+	{"Bits8", 1},
+	{"Bits16", 2},
+	{"Float8_e5m2", 1},
+	{"Float8_e4m3fn", 1},
+	{"Float8_e5m2fnuz", 1},
+	{"Float8_e4m3fnuz", 1},
+	{"UInt16", 2},
+	{"UInt32", 4},
+	{"UInt64", 8},
+	{"UInt1", 1},
+	{"UInt2", 1},
+	{"UInt3", 1},
+	{"UInt4", 1},
+	{"UInt5", 1},
+	{"UInt6", 1},
+	{"UInt7", 1},
+	{"Int1", 1},
+	{"Int2", 1},
+	{"Int3", 1},
+	{"Int4", 1},
+	{"Int5", 1},
+	{"Int6", 1},
+	{"Int7", 1},
+	{"Float8_e8m0fnu", 1},
+	{"Float4_e2m1fn_x2", 1},
+	{"BComplex32", 4},
+};
+
+static const struct dtype *dtype_of(const struct collective *collective)
 {
-	static const char *const names[] = {
-		"Byte",
-		"Char",
-		"Short",
-		"Int",
-		"Long",
-		"Half",
-		"Float",
-		"Double",
-		"ComplexHalf",
-		"ComplexFloat",
-		"ComplexDouble",
-		"Bool",
-		"QInt8",
-		"QUInt8",
-		"QInt32",
-		"BFloat16",
-		"QUInt4x2",
-		"QUInt2x4",
-		"Bits1x8",
-		"Bits2x4",
-		"Bits4x2",
-		"Bits8",
-		"Bits16",
-		"Float8_e5m2",
-		"Float8_e4m3fn",
-		"Float8_e5m2fnuz",
-		"Float8_e4m3fnuz",
-		"UInt16",
-		"UInt32",
-		"UInt64",
-		"UInt1",
-		"UInt2",
-		"UInt3",
-		"UInt4",
-		"UInt5",
-		"UInt6",
-		"UInt7",
-		"Int1",
-		"Int2",
-		"Int3",
-		"Int4",
-		"Int5",
-		"Int6",
-		"Int7",
-		"Float8_e8m0fnu",
-		"Float4_e2m1fn_x2",
-		"BComplex32",
-	};
+	static const struct dtype unknown = {"UNKNOWN_SCALAR", 0};
 	int64_t type = collective->numbers[GPT_COLLECTIVE_DTYPE];
 
-	return type >= 0 && type < (int64_t)(sizeof(names) / sizeof(names[0])) ? names[type] : "UNKNOWN_SCALAR";
+	return type >= 0 && type < (int64_t)(sizeof(dtypes) / sizeof(dtypes[0])) ? &dtypes[type] : &unknown;
+}
+
+const char *collective_dtype(const struct collective *collective)
+{
+	return dtype_of(collective)->name;
+}
+
+unsigned collective_element_bytes(const struct collective *collective)
+{
+	return dtype_of(collective)->bytes;
 }
 
 /* ---- its number ---------------------------------------------------------------------------------------------------

@@ -22,6 +22,9 @@ bool collective_read(struct collective *collective, const char *params);
 /* "Float"; "UNKNOWN_SCALAR" as PyTorch has it. */
 const char *collective_dtype(const struct collective *collective);
 
+/* Of one element; 0: not known. */
+unsigned collective_element_bytes(const struct collective *collective);
+
 /* What torch.profiler calls "Comms Id": the same number on every rank of the group, from what they all know. */
 uint64_t collective_id(const struct collective *collective, int64_t sequence);
 

@@ -11,6 +11,7 @@ void report_gpu_by_line(struct report *report); /* gpu_lines.c */
 void report_gpu_by_kernel(struct report *report);
 void report_ranges(struct report *report);	     /* nvtx.c */
 void report_ops(struct report *report);		     /* ops.c */
+void report_collectives(struct report *report);	     /* collectives.c */
 void report_steps(struct report *report);	     /* steps.c */
 void report_memcpys(struct report *report);	     /* memcpys.c */
 void report_idle(struct report *report);	     /* idle.c */

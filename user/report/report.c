@@ -49,6 +49,7 @@ static void put_parts(struct report *report)
 		report_untimed_launches(report);
 		report_gpu_by_kernel(report);
 		report_ops(report);
+		report_collectives(report);
 		report_ranges(report);
 		report_memcpys(report);
 		report_idle(report);

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Collectives of torch.distributed: what they moved, how fast, and from where. */
+#include <stdlib.h>
+
+#include "model/collectives.h"
+#include "report/parts.h"
+
+/* The larger of what goes in and what comes out of one rank. */
+static double bytes_of(const struct collective *collective)
+{
+	int64_t in = collective->numbers[GPT_COLLECTIVE_IN_ELEMENTS];
+	int64_t out = collective->numbers[GPT_COLLECTIVE_OUT_ELEMENTS];
+
+	return (double)(in > out ? in : out) * collective_element_bytes(collective);
+}
+
+static void add_row(struct report *report, struct table *table, const struct collective_row *row, struct time_unit unit)
+{
+	struct collective collective;
+	bool is_known = collective_read(&collective, report->model->strings[row->params]);
+	double bytes = is_known ? bytes_of(&collective) : 0;
+
+	table_add_number(table, number_in(row->ns, unit));
+	table_add_number(table, number_count(row->count));
+	table_add_number(table, number_tenths((double)row->ns / (double)row->count / 1e3));
+	table_add_number(table, number_bytes(bytes > 0 ? (uint64_t)bytes : 0));
+	table_add_number(table,
+			 number_tenths(row->ns && bytes > 0 ? bytes * (double)row->count / (double)row->ns : -1));
+	table_add(table, is_known ? collective_dtype(&collective) : "?");
+	table_add_number(table, number_count(is_known ? (uint64_t)collective.numbers[GPT_COLLECTIVE_GROUP_SIZE] : 0));
+	table_add(table, is_known ? collective.fields[GPT_COLLECTIVE_GROUP] : "?");
+	table_add(table, is_known ? collective.fields[GPT_COLLECTIVE_NAME] : "?");
+	report_add_label(report, table, row->line);
+}
+
+void report_collectives(struct report *report)
+{
+	const struct collective_sums *sums = &report->all->collectives;
+	size_t shown = report_shown(report, sums->count);
+	struct time_unit unit = time_unit_for(sums->count ? sums->rows[0].ns : 0);
+	const struct column columns[] = {
+		{unit.name, false, 0},
+		{"kernels", false, 0},
+		{"avg us", false, 0},
+		{"bytes", false, 0},
+		{"GB/s", false, 0},
+		{"dtype", true, TEXT_TRUNCATE_END},
+		{"ranks", false, 0},
+		{"group", true, TEXT_TRUNCATE_END},
+		{"collective", true, TEXT_TRUNCATE_END},
+		{"mostly from", true, TEXT_TRUNCATE_MIDDLE},
+		{NULL, false, 0},
+	};
+	struct table table;
+	uint64_t rest = 0;
+
+	if (!sums->count)
+		return;
+	report_title(report, "GPU time by collective",
+		     "of torch.distributed; bytes: of one, in or out of this rank, GB/s: of these");
+	table_begin(&table, columns);
+	for (size_t i = 0; i < shown; i++)
+		add_row(report, &table, &sums->rows[i], unit);
+	table_end(&table, report->out, report->width, report->color);
+	for (size_t i = shown; i < sums->count; i++)
+		rest += sums->rows[i].ns;
+	report_more(report, sums->count - shown, "collectives", number_time(rest), "");
+}
