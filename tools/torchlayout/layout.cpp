@@ -3,8 +3,11 @@
  * What the PyTorch says whose headers it is compiled with (see generate), as comments in the assembly: nothing of
  * PyTorch has to be there to link with.  Every number comes from offsetof; compile with -fno-access-control.
  */
+#include <ATen/core/List.h>
+#include <ATen/core/ivalue.h>
 #include <ATen/record_function.h>
 #include <torch/csrc/distributed/c10d/ParamCommsUtils.hpp>
+#include <c10/core/TensorImpl.h>
 
 #include <cstddef>
 #include <type_traits>
@@ -12,6 +15,13 @@
 using Callback = at::RecordFunctionCallback;
 using Op = at::RecordFunction;
 using Step = at::StepCallbacks;
+
+using Value = c10::IValue;
+using List = c10::detail::ListImpl;
+using Complex = c10::ivalue::ComplexHolder;
+using Tensor = c10::TensorImpl;
+using Sizes = c10::impl::SizesAndStrides;
+using TypeData = caffe2::detail::TypeMetaData;
 
 #define NUMBER(name, value) asm volatile("\n#LAYOUT " #name " %c0" : : "i"(value))
 #define IN_STEP(member) (offsetof(Op, step_callbacks_) + offsetof(Step, member))
@@ -71,6 +81,7 @@ void layout()
 	NUMBER(callback_probability, offsetof(Callback, sampling_prob_));
 	NUMBER(callback_scopes, offsetof(Callback, scopes_));
 	NUMBER(callback_scope_count, sizeof(Callback::scopes_));
+	NUMBER(callback_needs_inputs, offsetof(Callback, needs_inputs_));
 	NUMBER(op_bytes, sizeof(Op));
 	NUMBER(op_thread, IN_STEP(thread_id_));
 	NUMBER(op_scope, IN_STEP(scope_));
@@ -81,4 +92,55 @@ void layout()
 	NUMBER(op_async, offsetof(Op, is_async_));
 	NUMBER(op_debug_handle, offsetof(Op, debug_handle_));
 	comms<torch::ParamCommsDebugInfo>();
+	NUMBER(value_bytes, sizeof(Value));
+	NUMBER(value_payload, offsetof(Value, payload));
+	NUMBER(value_tag, offsetof(Value, tag));
+	NUMBER(tag_none, (unsigned)Value::Tag::None);
+	NUMBER(tag_tensor, (unsigned)Value::Tag::Tensor);
+	NUMBER(tag_double, (unsigned)Value::Tag::Double);
+	NUMBER(tag_complex, (unsigned)Value::Tag::ComplexDouble);
+	NUMBER(tag_int, (unsigned)Value::Tag::Int);
+	NUMBER(tag_bool, (unsigned)Value::Tag::Bool);
+	NUMBER(tag_list, (unsigned)Value::Tag::GenericList);
+	NUMBER(complex_value, offsetof(Complex, val));
+	NUMBER(list_bytes, sizeof(List));
+	NUMBER(list_values, offsetof(List, list));
+	NUMBER(list_type, offsetof(List, elementType));
+	NUMBER(type_kind, offsetof(c10::Type, kind_));
+	NUMBER(kind_tensor, (unsigned)c10::TypeKind::TensorType);
+	NUMBER(tensor_dims, offsetof(Tensor, sizes_and_strides_) + offsetof(Sizes, size_));
+	NUMBER(tensor_inline, offsetof(Tensor, sizes_and_strides_) + offsetof(Sizes, inlineStorage_));
+	NUMBER(tensor_inline_dims, C10_SIZES_AND_STRIDES_MAX_INLINE_SIZE);
+	NUMBER(tensor_type, offsetof(Tensor, data_type_));
+	NUMBER(tensor_keys, offsetof(Tensor, key_set_));
+	NUMBER(keys_nested, c10::DispatchKeySet(c10::DispatchKey::NestedTensor).raw_repr());
+	NUMBER(keys_unstrided, (c10::sparse_ks | c10::sparse_csr_ks | c10::mkldnn_ks).raw_repr());
+	NUMBER(type_bytes, sizeof(TypeData));
+	NUMBER(type_name, offsetof(TypeData, name_));
+	NUMBER(types, c10::NumScalarTypes);
+	NUMBER(type_float, (unsigned)c10::ScalarType::Float);
+	NUMBER(type_long, (unsigned)c10::ScalarType::Long);
+	NUMBER(type_undefined, (unsigned)c10::ScalarType::Undefined);
+}
+
+/* A bit has no offset: generate takes byte and bit from the instruction that sets it. */
+extern "C" void set_tensor_symbolic(Tensor *tensor)
+{
+	tensor->has_symbolic_sizes_strides_ = true;
+}
+
+/* Where older ones have other numbers there are none. */
+template <typename Tag> constexpr unsigned tag_symbool()
+{
+	if constexpr (requires { Tag::SymBool; })
+		return (unsigned)Tag::SymBool;
+	else
+		return (unsigned)Tag::SymFloat;
+}
+
+void symbolic_tags()
+{
+	NUMBER(tag_symint, (unsigned)Value::Tag::SymInt);
+	NUMBER(tag_symfloat, (unsigned)Value::Tag::SymFloat);
+	NUMBER(tag_symbool, (tag_symbool<Value::Tag>()));
 }

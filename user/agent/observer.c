@@ -53,21 +53,41 @@ static uint64_t hash_name(const char *text, size_t bytes)
 	return hash ? hash : 1;
 }
 
-/* False: no room. */
-static bool tell_name(struct lane *lane, uint64_t hash, const char *text, size_t bytes)
+/* Another number than that of a name, though it had the same bytes. */
+static uint64_t hash_inputs(const uint64_t *words, uint32_t count)
+{
+	uint64_t hash = ~observer.seed ^ count;
+	uint32_t i;
+
+	for (i = 0; i < count; i++)
+		hash = mix(hash ^ words[i], 0xa0761d6478bd642fu ^ observer.seed);
+	hash = mix(hash, 0xe7037ed1a0b428dbu);
+	return hash ? hash : 1;
+}
+
+/* What was told to a reader who is gone, or has forgotten it, is told again. */
+static void forget_what_was_told(struct lane *lane)
 {
 	uint32_t session = atomic_load_explicit(&observer.session, memory_order_relaxed);
 	uint32_t epoch = atomic_load_explicit(&observer.epoch, memory_order_relaxed);
+
+	if (lane->names_session == session && lane->names_epoch == epoch)
+		return;
+	memset(lane->names, 0, sizeof(lane->names));
+	memset(lane->inputs, 0, sizeof(lane->inputs));
+	lane->names_session = session;
+	lane->names_epoch = epoch;
+}
+
+/* False: no room. */
+static bool tell_name(struct lane *lane, uint64_t hash, const char *text, size_t bytes)
+{
 	uint64_t *known = &lane->names[hash & (LANE_NAMES - 1)];
 	uint32_t kept = bytes > OP_NAME_MAX ? OP_NAME_MAX : (uint32_t)bytes;
 	uint32_t room = (uint32_t)(sizeof(struct op_entry_name) + kept + 7) & ~7u;
 	struct op_entry_name *name;
 
-	if (lane->names_session != session || lane->names_epoch != epoch) {
-		memset(lane->names, 0, sizeof(lane->names));
-		lane->names_session = session;
-		lane->names_epoch = epoch;
-	}
+	forget_what_was_told(lane);
 	if (*known == hash)
 		return true;
 	name = lane_reserve(lane, room, OP_ENTRY_NAME);
@@ -92,6 +112,44 @@ static uint64_t take_name(struct lane *lane, const void *op)
 		return 0;
 	hash = hash_name(text, bytes);
 	return tell_name(lane, hash, text, bytes) ? hash : 0;
+}
+
+/* ---- inputs ------------------------------------------------------------------------------------ */
+
+static bool tell_inputs(struct lane *lane, uint64_t hash, uint32_t count)
+{
+	uint64_t *known = &lane->inputs[hash & (LANE_INPUTS - 1)];
+	uint32_t bytes = (uint32_t)(sizeof(struct op_entry_inputs) + count * sizeof(uint64_t));
+	struct op_entry_inputs *entry;
+
+	if (*known == hash)
+		return true;
+	entry = lane_reserve(lane, bytes, OP_ENTRY_INPUTS);
+	if (!entry)
+		return false;
+	entry->hash = hash;
+	entry->count = count;
+	memcpy(entry->words, lane->words, count * sizeof(uint64_t));
+	lane_commit(lane, bytes);
+	*known = hash;
+	return true;
+}
+
+/* Behind take_name, which forgets what has to be told again. */
+static uint64_t take_inputs(struct lane *lane, const void *op)
+{
+	uint32_t count = op_inputs_take(observer.torch.layout, op, lane->words);
+	uint64_t hash;
+
+	if (!count)
+		return 0;
+	if (count <= OP_INPUTS_WORDS) {
+		hash = hash_inputs(lane->words, count);
+		if (tell_inputs(lane, hash, count))
+			return hash;
+	}
+	lane_lose_inputs(lane);
+	return 0;
 }
 
 /* ---- begin and end ----------------------------------------------------------------------------- */
@@ -156,7 +214,7 @@ static const struct {
 	void (*delete)(void *context);
 } context_vtable = {NULL, NULL, destroy_context, delete_context};
 
-static void unregister_in_child(void)
+static void unregister_observer(void)
 {
 	uint64_t handle = atomic_exchange(&observer.handle, 0);
 
@@ -174,7 +232,8 @@ static void take_collective(struct lane *lane, struct op_collective *collective)
 		collective->text = hash;
 }
 
-static struct op_slot *open_slot(const void *op)
+/* Compiled once with, once without inputs: who does not want them pays nothing for that. */
+static inline __attribute__((always_inline)) struct op_slot *open_slot(const void *op, bool with_inputs)
 {
 	uint32_t session = atomic_load_explicit(&observer.session, memory_order_acquire), turn;
 	struct lane *lane;
@@ -182,7 +241,7 @@ static struct op_slot *open_slot(const void *op)
 
 	if (!session) {
 		if (observer.forked)
-			unregister_in_child();
+			unregister_observer();
 		return NULL;
 	}
 	lane = lane_of_thread();
@@ -201,6 +260,7 @@ static struct op_slot *open_slot(const void *op)
 	slot->collective.text = 0;
 	if (slot->facts.name && slot->facts.name == observer.collective_op)
 		take_collective(lane, &slot->collective);
+	slot->facts.inputs = with_inputs ? take_inputs(lane, op) : 0;
 	take_stack(lane, &slot->facts);
 	slot->facts.start_ns = clock_now_ns();
 	turn = atomic_load_explicit(&slot->turn, memory_order_relaxed);
@@ -211,7 +271,13 @@ static struct op_slot *open_slot(const void *op)
 /* std::unique_ptr<ObserverContext> start(const RecordFunction &): returned where `result` says. */
 static void **begin(void **result, const void *op)
 {
-	*result = open_slot(op);
+	*result = open_slot(op, false);
+	return result;
+}
+
+static void **begin_with_inputs(void **result, const void *op)
+{
+	*result = open_slot(op, true);
 	return result;
 }
 
@@ -277,17 +343,22 @@ void observer_repeat_names(void)
 
 /* ---- registered -------------------------------------------------------------------------------- */
 
-bool observer_begin(const struct torch *torch, uint32_t session, char *why, size_t why_size)
+static void register_observer(const struct torch *torch, bool with_inputs)
 {
-	uint64_t handle;
+	void *start = with_inputs ? (void *)begin_with_inputs : (void *)begin;
+	uint64_t handle = torch->add(torch_callback_make(torch->layout, start, (void *)end, with_inputs));
 
+	atomic_store(&observer.handle, handle);
+}
+
+bool observer_begin(const struct torch *torch, uint32_t session, bool with_inputs, char *why, size_t why_size)
+{
 	observer.torch = *torch;
 	if (!observer.seed)
-		observer.seed = mix(clock_now_ns(), clock_wall_ns() ^ (uintptr_t)&handle) | 1;
+		observer.seed = mix(clock_now_ns(), clock_wall_ns() ^ (uintptr_t)&why) | 1;
 	observer.collective_op = collectives_open(torch) ? hash_name(COLLECTIVE_OP, sizeof(COLLECTIVE_OP) - 1) : 0;
 	pthread_mutex_lock(&observer.registering);
-	handle = torch->add(torch_callback_make(torch->layout, (void *)begin, (void *)end));
-	atomic_store(&observer.handle, handle);
+	register_observer(torch, with_inputs);
 	pthread_mutex_unlock(&observer.registering);
 	if (!torch_check(torch, why, why_size)) {
 		observer_end();
@@ -297,15 +368,19 @@ bool observer_begin(const struct torch *torch, uint32_t session, char *why, size
 	return true;
 }
 
+void observer_take_inputs(bool wanted)
+{
+	pthread_mutex_lock(&observer.registering);
+	unregister_observer();
+	register_observer(&observer.torch, wanted);
+	pthread_mutex_unlock(&observer.registering);
+}
+
 void observer_end(void)
 {
-	uint64_t handle;
-
 	atomic_store(&observer.session, 0);
 	pthread_mutex_lock(&observer.registering);
-	handle = atomic_exchange(&observer.handle, 0);
-	if (handle)
-		observer.torch.remove(handle);
+	unregister_observer();
 	pthread_mutex_unlock(&observer.registering);
 }
 

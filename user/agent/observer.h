@@ -14,7 +14,10 @@
  * Registers it and begins session `session` (not 0); not on a thread of the application.  False: why.  From then on ops
  * that begin stand in the lanes until observer_end.
  */
-bool observer_begin(const struct torch *torch, uint32_t session, char *why, size_t why_size);
+bool observer_begin(const struct torch *torch, uint32_t session, bool with_inputs, char *why, size_t why_size);
+
+/* From now on inputs are taken, or are not. What begins in between, which takes microseconds, is not observed. */
+void observer_take_inputs(bool wanted);
 
 /* Nothing more is put into the lanes; ops that are open go on, and their ends are not told. */
 void observer_end(void);

@@ -185,6 +185,13 @@ void lane_lose(struct lane *lane)
 	keep_first(&lane->lost_ns);
 }
 
+void lane_lose_inputs(struct lane *lane)
+{
+	uint64_t lost = atomic_load_explicit(&lane->inputs_lost, memory_order_relaxed);
+
+	atomic_store_explicit(&lane->inputs_lost, lost + 1, memory_order_relaxed);
+}
+
 /* ---- the reader -------------------------------------------------------------------------------- */
 
 uint32_t lanes_count(void)
@@ -255,6 +262,17 @@ uint64_t lanes_lost(uint64_t *first_ns)
 		if (atomic_load_explicit(&lane->lost_ns, memory_order_relaxed))
 			earliest(first_ns, atomic_exchange(&lane->lost_ns, 0));
 	}
+	return lost;
+}
+
+uint64_t lanes_inputs_lost(void)
+{
+	uint32_t count = lanes_count(), i;
+	uint64_t lost = 0;
+
+	for (i = 0; i < count; i++)
+		if (lane_at(i))
+			lost += atomic_load_explicit(&lane_at(i)->inputs_lost, memory_order_relaxed);
 	return lost;
 }
 

@@ -11,11 +11,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "agent/op_inputs.h"
+
 #define LANES_MAX 1024u		   /* threads with ops at a time */
 #define LANE_SLOTS 1024u	   /* ops open at a time in one of them */
 #define LANE_RING_BYTES (8u << 20) /* touched as it is used: 100,000 ops. Power of two */
 #define LANE_WAKE_BYTES (1u << 20) /* the reader is woken each time that so much has come */
 #define LANE_NAMES 512u		   /* power of two */
+#define LANE_INPUTS 4096u	   /* the same */
 #define LANE_STACK_BITS 48u
 #define OP_NAME_MAX ((16u << 10) - 32) /* of a name; of longer ones the beginning */
 
@@ -24,8 +27,9 @@ struct op_facts {
 	uint64_t start_ns;
 	int64_t sequence;
 	uint64_t handle, thread, forward_thread;
-	uint64_t name;	/* hash of it */
-	uint64_t stack; /* number under which its Python stack was taken, 0 */
+	uint64_t name;	 /* hash of it */
+	uint64_t inputs; /* the same of what it was called with, 0: nothing, or not asked for */
+	uint64_t stack;	 /* number under which its Python stack was taken, 0 */
 	uint32_t tid;
 	uint8_t scope;
 };
@@ -53,6 +57,7 @@ enum op_entry_kind {
 	OP_ENTRY_NAME = 2,
 	OP_ENTRY_OP = 3,
 	OP_ENTRY_COLLECTIVE = 4, /* an op, which has one */
+	OP_ENTRY_INPUTS = 5,
 };
 
 /* What is in a ring; multiples of 8 bytes. */
@@ -67,6 +72,13 @@ struct op_entry_name {
 	uint32_t bytes;	    /* of text */
 	uint32_t is_longer; /* text is the beginning */
 	char text[];
+};
+
+struct op_entry_inputs {
+	struct op_entry entry;
+	uint64_t hash;
+	uint64_t count; /* of words */
+	uint64_t words[];
 };
 
 struct op_entry_op {
@@ -96,9 +108,12 @@ struct lane {
 	uint32_t names_session, names_epoch;
 	_Atomic uint32_t slots_made;
 	_Atomic uint64_t lost;
-	_Atomic uint64_t lost_ns;   /* the first since the reader looked, 0: none */
-	uint64_t names[LANE_NAMES]; /* hashes of names that were told */
-	uint64_t stacks;	    /* number of the latest; those of a lane have its index in front */
+	_Atomic uint64_t inputs_lost;	 /* ops whose inputs had no room */
+	_Atomic uint64_t lost_ns;	 /* the first since the reader looked, 0: none */
+	uint64_t names[LANE_NAMES];	 /* hashes of names that were told */
+	uint64_t inputs[LANE_INPUTS];	 /* and of inputs */
+	uint64_t words[OP_INPUTS_WORDS]; /* inputs of the op that begins */
+	uint64_t stacks;		 /* number of the latest; those of a lane have its index in front */
 	/* the reader's */
 	_Atomic uint64_t head __attribute__((aligned(64)));
 	/* of other threads */
@@ -122,6 +137,7 @@ void *lane_reserve(struct lane *lane, uint32_t bytes, uint32_t kind);
 void lane_commit(struct lane *lane, uint32_t bytes);
 
 void lane_lose(struct lane *lane);
+void lane_lose_inputs(struct lane *lane);
 
 /* ---- the reader -------------------------------------------------------------------------------- */
 
@@ -139,6 +155,7 @@ void lane_recycle(struct lane *lane);
 
 /* Ops that had no room so far; *first_ns: since the last call, 0. */
 uint64_t lanes_lost(uint64_t *first_ns);
+uint64_t lanes_inputs_lost(void);
 
 /* At the beginning of a session: nothing is in them. At its end: the memory goes back. */
 void lanes_empty(void);

@@ -103,7 +103,7 @@ static uint32_t whole_characters(const char *text, uint32_t bytes)
 	return bytes;
 }
 
-bool op_names_add(struct batch *batch, uint64_t hash, const char *text, uint32_t bytes, bool is_longer)
+static bool add(struct batch *batch, uint64_t hash, uint32_t what, const char *text, uint32_t bytes, bool is_longer)
 {
 	const uint32_t mark = sizeof(TRUNCATION_MARK) - 1;
 	uint32_t id = op_names_id(hash);
@@ -117,7 +117,7 @@ bool op_names_add(struct batch *batch, uint64_t hash, const char *text, uint32_t
 	room = has_room(names.now, bytes + mark);
 	if (!room)
 		swap();
-	name = keep(names.now, hash, id ? id : ++names.last_id | GPT_AGENT_NAME_OF_OP, text, bytes);
+	name = keep(names.now, hash, id ? id : ++names.last_id | what, text, bytes);
 	if (is_longer) {
 		memcpy(names.now->text + names.now->used, TRUNCATION_MARK, mark);
 		names.now->used += mark;
@@ -126,6 +126,21 @@ bool op_names_add(struct batch *batch, uint64_t hash, const char *text, uint32_t
 	if (!id)
 		tell(batch, names.now, name);
 	return room;
+}
+
+bool op_names_add(struct batch *batch, uint64_t hash, const char *text, uint32_t bytes, bool is_longer)
+{
+	return add(batch, hash, GPT_AGENT_NAME_OF_OP, text, bytes, is_longer);
+}
+
+bool op_names_add_inputs(struct batch *batch, uint64_t hash, const char *text, uint32_t bytes)
+{
+	return add(batch, hash, GPT_AGENT_NAME_OF_INPUTS, text, bytes, false);
+}
+
+bool op_names_has(uint64_t hash)
+{
+	return find(names.now, hash)->hash;
 }
 
 uint32_t op_names_id(uint64_t hash)

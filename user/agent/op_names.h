@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * Names of ops, each once: a number for every text, by the hash that the threads made of it.  Bounded: when half the
- * room is used the names of the half before are forgotten.  Used by the thread of ops alone.
+ * Names of ops, and texts of their inputs, each once: a number for every text, by the hash that the threads made of it.
+ * Bounded: when half the room is used the names of the half before are forgotten.  Used by the thread of ops alone.
  */
 #ifndef GPUTRACE_AGENT_OP_NAMES_H
 #define GPUTRACE_AGENT_OP_NAMES_H
@@ -20,6 +20,10 @@ void op_names_release(void);
 
 /* False: others were forgotten for it, and threads have to tell theirs again. */
 bool op_names_add(struct batch *batch, uint64_t hash, const char *text, uint32_t bytes, bool is_longer);
+
+/* The same of inputs, whose text is whole; not to be made where the hash is there already. */
+bool op_names_add_inputs(struct batch *batch, uint64_t hash, const char *text, uint32_t bytes);
+bool op_names_has(uint64_t hash);
 
 /* 0: not known. */
 uint32_t op_names_id(uint64_t hash);

@@ -39,6 +39,9 @@ static struct {
 	bool anew;	      /* as they were last seen */
 	uint64_t lost_before; /* until this session began */
 	uint64_t told;
+	uint64_t inputs_lost, inputs_lost_before;     /* by this thread; by the others, until this session began */
+	bool inputs_checked, can_inputs, with_inputs; /* of this PyTorch: whether they can be read; whether they are */
+	bool looked_ahead;			      /* in this round */
 	uint64_t next_sample_ns;
 	uint64_t libraries; /* how many had been loaded when we looked for PyTorch */
 	char why[256];
@@ -65,6 +68,7 @@ static void send_state(void)
 	record->lost_ns = lost_ns;
 	record->state = ops.state;
 	record->version = ops.torch.version;
+	record->inputs_lost = (uint32_t)(lanes_inputs_lost() - ops.inputs_lost_before + ops.inputs_lost);
 	record->bytes = (uint32_t)(path + why);
 	memcpy(record->text, ops.torch.path, path);
 	memcpy(record->text + path, ops.why, why);
@@ -75,6 +79,62 @@ static void tell_state(uint32_t state)
 	ops.state = state;
 	send_state();
 	batch_flush(&ops.batch);
+}
+
+static void learn_inputs(const struct op_entry_inputs *entry)
+{
+	static char text[OP_NAME_MAX];
+	size_t bytes;
+
+	if (op_names_has(entry->hash))
+		return;
+	bytes = op_inputs_write(&ops.torch.types, entry->words, (uint32_t)entry->count, text, sizeof(text));
+	if (bytes && !op_names_add_inputs(&ops.batch, entry->hash, text, (uint32_t)bytes))
+		observer_repeat_names();
+}
+
+static void learn(const struct op_entry *entry)
+{
+	const struct op_entry_name *name = (const struct op_entry_name *)entry;
+
+	if (entry->kind == OP_ENTRY_INPUTS)
+		learn_inputs((const struct op_entry_inputs *)entry);
+	else if (entry->kind == OP_ENTRY_NAME &&
+		 !op_names_add(&ops.batch, name->hash, name->text, name->bytes, name->is_longer))
+		observer_repeat_names();
+}
+
+/* An op may end on another thread than it began on, whose lane is read before: what that one has told by now. */
+static void look_ahead(void)
+{
+	uint32_t count = lanes_count(), i;
+	const struct op_entry *entry;
+	uint64_t position, end;
+
+	ops.looked_ahead = true;
+	for (i = 0; i < count; i++) {
+		if (!lane_at(i))
+			continue;
+		position = atomic_load(&lane_at(i)->head);
+		end = atomic_load(&lane_at(i)->tail);
+		while ((entry = lane_next(lane_at(i), &position, end)))
+			learn(entry);
+	}
+}
+
+/* 0: none, or they are lost. */
+static uint32_t inputs_of(const struct op_facts *facts, bool is_async)
+{
+	uint32_t id = op_names_id(facts->inputs);
+
+	if (id || !facts->inputs)
+		return id;
+	if (is_async && !ops.looked_ahead) {
+		look_ahead();
+		id = op_names_id(facts->inputs);
+	}
+	ops.inputs_lost += !id;
+	return id;
 }
 
 static struct gpt_agent_op *add_op(const struct op_facts *facts)
@@ -95,8 +155,10 @@ static struct gpt_agent_op *add_op(const struct op_facts *facts)
 
 static struct gpt_agent_op *send_op(const struct op_entry_op *entry)
 {
+	uint32_t inputs = inputs_of(&entry->facts, entry->is_async);
 	struct gpt_agent_op *record = add_op(&entry->facts);
 
+	record->inputs = inputs;
 	record->end_ns = entry->end_ns;
 	record->end_tid = entry->end_tid;
 	record->flags = entry->is_async ? GPT_AGENT_OP_ASYNC : 0;
@@ -119,14 +181,12 @@ static uint64_t send_lane(struct lane *lane)
 	const struct op_entry *entry;
 
 	while ((entry = lane_next(lane, &position, end))) {
-		const struct op_entry_name *name = (const struct op_entry_name *)entry;
-
 		if (entry->kind == OP_ENTRY_OP)
 			send_op((const struct op_entry_op *)entry);
 		else if (entry->kind == OP_ENTRY_COLLECTIVE)
 			send_collective((const struct op_entry_collective *)entry);
-		else if (!op_names_add(&ops.batch, name->hash, name->text, name->bytes, name->is_longer))
-			observer_repeat_names();
+		else
+			learn(entry);
 	}
 	lane_read_to(lane, position);
 	lane_recycle(lane);
@@ -138,6 +198,7 @@ static uint64_t send_lanes(void)
 	uint32_t count = lanes_count(), i;
 	uint64_t most = 0, bytes;
 
+	ops.looked_ahead = false;
 	for (i = 0; i < count; i++) {
 		bytes = lane_at(i) ? send_lane(lane_at(i)) : 0;
 		most = bytes > most ? bytes : most;
@@ -156,6 +217,7 @@ static void send_open_op(struct op_slot *slot, uint64_t before_ns, bool again)
 	record = add_op(&facts);
 	record->end_ns = clock_now_ns();
 	record->end_tid = facts.tid;
+	record->inputs = op_names_id(facts.inputs);
 	record->flags = GPT_AGENT_OP_OPEN;
 }
 
@@ -200,14 +262,27 @@ static void wake(void)
 	futex_wake(&ops.exiting);
 }
 
+/* Whether inputs are wanted, and can be read: looked at only once somebody wants them. */
+static bool takes_inputs(void)
+{
+	if (!points_take_shapes())
+		return false;
+	if (!ops.inputs_checked)
+		ops.can_inputs = torch_inputs_check(&ops.torch, ops.why, sizeof(ops.why));
+	ops.inputs_checked = true;
+	return ops.can_inputs;
+}
+
 static bool observe(void)
 {
 	uint64_t unused;
 
 	lanes_empty();
 	ops.lost_before = lanes_lost(&unused);
-	ops.told = 0;
-	return observer_begin(&ops.torch, ++ops.session, ops.why, sizeof(ops.why));
+	ops.inputs_lost_before = lanes_inputs_lost();
+	ops.told = ops.inputs_lost = 0;
+	ops.with_inputs = takes_inputs();
+	return observer_begin(&ops.torch, ++ops.session, ops.with_inputs, ops.why, sizeof(ops.why));
 }
 
 static void refuse(void)
@@ -234,16 +309,29 @@ static void look_for_torch(void)
 	case TORCH_READY:
 		break;
 	}
+	ops.why[0] = '\0';
+	ops.inputs_checked = false;
 	if (!lanes_open(wake) || !op_names_open())
 		strcpy(ops.why, "no memory");
 	else if (observe()) {
 		register_exit();
-		if (ops.torch.another)
+		if (ops.torch.another && !ops.why[0])
 			strcpy(ops.why, "there is another PyTorch in the process, whose ops are not seen");
 		tell_state(GPT_AGENT_OPS_OBSERVING);
 		return;
 	}
 	refuse();
+}
+
+/* Others who want inputs may come and go meanwhile. */
+static void follow_wishes(void)
+{
+	bool with_inputs = takes_inputs();
+
+	if (with_inputs == ops.with_inputs)
+		return;
+	ops.with_inputs = with_inputs;
+	observer_take_inputs(with_inputs);
 }
 
 /* Whether somebody has come who has heard nothing yet. */
@@ -264,6 +352,7 @@ static uint64_t tick(void)
 	bool observing = ops.state == GPT_AGENT_OPS_OBSERVING, came = somebody_came();
 
 	if (observing) {
+		follow_wishes();
 		filled = send_lanes();
 		if (came)
 			op_names_repeat(&ops.batch);

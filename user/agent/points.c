@@ -26,6 +26,7 @@ SEMAPHORE unsigned short gputrace_agent_resume_semaphore = 0;
 SEMAPHORE unsigned short gputrace_agent_anew_semaphore = 0;
 SEMAPHORE unsigned short gputrace_agent_share_semaphore = 0;
 SEMAPHORE unsigned short gputrace_agent_ops_semaphore = 0;
+SEMAPHORE unsigned short gputrace_agent_shapes_semaphore = 0;
 SEMAPHORE unsigned short gputrace_agent_stack_semaphore = 0;
 SEMAPHORE unsigned short gputrace_agent_forward_lines_semaphore = 0;
 
@@ -74,6 +75,11 @@ POINT void gputrace_agent_share(void)
 }
 
 POINT void gputrace_agent_ops(void)
+{
+	__asm__ volatile(POINT_BODY);
+}
+
+POINT void gputrace_agent_shapes(void)
 {
 	__asm__ volatile(POINT_BODY);
 }

@@ -14,7 +14,7 @@
 extern unsigned short gputrace_agent_semaphore, gputrace_agent_batch_semaphore;
 extern unsigned short gputrace_agent_yield_semaphore, gputrace_agent_resume_semaphore;
 extern unsigned short gputrace_agent_anew_semaphore, gputrace_agent_share_semaphore;
-extern unsigned short gputrace_agent_ops_semaphore;
+extern unsigned short gputrace_agent_ops_semaphore, gputrace_agent_shapes_semaphore;
 extern unsigned short gputrace_agent_stack_semaphore, gputrace_agent_forward_lines_semaphore;
 
 /* To be called only while points_listening(). */
@@ -33,6 +33,7 @@ void gputrace_agent_resume(void);
 void gputrace_agent_anew(void);
 void gputrace_agent_share(void);
 void gputrace_agent_ops(void);
+void gputrace_agent_shapes(void);
 void gputrace_agent_forward_lines(void);
 #define POINTS_SET(enumerator, name)                                                                                   \
 	extern unsigned short gputrace_agent_activity_set_##name##_semaphore;                                          \
@@ -67,6 +68,12 @@ static inline bool points_must_share(void)
 static inline unsigned points_take_ops(void)
 {
 	return *(volatile unsigned short *)&gputrace_agent_ops_semaphore;
+}
+
+/* Somebody wants what ops are called with. */
+static inline bool points_take_shapes(void)
+{
+	return *(volatile unsigned short *)&gputrace_agent_shapes_semaphore != 0;
 }
 
 /* Somebody wants the Python stacks of ops that have an autograd number. */

@@ -105,7 +105,7 @@ static bool find_functions(struct torch *torch)
 	return true;
 }
 
-static void name_version(const struct torch *torch, char *name, size_t size)
+void torch_name(const struct torch *torch, char *name, size_t size)
 {
 	if (torch->version)
 		snprintf(name, size, "PyTorch %u.%u.%u", torch->version >> 16, torch->version >> 8 & 255,
@@ -134,7 +134,7 @@ enum torch_answer torch_open(struct torch *torch, char *why, size_t why_size)
 		return TORCH_NONE; /* gone again */
 	torch->version = find_version(torch);
 	torch->layout = torch_layout(torch->version);
-	name_version(torch, name, sizeof(name));
+	torch_name(torch, name, sizeof(name));
 #if !defined(__x86_64__)
 	snprintf(why, why_size, "not on this kind of machine yet");
 	return refuse(torch);
@@ -200,12 +200,12 @@ bool torch_check(const struct torch *torch, char *why, size_t why_size)
 	torch->destroy(op);
 	if (right)
 		return true;
-	name_version(torch, name, sizeof(name));
+	torch_name(torch, name, sizeof(name));
 	snprintf(why, why_size, "the ops of %s are not laid out as in its headers", name);
 	return false;
 }
 
-struct torch_callback torch_callback_make(const struct torch_layout *layout, void *start, void *end)
+struct torch_callback torch_callback_make(const struct torch_layout *layout, void *start, void *end, bool needs_inputs)
 {
 	struct torch_callback callback = {{0}};
 	double always = 1.0;
@@ -214,5 +214,6 @@ struct torch_callback torch_callback_make(const struct torch_layout *layout, voi
 	memcpy(callback.bytes + layout->callback_end, &end, sizeof(end));
 	memcpy(callback.bytes + layout->callback_probability, &always, sizeof(always));
 	memset(callback.bytes + layout->callback_scopes, 1, layout->callback_scope_count);
+	callback.bytes[layout->callback_needs_inputs] = needs_inputs;
 	return callback;
 }

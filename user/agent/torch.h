@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "agent/op_inputs.h"
 #include "agent/torch_layout.h"
 
 #define TORCH_CALLBACK_BYTES 40u
@@ -30,6 +31,7 @@ struct torch {
 	void (*construct)(void *op, uint8_t scope);
 	void (*destroy)(void *op);
 	void (*set_async)(void *op);
+	struct op_input_types types; /* once torch_inputs_check has found them */
 };
 
 enum torch_answer {
@@ -48,7 +50,16 @@ void torch_close(struct torch *torch);
  */
 bool torch_check(const struct torch *torch, char *why, size_t why_size);
 
-struct torch_callback torch_callback_make(const struct torch_layout *layout, void *start, void *end);
+/*
+ * The same for what an op's inputs are made of, and how its types are called, which torch->types learns.  False: ops
+ * can be observed, their inputs cannot.
+ */
+bool torch_inputs_check(struct torch *torch, char *why, size_t why_size);
+
+struct torch_callback torch_callback_make(const struct torch_layout *layout, void *start, void *end, bool needs_inputs);
+
+/* "PyTorch 2.14.1" */
+void torch_name(const struct torch *torch, char *name, size_t size);
 
 /* How often libraries were loaded so far: as long as it is the same there is no new PyTorch. */
 uint64_t torch_libraries_loaded(void);

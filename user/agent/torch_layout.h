@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* Where a PyTorch keeps what an observer of its ops has to write and read (ATen/record_function.h), by version. */
+/*
+ * Where a PyTorch keeps what an observer of its ops has to write and read, by version: of the op
+ * itself (ATen/record_function.h) and of its inputs.
+ */
 #ifndef GPUTRACE_AGENT_TORCH_LAYOUT_H
 #define GPUTRACE_AGENT_TORCH_LAYOUT_H
 
@@ -9,7 +12,7 @@ struct torch_layout {
 	uint32_t version; /* major << 16 | minor << 8 */
 	/* at::RecordFunctionCallback */
 	uint16_t callback_bytes, callback_start, callback_end, callback_probability;
-	uint16_t callback_scopes, callback_scope_count;
+	uint16_t callback_scopes, callback_scope_count, callback_needs_inputs;
 	/* at::RecordFunction */
 	uint16_t op_bytes, op_thread, op_scope, op_sequence, op_inputs;
 	uint16_t op_forward_thread, op_handle, op_async, op_debug_handle;
@@ -20,6 +23,19 @@ struct torch_layout {
 	uint16_t comms_in_elements, comms_out_elements, comms_dtype, comms_in_split, comms_out_split;
 	uint16_t comms_rank_start, comms_rank_stride, comms_ranks;
 	uint16_t comms_async, comms_sequence, comms_point_to_point;
+	/* c10::IValue; tags of those that are looked into */
+	uint16_t value_bytes, value_payload, value_tag;
+	uint16_t tag_none, tag_tensor, tag_double, tag_complex, tag_int, tag_bool, tag_list;
+	uint16_t tag_symint, tag_symfloat, tag_symbool;
+	uint16_t complex_value; /* in ComplexHolder */
+	/* c10::detail::ListImpl: a vector of IValues, and a pointer to the c10::Type of all */
+	uint16_t list_bytes, list_values, list_type, type_kind, kind_tensor;
+	/* c10::TensorImpl; up to so many dimensions stand in it, of more a pointer: sizes, then strides */
+	uint16_t tensor_dims, tensor_inline, tensor_inline_dims, tensor_type, tensor_keys;
+	uint16_t tensor_symbolic, symbolic_bit;
+	uint64_t keys_nested, keys_unstrided; /* bits of DispatchKeySet */
+	/* caffe2::detail::TypeMetaData; how many types c10::ScalarType names, two of them, and that of no tensor */
+	uint16_t type_bytes, type_name, types, type_float, type_long, type_undefined;
 };
 
 /* Of that version (the patch number does not matter), NULL: it is not known. */

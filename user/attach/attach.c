@@ -77,6 +77,7 @@ int attach_open(const struct attach_options *options, attach_emit emit, void *co
 	attach->files.python_calls = options->python_calls;
 	attach->files.activity_sets = options->activity_sets;
 	attach->files.ops = options->ops;
+	attach->files.shapes = options->shapes;
 	attach->files.forward_lines = options->forward_lines;
 	attach->files.foreign_buffers = options->agent != ATTACH_AGENT_OFF;
 	foreign_reader_open(&attach->foreign_reader, options->activity_sets, emit, context);

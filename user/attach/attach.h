@@ -40,6 +40,7 @@ struct attach_options {
 	bool python_calls;	/* entry and end of every Python call, where the interpreter allows it */
 	unsigned activity_sets; /* of the agent besides kernels: 1 << enum gpt_agent_activity_set */
 	bool ops;		/* PyTorch's ops too: the agent comes into every process that has PyTorch */
+	bool shapes;		/* and what they are called with */
 	bool forward_lines;	/* and the Python stacks of those that have an autograd number */
 	size_t ring_bytes;	/* power of two */
 };

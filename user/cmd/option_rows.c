@@ -188,6 +188,12 @@ static int parse_ops(struct parse *parse, const char *value)
 	return 0;
 }
 
+static int parse_shapes(struct parse *parse, const char *value)
+{
+	parse->options->ops = parse->options->shapes = true;
+	return 0;
+}
+
 static int parse_forward_lines(struct parse *parse, const char *value)
 {
 	parse->options->ops = parse->options->forward_lines = true;
@@ -396,6 +402,10 @@ const struct option_row option_rows[] = {
 	 "PyTorch's ops and what the program names (record_function), and which op\n"
 	 "each launch belongs to",
 	 RECORD, parse_ops},
+	{"shapes", OPTION_LETTERS + 66, NULL, NULL,
+	 "--ops, and what each was called with: dimensions, types and strides of tensors,\n"
+	 "values of numbers",
+	 RECORD, parse_shapes},
 	{"forward-lines", OPTION_LETTERS + 41, NULL, NULL,
 	 "--ops, and the Python stack of each op that autograd may come back to: backward\n"
 	 "nodes learn the line of the forward op that made them; costs one launch's price\n"

@@ -60,6 +60,7 @@ struct options {
 	bool native;
 	bool python_calls;
 	bool ops;		/* record: those of PyTorch; report: their table instead of the report */
+	bool shapes;		/* and what they are called with */
 	bool forward_lines;	/* and the Python stacks of those with an autograd number */
 	unsigned activity_sets; /* besides kernels: 1 << enum gpt_agent_activity_set */
 	bool has_activity_sets; /* --trace or --kernels-only was given */

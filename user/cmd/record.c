@@ -217,6 +217,7 @@ static int attach_all(struct recording *recording)
 		.native = options->native,
 		.python_calls = options->python_calls,
 		.ops = options->ops,
+		.shapes = options->shapes,
 		.forward_lines = options->forward_lines,
 		.activity_sets = options->activity_sets,
 		.ring_bytes = options->buffer_bytes,

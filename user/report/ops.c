@@ -67,7 +67,7 @@ static uint32_t count_in_state(const struct model *model, enum gpt_agent_ops_sta
 	return count;
 }
 
-/* Why there are none. */
+/* Why there are none, or what of them there is not. */
 static void put_refused(struct report *report)
 {
 	const struct model *model = report->model;
@@ -77,6 +77,8 @@ static void put_refused(struct report *report)
 
 		if (process->ops_state == GPT_AGENT_OPS_REFUSED)
 			report_line(report, "  no ops of %s %u: %s", process->name, process->pid, process->ops_detail);
+		else if (process->ops_detail[0])
+			report_line(report, "  ops of %s %u: %s", process->name, process->pid, process->ops_detail);
 	}
 	if (!report->all->ops.rows.count && count_in_state(model, GPT_AGENT_OPS_WAITING))
 		report_line(report, "  no process had PyTorch loaded that could have told of ops");

@@ -78,7 +78,7 @@ static int attach_activity_sets(struct files *files, struct probed_file *file, c
 		GPT_AGENT_ACTIVITY_SETS(SET)
 #undef SET
 	};
-	struct uprobe uprobes[GPT_AGENT_SET_COUNT + 2];
+	struct uprobe uprobes[GPT_AGENT_SET_COUNT + 3];
 	size_t count = 0;
 	int error = 0;
 
@@ -87,6 +87,8 @@ static int attach_activity_sets(struct files *files, struct probed_file *file, c
 			error = agent_uprobe(image, sets[i].function, sets[i].semaphore, &uprobes[count++]);
 	if (files->ops && !error)
 		error = agent_uprobe(image, GPUTRACE_AGENT_OPS, GPUTRACE_AGENT_OPS_SEMAPHORE, &uprobes[count++]);
+	if (files->shapes && !error)
+		error = agent_uprobe(image, GPUTRACE_AGENT_SHAPES, GPUTRACE_AGENT_SHAPES_SEMAPHORE, &uprobes[count++]);
 	if (files->forward_lines && !error)
 		error = agent_uprobe(image, GPUTRACE_AGENT_FORWARD_LINES, GPUTRACE_AGENT_FORWARD_LINES_SEMAPHORE,
 				     &uprobes[count++]);

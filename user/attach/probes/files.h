@@ -68,6 +68,7 @@ struct files {
 	bool foreign_buffers;	/* agents are let in, and what goes to torch.profiler instead is taken from there */
 	unsigned activity_sets; /* what agents shall take besides kernels */
 	bool ops;		/* of PyTorch, too */
+	bool shapes;		/* and what they are called with */
 	bool forward_lines;	/* and the Python stacks of those with an autograd number */
 };
 
