@@ -3,16 +3,40 @@
 
 import collections
 import json
+import pathlib
 import re
 
 import machine
 import pytest
 import tracing
+from reading import chrome
 
 pytestmark = pytest.mark.torch
 
 STEPS, SLOW = 12, 8  # as the program has them
 PYTHONS = {"newest": lambda: machine.tool("get-torch"), "older": machine.older_torch}
+
+
+HTA = pathlib.Path(__file__).resolve().parent / "consumers" / "run_hta.py"
+
+
+def ops_of_steps(path):
+    """{number: names of the ops that begin in that ProfilerStep}"""
+    events = [e for e in json.loads(path.read_text())["traceEvents"] if e["ph"] == "X"]
+    ops = [e for e in events if e.get("cat") == "cpu_op"]
+    found = {}
+    for step in events:
+        if step["name"].startswith("ProfilerStep#"):
+            begin = float(step["ts"])
+            end = begin + float(step["dur"])
+            found[int(step["name"][len("ProfilerStep#"):])] = collections.Counter(
+                e["name"] for e in ops if begin <= float(e["ts"]) < end)
+    return found
+
+
+def hta(path):
+    done = tracing.command(path.parent, machine.tool("get-hta"), HTA, path).must_be(0)
+    return json.loads(done.stdout.splitlines()[-1])
 
 
 class Run:
@@ -24,6 +48,11 @@ class Run:
 
     def report(self, *options):
         return tracing.gputrace(self.folder, "report", self.folder / "trace.gpt", *options).must_be(0).stdout
+
+    def timeline(self, *options):
+        path = self.folder / "timeline.json"
+        tracing.gputrace(self.folder, "export", self.folder / "trace.gpt", *options, "-o", path).must_be(0)
+        return path
 
     def table(self, *options):
         """{label: [cells]} of the table of steps, and what stands behind its title."""
@@ -76,18 +105,41 @@ def test_launches_of_the_step_that_has_more_to_do_are_those_of_the_program(run):
         assert slow - int(rows["all"][3]) == 400
 
 
+def test_steps_of_the_timeline_have_the_ops_that_they_have_for_torch_profiler(run):
+    ours, theirs = ops_of_steps(run.timeline()), ops_of_steps(run.folder / "theirs.json")
+    assert sorted(ours) == list(range(STEPS + 1))
+    assert sorted(theirs) == [3, 4]  # the active ones
+    assert sum(theirs[3].values()) > 50
+    assert {number: ours[number] for number in theirs} == theirs
+
+
+def test_files_with_steps_keep_their_promises(run):
+    """Those of torch.profiler nest with what the program names, the others do not."""
+    for options, last in (((), STEPS), (("--step", "optimizer"), STEPS - 1), (("--step", "range:iteration*"), STEPS - 1)):
+        path = run.timeline(*options)
+        chrome.assert_valid(path)
+        assert max(ops_of_steps(path)) == last
+
+
+def test_hta_finds_the_gpu_work_of_each_step_as_in_the_file_of_torch_profiler(run):
+    if run.device == "cuda":
+        ours, theirs = hta(run.timeline()), hta(run.folder / "theirs.json")
+        assert ours["critical_path"]
+        assert sorted(theirs["gpu_rows_of_steps"]) == ["3", "4"]
+        for number, count in theirs["gpu_rows_of_steps"].items():
+            assert ours["gpu_rows_of_steps"][number] == count
+
+
 def test_a_slice_of_steps_has_what_begins_in_them(run):
-    slices = [run.folder / "some.json", run.folder / "all.json"]
-    for options, path in zip((("--steps", "5..6"), ()), slices):
-        tracing.gputrace(run.folder, "export", run.folder / "trace.gpt", "--step", "range:iteration*", *options, "-o",
-                         path).must_be(0)
-    some, whole = ([e for e in json.loads(path.read_text())["traceEvents"] if e.get("cat") == "cpu_op"]
-                   for path in slices)
-    named = [e for e in json.loads(slices[1].read_text())["traceEvents"] if e["name"].startswith("iteration ")]
-    begins = {e["name"]: float(e["ts"]) for e in named}
-    inside = [e for e in whole if begins["iteration 5"] <= float(e["ts"]) < begins["iteration 7"]]
-    assert len(inside) > 40
-    assert collections.Counter(e["name"] for e in some) == collections.Counter(e["name"] for e in inside)
+    whole, some = (run.timeline("--step", "range:iteration*", *options).read_text()
+                   for options in ((), ("--steps", "5..6")))
+    ops = [collections.Counter(e["name"] for e in json.loads(text)["traceEvents"] if e.get("cat") == "cpu_op")
+           for text in (whole, some)]
+    (run.folder / "whole.json").write_text(whole)
+    steps = ops_of_steps(run.folder / "whole.json")
+    assert sum(ops[1].values()) > 40
+    assert ops[1] == steps[5] + steps[6]
+    assert sum(ops[0].values()) > sum(ops[1].values())
     assert "Slice of the recording: steps 5 to 6" in run.report("--step", "range:iteration*", "--steps", "5..6")
 
 

@@ -1,82 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What steps of training did, as rows and as the report has it. */
 #include "analyzed.h"
-#include "ops_log.h"
+#include "steps_log.h"
 
 #include "analyze/analyze.h"
 #include "report/report.h"
-
-#define STEP_US 50u
-#define STEPS 9u
-#define SLOW 6u /* the step that takes twice as long */
-
-enum { ADAM = 10, COPY, MM };
-
-static void op(struct ops_log *ops, uint32_t name, uint64_t start_us, uint64_t end_us)
-{
-	ops_log_op(ops, (struct gpt_agent_op){.start_ns = start_us,
-					      .end_ns = end_us,
-					      .name = name,
-					      .sequence = -1,
-					      .scope = name == ADAM ? GPT_AGENT_OP_USER_SCOPE : GPT_AGENT_OP_FUNCTION});
-}
-
-/*
- * Steps 0 to 8: each ends with an optimizer, has an op and a launch of 15 us; step 6 takes twice as long because of a
- * copy of 45 us, and its GPU works 25 us more.
- */
-static struct ops_log steps_log(void)
-{
-	struct ops_log ops = {0};
-	uint64_t at_us = 100;
-
-	log_begin(&ops.log, 10, 0);
-	log_process(&ops.log, PID, 1, 20, 15, 0x30c, "python3", "", "", "");
-	log_batch(&ops.log, PID, TID, 900000);
-	log_agent_name(&ops.log, 1, "kernel");
-	log_agent_op_name(&ops.log, ADAM, "Optimizer.step#Adam.step");
-	log_agent_op_name(&ops.log, COPY, "aten::copy_");
-	log_agent_op_name(&ops.log, MM, "aten::mm");
-	for (uint32_t i = 0; i < STEPS; i++) {
-		uint64_t wall_us = i == SLOW ? 2 * STEP_US : STEP_US;
-
-		log_batch(&ops.log, PID, TID, 900000);
-		op(&ops, MM, at_us + 5, at_us + 10);
-		if (i == SLOW)
-			op(&ops, COPY, at_us + 35, at_us + 80);
-		op(&ops, ADAM, at_us + wall_us - 1, at_us + wall_us);
-		ops_log_launch(&ops, TID, at_us + 6, 15);
-		if (i == SLOW)
-			ops_log_launch(&ops, TID, at_us + 50, 25);
-		at_us += wall_us;
-	}
-	return ops;
-}
-
-/* The trace of a model, with its steps found. */
-struct found {
-	struct model *model;
-	struct trace_of_model of;
-	struct steps steps;
-};
-
-static struct trace *find(struct found *found, struct ops_log *ops)
-{
-	struct trace *trace;
-
-	log_end(&ops->log, 1000000);
-	found->model = model_of(&ops->log);
-	trace = trace_of_model(&found->of, found->model);
-	assert_int_equal(steps_find(&found->steps, trace, &(struct step_wish){0}), 0);
-	trace->steps = &found->steps;
-	return trace;
-}
-
-static void found_free(struct found *found)
-{
-	steps_free(&found->steps);
-	model_free(found->model);
-}
 
 static void steps_are_summed_up_and_the_median_one_is_a_row(void **state)
 {

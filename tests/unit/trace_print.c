@@ -266,8 +266,8 @@ static void print_steps(FILE *out, struct trace *trace)
 		for (size_t i = 0; i < steps.tracks.count; i++) {
 			const struct step_track *track = &steps.tracks.items[i];
 
-			fprintf(out, "steps of %u %u by %d %s %d %d\n", track->pid, track->tid, track->source,
-				track->name, track->first_cut, track->from_stacks);
+			fprintf(out, "steps of %u %u by %d %s %d %d %d\n", track->pid, track->tid, track->source,
+				track->name, track->first_cut, track->from_stacks, track->nests);
 			for (size_t k = 0; k < track->list.count; k++)
 				fprintf(out, "step %" PRIu64 " %" PRIu64 "..%" PRIu64 "\n", track->list.items[k].number,
 					track->list.items[k].start_ns, track->list.items[k].end_ns);

@@ -26,6 +26,7 @@ struct step_candidate *step_candidate_at(struct step_candidates *all, enum step_
 		array_push(&all->list, ((struct step_candidate){.source = source,
 								.process = model->threads[thread].process,
 								.thread = thread,
+								.around_until_ns = UINT64_MAX,
 								.name = NONE}));
 		entry->more = all->list.count;
 	}

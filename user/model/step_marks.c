@@ -11,12 +11,17 @@ void step_marks_begin(struct step_marks *all, struct step_candidates *candidates
 		      const struct step_wish *wish, const struct model *model)
 {
 	*all = (struct step_marks){.candidates = candidates, .backwards = backwards, .wish = wish};
-	for (uint32_t i = 0; i < model->thread_count; i++)
+	for (uint32_t i = 0; i < model->thread_count; i++) {
 		array_push(&all->under, 0);
+		array_push(&all->open, (struct open_ops){});
+	}
 }
 
 void step_marks_free(struct step_marks *all)
 {
+	for (size_t i = 0; i < all->open.count; i++)
+		array_free(&all->open.items[i].list);
+	array_free(&all->open);
 	array_free(&all->under);
 	array_free(&all->around);
 }
@@ -47,6 +52,38 @@ static bool profiler_number(const char *name, uint64_t *number)
 	return digits && digits < 19 && !name[digits];
 }
 
+/* Where ops nest deeper than this, whether steps nest with them is not known. */
+#define OPEN_MAX 1024u
+
+static void enter(struct step_marks *all, const struct model_op *op)
+{
+	struct open_ops *open = &all->open.items[op->thread];
+
+	while (open->list.count && open->list.items[open->list.count - 1].end_ns <= op->start_ns)
+		open->list.count--;
+	if (open->list.count < OPEN_MAX)
+		array_push(&open->list, ((struct open_op){.start_ns = op->start_ns, .end_ns = op->end_ns}));
+}
+
+/* The op that was entered last has a boundary at that time. */
+static void look_at_nesting(const struct step_marks *all, struct step_candidate *candidate, uint64_t boundary_ns)
+{
+	const struct open_ops *open = &all->open.items[candidate->thread];
+
+	if (!candidate->first_ns) {
+		candidate->first_ns = boundary_ns;
+		candidate->nests = true;
+	}
+	if (open->list.count == OPEN_MAX)
+		candidate->nests = false;
+	for (size_t i = 0; i + 1 < open->list.count && open->list.items[i].end_ns > boundary_ns; i++) {
+		if (open->list.items[i].start_ns > candidate->first_ns)
+			candidate->nests = false;
+		else if (open->list.items[i].end_ns < candidate->around_until_ns)
+			candidate->around_until_ns = open->list.items[i].end_ns;
+	}
+}
+
 static void add_optimizer(struct step_marks *all, const struct model *part, const struct model_op *op)
 {
 	struct step_candidate *candidate = step_candidate_at(all->candidates, STEP_OPTIMIZER, part, op->thread);
@@ -56,6 +93,7 @@ static void add_optimizer(struct step_marks *all, const struct model *part, cons
 	/* one that is called by another, and the second of a step */
 	if (op->truncated || op->start_ns < candidate->last_end_ns || op->name != candidate->name)
 		return;
+	look_at_nesting(all, candidate, op->end_ns);
 	step_ends(all->candidates, candidate, op->end_ns);
 }
 
@@ -68,6 +106,18 @@ static bool has_name(const struct step_wish *wish, const char *name)
 	return !strcmp(name, wish->name);
 }
 
+/* A step begins with an op. */
+static struct step_candidate *begin_at(struct step_marks *all, enum step_source source, const struct model *part,
+				       const struct model_op *op)
+{
+	struct step_candidate *candidate = step_candidate_at(all->candidates, source, part, op->thread);
+
+	if (op->start_ns < candidate->last_end_ns)
+		return NULL;
+	look_at_nesting(all, candidate, op->start_ns);
+	return candidate;
+}
+
 static void add_named_op(struct step_marks *all, const struct model *part, const struct model_op *op)
 {
 	const char *name = part->strings[op->name];
@@ -75,16 +125,16 @@ static void add_named_op(struct step_marks *all, const struct model *part, const
 	uint64_t number;
 
 	if (is_wished(all, STEP_PROFILER) && profiler_number(name, &number)) {
-		candidate = step_candidate_at(all->candidates, STEP_PROFILER, part, op->thread);
-		if (op->start_ns >= candidate->last_end_ns)
+		candidate = begin_at(all, STEP_PROFILER, part, op);
+		if (candidate)
 			step_is(all->candidates, candidate,
 				(struct step){.start_ns = op->start_ns, .end_ns = op->end_ns, .number = number});
 	}
 	if (is_wished(all, STEP_OPTIMIZER) && begins_with(name, "Optimizer.step#"))
 		add_optimizer(all, part, op);
 	if (is_wished(all, STEP_RANGE) && has_name(all->wish, name)) {
-		candidate = step_candidate_at(all->candidates, STEP_RANGE, part, op->thread);
-		if (op->start_ns >= candidate->last_end_ns)
+		candidate = begin_at(all, STEP_RANGE, part, op);
+		if (candidate)
 			step_begins(all->candidates, candidate, op->start_ns, op->end_ns);
 	}
 }
@@ -99,6 +149,7 @@ static void add_ops(struct step_marks *all, const struct model *part)
 		if (op->continued || op->overlaps)
 			continue;
 		step_candidates_saw(all->candidates, part->threads[op->thread].process, op->start_ns);
+		enter(all, op);
 		if (op->scope == GPT_AGENT_OP_USER_SCOPE && op->name != NONE)
 			add_named_op(all, part, op);
 		else if (backward)

@@ -5,10 +5,20 @@
 
 #include "model/step_backward.h"
 
+struct open_op {
+	uint64_t start_ns, end_ns;
+};
+
+/* Those of a thread that are open, outermost first. */
+struct open_ops {
+	ARRAY(struct open_op) list;
+};
+
 struct step_marks {
 	struct step_candidates *candidates;
 	struct step_backwards *backwards; /* are given ops and calls, too */
 	const struct step_wish *wish;
+	ARRAY(struct open_ops) open; /* by thread */
 	/* by thread: the stack around the function that its last call was made under, as a hash; 0: not under it */
 	ARRAY(uint64_t) under;
 	ARRAY(uint64_t) around; /* by stack: the same; UINT64_MAX: not looked at */

@@ -39,6 +39,7 @@ static struct step_track take_track(struct step_candidates *all, struct step_can
 		.source = candidate->source,
 		.name = name_of(candidate, wish, last),
 		.first_cut = candidate->source == STEP_OPTIMIZER || candidate->source == STEP_BACKWARD,
+		.nests = candidate->nests && candidate->around_until_ns >= candidate->last_end_ns,
 		.from_stacks = candidate->from_stacks,
 		.left_out = candidate->seen - candidate->list.count,
 	};

@@ -59,8 +59,9 @@ struct step_track {
 	char *name;		 /* of the op, function or range, "": it has none */
 	ARRAY(struct step) list; /* by start; they do not overlap */
 	bool first_cut;		 /* the first of them began before it was seen */
-	bool from_stacks;	 /* boundaries are as exact as CUDA calls are close by */
-	uint64_t left_out;	 /* steps beyond STEPS_MAX */
+	bool nests;	   /* with the ops of the thread: none begins in one and ends behind it, as far as is known */
+	bool from_stacks;  /* boundaries are as exact as CUDA calls are close by */
+	uint64_t left_out; /* steps beyond STEPS_MAX */
 };
 
 struct steps {

@@ -29,7 +29,7 @@ static char *found_by(const struct step_track *track)
 
 static char *ops_of(const struct report *report, const struct step_row *row)
 {
-	char *text = xstrdup("");
+	char *text = xstrdup(row->more_count ? "" : "(none by much: between ops, or in many)");
 
 	for (size_t i = 0; i < row->more_count; i++) {
 		const struct step_op *op = &row->more[i];

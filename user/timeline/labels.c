@@ -87,6 +87,9 @@ void timeline_track_label(const struct timeline *timeline, uint32_t index, char 
 	case TIMELINE_TRACK_PYTHON:
 		snprintf(text, size, "thread %" PRIu32 " Python", track->tid);
 		break;
+	case TIMELINE_TRACK_STEPS:
+		snprintf(text, size, "thread %" PRIu32 " steps", track->tid);
+		break;
 	case TIMELINE_TRACK_COMPILER:
 		label_compiler(timeline, track, text, size);
 		break;

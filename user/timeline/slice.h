@@ -24,6 +24,7 @@ enum timeline_category {
 	TIMELINE_MARK,	   /* NVTX: a point in time, end_ns is start_ns */
 	TIMELINE_OP,	   /* of PyTorch */
 	TIMELINE_NAMED_OP, /* what a program of PyTorch names (record_function) */
+	TIMELINE_STEP,	   /* of training */
 	TIMELINE_JIT,	   /* the driver compiled code for the GPU, or used its cache */
 	TIMELINE_CUPTI,	   /* what CUPTI itself cost */
 	TIMELINE_CATEGORIES

@@ -10,6 +10,7 @@
 #include "timeline/kinds.h"
 #include "timeline/placement.h"
 #include "timeline/span.h"
+#include "timeline/steps.h"
 #include "timeline/tracks.h"
 #include "timeline/visit.h"
 
@@ -45,6 +46,7 @@ struct timeline *timeline_new(struct trace *trace, int process)
 	timeline->placement = timeline_placement_new();
 	timeline_add_processes(timeline, process);
 	timeline_ids_find(timeline->ids, timeline);
+	timeline_steps_begin(timeline);
 	take_part(timeline, part, true);
 	return timeline;
 }
@@ -59,6 +61,7 @@ void timeline_free(struct timeline *timeline)
 	array_free(&timeline->groups);
 	array_free(&timeline->tracks);
 	array_free(&timeline->counters);
+	array_free(&timeline->steps);
 	free(timeline->process_groups);
 	free(timeline->thread_tracks);
 	timeline_placement_free(timeline->placement);
@@ -70,6 +73,7 @@ void timeline_free(struct timeline *timeline)
 
 static void visit_part(struct visit *visit)
 {
+	visit_steps(visit);
 	visit_python(visit);
 	visit_interpreter(visit);
 	visit_ranges(visit);

@@ -43,6 +43,7 @@ enum timeline_track_kind {
 	TIMELINE_TRACK_INTERPRETER, /* a thread's collections and imports, which need not nest with its slices */
 	TIMELINE_TRACK_PYTHON, /* of a thread with ops of PyTorch: Python functions as far as calls tell of them, which
 				* need not nest with those */
+	TIMELINE_TRACK_STEPS,  /* of training, where they need not nest with the slices of their thread */
 	TIMELINE_TRACK_COMPILER, /* JIT compilation on a thread: CUPTI's times are too inexact to nest in its calls */
 	TIMELINE_TRACK_RANGES,	 /* NVTX of a thread and domain: those pushed nest, those started are on lanes */
 	TIMELINE_TRACK_STREAM,	 /* GPU operations of a stream; what overlaps is on lanes */
@@ -60,8 +61,8 @@ struct timeline_track {
 	uint32_t process; /* model.processes: whose; a GPU's tracks can be of several */
 	uint32_t lane;	  /* slices that overlap are on lanes 1, 2 and so on */
 	uint32_t first;	  /* the track of lane 0 */
-	uint32_t number;  /* from 0, among those of its kind; not of THREAD, INTERPRETER, PYTHON */
-	uint32_t thread;  /* INTERPRETER, RANGES: the track of the thread */
+	uint32_t number;  /* from 0, among those of its kind; not of THREAD, INTERPRETER, PYTHON, STEPS */
+	uint32_t thread;  /* INTERPRETER, STEPS, RANGES: the track of the thread */
 	uint32_t tid;	  /* as the system has it; 0: of no thread, or not known */
 	uint32_t device;  /* STREAM, WAITS: model_device.id */
 	uint32_t stream;  /* the same: CUPTI's id; WAITS: TIMELINE_NONE: of no stream */
@@ -86,6 +87,17 @@ struct timeline_omissions {
 	uint64_t ops; /* of PyTorch, that overlap others of their thread */
 };
 
+struct step;
+
+/* Steps of training of a process, those that were seen from begin to end. */
+struct timeline_steps {
+	uint32_t thread;    /* of the model */
+	uint32_t track;	    /* TIMELINE_NONE: it is not known yet */
+	bool has_own_track; /* they do not nest with what is on their thread's */
+	const struct step *list;
+	size_t count;
+};
+
 struct timeline_placement;
 struct timeline_ids;
 struct timeline_calls;
@@ -101,6 +113,8 @@ struct timeline {
 	bool has_ops;	       /* of PyTorch */
 	uint32_t first_on_gpu; /* the first process with GPU work, TIMELINE_NONE: there is none */
 	uint32_t busiest; /* the track of the thread with most calls, TIMELINE_NONE: there is none, or more is true */
+
+	ARRAY(struct timeline_steps) steps; /* processes in the model's order */
 
 	/* Processes in the model's order, CUPTI, then GPUs. */
 	ARRAY(struct timeline_group) groups;

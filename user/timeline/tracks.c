@@ -91,6 +91,23 @@ static uint32_t add_track(struct timeline *timeline, struct timeline_track track
 	return (uint32_t)timeline->tracks.count - 1;
 }
 
+/* Of a thread, behind its own track. */
+static void add_steps(struct timeline *timeline, uint32_t thread, struct timeline_track track)
+{
+	for (size_t i = 0; i < timeline->steps.count; i++) {
+		struct timeline_steps *steps = &timeline->steps.items[i];
+
+		if (steps->thread != thread)
+			continue;
+		steps->track = timeline->thread_tracks[thread];
+		if (!steps->has_own_track)
+			continue;
+		track.kind = TIMELINE_TRACK_STEPS;
+		track.first = (uint32_t)timeline->tracks.count;
+		steps->track = add_track(timeline, track);
+	}
+}
+
 static void add_threads(struct timeline *timeline)
 {
 	const struct model *model = timeline->model;
@@ -115,6 +132,7 @@ static void add_threads(struct timeline *timeline)
 			track.first = (uint32_t)timeline->tracks.count;
 			add_track(timeline, track);
 		}
+		add_steps(timeline, i, track);
 		if (!thread->pyspans)
 			continue;
 		track.kind = TIMELINE_TRACK_INTERPRETER;

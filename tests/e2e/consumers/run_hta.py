@@ -29,4 +29,5 @@ print(json.dumps({
     "critical_path": bool(critical_path[1]),
     "gpu_rows": len(gpu),
     "gpu_rows_joined": int((gpu["index_correlation"] > 0).sum()),
+    "gpu_rows_of_steps": {int(step): int(count) for step, count in gpu["iteration"].value_counts().items() if step >= 0},
 }))

@@ -59,7 +59,7 @@ static void number_group(struct chrome_numbers *numbers, const struct timeline *
 static void number_threads(struct chrome_numbers *numbers, const struct timeline *timeline)
 {
 	static const enum timeline_track_kind kinds[] = {TIMELINE_TRACK_THREAD, TIMELINE_TRACK_INTERPRETER,
-							 TIMELINE_TRACK_PYTHON};
+							 TIMELINE_TRACK_PYTHON, TIMELINE_TRACK_STEPS};
 	struct tally used = {0};
 
 	/* Threads first: they keep their numbers. */
@@ -87,6 +87,7 @@ static void number_track(const struct chrome_numbers *numbers, const struct time
 		break;
 	case TIMELINE_TRACK_INTERPRETER:
 	case TIMELINE_TRACK_PYTHON:
+	case TIMELINE_TRACK_STEPS:
 		row->order = numbers->rows.items[track->thread].tid;
 		break;
 	case TIMELINE_TRACK_COMPILER:

@@ -36,6 +36,7 @@ static const struct {
 			   false},
 	[TIMELINE_OP] = {EVENT("cpu_op"), LITERAL(""), true},
 	[TIMELINE_NAMED_OP] = {EVENT("user_annotation"), LITERAL(""), true},
+	[TIMELINE_STEP] = {EVENT("user_annotation"), LITERAL(""), true},
 	[TIMELINE_JIT] = {EVENT("jit"), LITERAL(""), false},
 	[TIMELINE_CUPTI] = {EVENT("overhead"), LITERAL(""), false},
 };
@@ -146,15 +147,15 @@ bool chrome_put_slice(void *context, const struct timeline_slice *slice)
 }
 
 /*
- * One step over everything, on the thread with most calls: without any step the TensorBoard plugin makes nonsense
- * of a file, and HTA's critical path needs an annotation to start from.
+ * Where no steps were found, one over everything, on the thread with most calls: without any step the TensorBoard
+ * plugin makes nonsense of a file, and HTA's critical path needs an annotation to start from.
  */
 void chrome_put_step(struct chrome *chrome)
 {
 	const struct timeline *timeline = chrome->timeline;
 	struct sink *out = chrome->out;
 
-	if (timeline->busiest == TIMELINE_NONE)
+	if (timeline->busiest == TIMELINE_NONE || timeline->steps.count)
 		return;
 	sink_literal(out, ",\n{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":\"" STEP "#0");
 	put_place(chrome, timeline->busiest, timeline->start_ns, true);
