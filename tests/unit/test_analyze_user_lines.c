@@ -3,6 +3,8 @@
 #include "analyzed.h"
 #include "report_of.h"
 
+#include "analyze/library.h"
+
 #define LINEAR "/usr/lib/python3/dist-packages/torch/nn/modules/linear.py"
 
 struct frames_log {
@@ -109,6 +111,7 @@ static void code_that_compilers_generate_is_no_code_of_the_users_own(void **stat
 		"/src/pytorch/torch/_inductor/output_code.py",
 		"/src/pytorch/torch/_dynamo/eval_frame.py",
 		"<eval_with_key>.3",
+		"/cache/y3/cy3gisdmn7kmudikk4le27rpytixf6syvy7jzx35ptltwsw7sgy4.py",
 	};
 
 	for (size_t i = 0; i < sizeof(generated) / sizeof(generated[0]); i++) {
@@ -124,7 +127,34 @@ static void code_that_compilers_generate_is_no_code_of_the_users_own(void **stat
 	}
 }
 
-static void the_report_has_a_column_for_it(void **state)
+static void files_that_only_look_generated_are_the_users_own(void **state)
+{
+	static const char *const own[] = {
+		"/cache/x3/cy3gisdmn7kmudikk4le27rpytixf6syvy7jzx35ptltwsw7sgy4.py",
+		"/cache/y3/cy3.py",
+		"y3/cy3gisdmn7kmudikk4le27rpytixf6syvy7jzx35ptltwsw7sgy4.pyc",
+		"cy3gisdmn7kmudikk4le27rpytixf6syvy7jzx35ptltwsw7sgy4.py",
+		"/src/libpython.py",
+		"",
+	};
+
+	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+		assert_false(file_is_library(own[i]));
+}
+
+static void of_compiled_code_the_generated_line_is_there_too(void **state)
+{
+	struct frames_log frames = frames_log_begin();
+	char *text;
+
+	LAUNCH(&frames, 700000, "<string>", "/cache/y3/cy3gisdmn7kmudikk4le27rpytixf6syvy7jzx35ptltwsw7sgy4.py",
+	       "/usr/lib/python3/dist-packages/torch/_inductor/output_code.py", "/src/one.py");
+	text = report_of(&frames.log);
+	assert_non_null(strstr(text, "<- one.py:13 main, generated cy3gisdm....py:13\n"));
+	free(text);
+}
+
+static void the_report_has_it_below_the_librarys(void **state)
 {
 	struct frames_log frames = frames_log_begin();
 	char *text;
@@ -133,13 +163,13 @@ static void the_report_has_a_column_for_it(void **state)
 	LAUNCH(&frames, 200000, LINEAR, "/src/two.py");
 	LAUNCH(&frames, 100000, "/src/own.py");
 	text = report_of(&frames.log);
-	assert_non_null(strstr(text, "launches  line          function  <- your own code\n"));
-	assert_non_null(strstr(text, "  linear.py:13  forward   <- one.py:13 main (and 1 more)\n"));
-	assert_non_null(strstr(text, "  own.py:13     forward\n"));
+	assert_non_null(strstr(text, "  linear.py:13  forward\n"
+				     "                                     <- one.py:13 main (and 1 more)\n"));
+	assert_non_null(strstr(text, "  own.py:13     forward\n\n"));
 	free(text);
 }
 
-static void a_report_without_such_lines_has_no_such_column(void **state)
+static void a_report_without_such_lines_says_nothing_of_them(void **state)
 {
 	struct frames_log frames = frames_log_begin();
 	char *text;
@@ -157,8 +187,10 @@ int main(void)
 		cmocka_unit_test(of_several_lines_of_the_users_own_it_is_the_one_with_most_time),
 		cmocka_unit_test(a_line_of_the_users_own_and_one_without_any_have_none_beside_them),
 		cmocka_unit_test(code_that_compilers_generate_is_no_code_of_the_users_own),
-		cmocka_unit_test(the_report_has_a_column_for_it),
-		cmocka_unit_test(a_report_without_such_lines_has_no_such_column),
+		cmocka_unit_test(files_that_only_look_generated_are_the_users_own),
+		cmocka_unit_test(of_compiled_code_the_generated_line_is_there_too),
+		cmocka_unit_test(the_report_has_it_below_the_librarys),
+		cmocka_unit_test(a_report_without_such_lines_says_nothing_of_them),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -97,53 +97,54 @@ static void sum_totals(struct line_sums *sums, const struct tally *stacks, struc
 	free(stamps);
 }
 
-/* The innermost line of a stack that is no library's, NONE. */
-static uint32_t user_line(const struct line_sums *sums, struct lines *lines, const struct tally_key *key)
+/* Of a library's line: the innermost line of its stack that is no library's, and the innermost generated one before. */
+static struct tally_key user_lines(const struct line_sums *sums, struct lines *lines, const struct tally_key *key)
 {
 	const struct model *model = sums->model;
+	struct tally_key found = {{own_line(sums, lines, key), NONE, NONE}};
 	const struct model_stack *stack;
 
-	if (key->part[0] >= CALLER_NO_FRAME)
-		return NONE;
+	if (key->part[0] >= CALLER_NO_FRAME || !line_is_library(lines, found.part[0]))
+		return found;
 	stack = &model->stacks[key->part[0]];
-	for (uint32_t i = 0; i < stack->depth; i++) {
+	for (uint32_t i = 0; i < stack->depth && found.part[1] == NONE; i++) {
 		uint32_t line = line_of(lines, model->stack_frames[stack->first + i]);
 
 		if (!line_is_library(lines, line))
-			return line;
+			found.part[1] = line;
+		else if (i && found.part[2] == NONE && lines->all.items[line].generated)
+			found.part[2] = line;
 	}
-	return NONE;
+	return found;
 }
 
 /* own: the index of each line's row + 1. */
 static void find_user_lines(struct line_sums *sums, const struct tally *stacks, struct lines *lines, struct tally *own)
 {
-	struct tally users = {0}; /* line, line of the user's own code */
+	struct tally users = {0};
+	struct tally_entry *sorted;
 
 	for (size_t i = 0; i < stacks->count; i++) {
-		const struct tally_key *key = &stacks->entries[i].key;
-		uint32_t line = own_line(sums, lines, key);
-		uint32_t user = line_is_library(lines, line) ? user_line(sums, lines, key) : NONE;
+		struct tally_key key = user_lines(sums, lines, &stacks->entries[i].key);
 		struct tally_entry *sum;
 
-		if (user == NONE)
+		if (key.part[1] == NONE && key.part[2] == NONE)
 			continue;
-		sum = tally_at(&users, (struct tally_key){{line, user}});
+		sum = tally_at(&users, key);
 		sum->ns += stacks->entries[i].ns;
 		sum->count += stacks->entries[i].count;
 	}
-	if (users.count) {
-		struct tally_entry *sorted = tally_sorted(&users, false);
+	sorted = tally_sorted(&users, false);
+	for (size_t i = 0; i < users.count; i++) {
+		const uint32_t *part = sorted[i].key.part;
+		struct line_row *row = &sums->rows[tally_at(own, (struct tally_key){{part[0]}})->more - 1];
 
-		for (size_t i = 0; i < users.count; i++) {
-			const uint32_t *pair = sorted[i].key.part;
-			struct line_row *row = &sums->rows[tally_at(own, (struct tally_key){{pair[0]}})->more - 1];
-
-			if (!row->user_lines++)
-				row->user_line = pair[1];
-		}
-		free(sorted);
+		if (row->user_lines++)
+			continue;
+		row->user_line = part[1];
+		row->generated_line = part[2];
 	}
+	free(sorted);
 	tally_free(&users);
 }
 
@@ -158,8 +159,8 @@ static void sum_own(struct line_sums *sums, const struct tally *stacks, struct l
 		struct line_row *row;
 
 		if (!line->more) {
-			sums->rows[sums->count] =
-				(struct line_row){.line = line->key.part[0], .process = NONE, .user_line = NONE};
+			sums->rows[sums->count] = (struct line_row){
+				.line = line->key.part[0], .process = NONE, .user_line = NONE, .generated_line = NONE};
 			line->more = ++sums->count;
 		}
 		row = &sums->rows[line->more - 1];

@@ -15,9 +15,9 @@ struct line_row {
 	uint32_t process; /* of its own part, or where rows are by total of that; PROCESS_MANY: several */
 	uint64_t self, total;
 	uint64_t launches; /* of its own part */
-	/* of a library's line: that of the user's own code which is innermost on most of its own part, NONE */
-	uint32_t user_line;
-	uint32_t user_lines; /* how many different ones there are */
+	/* of a library's line, on most of its own part: the innermost of the user's own code, NONE; and of what PyTorch
+	 * compiled of that, NONE; how many different pairs of these there are */
+	uint32_t user_line, generated_line, user_lines;
 };
 
 struct line_sums {

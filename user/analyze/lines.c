@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/library.h"
 #include "base/path.h"
 
 static int compare_code(const struct model_code *a, const struct model_code *b)
@@ -55,17 +56,6 @@ static void mark_ambiguous(struct lines *lines)
 	free(sorted);
 }
 
-static bool is_library(const char *file)
-{
-	static const char *const marks[] = {"/site-packages/", "/dist-packages/", "/lib/python",      "/lib64/python",
-					    "/torchinductor_", "/torch/_dynamo/", "/torch/_inductor/"};
-
-	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
-		if (strstr(file, marks[i]))
-			return true;
-	return *file == '<';
-}
-
 void lines_make(struct lines *lines, const struct callers *callers)
 {
 	const struct model *model = callers->model;
@@ -85,7 +75,8 @@ void lines_make(struct lines *lines, const struct callers *callers)
 		struct line line = {.file = code->file, .function = code->name, .number = frame->line};
 
 		if (!i || by_line(&order[i - 1], &order[i], (void *)model)) {
-			line.library = is_library(line.file);
+			line.library = file_is_library(line.file);
+			line.generated = file_is_generated(line.file);
 			array_push(&lines->all, line);
 		}
 		lines->of_frame[order[i]] = (uint32_t)lines->all.count - 1;
@@ -196,6 +187,18 @@ char *line_place(const struct lines *lines, uint32_t number)
 	}
 	return line->number ? xasprintf("%s:%u", *file ? file : "?", line->number)
 			    : xasprintf("%s", *file ? file : "?");
+}
+
+char *line_short_place(const struct lines *lines, uint32_t number)
+{
+	enum { BEGIN = 8, END = 3 };
+	const struct line *line = &lines->all.items[number];
+	const char *file = path_base(line->file);
+	size_t length = strlen(file);
+
+	if (length <= 2 * (BEGIN + END))
+		return line_place(lines, number);
+	return xasprintf("%.*s...%s:%u", BEGIN, file, file + length - END, line->number);
 }
 
 char *line_label(const struct lines *lines, uint32_t number)

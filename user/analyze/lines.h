@@ -21,6 +21,7 @@ struct line {
 	char *reason;	/* not NULL: no Python line, and why */
 	bool ambiguous; /* another file has the same last component */
 	bool library;	/* see line_is_library */
+	bool generated; /* by PyTorch's compiler */
 };
 
 struct lines {
@@ -43,6 +44,9 @@ struct tally tally_by_line(struct lines *lines, const struct tally *sums, unsign
 
 /* "model.py:42", "nn/model.py:42" where model.py alone would be ambiguous; the caller frees it. */
 char *line_place(const struct lines *lines, uint32_t line);
+
+/* The same with the middle of a generated name left out: "cy3gisdm....py:153". */
+char *line_short_place(const struct lines *lines, uint32_t line);
 
 /* "model.py:42 Block.forward"; the caller frees it. */
 char *line_label(const struct lines *lines, uint32_t line);

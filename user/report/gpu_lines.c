@@ -52,54 +52,21 @@ static uint64_t rest_of(const struct line_sums *sums, size_t shown)
 	return rest;
 }
 
-/* The columns of a row: numbers, and then its line; with that of the user's own code where some row has one. */
-struct line_columns {
-	struct column list[TABLE_COLUMNS_MAX + 1];
-	bool has_user_lines;
-};
-
-static struct line_columns line_columns(const struct report *report, const struct line_sums *sums, size_t shown,
-					const struct column numbers[])
-{
-	const struct column places[] = {LINE_COLUMNS(report)};
-	struct line_columns columns = {0};
-	unsigned count = 0;
-
-	for (size_t i = 0; i < shown; i++)
-		columns.has_user_lines |= sums->rows[i].user_line != NONE;
-	for (; numbers->title; numbers++)
-		columns.list[count++] = *numbers;
-	columns.list[count++] = places[0];
-	columns.list[count++] = places[1];
-	if (columns.has_user_lines)
-		columns.list[count++] = (struct column){"<- your own code", true, TEXT_TRUNCATE_END};
-	columns.list[count] = places[2];
-	return columns;
-}
-
+/* The code of the user's own from which a library's line was called, and where PyTorch compiled that, the generated. */
 static void add_user_line(struct report *report, struct table *table, const struct line_row *row)
 {
-	char *label, *text;
+	const struct lines *lines = &report->all->lines;
+	char *user = row->user_line == NONE ? NULL : line_label(lines, row->user_line);
+	char *generated = row->generated_line == NONE ? NULL : line_short_place(lines, row->generated_line);
+	char more[32] = "";
 
-	if (row->user_line == NONE) {
-		table_add(table, "");
-		return;
-	}
-	label = line_label(&report->all->lines, row->user_line);
-	text = row->user_lines > 1 ? xasprintf("<- %s (and %u more)", label, row->user_lines - 1)
-				   : xasprintf("<- %s", label);
-	table_add(table, text);
-	free(text);
-	free(label);
-}
-
-static void add_line(struct report *report, struct table *table, const struct line_columns *columns,
-		     const struct line_row *row)
-{
-	report_add_place(report, table, row->line);
-	if (columns->has_user_lines)
-		add_user_line(report, table, row);
-	report_add_process(report, table, row->process);
+	if (row->user_lines > 1)
+		snprintf(more, sizeof(more), " (and %u more)", row->user_lines - 1);
+	if (user || generated)
+		table_add_note(table, xasprintf("<- %s%s%s%s%s", user ? user : "", more, user && generated ? ", " : "",
+						generated ? "generated " : "", generated ? generated : ""));
+	free(user);
+	free(generated);
 }
 
 static void put_gpu_self(struct report *report, const struct line_sums *sums)
@@ -107,16 +74,15 @@ static void put_gpu_self(struct report *report, const struct line_sums *sums)
 	size_t shown = report_shown(report, sums->count);
 	struct time_unit unit = time_unit_for(sums->sum);
 	char self[16], total[16], backward[48];
-	const struct column numbers[] = {
-		{self, false, 0}, {total, false, 0}, {"%", false, 0}, {"launches", false, 0}, {NULL, false, 0},
+	const struct column columns[] = {
+		{self, false, 0}, {total, false, 0}, {"%", false, 0}, {"launches", false, 0}, LINE_COLUMNS(report),
 	};
-	struct line_columns columns = line_columns(report, sums, shown, numbers);
 	struct table table;
 
 	snprintf(self, sizeof(self), "self %s", unit.name);
 	snprintf(total, sizeof(total), "total %s", unit.name);
 	report_title(report, "GPU time by Python line", "% of GPU time");
-	table_begin(&table, columns.list);
+	table_begin(&table, columns);
 	for (size_t i = 0; i < shown; i++) {
 		const struct line_row *row = &sums->rows[i];
 
@@ -124,7 +90,8 @@ static void put_gpu_self(struct report *report, const struct line_sums *sums)
 		table_add_number(&table, number_in(row->total, unit));
 		table_add_number(&table, number_percent((double)row->self, (double)sums->sum));
 		table_add_number(&table, number_count(row->launches));
-		add_line(report, &table, &columns, row);
+		report_add_line(report, &table, row->line, row->process);
+		add_user_line(report, &table, row);
 	}
 	table_end(&table, report->out, report->width, report->color);
 	report_more(report, sums->count - shown, "lines", number_in(rest_of(sums, shown), unit), unit.name);
@@ -178,23 +145,27 @@ void report_calls_by_line(struct report *report)
 {
 	const struct line_sums *sums = &report->all->call_lines;
 	size_t shown = report_shown(report, sums->count);
-	const struct column numbers[] = {
-		{"launches", false, 0}, {"with callees", false, 0}, {"%", false, 0}, {NULL, false, 0}};
-	struct line_columns columns = line_columns(report, sums, shown, numbers);
+	const struct column columns[] = {
+		{"launches", false, 0},
+		{"with callees", false, 0},
+		{"%", false, 0},
+		LINE_COLUMNS(report),
+	};
 	struct table table;
 	char backward[48];
 
 	if (!sums->count)
 		return;
 	report_title(report, "CUDA calls by Python line", "kernel and graph launches, copies, fills");
-	table_begin(&table, columns.list);
+	table_begin(&table, columns);
 	for (size_t i = 0; i < shown; i++) {
 		const struct line_row *row = &sums->rows[i];
 
 		table_add_number(&table, number_count(row->self));
 		table_add_number(&table, number_count(row->total));
 		table_add_number(&table, number_percent((double)row->self, (double)sums->sum));
-		add_line(report, &table, &columns, row);
+		report_add_line(report, &table, row->line, row->process);
+		add_user_line(report, &table, row);
 	}
 	table_end(&table, report->out, report->width, report->color);
 	report_more(report, sums->count - shown, "lines", number_count(rest_of(sums, shown)), "launches");

@@ -62,12 +62,10 @@ void report_add_label(struct report *report, struct table *table, uint32_t line)
 	free(label);
 }
 
-void report_add_process(struct report *report, struct table *table, uint32_t process)
+static void add_process(struct report *report, struct table *table, uint32_t process)
 {
 	char *text;
 
-	if (report->all->active <= 1)
-		return;
 	if (process == PROCESS_MANY || process == NONE)
 		text = xstrdup(process == NONE ? "" : "several");
 	else
@@ -77,17 +75,13 @@ void report_add_process(struct report *report, struct table *table, uint32_t pro
 	free(text);
 }
 
-void report_add_place(struct report *report, struct table *table, uint32_t line)
+void report_add_line(struct report *report, struct table *table, uint32_t line, uint32_t process)
 {
 	char *place = line_place(&report->all->lines, line);
 
 	table_add(table, place);
 	table_add(table, line_function(&report->all->lines, line));
+	if (report->all->active > 1)
+		add_process(report, table, process);
 	free(place);
-}
-
-void report_add_line(struct report *report, struct table *table, uint32_t line, uint32_t process)
-{
-	report_add_place(report, table, line);
-	report_add_process(report, table, process);
 }

@@ -46,8 +46,4 @@ void report_add_label(struct report *report, struct table *table, uint32_t line)
 	}
 void report_add_line(struct report *report, struct table *table, uint32_t line, uint32_t process);
 
-/* The same in two steps, for a table with a column between function and process. */
-void report_add_place(struct report *report, struct table *table, uint32_t line);
-void report_add_process(struct report *report, struct table *table, uint32_t process);
-
 #endif

@@ -24,6 +24,13 @@ void table_add_number(struct table *table, struct number number)
 	table_add(table, number.text);
 }
 
+void table_add_note(struct table *table, char *text)
+{
+	size_t rows = table->cells.count / table->count;
+
+	array_push(&table->notes, ((struct table_note){rows - 1, text}));
+}
+
 static void measure(const struct table *table, unsigned widths[])
 {
 	for (unsigned c = 0; c < table->count; c++)
@@ -74,10 +81,22 @@ static void put_row(const struct table *table, FILE *out, const unsigned widths[
 	}
 }
 
+static void put_note(const struct table *table, FILE *out, const unsigned widths[], unsigned width, const char *note)
+{
+	unsigned indent = GAP;
+
+	for (unsigned c = 0; c < table->count && !table->columns[c].is_name; c++)
+		indent += widths[c] + GAP;
+	fprintf(out, "%*s", (int)indent, "");
+	text_put(out, note, width > indent ? width - indent : 1, TEXT_TRUNCATE_END);
+	fputc('\n', out);
+}
+
 static void put_table(const struct table *table, FILE *out, unsigned width, bool color)
 {
 	unsigned widths[TABLE_COLUMNS_MAX];
 	const char *titles[TABLE_COLUMNS_MAX];
+	size_t note = 0;
 
 	for (unsigned c = 0; c < table->count; c++)
 		titles[c] = table->columns[c].title;
@@ -89,6 +108,8 @@ static void put_table(const struct table *table, FILE *out, unsigned width, bool
 	for (size_t i = 0; i + table->count <= table->cells.count; i += table->count) {
 		put_row(table, out, widths, (const char *const *)&table->cells.items[i]);
 		fputc('\n', out);
+		for (; note < table->notes.count && table->notes.items[note].row == i / table->count; note++)
+			put_note(table, out, widths, width, table->notes.items[note].text);
 	}
 }
 
@@ -98,5 +119,8 @@ void table_end(struct table *table, FILE *out, unsigned width, bool color)
 		put_table(table, out, width, color);
 	for (size_t i = 0; i < table->cells.count; i++)
 		free(table->cells.items[i]);
+	for (size_t i = 0; i < table->notes.count; i++)
+		free(table->notes.items[i].text);
 	array_free(&table->cells);
+	array_free(&table->notes);
 }

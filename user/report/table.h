@@ -18,10 +18,17 @@ struct column {
 	enum text_truncate truncate;
 };
 
+/* A line of its own below a row. */
+struct table_note {
+	size_t row;
+	char *text;
+};
+
 struct table {
 	const struct column *columns;
 	unsigned count;
 	ARRAY(char *) cells; /* row by row */
+	ARRAY(struct table_note) notes;
 };
 
 #define TABLE_COLUMNS_MAX 10u
@@ -31,6 +38,9 @@ void table_begin(struct table *table, const struct column *columns);
 /* The next cell, by rows. */
 void table_add(struct table *table, const char *text);
 void table_add_number(struct table *table, struct number number);
+
+/* Below the row that was added last, from the first name on; the text becomes the table's. */
+void table_add_note(struct table *table, char *text);
 
 /* Writes title row and rows (out NULL: nothing); frees the table. */
 void table_end(struct table *table, FILE *out, unsigned width, bool color);

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Kernels of torch.compile and of Triton stand under the program's own lines; generated lines stay visible."""
+
+import re
+
+import machine
+import pytest
+import tracing
+
+pytestmark = pytest.mark.torch
+
+PROGRAM = machine.PROGRAMS / "torch_compiles.py"
+
+
+def line_with(comment):
+    lines = PROGRAM.read_text().splitlines()
+    return next(number for number, text in enumerate(lines, 1) if text.endswith(f"# {comment}"))
+
+
+class Run:
+    def __init__(self, folder):
+        command = tracing.on_simgpu(folder / "gpu.json", machine.tool("get-torch"), PROGRAM)
+        cache = {"TORCHINDUCTOR_CACHE_DIR": folder / "cache", "TRITON_CACHE_DIR": folder / "triton",
+                 "TRITON_LIBCUDA_PATH": machine.BUILD / "simgpu", "TORCHINDUCTOR_COMPILE_THREADS": 1}
+        done = tracing.trace(folder, command, env=cache, names=("trace.gpt", "trace.folded"))
+        self.report = done.stdout
+        self.folded = [line.rsplit(" ", 1)[0].split(";") for line in (folder / "trace.folded").read_text().splitlines()]
+
+    def stacks_of(self, kernel):
+        """Python frames of its launches, root first."""
+        return [[frame for frame in stack if re.search(r"\.py:\d+\)$", frame)] for stack in self.folded
+                if stack[-1] == kernel]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    return Run(tmp_path_factory.mktemp("compile"))
+
+
+def test_a_compiled_kernel_is_under_the_function_that_was_compiled(run):
+    stacks = run.stacks_of("triton_poi_fused_add_mul_sin_0")
+    assert stacks
+    for stack in stacks:
+        assert f"compiled ({PROGRAM.name}:{line_with('compiled')})" in stack
+
+
+def test_the_report_has_the_programs_own_line_below_the_compiled_one_and_the_generated_beside_it(run):
+    assert re.search(rf"<- {PROGRAM.name}:{line_with('compiled')} compiled, generated c\w{{7}}\.\.\.\.py:\d+$", run.report, re.M)
+
+
+def test_a_kernel_of_the_programs_own_is_on_the_line_that_launched_it(run):
+    stacks = run.stacks_of("own_kernel")
+    assert stacks
+    for stack in stacks:
+        assert f"launch ({PROGRAM.name}:{line_with('own kernel')})" in stack
+    assert re.search(rf"<- {PROGRAM.name}:{line_with('own kernel')} launch$", run.report, re.M)
