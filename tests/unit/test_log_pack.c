@@ -193,6 +193,24 @@ static void more_values_than_a_list_remembers_round_trip(void **state)
 }
 
 /* 8 MB, which is one segment. */
+static void values_of_a_list_repeat_and_change(void **state)
+{
+	struct records records = {0};
+	struct gpt_call call = {.tid = 0};
+
+	/* values 1 to 400, each followed by some that repeat */
+	for (uint32_t value = 1; value <= 400; value++) {
+		call.tid = value;
+		ADD(&records, GPT_CALL, call);
+		for (uint32_t i = 0; i < 20; i++) {
+			call.tid = value % 3 ? i > 0 : value;
+			ADD(&records, GPT_CALL, call);
+		}
+	}
+	check(&records);
+	free(records.bytes);
+}
+
 static void random_records_round_trip(void **state)
 {
 	struct schema *schema = schema_own();
@@ -686,6 +704,7 @@ int main(void)
 		cmocka_unit_test(types_that_the_schema_has_not_round_trip),
 		cmocka_unit_test(extreme_values_round_trip),
 		cmocka_unit_test(more_values_than_a_list_remembers_round_trip),
+		cmocka_unit_test(values_of_a_list_repeat_and_change),
 		cmocka_unit_test(random_records_round_trip),
 		cmocka_unit_test(arrays_longer_than_a_window_round_trip),
 		cmocka_unit_test(batches_round_trip_whatever_is_in_them),

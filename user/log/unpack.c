@@ -89,27 +89,51 @@ void unpacker_free(struct unpacker *unpacker)
 
 /* ---- the columns -------------------------------------------------------------------------------------------- */
 
+/* NULL: the type is not in the schema. */
+static struct unpack_row *row_of(const struct unpacker *unpacker, uint64_t type)
+{
+	if (type > UINT16_MAX || (type && !unpacker->schema->rows[type]))
+		return NULL;
+	return &unpacker->rows[unpacker->schema->rows[type]];
+}
+
 /* The row of the next record; NULL: the order ends too early, or names a type that is not in the schema. */
 static struct unpack_row *next_row(const struct unpacker *unpacker, struct unpack_column *order)
 {
 	uint64_t type;
 
-	if (!unpack_column_number(order, &type) || type > UINT16_MAX || (type && !unpacker->schema->rows[type]))
-		return NULL;
-	return &unpacker->rows[unpacker->schema->rows[type]];
+	return unpack_column_number(order, &type) ? row_of(unpacker, type) : NULL;
 }
 
 /* Finds out which rows there are; the order is read anew later. */
 static bool find_rows(struct unpacker *unpacker, struct unpack_column order, uint64_t count)
 {
+	bool seen[UINT8_MAX + 1] = {false}; /* types that are looked up in the end */
+
 	for (size_t i = 0; i < unpacker->row_count; i++)
 		unpacker->rows[i].used = false;
 	while (count--) {
-		struct unpack_row *row = next_row(unpacker, &order);
+		struct unpack_row *row;
+		uint64_t type;
 
+		if (!unpack_column_number(&order, &type))
+			return false;
+		if (type <= UINT8_MAX) {
+			seen[type] = true;
+			continue;
+		}
+		row = row_of(unpacker, type);
 		if (!row)
 			return false;
 		row->used = true;
+	}
+	for (unsigned type = 0; type <= UINT8_MAX; type++) {
+		struct unpack_row *row = seen[type] ? row_of(unpacker, type) : NULL;
+
+		if (seen[type] && !row)
+			return false;
+		if (row)
+			row->used = true;
 	}
 	return unpack_column_done(&order);
 }

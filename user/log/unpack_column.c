@@ -30,51 +30,79 @@ void unpack_column_free(struct unpack_column *column)
 	memset(column, 0, sizeof(*column));
 }
 
-/* Most numbers are one byte. */
-INLINE bool next_number(const uint8_t **at, const uint8_t *end, uint64_t *number)
+/* Eight numbers of one byte each, if that is what comes next. */
+#define AT_ONCE 8
+#define LONGER 0x8080808080808080u
+#define EACH 0x0101010101010101u
+
+INLINE bool are_short(const uint8_t *at, const uint8_t *end, size_t left, uint64_t *numbers)
 {
-	if (*at < end && **at < 0x80) {
-		*number = *(*at)++;
-		return true;
-	}
-	return varint_get(at, end, number);
+	if (left < AT_ONCE || end - at < AT_ONCE)
+		return false;
+	*numbers = field_load(at, AT_ONCE);
+	return !(*numbers & LONGER);
+}
+
+/* How many are read one by one before it is worth another look. */
+INLINE size_t one_by_one(size_t left)
+{
+	return left < AT_ONCE ? left : AT_ONCE;
+}
+
+/* All differences are 0. */
+INLINE void repeat(struct unpack_places places, uint32_t offset, unsigned bytes, uint64_t value)
+{
+	for (size_t i = 0; i < places.count; i++)
+		field_store(places.base + places.at[i] + offset, bytes, value);
 }
 
 INLINE bool get_delta(struct unpack_column *column, struct unpack_places places, uint32_t offset, unsigned bytes)
 {
 	const uint8_t *at = column->at, *end = column->end;
-	uint64_t previous = column->previous, zigzag;
+	uint64_t previous = column->previous, numbers;
 
-	if (column->zero && !previous)
+	if (column->zero) {
+		if (previous)
+			repeat(places, offset, bytes, previous);
 		return true;
-	for (size_t i = 0; i < places.count; i++) {
-		if (column->zero)
-			zigzag = 0;
-		else if (!next_number(&at, end, &zigzag))
-			return false;
-		previous = zigzag_add(previous, zigzag);
-		field_store(places.base + places.at[i] + offset, bytes, previous);
+	}
+	for (size_t i = 0; i < places.count;) {
+		if (are_short(at, end, places.count - i, &numbers)) {
+			for (size_t last = i + AT_ONCE; i < last; i++, numbers >>= 8) {
+				previous = zigzag_add(previous, numbers & 0x7f);
+				field_store(places.base + places.at[i] + offset, bytes, previous);
+			}
+			at += AT_ONCE;
+			continue;
+		}
+		for (size_t last = i + one_by_one(places.count - i); i < last; i++) {
+			if (!varint_next(&at, end, &numbers))
+				return false;
+			previous = zigzag_add(previous, numbers);
+			field_store(places.base + places.at[i] + offset, bytes, previous);
+		}
 	}
 	column->previous = previous;
 	column->at = at;
 	return true;
 }
 
+INLINE void store_plus(uint8_t *place, uint32_t offset, unsigned bytes, const struct schema_field *base,
+		       uint64_t zigzag)
+{
+	field_store(place + offset, bytes, zigzag_add(field_load_any(place + base->offset, base->bytes), zigzag));
+}
+
 INLINE bool get_plus(struct unpack_column *column, struct unpack_places places, uint32_t offset, unsigned bytes,
 		     const struct schema_field *base)
 {
 	const uint8_t *at = column->at, *end = column->end;
-	uint64_t zigzag;
+	uint64_t zigzag = 0;
 
 	for (size_t i = 0; i < places.count; i++) {
-		uint8_t *place = places.base + places.at[i];
-
-		if (column->zero)
-			zigzag = 0;
-		else if (!next_number(&at, end, &zigzag))
+		if (!column->zero && !varint_next(&at, end, &zigzag))
 			return false;
-		field_store(place + offset, bytes,
-			    zigzag_add(field_load_any(place + base->offset, base->bytes), zigzag));
+		store_plus(places.base + places.at[i], offset, bytes, base, zigzag);
 	}
 	column->at = at;
 	return true;
@@ -89,14 +117,22 @@ static void add_value(struct unpack_column *column, uint64_t value)
 INLINE bool get_id(struct unpack_column *column, struct unpack_places places, uint32_t offset, unsigned bytes)
 {
 	const uint8_t *at = column->at, *end = column->end;
-	uint64_t number;
+	uint64_t number, before = 0, value = 0; /* of the number 0 */
 
 	if (column->zero)
 		return true;
 	if (!column->value_count)
 		add_value(column, 0);
 	for (size_t i = 0; i < places.count; i++) {
-		if (!next_number(&at, end, &number) || number > column->value_count)
+		/* nearly all are like the one before */
+		while (before <= 0x7f && are_short(at, end, places.count - i, &number) && number == before * EACH) {
+			for (size_t last = i + AT_ONCE; i < last; i++)
+				field_store(places.base + places.at[i] + offset, bytes, value);
+			at += AT_ONCE;
+		}
+		if (i == places.count)
+			break;
+		if (!varint_next(&at, end, &number) || number > column->value_count)
 			return false;
 		if (number == column->value_count) {
 			if ((size_t)(end - at) < bytes)
@@ -104,7 +140,9 @@ INLINE bool get_id(struct unpack_column *column, struct unpack_places places, ui
 			add_value(column, field_load(at, bytes));
 			at += bytes;
 		}
-		field_store(places.base + places.at[i] + offset, bytes, column->values[number]);
+		before = number;
+		value = column->values[number];
+		field_store(places.base + places.at[i] + offset, bytes, value);
 	}
 	column->at = at;
 	return true;
@@ -152,23 +190,6 @@ bool unpack_column_field(struct unpack_column *column, struct unpack_places plac
 bool unpack_column_delta16(struct unpack_column *column, struct unpack_places places, uint32_t offset)
 {
 	return get_delta(column, places, offset, 2);
-}
-
-bool unpack_column_number(struct unpack_column *column, uint64_t *number)
-{
-	*number = 0;
-	return column->zero || next_number(&column->at, column->end, number);
-}
-
-bool unpack_column_next32(struct unpack_column *column, uint32_t *value)
-{
-	uint64_t zigzag;
-
-	if (!unpack_column_number(column, &zigzag))
-		return false;
-	column->previous = (uint32_t)zigzag_add(column->previous, zigzag);
-	*value = (uint32_t)column->previous;
-	return true;
 }
 
 bool unpack_column_bytes(struct unpack_column *column, uint8_t *to, size_t count)

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "log/schema.h"
+#include "log/varint.h"
 
 struct unpack_column {
 	const uint8_t *at, *end; /* what was not read yet */
@@ -34,10 +35,25 @@ bool unpack_column_field(struct unpack_column *column, struct unpack_places plac
 			 uint32_t index);
 
 bool unpack_column_delta16(struct unpack_column *column, struct unpack_places places, uint32_t offset);
-bool unpack_column_number(struct unpack_column *column, uint64_t *number);
-/* The next number as a difference to the one before, modulo 2 to 32. */
-bool unpack_column_next32(struct unpack_column *column, uint32_t *value);
 bool unpack_column_bytes(struct unpack_column *column, uint8_t *to, size_t count);
+
+static inline bool unpack_column_number(struct unpack_column *column, uint64_t *number)
+{
+	*number = 0;
+	return column->zero || varint_next(&column->at, column->end, number);
+}
+
+/* The next number as a difference to the one before, modulo 2 to 32. */
+static inline bool unpack_column_next32(struct unpack_column *column, uint32_t *value)
+{
+	uint64_t zigzag;
+
+	if (!unpack_column_number(column, &zigzag))
+		return false;
+	column->previous = (uint32_t)zigzag_add(column->previous, zigzag);
+	*value = (uint32_t)column->previous;
+	return true;
+}
 
 /* Whether there is nothing left in it. */
 static inline bool unpack_column_done(const struct unpack_column *column)
