@@ -28,7 +28,7 @@ void calls_free(struct calls *calls)
 	free(calls->places);
 }
 
-uint32_t calls_find(const struct calls *calls, uint32_t space, uint32_t corr)
+uint32_t calls_find(struct calls *calls, uint32_t space, uint32_t corr)
 {
 	return corr ? corr_index_get(&calls->by_corr, space, corr) : NONE;
 }
@@ -224,7 +224,7 @@ void calls_move(struct calls *calls, const uint32_t *places)
 			open[i] = places[open[i]];
 }
 
-uint32_t calls_place(const struct calls *calls, uint32_t space, uint32_t corr)
+uint32_t calls_place(struct calls *calls, uint32_t space, uint32_t corr)
 {
 	return calls_place_of(calls, calls_find(calls, space, corr));
 }

@@ -43,7 +43,7 @@ uint32_t calls_learn(struct calls *calls, const struct new_call *call);
 bool calls_add_return(struct calls *calls, uint32_t space, const struct new_return *back);
 
 /* The number of the call with a correlation id, NONE; an index of the list until calls_sort. */
-uint32_t calls_find(const struct calls *calls, uint32_t space, uint32_t corr);
+uint32_t calls_find(struct calls *calls, uint32_t space, uint32_t corr);
 
 /* Gives the call another correlation id; false when another call has it. */
 bool calls_name(struct calls *calls, uint32_t space, uint32_t corr, uint32_t call);
@@ -58,7 +58,7 @@ void calls_sort(struct calls *calls);
 void calls_move(struct calls *calls, const uint32_t *places);
 
 /* Where a call with a correlation id is in the sorted list, NONE; and one whose number is known. */
-uint32_t calls_place(const struct calls *calls, uint32_t space, uint32_t corr);
+uint32_t calls_place(struct calls *calls, uint32_t space, uint32_t corr);
 static inline uint32_t calls_place_of(const struct calls *calls, uint32_t number)
 {
 	return number != NONE && calls->places ? calls->places[number] : number;

@@ -18,28 +18,45 @@ void corr_index_free(struct corr_index *index)
 	array_free(&index->pages);
 }
 
-uint32_t corr_index_get(const struct corr_index *index, uint32_t space, uint32_t corr)
+static bool is_latest(const struct corr_index *index, uint32_t space, uint32_t number)
 {
-	const uint32_t *page = lookup_get(&index->by_number, space, corr / CORR_PAGE);
+	const struct corr_page *latest = index->latest < index->pages.count ? &index->pages.items[index->latest] : NULL;
 
-	return page ? index->pages.items[*page].values[corr % CORR_PAGE] : NONE;
+	return latest && latest->number == number && latest->space == space;
 }
 
-static struct corr_page *add_page(struct corr_index *index, uint32_t space, uint32_t number)
+uint32_t corr_index_get(struct corr_index *index, uint32_t space, uint32_t corr)
+{
+	uint32_t number = corr / CORR_PAGE;
+	const uint32_t *page;
+
+	if (!is_latest(index, space, number)) {
+		page = lookup_get(&index->by_number, space, number);
+		if (!page)
+			return NONE;
+		index->latest = *page;
+	}
+	return index->pages.items[index->latest].values[corr % CORR_PAGE];
+}
+
+static void add_page(struct corr_index *index, uint32_t space, uint32_t number)
 {
 	struct corr_page made = {.space = space, .number = number};
 
 	memset(made.values, 0xff, sizeof(made.values));
-	return array_push(&index->pages, made);
+	array_push(&index->pages, made);
 }
 
 uint32_t *corr_index_put(struct corr_index *index, uint32_t space, uint32_t corr, uint32_t initial)
 {
-	uint32_t number = corr / CORR_PAGE, next = (uint32_t)index->pages.count;
-	uint32_t at = *lookup_put(&index->by_number, space, number, next);
-	struct corr_page *page = at == next ? add_page(index, space, number) : &index->pages.items[at];
-	uint32_t *value = &page->values[corr % CORR_PAGE];
+	uint32_t number = corr / CORR_PAGE, next = (uint32_t)index->pages.count, *value;
 
+	if (!is_latest(index, space, number)) {
+		index->latest = *lookup_put(&index->by_number, space, number, next);
+		if (index->latest == next)
+			add_page(index, space, number);
+	}
+	value = &index->pages.items[index->latest].values[corr % CORR_PAGE];
 	if (*value == NONE)
 		*value = initial;
 	return value;

@@ -22,13 +22,14 @@ struct corr_page {
 struct corr_index {
 	struct lookup by_number; /* (space, number) to index in pages */
 	ARRAY(struct corr_page) pages;
+	uint32_t latest; /* page that was asked for last: most often it is the next, too */
 };
 
 void corr_index_init(struct corr_index *index, uint64_t seed);
 void corr_index_free(struct corr_index *index);
 
 /* The value of an id, UINT32_MAX: none.  space > 0. */
-uint32_t corr_index_get(const struct corr_index *index, uint32_t space, uint32_t corr);
+uint32_t corr_index_get(struct corr_index *index, uint32_t space, uint32_t corr);
 
 /* Where the value of an id is, `initial` if there was none; valid until the next put. */
 uint32_t *corr_index_put(struct corr_index *index, uint32_t space, uint32_t corr, uint32_t initial);

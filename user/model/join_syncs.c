@@ -98,7 +98,7 @@ static uint32_t device_of(const struct builder *builder, const struct lookup *de
 	return device ? *device : device_table_of_context(&known(builder)->devices, process, context);
 }
 
-static struct model_sync sync_of(const struct builder *builder, const struct lookup *devices,
+static struct model_sync sync_of(struct builder *builder, const struct lookup *devices,
 				 const struct sync_arrival *arrival)
 {
 	const struct new_sync *from = &arrival->sync;
