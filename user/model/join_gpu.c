@@ -10,10 +10,15 @@
 #include "base/array.h"
 #include "model/order.h"
 
+static uint32_t name_of(const struct builder *builder, struct program program, const struct new_gpu_work *work)
+{
+	const uint32_t *name = work->name ? lookup_get(&builder->kernel_names, program.space, work->name) : NULL;
+
+	return name ? *name : NONE;
+}
+
 bool builder_add_gpu_work(struct builder *builder, struct program program, const struct new_gpu_work *work)
 {
-	const uint32_t *key = work->name ? lookup_get(&builder->kernel_names, program.space, work->name) : NULL;
-	uint32_t name = key ? *key : NONE;
 	enum told what;
 
 	if (work->span.start_ns > work->span.end_ns)
@@ -21,10 +26,12 @@ bool builder_add_gpu_work(struct builder *builder, struct program program, const
 	learn_gpu_work(builder, program, work);
 	what = told(builder, program, work->corr, (enum source_clock)work->clock, work->span.start_ns);
 	if (what == TOLD_LATE)
-		keep_late(builder,
-			  &(struct late){.kind = LATE_GPU_WORK, .program = program, .name = name, .work = *work});
+		keep_late(builder, &(struct late){.kind = LATE_GPU_WORK,
+						  .program = program,
+						  .name = name_of(builder, program, work),
+						  .work = *work});
 	else if (what == TOLD_NOW)
-		gpu_work_add(builder, program, work, name);
+		gpu_work_add(builder, program, work, name_of(builder, program, work));
 	return true;
 }
 

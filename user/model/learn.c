@@ -176,19 +176,33 @@ void learn_activity(struct builder *builder, struct program program, const struc
 
 /* ---- the GPU ----------------------------------------------------------------------------------------------------- */
 
+/* Nearly all operations of a while are of one context. */
+static struct context_device *context_device_of(struct learnt *learnt, uint32_t process,
+						const struct new_gpu_work *work)
+{
+	uint32_t *index = &learnt->latest_context;
+	struct context_device *latest =
+		*index < learnt->context_devices.count ? &learnt->context_devices.items[*index] : NULL;
+	struct context_device device = {
+		.start_ns = UINT64_MAX, .process = process, .context = work->context, .device = work->device};
+
+	if (latest && latest->process == process && latest->context == work->context)
+		return latest;
+	*index = *lookup_put(&learnt->contexts, process + 1, work->context, (uint32_t)learnt->context_devices.count);
+	if (*index == learnt->context_devices.count)
+		array_push(&learnt->context_devices, device);
+	return &learnt->context_devices.items[*index];
+}
+
 /* The earliest operation of a context says on which device that is. */
 static void learn_context(struct builder *builder, uint32_t process, const struct new_gpu_work *work)
 {
-	struct learnt *learnt = &builder->learnt;
-	uint32_t *index =
-		lookup_put(&learnt->contexts, process + 1, work->context, (uint32_t)learnt->context_devices.count);
-	struct context_device device = {
-		.start_ns = work->span.start_ns, .process = process, .context = work->context, .device = work->device};
+	struct context_device *known = context_device_of(&builder->learnt, process, work);
 
-	if (*index == learnt->context_devices.count)
-		array_push(&learnt->context_devices, device);
-	else if (work->span.start_ns < learnt->context_devices.items[*index].start_ns)
-		learnt->context_devices.items[*index] = device;
+	if (work->span.start_ns < known->start_ns) {
+		known->start_ns = work->span.start_ns;
+		known->device = work->device;
+	}
 }
 
 void learn_gpu_work(struct builder *builder, struct program program, const struct new_gpu_work *work)

@@ -90,6 +90,7 @@ struct learnt {
 	bool any_corr;			      /* some call has a correlation id */
 	struct lookup contexts;		      /* (process + 1, context) to model_device.id, once it is finished */
 	ARRAY(struct context_device) context_devices; /* until then */
+	uint32_t latest_context;		      /* of these, that of the latest operation */
 	struct recent_call *recent;		      /* the latest calls by correlation id */
 	struct outlook outlook;
 };
