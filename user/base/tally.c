@@ -16,11 +16,16 @@ static uint64_t hash_of(const struct tally_key *key)
 	return hash ^ hash >> 29;
 }
 
+static bool is_key(const struct tally_entry *entry, const struct tally_key *key)
+{
+	return !memcmp(&entry->key, key, sizeof(*key));
+}
+
 static uint32_t *slot_of(const struct tally *tally, const struct tally_key *key)
 {
 	size_t mask = tally->slot_count - 1, at = hash_of(key) & mask;
 
-	while (tally->slots[at] && memcmp(&tally->entries[tally->slots[at] - 1].key, key, sizeof(*key)))
+	while (tally->slots[at] && !is_key(&tally->entries[tally->slots[at] - 1], key))
 		at = (at + 1) & mask;
 	return &tally->slots[at];
 }
@@ -38,15 +43,20 @@ struct tally_entry *tally_at(struct tally *tally, struct tally_key key)
 {
 	uint32_t *slot;
 
-	if (tally->count * 2 >= tally->slot_count)
+	if (tally->count && is_key(&tally->entries[tally->latest], &key))
+		return &tally->entries[tally->latest];
+	/* at most a quarter full: the first slot is nearly always the right one */
+	if (tally->count * 4 >= tally->slot_count)
 		grow_slots(tally);
 	slot = slot_of(tally, &key);
-	if (*slot)
-		return &tally->entries[*slot - 1];
-	tally->entries = array_reserve(tally->entries, sizeof(*tally->entries), tally->count, 1, &tally->capacity);
-	tally->entries[tally->count] = (struct tally_entry){.key = key};
-	*slot = (uint32_t)++tally->count;
-	return &tally->entries[tally->count - 1];
+	if (!*slot) {
+		tally->entries =
+			array_reserve(tally->entries, sizeof(*tally->entries), tally->count, 1, &tally->capacity);
+		tally->entries[tally->count] = (struct tally_entry){.key = key};
+		*slot = (uint32_t)++tally->count;
+	}
+	tally->latest = *slot - 1;
+	return &tally->entries[tally->latest];
 }
 
 static int by_ns(const void *left, const void *right)

@@ -24,6 +24,7 @@ struct tally_entry {
 struct tally {
 	struct tally_entry *entries;
 	size_t count, capacity;
+	size_t latest;	 /* entry that was asked for last: often it is the next, too */
 	uint32_t *slots; /* index of an entry + 1, 0: free */
 	size_t slot_count;
 };
