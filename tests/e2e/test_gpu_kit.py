@@ -10,11 +10,13 @@ import os
 import random
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tarfile
 import uuid
 
+import logfile
 import machine
 import pytest
 import reading
@@ -72,11 +74,13 @@ def test_it_works_where_there_is_nothing_else(kit, tmp_path):
     doctor = tracing.command(tmp_path, *inside, "doctor").must_be(0)
     assert re.search(r"^agent +ok +/bin/libgputrace-agent.so$", doctor.stdout, re.M)
     truth = tmp_path / "gpu.json"
-    train = [machine.any_python(), machine.WORKLOADS / "train.py", "--seconds", 60]
+    train = [machine.any_python(), machine.WORKLOADS / "train.py", "--until", tmp_path / "enough"]
     with tracing.Running(tracing.on_simgpu(truth, *train), tmp_path) as running:
         running.wait_line("ready")
-        tracing.command(tmp_path, *inside, "-p", running.pid, "-d", "1s", "-o", "/trace.json.gz",
-                        "-o", "/trace.gpt").must_be(0)
+        outputs = ["-o", "/trace.json.gz", "-o", "/trace.gpt"]
+        with tracing.Running([*inside, "-p", running.pid, *outputs], tmp_path) as tracer:
+            tracing.until(lambda: any(logfile.gpu_operations(log) > 1000 for log in root.glob("trace.gpt.part-*")))
+            tracer.end(signal.SIGINT).must_be(0)
     receipt = reading.receipt(reading.trace_of(root / "trace.json.gz"))
     assert receipt["launches_joined"] == receipt["launches_expected"] > 100
     # What ISA-L packs elsewhere zlib packs here: the contents are the same.

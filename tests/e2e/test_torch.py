@@ -259,11 +259,13 @@ def test_flamegraph_ignores_no_line(run):
 
 def test_what_runs_already_has_gpu_times_for_all_it_does_from_then_on(tmp_path):
     """Unmodified PyTorch, attached while it trains: each of its GPU operations that CUPTI saw is in the trace."""
-    command = [machine.tool("get-torch"), TRAIN, "--steps", "400"]
+    command = [machine.tool("get-torch"), TRAIN, "--until", tmp_path / "enough"]
     with tracing.Running(tracing.on_simgpu(tmp_path / "gpu.json", *command), tmp_path) as running:
         tracing.until(lambda: (tmp_path / "gpu.json").exists() and simulated.work(simulated.load(tmp_path / "gpu.json")))
         with tracing.Tracer(tmp_path, "-p", running.pid) as tracer:
-            running.wait_line("steps 400")
+            tracer.wait_logged(lambda log: logfile.gpu_operations(log) > 2000)
+            (tmp_path / "enough").touch()
+            running.wait_line("steps")
             tracer.process.wait(tracing.PATIENCE_S)  # it ends with the program
             tracer.end().must_be(0)
         running.process.wait(tracing.PATIENCE_S)

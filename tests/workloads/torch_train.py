@@ -8,6 +8,7 @@ carries the name of the function that asked for it.
 import argparse
 import contextlib
 import ctypes
+import os
 import time
 
 import torch
@@ -76,10 +77,16 @@ def train_step(model, optimizer, x, y):
     return loss
 
 
+def go_on(options, steps, stop):
+    if options.until:
+        return not os.path.exists(options.until)
+    return time.monotonic() < stop if stop else steps < options.steps
+
+
 def train(model, optimizer, options, profiler=None):
     steps, total = 0, 0.0
     stop = time.monotonic() + options.seconds if options.seconds else None
-    while steps < options.steps if stop is None else time.monotonic() < stop:
+    while go_on(options, steps, stop):
         x, y = load_batch(options.width, options.classes, options.pinned)
         loss = train_step(model, optimizer, x, y)
         with label("item"):
@@ -106,6 +113,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--steps", type=int, default=30)
     parser.add_argument("--seconds", type=float, default=0, help="run this long instead")
+    parser.add_argument("--until", metavar="FILE", help="run until that file is there instead")
     parser.add_argument("--warmup", type=int, default=2, help="steps before what is profiled")
     parser.add_argument("--width", type=int, default=128)
     parser.add_argument("--depth", type=int, default=2)
