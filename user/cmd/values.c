@@ -46,7 +46,7 @@ int value_duration(const char *text, uint64_t *ns)
 			continue;
 		if (value < 1 || value > YEAR_NS)
 			return -EINVAL;
-		*ns = (uint64_t)value;
+		*ns = (uint64_t)(value + 0.5); /* 0.000000015 s is a little less than 15 ns */
 		return 0;
 	}
 	return -EINVAL;
