@@ -128,6 +128,31 @@ static void the_call_that_was_told_first_is_the_beginning(void **state)
 	model_free(model);
 }
 
+/* Some probes were in place, and others were not. */
+static void calls_from_before_the_beginning_are_left_out(void **state)
+{
+	struct model *model;
+
+	log_begin(&it, START, WALL);
+	log_batch(&it, PID, TID, START - 50 * MS);
+	log_agent_ready(&it, "kernels");
+	log_launch(&it, PID, TID, START - 20 * MS, 0, 10);
+	log_launch(&it, PID, TID, START - 1, 0, 11);
+	log_launch(&it, PID, TID, START, 0, 12);
+	log_batch(&it, PID, TID, START + 200 * MS);
+	kernel(10, START - 10 * MS);
+	kernel(11, START + 10 * MS); /* runs in the trace */
+	kernel(12, START + 20 * MS);
+	model = end();
+	assert_int_equal(model->call_count, 1);
+	assert_int_equal(model->calls[0].corr, 12);
+	assert_int_equal(model->gpu_count, 2);
+	assert_int_equal(model_source(model)->receipt.gpu_ops_before, 1);
+	assert_int_equal(model_source(model)->receipt.launches_agent_away, 0);
+	assert_int_equal(model->processes[0].first_call_ns, START);
+	model_free(model);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -137,6 +162,7 @@ int main(void)
 		cmocka_unit_test(between_them_a_launch_that_was_not_seen_is_a_loss),
 		cmocka_unit_test(ids_that_ran_over_tell_the_same),
 		cmocka_unit_test(the_call_that_was_told_first_is_the_beginning),
+		cmocka_unit_test(calls_from_before_the_beginning_are_left_out),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "attach/clients/kineto_session.h"
 #include "attach/emit.h"
 #include "attach/forks.h"
 #include "attach/inject/inject.h"
@@ -25,6 +26,7 @@
 #define OLDER_ANSWER_NS 100000000ULL
 #define SETTLE_PAUSE_NS 2000000L
 #define LEFT_OUT_TOLD_NS 1000000000ULL
+#define UNUSED_NS 20000000ULL
 
 /* It does so inside cuInit, and begins before any other call. */
 static bool driver_has_failed(const struct followed *process)
@@ -101,16 +103,34 @@ static bool watch(struct files *files, const struct followed *process)
 	return any;
 }
 
+/* Between a session's last step and CUPTI's last buffer of it nothing tells: so it is looked at twice. */
+static bool is_unused_for_long(struct agent_entry *entry, uint64_t now_ns)
+{
+	if (!entry->unused_ns)
+		entry->unused_ns = now_ns;
+	return now_ns - entry->unused_ns >= UNUSED_NS;
+}
+
 /*
  * CUPTI has one set of buffers: to register ours in the middle of another's session would be to take its records.  Of
- * those who use it only PyTorch does not subscribe, which the agent would be told.
+ * those who use it only PyTorch does not subscribe, which the agent would be told.  -EAGAIN: ask again soon.
  */
 static int suspect_others(struct agents *agents, struct followed *process)
 {
+	uint64_t now_ns = monotonic_ns();
+	int lasts;
+
 	if (process->ours || process->cupti_client.state != CUPTI_CLIENT_NONE ||
-	    !followed_maps(process, LIBRARY_TORCH) || !watch(agents->processes->files, process))
+	    !followed_maps(process, LIBRARY_TORCH) || !followed_maps(process, LIBRARY_CUPTI))
 		return 0;
-	return cupti_client_suspect(&process->cupti_client, agents->file, process->pid, monotonic_ns());
+	lasts = kineto_session_lasts(process->pid, agents->processes->files, process->files.items,
+				     process->files.count);
+	if (!lasts)
+		return is_unused_for_long(&process->entry, now_ns) ? 0 : -EAGAIN;
+	process->entry.unused_ns = 0;
+	if (!watch(agents->processes->files, process))
+		return 0;
+	return cupti_client_suspect(&process->cupti_client, agents->file, process->pid, now_ns);
 }
 
 static void try_again_later(struct agent_entry *entry)
@@ -161,6 +181,10 @@ static void try_now(struct agents *agents, struct followed *process)
 		return;
 	}
 	error = suspect_others(agents, process);
+	if (error == -EAGAIN) {
+		entry->next_ns = monotonic_ns() + FIRST_PAUSE_NS;
+		return;
+	}
 	if (error) {
 		snprintf(result.why, sizeof(result.why), "it cannot be told of others: %s", strerror(-error));
 		settle(agents, process, error, &result);

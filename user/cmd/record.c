@@ -206,6 +206,14 @@ static void raise_file_limit(void)
 	}
 }
 
+static void begin_now(struct recording *recording)
+{
+	struct gpt_clock clock;
+
+	clock_sample(&clock);
+	log_writer_set_start(recording->log, clock.mono_ns, clock.wall_offset_ns);
+}
+
 static int attach_all(struct recording *recording)
 {
 	const struct options *options = recording->options;
@@ -222,7 +230,6 @@ static int attach_all(struct recording *recording)
 		.activity_sets = options->activity_sets,
 		.ring_bytes = options->buffer_bytes,
 	};
-	struct gpt_clock clock;
 	int err;
 
 	raise_file_limit();
@@ -231,9 +238,7 @@ static int attach_all(struct recording *recording)
 			  sizeof(recording->why));
 	if (err)
 		goto failed;
-	/* No record of a probe is older than this. */
-	clock_sample(&clock);
-	log_writer_set_start(recording->log, clock.mono_ns, clock.wall_offset_ns);
+	begin_now(recording);
 	/* Before the first probe: from then on the ring fills, however long the rest takes. */
 	err = drain_start(attach_ring_fd(recording->attach), recording->log, attach_wants, &recording->drain);
 	if (err)
@@ -244,6 +249,9 @@ static int attach_all(struct recording *recording)
 		err = attach_start(recording->attach, recording->why, sizeof(recording->why));
 	if (err)
 		goto failed;
+	/* Calls of before, which some of the probes saw, are not in what readers show: the recording is as long as
+	 * asked. */
+	begin_now(recording);
 	return 0;
 failed:
 	msg_error("%s", recording->why);

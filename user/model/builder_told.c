@@ -214,6 +214,9 @@ void builder_add_native_symbol(struct builder *builder, uint32_t pid, uint64_t i
 
 void builder_add_call(struct builder *builder, const struct new_call *call)
 {
+	/* other probes were still being put in place */
+	if (call->time_ns < builder->model->start_ns)
+		return;
 	builder_see_time(builder, call->time_ns);
 	if (builder->reading == READING_FIRST) {
 		learn_call(builder, call);

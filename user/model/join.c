@@ -93,7 +93,7 @@ void join_api_activities(struct builder *builder, uint64_t part_ns)
 	for (size_t i = 0; !builder->first && i < table->list.count; i++) {
 		const struct api_activity *activity = &table->list.items[i];
 
-		if (activity->start_ns <= terms.until_ns)
+		if (activity->start_ns >= model->start_ns && activity->start_ns <= terms.until_ns)
 			api_activities_note_range(table, activity->process, activity->corr, activity->end_ns);
 	}
 	api_activities_join(table, &terms);

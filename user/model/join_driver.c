@@ -55,7 +55,7 @@ void join_overheads(struct builder *builder)
 		}
 		overhead.start_ns = span.start_ns;
 		overhead.end_ns = span.end_ns;
-		if (!begins_behind(builder, NONE, overhead.start_ns))
+		if (!lies_outside(builder, NONE, span))
 			array_push(&builder->overheads, overhead);
 	}
 	builder->overhead_arrivals.count = 0;
@@ -100,7 +100,7 @@ static bool add_jit(struct builder *builder, const struct jit_arrival *arrival, 
 	jit.end_ns = span.end_ns;
 	if (jit.call == NONE && jit.corr && jit.start_ns >= until_ns)
 		return false;
-	if (!begins_behind(builder, jit.call, jit.start_ns))
+	if (!lies_outside(builder, jit.call, span))
 		array_push(&builder->jits, jit);
 	return true;
 }

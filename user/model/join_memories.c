@@ -57,7 +57,7 @@ static bool place(struct builder *builder, const struct memory_arrival *arrival,
 	memory.time_ns = moment.start_ns;
 	if (memory.call == NONE && memory.corr && memory.time_ns >= until_ns)
 		return false;
-	if (!begins_behind(builder, memory.call, memory.time_ns))
+	if (!lies_outside(builder, memory.call, moment))
 		array_push(&builder->memories, memory);
 	return true;
 }

@@ -63,9 +63,12 @@ bool corr_is_behind(const struct corr_range *range, uint32_t corr)
 	return range->any && (int32_t)(corr - range->last) > 0;
 }
 
-bool begins_behind(const struct builder *builder, uint32_t call, uint64_t start_ns)
+bool lies_outside(const struct builder *builder, uint32_t call, struct clock_span span)
 {
-	return call == NONE && known(builder)->ended && start_ns >= known(builder)->model->end_ns;
+	const struct model *model = known(builder)->model;
+
+	return call == NONE &&
+	       (span.end_ns < model->start_ns || (known(builder)->ended && span.start_ns >= model->end_ns));
 }
 
 /* Over when the trace began, or launched when it had ended. */
@@ -75,7 +78,8 @@ static bool is_outside(const struct builder *builder, const struct corr_range *r
 		return false;
 	if (!op->end_ns)
 		return op->corr && corr_is_behind(range, op->corr);
-	return op->end_ns <= builder->model->start_ns || begins_behind(builder, op->call, op->start_ns);
+	return op->end_ns <= builder->model->start_ns ||
+	       lies_outside(builder, op->call, (struct clock_span){.start_ns = op->start_ns, .end_ns = op->end_ns});
 }
 
 /* Of a process whose begin we saw nothing was launched before. */

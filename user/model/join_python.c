@@ -19,7 +19,8 @@ static bool begin_pyevent(struct builder *builder, const struct python_moment *a
 {
 	span.start_ns = at->time_ns;
 	span.thread = thread_at(builder, at);
-	if (builder->first) /* which has them all */
+	/* the first reading has them all; what began before the recording did is left out */
+	if (builder->first || at->time_ns < builder->model->start_ns)
 		return true;
 	return spans_begin(&builder->pyevents, span.thread, at->frame, &span);
 }

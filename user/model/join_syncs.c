@@ -135,7 +135,7 @@ static bool add_sync(struct builder *builder, const struct recordings *recording
 	sync.end_ns = span.end_ns;
 	if (sync.call == NONE && sync.start_ns >= until_ns)
 		return false;
-	if (begins_behind(builder, sync.call, sync.start_ns))
+	if (lies_outside(builder, sync.call, span))
 		return true;
 	if (arrival->sync.kind == GPT_AGENT_SYNC_EVENT || arrival->sync.kind == GPT_AGENT_SYNC_STREAM_WAITS_EVENT)
 		find_event(builder, recordings, arrival, &sync);

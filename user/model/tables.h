@@ -180,8 +180,8 @@ struct corr_range *corr_ranges(const struct builder *builder);
 bool corr_is_before(const struct corr_range *range, uint32_t corr);
 bool corr_is_behind(const struct corr_range *range, uint32_t corr);
 
-/* Whether something that has no call began when the trace had ended. */
-bool begins_behind(const struct builder *builder, uint32_t call, uint64_t start_ns);
+/* Whether something that has no call was over before the trace began, or began when it had ended. */
+bool lies_outside(const struct builder *builder, uint32_t call, struct clock_span span);
 
 /* GPU operations of before and behind the trace go; those of calls before it that still ran are marked. */
 size_t leave_out_outside(const struct builder *builder, struct model_gpu *ops, size_t count);

@@ -11,6 +11,7 @@
 #include "attach/emit.h"
 #include "attach/load/links.h"
 #include "attach/load/programs.h"
+#include "target/kineto.h"
 #include "target/library.h"
 
 /* What probes are for; of each that a file refuses the log has a note. */
@@ -53,8 +54,10 @@ struct probed_file {
 	bool events_tried;
 	int python_calls; /* Python: 1 every call is traced, -ENOTSUP they cannot be, 0 not asked */
 	bool torch_tried;
-	bool told;   /* its GPT_PROBES record was written */
-	bool wanted; /* by some process; attach.c keeps it */
+	bool kineto_known;	   /* PyTorch: kineto is */
+	struct kineto_flag kineto; /* where its profiler notes that it records */
+	bool told;		   /* its GPT_PROBES record was written */
+	bool wanted;		   /* by some process; attach.c keeps it */
 };
 
 struct files {

@@ -7,81 +7,100 @@
 
 #include "attach/load/site_cookies.h"
 #include "target/image.h"
+#include "target/kineto.h"
 #include "target/site.h"
 
-/* The engine's functions by the part of their mangled names that does not change with their parameters. */
-struct engine_search {
-	const struct image *image;
-	struct uprobe begin, node;
+/* libkineto::CuptiActivityApi::bufferCompleted, PyTorch 2.11 to 2.15; its arguments: bpf/cupti.bpf.c */
+#define BUFFER_COMPLETED "_ZN9libkineto16CuptiActivityApi15bufferCompletedEP8CUctx_stjPhmm"
+
+/* What is looked for, in one go: libtorch_cpu has 600,000 symbols. */
+enum torch_function { ENGINE_BEGIN, ENGINE_NODE, BUFFERS, SINGLETON, PUSH, TORCH_FUNCTIONS };
+
+/* The engine's by the part of their mangled names that does not change with their parameters. */
+static const struct {
+	const char *name;
+	bool prefix;
+} names[TORCH_FUNCTIONS] = {
+	[ENGINE_BEGIN] = {"_ZN5torch8autograd6Engine23execute_with_graph_task", true},
+	[ENGINE_NODE] = {"_ZN5torch8autograd6Engine17evaluate_function", true},
+	[BUFFERS] = {BUFFER_COMPLETED, false},
+	[SINGLETON] = {KINETO_SINGLETON, false},
+	[PUSH] = {KINETO_PUSH, false},
 };
 
-static int engine_symbol(const struct image_symbol *symbol, void *context)
+struct torch_search {
+	const struct image *image;
+	struct {
+		uint64_t address; /* 0: not found */
+		struct probe_site site;
+	} found[TORCH_FUNCTIONS];
+	unsigned missing;
+};
+
+static int torch_symbol(const struct image_symbol *symbol, void *context)
 {
-	static const char begin[] = "_ZN5torch8autograd6Engine23execute_with_graph_task";
-	static const char node[] = "_ZN5torch8autograd6Engine17evaluate_function";
-	struct engine_search *search = context;
-	struct uprobe *uprobe = NULL;
-	struct probe_site site;
+	struct torch_search *search = context;
 
 	if (!symbol->function)
 		return 0;
-	if (!strncmp(symbol->name, begin, sizeof(begin) - 1))
-		uprobe = &search->begin;
-	else if (!strncmp(symbol->name, node, sizeof(node) - 1))
-		uprobe = &search->node;
-	if (!uprobe || site_choose(search->image, symbol->address, &site))
-		return 0;
-	uprobe->offset = site.offset;
-	uprobe->cookie = GPT_COOKIE(0, 0, site.sp_adjust, 0, 0);
-	return search->begin.offset && search->node.offset;
+	for (size_t i = 0; i < TORCH_FUNCTIONS; i++) {
+		if (search->found[i].address ||
+		    (names[i].prefix ? strncmp(symbol->name, names[i].name, strlen(names[i].name))
+				     : strcmp(symbol->name, names[i].name)) ||
+		    site_choose(search->image, symbol->address, &search->found[i].site))
+			continue;
+		search->found[i].address = symbol->address;
+		search->missing--;
+	}
+	return !search->missing;
 }
 
-static int attach_engine(struct files *files, struct probed_file *file, const struct image *image)
+static int attach_engine(struct files *files, struct probed_file *file, const struct torch_search *search)
 {
 	const struct gputrace_bpf *bpf = files->programs->bpf;
-	struct engine_search search = {.image = image};
+	struct uprobe begin = {.offset = search->found[ENGINE_BEGIN].site.offset};
+	struct uprobe node = {.offset = search->found[ENGINE_NODE].site.offset,
+			      .cookie = GPT_COOKIE(0, 0, search->found[ENGINE_NODE].site.sp_adjust, 0, 0)};
 	int error;
 
-	image_each_symbol(image, engine_symbol, &search);
-	if (!search.begin.offset || !search.node.offset)
+	if (!search->found[ENGINE_BEGIN].address || !search->found[ENGINE_NODE].address)
 		return -ENOENT;
 	if (files->programs->sites >= 0) {
-		error = sites_tell(files->programs->sites, file->device, file->inode, &search.node, 1);
+		error = sites_tell(files->programs->sites, file->device, file->inode, &node, 1);
 		if (error)
 			return error;
 	}
-	search.begin.cookie = 0;
 	error = links_attach_uprobes(&file->engine_links, files->programs->multi,
-				     bpf_program__fd(bpf->progs.backward_begin), file->fd, &search.begin, 1);
+				     bpf_program__fd(bpf->progs.backward_begin), file->fd, &begin, 1);
 	if (!error)
 		error = links_attach_uprobes(&file->engine_links, files->programs->multi,
-					     bpf_program__fd(bpf->progs.backward_node), file->fd, &search.node, 1);
+					     bpf_program__fd(bpf->progs.backward_node), file->fd, &node, 1);
 	if (error)
 		links_detach(&file->engine_links);
 	return error;
 }
 
-/* libkineto::CuptiActivityApi::bufferCompleted, PyTorch 2.11 to 2.15; its arguments: bpf/cupti.bpf.c */
-#define BUFFER_COMPLETED "_ZN9libkineto16CuptiActivityApi15bufferCompletedEP8CUctx_stjPhmm"
-
-static int attach_profiler(struct files *files, struct probed_file *file, const struct image *image)
+static int attach_profiler(struct files *files, struct probed_file *file, const struct torch_search *search)
 {
-	struct image_symbol symbol;
-	struct uprobe uprobe = {};
-	struct probe_site site;
-	int error = image_symbol(image, BUFFER_COMPLETED, &symbol);
+	struct uprobe uprobe = {.offset = search->found[BUFFERS].site.offset};
 
-	if (!error)
-		error = site_choose(image, symbol.address, &site);
-	if (error)
-		return error;
-	uprobe.offset = site.offset;
+	if (!search->found[BUFFERS].address)
+		return -ENOENT;
 	return links_attach_uprobes(&file->profiler_links, files->programs->multi,
 				    bpf_program__fd(files->programs->bpf->progs.cupti_done), file->fd, &uprobe, 1);
 }
 
+/* Without it whether torch.profiler records is told by what it does (cupti_client.h). */
+static void find_flag(struct probed_file *file, const struct torch_search *search)
+{
+	file->kineto_known = search->found[SINGLETON].address && search->found[PUSH].address &&
+			     !kineto_find_flag(search->image, search->found[SINGLETON].address,
+					       search->found[PUSH].address, &file->kineto);
+}
+
 void file_attach_torch(struct files *files, struct probed_file *file)
 {
+	struct torch_search search = {.missing = TORCH_FUNCTIONS};
 	struct image *image = NULL;
 	int error;
 
@@ -89,12 +108,16 @@ void file_attach_torch(struct files *files, struct probed_file *file)
 		return;
 	file->torch_tried = true;
 	error = file_open_image(file, &image);
-	if (!error)
-		error = attach_engine(files, file, image);
+	if (!error) {
+		search.image = image;
+		image_each_symbol(image, torch_symbol, &search);
+		find_flag(file, &search);
+		error = attach_engine(files, file, &search);
+	}
 	if (error)
 		file_note_refused(files, file, FILE_ENGINE, error);
 	if (image && files->foreign_buffers) {
-		error = attach_profiler(files, file, image);
+		error = attach_profiler(files, file, &search);
 		if (error && error != -ENOENT) /* a PyTorch without CUPTI */
 			file_note_refused(files, file, FILE_PROFILER, error);
 	}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "attach/clients/kineto_session.h"
+
+#include <errno.h>
+
+#include "target/image.h"
+#include "target/kineto.h"
+
+static int find_bias(const struct probed_file *file, const struct mappings *mappings, uint64_t *bias)
+{
+	struct image *image = NULL;
+	int error = file_open_image(file, &image);
+
+	if (error)
+		return error;
+	error = -ENOENT;
+	for (size_t i = 0; i < mappings->list.count && error; i++) {
+		const struct mapping *mapping = &mappings->list.items[i];
+
+		if (mapping->executable && mapping->inode == file->inode && mapping->device == file->device)
+			error = image_bias(image, mapping, bias);
+	}
+	image_close(image);
+	return error;
+}
+
+static int file_records(pid_t pid, const struct probed_file *file, const struct mappings *mappings)
+{
+	uint64_t bias;
+	int error = file->kineto_known ? find_bias(file, mappings, &bias) : -ENOENT;
+
+	return error ? error : kineto_records(pid, bias, &file->kineto);
+}
+
+int kineto_session_lasts(pid_t pid, struct files *files, struct probed_file *const *mapped, size_t count)
+{
+	struct mappings mappings = {};
+	int answer = mappings_read(pid, &mappings);
+
+	for (size_t i = 0; i < count && !answer; i++)
+		if (mapped[i]->kind == LIBRARY_TORCH) {
+			file_attach_torch(files, mapped[i]);
+			answer = file_records(pid, mapped[i], &mappings);
+		}
+	mappings_free(&mappings);
+	return answer;
+}
