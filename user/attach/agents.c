@@ -42,7 +42,7 @@ static bool driver_may_bring_it(const struct followed *process)
 
 static bool has_ops(const struct agents *agents, const struct followed *process)
 {
-	return agents->ops && followed_maps(process, LIBRARY_TORCH);
+	return agents->ops && followed_maps(process, LIBRARY_TORCH) && !(process->forked && process->fork.observed);
 }
 
 static bool is_wanted(const struct agents *agents, const struct followed *process)
@@ -288,6 +288,21 @@ static bool is_left_out(struct agents *agents, struct followed *process, uint64_
 	return true;
 }
 
+/* A worker that its parent has forked: the thread that takes ops is not in the copy, and the first op ends observing.
+ */
+static void tell_no_ops(const struct agents *agents, struct followed *process, uint64_t now_ns)
+{
+	char note[192];
+
+	if (!agents->ops || !process->forked || !process->fork.observed || !process->fork.ns ||
+	    now_ns - process->fork.ns < LEFT_OUT_TOLD_NS)
+		return;
+	snprintf(note, sizeof(note), "pid %d: no ops of PyTorch: pid %d has forked it, and is observed itself",
+		 process->pid, process->fork.of);
+	emit_text(agents->emit, agents->emit_context, GPT_NOTE, (uint32_t)process->pid, note);
+	process->fork.ns = 0;
+}
+
 unsigned agents_tick(struct agents *agents, uint64_t now_ns)
 {
 	unsigned pending = 0;
@@ -299,6 +314,7 @@ unsigned agents_tick(struct agents *agents, uint64_t now_ns)
 		struct agent_entry *entry = &process->entry;
 
 		look_at_entering(agents, process);
+		tell_no_ops(agents, process, now_ns);
 		if ((!process->ours && (process->agent_live || process->agent_stopped)) ||
 		    !is_wanted(agents, process) || is_left_out(agents, process, now_ns, &pending))
 			continue;

@@ -36,15 +36,17 @@ struct followed {
 	bool ours;	      /* started by us */
 	bool forked;	      /* began as a copy, and has executed nothing since */
 	struct {
-		pid_t of;     /* who forked it */
-		bool seen;    /* by us */
-		bool cuda_up; /* there, at that time: known where it was seen */
-	} fork;		      /* of a forked one: forks.h */
-	bool agent_live;      /* it is at work, as last seen in the BPF map */
-	bool agent_calls;     /* it reports the calls of the process: no symbol probes are needed */
-	bool agent_stopped;   /* its last HELLO said so */
-	bool agent_heard;     /* it has sent something */
-	bool ops_live;	      /* it waits for ops of PyTorch, or observes them */
+		pid_t of;      /* who forked it */
+		bool seen;     /* by us */
+		bool cuda_up;  /* there, at that time: known where it was seen */
+		bool observed; /* and its ops of PyTorch were taken, which they are not here */
+		uint64_t ns;   /* when it was noticed; 0: the log has been told that its ops are not seen */
+	} fork;		       /* of a forked one: forks.h */
+	bool agent_live;       /* it is at work, as last seen in the BPF map */
+	bool agent_calls;      /* it reports the calls of the process: no symbol probes are needed */
+	bool agent_stopped;    /* its last HELLO said so */
+	bool agent_heard;      /* it has sent something */
+	bool ops_live;	       /* it waits for ops of PyTorch, or observes them */
 	bool has_python;
 	bool deaths_seen;	/* the end of its code objects is */
 	bool told;		/* its GPT_PROCESS record was written */

@@ -13,6 +13,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/monotonic.h"
+
 #define PAGE 4096ULL
 #define PAGES_COMPARED 64 /* of a mapping of libcuda */
 /* Documentation/admin-guide/mm/pagemap.rst */
@@ -35,6 +37,8 @@ void fork_note(struct followed *child, const struct followed *parent)
 	child->fork.of = parent->pid;
 	child->fork.seen = true;
 	child->fork.cuda_up = cuda_is_up(parent);
+	child->fork.observed = parent->ops_live || (parent->forked && parent->fork.observed);
+	child->fork.ns = monotonic_ns();
 }
 
 void fork_note_older(struct followed *child, pid_t parent)
