@@ -4,7 +4,7 @@
 #   check            everything that needs neither PyTorch nor a GPU; installs what it needs first
 #   check-unit       unit tests and the agent's (no root needed for most)
 #   check-e2e        the real program on real processes (root)
-#   check-inject     the agent let in and out 1,000 times, gputrace killed 200 times (root)
+#   check-inject     the agent let in and out 1,000 times, gputrace killed 200 times, and 200 times with --ops (root)
 #   check-torch      the end-to-end tests on PyTorch
 #   check-kernels    the end-to-end tests that depend on the kernel, on each of KERNELS_WANTED in qemu (root)
 #   check-sanitize   the unit tests again, with AddressSanitizer and UndefinedBehaviorSanitizer; those of what several
@@ -90,6 +90,7 @@ check-e2e: all simgpu $(SAMPLE)
 
 check-inject: all simgpu
 	@GPUTRACE_TEST_CYCLES=1000 GPUTRACE_TEST_KILLS=200 $(PYTEST)/test_inject.py -k again_and_again
+	@GPUTRACE_TEST_KILLS=200 $(PYTEST)/test_torch_lifetimes.py -k again_and_again
 
 check-torch: all simgpu $(SAMPLE) check-gpu-simulated
 	@$(PYTEST) -m torch $(PYTEST_FLAGS)

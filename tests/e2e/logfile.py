@@ -7,8 +7,9 @@ import gptlog
 
 CALL, CALL_ARGS, CUPTI_USE = 1, 2, 16
 PROCESS, PROBES, SYMBOL, NOTE = 33, 34, 35, 37
-HELLO, KERNEL, MEMCPY, MEMSET, AGENT_CLOCK, STATS = 64, 67, 68, 69, 74, 75
+HELLO, KERNEL, MEMCPY, MEMSET, AGENT_CLOCK, STATS, OPS = 64, 67, 68, 69, 74, 75, 85
 READY, FAILED = 2, 4  # states of HELLO
+OBSERVING = 2  # state of OPS
 REGISTER = 1  # of CUPTI_USE
 
 
@@ -95,6 +96,11 @@ def says_failed(path):
 def says_ready(path):
     """Whether an agent said that it records."""
     return any(hello.values["state"] == READY for hello in records(path, HELLO))
+
+
+def says_observing(path):
+    """Whether an agent said that it takes ops of PyTorch."""
+    return any(ops.values["state"] == OBSERVING for ops in records(path, OPS))
 
 
 def totals_told(path):

@@ -191,6 +191,21 @@ def trace_operations(trace):
     return sorted((e["cat"], cupti_correlation(e), chrome.ns(e["dur"])) for e in chrome.events(trace, *chrome.GPU))
 
 
+def start_ns(log):
+    """When the recording began, by CLOCK_MONOTONIC; from the log's header."""
+    return int.from_bytes(log.read_bytes()[8:16], "little")
+
+
+def assert_has_those_of_the_recording(trace, entries, log):
+    """All simulated work that was not over when the recording began, and no other."""
+    slack = receipt(trace)["clock_error_ns"] + 1000
+    found = collections.Counter(trace_operations(trace))
+    sure, possible = (collections.Counter(simulated_operations([op for op in entries if op["end_mono"] > start_ns(log) + by]))
+                      for by in (slack, -slack))
+    assert len(sure) > 1000
+    assert not sure - found and not found - possible
+
+
 def folded(path):
     with open(path) as file:
         lines = [line.rstrip("\n").rpartition(" ") for line in file]

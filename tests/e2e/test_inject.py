@@ -108,7 +108,7 @@ def test_a_training_program_with_graphs_is_attached_in_the_middle(tmp_path):
     trace = reading.trace_of(tmp_path / "trace.json")
     operations = sent(tmp_path / "gpu.json")
     assert len(operations) > 1000 and any(op["graph"] for op in operations)
-    assert reading.trace_operations(trace) == reading.simulated_operations(operations)
+    reading.assert_has_those_of_the_recording(trace, operations, tmp_path / "trace.gpt")
     assert_others_were_under_way(trace, simulated.load(tmp_path / "gpu.json"))
     receipt = reading.receipt(trace)
     assert receipt["launches_expected"] == receipt["launches_joined"] > 1000

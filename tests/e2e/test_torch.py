@@ -272,7 +272,7 @@ def test_what_runs_already_has_gpu_times_for_all_it_does_from_then_on(tmp_path):
     trace = reading.trace_of(tmp_path / "trace.json")
     sent = [op for op in simulated.work(simulated.load(tmp_path / "gpu.json")) if op["fate"] == "sent"]
     assert len(sent) > 1000
-    assert reading.trace_operations(trace) == reading.simulated_operations(sent)
+    reading.assert_has_those_of_the_recording(trace, sent, tmp_path / "trace.gpt")
     receipt = reading.receipt(trace)
     assert receipt["launches_joined"] == receipt["launches_expected"] > 1000
 

@@ -153,6 +153,26 @@ static void calls_from_before_the_beginning_are_left_out(void **state)
 	model_free(model);
 }
 
+/* Its thread had to wait between id and call, and another with a higher id was told before. */
+static void work_of_a_call_that_was_left_out_is_older_whatever_its_id(void **state)
+{
+	struct model *model;
+
+	log_begin(&it, START, WALL);
+	log_batch(&it, PID, TID, START - 50 * MS);
+	log_agent_ready(&it, "kernels");
+	log_launch(&it, PID, TID, START - 1, 0, 11);
+	log_launch(&it, PID, TID + 1, START + 1, 0, 10);
+	log_batch(&it, PID, TID, START + 200 * MS);
+	kernel(11, START + 10 * MS);
+	kernel(10, START + 20 * MS);
+	model = end();
+	assert_int_equal(model->gpu_count, 2);
+	assert_int_equal(model_source(model)->receipt.gpu_ops_before, 1);
+	assert_int_equal(model_source(model)->receipt.gpu_ops_joined, 1);
+	model_free(model);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -163,6 +183,7 @@ int main(void)
 		cmocka_unit_test(ids_that_ran_over_tell_the_same),
 		cmocka_unit_test(the_call_that_was_told_first_is_the_beginning),
 		cmocka_unit_test(calls_from_before_the_beginning_are_left_out),
+		cmocka_unit_test(work_of_a_call_that_was_left_out_is_older_whatever_its_id),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -212,11 +212,22 @@ void builder_add_native_symbol(struct builder *builder, uint32_t pid, uint64_t i
 		stacks_add_symbol(&builder->stacks, program.space, ip, symbol, module);
 }
 
+static void note_earlier(struct builder *builder, const struct new_call *call)
+{
+	uint32_t process = process_table_find(&builder->processes, call->pid);
+	uint32_t *latest = &builder->processes.states.items[process].earlier_corr;
+
+	if (call->corr && (!*latest || (int32_t)(call->corr - *latest) > 0))
+		*latest = call->corr;
+}
+
 void builder_add_call(struct builder *builder, const struct new_call *call)
 {
 	/* other probes were still being put in place */
-	if (call->time_ns < builder->model->start_ns)
+	if (call->time_ns < builder->model->start_ns) {
+		note_earlier(builder, call);
 		return;
+	}
 	builder_see_time(builder, call->time_ns);
 	if (builder->reading == READING_FIRST) {
 		learn_call(builder, call);

@@ -86,9 +86,12 @@ static bool is_outside(const struct builder *builder, const struct corr_range *r
 static bool is_older(const struct builder *builder, const struct corr_range *range, const struct model_gpu *op)
 {
 	uint64_t start_ns = known(builder)->processes.list.items[op->process].start_ns;
+	uint32_t earlier = known(builder)->processes.states.items[op->process].earlier_corr;
+	/* of threads that had to wait between id and call, one may have told a higher id before the trace than another
+	 * in it */
+	bool is_before = corr_is_before(range, op->corr) || (earlier && (int32_t)(op->corr - earlier) <= 0);
 
-	return op->call == NONE && op->corr && corr_is_before(range, op->corr) &&
-	       (!start_ns || start_ns < builder->model->start_ns);
+	return op->call == NONE && op->corr && is_before && (!start_ns || start_ns < builder->model->start_ns);
 }
 
 size_t leave_out_outside(const struct builder *builder, struct model_gpu *ops, size_t count)

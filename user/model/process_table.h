@@ -19,6 +19,7 @@ struct process_state {
 	uint32_t clock;		    /* its track in wall_clock.h, NONE */
 	uint64_t described_ns;	    /* of the latest description */
 	uint64_t borrow_stopped_ns; /* the agent said that it no longer borrows CUPTI, 0: it did not */
+	uint32_t earlier_corr;	    /* the highest id of a call that was told from before the recording, 0: none */
 	bool forked;		    /* a fork told of its beginning: the next one is another process's */
 };
 

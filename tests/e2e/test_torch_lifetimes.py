@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Ops of PyTorch (--ops) where a process or gputrace does not live as long as the other: nothing is left in the process, and
+whose ops are not seen is said."""
+
+import os
+import random
+import subprocess
+import time
+
+import logfile
+import machine
+import pytest
+import reading
+import tracing
+
+pytestmark = pytest.mark.torch
+
+KILLS = int(os.environ.get("GPUTRACE_TEST_KILLS", 4))
+
+
+@pytest.fixture(params=["newest", "older"])
+def loop(request, tmp_path):
+    python = machine.tool("get-torch") if request.param == "newest" else machine.older_torch()
+    with tracing.Running([python, machine.PROGRAMS / "torch_loop.py"], tmp_path) as running:
+        running.wait_line("ready")
+        yield running
+
+
+def test_no_observer_is_left_when_gputrace_is_killed_again_and_again(loop, tmp_path):
+    moments = random.Random(20261122)
+    loop.ask("work")
+    for number in range(KILLS):
+        tracer = subprocess.Popen([machine.GPUTRACE, "--ops", "-p", str(loop.pid), "-o", str(tmp_path / "trace.json")],
+                                  env=tracing.environment(tmp_path), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        if number % 2:
+            loop.ask("observed")
+        time.sleep(moments.uniform(0, 0.05 if number % 2 else 0.5))  # any moment: while it attaches, observes
+        tracer.kill()
+        tracer.wait()
+        loop.ask("unobserved")
+    tracing.until(lambda: not any(name.startswith("gputrace") for name in tracing.threads(loop.pid)))
+    assert loop.end().code == 0
+
+
+def test_a_forked_worker_whose_ops_are_not_seen_has_a_note(loop, tmp_path):
+    with tracing.Tracer(tmp_path, "--ops", "-p", loop.pid) as tracer:
+        loop.ask("observed")
+        tracer.wait_logged(logfile.says_observing)
+        loop.ask("worker")
+        tracer.wait_logged(logfile.has_note, "has forked it, and is observed itself")
+        tracer.interrupt().must_be(0)
+    (note,) = [text for text in reading.trace_of(tmp_path / "trace.json")["gputrace"]["notes"] if "forked" in text]
+    assert f": no ops of PyTorch: pid {loop.pid} has forked it" in note
