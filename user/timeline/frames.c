@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "timeline/frames.h"
 
-/* A stack is often that of the call before. */
-static void make_frames(struct visit *visit, const struct model *model, const struct model_stack *stack)
+static void make_frames(struct stack_frames *here, const struct model *model, const struct model_stack *stack)
 {
-	visit->frames.count = 0;
+	here->frames.count = 0;
 	for (uint32_t i = 0; i < stack->depth; i++) {
 		const struct model_frame *frame = &model->frames[model->stack_frames[stack->first + i]];
-		struct timeline_frame here = {.code = frame->code, .line = frame->line};
-		struct timeline_frame gap = {.code = TIMELINE_NONE, .left_out = stack->missing};
 
-		array_push(&visit->frames, here);
+		array_push(&here->frames, ((struct timeline_frame){.code = frame->code, .line = frame->line}));
 		if (stack->missing && stack->gap == i + 1)
-			array_push(&visit->frames, gap);
+			array_push(&here->frames,
+				   ((struct timeline_frame){.code = TIMELINE_NONE, .left_out = stack->missing}));
 	}
 }
 
@@ -20,14 +18,15 @@ struct timeline_stack visit_frames(struct visit *visit, uint32_t index)
 {
 	const struct model *model = visit->timeline->model;
 	const struct model_stack *stack = &model->stacks[index];
+	struct stack_frames *here = &visit->stacks[index % VISIT_STACKS];
 
 	_Static_assert(MODEL_MISSING_UNKNOWN == TIMELINE_LEFT_OUT_UNKNOWN, "is handed over as it is");
-	if (visit->stack != index)
-		make_frames(visit, model, stack);
-	visit->stack = index;
+	if (here->stack != index || !here->frames.count)
+		make_frames(here, model, stack);
+	here->stack = index;
 	return (struct timeline_stack){.id = index,
-				       .frames = visit->frames.items,
-				       .count = (uint32_t)visit->frames.count,
+				       .frames = here->frames.items,
+				       .count = (uint32_t)here->frames.count,
 				       .truncated = stack->missing != 0};
 }
 

@@ -88,7 +88,7 @@ static void visit_part(struct visit *visit)
 
 int timeline_visit(struct timeline *timeline, const struct timeline_visitor *visitor)
 {
-	struct visit visit = {.timeline = timeline, .visitor = visitor, .first = true, .stack = NONE};
+	struct visit visit = {.timeline = timeline, .visitor = visitor, .first = true};
 	const struct model *part = timeline->model;
 
 	python_slices_begin(&visit.python, part->thread_count);
@@ -105,7 +105,8 @@ int timeline_visit(struct timeline *timeline, const struct timeline_visitor *vis
 	python_slices_free(&visit.python);
 	op_links_free(&visit.links);
 	tally_free(&visit.held);
-	array_free(&visit.frames);
+	for (size_t i = 0; i < VISIT_STACKS; i++)
+		array_free(&visit.stacks[i].frames);
 	array_free(&visit.names);
 	array_free(&visit.flows);
 	return visit.ended ? 0 : timeline->trace->error;

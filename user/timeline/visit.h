@@ -15,6 +15,14 @@
 
 #define ARGS_MAX 48 /* more than any slice has */
 
+/* Stacks whose frames are kept: calls of some threads, each with few lines, alternate. */
+#define VISIT_STACKS 256u
+
+struct stack_frames {
+	ARRAY(struct timeline_frame) frames; /* none: there is no stack yet */
+	uint32_t stack;			     /* of the model */
+};
+
 struct visit {
 	const struct timeline *timeline;
 	const struct timeline_visitor *visitor;
@@ -24,8 +32,7 @@ struct visit {
 	struct tally held;	     /* memory, by counter; ns: bytes */
 	struct op_links links;	     /* of forward ops of PyTorch */
 	/* Memory for what the slice at hand points to. */
-	ARRAY(struct timeline_frame) frames;
-	uint32_t stack; /* of the model, whose frames these are; NONE */
+	struct stack_frames stacks[VISIT_STACKS]; /* by index of the stack */
 	ARRAY(const char *) names;
 	ARRAY(uint64_t) flows;
 };
