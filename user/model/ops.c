@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "model/op_numbers.h"
+#include "model/op_sweep.h"
 #include "model/order.h"
 
 /* So many ops of a thread that begin at one time are looked through for one that was told before, as open. */
@@ -150,11 +151,16 @@ void ops_find_threads(struct ops *ops)
 	}
 }
 
-uint32_t ops_thread_of(const struct ops *known, const struct op_arrival *arrival)
+uint32_t ops_thread(const struct ops *known, uint32_t process, uint32_t tid)
 {
-	const uint32_t *thread = lookup_get(&known->threads, arrival->process + 1, arrival->tid);
+	const uint32_t *thread = lookup_get(&known->threads, process + 1, tid);
 
 	return thread ? *thread : NONE;
+}
+
+uint32_t ops_thread_of(const struct ops *known, const struct op_arrival *arrival)
+{
+	return ops_thread(known, arrival->process, arrival->tid);
 }
 
 /* Those of before that are still open stay, in front; their numbers and order are theirs. */
@@ -298,22 +304,12 @@ static void end_open(const struct ops *known, struct model_op *op, uint64_t end_
 		op->end_ns = last_ns;
 }
 
-struct nesting {
-	ARRAY(uint32_t) open; /* in the list, outermost first */
-};
-
-static void leave_until(const struct ops *ops, struct nesting *nesting, uint64_t time_ns)
-{
-	while (nesting->open.count && ops->list.items[nesting->open.items[nesting->open.count - 1]].end_ns <= time_ns)
-		nesting->open.count--;
-}
-
 /* What begins in an op and ends behind it overlaps that. */
-static void enter(struct ops *ops, struct nesting *nesting, uint32_t index)
+static void enter(struct ops *ops, struct op_nesting *nesting, uint32_t index)
 {
 	struct model_op *op = &ops->list.items[index];
 
-	leave_until(ops, nesting, op->start_ns);
+	op_nesting_leave(ops, nesting, op->start_ns);
 	if (nesting->open.count && ops->list.items[nesting->open.items[nesting->open.count - 1]].end_ns < op->end_ns)
 		op->overlaps = true;
 	if (!op->overlaps)
@@ -324,7 +320,7 @@ void ops_join(struct ops *ops, const struct ops *known, struct model_thread *thr
 	      uint64_t until_ns)
 {
 	size_t thread_count = known->processes->threads.count;
-	struct nesting nesting = {0};
+	struct op_nesting nesting = {0};
 	uint32_t kept = 0;
 
 	forget_collectives(ops);
@@ -360,7 +356,7 @@ void ops_join(struct ops *ops, const struct ops *known, struct model_thread *thr
  * The innermost one, as torch.profiler links GPU work: what a program names itself counts only where no other is open.
  * A collective is named inside of its op.
  */
-static uint64_t op_of_call(const struct ops *ops, const struct nesting *nesting)
+static uint64_t op_of_call(const struct ops *ops, const struct op_nesting *nesting)
 {
 	const struct model_op *op = NULL;
 
@@ -373,7 +369,7 @@ static uint64_t op_of_call(const struct ops *ops, const struct nesting *nesting)
 	return op ? 1 + op->number : 0;
 }
 
-static const struct model_op *innermost_node(const struct ops *ops, const struct nesting *nesting)
+static const struct model_op *innermost_node(const struct ops *ops, const struct op_nesting *nesting)
 {
 	for (size_t i = nesting->open.count; i-- > 0;)
 		if (ops->list.items[nesting->open.items[i]].node != NONE)
@@ -387,7 +383,7 @@ static bool is_of_python(const struct model_call *call, const struct model_op *n
 	return call->stack != NONE && call->stack_state != GPT_STACK_BACKWARD && call->stack != node->stack;
 }
 
-static void set_op(const struct ops *ops, const struct nesting *nesting, struct model_call *call)
+static void set_op(const struct ops *ops, const struct op_nesting *nesting, struct model_call *call)
 {
 	const struct model_op *node;
 
@@ -404,33 +400,15 @@ static void set_op(const struct ops *ops, const struct nesting *nesting, struct 
 void ops_join_calls(const struct ops *ops, const struct model_thread *threads, size_t thread_count,
 		    struct model_call *calls, size_t count)
 {
-	struct nesting *nestings;
-	uint32_t *next;
+	struct op_sweep sweep;
 
 	if (!ops->list.count)
 		return;
-	next = xcalloc(thread_count, sizeof(*next));
-	nestings = xcalloc(thread_count, sizeof(*nestings));
+	op_sweep_begin(&sweep, ops, threads, thread_count);
 	for (size_t i = 0; i < count && calls[i].start_ns < ops->until_ns; i++) {
-		const struct model_thread *thread = &threads[calls[i].thread];
-		struct nesting *nesting = &nestings[calls[i].thread];
-		const struct model_op *of_thread = ops->list.items + thread->first_op;
+		const struct op_nesting *nesting = op_sweep_at(&sweep, calls[i].thread, calls[i].start_ns);
 
-		for (; next[calls[i].thread] < thread->ops; next[calls[i].thread]++) {
-			const struct model_op *op = &of_thread[next[calls[i].thread]];
-
-			if (op->start_ns > calls[i].start_ns)
-				break;
-			if (op->overlaps)
-				continue;
-			leave_until(ops, nesting, op->start_ns);
-			array_push(&nesting->open, thread->first_op + next[calls[i].thread]);
-		}
-		leave_until(ops, nesting, calls[i].start_ns);
 		set_op(ops, nesting, &calls[i]);
 	}
-	for (size_t t = 0; t < thread_count; t++)
-		array_free(&nestings[t].open);
-	free(nestings);
-	free(next);
+	op_sweep_end(&sweep);
 }

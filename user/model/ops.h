@@ -75,6 +75,7 @@ uint64_t ops_lost(const struct ops *ops);
 uint64_t op_inputs_lost(const struct ops *ops); /* ops whose inputs were */
 
 /* The thread of an arrival; known: the ops of whoever has read the whole trace.  NONE. */
+uint32_t ops_thread(const struct ops *known, uint32_t process, uint32_t tid);
 uint32_t ops_thread_of(const struct ops *known, const struct op_arrival *arrival);
 
 /* After the last one of the trace: makes the threads that nobody else knew. */
