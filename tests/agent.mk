@@ -23,7 +23,20 @@ $(FAKE_TORCH): tests/unit/fake_torch.c tests/unit/fake_torch.h
 	$(say) LINK $@
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS) $(EXTRA_CFLAGS) -fPIC -shared $(LDFLAGS) $(FAKE) -o $@ $<
+# Of the one that is known its allocators, too: what libc10 calls itself, and what libc10_cuda calls of it.
+FAKE_C10 := $(BUILD)/tests/unit/fake_torch_2.14/libc10.so
+FAKE_C10_CUDA := $(BUILD)/tests/unit/fake_torch_2.14/libc10_cuda.so
+$(FAKE_C10): tests/unit/fake_c10.c tests/unit/fake_c10.h
+	$(say) LINK $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) $(EXTRA_CFLAGS) -fPIC -shared $(LDFLAGS) -Wl,-soname,libc10.so -o $@ $<
+$(FAKE_C10_CUDA): tests/unit/fake_c10_cuda.c tests/unit/fake_c10.h $(FAKE_C10)
+	$(say) LINK $@
+	$(Q)$(CC) $(CFLAGS) $(EXTRA_CFLAGS) -fPIC -shared $(LDFLAGS) -Wl,-rpath,'$$ORIGIN' -o $@ $< $(FAKE_C10)
+$(BUILD)/tests/unit/fake_torch_2.14/libtorch_cpu.so: $(FAKE_C10)
+$(BUILD)/tests/unit/fake_torch_2.14/libtorch_cpu.so: FAKE += -Wl,--no-as-needed -Wl,-rpath,'$$ORIGIN' $(FAKE_C10)
 $(BUILD)/tests/unit/test_agent_ops: | $(FAKE_TORCH)
+$(BUILD)/tests/unit/test_agent_torch_memory: | $(FAKE_TORCH) $(FAKE_C10_CUDA)
 
 $(AGENT_RECORDER).o: private BASE_CFLAGS += -fPIC
 $(AGENT_RECORDER).so: $(AGENT_RECORDER).o

@@ -79,6 +79,8 @@
 #define GPUTRACE_AGENT_SHARE "gputrace_agent_share"
 #define GPUTRACE_AGENT_OPS "gputrace_agent_ops"
 #define GPUTRACE_AGENT_SHAPES "gputrace_agent_shapes"		    /* and what they are called with */
+#define GPUTRACE_AGENT_TORCH_MEMORY "gputrace_agent_torch_memory"   /* events of PyTorch's allocators */
+#define GPUTRACE_AGENT_MEMORY_LINES "gputrace_agent_memory_lines"   /* the Python stack of each */
 #define GPUTRACE_AGENT_FORWARD_LINES "gputrace_agent_forward_lines" /* Python stacks of ops with an autograd number */
 #define GPUTRACE_AGENT_YIELD_SEMAPHORE "gputrace_agent_yield_semaphore"			/* unsigned short, in .probes */
 #define GPUTRACE_AGENT_RESUME_SEMAPHORE "gputrace_agent_resume_semaphore"		/* the same */
@@ -88,6 +90,8 @@
 #define GPUTRACE_AGENT_SHAPES_SEMAPHORE "gputrace_agent_shapes_semaphore"		/* the same */
 #define GPUTRACE_AGENT_STACK_SEMAPHORE "gputrace_agent_stack_semaphore"			/* the same */
 #define GPUTRACE_AGENT_FORWARD_LINES_SEMAPHORE "gputrace_agent_forward_lines_semaphore" /* the same */
+#define GPUTRACE_AGENT_TORCH_MEMORY_SEMAPHORE "gputrace_agent_torch_memory_semaphore"	/* the same */
+#define GPUTRACE_AGENT_MEMORY_LINES_SEMAPHORE "gputrace_agent_memory_lines_semaphore"	/* the same */
 
 /* Whether the agent works, for who comes to a process that has one. Fields are only appended. */
 struct gpt_agent_status {
@@ -137,6 +141,8 @@ enum gpt_agent_record_type {
 	GPT_AGENT_JIT = 83,	     /* struct gpt_agent_jit */
 	GPT_AGENT_OP = 84,	     /* struct gpt_agent_op */
 	GPT_AGENT_OPS = 85, /* struct gpt_agent_ops: at changes, twice a second while there are ops, and last */
+	GPT_AGENT_TORCH_MEMORY = 86,	   /* struct gpt_agent_torch_memory */
+	GPT_AGENT_TORCH_MEMORY_STATE = 87, /* struct gpt_agent_torch_memory_state: behind each GPT_AGENT_OPS */
 	GPT_AGENT_TYPES_END
 };
 
@@ -391,6 +397,39 @@ struct gpt_agent_ops {
 	char text[];	   /* "path of libtorch_cpu\0why it is REFUSED\0" */
 };
 
+/* Blocks of the CPU below this have no Python stack of their own, unless GPUTRACE_AGENT_MEMORY_LINES asks for it. */
+#define GPT_AGENT_TORCH_MEMORY_LARGE 65536u
+
+/*
+ * One of PyTorch's allocators handed memory out or took it back: what torch.profiler calls [memory], of the CUDA
+ * caching allocator, the CPU's and that of shared memory.  Events of a thread come in their order.
+ */
+struct gpt_agent_torch_memory {
+	struct gpt_record hdr;
+	__u64 time_ns; /* CLOCK_MONOTONIC */
+	__u64 address;
+	__s64 bytes;	  /* ALLOCATED: of the block, FREED: the same below 0, 0: not told; OUT: that were asked for */
+	__u64 allocated;  /* in all behind it, as the allocator says; where has_totals */
+	__u64 reserved;	  /* the same of what it has of the system */
+	__u64 stack;	  /* gpt_stack_at.number, 0: none was taken */
+	__u32 tid;	  /* in the process's own pid namespace */
+	__u8 kind;	  /* enum gpt_agent_torch_memory_kind */
+	__s8 device_type; /* enum gpt_torch_device, or another c10::DeviceType */
+	__s8 device;	  /* its index, -1: of the CPU */
+	__u8 has_totals;
+};
+
+/* Whether they are told, and of whose memory. */
+struct gpt_agent_torch_memory_state {
+	struct gpt_record hdr;
+	__u64 time_ns;
+	__u64 told;
+	__u64 lost;  /* that had no room, since the first */
+	__u32 seen;  /* 1 << enum gpt_agent_torch_memory_of; 0: none, or no more */
+	__u32 bytes; /* of text */
+	char text[]; /* why something is not seen; not terminated */
+};
+
 struct gpt_agent_device {
 	struct gpt_record hdr;
 	__u64 memory_bytes;
@@ -461,6 +500,8 @@ _Static_assert(sizeof(struct gpt_agent_range) == 40, "agent layout");
 _Static_assert(sizeof(struct gpt_agent_jit) == 64, "agent layout");
 _Static_assert(sizeof(struct gpt_agent_op) == 96, "agent layout");
 _Static_assert(sizeof(struct gpt_agent_ops) == 56, "agent layout");
+_Static_assert(sizeof(struct gpt_agent_torch_memory) == 64, "agent layout");
+_Static_assert(sizeof(struct gpt_agent_torch_memory_state) == 40, "agent layout");
 _Static_assert(sizeof(struct gpt_agent_device) == 88, "agent layout");
 _Static_assert(sizeof(struct gpt_agent_context) == 24, "agent layout");
 _Static_assert(sizeof(struct gpt_agent_stream) == 24, "agent layout");

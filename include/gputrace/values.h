@@ -156,6 +156,24 @@ enum gpt_collective_field {
 	GPT_COLLECTIVE_FIELDS,
 };
 
+/* c10::DeviceType, as far as it is told from others. */
+enum gpt_torch_device {
+	GPT_TORCH_CPU = 0,
+	GPT_TORCH_CUDA = 1,
+};
+
+/* An event of an allocator of PyTorch's. */
+enum gpt_agent_torch_memory_kind {
+	GPT_AGENT_TORCH_MEMORY_ALLOCATED = 1,
+	GPT_AGENT_TORCH_MEMORY_FREED = 2,
+	GPT_AGENT_TORCH_MEMORY_OUT = 3, /* there was not enough: torch.OutOfMemoryError */
+};
+
+enum gpt_agent_torch_memory_of {
+	GPT_AGENT_TORCH_MEMORY_OF_CPU,
+	GPT_AGENT_TORCH_MEMORY_OF_CUDA,
+};
+
 enum gpt_agent_ops_state {
 	GPT_AGENT_OPS_WAITING = 1,   /* no PyTorch in the process yet */
 	GPT_AGENT_OPS_OBSERVING = 2, /* what begins from then on is told */

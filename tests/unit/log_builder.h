@@ -211,6 +211,19 @@ LOG_FN void log_agent_ops(struct log_builder *log, uint32_t state, uint64_t lost
 	log_put(log, GPT_AGENT_OPS, &record, sizeof(record), text, record.bytes);
 }
 
+/* Times are as they are. */
+LOG_FN void log_agent_torch_memory(struct log_builder *log, struct gpt_agent_torch_memory event)
+{
+	log_put(log, GPT_AGENT_TORCH_MEMORY, &event, sizeof(event), NULL, 0);
+}
+
+LOG_FN void log_agent_torch_memory_state(struct log_builder *log, uint64_t lost, const char *detail)
+{
+	struct gpt_agent_torch_memory_state state = {.lost = lost, .seen = 1, .bytes = (uint32_t)strlen(detail)};
+
+	log_put(log, GPT_AGENT_TORCH_MEMORY_STATE, &state, sizeof(state), detail, state.bytes);
+}
+
 /* ---- calls ------------------------------------------------------------------------------------------------- */
 
 /* cudaLaunchKernel reported by the agent; stack_id 0: none (stack_state NO_PYTHON). */

@@ -20,6 +20,7 @@ enum kind {
 	RANGES,
 	FUNCTIONS,
 	OPS,
+	TORCH_MEMORIES,
 	KINDS,
 };
 
@@ -183,6 +184,25 @@ static void print_ops(const struct model *model)
 	}
 }
 
+static void print_torch_memories(const struct model *model)
+{
+	FILE *out = files[TORCH_MEMORIES];
+
+	for (uint32_t i = 0; i < model->torch_memory_count; i++) {
+		const struct model_torch_memory *event = &model->torch_memories[i];
+
+		fprintf(out,
+			"torch memory %020" PRIu64 " %" PRIx64 " %" PRId64 " of %" PRIu64 ", %" PRIu64 " since %" PRIu64
+			" op %" PRIu64 " %s thread %u kind %u device %d %d",
+			event->time_ns, event->address, event->bytes, event->allocated, event->reserved,
+			event->since_ns, event->op, event->op_name == NONE ? "-" : model->strings[event->op_name],
+			event->thread, event->kind, event->device_type, event->device);
+		print_stack(out, model, event->stack);
+		print_stack(out, model, event->since_stack);
+		fputc('\n', out);
+	}
+}
+
 static void print_part(const struct model *model)
 {
 	print_calls(model);
@@ -190,6 +210,7 @@ static void print_part(const struct model *model)
 	print_others(model);
 	print_spans(model);
 	print_ops(model);
+	print_torch_memories(model);
 }
 
 static void print_whole(FILE *out, const struct model *model)

@@ -58,6 +58,7 @@ enum op_entry_kind {
 	OP_ENTRY_OP = 3,
 	OP_ENTRY_COLLECTIVE = 4, /* an op, which has one */
 	OP_ENTRY_INPUTS = 5,
+	OP_ENTRY_MEMORY = 6,
 };
 
 /* What is in a ring; multiples of 8 bytes. */
@@ -92,6 +93,20 @@ struct op_entry_op {
 struct op_entry_collective {
 	struct op_entry_op op;
 	struct op_collective collective;
+};
+
+/* An event of an allocator of PyTorch's, as gpt_agent_torch_memory. */
+struct op_entry_memory {
+	struct op_entry entry;
+	uint64_t time_ns;
+	uint64_t address;
+	int64_t bytes;
+	uint64_t allocated, reserved;
+	uint64_t stack; /* as op_facts.stack */
+	uint32_t tid;
+	uint8_t kind; /* enum gpt_agent_torch_memory_kind */
+	int8_t device_type, device;
+	bool has_totals;
 };
 
 enum lane_state {

@@ -14,6 +14,7 @@
 #include "agent/old_glibc.h"
 #include "agent/op_lane.h"
 #include "agent/op_names.h"
+#include "agent/ops_memory.h"
 #include "agent/own_thread.h"
 #include "agent/points.h"
 #include "agent/torch.h"
@@ -185,6 +186,8 @@ static uint64_t send_lane(struct lane *lane)
 			send_op((const struct op_entry_op *)entry);
 		else if (entry->kind == OP_ENTRY_COLLECTIVE)
 			send_collective((const struct op_entry_collective *)entry);
+		else if (entry->kind == OP_ENTRY_MEMORY)
+			ops_memory_send(&ops.batch, (const struct op_entry_memory *)entry);
 		else
 			learn(entry);
 	}
@@ -282,11 +285,13 @@ static bool observe(void)
 	ops.inputs_lost_before = lanes_inputs_lost();
 	ops.told = ops.inputs_lost = 0;
 	ops.with_inputs = takes_inputs();
+	ops_memory_follow(&ops.torch, &ops.batch, clock_now_ns()); /* who sees that ops are observed may rely on it */
 	return observer_begin(&ops.torch, ++ops.session, ops.with_inputs, ops.why, sizeof(ops.why));
 }
 
 static void refuse(void)
 {
+	ops_memory_stop();
 	torch_close(&ops.torch);
 	tell_state(GPT_AGENT_OPS_REFUSED);
 }
@@ -353,6 +358,7 @@ static uint64_t tick(void)
 
 	if (observing) {
 		follow_wishes();
+		ops_memory_follow(&ops.torch, &ops.batch, now);
 		filled = send_lanes();
 		if (came)
 			op_names_repeat(&ops.batch);
@@ -362,6 +368,7 @@ static uint64_t tick(void)
 		if (observing)
 			send_open(now - OPEN_TOLD_NS, false);
 		send_state();
+		ops_memory_send_state(&ops.batch);
 		batch_flush(&ops.batch);
 	}
 	return filled > LANE_RING_BYTES / BUSY_PART ? BUSY_TICK_NS : TICK_NS;
@@ -370,8 +377,10 @@ static uint64_t tick(void)
 static void finish(void)
 {
 	observer_end();
+	ops_memory_stop();
 	send_lanes();
 	send_open(UINT64_MAX, true);
+	ops_memory_send_state(&ops.batch);
 	tell_state(GPT_AGENT_OPS_STOPPED);
 	op_names_release();
 	lanes_release();
@@ -402,6 +411,7 @@ static void run(void)
 static void at_fork_in_child(void)
 {
 	observer_forked();
+	ops_memory_forked();
 	atomic_store(&ops.dead, 1);
 }
 

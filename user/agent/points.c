@@ -29,6 +29,8 @@ SEMAPHORE unsigned short gputrace_agent_ops_semaphore = 0;
 SEMAPHORE unsigned short gputrace_agent_shapes_semaphore = 0;
 SEMAPHORE unsigned short gputrace_agent_stack_semaphore = 0;
 SEMAPHORE unsigned short gputrace_agent_forward_lines_semaphore = 0;
+SEMAPHORE unsigned short gputrace_agent_torch_memory_semaphore = 0;
+SEMAPHORE unsigned short gputrace_agent_memory_lines_semaphore = 0;
 
 /* Also used where nothing refers to it: the linker would leave out a function that nobody calls. */
 #define SET(enumerator, name)                                                                                          \
@@ -90,6 +92,16 @@ POINT void gputrace_agent_stack(uint32_t what, uint64_t number)
 }
 
 POINT void gputrace_agent_forward_lines(void)
+{
+	__asm__ volatile(POINT_BODY);
+}
+
+POINT void gputrace_agent_torch_memory(void)
+{
+	__asm__ volatile(POINT_BODY);
+}
+
+POINT void gputrace_agent_memory_lines(void)
 {
 	__asm__ volatile(POINT_BODY);
 }

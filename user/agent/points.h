@@ -16,6 +16,7 @@ extern unsigned short gputrace_agent_yield_semaphore, gputrace_agent_resume_sema
 extern unsigned short gputrace_agent_anew_semaphore, gputrace_agent_share_semaphore;
 extern unsigned short gputrace_agent_ops_semaphore, gputrace_agent_shapes_semaphore;
 extern unsigned short gputrace_agent_stack_semaphore, gputrace_agent_forward_lines_semaphore;
+extern unsigned short gputrace_agent_torch_memory_semaphore, gputrace_agent_memory_lines_semaphore;
 
 /* To be called only while points_listening(). */
 void gputrace_agent_call(uint32_t corr, uint32_t api);
@@ -35,6 +36,8 @@ void gputrace_agent_share(void);
 void gputrace_agent_ops(void);
 void gputrace_agent_shapes(void);
 void gputrace_agent_forward_lines(void);
+void gputrace_agent_torch_memory(void);
+void gputrace_agent_memory_lines(void);
 #define POINTS_SET(enumerator, name)                                                                                   \
 	extern unsigned short gputrace_agent_activity_set_##name##_semaphore;                                          \
 	void gputrace_agent_activity_set_##name(void); /* never called */
@@ -80,6 +83,18 @@ static inline bool points_take_shapes(void)
 static inline bool points_take_forward_lines(void)
 {
 	return *(volatile unsigned short *)&gputrace_agent_forward_lines_semaphore != 0;
+}
+
+/* Somebody wants the events of PyTorch's allocators. */
+static inline bool points_take_torch_memory(void)
+{
+	return *(volatile unsigned short *)&gputrace_agent_torch_memory_semaphore != 0;
+}
+
+/* The Python stack of each of them. */
+static inline bool points_take_memory_lines(void)
+{
+	return *(volatile unsigned short *)&gputrace_agent_memory_lines_semaphore != 0;
 }
 
 /* Somebody listens who was not there when we began. */

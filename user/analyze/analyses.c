@@ -142,6 +142,12 @@ void analyses_add_memory(struct analyses *all, const struct memory_event *event)
 		memory_peaks_add_memory(&all->memory, event);
 }
 
+void analyses_add_torch_memory(struct analyses *all, const struct torch_memory_event *event)
+{
+	if (all->which & ANALYZE_TORCH_MEMORY)
+		torch_memory_sums_add(&all->torch_memory, event);
+}
+
 void analyses_add_exit(struct analyses *all, const struct exit_event *event)
 {
 	if (all->which & ANALYZE_MEMORY_PEAKS)
@@ -207,6 +213,8 @@ void analyses_finish(struct analyses *all)
 		jit_finish(&all->jit, &all->lines);
 	if (all->which & ANALYZE_MEMORY_PEAKS)
 		memory_peaks_finish(&all->memory, &all->lines);
+	if (all->which & ANALYZE_TORCH_MEMORY)
+		torch_memory_sums_finish(&all->torch_memory, &all->lines);
 	if (all->which & ANALYZE_FAILURES)
 		failures_finish(&all->failures, &all->lines);
 	if (all->which & ANALYZE_INTERPRETER)
@@ -240,6 +248,7 @@ void analyses_free(struct analyses *all)
 	jit_free(&all->jit);
 	failures_free(&all->failures);
 	memory_peaks_free(&all->memory);
+	torch_memory_sums_free(&all->torch_memory);
 	interpreter_free(&all->interpreter);
 	nvtx_free(&all->nvtx);
 	ops_by_name_free(&all->ops);

@@ -28,6 +28,7 @@
 #include "analyze/stack_sums.h"
 #include "analyze/step_tables.h"
 #include "analyze/threads.h"
+#include "analyze/torch_memory.h"
 #include "analyze/untimed.h"
 #include "analyze/utilization.h"
 #include "analyze/waits.h"
@@ -60,6 +61,7 @@ enum analysis {
 	ANALYZE_IF_OF_USE = 1 << 19, /* of those two only what is, once that is known */
 	ANALYZE_STEPS = 1 << 20,     /* with ANALYZE_OPS; of use where the trace has steps */
 	ANALYZE_OP_STACKS = 1 << 21,
+	ANALYZE_TORCH_MEMORY = 1 << 22,
 };
 
 /* All zero: what most want. */
@@ -90,6 +92,7 @@ struct analyses {
 	struct jit jit;
 	struct failures failures;
 	struct memory_peaks memory;
+	struct torch_memory_sums torch_memory;
 	struct interpreter interpreter;
 	struct nvtx nvtx;
 	struct ops_by_name ops;
@@ -115,6 +118,7 @@ void analyses_add_gpu(struct analyses *all, const struct gpu_event *event);
 void analyses_add_sync(struct analyses *all, const struct sync_event *event);
 void analyses_add_jit(struct analyses *all, const struct jit_event *event);
 void analyses_add_memory(struct analyses *all, const struct memory_event *event);
+void analyses_add_torch_memory(struct analyses *all, const struct torch_memory_event *event);
 void analyses_add_exit(struct analyses *all, const struct exit_event *event);
 void analyses_add_span(struct analyses *all, const struct span_event *event);
 void analyses_add_range(struct analyses *all, const struct range_event *event);

@@ -69,6 +69,14 @@ struct memory_event {
 	uint32_t caller;		       /* of the call that allocated it */
 };
 
+/* An allocator of PyTorch's handed memory out, took it back, or had not enough. */
+struct torch_memory_event {
+	const struct model_torch_memory *memory;
+	uint32_t process;
+	uint32_t caller, op_name; /* of what came back those of when it was handed out; CALLER_UNSEEN: no stack */
+	bool was_seen;		  /* what came back was handed out in the trace */
+};
+
 /* A process ends, before memory events of that time. */
 struct exit_event {
 	uint64_t time_ns;

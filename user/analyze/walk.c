@@ -26,6 +26,8 @@ static uint64_t due(const struct walk *walk, enum walk_kind kind)
 		return part->jits[next].start_ns;
 	case WALK_MEMORY:
 		return part->memories[next].time_ns;
+	case WALK_TORCH_MEMORY:
+		return part->torch_memories[next].time_ns;
 	case WALK_RANGE:
 		return part->ranges[walk->ranges[next]].start_ns;
 	case WALK_OP:
@@ -183,6 +185,29 @@ static void feed_memory(struct walk *walk)
 	analyses_add_memory(all, &event);
 }
 
+static uint32_t caller_of_stack(const struct model *model, uint32_t stack)
+{
+	return stack != NONE && model->stacks[stack].depth ? model->stack_frames[model->stacks[stack].first]
+							   : CALLER_UNSEEN;
+}
+
+static void feed_torch_memory(struct walk *walk)
+{
+	struct analyses *all = walk->all;
+	const struct model *model = walk->part;
+	const struct model_torch_memory *memory = &model->torch_memories[take(walk, WALK_TORCH_MEMORY)];
+	bool freed = memory->kind == GPT_AGENT_TORCH_MEMORY_FREED;
+	struct torch_memory_event event = {
+		.memory = memory,
+		.process = model->threads[memory->thread].process,
+		.caller = caller_of_stack(model, freed ? memory->since_stack : memory->stack),
+		.op_name = freed ? memory->since_op_name : memory->op_name,
+		.was_seen = memory->since_ns && memory->since_ns >= all->window.start_ns,
+	};
+
+	analyses_add_torch_memory(all, &event);
+}
+
 static void feed_exit(struct walk *walk)
 {
 	uint32_t process = walk->exits[take(walk, WALK_EXIT)];
@@ -217,9 +242,11 @@ static void feed_op(struct walk *walk)
 static void feed_all(struct walk *walk)
 {
 	static void (*const feed[WALK_KINDS])(struct walk *) = {
-		[WALK_RANGE] = feed_range, [WALK_CALL] = feed_call,	[WALK_GPU] = feed_gpu,
-		[WALK_SYNC] = feed_sync,   [WALK_JIT] = feed_jit,	[WALK_SPAN] = feed_span,
-		[WALK_EXIT] = feed_exit,   [WALK_MEMORY] = feed_memory, [WALK_OP] = feed_op,
+		[WALK_RANGE] = feed_range, [WALK_CALL] = feed_call,
+		[WALK_GPU] = feed_gpu,	   [WALK_SYNC] = feed_sync,
+		[WALK_JIT] = feed_jit,	   [WALK_SPAN] = feed_span,
+		[WALK_EXIT] = feed_exit,   [WALK_MEMORY] = feed_memory,
+		[WALK_OP] = feed_op,	   [WALK_TORCH_MEMORY] = feed_torch_memory,
 	};
 
 	for (;;) {
@@ -403,6 +430,8 @@ void walk_add_part(struct walk *walk, const struct model *part)
 	begin_kind(walk, WALK_SYNC, &part->syncs_due, part->sync_count);
 	begin_kind(walk, WALK_JIT, &part->jits_due, part->jit_count);
 	begin_kind(walk, WALK_MEMORY, &part->memories_due, part->memory_count);
+	walk->next[WALK_TORCH_MEMORY] = 0;
+	walk->end[WALK_TORCH_MEMORY] = part->torch_memory_count;
 	begin_ranges(walk);
 	begin_ops(walk);
 	find_told(walk);

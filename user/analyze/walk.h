@@ -20,6 +20,7 @@ enum walk_kind {
 	WALK_SPAN,
 	WALK_EXIT,
 	WALK_MEMORY,
+	WALK_TORCH_MEMORY,
 	WALK_KINDS,
 };
 

@@ -42,6 +42,8 @@ struct attach_options {
 	bool ops;		/* PyTorch's ops too: the agent comes into every process that has PyTorch */
 	bool shapes;		/* and what they are called with */
 	bool forward_lines;	/* and the Python stacks of those that have an autograd number */
+	bool torch_memory;	/* what its allocators hand out and take back */
+	bool memory_lines;	/* and the Python stack of each of these events */
 	size_t ring_bytes;	/* power of two */
 };
 

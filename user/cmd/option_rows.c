@@ -200,6 +200,18 @@ static int parse_forward_lines(struct parse *parse, const char *value)
 	return 0;
 }
 
+static int parse_memory(struct parse *parse, const char *value)
+{
+	parse->options->ops = parse->options->torch_memory = true;
+	return 0;
+}
+
+static int parse_memory_lines(struct parse *parse, const char *value)
+{
+	parse->options->memory_lines = true;
+	return parse_memory(parse, value);
+}
+
 static int take_by_name(const char *name, size_t length)
 {
 #define NAME(enumerator, name) [GPT_AGENT_SET_##enumerator] = #name,
@@ -398,6 +410,14 @@ const struct option_row option_rows[] = {
 	 "every Python call exactly, where the interpreter allows it\n"
 	 "(CPython 3.6 to 3.10); costs 1.4 us a call",
 	 RECORD, parse_python_calls},
+	{"memory", OPTION_LETTERS + 42, NULL, NULL,
+	 "--ops, and what PyTorch's allocators hand out and take back: [memory] in the\n"
+	 "trace, and who held memory at its peak, to the end, and when it ran out",
+	 RECORD, parse_memory},
+	{"memory-lines", OPTION_LETTERS + 43, NULL, NULL,
+	 "--memory, with the Python line of each such event; without it those of GPUs and\n"
+	 "of 64 KB and more on the CPU have one. Costs one launch's price for each",
+	 RECORD, parse_memory_lines},
 	{"ops", OPTION_LETTERS + 30, NULL, NULL,
 	 "PyTorch's ops and what the program names (record_function), and which op\n"
 	 "each launch belongs to",

@@ -62,6 +62,8 @@ struct options {
 	bool ops;		/* record: those of PyTorch; report: their table instead of the report */
 	bool shapes;		/* and what they are called with */
 	bool forward_lines;	/* and the Python stacks of those with an autograd number */
+	bool torch_memory;	/* record: what PyTorch's allocators hand out and take back */
+	bool memory_lines;	/* and the Python stack of each of these events */
 	unsigned activity_sets; /* besides kernels: 1 << enum gpt_agent_activity_set */
 	bool has_activity_sets; /* --trace or --kernels-only was given */
 	enum msg_level level;

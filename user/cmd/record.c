@@ -227,6 +227,8 @@ static int attach_all(struct recording *recording)
 		.ops = options->ops,
 		.shapes = options->shapes,
 		.forward_lines = options->forward_lines,
+		.torch_memory = options->torch_memory,
+		.memory_lines = options->memory_lines,
 		.activity_sets = options->activity_sets,
 		.ring_bytes = options->buffer_bytes,
 	};

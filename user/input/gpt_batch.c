@@ -35,6 +35,8 @@ static const struct {
 	ROW(JIT) = {sizeof(struct gpt_agent_jit), gpt_add_jit},
 	ROW(OP) = {offsetof(struct gpt_agent_op, stack), gpt_add_op},
 	ROW(OPS) = {sizeof(struct gpt_agent_ops), gpt_add_ops},
+	ROW(TORCH_MEMORY) = {sizeof(struct gpt_agent_torch_memory), gpt_add_torch_memory},
+	ROW(TORCH_MEMORY_STATE) = {sizeof(struct gpt_agent_torch_memory_state), gpt_add_torch_memory_state},
 };
 
 static void add_record(struct builder *builder, const struct gpt_sender *sender, const struct gpt_record *record)

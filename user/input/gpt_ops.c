@@ -46,3 +46,38 @@ bool gpt_add_ops(struct builder *builder, const struct gpt_sender *sender, const
 	builder_add_op_state(builder, sender->program, &state);
 	return true;
 }
+
+bool gpt_add_torch_memory(struct builder *builder, const struct gpt_sender *sender, const struct gpt_record *record)
+{
+	const struct gpt_agent_torch_memory *event = (const struct gpt_agent_torch_memory *)record;
+	struct new_torch_memory memory = {.time_ns = event->time_ns,
+					  .address = event->address,
+					  .bytes = event->bytes,
+					  .allocated = event->allocated,
+					  .reserved = event->reserved,
+					  .stack = event->stack,
+					  .tid = event->tid,
+					  .kind = event->kind,
+					  .device_type = event->device_type,
+					  .device = event->device,
+					  .has_totals = event->has_totals};
+
+	if (event->time_ns > sender->time_ns || event->kind < GPT_AGENT_TORCH_MEMORY_ALLOCATED)
+		return false;
+	if (event->kind > GPT_AGENT_TORCH_MEMORY_OUT) /* newer than this reader */
+		return true;
+	return builder_add_torch_memory(builder, sender->program, &memory);
+}
+
+bool gpt_add_torch_memory_state(struct builder *builder, const struct gpt_sender *sender,
+				const struct gpt_record *record)
+{
+	const struct gpt_agent_torch_memory_state *event = (const struct gpt_agent_torch_memory_state *)record;
+	struct new_torch_memory_state state = {.lost = event->lost};
+
+	if (event->bytes > record->size - sizeof(*event))
+		return false;
+	state.detail = gpt_text(event->text, event->bytes);
+	builder_add_torch_memory_state(builder, sender->program, &state);
+	return true;
+}

@@ -63,6 +63,9 @@ bool gpt_add_range(struct builder *builder, const struct gpt_sender *sender, con
 /* gpt_ops.c: ops of PyTorch */
 bool gpt_add_op(struct builder *builder, const struct gpt_sender *sender, const struct gpt_record *record);
 bool gpt_add_ops(struct builder *builder, const struct gpt_sender *sender, const struct gpt_record *record);
+bool gpt_add_torch_memory(struct builder *builder, const struct gpt_sender *sender, const struct gpt_record *record);
+bool gpt_add_torch_memory_state(struct builder *builder, const struct gpt_sender *sender,
+				const struct gpt_record *record);
 
 /* gpt_gpu.c: CUPTI's records of GPU work, memory and synchronisation */
 bool gpt_add_name(struct builder *builder, const struct gpt_sender *sender, const struct gpt_record *record);

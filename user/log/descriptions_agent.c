@@ -199,6 +199,16 @@ static void look_at_ops(const struct inner *inner)
 	describe(inner, DESCRIPTION_OPS, 0);
 }
 
+static void look_at_torch_memory(const struct inner *inner)
+{
+	refer(inner, DESCRIPTION_OWN_TID, ((const struct gpt_agent_torch_memory *)inner->record)->tid);
+}
+
+static void look_at_torch_memory_state(const struct inner *inner)
+{
+	describe(inner, DESCRIPTION_OPS, 1);
+}
+
 static void look_at_api_activity(const struct inner *inner)
 {
 	uint32_t thread = ((const struct gpt_agent_api_activity *)inner->record)->thread;
@@ -212,16 +222,28 @@ static const struct {
 	size_t least; /* bytes that it reads; what is shorter is damaged and describes nothing */
 } looks[GPT_AGENT_TYPES_END - GPT_AGENT_HELLO] = {
 #define LOOK(type, name) [GPT_AGENT_##type - GPT_AGENT_HELLO] = {look_at_##name, sizeof(struct gpt_agent_##name)}
-	LOOK(HELLO, hello),   LOOK(NAME, name),
-	LOOK(KERNEL, kernel), LOOK(MEMCPY, memcpy),
-	LOOK(MEMSET, memset), LOOK(OVERHEAD, overhead),
-	LOOK(DEVICE, device), LOOK(CONTEXT, context),
-	LOOK(STREAM, stream), LOOK(CLOCK, clock),
-	LOOK(SYNC, sync),     LOOK(EVENT, event),
-	LOOK(MEMORY, memory), LOOK(API_ACTIVITY, api_activity),
-	LOOK(SIZES, sizes),   LOOK(RANGE, range),
-	LOOK(JIT, jit),	      LOOK(OP, op),
-	LOOK(OPS, ops),	      [GPT_AGENT_STATS - GPT_AGENT_HELLO] = {look_at_stats, sizeof(struct gpt_record)},
+	LOOK(HELLO, hello),
+	LOOK(NAME, name),
+	LOOK(KERNEL, kernel),
+	LOOK(MEMCPY, memcpy),
+	LOOK(MEMSET, memset),
+	LOOK(OVERHEAD, overhead),
+	LOOK(DEVICE, device),
+	LOOK(CONTEXT, context),
+	LOOK(STREAM, stream),
+	LOOK(CLOCK, clock),
+	LOOK(SYNC, sync),
+	LOOK(EVENT, event),
+	LOOK(MEMORY, memory),
+	LOOK(API_ACTIVITY, api_activity),
+	LOOK(SIZES, sizes),
+	LOOK(RANGE, range),
+	LOOK(JIT, jit),
+	LOOK(OP, op),
+	LOOK(OPS, ops),
+	LOOK(TORCH_MEMORY, torch_memory),
+	LOOK(TORCH_MEMORY_STATE, torch_memory_state),
+	[GPT_AGENT_STATS - GPT_AGENT_HELLO] = {look_at_stats, sizeof(struct gpt_record)},
 #undef LOOK
 };
 

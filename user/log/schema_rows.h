@@ -416,6 +416,26 @@
 	F(S, bytes, bytes, "id")                                                                                       \
 	F(S, inputs_lost, inputs_lost, "delta")
 
+#define SCHEMA_AGENT_TORCH_MEMORY(F, A, S)                                                                             \
+	F(S, time_ns, time_ns, "time")                                                                                 \
+	F(S, address, address, "delta")                                                                                \
+	F(S, bytes, bytes, "delta")                                                                                    \
+	F(S, allocated, allocated, "delta")                                                                            \
+	F(S, reserved, reserved, "delta")                                                                              \
+	F(S, stack, stack, "delta")                                                                                    \
+	F(S, tid, tid, "id")                                                                                           \
+	F(S, kind, kind, "id")                                                                                         \
+	F(S, device_type, device_type, "id")                                                                           \
+	F(S, device, device, "id")                                                                                     \
+	F(S, has_totals, has_totals, "id")
+
+#define SCHEMA_AGENT_TORCH_MEMORY_STATE(F, A, S)                                                                       \
+	F(S, time_ns, time_ns, "time")                                                                                 \
+	F(S, told, told, "delta")                                                                                      \
+	F(S, lost, lost, "delta")                                                                                      \
+	F(S, seen, seen, "id")                                                                                         \
+	F(S, bytes, bytes, "id")
+
 /* ---- the types ---------------------------------------------------------------------------------------------- */
 
 /* The structs: T(S, struct, rows). */
@@ -463,7 +483,9 @@
 	T(agent_range, struct gpt_agent_range, SCHEMA_AGENT_RANGE)                                                     \
 	T(agent_jit, struct gpt_agent_jit, SCHEMA_AGENT_JIT)                                                           \
 	T(agent_op, struct gpt_agent_op, SCHEMA_AGENT_OP)                                                              \
-	T(agent_ops, struct gpt_agent_ops, SCHEMA_AGENT_OPS)
+	T(agent_ops, struct gpt_agent_ops, SCHEMA_AGENT_OPS)                                                           \
+	T(agent_torch_memory, struct gpt_agent_torch_memory, SCHEMA_AGENT_TORCH_MEMORY)                                \
+	T(agent_torch_memory_state, struct gpt_agent_torch_memory_state, SCHEMA_AGENT_TORCH_MEMORY_STATE)
 
 /* The elements of arrays at the ends of records: E(S, type, rows, what they are elements of). */
 #define SCHEMA_ELEMENTS(E)                                                                                             \
@@ -526,6 +548,8 @@
 	R(GPT_AGENT_RANGE, agent_range, agent_range, SCHEMA_BYTES, none)                                               \
 	R(GPT_AGENT_JIT, agent_jit, agent_jit, SCHEMA_BYTES, none)                                                     \
 	R(GPT_AGENT_OP, agent_op, agent_op, SCHEMA_BYTES, none)                                                        \
-	R(GPT_AGENT_OPS, agent_ops, agent_ops, SCHEMA_BYTES, none)
+	R(GPT_AGENT_OPS, agent_ops, agent_ops, SCHEMA_BYTES, none)                                                     \
+	R(GPT_AGENT_TORCH_MEMORY, agent_torch_memory, agent_torch_memory, SCHEMA_BYTES, none)                          \
+	R(GPT_AGENT_TORCH_MEMORY_STATE, agent_torch_memory_state, agent_torch_memory_state, SCHEMA_BYTES, none)
 
 #endif

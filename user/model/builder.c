@@ -24,6 +24,7 @@ struct builder *builder_new(void)
 	builder->agents = (struct agents){.processes = &builder->processes, .strings = &builder->strings};
 	gaps_init(&builder->gaps, &builder->processes);
 	ranges_init(&builder->ranges, &builder->processes, &builder->strings, seed);
+	torch_memory_init(&builder->torch_memory, seed);
 	ops_init(&builder->ops, &builder->processes, &builder->strings, &builder->taken, seed);
 	device_table_init(&builder->devices, &builder->strings, seed);
 	graphs_init(&builder->graphs, seed);
@@ -49,6 +50,8 @@ void show_tables(struct builder *builder)
 	SHOW(model, op, builder->ops.list);
 	model->forwards_forgotten = builder->ops.forwards.forgotten;
 	SHOW(model, collective, builder->ops.collectives);
+	model->torch_memories = builder->torch_memory.list.items;
+	model->torch_memory_count = (uint32_t)builder->torch_memory.list.count;
 	SHOW(model, string, builder->strings.strings);
 	SHOW(model, probe, builder->probes);
 	SHOW(model, note, builder->notes);
@@ -94,6 +97,7 @@ static void free_builder(struct builder *builder)
 	spans_free(&builder->functions);
 	ranges_free(&builder->ranges);
 	ops_free(&builder->ops);
+	torch_memory_free(&builder->torch_memory);
 	device_table_free(&builder->devices);
 	graphs_free(&builder->graphs);
 	lookup_free(&builder->kernel_names);
@@ -160,6 +164,8 @@ struct model *builder_finish(struct builder *builder)
 	ops_join(&builder->ops, &builder->ops, builder->processes.threads.items, model->end_ns, UINT64_MAX);
 	ops_join_calls(&builder->ops, builder->processes.threads.items, builder->processes.threads.count,
 		       builder->calls.list.items, builder->calls.list.count);
+	torch_memory_join(&builder->torch_memory, &builder->ops, &builder->ops, &builder->taken, &builder->devices,
+			  builder->processes.threads.items, UINT64_MAX);
 	join_gpu(builder);
 	join_overheads(builder);
 	join_jits(builder);
@@ -214,6 +220,7 @@ void model_free(struct model *model)
 	free(model->ranges);
 	free(model->ops);
 	free(model->collectives);
+	free(model->torch_memories);
 	free(model->strings);
 	free(model->probes);
 	free(model->notes);

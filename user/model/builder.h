@@ -171,6 +171,9 @@ void builder_add_op_text(struct builder *builder, struct program program, uint32
 /* False: it is not such a text (op_inputs.h). */
 bool builder_add_op_inputs(struct builder *builder, struct program program, uint32_t key, struct text text);
 bool builder_add_op(struct builder *builder, struct program program, const struct new_op *op);
+bool builder_add_torch_memory(struct builder *builder, struct program program, const struct new_torch_memory *event);
+void builder_add_torch_memory_state(struct builder *builder, struct program program,
+				    const struct new_torch_memory_state *state);
 void builder_add_op_state(struct builder *builder, struct program program, const struct new_op_state *state);
 
 #endif

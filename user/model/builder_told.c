@@ -444,3 +444,34 @@ void builder_add_op_state(struct builder *builder, struct program program, const
 	if (!builder->first)
 		ops_add_state(&builder->ops, program, state);
 }
+
+/* No computer has a PB; sums of sizes that a target made up must not run over. */
+#define TORCH_BYTES_MAX (1ll << 50)
+
+bool builder_add_torch_memory(struct builder *builder, struct program program, const struct new_torch_memory *event)
+{
+	enum told what;
+
+	if (event->bytes >= TORCH_BYTES_MAX || event->bytes <= -TORCH_BYTES_MAX ||
+	    builder->torch_memory.arrivals.count >= NONE - 1 ||
+	    (event->bytes < 0) != (event->kind == GPT_AGENT_TORCH_MEMORY_FREED && event->has_totals))
+		return false;
+	/* what an agent had left over from another trace */
+	if (event->time_ns < builder->model->start_ns)
+		return true;
+	if (!builder->first)
+		ops_note_thread(&builder->ops, program, event->tid);
+	what = told(builder, program, 0, SOURCE_CLOCK_MONOTONIC, event->time_ns);
+	if (what == TOLD_LATE)
+		keep_late(builder, &(struct late){.kind = LATE_TORCH_MEMORY, .program = program, .torch = *event});
+	else if (what == TOLD_NOW)
+		torch_memory_add(&builder->torch_memory, program, event);
+	return true;
+}
+
+void builder_add_torch_memory_state(struct builder *builder, struct program program,
+				    const struct new_torch_memory_state *state)
+{
+	if (!builder->first)
+		torch_memory_add_state(&builder->torch_memory, &builder->processes, program, state);
+}

@@ -295,6 +295,25 @@ struct new_op {
 	bool open;
 };
 
+/* An allocator handed memory out, took it back, or had not enough. */
+struct new_torch_memory {
+	uint64_t time_ns; /* CLOCK_MONOTONIC */
+	uint64_t address;
+	int64_t bytes;		      /* below 0: it came back, 0: that many are not known; or that were asked for */
+	uint64_t allocated, reserved; /* in all, behind it; where has_totals */
+	uint64_t stack;		      /* new_taken_stack.number, 0: none */
+	uint32_t tid;		      /* in the process's own pid namespace */
+	uint8_t kind;		      /* enum gpt_agent_torch_memory_kind */
+	int8_t device_type, device;   /* as PyTorch has them */
+	bool has_totals;
+};
+
+/* Whether they are told, as of now. */
+struct new_torch_memory_state {
+	uint64_t lost;	    /* since the first */
+	struct text detail; /* why something is not told */
+};
+
 /* Whether ops are observed, as it was told at a time. */
 struct new_op_state {
 	uint64_t lost;	      /* ops, since it began to observe */

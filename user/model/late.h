@@ -20,6 +20,7 @@ enum late_kind {
 	LATE_EVENT_RECORD,
 	LATE_MEMORY,
 	LATE_OP,
+	LATE_TORCH_MEMORY,
 };
 
 struct late {
@@ -38,6 +39,7 @@ struct late {
 		struct new_event_record record;
 		struct new_memory memory;
 		struct new_op op;
+		struct new_torch_memory torch;
 	};
 };
 

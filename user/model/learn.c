@@ -81,6 +81,8 @@ static uint64_t begin_of(const struct builder *builder, const struct late *late)
 		return about(builder, late->memory.clock, late->memory.time_ns);
 	case LATE_OP:
 		return late->op.start_ns;
+	case LATE_TORCH_MEMORY:
+		return late->torch.time_ns;
 	default: /* it has no begin of its own: its call waits for it */
 		return 0;
 	}

@@ -122,6 +122,25 @@ struct model_agent_losses {
 #undef MODEL_LOSS_MEMBER
 };
 
+/*
+ * An allocator of PyTorch's handed memory out, took it back, or had not enough.  Those of one part happened in it: they
+ * are all due.
+ */
+struct model_torch_memory {
+	uint64_t time_ns, address;
+	int64_t bytes;		      /* below 0: came back; OUT: that were asked for */
+	uint64_t allocated, reserved; /* in all behind it, as the allocator says; the CPU's: since the trace began */
+	uint64_t since_ns;	      /* of what came back: when it was handed out, 0: not known */
+	uint64_t op;		      /* as model_call.op */
+	uint32_t op_name;	      /* model.strings, NONE: in no op, or not known */
+	uint32_t thread;
+	uint32_t since_op_name, since_stack; /* of what came back: those of when it was handed out */
+	uint32_t stack;	    /* model.stacks: its own or that of an op around it; NONE: none was taken */
+	uint8_t kind;	    /* enum gpt_agent_torch_memory_kind */
+	int8_t device_type; /* enum gpt_torch_device, or another c10::DeviceType */
+	int32_t device;	    /* of CUDA model_device.id, else PyTorch's own number; -1: the CPU */
+};
+
 struct model_process {
 	uint32_t pid, parent; /* parent: pid, 0 unknown */
 	const char *name;     /* comm */
@@ -144,6 +163,8 @@ struct model_process {
 	enum gpt_agent_ops_state ops_state;			 /* PyTorch's ops; 0: never heard of them */
 	uint32_t torch_version;					 /* major << 16 | minor << 8 | patch, 0: not known */
 	const char *ops_detail;					 /* why they are refused, "" not known */
+	bool torch_memory_told;					 /* events of its allocators are */
+	const char *torch_memory_detail;			 /* which are not, and why; "" all are */
 	uint64_t calls, gpu_ops;
 };
 
@@ -378,23 +399,24 @@ struct model {
 	struct model_call *calls; /* by start_ns */
 	struct model_gpu *gpu;	  /* by start_ns, untimed ones first */
 	struct model_overhead *overheads;
-	struct model_jit *jits;		      /* by start_ns */
-	struct model_sync *syncs;	      /* by start_ns */
-	struct model_memory *memories;	      /* by time_ns */
-	struct model_device *devices;	      /* by id */
-	struct model_gap *gaps;		      /* by process and start */
-	struct model_span *pyspans;	      /* garbage collections and imports, by thread and start */
-	struct model_span *pycalls;	      /* functions, by thread and start */
-	struct model_span *ranges;	      /* NVTX, by thread, start, and those around others first */
-	struct model_op *ops;		      /* by thread, start, and those around others first */
-	struct model_collective *collectives; /* by op; of a long trace the latest, until those of this part */
+	struct model_jit *jits;			   /* by start_ns */
+	struct model_sync *syncs;		   /* by start_ns */
+	struct model_memory *memories;		   /* by time_ns */
+	struct model_device *devices;		   /* by id */
+	struct model_gap *gaps;			   /* by process and start */
+	struct model_span *pyspans;		   /* garbage collections and imports, by thread and start */
+	struct model_span *pycalls;		   /* functions, by thread and start */
+	struct model_span *ranges;		   /* NVTX, by thread, start, and those around others first */
+	struct model_op *ops;			   /* by thread, start, and those around others first */
+	struct model_collective *collectives;	   /* by op; of a long trace the latest, until those of this part */
+	struct model_torch_memory *torch_memories; /* by time_ns */
 	const char **strings;
 	const char **probes; /* one line per file with probe sites found and missed */
 	const char **notes;  /* remarks the report must show */
 	uint32_t process_count, thread_count, code_count, frame_count, stack_count, stack_frame_count, native_count,
 		native_frame_count, args_count, call_count, gpu_count, overhead_count, jit_count, sync_count,
 		memory_count, device_count, gap_count, string_count, probe_count, note_count, pyspan_count,
-		pycall_count, range_count, op_count, collective_count;
+		pycall_count, range_count, op_count, collective_count, torch_memory_count;
 
 	bool continued; /* earlier parts of the trace came before this one */
 	bool more;	/* later parts follow: the receipt, but for its clock_error_ns, and gpu_ops of processes are not

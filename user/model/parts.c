@@ -127,6 +127,9 @@ static void tell_late(struct builder *builder, const struct late *late)
 					  again(builder, late->texts.collective)};
 		ops_add(&builder->ops, late->program, &late->op, texts);
 		break;
+	case LATE_TORCH_MEMORY:
+		torch_memory_add(&builder->torch_memory, late->program, &late->torch);
+		break;
 	}
 }
 
@@ -220,6 +223,8 @@ static void join_ops_part(struct builder *builder, uint64_t until_ns)
 	size_t count = calls->list.count - calls->settled;
 
 	ops_join(&builder->ops, &builder->first->ops, model->threads, model->end_ns, until_ns);
+	torch_memory_join(&builder->torch_memory, &builder->ops, &builder->first->ops, &builder->taken,
+			  &builder->first->devices, model->threads, until_ns);
 	if (count)
 		ops_join_calls(&builder->ops, model->threads, model->thread_count, calls->list.items + calls->settled,
 			       count);
@@ -342,5 +347,6 @@ uint64_t builder_waiting(const struct builder *builder)
 	return (builder->calls.list.count - builder->calls.settled) + builder->gpu.joined.count +
 	       builder->gpu.arrivals.count + builder->sync_arrivals.count + builder->memory_arrivals.count +
 	       builder->overhead_arrivals.count + builder->api_activities.arrivals.count + builder->ops.arrivals.count +
-	       spans_waiting(&builder->functions) + spans_waiting(&builder->ranges.spans);
+	       builder->torch_memory.arrivals.count + spans_waiting(&builder->functions) +
+	       spans_waiting(&builder->ranges.spans);
 }

@@ -44,6 +44,7 @@ static uint32_t add_process(struct process_table *processes, uint32_t pid)
 					.python_path = nothing,
 					.agent_detail = nothing,
 					.ops_detail = nothing,
+					.torch_memory_detail = nothing,
 					.agent_activity_sets = nothing,
 					.cupti_path = nothing};
 	struct process_state state = {.space = ++processes->last_space, .clock = NONE};

@@ -146,6 +146,12 @@ bool slice_cut_span(const struct slice *slice, bool is_last, struct model_span *
 	return true;
 }
 
+bool slice_has_torch_memory(const struct slice *slice, const struct model *part, const struct model_torch_memory *event)
+{
+	return is_in_span(slice, part->threads[event->thread].process, event->time_ns) &&
+	       slice_has_thread(slice, part, event->thread);
+}
+
 bool slice_cut_op(const struct slice *slice, struct model_op *op)
 {
 	if (op->start_ns >= slice->to_ns || (op->start_ns < slice->from_ns && op->end_ns <= slice->from_ns) ||

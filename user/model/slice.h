@@ -58,4 +58,7 @@ bool slice_cut_span(const struct slice *slice, bool is_last, struct model_span *
 /* The same of an op. */
 bool slice_cut_op(const struct slice *slice, struct model_op *op);
 
+bool slice_has_torch_memory(const struct slice *slice, const struct model *part,
+			    const struct model_torch_memory *event);
+
 #endif

@@ -30,7 +30,8 @@ static void *own(size_t *room, void *ours, const void *theirs, size_t bytes)
 	DO(6, args, args_count)                                                                                        \
 	DO(7, ranges, range_count)                                                                                     \
 	DO(8, pycalls, pycall_count)                                                                                   \
-	DO(9, ops, op_count)
+	DO(9, ops, op_count)                                                                                           \
+	DO(10, torch_memories, torch_memory_count)
 
 /* The counts in tables of ours are those of the slice. */
 static void take_counts(struct sliced_trace *sliced, const struct model *inner)
@@ -146,6 +147,17 @@ static void cut_spans(struct sliced_trace *sliced, const struct model *inner)
 
 /* ---- a part ----------------------------------------------------------------------------------------------------- */
 
+static void leave_out_torch_memories(struct sliced_trace *sliced, const struct model *inner)
+{
+	struct model *part = &sliced->part;
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < part->torch_memory_count; i++)
+		if (slice_has_torch_memory(&sliced->slice, inner, &part->torch_memories[i]))
+			part->torch_memories[kept++] = part->torch_memories[i];
+	part->torch_memory_count = kept;
+}
+
 /* A release of what was allocated before the slice is one of something that is not known. */
 static void forget_allocations(const struct sliced_trace *sliced, struct model *part)
 {
@@ -219,6 +231,7 @@ static const struct model *make_part(struct sliced_trace *sliced, const struct m
 	sliced->is_last = !inner->more || inner->until_ns >= sliced->slice.to_ns;
 	take_part(sliced, inner);
 	cut_spans(sliced, inner);
+	leave_out_torch_memories(sliced, inner);
 	forget_allocations(sliced, part);
 	mark_unread(sliced, part);
 	retain_begin(&sliced->retain, part);

@@ -25,7 +25,7 @@ struct sliced_trace {
 
 	struct model part; /* handed over; what it holds beside the arrays below is the inner part's */
 	struct retain retain;
-	size_t room[10]; /* bytes behind each of the part's arrays of events */
+	size_t room[11]; /* bytes behind each of the part's arrays of events */
 	bool is_first, is_last;
 	uint64_t numbers[6]; /* how many of each kind earlier parts had */
 

@@ -29,6 +29,7 @@
 #include "model/string_pool.h"
 #include "model/survey.h"
 #include "model/taken_stacks.h"
+#include "model/torch_memory.h"
 #include "model/wall_clock.h"
 
 struct overhead_arrival {
@@ -130,6 +131,7 @@ struct builder {
 	struct spans functions; /* the same of Python functions */
 	struct ranges ranges;
 	struct ops ops;
+	struct torch_memory torch_memory;
 	struct device_table devices;
 	struct graphs graphs;
 	struct lookup kernel_names; /* (space, key) to string */

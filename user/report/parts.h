@@ -17,6 +17,7 @@ void report_memcpys(struct report *report);	     /* memcpys.c */
 void report_idle(struct report *report);	     /* idle.c */
 void report_waits(struct report *report);	     /* waits.c */
 void report_jit(struct report *report);		     /* jit.c */
+void report_torch_memory(struct report *report);     /* torch_memory.c */
 void report_memory(struct report *report);	     /* memory.c */
 void report_calls_by_line(struct report *report);    /* gpu_lines.c: where there are no GPU times */
 void report_untimed_launches(struct report *report); /* where there are, of those launches that have none */

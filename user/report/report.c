@@ -63,6 +63,7 @@ static void put_parts(struct report *report)
 		report_calls(report);
 	}
 	report_jit(report);
+	report_torch_memory(report);
 	report_memory(report);
 	report_interpreter(report);
 	report_failed(report);
@@ -94,7 +95,8 @@ int report_write(FILE *out, struct trace *trace, const struct report_options *op
 
 	if (report.width < WIDTH_LEAST)
 		report.width = WIDTH_LEAST;
-	error = analyze(&all, trace, ANALYZE_TABLES | ANALYZE_IF_OF_USE | ANALYZE_STEPS, &options->attribution);
+	error = analyze(&all, trace, ANALYZE_TABLES | ANALYZE_IF_OF_USE | ANALYZE_STEPS | ANALYZE_TORCH_MEMORY,
+			&options->attribution);
 	report.model = all.model;
 	if (!error)
 		error = put_report(&report);

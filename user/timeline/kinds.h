@@ -11,6 +11,7 @@ void visit_interpreter(struct visit *visit); /* collections and imports of the w
 void visit_ranges(struct visit *visit);	     /* NVTX; thread by thread */
 void visit_ops(struct visit *visit);	     /* of PyTorch; thread by thread */
 void visit_steps(struct visit *visit);	     /* of the whole trace; process by process */
+void visit_torch_memories(struct visit *visit);
 void visit_jits(struct visit *visit);
 void visit_calls(struct visit *visit);
 void visit_operations(struct visit *visit); /* of GPUs */

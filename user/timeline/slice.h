@@ -16,17 +16,18 @@ enum timeline_category {
 	TIMELINE_KERNEL,
 	TIMELINE_MEMCPY,
 	TIMELINE_MEMSET,
-	TIMELINE_SYNC,	   /* a wait for the GPU */
-	TIMELINE_PYTHON,   /* a function of Python */
-	TIMELINE_GC,	   /* a collection by Python's garbage collector */
-	TIMELINE_IMPORT,   /* of a Python module */
-	TIMELINE_RANGE,	   /* NVTX, with a length */
-	TIMELINE_MARK,	   /* NVTX: a point in time, end_ns is start_ns */
-	TIMELINE_OP,	   /* of PyTorch */
-	TIMELINE_NAMED_OP, /* what a program of PyTorch names (record_function) */
-	TIMELINE_STEP,	   /* of training */
-	TIMELINE_JIT,	   /* the driver compiled code for the GPU, or used its cache */
-	TIMELINE_CUPTI,	   /* what CUPTI itself cost */
+	TIMELINE_SYNC,	       /* a wait for the GPU */
+	TIMELINE_PYTHON,       /* a function of Python */
+	TIMELINE_GC,	       /* a collection by Python's garbage collector */
+	TIMELINE_IMPORT,       /* of a Python module */
+	TIMELINE_RANGE,	       /* NVTX, with a length */
+	TIMELINE_MARK,	       /* NVTX: a point in time, end_ns is start_ns */
+	TIMELINE_OP,	       /* of PyTorch */
+	TIMELINE_NAMED_OP,     /* what a program of PyTorch names (record_function) */
+	TIMELINE_TORCH_MEMORY, /* an allocator of PyTorch's: a point in time */
+	TIMELINE_STEP,	       /* of training */
+	TIMELINE_JIT,	       /* the driver compiled code for the GPU, or used its cache */
+	TIMELINE_CUPTI,	       /* what CUPTI itself cost */
 	TIMELINE_CATEGORIES
 };
 
@@ -174,7 +175,15 @@ enum timeline_arg_type {
 	X(DESTINATION_RANK, SIGNED, "Dst Rank") /* global */                                                           \
 	X(COLLECTIVE_SEQUENCE, SIGNED, "Seq")	/* in the group */                                                     \
 	X(COLLECTIVE_ID, NUMBER, "Comms Id")	/* the same on every rank */                                           \
-	X(ASYNC, TRUTH, "Is asynchronized op")
+	X(ASYNC, TRUTH, "Is asynchronized op")                                                                         \
+	/* events of PyTorch's allocators */                                                                           \
+	X(DEVICE_TYPE, SIGNED, "Device Type") /* c10::DeviceType: 0 CPU, 1 CUDA */                                     \
+	X(DEVICE_ID, SIGNED, "Device Id")     /* of CUDA model_device.id, else PyTorch's index: -1 the CPU */          \
+	X(ADDRESS, NUMBER, "Addr")                                                                                     \
+	X(TORCH_BYTES, SIGNED, "Bytes") /* below 0: they came back */                                                  \
+	X(ALLOCATED, NUMBER, "Total Allocated")                                                                        \
+	X(RESERVED, NUMBER, "Total Reserved")                                                                          \
+	X(IN_OP, TEXT, "op") /* the innermost one that was open */
 
 enum timeline_arg_key {
 #define TIMELINE_ARG_ENUMERATOR(enumerator, type, name) TIMELINE_ARG_##enumerator,

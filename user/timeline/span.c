@@ -40,6 +40,18 @@ static void include_ops(struct timeline *timeline)
 	}
 }
 
+static void include_torch_memories(struct timeline *timeline)
+{
+	const struct model *model = timeline->model;
+
+	for (uint32_t i = 0; i < model->torch_memory_count; i++) {
+		const struct model_torch_memory *event = &model->torch_memories[i];
+
+		if (timeline_has_thread(timeline, event->thread))
+			include(timeline, event->time_ns, event->time_ns);
+	}
+}
+
 static void include_calls(struct timeline *timeline)
 {
 	const struct model *model = timeline->model;
@@ -85,6 +97,7 @@ void timeline_span_part(struct timeline *timeline, bool first)
 	}
 	include_spans(timeline, model->pycalls, model->pycall_count);
 	include_spans(timeline, model->ranges, model->range_count);
+	include_torch_memories(timeline);
 	include_ops(timeline);
 	include_calls(timeline);
 	include_gpus(timeline);

@@ -78,6 +78,7 @@ static void visit_part(struct visit *visit)
 	visit_interpreter(visit);
 	visit_ranges(visit);
 	visit_ops(visit);
+	visit_torch_memories(visit);
 	visit_jits(visit);
 	visit_calls(visit);
 	visit_operations(visit);

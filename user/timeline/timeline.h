@@ -111,6 +111,7 @@ struct timeline {
 	uint64_t start_ns, end_ns;
 	bool several;	       /* more than one process makes calls or has GPU work */
 	bool has_ops;	       /* of PyTorch */
+	bool has_torch_memory; /* events of PyTorch's allocators */
 	uint32_t first_on_gpu; /* the first process with GPU work, TIMELINE_NONE: there is none */
 	uint32_t busiest; /* the track of the thread with most calls, TIMELINE_NONE: there is none, or more is true */
 

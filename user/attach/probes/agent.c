@@ -78,7 +78,7 @@ static int attach_activity_sets(struct files *files, struct probed_file *file, c
 		GPT_AGENT_ACTIVITY_SETS(SET)
 #undef SET
 	};
-	struct uprobe uprobes[GPT_AGENT_SET_COUNT + 3];
+	struct uprobe uprobes[GPT_AGENT_SET_COUNT + 5];
 	size_t count = 0;
 	int error = 0;
 
@@ -91,6 +91,12 @@ static int attach_activity_sets(struct files *files, struct probed_file *file, c
 		error = agent_uprobe(image, GPUTRACE_AGENT_SHAPES, GPUTRACE_AGENT_SHAPES_SEMAPHORE, &uprobes[count++]);
 	if (files->forward_lines && !error)
 		error = agent_uprobe(image, GPUTRACE_AGENT_FORWARD_LINES, GPUTRACE_AGENT_FORWARD_LINES_SEMAPHORE,
+				     &uprobes[count++]);
+	if (files->torch_memory && !error)
+		error = agent_uprobe(image, GPUTRACE_AGENT_TORCH_MEMORY, GPUTRACE_AGENT_TORCH_MEMORY_SEMAPHORE,
+				     &uprobes[count++]);
+	if (files->memory_lines && !error)
+		error = agent_uprobe(image, GPUTRACE_AGENT_MEMORY_LINES, GPUTRACE_AGENT_MEMORY_LINES_SEMAPHORE,
 				     &uprobes[count++]);
 	/* at once: each link costs a grace period of RCU when it goes */
 	return error ? error
@@ -106,7 +112,7 @@ static int attach_stacks(struct files *files, struct probed_file *file, const st
 					  bpf_program__fd(files->programs->bpf->progs.agent_stack), &file->call_links,
 					  false};
 
-	return files->forward_lines ? attach_agent_probe(files, file, image, &probe) : 0;
+	return files->forward_lines || files->torch_memory ? attach_agent_probe(files, file, image, &probe) : 0;
 }
 
 int file_attach_agent(struct files *files, struct probed_file *file)

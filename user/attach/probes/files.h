@@ -73,6 +73,8 @@ struct files {
 	bool ops;		/* of PyTorch, too */
 	bool shapes;		/* and what they are called with */
 	bool forward_lines;	/* and the Python stacks of those with an autograd number */
+	bool torch_memory;	/* and what its allocators hand out and take back */
+	bool memory_lines;	/* and the Python stack of each of these events */
 };
 
 /* The entry of a mapped file, made (and its symbols examined) when it is new; NULL when it cannot be opened. */

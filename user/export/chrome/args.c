@@ -153,6 +153,12 @@ static bool put_peculiar(struct chrome *chrome, const struct timeline_slice *sli
 			return false;
 		sink_literal(chrome->out, ",\"wait_on_cuda_event_record_corr_id\":-1");
 		return true;
+	case TIMELINE_ARG_DEVICE_ID:
+		if (arg->integer < 0)
+			return false;
+		sink_literal(chrome->out, ",\"Device Id\":");
+		sink_u64(chrome->out, chrome_device_pid((uint32_t)arg->integer));
+		return true;
 	case TIMELINE_ARG_CUPTI_STREAM:
 		return own_stream(chrome, slice) == arg->number;
 	default:

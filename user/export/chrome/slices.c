@@ -37,6 +37,8 @@ static const struct {
 	[TIMELINE_OP] = {EVENT("cpu_op"), LITERAL(""), true},
 	[TIMELINE_NAMED_OP] = {EVENT("user_annotation"), LITERAL(""), true},
 	[TIMELINE_STEP] = {EVENT("user_annotation"), LITERAL(""), true},
+	[TIMELINE_TORCH_MEMORY] = {LITERAL(",\n{\"ph\":\"i\",\"cat\":\"cpu_instant_event\",\"s\":\"t\",\"name\":\""),
+				   LITERAL(""), false},
 	[TIMELINE_JIT] = {EVENT("jit"), LITERAL(""), false},
 	[TIMELINE_CUPTI] = {EVENT("overhead"), LITERAL(""), false},
 };
@@ -125,7 +127,7 @@ bool chrome_put_slice(void *context, const struct timeline_slice *slice)
 	sink_short(out, event->text, event->length);
 	put_name(chrome, slice);
 	put_place(chrome, slice->track, slice->start_ns, true);
-	if (slice->category != TIMELINE_MARK) {
+	if (slice->category != TIMELINE_MARK && slice->category != TIMELINE_TORCH_MEMORY) {
 		sink_literal(out, ",\"dur\":");
 		sink_us(out, slice->end_ns - slice->start_ns);
 	}
@@ -174,7 +176,10 @@ static void put_number(struct sink *out, const char *name, int64_t value)
 	sink_i64(out, value);
 }
 
-/* Memory as Kineto's `[memory]` instants: what the TensorBoard plugin's memory view reads. */
+/*
+ * Memory as Kineto's `[memory]` instants: what the TensorBoard plugin's memory view reads.  Where PyTorch's allocators
+ * told of theirs those are it, and what CUDA gave to them has another name.
+ */
 bool chrome_put_memory(void *context, const struct timeline_memory *memory)
 {
 	struct chrome *chrome = context;
@@ -182,7 +187,9 @@ bool chrome_put_memory(void *context, const struct timeline_memory *memory)
 	uint32_t pid = chrome->numbers.pids.items[memory->group];
 	struct sink *out = chrome->out;
 
-	sink_literal(out, ",\n{\"ph\":\"i\",\"cat\":\"cpu_instant_event\",\"s\":\"t\",\"name\":\"[memory]\",\"pid\":");
+	sink_literal(out, ",\n{\"ph\":\"i\",\"cat\":\"cpu_instant_event\",\"s\":\"t\",\"name\":");
+	sink_text(out, chrome->timeline->has_torch_memory ? "\"[CUDA memory]\"" : "\"[memory]\"");
+	sink_literal(out, ",\"pid\":");
 	sink_u64(out, pid);
 	sink_literal(out, ",\"tid\":");
 	sink_u64(out, memory->track != TIMELINE_NONE ? chrome->numbers.rows.items[memory->track].tid : pid);

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Events of PyTorch's allocators, with libraries of our own: what is told, and that calls lead where they did. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+#include <dlfcn.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent/clock.h"
+#include "agent/import_table.h"
+#include "agent/ops.h"
+#include "agent/path.h"
+#include "agent_points.h"
+#include "fake_c10.h"
+
+#define PATIENCE_MS 20000
+#define CPU_NEW "_ZN3c1025ProfiledCPUMemoryReporter3NewEPvm"
+
+static void *torch_library, *cuda_library;
+static const struct fake_c10 *c10;
+static const struct fake_c10_cuda *cuda;
+
+static void *load(const char *name)
+{
+	char here[4096], path[5000];
+	ssize_t length = readlink("/proc/self/exe", here, sizeof(here) - 1);
+	void *library;
+
+	assert_true(length > 0);
+	here[length] = '\0';
+	*strrchr(here, '/') = '\0';
+	snprintf(path, sizeof(path), "%s/fake_torch_2.14/%s", here, name);
+	library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	if (!library)
+		print_error("%s\n", dlerror());
+	assert_non_null(library);
+	return library;
+}
+
+static void load_cuda(void)
+{
+	cuda_library = load("libc10_cuda.so");
+	cuda = dlsym(cuda_library, "fake_c10_cuda");
+	assert_non_null(cuda);
+}
+
+static const struct gpt_agent_torch_memory_state *last_state(void)
+{
+	const struct gpt_agent_torch_memory_state *last = NULL, *one;
+
+	for (unsigned n = 0; (one = said_record(GPT_AGENT_TORCH_MEMORY_STATE, n)); n++)
+		last = one;
+	return last;
+}
+
+static bool sees(unsigned what)
+{
+	const struct gpt_agent_torch_memory_state *last = last_state();
+
+	return last && last->seen == what;
+}
+
+static bool ops_stopped(void)
+{
+	const struct gpt_agent_ops *last = NULL, *one;
+
+	for (unsigned n = 0; (one = said_record(GPT_AGENT_OPS, n)); n++)
+		last = one;
+	return last && last->state == GPT_AGENT_OPS_STOPPED;
+}
+
+#define UNTIL(condition)                                                                                               \
+	do {                                                                                                           \
+		const struct timespec pause = {.tv_nsec = 1000000};                                                    \
+		unsigned waited;                                                                                       \
+		for (waited = 0; !(condition) && waited < PATIENCE_MS; waited++)                                       \
+			nanosleep(&pause, NULL);                                                                       \
+		assert_true(waited < PATIENCE_MS);                                                                     \
+	} while (0)
+
+#define OF_CPU (1u << GPT_AGENT_TORCH_MEMORY_OF_CPU)
+#define OF_CUDA (1u << GPT_AGENT_TORCH_MEMORY_OF_CUDA)
+
+static void listen(void)
+{
+	gputrace_agent_torch_memory_semaphore = 1;
+	gputrace_agent_ops_semaphore = 1;
+	ops_start();
+}
+
+static void leave(void)
+{
+	gputrace_agent_ops_semaphore = gputrace_agent_torch_memory_semaphore = gputrace_agent_memory_lines_semaphore =
+		0;
+	UNTIL(ops_stopped());
+}
+
+static int begin(void **state)
+{
+	said.bytes = 0;
+	said.stack_count = 0;
+	cuda_library = NULL;
+	torch_library = load("libtorch_cpu.so");
+	c10 = dlsym(torch_library, "fake_c10");
+	assert_non_null(c10);
+	c10->heard->calls = 0;
+	return 0;
+}
+
+static int end(void **state)
+{
+	if (gputrace_agent_ops_semaphore)
+		leave();
+	if (cuda_library)
+		dlclose(cuda_library);
+	dlclose(torch_library);
+	return 0;
+}
+
+static const struct gpt_agent_torch_memory *event(unsigned n)
+{
+	return said_record(GPT_AGENT_TORCH_MEMORY, n);
+}
+
+static void *address(uintptr_t value)
+{
+	return (void *)value;
+}
+
+static void blocks_of_the_cpu_are_told_and_the_reporter_hears_of_them_too(void **state)
+{
+	uint64_t before = clock_now_ns();
+
+	listen();
+	UNTIL(sees(OF_CPU));
+	c10->allocate(address(0x1000), 400);
+	assert_int_equal(c10->heard->bytes, 400);
+	c10->release(address(0x1000));
+	assert_ptr_equal(c10->heard->address, address(0x1000));
+	c10->run_out(1u << 30);
+	assert_int_equal(c10->heard->bytes, 1u << 30);
+	assert_int_equal(c10->heard->calls, 3);
+	leave();
+	assert_int_equal(event(0)->kind, GPT_AGENT_TORCH_MEMORY_ALLOCATED);
+	assert_int_equal(event(0)->address, 0x1000);
+	assert_int_equal(event(0)->bytes, 400);
+	assert_int_equal(event(0)->device_type, GPT_TORCH_CPU);
+	assert_int_equal(event(0)->device, -1);
+	assert_int_equal(event(0)->tid, gettid());
+	assert_true(before <= event(0)->time_ns && event(0)->time_ns <= event(1)->time_ns);
+	assert_false(event(0)->has_totals);
+	assert_int_equal(event(1)->kind, GPT_AGENT_TORCH_MEMORY_FREED);
+	assert_int_equal(event(1)->address, 0x1000);
+	assert_int_equal(event(2)->kind, GPT_AGENT_TORCH_MEMORY_OUT);
+	assert_int_equal(event(2)->bytes, 1u << 30);
+	assert_null(event(3));
+	assert_int_equal(last_state()->told, 3);
+	assert_int_equal(last_state()->lost, 0);
+}
+
+static void events_of_a_gpu_have_what_its_allocator_says(void **state)
+{
+	load_cuda();
+	listen();
+	UNTIL(sees(OF_CPU | OF_CUDA));
+	cuda->report(address(0x2000), 512, 1024, 4096, (struct fake_device){GPT_TORCH_CUDA, 3});
+	cuda->report(address(0x2000), -512, 512, 4096, (struct fake_device){GPT_TORCH_CUDA, 3});
+	cuda->run_out(1 << 20, 512, 4096, (struct fake_device){GPT_TORCH_CUDA, 3});
+	assert_int_equal(c10->heard->calls, 3);
+	assert_int_equal(c10->heard->device.index, 3);
+	assert_int_equal(c10->heard->reserved, 4096);
+	leave();
+	assert_int_equal(event(0)->bytes, 512);
+	assert_int_equal(event(0)->allocated, 1024);
+	assert_int_equal(event(0)->reserved, 4096);
+	assert_int_equal(event(0)->device_type, GPT_TORCH_CUDA);
+	assert_int_equal(event(0)->device, 3);
+	assert_true(event(0)->has_totals);
+	assert_int_equal(event(1)->kind, GPT_AGENT_TORCH_MEMORY_FREED);
+	assert_int_equal(event(1)->bytes, -512);
+	assert_int_equal(event(2)->kind, GPT_AGENT_TORCH_MEMORY_OUT);
+}
+
+static void a_library_that_comes_later_is_followed_too(void **state)
+{
+	listen();
+	UNTIL(sees(OF_CPU));
+	load_cuda();
+	UNTIL(sees(OF_CPU | OF_CUDA));
+	cuda->report(address(0x2000), 512, 512, 4096, (struct fake_device){GPT_TORCH_CUDA, 0});
+	leave();
+	assert_int_equal(event(0)->bytes, 512);
+}
+
+static void stacks_are_taken_of_what_is_worth_one_unless_all_are_wanted(void **state)
+{
+	load_cuda();
+	listen();
+	UNTIL(sees(OF_CPU | OF_CUDA));
+	c10->allocate(address(0x1000), GPT_AGENT_TORCH_MEMORY_LARGE - 1);
+	c10->allocate(address(0x2000), GPT_AGENT_TORCH_MEMORY_LARGE);
+	c10->release(address(0x2000));
+	cuda->report(address(0x3000), 512, 512, 4096, (struct fake_device){GPT_TORCH_CUDA, 0});
+	c10->run_out(8);
+	gputrace_agent_memory_lines_semaphore = 1;
+	c10->release(address(0x1000));
+	leave();
+	assert_int_equal(event(0)->stack, 0);
+	assert_int_equal(event(1)->stack, said.stacks[0]);
+	assert_int_equal(event(2)->stack, 0);
+	assert_int_equal(event(3)->stack, said.stacks[1]);
+	assert_int_equal(event(4)->stack, said.stacks[2]);
+	assert_int_equal(event(5)->stack, said.stacks[3]);
+	assert_int_equal(said.stack_count, 4);
+	assert_int_equal(said.stacks_of[0], GPT_STACK_OF_MEMORY);
+}
+
+/* ---- calls lead where they did ----------------------------------------------------------------- */
+
+static void *_Atomic *entry;
+
+static int find_entry(struct dl_phdr_info *info, size_t size, void *unused)
+{
+	struct import_table table;
+	void *_Atomic *at;
+	const char *name;
+	size_t index = 0;
+
+	if (strcmp(path_base(info->dlpi_name), "libc10.so") != 0 || !import_table_read(&table, info))
+		return 0;
+	while ((at = import_table_next_call(&table, &index, &name)))
+		if (!strcmp(name, CPU_NEW))
+			entry = at;
+	index = 0;
+	while (!entry && (at = import_table_next_address(&table, &index, &name)))
+		if (!strcmp(name, CPU_NEW))
+			entry = at;
+	return 0;
+}
+
+static void calls_are_put_back_when_nobody_listens_any_more(void **state)
+{
+	void *before;
+
+	dl_iterate_phdr(find_entry, NULL);
+	assert_non_null(entry);
+	before = atomic_load(entry);
+	listen();
+	UNTIL(sees(OF_CPU));
+	assert_ptr_not_equal(atomic_load(entry), before);
+	leave();
+	assert_ptr_equal(atomic_load(entry), before);
+	c10->allocate(address(0x1000), 400);
+	assert_int_equal(c10->heard->calls, 1);
+	assert_null(event(0));
+}
+
+static void somebody_elses_call(void *reporter, void *where, size_t bytes)
+{
+	(void)reporter, (void)where, (void)bytes;
+}
+
+static void a_call_that_leads_to_somebody_else_is_left_alone_and_that_is_said(void **state)
+{
+	void *before;
+
+	dl_iterate_phdr(find_entry, NULL);
+	before = atomic_load(entry);
+	assert_true(mprotect((void *)((uintptr_t)entry & ~4095ul), 4096, PROT_READ | PROT_WRITE) == 0);
+	atomic_store(entry, (void *)somebody_elses_call);
+	listen();
+	UNTIL(last_state());
+	assert_int_equal(last_state()->seen, 0);
+	assert_true(last_state()->bytes > 0 && memmem(last_state()->text, last_state()->bytes, "libc10", 6));
+	assert_ptr_equal(atomic_load(entry), (void *)somebody_elses_call);
+	leave();
+	atomic_store(entry, before);
+}
+
+static void a_forked_child_goes_on_as_before_and_tells_nothing(void **state)
+{
+	pid_t child;
+	int status;
+
+	listen();
+	UNTIL(sees(OF_CPU));
+	child = fork();
+	if (!child) {
+		c10->allocate(address(0x1000), 400);
+		_exit(c10->heard->calls == 1 && c10->heard->bytes == 400 ? 0 : 1);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	leave();
+	assert_null(event(0));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(blocks_of_the_cpu_are_told_and_the_reporter_hears_of_them_too, begin,
+						end),
+		cmocka_unit_test_setup_teardown(events_of_a_gpu_have_what_its_allocator_says, begin, end),
+		cmocka_unit_test_setup_teardown(a_library_that_comes_later_is_followed_too, begin, end),
+		cmocka_unit_test_setup_teardown(stacks_are_taken_of_what_is_worth_one_unless_all_are_wanted, begin,
+						end),
+		cmocka_unit_test_setup_teardown(calls_are_put_back_when_nobody_listens_any_more, begin, end),
+		cmocka_unit_test_setup_teardown(a_call_that_leads_to_somebody_else_is_left_alone_and_that_is_said,
+						begin, end),
+		cmocka_unit_test_setup_teardown(a_forked_child_goes_on_as_before_and_tells_nothing, begin, end),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* A detour allocates nothing and waits for nothing; calls that are in one when it is taken away find it mapped. */
+#include "agent/torch_memory.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "agent/callbacks.h"
+#include "agent/clock.h"
+#include "agent/import_table.h"
+#include "agent/old_glibc.h"
+#include "agent/op_lane.h"
+#include "agent/path.h"
+#include "agent/points.h"
+
+#define ENTRIES_MAX 64u /* calls: five functions, a handful of libraries */
+
+/* c10::Device, by value: DeviceType, DeviceIndex */
+struct device {
+	int8_t type, index;
+};
+
+static const struct device cpu = {GPT_TORCH_CPU, -1};
+
+enum { USAGE, OUT, CPU_NEW, CPU_DELETE, CPU_OUT, FUNCTIONS };
+
+static struct {
+	void (*usage)(void *address, int64_t bytes, uint64_t allocated, uint64_t reserved, struct device device);
+	void (*out)(int64_t bytes, uint64_t allocated, uint64_t reserved, struct device device);
+	void (*cpu_new)(void *reporter, void *address, size_t bytes);
+	void (*cpu_delete)(void *reporter, void *address);
+	void (*cpu_out)(void *reporter, size_t bytes);
+} real;
+
+static struct {
+	_Atomic bool on;
+	_Atomic uint64_t lost;
+	char folder[512]; /* that PyTorch's libraries are in */
+	struct entry {
+		void *_Atomic *at;
+		void *before;
+		unsigned function;
+	} entries[ENTRIES_MAX];
+	unsigned count;
+	/* of one look: which libraries there are, and which functions they call through their tables */
+	bool has_cuda;
+	bool calls[FUNCTIONS], calls_of_cuda[FUNCTIONS];
+} memory;
+
+/* ---- on the application's threads -------------------------------------------------------------- */
+
+/* Small blocks of the CPU come and go with every op, and a walk costs as much as one. */
+static bool wants_stack(const struct op_entry_memory *event)
+{
+	if (points_take_memory_lines() || event->kind == GPT_AGENT_TORCH_MEMORY_OUT)
+		return true;
+	return event->kind == GPT_AGENT_TORCH_MEMORY_ALLOCATED &&
+	       (event->device_type != cpu.type || (uint64_t)event->bytes >= GPT_AGENT_TORCH_MEMORY_LARGE);
+}
+
+/* All of it but time, stack and thread. */
+static void tell(const struct op_entry_memory *event)
+{
+	struct op_entry_memory *entry;
+	struct lane *lane;
+	uint64_t stack = 0;
+
+	if (!atomic_load_explicit(&memory.on, memory_order_acquire))
+		return;
+	lane = lane_of_thread();
+	if (lane && wants_stack(event)) {
+		stack = ++lane->stacks;
+		gputrace_agent_stack(GPT_STACK_OF_MEMORY, stack);
+	}
+	entry = lane ? lane_reserve(lane, sizeof(*entry), OP_ENTRY_MEMORY) : NULL;
+	if (!entry) {
+		atomic_fetch_add_explicit(&memory.lost, 1, memory_order_relaxed);
+		return;
+	}
+	memcpy((char *)entry + sizeof(entry->entry), (const char *)event + sizeof(event->entry),
+	       sizeof(*event) - sizeof(event->entry));
+	entry->stack = stack;
+	entry->tid = callbacks_thread_id();
+	entry->time_ns = clock_now_ns();
+	lane_commit(lane, sizeof(*entry));
+}
+
+static void detour_usage(void *address, int64_t bytes, uint64_t allocated, uint64_t reserved, struct device device)
+{
+	tell(&(struct op_entry_memory){
+		.address = (uintptr_t)address,
+		.bytes = bytes,
+		.allocated = allocated,
+		.reserved = reserved,
+		.kind = bytes < 0 ? GPT_AGENT_TORCH_MEMORY_FREED : GPT_AGENT_TORCH_MEMORY_ALLOCATED,
+		.device_type = device.type,
+		.device = device.index,
+		.has_totals = true,
+	});
+	real.usage(address, bytes, allocated, reserved, device);
+}
+
+static void detour_out(int64_t bytes, uint64_t allocated, uint64_t reserved, struct device device)
+{
+	tell(&(struct op_entry_memory){
+		.bytes = bytes,
+		.allocated = allocated,
+		.reserved = reserved,
+		.kind = GPT_AGENT_TORCH_MEMORY_OUT,
+		.device_type = device.type,
+		.device = device.index,
+		.has_totals = true,
+	});
+	real.out(bytes, allocated, reserved, device);
+}
+
+static void detour_cpu_new(void *reporter, void *address, size_t bytes)
+{
+	if (bytes)
+		tell(&(struct op_entry_memory){
+			.address = (uintptr_t)address,
+			.bytes = (int64_t)bytes,
+			.kind = GPT_AGENT_TORCH_MEMORY_ALLOCATED,
+			.device_type = cpu.type,
+			.device = cpu.index,
+		});
+	real.cpu_new(reporter, address, bytes);
+}
+
+/* How large it was the collector knows, which has seen it come. */
+static void detour_cpu_delete(void *reporter, void *address)
+{
+	tell(&(struct op_entry_memory){
+		.address = (uintptr_t)address,
+		.kind = GPT_AGENT_TORCH_MEMORY_FREED,
+		.device_type = cpu.type,
+		.device = cpu.index,
+	});
+	real.cpu_delete(reporter, address);
+}
+
+static void detour_cpu_out(void *reporter, size_t bytes)
+{
+	tell(&(struct op_entry_memory){
+		.bytes = (int64_t)bytes,
+		.kind = GPT_AGENT_TORCH_MEMORY_OUT,
+		.device_type = cpu.type,
+		.device = cpu.index,
+	});
+	real.cpu_out(reporter, bytes);
+}
+
+/* ---- which calls ------------------------------------------------------------------------------- */
+
+/* Exact names: other arguments would be other names. */
+static const struct {
+	unsigned function;
+	const char *symbol;
+	void *detour;
+	void *real;
+} names[] = {
+	{USAGE, "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE", (void *)detour_usage, &real.usage},
+	{USAGE, "_ZN3c1027reportMemoryUsageToProfilerEPvlllNS_6DeviceE", (void *)detour_usage, &real.usage}, /* 1.13 */
+	{OUT, "_ZN3c1027reportOutOfMemoryToProfilerElmmNS_6DeviceE", (void *)detour_out, &real.out},
+	{OUT, "_ZN3c1027reportOutOfMemoryToProfilerElllNS_6DeviceE", (void *)detour_out, &real.out},
+	{CPU_NEW, "_ZN3c1025ProfiledCPUMemoryReporter3NewEPvm", (void *)detour_cpu_new, &real.cpu_new},
+	{CPU_DELETE, "_ZN3c1025ProfiledCPUMemoryReporter6DeleteEPv", (void *)detour_cpu_delete, &real.cpu_delete},
+	{CPU_OUT, "_ZN3c1025ProfiledCPUMemoryReporter11OutOfMemoryEm", (void *)detour_cpu_out, &real.cpu_out},
+};
+
+#define NAMES (sizeof(names) / sizeof(names[0]))
+
+static void *load_real(unsigned name)
+{
+	void *function;
+
+	memcpy(&function, names[name].real, sizeof(function));
+	return function;
+}
+
+static void find_real(const struct torch *torch)
+{
+	void *found;
+	size_t i;
+
+	for (i = 0; i < NAMES; i++) {
+		found = dlsym(torch->handle, names[i].symbol);
+		if (found && !load_real((unsigned)i))
+			memcpy(names[i].real, &found, sizeof(found));
+	}
+}
+
+/* An entry that has not been used yet leads back into its own library; one that leads elsewhere is somebody else's. */
+static bool replace(const struct import_table *library, void *_Atomic *at, unsigned name)
+{
+	void *before = atomic_load(at), *function = load_real(name);
+
+	if (before == names[name].detour)
+		return true;
+	if (!function || memory.count == ENTRIES_MAX ||
+	    (before != function && !import_in_segment(library->info, PT_LOAD, (uintptr_t)before)))
+		return false;
+	memory.entries[memory.count] = (struct entry){at, before, name};
+	if (!import_store(library->info, at, names[name].detour))
+		return false;
+	memory.count++;
+	return true;
+}
+
+/* Of libc10 only the calls of the CPU's reporter: what that tells the profiler, it has told us. */
+static bool is_followed(unsigned function, bool is_core)
+{
+	return function >= CPU_NEW ? is_core : !is_core;
+}
+
+typedef void *_Atomic *(*next_entry)(const struct import_table *table, size_t *index, const char **name);
+
+static void look_through(const struct import_table *library, next_entry next, bool is_core, bool *calls)
+{
+	const char *name;
+	void *_Atomic *at;
+	size_t index = 0;
+	unsigned i;
+
+	while ((at = next(library, &index, &name)))
+		for (i = 0; i < NAMES && !strncmp(name, "_ZN3c10", 7); i++)
+			if (is_followed(names[i].function, is_core) && !strcmp(name, names[i].symbol))
+				calls[names[i].function] |= replace(library, at, i);
+}
+
+/* The libraries of PyTorch that may tell of memory. */
+static int look_at(struct dl_phdr_info *info, size_t size, void *unused)
+{
+	const char *file = info->dlpi_name ? path_base(info->dlpi_name) : "";
+	size_t folder = (size_t)(file - (info->dlpi_name ? info->dlpi_name : file));
+	bool is_core = !strncmp(file, "libc10.so", 9), is_cuda = !strncmp(file, "libc10_cuda.so", 14);
+	bool calls[FUNCTIONS] = {false};
+	struct import_table library;
+	unsigned i;
+
+	if (folder != strlen(memory.folder) || strncmp(info->dlpi_name, memory.folder, folder) ||
+	    (strncmp(file, "libc10", 6) && strncmp(file, "libtorch_cpu.so", 15)) || !import_table_read(&library, info))
+		return 0;
+	look_through(&library, import_table_next_call, is_core, calls);
+	if (is_core ? !calls[CPU_NEW] : is_cuda && !calls[USAGE])
+		look_through(&library, import_table_next_address, is_core, calls);
+	memory.has_cuda |= is_cuda;
+	for (i = 0; i < FUNCTIONS; i++) {
+		memory.calls[i] |= is_core && calls[i];
+		memory.calls_of_cuda[i] |= is_cuda && calls[i];
+	}
+	return 0;
+}
+
+unsigned torch_memory_follow(const struct torch *torch, char *why, size_t why_size)
+{
+	size_t folder = (size_t)(path_base(torch->path) - torch->path);
+	unsigned seen = 0;
+	bool sees_cpu;
+
+	why[0] = '\0';
+	if (!atomic_load(&memory.on)) {
+		memcpy(memory.folder, torch->path, folder);
+		memory.folder[folder] = '\0';
+		find_real(torch);
+		atomic_store(&memory.lost, 0);
+		atomic_store(&memory.on, true);
+	}
+	memory.has_cuda = false;
+	memset(memory.calls, 0, sizeof(memory.calls));
+	memset(memory.calls_of_cuda, 0, sizeof(memory.calls_of_cuda));
+	dl_iterate_phdr(look_at, NULL);
+	sees_cpu = memory.calls[CPU_NEW] && memory.calls[CPU_DELETE];
+	if (sees_cpu)
+		seen |= 1u << GPT_AGENT_TORCH_MEMORY_OF_CPU;
+	else
+		snprintf(why, why_size, "libc10 does not tell of the CPU's memory in a way that is known");
+	if (memory.calls_of_cuda[USAGE])
+		seen |= 1u << GPT_AGENT_TORCH_MEMORY_OF_CUDA;
+	else if (memory.has_cuda)
+		snprintf(why, why_size, "libc10_cuda does not tell of its memory in a way that is known%s",
+			 sees_cpu ? "" : ", nor does libc10");
+	return seen;
+}
+
+/* ---- the end ----------------------------------------------------------------------------------- */
+
+static int put_back(struct dl_phdr_info *info, size_t size, void *unused)
+{
+	unsigned i;
+
+	for (i = 0; i < memory.count; i++) {
+		const struct entry *entry = &memory.entries[i];
+
+		if (import_in_segment(info, PT_LOAD, (uintptr_t)entry->at) &&
+		    atomic_load(entry->at) == names[entry->function].detour)
+			import_store(info, entry->at, entry->before);
+	}
+	return 0;
+}
+
+void torch_memory_end(void)
+{
+	atomic_store(&memory.on, false);
+	dl_iterate_phdr(put_back, NULL);
+	memory.count = 0;
+}
+
+uint64_t torch_memory_lost(void)
+{
+	return atomic_load(&memory.lost);
+}
+
+void torch_memory_forked(void)
+{
+	atomic_store(&memory.on, false);
+}
