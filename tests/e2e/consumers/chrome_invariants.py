@@ -191,6 +191,22 @@ def _syncs(trace):
             yield f"{name}: correlation {args['correlation']} and call {args.get('call', 'seen')}"
 
 
+def _instant(event, *names):
+    if event["name"] not in names or (event["cat"], event["s"]) != ("cpu_instant_event", "t") or event["tid"] <= 0:
+        yield f"instant {event['name']}, {event['cat']}, {event['s']}, tid {event['tid']}"
+
+
+def _torch_memory(event):
+    """What an allocator of PyTorch's told."""
+    out = event["name"] == "[OutOfMemory]"
+    wanted = {"Device Type", "Device Id", "Bytes", "Total Allocated", "Total Reserved"} | (set() if out else {"Addr"})
+    if not all(_is_int(event["args"].get(name)) for name in wanted):
+        yield f"{event['name']}: {event['args']}"
+    if (event["args"]["Device Id"] == -1) != (event["args"]["Device Type"] == 0):
+        yield f"{event['name']} on device {event['args']['Device Id']} of type {event['args']['Device Type']}"
+    yield from _instant(event, "[memory]", "[OutOfMemory]")
+
+
 def _memory(trace):
     total = {}
     for event in trace["traceEvents"]:
@@ -198,12 +214,14 @@ def _memory(trace):
             continue
         args = event["args"]
         place = args["Device Type"], args["Device Id"]
+        if "kind" not in args:
+            yield from _torch_memory(event)
+            continue
         if not all(_is_int(args[name]) for name in ("Addr", "Bytes", "Total Allocated", "Total Reserved")):
             yield f"{event['name']}: {args}"
         elif args["Bytes"] >= 0 and total.get(place, 0) + args["Bytes"] != args["Total Allocated"]:
             yield f"{event['name']}: {args['Bytes']} make {total.get(place, 0)} {args['Total Allocated']}"
-        if (event["name"], event["cat"], event["s"]) != ("[memory]", "cpu_instant_event", "t") or event["tid"] <= 0:
-            yield f"instant {event['name']}, {event['cat']}, {event['s']}, tid {event['tid']}"
+        yield from _instant(event, "[memory]", "[CUDA memory]")
         total[place] = args["Total Allocated"]
 
 

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Memory of PyTorch's allocators (--memory): the same run as torch.profiler and gputrace saw it, at once."""
+
+import collections
+import json
+
+import machine
+import pytest
+import reading
+import tracing
+from reading import chrome
+
+pytestmark = pytest.mark.torch
+
+RUNS = {
+    "cpu": ("cpu", lambda: machine.tool("get-torch"), "--memory-lines"),
+    "cuda": ("cuda", lambda: machine.tool("get-torch"), "--memory"),
+    "cuda-older": ("cuda", machine.older_torch, "--memory"),
+}
+MEMORY = ("[memory]", "[OutOfMemory]")
+KEPT = 3_000_000 * 4
+
+
+class Seen:
+    """What a file says of memory inside of `section`."""
+
+    def __init__(self, path):
+        self.events = json.loads(path.read_text())["traceEvents"]
+        section = next(e for e in self.events if e["name"] == "section" and e["ph"] == "X")
+        begin, end = float(section["ts"]), float(section["ts"]) + float(section["dur"])
+        every = sorted((e for e in self.events if e["name"] in MEMORY), key=lambda e: float(e["ts"]))
+        self.memory = [e for e in every if begin < float(e["ts"]) < end]
+        self.ops = [e for e in self.events if e.get("cat") == "cpu_op" and e["ph"] == "X"]
+
+    def told(self):
+        """{tid: [what an event says]}; blocks of the CPU of which the section did not see the begin are left out, as
+        torch.profiler knows of fewer of them, and so are the CPU's sums, which begin with who sums up."""
+        threads, held = collections.defaultdict(list), set()
+        for event in self.memory:
+            args = event["args"]
+            of_cpu, block = args["Device Type"] == 0, (args["Device Type"], args.get("Addr"))
+            if args["Bytes"] < 0 and of_cpu and block not in held:
+                continue
+            (held.discard if args["Bytes"] < 0 else held.add)(block)
+            sums = None if of_cpu else (args["Total Allocated"], args["Total Reserved"])
+            threads[event["tid"]].append((event["name"], args["Device Type"], args["Device Id"], args.get("Addr"),
+                                          args["Bytes"], sums))
+        return threads
+
+
+class Run:
+    def __init__(self, folder, device, python, option):
+        program = [python, machine.PROGRAMS / "torch_memory.py", device, folder / "theirs.json"]
+        command = tracing.on_simgpu(folder / "gpu.json", *program) if device == "cuda" else program
+        self.folder, self.device, self.option = folder, device, option
+        self.done = tracing.trace(folder, command, option)
+        self.ours, self.theirs = Seen(folder / "trace.json"), Seen(folder / "theirs.json")
+        self.truth = json.loads((folder / "theirs.json.truth").read_text())
+
+    def kept(self):
+        """How large the block is that is never freed, as torch.profiler says: PyTorch may round up."""
+        (size,) = {e["args"]["Bytes"] for e in self.theirs.memory if KEPT <= e["args"]["Bytes"] < 2 * KEPT}
+        return [f"{size / 1e6:.1f}", "MB"]
+
+    def report(self):
+        return tracing.gputrace(self.folder, "report", self.folder / "trace.gpt").must_be(0).stdout
+
+    def rows(self, function):
+        """Rows of the table of memory whose line is in a function, as words."""
+        table = self.report().split("Memory of PyTorch by Python line")[1].split("Out of memory")[0]
+        return [line.split() for line in table.splitlines()
+                if line.endswith(f"torch_memory.py:{self.truth['lines'][function]} {function}")]
+
+
+@pytest.fixture(scope="module", params=RUNS)
+def run(request, tmp_path_factory):
+    device, python, option = RUNS[request.param]
+    return Run(tmp_path_factory.mktemp("memory"), device, python(), option)
+
+
+def test_the_same_events_are_there_with_bytes_addresses_and_sums(run):
+    theirs = run.theirs.told()
+    assert sum(map(len, theirs.values())) > 100
+    ours = run.ours.told()
+    for tid in theirs:
+        assert ours[tid] == theirs[tid]
+
+
+def test_sums_of_the_cpu_follow_from_the_events(run):
+    """But for shared memory, whose allocator says of each block that it is all there is."""
+    last, shared, count = 0, set(), 0
+    for event in run.ours.events:
+        args = event.get("args", {})
+        if event["name"] != "[memory]" or args["Device Type"] != 0:
+            continue
+        if args["Total Reserved"]:
+            shared.add(args["Addr"])
+        elif args["Addr"] in shared:
+            shared.remove(args["Addr"])
+        else:
+            assert args["Total Allocated"] == last + args["Bytes"]
+            last = args["Total Allocated"]
+            count += 1
+    assert count > 50
+
+
+def test_an_event_is_in_the_innermost_op_around_it(run):
+    """By the times in the file, of ours: ops are those that torch.profiler has, which another test shows."""
+    by_thread = collections.defaultdict(list)
+    for op in run.ours.ops:
+        by_thread[op["tid"]].append(op)
+    for event in run.ours.memory:
+        time = float(event["ts"])
+        around = [op for op in by_thread[event["tid"]] if float(op["ts"]) <= time < float(op["ts"]) + float(op["dur"])]
+        innermost = max(around, key=lambda op: (float(op["ts"]), -float(op["dur"])), default=None)
+        if innermost is not None:
+            assert event["args"]["op"] == innermost["name"]
+
+
+def test_the_peak_is_that_of_the_allocator(run):
+    if run.device == "cuda":
+        assert max(e["args"]["Total Allocated"] for e in run.ours.memory if e["args"]["Device Type"] == 1) == run.truth["peak"]
+    (row,) = run.rows("peak")
+    assert row[:2] == ["80.0", "MB"]
+
+
+def test_what_is_never_freed_is_under_its_line(run):
+    (row,) = run.rows("leak")
+    assert row[:5] == [*run.kept(), *run.kept(), "1"]
+
+
+def test_the_report_says_who_held_memory_when_there_was_not_enough(run):
+    assert run.truth["error"] != "there was enough"
+    text = run.report().split("Out of memory")[1].split("\n\n")[0]
+    assert f"torch_memory.py:{run.truth['lines']['ask_too_much']} ask_too_much" in text
+    assert "140.7 TB asked for" in text
+    held = next(line for line in text.splitlines() if f"torch_memory.py:{run.truth['lines']['leak']} leak" in line)
+    assert held.split()[:2] == run.kept()
+
+
+def test_allocations_have_their_python_line(run):
+    main = max(run.ours.told().items(), key=lambda thread: len(thread[1]))[0]
+    for event in run.ours.memory:
+        args = event["args"]
+        asked = run.option == "--memory-lines" or (args["Bytes"] > 0 and (args["Device Type"] or args["Bytes"] >= 65536))
+        if asked and event["tid"] == main:
+            assert "torch_memory.py" in args["Call stack"]
+
+
+def test_nothing_was_lost(run):
+    receipt = reading.receipt(reading.trace_of(run.folder / "trace.json"))
+    assert (receipt["ops_lost"], receipt["torch_memory_lost"], receipt["bad_records"]) == (0, 0, 0)
+
+
+def test_the_file_keeps_its_promises(run):
+    chrome.assert_valid(run.folder / "trace.json")
