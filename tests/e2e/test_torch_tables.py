@@ -57,7 +57,7 @@ class Run:
         self.folder, self.device, self.python = folder, device, PYTHONS[version]()
         program = [self.python, machine.PROGRAMS / "torch_tables.py", device, folder / "theirs.json"]
         command = tracing.on_simgpu(folder / "gpu.json", *program) if device == "cuda" else program
-        tracing.trace(folder, command, "--ops", names=("trace.gpt", "trace.json"))
+        tracing.trace(folder, command, "--ops", "--shapes", names=("trace.gpt", "trace.json"))
         self.theirs = json.loads((folder / "theirs.json").read_text())
 
     def table(self, *options):
@@ -155,6 +155,27 @@ def test_rows_by_gpu_time_are_in_the_order_of_torch_profiler(run):
                     key=lambda row: -row["gpu_self"])
     ours = [name for name in run.everything("--sort", "self_cuda_time_total").names() if is_compared(name)]
     assert ours[:len(theirs)] == [cut(row["name"]) for row in theirs]
+
+
+def flops_of(run, rows):
+    title = next(title for title in rows[0] if title.endswith("FLOPs"))
+    scale = {"Total FLOPs": 1, "Total KFLOPs": 1e3, "Total MFLOPs": 1e6}[title]
+    return {row["Name"]: float(row[title]) * scale for row in rows if row[title] != "--"}
+
+
+def test_rows_by_shape_are_those_of_torch_profiler(run):
+    theirs = collections.Counter((cut(row["name"]), row["count"], row["shapes"]) for row in run.theirs["by shape"]
+                                 if is_seen_by_both(row))
+    ours = collections.Counter((row["Name"], int(row["# of Calls"]), row["Input Shapes"])
+                               for row in run.everything("--group-by-shape").rows if is_compared(row["Name"]))
+    assert len(theirs) > 50
+    assert ours == theirs
+
+
+def test_flops_are_those_of_torch_profiler(run):
+    theirs = {row["name"]: row["flops"] for row in run.theirs["by name"] if row["flops"]}
+    assert {"aten::addmm", "aten::mm", "aten::bmm", "aten::add", "aten::mul"} <= theirs.keys()
+    assert flops_of(run, run.everything().rows) == pytest.approx(theirs, rel=1e-3)
 
 
 def test_a_row_for_each_python_line_says_the_line(run):

@@ -329,6 +329,23 @@ static void rows_are_told_apart_by_shapes(void **state)
 	free(text);
 }
 
+static void a_list_of_tensors_has_no_shapes_in_the_table(void **state)
+{
+	struct ops_log ops = ops_log_begin();
+	char *text;
+
+	log_agent_op_inputs(&ops.log, 5,
+			    "[[[4, 8], [8]], [2], [[]]] [\"\", \"\", \"\"] [[], [], []] [\"\", \"\", \"\"]");
+	ops_log_op(&ops, (struct gpt_agent_op){.start_ns = 500,
+					       .end_ns = 510,
+					       .name = 5,
+					       .inputs = 5 | GPT_AGENT_NAME_OF_INPUTS,
+					       .sequence = -1});
+	text = table_of(end_of(&ops), &(struct key_averages_options){.by_shape = true});
+	assert_has(text, " [[], [2], []]  ");
+	free(text);
+}
+
 static void without_recorded_shapes_the_table_says_so(void **state)
 {
 	struct log_builder log;
@@ -452,6 +469,7 @@ int main(void)
 		cmocka_unit_test(the_top_level_is_what_was_in_no_op),
 		cmocka_unit_test(rows_are_told_apart_by_python_lines),
 		cmocka_unit_test(rows_are_told_apart_by_shapes),
+		cmocka_unit_test(a_list_of_tensors_has_no_shapes_in_the_table),
 		cmocka_unit_test(without_recorded_shapes_the_table_says_so),
 		cmocka_unit_test(flops_are_those_of_pytorchs_formulas),
 		cmocka_unit_test(inputs_that_fit_no_formula_have_no_flops),

@@ -89,6 +89,28 @@ static uint32_t chain_of(struct key_averages *keys, uint32_t index)
 	return chain;
 }
 
+/* As PyTorch's table has them: of a list of tensors "[]". */
+static uint32_t intern_shapes(struct key_averages *keys, const struct op_inputs_part_text *dims)
+{
+	char *text = xmalloc(dims->size);
+	bool of_list = false;
+	unsigned depth = 0;
+	size_t size = 0;
+	uint32_t shapes;
+
+	for (size_t i = 0; i < dims->size; i++) {
+		depth += dims->text[i] == '[';
+		depth -= dims->text[i] == ']';
+		of_list |= depth > 2;
+		of_list &= depth > 1;
+		if (!of_list)
+			text[size++] = dims->text[i];
+	}
+	shapes = string_intern(&keys->shapes, text, size);
+	free(text);
+	return shapes;
+}
+
 /* 1 + which of the shapes there are; 0: its inputs were not recorded, or make no sense. */
 static uint32_t shapes_of(struct key_averages *keys, uint32_t inputs)
 {
@@ -102,7 +124,7 @@ static uint32_t shapes_of(struct key_averages *keys, uint32_t inputs)
 	entry = tally_at(&keys->inputs, (struct tally_key){{inputs}});
 	text = keys->tree.model->strings[inputs];
 	if (keys->inputs.count > known && op_inputs_split(text, strlen(text), parts))
-		entry->more = 1 + string_intern(&keys->shapes, parts[OP_INPUTS_DIMS].text, parts[OP_INPUTS_DIMS].size);
+		entry->more = 1 + intern_shapes(keys, &parts[OP_INPUTS_DIMS]);
 	return (uint32_t)entry->more;
 }
 

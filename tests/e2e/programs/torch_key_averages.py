@@ -29,8 +29,8 @@ def function_event(number, event, on_cpu):
 
 
 def is_op(event):
-    """But for the step that gputrace draws over the whole trace."""
-    return event["cat"] in OPS and event["name"] not in (*HIDDEN, "ProfilerStep#0")
+    """But for the steps that gputrace draws."""
+    return event["cat"] in OPS and event["name"] not in HIDDEN and not event["name"].startswith("ProfilerStep#")
 
 
 def main():

@@ -46,6 +46,8 @@ def work():
             optimizer.step()
     torch.bmm(torch.ones(2, 3, 4, device=DEVICE), torch.ones(2, 4, 5, device=DEVICE))
     torch.add(torch.ones(6, device=DEVICE), 1)
+    torch.nn.functional.conv2d(torch.ones(2, 3, 8, 9, device=DEVICE), torch.ones(4, 3, 3, 2, device=DEVICE), stride=2,
+                               padding=1)
 
 
 def rows(averages):
