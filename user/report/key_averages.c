@@ -231,12 +231,14 @@ static void put_sources(const struct page *page, const struct key_row *row)
 
 static void put_row(const struct page *page, const struct key_row *row)
 {
-	struct cell count;
+	struct cell count, total = {"0"}; /* of what is asynchronous */
 
+	if (!row->async)
+		total = cell_share(row->cpu_ns, page->keys->cpu_self_ns);
 	put_name(page, row->name);
 	put_cell(page, cell_share(row->cpu_self_ns, page->keys->cpu_self_ns));
 	put_cell(page, cell_time((double)row->cpu_self_ns));
-	put_cell(page, row->async ? (struct cell){"0"} : cell_share(row->cpu_ns, page->keys->cpu_self_ns));
+	put_cell(page, total);
 	put_cell(page, cell_time((double)row->cpu_ns));
 	put_cell(page, cell_time((double)row->cpu_ns / (double)row->count));
 	if (page->has_gpu) {

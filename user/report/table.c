@@ -105,10 +105,10 @@ static void put_table(const struct table *table, FILE *out, unsigned width, bool
 	fputs(color ? "\033[2m" : "", out);
 	put_row(table, out, widths, titles);
 	fputs(color ? "\033[0m\n" : "\n", out);
-	for (size_t i = 0; i + table->count <= table->cells.count; i += table->count) {
+	for (size_t i = 0, row = 0; i + table->count <= table->cells.count; i += table->count, row++) {
 		put_row(table, out, widths, (const char *const *)&table->cells.items[i]);
 		fputc('\n', out);
-		for (; note < table->notes.count && table->notes.items[note].row == i / table->count; note++)
+		for (; note < table->notes.count && table->notes.items[note].row == row; note++)
 			put_note(table, out, widths, width, table->notes.items[note].text);
 	}
 }
