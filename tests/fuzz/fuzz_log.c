@@ -195,6 +195,37 @@ static void add_batch(struct log_builder *log)
 	log_agent_stats(log, (struct gpt_agent_stats){.calls = 4});
 }
 
+/* A forward op with a stack, the node that it makes on another thread, and a launch in that. */
+static void add_ops(struct log_builder *log)
+{
+	log_stack_at(
+		log,
+		(struct gpt_stack_at){
+			.time_ns = 599, .stack_id = 1, .number = 1, .pid = PID, .tid = PID, .what = GPT_STACK_OF_OP});
+	log_stack_at(
+		log,
+		(struct gpt_stack_at){
+			.time_ns = 649, .stack_id = 2, .number = 2, .pid = PID, .tid = 8, .what = GPT_STACK_OF_OP});
+	log_launch(log, PID, 8, 660, 2, 20);
+	log_batch(log, PID, 9, 900);
+	log_agent_op_name(log, 1, "aten::mm");
+	log_agent_op_name(log, 2, "MmBackward0");
+	log_agent_op(
+		log,
+		&(struct gpt_agent_op){
+			.start_ns = 600, .end_ns = 620, .sequence = 7, .thread = 1, .tid = PID, .name = 1, .stack = 1});
+	log_agent_op(log, &(struct gpt_agent_op){.start_ns = 650,
+						 .end_ns = 700,
+						 .sequence = 7,
+						 .thread = 2,
+						 .forward_thread = 1,
+						 .tid = 8,
+						 .name = 2,
+						 .stack = 2,
+						 .scope = GPT_AGENT_OP_BACKWARD_FUNCTION});
+	log_agent_ops(log, GPT_AGENT_OPS_STOPPED, 0, "");
+}
+
 static void make_seed(struct log_builder *log)
 {
 	log_begin(log, 10, 5);
@@ -206,6 +237,7 @@ static void make_seed(struct log_builder *log)
 	add_python(log);
 	add_calls(log);
 	add_batch(log);
+	add_ops(log);
 	log_mapped(log, (struct gpt_mapped){.pid = PID});
 	log_code_dead(log, (struct gpt_code_dead){.code = 0x100, .pid = PID});
 	log_process_event(log, GPT_FORK, 8, PID, 910, "child");

@@ -194,6 +194,37 @@ static uint32_t add_spans(const struct cut *cut, const struct model_span *spans,
 	return added;
 }
 
+/* The same of ops, whose end is known; one that is no part of the nesting is in the part in which it begins. */
+static uint32_t add_ops(const struct cut *cut, const struct model_thread *thread, struct model_op *to)
+{
+	uint64_t from_ns = cut->at ? cut->times.items[cut->at - 1] : 0;
+	uint32_t added = 0;
+
+	for (uint32_t i = thread->first_op; i < thread->first_op + thread->ops; i++) {
+		struct model_op op = cut->whole->ops[i];
+
+		op.continued = cut->at && op.start_ns < from_ns;
+		if ((op.continued && (op.overlaps || op.end_ns <= from_ns)) ||
+		    (cut->part.more && op.start_ns >= cut->part.until_ns))
+			continue;
+		to[added++] = op;
+	}
+	return added;
+}
+
+static void place_ops(struct cut *cut)
+{
+	struct model *part = &cut->part;
+
+	part->ops = part_alloc(cut, cut->whole->op_count * sizeof(*part->ops));
+	part->op_count = 0;
+	for (uint32_t i = 0; i < part->thread_count; i++) {
+		part->threads[i].first_op = part->op_count;
+		part->threads[i].ops = add_ops(cut, &cut->whole->threads[i], part->ops + part->op_count);
+		part->op_count += part->threads[i].ops;
+	}
+}
+
 static void place_spans(struct cut *cut)
 {
 	const struct model *whole = cut->whole;
@@ -241,6 +272,19 @@ static void meet_spans(struct cut *cut)
 		meet(&cut->codes, part->pycalls[i].code);
 }
 
+static void meet_ops(struct cut *cut)
+{
+	for (uint32_t i = 0; i < cut->part.op_count; i++) {
+		const struct model_op *op = &cut->part.ops[i];
+
+		meet(&cut->strings, op->name);
+		meet(&cut->strings, op->inputs);
+		meet(&cut->strings, op->node);
+		meet(&cut->stacks, op->stack);
+		meet(&cut->stacks, op->forward);
+	}
+}
+
 static void meet_all(struct cut *cut)
 {
 	const struct model *part = &cut->part, *whole = cut->whole;
@@ -254,11 +298,14 @@ static void meet_all(struct cut *cut)
 		return;
 	}
 	meet_spans(cut);
+	meet_ops(cut);
 	for (uint32_t i = 0; i < part->gpu_count; i++)
 		meet(&cut->strings, part->gpu[i].name);
 	for (uint32_t i = 0; i < part->call_count; i++) {
 		meet(&cut->stacks, part->calls[i].stack);
 		meet(&cut->natives, part->calls[i].native);
+		meet(&cut->strings, part->calls[i].node);
+		meet(&cut->stacks, part->calls[i].forward);
 	}
 	for (uint32_t i = 0; i < cut->stacks; i++)
 		for (uint32_t k = 0; k < whole->stacks[i].depth; k++)
@@ -333,6 +380,7 @@ const struct model *cut_make_part(struct cut *cut)
 		place_kind(cut, kind);
 	move_indices(cut);
 	place_spans(cut);
+	place_ops(cut);
 	meet_all(cut);
 	place_tables(cut);
 	place_sums(cut);
