@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""A PyTorch program that says what its ops cost; told by lines on standard input, answers with a line each.
+
+    add N ROUNDS PROFILER    least nanoseconds of a torch.add of 4 elements, of ROUNDS times N
+    train N ROUNDS PROFILER  the same of a step of training
+    observed                 answers once somebody observes PyTorch's ops
+    storm THREADS CALLS N    THREADS threads make CALLS calls of a scripted function with N ops each, and hold no GIL: says
+                             how many ops that were, and how long it took in seconds
+
+PROFILER: none, or torch.profiler: plain, or full (with shapes, stacks and memory).
+"""
+import ctypes
+import sys
+import threading
+import time
+
+import torch
+from torch.profiler import ProfilerActivity, profile
+
+PROFILERS = {"plain": {}, "full": {"record_shapes": True, "with_stack": True, "profile_memory": True}}
+FOUR = torch.ones(4)
+OPS_OF_A_CALL = 1  # that of the scripted function itself
+
+
+def add(count):
+    a, function = FOUR, torch.add
+    begin = time.perf_counter_ns()
+    for _ in range(count):
+        function(a, a)
+    return (time.perf_counter_ns() - begin) / count
+
+
+class Training:
+    def __init__(self):
+        self.model = torch.nn.Sequential(torch.nn.Linear(16, 32), torch.nn.ReLU(), torch.nn.Linear(32, 4))
+        self.optimizer = torch.optim.SGD(self.model.parameters(), 0.01)
+        self.x = torch.randn(8, 16)
+
+    def __call__(self, count):
+        begin = time.perf_counter_ns()
+        for _ in range(count):
+            self.optimizer.zero_grad()
+            self.model(self.x).sum().backward()
+            self.optimizer.step()
+        return (time.perf_counter_ns() - begin) / count
+
+
+def measure(work, count, rounds, profiler):
+    if profiler == "none":
+        return min(work(count) for _ in range(rounds))
+    with profile(activities=[ProfilerActivity.CPU], **PROFILERS[profiler]):
+        return min(work(count) for _ in range(rounds))
+
+
+@torch.jit.script
+def many(a: torch.Tensor, count: int):
+    x = a
+    for _ in range(count):
+        x = torch.add(a, x)
+    return x
+
+
+def storm(threads, calls, count):
+    def run():
+        for _ in range(calls):
+            many(FOUR, count)
+
+    workers = [threading.Thread(target=run) for _ in range(threads)]
+    begin = time.perf_counter()
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    return threads * calls * (count + OPS_OF_A_CALL), time.perf_counter() - begin
+
+
+def main():
+    torch.set_num_threads(1)
+    has_observers = ctypes.CDLL(f"{torch.__path__[0]}/lib/libtorch_cpu.so")._ZN2at18hasGlobalCallbacksEv
+    has_observers.restype = ctypes.c_bool
+    works = {"add": add, "train": Training()}
+    for _ in range(4):
+        many(FOUR, 10)  # TorchScript optimizes at its first calls
+    print("ready", flush=True)
+    for line in sys.stdin:
+        what, *numbers = line.split()
+        if what == "observed":
+            while not has_observers():
+                time.sleep(0.01)
+            print("observed", flush=True)
+        elif what == "storm":
+            print(*storm(*map(int, numbers)), flush=True)
+        else:
+            print(measure(works[what], int(numbers[0]), int(numbers[1]), numbers[2]), flush=True)
+
+
+main()
