@@ -234,14 +234,14 @@ static void look_through(const struct import_table *library, next_entry next, bo
 /* The libraries of PyTorch that may tell of memory. */
 static int look_at(struct dl_phdr_info *info, size_t size, void *unused)
 {
-	const char *file = info->dlpi_name ? path_base(info->dlpi_name) : "";
-	size_t folder = (size_t)(file - (info->dlpi_name ? info->dlpi_name : file));
+	const char *path = info->dlpi_name ? info->dlpi_name : "", *file = path_base(path);
+	size_t folder = (size_t)(file - path);
 	bool is_core = !strncmp(file, "libc10.so", 9), is_cuda = !strncmp(file, "libc10_cuda.so", 14);
 	bool calls[FUNCTIONS] = {false};
 	struct import_table library;
 	unsigned i;
 
-	if (folder != strlen(memory.folder) || strncmp(info->dlpi_name, memory.folder, folder) ||
+	if (folder != strlen(memory.folder) || strncmp(path, memory.folder, folder) ||
 	    (strncmp(file, "libc10", 6) && strncmp(file, "libtorch_cpu.so", 15)) || !import_table_read(&library, info))
 		return 0;
 	look_through(&library, import_table_next_call, is_core, calls);
@@ -257,7 +257,8 @@ static int look_at(struct dl_phdr_info *info, size_t size, void *unused)
 
 unsigned torch_memory_follow(const struct torch *torch, char *why, size_t why_size)
 {
-	size_t folder = (size_t)(path_base(torch->path) - torch->path);
+	const char *slash = strrchr(torch->path, '/');
+	size_t folder = slash ? (size_t)(slash + 1 - torch->path) : 0;
 	unsigned seen = 0;
 	bool sees_cpu;
 
