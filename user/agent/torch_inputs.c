@@ -78,7 +78,8 @@ static bool find_types(struct torch *torch, const struct functions *functions)
 		return false;
 	for (type = 0; type < layout->types; type++, data += layout->type_bytes) {
 		memcpy(&bytes, data + layout->type_name, sizeof(bytes));
-		memcpy(&torch->types.name[type].text, data + layout->type_name + sizeof(bytes), sizeof(void *));
+		memcpy(&torch->types.name[type].text, data + layout->type_name + sizeof(bytes),
+		       sizeof(torch->types.name[type].text));
 		torch->types.name[type].bytes = bytes < 128 ? (uint32_t)bytes : 0;
 	}
 	return is_called(&torch->types, layout->type_float, "float");

@@ -23,11 +23,12 @@ static bool read_numbers(struct collective *collective)
 bool collective_read(struct collective *collective, const char *params)
 {
 	size_t size = strlen(params) + 1;
-	char *at = collective->text;
+	char *at;
 
 	if (size > sizeof(collective->text))
 		return false;
 	memcpy(collective->text, params, size);
+	at = collective->text;
 	for (int i = 0; i < GPT_COLLECTIVE_FIELDS; i++) {
 		collective->fields[i] = at;
 		at = strstr(at, GPT_COLLECTIVE_SEPARATOR);
