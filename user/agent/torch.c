@@ -79,12 +79,23 @@ static uint32_t find_version(const struct torch *torch)
 
 /* ---- its functions ----------------------------------------------------------------------------- */
 
+bool torch_find(const struct torch *torch, const struct torch_symbol *wanted, size_t count)
+{
+	void *found;
+	size_t i;
+
+	for (i = 0; i < count; i++) {
+		found = dlsym(torch->handle, wanted[i].name);
+		if (!found)
+			return false;
+		memcpy(wanted[i].pointer, &found, sizeof(found));
+	}
+	return true;
+}
+
 static bool find_functions(struct torch *torch)
 {
-	const struct {
-		void *function;
-		const char *symbol;
-	} wanted[] = {
+	const struct torch_symbol wanted[] = {
 		{&torch->add, "_ZN2at17addGlobalCallbackENS_22RecordFunctionCallbackE"},
 		{&torch->remove, "_ZN2at14removeCallbackEm"},
 		{&torch->name, "_ZNK2at14RecordFunction4nameEv"},
@@ -93,16 +104,8 @@ static bool find_functions(struct torch *torch)
 		{&torch->destroy, "_ZN2at14RecordFunctionD1Ev"},
 		{&torch->set_async, "_ZN2at14RecordFunction9_setAsyncEv"},
 	};
-	void *found;
-	size_t i;
 
-	for (i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
-		found = dlsym(torch->handle, wanted[i].symbol);
-		if (!found)
-			return false;
-		memcpy(wanted[i].function, &found, sizeof(found));
-	}
-	return true;
+	return torch_find(torch, wanted, sizeof(wanted) / sizeof(wanted[0]));
 }
 
 void torch_name(const struct torch *torch, char *name, size_t size)

@@ -40,6 +40,15 @@ enum torch_answer {
 	TORCH_REFUSED, /* why says why */
 };
 
+/* A symbol of its libraries, and the pointer that gets its address. */
+struct torch_symbol {
+	void *pointer;
+	const char *name;
+};
+
+/* False: one of them is not exported. */
+bool torch_find(const struct torch *torch, const struct torch_symbol *wanted, size_t count);
+
 /* Slow where a library is being loaded: it waits until that is initialised. Version and path are set where known. */
 enum torch_answer torch_open(struct torch *torch, char *why, size_t why_size);
 void torch_close(struct torch *torch);

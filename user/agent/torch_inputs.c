@@ -4,7 +4,6 @@
  * where the layout says with what we asked for; a list that we make by the layout has to be to PyTorch what it shall
  * be. No wrong layout makes PyTorch follow a pointer that is none: the rest of such a list is filled with valid ones.
  */
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,10 +33,7 @@ struct functions {
 
 static bool find_functions(const struct torch *torch, struct functions *functions)
 {
-	const struct {
-		void *function;
-		const char *symbol;
-	} wanted[] = {
+	const struct torch_symbol wanted[] = {
 		{&functions->type_datas, "_ZN6caffe28TypeMeta13typeMetaDatasEv"},
 		{&functions->empty_meta, "_ZN2at6detail18empty_strided_metaEN3c108ArrayRefIlEES3_NS1_10ScalarTypeE"},
 		{&functions->undefined, "_ZN3c1019UndefinedTensorImpl10_singletonE"},
@@ -47,16 +43,8 @@ static bool find_functions(const struct torch *torch, struct functions *function
 		{&functions->lists_are_equal, "_ZN3c106detaileqERKNS0_8ListImplES3_"},
 		{&functions->values_are_equal, "_ZN3c10eqERKNS_6IValueES2_"},
 	};
-	void *found;
-	size_t i;
 
-	for (i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
-		found = dlsym(torch->handle, wanted[i].symbol);
-		if (!found)
-			return false;
-		memcpy(wanted[i].function, &found, sizeof(found));
-	}
-	return true;
+	return torch_find(torch, wanted, sizeof(wanted) / sizeof(wanted[0]));
 }
 
 /* ---- types ------------------------------------------------------------------------------------- */

@@ -2,10 +2,8 @@
 """Collectives of two ranks, each a process of its own, on the simulated NCCL; usage: torch_nccl.py FOLDER.  Each waits
 until somebody observes PyTorch (--ops), then works under torch.profiler, whose trace goes to FOLDER/theirs-RANK.json."""
 
-import ctypes
 import subprocess
 import sys
-import time
 
 RANKS = 2
 
@@ -13,13 +11,6 @@ RANKS = 2
 def run_ranks():
     started = [subprocess.Popen([sys.executable, __file__, sys.argv[1], str(rank)]) for rank in range(RANKS)]
     sys.exit(max(process.wait() for process in started))
-
-
-def wait_for_observer(torch):
-    observed = ctypes.CDLL(f"{torch.__path__[0]}/lib/libtorch_cpu.so")._ZN2at18hasGlobalCallbacksEv
-    observed.restype = ctypes.c_bool
-    while not observed():
-        time.sleep(0.01)
 
 
 def work(torch, dist, rank):
@@ -49,6 +40,7 @@ def run(folder, rank):
     import torch
     import torch.distributed as dist
     from torch.profiler import ProfilerActivity, profile, record_function
+    from torch_observed import wait_for_observer
 
     torch.cuda.set_device(0)
     dist.init_process_group("nccl", rank=rank, world_size=RANKS, store=dist.FileStore(f"{folder}/store", RANKS))
@@ -60,7 +52,7 @@ def run(folder, rank):
         work(torch, dist, rank)
 
     step()
-    wait_for_observer(torch)
+    wait_for_observer()
     with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]) as profiler:
         with record_function("section"):
             step()
