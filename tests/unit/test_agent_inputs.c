@@ -77,8 +77,10 @@ static uint64_t tensor(unsigned type, uint64_t keys, uint64_t dims, const int64_
 	put(object, layout()->tensor_dims, dims, 8);
 	put(object, layout()->tensor_type, type, 2);
 	put(object, layout()->tensor_keys, keys, 8);
-	memcpy((char *)object + layout()->tensor_inline, sizes, dims * 8);
-	memcpy((char *)object + layout()->tensor_inline + 8 * layout()->tensor_inline_dims, strides, dims * 8);
+	for (uint64_t i = 0; i < dims; i++) {
+		put(object, layout()->tensor_inline + 8 * i, (uint64_t)sizes[i], 8);
+		put(object, layout()->tensor_inline + 8 * (layout()->tensor_inline_dims + i), (uint64_t)strides[i], 8);
+	}
 	return (uintptr_t)object;
 }
 
