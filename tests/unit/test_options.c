@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "cmd/format.h"
+#include "cmd/option_rows.h"
 #include "cmd/options.h"
 #include "cmd/privileges.h"
 #include "cmd/session.h"
@@ -605,6 +606,15 @@ static void a_greatest_size_is_for_files_that_can_be_cut(void **state)
 	assert_refused(PARSE("report", "a.gpt", "--max-size", "1M"), "--max-size", "does not apply to report");
 }
 
+/* An option may have several rows, one for each subcommand that takes it otherwise. */
+static void options_of_one_code_have_one_name(void **state)
+{
+	for (const struct option_row *row = option_rows; row->name; row++)
+		for (const struct option_row *other = row + 1; other->name; other++)
+			if (row->code == other->code && strcmp(row->name, other->name))
+				fail_msg("--%s and --%s", row->name, other->name);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -655,6 +665,7 @@ int main(void)
 		cmocka_unit_test(the_session_record_holds_what_outputs_need),
 		cmocka_unit_test(missing_capabilities_are_named),
 		cmocka_unit_test(kernel_versions_are_ordered),
+		cmocka_unit_test(options_of_one_code_have_one_name),
 	};
 	int failed = cmocka_run_group_tests(tests, NULL, NULL);
 

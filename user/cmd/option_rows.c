@@ -410,11 +410,11 @@ const struct option_row option_rows[] = {
 	 "every Python call exactly, where the interpreter allows it\n"
 	 "(CPython 3.6 to 3.10); costs 1.4 us a call",
 	 RECORD, parse_python_calls},
-	{"memory", OPTION_LETTERS + 42, NULL, NULL,
+	{"memory", OPTION_LETTERS + 67, NULL, NULL,
 	 "--ops, and what PyTorch's allocators hand out and take back: [memory] in the\n"
 	 "trace, and who held memory at its peak, to the end, and when it ran out",
 	 RECORD, parse_memory},
-	{"memory-lines", OPTION_LETTERS + 43, NULL, NULL,
+	{"memory-lines", OPTION_LETTERS + 68, NULL, NULL,
 	 "--memory, with the Python line of each such event; without it those of GPUs and\n"
 	 "of 64 KB and more on the CPU have one. Costs one launch's price for each",
 	 RECORD, parse_memory_lines},
