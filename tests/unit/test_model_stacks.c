@@ -326,6 +326,66 @@ static void a_second_description_may_come_after_the_first_was_needed(void **stat
 	model_free(model);
 }
 
+/* As two threads that meet a code object at once send it, while a third knows it already. */
+static void a_code_object_described_again_keeps_its_lines_until_the_new_ones_are_whole(void **state)
+{
+	const uint8_t table[] = {2, 1}, other[] = {2, 5};
+	const struct gpt_code again = {.code = A,
+				       .pid = PID,
+				       .first_line = 10,
+				       .name_bytes = 1,
+				       .name_kind = 1,
+				       .filename_bytes = 5,
+				       .filename_kind = 1,
+				       .linetable = GPT_LINES_LNOTAB,
+				       .linetable_bytes = sizeof(other)};
+	const char text[16] = "f\0\0\0\0\0\0\0/a.py";
+	struct gpt_code_lines lines = {.code = A, .pid = PID, .bytes = 1};
+	struct log_builder log;
+	struct model *model;
+
+	log_begin(&log, 0, 0);
+	log_code(&log, PID, A, "f", NULL, "/a.py", 10, GPT_LINES_LNOTAB, table, sizeof(table));
+	stack(&log, 1, A, 2);
+	log_put(&log, GPT_CODE, &again, sizeof(again), text, sizeof(text));
+	stack(&log, 2, A, 2);
+	log_put(&log, GPT_CODE_LINES, &lines, sizeof(lines), other, 1);
+	stack(&log, 3, A, 2);
+	lines.offset = 1;
+	log_put(&log, GPT_CODE_LINES, &lines, sizeof(lines), other + 1, 1);
+	stack(&log, 4, A, 2);
+	model = model_of(&log);
+	assert_int_equal(model->stack_count, 2); /* the first three are equal */
+	assert_string_equal(frame_text(model, 0, 0), "f (/a.py:11)");
+	assert_string_equal(frame_text(model, 1, 0), "f (/a.py:15)");
+	assert_int_equal(model_source(model)->receipt.bad_records, 0);
+	model_free(model);
+}
+
+static void a_table_begun_by_one_description_is_completed_by_the_next(void **state)
+{
+	const uint8_t table[] = {2, 1};
+	struct gpt_code_lines lines = {.code = A, .pid = PID, .offset = 1, .bytes = 1};
+	struct log_builder log;
+	struct model *model;
+
+	log_begin(&log, 0, 0);
+	for (int i = 0; i < 2; i++) {
+		const struct gpt_code head = {
+			.code = A, .pid = PID, .first_line = 10, .linetable = GPT_LINES_LNOTAB, .linetable_bytes = 2};
+		const struct gpt_code_lines first = {.code = A, .pid = PID, .bytes = 1};
+
+		log_put(&log, GPT_CODE, &head, sizeof(head), NULL, 0);
+		if (!i)
+			log_put(&log, GPT_CODE_LINES, &first, sizeof(first), table, 1);
+	}
+	log_put(&log, GPT_CODE_LINES, &lines, sizeof(lines), table + 1, 1);
+	stack(&log, 1, A, 2);
+	model = model_of(&log);
+	assert_int_equal(model->frames[model->stack_frames[0]].line, 11);
+	model_free(model);
+}
+
 static void impossible_stacks_are_bad(void **state)
 {
 	struct gpt_pyframe frames[GPT_PYSTACK_MAX_FRAMES + 1] = {{0}};
@@ -477,6 +537,8 @@ int main(void)
 		cmocka_unit_test(a_frame_without_code_is_a_gap_only_where_one_can_be),
 		cmocka_unit_test(a_frame_that_has_not_begun_is_left_out),
 		cmocka_unit_test(a_second_description_may_come_after_the_first_was_needed),
+		cmocka_unit_test(a_code_object_described_again_keeps_its_lines_until_the_new_ones_are_whole),
+		cmocka_unit_test(a_table_begun_by_one_description_is_completed_by_the_next),
 		cmocka_unit_test(impossible_stacks_are_bad),
 		cmocka_unit_test(the_qualified_name_is_preferred),
 		cmocka_unit_test(a_name_that_was_truncated_ends_with_a_mark),

@@ -12,8 +12,10 @@ struct code_version {
 	uint32_t first_traceable; /* as new_code */
 	uint8_t linetable;	  /* enum gpt_linetable */
 	bool decoded;
+	bool whole;	      /* all of its table has come, or did before it was decoded */
 	bool internal;	      /* see is_internal */
 	bool no_code;	      /* nothing of it could be read, not even that it is a code object */
+	uint32_t before;      /* version that stands until the table of this one is whole, NONE */
 	uint32_t table_bytes; /* in all */
 	ARRAY(uint8_t) table; /* what has come of it */
 	line_ranges ranges;   /* of the table, when decoded */
@@ -82,9 +84,46 @@ static bool is_internal(const struct codes *codes, const uint32_t names[3], uint
 	       !strcmp(string_at(codes->strings, names[0]), "__init__");
 }
 
+static void forget_before(struct codes *codes, struct code_version *version)
+{
+	if (version->before != NONE)
+		drop_tables(&codes->versions.items[version->before]);
+	version->before = NONE;
+}
+
+static bool described_alike(const struct code_version *a, const struct code_version *b)
+{
+	return a->code == b->code && a->first_line == b->first_line && a->first_traceable == b->first_traceable &&
+	       a->linetable == b->linetable && a->table_bytes == b->table_bytes && a->internal == b->internal &&
+	       a->no_code == b->no_code;
+}
+
+/*
+ * Two threads that meet a code object at once describe it twice, and each description comes in pieces between which
+ * stacks of other threads may stand.  So a description like the one that stands ends it only when its own table is
+ * whole.
+ */
+static void replace_version(struct codes *codes, uint32_t *at, struct code_version made)
+{
+	struct code_version *stands = *at == NONE ? NULL : &codes->versions.items[*at];
+
+	if (stands && !stands->decoded && !stands->whole && described_alike(stands, &made))
+		return; /* what comes completes it */
+	if (stands && stands->whole && described_alike(stands, &made)) {
+		forget_before(codes, stands);
+		made.before = *at;
+	} else if (stands) {
+		forget_before(codes, stands);
+		drop_tables(stands);
+	}
+	*at = (uint32_t)codes->versions.count;
+	array_push(&codes->versions, made);
+}
+
 void codes_add(struct codes *codes, uint32_t space, const struct new_code *from)
 {
-	struct code_version version = {.linetable = (uint8_t)from->linetable,
+	struct code_version version = {.before = NONE,
+				       .linetable = (uint8_t)from->linetable,
 				       .first_line = from->first_line <= INT32_MAX ? from->first_line : 0,
 				       .first_traceable =
 					       from->first_traceable <= INT32_MAX ? from->first_traceable : 0,
@@ -100,11 +139,9 @@ void codes_add(struct codes *codes, uint32_t space, const struct new_code *from)
 	version.code = find_code(codes, names[0] != NONE ? names[0] : string_intern(codes->strings, "?", 1),
 				 names[2] != NONE ? names[2] : string_intern(codes->strings, "", 0), version.first_line,
 				 names[0] != NONE);
+	version.whole = !version.table_bytes;
 	at = lookup_put(&codes->by_address, space, from->key, NONE);
-	if (*at != NONE)
-		drop_tables(&codes->versions.items[*at]);
-	*at = (uint32_t)codes->versions.count;
-	array_push(&codes->versions, version);
+	replace_version(codes, at, version);
 }
 
 bool codes_add_lines(struct codes *codes, uint32_t space, uint64_t key, uint32_t offset, const void *bytes,
@@ -135,6 +172,9 @@ bool codes_add_lines(struct codes *codes, uint32_t space, uint64_t key, uint32_t
 	if (size)
 		memcpy(version->table.items + version->table.count, bytes, size);
 	version->table.count += size;
+	version->whole = version->table.count == version->table_bytes;
+	if (version->whole)
+		forget_before(codes, version);
 	return true;
 }
 
@@ -144,17 +184,20 @@ void codes_remove(struct codes *codes, uint32_t space, uint64_t address)
 
 	if (!at || *at == NONE)
 		return;
+	forget_before(codes, &codes->versions.items[*at]);
 	drop_tables(&codes->versions.items[*at]);
 	*at = NONE;
 }
 
-static uint32_t find_line(struct code_version *version, int32_t lasti)
+static uint32_t find_line(struct codes *codes, struct code_version *version, int32_t lasti)
 {
 	if (lasti < 0) /* entered, nothing executed yet */
 		return version->first_line;
+	if (version->before != NONE)
+		version = &codes->versions.items[version->before];
 	if (!version->decoded) {
-		linetable_decode(version->linetable, version->table.items, version->table.count,
-				 version->table.count == version->table_bytes, version->first_line, &version->ranges);
+		linetable_decode(version->linetable, version->table.items, version->table.count, version->whole,
+				 version->first_line, &version->ranges);
 		version->decoded = true;
 		array_free(&version->table);
 	}
@@ -192,7 +235,7 @@ uint32_t codes_frame(struct codes *codes, uint32_t space, uint64_t address, int3
 		if (version->no_code)
 			return FRAME_OF_NO_CODE;
 		frame.code = version->code;
-		frame.line = find_line(version, lasti);
+		frame.line = find_line(codes, version, lasti);
 	} else {
 		frame.code = unknown_code(codes);
 	}
