@@ -11,7 +11,6 @@
 
 #include "agent/import_table.h"
 #include "agent/path.h"
-#include "agent/yield.h"
 
 #define ENTRIES_MAX 16u /* a process has one Kineto */
 
@@ -29,17 +28,18 @@
 enum { BUFFERS, CLOCK, FUNCTIONS };
 
 static void *real[FUNCTIONS];
+static void (*before[FUNCTIONS])(void);
 
 /* Called by the detours below. */
 __attribute__((used)) static void *prepare_buffers(void)
 {
-	yield_before_buffers();
+	before[BUFFERS]();
 	return real[BUFFERS];
 }
 
 __attribute__((used)) static void *prepare_clock(void)
 {
-	yield_before_clock();
+	before[CLOCK]();
 	return real[CLOCK];
 }
 
@@ -64,7 +64,7 @@ static const struct {
 static struct {
 	struct entry {
 		void *_Atomic *at;
-		void *before;
+		void *original;
 		unsigned function;
 	} entries[ENTRIES_MAX];
 	unsigned count;
@@ -76,22 +76,22 @@ static struct {
 
 /* An entry that has not been used yet leads back into its own library, to where the loader is asked for what it wants.
  */
-static bool leads_to(const struct import_table *library, const char *cupti, const void *before, unsigned function)
+static bool leads_to(const struct import_table *library, const char *cupti, const void *stands, unsigned function)
 {
-	return before == real[function] || (import_in_segment(library->info, PT_LOAD, (uintptr_t)before) &&
+	return stands == real[function] || (import_in_segment(library->info, PT_LOAD, (uintptr_t)stands) &&
 					    !strncmp(table.cupti, cupti, strlen(cupti)));
 }
 
 /* cupti: as it is linked: "libcupti.so.13" */
 static void replace(const struct import_table *library, const char *cupti, void *_Atomic *at, unsigned function)
 {
-	void *before = atomic_load(at);
+	void *stands = atomic_load(at);
 	struct entry *entry = &table.entries[table.count];
 
-	if (!real[function] || table.count == ENTRIES_MAX || before == (void *)functions[function].detour ||
-	    !leads_to(library, cupti, before, function))
+	if (!real[function] || table.count == ENTRIES_MAX || stands == (void *)functions[function].detour ||
+	    !leads_to(library, cupti, stands, function))
 		return;
-	*entry = (struct entry){at, before, function};
+	*entry = (struct entry){at, stands, function};
 	table.count += import_store(library->info, at, (void *)functions[function].detour);
 }
 
@@ -126,7 +126,7 @@ static int count_loaded(struct dl_phdr_info *info, size_t size, void *loaded)
 	return 1;
 }
 
-void intercept_follow(const struct cupti *cupti)
+void intercept_follow(const struct cupti *cupti, void (*before_buffers)(void), void (*before_clock)(void))
 {
 	unsigned long long loaded = 0;
 
@@ -135,6 +135,8 @@ void intercept_follow(const struct cupti *cupti)
 		return;
 	table.libraries = loaded;
 	table.cupti = path_base(cupti->path);
+	before[BUFFERS] = before_buffers;
+	before[CLOCK] = before_clock;
 	real[BUFFERS] = (void *)cupti->register_buffers;
 	real[CLOCK] = (void *)cupti->register_timestamp;
 	dl_iterate_phdr(look_at, NULL);
@@ -149,7 +151,7 @@ static int put_back(struct dl_phdr_info *info, size_t size, void *unused)
 
 		if (import_in_segment(info, PT_LOAD, (uintptr_t)entry->at) &&
 		    atomic_load(entry->at) == (void *)functions[entry->function].detour)
-			import_store(info, entry->at, entry->before);
+			import_store(info, entry->at, entry->original);
 	}
 	return 0;
 }

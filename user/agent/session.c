@@ -10,11 +10,10 @@
 #include "agent/callbacks.h"
 #include "agent/points.h"
 #include "agent/range_queue.h"
+#include "agent/recording.h"
 #include "agent/returns.h"
 #include "agent/subscriber.h"
 #include "agent/yield.h"
-
-_Static_assert(CUPTI_KIND_COUNT == GPT_AGENT_KINDS, "what is known is told");
 
 #define FLUSH_NS 100000000u  /* a process that dies loses no more than this */
 #define SAMPLE_NS 250000000u /* clock and counters: agent.h asks for twice a second */
@@ -32,24 +31,6 @@ static void pause_ns(uint64_t ns)
 
 /* ---- starting ---------------------------------------------------------------------------------- */
 
-bool session_fail(struct session *session, uint32_t failure, uint32_t result, const char *what)
-{
-	const char *text = NULL;
-
-	session->failure = failure;
-	session->result = result;
-	if (session->cupti.result_string && session->cupti.result_string(result, &text) != CUPTI_OK)
-		text = NULL;
-	snprintf(session->detail, sizeof(session->detail), "%s: %u%s%s", what, result, text ? " " : "",
-		 text ? text : "");
-	return false;
-}
-
-bool session_wants(const struct session *session, unsigned set)
-{
-	return set == GPT_AGENT_SET_COUNT || (session->wanted >> set & 1);
-}
-
 /*
  * Attributes stay as they are: they hold for every user of CUPTI in the process.  One that promises zeroed buffers
  * would be broken by the next tool; those of GPU memory (0, 2, 6, 8) have crashed when changed under live contexts.
@@ -62,37 +43,6 @@ static void configure(struct session *session)
 		cupti->enable_domain(1, session->subscriber, CUPTI_DOMAIN_STATE);
 	/* cuptiActivityRegisterTimestampCallback is left alone where nobody else called it: kernel times are zero
 	 * with it from 12.6 Update 2 to 13.0 Update 1.  CUPTI's own clock is CLOCK_REALTIME, which clock.c converts. */
-}
-
-bool session_enable(struct session *session)
-{
-	uint32_t result;
-	unsigned i;
-
-	session->recorded_sets |= session->wanted & 1u << GPT_AGENT_SET_NVTX; /* which needs nothing of CUPTI */
-	session->recorded = true;
-	for (i = 0; i < RECORDS_KINDS; i++) {
-		if (!session->records.sizes[records_kinds[i].kind] || !session_wants(session, records_kinds[i].set) ||
-		    (records_kinds[i].of_calls && !session->borrowed) || (session->enabled_kinds & (1u << i)))
-			continue;
-		result = session->cupti.enable(records_kinds[i].kind);
-		if (result == CUPTI_OK) {
-			session->enabled_kinds |= 1u << i;
-			session->recorded_sets |= 1u << records_kinds[i].set;
-		} else if (records_kinds[i].kind == CUPTI_KIND_CONCURRENT_KERNEL || records_kinds[i].of_calls)
-			return session_fail(session, GPT_AGENT_CUPTI_ERROR, result, "cuptiActivityEnable");
-	}
-	return true;
-}
-
-static void disable_kinds(struct session *session)
-{
-	unsigned i;
-
-	for (i = 0; i < RECORDS_KINDS; i++)
-		if (session->enabled_kinds & (1u << i))
-			session->cupti.disable(records_kinds[i].kind);
-	session->enabled_kinds = 0;
 }
 
 static bool open_memory(struct session *session)
@@ -120,22 +70,6 @@ static bool learn_sizes(struct session *session)
 	return false;
 }
 
-static bool register_buffers(struct session *session)
-{
-	uint32_t result = session->cupti.register_buffers(buffers_request, buffers_done);
-
-	return result == CUPTI_OK ||
-	       session_fail(session, GPT_AGENT_CUPTI_ERROR, result, "cuptiActivityRegisterCallbacks");
-}
-
-bool session_record(struct session *session)
-{
-	if (session->cupti.set_thread_id_type)
-		session->cupti.set_thread_id_type(CUPTI_THREAD_ID_SYSTEM);
-	session->enabled_kinds = 0; /* another may have disabled them */
-	return register_buffers(session) && session_enable(session);
-}
-
 /* Records before calls: a call that was reported must not be without its record. */
 static bool switch_on(struct session *session)
 {
@@ -146,7 +80,7 @@ static bool switch_on(struct session *session)
 		yield_begin(session);
 	} else {
 		yield_own_clock(&session->cupti);
-		if (!session_record(session))
+		if (!recording_begin(session))
 			return false;
 	}
 	return subscriber_tell_calls(session);
@@ -184,7 +118,7 @@ bool session_start(struct session *session)
 	}
 	callbacks_stop();
 	if (!session->away) {
-		disable_kinds(session);
+		recording_end(session);
 		session->cupti.flush_all(CUPTI_FLUSH_FORCED);
 	}
 	subscriber_leave(session);
@@ -192,62 +126,7 @@ bool session_start(struct session *session)
 	return false;
 }
 
-uint32_t session_state(const struct session *session)
-{
-	return session->borrowed ? GPT_AGENT_BORROWING : GPT_AGENT_READY;
-}
-
 /* ---- what is sent ------------------------------------------------------------------------------ */
-
-/* "kernels,cuda,sync"; returns its length. */
-static size_t name_recorded(const struct session *session, char text[64])
-{
-	static const char *const names[] = {
-#define NAME(enumerator, name) [GPT_AGENT_SET_##enumerator] = "," #name,
-		GPT_AGENT_ACTIVITY_SETS(NAME)
-#undef NAME
-	};
-	unsigned i;
-
-	text[0] = '\0';
-	if (!session->recorded)
-		return 0;
-	strcpy(text, "kernels");
-	for (i = 0; i < GPT_AGENT_SET_COUNT; i++)
-		if (session->recorded_sets >> i & 1)
-			strcat(text, names[i]);
-	return strlen(text);
-}
-
-static void send_sizes(struct session *session)
-{
-	struct gpt_agent_sizes *sizes = batch_add(&session->batch, GPT_AGENT_SIZES, sizeof(*sizes));
-
-	memcpy(sizes->bytes, session->records.sizes, sizeof(sizes->bytes));
-}
-
-void session_hello(struct session *session, uint32_t state)
-{
-	char sets[64];
-	size_t path = strlen(session->cupti.path) + 1, detail = strlen(session->detail) + 1;
-	size_t recorded = name_recorded(session, sets) + 1;
-	struct gpt_agent_hello *hello =
-		batch_add(&session->batch, GPT_AGENT_HELLO, sizeof(*hello) + path + detail + recorded);
-
-	hello->abi = GPT_AGENT_ABI;
-	hello->state = state;
-	hello->failure = session->failure;
-	hello->result = session->result;
-	hello->cupti_version = session->cupti.version;
-	hello->driver_version = session->cuda.driver_version;
-	hello->runtime_version = session->cuda.runtime_version;
-	hello->bytes = (uint32_t)(path + detail + recorded);
-	memcpy(hello->text, session->cupti.path, path);
-	memcpy(hello->text + path, session->detail, detail);
-	memcpy(hello->text + path + detail, sets, recorded);
-	if (state == GPT_AGENT_READY || state == GPT_AGENT_BORROWING)
-		send_sizes(session);
-}
 
 static void send_node(struct session *session, const struct call_return *node)
 {
@@ -267,7 +146,7 @@ static void want_more(struct session *session)
 		return;
 	session->wanted = wanted;
 	if (!session->away && !session->expected_ns)
-		session_enable(session);
+		recording_enable(session);
 	subscriber_tell_calls(session);
 }
 
@@ -419,7 +298,7 @@ static void stop_recording(struct session *session, uint64_t wait_ns)
 	const struct cupti *cupti = &session->cupti;
 	uint64_t end;
 
-	disable_kinds(session);
+	recording_end(session);
 	cupti->flush_all(0);
 	take(session);
 	for (end = clock_now_ns() + wait_ns; buffers_held() && clock_now_ns() < end;) {

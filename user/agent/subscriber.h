@@ -6,7 +6,7 @@
 #ifndef GPUTRACE_AGENT_SUBSCRIBER_H
 #define GPUTRACE_AGENT_SUBSCRIBER_H
 
-#include "agent/session.h"
+#include "agent/session_state.h"
 
 /* Before anything of the activity API; false as session_start. */
 bool subscriber_take(struct session *session);

@@ -8,6 +8,7 @@
 #include "agent/subscriber_owner.h"
 #include "agent/intercept.h"
 #include "agent/points.h"
+#include "agent/recording.h"
 
 /* GPU work whose record was not handed over when we left cannot be older. */
 #define OLDEST_NS (3600ull * 1000000000)
@@ -155,21 +156,6 @@ void yield_let_go(void)
 	atomic_flag_clear(&watch.busy);
 }
 
-void yield_watch(struct session *session)
-{
-	if (session)
-		intercept_follow(&session->cupti);
-	else
-		intercept_end();
-	atomic_store(&watch.session, session);
-}
-
-void yield_forked(void)
-{
-	atomic_store(&watch.session, NULL);
-	atomic_flag_clear(&watch.busy);
-}
-
 /* The session that records now, held; NULL: nothing is to be done. */
 static struct session *hold_recording(void)
 {
@@ -191,8 +177,8 @@ static void call_in(struct session *session)
 	session->cupti.flush_all(0);
 }
 
-/* Here, as what is complete now has its times by the clock that there is now. */
-void yield_before_clock(void)
+/* A clock is about to be given. Here, as what is complete now has its times by the clock that there is now. */
+static void before_clock(void)
 {
 	struct session *session = hold_recording();
 
@@ -203,7 +189,7 @@ void yield_before_clock(void)
 	yield_let_go();
 }
 
-void yield_before_buffers(void)
+static void before_buffers(void)
 {
 	struct session *session = hold_recording();
 	uint64_t end;
@@ -219,6 +205,21 @@ void yield_before_buffers(void)
 	if (points_may_resume())
 		session->stale_until_ns = clock_now_ns() + STALE_NS;
 	yield_let_go();
+}
+
+void yield_watch(struct session *session)
+{
+	if (session)
+		intercept_follow(&session->cupti, before_buffers, before_clock);
+	else
+		intercept_end();
+	atomic_store(&watch.session, session);
+}
+
+void yield_forked(void)
+{
+	atomic_store(&watch.session, NULL);
+	atomic_flag_clear(&watch.busy);
 }
 
 /* ---- afterwards ---------------------------------------------------------------------------------- */
@@ -246,7 +247,7 @@ static void take_up(struct session *session)
 	yield_own_clock(&session->cupti);
 	session->cupti.dropped(NULL, 0, &dropped); /* the other's, from here on ours */
 	session->unsettled = true;
-	session->away = !session_record(session);
+	session->away = !recording_begin(session);
 	session->refused = session->away;
 	/* why it was refused, or what is recorded from now on */
 	session_hello(session, session_state(session));
@@ -301,6 +302,6 @@ void yield_follow(struct session *session)
 		disable_unshared(session);
 	} else if (session->expected_ns && clock_now_ns() - session->expected_ns > EXPECTED_NS) {
 		session->expected_ns = 0;
-		session_enable(session);
+		recording_enable(session);
 	}
 }

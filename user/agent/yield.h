@@ -11,7 +11,7 @@
 #ifndef GPUTRACE_AGENT_YIELD_H
 #define GPUTRACE_AGENT_YIELD_H
 
-#include "agent/session.h"
+#include "agent/session_state.h"
 
 /*
  * Around all that the agent's thread does with a session that has begun: meanwhile another that is about to register
@@ -25,11 +25,6 @@ void yield_watch(struct session *session);
 
 /* In the child of a fork there is no agent. */
 void yield_forked(void);
-
-/* On threads of the application, in the middle of its call of CUPTI: another is about to give it a clock, to register.
- */
-void yield_before_clock(void);
-void yield_before_buffers(void);
 
 /* Does what the collector's counters say (agent.h); at every tick, and before the session ends. */
 void yield_follow(struct session *session);
