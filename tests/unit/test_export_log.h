@@ -29,6 +29,7 @@ struct sample {
 	struct log_builder log;
 	uint32_t pid;
 	uint32_t corr;
+	const char *name; /* of a function, its file and a kernel; NULL: their own */
 };
 
 LOG_FN void sample_call(struct sample *sample, uint32_t tid, uint64_t time_ns, uint64_t stack, uint16_t api)
@@ -162,7 +163,8 @@ LOG_FN void sample_stacks(struct sample *sample)
 
 	log_function(&sample->log, pid, main_code, "main", "/home/user/train.py", 90);
 	log_function(&sample->log, pid, train, "train_step", "/home/user/train.py", 20);
-	log_function(&sample->log, pid, forward, "Block.forward", "/home/user/model.py", 40);
+	log_function(&sample->log, pid, forward, sample->name ? sample->name : "Block.forward",
+		     sample->name ? sample->name : "/home/user/model.py", 40);
 	log_stack(&sample->log, pid, 1, 3,
 		  (struct gpt_pyframe[]){{.code = forward, .lasti = 4},
 					 {.code = train, .lasti = 6},
@@ -199,7 +201,7 @@ LOG_FN void sample_process(struct sample *sample, uint32_t pid, uint32_t steps, 
 						    .max_shared_per_block = 49152,
 						    .uuid = {1, 2, 3}},
 			 "Example GPU");
-	log_agent_name(&sample->log, 1, SAMPLE_KERNEL);
+	log_agent_name(&sample->log, 1, sample->name ? sample->name : SAMPLE_KERNEL);
 	log_agent_name(&sample->log, 2, "triton_poi_fused_relu_0");
 	sample_stacks(sample);
 	sample_inside(sample, SAMPLE_START + offset + 100000, 0x9000, "model", false);
@@ -211,9 +213,9 @@ LOG_FN void sample_process(struct sample *sample, uint32_t pid, uint32_t steps, 
 }
 
 /* The whole log, with one process or more; times of later processes lie a little after those of the first. */
-LOG_FN int sample_log(uint32_t processes, uint32_t steps)
+LOG_FN int sample_log_named(uint32_t processes, uint32_t steps, const char *name)
 {
-	struct sample sample = {0};
+	struct sample sample = {.name = name};
 	int fd;
 
 	log_begin(&sample.log, SAMPLE_START, SAMPLE_WALL);
@@ -225,6 +227,11 @@ LOG_FN int sample_log(uint32_t processes, uint32_t steps)
 	fd = log_fd(&sample.log);
 	log_free(&sample.log);
 	return fd;
+}
+
+LOG_FN int sample_log(uint32_t processes, uint32_t steps)
+{
+	return sample_log_named(processes, steps, NULL);
 }
 
 #endif

@@ -196,6 +196,9 @@ static void the_suffix_picks_the_format(void **state)
 	assert_string_equal(export_format_by_suffix("trace.json")->name, "json");
 	assert_string_equal(export_format_by_suffix("a/b.gz/trace.json.gz")->name, "json.gz");
 	assert_string_equal(export_format_by_suffix("GPU.FOLDED")->name, "folded");
+	assert_string_equal(export_format_by_suffix("trace.speedscope.json")->name, "speedscope");
+	assert_string_equal(export_format_by_suffix("trace.pb.gz")->name, "pprof");
+	assert_string_equal(export_format_by_suffix("trace.prof")->name, "pstats");
 	assert_null(export_format_by_suffix("trace.txt"));
 	assert_null(export_format_by_suffix("json"));
 	assert_null(export_format_by_suffix(".json"));

@@ -157,7 +157,7 @@ static void one_file_per_process_has_the_pid_in_its_name(void **state)
 
 static void standard_output_needs_a_format(void **state)
 {
-	assert_refused(PARSE("-o", "-"), "--output -", "json, json.gz, folded, gpt");
+	assert_refused(PARSE("-o", "-"), "--output -", "json, json.gz, folded, speedscope");
 	assert_int_equal(PARSE("-o", "-", "--format", "folded"), 0);
 	assert_true(options_use_stdout(&options));
 	assert_string_equal(options.format, "folded");
@@ -166,7 +166,7 @@ static void standard_output_needs_a_format(void **state)
 static void a_format_without_standard_output_is_refused(void **state)
 {
 	assert_refused(PARSE("-o", "a.json", "--format", "folded"), "--format folded", "--output -");
-	assert_refused(PARSE("-o", "-", "--format", "xml"), "--format xml", "json, json.gz, folded, gpt");
+	assert_refused(PARSE("-o", "-", "--format", "xml"), "--format xml", "json, json.gz, folded, speedscope");
 }
 
 static void standard_output_is_given_once(void **state)

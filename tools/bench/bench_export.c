@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * How fast a model becomes files: a million launches with a million kernels, 16-frame Python stacks that change as
- * in a training loop, written to /dev/null.  Prints events (JSON objects in traceEvents, or launches for folded)
+ * in a training loop, written to /dev/null.  Prints events (JSON objects in traceEvents, else launches)
  * per second of CPU, and fails when Chrome JSON is below a million.
  *
  *	bench_export [LAUNCHES]
@@ -154,7 +154,7 @@ static double measure(const struct export_format *format, const struct model *mo
 		fprintf(stderr, "bench_export: %s: %s\n", format->name, strerror(-error));
 		return -1;
 	}
-	printf("export %-8s %9" PRIu64 " events  %6.2f s CPU  %12.0f events per second of CPU\n", format->name, events,
+	printf("export %-10s %9" PRIu64 " events  %6.2f s CPU  %12.0f events per second of CPU\n", format->name, events,
 	       spent, (double)events / spent);
 	return (double)events / spent;
 }
@@ -169,7 +169,7 @@ static int measure_report(const struct model *model, uint32_t launches)
 	spent = cpu_seconds() - begin;
 	if (out)
 		fclose(out);
-	printf("report          %9" PRIu32 " launches %5.2f s CPU\n", launches, spent);
+	printf("report            %9" PRIu32 " launches %5.2f s CPU\n", launches, spent);
 	return error;
 }
 

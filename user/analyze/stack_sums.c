@@ -68,13 +68,16 @@ static void add(struct stack_sums *all, struct tally_key place, uint32_t api, co
 		uint32_t captured, uint64_t value)
 {
 	struct tally_key key = {{0, api, OPERATION_NONE, NONE}};
+	struct tally_entry *sum;
 
 	if (op) {
 		key.part[2] = pack_operation(op);
 		key.part[3] = captured;
 	}
 	key.part[0] = (uint32_t)(tally_at(&all->places, place) - all->places.entries);
-	tally_at(&all->sums, key)->ns += value;
+	sum = tally_at(&all->sums, key);
+	sum->ns += value;
+	sum->count++;
 }
 
 static struct tally_key place_of(const struct stack_sums *all, const struct model_call *call)
@@ -134,7 +137,8 @@ struct stack_row stack_sums_row(const struct stack_sums *all, size_t index)
 				.api = sum->key.part[1],
 				.captured_frame = captured == CAPTURED ? NONE : captured,
 				.is_captured = captured == CAPTURED,
-				.value = sum->ns};
+				.value = sum->ns,
+				.count = sum->count};
 
 	if (from == BACKWARD) {
 		row.is_backward = true;

@@ -24,6 +24,7 @@ struct stack_row {
 	bool has_operation;	    /* what ran is known: */
 	struct model_gpu operation; /* kind, name; memcpy_kind, from, to: no other member is set */
 	uint64_t value;
+	uint64_t count; /* operations that value is of, or calls */
 };
 
 struct stack_sums {

@@ -13,6 +13,8 @@
 #define LOG_NAME "gpt"
 #define LOG_SUFFIX ".gpt"
 
+#define LIST_MAX 512 /* characters of the names of all formats */
+
 /* NULL: the log. */
 static struct format format_of(const struct export_format *writer)
 {
@@ -59,7 +61,7 @@ static void append(char *list, size_t size, const char *text)
 
 const char *format_names(void)
 {
-	static char list[128];
+	static char list[LIST_MAX];
 
 	if (!list[0]) {
 		for (const struct export_format *format = export_formats; format->name; format++)
@@ -71,7 +73,7 @@ const char *format_names(void)
 
 const char *format_suffixes(void)
 {
-	static char list[128];
+	static char list[LIST_MAX];
 
 	if (!list[0]) {
 		for (const struct export_format *format = export_formats; format->name; format++)
@@ -84,7 +86,7 @@ const char *format_suffixes(void)
 
 const char *format_check_path(const char *path)
 {
-	static char why[256];
+	static char why[LIST_MAX + 64];
 	const char *name = path_base(path);
 	const char *mark = strstr(path, "%p");
 	struct format format;

@@ -18,7 +18,7 @@ struct format {
 bool format_by_name(const char *name, struct format *out);
 bool format_by_path(const char *path, struct format *out);
 
-/* "json, json.gz, folded, gpt" and ".json, .json.gz, .folded, .gpt". */
+/* "json, json.gz, folded, gpt" and ".json, .json.gz, .folded, .gpt", with all there are. */
 const char *format_names(void);
 const char *format_suffixes(void);
 

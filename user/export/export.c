@@ -7,6 +7,9 @@
 
 #include "export/chrome/chrome.h"
 #include "export/folded.h"
+#include "export/profiles/pprof.h"
+#include "export/profiles/pstats.h"
+#include "export/profiles/speedscope.h"
 #include "export/sink.h"
 
 const struct export_format export_formats[] = {
@@ -18,6 +21,13 @@ const struct export_format export_formats[] = {
 	 .has_times = true,
 	 .write = chrome_write},
 	{.name = "folded", .suffixes = (const char *const[]){".folded", NULL}, .write = folded_write},
+	{.name = "speedscope", .suffixes = (const char *const[]){".speedscope.json", NULL}, .write = speedscope_write},
+	{.name = "pprof",
+	 .suffixes = (const char *const[]){".pb.gz", NULL},
+	 .gzip = true,
+	 .binary = true,
+	 .write = pprof_write},
+	{.name = "pstats", .suffixes = (const char *const[]){".prof", NULL}, .binary = true, .write = pstats_write},
 	{.name = NULL},
 };
 

@@ -2,7 +2,6 @@
 #include "export/folded.h"
 
 #include <ctype.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +10,7 @@
 #include "base/path.h"
 #include "export/folded_lines.h"
 #include "export/folded_ops.h"
+#include "export/stack_frames.h"
 
 /* Whether text ends in a blank and a number, which flamegraph.pl would take for a count. */
 static bool ends_like_count(const char *text, size_t length)
@@ -41,17 +41,15 @@ static void put_frame(struct sink *out, const char *text)
 	}
 }
 
-static void put_python_frame(struct sink *out, const struct model *model, uint32_t index, const char *before)
+static void put_python_frame(struct sink *out, const struct stack_frame *frame)
 {
-	const struct model_frame *frame = &model->frames[index];
-	const struct model_code *code = &model->codes[frame->code];
 	struct sink text;
 
 	sink_open_memory(&text);
-	sink_text(&text, before);
-	sink_text(&text, code->name);
+	sink_text(&text, frame->before);
+	sink_text(&text, frame->name);
 	sink_literal(&text, " (");
-	sink_text(&text, path_base(code->file));
+	sink_text(&text, path_base(frame->file));
 	sink_char(&text, ':');
 	sink_u64(&text, frame->line);
 	sink_short(&text, ")", 2); /* with its NUL */
@@ -59,64 +57,21 @@ static void put_python_frame(struct sink *out, const struct model *model, uint32
 	sink_close(&text);
 }
 
-static void put_python(struct sink *out, const struct model *model, const struct model_stack *stack)
+static void take_frame(void *out, const struct stack_frame *frame)
 {
-	/* Without a number: recursions of different depths are to fall together. */
-	if (stack->missing && stack->gap == stack->depth)
-		put_frame(out, "[cut]");
-	for (uint32_t i = stack->depth; i-- > 0;) {
-		put_python_frame(out, model, model->stack_frames[stack->first + i], "");
-		if (stack->missing && stack->gap == i)
-			put_frame(out, "[cut]");
-	}
-}
-
-static void put_native(struct sink *out, const struct model *model, const struct stack_row *row)
-{
-	const struct model_call call = {.native = row->native, .api = (uint16_t)row->api};
-	uint32_t first, end;
-
-	model_native_span(model, &call, &first, &end);
-	while (end-- > first)
-		put_frame(out, model->strings[model->native_frames[model->natives[call.native].first + end]]);
-}
-
-static void put_callers(struct sink *out, const struct model *model, const struct stack_row *row)
-{
-	char text[128];
-
-	put_frame(out, model->processes[row->process].name);
-	if (row->stack != NONE)
-		put_python(out, model, &model->stacks[row->stack]);
-	if (row->is_backward)
-		put_frame(out, "[backward]");
-	if (row->node != NONE)
-		put_frame(out, model->strings[row->node]);
-	if (row->is_captured)
-		put_frame(out, "[captured]");
-	if (row->thread != NONE) {
-		snprintf(text, sizeof(text), "thread %.64s (%s)", model->threads[row->thread].name,
-			 row->is_unknown ? "stack not known" : "no Python");
-		put_frame(out, text);
-	}
-	if (row->native != NONE)
-		put_native(out, model, row);
+	if (frame->kind == STACK_FRAME_PYTHON)
+		put_python_frame(out, frame);
+	else
+		put_frame(out, frame->name);
 }
 
 static char *line_text(const struct model *model, const struct stack_row *row)
 {
 	struct sink out;
-	char buffer[256], *text;
+	char *text;
 
 	sink_open_memory(&out);
-	put_callers(&out, model, row);
-	put_frame(&out, row->api == STACK_CALL_UNSEEN	? "[launch not seen]"
-			: row->api == STACK_CALL_BEFORE ? "[launched before the trace]"
-							: api_name((uint16_t)row->api));
-	if (row->captured_frame != NONE)
-		put_python_frame(&out, model, row->captured_frame, "captured at ");
-	if (row->has_operation)
-		put_frame(&out, gpu_name(model, &row->operation, buffer, sizeof(buffer)));
+	stack_row_frames(model, row, take_frame, &out);
 	sink_char(&out, '\0');
 	text = xstrdup(out.buffer);
 	sink_close(&out);

@@ -92,4 +92,7 @@ void sink_json(struct sink *sink, const char *text);
 /* The same without quotes; `;` becomes `_` when asked for (stacks are joined by it). */
 void sink_json_part(struct sink *sink, const char *text, bool replace_semicolons);
 
+/* Text as it is, with U+FFFD for what is not UTF-8. */
+void sink_utf8(struct sink *sink, const char *text);
+
 #endif

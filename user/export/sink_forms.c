@@ -146,3 +146,21 @@ void sink_json(struct sink *sink, const char *text)
 	sink_json_part(sink, text, false);
 	sink_char(sink, '"');
 }
+
+void sink_utf8(struct sink *sink, const char *text)
+{
+	const unsigned char *at = (const unsigned char *)text;
+
+	while (*at) {
+		const unsigned char *run = at;
+		size_t length = 0;
+
+		while (*at && (*at < 0x80 || (length = utf8_length(at))))
+			at += *at < 0x80 ? 1 : length;
+		sink_put(sink, (const char *)run, (size_t)(at - run));
+		if (*at) {
+			sink_literal(sink, "\xef\xbf\xbd"); /* U+FFFD */
+			at++;
+		}
+	}
+}

@@ -24,7 +24,7 @@ def sample_program():
 
 @pytest.fixture(scope="session", params=[["1"], ["3"], ["3", "parts"]], ids=["one process", "three processes", "three processes in parts"])
 def sample(request, sample_program, tmp_path_factory):
-    """A folder with sample.json, sample.json.gz, sample.folded and report.txt; 20 steps per process."""
+    """A folder with sample.json, sample.json.gz, sample.folded and so on, and report.txt; 20 steps per process."""
     folder = tmp_path_factory.mktemp("sample")
     processes, *parts = request.param
     report = subprocess.run([sample_program, folder, processes, "20", *parts], check=True, capture_output=True).stdout

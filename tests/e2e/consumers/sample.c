@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Writes the sample run of tests/unit/test_export_log.h into a folder in every format, for checks with real
- * consumers:  sample FOLDER PROCESSES STEPS [parts]
- * parts: it is read as a long log is, in parts as small as can be.
+ * consumers:  sample FOLDER PROCESSES STEPS [parts|hostile]
+ * parts: it is read as a long log is, in parts as small as can be.  hostile: a function, its file and a kernel have a
+ * name of every control character, of what formats use as marks, and of what is not UTF-8.
  */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "export/export.h"
@@ -28,18 +30,31 @@ static int write_format(const char *folder, const struct export_format *format, 
 	return close(fd) || error ? -1 : 0;
 }
 
+static const char *hostile_name(void)
+{
+	static char name[128];
+	size_t length = 0;
+
+	for (int c = 1; c < 0x20; c++)
+		name[length++] = (char)c;
+	snprintf(name + length, sizeof(name) - length, "%s",
+		 "\x7f\"\\;<>&'%%(){}[]\xff\xc3\xed\xa0\x80\xe2\x80\xae\xf0\x9f\x98\x80\xf0\x9f");
+	return name;
+}
+
 int main(int argc, char **argv)
 {
 	const struct report_options options = {.width = 100};
 	const struct gpt_division whole = {.whole_bytes = UINT64_MAX}, parts = {.stretch_records = 1, .part_events = 1};
 	struct trace *trace;
-	const char *why;
+	const char *why, *how = argc == 5 ? argv[4] : "";
 	int fd, failed = 0;
 
 	if (argc != 4 && argc != 5)
 		return 2;
-	fd = sample_log((uint32_t)atoi(argv[2]), (uint32_t)atoi(argv[3]));
-	if (gpt_trace_open(fd, argc == 5 ? &parts : &whole, NULL, &trace, &why)) {
+	fd = sample_log_named((uint32_t)atoi(argv[2]), (uint32_t)atoi(argv[3]),
+			      strcmp(how, "hostile") ? NULL : hostile_name());
+	if (gpt_trace_open(fd, strcmp(how, "parts") ? &whole : &parts, NULL, &trace, &why)) {
 		fprintf(stderr, "%s\n", why ? why : "gpt_trace_open failed");
 		return 1;
 	}

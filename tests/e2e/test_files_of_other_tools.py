@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Profiles of one real run, in the programs they are for, against what the traced program says of itself."""
+
+import collections
+
+import machine
+import profiles
+import pytest
+import reading
+import tracing
+from fetching import fetched
+from reading import simulated
+
+NAMES = ("trace.gpt", "trace.speedscope.json", "trace.pb.gz", "trace.prof")
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("run")
+    program = [machine.any_python(), machine.WORKLOADS / "train.py", "--steps", "20", "--threads", "2", "--graph",
+               "--truth", folder / "program.json"]
+    tracing.trace(folder, tracing.on_simgpu(folder / "gpu.json", *program), names=NAMES)
+    return folder
+
+
+def truth_by_stack(run, what):
+    """{Python frames, root first, and the call: sum} as the program reckons it."""
+    sums = collections.Counter()
+    for entry in reading.program(run / "program.json")["stacks"]:
+        if entry["call"] != "cudaStreamSynchronize":
+            frames = tuple((f["qualname"] or f["function"], f["file"], f["line"]) for f in reversed(entry["stack"]))
+            sums[*frames, entry["call"]] += entry[what]
+    return +sums
+
+
+def by_call(stacks):
+    """Stacks of a profile in the same way: up to the call."""
+    sums = collections.Counter()
+    for stack, value in stacks.items():
+        (at,) = [i for i, (name, file, _) in enumerate(stack) if name.startswith("cuda") and not file]
+        sums[*stack[1:at], stack[at][0]] += value
+    return sums
+
+
+def test_speedscope_has_every_stack_with_the_gpu_time_and_launches_the_program_says(run):
+    found = profiles.speedscope(run / "trace.speedscope.json")
+    assert by_call(found["GPU time"]) == truth_by_stack(run, "gpu_ns")
+    assert by_call(found["launches"]) == truth_by_stack(run, "count")
+
+
+def test_pprof_has_the_same(run):
+    found = profiles.pprof(fetched("get-pprof"), run / "trace.pb.gz")
+    assert by_call(found["gpu_time"]) == truth_by_stack(run, "gpu_ns")
+    assert by_call(found["launches"]) == truth_by_stack(run, "count")
+
+
+def test_pstats_has_every_function_with_the_gpu_time_and_launches_below_it(run):
+    ns, count = collections.Counter(), collections.Counter()
+    for entry in reading.program(run / "program.json")["stacks"]:
+        if entry["call"] != "cudaStreamSynchronize":
+            for key in {(f["file"], f["first_line"], f["qualname"] or f["function"]) for f in entry["stack"]}:
+                ns[key] += entry["gpu_ns"]
+                count[key] += entry["count"]
+    # lines that were captured into a graph stand between its launch and the kernel, under a name of their own
+    found = {tuple(row[:3]): row for row in profiles.pstats(run / "trace.prof")["functions"]
+             if row[0] != "~" and not row[2].startswith("captured at ")}
+    assert len(found) > 10 and set(found) == set(count)
+    for key, row in found.items():
+        assert (row[3], row[6]) == (count[key], pytest.approx(ns[key] / 1e9)), key
+
+
+def test_a_file_made_later_from_the_log_is_the_same(run, tmp_path):
+    tracing.gputrace(tmp_path, "export", run / "trace.gpt", *tracing.outputs(tmp_path, *NAMES[1:])).must_be(0)
+    for name in NAMES[1:]:
+        assert (tmp_path / name).read_bytes() == (run / name).read_bytes(), name
+
+
+def test_a_slice_has_only_what_is_in_it(run, tmp_path):
+    calls = sorted(entry["enter"] for entry in simulated.calls(simulated.load(run / "gpu.json"), "launch"))
+    middle = f"{(calls[len(calls) // 2] - reading.start_ns(run / 'trace.gpt')) / 1e9:.9f}"
+    whole, parts = profiles.speedscope(run / "trace.speedscope.json")["launches"], collections.Counter()
+    for number, span in enumerate((("--to", middle), ("--from", middle))):
+        file = tmp_path / f"{number}.speedscope.json"
+        tracing.gputrace(tmp_path, "export", run / "trace.gpt", *span, "-o", file).must_be(0)
+        found = profiles.speedscope(file)["launches"]
+        assert 0 < sum(found.values()) < sum(whole.values())
+        parts += found
+    assert parts == whole
+
+
+def test_the_format_can_be_named_for_a_pipe(run):
+    done = tracing.gputrace(run, "export", run / "trace.gpt", "-o", "-", "--format", "speedscope").must_be(0)
+    assert done.stdout.encode() == (run / "trace.speedscope.json").read_bytes()

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Rows of analyses become a tree of frames. */
+#include "export/profiles/profile.h"
+
+#include <string.h>
+
+#include "analyze/analyze.h"
+
+/* ---- texts, frames, nodes: each once --------------------------------------------------------------------------------
+ */
+
+static uint32_t hash_of(const char *text)
+{
+	uint32_t hash = 2166136261u; /* FNV-1a */
+
+	for (; *text; text++)
+		hash = (hash ^ (unsigned char)*text) * 16777619u;
+	return hash;
+}
+
+static uint32_t text_id(struct profile *profile, const char *before, const char *text)
+{
+	size_t at = profile->characters.used;
+	const char *whole;
+
+	sink_text(&profile->characters, before);
+	sink_utf8(&profile->characters, text);
+	sink_char(&profile->characters, '\0');
+	whole = profile->characters.buffer + at;
+	for (uint32_t attempt = 0;; attempt++) {
+		struct tally_entry *entry = tally_at(&profile->text_ids, (struct tally_key){{hash_of(whole), attempt}});
+
+		if (!entry->more) {
+			array_push(&profile->texts, at);
+			entry->more = profile->texts.count;
+			return (uint32_t)profile->texts.count - 1;
+		}
+		if (!strcmp(whole, profile_text(profile, (uint32_t)entry->more - 1))) {
+			profile->characters.used = at;
+			return (uint32_t)entry->more - 1;
+		}
+	}
+}
+
+static uint32_t frame_id(struct profile *profile, const struct profile_frame *frame)
+{
+	/* lines are below 2^28: CPython's are, as a line has bytes */
+	struct tally_key key = {
+		{frame->line << 4 | (uint32_t)frame->kind, frame->name, frame->file, frame->first_line}};
+	uint32_t id = (uint32_t)(tally_at(&profile->frame_ids, key) - profile->frame_ids.entries);
+
+	if (id == profile->frames.count)
+		array_push(&profile->frames, *frame);
+	return id;
+}
+
+static uint32_t node_below(struct profile *profile, uint32_t parent, uint32_t frame)
+{
+	struct tally_key key = {{parent, frame}};
+	uint32_t id = (uint32_t)(tally_at(&profile->node_ids, key) - profile->node_ids.entries);
+
+	if (id == profile->nodes.count)
+		array_push(&profile->nodes, ((struct profile_node){.parent = parent, .frame = frame}));
+	return id;
+}
+
+struct descent {
+	struct profile *profile;
+	uint32_t node;
+};
+
+static void descend(void *context, const struct stack_frame *frame)
+{
+	struct descent *descent = context;
+	struct profile *profile = descent->profile;
+	struct profile_frame found = {.kind = frame->kind,
+				      .name = text_id(profile, frame->before, *frame->name ? frame->name : "?"),
+				      .file = text_id(profile, "", frame->file),
+				      .line = frame->line,
+				      .first_line = frame->first_line};
+
+	descent->node = node_below(profile, descent->node, frame_id(profile, &found));
+}
+
+static void add_value(struct descent *descent, enum profile_value value, uint64_t amount)
+{
+	struct profile *profile = descent->profile;
+
+	profile->nodes.items[descent->node].values[value] += amount;
+	profile->has[value] |= amount != 0;
+}
+
+/* ---- what is summed up ----------------------------------------------------------------------------------------------
+ */
+
+static bool is_wanted(const struct export_options *options, uint32_t process)
+{
+	return options->process < 0 || process == (uint32_t)options->process;
+}
+
+static void add_stacks(struct profile *profile, const struct model *model, const struct stack_sums *sums,
+		       const struct export_options *options, bool of_gpu)
+{
+	for (size_t i = 0; i < stack_sums_count(sums); i++) {
+		struct stack_row row = stack_sums_row(sums, i);
+		struct descent descent = {.profile = profile, .node = PROFILE_ROOT};
+
+		if (!is_wanted(options, row.process))
+			continue;
+		stack_row_frames(model, &row, descend, &descent);
+		add_value(&descent, of_gpu ? PROFILE_GPU_NS : PROFILE_LAUNCHES, row.value);
+		if (of_gpu)
+			add_value(&descent, PROFILE_OPERATIONS, row.count);
+	}
+}
+
+static void add_idle(struct profile *profile, const struct analyses *all)
+{
+	for (size_t i = 0; i < all->idle.count; i++) {
+		const struct idle_row *row = &all->idle.rows[i];
+		struct descent descent = {.profile = profile, .node = PROFILE_ROOT};
+		struct stack_frame frame = {.kind = STACK_FRAME_NOTE, .before = "", .file = ""};
+
+		if (idle_is_edge(row->cause))
+			continue;
+		if (row->cause == IDLE_SHORT) {
+			frame.name = "[gaps under 5 us]";
+		} else {
+			const struct line *line = &all->lines.all.items[row->line];
+
+			frame.kind = line->reason ? STACK_FRAME_NOTE : STACK_FRAME_PYTHON;
+			frame.name = line->reason ? line->reason : line->function;
+			frame.file = line->reason ? "" : line->file;
+			frame.line = line->reason ? 0 : line->number;
+			descend(&descent, &frame);
+			frame = (struct stack_frame){.kind = STACK_FRAME_NOTE, .before = "", .file = ""};
+			frame.before = row->cause == IDLE_WAITED ? "waited in " : "";
+			frame.name = row->cause == IDLE_WAITED ? api_name(row->api)
+				     : row->cause == IDLE_LATE ? "[launched late]"
+							       : "[GPU side]";
+		}
+		descend(&descent, &frame);
+		add_value(&descent, PROFILE_IDLE_NS, row->ns);
+	}
+}
+
+static void add_ops(struct profile *profile, const struct analyses *all, const struct export_options *options)
+{
+	const struct tally *sums = &all->op_stacks.sums;
+
+	for (size_t i = 0; i < sums->count; i++) {
+		const struct tally_entry *sum = &sums->entries[i];
+		struct descent descent = {.profile = profile, .node = PROFILE_ROOT};
+		struct stack_frame process = {.kind = STACK_FRAME_PROCESS, .before = "", .file = ""};
+
+		if (!is_wanted(options, sum->key.part[1]))
+			continue;
+		process.name = all->model->processes[sum->key.part[1]].name;
+		descend(&descent, &process);
+		stack_python_frames(all->model, sum->key.part[0], descend, &descent);
+		add_value(&descent, PROFILE_CPU_NS, sum->ns * 1000);
+	}
+}
+
+int profile_make(struct profile *profile, struct trace *trace, const struct export_options *options)
+{
+	struct analyses all;
+	int error = analyze(&all, trace, ANALYZE_GPU_STACKS | ANALYZE_CALL_STACKS | ANALYZE_IDLE | ANALYZE_OP_STACKS,
+			    &options->attribution);
+
+	*profile = (struct profile){.target = ""};
+	sink_open_memory(&profile->characters);
+	if (!error) {
+		const struct model_source *source = model_source(all.model);
+
+		profile->start_ns = all.model->start_ns;
+		profile->end_ns = all.model->end_ns > all.model->start_ns ? all.model->end_ns : all.model->start_ns;
+		profile->wall_offset_ns = source->wall_offset_ns;
+		profile->target = source->target;
+		add_stacks(profile, all.model, &all.gpu_stacks, options, true);
+		add_stacks(profile, all.model, &all.call_stacks, options, false);
+		if (options->process < 0) /* a GPU idles, not a process */
+			add_idle(profile, &all);
+		add_ops(profile, &all, options);
+	}
+	analyses_free(&all);
+	return error;
+}
+
+void profile_free(struct profile *profile)
+{
+	array_free(&profile->frames);
+	array_free(&profile->nodes);
+	array_free(&profile->texts);
+	sink_close(&profile->characters);
+	tally_free(&profile->text_ids);
+	tally_free(&profile->frame_ids);
+	tally_free(&profile->node_ids);
+}
