@@ -8,6 +8,7 @@
 #include "random_model.h"
 #include "report/report.h"
 #include "trace_cut.h"
+#include "tree_of.h"
 
 static char *report_with(struct trace *trace, struct attribution attribution)
 {
@@ -62,6 +63,21 @@ static char *folded_launches_of(struct trace *trace)
 static char *folded_otherwise_of(struct trace *trace)
 {
 	return folded_with(trace, false, otherwise);
+}
+
+static char *tree_by_gpu_of(struct trace *trace)
+{
+	return tree_of_trace(trace, (struct attribution){}, &(struct tree_options){.all_frames = true});
+}
+
+static char *tree_by_cpu_of(struct trace *trace)
+{
+	return tree_of_trace(trace, otherwise, &(struct tree_options){.by = TREE_BY_CPU});
+}
+
+static char *tree_otherwise_of(struct trace *trace)
+{
+	return tree_of_trace(trace, otherwise, &(struct tree_options){.by = TREE_BY_GPU});
 }
 
 /* Says the first line that differs. */
@@ -122,6 +138,13 @@ static void work_that_is_put_elsewhere_is_the_same_in_parts(void **state)
 {
 	assert_same_of_models(40, 150, report_otherwise_of);
 	assert_same_of_models(40, 150, folded_otherwise_of);
+}
+
+static void trees_are_the_same_in_parts(void **state)
+{
+	assert_same_of_models(40, 150, tree_by_gpu_of);
+	assert_same_of_models(40, 150, tree_by_cpu_of);
+	assert_same_of_models(40, 150, tree_otherwise_of);
 }
 
 static void tables_for_launches_alone_are_the_same_in_parts(void **state)
@@ -236,6 +259,7 @@ int main(void)
 		cmocka_unit_test(the_report_is_the_same_in_parts),
 		cmocka_unit_test(folded_stacks_are_the_same_in_parts),
 		cmocka_unit_test(work_that_is_put_elsewhere_is_the_same_in_parts),
+		cmocka_unit_test(trees_are_the_same_in_parts),
 		cmocka_unit_test(tables_for_launches_alone_are_the_same_in_parts),
 		cmocka_unit_test(the_sample_run_is_the_same_in_parts),
 		cmocka_unit_test(a_log_that_is_read_in_parts_has_the_report_of_the_whole),

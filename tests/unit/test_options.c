@@ -57,6 +57,25 @@ static void no_argument_traces_the_whole_machine(void **state)
 	assert_int_equal(options.agent, ATTACH_AGENT_AUTO);
 }
 
+static void what_is_for_the_tree_of_calls_goes_with_it(void **state)
+{
+	assert_int_equal(PARSE("report", "x.gpt", "--tree"), 0);
+	assert_true(options.wants_tree);
+	assert_int_equal(options.tree.by, TREE_BY_GPU);
+	assert_int_equal(options.tree.min_percent, 1000);
+	assert_int_equal(
+		PARSE("--tree", "--by", "cpu", "--min-percent", "0.5", "--depth", "7", "--show-all", "-p", "7"), 0);
+	assert_int_equal(options.tree.by, TREE_BY_CPU);
+	assert_int_equal(options.tree.min_percent, 500);
+	assert_int_equal(options.tree.depth, 7);
+	assert_true(options.tree.all_frames);
+	assert_refused(PARSE("report", "x.gpt", "--tree", "--by", "wall"), "--by wall", "gpu and cpu");
+	assert_refused(PARSE("report", "x.gpt", "--tree", "--min-percent", "101"), "--min-percent 101", "0 to 100");
+	assert_refused(PARSE("report", "x.gpt", "--tree", "--depth", "0"), "--depth 0", "from 1 to");
+	assert_refused(PARSE("report", "x.gpt", "--depth", "3"), "--depth", "--tree");
+	assert_refused(PARSE("report", "x.gpt", "--tree", "--ops"), "--ops", "one of the two");
+}
+
 static void durations_are_seconds_or_have_a_unit(void **state)
 {
 	static const struct {
@@ -621,6 +640,7 @@ int main(void)
 		cmocka_unit_test(steps_are_wished_for_by_what_they_end_or_begin_with),
 		cmocka_unit_test(steps_are_chosen_by_number),
 		cmocka_unit_test(no_argument_traces_the_whole_machine),
+		cmocka_unit_test(what_is_for_the_tree_of_calls_goes_with_it),
 		cmocka_unit_test(durations_are_seconds_or_have_a_unit),
 		cmocka_unit_test(wrong_durations_are_refused_with_their_value),
 		cmocka_unit_test(pids_are_a_list_without_doubles),

@@ -25,6 +25,7 @@ void analyses_begin(struct analyses *all, const struct model *first, unsigned wh
 	threads_init(&all->threads, first);
 	stack_sums_init(&all->gpu_stacks, first, &all->attribution);
 	stack_sums_init(&all->call_stacks, first, &all->attribution);
+	call_tree_init(&all->tree, first, &all->attribution, options->tree_by);
 }
 
 /* One operation, also one that is due later, says that there are some; for none that was the last part. */
@@ -49,6 +50,7 @@ void analyses_begin_part(struct analyses *all, const struct model *part)
 	all->call_lines.model = part;
 	all->gpu_stacks.model = part;
 	all->call_stacks.model = part;
+	all->tree.model = part;
 	nvtx_begin_part(&all->nvtx, part);
 	all->ops.model = part;
 	all->collectives.model = part;
@@ -97,6 +99,8 @@ void analyses_add_call(struct analyses *all, const struct call_event *event)
 		threads_add_call(&all->threads, event);
 	if (all->which & ANALYZE_CALL_STACKS)
 		stack_sums_add_call(&all->call_stacks, event);
+	if (all->which & ANALYZE_CALL_TREE)
+		call_tree_add_call(&all->tree, event);
 }
 
 void analyses_add_gpu(struct analyses *all, const struct gpu_event *event)
@@ -122,6 +126,8 @@ void analyses_add_gpu(struct analyses *all, const struct gpu_event *event)
 		step_tables_add_gpu(&all->steps, event);
 	if (all->which & ANALYZE_GPU_STACKS)
 		stack_sums_add_gpu(&all->gpu_stacks, event);
+	if (all->which & ANALYZE_CALL_TREE)
+		call_tree_add_gpu(&all->tree, event);
 }
 
 void analyses_add_sync(struct analyses *all, const struct sync_event *event)
@@ -182,6 +188,8 @@ void analyses_add_op(struct analyses *all, const struct op_event *event)
 		key_averages_add_op(&all->keys, event);
 	if (all->which & ANALYZE_OP_STACKS)
 		op_tree_add_op(&all->op_stacks.tree, event);
+	if (all->which & ANALYZE_CALL_TREE)
+		call_tree_add_op(&all->tree, event);
 }
 
 /* Lines without Python are numbered as they are met here, so order matters. */
@@ -229,6 +237,8 @@ void analyses_finish(struct analyses *all)
 		key_averages_finish(&all->keys);
 	if (all->which & ANALYZE_OP_STACKS)
 		op_stacks_finish(&all->op_stacks);
+	if (all->which & ANALYZE_CALL_TREE)
+		call_tree_finish(&all->tree);
 	if (all->which & ANALYZE_STEPS)
 		step_tables_finish(&all->steps);
 	if (all->which & ANALYZE_UTILIZATION)
@@ -260,6 +270,7 @@ void analyses_free(struct analyses *all)
 	threads_free(&all->threads);
 	stack_sums_free(&all->gpu_stacks);
 	stack_sums_free(&all->call_stacks);
+	call_tree_free(&all->tree);
 	lines_free(&all->lines);
 	callers_free(&all->callers);
 }

@@ -8,6 +8,7 @@
 
 #include "analyze/api_times.h"
 #include "analyze/attribution.h"
+#include "analyze/call_tree.h"
 #include "analyze/callers.h"
 #include "analyze/collective_sums.h"
 #include "analyze/complete.h"
@@ -62,12 +63,14 @@ enum analysis {
 	ANALYZE_STEPS = 1 << 20,     /* with ANALYZE_OPS; of use where the trace has steps */
 	ANALYZE_OP_STACKS = 1 << 21,
 	ANALYZE_TORCH_MEMORY = 1 << 22,
+	ANALYZE_CALL_TREE = 1 << 23,
 };
 
 /* All zero: what most want. */
 struct analyze_options {
 	const struct attribution *attribution; /* NULL: the usual one */
 	struct key_grouping keys;
+	enum tree_by tree_by;
 };
 
 /* Stays where it is while it is in use. */
@@ -104,7 +107,8 @@ struct analyses {
 	struct threads threads;
 	struct stack_sums gpu_stacks;  /* GPU time by stack */
 	struct stack_sums call_stacks; /* launches by stack */
-	struct complete complete;      /* always */
+	struct call_tree tree;
+	struct complete complete; /* always */
 };
 
 /* With the first part, which begins thereby, too; the tables of parts are looked at, their events are not. */

@@ -102,7 +102,7 @@ static uint32_t add_reason(struct lines *lines, char *reason)
 	return (uint32_t)lines->all.count - 1;
 }
 
-static uint32_t line_of_reason(struct lines *lines, uint32_t thread, uint32_t stack_state)
+const char *line_reason(uint32_t stack_state)
 {
 	static const char *const reasons[] = {
 		[GPT_STACK_OK] = "no stack",
@@ -115,8 +115,14 @@ static uint32_t line_of_reason(struct lines *lines, uint32_t thread, uint32_t st
 		[GPT_STACK_BACKWARD] = "Python stack was lost",
 		[GPT_STACK_AMBIGUOUS] = "several Python interpreters on one thread",
 	};
-	const char *reason = stack_state < sizeof(reasons) / sizeof(reasons[0]) ? reasons[stack_state] : "";
-	char *text = xasprintf("(thread %s: %s)", lines->callers->model->threads[thread].name, reason);
+
+	return stack_state < sizeof(reasons) / sizeof(reasons[0]) ? reasons[stack_state] : "";
+}
+
+static uint32_t line_of_reason(struct lines *lines, uint32_t thread, uint32_t stack_state)
+{
+	const char *name = lines->callers->model->threads[thread].name;
+	char *text = xasprintf("(thread %s: %s)", name, line_reason(stack_state));
 
 	for (size_t i = 0; i < lines->all.count; i++)
 		if (lines->all.items[i].reason && !strcmp(lines->all.items[i].reason, text)) {

@@ -36,6 +36,9 @@ struct lines {
 void lines_make(struct lines *lines, const struct callers *callers);
 void lines_free(struct lines *lines);
 
+/* "not a Python thread": why a call has no Python frame, by its enum gpt_stack_state. */
+const char *line_reason(uint32_t stack_state);
+
 /* A thread has one line without Python, that of its first caller asked for here; so order matters. */
 uint32_t line_of(struct lines *lines, uint32_t caller);
 

@@ -2,9 +2,7 @@
 /* What a row says is packed into the keys of two tallies. */
 #include "analyze/stack_sums.h"
 
-/* In the place of a kernel's name. */
-#define OPERATION_NONE (NONE - 1)
-#define OPERATION_MEMORY 0x80000000u /* kind, memcpy kind, from, to in the bits below */
+#include "analyze/operation_pack.h"
 
 #define BACKWARD (NONE - 1)  /* in the place of a thread: the stack is that of the call to backward() */
 #define NOT_KNOWN (1u << 30) /* with a thread: it may have frames, but they are not known */
@@ -21,28 +19,6 @@ void stack_sums_free(struct stack_sums *all)
 {
 	tally_free(&all->places);
 	tally_free(&all->sums);
-}
-
-static uint32_t pack_operation(const struct model_gpu *op)
-{
-	if (op->kind == MODEL_KERNEL)
-		return op->name;
-	return OPERATION_MEMORY | (uint32_t)op->kind << 24 | (uint32_t)op->memcpy_kind << 16 | (uint32_t)op->from << 8 |
-	       op->to;
-}
-
-static void unpack_operation(struct stack_row *row, uint32_t packed)
-{
-	row->has_operation = packed != OPERATION_NONE;
-	row->operation.kind = MODEL_KERNEL;
-	row->operation.name = packed;
-	if (packed == NONE || packed == OPERATION_NONE || !(packed & OPERATION_MEMORY))
-		return;
-	row->operation.kind = packed >> 24 & 0x3f;
-	row->operation.memcpy_kind = (uint8_t)(packed >> 16);
-	row->operation.from = (uint8_t)(packed >> 8);
-	row->operation.to = (uint8_t)packed;
-	row->operation.name = NONE;
 }
 
 /* Whom a call without a stack is put under. */
@@ -71,7 +47,7 @@ static void add(struct stack_sums *all, struct tally_key place, uint32_t api, co
 	struct tally_entry *sum;
 
 	if (op) {
-		key.part[2] = pack_operation(op);
+		key.part[2] = operation_pack(op);
 		key.part[3] = captured;
 	}
 	key.part[0] = (uint32_t)(tally_at(&all->places, place) - all->places.entries);
@@ -149,6 +125,7 @@ struct stack_row stack_sums_row(const struct stack_sums *all, size_t index)
 		row.thread = from & ~NOT_KNOWN;
 		row.is_unknown = from & NOT_KNOWN;
 	}
-	unpack_operation(&row, sum->key.part[2]);
+	row.has_operation = sum->key.part[2] != OPERATION_NONE;
+	row.operation = operation_unpack(sum->key.part[2]);
 	return row;
 }

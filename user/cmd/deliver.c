@@ -13,6 +13,7 @@
 #include "report/key_averages.h"
 #include "report/report.h"
 #include "report/text.h"
+#include "report/tree.h"
 
 #define REPORT_BUFFER (64u << 10)
 
@@ -48,9 +49,12 @@ static int print_report(struct trace *trace, const struct options *given)
 
 	if (!out)
 		return -ENOMEM;
-	err = given->subcommand == SUBCOMMAND_REPORT && given->ops
-		      ? report_write_key_averages(out, trace, &given->table)
-		      : report_write(out, trace, &options);
+	if (given->subcommand == SUBCOMMAND_REPORT && given->ops)
+		err = report_write_key_averages(out, trace, &given->table);
+	else if (given->wants_tree)
+		err = report_write_tree(out, trace, &options, &given->tree);
+	else
+		err = report_write(out, trace, &options);
 	fclose(out);
 	err = lost ? lost : err;
 	/* A reader that has seen enough, as head(1), is nobody's fault. */

@@ -13,6 +13,7 @@
 #include "attach/inject/inject.h"
 #include "cmd/format.h"
 #include "cmd/table_options.h"
+#include "cmd/tree_options.h"
 
 int option_fail(struct parse *parse, const char *format, ...)
 {
@@ -447,6 +448,18 @@ const struct option_row option_rows[] = {
 	{"group-by-stack", OPTION_LETTERS + 64, "a number", "NUMBER",
 	 "a row for each op and so many of the innermost Python lines it was called from", REPORT,
 	 parse_group_by_stack},
+	{"tree", OPTION_LETTERS + 100, NULL, NULL,
+	 "instead of the report one tree of calls: Python functions, ops of PyTorch, and\n"
+	 "what ran, with the time of each",
+	 RECORD | REPORT, parse_tree},
+	{"by", OPTION_LETTERS + 101, "gpu or cpu", "gpu|cpu",
+	 "the tree by GPU time (default), or by time in CUDA calls and ops", RECORD | REPORT, parse_by},
+	{"min-percent", OPTION_LETTERS + 102, "a percentage", "PERCENT",
+	 "the tree without what has less of its time (default 1)", RECORD | REPORT, parse_min_percent},
+	{"depth", OPTION_LETTERS + 103, "a number", "NUMBER", "so many levels of the tree (default: all)",
+	 RECORD | REPORT, parse_depth},
+	{"show-all", OPTION_LETTERS + 104, NULL, NULL, "the tree with all frames of libraries", RECORD | REPORT,
+	 parse_show_all},
 	{"buffer", OPTION_LETTERS + 9, "a size such as 64M", "SIZE",
 	 "ring buffer, 64K to 1G, a power of two (default 64M)", RECORD, parse_buffer},
 	{"from", OPTION_LETTERS + 10, "a time", "TIME",

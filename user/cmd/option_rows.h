@@ -30,7 +30,7 @@ struct option_row {
  * the same code.
  */
 extern const struct option_row option_rows[];
-#define OPTION_ROWS_MAX 48
+#define OPTION_ROWS_MAX 96
 
 /* Puts the one line that is said into parse->why; returns -EINVAL. */
 int option_fail(struct parse *parse, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -14,6 +14,7 @@
 #include "cmd/option_rows.h"
 #include "cmd/subcommands.h"
 #include "cmd/table_options.h"
+#include "cmd/tree_options.h"
 
 #define DEFAULT_BUFFER (64u << 20)
 /* Not what CUPTI knows of waits: their calls are seen anyway, and HTA counts such rows as work of the GPU. */
@@ -189,7 +190,7 @@ static int check_whole(struct parse *parse)
 		return option_fail(parse, "--cupti: only the agent uses it: it excludes --agent off");
 	if (options->cupti && subcommand == SUBCOMMAND_DOCTOR && !options->pids.list.count)
 		return option_fail(parse, "--cupti: doctor looks at it for a process; one is named with -p PID");
-	if (table_options_check(parse) || check_slice(parse))
+	if (table_options_check(parse) || tree_options_check(parse) || check_slice(parse))
 		return -EINVAL;
 	return check_outputs(parse);
 }
@@ -206,6 +207,7 @@ int options_parse(int argc, char **argv, struct options *out, char *why, size_t 
 	*out = (struct options){.subcommand = named ? named->subcommand : SUBCOMMAND_RECORD,
 				.buffer_bytes = DEFAULT_BUFFER,
 				.activity_sets = SETS_DEFAULT,
+				.tree = {.min_percent = TREE_MIN_PERCENT},
 				.level = MSG_NORMAL};
 	if (named) {
 		argv++;

@@ -15,6 +15,7 @@
 #include "cmd/values.h"
 #include "export/format.h"
 #include "report/key_averages.h"
+#include "report/tree.h"
 
 enum subcommand {
 	SUBCOMMAND_RECORD = 1 << 0, /* no word on the command line: trace now */
@@ -73,8 +74,11 @@ struct options {
 	struct step_value step;		   /* by what steps are found */
 	enum folded_by folded_by;	   /* export: of .folded */
 	struct key_averages_options table; /* report --ops */
-	const char *table_option;	   /* one that is for that table alone, NULL: none was given */
-	uint64_t max_size;		   /* of a file, bytes; 0: any */
+	bool wants_tree;		   /* instead of the report the tree of calls */
+	struct tree_options tree;
+	const char *tree_option;  /* one that is for that tree alone, NULL: none was given */
+	const char *table_option; /* one that is for that table alone, NULL: none was given */
+	uint64_t max_size;	  /* of a file, bytes; 0: any */
 	const char *max_size_text;
 };
 

@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "analyze/analyze.h"
+#include "report/report.h"
 #include "report/table.h"
 
 struct report {
@@ -17,6 +18,12 @@ struct report {
 	unsigned width, rows; /* rows: of a table */
 	bool color;
 };
+
+/* A page as wide and long as was asked for. */
+void report_page(struct report *report, FILE *out, struct analyses *all, const struct report_options *options);
+
+/* 0 or -errno: it was not written. */
+int report_flush(const struct report *report);
 
 /* A blank line, then the title; `aside` is plain text behind it, NULL: none. */
 void report_title(struct report *report, const char *title, const char *aside);

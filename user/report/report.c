@@ -70,34 +70,44 @@ static void put_parts(struct report *report)
 	report_complete(report);
 }
 
-static int put_report(struct report *report)
+void report_page(struct report *report, FILE *out, struct analyses *all, const struct report_options *options)
 {
-	text_begin();
-	put_parts(report);
-	text_end();
+	*report = (struct report){
+		.out = out,
+		.all = all,
+		.model = all->model,
+		.width = options->width ? options->width : WIDTH_DEFAULT,
+		.rows = options->rows ? options->rows : ROWS_DEFAULT,
+		.color = options->color,
+	};
+	if (report->width < WIDTH_LEAST)
+		report->width = WIDTH_LEAST;
+}
+
+int report_flush(const struct report *report)
+{
 	errno = 0;
 	if (fflush(report->out) || ferror(report->out))
 		return errno ? -errno : -EIO;
 	return 0;
 }
 
+static int put_report(struct report *report)
+{
+	text_begin();
+	put_parts(report);
+	text_end();
+	return report_flush(report);
+}
+
 int report_write(FILE *out, struct trace *trace, const struct report_options *options)
 {
 	struct analyses all;
-	struct report report = {
-		.out = out,
-		.all = &all,
-		.width = options->width ? options->width : WIDTH_DEFAULT,
-		.rows = options->rows ? options->rows : ROWS_DEFAULT,
-		.color = options->color,
-	};
-	int error;
+	struct report report;
+	int error = analyze(&all, trace, ANALYZE_TABLES | ANALYZE_IF_OF_USE | ANALYZE_STEPS | ANALYZE_TORCH_MEMORY,
+			    &options->attribution);
 
-	if (report.width < WIDTH_LEAST)
-		report.width = WIDTH_LEAST;
-	error = analyze(&all, trace, ANALYZE_TABLES | ANALYZE_IF_OF_USE | ANALYZE_STEPS | ANALYZE_TORCH_MEMORY,
-			&options->attribution);
-	report.model = all.model;
+	report_page(&report, out, &all, options);
 	if (!error)
 		error = put_report(&report);
 	analyses_free(&all);

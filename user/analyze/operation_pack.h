@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What ran on a GPU as one number, for keys of sums: the kernel's name, or what kind of memcpy or memset it was. */
+#ifndef GPUTRACE_ANALYZE_OPERATION_PACK_H
+#define GPUTRACE_ANALYZE_OPERATION_PACK_H
+
+#include "model/model.h"
+
+#define OPERATION_NONE (NONE - 1)    /* in the place of a kernel's name: it is not known what ran */
+#define OPERATION_MEMORY 0x80000000u /* kind, memcpy kind, from, to in the bits below */
+
+static inline uint32_t operation_pack(const struct model_gpu *op)
+{
+	if (op->kind == MODEL_KERNEL)
+		return op->name;
+	return OPERATION_MEMORY | (uint32_t)op->kind << 24 | (uint32_t)op->memcpy_kind << 16 | (uint32_t)op->from << 8 |
+	       op->to;
+}
+
+/* With kind, name, memcpy_kind, from and to, as gpu_name() needs them. */
+static inline struct model_gpu operation_unpack(uint32_t packed)
+{
+	struct model_gpu op = {.kind = MODEL_KERNEL, .name = packed};
+
+	if (packed == NONE || packed == OPERATION_NONE || !(packed & OPERATION_MEMORY))
+		return op;
+	op.kind = packed >> 24 & 0x3f;
+	op.memcpy_kind = (uint8_t)(packed >> 16);
+	op.from = (uint8_t)(packed >> 8);
+	op.to = (uint8_t)packed;
+	op.name = NONE;
+	return op;
+}
+
+#endif

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "cmd/tree_options.h"
+
+#include <string.h>
+
+int parse_tree(struct parse *parse, const char *value)
+{
+	parse->options->wants_tree = true;
+	return 0;
+}
+
+int parse_by(struct parse *parse, const char *value)
+{
+	parse->options->tree_option = "by";
+	if (strcmp(value, "gpu") && strcmp(value, "cpu"))
+		return option_fail(parse, "--by %s: accepted are gpu and cpu", value);
+	parse->options->tree.by = strcmp(value, "cpu") ? TREE_BY_GPU : TREE_BY_CPU;
+	return 0;
+}
+
+int parse_min_percent(struct parse *parse, const char *value)
+{
+	unsigned percent;
+
+	parse->options->tree_option = "min-percent";
+	if (value_percent(value, &percent))
+		return option_fail(
+			parse, "--min-percent %s: a percentage from 0 to 100 is accepted, with at most three decimals",
+			value);
+	parse->options->tree.min_percent = percent;
+	return 0;
+}
+
+int parse_depth(struct parse *parse, const char *value)
+{
+	uint64_t depth;
+
+	parse->options->tree_option = "depth";
+	if (value_count(value, TREE_DEPTH_MAX, &depth))
+		return option_fail(parse, "--depth %s: a number of levels from 1 to %u is accepted", value,
+				   TREE_DEPTH_MAX);
+	parse->options->tree.depth = (unsigned)depth;
+	return 0;
+}
+
+int parse_show_all(struct parse *parse, const char *value)
+{
+	parse->options->tree_option = "show-all";
+	parse->options->tree.all_frames = true;
+	return 0;
+}
+
+int tree_options_check(struct parse *parse)
+{
+	const struct options *options = parse->options;
+
+	if (options->tree_option && !options->wants_tree)
+		return option_fail(parse, "--%s: is for the tree of calls; it goes with --tree", options->tree_option);
+	if (options->wants_tree && options->ops && options->subcommand == SUBCOMMAND_REPORT)
+		return option_fail(parse, "--tree and --ops: each is instead of the report; one of the two");
+	return 0;
+}

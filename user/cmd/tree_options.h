@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What the tree of calls (--tree) is asked for: parsers of its options, for the table of options. */
+#ifndef GPUTRACE_TREE_OPTIONS_H
+#define GPUTRACE_TREE_OPTIONS_H
+
+#include "cmd/option_rows.h"
+
+int parse_tree(struct parse *parse, const char *value);
+int parse_by(struct parse *parse, const char *value);
+int parse_min_percent(struct parse *parse, const char *value);
+int parse_depth(struct parse *parse, const char *value);
+int parse_show_all(struct parse *parse, const char *value);
+
+/* That they go with the tree, and the tree with what else is asked for. */
+int tree_options_check(struct parse *parse);
+
+#endif

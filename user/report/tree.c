@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Which nodes are shown, and how their lines look. */
+#include "report/tree.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "analyze/call_tree_nodes.h"
+#include "report/page.h"
+#include "report/tree_names.h"
+
+#define TEXT_LEAST 72u /* columns that a line has behind its branches, also where the page is too narrow */
+
+struct view {
+	struct report *report;
+	const struct tree_options *options;
+	struct call_tree_nodes nodes;
+	struct tree_names names;
+	struct time_unit unit;
+	uint64_t total_ns;
+	uint64_t hidden;      /* nodes that are not shown: too little time */
+	ARRAY(bool) branches; /* of each level around the line at hand: whether more comes below */
+};
+
+static bool is_shown(const struct view *view, uint64_t ns)
+{
+	return (double)ns * 100000 >= (double)view->total_ns * view->options->min_percent;
+}
+
+/* ---- lines ------------------------------------------------------------------------------------------------------- */
+
+static const char *color_of(const struct view *view, uint64_t ns)
+{
+	double share = view->total_ns ? (double)ns / (double)view->total_ns : 0;
+
+	if (!view->report->color)
+		return "";
+	return share > 0.6 ? "\033[31m" : share > 0.2 ? "\033[33m" : share > 0.05 ? "\033[32m" : "\033[2m";
+}
+
+/* Returns how many columns it took. */
+static unsigned put_branches(const struct view *view)
+{
+	FILE *out = view->report->out;
+
+	fputs("  ", out);
+	for (size_t i = 0; i < view->branches.count; i++) {
+		bool last = i + 1 == view->branches.count;
+
+		if (last)
+			fputs(view->branches.items[i] ? "├─ " : "└─ ", out);
+		else
+			fputs(view->branches.items[i] ? "│  " : "   ", out);
+	}
+	return 2 + 3 * (unsigned)view->branches.count;
+}
+
+static void put_line(const struct view *view, uint64_t ns, uint64_t count, const char *name, const char *place)
+{
+	FILE *out = view->report->out;
+	unsigned width = view->report->width, used = put_branches(view), wanted = text_width(place) + 2;
+	char *time = xasprintf("%s %s  %s %%  ", number_in(ns, view->unit).text, view->unit.name,
+			       number_percent((double)ns, (double)view->total_ns).text);
+
+	width = width > used + TEXT_LEAST ? width - used : TEXT_LEAST;
+	width -= text_width(time);
+	fprintf(out, "%s%s%s", color_of(view, ns), time, view->report->color ? "\033[0m" : "");
+	if (*place && wanted > width / 2)
+		wanted = width / 2;
+	used = text_put(out, name, *place ? width - wanted : width, TEXT_TRUNCATE_MIDDLE);
+	if (*place) {
+		fputs(view->report->color ? "  \033[2m" : "  ", out);
+		used += 2 + text_put(out, place, width - used - 2, TEXT_TRUNCATE_START);
+		fputs(view->report->color ? "\033[0m" : "", out);
+	}
+	if (count > 1)
+		fprintf(out, "  %sx", number_count(count).text);
+	fputc('\n', out);
+}
+
+static void put_node(const struct view *view, uint32_t index)
+{
+	const struct tree_node *node = &view->nodes.all.items[index];
+	char *name = tree_node_name(&view->names, index), *place = tree_node_place(&view->names, index);
+
+	put_line(view, node->ns, node->kind == TREE_NODE_WHAT ? node->count : 0, name, place);
+	free(name);
+	free(place);
+}
+
+/* ---- which ------------------------------------------------------------------------------------------------------- */
+
+/* Children of a node that are not shown. */
+struct rest {
+	uint64_t ns, count;
+};
+
+static struct rest rest_of(const struct view *view, uint32_t index)
+{
+	struct rest rest = {0};
+
+	for (uint32_t child = view->nodes.all.items[index].children; child != NONE;
+	     child = view->nodes.all.items[child].next) {
+		if (is_shown(view, view->nodes.all.items[child].ns))
+			continue;
+		rest.ns += view->nodes.all.items[child].ns;
+		rest.count++;
+	}
+	return rest;
+}
+
+static void put_rest(struct view *view, struct rest rest)
+{
+	char *name;
+
+	if (!rest.count || !is_shown(view, rest.ns))
+		return;
+	view->branches.items[view->branches.count - 1] = false;
+	name = xasprintf("[%s smaller]", number_count(rest.count).text);
+	put_line(view, rest.ns, 0, name, "");
+	free(name);
+}
+
+/* A node whose children are to be shown: the next of them, and what is left behind the last. */
+struct level {
+	uint32_t next;
+	struct rest rest;
+};
+
+/* Whether what stands under a node is the node itself. */
+static bool has_only_itself(const struct view *view, const struct tree_node *node)
+{
+	const struct tree_node *child = node->children == NONE ? NULL : &view->nodes.all.items[node->children];
+
+	return view->options->by == TREE_BY_CPU && child && child->kind == TREE_NODE_WHAT && child->id == TREE_SELF &&
+	       child->next == NONE;
+}
+
+static void put_nodes(struct view *view)
+{
+	ARRAY(struct level) levels = {0};
+	const struct tree_node *nodes = view->nodes.all.items;
+
+	put_node(view, 0);
+	array_push(&levels, ((struct level){nodes[0].children, rest_of(view, 0)}));
+	array_push(&view->branches, false);
+	while (levels.count) {
+		struct level *level = &levels.items[levels.count - 1];
+		uint32_t node = level->next;
+		bool more;
+
+		if (node == NONE || !is_shown(view, nodes[node].ns)) {
+			put_rest(view, level->rest);
+			view->hidden += level->rest.count;
+			levels.count--;
+			view->branches.count--;
+			continue;
+		}
+		level->next = nodes[node].next;
+		more = (level->next != NONE && is_shown(view, nodes[level->next].ns)) ||
+		       (level->rest.count && is_shown(view, level->rest.ns));
+		view->branches.items[view->branches.count - 1] = more;
+		put_node(view, node);
+		if ((view->options->depth && levels.count >= view->options->depth) ||
+		    has_only_itself(view, &nodes[node]))
+			continue;
+		array_push(&levels, ((struct level){nodes[node].children, rest_of(view, node)}));
+		array_push(&view->branches, false);
+	}
+	array_free(&levels);
+}
+
+/* ---- what is in no node ------------------------------------------------------------------------------------------ */
+
+static void put_idle(const struct view *view)
+{
+	struct report *report = view->report;
+	const struct utilization *utilization = &report->all->utilization;
+	uint64_t window = report->all->window.end_ns - report->all->window.start_ns;
+
+	for (size_t i = 0; i < utilization->rows.count; i++) {
+		const struct utilization_row *row = &utilization->rows.items[i];
+		uint64_t idle = row->busy_ns < window ? window - row->busy_ns : 0;
+
+		report_line(report, "  [idle] GPU %" PRIu32 ": %s, %s %% of the %s recorded", row->device,
+			    number_time(idle).text, number_percent((double)idle, (double)window).text,
+			    number_time(window).text);
+	}
+}
+
+static void put_outside(const struct view *view)
+{
+	struct report *report = view->report;
+	const struct call_tree *tree = &report->all->tree;
+	uint64_t window = report->all->window.end_ns - report->all->window.start_ns;
+	uint64_t threads = 0;
+
+	for (uint32_t i = 0; i < tree->thread_count; i++) {
+		const struct model_thread *thread = &report->model->threads[i];
+		uint64_t inside = tree->threads[i].cpu_ns;
+
+		if (inside && threads++ < report->rows)
+			report_line(report,
+				    "  [outside of CUDA calls and ops] thread %s %" PRIu32 ": %s of the %s recorded",
+				    thread->name, thread->tid, number_time(inside < window ? window - inside : 0).text,
+				    number_time(window).text);
+	}
+	if (threads > report->rows)
+		report_line(report, "  ... and %s more threads", number_count(threads - report->rows).text);
+}
+
+static void put_below(const struct view *view)
+{
+	struct report *report = view->report;
+
+	fputc('\n', report->out);
+	if (view->options->by == TREE_BY_GPU)
+		put_idle(view);
+	else
+		put_outside(view);
+	if (view->hidden)
+		report_line(report, "  %s nodes below %s %% are not shown (--min-percent)",
+			    number_count(view->hidden).text, number_thousandths(view->options->min_percent).text);
+}
+
+static void put_tree(struct view *view)
+{
+	struct report *report = view->report;
+	bool by_gpu = view->options->by == TREE_BY_GPU;
+
+	call_tree_nodes_make(&view->nodes, &report->all->tree, view->options->all_frames);
+	tree_names_make(&view->names, &view->nodes);
+	view->total_ns = view->nodes.all.items[0].ns;
+	view->unit = time_unit_for(view->total_ns);
+	report_title(report, by_gpu ? "GPU time by call" : "CPU time in CUDA calls and ops by call",
+		     view->options->all_frames ? NULL : "frames of libraries are folded: --show-all");
+	if (view->total_ns) {
+		put_nodes(view);
+		put_below(view);
+	} else if (by_gpu) {
+		report_line(report, "  no GPU times were recorded; --by cpu has the time of calls");
+	} else {
+		report_line(report, "  no CUDA call or op with a time was recorded");
+	}
+	array_free(&view->branches);
+	call_tree_nodes_free(&view->nodes);
+}
+
+int report_write_tree(FILE *out, struct trace *trace, const struct report_options *page,
+		      const struct tree_options *options)
+{
+	struct analyses all;
+	struct report report;
+	struct view view = {.report = &report, .options = options};
+	const struct analyze_options wanted = {.attribution = &page->attribution, .tree_by = options->by};
+	int error = analyze_with(&all, trace, ANALYZE_CALL_TREE | ANALYZE_UTILIZATION, &wanted);
+
+	report_page(&report, out, &all, page);
+	if (!error) {
+		text_begin();
+		put_tree(&view);
+		text_end();
+		error = report_flush(&report);
+	}
+	analyses_free(&all);
+	return error;
+}
