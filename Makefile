@@ -31,7 +31,7 @@ CFLAGS ?= -O2 -g
 EXTRA_CFLAGS ?=
 EXTRA_LDFLAGS ?=
 BASE_CFLAGS := -std=gnu17 -D_GNU_SOURCE $(WARNINGS) -Iinclude -Iuser -I$(BUILD)/bpf -DGPUTRACE_VERSION='"$(VERSION)"'
-LIBS := -lbpf -lelf -lz -lisal -liberty -lzstd
+LIBS := -lbpf -lelf -lz -lisal -liberty -lzstd -lm
 
 USER_DIRS := base target log $(patsubst user/%/,%,$(wildcard user/attach/ user/attach/*/)) capture model input analyze timeline \
 	report export export/chrome export/profiles cmd

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Whether a trace is one part or many is in no row: reports and folded stacks of random models, cut and whole. */
 #include <errno.h>
+#include <inttypes.h>
 
 #include "analyzed.h"
+#include "analyze/per_step_rows.h"
 #include "export/folded.h"
 #include "input/gpt_trace.h"
 #include "random_model.h"
@@ -80,6 +82,35 @@ static char *tree_otherwise_of(struct trace *trace)
 	return tree_of_trace(trace, otherwise, &(struct tree_options){.by = TREE_BY_GPU});
 }
 
+static void print_rows(FILE *out, const struct per_step_rows *rows)
+{
+	for (size_t i = 0; i < rows->list.count; i++)
+		fprintf(out, "%s %.0f %.0f\n", rows->list.items[i].key, rows->list.items[i].gpu_ns.mean,
+			rows->list.items[i].launches.mean);
+}
+
+static char *per_step_of(struct trace *trace)
+{
+	struct per_step_tables tables;
+	struct analyses all;
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+
+	assert_non_null(out);
+	assert_int_equal(analyze(&all, trace, ANALYZE_PER_STEP, NULL), 0);
+	per_step_tables_make(&tables, &all);
+	fprintf(out, "%" PRIu64 "\n", tables.wall_ns);
+	print_rows(out, &tables.lines);
+	print_rows(out, &tables.kernels);
+	print_rows(out, &tables.ops);
+	print_rows(out, &tables.stacks);
+	fclose(out);
+	per_step_tables_free(&tables);
+	analyses_free(&all);
+	return text;
+}
+
 /* Says the first line that differs. */
 static void assert_same_lines(const char *parts, const char *whole, uint32_t events)
 {
@@ -126,6 +157,11 @@ static void the_report_is_the_same_in_parts(void **state)
 	assert_same_of_models(40, 12, report_of);
 	assert_same_of_models(40, 150, report_of);
 	assert_same_of_models(4, 3000, report_of);
+}
+
+static void what_is_compared_is_the_same_in_parts(void **state)
+{
+	assert_same_of_models(40, 150, per_step_of);
 }
 
 static void folded_stacks_are_the_same_in_parts(void **state)
@@ -257,6 +293,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_report_is_the_same_in_parts),
+		cmocka_unit_test(what_is_compared_is_the_same_in_parts),
 		cmocka_unit_test(folded_stacks_are_the_same_in_parts),
 		cmocka_unit_test(work_that_is_put_elsewhere_is_the_same_in_parts),
 		cmocka_unit_test(trees_are_the_same_in_parts),

@@ -57,6 +57,7 @@ void analyses_begin_part(struct analyses *all, const struct model *part)
 	step_tables_begin_part(&all->steps, part);
 	op_tree_begin_part(&all->keys.tree, part);
 	op_tree_begin_part(&all->op_stacks.tree, part);
+	per_step_begin_part(&all->per_step, part);
 	waits_begin_part(&all->waits, part);
 	all->calls += due_count(&part->calls_due, part->call_count);
 	all->gpu_ops += due_count(&part->gpu_due, part->gpu_count);
@@ -95,6 +96,8 @@ void analyses_add_call(struct analyses *all, const struct call_event *event)
 		key_averages_add_call(&all->keys, event);
 	if (all->which & ANALYZE_OP_STACKS)
 		op_tree_add_call(&all->op_stacks.tree, event);
+	if (all->which & ANALYZE_PER_STEP)
+		per_step_add_call(&all->per_step, event);
 	if (all->which & ANALYZE_THREADS)
 		threads_add_call(&all->threads, event);
 	if (all->which & ANALYZE_CALL_STACKS)
@@ -124,6 +127,8 @@ void analyses_add_gpu(struct analyses *all, const struct gpu_event *event)
 		utilization_add_gpu(&all->utilization, event);
 	if (all->which & ANALYZE_STEPS)
 		step_tables_add_gpu(&all->steps, event);
+	if (all->which & ANALYZE_PER_STEP)
+		per_step_add_gpu(&all->per_step, event);
 	if (all->which & ANALYZE_GPU_STACKS)
 		stack_sums_add_gpu(&all->gpu_stacks, event);
 	if (all->which & ANALYZE_CALL_TREE)
@@ -190,6 +195,8 @@ void analyses_add_op(struct analyses *all, const struct op_event *event)
 		op_tree_add_op(&all->op_stacks.tree, event);
 	if (all->which & ANALYZE_CALL_TREE)
 		call_tree_add_op(&all->tree, event);
+	if (all->which & ANALYZE_PER_STEP)
+		op_tree_add_op(&all->per_step.tree, event);
 }
 
 /* Lines without Python are numbered as they are met here, so order matters. */
@@ -241,6 +248,8 @@ void analyses_finish(struct analyses *all)
 		call_tree_finish(&all->tree);
 	if (all->which & ANALYZE_STEPS)
 		step_tables_finish(&all->steps);
+	if (all->which & ANALYZE_PER_STEP)
+		per_step_finish(&all->per_step, &all->window);
 	if (all->which & ANALYZE_UTILIZATION)
 		utilization_finish(&all->utilization);
 }
@@ -266,6 +275,7 @@ void analyses_free(struct analyses *all)
 	key_averages_free(&all->keys);
 	op_stacks_free(&all->op_stacks);
 	step_tables_free(&all->steps);
+	per_step_free(&all->per_step);
 	utilization_free(&all->utilization);
 	threads_free(&all->threads);
 	stack_sums_free(&all->gpu_stacks);

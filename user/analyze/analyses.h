@@ -26,6 +26,7 @@
 #include "analyze/nvtx.h"
 #include "analyze/op_stacks.h"
 #include "analyze/ops.h"
+#include "analyze/per_step.h"
 #include "analyze/stack_sums.h"
 #include "analyze/step_tables.h"
 #include "analyze/threads.h"
@@ -64,6 +65,7 @@ enum analysis {
 	ANALYZE_OP_STACKS = 1 << 21,
 	ANALYZE_TORCH_MEMORY = 1 << 22,
 	ANALYZE_CALL_TREE = 1 << 23,
+	ANALYZE_PER_STEP = 1 << 24,
 };
 
 /* All zero: what most want. */
@@ -103,6 +105,7 @@ struct analyses {
 	struct op_stacks op_stacks;
 	struct collective_sums collectives; /* with ANALYZE_OPS */
 	struct step_tables steps;
+	struct per_step per_step;
 	struct utilization utilization;
 	struct threads threads;
 	struct stack_sums gpu_stacks;  /* GPU time by stack */
@@ -136,7 +139,8 @@ static inline bool analyses_want_operations(const struct analyses *all)
 	return (all->which & ANALYZE_NVTX && nvtx_has_ranges(&all->nvtx)) ||
 	       (all->which & ANALYZE_OPS && ops_by_name_has_ops(&all->ops)) ||
 	       (all->which & ANALYZE_KEY_AVERAGES && op_tree_has_ops(&all->keys.tree)) ||
-	       (all->which & ANALYZE_OP_STACKS && op_tree_has_ops(&all->op_stacks.tree));
+	       (all->which & ANALYZE_OP_STACKS && op_tree_has_ops(&all->op_stacks.tree)) ||
+	       (all->which & ANALYZE_PER_STEP && op_tree_has_ops(&all->per_step.tree));
 }
 
 /* Makes the rows. */

@@ -14,6 +14,7 @@ int analyze_with(struct analyses *all, struct trace *trace, unsigned which, cons
 		return trace->error;
 	analyses_begin(all, part, which, options);
 	step_tables_init(&all->steps, which & ANALYZE_STEPS ? trace->steps : NULL, part);
+	per_step_init(&all->per_step, which & ANALYZE_PER_STEP ? trace->steps : NULL, part);
 	walk_begin(&walk, all, part);
 	for (; part; part = trace_next(trace))
 		walk_add_part(&walk, part);

@@ -353,7 +353,8 @@ static void begin_ops(struct walk *walk)
 	uint32_t count = 0;
 
 	walk->next[WALK_OP] = walk->end[WALK_OP] = 0;
-	if (!(walk->all->which & (ANALYZE_OPS | ANALYZE_KEY_AVERAGES | ANALYZE_OP_STACKS | ANALYZE_CALL_TREE)) ||
+	if (!(walk->all->which &
+	      (ANALYZE_OPS | ANALYZE_KEY_AVERAGES | ANALYZE_OP_STACKS | ANALYZE_CALL_TREE | ANALYZE_PER_STEP)) ||
 	    !part->op_count)
 		return;
 	ops = xmalloc(part->op_count * sizeof(*ops));

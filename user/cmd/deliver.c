@@ -4,67 +4,39 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cmd/interrupt.h"
 #include "cmd/outputs.h"
+#include "cmd/print.h"
 #include "report/key_averages.h"
 #include "report/report.h"
 #include "report/text.h"
 #include "report/tree.h"
 
-#define REPORT_BUFFER (64u << 10)
-
 /* ---- the report ---------------------------------------------------------------------------------------------- */
 
-/* error: the first one, as a FILE forgets it. */
-static ssize_t write_stdout(void *error, const char *data, size_t bytes)
+struct report_request {
+	struct trace *trace;
+	const struct options *given;
+};
+
+static int write_report(FILE *out, bool color, void *context)
 {
-	int *first = error;
+	const struct report_request *request = context;
+	const struct options *given = request->given;
+	struct report_options options = {.color = color, .attribution = given->attribution};
 
-	if (!*first)
-		*first = write_unless(STDOUT_FILENO, data, bytes, interrupt());
-	return *first ? 0 : (ssize_t)bytes; /* 0 is an error, fopencookie(3) */
-}
-
-/* Its buffer holds most reports, so that they are one write. */
-static FILE *cancellable_stdout(int *error)
-{
-	FILE *out = fopencookie(error, "w", (cookie_io_functions_t){.write = write_stdout});
-
-	if (out)
-		setvbuf(out, NULL, _IOFBF, REPORT_BUFFER);
-	return out;
+	if (given->subcommand == SUBCOMMAND_REPORT && given->ops)
+		return report_write_key_averages(out, request->trace, &given->table);
+	if (given->wants_tree)
+		return report_write_tree(out, request->trace, &options, &given->tree);
+	return report_write(out, request->trace, &options);
 }
 
 static int print_report(struct trace *trace, const struct options *given)
 {
-	const char *no_color = getenv("NO_COLOR");
-	struct report_options options = {.color = isatty(STDOUT_FILENO) && !(no_color && *no_color),
-					 .attribution = given->attribution};
-	int lost = 0, err;
-	FILE *out = cancellable_stdout(&lost);
-
-	if (!out)
-		return -ENOMEM;
-	if (given->subcommand == SUBCOMMAND_REPORT && given->ops)
-		err = report_write_key_averages(out, trace, &given->table);
-	else if (given->wants_tree)
-		err = report_write_tree(out, trace, &options, &given->tree);
-	else
-		err = report_write(out, trace, &options);
-	fclose(out);
-	err = lost ? lost : err;
-	/* A reader that has seen enough, as head(1), is nobody's fault. */
-	if (err == -EPIPE)
-		return 0;
-	if (err && is_interrupted())
-		return -ECANCELED;
-	if (err)
-		msg_error("the report could not be written: %s", strerror(-err));
-	return err;
+	return print_on_stdout(write_report, &(struct report_request){trace, given});
 }
 
 /* ---- judgement --------------------------------------------------------------------------------------------------- */

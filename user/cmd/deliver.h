@@ -15,6 +15,7 @@ enum exit_code {
 	EXIT_FAILED = 1,
 	EXIT_USAGE = 2,
 	EXIT_INCOMPLETE = 3,
+	EXIT_ABOVE = 4, /* diff: more than --fail-above */
 };
 
 struct delivery {

@@ -11,7 +11,7 @@
 
 #include "cmd/outputs.h"
 
-static int open_log(const char *path)
+int from_log_open(const char *path)
 {
 	struct stat stat;
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -42,7 +42,7 @@ static enum exit_code from_log(const struct options *options, bool report)
 	enum exit_code code;
 	bool all_written;
 
-	delivery.log_fd = open_log(options->log);
+	delivery.log_fd = from_log_open(options->log);
 	if (delivery.log_fd < 0)
 		return EXIT_FAILED;
 	code = outputs_check(options) ? EXIT_FAILED : deliver(&delivery, &all_written);

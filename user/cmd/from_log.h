@@ -8,4 +8,7 @@
 enum exit_code report_command(const struct options *options);
 enum exit_code export_command(const struct options *options);
 
+/* Opens a log for reading; -1: a message has said what is wrong. */
+int from_log_open(const char *path);
+
 #endif

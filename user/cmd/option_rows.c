@@ -58,6 +58,26 @@ int option_add_output(struct parse *parse, const char *value)
 	return 0;
 }
 
+/* Of diff: there is one format. */
+static int parse_folded_output(struct parse *parse, const char *value)
+{
+	size_t length = strlen(value);
+
+	if (strcmp(value, "-") != 0 && (length <= 7 || strcmp(value + length - 7, ".folded") != 0))
+		return option_fail(parse, "--output %s: diff writes .folded files (or -) alone", value);
+	return option_add_output(parse, value);
+}
+
+static int parse_fail_above(struct parse *parse, const char *value)
+{
+	if (value_percent(value, &parse->options->fail_above))
+		return option_fail(
+			parse, "--fail-above %s: a percentage from 0 to 100 is accepted, with at most three decimals",
+			value);
+	parse->options->has_fail_above = true;
+	return 0;
+}
+
 static int parse_format(struct parse *parse, const char *value)
 {
 	struct format format;
@@ -363,7 +383,8 @@ static int parse_version(struct parse *parse, const char *value)
 #define REPORT SUBCOMMAND_REPORT
 #define EXPORT SUBCOMMAND_EXPORT
 #define DOCTOR SUBCOMMAND_DOCTOR
-#define ALL (RECORD | REPORT | EXPORT | DOCTOR)
+#define DIFF SUBCOMMAND_DIFF
+#define ALL (RECORD | REPORT | EXPORT | DOCTOR | DIFF)
 
 const struct option_row option_rows[] = {
 	{"pid", 'p', "a process id", "PID[,PID...]",
@@ -384,11 +405,11 @@ const struct option_row option_rows[] = {
 	{"backward", OPTION_LETTERS + 42, "caller or forward", "caller|forward",
 	 "PyTorch's backward work is put on the line that called backward() (default), or\n"
 	 "on the line of the forward op, where --forward-lines recorded it",
-	 RECORD | REPORT | EXPORT, parse_backward},
+	 RECORD | REPORT | EXPORT | DIFF, parse_backward},
 	{"graphs", OPTION_LETTERS + 43, "replay or capture", "replay|capture",
 	 "the work of CUDA graphs is put on the stack that launched the graph, or on the one\n"
 	 "that was captured (default: lines that were captured, folded stacks of launches)",
-	 RECORD | REPORT | EXPORT, parse_graphs},
+	 RECORD | REPORT | EXPORT | DIFF, parse_graphs},
 	{"agent", OPTION_LETTERS + 2, "auto, require or off", "auto|require|off",
 	 "CUPTI agent: if possible, or fail, or launches without GPU times", RECORD, parse_agent},
 	{"cupti", OPTION_LETTERS + 3, "the path of a libcupti", "PATH",
@@ -465,27 +486,34 @@ const struct option_row option_rows[] = {
 	{"from", OPTION_LETTERS + 10, "a time", "TIME",
 	 "only what begins at that time or later: 90, 500ms, 2m or 1:30 after the start,\n"
 	 "14:03:20 or 2026-11-22T14:03:20 by the wall clock here (Z or +01:00: not here)",
-	 REPORT | EXPORT, parse_from},
-	{"to", OPTION_LETTERS + 11, "a time", "TIME", "only what begins before that time", REPORT | EXPORT, parse_to},
+	 REPORT | EXPORT | DIFF, parse_from},
+	{"to", OPTION_LETTERS + 11, "a time", "TIME", "only what begins before that time", REPORT | EXPORT | DIFF,
+	 parse_to},
 	{"process", OPTION_LETTERS + 12, "a process id or name", "PROCESS[,...]",
-	 "only these processes: their ids, or names as of a program or script", REPORT | EXPORT, parse_process},
+	 "only these processes: their ids, or names as of a program or script", REPORT | EXPORT | DIFF, parse_process},
 	{"thread", OPTION_LETTERS + 13, "a thread id", "[PID/]TID", "only the calls of this thread, and their GPU work",
-	 REPORT | EXPORT, parse_thread},
+	 REPORT | EXPORT | DIFF, parse_thread},
 	{"gpu", OPTION_LETTERS + 14, "the number of a GPU", "NUMBER",
-	 "only what this GPU did, and the calls of the threads that made it", REPORT | EXPORT, parse_gpu},
+	 "only what this GPU did, and the calls of the threads that made it", REPORT | EXPORT | DIFF, parse_gpu},
 	{"step", OPTION_LETTERS + 50, "what steps are found by", "BY",
 	 "where a step of training ends or begins: optimizer, backward, profiler,\n"
 	 "range:NAME (NVTX, record_function), py:FUNCTION or py:FILE:FUNCTION\n"
 	 "(default: what --ops has seen of the first three)",
-	 REPORT | EXPORT, parse_step},
+	 REPORT | EXPORT | DIFF, parse_step},
 	{"steps", OPTION_LETTERS + 51, "numbers of steps", "FIRST..LAST", "only these steps of each process",
-	 REPORT | EXPORT, parse_steps},
+	 REPORT | EXPORT | DIFF, parse_steps},
 	{"max-size", OPTION_LETTERS + 15, "a size such as 200M", "SIZE",
 	 "files of at most this size, cut at times: trace.1.json.gz, trace.2.json.gz ...", EXPORT, parse_max_size},
 	{"folded-by", OPTION_LETTERS + 65, "self-cpu or self-cuda", "self-cpu|self-cuda",
 	 "folded: Python stacks of PyTorch's ops by their own time, as export_stacks()\n"
 	 "of torch.profiler",
 	 EXPORT, parse_folded_by},
+	{"output", 'o', "a file name", "FILE", ".folded: differential stacks for flamegraph.pl; -: standard output",
+	 DIFF, parse_folded_output},
+	{"fail-above", OPTION_LETTERS + 80, "a percentage", "PERCENT",
+	 "exit with 4 when a step takes longer than before, or has more GPU time in it, by\n"
+	 "more than this and than the noise",
+	 DIFF, parse_fail_above},
 	{"quiet", 'q', NULL, NULL, "no progress, no messages but errors", ALL, parse_quiet},
 	{"verbose", 'v', NULL, NULL, "say more", ALL, parse_verbose},
 	{"help", 'h', NULL, NULL, "this text", ALL, parse_help},

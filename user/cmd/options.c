@@ -71,6 +71,13 @@ static int parse_word(struct parse *parse, const char *word)
 	}
 	if (options->subcommand == SUBCOMMAND_EXPORT && parse->after_output)
 		return option_add_output(parse, word);
+	if (options->subcommand == SUBCOMMAND_DIFF && !options->log_after) {
+		options->log_after = word;
+		return 0;
+	}
+	if (options->subcommand == SUBCOMMAND_DIFF)
+		return option_fail(parse, "diff takes two logs, but got '%s', '%s' and '%s'", options->log,
+				   options->log_after, word);
 	return option_fail(parse, "%s takes one log, but got '%s' and '%s'", subcommand_name(options->subcommand),
 			   options->log, word);
 }
@@ -103,6 +110,8 @@ static int check_outputs(struct parse *parse)
 	struct format format;
 	const char *why;
 
+	if (options->subcommand == SUBCOMMAND_DIFF)
+		return 0; /* there is one format */
 	for (size_t i = 0; i < options->outputs.list.count; i++) {
 		const char *path = options->outputs.list.items[i];
 
@@ -170,6 +179,8 @@ static int check_whole(struct parse *parse)
 	if (subcommand_row_of(subcommand)->reads_log && !options->log)
 		return option_fail(parse, "%s needs a log: gputrace %s FILE.gpt", subcommand_name(subcommand),
 				   subcommand_name(subcommand));
+	if (subcommand == SUBCOMMAND_DIFF && !options->log_after)
+		return option_fail(parse, "diff needs two logs: gputrace diff %s AFTER.gpt", options->log);
 	if (subcommand == SUBCOMMAND_EXPORT && !options->outputs.list.count)
 		return option_fail(parse, "export needs an output: gputrace export %s -o trace.json", options->log);
 	if (options->command && options->pids.list.count)

@@ -24,6 +24,7 @@ enum subcommand {
 	SUBCOMMAND_DOCTOR = 1 << 3,
 	SUBCOMMAND_HELP = 1 << 4,
 	SUBCOMMAND_VERSION = 1 << 5,
+	SUBCOMMAND_DIFF = 1 << 7,
 };
 
 enum metric {
@@ -57,6 +58,8 @@ struct options {
 	const char *cupti; /* NULL: the one that fits each process */
 	bool has_min_complete;
 	unsigned min_complete; /* thousandths of a percent */
+	bool has_fail_above;
+	unsigned fail_above; /* diff: thousandths of a percent */
 	size_t buffer_bytes;
 	bool native;
 	bool python_calls;
@@ -68,8 +71,9 @@ struct options {
 	unsigned activity_sets; /* besides kernels: 1 << enum gpt_agent_activity_set */
 	bool has_activity_sets; /* --trace or --kernels-only was given */
 	enum msg_level level;
-	char **command;	 /* NULL-terminated, NULL: none */
-	const char *log; /* report, export */
+	char **command;	       /* NULL-terminated, NULL: none */
+	const char *log;       /* report, export; diff: the first one */
+	const char *log_after; /* diff */
 	struct slice_options slice;
 	struct step_value step;		   /* by what steps are found */
 	enum folded_by folded_by;	   /* export: of .folded */

@@ -42,7 +42,7 @@ int outputs_check(const struct options *options)
 			err = output_probe(path);
 			if (err)
 				msg_error("%s: cannot be written: %s", path, output_error(err));
-		} else if (format_by_name(options->format, &format) && isatty(STDOUT_FILENO) &&
+		} else if (options->format && format_by_name(options->format, &format) && isatty(STDOUT_FILENO) &&
 			   (!format.writer || format.writer->gzip)) {
 			msg_error("--output -: %s is no text for a terminal: redirect it", options->format);
 			err = -EINVAL;

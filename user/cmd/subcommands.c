@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cmd/diff.h"
 #include "cmd/doctor.h"
 #include "cmd/from_log.h"
 #include "cmd/record.h"
@@ -65,6 +66,19 @@ const struct subcommand_row subcommand_rows[SUBCOMMAND_ROWS] = {
 			    "gputrace export all.gpt -o - --format folded | flamegraph.pl > gpu.svg\n",
 		.synopsis = "export FILE.gpt -o FILE... [OPTIONS]\n",
 		.exit_status = "0 good, 1 failed, 2 wrong usage, 3 the trace is incomplete.",
+	},
+	{
+		.name = "diff",
+		.subcommand = SUBCOMMAND_DIFF,
+		.run = diff_command,
+		.reads_log = true,
+		.summary = "what a step of training costs more, or less, than in another recording",
+		.examples =
+			"gputrace diff before.gpt after.gpt\n"
+			"gputrace diff before.gpt after.gpt --fail-above 5   for CI: exit with 4 when it is slower\n"
+			"gputrace diff before.gpt after.gpt -o - | flamegraph.pl > diff.svg\n",
+		.synopsis = "diff BEFORE.gpt AFTER.gpt [OPTIONS]\n",
+		.exit_status = "0 good, 1 failed, 2 wrong usage, 4 more than --fail-above.",
 	},
 	{
 		.name = "doctor",

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "export/folded.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,35 +10,6 @@
 #include "export/folded_lines.h"
 #include "export/folded_ops.h"
 #include "export/stack_frames.h"
-
-/* Whether text ends in a blank and a number, which flamegraph.pl would take for a count. */
-static bool ends_like_count(const char *text, size_t length)
-{
-	size_t at = length;
-
-	while (at && (isdigit((unsigned char)text[at - 1]) || text[at - 1] == '.'))
-		at--;
-	return at && at < length && text[at - 1] == ' ';
-}
-
-/* A frame: separators become `_`. */
-static void put_frame(struct sink *out, const char *text)
-{
-	size_t begin;
-
-	if (out->used)
-		sink_char(out, ';');
-	begin = out->used;
-	for (; *text; text++)
-		sink_char(out, *text == ';' || (unsigned char)*text < 0x20 || *text == 0x7f ? '_' : *text);
-	if (out->used == begin)
-		sink_char(out, '?');
-	if (ends_like_count(out->buffer + begin, out->used - begin)) {
-		char *blank = memrchr(out->buffer + begin, ' ', out->used - begin);
-
-		*blank = '_';
-	}
-}
 
 static void put_python_frame(struct sink *out, const struct stack_frame *frame)
 {
@@ -53,7 +23,7 @@ static void put_python_frame(struct sink *out, const struct stack_frame *frame)
 	sink_char(&text, ':');
 	sink_u64(&text, frame->line);
 	sink_short(&text, ")", 2); /* with its NUL */
-	put_frame(out, text.buffer);
+	folded_put_frame(out, text.buffer);
 	sink_close(&text);
 }
 
@@ -62,7 +32,7 @@ static void take_frame(void *out, const struct stack_frame *frame)
 	if (frame->kind == STACK_FRAME_PYTHON)
 		put_python_frame(out, frame);
 	else
-		put_frame(out, frame->name);
+		folded_put_frame(out, frame->name);
 }
 
 static char *line_text(const struct model *model, const struct stack_row *row)

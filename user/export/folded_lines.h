@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Lines of a folded file: what is equal becomes one. */
+/* Lines of a folded file, whose frames are joined by `;` and whose value stands behind the last blank. */
 #ifndef GPUTRACE_FOLDED_LINES_H
 #define GPUTRACE_FOLDED_LINES_H
 
@@ -13,7 +13,10 @@ struct folded_line {
 	uint64_t value;
 };
 
-/* Sorted, and frees their texts. */
+/* Sorted, what is equal becomes one; frees their texts. */
 void folded_lines_put(struct sink *sink, struct folded_line *lines, size_t count);
+
+/* One more frame of a sink that collects a line in memory: what separates frames becomes `_`. */
+void folded_put_frame(struct sink *out, const char *text);
 
 #endif

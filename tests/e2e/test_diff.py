@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""gputrace diff: two versions of a program, each traced once; what it says is what was changed in the program."""
+
+import re
+
+import machine
+import pytest
+import tracing
+
+STEPS = 40
+ABOVE = 4
+
+# {above}: what was edited above the function; {often}: launches of the last kernel in a step.
+PROGRAM = '''import gpu
+
+gpu.setup(record=True)
+{above}
+
+def step(number):
+    gpu.launch(gpu.at("gemm_60us"), *gpu.SHAPE, None)
+    if number % 2:
+        gpu.launch(gpu.at("bias_6us"), *gpu.SHAPE, None)
+    for _ in range({often}):
+        gpu.launch(gpu.at("gelu_25us"), *gpu.SHAPE, None)
+
+
+for number in range({steps}):
+    step(number)
+    gpu.device_sync()
+'''
+
+
+class Compared:
+    def __init__(self, folder):
+        self.folder = folder
+        self.texts = {"before": PROGRAM.format(above="", often=1, steps=STEPS),
+                      "after": PROGRAM.format(above="# edited\n" * 3, often=2, steps=STEPS)}
+        for name, text in self.texts.items():
+            (folder / name).mkdir()
+            program = folder / name / "train.py"
+            program.write_text(text)
+            tracing.gputrace(folder, "-o", f"{name}.gpt", "--", *tracing.on_simgpu(
+                folder / f"{name}.json", machine.any_python(), program),
+                env={"PYTHONPATH": machine.ROOT / "tests/workloads"}).must_be(0)
+
+    def line_of(self, name, words):
+        """The number of the program's only line with these words."""
+        found = [i for i, line in enumerate(self.texts[name].splitlines(), 1) if words in line]
+        assert len(found) == 1
+        return found[0]
+
+    def diff(self, *options, code=0):
+        return tracing.gputrace(self.folder, "diff", "before.gpt", "after.gpt", "--step", "py:step", *options).must_be(code)
+
+
+@pytest.fixture(scope="module")
+def compared(tmp_path_factory):
+    return Compared(tmp_path_factory.mktemp("diff"))
+
+
+def test_the_line_that_was_changed_is_named_where_it_is_now_and_where_it_was(compared):
+    text = compared.diff().stdout
+    now, was = (compared.line_of(name, "gelu_25us") for name in ("after", "before"))
+    lines = text.partition("GPU time by line\n")[2].partition("\n\n")[0].splitlines()
+    assert lines[1].split() == ["25.0", "50.0", "+25.0", "+100.0", "%", "0.0", "1", ">", "2", f"train.py:{now}",
+                                "(was", f":{was})", "step"]
+    assert lines[2:] == ["  2 did not change by more than the noise"]
+
+
+def test_a_step_costs_what_the_program_launches_in_it(compared):
+    rows = dict(re.findall(r"^  (GPU time, us|launches) +([\d.]+ +[\d.]+)", compared.diff().stdout, re.M))
+    assert rows["GPU time, us"].split() == ["88.0", "113.0"]  # 60 + 25, and 6 in every second one
+    assert rows["launches"].split() == ["2.5", "3.5"]
+    assert compared.diff().stdout.count(f" {STEPS} steps\n") == 2
+
+
+def test_fail_above_ends_with_4_where_a_step_grew_by_more(compared):
+    done = compared.diff("--fail-above", "25", code=ABOVE)
+    assert "the GPU time of a step grew by 28.4 %" in done.stderr
+    done = tracing.gputrace(compared.folder, "diff", "before.gpt", "after.gpt", "--step", "py:step", "--fail-above", "100")
+    assert "GPU time" not in done.stderr  # how long a step takes is the machine's
+
+
+def test_the_same_log_twice_has_no_difference(compared):
+    done = tracing.gputrace(compared.folder, "diff", "before.gpt", "before.gpt", "--step", "py:step", "--fail-above", "0")
+    done.must_be(0)
+    assert done.stdout.count("3 did not change by more than the noise") == 2
+
+
+def test_differential_stacks_have_both_values_and_flamegraph_takes_them(compared):
+    compared.diff("-o", "diff.folded")
+    stacks = {}
+    for line in (compared.folder / "diff.folded").read_text().splitlines():
+        stack, before, after = line.rsplit(" ", 2)
+        stacks[stack] = [before, after]
+    assert stacks == {"<module> (train.py);step (train.py);bias_6us": ["3000", "3000"],
+                      "<module> (train.py);step (train.py);gelu_25us": ["25000", "50000"],
+                      "<module> (train.py);step (train.py);gemm_60us": ["60000", "60000"]}
+    drawn = tracing.command(compared.folder, "perl", machine.tool("get-flamegraph"), compared.folder / "diff.folded").must_be(0)
+    assert "gelu_25us" in drawn.stdout and "Ignored" not in drawn.stderr
+
+
+def test_traces_without_steps_are_compared_whole_and_said_so(compared):
+    done = tracing.gputrace(compared.folder, "diff", "before.gpt", "after.gpt").must_be(0)
+    assert "whole traces are compared, and noise is not known" in done.stdout
+    done = tracing.gputrace(compared.folder, "diff", "before.gpt", "after.gpt", "--fail-above", "5").must_be(1)
+    assert "--fail-above: no steps were found in before.gpt" in done.stderr
+
+
+@pytest.mark.parametrize("arguments, code, said", [
+    (["before.gpt"], 2, "diff needs two logs"),
+    (["before.gpt", "after.gpt", "third.gpt"], 2, "diff takes two logs, but got"),
+    (["before.gpt", "nothing.gpt"], 1, "nothing.gpt: No such file"),
+    (["before.gpt", "before.json"], 1, "before.json"),
+    (["before.gpt", "after.gpt", "-o", "x.json"], 2, "diff writes .folded files"),
+    (["before.gpt", "after.gpt", "--fail-above", "much"], 2, "--fail-above much: a percentage"),
+])
+def test_what_cannot_be_compared_is_named(compared, arguments, code, said):
+    done = tracing.gputrace(compared.folder, "diff", *arguments).must_be(code)
+    assert said in done.stderr

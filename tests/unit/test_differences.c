@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Two traces compared per step of training. */
+#include <math.h>
+#include <string.h>
+
+#include "ops_log.h"
+
+#include "analyze/analyze.h"
+#include "analyze/differences.h"
+#include "analyze/kernel_family.h"
+#include "model/steps.h"
+#include "report/differences.h"
+
+#define STEP_US 100u
+#define TOLD_NS 900000000u /* when the agent tells of all of it */
+#define FORWARD 0x1000u
+#define ADDED 0x2000u
+
+enum { ADAM = 10, MM };
+
+/* How the program was written, and how long its work takes. */
+struct program {
+	uint32_t steps;
+	uint32_t first_line; /* of the function that launches */
+	uint32_t gpu_us;     /* in each step */
+	uint32_t jitter_us;  /* more in every second one */
+	bool adds;	     /* another function launches 10 us */
+};
+
+struct compared {
+	struct model *model;
+	struct trace_of_model of;
+	struct steps steps;
+	struct analyses all;
+	struct per_step_tables tables;
+};
+
+static void put_op(struct ops_log *ops, uint32_t name, uint64_t start_us, uint64_t end_us)
+{
+	ops_log_op(ops, (struct gpt_agent_op){.start_ns = start_us,
+					      .end_ns = end_us,
+					      .name = name,
+					      .sequence = -1,
+					      .scope = name == ADAM ? GPT_AGENT_OP_USER_SCOPE : GPT_AGENT_OP_FUNCTION});
+}
+
+static void put_launch(struct ops_log *ops, uint64_t stack, uint64_t time_us, uint64_t gpu_us, uint32_t kernel)
+{
+	log_launch(&ops->log, PID, TID, time_us * 1000, stack, ++ops->corr);
+	log_batch(&ops->log, PID, TID, TOLD_NS);
+	log_agent_kernel(&ops->log, (struct gpt_agent_kernel){.start_wall_ns = time_us * 1000 + 5000,
+							      .end_wall_ns = (time_us + 5 + gpu_us) * 1000,
+							      .corr = ops->corr,
+							      .name = kernel});
+}
+
+/* Step 0 began before it was seen, so one more is made than there are. */
+static void run(struct compared *run, const struct program *program)
+{
+	struct ops_log ops = {0};
+	uint64_t at_us = 100;
+
+	log_begin(&ops.log, 10, 0);
+	log_process(&ops.log, PID, 1, 20, 15, 0x30c, "python3", "", "", "");
+	log_function(&ops.log, PID, FORWARD, "forward", "/src/train.py", program->first_line);
+	log_function(&ops.log, PID, ADDED, "added", "/src/train.py", 200);
+	log_stack(&ops.log, PID, 1, 1, &(struct gpt_pyframe){.code = FORWARD, .lasti = 4});
+	log_stack(&ops.log, PID, 2, 1, &(struct gpt_pyframe){.code = ADDED, .lasti = 2});
+	log_batch(&ops.log, PID, TID, TOLD_NS);
+	log_agent_name(&ops.log, 1, "void gemm_128x64<float>(int)");
+	log_agent_name(&ops.log, 2, "void gemm_64x64<float>(int)");
+	log_agent_op_name(&ops.log, ADAM, "Optimizer.step#Adam.step");
+	log_agent_op_name(&ops.log, MM, "aten::mm");
+	for (uint32_t i = 0; i <= program->steps; i++) {
+		log_batch(&ops.log, PID, TID, TOLD_NS);
+		put_op(&ops, MM, at_us + 5, at_us + 10);
+		put_op(&ops, ADAM, at_us + STEP_US - 1, at_us + STEP_US);
+		put_launch(&ops, 1, at_us + 6, program->gpu_us + (i % 2 ? program->jitter_us : 0), 1);
+		if (program->adds)
+			put_launch(&ops, 2, at_us + 40, 10, 2);
+		at_us += STEP_US;
+	}
+	log_end(&ops.log, at_us * 1000);
+	run->model = model_of(&ops.log);
+	trace_of_model(&run->of, run->model);
+	assert_int_equal(steps_find(&run->steps, &run->of.trace, &(struct step_wish){0}), 0);
+	run->of.trace.steps = program->steps ? &run->steps : NULL;
+	assert_int_equal(analyze(&run->all, &run->of.trace, ANALYZE_PER_STEP, NULL), 0);
+	per_step_tables_make(&run->tables, &run->all);
+}
+
+static void end(struct compared *run)
+{
+	per_step_tables_free(&run->tables);
+	analyses_free(&run->all);
+	steps_free(&run->steps);
+	model_free(run->model);
+}
+
+static void compare_programs(const struct program *before, const struct program *after,
+			     void (*check)(const struct differences *all))
+{
+	struct compared runs[2];
+	struct differences all;
+
+	run(&runs[0], before);
+	run(&runs[1], after);
+	differences_make(&all, &runs[0].tables, &runs[1].tables);
+	check(&all);
+	differences_free(&all);
+	end(&runs[0]);
+	end(&runs[1]);
+}
+
+static void has_one_slower_line(const struct differences *all)
+{
+	const struct difference_row *row = &all->lines.list.items[0];
+
+	assert_int_equal(all->before->steps, 100);
+	assert_int_equal(all->lines.changed, 1);
+	assert_int_equal(all->lines.list.count, 1);
+	assert_string_equal(row->before->place, "train.py:12");
+	assert_string_equal(row->after->place, "train.py:52");
+	assert_true(fabs(row->gpu_ns.before - 20000) < 1);
+	assert_true(fabs(row->gpu_ns.after - 30000) < 1);
+	assert_true(fabs(row->launches.before - 1) < 1e-9);
+	assert_true(fabs(all->wall_ns.after - STEP_US * 1000) < 1);
+}
+
+static void a_line_that_moved_with_its_function_is_the_same_line(void **state)
+{
+	compare_programs(&(struct program){.steps = 100, .first_line = 10, .gpu_us = 20},
+			 &(struct program){.steps = 100, .first_line = 50, .gpu_us = 30}, has_one_slower_line);
+}
+
+static void has_only_noise(const struct differences *all)
+{
+	assert_true(all->gpu_ns.after - all->gpu_ns.before > 0);
+	assert_true(all->gpu_ns.noise > all->gpu_ns.after - all->gpu_ns.before);
+	assert_int_equal(all->lines.changed, 0);
+	assert_int_equal(all->lines.list.count, 1);
+}
+
+/* Half of nine steps take 10 us more: 20 or 30 us; of the other trace 21 or 31. */
+static void less_than_what_steps_differ_by_is_noise(void **state)
+{
+	compare_programs(&(struct program){.steps = 9, .first_line = 10, .gpu_us = 20, .jitter_us = 10},
+			 &(struct program){.steps = 9, .first_line = 10, .gpu_us = 21, .jitter_us = 10},
+			 has_only_noise);
+}
+
+static void is_seen_among_many(const struct differences *all)
+{
+	assert_int_equal(all->lines.changed, 1);
+	assert_true(all->gpu_ns.noise < 1000);
+}
+
+static void the_same_difference_is_seen_where_there_are_many_steps(void **state)
+{
+	compare_programs(&(struct program){.steps = 3000, .first_line = 10, .gpu_us = 20, .jitter_us = 10},
+			 &(struct program){.steps = 3000, .first_line = 10, .gpu_us = 21, .jitter_us = 10},
+			 is_seen_among_many);
+}
+
+static void has_a_new_line(const struct differences *all)
+{
+	assert_int_equal(all->lines.changed, 1);
+	assert_null(all->lines.list.items[0].before);
+	assert_string_equal(all->lines.list.items[0].after->place, "train.py:201");
+	assert_true(isinf(difference_percent(&all->lines.list.items[0].gpu_ns)));
+	assert_true(fabs(all->launches.after - 2) < 1e-9);
+	/* another tile of the same kernel */
+	assert_int_equal(all->kernels.list.count, 1);
+	assert_string_equal(all->kernels.list.items[0].after->name, "gemm_#x#");
+	assert_true(fabs(all->kernels.list.items[0].gpu_ns.after - 30000) < 1);
+	assert_int_equal(all->ops.list.count, 2);
+}
+
+static void work_that_is_new_has_nothing_before(void **state)
+{
+	compare_programs(&(struct program){.steps = 20, .first_line = 10, .gpu_us = 20},
+			 &(struct program){.steps = 20, .first_line = 10, .gpu_us = 20, .adds = true}, has_a_new_line);
+}
+
+static void is_of_all(const struct differences *all)
+{
+	assert_false(all->before->has_steps);
+	assert_true(isnan(all->gpu_ns.noise));
+	assert_true(difference_is_seen(&all->gpu_ns));
+	assert_true(fabs(all->gpu_ns.before - 20000) < 1);
+}
+
+static void traces_without_steps_are_compared_whole_and_their_noise_is_not_known(void **state)
+{
+	compare_programs(&(struct program){.first_line = 10, .gpu_us = 20},
+			 &(struct program){.first_line = 10, .gpu_us = 21}, is_of_all);
+}
+
+static void prints(const struct differences *all)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	assert_int_equal(
+		report_write_differences(out, all, &(struct differences_options){.before = "a.gpt", .after = "b.gpt"}),
+		0);
+	fclose(out);
+	if (!strstr(text, "before: a.gpt, 2.0 ms, 20 steps\n"
+			  "         20.0 us of GPU time are of no step\n"
+			  "after:  b.gpt, 2.0 ms, 20 steps\n"
+			  "         30.0 us of GPU time are of no step\n"
+			  "\n"
+			  "  a step         before  after  change            noise\n"
+			  "  wall time, us   100.0  100.0    +0.0    +0.0 %    0.0\n"
+			  "  GPU time, us     20.0   30.0   +10.0   +50.0 %    0.0\n"
+			  "  launches          1.0    2.0    +1.0  +100.0 %    0.0\n"
+			  "\n"
+			  "GPU time by line\n"))
+		fail_msg("%s", text);
+	assert_non_null(strstr(text, "train.py:201  added\n"));
+	assert_non_null(strstr(text, "  1 did not change by more than the noise\n"));
+	free(text);
+}
+
+static void the_report_has_the_step_and_what_changed(void **state)
+{
+	compare_programs(&(struct program){.steps = 20, .first_line = 10, .gpu_us = 20},
+			 &(struct program){.steps = 20, .first_line = 10, .gpu_us = 20, .adds = true}, prints);
+}
+
+static void assert_family(const char *name, const char *expected)
+{
+	char *family = kernel_family(name);
+
+	assert_string_equal(family, expected);
+	free(family);
+}
+
+static void kernels_that_differ_in_types_and_tiles_are_a_family(void **state)
+{
+	assert_family("void at::native::vectorized_elementwise_kernel<4, at::native::AddFunctor<float> >(int, float)",
+		      "at::native::vectorized_elementwise_kernel");
+	assert_family("void (anonymous namespace)::softmax<float>(float*)", "(anonymous namespace)::softmax");
+	assert_family("ampere_sgemm_128x64_tn", "ampere_sgemm_#x#_tn");
+	assert_family("triton_poi_fused_add_relu_3", "triton_poi_fused_add_relu_#");
+	assert_family("gemm_60us", "gemm_60us");
+	assert_family("<<<", "<<<");
+	assert_family("", "");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_line_that_moved_with_its_function_is_the_same_line),
+		cmocka_unit_test(less_than_what_steps_differ_by_is_noise),
+		cmocka_unit_test(the_same_difference_is_seen_where_there_are_many_steps),
+		cmocka_unit_test(work_that_is_new_has_nothing_before),
+		cmocka_unit_test(traces_without_steps_are_compared_whole_and_their_noise_is_not_known),
+		cmocka_unit_test(the_report_has_the_step_and_what_changed),
+		cmocka_unit_test(kernels_that_differ_in_types_and_tiles_are_a_family),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

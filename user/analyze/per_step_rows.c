@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Sums by block become rows: first by the numbers of this trace, then by keys. */
+#include "analyze/per_step_rows.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/kernel_family.h"
+#include "analyze/operation_pack.h"
+#include "base/path.h"
+
+/* A row while it is made: GPU time and launches of each block. */
+struct draft {
+	char *key, *place, *name;
+	double *gpu_ns, *launches; /* by block */
+};
+
+struct drafts {
+	struct analyses *all;
+	ARRAY(struct draft) list;
+	struct tally known; /* the caller's numbers; more: index + 1 */
+};
+
+/* ---- rows by key ------------------------------------------------------------------------------------------------- */
+
+static struct draft *draft_at(struct drafts *drafts, struct tally_key key, bool *is_new)
+{
+	struct tally_entry *entry = tally_at(&drafts->known, key);
+	uint32_t blocks = drafts->all->per_step.blocks;
+
+	*is_new = !entry->more;
+	if (*is_new) {
+		array_push(&drafts->list, ((struct draft){.gpu_ns = xcalloc(2 * (size_t)blocks, sizeof(double))}));
+		entry->more = drafts->list.count;
+		drafts->list.items[entry->more - 1].launches = drafts->list.items[entry->more - 1].gpu_ns + blocks;
+	}
+	return &drafts->list.items[entry->more - 1];
+}
+
+static void free_draft(struct draft *draft)
+{
+	free(draft->key);
+	free(draft->place);
+	free(draft->name);
+	free(draft->gpu_ns);
+}
+
+static int by_key(const void *left, const void *right)
+{
+	const struct draft *a = left, *b = right;
+	int order = strcmp(a->key, b->key);
+
+	return order ? order : strcmp(a->place, b->place);
+}
+
+/* Rows of one key become the first of them. */
+static void take_rows(struct per_step_rows *rows, struct drafts *drafts)
+{
+	const struct per_step *per_step = &drafts->all->per_step;
+	size_t count = drafts->list.count, end;
+
+	if (count)
+		qsort(drafts->list.items, count, sizeof(*drafts->list.items), by_key);
+	for (size_t i = 0; i < count; i = end) {
+		struct draft *first = &drafts->list.items[i];
+
+		for (end = i + 1; end < count && !strcmp(drafts->list.items[end].key, first->key); end++)
+			for (size_t block = 0; block < 2 * (size_t)per_step->blocks; block++)
+				first->gpu_ns[block] += drafts->list.items[end].gpu_ns[block];
+		array_push(&rows->list,
+			   ((struct per_step_row){.key = first->key,
+						  .place = first->place,
+						  .name = first->name,
+						  .gpu_ns = per_step_estimate(per_step, first->gpu_ns),
+						  .launches = per_step_estimate(per_step, first->launches)}));
+		first->key = first->place = first->name = NULL;
+	}
+	for (size_t i = 0; i < count; i++)
+		free_draft(&drafts->list.items[i]);
+	array_free(&drafts->list);
+	tally_free(&drafts->known);
+}
+
+/* ---- lines ------------------------------------------------------------------------------------------------------- */
+
+static uint32_t user_frame(struct lines *lines, const struct model *model, uint32_t index)
+{
+	const struct model_stack *stack = &model->stacks[index];
+
+	for (uint32_t i = 0; i < stack->depth; i++) {
+		uint32_t frame = model->stack_frames[stack->first + i];
+
+		if (!line_is_library(lines, line_of(lines, frame)))
+			return frame;
+	}
+	return model->stack_frames[stack->first];
+}
+
+/* Its place without the number. */
+static char *file_of(const struct lines *lines, uint32_t line)
+{
+	char *place = line_place(lines, line), *colon = strrchr(place, ':');
+
+	if (colon && lines->all.items[line].number)
+		*colon = '\0';
+	return place;
+}
+
+static void name_line(struct drafts *drafts, struct draft *draft, uint32_t line, uint32_t caller)
+{
+	const struct lines *lines = &drafts->all->lines;
+	const struct model *model = drafts->all->model;
+	char *file;
+	int below;
+
+	draft->place = line_place(lines, line);
+	draft->name = xstrdup(line_function(lines, line));
+	if (lines->all.items[line].reason) {
+		draft->key = xstrdup(draft->place);
+		return;
+	}
+	file = file_of(lines, line);
+	below = (int)lines->all.items[line].number - (int)model->codes[model->frames[caller].code].first_line;
+	draft->key = xasprintf("%s\n%s\n%d", file, draft->name, below);
+	free(file);
+}
+
+static struct draft *line_draft(struct drafts *drafts, uint32_t place)
+{
+	struct lines *lines = &drafts->all->lines;
+	uint32_t caller = place < CALLER_NO_FRAME ? user_frame(lines, drafts->all->model, place) : place;
+	uint32_t line = line_of(lines, caller);
+	struct draft *draft;
+	bool is_new;
+
+	draft = draft_at(drafts, (struct tally_key){{line}}, &is_new);
+	if (is_new)
+		name_line(drafts, draft, line, caller);
+	return draft;
+}
+
+static void make_lines(struct per_step_rows *rows, struct analyses *all)
+{
+	const struct per_step *per_step = &all->per_step;
+	struct drafts drafts = {.all = all};
+
+	for (size_t i = 0; i < per_step->gpu.timed.count; i++) {
+		const struct tally_entry *sum = &per_step->gpu.timed.entries[i];
+
+		line_draft(&drafts, sum->key.part[0])->gpu_ns[sum->key.part[2]] += (double)sum->ns;
+	}
+	for (size_t i = 0; i < per_step->calls.count; i++) {
+		const struct tally_entry *sum = &per_step->calls.entries[i];
+
+		line_draft(&drafts, sum->key.part[0])->launches[sum->key.part[2]] += (double)sum->count;
+	}
+	take_rows(rows, &drafts);
+}
+
+/* ---- kernels and ops --------------------------------------------------------------------------------------------- */
+
+static char *family_of(const struct model *model, uint32_t packed)
+{
+	struct model_gpu op = operation_unpack(packed);
+	char buffer[256];
+
+	if (op.kind == MODEL_KERNEL && op.name != NONE)
+		return kernel_family(model->strings[op.name]);
+	return xstrdup(gpu_name(model, &op, buffer, sizeof(buffer)));
+}
+
+static void make_kernels(struct per_step_rows *rows, struct analyses *all)
+{
+	struct drafts drafts = {.all = all};
+
+	for (size_t i = 0; i < all->per_step.gpu.timed.count; i++) {
+		const struct tally_entry *sum = &all->per_step.gpu.timed.entries[i];
+		struct draft *draft;
+		bool is_new;
+
+		draft = draft_at(&drafts, (struct tally_key){{sum->key.part[1]}}, &is_new);
+		if (is_new) {
+			draft->name = family_of(all->model, sum->key.part[1]);
+			draft->key = xstrdup(draft->name);
+			draft->place = xstrdup("");
+		}
+		draft->gpu_ns[sum->key.part[2]] += (double)sum->ns;
+		draft->launches[sum->key.part[2]] += (double)sum->count;
+	}
+	take_rows(rows, &drafts);
+}
+
+static void make_ops(struct per_step_rows *rows, struct analyses *all)
+{
+	struct drafts drafts = {.all = all};
+
+	for (size_t i = 0; i < all->per_step.ops.count; i++) {
+		const struct tally_entry *sum = &all->per_step.ops.entries[i];
+		struct draft *draft;
+		bool is_new;
+
+		draft = draft_at(&drafts, (struct tally_key){{sum->key.part[0], sum->key.part[1]}}, &is_new);
+		if (is_new) {
+			draft->name = xstrdup(all->model->strings[sum->key.part[0]]);
+			draft->key = xstrdup(draft->name);
+			draft->place = xstrdup("");
+		}
+		draft->gpu_ns[sum->key.part[2]] += (double)sum->ns;
+		draft->launches[sum->key.part[2]] += (double)sum->count;
+	}
+	take_rows(rows, &drafts);
+}
+
+/* ---- stacks ------------------------------------------------------------------------------------------------------ */
+
+/* Outermost first, by lines; functions without the numbers of their lines, so that an edit does not make another. */
+static char *stack_text(struct lines *lines, const struct model *model, uint32_t place)
+{
+	size_t size;
+	char *text = NULL;
+	FILE *out;
+
+	if (place >= CALLER_NO_FRAME)
+		return line_place(lines, line_of(lines, place));
+	out = open_memstream(&text, &size);
+	if (!out)
+		return xstrdup("?");
+	for (uint32_t i = model->stacks[place].depth; i-- > 0;) {
+		const struct model_frame *frame = &model->frames[model->stack_frames[model->stacks[place].first + i]];
+		const struct model_code *code = &model->codes[frame->code];
+
+		fprintf(out, "%s (%s)%s", code->name, path_base(code->file), i ? "\n" : "");
+	}
+	fclose(out);
+	return text ? text : xstrdup("?");
+}
+
+static void make_stacks(struct per_step_rows *rows, struct analyses *all)
+{
+	struct drafts drafts = {.all = all};
+
+	for (size_t i = 0; i < all->per_step.gpu.timed.count; i++) {
+		const struct tally_entry *sum = &all->per_step.gpu.timed.entries[i];
+		struct draft *draft;
+		bool is_new;
+
+		draft = draft_at(&drafts, (struct tally_key){{sum->key.part[0], sum->key.part[1]}}, &is_new);
+		if (is_new) {
+			char *stack = stack_text(&all->lines, all->model, sum->key.part[0]);
+
+			draft->place = family_of(all->model, sum->key.part[1]);
+			draft->key = xasprintf("%s\n%s", stack, draft->place);
+			draft->name = xstrdup("");
+			free(stack);
+		}
+		draft->gpu_ns[sum->key.part[2]] += (double)sum->ns;
+	}
+	take_rows(rows, &drafts);
+}
+
+/* ---- a trace ----------------------------------------------------------------------------------------------------- */
+
+static struct estimate estimate_all(const struct per_step *all, const struct tally *sums, bool count)
+{
+	double *by_block = xcalloc(all->blocks, sizeof(*by_block));
+	struct estimate found;
+
+	for (size_t i = 0; i < sums->count; i++)
+		by_block[sums->entries[i].key.part[2]] +=
+			(double)(count ? sums->entries[i].count : sums->entries[i].ns);
+	found = per_step_estimate(all, by_block);
+	free(by_block);
+	return found;
+}
+
+void per_step_tables_make(struct per_step_tables *tables, struct analyses *all)
+{
+	const struct per_step *per_step = &all->per_step;
+
+	*tables = (struct per_step_tables){.has_steps = per_step_has_steps(per_step),
+					   .has_gpu = all->gpu_ops != 0,
+					   .has_ops = op_tree_has_ops(&per_step->tree),
+					   .steps = per_step->steps,
+					   .wall_ns = per_step->wall_ns,
+					   .outside_ns = per_step->outside_ns,
+					   .wall = per_step_wall(per_step),
+					   .gpu_ns = estimate_all(per_step, &per_step->gpu.timed, false),
+					   .launches = estimate_all(per_step, &per_step->calls, true)};
+	make_lines(&tables->lines, all);
+	make_kernels(&tables->kernels, all);
+	make_ops(&tables->ops, all);
+	make_stacks(&tables->stacks, all);
+}
+
+static void free_rows(struct per_step_rows *rows)
+{
+	for (size_t i = 0; i < rows->list.count; i++) {
+		free(rows->list.items[i].key);
+		free(rows->list.items[i].place);
+		free(rows->list.items[i].name);
+	}
+	array_free(&rows->list);
+}
+
+void per_step_tables_free(struct per_step_tables *tables)
+{
+	free_rows(&tables->lines);
+	free_rows(&tables->kernels);
+	free_rows(&tables->ops);
+	free_rows(&tables->stacks);
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "cmd/print.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/msg.h"
+#include "cmd/interrupt.h"
+
+#define BUFFER_BYTES (64u << 10) /* holds most reports, so that they are one write */
+
+/* error: the first one, as a FILE forgets it. */
+static ssize_t write_stdout(void *error, const char *data, size_t bytes)
+{
+	int *first = error;
+
+	if (!*first)
+		*first = write_unless(STDOUT_FILENO, data, bytes, interrupt());
+	return *first ? 0 : (ssize_t)bytes; /* 0 is an error, fopencookie(3) */
+}
+
+static bool has_color(void)
+{
+	const char *no_color = getenv("NO_COLOR");
+
+	return isatty(STDOUT_FILENO) && !(no_color && *no_color);
+}
+
+int print_on_stdout(print_fn *print, void *context)
+{
+	int lost = 0, err;
+	FILE *out = fopencookie(&lost, "w", (cookie_io_functions_t){.write = write_stdout});
+
+	if (!out)
+		return -ENOMEM;
+	setvbuf(out, NULL, _IOFBF, BUFFER_BYTES);
+	err = print(out, has_color(), context);
+	fclose(out);
+	err = lost ? lost : err;
+	/* A reader that has seen enough, as head(1), is nobody's fault. */
+	if (err == -EPIPE)
+		return 0;
+	if (err && is_interrupted())
+		return -ECANCELED;
+	if (err)
+		msg_error("the report could not be written: %s", strerror(-err));
+	return err;
+}
