@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Profiles of one real run, in the programs they are for, against what the traced program says of itself."""
+"""Files of one real run, in the programs they are for, against what the traced program says of itself."""
 
 import collections
 
@@ -7,11 +7,12 @@ import machine
 import profiles
 import pytest
 import reading
+import timelines
 import tracing
 from fetching import fetched
-from reading import simulated
+from reading import chrome, simulated
 
-NAMES = ("trace.gpt", "trace.speedscope.json", "trace.pb.gz", "trace.prof")
+NAMES = ("trace.gpt", "trace.json", "trace.speedscope.json", "trace.pb.gz", "trace.prof", "trace.pftrace")
 
 
 @pytest.fixture(scope="module")
@@ -67,6 +68,25 @@ def test_pstats_has_every_function_with_the_gpu_time_and_launches_below_it(run):
     assert len(found) > 10 and set(found) == set(count)
     for key, row in found.items():
         assert (row[3], row[6]) == (count[key], pytest.approx(ns[key] / 1e9)), key
+
+
+def test_pftrace_has_every_operation_with_the_time_it_took(run):
+    found = timelines.pftrace(run / "trace.pftrace")
+    operations = [s for s in found["slices"] if s["cat"][0] in chrome.GPU]
+    sums = collections.Counter()
+    for slice in operations:
+        if slice["cat"] == ["kernel"]:
+            sums[slice["name"]] += slice["dur"]
+    assert sums == reading.simulated_kernel_ns(simulated.load(run / "gpu.json"))
+    assert sorted((s["cat"][0], s["args"]["correlation"], s["dur"]) for s in operations) == \
+        reading.simulated_operations(simulated.load(run / "gpu.json"))
+    ended = {flow for flow, _ in found["ended"]}
+    assert len(ended) == len(operations) == len(found["begun"])
+
+
+def test_pftrace_has_the_slices_of_the_chrome_trace(run):
+    found, trace = timelines.pftrace(run / "trace.pftrace"), reading.trace_of(run / "trace.json")
+    assert timelines.slices(found) == timelines.slices_of_chrome(trace)
 
 
 def test_a_file_made_later_from_the_log_is_the_same(run, tmp_path):

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * How fast a model becomes files: a million launches with a million kernels, 16-frame Python stacks that change as
- * in a training loop, written to /dev/null.  Prints events (JSON objects in traceEvents, else launches)
- * per second of CPU, and fails when Chrome JSON is below a million.
+ * in a training loop, written to /dev/null.  Prints events (JSON objects in traceEvents, the same of .pftrace; else
+ *launches) per second of CPU, and fails when Chrome JSON is below a million.
  *
  *	bench_export [LAUNCHES]
  */
@@ -17,6 +17,7 @@
 #include "base/array.h"
 #include "export/chrome/chrome.h"
 #include "export/export.h"
+#include "export/perfetto/perfetto.h"
 #include "report/report.h"
 #include "whole_trace.h"
 
@@ -183,8 +184,9 @@ int main(int argc, char **argv)
 		return 2;
 	make_model(&model, launches);
 	for (const struct export_format *format = export_formats; format->name; format++) {
-		bool is_chrome = format->write == chrome_write;
-		double rate = measure(format, &model, fd, (uint64_t)launches * (is_chrome ? EVENTS_PER_LAUNCH : 1));
+		bool is_chrome = format->write == chrome_write,
+		     has_arrows = is_chrome || format->write == perfetto_write;
+		double rate = measure(format, &model, fd, (uint64_t)launches * (has_arrows ? EVENTS_PER_LAUNCH : 1));
 
 		failed |= rate < 0 || (is_chrome && !format->gzip && rate < LEAST_PER_SECOND);
 	}

@@ -146,8 +146,9 @@ static int check_max_size(struct parse *parse)
 		if (!strcmp(path, "-"))
 			return option_fail(parse, "--max-size: makes several files, and --output - is one");
 		if (format_by_path(path, &format) && (!format.writer || !format.writer->has_times))
-			return option_fail(parse, "--max-size: %s cannot be cut at times; it is for .json and .json.gz",
-					   path);
+			return option_fail(
+				parse, "--max-size: %s cannot be cut at times; it is for .json, .json.gz and .pftrace",
+				path);
 	}
 	return 0;
 }

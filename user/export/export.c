@@ -7,6 +7,7 @@
 
 #include "export/chrome/chrome.h"
 #include "export/folded.h"
+#include "export/perfetto/perfetto.h"
 #include "export/profiles/pprof.h"
 #include "export/profiles/pstats.h"
 #include "export/profiles/speedscope.h"
@@ -28,6 +29,11 @@ const struct export_format export_formats[] = {
 	 .binary = true,
 	 .write = pprof_write},
 	{.name = "pstats", .suffixes = (const char *const[]){".prof", NULL}, .binary = true, .write = pstats_write},
+	{.name = "pftrace",
+	 .suffixes = (const char *const[]){".pftrace", NULL},
+	 .binary = true,
+	 .has_times = true,
+	 .write = perfetto_write},
 	{.name = NULL},
 };
 

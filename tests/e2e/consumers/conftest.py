@@ -33,6 +33,15 @@ def sample(request, sample_program, tmp_path_factory):
     return folder
 
 
+@pytest.fixture(scope="session", params=["no event", "one step", "hostile names"])
+def odd(request, sample_program, tmp_path_factory):
+    """The files of a log that is odd in a way, and how many steps it has."""
+    folder = tmp_path_factory.mktemp("odd")
+    steps, more = {"no event": ("0", []), "one step": ("1", []), "hostile names": ("1", ["hostile"])}[request.param]
+    subprocess.run([sample_program, folder, "1", steps, *more], check=True, stdout=subprocess.DEVNULL)
+    return folder, int(steps)
+
+
 def run_tool(name):
     """Runs tools/NAME, which installs something into the cache and prints where it is."""
     done = subprocess.run([ROOT / "tools" / name], check=True, stdout=subprocess.PIPE, text=True)

@@ -14,15 +14,6 @@ GPU_NS = 305000  # of a step, tests/unit/test_export_log.h
 WORK = 5  # calls of a step that give the GPU work
 
 
-@pytest.fixture(scope="session", params=["no event", "one step", "hostile names"])
-def odd(request, sample_program, tmp_path_factory):
-    """The same files of a log that is odd in a way, and how many steps it has."""
-    folder = tmp_path_factory.mktemp("odd")
-    steps, more = {"no event": ("0", []), "one step": ("1", []), "hostile names": ("1", ["hostile"])}[request.param]
-    subprocess.run([sample_program, folder, "1", steps, *more], check=True, stdout=subprocess.DEVNULL)
-    return folder, int(steps)
-
-
 @pytest.fixture(scope="session")
 def pprof():
     return fetched("get-pprof")

@@ -160,7 +160,7 @@ static void put_strings(struct pprof *pprof)
 		put_string(pprof, values[i].unit);
 	}
 	put_string(pprof, pprof->profile->target);
-	for (uint32_t i = 0; i < pprof->profile->texts.count; i++)
+	for (uint32_t i = 0; i < pprof->profile->texts.at.count; i++)
 		put_string(pprof, profile_text(pprof->profile, i));
 }
 

@@ -2,45 +2,10 @@
 /* Rows of analyses become a tree of frames. */
 #include "export/profiles/profile.h"
 
-#include <string.h>
-
 #include "analyze/analyze.h"
 
-/* ---- texts, frames, nodes: each once --------------------------------------------------------------------------------
+/* ---- frames, nodes: each once --------------------------------------------------------------------------------
  */
-
-static uint32_t hash_of(const char *text)
-{
-	uint32_t hash = 2166136261u; /* FNV-1a */
-
-	for (; *text; text++)
-		hash = (hash ^ (unsigned char)*text) * 16777619u;
-	return hash;
-}
-
-static uint32_t text_id(struct profile *profile, const char *before, const char *text)
-{
-	size_t at = profile->characters.used;
-	const char *whole;
-
-	sink_text(&profile->characters, before);
-	sink_utf8(&profile->characters, text);
-	sink_char(&profile->characters, '\0');
-	whole = profile->characters.buffer + at;
-	for (uint32_t attempt = 0;; attempt++) {
-		struct tally_entry *entry = tally_at(&profile->text_ids, (struct tally_key){{hash_of(whole), attempt}});
-
-		if (!entry->more) {
-			array_push(&profile->texts, at);
-			entry->more = profile->texts.count;
-			return (uint32_t)profile->texts.count - 1;
-		}
-		if (!strcmp(whole, profile_text(profile, (uint32_t)entry->more - 1))) {
-			profile->characters.used = at;
-			return (uint32_t)entry->more - 1;
-		}
-	}
-}
 
 static uint32_t frame_id(struct profile *profile, const struct profile_frame *frame)
 {
@@ -73,11 +38,12 @@ static void descend(void *context, const struct stack_frame *frame)
 {
 	struct descent *descent = context;
 	struct profile *profile = descent->profile;
-	struct profile_frame found = {.kind = frame->kind,
-				      .name = text_id(profile, frame->before, *frame->name ? frame->name : "?"),
-				      .file = text_id(profile, "", frame->file),
-				      .line = frame->line,
-				      .first_line = frame->first_line};
+	struct profile_frame found = {
+		.kind = frame->kind,
+		.name = texts_id(&profile->texts, frame->before, *frame->name ? frame->name : "?"),
+		.file = texts_id(&profile->texts, "", frame->file),
+		.line = frame->line,
+		.first_line = frame->first_line};
 
 	descent->node = node_below(profile, descent->node, frame_id(profile, &found));
 }
@@ -169,7 +135,7 @@ int profile_make(struct profile *profile, struct trace *trace, const struct expo
 			    &options->attribution);
 
 	*profile = (struct profile){.target = ""};
-	sink_open_memory(&profile->characters);
+	texts_begin(&profile->texts);
 	if (!error) {
 		const struct model_source *source = model_source(all.model);
 
@@ -191,9 +157,7 @@ void profile_free(struct profile *profile)
 {
 	array_free(&profile->frames);
 	array_free(&profile->nodes);
-	array_free(&profile->texts);
-	sink_close(&profile->characters);
-	tally_free(&profile->text_ids);
+	texts_free(&profile->texts);
 	tally_free(&profile->frame_ids);
 	tally_free(&profile->node_ids);
 }

@@ -10,8 +10,8 @@
 #include "base/array.h"
 #include "base/tally.h"
 #include "export/format.h"
-#include "export/sink.h"
 #include "export/stack_frames.h"
+#include "export/texts.h"
 
 enum profile_value {
 	PROFILE_GPU_NS,
@@ -24,7 +24,7 @@ enum profile_value {
 
 struct profile_frame {
 	enum stack_frame_kind kind;
-	uint32_t name, file; /* profile_text() */
+	uint32_t name, file; /* of profile.texts */
 	uint32_t line, first_line;
 };
 
@@ -40,9 +40,7 @@ struct profile_node {
 struct profile {
 	ARRAY(struct profile_frame) frames;
 	ARRAY(struct profile_node) nodes;
-	ARRAY(size_t) texts; /* where in characters they begin */
-	struct sink characters;
-	struct tally text_ids;	/* hash, attempt; more: number of the text + 1 */
+	struct texts texts;
 	struct tally frame_ids; /* kind and line, name, file, first line */
 	struct tally node_ids;	/* parent, frame */
 	bool has[PROFILE_VALUES];
@@ -58,7 +56,7 @@ void profile_free(struct profile *profile);
 /* UTF-8, valid, as the model has it. */
 static inline const char *profile_text(const struct profile *profile, uint32_t text)
 {
-	return profile->characters.buffer + profile->texts.items[text];
+	return texts_at(&profile->texts, text);
 }
 
 #endif

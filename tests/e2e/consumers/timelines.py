@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Reads files with a timeline by the packages they are for, and says what is in them as the Chrome trace's tests do."""
+
+import collections
+import json
+import subprocess
+import sys
+
+import chrome_invariants as chrome
+import pftrace as pftrace_reader
+from fetching import fetched
+
+
+def pftrace(path):
+    """What consumers/pftrace.py says."""
+    perfetto = fetched("get-pypi", sys.executable, "perfetto==0.59.1")
+    done = subprocess.run([sys.executable, pftrace_reader.__file__, path], capture_output=True, encoding="utf-8",
+                          env={"PYTHONPATH": perfetto, "PYTHONIOENCODING": "utf-8"})
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def start_of(found):
+    return found["clocks"][str(pftrace_reader.MONOTONIC)]
+
+
+def slices(found):
+    """{(category, name, start, duration): how many}, in ns since the begin"""
+    return collections.Counter((*s["cat"], s["name"], s["start"] - start_of(found), s["dur"]) for s in found["slices"])
+
+
+def slices_of_chrome(trace):
+    """The same, without the step that Kineto's dialect alone needs."""
+    return collections.Counter((e["cat"], e["name"], chrome.ns(e["ts"]), chrome.ns(e["dur"])) for e in chrome.events(trace)
+                               if not e["name"].startswith("ProfilerStep"))

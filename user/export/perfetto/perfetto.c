@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* A file from its first packet to its last. */
+#include "export/perfetto/perfetto.h"
+
+#include "export/perfetto/file.h"
+#include "model/model.h"
+
+enum {
+	SNAPSHOT_CLOCKS = 1,
+	SNAPSHOT_PRIMARY = 2,
+	CLOCK_ID = 1,
+	CLOCK_TIMESTAMP = 2,
+};
+
+static void put_clock(struct sink *packet, uint64_t clock, uint64_t time_ns)
+{
+	size_t begin = proto_begin(packet, SNAPSHOT_CLOCKS);
+
+	proto_number(packet, CLOCK_ID, clock);
+	proto_number(packet, CLOCK_TIMESTAMP, time_ns);
+	proto_end(packet, begin);
+}
+
+/* Which clock all times are of, and what it showed by the wall clock. */
+static void put_head(struct perfetto *file)
+{
+	const struct timeline *timeline = file->timeline;
+	uint64_t wall = timeline->start_ns + (uint64_t)model_source(timeline->model)->wall_offset_ns;
+	size_t packet = packet_begin(file), inner;
+
+	proto_number(&file->packet, PACKET_SEQUENCE, SEQUENCE);
+	proto_number(&file->packet, PACKET_SEQUENCE_FLAGS, SEQUENCE_CLEARED);
+	inner = proto_begin(&file->packet, PACKET_DEFAULTS);
+	proto_number(&file->packet, PACKET_TIMESTAMP_CLOCK, CLOCK_OF_TRACE);
+	proto_end(&file->packet, inner);
+	packet_end(file, packet);
+
+	packet = packet_begin(file);
+	proto_number(&file->packet, PACKET_SEQUENCE, SEQUENCE);
+	inner = proto_begin(&file->packet, PACKET_CLOCK_SNAPSHOT);
+	put_clock(&file->packet, CLOCK_OF_TRACE, timeline->start_ns);
+	put_clock(&file->packet, CLOCK_OF_WALL, wall);
+	proto_number(&file->packet, SNAPSHOT_PRIMARY, CLOCK_OF_TRACE);
+	proto_end(&file->packet, inner);
+	packet_end(file, packet);
+}
+
+static void part_at_hand(void *context)
+{
+	struct perfetto *file = context;
+
+	perfetto_put_waiting(file);
+	file->part_from_ns = file->next_from_ns;
+	file->next_from_ns = file->timeline->more ? file->timeline->model->until_ns : UINT64_MAX;
+	perfetto_put_tracks(file);
+}
+
+int perfetto_write(struct sink *sink, struct trace *trace, const struct export_options *options)
+{
+	struct timeline *timeline = timeline_new(trace, options->process);
+	struct perfetto file = {.out = sink, .timeline = timeline};
+	const struct timeline_visitor visitor = {
+		.context = &file, .part = part_at_hand, .slice = perfetto_put_slice, .memory = perfetto_put_memory};
+	bool several_parts;
+	int error;
+
+	if (!timeline)
+		return trace->error;
+	several_parts = timeline->more;
+	sink_open_memory(&file.packet);
+	sink_open_memory(&file.waiting_text);
+	perfetto_interned_begin(&file);
+	put_head(&file);
+	perfetto_intern_all_known(&file);
+	error = timeline_visit(timeline, &visitor);
+	perfetto_put_waiting(&file);
+	if (several_parts)
+		perfetto_put_tracks_again(&file);
+	perfetto_interned_free(&file);
+	array_free(&file.waiting);
+	array_free(&file.open);
+	array_free(&file.long_rows);
+	sink_close(&file.waiting_text);
+	sink_close(&file.packet);
+	timeline_free(timeline);
+	return error;
+}

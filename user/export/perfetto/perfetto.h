@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * A timeline for Perfetto in its own form (.pftrace): Protocol Buffers, names once each, whole nanoseconds.  What is in
+ * it is what the Chrome trace has; docs/formats.md says how.
+ */
+#ifndef GPUTRACE_PERFETTO_H
+#define GPUTRACE_PERFETTO_H
+
+#include "export/format.h"
+
+export_write_fn perfetto_write;
+
+#endif

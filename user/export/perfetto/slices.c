@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * A slice is two packets, its begin and its end, and readers put packets in order by time; where times are the same the
+ * order in the file decides, and an end closes what was opened last.  So what nests is written as it nests: it waits
+ * for its part to end.  What is on a stream meets nothing else there and is written at once.
+ */
+#include <stdlib.h>
+
+#include "export/perfetto/file.h"
+
+/* Arrows from forward ops to backward ones are numbered by themselves. */
+#define LINKS (1ull << 62)
+
+static size_t event_begin(struct sink *packet, uint64_t time_ns, enum event_type type, uint64_t uuid)
+{
+	size_t begin;
+
+	proto_number(packet, PACKET_TIMESTAMP, time_ns);
+	proto_number(packet, PACKET_SEQUENCE, SEQUENCE);
+	proto_number(packet, PACKET_SEQUENCE_FLAGS, SEQUENCE_INTERNED);
+	begin = proto_begin(packet, PACKET_TRACK_EVENT);
+	proto_number(packet, EVENT_TYPE, type);
+	proto_number(packet, EVENT_TRACK, uuid);
+	return begin;
+}
+
+static void put_end(struct perfetto *file, uint64_t time_ns, uint64_t uuid)
+{
+	size_t packet = packet_begin(file);
+
+	proto_end(&file->packet, event_begin(&file->packet, time_ns, EVENT_ENDS, uuid));
+	packet_end(file, packet);
+}
+
+/* Where an arrow begins at no slice of its own: a point in time. */
+static void put_origin(struct perfetto *file, uint32_t track, uint64_t time_ns, uint64_t flow)
+{
+	const struct timeline_name name = {.before = "", .text = "arrow", .code = TIMELINE_NONE};
+	uint64_t id = perfetto_name(file, &name);
+	size_t packet = packet_begin(file), event;
+
+	event = event_begin(&file->packet, time_ns, EVENT_INSTANT, track_uuid(track));
+	proto_number(&file->packet, EVENT_NAME, id);
+	proto_fixed64(&file->packet, EVENT_FLOWS, flow);
+	proto_end(&file->packet, event);
+	packet_end(file, packet);
+}
+
+static bool is_instant(const struct timeline_slice *slice)
+{
+	return slice->category == TIMELINE_MARK || slice->category == TIMELINE_TORCH_MEMORY;
+}
+
+/* The packet of a slice's begin, to memory. */
+static void make_begin(struct perfetto *file, struct sink *memory, const struct timeline_slice *slice, uint64_t uuid)
+{
+	uint64_t name = perfetto_name(file, &slice->name);
+	size_t packet, event;
+
+	/* its stack goes to the file before the packet that is being made, in which nothing is to be then */
+	for (uint32_t i = 0; i < slice->arg_count; i++)
+		if (slice->args[i].key == TIMELINE_ARG_STACK)
+			perfetto_stack(file, slice->args[i].stack);
+	packet = proto_begin(memory, TRACE_PACKET);
+	event = event_begin(memory, slice->start_ns, is_instant(slice) ? EVENT_INSTANT : EVENT_BEGINS, uuid);
+	proto_number(memory, EVENT_CATEGORY, slice->category + 1ull);
+	proto_number(memory, EVENT_NAME, name);
+	for (uint32_t i = 0; i < slice->flow_out_count; i++)
+		proto_fixed64(memory, EVENT_FLOWS, slice->flows_out[i]);
+	if (slice->flow_in)
+		proto_fixed64(memory, EVENT_ENDING_FLOWS, slice->flow_in);
+	if (slice->link.number)
+		proto_fixed64(memory, EVENT_ENDING_FLOWS, LINKS + slice->link.number);
+	for (uint32_t i = 0; i < slice->arg_count; i++)
+		perfetto_put_arg(file, memory, &slice->args[i]);
+	proto_end(memory, event);
+	proto_end(memory, packet);
+}
+
+/* ---- what goes beyond its part --------------------------------------------------------------------------------------
+ */
+
+static bool is_long(const struct perfetto *file, const struct timeline_slice *slice)
+{
+	return slice->start_ns < file->part_from_ns &&
+	       (slice->category == TIMELINE_PYTHON || slice->category == TIMELINE_RANGE);
+}
+
+/* They come by their ends, inner ones first, so none that comes later ends before one on its row. */
+static uint64_t row_of_long(struct perfetto *file, const struct timeline_slice *slice)
+{
+	for (uint32_t i = 0; i < file->long_rows.count; i++) {
+		struct long_row *row = &file->long_rows.items[i];
+
+		if (row->track != slice->track)
+			continue;
+		if (row->end_ns <= slice->start_ns) {
+			row->end_ns = slice->end_ns;
+			return long_row_uuid(i);
+		}
+	}
+	array_push(&file->long_rows, ((struct long_row){.track = slice->track, .end_ns = slice->end_ns}));
+	perfetto_put_long_row(file, (uint32_t)file->long_rows.count - 1);
+	return long_row_uuid((uint32_t)file->long_rows.count - 1);
+}
+
+/* ---- what waits -----------------------------------------------------------------------------------------------------
+ */
+
+static void wait_for_part(struct perfetto *file, const struct timeline_slice *slice)
+{
+	size_t at = file->waiting_text.used;
+
+	make_begin(file, &file->waiting_text, slice, track_uuid(slice->track));
+	array_push(&file->waiting, ((struct waiting){.start_ns = slice->start_ns,
+						     .end_ns = slice->end_ns,
+						     .track = slice->track,
+						     .size = (uint32_t)(file->waiting_text.used - at),
+						     .at = at}));
+}
+
+/* Those around others first; what is the same in the order in which it came. */
+static int by_nesting(const void *left, const void *right)
+{
+	const struct waiting *a = left, *b = right;
+
+	if (a->track != b->track)
+		return a->track < b->track ? -1 : 1;
+	if (a->start_ns != b->start_ns)
+		return a->start_ns < b->start_ns ? -1 : 1;
+	if (a->end_ns != b->end_ns)
+		return a->end_ns > b->end_ns ? -1 : 1;
+	return a->at < b->at ? -1 : a->at > b->at;
+}
+
+static void close_open(struct perfetto *file, uint32_t track, uint64_t until_ns)
+{
+	while (file->open.count && file->open.items[file->open.count - 1] <= until_ns)
+		put_end(file, file->open.items[--file->open.count], track_uuid(track));
+}
+
+void perfetto_put_waiting(struct perfetto *file)
+{
+	uint32_t track = 0;
+
+	qsort(file->waiting.items, file->waiting.count, sizeof(*file->waiting.items), by_nesting);
+	for (size_t i = 0; i < file->waiting.count; i++) {
+		const struct waiting *waiting = &file->waiting.items[i];
+
+		close_open(file, track, waiting->track != track ? UINT64_MAX : waiting->start_ns);
+		track = waiting->track;
+		sink_put(file->out, file->waiting_text.buffer + waiting->at, waiting->size);
+		array_push(&file->open, waiting->end_ns);
+	}
+	close_open(file, track, UINT64_MAX);
+	file->waiting.count = 0;
+	file->waiting_text.used = 0;
+}
+
+/* ---- visitors -------------------------------------------------------------------------------------------------------
+ */
+
+bool perfetto_put_slice(void *context, const struct timeline_slice *slice)
+{
+	struct perfetto *file = context;
+	enum timeline_track_kind kind = file->timeline->tracks.items[slice->track].kind;
+
+	if (slice->flow_in && slice->flow_from_track != TIMELINE_NONE)
+		put_origin(file, slice->flow_from_track, slice->flow_from_ns, slice->flow_in);
+	if (slice->link.number)
+		put_origin(file, slice->link.from_track, slice->link.from_ns, LINKS + slice->link.number);
+	if (is_instant(slice) || kind == TIMELINE_TRACK_STREAM || is_long(file, slice)) {
+		uint64_t uuid = is_long(file, slice) ? row_of_long(file, slice) : track_uuid(slice->track);
+
+		make_begin(file, &file->packet, slice, uuid);
+		proto_move(file->out, &file->packet);
+		if (!is_instant(slice))
+			put_end(file, slice->end_ns, uuid);
+	} else {
+		wait_for_part(file, slice);
+	}
+	return !file->out->error;
+}
+
+bool perfetto_put_memory(void *context, const struct timeline_memory *memory)
+{
+	struct perfetto *file = context;
+	size_t packet = packet_begin(file), event;
+
+	event = event_begin(&file->packet, memory->time_ns, EVENT_COUNTER, counter_uuid(memory->counter));
+	proto_number(&file->packet, EVENT_COUNTER_VALUE, memory->held_bytes);
+	proto_end(&file->packet, event);
+	packet_end(file, packet);
+	return !file->out->error;
+}

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Processes, GPUs, their rows and counters as track descriptors. */
+#include <stdio.h>
+
+#include "export/perfetto/file.h"
+
+enum {
+	TRACK_UUID = 1,
+	TRACK_NAME = 2,
+	TRACK_PROCESS = 3,
+	TRACK_THREAD = 4,
+	TRACK_PARENT = 5,
+	TRACK_COUNTER = 8,
+	PROCESS_PID = 1,
+	PROCESS_NAME = 6,
+	THREAD_PID = 1,
+	THREAD_TID = 2,
+	THREAD_NAME = 5,
+	COUNTER_UNIT = 3,
+	UNIT_BYTES = 3,
+};
+
+static uint64_t group_uuid(uint32_t group)
+{
+	return 1 + (uint64_t)group;
+}
+
+static size_t descriptor_begin(struct perfetto *file, uint64_t uuid, uint64_t parent, size_t *packet)
+{
+	size_t begin;
+
+	*packet = packet_begin(file);
+	proto_number(&file->packet, PACKET_SEQUENCE, SEQUENCE);
+	begin = proto_begin(&file->packet, PACKET_TRACK_DESCRIPTOR);
+	proto_number(&file->packet, TRACK_UUID, uuid);
+	if (parent)
+		proto_number(&file->packet, TRACK_PARENT, parent);
+	return begin;
+}
+
+static void descriptor_end(struct perfetto *file, size_t begin, size_t packet)
+{
+	proto_end(&file->packet, begin);
+	packet_end(file, packet);
+}
+
+static void put_group(struct perfetto *file, uint32_t index)
+{
+	const struct timeline_group *group = &file->timeline->groups.items[index];
+	size_t packet, inner, begin = descriptor_begin(file, group_uuid(index), 0, &packet);
+	char text[64];
+
+	switch (group->kind) {
+	case TIMELINE_GROUP_PROCESS:
+		inner = proto_begin(&file->packet, TRACK_PROCESS);
+		proto_number(&file->packet, PROCESS_PID, group->pid);
+		proto_text(&file->packet, PROCESS_NAME, group->name);
+		proto_end(&file->packet, inner);
+		break;
+	case TIMELINE_GROUP_GPU:
+		snprintf(text, sizeof(text), "GPU %u ", group->device);
+		inner = proto_begin(&file->packet, TRACK_NAME);
+		sink_text(&file->packet, text);
+		sink_utf8(&file->packet, group->name);
+		proto_end(&file->packet, inner);
+		break;
+	case TIMELINE_GROUP_CUPTI:
+		proto_text(&file->packet, TRACK_NAME, "CUPTI's overhead");
+		break;
+	}
+	descriptor_end(file, begin, packet);
+}
+
+/* Rows of a thread stand beside it. */
+static uint64_t parent_of(const struct perfetto *file, const struct timeline_track *track)
+{
+	switch (track->kind) {
+	case TIMELINE_TRACK_INTERPRETER:
+	case TIMELINE_TRACK_STEPS:
+	case TIMELINE_TRACK_RANGES:
+		return track->thread != TIMELINE_NONE ? track_uuid(track->thread) : group_uuid(track->group);
+	default:
+		return group_uuid(track->group);
+	}
+}
+
+static void put_track(struct perfetto *file, uint32_t index)
+{
+	const struct timeline_track *track = &file->timeline->tracks.items[index];
+	size_t packet, inner, begin = descriptor_begin(file, track_uuid(index), parent_of(file, track), &packet);
+	char label[256];
+
+	if (track->kind == TIMELINE_TRACK_THREAD && track->tid) {
+		inner = proto_begin(&file->packet, TRACK_THREAD);
+		proto_number(&file->packet, THREAD_PID, file->timeline->groups.items[track->group].pid);
+		proto_number(&file->packet, THREAD_TID, track->tid);
+		proto_text(&file->packet, THREAD_NAME, track->name);
+		proto_end(&file->packet, inner);
+	} else {
+		timeline_track_label(file->timeline, index, label, sizeof(label));
+		proto_text(&file->packet, TRACK_NAME, label);
+	}
+	descriptor_end(file, begin, packet);
+}
+
+static void put_counter(struct perfetto *file, uint32_t index)
+{
+	const struct timeline_counter *counter = &file->timeline->counters.items[index];
+	size_t packet, inner, begin = descriptor_begin(file, counter_uuid(index), 0, &packet);
+	char text[64];
+
+	snprintf(text, sizeof(text), counter->of_host ? "host memory from CUDA" : "GPU %u memory from CUDA",
+		 counter->device);
+	proto_text(&file->packet, TRACK_NAME, text);
+	inner = proto_begin(&file->packet, TRACK_COUNTER);
+	proto_number(&file->packet, COUNTER_UNIT, UNIT_BYTES);
+	proto_end(&file->packet, inner);
+	descriptor_end(file, begin, packet);
+}
+
+void perfetto_put_tracks(struct perfetto *file)
+{
+	const struct timeline *timeline = file->timeline;
+
+	for (; file->groups < timeline->groups.count; file->groups++)
+		put_group(file, (uint32_t)file->groups);
+	for (; file->tracks < timeline->tracks.count; file->tracks++)
+		put_track(file, (uint32_t)file->tracks);
+	for (; file->counters < timeline->counters.count; file->counters++)
+		put_counter(file, (uint32_t)file->counters);
+}
+
+void perfetto_put_tracks_again(struct perfetto *file)
+{
+	file->groups = file->tracks = file->counters = 0;
+	perfetto_put_tracks(file);
+	for (uint32_t i = 0; i < file->long_rows.count; i++)
+		perfetto_put_long_row(file, i);
+}
+
+void perfetto_put_long_row(struct perfetto *file, uint32_t row)
+{
+	uint32_t index = file->long_rows.items[row].track;
+	const struct timeline_track *track = &file->timeline->tracks.items[index];
+	size_t packet, begin;
+	char label[256], text[300];
+
+	timeline_track_label(file->timeline, index, label, sizeof(label));
+	snprintf(text, sizeof(text), "%s (long)", label);
+	begin = descriptor_begin(file, long_row_uuid(row),
+				 track->kind == TIMELINE_TRACK_THREAD ? track_uuid(index) : parent_of(file, track),
+				 &packet);
+	proto_text(&file->packet, TRACK_NAME, text);
+	descriptor_end(file, begin, packet);
+}
