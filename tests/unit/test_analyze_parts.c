@@ -9,6 +9,7 @@
 #include "input/gpt_trace.h"
 #include "random_model.h"
 #include "report/report.h"
+#include "report/why.h"
 #include "trace_cut.h"
 #include "tree_of.h"
 
@@ -28,6 +29,20 @@ static char *report_with(struct trace *trace, struct attribution attribution)
 static char *report_of(struct trace *trace)
 {
 	return report_with(trace, (struct attribution){});
+}
+
+/* With every line that a reader could see. */
+static char *why_of(struct trace *trace)
+{
+	const struct report_options options = {.width = 200};
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+
+	assert_non_null(out);
+	assert_int_equal(report_write_why(out, trace, &options), 0);
+	fclose(out);
+	return text;
 }
 
 /* Backward work on forward ops, and work of graphs on what was captured. */
@@ -164,6 +179,13 @@ static void what_is_compared_is_the_same_in_parts(void **state)
 	assert_same_of_models(40, 150, per_step_of);
 }
 
+static void the_losses_in_words_are_the_same_in_parts(void **state)
+{
+	assert_same_of_models(40, 12, why_of);
+	assert_same_of_models(40, 150, why_of);
+	assert_same_of_models(4, 3000, why_of);
+}
+
 static void folded_stacks_are_the_same_in_parts(void **state)
 {
 	assert_same_of_models(40, 150, folded_gpu_of);
@@ -294,6 +316,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_report_is_the_same_in_parts),
 		cmocka_unit_test(what_is_compared_is_the_same_in_parts),
+		cmocka_unit_test(the_losses_in_words_are_the_same_in_parts),
 		cmocka_unit_test(folded_stacks_are_the_same_in_parts),
 		cmocka_unit_test(work_that_is_put_elsewhere_is_the_same_in_parts),
 		cmocka_unit_test(trees_are_the_same_in_parts),

@@ -466,6 +466,39 @@ static void export_never_takes_a_second_log_for_an_output(void **state)
 	assert_refused(PARSE("export", "a.gpt"), "export", "-o trace.json");
 }
 
+static void why_reads_a_log_or_records(void **state)
+{
+	assert_int_equal(PARSE("why", "a.gpt"), 0);
+	assert_int_equal(options.subcommand, SUBCOMMAND_WHY);
+	assert_string_equal(options.log, "a.gpt");
+	assert_false(options.ops);
+	options_free(&options);
+	assert_int_equal(PARSE("why", "-p", "12", "-d", "10s"), 0);
+	assert_null(options.log);
+	assert_true(options.ops);
+	options_free(&options);
+	assert_int_equal(PARSE("why", "-o", "a.gpt", "--", "python3", "-c", "pass"), 0);
+	assert_string_equal(options.command[0], "python3");
+	assert_null(options.command[3]);
+	options_free(&options);
+	assert_int_equal(PARSE("why", "--agent", "off", "-p", "12"), 0);
+	assert_false(options.ops);
+	options_free(&options);
+}
+
+static void why_refuses_what_is_of_the_other_kind(void **state)
+{
+	assert_refused(PARSE("why", "a.gpt", "-p", "12"), "a.gpt", "-p PID");
+	assert_refused(PARSE("why", "a.gpt", "--", "python3"), "a.gpt", "-- COMMAND");
+	assert_refused(PARSE("why", "a.gpt", "-d", "1s"), "--duration", "a.gpt");
+	assert_refused(PARSE("why", "a.gpt", "-o", "b.json"), "--output", "a.gpt");
+	assert_refused(PARSE("why", "-p", "12", "--from", "1"), "--from", "FILE.gpt");
+	assert_refused(PARSE("why", "-p", "12", "-o", "-"), "--output -", "answer");
+	assert_refused(PARSE("why", "--"), "command", "--");
+	assert_refused(PARSE("why"), "FILE.gpt", "-p PID");
+	assert_refused(PARSE("why", "-v"), "FILE.gpt", "-- COMMAND");
+}
+
 static void doctor_takes_a_pid_and_no_words(void **state)
 {
 	assert_int_equal(PARSE("doctor", "-p", "12"), 0);
@@ -679,6 +712,8 @@ int main(void)
 		cmocka_unit_test(report_takes_one_log_in_any_place),
 		cmocka_unit_test(export_takes_outputs_after_the_log),
 		cmocka_unit_test(export_never_takes_a_second_log_for_an_output),
+		cmocka_unit_test(why_reads_a_log_or_records),
+		cmocka_unit_test(why_refuses_what_is_of_the_other_kind),
 		cmocka_unit_test(doctor_takes_a_pid_and_no_words),
 		cmocka_unit_test(help_and_version_win_over_what_follows),
 		cmocka_unit_test(the_target_is_named_as_the_user_did),

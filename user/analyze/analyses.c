@@ -59,6 +59,8 @@ void analyses_begin_part(struct analyses *all, const struct model *part)
 	op_tree_begin_part(&all->op_stacks.tree, part);
 	per_step_begin_part(&all->per_step, part);
 	waits_begin_part(&all->waits, part);
+	if (all->which & ANALYZE_WHY)
+		why_begin_part(&all->why, part);
 	all->calls += due_count(&part->calls_due, part->call_count);
 	all->gpu_ops += due_count(&part->gpu_due, part->gpu_count);
 	if (all->which & ANALYZE_IF_OF_USE)
@@ -100,6 +102,8 @@ void analyses_add_call(struct analyses *all, const struct call_event *event)
 		per_step_add_call(&all->per_step, event);
 	if (all->which & ANALYZE_THREADS)
 		threads_add_call(&all->threads, event);
+	if (all->which & ANALYZE_WHY)
+		why_add_call(&all->why, event);
 	if (all->which & ANALYZE_CALL_STACKS)
 		stack_sums_add_call(&all->call_stacks, event);
 	if (all->which & ANALYZE_CALL_TREE)
@@ -129,6 +133,8 @@ void analyses_add_gpu(struct analyses *all, const struct gpu_event *event)
 		step_tables_add_gpu(&all->steps, event);
 	if (all->which & ANALYZE_PER_STEP)
 		per_step_add_gpu(&all->per_step, event);
+	if (all->which & ANALYZE_WHY)
+		why_add_gpu(&all->why, event);
 	if (all->which & ANALYZE_GPU_STACKS)
 		stack_sums_add_gpu(&all->gpu_stacks, event);
 	if (all->which & ANALYZE_CALL_TREE)
@@ -145,6 +151,8 @@ void analyses_add_jit(struct analyses *all, const struct jit_event *event)
 {
 	if (all->which & ANALYZE_JIT)
 		jit_add_jit(&all->jit, event);
+	if (all->which & ANALYZE_WHY)
+		why_add_jit(&all->why, event);
 }
 
 void analyses_add_memory(struct analyses *all, const struct memory_event *event)
@@ -169,6 +177,8 @@ void analyses_add_span(struct analyses *all, const struct span_event *event)
 {
 	if (all->which & ANALYZE_INTERPRETER)
 		interpreter_add_span(&all->interpreter, event);
+	if (all->which & ANALYZE_WHY)
+		why_add_span(&all->why, event);
 }
 
 void analyses_add_range(struct analyses *all, const struct range_event *event)
@@ -197,6 +207,8 @@ void analyses_add_op(struct analyses *all, const struct op_event *event)
 		call_tree_add_op(&all->tree, event);
 	if (all->which & ANALYZE_PER_STEP)
 		op_tree_add_op(&all->per_step.tree, event);
+	if (all->which & ANALYZE_WHY)
+		why_add_op(&all->why, event);
 }
 
 /* Lines without Python are numbered as they are met here, so order matters. */
@@ -252,6 +264,8 @@ void analyses_finish(struct analyses *all)
 		per_step_finish(&all->per_step, &all->window);
 	if (all->which & ANALYZE_UTILIZATION)
 		utilization_finish(&all->utilization);
+	if (all->which & ANALYZE_WHY)
+		why_finish(&all->why, &all->lines);
 }
 
 void analyses_free(struct analyses *all)
@@ -278,6 +292,8 @@ void analyses_free(struct analyses *all)
 	per_step_free(&all->per_step);
 	utilization_free(&all->utilization);
 	threads_free(&all->threads);
+	if (all->which & ANALYZE_WHY)
+		why_free(&all->why);
 	stack_sums_free(&all->gpu_stacks);
 	stack_sums_free(&all->call_stacks);
 	call_tree_free(&all->tree);

@@ -34,6 +34,7 @@
 #include "analyze/untimed.h"
 #include "analyze/utilization.h"
 #include "analyze/waits.h"
+#include "analyze/why.h"
 
 enum analysis {
 	ANALYZE_GPU_LINES = 1 << 0,
@@ -66,6 +67,7 @@ enum analysis {
 	ANALYZE_TORCH_MEMORY = 1 << 22,
 	ANALYZE_CALL_TREE = 1 << 23,
 	ANALYZE_PER_STEP = 1 << 24,
+	ANALYZE_WHY = 1 << 27, /* with ANALYZE_UNTIMED */
 };
 
 /* All zero: what most want. */
@@ -108,6 +110,7 @@ struct analyses {
 	struct per_step per_step;
 	struct utilization utilization;
 	struct threads threads;
+	struct why why;
 	struct stack_sums gpu_stacks;  /* GPU time by stack */
 	struct stack_sums call_stacks; /* launches by stack */
 	struct call_tree tree;

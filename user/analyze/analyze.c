@@ -15,6 +15,8 @@ int analyze_with(struct analyses *all, struct trace *trace, unsigned which, cons
 	analyses_begin(all, part, which, options);
 	step_tables_init(&all->steps, which & ANALYZE_STEPS ? trace->steps : NULL, part);
 	per_step_init(&all->per_step, which & ANALYZE_PER_STEP ? trace->steps : NULL, part);
+	if (which & ANALYZE_WHY)
+		why_init(&all->why, part, &all->window, trace->steps);
 	walk_begin(&walk, all, part);
 	for (; part; part = trace_next(trace))
 		walk_add_part(&walk, part);

@@ -103,7 +103,7 @@ static void feed_call(struct walk *walk)
 
 	if (analyses_want_operations(all))
 		add_operations(walk, &event);
-	if (all->which & ANALYZE_CALL_STACKS && call->gpu_count == 1) {
+	if (all->which & (ANALYZE_CALL_STACKS | ANALYZE_WHY) && call->gpu_count == 1) {
 		event.operation = &model->gpu[call->first_gpu];
 		event.captured = call_of(model, event.operation->captured_by);
 	}
@@ -304,7 +304,7 @@ static void sort_spans(struct walk *walk, const struct model *model)
 	uint64_t import_end_ns = 0;
 	struct moment *spans;
 
-	if (!(walk->all->which & ANALYZE_INTERPRETER))
+	if (!(walk->all->which & (ANALYZE_INTERPRETER | ANALYZE_WHY)))
 		return;
 	spans = xmalloc(model->pyspan_count * sizeof(*spans));
 	for (uint32_t i = 0; i < model->pyspan_count; i++) {
@@ -353,8 +353,8 @@ static void begin_ops(struct walk *walk)
 	uint32_t count = 0;
 
 	walk->next[WALK_OP] = walk->end[WALK_OP] = 0;
-	if (!(walk->all->which &
-	      (ANALYZE_OPS | ANALYZE_KEY_AVERAGES | ANALYZE_OP_STACKS | ANALYZE_CALL_TREE | ANALYZE_PER_STEP)) ||
+	if (!(walk->all->which & (ANALYZE_OPS | ANALYZE_KEY_AVERAGES | ANALYZE_OP_STACKS | ANALYZE_CALL_TREE |
+				  ANALYZE_PER_STEP | ANALYZE_WHY)) ||
 	    !part->op_count)
 		return;
 	ops = xmalloc(part->op_count * sizeof(*ops));

@@ -13,6 +13,7 @@
 #include "report/report.h"
 #include "report/text.h"
 #include "report/tree.h"
+#include "report/why.h"
 
 /* ---- the report ---------------------------------------------------------------------------------------------- */
 
@@ -27,6 +28,8 @@ static int write_report(FILE *out, bool color, void *context)
 	const struct options *given = request->given;
 	struct report_options options = {.color = color, .attribution = given->attribution};
 
+	if (given->subcommand == SUBCOMMAND_WHY)
+		return report_write_why(out, request->trace, &options);
 	if (given->subcommand == SUBCOMMAND_REPORT && given->ops)
 		return report_write_key_averages(out, request->trace, &given->table);
 	if (given->wants_tree)

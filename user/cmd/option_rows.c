@@ -384,20 +384,26 @@ static int parse_version(struct parse *parse, const char *value)
 #define EXPORT SUBCOMMAND_EXPORT
 #define DOCTOR SUBCOMMAND_DOCTOR
 #define DIFF SUBCOMMAND_DIFF
-#define ALL (RECORD | REPORT | EXPORT | DOCTOR | DIFF)
+#define WHY SUBCOMMAND_WHY
+#define ALL (RECORD | REPORT | EXPORT | DOCTOR | DIFF | WHY)
 
 const struct option_row option_rows[] = {
 	{"pid", 'p', "a process id", "PID[,PID...]",
 	 "these processes and the children they start (default: all processes)", RECORD, parse_pid},
+	{"pid", 'p', "a process id", "PID[,PID...]", "look at these processes and the children they start", WHY,
+	 parse_pid},
 	{"pid", 'p', "a process id", "PID[,PID...]", "what can be traced in this process, and what cannot", DOCTOR,
 	 parse_pid},
 	{"duration", 'd', "a time such as 10s", "TIME",
-	 "10 (seconds), 500ms, 2m, 1h (default: until Ctrl-C or the end of what is traced)", RECORD, parse_duration},
+	 "10 (seconds), 500ms, 2m, 1h (default: until Ctrl-C or the end of what is traced)", RECORD | WHY,
+	 parse_duration},
 	{"output", 'o', "a file name", "FILE",
 	 ".json or .json.gz (Chrome trace), .folded (flame graph), .gpt (log),\n"
 	 ".speedscope.json, .pb.gz (pprof), .prof (pstats, snakeviz), .pftrace (Perfetto);\n"
 	 "%p in the name: one file per process; -: standard output; repeatable",
 	 RECORD | EXPORT, option_add_output},
+	{"output", 'o', "a file name", "FILE",
+	 "also write what was recorded: .gpt (log), .json, .json.gz, .folded; repeatable", WHY, option_add_output},
 	{"format", OPTION_LETTERS + 0, "a format", "FORMAT",
 	 "of -o -: json, json.gz, folded, speedscope,\npprof, pstats, pftrace, gpt", RECORD | EXPORT, parse_format},
 	{"metric", OPTION_LETTERS + 1, "gpu or launches", "gpu|launches",
@@ -411,9 +417,9 @@ const struct option_row option_rows[] = {
 	 "that was captured (default: lines that were captured, folded stacks of launches)",
 	 RECORD | REPORT | EXPORT | DIFF, parse_graphs},
 	{"agent", OPTION_LETTERS + 2, "auto, require or off", "auto|require|off",
-	 "CUPTI agent: if possible, or fail, or launches without GPU times", RECORD, parse_agent},
+	 "CUPTI agent: if possible, or fail, or launches without GPU times", RECORD | WHY, parse_agent},
 	{"cupti", OPTION_LETTERS + 3, "the path of a libcupti", "PATH",
-	 "the libcupti to use, instead of the one that fits the process", RECORD | DOCTOR, parse_cupti},
+	 "the libcupti to use, instead of the one that fits the process", RECORD | DOCTOR | WHY, parse_cupti},
 	{"min-complete", OPTION_LETTERS + 4, "a percentage", "PERCENT",
 	 "exit with 3 when the trace is less complete than this (default 0)", RECORD, parse_min_complete},
 	{"min-complete", OPTION_LETTERS + 4, "a percentage", "PERCENT",
@@ -482,26 +488,27 @@ const struct option_row option_rows[] = {
 	{"show-all", OPTION_LETTERS + 104, NULL, NULL, "the tree with all frames of libraries", RECORD | REPORT,
 	 parse_show_all},
 	{"buffer", OPTION_LETTERS + 9, "a size such as 64M", "SIZE",
-	 "ring buffer, 64K to 1G, a power of two (default 64M)", RECORD, parse_buffer},
+	 "ring buffer, 64K to 1G, a power of two (default 64M)", RECORD | WHY, parse_buffer},
 	{"from", OPTION_LETTERS + 10, "a time", "TIME",
 	 "only what begins at that time or later: 90, 500ms, 2m or 1:30 after the start,\n"
 	 "14:03:20 or 2026-11-22T14:03:20 by the wall clock here (Z or +01:00: not here)",
-	 REPORT | EXPORT | DIFF, parse_from},
-	{"to", OPTION_LETTERS + 11, "a time", "TIME", "only what begins before that time", REPORT | EXPORT | DIFF,
+	 REPORT | EXPORT | DIFF | WHY, parse_from},
+	{"to", OPTION_LETTERS + 11, "a time", "TIME", "only what begins before that time", REPORT | EXPORT | DIFF | WHY,
 	 parse_to},
 	{"process", OPTION_LETTERS + 12, "a process id or name", "PROCESS[,...]",
-	 "only these processes: their ids, or names as of a program or script", REPORT | EXPORT | DIFF, parse_process},
+	 "only these processes: their ids, or names as of a program or script", REPORT | EXPORT | DIFF | WHY,
+	 parse_process},
 	{"thread", OPTION_LETTERS + 13, "a thread id", "[PID/]TID", "only the calls of this thread, and their GPU work",
-	 REPORT | EXPORT | DIFF, parse_thread},
+	 REPORT | EXPORT | DIFF | WHY, parse_thread},
 	{"gpu", OPTION_LETTERS + 14, "the number of a GPU", "NUMBER",
-	 "only what this GPU did, and the calls of the threads that made it", REPORT | EXPORT | DIFF, parse_gpu},
+	 "only what this GPU did, and the calls of the threads that made it", REPORT | EXPORT | DIFF | WHY, parse_gpu},
 	{"step", OPTION_LETTERS + 50, "what steps are found by", "BY",
 	 "where a step of training ends or begins: optimizer, backward, profiler,\n"
 	 "range:NAME (NVTX, record_function), py:FUNCTION or py:FILE:FUNCTION\n"
 	 "(default: what --ops has seen of the first three)",
-	 REPORT | EXPORT | DIFF, parse_step},
+	 REPORT | EXPORT | DIFF | WHY, parse_step},
 	{"steps", OPTION_LETTERS + 51, "numbers of steps", "FIRST..LAST", "only these steps of each process",
-	 REPORT | EXPORT | DIFF, parse_steps},
+	 REPORT | EXPORT | DIFF | WHY, parse_steps},
 	{"max-size", OPTION_LETTERS + 15, "a size such as 200M", "SIZE",
 	 "files of at most this size, cut at times: trace.1.json.gz, trace.2.json.gz ...", EXPORT, parse_max_size},
 	{"folded-by", OPTION_LETTERS + 65, "self-cpu or self-cuda", "self-cpu|self-cuda",

@@ -172,12 +172,44 @@ static int check_slice(struct parse *parse)
 	return parse->options->max_size ? check_max_size(parse) : 0;
 }
 
+/* It reads a log, or records: PyTorch's ops, too, which tell of data loading. */
+static int why_check(struct parse *parse)
+{
+	struct options *options = parse->options;
+
+	if (options_use_stdout(options))
+		return option_fail(parse, "--output -: why writes its answer there");
+	if (!options->log && !options->command && !options->pids.list.count)
+		return option_fail(parse,
+				   "why needs a log (gputrace why FILE.gpt), a process (-p PID) or a command (-- "
+				   "COMMAND)");
+	if (!options->log) {
+		options->ops = options->agent != ATTACH_AGENT_OFF;
+		return options_want_slice(options)
+			       ? option_fail(parse,
+					     "why: --from, --to, --steps and such choose a part of a log: gputrace "
+					     "why FILE.gpt")
+			       : 0;
+	}
+	if (options->command || options->pids.list.count)
+		return option_fail(parse,
+				   "why looks at %s or at what it records itself (-p PID, -- COMMAND): one of "
+				   "the two",
+				   options->log);
+	if (options->duration_ns || options->outputs.list.count)
+		return option_fail(parse, "--%s: is for what is recorded; why reads %s",
+				   options->duration_ns ? "duration" : "output", options->log);
+	return 0;
+}
+
 static int check_whole(struct parse *parse)
 {
 	const struct options *options = parse->options;
 	enum subcommand subcommand = options->subcommand;
 
-	if (subcommand_row_of(subcommand)->reads_log && !options->log)
+	if (subcommand == SUBCOMMAND_WHY && why_check(parse))
+		return -EINVAL;
+	if (subcommand_row_of(subcommand)->reads_log && subcommand != SUBCOMMAND_WHY && !options->log)
 		return option_fail(parse, "%s needs a log: gputrace %s FILE.gpt", subcommand_name(subcommand),
 				   subcommand_name(subcommand));
 	if (subcommand == SUBCOMMAND_DIFF && !options->log_after)
@@ -213,7 +245,7 @@ int options_parse(int argc, char **argv, struct options *out, char *why, size_t 
 	struct parse parse = {.options = out, .why = why, .why_size = why_size};
 	struct option longs[OPTION_ROWS_MAX];
 	char shorts[2 * OPTION_ROWS_MAX + 3];
-	bool recording = !named;
+	bool recording = !named, may_start = recording || named->subcommand == SUBCOMMAND_WHY;
 	int code, err = 0;
 
 	*out = (struct options){.subcommand = named ? named->subcommand : SUBCOMMAND_RECORD,
@@ -233,13 +265,13 @@ int options_parse(int argc, char **argv, struct options *out, char *why, size_t 
 		if (out->subcommand == SUBCOMMAND_HELP || out->subcommand == SUBCOMMAND_VERSION)
 			return err;
 	}
-	for (; !err && optind < argc && !recording; optind++)
+	for (; !err && optind < argc && !may_start; optind++)
 		err = parse_word(&parse, argv[optind]);
 	if (err)
 		return err;
-	if (recording && optind < argc)
+	if (may_start && optind < argc)
 		out->command = argv + optind;
-	else if (recording && argc > 1 && !strcmp(argv[argc - 1], "--"))
+	else if (may_start && argc > 1 && !strcmp(argv[argc - 1], "--"))
 		return option_fail(&parse, "a command is missing after --");
 	return check_whole(&parse);
 }

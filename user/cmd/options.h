@@ -25,6 +25,7 @@ enum subcommand {
 	SUBCOMMAND_HELP = 1 << 4,
 	SUBCOMMAND_VERSION = 1 << 5,
 	SUBCOMMAND_DIFF = 1 << 7,
+	SUBCOMMAND_WHY = 1 << 6,
 };
 
 enum metric {
@@ -72,7 +73,7 @@ struct options {
 	bool has_activity_sets; /* --trace or --kernels-only was given */
 	enum msg_level level;
 	char **command;	       /* NULL-terminated, NULL: none */
-	const char *log;       /* report, export; diff: the first one */
+	const char *log;       /* report, export; diff: the first one; why: NULL, it records */
 	const char *log_after; /* diff */
 	struct slice_options slice;
 	struct step_value step;		   /* by what steps are found */

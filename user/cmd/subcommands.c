@@ -10,6 +10,7 @@
 #include "cmd/from_log.h"
 #include "cmd/record.h"
 #include "cmd/usage.h"
+#include "cmd/why.h"
 
 static enum exit_code print_help(const struct options *options)
 {
@@ -79,6 +80,20 @@ const struct subcommand_row subcommand_rows[SUBCOMMAND_ROWS] = {
 			"gputrace diff before.gpt after.gpt -o - | flamegraph.pl > diff.svg\n",
 		.synopsis = "diff BEFORE.gpt AFTER.gpt [OPTIONS]\n",
 		.exit_status = "0 good, 1 failed, 2 wrong usage, 4 more than --fail-above.",
+	},
+	{
+		.name = "why",
+		.subcommand = SUBCOMMAND_WHY,
+		.run = why_command,
+		.reads_log = true,
+		.summary = "why the GPU stood still: the three largest losses in words, and what to try",
+		.examples = "sudo gputrace why -p 41230 -d 10s             a running process, for ten seconds\n"
+			    "sudo gputrace why -- python train.py          a program from its begin to its end\n"
+			    "gputrace why all.gpt                          a recorded trace\n",
+		.synopsis = "why FILE.gpt [OPTIONS]\n"
+			    "why [OPTIONS] -p PID[,PID...]\n"
+			    "why [OPTIONS] -- COMMAND [ARG...]\n",
+		.exit_status = "0 good, 1 failed, 2 wrong usage, 3 the trace is incomplete.",
 	},
 	{
 		.name = "doctor",

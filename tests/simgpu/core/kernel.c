@@ -57,6 +57,8 @@ uint64_t sim_kernel_duration(const char *name)
 {
 	uint64_t said = duration_in_name(name);
 
+	if (!said)
+		said = sim_options()->kernel_ns;
 	return said ? said : SHORTEST_NS + hash_text(name) % SPREAD_NS;
 }
 

@@ -36,6 +36,7 @@ static void options_read(void)
 	if (options.queue < 1 || options.queue > SIM_QUEUE_MAX)
 		options.queue = SIM_QUEUE_MAX;
 	options.latency_ns = number("SIMGPU_LATENCY_US", 3) * 1000;
+	options.kernel_ns = number("SIMGPU_KERNEL_NS", 0);
 	options.drop_every = (uint32_t)number("SIMGPU_DROP", 0);
 	options.zero_every = (uint32_t)number("SIMGPU_ZERO", 0);
 	options.delay_ns = number("SIMGPU_DELAY_MS", 0) * 1000000;

@@ -25,6 +25,7 @@ struct sim_options {
 	int devices;
 	uint32_t queue;	     /* launches a stream takes before the next one has to wait */
 	uint64_t latency_ns; /* from submission to the earliest start */
+	uint64_t kernel_ns;  /* of kernels whose name does not say how long; 0: by a hash of it */
 	uint32_t drop_every; /* every Nth GPU record is dropped; 0: none */
 	uint32_t zero_every; /* every Nth kernel record has start = end = 0; 0: none */
 	uint64_t delay_ns;   /* records become deliverable this long after their end */

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Loses time of the GPU in one way, `loses_time.py CAUSE TRUTH`, and writes what that cost by its own clock: TRUTH is
+{"line", "least_ms", "most_ms"} - the line of the loss and bounds of it; on the simulated GPU, standard library only.
+
+Each step launches, then does what the cause says.  Bounds are of measured times, so they hold on any machine."""
+
+import ctypes
+import gc
+import importlib
+import json
+import os
+import pathlib
+import sys
+import time
+
+STEPS, TINIES = 20, 4000
+KERNEL_MS, LONG_MS = 2.0, 6.0
+D2H, H2D = 2, 1
+
+cudart = ctypes.CDLL("libcudart.so.13")
+driver = ctypes.CDLL("libcuda.so.1")
+driver.sim_kernel.restype = ctypes.c_void_p
+driver.sim_kernel.argtypes = [ctypes.c_char_p]
+cudart.cudaLaunchKernel.argtypes = [ctypes.c_void_p] + [ctypes.c_uint] * 6 + [ctypes.c_void_p, ctypes.c_size_t,
+                                                                            ctypes.c_void_p]
+cudart.cudaMemcpyAsync.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_void_p]
+cudart.cudaFree.argtypes = [ctypes.c_void_p]
+
+KERNEL = driver.sim_kernel(b"step_2000us")
+LONG = driver.sim_kernel(b"step_6000us")
+TINY = driver.sim_kernel(b"tiny_1us")
+device = ctypes.c_void_p()
+cudart.cudaMalloc(ctypes.byref(device), 64 << 20)
+host = ctypes.create_string_buffer(60 << 20)
+
+
+def ms():
+    return time.monotonic() * 1e3
+
+
+def launch(kernel=KERNEL):
+    cudart.cudaLaunchKernel(kernel, 1, 1, 1, 32, 1, 1, None, 0, None)  # late
+
+
+def line_of(mark):
+    """Of this file, that ends in the mark."""
+    lines = pathlib.Path(__file__).read_text().splitlines()
+    return next(number for number, line in enumerate(lines, 1) if line.endswith("# " + mark))
+
+
+def steps_with(work):
+    """Launches a kernel and does the work beside it, so often; how long the work went on when the kernel was over."""
+    beyond = 0
+    for step in range(STEPS):
+        launch()
+        begin = ms()
+        work(step)
+        beyond += max(0, ms() - begin - KERNEL_MS - 0.01)  # the simulator's latency
+    return beyond
+
+
+def python():
+    least = steps_with(lambda step: time.sleep(0.008))
+    return {"line": line_of("late"), "least_ms": least}
+
+
+def behind_a_wait(wait):
+    """The wait takes as long as the kernel; without it the sleep behind it would be hidden by the kernel."""
+    least = 0
+    for _ in range(STEPS):
+        launch(LONG)
+        wait()
+        returned = ms()
+        time.sleep(0.002)
+        least += min(ms() - returned, LONG_MS)
+    return least * 0.8  # of the kernel some is over before the wait begins
+
+
+def sync():
+    word = ctypes.c_float()
+
+    def wait():
+        cudart.cudaMemcpyAsync(ctypes.byref(word), device, 4, D2H, None)  # item
+    return {"line": line_of("item"), "least_ms": behind_a_wait(wait)}
+
+
+def small():
+    """A kernel of 1 us for each launch; launches that took unusually long are no price of launching."""
+    least, before = 0, ms()
+    for _ in range(TINIES):
+        launch(TINY)
+        now = ms()
+        least += max(0, now - before - 0.001) if now - before < 0.1 else 0
+        before = now
+    return {"line": line_of("late"), "least_ms": 0.8 * least}
+
+
+def alloc():
+    """cudaFree waits for the GPU."""
+    def wait():
+        pointer = ctypes.c_void_p()
+        cudart.cudaMalloc(ctypes.byref(pointer), 1 << 20)
+        cudart.cudaFree(pointer)  # free
+    return {"line": line_of("free"), "least_ms": behind_a_wait(wait)}
+
+
+def imports():
+    sys.path.insert(0, sys.argv[3])
+    for step in range(STEPS):
+        pathlib.Path(sys.argv[3], f"slow_module_{step}.py").write_text("import time\ntime.sleep(0.006)\n")
+    importlib.invalidate_caches()
+    return {"line": line_of("late"), "least_ms": steps_with(lambda step: __import__(f"slow_module_{step}"))}
+
+
+def garbage():
+    kept = [[] for _ in range(300000)]
+    gc.disable()
+    least = steps_with(lambda step: gc.collect())
+    return {"line": line_of("late"), "least_ms": least, "kept": len(kept)}
+
+
+def compiles():
+    """The simulator needs 0.4 ms and some for each."""
+    for step in range(STEPS):
+        launch(driver.sim_kernel(b"jit_kernel_%d_20us" % step))
+    return {"line": line_of("late"), "least_ms": STEPS * 0.4}
+
+
+def copies():
+    least = 0
+    for _ in range(STEPS):
+        cudart.cudaMemcpyAsync(device, host, len(host), H2D, None)  # copy
+        launch()
+        least += len(host) / 6e6  # of pageable memory, 6 GB/s
+    return {"line": line_of("copy"), "least_ms": least * 0.99}
+
+
+def clean():
+    for _ in range(100):
+        launch()
+    return {"line": 0, "least_ms": 0}
+
+
+def run_ahead_of_others():
+    """So that this process is not preempted for as long as what is measured takes; where that is not allowed, without."""
+    try:
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
+    except PermissionError:
+        pass
+
+
+def main():
+    run_ahead_of_others()
+    launch(TINY)
+    begin = ms()
+    truth = globals()[sys.argv[1]]()
+    launch()
+    lost = ms() - begin
+    cudart.cudaDeviceSynchronize()
+    truth["most_ms"] = lost
+    pathlib.Path(sys.argv[2]).write_text(json.dumps(truth))
+
+
+main()

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Trains a small net with PyTorch and loses time of the GPU in one way: `torch_loses_time.py data|item|small TRUTH`.
+
+TRUTH is {"lines", "least_ms", "most_ms"}: lines of this file that lose it, and bounds of what the steps behind the first
+lost, by the program's own clock."""
+
+import ctypes
+import json
+import pathlib
+import sys
+import time
+
+import torch
+
+STEPS = 12
+lost, most = [], []  # of each step, ms
+
+
+def lines_of(mark):
+    """Of this file, that end in the mark."""
+    lines = pathlib.Path(__file__).read_text().splitlines()
+    return [number for number, line in enumerate(lines, 1) if line.endswith("# " + mark)]
+
+
+class Slow(torch.utils.data.Dataset):
+    def __len__(self):
+        return 4 * STEPS
+
+    def __getitem__(self, index):
+        time.sleep(0.005)
+        return torch.ones(64), 1.0
+
+
+def net(width=64, layers=2):
+    parts = [part for _ in range(layers) for part in (torch.nn.Linear(width, width), torch.nn.ReLU())]
+    model = torch.nn.Sequential(*parts, torch.nn.Linear(width, 1)).cuda()
+    return model, torch.optim.AdamW(model.parameters())
+
+
+def ms():
+    return time.monotonic() * 1e3
+
+
+def step(model, optimizer, x, y):
+    loss = ((model(x).squeeze() - y) ** 2).mean()  # small
+    loss.backward()  # small
+    optimizer.step()  # small
+    optimizer.zero_grad()
+    return loss
+
+
+def data():
+    """The GPU has a part of a ms to do when it comes to the next batch, and four times 5 ms are slept for that."""
+    model, optimizer = net()
+    batches = iter(torch.utils.data.DataLoader(Slow(), batch_size=4))
+    for _ in range(STEPS):
+        begin = ms()
+        x, y = next(batches)
+        most.append(ms() - begin)
+        lost.append(20 * 0.8)
+        step(model, optimizer, x.cuda(), y.float().cuda())  # data
+
+
+def item():
+    """The wait for a kernel of 6 ms; without it the sleep would be hidden by that."""
+    driver, cudart = ctypes.CDLL("libcuda.so.1"), ctypes.CDLL("libcudart.so.13")
+    driver.sim_kernel.restype = ctypes.c_void_p
+    kernel = ctypes.c_void_p(driver.sim_kernel(b"large_6000us"))
+    model, optimizer = net()
+    x, y = torch.ones(4, 64).cuda(), torch.ones(4).cuda()
+    for _ in range(STEPS):
+        begin = ms()
+        loss = step(model, optimizer, x, y)
+        cudart.cudaLaunchKernel(kernel, 1, 1, 1, 32, 1, 1, None, ctypes.c_size_t(0), None)
+        loss.item()  # item
+        waited = ms()
+        time.sleep(0.002)
+        lost.append(0.8 * min(ms() - waited, 6))
+        most.append(ms() - begin)
+
+
+def small():
+    model, optimizer = net(layers=40)
+    x, y = torch.ones(4, 64).cuda(), torch.ones(4).cuda()
+    for _ in range(STEPS):
+        begin = ms()
+        step(model, optimizer, x, y)
+        most.append(ms() - begin)
+        lost.append(0)
+
+
+def main():
+    torch.set_num_threads(1)
+    globals()[sys.argv[1]]()
+    torch.cuda.synchronize()
+    truth = {"lines": lines_of(sys.argv[1]), "least_ms": sum(lost[1:]), "most_ms": sum(most[1:]), "steps": STEPS - 1}
+    pathlib.Path(sys.argv[2]).write_text(json.dumps(truth))
+
+
+main()

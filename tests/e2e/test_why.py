@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""`gputrace why`: what a program loses on purpose, and measures itself, is named first, with its line and its time."""
+
+import json
+import re
+
+import machine
+import pytest
+import tracing
+
+PROGRAM = machine.PROGRAMS / "loses_time.py"
+TITLES = {
+    "python": "the GPU waits for Python",
+    "sync": "a call waits for the GPU, which then runs out of work",
+    "small": "small kernels run shorter than it takes to launch them",
+    "alloc": "the GPU waits while CUDA hands out memory or takes it back",
+    "imports": "the GPU waits while Python imports modules",
+    "garbage": "the GPU waits while Python collects garbage",
+    "compiles": "the GPU waits while code is compiled or loaded",
+    "copies": "copies between host and GPU hold the GPU up",
+}
+UNITS = {"ns": 1e-6, "us": 1e-3, "ms": 1, "s": 1e3}
+LOSS = re.compile(r"^(\d)\. ([\d.,]+) (\w+), [\d.]+ %: (.*)$", re.M)
+
+
+def in_ms(number, unit):
+    return float(number.replace(",", "")) * UNITS[unit]
+
+
+def losses(text):
+    """[(title, ms, what stands below it)], in their order."""
+    parts = LOSS.split(text.split("\nWhat was lost")[0])
+    return [(parts[i + 3], in_ms(parts[i + 1], parts[i + 2]), parts[i + 4]) for i in range(1, len(parts), 5)]
+
+
+def account(text):
+    """{what: ms} of the table below."""
+    lines = text.split("\nWhat was lost, each moment once")[1].splitlines()
+    unit = lines[1].split()[0]
+    rows = (re.match(r" *([\d.,]+) +[\d.-]+  (.*)$", line) for line in lines[2:])
+    return {row.group(2): in_ms(row.group(1), unit) for row in rows if row}
+
+
+def why(folder, *command, env=None):
+    """What it says live, and the log."""
+    log = folder / "trace.gpt"
+    return tracing.gputrace(folder, "why", "-q", "-o", log, "--", *command, env=env).must_be(0).stdout, log
+
+
+def run(folder, cause):
+    truth, modules = folder / "truth.json", folder / "modules"
+    modules.mkdir()
+    text, log = why(folder, *tracing.on_simgpu(folder / "gpu.json", machine.any_python(), PROGRAM, cause, truth, modules))
+    return text, json.loads(truth.read_text()), log
+
+
+@pytest.mark.parametrize("cause", TITLES)
+def test_what_a_program_loses_is_named_first_with_its_line_and_time(tmp_path, cause):
+    text, truth, _ = run(tmp_path, cause)
+    title, lost, below = losses(text)[0]
+    assert title == TITLES[cause], text
+    assert f"loses_time.py:{truth['line']} " in below.split("seen")[0], text
+    assert truth["least_ms"] <= lost * 1.05 and lost <= truth["most_ms"] * 1.05, (text, truth)
+
+
+def test_a_program_that_keeps_the_gpu_busy_has_nothing_to_mend(tmp_path):
+    text, _, _ = run(tmp_path, "clean")
+    assert "Nothing to mend" in text
+    assert losses(text) == []
+
+
+def test_each_moment_is_counted_once_and_all_of_it_is_what_the_gpu_idled(tmp_path):
+    text, _, log = run(tmp_path, "sync")
+    rows = account(text)
+    (total,) = [what for what in rows if what.startswith("in all")]
+    assert sum(ms for what, ms in rows.items() if what != total) == pytest.approx(rows[total], abs=0.3)
+    idle = re.search(r"in all: ([\d.,]+) (\w+) idle", total)
+    report = tracing.gputrace(tmp_path, "report", log).must_be(0).stdout
+    table = report.split("\nGPU idle by Python line")[1].split("\n\n")[0].splitlines()
+    unit = table[1].split()[0]
+    gaps = sum(in_ms(line.split()[0], unit) for line in table[2:] if "GPU operation" not in line)
+    assert gaps == pytest.approx(in_ms(idle.group(1), idle.group(2)), abs=0.5)
+
+
+def test_it_says_of_the_log_what_it_said_live(tmp_path):
+    text, _, log = run(tmp_path, "alloc")
+    assert tracing.gputrace(tmp_path, "why", log).must_be(0).stdout == text
+
+
+def test_without_gpu_times_it_says_that_it_cannot_say_and_what_to_record(tmp_path):
+    (tmp_path / "modules").mkdir()
+    command = tracing.on_simgpu(tmp_path / "gpu.json", machine.any_python(), PROGRAM, "clean", tmp_path / "truth.json",
+                                tmp_path / "modules")
+    done = tracing.gputrace(tmp_path, "why", "-q", "--agent", "off", "--", *command).must_be(0)
+    assert "cannot be said" in done.stdout and "no GPU times" in done.stdout and "gputrace doctor" in done.stdout
+
+
+def test_where_nothing_was_recorded_it_says_so(tmp_path):
+    done = tracing.gputrace(tmp_path, "why", "-q", "--", machine.any_python(), "-c", "pass").must_be(0)
+    assert "cannot be said" in done.stdout and "no CUDA call was seen" in done.stdout

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Which cause time of a GPU is lost to: small logs, each with one way to lose it. */
+#include "analyzed.h"
+
+#define TRAIN 1u /* stacks: train.py:43 and train.py:40, a library's line below train.py:45 */
+#define EARLIER 2u
+#define LIBRARY 3u
+
+#define US 1000ull
+#define MS 1000000ull
+
+static void begin(struct log_builder *log)
+{
+	log_begin(log, 1000, 0);
+	log_function(log, PID, 0xc0de, "train", "/src/train.py", 30);
+	log_function(log, PID, 0xc0df, "forward", "/usr/lib/python3/dist-packages/torch/nn.py", 100);
+	log_stack(log, PID, TRAIN, 1, (struct gpt_pyframe[]){{.code = 0xc0de, .lasti = 26}});
+	log_stack(log, PID, EARLIER, 1, (struct gpt_pyframe[]){{.code = 0xc0de, .lasti = 20}});
+	log_stack(log, PID, LIBRARY, 2,
+		  (struct gpt_pyframe[]){{.code = 0xc0df, .lasti = 2}, {.code = 0xc0de, .lasti = 30}});
+	log_batch(log, PID, TID, 1500);
+	log_agent_ready(log, "kernels,cuda,sync");
+	log_agent_name(log, 1, "_Z4gemmPf");
+}
+
+static void kernel(struct log_builder *log, uint32_t corr, uint64_t start_ns, uint64_t end_ns)
+{
+	log_batch(log, PID, TID, end_ns);
+	log_agent_kernel(log, (struct gpt_agent_kernel){
+				      .start_wall_ns = start_ns, .end_wall_ns = end_ns, .corr = corr, .name = 1});
+}
+
+/* A call with its return, as the agent tells of them. */
+static void call(struct log_builder *log, uint32_t api, uint64_t stack, uint32_t corr, uint64_t start_ns,
+		 uint64_t end_ns)
+{
+	log_call(log, (struct gpt_call){.time_ns = start_ns,
+					.pid = PID,
+					.tid = TID,
+					.stack_id = stack,
+					.corr = corr,
+					.api = api,
+					.origin = GPT_ORIGIN_AGENT,
+					.stack_state = GPT_STACK_OK});
+	log_batch(log, PID, TID, end_ns);
+	log_agent_api(log, (struct gpt_agent_api){
+				   .start_ns = start_ns, .end_ns = end_ns, .corr = corr, .tid = TID, .api = api});
+}
+
+/* A launch 10 us before its kernel. */
+static void run(struct log_builder *log, uint64_t stack, uint32_t corr, uint64_t start_ns, uint64_t end_ns)
+{
+	log_launch(log, PID, TID, start_ns - 10 * US, stack, corr);
+	kernel(log, corr, start_ns, end_ns);
+}
+
+static struct model *end(struct log_builder *log, struct analyses *all)
+{
+	struct model *model;
+
+	log_end(log, 10000 * MS);
+	model = model_of(log);
+	analyze_model(all, model, ANALYZE_WHY | ANALYZE_UNTIMED);
+	return model;
+}
+
+static const struct why_loss *loss_of(const struct analyses *all, enum why_cause cause)
+{
+	for (size_t i = 0; i < all->why.count; i++)
+		if (all->why.losses[i].cause == cause)
+			return &all->why.losses[i];
+	return NULL;
+}
+
+static uint64_t sum_of_all(const struct analyses *all)
+{
+	uint64_t sum = 0;
+
+	for (unsigned i = 0; i < WHY_CAUSES; i++)
+		sum += all->why.sums[i].ns;
+	return sum;
+}
+
+/* Every nanosecond is in one of the sums. */
+static void finish(struct analyses *all, struct model *model)
+{
+	assert_int_equal(sum_of_all(all), all->why.lost_ns);
+	analyses_free(all);
+	model_free(model);
+}
+
+#define CUDA_SYNC GPT_API(GPT_DOMAIN_RUNTIME, 131)
+#define CUDA_MALLOC GPT_API(GPT_DOMAIN_RUNTIME, 20)
+#define CUDA_MEMCPY GPT_API(GPT_DOMAIN_RUNTIME, 41)
+
+static void time_between_two_calls_is_pythons(void **state)
+{
+	struct log_builder log;
+	struct analyses all;
+	struct model *model;
+
+	begin(&log);
+	run(&log, EARLIER, 1, 10 * MS, 12 * MS);
+	run(&log, TRAIN, 2, 20 * MS, 22 * MS);
+	model = end(&log, &all);
+	assert_int_equal(all.why.losses[0].cause, WHY_PYTHON);
+	assert_int_equal(all.why.losses[0].ns, 8 * MS);
+	assert_line(&all, all.why.losses[0].lines[0].line, "train.py:43 train");
+	assert_line(&all, all.why.losses[0].lines[0].from_line, "train.py:40 train");
+	assert_int_equal(all.why.looked_ns, 12 * MS);
+	finish(&all, model);
+}
+
+static void a_library_s_line_is_put_on_the_line_of_the_user_s_that_called_it(void **state)
+{
+	struct log_builder log;
+	struct analyses all;
+	struct model *model;
+
+	begin(&log);
+	run(&log, LIBRARY, 1, 10 * MS, 12 * MS);
+	run(&log, LIBRARY, 2, 20 * MS, 22 * MS);
+	model = end(&log, &all);
+	assert_line(&all, all.why.losses[0].lines[0].line, "train.py:45 train");
+	finish(&all, model);
+}
+
+static void a_wait_costs_what_the_cpu_would_have_been_ahead(void **state)
+{
+	struct log_builder log;
+	struct analyses all;
+	struct model *model;
+
+	begin(&log);
+	run(&log, TRAIN, 1, 10 * MS, 20 * MS);
+	call(&log, CUDA_SYNC, EARLIER, 2, 16 * MS, 20 * MS); /* 4 ms of the kernel */
+	run(&log, TRAIN, 3, 26 * MS, 28 * MS);		     /* 6 ms late */
+	model = end(&log, &all);
+	assert_int_equal(loss_of(&all, WHY_SYNC)->ns, 4 * MS);
+	assert_line(&all, loss_of(&all, WHY_SYNC)->lines[0].line, "train.py:40 train");
+	assert_int_equal(loss_of(&all, WHY_SYNC)->lines[0].calls, 1);
+	assert_int_equal(loss_of(&all, WHY_SYNC)->lines[0].calls_ns, 4 * MS);
+	assert_int_equal(loss_of(&all, WHY_PYTHON)->ns, 2 * MS);
+	finish(&all, model);
+}
+
+static void what_is_left_of_a_wait_counts_for_later_gaps_until_the_next_wait(void **state)
+{
+	struct log_builder log;
+	struct analyses all;
+	struct model *model;
+
+	begin(&log);
+	run(&log, TRAIN, 1, 10 * MS, 20 * MS);
+	call(&log, CUDA_SYNC, EARLIER, 2, 16 * MS, 20 * MS);
+	run(&log, TRAIN, 3, 21 * MS, 22 * MS); /* 1 of 4 */
+	run(&log, TRAIN, 4, 24 * MS, 25 * MS); /* 2 */
+	call(&log, CUDA_SYNC, EARLIER, 5, 24500 * US, 25 * MS);
+	run(&log, TRAIN, 6, 28 * MS, 29 * MS); /* half a ms of the new one */
+	model = end(&log, &all);
+	assert_int_equal(loss_of(&all, WHY_SYNC)->ns, 3500 * US);
+	assert_int_equal(loss_of(&all, WHY_PYTHON)->ns, 2500 * US);
+	finish(&all, model);
+}
+
+static void collection(struct log_builder *log, uint64_t time_ns, bool begins)
+{
+	struct gpt_pyevent event = {.time_ns = time_ns,
+				    .frame = 0x7000,
+				    .pid = PID,
+				    .tid = TID,
+				    .kind = GPT_PYEVENT_GC,
+				    .ends = !begins,
+				    .value = 2};
+
+	log_put(log, GPT_PYEVENT, &event, sizeof(event), NULL, 0);
+}
+
+static void time_in_a_collection_is_not_the_line_s(void **state)
+{
+	struct log_builder log;
+	struct analyses all;
+	struct model *model;
+
+	begin(&log);
+	run(&log, TRAIN, 1, 10 * MS, 12 * MS);
+	collection(&log, 13 * MS, true);
+	collection(&log, 18 * MS, false);
+	run(&log, TRAIN, 2, 20 * MS, 22 * MS);
+	model = end(&log, &all);
+	assert_int_equal(loss_of(&all, WHY_GC)->ns, 5 * MS);
+	assert_int_equal(loss_of(&all, WHY_GC)->lines[0].detail, 2);
+	assert_int_equal(loss_of(&all, WHY_PYTHON)->ns, 3 * MS);
+	finish(&all, model);
+}
+
+static void memory_that_is_handed_out_in_a_gap_is_alloc(void **state)
+{
+	struct log_builder log;
+	struct analyses all;
+	struct model *model;
+
+	begin(&log);
+	run(&log, TRAIN, 1, 10 * MS, 12 * MS);
+	call(&log, CUDA_MALLOC, EARLIER, 2, 13 * MS, 19 * MS);
+	run(&log, TRAIN, 3, 20 * MS, 22 * MS);
+	model = end(&log, &all);
+	assert_int_equal(all.why.losses[0].cause, WHY_ALLOC);
+	assert_int_equal(all.why.losses[0].ns, 6 * MS);
+	assert_line(&all, all.why.losses[0].lines[0].line, "train.py:40 train");
+	finish(&all, model);
+}
+
+static void kernels_shorter_than_their_launches_are_the_price_of_launching(void **state)
+{
+	struct log_builder log;
+	struct analyses all;
+	struct model *model;
+
+	begin(&log);
+	for (uint32_t i = 0; i < 100; i++)
+		run(&log, TRAIN, 1 + i, 10 * MS + i * 30 * US, 10 * MS + i * 30 * US + 3 * US);
+	model = end(&log, &all);
+	assert_int_equal(all.why.losses[0].cause, WHY_LAUNCH);
+	assert_int_equal(all.why.losses[0].ns, 99 * 27 * US);
+	assert_int_equal(all.why.losses[0].count, 99);
+	assert_int_equal(all.why.launch_kernel_ns, 99 * 3 * US);
+	assert_int_equal(all.why.launch_interval_ns, 99 * 30 * US);
+	finish(&all, model);
+}
+
+static void copy(struct log_builder *log, uint32_t corr, uint64_t start_ns, uint64_t end_ns)
+{
+	log_batch(log, PID, TID, end_ns);
+	log_agent_memcpy(log, (struct gpt_agent_memcpy){.start_wall_ns = start_ns,
+							.end_wall_ns = end_ns,
+							.bytes = 6000000,
+							.corr = corr,
+							.kind = 1,
+							.from = 1,
+							.to = 3});
+}
+
+static void a_copy_counts_as_far_as_no_kernel_runs_beside_it(void **state)
+{
+	struct log_builder log;
+	struct analyses all;
+	struct model *model;
+
+	begin(&log);
+	run(&log, TRAIN, 1, 10 * MS, 12 * MS);
+	call(&log, CUDA_MEMCPY, EARLIER, 2, 10500 * US, 15 * MS);
+	copy(&log, 2, 11 * MS, 15 * MS);
+	run(&log, TRAIN, 3, 14 * MS, 16 * MS);
+	model = end(&log, &all);
+	assert_int_equal(all.why.copy_alone_ns, 2 * MS);
+	assert_int_equal(loss_of(&all, WHY_COPY)->ns, 2 * MS);
+	assert_line(&all, loss_of(&all, WHY_COPY)->lines[0].line, "train.py:40 train");
+	assert_int_equal(loss_of(&all, WHY_COPY)->lines[0].pageable, 1);
+	assert_int_equal(loss_of(&all, WHY_COPY)->lines[0].copy_bytes, 6000000);
+	finish(&all, model);
+}
+
+static void work_that_was_launched_in_time_is_nobody_s_loss(void **state)
+{
+	struct log_builder log;
+	struct analyses all;
+	struct model *model;
+
+	begin(&log);
+	run(&log, TRAIN, 1, 10 * MS, 12 * MS);
+	log_launch(&log, PID, TID, 11 * MS, TRAIN, 2);
+	kernel(&log, 2, 14 * MS, 16 * MS);
+	model = end(&log, &all);
+	assert_int_equal(all.why.count, 0);
+	assert_int_equal(all.why.sums[WHY_GPU].ns, 2 * MS);
+	finish(&all, model);
+}
+
+static void a_busy_gpu_loses_nothing(void **state)
+{
+	struct log_builder log;
+	struct analyses all;
+	struct model *model;
+
+	begin(&log);
+	log_launch(&log, PID, TID, 9 * MS, TRAIN, 1);
+	log_launch(&log, PID, TID, 9500 * US, TRAIN, 2);
+	kernel(&log, 1, 10 * MS, 20 * MS);
+	kernel(&log, 2, 20 * MS + 1 * US, 30 * MS);
+	model = end(&log, &all);
+	assert_int_equal(all.why.count, 0);
+	assert_int_equal(all.why.lost_ns, 1 * US);
+	assert_int_equal(all.why.sums[WHY_SHORT].ns, 1 * US);
+	finish(&all, model);
+}
+
+/* ---- the sample run ------------------------------------------------------------------------------------------ */
+
+static void it_counts_the_same_idle_time_as_the_table_of_idle_lines(void **state)
+{
+	struct model *model = sample_model(2, 20);
+	struct analyses all;
+
+	analyze_model(&all, model, ANALYZE_WHY | ANALYZE_UNTIMED | ANALYZE_IDLE);
+	assert_int_equal(all.why.idle_ns, all.idle.sum);
+	finish(&all, model);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(time_between_two_calls_is_pythons),
+		cmocka_unit_test(a_library_s_line_is_put_on_the_line_of_the_user_s_that_called_it),
+		cmocka_unit_test(a_wait_costs_what_the_cpu_would_have_been_ahead),
+		cmocka_unit_test(what_is_left_of_a_wait_counts_for_later_gaps_until_the_next_wait),
+		cmocka_unit_test(time_in_a_collection_is_not_the_line_s),
+		cmocka_unit_test(memory_that_is_handed_out_in_a_gap_is_alloc),
+		cmocka_unit_test(kernels_shorter_than_their_launches_are_the_price_of_launching),
+		cmocka_unit_test(a_copy_counts_as_far_as_no_kernel_runs_beside_it),
+		cmocka_unit_test(work_that_was_launched_in_time_is_nobody_s_loss),
+		cmocka_unit_test(a_busy_gpu_loses_nothing),
+		cmocka_unit_test(it_counts_the_same_idle_time_as_the_table_of_idle_lines),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What threads were doing that can keep a GPU waiting (why.h): pieces of time, each with the key of the sum that it is
+ * put on, and the calls in which they waited for the GPU.  Bounded: of each thread the latest WHY_DOINGS_MAX pieces.
+ */
+#ifndef GPUTRACE_ANALYZE_WHY_THREADS_H
+#define GPUTRACE_ANALYZE_WHY_THREADS_H
+
+#include "analyze/events.h"
+#include "base/array.h"
+#include "base/tally.h"
+
+#define WHY_DOINGS_MAX 4096u
+#define WHY_WAITS 8u
+#define WHY_RECENT 32u
+
+/* In a key in the place of a caller: that of the launch that came next. */
+#define WHY_CALLER_NEXT (CALLER_BEFORE - 1)
+
+struct why_doing {
+	uint64_t start_ns, end_ns;
+	uint64_t until_ns; /* latest end of this one and all before it */
+	struct tally_key key;
+	unsigned rank; /* of two at one time the higher one counts */
+};
+
+/* A call that waited for the GPU. */
+struct why_wait {
+	uint64_t start_ns, end_ns;
+	uint64_t taken_ns; /* of it that gaps were put on */
+	uint64_t launches; /* of the thread before it */
+	struct tally_key key;
+};
+
+/* A CUDA call. */
+struct why_recent {
+	uint64_t start_ns;
+	uint32_t caller;
+	bool work;
+};
+
+struct why_thread {
+	ARRAY(struct why_doing) doings; /* by start */
+	size_t forget_at;
+	struct why_wait waits[WHY_WAITS]; /* the latest, by start */
+	size_t wait_count;
+	uint64_t settled_ns, group_from_ns; /* launch of the latest gap; waits behind this one count for the next */
+	uint64_t launches;
+	struct why_recent recent[WHY_RECENT]; /* the latest calls; a ring */
+	uint64_t recent_count;
+	uint64_t op_end_ns; /* the outermost op that is open */
+	uint32_t op_name;
+};
+
+struct why_piece {
+	uint64_t time_ns;
+	uint32_t doing; /* in the thread's */
+	bool begins;
+};
+
+struct why_threads {
+	struct why_thread **all; /* by model.threads; NULL: it has done nothing so far */
+	uint32_t *forward;	 /* by model.processes: the latest thread that launched and is not of backward, NONE */
+	uint32_t count, process_count;
+	ARRAY(struct why_piece) pieces; /* of one gap */
+	ARRAY(uint32_t) user_frames;	/* by model.stacks: innermost frame of the user's own code, see there */
+	ARRAY(uint8_t) codes;		/* by model.codes: whose code it is, once asked for */
+};
+
+void why_threads_init(struct why_threads *threads, const struct model *model);
+void why_threads_free(struct why_threads *threads);
+
+struct why_thread *why_thread(struct why_threads *threads, uint32_t thread);
+
+void why_thread_does(struct why_thread *thread, struct why_doing doing);
+
+/* No gap that is still to be charged begins before this. */
+void why_thread_forget(struct why_thread *thread, uint64_t from_ns);
+
+void why_thread_waits(struct why_thread *thread, uint64_t start_ns, uint64_t end_ns, struct tally_key key);
+
+/* A CUDA call is made. */
+void why_thread_calls(struct why_thread *thread, const struct model_call *call, uint32_t caller);
+
+/* The latest call before that time, and the latest that put work on a GPU; NULL: not known. */
+const struct why_recent *why_thread_before(const struct why_thread *thread, uint64_t start_ns, bool work);
+
+typedef void why_take(void *context, struct tally_key key, uint64_t ns);
+
+/* Hands over what the thread did in [from, to), by least_rank and above, each time once; how much that was. */
+uint64_t why_thread_pieces(struct why_threads *threads, struct why_thread *thread, uint64_t from_ns, uint64_t to_ns,
+			   unsigned least_rank, why_take *take, void *context);
+
+/* Hands over up to ns of earlier waits, for a gap from `from_ns` on that a launch ended; how much that was. */
+uint64_t why_thread_leads(struct why_thread *thread, uint64_t from_ns, uint64_t launch_ns, uint64_t ns, why_take *take,
+			  void *context);
+
+/* The innermost frame of a stack that is no library's; `otherwise` where there is none. */
+uint32_t why_user_frame(struct why_threads *threads, const struct model *model, uint32_t stack, uint32_t otherwise);
+
+#endif

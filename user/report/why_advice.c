@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What to try about a loss, and what cannot be said. */
+#include <string.h>
+
+#include "base/array.h"
+#include "report/text.h"
+#include "report/why_words.h"
+
+/* Of launches without GPU times more than one in so many make idle time doubtful. */
+#define UNTIMED_SHARE 50u
+
+static const char *sync_advice(const struct why_line *line)
+{
+	if (line->reads && line->read_bytes / line->reads <= WHY_NUMBER_BYTES)
+		return "Keep the value on the GPU (loss.detach()) and read it now and then, or once at the end, not in "
+		       "each step.";
+	if (line->reads)
+		return "Copy to pinned memory with non_blocking=True, launch what comes next, and read the result "
+		       "later.";
+	return "Take the wait out where nothing on the CPU needs the result: torch.cuda.synchronize() is for "
+	       "measuring.";
+}
+
+static const char *compile_advice(const struct why_line *line)
+{
+	switch (line->detail) {
+	case WHY_COMPILE_JIT:
+		return "Build with code for this GPU's architecture, or keep the driver's cache (CUDA_CACHE_PATH) from "
+		       "run to run.";
+	case WHY_COMPILE_MODULE:
+		return "Warm up before the loop; CUDA_MODULE_LOADING=EAGER loads all code when the program starts.";
+	default:
+		return "Find out why it compiles again (TORCH_LOGS=recompiles): shapes that change want dynamic=True "
+		       "or "
+		       "padding.";
+	}
+}
+
+static const char *data_advice(const struct analyses *all, const struct why_loss *loss)
+{
+	if (strstr(why_name(all, loss->lines[0].detail), "_SingleProcess"))
+		return "Give the DataLoader num_workers of 2 or more: it loads in the training process itself now, so "
+		       "loading and training take turns.";
+	return "More num_workers or a larger prefetch_factor, where there are CPUs left; else make the data set's "
+	       "__getitem__ cheaper.";
+}
+
+static const char *advice(const struct analyses *all, const struct why_loss *loss)
+{
+	const struct why_line *line = &loss->lines[0];
+
+	switch (loss->cause) {
+	case WHY_PYTHON:
+		return "See what runs there: take it out of the loop, give it to a thread or process of its own, or "
+		       "launch the GPU's next work before it.";
+	case WHY_DATA:
+		return data_advice(all, loss);
+	case WHY_SYNC:
+		return sync_advice(line);
+	case WHY_LAUNCH:
+		return "Launch them together: torch.compile(mode=\"reduce-overhead\") or a CUDA graph replays them all "
+		       "with one launch; larger batches make each one longer.";
+	case WHY_ALLOC:
+		return "Allocate before the loop and use it again. In PyTorch: no torch.cuda.empty_cache() in the "
+		       "loop, "
+		       "and PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True where sizes change.";
+	case WHY_IMPORT:
+		return "Import these before the loop.";
+	case WHY_GC:
+		return "gc.freeze() when all is set up, and gc.disable() in the loop with gc.collect() now and then.";
+	case WHY_COMPILE:
+		return compile_advice(line);
+	default:
+		return line->pageable
+			       ? "Use pinned memory (pin_memory=True in the DataLoader, or tensor.pin_memory()) and "
+				 ".to(device, non_blocking=True)."
+			       : "Copy the next batch on a stream of its own while the GPU computes this one.";
+	}
+}
+
+char *why_advice(const struct analyses *all, const struct why_loss *loss)
+{
+	return xstrdup(advice(all, loss));
+}
+
+/* ---- what cannot be said ----------------------------------------------------------------------------------------- */
+
+char *why_unsaid(const struct analyses *all)
+{
+	const struct why *why = &all->why;
+
+	if (!all->calls && !all->gpu_ops)
+		return xasprintf("Nothing was recorded: no CUDA call was seen in %s. Is the program idle, or does it "
+				 "not use the GPU yet? A longer --duration may catch its next call.",
+				 number_time(all->window.end_ns - all->window.start_ns).text);
+	if (!all->gpu_ops || !why->any_gpu)
+		return xasprintf("%s CUDA calls were seen, but no GPU times: when the GPU worked is not in this trace. "
+				 "They come from CUPTI: record without --agent off; `gputrace doctor -p PID` says what "
+				 "keeps the agent out.",
+				 number_count(all->calls).text);
+	if (!why->looked_ns)
+		return xstrdup("The GPU did only one thing in this trace, so there is no time between two of its "
+			       "operations to look at: record for longer.");
+	return NULL;
+}
+
+static bool lacks_set(const struct analyses *all, const char *name)
+{
+	for (size_t i = 0; i < all->complete.set_count; i++)
+		if (!strcmp(all->complete.sets[i], name))
+			return true;
+	return false;
+}
+
+static bool waits_for_python(const struct analyses *all)
+{
+	return all->why.sums[WHY_PYTHON].ns > all->why.looked_ns / WHY_LEAST_SHARE;
+}
+
+static bool asked_for_ops(const struct model *model)
+{
+	for (uint32_t i = 0; i < model->process_count; i++)
+		if (model->processes[i].ops_state)
+			return true;
+	return false;
+}
+
+char *why_caution(const struct analyses *all, unsigned index)
+{
+	uint64_t meant = all->complete.launches_meant, untimed = all->untimed.launches;
+
+	if (meant && untimed > meant / UNTIMED_SHARE && !index--)
+		return xasprintf("%s of %s launches have no GPU times: the GPU was less idle than this says.",
+				 number_count(untimed).text, number_count(meant).text);
+	if (lacks_set(all, "cuda") && !index--)
+		return xstrdup("Copies were not recorded (--kernels-only, or --trace without cuda): they count as idle "
+			       "time.");
+	if (!asked_for_ops(all->model) && waits_for_python(all) && !index--)
+		return xstrdup("Whether Python was in a DataLoader or compiling cannot be said: the trace was taken "
+			       "without --ops.");
+	return NULL;
+}
+
+size_t why_worth(const struct analyses *all)
+{
+	const struct why *why = &all->why;
+	size_t count = 0;
+
+	if (why->lost_ns < why->looked_ns / WHY_MEND_SHARE)
+		return 0;
+	while (count < why->count && why->losses[count].ns >= why->looked_ns / WHY_LEAST_SHARE)
+		count++;
+	return count;
+}
