@@ -52,7 +52,7 @@ void usage_print(FILE *out, enum subcommand subcommand)
 	print_lines(out, command->synopsis, "Usage: gputrace ", "       gputrace ");
 	for (size_t i = 0; !command->name && i < SUBCOMMAND_ROWS; i++)
 		if (subcommand_rows[i].name)
-			print_lines(out, subcommand_rows[i].synopsis, "       gputrace ", "");
+			print_lines(out, subcommand_rows[i].synopsis, "       gputrace ", "       gputrace ");
 	fputc('\n', out);
 	for (const struct option_row *row = option_rows; row->name; row++)
 		if (row->where & subcommand)
