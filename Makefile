@@ -34,7 +34,7 @@ BASE_CFLAGS := -std=gnu17 -D_GNU_SOURCE $(WARNINGS) -Iinclude -Iuser -I$(BUILD)/
 LIBS := -lbpf -lelf -lz -lisal -liberty -lzstd -lm
 
 USER_DIRS := base target log $(patsubst user/%/,%,$(wildcard user/attach/ user/attach/*/)) capture model input analyze timeline \
-	report export export/chrome export/perfetto export/profiles cmd
+	report export $(patsubst user/%/,%,$(wildcard user/export/*/)) cmd
 USER_SRC := $(foreach d,$(USER_DIRS),$(wildcard user/$(d)/*.c))
 USER_OBJ := $(USER_SRC:%.c=$(BUILD)/%.o)
 # CUPTI's records: for the agent, and for gputrace, which reads foreign buffers.  Compiled once, with the agent's flags.
@@ -129,6 +129,9 @@ $(BUILD)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(say) CC $<
 	$(Q)$(CC) $(BASE_CFLAGS) $(CFLAGS) $(EXTRA_CFLAGS) -MMD -MP -c $< -o $@
+
+# The assembler reads these.
+$(BUILD)/user/export/page/assets.o: $(wildcard user/export/page/page.*s)
 
 # Which objects there are: a source that goes away has to leave the library too.
 $(LIB): $(LIB_OBJ) $(BUILD)/members

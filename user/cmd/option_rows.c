@@ -399,13 +399,15 @@ const struct option_row option_rows[] = {
 	 parse_duration},
 	{"output", 'o', "a file name", "FILE",
 	 ".json or .json.gz (Chrome trace), .folded (flame graph), .gpt (log),\n"
-	 ".speedscope.json, .pb.gz (pprof), .prof (pstats, snakeviz), .pftrace (Perfetto);\n"
-	 "%p in the name: one file per process; -: standard output; repeatable",
+	 ".speedscope.json, .pb.gz (pprof), .prof (pstats, snakeviz), .pftrace (Perfetto),\n"
+	 ".html (page with flame graphs); "
+	 "%p in the name: one file per process;\n-: standard output; repeatable",
 	 RECORD | EXPORT, option_add_output},
 	{"output", 'o', "a file name", "FILE",
 	 "also write what was recorded: .gpt (log), .json, .json.gz, .folded; repeatable", WHY, option_add_output},
 	{"format", OPTION_LETTERS + 0, "a format", "FORMAT",
-	 "of -o -: json, json.gz, folded, speedscope,\npprof, pstats, pftrace, gpt", RECORD | EXPORT, parse_format},
+	 "of -o -: json, json.gz, folded, speedscope,\npprof, pstats, pftrace, html, gpt", RECORD | EXPORT,
+	 parse_format},
 	{"metric", OPTION_LETTERS + 1, "gpu or launches", "gpu|launches",
 	 "what a folded line counts (default: GPU ns where there are any)", RECORD | REPORT | EXPORT, parse_metric},
 	{"backward", OPTION_LETTERS + 42, "caller or forward", "caller|forward",

@@ -7,6 +7,7 @@
 
 #include "export/chrome/chrome.h"
 #include "export/folded.h"
+#include "export/page/page.h"
 #include "export/perfetto/perfetto.h"
 #include "export/profiles/pprof.h"
 #include "export/profiles/pstats.h"
@@ -34,6 +35,7 @@ const struct export_format export_formats[] = {
 	 .binary = true,
 	 .has_times = true,
 	 .write = perfetto_write},
+	{.name = "html", .suffixes = (const char *const[]){".html", NULL}, .write = page_write},
 	{.name = NULL},
 };
 

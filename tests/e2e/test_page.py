@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""The page for a browser (.html), in a browser: boxes, search and zoom are what the program did; a name is never HTML."""
+
+import html.parser
+import os
+import re
+import subprocess
+import urllib.parse
+
+import machine
+import pytest
+import tracing
+
+STEPS = 12
+HOSTILE = "</script><img src=x onerror=alert(1)>&amp;\u202e"
+
+PROGRAM = '''import types
+
+import gpu
+
+gpu.setup(record=True)
+NAME = %r
+
+
+def forward():
+    gpu.launch(gpu.at("gemm_60us"), *gpu.SHAPE, None)
+
+
+def plain():
+    gpu.launch(gpu.at("gelu_25us"), *gpu.SHAPE, None)
+
+
+code = plain.__code__
+names = {"co_name": NAME, **({"co_qualname": NAME} if hasattr(code, "co_qualname") else {})}
+named = types.FunctionType(code.replace(**names), globals())
+for number in range(%d):
+    forward()
+    for _ in range(2):
+        named()
+''' % (HOSTILE, STEPS)
+GPU_US = STEPS * (60 + 2 * 25)
+
+
+class Page(html.parser.HTMLParser):
+    """What a browser made of the page."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.boxes, self.tags, self.texts, self.inside = [], set(), {}, []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        given = dict(attributes)
+        self.tags.add(tag)
+        if "box" in given.get("class", "").split():
+            self.boxes.append(given)
+        if tag not in ("meta", "input", "img", "br"):
+            self.inside.append(given.get("id"))
+
+    def handle_endtag(self, tag):
+        self.inside.pop()
+
+    def handle_data(self, data):
+        for name in self.inside:
+            if name:
+                self.texts[name] = self.texts.get(name, "") + data
+
+    def box(self, begin):
+        """The only box whose title begins so."""
+        found = [box for box in self.boxes if box["title"].startswith(begin)]
+        assert len(found) == 1, (begin, [box["title"] for box in self.boxes])
+        return found[0]
+
+
+class Run:
+    def __init__(self, folder):
+        self.folder = folder
+        done = subprocess.run([machine.ROOT / "tools/get-browser"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              universal_newlines=True)
+        if done.returncode:
+            pytest.skip(done.stderr.strip())
+        self.browser = done.stdout.strip()
+        (folder / "train.py").write_text(PROGRAM, encoding="utf-8")
+        self.report = tracing.gputrace(
+            folder, "-o", "trace.gpt", "-o", "page.html", "--",
+            *tracing.on_simgpu(folder / "truth.json", machine.python("3.11"), folder / "train.py"),
+            env={"PYTHONPATH": machine.ROOT / "tests/workloads"}).must_be(0).stdout
+
+    def shown(self, **state):
+        address = f"{(self.folder / 'page.html').as_uri()}#{urllib.parse.urlencode(state)}"
+        done = subprocess.run([self.browser, "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom", address],
+                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=tracing.PATIENCE_S,
+                              env={**os.environ, "HOME": str(self.folder)}, check=True)
+        return Page(done.stdout.decode("utf-8"))
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    return Run(tmp_path_factory.mktemp("page"))
+
+
+def test_boxes_are_the_gpu_time_of_the_program(run):
+    page = run.shown()
+    assert page.texts["detail"] == f"GPU time: {GPU_US / 1000:.2f} ms"
+    assert page.box("gemm_60us")["title"].splitlines()[1] == f"{STEPS * 60}.0 us, {100 * STEPS * 60 / GPU_US:.1f} %"
+    assert "forward (train.py:" in "".join(box["title"] for box in page.boxes)
+
+
+def test_launches_are_counted(run):
+    page = run.shown(value="launches")
+    assert page.texts["detail"] == f"launches: {3 * STEPS} launches"
+
+
+def test_a_search_marks_boxes_and_says_their_share(run):
+    page = run.shown(search="GELU")
+    assert "found" in page.box("gelu_25us")["class"].split()
+    assert "found" not in page.box("gemm_60us")["class"].split()
+    assert page.texts["detail"].endswith(f"; found: {STEPS * 50}.0 us, {100 * STEPS * 50 / GPU_US:.1f} %")
+
+
+def test_a_zoom_gives_a_box_the_whole_width(run):
+    page = run.shown()
+    inner = page.box("forward")
+    zoomed = run.shown(zoom=inner["data-node"])
+    widths = {box["data-node"]: float(re.search(r"width: ([\d.]+)px", box["style"]).group(1)) for box in zoomed.boxes}
+    assert widths[inner["data-node"]] == max(widths.values()) > \
+        float(re.search(r"width: ([\d.]+)px", inner["style"]).group(1))
+    assert not [box for box in zoomed.boxes if box["title"].startswith("gelu")]
+
+
+def test_names_of_the_program_are_text_and_nothing_else(run):
+    page = run.shown()
+    assert "img" not in page.tags
+    assert page.box(HOSTILE.rstrip("\u202e"))
+
+
+def test_the_report_in_the_page_has_the_tables_of_the_report(run):
+    page = run.shown()
+    for table in ("GPU time by Python line", "GPU time by kernel"):
+        rows = run.report.partition(table)[2].partition("\n\n")[0].splitlines()[2:]
+        for row in rows[:1]:
+            assert row.split()[:3] == page.texts["report"].partition(table)[2].partition("\n\n")[0].splitlines()[2].split()[:3]
+    assert run.report.rstrip().splitlines()[-1].split()[0] in page.texts["report"]
+
+
+def test_the_page_needs_nothing_but_itself(run):
+    text = (run.folder / "page.html").read_text(encoding="utf-8")
+    assert "default-src 'none'" in text
+    assert not re.search(r"(?:src|href)\s*=\s*[\"']?(?:https?:)?//", text)
+
+
+def test_a_page_from_the_log_is_the_page_of_the_trace(run):
+    tracing.gputrace(run.folder, "export", "trace.gpt", "-o", "again.html").must_be(0)
+    assert (run.folder / "again.html").read_bytes() == (run.folder / "page.html").read_bytes()

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Compiled at the top of the project, which paths are seen from. */
+#include "export/page/assets.h"
+
+#define ASSET(symbol, file)                                                                                            \
+	__asm__(".pushsection .rodata\n.globl " #symbol "\n.type " #symbol ", %object\n" #symbol ":\n.incbin \"" file  \
+		"\"\n.byte 0\n.size " #symbol ", . - " #symbol "\n.popsection\n")
+
+ASSET(page_css, "user/export/page/page.css");
+ASSET(page_js, "user/export/page/page.js");

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * A page for a browser (.html) that needs nothing but itself: the report, and flame graphs of GPU time, launches, idle
+ * GPUs and ops, with search and zoom.
+ */
+#ifndef GPUTRACE_PAGE_H
+#define GPUTRACE_PAGE_H
+
+#include "export/format.h"
+
+export_write_fn page_write;
+
+#endif
