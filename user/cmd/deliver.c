@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cmd/interrupt.h"
@@ -20,13 +21,18 @@
 struct report_request {
 	struct trace *trace;
 	const struct options *given;
+	char **tables; /* those of the report, where the one that is wanted is not among them */
 };
 
 static int write_report(FILE *out, bool color, void *context)
 {
 	const struct report_request *request = context;
 	const struct options *given = request->given;
-	struct report_options options = {.color = color, .attribution = given->attribution};
+	struct report_options options = {.color = color,
+					 .attribution = given->attribution,
+					 .format = given->report_format,
+					 .table = given->report_table,
+					 .tables = request->tables};
 
 	if (given->subcommand == SUBCOMMAND_WHY)
 		return report_write_why(out, request->trace, &options);
@@ -39,7 +45,13 @@ static int write_report(FILE *out, bool color, void *context)
 
 static int print_report(struct trace *trace, const struct options *given)
 {
-	return print_on_stdout(write_report, &(struct report_request){trace, given});
+	char *tables = NULL;
+	int err = print_on_stdout(write_report, &(struct report_request){trace, given, &tables});
+
+	if (tables)
+		msg_error("--table %s: not in this report, which has: %s", given->report_table, tables);
+	free(tables);
+	return err;
 }
 
 /* ---- judgement --------------------------------------------------------------------------------------------------- */

@@ -78,13 +78,34 @@ static int parse_fail_above(struct parse *parse, const char *value)
 	return 0;
 }
 
+static bool is_report_format(const char *name)
+{
+	return !strcmp(name, "text") || table_format_by_name(name);
+}
+
 static int parse_format(struct parse *parse, const char *value)
 {
 	struct format format;
 
-	if (!format_by_name(value, &format))
-		return option_fail(parse, "--format %s: not known; accepted are %s", value, format_names());
 	parse->options->format = value;
+	if (format_by_name(value, &format))
+		return 0;
+	if (parse->options->subcommand == SUBCOMMAND_RECORD && is_report_format(value))
+		return 0;
+	return option_fail(parse, "--format %s: not known; accepted are %s", value, format_names());
+}
+
+static int parse_report_format(struct parse *parse, const char *value)
+{
+	if (!is_report_format(value))
+		return option_fail(parse, "--format %s: accepted are text, csv, json and md", value);
+	parse->options->format = value;
+	return 0;
+}
+
+static int parse_table(struct parse *parse, const char *value)
+{
+	parse->options->report_table = value;
 	return 0;
 }
 
@@ -406,8 +427,15 @@ const struct option_row option_rows[] = {
 	{"output", 'o', "a file name", "FILE",
 	 "also write what was recorded: .gpt (log), .json, .json.gz, .folded; repeatable", WHY, option_add_output},
 	{"format", OPTION_LETTERS + 0, "a format", "FORMAT",
-	 "of -o -: json, json.gz, folded, speedscope,\npprof, pstats, pftrace, html, gpt", RECORD | EXPORT,
-	 parse_format},
+	 "of -o -: json, json.gz, folded, speedscope,\npprof, pstats, pftrace, html, gpt", EXPORT, parse_format},
+	{"format", OPTION_LETTERS + 0, "a format", "FORMAT",
+	 "of the report: text, csv, json, md; or of -o -: json, json.gz, folded, speedscope,\n"
+	 "pprof, pstats, pftrace, html, gpt",
+	 RECORD, parse_format},
+	{"format", OPTION_LETTERS + 0, "a format", "FORMAT", "of the report: text, csv, json, md (to paste)", REPORT,
+	 parse_report_format},
+	{"table", OPTION_LETTERS + 69, "the name of a table", "NAME",
+	 "only this table of a report in csv, json or md, as kernels, gpu_lines or idle", RECORD | REPORT, parse_table},
 	{"metric", OPTION_LETTERS + 1, "gpu or launches", "gpu|launches",
 	 "what a folded line counts (default: GPU ns where there are any)", RECORD | REPORT | EXPORT, parse_metric},
 	{"backward", OPTION_LETTERS + 42, "caller or forward", "caller|forward",

@@ -104,6 +104,26 @@ static int parse_option(struct parse *parse, int code, char **argv)
 	return row->parse(parse, optarg);
 }
 
+/* A --format that is not that of standard output. */
+static int check_report_format(struct parse *parse)
+{
+	struct options *options = parse->options;
+
+	options->report_format = table_format_by_name(options->format);
+	if (options->subcommand == SUBCOMMAND_EXPORT ||
+	    (!options->report_format && strcmp(options->format, "text") != 0))
+		return option_fail(parse,
+				   "--format %s: only goes with --output -; of a file the suffix picks the format",
+				   options->format);
+	if (options->report_format && (options->ops || options->wants_tree) && options->subcommand == SUBCOMMAND_REPORT)
+		return option_fail(parse, "--format %s: --%s is a page of text", options->format,
+				   options->ops ? "ops" : "tree");
+	if (options->report_table && !options->report_format)
+		return option_fail(parse, "--table %s: goes with a report in csv, json or md: --format",
+				   options->report_table);
+	return 0;
+}
+
 static int check_outputs(struct parse *parse)
 {
 	const struct options *options = parse->options;
@@ -122,15 +142,18 @@ static int check_outputs(struct parse *parse)
 			return option_fail(parse, "--output %s: %s", path, why);
 	}
 	if (options->format && !options_use_stdout(options))
-		return option_fail(parse,
-				   "--format %s: only goes with --output -; of a file the suffix picks the format",
-				   options->format);
+		return check_report_format(parse);
+	if (options->report_table)
+		return option_fail(parse, "--table %s: goes with a report in csv, json or md: --format",
+				   options->report_table);
 	if (!options_use_stdout(options))
 		return 0;
 	if (!options->format)
 		return option_fail(parse, "--output -: say what to write with --format; accepted are %s",
 				   format_names());
-	format_by_name(options->format, &format);
+	if (!format_by_name(options->format, &format))
+		return option_fail(parse, "--output - --format %s: there is no report then; accepted are %s",
+				   options->format, format_names());
 	why = format_check_stdout(&format, isatty(STDOUT_FILENO));
 	return why ? option_fail(parse, "--output - --format %s: %s", options->format, why) : 0;
 }

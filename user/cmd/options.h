@@ -52,7 +52,9 @@ struct options {
 	struct {
 		ARRAY(const char *) list; /* as given; "-" at most once */
 	} outputs;
-	const char *format; /* of "-", NULL when there is no "-" */
+	const char *format;			  /* of "-" or of the report, NULL: none was given */
+	const struct table_format *report_format; /* NULL: text */
+	const char *report_table;		  /* the one table of it that is wanted, NULL: all */
 	enum metric metric;
 	struct attribution attribution;
 	enum attach_agent agent;

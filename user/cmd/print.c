@@ -44,7 +44,7 @@ int print_on_stdout(print_fn *print, void *context)
 		return 0;
 	if (err && is_interrupted())
 		return -ECANCELED;
-	if (err)
+	if (err && err != -ENOENT)
 		msg_error("the report could not be written: %s", strerror(-err));
 	return err;
 }

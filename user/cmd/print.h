@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* Writes all of it; 0 or -errno. */
+/* Writes all of it; 0 or -errno.  -ENOENT: it is not there, which the caller says. */
 typedef int print_fn(FILE *out, bool color, void *context);
 
 /* 0 or -errno; a message has said what is wrong, but for -ECANCELED.  A reader that has seen enough is no error. */

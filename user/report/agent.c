@@ -70,6 +70,14 @@ static bool lacks_times(const struct report *report, const struct model_process 
 	       report->model->gpu_times == MODEL_GPU_TIMES_MEANT;
 }
 
+static void put_head(struct report *report)
+{
+	if (report->writer)
+		report_title(report, "no_gpu_times", "No GPU times", NULL);
+	else
+		fputc('\n', report->out);
+}
+
 void report_no_gpu(struct report *report)
 {
 	const struct model *model = report->model;
@@ -86,7 +94,7 @@ void report_no_gpu(struct report *report)
 			continue;
 		last = hint;
 		if (!shown)
-			fputc('\n', report->out);
+			put_head(report);
 		text = xasprintf("No GPU times for pid %" PRIu32 ": %s%s%s%s. To get them: %s.", process->pid,
 				 hint->why, *detail ? " (" : "", detail, *detail ? ")" : "", hint->remedy);
 		report_text(report, 2, text);

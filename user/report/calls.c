@@ -11,43 +11,41 @@ void report_calls(struct report *report)
 	size_t shown = report_shown(report, times->count);
 	struct time_unit unit = time_unit_for(times->ns);
 	const struct column timed[] = {
-		{unit.name, false, 0},
-		{"%", false, 0},
-		{"calls", false, 0},
-		{"avg us", false, 0},
-		{"call", true, TEXT_TRUNCATE_MIDDLE},
-		{"mostly at", true, TEXT_TRUNCATE_MIDDLE},
-		{NULL, false, 0},
+		COLUMN_NUMBER(unit.name, "ns", UNIT_NS),
+		COLUMN_NUMBER("%", "percent", UNIT_PERCENT),
+		COLUMN_NUMBER("calls", "calls", UNIT_COUNT),
+		COLUMN_NUMBER("avg us", "avg_ns", UNIT_NS_AVG),
+		COLUMN_NAME("call", "call", TEXT_TRUNCATE_MIDDLE),
+		LABEL_COLUMNS("mostly at", "line"),
+		COLUMN_END,
 	};
 	const struct column counted[] = {
-		{"calls", false, 0},
-		{"call", true, TEXT_TRUNCATE_MIDDLE},
-		{"mostly at", true, TEXT_TRUNCATE_MIDDLE},
-		{NULL, false, 0},
+		COLUMN_NUMBER("calls", "calls", UNIT_COUNT),
+		COLUMN_NAME("call", "call", TEXT_TRUNCATE_MIDDLE),
+		LABEL_COLUMNS("mostly at", "line"),
+		COLUMN_END,
 	};
 	struct table table;
 
 	if (!times->count)
 		return;
-	report_title(report, "CPU in CUDA calls",
+	report_title(report, "calls", "CPU in CUDA calls",
 		     times->returns ? "% of the time in CUDA calls" : "returns were not seen: calls only");
 	table_begin(&table, times->returns ? timed : counted);
 	for (size_t i = 0; i < shown; i++) {
 		const struct api_row *row = &times->rows[i];
 
 		if (times->returns) {
-			table_add_number(&table, number_in(row->ns, unit));
-			table_add_number(&table, number_percent((double)row->ns, (double)times->ns));
+			table_add_ns(&table, row->ns, unit);
+			table_add_percent(&table, (double)row->ns, (double)times->ns);
 		}
-		table_add_number(&table, number_count(row->count));
+		table_add_count(&table, row->count);
 		if (times->returns)
-			table_add_number(
-				&table,
-				number_tenths(row->returns ? (double)row->ns / 1e3 / (double)row->returns : -1));
+			table_add_average(&table, row->ns, row->returns);
 		table_add(&table, api_name(row->api));
 		report_add_label(report, &table, row->line);
 	}
-	table_end(&table, report->out, report->width, report->color);
+	report_table(report, &table);
 	if (times->count > shown)
 		report_line(report, "  ... and %zu more kinds of calls", times->count - shown);
 }
@@ -81,6 +79,36 @@ static const char *error_meaning(int32_t result)
 	return NULL;
 }
 
+static void put_failures(struct report *report, const struct failures *failures)
+{
+	static const struct column columns[] = {
+		COLUMN_NUMBER("count", "count", UNIT_COUNT),
+		COLUMN_NUMBER("returned", "result", UNIT_ID),
+		COLUMN_NAME("meaning", "meaning", TEXT_TRUNCATE_END),
+		COLUMN_NAME("call", "call", TEXT_TRUNCATE_END),
+		LABEL_COLUMNS("line", "line"),
+		COLUMN_END,
+	};
+	struct table table;
+
+	report_title(report, "failed", "Failed CUDA calls", NULL);
+	table_begin(&table, columns);
+	for (size_t i = 0; i < report_shown(report, failures->count); i++) {
+		const struct failure_row *row = &failures->rows[i];
+		const char *meaning = error_meaning(row->result);
+
+		table_add_count(&table, row->count);
+		table_add_signed(&table, row->result);
+		if (meaning)
+			table_add(&table, meaning);
+		else
+			table_add_unknown(&table, "");
+		table_add(&table, api_name(row->api));
+		report_add_label(report, &table, row->line);
+	}
+	report_table(report, &table);
+}
+
 void report_failed(struct report *report)
 {
 	const struct failures *failures = &report->all->failures;
@@ -88,6 +116,10 @@ void report_failed(struct report *report)
 
 	if (!failures->calls)
 		return;
+	if (report->writer) {
+		put_failures(report, failures);
+		return;
+	}
 	fprintf(report->out, "\n%s", report->color ? "\033[31m" : "");
 	report_line(report, "Failed: %s launches, %s other CUDA calls", number_count(failures->launches).text,
 		    number_count(failures->calls - failures->launches).text);

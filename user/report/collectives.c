@@ -20,14 +20,13 @@ static void add_row(struct report *report, struct table *table, const struct col
 	bool is_known = collective_read(&collective, report->model->strings[row->params]);
 	double bytes = is_known ? bytes_of(&collective) : 0;
 
-	table_add_number(table, number_in(row->ns, unit));
-	table_add_number(table, number_count(row->count));
-	table_add_number(table, number_tenths((double)row->ns / (double)row->count / 1e3));
-	table_add_number(table, number_bytes(bytes > 0 ? (uint64_t)bytes : 0));
-	table_add_number(table,
-			 number_tenths(row->ns && bytes > 0 ? bytes * (double)row->count / (double)row->ns : -1));
+	table_add_ns(table, row->ns, unit);
+	table_add_count(table, row->count);
+	table_add_average(table, row->ns, row->count);
+	table_add_bytes(table, bytes > 0 ? (uint64_t)bytes : 0);
+	table_add_rate(table, bytes * (double)row->count, bytes > 0 ? row->ns : 0);
 	table_add(table, is_known ? collective_dtype(&collective) : "?");
-	table_add_number(table, number_count(is_known ? (uint64_t)collective.numbers[GPT_COLLECTIVE_GROUP_SIZE] : 0));
+	table_add_count(table, is_known ? (uint64_t)collective.numbers[GPT_COLLECTIVE_GROUP_SIZE] : 0);
 	table_add(table, is_known ? collective.fields[GPT_COLLECTIVE_GROUP] : "?");
 	table_add(table, is_known ? collective.fields[GPT_COLLECTIVE_NAME] : "?");
 	report_add_label(report, table, row->line);
@@ -39,29 +38,29 @@ void report_collectives(struct report *report)
 	size_t shown = report_shown(report, sums->count);
 	struct time_unit unit = time_unit_for(sums->count ? sums->rows[0].ns : 0);
 	const struct column columns[] = {
-		{unit.name, false, 0},
-		{"kernels", false, 0},
-		{"avg us", false, 0},
-		{"bytes", false, 0},
-		{"GB/s", false, 0},
-		{"dtype", true, TEXT_TRUNCATE_END},
-		{"ranks", false, 0},
-		{"group", true, TEXT_TRUNCATE_END},
-		{"collective", true, TEXT_TRUNCATE_END},
-		{"mostly from", true, TEXT_TRUNCATE_MIDDLE},
-		{NULL, false, 0},
+		COLUMN_NUMBER(unit.name, "gpu_ns", UNIT_NS),
+		COLUMN_NUMBER("kernels", "kernels", UNIT_COUNT),
+		COLUMN_NUMBER("avg us", "avg_ns", UNIT_NS_AVG),
+		COLUMN_NUMBER("bytes", "bytes", UNIT_BYTES),
+		COLUMN_NUMBER("GB/s", "bytes_per_s", UNIT_BYTES_PER_S),
+		COLUMN_NAME("dtype", "dtype", TEXT_TRUNCATE_END),
+		COLUMN_NUMBER("ranks", "ranks", UNIT_COUNT),
+		COLUMN_NAME("group", "group", TEXT_TRUNCATE_END),
+		COLUMN_NAME("collective", "collective", TEXT_TRUNCATE_END),
+		LABEL_COLUMNS("mostly from", "line"),
+		COLUMN_END,
 	};
 	struct table table;
 	uint64_t rest = 0;
 
 	if (!sums->count)
 		return;
-	report_title(report, "GPU time by collective",
+	report_title(report, "collectives", "GPU time by collective",
 		     "of torch.distributed; bytes: of one, in or out of this rank, GB/s: of these");
 	table_begin(&table, columns);
 	for (size_t i = 0; i < shown; i++)
 		add_row(report, &table, &sums->rows[i], unit);
-	table_end(&table, report->out, report->width, report->color);
+	report_table(report, &table);
 	for (size_t i = shown; i < sums->count; i++)
 		rest += sums->rows[i].ns;
 	report_more(report, sums->count - shown, "collectives", number_time(rest), "");

@@ -6,11 +6,16 @@
 
 #include "report/parts.h"
 
+static void put_color(struct report *report, const char *escape)
+{
+	fputs(report->color ? escape : "", report->out);
+}
+
 static void put_warning(struct report *report, const char *text)
 {
-	fputs(report->color ? "\033[31m" : "", report->out);
+	put_color(report, "\033[31m");
 	report_text(report, 2, text);
-	fputs(report->color ? "\033[0m" : "", report->out);
+	put_color(report, "\033[0m");
 }
 
 static void put_truncated(struct report *report)
@@ -97,7 +102,7 @@ static void put_causes(struct report *report)
 {
 	const struct complete *complete = &report->all->complete;
 
-	for (size_t i = 0; i < complete->count; i++)
+	for (size_t i = 0; i < complete->count && !report->writer; i++)
 		report_line(report, "  %s %s", number_count(complete->rows[i].count).text, complete->rows[i].words);
 	if (complete->operations_foreign)
 		report_line(report,
@@ -228,9 +233,15 @@ void report_complete(struct report *report)
 {
 	const struct model *model = report->model;
 
-	fputc('\n', report->out);
+	if (report->writer) {
+		report_losses(report);
+		report_receipt(report);
+	} else {
+		fputc('\n', report->out);
+	}
 	put_truncated(report);
-	put_joined(report);
+	if (!report->writer)
+		put_joined(report);
 	put_causes(report);
 	put_whole(report);
 	put_threshold(report);

@@ -41,10 +41,52 @@ static void put_device(struct report *report, const struct utilization_row *row)
 	free(facts);
 }
 
+static void put_table(struct report *report)
+{
+	static const struct column columns[] = {
+		COLUMN_NUMBER("GPU", "gpu", UNIT_ID),
+		COLUMN_NUMBER("busy %", "busy_percent", UNIT_PERCENT),
+		COLUMN_NUMBER("kernels %", "kernels_percent", UNIT_PERCENT),
+		COLUMN_NUMBER("copies %", "copies_percent", UNIT_PERCENT),
+		COLUMN_NUMBER("idle %", "idle_percent", UNIT_PERCENT),
+		COLUMN_NUMBER("launches", "launches", UNIT_COUNT),
+		COLUMN_NAME("name", "name", TEXT_TRUNCATE_MIDDLE),
+		COLUMN_DATA("busy_ns", UNIT_NS),
+		COLUMN_DATA("kernels_ns", UNIT_NS),
+		COLUMN_DATA("copies_ns", UNIT_NS),
+		COLUMN_END,
+	};
+	double window = (double)(report->all->window.end_ns - report->all->window.start_ns);
+	struct time_unit ns = time_unit_for(0);
+	struct table table;
+
+	report_title(report, "gpus", "GPUs", "% of the recording; copies: what only copies and fills cover");
+	table_begin(&table, columns);
+	for (size_t i = 0; i < report->all->utilization.rows.count; i++) {
+		const struct utilization_row *row = &report->all->utilization.rows.items[i];
+
+		table_add_id(&table, row->device);
+		table_add_percent(&table, (double)row->busy_ns, window);
+		table_add_percent(&table, (double)row->kernel_ns, window);
+		table_add_percent(&table, (double)(row->busy_ns - row->kernel_ns), window);
+		table_add_percent(&table, window - (double)row->busy_ns, window);
+		table_add_count(&table, row->launches);
+		table_add(&table, device_name(report->model, row->device));
+		table_add_ns(&table, row->busy_ns, ns);
+		table_add_ns(&table, row->kernel_ns, ns);
+		table_add_ns(&table, row->busy_ns - row->kernel_ns, ns);
+	}
+	report_table(report, &table);
+}
+
 void report_devices(struct report *report)
 {
 	const struct utilization *utilization = &report->all->utilization;
 
+	if (report->writer) {
+		put_table(report);
+		return;
+	}
 	fputc('\n', report->out);
 	for (size_t i = 0; i < utilization->rows.count; i++)
 		put_device(report, &utilization->rows.items[i]);

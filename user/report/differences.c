@@ -62,13 +62,13 @@ static void put_step(struct report *report, const struct differences *all)
 {
 	bool steps = all->before->has_steps && all->after->has_steps;
 	const struct column columns[] = {
-		{steps ? "a step" : "all of it", true, TEXT_TRUNCATE_END},
-		{"before", false, 0},
-		{"after", false, 0},
-		{"change", false, 0},
-		{"", false, 0},
-		{"noise", false, 0},
-		{NULL, false, 0},
+		COLUMN_NAME(steps ? "a step" : "all of it", NULL, TEXT_TRUNCATE_END),
+		COLUMN_NUMBER("before", NULL, UNIT_TEXT),
+		COLUMN_NUMBER("after", NULL, UNIT_TEXT),
+		COLUMN_NUMBER("change", NULL, UNIT_TEXT),
+		COLUMN_NUMBER("", NULL, UNIT_TEXT),
+		COLUMN_NUMBER("noise", NULL, UNIT_TEXT),
+		COLUMN_END,
 	};
 	struct table table;
 
@@ -77,7 +77,7 @@ static void put_step(struct report *report, const struct differences *all)
 	if (!all->by_launches)
 		add_difference(&table, "GPU time", &all->gpu_ns, unit_of(&all->gpu_ns));
 	add_difference(&table, "launches", &all->launches, (struct time_unit){"", 1});
-	table_end(&table, report->out, report->width, report->color);
+	report_table(report, &table);
 }
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
@@ -168,15 +168,15 @@ static void put_rows(struct report *report, const struct differences *all, const
 	struct time_unit unit = unit_of_rows(rows, shown, by_launches);
 	char *before = xasprintf("before%s%s", *unit.name ? " " : "", unit.name);
 	const struct column all_columns[] = {
-		{before, false, 0},
-		{"after", false, 0},
-		{"change", false, 0},
-		{"", false, 0},
-		{"noise", false, 0},
-		{"launches", false, 0},
-		{"line", true, TEXT_TRUNCATE_START},
-		{name, true, TEXT_TRUNCATE_MIDDLE},
-		{NULL, false, 0},
+		COLUMN_NUMBER(before, NULL, UNIT_TEXT),
+		COLUMN_NUMBER("after", NULL, UNIT_TEXT),
+		COLUMN_NUMBER("change", NULL, UNIT_TEXT),
+		COLUMN_NUMBER("", NULL, UNIT_TEXT),
+		COLUMN_NUMBER("noise", NULL, UNIT_TEXT),
+		COLUMN_NUMBER("launches", NULL, UNIT_TEXT),
+		COLUMN_NAME("line", NULL, TEXT_TRUNCATE_START),
+		COLUMN_NAME(name, NULL, TEXT_TRUNCATE_MIDDLE),
+		COLUMN_END,
 	};
 	struct column columns[sizeof(all_columns) / sizeof(all_columns[0])];
 	size_t count = 0;
@@ -185,11 +185,14 @@ static void put_rows(struct report *report, const struct differences *all, const
 	for (size_t i = 0; i < sizeof(all_columns) / sizeof(all_columns[0]); i++)
 		if (!(i == 5 && by_launches) && !(i == 6 && !has_places))
 			columns[count++] = all_columns[i];
-	report_title(report, title, NULL);
+	report_title(report, "differences", title, NULL);
 	table_begin(&table, columns);
 	for (size_t i = 0; i < shown; i++)
 		add_row(&table, &rows->list.items[i], by_launches, unit, has_places);
-	table_end(&table, shown ? report->out : NULL, report->width, report->color);
+	if (shown)
+		report_table(report, &table);
+	else
+		table_free(&table);
 	put_rest(report, all, rows, shown);
 	free(before);
 }

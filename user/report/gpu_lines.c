@@ -52,6 +52,17 @@ static uint64_t rest_of(const struct line_sums *sums, size_t shown)
 	return rest;
 }
 
+#define USER_LINE_COLUMNS                                                                                              \
+	COLUMN_DATA("called_from", UNIT_TEXT), COLUMN_DATA("callers", UNIT_COUNT), COLUMN_DATA("generated", UNIT_TEXT)
+
+static void add_text_or_unknown(struct table *table, const char *text)
+{
+	if (text)
+		table_add(table, text);
+	else
+		table_add_unknown(table, "");
+}
+
 /* The code of the user's own from which a library's line was called, and where PyTorch compiled that, the generated. */
 static void add_user_line(struct report *report, struct table *table, const struct line_row *row)
 {
@@ -62,6 +73,9 @@ static void add_user_line(struct report *report, struct table *table, const stru
 
 	if (row->user_lines > 1)
 		snprintf(more, sizeof(more), " (and %u more)", row->user_lines - 1);
+	add_text_or_unknown(table, user);
+	table_add_count(table, row->user_lines);
+	add_text_or_unknown(table, generated);
 	if (user || generated)
 		table_add_note(table, xasprintf("<- %s%s%s%s%s", user ? user : "", more, user && generated ? ", " : "",
 						generated ? "generated " : "", generated ? generated : ""));
@@ -75,25 +89,31 @@ static void put_gpu_self(struct report *report, const struct line_sums *sums)
 	struct time_unit unit = time_unit_for(sums->sum);
 	char self[16], total[16], backward[48];
 	const struct column columns[] = {
-		{self, false, 0}, {total, false, 0}, {"%", false, 0}, {"launches", false, 0}, LINE_COLUMNS(report),
+		COLUMN_NUMBER(self, "self_ns", UNIT_NS),
+		COLUMN_NUMBER(total, "total_ns", UNIT_NS),
+		COLUMN_NUMBER("%", "percent", UNIT_PERCENT),
+		COLUMN_NUMBER("launches", "launches", UNIT_COUNT),
+		LINE_COLUMNS(report),
+		USER_LINE_COLUMNS,
+		COLUMN_END,
 	};
 	struct table table;
 
 	snprintf(self, sizeof(self), "self %s", unit.name);
 	snprintf(total, sizeof(total), "total %s", unit.name);
-	report_title(report, "GPU time by Python line", "% of GPU time");
+	report_title(report, "gpu_lines", "GPU time by Python line", "% of GPU time");
 	table_begin(&table, columns);
 	for (size_t i = 0; i < shown; i++) {
 		const struct line_row *row = &sums->rows[i];
 
-		table_add_number(&table, number_in(row->self, unit));
-		table_add_number(&table, number_in(row->total, unit));
-		table_add_number(&table, number_percent((double)row->self, (double)sums->sum));
-		table_add_number(&table, number_count(row->launches));
+		table_add_ns(&table, row->self, unit);
+		table_add_ns(&table, row->total, unit);
+		table_add_percent(&table, (double)row->self, (double)sums->sum);
+		table_add_count(&table, row->launches);
 		report_add_line(report, &table, row->line, row->process);
 		add_user_line(report, &table, row);
 	}
-	table_end(&table, report->out, report->width, report->color);
+	report_table(report, &table);
 	report_more(report, sums->count - shown, "lines", number_in(rest_of(sums, shown), unit), unit.name);
 	put_graphs(report, unit);
 	snprintf(backward, sizeof(backward), "%s %s", number_in(in_nodes(sums), unit).text, unit.name);
@@ -110,9 +130,10 @@ static void put_gpu_own(struct report *report, const struct line_sums *sums)
 	struct time_unit unit = time_unit_for(sums->sum);
 	char total[16];
 	const struct column columns[] = {
-		{total, false, 0},
-		{"%", false, 0},
+		COLUMN_NUMBER(total, "total_ns", UNIT_NS),
+		COLUMN_NUMBER("%", "percent", UNIT_PERCENT),
 		LINE_COLUMNS(report),
+		COLUMN_END,
 	};
 	struct table table;
 	bool news = false;
@@ -125,14 +146,18 @@ static void put_gpu_own(struct report *report, const struct line_sums *sums)
 		if (line_is_library(&report->all->lines, row->line))
 			continue;
 		news |= row->self != row->total;
-		table_add_number(&table, number_in(row->total, unit));
-		table_add_number(&table, number_percent((double)row->total, (double)sums->sum));
+		table_add_ns(&table, row->total, unit);
+		table_add_percent(&table, (double)row->total, (double)sums->sum);
 		report_add_line(report, &table, row->line, row->process);
 		shown++;
 	}
-	if (news)
-		report_title(report, "GPU time under lines of your own code", "launched there or by what they call");
-	table_end(&table, news ? report->out : NULL, report->width, report->color);
+	if (!news && !report->writer) {
+		table_free(&table);
+		return;
+	}
+	report_title(report, "own_lines", "GPU time under lines of your own code",
+		     "launched there or by what they call");
+	report_table(report, &table);
 }
 
 void report_gpu_by_line(struct report *report)
@@ -146,28 +171,30 @@ void report_calls_by_line(struct report *report)
 	const struct line_sums *sums = &report->all->call_lines;
 	size_t shown = report_shown(report, sums->count);
 	const struct column columns[] = {
-		{"launches", false, 0},
-		{"with callees", false, 0},
-		{"%", false, 0},
+		COLUMN_NUMBER("launches", "launches", UNIT_COUNT),
+		COLUMN_NUMBER("with callees", "total_launches", UNIT_COUNT),
+		COLUMN_NUMBER("%", "percent", UNIT_PERCENT),
 		LINE_COLUMNS(report),
+		USER_LINE_COLUMNS,
+		COLUMN_END,
 	};
 	struct table table;
 	char backward[48];
 
 	if (!sums->count)
 		return;
-	report_title(report, "CUDA calls by Python line", "kernel and graph launches, copies, fills");
+	report_title(report, "call_lines", "CUDA calls by Python line", "kernel and graph launches, copies, fills");
 	table_begin(&table, columns);
 	for (size_t i = 0; i < shown; i++) {
 		const struct line_row *row = &sums->rows[i];
 
-		table_add_number(&table, number_count(row->self));
-		table_add_number(&table, number_count(row->total));
-		table_add_number(&table, number_percent((double)row->self, (double)sums->sum));
+		table_add_count(&table, row->self);
+		table_add_count(&table, row->total);
+		table_add_percent(&table, (double)row->self, (double)sums->sum);
 		report_add_line(report, &table, row->line, row->process);
 		add_user_line(report, &table, row);
 	}
-	table_end(&table, report->out, report->width, report->color);
+	report_table(report, &table);
 	report_more(report, sums->count - shown, "lines", number_count(rest_of(sums, shown)), "launches");
 	snprintf(backward, sizeof(backward), "%s launches", number_count(in_nodes(sums)).text);
 	put_backward(report, sums, backward);
@@ -178,26 +205,27 @@ void report_untimed_launches(struct report *report)
 	const struct untimed *untimed = &report->all->untimed;
 	size_t shown = report_shown(report, untimed->count);
 	const struct column columns[] = {
-		{"launches", false, 0},
-		{"%", false, 0},
+		COLUMN_NUMBER("launches", "launches", UNIT_COUNT),
+		COLUMN_NUMBER("%", "percent", UNIT_PERCENT),
 		LINE_COLUMNS(report),
+		COLUMN_END,
 	};
 	struct table table;
 	uint64_t rest = 0;
 
 	if (!untimed->count)
 		return;
-	report_title(report, "Launches without GPU times by Python line",
+	report_title(report, "untimed_lines", "Launches without GPU times by Python line",
 		     "not in the tables of GPU time; why: the lines under Complete");
 	table_begin(&table, columns);
 	for (size_t i = 0; i < shown; i++) {
 		const struct untimed_row *row = &untimed->rows[i];
 
-		table_add_number(&table, number_count(row->launches));
-		table_add_number(&table, number_percent((double)row->launches, (double)untimed->launches));
+		table_add_count(&table, row->launches);
+		table_add_percent(&table, (double)row->launches, (double)untimed->launches);
 		report_add_line(report, &table, row->line, row->process);
 	}
-	table_end(&table, report->out, report->width, report->color);
+	report_table(report, &table);
 	for (size_t i = shown; i < untimed->count; i++)
 		rest += untimed->rows[i].launches;
 	report_more(report, untimed->count - shown, "lines", number_count(rest), "launches");

@@ -54,7 +54,68 @@ static void put_slice(struct report *report)
 	free(text);
 }
 
-void report_processes(struct report *report)
+/* ---- for programs --------------------------------------------------------------------------------------------- */
+
+static void put_recording(struct report *report)
+{
+	static const struct column columns[] = {
+		COLUMN_NUMBER("duration", "duration_ns", UNIT_NS),
+		COLUMN_NUMBER("start", "start_ns", UNIT_NS),
+		COLUMN_NUMBER("processes", "processes", UNIT_COUNT),
+		COLUMN_NUMBER("threads launching", "threads", UNIT_COUNT),
+		COLUMN_NUMBER("GPUs", "gpus", UNIT_COUNT),
+		COLUMN_NUMBER("CUDA calls", "calls", UNIT_COUNT),
+		COLUMN_NUMBER("GPU operations", "gpu_operations", UNIT_COUNT),
+		COLUMN_END,
+	};
+	const struct window *window = &report->all->window;
+	uint64_t ns = window->end_ns > window->start_ns ? window->end_ns - window->start_ns : 0;
+	struct table table;
+
+	report_title(report, "recording", "Recording", NULL);
+	table_begin(&table, columns);
+	table_add_integer(&table, number_time(ns), ns);
+	table_add_integer(&table, number_time(window->start_ns), window->start_ns);
+	table_add_count(&table, report->model->process_count);
+	table_add_count(&table, report->all->threads.count);
+	table_add_count(&table, report->all->utilization.rows.count);
+	table_add_count(&table, report->all->calls);
+	table_add_count(&table, report->all->gpu_ops);
+	report_table(report, &table);
+	put_slice(report);
+}
+
+static void put_processes(struct report *report)
+{
+	static const struct column columns[] = {
+		COLUMN_NUMBER("pid", "pid", UNIT_ID),
+		COLUMN_NUMBER("calls", "calls", UNIT_COUNT),
+		COLUMN_NUMBER("GPU operations", "gpu_operations", UNIT_COUNT),
+		COLUMN_NAME("process", "process", TEXT_TRUNCATE_END),
+		COLUMN_NAME("command", "command", TEXT_TRUNCATE_END),
+		COLUMN_END,
+	};
+	struct table table;
+
+	report_title(report, "processes", "Processes", NULL);
+	table_begin(&table, columns);
+	for (uint32_t i = 0; i < report->model->process_count; i++) {
+		const struct model_process *process = &report->model->processes[i];
+
+		if (!is_shown(report, process))
+			continue;
+		table_add_id(&table, process->pid);
+		table_add_count(&table, process->calls);
+		table_add_count(&table, process->gpu_ops);
+		table_add(&table, process->name);
+		table_add(&table, process->cmdline);
+	}
+	report_table(report, &table);
+}
+
+/* ----------------------------------------------------------------------------------------------------------------- */
+
+static void put_page_head(struct report *report)
 {
 	const struct model *model = report->model;
 	char *threads = plural(report->all->threads.count, "thread launching", "threads launching");
@@ -85,4 +146,14 @@ void report_processes(struct report *report)
 	free(threads);
 	free(devices);
 	free(sum);
+}
+
+void report_processes(struct report *report)
+{
+	if (!report->writer) {
+		put_page_head(report);
+		return;
+	}
+	put_recording(report);
+	put_processes(report);
 }

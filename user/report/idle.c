@@ -32,15 +32,20 @@ static char *charged_to(struct report *report, const struct idle_row *row)
 	}
 }
 
+static bool has_line(const struct idle_row *row)
+{
+	return row->cause != IDLE_SHORT && row->cause != IDLE_BEFORE && row->cause != IDLE_AFTER;
+}
+
 static void add_row(struct report *report, struct table *table, const struct idle_row *row, struct time_unit unit)
 {
 	char *line = charged_to(report, row), *why = cause_text(row);
 
-	table_add_number(table, number_in(row->ns, unit));
-	table_add_number(table,
-			 number_percent((double)row->ns, idle_is_edge(row->cause) ? 0 : (double)report->all->idle.sum));
-	table_add_number(table, number_count(row->count));
+	table_add_ns(table, row->ns, unit);
+	table_add_percent(table, (double)row->ns, idle_is_edge(row->cause) ? 0 : (double)report->all->idle.sum);
+	table_add_count(table, row->count);
 	table_add(table, line);
+	report_add_place(report, table, has_line(row) ? row->line : NONE);
 	table_add(table, why);
 	free(line);
 	free(why);
@@ -52,25 +57,23 @@ void report_idle(struct report *report)
 	size_t gaps = idle->count - idle->edges, shown = report_shown(report, gaps);
 	struct time_unit unit = time_unit_for(idle->sum || !idle->count ? idle->sum : idle->rows[0].ns);
 	const struct column columns[] = {
-		{unit.name, false, 0},
-		{"%", false, 0},
-		{"gaps", false, 0},
-		{"line", true, TEXT_TRUNCATE_MIDDLE},
-		{"why", true, TEXT_TRUNCATE_MIDDLE},
-		{NULL, false, 0},
+		COLUMN_NUMBER(unit.name, "idle_ns", UNIT_NS),	 COLUMN_NUMBER("%", "percent", UNIT_PERCENT),
+		COLUMN_NUMBER("gaps", "gaps", UNIT_COUNT),	 LABEL_COLUMNS("line", "line"),
+		COLUMN_NAME("why", "why", TEXT_TRUNCATE_MIDDLE), COLUMN_END,
 	};
 	struct table table;
 	uint64_t rest = 0;
 
 	if (!idle->count)
 		return;
-	report_title(report, "GPU idle by Python line", "% of idle time between operations; who kept the GPU waiting");
+	report_title(report, "idle", "GPU idle by Python line",
+		     "% of idle time between operations; who kept the GPU waiting");
 	table_begin(&table, columns);
 	for (size_t i = 0; i < idle->count; i++)
 		if (i < shown || i >= gaps)
 			add_row(report, &table, &idle->rows[i], unit);
 		else
 			rest += idle->rows[i].ns;
-	table_end(&table, report->out, report->width, report->color);
+	report_table(report, &table);
 	report_more(report, gaps - shown, "causes", number_in(rest, unit), unit.name);
 }

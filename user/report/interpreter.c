@@ -23,13 +23,13 @@ static void add_row(struct report *report, struct table *table, const struct int
 {
 	char *what = what_took_it(report, row);
 
-	table_add_number(table, number_in(row->ns, unit));
-	table_add_number(table, number_count(row->count));
-	table_add_number(table, number_in(row->longest_ns, unit));
+	table_add_ns(table, row->ns, unit);
+	table_add_count(table, row->count);
+	table_add_ns(table, row->longest_ns, unit);
 	if (report->all->interpreter.has_gpu)
-		table_add_number(table, number_in(row->idle_ns, unit));
+		table_add_ns(table, row->idle_ns, unit);
 	else
-		table_add(table, "-");
+		table_add_unknown(table, "-");
 	table_add(table, what);
 	free(what);
 }
@@ -41,12 +41,9 @@ void report_interpreter(struct report *report)
 	size_t count = interpreter->rows.count, shown = report_shown(report, count);
 	struct time_unit unit = time_unit_for(interpreter->longest_ns);
 	const struct column columns[] = {
-		{unit.name, false, 0},
-		{"count", false, 0},
-		{"longest", false, 0},
-		{"GPU idle", false, 0},
-		{"what", true, TEXT_TRUNCATE_MIDDLE},
-		{NULL, false, 0},
+		COLUMN_NUMBER(unit.name, "ns", UNIT_NS),	   COLUMN_NUMBER("count", "count", UNIT_COUNT),
+		COLUMN_NUMBER("longest", "longest_ns", UNIT_NS),   COLUMN_NUMBER("GPU idle", "gpu_idle_ns", UNIT_NS),
+		COLUMN_NAME("what", "what", TEXT_TRUNCATE_MIDDLE), COLUMN_END,
 	};
 	struct table table;
 	uint64_t rest = 0;
@@ -54,11 +51,12 @@ void report_interpreter(struct report *report)
 	if (!count ||
 	    (interpreter->longest_ns < LONG_NS && interpreter->ns < (window->end_ns - window->start_ns) / SHARE))
 		return;
-	report_title(report, "Python itself", "garbage collection and imports; GPU idle: the part without GPU work");
+	report_title(report, "python", "Python itself",
+		     "garbage collection and imports; GPU idle: the part without GPU work");
 	table_begin(&table, columns);
 	for (size_t i = 0; i < shown; i++)
 		add_row(report, &table, &interpreter->rows.items[i], unit);
-	table_end(&table, report->out, report->width, report->color);
+	report_table(report, &table);
 	for (size_t i = shown; i < count; i++)
 		rest += interpreter->rows.items[i].ns;
 	report_more(report, count - shown, "rows", number_in(rest, unit), unit.name);

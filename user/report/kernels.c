@@ -50,34 +50,35 @@ void report_gpu_by_kernel(struct report *report)
 	size_t shown = report_shown(report, kernels->count);
 	struct time_unit unit = time_unit_for(kernels->gpu_ns);
 	const struct column columns[] = {
-		{unit.name, false, 0},
-		{"%", false, 0},
-		{"calls", false, 0},
-		{"avg us", false, 0},
-		{"kernel", true, TEXT_TRUNCATE_MIDDLE},
-		{"mostly launched at", true, TEXT_TRUNCATE_MIDDLE},
-		{NULL, false, 0},
+		COLUMN_NUMBER(unit.name, "gpu_ns", UNIT_NS),
+		COLUMN_NUMBER("%", "percent", UNIT_PERCENT),
+		COLUMN_NUMBER("calls", "calls", UNIT_COUNT),
+		COLUMN_NUMBER("avg us", "avg_ns", UNIT_NS_AVG),
+		COLUMN_NAME("kernel", "kernel", TEXT_TRUNCATE_MIDDLE),
+		LABEL_COLUMNS("mostly launched at", "line"),
+		COLUMN_END,
 	};
 	struct table table;
 	uint64_t rest = 0;
 
 	if (!kernels->count)
 		return;
-	report_title(report, "GPU time by kernel", "% of GPU time");
+	report_title(report, "kernels", "GPU time by kernel", "% of GPU time");
 	table_begin(&table, columns);
 	for (size_t i = 0; i < shown; i++) {
 		const struct kernel_row *row = &kernels->rows[i];
-		char *name = short_name(row->name == NONE ? "(name not known)" : report->model->strings[row->name]);
+		const char *full = row->name == NONE ? "(name not known)" : report->model->strings[row->name];
+		char *name = short_name(full);
 
-		table_add_number(&table, number_in(row->ns, unit));
-		table_add_number(&table, number_percent((double)row->ns, (double)kernels->gpu_ns));
-		table_add_number(&table, number_count(row->count));
-		table_add_number(&table, number_tenths((double)row->ns / (double)row->count / 1e3));
-		table_add(&table, name);
+		table_add_ns(&table, row->ns, unit);
+		table_add_percent(&table, (double)row->ns, (double)kernels->gpu_ns);
+		table_add_count(&table, row->count);
+		table_add_average(&table, row->ns, row->count);
+		table_add_named(&table, name, full);
 		report_add_label(report, &table, row->line);
 		free(name);
 	}
-	table_end(&table, report->out, report->width, report->color);
+	report_table(report, &table);
 	for (size_t i = shown; i < kernels->count; i++)
 		rest += kernels->rows[i].ns;
 	report_more(report, kernels->count - shown, "kernels", number_in(rest, unit), unit.name);

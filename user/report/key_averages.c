@@ -37,14 +37,14 @@ struct page {
 	bool has_gpu;
 };
 
-struct cell {
+struct figure {
 	char text[32];
 };
 
-static struct cell cell_time(double ns)
+static struct figure cell_time(double ns)
 {
 	double us = ns / 1e3;
-	struct cell cell;
+	struct figure cell;
 
 	if (us >= 1e6)
 		snprintf(cell.text, sizeof(cell.text), "%.3fs", us / 1e6);
@@ -55,9 +55,9 @@ static struct cell cell_time(double ns)
 	return cell;
 }
 
-static struct cell cell_share(uint64_t part, uint64_t whole)
+static struct figure cell_share(uint64_t part, uint64_t whole)
 {
-	struct cell cell = {"NaN"};
+	struct figure cell = {"NaN"};
 
 	if (whole)
 		snprintf(cell.text, sizeof(cell.text), "%.2f%%", 100.0 * (double)part / (double)whole);
@@ -69,7 +69,7 @@ static void put_right(FILE *out, const char *text, unsigned taken, unsigned widt
 	fprintf(out, "%*s%s  ", (int)(taken < width ? width - taken : 0), "", text);
 }
 
-static void put_cell(const struct page *page, struct cell cell)
+static void put_cell(const struct page *page, struct figure cell)
 {
 	put_right(page->out, cell.text, (unsigned)strlen(cell.text), WIDTH);
 }
@@ -134,18 +134,18 @@ static void put_dashes(const struct page *page)
 	fputs("  \n", page->out);
 }
 
-static struct cell flops_title(const struct page *page)
+static struct figure flops_title(const struct page *page)
 {
 	static const char *const units[] = {"", "K", "M", "G", "T", "P"};
-	struct cell cell;
+	struct figure cell;
 
 	snprintf(cell.text, sizeof(cell.text), "Total %sFLOPs", units[page->flops_power - 1]);
 	return cell;
 }
 
-static struct cell cell_flops(const struct page *page, uint64_t flops)
+static struct figure cell_flops(const struct page *page, uint64_t flops)
 {
-	struct cell cell = {"--"};
+	struct figure cell = {"--"};
 	double scaled = (double)flops;
 
 	for (unsigned i = 1; i < page->flops_power; i++)
@@ -231,7 +231,7 @@ static void put_sources(const struct page *page, const struct key_row *row)
 
 static void put_row(const struct page *page, const struct key_row *row)
 {
-	struct cell count, total = {"0"}; /* of what is asynchronous */
+	struct figure count, total = {"0"}; /* of what is asynchronous */
 
 	if (!row->async)
 		total = cell_share(row->cpu_ns, page->keys->cpu_self_ns);

@@ -26,11 +26,11 @@ static void add_row(struct report *report, struct table *table, const struct mem
 	char *name = kind_name(row->kind);
 	bool from_host = row->kind != MEMCPY_KIND_MEMSET && strstr(name, "Host");
 
-	table_add_number(table, number_in(row->ns, unit));
-	table_add_number(table, number_bytes(row->bytes));
-	table_add_number(table, number_count(row->count));
-	table_add_number(table, number_tenths(row->ns ? (double)row->timed_bytes / (double)row->ns : -1));
-	table_add_number(table, number_percent((double)row->pageable_bytes, from_host ? (double)row->bytes : 0));
+	table_add_ns(table, row->ns, unit);
+	table_add_bytes(table, row->bytes);
+	table_add_count(table, row->count);
+	table_add_rate(table, (double)row->timed_bytes, row->ns);
+	table_add_percent(table, (double)row->pageable_bytes, from_host ? (double)row->bytes : 0);
 	table_add(table, name);
 	report_add_label(report, table, row->line);
 	free(name);
@@ -47,21 +47,21 @@ void report_memcpys(struct report *report)
 	unit = time_unit_for(largest);
 	if (memcpys->count) {
 		const struct column columns[] = {
-			{unit.name, false, 0},
-			{"bytes", false, 0},
-			{"count", false, 0},
-			{"GB/s", false, 0},
-			{"pageable %", false, 0},
-			{"direction", true, TEXT_TRUNCATE_END},
-			{"mostly from", true, TEXT_TRUNCATE_MIDDLE},
-			{NULL, false, 0},
+			COLUMN_NUMBER(unit.name, "gpu_ns", UNIT_NS),
+			COLUMN_NUMBER("bytes", "bytes", UNIT_BYTES),
+			COLUMN_NUMBER("count", "count", UNIT_COUNT),
+			COLUMN_NUMBER("GB/s", "bytes_per_s", UNIT_BYTES_PER_S),
+			COLUMN_NUMBER("pageable %", "pageable_percent", UNIT_PERCENT),
+			COLUMN_NAME("direction", "direction", TEXT_TRUNCATE_END),
+			LABEL_COLUMNS("mostly from", "line"),
+			COLUMN_END,
 		};
 		struct table table;
 
-		report_title(report, "Copies", NULL);
+		report_title(report, "copies", "Copies", NULL);
 		table_begin(&table, columns);
 		for (size_t i = 0; i < memcpys->count; i++)
 			add_row(report, &table, &memcpys->rows[i], unit);
-		table_end(&table, report->out, report->width, report->color);
+		report_table(report, &table);
 	}
 }

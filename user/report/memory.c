@@ -32,15 +32,42 @@ static void put_peaks(struct report *report)
 	}
 }
 
+static void put_peak_table(struct report *report)
+{
+	static const struct column columns[] = {
+		COLUMN_NAME("memory", "memory", TEXT_TRUNCATE_END),
+		COLUMN_NUMBER("at most", "most_bytes", UNIT_BYTES),
+		COLUMN_NUMBER("after the start", "after_start_ns", UNIT_NS),
+		COLUMN_END,
+	};
+	const struct memory_peaks *memory = &report->all->memory;
+	uint64_t start_ns = report->all->window.start_ns;
+	struct table table;
+
+	report_title(report, "memory_peaks", "Peaks of memory from CUDA", NULL);
+	table_begin(&table, columns);
+	for (size_t i = 0; i < memory->peaks.count; i++) {
+		const struct memory_peak *peak = &memory->peaks.items[i];
+		uint64_t after_ns = peak->time_ns > start_ns ? peak->time_ns - start_ns : 0;
+		char *name = space_name(peak->space, peak->device);
+
+		table_add(&table, name);
+		table_add_bytes(&table, peak->most);
+		table_add_integer(&table, number_time(after_ns), after_ns);
+		free(name);
+	}
+	report_table(report, &table);
+}
+
 static void put_lines(struct report *report)
 {
 	static const struct column columns[] = {
-		{"at peak", false, 0},
-		{"not freed", false, 0},
-		{"blocks", false, 0},
-		{"memory", true, TEXT_TRUNCATE_END},
-		{"line", true, TEXT_TRUNCATE_MIDDLE},
-		{NULL, false, 0},
+		COLUMN_NUMBER("at peak", "at_peak_bytes", UNIT_BYTES),
+		COLUMN_NUMBER("not freed", "not_freed_bytes", UNIT_BYTES),
+		COLUMN_NUMBER("blocks", "blocks", UNIT_COUNT),
+		COLUMN_NAME("memory", "memory", TEXT_TRUNCATE_END),
+		LABEL_COLUMNS("line", "line"),
+		COLUMN_END,
 	};
 	const struct memory_peaks *memory = &report->all->memory;
 	size_t shown = report_shown(report, memory->count);
@@ -52,14 +79,14 @@ static void put_lines(struct report *report)
 		const struct memory_row *row = &memory->rows[i];
 		char *name = space_name(row->space, row->device);
 
-		table_add_number(&table, number_bytes(row->at_peak));
-		table_add_number(&table, number_bytes(row->unreleased));
-		table_add_number(&table, number_count(row->blocks));
+		table_add_bytes(&table, row->at_peak);
+		table_add_bytes(&table, row->unreleased);
+		table_add_count(&table, row->blocks);
 		table_add(&table, name);
 		report_add_label(report, &table, row->line);
 		free(name);
 	}
-	table_end(&table, report->out, report->width, report->color);
+	report_table(report, &table);
 	for (size_t i = shown; i < memory->count; i++)
 		rest += memory->rows[i].at_peak;
 	report_more(report, memory->count - shown, "lines", number_bytes(rest), "");
@@ -69,8 +96,11 @@ void report_memory(struct report *report)
 {
 	if (!report->all->memory.count)
 		return;
-	report_title(report, "Memory from CUDA by Python line",
+	if (report->writer)
+		put_peak_table(report);
+	report_title(report, "memory", "Memory from CUDA by Python line",
 		     "what was allocated while tracing; line of the allocation");
-	put_peaks(report);
+	if (!report->writer)
+		put_peaks(report);
 	put_lines(report);
 }

@@ -20,9 +20,13 @@ static void put_table(struct report *report, const struct nvtx *nvtx)
 	uint64_t gpu_ns = model_source(report->model)->receipt.gpu_ns;
 	struct time_unit unit = time_unit_for(nvtx->rows.items[0].ns);
 	const struct column columns[] = {
-		{unit.name, false, 0}, {"share %", false, 0}, {"ops", false, 0},
-		{"ranges", false, 0},  {"open", false, 0},    {"range", true, TEXT_TRUNCATE_END},
-		{NULL, false, 0},
+		COLUMN_NUMBER(unit.name, "gpu_ns", UNIT_NS),
+		COLUMN_NUMBER("share %", "percent", UNIT_PERCENT),
+		COLUMN_NUMBER("ops", "operations", UNIT_COUNT),
+		COLUMN_NUMBER("ranges", "ranges", UNIT_COUNT),
+		COLUMN_NUMBER("open", "open_ns", UNIT_NS),
+		COLUMN_NAME("range", "range", TEXT_TRUNCATE_END),
+		COLUMN_END,
 	};
 	size_t shown = report_shown(report, nvtx->rows.count);
 	struct table table;
@@ -32,15 +36,15 @@ static void put_table(struct report *report, const struct nvtx *nvtx)
 		const struct nvtx_row *row = &nvtx->rows.items[i];
 		char *name = range_name(report->model, row);
 
-		table_add_number(&table, number_in(row->ns, unit));
-		table_add_number(&table, number_percent((double)row->ns, (double)gpu_ns));
-		table_add_number(&table, number_count(row->count));
-		table_add_number(&table, number_count(row->ranges));
-		table_add_number(&table, number_time(row->open_ns));
+		table_add_ns(&table, row->ns, unit);
+		table_add_percent(&table, (double)row->ns, (double)gpu_ns);
+		table_add_count(&table, row->count);
+		table_add_count(&table, row->ranges);
+		table_add_integer(&table, number_time(row->open_ns), row->open_ns);
 		table_add(&table, name);
 		free(name);
 	}
-	table_end(&table, report->out, report->width, report->color);
+	report_table(report, &table);
 	if (nvtx->rows.count > shown)
 		report_line(report, "  ... and %s more ranges", number_count(nvtx->rows.count - shown).text);
 }
@@ -52,7 +56,7 @@ void report_ranges(struct report *report)
 
 	if (!nvtx->rows.count)
 		return;
-	report_title(report, "GPU time by NVTX range",
+	report_title(report, "ranges", "GPU time by NVTX range",
 		     "launched while it was open on that thread, ranges inside it too");
 	put_table(report, nvtx);
 	report_line(report, "  %s %% of GPU time was launched outside of all ranges",

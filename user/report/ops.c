@@ -21,12 +21,11 @@ static void put_table(struct report *report, bool on_gpu, uint64_t sum_ns)
 	size_t shown = report_shown(report, ops->rows.count);
 	char self[16], total[16];
 	const struct column columns[] = {
-		{self, false, 0},
-		{total, false, 0},
-		{"%", false, 0},
-		{"calls", false, 0},
-		{"op", true, TEXT_TRUNCATE_END},
-		{NULL, false, 0},
+		COLUMN_NUMBER(self, NULL, UNIT_NS),	     COLUMN_NUMBER(total, NULL, UNIT_NS),
+		COLUMN_NUMBER("%", "percent", UNIT_PERCENT), COLUMN_NUMBER("calls", "calls", UNIT_COUNT),
+		COLUMN_NAME("op", "op", TEXT_TRUNCATE_END),  COLUMN_DATA("gpu_self_ns", UNIT_NS),
+		COLUMN_DATA("gpu_total_ns", UNIT_NS),	     COLUMN_DATA("cpu_self_ns", UNIT_NS),
+		COLUMN_DATA("cpu_total_ns", UNIT_NS),	     COLUMN_END,
 	};
 	struct table table;
 	uint64_t rest = 0;
@@ -37,13 +36,17 @@ static void put_table(struct report *report, bool on_gpu, uint64_t sum_ns)
 	for (size_t i = 0; i < shown; i++) {
 		const struct op_row *row = &ops->rows.items[i];
 
-		table_add_number(&table, number_in(self_of(row, on_gpu), unit));
-		table_add_number(&table, number_in(total_of(row, on_gpu), unit));
-		table_add_number(&table, number_percent((double)self_of(row, on_gpu), (double)sum_ns));
-		table_add_number(&table, number_count(row->calls));
+		table_add_ns(&table, self_of(row, on_gpu), unit);
+		table_add_ns(&table, total_of(row, on_gpu), unit);
+		table_add_percent(&table, (double)self_of(row, on_gpu), (double)sum_ns);
+		table_add_count(&table, row->calls);
 		table_add(&table, row->name == NONE ? "(name not known)" : report->model->strings[row->name]);
+		table_add_ns(&table, row->gpu_self_ns, unit);
+		table_add_ns(&table, row->gpu_once_ns, unit);
+		table_add_ns(&table, row->cpu_self_ns, unit);
+		table_add_ns(&table, row->cpu_ns, unit);
 	}
-	table_end(&table, report->out, report->width, report->color);
+	report_table(report, &table);
 	for (size_t i = shown; i < ops->rows.count; i++)
 		rest += self_of(&ops->rows.items[i], on_gpu);
 	report_more(report, ops->rows.count - shown, "ops", number_in(rest, unit), unit.name);
@@ -93,7 +96,7 @@ void report_ops(struct report *report)
 	if (!ops->rows.count && !count_in_state(report->model, GPT_AGENT_OPS_REFUSED) &&
 	    !count_in_state(report->model, GPT_AGENT_OPS_WAITING))
 		return;
-	report_title(report, on_gpu || !ops->rows.count ? "GPU time by op" : "CPU time by op",
+	report_title(report, "ops", on_gpu || !ops->rows.count ? "GPU time by op" : "CPU time by op",
 		     on_gpu ? "of PyTorch; self: launched in it, but in no op inside of it"
 			    : "of PyTorch; self: in no op and no CUDA call inside of it");
 	if (ops->rows.count)

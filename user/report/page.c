@@ -6,10 +6,14 @@
 #include <stdarg.h>
 #include <stdlib.h>
 
-void report_title(struct report *report, const char *title, const char *aside)
+void report_title(struct report *report, const char *id, const char *title, const char *aside)
 {
 	unsigned used;
 
+	if (report->writer) {
+		table_writer_title(report->writer, id, title, aside);
+		return;
+	}
 	fputc('\n', report->out);
 	fputs(report->color ? "\033[1m" : "", report->out);
 	used = text_put(report->out, title, report->width, TEXT_TRUNCATE_END);
@@ -19,6 +23,15 @@ void report_title(struct report *report, const char *title, const char *aside)
 		text_put(report->out, aside, report->width - used - 3, TEXT_TRUNCATE_END);
 	}
 	fputc('\n', report->out);
+}
+
+void report_table(struct report *report, struct table *table)
+{
+	if (report->writer)
+		table_writer_put(report->writer, table);
+	else
+		table_put(table, report->out, report->width, report->color);
+	table_free(table);
 }
 
 void report_line(struct report *report, const char *format, ...)
@@ -32,14 +45,21 @@ void report_line(struct report *report, const char *format, ...)
 	va_end(args);
 	if (length < 0)
 		return;
-	text_put(report->out, text, report->width, TEXT_TRUNCATE_MIDDLE);
-	fputc('\n', report->out);
+	if (report->writer) {
+		table_writer_note(report->writer, text);
+	} else {
+		text_put(report->out, text, report->width, TEXT_TRUNCATE_MIDDLE);
+		fputc('\n', report->out);
+	}
 	free(text);
 }
 
 void report_text(struct report *report, unsigned indent, const char *text)
 {
-	text_wrap(report->out, text, 0, indent, report->width);
+	if (report->writer)
+		table_writer_note(report->writer, text);
+	else
+		text_wrap(report->out, text, 0, indent, report->width);
 }
 
 void report_more(struct report *report, size_t count, const char *what, struct number sum, const char *unit)
@@ -54,11 +74,29 @@ size_t report_shown(const struct report *report, size_t count)
 	return count < report->rows ? count : report->rows;
 }
 
+/* Of what has no Python line nothing is known. */
+void report_add_place(struct report *report, struct table *table, uint32_t line)
+{
+	const struct line *place = line == NONE ? NULL : &report->all->lines.all.items[line];
+
+	if (!place || place->reason) {
+		table_add_unknown(table, "");
+		table_add_unknown(table, "");
+		return;
+	}
+	table_add(table, place->file);
+	table_add_id(table, place->number);
+}
+
 void report_add_label(struct report *report, struct table *table, uint32_t line)
 {
-	char *label = line_label(&report->all->lines, line);
+	char *label = line == NONE ? xstrdup("-") : line_label(&report->all->lines, line);
 
-	table_add(table, label);
+	if (line == NONE)
+		table_add_unknown(table, label);
+	else
+		table_add(table, label);
+	report_add_place(report, table, line);
 	free(label);
 }
 
@@ -66,8 +104,12 @@ static void add_process(struct report *report, struct table *table, uint32_t pro
 {
 	char *text;
 
-	if (process == PROCESS_MANY || process == NONE)
-		text = xstrdup(process == NONE ? "" : "several");
+	if (process == NONE) {
+		table_add_unknown(table, "");
+		return;
+	}
+	if (process == PROCESS_MANY)
+		text = xstrdup("several");
 	else
 		text = xasprintf("%s %" PRIu32, report->model->processes[process].name,
 				 report->model->processes[process].pid);
@@ -81,7 +123,7 @@ void report_add_line(struct report *report, struct table *table, uint32_t line, 
 
 	table_add(table, place);
 	table_add(table, line_function(&report->all->lines, line));
-	if (report->all->active > 1)
-		add_process(report, table, process);
+	add_process(report, table, process);
+	report_add_place(report, table, line);
 	free(place);
 }

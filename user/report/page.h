@@ -9,29 +9,36 @@
 
 #include "analyze/analyze.h"
 #include "report/report.h"
-#include "report/table.h"
+#include "report/table_writer.h"
 
 struct report {
 	FILE *out;
+	const struct report_options *options;
+	struct table_writer *writer; /* csv, json, md: all tables go there; NULL: the page */
+	struct table_writer own_writer;
 	const struct model *model; /* the last part: sums and tables, not events */
 	struct analyses *all;
 	unsigned width, rows; /* rows: of a table */
 	bool color;
 };
 
-/* A page as wide and long as was asked for. */
+/* A page as wide and long as was asked for, or tables in the format that was. */
 void report_page(struct report *report, FILE *out, struct analyses *all, const struct report_options *options);
 
-/* 0 or -errno: it was not written. */
-int report_flush(const struct report *report);
+/* Around what is printed on it; the end returns 0 or -errno as report_write. */
+void report_begin(struct report *report);
+int report_end(struct report *report);
 
-/* A blank line, then the title; `aside` is plain text behind it, NULL: none. */
-void report_title(struct report *report, const char *title, const char *aside);
+/* A blank line, then the title; `aside` is plain text behind it, NULL: none.  id: of the table, for programs. */
+void report_title(struct report *report, const char *id, const char *title, const char *aside);
 
-/* One line of text, truncated at the page's width. */
+/* The rows of that table; frees it. */
+void report_table(struct report *report, struct table *table);
+
+/* One line of text, truncated at the page's width; for programs a note of the table above. */
 void report_line(struct report *report, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Text broken into lines; those after the first are indented by `indent`. */
+/* The same broken into lines; those after the first are indented by `indent`. */
 void report_text(struct report *report, unsigned indent, const char *text);
 
 /* "12 more" and such below a table. */
@@ -40,17 +47,22 @@ void report_more(struct report *report, size_t count, const char *what, struct n
 /* Rows of a table that are shown of so many. */
 size_t report_shown(const struct report *report, size_t count);
 
-/* The cell "model.py:42 Block.forward". */
+/* The cell "model.py:42 Block.forward", and for programs its file and line; NONE: "-". */
+#define LABEL_COLUMNS(title, key)                                                                                      \
+	COLUMN_NAME(title, key, TEXT_TRUNCATE_MIDDLE), COLUMN_DATA("file", UNIT_TEXT),                                 \
+		COLUMN_DATA("line_number", UNIT_ID)
 void report_add_label(struct report *report, struct table *table, uint32_t line);
 
+/* Those two columns alone, of a cell that says more than a line; NONE: it has none. */
+void report_add_place(struct report *report, struct table *table, uint32_t line);
+
 /* The columns of a line, for a table that ends in them: where it is, its function and, where there are several
- * processes, whose it is: "python3 41230", or "several".  Rows of a table have no more than these. */
+ * processes, whose it is: "python3 41230", or "several". */
 #define LINE_COLUMNS(report)                                                                                           \
-	{"line", true, TEXT_TRUNCATE_START}, {"function", true, TEXT_TRUNCATE_MIDDLE},                                 \
-		{(report)->all->active > 1 ? "process" : NULL, true, TEXT_TRUNCATE_MIDDLE},                            \
-	{                                                                                                              \
-		NULL, false, 0                                                                                         \
-	}
+	COLUMN_NAME("line", "line", TEXT_TRUNCATE_START), COLUMN_NAME("function", "function", TEXT_TRUNCATE_MIDDLE),   \
+		COLUMN_NAME((report)->all->active > 1 ? "process" : COLUMN_NOT_SHOWN, "process",                       \
+			    TEXT_TRUNCATE_MIDDLE),                                                                     \
+		COLUMN_DATA("file", UNIT_TEXT), COLUMN_DATA("line_number", UNIT_ID)
 void report_add_line(struct report *report, struct table *table, uint32_t line, uint32_t process);
 
 #endif

@@ -26,5 +26,7 @@ void report_interpreter(struct report *report);	     /* interpreter.c */
 void report_failed(struct report *report);
 void report_no_gpu(struct report *report);   /* agent.c: why there are no GPU times */
 void report_complete(struct report *report); /* complete.c */
+void report_losses(struct report *report);   /* receipt.c: what complete.c says, for programs */
+void report_receipt(struct report *report);
 
 #endif

@@ -17,7 +17,10 @@ static void put_nothing_seen(struct report *report)
 	const struct model *model = report->model;
 	char *text;
 
-	fputc('\n', report->out);
+	if (report->writer)
+		report_title(report, "nothing_seen", "Nothing seen", NULL);
+	else
+		fputc('\n', report->out);
 	text = xasprintf("No CUDA call was seen in %s.",
 			 number_time(report->all->window.end_ns - report->all->window.start_ns).text);
 	report_text(report, 2, text);
@@ -74,6 +77,7 @@ void report_page(struct report *report, FILE *out, struct analyses *all, const s
 {
 	*report = (struct report){
 		.out = out,
+		.options = options,
 		.all = all,
 		.model = all->model,
 		.width = options->width ? options->width : WIDTH_DEFAULT,
@@ -84,20 +88,30 @@ void report_page(struct report *report, FILE *out, struct analyses *all, const s
 		report->width = WIDTH_LEAST;
 }
 
-int report_flush(const struct report *report)
+void report_begin(struct report *report)
 {
+	const struct report_options *options = report->options;
+
+	text_begin();
+	if (!options->format)
+		return;
+	table_writer_open(&report->own_writer, report->out, options->format, options->table);
+	report->writer = &report->own_writer;
+	report->rows = options->format->rows;
+	report->color = false;
+}
+
+int report_end(struct report *report)
+{
+	int error = report->writer ? table_writer_close(report->writer, report->options->tables) : 0;
+
+	text_end();
+	if (error)
+		return error;
 	errno = 0;
 	if (fflush(report->out) || ferror(report->out))
 		return errno ? -errno : -EIO;
 	return 0;
-}
-
-static int put_report(struct report *report)
-{
-	text_begin();
-	put_parts(report);
-	text_end();
-	return report_flush(report);
 }
 
 int report_write(FILE *out, struct trace *trace, const struct report_options *options)
@@ -108,8 +122,11 @@ int report_write(FILE *out, struct trace *trace, const struct report_options *op
 			    &options->attribution);
 
 	report_page(&report, out, &all, options);
-	if (!error)
-		error = put_report(&report);
+	if (!error) {
+		report_begin(&report);
+		put_parts(&report);
+		error = report_end(&report);
+	}
 	analyses_free(&all);
 	return error;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The text report: what the GPUs did, which Python line asked for it, which line let them idle, and how complete
- * that is.  Reads the trace only, once, so a report from a log is the same byte for byte.
+ * The report, as text or as tables for programs (table_writer.h): what the GPUs did, which Python line asked for it,
+ * which line let them idle, and how complete that is.  Reads the trace only, once, so a report from a log is the same
+ * byte for byte.
  */
 #ifndef GPUTRACE_REPORT_H
 #define GPUTRACE_REPORT_H
@@ -11,15 +12,22 @@
 
 #include "analyze/attribution.h"
 #include "model/trace.h"
+#include "report/table_writer.h"
 
 struct report_options {
-	unsigned width; /* columns, 0: 100; at least 80 are used */
-	bool color;	/* the caller looks at isatty and NO_COLOR */
-	unsigned rows;	/* per table, 0: 10 */
+	unsigned width;			   /* columns, 0: 100; at least 80 are used */
+	bool color;			   /* the caller looks at isatty and NO_COLOR */
+	unsigned rows;			   /* per table of the page, 0: 10 */
+	const struct table_format *format; /* csv, json, md; NULL: a page of text */
+	const char *table;		   /* the one table that is wanted of these, NULL: all */
+	char **tables;			   /* on -ENOENT the names of all there are go here, to be freed; NULL */
 	struct attribution attribution;
 };
 
-/* Returns 0 or -errno when the trace could not be read, or out not written. */
+/*
+ * Returns 0 or -errno when the trace could not be read, or out not written; -ENOENT when it has no table of the name
+ * that is wanted.
+ */
 int report_write(FILE *out, struct trace *trace, const struct report_options *options);
 
 #endif

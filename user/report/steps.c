@@ -45,28 +45,42 @@ static char *ops_of(const struct report *report, const struct step_row *row)
 
 /* A row without a step is the sum of all. */
 struct cells {
-	const char *label;
+	const char *label, *what; /* what: for programs */
+	const struct step *step;
 	uint64_t wall_ns, busy_ns, launches;
 	const struct step_row *row; /* whose ops are told, NULL */
 };
 
+static void add_gpu(struct table *table, const struct step_table *steps, struct time_unit unit,
+		    const struct cells *cells)
+{
+	if (!steps->has_gpu) {
+		for (unsigned i = 0; i < 3; i++)
+			table_add_unknown(table, "");
+		return;
+	}
+	table_add_ns(table, cells->busy_ns, unit);
+	table_add_ns(table, cells->wall_ns > cells->busy_ns ? cells->wall_ns - cells->busy_ns : 0, unit);
+	table_add_count(table, cells->launches);
+}
+
 static void add_row(struct report *report, struct table *table, const struct step_table *steps, struct time_unit unit,
 		    const struct cells *cells)
 {
-	uint64_t idle_ns = cells->wall_ns > cells->busy_ns ? cells->wall_ns - cells->busy_ns : 0;
 	char *ops;
 
 	table_add(table, cells->label);
-	table_add_number(table, number_in(cells->wall_ns, unit));
-	if (steps->has_gpu) {
-		table_add_number(table, number_in(cells->busy_ns, unit));
-		table_add_number(table, number_in(idle_ns, unit));
-		table_add_number(table, number_count(cells->launches));
-	}
-	if (!steps->has_ops)
-		return;
-	ops = cells->row ? ops_of(report, cells->row) : xstrdup("");
+	table_add(table, cells->what);
+	if (cells->step)
+		table_add_id(table, cells->step->number);
+	else
+		table_add_unknown(table, "");
+	table_add_ns(table, cells->wall_ns, unit);
+	add_gpu(table, steps, unit, cells);
+	ops = cells->row && steps->has_ops ? ops_of(report, cells->row) : xstrdup("");
 	table_add(table, ops);
+	table_add(table, report->model->processes[steps->process].name);
+	table_add_id(table, report->model->processes[steps->process].pid);
 	free(ops);
 }
 
@@ -76,6 +90,8 @@ static void add_step(struct report *report, struct table *table, const struct st
 	char *label = row == &steps->median ? xasprintf("median: %" PRIu64, row->step.number)
 					    : xasprintf("%" PRIu64, row->step.number);
 	struct cells cells = {.label = label,
+			      .what = row == &steps->median ? "median" : "slow",
+			      .step = &row->step,
 			      .wall_ns = row->step.end_ns - row->step.start_ns,
 			      .busy_ns = row->busy_ns,
 			      .launches = row->launches,
@@ -88,16 +104,20 @@ static void add_step(struct report *report, struct table *table, const struct st
 static void put_table(struct report *report, const struct step_table *steps)
 {
 	struct time_unit unit = time_unit_for(steps->wall_ns);
-	const char *ops = steps->has_ops ? "ops that took longer than in the median step" : NULL;
+	const char *ops = steps->has_ops ? "ops that took longer than in the median step" : COLUMN_NOT_SHOWN;
 	char wall[16];
 	const struct column columns[] = {
-		{"step", false, 0},
-		{wall, false, 0},
-		{steps->has_gpu ? "GPU busy" : ops, !steps->has_gpu, TEXT_TRUNCATE_END},
-		{steps->has_gpu ? "GPU idle" : NULL, false, 0},
-		{"launches", false, 0},
-		{ops, true, TEXT_TRUNCATE_END},
-		{NULL, false, 0},
+		COLUMN_NUMBER("step", NULL, UNIT_TEXT),
+		COLUMN_DATA("what", UNIT_TEXT),
+		COLUMN_DATA("step", UNIT_ID),
+		COLUMN_NUMBER(wall, "wall_ns", UNIT_NS),
+		COLUMN_NUMBER(steps->has_gpu ? "GPU busy" : COLUMN_NOT_SHOWN, "gpu_busy_ns", UNIT_NS),
+		COLUMN_NUMBER(steps->has_gpu ? "GPU idle" : COLUMN_NOT_SHOWN, "gpu_idle_ns", UNIT_NS),
+		COLUMN_NUMBER(steps->has_gpu ? "launches" : COLUMN_NOT_SHOWN, "launches", UNIT_COUNT),
+		COLUMN_NAME(ops, "slower_ops", TEXT_TRUNCATE_END),
+		COLUMN_DATA("process", UNIT_TEXT),
+		COLUMN_DATA("pid", UNIT_ID),
+		COLUMN_END,
 	};
 	struct table table;
 
@@ -105,13 +125,14 @@ static void put_table(struct report *report, const struct step_table *steps)
 	table_begin(&table, columns);
 	add_row(report, &table, steps, unit,
 		&(struct cells){.label = "all",
+				.what = "all",
 				.wall_ns = steps->wall_ns,
 				.busy_ns = steps->busy_ns,
 				.launches = steps->launches});
 	add_step(report, &table, steps, unit, &steps->median);
 	for (size_t i = 0; i < steps->slowest_count; i++)
 		add_step(report, &table, steps, unit, &steps->slowest[i]);
-	table_end(&table, report->out, report->width, report->color);
+	report_table(report, &table);
 }
 
 /* What is in none of the steps above. */
@@ -145,7 +166,7 @@ void report_steps(struct report *report)
 				      : xstrdup("Steps");
 		char *aside = found_by(steps->track);
 
-		report_title(report, title, aside);
+		report_title(report, "steps", title, aside);
 		put_table(report, steps);
 		put_outside(report, steps);
 		free(title);

@@ -1,34 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Layout of a table. */
+/* Layout of a table on a page. */
 #include "report/table.h"
-
-#include <stdlib.h>
 
 #define GAP 2u	      /* columns between two columns */
 #define NAME_LEAST 6u /* a name is not truncated below this */
 
-void table_begin(struct table *table, const struct column *columns)
+/* Whether the page has that column. */
+static bool is_shown(const struct table *table, unsigned column)
 {
-	*table = (struct table){.columns = columns};
-	while (columns[table->count].title && table->count < TABLE_COLUMNS_MAX)
-		table->count++;
+	return column_is_shown(&table->columns[column]);
 }
 
-void table_add(struct table *table, const char *text)
+static const char *text_of(const struct cell *cell)
 {
-	array_push(&table->cells, xstrdup(text));
-}
-
-void table_add_number(struct table *table, struct number number)
-{
-	table_add(table, number.text);
-}
-
-void table_add_note(struct table *table, char *text)
-{
-	size_t rows = table->cells.count / table->count;
-
-	array_push(&table->notes, ((struct table_note){rows - 1, text}));
+	return cell->text ? cell->text : "";
 }
 
 static void measure(const struct table *table, unsigned widths[])
@@ -36,7 +21,7 @@ static void measure(const struct table *table, unsigned widths[])
 	for (unsigned c = 0; c < table->count; c++)
 		widths[c] = text_width(table->columns[c].title);
 	for (size_t i = 0; table->count && i < table->cells.count; i++) {
-		unsigned width = text_width(table->cells.items[i]);
+		unsigned width = text_width(text_of(&table->cells.items[i]));
 
 		if (width > widths[i % table->count])
 			widths[i % table->count] = width;
@@ -50,6 +35,8 @@ static void shrink(const struct table *table, unsigned widths[], unsigned width)
 		unsigned total = 0, widest = table->count;
 
 		for (unsigned c = 0; c < table->count; c++) {
+			if (!is_shown(table, c))
+				continue;
 			total += widths[c] + GAP;
 			if (table->columns[c].is_name && widths[c] > NAME_LEAST &&
 			    (widest == table->count || widths[c] > widths[widest]))
@@ -65,12 +52,14 @@ static void put_row(const struct table *table, FILE *out, const unsigned widths[
 {
 	unsigned count = table->count;
 
-	while (count && !*cells[count - 1])
+	while (count && (!is_shown(table, count - 1) || !*cells[count - 1]))
 		count--;
 	for (unsigned c = 0; c < count; c++) {
 		const struct column *column = &table->columns[c];
 		unsigned width = text_width(cells[c]), pad;
 
+		if (!is_shown(table, c))
+			continue;
 		pad = width < widths[c] ? widths[c] - width : 0;
 		fprintf(out, "%*s", (int)GAP, "");
 		if (!column->is_name)
@@ -86,41 +75,31 @@ static void put_note(const struct table *table, FILE *out, const unsigned widths
 	unsigned indent = GAP;
 
 	for (unsigned c = 0; c < table->count && !table->columns[c].is_name; c++)
-		indent += widths[c] + GAP;
+		indent += is_shown(table, c) ? widths[c] + GAP : 0;
 	fprintf(out, "%*s", (int)indent, "");
 	text_put(out, note, width > indent ? width - indent : 1, TEXT_TRUNCATE_END);
 	fputc('\n', out);
 }
 
-static void put_table(const struct table *table, FILE *out, unsigned width, bool color)
+void table_put(const struct table *table, FILE *out, unsigned width, bool color)
 {
 	unsigned widths[TABLE_COLUMNS_MAX];
-	const char *titles[TABLE_COLUMNS_MAX];
+	const char *texts[TABLE_COLUMNS_MAX];
 	size_t note = 0;
 
 	for (unsigned c = 0; c < table->count; c++)
-		titles[c] = table->columns[c].title;
+		texts[c] = table->columns[c].title;
 	measure(table, widths);
 	shrink(table, widths, width);
 	fputs(color ? "\033[2m" : "", out);
-	put_row(table, out, widths, titles);
+	put_row(table, out, widths, texts);
 	fputs(color ? "\033[0m\n" : "\n", out);
 	for (size_t i = 0, row = 0; i + table->count <= table->cells.count; i += table->count, row++) {
-		put_row(table, out, widths, (const char *const *)&table->cells.items[i]);
+		for (unsigned c = 0; c < table->count; c++)
+			texts[c] = text_of(&table->cells.items[i + c]);
+		put_row(table, out, widths, texts);
 		fputc('\n', out);
 		for (; note < table->notes.count && table->notes.items[note].row == row; note++)
 			put_note(table, out, widths, width, table->notes.items[note].text);
 	}
-}
-
-void table_end(struct table *table, FILE *out, unsigned width, bool color)
-{
-	if (out)
-		put_table(table, out, width, color);
-	for (size_t i = 0; i < table->cells.count; i++)
-		free(table->cells.items[i]);
-	for (size_t i = 0; i < table->notes.count; i++)
-		free(table->notes.items[i].text);
-	array_free(&table->cells);
-	array_free(&table->notes);
 }

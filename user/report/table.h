@@ -1,7 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Tables of text: numbers to the right, names to the left, columns as wide as their contents, and names truncated
- * where the whole would be wider than the page.
+ * Tables as values: columns, and rows of cells, each with what a person reads and what a program does.  On a page
+ * (table_put) numbers go to the right and names to the left, columns are as wide as their contents, and names are
+ * truncated where the whole would be wider than the page.  As csv, json or md: table_writer.h.
+ *
+ *	static const struct column columns[] = {
+ *		COLUMN_NUMBER("bytes", "bytes", UNIT_BYTES), COLUMN_NAME("line", "line", TEXT_TRUNCATE_MIDDLE),
+ *COLUMN_END,
+ *	};
+ *	table_begin(&table, columns);
+ *	table_add_bytes(&table, row->bytes);
+ *	table_add(&table, label);
+ *	report_table(report, &table);
  */
 #ifndef GPUTRACE_TABLE_H
 #define GPUTRACE_TABLE_H
@@ -12,13 +22,61 @@
 #include "base/array.h"
 #include "report/text.h"
 
-struct column {
-	const char *title; /* NULL ends the list */
-	bool is_name;	   /* to the left, and may be truncated */
-	enum text_truncate truncate;
+/* What a column is of, as a program reads it: always in these units, whatever a page shows. */
+enum unit {
+	UNIT_TEXT,
+	UNIT_ID, /* a whole number that counts nothing */
+	UNIT_COUNT,
+	UNIT_NS,
+	UNIT_NS_AVG, /* ns with a fraction */
+	UNIT_BYTES,
+	UNIT_PERCENT,
+	UNIT_BYTES_PER_S,
 };
 
-/* A line of its own below a row. */
+struct column {
+	const char *title; /* on a page; NULL ends the list */
+	bool is_name;	   /* to the left, and may be truncated */
+	enum text_truncate truncate;
+	const char *key; /* in csv and json, with the unit in it: "self_ns"; NULL: the column is not there */
+	enum unit unit;
+};
+
+#define COLUMN_NOT_SHOWN "\n" /* a title: the column is for programs only */
+
+#define COLUMN_NUMBER(title, key, unit)                                                                                \
+	{                                                                                                              \
+		title, false, TEXT_TRUNCATE_END, key, unit                                                             \
+	}
+#define COLUMN_NAME(title, key, truncate)                                                                              \
+	{                                                                                                              \
+		title, true, truncate, key, UNIT_TEXT                                                                  \
+	}
+#define COLUMN_DATA(key, unit)                                                                                         \
+	{                                                                                                              \
+		"", false, TEXT_TRUNCATE_END, key, unit                                                                \
+	} /* for programs only */
+#define COLUMN_END                                                                                                     \
+	{                                                                                                              \
+		NULL, false, TEXT_TRUNCATE_END, NULL, UNIT_TEXT                                                        \
+	}
+
+enum cell_kind {
+	CELL_TEXT,
+	CELL_INTEGER,
+	CELL_NUMBER,
+	CELL_UNKNOWN, /* null */
+};
+
+struct cell {
+	char *text; /* on a page; NULL: "" */
+	char *full; /* CELL_TEXT: for a program where that is not the text; NULL */
+	uint64_t integer;
+	double number;
+	enum cell_kind kind;
+};
+
+/* A line of its own below a row, on a page. */
 struct table_note {
 	size_t row;
 	char *text;
@@ -27,22 +85,46 @@ struct table_note {
 struct table {
 	const struct column *columns;
 	unsigned count;
-	ARRAY(char *) cells; /* row by row */
+	ARRAY(struct cell) cells; /* row by row */
 	ARRAY(struct table_note) notes;
 };
 
-#define TABLE_COLUMNS_MAX 10u
+#define TABLE_COLUMNS_MAX 24u
+
+/* Whether a page has it. */
+static inline bool column_is_shown(const struct column *column)
+{
+	return *column->title != *COLUMN_NOT_SHOWN;
+}
 
 void table_begin(struct table *table, const struct column *columns);
 
 /* The next cell, by rows. */
 void table_add(struct table *table, const char *text);
+void table_add_named(struct table *table, const char *text, const char *full);
+void table_add_integer(struct table *table, struct number shown, uint64_t value);
+void table_add_value(struct table *table, struct number shown, double value); /* not a number: unknown */
+void table_add_unknown(struct table *table, const char *shown);
+
+/* Only for a page. */
 void table_add_number(struct table *table, struct number number);
+
+/* Those of units. */
+void table_add_id(struct table *table, uint64_t id); /* without separators */
+void table_add_signed(struct table *table, int32_t id);
+void table_add_count(struct table *table, uint64_t count);
+void table_add_bytes(struct table *table, uint64_t bytes);
+void table_add_ns(struct table *table, uint64_t ns, struct time_unit unit);
+void table_add_average(struct table *table, uint64_t ns, uint64_t count); /* in us on a page; of none: unknown */
+void table_add_percent(struct table *table, double part, double whole);
+void table_add_rate(struct table *table, double bytes, uint64_t ns); /* GB/s on a page; of no time: unknown */
 
 /* Below the row that was added last, from the first name on; the text becomes the table's. */
 void table_add_note(struct table *table, char *text);
 
-/* Writes title row and rows (out NULL: nothing); frees the table. */
-void table_end(struct table *table, FILE *out, unsigned width, bool color);
+/* Writes title row and rows as text. */
+void table_put(const struct table *table, FILE *out, unsigned width, bool color);
+
+void table_free(struct table *table);
 
 #endif

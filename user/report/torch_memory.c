@@ -56,29 +56,65 @@ static void put_peaks(struct report *report)
 	}
 }
 
+static void put_peak_table(struct report *report)
+{
+	static const struct column columns[] = {
+		COLUMN_NAME("memory", "memory", TEXT_TRUNCATE_END),
+		COLUMN_NUMBER("at most", "most_bytes", UNIT_BYTES),
+		COLUMN_NUMBER("older than the trace", "older_bytes", UNIT_BYTES),
+		COLUMN_NUMBER("reserved", "reserved_bytes", UNIT_BYTES),
+		COLUMN_NUMBER("after the start", "after_start_ns", UNIT_NS),
+		COLUMN_END,
+	};
+	const struct torch_memory_sums *memory = &report->all->torch_memory;
+	struct table table;
+
+	report_title(report, "torch_memory_peaks", "Peaks of memory of PyTorch", NULL);
+	table_begin(&table, columns);
+	for (size_t i = 0; i < memory->spaces.count; i++) {
+		const struct torch_space *space = &memory->spaces.items[i];
+		uint64_t after_ns = after_start(report, space->time_ns);
+		char *name;
+
+		if (!space->most)
+			continue;
+		name = space_name(report, (uint32_t)i);
+		table_add(&table, name);
+		table_add_bytes(&table, space->most);
+		table_add_bytes(&table, space->most > space->most_known ? space->most - space->most_known : 0);
+		if (space->reserved)
+			table_add_bytes(&table, space->reserved);
+		else
+			table_add_unknown(&table, "");
+		table_add_integer(&table, number_time(after_ns), after_ns);
+		free(name);
+	}
+	report_table(report, &table);
+}
+
 static const char *op_text(const struct report *report, uint32_t op_name)
 {
 	return op_name == NONE ? "-" : report->model->strings[op_name];
 }
 
-static void add_line(struct report *report, struct table *table, uint32_t line)
+static void add_op(const struct report *report, struct table *table, uint32_t op_name)
 {
-	if (line == NONE)
-		table_add(table, "-");
+	if (op_name == NONE)
+		table_add_unknown(table, "-");
 	else
-		report_add_label(report, table, line);
+		table_add(table, op_text(report, op_name));
 }
 
 static void put_rows(struct report *report)
 {
 	static const struct column columns[] = {
-		{"at peak", false, 0},
-		{"not freed", false, 0},
-		{"blocks", false, 0},
-		{"memory", true, TEXT_TRUNCATE_END},
-		{"op", true, TEXT_TRUNCATE_END},
-		{"line", true, TEXT_TRUNCATE_MIDDLE},
-		{NULL, false, 0},
+		COLUMN_NUMBER("at peak", "at_peak_bytes", UNIT_BYTES),
+		COLUMN_NUMBER("not freed", "not_freed_bytes", UNIT_BYTES),
+		COLUMN_NUMBER("blocks", "blocks", UNIT_COUNT),
+		COLUMN_NAME("memory", "memory", TEXT_TRUNCATE_END),
+		COLUMN_NAME("op", "op", TEXT_TRUNCATE_END),
+		LABEL_COLUMNS("line", "line"),
+		COLUMN_END,
 	};
 	const struct torch_memory_sums *memory = &report->all->torch_memory;
 	size_t shown = report_shown(report, memory->count);
@@ -90,15 +126,15 @@ static void put_rows(struct report *report)
 		const struct torch_memory_row *row = &memory->rows[i];
 		char *name = space_name(report, row->space);
 
-		table_add_number(&table, number_bytes(row->at_peak));
-		table_add_number(&table, number_bytes(row->held));
-		table_add_number(&table, number_count(row->blocks));
+		table_add_bytes(&table, row->at_peak);
+		table_add_bytes(&table, row->held);
+		table_add_count(&table, row->blocks);
 		table_add(&table, name);
-		table_add(&table, op_text(report, row->op_name));
-		add_line(report, &table, row->line);
+		add_op(report, &table, row->op_name);
+		report_add_label(report, &table, row->line);
 		free(name);
 	}
-	table_end(&table, report->out, report->width, report->color);
+	report_table(report, &table);
 	for (size_t i = shown; i < memory->count; i++)
 		rest += memory->rows[i].at_peak;
 	report_more(report, memory->count - shown, "lines", number_bytes(rest), "");
@@ -107,10 +143,10 @@ static void put_rows(struct report *report)
 static void put_held(struct report *report, const struct torch_memory_out *out)
 {
 	static const struct column columns[] = {
-		{"held", false, 0},
-		{"op", true, TEXT_TRUNCATE_END},
-		{"line", true, TEXT_TRUNCATE_MIDDLE},
-		{NULL, false, 0},
+		COLUMN_NUMBER("held", "held_bytes", UNIT_BYTES),
+		COLUMN_NAME("op", "op", TEXT_TRUNCATE_END),
+		LABEL_COLUMNS("line", "line"),
+		COLUMN_END,
 	};
 	size_t shown = report_shown(report, out->count);
 	struct table table;
@@ -120,11 +156,11 @@ static void put_held(struct report *report, const struct torch_memory_out *out)
 		return;
 	table_begin(&table, columns);
 	for (size_t i = 0; i < shown; i++) {
-		table_add_number(&table, number_bytes(out->rows[i].held));
-		table_add(&table, op_text(report, out->rows[i].op_name));
-		add_line(report, &table, out->rows[i].line);
+		table_add_bytes(&table, out->rows[i].held);
+		add_op(report, &table, out->rows[i].op_name);
+		report_add_label(report, &table, out->rows[i].line);
 	}
-	table_end(&table, report->out, report->width, report->color);
+	report_table(report, &table);
 	for (size_t i = shown; i < out->count; i++)
 		rest += out->rows[i].held;
 	report_more(report, out->count - shown, "lines", number_bytes(rest), "");
@@ -145,13 +181,83 @@ static void put_out(struct report *report, const struct torch_memory_out *out)
 	free(line);
 }
 
+static void put_held_table(struct report *report)
+{
+	static const struct column columns[] = {
+		COLUMN_NUMBER("time", "time", UNIT_ID),
+		COLUMN_NUMBER("held", "held_bytes", UNIT_BYTES),
+		COLUMN_NAME("op", "op", TEXT_TRUNCATE_END),
+		LABEL_COLUMNS("line", "line"),
+		COLUMN_END,
+	};
+	const struct torch_memory_sums *memory = &report->all->torch_memory;
+	struct table table;
+
+	report_title(report, "out_of_memory_held", "Who held memory when there was not enough",
+		     "time: the row of the table above, from 1");
+	table_begin(&table, columns);
+	for (size_t i = 0; i < memory->outs.count; i++) {
+		const struct torch_memory_out *out = &memory->outs.items[i];
+
+		for (size_t k = 0; k < report_shown(report, out->count); k++) {
+			table_add_id(&table, i + 1);
+			table_add_bytes(&table, out->rows[k].held);
+			add_op(report, &table, out->rows[k].op_name);
+			report_add_label(report, &table, out->rows[k].line);
+		}
+	}
+	report_table(report, &table);
+}
+
+static void put_out_tables(struct report *report)
+{
+	static const struct column columns[] = {
+		COLUMN_NAME("memory", "memory", TEXT_TRUNCATE_END),
+		COLUMN_NUMBER("after the start", "after_start_ns", UNIT_NS),
+		COLUMN_NUMBER("asked for", "asked_bytes", UNIT_BYTES),
+		COLUMN_NUMBER("allocated", "allocated_bytes", UNIT_BYTES),
+		COLUMN_NUMBER("reserved", "reserved_bytes", UNIT_BYTES),
+		COLUMN_NAME("op", "op", TEXT_TRUNCATE_END),
+		LABEL_COLUMNS("line", "line"),
+		COLUMN_END,
+	};
+	const struct torch_memory_sums *memory = &report->all->torch_memory;
+	struct table table;
+
+	report_title(report, "out_of_memory", "Out of memory", "what PyTorch could not allocate");
+	table_begin(&table, columns);
+	for (size_t i = 0; i < memory->outs.count; i++) {
+		const struct torch_memory_out *out = &memory->outs.items[i];
+		uint64_t after_ns = after_start(report, out->time_ns);
+		char *name = space_name(report, out->space);
+
+		table_add(&table, name);
+		table_add_integer(&table, number_time(after_ns), after_ns);
+		table_add_bytes(&table, out->asked);
+		table_add_bytes(&table, out->allocated);
+		table_add_bytes(&table, out->reserved);
+		add_op(report, &table, out->op_name);
+		report_add_label(report, &table, out->line);
+		free(name);
+	}
+	report_table(report, &table);
+	if (memory->out_count > memory->outs.count)
+		report_line(report, "... and %s more times", number_count(memory->out_count - memory->outs.count).text);
+	put_held_table(report);
+}
+
 static void put_outs(struct report *report)
 {
 	const struct torch_memory_sums *memory = &report->all->torch_memory;
 
 	if (!memory->out_count)
 		return;
-	report_title(report, "Out of memory", "what PyTorch could not allocate, and who held memory then");
+	if (report->writer) {
+		put_out_tables(report);
+		return;
+	}
+	report_title(report, "out_of_memory", "Out of memory",
+		     "what PyTorch could not allocate, and who held memory then");
 	for (size_t i = 0; i < memory->outs.count; i++)
 		put_out(report, &memory->outs.items[i]);
 	if (memory->out_count > memory->outs.count)
@@ -183,9 +289,12 @@ void report_torch_memory(struct report *report)
 {
 	if (!was_asked_for(report))
 		return;
-	report_title(report, "Memory of PyTorch by Python line",
+	if (report->writer)
+		put_peak_table(report);
+	report_title(report, "torch_memory", "Memory of PyTorch by Python line",
 		     "what its allocators handed out; line of the allocation");
-	put_peaks(report);
+	if (!report->writer)
+		put_peaks(report);
 	if (report->all->torch_memory.count)
 		put_rows(report);
 	put_unseen(report);

@@ -232,7 +232,7 @@ static void put_tree(struct view *view)
 	tree_names_make(&view->names, &view->nodes);
 	view->total_ns = view->nodes.all.items[0].ns;
 	view->unit = time_unit_for(view->total_ns);
-	report_title(report, by_gpu ? "GPU time by call" : "CPU time in CUDA calls and ops by call",
+	report_title(report, "tree", by_gpu ? "GPU time by call" : "CPU time in CUDA calls and ops by call",
 		     view->options->all_frames ? NULL : "frames of libraries are folded: --show-all");
 	if (view->total_ns) {
 		put_nodes(view);
@@ -257,10 +257,9 @@ int report_write_tree(FILE *out, struct trace *trace, const struct report_option
 
 	report_page(&report, out, &all, page);
 	if (!error) {
-		text_begin();
+		report_begin(&report);
 		put_tree(&view);
-		text_end();
-		error = report_flush(&report);
+		error = report_end(&report);
 	}
 	analyses_free(&all);
 	return error;

@@ -33,34 +33,34 @@ void report_waits(struct report *report)
 	size_t shown = report_shown(report, waits->count);
 	struct time_unit unit = time_unit_for(waits->ns);
 	const struct column columns[] = {
-		{unit.name, false, 0},
-		{"%", false, 0},
-		{"waits", false, 0},
-		{"avg us", false, 0},
-		{"wait", true, TEXT_TRUNCATE_MIDDLE},
-		{"line", true, TEXT_TRUNCATE_MIDDLE},
-		{NULL, false, 0},
+		COLUMN_NUMBER(unit.name, "ns", UNIT_NS),
+		COLUMN_NUMBER("%", "percent", UNIT_PERCENT),
+		COLUMN_NUMBER("waits", "waits", UNIT_COUNT),
+		COLUMN_NUMBER("avg us", "avg_ns", UNIT_NS_AVG),
+		COLUMN_NAME("wait", "wait", TEXT_TRUNCATE_MIDDLE),
+		LABEL_COLUMNS("line", "line"),
+		COLUMN_END,
 	};
 	struct table table;
 	uint64_t rest = 0;
 
 	if (!waits->count)
 		return;
-	report_title(report, "CPU waiting for the GPU by Python line", "% of the time of all waits");
+	report_title(report, "waits", "CPU waiting for the GPU by Python line", "% of the time of all waits");
 	table_begin(&table, columns);
 	for (size_t i = 0; i < shown; i++) {
 		const struct wait_row *row = &waits->rows[i];
 		char *what = waited_for(report, row);
 
-		table_add_number(&table, number_in(row->ns, unit));
-		table_add_number(&table, number_percent((double)row->ns, (double)waits->ns));
-		table_add_number(&table, number_count(row->count));
-		table_add_number(&table, number_tenths((double)row->ns / 1e3 / (double)row->count));
+		table_add_ns(&table, row->ns, unit);
+		table_add_percent(&table, (double)row->ns, (double)waits->ns);
+		table_add_count(&table, row->count);
+		table_add_average(&table, row->ns, row->count);
 		table_add(&table, what);
 		report_add_label(report, &table, row->line);
 		free(what);
 	}
-	table_end(&table, report->out, report->width, report->color);
+	report_table(report, &table);
 	for (size_t i = shown; i < waits->count; i++)
 		rest += waits->rows[i].ns;
 	report_more(report, waits->count - shown, "kinds of waits", number_in(rest, unit), unit.name);

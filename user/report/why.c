@@ -64,7 +64,7 @@ static void put_loss(struct report *report, const struct why_loss *loss, size_t 
 	char *title = xasprintf("%zu. %s, %s %%: %s", number, number_time(loss->ns).text,
 				number_percent((double)loss->ns, (double)why->looked_ns).text, why_title(loss->cause));
 
-	report_title(report, title, NULL);
+	report_title(report, "loss", title, NULL);
 	if (why->step_count)
 		put_field(report, "per step", xstrdup(number_time(loss->ns / why->step_count).text));
 	put_lines(report, loss);
@@ -77,8 +77,8 @@ static void put_loss(struct report *report, const struct why_loss *loss, size_t 
 
 static void add_part(struct report *report, struct table *table, struct time_unit unit, uint64_t ns, const char *what)
 {
-	table_add_number(table, number_in(ns, unit));
-	table_add_number(table, number_percent((double)ns, (double)report->all->why.looked_ns));
+	table_add_ns(table, ns, unit);
+	table_add_percent(table, (double)ns, (double)report->all->why.looked_ns);
 	table_add(table, what);
 }
 
@@ -87,7 +87,11 @@ static void put_account(struct report *report, size_t shown)
 	const struct why *why = &report->all->why;
 	struct time_unit unit = time_unit_for(why->lost_ns);
 	const struct column columns[] = {
-		{unit.name, false, 0}, {"%", false, 0}, {"", true, TEXT_TRUNCATE_END}, {NULL, false, 0}};
+		COLUMN_NUMBER(unit.name, "ns", UNIT_NS),
+		COLUMN_NUMBER("%", "percent", UNIT_PERCENT),
+		COLUMN_NAME("", "what", TEXT_TRUNCATE_END),
+		COLUMN_END,
+	};
 	uint64_t above_ns = 0, smaller_ns = 0;
 	char *all = xasprintf("in all: %s idle, %s of copies alone", number_time(why->idle_ns).text,
 			      number_time(why->copy_alone_ns).text);
@@ -95,7 +99,7 @@ static void put_account(struct report *report, size_t shown)
 
 	for (size_t i = 0; i < why->count; i++)
 		*(i < shown ? &above_ns : &smaller_ns) += why->losses[i].ns;
-	report_title(report, "What was lost, each moment once", "% of the time looked at");
+	report_title(report, "lost", "What was lost, each moment once", "% of the time looked at");
 	table_begin(&table, columns);
 	if (shown)
 		add_part(report, &table, unit, above_ns, shown == 1 ? "the loss above" : "the losses above");
@@ -103,7 +107,7 @@ static void put_account(struct report *report, size_t shown)
 	add_part(report, &table, unit, why->sums[WHY_GPU].ns, "launched in time: the GPU had not begun it");
 	add_part(report, &table, unit, why->sums[WHY_SHORT].ns, "gaps under 5 us");
 	add_part(report, &table, unit, why->lost_ns, all);
-	table_end(&table, report->out, report->width, report->color);
+	report_table(report, &table);
 	free(all);
 }
 

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Tables as csv, json and md. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/table_writer.h"
+
+static const struct column columns[] = {
+	COLUMN_NUMBER("us", "gpu_ns", UNIT_NS),
+	COLUMN_NUMBER("%", "percent", UNIT_PERCENT),
+	COLUMN_NAME("name", "name", TEXT_TRUNCATE_END),
+	COLUMN_DATA("file", UNIT_TEXT),
+	COLUMN_END,
+};
+
+static void put_table(struct table_writer *writer, const char *id, const char *name, uint64_t ns)
+{
+	struct table table;
+
+	table_writer_title(writer, id, "A title", "about it");
+	table_begin(&table, columns);
+	if (name) {
+		table_add_ns(&table, ns, time_unit_for(ns));
+		table_add_percent(&table, 1, 8);
+		table_add(&table, name);
+		table_add_unknown(&table, "");
+	}
+	table_writer_put(writer, &table);
+	table_free(&table);
+}
+
+/* What a table of one row (name NULL: of none) becomes; the caller frees it. */
+static char *written(const struct table_format *format, const char *only, const char *name, uint64_t ns)
+{
+	struct table_writer writer;
+	char *text = NULL, *ids;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	table_writer_open(&writer, out, format, only);
+	put_table(&writer, "kernels", name, ns);
+	table_writer_note(&writer, "  and a note");
+	table_writer_title(&writer, "losses", "Nothing of these", NULL);
+	assert_int_equal(table_writer_close(&writer, &ids), 0);
+	assert_null(ids);
+	fclose(out);
+	return text;
+}
+
+static void assert_written(const struct table_format *format, const char *only, const char *name, uint64_t ns,
+			   const char *expected)
+{
+	char *text = written(format, only, name, ns);
+
+	assert_string_equal(text, expected);
+	free(text);
+}
+
+#define JSON_HEAD                                                                                                      \
+	"{\"schema\": \"gputrace-tables\", \"version\": 1, \"generator\": \"gputrace " GPUTRACE_VERSION                \
+	"\", \"tables\": [\n{\"id\": \"kernels\", \"title\": \"A title\", \"about\": \"about it\",\n \"columns\": ["   \
+	"{\"name\": \"gpu_ns\", \"type\": \"integer\", \"unit\": \"ns\"}, "                                            \
+	"{\"name\": \"percent\", \"type\": \"number\", \"unit\": \"percent\"}, "                                       \
+	"{\"name\": \"name\", \"type\": \"string\", \"unit\": null}, "                                                 \
+	"{\"name\": \"file\", \"type\": \"string\", \"unit\": null}],\n \"rows\": ["
+#define JSON_TAIL "],\n \"notes\": [\"and a note\"]}\n]}\n"
+
+static void json_has_numbers_in_base_units_and_null_for_what_is_not_known(void **state)
+{
+	assert_written(&table_format_json, NULL, "k", 2500,
+		       JSON_HEAD
+		       "\n  {\"gpu_ns\": 2500, \"percent\": 12.5, \"name\": \"k\", \"file\": null}" JSON_TAIL);
+}
+
+static void json_of_no_rows_is_whole(void **state)
+{
+	assert_written(&table_format_json, NULL, NULL, 0, JSON_HEAD JSON_TAIL);
+}
+
+static void whole_numbers_beyond_doubles_are_exact(void **state)
+{
+	char *text = written(&table_format_json, NULL, "k", UINT64_MAX);
+
+	assert_non_null(strstr(text, "\"gpu_ns\": 18446744073709551615,"));
+	free(text);
+	text = written(&table_format_csv, "kernels", "k", ((uint64_t)1 << 53) + 1);
+	assert_non_null(strstr(text, "\n9007199254740993,12.5,k,\n"));
+	free(text);
+}
+
+static void json_names_are_escaped_and_safe(void **state)
+{
+	char *text = written(&table_format_json, NULL, "a\"b\\c\x01\x1b[31m\xff\xe2\x80\xae\nd", 1);
+
+	assert_non_null(
+		strstr(text, "\"name\": \"a\\\"b\\\\c\xef\xbf\xbd\xef\xbf\xbd[31m\xef\xbf\xbd\xef\xbf\xbd d\""));
+	free(text);
+}
+
+static void csv_has_a_title_record_and_notes_as_the_last_table(void **state)
+{
+	assert_written(&table_format_csv, NULL, "k", 2500,
+		       "kernels,A title\ngpu_ns,percent,name,file\n2500,12.5,k,\n\n"
+		       "notes,Notes\ntable,note\nkernels,and a note\n");
+}
+
+static void csv_of_one_table_is_names_and_rows_alone(void **state)
+{
+	assert_written(&table_format_csv, "kernels", "k", 2500, "gpu_ns,percent,name,file\n2500,12.5,k,\n");
+	assert_written(&table_format_csv, "kernels", NULL, 0, "gpu_ns,percent,name,file\n");
+}
+
+static void csv_quotes_what_would_end_a_field(void **state)
+{
+	assert_written(&table_format_csv, "kernels", "f(a, \"b\")", 1,
+		       "gpu_ns,percent,name,file\n1,12.5,\"f(a, \"\"b\"\")\",\n");
+}
+
+static void tables_of_one_id_share_their_column_names_in_csv(void **state)
+{
+	struct table_writer writer;
+	char *text = NULL, *ids;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	table_writer_open(&writer, out, &table_format_csv, "steps");
+	put_table(&writer, "steps", "a", 1);
+	put_table(&writer, "kernels", "b", 2);
+	put_table(&writer, "steps", "c", 3);
+	assert_int_equal(table_writer_close(&writer, &ids), 0);
+	fclose(out);
+	assert_string_equal(text, "gpu_ns,percent,name,file\n1,12.5,a,\n3,12.5,c,\n");
+	free(text);
+}
+
+static void a_table_that_is_not_there_is_an_error_that_names_those_that_are(void **state)
+{
+	struct table_writer writer;
+	char *text = NULL, *ids;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	table_writer_open(&writer, out, &table_format_csv, "nothing");
+	put_table(&writer, "steps", "a", 1);
+	put_table(&writer, "kernels", "b", 2);
+	put_table(&writer, "steps", "c", 3);
+	assert_int_equal(table_writer_close(&writer, &ids), -ENOENT);
+	fclose(out);
+	assert_string_equal(ids, "steps, kernels");
+	assert_string_equal(text, "");
+	free(ids);
+	free(text);
+}
+
+static void md_shows_what_a_page_shows(void **state)
+{
+	text_begin();
+	assert_written(
+		&table_format_md, NULL, "k", 25000,
+		"**A title** (about it)\n\n| us | % | name |\n|--:|--:|---|\n| 25.0 | 12.5 | `k` |\n\n- and a note\n");
+	text_end();
+}
+
+static void names_are_no_markup_in_md(void **state)
+{
+	char *text;
+
+	text_begin();
+	text = written(&table_format_md, NULL, "a|b *c* @d <e>", 1);
+	assert_non_null(strstr(text, "| `a\\|b *c* @d <e>` |\n"));
+	free(text);
+	text = written(&table_format_md, NULL, "a\\|b`@c", 1);
+	assert_non_null(strstr(text, "| a&#92;&#124;b&#96;&#64;c |\n"));
+	free(text);
+	text_end();
+}
+
+static void md_has_the_first_rows_of_the_tables_that_matter(void **state)
+{
+	struct table_writer writer;
+	struct table table;
+	char *text = NULL, *ids, *only = NULL;
+	unsigned rows = 0;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	table_writer_open(&writer, out, &table_format_md, NULL);
+	put_table(&writer, "processes", "left out", 1);
+	table_writer_title(&writer, "kernels", "A title", NULL);
+	table_begin(&table, columns);
+	for (int i = 0; i < 20; i++) {
+		table_add_ns(&table, 1, time_unit_for(1));
+		table_add_value(&table, number_percent(0, 0), NAN);
+		table_add(&table, "row");
+		table_add_unknown(&table, "");
+	}
+	table_writer_put(&writer, &table);
+	table_free(&table);
+	assert_int_equal(table_writer_close(&writer, &ids), 0);
+	fclose(out);
+	for (only = strstr(text, "`row`"); only; only = strstr(only + 1, "`row`"))
+		rows++;
+	assert_int_equal(rows, 5);
+	assert_null(strstr(text, "left out"));
+	free(text);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(json_has_numbers_in_base_units_and_null_for_what_is_not_known),
+		cmocka_unit_test(json_of_no_rows_is_whole),
+		cmocka_unit_test(whole_numbers_beyond_doubles_are_exact),
+		cmocka_unit_test(json_names_are_escaped_and_safe),
+		cmocka_unit_test(csv_has_a_title_record_and_notes_as_the_last_table),
+		cmocka_unit_test(csv_of_one_table_is_names_and_rows_alone),
+		cmocka_unit_test(csv_quotes_what_would_end_a_field),
+		cmocka_unit_test(tables_of_one_id_share_their_column_names_in_csv),
+		cmocka_unit_test(a_table_that_is_not_there_is_an_error_that_names_those_that_are),
+		cmocka_unit_test(md_shows_what_a_page_shows),
+		cmocka_unit_test(names_are_no_markup_in_md),
+		cmocka_unit_test(md_has_the_first_rows_of_the_tables_that_matter),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Cells of tables: what is shown beside what it is. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "report/table.h"
+
+void table_begin(struct table *table, const struct column *columns)
+{
+	*table = (struct table){.columns = columns};
+	while (columns[table->count].title && table->count < TABLE_COLUMNS_MAX)
+		table->count++;
+}
+
+void table_add(struct table *table, const char *text)
+{
+	array_push(&table->cells, ((struct cell){.text = xstrdup(text), .kind = CELL_TEXT}));
+}
+
+void table_add_named(struct table *table, const char *text, const char *full)
+{
+	array_push(&table->cells, ((struct cell){.text = xstrdup(text), .full = xstrdup(full), .kind = CELL_TEXT}));
+}
+
+void table_add_integer(struct table *table, struct number shown, uint64_t value)
+{
+	array_push(&table->cells, ((struct cell){.text = xstrdup(shown.text), .integer = value, .kind = CELL_INTEGER}));
+}
+
+void table_add_value(struct table *table, struct number shown, double value)
+{
+	array_push(&table->cells, ((struct cell){.text = xstrdup(shown.text),
+						 .number = value,
+						 .kind = isfinite(value) ? CELL_NUMBER : CELL_UNKNOWN}));
+}
+
+void table_add_unknown(struct table *table, const char *shown)
+{
+	array_push(&table->cells, ((struct cell){.text = xstrdup(shown), .kind = CELL_UNKNOWN}));
+}
+
+void table_add_number(struct table *table, struct number number)
+{
+	table_add_unknown(table, number.text);
+}
+
+void table_add_id(struct table *table, uint64_t id)
+{
+	struct number shown;
+
+	snprintf(shown.text, sizeof(shown.text), "%" PRIu64, id);
+	table_add_integer(table, shown, id);
+}
+
+void table_add_signed(struct table *table, int32_t id)
+{
+	struct number shown;
+
+	snprintf(shown.text, sizeof(shown.text), "%" PRId32, id);
+	table_add_value(table, shown, id);
+}
+
+void table_add_count(struct table *table, uint64_t count)
+{
+	table_add_integer(table, number_count(count), count);
+}
+
+void table_add_bytes(struct table *table, uint64_t bytes)
+{
+	table_add_integer(table, number_bytes(bytes), bytes);
+}
+
+void table_add_ns(struct table *table, uint64_t ns, struct time_unit unit)
+{
+	table_add_integer(table, number_in(ns, unit), ns);
+}
+
+void table_add_average(struct table *table, uint64_t ns, uint64_t count)
+{
+	table_add_value(table, number_tenths(count ? (double)ns / 1e3 / (double)count : -1),
+			count ? (double)ns / (double)count : NAN);
+}
+
+void table_add_percent(struct table *table, double part, double whole)
+{
+	table_add_value(table, number_percent(part, whole), whole > 0 ? 100 * part / whole : NAN);
+}
+
+void table_add_rate(struct table *table, double bytes, uint64_t ns)
+{
+	table_add_value(table, number_tenths(ns ? bytes / (double)ns : -1), ns ? bytes / (double)ns * 1e9 : NAN);
+}
+
+void table_add_note(struct table *table, char *text)
+{
+	size_t rows = table->cells.count / table->count;
+
+	array_push(&table->notes, ((struct table_note){rows - 1, text}));
+}
+
+void table_free(struct table *table)
+{
+	for (size_t i = 0; i < table->cells.count; i++) {
+		free(table->cells.items[i].text);
+		free(table->cells.items[i].full);
+	}
+	for (size_t i = 0; i < table->notes.count; i++)
+		free(table->notes.items[i].text);
+	array_free(&table->cells);
+	array_free(&table->notes);
+}

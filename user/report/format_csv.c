@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Tables as CSV (RFC 4180, lines end in a newline).  One table: names of columns, rows.  Several: in front of each a
+ * record of its id and title, an empty line between two, and the notes of all as the last one, "notes".
+ */
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/table_writer.h"
+
+static void put_text(FILE *out, const char *text)
+{
+	if (!text[strcspn(text, ",\"\r\n")]) {
+		fputs(text, out);
+		return;
+	}
+	fputc('"', out);
+	for (; *text; text++) {
+		if (*text == '"')
+			fputc('"', out);
+		fputc(*text, out);
+	}
+	fputc('"', out);
+}
+
+static void put_names(struct table_writer *writer)
+{
+	const struct table_section *section = &writer->section;
+	const char *between = "";
+
+	for (unsigned i = 0; i < section->count; i++) {
+		if (!section->columns[i].key)
+			continue;
+		fprintf(writer->out, "%s%s", between, section->columns[i].key);
+		between = ",";
+	}
+	fputs(section->count ? "\n" : "", writer->out);
+}
+
+static void put_title(struct table_writer *writer, const char *id, const char *title)
+{
+	fputs(writer->tables ? "\n" : "", writer->out);
+	put_text(writer->out, id);
+	fputc(',', writer->out);
+	put_text(writer->out, title);
+	fputc('\n', writer->out);
+}
+
+static void begin_table(struct table_writer *writer)
+{
+	if (!writer->only)
+		put_title(writer, writer->section.id, writer->section.title);
+	if (!writer->only || !writer->tables)
+		put_names(writer);
+}
+
+static void put_row(struct table_writer *writer, const struct cell *cells)
+{
+	const char *between = "";
+
+	for (unsigned i = 0; i < writer->section.count; i++) {
+		const struct cell *cell = &cells[i];
+
+		if (!writer->section.columns[i].key)
+			continue;
+		fputs(between, writer->out);
+		if (cell->kind == CELL_TEXT)
+			put_text(writer->out, cell->full ? cell->full : cell->text);
+		else if (cell->kind != CELL_UNKNOWN)
+			cell_put_number(cell, writer->out);
+		between = ",";
+	}
+	fputc('\n', writer->out);
+}
+
+/* Kept as records until the end. */
+static void end_table(struct table_writer *writer)
+{
+	for (size_t i = 0; i < writer->section.notes.count && !writer->only; i++) {
+		array_push(&writer->kept_notes, xstrdup(writer->section.id));
+		array_push(&writer->kept_notes, xstrdup(writer->section.notes.items[i]));
+	}
+}
+
+static void end(struct table_writer *writer)
+{
+	if (writer->kept_notes.count) {
+		put_title(writer, "notes", "Notes");
+		fputs("table,note\n", writer->out);
+	}
+	for (size_t i = 0; i < writer->kept_notes.count; i++) {
+		put_text(writer->out, writer->kept_notes.items[i]);
+		fputc(i % 2 ? '\n' : ',', writer->out);
+		free(writer->kept_notes.items[i]);
+	}
+	array_free(&writer->kept_notes);
+}
+
+const struct table_format table_format_csv = {
+	.name = "csv",
+	.rows = UINT_MAX,
+	.begin_table = begin_table,
+	.put_row = put_row,
+	.end_table = end_table,
+	.end = end,
+};
