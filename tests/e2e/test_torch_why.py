@@ -29,3 +29,17 @@ def test_a_training_loop_is_told_what_it_loses_per_step(tmp_path, cause):
     assert any(f"torch_loses_time.py:{line} " in below.split("seen")[0] for line in said["lines"]), text
     assert seen in below and advice in below, text
     assert said["least_ms"] <= lost * 1.05 and lost <= said["most_ms"] * 1.05, (text, said)
+
+
+def test_the_rank_that_comes_last_to_collectives_is_named(tmp_path):
+    """The simulated NCCL does not wait for other ranks: what is looked at is that kernels of one collective are known again."""
+    program = [machine.tool("get-torch"), machine.PROGRAMS / "torch_late_rank.py", tmp_path]
+    text, _ = why(tmp_path, machine.SIMGPU_RUN, *program,
+                  env={"SIMGPU_NCCL": 1, "SIMGPU_DEVICES": 2, "SIMGPU_KERNEL_NS": 150_000_000})
+    said = json.loads((tmp_path / "late.json").read_text())
+    title = "ranks wait in collectives for the one that comes last"
+    (found,) = [(lost, below) for named, lost, below in losses(text) if named == title]
+    lost, below = found
+    assert f"rank 1 at torch_late_rank.py:{said['line']} " in below, text
+    assert "Rank 1 came last to" in below and "allreduce" in below.replace("_", ""), text
+    assert said["least_ms"] * 0.95 <= lost <= said["most_ms"] * 1.05, (text, said)

@@ -295,6 +295,119 @@ static void a_busy_gpu_loses_nothing(void **state)
 	finish(&all, model);
 }
 
+/* ---- ops ----------------------------------------------------------------------------------------------------- */
+
+static void time_in_a_data_loader_is_data(void **state)
+{
+	struct log_builder log;
+	struct analyses all;
+	struct model *model;
+
+	begin(&log);
+	run(&log, TRAIN, 1, 10 * MS, 12 * MS);
+	log_batch(&log, PID, TID, 19 * MS);
+	log_agent_op_name(&log, 1, "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__");
+	log_agent_op(&log, &(struct gpt_agent_op){.start_ns = 11 * MS,
+						  .end_ns = 19 * MS,
+						  .tid = TID,
+						  .name = 1,
+						  .sequence = -1,
+						  .scope = GPT_AGENT_OP_USER_SCOPE});
+	run(&log, TRAIN, 2, 20 * MS, 22 * MS);
+	model = end(&log, &all);
+	assert_int_equal(all.why.losses[0].cause, WHY_DATA);
+	assert_int_equal(all.why.losses[0].ns, 7 * MS); /* the first ms the GPU had work */
+	assert_line(&all, all.why.losses[0].lines[0].line, "train.py:43 train");
+	finish(&all, model);
+}
+
+/* ---- others -------------------------------------------------------------------------------------------------- */
+
+#define OTHER (PID + 100)
+
+static void run_of(struct log_builder *log, uint32_t pid, uint32_t device, uint32_t corr, uint64_t launch_ns,
+		   struct why_span span)
+{
+	log_launch(log, pid, pid, launch_ns, 0, corr);
+	log_batch(log, pid, pid, span.end_ns);
+	log_agent_kernel(log, (struct gpt_agent_kernel){.start_wall_ns = span.start_ns,
+							.end_wall_ns = span.end_ns,
+							.device = device,
+							.corr = corr,
+							.name = 1});
+}
+
+static void begin_other(struct log_builder *log)
+{
+	begin(log);
+	log_process(log, OTHER, 1, 1600, 1550, 0x30c, "other", "", "", "");
+	log_batch(log, OTHER, OTHER, 1700);
+	log_agent_ready(log, "kernels,cuda");
+	log_agent_name(log, 1, "_Z4gemmPf");
+}
+
+static void work_that_waits_for_another_process_s_is_that_process_s(void **state)
+{
+	struct log_builder log;
+	struct analyses all;
+	struct model *model;
+
+	begin_other(&log);
+	run(&log, TRAIN, 1, 10 * MS, 12 * MS);
+	run_of(&log, OTHER, 0, 1, 12 * MS - 2 * US, (struct why_span){12 * MS, 20 * MS});
+	log_launch(&log, PID, TID, 14 * MS, TRAIN, 2); /* waits for 6 ms */
+	kernel(&log, 2, 20 * MS, 22 * MS);
+	model = end(&log, &all);
+	assert_int_equal(all.why.idle_ns, 0);
+	assert_int_equal(all.why.losses[0].cause, WHY_PROCESS);
+	assert_int_equal(all.why.losses[0].ns, 6 * MS);
+	assert_line(&all, all.why.losses[0].lines[0].line, "train.py:43 train");
+	assert_string_equal(model->processes[all.why.losses[0].lines[0].detail].name, "other");
+	finish(&all, model);
+}
+
+#define SEPARATOR GPT_COLLECTIVE_SEPARATOR
+#define COLLECTIVE(rank)                                                                                               \
+	"all_reduce" SEPARATOR "0" SEPARATOR "" SEPARATOR "[0, 1]" SEPARATOR "[]" SEPARATOR "[]" SEPARATOR             \
+	"8" SEPARATOR "8" SEPARATOR "6" SEPARATOR rank SEPARATOR "2" SEPARATOR "-1" SEPARATOR "-1" SEPARATOR           \
+	"-1" SEPARATOR "0" SEPARATOR "1"
+
+/* The op of a rank around its launch. */
+static void collective(struct log_builder *log, uint32_t pid, const char *params, uint64_t time_ns)
+{
+	log_batch(log, pid, pid, time_ns + 100 * US);
+	log_agent_op_name(log, 7, "record_param_comms");
+	log_agent_op_name(log, 8, params);
+	log_agent_op(log, &(struct gpt_agent_op){.start_ns = time_ns,
+						 .end_ns = time_ns + 100 * US,
+						 .tid = pid,
+						 .name = 7,
+						 .sequence = -1,
+						 .collective = 8,
+						 .collective_sequence = 5});
+}
+
+static void ranks_that_wait_for_the_last_one_are_lost_to_it(void **state)
+{
+	struct log_builder log;
+	struct analyses all;
+	struct model *model;
+
+	begin_other(&log);
+	collective(&log, PID, COLLECTIVE("0"), 10 * MS);
+	run_of(&log, PID, 0, 1, 10 * MS + 10 * US, (struct why_span){11 * MS, 20 * MS});
+	run_of(&log, PID, 0, 2, 11 * MS, (struct why_span){12 * MS, 14 * MS}); /* on another stream */
+	collective(&log, OTHER, COLLECTIVE("1"), 17 * MS);
+	run_of(&log, OTHER, 1, 1, 17 * MS + 10 * US, (struct why_span){18 * MS, 20 * MS});
+	model = end(&log, &all);
+	assert_non_null(all.why.meetings);
+	assert_int_equal(all.why.meetings->complete, 1);
+	assert_int_equal(all.why.losses[0].cause, WHY_RANK);
+	assert_int_equal(all.why.losses[0].ns, 5 * MS); /* of 7 two had other work */
+	assert_int_equal(all.why.losses[0].lines[0].detail, 1);
+	finish(&all, model);
+}
+
 /* ---- the sample run ------------------------------------------------------------------------------------------ */
 
 static void it_counts_the_same_idle_time_as_the_table_of_idle_lines(void **state)
@@ -320,6 +433,9 @@ int main(void)
 		cmocka_unit_test(a_copy_counts_as_far_as_no_kernel_runs_beside_it),
 		cmocka_unit_test(work_that_was_launched_in_time_is_nobody_s_loss),
 		cmocka_unit_test(a_busy_gpu_loses_nothing),
+		cmocka_unit_test(time_in_a_data_loader_is_data),
+		cmocka_unit_test(work_that_waits_for_another_process_s_is_that_process_s),
+		cmocka_unit_test(ranks_that_wait_for_the_last_one_are_lost_to_it),
 		cmocka_unit_test(it_counts_the_same_idle_time_as_the_table_of_idle_lines),
 	};
 

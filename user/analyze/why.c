@@ -57,6 +57,7 @@ void why_free(struct why *why)
 {
 	why_threads_free(&why->threads);
 	tally_free(&why->device_index);
+	why_shared_free(why);
 	array_free(&why->devices);
 	array_free(&why->names);
 	tally_free(&why->charges);
@@ -74,17 +75,15 @@ struct charging {
 	uint32_t caller; /* of the launch that came next */
 };
 
-static void charge(void *context, struct tally_key key, uint64_t ns)
+void why_charge(struct why *why, uint32_t caller, struct tally_key key, uint64_t ns)
 {
-	const struct charging *charging = context;
-	struct why *why = charging->why;
 	struct why_sum *sum = &why->sums[key.part[1]];
 	struct tally_entry *entry;
 
 	if (!ns)
 		return;
 	if (key.part[0] == WHY_CALLER_NEXT)
-		key.part[0] = charging->caller;
+		key.part[0] = caller;
 	entry = tally_at(&why->charges, key);
 	entry->ns += ns;
 	entry->count++;
@@ -92,6 +91,13 @@ static void charge(void *context, struct tally_key key, uint64_t ns)
 	sum->count++;
 	if (ns > sum->longest_ns)
 		sum->longest_ns = ns;
+}
+
+static void charge(void *context, struct tally_key key, uint64_t ns)
+{
+	const struct charging *charging = context;
+
+	why_charge(charging->why, charging->caller, key, ns);
 }
 
 /* ---- gaps -------------------------------------------------------------------------------------------------------- */
@@ -295,6 +301,7 @@ void why_add_gpu(struct why *why, const struct gpu_event *event)
 		charge_gap(why, device, event, from, earlier(start, most));
 	if (earlier(end, most) > later(start, least))
 		follow_copies(why, device, event, later(start, least), earlier(end, most));
+	why_shared_add_gpu(why, (size_t)(device - why->devices.items), event, start, end, is_copy(op));
 	device->busy_until_ns = later(device->busy_until_ns, end);
 	device->began_ns = op->start_ns;
 }

@@ -2,7 +2,8 @@
 /*
  * Why GPUs stood still: time that was lost, each nanosecond of it put on one cause.  Lost is
  *  - what a GPU idled between two of its operations (the same gaps as idle.h), and
- *  - when it did nothing but copy between host and device.
+ *  - when it did nothing but copy between host and device, and
+ *  - what others kept it from (why_shared.h): another process's work, the last rank of a collective.
  * Time before a GPU's first operation and behind its last is not looked at; and where the trace has steps of training,
  * only they are: what happens until the first one, and in it, happens once.
  *
@@ -19,6 +20,7 @@
 
 #include "analyze/events.h"
 #include "analyze/lines.h"
+#include "analyze/why_shared.h"
 #include "analyze/why_threads.h"
 #include "model/steps.h"
 
@@ -33,6 +35,9 @@ enum why_cause {
 	WHY_GC,	     /* detail: generation */
 	WHY_COMPILE, /* detail: enum why_compile, extra: api or name of the op */
 	WHY_COPY,    /* between host and device, alone, or a call that waited for it; detail: copy kind and memory */
+	WHY_PROCESS, /* launched, while another process's work ran; detail: which (model.processes) */
+	WHY_RANK, /* ranks waited for the last one in a collective; detail: that rank, extra: params of the collective
+		   */
 	WHY_LOSSES,
 	WHY_GPU = WHY_LOSSES, /* the launch was made before the gap, or was not seen */
 	WHY_SHORT,	      /* gaps of less than 5 us that are not the price of a launch */
@@ -77,6 +82,7 @@ struct why_device {
 	uint64_t work_until_ns;	       /* of operations that are no copies between host and device */
 	uint64_t copy_ns, copy_end_ns; /* what is left of a copy that nothing ran beside so far */
 	struct tally_key copy_key;
+	struct why_sharing sharing;
 };
 
 struct why {
@@ -93,6 +99,8 @@ struct why {
 	struct tally reads;	 /* caller: copies from the device; more: bytes */
 	struct tally copies;	 /* caller, detail of WHY_COPY: copies of both ways; more: bytes */
 	struct why_sum sums[WHY_CAUSES];
+	struct why_meetings *meetings;		       /* NULL: no collective so far */
+	uint64_t blocked_ns;			       /* what others kept GPUs from */
 	uint64_t launch_kernel_ns, launch_interval_ns; /* of WHY_LAUNCH: kernels; from the operation before to each */
 	uint64_t imports_before_ns;		       /* of before_ns */
 	bool any_gpu;
@@ -101,7 +109,7 @@ struct why {
 	/* when it is finished */
 	uint64_t looked_ns, idle_ns, copy_alone_ns;
 	uint64_t before_ns;		    /* until the first operation of any GPU */
-	uint64_t lost_ns;		    /* idle_ns + copy_alone_ns */
+	uint64_t lost_ns;		    /* idle_ns + copy_alone_ns + blocked_ns */
 	struct why_loss losses[WHY_LOSSES]; /* most first, none without time */
 	size_t count;
 };

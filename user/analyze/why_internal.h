@@ -23,6 +23,9 @@ static inline bool why_looks_at(const struct why *why, uint64_t time_ns)
 	return time_ns >= why->from_ns && time_ns < why->to_ns;
 }
 
+/* Adds time to the sum of a key; caller: of the launch that came next. */
+void why_charge(struct why *why, uint32_t caller, struct tally_key key, uint64_t ns);
+
 /* Of the device no operation is to come. */
 void why_settle_copies(struct why *why, struct why_device *device);
 

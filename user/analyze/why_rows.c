@@ -22,7 +22,7 @@ static void settle_all(struct why *why)
 	}
 	if (first_ns != UINT64_MAX && first_ns > why->window->start_ns)
 		why->before_ns = first_ns - why->window->start_ns;
-	why->lost_ns = why->idle_ns + why->copy_alone_ns;
+	why->lost_ns = why->idle_ns + why->copy_alone_ns + why->blocked_ns;
 }
 
 /* line, cause, detail, extra */

@@ -93,8 +93,10 @@ static void put_account(struct report *report, size_t shown)
 		COLUMN_END,
 	};
 	uint64_t above_ns = 0, smaller_ns = 0;
-	char *all = xasprintf("in all: %s idle, %s of copies alone", number_time(why->idle_ns).text,
-			      number_time(why->copy_alone_ns).text);
+	char *all = xasprintf("in all: %s idle, %s of copies alone%s%s%s", number_time(why->idle_ns).text,
+			      number_time(why->copy_alone_ns).text, why->blocked_ns ? ", " : "",
+			      why->blocked_ns ? number_time(why->blocked_ns).text : "",
+			      why->blocked_ns ? " kept back by others" : "");
 	struct table table;
 
 	for (size_t i = 0; i < why->count; i++)

@@ -70,6 +70,14 @@ static const char *advice(const struct analyses *all, const struct why_loss *los
 		return "gc.freeze() when all is set up, and gc.disable() in the loop with gc.collect() now and then.";
 	case WHY_COMPILE:
 		return compile_advice(line);
+	case WHY_PROCESS:
+		return "Give each process a GPU of its own (CUDA_VISIBLE_DEVICES), or run them under MPS, so that "
+		       "their "
+		       "kernels share it.";
+	case WHY_RANK:
+		return "See what that rank does before the collective that the others do not: more data, a slower CPU "
+		       "or "
+		       "GPU, work that only it has (`gputrace why` with --process).";
 	default:
 		return line->pageable
 			       ? "Use pinned memory (pin_memory=True in the DataLoader, or tensor.pin_memory()) and "

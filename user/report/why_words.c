@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "model/collectives.h"
 #include "report/text.h"
 
 static const struct {
@@ -21,6 +22,8 @@ static const struct {
 	[WHY_GC] = {"gc", "the GPU waits while Python collects garbage"},
 	[WHY_COMPILE] = {"compile", "the GPU waits while code is compiled or loaded"},
 	[WHY_COPY] = {"copy", "copies between host and GPU hold the GPU up"},
+	[WHY_PROCESS] = {"process", "work waits while another process uses the GPU"},
+	[WHY_RANK] = {"rank", "ranks wait in collectives for the one that comes last"},
 };
 
 const char *why_cause_name(enum why_cause cause)
@@ -79,6 +82,10 @@ char *why_where(const struct analyses *all, const struct why_loss *loss, const s
 	case WHY_IMPORT:
 	case WHY_GC:
 		text = xasprintf("before the launch at %s", label);
+		free(label);
+		return text;
+	case WHY_RANK:
+		text = xasprintf("rank %" PRIu32 " at %s", line->detail, label);
 		free(label);
 		return text;
 	default:
@@ -272,6 +279,37 @@ static char *copy_evidence(const struct why_loss *loss)
 	return joined(text, "", xasprintf(". For %s no kernel ran.", number_time(line->ns).text));
 }
 
+static char *process_evidence(const struct analyses *all, const struct why_loss *loss)
+{
+	const struct model_process *other = &all->model->processes[loss->lines[0].detail];
+	char *often = how_often(loss), *text;
+
+	text = xasprintf("Work of this program was launched and had to wait %s, while %s (pid %" PRIu32
+			 ") ran kernels on the same GPU.",
+			 often, other->name, other->pid);
+	free(often);
+	return text;
+}
+
+/* How often that rank was the last. */
+static char *rank_evidence(const struct analyses *all, const struct why_loss *loss)
+{
+	const struct why_line *line = &loss->lines[0];
+	uint64_t times = 0;
+	struct collective collective;
+	bool known = collective_read(&collective, why_name(all, line->extra));
+
+	for (size_t i = 0; i < loss->line_count; i++)
+		if (loss->lines[i].detail == line->detail)
+			times += loss->lines[i].count;
+	return xasprintf("Rank %" PRIu32
+			 " came last to %s of %s collectives (%s among them), and the other ranks' GPUs "
+			 "waited in them, for %s at the longest.",
+			 line->detail, number_count(times).text,
+			 number_count(all->why.meetings ? all->why.meetings->complete : 0).text,
+			 known ? collective.fields[GPT_COLLECTIVE_NAME] : "?", number_time(loss->longest_ns).text);
+}
+
 char *why_evidence(const struct analyses *all, const struct why_loss *loss)
 {
 	switch (loss->cause) {
@@ -291,6 +329,10 @@ char *why_evidence(const struct analyses *all, const struct why_loss *loss)
 		return gc_evidence(loss);
 	case WHY_COMPILE:
 		return compile_evidence(all, loss);
+	case WHY_PROCESS:
+		return process_evidence(all, loss);
+	case WHY_RANK:
+		return rank_evidence(all, loss);
 	default:
 		return copy_evidence(loss);
 	}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What GPUs lose to others (why.h): work that was launched and waited while another process's ran on the same GPU, and
+ * collectives in which all but the last rank waited for it.  Both only as far as all of these processes are in the
+ * trace.  Bounded: WHY_SHARES processes of a GPU, the latest WHY_PIECES pieces of what each ran, the latest
+ * WHY_MEETINGS collectives that not all ranks have come to, of groups of WHY_RANKS at most.
+ */
+#ifndef GPUTRACE_ANALYZE_WHY_SHARED_H
+#define GPUTRACE_ANALYZE_WHY_SHARED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "analyze/events.h"
+#include "base/array.h"
+
+#define WHY_SHARES 64u
+#define WHY_PIECES 32u
+#define WHY_MEETINGS 256u
+#define WHY_RANKS 64u
+
+struct why_span {
+	uint64_t start_ns, end_ns;
+};
+
+/* What one process ran on a GPU. */
+struct why_share {
+	uint32_t process;
+	uint64_t busy_until_ns;
+	struct why_span pieces[WHY_PIECES]; /* a ring, by start; neither copies nor collectives */
+	uint64_t piece_count;
+};
+
+/* Of a GPU. */
+struct why_sharing {
+	ARRAY(struct why_share) shares;
+	uint64_t shared_until_ns;	      /* waits for other processes were counted up to here */
+	uint64_t worked_ns, worked_until_ns;  /* covered by what is no collective */
+	uint64_t met_until_ns, met_worked_ns; /* waits for ranks were counted up to here; worked_ns then */
+};
+
+/* A rank has come to a collective. */
+struct why_arrival {
+	uint64_t start_ns, end_ns;
+	uint64_t worked_ns; /* of its GPU by then */
+	uint32_t device;    /* index */
+	uint32_t process, caller;
+	int64_t rank;
+};
+
+struct why_meeting {
+	uint64_t id;
+	uint32_t size, count;
+	struct why_arrival *arrivals; /* NULL: the place is free */
+};
+
+struct why_meetings {
+	struct why_meeting list[WHY_MEETINGS]; /* a ring */
+	uint64_t begun;
+	uint64_t complete; /* to which all ranks came */
+};
+
+struct why;
+
+/* Before the device is busy with the operation; [start_ns, end_ns) of it are looked at. */
+void why_shared_add_gpu(struct why *why, size_t device, const struct gpu_event *event, uint64_t start_ns,
+			uint64_t end_ns, bool copy);
+void why_shared_free(struct why *why);
+
+#endif
