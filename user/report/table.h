@@ -54,7 +54,7 @@ struct column {
 	}
 #define COLUMN_DATA(key, unit)                                                                                         \
 	{                                                                                                              \
-		"", false, TEXT_TRUNCATE_END, key, unit                                                                \
+		COLUMN_NOT_SHOWN, false, TEXT_TRUNCATE_END, key, unit                                                  \
 	} /* for programs only */
 #define COLUMN_END                                                                                                     \
 	{                                                                                                              \
