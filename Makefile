@@ -31,7 +31,7 @@ CFLAGS ?= -O2 -g
 EXTRA_CFLAGS ?=
 EXTRA_LDFLAGS ?=
 BASE_CFLAGS := -std=gnu17 -D_GNU_SOURCE $(WARNINGS) -Iinclude -Iuser -I$(BUILD)/bpf -DGPUTRACE_VERSION='"$(VERSION)"'
-LIBS := -lbpf -lelf -lz -lisal -liberty -lzstd -lm
+LIBS := -lbpf -lelf -lz -lisal -liberty -lzstd -lsqlite3 -lm
 
 USER_DIRS := base target log $(patsubst user/%/,%,$(wildcard user/attach/ user/attach/*/)) capture model input analyze timeline \
 	report export $(patsubst user/%/,%,$(wildcard user/export/*/)) cmd
@@ -40,8 +40,8 @@ USER_OBJ := $(USER_SRC:%.c=$(BUILD)/%.o)
 # CUPTI's records: for the agent, and for gputrace, which reads foreign buffers.  Compiled once, with the agent's flags.
 CUPTI_SRC := $(wildcard user/cupti/*.c)
 CUPTI_OBJ := $(CUPTI_SRC:%.c=$(BUILD)/%.o)
-# The static gputrace has another gzip (user/export/deflater.h).
-STATIC_OBJ := $(BUILD)/user/export/deflater_zlib.o
+# The static gputrace has another gzip (user/export/deflater.h), and an SQLite that loads nothing.
+STATIC_OBJ := $(BUILD)/user/export/deflater_zlib.o $(BUILD)/user/export/sqlite/no_loading.o
 LIB_OBJ := $(filter-out $(BUILD)/user/cmd/main.o $(STATIC_OBJ),$(USER_OBJ)) $(CUPTI_OBJ)
 LIB := $(BUILD)/libgputrace.a
 BPF_SRC := $(wildcard bpf/*.bpf.c)
@@ -147,10 +147,10 @@ $(BUILD)/gputrace: $(BUILD)/user/cmd/main.o $(LIB)
 
 # Needs the kernel and nothing else: for machines that cannot install anything (tests/gpu/gpu.mk).  ld warns of what would
 # want shared libraries at run time (dlopen, NSS).
-STATIC_LIBS := $(filter-out -lisal,$(LIBS))
+STATIC_LIBS := $(filter-out -lisal,$(LIBS)) -lm
 $(BUILD)/gputrace-static: $(BUILD)/user/cmd/main.o $(STATIC_OBJ) $(LIB)
 	$(say) LINK $@
-	$(Q)$(CC) $(CFLAGS) $(EXTRA_CFLAGS) $(LDFLAGS) $(EXTRA_LDFLAGS) -static -Wl,--fatal-warnings -o $@ $^ $(STATIC_LIBS)
+	$(Q)$(CC) $(CFLAGS) $(EXTRA_CFLAGS) $(LDFLAGS) $(EXTRA_LDFLAGS) -static -Wl,--fatal-warnings -Wl,--wrap=dlopen -o $@ $^ $(STATIC_LIBS)
 
 $(AGENT): $(AGENT_OBJ) $(CUPTI_OBJ) user/agent/agent.map $(BUILD)/members
 	$(say) LINK $@

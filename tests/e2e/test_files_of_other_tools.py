@@ -2,6 +2,8 @@
 """Files of one real run, in the programs they are for, against what the traced program says of itself."""
 
 import collections
+import contextlib
+import sqlite3
 
 import machine
 import profiles
@@ -12,7 +14,8 @@ import tracing
 from fetching import fetched
 from reading import chrome, simulated
 
-NAMES = ("trace.gpt", "trace.json", "trace.speedscope.json", "trace.pb.gz", "trace.prof", "trace.pftrace")
+NAMES = ("trace.gpt", "trace.json", "trace.speedscope.json", "trace.pb.gz", "trace.prof", "trace.pftrace",
+         "trace.sqlite")
 
 
 @pytest.fixture(scope="module")
@@ -87,6 +90,23 @@ def test_pftrace_has_every_operation_with_the_time_it_took(run):
 def test_pftrace_has_the_slices_of_the_chrome_trace(run):
     found, trace = timelines.pftrace(run / "trace.pftrace"), reading.trace_of(run / "trace.json")
     assert timelines.slices(found) == timelines.slices_of_chrome(trace)
+
+
+def test_sqlite_has_every_line_and_kernel_with_the_time_it_took(run):
+    with contextlib.closing(sqlite3.connect(run / "trace.sqlite")) as base:
+        kernels = dict(base.execute("SELECT value, sum(end - start) FROM CUPTI_ACTIVITY_KIND_KERNEL "
+                                    "JOIN StringIds ON id = demangledName GROUP BY value"))
+        stacks = collections.Counter()
+        for call, count, *_, frames in base.execute("""
+                SELECT n.value, count(*), callchainId, (SELECT group_concat(f, ';') FROM
+                    (SELECT m.value || '(' || line || '): ' || s.value AS f FROM CUDA_CALLCHAINS c JOIN StringIds s ON s.id = symbol
+                     JOIN StringIds m ON m.id = module WHERE c.id = callchainId ORDER BY stackDepth))
+                FROM CUPTI_ACTIVITY_KIND_RUNTIME JOIN StringIds n ON n.id = nameId
+                WHERE n.value LIKE '%Launch%' OR n.value LIKE '%Async' GROUP BY n.value, callchainId"""):
+            stacks[call, frames] += count
+    assert kernels == reading.simulated_kernel_ns(simulated.load(run / "gpu.json"))
+    wanted = reading.truth_stacks(reading.program(run / "program.json"))
+    assert stacks == {key: count for key, count in wanted.items() if "Launch" in key[0] or key[0].endswith("Async")}
 
 
 def test_a_file_made_later_from_the_log_is_the_same(run, tmp_path):

@@ -13,6 +13,7 @@
 #include "export/profiles/pstats.h"
 #include "export/profiles/speedscope.h"
 #include "export/sink.h"
+#include "export/sqlite/sqlite.h"
 
 const struct export_format export_formats[] = {
 	{.name = "json", .suffixes = (const char *const[]){".json", NULL}, .has_times = true, .write = chrome_write},
@@ -35,6 +36,11 @@ const struct export_format export_formats[] = {
 	 .binary = true,
 	 .has_times = true,
 	 .write = perfetto_write},
+	{.name = "sqlite",
+	 .suffixes = (const char *const[]){".sqlite", NULL},
+	 .binary = true,
+	 .needs_path = true,
+	 .write = sqlite_write},
 	{.name = "html", .suffixes = (const char *const[]){".html", NULL}, .write = page_write},
 	{.name = NULL},
 };

@@ -23,7 +23,7 @@ static int write_format(const char *folder, const struct export_format *format, 
 	int fd, error;
 
 	snprintf(path, sizeof(path), "%s/sample%s", folder, format->suffixes[0]);
-	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+	fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0666);
 	if (fd < 0)
 		return -1;
 	error = export_write(fd, format, trace, &options);
