@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The page for a browser (.html), in a browser: boxes, search and zoom are what the program did; a name is never HTML."""
+"""The page for a browser (.html), in a browser, and the picture (.svg): boxes, search and zoom are what the program did; a name is never HTML."""
 
 import html.parser
 import os
 import re
 import subprocess
 import urllib.parse
+import xml.dom.minidom
 
 import machine
 import pytest
@@ -134,12 +135,15 @@ def test_names_of_the_program_are_text_and_nothing_else(run):
     assert page.box(HOSTILE.rstrip("\u202e"))
 
 
-def test_the_report_in_the_page_has_the_tables_of_the_report(run):
+def test_the_page_has_what_the_report_and_why_say(run):
     page = run.shown()
     for table in ("GPU time by Python line", "GPU time by kernel"):
         rows = run.report.partition(table)[2].partition("\n\n")[0].splitlines()[2:]
         for row in rows[:1]:
             assert row.split()[:3] == page.texts["report"].partition(table)[2].partition("\n\n")[0].splitlines()[2].split()[:3]
+    why = tracing.gputrace(run.folder, "why", "trace.gpt").must_be(0).stdout
+    said = why.split("\n\n")[1].split()[:6]  # lines of the page are longer
+    assert page.texts["why"].split("\n\n")[1].split()[:6] == said
     assert run.report.rstrip().splitlines()[-1].split()[0] in page.texts["report"]
 
 
@@ -152,3 +156,30 @@ def test_the_page_needs_nothing_but_itself(run):
 def test_a_page_from_the_log_is_the_page_of_the_trace(run):
     tracing.gputrace(run.folder, "export", "trace.gpt", "-o", "again.html").must_be(0)
     assert (run.folder / "again.html").read_bytes() == (run.folder / "page.html").read_bytes()
+
+
+def boxes_of(path):
+    """{label: (value, x, width)} of a picture."""
+    found = {}
+    for group in xml.dom.minidom.parse(str(path)).getElementsByTagName("g"):
+        label, value = group.getElementsByTagName("title")[0].firstChild.data.split("\n")
+        rect = group.getElementsByTagName("rect")[0]
+        found[label.partition(" (")[0]] = (value, float(rect.getAttribute("x")), float(rect.getAttribute("width")))
+    return found
+
+
+def test_the_picture_has_a_box_for_each_stack_as_wide_as_its_share(run):
+    tracing.gputrace(run.folder, "export", "trace.gpt", "-o", "gpu.svg").must_be(0)
+    boxes = boxes_of(run.folder / "gpu.svg")
+    kernel, other = boxes["gemm_60us"], boxes["gelu_25us"]
+    whole = max(width for _, _, width in boxes.values()) + 0.3
+    assert kernel[0] == f"{STEPS * 60}.000 us, {100 * STEPS * 60 / GPU_US:.1f} %"
+    assert kernel[1] == 0 and abs(other[1] - whole * STEPS * 60 / GPU_US) < 0.2
+    assert any(label.startswith("</script>") for label in boxes)
+    tracing.gputrace(run.folder, "export", "trace.gpt", "-o", "launches.svg", "--metric", "launches").must_be(0)
+    assert boxes_of(run.folder / "launches.svg")["gelu_25us"][0] == f"{2 * STEPS} launches, 66.7 %"
+
+
+def test_a_picture_of_nothing_is_a_picture(run):
+    tracing.gputrace(run.folder, "export", "trace.gpt", "-o", "none.svg", "-o", "none.html", "--to", "1ms").must_be(0)
+    assert boxes_of(run.folder / "none.svg") == {}

@@ -8,6 +8,7 @@
 #include "export/chrome/chrome.h"
 #include "export/folded.h"
 #include "export/page/page.h"
+#include "export/page/svg.h"
 #include "export/perfetto/perfetto.h"
 #include "export/profiles/pprof.h"
 #include "export/profiles/pstats.h"
@@ -41,6 +42,7 @@ const struct export_format export_formats[] = {
 	 .binary = true,
 	 .needs_path = true,
 	 .write = sqlite_write},
+	{.name = "svg", .suffixes = (const char *const[]){".svg", NULL}, .write = svg_write},
 	{.name = "html", .suffixes = (const char *const[]){".html", NULL}, .write = page_write},
 	{.name = NULL},
 };

@@ -10,6 +10,7 @@
 #include "export/page/assets.h"
 #include "export/profiles/profile.h"
 #include "report/report.h"
+#include "report/why.h"
 
 static const struct {
 	const char *id, *name, *unit;
@@ -162,8 +163,11 @@ static void put_graph(struct sink *out, const struct profile *profile)
 	sink_literal(out, "</script>\n");
 }
 
+typedef int report_fn(FILE *out, struct trace *trace, const struct report_options *options);
+
 /* All processes: what one did is in the graph, and the report is of the trace. */
-static int put_report(struct sink *out, struct trace *trace, const struct export_options *options)
+static int put_report(struct sink *out, struct trace *trace, const struct export_options *options, const char *title,
+		      const char *id, report_fn *report)
 {
 	const struct report_options how = {.width = 120, .attribution = options->attribution};
 	char *text = NULL;
@@ -173,11 +177,15 @@ static int put_report(struct sink *out, struct trace *trace, const struct export
 
 	if (!file)
 		return -ENOMEM;
-	error = report_write(file, trace, &how);
+	error = report(file, trace, &how);
 	if (fclose(file) && !error)
 		error = -ENOMEM;
 	if (!error) {
-		sink_literal(out, "<h2>Report</h2>\n<pre id=\"report\">");
+		sink_literal(out, "<h2>");
+		put_html(out, title);
+		sink_literal(out, "</h2>\n<pre id=\"");
+		put_html(out, id);
+		sink_literal(out, "\">");
 		put_html(out, text);
 		sink_literal(out, "</pre>\n");
 	}
@@ -196,7 +204,9 @@ int page_write(struct sink *sink, struct trace *trace, const struct export_optio
 	}
 	profile_free(&profile);
 	if (!error)
-		error = put_report(sink, trace, options);
+		error = put_report(sink, trace, options, "What to mend", "why", report_write_why);
+	if (!error)
+		error = put_report(sink, trace, options, "Report", "report", report_write);
 	if (!error) {
 		sink_literal(sink, "<script>\n");
 		sink_text(sink, page_js);

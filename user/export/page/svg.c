@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Boxes are placed from the root down: a node of a profile stands behind its parent. */
+#include "export/page/svg.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/path.h"
+#include "export/profiles/profile.h"
+
+#define WIDTH 1200.0
+#define ROW 18.0       /* from one row to the next */
+#define TOP 30.0       /* of the first row */
+#define LEAST 0.2      /* a narrower box is not drawn */
+#define LETTER 6.7     /* width of one at 11 px, about */
+#define TEXT_MAX 4096u /* bytes of a label that are looked at */
+
+struct box {
+	uint64_t sum; /* with all below it */
+	double x;
+	unsigned depth;
+	bool is_drawn;
+};
+
+struct picture {
+	const struct profile *profile;
+	enum profile_value value;
+	struct box *boxes; /* by nodes */
+	uint32_t *order;   /* nodes, by parent, then the largest first */
+	uint64_t whole;
+	unsigned deepest;
+};
+
+/* ---- places ------------------------------------------------------------------------------------------------------ */
+
+static int by_size(const void *left, const void *right, void *context)
+{
+	const struct picture *picture = context;
+	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+	const struct profile_node *nodes = picture->profile->nodes.items;
+
+	if (nodes[a].parent != nodes[b].parent) /* PROFILE_ROOT, the largest, comes first as -1 */
+		return nodes[a].parent + 1 < nodes[b].parent + 1 ? -1 : 1;
+	if (picture->boxes[a].sum != picture->boxes[b].sum)
+		return picture->boxes[a].sum > picture->boxes[b].sum ? -1 : 1;
+	return a < b ? -1 : a > b;
+}
+
+static void sum_up(struct picture *picture)
+{
+	const struct profile_node *nodes = picture->profile->nodes.items;
+
+	for (uint32_t i = (uint32_t)picture->profile->nodes.count; i-- > 0;) {
+		picture->boxes[i].sum += nodes[i].values[picture->value];
+		if (nodes[i].parent == PROFILE_ROOT)
+			picture->whole += picture->boxes[i].sum;
+		else
+			picture->boxes[nodes[i].parent].sum += picture->boxes[i].sum;
+	}
+}
+
+static double width_of(const struct picture *picture, uint32_t node)
+{
+	return picture->whole ? WIDTH * (double)picture->boxes[node].sum / (double)picture->whole : 0;
+}
+
+/* In the order of parents, so that each one's place is known before those of what is below it. */
+static void place_boxes(struct picture *picture)
+{
+	const struct profile_node *nodes = picture->profile->nodes.items;
+	size_t count = picture->profile->nodes.count;
+	double x = 0;
+
+	for (size_t i = 0; i < count; i++)
+		picture->order[i] = (uint32_t)i;
+	if (count)
+		qsort_r(picture->order, count, sizeof(*picture->order), by_size, picture);
+	for (size_t i = 0; i < count; i++) {
+		uint32_t node = picture->order[i], parent = nodes[node].parent;
+		struct box *box = &picture->boxes[node];
+
+		if (!i || nodes[picture->order[i - 1]].parent != parent)
+			x = parent == PROFILE_ROOT ? 0 : picture->boxes[parent].x;
+		box->x = x;
+		x += width_of(picture, node);
+		box->depth = parent == PROFILE_ROOT ? 0 : picture->boxes[parent].depth + 1;
+		box->is_drawn =
+			width_of(picture, node) >= LEAST && (parent == PROFILE_ROOT || picture->boxes[parent].is_drawn);
+		if (box->is_drawn && box->depth > picture->deepest)
+			picture->deepest = box->depth;
+	}
+}
+
+/* ---- drawing ----------------------------------------------------------------------------------------------------- */
+
+/* XML has no way to write most control characters. */
+static void put_xml(struct sink *out, const char *text, size_t length)
+{
+	for (size_t i = 0; i < length; i++) {
+		unsigned char c = (unsigned char)text[i];
+
+		if (c == '<')
+			sink_literal(out, "&lt;");
+		else if (c == '>')
+			sink_literal(out, "&gt;");
+		else if (c == '&')
+			sink_literal(out, "&amp;");
+		else
+			sink_char(out, c < 0x20 || c == 0x7f ? '?' : text[i]);
+	}
+}
+
+static void put_tenths(struct sink *out, double value)
+{
+	char text[40];
+	int length = snprintf(text, sizeof(text), "%.1f", value);
+
+	sink_short(out, text, (size_t)length);
+}
+
+static char *label_of(const struct profile *profile, const struct profile_frame *frame)
+{
+	const char *name = profile_text(profile, frame->name), *file;
+
+	if (frame->kind != STACK_FRAME_PYTHON)
+		return xstrdup(name);
+	file = path_base(profile_text(profile, frame->file));
+	return frame->line ? xasprintf("%s (%s:%u)", name, file, frame->line) : xasprintf("%s (%s)", name, file);
+}
+
+/* As many bytes as fit, and no part of a character. */
+static size_t fitting(const char *text, double width)
+{
+	size_t letters = width > LETTER ? (size_t)(width / LETTER) : 0, at = 0;
+
+	while (text[at] && letters && at < TEXT_MAX) {
+		at++;
+		while (((unsigned char)text[at] & 0xc0) == 0x80)
+			at++;
+		letters--;
+	}
+	return at;
+}
+
+static const char *color_of(enum stack_frame_kind kind)
+{
+	static const char *const colors[] = {
+		[STACK_FRAME_PROCESS] = "#d0d5da", [STACK_FRAME_PYTHON] = "#eeaf7c",
+		[STACK_FRAME_NOTE] = "#d0d5da",	   [STACK_FRAME_NATIVE] = "#9bd8ae",
+		[STACK_FRAME_CALL] = "#8fc5ea",	   [STACK_FRAME_OPERATION] = "#ee8ba0",
+	};
+
+	return colors[kind];
+}
+
+static void put_value(struct sink *out, const struct picture *picture, uint64_t value)
+{
+	if (picture->value == PROFILE_LAUNCHES) {
+		sink_u64(out, value);
+		sink_literal(out, " launches");
+	} else {
+		sink_us(out, value);
+		sink_literal(out, " us");
+	}
+}
+
+static void put_box(struct sink *out, const struct picture *picture, uint32_t node)
+{
+	const struct profile *profile = picture->profile;
+	const struct profile_frame *frame = &profile->frames.items[profile->nodes.items[node].frame];
+	const struct box *box = &picture->boxes[node];
+	double width = width_of(picture, node), y = TOP + ROW * box->depth;
+	char *label = label_of(profile, frame);
+	size_t fits = fitting(label, width - 6);
+
+	sink_literal(out, "<g><title>");
+	put_xml(out, label, strlen(label));
+	sink_literal(out, "\n");
+	put_value(out, picture, box->sum);
+	sink_literal(out, ", ");
+	put_tenths(out, 100 * width / WIDTH);
+	sink_literal(out, " %</title><rect x=\"");
+	put_tenths(out, box->x);
+	sink_literal(out, "\" y=\"");
+	put_tenths(out, y);
+	sink_literal(out, "\" width=\"");
+	put_tenths(out, width > 0.6 ? width - 0.3 : width);
+	sink_literal(out, "\" height=\"17\" fill=\"");
+	sink_text(out, color_of(frame->kind));
+	sink_literal(out, "\"/>");
+	if (fits > 2) {
+		sink_literal(out, "<text x=\"");
+		put_tenths(out, box->x + 3);
+		sink_literal(out, "\" y=\"");
+		put_tenths(out, y + 12.5);
+		sink_literal(out, "\">");
+		put_xml(out, label, fits);
+		sink_literal(out, "</text>");
+	}
+	sink_literal(out, "</g>\n");
+	free(label);
+}
+
+static void put_picture(struct sink *out, const struct picture *picture)
+{
+	const char *target = picture->profile->target;
+
+	sink_literal(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 1200 ");
+	put_tenths(out, TOP + ROW * (picture->deepest + 1));
+	sink_literal(out, "\" font-family=\"monospace\" font-size=\"11\">\n<rect width=\"100%\" height=\"100%\" "
+			  "fill=\"#fff\"/>\n<text x=\"3\" y=\"18\" font-size=\"13\">");
+	sink_text(out, picture->value == PROFILE_LAUNCHES ? "Launches" : "GPU time");
+	sink_literal(out, " by stack: ");
+	put_value(out, picture, picture->whole);
+	sink_literal(out, ", ");
+	put_xml(out, target, fitting(target, WIDTH / 2));
+	sink_literal(out, "</text>\n");
+	for (size_t i = 0; i < picture->profile->nodes.count; i++)
+		if (picture->boxes[picture->order[i]].is_drawn)
+			put_box(out, picture, picture->order[i]);
+	sink_literal(out, "</svg>\n");
+}
+
+int svg_write(struct sink *sink, struct trace *trace, const struct export_options *options)
+{
+	struct profile profile;
+	struct picture picture = {.profile = &profile};
+	int error = profile_make(&profile, trace, options);
+
+	if (!error) {
+		picture.value =
+			options->by_launches || !profile.has[PROFILE_GPU_NS] ? PROFILE_LAUNCHES : PROFILE_GPU_NS;
+		picture.boxes = xcalloc(profile.nodes.count, sizeof(*picture.boxes));
+		picture.order = xcalloc(profile.nodes.count, sizeof(*picture.order));
+		sum_up(&picture);
+		place_boxes(&picture);
+		put_picture(sink, &picture);
+	}
+	free(picture.boxes);
+	free(picture.order);
+	profile_free(&profile);
+	return error;
+}
