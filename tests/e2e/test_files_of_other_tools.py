@@ -15,7 +15,7 @@ from fetching import fetched
 from reading import chrome, simulated
 
 NAMES = ("trace.gpt", "trace.json", "trace.speedscope.json", "trace.pb.gz", "trace.prof", "trace.pftrace",
-         "trace.sqlite")
+         "trace.sqlite", "trace.arrow")
 
 
 @pytest.fixture(scope="module")
@@ -107,6 +107,19 @@ def test_sqlite_has_every_line_and_kernel_with_the_time_it_took(run):
     assert kernels == reading.simulated_kernel_ns(simulated.load(run / "gpu.json"))
     wanted = reading.truth_stacks(reading.program(run / "program.json"))
     assert stacks == {key: count for key, count in wanted.items() if "Launch" in key[0] or key[0].endswith("Async")}
+
+
+def test_arrow_has_every_line_with_the_gpu_time_the_program_says(run):
+    rows, _ = timelines.arrow(run / "trace.arrow")
+    calls = {row["correlation"]: row for row in rows if row["kind"] in chrome.API}
+    sums, wanted = collections.Counter(), collections.Counter()
+    for row in rows:
+        if row["kind"] in chrome.GPU:
+            call = calls[row["correlation"]]
+            sums[call["name"], call["function"].rpartition(".")[2], call["file"], call["line"]] += row["duration"]
+    for site in reading.program(run / "program.json")["sites"]:
+        wanted[site["call"], site["function"], site["file"], site["line"]] += site["gpu_ns"]
+    assert sums == +wanted
 
 
 def test_a_file_made_later_from_the_log_is_the_same(run, tmp_path):

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "export/arrow/arrow.h"
 #include "export/chrome/chrome.h"
 #include "export/export.h"
 #include "export/perfetto/perfetto.h"
@@ -168,7 +169,7 @@ static uint64_t events_per_launch(const struct export_format *format)
 {
 	if (format->write == chrome_write || format->write == perfetto_write)
 		return EVENTS_PER_LAUNCH;
-	return format->write == sqlite_write ? ROWS_PER_LAUNCH : 1;
+	return format->write == sqlite_write || format->write == arrow_write ? ROWS_PER_LAUNCH : 1;
 }
 
 static int measure_report(const struct model *model, uint32_t launches)

@@ -421,17 +421,17 @@ const struct option_row option_rows[] = {
 	{"output", 'o', "a file name", "FILE",
 	 ".json or .json.gz (Chrome trace), .folded (flame graph), .gpt (log),\n"
 	 ".speedscope.json, .pb.gz (pprof), .prof (pstats, snakeviz), .pftrace (Perfetto),\n"
-	 ".sqlite (the tables of nsys), .html (page), .svg (flame graph);\n"
+	 ".arrow (pyarrow), .sqlite (tables of nsys), .html (page), .svg (flame graph);\n"
 	 "%p in the name: one file per process; -: standard output; repeatable",
 	 RECORD | EXPORT, option_add_output},
 	{"output", 'o', "a file name", "FILE",
 	 "also write what was recorded: .gpt (log), .json, .json.gz, .folded; repeatable", WHY, option_add_output},
 	{"format", OPTION_LETTERS + 0, "a format", "FORMAT",
-	 "of -o -: json, json.gz, folded, speedscope,\npprof, pstats, pftrace, sqlite, svg, html, gpt", EXPORT,
+	 "of -o -: json, json.gz, folded, speedscope,\npprof, pstats, pftrace, arrow, sqlite, svg, html, gpt", EXPORT,
 	 parse_format},
 	{"format", OPTION_LETTERS + 0, "a format", "FORMAT",
 	 "of the report: text, csv, json, md; or of -o -: json, json.gz, folded, speedscope,\n"
-	 "pprof, pstats, pftrace, sqlite, svg, html, gpt",
+	 "pprof, pstats, pftrace, arrow, sqlite, svg, html, gpt",
 	 RECORD, parse_format},
 	{"format", OPTION_LETTERS + 0, "a format", "FORMAT", "of the report: text, csv, json, md (to paste)", REPORT,
 	 parse_report_format},

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "export/arrow/arrow.h"
 #include "export/chrome/chrome.h"
 #include "export/folded.h"
 #include "export/page/page.h"
@@ -37,6 +38,7 @@ const struct export_format export_formats[] = {
 	 .binary = true,
 	 .has_times = true,
 	 .write = perfetto_write},
+	{.name = "arrow", .suffixes = (const char *const[]){".arrow", NULL}, .binary = true, .write = arrow_write},
 	{.name = "sqlite",
 	 .suffixes = (const char *const[]){".sqlite", NULL},
 	 .binary = true,

@@ -20,6 +20,26 @@ def pftrace(path):
     return json.loads(done.stdout)
 
 
+# Runs where pyarrow is at hand: it is checked, and given as JSON.
+READ_ARROW = """
+import json, sys
+import pyarrow.ipc
+with pyarrow.memory_map(sys.argv[1]) as file:
+    table = pyarrow.ipc.open_file(file).read_all()
+    table.validate(full=True)
+    json.dump([table.to_pylist(), {key.decode(): value.decode() for key, value in table.schema.metadata.items()}], sys.stdout)
+"""
+
+
+def arrow(path):
+    """([{column: value}], metadata)"""
+    pyarrow = fetched("get-pypi", sys.executable, "pyarrow==26.0.1")
+    done = subprocess.run([sys.executable, "-c", READ_ARROW, path], capture_output=True, encoding="utf-8",
+                          env={"PYTHONPATH": pyarrow, "PYTHONIOENCODING": "utf-8"})
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
 def start_of(found):
     return found["clocks"][str(pftrace_reader.MONOTONIC)]
 
