@@ -87,6 +87,38 @@ def test_it_says_of_the_log_what_it_said_live(tmp_path):
     assert tracing.gputrace(tmp_path, "why", log).must_be(0).stdout == text
 
 
+def tables(folder, log, *options):
+    text = tracing.gputrace(folder, "why", log, "--format", "json", *options).must_be(0).stdout
+    return {table["id"]: table for table in json.loads(text)["tables"]}
+
+
+def test_json_has_what_the_text_says_in_whole_numbers(tmp_path):
+    text, truth, log = run(tmp_path, "sync")
+    found = tables(tmp_path, log)
+    (answer,) = found["why"]["rows"]
+    assert answer["answer"] == "losses" and answer["steps"] == 0
+    first = found["why_losses"]["rows"][0]
+    assert (first["cause_id"], first["cause"], first["line_number"]) == ("sync", TITLES["sync"], truth["line"])
+    assert first["file"].endswith("/loses_time.py") and first["per_step_ns"] is None
+    assert first["ns"] / 1e6 == pytest.approx(losses(text)[0][1], rel=0.01)
+    assert first["seen"].startswith("20 calls of cuda") and "read it now and then" in first["try"]
+    assert sum(row["ns"] for row in found["why_lines"]["rows"]) == sum(row["ns"] for row in found["why_losses"]["rows"])
+    *parts, total = [row["ns"] for row in found["why_lost"]["rows"]]
+    assert sum(parts) == total
+
+
+def test_markdown_has_the_sentences_below_the_table_of_causes(tmp_path):
+    _, _, log = run(tmp_path, "alloc")
+    text = tracing.gputrace(tmp_path, "why", log, "--format", "md").must_be(0).stdout
+    assert "**What was lost, by cause**" in text and "\n- 1. loses&#95;time.py:" in text and "Allocate before the loop" in text
+
+
+def test_json_says_that_there_is_nothing_to_mend(tmp_path):
+    _, _, log = run(tmp_path, "clean")
+    found = tables(tmp_path, log)
+    assert found["why"]["rows"][0]["answer"] == "nothing_to_mend" and "why_losses" not in found
+
+
 def test_without_gpu_times_it_says_that_it_cannot_say_and_what_to_record(tmp_path):
     (tmp_path / "modules").mkdir()
     command = tracing.on_simgpu(tmp_path / "gpu.json", machine.any_python(), PROGRAM, "clean", tmp_path / "truth.json",

@@ -23,7 +23,7 @@ static bool is_of_note(const char *id)
 	static const char *const ids[] = {"recording", "gpus",	  "no_gpu_times", "steps",	   "gpu_lines",
 					  "own_lines", "kernels", "call_lines",	  "ops",	   "collectives",
 					  "copies",    "idle",	  "waits",	  "out_of_memory", "failed",
-					  "receipt",   "losses"};
+					  "receipt",   "losses",  "why",	  "why_losses",	   "why_lost"};
 
 	for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++)
 		if (!strcmp(ids[i], id))

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "report/why.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
 #include "report/parts.h"
+#include "report/why_tables.h"
 #include "report/why_words.h"
 
-#define WIDTH_DEFAULT 100u
 #define LOSSES_SHOWN 3u
 #define LINES_SHOWN 3u
 #define INDENT 12u /* where the words behind "   where" begin */
@@ -101,7 +100,7 @@ static void put_account(struct report *report, size_t shown)
 
 	for (size_t i = 0; i < why->count; i++)
 		*(i < shown ? &above_ns : &smaller_ns) += why->losses[i].ns;
-	report_title(report, "lost", "What was lost, each moment once", "% of the time looked at");
+	report_title(report, "why_lost", "What was lost, each moment once", "% of the time looked at");
 	table_begin(&table, columns);
 	if (shown)
 		add_part(report, &table, unit, above_ns, shown == 1 ? "the loss above" : "the losses above");
@@ -209,25 +208,30 @@ static void put_why(struct report *report)
 	put_cautions(report);
 }
 
+/* For programs the sum is a table of its own, too. */
+static void put_all_tables(struct report *report)
+{
+	report_processes(report);
+	why_put_tables(report);
+	if (report->all->why.looked_ns)
+		put_account(report, why_worth(report->all));
+}
+
 int report_write_why(FILE *out, struct trace *trace, const struct report_options *options)
 {
 	struct analyses all;
-	struct report report = {.out = out,
-				.all = &all,
-				.width = options->width ? options->width : WIDTH_DEFAULT,
-				.rows = LINES_SHOWN,
-				.color = options->color};
+	struct report report;
 	int error = analyze(&all, trace, ANALYZE_WHY | ANALYZE_UNTIMED | ANALYZE_THREADS | ANALYZE_UTILIZATION,
 			    &options->attribution);
 
-	report.model = all.model;
+	report_page(&report, out, &all, options);
 	if (!error) {
-		text_begin();
-		put_why(&report);
-		text_end();
-		errno = 0;
-		if (fflush(out) || ferror(out))
-			error = errno ? -errno : -EIO;
+		report_begin(&report);
+		if (report.writer)
+			put_all_tables(&report);
+		else
+			put_why(&report);
+		error = report_end(&report);
 	}
 	analyses_free(&all);
 	return error;
