@@ -35,7 +35,7 @@ $(FAKE_C10_CUDA): tests/unit/fake_c10_cuda.c tests/unit/fake_c10.h $(FAKE_C10)
 	$(Q)$(CC) $(CFLAGS) $(EXTRA_CFLAGS) -fPIC -shared $(LDFLAGS) -Wl,-rpath,'$$ORIGIN' -o $@ $< $(FAKE_C10)
 $(BUILD)/tests/unit/fake_torch_2.14/libtorch_cpu.so: $(FAKE_C10)
 $(BUILD)/tests/unit/fake_torch_2.14/libtorch_cpu.so: FAKE += -Wl,--no-as-needed -Wl,-rpath,'$$ORIGIN' $(FAKE_C10)
-$(BUILD)/tests/unit/test_agent_ops: | $(FAKE_TORCH)
+$(BUILD)/tests/unit/test_agent_ops $(BUILD)/tests/unit/test_agent_schedule: | $(FAKE_TORCH)
 $(BUILD)/tests/unit/test_agent_torch_memory: | $(FAKE_TORCH) $(FAKE_C10_CUDA)
 
 $(AGENT_RECORDER).o: private BASE_CFLAGS += -fPIC

@@ -42,7 +42,7 @@
  * What agent and collector must have in common: one of another number is left alone and named.  Raised by each change
  * of the exported names; tests/unit/agent_library.sh holds the two together.
  */
-#define GPT_AGENT_ABI 4
+#define GPT_AGENT_ABI 5
 
 /*
  * Exported symbols of the agent.
@@ -82,6 +82,13 @@
 #define GPUTRACE_AGENT_TORCH_MEMORY "gputrace_agent_torch_memory"   /* events of PyTorch's allocators */
 #define GPUTRACE_AGENT_MEMORY_LINES "gputrace_agent_memory_lines"   /* the Python stack of each */
 #define GPUTRACE_AGENT_FORWARD_LINES "gputrace_agent_forward_lines" /* Python stacks of ops with an autograd number */
+/*
+ * GPT_SCHEDULE_BITS of them, GPUTRACE_AGENT_SCHEDULE_STEP bytes apart, and as many counters: those raised are the bits
+ * of a struct gpt_schedule, field by field.  Read when the session of ops begins, so raised before its counter.
+ */
+#define GPUTRACE_AGENT_SCHEDULE "gputrace_agent_schedule"
+#define GPUTRACE_AGENT_SCHEDULE_SEMAPHORES "gputrace_agent_schedule_semaphores"
+#define GPUTRACE_AGENT_SCHEDULE_STEP 8u
 #define GPUTRACE_AGENT_YIELD_SEMAPHORE "gputrace_agent_yield_semaphore"			/* unsigned short, in .probes */
 #define GPUTRACE_AGENT_RESUME_SEMAPHORE "gputrace_agent_resume_semaphore"		/* the same */
 #define GPUTRACE_AGENT_ANEW_SEMAPHORE "gputrace_agent_anew_semaphore"			/* the same */
@@ -143,6 +150,8 @@ enum gpt_agent_record_type {
 	GPT_AGENT_OPS = 85, /* struct gpt_agent_ops: at changes, twice a second while there are ops, and last */
 	GPT_AGENT_TORCH_MEMORY = 86,	   /* struct gpt_agent_torch_memory */
 	GPT_AGENT_TORCH_MEMORY_STATE = 87, /* struct gpt_agent_torch_memory_state: behind each GPT_AGENT_OPS */
+	GPT_AGENT_STEP = 88,		   /* struct gpt_agent_step: where there is a schedule */
+	GPT_AGENT_SCHEDULE = 89,	   /* struct gpt_agent_schedule: before the first step, and at changes */
 	GPT_AGENT_TYPES_END
 };
 
@@ -430,6 +439,29 @@ struct gpt_agent_torch_memory_state {
 	char text[]; /* why something is not seen; not terminated */
 };
 
+/* A step of training begins, and the one before it ends. */
+struct gpt_agent_step {
+	struct gpt_record hdr;
+	__u64 time_ns; /* CLOCK_MONOTONIC */
+	__u64 number;  /* torch.profiler's own, else counted from 0 */
+	__u32 tid;     /* in the process's own pid namespace */
+	__u32 cycle;   /* of the schedule, from 0, where it is WARMUP or ACTIVE */
+	__u8 phase;    /* enum gpt_step_phase */
+	__u8 by;       /* enum gpt_step_by, not FIRST */
+	__u16 pad;
+	__u32 lost; /* steps before this one that had no room */
+};
+
+/* Which steps are recorded: struct gpt_schedule as the agent has understood it. */
+struct gpt_agent_schedule {
+	struct gpt_record hdr;
+	__u64 time_ns;
+	__u32 skip_first, wait, warmup, active;
+	__u32 repeat, skip_first_wait;
+	__u32 by;     /* enum gpt_step_by */
+	__u32 shared; /* 1: all is recorded, as another gputrace has come that has no schedule */
+};
+
 struct gpt_agent_device {
 	struct gpt_record hdr;
 	__u64 memory_bytes;
@@ -502,6 +534,8 @@ _Static_assert(sizeof(struct gpt_agent_op) == 96, "agent layout");
 _Static_assert(sizeof(struct gpt_agent_ops) == 56, "agent layout");
 _Static_assert(sizeof(struct gpt_agent_torch_memory) == 64, "agent layout");
 _Static_assert(sizeof(struct gpt_agent_torch_memory_state) == 40, "agent layout");
+_Static_assert(sizeof(struct gpt_agent_step) == 40, "agent layout");
+_Static_assert(sizeof(struct gpt_agent_schedule) == 48, "agent layout");
 _Static_assert(sizeof(struct gpt_agent_device) == 88, "agent layout");
 _Static_assert(sizeof(struct gpt_agent_context) == 24, "agent layout");
 _Static_assert(sizeof(struct gpt_agent_stream) == 24, "agent layout");

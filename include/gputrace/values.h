@@ -212,6 +212,23 @@ enum gpt_end_reason {
 	GPT_END_TARGETS_GONE = 3,
 	GPT_END_DISK = 4, /* the log could not be written any further */
 	GPT_END_ERROR = 5,
+	GPT_END_SCHEDULE = 6, /* all cycles of a schedule were recorded */
+};
+
+/* What a schedule (gputrace/schedule.h) makes of a step. */
+enum gpt_step_phase {
+	GPT_STEP_WAITING = 0, /* nothing is recorded */
+	GPT_STEP_WARMUP = 1,  /* recorded, and not shown */
+	GPT_STEP_ACTIVE = 2,
+	GPT_STEP_OVER = 3, /* behind the last cycle */
+};
+
+/* What a step begins with, as far as it is known when it begins. */
+enum gpt_step_by {
+	GPT_STEP_BY_FIRST = 0,	   /* wished: whichever of the next two is seen first */
+	GPT_STEP_BY_PROFILER = 1,  /* ProfilerStep#N of torch.profiler */
+	GPT_STEP_BY_OPTIMIZER = 2, /* the end of an Optimizer.step */
+	GPT_STEP_BY_RANGE = 3,	   /* a record_function of a name */
 };
 
 #endif

@@ -103,14 +103,17 @@ void set_async(uint8_t *op)
 
 static void begin(struct fake_op *op, const char *name, uint8_t scope, int64_t sequence, uint64_t forward_thread)
 {
+	const struct callback at_begin = callback; /* an op keeps those that it began with */
+	bool seen = callbacks && callback.scopes[scope];
+
 	construct(op->bytes, scope);
 	op->bytes[0] = 1;
 	op->name = name;
 	op->context = NULL;
-	op->end = callbacks ? callback.end : NULL;
+	op->end = seen ? at_begin.end : NULL;
 	put(op->bytes, SEQUENCE, (uint64_t)sequence);
 	put(op->bytes, FORWARD_THREAD, forward_thread);
-	if (callbacks && callback.start(&op->context, op) != &op->context)
+	if (seen && at_begin.start(&op->context, op) != &op->context)
 		__builtin_trap();
 }
 

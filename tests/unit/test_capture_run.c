@@ -49,7 +49,8 @@ static struct fake {
 	const struct gpt_record *on_stop;	 /* arrives while the probes are detached */
 	_Atomic(const struct gpt_record *) once; /* arrives at the next ring_consume */
 	const struct gpt_record *always;	 /* arrives at every ring_consume while probes are there */
-	unsigned live;				 /* attach_live_processes */
+	bool schedule_is_over;
+	unsigned live; /* attach_live_processes */
 	unsigned ticks;
 	uint64_t due_in_ns; /* when attach_tick wants to be called again, 0: no matter */
 	uint64_t last_tick_ns, longest_gap_ns;
@@ -159,6 +160,11 @@ uint64_t attach_tick(struct attach *attach, uint64_t now_ns)
 unsigned attach_live_processes(const struct attach *attach)
 {
 	return fake.live;
+}
+
+bool attach_schedule_is_over(const struct attach *attach)
+{
+	return fake.schedule_is_over;
 }
 
 void attach_counters(const struct attach *attach, uint64_t counters[GPT_COUNTER_COUNT])
@@ -292,6 +298,15 @@ static void a_trace_ends_when_no_followed_process_lives(void **state)
 	outcome = run((struct run_options){.end_with_targets = true, .duration_ns = 5000 * MILLISECOND});
 	assert_int_equal(outcome.result.reason, GPT_END_TARGETS_GONE);
 	assert_true(outcome.took_ns < 1000 * MILLISECOND);
+}
+
+static void a_trace_ends_when_all_cycles_of_the_schedule_are_recorded(void **state)
+{
+	struct outcome outcome;
+
+	fake.schedule_is_over = true;
+	outcome = run((struct run_options){.end_with_schedule = true, .duration_ns = 60000 * MILLISECOND});
+	assert_int_equal(outcome.result.reason, GPT_END_SCHEDULE);
 }
 
 static void a_trace_of_the_machine_does_not_end_with_its_processes(void **state)
@@ -493,6 +508,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		behaviour(a_duration_ends_the_trace_in_time),
 		behaviour(a_trace_ends_when_no_followed_process_lives),
+		behaviour(a_trace_ends_when_all_cycles_of_the_schedule_are_recorded),
 		behaviour(a_trace_of_the_machine_does_not_end_with_its_processes),
 		behaviour(a_trace_ends_with_its_command),
 		behaviour(a_signal_ends_the_trace_cleanly),

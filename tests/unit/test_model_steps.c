@@ -384,9 +384,9 @@ static struct steps three_steps(void)
 	struct steps steps = {0};
 	struct step_track track = {.name = xstrdup(""), .source = STEP_OPTIMIZER, .first_cut = true};
 
-	array_push(&track.list, ((struct step){100, 200, 0}));
-	array_push(&track.list, ((struct step){200, 300, 1}));
-	array_push(&track.list, ((struct step){400, 500, 2}));
+	array_push(&track.list, ((struct step){.start_ns = 100, .end_ns = 200, .number = 0}));
+	array_push(&track.list, ((struct step){.start_ns = 200, .end_ns = 300, .number = 1}));
+	array_push(&track.list, ((struct step){.start_ns = 400, .end_ns = 500, .number = 2}));
 	array_push(&steps.tracks, track);
 	return steps;
 }
@@ -432,6 +432,95 @@ static void steps_are_kept_by_number(void **state)
 	steps_free(&steps);
 }
 
+/* ---- those of a schedule ----------------------------------------------------------------------------------------- */
+
+static void told(struct log_builder *log, uint64_t time_ns, uint64_t number, uint8_t phase, uint32_t cycle)
+{
+	struct gpt_agent_step step = {.time_ns = time_ns,
+				      .number = number,
+				      .tid = TID,
+				      .cycle = cycle,
+				      .phase = phase,
+				      .by = GPT_STEP_BY_OPTIMIZER};
+
+	log_put(log, GPT_AGENT_STEP, &step, sizeof(step), NULL, 0);
+}
+
+static void schedule(struct log_builder *log)
+{
+	struct gpt_agent_schedule record = {.skip_first = 1, .warmup = 1, .active = 2};
+
+	log_put(log, GPT_AGENT_SCHEDULE, &record, sizeof(record), NULL, 0);
+}
+
+static void two_cycles(struct log_builder *log)
+{
+	begin(log);
+	schedule(log);
+	told(log, 100, 0, GPT_STEP_WAITING, 0);
+	told(log, 200, 1, GPT_STEP_WARMUP, 0);
+	told(log, 300, 2, GPT_STEP_ACTIVE, 0);
+	told(log, 400, 3, GPT_STEP_ACTIVE, 0);
+	told(log, 500, 4, GPT_STEP_WARMUP, 1);
+	told(log, 600, 5, GPT_STEP_ACTIVE, 1);
+}
+
+static void of_a_schedule_only_steps_that_were_active_are_shown(void **state)
+{
+	struct log_builder log;
+
+	two_cycles(&log);
+	named(&log, ADAM, 310, 320);
+	named(&log, ADAM, 410, 420);
+	named(&log, ADAM, 610, 620);
+	assert_steps(&log, fitting, "2 41231 : 2 300-400 3 400-500 5 600-1000");
+}
+
+static void they_can_be_found_by_something_else_where_that_is_wished(void **state)
+{
+	struct log_builder log;
+
+	two_cycles(&log);
+	named(&log, ADAM, 310, 320);
+	named(&log, ADAM, 410, 420);
+	assert_steps(&log, (struct step_wish){.source = STEP_OPTIMIZER}, "2 41231 Adam.step: 0 310-320* 1 320-420");
+}
+
+static void steps_are_kept_by_their_cycle(void **state)
+{
+	struct log_builder log;
+	struct model *model;
+	struct steps steps;
+
+	two_cycles(&log);
+	log_end(&log, 1000);
+	model = model_of(&log);
+	assert_int_equal(steps_find(&steps, WHOLE_TRACE(model), &fitting), 0);
+	assert_true(steps.scheduled);
+	assert_int_equal(steps.seen, 6);
+	assert_int_equal(steps.schedule_first, 2);
+	steps_keep_cycle(&steps, 2);
+	assert_int_equal(steps.tracks.items[0].list.count, 1);
+	assert_int_equal(steps.tracks.items[0].list.items[0].number, 5);
+	steps_keep_cycle(&steps, 1);
+	assert_int_equal(steps.tracks.count, 0);
+	steps_free(&steps);
+	model_free(model);
+}
+
+static void steps_that_a_process_tells_out_of_order_do_not_overlap(void **state)
+{
+	struct log_builder log;
+
+	begin(&log);
+	schedule(&log);
+	told(&log, 300, 2, GPT_STEP_ACTIVE, 0);
+	told(&log, 200, 3, GPT_STEP_ACTIVE, 0);
+	told(&log, 400, 4, GPT_STEP_ACTIVE, UINT32_MAX);
+	told(&log, 800, 9, GPT_STEP_OVER, 0);
+	assert_steps(&log, fitting, "2 41231 : 2 300-400 4 400-800");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -454,6 +543,10 @@ int main(void)
 		cmocka_unit_test(a_step_is_found_by_time),
 		cmocka_unit_test(steps_that_are_not_all_in_a_slice_go),
 		cmocka_unit_test(steps_are_kept_by_number),
+		cmocka_unit_test(of_a_schedule_only_steps_that_were_active_are_shown),
+		cmocka_unit_test(they_can_be_found_by_something_else_where_that_is_wished),
+		cmocka_unit_test(steps_are_kept_by_their_cycle),
+		cmocka_unit_test(steps_that_a_process_tells_out_of_order_do_not_overlap),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -627,6 +627,55 @@ static void steps_are_wished_for_by_what_they_end_or_begin_with(void **state)
 	assert_refused(PARSE("report", "a.gpt", "--step", "py:train.py:"), "--step py:train.py:", "range:batch");
 }
 
+static void a_schedule_is_numbers_as_torch_profiler_has_them(void **state)
+{
+	const struct gpt_schedule *schedule = &options.schedule;
+
+	assert_int_equal(PARSE("-p", "1", "--schedule", "skip_first=5,wait=4,warmup=3,active=2,repeat=1"), 0);
+	assert_int_equal(schedule->skip_first, 5);
+	assert_int_equal(schedule->wait, 4);
+	assert_int_equal(schedule->warmup, 3);
+	assert_int_equal(schedule->active, 2);
+	assert_int_equal(schedule->repeat, 1);
+	assert_true(options.ops);
+	assert_int_equal(PARSE("-p", "1", "--schedule", "active=65535,skip_first_wait=1", "--step", "profiler"), 0);
+	assert_int_equal(schedule->by, GPT_STEP_BY_PROFILER);
+	assert_int_equal(PARSE("--schedule", "active=1", "--step", "range:batch", "--", "true"), 0);
+	assert_int_equal(schedule->by, GPT_STEP_BY_RANGE);
+	assert_int_equal(schedule->name, gpt_schedule_hash("batch"));
+	assert_refused(PARSE("-p", "1", "--schedule", "wait=1"), "--schedule wait=1", "active");
+	assert_refused(PARSE("-p", "1", "--schedule", "active=0"), "--schedule active=0", "active");
+	assert_refused(PARSE("-p", "1", "--schedule", "active=1,active=2"), "active=1,active=2", "active");
+	assert_refused(PARSE("-p", "1", "--schedule", "active=65536"), "active=65536", "65535");
+	assert_refused(PARSE("-p", "1", "--schedule", "active=1,"), "active=1,", "skip_first=5");
+	assert_refused(PARSE("-p", "1", "--schedule", "active=x"), "active=x", "skip_first=5");
+}
+
+static void what_cannot_be_scheduled_is_refused(void **state)
+{
+	assert_refused(PARSE("--schedule", "active=1"), "--schedule", "-p PID");
+	assert_refused(PARSE("-p", "1", "--schedule", "active=1", "--step", "backward"), "backward", "optimizer");
+	assert_refused(PARSE("-p", "1", "--schedule", "active=1", "--step", "py:step"), "a Python function",
+		       "optimizer");
+	assert_refused(PARSE("-p", "1", "--schedule", "active=1", "--step", "range:b*"), "range:b*", "whole name");
+	assert_refused(PARSE("-p", "1", "--schedule", "active=1", "--python-calls"), "--python-calls", "--schedule");
+	assert_refused(PARSE("-p", "1", "--schedule", "active=1", "--agent", "off"), "--ops", "--agent off");
+}
+
+static void of_several_cycles_each_has_a_file_of_its_own(void **state)
+{
+	assert_int_equal(PARSE("-p", "1", "--schedule", "active=1", "-o", "a.%c.json", "-o", "all.gpt"), 0);
+	assert_int_equal(PARSE("-p", "1", "--schedule", "active=1,repeat=1", "-o", "a.json"), 0);
+	assert_int_equal(PARSE("export", "a.gpt", "-o", "a.%p.%c.json", "--cycle", "2"), 0);
+	assert_int_equal(options.slice.cycle, 2);
+	assert_refused(PARSE("-p", "1", "--schedule", "active=1", "-o", "a.json"), "a.json", "%c");
+	assert_refused(PARSE("-p", "1", "--schedule", "active=1", "-o", "a.%c.gpt"), "a.%c.gpt", "all cycles");
+	assert_refused(PARSE("-p", "1", "-o", "a.%c.json"), "a.%c.json", "--schedule");
+	assert_refused(PARSE("report", "a.gpt", "--cycle", "0"), "--cycle 0", "from 1");
+	assert_refused(PARSE("report", "a.gpt", "--cycle", "1", "--steps", "1"), "--cycle", "--steps");
+	assert_refused(PARSE("report", "a.gpt", "--cycle", "1", "--from", "1"), "--cycle", "--from");
+}
+
 static void steps_are_chosen_by_number(void **state)
 {
 	assert_int_equal(PARSE("report", "a.gpt", "--steps", "10..12"), 0);
@@ -671,6 +720,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(steps_are_wished_for_by_what_they_end_or_begin_with),
+		cmocka_unit_test(a_schedule_is_numbers_as_torch_profiler_has_them),
+		cmocka_unit_test(what_cannot_be_scheduled_is_refused),
+		cmocka_unit_test(of_several_cycles_each_has_a_file_of_its_own),
 		cmocka_unit_test(steps_are_chosen_by_number),
 		cmocka_unit_test(no_argument_traces_the_whole_machine),
 		cmocka_unit_test(what_is_for_the_tree_of_calls_goes_with_it),

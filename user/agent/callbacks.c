@@ -192,6 +192,12 @@ void callbacks_stop(void)
 	atomic_store(&callbacks.running, false);
 }
 
+void callbacks_go_on(void)
+{
+	atomic_store(&callbacks.started_ns, clock_now_ns());
+	atomic_store(&callbacks.running, true);
+}
+
 void callbacks_forked(void)
 {
 	callbacks_stop();

@@ -16,6 +16,9 @@ void callbacks_api(void *user, uint32_t domain, uint32_t cbid, const void *data)
 void callbacks_start(uint32_t (*graph_node_id)(void *node, uint64_t *id));
 void callbacks_stop(void);
 
+/* After callbacks_stop: goes on, with the counts of before. */
+void callbacks_go_on(void);
+
 /* In the child of a fork: calls are not ours to report any more, and the thread has another id. */
 void callbacks_forked(void);
 

@@ -12,12 +12,14 @@
 #include "agent/clock.h"
 #include "agent/collectives.h"
 #include "agent/points.h"
+#include "agent/schedule.h"
 
 static struct {
 	_Atomic uint32_t session; /* 0: nothing is observed */
 	_Atomic uint32_t epoch;	  /* of names */
 	_Atomic uint64_t handle;  /* of the callback, 0: none is registered */
 	bool forked;		  /* this is the child */
+	bool with_inputs, scheduled;
 	struct torch torch;
 	uint64_t seed;
 	uint64_t collective_op;	     /* hash of its name, 0: collectives are not told */
@@ -281,6 +283,36 @@ static void **begin_with_inputs(void **result, const void *op)
 	return result;
 }
 
+static uint8_t scope_of(const void *op)
+{
+	return *((const uint8_t *)op + observer.torch.layout->op_scope);
+}
+
+/* With a schedule: the op that begins a step is the first of it. */
+static inline __attribute__((always_inline)) struct op_slot *open_scheduled_slot(const void *op, bool with_inputs)
+{
+	const char *name;
+
+	if (!atomic_load_explicit(&observer.session, memory_order_acquire))
+		return open_slot(op, false);
+	name = scope_of(op) == GPT_AGENT_OP_USER_SCOPE ? observer.torch.name(op) : NULL;
+	if (name && schedule_op_begins(op, name, callbacks_thread_id()))
+		observer_follow_schedule();
+	return schedule_rests() ? NULL : open_slot(op, with_inputs);
+}
+
+static void **begin_scheduled(void **result, const void *op)
+{
+	*result = open_scheduled_slot(op, false);
+	return result;
+}
+
+static void **begin_scheduled_with_inputs(void **result, const void *op)
+{
+	*result = open_scheduled_slot(op, true);
+	return result;
+}
+
 static struct op_entry_op *add_entry(struct lane *lane, const struct op_slot *slot)
 {
 	struct op_entry_collective *entry;
@@ -325,6 +357,14 @@ static void end(const void *op, void *context)
 	close_slot(slot);
 }
 
+static void end_scheduled(const void *op, void *context)
+{
+	end(op, context);
+	if (atomic_load_explicit(&observer.session, memory_order_acquire) && scope_of(op) == GPT_AGENT_OP_USER_SCOPE &&
+	    schedule_op_ends(op, callbacks_thread_id()))
+		observer_follow_schedule();
+}
+
 bool observer_open_op(struct op_slot *slot, uint32_t session, uint64_t before_ns, struct op_facts *facts)
 {
 	uint32_t turn = atomic_load_explicit(&slot->turn, memory_order_acquire);
@@ -343,22 +383,40 @@ void observer_repeat_names(void)
 
 /* ---- registered -------------------------------------------------------------------------------- */
 
-static void register_observer(const struct torch *torch, bool with_inputs)
+/* Who rests is called for what the program names alone; that of other ops costs nothing then. */
+static void register_scheduled(const struct torch *torch)
 {
-	void *start = with_inputs ? (void *)begin_with_inputs : (void *)begin;
-	uint64_t handle = torch->add(torch_callback_make(torch->layout, start, (void *)end, with_inputs));
+	void *start = observer.with_inputs ? (void *)begin_scheduled_with_inputs : (void *)begin_scheduled;
+	enum torch_scopes scopes = schedule_rests() ? TORCH_USER_SCOPE : TORCH_ALL_SCOPES;
 
-	atomic_store(&observer.handle, handle);
+	if (schedule_is_over() && schedule_rests())
+		return;
+	atomic_store(&observer.handle, torch->add(torch_callback_make(torch->layout, start, (void *)end_scheduled,
+								      observer.with_inputs, scopes)));
 }
 
-bool observer_begin(const struct torch *torch, uint32_t session, bool with_inputs, char *why, size_t why_size)
+static void register_observer(const struct torch *torch)
+{
+	void *start = observer.with_inputs ? (void *)begin_with_inputs : (void *)begin;
+
+	if (observer.scheduled)
+		register_scheduled(torch);
+	else
+		atomic_store(&observer.handle, torch->add(torch_callback_make(torch->layout, start, (void *)end,
+									      observer.with_inputs, TORCH_ALL_SCOPES)));
+}
+
+bool observer_begin(const struct torch *torch, uint32_t session, bool with_inputs, bool scheduled, char *why,
+		    size_t why_size)
 {
 	observer.torch = *torch;
+	observer.with_inputs = with_inputs;
+	observer.scheduled = scheduled;
 	if (!observer.seed)
 		observer.seed = mix(clock_now_ns(), clock_wall_ns() ^ (uintptr_t)&why) | 1;
 	observer.collective_op = collectives_open(torch) ? hash_name(COLLECTIVE_OP, sizeof(COLLECTIVE_OP) - 1) : 0;
 	pthread_mutex_lock(&observer.registering);
-	register_observer(torch, with_inputs);
+	register_observer(torch);
 	pthread_mutex_unlock(&observer.registering);
 	if (!torch_check(torch, why, why_size)) {
 		observer_end();
@@ -372,7 +430,18 @@ void observer_take_inputs(bool wanted)
 {
 	pthread_mutex_lock(&observer.registering);
 	unregister_observer();
-	register_observer(&observer.torch, wanted);
+	observer.with_inputs = wanted;
+	register_observer(&observer.torch);
+	pthread_mutex_unlock(&observer.registering);
+}
+
+void observer_follow_schedule(void)
+{
+	pthread_mutex_lock(&observer.registering);
+	if (atomic_load(&observer.session)) {
+		unregister_observer();
+		register_observer(&observer.torch);
+	}
 	pthread_mutex_unlock(&observer.registering);
 }
 

@@ -12,12 +12,16 @@
 
 /*
  * Registers it and begins session `session` (not 0); not on a thread of the application.  False: why.  From then on ops
- * that begin stand in the lanes until observer_end.
+ * that begin stand in the lanes until observer_end; where they are scheduled, those of steps that are recorded.
  */
-bool observer_begin(const struct torch *torch, uint32_t session, bool with_inputs, char *why, size_t why_size);
+bool observer_begin(const struct torch *torch, uint32_t session, bool with_inputs, bool scheduled, char *why,
+		    size_t why_size);
 
 /* From now on inputs are taken, or are not. What begins in between, which takes microseconds, is not observed. */
 void observer_take_inputs(bool wanted);
+
+/* The schedule, or who else listens, has changed what rests. */
+void observer_follow_schedule(void);
 
 /* Nothing more is put into the lanes; ops that are open go on, and their ends are not told. */
 void observer_end(void);

@@ -17,6 +17,7 @@
 #include "agent/ops_memory.h"
 #include "agent/own_thread.h"
 #include "agent/points.h"
+#include "agent/schedule.h"
 #include "agent/torch.h"
 
 #define TICK_NS 20000000u     /* how late the end of listening is noticed */
@@ -43,6 +44,7 @@ static struct {
 	uint64_t inputs_lost, inputs_lost_before;     /* by this thread; by the others, until this session began */
 	bool inputs_checked, can_inputs, with_inputs; /* of this PyTorch: whether they can be read; whether they are */
 	bool looked_ahead;			      /* in this round */
+	bool scheduled;
 	uint64_t next_sample_ns;
 	uint64_t libraries; /* how many had been loaded when we looked for PyTorch */
 	char why[256];
@@ -286,7 +288,7 @@ static bool observe(void)
 	ops.told = ops.inputs_lost = 0;
 	ops.with_inputs = takes_inputs();
 	ops_memory_follow(&ops.torch, &ops.batch, clock_now_ns()); /* who sees that ops are observed may rely on it */
-	return observer_begin(&ops.torch, ++ops.session, ops.with_inputs, ops.why, sizeof(ops.why));
+	return observer_begin(&ops.torch, ++ops.session, ops.with_inputs, ops.scheduled, ops.why, sizeof(ops.why));
 }
 
 static void refuse(void)
@@ -339,12 +341,16 @@ static void follow_wishes(void)
 	observer_take_inputs(with_inputs);
 }
 
-/* Whether somebody has come who has heard nothing yet. */
+/* Whether somebody has come who has heard nothing yet; for one who is not of the schedule it ends. */
 static bool somebody_came(void)
 {
 	unsigned listeners = points_take_ops();
 	bool anew = points_asked_anew(), came = listeners > ops.listeners || (anew && !ops.anew);
 
+	if (came && ops.scheduled) {
+		schedule_share();
+		observer_follow_schedule();
+	}
 	ops.listeners = listeners;
 	ops.anew = anew;
 	return came;
@@ -354,7 +360,7 @@ static bool somebody_came(void)
 static uint64_t tick(void)
 {
 	uint64_t now = clock_now_ns(), filled = 0;
-	bool observing = ops.state == GPT_AGENT_OPS_OBSERVING, came = somebody_came();
+	bool observing = ops.state == GPT_AGENT_OPS_OBSERVING, came = somebody_came(), stepped;
 
 	if (observing) {
 		follow_wishes();
@@ -363,14 +369,17 @@ static uint64_t tick(void)
 		if (came)
 			op_names_repeat(&ops.batch);
 	}
+	stepped = ops.scheduled && schedule_send(&ops.batch);
 	if (came || now >= ops.next_sample_ns) {
 		ops.next_sample_ns = now + SAMPLE_NS;
 		if (observing)
 			send_open(now - OPEN_TOLD_NS, false);
 		send_state();
 		ops_memory_send_state(&ops.batch);
-		batch_flush(&ops.batch);
+		stepped = true;
 	}
+	if (stepped)
+		batch_flush(&ops.batch);
 	return filled > LANE_RING_BYTES / BUSY_PART ? BUSY_TICK_NS : TICK_NS;
 }
 
@@ -379,6 +388,8 @@ static void finish(void)
 	observer_end();
 	ops_memory_stop();
 	send_lanes();
+	if (ops.scheduled)
+		schedule_send(&ops.batch);
 	send_open(UINT64_MAX, true);
 	ops_memory_send_state(&ops.batch);
 	tell_state(GPT_AGENT_OPS_STOPPED);
@@ -395,6 +406,7 @@ static void run(void)
 	ops.listeners = points_take_ops();
 	ops.anew = points_asked_anew();
 	ops.why[0] = '\0';
+	ops.scheduled = schedule_begin(wake);
 	while (wanted()) {
 		if (ops.state != GPT_AGENT_OPS_OBSERVING)
 			look_for_torch();
@@ -404,6 +416,7 @@ static void run(void)
 		finish();
 	else if (ops.state == GPT_AGENT_OPS_WAITING)
 		tell_state(GPT_AGENT_OPS_STOPPED);
+	schedule_end();
 }
 
 /* ---- the thread -------------------------------------------------------------------------------- */
@@ -412,6 +425,7 @@ static void at_fork_in_child(void)
 {
 	observer_forked();
 	ops_memory_forked();
+	schedule_forked();
 	atomic_store(&ops.dead, 1);
 }
 

@@ -32,6 +32,8 @@ SEMAPHORE unsigned short gputrace_agent_forward_lines_semaphore = 0;
 SEMAPHORE unsigned short gputrace_agent_torch_memory_semaphore = 0;
 SEMAPHORE unsigned short gputrace_agent_memory_lines_semaphore = 0;
 
+SEMAPHORE unsigned short gputrace_agent_schedule_semaphores[GPT_SCHEDULE_BITS] = {0};
+
 /* Also used where nothing refers to it: the linker would leave out a function that nobody calls. */
 #define SET(enumerator, name)                                                                                          \
 	SEMAPHORE unsigned short gputrace_agent_activity_set_##name##_semaphore = 0;                                   \
@@ -104,4 +106,12 @@ POINT void gputrace_agent_torch_memory(void)
 POINT void gputrace_agent_memory_lines(void)
 {
 	__asm__ volatile(POINT_BODY);
+}
+
+/* A place for a probe for each bit: GPUTRACE_AGENT_SCHEDULE_STEP bytes each. */
+_Static_assert(GPT_SCHEDULE_BITS == 115, "as many as are repeated here");
+
+POINT void gputrace_agent_schedule(void)
+{
+	__asm__ volatile(".rept 115\n\t" POINT_BODY "\n\t.balign 8\n\t.endr");
 }

@@ -8,8 +8,10 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <gputrace/agent.h>
+#include <gputrace/schedule.h>
 
 extern unsigned short gputrace_agent_semaphore, gputrace_agent_batch_semaphore;
 extern unsigned short gputrace_agent_yield_semaphore, gputrace_agent_resume_semaphore;
@@ -17,6 +19,8 @@ extern unsigned short gputrace_agent_anew_semaphore, gputrace_agent_share_semaph
 extern unsigned short gputrace_agent_ops_semaphore, gputrace_agent_shapes_semaphore;
 extern unsigned short gputrace_agent_stack_semaphore, gputrace_agent_forward_lines_semaphore;
 extern unsigned short gputrace_agent_torch_memory_semaphore, gputrace_agent_memory_lines_semaphore;
+
+extern unsigned short gputrace_agent_schedule_semaphores[GPT_SCHEDULE_BITS];
 
 /* To be called only while points_listening(). */
 void gputrace_agent_call(uint32_t corr, uint32_t api);
@@ -38,6 +42,7 @@ void gputrace_agent_shapes(void);
 void gputrace_agent_forward_lines(void);
 void gputrace_agent_torch_memory(void);
 void gputrace_agent_memory_lines(void);
+void gputrace_agent_schedule(void);
 #define POINTS_SET(enumerator, name)                                                                                   \
 	extern unsigned short gputrace_agent_activity_set_##name##_semaphore;                                          \
 	void gputrace_agent_activity_set_##name(void); /* never called */
@@ -95,6 +100,21 @@ static inline bool points_take_torch_memory(void)
 static inline bool points_take_memory_lines(void)
 {
 	return *(volatile unsigned short *)&gputrace_agent_memory_lines_semaphore != 0;
+}
+
+/* Which steps are wanted; active is 0 where all is. */
+static inline struct gpt_schedule points_schedule(void)
+{
+	const volatile unsigned short *bit = gputrace_agent_schedule_semaphores;
+	uint32_t fields[GPT_SCHEDULE_FIELDS] = {0};
+	struct gpt_schedule schedule;
+	unsigned i, j;
+
+	for (i = 0; i < GPT_SCHEDULE_FIELDS; i++)
+		for (j = 0; j < gpt_schedule_field_bits(i); j++)
+			fields[i] |= (uint32_t)(*bit++ != 0) << j;
+	memcpy(&schedule, fields, sizeof(schedule));
+	return schedule;
 }
 
 /* Somebody listens who was not there when we began. */

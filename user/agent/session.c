@@ -12,6 +12,7 @@
 #include "agent/range_queue.h"
 #include "agent/recording.h"
 #include "agent/returns.h"
+#include "agent/schedule.h"
 #include "agent/subscriber.h"
 #include "agent/yield.h"
 
@@ -95,7 +96,7 @@ static void clear(struct session *session)
 	session->recorded_sets = 0;
 	session->cupti_dropped = session->dropped_unknown = 0;
 	session->flushes_since_call = 0;
-	session->dumped = session->away = session->refused = session->borrowed = false;
+	session->rests = session->dumped = session->away = session->refused = session->borrowed = false;
 	session->recorded = session->unsettled = false;
 	session->order_seen_ns = 0;
 	session->undecided_ns = session->expected_ns = session->stale_until_ns = 0;
@@ -114,6 +115,7 @@ bool session_start(struct session *session)
 		return false;
 	if (learn_sizes(session) && switch_on(session)) {
 		yield_watch(session);
+		schedule_watch_cupti(session->wake);
 		return true;
 	}
 	callbacks_stop();
@@ -241,16 +243,12 @@ static void count_dropped(struct session *session)
 
 /*
  * Devices, contexts and streams that are older than the session are only told on demand.  Not in
- * session_start: that may run inside cuInit, where the driver cannot be asked.  A process that has made a
- * call, and whose device we still have not heard of one flush later, was running before us.
+ * session_start: that may run inside cuInit, where the driver cannot be asked.
  */
-static void dump_what_exists(struct session *session)
+static void dump_now(struct session *session)
 {
 	unsigned i;
 
-	if (session->dumped || session->away || (!callbacks_count() && !session->borrowed) ||
-	    session->flushes_since_call++ == 0)
-		return;
 	session->dumped = true;
 	for (i = 0; i < RECORDS_KINDS; i++)
 		if ((records_kinds[i].kind == CUPTI_KIND_DEVICE || records_kinds[i].kind == CUPTI_KIND_CONTEXT ||
@@ -260,6 +258,57 @@ static void dump_what_exists(struct session *session)
 			session->cupti.enable_and_dump(records_kinds[i].kind);
 }
 
+/* A process that has made a call, and whose device we still have not heard of one flush later, was running before us.
+ */
+static void dump_what_exists(struct session *session)
+{
+	if (session->dumped || session->away || session->rests || (!callbacks_count() && !session->borrowed) ||
+	    session->flushes_since_call++ == 0)
+		return;
+	dump_now(session);
+}
+
+/* ---- steps that are not recorded --------------------------------------------------------------- */
+
+/* The kinds of one that rests; also those that were enabled when another user of CUPTI had finished. */
+static void disable_kinds(struct session *session)
+{
+	if (session->away || !session->enabled_kinds)
+		return;
+	if (!session->dumped && callbacks_count())
+		dump_now(session);
+	recording_end(session);
+	session->cupti.flush_all(0);
+}
+
+/* Records before calls, as at the begin. */
+static void go_on(struct session *session)
+{
+	session->records.limited = false;
+	session->dumped = false; /* what came while it rested */
+	if (!session->away && !session->expected_ns)
+		recording_enable(session);
+	if (!session->borrowed)
+		callbacks_go_on();
+	subscriber_tell_calls(session);
+}
+
+static void follow_schedule(struct session *session)
+{
+	bool rests = schedule_cupti_rests();
+
+	if (rests && !session->rests)
+		subscriber_end_calls(session);
+	if (rests)
+		disable_kinds(session);
+	if (!rests && session->rests)
+		go_on(session);
+	session->rests = rests;
+	schedule_cupti_follows(rests);
+}
+
+/* ---- a look ------------------------------------------------------------------------------------ */
+
 void session_tick(struct session *session)
 {
 	uint64_t now = clock_now_ns();
@@ -267,6 +316,7 @@ void session_tick(struct session *session)
 	yield_hold();
 	yield_watch(session);
 	yield_follow(session);
+	follow_schedule(session);
 	take(session);
 	if (session->next_sample_ns)
 		clock_look(&session->clock, &session->batch);
@@ -316,9 +366,11 @@ static void stop_recording(struct session *session, uint64_t wait_ns)
 
 void session_stop(struct session *session, uint64_t wait_ns)
 {
+	schedule_watch_cupti(NULL);
 	yield_hold();
 	yield_follow(session);
-	subscriber_end_calls(session);
+	if (!session->rests)
+		subscriber_end_calls(session);
 	yield_follow(session);
 	/* Beside another nothing more is disabled: what is enabled now is as much its, and goes when it ends. */
 	yield_decide(session);

@@ -33,6 +33,7 @@ struct session {
 	unsigned flushes_since_call;
 	bool dumped;
 	bool recorded; /* our kinds have been enabled */
+	bool rests;    /* no step is recorded just now (schedule.h) */
 	bool away;     /* another has the activity API (yield.h) */
 	bool refused;  /* it is free, but CUPTI did not let us take it up */
 	uint64_t away_wall_ns;

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <gputrace/values.h>
+
 #include "agent/old_glibc.h"
 #include "agent/path.h"
 
@@ -208,7 +210,8 @@ bool torch_check(const struct torch *torch, char *why, size_t why_size)
 	return false;
 }
 
-struct torch_callback torch_callback_make(const struct torch_layout *layout, void *start, void *end, bool needs_inputs)
+struct torch_callback torch_callback_make(const struct torch_layout *layout, void *start, void *end, bool needs_inputs,
+					  enum torch_scopes scopes)
 {
 	struct torch_callback callback = {{0}};
 	double always = 1.0;
@@ -216,7 +219,10 @@ struct torch_callback torch_callback_make(const struct torch_layout *layout, voi
 	memcpy(callback.bytes + layout->callback_start, &start, sizeof(start));
 	memcpy(callback.bytes + layout->callback_end, &end, sizeof(end));
 	memcpy(callback.bytes + layout->callback_probability, &always, sizeof(always));
-	memset(callback.bytes + layout->callback_scopes, 1, layout->callback_scope_count);
+	if (scopes == TORCH_ALL_SCOPES)
+		memset(callback.bytes + layout->callback_scopes, 1, layout->callback_scope_count);
+	else
+		callback.bytes[layout->callback_scopes + GPT_AGENT_OP_USER_SCOPE] = 1;
 	callback.bytes[layout->callback_needs_inputs] = needs_inputs;
 	return callback;
 }

@@ -65,7 +65,14 @@ bool torch_check(const struct torch *torch, char *why, size_t why_size);
  */
 bool torch_inputs_check(struct torch *torch, char *why, size_t why_size);
 
-struct torch_callback torch_callback_make(const struct torch_layout *layout, void *start, void *end, bool needs_inputs);
+/* What the callback is to see. */
+enum torch_scopes {
+	TORCH_ALL_SCOPES,
+	TORCH_USER_SCOPE, /* what the program names: record_function, and what PyTorch's Python names with it */
+};
+
+struct torch_callback torch_callback_make(const struct torch_layout *layout, void *start, void *end, bool needs_inputs,
+					  enum torch_scopes scopes);
 
 /* "PyTorch 2.14.1" */
 void torch_name(const struct torch *torch, char *name, size_t size);

@@ -15,6 +15,7 @@
 #include "agent/op_lane.h"
 #include "agent/path.h"
 #include "agent/points.h"
+#include "agent/schedule.h"
 
 #define ENTRIES_MAX 64u /* calls: five functions, a handful of libraries */
 
@@ -68,7 +69,7 @@ static void tell(const struct op_entry_memory *event)
 	struct lane *lane;
 	uint64_t stack = 0;
 
-	if (!atomic_load_explicit(&memory.on, memory_order_acquire))
+	if (!atomic_load_explicit(&memory.on, memory_order_acquire) || schedule_rests())
 		return;
 	lane = lane_of_thread();
 	if (lane && wants_stack(event)) {

@@ -78,6 +78,7 @@ int attach_open(const struct attach_options *options, attach_emit emit, void *co
 	attach->files.activity_sets = options->activity_sets;
 	attach->files.ops = options->ops;
 	attach->files.shapes = options->shapes;
+	attach->files.schedule = options->schedule;
 	attach->files.forward_lines = options->forward_lines;
 	attach->files.torch_memory = options->torch_memory;
 	attach->files.memory_lines = options->memory_lines;

@@ -14,6 +14,7 @@
 #include <sys/types.h>
 
 #include <gputrace/record.h>
+#include <gputrace/schedule.h>
 
 #include "attach/emit.h"
 
@@ -34,17 +35,18 @@ enum attach_agent {
 struct attach_options {
 	enum attach_scope scope;
 	enum attach_agent agent;
-	const char *agent_path; /* libgputrace-agent.so, NULL: not found */
-	const char *cupti;	/* the libcupti that agents shall use, NULL: what fits the process */
-	bool native;		/* take native stacks too */
-	bool python_calls;	/* entry and end of every Python call, where the interpreter allows it */
-	unsigned activity_sets; /* of the agent besides kernels: 1 << enum gpt_agent_activity_set */
-	bool ops;		/* PyTorch's ops too: the agent comes into every process that has PyTorch */
-	bool shapes;		/* and what they are called with */
-	bool forward_lines;	/* and the Python stacks of those that have an autograd number */
-	bool torch_memory;	/* what its allocators hand out and take back */
-	bool memory_lines;	/* and the Python stack of each of these events */
-	size_t ring_bytes;	/* power of two */
+	const char *agent_path;	      /* libgputrace-agent.so, NULL: not found */
+	const char *cupti;	      /* the libcupti that agents shall use, NULL: what fits the process */
+	bool native;		      /* take native stacks too */
+	bool python_calls;	      /* entry and end of every Python call, where the interpreter allows it */
+	unsigned activity_sets;	      /* of the agent besides kernels: 1 << enum gpt_agent_activity_set */
+	bool ops;		      /* PyTorch's ops too: the agent comes into every process that has PyTorch */
+	bool shapes;		      /* and what they are called with */
+	bool forward_lines;	      /* and the Python stacks of those that have an autograd number */
+	bool torch_memory;	      /* what its allocators hand out and take back */
+	bool memory_lines;	      /* and the Python stack of each of these events */
+	struct gpt_schedule schedule; /* of the steps that are recorded; active 0: everything is */
+	size_t ring_bytes;	      /* power of two */
 };
 
 /*
@@ -96,6 +98,9 @@ unsigned attach_site_count(const struct attach *attach);
  * the calls can be traced (why[] names one and says why), 0 no Python was met (yet).
  */
 int attach_python_calls(const struct attach *attach, char *why, size_t why_size);
+
+/* Whether all that make steps have recorded all cycles of the schedule. */
+bool attach_schedule_is_over(const struct attach *attach);
 
 /* Sum over CPUs of each enum gpt_counter. */
 void attach_counters(const struct attach *attach, uint64_t counters[GPT_COUNTER_COUNT]);

@@ -16,6 +16,7 @@ struct hold {
 };
 
 struct attach {
+	bool schedule_over; /* of some process, which may be gone */
 	struct attach_options options;
 	struct programs programs;
 	struct files files;

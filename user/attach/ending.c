@@ -47,6 +47,17 @@ int attach_python_calls(const struct attach *attach, char *why, size_t why_size)
 	return answer;
 }
 
+bool attach_schedule_is_over(const struct attach *attach)
+{
+	for (size_t i = 0; i < attach->processes.list.count; i++) {
+		const struct followed *process = attach->processes.list.items[i];
+
+		if (process->makes_steps && !process->schedule_over)
+			return false;
+	}
+	return attach->schedule_over;
+}
+
 void attach_counters(const struct attach *attach, uint64_t counters[GPT_COUNTER_COUNT])
 {
 	int map = bpf_map__fd(attach->programs.bpf->maps.counters), cpus = libbpf_num_possible_cpus();

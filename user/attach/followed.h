@@ -42,6 +42,8 @@ struct followed {
 		bool observed; /* and its ops of PyTorch were taken, which they are not here */
 		uint64_t ns;   /* when it was noticed; 0: the log has been told that its ops are not seen */
 	} fork;		       /* of a forked one: forks.h */
+	bool makes_steps;      /* its agent has told of one */
+	bool schedule_over;    /* the last cycle of the schedule is behind it */
 	bool agent_live;       /* it is at work, as last seen in the BPF map */
 	bool agent_calls;      /* it reports the calls of the process: no symbol probes are needed */
 	bool agent_stopped;    /* its last HELLO said so */

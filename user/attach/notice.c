@@ -132,6 +132,23 @@ const struct probed_file *attach_process_agent(const struct attach *attach, cons
 	return attach->agent;
 }
 
+static void note_step(struct attach *attach, struct followed *process, const struct gpt_agent_step *step)
+{
+	process->makes_steps = true;
+	process->schedule_over = step->phase == GPT_STEP_OVER;
+	attach->schedule_over |= process->schedule_over;
+}
+
+static void note_steps(struct attach *attach, struct followed *process, const struct gpt_agent_batch *batch)
+{
+	const struct gpt_record *record;
+	size_t at = 0;
+
+	while ((record = batch_next(batch, &at)))
+		if (record->type == GPT_AGENT_STEP && record->size >= sizeof(struct gpt_agent_step))
+			note_step(attach, process, (const struct gpt_agent_step *)record);
+}
+
 /* What attach/ has to know of a batch: whether the agent, or its observer of ops, has said its last word. */
 static void note_last_words(struct followed *process, const struct gpt_agent_batch *batch)
 {
@@ -159,6 +176,7 @@ static void notice_batch(struct attach *attach, const struct gpt_agent_batch *ba
 	process->agent_heard = true;
 	foreign_buffers_learn(&attach->foreign_reader, &process->foreign_buffers, batch);
 	note_last_words(process, batch);
+	note_steps(attach, process, batch);
 	if (processes_update_agent(&attach->processes, process))
 		attach->reconcile = true;
 }
@@ -201,7 +219,8 @@ static bool batch_tells(const struct gpt_agent_batch *batch)
 	size_t at = 0;
 
 	while ((record = batch_next(batch, &at)))
-		if (record->type == GPT_AGENT_HELLO || record->type == GPT_AGENT_SIZES || record->type == GPT_AGENT_OPS)
+		if (record->type == GPT_AGENT_HELLO || record->type == GPT_AGENT_SIZES ||
+		    record->type == GPT_AGENT_OPS || record->type == GPT_AGENT_STEP)
 			return true;
 	return false;
 }

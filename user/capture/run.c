@@ -177,6 +177,8 @@ static void check_end(struct run *run, uint64_t now_ns)
 		end_run(run, GPT_END_INTERRUPTED, 0);
 	else if (options->end_with_targets && attach_live_processes(run->attach) == 0)
 		end_run(run, GPT_END_TARGETS_GONE, 0);
+	else if (options->end_with_schedule && attach_schedule_is_over(run->attach))
+		end_run(run, GPT_END_SCHEDULE, 0);
 	else if (options->duration_ns && now_ns - run->start_ns >= options->duration_ns)
 		end_run(run, GPT_END_DURATION, 0);
 }

@@ -16,9 +16,10 @@
 #include "log/writer.h"
 
 struct run_options {
-	uint64_t duration_ns;  /* 0: until something else ends it */
-	bool end_with_targets; /* the trace is over when no followed process lives */
-	int signals_fd;	       /* of stop_signals_open */
+	uint64_t duration_ns;	/* 0: until something else ends it */
+	bool end_with_targets;	/* the trace is over when no followed process lives */
+	bool end_with_schedule; /* when its last cycle has been recorded */
+	int signals_fd;		/* of stop_signals_open */
 	/* Called once when recording has begun; not 0 (a negative errno): the trace ends at once. May be NULL. */
 	int (*begin)(void *context);
 	/* The command we started: NULL when there is none. */

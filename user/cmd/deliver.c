@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/cycles.h"
 #include "cmd/interrupt.h"
 #include "cmd/outputs.h"
 #include "cmd/print.h"
@@ -159,7 +160,8 @@ static int write_everything(const struct delivery *delivery, struct reading *rea
 	return err ? err : outputs;
 }
 
-enum exit_code deliver(const struct delivery *delivery, bool *all_written)
+/* cycles: what is to be delivered one by one instead, if anything; NULL: nothing is. */
+static enum exit_code deliver_as_is(const struct delivery *delivery, struct cycles *cycles, bool *all_written)
 {
 	struct reading reading;
 	enum exit_code code;
@@ -168,11 +170,50 @@ enum exit_code deliver(const struct delivery *delivery, bool *all_written)
 	*all_written = false;
 	interrupt_watch();
 	code = reading_open(&reading, delivery);
-	if (!code) {
+	if (!code && cycles && cycles_find(cycles, &reading)) {
+		*all_written = true;
+	} else if (!code && cycles && cycles_are_missed(delivery)) {
+		code = EXIT_FAILED;
+	} else if (!code) {
 		err = write_everything(delivery, &reading);
 		*all_written = err == 0;
 		code = err ? EXIT_FAILED : judge(delivery, &reading);
 	}
 	reading_close(&reading);
+	return code;
+}
+
+/* A file, or a report, for each. */
+static enum exit_code deliver_cycles(const struct delivery *delivery, const struct cycles *cycles, bool *all_written)
+{
+	enum exit_code code = cycles_check(cycles, delivery), one;
+
+	*all_written = code != EXIT_FAILED;
+	for (size_t i = 0; i < cycles->list.count && *all_written; i++) {
+		struct options options = cycles_options(delivery->options, cycles->list.items[i]);
+		struct delivery part = *delivery;
+
+		part.options = &options;
+		one = deliver_as_is(&part, NULL, all_written);
+		code = one > code ? one : code;
+		cycles_options_free(&options);
+	}
+	return code;
+}
+
+enum exit_code deliver(const struct delivery *delivery, bool *all_written)
+{
+	struct cycles cycles = {0};
+	enum exit_code code;
+
+	if (delivery->options->slice.cycle) {
+		array_push(&cycles.list, (uint32_t)delivery->options->slice.cycle);
+		code = deliver_cycles(delivery, &cycles, all_written);
+	} else {
+		code = deliver_as_is(delivery, &cycles, all_written);
+		if (!code && cycles.are_wanted)
+			code = deliver_cycles(delivery, &cycles, all_written);
+	}
+	cycles_free(&cycles);
 	return code;
 }

@@ -2,6 +2,7 @@
 /* Names of formats and of files; opens nothing. */
 #include "cmd/format.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -88,7 +89,7 @@ const char *format_check_path(const char *path)
 {
 	static char why[LIST_MAX + 64];
 	const char *name = path_base(path);
-	const char *mark = strstr(path, "%p");
+	const char *mark = strstr(path, "%p"), *cycle = strstr(path, "%c");
 	struct format format;
 
 	if (!*name)
@@ -101,6 +102,10 @@ const char *format_check_path(const char *path)
 		return "%p is accepted in the file's name, not in its folder's";
 	if (mark && !format.writer)
 		return "a log holds all processes; %p is for the other formats";
+	if (cycle && cycle < name)
+		return "%c is accepted in the file's name, not in its folder's";
+	if (cycle && !format.writer)
+		return "a log holds all cycles; %c is for the other formats";
 	return NULL;
 }
 
@@ -118,17 +123,35 @@ bool format_path_is_per_process(const char *path)
 	return strstr(path, "%p") != NULL;
 }
 
-char *format_path_for_process(const char *path, const char *process)
+static char *path_with(const char *path, const char *sign, const char *instead)
 {
-	const char *mark = strstr(path, "%p");
+	const char *mark = strstr(path, sign);
 	char *rest, *whole;
 
 	if (!mark)
 		return xstrdup(path);
-	rest = format_path_for_process(mark + 2, process);
-	whole = xasprintf("%.*s%s%s", (int)(mark - path), path, process, rest);
+	rest = path_with(mark + 2, sign, instead);
+	whole = xasprintf("%.*s%s%s", (int)(mark - path), path, instead, rest);
 	free(rest);
 	return whole;
+}
+
+char *format_path_for_process(const char *path, const char *process)
+{
+	return path_with(path, "%p", process);
+}
+
+bool format_path_is_per_cycle(const char *path)
+{
+	return strstr(path, "%c") != NULL;
+}
+
+char *format_path_for_cycle(const char *path, uint64_t cycle)
+{
+	char number[24];
+
+	snprintf(number, sizeof(number), "%" PRIu64, cycle);
+	return path_with(path, "%c", number);
 }
 
 char *format_path_for_piece(const char *path, unsigned number)

@@ -31,6 +31,10 @@ const char *format_check_stdout(const struct format *format, bool is_terminal);
 /* The last component of path has "%p": one file per process. */
 bool format_path_is_per_process(const char *path);
 
+/* The same of %c, the number of a cycle of --schedule. */
+bool format_path_is_per_cycle(const char *path);
+char *format_path_for_cycle(const char *path, uint64_t cycle);
+
 /* A copy of path with every "%p" replaced by what names the process; the caller frees it. */
 char *format_path_for_process(const char *path, const char *process);
 

@@ -367,6 +367,24 @@ static int parse_steps(struct parse *parse, const char *value)
 	return option_fail(parse, "--steps %s: numbers of steps are accepted, as in 10..12, 10 or 10..", value);
 }
 
+static int parse_schedule(struct parse *parse, const char *value)
+{
+	parse->options->ops = true;
+	if (value_schedule(value, &parse->options->schedule) == 0)
+		return 0;
+	return option_fail(parse,
+			   "--schedule %s: numbers of steps as torch.profiler.schedule has them are accepted, as in "
+			   "skip_first=5,wait=5,warmup=2,active=2,repeat=1; active at least 1, none above %u",
+			   value, GPT_SCHEDULE_STEPS_MAX);
+}
+
+static int parse_cycle(struct parse *parse, const char *value)
+{
+	if (value_count(value, UINT32_MAX, &parse->options->slice.cycle) == 0)
+		return 0;
+	return option_fail(parse, "--cycle %s: the number of a cycle is accepted, from 1 on", value);
+}
+
 static int parse_max_size(struct parse *parse, const char *value)
 {
 	parse->options->max_size_text = value;
@@ -519,6 +537,14 @@ const struct option_row option_rows[] = {
 	 RECORD | REPORT, parse_depth},
 	{"show-all", OPTION_LETTERS + 104, NULL, NULL, "the tree with all frames of libraries", RECORD | REPORT,
 	 parse_show_all},
+	{"schedule", OPTION_LETTERS + 120, "numbers of steps", "skip_first=N,wait=N,warmup=N,active=N,repeat=N",
+	 "--ops, recorded in some steps only, counted as torch.profiler.schedule does;\n"
+	 "%c in the name of an output is the number of the cycle. Ends after the last",
+	 RECORD, parse_schedule},
+	{"step", OPTION_LETTERS + 50, "what steps are found by", "BY",
+	 "what a step begins with: optimizer, profiler, range:NAME (default: profiler or\n"
+	 "optimizer, whichever is seen first); without --schedule as for report",
+	 RECORD, parse_step},
 	{"buffer", OPTION_LETTERS + 9, "a size such as 64M", "SIZE",
 	 "ring buffer, 64K to 1G, a power of two (default 64M)", RECORD | WHY, parse_buffer},
 	{"from", OPTION_LETTERS + 10, "a time", "TIME",
@@ -541,6 +567,8 @@ const struct option_row option_rows[] = {
 	 REPORT | EXPORT | DIFF | WHY, parse_step},
 	{"steps", OPTION_LETTERS + 51, "numbers of steps", "FIRST..LAST", "only these steps of each process",
 	 REPORT | EXPORT | DIFF | WHY, parse_steps},
+	{"cycle", OPTION_LETTERS + 121, "the number of a cycle", "NUMBER",
+	 "only this cycle of what --schedule recorded (default: each by itself)", REPORT | EXPORT, parse_cycle},
 	{"max-size", OPTION_LETTERS + 15, "a size such as 200M", "SIZE",
 	 "files of at most this size, cut at times: trace.1.json.gz, trace.2.json.gz ...", EXPORT, parse_max_size},
 	{"folded-by", OPTION_LETTERS + 65, "self-cpu or self-cuda", "self-cpu|self-cuda",

@@ -158,6 +158,79 @@ static int check_outputs(struct parse *parse)
 	return why ? option_fail(parse, "--output - --format %s: %s", options->format, why) : 0;
 }
 
+/* How steps are counted while they are made: by what tells of them when they begin. */
+static int find_step_by(struct parse *parse)
+{
+	const struct step_wish *wish = &parse->options->step.wish;
+	struct gpt_schedule *schedule = &parse->options->schedule;
+
+	switch (wish->source) {
+	case STEP_FITTING:
+		schedule->by = GPT_STEP_BY_FIRST;
+		return 0;
+	case STEP_PROFILER:
+		schedule->by = GPT_STEP_BY_PROFILER;
+		return 0;
+	case STEP_OPTIMIZER:
+		schedule->by = GPT_STEP_BY_OPTIMIZER;
+		return 0;
+	case STEP_RANGE:
+		if (wish->name[strlen(wish->name) - 1] == '*')
+			return option_fail(parse, "--step range:%s: --schedule needs the whole name of a range",
+					   wish->name);
+		schedule->by = GPT_STEP_BY_RANGE;
+		schedule->name = gpt_schedule_hash(wish->name);
+		return 0;
+	default:
+		return option_fail(parse,
+				   "--schedule: has to know of a step when it begins, which %s does not tell; --step "
+				   "profiler, optimizer and range:NAME do",
+				   wish->source == STEP_BACKWARD ? "a backward pass" : "a Python function");
+	}
+}
+
+static int check_schedule_outputs(struct parse *parse)
+{
+	const struct options *options = parse->options;
+	struct format format;
+
+	if (options->schedule.repeat != 1 && options->format && !options_use_stdout(options))
+		return option_fail(
+			parse, "--format %s: --schedule makes a report for each cycle: repeat=1, or later from the log",
+			options->format);
+	for (size_t i = 0; options->schedule.repeat != 1 && i < options->outputs.list.count; i++) {
+		const char *path = options->outputs.list.items[i];
+
+		if (!format_path_is_per_cycle(path) && (!format_by_path(path, &format) || format.writer))
+			return option_fail(
+				parse,
+				"--output %s: --schedule makes a file for each cycle: %%c in its name is the "
+				"number of the cycle; or repeat=1",
+				path);
+	}
+	return 0;
+}
+
+static int check_schedule(struct parse *parse)
+{
+	const struct options *options = parse->options;
+
+	if (!options->schedule.active) {
+		for (size_t i = 0; options->subcommand == SUBCOMMAND_RECORD && i < options->outputs.list.count; i++)
+			if (format_path_is_per_cycle(options->outputs.list.items[i]))
+				return option_fail(parse, "--output %s: %%c is the number of a cycle of --schedule",
+						   options->outputs.list.items[i]);
+		return 0;
+	}
+	if (!options->command && !options->pids.list.count)
+		return option_fail(parse,
+				   "--schedule: counts the steps of a program: one is named with -p PID or started "
+				   "with -- COMMAND");
+	if (options->python_calls)
+		return option_fail(parse, "--python-calls: costs the same in every step: it excludes --schedule");
+	return find_step_by(parse) ? -EINVAL : check_schedule_outputs(parse);
+}
+
 static int check_max_size(struct parse *parse)
 {
 	const struct options *options = parse->options;
@@ -181,9 +254,11 @@ static int check_slice(struct parse *parse)
 	const struct slice_options *slice = &parse->options->slice;
 	struct format format;
 
-	if (slice->steps.has_any && (slice->from.kind || slice->to.kind))
-		return option_fail(parse,
-				   "--steps: says which times are wanted, as --from and --to do; one of the two");
+	if (slice->steps.has_any && slice->cycle)
+		return option_fail(parse, "--cycle: says which steps are wanted, as --steps does; one of the two");
+	if (options_want_steps(parse->options) && (slice->from.kind || slice->to.kind))
+		return option_fail(
+			parse, "--steps and --cycle: say which times are wanted, as --from and --to do; one of them");
 	if (slice->from.kind == slice->to.kind &&
 	    (slice->from.kind == MOMENT_SINCE_START || slice->from.kind == MOMENT_OF_DATE) &&
 	    slice->to.ns <= slice->from.ns)
@@ -257,7 +332,7 @@ static int check_whole(struct parse *parse)
 		return option_fail(parse, "--cupti: only the agent uses it: it excludes --agent off");
 	if (options->cupti && subcommand == SUBCOMMAND_DOCTOR && !options->pids.list.count)
 		return option_fail(parse, "--cupti: doctor looks at it for a process; one is named with -p PID");
-	if (table_options_check(parse) || tree_options_check(parse) || check_slice(parse))
+	if (table_options_check(parse) || tree_options_check(parse) || check_slice(parse) || check_schedule(parse))
 		return -EINVAL;
 	return check_outputs(parse);
 }
@@ -312,7 +387,12 @@ bool options_want_slice(const struct options *options)
 	const struct slice_options *slice = &options->slice;
 
 	return slice->from.kind || slice->to.kind || slice->processes.list.count || slice->thread.tid ||
-	       slice->has_gpu || slice->steps.has_any;
+	       slice->has_gpu || options_want_steps(options);
+}
+
+bool options_want_steps(const struct options *options)
+{
+	return options->slice.steps.has_any || options->slice.cycle;
 }
 
 bool options_use_stdout(const struct options *options)

@@ -42,6 +42,7 @@ struct slice_options {
 	bool has_gpu;
 	uint32_t gpu;
 	struct steps_value steps;
+	uint64_t cycle; /* of a schedule, from 1; 0: all */
 };
 
 struct options {
@@ -79,6 +80,7 @@ struct options {
 	const char *log_after; /* diff */
 	struct slice_options slice;
 	struct step_value step;		   /* by what steps are found */
+	struct gpt_schedule schedule;	   /* record: of steps; active 0: everything is recorded */
 	enum folded_by folded_by;	   /* export: of .folded */
 	struct key_averages_options table; /* report --ops */
 	bool wants_tree;		   /* instead of the report the tree of calls */
@@ -101,6 +103,9 @@ const char *options_agent_name(enum attach_agent agent);
 
 /* True when not all of the recording is wanted. */
 bool options_want_slice(const struct options *options);
+
+/* True when only some steps are wanted. */
+bool options_want_steps(const struct options *options);
 
 /* True when one of the outputs is standard output: no report is printed there then. */
 bool options_use_stdout(const struct options *options);

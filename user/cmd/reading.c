@@ -50,7 +50,7 @@ static int open_log(struct reading *reading, uint64_t from_ns, uint64_t to_ns, c
 {
 	const struct options *options = reading->delivery->options;
 	/* which steps there are only all of it tells */
-	bool all = options->slice.steps.has_any && !from_ns && to_ns == UINT64_MAX;
+	bool all = options_want_steps(options) && !from_ns && to_ns == UINT64_MAX;
 	bool restricted = (options_want_slice(options) && !all) || from_ns || to_ns != UINT64_MAX;
 
 	restricted = restricted && find_wanted(reading, from_ns, to_ns);
@@ -127,6 +127,24 @@ static enum exit_code keep_steps(struct reading *reading)
 	return EXIT_GOOD;
 }
 
+/* Leaves those of the cycle that --cycle names. */
+static enum exit_code keep_cycle(struct reading *reading)
+{
+	uint64_t cycle = reading->delivery->options->slice.cycle;
+
+	if (!reading->steps.scheduled) {
+		msg_error("--cycle %" PRIu64 ": %s was not recorded with --schedule", cycle, name_of(reading));
+		return EXIT_FAILED;
+	}
+	steps_keep_cycle(&reading->steps, (uint32_t)cycle);
+	if (!reading->steps.tracks.count) {
+		msg_error("--cycle %" PRIu64 ": is not in %s", cycle, name_of(reading));
+		return EXIT_FAILED;
+	}
+	span_steps(reading);
+	return EXIT_GOOD;
+}
+
 /* Of a long log that is all in reach what steps need is read alone. */
 static enum exit_code read_again(struct reading *reading)
 {
@@ -145,16 +163,19 @@ static enum exit_code read_again(struct reading *reading)
 static enum exit_code find_steps(struct reading *reading)
 {
 	const struct options *options = reading->delivery->options;
-	int err = steps_find(&reading->steps, reading->recorded, &options->step.wish);
+	const struct step_wish told = {0};
+	/* those of a schedule were found by that wish already */
+	int err =
+		steps_find(&reading->steps, reading->recorded, options->schedule.active ? &told : &options->step.wish);
 	enum exit_code code;
 
 	if (err)
 		return reading_failed(reading, err);
-	if (options->slice.steps.has_any) {
-		code = keep_steps(reading);
+	if (options_want_steps(options)) {
+		code = options->slice.cycle ? keep_cycle(reading) : keep_steps(reading);
 		return !code && reading->is_long ? read_again(reading) : code;
 	}
-	if (options->step.wish.source != STEP_FITTING && !reading->steps.tracks.count)
+	if (options->step.wish.source != STEP_FITTING && !options->schedule.active && !reading->steps.tracks.count)
 		msg_warn("--step: no such steps were found in %s", name_of(reading));
 	return EXIT_GOOD;
 }
@@ -174,10 +195,12 @@ static enum exit_code find_slice(struct reading *reading)
 	code = slicing_find(slicing, options, first, reading->delivery->log_name);
 	if (code)
 		return code;
-	if (options->steps.has_any) {
+	if (options_want_steps(reading->delivery->options)) {
 		slicing->slice.from_ns = reading->steps_from_ns;
 		slicing->slice.to_ns = reading->steps_to_ns;
 		slicing_add_steps(slicing, &reading->steps, first);
+		if (options->cycle)
+			slicing_name_steps(slicing, &reading->steps);
 	} else {
 		steps_keep_slice(&reading->steps, &slicing->slice, first);
 	}
@@ -237,7 +260,7 @@ int reading_open_span(struct reading *span, const struct reading *of, uint64_t f
 	if (!first)
 		return span->recorded->error;
 	slicing_find_span(&span->slicing, &of->delivery->options->slice, first, from_ns, to_ns);
-	if (of->delivery->options->slice.steps.has_any)
+	if (options_want_steps(of->delivery->options))
 		slicing_add_steps(&span->slicing, &of->steps, first);
 	err = open_slice(span);
 	span->trace->steps = &of->steps;

@@ -226,6 +226,7 @@ static int attach_all(struct recording *recording)
 		.python_calls = options->python_calls,
 		.ops = options->ops,
 		.shapes = options->shapes,
+		.schedule = options->schedule,
 		.forward_lines = options->forward_lines,
 		.torch_memory = options->torch_memory,
 		.memory_lines = options->memory_lines,
@@ -318,6 +319,7 @@ static int run_it(struct recording *recording)
 	struct run_options options = {
 		.duration_ns = recording->options->duration_ns,
 		.end_with_targets = scope_of(recording->options) == ATTACH_PIDS,
+		.end_with_schedule = recording->options->schedule.active != 0,
 		.signals_fd = recording->signals,
 		.begin = on_begin,
 		.command_ended = recording->command.pid ? on_command_ended : NULL,
@@ -341,6 +343,8 @@ static void say_how_it_ended(struct recording *recording)
 			  strerror(-result->error));
 	else if (result->reason == GPT_END_ERROR)
 		msg_error("the recording failed and ends here: %s", strerror(-result->error));
+	else if (result->reason == GPT_END_SCHEDULE)
+		msg_info("all cycles of --schedule are recorded");
 	else if (result->reason == GPT_END_TARGETS_GONE && !recording->command.pid)
 		msg_info("no traced process is left");
 	if (!recording->command.pid)

@@ -247,6 +247,8 @@ static char *words_of(const struct slice *slice, const struct slice_options *opt
 				  number_time(lasts).text));
 	if (options->steps.has_any)
 		add_words(&words, steps_words(&options->steps));
+	if (options->cycle)
+		add_words(&words, xasprintf("cycle %" PRIu64 " of the schedule", options->cycle));
 	for (size_t i = 0; i < options->processes.list.count; i++)
 		add_words(&words, xasprintf("process %s", options->processes.list.items[i]));
 	if (options->thread.tid)
@@ -309,6 +311,15 @@ void slicing_add_steps(struct slicing *slicing, const struct steps *steps, const
 			to_ns = track->list.items[track->list.count - 1].end_ns;
 		slicing->spans[i] = (struct slice_span){.from_ns = from_ns, .to_ns = to_ns > from_ns ? to_ns : from_ns};
 	}
+}
+
+void slicing_name_steps(struct slicing *slicing, const struct steps *steps)
+{
+	const struct step_track *track = &steps->tracks.items[0];
+
+	add_words(&slicing->words,
+		  steps_words(&(struct steps_value){.first = track->list.items[0].number,
+						    .last = track->list.items[track->list.count - 1].number}));
 }
 
 void slicing_free(struct slicing *slicing)

@@ -33,6 +33,9 @@ void slicing_find_span(struct slicing *slicing, const struct slice_options *opti
 		       uint64_t from_ns, uint64_t to_ns);
 /* Narrows it to the times of these steps, of each process to those of its own. */
 void slicing_add_steps(struct slicing *slicing, const struct steps *steps, const struct model *recorded);
+
+/* Says which steps a cycle has. */
+void slicing_name_steps(struct slicing *slicing, const struct steps *steps);
 void slicing_free(struct slicing *slicing);
 
 #endif

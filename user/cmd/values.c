@@ -275,3 +275,42 @@ void step_value_free(struct step_value *step)
 	free(step->text);
 	*step = (struct step_value){0};
 }
+
+int value_schedule(const char *text, struct gpt_schedule *schedule)
+{
+	const struct {
+		const char *name;
+		uint32_t *at;
+		uint64_t most;
+	} parts[] = {
+		{"skip_first=", &schedule->skip_first, GPT_SCHEDULE_STEPS_MAX},
+		{"wait=", &schedule->wait, GPT_SCHEDULE_STEPS_MAX},
+		{"warmup=", &schedule->warmup, GPT_SCHEDULE_STEPS_MAX},
+		{"active=", &schedule->active, GPT_SCHEDULE_STEPS_MAX},
+		{"repeat=", &schedule->repeat, GPT_SCHEDULE_STEPS_MAX},
+		{"skip_first_wait=", &schedule->skip_first_wait, 1},
+	};
+	unsigned given = 0;
+
+	*schedule = (struct gpt_schedule){0};
+	for (;; text++) {
+		size_t i = 0, count = sizeof(parts) / sizeof(parts[0]);
+		const char *number;
+		uint64_t value;
+
+		while (i < count && strncmp(text, parts[i].name, strlen(parts[i].name)))
+			i++;
+		if (i == count || given >> i & 1)
+			return -EINVAL;
+		given |= 1u << i;
+		number = text + strlen(parts[i].name);
+		text = take_number(number, 0, &value);
+		if (!text || text == number || value > parts[i].most)
+			return -EINVAL;
+		*parts[i].at = (uint32_t)value;
+		if (!*text)
+			return schedule->active ? 0 : -EINVAL;
+		if (*text != ',')
+			return -EINVAL;
+	}
+}

@@ -10,6 +10,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include <gputrace/schedule.h>
+
 #include "base/array.h"
 #include "model/steps.h"
 
@@ -74,6 +76,9 @@ int value_steps(const char *text, struct steps_value *steps);
 /* "optimizer", "backward", "profiler", "range:batch", "py:train_step", "py:train.py:train_step". */
 int value_step(const char *text, struct step_value *step);
 void step_value_free(struct step_value *step);
+
+/* "skip_first=5,wait=5,warmup=2,active=2,repeat=1", each once and in any order; active is needed, others are 0. */
+int value_schedule(const char *text, struct gpt_schedule *schedule);
 
 /* "200M", "500K", "1G", "1.5G", in steps of 1,000; at least 1. */
 int value_size(const char *text, uint64_t *bytes);

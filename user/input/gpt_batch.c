@@ -37,6 +37,8 @@ static const struct {
 	ROW(OPS) = {sizeof(struct gpt_agent_ops), gpt_add_ops},
 	ROW(TORCH_MEMORY) = {sizeof(struct gpt_agent_torch_memory), gpt_add_torch_memory},
 	ROW(TORCH_MEMORY_STATE) = {sizeof(struct gpt_agent_torch_memory_state), gpt_add_torch_memory_state},
+	ROW(STEP) = {sizeof(struct gpt_agent_step), gpt_add_told_step},
+	ROW(SCHEDULE) = {sizeof(struct gpt_agent_schedule), gpt_add_schedule},
 };
 
 static void add_record(struct builder *builder, const struct gpt_sender *sender, const struct gpt_record *record)

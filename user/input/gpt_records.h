@@ -64,6 +64,8 @@ bool gpt_add_range(struct builder *builder, const struct gpt_sender *sender, con
 bool gpt_add_op(struct builder *builder, const struct gpt_sender *sender, const struct gpt_record *record);
 bool gpt_add_ops(struct builder *builder, const struct gpt_sender *sender, const struct gpt_record *record);
 bool gpt_add_torch_memory(struct builder *builder, const struct gpt_sender *sender, const struct gpt_record *record);
+bool gpt_add_told_step(struct builder *builder, const struct gpt_sender *sender, const struct gpt_record *record);
+bool gpt_add_schedule(struct builder *builder, const struct gpt_sender *sender, const struct gpt_record *record);
 bool gpt_add_torch_memory_state(struct builder *builder, const struct gpt_sender *sender,
 				const struct gpt_record *record);
 

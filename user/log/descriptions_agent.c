@@ -209,6 +209,16 @@ static void look_at_torch_memory_state(const struct inner *inner)
 	describe(inner, DESCRIPTION_OPS, 1);
 }
 
+static void look_at_step(const struct inner *inner)
+{
+	refer(inner, DESCRIPTION_OWN_TID, ((const struct gpt_agent_step *)inner->record)->tid);
+}
+
+static void look_at_schedule(const struct inner *inner)
+{
+	describe(inner, DESCRIPTION_OPS, 2);
+}
+
 static void look_at_api_activity(const struct inner *inner)
 {
 	uint32_t thread = ((const struct gpt_agent_api_activity *)inner->record)->thread;
@@ -243,6 +253,8 @@ static const struct {
 	LOOK(OPS, ops),
 	LOOK(TORCH_MEMORY, torch_memory),
 	LOOK(TORCH_MEMORY_STATE, torch_memory_state),
+	LOOK(STEP, step),
+	LOOK(SCHEDULE, schedule),
 	[GPT_AGENT_STATS - GPT_AGENT_HELLO] = {look_at_stats, sizeof(struct gpt_record)},
 #undef LOOK
 };

@@ -436,6 +436,27 @@
 	F(S, seen, seen, "id")                                                                                         \
 	F(S, bytes, bytes, "id")
 
+#define SCHEMA_AGENT_STEP(F, A, S)                                                                                     \
+	F(S, time_ns, time_ns, "time")                                                                                 \
+	F(S, number, number, "delta")                                                                                  \
+	F(S, tid, tid, "id")                                                                                           \
+	F(S, cycle, cycle, "id")                                                                                       \
+	F(S, phase, phase, "id")                                                                                       \
+	F(S, by, by, "id")                                                                                             \
+	F(S, pad, pad, "id")                                                                                           \
+	F(S, lost, lost, "id")
+
+#define SCHEMA_AGENT_SCHEDULE(F, A, S)                                                                                 \
+	F(S, time_ns, time_ns, "time")                                                                                 \
+	F(S, skip_first, skip_first, "id")                                                                             \
+	F(S, wait, wait, "id")                                                                                         \
+	F(S, warmup, warmup, "id")                                                                                     \
+	F(S, active, active, "id")                                                                                     \
+	F(S, repeat, repeat, "id")                                                                                     \
+	F(S, skip_first_wait, skip_first_wait, "id")                                                                   \
+	F(S, by, by, "id")                                                                                             \
+	F(S, shared, shared, "id")
+
 /* ---- the types ---------------------------------------------------------------------------------------------- */
 
 /* The structs: T(S, struct, rows). */
@@ -485,7 +506,9 @@
 	T(agent_op, struct gpt_agent_op, SCHEMA_AGENT_OP)                                                              \
 	T(agent_ops, struct gpt_agent_ops, SCHEMA_AGENT_OPS)                                                           \
 	T(agent_torch_memory, struct gpt_agent_torch_memory, SCHEMA_AGENT_TORCH_MEMORY)                                \
-	T(agent_torch_memory_state, struct gpt_agent_torch_memory_state, SCHEMA_AGENT_TORCH_MEMORY_STATE)
+	T(agent_torch_memory_state, struct gpt_agent_torch_memory_state, SCHEMA_AGENT_TORCH_MEMORY_STATE)              \
+	T(agent_step, struct gpt_agent_step, SCHEMA_AGENT_STEP)                                                        \
+	T(agent_schedule, struct gpt_agent_schedule, SCHEMA_AGENT_SCHEDULE)
 
 /* The elements of arrays at the ends of records: E(S, type, rows, what they are elements of). */
 #define SCHEMA_ELEMENTS(E)                                                                                             \
@@ -550,6 +573,8 @@
 	R(GPT_AGENT_OP, agent_op, agent_op, SCHEMA_BYTES, none)                                                        \
 	R(GPT_AGENT_OPS, agent_ops, agent_ops, SCHEMA_BYTES, none)                                                     \
 	R(GPT_AGENT_TORCH_MEMORY, agent_torch_memory, agent_torch_memory, SCHEMA_BYTES, none)                          \
-	R(GPT_AGENT_TORCH_MEMORY_STATE, agent_torch_memory_state, agent_torch_memory_state, SCHEMA_BYTES, none)
+	R(GPT_AGENT_TORCH_MEMORY_STATE, agent_torch_memory_state, agent_torch_memory_state, SCHEMA_BYTES, none)        \
+	R(GPT_AGENT_STEP, agent_step, agent_step, SCHEMA_BYTES, none)                                                  \
+	R(GPT_AGENT_SCHEDULE, agent_schedule, agent_schedule, SCHEMA_BYTES, none)
 
 #endif

@@ -74,6 +74,7 @@ static void move_tables(struct builder *builder)
 	SHOW(model, thread, builder->processes.threads);
 	SHOW(model, device, builder->devices.list);
 	SHOW(model, gap, builder->gaps.list);
+	SHOW(model, told_step, builder->told_steps);
 	SHOW(model, pyspan, builder->pyevents.list);
 	SHOW(model, pycall, builder->functions.list);
 	SHOW(model, range, builder->ranges.spans.list);
@@ -107,6 +108,7 @@ static void free_builder(struct builder *builder)
 	array_free(&builder->sync_arrivals);
 	array_free(&builder->event_records);
 	array_free(&builder->memory_arrivals);
+	array_free(&builder->told_steps_arrived);
 	survey_free(&builder->survey);
 	lates_free(&builder->lates);
 	learnt_free(&builder->learnt);
@@ -132,6 +134,7 @@ void builder_finish_first(struct builder *builder)
 	find_end(builder);
 	ranges_finish(&builder->ranges, builder->model->start_ns, builder->model->end_ns);
 	ops_find_threads(&builder->ops);
+	find_told_steps(builder);
 	process_table_finish(&builder->processes);
 	join_python_spans(builder);
 	device_table_finish(&builder->devices);
@@ -151,6 +154,7 @@ struct model *builder_finish(struct builder *builder)
 	find_end(builder);
 	ranges_finish(&builder->ranges, model->start_ns, model->end_ns);
 	ops_find_threads(&builder->ops);
+	find_told_steps(builder);
 	process_table_finish(&builder->processes);
 	stacks_name_natives(&builder->stacks, &builder->stacks);
 	calls_finish(&builder->calls);
@@ -221,6 +225,7 @@ void model_free(struct model *model)
 	free(model->ops);
 	free(model->collectives);
 	free(model->torch_memories);
+	free(model->told_steps);
 	free(model->strings);
 	free(model->probes);
 	free(model->notes);

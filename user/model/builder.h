@@ -174,6 +174,10 @@ bool builder_add_op(struct builder *builder, struct program program, const struc
 bool builder_add_torch_memory(struct builder *builder, struct program program, const struct new_torch_memory *event);
 void builder_add_torch_memory_state(struct builder *builder, struct program program,
 				    const struct new_torch_memory_state *state);
+/* Only some steps are recorded; the first of all is number `first`. */
+void builder_set_schedule(struct builder *builder, uint64_t first);
+/* False: there are too many. */
+bool builder_add_told_step(struct builder *builder, struct program program, const struct new_told_step *step);
 void builder_add_op_state(struct builder *builder, struct program program, const struct new_op_state *state);
 
 #endif

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "model/op_inputs.h"
+#include "model/steps.h"
 #include "model/tables.h"
 
 /*
@@ -474,4 +475,43 @@ void builder_add_torch_memory_state(struct builder *builder, struct program prog
 {
 	if (!builder->first)
 		torch_memory_add_state(&builder->torch_memory, &builder->processes, program, state);
+}
+
+/* ---- steps of a schedule ----------------------------------------------------------------------------------------- */
+
+void builder_set_schedule(struct builder *builder, uint64_t first)
+{
+	builder->model->schedule = (struct model_schedule){.is_there = true, .first = first};
+}
+
+/* Of a long trace the first reading has all of them. */
+bool builder_add_told_step(struct builder *builder, struct program program, const struct new_told_step *told)
+{
+	struct told_step_arrival arrival = {.tid = told->tid};
+
+	if (builder->first || told->time_ns < builder->model->start_ns)
+		return true;
+	if (builder->told_steps_arrived.count >= STEPS_MAX)
+		return false;
+	ops_note_thread(&builder->ops, program, told->tid);
+	arrival.step = (struct model_told_step){.time_ns = told->time_ns,
+						.number = told->number,
+						.process = program.process,
+						.thread = NONE,
+						.cycle = told->cycle,
+						.phase = told->phase,
+						.by = told->by};
+	array_push(&builder->told_steps_arrived, arrival);
+	return true;
+}
+
+void find_told_steps(struct builder *builder)
+{
+	for (size_t i = 0; i < builder->told_steps_arrived.count; i++) {
+		struct told_step_arrival *arrival = &builder->told_steps_arrived.items[i];
+
+		arrival->step.thread = ops_thread(&builder->ops, arrival->step.process, arrival->tid);
+		array_push(&builder->told_steps, arrival->step);
+	}
+	builder->told_steps_arrived.count = 0;
 }

@@ -314,6 +314,16 @@ struct new_torch_memory_state {
 	struct text detail; /* why something is not told */
 };
 
+/* A step of training begins. */
+struct new_told_step {
+	uint64_t time_ns; /* CLOCK_MONOTONIC */
+	uint64_t number;
+	uint32_t tid; /* in the process's own pid namespace */
+	uint32_t cycle;
+	enum gpt_step_phase phase;
+	enum gpt_step_by by;
+};
+
 /* Whether ops are observed, as it was told at a time. */
 struct new_op_state {
 	uint64_t lost;	      /* ops, since it began to observe */

@@ -58,6 +58,23 @@ struct model_thread {
 	bool has_ops;				  /* in some part of the trace */
 };
 
+/* A step of training begins, as the program's agent saw it, which records some of them. */
+struct model_told_step {
+	uint64_t time_ns;
+	uint64_t number;
+	uint32_t process;
+	uint32_t thread;
+	uint32_t cycle; /* from 0, of WARMUP and ACTIVE */
+	enum gpt_step_phase phase;
+	enum gpt_step_by by;
+};
+
+/* That only some steps are recorded. */
+struct model_schedule {
+	bool is_there;
+	uint64_t first; /* the first of them, counted from where the schedule began */
+};
+
 enum model_span_kind {
 	MODEL_SPAN_GC = 1,   /* a garbage collection of the interpreter */
 	MODEL_SPAN_IMPORT,   /* a module that was not there yet was looked for and executed */
@@ -410,19 +427,21 @@ struct model {
 	struct model_op *ops;			   /* by thread, start, and those around others first */
 	struct model_collective *collectives;	   /* by op; of a long trace the latest, until those of this part */
 	struct model_torch_memory *torch_memories; /* by time_ns */
+	struct model_told_step *told_steps;	   /* where there was a schedule: of the whole trace, as they came */
 	const char **strings;
 	const char **probes; /* one line per file with probe sites found and missed */
 	const char **notes;  /* remarks the report must show */
 	uint32_t process_count, thread_count, code_count, frame_count, stack_count, stack_frame_count, native_count,
 		native_frame_count, args_count, call_count, gpu_count, overhead_count, jit_count, sync_count,
 		memory_count, device_count, gap_count, string_count, probe_count, note_count, pyspan_count,
-		pycall_count, range_count, op_count, collective_count, torch_memory_count;
+		pycall_count, range_count, op_count, collective_count, torch_memory_count, told_step_count;
 
 	bool continued; /* earlier parts of the trace came before this one */
 	bool more;	/* later parts follow: the receipt, but for its clock_error_ns, and gpu_ops of processes are not
 			 * yet complete */
 	uint64_t until_ns; /* where more: every event that begins before this is in this part, or was in an earlier one
 			    */
+	struct model_schedule schedule;
 	uint64_t forwards_forgotten; /* nodes so far whose forward op was too long ago to be kept */
 	struct model_due calls_due, gpu_due, overheads_due, jits_due, syncs_due, memories_due;
 	const struct model_outlook *outlook; /* on all parts, where there may be several; NULL: this is the only one */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "model/step_marks.h"
+#include "model/step_told.h"
 #include "model/trace.h"
 
 /* ---- the round --------------------------------------------------------------------------------------------------- */
@@ -75,6 +76,10 @@ int steps_find(struct steps *steps, struct trace *trace, const struct step_wish 
 	struct step_marks marks;
 
 	*steps = (struct steps){0};
+	if (part && part->schedule.is_there && wish->source == STEP_FITTING) {
+		steps_of_schedule(steps, part);
+		return trace->error;
+	}
 	if (!part || !can_have_steps(part, wish))
 		return trace->error;
 	step_candidates_begin(&candidates, part);
@@ -145,6 +150,7 @@ size_t step_at(const struct step *list, size_t count, uint64_t time_ns)
 struct bounds {
 	uint64_t from_ns, to_ns;
 	uint64_t first, last;
+	uint32_t cycle; /* 0: any */
 	bool renumber;
 };
 
@@ -157,9 +163,9 @@ static void keep_in(struct step_track *track, const struct bounds *bounds)
 		struct step step = track->list.items[i];
 
 		if (step.start_ns < bounds->from_ns || step.end_ns > bounds->to_ns || step.number < bounds->first ||
-		    step.number > bounds->last)
+		    step.number > bounds->last || (bounds->cycle && step.cycle != bounds->cycle))
 			continue;
-		if (bounds->renumber && track->source != STEP_PROFILER)
+		if (bounds->renumber && track->source != STEP_PROFILER && !step.cycle)
 			step.number = kept;
 		first_cut = first_cut || (track->first_cut && !i);
 		track->list.items[kept++] = step;
@@ -189,6 +195,14 @@ void steps_keep_numbers(struct steps *steps, uint64_t first, uint64_t last)
 {
 	for (size_t i = 0; i < steps->tracks.count; i++)
 		keep_in(&steps->tracks.items[i], &(struct bounds){.to_ns = UINT64_MAX, .first = first, .last = last});
+	drop_empty(steps);
+}
+
+void steps_keep_cycle(struct steps *steps, uint32_t cycle)
+{
+	for (size_t i = 0; i < steps->tracks.count; i++)
+		keep_in(&steps->tracks.items[i],
+			&(struct bounds){.to_ns = UINT64_MAX, .last = UINT64_MAX, .cycle = cycle});
 	drop_empty(steps);
 }
 

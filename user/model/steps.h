@@ -49,6 +49,7 @@ struct step_wish {
 struct step {
 	uint64_t start_ns, end_ns;
 	uint64_t number;
+	uint32_t cycle; /* of a schedule, from 1; 0: there is none */
 };
 
 /* The steps of a process. */
@@ -66,6 +67,9 @@ struct step_track {
 
 struct steps {
 	ARRAY(struct step_track) tracks; /* of processes that have steps, in the order of the trace */
+	bool scheduled;			 /* they are those that a schedule had recorded (step_told.h) */
+	uint64_t seen;			 /* with a schedule: steps that were seen to begin, of the process with most */
+	uint64_t schedule_first;	 /* and the first that it would have recorded, counted from 0 */
 };
 
 /* 0 or -errno of reading; freed in any case. */
@@ -89,6 +93,9 @@ size_t step_at(const struct step *list, size_t count, uint64_t time_ns);
 
 /* Only those with numbers from first to last stay. */
 void steps_keep_numbers(struct steps *steps, uint64_t first, uint64_t last);
+
+/* Only those of a cycle of the schedule stay. */
+void steps_keep_cycle(struct steps *steps, uint32_t cycle);
 
 /*
  * Only those that begin and end in a slice of the model stay; numbered from 0 on, but for those that torch.profiler has

@@ -108,6 +108,12 @@ struct parts {
 	bool handed_over;	      /* a part is out that the next one lets go of */
 };
 
+/* Whose thread is known at the end of a reading. */
+struct told_step_arrival {
+	struct model_told_step step;
+	uint32_t tid;
+};
+
 struct builder {
 	enum reading reading;
 	struct builder *first; /* of a second reading: the builder of the first */
@@ -145,12 +151,17 @@ struct builder {
 	ARRAY(struct model_sync) syncs;
 	ARRAY(struct memory_arrival) memory_arrivals;
 	ARRAY(struct model_memory) memories;
+	ARRAY(struct told_step_arrival) told_steps_arrived;
+	ARRAY(struct model_told_step) told_steps;
 	ARRAY(const char *) probes;
 	ARRAY(const char *) notes;
 	uint64_t last_ns; /* latest time that was seen */
 	bool ended;	  /* the source has an end */
 	bool torn;	  /* it ends in the middle of something */
 };
+
+/* Behind ops_find_threads. */
+void find_told_steps(struct builder *builder);
 
 /* Before any conversion of a time: samples of the clocks, in order. */
 void prepare_clock(struct builder *builder);

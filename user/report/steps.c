@@ -15,7 +15,8 @@ static char *found_by(const struct step_track *track)
 	case STEP_PROFILER:
 		return xasprintf("by ProfilerStep of torch.profiler, %s of them", count);
 	case STEP_OPTIMIZER:
-		return xasprintf("by Optimizer.step (%s), %s of them", track->name, count);
+		return *track->name ? xasprintf("by Optimizer.step (%s), %s of them", track->name, count)
+				    : xasprintf("by Optimizer.step, %s of them", count);
 	case STEP_BACKWARD:
 		return xasprintf("by backward passes%s, %s of them",
 				 track->from_stacks ? " as the stacks of CUDA calls show them" : "", count);
@@ -23,7 +24,7 @@ static char *found_by(const struct step_track *track)
 		return xasprintf("by %s()%s, %s of them", track->name,
 				 track->from_stacks ? " as the stacks of CUDA calls show it" : "", count);
 	default:
-		return xasprintf("by ranges %s, %s of them", track->name, count);
+		return xasprintf("by ranges%s%s, %s of them", *track->name ? " " : "", track->name, count);
 	}
 }
 

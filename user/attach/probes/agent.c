@@ -105,6 +105,31 @@ static int attach_activity_sets(struct files *files, struct probed_file *file, c
 					    uprobes, count);
 }
 
+/* Before the session of ops, which reads it when it begins. */
+static int attach_schedule(struct files *files, struct probed_file *file, const struct image *image)
+{
+	const uint32_t *field = &files->schedule.skip_first;
+	struct uprobe uprobes[GPT_SCHEDULE_BITS], first;
+	unsigned place = 0;
+	size_t count = 0;
+	int error;
+
+	if (!files->schedule.active)
+		return 0;
+	error = agent_uprobe(image, GPUTRACE_AGENT_SCHEDULE, GPUTRACE_AGENT_SCHEDULE_SEMAPHORES, &first);
+	for (unsigned i = 0; i < GPT_SCHEDULE_FIELDS; i++, field++)
+		for (unsigned bit = 0; bit < gpt_schedule_field_bits(i); bit++, place++)
+			if (*field >> bit & 1) {
+				uprobes[count] = first;
+				uprobes[count].offset += (uint64_t)place * GPUTRACE_AGENT_SCHEDULE_STEP;
+				uprobes[count++].ref_counter += (uint64_t)place * sizeof(uint16_t);
+			}
+	return error ? error
+		     : links_attach_uprobes(&file->call_links, files->programs->multi,
+					    bpf_program__fd(files->programs->bpf->progs.agent_activity_set), file->fd,
+					    uprobes, count);
+}
+
 /* Before anybody is told to have stacks taken: none is missed then. */
 static int attach_stacks(struct files *files, struct probed_file *file, const struct image *image)
 {
@@ -135,7 +160,9 @@ int file_attach_agent(struct files *files, struct probed_file *file)
 	error = file_open_image(file, &image);
 	if (error)
 		return error;
-	error = attach_stacks(files, file, image);
+	error = attach_schedule(files, file, image);
+	if (!error)
+		error = attach_stacks(files, file, image);
 	if (!error)
 		error = attach_activity_sets(files, file, image);
 	for (size_t i = 0; i < sizeof(probes) / sizeof(probes[0]) && !error; i++)

@@ -8,6 +8,8 @@
 
 #include <time.h>
 
+#include <gputrace/schedule.h>
+
 #include "attach/emit.h"
 #include "attach/load/links.h"
 #include "attach/load/programs.h"
@@ -72,9 +74,10 @@ struct files {
 	unsigned activity_sets; /* what agents shall take besides kernels */
 	bool ops;		/* of PyTorch, too */
 	bool shapes;		/* and what they are called with */
-	bool forward_lines;	/* and the Python stacks of those with an autograd number */
-	bool torch_memory;	/* and what its allocators hand out and take back */
-	bool memory_lines;	/* and the Python stack of each of these events */
+	struct gpt_schedule schedule;
+	bool forward_lines; /* and the Python stacks of those with an autograd number */
+	bool torch_memory;  /* and what its allocators hand out and take back */
+	bool memory_lines;  /* and the Python stack of each of these events */
 };
 
 /* The entry of a mapped file, made (and its symbols examined) when it is new; NULL when it cannot be opened. */

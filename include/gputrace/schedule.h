@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * Which steps of training are recorded, counted as torch.profiler.schedule does.  The collector tells the agent by
+ * semaphores, one for each bit of these numbers: it writes nothing else into a process.
+ */
+#ifndef GPUTRACE_SCHEDULE_H
+#define GPUTRACE_SCHEDULE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <gputrace/values.h>
+
+struct gpt_schedule {
+	uint32_t skip_first, wait, warmup, active; /* steps; active 0: there is no schedule */
+	uint32_t repeat;			   /* cycles, 0: as many as there are */
+	uint32_t skip_first_wait;		   /* 1: the first cycle does not wait */
+	uint32_t by;				   /* enum gpt_step_by */
+	uint32_t name;				   /* GPT_STEP_BY_RANGE: gpt_schedule_hash of the range's name */
+};
+
+#define GPT_SCHEDULE_FIELDS 8u
+#define GPT_SCHEDULE_STEPS_MAX ((1u << 16) - 1) /* each of the numbers */
+#define GPT_SCHEDULE_BITS (5u * 16u + 1u + 2u + 32u)
+
+_Static_assert(sizeof(struct gpt_schedule) == GPT_SCHEDULE_FIELDS * sizeof(uint32_t), "fields without holes");
+
+/* How many bits of the field are told, the lowest first. */
+static inline unsigned gpt_schedule_field_bits(unsigned field)
+{
+	static const uint8_t bits[GPT_SCHEDULE_FIELDS] = {16, 16, 16, 16, 16, 1, 2, 32};
+
+	return bits[field];
+}
+
+/* FNV-1a. */
+static inline uint32_t gpt_schedule_hash(const char *name)
+{
+	uint32_t hash = 2166136261u;
+
+	for (; *name; name++)
+		hash = (hash ^ (uint8_t)*name) * 16777619u;
+	return hash;
+}
+
+/* What a step is, the first one being 0; *cycle: from 0, where it is WARMUP or ACTIVE. */
+static inline enum gpt_step_phase gpt_schedule_phase(const struct gpt_schedule *schedule, uint64_t step,
+						     uint32_t *cycle)
+{
+	uint64_t length = (uint64_t)schedule->wait + schedule->warmup + schedule->active, in;
+
+	*cycle = 0;
+	if (step < schedule->skip_first)
+		return GPT_STEP_WAITING;
+	step -= schedule->skip_first;
+	if (schedule->skip_first_wait)
+		step += schedule->wait;
+	if (schedule->repeat && step / length >= schedule->repeat)
+		return GPT_STEP_OVER;
+	*cycle = (uint32_t)(step / length);
+	in = step % length;
+	if (in < schedule->wait)
+		return GPT_STEP_WAITING;
+	return in < (uint64_t)schedule->wait + schedule->warmup ? GPT_STEP_WARMUP : GPT_STEP_ACTIVE;
+}
+
+#endif

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Some steps of training alone (--schedule), beside torch.profiler.schedule in the same run."""
+
+import collections
+import json
+import re
+import subprocess
+
+import machine
+import pytest
+import tracing
+
+pytestmark = pytest.mark.torch
+
+SCHEDULE = ["skip_first=2", "wait=3", "warmup=1", "active=2", "repeat=2"]
+ACTIVE = {1: [6, 7], 2: [12, 13]}  # as torch.profiler.schedule has them, by cycle
+STEPS = 20
+
+
+def slices(path):
+    return [event for event in json.loads(path.read_text())["traceEvents"] if event["ph"] == "X"]
+
+
+def names(events, category):
+    return collections.Counter(event["name"] for event in events if event.get("cat") == category)
+
+
+def ops_of_steps(events):
+    """{number: names of the ops that begin in that ProfilerStep}"""
+    found = {}
+    for step in events:
+        if step["name"].startswith("ProfilerStep#"):
+            begin, end = float(step["ts"]), float(step["ts"]) + float(step["dur"])
+            found[int(step["name"][len("ProfilerStep#"):])] = collections.Counter(
+                event["name"] for event in events
+                if event.get("cat") == "cpu_op" and begin <= float(event["ts"]) < end)
+    return found
+
+
+def program(folder, device, steps, *schedule):
+    command = [machine.tool("get-torch"), machine.PROGRAMS / "torch_schedule.py", device, folder, steps, *schedule]
+    return tracing.on_simgpu(folder / "gpu.json", *command) if device == "cuda" else command
+
+
+class Beside:
+    """The same steps by both profilers."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.done = tracing.gputrace(folder, "--schedule", ",".join(SCHEDULE), "-o", folder / "ours.%c.json", "-o",
+                                     folder / "trace.gpt", "--", *program(folder, "cuda", STEPS, *SCHEDULE)).must_be(0)
+        # they end behind gputrace, whose command goes on
+        tracing.until(lambda: (folder / "gpu.json").exists())
+
+    def ours(self, cycle):
+        return slices(self.folder / f"ours.{cycle}.json")
+
+    def theirs(self, cycle):
+        return slices(self.folder / f"theirs.{cycle}.json")
+
+
+@pytest.fixture(scope="module")
+def beside(tmp_path_factory):
+    return Beside(tmp_path_factory.mktemp("schedule"))
+
+
+@pytest.mark.parametrize("cycle", ACTIVE)
+def test_the_steps_of_a_cycle_and_their_ops_are_those_of_torch_profiler(beside, cycle):
+    ours = ops_of_steps(beside.ours(cycle))
+    assert sorted(ours) == ACTIVE[cycle]
+    assert ours == ops_of_steps(beside.theirs(cycle))
+    for number in ACTIVE[cycle]:
+        assert ours[number]["aten::sigmoid"] == number + 1  # as the program has them
+
+
+@pytest.mark.parametrize("cycle", ACTIVE)
+def test_kernels_of_a_cycle_are_those_of_torch_profiler(beside, cycle):
+    assert names(beside.ours(cycle), "kernel") == names(beside.theirs(cycle), "kernel")
+
+
+def test_there_is_a_file_for_each_cycle_and_the_trace_ends_with_the_last(beside):
+    assert sorted(path.name for path in beside.folder.glob("ours.*.json")) == ["ours.1.json", "ours.2.json"]
+    assert "all cycles of --schedule are recorded" in beside.done.stderr
+
+
+def test_the_report_is_one_of_each_cycle_and_says_so(beside):
+    heads = re.findall(r"Slice of the recording: (.*)", beside.done.stdout)
+    assert heads == [f"cycle {cycle} of the schedule; steps {steps[0]} to {steps[1]}" for cycle, steps in
+                     ACTIVE.items()]
+    assert len(re.findall(r"^Complete: (\d+) of \1 launches joined, 0 lost", beside.done.stdout, re.M)) == 2
+
+
+def test_the_log_gives_the_same_files(beside):
+    tracing.gputrace(beside.folder, "export", beside.folder / "trace.gpt", "-o", beside.folder / "again.%c.json").must_be(0)
+    for cycle in ACTIVE:
+        assert (beside.folder / f"again.{cycle}.json").read_bytes() == (
+            beside.folder / f"ours.{cycle}.json").read_bytes()
+
+
+def test_several_cycles_do_not_fit_into_one_file(beside):
+    done = tracing.gputrace(beside.folder, "export", beside.folder / "trace.gpt", "-o", beside.folder / "one.json").must_be(1)
+    assert "%c" in done.stderr
+    tracing.gputrace(beside.folder, "export", beside.folder / "trace.gpt", "--cycle", "2", "-o", beside.folder / "one.json").must_be(0)
+    assert sorted(ops_of_steps(slices(beside.folder / "one.json"))) == ACTIVE[2]
+
+
+def test_outside_of_the_cycles_nothing_was_recorded(beside):
+    """Ops of the log by the number of their sigmoids: the whole log, whatever it is shown by."""
+    path = beside.folder / "whole.json"
+    tracing.gputrace(beside.folder, "export", beside.folder / "trace.gpt", "--from", "0", "--to", "1h", "-o",
+                     path).must_be(0)
+    recorded = [number for steps in ACTIVE.values() for number in [steps[0] - 1, *steps]]  # with its warm-up
+    assert names(slices(path), "cpu_op")["aten::sigmoid"] == sum(number + 1 for number in recorded)
+
+
+def test_a_process_that_runs_is_left_when_its_cycle_is_over(tmp_path):
+    target = subprocess.Popen([str(word) for word in program(tmp_path, "cpu", 10**9)])
+    try:
+        done = tracing.gputrace(tmp_path, "-p", target.pid, "--schedule", "wait=2,active=3,repeat=1", "--step",
+                                "range:iteration", "-o", tmp_path / "trace.json").must_be(0)
+        assert target.poll() is None
+    finally:
+        target.kill()
+        target.wait()
+    assert "steps 2 to 4" in done.stdout
+    counts = [count["aten::sigmoid"] for _, count in sorted(ops_of_steps(slices(tmp_path / "trace.json")).items())]
+    assert len(counts) == 3
+    assert counts == list(range(counts[0], counts[0] + 3))
+
+
+def test_a_program_that_ends_before_its_first_active_step_has_no_file(tmp_path):
+    done = tracing.gputrace(tmp_path, "--schedule", "wait=30,active=2", "-o", tmp_path / "ours.%c.json", "--",
+                            *program(tmp_path, "cpu", 4)).must_be(3)
+    assert "ended after 5 steps; the first to be recorded is the one after 30" in done.stderr
+    assert not list(tmp_path.glob("ours*"))

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Which steps of a training are recorded, with a libtorch_cpu of our own: counted, told, and what of them is observed.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent/ops.h"
+#include "agent/schedule.h"
+#include "agent_points.h"
+#include "fake_torch.h"
+
+#define PATIENCE_MS 20000
+
+static void *library;
+static const struct fake_torch *torch;
+
+#define UNTIL(condition)                                                                                               \
+	do {                                                                                                           \
+		const struct timespec pause = {.tv_nsec = 1000000};                                                    \
+		unsigned waited;                                                                                       \
+		for (waited = 0; !(condition) && waited < PATIENCE_MS; waited++)                                       \
+			nanosleep(&pause, NULL);                                                                       \
+		assert_true(waited < PATIENCE_MS);                                                                     \
+	} while (0)
+
+static bool is_state(uint32_t state)
+{
+	const struct gpt_agent_ops *last = NULL, *one;
+
+	for (unsigned n = 0; (one = said_record(GPT_AGENT_OPS, n)); n++)
+		last = one;
+	return last && last->state == state;
+}
+
+static void tell(const struct gpt_schedule *schedule)
+{
+	const uint32_t *field = &schedule->skip_first;
+	unsigned short *bit = gputrace_agent_schedule_semaphores;
+
+	for (unsigned i = 0; i < GPT_SCHEDULE_FIELDS; i++)
+		for (unsigned j = 0; j < gpt_schedule_field_bits(i); j++)
+			*bit++ = field[i] >> j & 1;
+}
+
+static void observe(struct gpt_schedule schedule)
+{
+	tell(&schedule);
+	gputrace_agent_ops_semaphore = 1;
+	ops_start();
+	UNTIL(is_state(GPT_AGENT_OPS_OBSERVING));
+}
+
+static void leave(void)
+{
+	gputrace_agent_ops_semaphore = 0;
+	UNTIL(is_state(GPT_AGENT_OPS_STOPPED));
+}
+
+static int begin(void **state)
+{
+	char here[4096], path[5000];
+	ssize_t length = readlink("/proc/self/exe", here, sizeof(here) - 1);
+
+	assert_true(length > 0);
+	here[length] = '\0';
+	*strrchr(here, '/') = '\0';
+	snprintf(path, sizeof(path), "%s/fake_torch_2.14/libtorch_cpu.so", here);
+	library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	assert_non_null(library);
+	torch = dlsym(library, "fake_torch");
+	said.bytes = 0;
+	return 0;
+}
+
+static int end(void **state)
+{
+	gputrace_agent_anew_semaphore = 0;
+	if (gputrace_agent_ops_semaphore)
+		leave();
+	tell(&(struct gpt_schedule){0});
+	dlclose(library);
+	return 0;
+}
+
+static void run(const char *name, uint8_t scope)
+{
+	struct fake_op op;
+
+	torch->begin(&op, name, scope, -1, 0);
+	torch->finish(&op);
+}
+
+/* An iteration of a training: an op, and the optimizer behind it. */
+static void iterate(const char *op)
+{
+	run(op, GPT_AGENT_OP_FUNCTION);
+	run("Optimizer.step#SGD.step", GPT_AGENT_OP_USER_SCOPE);
+}
+
+/* The names of all ops that were told, behind each other. */
+static const char *ops_told(void)
+{
+	static char text[1024];
+	const struct gpt_agent_op *op;
+	const struct gpt_agent_name *name;
+
+	text[0] = '\0';
+	for (unsigned n = 0; (op = said_record(GPT_AGENT_OP, n)); n++)
+		for (unsigned k = 0; (name = said_record(GPT_AGENT_NAME, k)); k++)
+			if (name->id == op->name)
+				snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%.*s", *text ? " " : "",
+					 (int)name->bytes, name->text);
+	return text;
+}
+
+/* The steps that were told: number, phase and cycle. */
+static const char *steps_told(void)
+{
+	static const char phases[] = {'-', 'w', 'a', '.'};
+	static char text[1024];
+	const struct gpt_agent_step *step;
+
+	text[0] = '\0';
+	for (unsigned n = 0; (step = said_record(GPT_AGENT_STEP, n)); n++)
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%u%c%u", n ? " " : "",
+			 (unsigned)step->number, phases[step->phase], step->cycle);
+	return text;
+}
+
+/* ---- */
+
+static void steps_are_counted_as_torch_profiler_schedule_counts(void **state)
+{
+	/* what torch.profiler.schedule of PyTorch 2.15 gives, from step 0 on */
+	static const struct {
+		struct gpt_schedule schedule;
+		const char *phases;
+	} rows[] = {
+		{{.skip_first = 2, .wait = 1, .warmup = 1, .active = 2, .repeat = 2}, "---waa-waa......"},
+		{{.active = 1}, "aaaaaaaaaaaaaaaa"},
+		{{.wait = 2, .active = 2}, "--aa--aa--aa--aa"},
+		{{.skip_first = 3, .wait = 2, .warmup = 1, .active = 1, .repeat = 2, .skip_first_wait = 1},
+		 "---wa--wa......."},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		char phases[17] = "";
+		uint32_t cycle;
+
+		for (unsigned step = 0; step < 16; step++)
+			phases[step] = "-wa."[gpt_schedule_phase(&rows[i].schedule, step, &cycle)];
+		assert_string_equal(phases, rows[i].phases);
+	}
+}
+
+static void only_ops_of_warm_up_and_active_steps_are_told(void **state)
+{
+	observe((struct gpt_schedule){.wait = 1, .warmup = 1, .active = 1, .repeat = 2});
+	for (int i = 0; i < 8; i++)
+		iterate((const char *[]){"0", "1", "2", "3", "4", "5", "6", "7"}[i]);
+	leave();
+	assert_string_equal(steps_told(), "0-0 1w0 2a0 3-1 4w1 5a1 6.0");
+	assert_string_equal(ops_told(), "1 Optimizer.step#SGD.step 2 Optimizer.step#SGD.step 4 Optimizer.step#SGD.step "
+					"5 Optimizer.step#SGD.step");
+}
+
+static void between_the_cycles_only_named_ranges_are_seen_and_behind_them_nothing(void **state)
+{
+	struct fake_op op;
+
+	observe((struct gpt_schedule){.wait = 1, .active = 1, .repeat = 1});
+	torch->begin(&op, "aten::add", GPT_AGENT_OP_FUNCTION, -1, 0);
+	assert_null(op.end);
+	torch->finish(&op);
+	assert_true(schedule_rests());
+	iterate("0");
+	assert_false(schedule_rests());
+	torch->begin(&op, "aten::add", GPT_AGENT_OP_FUNCTION, -1, 0);
+	assert_non_null(op.end);
+	torch->finish(&op);
+	iterate("1");
+	assert_true(schedule_rests());
+	assert_int_equal(torch->callbacks(), 0);
+}
+
+static void the_op_that_begins_a_step_is_the_first_of_it(void **state)
+{
+	struct fake_op step;
+	const struct gpt_agent_op *op;
+	const struct gpt_agent_step *told;
+
+	observe((struct gpt_schedule){.wait = 1, .active = 1, .repeat = 1});
+	for (int i = 0; i < 3; i++) {
+		torch->begin(&step, (const char *[]){"ProfilerStep#7", "ProfilerStep#8", "ProfilerStep#9"}[i],
+			     GPT_AGENT_OP_USER_SCOPE, -1, 0);
+		iterate("aten::add");
+		torch->finish(&step);
+	}
+	leave();
+	assert_string_equal(steps_told(), "7-0 8a0 9.0");
+	assert_string_equal(ops_told(), "aten::add Optimizer.step#SGD.step ProfilerStep#8");
+	op = said_record(GPT_AGENT_OP, 2);
+	told = said_record(GPT_AGENT_STEP, 1);
+	assert_true(told->time_ns <= op->start_ns);
+	assert_int_equal(told->by, GPT_STEP_BY_PROFILER);
+}
+
+static void a_range_of_the_name_begins_a_step(void **state)
+{
+	struct fake_op outer, inner;
+
+	observe((struct gpt_schedule){
+		.wait = 1, .active = 1, .by = GPT_STEP_BY_RANGE, .name = gpt_schedule_hash("batch")});
+	for (int i = 0; i < 3; i++) {
+		torch->begin(&outer, "batch", GPT_AGENT_OP_USER_SCOPE, -1, 0);
+		torch->begin(&inner, "batch", GPT_AGENT_OP_USER_SCOPE, -1, 0); /* in a step is none */
+		torch->finish(&inner);
+		torch->finish(&outer);
+		iterate("aten::add");
+	}
+	leave();
+	assert_string_equal(steps_told(), "0-0 1a0 2-1");
+}
+
+static void *train_elsewhere(void *unused)
+{
+	iterate("elsewhere");
+	return unused;
+}
+
+static void steps_are_those_of_one_thread_and_one_optimizer(void **state)
+{
+	pthread_t thread;
+
+	observe((struct gpt_schedule){.wait = 1, .active = 1});
+	iterate("0");
+	pthread_create(&thread, NULL, train_elsewhere, NULL);
+	pthread_join(thread, NULL);
+	run("Optimizer.step#Adam.step", GPT_AGENT_OP_USER_SCOPE);
+	iterate("1");
+	leave();
+	assert_string_equal(steps_told(), "0-0 1a0 2-1");
+}
+
+static void the_first_step_can_be_recorded_from_the_begin_on(void **state)
+{
+	observe((struct gpt_schedule){.active = 1, .repeat = 1});
+	iterate("0");
+	iterate("1");
+	leave();
+	assert_string_equal(ops_told(), "0 Optimizer.step#SGD.step");
+	assert_string_equal(steps_told(), "0a0 1.0");
+}
+
+static void who_comes_without_a_schedule_has_everything_recorded(void **state)
+{
+	const struct gpt_agent_schedule *told;
+
+	observe((struct gpt_schedule){.wait = 100, .active = 1});
+	iterate("0");
+	gputrace_agent_anew_semaphore = 1;
+	UNTIL((told = said_record(GPT_AGENT_SCHEDULE, 1)) && told->shared);
+	iterate("1");
+	leave();
+	assert_string_equal(ops_told(), "1 Optimizer.step#SGD.step");
+	assert_string_equal(steps_told(), "0-0 1-0 2-0");
+}
+
+static void the_schedule_is_told_as_it_was_understood(void **state)
+{
+	const struct gpt_agent_schedule *told;
+
+	observe((struct gpt_schedule){.skip_first = 65535,
+				      .wait = 1,
+				      .warmup = 40000,
+				      .active = 3,
+				      .repeat = 5,
+				      .skip_first_wait = 1,
+				      .by = GPT_STEP_BY_RANGE,
+				      .name = 0xdeadbeef});
+	leave();
+	told = said_record(GPT_AGENT_SCHEDULE, 0);
+	assert_non_null(told);
+	assert_int_equal(told->skip_first, 65535);
+	assert_int_equal(told->wait, 1);
+	assert_int_equal(told->warmup, 40000);
+	assert_int_equal(told->active, 3);
+	assert_int_equal(told->repeat, 5);
+	assert_int_equal(told->skip_first_wait, 1);
+	assert_int_equal(told->by, GPT_STEP_BY_RANGE);
+	assert_int_equal(told->shared, 0);
+}
+
+#define WITH_TORCH(test) cmocka_unit_test_setup_teardown(test, begin, end)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(steps_are_counted_as_torch_profiler_schedule_counts),
+		WITH_TORCH(only_ops_of_warm_up_and_active_steps_are_told),
+		WITH_TORCH(between_the_cycles_only_named_ranges_are_seen_and_behind_them_nothing),
+		WITH_TORCH(the_op_that_begins_a_step_is_the_first_of_it),
+		WITH_TORCH(a_range_of_the_name_begins_a_step),
+		WITH_TORCH(steps_are_those_of_one_thread_and_one_optimizer),
+		WITH_TORCH(the_first_step_can_be_recorded_from_the_begin_on),
+		WITH_TORCH(who_comes_without_a_schedule_has_everything_recorded),
+		WITH_TORCH(the_schedule_is_told_as_it_was_understood),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
