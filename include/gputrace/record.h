@@ -303,7 +303,8 @@ struct gpt_process {
 	__u32 pid;
 	__u32 parent;
 	__u16 python; /* major << 8 | minor, 0: no interpreter found (yet) */
-	__u8 pad[2];
+	__u8 mounts;  /* enum gpt_mounts */
+	__u8 pad;
 	__u32 bytes; /* of text */
 	char text[]; /* "comm\0executable\0command line, blanks between arguments\0python library path\0" */
 };

@@ -23,6 +23,13 @@ enum gpt_stack_state {
 	GPT_STACK_AMBIGUOUS = 8,      /* the thread runs several interpreters, and which is innermost is not known */
 };
 
+/* Whether a process sees the files that gputrace sees. */
+enum gpt_mounts {
+	GPT_MOUNTS_UNKNOWN = 0,
+	GPT_MOUNTS_SAME = 1,
+	GPT_MOUNTS_OTHER = 2, /* it is in another mount namespace, as in a container */
+};
+
 /* What the agent has a Python stack taken of. */
 enum gpt_stack_of {
 	GPT_STACK_OF_OP = 1,	 /* an op of PyTorch, as it begins */

@@ -78,6 +78,7 @@ static void a_name_with_parentheses_does_not_shift_the_fields(void **state)
 	assert_int_equal(info.parent, getpid());
 	assert_int_equal(info.threads, 1);
 	assert_int_equal(info.uid, getuid());
+	assert_int_equal(info.mounts, GPT_MOUNTS_SAME);
 	assert_int_equal(info.seccomp, 0);
 	assert_false(info.zombie);
 	process_info_free(&info);

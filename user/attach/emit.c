@@ -60,6 +60,7 @@ void emit_process(attach_emit emit, void *context, const struct process_info *in
 	record->pid = (uint32_t)info->pid;
 	record->parent = (uint32_t)info->parent;
 	record->python = python;
+	record->mounts = info->mounts;
 	record->bytes = (uint32_t)bytes;
 	for (size_t i = 0; i < 4; i++) {
 		strcpy(record->text + at, texts[i]);

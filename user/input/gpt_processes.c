@@ -54,7 +54,8 @@ bool gpt_add_process(struct builder *builder, const struct gpt_record *record)
 					      .start_ns = event->start_ns,
 					      .pid = event->pid,
 					      .parent = event->parent,
-					      .python = event->python};
+					      .python = event->python,
+					      .mounts = event->mounts};
 	size_t at = 0;
 
 	if (event->bytes > record->size - sizeof(*event))

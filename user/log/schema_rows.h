@@ -153,7 +153,8 @@
 	F(S, pid, pid, "pid")                                                                                          \
 	F(S, parent, parent, "id")                                                                                     \
 	F(S, python, python, "id")                                                                                     \
-	A(S, pad, pad, 1, "raw")                                                                                       \
+	F(S, mounts, mounts, "id")                                                                                     \
+	F(S, pad, pad, "raw")                                                                                          \
 	F(S, bytes, bytes, "delta")
 
 #define SCHEMA_TEXT(F, A, S)                                                                                           \

@@ -84,6 +84,7 @@ struct new_description {
 	uint64_t start_ns;
 	uint32_t pid, parent;
 	uint16_t python; /* major << 8 | minor */
+	uint8_t mounts;	 /* enum gpt_mounts */
 	struct text name, exe, cmdline, python_path;
 };
 

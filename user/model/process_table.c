@@ -192,6 +192,7 @@ void process_table_add_fork(struct process_table *processes, const struct new_fo
 		child->cmdline = parent->cmdline;
 		child->python_path = parent->python_path;
 		child->python = parent->python;
+		child->mounts = parent->mounts;
 	}
 }
 
@@ -246,6 +247,8 @@ void process_table_describe(struct process_table *processes, const struct new_de
 		process->parent = event->parent;
 	if (event->python)
 		process->python = event->python;
+	if (event->mounts)
+		process->mounts = event->mounts;
 	state->described_ns = event->time_ns;
 }
 

@@ -173,6 +173,18 @@ static void read_status(pid_t pid, struct process_info *out)
 	}
 }
 
+/* The mount namespace that we are in, or another. */
+static enum gpt_mounts find_mounts(pid_t pid)
+{
+	struct stat ours, its;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/ns/mnt", pid);
+	if (stat(path, &its) < 0 || stat("/proc/self/ns/mnt", &ours) < 0)
+		return GPT_MOUNTS_UNKNOWN;
+	return its.st_ino == ours.st_ino && its.st_dev == ours.st_dev ? GPT_MOUNTS_SAME : GPT_MOUNTS_OTHER;
+}
+
 static char *read_cmdline(pid_t pid)
 {
 	char *text = xmalloc(CMDLINE_MAX + 1);
@@ -229,6 +241,7 @@ int process_info_read(pid_t pid, struct process_info *out)
 	memcpy(out->comm, fields.comm, length);
 	clean_controls(out->comm, length);
 	read_status(pid, out);
+	out->mounts = find_mounts(pid);
 	out->exe = read_exe(pid);
 	out->cmdline = read_cmdline(pid);
 	return 0;

@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
+#include <gputrace/values.h>
+
 #include "base/array.h"
 
 struct process_info {
@@ -20,6 +22,7 @@ struct process_info {
 	int seccomp; /* 0 off, 1 strict, 2 filter (proc(5)) */
 	unsigned threads;
 	bool zombie;
+	enum gpt_mounts mounts;
 	bool forked; /* and has executed nothing since */
 	char comm[16];
 	char *exe;     /* readlink of /proc/PID/exe, "" when not readable */
