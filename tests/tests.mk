@@ -38,7 +38,7 @@ $(BUILD)/tests/unit/test_%: $(BUILD)/tests/unit/test_%.o $(TRACE_PRINT_OBJ) $(LI
 	$(say) LINK $@
 	$(Q)$(CC) $(CFLAGS) $(EXTRA_CFLAGS) $(LDFLAGS) $(EXTRA_LDFLAGS) -o $@ $(filter %.o,$^) $(LIB) $(LIBS) -lcmocka -ldl -lpthread
 
-$(patsubst %,$(BUILD)/tests/unit/test_%,analyze_parts model_receipt_parts timeline_parts trace_cut model_slice report_tree): $(TRACE_CUT_OBJ)
+$(patsubst %,$(BUILD)/tests/unit/test_%,analyze_parts model_receipt_parts timeline_parts trace_cut model_slice report_tree report_lines): $(TRACE_CUT_OBJ)
 
 $(TEED): $(BUILD)/user/cmd/main.o $(BUILD)/tests/tee_records.o $(LIB)
 	$(say) LINK $@

@@ -9,6 +9,7 @@
 #include "input/gpt_trace.h"
 #include "random_model.h"
 #include "report/report.h"
+#include "report/source_lines.h"
 #include "report/why.h"
 #include "trace_cut.h"
 #include "tree_of.h"
@@ -126,6 +127,18 @@ static char *per_step_of(struct trace *trace)
 	return text;
 }
 
+static char *lines_of(struct trace *trace)
+{
+	const struct report_options page = {.width = 120, .attribution = otherwise};
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+
+	assert_int_equal(report_write_lines(out, trace, &page, &(struct lines_options){}), 0);
+	fclose(out);
+	return text;
+}
+
 /* Says the first line that differs. */
 static void assert_same_lines(const char *parts, const char *whole, uint32_t events)
 {
@@ -203,6 +216,11 @@ static void trees_are_the_same_in_parts(void **state)
 	assert_same_of_models(40, 150, tree_by_gpu_of);
 	assert_same_of_models(40, 150, tree_by_cpu_of);
 	assert_same_of_models(40, 150, tree_otherwise_of);
+}
+
+static void costs_of_source_lines_are_the_same_in_parts(void **state)
+{
+	assert_same_of_models(40, 150, lines_of);
 }
 
 static void tables_for_launches_alone_are_the_same_in_parts(void **state)
@@ -320,6 +338,7 @@ int main(void)
 		cmocka_unit_test(folded_stacks_are_the_same_in_parts),
 		cmocka_unit_test(work_that_is_put_elsewhere_is_the_same_in_parts),
 		cmocka_unit_test(trees_are_the_same_in_parts),
+		cmocka_unit_test(costs_of_source_lines_are_the_same_in_parts),
 		cmocka_unit_test(tables_for_launches_alone_are_the_same_in_parts),
 		cmocka_unit_test(the_sample_run_is_the_same_in_parts),
 		cmocka_unit_test(a_log_that_is_read_in_parts_has_the_report_of_the_whole),

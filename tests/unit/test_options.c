@@ -73,7 +73,32 @@ static void what_is_for_the_tree_of_calls_goes_with_it(void **state)
 	assert_refused(PARSE("report", "x.gpt", "--tree", "--min-percent", "101"), "--min-percent 101", "0 to 100");
 	assert_refused(PARSE("report", "x.gpt", "--tree", "--depth", "0"), "--depth 0", "from 1 to");
 	assert_refused(PARSE("report", "x.gpt", "--depth", "3"), "--depth", "--tree");
-	assert_refused(PARSE("report", "x.gpt", "--tree", "--ops"), "--ops", "one of the two");
+	assert_refused(PARSE("report", "x.gpt", "--tree", "--ops"), "--ops", "one of them");
+}
+
+static void the_source_to_list_is_the_word_behind_lines(void **state)
+{
+	assert_int_equal(PARSE("report", "x.gpt", "--lines"), 0);
+	assert_true(options.wants_lines);
+	assert_null(options.lines.what);
+	assert_int_equal(PARSE("report", "x.gpt", "--lines", "train.py"), 0);
+	assert_string_equal(options.log, "x.gpt");
+	assert_string_equal(options.lines.what, "train.py");
+	assert_int_equal(PARSE("report", "--lines", "train.py", "x.gpt"), 0);
+	assert_string_equal(options.log, "x.gpt");
+	assert_string_equal(options.lines.what, "train.py");
+	assert_int_equal(PARSE("report", "--lines", "x.gpt"), 0);
+	assert_string_equal(options.log, "x.gpt");
+	assert_null(options.lines.what);
+	assert_int_equal(PARSE("--lines=train_step", "python", "train.py"), 0);
+	assert_string_equal(options.lines.what, "train_step");
+	assert_string_equal(options.command[0], "python");
+	assert_int_equal(PARSE("--lines", "python", "train.py"), 0);
+	assert_null(options.lines.what);
+	assert_string_equal(options.command[0], "python");
+	assert_refused(PARSE("report", "x.gpt", "--lines="), "--lines=", "a function");
+	assert_refused(PARSE("report", "x.gpt", "--lines", "a", "b"), "'b'", "takes one log");
+	assert_refused(PARSE("report", "x.gpt", "--lines", "--tree"), "--lines", "one of them");
 }
 
 static void durations_are_seconds_or_have_a_unit(void **state)
@@ -726,6 +751,7 @@ int main(void)
 		cmocka_unit_test(steps_are_chosen_by_number),
 		cmocka_unit_test(no_argument_traces_the_whole_machine),
 		cmocka_unit_test(what_is_for_the_tree_of_calls_goes_with_it),
+		cmocka_unit_test(the_source_to_list_is_the_word_behind_lines),
 		cmocka_unit_test(durations_are_seconds_or_have_a_unit),
 		cmocka_unit_test(wrong_durations_are_refused_with_their_value),
 		cmocka_unit_test(pids_are_a_list_without_doubles),

@@ -123,6 +123,29 @@ static void so_many_levels_are_shown(void **state)
 	model_free(model);
 }
 
+static void programs_get_the_tree_as_rows_with_their_depth(void **state)
+{
+	struct report_options page = {.format = table_format_by_name("csv"), .table = "tree"};
+	struct model *model = sample_model(1, 10);
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+
+	assert_int_equal(
+		report_write_tree(out, WHOLE_TRACE(model), &page, &(struct tree_options){.min_percent = 30000}), 0);
+	fclose(out);
+	assert_string_equal(text, "time_ns,percent,depth,kind,name,place,count,file,line_number\n"
+				  "3050000,100,0,all,GPU time,,,,\n"
+				  "2450000,80.32786885,1,thread,thread python3 41230,,,,\n"
+				  "2450000,80.32786885,2,function,main,train.py:90,,/home/user/train.py,90\n"
+				  "2450000,80.32786885,3,function,train_step,train.py:20,,/home/user/train.py,20\n"
+				  "1000000,32.78688525,4,function,Block.forward,model.py:40,,/home/user/model.py,40\n"
+				  "1000000,32.78688525,5,what,\"void gemm<128>(float const*, float*)\",,10,,\n"
+				  "1450000,47.54098361,4,smaller,[4 smaller],,4,,\n");
+	free(text);
+	model_free(model);
+}
+
 /* ---- libraries --------------------------------------------------------------------------------------------------- */
 
 /* A launch of 10 us under main > two of torch's and one of threading's > block, and one of 5 us in torch itself. */
@@ -335,6 +358,7 @@ int main(void)
 		cmocka_unit_test(by_cpu_time_the_tree_has_cuda_calls),
 		cmocka_unit_test(what_has_less_than_asked_for_is_summed_up),
 		cmocka_unit_test(so_many_levels_are_shown),
+		cmocka_unit_test(programs_get_the_tree_as_rows_with_their_depth),
 		cmocka_unit_test(frames_of_libraries_are_folded),
 		cmocka_unit_test(or_shown),
 		cmocka_unit_test(backward_nodes_name_their_forward_op),

@@ -25,6 +25,7 @@ void analyses_begin(struct analyses *all, const struct model *first, unsigned wh
 	threads_init(&all->threads, first);
 	stack_sums_init(&all->gpu_stacks, first, &all->attribution);
 	stack_sums_init(&all->call_stacks, first, &all->attribution);
+	line_costs_init(&all->line_costs, first, &all->window);
 	call_tree_init(&all->tree, first, &all->attribution, options->tree_by);
 }
 
@@ -51,6 +52,7 @@ void analyses_begin_part(struct analyses *all, const struct model *part)
 	all->gpu_stacks.model = part;
 	all->call_stacks.model = part;
 	all->tree.model = part;
+	line_costs_begin_part(&all->line_costs, part);
 	nvtx_begin_part(&all->nvtx, part);
 	all->ops.model = part;
 	all->collectives.model = part;
@@ -108,6 +110,8 @@ void analyses_add_call(struct analyses *all, const struct call_event *event)
 		stack_sums_add_call(&all->call_stacks, event);
 	if (all->which & ANALYZE_CALL_TREE)
 		call_tree_add_call(&all->tree, event);
+	if (all->which & ANALYZE_LINE_COSTS)
+		line_costs_add_call(&all->line_costs, event);
 }
 
 void analyses_add_gpu(struct analyses *all, const struct gpu_event *event)
@@ -139,12 +143,16 @@ void analyses_add_gpu(struct analyses *all, const struct gpu_event *event)
 		stack_sums_add_gpu(&all->gpu_stacks, event);
 	if (all->which & ANALYZE_CALL_TREE)
 		call_tree_add_gpu(&all->tree, event);
+	if (all->which & ANALYZE_LINE_COSTS)
+		line_costs_add_gpu(&all->line_costs, event);
 }
 
 void analyses_add_sync(struct analyses *all, const struct sync_event *event)
 {
 	if (all->which & ANALYZE_WAITS)
 		waits_add_sync(&all->waits, event);
+	if (all->which & ANALYZE_LINE_COSTS)
+		line_costs_add_sync(&all->line_costs, event);
 }
 
 void analyses_add_jit(struct analyses *all, const struct jit_event *event)
@@ -258,6 +266,8 @@ void analyses_finish(struct analyses *all)
 		op_stacks_finish(&all->op_stacks);
 	if (all->which & ANALYZE_CALL_TREE)
 		call_tree_finish(&all->tree);
+	if (all->which & ANALYZE_LINE_COSTS)
+		line_costs_finish(&all->line_costs, &all->lines);
 	if (all->which & ANALYZE_STEPS)
 		step_tables_finish(&all->steps);
 	if (all->which & ANALYZE_PER_STEP)
@@ -297,6 +307,7 @@ void analyses_free(struct analyses *all)
 	stack_sums_free(&all->gpu_stacks);
 	stack_sums_free(&all->call_stacks);
 	call_tree_free(&all->tree);
+	line_costs_free(&all->line_costs);
 	lines_free(&all->lines);
 	callers_free(&all->callers);
 }

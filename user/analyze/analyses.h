@@ -19,6 +19,7 @@
 #include "analyze/jit.h"
 #include "analyze/kernels.h"
 #include "analyze/key_averages.h"
+#include "analyze/line_costs.h"
 #include "analyze/line_sums.h"
 #include "analyze/lines.h"
 #include "analyze/memcpys.h"
@@ -68,6 +69,7 @@ enum analysis {
 	ANALYZE_CALL_TREE = 1 << 23,
 	ANALYZE_PER_STEP = 1 << 24,
 	ANALYZE_WHY = 1 << 27, /* with ANALYZE_UNTIMED */
+	ANALYZE_LINE_COSTS = 1 << 25,
 };
 
 /* All zero: what most want. */
@@ -114,6 +116,7 @@ struct analyses {
 	struct stack_sums gpu_stacks;  /* GPU time by stack */
 	struct stack_sums call_stacks; /* launches by stack */
 	struct call_tree tree;
+	struct line_costs line_costs;
 	struct complete complete; /* always */
 };
 

@@ -51,6 +51,7 @@ struct gpu_event {
 struct sync_event {
 	const struct model_sync *sync;
 	uint32_t caller;	  /* of the call that waited */
+	uint32_t stack;		  /* of that, model.stacks; NONE */
 	uint32_t recorded_caller; /* of the call that put the event into a stream */
 	/* the call that waited, where it came in an earlier part: it may have come without call_event.wait_told; NULL
 	 */

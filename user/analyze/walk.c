@@ -156,6 +156,7 @@ static void feed_sync(struct walk *walk)
 	struct sync_event event = {
 		.sync = sync,
 		.caller = caller_of_index(all, sync->call),
+		.stack = sync->call == NONE ? NONE : walk->part->calls[sync->call].stack,
 		.recorded_caller = caller_of_index(all, sync->recorded_by),
 	};
 
@@ -389,7 +390,8 @@ static void find_told(struct walk *walk)
 {
 	const struct model *part = walk->part;
 
-	if (!(walk->all->which & ANALYZE_WAITS) || (!part->sync_count && !walk->told_ahead.count))
+	if (!(walk->all->which & (ANALYZE_WAITS | ANALYZE_LINE_COSTS)) ||
+	    (!part->sync_count && !walk->told_ahead.count))
 		return;
 	walk->wait_told = xcalloc(part->call_count, sizeof(*walk->wait_told));
 	find_told_ahead(walk);

@@ -13,6 +13,7 @@
 #include "cmd/print.h"
 #include "report/key_averages.h"
 #include "report/report.h"
+#include "report/source_lines.h"
 #include "report/text.h"
 #include "report/tree.h"
 #include "report/why.h"
@@ -34,6 +35,7 @@ static int write_report(FILE *out, bool color, void *context)
 					 .format = given->report_format,
 					 .table = given->report_table,
 					 .tables = request->tables};
+	struct lines_options lines = {.what = given->lines.what, .live = given->subcommand == SUBCOMMAND_RECORD};
 
 	if (given->subcommand == SUBCOMMAND_WHY)
 		return report_write_why(out, request->trace, &options);
@@ -41,6 +43,8 @@ static int write_report(FILE *out, bool color, void *context)
 		return report_write_key_averages(out, request->trace, &given->table);
 	if (given->wants_tree)
 		return report_write_tree(out, request->trace, &options, &given->tree);
+	if (given->wants_lines)
+		return report_write_lines(out, request->trace, &options, &lines);
 	return report_write(out, request->trace, &options);
 }
 

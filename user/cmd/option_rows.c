@@ -537,6 +537,10 @@ const struct option_row option_rows[] = {
 	 RECORD | REPORT, parse_depth},
 	{"show-all", OPTION_LETTERS + 104, NULL, NULL, "the tree with all frames of libraries", RECORD | REPORT,
 	 parse_show_all},
+	{"lines", OPTION_LETTERS + 105, NULL, "[FILE|FUNCTION]",
+	 "instead of the report the source, with what each line costs beside it: of a file,\n"
+	 "of a function, or of the functions that own most; tracing: --lines=FUNCTION",
+	 RECORD | REPORT, parse_lines},
 	{"schedule", OPTION_LETTERS + 120, "numbers of steps", "skip_first=N,wait=N,warmup=N,active=N,repeat=N",
 	 "--ops, recorded in some steps only, counted as torch.profiler.schedule does;\n"
 	 "%c in the name of an output is the number of the cycle. Ends after the last",

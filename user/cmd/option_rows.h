@@ -19,7 +19,7 @@ struct option_row {
 	const char *name;
 	int code;	     /* the letter of the short form; OPTION_LETTERS and more: none, a number of its own */
 	const char *value;   /* for messages: what it takes, NULL: nothing */
-	const char *metavar; /* the same in the help */
+	const char *metavar; /* the same in the help; with value NULL: it may follow behind '=', else parse gets NULL */
 	const char *help;    /* lines of at most 80 columns; NULL: the usage names it elsewhere */
 	unsigned where;	     /* subcommands that know it, enum subcommand */
 	int (*parse)(struct parse *parse, const char *value);

@@ -35,7 +35,11 @@ static void build_tables(bool stop_at_word, struct option longs[OPTION_ROWS_MAX]
 	*at++ = stop_at_word ? '+' : '-';
 	*at++ = ':';
 	for (const struct option_row *row = option_rows; row->name; row++) {
-		*longs++ = (struct option){row->name, row->value ? required_argument : no_argument, NULL, row->code};
+		*longs++ = (struct option){row->name,
+					   row->value	  ? required_argument
+					   : row->metavar ? optional_argument
+							  : no_argument,
+					   NULL, row->code};
 		if (row->code >= OPTION_LETTERS)
 			continue;
 		*at++ = (char)row->code;
@@ -65,6 +69,8 @@ static int parse_word(struct parse *parse, const char *word)
 	if (!subcommand_row_of(options->subcommand)->reads_log)
 		return option_fail(parse, "%s takes no '%s'; a process is named with -p PID",
 				   subcommand_name(options->subcommand), word);
+	if (take_lines_word(parse, word))
+		return 0;
 	if (!options->log) {
 		options->log = word;
 		return 0;
@@ -115,9 +121,8 @@ static int check_report_format(struct parse *parse)
 		return option_fail(parse,
 				   "--format %s: only goes with --output -; of a file the suffix picks the format",
 				   options->format);
-	if (options->report_format && (options->ops || options->wants_tree) && options->subcommand == SUBCOMMAND_REPORT)
-		return option_fail(parse, "--format %s: --%s is a page of text", options->format,
-				   options->ops ? "ops" : "tree");
+	if (options->report_format && options->ops && options->subcommand == SUBCOMMAND_REPORT)
+		return option_fail(parse, "--format %s: --ops is a page of text", options->format);
 	if (options->report_table && !options->report_format)
 		return option_fail(parse, "--table %s: goes with a report in csv, json or md: --format",
 				   options->report_table);
@@ -307,6 +312,11 @@ static int check_whole(struct parse *parse)
 
 	if (subcommand == SUBCOMMAND_WHY && why_check(parse))
 		return -EINVAL;
+	if (subcommand_row_of(subcommand)->reads_log && !options->log && parse->options->lines.what) {
+		/* the only word there is */
+		parse->options->log = parse->options->lines.what;
+		parse->options->lines.what = NULL;
+	}
 	if (subcommand_row_of(subcommand)->reads_log && subcommand != SUBCOMMAND_WHY && !options->log)
 		return option_fail(parse, "%s needs a log: gputrace %s FILE.gpt", subcommand_name(subcommand),
 				   subcommand_name(subcommand));

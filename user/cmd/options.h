@@ -15,6 +15,7 @@
 #include "cmd/values.h"
 #include "export/format.h"
 #include "report/key_averages.h"
+#include "report/source_lines.h"
 #include "report/tree.h"
 
 enum subcommand {
@@ -85,6 +86,9 @@ struct options {
 	struct key_averages_options table; /* report --ops */
 	bool wants_tree;		   /* instead of the report the tree of calls */
 	struct tree_options tree;
+	bool wants_lines; /* instead of the report the source */
+	struct lines_options lines;
+	bool lines_word;	  /* what of it: the word that may say so is still to come */
 	const char *tree_option;  /* one that is for that tree alone, NULL: none was given */
 	const char *table_option; /* one that is for that table alone, NULL: none was given */
 	uint64_t max_size;	  /* of a file, bytes; 0: any */

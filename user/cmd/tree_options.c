@@ -50,13 +50,39 @@ int parse_show_all(struct parse *parse, const char *value)
 	return 0;
 }
 
+int parse_lines(struct parse *parse, const char *value)
+{
+	struct options *options = parse->options;
+
+	if (value && !*value)
+		return option_fail(parse, "--lines=: a file or a function is accepted behind it, or nothing at all");
+	options->wants_lines = true;
+	options->lines.what = value;
+	options->lines_word = !value;
+	return 0;
+}
+
+/* report --lines WORD FILE.gpt, report FILE.gpt --lines WORD; report --lines FILE.gpt has no word. */
+bool take_lines_word(struct parse *parse, const char *word)
+{
+	struct options *options = parse->options;
+
+	if (!options->lines_word)
+		return false;
+	options->lines_word = false;
+	options->lines.what = word;
+	return true;
+}
+
 int tree_options_check(struct parse *parse)
 {
 	const struct options *options = parse->options;
+	int instead =
+		options->wants_tree + options->wants_lines + (options->ops && options->subcommand == SUBCOMMAND_REPORT);
 
 	if (options->tree_option && !options->wants_tree)
 		return option_fail(parse, "--%s: is for the tree of calls; it goes with --tree", options->tree_option);
-	if (options->wants_tree && options->ops && options->subcommand == SUBCOMMAND_REPORT)
-		return option_fail(parse, "--tree and --ops: each is instead of the report; one of the two");
+	if (instead > 1)
+		return option_fail(parse, "--tree, --lines, --ops: each is instead of the report; one of them");
 	return 0;
 }

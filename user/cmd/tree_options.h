@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the tree of calls (--tree) is asked for: parsers of its options, for the table of options. */
+/* What the tree of calls (--tree) and the source (--lines) are asked for: parsers of its options, for the table of
+ * options. */
 #ifndef GPUTRACE_TREE_OPTIONS_H
 #define GPUTRACE_TREE_OPTIONS_H
 
@@ -10,6 +11,10 @@ int parse_by(struct parse *parse, const char *value);
 int parse_min_percent(struct parse *parse, const char *value);
 int parse_depth(struct parse *parse, const char *value);
 int parse_show_all(struct parse *parse, const char *value);
+
+/* --lines: a word behind it says of what, where there is a log besides. */
+int parse_lines(struct parse *parse, const char *value);
+bool take_lines_word(struct parse *parse, const char *word);
 
 /* That they go with the tree, and the tree with what else is asked for. */
 int tree_options_check(struct parse *parse);

@@ -85,7 +85,7 @@ static void begin_table(struct table_writer *writer)
 
 static void put_row(struct table_writer *writer, const struct cell *cells)
 {
-	if (writer->rows >= ROWS)
+	if (writer->rows >= ROWS && !writer->section.is_whole)
 		return;
 	fputc('|', writer->out);
 	for (unsigned i = 0; i < writer->section.count; i++) {

@@ -20,10 +20,11 @@ const struct table_format *table_format_by_name(const char *name)
 /* Tables of which the first rows say what a trace says. */
 static bool is_of_note(const char *id)
 {
-	static const char *const ids[] = {"recording", "gpus",	  "no_gpu_times", "steps",	   "gpu_lines",
-					  "own_lines", "kernels", "call_lines",	  "ops",	   "collectives",
-					  "copies",    "idle",	  "waits",	  "out_of_memory", "failed",
-					  "receipt",   "losses",  "why",	  "why_losses",	   "why_lost"};
+	static const char *const ids[] = {"recording", "gpus",	      "no_gpu_times", "steps",	       "gpu_lines",
+					  "own_lines", "kernels",     "call_lines",   "ops",	       "collectives",
+					  "copies",    "idle",	      "waits",	      "out_of_memory", "failed",
+					  "receipt",   "losses",      "why",	      "why_losses",    "why_lost",
+					  "tree",      "source_lines"};
 
 	for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++)
 		if (!strcmp(ids[i], id))
@@ -95,6 +96,11 @@ void table_writer_title(struct table_writer *writer, const char *id, const char 
 	writer->section.title = xstrdup(title);
 	writer->section.about = about ? xstrdup(about) : NULL;
 	writer->is_wanted = writer->only ? !strcmp(writer->only, id) : !writer->format->is_brief || is_of_note(id);
+}
+
+void table_writer_want_all_rows(struct table_writer *writer)
+{
+	writer->section.is_whole = true;
 }
 
 void table_writer_note(struct table_writer *writer, const char *text)

@@ -26,6 +26,7 @@ struct table_section {
 	const struct column *columns;
 	unsigned count;
 	ARRAY(char *) notes;
+	bool is_whole; /* all its rows are wanted, also where a format has the first alone */
 };
 
 struct table_writer;
@@ -64,6 +65,9 @@ void table_writer_open(struct table_writer *writer, FILE *out, const struct tabl
 
 /* Ends the section before it. */
 void table_writer_title(struct table_writer *writer, const char *id, const char *title, const char *about);
+
+/* Of this section all rows are wanted: they are what was asked for. */
+void table_writer_want_all_rows(struct table_writer *writer);
 
 /* A sentence; blanks in front are left out. */
 void table_writer_note(struct table_writer *writer, const char *text);

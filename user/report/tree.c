@@ -8,6 +8,7 @@
 #include "analyze/call_tree_nodes.h"
 #include "report/page.h"
 #include "report/tree_names.h"
+#include "report/tree_table.h"
 
 #define TEXT_LEAST 72u /* columns that a line has behind its branches, also where the page is too narrow */
 
@@ -19,6 +20,7 @@ struct view {
 	struct time_unit unit;
 	uint64_t total_ns;
 	uint64_t hidden;      /* nodes that are not shown: too little time */
+	struct table table;   /* for programs */
 	ARRAY(bool) branches; /* of each level around the line at hand: whether more comes below */
 };
 
@@ -78,11 +80,18 @@ static void put_line(const struct view *view, uint64_t ns, uint64_t count, const
 	fputc('\n', out);
 }
 
-static void put_node(const struct view *view, uint32_t index)
+/* As a line, or as a row of a table. */
+static void put_node(struct view *view, uint32_t index)
 {
 	const struct tree_node *node = &view->nodes.all.items[index];
-	char *name = tree_node_name(&view->names, index), *place = tree_node_place(&view->names, index);
+	char *name, *place;
 
+	if (view->report->writer) {
+		tree_table_add_node(&view->table, &view->names, index, view->total_ns);
+		return;
+	}
+	name = tree_node_name(&view->names, index);
+	place = tree_node_place(&view->names, index);
 	put_line(view, node->ns, node->kind == TREE_NODE_WHAT ? node->count : 0, name, place);
 	free(name);
 	free(place);
@@ -115,6 +124,10 @@ static void put_rest(struct view *view, struct rest rest)
 
 	if (!rest.count || !is_shown(view, rest.ns))
 		return;
+	if (view->report->writer) {
+		tree_table_add_rest(&view->table, view->branches.count, rest.count, rest.ns, view->total_ns);
+		return;
+	}
 	view->branches.items[view->branches.count - 1] = false;
 	name = xasprintf("[%s smaller]", number_count(rest.count).text);
 	put_line(view, rest.ns, 0, name, "");
@@ -213,7 +226,8 @@ static void put_below(const struct view *view)
 {
 	struct report *report = view->report;
 
-	fputc('\n', report->out);
+	if (!report->writer)
+		fputc('\n', report->out);
 	if (view->options->by == TREE_BY_GPU)
 		put_idle(view);
 	else
@@ -235,7 +249,12 @@ static void put_tree(struct view *view)
 	report_title(report, "tree", by_gpu ? "GPU time by call" : "CPU time in CUDA calls and ops by call",
 		     view->options->all_frames ? NULL : "frames of libraries are folded: --show-all");
 	if (view->total_ns) {
+		tree_table_begin(&view->table);
 		put_nodes(view);
+		if (report->writer) {
+			table_writer_want_all_rows(report->writer);
+			report_table(report, &view->table);
+		}
 		put_below(view);
 	} else if (by_gpu) {
 		report_line(report, "  no GPU times were recorded; --by cpu has the time of calls");

@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Source with its costs: the figures are those of the report, and the text is that which ran, or is said to be missing.
+ */
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "analyzed.h"
+#include "own_folder.h"
+#include "random_model.h"
+#include "report/source_lines.h"
+
+#define WALL 1700000000000000000ll
+
+static char *lines_of(const struct model *model, struct lines_options options)
+{
+	const struct report_options page = {.width = 120};
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+
+	assert_int_equal(report_write_lines(out, WHOLE_TRACE(model), &page, &options), 0);
+	fclose(out);
+	return text;
+}
+
+static void assert_has(const char *text, const char *part)
+{
+	if (!strstr(text, part))
+		fail_msg("no '%s' in:\n%s", part, text);
+}
+
+static void assert_has_not(const char *text, const char *part)
+{
+	if (strstr(text, part))
+		fail_msg("'%s' in:\n%s", part, text);
+}
+
+/* ---- a program with source --------------------------------------------------------------------------------------- */
+
+/* Written so many seconds before the trace begins. */
+static void write_source(const char *path, const char *text, size_t bytes, int64_t age_s)
+{
+	const struct timespec times[2] = {{.tv_sec = WALL / 1000000000 - age_s}, {.tv_sec = WALL / 1000000000 - age_s}};
+	FILE *file = fopen(path, "w");
+
+	assert_non_null(file);
+	assert_int_equal(fwrite(text, 1, bytes, file), bytes);
+	fclose(file);
+	assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+}
+
+static void log_place(struct log_builder *log, uint64_t id, const char *function, const char *path, uint32_t line,
+		      uint32_t first)
+{
+	/* the line that runs is three behind the first of its piece of code */
+	log_function(log, PID, id, function, path, first);
+	log_stack(log, PID, id, 1, (struct gpt_pyframe[]){{.code = id, .lasti = 6}});
+	assert_int_equal(line, first + 3);
+}
+
+/* A function of which line 5 launches 40 us and copies 10 us, and waits 30 us; line 3 launches in it. */
+static struct model *with_source(const char *path, const char *function)
+{
+	struct log_builder log;
+
+	log_begin(&log, 1000, WALL - 1000);
+	log_process(&log, PID, 1, 20, 15, 0x30c, "python3", "", "", "");
+	log_place(&log, 0xc0de, function, path, 5, 2);
+	log_launch(&log, PID, TID, 100000, 0xc0de, 1);
+	log_batch(&log, PID, TID, 900000);
+	log_agent_name(&log, 1, "kernel");
+	log_agent_api(&log, (struct gpt_agent_api){.end_ns = 104000, .corr = 1, .tid = TID, .api = CUDA_LAUNCH});
+	log_agent_kernel(&log, (struct gpt_agent_kernel){.start_wall_ns = WALL + 110000 - 1000,
+							 .end_wall_ns = WALL + 150000 - 1000,
+							 .corr = 1,
+							 .name = 1});
+	log_end(&log, 1000000);
+	return model_of(&log);
+}
+
+static const char source[] = "import torch\n"
+			     "def train_step(model):\n"
+			     "\tx = 1\n"
+			     "\n"
+			     "    launch(x)\n"
+			     "\n"
+			     "def other():\n"
+			     "    pass\n";
+
+static void a_function_has_its_source_with_figures_beside_it(void **state)
+{
+	char *path = in_folder("train.py"), *text;
+	struct model *model;
+
+	write_source(path, source, sizeof(source) - 1, 60);
+	model = with_source(path, "train_step");
+	text = lines_of(model, (struct lines_options){});
+	assert_has(text, "Total GPU time: 40.0 us, 100.0 % of all; launched by its own lines: 40.0 us\n");
+	assert_has(text, "Function: train_step at line 2\n\n"
+			 "  Line #  GPU us      %  self GPU us  launches  CPU us  Line Contents\n"
+			 "=====================================================================\n"
+			 "       2                                                def train_step(model):\n"
+			 "       3                                                        x = 1\n"
+			 "       4\n"
+			 "       5    40.0  100.0         40.0         1     4.0      launch(x)\n");
+	assert_has_not(text, "other");
+	free(text);
+	model_free(model);
+	free(path);
+}
+
+static void programs_get_lines_with_costs_as_rows(void **state)
+{
+	struct report_options page = {.format = table_format_by_name("csv"), .table = "source_lines"};
+	char *path = in_folder("train.py"), *text = NULL, *expected;
+	struct model *model;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+
+	write_source(path, source, sizeof(source) - 1, 60);
+	model = with_source(path, "train_step");
+	assert_int_equal(report_write_lines(out, WHOLE_TRACE(model), &page, &(struct lines_options){}), 0);
+	fclose(out);
+	expected = xasprintf("line_number,gpu_ns,percent,self_gpu_ns,launches,self_launches,copies,copies_ns,waits_ns,"
+			     "idle_ns,cpu_ns,source,function,file,function_line_number\n"
+			     "5,40000,100,40000,1,1,0,0,0,0,4000,    launch(x),train_step,%s,2\n",
+			     path);
+	assert_string_equal(text, expected);
+	free(expected);
+	free(text);
+	model_free(model);
+	free(path);
+}
+
+static void functions_and_files_are_found_by_the_ends_of_their_names(void **state)
+{
+	static const char *const found[] = {"train_step", "Trainer.train_step", "train.py", "own/train.py"};
+	static const char *const missed[] = {"step", "ain.py", "train", "Trainer"};
+	struct model *model = with_source("/nowhere/own/train.py", "Trainer.train_step");
+	char *text;
+
+	for (size_t i = 0; i < sizeof(found) / sizeof(found[0]); i++) {
+		text = lines_of(model, (struct lines_options){.what = found[i]});
+		assert_has(text, "Function: Trainer.train_step at line 2\n");
+		free(text);
+	}
+	for (size_t i = 0; i < sizeof(missed) / sizeof(missed[0]); i++) {
+		text = lines_of(model, (struct lines_options){.what = missed[i]});
+		assert_has(text, "no file or function ");
+		free(text);
+	}
+	model_free(model);
+}
+
+/* ---- source that is not shown ------------------------------------------------------------------------------------ */
+
+static void assert_not_shown(const char *path, const char *function, const char *why)
+{
+	struct model *model = with_source(path, function);
+	char *text = lines_of(model, (struct lines_options){}), *said = xasprintf("Source is not shown: %s\n", why);
+
+	assert_has(text, said);
+	assert_has(text, "       5    40.0  100.0         40.0         1     4.0\n");
+	assert_has_not(text, "Line Contents");
+	free(said);
+	free(text);
+	model_free(model);
+}
+
+static void source_that_is_not_there_is_said_to_be_missing(void **state)
+{
+	assert_not_shown("/nowhere/train.py", "train_step", "it cannot be read: No such file or directory");
+	assert_not_shown("<string>", "train_step", "the code is from no file");
+	assert_not_shown("train.py", "train_step", "its path is relative, and its process is gone");
+}
+
+static void source_that_is_newer_than_the_trace_is_not_shown(void **state)
+{
+	char *path = in_folder("train.py");
+
+	write_source(path, source, sizeof(source) - 1, -60);
+	assert_not_shown(path, "train_step", "it was changed after the trace began");
+	free(path);
+}
+
+static void source_that_has_no_such_function_is_not_what_ran(void **state)
+{
+	char *path = in_folder("train.py");
+
+	write_source(path, source, sizeof(source) - 1, 60);
+	assert_not_shown(path, "validate", "it is not what ran: the function is not there");
+	free(path);
+}
+
+static void what_is_no_file_is_not_waited_for(void **state)
+{
+	char *path = in_folder("fifo.py");
+
+	assert_int_equal(mkfifo(path, 0644), 0);
+	assert_not_shown(path, "train_step", "it is not a regular file");
+	assert_not_shown("/dev/zero", "train_step", "it is not a regular file");
+	unlink(path);
+	free(path);
+}
+
+static void a_huge_file_is_not_read(void **state)
+{
+	char *path = in_folder("huge.py");
+
+	write_source(path, source, sizeof(source) - 1, 60);
+	assert_int_equal(truncate(path, 1ll << 40), 0);
+	assert_not_shown(path, "train_step", "it is larger than 16 MB");
+	unlink(path);
+	free(path);
+}
+
+static void source_of_a_process_with_other_mounts_is_not_shown(void **state)
+{
+	char *path = in_folder("train.py"), *text;
+	struct model *model;
+
+	write_source(path, source, sizeof(source) - 1, 60);
+	model = with_source(path, "train_step");
+	model->processes[0].mounts = GPT_MOUNTS_OTHER;
+	text = lines_of(model, (struct lines_options){});
+	assert_has(text, "Source is not shown: its process was in another mount namespace\n");
+	free(text);
+	model_free(model);
+	free(path);
+}
+
+static void source_cannot_drive_the_terminal_and_long_lines_are_truncated(void **state)
+{
+	char *path = in_folder("train.py"), *text;
+	char hostile[4096] = "\ndef train_step(): #\033[2J\xff\xe2\x80\xae\n\n\n";
+	size_t length = strlen(hostile);
+	struct model *model;
+
+	memset(hostile + length, 'x', 3000);
+	write_source(path, hostile, length + 3000, 60);
+	model = with_source(path, "train_step");
+	text = lines_of(model, (struct lines_options){});
+	assert_has(text, "def train_step(): #\xef\xbf\xbd[2J\xef\xbf\xbd\xef\xbf\xbd\n");
+	assert_has(text, "xxx...\n");
+	assert_true(strlen(text) < 2000);
+	free(text);
+	model_free(model);
+	free(path);
+}
+
+/* ---- figures are those of the report ----------------------------------------------------------------------------- */
+
+static const struct line_cost_row *row_of(const struct line_costs *costs, uint32_t line)
+{
+	static const struct line_cost_row nothing;
+
+	for (size_t i = 0; i < costs->function_count; i++)
+		for (uint32_t k = 0; k < costs->functions[i].rows; k++)
+			if (costs->rows[costs->functions[i].first_row + k].line == line)
+				return &costs->rows[costs->functions[i].first_row + k];
+	return &nothing;
+}
+
+static void assert_gpu(const struct analyses *all)
+{
+	for (size_t i = 0; i < all->gpu_lines.total_count; i++) {
+		const struct line_row *row = &all->gpu_lines.totals[i];
+		const struct line_cost_row *cost = row_of(&all->line_costs, row->line);
+
+		assert_int_equal(cost->own.gpu_ns, row->self);
+		assert_int_equal(cost->under.gpu_ns, row->total);
+		assert_int_equal(cost->own.launches, row->launches);
+	}
+	assert_int_equal(all->line_costs.gpu_ns, all->gpu_lines.sum);
+}
+
+/* The sum of rows of another analysis, by line. */
+static uint64_t waits_of(const struct waits *waits, uint32_t line)
+{
+	uint64_t ns = 0;
+
+	for (size_t i = 0; i < waits->count; i++)
+		ns += waits->rows[i].line == line ? waits->rows[i].ns : 0;
+	return ns;
+}
+
+static uint64_t idle_of(const struct idle *idle, uint32_t line)
+{
+	uint64_t ns = 0;
+
+	for (size_t i = 0; i < idle->count; i++)
+		ns += idle->rows[i].line == line ? idle->rows[i].ns : 0;
+	return ns;
+}
+
+static void figures_of_lines_are_those_of_the_report(void **state)
+{
+	for (uint64_t number = 1; number <= 40; number++) {
+		struct model *model = random_model(number, 150);
+		struct analyses all;
+
+		analyze_model(&all, model, ANALYZE_LINE_COSTS | ANALYZE_GPU_LINES | ANALYZE_WAITS | ANALYZE_IDLE);
+		assert_gpu(&all);
+		for (uint32_t line = 0; line < all.lines.all.count; line++) {
+			const struct line_cost_row *cost = row_of(&all.line_costs, line);
+
+			if (all.lines.all.items[line].reason)
+				continue;
+			assert_int_equal(cost->own.wait_ns, waits_of(&all.waits, line));
+			assert_int_equal(cost->own.idle_ns, idle_of(&all.idle, line));
+		}
+		analyses_free(&all);
+		random_model_free(model);
+	}
+}
+
+/* Of the sample run (test_export_log.h), ten steps. */
+static void copies_waits_and_calls_count_for_the_lines_above_them_too(void **state)
+{
+	struct model *model = sample_model(1, 10);
+	struct analyses all;
+	bool seen = false;
+
+	analyze_model(&all, model, ANALYZE_LINE_COSTS);
+	for (size_t i = 0; i < all.line_costs.function_count; i++) {
+		const struct function_cost *function = &all.line_costs.functions[i];
+
+		if (strcmp(all.model->codes[function->code].name, "main"))
+			continue;
+		seen = true;
+		assert_int_equal(function->own.gpu_ns, 0);
+		assert_int_equal(function->under.gpu_ns, 2450000);
+		assert_int_equal(function->under.launches, 40);
+		assert_int_equal(function->under.copies, 20);
+		assert_int_equal(function->under.copy_ns, 550000);
+		assert_int_equal(function->under.wait_ns, 5980000);
+		assert_int_equal(function->under.cpu_ns, 6160000);
+	}
+	assert_true(seen);
+	analyses_free(&all);
+	model_free(model);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		file_test(a_function_has_its_source_with_figures_beside_it),
+		file_test(programs_get_lines_with_costs_as_rows),
+		file_test(functions_and_files_are_found_by_the_ends_of_their_names),
+		file_test(source_that_is_not_there_is_said_to_be_missing),
+		file_test(source_that_is_newer_than_the_trace_is_not_shown),
+		file_test(source_that_has_no_such_function_is_not_what_ran),
+		file_test(what_is_no_file_is_not_waited_for),
+		file_test(a_huge_file_is_not_read),
+		file_test(source_of_a_process_with_other_mounts_is_not_shown),
+		file_test(source_cannot_drive_the_terminal_and_long_lines_are_truncated),
+		file_test(figures_of_lines_are_those_of_the_report),
+		file_test(copies_waits_and_calls_count_for_the_lines_above_them_too),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Source with what each line costs in the margin, function by function, as line_profiler prints it. */
+#ifndef GPUTRACE_REPORT_SOURCE_LINES_H
+#define GPUTRACE_REPORT_SOURCE_LINES_H
+
+#include "report/report.h"
+
+struct lines_options {
+	const char *what; /* a function, or a file; NULL: the functions that own most */
+	bool live;	  /* processes may still run: their own files are looked at */
+};
+
+/* Returns 0 or -errno when the trace could not be read, or out not written. */
+int report_write_lines(FILE *out, struct trace *trace, const struct report_options *page,
+		       const struct lines_options *options);
+
+#endif
