@@ -8,6 +8,7 @@
 #include "export/folded.h"
 #include "input/gpt_trace.h"
 #include "random_model.h"
+#include "report/activities.h"
 #include "report/report.h"
 #include "report/source_lines.h"
 #include "report/why.h"
@@ -81,6 +82,21 @@ static char *folded_launches_of(struct trace *trace)
 static char *folded_otherwise_of(struct trace *trace)
 {
 	return folded_with(trace, false, otherwise);
+}
+
+/* nvprof's lists: all rows, in one order. */
+static char *activities_of(struct trace *trace)
+{
+	const struct report_options options = {.format = &table_format_csv};
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+
+	assert_non_null(out);
+	assert_int_equal(report_write_activities(out, trace, &options, LIST_GPU_TRACE | LIST_GPU_SUM | LIST_API_SUM),
+			 0);
+	fclose(out);
+	return text;
 }
 
 static char *tree_by_gpu_of(struct trace *trace)
@@ -197,6 +213,13 @@ static void the_losses_in_words_are_the_same_in_parts(void **state)
 	assert_same_of_models(40, 12, why_of);
 	assert_same_of_models(40, 150, why_of);
 	assert_same_of_models(4, 3000, why_of);
+}
+
+static void the_lists_of_activities_are_the_same_in_parts(void **state)
+{
+	assert_same_of_models(40, 12, activities_of);
+	assert_same_of_models(40, 150, activities_of);
+	assert_same_of_models(4, 3000, activities_of);
 }
 
 static void folded_stacks_are_the_same_in_parts(void **state)
@@ -335,6 +358,7 @@ int main(void)
 		cmocka_unit_test(the_report_is_the_same_in_parts),
 		cmocka_unit_test(what_is_compared_is_the_same_in_parts),
 		cmocka_unit_test(the_losses_in_words_are_the_same_in_parts),
+		cmocka_unit_test(the_lists_of_activities_are_the_same_in_parts),
 		cmocka_unit_test(folded_stacks_are_the_same_in_parts),
 		cmocka_unit_test(work_that_is_put_elsewhere_is_the_same_in_parts),
 		cmocka_unit_test(trees_are_the_same_in_parts),

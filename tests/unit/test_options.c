@@ -57,6 +57,43 @@ static void no_argument_traces_the_whole_machine(void **state)
 	assert_int_equal(options.agent, ATTACH_AGENT_AUTO);
 }
 
+static void a_report_is_text_or_tables_in_a_format(void **state)
+{
+	assert_int_equal(PARSE("report", "x.gpt", "--format", "json", "--table", "kernels"), 0);
+	assert_ptr_equal(options.report_format, &table_format_json);
+	assert_string_equal(options.report_table, "kernels");
+	assert_int_equal(PARSE("report", "x.gpt", "--format", "text"), 0);
+	assert_null(options.report_format);
+	assert_int_equal(PARSE("-d", "1", "--format", "md"), 0);
+	assert_ptr_equal(options.report_format, &table_format_md);
+	assert_int_equal(PARSE("-d", "1", "--format", "json", "-o", "x.json"), 0);
+	assert_ptr_equal(options.report_format, &table_format_json);
+	assert_refused(PARSE("report", "x.gpt", "--format", "folded"), "--format folded", "text, csv, json and md");
+	assert_refused(PARSE("report", "x.gpt", "--table", "kernels"), "--table kernels", "--format");
+	assert_refused(PARSE("report", "x.gpt", "--table", "kernels", "--format", "text"), "--table kernels",
+		       "--format");
+	assert_refused(PARSE("report", "x.gpt", "--tree", "--format", "csv"), "--tree", "text");
+}
+
+static void standard_output_has_the_report_or_an_export(void **state)
+{
+	assert_int_equal(PARSE("-d", "1", "-o", "-", "--format", "json"), 0);
+	assert_null(options.report_format);
+	assert_refused(PARSE("-d", "1", "-o", "-", "--format", "md"), "--format md", "json.gz");
+	assert_refused(PARSE("-d", "1", "-o", "x.json", "--format", "folded"), "--format folded", "--output -");
+	assert_refused(PARSE("export", "x.gpt", "-o", "x.json", "--format", "csv"), "--format csv", "json.gz");
+}
+
+static void lists_of_activities_go_together_and_with_nothing_else(void **state)
+{
+	assert_int_equal(PARSE("report", "x.gpt", "--gpu-trace", "--gpu-sum", "--api-sum", "--format", "csv"), 0);
+	assert_int_equal(options.lists, LIST_GPU_TRACE | LIST_GPU_SUM | LIST_API_SUM);
+	assert_int_equal(PARSE("--api-sum", "--ops", "-p", "7"), 0);
+	assert_int_equal(options.lists, LIST_API_SUM);
+	assert_refused(PARSE("report", "x.gpt", "--gpu-sum", "--ops"), "--gpu-sum", "instead");
+	assert_refused(PARSE("report", "x.gpt", "--gpu-sum", "--tree"), "--gpu-sum", "--tree");
+}
+
 static void what_is_for_the_tree_of_calls_goes_with_it(void **state)
 {
 	assert_int_equal(PARSE("report", "x.gpt", "--tree"), 0);
@@ -750,6 +787,9 @@ int main(void)
 		cmocka_unit_test(of_several_cycles_each_has_a_file_of_its_own),
 		cmocka_unit_test(steps_are_chosen_by_number),
 		cmocka_unit_test(no_argument_traces_the_whole_machine),
+		cmocka_unit_test(a_report_is_text_or_tables_in_a_format),
+		cmocka_unit_test(standard_output_has_the_report_or_an_export),
+		cmocka_unit_test(lists_of_activities_go_together_and_with_nothing_else),
 		cmocka_unit_test(what_is_for_the_tree_of_calls_goes_with_it),
 		cmocka_unit_test(the_source_to_list_is_the_word_behind_lines),
 		cmocka_unit_test(durations_are_seconds_or_have_a_unit),

@@ -22,6 +22,8 @@ void analyses_begin(struct analyses *all, const struct model *first, unsigned wh
 	key_averages_init(&all->keys, first, &options->keys);
 	op_stacks_init(&all->op_stacks, first);
 	utilization_init(&all->utilization, &all->window);
+	all->each_gpu = options->each_gpu;
+	all->each_context = options->each_context;
 	threads_init(&all->threads, first);
 	stack_sums_init(&all->gpu_stacks, first, &all->attribution);
 	stack_sums_init(&all->call_stacks, first, &all->attribution);
@@ -106,6 +108,8 @@ void analyses_add_call(struct analyses *all, const struct call_event *event)
 		threads_add_call(&all->threads, event);
 	if (all->which & ANALYZE_WHY)
 		why_add_call(&all->why, event);
+	if (all->which & ANALYZE_ACTIVITY_SUMS)
+		activity_sums_add_call(&all->api_sums, event);
 	if (all->which & ANALYZE_CALL_STACKS)
 		stack_sums_add_call(&all->call_stacks, event);
 	if (all->which & ANALYZE_CALL_TREE)
@@ -139,6 +143,10 @@ void analyses_add_gpu(struct analyses *all, const struct gpu_event *event)
 		per_step_add_gpu(&all->per_step, event);
 	if (all->which & ANALYZE_WHY)
 		why_add_gpu(&all->why, event);
+	if (all->which & ANALYZE_ACTIVITY_SUMS)
+		activity_sums_add_gpu(&all->gpu_sums, event);
+	if (all->which & ANALYZE_EACH_GPU && event->op->start_ns)
+		all->each_gpu(all->each_context, all, event);
 	if (all->which & ANALYZE_GPU_STACKS)
 		stack_sums_add_gpu(&all->gpu_stacks, event);
 	if (all->which & ANALYZE_CALL_TREE)
@@ -228,6 +236,10 @@ void analyses_finish(struct analyses *all)
 		all->active += all->model->processes[i].calls || all->model->processes[i].gpu_ops;
 	complete_make(&all->complete, all->model);
 	lines_make(&all->lines, &all->callers);
+	if (all->which & ANALYZE_ACTIVITY_SUMS) {
+		activity_sums_finish(&all->gpu_sums);
+		activity_sums_finish(&all->api_sums);
+	}
 	if (all->which & ANALYZE_GPU_LINES)
 		line_sums_finish(&all->gpu_lines, &all->lines);
 	if (all->which & ANALYZE_CALL_LINES)
@@ -282,6 +294,8 @@ void analyses_free(struct analyses *all)
 {
 	line_sums_free(&all->gpu_lines);
 	line_sums_free(&all->call_lines);
+	activity_sums_free(&all->gpu_sums);
+	activity_sums_free(&all->api_sums);
 	untimed_free(&all->untimed);
 	kernels_free(&all->kernels);
 	memcpys_free(&all->memcpys);

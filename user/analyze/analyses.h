@@ -6,6 +6,7 @@
 #ifndef GPUTRACE_ANALYZE_ANALYSES_H
 #define GPUTRACE_ANALYZE_ANALYSES_H
 
+#include "analyze/activity_sums.h"
 #include "analyze/api_times.h"
 #include "analyze/attribution.h"
 #include "analyze/call_tree.h"
@@ -70,13 +71,20 @@ enum analysis {
 	ANALYZE_PER_STEP = 1 << 24,
 	ANALYZE_WHY = 1 << 27, /* with ANALYZE_UNTIMED */
 	ANALYZE_LINE_COSTS = 1 << 25,
+	ANALYZE_ACTIVITY_SUMS = 1 << 28,
+	ANALYZE_EACH_GPU = 1 << 29, /* analyze_options.each_gpu */
 };
+
+struct analyses;
 
 /* All zero: what most want. */
 struct analyze_options {
 	const struct attribution *attribution; /* NULL: the usual one */
 	struct key_grouping keys;
 	enum tree_by tree_by;
+	/* is handed every GPU operation that has times, in the order in which they began; analyses are as far then */
+	void (*each_gpu)(void *context, const struct analyses *all, const struct gpu_event *event);
+	void *each_context;
 };
 
 /* Stays where it is while it is in use. */
@@ -117,6 +125,9 @@ struct analyses {
 	struct stack_sums call_stacks; /* launches by stack */
 	struct call_tree tree;
 	struct line_costs line_costs;
+	struct activity_sums gpu_sums, api_sums;
+	void (*each_gpu)(void *context, const struct analyses *all, const struct gpu_event *event);
+	void *each_context;
 	struct complete complete; /* always */
 };
 

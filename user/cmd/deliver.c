@@ -41,6 +41,8 @@ static int write_report(FILE *out, bool color, void *context)
 		return report_write_why(out, request->trace, &options);
 	if (given->subcommand == SUBCOMMAND_REPORT && given->ops)
 		return report_write_key_averages(out, request->trace, &given->table);
+	if (given->lists)
+		return report_write_activities(out, request->trace, &options, given->lists);
 	if (given->wants_tree)
 		return report_write_tree(out, request->trace, &options, &given->tree);
 	if (given->wants_lines)

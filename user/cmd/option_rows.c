@@ -103,6 +103,24 @@ static int parse_report_format(struct parse *parse, const char *value)
 	return 0;
 }
 
+static int parse_gpu_trace(struct parse *parse, const char *value)
+{
+	parse->options->lists |= LIST_GPU_TRACE;
+	return 0;
+}
+
+static int parse_gpu_sum(struct parse *parse, const char *value)
+{
+	parse->options->lists |= LIST_GPU_SUM;
+	return 0;
+}
+
+static int parse_api_sum(struct parse *parse, const char *value)
+{
+	parse->options->lists |= LIST_API_SUM;
+	return 0;
+}
+
 static int parse_table(struct parse *parse, const char *value)
 {
 	parse->options->report_table = value;
@@ -549,6 +567,13 @@ const struct option_row option_rows[] = {
 	 "what a step begins with: optimizer, profiler, range:NAME (default: profiler or\n"
 	 "optimizer, whichever is seen first); without --schedule as for report",
 	 RECORD, parse_step},
+	{"gpu-trace", OPTION_LETTERS + 110, NULL, NULL,
+	 "instead of the report every GPU activity in order, as nvprof --print-gpu-trace", RECORD | REPORT,
+	 parse_gpu_trace},
+	{"gpu-sum", OPTION_LETTERS + 111, NULL, NULL, "instead of the report GPU activities by name, as nvprof",
+	 RECORD | REPORT, parse_gpu_sum},
+	{"api-sum", OPTION_LETTERS + 112, NULL, NULL, "instead of the report CUDA calls by name, as nvprof",
+	 RECORD | REPORT, parse_api_sum},
 	{"buffer", OPTION_LETTERS + 9, "a size such as 64M", "SIZE",
 	 "ring buffer, 64K to 1G, a power of two (default 64M)", RECORD | WHY, parse_buffer},
 	{"from", OPTION_LETTERS + 10, "a time", "TIME",

@@ -14,6 +14,7 @@
 #include "cmd/moment.h"
 #include "cmd/values.h"
 #include "export/format.h"
+#include "report/activities.h"
 #include "report/key_averages.h"
 #include "report/source_lines.h"
 #include "report/tree.h"
@@ -84,6 +85,7 @@ struct options {
 	struct gpt_schedule schedule;	   /* record: of steps; active 0: everything is recorded */
 	enum folded_by folded_by;	   /* export: of .folded */
 	struct key_averages_options table; /* report --ops */
+	unsigned lists;			   /* enum activity_list: instead of the report these */
 	bool wants_tree;		   /* instead of the report the tree of calls */
 	struct tree_options tree;
 	bool wants_lines; /* instead of the report the source */

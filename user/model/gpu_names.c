@@ -13,6 +13,16 @@ static const char *const memory_kinds[] = {"Unknown", "Pageable", "Pinned",	   "
 
 #define NAME_OF(table, index) ((index) < sizeof(table) / sizeof(*(table)) ? (table)[index] : (table)[0])
 
+const char *gpu_memcpy_kind(uint32_t kind)
+{
+	return NAME_OF(memcpy_kinds, kind);
+}
+
+const char *gpu_memory_kind(uint32_t kind)
+{
+	return NAME_OF(memory_kinds, kind);
+}
+
 const char *gpu_name(const struct model *model, const struct model_gpu *op, char *buffer, size_t size)
 {
 	switch (op->kind) {

@@ -550,6 +550,10 @@ static inline uint32_t gpu_attributed_call(const struct model *model, const stru
 /* "Memcpy HtoD (Pageable -> Device)", "Memset (Device)" or the kernel's name; into buffer when needed. */
 const char *gpu_name(const struct model *model, const struct model_gpu *op, char *buffer, size_t size);
 
+/* Of those names: "HtoD"; "Pageable". */
+const char *gpu_memcpy_kind(uint32_t kind);
+const char *gpu_memory_kind(uint32_t kind);
+
 /* "PTX compiled", "loaded from the cache" and so on. */
 const char *jit_name(const struct model_jit *jit);
 

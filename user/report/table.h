@@ -89,7 +89,7 @@ struct table {
 	ARRAY(struct table_note) notes;
 };
 
-#define TABLE_COLUMNS_MAX 24u
+#define TABLE_COLUMNS_MAX 32u
 
 /* Whether a page has it. */
 static inline bool column_is_shown(const struct column *column)

@@ -13,7 +13,7 @@
 
 #include "export/export.h"
 #include "input/gpt_trace.h"
-#include "report/report.h"
+#include "report/activities.h"
 #include "test_export_log.h"
 
 static int write_format(const char *folder, const struct export_format *format, struct trace *trace)
@@ -42,6 +42,27 @@ static const char *hostile_name(void)
 	return name;
 }
 
+/* The report's tables, and nvprof's lists. */
+static int write_tables(const char *folder, const struct table_format *format, struct trace *trace)
+{
+	const struct report_options options = {.format = format};
+	char path[4096];
+	FILE *out;
+	int error;
+
+	snprintf(path, sizeof(path), "%s/tables.%s", folder, format->name);
+	out = fopen(path, "w");
+	error = out ? report_write(out, trace, &options) : -1;
+	if (out)
+		fclose(out);
+	snprintf(path, sizeof(path), "%s/activities.%s", folder, format->name);
+	out = fopen(path, "w");
+	if (!out || error)
+		return -1;
+	error = report_write_activities(out, trace, &options, LIST_GPU_TRACE | LIST_GPU_SUM | LIST_API_SUM);
+	return fclose(out) || error ? -1 : 0;
+}
+
 int main(int argc, char **argv)
 {
 	const struct report_options options = {.width = 100};
@@ -60,6 +81,9 @@ int main(int argc, char **argv)
 	}
 	for (const struct export_format *format = export_formats; format->name; format++)
 		failed |= write_format(argv[1], format, trace);
+	failed |= write_tables(argv[1], &table_format_csv, trace);
+	failed |= write_tables(argv[1], &table_format_json, trace);
+	failed |= write_tables(argv[1], &table_format_md, trace);
 	failed |= report_write(stdout, trace, &options);
 	gpt_trace_close(trace);
 	close(fd);

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Every GPU activity as a row, written when it comes. */
+#ifndef GPUTRACE_REPORT_GPU_TRACE_H
+#define GPUTRACE_REPORT_GPU_TRACE_H
+
+#include "report/page.h"
+
+void gpu_trace_begin(struct report *report);
+
+/* analyze_options.each_gpu; context: the report. */
+void gpu_trace_add(void *context, const struct analyses *all, const struct gpu_event *event);
+
+/* What is not in it. */
+void gpu_trace_end(struct report *report);
+
+#endif
