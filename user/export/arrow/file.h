@@ -65,6 +65,9 @@ enum arrow_column {
 
 #define ARROW_ROWS 32768u /* of a batch */
 
+/* Characters of different stacks in a file; rows with further ones have the innermost frame only. */
+#define ARROW_STACKS_MAX (256u << 20)
+
 struct arrow_values {
 	char *data;
 	unsigned char *valid; /* bits, the lowest first */
@@ -86,7 +89,8 @@ struct arrow {
 	struct arrow_values columns[ARROW_COLUMN_COUNT];
 	uint32_t rows; /* of the batch at hand */
 	struct texts dictionaries[ARROW_DICTIONARY_COUNT];
-	struct tally stacks; /* number of a stack; more: its text, ns: its innermost frame in frames + 1, 0: none */
+	struct tally stacks; /* number of a stack; more: its text + 1, 0: none, ns: its innermost frame in frames + 1,
+				0: none */
 	struct tally frames; /* code, line; ns, count: function and file */
 	struct sink text;    /* of a stack */
 	ARRAY(uint32_t) code_names; /* by code of the timeline: its name among NAMES + 1, 0: none yet */

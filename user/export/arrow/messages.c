@@ -5,6 +5,7 @@
  * have, as its footer says where they are: they are known when all rows are.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 
 #include "export/arrow/file.h"
@@ -159,8 +160,7 @@ static uint32_t make_schema(struct arrow *arrow)
 	for (unsigned i = 0; i < ARROW_COLUMN_COUNT; i++)
 		fields[i] = make_field(flat, i);
 	list = flat_places(flat, fields, ARROW_COLUMN_COUNT);
-	snprintf(begin, sizeof(begin), "%lld",
-		 (long long)(arrow->timeline->start_ns + (uint64_t)source->wall_offset_ns));
+	snprintf(begin, sizeof(begin), "%" PRIu64, arrow->timeline->start_ns + (uint64_t)source->wall_offset_ns);
 	pairs[0] = make_pair(flat, "exporter", "gputrace " GPUTRACE_VERSION);
 	pairs[1] = make_pair(flat, "begin_unix_ns", begin);
 	pairs[2] = make_pair(flat, "target", source->target);

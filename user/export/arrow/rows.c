@@ -118,7 +118,9 @@ static void set_stack(struct arrow *arrow, const struct timeline_stack *stack)
 {
 	struct tally_entry *entry = tally_at(&arrow->stacks, (struct tally_key){{stack->id}});
 
-	if (!entry->count++) {
+	if (!entry->count++ && stack->count && !stack->frames[0].left_out)
+		entry->ns = (uint64_t)(frame_entry(arrow, &stack->frames[0]) - arrow->frames.entries) + 1;
+	if (entry->count == 1 && arrow->dictionaries[ARROW_STACKS].characters.used < ARROW_STACKS_MAX) {
 		arrow->text.used = 0;
 		for (uint32_t i = 0; i < stack->count; i++) {
 			if (i)
@@ -126,11 +128,10 @@ static void set_stack(struct arrow *arrow, const struct timeline_stack *stack)
 			add_frame_text(arrow, &stack->frames[i]);
 		}
 		sink_char(&arrow->text, '\0');
-		entry->more = text_in(arrow, ARROW_STACKS, "", arrow->text.buffer);
-		if (stack->count && !stack->frames[0].left_out)
-			entry->ns = (uint64_t)(frame_entry(arrow, &stack->frames[0]) - arrow->frames.entries) + 1;
+		entry->more = text_in(arrow, ARROW_STACKS, "", arrow->text.buffer) + 1ull;
 	}
-	ARROW_SET(arrow, STACK, entry->more);
+	if (entry->more)
+		ARROW_SET(arrow, STACK, entry->more - 1);
 	if (entry->ns)
 		set_frame(arrow, &arrow->frames.entries[entry->ns - 1]);
 }

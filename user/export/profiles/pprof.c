@@ -59,7 +59,7 @@ struct pprof {
 
 static bool is_in_file(const struct profile *profile, enum profile_value value)
 {
-	return value <= PROFILE_LAUNCHES || profile->has[value];
+	return profile->has[value] || value == PROFILE_GPU_NS || value == PROFILE_LAUNCHES;
 }
 
 static void put_types(struct pprof *pprof)

@@ -29,7 +29,7 @@ struct pstats {
 	struct weight *weights;	      /* by node */
 	struct tally edges;	      /* function, caller */
 	ARRAY(struct sums) edge_sums; /* by edge */
-	ARRAY(struct sums) sums;      /* by function */
+	struct sums *sums;	      /* by function */
 };
 
 static void find_functions(struct pstats *pstats)
@@ -37,15 +37,14 @@ static void find_functions(struct pstats *pstats)
 	const struct profile *profile = pstats->profile;
 
 	pstats->function_of = xcalloc(profile->frames.count + 1, sizeof(*pstats->function_of));
+	pstats->sums = xcalloc(profile->frames.count + 1, sizeof(*pstats->sums));
 	for (uint32_t i = 0; i < profile->frames.count; i++) {
 		const struct profile_frame *frame = &profile->frames.items[i];
 		struct tally_key key = {{frame->name, frame->file, frame->first_line, frame->kind}};
 		struct tally_entry *entry = tally_at(&pstats->functions, key);
 
-		if (!entry->count++) {
+		if (!entry->count++)
 			entry->more = i;
-			array_push(&pstats->sums, ((struct sums){.caller = PROFILE_ROOT}));
-		}
 		pstats->function_of[i] = (uint32_t)(entry - pstats->functions.entries);
 	}
 }
@@ -113,7 +112,7 @@ static void add_node(struct pstats *pstats, uint32_t index)
 		is_inner_edge |= above != node->parent && at == caller && below == function;
 		below = at;
 	}
-	add(&pstats->sums.items[function], &weight, node->values[PROFILE_GPU_NS], is_inner);
+	add(&pstats->sums[function], &weight, node->values[PROFILE_GPU_NS], is_inner);
 	if (caller != PROFILE_ROOT)
 		add(edge_at(pstats, function, caller), &weight, node->values[PROFILE_GPU_NS], is_inner_edge);
 }
@@ -237,7 +236,7 @@ static void put_all(struct pstats *pstats)
 
 	sink_char(out, '{');
 	for (uint32_t i = 0; i < pstats->functions.count; i++) {
-		const struct sums *sums = &pstats->sums.items[i];
+		const struct sums *sums = &pstats->sums[i];
 
 		if (!sums->launches && !sums->outer_ns)
 			continue; /* of other values than these two */
@@ -282,7 +281,7 @@ int pstats_write(struct sink *sink, struct trace *trace, const struct export_opt
 	tally_free(&pstats.functions);
 	tally_free(&pstats.edges);
 	array_free(&pstats.edge_sums);
-	array_free(&pstats.sums);
+	free(pstats.sums);
 	free(pstats.function_of);
 	free(pstats.weights);
 	profile_free(&profile);
