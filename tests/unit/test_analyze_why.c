@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Which cause time of a GPU is lost to: small logs, each with one way to lose it. */
 #include "analyzed.h"
+#include "report/why.h"
 
 #define TRAIN 1u /* stacks: train.py:43 and train.py:40, a library's line below train.py:45 */
 #define EARLIER 2u
@@ -261,8 +262,20 @@ static void a_copy_counts_as_far_as_no_kernel_runs_beside_it(void **state)
 	finish(&all, model);
 }
 
+static char *words(const struct model *model)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+
+	assert_int_equal(report_write_why(out, WHOLE_TRACE(model), &(struct report_options){.width = 200}), 0);
+	fclose(out);
+	return text;
+}
+
 static void work_that_was_launched_in_time_is_nobody_s_loss(void **state)
 {
+	char *text;
 	struct log_builder log;
 	struct analyses all;
 	struct model *model;
@@ -274,11 +287,16 @@ static void work_that_was_launched_in_time_is_nobody_s_loss(void **state)
 	model = end(&log, &all);
 	assert_int_equal(all.why.count, 0);
 	assert_int_equal(all.why.sums[WHY_GPU].ns, 2 * MS);
+	text = words(model);
+	assert_non_null(strstr(text, "No cause that this trace shows has 1 % of that time or more."));
+	assert_non_null(strstr(text, "For 2.0 ms the GPU had work that was launched in time and did not begin it"));
+	free(text);
 	finish(&all, model);
 }
 
 static void a_busy_gpu_loses_nothing(void **state)
 {
+	char *text;
 	struct log_builder log;
 	struct analyses all;
 	struct model *model;
@@ -292,6 +310,9 @@ static void a_busy_gpu_loses_nothing(void **state)
 	assert_int_equal(all.why.count, 0);
 	assert_int_equal(all.why.lost_ns, 1 * US);
 	assert_int_equal(all.why.sums[WHY_SHORT].ns, 1 * US);
+	text = words(model);
+	assert_non_null(strstr(text, "Nothing to mend"));
+	free(text);
 	finish(&all, model);
 }
 

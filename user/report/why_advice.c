@@ -9,6 +9,9 @@
 /* Of launches without GPU times more than one in so many make idle time doubtful. */
 #define UNTIMED_SHARE 50u
 
+/* Where more than one in so many of the time was lost to nobody, that is said. */
+#define WHY_BEGUN_SHARE 20u
+
 static const char *sync_advice(const struct why_line *line)
 {
 	if (line->reads && line->read_bytes / line->reads <= WHY_NUMBER_BYTES)
@@ -143,6 +146,12 @@ char *why_caution(const struct analyses *all, unsigned index)
 	if (lacks_set(all, "cuda") && !index--)
 		return xstrdup("Copies were not recorded (--kernels-only, or --trace without cuda): they count as idle "
 			       "time.");
+	if (all->why.sums[WHY_GPU].ns > all->why.looked_ns / WHY_BEGUN_SHARE && !index--)
+		return xasprintf(
+			"For %s the GPU had work that was launched in time and did not begin it: what it waited "
+			"for is not in this trace. It may be another stream's work (--trace sync records such "
+			"waits), or a process that was not traced.",
+			number_time(all->why.sums[WHY_GPU].ns).text);
 	if (!asked_for_ops(all->model) && waits_for_python(all) && !index--)
 		return xstrdup("Whether Python was in a DataLoader or compiling cannot be said: the trace was taken "
 			       "without --ops.");
