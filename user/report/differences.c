@@ -104,13 +104,20 @@ static struct number launches_of(const struct difference *launches)
 /* Where it is now, and where it was. */
 static char *place_of(const struct difference_row *row)
 {
-	const struct per_step_row *known = row->after ? row->after : row->before;
+	const struct per_step_row *before = row->before, *after = row->after;
 	const char *was;
 
-	if (!row->before || !row->after || !strcmp(row->before->place, row->after->place))
-		return xstrdup(known->place);
-	was = strrchr(row->before->place, ':');
-	return xasprintf("%s (was %s)", known->place, was ? was : row->before->place);
+	if (!before || !after)
+		return xstrdup(after ? after->place : before ? before->place : "");
+	if (!strcmp(before->place, after->place))
+		return xstrdup(after->place);
+	was = strrchr(before->place, ':');
+	return xasprintf("%s (was %s)", after->place, was ? was : before->place);
+}
+
+static const char *name_of(const struct difference_row *row)
+{
+	return row->after ? row->after->name : row->before ? row->before->name : "";
 }
 
 static void add_row(struct table *table, const struct difference_row *row, bool by_launches, struct time_unit unit,
@@ -131,7 +138,7 @@ static void add_row(struct table *table, const struct difference_row *row, bool 
 		table_add(table, place);
 		free(place);
 	}
-	table_add(table, (row->after ? row->after : row->before)->name);
+	table_add(table, name_of(row));
 }
 
 static struct time_unit unit_of_rows(const struct difference_rows *rows, size_t shown, bool by_launches)
