@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""The tree of calls of a PyTorch program: backward nodes under who called backward(), named after the forward ops that
+made them, with the GPU work that torch.profiler in the same run has in them (on the simulated GPU)."""
+
+import collections
+import csv
+import io
+import re
+
+import pytest
+import tracing
+from test_torch_forward import OF_PYTHON, Run
+
+pytestmark = pytest.mark.torch
+
+NODE = re.compile(r"(\w+) \((\w+):\d+\)$")
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    return Run(tmp_path_factory.mktemp("tree"), "newest")
+
+
+@pytest.fixture(scope="module")
+def rows(run):
+    """[(row, rows around it)] of the whole tree."""
+    done = tracing.gputrace(run.folder, "report", "trace.gpt", "--tree", "--min-percent", "0", "--format", "csv", "--table", "tree")
+    found, around = [], []
+    for row in csv.DictReader(io.StringIO(done.must_be(0).stdout)):
+        del around[int(row["depth"]):]
+        found.append((row, tuple(around)))
+        around.append(row)
+    return found
+
+
+def test_backward_nodes_name_the_forward_op_that_made_them(rows):
+    named = {NODE.match(row["name"]).groups() for row, _ in rows if row["kind"] == "op" and NODE.match(row["name"])}
+    assert {("MmBackward0", "mm"), ("ExpBackward0", "exp"), ("SigmoidBackward0", "sigmoid"), ("OwnBackward", "Own")} <= named
+    for node, forward in named - {("CheckpointFunctionBackward", "CheckpointFunction")}:
+        assert node.lower().replace("backward0", "").replace("backward", "") in forward.replace("_", "").lower(), (node, forward)
+
+
+def test_every_forward_op_with_that_number_is_in_the_tree(rows):
+    ops = {row["name"].replace("aten::", "") for row, _ in rows if row["kind"] == "op"}
+    wanted = {match[1] for name in ops for match in [re.search(r" \((\w+:\d+)\)$", name)] if match}
+    # what has no GPU time, as a view, is not shown
+    assert len(wanted & ops) > 10
+
+
+def test_work_in_nodes_is_what_torch_profiler_has_in_them(run, rows):
+    expected = collections.Counter()
+    for (name, _), count in run.truth.in_nodes.items():
+        expected[name] += count
+    found = collections.Counter()
+    for row, around in rows:
+        nodes = [re.match(r"\w+Backward0?", above["name"]) for above in around if above["kind"] == "op"]
+        names = [match[0] for match in nodes if match]
+        again = any(above["name"].split(":")[-1].split("::")[-1] in ("sigmoid", "relu") for above in around if above["kind"] == "op")
+        if row["kind"] == "what" and names and not again and names[-1] not in OF_PYTHON:
+            found[names[-1]] += int(row["count"])
+    assert len(expected) > 8
+    assert {name: found[name] for name in expected} == expected
+
+
+def test_work_of_nodes_stands_under_the_functions_that_called_backward(rows):
+    for row, around in rows:
+        if row["kind"] == "op" and row["name"].startswith("MmBackward0"):
+            functions = [above["name"] for above in around if above["kind"] == "function"]
+            assert functions[:3] in (["<module>", "main", "work"], ["<module>", "main", "capture"])
