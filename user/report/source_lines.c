@@ -20,8 +20,8 @@ struct listing {
 	struct report *report;
 	const struct line_costs *costs;
 	const struct lines_options *options;
-	int64_t started_ns;  /* wall clock */
-	struct table *table; /* for programs */
+	int64_t started_ns; /* wall clock */
+	struct table table; /* for programs */
 };
 
 /* ---- lines of a function ----------------------------------------------------------------------------------------- */
@@ -151,14 +151,14 @@ static struct margin margin_of(const struct listing *listing, const struct funct
 }
 
 /* Rows of a table, for programs. */
-static void add_rows(const struct listing *listing, const struct function *function)
+static void add_rows(struct listing *listing, const struct function *function)
 {
 	struct source_table_place place = {.code = function->code, .whole_ns = listing->costs->gpu_ns};
 
 	for (uint32_t i = 0; i < function->cost->rows; i++) {
 		place.number = number_of(listing, &function->rows[i]);
 		place.text = function->source.text ? source_file_line(&function->source, place.number) : NULL;
-		source_table_add(listing->table, &place, &function->rows[i]);
+		source_table_add(&listing->table, &place, &function->rows[i]);
 		free(place.text);
 	}
 	if (function->source.why)
@@ -183,7 +183,7 @@ static void put_head(const struct listing *listing, const struct function *funct
 	fputc('\n', report->out);
 }
 
-static void put_function(const struct listing *listing, const struct function_cost *cost)
+static void put_function(struct listing *listing, const struct function_cost *cost)
 {
 	const struct model *model = listing->report->model;
 	struct function function = {
@@ -233,7 +233,7 @@ static bool is_asked_for(const struct model_code *code, const char *what)
 	return ends_in(code->name, what, '.') || ends_in(code->file, what, '/');
 }
 
-static size_t put_asked_for(const struct listing *listing)
+static size_t put_asked_for(struct listing *listing)
 {
 	const struct line_costs *costs = listing->costs;
 	size_t shown = 0;
@@ -247,7 +247,7 @@ static size_t put_asked_for(const struct listing *listing)
 	return shown;
 }
 
-static size_t put_owners(const struct listing *listing)
+static size_t put_owners(struct listing *listing)
 {
 	const struct line_costs *costs = listing->costs;
 	size_t shown = 0, more = 0;
@@ -271,7 +271,7 @@ static size_t put_owners(const struct listing *listing)
 	return shown;
 }
 
-static void put_functions(const struct listing *listing)
+static void put_functions(struct listing *listing)
 {
 	struct report *report = listing->report;
 
@@ -288,16 +288,14 @@ static void put_functions(const struct listing *listing)
 static void put_listing(struct listing *listing)
 {
 	struct report *report = listing->report;
-	struct table table;
 
 	report_title(report, "source_lines", "GPU and CPU time by source line",
 		     "of a line with what it calls; CPU: in CUDA calls");
-	source_table_begin(&table);
-	listing->table = &table;
+	source_table_begin(&listing->table);
 	put_functions(listing);
 	if (report->writer) {
 		table_writer_want_all_rows(report->writer);
-		report_table(report, &table);
+		report_table(report, &listing->table);
 	}
 }
 

@@ -72,7 +72,7 @@ static void put_line(const struct view *view, uint64_t ns, uint64_t count, const
 	used = text_put(out, name, *place ? width - wanted : width, TEXT_TRUNCATE_MIDDLE);
 	if (*place) {
 		fputs(view->report->color ? "  \033[2m" : "  ", out);
-		used += 2 + text_put(out, place, width - used - 2, TEXT_TRUNCATE_START);
+		text_put(out, place, width - used - 2, TEXT_TRUNCATE_START);
 		fputs(view->report->color ? "\033[0m" : "", out);
 	}
 	if (count > 1)
