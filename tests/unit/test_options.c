@@ -72,7 +72,7 @@ static void a_report_is_text_or_tables_in_a_format(void **state)
 	assert_refused(PARSE("report", "x.gpt", "--table", "kernels"), "--table kernels", "--format");
 	assert_refused(PARSE("report", "x.gpt", "--table", "kernels", "--format", "text"), "--table kernels",
 		       "--format");
-	assert_refused(PARSE("report", "x.gpt", "--tree", "--format", "csv"), "--tree", "text");
+	assert_refused(PARSE("report", "x.gpt", "--ops", "--format", "csv"), "--ops", "text");
 }
 
 static void standard_output_has_the_report_or_an_export(void **state)
@@ -92,6 +92,7 @@ static void lists_of_activities_go_together_and_with_nothing_else(void **state)
 	assert_int_equal(options.lists, LIST_API_SUM);
 	assert_refused(PARSE("report", "x.gpt", "--gpu-sum", "--ops"), "--gpu-sum", "instead");
 	assert_refused(PARSE("report", "x.gpt", "--gpu-sum", "--tree"), "--gpu-sum", "--tree");
+	assert_refused(PARSE("report", "x.gpt", "--gpu-sum", "--lines"), "--gpu-sum", "--lines");
 }
 
 static void what_is_for_the_tree_of_calls_goes_with_it(void **state)

@@ -342,10 +342,12 @@ static int check_whole(struct parse *parse)
 		return option_fail(parse, "--cupti: only the agent uses it: it excludes --agent off");
 	if (options->cupti && subcommand == SUBCOMMAND_DOCTOR && !options->pids.list.count)
 		return option_fail(parse, "--cupti: doctor looks at it for a process; one is named with -p PID");
-	if (options->lists && (options->wants_tree || (options->ops && subcommand == SUBCOMMAND_REPORT)))
-		return option_fail(parse,
-				   "--gpu-trace, --gpu-sum and --api-sum exclude --tree and --ops: each is instead "
-				   "of the report");
+	if (options->lists &&
+	    (options->wants_tree || options->wants_lines || (options->ops && subcommand == SUBCOMMAND_REPORT)))
+		return option_fail(
+			parse,
+			"--gpu-trace, --gpu-sum and --api-sum exclude --tree, --lines and --ops: each is instead "
+			"of the report");
 	if (table_options_check(parse) || tree_options_check(parse) || check_slice(parse) || check_schedule(parse))
 		return -EINVAL;
 	return check_outputs(parse);
