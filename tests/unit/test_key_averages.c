@@ -167,6 +167,25 @@ static char *table_of(struct model *model, const struct key_averages_options *op
 	return text;
 }
 
+static void key_averages_are_a_table_for_programs_too(void **state)
+{
+	const struct report_options page = {.format = &table_format_csv, .table = "key_averages"};
+	struct model *model = ops_model();
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	assert_int_equal(report_write_key_tables(out, WHOLE_TRACE(model), &(struct key_averages_options){0}, &page), 0);
+	fclose(out);
+	assert_has(text, "name,kind,self_cpu_percent,self_cpu_ns,cpu_ns,cpu_avg_ns,self_gpu_ns,self_gpu_percent,"
+			 "gpu_ns,gpu_avg_ns,calls,shapes,flops,stack\n");
+	assert_has(text, "\naten::mm,op,10.6870229,28000,30000,30000,40000,52.63157895,40000,40000,1,,,\n");
+	assert_has(text, "\ncudaLaunchKernel,call,3.816793893,10000,10000,2000,0,0,0,0,5,,,\n");
+	assert_has(text, "\nkernel,gpu,0,0,0,0,76000,100,76000,15200,5,,,\n");
+	free(text);
+	model_free(model);
+}
+
 static char *key_averages_of(struct model *model)
 {
 	return table_of(model, &(struct key_averages_options){0});
@@ -463,6 +482,7 @@ int main(void)
 		cmocka_unit_test(steps_of_torch_profiler_are_one_row),
 		cmocka_unit_test(ops_nested_beyond_all_reason_are_rows_of_their_own),
 		cmocka_unit_test(key_averages_have_the_form_of_torch_profiler),
+		cmocka_unit_test(key_averages_are_a_table_for_programs_too),
 		cmocka_unit_test(key_averages_without_a_gpu_have_no_columns_of_it),
 		cmocka_unit_test(rows_are_sorted_by_what_is_asked_for),
 		cmocka_unit_test(as_many_rows_are_printed_as_are_asked_for),

@@ -40,7 +40,8 @@ static int write_report(FILE *out, bool color, void *context)
 	if (given->subcommand == SUBCOMMAND_WHY)
 		return report_write_why(out, request->trace, &options);
 	if (given->subcommand == SUBCOMMAND_REPORT && given->ops)
-		return report_write_key_averages(out, request->trace, &given->table);
+		return options.format ? report_write_key_tables(out, request->trace, &given->table, &options)
+				      : report_write_key_averages(out, request->trace, &given->table);
 	if (given->lists)
 		return report_write_activities(out, request->trace, &options, given->lists);
 	if (given->wants_tree)

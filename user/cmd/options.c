@@ -121,8 +121,6 @@ static int check_report_format(struct parse *parse)
 		return option_fail(parse,
 				   "--format %s: only goes with --output -; of a file the suffix picks the format",
 				   options->format);
-	if (options->report_format && options->ops && options->subcommand == SUBCOMMAND_REPORT)
-		return option_fail(parse, "--format %s: --ops is a page of text", options->format);
 	if (options->report_table && !options->report_format)
 		return option_fail(parse, "--table %s: goes with a report in csv, json or md: --format",
 				   options->report_table);

@@ -19,4 +19,8 @@ struct key_averages_options {
 /* Returns 0 or -errno when the trace could not be read, or out not written. */
 int report_write_key_averages(FILE *out, struct trace *trace, const struct key_averages_options *options);
 
+/* The same rows as a table in page->format; all of them unless a number is asked for.  Returns as report_write. */
+int report_write_key_tables(FILE *out, struct trace *trace, const struct key_averages_options *options,
+			    const struct report_options *page);
+
 #endif
