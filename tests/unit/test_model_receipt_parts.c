@@ -190,6 +190,52 @@ static void what_is_not_due_is_not_counted(void **state)
 	model_free(model);
 }
 
+#define MANY 20000
+
+/* Every third launch has a kernel, every seventh failed. */
+static int log_of_many_launches(void)
+{
+	struct log_builder log;
+	int fd;
+
+	log_begin(&log, 0, 0);
+	log_batch(&log, PID, TID, 1);
+	log_agent_ready(&log, "kernels");
+	for (uint32_t corr = 1; corr <= MANY; corr++) {
+		uint64_t time_ns = corr * MS;
+
+		log_launch(&log, PID, TID, time_ns, 0, corr);
+		log_batch(&log, PID, TID, time_ns + MS / 2);
+		log_agent_api(&log, (struct gpt_agent_api){.start_ns = time_ns,
+							   .end_ns = time_ns + 5000,
+							   .corr = corr,
+							   .api = CUDA_LAUNCH,
+							   .result = corr % 7 == 0,
+							   .tid = TID});
+		if (corr % 3 == 0)
+			log_agent_kernel(&log, (struct gpt_agent_kernel){.corr = corr,
+									 .start_wall_ns = time_ns + 6000,
+									 .end_wall_ns = time_ns + 9000});
+	}
+	log_end(&log, (MANY + 1) * MS);
+	fd = log_fd(&log);
+	log_free(&log);
+	return fd;
+}
+
+static void parts_that_are_counted_by_a_thread_add_up_to_the_whole(void **state)
+{
+	static const struct gpt_division whole = {.whole_bytes = UINT64_MAX},
+					 parts = {.stretch_records = 256, .part_events = 3 * MANY / 10};
+	int fd = log_of_many_launches();
+	char *one = handed_over(fd, &whole, NULL), *many = handed_over(fd, &parts, NULL);
+
+	assert_string_equal(many, one);
+	free(one);
+	free(many);
+	close(fd);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -197,6 +243,7 @@ int main(void)
 		cmocka_unit_test(of_a_slice_a_gap_is_as_long_as_it_lies_within),
 		cmocka_unit_test(of_a_slice_gaps_of_other_processes_do_not_count),
 		cmocka_unit_test(what_is_not_due_is_not_counted),
+		cmocka_unit_test(parts_that_are_counted_by_a_thread_add_up_to_the_whole),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

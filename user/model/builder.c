@@ -112,7 +112,6 @@ static void free_builder(struct builder *builder)
 	survey_free(&builder->survey);
 	lates_free(&builder->lates);
 	learnt_free(&builder->learnt);
-	receipt_count_free(&builder->parts.count);
 	retain_free(&builder->parts.retain);
 	recordings_free(&builder->parts.recordings);
 	lookup_free(&builder->parts.allocations);
@@ -185,6 +184,7 @@ void builder_discard(struct builder *builder)
 {
 	struct model *model = builder->model;
 
+	count_beside_free(&builder->parts.count);
 	if (builder->first) {
 		/* some tables are copies of the first reading's, which has the devices */
 		free(model->processes);

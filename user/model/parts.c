@@ -30,8 +30,10 @@ struct builder *builder_new_first(void)
 
 void builder_begin_stretch(struct builder *builder, uint32_t stretch)
 {
-	if (builder->parts.handed_over)
+	if (builder->parts.handed_over) {
+		count_beside_wait(&builder->parts.count);
 		let_go(builder);
+	}
 	builder->survey.stretch = stretch;
 }
 
@@ -287,14 +289,15 @@ static void count_part(struct builder *builder)
 	struct model_receipt *receipt = &model_source(model)->receipt;
 
 	receipt->clock_error_ns = builder->first->clock.error_ns;
-	receipt_add_part(&builder->parts.count, model);
+	count_beside_add(&builder->parts.count, model);
 	if (model->more)
 		return;
+	count_beside_wait(&builder->parts.count);
 	receipt_add_losses(builder, model);
 	receipt->clock_error_ns = builder->first->clock.error_ns;
 	receipt->clock_steps = wall_clock_steps(&builder->first->clock);
 	receipt->python_unpaired = builder->first->pyevents.lost + builder->first->functions.lost;
-	receipt_finish(&builder->parts.count, model, receipt);
+	receipt_finish(&builder->parts.count.count, model, receipt);
 }
 
 static void hand_over(struct builder *builder, uint64_t until_ns)
@@ -320,6 +323,7 @@ const struct model *builder_part(struct builder *builder, uint32_t stretch)
 
 	if (settled_ns <= builder->parts.until_ns)
 		return NULL;
+	count_beside_wait(&builder->parts.count);
 	tell_lates(builder, settled_ns);
 	order_calls(builder);
 	join_api_activities(builder, settled_ns);

@@ -12,6 +12,7 @@
 #include "model/builder.h"
 #include "model/calls.h"
 #include "model/codes.h"
+#include "model/count_beside.h"
 #include "model/device_table.h"
 #include "model/gaps.h"
 #include "model/gpu_work.h"
@@ -99,7 +100,7 @@ struct learnt {
 /* The parts of a second reading. */
 struct parts {
 	struct retain retain;
-	struct receipt_count count;
+	struct count_beside count;
 	struct recordings recordings; /* of events */
 	struct lookup allocations;    /* (process + 1, address) to index in memories + 1; 0: not live */
 	size_t lates;		      /* of those of the first reading, how many have been told */
