@@ -219,8 +219,8 @@ static uint32_t order_part(const struct builder *builder, struct model_gpu *ops,
 	sort(ops, count);
 	while (untimed < count && !ops[untimed].start_ns)
 		untimed++;
-	for (due = untimed; due < count && ops[due].start_ns < until_ns;)
-		due++;
+	due = untimed + order_count_before(ops + untimed, count - untimed, sizeof(*ops),
+					   offsetof(struct model_gpu, start_ns), until_ns);
 	/* what has no time of its own comes with its call */
 	later = xmalloc(untimed * sizeof(*later));
 	for (size_t i = 0; i < untimed; i++) {

@@ -100,6 +100,29 @@ void order_apply(struct order_key *keys, size_t count, void *items, size_t item_
 	}
 }
 
+static uint64_t time_of(const void *items, size_t index, size_t item_size, size_t time_at)
+{
+	uint64_t time_ns;
+
+	memcpy(&time_ns, (const char *)items + index * item_size + time_at, sizeof(time_ns));
+	return time_ns;
+}
+
+size_t order_count_before(const void *items, size_t count, size_t item_size, size_t time_at, uint64_t time_ns)
+{
+	size_t low = 0;
+
+	while (low < count) {
+		size_t middle = low + (count - low) / 2;
+
+		if (time_of(items, middle, item_size, time_at) < time_ns)
+			low = middle + 1;
+		else
+			count = middle;
+	}
+	return low;
+}
+
 void order_by_time(void *items, size_t count, size_t item_size, size_t time_at)
 {
 	struct order_key *keys;
@@ -107,10 +130,8 @@ void order_by_time(void *items, size_t count, size_t item_size, size_t time_at)
 	if (!count)
 		return;
 	keys = xmalloc(count * sizeof(*keys));
-	for (size_t i = 0; i < count; i++) {
-		memcpy(&keys[i].time_ns, (const char *)items + i * item_size + time_at, sizeof(keys[i].time_ns));
-		keys[i].index = (uint32_t)i;
-	}
+	for (size_t i = 0; i < count; i++)
+		keys[i] = (struct order_key){.time_ns = time_of(items, i, item_size, time_at), .index = (uint32_t)i};
 	order_sort(keys, count);
 	order_apply(keys, count, items, item_size);
 	free(keys);

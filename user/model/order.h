@@ -17,6 +17,9 @@ void order_sort(struct order_key *keys, size_t count);
 /* Both, for elements with a time (uint64_t) at an offset. */
 void order_by_time(void *items, size_t count, size_t item_size, size_t time_at);
 
+/* How many of elements that are in order have a time before that. */
+size_t order_count_before(const void *items, size_t count, size_t item_size, size_t time_at, uint64_t time_ns);
+
 /* Moves elements so that element i is the one that was at keys[i].index.  Uses up the indices. */
 void order_apply(struct order_key *keys, size_t count, void *items, size_t item_size);
 
