@@ -143,6 +143,8 @@ void perfetto_put_waiting(struct perfetto *file)
 {
 	uint32_t track = 0;
 
+	if (!file->waiting.count)
+		return;
 	qsort(file->waiting.items, file->waiting.count, sizeof(*file->waiting.items), by_nesting);
 	for (size_t i = 0; i < file->waiting.count; i++) {
 		const struct waiting *waiting = &file->waiting.items[i];
