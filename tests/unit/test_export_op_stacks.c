@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Folded stacks of ops by their own time. */
+#include <errno.h>
+
 #include <unistd.h>
 
 #include "analyzed.h"
@@ -81,6 +83,28 @@ static void stacks_of_ops_have_their_own_time_on_the_cpu(void **state)
 	close(fd);
 }
 
+static void a_log_without_stacks_of_ops_is_said_to_have_none(void **state)
+{
+	const struct export_options options = {.process = -1, .folded_by = FOLDED_BY_SELF_CPU};
+	struct log_builder log;
+	struct trace *trace;
+	struct sink sink;
+	const char *why;
+	int fd;
+
+	log_begin(&log, 10, 0);
+	log_launch(&log, PID, TID, 100, 0, 1);
+	log_end(&log, 1000);
+	fd = log_fd(&log);
+	log_free(&log);
+	assert_int_equal(gpt_trace_open(fd, &whole, NULL, &trace, &why), 0);
+	sink_open_memory(&sink);
+	assert_int_equal(folded_write(&sink, trace, &options), -ENODATA);
+	sink_close(&sink);
+	gpt_trace_close(trace);
+	close(fd);
+}
+
 static void stacks_of_ops_have_their_own_time_on_the_gpu(void **state)
 {
 	int fd = log_of_stacks();
@@ -111,6 +135,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(stacks_of_ops_have_their_own_time_on_the_cpu),
 		cmocka_unit_test(stacks_of_ops_have_their_own_time_on_the_gpu),
+		cmocka_unit_test(a_log_without_stacks_of_ops_is_said_to_have_none),
 		cmocka_unit_test(a_log_that_is_read_in_parts_has_the_stacks_of_the_whole),
 	};
 

@@ -52,7 +52,8 @@ static void rest(bool rests)
 		wake();
 }
 
-/* Its launches shall have GPU times from the first on.  CUPTI's own thread needs nothing that this one may hold. */
+/* Launches of an active step shall have GPU times from the first on.  CUPTI's own thread needs nothing that this one
+ * may hold. */
 static void wait_for_cupti(void)
 {
 	uint64_t end_ns = clock_now_ns() + CUPTI_BEGINS_NS;
@@ -92,7 +93,7 @@ static bool step_begins(uint64_t began_ns, uint64_t number)
 	atomic_store(&schedule.phase, phase);
 	if (rests != rested)
 		rest(rests);
-	if (rested && !rests && phase == GPT_STEP_ACTIVE) {
+	if (!rests && phase == GPT_STEP_ACTIVE) { /* a warm-up may have been short */
 		wait_for_cupti();
 		time_ns = began_ns ? began_ns : clock_now_ns();
 	}

@@ -135,7 +135,10 @@ static int try_file(const struct writing *writing, const char *path, int process
 static int say_not_written(const char *path, int err)
 {
 	if (err && err != -ECANCELED)
-		msg_error("%s: not written: %s", path, output_error(err));
+		msg_error("%s: not written: %s", path,
+			  err == -ENODATA
+				  ? "no op of PyTorch has such time and a Python stack; --forward-lines records stacks"
+				  : output_error(err));
 	return err;
 }
 
@@ -225,7 +228,7 @@ static int write_stdout(const struct writing *writing)
 		return -EINVAL;
 	err = write_format(writing, &format, -1, STDOUT_FILENO);
 	if (err && err != -ECANCELED)
-		msg_error("standard output: not written: %s", strerror(-err));
+		return say_not_written("standard output", err);
 	return err;
 }
 

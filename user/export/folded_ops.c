@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "export/folded_ops.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -64,6 +65,9 @@ int folded_ops_write(struct sink *sink, struct trace *trace, const struct export
 					line_text(all.model, &all.model->stacks[sum->key.part[0]]), us};
 		}
 		folded_lines_put(sink, lines, count);
+		/* of one process of several it may be so; else it is not what was asked for */
+		if (!count && options->process < 0)
+			error = -ENODATA;
 	}
 	free(lines);
 	analyses_free(&all);
