@@ -78,6 +78,7 @@ static void put_line(const struct view *view, uint64_t ns, uint64_t count, const
 	if (count > 1)
 		fprintf(out, "  %sx", number_count(count).text);
 	fputc('\n', out);
+	free(time);
 }
 
 /* As a line, or as a row of a table. */
