@@ -53,6 +53,7 @@ enum gpt_record_type {
 	GPT_STACK_AT = 18,    /* struct gpt_stack_at: the Python stack of something that the agent tells of */
 
 	/* from the collector */
+	GPT_GENERATED = 22,  /* struct gpt_generated: a line of generated code that launches a kernel */
 	GPT_SESSION = 32,    /* struct gpt_session: options, host */
 	GPT_PROCESS = 33,    /* struct gpt_process: name, command line, what we know of it */
 	GPT_PROBES = 34,     /* struct gpt_text: one file's probe sites found and missed */
@@ -265,6 +266,22 @@ struct gpt_native_sym {
 	char text[]; /* "symbol\0module\0", symbol as in the ELF file (mangled), empty when unknown */
 };
 
+/* ---- generated code ------------------------------------------------------------------------- */
+
+/*
+ * What a file that PyTorch's compiler wrote says in its comments of a line that launches.  As the target has it:
+ * nothing of it was checked.
+ */
+struct gpt_generated {
+	struct gpt_record hdr;
+	__u32 pid;	   /* on whose stack it was met */
+	__u32 line;	   /* of the file */
+	__u32 kernel_line; /* of the kernel's function in its own file, 0: not known */
+	__u32 bytes;
+	/* "file\0kernel\0source nodes\0original ops\0file of the kernel's function\0" */
+	char text[];
+};
+
 /* ---- processes and threads ------------------------------------------------------------------ */
 
 #define GPT_COMM 16 /* TASK_COMM_LEN, linux/sched.h */
@@ -378,6 +395,7 @@ _Static_assert(sizeof(struct gpt_cupti_use) == 32, "log layout");
 _Static_assert(sizeof(struct gpt_cupti_done) == 112, "log layout");
 _Static_assert(sizeof(struct gpt_native_stack) == 24, "log layout");
 _Static_assert(sizeof(struct gpt_native_sym) == 24, "log layout");
+_Static_assert(sizeof(struct gpt_generated) == 24, "log layout");
 _Static_assert(sizeof(struct gpt_thread) == 48, "log layout");
 _Static_assert(sizeof(struct gpt_process_event) == 40, "log layout");
 _Static_assert(sizeof(struct gpt_mapped) == 88, "log layout");

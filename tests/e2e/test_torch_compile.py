@@ -2,6 +2,7 @@
 """Kernels of torch.compile and of Triton stand under the program's own lines; generated lines stay visible."""
 
 import re
+import shutil
 
 import machine
 import pytest
@@ -24,7 +25,15 @@ class Run:
                  "TRITON_LIBCUDA_PATH": machine.BUILD / "simgpu", "TORCHINDUCTOR_COMPILE_THREADS": 1}
         done = tracing.trace(folder, command, env=cache, names=("trace.gpt", "trace.folded"))
         self.report = done.stdout
+        self.sources = {path.name: path.read_text().splitlines() for path in (folder / "cache").glob("*/c*.py")}
+        shutil.rmtree(folder / "cache")
+        self.later = tracing.gputrace(folder, "report", folder / "trace.gpt").must_be(0).stdout
         self.folded = [line.rsplit(" ", 1)[0].split(";") for line in (folder / "trace.folded").read_text().splitlines()]
+
+    def function_at(self, beginning, number):
+        """The name after def on that line of the only generated file whose name begins so."""
+        (lines,) = [lines for name, lines in self.sources.items() if name.startswith(beginning)]
+        return re.match(r"def (\w+)\(", lines[number - 1]).group(1)
 
     def stacks_of(self, kernel):
         """Python frames of its launches, root first."""
@@ -46,6 +55,13 @@ def test_a_compiled_kernel_is_under_the_function_that_was_compiled(run):
 
 def test_the_report_has_the_programs_own_line_below_the_compiled_one_and_the_generated_beside_it(run):
     assert re.search(rf"<- {PROGRAM.name}:{line_with('compiled')} compiled, generated c\w{{7}}\.\.\.\.py:\d+$", run.report, re.M)
+
+
+def test_what_the_generated_file_says_stands_below_its_line(run):
+    """The report is made from the log, when the files are gone."""
+    assert re.search(r"^ +made of sin, z, add \(aten\.sin, aten\.mul, aten\.add\)$", run.later, re.M)
+    launched = re.search(r"^ +launches triton_poi_fused_add_mul_sin_0 (c\w{7})\.\.\.\.py:(\d+)$", run.later, re.M)
+    assert run.function_at(launched.group(1), int(launched.group(2))) == "triton_poi_fused_add_mul_sin_0"
 
 
 def test_a_kernel_of_the_programs_own_is_on_the_line_that_launched_it(run):

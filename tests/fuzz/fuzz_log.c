@@ -145,6 +145,8 @@ static void add_python(struct log_builder *log)
 	log_native_stack(log, PID, 1, 2, (uint64_t[]){0x10, 0x20});
 	log_native_sym(log, PID, 0x10, "_ZN1a1bIiEEvT_", "/usr/lib/libx.so");
 	log_native_sym(log, PID, 0x20, "", "/usr/lib/liby.so");
+	log_generated(log, 10, 18,
+		      (const char *const[]){"/torchinductor_a/b.py", "triton_0", "sin", "aten.sin", "/cache/c.py"});
 }
 
 static void add_calls(struct log_builder *log)

@@ -341,6 +341,15 @@ LOG_FN void log_native_sym(struct log_builder *log, uint32_t pid, uint64_t ip, c
 	log_put(log, GPT_NATIVE_SYM, &record, sizeof(record), text, bytes);
 }
 
+LOG_FN void log_generated(struct log_builder *log, uint32_t line, uint32_t kernel_line, const char *const texts[5])
+{
+	char text[8192];
+	uint32_t bytes = (uint32_t)log_join(text, sizeof(text), 5, texts);
+	struct gpt_generated record = {.pid = 7, .line = line, .kernel_line = kernel_line, .bytes = bytes};
+
+	log_put(log, GPT_GENERATED, &record, sizeof(record), text, bytes);
+}
+
 /* ---- processes and threads --------------------------------------------------------------------------------- */
 
 LOG_FN void log_thread(struct log_builder *log, uint32_t pid, uint32_t tid, uint64_t time_ns, const char *comm)

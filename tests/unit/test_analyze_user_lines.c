@@ -154,6 +154,54 @@ static void of_compiled_code_the_generated_line_is_there_too(void **state)
 	free(text);
 }
 
+static void what_a_generated_file_says_of_its_line_is_below_it(void **state)
+{
+	static const char file[] = "/cache/y3/cy3gisdmn7kmudikk4le27rpytixf6syvy7jzx35ptltwsw7sgy4.py";
+	struct frames_log frames = frames_log_begin();
+	char *text;
+
+	LAUNCH(&frames, 700000, "<string>", file, "/src/one.py");
+	log_generated(&frames.log, 13, 18,
+		      (const char *const[]){file, "an_older_kernel", "older", "aten.older", "/src/older.py"});
+	log_generated(&frames.log, 14, 18, (const char *const[]){file, "triton_1", "another", "aten.another", ""});
+	log_generated(&frames.log, 13, 18,
+		      (const char *const[]){file, "triton_0", "sin, z", "aten.sin, aten.mul",
+					    "/cache/rt/crtaxtbcxksvla5hmj4ckdmjtrbqqiyzb62lnbybnbt3wa6maeuf.py"});
+	text = report_of(&frames.log);
+	assert_non_null(strstr(text, "<- one.py:13 main, generated cy3gisdm....py:13\n"));
+	assert_non_null(strstr(text, "   made of sin, z (aten.sin, aten.mul)\n"));
+	assert_non_null(strstr(text, "   launches triton_0 crtaxtbc....py:18\n"));
+	assert_null(strstr(text, "older"));
+	assert_null(strstr(text, "another"));
+	free(text);
+}
+
+static void a_generated_line_that_calls_a_library_itself_has_its_own(void **state)
+{
+	static const char file[] = "/cache/y3/cy3gisdmn7kmudikk4le27rpytixf6syvy7jzx35ptltwsw7sgy4.py";
+	struct frames_log frames = frames_log_begin();
+	char *text;
+
+	LAUNCH(&frames, 700000, file, "/src/one.py");
+	log_generated(&frames.log, 13, 0, (const char *const[]){file, "extern_kernels.mm", "", "aten.mm", ""});
+	text = report_of(&frames.log);
+	assert_non_null(strstr(text, "   made of aten.mm\n"));
+	assert_non_null(strstr(text, "   launches extern_kernels.mm\n"));
+	free(text);
+}
+
+static void only_generated_lines_say_so(void **state)
+{
+	struct frames_log frames = frames_log_begin();
+	char *text;
+
+	LAUNCH(&frames, 700000, "/src/one.py");
+	log_generated(&frames.log, 13, 0, (const char *const[]){"/src/one.py", "kernel", "nodes", "aten.mm", ""});
+	text = report_of(&frames.log);
+	assert_null(strstr(text, "made of"));
+	free(text);
+}
+
 static void the_report_has_it_below_the_librarys(void **state)
 {
 	struct frames_log frames = frames_log_begin();
@@ -189,6 +237,9 @@ int main(void)
 		cmocka_unit_test(code_that_compilers_generate_is_no_code_of_the_users_own),
 		cmocka_unit_test(files_that_only_look_generated_are_the_users_own),
 		cmocka_unit_test(of_compiled_code_the_generated_line_is_there_too),
+		cmocka_unit_test(what_a_generated_file_says_of_its_line_is_below_it),
+		cmocka_unit_test(a_generated_line_that_calls_a_library_itself_has_its_own),
+		cmocka_unit_test(only_generated_lines_say_so),
 		cmocka_unit_test(the_report_has_it_below_the_librarys),
 		cmocka_unit_test(a_report_without_such_lines_says_nothing_of_them),
 	};

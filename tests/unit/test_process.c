@@ -357,6 +357,70 @@ static void a_file_of_another_mount_namespace_is_opened(void **state)
 	remove_folder(folder);
 }
 
+/* Has `folder` as its root; and becomes somebody else. */
+static void live_in(const void *folder)
+{
+	if (chroot(folder) || chdir("/") || setuid(1234) || prctl(PR_SET_PDEATHSIG, SIGKILL))
+		_exit(1);
+}
+
+static void write_in(const char *folder, const char *name, mode_t mode)
+{
+	char *path = xasprintf("%s/%s", folder, name);
+
+	write_text(path, TEXT);
+	assert_int_equal(chmod(path, mode), 0);
+	free(path);
+}
+
+static void link_in(const char *folder, const char *name, const char *to)
+{
+	char *path = xasprintf("%s/%s", folder, name);
+
+	assert_int_equal(symlink(to, path), 0);
+	free(path);
+}
+
+static int try_to_open(pid_t pid, const char *path)
+{
+	int fd = process_open_file(pid, path);
+
+	if (fd < 0)
+		return fd;
+	close(fd);
+	return 0;
+}
+
+static void a_file_is_opened_by_its_name_within_the_root_of_its_process(void **state)
+{
+	char *folder = make_folder(), *fifo = xasprintf("%s/fifo", folder);
+	pid_t child;
+
+	(void)state;
+	if (geteuid()) {
+		print_message("needs root: another root directory\n");
+		skip();
+	}
+	write_in(folder, "everybodys", 0644);
+	write_in(folder, "roots", 0640);
+	link_in(folder, "to_it", "/everybodys");
+	link_in(folder, "to_the_hosts", "/etc/passwd");
+	link_in(folder, "up", "../../../../../../../etc/passwd");
+	assert_int_equal(mkfifo(fifo, 0666), 0);
+	child = start_child(live_in, folder);
+	assert_int_equal(try_to_open(child, "/everybodys"), 0);
+	assert_int_equal(try_to_open(child, "/to_it"), 0);
+	assert_int_equal(try_to_open(child, "/to_the_hosts"), -ENOENT);
+	assert_int_equal(try_to_open(child, "/up"), -ENOENT);
+	assert_int_equal(try_to_open(child, "/../../etc/passwd"), -ENOENT);
+	assert_int_equal(try_to_open(child, "/roots"), -EACCES);
+	assert_int_equal(try_to_open(getpid(), fifo), -ENOEXEC);
+	end_child(child);
+	assert_true(try_to_open(child, "/everybodys") < 0);
+	free(fifo);
+	remove_folder(folder);
+}
+
 static const char in_memory[] = "what the other process holds";
 
 static void memory_is_read_whole_or_not_at_all(void **state)
@@ -390,6 +454,7 @@ int main(void)
 		cmocka_unit_test(another_file_of_the_same_name_is_refused),
 		cmocka_unit_test(anonymous_memory_and_devices_are_not_opened),
 		cmocka_unit_test(a_file_of_another_mount_namespace_is_opened),
+		cmocka_unit_test(a_file_is_opened_by_its_name_within_the_root_of_its_process),
 		cmocka_unit_test(memory_is_read_whole_or_not_at_all),
 	};
 

@@ -244,6 +244,12 @@ static void print_whole(FILE *out, const struct model *model)
 	}
 	for (uint32_t i = 0; i < model->device_count; i++)
 		fprintf(out, "device %u %s\n", model->devices[i].id, model->devices[i].name);
+	for (uint32_t i = 0; i < model->generated_line_count; i++) {
+		const struct model_generated_line *line = &model->generated_lines[i];
+
+		fprintf(out, "generated %s %u %s %s %s %s %u\n", line->file, line->line, line->kernel, line->nodes,
+			line->ops, line->kernel_file, line->kernel_line);
+	}
 	for (uint32_t i = 0; i < model->note_count; i++)
 		fprintf(out, "note %s\n", model->notes[i]);
 }

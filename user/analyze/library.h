@@ -5,13 +5,12 @@
 
 #include <stdbool.h>
 
+#include "base/generated_path.h" /* of these, what PyTorch's compiler wrote */
+
 /*
  * Of what people install rather than write: packages, the standard library, what PyTorch compiles, and what the
  * interpreter runs without a file.  The path is as the code object has it: a program can write what it likes there.
  */
 bool file_is_library(const char *path);
-
-/* Of these, what PyTorch's compiler (Inductor) wrote. */
-bool file_is_generated(const char *path);
 
 #endif

@@ -56,6 +56,52 @@ static void mark_ambiguous(struct lines *lines)
 	free(sorted);
 }
 
+static int by_place(const void *left, const void *right)
+{
+	const struct model_generated_line *a = *(const struct model_generated_line *const *)left,
+					  *b = *(const struct model_generated_line *const *)right;
+	int order = strcmp(a->file, b->file);
+
+	if (order)
+		return order;
+	return a->line < b->line ? -1 : a->line > b->line;
+}
+
+static int by_place_and_time(const void *left, const void *right)
+{
+	const struct model_generated_line *a = *(const struct model_generated_line *const *)left,
+					  *b = *(const struct model_generated_line *const *)right;
+	int order = by_place(left, right);
+
+	return order ? order : a < b ? -1 : a > b;
+}
+
+/* Gives generated lines what was told of them last. */
+static void find_what_they_say(struct lines *lines)
+{
+	const struct model *model = lines->callers->model;
+	uint32_t told = model->generated_line_count, places = 0;
+	const struct model_generated_line **sorted = xmalloc(told * sizeof(*sorted));
+
+	for (uint32_t i = 0; i < told; i++)
+		sorted[i] = &model->generated_lines[i];
+	qsort(sorted, told, sizeof(*sorted), by_place_and_time);
+	for (uint32_t i = 0; i < told; i++)
+		if (i + 1 == told || by_place(&sorted[i], &sorted[i + 1]))
+			sorted[places++] = sorted[i];
+	for (size_t i = 0; places && i < lines->all.count; i++) {
+		struct line *line = &lines->all.items[i];
+		struct model_generated_line key = {.file = line->file, .line = line->number};
+		const struct model_generated_line *place = &key, **found;
+
+		if (!line->generated)
+			continue;
+		found = bsearch(&place, sorted, places, sizeof(*sorted), by_place);
+		line->says = found ? *found : NULL;
+	}
+	free(sorted);
+}
+
 void lines_make(struct lines *lines, const struct callers *callers)
 {
 	const struct model *model = callers->model;
@@ -82,6 +128,7 @@ void lines_make(struct lines *lines, const struct callers *callers)
 		lines->of_frame[order[i]] = (uint32_t)lines->all.count - 1;
 	}
 	mark_ambiguous(lines);
+	find_what_they_say(lines);
 	free(order);
 }
 
@@ -195,16 +242,59 @@ char *line_place(const struct lines *lines, uint32_t number)
 			    : xasprintf("%s", *file ? file : "?");
 }
 
-char *line_short_place(const struct lines *lines, uint32_t number)
+/* NULL: the name is short anyhow. */
+static char *shorten(const char *file, uint32_t number)
 {
 	enum { BEGIN = 8, END = 3 };
-	const struct line *line = &lines->all.items[number];
-	const char *file = path_base(line->file);
 	size_t length = strlen(file);
 
-	if (length <= 2 * (BEGIN + END))
-		return line_place(lines, number);
-	return xasprintf("%.*s...%s:%u", BEGIN, file, file + length - END, line->number);
+	return length <= 2 * (BEGIN + END) ? NULL : xasprintf("%.*s...%s:%u", BEGIN, file, file + length - END, number);
+}
+
+char *line_short_place(const struct lines *lines, uint32_t number)
+{
+	const struct line *line = &lines->all.items[number];
+	char *place = shorten(path_base(line->file), line->number);
+
+	return place ? place : line_place(lines, number);
+}
+
+/* Where a kernel's function is; a name that the compiler did not make is left whole. */
+static char *kernel_place(const struct model_generated_line *says)
+{
+	const char *file = path_base(says->kernel_file);
+	char *place;
+
+	if (!*file)
+		return xstrdup("");
+	place = file_is_generated(says->kernel_file) ? shorten(file, says->kernel_line) : NULL;
+	if (place)
+		return place;
+	return says->kernel_line ? xasprintf("%s:%u", file, says->kernel_line) : xstrdup(file);
+}
+
+char *line_made_of(const struct lines *lines, uint32_t number)
+{
+	const struct model_generated_line *says = lines->all.items[number].says;
+
+	if (!says || (!*says->nodes && !*says->ops))
+		return NULL;
+	if (!*says->nodes || !*says->ops)
+		return xasprintf("%s%s", says->nodes, says->ops);
+	return xasprintf("%s (%s)", says->nodes, says->ops);
+}
+
+char *line_launches(const struct lines *lines, uint32_t number)
+{
+	const struct model_generated_line *says = lines->all.items[number].says;
+	char *place, *text;
+
+	if (!says || !*says->kernel)
+		return NULL;
+	place = kernel_place(says);
+	text = xasprintf("%s%s%s", says->kernel, *place ? " " : "", place);
+	free(place);
+	return text;
 }
 
 char *line_label(const struct lines *lines, uint32_t number)

@@ -18,10 +18,11 @@
 struct line {
 	const char *file, *function;
 	uint32_t number;
-	char *reason;	/* not NULL: no Python line, and why */
-	bool ambiguous; /* another file has the same last component */
-	bool library;	/* see line_is_library */
-	bool generated; /* by PyTorch's compiler */
+	char *reason;				 /* not NULL: no Python line, and why */
+	bool ambiguous;				 /* another file has the same last component */
+	bool library;				 /* see line_is_library */
+	bool generated;				 /* by PyTorch's compiler */
+	const struct model_generated_line *says; /* what the generated file says of the line, NULL: nothing */
 };
 
 struct lines {
@@ -50,6 +51,13 @@ char *line_place(const struct lines *lines, uint32_t line);
 
 /* The same with the middle of a generated name left out: "cy3gisdm....py:153". */
 char *line_short_place(const struct lines *lines, uint32_t line);
+
+/*
+ * What a generated line was made of: "sin, z (aten.sin, aten.mul)"; and what it launches, with the place of a kernel's
+ * function: "triton_poi_fused_mul_sin_0 crtaxtbc....py:18".  NULL where its file does not say.  The caller frees them.
+ */
+char *line_made_of(const struct lines *lines, uint32_t line);
+char *line_launches(const struct lines *lines, uint32_t line);
 
 /* "model.py:42 Block.forward"; the caller frees it. */
 char *line_label(const struct lines *lines, uint32_t line);

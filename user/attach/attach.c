@@ -92,6 +92,7 @@ int attach_open(const struct attach_options *options, attach_emit emit, void *co
 					 .emit = emit,
 					 .emit_context = context};
 	attach->symbols = symbols_new(emit, context);
+	attach->generated = generated_files_new(emit, context);
 	if (options->agent != ATTACH_AGENT_OFF)
 		feature_begin_nop5();
 	error = programs_load(&attach->programs, &config, options->ring_bytes, why, why_size);
@@ -124,6 +125,7 @@ void attach_close(struct attach *attach)
 		close(attach->agents.file_fd);
 	foreign_reader_close(&attach->foreign_reader);
 	symbols_free(attach->symbols);
+	generated_files_free(attach->generated);
 	array_free(&attach->holds);
 	if (attach->programs.bpf)
 		programs_unload(&attach->programs);

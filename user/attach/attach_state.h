@@ -5,6 +5,7 @@
 
 #include "attach/agents.h"
 #include "attach/attach.h"
+#include "attach/generated_files.h"
 #include "attach/probes/files.h"
 #include "attach/processes.h"
 #include "attach/symbols.h"
@@ -24,6 +25,7 @@ struct attach {
 	struct agents agents;
 	struct foreign_reader foreign_reader;
 	struct symbols *symbols;
+	struct generated_files *generated;
 	struct links lifecycle;
 	struct probed_file *agent; /* our own library, probed before anyone has loaded it */
 	attach_emit emit;

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "base/array.h"
+#include "target/generated.h"
 #include "target/process.h"
 
 /* A zeroed record with `bytes` of text after `fixed` bytes of fields. */
@@ -81,6 +82,35 @@ void emit_native_symbol(attach_emit emit, void *context, uint32_t pid, uint64_t 
 	record->bytes = (uint32_t)bytes;
 	strcpy(record->text, symbol);
 	strcpy(record->text + strlen(symbol) + 1, module);
+	emit(context, &record->hdr);
+	free(record);
+}
+
+#define GENERATED_TEXT_MAX 1024u /* bytes kept of each text of a generated file */
+
+/* Puts the text and a NUL behind it; returns where it goes on. */
+static char *put_generated(char *at, const char *bytes, size_t size)
+{
+	size_t length = strnlen(bytes, size), kept = length < GENERATED_TEXT_MAX ? length : GENERATED_TEXT_MAX;
+
+	at = mempcpy(at, bytes, kept);
+	return stpcpy(at, kept < length ? "..." : "") + 1;
+}
+
+void emit_generated(attach_emit emit, void *context, uint32_t pid, const char *path, const struct generated_line *line)
+{
+	const struct generated_text *texts[] = {&line->kernel, &line->nodes, &line->ops, &line->file};
+	char all[GPT_CODE_FILE_MAX + 4 * (GENERATED_TEXT_MAX + 4)], *at = stpcpy(all, path) + 1;
+	struct gpt_generated *record;
+
+	for (size_t i = 0; i < 4; i++)
+		at = put_generated(at, texts[i]->size ? texts[i]->bytes : "", texts[i]->size);
+	record = record_new(GPT_GENERATED, sizeof(*record), (size_t)(at - all));
+	record->pid = pid;
+	record->line = line->line;
+	record->kernel_line = line->file_line;
+	record->bytes = (uint32_t)(at - all);
+	memcpy(record->text, all, record->bytes);
 	emit(context, &record->hdr);
 	free(record);
 }

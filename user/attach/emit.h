@@ -8,8 +8,8 @@
 #include <gputrace/record.h>
 
 /*
- * Where attach/ puts records of its own (GPT_PROCESS, GPT_PROBES, GPT_NOTE, GPT_NATIVE_SYM).  `record` is whole
- * and only valid during the call.
+ * Where attach/ puts records of its own (GPT_PROCESS, GPT_PROBES, GPT_NOTE, GPT_NATIVE_SYM, GPT_GENERATED).  `record`
+ * is whole and only valid during the call.
  */
 typedef void (*attach_emit)(void *context, const struct gpt_record *record);
 
@@ -29,5 +29,10 @@ void emit_process(attach_emit emit, void *context, const struct process_info *in
 /* GPT_NATIVE_SYM */
 void emit_native_symbol(attach_emit emit, void *context, uint32_t pid, uint64_t ip, const char *symbol,
 			const char *module);
+
+struct generated_line;
+
+/* GPT_GENERATED; what is longer than the log keeps of it ends in "...". */
+void emit_generated(attach_emit emit, void *context, uint32_t pid, const char *path, const struct generated_line *line);
 
 #endif

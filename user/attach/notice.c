@@ -234,6 +234,8 @@ bool attach_wants(const struct gpt_record *record)
 
 	if (record->type == GPT_AGENT_BATCH)
 		return batch_tells((const struct gpt_agent_batch *)record);
+	if (record->type == GPT_CODE)
+		return generated_files_want((const struct gpt_code *)record);
 	return record->type < sizeof(wanted) && wanted[record->type];
 }
 
@@ -265,6 +267,9 @@ void attach_notice(struct attach *attach, const struct gpt_record *record)
 		break;
 	case GPT_NATIVE_STACK:
 		symbols_add_stack(attach->symbols, body);
+		break;
+	case GPT_CODE:
+		generated_files_add(attach->generated, body);
 		break;
 	case GPT_THREAD:
 		notice_thread(attach, body);

@@ -57,6 +57,23 @@ bool gpt_add_code_dead(struct builder *builder, const struct gpt_record *record)
 	return true;
 }
 
+bool gpt_add_generated(struct builder *builder, const struct gpt_record *record)
+{
+	const struct gpt_generated *event = (const struct gpt_generated *)record;
+	struct new_generated_line line = {.line = event->line, .kernel_line = event->kernel_line};
+	size_t at = 0;
+
+	if (event->bytes > record->size - sizeof(*event))
+		return false;
+	line.file = gpt_field(event->text, event->bytes, &at);
+	line.kernel = gpt_field(event->text, event->bytes, &at);
+	line.nodes = gpt_field(event->text, event->bytes, &at);
+	line.ops = gpt_field(event->text, event->bytes, &at);
+	line.kernel_file = gpt_field(event->text, event->bytes, &at);
+	builder_add_generated_line(builder, &line);
+	return true;
+}
+
 static bool is_sound(const struct gpt_pyevent *event)
 {
 	if (event->name_bytes > event->hdr.size - sizeof(*event) || event->name_bytes > GPT_PYEVENT_NAME_MAX)

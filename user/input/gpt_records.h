@@ -37,6 +37,7 @@ bool gpt_add_native_sym(struct builder *builder, const struct gpt_record *record
 /* gpt_python.c: code objects, and what goes on inside the interpreter */
 bool gpt_add_code(struct builder *builder, const struct gpt_record *record);
 bool gpt_add_code_lines(struct builder *builder, const struct gpt_record *record);
+bool gpt_add_generated(struct builder *builder, const struct gpt_record *record);
 bool gpt_add_code_dead(struct builder *builder, const struct gpt_record *record);
 bool gpt_add_pyevent(struct builder *builder, const struct gpt_record *record);
 bool gpt_add_pycall(struct builder *builder, const struct gpt_record *record);

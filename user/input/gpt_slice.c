@@ -22,7 +22,7 @@ static const uint16_t always[] = {
 	GPT_EXIT,	  GPT_CUPTI_USE,     GPT_PROBES,       GPT_NOTE,
 	GPT_NATIVE_SYM,	  GPT_PYCALL,	     GPT_END,	       GPT_AGENT_HELLO,
 	GPT_AGENT_DEVICE, GPT_AGENT_CONTEXT, GPT_AGENT_STREAM, GPT_AGENT_GRAPH_NODE,
-	GPT_AGENT_RANGE,
+	GPT_AGENT_RANGE,  GPT_GENERATED,
 };
 
 bool gpt_find_span(int fd, struct gpt_span *span)

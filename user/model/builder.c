@@ -75,6 +75,7 @@ static void move_tables(struct builder *builder)
 	SHOW(model, device, builder->devices.list);
 	SHOW(model, gap, builder->gaps.list);
 	SHOW(model, told_step, builder->told_steps);
+	SHOW(model, generated_line, builder->generated_lines);
 	SHOW(model, pyspan, builder->pyevents.list);
 	SHOW(model, pycall, builder->functions.list);
 	SHOW(model, range, builder->ranges.spans.list);
@@ -229,6 +230,7 @@ void model_free(struct model *model)
 	free(model->strings);
 	free(model->probes);
 	free(model->notes);
+	free(model->generated_lines);
 	free(model->sources);
 	string_blocks_free(model->private);
 	free(model);

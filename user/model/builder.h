@@ -96,6 +96,7 @@ void builder_describe_process(struct builder *builder, const struct new_descript
 void builder_add_code(struct builder *builder, uint32_t pid, const struct new_code *code);
 bool builder_add_code_lines(struct builder *builder, uint32_t pid, uint64_t code, uint32_t offset, const void *bytes,
 			    uint32_t size);
+void builder_add_generated_line(struct builder *builder, const struct new_generated_line *line);
 void builder_remove_code(struct builder *builder, uint32_t pid, uint64_t code);
 void builder_add_stack(struct builder *builder, uint32_t pid, const struct new_stack *stack);
 

@@ -169,6 +169,20 @@ bool builder_add_code_lines(struct builder *builder, uint32_t pid, uint64_t code
 	       codes_add_lines(&builder->codes, program.space, code, offset, bytes, size);
 }
 
+void builder_add_generated_line(struct builder *builder, const struct new_generated_line *line)
+{
+	if (builder->first)
+		return; /* all are the first reading's, as a slice may end before they are told */
+	array_push(&builder->generated_lines,
+		   ((struct model_generated_line){.file = keep(builder, line->file),
+						  .line = line->line,
+						  .kernel = keep(builder, line->kernel),
+						  .nodes = keep(builder, line->nodes),
+						  .ops = keep(builder, line->ops),
+						  .kernel_file = keep(builder, line->kernel_file),
+						  .kernel_line = line->kernel_line}));
+}
+
 void builder_remove_code(struct builder *builder, uint32_t pid, uint64_t code)
 {
 	codes_remove(&builder->codes, builder_program(builder, pid).space, code);

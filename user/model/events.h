@@ -99,6 +99,12 @@ struct python_text {
 };
 
 /* What a key means from here on.  Its line table follows in parts (builder_add_code_lines). */
+/* What generated code says of one of its lines; see struct model_generated_line. */
+struct new_generated_line {
+	struct text file, kernel, nodes, ops, kernel_file;
+	uint32_t line, kernel_line;
+};
+
 struct new_code {
 	uint64_t key;
 	uint32_t first_line;	  /* of the function, 0: none */

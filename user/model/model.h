@@ -30,6 +30,17 @@ struct model_frame {
 	uint32_t line; /* executing line; 0: not known */
 };
 
+/* A line that launches a kernel in a file of PyTorch's compiler, by that file's own comments; texts may be "". */
+struct model_generated_line {
+	const char *file;
+	const char *kernel;	 /* "triton_poi_fused_add_0", "extern_kernels.mm" */
+	const char *nodes;	 /* names in the graph that was compiled: "sin, z" */
+	const char *ops;	 /* "aten.sin, aten.mul" */
+	const char *kernel_file; /* that has the kernel's function */
+	uint32_t line;
+	uint32_t kernel_line; /* of the function in kernel_file, 0: not known */
+};
+
 #define MODEL_MISSING_UNKNOWN UINT32_MAX
 
 /* Equal stacks are one, also over processes: indices can be compared. */
@@ -430,12 +441,14 @@ struct model {
 	struct model_torch_memory *torch_memories; /* by time_ns */
 	struct model_told_step *told_steps;	   /* where there was a schedule: of the whole trace, as they came */
 	const char **strings;
-	const char **probes; /* one line per file with probe sites found and missed */
-	const char **notes;  /* remarks the report must show */
+	const char **probes;			      /* one line per file with probe sites found and missed */
+	const char **notes;			      /* remarks the report must show */
+	struct model_generated_line *generated_lines; /* as they were told: the last of a file and line counts */
 	uint32_t process_count, thread_count, code_count, frame_count, stack_count, stack_frame_count, native_count,
 		native_frame_count, args_count, call_count, gpu_count, overhead_count, jit_count, sync_count,
 		memory_count, device_count, gap_count, string_count, probe_count, note_count, pyspan_count,
-		pycall_count, range_count, op_count, collective_count, torch_memory_count, told_step_count;
+		pycall_count, range_count, op_count, collective_count, torch_memory_count, told_step_count,
+		generated_line_count;
 
 	bool continued; /* earlier parts of the trace came before this one */
 	bool more;	/* later parts follow: the receipt, but for its clock_error_ns, and gpu_ops of processes are not

@@ -154,6 +154,7 @@ struct builder {
 	ARRAY(struct model_memory) memories;
 	ARRAY(struct told_step_arrival) told_steps_arrived;
 	ARRAY(struct model_told_step) told_steps;
+	ARRAY(struct model_generated_line) generated_lines;
 	ARRAY(const char *) probes;
 	ARRAY(const char *) notes;
 	uint64_t last_ns; /* latest time that was seen */

@@ -63,7 +63,23 @@ static void add_text_or_unknown(struct table *table, const char *text)
 		table_add_unknown(table, "");
 }
 
-/* The code of the user's own from which a library's line was called, and where PyTorch compiled that, the generated. */
+/* Of a line that PyTorch's compiler wrote: from what, and which kernel it launches. */
+static void add_generated(struct table *table, const struct lines *lines, uint32_t line)
+{
+	char *made_of = line_made_of(lines, line), *launches = line_launches(lines, line);
+
+	if (made_of)
+		table_add_note(table, xasprintf("   made of %s", made_of));
+	if (launches)
+		table_add_note(table, xasprintf("   launches %s", launches));
+	free(made_of);
+	free(launches);
+}
+
+/*
+ * The code of the user's own from which a library's line was called, and where PyTorch compiled that, the generated and
+ * what that was made of.
+ */
 static void add_user_line(struct report *report, struct table *table, const struct line_row *row)
 {
 	const struct lines *lines = &report->all->lines;
@@ -81,6 +97,7 @@ static void add_user_line(struct report *report, struct table *table, const stru
 						generated ? "generated " : "", generated ? generated : ""));
 	free(user);
 	free(generated);
+	add_generated(table, lines, row->generated_line == NONE ? row->line : row->generated_line);
 }
 
 static void put_gpu_self(struct report *report, const struct line_sums *sums)

@@ -4,9 +4,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -166,6 +168,34 @@ static int open_regular(int path_fd, const struct mapping *same_as)
 	}
 	close(path_fd);
 	return err ? err : fd;
+}
+
+int process_open_file(pid_t pid, const char *path)
+{
+	struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS};
+	struct process_info process;
+	struct stat file;
+	char root[64];
+	int root_fd, fd, error = process_info_read(pid, &process);
+
+	if (error)
+		return error;
+	process_info_free(&process);
+	snprintf(root, sizeof(root), "/proc/%d/root", pid);
+	root_fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (root_fd < 0)
+		return -errno;
+	fd = (int)syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
+	if (fd < 0)
+		fd = -errno;
+	close(root_fd);
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &file) || (file.st_uid != process.uid && !(file.st_mode & S_IROTH))) {
+		close(fd);
+		return -EACCES;
+	}
+	return open_regular(fd, NULL);
 }
 
 /* The link follows to the inode itself, whatever the name means by now and wherever it means it. */

@@ -81,6 +81,12 @@ bool process_maps_file(pid_t pid, int file_fd);
 /* Of that very file, without opening it. -errno */
 int mapping_stat(pid_t pid, const struct mapping *mapping, struct stat *out);
 
+/*
+ * Opens for reading a file by the name that the process has for it: within its root, also behind links.  Only what it
+ * may read itself: its own, or what everybody may.  -EACCES: another's; -ENOEXEC: no regular file; other -errno.
+ */
+int process_open_file(pid_t pid, const char *path);
+
 /* Copies from the process's memory; 0 or -errno (-EFAULT also for a short read). */
 int process_read_memory(pid_t pid, uint64_t address, void *buffer, size_t bytes);
 

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "base/generated_path.h"
+
+#include <string.h>
+
+#include "base/path.h"
+
+/*
+ * Inductor writes what it compiles into files named by a hash (torch/_inductor/codecache.py, code_hash and get_path):
+ * ".../y3/cy3gisdmn7kmudikk4le27rpytixf6syvy7jzx35ptltwsw7sgy4.py", "c" and 51 characters of base 32, in a folder named
+ * by the first two of these.
+ */
+#define HASHED_NAME 52u
+
+bool file_is_generated(const char *path)
+{
+	const char *name = path_base(path);
+
+	if (strstr(path, "/torchinductor_"))
+		return true;
+	return name - path >= 3 && strspn(name, "abcdefghijklmnopqrstuvwxyz234567") == HASHED_NAME &&
+	       !strcmp(name + HASHED_NAME, ".py") && *name == 'c' && name[-1] == '/' && !strncmp(name - 3, name + 1, 2);
+}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Which files PyTorch's compiler (Inductor) wrote, by their paths alone. */
+#ifndef GPUTRACE_BASE_GENERATED_PATH_H
+#define GPUTRACE_BASE_GENERATED_PATH_H
+
+#include <stdbool.h>
+
+/* The path is as the code object has it: a program can write what it likes there. */
+bool file_is_generated(const char *path);
+
+#endif

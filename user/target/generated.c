@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Generated code line by line (torch/_inductor/codegen/wrapper.py, triton.py and utils.py, get_kernel_metadata; looked
+ *at: PyTorch 2.14 and 2.15).  A kernel is defined by
+ *
+ *	# kernel path: /cache/rt/crt...py                        or, the user's own: # Original path: /src/model.py:10
+ *	# Topologically Sorted Source Nodes: [sin, z], Original ATen: [aten.sin, aten.mul]
+ *	NAME = async_compile.triton('NAME', '''
+ *	...what the file at the kernel's path has from its second line on...
+ *	''', device_str='cuda')
+ *
+ * and launched by NAME.run(...) below a comment with the nodes of that launch.
+ */
+#include "target/generated.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+
+struct definition {
+	struct generated_text name, nodes, ops, file;
+	uint32_t file_line;
+	bool is_jit; /* "@triton.jit" has been met */
+};
+
+struct reader {
+	ARRAY(struct definition) kernels;
+	struct definition said; /* by the comments since the last statement that they may be about */
+	bool any_said;
+	uint32_t line, lines_told;
+	uint32_t inside; /* the line of a kernel's own text, 0: not in one */
+	void (*told)(void *context, const struct generated_line *line);
+	void *context;
+};
+
+static bool begins(struct generated_text text, const char *with)
+{
+	return text.size >= strlen(with) && !memcmp(text.bytes, with, strlen(with));
+}
+
+static struct generated_text from(struct generated_text text, size_t at)
+{
+	return (struct generated_text){text.bytes + at, text.size - at};
+}
+
+static struct generated_text until(struct generated_text text, const char *end)
+{
+	return (struct generated_text){text.bytes, (size_t)(end - text.bytes)};
+}
+
+/* NULL: it is not there. */
+static const char *find(struct generated_text text, const char *what)
+{
+	return text.size ? memmem(text.bytes, text.size, what, strlen(what)) : NULL;
+}
+
+static struct generated_text behind(struct generated_text text, const char *found, const char *what)
+{
+	return from(text, (size_t)(found - text.bytes) + strlen(what));
+}
+
+static struct generated_text without_blanks(struct generated_text text)
+{
+	while (text.size && *text.bytes == ' ')
+		text = from(text, 1);
+	return text;
+}
+
+static size_t identifier(struct generated_text text)
+{
+	size_t size = 0;
+
+	while (size < text.size && (text.bytes[size] == '_' || (text.bytes[size] >= '0' && text.bytes[size] <= '9') ||
+				    (text.bytes[size] >= 'a' && text.bytes[size] <= 'z') ||
+				    (text.bytes[size] >= 'A' && text.bytes[size] <= 'Z')))
+		size++;
+	return size;
+}
+
+/* "/src/model.py:10" */
+static void split_place(struct generated_text place, struct definition *said)
+{
+	const char *colon = memrchr(place.bytes, ':', place.size);
+	uint32_t number = 0;
+
+	said->file = colon ? until(place, colon) : place;
+	for (const char *at = colon ? colon + 1 : NULL; at && at < place.bytes + place.size; at++) {
+		if (*at < '0' || *at > '9' || number > UINT32_MAX / 10 - 1) {
+			number = 0;
+			break;
+		}
+		number = number * 10 + (uint32_t)(*at - '0');
+	}
+	said->file_line = number;
+}
+
+static void read_comment(struct reader *reader, struct generated_text text)
+{
+	static const char nodes[] = "Source Nodes: [", ops[] = "], Original ATen: [";
+	const char *begin = find(text, nodes), *middle = find(text, ops);
+	struct definition *said = &reader->said;
+
+	if (begins(text, "# kernel path: ")) {
+		said->file = from(text, strlen("# kernel path: "));
+		said->file_line = 0;
+	} else if (begins(text, "# Original path: ")) {
+		split_place(from(text, strlen("# Original path: ")), said);
+	} else if (begin && middle && middle > begin) {
+		const char *end;
+
+		said->nodes = until(behind(text, begin, nodes), middle);
+		said->ops = behind(text, middle, ops);
+		end = memrchr(said->ops.bytes, ']', said->ops.size);
+		said->ops = end ? until(said->ops, end) : said->ops;
+	} else {
+		return;
+	}
+	reader->any_said = true;
+}
+
+static void forget_said(struct reader *reader)
+{
+	reader->said = (struct definition){0};
+	reader->any_said = false;
+}
+
+/* Within the text of the kernel that was defined last. */
+static void read_kernel(struct reader *reader, struct generated_text text)
+{
+	struct definition *kernel = &reader->kernels.items[reader->kernels.count - 1];
+
+	reader->inside++;
+	if (begins(text, "'''"))
+		reader->inside = 0;
+	else if (begins(text, "@triton.jit"))
+		kernel->is_jit = true;
+	else if (kernel->is_jit && kernel->file.size && !kernel->file_line && begins(text, "def "))
+		kernel->file_line = reader->inside;
+}
+
+static bool read_definition(struct reader *reader, struct generated_text text)
+{
+	size_t size = identifier(text);
+
+	if (!size || !begins(from(text, size), " = async_compile."))
+		return false;
+	if (reader->kernels.count < GENERATED_KERNELS_MAX) {
+		reader->said.name = (struct generated_text){text.bytes, size};
+		array_push(&reader->kernels, reader->said);
+		if (text.size >= 3 && !memcmp(text.bytes + text.size - 3, "'''", 3))
+			reader->inside = 1;
+	}
+	forget_said(reader);
+	return true;
+}
+
+static const struct definition *find_kernel(const struct reader *reader, struct generated_text name)
+{
+	for (size_t i = reader->kernels.count; i-- > 0;)
+		if (reader->kernels.items[i].name.size == name.size &&
+		    !memcmp(reader->kernels.items[i].name.bytes, name.bytes, name.size))
+			return &reader->kernels.items[i];
+	return NULL;
+}
+
+/* What a statement calls that is no kernel of the file: "extern_kernels.mm", "torch.ops.aten.mm.default". */
+static struct generated_text called_library(struct generated_text text)
+{
+	static const char *const libraries[] = {"extern_kernels.", "torch.ops."};
+
+	for (size_t i = 0; i < sizeof(libraries) / sizeof(libraries[0]); i++) {
+		const char *begin = find(text, libraries[i]), *end;
+
+		if (begin) {
+			text = from(text, (size_t)(begin - text.bytes));
+			end = memchr(text.bytes, '(', text.size);
+			return end ? until(text, end) : (struct generated_text){0};
+		}
+	}
+	return (struct generated_text){0};
+}
+
+static void read_statement(struct reader *reader, struct generated_text text)
+{
+	struct generated_text name = {text.bytes, identifier(text)}, rest = from(text, name.size);
+	const struct definition *kernel = NULL;
+	struct generated_line line = {.line = reader->line};
+
+	if (name.size && (begins(rest, ".run(") || begins(rest, "(")))
+		kernel = find_kernel(reader, name);
+	line.kernel = kernel ? kernel->name : called_library(text);
+	if (!line.kernel.size || (!kernel && !reader->any_said) || reader->lines_told >= GENERATED_LINES_MAX)
+		return;
+	line.nodes = reader->said.nodes;
+	line.ops = reader->said.ops;
+	if (kernel) {
+		line.nodes = line.nodes.size ? line.nodes : kernel->nodes;
+		line.ops = line.ops.size ? line.ops : kernel->ops;
+		line.file = kernel->file;
+		line.file_line = kernel->file_line;
+	}
+	reader->lines_told++;
+	reader->told(reader->context, &line);
+	forget_said(reader);
+}
+
+void generated_read(const char *text, size_t bytes, void (*told)(void *context, const struct generated_line *line),
+		    void *context)
+{
+	struct reader reader = {.told = told, .context = context};
+
+	for (size_t at = 0; at < bytes && reader.line < UINT32_MAX;) {
+		const char *end = memchr(text + at, '\n', bytes - at);
+		struct generated_text line = {text + at, end ? (size_t)(end - text) - at : bytes - at};
+
+		at += line.size + 1;
+		reader.line++;
+		if (reader.inside) {
+			read_kernel(&reader, line);
+			continue;
+		}
+		line = without_blanks(line);
+		if (begins(line, "#"))
+			read_comment(&reader, line);
+		else if (!read_definition(&reader, line))
+			read_statement(&reader, line);
+	}
+	array_free(&reader.kernels);
+}
