@@ -81,17 +81,26 @@ class Run:
         if done.returncode:
             pytest.skip(done.stderr.strip())
         self.browser = done.stdout.strip()
+        tried = self.browse("about:blank")
+        if tried.returncode:
+            pytest.skip(f"{self.browser} does not run here: {(tried.stderr.strip() or b'?').splitlines()[-1]}")
         (folder / "train.py").write_text(PROGRAM, encoding="utf-8")
         self.report = tracing.gputrace(
             folder, "-o", "trace.gpt", "-o", "page.html", "--",
             *tracing.on_simgpu(folder / "truth.json", machine.python("3.11"), folder / "train.py"),
             env={"PYTHONPATH": machine.ROOT / "tests/workloads"}).must_be(0).stdout
 
+    def browse(self, address):
+        """What the browser makes of an address: its elements, as HTML."""
+        return subprocess.run(
+            [self.browser, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--dump-dom", address],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=tracing.PATIENCE_S,
+            env={**os.environ, "HOME": str(self.folder)})
+
     def shown(self, **state):
         address = f"{(self.folder / 'page.html').as_uri()}#{urllib.parse.urlencode(state)}"
-        done = subprocess.run([self.browser, "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom", address],
-                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=tracing.PATIENCE_S,
-                              env={**os.environ, "HOME": str(self.folder)}, check=True)
+        done = self.browse(address)
+        assert done.returncode == 0, done.stderr
         return Page(done.stdout.decode("utf-8"))
 
 
