@@ -191,6 +191,11 @@ void builder_discard(struct builder *builder)
 		free(model->processes);
 		free(model->threads);
 		free(model->pyspans);
+		free(model->told_steps);
+		model->processes = NULL;
+		model->threads = NULL;
+		model->pyspans = NULL;
+		model->told_steps = NULL;
 		array_free(&builder->gpu.joined);
 		builder->gpu.list = NULL;
 	}
