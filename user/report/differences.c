@@ -32,7 +32,9 @@ static struct number percent(const struct difference *difference)
 
 static struct number noise_in(const struct difference *difference, double unit)
 {
-	return isnan(difference->noise) ? (struct number){"not known"} : format("%.1f", difference->noise / unit);
+	if (isnan(difference->noise))
+		return (struct number){"not known"};
+	return format("%.1f", difference->noise / unit);
 }
 
 static struct time_unit unit_of(const struct difference *difference)
