@@ -254,9 +254,12 @@ static void set_due(struct model *model, uint64_t until_ns)
 	uint32_t calls = model->call_count - model->calls_due.from;
 
 	/* most of what there is, and in order */
-	model->calls_due.later =
-		calls - (uint32_t)order_count_before(model->calls + model->calls_due.from, calls, sizeof(*model->calls),
-						     offsetof(struct model_call, start_ns), until_ns);
+	model->calls_due.later = 0;
+	if (calls)
+		model->calls_due.later =
+			calls - (uint32_t)order_count_before(model->calls + model->calls_due.from, calls,
+							     sizeof(*model->calls),
+							     offsetof(struct model_call, start_ns), until_ns);
 	SET_LATER(&model->overheads_due, model->overheads, model->overhead_count, start_ns, until_ns);
 	SET_LATER(&model->jits_due, model->jits, model->jit_count, start_ns, until_ns);
 	SET_LATER(&model->syncs_due, model->syncs, model->sync_count, start_ns, until_ns);
