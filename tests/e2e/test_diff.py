@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """gputrace diff: two versions of a program, each traced once; what it says is what was changed in the program."""
 
+import csv
+import io
+import json
 import re
 
 import machine
@@ -74,6 +77,40 @@ def test_a_step_costs_what_the_program_launches_in_it(compared):
     assert compared.diff().stdout.count(f" {STEPS} steps\n") == 2
 
 
+def tables(compared, *options):
+    document = json.loads(compared.diff("--format", "json", *options).stdout)
+    assert document["schema"] == "gputrace-tables"
+    return {table["id"]: table for table in document["tables"]}
+
+
+def test_json_has_every_row_with_what_changed_before_and_after(compared):
+    found = tables(compared)
+    now, was = (f"train.py:{compared.line_of(name, 'gelu_25us')}" for name in ("after", "before"))
+    first, *others = found["diff_lines"]["rows"]
+    assert (first["line"], first["line_before"], first["function"]) == (now, was, "step")
+    assert [first[name] for name in ("before_ns", "after_ns", "change_ns", "launches_before", "launches_after", "changed")] == [
+        25000, 50000, 25000, 1, 2, "yes"]
+    assert {(row["before_ns"], row["after_ns"], row["launches_after"], row["changed"]) for row in others} == {
+        (60000, 60000, 1, "no"), (3000, 3000, 0.5, "no")}
+    step = {row["what"]: row for row in found["diff_step"]["rows"]}
+    assert (step["GPU time"]["before_ns"], step["launches"]["before"], step["launches"]["before_ns"]) == (88000, 2.5, None)
+    assert [row["steps"] for row in found["diff_traces"]["rows"]] == [STEPS, STEPS]
+
+
+def test_csv_of_one_table_has_its_rows_and_nothing_else(compared):
+    text = compared.diff("--format", "csv", "--table", "diff_kernels").stdout
+    rows = list(csv.DictReader(io.StringIO(text)))
+    assert {row["kernel"]: (row["before_ns"], row["after_ns"]) for row in rows} == {
+        "gelu_25us": ("25000", "50000"), "gemm_60us": ("60000", "60000"), "bias_6us": ("3000", "3000")}
+
+
+def test_markdown_has_what_changed_alone(compared):
+    text = compared.diff("--format", "md").stdout
+    lines = text.partition("**GPU time by kernel**")[2].splitlines()
+    assert [line for line in lines if line.startswith("|")][2:] == ["| 25.0 | 50.0 | +25.0 | +100.0 % | 0.0 | 1 &#62; 2 | `gelu_25us` |"]
+    assert "- 2 did not change by more than the noise" in lines
+
+
 def test_fail_above_ends_with_4_where_a_step_grew_by_more(compared):
     done = compared.diff("--fail-above", "25", code=ABOVE)
     assert "the GPU time of a step grew by 28.4 %" in done.stderr
@@ -113,6 +150,10 @@ def test_traces_without_steps_are_compared_whole_and_said_so(compared):
     (["before.gpt", "nothing.gpt"], 1, "nothing.gpt: No such file"),
     (["before.gpt", "before.json"], 1, "before.json"),
     (["before.gpt", "after.gpt", "-o", "x.json"], 2, "diff writes .folded files"),
+    (["before.gpt", "after.gpt", "--format", "xml"], 2, "--format xml: accepted are"),
+    (["before.gpt", "after.gpt", "--table", "diff_step"], 2, "--table diff_step: goes with a report in"),
+    (["before.gpt", "after.gpt", "--format", "csv", "-o", "-"], 2, "--format is for the report"),
+    (["before.gpt", "after.gpt", "--format", "csv", "--table", "kernels"], 1, "not in this report, which has: diff_traces"),
     (["before.gpt", "after.gpt", "--fail-above", "much"], 2, "--fail-above much: a percentage"),
 ])
 def test_what_cannot_be_compared_is_named(compared, arguments, code, said):

@@ -52,16 +52,33 @@ static enum exit_code read_tables(const struct options *options, const char *log
 struct print_request {
 	const struct differences *all;
 	const struct options *options;
+	char **tables; /* those there are, where the one that is wanted is not among them */
 };
 
 static int print(FILE *out, bool color, void *context)
 {
 	const struct print_request *request = context;
 
-	return report_write_differences(out, request->all,
-					&(struct differences_options){.before = request->options->log,
-								      .after = request->options->log_after,
-								      .color = color});
+	const struct options *given = request->options;
+	struct differences_options options = {.before = given->log,
+					      .after = given->log_after,
+					      .color = color,
+					      .format = given->report_format,
+					      .table = given->report_table,
+					      .tables = request->tables};
+
+	return report_write_differences(out, request->all, &options);
+}
+
+static int print_differences(const struct differences *all, const struct options *options)
+{
+	char *tables = NULL;
+	int err = print_on_stdout(print, &(struct print_request){all, options, &tables});
+
+	if (tables)
+		msg_error("--table %s: not in this report, which has: %s", options->report_table, tables);
+	free(tables);
+	return err;
 }
 
 static int write_folded(const struct differences *all, const char *path)
@@ -127,7 +144,7 @@ static enum exit_code compare(const struct options *options, const struct per_st
 
 	differences_make(&all, before, after);
 	if (!options_use_stdout(options))
-		err = print_on_stdout(print, &(struct print_request){&all, options});
+		err = print_differences(&all, options);
 	for (size_t i = 0; i < options->outputs.list.count; i++) {
 		int written = write_folded(&all, options->outputs.list.items[i]);
 

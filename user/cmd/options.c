@@ -133,14 +133,12 @@ static int check_outputs(struct parse *parse)
 	struct format format;
 	const char *why;
 
-	if (options->subcommand == SUBCOMMAND_DIFF)
-		return 0; /* there is one format */
 	for (size_t i = 0; i < options->outputs.list.count; i++) {
 		const char *path = options->outputs.list.items[i];
 
 		if (!strcmp(path, "-"))
 			continue;
-		why = format_check_path(path);
+		why = options->subcommand == SUBCOMMAND_DIFF ? NULL : format_check_path(path);
 		if (why)
 			return option_fail(parse, "--output %s: %s", path, why);
 	}
@@ -151,6 +149,10 @@ static int check_outputs(struct parse *parse)
 				   options->report_table);
 	if (!options_use_stdout(options))
 		return 0;
+	if (options->subcommand == SUBCOMMAND_DIFF) /* writes one format of files */
+		return options->format
+			       ? option_fail(parse, "--output -: writes the stacks there: --format is for the report")
+			       : 0;
 	if (!options->format)
 		return option_fail(parse, "--output -: say what to write with --format; accepted are %s",
 				   format_names());

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "report/differences.h"
 
-#include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,17 +46,49 @@ static struct time_unit unit_of(const struct difference *difference)
 
 /* ---- a step ------------------------------------------------------------------------------------------------------ */
 
-static void add_difference(struct table *table, const char *name, const struct difference *difference,
-			   struct time_unit unit)
+/* What a page shows of it, in a unit that fits. */
+static void add_shown(struct table *table, const struct difference *difference, struct time_unit unit)
 {
-	char *title = *unit.name ? xasprintf("%s, %s", name, unit.name) : xstrdup(name);
-
-	table_add(table, title);
 	table_add_number(table, format("%.1f", difference->before / unit.ns));
 	table_add_number(table, format("%.1f", difference->after / unit.ns));
 	table_add_number(table, format("%+.1f", (difference->after - difference->before) / unit.ns));
 	table_add_number(table, percent(difference));
 	table_add_number(table, noise_in(difference, unit.ns));
+}
+
+#define SHOWN_COLUMNS(first)                                                                                           \
+	COLUMN_NUMBER(first, NULL, UNIT_TEXT), COLUMN_NUMBER("after", NULL, UNIT_TEXT),                                \
+		COLUMN_NUMBER("change", NULL, UNIT_TEXT), COLUMN_NUMBER("", NULL, UNIT_TEXT),                          \
+		COLUMN_NUMBER("noise", NULL, UNIT_TEXT)
+
+/* The same for a program; NULL: there is nothing to say of it. */
+static void add_data(struct table *table, const struct difference *difference)
+{
+	struct number none = {""};
+
+	table_add_value(table, none, difference ? difference->before : NAN);
+	table_add_value(table, none, difference ? difference->after : NAN);
+	table_add_value(table, none, difference ? difference->after - difference->before : NAN);
+	table_add_value(table, none, difference ? difference->noise : NAN);
+}
+
+static void add_judgement(struct table *table, const struct difference *difference)
+{
+	table_add_value(table, (struct number){""}, difference_percent(difference));
+	table_add(table, difference_is_seen(difference) ? "yes" : "no");
+}
+
+static void add_difference(struct table *table, const char *name, const struct difference *difference,
+			   struct time_unit unit)
+{
+	bool is_time = *unit.name;
+	char *title = is_time ? xasprintf("%s, %s", name, unit.name) : xstrdup(name);
+
+	table_add_named(table, title, name);
+	add_shown(table, difference, unit);
+	add_data(table, is_time ? difference : NULL);
+	add_data(table, is_time ? NULL : difference);
+	add_judgement(table, difference);
 	free(title);
 }
 
@@ -64,16 +96,24 @@ static void put_step(struct report *report, const struct differences *all)
 {
 	bool steps = all->before->has_steps && all->after->has_steps;
 	const struct column columns[] = {
-		COLUMN_NAME(steps ? "a step" : "all of it", NULL, TEXT_TRUNCATE_END),
-		COLUMN_NUMBER("before", NULL, UNIT_TEXT),
-		COLUMN_NUMBER("after", NULL, UNIT_TEXT),
-		COLUMN_NUMBER("change", NULL, UNIT_TEXT),
-		COLUMN_NUMBER("", NULL, UNIT_TEXT),
-		COLUMN_NUMBER("noise", NULL, UNIT_TEXT),
+		COLUMN_NAME(steps ? "a step" : "all of it", "what", TEXT_TRUNCATE_END),
+		SHOWN_COLUMNS("before"),
+		COLUMN_DATA("before_ns", UNIT_NS_AVG),
+		COLUMN_DATA("after_ns", UNIT_NS_AVG),
+		COLUMN_DATA("change_ns", UNIT_NS_AVG),
+		COLUMN_DATA("noise_ns", UNIT_NS_AVG),
+		COLUMN_DATA("before", UNIT_COUNT_AVG),
+		COLUMN_DATA("after", UNIT_COUNT_AVG),
+		COLUMN_DATA("change", UNIT_COUNT_AVG),
+		COLUMN_DATA("noise", UNIT_COUNT_AVG),
+		COLUMN_DATA("change_percent", UNIT_PERCENT),
+		COLUMN_DATA("changed", UNIT_TEXT),
 		COLUMN_END,
 	};
 	struct table table;
 
+	if (report->writer)
+		report_title(report, "diff_step", steps ? "A step" : "All of it", NULL);
 	table_begin(&table, columns);
 	add_difference(&table, "wall time", &all->wall_ns, unit_of(&all->wall_ns));
 	if (!all->by_launches)
@@ -122,25 +162,26 @@ static const char *name_of(const struct difference_row *row)
 	return row->after ? row->after->name : row->before ? row->before->name : "";
 }
 
-static void add_row(struct table *table, const struct difference_row *row, bool by_launches, struct time_unit unit,
-		    bool has_places)
+static void add_row(struct table *table, const struct difference_row *row, bool by_launches, struct time_unit unit)
 {
 	const struct difference *shown = by_launches ? &row->launches : &row->gpu_ns;
-	char *place;
+	char *place = place_of(row);
 
-	table_add_number(table, format("%.1f", shown->before / unit.ns));
-	table_add_number(table, format("%.1f", shown->after / unit.ns));
-	table_add_number(table, format("%+.1f", (shown->after - shown->before) / unit.ns));
-	table_add_number(table, percent(shown));
-	table_add_number(table, noise_in(shown, unit.ns));
-	if (!by_launches)
-		table_add_number(table, launches_of(&row->launches));
-	if (has_places) {
-		place = place_of(row);
-		table_add(table, place);
-		free(place);
-	}
+	add_shown(table, shown, unit);
+	table_add_number(table, launches_of(&row->launches));
+	add_data(table, by_launches ? NULL : &row->gpu_ns);
+	add_data(table, &row->launches);
+	add_judgement(table, shown);
+	if (row->after)
+		table_add_named(table, place, row->after->place);
+	else
+		table_add_unknown(table, place);
+	if (row->before)
+		table_add(table, row->before->place);
+	else
+		table_add_unknown(table, "");
 	table_add(table, name_of(row));
+	free(place);
 }
 
 static struct time_unit unit_of_rows(const struct difference_rows *rows, size_t shown, bool by_launches)
@@ -169,36 +210,46 @@ static void put_rest(struct report *report, const struct differences *all, const
 		report_line(report, "  %zu %s", quiet, how);
 }
 
-static void put_rows(struct report *report, const struct differences *all, const char *title,
+/* All that a program wants, else those that changed. */
+static size_t rows_shown(const struct report *report, const struct difference_rows *rows)
+{
+	if (report->rows == UINT_MAX)
+		return rows->list.count;
+	return rows->changed < report->rows ? rows->changed : report->rows;
+}
+
+static void put_rows(struct report *report, const struct differences *all, const char *id, const char *title,
 		     const struct difference_rows *rows, const char *name)
 {
 	bool has_places = rows == &all->lines, by_launches = all->by_launches;
-	size_t shown = rows->changed < report->rows ? rows->changed : report->rows;
+	size_t shown = rows_shown(report, rows);
 	struct time_unit unit = unit_of_rows(rows, shown, by_launches);
 	char *before = xasprintf("before%s%s", *unit.name ? " " : "", unit.name);
-	const struct column all_columns[] = {
-		COLUMN_NUMBER(before, NULL, UNIT_TEXT),
-		COLUMN_NUMBER("after", NULL, UNIT_TEXT),
-		COLUMN_NUMBER("change", NULL, UNIT_TEXT),
-		COLUMN_NUMBER("", NULL, UNIT_TEXT),
-		COLUMN_NUMBER("noise", NULL, UNIT_TEXT),
-		COLUMN_NUMBER("launches", NULL, UNIT_TEXT),
-		COLUMN_NAME("line", NULL, TEXT_TRUNCATE_START),
-		COLUMN_NAME(name, NULL, TEXT_TRUNCATE_MIDDLE),
+	const struct column columns[] = {
+		SHOWN_COLUMNS(before),
+		COLUMN_NUMBER(by_launches ? COLUMN_NOT_SHOWN : "launches", NULL, UNIT_TEXT),
+		COLUMN_DATA("before_ns", UNIT_NS_AVG),
+		COLUMN_DATA("after_ns", UNIT_NS_AVG),
+		COLUMN_DATA("change_ns", UNIT_NS_AVG),
+		COLUMN_DATA("noise_ns", UNIT_NS_AVG),
+		COLUMN_DATA("launches_before", UNIT_COUNT_AVG),
+		COLUMN_DATA("launches_after", UNIT_COUNT_AVG),
+		COLUMN_DATA("launches_change", UNIT_COUNT_AVG),
+		COLUMN_DATA("launches_noise", UNIT_COUNT_AVG),
+		COLUMN_DATA("change_percent", UNIT_PERCENT),
+		COLUMN_DATA("changed", UNIT_TEXT),
+		COLUMN_NAME(has_places ? "line" : COLUMN_NOT_SHOWN, has_places ? "line" : NULL, TEXT_TRUNCATE_START),
+		COLUMN_DATA(has_places ? "line_before" : NULL, UNIT_TEXT),
+		COLUMN_NAME(name, name, TEXT_TRUNCATE_MIDDLE),
 		COLUMN_END,
 	};
-	struct column columns[sizeof(all_columns) / sizeof(all_columns[0])];
-	size_t count = 0;
 	struct table table;
 
-	for (size_t i = 0; i < sizeof(all_columns) / sizeof(all_columns[0]); i++)
-		if (!(i == 5 && by_launches) && !(i == 6 && !has_places))
-			columns[count++] = all_columns[i];
-	report_title(report, "differences", title, NULL);
+	report_title(report, id, title, NULL);
 	table_begin(&table, columns);
 	for (size_t i = 0; i < shown; i++)
-		add_row(&table, &rows->list.items[i], by_launches, unit, has_places);
-	if (shown)
+		add_row(&table, &rows->list.items[i], by_launches, unit);
+	if (shown || report->writer)
 		report_table(report, &table);
 	else
 		table_free(&table);
@@ -221,37 +272,84 @@ static void put_trace(struct report *report, const char *which, const char *name
 	free(steps);
 }
 
-static void put_all(struct report *report, const struct differences *all, const struct differences_options *options)
+/* The same for a program. */
+static void add_trace(struct table *table, const char *which, const char *name, const struct per_step_tables *tables)
 {
-	bool by_launches = all->by_launches;
+	table_add(table, which);
+	table_add(table, name);
+	table_add_integer(table, number_time(tables->wall_ns), tables->wall_ns);
+	if (tables->has_steps) {
+		table_add_count(table, tables->steps);
+		table_add_integer(table, number_time(tables->outside_ns), tables->outside_ns);
+	} else {
+		table_add_unknown(table, "not found");
+		table_add_unknown(table, "");
+	}
+	table_add(table, tables->has_gpu ? "yes" : "no");
+}
 
-	put_trace(report, "before:", options->before, all->before);
-	put_trace(report, "after: ", options->after, all->after);
+static void put_table_of_traces(struct report *report, const struct differences *all,
+				const struct differences_options *options)
+{
+	const struct column columns[] = {
+		COLUMN_NAME("trace", "trace", TEXT_TRUNCATE_END),
+		COLUMN_NAME("file", "file", TEXT_TRUNCATE_MIDDLE),
+		COLUMN_NUMBER("took", "wall_ns", UNIT_NS),
+		COLUMN_NUMBER("steps", "steps", UNIT_COUNT),
+		COLUMN_NUMBER("GPU time of no step", "outside_gpu_ns", UNIT_NS),
+		COLUMN_NAME("GPU times", "has_gpu_times", TEXT_TRUNCATE_END),
+		COLUMN_END,
+	};
+	struct table table;
+
+	report_title(report, "diff_traces", "Traces compared", NULL);
+	table_begin(&table, columns);
+	add_trace(&table, "before", options->before, all->before);
+	add_trace(&table, "after", options->after, all->after);
+	report_table(report, &table);
+}
+
+static void put_traces(struct report *report, const struct differences *all, const struct differences_options *options)
+{
+	if (report->writer) {
+		put_table_of_traces(report, all, options);
+	} else {
+		put_trace(report, "before:", options->before, all->before);
+		put_trace(report, "after: ", options->after, all->after);
+	}
 	if (all->before->has_steps != all->after->has_steps)
 		report_line(report, "  only one of them has steps: what is compared is not the same");
 	else if (!all->before->has_steps)
 		report_line(report, "  whole traces are compared, and noise is not known: --step says what steps are");
-	fputc('\n', report->out);
+	if (!report->writer)
+		fputc('\n', report->out);
+}
+
+static void put_all(struct report *report, const struct differences *all, const struct differences_options *options)
+{
+	bool by_launches = all->by_launches;
+
+	put_traces(report, all, options);
 	put_step(report, all);
-	put_rows(report, all, by_launches ? "Launches by line" : "GPU time by line", &all->lines, "function");
+	put_rows(report, all, "diff_lines", by_launches ? "Launches by line" : "GPU time by line", &all->lines,
+		 "function");
 	if (!by_launches)
-		put_rows(report, all, "GPU time by kernel", &all->kernels, "kernel");
+		put_rows(report, all, "diff_kernels", "GPU time by kernel", &all->kernels, "kernel");
 	if (all->before->has_ops && all->after->has_ops)
-		put_rows(report, all, by_launches ? "Ops" : "GPU time by op", &all->ops, "op");
+		put_rows(report, all, "diff_ops", by_launches ? "Ops" : "GPU time by op", &all->ops, "op");
 }
 
 int report_write_differences(FILE *out, const struct differences *all, const struct differences_options *options)
 {
+	struct report_options of_report = {
+		.format = options->format, .table = options->table, .tables = options->tables};
 	struct report report = {.out = out,
+				.options = &of_report,
 				.width = options->width ? options->width : WIDTH_DEFAULT,
 				.rows = options->rows ? options->rows : ROWS_DEFAULT,
 				.color = options->color};
 
-	text_begin();
+	report_begin(&report);
 	put_all(&report, all, options);
-	text_end();
-	errno = 0;
-	if (fflush(out) || ferror(out))
-		return errno ? -errno : -EIO;
-	return 0;
+	return report_end(&report);
 }

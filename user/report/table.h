@@ -27,6 +27,7 @@ enum unit {
 	UNIT_TEXT,
 	UNIT_ID, /* a whole number that counts nothing */
 	UNIT_COUNT,
+	UNIT_COUNT_AVG, /* a count with a fraction */
 	UNIT_NS,
 	UNIT_NS_AVG, /* ns with a fraction */
 	UNIT_BYTES,

@@ -21,10 +21,11 @@ const struct table_format *table_format_by_name(const char *name)
 static bool is_of_note(const char *id)
 {
 	static const char *const ids[] = {
-		"recording",	"gpus",		"no_gpu_times", "steps",   "gpu_lines",	 "own_lines", "kernels",
-		"call_lines",	"ops",		"collectives",	"copies",  "idle",	 "waits",     "out_of_memory",
-		"failed",	"receipt",	"losses",	"why",	   "why_losses", "why_lost",  "tree",
-		"source_lines", "key_averages", "gpu_trace",	"gpu_sum", "api_sum"};
+		"recording",	"gpus",		"no_gpu_times", "steps",   "gpu_lines",	 "own_lines",	"kernels",
+		"call_lines",	"ops",		"collectives",	"copies",  "idle",	 "waits",	"out_of_memory",
+		"failed",	"receipt",	"losses",	"why",	   "why_losses", "why_lost",	"tree",
+		"source_lines", "key_averages", "gpu_trace",	"gpu_sum", "api_sum",	 "diff_traces", "diff_step",
+		"diff_lines",	"diff_kernels", "diff_ops"};
 
 	for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++)
 		if (!strcmp(ids[i], id))
@@ -163,10 +164,15 @@ int table_writer_close(struct table_writer *writer, char **ids)
 static const struct {
 	const char *type, *name;
 } units[] = {
-	[UNIT_TEXT] = {"string", NULL},		[UNIT_ID] = {"integer", NULL},
-	[UNIT_COUNT] = {"integer", "count"},	[UNIT_NS] = {"integer", "ns"},
-	[UNIT_NS_AVG] = {"number", "ns"},	[UNIT_BYTES] = {"integer", "bytes"},
-	[UNIT_PERCENT] = {"number", "percent"}, [UNIT_BYTES_PER_S] = {"number", "bytes_per_s"},
+	[UNIT_TEXT] = {"string", NULL},
+	[UNIT_ID] = {"integer", NULL},
+	[UNIT_COUNT] = {"integer", "count"},
+	[UNIT_COUNT_AVG] = {"number", "count"},
+	[UNIT_NS] = {"integer", "ns"},
+	[UNIT_NS_AVG] = {"number", "ns"},
+	[UNIT_BYTES] = {"integer", "bytes"},
+	[UNIT_PERCENT] = {"number", "percent"},
+	[UNIT_BYTES_PER_S] = {"number", "bytes_per_s"},
 };
 
 const char *unit_type(enum unit unit)
