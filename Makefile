@@ -131,7 +131,7 @@ $(BUILD)/%.o: %.c $(BUILD)/flags
 	$(Q)$(CC) $(BASE_CFLAGS) $(CFLAGS) $(EXTRA_CFLAGS) -MMD -MP -c $< -o $@
 
 # The assembler reads these.
-$(BUILD)/user/export/page/assets.o: $(wildcard user/export/page/page.*s)
+$(BUILD)/user/export/page/assets.o: $(wildcard user/export/page/*.*s)
 
 # Which objects there are: a source that goes away has to leave the library too.
 $(LIB): $(LIB_OBJ) $(BUILD)/members

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The page for a browser (.html), in a browser, and the picture (.svg): boxes, search and zoom are what the program did; a name is never HTML."""
+"""The page for a browser (.html), in a browser, and the picture (.svg): boxes, the timeline, search and zoom are what the program did; a name is never HTML."""
 
 import html.parser
+import json
 import os
+import pathlib
 import re
 import subprocess
 import urllib.parse
@@ -136,6 +138,46 @@ def test_a_zoom_gives_a_box_the_whole_width(run):
     assert widths[inner["data-node"]] == max(widths.values()) > \
         float(re.search(r"width: ([\d.]+)px", inner["style"]).group(1))
     assert not [box for box in zoomed.boxes if box["title"].startswith("gelu")]
+
+
+def timeline_of(text):
+    """[(label of the track, depth, start, length, name, where, count)] of the finest level in a page."""
+    data = json.loads(re.search(r'<script id="timeline-data"[^>]*>(.*?)</script>', text, re.S).group(1))
+    level, tracks = data["levels"][-1], {track[0]: track[1] for track in data["info"]["tracks"]}
+    return [(track, tracks[track], depth, level["from"] + boxes[i], boxes[i + 1], *level["labels"][str(boxes[i + 2])][:2], boxes[i + 3])
+            for track, depth, boxes in level["rows"] for i in range(0, len(boxes), 5)]
+
+
+def launch_line(function):
+    """Where a function of the program launches."""
+    lines = PROGRAM.splitlines()
+    return lines.index(f"def {function}():") + 2
+
+
+def test_the_timeline_has_every_kernel_on_its_stream_with_the_line_that_launched_it(run):
+    slices = timeline_of((run.folder / "page.html").read_text(encoding="utf-8"))
+    kernels = [one for one in slices if one[1].startswith("stream")]
+    assert sorted(one[4] for one in kernels) == [25000] * (2 * STEPS) + [60000] * STEPS
+    for name, function in (("gemm_60us", "forward"), ("gelu_25us", "plain")):
+        assert {(pathlib.Path(one[6]).name, one[7]) for one in kernels if one[5] == name} == {(f"train.py:{launch_line(function)}", 1)}
+    rows = {one[2] for one in slices if one[5] == "forward"}
+    assert len(rows) == 1, "a function is at one depth"
+
+
+def test_a_slice_that_is_picked_is_told_by_name_time_and_line(run):
+    slices = timeline_of((run.folder / "page.html").read_text(encoding="utf-8"))
+    kernel = next(one for one in slices if one[5] == "gemm_60us")
+    page = run.shown(at=f"{kernel[0]}.{kernel[2]}.{kernel[3]}")
+    assert page.texts["tl-detail"].split()[:2] == ["gemm_60us", "kernel"]
+    assert kernel[6] in page.texts["tl-detail"] and "60.000 us, from" in page.texts["tl-detail"]
+
+
+def test_a_search_in_the_timeline_says_how_many_are_found(run):
+    page = run.shown(find="GEMM_60")
+    assert page.texts["tl-about"].endswith(f"; found: {STEPS} here")
+    kernel = next(one for one in timeline_of((run.folder / "page.html").read_text(encoding="utf-8")) if one[5] == "gemm_60us")
+    page = run.shown(**{"find": "gemm_60", "from": kernel[3] - 100, "to": kernel[3] + kernel[4] + 100})
+    assert page.texts["tl-about"].endswith("; found: 1 here") and ": 60.200 us" in page.texts["tl-about"]
 
 
 def test_names_of_the_program_are_text_and_nothing_else(run):

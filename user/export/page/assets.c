@@ -8,3 +8,4 @@
 
 ASSET(page_css, "user/export/page/page.css");
 ASSET(page_js, "user/export/page/page.js");
+ASSET(timeline_js, "user/export/page/timeline.js");

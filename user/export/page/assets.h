@@ -4,6 +4,6 @@
 #define GPUTRACE_PAGE_ASSETS_H
 
 /* Texts that end with NUL. */
-extern const char page_css[], page_js[];
+extern const char page_css[], page_js[], timeline_js[];
 
 #endif

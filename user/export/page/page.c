@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "export/page/assets.h"
+#include "export/page/page_timeline.h"
 #include "export/profiles/profile.h"
 #include "report/report.h"
 #include "report/why.h"
@@ -50,12 +51,7 @@ static void put_text(struct sink *out, const char *text)
 
 	sink_open_memory(&json);
 	sink_json(&json, text);
-	for (size_t i = 0; i < json.used; i++) {
-		if (json.buffer[i] == '<')
-			sink_literal(out, "\\u003c");
-		else
-			sink_char(out, json.buffer[i]);
-	}
+	page_put_json(out, &json);
 	sink_close(&json);
 }
 
@@ -201,8 +197,11 @@ int page_write(struct sink *sink, struct trace *trace, const struct export_optio
 	if (!error) {
 		put_head(sink, *profile.target ? profile.target : "a recording");
 		put_graph(sink, &profile);
+		page_put_timeline_frame(sink);
 	}
 	profile_free(&profile);
+	if (!error)
+		error = page_put_timeline_data(sink, trace, options);
 	if (!error)
 		error = put_report(sink, trace, options, "What to mend", "why", report_write_why);
 	if (!error)
@@ -210,6 +209,7 @@ int page_write(struct sink *sink, struct trace *trace, const struct export_optio
 	if (!error) {
 		sink_literal(sink, "<script>\n");
 		sink_text(sink, page_js);
+		sink_text(sink, timeline_js);
 		sink_literal(sink, "</script>\n</body>\n</html>\n");
 	}
 	return error;

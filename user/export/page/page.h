@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * A page for a browser (.html) that needs nothing but itself: flame graphs of GPU time, launches, idle GPUs and ops,
- * with search and zoom; what to mend, in words; the report.
+ * with search and zoom; the timeline; what to mend, in words; the report.
  */
 #ifndef GPUTRACE_PAGE_H
 #define GPUTRACE_PAGE_H

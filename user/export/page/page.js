@@ -146,14 +146,13 @@
 	}
 
 	function show(change) {
-		Object.assign(state, change);
-		const parts = ["value=" + state.value];
+		const given = new URLSearchParams(location.hash.slice(1)); // the timeline's stands there, too
 
-		if (state.zoom >= 0)
-			parts.push("zoom=" + state.zoom);
-		if (state.search)
-			parts.push("search=" + encodeURIComponent(state.search));
-		history.replaceState(null, "", "#" + parts.join("&"));
+		Object.assign(state, change);
+		given.set("value", state.value);
+		state.zoom >= 0 ? given.set("zoom", state.zoom) : given.delete("zoom");
+		state.search ? given.set("search", state.search) : given.delete("search");
+		history.replaceState(null, "", "#" + given);
 		draw();
 	}
 

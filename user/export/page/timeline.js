@@ -1,0 +1,428 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// The timeline: a row for each depth of a thread, and for each stream of a GPU.  Where what is drawn comes from is the
+// source's affair: levels of detail in the page itself, or a gputrace that answers (view).  All times are nanoseconds
+// since the timeline's begin.  What is shown stands in the address behind #: from=, to=, find=, at=TRACK.DEPTH.TIME.
+"use strict";
+
+function gputraceTime(ns, like) {
+	const size = Math.abs(like === undefined ? ns : like);
+
+	if (size >= 1e9)
+		return (ns / 1e9).toFixed(size >= 1e10 ? 3 : 4) + " s";
+	if (size >= 1e6)
+		return (ns / 1e6).toFixed(3) + " ms";
+	return size >= 1e3 ? (ns / 1e3).toFixed(3) + " us" : Math.round(ns) + " ns";
+}
+
+function gputraceTimeline(source) {
+	const ROW = 17, GAP = 5, HEAD = 20, GUTTER = 210, LABEL = 26, AXIS = 22; // pixels
+	const START = 0, LENGTH = 1, NAME = 2, COUNT = 3, BUSY = 4, FIELDS = 5; // of a box in an answer
+	const LEAST_NS = 50;
+	const CATEGORIES = [["CUDA call", 205], ["driver call", 195], ["kernel", 352], ["copy", 145], ["fill", 165], ["wait for the GPU", 52],
+		["Python function", 28], ["garbage collection", 80], ["import", 95], ["range", 285], ["mark", 285], ["op", 250],
+		["named by the program", 275], ["memory", 0], ["step", 315], ["JIT compiler", 120], ["CUPTI", 0]];
+
+	const get = (id) => document.getElementById(id);
+	const view = get("tl-view"), space = get("tl-space"), canvas = get("tl-canvas"), tip = get("tl-tip");
+	const detail = get("tl-detail"), about = get("tl-about"), search = get("tl-search"), next = get("tl-next");
+	const pen = canvas.getContext("2d"), colors = getComputedStyle(document.documentElement);
+	const state = {from: 0, to: 1, find: "", at: null};
+	let info = {span: 1, read: 0, done: false, slices: 0, tracks: []}, answer = null, lanes = [], deepest = new Map(), total = 0, hits = [], asked = 0;
+
+	const time = gputraceTime, color = (name) => colors.getPropertyValue(name).trim();
+
+	// ---- rows: {track, depth, top} and heads of groups ------------------------------------------------------------
+
+	function layOut() {
+		let top = AXIS, group = null;
+
+		lanes = [];
+		for (const [track, label, name, depth] of info.tracks) {
+			const height = Math.max(1, depth, deepest.get(track) || 0) * ROW + GAP;
+
+			if (name !== group) {
+				lanes.push({head: group = name, top, height: HEAD});
+				top += HEAD;
+			}
+			lanes.push({track, label, top, height});
+			top += height;
+		}
+		total = top;
+		space.style.height = total + "px";
+		view.style.height = Math.min(total + 2, Math.max(160, window.innerHeight * 0.7)) + "px";
+	}
+
+	// How deep a track goes is told as far as it is known; what is drawn may go deeper.
+	function makeRoom() {
+		let grows = false;
+
+		for (const [track, depth] of answer.rows) {
+			const told = (info.tracks.find((one) => one[0] === track) || [0, 0, 0, 0])[3];
+
+			if (depth >= Math.max(told, deepest.get(track) || 1)) {
+				deepest.set(track, depth + 1);
+				grows = true;
+			}
+		}
+		if (grows)
+			layOut();
+	}
+
+	function visibleTracks() {
+		const from = view.scrollTop - 200, to = view.scrollTop + view.clientHeight + 200;
+
+		return lanes.filter((lane) => !lane.head && lane.top < to && lane.top + lane.height > from).map((lane) => lane.track);
+	}
+
+	// ---- drawing --------------------------------------------------------------------------------------------------
+
+	const wide = () => Math.max(100, view.clientWidth - GUTTER);
+	const x = (ns) => GUTTER + (ns - state.from) / (state.to - state.from) * wide();
+	const timeAt = (pixel) => state.from + (pixel - GUTTER) / wide() * (state.to - state.from);
+
+	function fill(label, merged) {
+		const [name, , category] = label, hue = (CATEGORIES[category] || ["", 0])[1];
+		let hash = 0;
+
+		for (let i = 0; i < name.length; i++)
+			hash = (hash * 31 + name.charCodeAt(i)) >>> 0;
+		return "hsl(" + (hue + hash % 24 - 12) + " " + (merged ? 35 : 70) + "% " + (70 + hash % 10) + "%)";
+	}
+
+	const isFound = (label) => state.find !== "" &&
+		(label[0].toLowerCase().includes(state.find.toLowerCase()) || label[1].toLowerCase().includes(state.find.toLowerCase()));
+
+	function fitted(text, room) {
+		const most = Math.floor(room / 6.3);
+
+		return text.length <= most ? text : most > 3 ? text.slice(0, most - 1) + "\u2026" : "";
+	}
+
+	function tickStep() {
+		const span = state.to - state.from, steps = wide() / 110;
+		let step = Math.pow(10, Math.floor(Math.log10(span / steps)));
+
+		return step * ([1, 2, 5, 10].find((by) => span / (step * by) <= steps) || 10);
+	}
+
+	function eachTick(use) {
+		const step = tickStep();
+
+		for (let at = Math.ceil(state.from / step) * step; at <= state.to; at += step)
+			use(Math.round(x(at)), at, step);
+	}
+
+	function drawGrid() {
+		pen.fillStyle = color("--line");
+		eachTick((pixel) => pen.fillRect(pixel, AXIS, 1, view.clientHeight));
+	}
+
+	function drawAxis() {
+		pen.fillStyle = color("--paper");
+		pen.fillRect(0, 0, view.clientWidth, AXIS);
+		pen.fillStyle = color("--soft");
+		eachTick((pixel, at, step) => {
+			pen.fillRect(pixel, AXIS - 5, 1, 5);
+			if (pixel < view.clientWidth - 90)
+				pen.fillText(time(at, step), pixel + 3, 12);
+		});
+		pen.fillText("since the begin", 6, 12);
+	}
+
+	function drawBox(lane, depth, boxes, at, base) {
+		const label = answer.labels[boxes[at + NAME]], count = boxes[at + COUNT];
+		const left = Math.max(GUTTER, x(base + boxes[at + START])), end = x(base + boxes[at + START] + boxes[at + LENGTH]);
+		const right = Math.min(view.clientWidth, end), top = lane.top - view.scrollTop + depth * ROW;
+
+		if (right < GUTTER || left > view.clientWidth)
+			return;
+		const width = Math.max(1, right - left - (right - left > 3 ? 1 : 0)), found = isFound(label);
+
+		hits.push({lane, depth, label, count, start: base + boxes[at + START], length: boxes[at + LENGTH], busy: boxes[at + BUSY],
+			left, right: Math.max(right, left + 1), top});
+		pen.globalAlpha = state.find && !found ? 0.35 : 1;
+		pen.fillStyle = found ? color("--found") : fill(label, count > 1);
+		// of several, how high it is tells which part of that time they took
+		const part = count > 1 ? Math.max(3, (ROW - 1) * Math.min(1, boxes[at + BUSY] / Math.max(1, boxes[at + LENGTH]))) : ROW - 1;
+
+		pen.fillRect(left, top + ROW - 1 - part, width, part);
+		if (width >= LABEL) {
+			pen.fillStyle = found ? "#fff" : "#111";
+			pen.fillText(fitted(count > 1 ? count.toLocaleString("en") + " \u00d7 " + label[0] : label[0], width - 6), left + 3, top + 12);
+		}
+		pen.globalAlpha = 1;
+	}
+
+	function drawLabels() {
+		pen.fillStyle = color("--paper");
+		pen.fillRect(0, AXIS, GUTTER - 2, view.clientHeight);
+		for (const lane of lanes) {
+			const top = lane.top - view.scrollTop;
+
+			if (top > view.clientHeight || top + lane.height < AXIS)
+				continue;
+			pen.fillStyle = color("--ink");
+			pen.font = (lane.head ? "bold " : "") + "11px ui-monospace, monospace";
+			if (top >= AXIS - 4)
+				pen.fillText(fitted(lane.head || lane.label, GUTTER - (lane.head ? 10 : 20)), lane.head ? 4 : 14, top + (lane.head ? 14 : 12));
+			if (!lane.head) {
+				pen.fillStyle = color("--line");
+				pen.fillRect(0, top + lane.height - 3, view.clientWidth, 1);
+			}
+		}
+		pen.font = "11px ui-monospace, monospace";
+	}
+
+	function draw() {
+		const sharp = window.devicePixelRatio || 1, width = view.clientWidth, height = view.clientHeight;
+
+		canvas.width = width * sharp;
+		canvas.height = height * sharp;
+		canvas.style.width = width + "px";
+		canvas.style.height = height + "px";
+		pen.setTransform(sharp, 0, 0, sharp, 0, 0);
+		pen.font = "11px ui-monospace, monospace";
+		hits = [];
+		drawGrid();
+		const byTrack = new Map(lanes.filter((lane) => !lane.head).map((lane) => [lane.track, lane]));
+
+		if (answer)
+			for (const [track, depth, boxes] of answer.rows) {
+				const lane = byTrack.get(track), top = lane ? lane.top - view.scrollTop + depth * ROW : -ROW;
+
+				if (top > -ROW && top < height)
+					for (let i = 0; i < boxes.length; i += FIELDS)
+						drawBox(lane, depth, boxes, i, answer.from);
+			}
+		if (!info.done && info.read < state.to) {
+			pen.fillStyle = color("--line");
+			pen.globalAlpha = 0.4;
+			pen.fillRect(Math.max(GUTTER, x(info.read)), AXIS, width, height);
+			pen.globalAlpha = 1;
+		}
+		drawLabels();
+		drawAxis();
+		say();
+	}
+
+	// ---- words ----------------------------------------------------------------------------------------------------
+
+	function words(hit) {
+		const [name, where, category] = hit.label, kind = (CATEGORIES[category] || ["?"])[0];
+
+		if (hit.count > 1)
+			return [hit.count.toLocaleString("en") + " slices in " + time(hit.length) + ", which took " + time(hit.busy),
+				"the longest: " + name + (where ? "  " + where : ""), "from " + time(hit.start) + " on: zoom in to see each"];
+		return [name, kind + (where ? "  " + where : ""), time(hit.length) + ", from " + time(hit.start) + " on", hit.lane.label];
+	}
+
+	function say() {
+		const picked = state.at && hits.find((hit) => hit.lane.track === state.at.track && hit.depth === state.at.depth &&
+			hit.start <= state.at.time && hit.start + Math.max(hit.length, 1) > state.at.time);
+		const found = state.find ? hits.filter((hit) => isFound(hit.label)).reduce((sum, hit) => sum + hit.count, 0) : 0;
+
+		about.textContent = time(state.from) + " to " + time(state.to) + " of " + time(info.span) + ": " + time(state.to - state.from) +
+			source.said(info, state, answer) + (state.find ? "; found: " + found.toLocaleString("en") + " here" : "");
+		detail.textContent = picked ? words(picked).join("   ") : "";
+		if (picked) {
+			pen.strokeStyle = color("--ink");
+			pen.lineWidth = 2;
+			pen.strokeRect(picked.left, picked.top, Math.max(2, picked.right - picked.left - 1), ROW - 1);
+			pen.lineWidth = 1;
+		}
+	}
+
+	// ---- what is shown --------------------------------------------------------------------------------------------
+
+	function keep() {
+		const given = new URLSearchParams(location.hash.slice(1)), at = state.at;
+
+		given.set("from", Math.round(state.from));
+		given.set("to", Math.round(state.to));
+		state.find ? given.set("find", state.find) : given.delete("find");
+		at ? given.set("at", [at.track, at.depth, Math.round(at.time)].join(".")) : given.delete("at");
+		history.replaceState(null, "", "#" + given);
+	}
+
+	function ask() {
+		const mine = ++asked;
+
+		source.ask({from: Math.round(state.from), to: Math.round(state.to), width: Math.min(4000, Math.round(wide())), tracks: visibleTracks()}, (given) => {
+			if (given && mine === asked) {
+				answer = given;
+				makeRoom();
+				draw();
+			}
+		});
+	}
+
+	function show(from, to, untold) {
+		const span = Math.min(Math.max(to - from, LEAST_NS), info.span);
+
+		state.from = Math.min(Math.max(0, from), info.span - span);
+		state.to = state.from + span;
+		if (!untold)
+			keep();
+		draw();
+		ask();
+	}
+
+	function zoomBy(factor, around) {
+		show(around - (around - state.from) * factor, around + (state.to - around) * factor);
+	}
+
+	const pan = (part) => show(state.from + part * (state.to - state.from), state.to + part * (state.to - state.from));
+	const middle = () => (state.from + state.to) / 2;
+
+	function hitAt(event) {
+		const box = canvas.getBoundingClientRect(), left = event.clientX - box.left, top = event.clientY - box.top;
+
+		return top < AXIS ? undefined : hits.filter((hit) => left >= hit.left - 1 && left <= hit.right + 1 && top >= hit.top && top < hit.top + ROW)
+			.sort((a, b) => Math.abs((a.left + a.right) / 2 - left) - Math.abs((b.left + b.right) / 2 - left))[0];
+	}
+
+	function showTip(event) {
+		const hit = hitAt(event);
+
+		tip.hidden = !hit;
+		if (hit) {
+			tip.textContent = words(hit).join("\n");
+			tip.style.left = Math.min(event.clientX + 14, window.innerWidth - tip.offsetWidth - 8) + "px";
+			tip.style.top = Math.min(event.clientY + 16, window.innerHeight - tip.offsetHeight - 8) + "px";
+		}
+	}
+
+	function pick(hit) {
+		state.at = hit ? {track: hit.lane.track, depth: hit.depth, time: hit.start} : null;
+		keep();
+		draw();
+	}
+
+	function goTo(hit) {
+		const room = Math.max(hit.length * 20, (state.to - state.from) / 50, 1000), lane = lanes.find((one) => one.track === hit.track);
+
+		state.at = {track: hit.track, depth: hit.depth, time: hit.start};
+		if (lane)
+			view.scrollTop = Math.max(0, lane.top + hit.depth * ROW - view.clientHeight / 2);
+		show(hit.start - room / 2, hit.start + room / 2);
+	}
+
+	function readAddress() {
+		const given = new URLSearchParams(location.hash.slice(1)), number = (name, other) => given.has(name) ? Number(given.get(name)) : other;
+		const at = (given.get("at") || "").split(".").map(Number), first = source.first(info);
+		const from = number("from", first.from), to = number("to", first.to);
+
+		state.find = search.value = given.get("find") || "";
+		state.at = at.length === 3 && at.every(Number.isFinite) ? {track: at[0], depth: at[1], time: at[2]} : null;
+		show(Number.isFinite(from) ? from : 0, Number.isFinite(to) && to > from ? to : info.span, true);
+	}
+
+	function listen() {
+		let drag = null;
+
+		view.addEventListener("scroll", () => { draw(); ask(); });
+		canvas.addEventListener("wheel", (event) => {
+			const sideways = event.shiftKey ? event.deltaY : event.deltaX, box = canvas.getBoundingClientRect();
+
+			if (event.ctrlKey || event.metaKey)
+				zoomBy(Math.exp(event.deltaY / 300), timeAt(Math.max(GUTTER, event.clientX - box.left)));
+			else if (sideways)
+				pan(sideways / wide());
+			else
+				return;
+			event.preventDefault();
+		}, {passive: false});
+		canvas.addEventListener("pointerdown", (event) => {
+			drag = {x: event.clientX, from: state.from, to: state.to, moved: false};
+			canvas.setPointerCapture(event.pointerId);
+			view.focus();
+		});
+		canvas.addEventListener("pointermove", (event) => {
+			if (!drag)
+				return showTip(event);
+			const by = (drag.x - event.clientX) / wide() * (drag.to - drag.from);
+
+			drag.moved = drag.moved || Math.abs(event.clientX - drag.x) > 3;
+			if (drag.moved)
+				show(drag.from + by, drag.to + by);
+		});
+		canvas.addEventListener("pointerup", (event) => {
+			if (drag && !drag.moved)
+				pick(hitAt(event));
+			drag = null;
+		});
+		canvas.addEventListener("pointerleave", () => { tip.hidden = true; });
+		canvas.addEventListener("dblclick", (event) => {
+			const hit = hitAt(event);
+
+			if (hit)
+				show(hit.start - hit.length * 0.1, hit.start + hit.length * 1.1);
+		});
+		view.addEventListener("keydown", (event) => {
+			const does = {w: () => zoomBy(0.6, middle()), s: () => zoomBy(1 / 0.6, middle()), a: () => pan(-0.2), d: () => pan(0.2)}[event.key];
+
+			if (does && !event.ctrlKey && !event.metaKey)
+				does();
+		});
+		get("tl-in").addEventListener("click", () => zoomBy(0.5, middle()));
+		get("tl-out").addEventListener("click", () => zoomBy(2, middle()));
+		get("tl-left").addEventListener("click", () => pan(-0.5));
+		get("tl-right").addEventListener("click", () => pan(0.5));
+		get("tl-all").addEventListener("click", () => show(0, info.span));
+		search.addEventListener("input", () => { state.find = search.value; keep(); draw(); });
+		const findNext = () => state.find && source.find(state.find, state.at ? state.at.time : state.from, (hit) => hit && goTo(hit));
+
+		next.addEventListener("click", findNext);
+		search.addEventListener("keydown", (event) => event.key === "Enter" && findNext());
+		window.addEventListener("resize", () => { layOut(); draw(); ask(); });
+		window.addEventListener("hashchange", readAddress);
+	}
+
+	source.open((given) => {
+		const first = !info.tracks.length, followed = state.from === 0 && state.to >= info.span;
+
+		info = given;
+		layOut();
+		if (first)
+			readAddress();
+		else
+			show(state.from, followed ? info.span : state.to, true);
+	});
+	listen();
+}
+
+// Levels of detail in the page itself: each is narrower and finer than the one before.
+function gputraceLevels(data) {
+	const last = data.levels[data.levels.length - 1];
+
+	return {
+		open: (tell) => tell(data.info),
+		ask: (wanted, tell) => tell(data.levels.filter((level) => level.from <= wanted.from && level.to >= wanted.to).pop()),
+		first: () => data.levels.length > 1 ? {from: last.from, to: last.to} : {from: 0, to: data.info.span},
+		find: (text, after, tell) => {
+			let best = null;
+
+			for (const [track, depth, boxes] of last.rows)
+				for (let i = 0; i < boxes.length; i += 5) {
+					const [name, where] = last.labels[boxes[i + 2]], start = last.from + boxes[i];
+
+					if (start > after && (!best || start < best.start) && (name + "\n" + where).toLowerCase().includes(text.toLowerCase()))
+						best = {track, depth, start, length: boxes[i + 1]};
+				}
+			tell(best);
+		},
+		said: (info, state, level) => {
+			if (data.levels.length === 1)
+				return "";
+			return level && level.least ? "; slices shorter than " + gputraceTime(level.least) + " are put together here; each by itself is in the page from " +
+				gputraceTime(last.from) + " to " + gputraceTime(last.to) : "; each slice by itself";
+		},
+	};
+}
+
+(function () {
+	const data = document.getElementById("timeline-data");
+
+	if (data)
+		gputraceTimeline(gputraceLevels(JSON.parse(data.textContent)));
+})();

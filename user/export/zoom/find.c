@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Looking for slices: how many there are in a stretch, and the next one that is called so. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "export/zoom/store.h"
+
+static uint64_t count_longs(const struct zoom_track *track, uint64_t from_ns, uint64_t to_ns)
+{
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < track->longs.count; i++)
+		count += track->longs.items[i].slice.end_ns >= from_ns && track->longs.items[i].slice.start_ns < to_ns;
+	return count;
+}
+
+uint64_t zoom_count(struct zoom *zoom, uint64_t from_ns, uint64_t to_ns)
+{
+	uint64_t count = 0;
+
+	pthread_mutex_lock(&zoom->lock);
+	for (size_t i = 0; i < zoom->tracks.count; i++) {
+		const struct zoom_track *track = &zoom->tracks.items[i];
+
+		count += count_longs(track, from_ns, to_ns);
+		for (size_t depth = 0; depth < track->rows.count; depth++) {
+			const struct zoom_row *row = track->rows.items[depth];
+
+			for (size_t block = 0; block < row->blocks.count; block++)
+				if (row->blocks.items[block].end_ns >= from_ns &&
+				    row->blocks.items[block].first_ns < to_ns)
+					count += row->blocks.items[block].count;
+			for (uint32_t open = 0; open < row->open_count; open++)
+				count += row->open[open].end_ns >= from_ns && row->open[open].start_ns < to_ns;
+		}
+	}
+	pthread_mutex_unlock(&zoom->lock);
+	return count;
+}
+
+/* ---- by name ---------------------------------------------------------------------------------------------------- */
+
+struct search {
+	struct zoom *zoom;
+	const uint8_t *wanted; /* labels: a byte each */
+	uint64_t after_ns;
+	struct zoom_hit *hit;
+	bool found;
+};
+
+static void look_at(struct search *search, const struct zoom_slice *slice, uint32_t track, uint32_t depth)
+{
+	if (!search->wanted[slice->label] || slice->start_ns <= search->after_ns ||
+	    (search->found && slice->start_ns >= search->hit->start_ns))
+		return;
+	*search->hit =
+		(struct zoom_hit){.track = track,
+				  .depth = depth + zoom_longs_at(&search->zoom->tracks.items[track], slice->start_ns),
+				  .start_ns = slice->start_ns,
+				  .end_ns = slice->end_ns};
+	search->found = true;
+}
+
+static void look_in_row(struct search *search, uint32_t track, uint32_t depth)
+{
+	const struct zoom_row *row = search->zoom->tracks.items[track].rows.items[depth];
+	struct zoom_slice slices[BLOCK_SLICES];
+
+	for (size_t i = 0; i < row->blocks.count; i++) {
+		const struct zoom_block *block = &row->blocks.items[i];
+		uint32_t count;
+
+		if (block->end_ns <= search->after_ns)
+			continue;
+		if (search->found && block->first_ns >= search->hit->start_ns)
+			return;
+		count = zoom_unpack(search->zoom, block, slices);
+		for (uint32_t slice = 0; slice < count; slice++)
+			look_at(search, &slices[slice], track, depth);
+	}
+	for (uint32_t i = 0; i < row->open_count; i++)
+		look_at(search, &row->open[i], track, depth);
+}
+
+bool zoom_find(struct zoom *zoom, const char *text, uint64_t after_ns, struct zoom_hit *hit)
+{
+	struct search search = {.zoom = zoom, .after_ns = after_ns, .hit = hit};
+	uint8_t *wanted;
+	bool any = false;
+
+	pthread_mutex_lock(&zoom->lock);
+	wanted = xcalloc(zoom->labels.count + 1, 1);
+	for (size_t i = 0; i < zoom->labels.count; i++) {
+		const struct zoom_label *label = &zoom->labels.items[i];
+
+		wanted[i] = strcasestr(texts_at(&zoom->texts, label->name), text) ||
+			    strcasestr(texts_at(&zoom->texts, label->where), text);
+		any = any || wanted[i];
+	}
+	search.wanted = wanted;
+	for (uint32_t track = 0; any && track < zoom->tracks.count; track++) {
+		struct zoom_track *at = &zoom->tracks.items[track];
+
+		zoom_sort_longs(at);
+		for (uint32_t depth = 0; depth < at->rows.count; depth++)
+			look_in_row(&search, track, depth);
+		for (size_t i = 0; i < at->longs.count; i++) {
+			const struct zoom_long *one = &at->longs.items[i];
+
+			if (wanted[one->slice.label] && one->slice.start_ns > after_ns &&
+			    (!search.found || one->slice.start_ns < hit->start_ns)) {
+				*hit = (struct zoom_hit){.track = track,
+							 .depth = one->depth,
+							 .start_ns = one->slice.start_ns,
+							 .end_ns = one->slice.end_ns};
+				search.found = true;
+			}
+		}
+	}
+	pthread_mutex_unlock(&zoom->lock);
+	free(wanted);
+	return search.found;
+}

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Blocks of slices, packed into a file without a name: begin since the one before, length, label. */
+#include "export/zoom/store.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "log/varint.h"
+
+#define TAIL_BYTES (1u << 20)
+#define PACKED_MAX (BLOCK_SLICES * 3 * VARINT_MAX)
+
+/* ---- the file --------------------------------------------------------------------------------------------------- */
+
+static int open_nameless(void)
+{
+	const char *directories[] = {getenv("TMPDIR"), "/var/tmp", "/tmp", "."};
+	int fd = -1;
+
+	for (size_t i = 0; i < sizeof(directories) / sizeof(directories[0]) && fd < 0; i++)
+		if (directories[i] && *directories[i])
+			fd = open(directories[i], O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	return fd;
+}
+
+/* Without a file, or where its disk is full, all stays in memory. */
+static void write_tail(struct zoom_file *file)
+{
+	size_t done = 0;
+
+	if (file->fd < 0 || file->error)
+		return;
+	while (done < file->tail.used) {
+		ssize_t put = pwrite(file->fd, file->tail.buffer + done, file->tail.used - done,
+				     (off_t)(file->written + done));
+
+		if (put <= 0) {
+			if (put < 0 && errno == EINTR)
+				continue;
+			file->error = put < 0 ? -errno : -EIO;
+			return;
+		}
+		done += (size_t)put;
+	}
+	file->written += done;
+	file->tail.used = 0;
+}
+
+static bool read_at(const struct zoom_file *file, uint64_t at, void *to, uint32_t size)
+{
+	size_t done = 0;
+
+	if (at >= file->written) {
+		if (at - file->written + size > file->tail.used)
+			return false;
+		memcpy(to, file->tail.buffer + (at - file->written), size);
+		return true;
+	}
+	while (done < size) {
+		ssize_t got = pread(file->fd, (char *)to + done, size - done, (off_t)(at + done));
+
+		if (got <= 0) {
+			if (got < 0 && errno == EINTR)
+				continue;
+			return false;
+		}
+		done += (size_t)got;
+	}
+	return true;
+}
+
+/* ---- blocks ----------------------------------------------------------------------------------------------------- */
+
+static void pack(struct zoom *zoom, struct zoom_row *row)
+{
+	struct zoom_block block = {.first_ns = UINT64_MAX, .count = row->open_count};
+	uint64_t before = 0, longest = 0;
+	uint8_t *begin, *at;
+
+	block.at = zoom->file.written + zoom->file.tail.used;
+	for (uint32_t i = 0; i < row->open_count; i++) {
+		const struct zoom_slice *slice = &row->open[i];
+		uint64_t length = slice->end_ns - slice->start_ns;
+
+		if (slice->start_ns < block.first_ns)
+			block.first_ns = slice->start_ns;
+		if (slice->end_ns > block.end_ns)
+			block.end_ns = slice->end_ns;
+		if (length >= longest) {
+			longest = length;
+			block.label = slice->label;
+		}
+		block.busy_ns += length;
+	}
+	for (uint32_t i = 0; i < row->open_count; i++) {
+		const struct zoom_slice *slice = &row->open[i];
+
+		begin = (uint8_t *)sink_room(&zoom->file.tail, 3ul * VARINT_MAX);
+		at = varint_put(begin, zigzag_of(slice->start_ns, before, 8));
+		at = varint_put(at, slice->end_ns - slice->start_ns);
+		at = varint_put(at, slice->label);
+		zoom->file.tail.used += (size_t)(at - begin);
+		block.size += (uint32_t)(at - begin);
+		before = slice->start_ns;
+	}
+	array_push(&row->blocks, block);
+	row->open_count = 0;
+	if (zoom->file.tail.used >= TAIL_BYTES)
+		write_tail(&zoom->file);
+}
+
+uint32_t zoom_unpack(struct zoom *zoom, const struct zoom_block *block, struct zoom_slice *slices)
+{
+	uint8_t bytes[PACKED_MAX];
+	const uint8_t *from = bytes, *end = bytes + block->size;
+	uint64_t before = 0, number[3];
+
+	if (block->size > sizeof(bytes) || !read_at(&zoom->file, block->at, bytes, block->size))
+		return 0;
+	for (uint32_t i = 0; i < block->count; i++) {
+		for (int field = 0; field < 3; field++)
+			if (!varint_next(&from, end, &number[field]))
+				return i;
+		if (number[2] >= zoom->labels.count)
+			return i;
+		before = zigzag_add(before, number[0]);
+		slices[i] = (struct zoom_slice){
+			.start_ns = before, .end_ns = before + number[1], .label = (uint32_t)number[2]};
+	}
+	return block->count;
+}
+
+/* ---- slices ----------------------------------------------------------------------------------------------------- */
+
+static struct zoom_row *row_at(struct zoom_track *track, size_t depth)
+{
+	if (depth >= DEPTH_MAX)
+		depth = DEPTH_MAX - 1;
+	while (track->rows.count <= depth)
+		array_push(&track->rows, xcalloc(1, sizeof(struct zoom_row)));
+	return track->rows.items[depth];
+}
+
+void zoom_add(struct zoom *zoom, uint32_t index, const struct zoom_slice *slice)
+{
+	struct zoom_track *track = &zoom->tracks.items[index];
+	struct zoom_row *row;
+
+	while (track->around.count && track->around.items[track->around.count - 1] <= slice->start_ns)
+		track->around.count--;
+	row = row_at(track, track->around.count);
+	array_push(&track->around, slice->end_ns);
+	row->open[row->open_count++] = *slice;
+	if (row->open_count == BLOCK_SLICES)
+		pack(zoom, row);
+	zoom->progress.slices++;
+}
+
+void zoom_add_long(struct zoom *zoom, uint32_t index, const struct zoom_slice *slice)
+{
+	struct zoom_track *track = &zoom->tracks.items[index];
+
+	array_push(&track->longs, ((struct zoom_long){.slice = *slice}));
+	track->is_sorted = false;
+	zoom->progress.slices++;
+}
+
+static int outer_first(const void *left, const void *right)
+{
+	const struct zoom_slice *a = &((const struct zoom_long *)left)->slice;
+	const struct zoom_slice *b = &((const struct zoom_long *)right)->slice;
+
+	if (a->start_ns != b->start_ns)
+		return a->start_ns < b->start_ns ? -1 : 1;
+	return a->end_ns > b->end_ns ? -1 : a->end_ns < b->end_ns;
+}
+
+static int by_time(const void *left, const void *right)
+{
+	const struct zoom_edge *a = left, *b = right;
+
+	return a->time_ns < b->time_ns ? -1 : a->time_ns > b->time_ns;
+}
+
+void zoom_sort_longs(struct zoom_track *track)
+{
+	uint32_t open = 0;
+
+	if (track->is_sorted)
+		return;
+	track->is_sorted = true;
+	track->edges.count = 0;
+	if (!track->longs.count)
+		return;
+	qsort(track->longs.items, track->longs.count, sizeof(*track->longs.items), outer_first);
+	for (size_t i = 0; i < track->longs.count; i++) {
+		const struct zoom_slice *slice = &track->longs.items[i].slice;
+
+		array_push(&track->edges, ((struct zoom_edge){.time_ns = slice->start_ns, .open = 1}));
+		array_push(&track->edges, ((struct zoom_edge){.time_ns = slice->end_ns, .open = UINT32_MAX}));
+	}
+	qsort(track->edges.items, track->edges.count, sizeof(*track->edges.items), by_time);
+	for (size_t i = 0; i < track->edges.count; i++)
+		track->edges.items[i].open = open += track->edges.items[i].open;
+	/* a long one is as deep as others are open around it */
+	for (size_t i = 0; i < track->longs.count; i++) {
+		uint32_t depth = 0;
+
+		for (size_t j = i; j-- > 0 && i - j < 4096;)
+			if (track->longs.items[j].slice.end_ns >= track->longs.items[i].slice.end_ns) {
+				depth = track->longs.items[j].depth + 1;
+				break;
+			}
+		track->longs.items[i].depth = depth < DEPTH_MAX ? depth : DEPTH_MAX - 1;
+	}
+}
+
+uint32_t zoom_longs_at(const struct zoom_track *track, uint64_t time_ns)
+{
+	size_t low = 0, high = track->edges.count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (track->edges.items[middle].time_ns <= time_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low ? track->edges.items[low - 1].open : 0;
+}
+
+/* ----------------------------------------------------------------------------------------------------------------- */
+
+struct zoom *zoom_new(void)
+{
+	struct zoom *zoom = xcalloc(1, sizeof(*zoom));
+
+	pthread_mutex_init(&zoom->lock, NULL);
+	zoom->file.fd = open_nameless();
+	sink_open_memory(&zoom->file.tail);
+	texts_begin(&zoom->texts);
+	return zoom;
+}
+
+void zoom_free(struct zoom *zoom)
+{
+	if (!zoom)
+		return;
+	for (size_t i = 0; i < zoom->tracks.count; i++) {
+		struct zoom_track *track = &zoom->tracks.items[i];
+
+		for (size_t row = 0; row < track->rows.count; row++) {
+			array_free(&track->rows.items[row]->blocks);
+			free(track->rows.items[row]);
+		}
+		free(track->label);
+		free(track->group);
+		array_free(&track->rows);
+		array_free(&track->around);
+		array_free(&track->longs);
+		array_free(&track->edges);
+	}
+	array_free(&zoom->tracks);
+	array_free(&zoom->labels);
+	tally_free(&zoom->label_ids);
+	texts_free(&zoom->texts);
+	sink_close(&zoom->file.tail);
+	if (zoom->file.fd >= 0)
+		close(zoom->file.fd);
+	pthread_mutex_destroy(&zoom->lock);
+	free(zoom);
+}
+
+void zoom_stop(struct zoom *zoom)
+{
+	atomic_store(&zoom->stopped, true);
+}
+
+struct zoom_progress zoom_progress(struct zoom *zoom)
+{
+	struct zoom_progress progress;
+
+	pthread_mutex_lock(&zoom->lock);
+	progress = zoom->progress;
+	pthread_mutex_unlock(&zoom->lock);
+	return progress;
+}

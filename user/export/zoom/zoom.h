@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * A timeline that is kept so that any stretch of it can be drawn at once, however long it is.  One thread reads a trace
+ * into it (zoom_read); others ask meanwhile, and get what was read so far.
+ *
+ * A row is what one track has at one depth, where slices follow each other.  Its slices are in blocks of 256, packed to
+ * some bytes each in a file without a name; of each block a summary stays in memory.  A question about a short stretch
+ * unpacks the blocks in it; of a long one, where a block is narrower than what is drawn, the summaries are enough.
+ * Slices that are too short to be drawn by themselves come as one box with their number and the time that they took.
+ */
+#ifndef GPUTRACE_ZOOM_H
+#define GPUTRACE_ZOOM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "export/sink.h"
+
+struct zoom;
+struct trace;
+
+struct zoom *zoom_new(void);
+void zoom_free(struct zoom *zoom);
+
+/* One round over the trace.  process: index into model.processes, -1: all.  0 or -errno; -ECANCELED: zoom_stop. */
+int zoom_read(struct zoom *zoom, struct trace *trace, int process);
+
+/* Ends zoom_read early; from any thread. */
+void zoom_stop(struct zoom *zoom);
+
+struct zoom_progress {
+	uint64_t start_ns, end_ns; /* CLOCK_MONOTONIC; 0: nothing is known yet */
+	uint64_t read_ns;	   /* before this all is there */
+	uint64_t slices;
+	bool done;
+};
+struct zoom_progress zoom_progress(struct zoom *zoom);
+
+/* What is to be drawn. */
+struct zoom_question {
+	uint64_t from_ns, to_ns;
+	uint32_t width;		/* slices shorter than a part of so many are put together; 0: each by itself */
+	const uint32_t *tracks; /* their ids in zoom_put_tracks; NULL: all */
+	uint32_t track_count;
+};
+
+#define ZOOM_WIDTH_MAX 4000u
+#define ZOOM_BOXES_MAX 250000u /* of an answer; what is beyond is left out, and the answer says so */
+
+/*
+ * {"span":,"read":,"done":,"slices":,"tracks":[[id,"label","group",depth,kind]...]}: times in nanoseconds since the
+ * timeline's begin; tracks without slices are left out.
+ */
+void zoom_put_tracks(struct zoom *zoom, struct sink *out);
+
+/*
+ * {"from":,"to":,"least":,"rows":[[track,depth,[start,length,label,count,busy,...]]...],"labels":{"id":["name","where",
+ * category]},"left_out":boxes}: times in nanoseconds, `from` and `to` since the timeline's begin, starts since `from`.
+ * Slices shorter than `least` are put together.  Returns how many boxes there are.
+ */
+uint32_t zoom_put_answer(struct zoom *zoom, const struct zoom_question *question, struct sink *out);
+
+/* How many slices are in a stretch; blocks at its edges count as a whole. */
+uint64_t zoom_count(struct zoom *zoom, uint64_t from_ns, uint64_t to_ns);
+
+/* The next slice that begins behind a time and has the text in its name or place; false: none. */
+struct zoom_hit {
+	uint32_t track, depth;
+	uint64_t start_ns, end_ns;
+};
+bool zoom_find(struct zoom *zoom, const char *text, uint64_t after_ns, struct zoom_hit *hit);
+
+#endif
