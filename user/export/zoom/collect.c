@@ -226,11 +226,21 @@ static bool see_slice(void *context, const struct timeline_slice *slice)
 	return !atomic_load_explicit(&zoom->stopped, memory_order_relaxed);
 }
 
+/* A value of a counter is no slice. */
+static bool see_memory(void *context, const struct timeline_memory *memory)
+{
+	struct collect *collect = context;
+
+	(void)memory;
+	return !atomic_load_explicit(&collect->zoom->stopped, memory_order_relaxed);
+}
+
 int zoom_read(struct zoom *zoom, struct trace *trace, int process)
 {
 	struct timeline *timeline = timeline_new(trace, process);
 	struct collect collect = {.zoom = zoom, .timeline = timeline};
-	const struct timeline_visitor visitor = {.context = &collect, .part = part_at_hand, .slice = see_slice};
+	const struct timeline_visitor visitor = {
+		.context = &collect, .part = part_at_hand, .slice = see_slice, .memory = see_memory};
 	int error;
 
 	if (!timeline)
