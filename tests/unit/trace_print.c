@@ -303,6 +303,11 @@ static void print_steps(FILE *out, struct trace *trace)
 	}
 }
 
+static void look(void *part)
+{
+	print_part(part);
+}
+
 unsigned trace_print(FILE *out, struct trace *trace)
 {
 	const struct model *last = NULL;
@@ -313,10 +318,11 @@ unsigned trace_print(FILE *out, struct trace *trace)
 	for (int i = 0; i < KINDS; i++)
 		files[i] = open_memstream(&texts[i], &sizes[i]);
 	for (const struct model *part = trace_first(trace); part; part = trace_next(trace)) {
-		print_part(part);
+		trace_look(trace, look, (void *)part);
 		last = part;
 		parts++;
 	}
+	trace_wait(trace);
 	for (int i = 0; i < KINDS; i++) {
 		fclose(files[i]);
 		if (i == CALLS)

@@ -4,6 +4,13 @@
 
 #include "analyze/walk.h"
 
+static void look(void *context)
+{
+	struct walk *walk = context;
+
+	walk_add_part(walk, walk->part);
+}
+
 int analyze_with(struct analyses *all, struct trace *trace, unsigned which, const struct analyze_options *options)
 {
 	const struct model *part = trace_first(trace);
@@ -18,8 +25,14 @@ int analyze_with(struct analyses *all, struct trace *trace, unsigned which, cons
 	if (which & ANALYZE_WHY)
 		why_init(&all->why, part, &all->window, trace->steps);
 	walk_begin(&walk, all, part);
-	for (; part; part = trace_next(trace))
-		walk_add_part(&walk, part);
+	for (; part; part = trace_next(trace)) {
+		walk.part = part;
+		if (which & ANALYZE_EACH_GPU) /* somebody else's, who expects no other thread */
+			look(&walk);
+		else
+			trace_look(trace, look, &walk);
+	}
+	trace_wait(trace);
 	walk_free(&walk);
 	if (!trace->error)
 		analyses_finish(all);

@@ -39,10 +39,18 @@ static const struct {
 	[GPT_END] = {sizeof(struct gpt_end), gpt_add_end},
 };
 
+/* Those that add events, and change no table that the parts of a long log share (builder_look). */
+static bool adds_events(uint32_t type)
+{
+	return type == GPT_CALL || type == GPT_CALL_ARGS || type == GPT_STACK_AT || type == GPT_AGENT_BATCH;
+}
+
 void gpt_feed_record(struct builder *builder, const struct gpt_record *record)
 {
 	if (record->type >= sizeof(kinds) / sizeof(kinds[0]) || !kinds[record->type].add)
 		return;
+	if (!adds_events(record->type))
+		builder_wait(builder);
 	if (record->size < kinds[record->type].size || !kinds[record->type].add(builder, record))
 		builder_count_bad(builder);
 }
@@ -65,6 +73,7 @@ void gpt_feed_end(struct builder *builder, const struct log_reader *reader)
 {
 	static const char too_long[] = "the log is larger than 32 GiB: only that much of it was read";
 
+	builder_wait(builder);
 	if (reader->torn)
 		builder_set_torn(builder);
 	if (reader->damaged)

@@ -41,12 +41,35 @@ static const struct {
 	ROW(SCHEDULE) = {sizeof(struct gpt_agent_schedule), gpt_add_schedule},
 };
 
+/* Those that add events, and change no table that the parts of a long log share (builder_look). */
+static bool adds_events(uint32_t type)
+{
+	switch (type) {
+	case GPT_AGENT_API:
+	case GPT_AGENT_KERNEL:
+	case GPT_AGENT_MEMCPY:
+	case GPT_AGENT_MEMSET:
+	case GPT_AGENT_OVERHEAD:
+	case GPT_AGENT_SYNC:
+	case GPT_AGENT_EVENT:
+	case GPT_AGENT_MEMORY:
+	case GPT_AGENT_JIT:
+	case GPT_AGENT_OP:
+	case GPT_AGENT_TORCH_MEMORY:
+		return true;
+	default:
+		return false;
+	}
+}
+
 static void add_record(struct builder *builder, const struct gpt_sender *sender, const struct gpt_record *record)
 {
 	size_t kind = (size_t)record->type - GPT_AGENT_HELLO;
 
 	if (kind >= sizeof(kinds) / sizeof(kinds[0]) || !kinds[kind].add)
 		return;
+	if (!adds_events(record->type))
+		builder_wait(builder);
 	if (record->size < kinds[kind].size || !kinds[kind].add(builder, sender, record))
 		builder_count_bad(builder);
 }

@@ -134,7 +134,19 @@ static const struct model *first_of_long(struct trace *trace)
 	return next_of_long(trace);
 }
 
-static const struct trace_kind long_log = {.first = first_of_long, .next = next_of_long};
+static void look_at_long(struct trace *trace, void (*look)(void *context), void *context)
+{
+	builder_look(of(trace)->second, look, context);
+}
+
+static void wait_for_look(struct trace *trace)
+{
+	if (of(trace)->second)
+		builder_wait(of(trace)->second);
+}
+
+static const struct trace_kind long_log = {
+	.first = first_of_long, .next = next_of_long, .look = look_at_long, .wait = wait_for_look};
 
 /* ---- a short one ------------------------------------------------------------------------------------------------- */
 

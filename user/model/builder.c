@@ -114,6 +114,7 @@ static void free_builder(struct builder *builder)
 	lates_free(&builder->lates);
 	learnt_free(&builder->learnt);
 	retain_free(&builder->parts.retain);
+	retain_arrays_free(&builder->parts.spare);
 	recordings_free(&builder->parts.recordings);
 	lookup_free(&builder->parts.allocations);
 	string_pool_close(&builder->strings);
@@ -185,6 +186,7 @@ void builder_discard(struct builder *builder)
 {
 	struct model *model = builder->model;
 
+	builder_wait(builder);
 	count_beside_free(&builder->parts.count);
 	if (builder->first) {
 		/* some tables are copies of the first reading's, which has the devices */

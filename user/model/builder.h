@@ -46,6 +46,17 @@ void builder_begin_stretch(struct builder *builder, uint32_t stretch);
  */
 const struct model *builder_part(struct builder *builder, uint32_t next_stretch);
 
+/*
+ * Has look(context) read the part that was handed over last on a thread of its own, while the builder is told what is
+ * in the next one and joins it: a part's events are in memory of their own.  Tables that parts share (stacks, strings,
+ * ops, spans) are not: whoever tells a builder more than events waits first, as the builder does before it
+ * hands over the next part.
+ */
+void builder_look(struct builder *builder, void (*look)(void *context), void *context);
+
+/* Until nobody reads the part any more. */
+void builder_wait(struct builder *builder);
+
 /* A second builder was told something else than the first, where a file was changed meanwhile: it is of no use. */
 bool builder_strayed(const struct builder *builder);
 

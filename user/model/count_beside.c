@@ -2,33 +2,28 @@
 /* A thread for each part of some size, which costs nothing beside what it counts. */
 #include "model/count_beside.h"
 
-#include "base/thread.h"
-
 #define WORTH_A_THREAD 4096u /* events */
 
-static void *run(void *context)
+static void count(void *context)
 {
 	struct count_beside *beside = context;
 
 	receipt_add_part(&beside->count, beside->part);
-	return NULL;
 }
 
 void count_beside_add(struct count_beside *beside, const struct model *part)
 {
 	count_beside_wait(beside);
 	beside->part = part;
-	beside->runs = part->call_count + (uint64_t)part->gpu_count >= WORTH_A_THREAD &&
-		       thread_start(run, beside, 0, &beside->thread) == 0;
-	if (!beside->runs)
-		run(beside);
+	if (part->call_count + (uint64_t)part->gpu_count >= WORTH_A_THREAD)
+		beside_run(&beside->beside, count, beside);
+	else
+		count(beside);
 }
 
 void count_beside_wait(struct count_beside *beside)
 {
-	if (beside->runs)
-		pthread_join(beside->thread, NULL);
-	beside->runs = false;
+	beside_wait(&beside->beside);
 }
 
 void count_beside_free(struct count_beside *beside)

@@ -9,17 +9,14 @@
 #ifndef GPUTRACE_MODEL_COUNT_BESIDE_H
 #define GPUTRACE_MODEL_COUNT_BESIDE_H
 
-#include <pthread.h>
-#include <stdbool.h>
-
+#include "base/beside.h"
 #include "model/receipt.h"
 
 /* Starts zeroed. */
 struct count_beside {
 	struct receipt_count count; /* complete when nothing runs */
 	const struct model *part;
-	pthread_t thread;
-	bool runs;
+	struct beside beside;
 };
 
 /* A small part, and one for which no thread can be had, is counted before this returns. */

@@ -67,6 +67,32 @@ static void count_on(struct model_due *due, uint32_t count)
 	due->number += due_end(due, count) - due->from;
 }
 
+/* What is in use now was at rest, and the other way round. */
+#define EXCHANGE(list, spare_list, used)                                                                               \
+	do {                                                                                                           \
+		typeof((list)->items) items = (list)->items;                                                           \
+		size_t capacity = (list)->capacity;                                                                    \
+		(list)->items = (spare_list)->items;                                                                   \
+		(list)->capacity = (spare_list)->capacity;                                                             \
+		(list)->count = (used);                                                                                \
+		(spare_list)->items = items;                                                                           \
+		(spare_list)->capacity = capacity;                                                                     \
+	} while (0)
+
+static void exchange_arrays(struct builder *builder)
+{
+	struct retain_arrays *spare = &builder->parts.spare;
+	const struct model *model = builder->model;
+
+	EXCHANGE(&builder->calls.list, &spare->calls, model->call_count);
+	EXCHANGE(&builder->calls.args, &spare->args, model->args_count);
+	EXCHANGE(&builder->gpu.joined, &spare->gpu, model->gpu_count);
+	EXCHANGE(&builder->overheads, &spare->overheads, model->overhead_count);
+	EXCHANGE(&builder->jits, &spare->jits, model->jit_count);
+	EXCHANGE(&builder->syncs, &spare->syncs, model->sync_count);
+	EXCHANGE(&builder->memories, &spare->memories, model->memory_count);
+}
+
 void let_go(struct builder *builder)
 {
 	struct retain *retain = &builder->parts.retain;
@@ -83,19 +109,13 @@ void let_go(struct builder *builder)
 	recordings_trim(&builder->parts.recordings);
 	mark_wanted_calls(builder, retain);
 	mark_held(builder, retain);
-	retain_apply(retain, model);
+	retain_apply_into(retain, model, &builder->parts.spare);
+	exchange_arrays(builder);
 	calls_move(&builder->calls, retain->calls.places);
 	recordings_move(&builder->parts.recordings, retain->calls.places);
 	move_allocations(&builder->parts.allocations, retain->memories.places);
 	builder->calls.settled = model->calls_due.from;
 	builder->calls.handed_over = model->calls_due.number;
-	builder->calls.list.count = model->call_count;
-	builder->calls.args.count = model->args_count;
-	builder->gpu.joined.count = model->gpu_count;
-	builder->overheads.count = model->overhead_count;
-	builder->jits.count = model->jit_count;
-	builder->syncs.count = model->sync_count;
-	builder->memories.count = model->memory_count;
 	taken_stacks_let_go(&builder->taken, builder->parts.until_ns);
 	builder->parts.handed_over = false;
 }

@@ -31,10 +31,8 @@ struct builder *builder_new_first(void)
 
 void builder_begin_stretch(struct builder *builder, uint32_t stretch)
 {
-	if (builder->parts.handed_over) {
-		count_beside_wait(&builder->parts.count);
+	if (builder->parts.handed_over)
 		let_go(builder);
-	}
 	builder->survey.stretch = stretch;
 }
 
@@ -150,8 +148,10 @@ static void tell_lates(struct builder *builder, uint64_t until_ns)
 	size_t *next = &builder->parts.lates;
 
 	while (*next < lates->list.count &&
-	       (until_ns == UINT64_MAX || lates->list.items[*next].time_ns < until_ns + SURVEY_LATE_NS))
+	       (until_ns == UINT64_MAX || lates->list.items[*next].time_ns < until_ns + SURVEY_LATE_NS)) {
+		builder_wait(builder); /* its texts may be new */
 		tell_late(builder, &lates->list.items[(*next)++]);
+	}
 }
 
 /* ---- how far the part goes --------------------------------------------------------------------------------------- */
@@ -296,7 +296,7 @@ static uint64_t part_until(struct builder *builder, uint32_t stretch, uint64_t s
 
 static void count_part(struct builder *builder)
 {
-	struct model *model = builder->model;
+	struct model *model = &builder->parts.shown;
 	struct model_receipt *receipt = &model_source(model)->receipt;
 
 	receipt->clock_error_ns = builder->first->clock.error_ns;
@@ -311,6 +311,7 @@ static void count_part(struct builder *builder)
 	receipt_finish(&builder->parts.count.count, model, receipt);
 }
 
+/* What it shows is not read any more by whoever looked at the part before. */
 static void hand_over(struct builder *builder, uint64_t until_ns)
 {
 	struct model *model = builder->model;
@@ -322,6 +323,7 @@ static void hand_over(struct builder *builder, uint64_t until_ns)
 	graphs_count_missing(&builder->first->graphs, builder->processes.states.items, model);
 	count_processes(builder);
 	hand_over_spans(builder, until_ns, !model->more);
+	builder->parts.shown = *model;
 	count_part(builder);
 	builder->parts.until_ns = until_ns;
 	builder->parts.handed_over = true;
@@ -334,7 +336,6 @@ const struct model *builder_part(struct builder *builder, uint32_t stretch)
 
 	if (settled_ns <= builder->parts.until_ns)
 		return NULL;
-	count_beside_wait(&builder->parts.count);
 	tell_lates(builder, settled_ns);
 	order_calls(builder);
 	join_api_activities(builder, settled_ns);
@@ -348,10 +349,22 @@ const struct model *builder_part(struct builder *builder, uint32_t stretch)
 	join_jits_part(builder, settled_ns);
 	join_syncs_part(builder, settled_ns);
 	join_memories_part(builder, settled_ns, until_ns);
+	builder_wait(builder);
 	join_ops_part(builder, until_ns);
 	show_tables(builder);
 	hand_over(builder, until_ns);
-	return builder->model;
+	return &builder->parts.shown;
+}
+
+void builder_look(struct builder *builder, void (*look)(void *context), void *context)
+{
+	beside_run(&builder->parts.look, look, context);
+}
+
+void builder_wait(struct builder *builder)
+{
+	count_beside_wait(&builder->parts.count);
+	beside_wait(&builder->parts.look);
 }
 
 bool builder_strayed(const struct builder *builder)

@@ -163,8 +163,23 @@ static void move_events(struct retain *retain, const struct retain_events *event
 	memcpy(items + kept + due, retain->aside + kept, later);
 }
 
-static void apply_to(struct retain *retain, struct retain_events *events, void *items, size_t size, uint32_t *count,
-		     struct model_due *due)
+/* Each to its place in another array. */
+static void copy_events(const struct retain_events *events, const uint8_t *items, uint8_t *into, size_t size,
+			uint32_t count)
+{
+	for (uint32_t i = 0, end; i < count; i = end) {
+		uint8_t mark = events->marks[i];
+
+		for (end = i + 1; end < count && events->marks[end] == mark;)
+			end++;
+		if (mark != RETAIN_NOT)
+			memcpy(into + events->places[i] * size, items + i * size, (end - i) * size);
+	}
+}
+
+/* into: another array with as much room, or `items` itself. */
+static void apply_to(struct retain *retain, struct retain_events *events, void *items, void *into, size_t size,
+		     uint32_t *count, struct model_due *due)
 {
 	uint32_t begins[RETAIN_MARKS + 1], next[RETAIN_MARKS];
 
@@ -172,8 +187,10 @@ static void apply_to(struct retain *retain, struct retain_events *events, void *
 	memcpy(next, begins, sizeof(next));
 	for (uint32_t i = 0; i < *count; i++)
 		events->places[i] = events->marks[i] == RETAIN_NOT ? NONE : next[events->marks[i]]++;
-	if (*count)
+	if (*count && into == items)
 		move_events(retain, events, items, size, *count, begins);
+	else if (*count)
+		copy_events(events, items, into, size, *count);
 	*count = begins[RETAIN_MARKS];
 	due->from = begins[RETAIN_DUE];
 	due->later = begins[RETAIN_MARKS] - begins[RETAIN_LATER];
@@ -210,19 +227,50 @@ static void follow_all(const struct retain *retain, struct model *model)
 	}
 }
 
+#define FOR_ARRAYS(DO)                                                                                                 \
+	DO(calls, call_count, &model->calls_due)                                                                       \
+	DO(gpu, gpu_count, &model->gpu_due)                                                                            \
+	DO(overheads, overhead_count, &model->overheads_due)                                                           \
+	DO(jits, jit_count, &model->jits_due)                                                                          \
+	DO(syncs, sync_count, &model->syncs_due)                                                                       \
+	DO(memories, memory_count, &model->memories_due)                                                               \
+	DO(args, args_count, &args)
+
 void retain_apply(struct retain *retain, struct model *model)
 {
 	struct model_due args;
 
 	keep_what_is_referred_to(retain, model);
-#define APPLY(events, array, count, due) apply_to(retain, events, array, sizeof(*(array)), count, due)
-	APPLY(&retain->calls, model->calls, &model->call_count, &model->calls_due);
-	APPLY(&retain->gpu, model->gpu, &model->gpu_count, &model->gpu_due);
-	APPLY(&retain->overheads, model->overheads, &model->overhead_count, &model->overheads_due);
-	APPLY(&retain->jits, model->jits, &model->jit_count, &model->jits_due);
-	APPLY(&retain->syncs, model->syncs, &model->sync_count, &model->syncs_due);
-	APPLY(&retain->memories, model->memories, &model->memory_count, &model->memories_due);
-	APPLY(&retain->args, model->args, &model->args_count, &args);
+#define APPLY(array, count, due)                                                                                       \
+	apply_to(retain, &retain->array, model->array, model->array, sizeof(*model->array), &model->count, due);
+	FOR_ARRAYS(APPLY)
 #undef APPLY
 	follow_all(retain, model);
+}
+
+void retain_apply_into(struct retain *retain, struct model *model, struct retain_arrays *arrays)
+{
+	struct model_due args;
+
+	keep_what_is_referred_to(retain, model);
+#define APPLY(array, count, due)                                                                                       \
+	arrays->array.items =                                                                                          \
+		array_reserve(arrays->array.items, sizeof(*model->array), 0, model->count, &arrays->array.capacity);   \
+	apply_to(retain, &retain->array, model->array, arrays->array.items, sizeof(*model->array), &model->count,      \
+		 due);                                                                                                 \
+	model->array = arrays->array.items;
+	FOR_ARRAYS(APPLY)
+#undef APPLY
+	follow_all(retain, model);
+}
+
+void retain_arrays_free(struct retain_arrays *arrays)
+{
+	array_free(&arrays->calls);
+	array_free(&arrays->args);
+	array_free(&arrays->gpu);
+	array_free(&arrays->overheads);
+	array_free(&arrays->jits);
+	array_free(&arrays->syncs);
+	array_free(&arrays->memories);
 }

@@ -37,6 +37,17 @@ struct retain_events {
 	size_t room;
 };
 
+/* Arrays of events that nobody uses, and what they have room for. */
+struct retain_arrays {
+	ARRAY(struct model_call) calls;
+	ARRAY(struct model_args) args;
+	ARRAY(struct model_gpu) gpu;
+	ARRAY(struct model_overhead) overheads;
+	ARRAY(struct model_jit) jits;
+	ARRAY(struct model_sync) syncs;
+	ARRAY(struct model_memory) memories;
+};
+
 /* Zeroed, or left as it was by the last use. */
 struct retain {
 	struct retain_events calls, gpu, overheads, jits, syncs, memories;
@@ -55,6 +66,10 @@ void retain_begin(struct retain *retain, const struct model *model);
  */
 void retain_apply(struct retain *retain, struct model *model);
 
+/* The same, but what stays goes to those arrays, which the model has then; who reads the old ones is not disturbed. */
+void retain_apply_into(struct retain *retain, struct model *model, struct retain_arrays *arrays);
+
 void retain_free(struct retain *retain);
+void retain_arrays_free(struct retain_arrays *arrays);
 
 #endif

@@ -7,6 +7,12 @@
  *		use(part);
  *	(trace->error)
  *
+ * Or, where looking at a part takes long, on a thread of its own while the next part is made:
+ *
+ *	for (part = trace_first(trace); part; part = trace_next(trace))
+ *		trace_look(trace, look, &what);
+ *	trace_wait(trace);
+ *
  * All parts have the tables of processes, threads and devices, and the garbage collections and imports, of the whole
  * trace, at the same indices.  Strings, codes, frames, stacks and native stacks keep their indices, too, but come as
  * they are met: a later part has more.  Everything else is as long-lived as its part, and a part is valid until the
@@ -30,6 +36,10 @@ struct trace {
 struct trace_kind {
 	const struct model *(*first)(struct trace *trace);
 	const struct model *(*next)(struct trace *trace);
+	/* As trace_look and trace_wait; both NULL: a part goes when the next one is asked for, and is looked at before.
+	 */
+	void (*look)(struct trace *trace, void (*look)(void *context), void *context);
+	void (*wait)(struct trace *trace);
 };
 
 /* The first part: begins a round.  NULL: error.  One that is at hand still, as nothing was asked for since, stays. */
@@ -48,6 +58,26 @@ static inline const struct model *trace_next(struct trace *trace)
 	if (part)
 		trace->part = part;
 	return part;
+}
+
+/*
+ * Has look(context) look at the part that was handed over last, on a thread of its own or before this returns.  It only
+ * reads the part, which is valid for it until it ends; the caller leaves the part, and what the look writes, alone
+ * until trace_wait.  The next part comes when the look at the one before has ended: one look at a time, in order.
+ */
+static inline void trace_look(struct trace *trace, void (*look)(void *context), void *context)
+{
+	if (trace->kind->look)
+		trace->kind->look(trace, look, context);
+	else
+		look(context);
+}
+
+/* What looked has ended. */
+static inline void trace_wait(struct trace *trace)
+{
+	if (trace->kind->wait)
+		trace->kind->wait(trace);
 }
 
 /* The last part, after a round through those before it unless it is at hand.  NULL: error. */
