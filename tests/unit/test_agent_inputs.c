@@ -32,7 +32,7 @@ static struct {
 
 static const struct torch_layout *layout(void)
 {
-	return torch_layout(VERSION);
+	return torch_layout(VERSION, false);
 }
 
 static void put(void *object, unsigned offset, uint64_t value, size_t bytes)

@@ -435,6 +435,19 @@ static void the_version_is_in_the_names_of_debians_files(void **state)
 	assert_int_equal(torch_version_of_name("libtorch_cpu.so.99999999999999999999.1"), 0);
 }
 
+static void the_version_is_in_the_file_that_wheels_have(void **state)
+{
+	assert_int_equal(torch_version_of_text("__all__ = ['x']\n__version__ = '1.13.1+cu117'\ndebug = False\n"),
+			 1 << 16 | 13 << 8 | 1);
+	assert_int_equal(torch_version_of_text("__version__ = '2.10.0'"), 2 << 16 | 10 << 8);
+	assert_int_equal(torch_version_of_text("__version__ = '2.4.1"), 2 << 16 | 4 << 8 | 1);
+	assert_int_equal(torch_version_of_text("__version__ = '2.4"), 0);
+	assert_int_equal(torch_version_of_text("__version__ = '2.999.1'"), 0);
+	assert_int_equal(torch_version_of_text("__version__ = '"), 0);
+	assert_int_equal(torch_version_of_text("__version__ = 'x.y.z'"), 0);
+	assert_int_equal(torch_version_of_text(""), 0);
+}
+
 #define behaviour(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void)
@@ -457,6 +470,7 @@ int main(void)
 		behaviour(threads_that_come_and_go_share_what_the_first_had),
 		behaviour(a_forked_child_tells_nothing_and_takes_the_observer_away),
 		behaviour(the_version_is_in_the_names_of_debians_files),
+		behaviour(the_version_is_in_the_file_that_wheels_have),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

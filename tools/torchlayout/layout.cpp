@@ -73,6 +73,15 @@ template <typename Comms> void comms()
 	}
 }
 
+/* std::string_view of libstdc++, which begins with the length; up to 2.5 PyTorch's own, which ends with it. */
+template <typename Name> constexpr size_t name_text()
+{
+	if constexpr (requires(Name name) { name.begin_; })
+		return offsetof(Name, begin_);
+	else
+		return sizeof(size_t);
+}
+
 void layout()
 {
 	NUMBER(callback_bytes, sizeof(Callback));
@@ -116,7 +125,8 @@ void layout()
 	NUMBER(keys_nested, c10::DispatchKeySet(c10::DispatchKey::NestedTensor).raw_repr());
 	NUMBER(keys_unstrided, (c10::sparse_ks | c10::sparse_csr_ks | c10::mkldnn_ks).raw_repr());
 	NUMBER(type_bytes, sizeof(TypeData));
-	NUMBER(type_name, offsetof(TypeData, name_));
+	NUMBER(type_name, offsetof(TypeData, name_) + name_text<decltype(TypeData::name_)>());
+	NUMBER(type_name_bytes, offsetof(TypeData, name_) + sizeof(size_t) - name_text<decltype(TypeData::name_)>());
 	NUMBER(types, c10::NumScalarTypes);
 	NUMBER(type_float, (unsigned)c10::ScalarType::Float);
 	NUMBER(type_long, (unsigned)c10::ScalarType::Long);

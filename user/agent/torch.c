@@ -3,10 +3,12 @@
 #include "agent/torch.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <gputrace/values.h>
 
@@ -65,7 +67,46 @@ uint32_t torch_version_of_name(const char *path)
 	return (uint32_t)(major << 16 | minor << 8);
 }
 
-/* From 2.9 on it says so itself; Debian's files have it in their names. */
+uint32_t torch_version_of_text(const char *text)
+{
+	static const char key[] = "__version__ = '";
+	const char *at = strstr(text, key);
+	unsigned long part[3];
+	char *end;
+	int i;
+
+	if (!at)
+		return 0;
+	at += sizeof(key) - 1;
+	for (i = 0; i < 3; i++, at = end + 1) {
+		part[i] = strtoul(at, &end, 10);
+		if (end == at || part[i] > 255 || (i < 2 && *end != '.'))
+			return 0;
+	}
+	return (uint32_t)(part[0] << 16 | part[1] << 8 | part[2]);
+}
+
+/* A wheel has torch/lib/libtorch_cpu.so and torch/version.py. */
+static uint32_t version_of_package(const char *path)
+{
+	char text[1024], file[sizeof(((struct torch *)0)->path) + 16];
+	ssize_t length;
+	int fd;
+
+	snprintf(file, sizeof(file), "%.*s../version.py", (int)(path_base(path) - path), path);
+	fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		return 0;
+	length = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	text[length > 0 ? length : 0] = '\0';
+	return torch_version_of_text(text);
+}
+
+/*
+ * From 2.9 on it says so itself; Debian's files have it in their names, wheels in a file beside them.  Either may lie:
+ * the layout that follows is checked.
+ */
 static uint32_t find_version(const struct torch *torch)
 {
 	uint64_t (*tell)(void), version;
@@ -76,7 +117,13 @@ static uint32_t find_version(const struct torch *torch)
 	if (version)
 		return (uint32_t)(version >> 40); /* major, minor, patch: a byte each */
 	named = torch_version_of_name(torch->path);
-	return named;
+	return named ? named : version_of_package(torch->path);
+}
+
+/* c10::detail::torchCheckFail takes a std::string, and its mangled name says which. */
+static bool has_old_strings(const struct torch *torch)
+{
+	return dlsym(torch->handle, "_ZN3c106detail14torchCheckFailEPKcS2_jRKSs");
 }
 
 /* ---- its functions ----------------------------------------------------------------------------- */
@@ -138,7 +185,7 @@ enum torch_answer torch_open(struct torch *torch, char *why, size_t why_size)
 	if (!torch->handle)
 		return TORCH_NONE; /* gone again */
 	torch->version = find_version(torch);
-	torch->layout = torch_layout(torch->version);
+	torch->layout = torch_layout(torch->version, has_old_strings(torch));
 	torch_name(torch, name, sizeof(name));
 #if !defined(__x86_64__)
 	snprintf(why, why_size, "not on this kind of machine yet");

@@ -85,4 +85,7 @@ uint64_t torch_libraries_loaded(void);
 /* "libtorch_cpu.so.2.14" gives 2 << 16 | 14 << 8; 0: the name tells none. */
 uint32_t torch_version_of_name(const char *path);
 
+/* The same of a version.py ("__version__ = '1.13.1+cu117'"), with its patch number. */
+uint32_t torch_version_of_text(const char *text);
+
 #endif

@@ -60,14 +60,13 @@ static bool find_types(struct torch *torch, const struct functions *functions)
 {
 	const struct torch_layout *layout = torch->layout;
 	const uint8_t *data = functions->type_datas();
-	size_t type, bytes; /* std::string_view, as libstdc++ has it: how long, where */
+	size_t type, bytes;
 
 	if (layout->types > OP_INPUTS_TYPES)
 		return false;
 	for (type = 0; type < layout->types; type++, data += layout->type_bytes) {
-		memcpy(&bytes, data + layout->type_name, sizeof(bytes));
-		memcpy(&torch->types.name[type].text, data + layout->type_name + sizeof(bytes),
-		       sizeof(torch->types.name[type].text));
+		memcpy(&bytes, data + layout->type_name_bytes, sizeof(bytes));
+		memcpy(&torch->types.name[type].text, data + layout->type_name, sizeof(torch->types.name[type].text));
 		torch->types.name[type].bytes = bytes < 128 ? (uint32_t)bytes : 0;
 	}
 	return is_called(&torch->types, layout->type_float, "float");

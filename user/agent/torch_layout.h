@@ -6,10 +6,12 @@
 #ifndef GPUTRACE_AGENT_TORCH_LAYOUT_H
 #define GPUTRACE_AGENT_TORCH_LAYOUT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct torch_layout {
 	uint32_t version; /* major << 16 | minor << 8 */
+	bool old_strings; /* built with std::string as before C++11 (_GLIBCXX_USE_CXX11_ABI=0): PyPI's up to 2.6 */
 	/* at::RecordFunctionCallback */
 	uint16_t callback_bytes, callback_start, callback_end, callback_probability;
 	uint16_t callback_scopes, callback_scope_count, callback_needs_inputs;
@@ -34,11 +36,12 @@ struct torch_layout {
 	uint16_t tensor_dims, tensor_inline, tensor_inline_dims, tensor_type, tensor_keys;
 	uint16_t tensor_symbolic, symbolic_bit;
 	uint64_t keys_nested, keys_unstrided; /* bits of DispatchKeySet */
-	/* caffe2::detail::TypeMetaData; how many types c10::ScalarType names, two of them, and that of no tensor */
-	uint16_t type_bytes, type_name, types, type_float, type_long, type_undefined;
+	/* caffe2::detail::TypeMetaData: where the characters of its name are, and how many; how many types
+	 * c10::ScalarType names, two of them, and that of no tensor */
+	uint16_t type_bytes, type_name, type_name_bytes, types, type_float, type_long, type_undefined;
 };
 
 /* Of that version (the patch number does not matter), NULL: it is not known. */
-const struct torch_layout *torch_layout(unsigned version);
+const struct torch_layout *torch_layout(unsigned version, bool old_strings);
 
 #endif
