@@ -6,6 +6,7 @@
 #   check-e2e        the real program on real processes (root)
 #   check-inject     the agent let in and out 1,000 times, gputrace killed 200 times, and 200 times with --ops (root)
 #   check-torch      the end-to-end tests on PyTorch
+#   check-torch-all  those of older versions on each that PyPI has and that is known here (an hour, 30 GB)
 #   check-kernels    the end-to-end tests that depend on the kernel, on each of KERNELS_WANTED in qemu (root)
 #   check-sanitize   the unit tests again, with AddressSanitizer and UndefinedBehaviorSanitizer; those of what several
 #                    threads use with ThreadSanitizer
@@ -66,7 +67,7 @@ $(SAMPLE): $(SAMPLE).o $(LIB)
 	$(Q)$(CC) $(CFLAGS) $(EXTRA_CFLAGS) $(LDFLAGS) $(EXTRA_LDFLAGS) -o $@ $^ $(LIBS)
 
 .SECONDARY:
-.PHONY: unit check check-unit check-unit-programs check-e2e check-e2e-all check-inject check-torch check-kernels \
+.PHONY: unit check check-unit check-unit-programs check-e2e check-e2e-all check-inject check-torch check-torch-all check-kernels \
 	check-sanitize check-threads fuzz-programs fuzz-short
 unit: $(UNIT_BIN) $(RELOG) $(LOG_RECORDS) $(TEED) $(TRACE_DUMP) $(CUT)
 
@@ -94,6 +95,16 @@ check-inject: all simgpu
 
 check-torch: all simgpu $(SAMPLE) check-gpu-simulated
 	@$(PYTEST) -m torch $(PYTEST_FLAGS)
+
+# Versions with CUDA 13 on the simulated GPU; the others, which have another CUDA, on the CPU.
+TORCH_WITH_CUDA_13 ?= 2.11.0 2.12.1 2.13.0 2.14.1
+TORCH_ON_CPU ?= 1.13.1 2.4.1 2.8.0
+check-torch-all: all simgpu
+	@failed=; for version in $(TORCH_WITH_CUDA_13) $(TORCH_ON_CPU); do echo "==== PyTorch $$version"; \
+		case " $(TORCH_ON_CPU) " in *" $$version "*) only='cpu-older or (lifetimes and older)' ;; *) only=older ;; esac; \
+		GPUTRACE_OLDER_TORCH=$$version && export GPUTRACE_OLDER_TORCH && tools/get-torch older >/dev/null && \
+		$(PYTEST) -m torch -k "$$only" $(PYTEST_FLAGS) || failed="$$failed $$version"; done; \
+	[ -z "$$failed" ] || { echo "check-torch-all: failed with PyTorch$$failed"; exit 1; }
 
 check-e2e-all: all simgpu $(SAMPLE)
 	@tools/get-torch >/dev/null

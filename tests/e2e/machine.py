@@ -114,7 +114,7 @@ def older_torch():
                           universal_newlines=True)
     if not done.returncode:
         return pathlib.Path(done.stdout.strip())
-    reason = f"no PyTorch 2.14: {(done.stderr.strip() or 'tools/get-torch failed').splitlines()[-1]}"
+    reason = f"no older PyTorch: {(done.stderr.strip() or 'tools/get-torch failed').splitlines()[-1]}"
     if os.environ.get("CI") == "true":
         pytest.fail(reason)
     pytest.skip(reason)

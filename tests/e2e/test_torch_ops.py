@@ -23,6 +23,7 @@ class Seen:
     def __init__(self, path):
         self.events = json.loads(path.read_text())["traceEvents"]
         ops = [e for e in self.events if e.get("cat") in OPS and e["ph"] == "X"]
+        self.coarse = all(float(e["ts"]).is_integer() for e in ops)  # PyTorch 1.13: whole microseconds, which leave no order
         section = next(e for e in ops if e["name"] == "section")
         end = float(section["ts"]) + float(section["dur"])
         self.ops = [e for e in ops if float(section["ts"]) < float(e["ts"]) < end]
@@ -88,15 +89,22 @@ def run(request, tmp_path_factory):
 def test_the_same_ops_are_there_with_their_sequence_numbers(run):
     assert len(run.theirs.ops) > 500
     for tid in run.theirs.threads:
-        assert run.ours.told(tid) == run.theirs.told(tid)
+        ours, theirs = run.ours.told(tid), run.theirs.told(tid)
+        if run.theirs.coarse:  # nor does it tell forward threads
+            ours, theirs = (collections.Counter(op[:3] for op in ops) for ops in (ours, theirs))
+        assert ours == theirs
 
 
 def test_ops_nest_as_they_do_for_torch_profiler(run):
+    if run.theirs.coarse:
+        pytest.skip("its torch.profiler tells whole microseconds, which do not say what is inside of what")
     for tid in run.theirs.threads:
         assert run.ours.nesting(tid) == run.theirs.nesting(tid)
 
 
 def test_arrows_lead_from_forward_to_backward_ops_as_theirs_do(run):
+    if run.theirs.coarse:
+        pytest.skip("its torch.profiler tells whole microseconds, and arrows begin between ops")
     assert sum(run.theirs.arrows().values()) > 50
     assert run.ours.arrows() == run.theirs.arrows()
 

@@ -21,12 +21,21 @@ class Seen:
     def __init__(self, path):
         self.trace = json.loads(path.read_text())
         ops = [e for e in self.trace["traceEvents"] if e.get("cat") in ("cpu_op", "user_annotation") and e["ph"] == "X"]
+        self.coarse = all(float(e["ts"]).is_integer() for e in ops)  # PyTorch 1.13
         section = next(e for e in ops if e["name"] == "section")
         end = float(section["ts"]) + float(section["dur"])
         self.threads = collections.defaultdict(list)
         for op in sorted(ops, key=lambda e: (float(e["ts"]), -float(e["dur"]))):
             if float(section["ts"]) < float(op["ts"]) < end:
                 self.threads[op["tid"]].append((op["name"], {key: op["args"].get(key) for key in INPUTS}))
+
+    def sizes(self):
+        """{tid: {(name, sizes of its tensors, [] for a list of them): count}}"""
+        def sizes_of(inputs):
+            return json.dumps([[] if any(isinstance(size, list) for size in sizes) else sizes
+                               for sizes in inputs["Input Dims"] or []])
+        return {tid: collections.Counter((name, sizes_of(inputs)) for name, inputs in ops)
+                for tid, ops in self.threads.items()}
 
     def has(self, key, value):
         return any(value in (inputs[key] or []) for ops in self.threads.values() for _, inputs in ops)
@@ -48,12 +57,16 @@ def run(request, tmp_path_factory):
 
 def test_every_op_has_the_inputs_that_torch_profiler_gives_it(run):
     assert sum(len(ops) for ops in run.theirs.threads.values()) > 100
+    if run.theirs.coarse:  # no order in whole microseconds, no strides, no concrete inputs, nothing of lists
+        for tid, sizes in run.theirs.sizes().items():
+            assert run.ours.sizes()[tid] == sizes
+        return
     for tid, ops in run.theirs.threads.items():
         assert run.ours.threads[tid] == ops
 
 
 def test_inputs_of_all_kinds_were_among_them(run):
-    if run.device == "cuda":
+    if run.device == "cuda" or run.theirs.coarse:
         assert run.theirs.has("Input Dims", [2, 3, 8, 8])
         return
     for key, value in (("Concrete Inputs", "0.10000000000000001"), ("Concrete Inputs", "nan"), ("Concrete Inputs", "1.-2.j"),

@@ -11,6 +11,7 @@ from torch_observed import wait_for_observer
 
 torch.backends.cudnn.enabled = False
 DEVICE, FILE = sys.argv[1:3]
+FLOAT8 = [getattr(torch, name) for name in ("float8_e4m3fn", "float8_e5m2") if hasattr(torch, name)]  # from 2.1 on
 
 
 def train(model, optimizer):
@@ -34,7 +35,7 @@ def layouts(a):
     a.view(2, 2).t().sum((0, 1), keepdim=True)
     torch.randn(1, 2, 1, 2, 1, 2, 3).permute(6, 5, 4, 3, 2, 1, 0).contiguous()
     for dtype in (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.float16, torch.bfloat16,
-                  torch.float64, torch.complex64, torch.complex128, torch.bool, torch.float8_e4m3fn, torch.float8_e5m2):
+                  torch.float64, torch.complex64, torch.complex128, torch.bool, *FLOAT8):
         a.to(dtype).clone()
     sparse = torch.eye(3).to_sparse()
     torch.sparse.mm(sparse + sparse, torch.eye(3))
