@@ -42,7 +42,7 @@
  * What agent and collector must have in common: one of another number is left alone and named.  Raised by each change
  * of the exported names; tests/unit/agent_library.sh holds the two together.
  */
-#define GPT_AGENT_ABI 5
+#define GPT_AGENT_ABI 6
 
 /*
  * Exported symbols of the agent.
@@ -448,8 +448,8 @@ struct gpt_agent_step {
 	__u32 cycle;   /* of the schedule, from 0, where it is WARMUP or ACTIVE */
 	__u8 phase;    /* enum gpt_step_phase */
 	__u8 by;       /* enum gpt_step_by, not FIRST */
-	__u16 pad;
-	__u32 lost; /* steps before this one that had no room */
+	__u16 late;    /* 1: ACTIVE, and began before CUPTI recorded: its first launches are not seen */
+	__u32 lost;    /* steps before this one that had no room */
 };
 
 /* Which steps are recorded: struct gpt_schedule as the agent has understood it. */

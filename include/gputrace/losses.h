@@ -48,6 +48,8 @@ enum gpt_loss_kind {
 	X(ranges_lost, nvtx_lost, ASIDE, "begins and ends of NVTX ranges not kept by the agent")                       \
 	X(ops_lost, ops_lost, ASIDE, "ops of PyTorch not kept by the agent")                                           \
 	X(op_inputs_lost, op_inputs_lost, ASIDE, "inputs of PyTorch ops not kept by the agent")                        \
-	X(torch_memory_lost, torch_memory_lost, ASIDE, "events of PyTorch's allocators not kept by the agent")
+	X(torch_memory_lost, torch_memory_lost, ASIDE, "events of PyTorch's allocators not kept by the agent")         \
+	X(late_steps, late_steps, CALL, "steps of the schedule that began before CUPTI recorded: launches not seen")   \
+	X(steps_lost, steps_lost, ASIDE, "steps of training not told by the agent")
 
 #endif

@@ -21,14 +21,14 @@ struct gpt_schedule {
 
 #define GPT_SCHEDULE_FIELDS 8u
 #define GPT_SCHEDULE_STEPS_MAX ((1u << 16) - 1) /* each of the numbers */
-#define GPT_SCHEDULE_BITS (5u * 16u + 1u + 2u + 32u)
+#define GPT_SCHEDULE_BITS (5u * 16u + 1u + 3u + 32u)
 
 _Static_assert(sizeof(struct gpt_schedule) == GPT_SCHEDULE_FIELDS * sizeof(uint32_t), "fields without holes");
 
 /* How many bits of the field are told, the lowest first. */
 static inline unsigned gpt_schedule_field_bits(unsigned field)
 {
-	static const uint8_t bits[GPT_SCHEDULE_FIELDS] = {16, 16, 16, 16, 16, 1, 2, 32};
+	static const uint8_t bits[GPT_SCHEDULE_FIELDS] = {16, 16, 16, 16, 16, 1, 3, 32};
 
 	return bits[field];
 }

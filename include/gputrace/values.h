@@ -236,6 +236,7 @@ enum gpt_step_by {
 	GPT_STEP_BY_PROFILER = 1,  /* ProfilerStep#N of torch.profiler */
 	GPT_STEP_BY_OPTIMIZER = 2, /* the end of an Optimizer.step */
 	GPT_STEP_BY_RANGE = 3,	   /* a record_function of a name */
+	GPT_STEP_BY_BACKWARD = 4,  /* the end of a backward pass */
 };
 
 #endif

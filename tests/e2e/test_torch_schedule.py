@@ -113,19 +113,67 @@ def test_outside_of_the_cycles_nothing_was_recorded(beside):
     assert names(slices(path), "cpu_op")["aten::sigmoid"] == sum(number + 1 for number in recorded)
 
 
-def test_a_process_that_runs_is_left_when_its_cycle_is_over(tmp_path):
-    target = subprocess.Popen([str(word) for word in program(tmp_path, "cpu", 10**9)])
-    try:
-        done = tracing.gputrace(tmp_path, "-p", target.pid, "--schedule", "wait=2,active=3,repeat=1", "--step",
-                                "range:iteration", "-o", tmp_path / "trace.json").must_be(0)
-        assert target.poll() is None
-    finally:
-        target.kill()
-        target.wait()
+def test_a_process_can_have_its_own_file_of_each_cycle(beside):
+    tracing.gputrace(beside.folder, "export", beside.folder / "trace.gpt", "-o", beside.folder / "own.%c.%p.json").must_be(0)
+    assert len(list(beside.folder.glob("own.*.json"))) == len(ACTIVE)
+    for cycle in ACTIVE:
+        path, = beside.folder.glob(f"own.{cycle}.*.json")
+        assert ops_of_steps(slices(path)) == ops_of_steps(beside.ours(cycle))
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory):
+    """A process that trains for as long as it is let."""
+    folder = tmp_path_factory.mktemp("running")
+    target = subprocess.Popen([str(word) for word in program(folder, "cpu", 10**9)])
+    # it waits for somebody who observes it before it begins
+    tracing.gputrace(folder, "-p", target.pid, "--schedule", "active=1,repeat=1", "--step", "range:iteration").must_be(0)
+    yield target
+    target.kill()
+    target.wait()
+
+
+def sigmoids(path):
+    """Of each step, in their order: an iteration has one more than the one before it."""
+    return [count["aten::sigmoid"] for _, count in sorted(ops_of_steps(slices(path)).items())]
+
+
+@pytest.mark.parametrize("step", ["range:iteration", "backward"])
+def test_a_process_that_runs_is_left_when_its_cycle_is_over(running, tmp_path, step):
+    done = tracing.gputrace(tmp_path, "-p", running.pid, "--schedule", "wait=2,active=3,repeat=1", "--step", step, "-o",
+                            tmp_path / "trace.json").must_be(0)
+    assert running.poll() is None
     assert "steps 2 to 4" in done.stdout
-    counts = [count["aten::sigmoid"] for _, count in sorted(ops_of_steps(slices(tmp_path / "trace.json")).items())]
+    counts = sigmoids(tmp_path / "trace.json")
     assert len(counts) == 3
     assert counts == list(range(counts[0], counts[0] + 3))
+
+
+def test_a_schedule_is_kept_in_a_process_that_was_traced_without_one(running, tmp_path):
+    tracing.gputrace(tmp_path, "-p", running.pid, "--ops", "-d", "0.3s", "-o", tmp_path / "all.gpt").must_be(0)
+    tracing.gputrace(tmp_path, "-p", running.pid, "--schedule", "wait=1,active=2,repeat=1", "--step", "range:iteration",
+                     "-o", tmp_path / "trace.json", "-o", tmp_path / "trace.gpt").must_be(0)
+    counts = sigmoids(tmp_path / "trace.json")
+    assert counts == [counts[0], counts[0] + 1]
+    tracing.gputrace(tmp_path, "export", tmp_path / "trace.gpt", "--from", "0", "--to", "1h", "-o", tmp_path / "whole.json").must_be(0)
+    assert names(slices(tmp_path / "whole.json"), "cpu_op")["aten::sigmoid"] == sum(counts)
+
+
+def test_files_of_a_cycle_are_there_while_the_recording_goes_on(running, tmp_path):
+    path = tmp_path / "ours.1.json"
+    with tracing.Tracer(tmp_path, "-p", running.pid, "--schedule", "wait=60000,active=2,skip_first_wait=1", "--step",
+                        "range:iteration", names=("ours.%c.json",)) as trace:
+        tracing.until(path.exists)
+        assert trace.process.poll() is None
+        early = json.loads(path.read_text())
+        counts = sigmoids(path)
+        trace.interrupt().must_be(0)
+    assert counts == [counts[0], counts[0] + 1]
+    assert early["gputrace"]["receipt"]["truncated"]
+    # with the receipt that only the end knows
+    assert sigmoids(path) == counts
+    assert not json.loads(path.read_text())["gputrace"]["receipt"]["truncated"]
+    assert [file.name for file in tmp_path.glob("ours*")] == ["ours.1.json"]
 
 
 def test_a_program_that_ends_before_its_first_active_step_has_no_file(tmp_path):

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "agent/observer.h"
 #include "agent/ops.h"
 #include "agent/schedule.h"
 #include "agent_points.h"
@@ -275,6 +276,94 @@ static void who_comes_without_a_schedule_has_everything_recorded(void **state)
 	assert_string_equal(steps_told(), "0-0 1-0 2-0");
 }
 
+/* A pass that a detour of backward_passes.c sees: its end, where it has one. */
+static bool pass(bool ends)
+{
+	static uint64_t last;
+	volatile uint64_t mark = ++last;
+	bool changed = schedule_pass_begins(&mark, (uint32_t)gettid());
+
+	run("aten::mm", GPT_AGENT_OP_FUNCTION);
+	if (ends)
+		changed |= schedule_pass_ends(&mark, (uint32_t)gettid());
+	if (changed)
+		observer_follow_schedule();
+	mark = 0;
+	return changed;
+}
+
+static void the_end_of_a_backward_pass_begins_a_step(void **state)
+{
+	observe((struct gpt_schedule){.wait = 1, .active = 1, .repeat = 1, .by = GPT_STEP_BY_BACKWARD});
+	assert_int_equal(torch->callbacks(), 0); /* no op tells of a step */
+	pass(true);
+	iterate("1");
+	pass(true);
+	iterate("2");
+	leave();
+	assert_string_equal(steps_told(), "0-0 1a0 2.0");
+	assert_string_equal(ops_told(), "1 Optimizer.step#SGD.step aten::mm");
+}
+
+static void a_pass_inside_of_one_begins_no_step(void **state)
+{
+	volatile uint64_t outer = 1000, inner = 1001;
+	const volatile uint64_t *low = &outer < &inner ? &outer : &inner, *high = low == &outer ? &inner : &outer;
+
+	observe((struct gpt_schedule){.wait = 1, .active = 1, .by = GPT_STEP_BY_BACKWARD});
+	schedule_pass_begins(high, (uint32_t)gettid());
+	schedule_pass_begins(low, (uint32_t)gettid());
+	schedule_pass_ends(low, (uint32_t)gettid());
+	schedule_pass_ends(high, (uint32_t)gettid());
+	leave();
+	assert_string_equal(steps_told(), "0-0 1a0");
+}
+
+static void a_pass_that_ends_with_an_exception_begins_no_step_and_hides_none(void **state)
+{
+	observe((struct gpt_schedule){.wait = 1, .active = 1, .by = GPT_STEP_BY_BACKWARD});
+	pass(false);
+	pass(true);
+	leave();
+	assert_string_equal(steps_told(), "0-0 1a0");
+}
+
+static void nothing_is_late_where_no_cupti_is_waited_for(void **state)
+{
+	const struct gpt_agent_step *step;
+
+	observe((struct gpt_schedule){.wait = 1, .active = 1});
+	iterate("0");
+	leave();
+	step = said_record(GPT_AGENT_STEP, 1);
+	assert_int_equal(step->phase, GPT_STEP_ACTIVE);
+	assert_int_equal(step->late, 0);
+}
+
+static void nobody(void)
+{
+}
+
+static void an_active_step_that_begins_before_cupti_records_says_so(void **state)
+{
+	const struct gpt_agent_step *step;
+
+	observe((struct gpt_schedule){.wait = 1, .active = 1});
+	schedule_watch_cupti(nobody);
+	schedule_cupti_follows(true); /* it rests, and goes on doing so */
+	iterate("0");
+	schedule_cupti_follows(false);
+	iterate("1");
+	iterate("2");
+	schedule_watch_cupti(NULL);
+	leave();
+	assert_string_equal(steps_told(), "0-0 1a0 2-1 3a1");
+	step = said_record(GPT_AGENT_STEP, 1);
+	assert_int_equal(step->late, 1);
+	step = said_record(GPT_AGENT_STEP, 3);
+	assert_int_equal(step->late, 0);
+}
+
 static void the_schedule_is_told_as_it_was_understood(void **state)
 {
 	const struct gpt_agent_schedule *told;
@@ -285,7 +374,7 @@ static void the_schedule_is_told_as_it_was_understood(void **state)
 				      .active = 3,
 				      .repeat = 5,
 				      .skip_first_wait = 1,
-				      .by = GPT_STEP_BY_RANGE,
+				      .by = GPT_STEP_BY_BACKWARD,
 				      .name = 0xdeadbeef});
 	leave();
 	told = said_record(GPT_AGENT_SCHEDULE, 0);
@@ -296,7 +385,7 @@ static void the_schedule_is_told_as_it_was_understood(void **state)
 	assert_int_equal(told->active, 3);
 	assert_int_equal(told->repeat, 5);
 	assert_int_equal(told->skip_first_wait, 1);
-	assert_int_equal(told->by, GPT_STEP_BY_RANGE);
+	assert_int_equal(told->by, GPT_STEP_BY_BACKWARD);
 	assert_int_equal(told->shared, 0);
 }
 
@@ -313,6 +402,11 @@ int main(void)
 		WITH_TORCH(steps_are_those_of_one_thread_and_one_optimizer),
 		WITH_TORCH(the_first_step_can_be_recorded_from_the_begin_on),
 		WITH_TORCH(who_comes_without_a_schedule_has_everything_recorded),
+		WITH_TORCH(the_end_of_a_backward_pass_begins_a_step),
+		WITH_TORCH(a_pass_inside_of_one_begins_no_step),
+		WITH_TORCH(a_pass_that_ends_with_an_exception_begins_no_step_and_hides_none),
+		WITH_TORCH(nothing_is_late_where_no_cupti_is_waited_for),
+		WITH_TORCH(an_active_step_that_begins_before_cupti_records_says_so),
 		WITH_TORCH(the_schedule_is_told_as_it_was_understood),
 	};
 

@@ -50,6 +50,7 @@ static struct fake {
 	_Atomic(const struct gpt_record *) once; /* arrives at the next ring_consume */
 	const struct gpt_record *always;	 /* arrives at every ring_consume while probes are there */
 	bool schedule_is_over;
+	uint32_t cycles_over;
 	unsigned live; /* attach_live_processes */
 	unsigned ticks;
 	uint64_t due_in_ns; /* when attach_tick wants to be called again, 0: no matter */
@@ -165,6 +166,11 @@ unsigned attach_live_processes(const struct attach *attach)
 bool attach_schedule_is_over(const struct attach *attach)
 {
 	return fake.schedule_is_over;
+}
+
+uint32_t attach_cycles_over(const struct attach *attach)
+{
+	return fake.cycles_over;
 }
 
 void attach_counters(const struct attach *attach, uint64_t counters[GPT_COUNTER_COUNT])
@@ -298,6 +304,35 @@ static void a_trace_ends_when_no_followed_process_lives(void **state)
 	outcome = run((struct run_options){.end_with_targets = true, .duration_ns = 5000 * MILLISECOND});
 	assert_int_equal(outcome.result.reason, GPT_END_TARGETS_GONE);
 	assert_true(outcome.took_ns < 1000 * MILLISECOND);
+}
+
+static uint32_t first_over, last_over;
+
+static void on_cycles_over(void *context, uint32_t first, uint32_t last)
+{
+	first_over = first;
+	last_over = last;
+	fake.schedule_is_over = true;
+}
+
+static void cycles_that_are_over_are_told_of_once_they_are_in_the_log(void **state)
+{
+	struct run_options options = {.end_with_schedule = true, .cycles_over = on_cycles_over};
+
+	fake.cycles_over = 2;
+	run(options);
+	assert_int_equal(first_over, 1);
+	assert_int_equal(last_over, 2);
+}
+
+static void of_very_many_cycles_the_latest_are_told_of(void **state)
+{
+	struct run_options options = {.end_with_schedule = true, .cycles_over = on_cycles_over};
+
+	fake.cycles_over = UINT32_MAX;
+	run(options);
+	assert_int_equal(first_over, UINT32_MAX - 15);
+	assert_int_equal(last_over, UINT32_MAX);
 }
 
 static void a_trace_ends_when_all_cycles_of_the_schedule_are_recorded(void **state)
@@ -508,6 +543,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		behaviour(a_duration_ends_the_trace_in_time),
 		behaviour(a_trace_ends_when_no_followed_process_lives),
+		behaviour(cycles_that_are_over_are_told_of_once_they_are_in_the_log),
+		behaviour(of_very_many_cycles_the_latest_are_told_of),
 		behaviour(a_trace_ends_when_all_cycles_of_the_schedule_are_recorded),
 		behaviour(a_trace_of_the_machine_does_not_end_with_its_processes),
 		behaviour(a_trace_ends_with_its_command),

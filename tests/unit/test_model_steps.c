@@ -521,6 +521,25 @@ static void steps_that_a_process_tells_out_of_order_do_not_overlap(void **state)
 	assert_steps(&log, fitting, "2 41231 : 2 300-400 4 400-800");
 }
 
+static void steps_that_began_late_or_were_not_told_are_in_the_receipt(void **state)
+{
+	struct gpt_agent_step late = {
+		.time_ns = 700, .tid = TID, .phase = GPT_STEP_ACTIVE, .by = GPT_STEP_BY_BACKWARD, .late = 1, .lost = 7};
+	struct model_receipt *receipt;
+	struct log_builder log;
+	struct model *model;
+
+	two_cycles(&log);
+	log_put(&log, GPT_AGENT_STEP, &late, sizeof(late), NULL, 0);
+	log_end(&log, 1000);
+	model = model_of(&log);
+	receipt = &model_source(model)->receipt;
+	assert_int_equal(receipt->late_steps, 1);
+	assert_int_equal(receipt->steps_lost, 7);
+	assert_true(model_completeness(model) < MODEL_COMPLETE);
+	model_free(model);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -547,6 +566,7 @@ int main(void)
 		cmocka_unit_test(they_can_be_found_by_something_else_where_that_is_wished),
 		cmocka_unit_test(steps_are_kept_by_their_cycle),
 		cmocka_unit_test(steps_that_a_process_tells_out_of_order_do_not_overlap),
+		cmocka_unit_test(steps_that_began_late_or_were_not_told_are_in_the_receipt),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -108,6 +108,18 @@ bool import_in_segment(const struct dl_phdr_info *info, uint32_t type, uintptr_t
 	return false;
 }
 
+bool import_detour(const struct import_table *table, void *_Atomic *at, void *function, void *detour, void **before)
+{
+	void *leads = atomic_load(at);
+
+	if (leads == detour)
+		return true;
+	if (!function || (leads != function && !import_in_segment(table->info, PT_LOAD, (uintptr_t)leads)))
+		return false;
+	*before = leads;
+	return import_store(table->info, at, detour);
+}
+
 /* The loader has made part of the tables read-only where all entries were filled in at once (-z now). */
 bool import_store(const struct dl_phdr_info *info, void *_Atomic *at, void *value)
 {

@@ -38,6 +38,13 @@ const char *import_table_needed(const struct import_table *table, const char *pr
 /* Whether the address is in a segment of that type. */
 bool import_in_segment(const struct dl_phdr_info *info, uint32_t type, uintptr_t address);
 
+/*
+ * Leads an entry for `function` to the detour; *before is what stood there, and stays as it is where that has been
+ * done.  One that has not been used yet leads back into its own library; false: it leads elsewhere, and is somebody
+ * else's.
+ */
+bool import_detour(const struct import_table *table, void *_Atomic *at, void *function, void *detour, void **before);
+
 /* Also where the loader has made the entry read-only. */
 bool import_store(const struct dl_phdr_info *info, void *_Atomic *at, void *value);
 

@@ -389,7 +389,7 @@ static void register_scheduled(const struct torch *torch)
 	void *start = observer.with_inputs ? (void *)begin_scheduled_with_inputs : (void *)begin_scheduled;
 	enum torch_scopes scopes = schedule_rests() ? TORCH_USER_SCOPE : TORCH_ALL_SCOPES;
 
-	if (schedule_is_over() && schedule_rests())
+	if (schedule_needs_no_ops() && schedule_rests())
 		return;
 	atomic_store(&observer.handle, torch->add(torch_callback_make(torch->layout, start, (void *)end_scheduled,
 								      observer.with_inputs, scopes)));

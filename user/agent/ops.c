@@ -8,6 +8,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "agent/backward_passes.h"
 #include "agent/batch_send.h"
 #include "agent/clock.h"
 #include "agent/observer.h"
@@ -278,6 +279,14 @@ static bool takes_inputs(void)
 	return ops.can_inputs;
 }
 
+static void follow_passes(uint64_t now)
+{
+	if (!backward_passes_follow(&ops.torch, now) && !ops.why[0])
+		strcpy(ops.why,
+		       "its libtorch_python starts backward passes in a way that is not known: they tell of no "
+		       "steps");
+}
+
 static bool observe(void)
 {
 	uint64_t unused;
@@ -288,11 +297,13 @@ static bool observe(void)
 	ops.told = ops.inputs_lost = 0;
 	ops.with_inputs = takes_inputs();
 	ops_memory_follow(&ops.torch, &ops.batch, clock_now_ns()); /* who sees that ops are observed may rely on it */
+	follow_passes(clock_now_ns());
 	return observer_begin(&ops.torch, ++ops.session, ops.with_inputs, ops.scheduled, ops.why, sizeof(ops.why));
 }
 
 static void refuse(void)
 {
+	backward_passes_end();
 	ops_memory_stop();
 	torch_close(&ops.torch);
 	tell_state(GPT_AGENT_OPS_REFUSED);
@@ -365,6 +376,7 @@ static uint64_t tick(void)
 	if (observing) {
 		follow_wishes();
 		ops_memory_follow(&ops.torch, &ops.batch, now);
+		follow_passes(now);
 		filled = send_lanes();
 		if (came)
 			op_names_repeat(&ops.batch);
@@ -386,6 +398,7 @@ static uint64_t tick(void)
 static void finish(void)
 {
 	observer_end();
+	backward_passes_end();
 	ops_memory_stop();
 	send_lanes();
 	if (ops.scheduled)

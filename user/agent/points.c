@@ -109,9 +109,9 @@ POINT void gputrace_agent_memory_lines(void)
 }
 
 /* A place for a probe for each bit: GPUTRACE_AGENT_SCHEDULE_STEP bytes each. */
-_Static_assert(GPT_SCHEDULE_BITS == 115, "as many as are repeated here");
+_Static_assert(GPT_SCHEDULE_BITS == 116, "as many as are repeated here");
 
 POINT void gputrace_agent_schedule(void)
 {
-	__asm__ volatile(".rept 115\n\t" POINT_BODY "\n\t.balign 8\n\t.endr");
+	__asm__ volatile(".rept 116\n\t" POINT_BODY "\n\t.balign 8\n\t.endr");
 }

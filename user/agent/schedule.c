@@ -26,11 +26,12 @@ static struct {
 	bool shared, shared_told;
 	bool told; /* the schedule itself has been */
 	enum gpt_step_by by;
-	uint32_t tid;		/* whose steps are counted, 0: none yet */
-	uint32_t name;		/* hash of the optimizer's whole name */
-	const void *open;	/* the op that tells of the step, while it is open: what is in it tells of none */
-	uint64_t begin_ns;	/* of the session */
-	uint64_t count;		/* of steps that have begun */
+	uint32_t tid;	   /* whose steps are counted, 0: none yet */
+	uint32_t name;	   /* hash of the optimizer's whole name */
+	const void *open;  /* the op or pass that tells of the step, while it is open: what is in it tells of none */
+	uint64_t mark;	   /* of that pass */
+	uint64_t begin_ns; /* of the session */
+	uint64_t count;	   /* of steps that have begun */
 	_Atomic uint32_t phase; /* enum gpt_step_phase of the latest */
 	struct gpt_agent_step waiting[STEPS_WAITING];
 	uint32_t waiting_count, lost;
@@ -53,16 +54,17 @@ static void rest(bool rests)
 }
 
 /* Launches of an active step shall have GPU times from the first on.  CUPTI's own thread needs nothing that this one
- * may hold. */
-static void wait_for_cupti(void)
+ * may hold.  False: it does not record yet. */
+static bool wait_for_cupti(void)
 {
 	uint64_t end_ns = clock_now_ns() + CUPTI_BEGINS_NS;
 
 	while (atomic_load(&schedule.wake_cupti) && atomic_load(&schedule.cupti_rests) && clock_now_ns() < end_ns)
 		futex_wait(&schedule.cupti_rests, 1, CUPTI_BEGINS_NS);
+	return !atomic_load(&schedule.wake_cupti) || !atomic_load(&schedule.cupti_rests);
 }
 
-static void keep(uint64_t time_ns, uint64_t number, enum gpt_step_phase phase, uint32_t cycle)
+static void keep(uint64_t time_ns, uint64_t number, enum gpt_step_phase phase, uint32_t cycle, bool late)
 {
 	struct gpt_agent_step *step = &schedule.waiting[schedule.waiting_count];
 
@@ -77,6 +79,7 @@ static void keep(uint64_t time_ns, uint64_t number, enum gpt_step_phase phase, u
 					.cycle = cycle,
 					.phase = (uint8_t)phase,
 					.by = (uint8_t)schedule.by,
+					.late = late,
 					.lost = schedule.lost};
 	schedule.lost = 0;
 }
@@ -84,7 +87,7 @@ static void keep(uint64_t time_ns, uint64_t number, enum gpt_step_phase phase, u
 /* began_ns: 0: now.  Returns whether what rests has changed. */
 static bool step_begins(uint64_t began_ns, uint64_t number)
 {
-	bool rested = schedule_rests(), rests;
+	bool rested = schedule_rests(), rests, late = false;
 	uint32_t cycle;
 	enum gpt_step_phase phase = gpt_schedule_phase(&schedule.wish, schedule.count++, &cycle);
 	uint64_t time_ns = began_ns ? began_ns : clock_now_ns();
@@ -94,10 +97,10 @@ static bool step_begins(uint64_t began_ns, uint64_t number)
 	if (rests != rested)
 		rest(rests);
 	if (!rests && phase == GPT_STEP_ACTIVE) { /* a warm-up may have been short */
-		wait_for_cupti();
+		late = !wait_for_cupti();
 		time_ns = began_ns ? began_ns : clock_now_ns();
 	}
-	keep(time_ns, number, phase, cycle);
+	keep(time_ns, number, phase, cycle, late);
 	if (rests != rested)
 		schedule.wake();
 	return rests != rested;
@@ -172,19 +175,70 @@ bool schedule_op_ends(const void *op, uint32_t tid)
 	return changed;
 }
 
-bool schedule_is_over(void)
+/* It is that of this thread: its stack is there from here up. */
+static bool is_in_pass(const volatile uint64_t *mark)
 {
-	return atomic_load(&schedule.phase) == GPT_STEP_OVER;
+	const volatile uint64_t *open = schedule.open;
+
+	return open && (uintptr_t)mark < (uintptr_t)open && *open == schedule.mark;
+}
+
+/* Where boundaries are ends the first step is under way when one begins. */
+bool schedule_pass_begins(const volatile uint64_t *mark, uint32_t tid)
+{
+	bool changed = false;
+
+	if (!atomic_load(&schedule.on)) /* nor in a forked child, where the lock may be another thread's for good */
+		return false;
+	pthread_mutex_lock(&schedule.lock);
+	if (!atomic_load(&schedule.on) || schedule.by != GPT_STEP_BY_BACKWARD ||
+	    (schedule.tid && schedule.tid != tid) || is_in_pass(mark))
+		goto unlock;
+	schedule.tid = tid;
+	schedule.open = (const void *)mark;
+	schedule.mark = *mark;
+	if (!schedule.count)
+		changed = step_begins(schedule.begin_ns, 0);
+unlock:
+	pthread_mutex_unlock(&schedule.lock);
+	return changed;
+}
+
+bool schedule_pass_ends(const volatile uint64_t *mark, uint32_t tid)
+{
+	bool changed = false;
+
+	if (!atomic_load(&schedule.on))
+		return false;
+	pthread_mutex_lock(&schedule.lock);
+	if (atomic_load(&schedule.on) && schedule.by == GPT_STEP_BY_BACKWARD && schedule.open == (const void *)mark &&
+	    schedule.tid == tid) {
+		schedule.open = NULL;
+		changed = step_begins(0, schedule.count);
+	}
+	pthread_mutex_unlock(&schedule.lock);
+	return changed;
+}
+
+bool schedule_wants_passes(void)
+{
+	return atomic_load(&schedule.on) && schedule.wish.by == GPT_STEP_BY_BACKWARD;
+}
+
+bool schedule_needs_no_ops(void)
+{
+	return schedule_wants_passes() || atomic_load(&schedule.phase) == GPT_STEP_OVER;
 }
 
 /* ---- the session of ops ------------------------------------------------------------------------ */
 
-/* Where steps end with an optimizer's, the first of them has begun. */
+/* Where steps end with an optimizer's or a backward pass, the first of them has begun. */
 static bool first_is_recorded(void)
 {
 	uint32_t cycle;
 
-	return (schedule.wish.by == GPT_STEP_BY_FIRST || schedule.wish.by == GPT_STEP_BY_OPTIMIZER) &&
+	return (schedule.wish.by == GPT_STEP_BY_FIRST || schedule.wish.by == GPT_STEP_BY_OPTIMIZER ||
+		schedule.wish.by == GPT_STEP_BY_BACKWARD) &&
 	       is_recorded(gpt_schedule_phase(&schedule.wish, 0, &cycle));
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * Which steps of training are recorded (--schedule).  Steps are counted here, on the thread of the program that makes
- * them, by what torch.profiler and optimizers tell of themselves as ops; so a step is recorded from its first op on.
+ * them, by what torch.profiler and optimizers tell of themselves as ops, or by backward passes; so a step is recorded
+ * from its first op on.
  * Between the cycles all parts of the agent rest: ops are not observed but for those that tell of steps, events of
  * allocators are passed on, CUPTI records nothing and reports no calls.
  */
@@ -47,8 +48,18 @@ void schedule_forked(void);
 bool schedule_op_begins(const void *op, const char *name, uint32_t tid);
 bool schedule_op_ends(const void *op, uint32_t tid);
 
-/* All cycles are over: steps need not be seen any more. */
-bool schedule_is_over(void);
+/*
+ * A backward pass begins or ends; mark: on the thread's stack, a number that no other pass has, for as long as the pass
+ * goes on.  By it passes inside of one are known, and one that ended with an exception.  True: what rests has changed.
+ */
+bool schedule_pass_begins(const volatile uint64_t *mark, uint32_t tid);
+bool schedule_pass_ends(const volatile uint64_t *mark, uint32_t tid);
+
+/* Of the session of ops: steps are told by backward passes. */
+bool schedule_wants_passes(void);
+
+/* Ops need not be seen while all rests: none tells of a step, or all cycles are over. */
+bool schedule_needs_no_ops(void);
 
 /* ---- the session of CUPTI ---- */
 

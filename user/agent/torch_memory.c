@@ -194,20 +194,16 @@ static void find_real(const struct torch *torch)
 	}
 }
 
-/* An entry that has not been used yet leads back into its own library; one that leads elsewhere is somebody else's. */
 static bool replace(const struct import_table *library, void *_Atomic *at, unsigned name)
 {
-	void *before = atomic_load(at), *function = load_real(name);
+	void *before = NULL;
 
-	if (before == names[name].detour)
-		return true;
-	if (!function || memory.count == ENTRIES_MAX ||
-	    (before != function && !import_in_segment(library->info, PT_LOAD, (uintptr_t)before)))
+	if (memory.count == ENTRIES_MAX)
+		return atomic_load(at) == names[name].detour;
+	if (!import_detour(library, at, load_real(name), names[name].detour, &before))
 		return false;
-	memory.entries[memory.count] = (struct entry){at, before, name};
-	if (!import_store(library->info, at, names[name].detour))
-		return false;
-	memory.count++;
+	if (before)
+		memory.entries[memory.count++] = (struct entry){at, before, name};
 	return true;
 }
 

@@ -58,6 +58,19 @@ bool attach_schedule_is_over(const struct attach *attach)
 	return attach->schedule_over;
 }
 
+uint32_t attach_cycles_over(const struct attach *attach)
+{
+	uint32_t least = UINT32_MAX;
+
+	for (size_t i = 0; i < attach->processes.list.count; i++) {
+		const struct followed *process = attach->processes.list.items[i];
+
+		if (process->makes_steps && process->cycles_over < least)
+			least = process->cycles_over;
+	}
+	return least == UINT32_MAX ? 0 : least;
+}
+
 void attach_counters(const struct attach *attach, uint64_t counters[GPT_COUNTER_COUNT])
 {
 	int map = bpf_map__fd(attach->programs.bpf->maps.counters), cpus = libbpf_num_possible_cpus();

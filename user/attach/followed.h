@@ -44,6 +44,8 @@ struct followed {
 	} fork;		       /* of a forked one: forks.h */
 	bool makes_steps;      /* its agent has told of one */
 	bool schedule_over;    /* the last cycle of the schedule is behind it */
+	uint32_t cycle;	       /* from 1, in whose active steps it is, 0: in none */
+	uint32_t cycles_over;  /* the latest that is behind it */
 	bool agent_live;       /* it is at work, as last seen in the BPF map */
 	bool agent_calls;      /* it reports the calls of the process: no symbol probes are needed */
 	bool agent_stopped;    /* its last HELLO said so */

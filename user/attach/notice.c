@@ -132,8 +132,19 @@ const struct probed_file *attach_process_agent(const struct attach *attach, cons
 	return attach->agent;
 }
 
+/* Steps of a cycle may follow those of another at once. */
+static void note_cycle(struct followed *process, const struct gpt_agent_step *step)
+{
+	uint32_t cycle = step->phase == GPT_STEP_ACTIVE ? step->cycle + 1 : 0;
+
+	if (process->cycle > process->cycles_over && cycle != process->cycle)
+		process->cycles_over = process->cycle;
+	process->cycle = cycle;
+}
+
 static void note_step(struct attach *attach, struct followed *process, const struct gpt_agent_step *step)
 {
+	note_cycle(process, step);
 	process->makes_steps = true;
 	process->schedule_over = step->phase == GPT_STEP_OVER;
 	attach->schedule_over |= process->schedule_over;

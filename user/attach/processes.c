@@ -145,6 +145,7 @@ void processes_forget_program(struct processes *processes, struct followed *proc
 	process->files.count = 0;
 	process->agent_live = process->agent_calls = process->agent_stopped = process->agent_heard = false;
 	process->ops_live = process->makes_steps = process->schedule_over = false;
+	process->cycle = process->cycles_over = 0;
 	process->forked = false;
 	entering_forget(&process->entry.entering);
 	process->entry = (struct agent_entry){.state = ENTRY_WAITING};

@@ -33,6 +33,12 @@
 /* How long a command that was sent Ctrl-C by the terminal may take to end by itself. */
 #define COMMAND_GRACE_NS (3 * SECOND_NS)
 
+/* How long after a cycle its GPU work has been told of, where it does not go on for long. */
+#define CYCLE_TOLD_NS SECOND_NS
+
+/* So many are told of at once, the latest: a process may say what it likes. */
+#define CYCLES_MOST 16u
+
 /* How long agents may take to hand over their last records. */
 #define AGENT_STOP_MS 2000
 
@@ -51,6 +57,8 @@ struct run {
 	uint64_t calls_at_second; /* drain_calls at the last full second */
 	uint64_t refused;	  /* records that attach/ was not told of */
 	uint64_t give_up_ns;	  /* set by Ctrl-C while the command still runs, 0: not */
+	uint32_t cycles_told;	  /* to cycles_over */
+	uint64_t cycle_due_ns;	  /* when to tell of more, 0: there are none */
 	bool ended;
 };
 
@@ -183,6 +191,25 @@ static void check_end(struct run *run, uint64_t now_ns)
 		end_run(run, GPT_END_DURATION, 0);
 }
 
+static void check_cycles(struct run *run, uint64_t now_ns)
+{
+	const struct run_options *options = run->options;
+	uint32_t over = options->cycles_over ? attach_cycles_over(run->attach) : 0;
+
+	if (over <= run->cycles_told)
+		return;
+	if (!run->cycle_due_ns)
+		run->cycle_due_ns = now_ns + CYCLE_TOLD_NS;
+	if (now_ns < run->cycle_due_ns)
+		return;
+	run->cycle_due_ns = 0;
+	if (log_writer_settle(run->log) == 0)
+		options->cycles_over(
+			options->context,
+			over - run->cycles_told > CYCLES_MOST ? over - CYCLES_MOST + 1 : run->cycles_told + 1, over);
+	run->cycles_told = over;
+}
+
 /* Never past due_ns or the end. */
 static int poll_timeout_ms(const struct run *run, uint64_t now_ns, uint64_t due_ns)
 {
@@ -210,6 +237,7 @@ static void record_until_end(struct run *run)
 		check_drain(run);
 		check_signals(run, now_ns);
 		check_end(run, now_ns);
+		check_cycles(run, now_ns);
 		if (run->ended)
 			break;
 		if (epoll_wait(run->epoll, &event, 1, more ? 0 : poll_timeout_ms(run, now_ns, due_ns)) < 0 &&

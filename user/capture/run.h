@@ -24,6 +24,11 @@ struct run_options {
 	int (*begin)(void *context);
 	/* The command we started: NULL when there is none. */
 	bool (*command_ended)(void *context);
+	/*
+	 * Cycles of the schedule, from 1, are over in all processes, and their records are in the file but for GPU work
+	 * that goes on for long; a second or so late.  May be NULL.
+	 */
+	void (*cycles_over)(void *context, uint32_t first, uint32_t last);
 	void *context;
 };
 

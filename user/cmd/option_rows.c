@@ -564,8 +564,8 @@ const struct option_row option_rows[] = {
 	 "%c in the name of an output is the number of the cycle. Ends after the last",
 	 RECORD, parse_schedule},
 	{"step", OPTION_LETTERS + 50, "what steps are found by", "BY",
-	 "what a step begins with: optimizer, profiler, range:NAME (default: profiler or\n"
-	 "optimizer, whichever is seen first); without --schedule as for report",
+	 "what a step begins with: optimizer, backward, profiler, range:NAME (default:\n"
+	 "profiler or optimizer, whichever is seen first); without --schedule as for report",
 	 RECORD, parse_step},
 	{"gpu-trace", OPTION_LETTERS + 110, NULL, NULL,
 	 "instead of the report every GPU activity in order, as nvprof --print-gpu-trace", RECORD | REPORT,

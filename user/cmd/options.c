@@ -186,11 +186,17 @@ static int find_step_by(struct parse *parse)
 		schedule->by = GPT_STEP_BY_RANGE;
 		schedule->name = gpt_schedule_hash(wish->name);
 		return 0;
+	case STEP_BACKWARD:
+		schedule->by = GPT_STEP_BY_BACKWARD;
+		return 0;
 	default:
-		return option_fail(parse,
-				   "--schedule: has to know of a step when it begins, which %s does not tell; --step "
-				   "profiler, optimizer and range:NAME do",
-				   wish->source == STEP_BACKWARD ? "a backward pass" : "a Python function");
+		return option_fail(
+			parse,
+			"--step py:%s: --schedule has to know of a step when it begins; that a Python function "
+			"begins is known from all Python calls, or from stacks of launches, and neither is "
+			"there in steps that are not recorded; --step profiler, optimizer, backward and "
+			"range:NAME tell in time",
+			wish->name);
 	}
 }
 

@@ -21,6 +21,7 @@
 #include "capture/signals.h"
 #include "cmd/agent_path.h"
 #include "cmd/command.h"
+#include "cmd/early_cycles.h"
 #include "cmd/format.h"
 #include "cmd/interrupt.h"
 #include "cmd/log_file.h"
@@ -39,6 +40,7 @@ struct recording {
 	struct command command;
 	int signals; /* -1: not open */
 	sigset_t old_signals;
+	struct early_cycles early;
 	struct attach *attach;
 	struct drain *drain;
 	struct run_result result;
@@ -133,6 +135,8 @@ static int open_log(struct recording *recording)
 	session = session_record(recording->options);
 	err = log_writer_append(recording->log, &session->hdr);
 	free(session);
+	if (!err)
+		early_cycles_start(&recording->early, recording->options, recording->file.fd);
 	return err;
 }
 
@@ -314,6 +318,13 @@ static bool on_command_ended(void *context)
 	return command_has_ended(&recording->command);
 }
 
+static void on_cycles_over(void *context, uint32_t first, uint32_t last)
+{
+	struct recording *recording = context;
+
+	early_cycles_tell(&recording->early, first, last);
+}
+
 static int run_it(struct recording *recording)
 {
 	struct run_options options = {
@@ -323,6 +334,7 @@ static int run_it(struct recording *recording)
 		.signals_fd = recording->signals,
 		.begin = on_begin,
 		.command_ended = recording->command.pid ? on_command_ended : NULL,
+		.cycles_over = recording->early.pid ? on_cycles_over : NULL,
 		.context = recording,
 	};
 	int err = run_trace(recording->attach, recording->log, recording->drain, &options, &recording->result);
@@ -407,6 +419,7 @@ static enum exit_code deliver_all(struct recording *recording)
 
 static void close_all(struct recording *recording)
 {
+	early_cycles_end(&recording->early);
 	drain_close(recording->drain);
 	attach_close(recording->attach);
 	log_writer_close(recording->log);
@@ -450,6 +463,7 @@ enum exit_code record_command(const struct options *options)
 	recording.drain = NULL;
 	attach_close(recording.attach);
 	recording.attach = NULL;
+	early_cycles_end(&recording.early);
 	say_how_it_ended(&recording);
 	interrupt_watch();
 	stop_signals_close(recording.signals, &recording.old_signals);

@@ -90,11 +90,13 @@ bool gpt_add_told_step(struct builder *builder, const struct gpt_sender *sender,
 				     .tid = event->tid,
 				     .cycle = event->cycle,
 				     .phase = (enum gpt_step_phase)event->phase,
-				     .by = (enum gpt_step_by)event->by};
+				     .by = (enum gpt_step_by)event->by,
+				     .late = event->late != 0,
+				     .lost = event->lost};
 
 	if (event->time_ns > sender->time_ns || event->by == GPT_STEP_BY_FIRST)
 		return false;
-	if (event->phase > GPT_STEP_OVER || event->by > GPT_STEP_BY_RANGE) /* newer than this reader */
+	if (event->phase > GPT_STEP_OVER || event->by > GPT_STEP_BY_BACKWARD) /* newer than this reader */
 		return true;
 	return builder_add_told_step(builder, sender->program, &step);
 }

@@ -450,7 +450,7 @@
 	F(S, cycle, cycle, "id")                                                                                       \
 	F(S, phase, phase, "id")                                                                                       \
 	F(S, by, by, "id")                                                                                             \
-	F(S, pad, pad, "id")                                                                                           \
+	F(S, late, late, "id")                                                                                         \
 	F(S, lost, lost, "id")
 
 #define SCHEMA_AGENT_SCHEDULE(F, A, S)                                                                                 \

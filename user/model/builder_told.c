@@ -505,6 +505,8 @@ bool builder_add_told_step(struct builder *builder, struct program program, cons
 
 	if (builder->first || told->time_ns < builder->model->start_ns)
 		return true;
+	builder->late_steps += told->late;
+	builder->steps_lost += told->lost;
 	if (builder->told_steps_arrived.count >= STEPS_MAX)
 		return false;
 	ops_note_thread(&builder->ops, program, told->tid);

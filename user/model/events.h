@@ -329,6 +329,8 @@ struct new_told_step {
 	uint32_t cycle;
 	enum gpt_step_phase phase;
 	enum gpt_step_by by;
+	bool late;     /* it began before its launches could be seen */
+	uint32_t lost; /* steps before it that could not be told */
 };
 
 /* Whether ops are observed, as it was told at a time. */

@@ -13,10 +13,9 @@ struct told {
 static enum step_source source_of(enum gpt_step_by by)
 {
 	static const enum step_source sources[] = {
-		[GPT_STEP_BY_FIRST] = STEP_FITTING,
-		[GPT_STEP_BY_PROFILER] = STEP_PROFILER,
-		[GPT_STEP_BY_OPTIMIZER] = STEP_OPTIMIZER,
-		[GPT_STEP_BY_RANGE] = STEP_RANGE,
+		[GPT_STEP_BY_FIRST] = STEP_FITTING,	  [GPT_STEP_BY_PROFILER] = STEP_PROFILER,
+		[GPT_STEP_BY_OPTIMIZER] = STEP_OPTIMIZER, [GPT_STEP_BY_RANGE] = STEP_RANGE,
+		[GPT_STEP_BY_BACKWARD] = STEP_BACKWARD,
 	};
 
 	return sources[by];

@@ -157,6 +157,7 @@ struct builder {
 	ARRAY(struct model_memory) memories;
 	ARRAY(struct told_step_arrival) told_steps_arrived;
 	ARRAY(struct model_told_step) told_steps;
+	uint64_t late_steps, steps_lost; /* of told_steps; beside them */
 	ARRAY(struct model_generated_line) generated_lines;
 	ARRAY(const char *) probes;
 	ARRAY(const char *) notes;
