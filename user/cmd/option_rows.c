@@ -436,13 +436,24 @@ static int parse_version(struct parse *parse, const char *value)
 	return 0;
 }
 
+static int parse_port(struct parse *parse, const char *value)
+{
+	uint64_t port;
+
+	if (value_count(value, 65535, &port))
+		return option_fail(parse, "--port %s: a number from 1 to 65535 is accepted", value);
+	parse->options->port = (uint16_t)port;
+	return 0;
+}
+
 #define RECORD SUBCOMMAND_RECORD
 #define REPORT SUBCOMMAND_REPORT
 #define EXPORT SUBCOMMAND_EXPORT
 #define DOCTOR SUBCOMMAND_DOCTOR
 #define DIFF SUBCOMMAND_DIFF
 #define WHY SUBCOMMAND_WHY
-#define ALL (RECORD | REPORT | EXPORT | DOCTOR | DIFF | WHY)
+#define VIEW SUBCOMMAND_VIEW
+#define ALL (RECORD | REPORT | EXPORT | DOCTOR | DIFF | WHY | VIEW)
 
 const struct option_row option_rows[] = {
 	{"pid", 'p', "a process id", "PID[,PID...]",
@@ -579,23 +590,24 @@ const struct option_row option_rows[] = {
 	{"from", OPTION_LETTERS + 10, "a time", "TIME",
 	 "only what begins at that time or later: 90, 500ms, 2m or 1:30 after the start,\n"
 	 "14:03:20 or 2026-11-22T14:03:20 by the wall clock here (Z or +01:00: not here)",
-	 REPORT | EXPORT | DIFF | WHY, parse_from},
-	{"to", OPTION_LETTERS + 11, "a time", "TIME", "only what begins before that time", REPORT | EXPORT | DIFF | WHY,
-	 parse_to},
+	 REPORT | EXPORT | DIFF | WHY | VIEW, parse_from},
+	{"to", OPTION_LETTERS + 11, "a time", "TIME", "only what begins before that time",
+	 REPORT | EXPORT | DIFF | WHY | VIEW, parse_to},
 	{"process", OPTION_LETTERS + 12, "a process id or name", "PROCESS[,...]",
-	 "only these processes: their ids, or names as of a program or script", REPORT | EXPORT | DIFF | WHY,
+	 "only these processes: their ids, or names as of a program or script", REPORT | EXPORT | DIFF | WHY | VIEW,
 	 parse_process},
 	{"thread", OPTION_LETTERS + 13, "a thread id", "[PID/]TID", "only the calls of this thread, and their GPU work",
-	 REPORT | EXPORT | DIFF | WHY, parse_thread},
+	 REPORT | EXPORT | DIFF | WHY | VIEW, parse_thread},
 	{"gpu", OPTION_LETTERS + 14, "the number of a GPU", "NUMBER",
-	 "only what this GPU did, and the calls of the threads that made it", REPORT | EXPORT | DIFF | WHY, parse_gpu},
+	 "only what this GPU did, and the calls of the threads that made it", REPORT | EXPORT | DIFF | WHY | VIEW,
+	 parse_gpu},
 	{"step", OPTION_LETTERS + 50, "what steps are found by", "BY",
 	 "where a step of training ends or begins: optimizer, backward, profiler,\n"
 	 "range:NAME (NVTX, record_function), py:FUNCTION or py:FILE:FUNCTION\n"
 	 "(default: what --ops has seen of the first three)",
-	 REPORT | EXPORT | DIFF | WHY, parse_step},
+	 REPORT | EXPORT | DIFF | WHY | VIEW, parse_step},
 	{"steps", OPTION_LETTERS + 51, "numbers of steps", "FIRST..LAST", "only these steps of each process",
-	 REPORT | EXPORT | DIFF | WHY, parse_steps},
+	 REPORT | EXPORT | DIFF | WHY | VIEW, parse_steps},
 	{"cycle", OPTION_LETTERS + 121, "the number of a cycle", "NUMBER",
 	 "only this cycle of what --schedule recorded (default: each by itself)", REPORT | EXPORT, parse_cycle},
 	{"max-size", OPTION_LETTERS + 15, "a size such as 200M", "SIZE",
@@ -610,6 +622,8 @@ const struct option_row option_rows[] = {
 	 "exit with 4 when a step takes longer than before, or has more GPU time in it, by\n"
 	 "more than this and than the noise",
 	 DIFF, parse_fail_above},
+	{"port", OPTION_LETTERS + 140, "a port", "NUMBER", "the port on 127.0.0.1 (default: any that is free)", VIEW,
+	 parse_port},
 	{"quiet", 'q', NULL, NULL, "no progress, no messages but errors", ALL, parse_quiet},
 	{"verbose", 'v', NULL, NULL, "say more", ALL, parse_verbose},
 	{"help", 'h', NULL, NULL, "this text", ALL, parse_help},

@@ -28,6 +28,7 @@ enum subcommand {
 	SUBCOMMAND_VERSION = 1 << 5,
 	SUBCOMMAND_DIFF = 1 << 7,
 	SUBCOMMAND_WHY = 1 << 6,
+	SUBCOMMAND_VIEW = 1 << 10,
 };
 
 enum metric {
@@ -93,6 +94,7 @@ struct options {
 	bool lines_word;	  /* what of it: the word that may say so is still to come */
 	const char *tree_option;  /* one that is for that tree alone, NULL: none was given */
 	const char *table_option; /* one that is for that table alone, NULL: none was given */
+	uint16_t port;		  /* view: 0: any */
 	uint64_t max_size;	  /* of a file, bytes; 0: any */
 	const char *max_size_text;
 };

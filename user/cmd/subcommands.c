@@ -10,6 +10,7 @@
 #include "cmd/from_log.h"
 #include "cmd/record.h"
 #include "cmd/usage.h"
+#include "cmd/view.h"
 #include "cmd/why.h"
 
 static enum exit_code print_help(const struct options *options)
@@ -95,6 +96,18 @@ const struct subcommand_row subcommand_rows[SUBCOMMAND_ROWS] = {
 			    "why [OPTIONS] -p PID[,PID...]\n"
 			    "why [OPTIONS] -- COMMAND [ARG...]\n",
 		.exit_status = "0 good, 1 failed, 2 wrong usage, 3 the trace is incomplete.",
+	},
+	{
+		.name = "view",
+		.subcommand = SUBCOMMAND_VIEW,
+		.run = view_command,
+		.reads_log = true,
+		.summary = "a recorded trace in a browser on this machine, at any zoom, until Ctrl-C",
+		.examples = "gputrace view all.gpt                         prints an address to open\n"
+			    "gputrace view all.gpt --port 8080             from another machine: ssh -L "
+			    "8080:127.0.0.1:8080 HOST\n",
+		.synopsis = "view FILE.gpt [OPTIONS]\n",
+		.exit_status = "0 ended by Ctrl-C, 1 failed, 2 wrong usage.",
 	},
 	{
 		.name = "doctor",

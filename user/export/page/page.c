@@ -135,11 +135,15 @@ static void put_data(struct sink *out, const struct profile *profile)
 
 /* ---- the page --------------------------------------------------------------------------------------------------- */
 
-static void put_head(struct sink *out, const char *title)
+/* connects: to where the page comes from. */
+static void put_head(struct sink *out, const char *title, bool connects)
 {
 	sink_literal(out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
 			  "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
-			  "style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n<title>gputrace: ");
+			  "style-src 'unsafe-inline'; script-src 'unsafe-inline'");
+	if (connects)
+		sink_literal(out, "; connect-src 'self'");
+	sink_literal(out, "\">\n<title>gputrace: ");
 	put_html(out, title);
 	sink_literal(out, "</title>\n<style>\n");
 	sink_text(out, page_css);
@@ -149,42 +153,68 @@ static void put_head(struct sink *out, const char *title)
 			  ". A box is as wide as its share; a click zooms, Escape shows all.</div>\n");
 }
 
-static void put_graph(struct sink *out, const struct profile *profile)
+static void put_graph_frame(struct sink *out)
 {
 	sink_literal(out, "<div class=\"bar\"><span id=\"values\"></span><button id=\"all\">show all</button>"
 			  "<input id=\"search\" type=\"search\" placeholder=\"search functions, files, kernels\" "
-			  "aria-label=\"search\"></div>\n<div id=\"detail\"></div>\n<div id=\"graph\"></div>\n"
-			  "<script id=\"data\" type=\"application/json\">");
+			  "aria-label=\"search\"></div>\n<div id=\"detail\"></div>\n<div id=\"graph\"></div>\n");
+}
+
+static void put_graph(struct sink *out, const struct profile *profile)
+{
+	put_graph_frame(out);
+	sink_literal(out, "<script id=\"data\" type=\"application/json\">");
 	put_data(out, profile);
 	sink_literal(out, "</script>\n");
 }
 
+static void put_scripts(struct sink *out)
+{
+	sink_literal(out, "<script>\n");
+	sink_text(out, page_js);
+	sink_text(out, timeline_js);
+	sink_literal(out, "</script>\n</body>\n</html>\n");
+}
+
 typedef int report_fn(FILE *out, struct trace *trace, const struct report_options *options);
 
-/* All processes: what one did is in the graph, and the report is of the trace. */
-static int put_report(struct sink *out, struct trace *trace, const struct export_options *options, const char *title,
-		      const char *id, report_fn *report)
+/* All processes: what one did is in the graph, and the report is of the trace.  The caller frees *text. */
+static int make_report(struct trace *trace, const struct export_options *options, report_fn *report, char **text)
 {
 	const struct report_options how = {.width = 120, .attribution = options->attribution};
-	char *text = NULL;
 	size_t size = 0;
-	FILE *file = open_memstream(&text, &size);
+	FILE *file;
 	int error;
 
+	*text = NULL;
+	file = open_memstream(text, &size);
 	if (!file)
 		return -ENOMEM;
 	error = report(file, trace, &how);
 	if (fclose(file) && !error)
 		error = -ENOMEM;
-	if (!error) {
-		sink_literal(out, "<h2>");
-		put_html(out, title);
-		sink_literal(out, "</h2>\n<pre id=\"");
-		put_html(out, id);
-		sink_literal(out, "\">");
-		put_html(out, text);
-		sink_literal(out, "</pre>\n");
-	}
+	return error;
+}
+
+static void put_section(struct sink *out, const char *title, const char *id, const char *text)
+{
+	sink_literal(out, "<h2>");
+	put_html(out, title);
+	sink_literal(out, "</h2>\n<pre id=\"");
+	put_html(out, id);
+	sink_literal(out, "\">");
+	put_html(out, text);
+	sink_literal(out, "</pre>\n");
+}
+
+static int put_report(struct sink *out, struct trace *trace, const struct export_options *options, const char *title,
+		      const char *id, report_fn *report)
+{
+	char *text;
+	int error = make_report(trace, options, report, &text);
+
+	if (!error)
+		put_section(out, title, id, text);
 	free(text);
 	return error;
 }
@@ -195,7 +225,7 @@ int page_write(struct sink *sink, struct trace *trace, const struct export_optio
 	int error = profile_make(&profile, trace, options);
 
 	if (!error) {
-		put_head(sink, *profile.target ? profile.target : "a recording");
+		put_head(sink, *profile.target ? profile.target : "a recording", false);
 		put_graph(sink, &profile);
 		page_put_timeline_frame(sink);
 	}
@@ -206,11 +236,45 @@ int page_write(struct sink *sink, struct trace *trace, const struct export_optio
 		error = put_report(sink, trace, options, "What to mend", "why", report_write_why);
 	if (!error)
 		error = put_report(sink, trace, options, "Report", "report", report_write);
+	if (!error)
+		put_scripts(sink);
+	return error;
+}
+
+/* ---- one that asks ---------------------------------------------------------------------------------------------- */
+
+void page_put_live(struct sink *out, const char *title)
+{
+	put_head(out, title, true);
+	page_put_timeline_frame(out);
+	sink_literal(out, "<h2>Flame graphs</h2>\n<div id=\"live\" class=\"soft\"></div>\n");
+	put_graph_frame(out);
+	put_section(out, "What to mend", "why", "");
+	put_section(out, "Report", "report", "");
+	put_scripts(out);
+}
+
+int page_put_sums(struct sink *out, struct trace *trace, const struct export_options *options)
+{
+	struct profile profile;
+	char *why = NULL, *report = NULL;
+	int error = profile_make(&profile, trace, options);
+
+	if (!error)
+		error = make_report(trace, options, report_write_why, &why);
+	if (!error)
+		error = make_report(trace, options, report_write, &report);
 	if (!error) {
-		sink_literal(sink, "<script>\n");
-		sink_text(sink, page_js);
-		sink_text(sink, timeline_js);
-		sink_literal(sink, "</script>\n</body>\n</html>\n");
+		sink_literal(out, "{\"ready\":true,\"profile\":");
+		put_data(out, &profile);
+		sink_literal(out, ",\"why\":");
+		put_text(out, why);
+		sink_literal(out, ",\"report\":");
+		put_text(out, report);
+		sink_char(out, '}');
 	}
+	free(why);
+	free(report);
+	profile_free(&profile);
 	return error;
 }

@@ -10,4 +10,10 @@
 
 export_write_fn page_write;
 
+/* The same page without data: it asks for that where it comes from (view/). */
+void page_put_live(struct sink *out, const char *title);
+
+/* {"ready":true,"profile":,"why":"text","report":"text"}: what such a page shows beside the timeline.  0 or -errno. */
+int page_put_sums(struct sink *out, struct trace *trace, const struct export_options *options);
+
 #endif

@@ -3,7 +3,7 @@
 // behind #, so that it can be sent to somebody: value=gpu, zoom=NODE, search=TEXT.
 "use strict";
 
-(function () {
+function gputraceFlames(data) {
 	const ROW = 18; // pixels from one row to the next
 	const LEAST = 0.5; // pixels: a narrower box is not drawn
 	const LABEL = 24; // pixels: a narrower box has no text
@@ -11,7 +11,6 @@
 	const KINDS = ["process", "python", "note", "native", "call", "operation"];
 	const HUES = {process: null, python: 28, note: null, native: 140, call: 205, operation: 352};
 
-	const data = JSON.parse(document.getElementById("data").textContent);
 	const graph = document.getElementById("graph"), detail = document.getElementById("detail");
 	const search = document.getElementById("search"), tabs = document.getElementById("values");
 	const state = {value: data.values[0].id, zoom: -1, search: ""};
@@ -186,4 +185,11 @@
 	window.addEventListener("resize", draw);
 	window.addEventListener("hashchange", readAddress);
 	readAddress();
+}
+
+(function () {
+	const data = document.getElementById("data");
+
+	if (data)
+		gputraceFlames(JSON.parse(data.textContent));
 })();

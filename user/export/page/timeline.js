@@ -93,7 +93,7 @@ function gputraceTimeline(source) {
 		(label[0].toLowerCase().includes(state.find.toLowerCase()) || label[1].toLowerCase().includes(state.find.toLowerCase()));
 
 	function fitted(text, room) {
-		const most = Math.floor(room / 6.3);
+		const most = Math.floor(room / 6.7);
 
 		return text.length <= most ? text : most > 3 ? text.slice(0, most - 1) + "\u2026" : "";
 	}
@@ -420,9 +420,65 @@ function gputraceLevels(data) {
 	};
 }
 
+// A gputrace that answers (view): what it is asked, one question at a time, the latest next.
+function gputraceLive(told) {
+	const get = (what, given) => fetch(what + "?" + new URLSearchParams(given)).then((response) => {
+		if (!response.ok)
+			throw new Error(response.status);
+		return response.json();
+	});
+	const gone = () => { told.textContent = "gputrace does not answer any more: it has ended, or could not read the log."; };
+	let busy = false, waiting = null;
+
+	function askNext() {
+		if (busy || !waiting)
+			return;
+		const [wanted, tell] = waiting;
+
+		busy = true;
+		waiting = null;
+		get("slices", wanted).then(tell, gone).then(() => {
+			busy = false;
+			askNext();
+		});
+	}
+
+	function askForSums() {
+		get("sums", {}).then((given) => {
+			if (!given.ready)
+				return setTimeout(askForSums, 500);
+			told.textContent = "";
+			document.getElementById("why").textContent = given.why;
+			document.getElementById("report").textContent = given.report;
+			gputraceFlames(given.profile);
+		}).catch(gone);
+	}
+
+	return {
+		open: (tell) => {
+			const poll = () => get("tracks", {}).then((given) => {
+				tell(given);
+				told.textContent = given.done ? "the sums are being made ..." : "the log is being read ...";
+				given.done ? askForSums() : setTimeout(poll, 300);
+			}).catch(gone);
+
+			poll();
+		},
+		ask: (wanted, tell) => {
+			waiting = [wanted, tell];
+			askNext();
+		},
+		first: (info) => ({from: 0, to: info.span}),
+		find: (text, after, tell) => get("find", {text, after: Math.max(0, Math.floor(after))}).then(tell, gone),
+		said: (info, state, answer) => (info.done ? "" : "; read so far: " + gputraceTime(info.read)) + (answer && answer.left_out ? "; not all rows fit" : ""),
+	};
+}
+
 (function () {
-	const data = document.getElementById("timeline-data");
+	const data = document.getElementById("timeline-data"), live = document.getElementById("live");
 
 	if (data)
 		gputraceTimeline(gputraceLevels(JSON.parse(data.textContent)));
+	else if (live)
+		gputraceTimeline(gputraceLive(live));
 })();

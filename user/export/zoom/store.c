@@ -274,6 +274,14 @@ void zoom_free(struct zoom *zoom)
 	free(zoom);
 }
 
+void zoom_expect(struct zoom *zoom, uint64_t start_ns, uint64_t end_ns)
+{
+	pthread_mutex_lock(&zoom->lock);
+	zoom->progress.start_ns = start_ns;
+	zoom->progress.end_ns = end_ns;
+	pthread_mutex_unlock(&zoom->lock);
+}
+
 void zoom_stop(struct zoom *zoom)
 {
 	atomic_store(&zoom->stopped, true);

@@ -23,6 +23,9 @@ struct trace;
 struct zoom *zoom_new(void);
 void zoom_free(struct zoom *zoom);
 
+/* What the trace is known to span before it is read. */
+void zoom_expect(struct zoom *zoom, uint64_t start_ns, uint64_t end_ns);
+
 /* One round over the trace.  process: index into model.processes, -1: all.  0 or -errno; -ECANCELED: zoom_stop. */
 int zoom_read(struct zoom *zoom, struct trace *trace, int process);
 

@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""`gputrace view`: a browser shows the log; what it is told of a stretch is what the program did; strangers get nothing; sudo's rights are given up."""
+
+import http.client
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import urllib.parse
+
+import machine
+import pytest
+import tracing
+
+STEPS = 40
+PROGRAM = f'''import gpu
+
+gpu.setup(record=True)
+
+
+def forward():
+    gpu.launch(gpu.at("gemm_60us"), *gpu.SHAPE, None)
+
+
+def plain():
+    gpu.launch(gpu.at("gelu_25us"), *gpu.SHAPE, None)
+
+
+for number in range({STEPS}):
+    forward()
+    plain()
+'''
+NOBODY = 65534
+
+
+class Viewed:
+    """A gputrace that answers."""
+
+    def __init__(self, log, *options, env=None):
+        self.process = subprocess.Popen([machine.GPUTRACE, "view", log, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                        universal_newlines=True, env={**os.environ, **(env or {})})
+        self.address = self.process.stdout.readline().strip()
+        assert self.address, self.process.stderr.read()
+        self.at = urllib.parse.urlparse(self.address)
+
+    def ask(self, path, host=None):
+        """(status, body) of a path behind the token, or one that begins with a slash."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.at.port, timeout=tracing.PATIENCE_S)
+        connection.putrequest("GET", path if path.startswith("/") else self.at.path + path, skip_host=True)
+        connection.putheader("Host", host or self.at.netloc)
+        connection.endheaders()
+        answer = connection.getresponse()
+        return answer.status, answer.read()
+
+    def told(self, path):
+        status, body = self.ask(path)
+        assert status == 200, (path, status)
+        return json.loads(body)
+
+    def tracks(self):
+        """Once all was read."""
+        tracing.until(lambda: self.told("tracks")["done"])
+        return self.told("tracks")
+
+    def sums(self):
+        tracing.until(lambda: self.told("sums")["ready"])
+        return self.told("sums")
+
+    def slices(self, **asked):
+        """[(label of the track, start, length, name, where, count, busy)]"""
+        info = self.tracks()
+        given = self.told("slices?" + urllib.parse.urlencode({"from": 0, "to": info["span"], "width": 4000, **asked}))
+        labels = {track[0]: track[1] for track in info["tracks"]}
+        return [(labels[track], given["from"] + boxes[i], boxes[i + 1], *given["labels"][str(boxes[i + 2])][:2], boxes[i + 3], boxes[i + 4])
+                for track, _, boxes in given["rows"] for i in range(0, len(boxes), 5)]
+
+    def end(self):
+        self.process.send_signal(signal.SIGINT)
+        return self.process.wait(tracing.PATIENCE_S)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    made = tmp_path_factory.mktemp("view")
+    (made / "train.py").write_text(PROGRAM, encoding="utf-8")
+    tracing.gputrace(made, "-o", "trace.gpt", "--", *tracing.on_simgpu(made / "truth.json", machine.python("3.11"), made / "train.py"),
+                     env={"PYTHONPATH": machine.ROOT / "tests/workloads"}).must_be(0)
+    return made
+
+
+@pytest.fixture(scope="module")
+def viewed(folder):
+    running = Viewed(folder / "trace.gpt")
+    yield running
+    assert running.end() == 0
+
+
+def kernels(slices):
+    return [one for one in slices if one[0].startswith("stream")]
+
+
+def test_every_kernel_of_a_stretch_is_told_as_it_ran(viewed):
+    first, last = kernels(viewed.slices())[0], kernels(viewed.slices())[-1]
+    all_ns = last[1] + last[2] - first[1] + 1
+    found = []
+    for part in range(8):  # short stretches, in which each is wide enough to stand by itself
+        found += kernels(viewed.slices(**{"from": first[1] + part * all_ns // 8, "to": first[1] + (part + 1) * all_ns // 8}))
+    alone = {one[1]: one for one in found if one[5] == 1}
+    assert sorted(one[2] for one in alone.values()) == [25000] * STEPS + [60000] * STEPS
+    assert {(one[3], pathlib.Path(one[4]).name) for one in alone.values()} == {
+        ("gemm_60us", f"train.py:{PROGRAM.splitlines().index('def forward():') + 2}"),
+        ("gelu_25us", f"train.py:{PROGRAM.splitlines().index('def plain():') + 2}")}
+
+
+def test_at_a_coarse_resolution_boxes_stand_for_all_kernels_and_their_time(viewed):
+    coarse = kernels(viewed.slices(width=3))
+    assert len(coarse) <= 8
+    assert (sum(one[5] for one in coarse), sum(one[6] for one in coarse)) == (2 * STEPS, STEPS * 85000)
+
+
+def test_the_next_slice_of_a_name_is_found(viewed):
+    viewed.tracks()
+    hit = viewed.told("find?text=GEMM_60&after=0")
+    assert hit["length"] == 60000
+    assert viewed.told(f"find?text=gemm_60&after={hit['start']}")["start"] > hit["start"]
+    assert viewed.told("find?text=nowhere&after=0") is None
+
+
+def test_the_sums_are_those_of_why_and_of_the_report(viewed, folder):
+    sums = viewed.sums()
+    report = tracing.gputrace(folder, "report", "trace.gpt").must_be(0).stdout
+    assert report.rstrip().splitlines()[-1].split()[0] in sums["report"]
+    assert sums["profile"]["values"][0]["id"] == "gpu" and sums["why"]
+
+
+def test_who_has_no_token_or_comes_by_another_name_gets_nothing(viewed):
+    assert viewed.ask("/tracks")[0] == 404
+    assert viewed.ask("/" + "0" * 32 + "/tracks")[0] == 404
+    assert viewed.ask("tracks", host=f"rebound.example:{viewed.at.port}")[0] == 403
+    assert viewed.ask("../../../../etc/passwd")[0] == 404
+    assert viewed.ask("slices?from=9&to=1&width=5")[0] == 404
+    assert viewed.ask("tracks", host=f"localhost:{viewed.at.port}")[0] == 200
+
+
+def test_a_browser_shows_the_log_and_the_kernel_that_is_asked_for(viewed, folder):
+    found = subprocess.run([machine.ROOT / "tools/get-browser"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True)
+    if found.returncode:
+        pytest.skip(found.stderr.strip())
+    browse = [found.stdout.strip(), "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--dump-dom"]
+    environment = {**os.environ, "HOME": str(folder)}
+    tried = subprocess.run([*browse, "about:blank"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=tracing.PATIENCE_S, env=environment)
+    if tried.returncode:
+        pytest.skip(f"{browse[0]} does not run here: {(tried.stderr.strip() or b'?').splitlines()[-1]}")
+    viewed.sums()
+    hit = viewed.told("find?text=gemm_60us&after=0")
+    state = urllib.parse.urlencode({"from": hit["start"] - 1000, "to": hit["start"] + 61000, "find": "gemm_60us",
+                                    "at": f"{hit['track']}.{hit['depth']}.{hit['start']}"})
+    shown = subprocess.run([*browse, "--virtual-time-budget=20000", f"{viewed.address}#{state}"], stdout=subprocess.PIPE,
+                           stderr=subprocess.PIPE, timeout=tracing.PATIENCE_S, env=environment).stdout.decode("utf-8")
+    assert "gemm_60us   kernel" in shown and "60.000 us, from" in shown and "; found: 1 here" in shown
+    assert "GPU time: 3.40 ms" in shown  # the flame graph came, too
+
+
+def test_with_sudo_it_is_the_user_who_called_that(folder, tmp_path):
+    log = tmp_path / "trace.gpt"
+    log.write_bytes((folder / "trace.gpt").read_bytes())
+    log.chmod(0o600)  # root opens it, the user reads on
+    running = Viewed(log, env={"SUDO_UID": str(NOBODY), "SUDO_GID": str(NOBODY)})
+    running.tracks()
+    status = pathlib.Path(f"/proc/{running.process.pid}/status").read_text(encoding="ascii")
+    fields = dict(line.split(":", 1) for line in status.splitlines())
+    assert fields["Uid"].split() == fields["Gid"].split() == [str(NOBODY)] * 4
+    assert fields["Groups"].split() == [] and int(fields["CapEff"], 16) == 0
+    assert running.end() == 0
+
+
+def test_what_is_no_log_ends_it_with_a_message(tmp_path):
+    (tmp_path / "no.gpt").write_text("no log", encoding="ascii")
+    done = tracing.gputrace(tmp_path, "view", "no.gpt")
+    assert done.code == 1 and "no.gpt: " in done.stderr
+    assert "--port 0" in tracing.gputrace(tmp_path, "view", "no.gpt", "--port", "0").must_be(2).stderr

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* One thread reads the log, the first one serves; nothing of the log is looked at with more rights than its user has.
+ */
+#include "cmd/view.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/thread.h"
+#include "capture/signals.h"
+#include "cmd/destination.h"
+#include "cmd/from_log.h"
+#include "cmd/reading.h"
+#include "input/gpt_slice.h"
+#include "view/view.h"
+
+struct viewing {
+	const struct options *options;
+	struct delivery delivery;
+	struct view *view;
+	int failed; /* readable: the log could not be read */
+};
+
+/* For good: who called sudo. */
+static int drop_privileges(void)
+{
+	uid_t uid;
+	gid_t gid;
+
+	if (!destination_sudo_user(&uid, &gid))
+		return 0;
+	if (setgroups(0, NULL) < 0 || setresgid(gid, gid, gid) < 0 || setresuid(uid, uid, uid) < 0)
+		return -errno;
+	return 0;
+}
+
+static void *read_log(void *context)
+{
+	struct viewing *viewing = context;
+	struct export_options options = {.process = -1, .attribution = viewing->options->attribution};
+	struct reading reading;
+	enum exit_code code = reading_open(&reading, &viewing->delivery);
+	int err = 0;
+
+	if (!code) {
+		err = view_read(viewing->view, reading.trace, &options);
+		if (err && err != -ECANCELED)
+			code = reading_failed(&reading, err);
+	}
+	reading_close(&reading);
+	if (code)
+		eventfd_write(viewing->failed, 1);
+	return NULL;
+}
+
+/* The span of the log is known from its index before anything of it is read. */
+static void expect_span(struct viewing *viewing)
+{
+	struct gpt_span span;
+
+	if (!options_want_slice(viewing->options) && gpt_find_span(viewing->delivery.log_fd, &span))
+		zoom_expect(view_zoom(viewing->view), span.start_ns, span.end_ns);
+}
+
+static bool has_failed(const struct viewing *viewing)
+{
+	struct pollfd polled = {.fd = viewing->failed, .events = POLLIN};
+
+	return poll(&polled, 1, 0) > 0;
+}
+
+static enum exit_code serve(struct viewing *viewing, struct server *server, int signals)
+{
+	const struct server_handler handler = {.context = viewing->view, .answer = view_answer};
+	int err;
+
+	printf("http://127.0.0.1:%u/%s/\n", server_port(server), server_token(server));
+	fflush(stdout);
+	msg_info("open this address in a browser on this machine; Ctrl-C ends it");
+	err = server_run(server, signals, viewing->failed, &handler);
+	if (err)
+		msg_error("view: %s", strerror(-err));
+	return err || has_failed(viewing) ? EXIT_FAILED : EXIT_GOOD;
+}
+
+enum exit_code view_command(const struct options *options)
+{
+	struct viewing viewing = {.options = options, .delivery = {.options = options, .log_name = options->log}};
+	enum exit_code code = EXIT_FAILED;
+	struct server *server = NULL;
+	pthread_t reader;
+	sigset_t old;
+	int signals, err;
+
+	viewing.delivery.log_fd = from_log_open(options->log);
+	if (viewing.delivery.log_fd < 0)
+		return EXIT_FAILED;
+	err = server_open(options->port, &server);
+	if (err) {
+		msg_error("view: port %u: %s", options->port, strerror(-err));
+		return EXIT_FAILED;
+	}
+	err = drop_privileges();
+	if (err) {
+		msg_error("view: cannot become the user who called sudo: %s", strerror(-err));
+		return EXIT_FAILED;
+	}
+	signals = stop_signals_open(&old);
+	viewing.failed = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	viewing.view = view_new(options->log);
+	expect_span(&viewing);
+	if (signals >= 0 && viewing.failed >= 0 && thread_start(read_log, &viewing, 0, &reader) == 0) {
+		code = serve(&viewing, server, signals);
+		server_close(server);
+		view_stop(viewing.view);
+		/* who waits for Ctrl-C does not wait for sums of a long log: what is read is only read */
+		fflush(stdout);
+		_exit(code);
+	}
+	msg_error("view: %s", strerror(errno));
+	return code;
+}

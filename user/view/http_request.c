@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The request line, the Host line, and the empty line that ends them; other lines are passed over. */
+#include "view/http_request.h"
+
+#include <string.h>
+#include <strings.h>
+
+static bool is_printable(const char *text, size_t length)
+{
+	for (size_t i = 0; i < length; i++)
+		if (text[i] <= ' ' || text[i] >= 0x7f)
+			return false;
+	return true;
+}
+
+/* The end of the lines: behind "\r\n\r\n"; NULL: not there yet. */
+static char *end_of_head(char *bytes, size_t size)
+{
+	return memmem(bytes, size, "\r\n\r\n", 4);
+}
+
+static enum http_parsed parse_first_line(char *line, char *end, struct http_request *request)
+{
+	char *target, *version, *query;
+
+	if ((size_t)(end - line) < 4 || memcmp(line, "GET ", 4) != 0) {
+		size_t method = strspn(line, "ABCDEFGHIJKLMNOPQRSTUVWXYZ");
+
+		return method && method < 20 && line[method] == ' ' ? HTTP_OTHER_METHOD : HTTP_BAD;
+	}
+	target = line + 4;
+	version = memchr(target, ' ', (size_t)(end - target));
+	if (!version || (size_t)(end - version) != strlen(" HTTP/1.1") || memcmp(version, " HTTP/1.", 8) != 0 ||
+	    (version[8] != '0' && version[8] != '1'))
+		return HTTP_BAD;
+	if ((size_t)(version - target) > HTTP_TARGET_MAX)
+		return HTTP_TOO_LONG;
+	if (*target != '/' || !is_printable(target, (size_t)(version - target)))
+		return HTTP_BAD;
+	*version = '\0';
+	query = strchr(target, '?');
+	if (query)
+		*query++ = '\0';
+	request->path = target;
+	request->query = query ? query : "";
+	return HTTP_WHOLE;
+}
+
+/* A line without its end; false: the request is refused for it. */
+static bool parse_line(char *line, size_t length, struct http_request *request)
+{
+	static const char host[] = "host:", size[] = "content-length:", coding[] = "transfer-encoding:";
+
+	if (length >= sizeof(host) - 1 && !strncasecmp(line, host, sizeof(host) - 1)) {
+		char *value = line + sizeof(host) - 1;
+
+		if (*request->host)
+			return false; /* two of them: which one counts nobody knows */
+		while (value < line + length && (*value == ' ' || *value == '\t'))
+			value++;
+		if (!is_printable(value, (size_t)(line + length - value)))
+			return false;
+		line[length] = '\0';
+		request->host = value;
+	}
+	return !(length >= sizeof(size) - 1 && !strncasecmp(line, size, sizeof(size) - 1)) &&
+	       !(length >= sizeof(coding) - 1 && !strncasecmp(line, coding, sizeof(coding) - 1));
+}
+
+enum http_parsed http_request_parse(char *bytes, size_t size, struct http_request *request)
+{
+	char *end = end_of_head(bytes, size), *line, *next;
+	enum http_parsed parsed;
+
+	if (!end)
+		return size >= HTTP_REQUEST_MAX ? HTTP_TOO_LONG : memchr(bytes, '\0', size) ? HTTP_BAD : HTTP_MORE;
+	if (memchr(bytes, '\0', (size_t)(end - bytes)))
+		return HTTP_BAD;
+	*request = (struct http_request){.path = "", .query = "", .host = ""};
+	end[2] = '\0'; /* each line ends with \r\n, the last one too */
+	next = strstr(bytes, "\r\n");
+	parsed = parse_first_line(bytes, next, request);
+	if (parsed != HTTP_WHOLE)
+		return parsed;
+	for (line = next + 2; *line; line = next + 2) {
+		next = strstr(line, "\r\n");
+		if (!next || !parse_line(line, (size_t)(next - line), request))
+			return HTTP_BAD;
+	}
+	return HTTP_WHOLE;
+}
+
+/* ---- the query -------------------------------------------------------------------------------------------------- */
+
+/* Where the value of a parameter begins; *length: of it.  NULL: there is none. */
+static const char *find(const struct http_request *request, const char *name, size_t *length)
+{
+	size_t size = strlen(name);
+
+	for (const char *at = request->query; *at;) {
+		size_t all = strcspn(at, "&");
+
+		if (all > size && !strncmp(at, name, size) && at[size] == '=') {
+			*length = all - size - 1;
+			return at + size + 1;
+		}
+		at += all + (at[all] == '&');
+	}
+	return NULL;
+}
+
+static const char *number(const char *at, const char *end, uint64_t *value)
+{
+	const char *begin = at;
+
+	for (*value = 0; at < end && *at >= '0' && *at <= '9'; at++) {
+		if (*value > INT64_MAX / 10 - 1)
+			return NULL;
+		*value = *value * 10 + (uint64_t)(*at - '0');
+	}
+	return at == begin ? NULL : at;
+}
+
+bool http_query_number(const struct http_request *request, const char *name, uint64_t *value)
+{
+	size_t length;
+	const char *at = find(request, name, &length);
+
+	return at && number(at, at + length, value) == at + length;
+}
+
+int http_query_numbers(const struct http_request *request, const char *name, uint32_t *values, size_t most)
+{
+	size_t length, count = 0;
+	const char *at = find(request, name, &length), *end;
+	uint64_t value;
+
+	if (!at)
+		return -1;
+	end = at + length;
+	while (at < end && count < most) {
+		at = number(at, end, &value);
+		if (!at || value > UINT32_MAX || (at < end && *at != ','))
+			return -1;
+		values[count++] = (uint32_t)value;
+		at += at < end;
+	}
+	return (int)count;
+}
+
+static int digit(char c)
+{
+	return c >= '0' && c <= '9'   ? c - '0'
+	       : c >= 'a' && c <= 'f' ? c - 'a' + 10
+	       : c >= 'A' && c <= 'F' ? c - 'A' + 10
+				      : -1;
+}
+
+bool http_query_text(const struct http_request *request, const char *name, char *text, size_t size)
+{
+	size_t length, used = 0;
+	const char *at = find(request, name, &length), *end;
+
+	if (!at)
+		return false;
+	end = at + length;
+	for (; at < end && used + 1 < size; at++) {
+		char c = *at == '+' ? ' ' : *at;
+
+		if (c == '%') {
+			if (end - at < 3 || digit(at[1]) < 0 || digit(at[2]) < 0)
+				return false;
+			c = (char)(digit(at[1]) * 16 + digit(at[2]));
+			at += 2;
+		}
+		if (!c)
+			return false;
+		text[used++] = c;
+	}
+	text[used] = '\0';
+	return true;
+}

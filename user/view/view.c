@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What can be asked for: the page itself, tracks, slices, find, sums.  Numbers are nanoseconds since the timeline's
+ * begin. */
+#include "view/view.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "export/page/page.h"
+
+#define TRACKS_MAX 512u
+#define TEXT_MAX 200u
+
+struct view {
+	char *title;
+	struct zoom *zoom;
+	pthread_mutex_t lock; /* of what follows */
+	struct sink sums;
+	bool has_sums;
+};
+
+struct view *view_new(const char *title)
+{
+	struct view *view = xcalloc(1, sizeof(*view));
+
+	view->title = xstrdup(title);
+	view->zoom = zoom_new();
+	pthread_mutex_init(&view->lock, NULL);
+	return view;
+}
+
+void view_free(struct view *view)
+{
+	if (view->has_sums)
+		sink_close(&view->sums);
+	zoom_free(view->zoom);
+	pthread_mutex_destroy(&view->lock);
+	free(view->title);
+	free(view);
+}
+
+void view_stop(struct view *view)
+{
+	zoom_stop(view->zoom);
+}
+
+struct zoom *view_zoom(struct view *view)
+{
+	return view->zoom;
+}
+
+int view_read(struct view *view, struct trace *trace, const struct export_options *options)
+{
+	int error = zoom_read(view->zoom, trace, options->process);
+	struct sink sums;
+
+	if (error)
+		return error;
+	sink_open_memory(&sums);
+	error = page_put_sums(&sums, trace, options);
+	if (error) {
+		sink_close(&sums);
+		return error;
+	}
+	pthread_mutex_lock(&view->lock);
+	view->sums = sums;
+	view->has_sums = true;
+	pthread_mutex_unlock(&view->lock);
+	return 0;
+}
+
+/* ---- answers ---------------------------------------------------------------------------------------------------- */
+
+static bool put_page(struct view *view, const struct http_request *request, struct sink *body)
+{
+	(void)request;
+	page_put_live(body, view->title);
+	return true;
+}
+
+static bool put_tracks(struct view *view, const struct http_request *request, struct sink *body)
+{
+	(void)request;
+	zoom_put_tracks(view->zoom, body);
+	return true;
+}
+
+static bool put_slices(struct view *view, const struct http_request *request, struct sink *body)
+{
+	uint64_t start_ns = zoom_progress(view->zoom).start_ns, from, to, width;
+	uint32_t tracks[TRACKS_MAX];
+	int count = http_query_numbers(request, "tracks", tracks, TRACKS_MAX);
+
+	if (!http_query_number(request, "from", &from) || !http_query_number(request, "to", &to) ||
+	    !http_query_number(request, "width", &width) || to <= from || !width)
+		return false;
+	zoom_put_answer(view->zoom,
+			&(struct zoom_question){.from_ns = start_ns + from,
+						.to_ns = start_ns + to,
+						.width = (uint32_t)(width < ZOOM_WIDTH_MAX ? width : ZOOM_WIDTH_MAX),
+						.tracks = count < 0 ? NULL : tracks,
+						.track_count = count < 0 ? 0 : (uint32_t)count},
+			body);
+	return true;
+}
+
+static bool put_hit(struct view *view, const struct http_request *request, struct sink *body)
+{
+	uint64_t start_ns = zoom_progress(view->zoom).start_ns, after;
+	struct zoom_hit hit;
+	char text[TEXT_MAX];
+
+	if (!http_query_number(request, "after", &after) || !http_query_text(request, "text", text, sizeof(text)) ||
+	    !*text)
+		return false;
+	if (!zoom_find(view->zoom, text, start_ns + after, &hit)) {
+		sink_literal(body, "null");
+		return true;
+	}
+	sink_literal(body, "{\"track\":");
+	sink_u64(body, hit.track);
+	sink_literal(body, ",\"depth\":");
+	sink_u64(body, hit.depth);
+	sink_literal(body, ",\"start\":");
+	sink_i64(body, (int64_t)(hit.start_ns - start_ns));
+	sink_literal(body, ",\"length\":");
+	sink_u64(body, hit.end_ns - hit.start_ns);
+	sink_char(body, '}');
+	return true;
+}
+
+static bool put_sums(struct view *view, const struct http_request *request, struct sink *body)
+{
+	(void)request;
+	pthread_mutex_lock(&view->lock);
+	if (view->has_sums)
+		sink_put(body, view->sums.buffer, view->sums.used);
+	else
+		sink_literal(body, "{\"ready\":false}");
+	pthread_mutex_unlock(&view->lock);
+	return true;
+}
+
+static const struct answer_row {
+	const char *path, *type;
+	bool (*put)(struct view *view, const struct http_request *request, struct sink *body);
+} rows[] = {
+	{"", "text/html; charset=utf-8", put_page}, {"tracks", "application/json", put_tracks},
+	{"slices", "application/json", put_slices}, {"find", "application/json", put_hit},
+	{"sums", "application/json", put_sums},
+};
+
+const char *view_answer(void *context, const struct http_request *request, struct sink *body)
+{
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (!strcmp(request->path, rows[i].path))
+			return rows[i].put(context, request, body) ? rows[i].type : NULL;
+	return NULL;
+}

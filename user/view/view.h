@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What a browser is told of a trace: the page, the timeline at the resolution that it asks for, the sums. */
+#ifndef GPUTRACE_VIEW_H
+#define GPUTRACE_VIEW_H
+
+#include "export/format.h"
+#include "export/zoom/zoom.h"
+#include "view/server.h"
+
+struct view;
+
+/* title: of the page. */
+struct view *view_new(const char *title);
+void view_free(struct view *view);
+
+/* One thread: reads the trace, then makes the sums.  0 or -errno; -ECANCELED: view_stop. */
+int view_read(struct view *view, struct trace *trace, const struct export_options *options);
+void view_stop(struct view *view);
+struct zoom *view_zoom(struct view *view);
+
+/* Another one: answers, also while that goes on.  context: the view. */
+const char *view_answer(void *context, const struct http_request *request, struct sink *body);
+
+#endif
