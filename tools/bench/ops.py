@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """What PyTorch's ops cost when they are recorded (root), beside torch.profiler in the same process.
 
-    ops.py GPUTRACE PYTHON...
+    ops.py GPUTRACE HAMMER.so LIBCUDART PYTHON...
 
 Measured for each Python that has a PyTorch: a torch.add of 4 elements and a step of training, bare, under torch.profiler
-plain and with shapes, stacks and memory, and under gputrace --ops and --shapes; each the least of ROUNDS times with the
-others between.  Held against the project's numbers: what --ops adds as a part of what torch.profiler adds, plain
-(0.5) and full (0.2), and --shapes of full (0.4).  Then ops from several threads as fast as they can: what was told and what
-was lost have to be what the program did.
+plain and with shapes, stacks and memory, and under gputrace with more and more asked for; each the least of ROUNDS times
+with the others between.  Held against the project's numbers: what --ops adds as a part of what torch.profiler adds,
+plain (0.5) and full (0.2), and with shapes and memory of full (0.4); what --forward-lines adds to an op with an autograd
+number, over --ops, as a part of what a launch costs in the same process (1).  Then ops from several threads as fast as
+they can: what was told and what was lost have to be what the program did.
 """
 import argparse
 import pathlib
@@ -18,17 +19,22 @@ import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
-ROUNDS = 3
-WORKS = {"add": "20000 4", "train": "200 4"}  # so many times, least of
+ROUNDS = 6
+WORKS = {"add": "2000 40", "number": "2000 40", "train": "50 10", "launch": "2000 10"}  # so many times, least of
+PROFILED = ("add", "train")
+PROFILERS = ("plain", "full")
+TRACES = {"--ops": ["--ops"], "--shapes": ["--ops", "--shapes"], "--memory": ["--ops", "--shapes", "--memory"],
+          "--forward-lines": ["--ops", "--forward-lines"]}
 STORM = (2, 400, 2500)  # threads, calls, ops
 
 # The project's numbers: (what gputrace is asked for, torch.profiler): at most such a part of what that adds.
-MOST = {("--ops", "plain"): 0.5, ("--ops", "full"): 0.2, ("--shapes", "full"): 0.4}
+MOST = {("--ops", "plain"): 0.5, ("--ops", "full"): 0.2, ("--shapes", "full"): 0.4, ("--memory", "full"): 0.4}
+MOST_OF_LAUNCH = 1.0
 
 
 class Target:
-    def __init__(self, python):
-        self.process = subprocess.Popen([python, HERE / "ops_target.py"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+    def __init__(self, python, options):
+        self.process = subprocess.Popen([python, HERE / "ops_target.py", options.hammer, options.cudart], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=subprocess.DEVNULL, universal_newlines=True)
         self.expect("ready")
 
@@ -55,8 +61,8 @@ class Target:
 class Trace:
     """gputrace on the target while it works, its observer in place."""
 
-    def __init__(self, gputrace, target, flag, log):
-        self.process = subprocess.Popen([gputrace, "-q", "-p", str(target.process.pid), flag, "-o", log],
+    def __init__(self, gputrace, target, name, log):
+        self.process = subprocess.Popen([gputrace, "-q", "-p", str(target.process.pid), *TRACES[name], "-o", log],
                                         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
         if target.ask("observed") != "observed":
             raise SystemExit("ops: the observer did not come")
@@ -70,7 +76,7 @@ class Trace:
 
 
 def measure(gputrace, target, folder):
-    """{(work, how): least nanoseconds}"""
+    """{(work, how): nanoseconds that it adds}, and {(work, how): least nanoseconds}"""
     least = {}
 
     def keep(work, how, value):
@@ -78,28 +84,42 @@ def measure(gputrace, target, folder):
 
     for _ in range(ROUNDS):
         for work, numbers in WORKS.items():
-            for profiler in ("none", "plain", "full"):
+            for profiler in ("none", *PROFILERS) if work in PROFILED else ("none",):
                 keep(work, profiler, target.ask(f"{work} {numbers} {profiler}"))
-        for flag in ("--ops", "--shapes"):
-            with Trace(gputrace, target, flag, folder / "cost.gpt"):
+        for name in TRACES:
+            with Trace(gputrace, target, name, folder / "cost.gpt"):
                 for work, numbers in WORKS.items():
-                    keep(work, flag, target.ask(f"{work} {numbers} none"))
-    return least
+                    keep(work, name, target.ask(f"{work} {numbers} none"))
+    return {(work, how): ns - least[work, "none"] for (work, how), ns in least.items() if how != "none"}, least
 
 
-def judge_costs(least):
+def judge(what, part, most):
+    print(f"  {what}: {part:.2f} (at most {most})")
+    if part <= most:
+        return 0
+    print(f"MISSED  {what}: {part:.2f} (at most {most})")
+    return 1
+
+
+def judge_costs(added, least):
     missed = 0
-    for work in WORKS:
-        bare = least[work, "none"]
-        added = {how: least[work, how] - bare for how in ("plain", "full", "--ops", "--shapes")}
-        print(f"  {work:5}  bare {bare:8,.0f} ns; adds: " + ", ".join(f"{how} {ns:,.0f}" for how, ns in added.items()))
-        for (flag, profiler), most in MOST.items():
-            part = added[flag] / added[profiler] if added[profiler] > 0 else float("inf")
-            print(f"         {flag} is {part:.2f} of torch.profiler {profiler} (at most {most})")
-            if work == "add" and part > most:
-                print(f"MISSED  {flag} of torch.profiler {profiler}: {part:.2f} (at most {most})")
-                missed += 1
+    for work in PROFILED:
+        print(f"  {work:5}  bare {least[work, 'none']:8,.0f} ns; adds: " +
+              ", ".join(f"{how} {added[work, how]:,.0f}" for how in (*PROFILERS, *TRACES)))
+    for (name, profiler), most in MOST.items():
+        missed += judge(f"{' '.join(TRACES[name])} of torch.profiler {profiler}", added["add", name] / added["add", profiler],
+                        most)
+    print("  train: " + ", ".join(f"{' '.join(TRACES[name])} of {profiler} {added['train', name] / added['train', profiler]:.2f}"
+                                  for name, profiler in MOST))
     return missed
+
+
+def judge_lines(added):
+    """An op with a number is an op with a line; launches are traced alike under both."""
+    line = added["number", "--forward-lines"] - added["number", "--ops"]
+    launch = added["launch", "--ops"]
+    print(f"  a forward line {line:,.0f} ns, a launch {launch:,.0f} ns")
+    return judge("a forward line of a launch", line / launch, MOST_OF_LAUNCH)
 
 
 def told_and_lost(gputrace, log, folder):
@@ -122,7 +142,7 @@ def judge_storm(gputrace, target, folder, flag):
     with Trace(gputrace, target, flag, log):
         done, seconds = target.ask("storm {} {} {}".format(*STORM)).split()
     told, lost, inputs = told_and_lost(gputrace, log, folder)
-    print(f"  {flag}: {int(done):,} ops of {STORM[0]} threads, {int(done) / float(seconds) / 1e6:.2f} million a second: "
+    print(f"  {' '.join(TRACES[flag])}: {int(done):,} ops of {STORM[0]} threads, {int(done) / float(seconds) / 1e6:.2f} million a second: "
           f"{told:,} told, {lost:,} lost ({100 * lost / int(done):.1f} %), inputs of {inputs:,} lost")
     if told + lost == int(done):
         return 0
@@ -133,14 +153,17 @@ def judge_storm(gputrace, target, folder, flag):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("gputrace", type=pathlib.Path)
+    parser.add_argument("hammer", type=pathlib.Path)
+    parser.add_argument("cudart", type=pathlib.Path)
     parser.add_argument("python", nargs="+")
     options = parser.parse_args()
     missed = 0
     with tempfile.TemporaryDirectory() as folder:
         for python in options.python:
-            target = Target(python)
+            target = Target(python, options)
             print(python)
-            missed += judge_costs(measure(options.gputrace, target, pathlib.Path(folder)))
+            added, least = measure(options.gputrace, target, pathlib.Path(folder))
+            missed += judge_costs(added, least) + judge_lines(added)
             for flag in ("--ops", "--shapes"):
                 missed += judge_storm(options.gputrace, target, pathlib.Path(folder), flag)
             target.end()

@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """A PyTorch program that says what its ops cost; told by lines on standard input, answers with a line each.
 
+    ops_target.py HAMMER.so LIBCUDART
+
     add N ROUNDS PROFILER    least nanoseconds of a torch.add of 4 elements, of ROUNDS times N
+    number N ROUNDS PROFILER the same where autograd gives the op a number
     train N ROUNDS PROFILER  the same of a step of training
+    launch N ROUNDS none     the same of a launch of no kernel
     observed                 answers once somebody observes PyTorch's ops
     storm THREADS CALLS N    THREADS threads make CALLS calls of a scripted function with N ops each, and hold no GIL: says
                              how many ops that were, and how long it took in seconds
@@ -19,15 +23,31 @@ from torch.profiler import ProfilerActivity, profile
 
 PROFILERS = {"plain": {}, "full": {"record_shapes": True, "with_stack": True, "profile_memory": True}}
 FOUR = torch.ones(4)
+LEARNED = torch.ones(4, requires_grad=True)
 OPS_OF_A_CALL = 1  # that of the scripted function itself
 
 
-def add(count):
-    a, function = FOUR, torch.add
+def add(count, a=FOUR):
+    function = torch.add
     begin = time.perf_counter_ns()
     for _ in range(count):
         function(a, a)
     return (time.perf_counter_ns() - begin) / count
+
+
+def number(count):
+    return add(count, LEARNED)
+
+
+class Launch:
+    def __init__(self, hammer, cudart):
+        self.hammer = ctypes.CDLL(hammer).hammer
+        self.hammer.restype = ctypes.c_double
+        self.hammer.argtypes = [ctypes.c_void_p, ctypes.c_long]
+        self.launch = ctypes.cast(ctypes.CDLL(cudart).cudaLaunchKernel, ctypes.c_void_p)
+
+    def __call__(self, count):
+        return self.hammer(self.launch, count)
 
 
 class Training:
@@ -78,7 +98,7 @@ def main():
     torch.set_num_threads(1)
     has_observers = ctypes.CDLL(f"{torch.__path__[0]}/lib/libtorch_cpu.so")._ZN2at18hasGlobalCallbacksEv
     has_observers.restype = ctypes.c_bool
-    works = {"add": add, "train": Training()}
+    works = {"add": add, "number": number, "train": Training(), "launch": Launch(*sys.argv[1:])}
     for _ in range(4):
         many(FOUR, 10)  # TorchScript optimizes at its first calls
     print("ready", flush=True)

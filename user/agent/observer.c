@@ -11,6 +11,7 @@
 #include "agent/callbacks.h"
 #include "agent/clock.h"
 #include "agent/collectives.h"
+#include "agent/op_clock.h"
 #include "agent/points.h"
 #include "agent/schedule.h"
 
@@ -35,36 +36,61 @@ static uint64_t mix(uint64_t a, uint64_t b)
 	return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-static uint64_t load(const char *text, size_t bytes)
+static uint64_t load(const char *text)
 {
-	uint64_t value = 0;
+	uint64_t value;
 
-	memcpy(&value, text, bytes);
+	memcpy(&value, text, sizeof(value));
 	return value;
 }
 
-/* Of the text and a number that a program cannot know: no two of its names meet. */
-static uint64_t hash_name(const char *text, size_t bytes)
+static uint64_t load_few(const char *text, size_t bytes)
 {
-	uint64_t hash = observer.seed ^ bytes;
-	size_t left;
+	uint64_t value = 0;
 
-	for (left = bytes; left >= 8; left -= 8, text += 8)
-		hash = mix(hash ^ load(text, 8), 0x9e3779b97f4a7c15u ^ observer.seed);
-	hash = mix(hash ^ load(text, left), 0xd6e8feb86659fd93u);
+	while (bytes)
+		value = value << 8 | (uint8_t)text[--bytes];
+	return value;
+}
+
+#define NAME_KEY 0x9e3779b97f4a7c15u
+#define INPUTS_KEY 0xa0761d6478bd642fu /* another number than that of a name, though it had the same bytes */
+
+/* Sixteen bytes at a time; both factors have the number that a program cannot know. */
+static uint64_t hash_two(uint64_t hash, uint64_t a, uint64_t b, uint64_t key)
+{
+	return mix(hash ^ a, b ^ key ^ observer.seed);
+}
+
+static uint64_t hash_end(uint64_t hash, uint64_t key)
+{
+	hash = mix(hash ^ observer.seed, key);
 	return hash ? hash : 1;
 }
 
-/* Another number than that of a name, though it had the same bytes. */
+/* Of the text and a number that a program cannot know: no two of its names meet. The last bytes may be read twice. */
+static uint64_t hash_name(const char *text, size_t bytes)
+{
+	uint64_t hash = observer.seed ^ bytes;
+	const char *end = text + bytes;
+
+	if (bytes < 8)
+		return hash_end(hash_two(hash, load_few(text, bytes), 0, NAME_KEY), NAME_KEY);
+	for (; end - text > 16; text += 16)
+		hash = hash_two(hash, load(text), load(text + 8), NAME_KEY);
+	return hash_end(hash_two(hash, end - text >= 8 ? load(text) : 0, load(end - 8), NAME_KEY), NAME_KEY);
+}
+
 static uint64_t hash_inputs(const uint64_t *words, uint32_t count)
 {
 	uint64_t hash = ~observer.seed ^ count;
 	uint32_t i;
 
-	for (i = 0; i < count; i++)
-		hash = mix(hash ^ words[i], 0xa0761d6478bd642fu ^ observer.seed);
-	hash = mix(hash, 0xe7037ed1a0b428dbu);
-	return hash ? hash : 1;
+	for (i = 0; i + 1 < count; i += 2)
+		hash = hash_two(hash, words[i], words[i + 1], INPUTS_KEY);
+	if (i < count)
+		hash = hash_two(hash, words[i], 0, INPUTS_KEY);
+	return hash_end(hash, INPUTS_KEY);
 }
 
 /* What was told to a reader who is gone, or has forgotten it, is told again. */
@@ -164,7 +190,7 @@ static uint64_t word(const void *op, unsigned offset)
 	return value;
 }
 
-static void take_facts(struct op_facts *facts, const void *op)
+static void take_facts(struct op_facts *facts, const void *op, uint32_t tid)
 {
 	const struct torch_layout *layout = observer.torch.layout;
 
@@ -173,7 +199,7 @@ static void take_facts(struct op_facts *facts, const void *op)
 	facts->thread = word(op, layout->op_thread);
 	facts->forward_thread = word(op, layout->op_forward_thread);
 	facts->scope = *((const uint8_t *)op + layout->op_scope);
-	facts->tid = callbacks_thread_id();
+	facts->tid = tid;
 }
 
 /*
@@ -191,7 +217,7 @@ static void take_stack(struct lane *lane, struct op_facts *facts)
 
 static void close_slot(struct op_slot *slot)
 {
-	uint32_t turn = atomic_load_explicit(&slot->turn, memory_order_relaxed);
+	uint64_t turn = atomic_load_explicit(&slot->turn, memory_order_relaxed);
 
 	if (turn & 1)
 		atomic_store_explicit(&slot->turn, turn + 1, memory_order_release);
@@ -237,9 +263,10 @@ static void take_collective(struct lane *lane, struct op_collective *collective)
 /* Compiled once with, once without inputs: who does not want them pays nothing for that. */
 static inline __attribute__((always_inline)) struct op_slot *open_slot(const void *op, bool with_inputs)
 {
-	uint32_t session = atomic_load_explicit(&observer.session, memory_order_acquire), turn;
+	uint32_t session = atomic_load_explicit(&observer.session, memory_order_acquire);
 	struct lane *lane;
 	struct op_slot *slot;
+	uint64_t turn;
 
 	if (!session) {
 		if (observer.forked)
@@ -256,15 +283,14 @@ static inline __attribute__((always_inline)) struct op_slot *open_slot(const voi
 	}
 	slot->vtable = &context_vtable.destroy;
 	slot->session = session;
-	atomic_store_explicit(&slot->told_open, 0, memory_order_relaxed);
-	take_facts(&slot->facts, op);
+	take_facts(&slot->facts, op, lane->tid);
 	slot->facts.name = take_name(lane, op);
 	slot->collective.text = 0;
 	if (slot->facts.name && slot->facts.name == observer.collective_op)
 		take_collective(lane, &slot->collective);
 	slot->facts.inputs = with_inputs ? take_inputs(lane, op) : 0;
 	take_stack(lane, &slot->facts);
-	slot->facts.start_ns = clock_now_ns();
+	slot->facts.start = op_clock_stamp();
 	turn = atomic_load_explicit(&slot->turn, memory_order_relaxed);
 	atomic_store_explicit(&slot->turn, turn + 1, memory_order_release);
 	return slot;
@@ -328,12 +354,15 @@ static struct op_entry_op *add_entry(struct lane *lane, const struct op_slot *sl
 
 static void end(const void *op, void *context)
 {
-	uint64_t end_ns = clock_now_ns();
+	uint64_t end = op_clock_stamp(), turn;
 	struct op_slot *slot = context;
 	struct op_entry_op *entry = NULL;
 	struct lane *lane;
 
-	if (!slot || !(atomic_load_explicit(&slot->turn, memory_order_relaxed) & 1))
+	if (!slot)
+		return;
+	turn = atomic_load_explicit(&slot->turn, memory_order_relaxed);
+	if (!(turn & 1))
 		return;
 	if (slot->session != atomic_load_explicit(&observer.session, memory_order_acquire)) {
 		close_slot(slot);
@@ -346,9 +375,12 @@ static void end(const void *op, void *context)
 		entry = add_entry(lane, slot);
 	}
 	if (entry) {
-		entry->end_ns = end_ns;
+		entry->end = end;
 		entry->facts = slot->facts;
-		entry->end_tid = callbacks_thread_id();
+		entry->end_tid = lane->tid;
+		entry->is_told = atomic_load_explicit(&slot->told_turn, memory_order_acquire) == turn;
+		if (entry->is_told)
+			entry->facts.start = slot->told_start_ns;
 		entry->is_async = *((const uint8_t *)op + observer.torch.layout->op_async) || lane != slot->lane;
 		lane_commit(lane, entry->entry.bytes);
 	} else if (lane) {
@@ -365,15 +397,15 @@ static void end_scheduled(const void *op, void *context)
 		observer_follow_schedule();
 }
 
-bool observer_open_op(struct op_slot *slot, uint32_t session, uint64_t before_ns, struct op_facts *facts)
+uint64_t observer_open_op(struct op_slot *slot, uint32_t session, struct op_facts *facts)
 {
-	uint32_t turn = atomic_load_explicit(&slot->turn, memory_order_acquire);
+	uint64_t turn = atomic_load_explicit(&slot->turn, memory_order_acquire);
 
 	if (!(turn & 1) || slot->session != session)
-		return false;
+		return 0;
 	*facts = slot->facts;
 	atomic_thread_fence(memory_order_acquire);
-	return atomic_load_explicit(&slot->turn, memory_order_relaxed) == turn && facts->start_ns < before_ns;
+	return atomic_load_explicit(&slot->turn, memory_order_relaxed) == turn ? turn : 0;
 }
 
 void observer_repeat_names(void)

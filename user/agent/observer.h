@@ -29,8 +29,8 @@ void observer_end(void);
 /* Threads tell all names again: the reader has forgotten some. */
 void observer_repeat_names(void);
 
-/* If the op in that place is open, of this session, and began before then: what is known of it. */
-bool observer_open_op(struct op_slot *slot, uint32_t session, uint64_t before_ns, struct op_facts *facts);
+/* If the op in that place is open and of this session: its turn there, and what is known of it; else 0. */
+uint64_t observer_open_op(struct op_slot *slot, uint32_t session, struct op_facts *facts);
 
 /* Around fork(2): the child observes nothing, and takes the observer away at its first op. */
 void observer_before_fork(void);

@@ -7,10 +7,9 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "agent/callbacks.h"
 #include "agent/clock.h"
 #include "agent/old_glibc.h"
-
-#define MASK (LANE_RING_BYTES - 1)
 
 /* Eight bytes of the static TLS that glibc keeps for late libraries (1,664 in all). */
 static __thread struct lane *own __attribute__((tls_model("initial-exec")));
@@ -97,6 +96,8 @@ struct lane *lane_of_thread(void)
 		lane = NULL;
 	}
 	own = lane;
+	if (lane)
+		lane->tid = callbacks_thread_id();
 	if (!lane) {
 		atomic_fetch_add(&all.homeless, 1);
 		keep_first(&all.homeless_ns);
@@ -143,27 +144,40 @@ void lane_give_back_slot(struct op_slot *slot)
 
 /* ---- the ring ---------------------------------------------------------------------------------- */
 
-static bool has_room(struct lane *lane, uint64_t tail, uint64_t bytes)
+/* What the reader has left is written first, and of that the latest. */
+static bool enter_chunk(struct lane *lane, uint64_t tail)
 {
-	if (tail + bytes - lane->head_seen <= LANE_RING_BYTES)
-		return true;
-	lane->head_seen = atomic_load_explicit(&lane->head, memory_order_acquire);
-	return tail + bytes - lane->head_seen <= LANE_RING_BYTES;
+	uint64_t read = atomic_load_explicit(&lane->head, memory_order_acquire) / LANE_CHUNK_BYTES;
+	uint8_t chunk;
+
+	for (; lane->chunks_back < read; lane->chunks_back++)
+		lane->chunks_free[lane->chunks_free_count++] = lane->order[lane->chunks_back % LANE_CHUNKS];
+	if (lane->chunks_free_count)
+		chunk = lane->chunks_free[--lane->chunks_free_count];
+	else if (lane->chunks_made < LANE_CHUNKS)
+		chunk = (uint8_t)lane->chunks_made++;
+	else
+		return false;
+	lane->order[tail / LANE_CHUNK_BYTES % LANE_CHUNKS] = chunk;
+	lane->chunk = lane->ring + chunk * (size_t)LANE_CHUNK_BYTES;
+	return true;
 }
 
 void *lane_reserve(struct lane *lane, uint32_t bytes, uint32_t kind)
 {
 	uint64_t tail = atomic_load_explicit(&lane->tail, memory_order_relaxed);
-	uint32_t left = LANE_RING_BYTES - (uint32_t)(tail & MASK);
-	struct op_entry *entry = (struct op_entry *)(lane->ring + (tail & MASK));
+	uint32_t offset = (uint32_t)(tail % LANE_CHUNK_BYTES), left = LANE_CHUNK_BYTES - offset;
+	struct op_entry *entry;
 
-	if (!has_room(lane, tail, left < bytes ? (uint64_t)left + bytes : bytes))
-		return NULL;
-	if (left < bytes) {
-		*entry = (struct op_entry){left, OP_ENTRY_PAD};
-		atomic_store_explicit(&lane->tail, tail + left, memory_order_release);
-		entry = (struct op_entry *)lane->ring;
+	if (offset && left < bytes) {
+		*(struct op_entry *)(lane->chunk + offset) = (struct op_entry){left, OP_ENTRY_PAD};
+		tail += left;
+		offset = 0;
+		atomic_store_explicit(&lane->tail, tail, memory_order_release);
 	}
+	if (!offset && !enter_chunk(lane, tail))
+		return NULL;
+	entry = (struct op_entry *)(lane->chunk + offset);
 	*entry = (struct op_entry){bytes, kind};
 	return entry;
 }
@@ -173,8 +187,10 @@ void lane_commit(struct lane *lane, uint32_t bytes)
 	uint64_t tail = atomic_load_explicit(&lane->tail, memory_order_relaxed);
 
 	atomic_store_explicit(&lane->tail, tail + bytes, memory_order_release);
-	if ((tail ^ (tail + bytes)) & ~(uint64_t)(LANE_WAKE_BYTES - 1))
-		all.wake_reader();
+	if (tail + bytes < lane->wake_at)
+		return;
+	lane->wake_at = tail + bytes + LANE_WAKE_BYTES;
+	all.wake_reader();
 }
 
 void lane_lose(struct lane *lane)
@@ -206,12 +222,19 @@ struct lane *lane_at(uint32_t index)
 	return atomic_load(&all.lanes[index]); /* NULL: its thread is about to put it there */
 }
 
+static const struct op_entry *entry_at(const struct lane *lane, uint64_t position)
+{
+	size_t chunk = lane->order[position / LANE_CHUNK_BYTES % LANE_CHUNKS];
+
+	return (const struct op_entry *)(lane->ring + chunk * LANE_CHUNK_BYTES + position % LANE_CHUNK_BYTES);
+}
+
 const struct op_entry *lane_next(struct lane *lane, uint64_t *position, uint64_t end)
 {
 	const struct op_entry *entry;
 
 	while (*position < end) {
-		entry = (const struct op_entry *)(lane->ring + (*position & MASK));
+		entry = entry_at(lane, *position);
 		if (entry->bytes < sizeof(*entry) || entry->bytes > end - *position) {
 			*position = end; /* of a session before: its memory has gone */
 			return NULL;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * What a thread that runs ops has of ours: places for the ops that are open, and a ring in which those that have ended,
- * and names, wait for the agent's thread.  The ring has one writer, its thread, and one reader.  Nothing allocates but
- * the first op of a thread; what has no room is counted.
+ * and names, wait for the agent's thread.  The ring has one writer, its thread, and one reader.  It is made of chunks,
+ * in any order, of which the one that was read last is written next: where the reader keeps up, they stay in a cache.
+ * Nothing allocates but the first op of a thread; what has no room is counted.
  */
 #ifndef GPUTRACE_AGENT_OP_LANE_H
 #define GPUTRACE_AGENT_OP_LANE_H
@@ -13,18 +14,20 @@
 
 #include "agent/op_inputs.h"
 
-#define LANES_MAX 1024u		   /* threads with ops at a time */
-#define LANE_SLOTS 1024u	   /* ops open at a time in one of them */
-#define LANE_RING_BYTES (8u << 20) /* touched as it is used: 100,000 ops. Power of two */
-#define LANE_WAKE_BYTES (1u << 20) /* the reader is woken each time that so much has come */
-#define LANE_NAMES 512u		   /* power of two */
-#define LANE_INPUTS 4096u	   /* the same */
+#define LANES_MAX 1024u		     /* threads with ops at a time */
+#define LANE_SLOTS 1024u	     /* ops open at a time in one of them */
+#define LANE_RING_BYTES (8u << 20)   /* touched as it is used: 80,000 ops. Power of two */
+#define LANE_CHUNK_BYTES (64u << 10) /* the same */
+#define LANE_CHUNKS (LANE_RING_BYTES / LANE_CHUNK_BYTES)
+#define LANE_WAKE_BYTES (128u << 10) /* the reader is woken each time that so much has come */
+#define LANE_NAMES 512u		     /* power of two */
+#define LANE_INPUTS 4096u	     /* the same */
 #define LANE_STACK_BITS 48u
 #define OP_NAME_MAX ((16u << 10) - 32) /* of a name; of longer ones the beginning */
 
 /* An op: what is told of it, but for its end. */
 struct op_facts {
-	uint64_t start_ns;
+	uint64_t start; /* op_clock_stamp */
 	int64_t sequence;
 	uint64_t handle, thread, forward_thread;
 	uint64_t name;	 /* hash of it */
@@ -44,10 +47,11 @@ struct op_collective {
 struct op_slot {
 	const void *vtable;
 	struct lane *lane;
-	_Atomic uint32_t turn; /* odd: open */
+	_Atomic uint64_t turn; /* odd: open */
 	uint32_t session;
-	uint32_t next; /* of the free ones: number + 1 */
-	_Atomic uint32_t told_open;
+	uint32_t next;		    /* of the free ones: number + 1 */
+	_Atomic uint64_t told_turn; /* the latest of which the reader has told that it is open */
+	uint64_t told_start_ns;	    /* and when it said that this one began */
 	struct op_facts facts;
 	struct op_collective collective;
 };
@@ -84,10 +88,11 @@ struct op_entry_inputs {
 
 struct op_entry_op {
 	struct op_entry entry;
-	uint64_t end_ns;
+	uint64_t end; /* op_clock_stamp */
 	struct op_facts facts;
 	uint32_t end_tid;
-	uint32_t is_async;
+	bool is_async;
+	bool is_told; /* that it is open, with facts.start, which is CLOCK_MONOTONIC here */
 };
 
 struct op_entry_collective {
@@ -98,7 +103,7 @@ struct op_entry_collective {
 /* An event of an allocator of PyTorch's, as gpt_agent_torch_memory. */
 struct op_entry_memory {
 	struct op_entry entry;
-	uint64_t time_ns;
+	uint64_t time; /* op_clock_stamp */
 	uint64_t address;
 	int64_t bytes;
 	uint64_t allocated, reserved;
@@ -118,8 +123,13 @@ enum lane_state {
 struct lane {
 	/* the thread's */
 	_Atomic uint64_t tail;
-	uint64_t head_seen;
+	uint8_t *chunk;			  /* of tail */
+	uint64_t chunks_back;		  /* of those of `order` that have been read, and are in `chunks_free` */
+	uint8_t chunks_free[LANE_CHUNKS]; /* the latest last */
+	uint32_t chunks_free_count, chunks_made;
+	uint64_t wake_at;   /* tail from which on the reader is woken */
 	uint32_t free_slot; /* number + 1 */
+	uint32_t tid;	    /* of the thread */
 	uint32_t names_session, names_epoch;
 	_Atomic uint32_t slots_made;
 	_Atomic uint64_t lost;
@@ -129,6 +139,7 @@ struct lane {
 	uint64_t inputs[LANE_INPUTS];	 /* and of inputs */
 	uint64_t words[OP_INPUTS_WORDS]; /* inputs of the op that begins */
 	uint64_t stacks;		 /* number of the latest; those of a lane have its index in front */
+	uint8_t order[LANE_CHUNKS];	 /* of chunks, the first of all is at 0; read by the reader up to tail */
 	/* the reader's */
 	_Atomic uint64_t head __attribute__((aligned(64)));
 	/* of other threads */

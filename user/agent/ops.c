@@ -13,6 +13,7 @@
 #include "agent/clock.h"
 #include "agent/observer.h"
 #include "agent/old_glibc.h"
+#include "agent/op_clock.h"
 #include "agent/op_lane.h"
 #include "agent/op_names.h"
 #include "agent/ops_memory.h"
@@ -25,7 +26,7 @@
 #define BUSY_TICK_NS 1000000u /* where a ring fills: at 2 million ops a second that is 2,000 of 100,000 */
 #define BUSY_PART 16u	      /* of a ring that fills in one tick */
 #define SAMPLE_NS 250000000u  /* agent.h asks for twice a second */
-#define OPEN_TOLD_NS 1000000000u
+#define OPEN_TOLD_NS OP_CLOCK_SETTLED_NS
 #define EXIT_MAX_NS 1500000000u /* how long the end of the process may be held up by us, if all goes wrong */
 
 static struct {
@@ -141,11 +142,11 @@ static uint32_t inputs_of(const struct op_facts *facts, bool is_async)
 	return id;
 }
 
-static struct gpt_agent_op *add_op(const struct op_facts *facts)
+static struct gpt_agent_op *add_op(const struct op_facts *facts, uint64_t start_ns)
 {
 	struct gpt_agent_op *record = batch_add(&ops.batch, GPT_AGENT_OP, sizeof(*record));
 
-	record->start_ns = facts->start_ns;
+	record->start_ns = start_ns;
 	record->sequence = facts->sequence;
 	record->handle = facts->handle;
 	record->thread = facts->thread;
@@ -160,10 +161,12 @@ static struct gpt_agent_op *add_op(const struct op_facts *facts)
 static struct gpt_agent_op *send_op(const struct op_entry_op *entry)
 {
 	uint32_t inputs = inputs_of(&entry->facts, entry->is_async);
-	struct gpt_agent_op *record = add_op(&entry->facts);
+	uint64_t start_ns = entry->is_told ? entry->facts.start : op_clock_ns(entry->facts.start);
+	uint64_t end_ns = op_clock_ns(entry->end);
+	struct gpt_agent_op *record = add_op(&entry->facts, start_ns);
 
 	record->inputs = inputs;
-	record->end_ns = entry->end_ns;
+	record->end_ns = end_ns > start_ns ? end_ns : start_ns;
 	record->end_tid = entry->end_tid;
 	record->flags = entry->is_async ? GPT_AGENT_OP_ASYNC : 0;
 	ops.told++;
@@ -178,13 +181,14 @@ static void send_collective(const struct op_entry_collective *entry)
 	record->collective_sequence = entry->collective.sequence;
 }
 
-/* How full it was, in bytes. */
+/* How much was in it, in bytes. */
 static uint64_t send_lane(struct lane *lane)
 {
-	uint64_t position = atomic_load(&lane->head), end = atomic_load(&lane->tail), bytes = end - position;
+	uint64_t position = atomic_load(&lane->head), end = atomic_load(&lane->tail), bytes = 0;
 	const struct op_entry *entry;
 
 	while ((entry = lane_next(lane, &position, end))) {
+		bytes += entry->bytes;
 		if (entry->kind == OP_ENTRY_OP)
 			send_op((const struct op_entry_op *)entry);
 		else if (entry->kind == OP_ENTRY_COLLECTIVE)
@@ -205,6 +209,7 @@ static uint64_t send_lanes(void)
 	uint64_t most = 0, bytes;
 
 	ops.looked_ahead = false;
+	op_clock_sample();
 	for (i = 0; i < count; i++) {
 		bytes = lane_at(i) ? send_lane(lane_at(i)) : 0;
 		most = bytes > most ? bytes : most;
@@ -214,13 +219,21 @@ static uint64_t send_lanes(void)
 
 static void send_open_op(struct op_slot *slot, uint64_t before_ns, bool again)
 {
-	struct gpt_agent_op *record;
 	struct op_facts facts;
+	uint64_t turn = observer_open_op(slot, ops.session, &facts), start_ns;
+	bool was_told = atomic_load(&slot->told_turn) == turn;
+	struct gpt_agent_op *record;
 
-	if ((!again && atomic_load(&slot->told_open)) || !observer_open_op(slot, ops.session, before_ns, &facts))
+	if (!turn || (was_told && !again))
 		return;
-	atomic_store(&slot->told_open, 1);
-	record = add_op(&facts);
+	start_ns = was_told ? slot->told_start_ns : op_clock_ns(facts.start);
+	if (start_ns >= before_ns)
+		return;
+	if (!was_told) {
+		slot->told_start_ns = start_ns;
+		atomic_store(&slot->told_turn, turn);
+	}
+	record = add_op(&facts, start_ns);
 	record->end_ns = clock_now_ns();
 	record->end_tid = facts.tid;
 	record->inputs = op_names_id(facts.inputs);
@@ -291,6 +304,7 @@ static bool observe(void)
 {
 	uint64_t unused;
 
+	op_clock_open();
 	lanes_empty();
 	ops.lost_before = lanes_lost(&unused);
 	ops.inputs_lost_before = lanes_inputs_lost();

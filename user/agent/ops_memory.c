@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "agent/clock.h"
+#include "agent/op_clock.h"
 #include "agent/points.h"
 #include "agent/torch_memory.h"
 
@@ -50,7 +51,7 @@ void ops_memory_send(struct batch *batch, const struct op_entry_memory *entry)
 {
 	struct gpt_agent_torch_memory *record = batch_add(batch, GPT_AGENT_TORCH_MEMORY, sizeof(*record));
 
-	record->time_ns = entry->time_ns;
+	record->time_ns = op_clock_ns(entry->time);
 	record->address = entry->address;
 	record->bytes = entry->bytes;
 	record->allocated = entry->allocated;

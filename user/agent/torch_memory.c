@@ -8,10 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "agent/callbacks.h"
-#include "agent/clock.h"
 #include "agent/import_table.h"
 #include "agent/old_glibc.h"
+#include "agent/op_clock.h"
 #include "agent/op_lane.h"
 #include "agent/path.h"
 #include "agent/points.h"
@@ -84,8 +83,8 @@ static void tell(const struct op_entry_memory *event)
 	memcpy((char *)entry + sizeof(entry->entry), (const char *)event + sizeof(event->entry),
 	       sizeof(*event) - sizeof(event->entry));
 	entry->stack = stack;
-	entry->tid = callbacks_thread_id();
-	entry->time_ns = clock_now_ns();
+	entry->tid = lane->tid;
+	entry->time = op_clock_stamp();
 	lane_commit(lane, sizeof(*entry));
 }
 

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Where ops wait for the agent's thread, and the clock that they are stamped with. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "agent/op_clock.h"
+#include "agent/op_lane.h"
+#include "agent_points.h"
+
+#define SECOND 1000000000u
+
+static struct lane *lane;
+static unsigned woken;
+
+static void wake(void)
+{
+	woken++;
+}
+
+static int begin(void **state)
+{
+	assert_true(lanes_open(wake));
+	lane = lane_of_thread();
+	assert_non_null(lane);
+	lanes_empty();
+	lane->wake_at = atomic_load(&lane->tail) + LANE_WAKE_BYTES;
+	woken = 0;
+	return 0;
+}
+
+#define NO_ROOM SIZE_MAX
+
+/* Where in the ring it is. */
+static size_t write_one(uint64_t number)
+{
+	struct op_entry_op *entry = lane_reserve(lane, sizeof(*entry), OP_ENTRY_OP);
+
+	if (!entry)
+		return NO_ROOM;
+	entry->end = number;
+	lane_commit(lane, sizeof(*entry));
+	return (size_t)((uint8_t *)entry - lane->ring);
+}
+
+static void read_all(uint64_t *number)
+{
+	uint64_t position = atomic_load(&lane->head), end = atomic_load(&lane->tail);
+	const struct op_entry *entry;
+
+	while ((entry = lane_next(lane, &position, end)))
+		assert_int_equal(((const struct op_entry_op *)entry)->end, (*number)++);
+	lane_read_to(lane, position);
+}
+
+/* ---- the ring ---------------------------------------------------------------------------------- */
+
+static void a_reader_that_keeps_up_keeps_the_ring_small(void **state)
+{
+	uint64_t written, read = 0;
+	size_t at, farthest = 0;
+
+	for (written = 0; written < 2 * LANE_RING_BYTES / sizeof(struct op_entry_op);) {
+		at = write_one(written++);
+		farthest = at > farthest ? at : farthest;
+		if (written % 100 == 0)
+			read_all(&read);
+	}
+	read_all(&read);
+	assert_int_equal(read, written);
+	assert_true(farthest < 2 * LANE_CHUNK_BYTES);
+}
+
+static void a_reader_that_lags_gets_the_whole_ring_in_order(void **state)
+{
+	uint64_t written = 0, read = 0;
+	size_t at, farthest = 0;
+	unsigned lap;
+
+	for (lap = 0; lap < 5; lap++) {
+		while (written - read < (LANE_RING_BYTES - 2 * LANE_CHUNK_BYTES) / sizeof(struct op_entry_op)) {
+			at = write_one(written++);
+			farthest = at > farthest ? at : farthest;
+		}
+		read_all(&read);
+		assert_int_equal(read, written);
+	}
+	assert_true(farthest > LANE_RING_BYTES / 2);
+}
+
+static void a_full_ring_takes_nothing_and_overwrites_nothing(void **state)
+{
+	uint64_t written = 0, read = 0;
+
+	while (write_one(written) != NO_ROOM)
+		written++;
+	assert_in_range(written, (LANE_RING_BYTES - 2 * LANE_CHUNK_BYTES) / sizeof(struct op_entry_op),
+			LANE_RING_BYTES / sizeof(struct op_entry_op));
+	read_all(&read);
+	assert_int_equal(read, written);
+}
+
+static void the_reader_is_woken_for_each_part_of_the_ring(void **state)
+{
+	uint64_t written = 0;
+
+	while (written * sizeof(struct op_entry_op) < 4 * LANE_WAKE_BYTES)
+		write_one(written++);
+	assert_in_range(woken, 3, 4);
+}
+
+/* ---- the clock --------------------------------------------------------------------------------- */
+
+/* Where a stamp is the clock itself there is nothing to be made of it. */
+static bool counts(void)
+{
+	op_clock_open();
+	if (!op_clock_counts)
+		skip();
+	return true;
+}
+
+static void a_stamp_is_the_clock_to_a_microsecond(void **state)
+{
+	uint64_t before, stamp, after, ns;
+
+	op_clock_open();
+	before = clock_now_ns();
+	stamp = op_clock_stamp();
+	after = clock_now_ns();
+	op_clock_sample();
+	ns = op_clock_ns(stamp);
+	assert_in_range(ns, before - 1000, after + 1000);
+}
+
+static void a_stamp_between_two_samples_is_set_in_proportion(void **state)
+{
+	uint64_t stamp, ns;
+
+	counts();
+	stamp = op_clock_stamp() + 10ull * SECOND;
+	ns = clock_now_ns() + 20ull * SECOND;
+	op_clock_add(stamp, ns);
+	op_clock_add(stamp + 1000000000u, ns + 500000000u);
+	op_clock_add(stamp + 2000000000u, ns + 900000000u); /* the clock was made slower */
+	assert_int_equal(op_clock_ns(stamp), ns);
+	assert_in_range(op_clock_ns(stamp + 500000000u), ns + 249999998u, ns + 250000002u);
+	assert_in_range(op_clock_ns(stamp + 1500000000u), ns + 699999998u, ns + 700000002u);
+	assert_in_range(op_clock_ns(stamp + 2000000000u), ns + 899999998u, ns + 900000002u);
+	assert_in_range(op_clock_ns(stamp + 2100000000u), ns + 939999998u, ns + 940000002u);
+}
+
+static void what_a_stamp_of_a_second_ago_says_does_not_change(void **state)
+{
+	const uint64_t step = 3000000u;
+	uint64_t stamp, ns, old, said_then, i;
+
+	counts();
+	stamp = op_clock_stamp() + 10ull * SECOND;
+	ns = clock_now_ns() + 20ull * SECOND;
+	op_clock_add(stamp, ns);
+	for (i = 1; i < 1000; i++) /* three seconds of samples, the clock goes now faster, now slower */
+		op_clock_add(stamp + i * step, ns + i * step / 3 + i % 7);
+	old = stamp + 1000 * step - 6 * step / 2 - 3ull * SECOND / 2;
+	said_then = op_clock_ns(old);
+	for (i = 1000; i < 1300; i++)
+		op_clock_add(stamp + i * step, ns + i * step / 3 + i % 7);
+	assert_int_equal(op_clock_ns(old), said_then);
+}
+
+static void samples_that_go_back_are_not_taken(void **state)
+{
+	uint64_t stamp, ns;
+
+	counts();
+	stamp = op_clock_stamp() + 10ull * SECOND;
+	ns = clock_now_ns() + 20ull * SECOND;
+	op_clock_add(stamp, ns);
+	op_clock_add(stamp, ns + 1);
+	op_clock_add(stamp + 1, ns - 1);
+	assert_int_equal(op_clock_ns(stamp), ns);
+}
+
+#define TEST(name) cmocka_unit_test_setup(name, begin)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(a_reader_that_keeps_up_keeps_the_ring_small),
+		TEST(a_reader_that_lags_gets_the_whole_ring_in_order),
+		TEST(a_full_ring_takes_nothing_and_overwrites_nothing),
+		TEST(the_reader_is_woken_for_each_part_of_the_ring),
+		TEST(a_stamp_is_the_clock_to_a_microsecond),
+		TEST(a_stamp_between_two_samples_is_set_in_proportion),
+		TEST(what_a_stamp_of_a_second_ago_says_does_not_change),
+		TEST(samples_that_go_back_are_not_taken),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
