@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <stddef.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "agent/old_glibc.h"
@@ -24,7 +23,6 @@ static struct {
 		uint64_t rate; /* nanoseconds a tick since the sample before, fixed point */
 	} samples[SAMPLES];
 	uint64_t count; /* of all there were */
-	bool is_open;
 } op_clock;
 
 static struct sample *sample_at(uint64_t number)
@@ -32,33 +30,25 @@ static struct sample *sample_at(uint64_t number)
 	return &op_clock.samples[number % SAMPLES];
 }
 
-/* The program may have forbidden itself to read the counter: that ends it. */
-static bool may_count(void)
+/* Who forbids itself to read the counter (PR_SET_TSC) cannot ask for the time either: it need not be asked for. */
+void op_clock_choose(void)
 {
 #if defined(__x86_64__)
-	int mode = PR_TSC_SIGSEGV;
 	char source[8] = "";
 	ssize_t bytes;
 	int fd;
 
-	if (prctl(PR_GET_TSC, &mode) || mode != PR_TSC_ENABLE)
-		return false;
 	fd = open(CLOCK_SOURCE, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		return false;
+		return;
 	bytes = read(fd, source, sizeof(source));
 	close(fd);
-	return bytes == 4 && !memcmp(source, "tsc\n", 4);
-#else
-	return false;
+	op_clock_counts = bytes == 4 && !memcmp(source, "tsc\n", 4);
 #endif
 }
 
 void op_clock_open(void)
 {
-	if (!op_clock.is_open)
-		op_clock_counts = may_count();
-	op_clock.is_open = true;
 	op_clock.count = 0;
 	op_clock_sample();
 }

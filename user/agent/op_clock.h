@@ -13,7 +13,7 @@
 
 #include "agent/clock.h"
 
-extern bool op_clock_counts; /* stamps are the processor's counter; changes in op_clock_open alone */
+extern bool op_clock_counts; /* stamps are the processor's counter; changes in op_clock_choose alone */
 
 static inline uint64_t op_clock_stamp(void)
 {
@@ -26,7 +26,10 @@ static inline uint64_t op_clock_stamp(void)
 
 /* ---- the agent's thread ------------------------------------------------------------------------ */
 
-/* Before stamps are taken: which clock it is.  The answer is found once in a process. */
+/* Which clock it is: once in a process, as soon as the thread begins (a filter of system calls may come later). */
+void op_clock_choose(void);
+
+/* Before stamps are taken. */
 void op_clock_open(void);
 
 /* To be called before stamps are read from a lane. */

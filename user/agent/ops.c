@@ -35,7 +35,7 @@ static struct {
 	_Atomic uint32_t exiting; /* futex */
 	_Atomic uint32_t stopped; /* futex: the thread has ended */
 	/* The rest is the thread's. */
-	bool fork_registered, exit_registered;
+	bool fork_registered, exit_registered, clock_chosen;
 	pid_t pid;	  /* whose end at_exit is about */
 	uint32_t state;	  /* enum gpt_agent_ops_state, 0: none told */
 	uint32_t session; /* number, of all there were */
@@ -464,6 +464,14 @@ static void register_fork(void)
 	ops.fork_registered = true;
 }
 
+/* Nobody has stamps of the other one then. */
+static void choose_clock(void)
+{
+	if (!ops.clock_chosen)
+		op_clock_choose();
+	ops.clock_chosen = true;
+}
+
 static bool begin_life(void)
 {
 	uint32_t none = 0;
@@ -474,6 +482,7 @@ static bool begin_life(void)
 static void *ops_thread(void *unused)
 {
 	prctl(PR_SET_NAME, "gputrace-ops");
+	choose_clock();
 	register_fork();
 	ops.batch.send = batch_to_collector;
 	do {
