@@ -10,6 +10,7 @@
 #include "agent/callbacks.h"
 #include "agent/import_table.h"
 #include "agent/observer.h"
+#include "agent/old_glibc.h"
 #include "agent/path.h"
 #include "agent/schedule.h"
 
