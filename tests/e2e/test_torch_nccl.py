@@ -3,11 +3,14 @@
 
 import collections
 import json
+import os
+import subprocess
 
 import machine
 import pytest
 import reading
 import tracing
+import truth
 from reading import chrome
 
 pytestmark = pytest.mark.torch
@@ -56,10 +59,12 @@ class Run:
                                   env={"SIMGPU_NCCL": 1})
         events = json.loads((folder / "trace.json").read_text())["traceEvents"]
         self.ranks = []  # [(theirs, ours)]
+        self.pids = []
         for rank in range(RANKS):
             theirs = json.loads((folder / f"theirs-{rank}.json").read_text())["traceEvents"]
             pid = next(e["pid"] for e in theirs if e["name"] == COLLECTIVE)
             self.ranks.append((Seen(theirs, pid), Seen(events, pid)))
+            self.pids.append(pid)
 
 
 @pytest.fixture(scope="module", params=PYTHONS)
@@ -92,3 +97,64 @@ def test_the_file_keeps_its_promises(run):
 def test_nothing_was_lost(run):
     receipt = reading.receipt(reading.trace_of(run.folder / "trace.json"))
     assert (receipt["ops_lost"], receipt["bad_records"]) == (0, 0)
+
+
+# ---- what HTA makes of it
+
+
+def hta(*files):
+    """Without rounding to microseconds: sums can then be compared."""
+    done = subprocess.run([machine.tool("get-hta"), machine.ROOT / "tests/e2e/consumers" / "hta_collectives.py", *files],
+                          capture_output=True, text=True, env={**os.environ, "HTA_DISABLE_NS_ROUNDING": "1"})
+    assert done.returncode == 0, done.stderr[-4000:]
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+class Both:
+    """HTA's answers for both ranks, by gputrace's files and by torch.profiler's."""
+
+    def __init__(self, run):
+        tracing.gputrace(run.folder, "export", run.folder / "trace.gpt", "-o", run.folder / "own.%p.json").must_be(0)
+        self.ours = hta(*(run.folder / f"own.{pid}.json" for pid in run.pids))
+        self.theirs = hta(*(run.folder / f"theirs-{rank}.json" for rank in range(RANKS)))
+
+
+@pytest.fixture(scope="module")
+def both(run):
+    return Both(run)
+
+
+def merged(intervals):
+    """Those that overlap or touch as one."""
+    whole = []
+    for begin, end in sorted(intervals):
+        if whole and begin <= whole[-1][1]:
+            whole[-1][1] = max(end, whole[-1][1])
+        else:
+            whole.append([begin, end])
+    return whole
+
+
+def kernels_of(folder, pid):
+    """(of collectives, others): when they ran, as the simulated GPU says."""
+    ran = truth.work(truth.load(folder / f"gpu-{pid}.json"), "kernel")
+    spans = [(work["name"].startswith("nccl"), (work["start"], work["end"])) for work in ran]
+    return tuple([span for is_ours, span in spans if is_ours == wanted] for wanted in (True, False))
+
+
+@pytest.mark.parametrize("run", ["newest"], indirect=True)
+def test_hta_sees_collectives_as_it_does_in_torch_profilers_files(run, both):
+    for rank in map(str, range(RANKS)):
+        theirs, ours = both.theirs["collectives"][rank], both.ours["collectives"][rank]
+        assert len(theirs) > 20
+        assert {corr: ours.get(corr) for corr in theirs} == theirs
+
+
+@pytest.mark.parametrize("run", ["newest"], indirect=True)
+def test_hta_has_the_overlap_of_collectives_and_computing_that_the_gpu_had(run, both):
+    for rank, pid in enumerate(run.pids):
+        collectives, others = map(merged, kernels_of(run.folder, pid))
+        together = sum(max(0, min(one[1], other[1]) - max(one[0], other[0])) for one in collectives for other in others)
+        percent = 100 * together / sum(end - begin for begin, end in collectives)
+        assert percent > 0
+        assert both.ours["overlap_percent"][str(rank)] == pytest.approx(percent, abs=0.02)
