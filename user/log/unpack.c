@@ -18,7 +18,8 @@
 #include "log/unpack_column.h"
 #include "log/varint.h"
 
-#define WINDOW 4096u /* records */
+#define WINDOW 1024u	      /* records */
+#define ZEROED_AT_ONCE 65536u /* bytes */
 
 /* What is unpacked of one type; the first row is that of raw records. */
 struct unpack_row {
@@ -44,6 +45,7 @@ struct unpacker {
 struct position {
 	uint8_t *records;
 	size_t bytes, at;
+	size_t zeroed;	   /* up to here: columns that are left out are not looked at */
 	size_t batch_end;  /* of the record around it; 0: none */
 	size_t batch_rest; /* where its last record ends */
 	struct unpack_column order;
@@ -181,6 +183,21 @@ static size_t limit(const struct position *position)
 	return position->batch_end ? position->batch_rest : position->bytes;
 }
 
+/* To the end of the next record at least, while what is in front of it is near. */
+static void zero_until(struct position *position, size_t end)
+{
+	size_t bytes = end > position->zeroed ? end - position->zeroed : 0;
+
+	if (!bytes)
+		return;
+	if (bytes < ZEROED_AT_ONCE)
+		bytes = ZEROED_AT_ONCE;
+	if (bytes > position->bytes - position->zeroed)
+		bytes = position->bytes - position->zeroed;
+	memset(position->records + position->zeroed, 0, bytes);
+	position->zeroed += bytes;
+}
+
 static void leave_batch(struct position *position)
 {
 	if (position->batch_end && position->at == position->batch_rest) {
@@ -200,8 +217,10 @@ static bool take_raw(struct position *position, struct unpack_row *row)
 		return false;
 	if (!column->zero && (size_t)(column->end - column->at) >= sizeof(record))
 		memcpy(&record, column->at, sizeof(record));
-	if (record.size < sizeof(record) || record.size % 8 || record.size > room ||
-	    !unpack_column_bytes(column, position->records + position->at, record.size))
+	if (record.size < sizeof(record) || record.size % 8 || record.size > room)
+		return false;
+	zero_until(position, position->at + record.size);
+	if (!unpack_column_bytes(column, position->records + position->at, record.size))
 		return false;
 	position->at += record.size;
 	return true;
@@ -231,6 +250,7 @@ static bool take_record(struct position *position, struct unpack_row *row)
 	if (!unpack_column_next32(&row->columns[PACKED_SIZE], &record.size) || record.size % 8 ||
 	    record.size < row->type->fixed.bytes || record.size > limit(position) - position->at)
 		return false;
+	zero_until(position, position->at + record.size);
 	memcpy(position->records + position->at, &record, sizeof(record));
 	if (row->type->tail == SCHEMA_RECORDS)
 		return enter_batch(position, row, position->at + record.size);
@@ -356,8 +376,6 @@ int unpack(struct unpacker *unpacker, const uint8_t *packed, size_t size, uint8_
 
 	if (record_bytes > GPT_LOG_RECORD_BYTES_MAX || !begin_columns(unpacker, &position, packed, size))
 		return -EPROTO;
-	if (record_bytes)
-		memset(records, 0, record_bytes); /* columns that are left out are not looked at */
 	while (position.left) {
 		uint32_t count = position.left < WINDOW ? (uint32_t)position.left : WINDOW;
 

@@ -104,6 +104,7 @@ static void free_builder(struct builder *builder)
 	graphs_free(&builder->graphs);
 	lookup_free(&builder->kernel_names);
 	array_free(&builder->gpu.arrivals);
+	array_free(&builder->gpu.waiting);
 	array_free(&builder->overhead_arrivals);
 	array_free(&builder->jit_arrivals);
 	array_free(&builder->sync_arrivals);

@@ -335,6 +335,7 @@ void builder_add_name(struct builder *builder, struct program program, uint32_t 
 	uint32_t string = string_intern_mangled(&builder->strings, name.bytes, name.size);
 
 	*lookup_put(&builder->kernel_names, program.space, key, string) = string;
+	builder->kernel_name = (struct lookup_latest){0};
 }
 
 void builder_add_graph_node(struct builder *builder, struct program program, uint64_t node, uint32_t corr)

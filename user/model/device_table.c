@@ -137,11 +137,13 @@ void device_table_add_stream(struct device_table *table, uint32_t space, const s
 
 	*lookup_put(&table->stream_keys, space, stream_key(from->context, from->stream), index) = index;
 	array_push(&table->streams, stream);
+	table->latest_stream = (struct lookup_latest){0};
 }
 
-void device_table_set_stream(const struct device_table *table, uint32_t space, struct model_gpu *op)
+void device_table_set_stream(struct device_table *table, uint32_t space, struct model_gpu *op)
 {
-	const uint32_t *index = lookup_get(&table->stream_keys, space, stream_key(op->context, op->stream));
+	const uint32_t *index = lookup_get_latest(&table->stream_keys, &table->latest_stream, space,
+						  stream_key(op->context, op->stream));
 
 	if (!index)
 		return;

@@ -27,8 +27,10 @@ _Static_assert(sizeof(union gpu_slot) == sizeof(struct model_gpu), "an arrival t
 
 struct gpu_work {
 	ARRAY(union gpu_slot) arrivals; /* before */
+	ARRAY(union gpu_slot) waiting;	/* of a second reading: those that a part leaves for the next one */
 	struct model_gpu *list;		/* after: the same memory; or that of `joined` */
 	size_t count;
+	bool any_foreign;		/* some came from buffers of other profilers */
 	ARRAY(struct model_gpu) joined; /* of a second reading: what earlier parts left, and what is joined since */
 };
 

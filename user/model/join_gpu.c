@@ -10,9 +10,11 @@
 #include "base/array.h"
 #include "model/order.h"
 
-static uint32_t name_of(const struct builder *builder, struct program program, const struct new_gpu_work *work)
+static uint32_t name_of(struct builder *builder, struct program program, const struct new_gpu_work *work)
 {
-	const uint32_t *name = work->name ? lookup_get(&builder->kernel_names, program.space, work->name) : NULL;
+	const uint32_t *name =
+		work->name ? lookup_get_latest(&builder->kernel_names, &builder->kernel_name, program.space, work->name)
+			   : NULL;
 
 	return name ? *name : NONE;
 }
@@ -46,6 +48,7 @@ void gpu_work_add(struct builder *builder, struct program program, const struct 
 	arrival->work = *work;
 	arrival->program = program;
 	arrival->name = name;
+	gpu->any_foreign |= work->foreign;
 	/* a second reading looks for it when the calls of the part are in order */
 	arrival->call = builder->first ? NONE : calls_find(&builder->calls, program.space, work->corr);
 }
@@ -83,30 +86,47 @@ static void set_operation(struct model_gpu *op, const struct builder *builder, c
 	memcpy(op->cluster, work->cluster, sizeof(op->cluster));
 }
 
-/* False: it is work of a call that was made before or after the trace.  The two do not share memory. */
-static bool join_one(struct builder *builder, const struct gpu_arrival *arrival, struct model_gpu *op)
+/* What is to be known of an operation before it has its place. */
+struct placing {
+	struct clock_span span; /* by CLOCK_MONOTONIC, both 0: it has none */
+	uint32_t call;		/* its place */
+};
+
+/* False: it is work of a call that was made before or after the trace. */
+static bool place(struct builder *builder, const struct gpu_arrival *arrival, struct placing *placing)
 {
 	const struct new_gpu_work *work = &arrival->work;
 	struct program program = arrival->program;
-	struct clock_span span = {0};
+
+	placing->span = (struct clock_span){0};
+	placing->call = arrival->call != NONE ? calls_place_of(&builder->calls, arrival->call)
+					      : calls_place(&builder->calls, program.space, work->corr);
+	if (placing->call == NONE &&
+	    api_activity_is_outside(&known(builder)->api_activities, program.process, work->corr))
+		return false;
+	if (work->span.end_ns && !convert_span(builder, program.process, (enum source_clock)work->clock, work->span,
+					       calls_start(&builder->calls, placing->call), &placing->span))
+		builder_count_bad(builder);
+	return true;
+}
+
+/* The operation of an arrival, with which it shares no memory. */
+static void join_one(struct builder *builder, const struct gpu_arrival *arrival, const struct placing *placing,
+		     struct model_gpu *op)
+{
+	const struct new_gpu_work *work = &arrival->work;
+	struct program program = arrival->program;
 	uint32_t corr;
 
 	set_operation(op, builder, arrival);
-	op->call = arrival->call != NONE ? calls_place_of(&builder->calls, arrival->call)
-					 : calls_place(&builder->calls, program.space, work->corr);
-	if (op->call == NONE && api_activity_is_outside(&known(builder)->api_activities, program.process, work->corr))
-		return false;
+	op->call = placing->call;
+	op->start_ns = placing->span.start_ns;
+	op->end_ns = placing->span.end_ns;
 	corr = work->graph_node ? graphs_node_corr(&known(builder)->graphs, program.space, work->graph_node) : 0;
 	op->captured_by = corr ? calls_place(&builder->calls, program.space, corr) : NONE;
 	if (work->graph && work->graph_node && op->call != NONE && !builder->first)
 		graphs_add_operation(&builder->graphs, program.space, op->call, work->graph, work->graph_node);
 	device_table_set_stream(&known(builder)->devices, program.space, op);
-	if (work->span.end_ns && !convert_span(builder, program.process, (enum source_clock)work->clock, work->span,
-					       calls_start(&builder->calls, op->call), &span))
-		builder_count_bad(builder);
-	op->start_ns = span.start_ns;
-	op->end_ns = span.end_ns;
-	return true;
 }
 
 static void sort(struct model_gpu *ops, size_t count)
@@ -149,10 +169,13 @@ void join_gpu(struct builder *builder)
 
 	for (size_t i = 0; i < gpu->arrivals.count; i++) {
 		struct gpu_arrival arrival = slots[i].arrival;
+		struct placing placing;
 		struct model_gpu op;
 
-		if (join_one(builder, &arrival, &op))
-			slots[gpu->count++].joined = op;
+		if (!place(builder, &arrival, &placing))
+			continue;
+		join_one(builder, &arrival, &placing, &op);
+		slots[gpu->count++].joined = op;
 	}
 	gpu->list = (struct model_gpu *)slots;
 	memset(&gpu->arrivals, 0, sizeof(gpu->arrivals));
@@ -165,29 +188,55 @@ void join_gpu(struct builder *builder)
 
 /* ---- part by part ------------------------------------------------------------------------------------------------ */
 
-/* Joins what has come, behind what was there.  What waits for its call is joined later. */
-static void join_arrivals(struct builder *builder, uint64_t until_ns)
+/* Places what has come; what waits for its call stays an arrival.  How many of them have a key. */
+static size_t place_arrivals(struct builder *builder, uint64_t until_ns, struct placing *placings,
+			     struct order_key *keys)
 {
 	struct gpu_work *gpu = &builder->gpu;
 	/* where the wall clock was set, the call tells which of two times is meant */
 	bool in_doubt = until_ns != UINT64_MAX && wall_clock_steps(&builder->first->clock);
-	size_t waiting = 0;
+	size_t placed = 0;
 
-	if (!gpu->arrivals.count)
-		return;
-	gpu->joined.items = array_reserve(gpu->joined.items, sizeof(*gpu->joined.items), gpu->joined.count,
-					  gpu->arrivals.count, &gpu->joined.capacity);
 	for (size_t i = 0; i < gpu->arrivals.count; i++) {
-		struct model_gpu *op = &gpu->joined.items[gpu->joined.count];
+		const struct gpu_arrival *arrival = &gpu->arrivals.items[i].arrival;
+		struct placing *placing = &placings[i];
 
-		if (!join_one(builder, &gpu->arrivals.items[i].arrival, op))
+		if (!place(builder, arrival, placing))
 			continue;
-		if (op->call != NONE || !op->corr || !op->end_ns || (op->start_ns < until_ns && !in_doubt))
-			gpu->joined.count++;
-		else if (waiting++ < i)
-			gpu->arrivals.items[waiting - 1] = gpu->arrivals.items[i];
+		if (placing->call != NONE || !arrival->work.corr || !placing->span.end_ns ||
+		    (placing->span.start_ns < until_ns && !in_doubt))
+			keys[placed++] = (struct order_key){.time_ns = placing->span.start_ns, .index = (uint32_t)i};
+		else
+			array_push(&gpu->waiting, gpu->arrivals.items[i]);
 	}
-	gpu->arrivals.count = waiting;
+	return placed;
+}
+
+/* Joins what has come, in order of time, behind what was there. */
+static void join_arrivals(struct builder *builder, uint64_t until_ns)
+{
+	struct gpu_work *gpu = &builder->gpu;
+	size_t count = gpu->arrivals.count, placed;
+	struct placing *placings;
+	struct order_key *keys;
+
+	if (!count)
+		return;
+	placings = xmalloc(count * sizeof(*placings));
+	keys = xmalloc(count * sizeof(*keys));
+	placed = place_arrivals(builder, until_ns, placings, keys);
+	order_sort(keys, placed);
+	gpu->joined.items = array_reserve(gpu->joined.items, sizeof(*gpu->joined.items), gpu->joined.count, placed,
+					  &gpu->joined.capacity);
+	for (size_t i = 0; i < placed; i++)
+		join_one(builder, &gpu->arrivals.items[keys[i].index].arrival, &placings[keys[i].index],
+			 &gpu->joined.items[gpu->joined.count++]);
+	free(placings);
+	free(keys);
+	gpu->arrivals.count = 0;
+	for (size_t i = 0; i < gpu->waiting.count; i++)
+		array_push(&gpu->arrivals, gpu->waiting.items[i]);
+	gpu->waiting.count = 0;
 }
 
 /* Lists of operations anew: all that the calls at hand have is at hand, too. */
@@ -250,7 +299,8 @@ void join_gpu_part(struct builder *builder, uint64_t settled_ns, uint64_t until_
 		gpu->joined.count = before + leave_out_outside(builder, items + before, gpu->joined.count - before);
 	builder->model->gpu_due.later = 0;
 	if (gpu->joined.count > from) {
-		gpu->joined.count = from + leave_out_foreign(builder, items + from, gpu->joined.count - from);
+		if (gpu->any_foreign)
+			gpu->joined.count = from + leave_out_foreign(builder, items + from, gpu->joined.count - from);
 		builder->model->gpu_due.later = order_part(builder, items + from, gpu->joined.count - from, until_ns);
 	}
 	gpu->list = gpu->joined.items;

@@ -32,6 +32,27 @@ uint32_t *lookup_get(const struct lookup *lookup, uint32_t space, uint64_t key);
 /* The same, made with `initial` when there is none. */
 uint32_t *lookup_put(struct lookup *lookup, uint32_t space, uint64_t key, uint32_t initial);
 
+/* What was found last, where the same is looked for many times in a row.  Zeroed: nothing, as after every lookup_put.
+ */
+struct lookup_latest {
+	uint64_t key;
+	uint32_t space, value;
+};
+
+/* As lookup_get; valid until the next one. */
+static inline const uint32_t *lookup_get_latest(const struct lookup *lookup, struct lookup_latest *latest,
+						uint32_t space, uint64_t key)
+{
+	const uint32_t *found;
+
+	if (latest->space == space && latest->key == key)
+		return &latest->value;
+	found = lookup_get(lookup, space, key);
+	if (found)
+		*latest = (struct lookup_latest){.key = key, .space = space, .value = *found};
+	return found;
+}
+
 /* Takes all entries out, to be filled with about as many again. */
 void lookup_empty(struct lookup *lookup);
 

@@ -57,6 +57,7 @@ void stacks_add_python(struct stacks *stacks, uint32_t space, const struct new_s
 	struct model_stack made = {.first = (uint32_t)stacks->frames.count, .missing = from->missing};
 	uint32_t stack;
 
+	stacks->latest = (struct lookup_latest){0};
 	for (uint32_t i = 0; i < from->depth; i++) {
 		uint32_t index = codes_frame(stacks->codes, space, from->frames[i].code, from->frames[i].lasti);
 
@@ -131,11 +132,11 @@ static uint32_t find(const struct lookup *lookup, uint32_t space, uint64_t id)
 	return index ? *index : NONE;
 }
 
-uint32_t stacks_find(const struct stacks *stacks, uint32_t space, uint64_t id)
+uint32_t stacks_find(struct stacks *stacks, uint32_t space, uint64_t id)
 {
-	uint32_t stack = find(&stacks->by_id, space, id);
+	const uint32_t *stack = id ? lookup_get_latest(&stacks->by_id, &stacks->latest, space, id) : NULL;
 
-	return stack == UNREADABLE ? NONE : stack;
+	return stack && *stack != UNREADABLE ? *stack : NONE;
 }
 
 bool stacks_is_unreadable(const struct stacks *stacks, uint32_t space, uint64_t id)

@@ -23,8 +23,9 @@ struct stacks {
 	uint64_t seed;
 	ARRAY(struct model_stack) list;
 	ARRAY(uint32_t) frames;
-	struct lookup by_id;	  /* (space, id) to stack */
-	struct lookup by_content; /* (depth and whether truncated, hash) to stack */
+	struct lookup by_id;	     /* (space, id) to stack */
+	struct lookup_latest latest; /* of these */
+	struct lookup by_content;    /* (depth and whether truncated, hash) to stack */
 
 	ARRAY(struct model_native) natives;
 	ARRAY(struct native_ip) ips;
@@ -46,7 +47,7 @@ void stacks_add_symbol(struct stacks *stacks, uint32_t space, uint64_t ip, struc
 bool stacks_is_unreadable(const struct stacks *stacks, uint32_t space, uint64_t id);
 
 /* Index of the stack with this id, NONE: not seen (or id 0), or unreadable. */
-uint32_t stacks_find(const struct stacks *stacks, uint32_t space, uint64_t id);
+uint32_t stacks_find(struct stacks *stacks, uint32_t space, uint64_t id);
 uint32_t stacks_find_native(const struct stacks *stacks, uint32_t space, uint64_t id);
 
 /* Names the native frames that have no names yet, by the symbols that `named` knows (of the same source). */

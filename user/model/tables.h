@@ -144,7 +144,8 @@ struct builder {
 	struct torch_memory torch_memory;
 	struct device_table devices;
 	struct graphs graphs;
-	struct lookup kernel_names; /* (space, key) to string */
+	struct lookup kernel_names;	  /* (space, key) to string */
+	struct lookup_latest kernel_name; /* of these */
 	struct gpu_work gpu;
 	ARRAY(struct overhead_arrival) overhead_arrivals;
 	ARRAY(struct model_overhead) overheads;
