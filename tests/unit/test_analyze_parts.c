@@ -352,6 +352,27 @@ static void a_trace_that_cannot_be_read_to_its_end_is_an_error(void **state)
 	random_model_free(model);
 }
 
+/* As head(1) does: a full disk stands for it. */
+static void a_list_that_nobody_reads_any_more_is_not_read_to_its_end(void **state)
+{
+	const struct report_options options = {.width = 100};
+	struct model *model = sample_model(2, 40);
+	struct broken broken = {.trace = {.kind = &broken_kind}, .whole = trace_cut_each(model, 20)};
+	FILE *out = fopen("/dev/full", "we");
+
+	setvbuf(out, NULL, _IONBF, 0);
+	for (broken.good = 1; broken.good < trace_cut_parts(broken.whole); broken.good++) {
+		broken.trace.error = 0;
+		if (report_write_activities(out, &broken.trace, &options, LIST_GPU_TRACE) == -EPIPE)
+			break;
+	}
+	assert_int_equal(broken.trace.error, 0);
+	assert_true(broken.good < trace_cut_parts(broken.whole));
+	fclose(out);
+	trace_cut_free(broken.whole);
+	model_free(model);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -367,6 +388,7 @@ int main(void)
 		cmocka_unit_test(the_sample_run_is_the_same_in_parts),
 		cmocka_unit_test(a_log_that_is_read_in_parts_has_the_report_of_the_whole),
 		cmocka_unit_test(a_trace_that_cannot_be_read_to_its_end_is_an_error),
+		cmocka_unit_test(a_list_that_nobody_reads_any_more_is_not_read_to_its_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -145,8 +145,8 @@ void analyses_add_gpu(struct analyses *all, const struct gpu_event *event)
 		why_add_gpu(&all->why, event);
 	if (all->which & ANALYZE_ACTIVITY_SUMS)
 		activity_sums_add_gpu(&all->gpu_sums, event);
-	if (all->which & ANALYZE_EACH_GPU && event->op->start_ns)
-		all->each_gpu(all->each_context, all, event);
+	if (all->which & ANALYZE_EACH_GPU && event->op->start_ns && !all->had_enough)
+		all->had_enough = !all->each_gpu(all->each_context, all, event);
 	if (all->which & ANALYZE_GPU_STACKS)
 		stack_sums_add_gpu(&all->gpu_stacks, event);
 	if (all->which & ANALYZE_CALL_TREE)

@@ -82,8 +82,9 @@ struct analyze_options {
 	const struct attribution *attribution; /* NULL: the usual one */
 	struct key_grouping keys;
 	enum tree_by tree_by;
-	/* is handed every GPU operation that has times, in the order in which they began; analyses are as far then */
-	void (*each_gpu)(void *context, const struct analyses *all, const struct gpu_event *event);
+	/* is handed every GPU operation that has times, in the order in which they began; analyses are as far then.
+	 * false: it has had enough, and no further part is read. */
+	bool (*each_gpu)(void *context, const struct analyses *all, const struct gpu_event *event);
 	void *each_context;
 };
 
@@ -126,7 +127,8 @@ struct analyses {
 	struct call_tree tree;
 	struct line_costs line_costs;
 	struct activity_sums gpu_sums, api_sums;
-	void (*each_gpu)(void *context, const struct analyses *all, const struct gpu_event *event);
+	bool (*each_gpu)(void *context, const struct analyses *all, const struct gpu_event *event);
+	bool had_enough;
 	void *each_context;
 	struct complete complete; /* always */
 };

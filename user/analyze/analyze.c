@@ -2,6 +2,8 @@
 /* One round through the parts of a trace. */
 #include "analyze/analyze.h"
 
+#include <errno.h>
+
 #include "analyze/walk.h"
 
 static void look(void *context)
@@ -25,7 +27,7 @@ int analyze_with(struct analyses *all, struct trace *trace, unsigned which, cons
 	if (which & ANALYZE_WHY)
 		why_init(&all->why, part, &all->window, trace->steps);
 	walk_begin(&walk, all, part);
-	for (; part; part = trace_next(trace)) {
+	for (; part; part = all->had_enough ? NULL : trace_next(trace)) {
 		walk.part = part;
 		if (which & ANALYZE_EACH_GPU) /* somebody else's, who expects no other thread */
 			look(&walk);
@@ -34,6 +36,8 @@ int analyze_with(struct analyses *all, struct trace *trace, unsigned which, cons
 	}
 	trace_wait(trace);
 	walk_free(&walk);
+	if (all->had_enough)
+		return -EPIPE;
 	if (!trace->error)
 		analyses_finish(all);
 	return trace->error;

@@ -19,8 +19,8 @@
 
 /*
  * which: a sum of enum analysis.  attribution: NULL for the default; stays the caller's.  The rows refer to tables of
- * the last part (all->model), which has to stay.  0 or -errno: the trace could not be read, and there are no rows;
- * analyses_free is for the caller either way.
+ * the last part (all->model), which has to stay.  0 or -errno: the trace could not be read, and there are no rows
+ * (-EPIPE: each_gpu has had enough); analyses_free is for the caller either way.
  */
 int analyze(struct analyses *all, struct trace *trace, unsigned which, const struct attribution *attribution);
 int analyze_with(struct analyses *all, struct trace *trace, unsigned which, const struct analyze_options *options);

@@ -246,22 +246,23 @@ void gpu_trace_begin(struct report *report)
 	fputs(report->color ? "\033[0m" : "", report->out);
 }
 
-void gpu_trace_add(void *context, const struct analyses *all, const struct gpu_event *event)
+bool gpu_trace_add(void *context, const struct analyses *all, const struct gpu_event *event)
 {
 	struct report *report = context;
 	struct row row = {.shown = !report->writer || report->writer->format->is_brief};
 	const char *texts[SHOWN];
 
 	if (report->writer && report->writer->rows >= report->rows)
-		return;
+		return true;
 	fill_row(&row, all, event);
 	if (report->writer) {
 		table_writer_put_row(report->writer, row.cells);
-		return;
+		return !ferror(report->out);
 	}
 	for (unsigned i = 0; i < SHOWN; i++)
 		texts[i] = row.cells[i].text;
 	put_line(report, texts);
+	return !ferror(report->out);
 }
 
 void gpu_trace_end(struct report *report)

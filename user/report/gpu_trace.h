@@ -7,8 +7,8 @@
 
 void gpu_trace_begin(struct report *report);
 
-/* analyze_options.each_gpu; context: the report. */
-void gpu_trace_add(void *context, const struct analyses *all, const struct gpu_event *event);
+/* analyze_options.each_gpu; context: the report.  Whoever reads along may have seen enough. */
+bool gpu_trace_add(void *context, const struct analyses *all, const struct gpu_event *event);
 
 /* What is not in it. */
 void gpu_trace_end(struct report *report);
