@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """A slice of a recording: its times, processes, thread and GPU; files of a greatest size."""
 
+import csv
+import io
 import json
 import re
 import time
@@ -82,6 +84,22 @@ def test_a_span_has_the_gpu_work_that_began_in_it(run, gpu, tmp_path):
     assert traced_operations(trace) == operations(within)
 
 
+def listed(folder, log, *options):
+    """[(name or kind, nanoseconds)] of report --gpu-trace."""
+    text = tracing.gputrace(folder, "report", log, "--gpu-trace", "--format", "csv", "--table", "gpu_trace", *options).must_be(0).stdout
+    rows = csv.DictReader(io.StringIO(text))
+    return sorted((row["name"] if row["kind"] == "kernel" else row["kind"], int(row["duration_ns"])) for row in rows)
+
+
+def test_the_list_of_gpu_work_is_that_of_the_slice(run, gpu, tmp_path):
+    entries, log = sum(gpu.values(), []), run / "trace.gpt"
+    begin, end = cuts(entries, 2)
+    within = [op for op in entries if op.get("start") and begin <= op["start"] < end]
+    assert listed(tmp_path, log, "--from", since(log, begin), "--to", since(log, end)) == operations(within)
+    pid = min(gpu)
+    assert listed(tmp_path, log, "--process", pid) == operations(gpu[pid])
+
+
 def test_slices_that_adjoin_have_everything_once(run, gpu, tmp_path):
     log = run / "trace.gpt"
     whole = reading.trace_of(run / "trace.json")
@@ -150,6 +168,7 @@ def test_a_gpu_has_its_own_work(tmp_path):
         trace = export(tmp_path / "trace.gpt", tmp_path, "--gpu", str(device))
         mine = [op for op in simulated.work(entries) if op["device"] == device]
         assert len(mine) > 3 and traced_operations(trace) == operations(mine)
+        assert listed(tmp_path, "trace.gpt", "--gpu", device) == operations(mine)
         receipt = reading.receipt(trace)
         assert receipt["launches_joined"] == receipt["launches_expected"] == \
             len([op for op in mine if op["kind"] == "kernel"])
