@@ -14,7 +14,7 @@
 
 int main(int argc, char **argv)
 {
-	struct gpt_division division = gpt_division_default;
+	struct told_division division = told_division_default;
 	struct trace *trace;
 	const char *why = NULL;
 	int fd = argc > 1 ? open(argv[1], O_RDONLY | O_CLOEXEC) : -1, err;
@@ -24,7 +24,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	if (argc == 5)
-		division = (struct gpt_division){.whole_bytes = strtoull(argv[2], NULL, 0),
+		division = (struct told_division){.whole_bytes = strtoull(argv[2], NULL, 0),
 						 .stretch_records = (uint32_t)strtoul(argv[3], NULL, 0),
 						 .part_events = (uint32_t)strtoul(argv[4], NULL, 0)};
 	err = gpt_trace_open(fd, &division, NULL, &trace, &why);

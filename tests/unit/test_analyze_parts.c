@@ -277,7 +277,7 @@ static void the_sample_run_is_the_same_in_parts(void **state)
 
 static void a_log_that_is_read_in_parts_has_the_report_of_the_whole(void **state)
 {
-	const struct gpt_division division = {.stretch_records = 16, .part_events = 100};
+	const struct told_division division = {.stretch_records = 16, .part_events = 100};
 	struct model *model = sample_model(2, 40);
 	char *whole = report_of(WHOLE_TRACE(model)), *parts;
 	int fd = sample_log(2, 40);

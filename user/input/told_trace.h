@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * A source of events as a trace (model/trace.h).  A short one is told to a builder once and is one part.  A long one is
+ * told once to learn what its end says, and once more for every round over its parts; what is held of it does not grow
+ * with its length.  Knows no format: the source tells.
+ */
+#ifndef GPUTRACE_INPUT_TOLD_TRACE_H
+#define GPUTRACE_INPUT_TOLD_TRACE_H
+
+#include <stdint.h>
+
+#include "model/builder.h"
+#include "model/trace.h"
+
+/* What decides how a source is divided. */
+struct told_division {
+	uint64_t whole_bytes;	  /* of records: a source with more is long */
+	uint32_t stretch_records; /* builder_begin_stretch */
+	uint32_t part_events;	  /* that wait before a part is asked for */
+};
+
+extern const struct told_division told_division_default;
+
+struct told_source {
+	const struct told_source_kind *kind;
+	int error; /* -errno of the last round, 0 */
+};
+
+struct told_source_kind {
+	/* Begins anew, of what it tells at most so many bytes; 0 or -errno. */
+	int (*again)(struct told_source *source, uint64_t most_bytes);
+	/* What is known of all of it, before the first and behind the last event of a round. */
+	void (*tell_begin)(struct told_source *source, struct builder *builder);
+	void (*tell_end)(struct told_source *source, struct builder *builder);
+	/* The next event; false: there are no more, or error. */
+	bool (*tell_next)(struct told_source *source, struct builder *builder);
+	/* Whether the round ended at the most that was to be told, and the source can begin anew. */
+	bool (*is_longer)(const struct told_source *source);
+	void (*close)(struct told_source *source);
+};
+
+/*
+ * The source is one that has just begun; it becomes the trace's, also in an error (-errno).  division: NULL for the
+ * default.  The caller ends *trace with told_trace_close.
+ */
+int told_trace_open(struct told_source *source, const struct told_division *division, struct trace **trace);
+void told_trace_close(struct trace *trace);
+
+#endif
