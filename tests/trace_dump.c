@@ -25,8 +25,8 @@ int main(int argc, char **argv)
 	}
 	if (argc == 5)
 		division = (struct told_division){.whole_bytes = strtoull(argv[2], NULL, 0),
-						 .stretch_records = (uint32_t)strtoul(argv[3], NULL, 0),
-						 .part_events = (uint32_t)strtoul(argv[4], NULL, 0)};
+						  .stretch_records = (uint32_t)strtoul(argv[3], NULL, 0),
+						  .part_events = (uint32_t)strtoul(argv[4], NULL, 0)};
 	err = gpt_trace_open(fd, &division, NULL, &trace, &why);
 	if (err) {
 		printf("%s\n", why ? why : strerror(-err));

@@ -97,6 +97,7 @@ void complete_make(struct complete *complete, const struct model *model)
 
 	*complete = (struct complete){
 		.end = end_of(receipt),
+		.tool = model_is_foreign(model) ? model_source(model)->tool : NULL,
 		.has_gpu_times = receipt->launches_expected || receipt->gpu_ops,
 		.launches = receipt->launches + receipt->launches_failed,
 		.launches_meant = model_launches_meant(model),

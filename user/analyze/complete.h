@@ -28,6 +28,7 @@ struct complete_row {
 
 struct complete {
 	enum complete_end end;
+	const char *tool; /* of another that recorded it: it does not say what it lost, nor how good times are; NULL */
 	bool has_gpu_times; /* launches were meant to have some, or there are some */
 	uint64_t launches;  /* seen, also those that failed */
 	uint64_t launches_meant, launches_joined, launches_with_stack, lost;

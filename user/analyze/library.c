@@ -11,5 +11,8 @@ bool file_is_library(const char *path)
 	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
 		if (strstr(path, marks[i]))
 			return true;
+	/* torch.profiler writes paths of packages without the folder that they are in */
+	if (strncmp(path, "torch/", strlen("torch/")) == 0)
+		return true;
 	return *path == '<' || file_is_generated(path);
 }

@@ -161,6 +161,7 @@ const char *line_reason(uint32_t stack_state)
 		[GPT_STACK_LOST] = "Python stack was lost",
 		[GPT_STACK_BACKWARD] = "Python stack was lost",
 		[GPT_STACK_AMBIGUOUS] = "several Python interpreters on one thread",
+		[GPT_STACK_NOT_RECORDED] = "Python stack not recorded",
 	};
 
 	return stack_state < sizeof(reasons) / sizeof(reasons[0]) ? reasons[stack_state] : "";

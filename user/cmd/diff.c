@@ -39,7 +39,7 @@ static enum exit_code read_tables(const struct options *options, const char *log
 			per_step_tables_make(tables, &all);
 		else
 			code = reading_failed(&reading, err);
-		if (!err && model_completeness(all.model) < 100000)
+		if (!err && model_completeness(all.model) < MODEL_COMPLETE - model_is_foreign(all.model))
 			msg_warn("%s is %s %% complete: what is missing looks like less work", log,
 				 number_thousandths(model_completeness(all.model)).text);
 		analyses_free(&all);

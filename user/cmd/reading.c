@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "input/foreign_trace.h"
 #include "input/gpt_slice.h"
 #include "input/gpt_trace.h"
 
@@ -46,17 +47,24 @@ static bool find_wanted(struct reading *reading, uint64_t from_ns, uint64_t to_n
 	return true;
 }
 
-static int open_log(struct reading *reading, uint64_t from_ns, uint64_t to_ns, const char **why)
+static int open_log(struct reading *reading, uint64_t from_ns, uint64_t to_ns, char **why)
 {
+	const char *words = NULL;
+	int err;
 	const struct options *options = reading->delivery->options;
 	/* which steps there are only all of it tells */
 	bool all = options_want_steps(options) && !from_ns && to_ns == UINT64_MAX;
 	bool restricted = (options_want_slice(options) && !all) || from_ns || to_ns != UINT64_MAX;
 
-	restricted = restricted && find_wanted(reading, from_ns, to_ns);
 	reading->owns_recorded = true;
-	return gpt_trace_open(reading->delivery->log_fd, NULL, restricted ? &reading->wanted : NULL, &reading->recorded,
-			      why);
+	reading->is_foreign = foreign_is(reading->delivery->log_fd);
+	if (reading->is_foreign)
+		return foreign_trace_open(reading->delivery->log_fd, NULL, &reading->recorded, why);
+	restricted = restricted && find_wanted(reading, from_ns, to_ns);
+	err = gpt_trace_open(reading->delivery->log_fd, NULL, restricted ? &reading->wanted : NULL, &reading->recorded,
+			     &words);
+	*why = words ? xstrdup(words) : NULL;
+	return err;
 }
 
 static int open_slice(struct reading *reading)
@@ -67,11 +75,13 @@ static int open_slice(struct reading *reading)
 	return sliced_trace_open(&reading->sliced, reading->recorded, &reading->slicing.slice, reading->slicing.words);
 }
 
-static enum exit_code fail(const struct reading *reading, int err, const char *why)
+/* Frees why. */
+static enum exit_code fail(const struct reading *reading, int err, char *why)
 {
 	const char *name = reading->delivery->log_name;
 
 	msg_error("%s: %s", name ? name : "the log", why ? why : strerror(-err));
+	free(why);
 	return EXIT_FAILED;
 }
 
@@ -148,10 +158,10 @@ static enum exit_code keep_cycle(struct reading *reading)
 /* Of a long log that is all in reach what steps need is read alone. */
 static enum exit_code read_again(struct reading *reading)
 {
-	const char *why = NULL;
+	char *why = NULL;
 	int err;
 
-	gpt_trace_close(reading->recorded);
+	told_trace_close(reading->recorded);
 	reading->owns_recorded = false;
 	err = open_log(reading, reading->steps_from_ns, reading->steps_to_ns, &why);
 	if (err)
@@ -173,7 +183,7 @@ static enum exit_code find_steps(struct reading *reading)
 		return reading_failed(reading, err);
 	if (options_want_steps(options)) {
 		code = options->slice.cycle ? keep_cycle(reading) : keep_steps(reading);
-		return !code && reading->is_long ? read_again(reading) : code;
+		return !code && reading->is_long && !reading->is_foreign ? read_again(reading) : code;
 	}
 	if (options->step.wish.source != STEP_FITTING && !options->schedule.active && !reading->steps.tracks.count)
 		msg_warn("--step: no such steps were found in %s", name_of(reading));
@@ -211,7 +221,7 @@ static enum exit_code find_slice(struct reading *reading)
 enum exit_code reading_open(struct reading *reading, const struct delivery *delivery)
 {
 	const struct model *first;
-	const char *why = NULL;
+	char *why = NULL;
 	enum exit_code code;
 	int err;
 
@@ -232,13 +242,17 @@ enum exit_code reading_open(struct reading *reading, const struct delivery *deli
 	return code;
 }
 
-/* A log of one part is in memory already; of a longer one the span is read anew. */
+/* A log of one part is in memory already, another tool's file is sorted; of a longer log the span is read anew. */
 static int open_recorded(struct reading *span, const struct reading *of, uint64_t from_ns, uint64_t to_ns)
 {
-	const char *why;
+	char *why = NULL;
+	int err = 0;
 
-	if (of->is_long)
-		return open_log(span, from_ns, to_ns, &why);
+	if (of->is_long && !of->is_foreign) {
+		err = open_log(span, from_ns, to_ns, &why);
+		free(why);
+		return err;
+	}
 	span->recorded = of->recorded;
 	span->wanted = of->wanted;
 	return 0;
@@ -273,7 +287,7 @@ void reading_close(struct reading *reading)
 		sliced_trace_close(&reading->sliced);
 	slicing_free(&reading->slicing);
 	if (reading->owns_recorded)
-		gpt_trace_close(reading->recorded);
+		told_trace_close(reading->recorded);
 	steps_free(&reading->steps);
 	free(reading->pids);
 }

@@ -16,6 +16,7 @@ struct reading {
 
 	struct trace *recorded;	       /* that it is from */
 	bool owns_recorded, is_long;   /* it has several parts */
+	bool is_foreign;	       /* another tool's file */
 	struct log_restriction wanted; /* what of the log is read */
 	uint32_t *pids;
 	struct slicing slicing;

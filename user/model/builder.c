@@ -29,7 +29,8 @@ struct builder *builder_new(void)
 	device_table_init(&builder->devices, &builder->strings, seed);
 	graphs_init(&builder->graphs, seed);
 	lookup_init(&builder->kernel_names, seed);
-	source->version = source->host = source->kernel = source->target = string_keep(&builder->strings, "", 0);
+	source->version = source->host = source->kernel = source->target = source->tool =
+		string_keep(&builder->strings, "", 0);
 	return builder;
 }
 

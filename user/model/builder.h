@@ -73,6 +73,9 @@ void builder_set_start(struct builder *builder, uint64_t start_ns, int64_t wall_
 void builder_set_source(struct builder *builder, struct text version, struct text host, struct text kernel,
 			struct text target, uint32_t cpus);
 
+/* Whose file it is, where gputrace itself did not record it; see model_source.tool. */
+void builder_set_tool(struct builder *builder, struct text tool);
+
 /* What the user asked for; min_complete: thousandths of a percent. */
 void builder_set_wishes(struct builder *builder, uint32_t min_complete, bool metric_launches,
 			enum model_gpu_times gpu_times);

@@ -44,6 +44,11 @@ void builder_set_source(struct builder *builder, struct text version, struct tex
 	source->cpus = cpus;
 }
 
+void builder_set_tool(struct builder *builder, struct text tool)
+{
+	model_source(builder->model)->tool = keep(builder, tool);
+}
+
 void builder_set_wishes(struct builder *builder, uint32_t min_complete, bool metric_launches,
 			enum model_gpu_times gpu_times)
 {

@@ -13,6 +13,7 @@ struct code_version {
 	uint8_t linetable;	  /* enum gpt_linetable */
 	bool decoded;
 	bool whole;	      /* all of its table has come, or did before it was decoded */
+	bool named;	      /* as new_code.is_named */
 	bool internal;	      /* see is_internal */
 	bool no_code;	      /* nothing of it could be read, not even that it is a code object */
 	uint32_t before;      /* version that stands until the table of this one is whole, NONE */
@@ -48,10 +49,12 @@ void codes_free(struct codes *codes)
 }
 
 /* NONE: not known. */
-static uint32_t intern_text(struct codes *codes, const struct python_text *text)
+static uint32_t intern_text(struct codes *codes, const struct python_text *text, bool is_named)
 {
 	if (!text->kind || text->size < text->kind)
 		return NONE;
+	if (is_named)
+		return string_intern(codes->strings, text->bytes, text->size);
 	return text->truncated ? string_intern_truncated(codes->strings, text->bytes, text->size, text->kind)
 			       : string_intern_kind(codes->strings, text->bytes, text->size, text->kind);
 }
@@ -127,9 +130,11 @@ void codes_add(struct codes *codes, uint32_t space, const struct new_code *from)
 				       .first_line = from->first_line <= INT32_MAX ? from->first_line : 0,
 				       .first_traceable =
 					       from->first_traceable <= INT32_MAX ? from->first_traceable : 0,
-				       .table_bytes = from->linetable_bytes};
-	uint32_t names[3] = {intern_text(codes, &from->name), intern_text(codes, &from->qualname),
-			     intern_text(codes, &from->file)};
+				       .table_bytes = from->linetable_bytes,
+				       .named = from->is_named};
+	uint32_t names[3] = {intern_text(codes, &from->name, from->is_named),
+			     intern_text(codes, &from->qualname, from->is_named),
+			     intern_text(codes, &from->file, from->is_named)};
 	uint32_t *at;
 
 	if (names[1] != NONE)
@@ -191,6 +196,8 @@ void codes_remove(struct codes *codes, uint32_t space, uint64_t address)
 
 static uint32_t find_line(struct codes *codes, struct code_version *version, int32_t lasti)
 {
+	if (version->named)
+		return lasti > 0 ? (uint32_t)lasti : 0;
 	if (lasti < 0) /* entered, nothing executed yet */
 		return version->first_line;
 	if (version->before != NONE)

@@ -85,5 +85,6 @@ uint32_t model_completeness(const struct model *model)
 	if (missing > seen)
 		missing = seen;
 	complete = made ? (uint32_t)((seen - missing) * MODEL_COMPLETE / made) : MODEL_COMPLETE;
-	return complete == MODEL_COMPLETE && !all_is_known(receipt) ? MODEL_COMPLETE - 1 : complete;
+	return complete == MODEL_COMPLETE && (!all_is_known(receipt) || model_is_foreign(model)) ? MODEL_COMPLETE - 1
+												 : complete;
 }

@@ -5,8 +5,7 @@
  *
  * A source names things by numbers of its own ("keys"): processes by pid, threads by tid, stacks, code objects and
  * kernel names by any number that is unique in the program.  Keys need not be addresses: a source that knows frames as
- * function, file and line gives each function a key of its own.  Lines come from CPython's line tables today (enum
- * gpt_linetable); such a source adds a kind of table, under which new_frame.lasti is the line itself.
+ * function, file and line gives each function a key of its own (new_code.is_named).
  * What a source cannot know it leaves at the value that says "not known" beside the field.
  */
 #ifndef GPUTRACE_MODEL_EVENTS_H
@@ -112,6 +111,9 @@ struct new_code {
 	uint32_t linetable_bytes; /* in all, 0: no lines are known */
 	enum gpt_linetable linetable;
 	struct python_text name, qualname, file;
+	/* The source knows of a frame its function, file and line: texts are UTF-8, and new_frame.lasti is the line
+	 * itself, 0: not known. */
+	bool is_named;
 };
 
 struct new_frame {

@@ -388,8 +388,10 @@ enum model_gpu_times {
 /* Where a part of the model comes from: one recording on one machine, with its own clock and its own losses. */
 struct model_source {
 	const char *version, *host, *kernel, *target; /* of what recorded it; "" not recorded */
-	uint32_t cpus;				      /* 0: not recorded */
-	int64_t wall_offset_ns;			      /* CLOCK_REALTIME = time + this (at the start) */
+	const char *tool; /* that recorded it, in words; "" gputrace. Of another nobody knows what it lost, how good its
+			   * times are, and what it cost */
+	uint32_t cpus;	  /* 0: not recorded */
+	int64_t wall_offset_ns; /* CLOCK_REALTIME = time + this (at the start) */
 	struct model_receipt receipt;
 };
 
@@ -471,6 +473,14 @@ void model_free(struct model *model);
 static inline struct model_source *model_source(const struct model *model)
 {
 	return &model->sources[0];
+}
+
+/* Whether another tool recorded it. */
+static inline bool model_is_foreign(const struct model *model)
+{
+	const char *tool = model_source(model)->tool;
+
+	return tool && *tool;
 }
 
 /* One cause of loss, and how often it was met. */

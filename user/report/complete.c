@@ -59,20 +59,23 @@ static void put_clauses(struct report *report, char *clauses[], unsigned count)
 static void put_joined(struct report *report)
 {
 	const struct complete *complete = &report->all->complete;
+	const char *name = complete->tool ? "Read: " : "Complete: ";
+	char *lost = complete->tool ? xstrdup("") : xasprintf(", %s lost", number_count(complete->lost).text);
 	char *clauses[3];
 	unsigned count = 0;
 
 	if (complete->has_gpu_times) {
-		clauses[count++] = xasprintf(
-			"Complete: %s of %s launches joined, %s lost", number_count(complete->launches_joined).text,
-			number_count(complete->launches_meant).text, number_count(complete->lost).text);
+		clauses[count++] =
+			xasprintf("%s%s of %s launches joined%s", name, number_count(complete->launches_joined).text,
+				  number_count(complete->launches_meant).text, lost);
 		clauses[count++] =
 			xasprintf("%s %% of GPU time under a Python line",
 				  number_percent((double)complete->gpu_ns_with_line, (double)complete->gpu_ns).text);
-		clauses[count++] = xasprintf("times good to %s", number_time(complete->clock_error_ns).text);
+		if (!complete->tool)
+			clauses[count++] = xasprintf("times good to %s", number_time(complete->clock_error_ns).text);
 	} else {
-		clauses[count++] = xasprintf("Complete: %s launches recorded, %s lost",
-					     number_count(complete->launches).text, number_count(complete->lost).text);
+		clauses[count++] =
+			xasprintf("%s%s launches recorded%s", name, number_count(complete->launches).text, lost);
 		if (complete->launches)
 			clauses[count++] = xasprintf(
 				"%s %% of launches under a Python line",
@@ -81,6 +84,21 @@ static void put_joined(struct report *report)
 	fputs(!report->color ? "" : complete->complete == MODEL_COMPLETE ? "\033[32m" : "\033[33m", report->out);
 	put_clauses(report, clauses, count);
 	fputs(report->color ? "\033[0m" : "", report->out);
+	free(lost);
+}
+
+/* What nobody can know of it. */
+static void put_tool(struct report *report)
+{
+	const struct complete *complete = &report->all->complete;
+	char *text;
+
+	if (!complete->tool)
+		return;
+	text = xasprintf("Recorded by %s. Not recorded: what it lost, how good its times are, what it cost.",
+			 complete->tool);
+	report_text(report, 2, text);
+	free(text);
 }
 
 static void put_borrowed(struct report *report)
@@ -247,5 +265,8 @@ void report_complete(struct report *report)
 	put_threshold(report);
 	put_not_recorded(report);
 	put_list(report, "Note: ", model->notes, model->note_count);
-	put_collector(report);
+	if (report->all->complete.tool)
+		put_tool(report);
+	else
+		put_collector(report);
 }

@@ -52,7 +52,7 @@ static void add_gpu_times(struct table *table, const struct complete *complete)
 	add_if(table, timed, number_count(complete->launches_joined), complete->launches_joined);
 	add_if(table, timed, number_time(complete->gpu_ns), complete->gpu_ns);
 	add_if(table, timed, number_time(complete->gpu_ns_with_line), complete->gpu_ns_with_line);
-	add_if(table, timed, number_time(complete->clock_error_ns), complete->clock_error_ns);
+	add_if(table, timed && !complete->tool, number_time(complete->clock_error_ns), complete->clock_error_ns);
 }
 
 void report_receipt(struct report *report)
@@ -82,9 +82,9 @@ void report_receipt(struct report *report)
 	table_add_value(&table, number_thousandths(complete->wanted), complete->wanted / 1e3);
 	table_add_count(&table, complete->launches);
 	table_add_count(&table, complete->launches_with_stack);
-	table_add_count(&table, complete->lost);
+	add_if(&table, !complete->tool, number_count(complete->lost), complete->lost);
 	add_gpu_times(&table, complete);
 	table_add(&table, end_name(complete->end));
-	table_add_integer(&table, number_time(cpu_ns), cpu_ns);
+	add_if(&table, !complete->tool, number_time(cpu_ns), cpu_ns);
 	report_table(report, &table);
 }

@@ -29,6 +29,7 @@ static const char *const stack_reasons[] = {
 	[GPT_STACK_UNKNOWN_LAYOUT] = "this Python is not supported or was not examined yet",
 	[GPT_STACK_LOST] = "lost",
 	[GPT_STACK_AMBIGUOUS] = "several interpreters on one thread",
+	[GPT_STACK_NOT_RECORDED] = "not recorded",
 };
 
 static void draft_arrows(struct visit *visit, struct draft *draft, const struct model_call *call)

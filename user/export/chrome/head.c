@@ -145,6 +145,12 @@ static bool is_named(const struct timeline *timeline, const struct model_loss *l
 	       (timeline->has_torch_memory || strcmp(loss->name, "torch_memory_lost") != 0);
 }
 
+/* What another tool that recorded the trace does not say. */
+static bool is_known(const struct model *model, const char *name)
+{
+	return !model_is_foreign(model) || (strcmp(name, "lost") != 0 && strcmp(name, "clock_error_ns") != 0);
+}
+
 static void put_receipt(struct chrome *chrome)
 {
 	const struct model_receipt *receipt = &model_source(chrome->timeline->model)->receipt;
@@ -197,7 +203,8 @@ static void put_receipt(struct chrome *chrome)
 	put_key(chrome->out, "receipt");
 	sink_literal(chrome->out, "{");
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
-		put_number(chrome->out, numbers[i].name, numbers[i].value);
+		if (is_known(chrome->timeline->model, numbers[i].name))
+			put_number(chrome->out, numbers[i].name, numbers[i].value);
 	if (chrome->timeline->has_ops)
 		put_number(chrome->out, "file_ops_not_plotted", omitted->ops);
 	model_losses(receipt, losses);

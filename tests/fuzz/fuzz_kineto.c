@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Traces of torch.profiler that nobody wrote so: read whole and in parts, both keep what a model promises. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "input/foreign_trace.h"
+#include "model_check.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size);
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed);
+
+#define AT "\"pid\":1,\"tid\":2,\"ts\":"
+
+static const char document[] =
+	"{\"baseTimeNanoseconds\":17,\"host_name\":\"h\",\"deviceProperties\":[{\"id\":0,\"name\":\"G\",\"numSms\":2}],"
+	"\"traceEvents\":[{\"ph\":\"M\",\"name\":\"thread_name\"," AT "1,\"args\":{\"name\":\"thread 2 (t)\"}},"
+	"{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":\"ProfilerStep#1\"," AT "1,\"dur\":90},"
+	"{\"ph\":\"X\",\"cat\":\"python_function\",\"name\":\"a.py(3): f\"," AT
+	"2.5,\"dur\":50,\"args\":{\"CallFrom\":\"b:4\"}},"
+	"{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"aten::mm\"," AT "3,\"dur\":9,\"args\":{\"Sequence number\":1,"
+	"\"Input Dims\":[[1],[]],\"Input type\":[\"a\",\"\"],\"Fwd thread id\":1}},"
+	"{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaLaunchKernel\"," AT "4,\"dur\":2,\"args\":{\"cbid\":211,"
+	"\"correlation\":5}},{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"_Z1kv\"," AT
+	"7,\"dur\":3,\"args\":{\"device\":0,"
+	"\"stream\":7,\"context\":1,\"correlation\":5,\"grid\":[1,2,3],\"graph id\":1,\"graph node id\":9}},"
+	"{\"ph\":\"X\",\"cat\":\"gpu_memcpy\",\"name\":\"Memcpy DtoH (Device -> Pageable)\"," AT
+	"8,\"dur\":1,\"args\":{"
+	"\"correlation\":6,\"bytes\":4}},{\"ph\":\"X\",\"cat\":\"cuda_sync\",\"name\":\"Stream Sync\"," AT
+	"9,\"dur\":1,"
+	"\"args\":{\"correlation\":5,\"stream\":7}},{\"ph\":\"X\",\"cat\":\"overhead\",\"name\":\"Resource\"," AT
+	"9,\"dur\":1},"
+	"{\"ph\":\"i\",\"name\":\"[memory]\"," AT
+	"9,\"args\":{\"Bytes\":-8,\"Addr\":4,\"Device Type\":1,\"Device Id\":0}}]}";
+
+/* Most begin as a trace does. */
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed)
+{
+	if ((size < 16 || seed % 64 == 0) && max_size > sizeof(document)) {
+		size = strlen(document);
+		memcpy(data, document, size);
+	}
+	return LLVMFuzzerMutate(data, size, max_size);
+}
+
+static void check(int fd, const struct told_division *division)
+{
+	struct trace *trace;
+	const char *wrong;
+	char *why;
+
+	if (foreign_trace_open(fd, division, &trace, &why)) {
+		free(why);
+		return;
+	}
+	for (const struct model *part = trace_first(trace); part; part = trace_next(trace)) {
+		wrong = part->more || part->continued ? NULL : model_check(part);
+		if (wrong) {
+			fprintf(stderr, "broken promise: %s\n", wrong);
+			abort();
+		}
+	}
+	told_trace_close(trace);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static const struct told_division whole = {.whole_bytes = UINT64_MAX},
+					  parts = {.stretch_records = 2, .part_events = 2};
+	int fd = memfd_create("kineto", MFD_CLOEXEC);
+
+	if (fd < 0 || write(fd, data, size) != (ssize_t)size)
+		abort();
+	check(fd, &whole);
+	check(fd, &parts);
+	close(fd);
+	return 0;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "input/foreign_file.h"
+
+#include <stdlib.h>
+
+void foreign_file_open(struct foreign_file *file, const char *tool)
+{
+	*file = (struct foreign_file){.tool = tool, .host = ROW_NO_TEXT};
+	rows_open(&file->rows);
+	lookup_init(&file->thread_lookup, file->rows.seed);
+	lookup_init(&file->process_lookup, file->rows.seed);
+	lookup_init(&file->names, file->rows.seed);
+}
+
+void foreign_file_close(struct foreign_file *file)
+{
+	rows_close(&file->rows);
+	array_free(&file->threads);
+	array_free(&file->processes);
+	array_free(&file->devices);
+	lookup_free(&file->thread_lookup);
+	lookup_free(&file->process_lookup);
+	lookup_free(&file->names);
+	free(file->note);
+	file->note = NULL;
+}
+
+struct foreign_process *foreign_process(struct foreign_file *file, uint32_t pid)
+{
+	uint32_t *index = lookup_put(&file->process_lookup, 1, pid, NONE);
+
+	if (*index == NONE) {
+		*index = (uint32_t)file->processes.count;
+		array_push(&file->processes, ((struct foreign_process){.pid = pid}));
+	}
+	return &file->processes.items[*index];
+}
+
+struct foreign_thread *foreign_thread(struct foreign_file *file, uint32_t pid, uint32_t tid)
+{
+	uint32_t *index = lookup_put(&file->thread_lookup, foreign_space(pid), tid, NONE);
+
+	if (*index == NONE) {
+		*index = (uint32_t)file->threads.count;
+		array_push(&file->threads, ((struct foreign_thread){.pid = pid, .tid = tid}));
+		foreign_process(file, pid);
+	}
+	return &file->threads.items[*index];
+}
+
+void foreign_name(struct foreign_file *file, uint32_t pid, uint64_t tid, uint32_t text)
+{
+	*lookup_put(&file->names, foreign_space(pid), tid, text) = text;
+}

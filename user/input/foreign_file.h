@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What is known of another tool's file once it has been read: its rows, and what it says of processes, threads, GPUs
+ * and itself.
+ */
+#ifndef GPUTRACE_INPUT_FOREIGN_FILE_H
+#define GPUTRACE_INPUT_FOREIGN_FILE_H
+
+#include "input/rows.h"
+
+struct foreign_thread {
+	uint32_t pid, tid;
+};
+
+struct foreign_process {
+	uint32_t pid;
+	uint32_t name;	 /* text, ROW_NO_TEXT */
+	uint32_t python; /* major << 8 | minor, 0 */
+	bool has_ops, has_torch_memory;
+};
+
+struct foreign_device {
+	struct new_device device; /* but for its name */
+	uint32_t name;		  /* text */
+};
+
+#define FOREIGN_PROCESS (1ull << 32)
+
+/* All that is known of a file as a whole; texts are those of its rows. */
+struct foreign_file {
+	struct rows rows;
+	ARRAY(struct foreign_thread) threads;
+	ARRAY(struct foreign_process) processes;
+	ARRAY(struct foreign_device) devices;
+	const char *tool;	   /* whose file it is, a literal; see model_source.tool */
+	uint32_t host;		   /* text, ROW_NO_TEXT: not recorded */
+	int64_t wall_offset_ns;	   /* CLOCK_REALTIME - its times */
+	uint64_t start_ns, end_ns; /* of the recording, where it says so; else 0 */
+	bool truncated;
+	uint64_t bad;				     /* events that make no sense */
+	char *note;				     /* something that the report must show, NULL */
+	struct lookup thread_lookup, process_lookup; /* (pid + 1, tid), (1, pid) to index */
+	struct lookup names; /* (pid + 1, tid) to text; those of processes have the tid FOREIGN_PROCESS */
+};
+
+void foreign_file_open(struct foreign_file *file, const char *tool);
+void foreign_file_close(struct foreign_file *file);
+
+/* Made when they are new; valid until the next one is. */
+struct foreign_process *foreign_process(struct foreign_file *file, uint32_t pid);
+struct foreign_thread *foreign_thread(struct foreign_file *file, uint32_t pid, uint32_t tid);
+
+/* What a thread, or a process, is called; also before it is met. */
+void foreign_name(struct foreign_file *file, uint32_t pid, uint64_t tid, uint32_t text);
+
+/* As spaces of lookups, which 0 is none of. */
+static inline uint32_t foreign_space(uint32_t pid)
+{
+	return pid == UINT32_MAX ? pid : pid + 1;
+}
+
+#endif

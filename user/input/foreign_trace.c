@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Which tool's file it is, and its rows as a source that can be told again. */
+#include "input/foreign_trace.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "input/kineto.h"
+
+struct foreign_source {
+	struct told_source source;
+	struct foreign_file file;
+	struct row_feed *feed;
+	uint64_t told, most; /* bytes of rows */
+	bool longer;
+};
+
+static struct foreign_source *of(const struct told_source *source)
+{
+	return (struct foreign_source *)((char *)source - offsetof(struct foreign_source, source));
+}
+
+static int again(struct told_source *source, uint64_t most_bytes)
+{
+	struct foreign_source *foreign = of(source);
+
+	foreign->told = 0;
+	foreign->most = most_bytes;
+	foreign->longer = false;
+	return source->error = rows_again(&foreign->file.rows);
+}
+
+static void tell_begin(struct told_source *source, struct builder *builder)
+{
+	row_feed_begin(of(source)->feed, builder);
+}
+
+static void tell_end(struct told_source *source, struct builder *builder)
+{
+	row_feed_end(of(source)->feed, builder);
+}
+
+static bool tell_next(struct told_source *source, struct builder *builder)
+{
+	struct foreign_source *foreign = of(source);
+	const struct row *row;
+
+	if (foreign->told > foreign->most) {
+		foreign->longer = true;
+		return false;
+	}
+	row = rows_next(&foreign->file.rows);
+	source->error = foreign->file.rows.error;
+	if (!row)
+		return false;
+	foreign->told += row->size;
+	row_feed_row(foreign->feed, builder, row);
+	return true;
+}
+
+static bool is_longer(const struct told_source *source)
+{
+	return of(source)->longer;
+}
+
+static void close_source(struct told_source *source)
+{
+	struct foreign_source *foreign = of(source);
+
+	if (foreign->feed)
+		row_feed_free(foreign->feed);
+	foreign_file_close(&foreign->file);
+	free(foreign);
+}
+
+static const struct told_source_kind foreign_source = {
+	.again = again,
+	.tell_begin = tell_begin,
+	.tell_end = tell_end,
+	.tell_next = tell_next,
+	.is_longer = is_longer,
+	.close = close_source,
+};
+
+bool foreign_is(int fd)
+{
+	unsigned char begin[256];
+	ssize_t got = pread(fd, begin, sizeof(begin), 0);
+	ssize_t at = got >= 3 && !memcmp(begin, "\xef\xbb\xbf", 3) ? 3 : 0;
+
+	if (got >= 2 && begin[0] == 0x1f && begin[1] == 0x8b)
+		return true;
+	while (at < got && strchr(" \t\r\n", begin[at]) && begin[at])
+		at++;
+	return at < got && (begin[at] == '{' || begin[at] == '[');
+}
+
+int foreign_trace_open(int fd, const struct told_division *division, struct trace **trace, char **why)
+{
+	struct foreign_source *foreign = xcalloc(1, sizeof(*foreign));
+	int err;
+
+	*trace = NULL;
+	foreign->source.kind = &foreign_source;
+	foreign_file_open(&foreign->file, "torch.profiler (Kineto)");
+	err = kineto_read(fd, &foreign->file, why);
+	if (!err)
+		err = rows_sort(&foreign->file.rows);
+	if (err) {
+		close_source(&foreign->source);
+		return err;
+	}
+	foreign->feed = row_feed_new(&foreign->file);
+	return told_trace_open(&foreign->source, division, trace);
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Any file that gputrace reads as a trace: its own logs, and those of other tools, told from each other by what is in
+ * them, not by their names.  Of another tool's file the events are sorted first (rows.h).
+ */
+#ifndef GPUTRACE_INPUT_FOREIGN_TRACE_H
+#define GPUTRACE_INPUT_FOREIGN_TRACE_H
+
+#include "input/told_trace.h"
+
+/* Whether the file begins as one of another tool does; if not it is a log, if anything. */
+bool foreign_is(int fd);
+
+/*
+ * As gpt_trace_open, but *why is to be freed.  All of the file is read at once; fd may be closed then.  The caller ends
+ * *trace with told_trace_close.
+ */
+int foreign_trace_open(int fd, const struct told_division *division, struct trace **trace, char **why);
+
+#endif

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The document around the events; see kineto.h. */
+#include "input/kineto.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "input/kineto_event.h"
+
+#define DEVICES_MAX 1024u
+
+struct reader {
+	struct json json;
+	struct foreign_file *file;
+	text_buffer scratch;
+	bool has_events; /* there is an array of them */
+	uint64_t events;
+};
+
+static uint32_t keep(struct reader *reader, const struct json_text *text)
+{
+	reader->scratch.count = 0;
+	json_unescape(&reader->scratch, text);
+	return rows_text(&reader->file->rows, reader->scratch.items, reader->scratch.count);
+}
+
+/* ---- what stands beside the events ------------------------------------------------------------------------------- */
+
+static bool read_small(struct json *json, uint32_t *number)
+{
+	int64_t value;
+
+	if (!json_number(json, 0, 0, &value))
+		return false;
+	*number = value > 0 && value < UINT32_MAX ? (uint32_t)value : 0;
+	return true;
+}
+
+static bool read_device(struct reader *reader, struct foreign_device *found)
+{
+	struct json *json = &reader->json;
+	struct new_device *device = &found->device;
+	struct json_text key, name;
+	bool first = true, read;
+	int64_t bytes;
+
+	while (json_member(json, &first, &key)) {
+		if (JSON_IS(&key, "name") && json_peek(json) == '"') {
+			read = json_string(json, &name);
+			if (read)
+				found->name = keep(reader, &name);
+		} else if (JSON_IS(&key, "totalGlobalMem")) {
+			read = json_number(json, 0, 0, &bytes);
+			device->memory_bytes = read && bytes > 0 ? (uint64_t)bytes : 0;
+		} else if (JSON_IS(&key, "id")) {
+			read = read_small(json, &device->id);
+		} else if (JSON_IS(&key, "numSms")) {
+			read = read_small(json, &device->multiprocessors);
+		} else if (JSON_IS(&key, "computeMajor")) {
+			read = read_small(json, &device->compute_major);
+		} else if (JSON_IS(&key, "computeMinor")) {
+			read = read_small(json, &device->compute_minor);
+		} else if (JSON_IS(&key, "warpSize")) {
+			read = read_small(json, &device->warp_size);
+		} else if (JSON_IS(&key, "maxThreadsPerMultiprocessor")) {
+			read = read_small(json, &device->max_threads_per_multiprocessor);
+		} else if (JSON_IS(&key, "maxThreadsPerBlock")) {
+			read = read_small(json, &device->max_threads_per_block);
+		} else if (JSON_IS(&key, "regsPerMultiprocessor")) {
+			read = read_small(json, &device->max_registers_per_multiprocessor);
+		} else if (JSON_IS(&key, "regsPerBlock")) {
+			read = read_small(json, &device->max_registers_per_block);
+		} else if (JSON_IS(&key, "sharedMemPerMultiprocessor")) {
+			read = read_small(json, &device->max_shared_per_multiprocessor);
+		} else if (JSON_IS(&key, "sharedMemPerBlock")) {
+			read = read_small(json, &device->max_shared_per_block);
+		} else {
+			read = json_skip(json);
+		}
+		if (!read)
+			return false;
+	}
+	return !json->stopped;
+}
+
+static bool read_devices(struct reader *reader)
+{
+	bool first = true;
+
+	reader->file->devices.count = 0;
+	if (json_peek(&reader->json) != '[')
+		return json_skip(&reader->json);
+	while (json_element(&reader->json, &first)) {
+		struct foreign_device found = {.name = ROW_NO_TEXT};
+
+		if (json_peek(&reader->json) != '{' ? !json_skip(&reader->json) : !read_device(reader, &found))
+			return false;
+		if (reader->file->devices.count < DEVICES_MAX)
+			array_push(&reader->file->devices, found);
+	}
+	return !reader->json.stopped;
+}
+
+static bool read_beside(struct reader *reader, const struct json_text *key)
+{
+	struct json *json = &reader->json;
+	struct json_text text;
+
+	if (JSON_IS(key, "baseTimeNanoseconds"))
+		return json_number(json, 0, 0, &reader->file->wall_offset_ns);
+	if (JSON_IS(key, "deviceProperties"))
+		return read_devices(reader);
+	if (JSON_IS(key, "host_name") && json_peek(json) == '"') {
+		if (!json_string(json, &text))
+			return false;
+		reader->file->host = keep(reader, &text);
+		return true;
+	}
+	return json_skip(json);
+}
+
+/* ---- events ------------------------------------------------------------------------------------------------------ */
+
+/* False: the document ends, or is wrong, before the array does. */
+static bool read_events(struct reader *reader)
+{
+	struct json *json = &reader->json;
+	struct kineto_event event;
+	bool first = true;
+
+	reader->has_events = true;
+	for (;;) {
+		const char *begin = json->at;
+		bool was_first = first;
+
+		if (json_element(json, &first) && kineto_event_read(json, &event)) {
+			kineto_event_add(reader->file, &event, &reader->scratch);
+			reader->events++;
+		} else if (!json->stopped) {
+			return true;
+		} else {
+			json->at = json->wrong ? json->at : begin;
+			first = was_first;
+			if (!json_refill(json, begin))
+				return false;
+		}
+		if (reader->file->rows.error)
+			return false;
+	}
+}
+
+/* A member of the document; false: there are no more, or it ends, or is wrong. */
+static bool read_next(struct reader *reader, bool *first)
+{
+	struct json *json = &reader->json;
+
+	for (;;) {
+		const char *begin = json->at;
+		bool was_first = *first;
+		struct json_text key;
+
+		if (json_member(json, first, &key)) {
+			/* its array may be longer than memory */
+			if (JSON_IS(&key, "traceEvents") && json_peek(json) == '[')
+				return read_events(reader);
+			if (read_beside(reader, &key))
+				return true;
+		}
+		if (!json->stopped)
+			return false;
+		json->at = json->wrong ? json->at : begin;
+		*first = was_first;
+		if (!json_refill(json, begin))
+			return false;
+	}
+}
+
+/* ------------------------------------------------------------------------------------------------------------------ */
+
+static void read_document(struct reader *reader)
+{
+	static const char mark[] = "\xef\xbb\xbf";
+	struct json *json = &reader->json;
+	bool first = true;
+
+	json_refill(json, json->at);
+	if (json->end - json->at >= 3 && !memcmp(json->at, mark, 3))
+		json->at += 3;
+	if (json_peek(json) == '[') {
+		read_events(reader);
+		return;
+	}
+	while (read_next(reader, &first))
+		;
+}
+
+static int tell_end(struct reader *reader, char **why)
+{
+	struct foreign_file *file = reader->file;
+	const struct json *json = &reader->json;
+	uint64_t at = json->before + (uint64_t)(json->at - json->buffer);
+
+	if (file->rows.error)
+		return file->rows.error;
+	if (json->error && json->error != -EBADMSG && json->error != -ENODATA && json->error != -EFBIG)
+		return json->error;
+	if (!reader->has_events) {
+		*why = json->stopped || json->error
+			       ? xstrdup("is neither a log of gputrace nor a trace in a form that it reads "
+					 "(docs/formats.md, \"Files that are read\")")
+			       : xstrdup("is JSON, but no trace of torch.profiler: it has no \"traceEvents\"");
+		return -EPROTO;
+	}
+	file->truncated = json->stopped || json->error;
+	if (json->wrong)
+		file->note =
+			xasprintf("the file is no JSON from byte %" PRIu64 " on: what is behind it was not read", at);
+	else if (json->error == -EFBIG)
+		file->note = xasprintf("a value of more than %u MB at byte %" PRIu64 ": what is behind it was not read",
+				       JSON_VALUE_MAX >> 20, at);
+	else if (json->error)
+		file->note =
+			xasprintf("the packed file is damaged or cut: %" PRIu64 " events were read", reader->events);
+	return 0;
+}
+
+int kineto_read(int fd, struct foreign_file *file, char **why)
+{
+	struct reader reader = {.file = file};
+	int err;
+
+	*why = NULL;
+	json_open(&reader.json, fd);
+	read_document(&reader);
+	err = tell_end(&reader, why);
+	json_close(&reader.json);
+	array_free(&reader.scratch);
+	return err;
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* One event of a Kineto trace: its members as values, and the row that it becomes. */
+#ifndef GPUTRACE_INPUT_KINETO_EVENT_H
+#define GPUTRACE_INPUT_KINETO_EVENT_H
+
+#include "input/json.h"
+#include "input/row_feed.h"
+
+/* Numbers that an event does not have. */
+#define KINETO_NO_NUMBER INT64_MIN
+
+/* What of args is of use. */
+enum kineto_number {
+	KINETO_CORRELATION,
+	KINETO_CBID,
+	KINETO_DEVICE,
+	KINETO_CONTEXT,
+	KINETO_STREAM,
+	KINETO_BYTES,
+	KINETO_REGISTERS,
+	KINETO_SHARED,
+	KINETO_GRAPH,
+	KINETO_GRAPH_NODE,
+	KINETO_PRIORITY,
+	KINETO_CHANNEL,
+	KINETO_CHANNEL_TYPE,
+	KINETO_SEQUENCE,
+	KINETO_FORWARD_THREAD,
+	KINETO_ADDRESS,
+	KINETO_ALLOCATED,
+	KINETO_RESERVED,
+	KINETO_DEVICE_TYPE,
+	KINETO_DEVICE_ID,
+	KINETO_MODULE,
+	KINETO_WAIT_STREAM,
+	KINETO_EVENT,
+	KINETO_SORT_INDEX,
+	KINETO_NUMBERS,
+};
+
+struct kineto_event {
+	char phase; /* '\0': it has none */
+	struct json_text category, name;
+	int64_t start_ns, duration_ns, pid, tid;
+	int64_t numbers[KINETO_NUMBERS];
+	int64_t grid[3], block[3];
+	struct json_text dims, types, strides, concrete; /* size 0: not there */
+	struct json_text called_from, text;		 /* text: args.name or args.labels of metadata */
+	bool unfinished, pid_is_text;
+};
+
+/* False: the reader has stopped. */
+bool kineto_event_read(struct json *json, struct kineto_event *event);
+
+/* Adds what the event says; scratch: for texts. */
+void kineto_event_add(struct foreign_file *file, const struct kineto_event *event, text_buffer *scratch);
+
+#endif

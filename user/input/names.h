@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What other tools write as words, back to the numbers of CUPTI that it was made of. */
+#ifndef GPUTRACE_INPUT_NAMES_H
+#define GPUTRACE_INPUT_NAMES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "model/events.h"
+
+/*
+ * The id of a CUDA call (cuda_api.h): by its callback id where that is known (below 0: not) and has that name, else by
+ * name, of which an ending such as _v7000 is left out.  0: gputrace does not follow it.
+ */
+uint16_t name_to_api(const char *name, size_t size, enum gpt_api_domain domain, int64_t cbid);
+
+/* "Memcpy HtoD (Pageable -> Device)", "Memset (Device)": kinds of the work, 0 what is not known. */
+void name_to_memory_kinds(const char *name, size_t size, struct new_gpu_work *work);
+
+/* "Stream Sync"; 0: something else. */
+enum gpt_agent_sync_kind name_to_sync(const char *name, size_t size);
+
+/* "Buffer Flush"; 0: unknown. */
+uint32_t name_to_overhead(const char *name, size_t size);
+
+#endif

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Open functions by thread; see row_stacks.h. */
+#include "input/row_stacks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "input/foreign_file.h"
+
+/* A moment's frame is this, less how deep the function is: deeper ones have a lower one. */
+#define OUTERMOST (1ull << 32)
+#define OPEN_MAX 65536u
+
+struct open_function {
+	uint64_t end_ns;
+	uint32_t text;
+	uint32_t called_from;
+	bool is_frame;
+};
+
+struct lane {
+	uint32_t pid, tid;
+	ARRAY(struct open_function) open;
+	uint64_t key; /* of the stack, 0: not made since functions came or went */
+};
+
+struct row_stacks {
+	const struct foreign_file *file;
+	struct lookup lane_lookup; /* (pid + 1, tid) to lane */
+	ARRAY(struct lane) lanes;
+	struct lookup codes;  /* (pid + 1, text) that were told */
+	struct lookup stacks; /* (pid + 1, key) that were told */
+};
+
+static void init(struct row_stacks *stacks)
+{
+	lookup_init(&stacks->lane_lookup, stacks->file->rows.seed);
+	lookup_init(&stacks->codes, stacks->file->rows.seed);
+	lookup_init(&stacks->stacks, stacks->file->rows.seed);
+}
+
+static void reset(struct row_stacks *stacks)
+{
+	for (size_t i = 0; i < stacks->lanes.count; i++)
+		array_free(&stacks->lanes.items[i].open);
+	array_free(&stacks->lanes);
+	lookup_free(&stacks->lane_lookup);
+	lookup_free(&stacks->codes);
+	lookup_free(&stacks->stacks);
+}
+
+struct row_stacks *row_stacks_new(const struct foreign_file *file)
+{
+	struct row_stacks *stacks = xcalloc(1, sizeof(*stacks));
+
+	stacks->file = file;
+	init(stacks);
+	return stacks;
+}
+
+void row_stacks_free(struct row_stacks *stacks)
+{
+	reset(stacks);
+	free(stacks);
+}
+
+void row_stacks_begin(struct row_stacks *stacks)
+{
+	reset(stacks);
+	init(stacks);
+}
+
+static struct lane *find_lane(struct row_stacks *stacks, const struct row *row, bool make)
+{
+	uint32_t *index = make ? lookup_put(&stacks->lane_lookup, foreign_space(row->pid), row->tid, NONE)
+			       : lookup_get(&stacks->lane_lookup, foreign_space(row->pid), row->tid);
+
+	if (!index)
+		return NULL;
+	if (*index == NONE) {
+		*index = (uint32_t)stacks->lanes.count;
+		array_push(&stacks->lanes, ((struct lane){.pid = row->pid, .tid = row->tid}));
+	}
+	return &stacks->lanes.items[*index];
+}
+
+/* ---- code -------------------------------------------------------------------------------------------------------- */
+
+/* "file(12): function" */
+struct named {
+	struct text file, function;
+	uint32_t line;
+};
+
+static struct named take_apart(struct text text)
+{
+	struct named named = {.function = text};
+	const char *end = text.bytes + text.size, *close = text.bytes, *open;
+
+	while ((close = memchr(close, ')', (size_t)(end - close)))) {
+		uint64_t line = 0;
+
+		for (open = close; open > text.bytes && open[-1] >= '0' && open[-1] <= '9'; open--)
+			;
+		if (close + 2 < end && close[1] == ':' && close[2] == ' ' && open < close && close - open < 10 &&
+		    open > text.bytes && open[-1] == '(') {
+			for (const char *at = open; at < close; at++)
+				line = 10 * line + (uint64_t)(*at - '0');
+			named.file = (struct text){text.bytes, (size_t)(open - 1 - text.bytes)};
+			named.function = (struct text){close + 3, (size_t)(end - close - 3)};
+			named.line = line <= INT32_MAX ? (uint32_t)line : 0;
+			return named;
+		}
+		close++;
+	}
+	return named;
+}
+
+static struct python_text python_text(struct text text)
+{
+	return (struct python_text){.bytes = text.bytes, .size = (uint32_t)text.size, .kind = 1};
+}
+
+static uint64_t code_key(uint32_t text)
+{
+	return (uint64_t)text + 1;
+}
+
+static void tell_code(struct row_stacks *stacks, struct builder *builder, uint32_t pid, uint32_t text)
+{
+	const struct rows *rows = &stacks->file->rows;
+	uint32_t *told = lookup_put(&stacks->codes, foreign_space(pid), text, 0);
+	struct named named;
+	struct new_code code;
+
+	if (*told)
+		return;
+	*told = 1;
+	named = take_apart(text < rows->texts.count ? rows->texts.items[text] : (struct text){"?", 1});
+	code = (struct new_code){.key = code_key(text),
+				 .first_line = named.line,
+				 .is_named = true,
+				 .name = python_text(named.function),
+				 .file = python_text(named.file)};
+	builder_add_code(builder, pid, &code);
+}
+
+/* ---- open functions ---------------------------------------------------------------------------------------------- */
+
+static struct python_moment moment(const struct lane *lane, size_t depth, uint64_t time_ns)
+{
+	return (struct python_moment){
+		.time_ns = time_ns, .frame = OUTERMOST - depth, .pid = lane->pid, .tid = lane->tid};
+}
+
+/* Those that are over by then. */
+static void leave(struct lane *lane, struct builder *builder, uint64_t time_ns)
+{
+	while (lane->open.count && lane->open.items[lane->open.count - 1].end_ns <= time_ns) {
+		struct python_moment at;
+
+		lane->open.count--;
+		at = moment(lane, lane->open.count, lane->open.items[lane->open.count].end_ns);
+		builder_leave_function(builder, &at);
+		lane->key = 0;
+	}
+}
+
+void row_stacks_enter(struct row_stacks *stacks, struct builder *builder, const struct row_function *function)
+{
+	const struct row *row = &function->row;
+	struct lane *lane = find_lane(stacks, row, true);
+	struct open_function open = {row->end_ns, row->text, function->called_from, function->is_frame};
+	struct python_moment at;
+
+	leave(lane, builder, row->start_ns);
+	if (lane->open.count >= OPEN_MAX) {
+		builder_count_bad(builder);
+		return;
+	}
+	/* one that seems to last longer than what is around it ends with that */
+	if (lane->open.count && open.end_ns > lane->open.items[lane->open.count - 1].end_ns)
+		open.end_ns = lane->open.items[lane->open.count - 1].end_ns;
+	tell_code(stacks, builder, row->pid, row->text);
+	at = moment(lane, lane->open.count, row->start_ns);
+	if (!builder_enter_function(builder, &at, code_key(row->text)))
+		builder_count_bad(builder);
+	array_push(&lane->open, open);
+	lane->key = 0;
+}
+
+void row_stacks_leave(struct row_stacks *stacks, struct builder *builder, const struct row *row)
+{
+	struct lane *lane = find_lane(stacks, row, false);
+
+	if (lane)
+		leave(lane, builder, row->start_ns);
+}
+
+void row_stacks_end(struct row_stacks *stacks, struct builder *builder, uint64_t end_ns)
+{
+	for (size_t i = 0; i < stacks->lanes.count; i++)
+		leave(&stacks->lanes.items[i], builder, end_ns);
+}
+
+/* ---- stacks ------------------------------------------------------------------------------------------------------ */
+
+/* Innermost first; a frame's line is where what is inside was called from. */
+static uint32_t make_frames(const struct lane *lane, struct new_frame frames[GPT_PYSTACK_MAX_FRAMES],
+			    uint32_t *left_out)
+{
+	uint32_t depth = 0, line = 0;
+
+	*left_out = 0;
+	for (size_t i = lane->open.count; i-- > 0;) {
+		const struct open_function *open = &lane->open.items[i];
+
+		if (open->is_frame && depth < GPT_PYSTACK_MAX_FRAMES)
+			frames[depth++] = (struct new_frame){.code = code_key(open->text), .lasti = (int32_t)line};
+		else if (open->is_frame)
+			(*left_out)++;
+		line = open->called_from <= INT32_MAX ? open->called_from : 0;
+	}
+	return depth;
+}
+
+uint64_t row_stacks_find(struct row_stacks *stacks, struct builder *builder, const struct row *row)
+{
+	struct new_frame frames[GPT_PYSTACK_MAX_FRAMES] = {{0}};
+	struct lane *lane = find_lane(stacks, row, false);
+	struct new_stack stack = {.frames = frames};
+	uint32_t *told;
+
+	if (!lane)
+		return 0;
+	leave(lane, builder, row->start_ns);
+	if (lane->key || !lane->open.count)
+		return lane->key;
+	stack.depth = make_frames(lane, frames, &stack.missing);
+	stack.gap = stack.depth;
+	if (!stack.depth)
+		return 0;
+	lane->key = stack.key = hash_bytes(stacks->file->rows.seed, frames, stack.depth * sizeof(frames[0])) | 1;
+	told = lookup_put(&stacks->stacks, foreign_space(row->pid), stack.key, 0);
+	if (!*told)
+		builder_add_stack(builder, row->pid, &stack);
+	*told = 1;
+	return lane->key;
+}

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What another tool's file says, in order of time: such files have events in any order, and a builder wants them as
+ * they happened.  Rows are put in as they are met, sorted in pieces that are written to a temporary file, and merged
+ * as they are read; memory does not depend on how many there are.  Texts are kept once each, in memory.
+ *
+ *	rows_open(&rows);
+ *	(rows_add, rows_text)
+ *	err = rows_sort(&rows);
+ *	err = rows_again(&rows), then rows_next(&rows) until NULL; any number of times
+ *	rows_close(&rows);
+ */
+#ifndef GPUTRACE_INPUT_ROWS_H
+#define GPUTRACE_INPUT_ROWS_H
+
+#include <sys/types.h>
+
+#include "base/array.h"
+#include "model/events.h"
+#include "model/lookup.h"
+
+/* At one time, what is around others comes first. */
+enum row_kind {
+	ROW_FUNCTION, /* of Python */
+	ROW_LEAVE,    /* one ends; a plain row with both times that */
+	ROW_OP,
+	ROW_RANGE,
+	ROW_CALL,
+	ROW_SYNC,
+	ROW_MEMORY,
+	ROW_OVERHEAD,
+	ROW_GPU,
+};
+
+#define ROW_NO_TEXT UINT32_MAX
+
+/* Texts are those of rows_text, ROW_NO_TEXT: none; pid 0: not known. */
+struct row {
+	uint64_t start_ns, end_ns;
+	uint32_t size; /* of the whole row, set by rows_add */
+	uint32_t pid, tid;
+	uint32_t text; /* name */
+	uint32_t kind; /* enum row_kind: which of those below it begins */
+	uint32_t corr; /* 0: none */
+};
+
+/* text: "file(line): function"; a file of its own where the source has one. */
+struct row_function {
+	struct row row;
+	uint32_t called_from; /* line of the function around it, 0: not known */
+	bool is_frame;	      /* of Python's stack */
+};
+
+struct row_op {
+	struct row row;
+	int64_t sequence; /* -1: none */
+	uint64_t forward_thread;
+	uint32_t inputs; /* text of the form of model/op_inputs.h */
+	uint8_t scope;	 /* enum gpt_agent_op_scope */
+	bool unfinished;
+};
+
+struct row_call {
+	struct row row;
+	int32_t result;
+	uint16_t api;
+};
+
+struct row_gpu {
+	struct row row;
+	struct new_gpu_work work; /* but for its span, corr and name */
+};
+
+struct row_sync {
+	struct row row;
+	struct new_sync sync; /* but for its span and corr */
+	uint32_t device;
+};
+
+struct row_overhead {
+	struct row row;
+	uint32_t overhead; /* CUpti_ActivityOverheadKind */
+};
+
+struct row_memory {
+	struct row row;
+	struct new_torch_memory memory; /* but for its time and tid */
+};
+
+struct row_place; /* of a row in the piece at hand */
+struct row_run;	  /* a piece that was written */
+
+struct rows {
+	uint8_t *piece;
+	size_t piece_bytes; /* that are sorted at once; smaller ones are for tests */
+	size_t used, capacity;
+	ARRAY(struct row_place) places;
+	ARRAY(struct row_run) runs;
+	uint32_t *heap;		 /* runs by their next row, the earliest first */
+	size_t heap_count, next; /* next: of places, where nothing was written */
+	int fd;			 /* -1: nothing was written */
+	uint64_t written;
+	int error; /* -errno of the temporary file, 0 */
+
+	uint64_t count, bytes;	   /* of all rows */
+	uint64_t start_ns, end_ns; /* of all that has a time; start_ns UINT64_MAX: of none */
+
+	struct lookup text_lookup;
+	ARRAY(struct text) texts;
+	ARRAY(char *) text_blocks;
+	size_t text_used, text_bytes;
+	uint64_t seed;
+};
+
+void rows_open(struct rows *rows);
+void rows_close(struct rows *rows);
+
+/* Copies a row; size: of its own struct.  Errors are kept. */
+void rows_add(struct rows *rows, const struct row *row, size_t size);
+
+/* The number of a text; ROW_NO_TEXT: there are too many already. */
+uint32_t rows_text(struct rows *rows, const char *bytes, size_t size);
+
+/* 0 or -errno. */
+int rows_sort(struct rows *rows);
+int rows_again(struct rows *rows);
+
+/* The next row, valid until the next call; NULL: no more, or error. */
+const struct row *rows_next(struct rows *rows);
+
+#endif
