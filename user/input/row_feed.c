@@ -148,6 +148,7 @@ void row_feed_end(struct row_feed *feed, struct builder *builder)
 	const struct foreign_file *file = feed->file;
 	struct new_end end = {.time_ns = end_of(file), .reason = GPT_END_TARGETS_GONE};
 
+	builder_wait(builder);
 	row_stacks_end(feed->stacks, builder, end.time_ns);
 	if (file->note)
 		builder_add_note(builder, (struct text){file->note, strlen(file->note)});
@@ -177,11 +178,15 @@ static uint32_t inputs_key(struct row_feed *feed, struct builder *builder, struc
 {
 	if (text >= feed->file->rows.texts.count)
 		return 0;
+	if (!(feed->told[text] & TOLD_INPUTS))
+		builder_wait(builder);
 	if (tell_once(feed, text, TOLD_INPUTS) &&
 	    !builder_add_op_inputs(builder, program, key_of(text), text_of(feed, text)))
 		feed->told[text] |= TOLD_NO_INPUTS;
 	return feed->told[text] & TOLD_NO_INPUTS ? 0 : key_of(text);
 }
+
+/* Whatever is no event waits until nobody looks at the part before (builder_look). */
 
 /* Texts are told to each program; of several all are, as keys are theirs. */
 static void tell_text(struct row_feed *feed, struct builder *builder, struct program program, uint32_t text,
@@ -189,6 +194,7 @@ static void tell_text(struct row_feed *feed, struct builder *builder, struct pro
 {
 	if (!feed->recent && !tell_once(feed, text, as))
 		return;
+	builder_wait(builder);
 	if (as == TOLD_OP)
 		builder_add_op_text(builder, program, key_of(text), text_of(feed, text));
 	else
@@ -262,6 +268,8 @@ static void tell_context(struct row_feed *feed, struct builder *builder, struct 
 	uint32_t *told = lookup_put(&feed->contexts, program.process + 1, key, 0);
 
 	if (!*told)
+		builder_wait(builder);
+	if (!*told)
 		builder_add_context(builder, program, context, device, false);
 	*told = 1;
 }
@@ -321,6 +329,7 @@ static void tell_range(struct builder *builder, const struct row *row, struct te
 
 	/* ends of ranges come when they are over, which rows in order of begins do not tell: as ranges that need not
 	 * nest */
+	builder_wait(builder);
 	builder_see_time(builder, row->start_ns);
 	if (row->end_ns == row->start_ns) {
 		builder_mark_range(builder, program, &range);

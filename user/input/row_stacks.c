@@ -136,6 +136,7 @@ static void tell_code(struct row_stacks *stacks, struct builder *builder, uint32
 	if (*told)
 		return;
 	*told = 1;
+	builder_wait(builder);
 	named = take_apart(text < rows->texts.count ? rows->texts.items[text] : (struct text){"?", 1});
 	code = (struct new_code){.key = code_key(text),
 				 .first_line = named.line,
@@ -161,6 +162,7 @@ static void leave(struct lane *lane, struct builder *builder, uint64_t time_ns)
 
 		lane->open.count--;
 		at = moment(lane, lane->open.count, lane->open.items[lane->open.count].end_ns);
+		builder_wait(builder);
 		builder_leave_function(builder, &at);
 		lane->key = 0;
 	}
@@ -183,6 +185,7 @@ void row_stacks_enter(struct row_stacks *stacks, struct builder *builder, const 
 		open.end_ns = lane->open.items[lane->open.count - 1].end_ns;
 	tell_code(stacks, builder, row->pid, row->text);
 	at = moment(lane, lane->open.count, row->start_ns);
+	builder_wait(builder);
 	if (!builder_enter_function(builder, &at, code_key(row->text)))
 		builder_count_bad(builder);
 	array_push(&lane->open, open);
@@ -242,6 +245,8 @@ uint64_t row_stacks_find(struct row_stacks *stacks, struct builder *builder, con
 		return 0;
 	lane->key = stack.key = hash_bytes(stacks->file->rows.seed, frames, stack.depth * sizeof(frames[0])) | 1;
 	told = lookup_put(&stacks->stacks, foreign_space(row->pid), stack.key, 0);
+	if (!*told)
+		builder_wait(builder);
 	if (!*told)
 		builder_add_stack(builder, row->pid, &stack);
 	*told = 1;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "model/builder.h"
 
 /* Some 150 MB of memory for a short source; as much for a part of a long one and what waits for it. */
 const struct told_division told_division_default = {

@@ -7,10 +7,12 @@
 #ifndef GPUTRACE_INPUT_TOLD_TRACE_H
 #define GPUTRACE_INPUT_TOLD_TRACE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
-#include "model/builder.h"
 #include "model/trace.h"
+
+struct builder;
 
 /* What decides how a source is divided. */
 struct told_division {
