@@ -464,12 +464,80 @@ static void a_log_that_is_read_in_parts_has_the_table_of_the_whole(void **state)
 	free(many);
 }
 
+/* On a thread, at some time: of the CPU, or of a GPU. */
+static void memory(struct ops_log *ops, uint32_t tid, uint64_t time, int64_t bytes, int8_t device_type)
+{
+	log_agent_torch_memory(
+		&ops->log, (struct gpt_agent_torch_memory){.time_ns = time * 1000,
+							   .address = 0x1000 * time,
+							   .bytes = bytes,
+							   .tid = tid,
+							   .kind = bytes < 0 ? GPT_AGENT_TORCH_MEMORY_FREED
+									     : GPT_AGENT_TORCH_MEMORY_ALLOCATED,
+							   .device_type = device_type,
+							   .device = (int8_t)(device_type == GPT_TORCH_CPU ? -1 : 0),
+							   .has_totals = device_type != GPT_TORCH_CPU});
+}
+
+/* linear from 500 to 560 with mm in mm from 510 to 540 in it, and on the other thread an op from 520 to 530. */
+static struct model *model_with_memory(void)
+{
+	struct ops_log ops = ops_log_begin();
+
+	log_agent_torch_memory_state(&ops.log, 0, "");
+	memory(&ops, TID, 505, 100, GPT_TORCH_CPU);
+	memory(&ops, TID, 525, 2048, GPT_TORCH_CPU);
+	memory(&ops, TID, 535, 3 << 20, GPT_TORCH_CUDA);
+	memory(&ops, TID, 545, -(2 << 20), GPT_TORCH_CUDA);
+	memory(&ops, TID, 570, 7, GPT_TORCH_CPU);
+	ops_log_op(&ops, (struct gpt_agent_op){.start_ns = 512, .end_ns = 538, .name = 5, .sequence = -1});
+	ops_log_op(&ops, (struct gpt_agent_op){.start_ns = 510, .end_ns = 540, .name = 5, .sequence = -1});
+	ops_log_op(&ops, (struct gpt_agent_op){.start_ns = 500, .end_ns = 560, .name = 2, .sequence = -1});
+	ops_log_op(&ops,
+		   (struct gpt_agent_op){.start_ns = 520, .end_ns = 530, .name = 4, .sequence = -1, .tid = ENGINE});
+	return end_of(&ops);
+}
+
+static void an_op_has_the_memory_of_its_time_on_all_threads(void **state)
+{
+	struct model *model = model_with_memory();
+	struct analyses all;
+
+	analyze_model(&all, model, ANALYZE_KEY_AVERAGES);
+	assert_true(all.keys.has_memory);
+	assert_int_equal(row_of(&all, KEY_OP, "aten::linear")->memory.cpu, 100 + 2048);
+	assert_int_equal(row_of(&all, KEY_OP, "aten::linear")->memory_self.cpu, 100);
+	assert_int_equal(row_of(&all, KEY_OP, "aten::linear")->memory.gpu, 1 << 20);
+	assert_int_equal((int64_t)row_of(&all, KEY_OP, "aten::linear")->memory_self.gpu, -(2 << 20));
+	/* two that are one */
+	assert_int_equal(row_of(&all, KEY_OP, "aten::mm")->memory.cpu, 2048);
+	assert_int_equal(row_of(&all, KEY_OP, "aten::mm")->memory_self.cpu, 2048);
+	assert_int_equal(row_of(&all, KEY_OP, "AddmmBackward0")->memory.cpu, 2048);
+	assert_int_equal(row_of(&all, KEY_MEMORY, "[memory]")->count, 1);
+	assert_int_equal(row_of(&all, KEY_MEMORY, "[memory]")->memory.cpu, 7);
+	analyses_free(&all);
+	model_free(model);
+}
+
+static void memory_has_the_columns_of_torch_profiler(void **state)
+{
+	char *text = table_of(model_with_memory(),
+			      &(struct key_averages_options){.sort = key_sort_by_name("cpu_memory_usage")});
+
+	assert_has(text, "     CPU Mem  Self CPU Mem      CUDA Mem  Self CUDA Mem    # of Calls  \n");
+	assert_has(text, "       2.10 KB         100 B       1.00 MB      -2.00 MB             2  \n");
+	assert_has(text, "           7 B           7 B           0 B           0 B             1  \n");
+	free(text);
+}
+
 static void the_names_that_rows_can_be_sorted_by_are_those_of_torch_profiler(void **state)
 {
 	assert_null(key_sort_by_name("speed"));
 	assert_string_equal(key_sort_names(),
 			    "cpu_time, cpu_time_total, self_cpu_time_total, cuda_time, cuda_time_total, "
-			    "self_cuda_time_total, device_time, device_time_total, self_device_time_total, count");
+			    "self_cuda_time_total, device_time, device_time_total, self_device_time_total, count, "
+			    "cpu_memory_usage, self_cpu_memory_usage, cuda_memory_usage, self_cuda_memory_usage, "
+			    "device_memory_usage, self_device_memory_usage, flops");
 }
 
 int main(void)
@@ -494,6 +562,8 @@ int main(void)
 		cmocka_unit_test(flops_are_those_of_pytorchs_formulas),
 		cmocka_unit_test(inputs_that_fit_no_formula_have_no_flops),
 		cmocka_unit_test(a_log_that_is_read_in_parts_has_the_table_of_the_whole),
+		cmocka_unit_test(an_op_has_the_memory_of_its_time_on_all_threads),
+		cmocka_unit_test(memory_has_the_columns_of_torch_profiler),
 		cmocka_unit_test(the_names_that_rows_can_be_sorted_by_are_those_of_torch_profiler),
 	};
 

@@ -181,6 +181,8 @@ void analyses_add_torch_memory(struct analyses *all, const struct torch_memory_e
 {
 	if (all->which & ANALYZE_TORCH_MEMORY)
 		torch_memory_sums_add(&all->torch_memory, event);
+	if (all->which & ANALYZE_KEY_AVERAGES)
+		key_averages_add_memory(&all->keys, event);
 }
 
 void analyses_add_exit(struct analyses *all, const struct exit_event *event)

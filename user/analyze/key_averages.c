@@ -135,6 +135,12 @@ static uint64_t flops_of(const struct model *model, const struct op_node *node)
 	return op_flops(model->strings[node->name], model->strings[node->inputs]);
 }
 
+static void add_memory(struct op_memory *sum, struct op_memory memory)
+{
+	sum->cpu += memory.cpu;
+	sum->gpu += memory.gpu;
+}
+
 static void add_node(void *context, const struct op_node *node)
 {
 	struct key_averages *keys = context;
@@ -151,6 +157,9 @@ static void add_node(void *context, const struct op_node *node)
 	row->cpu_self_ns += op_node_self_ns(node);
 	row->gpu_self_ns += node->gpu_self_ns;
 	row->gpu_ns += node->gpu_ns;
+	add_memory(&row->memory, node->memory);
+	if (!node->async)
+		add_memory(&row->memory_self, op_node_self_memory(node));
 	for (size_t i = 0; i < node->spans.list.count; i++) {
 		const struct op_gpu_span *span = &node->spans.list.items[i];
 
@@ -192,6 +201,29 @@ void key_averages_add_gpu(struct key_averages *keys, const struct gpu_event *eve
 	row->gpu_ns += gpu_ns(op);
 }
 
+/* ---- memory ----------------------------------------------------------------------------------------------------- */
+
+/* PyTorch's tables have a row for what happened in no op, and one for each time that there was not enough. */
+void key_averages_add_memory(struct key_averages *keys, const struct torch_memory_event *event)
+{
+	const struct model_torch_memory *memory = event->memory;
+	bool out = memory->kind == GPT_AGENT_TORCH_MEMORY_OUT;
+	struct key_event came = {memory->time_ns, memory->time_ns, false, false};
+	struct op_memory bytes = {0};
+	struct key_row *row;
+
+	keys->has_memory = true;
+	if (memory->device_type == GPT_TORCH_CPU)
+		bytes.cpu = (uint64_t)memory->bytes;
+	if (memory->device_type == GPT_TORCH_CUDA)
+		bytes.gpu = (uint64_t)memory->bytes;
+	if (!memory->bytes || (!out && op_tree_add_memory(&keys->tree, event, bytes)))
+		return;
+	row = count_in(keys, (struct tally_key){{out, KEY_MEMORY}}, &came);
+	add_memory(&row->memory, bytes);
+	add_memory(&row->memory_self, bytes);
+}
+
 /* ---- names ------------------------------------------------------------------------------------------------------ */
 
 static char *op_name(const struct model *model, uint32_t name)
@@ -221,6 +253,8 @@ static char *name_of(const struct model *model, const struct tally_key *key)
 		return xstrdup(api_name((uint16_t)key->part[0]));
 	case KEY_GPU:
 		return work_name(model, key);
+	case KEY_MEMORY:
+		return xstrdup(key->part[0] ? "[OutOfMemory]" : "[memory]");
 	case KEY_OP:
 	case KEY_ANNOTATION:
 	case KEY_ON_GPU:

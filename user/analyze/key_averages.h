@@ -22,6 +22,7 @@ enum key_kind {
 	KEY_ANNOTATION, /* named by the program (record_function) */
 	KEY_CALL,	/* of CUDA */
 	KEY_GPU,	/* a kernel, memcpy or memset */
+	KEY_MEMORY,	/* PyTorch's memory of no op, and when there was not enough */
 	KEY_ON_GPU,	/* an annotation on a GPU: from the first to the last work of each, by stream */
 };
 
@@ -34,6 +35,7 @@ struct key_row {
 	bool inside;		      /* of an op */
 	bool async;
 	uint64_t count, cpu_self_ns, cpu_ns, gpu_self_ns, gpu_ns;
+	struct op_memory memory, memory_self;
 	uint64_t flops; /* of all its ops, where there is a formula and shapes were recorded */
 };
 
@@ -45,6 +47,7 @@ struct key_averages {
 	struct tally inputs;	      /* model.strings; more: 1 + which of shapes, 0: they do not read */
 	struct string_pool shapes;    /* dimensions */
 	bool has_inputs;	      /* of some op */
+	bool has_memory;	      /* events of PyTorch's allocators were recorded */
 	struct tally chains;	      /* a frame and the chain of those inside of it: lines, each an index + 1 */
 	ARRAY(struct key_row) rows;   /* in the order of what came first */
 	uint64_t cpu_self_ns, gpu_ns; /* what shares are of */
@@ -56,6 +59,7 @@ void key_averages_free(struct key_averages *keys);
 void key_averages_add_op(struct key_averages *keys, const struct op_event *event);
 void key_averages_add_call(struct key_averages *keys, const struct call_event *event);
 void key_averages_add_gpu(struct key_averages *keys, const struct gpu_event *event);
+void key_averages_add_memory(struct key_averages *keys, const struct torch_memory_event *event);
 void key_averages_finish(struct key_averages *keys);
 
 /* The frames of key_row.stack, the innermost first; returns how many there are, of which at most `most` are given. */

@@ -29,6 +29,7 @@ void op_tree_free(struct op_tree *tree)
 		array_free(&tree->threads[i].open);
 	}
 	free(tree->threads);
+	array_free(&tree->busy);
 }
 
 void op_tree_begin_part(struct op_tree *tree, const struct model *part)
@@ -79,6 +80,7 @@ static void be_one_with_only(struct op_node *node)
 	struct op_node *only = node->only;
 
 	node->inside_ns = only->inside_ns;
+	node->memory_inside = only->memory_inside;
 	node->gpu_self_ns = only->gpu_self_ns;
 	node->only = NULL;
 	if (!node->spans.list.count) {
@@ -94,6 +96,12 @@ static bool may_be_one(const struct op_node *node, const struct op_node *inner)
 	return node->children == 1 && node->name != NONE && node->name == inner->name;
 }
 
+static void add_memory(struct op_memory *sum, struct op_memory memory)
+{
+	sum->cpu += memory.cpu;
+	sum->gpu += memory.gpu;
+}
+
 /* The innermost one is over. */
 static void leave(struct op_tree *tree, struct op_tree_thread *thread)
 {
@@ -102,8 +110,10 @@ static void leave(struct op_tree *tree, struct op_tree_thread *thread)
 
 	if (node.only)
 		be_one_with_only(&node);
-	if (around)
+	if (around) {
 		around->gpu_ns += node.gpu_ns;
+		add_memory(&around->memory_inside, node.memory);
+	}
 	if (around && may_be_one(around, &node)) {
 		around->only = xmalloc(sizeof(*around->only));
 		*around->only = node;
@@ -175,6 +185,9 @@ void op_tree_add_op(struct op_tree *tree, const struct op_event *event)
 	if (node.inside)
 		add_inside(tree, thread, op->start_ns, op->end_ns);
 	array_push(&thread->open, node);
+	if (!thread->is_busy)
+		array_push(&tree->busy, op->thread);
+	thread->is_busy = true;
 }
 
 /* ---- calls ------------------------------------------------------------------------------------------------------ */
@@ -256,4 +269,30 @@ bool op_tree_add_call(struct op_tree *tree, const struct call_event *event)
 	if (event->gpu_ns)
 		add_gpu(tree, thread, event);
 	return true;
+}
+
+/* ---- memory ----------------------------------------------------------------------------------------------------- */
+
+bool op_tree_add_memory(struct op_tree *tree, const struct torch_memory_event *event, struct op_memory memory)
+{
+	bool inside = false;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < tree->busy.count; i++) {
+		uint32_t index = tree->busy.items[i];
+		struct op_tree_thread *thread = &tree->threads[index];
+
+		leave_until(tree, thread, event->memory->time_ns);
+		thread->is_busy = thread->open.count > 0;
+		if (!thread->is_busy)
+			continue;
+		tree->busy.items[kept++] = index;
+		if (tree->model->threads[index].process != event->process)
+			continue;
+		inside = true;
+		for (size_t k = 0; k < thread->open.count; k++)
+			add_memory(&thread->open.items[k].memory, memory);
+	}
+	tree->busy.count = kept;
+	return inside;
 }

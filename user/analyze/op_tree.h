@@ -6,6 +6,7 @@
  *  - An op has the GPU work that was launched while it was the innermost one that is no annotation (record_function).
  *  - An op that has one thing inside of it, and that is an op of its name, is one with it.
  *  - An asynchronous op is inside of nothing, and has no time of its own.
+ *  - An op has the memory that was handed out and taken back while it was open, on whatever thread of its process.
  *  - An op of a backward pass has the Python stack of the forward op that made its node, where that is known.
  *
  * What is kept: the ops that are open on each thread.
@@ -34,14 +35,20 @@ struct op_gpu_spans {
 /* Of an annotation; work on further streams counts as work on the last of them. */
 #define OP_GPU_SPANS_MAX 64u
 
+/* Bytes handed out less those taken back: below 0 in two's complement, so sums of them are right. */
+struct op_memory {
+	uint64_t cpu, gpu;
+};
+
 struct op_node {
 	uint64_t start_ns, end_ns;
-	uint64_t inside_ns;	   /* CPU time of ops and calls directly inside */
-	uint64_t gpu_self_ns;	   /* of work launched in it, and in no op inside */
-	uint64_t gpu_ns;	   /* of all work launched in it */
-	uint32_t children;	   /* ops and calls directly inside */
-	uint32_t name;		   /* model.strings, NONE: not known, OP_NAME_STEPS */
-	uint32_t inputs;	   /* model.strings (op_inputs.h), NONE */
+	struct op_memory memory, memory_inside; /* inside: of ops directly inside */
+	uint64_t inside_ns;			/* CPU time of ops and calls directly inside */
+	uint64_t gpu_self_ns;			/* of work launched in it, and in no op inside */
+	uint64_t gpu_ns;			/* of all work launched in it */
+	uint32_t children;			/* ops and calls directly inside */
+	uint32_t name;				/* model.strings, NONE: not known, OP_NAME_STEPS */
+	uint32_t inputs;			/* model.strings (op_inputs.h), NONE */
 	uint32_t stack;		   /* model.stacks: as it began, else that of the first call inside; NONE */
 	uint32_t thread;	   /* model.threads */
 	bool annotated;		   /* named by the program */
@@ -66,15 +73,23 @@ static inline uint64_t op_node_self_ns(const struct op_node *node)
 
 typedef void op_tree_fn(void *context, const struct op_node *node);
 
+static inline struct op_memory op_node_self_memory(const struct op_node *node)
+{
+	return (struct op_memory){node->memory.cpu - node->memory_inside.cpu,
+				  node->memory.gpu - node->memory_inside.gpu};
+}
+
 struct op_tree_thread {
 	ARRAY(struct op_node) open; /* outermost first */
+	bool is_busy;		    /* in op_tree.busy */
 };
 
 struct op_tree {
 	const struct model *model;	/* the latest part */
 	struct op_tree_thread *threads; /* by model.threads; NULL: no op was recorded */
 	uint32_t thread_count;
-	uint64_t left_out; /* ops beyond OP_TREE_OPEN_MAX: inside of nothing */
+	ARRAY(uint32_t) busy; /* threads with open ops, and some without */
+	uint64_t left_out;    /* ops beyond OP_TREE_OPEN_MAX: inside of nothing */
 	op_tree_fn *take;
 	void *context;
 };
@@ -87,6 +102,9 @@ void op_tree_add_op(struct op_tree *tree, const struct op_event *event);
 
 /* Whether it was made inside of an op. */
 bool op_tree_add_call(struct op_tree *tree, const struct call_event *event);
+
+/* Whether an op of the process was open. */
+bool op_tree_add_memory(struct op_tree *tree, const struct torch_memory_event *event, struct op_memory memory);
 
 /* Whether some thread has any, in whatever part. */
 static inline bool op_tree_has_ops(const struct op_tree *tree)

@@ -23,6 +23,7 @@ enum {
 	CPU_COLUMNS = 5,
 	GPU_COLUMNS = 4,
 	COLUMNS = 1 + CPU_COLUMNS + GPU_COLUMNS + 1,
+	MEMORY_COLUMNS = 2, /* of the CPU, and as many of GPUs */
 };
 
 struct page {
@@ -35,6 +36,7 @@ struct page {
 	unsigned flops_power;  /* 1 + unit of the column of FLOPs in powers of 1000; 0: there is none */
 	unsigned source_width; /* 0: there is no such column */
 	bool has_gpu;
+	unsigned memory_columns;
 };
 
 struct figure {
@@ -61,6 +63,24 @@ static struct figure cell_share(uint64_t part, uint64_t whole)
 
 	if (whole)
 		snprintf(cell.text, sizeof(cell.text), "%.2f%%", 100.0 * (double)part / (double)whole);
+	return cell;
+}
+
+/* In two's complement. */
+static struct figure cell_memory(uint64_t bytes)
+{
+	static const char *const units[] = {"KB", "MB", "GB"};
+	uint64_t size = (int64_t)bytes < 0 ? -bytes : bytes;
+	double scaled = (double)(int64_t)bytes / 1024;
+	struct figure cell;
+	unsigned unit = 0;
+
+	for (; unit < 2 && size >= 1024ull << 10 * (unit + 1); unit++)
+		scaled /= 1024;
+	if (size < 1024)
+		snprintf(cell.text, sizeof(cell.text), "%" PRId64 " B", (int64_t)bytes);
+	else
+		snprintf(cell.text, sizeof(cell.text), "%.2f %s", scaled, units[unit]);
 	return cell;
 }
 
@@ -104,7 +124,7 @@ static void put_name(const struct page *page, const char *name)
 
 static unsigned count_numbers(const struct page *page)
 {
-	return (page->has_gpu ? COLUMNS : COLUMNS - GPU_COLUMNS) - 1;
+	return (page->has_gpu ? COLUMNS : COLUMNS - GPU_COLUMNS) - 1 + page->memory_columns;
 }
 
 static void put_many(FILE *out, char c, unsigned count)
@@ -188,6 +208,23 @@ static char *source_of(const struct model *model, uint32_t index)
 	return xasprintf("%s(%" PRIu32 "): %s", code->file, frame->line, code->name);
 }
 
+static void put_memory_titles(const struct page *page)
+{
+	static const char *const titles[2 * MEMORY_COLUMNS] = {"CPU Mem", "Self CPU Mem", "CUDA Mem", "Self CUDA Mem"};
+
+	for (unsigned i = 0; i < page->memory_columns; i++)
+		put_right(page->out, titles[i], (unsigned)strlen(titles[i]), WIDTH);
+}
+
+static void put_memory(const struct page *page, const struct key_row *row)
+{
+	const uint64_t bytes[2 * MEMORY_COLUMNS] = {row->memory.cpu, row->memory_self.cpu, row->memory.gpu,
+						    row->memory_self.gpu};
+
+	for (unsigned i = 0; i < page->memory_columns; i++)
+		put_cell(page, cell_memory(bytes[i]));
+}
+
 static void put_titles(const struct page *page)
 {
 	static const char *const titles[COLUMNS - 1] = {"Self CPU %",	 "Self CPU",  "CPU total %", "CPU total",
@@ -196,8 +233,12 @@ static void put_titles(const struct page *page)
 
 	put_right(page->out, "Name", 4, page->name_width);
 	for (int i = 0; i < COLUMNS - 1; i++)
-		if (page->has_gpu || i < CPU_COLUMNS || i == COLUMNS - 2)
+		if (i == COLUMNS - 2) {
+			put_memory_titles(page);
 			put_right(page->out, titles[i], (unsigned)strlen(titles[i]), WIDTH);
+		} else if (page->has_gpu || i < CPU_COLUMNS) {
+			put_right(page->out, titles[i], (unsigned)strlen(titles[i]), WIDTH);
+		}
 	if (page->shapes_width)
 		put_right(page->out, "Input Shapes", 12, page->shapes_width);
 	if (page->flops_power)
@@ -247,6 +288,7 @@ static void put_row(const struct page *page, const struct key_row *row)
 		put_cell(page, cell_time((double)row->gpu_ns));
 		put_cell(page, cell_time((double)row->gpu_ns / (double)row->count));
 	}
+	put_memory(page, row);
 	snprintf(count.text, sizeof(count.text), "%" PRIu64, row->count);
 	put_cell(page, count);
 	if (page->shapes_width)
@@ -337,6 +379,15 @@ static void put_table(struct page *page)
 		fprintf(page->out, "Self CUDA time total: %s\n", cell_time((double)keys->gpu_ns).text);
 }
 
+/* GPUs have theirs as in PyTorch: where some op kept memory of one. */
+static unsigned count_memory_columns(const struct key_averages *keys)
+{
+	for (size_t i = 0; i < keys->rows.count; i++)
+		if ((int64_t)keys->rows.items[i].memory_self.gpu > 0)
+			return 2 * MEMORY_COLUMNS;
+	return keys->has_memory ? MEMORY_COLUMNS : 0;
+}
+
 int report_write_key_averages(FILE *out, struct trace *trace, const struct key_averages_options *options)
 {
 	struct analyses all;
@@ -348,6 +399,7 @@ int report_write_key_averages(FILE *out, struct trace *trace, const struct key_a
 	if (!error) {
 		page.model = all.model;
 		page.has_gpu = all.keys.gpu_ns > 0;
+		page.memory_columns = count_memory_columns(&all.keys);
 		if (options->sort)
 			key_rows_sort(&all.keys, options->sort);
 		else

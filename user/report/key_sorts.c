@@ -45,6 +45,31 @@ static double count(const struct key_row *row)
 	return (double)row->count;
 }
 
+static double cpu_memory(const struct key_row *row)
+{
+	return (double)(int64_t)row->memory.cpu;
+}
+
+static double cpu_memory_self(const struct key_row *row)
+{
+	return (double)(int64_t)row->memory_self.cpu;
+}
+
+static double gpu_memory(const struct key_row *row)
+{
+	return (double)(int64_t)row->memory.gpu;
+}
+
+static double gpu_memory_self(const struct key_row *row)
+{
+	return (double)(int64_t)row->memory_self.gpu;
+}
+
+static double flops(const struct key_row *row)
+{
+	return (double)row->flops;
+}
+
 static const struct key_sort sorts[] = {
 	{"cpu_time", cpu_average},
 	{"cpu_time_total", cpu_total},
@@ -56,6 +81,13 @@ static const struct key_sort sorts[] = {
 	{"device_time_total", gpu_total},
 	{"self_device_time_total", gpu_self},
 	{"count", count},
+	{"cpu_memory_usage", cpu_memory},
+	{"self_cpu_memory_usage", cpu_memory_self},
+	{"cuda_memory_usage", gpu_memory},
+	{"self_cuda_memory_usage", gpu_memory_self},
+	{"device_memory_usage", gpu_memory},
+	{"self_device_memory_usage", gpu_memory_self},
+	{"flops", flops},
 };
 
 #define SORTS (sizeof(sorts) / sizeof(sorts[0]))
@@ -70,7 +102,7 @@ const struct key_sort *key_sort_by_name(const char *name)
 
 const char *key_sort_names(void)
 {
-	static char list[256];
+	static char list[512];
 	size_t used = 0;
 
 	for (size_t i = 0; i < SORTS && used < sizeof(list); i++)

@@ -10,8 +10,8 @@
 static const char *kind_name(enum key_kind kind)
 {
 	static const char *const names[] = {
-		[KEY_OP] = "op",   [KEY_ANNOTATION] = "annotation",    [KEY_CALL] = "call",
-		[KEY_GPU] = "gpu", [KEY_ON_GPU] = "annotation_on_gpu",
+		[KEY_OP] = "op",   [KEY_ANNOTATION] = "annotation", [KEY_CALL] = "call",
+		[KEY_GPU] = "gpu", [KEY_MEMORY] = "memory",	    [KEY_ON_GPU] = "annotation_on_gpu",
 	};
 
 	return names[kind];
