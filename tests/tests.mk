@@ -6,7 +6,7 @@
 #   check-e2e        the real program on real processes (root)
 #   check-inject     the agent let in and out 1,000 times, gputrace killed 200 times, and 200 times with --ops (root)
 #   check-torch      the end-to-end tests on PyTorch
-#   check-torch-all  those of older versions on each that PyPI has and that is known here (an hour, 30 GB)
+#   check-torch-all  those of older versions on each that PyPI has and that is known here (an hour, 35 GB)
 #   check-kernels    the end-to-end tests that depend on the kernel, on each of KERNELS_WANTED in qemu (root)
 #   check-sanitize   the unit tests again, with AddressSanitizer and UndefinedBehaviorSanitizer; those of what several
 #                    threads use with ThreadSanitizer
@@ -98,7 +98,7 @@ check-torch: all simgpu $(SAMPLE) check-gpu-simulated
 
 # Versions with CUDA 13 on the simulated GPU; the others, which have another CUDA, on the CPU.
 TORCH_WITH_CUDA_13 ?= 2.11.0 2.12.1 2.13.0 2.14.1
-TORCH_ON_CPU ?= 1.13.1 2.4.1 2.8.0
+TORCH_ON_CPU ?= 1.13.1 2.4.1 2.8.0 debian
 check-torch-all: all simgpu
 	@failed=; for version in $(TORCH_WITH_CUDA_13) $(TORCH_ON_CPU); do echo "==== PyTorch $$version"; \
 		case " $(TORCH_ON_CPU) " in *" $$version "*) only='cpu-older or (lifetimes and older)' ;; *) only=older ;; esac; \

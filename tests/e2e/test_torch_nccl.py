@@ -23,8 +23,8 @@ FIELDS = ("Collective name", "dtype", "In msg nelems", "Out msg nelems", "In spl
 PYTHONS = {"newest": lambda: machine.tool("get-torch"), "older": machine.older_torch}
 
 
-def facts(event):
-    return tuple((name, event["args"][name]) for name in FIELDS if name in event["args"])
+def facts(event, unknown=()):
+    return tuple((name, event["args"][name]) for name in FIELDS if name in event["args"] and name not in unknown)
 
 
 def name_of(told):
@@ -44,11 +44,15 @@ class Seen:
         ids = {e["args"]["External id"] for e in self.ops}
         self.gpu = [e for e in events if e.get("cat") in chrome.GPU and e["args"].get("External id") in ids]
 
-    def told(self):
-        return [facts(op) for op in self.ops]
+    def told(self, unknown=()):
+        return [facts(op, unknown) for op in self.ops]
 
-    def gpu_work(self):
-        return collections.Counter((event["name"], facts(event)) for event in self.gpu)
+    def gpu_work(self, unknown=()):
+        return collections.Counter((event["name"], facts(event, unknown)) for event in self.gpu)
+
+    def unknown(self):
+        """Up to 2.12 torch.profiler has no number of a collective that is the same on all ranks."""
+        return {"Comms Id"}.difference(*(event["args"] for event in self.ops))
 
 
 class Run:
@@ -76,13 +80,13 @@ def test_collectives_say_what_they_say_to_torch_profiler(run):
     for theirs, ours in run.ranks:
         names = set(map(name_of, theirs.told()))
         assert {"allreduce", "broadcast", "barrier"} <= names and names & {"send", "recv"}
-        assert ours.told() == theirs.told()
+        assert ours.told(theirs.unknown()) == theirs.told()
 
 
 def test_their_kernels_say_it_too(run):
     for theirs, ours in run.ranks:
         assert sum("ncclDevKernel" in event["name"] for event in theirs.gpu) > 20
-        assert ours.gpu_work() == theirs.gpu_work()
+        assert ours.gpu_work(theirs.unknown()) == theirs.gpu_work()
 
 
 def test_a_collective_has_one_number_on_all_ranks(run):
