@@ -9,7 +9,7 @@ CALL, CALL_ARGS, CUPTI_USE = 1, 2, 16
 PROCESS, PROBES, SYMBOL, NOTE = 33, 34, 35, 37
 HELLO, KERNEL, MEMCPY, MEMSET, AGENT_CLOCK, STATS, OPS = 64, 67, 68, 69, 74, 75, 85
 READY, FAILED = 2, 4  # states of HELLO
-OBSERVING = 2  # state of OPS
+OBSERVING, REFUSED = 2, 4  # states of OPS
 REGISTER = 1  # of CUPTI_USE
 
 
@@ -101,6 +101,11 @@ def says_ready(path):
 def says_observing(path):
     """Whether an agent said that it takes ops of PyTorch."""
     return any(ops.values["state"] == OBSERVING for ops in records(path, OPS))
+
+
+def says_refused(path):
+    """Whether an agent said that it cannot take ops of a PyTorch."""
+    return any(ops.values["state"] == REFUSED for ops in records(path, OPS))
 
 
 def totals_told(path):

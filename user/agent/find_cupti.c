@@ -7,7 +7,6 @@
 #include "agent/find_cupti.h"
 
 #include <dlfcn.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -19,6 +18,7 @@
 #include <gputrace/cupti_search.h>
 
 #include "agent/old_glibc.h"
+#include "agent/own_maps.h"
 #include "agent/path.h"
 
 #define PATH_BYTES 512u
@@ -98,28 +98,9 @@ void mapped_files_line(struct mapped_files *files, const char *line)
 		copy_path(files->cupti[1], kept);
 }
 
-static void mapped_files_read(struct mapped_files *files)
+static void mapped_files_take(char *line, void *files)
 {
-	char text[8192], *line, *end;
-	size_t kept = 0;
-	ssize_t got;
-	int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
-
-	if (fd < 0)
-		return;
-	while ((got = read(fd, text + kept, sizeof(text) - 1 - kept)) > 0) {
-		kept += (size_t)got;
-		text[kept] = '\0';
-		for (line = text; (end = strchr(line, '\n')); line = end + 1) {
-			*end = '\0';
-			mapped_files_line(files, line);
-		}
-		kept -= (size_t)(line - text);
-		if (kept == sizeof(text) - 1)
-			kept = 0; /* a line longer than any path */
-		memmove(text, line, kept);
-	}
-	close(fd);
+	mapped_files_line(files, line);
 }
 
 /* ---- one candidate ----------------------------------------------------------------------------- */
@@ -437,7 +418,7 @@ uint32_t cupti_find(struct cupti *cupti, struct found_cuda *cuda, const char *gi
 		snprintf(detail, detail_size, "libcuda.so.1 is not loaded");
 		return GPT_AGENT_NO_CUDA;
 	}
-	mapped_files_read(&files);
+	own_maps_each(mapped_files_take, &files);
 	cuda->runtime_version = files.cudart[0] ? cuda_version_of_name(files.cudart, "libcudart") : 0;
 	want_majors(&search, cuda);
 	if (!*given && variable)

@@ -323,6 +323,23 @@ static void refuse(void)
 	tell_state(GPT_AGENT_OPS_REFUSED);
 }
 
+static void note_others(void)
+{
+	if (!ops.why[0] && torch_copies() > 1)
+		strcpy(ops.why, "there is another PyTorch in the process, whose ops are not seen");
+}
+
+/* While one is observed. */
+static void look_for_others(void)
+{
+	uint64_t libraries = torch_libraries_loaded();
+
+	if (libraries == ops.libraries)
+		return;
+	ops.libraries = libraries;
+	note_others();
+}
+
 static void look_for_torch(void)
 {
 	uint64_t libraries = torch_libraries_loaded();
@@ -347,8 +364,7 @@ static void look_for_torch(void)
 		strcpy(ops.why, "no memory");
 	else if (observe()) {
 		register_exit();
-		if (ops.torch.another && !ops.why[0])
-			strcpy(ops.why, "there is another PyTorch in the process, whose ops are not seen");
+		note_others();
 		tell_state(GPT_AGENT_OPS_OBSERVING);
 		return;
 	}
@@ -398,8 +414,10 @@ static uint64_t tick(void)
 	stepped = ops.scheduled && schedule_send(&ops.batch);
 	if (came || now >= ops.next_sample_ns) {
 		ops.next_sample_ns = now + SAMPLE_NS;
-		if (observing)
+		if (observing) {
 			send_open(now - OPEN_TOLD_NS, false);
+			look_for_others();
+		}
 		send_state();
 		ops_memory_send_state(&ops.batch);
 		stepped = true;
@@ -419,6 +437,7 @@ static void finish(void)
 		schedule_send(&ops.batch);
 	send_open(UINT64_MAX, true);
 	ops_memory_send_state(&ops.batch);
+	look_for_others();
 	tell_state(GPT_AGENT_OPS_STOPPED);
 	op_names_release();
 	lanes_release();

@@ -51,8 +51,11 @@ bool owner_kineto_subscribes(void)
 {
 	char path[PATH_MAX];
 	void *library = dl_iterate_phdr(is_kineto, path) ? dlopen(path, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+	bool subscribes = library && dlsym(library, GPT_KINETO_SUBSCRIBES);
 
-	return library && dlsym(library, GPT_KINETO_SUBSCRIBES);
+	if (library)
+		dlclose(library); /* it goes when the program lets it go */
+	return subscribes;
 }
 
 struct search {

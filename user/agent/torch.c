@@ -13,27 +13,54 @@
 #include <gputrace/values.h>
 
 #include "agent/old_glibc.h"
+#include "agent/own_maps.h"
 #include "agent/path.h"
 
 #define NAME "libtorch_cpu.so"
 #define ROOM 2048u /* for an op of any version that is known */
 #define MARGIN 64u
+#define COPIES 16u /* that are looked at, at most */
 #define FILL 0xa5
 #define CHECKED_SCOPE 7u /* GPT_AGENT_OP_USER_SCOPE: not what an empty op has */
 
 /* ---- which ------------------------------------------------------------------------------------- */
 
+static bool is_torch(const char *path)
+{
+	return !strncmp(path_base(path), NAME, strlen(NAME));
+}
+
+/* The copy of that number, in the order in which the loader has them. */
+struct wanted_copy {
+	struct torch *torch;
+	unsigned left;
+};
+
 static int look_at(struct dl_phdr_info *info, size_t size, void *context)
 {
-	struct torch *torch = context;
+	struct wanted_copy *wanted = context;
 
-	if (!info->dlpi_name || strncmp(path_base(info->dlpi_name), NAME, strlen(NAME)) ||
-	    strlen(info->dlpi_name) >= sizeof(torch->path))
+	if (!info->dlpi_name || !is_torch(info->dlpi_name) || strlen(info->dlpi_name) >= sizeof(wanted->torch->path) ||
+	    wanted->left--)
 		return 0;
-	torch->another = torch->path[0] != '\0';
-	if (!torch->another)
-		strcpy(torch->path, info->dlpi_name);
-	return 0;
+	strcpy(wanted->torch->path, info->dlpi_name);
+	return 1;
+}
+
+static void count_code(char *line, void *copies)
+{
+	const char *path = strchr(line, '/'), *access = strchr(line, ' ');
+
+	*(unsigned *)copies += path && access && strnlen(access, 4) == 4 && access[3] == 'x' && is_torch(path);
+}
+
+/* By what is mapped: the loader tells us nothing of those in a namespace of their own (dlmopen). */
+unsigned torch_copies(void)
+{
+	unsigned copies = 0;
+
+	own_maps_each(count_code, &copies);
+	return copies;
 }
 
 static int count_loaded(struct dl_phdr_info *info, size_t size, void *loaded)
@@ -173,12 +200,13 @@ static enum torch_answer refuse(struct torch *torch)
 	return TORCH_REFUSED;
 }
 
-enum torch_answer torch_open(struct torch *torch, char *why, size_t why_size)
+static enum torch_answer open_copy(struct torch *torch, unsigned number, char *why, size_t why_size)
 {
+	struct wanted_copy wanted = {torch, number};
 	char name[48];
 
 	memset(torch, 0, sizeof(*torch));
-	dl_iterate_phdr(look_at, torch);
+	dl_iterate_phdr(look_at, &wanted);
 	if (!torch->path[0])
 		return TORCH_NONE;
 	torch->handle = dlopen(torch->path, RTLD_NOW | RTLD_NOLOAD);
@@ -201,6 +229,21 @@ enum torch_answer torch_open(struct torch *torch, char *why, size_t why_size)
 		return refuse(torch);
 	}
 	return TORCH_READY;
+}
+
+enum torch_answer torch_open(struct torch *torch, char *why, size_t why_size)
+{
+	enum torch_answer answer = open_copy(torch, 0, why, why_size);
+	struct torch further;
+	char why_not[160];
+	unsigned number;
+
+	for (number = 1; answer == TORCH_REFUSED && number < COPIES; number++)
+		if (open_copy(&further, number, why_not, sizeof(why_not)) == TORCH_READY) {
+			*torch = further;
+			answer = TORCH_READY;
+		}
+	return answer;
 }
 
 void torch_close(struct torch *torch)

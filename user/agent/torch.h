@@ -22,7 +22,6 @@ struct torch {
 	void *handle; /* keeps the library where it is */
 	char path[512];
 	uint32_t version; /* as gpt_agent_ops */
-	bool another;	  /* there is a second one in the process */
 	const struct torch_layout *layout;
 	uint64_t (*add)(struct torch_callback callback);
 	void (*remove)(uint64_t handle);
@@ -49,7 +48,10 @@ struct torch_symbol {
 /* False: one of them is not exported. */
 bool torch_find(const struct torch *torch, const struct torch_symbol *wanted, size_t count);
 
-/* Slow where a library is being loaded: it waits until that is initialised. Version and path are set where known. */
+/*
+ * Of several the first that is known.  Slow where a library is being loaded: it waits until that is initialised.
+ * Version and path are set where known.
+ */
 enum torch_answer torch_open(struct torch *torch, char *why, size_t why_size);
 void torch_close(struct torch *torch);
 
@@ -79,6 +81,9 @@ void torch_name(const struct torch *torch, char *name, size_t size);
 
 /* How often libraries were loaded so far: as long as it is the same there is no new PyTorch. */
 uint64_t torch_libraries_loaded(void);
+
+/* How many PyTorchs are in the process, whoever loaded them. */
+unsigned torch_copies(void);
 
 /* ---- parts of it, for tests ---- */
 

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+#include "agent/own_maps.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+void own_maps_each(void (*take)(char *line, void *context), void *context)
+{
+	char text[8192], *line, *end;
+	size_t kept = 0;
+	ssize_t got;
+	int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return;
+	while ((got = read(fd, text + kept, sizeof(text) - 1 - kept)) > 0) {
+		kept += (size_t)got;
+		text[kept] = '\0';
+		for (line = text; (end = strchr(line, '\n')); line = end + 1) {
+			*end = '\0';
+			take(line, context);
+		}
+		kept -= (size_t)(line - text);
+		if (kept == sizeof(text) - 1)
+			kept = 0; /* a line longer than any path */
+		memmove(text, line, kept);
+	}
+	close(fd);
+}
