@@ -9,6 +9,7 @@ two real ones do not live in one process.  Names, forks and a library without sy
 import collections
 import json
 import pathlib
+import subprocess
 
 import logfile
 import machine
@@ -192,3 +193,28 @@ def test_an_op_that_is_open_at_the_end_is_told_and_its_end_in_a_later_trace_is_n
     assert names(odd.first)["open across"] == 1
     assert names(odd.second)["aten::relu"] == 3
     assert "open across" not in names(odd.second)
+
+
+# "$0": a library to be seen in the place of "$1" by the program that follows, and by nobody else.
+IN_PLACE = 'mount --bind "$0" "$1" && shift && exec "$@"'
+
+
+@pytest.mark.torch
+def test_without_its_symbol_table_the_same_is_seen(tmp_path):
+    """.dynsym stays: it has all that is probed, too."""
+    python, stripped = machine.tool("get-torch"), tmp_path / "libtorch_cpu.so"
+    (library,) = python.parents[1].glob("lib/python3*/site-packages/torch/lib/libtorch_cpu.so")
+    subprocess.run(["strip", "-o", stripped, library], check=True)
+    program = ["unshare", "--mount", "sh", "-c", IN_PLACE, stripped, library, python, machine.PROGRAMS / "torch_odd.py"]
+    with tracing.Running(program, tmp_path) as running:
+        running.wait_line("ready")
+        with tracing.Tracer(tmp_path, "--ops", "-p", running.pid) as tracer:
+            running.ask("load")
+            running.ask("observed")
+            tracer.wait_logged(logfile.says_observing)
+            running.ask("relu 7")
+            tracer.interrupt().must_be(0)
+        running.end().must_be(0)
+    stripped.unlink()  # 0.4 GB
+    assert names(tmp_path)["aten::relu"] == 7
+    assert reading.trace_of(tmp_path / "trace.json")["gputrace"]["notes"] == []
