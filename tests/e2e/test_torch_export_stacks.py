@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Folded stacks by the own time of ops (--folded-by) against torch.profiler's export_stacks() of the same run.
+
+torch.profiler has a function's first line where gputrace has the line that runs, paths relative to sys.path, built-in
+functions as frames, and lines for the time of Python functions beside those of ops: what both say is which functions
+called an op, the outermost first, and how long it was on the GPU.
+"""
+
+import collections
+import re
+
+import machine
+import pytest
+import tracing
+
+pytestmark = pytest.mark.torch
+
+FRAME = re.compile(r"(?:.*/)?([^/]+\.py)\(\d+\):_(.+)")
+BUILT_IN = "<built-in_"
+
+
+def functions(line):
+    """("file function" of each Python frame, microseconds), and whether the innermost frame is a built-in function."""
+    stack, _, number = line.rpartition(" ")
+    frames = stack.split(";")
+    python = [frame for frame in frames if not frame.startswith(BUILT_IN)]
+    return tuple(" ".join(FRAME.fullmatch(frame).groups()) for frame in python), int(number), python != frames
+
+
+def read(path):
+    """Of what the program calls itself: torch.profiler's own begin and end have ops, too."""
+    return [functions(line) for line in path.read_text().splitlines() if ":_work;" in line]
+
+
+class Run:
+    def __init__(self, folder, device):
+        self.folder, self.device = folder, device
+        program = [machine.tool("get-torch"), machine.PROGRAMS / "torch_export_stacks.py", device, folder / "cpu.txt",
+                   folder / "cuda.txt"]
+        command = tracing.on_simgpu(folder / "gpu.json", *program) if device == "cuda" else program
+        tracing.trace(folder, command, "--forward-lines", names=("trace.gpt",))
+
+    def ours(self, by):
+        path = self.folder / f"{by}.folded"
+        tracing.gputrace(self.folder, "export", self.folder / "trace.gpt", "-o", path, "--folded-by", by).must_be(0)
+        return read(path)
+
+
+@pytest.fixture(scope="module", params=["cpu", "cuda"])
+def run(request, tmp_path_factory):
+    return Run(tmp_path_factory.mktemp("stacks"), request.param)
+
+
+def test_the_stacks_of_ops_by_their_own_cpu_time_are_those_of_torch_profiler(run):
+    ours = {stack for stack, *_ in run.ours("self-cpu")}
+    theirs = {stack for stack, _, of_op in read(run.folder / "cpu.txt") if of_op}
+    assert {stack[-1] for stack in theirs} == {"torch_export_stacks.py multiply", "torch_export_stacks.py scale"}
+    assert ours == theirs
+
+
+def test_gpu_time_by_stack_is_that_of_torch_profiler(run):
+    """Which writes it twice: for the op, and for its kernel."""
+    if run.device == "cpu":
+        return
+    theirs, ours = collections.Counter(), collections.Counter()
+    for stack, microseconds, _ in read(run.folder / "cuda.txt"):
+        theirs[stack] += microseconds
+    for stack, microseconds, _ in run.ours("self-cuda"):
+        ours[stack] += 2 * microseconds
+    assert len(theirs) >= 3
+    assert ours == theirs
