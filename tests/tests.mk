@@ -131,11 +131,12 @@ FUZZ := $(BUILD)/fuzz
 FUZZ_BIN := $(patsubst tests/fuzz/%.c,$(FUZZ)/%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_LIB := $(patsubst %.c,$(FUZZ)/%.o,$(foreach d,base target cupti log model input timeline,$(wildcard user/$(d)/*.c)))
 FUZZ_AGENT := $(FUZZ)/user/agent/batch_send.o
+FUZZ_CUBIN := $(FUZZ)/user/agent/cubin.o
 FUZZ_HTTP := $(FUZZ)/user/view/http_request.o
 FUZZ_FOREIGN := $(patsubst %,$(FUZZ)/user/attach/%.o,clients/foreign_records clients/tsc emit)
 FUZZ_TRACE_CUT := $(FUZZ)/unit/trace_cut.o $(FUZZ)/unit/trace_cut_part.o
 FUZZ_SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=undefined
-OBJECTS += $(FUZZ_LIB) $(FUZZ_AGENT) $(FUZZ_HTTP) $(FUZZ_FOREIGN) $(FUZZ_TRACE_CUT) $(FUZZ_BIN:%=%.o)
+OBJECTS += $(FUZZ_LIB) $(FUZZ_AGENT) $(FUZZ_CUBIN) $(FUZZ_HTTP) $(FUZZ_FOREIGN) $(FUZZ_TRACE_CUT) $(FUZZ_BIN:%=%.o)
 
 $(FUZZ)/user/%.o: user/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
@@ -156,6 +157,7 @@ $(FUZZ)/libgputrace.a: $(FUZZ_LIB) $(BUILD)/members
 	$(Q)rm -f $@ && $(AR) rcs $@ $(FUZZ_LIB)
 
 $(FUZZ)/fuzz_agent_records: $(FUZZ_AGENT)
+$(FUZZ)/fuzz_cubin: $(FUZZ_CUBIN)
 $(FUZZ)/fuzz_foreign_records: $(FUZZ_FOREIGN)
 $(FUZZ)/fuzz_http_request: $(FUZZ_HTTP)
 $(FUZZ)/fuzz_log: $(FUZZ_TRACE_CUT)

@@ -183,7 +183,11 @@ struct gpt_agent_name {
 	struct gpt_record hdr;
 	__u32 id; /* from 1, unique in the process; the collector's own (GPT_BATCH_FOREIGN) have the highest bit */
 	__u32 bytes;
-	char text[]; /* mangled, not terminated */
+	/*
+	 * Mangled, not terminated.  Of a kernel whose code says so, behind a 0, where its function is in the source:
+	 * "/path/kernels.py:12"
+	 */
+	char text[];
 };
 
 #define GPT_AGENT_API_CAPTURED 1 /* flags: the call became a node of a graph under capture, nothing was executed */

@@ -38,7 +38,7 @@ class Run:
     def stacks_of(self, kernel):
         """Python frames of its launches, root first."""
         return [[frame for frame in stack if re.search(r"\.py:\d+\)$", frame)] for stack in self.folded
-                if stack[-1] == kernel]
+                if stack[-1].startswith(f"{kernel} (")]
 
 
 @pytest.fixture(scope="module")

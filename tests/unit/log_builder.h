@@ -496,6 +496,16 @@ LOG_FN void log_agent_name(struct log_builder *log, uint32_t id, const char *man
 	log_put(log, GPT_AGENT_NAME, &record, sizeof(record), mangled, record.bytes);
 }
 
+/* The same of a kernel whose code says where its function is. */
+LOG_FN void log_agent_name_at(struct log_builder *log, uint32_t id, const char *mangled, const char *place)
+{
+	struct gpt_agent_name record = {.id = id, .bytes = strlen(mangled) + 1 + strlen(place)};
+	char text[256];
+
+	snprintf(text, sizeof(text), "%s%c%s", mangled, 0, place);
+	log_put(log, GPT_AGENT_NAME, &record, sizeof(record), text, record.bytes);
+}
+
 /* device->bytes is filled in */
 LOG_FN void log_agent_device(struct log_builder *log, const struct gpt_agent_device *device, const char *name)
 {

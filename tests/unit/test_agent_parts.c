@@ -88,6 +88,11 @@ static void a_text_has_one_number_wherever_it_lies(void **state)
 	assert_int_equal(names_intern(&names, empty).bytes, 0);
 	memcpy(copy, other, sizeof(copy)); /* the module was reloaded: another kernel at this address */
 	assert_int_equal(names_intern(&names, copy).id, c.id);
+	a = names_intern_pair(&names, "_Z4gemmPf", "/models/gemm.py:4");
+	assert_int_not_equal(a.id, b.id);
+	assert_int_equal(a.bytes, sizeof("_Z4gemmPf\0/models/gemm.py:4") - 1);
+	assert_int_not_equal(names_intern_pair(&names, "_Z4gemmPf", "/models/gemm.py:5").id, a.id);
+	assert_int_equal(names_intern_pair(&names, "_Z4gemmPf", NULL).id, b.id);
 	names_clear(&names);
 	b = names_intern(&names, "_Z4gemmPf");
 	assert_true(b.fresh);

@@ -247,6 +247,49 @@ static void the_last_component_of_a_path_is_its_base(void **state)
 
 #define POOL_TEST(test) cmocka_unit_test_setup_teardown(test, open_pool, close_pool)
 
+static const char *text_of(const struct model *model, uint32_t string)
+{
+	return string == NONE ? NULL : model->strings[string];
+}
+
+static void a_kernel_has_the_place_that_stands_behind_its_name(void **state)
+{
+	static const char *const names[] = {"_Z4gemmPf", "_Z4gemmPf", "triton_poi_0", "odd"};
+	static const char *const places[] = {"/models/gemm.py:4", NULL,
+					     "/c/xj/cxjmxsjizzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz.py:18",
+					     "no line"};
+	static const char *const labels[] = {"gemm(float*) (gemm.py:4)", "gemm(float*)",
+					     "triton_poi_0 (cxjmxsji....py:18)", "odd (no line)"};
+	struct log_builder log;
+	struct model *model;
+
+	log_begin(&log, 0, 0);
+	log_launch(&log, PID, TID, 100, 0, 1);
+	log_batch(&log, PID, TID, 950);
+	for (uint32_t i = 0; i < 4; i++) {
+		if (places[i])
+			log_agent_name_at(&log, i + 1, names[i], places[i]);
+		else
+			log_agent_name(&log, i + 1, names[i]);
+		log_agent_kernel(&log, (struct gpt_agent_kernel){.start_wall_ns = 200 + 20 * i,
+								 .end_wall_ns = 210 + 20 * i,
+								 .corr = 1,
+								 .name = i + 1});
+	}
+	log_end(&log, 2000);
+	model = model_of(&log);
+	assert_int_equal(model->gpu_count, 4);
+	for (uint32_t i = 0; i < 4; i++) {
+		assert_string_equal(text_of(model, model->gpu[i].label), labels[i]);
+		if (places[i])
+			assert_string_equal(text_of(model, model->gpu[i].place), places[i]);
+		else
+			assert_null(text_of(model, model->gpu[i].place));
+	}
+	assert_string_equal(text_of(model, model->gpu[0].name), "gemm(float*)");
+	model_free(model);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -263,6 +306,7 @@ int main(void)
 		cmocka_unit_test(calls_are_known_by_their_cupti_number),
 		cmocka_unit_test(every_row_of_the_table_is_found_and_nothing_else),
 		cmocka_unit_test(the_last_component_of_a_path_is_its_base),
+		cmocka_unit_test(a_kernel_has_the_place_that_stands_behind_its_name),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -93,9 +93,11 @@ static void print_gpu(const struct model *model)
 
 		fprintf(files[GPU], "gpu %020" PRIu64 "..%" PRIu64 " call %" PRIu64 " captured by %" PRIu64,
 			op->start_ns, op->end_ns, number_of(model, op->call), number_of(model, op->captured_by));
-		fprintf(files[GPU], " process %u device %u context %u stream %u corr %u name %s graph %u %" PRIx64,
+		fprintf(files[GPU],
+			" process %u device %u context %u stream %u corr %u name %s at %s graph %u %" PRIx64,
 			op->process, op->device, op->context, op->stream, op->corr,
-			op->name == NONE ? "-" : model->strings[op->name], op->graph, op->graph_node);
+			op->label == NONE ? "-" : model->strings[op->label],
+			op->place == NONE ? "-" : model->strings[op->place], op->graph, op->graph_node);
 		fprintf(files[GPU], " kind %u foreign %u before %u flags %u priority %d bytes %" PRIu64 "\n", op->kind,
 			op->foreign, op->before, op->stream_flags, op->priority, op->bytes);
 	}

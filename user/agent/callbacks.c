@@ -15,6 +15,7 @@
 #include "cupti/apis.h"
 #include "agent/clock.h"
 #include "cupti/cupti_abi.h"
+#include "agent/kernel_places.h"
 #include "agent/points.h"
 #include "agent/returns.h"
 
@@ -33,6 +34,7 @@ static __thread struct {
 
 static struct {
 	atomic_bool running;
+	atomic_bool loads_reported;			     /* calls that load code; else they are only followed */
 	uint32_t (*graph_node_id)(void *node, uint64_t *id); /* CUPTI's, NULL: not there */
 	_Atomic uint64_t started_ns; /* a return older than that belongs to an earlier session */
 	struct shard {
@@ -63,7 +65,7 @@ uint32_t callbacks_thread_id(void)
 }
 
 /* slot: eight bytes that CUPTI keeps for us from this entry to its return. */
-static void call_enter(uint32_t domain, uint32_t cbid, uint32_t corr, uint64_t *slot)
+static void call_enter(uint32_t domain, uint32_t cbid, uint32_t corr, uint64_t *slot, const void *params)
 {
 	struct shard *shard;
 
@@ -75,6 +77,8 @@ static void call_enter(uint32_t domain, uint32_t cbid, uint32_t corr, uint64_t *
 	shard = &callbacks.shards[callbacks_thread_id() % SHARDS];
 	atomic_fetch_add_explicit(&shard->calls, 1, memory_order_relaxed);
 	atomic_store_explicit(&shard->last_corr, corr, memory_order_relaxed);
+	if (domain == CUPTI_DOMAIN_DRIVER)
+		kernel_places_launch(cbid, params, corr);
 	gputrace_agent_call(corr, apis_of(domain, cbid));
 	if (slot)
 		*slot = clock_now_ns(); /* after the probe: what it costs is not the call's */
@@ -145,14 +149,47 @@ static void graph_node(uint32_t cbid, const void *data)
 		return;
 	node.node = node_id(graph, CUPTI_GRAPH_NODE);
 	node.source = cloned ? node_id(graph, CUPTI_GRAPH_ORIGINAL_NODE) : 0;
-	if (node.node && (!cloned || node.source))
-		returns_push(&node);
+	if (!node.node || (cloned && !node.source))
+		return;
+	if (cloned)
+		kernel_places_clone(node.node, node.source);
+	else
+		kernel_places_node(node.node, node.corr);
+	returns_push(&node);
+}
+
+static void resource(uint32_t cbid, const void *data)
+{
+	const void *module;
+
+	if (cbid != CUPTI_RESOURCE_MODULE_LOADED) {
+		graph_node(cbid, data);
+		return;
+	}
+	module = (const void *)(uintptr_t)load(data, CUPTI_RESOURCE_DESCRIPTOR, sizeof(void *));
+	if (module)
+		kernel_places_module((const void *)(uintptr_t)load(module, CUPTI_MODULE_CUBIN, sizeof(void *)),
+				     load(module, CUPTI_MODULE_CUBIN_SIZE, sizeof(uint64_t)));
+}
+
+/* Calls by which a kernel's place is known.  True: nothing else is to be said of this one. */
+static bool follow_code(uint32_t cbid, const void *data, bool enters, const void *params)
+{
+	const void *result = (const void *)(uintptr_t)load(data, CUPTI_CB_RETURN_VALUE, sizeof(void *));
+
+	if (enters)
+		kernel_places_enter(cbid, params);
+	else
+		kernel_places_return(cbid, params, result ? (int32_t)load(result, 0, sizeof(int32_t)) : -1);
+	return !kernel_places_loads(cbid) || !atomic_load_explicit(&callbacks.loads_reported, memory_order_relaxed);
 }
 
 void callbacks_api(void *user, uint32_t domain, uint32_t cbid, const void *data)
 {
+	const void *params;
 	uint64_t *slot;
 	uint32_t corr;
+	bool enters;
 
 	if (!data)
 		return;
@@ -161,15 +198,24 @@ void callbacks_api(void *user, uint32_t domain, uint32_t cbid, const void *data)
 		return;
 	}
 	if (domain == CUPTI_DOMAIN_RESOURCE)
-		graph_node(cbid, data);
+		resource(cbid, data);
 	if (domain != CUPTI_DOMAIN_RUNTIME && domain != CUPTI_DOMAIN_DRIVER)
 		return;
 	slot = (uint64_t *)(uintptr_t)load(data, CUPTI_CB_CORRELATION_DATA, sizeof(void *));
 	corr = (uint32_t)load(data, CUPTI_CB_CORRELATION_ID, 4);
-	if (load(data, CUPTI_CB_SITE, 4) == CUPTI_SITE_ENTER)
-		call_enter(domain, cbid, corr, slot);
+	params = (const void *)(uintptr_t)load(data, CUPTI_CB_PARAMS, sizeof(void *));
+	enters = load(data, CUPTI_CB_SITE, 4) == CUPTI_SITE_ENTER;
+	if (domain == CUPTI_DOMAIN_DRIVER && kernel_places_follows(cbid) && follow_code(cbid, data, enters, params))
+		return;
+	if (enters)
+		call_enter(domain, cbid, corr, slot, params);
 	else
 		call_return(domain, cbid, corr, slot, data);
+}
+
+void callbacks_report_loads(bool wanted)
+{
+	atomic_store(&callbacks.loads_reported, wanted);
 }
 
 void callbacks_start(uint32_t (*graph_node_id)(void *node, uint64_t *id))

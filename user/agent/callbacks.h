@@ -12,6 +12,9 @@
 /* CUPTI's callback function (cupti_api_callback). */
 void callbacks_api(void *user, uint32_t domain, uint32_t cbid, const void *data);
 
+/* Whether calls that load code are reported, too. */
+void callbacks_report_loads(bool wanted);
+
 /* Reports calls from now on; resets the counters. */
 void callbacks_start(uint32_t (*graph_node_id)(void *node, uint64_t *id));
 void callbacks_stop(void);

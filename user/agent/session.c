@@ -8,6 +8,7 @@
 
 #include "agent/buffers.h"
 #include "agent/callbacks.h"
+#include "agent/kernel_places.h"
 #include "agent/points.h"
 #include "agent/range_queue.h"
 #include "agent/recording.h"
@@ -104,6 +105,8 @@ static void clear(struct session *session)
 	session->next_flush_ns = session->next_sample_ns = 0;
 	session->records =
 		(struct records){.cupti = &session->cupti, .batch = &session->batch, .names = &session->names};
+	session->records.kernel_place = kernel_places_find;
+	kernel_places_reset();
 	session->records.oldest_wall_ns = clock_wall_ns() - OLDEST_NS;
 }
 

@@ -9,6 +9,7 @@
 
 #include "cupti/apis.h"
 #include "agent/callbacks.h"
+#include "agent/kernel_places.h"
 #include "agent/subscriber_owner.h"
 
 #define OPEN_CALLS_NS 5000000u /* a launch takes microseconds; a synchronisation is not waited for */
@@ -85,6 +86,14 @@ static void take_calls_from_records(struct session *session)
 	session->records.call_classes |= apis_classes(session->wanted);
 }
 
+/* Calls that say where in the source kernels are; also between the steps that are recorded. */
+static void follow_code(const struct session *session)
+{
+	for (unsigned i = 0; i < kernel_places_cbid_count; i++)
+		session->cupti.enable_callback(1, session->subscriber, CUPTI_DOMAIN_DRIVER, kernel_places_cbids[i]);
+	session->cupti.enable_callback(1, session->subscriber, CUPTI_DOMAIN_RESOURCE, CUPTI_RESOURCE_MODULE_LOADED);
+}
+
 /* Every call of cuda_api.h that is wanted, and its twin; one that this CUPTI does not have yet is skipped. */
 static bool enable_callbacks(struct session *session)
 {
@@ -102,6 +111,8 @@ static bool enable_callbacks(struct session *session)
 		else
 			last_error = result;
 	}
+	callbacks_report_loads(classes >> GPT_CLASS_MODULE & 1);
+	follow_code(session);
 	/* without it launches under capture look like launches whose kernel was lost */
 	session->cupti.enable_callback(1, session->subscriber, CUPTI_DOMAIN_RESOURCE, CUPTI_RESOURCE_GRAPHNODE_CREATED);
 	session->cupti.enable_callback(1, session->subscriber, CUPTI_DOMAIN_RESOURCE, CUPTI_RESOURCE_GRAPHNODE_CLONED);
@@ -134,6 +145,7 @@ void subscriber_end_calls(struct session *session)
 	cupti->enable_domain(0, session->subscriber, CUPTI_DOMAIN_RUNTIME);
 	cupti->enable_domain(0, session->subscriber, CUPTI_DOMAIN_DRIVER);
 	cupti->enable_domain(0, session->subscriber, CUPTI_DOMAIN_RESOURCE);
+	follow_code(session);
 }
 
 void subscriber_leave(struct session *session)

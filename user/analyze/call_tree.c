@@ -87,7 +87,7 @@ static void add_operation(struct call_tree *tree, struct tree_place place, uint3
 		place = place_of(tree, captured);
 		ops = OP_PATH_NONE;
 	}
-	add(tree, place, ops, operation_pack(op), gpu_ns(op));
+	add(tree, place, ops, operation_pack_label(op), gpu_ns(op));
 }
 
 void call_tree_add_call(struct call_tree *tree, const struct call_event *event)

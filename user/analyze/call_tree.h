@@ -37,7 +37,7 @@ enum tree_by {
 #define TREE_UNSEEN (NONE - 1)
 #define TREE_BEFORE (NONE - 2)
 
-/* What ran by CPU time, beside CUDA calls by their API number; by GPU time it is an operation_pack(). */
+/* What ran by CPU time, beside CUDA calls by their API number; by GPU time it is an operation_pack_label(). */
 #define TREE_SELF NONE /* an op itself */
 
 #define OP_PATH_NONE 0u /* in no op */

@@ -18,7 +18,7 @@ void kernels_add_gpu(struct kernels *kernels, const struct gpu_event *event)
 	kernels->gpu_ns += ns;
 	if (event->op->kind != MODEL_KERNEL)
 		return;
-	sum = gpu_tally_at(&kernels->callers, event->op, (struct tally_key){{event->op->name, event->caller}});
+	sum = gpu_tally_at(&kernels->callers, event->op, (struct tally_key){{event->op->label, event->caller}});
 	sum->ns += ns;
 	sum->count++;
 }

@@ -8,7 +8,7 @@
 #include "analyze/lines.h"
 
 struct kernel_row {
-	uint32_t name; /* model.strings, NONE: not known */
+	uint32_t name; /* model.strings, with its place; NONE: not known */
 	uint32_t line; /* with most of its time; of equals the first that launched it */
 	uint64_t ns, count;
 };

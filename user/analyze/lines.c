@@ -243,19 +243,10 @@ char *line_place(const struct lines *lines, uint32_t number)
 			    : xasprintf("%s", *file ? file : "?");
 }
 
-/* NULL: the name is short anyhow. */
-static char *shorten(const char *file, uint32_t number)
-{
-	enum { BEGIN = 8, END = 3 };
-	size_t length = strlen(file);
-
-	return length <= 2 * (BEGIN + END) ? NULL : xasprintf("%.*s...%s:%u", BEGIN, file, file + length - END, number);
-}
-
 char *line_short_place(const struct lines *lines, uint32_t number)
 {
 	const struct line *line = &lines->all.items[number];
-	char *place = shorten(path_base(line->file), line->number);
+	char *place = generated_name_shorten(path_base(line->file), line->number);
 
 	return place ? place : line_place(lines, number);
 }
@@ -268,7 +259,7 @@ static char *kernel_place(const struct model_generated_line *says)
 
 	if (!*file)
 		return xstrdup("");
-	place = file_is_generated(says->kernel_file) ? shorten(file, says->kernel_line) : NULL;
+	place = file_is_generated(says->kernel_file) ? generated_name_shorten(file, says->kernel_line) : NULL;
 	if (place)
 		return place;
 	return says->kernel_line ? xasprintf("%s:%u", file, says->kernel_line) : xstrdup(file);

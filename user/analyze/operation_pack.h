@@ -16,6 +16,12 @@ static inline uint32_t operation_pack(const struct model_gpu *op)
 	       op->to;
 }
 
+/* The same with the place of the kernel's function behind its name, where that is known. */
+static inline uint32_t operation_pack_label(const struct model_gpu *op)
+{
+	return op->kind == MODEL_KERNEL ? op->label : operation_pack(op);
+}
+
 /* With kind, name, memcpy_kind, from and to, as gpu_name() needs them. */
 static inline struct model_gpu operation_unpack(uint32_t packed)
 {

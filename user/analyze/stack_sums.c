@@ -47,7 +47,7 @@ static void add(struct stack_sums *all, struct tally_key place, uint32_t api, co
 	struct tally_entry *sum;
 
 	if (op) {
-		key.part[2] = operation_pack(op);
+		key.part[2] = operation_pack_label(op);
 		key.part[3] = captured;
 	}
 	key.part[0] = (uint32_t)(tally_at(&all->places, place) - all->places.entries);

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/array.h"
 #include "base/path.h"
 
 /*
@@ -20,4 +21,12 @@ bool file_is_generated(const char *path)
 		return true;
 	return name - path >= 3 && strspn(name, "abcdefghijklmnopqrstuvwxyz234567") == HASHED_NAME &&
 	       !strcmp(name + HASHED_NAME, ".py") && *name == 'c' && name[-1] == '/' && !strncmp(name - 3, name + 1, 2);
+}
+
+char *generated_name_shorten(const char *name, uint32_t line)
+{
+	enum { BEGIN = 8, END = 3 };
+	size_t length = strlen(name);
+
+	return length <= 2 * (BEGIN + END) ? NULL : xasprintf("%.*s...%s:%u", BEGIN, name, name + length - END, line);
 }

@@ -4,8 +4,12 @@
 #define GPUTRACE_BASE_GENERATED_PATH_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 /* The path is as the code object has it: a program can write what it likes there. */
 bool file_is_generated(const char *path);
+
+/* "cxjmxsji....py:18": the middle of a name, without its folder, left out; NULL: it is too short.  Caller frees it. */
+char *generated_name_shorten(const char *name, uint32_t line);
 
 #endif

@@ -66,6 +66,7 @@ enum {
 	CUPTI_DOMAIN_RUNTIME = 2,
 	CUPTI_DOMAIN_RESOURCE = 3,
 	CUPTI_DOMAIN_STATE = 6,
+	CUPTI_RESOURCE_MODULE_LOADED = 6,
 	/* CUpti_CallbackIdResource: a node was added to a graph, by capture or by hand */
 	CUPTI_RESOURCE_GRAPHNODE_CREATED = 13,
 	CUPTI_RESOURCE_GRAPHNODE_CLONED = 20, /* by instantiation, update, or as a child of another graph */
@@ -85,6 +86,7 @@ enum {
 /* CUpti_CallbackData: X(our name, member, offset, bytes) */
 #define CUPTI_CALLBACK_DATA(X)                                                                                         \
 	X(SITE, callbackSite, 0, 4)                                                                                    \
+	X(PARAMS, functionParams, 16, 8)                                                                               \
 	X(RETURN_VALUE, functionReturnValue, 24, 8)                                                                    \
 	X(CORRELATION_DATA, correlationData, 56, 8)                                                                    \
 	X(CORRELATION_ID, correlationId, 64, 4)
@@ -94,16 +96,21 @@ enum {
 	X(RESULT, notification.result, 0, 4)                                                                           \
 	X(MESSAGE, notification.message, 8, 8)
 
-/* CUpti_ResourceData, and CUpti_GraphData behind its descriptor */
+/* CUpti_ResourceData, and CUpti_GraphData or CUpti_ModuleResourceData behind its descriptor */
 #define CUPTI_RESOURCE_DATA(X) X(DESCRIPTOR, resourceDescriptor, 16, 8)
 #define CUPTI_GRAPH_DATA(X)                                                                                            \
 	X(NODE, node, 16, 8)                                                                                           \
 	X(ORIGINAL_NODE, originalNode, 24, 8)
+#define CUPTI_MODULE_DATA(X)                                                                                           \
+	X(CUBIN_SIZE, cubinSize, 8, 8)                                                                                 \
+	X(CUBIN, pCubin, 16, 8)
 
 #define CUPTI_OFFSET_RESOURCE(name, member, offset, bytes) CUPTI_RESOURCE_##name = offset,
+#define CUPTI_OFFSET_MODULE(name, member, offset, bytes) CUPTI_MODULE_##name = offset,
 #define CUPTI_OFFSET_GRAPH(name, member, offset, bytes) CUPTI_GRAPH_##name = offset,
 enum { CUPTI_RESOURCE_DATA(CUPTI_OFFSET_RESOURCE) };
 enum { CUPTI_GRAPH_DATA(CUPTI_OFFSET_GRAPH) };
+enum { CUPTI_MODULE_DATA(CUPTI_OFFSET_MODULE) };
 #define CUPTI_OFFSET_CB(name, member, offset, bytes) CUPTI_CB_##name = offset,
 #define CUPTI_OFFSET_STATE(name, member, offset, bytes) CUPTI_STATE_DATA_##name = offset,
 enum { CUPTI_CALLBACK_DATA(CUPTI_OFFSET_CB) };
@@ -116,6 +123,7 @@ enum { CUPTI_STATE_DATA(CUPTI_OFFSET_STATE) };
  */
 #define CUPTI_KERNEL_MIN 200u
 #define CUPTI_KERNEL_CORR 92u
+#define CUPTI_KERNEL_NODE 144u
 #define CUPTI_KERNEL_FIELDS(X)                                                                                         \
 	X(registersPerThread, 6, 2, registers, 4)                                                                      \
 	X(start, 16, 8, start_wall_ns, 8)                                                                              \
@@ -133,7 +141,7 @@ enum { CUPTI_STATE_DATA(CUPTI_OFFSET_STATE) };
 	X(dynamicSharedMemory, 80, 4, dynamic_shared_bytes, 4)                                                         \
 	X(localMemoryPerThread, 84, 4, local_bytes_per_thread, 4)                                                      \
 	X(correlationId, CUPTI_KERNEL_CORR, 4, corr, 4)                                                                \
-	X(graphNodeId, 144, 8, graph_node, 8)                                                                          \
+	X(graphNodeId, CUPTI_KERNEL_NODE, 8, graph_node, 8)                                                            \
 	X(graphId, 156, 4, graph, 4)                                                                                   \
 	X(channelID, 168, 4, channel, 4)                                                                               \
 	X(channelType, 172, 4, channel_type, 4)                                                                        \

@@ -89,6 +89,14 @@ static const char *load_text(struct records *records, const uint8_t *record, uns
 
 /* ---- what the tables cannot say --------------------------------------------------------------- */
 
+static const char *load_place(const struct records *records, const uint8_t *record)
+{
+	if (!records->kernel_place)
+		return NULL;
+	return records->kernel_place((uint32_t)kind_load(record, CUPTI_KERNEL_CORR, 4),
+				     kind_load(record, CUPTI_KERNEL_NODE, 8));
+}
+
 static uint32_t kernel_name(struct records *records, const uint8_t *record, size_t *extra)
 {
 	const char *text = load_text(records, record, CUPTI_KERNEL_NAME);
@@ -99,7 +107,7 @@ static uint32_t kernel_name(struct records *records, const uint8_t *record, size
 		records->stats.names_dropped += load_pointer(record, CUPTI_KERNEL_NAME) != NULL;
 		return 0;
 	}
-	name = names_intern(records->names, text);
+	name = names_intern_pair(records->names, text, load_place(records, record));
 	if (!name.id || name.truncated)
 		records->stats.names_dropped++;
 	if (!name.fresh)

@@ -63,9 +63,8 @@ static uint32_t hash_text(const char *text, size_t bytes)
 	return (uint32_t)(hash >> 32);
 }
 
-struct name names_intern(struct names *names, const char *text)
+static struct name intern(struct names *names, const char *text, size_t bytes)
 {
-	size_t bytes = strnlen(text, NAMES_TEXT_MAX + 1);
 	struct name name = {.truncated = bytes > NAMES_TEXT_MAX};
 	struct name_slot *slot;
 	uint32_t hash, i;
@@ -95,4 +94,22 @@ struct name names_intern(struct names *names, const char *text)
 	name.text = names->text + slot->offset;
 	name.fresh = true;
 	return name;
+}
+
+struct name names_intern(struct names *names, const char *text)
+{
+	return intern(names, text, strnlen(text, NAMES_TEXT_MAX + 1));
+}
+
+struct name names_intern_pair(struct names *names, const char *text, const char *second)
+{
+	size_t bytes = strnlen(text, NAMES_TEXT_MAX + 1), second_bytes = second ? strlen(second) : 0;
+	char pair[NAMES_PAIR_MAX];
+
+	if (!second || bytes + 1 + second_bytes > sizeof(pair))
+		return intern(names, text, bytes);
+	memcpy(pair, text, bytes);
+	pair[bytes] = '\0';
+	memcpy(pair + bytes + 1, second, second_bytes);
+	return intern(names, pair, bytes + 1 + second_bytes);
 }

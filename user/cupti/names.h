@@ -11,6 +11,7 @@
 
 #define NAMES_MAX 65536u	   /* different names */
 #define NAMES_BYTES (16u << 20)	   /* of text in all */
+#define NAMES_PAIR_MAX 4096u	   /* of a text and its second one; of longer ones the second is left out */
 #define NAMES_TEXT_MAX (16u << 10) /* of one name; longer ones are truncated and counted as dropped */
 
 struct names {
@@ -34,5 +35,8 @@ void names_clear(struct names *names);
 void names_close(struct names *names);
 
 struct name names_intern(struct names *names, const char *text);
+
+/* The same of a text with a second one behind it, which begins behind a 0; NULL: none. */
+struct name names_intern_pair(struct names *names, const char *text, const char *second);
 
 #endif

@@ -22,7 +22,9 @@ struct records_source {
 
 struct records {
 	const struct records_source *source; /* NULL: CUPTI wrote them for us, in our own process */
-	const struct cupti *cupti;	     /* not asked where there is a source */
+	/* File and line of the kernel of a launch, or of a graph's node; NULL: not known.  May be NULL itself. */
+	const char *(*kernel_place)(uint32_t corr, uint64_t node);
+	const struct cupti *cupti; /* not asked where there is a source */
 	struct batch *batch;
 	struct names *names;
 	uint16_t sizes[CUPTI_KIND_COUNT]; /* bytes of a record as this library writes it; 0: not to be used */

@@ -10,6 +10,15 @@ static uint8_t memory_kind(uint32_t kind)
 	return kind <= MEMORY_KIND_MAX ? (uint8_t)kind : 0;
 }
 
+/* The kernel's name, and behind a 0 where its function is. */
+static void add_kernel_name(struct builder *builder, const struct gpt_sender *sender, const struct gpt_agent_name *name)
+{
+	size_t size = strnlen(name->text, name->bytes), used = size + (size < name->bytes);
+
+	builder_add_name(builder, sender->program, name->id, (struct text){name->text, size},
+			 (struct text){name->text + used, name->bytes - used});
+}
+
 bool gpt_add_name(struct builder *builder, const struct gpt_sender *sender, const struct gpt_record *record)
 {
 	const struct gpt_agent_name *name = (const struct gpt_agent_name *)record;
@@ -22,7 +31,7 @@ bool gpt_add_name(struct builder *builder, const struct gpt_sender *sender, cons
 		return builder_add_op_inputs(builder, sender->program, name->id,
 					     (struct text){name->text, name->bytes});
 	else
-		builder_add_name(builder, sender->program, name->id, (struct text){name->text, name->bytes});
+		add_kernel_name(builder, sender, name);
 	return true;
 }
 

@@ -198,7 +198,7 @@ static void tell_text(struct row_feed *feed, struct builder *builder, struct pro
 	if (as == TOLD_OP)
 		builder_add_op_text(builder, program, key_of(text), text_of(feed, text));
 	else
-		builder_add_name(builder, program, key_of(text), text_of(feed, text));
+		builder_add_name(builder, program, key_of(text), text_of(feed, text), (struct text){0});
 }
 
 static void tell_op(struct row_feed *feed, struct builder *builder, const struct row_op *op)

@@ -29,6 +29,8 @@ struct builder *builder_new(void)
 	device_table_init(&builder->devices, &builder->strings, seed);
 	graphs_init(&builder->graphs, seed);
 	lookup_init(&builder->kernel_names, seed);
+	lookup_init(&builder->kernel_labels, seed);
+	lookup_init(&builder->kernel_places, seed);
 	source->version = source->host = source->kernel = source->target = source->tool =
 		string_keep(&builder->strings, "", 0);
 	return builder;
@@ -104,6 +106,8 @@ static void free_builder(struct builder *builder)
 	device_table_free(&builder->devices);
 	graphs_free(&builder->graphs);
 	lookup_free(&builder->kernel_names);
+	lookup_free(&builder->kernel_labels);
+	lookup_free(&builder->kernel_places);
 	array_free(&builder->gpu.arrivals);
 	array_free(&builder->gpu.waiting);
 	array_free(&builder->overhead_arrivals);

@@ -152,7 +152,9 @@ bool builder_add_agent_clock_sample(struct builder *builder, struct program prog
 void builder_add_registration(struct builder *builder, uint32_t pid, uint64_t time_ns, bool own);
 
 /* A kernel's name (mangled), before the first kernel that has it. */
-void builder_add_name(struct builder *builder, struct program program, uint32_t key, struct text name);
+/* place: of the kernel's function in the source, "" where it is not known. */
+void builder_add_name(struct builder *builder, struct program program, uint32_t key, struct text name,
+		      struct text place);
 bool builder_add_gpu_work(struct builder *builder, struct program program, const struct new_gpu_work *work);
 
 /* A node of a graph was made by a call under capture, or as the clone of another. */

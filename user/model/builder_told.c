@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What inputs tell (builder.h), each to the table that keeps it. */
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/generated_path.h"
+#include "base/path.h"
 #include "model/op_inputs.h"
 #include "model/steps.h"
 #include "model/tables.h"
@@ -335,12 +338,36 @@ void builder_add_registration(struct builder *builder, uint32_t pid, uint64_t ti
 		gaps_add_registration(&builder->gaps, pid, time_ns, own);
 }
 
-void builder_add_name(struct builder *builder, struct program program, uint32_t key, struct text name)
+/* "add_kernel (kernels.py:12)" */
+static char *kernel_label(const char *name, const char *place)
 {
-	uint32_t string = string_intern_mangled(&builder->strings, name.bytes, name.size);
+	const char *base = path_base(place), *colon = strrchr(base, ':');
+	char *file = xasprintf("%.*s", (int)(colon ? colon - place : 0), place), *shortened = NULL, *label;
+
+	if (colon && file_is_generated(file))
+		shortened = generated_name_shorten(path_base(file), (uint32_t)strtoul(colon + 1, NULL, 10));
+	label = xasprintf("%s (%s)", name, shortened ? shortened : base);
+	free(shortened);
+	free(file);
+	return label;
+}
+
+void builder_add_name(struct builder *builder, struct program program, uint32_t key, struct text name,
+		      struct text place)
+{
+	uint32_t string = string_intern_mangled(&builder->strings, name.bytes, name.size), second;
+	char *label;
 
 	*lookup_put(&builder->kernel_names, program.space, key, string) = string;
 	builder->kernel_name = (struct lookup_latest){0};
+	if (!place.size)
+		return;
+	second = string_intern(&builder->strings, place.bytes, place.size);
+	*lookup_put(&builder->kernel_places, program.space, key, second) = second;
+	label = kernel_label(string_at(&builder->strings, string), string_at(&builder->strings, second));
+	second = string_intern(&builder->strings, label, strlen(label));
+	*lookup_put(&builder->kernel_labels, program.space, key, second) = second;
+	free(label);
 }
 
 void builder_add_graph_node(struct builder *builder, struct program program, uint64_t node, uint32_t corr)

@@ -97,6 +97,11 @@ struct python_text {
 	bool truncated; /* its end is missing */
 };
 
+/* Of a kernel, in model.strings, as model_gpu has them. */
+struct kernel_texts {
+	uint32_t name, label, place;
+};
+
 /* What a key means from here on.  Its line table follows in parts (builder_add_code_lines). */
 /* What generated code says of one of its lines; see struct model_generated_line. */
 struct new_generated_line {

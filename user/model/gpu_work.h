@@ -13,7 +13,7 @@
 struct gpu_arrival {
 	struct new_gpu_work work;
 	struct program program;
-	uint32_t name; /* model.strings, NONE */
+	struct kernel_texts texts;
 	uint32_t call; /* its number (calls_find), NONE: had not come yet */
 };
 

@@ -19,6 +19,24 @@ static uint32_t name_of(struct builder *builder, struct program program, const s
 	return name ? *name : NONE;
 }
 
+static uint32_t text_in(const struct lookup *texts, struct program program, const struct new_gpu_work *work)
+{
+	const uint32_t *text = work->name && texts->count ? lookup_get(texts, program.space, work->name) : NULL;
+
+	return text ? *text : NONE;
+}
+
+static struct kernel_texts texts_of(struct builder *builder, struct program program, const struct new_gpu_work *work)
+{
+	struct kernel_texts texts = {.name = name_of(builder, program, work),
+				     .label = text_in(&builder->kernel_labels, program, work),
+				     .place = text_in(&builder->kernel_places, program, work)};
+
+	if (texts.label == NONE)
+		texts.label = texts.name;
+	return texts;
+}
+
 bool builder_add_gpu_work(struct builder *builder, struct program program, const struct new_gpu_work *work)
 {
 	enum told what;
@@ -30,14 +48,15 @@ bool builder_add_gpu_work(struct builder *builder, struct program program, const
 	if (what == TOLD_LATE)
 		keep_late(builder, &(struct late){.kind = LATE_GPU_WORK,
 						  .program = program,
-						  .name = name_of(builder, program, work),
+						  .kernel = texts_of(builder, program, work),
 						  .work = *work});
 	else if (what == TOLD_NOW)
-		gpu_work_add(builder, program, work, name_of(builder, program, work));
+		gpu_work_add(builder, program, work, texts_of(builder, program, work));
 	return true;
 }
 
-void gpu_work_add(struct builder *builder, struct program program, const struct new_gpu_work *work, uint32_t name)
+void gpu_work_add(struct builder *builder, struct program program, const struct new_gpu_work *work,
+		  struct kernel_texts texts)
 {
 	struct gpu_work *gpu = &builder->gpu;
 	struct gpu_arrival *arrival;
@@ -47,7 +66,7 @@ void gpu_work_add(struct builder *builder, struct program program, const struct 
 	arrival = &gpu->arrivals.items[gpu->arrivals.count++].arrival;
 	arrival->work = *work;
 	arrival->program = program;
-	arrival->name = name;
+	arrival->texts = texts;
 	gpu->any_foreign |= work->foreign;
 	/* a second reading looks for it when the calls of the part are in order */
 	arrival->call = builder->first ? NONE : calls_find(&builder->calls, program.space, work->corr);
@@ -66,7 +85,9 @@ static void set_operation(struct model_gpu *op, const struct builder *builder, c
 		.context = work->context,
 		.stream = work->stream,
 		.corr = work->corr,
-		.name = arrival->name,
+		.name = arrival->texts.name,
+		.label = arrival->texts.label,
+		.place = arrival->texts.place,
 		.graph = work->graph,
 		.graph_node = work->graph_node,
 		.static_shared_bytes = work->static_shared_bytes,

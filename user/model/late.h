@@ -26,8 +26,8 @@ enum late_kind {
 struct late {
 	uint64_t time_ns; /* about when it began, by CLOCK_MONOTONIC; 0: not known */
 	struct program program;
-	uint32_t name;	       /* of a kernel, in the first reading's strings; NONE */
-	struct op_texts texts; /* the same of an op */
+	struct kernel_texts kernel; /* in the first reading's strings */
+	struct op_texts texts;	    /* the same of an op */
 	enum late_kind kind;
 	union {
 		struct new_return back;

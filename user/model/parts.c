@@ -109,7 +109,10 @@ static void tell_late(struct builder *builder, const struct late *late)
 		api_activities_add(&builder->api_activities, late->program, &late->activity);
 		break;
 	case LATE_GPU_WORK:
-		gpu_work_add(builder, late->program, &late->work, again(builder, late->name));
+		gpu_work_add(builder, late->program, &late->work,
+			     (struct kernel_texts){again(builder, late->kernel.name),
+						   again(builder, late->kernel.label),
+						   again(builder, late->kernel.place)});
 		break;
 	case LATE_OVERHEAD:
 		array_push(&builder->overhead_arrivals,

@@ -144,8 +144,9 @@ struct builder {
 	struct torch_memory torch_memory;
 	struct device_table devices;
 	struct graphs graphs;
-	struct lookup kernel_names;	  /* (space, key) to string */
-	struct lookup_latest kernel_name; /* of these */
+	struct lookup kernel_names;		    /* (space, key) to string */
+	struct lookup_latest kernel_name;	    /* of these */
+	struct lookup kernel_labels, kernel_places; /* the same of those that have a place */
 	struct gpu_work gpu;
 	ARRAY(struct overhead_arrival) overhead_arrivals;
 	ARRAY(struct model_overhead) overheads;
@@ -268,7 +269,8 @@ void learn_named(struct builder *builder); /* of a second reading, from what is 
 void learnt_free(struct learnt *learnt);
 
 /* What is told late, when its time has come. */
-void gpu_work_add(struct builder *builder, struct program program, const struct new_gpu_work *work, uint32_t name);
+void gpu_work_add(struct builder *builder, struct program program, const struct new_gpu_work *work,
+		  struct kernel_texts texts);
 
 /* Of a part that was handed over what nothing refers to goes; the rest stands before what came and is not yet due. */
 void let_go(struct builder *builder);

@@ -34,6 +34,8 @@ static void draft_kernel(struct draft *draft, const struct model *model, const s
 	if (op->local_bytes)
 		draft_number(draft, TIMELINE_ARG_LOCAL, op->local_bytes);
 	draft_number(draft, TIMELINE_ARG_OCCUPANCY, occupancy.percent);
+	if (op->place != NONE)
+		draft_text(draft, TIMELINE_ARG_PLACE, model->strings[op->place]);
 }
 
 static void draft_memory(struct draft *draft, const struct model_gpu *op)

@@ -83,17 +83,23 @@ static void bind_locked(const void *address, CUkernel kernel)
 
 CUkernel sim_kernel_intern(const char *name)
 {
+	return sim_kernel_of(NULL, name);
+}
+
+CUkernel sim_kernel_of(const void *module, const char *name)
+{
 	unsigned bucket = (unsigned)(hash_text(name) % BUCKETS);
 	CUkernel kernel;
 
 	pthread_mutex_lock(&lock);
 	for (kernel = by_name[bucket]; kernel; kernel = kernel->next)
-		if (!strcmp(kernel->name, name))
+		if (kernel->module == module && !strcmp(kernel->name, name))
 			break;
 	if (!kernel) {
 		kernel = calloc(1, sizeof(*kernel));
 		if (!kernel || !(kernel->name = strdup(name)))
 			abort();
+		kernel->module = module;
 		kernel->duration_ns = sim_kernel_duration(name);
 		kernel->registers = 16 + (uint32_t)(hash_text(name) % 112);
 		kernel->next = by_name[bucket];

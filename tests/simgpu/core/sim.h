@@ -111,7 +111,8 @@ SIM_EXPORT void sim_api_exit(struct sim_api *call, const void *result, int statu
 /* ---- kernels ---- */
 
 struct CUkern_st {
-	char *name; /* mangled */
+	const void *module; /* that it was taken from, NULL: the program's own */
+	char *name;	    /* mangled */
 	uint64_t duration_ns;
 	uint32_t registers;
 	_Atomic int compiled;
@@ -119,6 +120,7 @@ struct CUkern_st {
 };
 
 SIM_EXPORT CUkernel sim_kernel_intern(const char *name); /* never NULL */
+SIM_EXPORT CUkernel sim_kernel_of(const void *module, const char *name);
 SIM_EXPORT void sim_kernel_bind(CUkernel kernel, const void *host);
 SIM_EXPORT CUkernel sim_kernel_resolve(const void *host_or_handle); /* NULL: unknown */
 void sim_jit_need(CUkernel kernel);				    /* before its launch */
@@ -269,6 +271,8 @@ struct sim_resource {
 	CUgraph graph, source_graph;
 	CUgraphNode node, source_node;
 	CUgraphExec exec;
+	const char *image; /* of a module */
+	size_t image_bytes;
 };
 
 struct sim_sync {

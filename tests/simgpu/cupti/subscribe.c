@@ -69,10 +69,13 @@ void subscriber_resource(uint32_t cbid, const struct sim_resource *resource)
 		.nodeType = resource->node ? resource->node->type : 0,
 		.graphExec = resource->exec,
 	};
+	CUpti_ModuleResourceData module = {.cubinSize = resource->image_bytes, .pCubin = resource->image};
 	CUpti_ResourceData data = {
 		.context = resource->context ? resource->context : sim_thread()->context,
 		.resourceHandle.stream = resource->stream,
-		.resourceDescriptor = resource->graph || resource->exec ? &graph : NULL,
+		.resourceDescriptor = resource->image			  ? (void *)&module
+				      : resource->graph || resource->exec ? (void *)&graph
+									  : NULL,
 	};
 
 	tell(CUPTI_CB_DOMAIN_RESOURCE, cbid, &data);

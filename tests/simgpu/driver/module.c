@@ -1,58 +1,114 @@
 /*
  * module.c: libcuda's modules, libraries, functions and occupancy. A module is whatever it was
- * loaded from; any function asked for exists, under the name it was asked for.
+ * loaded from; any function asked for exists, under the name it was asked for. Modules and their functions
+ * have handles of their own; CUPTI is told of those that are ELF files.
  */
+#include <cupti_callbacks.h>
+#include <elf.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "../core/device.h"
 #include "thunk.h"
 
-static char module_mark; /* every CUmodule and CUlibrary */
+#define FILE_BYTES_MAX (4u << 20)
 
-#define LOAD(name, parameters, arguments, out, image)                                                                  \
+static size_t larger(size_t a, size_t b)
+{
+	return a > b ? a : b;
+}
+
+/* How long an ELF file is: to the end of its last header table; 0: it is none. */
+static size_t elf_size(const void *image)
+{
+	Elf64_Ehdr header;
+
+	if (memcmp(image, ELFMAG, SELFMAG))
+		return 0;
+	memcpy(&header, image, sizeof(header));
+	return larger(header.e_shoff + (size_t)header.e_shnum * header.e_shentsize,
+		      header.e_phoff + (size_t)header.e_phnum * header.e_phentsize);
+}
+
+/* A CUmodule or CUlibrary. */
+static void *module_new(const void *image)
+{
+	void *module = malloc(1);
+
+	if (!module)
+		abort();
+	if (image && elf_size(image))
+		sim_resource(CUPTI_CBID_RESOURCE_MODULE_LOADED,
+			     &(struct sim_resource){.image = image, .image_bytes = elf_size(image)});
+	return module;
+}
+
+/* The same of a file, which may not be there: kernels need no code here. */
+static void *module_of_file(const char *path)
+{
+	FILE *file = path ? fopen(path, "re") : NULL;
+	char *image = calloc(1, FILE_BYTES_MAX);
+	void *module;
+	size_t bytes;
+
+	if (!image)
+		abort();
+	bytes = file ? fread(image, 1, FILE_BYTES_MAX, file) : 0;
+	module = module_new(bytes >= sizeof(Elf64_Ehdr) && elf_size(image) <= bytes ? image : NULL);
+	if (file)
+		fclose(file);
+	free(image);
+	return module;
+}
+
+#define LOAD(name, parameters, arguments, out, compile, image)                                                         \
 	DRIVER(SIM_MODULE, name, parameters, arguments)                                                                \
 	{                                                                                                              \
-		image;                                                                                                 \
-		*(void **)out = &module_mark;                                                                          \
+		compile;                                                                                               \
+		*(void **)out = image;                                                                                 \
 		return CUDA_SUCCESS;                                                                                   \
 	}
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 #pragma GCC diagnostic ignored "-Wstrict-aliasing"
 
-LOAD(cuModuleLoad, (CUmodule * module, const char *fname), (module, fname), module, (void)0)
-LOAD(cuModuleLoadData, (CUmodule * module, const void *image), (module, image), module, sim_jit_code(image))
-LOAD(cuModuleLoadFatBinary, (CUmodule * module, const void *fatCubin), (module, fatCubin), module, (void)0)
+LOAD(cuModuleLoad, (CUmodule * module, const char *fname), (module, fname), module, (void)0, module_of_file(fname))
+LOAD(cuModuleLoadData, (CUmodule * module, const void *image), (module, image), module, sim_jit_code(image),
+     module_new(image))
+LOAD(cuModuleLoadFatBinary, (CUmodule * module, const void *fatCubin), (module, fatCubin), module, (void)0, NULL)
 LOAD(cuModuleLoadDataEx,
      (CUmodule * module, const void *image, unsigned int numOptions, CUjit_option *options, void **optionValues),
-     (module, image, numOptions, options, optionValues), module, sim_jit_code(image))
+     (module, image, numOptions, options, optionValues), module, sim_jit_code(image), module_new(image))
 LOAD(cuLibraryLoadData,
      (CUlibrary * library, const void *code, CUjit_option *jitOptions, void **jitOptionsValues,
       unsigned int numJitOptions, CUlibraryOption *libraryOptions, void **libraryOptionValues,
       unsigned int numLibraryOptions),
      (library, code, jitOptions, jitOptionsValues, numJitOptions, libraryOptions, libraryOptionValues,
       numLibraryOptions),
-     library, (void)0)
+     library, (void)0, module_new(code))
 
 DRIVER(SIM_QUIET, cuModuleUnload, (CUmodule hmod), (hmod))
 {
+	free(hmod);
 	return CUDA_SUCCESS;
 }
 
 DRIVER(SIM_QUIET, cuLibraryUnload, (CUlibrary library), (library))
 {
+	free(library);
 	return CUDA_SUCCESS;
 }
 
 DRIVER(SIM_QUIET, cuModuleGetFunction, (CUfunction * hfunc, CUmodule hmod, const char *name), (hfunc, hmod, name))
 {
-	*hfunc = (CUfunction)sim_kernel_intern(name);
+	*hfunc = (CUfunction)sim_kernel_of(hmod, name);
 	return CUDA_SUCCESS;
 }
 
 DRIVER(SIM_QUIET, cuLibraryGetKernel, (CUkernel * pKernel, CUlibrary library, const char *name),
        (pKernel, library, name))
 {
-	*pKernel = sim_kernel_intern(name);
+	*pKernel = sim_kernel_of(library, name);
 	return CUDA_SUCCESS;
 }
 

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Where kernels are in the source: what code says of itself, and which kernel a launch means. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "agent/cubin.h"
+#include "agent/kernel_places.h"
+#include "agent_points.h"
+#include "cubin_builder.h"
+
+/* CUpti_driver_api_trace_cbid */
+enum {
+	LOAD = 19,
+	UNLOAD = 22,
+	GET_FUNCTION = 23,
+	LAUNCH = 307,
+	LAUNCH_EX = 652,
+	LIBRARY_LOAD = 678,
+	GET_KERNEL = 681,
+	KERNEL_GET_FUNCTION = 683
+};
+
+static int begin(void **state)
+{
+	kernel_places_reset();
+	return 0;
+}
+
+static bool text_is(struct cubin_text text, const char *expected)
+{
+	return text.size == strlen(expected) && !memcmp(text.bytes, expected, text.size);
+}
+
+static void each_kernel_has_the_file_and_line_of_its_first_instruction(void **state)
+{
+	struct cubin_kernel kernels[CUBIN_KERNELS_MAX];
+	struct cubin_bytes cubin;
+
+	for (uint8_t version = 2; version <= 4; version++) {
+		cubin_of(&cubin, version, 12);
+		assert_int_equal(cubin_kernels(cubin.data, cubin.size, kernels), 2);
+		assert_true(text_is(kernels[0].name, "first") && text_is(kernels[0].folder, "/models"));
+		assert_true(text_is(kernels[0].file, "kernels.py"));
+		assert_int_equal(kernels[0].line, 12);
+		assert_true(text_is(kernels[1].name, "second") && text_is(kernels[1].file, "other.py"));
+		assert_int_equal(kernels[1].line, 22);
+	}
+}
+
+static void lines_of_inlined_functions_further_on_are_not_the_kernels(void **state)
+{
+	struct cubin_kernel kernels[CUBIN_KERNELS_MAX];
+	struct cubin_bytes cubin, lines = {.size = 0};
+	size_t at[2];
+
+	cubin_begin_unit(&lines, 2);
+	at[0] = cubin_row(&lines, 1, 30);
+	CUBIN_PUT(&lines, 2, 16, 3, 0x80 - 20, 1); /* sixteen bytes on, at line 10 */
+	CUBIN_PUT(&lines, 2, 16, 0, 1, 1);
+	at[1] = cubin_row(&lines, 1, 50);
+	cubin_end_sequence(&lines);
+	cubin_end_unit(&lines);
+	cubin_build(&cubin, &lines, at);
+	assert_int_equal(cubin_kernels(cubin.data, cubin.size, kernels), 2);
+	assert_int_equal(kernels[0].line, 30);
+}
+
+static void a_table_of_a_form_that_is_not_known_says_nothing(void **state)
+{
+	struct cubin_kernel kernels[CUBIN_KERNELS_MAX];
+	struct cubin_bytes cubin;
+
+	cubin_of(&cubin, 5, 12);
+	assert_int_equal(cubin_kernels(cubin.data, cubin.size, kernels), 0);
+	assert_int_equal(cubin_kernels("//", 2, kernels), 0);
+}
+
+/* Under AddressSanitizer a read beyond the end is an error. */
+static void a_cubin_that_ends_anywhere_is_read_within_its_bytes(void **state)
+{
+	struct cubin_kernel kernels[CUBIN_KERNELS_MAX];
+	struct cubin_bytes cubin;
+
+	cubin_of(&cubin, 2, 12);
+	for (size_t size = 0; size < cubin.size; size++) {
+		uint8_t *part = malloc(size + 1);
+
+		memcpy(part, cubin.data, size);
+		part = realloc(part, size ? size : 1);
+		assert_int_equal(cubin_kernels(part, size, kernels), 0); /* the table of sections is its end */
+		free(part);
+	}
+}
+
+/* ---- launches ---- */
+
+static void *load(uint32_t cbid, uint64_t module, uint8_t line)
+{
+	static struct cubin_bytes cubin;
+	uint64_t written = module;
+	const void *params[] = {&written, cubin.data};
+
+	cubin_of(&cubin, 2, line);
+	kernel_places_module(cubin.data, cubin.size);
+	kernel_places_return(cbid, params, 0);
+	return NULL;
+}
+
+static void get_function(uint32_t cbid, uint64_t function, uint64_t module, const char *name)
+{
+	uint64_t written = function;
+	const uint64_t params[] = {(uint64_t)(uintptr_t)&written, module, (uint64_t)(uintptr_t)name};
+
+	kernel_places_return(cbid, params, 0);
+}
+
+static const char *place_of_launch(uint64_t function, uint32_t corr)
+{
+	const uint64_t params[] = {function, 0};
+
+	kernel_places_launch(LAUNCH, params, corr);
+	return kernel_places_find(corr, 0);
+}
+
+static void kernels_of_one_name_in_two_modules_are_told_apart(void **state)
+{
+	load(LOAD, 0x100, 12);
+	load(LOAD, 0x200, 40);
+	get_function(GET_FUNCTION, 0x1010, 0x100, "first");
+	get_function(GET_FUNCTION, 0x2010, 0x200, "first");
+	get_function(GET_FUNCTION, 0x2020, 0x200, "second");
+	assert_string_equal(place_of_launch(0x1010, 1), "/models/kernels.py:12");
+	assert_string_equal(place_of_launch(0x2010, 2), "/models/kernels.py:40");
+	assert_string_equal(place_of_launch(0x2020, 3), "/models/other.py:50");
+	assert_string_equal(kernel_places_find(1, 0), "/models/kernels.py:12");
+}
+
+static void a_launch_by_a_configuration_names_its_function_second(void **state)
+{
+	const uint64_t params[] = {0, 0x1010};
+
+	load(LOAD, 0x100, 12);
+	get_function(GET_FUNCTION, 0x1010, 0x100, "first");
+	kernel_places_launch(LAUNCH_EX, params, 7);
+	assert_string_equal(kernel_places_find(7, 0), "/models/kernels.py:12");
+}
+
+static void a_kernel_of_a_library_is_known_by_its_function_too(void **state)
+{
+	uint64_t function = 0x3020;
+	const uint64_t params[] = {(uint64_t)(uintptr_t)&function, 0x3010};
+
+	load(LIBRARY_LOAD, 0x300, 12);
+	get_function(GET_KERNEL, 0x3010, 0x300, "second");
+	kernel_places_return(KERNEL_GET_FUNCTION, params, 0);
+	assert_string_equal(place_of_launch(0x3010, 1), "/models/other.py:22");
+	assert_string_equal(place_of_launch(0x3020, 2), "/models/other.py:22");
+}
+
+static void what_is_not_known_has_no_place(void **state)
+{
+	assert_null(place_of_launch(0x1010, 1));
+	load(LOAD, 0x100, 12);
+	get_function(GET_FUNCTION, 0x1010, 0x100, "third");
+	get_function(GET_FUNCTION, 0x1020, 0x999, "first");
+	assert_null(place_of_launch(0x1010, 1));
+	assert_null(place_of_launch(0x1020, 2));
+	assert_null(kernel_places_find(3, 0));
+}
+
+static void a_handle_that_another_module_gets_later_has_the_new_place(void **state)
+{
+	const uint64_t unload[] = {0x100};
+
+	load(LOAD, 0x100, 12);
+	get_function(GET_FUNCTION, 0x1010, 0x100, "first");
+	kernel_places_enter(UNLOAD, unload);
+	assert_null(place_of_launch(0x1010, 1));
+	load(LOAD, 0x100, 60);
+	get_function(GET_FUNCTION, 0x1010, 0x100, "first");
+	assert_string_equal(place_of_launch(0x1010, 2), "/models/kernels.py:60");
+	get_function(GET_FUNCTION, 0x1010, 0x200, "of a module without lines");
+	assert_null(place_of_launch(0x1010, 3));
+}
+
+static void code_that_failed_to_load_is_nobodys(void **state)
+{
+	struct cubin_bytes cubin;
+	uint64_t written = 0x100;
+	const void *params[] = {&written, NULL};
+
+	cubin_of(&cubin, 2, 12);
+	kernel_places_module(cubin.data, cubin.size);
+	kernel_places_return(LOAD, params, 1);
+	load(LOAD, 0x200, 40);
+	get_function(GET_FUNCTION, 0x1010, 0x100, "first");
+	get_function(GET_FUNCTION, 0x2010, 0x200, "first");
+	assert_null(place_of_launch(0x1010, 1));
+	assert_string_equal(place_of_launch(0x2010, 2), "/models/kernels.py:40");
+}
+
+static void nodes_of_graphs_and_their_clones_keep_the_place_of_the_captured_launch(void **state)
+{
+	load(LOAD, 0x100, 12);
+	get_function(GET_FUNCTION, 0x1010, 0x100, "first");
+	place_of_launch(0x1010, 1);
+	kernel_places_node(501, 1);
+	kernel_places_node(502, 2);
+	kernel_places_clone(601, 501);
+	kernel_places_clone(602, 502);
+	assert_string_equal(kernel_places_find(9, 601), "/models/kernels.py:12");
+	assert_null(kernel_places_find(1, 602));
+}
+
+static void many_kernels_never_have_anothers_place(void **state)
+{
+	char expected[64];
+
+	for (unsigned i = 0; i < 9000; i++)
+		load(LOAD, 0x100000 + i * 16, (uint8_t)(i % 50 + 1));
+	for (unsigned i = 0; i < 9000; i++)
+		get_function(GET_FUNCTION, 0x900000 + i * 16, 0x100000 + i * 16, "first");
+	for (unsigned i = 0; i < 9000; i++) {
+		const char *place = place_of_launch(0x900000 + i * 16, i + 1);
+
+		snprintf(expected, sizeof(expected), "/models/kernels.py:%u", i % 50 + 1);
+		if (place)
+			assert_string_equal(place, expected);
+		else
+			assert_true(i > 8000);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_kernel_has_the_file_and_line_of_its_first_instruction),
+		cmocka_unit_test(lines_of_inlined_functions_further_on_are_not_the_kernels),
+		cmocka_unit_test(a_table_of_a_form_that_is_not_known_says_nothing),
+		cmocka_unit_test(a_cubin_that_ends_anywhere_is_read_within_its_bytes),
+		cmocka_unit_test_setup(kernels_of_one_name_in_two_modules_are_told_apart, begin),
+		cmocka_unit_test_setup(a_launch_by_a_configuration_names_its_function_second, begin),
+		cmocka_unit_test_setup(a_kernel_of_a_library_is_known_by_its_function_too, begin),
+		cmocka_unit_test_setup(what_is_not_known_has_no_place, begin),
+		cmocka_unit_test_setup(a_handle_that_another_module_gets_later_has_the_new_place, begin),
+		cmocka_unit_test_setup(code_that_failed_to_load_is_nobodys, begin),
+		cmocka_unit_test_setup(nodes_of_graphs_and_their_clones_keep_the_place_of_the_captured_launch, begin),
+		cmocka_unit_test_setup(many_kernels_never_have_anothers_place, begin),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
