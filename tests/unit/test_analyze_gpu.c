@@ -26,7 +26,7 @@ static void of_lines_with_equal_time_the_first_that_launched_a_kernel_is_named(v
 
 	for (uint32_t i = 0; i < model->gpu_count; i++) {
 		model->gpu[i].kind = MODEL_KERNEL;
-		model->gpu[i].name = model->gpu[0].name;
+		model->gpu[i].label = model->gpu[0].label;
 		model->gpu[i].end_ns = model->gpu[i].start_ns + 10;
 	}
 	model->gpu[1].end_ns += 20;
