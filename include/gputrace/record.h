@@ -343,7 +343,7 @@ struct gpt_session {
 	__u32 bytes;
 	/*
 	 * "gputrace version\0host\0kernel release\0target as the user named it\0"; logs of before do not have the rest:
-	 * "least completeness in thousandths of a percent\0agent: auto, require or off\0"
+	 * "least completeness in thousandths of a percent\0agent: auto, require or off\0boot id of the machine\0"
 	 */
 	char text[];
 };

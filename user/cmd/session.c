@@ -47,19 +47,40 @@ char *session_target(const struct options *options)
 	return text;
 }
 
+#define BOOT_ID_MAX 37
+
+/* Which boot of which machine this is: recordings of one have one CLOCK_MONOTONIC.  "": not known. */
+static void read_boot_id(char text[BOOT_ID_MAX])
+{
+	FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
+
+	text[0] = '\0';
+	if (!file)
+		return;
+	if (fgets(text, BOOT_ID_MAX, file))
+		text[strcspn(text, "\n")] = '\0';
+	fclose(file);
+}
+
 struct gpt_session *session_record(const struct options *options)
 {
 	char *target = session_target(options);
 	struct gpt_session *record;
 	struct utsname host = {0};
-	char min_complete[16];
-	const char *texts[] = {GPUTRACE_VERSION, host.nodename, host.release,
-			       target,		 min_complete,	options_agent_name(options->agent)};
+	char min_complete[16], boot[BOOT_ID_MAX];
+	const char *texts[] = {GPUTRACE_VERSION,
+			       host.nodename,
+			       host.release,
+			       target,
+			       min_complete,
+			       options_agent_name(options->agent),
+			       boot};
 	size_t bytes = 0, size;
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	char *at;
 
 	uname(&host);
+	read_boot_id(boot);
 	snprintf(min_complete, sizeof(min_complete), "%u", options->min_complete);
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
 		bytes += strlen(texts[i]) + 1;

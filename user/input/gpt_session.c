@@ -24,7 +24,7 @@ bool gpt_add_session(struct builder *builder, const struct gpt_record *record)
 {
 	const struct gpt_session *event = (const struct gpt_session *)record;
 	enum model_gpu_times gpu_times = MODEL_GPU_TIMES_UNKNOWN;
-	struct text fields[6];
+	struct text fields[7];
 	size_t at = 0;
 
 	if (event->bytes > record->size - sizeof(*event))
@@ -35,6 +35,7 @@ bool gpt_add_session(struct builder *builder, const struct gpt_record *record)
 		gpu_times = fields[5].size == 3 && !memcmp(fields[5].bytes, "off", 3) ? MODEL_GPU_TIMES_OFF
 										      : MODEL_GPU_TIMES_MEANT;
 	builder_set_source(builder, fields[0], fields[1], fields[2], fields[3], event->cpus);
+	builder_set_boot(builder, fields[6]);
 	builder_set_wishes(builder, min_complete_of(event, fields[4]), event->metric_launches != 0, gpu_times);
 	return true;
 }

@@ -31,7 +31,7 @@ struct builder *builder_new(void)
 	lookup_init(&builder->kernel_names, seed);
 	lookup_init(&builder->kernel_labels, seed);
 	lookup_init(&builder->kernel_places, seed);
-	source->version = source->host = source->kernel = source->target = source->tool =
+	source->version = source->host = source->kernel = source->target = source->tool = source->boot =
 		string_keep(&builder->strings, "", 0);
 	return builder;
 }

@@ -52,6 +52,11 @@ void builder_set_tool(struct builder *builder, struct text tool)
 	model_source(builder->model)->tool = keep(builder, tool);
 }
 
+void builder_set_boot(struct builder *builder, struct text boot)
+{
+	model_source(builder->model)->boot = keep(builder, boot);
+}
+
 void builder_set_wishes(struct builder *builder, uint32_t min_complete, bool metric_launches,
 			enum model_gpu_times gpu_times)
 {

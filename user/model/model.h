@@ -391,6 +391,7 @@ enum model_gpu_times {
 /* Where a part of the model comes from: one recording on one machine, with its own clock and its own losses. */
 struct model_source {
 	const char *version, *host, *kernel, *target; /* of what recorded it; "" not recorded */
+	const char *boot; /* of the machine: those of one boot have one clock; "" not recorded */
 	const char *tool; /* that recorded it, in words; "" gputrace. Of another nobody knows what it lost, how good its
 			   * times are, and what it cost */
 	uint32_t cpus;	  /* 0: not recorded */
