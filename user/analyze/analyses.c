@@ -29,6 +29,8 @@ void analyses_begin(struct analyses *all, const struct model *first, unsigned wh
 	stack_sums_init(&all->call_stacks, first, &all->attribution);
 	line_costs_init(&all->line_costs, first, &all->window);
 	call_tree_init(&all->tree, first, &all->attribution, options->tree_by);
+	if (which & ANALYZE_MEETINGS)
+		all->meeting_taker = meeting_taker_new(first);
 }
 
 /* One operation, also one that is due later, says that there are some; for none that was the last part. */
@@ -116,6 +118,8 @@ void analyses_add_call(struct analyses *all, const struct call_event *event)
 		call_tree_add_call(&all->tree, event);
 	if (all->which & ANALYZE_LINE_COSTS)
 		line_costs_add_call(&all->line_costs, event);
+	if (all->which & ANALYZE_MEETINGS)
+		meeting_taker_add_call(all->meeting_taker, all->model, event);
 }
 
 void analyses_add_gpu(struct analyses *all, const struct gpu_event *event)
@@ -153,6 +157,8 @@ void analyses_add_gpu(struct analyses *all, const struct gpu_event *event)
 		call_tree_add_gpu(&all->tree, event);
 	if (all->which & ANALYZE_LINE_COSTS)
 		line_costs_add_gpu(&all->line_costs, event);
+	if (all->which & ANALYZE_MEETINGS)
+		meeting_taker_add_gpu(all->meeting_taker, all->model, event);
 }
 
 void analyses_add_sync(struct analyses *all, const struct sync_event *event)
@@ -290,6 +296,8 @@ void analyses_finish(struct analyses *all)
 		utilization_finish(&all->utilization);
 	if (all->which & ANALYZE_WHY)
 		why_finish(&all->why, &all->lines);
+	if (all->which & ANALYZE_MEETINGS)
+		meeting_taker_finish(all->meeting_taker, all->model, &all->lines, &all->meetings);
 }
 
 void analyses_free(struct analyses *all)
@@ -324,6 +332,8 @@ void analyses_free(struct analyses *all)
 	stack_sums_free(&all->call_stacks);
 	call_tree_free(&all->tree);
 	line_costs_free(&all->line_costs);
+	meeting_taker_free(all->meeting_taker);
+	meetings_free(&all->meetings);
 	lines_free(&all->lines);
 	callers_free(&all->callers);
 }

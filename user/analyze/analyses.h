@@ -23,6 +23,7 @@
 #include "analyze/line_costs.h"
 #include "analyze/line_sums.h"
 #include "analyze/lines.h"
+#include "analyze/meetings.h"
 #include "analyze/memcpys.h"
 #include "analyze/memory_peaks.h"
 #include "analyze/nvtx.h"
@@ -72,6 +73,7 @@ enum analysis {
 	ANALYZE_WHY = 1 << 27, /* with ANALYZE_UNTIMED */
 	ANALYZE_LINE_COSTS = 1 << 25,
 	ANALYZE_ACTIVITY_SUMS = 1 << 28,
+	ANALYZE_MEETINGS = 1 << 26,
 	ANALYZE_EACH_GPU = 1 << 29, /* analyze_options.each_gpu */
 };
 
@@ -127,6 +129,8 @@ struct analyses {
 	struct call_tree tree;
 	struct line_costs line_costs;
 	struct activity_sums gpu_sums, api_sums;
+	struct meeting_taker *meeting_taker;
+	struct meetings meetings;
 	bool (*each_gpu)(void *context, const struct analyses *all, const struct gpu_event *event);
 	bool had_enough;
 	void *each_context;

@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Logs of several ranks: whether they belong together, how their clocks run, who was late. */
+#include <math.h>
+
+#include "model_of.h"
+
+#include "analyze/analyze.h"
+#include "analyze/ranks.h"
+
+#define MS 1000000ull
+#define PERIOD (100 * MS)
+#define RANKS_MAX 3
+#define CODE 0x1000u
+#define STACK_COLLECTIVE 1u
+#define STACK_BEFORE 2u
+#define SEPARATOR GPT_COLLECTIVE_SEPARATOR
+
+/* A rank as the test wants it: what its clock shows at a time of rank 0's, and when it comes too late. */
+struct rank {
+	uint32_t number;
+	uint32_t world;	      /* 0: 2 */
+	uint32_t collectives; /* 0: 100 */
+	uint32_t first;	      /* sequence number */
+	uint32_t late_every;  /* 0: never; those collectives */
+	uint32_t late_ms;
+	uint32_t jitter_us; /* of ends, by a rule that no line follows */
+	const char *boot, *host;
+	int64_t offset_ns;
+	double drift;
+	bool wall_as_first; /* its wall clock is as far ahead as its own */
+	bool silent;	    /* no op says what a kernel is */
+};
+
+/* CLOCK_REALTIME less its own: that of all is rank 0's. */
+static int64_t wall_of(const struct rank *rank)
+{
+	return rank->wall_as_first ? 0 : -rank->offset_ns;
+}
+
+static uint32_t collectives_of(const struct rank *rank)
+{
+	return rank->collectives ? rank->collectives : 100;
+}
+
+static uint64_t shown(const struct rank *rank, uint64_t time_ns)
+{
+	return (uint64_t)((int64_t)time_ns + rank->offset_ns) +
+	       (uint64_t)(int64_t)llround(rank->drift * (double)time_ns);
+}
+
+static void put_session(struct log_builder *log, const struct rank *rank)
+{
+	char text[256];
+	int length = snprintf(text, sizeof(text), "0.1%c%s%c6.18%call%c0%cauto%c%s", 0,
+			      rank->host ? rank->host : "node", 0, 0, 0, 0, 0, rank->boot);
+	struct gpt_session session = {.cpus = 1, .bytes = (uint32_t)length + 1};
+
+	log_put(log, GPT_SESSION, &session, sizeof(session), text, (size_t)length + 1);
+}
+
+static void put_names(struct log_builder *log, const struct rank *rank)
+{
+	char params[512];
+
+	snprintf(params, sizeof(params),
+		 "all_reduce" SEPARATOR "0" SEPARATOR "default_pg" SEPARATOR "[0, 1, 2]" SEPARATOR "[]" SEPARATOR
+		 "[]" SEPARATOR "8" SEPARATOR "8" SEPARATOR "6" SEPARATOR "%u" SEPARATOR "%u" SEPARATOR "0" SEPARATOR
+		 "1" SEPARATOR "-1" SEPARATOR "0" SEPARATOR "1",
+		 rank->number, rank->world ? rank->world : 2);
+	log_agent_name(log, 1, "ncclDevKernel_AllReduce");
+	log_agent_op_name(log, 7, "record_param_comms");
+	log_agent_op_name(log, 8, params);
+}
+
+/* A launch of something else 2 ms before, then the collective: its kernel begins when the rank comes and ends for all.
+ */
+static void put_collective(struct log_builder *log, const struct rank *rank, uint32_t i)
+{
+	uint64_t at_ns = 1000 * MS + i * PERIOD, came_ns = at_ns, end_ns;
+	uint64_t spread = rank->jitter_us ? ((i * 2 + rank->number) * 2654435761u >> 7) % rank->jitter_us : 0;
+
+	if (rank->late_every && i % rank->late_every == 0)
+		came_ns += rank->late_ms * MS;
+	end_ns = at_ns + 60 * MS + spread * 1000;
+	log_launch(log, PID, PID, shown(rank, at_ns - 2 * MS), STACK_BEFORE, 0);
+	log_launch(log, PID, PID, shown(rank, came_ns), STACK_COLLECTIVE, i + 1);
+	log_batch(log, PID, PID, shown(rank, end_ns));
+	if (!rank->silent)
+		log_agent_op(log, &(struct gpt_agent_op){.start_ns = shown(rank, came_ns) - 1000,
+							 .end_ns = shown(rank, came_ns) + 10000,
+							 .tid = PID,
+							 .name = 7,
+							 .sequence = -1,
+							 .collective = 8,
+							 .collective_sequence = (int64_t)rank->first + i});
+	log_agent_kernel(
+		log, (struct gpt_agent_kernel){.start_wall_ns = shown(rank, came_ns + 20000) + (uint64_t)wall_of(rank),
+					       .end_wall_ns = shown(rank, end_ns) + (uint64_t)wall_of(rank),
+					       .corr = i + 1,
+					       .name = 1});
+}
+
+static void put_log(struct log_builder *log, const struct rank *rank)
+{
+	const struct gpt_pyframe collective = {.code = CODE, .lasti = 6}, before = {.code = CODE, .lasti = 2};
+
+	log_begin(log, shown(rank, 500 * MS) + rank->number, wall_of(rank));
+	put_session(log, rank);
+	log_process(log, PID, 1, 20, 15, 0x30c, "python3", "", "", "");
+	log_function(log, PID, CODE, "train", "/src/train.py", 10);
+	log_stack(log, PID, STACK_COLLECTIVE, 1, &collective);
+	log_stack(log, PID, STACK_BEFORE, 1, &before);
+	log_batch(log, PID, PID, shown(rank, 500 * MS));
+	put_names(log, rank);
+	for (uint32_t i = 0; i < collectives_of(rank); i++)
+		put_collective(log, rank, i);
+	log_end(log, shown(rank, 1100 * MS + collectives_of(rank) * PERIOD));
+}
+
+static const char *const names[RANKS_MAX] = {"a.gpt", "b.gpt", "c.gpt"};
+
+/* Adds its log, as divided as told. */
+static void add(struct ranks *ranks, const struct rank *rank, const struct gpt_division *division)
+{
+	struct log_builder log = {0};
+	struct analyses all;
+	struct trace *trace;
+	const char *why;
+	int fd;
+
+	put_log(&log, rank);
+	fd = log_fd(&log);
+	log_free(&log);
+	assert_int_equal(gpt_trace_open(fd, division, NULL, &trace, &why), 0);
+	assert_int_equal(analyze(&all, trace, ANALYZE_MEETINGS, NULL), 0);
+	ranks_add_log(ranks, names[ranks->logs.count], all.model, &all.meetings);
+	analyses_free(&all);
+	gpt_trace_close(trace);
+	close(fd);
+}
+
+#define RANK(number_, boot_, ...)                                                                                      \
+	(struct rank)                                                                                                  \
+	{                                                                                                              \
+		.number = number_, .boot = boot_, __VA_ARGS__                                                          \
+	}
+
+static void assert_refused(const struct rank *a, const struct rank *b, const char *expected)
+{
+	struct ranks ranks = {0};
+	char *why;
+
+	add(&ranks, a, NULL);
+	add(&ranks, b, NULL);
+	why = ranks_align(&ranks, false);
+	assert_non_null(why);
+	assert_non_null(strstr(why, expected));
+	free(why);
+	ranks_free(&ranks);
+}
+
+static void align(struct ranks *ranks)
+{
+	char *why = ranks_align(ranks, false);
+
+	if (why)
+		fail_msg("%s", why);
+	ranks_compare(ranks);
+}
+
+/* Whatever the clock of the other shows, a time comes out that the reference would have shown. */
+static void assert_found(const struct ranks *ranks, const struct rank *rank, uint64_t error_ns)
+{
+	for (uint64_t at_ns = 1000 * MS; at_ns < 11000 * MS; at_ns += 777 * MS) {
+		uint64_t found = clock_line_at(rank_log_clock(ranks, 1), shown(rank, at_ns));
+
+		assert_in_range(found, at_ns - error_ns, at_ns + error_ns);
+	}
+}
+
+static void an_offset_of_days_and_a_drift_are_found_again(void **state)
+{
+	const struct rank first = RANK(0, "boot-a"),
+			  second = RANK(1, "boot-b", .offset_ns = 300000000000123, .drift = 37e-6);
+	struct ranks ranks = {0};
+
+	add(&ranks, &first, NULL);
+	add(&ranks, &second, NULL);
+	align(&ranks);
+	assert_int_equal(ranks.clocks.count, 2);
+	assert_int_equal(ranks.clocks.items[1].kind, RANK_CLOCK_FITTED);
+	assert_int_equal(ranks.clocks.items[1].fit.pairs, 100);
+	assert_true(ranks.clocks.items[1].fit.has_drift);
+	assert_true(fabs(ranks.clocks.items[1].fit.line.drift + 37e-6) < 1e-8);
+	assert_true(ranks.clocks.items[1].fit.error_ns < 10);
+	assert_found(&ranks, &second, 50);
+	assert_int_equal(ranks.late.count, 0);
+	ranks_free(&ranks);
+}
+
+static void ends_that_spread_say_how_large_the_error_is(void **state)
+{
+	const struct rank first = RANK(0, "boot-a", .jitter_us = 40),
+			  second = RANK(1, "boot-b", .offset_ns = -400 * (int64_t)MS, .jitter_us = 40, .drift = -20e-6);
+	struct ranks ranks = {0};
+
+	add(&ranks, &first, NULL);
+	add(&ranks, &second, NULL);
+	align(&ranks);
+	assert_in_range(ranks.clocks.items[1].fit.error_ns, 2000, 30000);
+	assert_in_range(ranks.clocks.items[1].fit.error_most_ns, 10000, 45000);
+	assert_found(&ranks, &second, 20000);
+	ranks_free(&ranks);
+}
+
+static void few_collectives_tell_an_offset_and_no_drift(void **state)
+{
+	const struct rank first = RANK(0, "boot-a", .first = 50),
+			  second = RANK(1, "boot-b", .first = 50, .collectives = 5, .offset_ns = 12345678);
+	struct ranks ranks = {0};
+
+	add(&ranks, &first, NULL);
+	add(&ranks, &second, NULL);
+	align(&ranks);
+	assert_false(ranks.clocks.items[1].fit.has_drift);
+	assert_int_equal(ranks.clocks.items[1].fit.used, 5);
+	assert_int_equal(ranks.clocks.items[1].fit.line.offset_ns, -12345678);
+	ranks_free(&ranks);
+}
+
+/* The second log has its collectives from the 30th on: only numbers say which is which. */
+static void collectives_are_matched_by_their_number_not_by_their_place(void **state)
+{
+	const struct rank first = RANK(0, "boot-a"),
+			  second = RANK(1, "boot-b", .first = 30, .offset_ns = 30 * 100 * (int64_t)MS);
+	struct ranks ranks = {0};
+
+	add(&ranks, &first, NULL);
+	add(&ranks, &second, NULL);
+	align(&ranks);
+	assert_int_equal(ranks.clocks.items[1].fit.pairs, 70);
+	assert_int_equal(ranks.clocks.items[1].fit.line.offset_ns, 0);
+	ranks_free(&ranks);
+}
+
+static void logs_of_one_boot_have_one_clock(void **state)
+{
+	const struct rank first = RANK(0, "boot-a"), second = RANK(1, "boot-a", .late_every = 2, .late_ms = 30);
+	struct ranks ranks = {0};
+
+	add(&ranks, &first, NULL);
+	add(&ranks, &second, NULL);
+	align(&ranks);
+	assert_int_equal(ranks.clocks.count, 1);
+	assert_string_equal(rank_clock_word(&ranks, 1), "same boot");
+	ranks_free(&ranks);
+}
+
+static void who_is_late_is_told_with_its_line_and_how_much_in_all(void **state)
+{
+	const struct rank first = RANK(0, "boot-a", .world = 3),
+			  second = RANK(1, "boot-b", .world = 3, .late_every = 4, .late_ms = 20, .offset_ns = 777),
+			  third = RANK(2, "boot-c", .world = 3, .offset_ns = 5000 * (int64_t)MS);
+	struct ranks ranks = {0};
+	const struct late_row *late;
+
+	add(&ranks, &first, NULL);
+	add(&ranks, &second, NULL);
+	add(&ranks, &third, NULL);
+	align(&ranks);
+	assert_int_equal(ranks.world, 3);
+	assert_int_equal(ranks.late.count, 1);
+	late = &ranks.late.items[0];
+	assert_int_equal(ranks.rows.items[late->rank].of->rank, 1);
+	assert_int_equal(late->count, 25);
+	assert_in_range(late->ns, 25 * 20 * MS - 25 * 1000, 25 * 20 * MS + 25 * 1000);
+	assert_string_equal(rank_text(&ranks, 1, late->name), "all_reduce (default_pg)");
+	assert_string_equal(rank_text(&ranks, 1, late->line), "train.py:13 train");
+	assert_int_equal(ranks.rows.items[0].late, 0);
+	assert_in_range(ranks.rows.items[0].waited_ns, 499 * MS, 501 * MS);
+	assert_in_range(ranks.rows.items[2].waited_ns, 499 * MS, 501 * MS);
+	assert_in_range(ranks.rows.items[1].waited_ns, 0, MS);
+	/* it was 98 ms from the collective before to the launch of something else, and 22 ms to this one */
+	assert_string_equal(rank_text(&ranks, 1, late->pause_from), "train.py:13 train");
+	assert_string_equal(rank_text(&ranks, 1, late->pause_to), "train.py:11 train");
+	ranks_free(&ranks);
+}
+
+static void logs_read_in_parts_say_the_same(void **state)
+{
+	static const struct gpt_division parts = {.stretch_records = 1, .part_events = 1};
+	const struct rank rank = RANK(1, "boot-b", .late_every = 3, .late_ms = 10);
+	struct ranks ranks = {0};
+
+	add(&ranks, &rank, NULL);
+	add(&ranks, &rank, &parts);
+	for (unsigned i = 0; i < 100; i++) {
+		const struct meeting *one = &ranks.logs.items[0].meetings.ranks.list.items[0].met.list.items[i];
+		const struct meeting *many = &ranks.logs.items[1].meetings.ranks.list.items[0].met.list.items[i];
+
+		assert_memory_equal(one, many, offsetof(struct meeting, name));
+		assert_string_equal(rank_text(&ranks, 0, one->line), rank_text(&ranks, 1, many->line));
+		assert_string_equal(rank_text(&ranks, 0, one->pause_to), rank_text(&ranks, 1, many->pause_to));
+	}
+	ranks_free(&ranks);
+}
+
+static void logs_that_do_not_belong_together_are_refused(void **state)
+{
+	const struct rank first = RANK(0, "boot-a");
+
+	assert_refused(&first, &first, "a.gpt and b.gpt are the same recording");
+	assert_refused(&first, &RANK(0, "boot-b", .offset_ns = 7), "rank 0 is there twice");
+	assert_refused(&first, &RANK(1, "boot-b", .world = 4), "of different jobs: a.gpt has ranks of 2, b.gpt of 4");
+	assert_refused(&first, &RANK(1, "boot-b", .first = 1000), "b.gpt has no collective in common with a.gpt");
+	assert_refused(&first, &RANK(1, "boot-b", .silent = true), "b.gpt has no collectives with GPU times");
+	assert_refused(&first, &RANK(1, "boot-b", .drift = 0.01), "one clock would run 1.0 % faster");
+	assert_refused(&first, &RANK(1, "boot-b", .offset_ns = 7200 * 1000 * (int64_t)MS, .wall_as_first = true),
+		       "2.0 hours apart");
+	assert_refused(&first, &RANK(1, "boot-a", .offset_ns = 3600 * 1000 * (int64_t)MS),
+		       "the same collective ended 60 minutes apart");
+}
+
+static void by_wall_clock_they_stay_where_that_puts_them(void **state)
+{
+	const struct rank first = RANK(0, "boot-a"), second = RANK(1, "boot-b", .first = 1000);
+	struct ranks ranks = {0};
+
+	add(&ranks, &first, NULL);
+	add(&ranks, &second, NULL);
+	assert_null(ranks_align(&ranks, true));
+	ranks_compare(&ranks);
+	assert_int_equal(ranks.clocks.items[1].kind, RANK_CLOCK_WALL);
+	assert_int_equal(ranks.compared, 0);
+	assert_int_equal(ranks.late.count, 0);
+	ranks_free(&ranks);
+}
+
+static void pairs_that_are_far_off_do_not_move_the_line(void **state)
+{
+	struct clock_pair pairs[200];
+	struct clock_fit fit;
+
+	for (uint64_t i = 0; i < 200; i++) {
+		uint64_t here = 5000 * MS + i * 50 * MS;
+
+		pairs[i] = (struct clock_pair){here, here + 1000000 + (here - 5000 * MS) / 50000};
+		if (i % 3 == 0)
+			pairs[i].there_ns += i * 20 * MS;
+	}
+	clock_fit_make(&fit, pairs, 200);
+	assert_true(fabs(fit.line.drift - 20e-6) < 1e-9);
+	assert_in_range(clock_line_at(&fit.line, 5000 * MS), 5001 * MS - 100, 5001 * MS + 100);
+	assert_in_range(fit.used, 130, 136);
+}
+
+/* Numbers of a log may be any. */
+static void clocks_without_sense_make_some_line(void **state)
+{
+	struct clock_pair pairs[32];
+	struct clock_fit fit;
+
+	for (uint64_t i = 0; i < 32; i++)
+		pairs[i] = (struct clock_pair){i % 2 ? UINT64_MAX - i : i, i % 3 ? UINT64_MAX / 2 : i};
+	clock_fit_make(&fit, pairs, 32);
+	clock_line_at(&fit.line, UINT64_MAX);
+	clock_fit_make(&fit, pairs, 1);
+	assert_int_equal(fit.used, 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_offset_of_days_and_a_drift_are_found_again),
+		cmocka_unit_test(ends_that_spread_say_how_large_the_error_is),
+		cmocka_unit_test(few_collectives_tell_an_offset_and_no_drift),
+		cmocka_unit_test(collectives_are_matched_by_their_number_not_by_their_place),
+		cmocka_unit_test(logs_of_one_boot_have_one_clock),
+		cmocka_unit_test(who_is_late_is_told_with_its_line_and_how_much_in_all),
+		cmocka_unit_test(logs_read_in_parts_say_the_same),
+		cmocka_unit_test(logs_that_do_not_belong_together_are_refused),
+		cmocka_unit_test(by_wall_clock_they_stay_where_that_puts_them),
+		cmocka_unit_test(pairs_that_are_far_off_do_not_move_the_line),
+		cmocka_unit_test(clocks_without_sense_make_some_line),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
