@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #include "analyze/attribution.h"
+#include "base/clock_line.h"
 #include "export/sink.h"
 #include "model/trace.h"
 
@@ -16,13 +17,28 @@ enum folded_by {
 	FOLDED_BY_SELF_CUDA,
 };
 
+/* A rank of a job, as a file says of itself whose it is. */
+struct export_rank {
+	int64_t rank, world; /* -1, 0: not known */
+};
+
+/* Where a file's events are put among those of other files: on one clock, counted from one time. */
+struct export_place {
+	struct export_rank rank;
+	bool is_aligned;	 /* the rest is of use */
+	struct clock_line clock; /* from the trace's to that of all */
+	uint64_t start_ns;	 /* on that */
+	int64_t wall_offset_ns;	 /* CLOCK_REALTIME = that + this */
+};
+
 struct export_options {
 	int process;	  /* index into model.processes, -1: all */
 	bool by_launches; /* folded: count launches although there are GPU times */
 	enum folded_by folded_by;
-	struct attribution attribution; /* folded */
-	uint64_t most;			/* bytes that the file may have: more ends the export with -EFBIG; 0: any */
-	const struct cancel *cancel;	/* abandons the export with -ECANCELED; NULL: nothing does */
+	struct attribution attribution;	  /* folded */
+	uint64_t most;			  /* bytes that the file may have: more ends the export with -EFBIG; 0: any */
+	const struct export_place *place; /* Chrome traces: NULL: the trace's own */
+	const struct cancel *cancel;	  /* abandons the export with -ECANCELED; NULL: nothing does */
 };
 
 /* Puts a whole file into the sink; errors are the sink's.  Returns 0 or -errno for what is not the sink's. */

@@ -51,6 +51,14 @@ struct timeline *timeline_new(struct trace *trace, int process)
 	return timeline;
 }
 
+void timeline_put_among(struct timeline *timeline, const struct timeline_among *among)
+{
+	timeline->among = *among;
+	timeline->among.is_one = true;
+	timeline->ids->renumbered = true;
+	timeline->ids->first_free = among->first_number + 1;
+}
+
 void timeline_free(struct timeline *timeline)
 {
 	if (!timeline)
@@ -103,6 +111,7 @@ int timeline_visit(struct timeline *timeline, const struct timeline_visitor *vis
 		if (part)
 			take_part(timeline, part, false);
 	}
+	timeline->next_number = visit_numbers_end(&visit);
 	python_slices_free(&visit.python);
 	op_links_free(&visit.links);
 	tally_free(&visit.held);

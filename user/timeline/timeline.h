@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "base/array.h"
+#include "base/clock_line.h"
 #include "timeline/slice.h"
 
 struct model;
@@ -102,6 +103,13 @@ struct timeline_placement;
 struct timeline_ids;
 struct timeline_calls;
 
+/* How a timeline stands in one file with others.  All zero: it is alone. */
+struct timeline_among {
+	bool is_one;
+	struct clock_line clock; /* from the trace's to that of the file */
+	uint64_t first_number;	 /* of correlations, arrows and ops: those below are taken */
+};
+
 struct timeline {
 	struct trace *trace;
 	const struct model *model; /* the part at hand */
@@ -125,6 +133,8 @@ struct timeline {
 	ARRAY(struct timeline_track) tracks;
 	ARRAY(struct timeline_counter) counters;
 	struct timeline_omissions omitted;
+	struct timeline_among among;
+	uint64_t next_number; /* after the visit: the first that is not taken */
 
 	/* Only for the files of timeline/. */
 	const struct model_outlook *outlook; /* NULL: the first part is all */
@@ -139,6 +149,15 @@ struct timeline {
 /* process: index into model.processes, -1: all.  The trace has to stay.  NULL: trace->error says why. */
 struct timeline *timeline_new(struct trace *trace, int process);
 void timeline_free(struct timeline *timeline);
+
+/* Before anything else: what is handed over is on the clock, and has the numbers, of a file with several. */
+void timeline_put_among(struct timeline *timeline, const struct timeline_among *among);
+
+/* A time of the trace as the file has it. */
+static inline uint64_t timeline_time(const struct timeline *timeline, uint64_t time_ns)
+{
+	return timeline->among.is_one ? clock_line_at(&timeline->among.clock, time_ns) : time_ns;
+}
 
 /*
  * Hands over everything, part after part of the trace, after visitor->part with that part at hand, in each kind after

@@ -35,6 +35,7 @@ struct visit {
 	struct stack_frames stacks[VISIT_STACKS]; /* by index of the stack */
 	ARRAY(const char *) names;
 	ARRAY(uint64_t) flows;
+	uint64_t highest; /* number of an op, or of an arrow to a backward one, where there are others in the file */
 };
 
 /* A slice as it is put together, with its arguments. */
@@ -89,14 +90,27 @@ static inline void draft_triple(struct draft *draft, enum timeline_arg_key key, 
 	draft_arg(draft, key)->triple = values;
 }
 
+/* The same where there are others in the file: on its clock, with numbers of its own. */
+void visit_slice_among(struct visit *visit, const struct timeline_slice *slice);
+void visit_memory_among(struct visit *visit, const struct timeline_memory *memory);
+
+/* The first number that this timeline leaves free. */
+uint64_t visit_numbers_end(const struct visit *visit);
+
 static inline void visit_slice(struct visit *visit, const struct timeline_slice *slice)
 {
-	visit->ended = !visit->visitor->slice(visit->visitor->context, slice);
+	if (visit->timeline->among.is_one)
+		visit_slice_among(visit, slice);
+	else
+		visit->ended = !visit->visitor->slice(visit->visitor->context, slice);
 }
 
 static inline void visit_memory(struct visit *visit, const struct timeline_memory *memory)
 {
-	visit->ended = !visit->visitor->memory(visit->visitor->context, memory);
+	if (visit->timeline->among.is_one)
+		visit_memory_among(visit, memory);
+	else
+		visit->ended = !visit->visitor->memory(visit->visitor->context, memory);
 }
 
 #endif

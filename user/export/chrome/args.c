@@ -124,7 +124,7 @@ static void put_value(struct chrome *chrome, const struct timeline_slice *slice,
 		put_native(out, arg->native);
 		break;
 	case TIMELINE_TYPE_GPU:
-		sink_u64(out, chrome_device_pid(arg->gpu));
+		sink_u64(out, chrome_device_pid(&chrome->numbers, arg->gpu));
 		break;
 	case TIMELINE_TYPE_STREAM:
 		sink_i64(out, chrome_stream_number(&chrome->numbers,
@@ -157,7 +157,7 @@ static bool put_peculiar(struct chrome *chrome, const struct timeline_slice *sli
 		if (arg->integer < 0)
 			return false;
 		sink_literal(chrome->out, ",\"Device Id\":");
-		sink_u64(chrome->out, chrome_device_pid((uint32_t)arg->integer));
+		sink_u64(chrome->out, chrome_device_pid(&chrome->numbers, (uint32_t)arg->integer));
 		return true;
 	case TIMELINE_ARG_CUPTI_STREAM:
 		return own_stream(chrome, slice) == arg->number;

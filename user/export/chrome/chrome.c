@@ -43,11 +43,16 @@ static int put_all(struct chrome *chrome, struct timeline *timeline)
 int chrome_write(struct sink *sink, struct trace *trace, const struct export_options *options)
 {
 	struct timeline *timeline = timeline_new(trace, options->process);
-	struct chrome chrome = {.out = sink, .timeline = timeline};
+	struct chrome chrome = {.out = sink, .timeline = timeline, .place = options->place};
 	int error;
 
 	if (!timeline)
 		return trace->error;
+	chrome.start_ns = timeline->start_ns;
+	if (options->place && options->place->is_aligned) {
+		chrome.start_ns = options->place->start_ns;
+		timeline_put_among(timeline, &(struct timeline_among){.clock = options->place->clock});
+	}
 	chrome_numbers_make(&chrome.numbers, timeline);
 	chrome_codes_begin(&chrome.codes);
 	sink_open_memory(&chrome.text);

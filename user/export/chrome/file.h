@@ -6,12 +6,17 @@
 #include "export/chrome/codes.h"
 #include "export/chrome/numbers.h"
 #include "export/chrome/stacks.h"
+#include "export/format.h"
 #include "export/sink.h"
 #include "timeline/timeline.h"
 
 struct chrome {
 	struct sink *out;
 	const struct timeline *timeline;
+	uint64_t start_ns;		   /* that times are counted from, on the file's clock */
+	const char *const *process_labels; /* by model.processes, NULL: "CPU"; all NULL: those of all */
+	const char *gpu_label;		   /* of the GPUs of one of several timelines: whose they are */
+	const struct export_place *place;  /* NULL: it is the log's own */
 	struct chrome_numbers numbers;
 	struct chrome_codes codes;
 	struct chrome_stacks stacks;

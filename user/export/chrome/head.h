@@ -13,4 +13,7 @@
 void chrome_put_head(struct chrome *chrome);
 void chrome_put_tail(struct chrome *chrome, bool has_own);
 
+/* That object of our own. */
+void chrome_put_own(struct chrome *chrome, struct sink *out);
+
 #endif

@@ -39,6 +39,19 @@ static void put_label(struct sink *out, const char *kind, uint32_t pid, uint32_t
 	sink_literal(out, "}}");
 }
 
+static const char *label_of(const struct chrome *chrome, const struct timeline_group *group)
+{
+	const char *label = chrome->process_labels ? chrome->process_labels[group->process] : NULL;
+
+	return label ? label : "CPU";
+}
+
+/* Of several timelines in a file each has its processes and its GPUs together. */
+static uint64_t order_of(const struct chrome *chrome, uint32_t group, uint64_t alone)
+{
+	return chrome->numbers.taken ? chrome->numbers.taken->members * 10000ull + group : alone;
+}
+
 static void put_processes(struct chrome *chrome)
 {
 	for (uint32_t i = 0; i < chrome->timeline->groups.count; i++) {
@@ -48,20 +61,23 @@ static void put_processes(struct chrome *chrome)
 		if (group->kind != TIMELINE_GROUP_PROCESS)
 			continue;
 		put_label(chrome->out, "process_name", pid, 0, "name", group->name);
-		put_label(chrome->out, "process_labels", pid, 0, "labels", "CPU");
-		put_order(chrome->out, "process_sort_index", pid, 0, pid);
+		put_label(chrome->out, "process_labels", pid, 0, "labels", label_of(chrome, group));
+		put_order(chrome->out, "process_sort_index", pid, 0, order_of(chrome, i, pid));
 	}
 }
 
-static void put_gpu(struct sink *out, const struct timeline_group *group, uint32_t pid)
+static void put_gpu(struct chrome *chrome, uint32_t index, uint32_t pid)
 {
+	const struct timeline_group *group = &chrome->timeline->groups.items[index];
+	const char *whose = chrome->numbers.taken ? chrome->gpu_label : "";
+	struct sink *out = chrome->out;
 	char text[256];
 
 	snprintf(text, sizeof(text), "GPU %" PRIu32 " %.200s", group->device, group->name);
 	put_label(out, "process_name", pid, 0, "name", text);
-	snprintf(text, sizeof(text), "GPU %" PRIu32, group->device);
+	snprintf(text, sizeof(text), "GPU %" PRIu32 "%s%.200s", group->device, *whose ? ", " : "", whose);
 	put_label(out, "process_labels", pid, 0, "labels", text);
-	put_order(out, "process_sort_index", pid, 0, DEVICE_SORT + pid);
+	put_order(out, "process_sort_index", pid, 0, order_of(chrome, index, DEVICE_SORT + pid));
 }
 
 /* Each GPU in front of its first track: two that have one pid have the name of the first. */
@@ -79,7 +95,7 @@ static void put_tracks(struct chrome *chrome)
 		if (group->kind == TIMELINE_GROUP_CUPTI)
 			continue;
 		if (group->kind == TIMELINE_GROUP_GPU && !tally_at(&named, (struct tally_key){{row->pid}})->count++)
-			put_gpu(chrome->out, group, row->pid);
+			put_gpu(chrome, track->group, row->pid);
 		timeline_track_label(timeline, i, text, sizeof(text));
 		put_label(chrome->out, "thread_name", row->pid, row->tid, "name", text);
 		put_order(chrome->out, "thread_sort_index", row->pid, row->tid, row->order);
@@ -90,11 +106,12 @@ static void put_tracks(struct chrome *chrome)
 void chrome_put_first_name(struct chrome *chrome)
 {
 	const struct timeline *timeline = chrome->timeline;
+	uint32_t pid = chrome_overhead_pid(&chrome->numbers);
 
-	put_name_head(chrome->out, "process_name", CHROME_OVERHEAD_PID, 0, "name");
+	put_name_head(chrome->out, "process_name", pid, 0, "name");
 	sink_json(chrome->out, timeline->groups.items[timeline->overhead_group].name);
 	sink_literal(chrome->out, "}}");
-	put_order(chrome->out, "process_sort_index", CHROME_OVERHEAD_PID, 0, OVERHEAD_SORT);
+	put_order(chrome->out, "process_sort_index", pid, 0, OVERHEAD_SORT);
 }
 
 void chrome_put_names(struct chrome *chrome)

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/tally.h"
 #include "model/model.h"
 
 /* As CHROME_OVERHEAD_PID. */
@@ -30,13 +29,22 @@ static uint32_t unique_id(struct tally *used, uint32_t id)
 	return id;
 }
 
-uint32_t chrome_device_pid(uint32_t device)
+uint32_t chrome_device_pid(const struct chrome_numbers *numbers, uint32_t device)
 {
+	device += numbers->first_device;
 	return device < DEVICES ? device : DEVICE_PID + device % 1000000u;
 }
 
-static bool is_device(const struct model *model, uint32_t pid)
+uint32_t chrome_overhead_pid(const struct chrome_numbers *numbers)
 {
+	return CHROME_OVERHEAD_PID + (numbers->taken ? numbers->taken->members % 1000000u : 0);
+}
+
+/* Which devices other timelines of the file will have is not known: all numbers of GPUs are kept for them. */
+static bool is_device(const struct chrome_numbers *numbers, const struct model *model, uint32_t pid)
+{
+	if (numbers->taken)
+		return pid < DEVICES;
 	for (uint32_t i = 0; i < model->device_count; i++)
 		if (model->devices[i].id == pid)
 			return true;
@@ -46,12 +54,13 @@ static bool is_device(const struct model *model, uint32_t pid)
 static void number_group(struct chrome_numbers *numbers, const struct timeline *timeline,
 			 const struct timeline_group *group, struct tally *used)
 {
-	uint32_t pid = CHROME_OVERHEAD_PID;
+	uint32_t pid = chrome_overhead_pid(numbers);
 
 	if (group->kind == TIMELINE_GROUP_PROCESS)
-		pid = unique_id(used, is_device(timeline->model, group->pid) ? group->pid + ID_STEP : group->pid);
+		pid = unique_id(used,
+				is_device(numbers, timeline->model, group->pid) ? group->pid + ID_STEP : group->pid);
 	else if (group->kind == TIMELINE_GROUP_GPU)
-		pid = chrome_device_pid(group->device);
+		pid = chrome_device_pid(numbers, group->device);
 	array_push(&numbers->pids, pid);
 }
 
@@ -60,14 +69,14 @@ static void number_threads(struct chrome_numbers *numbers, const struct timeline
 {
 	static const enum timeline_track_kind kinds[] = {TIMELINE_TRACK_THREAD, TIMELINE_TRACK_INTERPRETER,
 							 TIMELINE_TRACK_PYTHON, TIMELINE_TRACK_STEPS};
-	struct tally used = {0};
+	struct tally own = {0}, *used = numbers->taken ? &numbers->taken->tids : &own;
 
 	/* Threads first: they keep their numbers. */
 	for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++)
 		for (uint32_t i = 0; i < timeline->tracks.count; i++)
 			if (timeline->tracks.items[i].kind == kinds[k])
-				numbers->rows.items[i].tid = unique_id(&used, timeline->tracks.items[i].tid);
-	tally_free(&used);
+				numbers->rows.items[i].tid = unique_id(used, timeline->tracks.items[i].tid);
+	tally_free(&own);
 }
 
 static bool keeps_number(const struct chrome_numbers *numbers, const struct timeline_track *track)
@@ -138,11 +147,11 @@ static void add(struct chrome_numbers *numbers, const struct timeline *timeline,
 
 void chrome_numbers_make(struct chrome_numbers *numbers, const struct timeline *timeline)
 {
-	struct tally used = {0};
+	struct tally own = {0};
 
 	numbers->gpu_process = timeline->first_on_gpu;
-	add(numbers, timeline, &used);
-	tally_free(&used);
+	add(numbers, timeline, numbers->taken ? &numbers->taken->pids : &own);
+	tally_free(&own);
 }
 
 void chrome_numbers_add(struct chrome_numbers *numbers, const struct timeline *timeline)

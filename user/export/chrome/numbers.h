@@ -7,6 +7,7 @@
 #define GPUTRACE_CHROME_NUMBERS_H
 
 #include "base/array.h"
+#include "base/tally.h"
 #include "timeline/timeline.h"
 
 /* Numbers above what Linux gives out (PID_MAX_LIMIT is 2^22), all below 2^31. */
@@ -22,19 +23,30 @@ struct chrome_row {
 	uint8_t text_length;
 };
 
+/* What the timelines of one file have taken so far, where there are several: starts zeroed. */
+struct chrome_taken {
+	struct tally pids, tids;
+	uint32_t members, devices; /* timelines; GPUs of them, each with its own */
+};
+
 struct chrome_numbers {
+	struct chrome_taken *taken;    /* NULL: the timeline is alone in its file */
+	uint32_t first_device;	       /* of this one's GPUs */
 	ARRAY(uint32_t) pids;	       /* by group */
 	ARRAY(struct chrome_row) rows; /* by track */
 	uint32_t gpu_process; /* the process whose streams keep their numbers; model.processes, TIMELINE_NONE */
 };
 
-/* numbers: zeroed.  Then, when more groups and tracks may be there, those of these. */
+/* numbers: zeroed but for the first two.  Then, when more groups and tracks may be there, those of these. */
 void chrome_numbers_make(struct chrome_numbers *numbers, const struct timeline *timeline);
 void chrome_numbers_add(struct chrome_numbers *numbers, const struct timeline *timeline);
 void chrome_numbers_free(struct chrome_numbers *numbers);
 
 /* The pid under which a device appears. */
-uint32_t chrome_device_pid(uint32_t device);
+uint32_t chrome_device_pid(const struct chrome_numbers *numbers, uint32_t device);
+
+/* The pid of what CUPTI itself cost. */
+uint32_t chrome_overhead_pid(const struct chrome_numbers *numbers);
 
 /* The number a stream has in this file; -1: there is no stream.  process: whose it is. */
 int64_t chrome_stream_number(const struct chrome_numbers *numbers, uint32_t process, struct timeline_stream stream);

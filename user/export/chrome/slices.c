@@ -64,7 +64,7 @@ static void put_name(struct chrome *chrome, const struct timeline_slice *slice)
 /* What a later part of a long trace has may have begun before all that the first one has. */
 static void put_time(struct chrome *chrome, uint64_t time_ns)
 {
-	uint64_t start_ns = chrome->timeline->start_ns;
+	uint64_t start_ns = chrome->start_ns;
 
 	if (time_ns < start_ns)
 		sink_char(chrome->out, '-');
@@ -155,14 +155,15 @@ bool chrome_put_slice(void *context, const struct timeline_slice *slice)
 void chrome_put_step(struct chrome *chrome)
 {
 	const struct timeline *timeline = chrome->timeline;
+	uint64_t start_ns = timeline_time(timeline, timeline->start_ns);
 	struct sink *out = chrome->out;
 
 	if (timeline->busiest == TIMELINE_NONE || timeline->steps.count)
 		return;
 	sink_literal(out, ",\n{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":\"" STEP "#0");
-	put_place(chrome, timeline->busiest, timeline->start_ns, true);
+	put_place(chrome, timeline->busiest, start_ns, true);
 	sink_literal(out, ",\"dur\":");
-	sink_us(out, timeline->end_ns - timeline->start_ns);
+	sink_us(out, timeline_time(timeline, timeline->end_ns) - start_ns);
 	sink_literal(out, ",\"args\":{\"External id\":");
 	sink_u64(out, CHROME_STEP_ID);
 	sink_literal(out, ",\"Record function id\":0,\"Ev Idx\":0}}");
@@ -197,7 +198,8 @@ bool chrome_put_memory(void *context, const struct timeline_memory *memory)
 	put_time(chrome, memory->time_ns);
 	sink_literal(out, ",\"args\":{\"Device Type\":");
 	sink_u64(out, counter->of_host ? 0 : 1);
-	put_number(out, "Device Id", counter->of_host ? -1 : (int64_t)chrome_device_pid(counter->device));
+	put_number(out, "Device Id",
+		   counter->of_host ? -1 : (int64_t)chrome_device_pid(&chrome->numbers, counter->device));
 	sink_literal(out, ",\"Addr\":");
 	sink_u64(out, memory->address);
 	put_number(out, "Bytes", memory->released ? -(int64_t)memory->bytes : (int64_t)memory->bytes);
