@@ -141,6 +141,19 @@ char *format_path_for_process(const char *path, const char *process)
 	return path_with(path, "%p", process);
 }
 
+bool format_path_is_per_rank(const char *path)
+{
+	return strstr(path, "%r") != NULL;
+}
+
+char *format_path_for_rank(const char *path, int64_t rank)
+{
+	char number[24];
+
+	snprintf(number, sizeof(number), "%" PRId64, rank);
+	return path_with(path, "%r", number);
+}
+
 bool format_path_is_per_cycle(const char *path)
 {
 	return strstr(path, "%c") != NULL;

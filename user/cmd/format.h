@@ -4,6 +4,7 @@
 #define GPUTRACE_FORMAT_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "export/export.h"
 
@@ -30,6 +31,10 @@ const char *format_check_stdout(const struct format *format, bool is_terminal);
 
 /* The last component of path has "%p": one file per process. */
 bool format_path_is_per_process(const char *path);
+
+/* The same of %r, the rank. */
+bool format_path_is_per_rank(const char *path);
+char *format_path_for_rank(const char *path, int64_t rank);
 
 /* The same of %c, the number of a cycle of --schedule. */
 bool format_path_is_per_cycle(const char *path);

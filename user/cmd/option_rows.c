@@ -68,6 +68,22 @@ static int parse_folded_output(struct parse *parse, const char *value)
 	return option_add_output(parse, value);
 }
 
+/* Of merge: what holds several ranks, or those of one. */
+static int parse_merge_output(struct parse *parse, const char *value)
+{
+	const struct export_format *format = export_format_by_suffix(value);
+
+	if (!format || (strcmp(format->name, "json") != 0 && strcmp(format->name, "json.gz") != 0))
+		return option_fail(parse, "--output %s: merge writes .json and .json.gz files", value);
+	return option_add_output(parse, value);
+}
+
+static int parse_unaligned(struct parse *parse, const char *value)
+{
+	parse->options->unaligned = true;
+	return 0;
+}
+
 static int parse_fail_above(struct parse *parse, const char *value)
 {
 	if (value_percent(value, &parse->options->fail_above))
@@ -453,7 +469,8 @@ static int parse_port(struct parse *parse, const char *value)
 #define DIFF SUBCOMMAND_DIFF
 #define WHY SUBCOMMAND_WHY
 #define VIEW SUBCOMMAND_VIEW
-#define ALL (RECORD | REPORT | EXPORT | DOCTOR | DIFF | WHY | VIEW)
+#define MERGE SUBCOMMAND_MERGE
+#define ALL (RECORD | REPORT | EXPORT | DOCTOR | DIFF | WHY | VIEW | MERGE)
 
 const struct option_row option_rows[] = {
 	{"pid", 'p', "a process id", "PID[,PID...]",
@@ -481,10 +498,10 @@ const struct option_row option_rows[] = {
 	 "pprof, pstats, pftrace, arrow, sqlite, svg, html, gpt",
 	 RECORD, parse_format},
 	{"format", OPTION_LETTERS + 0, "a format", "FORMAT", "of the report: text, csv, json, md (to paste)",
-	 REPORT | WHY | DIFF, parse_report_format},
+	 REPORT | WHY | DIFF | MERGE, parse_report_format},
 	{"table", OPTION_LETTERS + 69, "the name of a table", "NAME",
-	 "only this table of a report in csv, json or md, as kernels, gpu_lines or idle", RECORD | REPORT | WHY | DIFF,
-	 parse_table},
+	 "only this table of a report in csv, json or md, as kernels, gpu_lines or idle",
+	 RECORD | REPORT | WHY | DIFF | MERGE, parse_table},
 	{"metric", OPTION_LETTERS + 1, "gpu or launches", "gpu|launches",
 	 "what a folded line counts (default: GPU ns where there are any)", RECORD | REPORT | EXPORT, parse_metric},
 	{"backward", OPTION_LETTERS + 42, "caller or forward", "caller|forward",
@@ -618,6 +635,14 @@ const struct option_row option_rows[] = {
 	 EXPORT, parse_folded_by},
 	{"output", 'o', "a file name", "FILE", ".folded: differential stacks for flamegraph.pl; -: standard output",
 	 DIFF, parse_folded_output},
+	{"output", 'o', "a file name", "FILE",
+	 ".json or .json.gz: a Chrome trace of all ranks; %r in the name: one for each rank,\n"
+	 "named by it; repeatable",
+	 MERGE, parse_merge_output},
+	{"unaligned", OPTION_LETTERS + 130, NULL, NULL,
+	 "logs that have no collective in common with the others are put there by their\n"
+	 "wall clocks, which may be off",
+	 MERGE, parse_unaligned},
 	{"fail-above", OPTION_LETTERS + 80, "a percentage", "PERCENT",
 	 "exit with 4 when a step takes longer than before, or has more GPU time in it, by\n"
 	 "more than this and than the noise",

@@ -71,10 +71,14 @@ static int parse_word(struct parse *parse, const char *word)
 				   subcommand_name(options->subcommand), word);
 	if (take_lines_word(parse, word))
 		return 0;
+	if (options->subcommand == SUBCOMMAND_MERGE)
+		array_push(&options->logs.list, word);
 	if (!options->log) {
 		options->log = word;
 		return 0;
 	}
+	if (options->subcommand == SUBCOMMAND_MERGE)
+		return 0;
 	if (options->subcommand == SUBCOMMAND_EXPORT && parse->after_output)
 		return option_add_output(parse, word);
 	if (options->subcommand == SUBCOMMAND_DIFF && !options->log_after) {
@@ -400,6 +404,7 @@ void options_free(struct options *options)
 {
 	array_free(&options->pids.list);
 	array_free(&options->outputs.list);
+	array_free(&options->logs.list);
 	name_list_free(&options->slice.processes);
 	step_value_free(&options->step);
 }

@@ -29,6 +29,7 @@ enum subcommand {
 	SUBCOMMAND_DIFF = 1 << 7,
 	SUBCOMMAND_WHY = 1 << 6,
 	SUBCOMMAND_VIEW = 1 << 10,
+	SUBCOMMAND_MERGE = 1 << 8,
 };
 
 enum metric {
@@ -81,6 +82,10 @@ struct options {
 	char **command;	       /* NULL-terminated, NULL: none */
 	const char *log;       /* report, export; diff: the first one; why: NULL, it records */
 	const char *log_after; /* diff */
+	struct {
+		ARRAY(const char *) list;
+	} logs;		/* merge: all of them */
+	bool unaligned; /* merge: logs without collectives in common stay, by their wall clocks */
 	struct slice_options slice;
 	struct step_value step;		   /* by what steps are found */
 	struct gpt_schedule schedule;	   /* record: of steps; active 0: everything is recorded */

@@ -8,6 +8,7 @@
 #include "cmd/diff.h"
 #include "cmd/doctor.h"
 #include "cmd/from_log.h"
+#include "cmd/merge.h"
 #include "cmd/record.h"
 #include "cmd/usage.h"
 #include "cmd/view.h"
@@ -82,6 +83,18 @@ const struct subcommand_row subcommand_rows[SUBCOMMAND_ROWS] = {
 			"gputrace diff before.gpt after.gpt -o - | flamegraph.pl > diff.svg\n",
 		.synopsis = "diff BEFORE.gpt AFTER.gpt [OPTIONS]\n",
 		.exit_status = "0 good, 1 failed, 2 wrong usage, 4 more than --fail-above.",
+	},
+	{
+		.name = "merge",
+		.subcommand = SUBCOMMAND_MERGE,
+		.run = merge_command,
+		.reads_log = true,
+		.summary = "logs of several ranks on one clock: who was late, at which collective, by which line",
+		.examples = "gputrace merge rank*.gpt                       clocks, ranks, who was late\n"
+			    "gputrace merge rank*.gpt -o all.json.gz        and one timeline of all ranks\n"
+			    "gputrace merge rank*.gpt -o rank-%r.json.gz    one for each, for HTA\n",
+		.synopsis = "merge FILE.gpt... [OPTIONS]\n",
+		.exit_status = "0 good, 1 failed or logs that do not belong together, 2 wrong usage.",
 	},
 	{
 		.name = "why",

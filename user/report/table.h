@@ -33,6 +33,7 @@ enum unit {
 	UNIT_BYTES,
 	UNIT_PERCENT,
 	UNIT_BYTES_PER_S,
+	UNIT_NUMBER, /* of something that has no unit above: its name says it */
 };
 
 struct column {

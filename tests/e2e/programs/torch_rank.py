@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""One of two ranks on the simulated NCCL, which is late now and then; usage: torch_rank.py FOLDER RANK.  Once both are
+observed (--ops) each makes STEPS collectives and reads its clock around every one: FOLDER/readings-RANK.json."""
+
+import json
+import os
+import sys
+import time
+
+import torch
+import torch.distributed as dist
+from torch_observed import wait_for_observer
+
+RANKS = 2
+STEPS = 12
+LATE_RANK = 1
+LATE_EVERY = 4
+LATE_SECONDS = 0.3
+
+
+def together(store, rank, what):
+    store.set(f"{what} {rank}", "here")
+    store.wait([f"{what} {other}" for other in range(RANKS)])
+
+
+def step(rank, number, x):
+    y = x * 2
+    if rank == LATE_RANK and number % LATE_EVERY == 1:
+        time.sleep(LATE_SECONDS)
+    y += 1
+    before = time.monotonic_ns()
+    dist.all_reduce(y)
+    torch.cuda.synchronize()
+    return before, time.monotonic_ns()
+
+
+def main(folder, rank):
+    torch.cuda.set_device(0)
+    store = dist.FileStore(f"{folder}/store", RANKS)
+    dist.init_process_group("nccl", rank=rank, world_size=RANKS, store=store)
+    x = torch.ones(64, device="cuda")
+    wait_for_observer()
+    together(store, rank, "observed")
+    readings = []
+    for number in range(STEPS):
+        together(store, rank, number)
+        readings.append(step(rank, number, x))
+    with open(f"{folder}/readings-{rank}.json", "w") as file:
+        json.dump({"pid": os.getpid(), "readings": readings}, file)
+    dist.destroy_process_group()
+
+
+main(sys.argv[1], int(sys.argv[2]))

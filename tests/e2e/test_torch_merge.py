@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""gputrace merge: two ranks, each traced by itself, of which one is late; what it says is what their own clocks said."""
+
+import gzip
+import json
+import subprocess
+
+import machine
+import pytest
+import tracing
+from reading import chrome
+
+pytestmark = pytest.mark.torch
+
+RANKS = 2
+PROGRAM = machine.PROGRAMS / "torch_rank.py"
+LATE_RANK = 1
+LATE_NS = 300_000_000
+LEAST_NS = 1000  # what counts as late
+HTA = """
+import json, sys
+from hta.trace_analysis import TraceAnalysis
+analysis = TraceAnalysis(trace_dir=sys.argv[1], include_last_profiler_step=True)
+table = analysis.get_temporal_breakdown(visualize=False)
+print(json.dumps(sorted(int(rank) for rank in table["rank"])))
+"""
+
+
+class Run:
+    def __init__(self, folder):
+        self.folder = folder
+        tracers = []
+        for rank in range(RANKS):
+            own = folder / str(rank)
+            own.mkdir()
+            words = [machine.GPUTRACE, "-o", folder / f"{rank}.gpt", "--ops", "--", *tracing.on_simgpu(
+                own / "gpu.json", machine.tool("get-torch"), PROGRAM, folder, rank)]
+            tracers.append(subprocess.Popen([str(word) for word in words], cwd=own, stdout=subprocess.PIPE,
+                                            stderr=subprocess.STDOUT, env=tracing.environment(own, SIMGPU_NCCL=1)))
+        try:
+            for tracer in tracers:
+                said, _ = tracer.communicate(timeout=tracing.PATIENCE_S)
+                assert tracer.returncode == 0, said.decode()
+        finally:
+            for tracer in tracers:
+                tracer.terminate()
+                tracer.wait()
+        told = [json.loads((folder / f"readings-{rank}.json").read_text()) for rank in range(RANKS)]
+        self.pids = [one["pid"] for one in told]
+        self.readings = list(zip(*(one["readings"] for one in told)))  # [(of rank 0, of rank 1)]
+        self.done = self.merge("-o", "all.json.gz", "-o", "rank-%r.json.gz", "--format", "json").must_be(0)
+        self.tables = {table["id"]: table for table in json.loads(self.done.stdout)["tables"]}
+        with gzip.open(folder / "all.json.gz", "rt", encoding="utf-8") as file:
+            self.all = json.load(file)
+
+    def merge(self, *options, logs=("0.gpt", "1.gpt")):
+        return tracing.gputrace(self.folder, "merge", *logs, *options)
+
+    def bounds(self):
+        """How late the late rank was, at least and at most: it came between the readings around."""
+        return [(mine[0] - other[1], mine[1] - other[0]) for other, mine in self.readings]
+
+    def line_of(self, words):
+        found = [i for i, line in enumerate(PROGRAM.read_text().splitlines(), 1) if words in line]
+        assert len(found) == 1
+        return found[0]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    return Run(tmp_path_factory.mktemp("merge"))
+
+
+def test_both_ranks_are_there_on_one_clock(run):
+    rows = run.tables["merge_ranks"]["rows"]
+    assert [(row["rank"], row["pid"], row["compared"]) for row in rows] == [
+        (rank, pid, len(run.readings)) for rank, pid in enumerate(run.pids)]
+    assert [row["aligned_by"] for row in run.tables["merge_logs"]["rows"]] == ["reference", "same boot"]
+
+
+def test_the_rank_that_was_late_is_named_with_how_much_in_all(run):
+    late = run.tables["merge_ranks"]["rows"][LATE_RANK]
+    least = sum(max(low - LEAST_NS, 0) for low, _ in run.bounds())
+    most = sum(max(high, 0) for _, high in run.bounds())
+    assert 2 * LATE_NS < least <= late["late_ns"] <= most
+    assert max(low for low, _ in run.bounds()) <= late["late_most_ns"] <= max(high for _, high in run.bounds())
+    assert run.tables["merge_ranks"]["rows"][0]["waited_ns"] >= least
+
+
+def test_the_line_of_the_collective_and_those_around_the_pause_are_named(run):
+    row = next(row for row in run.tables["merge_late"]["rows"] if row["rank"] == LATE_RANK)
+    at = f"torch_rank.py:{run.line_of('dist.all_reduce(y)')} step"
+    assert row["collective"].replace("_", "").startswith("allreduce (") and row["line"] == at
+    assert row["pause_ns"] >= LATE_NS
+    assert row["pause_from"] == f"torch_rank.py:{run.line_of('y = x * 2')} step"
+    assert row["pause_to"] == f"torch_rank.py:{run.line_of('y += 1')} step"
+
+
+def kernels(events):
+    """{(pid, number of the collective): event}"""
+    return {(event["pid"], event["args"]["Seq"]): event for event in events
+            if event.get("cat") == "kernel" and "Seq" in event["args"]}
+
+
+def test_one_file_has_both_ranks_as_far_apart_as_they_were(run):
+    found = kernels(run.all["traceEvents"])
+    pids = sorted({pid for pid, _ in found})
+    numbers = sorted({number for _, number in found})
+    assert len(pids) == RANKS and len(found) == RANKS * len(run.readings)
+    for number, (low, high) in zip(numbers, run.bounds()):
+        apart = (found[pids[1], number]["ts"] - found[pids[0], number]["ts"]) * 1000
+        assert low - 1 <= apart <= high + 1
+
+
+def test_what_belongs_to_a_rank_has_processes_and_numbers_of_its_own(run):
+    events = run.all["traceEvents"]
+    labels = [event["args"]["labels"] for event in events if event["name"] == "process_labels" and "rank" in event["args"]["labels"]]
+    hosts = {row["host"] for row in run.tables["merge_logs"]["rows"]}
+    assert len(hosts) == 1
+    host = hosts.pop()
+    assert sorted(labels) == sorted([f"rank {rank}, {host}" for rank in range(RANKS)] +
+                                    [f"GPU 0, rank {rank}, {host}" for rank in range(RANKS)])
+    starts = [event["id"] for event in events if event["ph"] == "s" and event["cat"] == "ac2g"]
+    assert len(starts) == len(set(starts)) > 2 * len(run.readings)
+
+
+def test_hta_takes_the_files_of_the_ranks_by_their_numbers(run):
+    folder = run.folder / "hta"
+    folder.mkdir()
+    for rank in range(RANKS):
+        (run.folder / f"rank-{rank}.json.gz").rename(folder / f"rank-{rank}.json.gz")
+        chrome.assert_valid(folder / f"rank-{rank}.json.gz")
+    done = tracing.command(folder, machine.tool("get-hta"), "-c", HTA, folder).must_be(0)
+    assert json.loads(done.stdout.splitlines()[-1]) == [0, 1]
+
+
+def test_a_rank_that_is_missing_is_said(run):
+    done = run.merge(logs=("1.gpt",)).must_be(0)
+    assert "rank 0 of 2 is in none of the logs" in done.stdout
+
+
+@pytest.mark.parametrize("logs, code, said", [
+    (("0.gpt", "1.gpt", "0.gpt"), 1, "0.gpt and 0.gpt are the same file"),
+    (("0.gpt", "copy.gpt"), 1, "0.gpt and copy.gpt are the same recording"),
+    (("0.gpt", "readings-0.json"), 1, "readings-0.json"),
+    (("0.gpt", "nothing.gpt"), 1, "nothing.gpt: No such file"),
+    ((), 2, "merge needs a log"),
+])
+def test_what_does_not_belong_together_is_refused(run, logs, code, said):
+    (run.folder / "copy.gpt").write_bytes((run.folder / "0.gpt").read_bytes())
+    done = run.merge("-o", "refused.json", logs=logs).must_be(code)
+    assert said in done.stderr
+    assert not (run.folder / "refused.json").exists()

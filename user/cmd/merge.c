@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Reads one log after the other for what has to be known of all, then says it; files are another round. */
+#include "cmd/merge.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "analyze/analyze.h"
+#include "analyze/ranks.h"
+#include "cmd/from_log.h"
+#include "cmd/interrupt.h"
+#include "cmd/merge_files.h"
+#include "cmd/outputs.h"
+#include "cmd/print.h"
+#include "cmd/reading.h"
+#include "report/ranks.h"
+#include "report/text.h"
+
+/* Which file a log is. */
+struct identity {
+	dev_t device;
+	ino_t inode;
+};
+
+/* What one log adds. */
+static enum exit_code add_log(const struct options *options, const char *log, int fd, struct ranks *ranks)
+{
+	struct delivery delivery = {.options = options, .log_name = log, .log_fd = fd, .skip = SIZE_MAX};
+	struct reading reading;
+	struct analyses all;
+	enum exit_code code = reading_open(&reading, &delivery);
+	int err;
+
+	if (!code) {
+		err = analyze(&all, reading.trace, ANALYZE_MEETINGS, NULL);
+		if (err)
+			code = reading_failed(&reading, err);
+		else
+			ranks_add_log(ranks, log, all.model, &all.meetings);
+		if (!err && model_completeness(all.model) < 100000)
+			msg_warn("%s is %s %% complete", log, number_thousandths(model_completeness(all.model)).text);
+		analyses_free(&all);
+	}
+	reading_close(&reading);
+	return code;
+}
+
+/* The same file under two names is told without reading it. */
+static bool is_there_twice(const struct options *options, const struct identity *files, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (files[i].device == files[count].device && files[i].inode == files[count].inode) {
+			msg_error("%s and %s are the same file", options->logs.list.items[i],
+				  options->logs.list.items[count]);
+			return true;
+		}
+	return false;
+}
+
+static enum exit_code read_logs(const struct options *options, struct ranks *ranks)
+{
+	struct identity *files = xcalloc(options->logs.list.count, sizeof(*files));
+	enum exit_code code = EXIT_GOOD;
+
+	for (size_t i = 0; i < options->logs.list.count && !code; i++) {
+		const char *log = options->logs.list.items[i];
+		int fd = from_log_open(log);
+		struct stat stat;
+
+		code = EXIT_FAILED;
+		if (fd >= 0 && !fstat(fd, &stat)) {
+			files[i] = (struct identity){stat.st_dev, stat.st_ino};
+			if (!is_there_twice(options, files, i))
+				code = add_log(options, log, fd, ranks);
+		}
+		if (fd >= 0)
+			close(fd);
+	}
+	free(files);
+	return code;
+}
+
+struct print_request {
+	const struct ranks *ranks;
+	const struct options *options;
+	char **tables;
+};
+
+static int print(FILE *out, bool color, void *context)
+{
+	const struct print_request *request = context;
+
+	return report_write_ranks(out, request->ranks,
+				  &(struct report_options){.color = color,
+							   .format = request->options->report_format,
+							   .table = request->options->report_table,
+							   .tables = request->tables});
+}
+
+static int print_ranks(const struct ranks *ranks, const struct options *options)
+{
+	char *tables = NULL;
+	int err = print_on_stdout(print, &(struct print_request){ranks, options, &tables});
+
+	if (tables)
+		msg_error("--table %s: not in this report, which has: %s", options->report_table, tables);
+	free(tables);
+	return err;
+}
+
+static enum exit_code merge(const struct options *options, struct ranks *ranks)
+{
+	char *why = ranks_align(ranks, options->unaligned);
+	int err, written;
+
+	if (why) {
+		msg_error("%s", why);
+		free(why);
+		return EXIT_FAILED;
+	}
+	ranks_compare(ranks);
+	err = print_ranks(ranks, options);
+	written = is_interrupted() ? -ECANCELED : merge_write_files(options, ranks);
+	return err || written ? EXIT_FAILED : EXIT_GOOD;
+}
+
+enum exit_code merge_command(const struct options *options)
+{
+	struct ranks ranks = {0};
+	enum exit_code code;
+
+	interrupt_watch();
+	code = outputs_check(options) ? EXIT_FAILED : read_logs(options, &ranks);
+	if (!code)
+		code = merge(options, &ranks);
+	ranks_free(&ranks);
+	return code;
+}
