@@ -120,7 +120,7 @@ static void put_log(struct log_builder *log, const struct rank *rank)
 static const char *const names[RANKS_MAX] = {"a.gpt", "b.gpt", "c.gpt"};
 
 /* Adds its log, as divided as told. */
-static void add(struct ranks *ranks, const struct rank *rank, const struct gpt_division *division)
+static void add(struct ranks *ranks, const struct rank *rank, const struct told_division *division)
 {
 	struct log_builder log = {0};
 	struct analyses all;
@@ -288,7 +288,7 @@ static void who_is_late_is_told_with_its_line_and_how_much_in_all(void **state)
 
 static void logs_read_in_parts_say_the_same(void **state)
 {
-	static const struct gpt_division parts = {.stretch_records = 1, .part_events = 1};
+	static const struct told_division parts = {.stretch_records = 1, .part_events = 1};
 	const struct rank rank = RANK(1, "boot-b", .late_every = 3, .late_ms = 10);
 	struct ranks ranks = {0};
 
