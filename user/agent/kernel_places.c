@@ -15,6 +15,7 @@
 
 #include "agent/callbacks.h"
 #include "agent/cubin.h"
+#include "cupti/cupti_abi.h"
 
 /* Powers of two, but for the first three; more than that has no places. */
 #define PLACES_MAX 8192u
@@ -25,31 +26,12 @@
 #define LAUNCHES 65536u /* under way to the GPU at a time; older ones are forgotten */
 #define PROBES_MAX 64u	/* of a hash table; further on nothing is put or found */
 
-/* CUpti_driver_api_trace_cbid; tests/cupti_headers.c holds them against NVIDIA's headers. */
-enum {
-	MODULE_LOAD = 18,
-	MODULE_LOAD_DATA,
-	MODULE_LOAD_DATA_EX,
-	MODULE_LOAD_FAT_BINARY,
-	MODULE_UNLOAD = 22,
-	MODULE_GET_FUNCTION = 23,
-	LIBRARY_LOAD_DATA = 678,
-	LIBRARY_LOAD_FROM_FILE,
-	LIBRARY_UNLOAD = 680,
-	LIBRARY_GET_KERNEL = 681,
-	KERNEL_GET_FUNCTION = 683,
-	LAUNCH_KERNEL = 307,
-	LAUNCH_KERNEL_PTSZ = 442,
-	LAUNCH_COOPERATIVE = 477,
-	LAUNCH_COOPERATIVE_PTSZ = 478,
-	LAUNCH_KERNEL_EX = 652,
-	LAUNCH_KERNEL_EX_PTSZ = 653,
-};
-
-const uint16_t kernel_places_cbids[] = {
-	MODULE_LOAD,	MODULE_LOAD_DATA,    MODULE_LOAD_DATA_EX, MODULE_LOAD_FAT_BINARY,
-	MODULE_UNLOAD,	MODULE_GET_FUNCTION, LIBRARY_LOAD_DATA,	  LIBRARY_LOAD_FROM_FILE,
-	LIBRARY_UNLOAD, LIBRARY_GET_KERNEL,  KERNEL_GET_FUNCTION};
+const uint16_t kernel_places_cbids[] = {CUPTI_DRIVER_MODULE_LOAD,	  CUPTI_DRIVER_MODULE_LOAD_DATA,
+					CUPTI_DRIVER_MODULE_LOAD_DATA_EX, CUPTI_DRIVER_MODULE_LOAD_FAT_BINARY,
+					CUPTI_DRIVER_MODULE_UNLOAD,	  CUPTI_DRIVER_MODULE_GET_FUNCTION,
+					CUPTI_DRIVER_LIBRARY_LOAD_DATA,	  CUPTI_DRIVER_LIBRARY_LOAD_FROM_FILE,
+					CUPTI_DRIVER_LIBRARY_UNLOAD,	  CUPTI_DRIVER_LIBRARY_GET_KERNEL,
+					CUPTI_DRIVER_KERNEL_GET_FUNCTION};
 const unsigned kernel_places_cbid_count = sizeof(kernel_places_cbids) / sizeof(kernel_places_cbids[0]);
 
 /* A kernel of code that is loaded. */
@@ -279,14 +261,16 @@ void kernel_places_module(const void *cubin, uint64_t size)
 
 bool kernel_places_follows(uint32_t cbid)
 {
-	return cbid - MODULE_LOAD <= MODULE_GET_FUNCTION - MODULE_LOAD ||
-	       cbid - LIBRARY_LOAD_DATA <= KERNEL_GET_FUNCTION - LIBRARY_LOAD_DATA;
+	return cbid - CUPTI_DRIVER_MODULE_LOAD <= CUPTI_DRIVER_MODULE_GET_FUNCTION - CUPTI_DRIVER_MODULE_LOAD ||
+	       cbid - CUPTI_DRIVER_LIBRARY_LOAD_DATA <=
+		       CUPTI_DRIVER_KERNEL_GET_FUNCTION - CUPTI_DRIVER_LIBRARY_LOAD_DATA;
 }
 
 bool kernel_places_loads(uint32_t cbid)
 {
-	return cbid - MODULE_LOAD <= MODULE_LOAD_FAT_BINARY - MODULE_LOAD ||
-	       cbid - LIBRARY_LOAD_DATA <= LIBRARY_LOAD_FROM_FILE - LIBRARY_LOAD_DATA;
+	return cbid - CUPTI_DRIVER_MODULE_LOAD <= CUPTI_DRIVER_MODULE_LOAD_FAT_BINARY - CUPTI_DRIVER_MODULE_LOAD ||
+	       cbid - CUPTI_DRIVER_LIBRARY_LOAD_DATA <=
+		       CUPTI_DRIVER_LIBRARY_LOAD_FROM_FILE - CUPTI_DRIVER_LIBRARY_LOAD_DATA;
 }
 
 /* The word of a call's parameters; the first is number 0. */
@@ -310,7 +294,8 @@ void kernel_places_enter(uint32_t cbid, const void *params)
 {
 	struct tables *tables = tables_now();
 
-	if (!tables || !params || (cbid != MODULE_UNLOAD && cbid != LIBRARY_UNLOAD) || !word(params, 0))
+	if (!tables || !params || (cbid != CUPTI_DRIVER_MODULE_UNLOAD && cbid != CUPTI_DRIVER_LIBRARY_UNLOAD) ||
+	    !word(params, 0))
 		return;
 	lock();
 	unload(tables, word(params, 0));
@@ -326,18 +311,18 @@ void kernel_places_return(uint32_t cbid, const void *params, int32_t result)
 		return;
 	lock();
 	switch (cbid) {
-	case MODULE_GET_FUNCTION:
-	case LIBRARY_GET_KERNEL:
+	case CUPTI_DRIVER_MODULE_GET_FUNCTION:
+	case CUPTI_DRIVER_LIBRARY_GET_KERNEL:
 		if (!result)
 			take_function(tables, given(params), word(params, 1), (const char *)(uintptr_t)word(params, 2));
 		break;
-	case KERNEL_GET_FUNCTION:
+	case CUPTI_DRIVER_KERNEL_GET_FUNCTION:
 		kernel = result ? NULL : handle_slot(tables, word(params, 1), false);
 		if (kernel)
 			put_handle(tables, given(params), atomic_load(&kernel->module), atomic_load(&kernel->place));
 		break;
-	case MODULE_UNLOAD:
-	case LIBRARY_UNLOAD:
+	case CUPTI_DRIVER_MODULE_UNLOAD:
+	case CUPTI_DRIVER_LIBRARY_UNLOAD:
 		break;
 	default:
 		end_loading(tables, result ? 0 : given(params));
@@ -354,10 +339,10 @@ void kernel_places_launch(uint32_t cbid, const void *params, uint32_t corr)
 
 	if (!tables || !params)
 		return;
-	if (cbid == LAUNCH_KERNEL || cbid == LAUNCH_KERNEL_PTSZ || cbid == LAUNCH_COOPERATIVE ||
-	    cbid == LAUNCH_COOPERATIVE_PTSZ)
+	if (cbid == CUPTI_DRIVER_LAUNCH_KERNEL || cbid == CUPTI_DRIVER_LAUNCH_KERNEL_PTSZ ||
+	    cbid == CUPTI_DRIVER_LAUNCH_COOPERATIVE || cbid == CUPTI_DRIVER_LAUNCH_COOPERATIVE_PTSZ)
 		function = word(params, 0);
-	else if (cbid == LAUNCH_KERNEL_EX || cbid == LAUNCH_KERNEL_EX_PTSZ)
+	else if (cbid == CUPTI_DRIVER_LAUNCH_KERNEL_EX || cbid == CUPTI_DRIVER_LAUNCH_KERNEL_EX_PTSZ)
 		function = word(params, 1);
 	handle = function ? handle_slot(tables, function, false) : NULL;
 	place = handle ? atomic_load_explicit(&handle->place, memory_order_relaxed) : 0;
