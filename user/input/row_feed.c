@@ -322,24 +322,6 @@ static bool tell_memory(struct row_feed *feed, struct builder *builder, const st
 	return builder_add_torch_memory(builder, program_of(feed, builder, &memory->row), &told);
 }
 
-static void tell_range(struct builder *builder, const struct row *row, struct text name)
-{
-	struct program program = builder_program(builder, row->pid);
-	struct new_range range = {.time_ns = row->start_ns, .id = row->corr, .tid = row->tid, .name = name};
-
-	/* ends of ranges come when they are over, which rows in order of begins do not tell: as ranges that need not
-	 * nest */
-	builder_wait(builder);
-	builder_see_time(builder, row->start_ns);
-	if (row->end_ns == row->start_ns) {
-		builder_mark_range(builder, program, &range);
-		return;
-	}
-	builder_start_range(builder, program, &range);
-	range.time_ns = row->end_ns;
-	builder_end_range(builder, program, &range);
-}
-
 void row_feed_row(struct row_feed *feed, struct builder *builder, const struct row *row)
 {
 	bool sense = true;
@@ -354,9 +336,6 @@ void row_feed_row(struct row_feed *feed, struct builder *builder, const struct r
 		break;
 	case ROW_OP:
 		tell_op(feed, builder, (const struct row_op *)row);
-		break;
-	case ROW_RANGE:
-		tell_range(builder, row, text_of(feed, row->text));
 		break;
 	case ROW_CALL:
 		tell_call(feed, builder, (const struct row_call *)row);

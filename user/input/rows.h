@@ -24,7 +24,6 @@ enum row_kind {
 	ROW_FUNCTION, /* of Python */
 	ROW_LEAVE,    /* one ends; a plain row with both times that */
 	ROW_OP,
-	ROW_RANGE,
 	ROW_CALL,
 	ROW_SYNC,
 	ROW_MEMORY,
