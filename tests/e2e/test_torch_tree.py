@@ -5,8 +5,10 @@ made them, with the GPU work that torch.profiler in the same run has in them (on
 import collections
 import csv
 import io
+import json
 import re
 
+import machine
 import pytest
 import tracing
 from test_torch_forward import OF_PYTHON, Run
@@ -67,3 +69,24 @@ def test_work_of_nodes_stands_under_the_functions_that_called_backward(rows):
         if row["kind"] == "op" and row["name"].startswith("MmBackward0"):
             functions = [above["name"] for above in around if above["kind"] == "function"]
             assert functions[:3] in (["<module>", "main", "work"], ["<module>", "main", "capture"])
+
+
+def test_tensorboard_finds_the_file_of_each_process_in_a_folder(run):
+    """By its plugin's own code.  That counts an op directly inside of one of its name once."""
+    folder = run.folder / "runs"
+    folder.mkdir()
+    tracing.gputrace(run.folder, "export", "trace.gpt", "-o", f"{folder}/").must_be(0)
+    python = machine.any_python()
+    done = tracing.command(run.folder, python, machine.ROOT / "tests/e2e/consumers/tensorboard_runs.py", folder,
+                           env={"PYTHONPATH": machine.package(python, "torch_tb_profiler==0.4.3")})
+    ((worker, calls),) = json.loads(done.must_be(0).stdout.splitlines()[-1]).items()
+    ops = [event for event in json.loads((run.folder / "trace.json").read_text())["traceEvents"] if event.get("cat") == "cpu_op"]
+    assert worker.endswith(f"_{ops[0]['pid']}")
+    made = collections.Counter(op["name"] for op in ops)
+    assert calls.keys() == made.keys() and all(made[name] >= calls[name] > 0 for name in made)
+    assert calls["aten::mm"] == made["aten::mm"]
+
+
+def test_a_folder_that_is_not_there_is_said(run):
+    done = tracing.gputrace(run.folder, "export", "trace.gpt", "-o", "nowhere/").must_be(1)
+    assert "nowhere/: cannot be written: its directory does not exist" in done.stderr

@@ -223,7 +223,8 @@ static void an_unknown_suffix_is_told_the_known_ones(void **state)
 
 static void file_names_that_cannot_be_are_refused(void **state)
 {
-	assert_refused(PARSE("-o", "dir/"), "dir/", "file name is missing");
+	assert_refused(PARSE("-o", ""), "--output", "file name is missing");
+	assert_refused(PARSE("-o", "%p/"), "%p/", "files are named for you");
 	assert_refused(PARSE("-o", "%p/a.json"), "%p/a.json", "not in its folder's");
 	assert_refused(PARSE("-o", "%p.gpt"), "%p.gpt", "a log holds all processes");
 }
@@ -236,6 +237,19 @@ static void one_file_per_process_has_the_pid_in_its_name(void **state)
 	free(path);
 	assert_true(format_path_is_per_process("%p.json"));
 	assert_false(format_path_is_per_process("p.json"));
+}
+
+static void a_folder_gets_the_names_that_torch_profiler_gives(void **state)
+{
+	char *path = format_path_in_folder("runs/", "node.of.a/cluster", 1767189312000000000);
+
+	assert_string_equal(path, "runs/node_of_a_cluster_%p.1767189312000000000.pt.trace.json.gz");
+	assert_true(format_path_is_per_process(path));
+	free(path);
+	assert_int_equal(PARSE("-o", "runs/"), 0);
+	assert_true(format_path_is_folder(options.outputs.list.items[0]));
+	assert_false(format_path_is_folder("runs"));
+	assert_false(format_path_is_folder(""));
 }
 
 static void standard_output_needs_a_format(void **state)
@@ -804,6 +818,7 @@ int main(void)
 		cmocka_unit_test(an_unknown_suffix_is_told_the_known_ones),
 		cmocka_unit_test(file_names_that_cannot_be_are_refused),
 		cmocka_unit_test(one_file_per_process_has_the_pid_in_its_name),
+		cmocka_unit_test(a_folder_gets_the_names_that_torch_profiler_gives),
 		cmocka_unit_test(standard_output_needs_a_format),
 		cmocka_unit_test(a_format_without_standard_output_is_refused),
 		cmocka_unit_test(standard_output_is_given_once),

@@ -97,7 +97,8 @@ enum exit_code cycles_check(const struct cycles *cycles, const struct delivery *
 		const char *path = options->outputs.list.items[i];
 		struct format format;
 
-		if (format_path_is_per_cycle(path) || (format_by_path(path, &format) && !format.writer))
+		if (format_path_is_per_cycle(path) || format_path_is_folder(path) ||
+		    (format_by_path(path, &format) && !format.writer))
 			continue;
 		msg_error("%s: there are %zu cycles of a schedule: %%c in the name makes a file for each, --cycle "
 			  "chooses "

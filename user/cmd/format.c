@@ -92,6 +92,8 @@ const char *format_check_path(const char *path)
 	const char *mark = strstr(path, "%p"), *cycle = strstr(path, "%c");
 	struct format format;
 
+	if (format_path_is_folder(path))
+		return strchr(path, '%') ? "a folder's name has no %: its files are named for you" : NULL;
 	if (!*name)
 		return "a file name is missing";
 	if (!format_by_path(path, &format)) {
@@ -116,6 +118,23 @@ const char *format_check_stdout(const struct format *format, bool is_terminal)
 	if (format->binary && is_terminal)
 		return "it is binary, and standard output is a terminal; > FILE or | COMMAND behind it";
 	return NULL;
+}
+
+bool format_path_is_folder(const char *path)
+{
+	return *path && path[strlen(path) - 1] == '/';
+}
+
+char *format_path_in_folder(const char *folder, const char *host, uint64_t time_ns)
+{
+	char *name = xstrdup(*host ? host : "host"), *path;
+
+	for (char *at = name; *at; at++)
+		if (*at == '/' || *at == '%' || *at == '.') /* what is behind the first . is no worker's name */
+			*at = '_';
+	path = xasprintf("%s%s_%%p.%" PRIu64 ".pt.trace.json.gz", folder, name, time_ns);
+	free(name);
+	return path;
 }
 
 bool format_path_is_per_process(const char *path)

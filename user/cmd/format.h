@@ -32,7 +32,13 @@ const char *format_check_stdout(const struct format *format, bool is_terminal);
 /* The last component of path has "%p": one file per process. */
 bool format_path_is_per_process(const char *path);
 
-/* The same of %r, the rank. */
+/* "folder/": a file in it for each process, called as torch.profiler's tensorboard_trace_handler calls them. */
+bool format_path_is_folder(const char *path);
+
+/* What path_is_per_process takes, in that folder; the caller frees it.  time_ns: since 1970. */
+char *format_path_in_folder(const char *folder, const char *host, uint64_t time_ns);
+
+/* The same as per_process of %r, the rank. */
 bool format_path_is_per_rank(const char *path);
 char *format_path_for_rank(const char *path, int64_t rank);
 

@@ -143,6 +143,9 @@ static int check_outputs(struct parse *parse)
 		if (!strcmp(path, "-"))
 			continue;
 		why = options->subcommand == SUBCOMMAND_DIFF ? NULL : format_check_path(path);
+		if (format_path_is_folder(path) &&
+		    (options->subcommand == SUBCOMMAND_DIFF || options->subcommand == SUBCOMMAND_MERGE))
+			why = "a file name is missing";
 		if (why)
 			return option_fail(parse, "--output %s: %s", path, why);
 	}
@@ -216,7 +219,8 @@ static int check_schedule_outputs(struct parse *parse)
 	for (size_t i = 0; options->schedule.repeat != 1 && i < options->outputs.list.count; i++) {
 		const char *path = options->outputs.list.items[i];
 
-		if (!format_path_is_per_cycle(path) && (!format_by_path(path, &format) || format.writer))
+		if (!format_path_is_per_cycle(path) && !format_path_is_folder(path) &&
+		    (!format_by_path(path, &format) || format.writer))
 			return option_fail(
 				parse,
 				"--output %s: --schedule makes a file for each cycle: %%c in its name is the "

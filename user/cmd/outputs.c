@@ -30,6 +30,15 @@ static bool is_stdout(const char *path)
 	return strcmp(path, "-") == 0;
 }
 
+static int probe(const char *path)
+{
+	char *file = format_path_is_folder(path) ? format_path_in_folder(path, "", 0) : xstrdup(path);
+	int err = output_probe(file);
+
+	free(file);
+	return err;
+}
+
 int outputs_check(const struct options *options)
 {
 	struct format format;
@@ -39,7 +48,7 @@ int outputs_check(const struct options *options)
 		const char *path = options->outputs.list.items[i];
 
 		if (!is_stdout(path)) {
-			err = output_probe(path);
+			err = probe(path);
 			if (err)
 				msg_error("%s: cannot be written: %s", path, output_error(err));
 		} else if (options->format && format_by_name(options->format, &format) && isatty(STDOUT_FILENO) &&
@@ -234,7 +243,8 @@ static int write_stdout(const struct writing *writing)
 
 static bool has_work(const struct model_process *process)
 {
-	return process->calls || process->gpu_ops;
+	return process->calls || process->gpu_ops || process->ops_state == GPT_AGENT_OPS_OBSERVING ||
+	       process->ops_state == GPT_AGENT_OPS_STOPPED;
 }
 
 /* How many processes before this one have its pid (pids are used again) and a file of their own. */
@@ -295,9 +305,24 @@ static int write_per_process(const struct writing *writing, const char *path)
 		free(files.list.items[i].path);
 	}
 	if (!files.list.count)
-		msg_warn("%s: no process made a CUDA call, so there is no file", path);
+		msg_warn("%s: no process made a CUDA call or told its ops, so there is no file", path);
 	array_free(&files.list);
 	return first;
+}
+
+static int write_into_folder(const struct writing *writing, const char *folder)
+{
+	const struct model *model = trace_first(writing->trace);
+	const struct model_source *source = model ? model_source(model) : NULL;
+	char *path;
+	int err;
+
+	if (!model)
+		return say_not_written(folder, writing->trace->error);
+	path = format_path_in_folder(folder, source->host, model->start_ns + (uint64_t)source->wall_offset_ns);
+	err = write_per_process(writing, path);
+	free(path);
+	return err;
 }
 
 int outputs_write(struct reading *reading, size_t skip)
@@ -317,6 +342,8 @@ int outputs_write(struct reading *reading, size_t skip)
 			err = -ECANCELED;
 		else if (is_stdout(path))
 			err = write_stdout(&writing);
+		else if (format_path_is_folder(path))
+			err = write_into_folder(&writing, path);
 		else if (format_path_is_per_process(path))
 			err = write_per_process(&writing, path);
 		else
