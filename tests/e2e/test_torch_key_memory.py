@@ -61,6 +61,19 @@ def test_the_memory_of_ops_is_that_of_torch_profiler(run):
     assert ours == theirs
 
 
+def test_programs_get_it_in_bytes(run):
+    done = tracing.gputrace(run.folder, "report", run.folder / "trace.gpt", "--ops", "--format", "json", "--rows", 100000).must_be(0)
+    (table,) = [table for table in json.loads(done.stdout)["tables"] if table["id"] == "key_averages"]
+    keys = {"cpu": "cpu_memory_bytes", "cpu_self": "self_cpu_memory_bytes"}
+    if run.device == "cuda":
+        keys.update(gpu="gpu_memory_bytes", gpu_self="self_gpu_memory_bytes")
+    theirs = sorted([row["name"], *(row[key] for key in keys)] for row in run.theirs if any(row[key] for key in keys))
+    rows = [row if isinstance(row, dict) else dict(zip([column["name"] for column in table["columns"]], row)) for row in table["rows"]]
+    ours = sorted([row["name"], *(row[key] for key in keys.values())] for row in rows if any(row[key] for key in keys.values()))
+    assert ours == theirs
+
+
+
 @pytest.mark.parametrize("key, of", [("cpu_memory_usage", "cpu"), ("self_cpu_memory_usage", "cpu_self"),
                                      ("cuda_memory_usage", "gpu"), ("self_device_memory_usage", "gpu_self")])
 def test_rows_are_in_the_order_of_their_memory(run, key, of):

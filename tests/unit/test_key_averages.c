@@ -178,10 +178,11 @@ static void key_averages_are_a_table_for_programs_too(void **state)
 	assert_int_equal(report_write_key_tables(out, WHOLE_TRACE(model), &(struct key_averages_options){0}, &page), 0);
 	fclose(out);
 	assert_has(text, "name,kind,self_cpu_percent,self_cpu_ns,cpu_ns,cpu_avg_ns,self_gpu_ns,self_gpu_percent,"
-			 "gpu_ns,gpu_avg_ns,calls,shapes,flops,stack\n");
-	assert_has(text, "\naten::mm,op,10.6870229,28000,30000,30000,40000,52.63157895,40000,40000,1,,,\n");
-	assert_has(text, "\ncudaLaunchKernel,call,3.816793893,10000,10000,2000,0,0,0,0,5,,,\n");
-	assert_has(text, "\nkernel,gpu,0,0,0,0,76000,100,76000,15200,5,,,\n");
+			 "gpu_ns,gpu_avg_ns,calls,shapes,flops,stack,cpu_memory_bytes,self_cpu_memory_bytes,"
+			 "gpu_memory_bytes,self_gpu_memory_bytes\n");
+	assert_has(text, "\naten::mm,op,10.6870229,28000,30000,30000,40000,52.63157895,40000,40000,1,,,,,,,\n");
+	assert_has(text, "\ncudaLaunchKernel,call,3.816793893,10000,10000,2000,0,0,0,0,5,,,,,,,\n");
+	assert_has(text, "\nkernel,gpu,0,0,0,0,76000,100,76000,15200,5,,,,,,,\n");
 	free(text);
 	model_free(model);
 }

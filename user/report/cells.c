@@ -53,12 +53,11 @@ void table_add_id(struct table *table, uint64_t id)
 	table_add_integer(table, shown, id);
 }
 
-void table_add_signed(struct table *table, int32_t id)
+void table_add_signed(struct table *table, int64_t value)
 {
-	struct number shown;
-
-	snprintf(shown.text, sizeof(shown.text), "%" PRId32, id);
-	table_add_value(table, shown, id);
+	array_push(
+		&table->cells,
+		((struct cell){.text = xasprintf("%" PRId64, value), .integer = (uint64_t)value, .kind = CELL_SIGNED}));
 }
 
 void table_add_count(struct table *table, uint64_t count)

@@ -56,6 +56,18 @@ static void add_stack(struct report *report, struct table *table, const struct k
 	free(text);
 }
 
+/* What ops took less what they gave back. */
+static void add_memory(struct table *table, const struct key_averages *keys, const struct key_row *row)
+{
+	const uint64_t bytes[] = {row->memory.cpu, row->memory_self.cpu, row->memory.gpu, row->memory_self.gpu};
+
+	for (unsigned i = 0; i < sizeof(bytes) / sizeof(bytes[0]); i++)
+		if (keys->has_memory)
+			table_add_signed(table, (int64_t)bytes[i]);
+		else
+			table_add_unknown(table, "");
+}
+
 static void add_row(struct report *report, struct table *table, const struct key_row *row)
 {
 	const struct key_averages *keys = &report->all->keys;
@@ -77,6 +89,7 @@ static void add_row(struct report *report, struct table *table, const struct key
 	else
 		table_add_unknown(table, "");
 	add_stack(report, table, row);
+	add_memory(table, keys, row);
 }
 
 static void put_rows(struct report *report, const struct key_averages_options *options)
@@ -96,6 +109,10 @@ static void put_rows(struct report *report, const struct key_averages_options *o
 		COLUMN_DATA("shapes", UNIT_TEXT),
 		COLUMN_DATA("flops", UNIT_COUNT),
 		COLUMN_DATA("stack", UNIT_TEXT),
+		COLUMN_DATA("cpu_memory_bytes", UNIT_BYTES),
+		COLUMN_DATA("self_cpu_memory_bytes", UNIT_BYTES),
+		COLUMN_DATA("gpu_memory_bytes", UNIT_BYTES),
+		COLUMN_DATA("self_gpu_memory_bytes", UNIT_BYTES),
 		COLUMN_END,
 	};
 	const struct key_averages *keys = &report->all->keys;

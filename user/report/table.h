@@ -66,6 +66,7 @@ struct column {
 enum cell_kind {
 	CELL_TEXT,
 	CELL_INTEGER,
+	CELL_SIGNED, /* integer in two's complement */
 	CELL_NUMBER,
 	CELL_UNKNOWN, /* null */
 };
@@ -113,7 +114,7 @@ void table_add_number(struct table *table, struct number number);
 
 /* Those of units. */
 void table_add_id(struct table *table, uint64_t id); /* without separators */
-void table_add_signed(struct table *table, int32_t id);
+void table_add_signed(struct table *table, int64_t value);
 void table_add_count(struct table *table, uint64_t count);
 void table_add_bytes(struct table *table, uint64_t bytes);
 void table_add_ns(struct table *table, uint64_t ns, struct time_unit unit);

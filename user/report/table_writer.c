@@ -191,6 +191,8 @@ void cell_put_number(const struct cell *cell, FILE *out)
 {
 	if (cell->kind == CELL_INTEGER)
 		fprintf(out, "%" PRIu64, cell->integer);
+	else if (cell->kind == CELL_SIGNED)
+		fprintf(out, "%" PRId64, (int64_t)cell->integer);
 	else
 		fprintf(out, "%.10g", cell->number);
 }
