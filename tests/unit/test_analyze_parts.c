@@ -275,24 +275,35 @@ static void the_sample_run_is_the_same_in_parts(void **state)
 	model_free(model);
 }
 
-static void a_log_that_is_read_in_parts_has_the_report_of_the_whole(void **state)
+static void assert_has_the_report_of_the_whole(const struct told_division *division)
 {
-	const struct told_division division = {.stretch_records = 16, .part_events = 100};
 	struct model *model = sample_model(2, 40);
 	char *whole = report_of(WHOLE_TRACE(model)), *parts;
 	int fd = sample_log(2, 40);
 	struct trace *trace;
 	const char *why;
 
-	assert_int_equal(gpt_trace_open(fd, &division, NULL, &trace, &why), 0);
+	assert_int_equal(gpt_trace_open(fd, division, NULL, &trace, &why), 0);
 	assert_true(trace_first(trace)->more);
 	parts = report_of(trace);
-	assert_same_lines(parts, whole, division.part_events);
+	assert_same_lines(parts, whole, division->part_events);
 	gpt_trace_close(trace);
 	close(fd);
 	free(parts);
 	free(whole);
 	model_free(model);
+}
+
+static void a_log_that_is_read_in_parts_has_the_report_of_the_whole(void **state)
+{
+	assert_has_the_report_of_the_whole(&(struct told_division){.stretch_records = 16, .part_events = 100});
+}
+
+/* Batches of an agent are few records. */
+static void parts_end_by_bytes_too(void **state)
+{
+	assert_has_the_report_of_the_whole(
+		&(struct told_division){.stretch_records = UINT32_MAX, .stretch_bytes = 2000, .part_events = 100});
 }
 
 /* ---- traces that cannot be read ---------------------------------------------------------------------------------- */
@@ -387,6 +398,7 @@ int main(void)
 		cmocka_unit_test(tables_for_launches_alone_are_the_same_in_parts),
 		cmocka_unit_test(the_sample_run_is_the_same_in_parts),
 		cmocka_unit_test(a_log_that_is_read_in_parts_has_the_report_of_the_whole),
+		cmocka_unit_test(parts_end_by_bytes_too),
 		cmocka_unit_test(a_trace_that_cannot_be_read_to_its_end_is_an_error),
 		cmocka_unit_test(a_list_that_nobody_reads_any_more_is_not_read_to_its_end),
 	};

@@ -50,6 +50,7 @@ static bool tell_next(struct told_source *source, struct builder *builder)
 		source->error = reader->error;
 		return false;
 	}
+	source->told_bytes += record->size;
 	gpt_feed_record(builder, record);
 	return true;
 }

@@ -13,6 +13,7 @@
 const struct told_division told_division_default = {
 	.whole_bytes = 32u << 20,
 	.stretch_records = 16384,
+	.stretch_bytes = 32u << 20,
 	.part_events = 256u << 10,
 };
 
@@ -45,14 +46,19 @@ static void begin_round(struct told_trace *told)
 static bool tell_stretch(struct told_trace *told, struct builder *builder)
 {
 	const struct told_source_kind *kind = told->source->kind;
+	const struct told_division *division = &told->division;
+	uint64_t begin_bytes = told->source->told_bytes;
 
 	builder_begin_stretch(builder, told->stretch);
-	for (uint32_t i = 0; i < told->division.stretch_records; i++)
+	for (uint32_t i = 0; i < division->stretch_records; i++) {
 		if (!kind->tell_next(told->source, builder)) {
 			kind->tell_end(told->source, builder);
 			told->ended = true;
 			return false;
 		}
+		if (division->stretch_bytes && told->source->told_bytes - begin_bytes >= division->stretch_bytes)
+			break;
+	}
 	told->stretch++;
 	return true;
 }

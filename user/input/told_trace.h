@@ -17,7 +17,8 @@ struct builder;
 /* What decides how a source is divided. */
 struct told_division {
 	uint64_t whole_bytes;	  /* of records: a source with more is long */
-	uint32_t stretch_records; /* builder_begin_stretch */
+	uint32_t stretch_records; /* builder_begin_stretch: so many */
+	uint64_t stretch_bytes;	  /* or as many as have this, 0: any; one may hold hundreds of events */
 	uint32_t part_events;	  /* that wait before a part is asked for */
 };
 
@@ -25,7 +26,8 @@ extern const struct told_division told_division_default;
 
 struct told_source {
 	const struct told_source_kind *kind;
-	int error; /* -errno of the last round, 0 */
+	int error;	     /* -errno of the last round, 0 */
+	uint64_t told_bytes; /* so far, where events come many in one */
 };
 
 struct told_source_kind {
