@@ -30,8 +30,9 @@ def pythons():
 
 
 def torch_python():
-    found = sorted(glob.glob(os.path.join(CACHE, "torch-*", "bin", "python")))
-    return found[-1] if found else None
+    tool = os.path.join(os.path.dirname(os.path.dirname(SIM)), "tools", "get-torch")
+    done = subprocess.run([tool, "installed"], stdout=subprocess.PIPE, universal_newlines=True)
+    return done.stdout.strip() or None
 
 
 def real_cudart():
