@@ -35,14 +35,21 @@ def attach_while_replaying(bench):
             trace.stop()
         torch.end()
     trace = traces.load(bench.folder / "trace/trace.json")
-    records = collections.Counter(traces.correlation(event) for event in traces.slices(trace, *traces.GPU)
-                                  if event["args"].get("graph id"))
+    replayed = [event for event in traces.slices(trace, *traces.GPU) if event["args"].get("graph id")]
+    # What replays were at when we came has no launch in the trace; it is said of each operation, and all of it is first.
+    earlier = [event for event in replayed if event["args"].get("launch") == "before the trace"]
+    ours = [event for event in replayed if event["args"].get("launch") != "before the trace"]
+    in_order = max((event["ts"] for event in earlier), default=-1) < min((event["ts"] for event in ours), default=0)
+    records = collections.Counter(map(traces.correlation, ours))
     sizes = collections.Counter(records.values())
     receipt = traces.receipt(trace)
-    good = first is not None and len(sizes) == 1 and receipt["launches_joined"] == receipt["launches_expected"] > 0
+    joined, expected = receipt["launches_joined"], receipt["launches_expected"]
+    good = first is not None and len(sizes) == 1 and in_order and joined == expected > 0
     bench.found("attach while a graph replays", f"yes: {len(records)} replays of {max(sizes, default=0)} operations each, "
-                f"all joined; first record {first:.2f} s after its probes" if good else
-                f"no: {receipt['launches_joined']} of {receipt['launches_expected']} joined, operations a replay: "
-                f"{dict(sizes)}", good, sizes=[[size, count] for size, count in sizes.items()], receipt=receipt)
+                f"all joined; first record {first:.2f} s after its probes; {len(earlier)} operations of replays before it"
+                if good else
+                f"no: {joined} of {expected} joined, operations a replay: {dict(sizes)}, "
+                f"{len(earlier)} of replays before the trace{'' if in_order else ', not only at its begin'}",
+                good, earlier=len(earlier), sizes=[[size, count] for size, count in sizes.items()], receipt=receipt)
     bench.found_on_silicon("longest pause of the program meanwhile", f"{during['longest_ns'] / 1e6:.1f} ms in a step; "
                            f"untraced {alone['longest_ns'] / 1e6:.1f} ms", True, alone=alone, during=during)
