@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """One of two ranks on the simulated NCCL, which is late now and then; usage: torch_rank.py FOLDER RANK.  Once both are
-observed (--ops) each makes STEPS collectives and reads its clock around every one: FOLDER/readings-RANK.json."""
+observed (--ops) each makes STEPS collectives and reads its clock around every one: FOLDER/readings-RANK.json, with how
+far the wall clock was ahead before each of them and at the end."""
 
 import json
 import os
@@ -23,6 +24,15 @@ def together(store, rank, what):
     store.wait([f"{what} {other}" for other in range(RANKS)])
 
 
+def wall_ahead_ns():
+    """CLOCK_REALTIME less CLOCK_MONOTONIC: of some looks the one that was disturbed least."""
+    looks = []
+    for _ in range(20):
+        before, wall, after = time.monotonic_ns(), time.time_ns(), time.monotonic_ns()
+        looks.append((after - before, wall - (before + after) // 2))
+    return min(looks)[1]
+
+
 def step(rank, number, x):
     y = x * 2
     if rank == LATE_RANK and number % LATE_EVERY == 1:
@@ -41,12 +51,13 @@ def main(folder, rank):
     x = torch.ones(64, device="cuda")
     wait_for_observer()
     together(store, rank, "observed")
-    readings = []
+    readings, ahead = [], []
     for number in range(STEPS):
         together(store, rank, number)
+        ahead.append(wall_ahead_ns())
         readings.append(step(rank, number, x))
     with open(f"{folder}/readings-{rank}.json", "w") as file:
-        json.dump({"pid": os.getpid(), "readings": readings}, file)
+        json.dump({"pid": os.getpid(), "readings": readings, "ahead": [*ahead, wall_ahead_ns()]}, file)
     dist.destroy_process_group()
 
 

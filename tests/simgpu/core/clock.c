@@ -11,7 +11,7 @@
 #include "sim.h"
 
 #define OFFSET_SAMPLES 20
-#define STEP_NS 1000000 /* a single look may be that wrong, when it is interrupted */
+#define STEP_NS 50000 /* no look that was not interrupted is that wrong */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int64_t realtime_offset; /* 0: not known */
