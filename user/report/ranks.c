@@ -107,7 +107,7 @@ static void put_clocks(struct report *report, const struct ranks *ranks)
 	};
 	struct table table;
 
-	report_title(report, "merge_logs", "Logs and their clocks", "by the ends of collectives");
+	report_title(report, "merge_logs", "Logs and their clocks", "beside that of the first log");
 	table_begin(&table, columns);
 	for (size_t i = 0; i < ranks->logs.count; i++)
 		add_clock(&table, ranks, i);
@@ -182,7 +182,8 @@ static void put_ranks(struct report *report, const struct ranks *ranks)
 	uint64_t left_out = 0;
 	struct table table;
 
-	report_title(report, "merge_ranks", "Ranks", "late: last to a collective, behind the median rank");
+	report_title(report, "merge_ranks", "Ranks",
+		     "late: last to a collective, behind the median rank; waited: for the last");
 	table_begin(&table, columns);
 	for (size_t i = 0; i < ranks->rows.count; i++) {
 		add_row(&table, ranks, &ranks->rows.items[i]);
@@ -200,26 +201,22 @@ static void put_ranks(struct report *report, const struct ranks *ranks)
 static void add_late(struct table *table, const struct ranks *ranks, const struct late_row *row)
 {
 	const struct rank_row *rank = &ranks->rows.items[row->rank];
-	char *pause = NULL;
 
 	add_rank(table, rank->of->rank);
 	table_add_count(table, row->count);
 	add_ms(table, row->ns);
-	add_ms(table, row->most_ns);
 	table_add(table, rank_text(ranks, rank->log, row->name));
 	table_add(table, rank_text(ranks, rank->log, row->line));
-	if (row->paused_ns && row->pause_from != NONE)
-		pause = xasprintf("%s, %s", number_time(row->paused_ns).text,
-				  rank_text(ranks, rank->log, row->pause_from));
-	if (pause) {
-		table_add_named(table, pause, rank_text(ranks, rank->log, row->pause_from));
+	if (row->paused_ns && row->pause_from != NONE) {
+		add_ms(table, row->paused_ns);
+		table_add(table, rank_text(ranks, rank->log, row->pause_from));
 		table_add(table, rank_text(ranks, rank->log, row->pause_to));
-		table_add_integer(table, (struct number){""}, row->paused_ns);
 	} else {
-		for (unsigned i = 0; i < 3; i++)
-			table_add_unknown(table, "");
+		table_add_unknown(table, "-");
+		table_add_unknown(table, "");
+		table_add_unknown(table, "");
 	}
-	free(pause);
+	add_ms(table, row->most_ns);
 }
 
 static void put_late(struct report *report, const struct ranks *ranks)
@@ -228,18 +225,19 @@ static void put_late(struct report *report, const struct ranks *ranks)
 		COLUMN_NUMBER("rank", "rank", UNIT_ID),
 		COLUMN_NUMBER("late", "count", UNIT_COUNT),
 		COLUMN_NUMBER("ms in all", "late_ns", UNIT_NS),
-		COLUMN_NUMBER("at most", "late_most_ns", UNIT_NS),
 		COLUMN_NAME("collective", "collective", TEXT_TRUNCATE_MIDDLE),
 		COLUMN_NAME("line", "line", TEXT_TRUNCATE_START),
-		COLUMN_NAME("longest without CUDA before, after", "pause_from", TEXT_TRUNCATE_START),
+		COLUMN_NUMBER("pause ms", "pause_ns", UNIT_NS),
+		COLUMN_NAME("after", "pause_from", TEXT_TRUNCATE_START),
 		COLUMN_DATA("pause_to", UNIT_TEXT),
-		COLUMN_DATA("pause_ns", UNIT_NS),
+		COLUMN_DATA("late_most_ns", UNIT_NS),
 		COLUMN_END,
 	};
 	size_t shown = report_shown(report, ranks->late.count);
 	struct table table;
 
-	report_title(report, "merge_late", "Who was late, and where", "most time first");
+	report_title(report, "merge_late", "Who was late, and where",
+		     "pause: before the worst of them, the longest without a CUDA call");
 	table_begin(&table, columns);
 	for (size_t i = 0; i < shown; i++)
 		add_late(&table, ranks, &ranks->late.items[i]);
