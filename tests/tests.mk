@@ -19,7 +19,7 @@ UNIT_SRC := $(wildcard tests/unit/test_*.c)
 UNIT_OBJ := $(UNIT_SRC:%.c=$(BUILD)/%.o)
 UNIT_BIN := $(UNIT_OBJ:.o=)
 comma := ,
-SAMPLE := $(BUILD)/tests/e2e/consumers/sample
+CONSUMED := $(addprefix $(BUILD)/tests/e2e/consumers/,sample rank_logs)
 RELOG := $(BUILD)/tests/relog
 LOG_RECORDS := $(BUILD)/tests/log_records
 # A gputrace that also keeps its records as they were before they were packed.
@@ -29,10 +29,10 @@ TRACE_PRINT_OBJ := $(BUILD)/tests/unit/trace_print.o
 # A model as a trace of many parts, and models to be cut.
 TRACE_CUT_OBJ := $(addprefix $(BUILD)/tests/unit/,trace_cut.o trace_cut_part.o random_model.o)
 CUT := $(BUILD)/tests/cut
-OBJECTS += $(UNIT_OBJ) $(TRACE_PRINT_OBJ) $(TRACE_CUT_OBJ) $(SAMPLE).o $(RELOG).o $(LOG_RECORDS).o $(TRACE_DUMP).o \
+OBJECTS += $(UNIT_OBJ) $(TRACE_PRINT_OBJ) $(TRACE_CUT_OBJ) $(CONSUMED:=.o) $(RELOG).o $(LOG_RECORDS).o $(TRACE_DUMP).o \
 	$(CUT).o $(BUILD)/tests/tee_records.o
 
-$(UNIT_OBJ) $(TRACE_CUT_OBJ) $(TRACE_PRINT_OBJ) $(TRACE_DUMP).o $(SAMPLE).o $(CUT).o: private BASE_CFLAGS += -Itests/unit
+$(UNIT_OBJ) $(TRACE_CUT_OBJ) $(TRACE_PRINT_OBJ) $(TRACE_DUMP).o $(CONSUMED:=.o) $(CUT).o: private BASE_CFLAGS += -Itests/unit
 $(filter $(BUILD)/tests/unit/test_attach_%,$(UNIT_OBJ)): | $(SKELETON)
 
 $(BUILD)/tests/unit/test_%: $(BUILD)/tests/unit/test_%.o $(TRACE_PRINT_OBJ) $(LIB)
@@ -61,8 +61,8 @@ $(CUT): $(CUT).o $(TRACE_CUT_OBJ) $(LIB)
 	$(say) LINK $@
 	$(Q)$(CC) $(CFLAGS) $(EXTRA_CFLAGS) $(LDFLAGS) $(EXTRA_LDFLAGS) -o $@ $^ $(LIBS)
 
-# The sample run in every format, for tests with other people's readers.
-$(SAMPLE): $(SAMPLE).o $(LIB)
+# The sample run in every format, and logs of ranks, for tests with other people's readers.
+$(CONSUMED): %: %.o $(LIB)
 	$(say) LINK $@
 	$(Q)$(CC) $(CFLAGS) $(EXTRA_CFLAGS) $(LDFLAGS) $(EXTRA_LDFLAGS) -o $@ $^ $(LIBS)
 
@@ -86,14 +86,14 @@ check-unit: check-unit-programs check-agent
 # The tests run `make` with our BUILD where they need one more program.
 PYTEST = GPUTRACE_BUILD=$(BUILD) BUILD=$(BUILD) "$$(tools/get-pytest)" -m pytest -p no:cacheprovider --strict-markers -ra tests/e2e
 
-check-e2e: all simgpu $(SAMPLE)
+check-e2e: all simgpu $(CONSUMED)
 	@$(PYTEST) -m "not torch" $(PYTEST_FLAGS)
 
 check-inject: all simgpu
 	@GPUTRACE_TEST_CYCLES=1000 GPUTRACE_TEST_KILLS=200 $(PYTEST)/test_inject.py -k again_and_again
 	@GPUTRACE_TEST_KILLS=200 $(PYTEST)/test_torch_lifetimes.py -k again_and_again
 
-check-torch: all simgpu $(SAMPLE) check-gpu-simulated
+check-torch: all simgpu $(CONSUMED) check-gpu-simulated
 	@$(PYTEST) -m torch $(PYTEST_FLAGS)
 
 # Versions with CUDA 13 on the simulated GPU; the others, which have another CUDA, on the CPU.
@@ -106,7 +106,7 @@ check-torch-all: all simgpu
 		$(PYTEST) -m torch -k "$$only" $(PYTEST_FLAGS) || failed="$$failed $$version"; done; \
 	[ -z "$$failed" ] || { echo "check-torch-all: failed with PyTorch$$failed"; exit 1; }
 
-check-e2e-all: all simgpu $(SAMPLE)
+check-e2e-all: all simgpu $(CONSUMED)
 	@tools/get-torch >/dev/null
 	@$(PYTEST) $(PYTEST_FLAGS)
 

@@ -3,119 +3,12 @@
 #include <math.h>
 
 #include "model_of.h"
+#include "rank_log.h"
 
 #include "analyze/analyze.h"
 #include "analyze/ranks.h"
 
-#define MS 1000000ull
-#define PERIOD (100 * MS)
 #define RANKS_MAX 3
-#define CODE 0x1000u
-#define STACK_COLLECTIVE 1u
-#define STACK_BEFORE 2u
-#define SEPARATOR GPT_COLLECTIVE_SEPARATOR
-
-/* A rank as the test wants it: what its clock shows at a time of rank 0's, and when it comes too late. */
-struct rank {
-	uint32_t number;
-	uint32_t world;	      /* 0: 2 */
-	uint32_t collectives; /* 0: 100 */
-	uint32_t first;	      /* sequence number */
-	uint32_t late_every;  /* 0: never; those collectives */
-	uint32_t late_ms;
-	uint32_t jitter_us; /* of ends, by a rule that no line follows */
-	const char *boot, *host;
-	int64_t offset_ns;
-	double drift;
-	bool wall_as_first; /* its wall clock is as far ahead as its own */
-	bool silent;	    /* no op says what a kernel is */
-};
-
-/* CLOCK_REALTIME less its own: that of all is rank 0's. */
-static int64_t wall_of(const struct rank *rank)
-{
-	return rank->wall_as_first ? 0 : -rank->offset_ns;
-}
-
-static uint32_t collectives_of(const struct rank *rank)
-{
-	return rank->collectives ? rank->collectives : 100;
-}
-
-static uint64_t shown(const struct rank *rank, uint64_t time_ns)
-{
-	return (uint64_t)((int64_t)time_ns + rank->offset_ns) +
-	       (uint64_t)(int64_t)llround(rank->drift * (double)time_ns);
-}
-
-static void put_session(struct log_builder *log, const struct rank *rank)
-{
-	char text[256];
-	int length = snprintf(text, sizeof(text), "0.1%c%s%c6.18%call%c0%cauto%c%s", 0,
-			      rank->host ? rank->host : "node", 0, 0, 0, 0, 0, rank->boot);
-	struct gpt_session session = {.cpus = 1, .bytes = (uint32_t)length + 1};
-
-	log_put(log, GPT_SESSION, &session, sizeof(session), text, (size_t)length + 1);
-}
-
-static void put_names(struct log_builder *log, const struct rank *rank)
-{
-	char params[512];
-
-	snprintf(params, sizeof(params),
-		 "all_reduce" SEPARATOR "0" SEPARATOR "default_pg" SEPARATOR "[0, 1, 2]" SEPARATOR "[]" SEPARATOR
-		 "[]" SEPARATOR "8" SEPARATOR "8" SEPARATOR "6" SEPARATOR "%u" SEPARATOR "%u" SEPARATOR "0" SEPARATOR
-		 "1" SEPARATOR "-1" SEPARATOR "0" SEPARATOR "1",
-		 rank->number, rank->world ? rank->world : 2);
-	log_agent_name(log, 1, "ncclDevKernel_AllReduce");
-	log_agent_op_name(log, 7, "record_param_comms");
-	log_agent_op_name(log, 8, params);
-}
-
-/* A launch of something else 2 ms before, then the collective: its kernel begins when the rank comes and ends for all.
- */
-static void put_collective(struct log_builder *log, const struct rank *rank, uint32_t i)
-{
-	uint64_t at_ns = 1000 * MS + i * PERIOD, came_ns = at_ns, end_ns;
-	uint64_t spread = rank->jitter_us ? ((i * 2 + rank->number) * 2654435761u >> 7) % rank->jitter_us : 0;
-
-	if (rank->late_every && i % rank->late_every == 0)
-		came_ns += rank->late_ms * MS;
-	end_ns = at_ns + 60 * MS + spread * 1000;
-	log_launch(log, PID, PID, shown(rank, at_ns - 2 * MS), STACK_BEFORE, 0);
-	log_launch(log, PID, PID, shown(rank, came_ns), STACK_COLLECTIVE, i + 1);
-	log_batch(log, PID, PID, shown(rank, end_ns));
-	if (!rank->silent)
-		log_agent_op(log, &(struct gpt_agent_op){.start_ns = shown(rank, came_ns) - 1000,
-							 .end_ns = shown(rank, came_ns) + 10000,
-							 .tid = PID,
-							 .name = 7,
-							 .sequence = -1,
-							 .collective = 8,
-							 .collective_sequence = (int64_t)rank->first + i});
-	log_agent_kernel(
-		log, (struct gpt_agent_kernel){.start_wall_ns = shown(rank, came_ns + 20000) + (uint64_t)wall_of(rank),
-					       .end_wall_ns = shown(rank, end_ns) + (uint64_t)wall_of(rank),
-					       .corr = i + 1,
-					       .name = 1});
-}
-
-static void put_log(struct log_builder *log, const struct rank *rank)
-{
-	const struct gpt_pyframe collective = {.code = CODE, .lasti = 6}, before = {.code = CODE, .lasti = 2};
-
-	log_begin(log, shown(rank, 500 * MS) + rank->number, wall_of(rank));
-	put_session(log, rank);
-	log_process(log, PID, 1, 20, 15, 0x30c, "python3", "", "", "");
-	log_function(log, PID, CODE, "train", "/src/train.py", 10);
-	log_stack(log, PID, STACK_COLLECTIVE, 1, &collective);
-	log_stack(log, PID, STACK_BEFORE, 1, &before);
-	log_batch(log, PID, PID, shown(rank, 500 * MS));
-	put_names(log, rank);
-	for (uint32_t i = 0; i < collectives_of(rank); i++)
-		put_collective(log, rank, i);
-	log_end(log, shown(rank, 1100 * MS + collectives_of(rank) * PERIOD));
-}
 
 static const char *const names[RANKS_MAX] = {"a.gpt", "b.gpt", "c.gpt"};
 
@@ -128,7 +21,7 @@ static void add(struct ranks *ranks, const struct rank *rank, const struct told_
 	const char *why;
 	int fd;
 
-	put_log(&log, rank);
+	log_rank(&log, rank);
 	fd = log_fd(&log);
 	log_free(&log);
 	assert_int_equal(gpt_trace_open(fd, division, NULL, &trace, &why), 0);
@@ -138,12 +31,6 @@ static void add(struct ranks *ranks, const struct rank *rank, const struct told_
 	gpt_trace_close(trace);
 	close(fd);
 }
-
-#define RANK(number_, boot_, ...)                                                                                      \
-	(struct rank)                                                                                                  \
-	{                                                                                                              \
-		.number = number_, .boot = boot_, __VA_ARGS__                                                          \
-	}
 
 static void assert_refused(const struct rank *a, const struct rank *b, const char *expected)
 {
@@ -172,7 +59,7 @@ static void align(struct ranks *ranks)
 static void assert_found(const struct ranks *ranks, const struct rank *rank, uint64_t error_ns)
 {
 	for (uint64_t at_ns = 1000 * MS; at_ns < 11000 * MS; at_ns += 777 * MS) {
-		uint64_t found = clock_line_at(rank_log_clock(ranks, 1), shown(rank, at_ns));
+		uint64_t found = clock_line_at(rank_log_clock(ranks, 1), rank_shows(rank, at_ns));
 
 		assert_in_range(found, at_ns - error_ns, at_ns + error_ns);
 	}

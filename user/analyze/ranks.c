@@ -34,6 +34,7 @@ void ranks_add_log(struct ranks *ranks, const char *name, const struct model *la
 			       .boot = xstrdup(source->boot),
 			       .start_ns = last->start_ns,
 			       .end_ns = last->end_ns,
+			       .processes = last->process_count,
 			       .wall_offset_ns = source->wall_offset_ns,
 			       .meetings = *meetings};
 

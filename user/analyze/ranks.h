@@ -17,6 +17,7 @@ struct rank_log {
 	const char *name;  /* its file */
 	char *host, *boot; /* boot: "" not known */
 	uint64_t start_ns, end_ns;
+	uint32_t processes;	/* of the model */
 	int64_t wall_offset_ns; /* CLOCK_REALTIME = its time + this */
 	struct meetings meetings;
 	size_t clock; /* ranks.clocks */

@@ -5,102 +5,34 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "cmd/format.h"
-#include "cmd/from_log.h"
 #include "cmd/interrupt.h"
+#include "cmd/merge_logs.h"
+#include "cmd/merge_tar.h"
 #include "cmd/output.h"
 #include "cmd/outputs.h"
-#include "cmd/reading.h"
-#include "export/chrome/merged.h"
 #include "export/export.h"
-
-/* A log that is open. */
-struct opened {
-	const struct options *options;
-	const struct ranks *ranks;
-	struct delivery delivery;
-	struct reading reading;
-	char **labels; /* by process, NULL: none */
-	char *gpu_label;
-	uint32_t processes;
-};
-
-static int open_log(struct opened *opened, size_t log)
-{
-	const char *name = opened->ranks->logs.items[log].name;
-
-	opened->delivery = (struct delivery){.options = opened->options, .log_name = name, .skip = SIZE_MAX};
-	opened->delivery.log_fd = from_log_open(name);
-	if (opened->delivery.log_fd < 0)
-		return -EIO;
-	if (!reading_open(&opened->reading, &opened->delivery))
-		return 0;
-	reading_close(&opened->reading);
-	close(opened->delivery.log_fd);
-	return -EIO;
-}
-
-static void close_log(struct opened *opened)
-{
-	reading_close(&opened->reading);
-	close(opened->delivery.log_fd);
-}
 
 /* ---- all in one -------------------------------------------------------------------------------------------------- */
 
-/* "rank 3, node-b": of each process that is one; of the GPUs where all work of the log is one rank's. */
-static void label(struct opened *opened, size_t log, const struct model *model)
+static int open_member(void *context, size_t index, struct merge_member *member)
 {
-	const struct rank_log *of = &opened->ranks->logs.items[log];
-	const struct meetings *meetings = &of->meetings;
-
-	opened->processes = model->process_count;
-	opened->labels = xcalloc(model->process_count, sizeof(*opened->labels));
-	for (uint32_t i = 0; i < model->process_count; i++) {
-		int64_t rank = rank_of_process(opened->ranks, log, i);
-
-		opened->labels[i] = rank >= 0 ? xasprintf("rank %" PRId64 ", %s", rank, of->host) : xstrdup(of->host);
-	}
-	if (meetings->ranks.list.count == 1 && meetings->ranks.list.items[0].rank >= 0)
-		opened->gpu_label = xasprintf("rank %" PRId64 ", %s", meetings->ranks.list.items[0].rank, of->host);
-	else
-		opened->gpu_label = xstrdup(of->host);
-}
-
-static int open_member(void *context, size_t index, struct chrome_member *member)
-{
-	struct opened *opened = context;
-	const struct model *part;
-	int err = open_log(opened, index);
+	struct merge_log *opened = context;
+	int err = merge_log_open(opened, index);
 
 	if (err)
 		return err;
-	part = trace_first(opened->reading.trace);
-	if (!part) {
-		err = opened->reading.trace->error;
-		close_log(opened);
-		return err;
-	}
-	label(opened, index, part);
-	*member = (struct chrome_member){.trace = opened->reading.trace,
-					 .clock = *rank_log_clock(opened->ranks, index),
-					 .process_labels = (const char *const *)opened->labels,
-					 .gpu_label = opened->gpu_label};
+	*member = (struct merge_member){.trace = opened->reading.trace,
+					.clock = *rank_log_clock(opened->ranks, index),
+					.process_labels = (const char *const *)opened->labels,
+					.gpu_label = opened->gpu_label};
 	return 0;
 }
 
 static void close_member(void *context)
 {
-	struct opened *opened = context;
-
-	for (uint32_t i = 0; i < opened->processes; i++)
-		free(opened->labels[i]);
-	free(opened->labels);
-	free(opened->gpu_label);
-	close_log(opened);
+	merge_log_close(context);
 }
 
 static void put_about(struct sink *out, const struct ranks *ranks)
@@ -130,31 +62,30 @@ static void put_about(struct sink *out, const struct ranks *ranks)
 static int write_all(const struct options *options, const struct ranks *ranks, const struct export_format *format,
 		     int fd)
 {
-	struct opened opened = {.options = options, .ranks = ranks};
-	struct sink sink, about;
-	int error, close_error;
+	struct merge_log opened = {.options = options, .ranks = ranks};
+	struct sink about;
+	int error;
 
 	sink_open_memory(&about);
 	put_about(&about, ranks);
 	sink_char(&about, '\0');
-	sink_open(&sink, fd, format->gzip);
-	sink.cancel = interrupt();
-	error = chrome_write_merged(&sink, &(struct chrome_merge){.count = ranks->logs.count,
-								  .start_ns = ranks->begin_ns,
-								  .wall_offset_ns = ranks->logs.items[0].wall_offset_ns,
-								  .about = about.buffer,
-								  .context = &opened,
-								  .open = open_member,
-								  .close = close_member});
-	close_error = sink_close(&sink);
+	error = export_write_merged(fd, format,
+				    &(struct merge){.count = ranks->logs.count,
+						    .start_ns = ranks->begin_ns,
+						    .wall_offset_ns = ranks->logs.items[0].wall_offset_ns,
+						    .about = about.buffer,
+						    .context = &opened,
+						    .open = open_member,
+						    .close = close_member},
+				    interrupt());
 	sink_close(&about);
-	return error ? error : close_error;
+	return error;
 }
 
 /* ---- one for each ------------------------------------------------------------------------------------------------ */
 
 struct one_rank {
-	struct opened *opened;
+	struct merge_log *opened;
 	size_t log;
 	const struct meeting_rank *of;
 };
@@ -183,7 +114,9 @@ static int write_file(const struct options *options, const struct ranks *ranks, 
 	struct output output = {.fd = -1};
 	int err = output_open(path, &output);
 
-	if (!err)
+	if (!err && merge_is_tar(path))
+		err = merge_write_tar(options, ranks, output.fd);
+	else if (!err)
 		err = one ? write_one(one, format, output.fd) : write_all(options, ranks, format, output.fd);
 	if (!err)
 		err = output_commit(&output);
@@ -195,10 +128,10 @@ static int write_file(const struct options *options, const struct ranks *ranks, 
 	return err;
 }
 
-static int write_ranks_of(struct opened *opened, size_t log, const char *path)
+static int write_ranks_of(struct merge_log *opened, size_t log, const char *path)
 {
 	const struct meetings *meetings = &opened->ranks->logs.items[log].meetings;
-	int first = open_log(opened, log);
+	int first = merge_log_open(opened, log);
 
 	if (first)
 		return first;
@@ -217,13 +150,13 @@ static int write_ranks_of(struct opened *opened, size_t log, const char *path)
 		first = first ? first : err;
 		free(name);
 	}
-	close_log(opened);
+	merge_log_close(opened);
 	return first;
 }
 
 static int write_per_rank(const struct options *options, const struct ranks *ranks, const char *path)
 {
-	struct opened opened = {.options = options, .ranks = ranks};
+	struct merge_log opened = {.options = options, .ranks = ranks};
 	int first = 0;
 
 	if (!ranks->rows.count)

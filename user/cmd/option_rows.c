@@ -12,6 +12,7 @@
 
 #include "attach/inject/inject.h"
 #include "cmd/format.h"
+#include "cmd/merge_tar.h"
 #include "cmd/table_options.h"
 #include "cmd/tree_options.h"
 
@@ -73,8 +74,13 @@ static int parse_merge_output(struct parse *parse, const char *value)
 {
 	const struct export_format *format = export_format_by_suffix(value);
 
-	if (!format || (strcmp(format->name, "json") != 0 && strcmp(format->name, "json.gz") != 0))
-		return option_fail(parse, "--output %s: merge writes .json and .json.gz files", value);
+	if (!merge_is_tar(value) && (!format || !format->write_merged))
+		return option_fail(parse, "--output %s: merge writes .json, .json.gz, .pftrace and .tar files", value);
+	if (format_path_is_per_process(value) || format_path_is_per_cycle(value))
+		return option_fail(parse, "--output %s: merge has a file for each rank (%%r), not for %%p or %%c",
+				   value);
+	if (merge_is_tar(value) && format_path_is_per_rank(value))
+		return option_fail(parse, "--output %s: a .tar has all ranks: its name has no %%r", value);
 	return option_add_output(parse, value);
 }
 
@@ -637,8 +643,9 @@ const struct option_row option_rows[] = {
 	{"output", 'o', "a file name", "FILE", ".folded: differential stacks for flamegraph.pl; -: standard output",
 	 DIFF, parse_folded_output},
 	{"output", 'o', "a file name", "FILE",
-	 ".json or .json.gz: a Chrome trace of all ranks; %r in the name: one for each rank,\n"
-	 "named by it; repeatable",
+	 "all ranks as .json or .json.gz (Chrome trace), .pftrace (Perfetto), .tar (Perfetto:\n"
+	 "a trace of each rank, and how their clocks stand); %r in the name: a file for each\n"
+	 "rank, named by it; repeatable",
 	 MERGE, parse_merge_output},
 	{"unaligned", OPTION_LETTERS + 130, NULL, NULL,
 	 "logs that have no collective in common with the others are put there by their\n"

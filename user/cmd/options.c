@@ -11,6 +11,7 @@
 #include <gputrace/agent.h>
 
 #include "cmd/format.h"
+#include "cmd/merge_tar.h"
 #include "cmd/option_rows.h"
 #include "cmd/subcommands.h"
 #include "cmd/table_options.h"
@@ -131,6 +132,13 @@ static int check_report_format(struct parse *parse)
 	return 0;
 }
 
+/* Looked at where the option is read. */
+static bool has_own_formats(const struct options *options, const char *path)
+{
+	return options->subcommand == SUBCOMMAND_DIFF ||
+	       (options->subcommand == SUBCOMMAND_MERGE && merge_is_tar(path));
+}
+
 static int check_outputs(struct parse *parse)
 {
 	const struct options *options = parse->options;
@@ -142,7 +150,7 @@ static int check_outputs(struct parse *parse)
 
 		if (!strcmp(path, "-"))
 			continue;
-		why = options->subcommand == SUBCOMMAND_DIFF ? NULL : format_check_path(path);
+		why = has_own_formats(options, path) ? NULL : format_check_path(path);
 		if (format_path_is_folder(path) &&
 		    (options->subcommand == SUBCOMMAND_DIFF || options->subcommand == SUBCOMMAND_MERGE))
 			why = "a file name is missing";

@@ -7,9 +7,11 @@
 
 #include "export/arrow/arrow.h"
 #include "export/chrome/chrome.h"
+#include "export/chrome/merged.h"
 #include "export/folded.h"
 #include "export/page/page.h"
 #include "export/page/svg.h"
+#include "export/perfetto/merged.h"
 #include "export/perfetto/perfetto.h"
 #include "export/profiles/pprof.h"
 #include "export/profiles/pstats.h"
@@ -18,13 +20,18 @@
 #include "export/sqlite/sqlite.h"
 
 const struct export_format export_formats[] = {
-	{.name = "json", .suffixes = (const char *const[]){".json", NULL}, .has_times = true, .write = chrome_write},
+	{.name = "json",
+	 .suffixes = (const char *const[]){".json", NULL},
+	 .has_times = true,
+	 .write = chrome_write,
+	 .write_merged = chrome_write_merged},
 	{.name = "json.gz",
 	 .suffixes = (const char *const[]){".json.gz", NULL},
 	 .gzip = true,
 	 .binary = true,
 	 .has_times = true,
-	 .write = chrome_write},
+	 .write = chrome_write,
+	 .write_merged = chrome_write_merged},
 	{.name = "folded", .suffixes = (const char *const[]){".folded", NULL}, .write = folded_write},
 	{.name = "speedscope", .suffixes = (const char *const[]){".speedscope.json", NULL}, .write = speedscope_write},
 	{.name = "pprof",
@@ -37,7 +44,8 @@ const struct export_format export_formats[] = {
 	 .suffixes = (const char *const[]){".pftrace", NULL},
 	 .binary = true,
 	 .has_times = true,
-	 .write = perfetto_write},
+	 .write = perfetto_write,
+	 .write_merged = perfetto_write_merged},
 	{.name = "arrow", .suffixes = (const char *const[]){".arrow", NULL}, .binary = true, .write = arrow_write},
 	{.name = "sqlite",
 	 .suffixes = (const char *const[]){".sqlite", NULL},
@@ -87,6 +95,19 @@ int export_write(int fd, const struct export_format *format, struct trace *trace
 	sink.cancel = options->cancel;
 	sink.most = options->most;
 	error = format->write(&sink, trace, options);
+	close_error = sink_close(&sink);
+	return error ? error : close_error;
+}
+
+int export_write_merged(int fd, const struct export_format *format, const struct merge *merge,
+			const struct cancel *cancel)
+{
+	struct sink sink;
+	int error, close_error;
+
+	sink_open(&sink, fd, format->gzip);
+	sink.cancel = cancel;
+	error = format->write_merged(&sink, merge);
 	close_error = sink_close(&sink);
 	return error ? error : close_error;
 }

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "export/format.h"
+#include "export/merged.h"
 
 struct export_format {
 	const char *name;	     /* for --format */
@@ -19,6 +20,7 @@ struct export_format {
 	bool needs_path; /* cannot be written into a pipe */
 	bool has_times;	 /* can be cut at times */
 	export_write_fn *write;
+	merged_write_fn *write_merged; /* NULL: it holds one trace */
 };
 
 /* All formats, ended by one without a name. */
@@ -30,5 +32,9 @@ const struct export_format *export_format_by_name(const char *name);
 
 /* Writes one file to fd, which stays open.  Returns 0 or -errno (-ENOSPC, -EPIPE, -ECANCELED ...). */
 int export_write(int fd, const struct export_format *format, struct trace *trace, const struct export_options *options);
+
+/* The same of several, in a format that has them. */
+int export_write_merged(int fd, const struct export_format *format, const struct merge *merge,
+			const struct cancel *cancel);
 
 #endif

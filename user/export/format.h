@@ -29,6 +29,9 @@ struct export_place {
 	struct clock_line clock; /* from the trace's to that of all */
 	uint64_t start_ns;	 /* on that */
 	int64_t wall_offset_ns;	 /* CLOCK_REALTIME = that + this */
+	/* .pftrace, or NULL: whose processes (by model.processes, NULL: none) and GPUs are. */
+	const char *const *process_labels;
+	const char *gpu_label;
 };
 
 struct export_options {
@@ -37,7 +40,7 @@ struct export_options {
 	enum folded_by folded_by;
 	struct attribution attribution;	  /* folded */
 	uint64_t most;			  /* bytes that the file may have: more ends the export with -EFBIG; 0: any */
-	const struct export_place *place; /* Chrome traces: NULL: the trace's own */
+	const struct export_place *place; /* Chrome traces and .pftrace: NULL: the trace's own */
 	const struct cancel *cancel;	  /* abandons the export with -ECANCELED; NULL: nothing does */
 };
 

@@ -14,6 +14,8 @@ MONOTONIC, REALTIME = 3, 1
 
 
 class Interned:
+    """Of one sequence of packets."""
+
     def __init__(self):
         self.tables = collections.defaultdict(dict)
 
@@ -50,17 +52,24 @@ def read(path):
     trace = perfetto_trace_pb2.Trace()
     with open(path, "rb") as file:
         trace.ParseFromString(file.read())
-    interned, tracks, events, clocks = Interned(), {}, [], {}
-    assert trace.packet[0].sequence_flags == 1 and trace.packet[0].trace_packet_defaults.timestamp_clock_id == MONOTONIC
+    sequences, tracks, events, clocks = {}, {}, [], {}
     for packet in trace.packet:
-        assert packet.trusted_packet_sequence_id == 1
+        if packet.trusted_packet_sequence_id not in sequences:
+            assert packet.trusted_packet_sequence_id == len(sequences) + 1  # one for each trace that is in the file
+            assert packet.sequence_flags == 1 and packet.trace_packet_defaults.timestamp_clock_id == MONOTONIC
+            sequences[packet.trusted_packet_sequence_id] = Interned()
         assert not packet.DiscardUnknownFields()
+        interned = sequences[packet.trusted_packet_sequence_id]
         interned.add(packet.interned_data)
         if packet.HasField("clock_snapshot"):
+            assert not clocks
             assert packet.clock_snapshot.primary_trace_clock == MONOTONIC
             clocks = {clock.clock_id: clock.timestamp for clock in packet.clock_snapshot.clocks}
         if packet.HasField("track_descriptor"):
-            tracks[packet.track_descriptor.uuid] = packet.track_descriptor
+            track = packet.track_descriptor
+            known = tracks.setdefault(track.uuid, (packet.trusted_packet_sequence_id, track))
+            assert known[0] == packet.trusted_packet_sequence_id, "a track is of two traces"
+            tracks[track.uuid] = known[0], track
         if packet.HasField("track_event"):
             event, tables = packet.track_event, interned.tables
             assert packet.sequence_flags == 2 or event.type == END
@@ -69,7 +78,7 @@ def read(path):
                 "cat": [tables["event_categories"][iid] for iid in event.category_iids],
                 "stack": tables["callstacks"][event.callstack_iid] if event.callstack_iid else None,
                 "args": {tables["debug_annotation_names"][a.name_iid]: value_of(a) for a in event.debug_annotations}}))
-    return summary(tracks, sorted(events, key=lambda event: event[0]), clocks)
+    return summary({uuid: track for uuid, (_, track) in tracks.items()}, sorted(events, key=lambda event: event[0]), clocks)
 
 
 def summary(tracks, events, clocks):

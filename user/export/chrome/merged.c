@@ -9,7 +9,7 @@
 /* What goes from one trace to the next. */
 struct merging {
 	struct sink *sink;
-	const struct chrome_merge *merge;
+	const struct merge *merge;
 	struct chrome_taken taken;
 	uint64_t next_number;
 	struct sink receipts; /* of all, for the end of the file */
@@ -71,7 +71,7 @@ static int put_events(struct merging *merging, struct chrome *chrome, struct tim
 	return error;
 }
 
-static int put_member(struct merging *merging, const struct chrome_member *member)
+static int put_member(struct merging *merging, const struct merge_member *member)
 {
 	struct timeline *timeline = timeline_new(member->trace, -1);
 	struct chrome chrome = {.out = merging->sink,
@@ -101,7 +101,7 @@ static int put_member(struct merging *merging, const struct chrome_member *membe
 	return error;
 }
 
-int chrome_write_merged(struct sink *sink, const struct chrome_merge *merge)
+int chrome_write_merged(struct sink *sink, const struct merge *merge)
 {
 	struct merging merging = {.sink = sink, .merge = merge};
 	int error = 0;
@@ -109,7 +109,7 @@ int chrome_write_merged(struct sink *sink, const struct chrome_merge *merge)
 	sink_open_memory(&merging.receipts);
 	put_head(&merging);
 	for (size_t i = 0; i < merge->count && !error && !sink->error; i++) {
-		struct chrome_member member = {0};
+		struct merge_member member = {0};
 
 		error = merge->open(merge->context, i, &member);
 		if (!error) {

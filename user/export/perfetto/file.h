@@ -67,8 +67,8 @@ enum event_type {
 	EVENT_COUNTER = 4,
 };
 
-/* All packets are of one sequence, so that they share what is interned. */
-#define SEQUENCE 1
+/* All packets of a timeline are of one sequence, so that they share what is interned. */
+#define SEQUENCE_FIRST 1
 #define SEQUENCE_CLEARED 1u /* sequence_flags */
 #define SEQUENCE_INTERNED 2u
 
@@ -89,10 +89,23 @@ struct long_row {
 	uint64_t end_ns; /* of the latest on it */
 };
 
+/* What the timelines of one file have taken so far, where there are several: starts zeroed. */
+struct perfetto_taken {
+	struct tally pids, tids;
+};
+
 struct perfetto {
 	struct sink *out;
 	struct sink packet; /* the one that is being made */
-	const struct timeline *timeline;
+	struct timeline *timeline;
+	uint32_t member; /* which of the file's timelines it is */
+	/* Those three of one that shares its file, or its time, with others. */
+	struct perfetto_taken *taken;		/* NULL: its numbers are as they were */
+	const char *const *process_labels;	/* by model.processes, NULL: none */
+	const char *gpu_label;			/* whose its GPUs are, NULL: it need not be said */
+	int64_t wall_offset_ns;			/* CLOCK_REALTIME = the file's times + this */
+	ARRAY(uint32_t) pids;			/* by group, where they may be others than they were */
+	ARRAY(uint32_t) tids;			/* by track, the same */
 	struct texts names, functions, sources; /* their numbers in the file are from 1 on */
 	struct tally frames;			/* code, line, left out */
 	struct tally stacks;			/* number of a stack */
@@ -113,28 +126,47 @@ static inline size_t packet_begin(struct perfetto *file)
 	return proto_begin(&file->packet, TRACE_PACKET);
 }
 
+static inline uint64_t sequence_of(const struct perfetto *file)
+{
+	return SEQUENCE_FIRST + (uint64_t)file->member;
+}
+
 static inline void packet_end(struct perfetto *file, size_t begin)
 {
 	proto_end(&file->packet, begin);
 	proto_move(file->out, &file->packet);
 }
 
+/* ---- perfetto.c -----------------------------------------------------------------------------------------------------
+ */
+
+/*
+ * A timeline into the file, from its first packet to its last: out, timeline, and what is said above of several, are
+ * filled in, the rest is zeroed.  0 or -errno of the trace.
+ */
+int perfetto_put_timeline(struct perfetto *file);
+
 /* ---- tracks.c -------------------------------------------------------------------------------------------------------
  */
 
-static inline uint64_t track_uuid(uint32_t track)
+static inline uint64_t uuid_of(const struct perfetto *file, uint64_t number)
 {
-	return 0x10000000ull + track;
+	return ((uint64_t)file->member << 32) + number;
 }
 
-static inline uint64_t counter_uuid(uint32_t counter)
+static inline uint64_t track_uuid(const struct perfetto *file, uint32_t track)
 {
-	return 0x20000000ull + counter;
+	return uuid_of(file, 0x10000000ull + track);
 }
 
-static inline uint64_t long_row_uuid(uint32_t row)
+static inline uint64_t counter_uuid(const struct perfetto *file, uint32_t counter)
 {
-	return 0x30000000ull + row;
+	return uuid_of(file, 0x20000000ull + counter);
+}
+
+static inline uint64_t long_row_uuid(const struct perfetto *file, uint32_t row)
+{
+	return uuid_of(file, 0x30000000ull + row);
 }
 
 /* Those that are new in the part at hand; and all of them again, when what they are called is known. */

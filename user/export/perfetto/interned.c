@@ -27,7 +27,7 @@ void perfetto_interned_free(struct perfetto *file)
 static size_t data_begin(struct perfetto *file, size_t *packet)
 {
 	*packet = packet_begin(file);
-	proto_number(&file->packet, PACKET_SEQUENCE, SEQUENCE);
+	proto_number(&file->packet, PACKET_SEQUENCE, sequence_of(file));
 	proto_number(&file->packet, PACKET_SEQUENCE_FLAGS, SEQUENCE_INTERNED);
 	return proto_begin(&file->packet, PACKET_INTERNED_DATA);
 }

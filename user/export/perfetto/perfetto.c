@@ -21,25 +21,29 @@ static void put_clock(struct sink *packet, uint64_t clock, uint64_t time_ns)
 	proto_end(packet, begin);
 }
 
-/* Which clock all times are of, and what it showed by the wall clock. */
+/* Which clock all times are of. */
 static void put_head(struct perfetto *file)
 {
-	const struct timeline *timeline = file->timeline;
-	uint64_t wall = timeline->start_ns + (uint64_t)model_source(timeline->model)->wall_offset_ns;
 	size_t packet = packet_begin(file), inner;
 
-	proto_number(&file->packet, PACKET_SEQUENCE, SEQUENCE);
+	proto_number(&file->packet, PACKET_SEQUENCE, sequence_of(file));
 	proto_number(&file->packet, PACKET_SEQUENCE_FLAGS, SEQUENCE_CLEARED);
 	inner = proto_begin(&file->packet, PACKET_DEFAULTS);
 	proto_number(&file->packet, PACKET_TIMESTAMP_CLOCK, CLOCK_OF_TRACE);
 	proto_end(&file->packet, inner);
 	packet_end(file, packet);
+}
 
-	packet = packet_begin(file);
-	proto_number(&file->packet, PACKET_SEQUENCE, SEQUENCE);
+/* What it showed, and the wall clock, when the trace began. */
+static void put_clocks(struct perfetto *file)
+{
+	uint64_t start_ns = timeline_time(file->timeline, file->timeline->start_ns);
+	size_t packet = packet_begin(file), inner;
+
+	proto_number(&file->packet, PACKET_SEQUENCE, sequence_of(file));
 	inner = proto_begin(&file->packet, PACKET_CLOCK_SNAPSHOT);
-	put_clock(&file->packet, CLOCK_OF_TRACE, timeline->start_ns);
-	put_clock(&file->packet, CLOCK_OF_WALL, wall);
+	put_clock(&file->packet, CLOCK_OF_TRACE, start_ns);
+	put_clock(&file->packet, CLOCK_OF_WALL, start_ns + (uint64_t)file->wall_offset_ns);
 	proto_number(&file->packet, SNAPSHOT_PRIMARY, CLOCK_OF_TRACE);
 	proto_end(&file->packet, inner);
 	packet_end(file, packet);
@@ -51,37 +55,59 @@ static void part_at_hand(void *context)
 
 	perfetto_put_waiting(file);
 	file->part_from_ns = file->next_from_ns;
-	file->next_from_ns = file->timeline->more ? file->timeline->model->until_ns : UINT64_MAX;
+	file->next_from_ns =
+		file->timeline->more ? timeline_time(file->timeline, file->timeline->model->until_ns) : UINT64_MAX;
 	perfetto_put_tracks(file);
+}
+
+int perfetto_put_timeline(struct perfetto *file)
+{
+	const struct timeline_visitor visitor = {
+		.context = file, .part = part_at_hand, .slice = perfetto_put_slice, .memory = perfetto_put_memory};
+	bool several_parts = file->timeline->more;
+	int error;
+
+	sink_open_memory(&file->packet);
+	sink_open_memory(&file->waiting_text);
+	perfetto_interned_begin(file);
+	put_head(file);
+	if (!file->member)
+		put_clocks(file);
+	perfetto_intern_all_known(file);
+	error = timeline_visit(file->timeline, &visitor);
+	perfetto_put_waiting(file);
+	if (several_parts)
+		perfetto_put_tracks_again(file);
+	perfetto_interned_free(file);
+	array_free(&file->waiting);
+	array_free(&file->open);
+	array_free(&file->long_rows);
+	array_free(&file->pids);
+	array_free(&file->tids);
+	sink_close(&file->waiting_text);
+	sink_close(&file->packet);
+	return error;
 }
 
 int perfetto_write(struct sink *sink, struct trace *trace, const struct export_options *options)
 {
+	const struct export_place *place = options->place;
 	struct timeline *timeline = timeline_new(trace, options->process);
 	struct perfetto file = {.out = sink, .timeline = timeline};
-	const struct timeline_visitor visitor = {
-		.context = &file, .part = part_at_hand, .slice = perfetto_put_slice, .memory = perfetto_put_memory};
-	bool several_parts;
 	int error;
 
 	if (!timeline)
 		return trace->error;
-	several_parts = timeline->more;
-	sink_open_memory(&file.packet);
-	sink_open_memory(&file.waiting_text);
-	perfetto_interned_begin(&file);
-	put_head(&file);
-	perfetto_intern_all_known(&file);
-	error = timeline_visit(timeline, &visitor);
-	perfetto_put_waiting(&file);
-	if (several_parts)
-		perfetto_put_tracks_again(&file);
-	perfetto_interned_free(&file);
-	array_free(&file.waiting);
-	array_free(&file.open);
-	array_free(&file.long_rows);
-	sink_close(&file.waiting_text);
-	sink_close(&file.packet);
+	file.wall_offset_ns = model_source(timeline->model)->wall_offset_ns;
+	if (place) {
+		file.process_labels = place->process_labels;
+		file.gpu_label = place->gpu_label;
+	}
+	if (place && place->is_aligned) {
+		file.wall_offset_ns = place->wall_offset_ns;
+		timeline_put_among(timeline, &(struct timeline_among){.clock = place->clock});
+	}
+	error = perfetto_put_timeline(&file);
 	timeline_free(timeline);
 	return error;
 }

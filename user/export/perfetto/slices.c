@@ -11,12 +11,13 @@
 /* Arrows from forward ops to backward ones are numbered by themselves. */
 #define LINKS (1ull << 62)
 
-static size_t event_begin(struct sink *packet, uint64_t time_ns, enum event_type type, uint64_t uuid)
+static size_t event_begin(const struct perfetto *file, struct sink *packet, uint64_t time_ns, enum event_type type,
+			  uint64_t uuid)
 {
 	size_t begin;
 
 	proto_number(packet, PACKET_TIMESTAMP, time_ns);
-	proto_number(packet, PACKET_SEQUENCE, SEQUENCE);
+	proto_number(packet, PACKET_SEQUENCE, sequence_of(file));
 	proto_number(packet, PACKET_SEQUENCE_FLAGS, SEQUENCE_INTERNED);
 	begin = proto_begin(packet, PACKET_TRACK_EVENT);
 	proto_number(packet, EVENT_TYPE, type);
@@ -28,7 +29,7 @@ static void put_end(struct perfetto *file, uint64_t time_ns, uint64_t uuid)
 {
 	size_t packet = packet_begin(file);
 
-	proto_end(&file->packet, event_begin(&file->packet, time_ns, EVENT_ENDS, uuid));
+	proto_end(&file->packet, event_begin(file, &file->packet, time_ns, EVENT_ENDS, uuid));
 	packet_end(file, packet);
 }
 
@@ -39,7 +40,7 @@ static void put_origin(struct perfetto *file, uint32_t track, uint64_t time_ns, 
 	uint64_t id = perfetto_name(file, &name);
 	size_t packet = packet_begin(file), event;
 
-	event = event_begin(&file->packet, time_ns, EVENT_INSTANT, track_uuid(track));
+	event = event_begin(file, &file->packet, time_ns, EVENT_INSTANT, track_uuid(file, track));
 	proto_number(&file->packet, EVENT_NAME, id);
 	proto_fixed64(&file->packet, EVENT_FLOWS, flow);
 	proto_end(&file->packet, event);
@@ -62,7 +63,7 @@ static void make_begin(struct perfetto *file, struct sink *memory, const struct 
 		if (slice->args[i].key == TIMELINE_ARG_STACK)
 			perfetto_stack(file, slice->args[i].stack);
 	packet = proto_begin(memory, TRACE_PACKET);
-	event = event_begin(memory, slice->start_ns, is_instant(slice) ? EVENT_INSTANT : EVENT_BEGINS, uuid);
+	event = event_begin(file, memory, slice->start_ns, is_instant(slice) ? EVENT_INSTANT : EVENT_BEGINS, uuid);
 	proto_number(memory, EVENT_CATEGORY, slice->category + 1ull);
 	proto_number(memory, EVENT_NAME, name);
 	for (uint32_t i = 0; i < slice->flow_out_count; i++)
@@ -96,12 +97,12 @@ static uint64_t row_of_long(struct perfetto *file, const struct timeline_slice *
 			continue;
 		if (row->end_ns <= slice->start_ns) {
 			row->end_ns = slice->end_ns;
-			return long_row_uuid(i);
+			return long_row_uuid(file, i);
 		}
 	}
 	array_push(&file->long_rows, ((struct long_row){.track = slice->track, .end_ns = slice->end_ns}));
 	perfetto_put_long_row(file, (uint32_t)file->long_rows.count - 1);
-	return long_row_uuid((uint32_t)file->long_rows.count - 1);
+	return long_row_uuid(file, (uint32_t)file->long_rows.count - 1);
 }
 
 /* ---- what waits -----------------------------------------------------------------------------------------------------
@@ -111,7 +112,7 @@ static void wait_for_part(struct perfetto *file, const struct timeline_slice *sl
 {
 	size_t at = file->waiting_text.used;
 
-	make_begin(file, &file->waiting_text, slice, track_uuid(slice->track));
+	make_begin(file, &file->waiting_text, slice, track_uuid(file, slice->track));
 	array_push(&file->waiting, ((struct waiting){.start_ns = slice->start_ns,
 						     .end_ns = slice->end_ns,
 						     .track = slice->track,
@@ -136,7 +137,7 @@ static int by_nesting(const void *left, const void *right)
 static void close_open(struct perfetto *file, uint32_t track, uint64_t until_ns)
 {
 	while (file->open.count && file->open.items[file->open.count - 1] <= until_ns)
-		put_end(file, file->open.items[--file->open.count], track_uuid(track));
+		put_end(file, file->open.items[--file->open.count], track_uuid(file, track));
 }
 
 void perfetto_put_waiting(struct perfetto *file)
@@ -172,7 +173,7 @@ bool perfetto_put_slice(void *context, const struct timeline_slice *slice)
 	if (slice->link.number)
 		put_origin(file, slice->link.from_track, slice->link.from_ns, LINKS + slice->link.number);
 	if (is_instant(slice) || kind == TIMELINE_TRACK_STREAM || is_long(file, slice)) {
-		uint64_t uuid = is_long(file, slice) ? row_of_long(file, slice) : track_uuid(slice->track);
+		uint64_t uuid = is_long(file, slice) ? row_of_long(file, slice) : track_uuid(file, slice->track);
 
 		make_begin(file, &file->packet, slice, uuid);
 		proto_move(file->out, &file->packet);
@@ -189,7 +190,7 @@ bool perfetto_put_memory(void *context, const struct timeline_memory *memory)
 	struct perfetto *file = context;
 	size_t packet = packet_begin(file), event;
 
-	event = event_begin(&file->packet, memory->time_ns, EVENT_COUNTER, counter_uuid(memory->counter));
+	event = event_begin(file, &file->packet, memory->time_ns, EVENT_COUNTER, counter_uuid(file, memory->counter));
 	proto_number(&file->packet, EVENT_COUNTER_VALUE, memory->held_bytes);
 	proto_end(&file->packet, event);
 	packet_end(file, packet);

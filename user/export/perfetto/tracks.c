@@ -20,9 +20,64 @@ enum {
 	UNIT_BYTES = 3,
 };
 
-static uint64_t group_uuid(uint32_t group)
+static uint64_t group_uuid(const struct perfetto *file, uint32_t group)
 {
-	return 1 + (uint64_t)group;
+	return uuid_of(file, 1 + (uint64_t)group);
+}
+
+/* ---- numbers of processes and threads -------------------------------------------------------------------------------
+ */
+
+#define NUMBERS 0x400000u /* PID_MAX_LIMIT: Linux gives out those below */
+
+/* The number itself, or one that no process has, if another timeline of the file has it already. */
+static uint32_t not_taken(struct tally *taken, uint32_t number)
+{
+	while (tally_at(taken, (struct tally_key){{number}})->count++)
+		number = (number + NUMBERS) & INT32_MAX;
+	return number;
+}
+
+static void number_groups(struct perfetto *file)
+{
+	while (file->pids.count < file->timeline->groups.count) {
+		const struct timeline_group *group = &file->timeline->groups.items[file->pids.count];
+		bool is_process = group->kind == TIMELINE_GROUP_PROCESS;
+
+		array_push(&file->pids,
+			   file->taken && is_process ? not_taken(&file->taken->pids, group->pid) : group->pid);
+	}
+}
+
+static void number_tracks(struct perfetto *file)
+{
+	while (file->tids.count < file->timeline->tracks.count) {
+		const struct timeline_track *track = &file->timeline->tracks.items[file->tids.count];
+		bool is_thread = track->kind == TIMELINE_TRACK_THREAD && track->tid;
+
+		array_push(&file->tids,
+			   file->taken && is_thread ? not_taken(&file->taken->tids, track->tid) : track->tid);
+	}
+}
+
+/* ---- descriptors ----------------------------------------------------------------------------------------------------
+ */
+
+/* Behind a name: whose it is. */
+static void put_label(struct sink *packet, const char *label)
+{
+	if (!label)
+		return;
+	sink_literal(packet, " (");
+	sink_utf8(packet, label);
+	sink_char(packet, ')');
+}
+
+static const char *label_of(const struct perfetto *file, const struct timeline_group *group)
+{
+	if (group->kind != TIMELINE_GROUP_PROCESS)
+		return file->gpu_label;
+	return file->process_labels ? file->process_labels[group->process] : NULL;
 }
 
 static size_t descriptor_begin(struct perfetto *file, uint64_t uuid, uint64_t parent, size_t *packet)
@@ -30,7 +85,7 @@ static size_t descriptor_begin(struct perfetto *file, uint64_t uuid, uint64_t pa
 	size_t begin;
 
 	*packet = packet_begin(file);
-	proto_number(&file->packet, PACKET_SEQUENCE, SEQUENCE);
+	proto_number(&file->packet, PACKET_SEQUENCE, sequence_of(file));
 	begin = proto_begin(&file->packet, PACKET_TRACK_DESCRIPTOR);
 	proto_number(&file->packet, TRACK_UUID, uuid);
 	if (parent)
@@ -47,14 +102,17 @@ static void descriptor_end(struct perfetto *file, size_t begin, size_t packet)
 static void put_group(struct perfetto *file, uint32_t index)
 {
 	const struct timeline_group *group = &file->timeline->groups.items[index];
-	size_t packet, inner, begin = descriptor_begin(file, group_uuid(index), 0, &packet);
+	size_t packet, inner, name, begin = descriptor_begin(file, group_uuid(file, index), 0, &packet);
 	char text[64];
 
 	switch (group->kind) {
 	case TIMELINE_GROUP_PROCESS:
 		inner = proto_begin(&file->packet, TRACK_PROCESS);
-		proto_number(&file->packet, PROCESS_PID, group->pid);
-		proto_text(&file->packet, PROCESS_NAME, group->name);
+		proto_number(&file->packet, PROCESS_PID, file->pids.items[index]);
+		name = proto_begin(&file->packet, PROCESS_NAME);
+		sink_utf8(&file->packet, group->name);
+		put_label(&file->packet, label_of(file, group));
+		proto_end(&file->packet, name);
 		proto_end(&file->packet, inner);
 		break;
 	case TIMELINE_GROUP_GPU:
@@ -62,10 +120,14 @@ static void put_group(struct perfetto *file, uint32_t index)
 		inner = proto_begin(&file->packet, TRACK_NAME);
 		sink_text(&file->packet, text);
 		sink_utf8(&file->packet, group->name);
+		put_label(&file->packet, label_of(file, group));
 		proto_end(&file->packet, inner);
 		break;
 	case TIMELINE_GROUP_CUPTI:
-		proto_text(&file->packet, TRACK_NAME, "CUPTI's overhead");
+		inner = proto_begin(&file->packet, TRACK_NAME);
+		sink_literal(&file->packet, "CUPTI's overhead");
+		put_label(&file->packet, label_of(file, group));
+		proto_end(&file->packet, inner);
 		break;
 	}
 	descriptor_end(file, begin, packet);
@@ -78,22 +140,23 @@ static uint64_t parent_of(const struct perfetto *file, const struct timeline_tra
 	case TIMELINE_TRACK_INTERPRETER:
 	case TIMELINE_TRACK_STEPS:
 	case TIMELINE_TRACK_RANGES:
-		return track->thread != TIMELINE_NONE ? track_uuid(track->thread) : group_uuid(track->group);
+		return track->thread != TIMELINE_NONE ? track_uuid(file, track->thread)
+						      : group_uuid(file, track->group);
 	default:
-		return group_uuid(track->group);
+		return group_uuid(file, track->group);
 	}
 }
 
 static void put_track(struct perfetto *file, uint32_t index)
 {
 	const struct timeline_track *track = &file->timeline->tracks.items[index];
-	size_t packet, inner, begin = descriptor_begin(file, track_uuid(index), parent_of(file, track), &packet);
+	size_t packet, inner, begin = descriptor_begin(file, track_uuid(file, index), parent_of(file, track), &packet);
 	char label[256];
 
 	if (track->kind == TIMELINE_TRACK_THREAD && track->tid) {
 		inner = proto_begin(&file->packet, TRACK_THREAD);
-		proto_number(&file->packet, THREAD_PID, file->timeline->groups.items[track->group].pid);
-		proto_number(&file->packet, THREAD_TID, track->tid);
+		proto_number(&file->packet, THREAD_PID, file->pids.items[track->group]);
+		proto_number(&file->packet, THREAD_TID, file->tids.items[index]);
 		proto_text(&file->packet, THREAD_NAME, track->name);
 		proto_end(&file->packet, inner);
 	} else {
@@ -106,12 +169,15 @@ static void put_track(struct perfetto *file, uint32_t index)
 static void put_counter(struct perfetto *file, uint32_t index)
 {
 	const struct timeline_counter *counter = &file->timeline->counters.items[index];
-	size_t packet, inner, begin = descriptor_begin(file, counter_uuid(index), 0, &packet);
+	size_t packet, inner, begin = descriptor_begin(file, counter_uuid(file, index), 0, &packet);
 	char text[64];
 
 	snprintf(text, sizeof(text), counter->of_host ? "host memory from CUDA" : "GPU %u memory from CUDA",
 		 counter->device);
-	proto_text(&file->packet, TRACK_NAME, text);
+	inner = proto_begin(&file->packet, TRACK_NAME);
+	sink_text(&file->packet, text);
+	put_label(&file->packet, file->gpu_label);
+	proto_end(&file->packet, inner);
 	inner = proto_begin(&file->packet, TRACK_COUNTER);
 	proto_number(&file->packet, COUNTER_UNIT, UNIT_BYTES);
 	proto_end(&file->packet, inner);
@@ -122,6 +188,8 @@ void perfetto_put_tracks(struct perfetto *file)
 {
 	const struct timeline *timeline = file->timeline;
 
+	number_groups(file);
+	number_tracks(file);
 	for (; file->groups < timeline->groups.count; file->groups++)
 		put_group(file, (uint32_t)file->groups);
 	for (; file->tracks < timeline->tracks.count; file->tracks++)
@@ -147,9 +215,9 @@ void perfetto_put_long_row(struct perfetto *file, uint32_t row)
 
 	timeline_track_label(file->timeline, index, label, sizeof(label));
 	snprintf(text, sizeof(text), "%s (long)", label);
-	begin = descriptor_begin(file, long_row_uuid(row),
-				 track->kind == TIMELINE_TRACK_THREAD ? track_uuid(index) : parent_of(file, track),
-				 &packet);
+	begin = descriptor_begin(
+		file, long_row_uuid(file, row),
+		track->kind == TIMELINE_TRACK_THREAD ? track_uuid(file, index) : parent_of(file, track), &packet);
 	proto_text(&file->packet, TRACK_NAME, text);
 	descriptor_end(file, begin, packet);
 }

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The log of a rank of a job: collectives every 100 ms, by a clock that runs as the test wants. */
+#ifndef GPUTRACE_RANK_LOG_H
+#define GPUTRACE_RANK_LOG_H
+
+#include <math.h>
+
+#include "log_builder.h"
+
+#define MS 1000000ull
+#define PERIOD (100 * MS)
+#define RANK_PID 100u
+#define CODE 0x1000u
+#define STACK_COLLECTIVE 1u
+#define STACK_BEFORE 2u
+#define SEPARATOR GPT_COLLECTIVE_SEPARATOR
+
+/* A rank as a test wants it: what its clock shows at a time of rank 0's, and when it comes too late. */
+struct rank {
+	uint32_t number;
+	uint32_t world;	      /* 0: 2 */
+	uint32_t collectives; /* 0: 100 */
+	uint32_t first;	      /* sequence number */
+	uint32_t late_every;  /* 0: never; those collectives */
+	uint32_t late_ms;
+	uint32_t jitter_us; /* of ends, by a rule that no line follows */
+	const char *boot, *host;
+	int64_t offset_ns;
+	double drift;
+	bool wall_as_first; /* its wall clock is as far ahead as its own */
+	bool silent;	    /* no op says what a kernel is */
+};
+
+/* CLOCK_REALTIME less its own: that of all is rank 0's. */
+LOG_FN int64_t rank_wall_of(const struct rank *rank)
+{
+	return rank->wall_as_first ? 0 : -rank->offset_ns;
+}
+
+LOG_FN uint32_t rank_collectives_of(const struct rank *rank)
+{
+	return rank->collectives ? rank->collectives : 100;
+}
+
+LOG_FN uint64_t rank_shows(const struct rank *rank, uint64_t time_ns)
+{
+	return (uint64_t)((int64_t)time_ns + rank->offset_ns) +
+	       (uint64_t)(int64_t)llround(rank->drift * (double)time_ns);
+}
+
+LOG_FN void rank_put_session(struct log_builder *log, const struct rank *rank)
+{
+	char text[256];
+	int length = snprintf(text, sizeof(text), "0.1%c%s%c6.18%call%c0%cauto%c%s", 0,
+			      rank->host ? rank->host : "node", 0, 0, 0, 0, 0, rank->boot);
+	struct gpt_session session = {.cpus = 1, .bytes = (uint32_t)length + 1};
+
+	log_put(log, GPT_SESSION, &session, sizeof(session), text, (size_t)length + 1);
+}
+
+LOG_FN void rank_put_names(struct log_builder *log, const struct rank *rank)
+{
+	char params[512];
+
+	snprintf(params, sizeof(params),
+		 "all_reduce" SEPARATOR "0" SEPARATOR "default_pg" SEPARATOR "[0, 1, 2]" SEPARATOR "[]" SEPARATOR
+		 "[]" SEPARATOR "8" SEPARATOR "8" SEPARATOR "6" SEPARATOR "%u" SEPARATOR "%u" SEPARATOR "0" SEPARATOR
+		 "1" SEPARATOR "-1" SEPARATOR "0" SEPARATOR "1",
+		 rank->number, rank->world ? rank->world : 2);
+	log_agent_name(log, 1, "ncclDevKernel_AllReduce");
+	log_agent_op_name(log, 7, "record_param_comms");
+	log_agent_op_name(log, 8, params);
+}
+
+/* A launch of something else 2 ms before, then the collective: its kernel begins when the rank comes and ends for all.
+ */
+LOG_FN void rank_put_collective(struct log_builder *log, const struct rank *rank, uint32_t i)
+{
+	uint64_t at_ns = 1000 * MS + i * PERIOD, came_ns = at_ns, end_ns;
+	uint64_t spread = rank->jitter_us ? ((i * 2 + rank->number) * 2654435761u >> 7) % rank->jitter_us : 0;
+
+	if (rank->late_every && i % rank->late_every == 0)
+		came_ns += rank->late_ms * MS;
+	end_ns = at_ns + 60 * MS + spread * 1000;
+	log_launch(log, RANK_PID, RANK_PID, rank_shows(rank, at_ns - 2 * MS), STACK_BEFORE, 0);
+	log_launch(log, RANK_PID, RANK_PID, rank_shows(rank, came_ns), STACK_COLLECTIVE, i + 1);
+	log_batch(log, RANK_PID, RANK_PID, rank_shows(rank, end_ns));
+	if (!rank->silent)
+		log_agent_op(log, &(struct gpt_agent_op){.start_ns = rank_shows(rank, came_ns) - 1000,
+							 .end_ns = rank_shows(rank, came_ns) + 10000,
+							 .tid = RANK_PID,
+							 .name = 7,
+							 .sequence = -1,
+							 .collective = 8,
+							 .collective_sequence = (int64_t)rank->first + i});
+	log_agent_kernel(log, (struct gpt_agent_kernel){
+				      .start_wall_ns = rank_shows(rank, came_ns + 20000) + (uint64_t)rank_wall_of(rank),
+				      .end_wall_ns = rank_shows(rank, end_ns) + (uint64_t)rank_wall_of(rank),
+				      .corr = i + 1,
+				      .name = 1});
+}
+
+LOG_FN void log_rank(struct log_builder *log, const struct rank *rank)
+{
+	const struct gpt_pyframe collective = {.code = CODE, .lasti = 6}, before = {.code = CODE, .lasti = 2};
+
+	log_begin(log, rank_shows(rank, 500 * MS) + rank->number, rank_wall_of(rank));
+	rank_put_session(log, rank);
+	log_process(log, RANK_PID, 1, 20, 15, 0x30c, "python3", "", "", "");
+	log_function(log, RANK_PID, CODE, "train", "/src/train.py", 10);
+	log_stack(log, RANK_PID, STACK_COLLECTIVE, 1, &collective);
+	log_stack(log, RANK_PID, STACK_BEFORE, 1, &before);
+	log_batch(log, RANK_PID, RANK_PID, rank_shows(rank, 500 * MS));
+	rank_put_names(log, rank);
+	for (uint32_t i = 0; i < rank_collectives_of(rank); i++)
+		rank_put_collective(log, rank, i);
+	log_end(log, rank_shows(rank, 1100 * MS + rank_collectives_of(rank) * PERIOD));
+}
+
+#define RANK(number_, boot_, ...)                                                                                      \
+	(struct rank)                                                                                                  \
+	{                                                                                                              \
+		.number = number_, .boot = boot_, __VA_ARGS__                                                          \
+	}
+
+#endif
