@@ -163,7 +163,7 @@ $(FUZZ)/fuzz_http_request: $(FUZZ_HTTP)
 $(FUZZ)/fuzz_log: $(FUZZ_TRACE_CUT)
 $(FUZZ)/fuzz_%: $(FUZZ)/fuzz_%.o $(FUZZ)/libgputrace.a
 	$(say) LINK $@
-	$(Q)$(CLANG) -fsanitize=fuzzer $(FUZZ_SANITIZE) -o $@ $(filter %.o,$^) $(FUZZ)/libgputrace.a -lelf -lz -liberty -lzstd
+	$(Q)$(CLANG) -fsanitize=fuzzer $(FUZZ_SANITIZE) -o $@ $(filter %.o,$^) $(FUZZ)/libgputrace.a -lelf -lz -liberty -lzstd -lsqlite3
 
 fuzz-programs: $(FUZZ_BIN)
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # What tracing costs; included by the top Makefile.
 #
-#   bench            all of them but scale and ops, one after the other; fails when one misses the project's numbers
+#   bench            all of them but scale, ops and foreign, one after the other; fails when one misses the project's numbers
 #   bench-probe      a launch probe with its Python stack against an empty uprobe (root)
 #   bench-calls      a Python call under --python-calls against a bare one (root)
 #   bench-rate       nothing lost at the highest rate; the collector's CPU; attach and detach (root)
@@ -10,6 +10,7 @@
 #   bench-log        bytes and CPU of packing a log
 #   bench-export     CPU from model to files
 #   bench-ops        what recording PyTorch's ops costs beside torch.profiler (root, PyTorch, minutes)
+#   bench-foreign    CPU and memory of a report of a Kineto trace and of an nsys database, both made here (a minute)
 #   bench-scale      time, CPU and memory from a log of 50 million launches to report and files (root, minutes, 1 GB of disk);
 #                    SCALE_FLAGS="--launches 3000000 --only report" for less
 
@@ -31,7 +32,7 @@ $(BENCH)/hammer.so: tools/bench/hammer.c $(BUILD)/flags
 	$(say) LINK $@
 	$(Q)$(CC) $(BASE_CFLAGS) -O2 -g -shared -fPIC -o $@ $<
 
-.PHONY: bench benches bench-probe bench-calls bench-rate bench-inject bench-model bench-log bench-export bench-scale bench-ops
+.PHONY: bench benches bench-probe bench-calls bench-rate bench-inject bench-model bench-log bench-export bench-scale bench-ops bench-foreign
 benches: $(BENCHES) $(BENCH)/hammer.so
 
 bench:
@@ -39,5 +40,5 @@ bench:
 	@$(MAKE) --no-print-directory all benches simgpu
 	@BUILD=$(BUILD) tools/bench/run
 
-bench-probe bench-calls bench-rate bench-inject bench-model bench-log bench-export bench-scale bench-ops: bench-%: all benches simgpu
+bench-probe bench-calls bench-rate bench-inject bench-model bench-log bench-export bench-scale bench-ops bench-foreign: bench-%: all benches simgpu
 	@BUILD=$(BUILD) tools/bench/run $*

@@ -52,6 +52,7 @@ const struct subcommand_row subcommand_rows[SUBCOMMAND_ROWS] = {
 		.examples = "gputrace report all.gpt\n"
 			    "gputrace report all.gpt --from 1:30 --to 1:40  ten seconds of it\n"
 			    "gputrace report all.gpt --process train.py --gpu 0\n"
+			    "gputrace report theirs.sqlite                  of nsys, nvprof or torch.profiler\n"
 			    "gputrace report all.gpt --tree                 Python functions, ops, kernels\n"
 			    "gputrace report all.gpt --lines train_step     source, with what each line costs\n"
 			    "gputrace report all.gpt --min-complete 99     exit with 3 when less complete\n",

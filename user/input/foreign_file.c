@@ -18,6 +18,9 @@ void foreign_file_close(struct foreign_file *file)
 	array_free(&file->threads);
 	array_free(&file->processes);
 	array_free(&file->devices);
+	array_free(&file->codes);
+	array_free(&file->frames);
+	array_free(&file->stacks);
 	lookup_free(&file->thread_lookup);
 	lookup_free(&file->process_lookup);
 	lookup_free(&file->names);

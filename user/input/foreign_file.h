@@ -24,6 +24,20 @@ struct foreign_device {
 	uint32_t name;		  /* text */
 };
 
+/* Stacks that a file has as such: innermost first. */
+struct foreign_code {
+	uint32_t function, file; /* texts */
+};
+
+struct foreign_frame {
+	uint32_t code; /* index */
+	uint32_t line; /* 0: not known */
+};
+
+struct foreign_stack {
+	uint32_t first, depth; /* of frames */
+};
+
 #define FOREIGN_PROCESS (1ull << 32)
 
 /* All that is known of a file as a whole; texts are those of its rows. */
@@ -32,6 +46,9 @@ struct foreign_file {
 	ARRAY(struct foreign_thread) threads;
 	ARRAY(struct foreign_process) processes;
 	ARRAY(struct foreign_device) devices;
+	ARRAY(struct foreign_code) codes;
+	ARRAY(struct foreign_frame) frames;
+	ARRAY(struct foreign_stack) stacks;
 	const char *tool;	   /* whose file it is, a literal; see model_source.tool */
 	uint32_t host;		   /* text, ROW_NO_TEXT: not recorded */
 	int64_t wall_offset_ns;	   /* CLOCK_REALTIME - its times */

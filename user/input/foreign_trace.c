@@ -6,7 +6,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "input/database.h"
+#include "input/database_trace.h"
 #include "input/kineto.h"
+#include "input/row_feed.h"
 
 struct foreign_source {
 	struct told_source source;
@@ -89,6 +92,8 @@ bool foreign_is(int fd)
 	ssize_t got = pread(fd, begin, sizeof(begin), 0);
 	ssize_t at = got >= 3 && !memcmp(begin, "\xef\xbb\xbf", 3) ? 3 : 0;
 
+	if (database_is(fd))
+		return true;
 	if (got >= 2 && begin[0] == 0x1f && begin[1] == 0x8b)
 		return true;
 	while (at < got && strchr(" \t\r\n", begin[at]) && begin[at])
@@ -104,7 +109,7 @@ int foreign_trace_open(int fd, const struct told_division *division, struct trac
 	*trace = NULL;
 	foreign->source.kind = &foreign_source;
 	foreign_file_open(&foreign->file, "torch.profiler (Kineto)");
-	err = kineto_read(fd, &foreign->file, why);
+	err = database_is(fd) ? database_read(fd, &foreign->file, why) : kineto_read(fd, &foreign->file, why);
 	if (!err)
 		err = rows_sort(&foreign->file.rows);
 	if (err) {

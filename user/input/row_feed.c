@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "input/row_ranges.h"
 #include "input/row_stacks.h"
 
 /* What is needed of the latest calls to find whose GPU work is, where there are several processes: a power of two. */
@@ -17,6 +18,7 @@ struct recent_call {
 struct row_feed {
 	const struct foreign_file *file;
 	struct row_stacks *stacks;
+	struct row_ranges *ranges;
 	struct recent_call *recent; /* NULL: there is one process */
 	uint8_t *told;		    /* by text: enum told_as, of this round */
 	struct lookup contexts;	    /* (context + 1, device) that were told */
@@ -59,6 +61,7 @@ struct row_feed *row_feed_new(const struct foreign_file *file)
 
 	feed->file = file;
 	feed->stacks = row_stacks_new(file);
+	feed->ranges = row_ranges_new(file);
 	feed->told = xcalloc(file->rows.texts.count + 1, 1);
 	feed->main_pid = file->processes.count ? file->processes.items[0].pid : 1;
 	if (file->processes.count > 1)
@@ -70,6 +73,7 @@ struct row_feed *row_feed_new(const struct foreign_file *file)
 void row_feed_free(struct row_feed *feed)
 {
 	row_stacks_free(feed->stacks);
+	row_ranges_free(feed->ranges);
 	lookup_free(&feed->contexts);
 	free(feed->recent);
 	free(feed->told);
@@ -121,6 +125,7 @@ void row_feed_begin(struct row_feed *feed, struct builder *builder)
 	uint64_t start_ns = start_of(file);
 
 	row_stacks_begin(feed->stacks);
+	row_ranges_begin(feed->ranges);
 	memset(feed->told, 0, file->rows.texts.count);
 	lookup_free(&feed->contexts);
 	lookup_init(&feed->contexts, file->rows.seed);
@@ -232,7 +237,8 @@ static void tell_op(struct row_feed *feed, struct builder *builder, const struct
 static void tell_call(struct row_feed *feed, struct builder *builder, const struct row_call *call)
 {
 	const struct row *row = &call->row;
-	uint64_t stack = row_stacks_find(feed->stacks, builder, row);
+	uint64_t stack = call->stack ? row_stacks_own(feed->stacks, builder, row->pid, call->stack - 1)
+				     : row_stacks_find(feed->stacks, builder, row);
 	struct new_call told = {.time_ns = row->start_ns,
 				.stack = stack,
 				.pid = row->pid,
@@ -246,7 +252,7 @@ static void tell_call(struct row_feed *feed, struct builder *builder, const stru
 	if (feed->recent)
 		feed->recent[row->corr % RECENT_CALLS] = (struct recent_call){row->corr, row->pid};
 	builder_add_call(builder, &told);
-	if (row->corr && !builder_add_return(builder, builder_program(builder, row->pid), &back))
+	if (row->corr && !call->unfinished && !builder_add_return(builder, builder_program(builder, row->pid), &back))
 		builder_count_bad(builder);
 }
 
@@ -322,6 +328,16 @@ static bool tell_memory(struct row_feed *feed, struct builder *builder, const st
 	return builder_add_torch_memory(builder, program_of(feed, builder, &memory->row), &told);
 }
 
+static bool tell_cuda_memory(struct row_feed *feed, struct builder *builder, const struct row_cuda_memory *memory)
+{
+	struct new_memory told = memory->memory;
+
+	told.time_ns = memory->row.start_ns;
+	told.clock = SOURCE_CLOCK_MONOTONIC;
+	told.corr = memory->row.corr;
+	return builder_add_memory(builder, program_of(feed, builder, &memory->row), &told);
+}
+
 void row_feed_row(struct row_feed *feed, struct builder *builder, const struct row *row)
 {
 	bool sense = true;
@@ -334,6 +350,9 @@ void row_feed_row(struct row_feed *feed, struct builder *builder, const struct r
 	case ROW_LEAVE:
 		row_stacks_leave(feed->stacks, builder, row);
 		break;
+	case ROW_RANGE:
+		sense = row_ranges_tell(feed->ranges, builder, (const struct row_range *)row);
+		break;
 	case ROW_OP:
 		tell_op(feed, builder, (const struct row_op *)row);
 		break;
@@ -345,6 +364,9 @@ void row_feed_row(struct row_feed *feed, struct builder *builder, const struct r
 		break;
 	case ROW_MEMORY:
 		sense = tell_memory(feed, builder, (const struct row_memory *)row);
+		break;
+	case ROW_CUDA_MEMORY:
+		sense = tell_cuda_memory(feed, builder, (const struct row_cuda_memory *)row);
 		break;
 	case ROW_OVERHEAD:
 		sense = tell_overhead(feed, builder, (const struct row_overhead *)row);

@@ -252,3 +252,61 @@ uint64_t row_stacks_find(struct row_stacks *stacks, struct builder *builder, con
 	*told = 1;
 	return lane->key;
 }
+
+/* ---- the file's own ---------------------------------------------------------------------------------------------- */
+
+/* Keys that are none of the others': those of texts are below, those of open functions are odd. */
+#define OWN_CODES (1ull << 33)
+
+static uint64_t own_stack_key(uint32_t stack)
+{
+	return ((uint64_t)stack + 1) << 1;
+}
+
+static struct text text_of(const struct row_stacks *stacks, uint32_t text)
+{
+	const struct rows *rows = &stacks->file->rows;
+
+	return text < rows->texts.count ? rows->texts.items[text] : (struct text){"?", 1};
+}
+
+static uint64_t tell_own_code(struct row_stacks *stacks, struct builder *builder, uint32_t pid, uint32_t index)
+{
+	const struct foreign_code *code = &stacks->file->codes.items[index];
+	uint64_t key = OWN_CODES + index;
+	uint32_t *told = lookup_put(&stacks->codes, foreign_space(pid), key, 0);
+
+	if (!*told)
+		builder_add_code(builder, pid,
+				 &(struct new_code){.key = key,
+						    .is_named = true,
+						    .name = python_text(text_of(stacks, code->function)),
+						    .file = python_text(text_of(stacks, code->file))});
+	*told = 1;
+	return key;
+}
+
+uint64_t row_stacks_own(struct row_stacks *stacks, struct builder *builder, uint32_t pid, uint32_t stack)
+{
+	const struct foreign_file *file = stacks->file;
+	const struct foreign_stack *own = &file->stacks.items[stack];
+	struct new_frame frames[GPT_PYSTACK_MAX_FRAMES] = {{0}};
+	struct new_stack told = {.key = own_stack_key(stack), .frames = frames};
+	uint32_t *is_told = lookup_put(&stacks->stacks, foreign_space(pid), told.key, 0);
+
+	if (*is_told)
+		return told.key;
+	*is_told = 1;
+	builder_wait(builder);
+	told.depth = own->depth < GPT_PYSTACK_MAX_FRAMES ? own->depth : GPT_PYSTACK_MAX_FRAMES;
+	told.gap = told.depth;
+	told.missing = own->depth - told.depth;
+	for (uint32_t i = 0; i < told.depth; i++) {
+		const struct foreign_frame *frame = &file->frames.items[own->first + i];
+
+		frames[i].code = tell_own_code(stacks, builder, pid, frame->code);
+		frames[i].lasti = frame->line <= INT32_MAX ? (int32_t)frame->line : 0;
+	}
+	builder_add_stack(builder, pid, &told);
+	return told.key;
+}

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The Python functions that are open in each thread of another tool's file, and the stack that they are.  A frame is a
- * function, a file and a line; lines that the file does not tell are not known.
+ * The Python functions that are open in each thread of another tool's file, and the stack that they are; and stacks
+ * that the file has as such.  A frame is a function, a file and a line; lines that the file does not tell are not
+ * known.
  */
 #ifndef GPUTRACE_INPUT_ROW_STACKS_H
 #define GPUTRACE_INPUT_ROW_STACKS_H
@@ -23,5 +24,8 @@ void row_stacks_end(struct row_stacks *stacks, struct builder *builder, uint64_t
 
 /* The key of the stack that something begins with, 0: there is none. */
 uint64_t row_stacks_find(struct row_stacks *stacks, struct builder *builder, const struct row *row);
+
+/* The key of a stack of the file's own, for a process. */
+uint64_t row_stacks_own(struct row_stacks *stacks, struct builder *builder, uint32_t pid, uint32_t stack);
 
 #endif

@@ -30,7 +30,7 @@ struct row_run {
 };
 
 _Static_assert(sizeof(struct row_gpu) <= ROW_MAX && sizeof(struct row_memory) <= ROW_MAX &&
-		       sizeof(struct row_sync) <= ROW_MAX,
+		       sizeof(struct row_sync) <= ROW_MAX && sizeof(struct row_cuda_memory) <= ROW_MAX,
 	       "rows of every kind fit");
 
 void rows_open(struct rows *rows)

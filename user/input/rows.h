@@ -23,10 +23,12 @@
 enum row_kind {
 	ROW_FUNCTION, /* of Python */
 	ROW_LEAVE,    /* one ends; a plain row with both times that */
+	ROW_RANGE,
 	ROW_OP,
 	ROW_CALL,
 	ROW_SYNC,
 	ROW_MEMORY,
+	ROW_CUDA_MEMORY,
 	ROW_OVERHEAD,
 	ROW_GPU,
 };
@@ -62,7 +64,27 @@ struct row_op {
 struct row_call {
 	struct row row;
 	int32_t result;
+	uint32_t stack; /* of foreign_file.stacks, one more; 0: none but the functions that are open */
 	uint16_t api;
+	bool unfinished; /* its return was not seen */
+};
+
+enum row_range_what {
+	ROW_RANGE_MARK,
+	ROW_RANGE_PUSH,
+	ROW_RANGE_POP, /* of those that are over by then; both times that */
+	ROW_RANGE_START,
+	ROW_RANGE_END, /* both times that; so are those of a start, as its end is told by itself */
+};
+
+/* Of NVTX; those that are pushed nest in their thread and domain. */
+struct row_range {
+	struct row row;
+	uint64_t id;	/* START, END */
+	uint32_t named; /* text: the domain's name */
+	uint16_t domain;
+	uint8_t what;	 /* enum row_range_what */
+	bool unfinished; /* PUSH: its end was not seen */
 };
 
 struct row_gpu {
@@ -84,6 +106,12 @@ struct row_overhead {
 struct row_memory {
 	struct row row;
 	struct new_torch_memory memory; /* but for its time and tid */
+};
+
+/* That CUDA handed out and took back. */
+struct row_cuda_memory {
+	struct row row;
+	struct new_memory memory; /* but for its time and corr */
 };
 
 struct row_place; /* of a row in the piece at hand */

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Reads, and nothing else; see database_file.h. */
+#include "input/database_file.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#define NAME "gputrace-read"
+#define SECTOR 4096
+
+/* In the header: how it is written, how it is read (2: with a write-ahead log, which would have to be looked for). */
+#define FORMATS_AT 18
+#define FORMATS 2
+#define FORMAT_ALONE 1
+
+/* What SQLite has open. */
+struct open_file {
+	sqlite3_file base;
+	const struct database *database;
+};
+
+static const struct database *of(sqlite3_file *file)
+{
+	return ((struct open_file *)file)->database;
+}
+
+static int file_close(sqlite3_file *file)
+{
+	(void)file;
+	return SQLITE_OK;
+}
+
+static int file_read(sqlite3_file *file, void *data, int bytes, sqlite3_int64 offset)
+{
+	const struct database *base = of(file);
+	uint8_t *to = data;
+	int done = 0;
+
+	while (done < bytes) {
+		ssize_t got = pread(base->fd, to + done, (size_t)(bytes - done), offset + done);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return SQLITE_IOERR_READ;
+		if (!got)
+			break;
+		done += (int)got;
+	}
+	memset(to + done, 0, (size_t)(bytes - done));
+	for (int i = 0; i < FORMATS; i++)
+		if (offset <= FORMATS_AT + i && offset + bytes > FORMATS_AT + i && done == bytes)
+			to[FORMATS_AT + i - offset] = FORMAT_ALONE;
+	return done == bytes || (uint64_t)offset + (uint64_t)bytes <= base->whole ? SQLITE_OK : SQLITE_IOERR_SHORT_READ;
+}
+
+static int no_write(sqlite3_file *file, const void *data, int bytes, sqlite3_int64 offset)
+{
+	(void)file, (void)data, (void)bytes, (void)offset;
+	return SQLITE_READONLY;
+}
+
+static int no_truncate(sqlite3_file *file, sqlite3_int64 size)
+{
+	(void)file, (void)size;
+	return SQLITE_READONLY;
+}
+
+static int nothing(sqlite3_file *file, int what)
+{
+	(void)file, (void)what;
+	return SQLITE_OK;
+}
+
+static int file_size(sqlite3_file *file, sqlite3_int64 *size)
+{
+	const struct database *base = of(file);
+
+	*size = (sqlite3_int64)(base->whole > base->size ? base->whole : base->size);
+	return SQLITE_OK;
+}
+
+static int nobody_has_it(sqlite3_file *file, int *reserved)
+{
+	(void)file;
+	*reserved = 0;
+	return SQLITE_OK;
+}
+
+static int no_control(sqlite3_file *file, int operation, void *argument)
+{
+	(void)file, (void)operation, (void)argument;
+	return SQLITE_NOTFOUND;
+}
+
+static int sector_size(sqlite3_file *file)
+{
+	(void)file;
+	return SECTOR;
+}
+
+/* Nobody writes it: there are no locks to take and no journals to look for. */
+static int characteristics(sqlite3_file *file)
+{
+	(void)file;
+	return SQLITE_IOCAP_IMMUTABLE;
+}
+
+static const sqlite3_io_methods methods = {
+	.iVersion = 1,
+	.xClose = file_close,
+	.xRead = file_read,
+	.xWrite = no_write,
+	.xTruncate = no_truncate,
+	.xSync = nothing,
+	.xFileSize = file_size,
+	.xLock = nothing,
+	.xUnlock = nothing,
+	.xCheckReservedLock = nobody_has_it,
+	.xFileControl = no_control,
+	.xSectorSize = sector_size,
+	.xDeviceCharacteristics = characteristics,
+};
+
+/* Only the database itself: no journal, and nothing temporary. */
+static int system_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int flags, int *out_flags)
+{
+	struct open_file *open = (struct open_file *)file;
+
+	(void)name;
+	file->pMethods = NULL;
+	if (!(flags & SQLITE_OPEN_MAIN_DB))
+		return SQLITE_CANTOPEN;
+	*open = (struct open_file){.base = {.pMethods = &methods}, .database = vfs->pAppData};
+	if (out_flags)
+		*out_flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_MAIN_DB;
+	return SQLITE_OK;
+}
+
+static int system_delete(sqlite3_vfs *vfs, const char *name, int sync)
+{
+	(void)vfs, (void)name, (void)sync;
+	return SQLITE_READONLY;
+}
+
+static int system_access(sqlite3_vfs *vfs, const char *name, int flags, int *found)
+{
+	(void)vfs, (void)name, (void)flags;
+	*found = 0;
+	return SQLITE_OK;
+}
+
+static int system_name(sqlite3_vfs *vfs, const char *name, int size, char *out)
+{
+	(void)vfs;
+	sqlite3_snprintf(size, out, "%s", name);
+	return SQLITE_OK;
+}
+
+bool database_file_open(struct database *base)
+{
+	sqlite3_vfs *own = sqlite3_vfs_find(NULL);
+
+	if (!own)
+		return false;
+	/* time, sleep and random numbers are the system's */
+	base->vfs = (sqlite3_vfs){
+		.iVersion = 1,
+		.szOsFile = sizeof(struct open_file),
+		.mxPathname = 64,
+		.zName = NAME,
+		.pAppData = base,
+		.xOpen = system_open,
+		.xDelete = system_delete,
+		.xAccess = system_access,
+		.xFullPathname = system_name,
+		.xRandomness = own->xRandomness,
+		.xSleep = own->xSleep,
+		.xCurrentTime = own->xCurrentTime,
+	};
+	return sqlite3_vfs_register(&base->vfs, 0) == SQLITE_OK &&
+	       sqlite3_open_v2(NAME, &base->handle, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NAME) == SQLITE_OK;
+}
+
+void database_file_close(struct database *base)
+{
+	sqlite3_close(base->handle);
+	base->handle = NULL;
+	sqlite3_vfs_unregister(&base->vfs);
+}

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Tables that are CUPTI's records: calls, GPU work, waits; see database_reader.h. */
+#include <stdio.h>
+
+#include "input/database_reader.h"
+#include "input/names.h"
+
+#define COUNT(columns) (sizeof(columns) / sizeof((columns)[0]))
+#define PROCESSES_MAX 65536u
+#define PRINTED 64
+
+/* Whose work it is; 0: the file does not say, or says it of more than there can be. */
+static uint32_t process_of(struct database_reader *reader, int64_t global)
+{
+	uint32_t pid = database_pid(global);
+
+	if (!pid || reader->file->processes.count >= PROCESSES_MAX)
+		return 0;
+	foreign_process(reader->file, pid);
+	return pid;
+}
+
+/* ---- calls ------------------------------------------------------------------------------------------------------- */
+
+/* nsys has a thread in one number and a name, nvprof two numbers and CUPTI's callback id. */
+enum {
+	CALL_START,
+	CALL_END,
+	CALL_CORR,
+	CALL_RESULT,
+	CALL_THREAD,
+	CALL_NAME,
+	CALL_STACK,
+	CALL_PID,
+	CALL_TID,
+	CALL_CBID,
+};
+
+static const char *const call_columns[] = {
+	[CALL_START] = "start",	       [CALL_END] = "end",	    [CALL_CORR] = "correlationId",
+	[CALL_RESULT] = "returnValue", [CALL_THREAD] = "globalTid", [CALL_NAME] = "nameId",
+	[CALL_STACK] = "callchainId",  [CALL_PID] = "processId",    [CALL_TID] = "threadId",
+	[CALL_CBID] = "cbid",
+};
+
+/* The runtime's begin with "cuda", the driver's with "cu". */
+static uint16_t api_of(struct database_reader *reader, struct database_string *string)
+{
+	const struct rows *rows = &reader->file->rows;
+	struct text text;
+
+	if (!string->has_api && string->text < rows->texts.count) {
+		text = rows->texts.items[string->text];
+		string->api = name_to_api(text.bytes, text.size, GPT_DOMAIN_RUNTIME, -1);
+		if (!string->api)
+			string->api = name_to_api(text.bytes, text.size, GPT_DOMAIN_DRIVER, -1);
+	}
+	string->has_api = true;
+	return string->api;
+}
+
+static uint16_t api_by_number(int64_t cbid, enum gpt_api_domain domain)
+{
+	uint16_t api = cbid > 0 && cbid < 1 << 12 ? GPT_API(domain, cbid) : 0;
+
+	return api && api_class(api) != GPT_CLASS_NONE ? api : 0;
+}
+
+void database_read_calls(struct database_reader *reader, const char *table, enum gpt_api_domain domain)
+{
+	struct database_rows rows = database_select(&reader->base, table, call_columns, COUNT(call_columns));
+
+	while (database_next(&rows) && !reader->file->rows.error) {
+		struct row_call call = {.row = {.text = ROW_NO_TEXT, .kind = ROW_CALL}};
+		struct database_string *name =
+			database_string(reader, database_number(&rows, CALL_NAME, DATABASE_NONE));
+		int64_t global = database_number(&rows, CALL_THREAD, 0);
+		uint32_t *stack;
+		bool ended;
+
+		call.api = name ? api_of(reader, name) : api_by_number(database_number(&rows, CALL_CBID, 0), domain);
+		if (!call.api) /* gputrace does not follow it */
+			continue;
+		call.row.pid = global ? database_pid(global) : database_small(&rows, CALL_PID, 0);
+		call.row.tid = global ? database_tid(global) : (uint32_t)database_number(&rows, CALL_TID, 0);
+		if (!database_span(reader, &rows, CALL_START, CALL_END, &call.row, &ended) ||
+		    !database_thread(reader, &call.row))
+			continue;
+		call.row.corr = database_small(&rows, CALL_CORR, 0);
+		call.result = (int32_t)database_number(&rows, CALL_RESULT, 0);
+		call.unfinished = !ended;
+		stack = lookup_get(&reader->stack_lookup, 1, (uint64_t)database_number(&rows, CALL_STACK, 0));
+		call.stack = stack ? *stack + 1 : 0;
+		rows_add(&reader->file->rows, &call.row, sizeof(call));
+	}
+	database_end(&rows);
+}
+
+/* ---- GPU work ---------------------------------------------------------------------------------------------------- */
+
+enum {
+	GPU_START,
+	GPU_END,
+	GPU_DEVICE,
+	GPU_CONTEXT,
+	GPU_STREAM,
+	GPU_CORR,
+	GPU_PROCESS,
+	GPU_GRAPH_NODE,
+	GPU_GRAPH,
+	GPU_BYTES,
+	GPU_COPY_KIND,
+	GPU_FROM,
+	GPU_TO,
+	GPU_SET_IN,
+	GPU_SET_IN_OLD,
+	GPU_NAME,
+	GPU_MANGLED_NAME,
+	GPU_SHORT_NAME,
+	GPU_NAME_OLD,
+	GPU_REGISTERS,
+	GPU_STATIC_SHARED,
+	GPU_DYNAMIC_SHARED,
+	GPU_LOCAL,
+	GPU_GRID,
+	GPU_BLOCK = GPU_GRID + 3,
+};
+
+static const char *const gpu_columns[] = {
+	[GPU_START] = "start",
+	[GPU_END] = "end",
+	[GPU_DEVICE] = "deviceId",
+	[GPU_CONTEXT] = "contextId",
+	[GPU_STREAM] = "streamId",
+	[GPU_CORR] = "correlationId",
+	[GPU_PROCESS] = "globalPid",
+	[GPU_GRAPH_NODE] = "graphNodeId",
+	[GPU_GRAPH] = "graphId",
+	[GPU_BYTES] = "bytes",
+	[GPU_COPY_KIND] = "copyKind",
+	[GPU_FROM] = "srcKind",
+	[GPU_TO] = "dstKind",
+	[GPU_SET_IN] = "memKind",
+	[GPU_SET_IN_OLD] = "memoryKind",
+	[GPU_NAME] = "demangledName",
+	[GPU_MANGLED_NAME] = "mangledName",
+	[GPU_SHORT_NAME] = "shortName",
+	[GPU_NAME_OLD] = "name",
+	[GPU_REGISTERS] = "registersPerThread",
+	[GPU_STATIC_SHARED] = "staticSharedMemory",
+	[GPU_DYNAMIC_SHARED] = "dynamicSharedMemory",
+	[GPU_LOCAL] = "localMemoryPerThread",
+	[GPU_GRID] = "gridX",
+	[GPU_GRID + 1] = "gridY",
+	[GPU_GRID + 2] = "gridZ",
+	[GPU_BLOCK] = "blockX",
+	[GPU_BLOCK + 1] = "blockY",
+	[GPU_BLOCK + 2] = "blockZ",
+};
+
+static uint32_t kernel_name(struct database_reader *reader, const struct database_rows *rows)
+{
+	static const unsigned columns[] = {GPU_NAME, GPU_MANGLED_NAME, GPU_SHORT_NAME, GPU_NAME_OLD};
+	uint32_t text = ROW_NO_TEXT;
+
+	for (size_t i = 0; i < COUNT(columns) && text == ROW_NO_TEXT; i++)
+		text = database_string_text(reader, database_number(rows, columns[i], DATABASE_NONE));
+	return text;
+}
+
+static uint8_t memory_kind(const struct database_reader *reader, const struct database_rows *rows, unsigned column)
+{
+	int64_t kind = database_number(rows, column, -1);
+
+	return kind >= 0 && kind < 16 ? (uint8_t)(kind + reader->first_memory_kind) : 0;
+}
+
+static bool read_place(struct database_reader *reader, const struct database_rows *rows, struct row_gpu *gpu)
+{
+	bool ended;
+
+	gpu->row = (struct row){.text = ROW_NO_TEXT, .kind = ROW_GPU};
+	/* both 0: CUPTI had no times of it */
+	if (!database_number(rows, GPU_START, 0) && !database_number(rows, GPU_END, 0)) {
+		reader->file->bad++;
+		return false;
+	}
+	if (!database_span(reader, rows, GPU_START, GPU_END, &gpu->row, &ended))
+		return false;
+	if (!ended) {
+		reader->file->bad++;
+		return false;
+	}
+	gpu->row.pid = process_of(reader, database_number(rows, GPU_PROCESS, 0));
+	gpu->row.corr = database_small(rows, GPU_CORR, 0);
+	gpu->work.device = database_small(rows, GPU_DEVICE, 0);
+	gpu->work.context = database_small(rows, GPU_CONTEXT, 0);
+	gpu->work.stream = database_small(rows, GPU_STREAM, 0);
+	return true;
+}
+
+static uint64_t wide(const struct database_rows *rows, unsigned column)
+{
+	int64_t value = database_number(rows, column, 0);
+
+	return value > 0 ? (uint64_t)value : 0;
+}
+
+void database_read_gpu_work(struct database_reader *reader, const char *table, enum model_gpu_kind kind)
+{
+	struct database_rows rows = database_select(&reader->base, table, gpu_columns, COUNT(gpu_columns));
+
+	while (database_next(&rows) && !reader->file->rows.error) {
+		struct row_gpu gpu = {.work = {.kind = (uint8_t)kind}};
+		struct new_gpu_work *work = &gpu.work;
+
+		if (!read_place(reader, &rows, &gpu))
+			continue;
+		work->graph_node = (uint64_t)database_number(&rows, GPU_GRAPH_NODE, 0);
+		if (kind == MODEL_KERNEL) {
+			gpu.row.text = kernel_name(reader, &rows);
+			work->registers = database_small(&rows, GPU_REGISTERS, 0);
+			work->static_shared_bytes = database_small(&rows, GPU_STATIC_SHARED, 0);
+			work->dynamic_shared_bytes = database_small(&rows, GPU_DYNAMIC_SHARED, 0);
+			work->local_bytes = database_small(&rows, GPU_LOCAL, 0);
+			for (unsigned i = 0; i < 3; i++) {
+				work->grid[i] = database_small(&rows, GPU_GRID + i, 0);
+				work->block[i] = database_small(&rows, GPU_BLOCK + i, 0);
+			}
+		} else if (kind == MODEL_MEMCPY) {
+			work->bytes = wide(&rows, GPU_BYTES);
+			work->memcpy_kind = (uint8_t)(database_small(&rows, GPU_COPY_KIND, 0) & 0xff);
+			work->from = memory_kind(reader, &rows, GPU_FROM);
+			work->to = memory_kind(reader, &rows, GPU_TO);
+		} else {
+			work->bytes = wide(&rows, GPU_BYTES);
+			work->to = memory_kind(reader, &rows, GPU_SET_IN);
+			if (!work->to)
+				work->to = memory_kind(reader, &rows, GPU_SET_IN_OLD);
+		}
+		rows_add(&reader->file->rows, &gpu.row, sizeof(gpu));
+	}
+	database_end(&rows);
+}
+
+void database_read_graphs(struct database_reader *reader, const char *table)
+{
+	struct database_rows rows = database_select(&reader->base, table, gpu_columns, COUNT(gpu_columns));
+
+	while (database_next(&rows) && !reader->file->rows.error) {
+		struct row_gpu gpu = {.work = {.kind = MODEL_KERNEL}};
+		char name[PRINTED];
+		int size;
+
+		if (!read_place(reader, &rows, &gpu))
+			continue;
+		size = snprintf(name, sizeof(name), "[CUDA graph %u]", database_small(&rows, GPU_GRAPH, 0));
+		gpu.row.text = rows_text(&reader->file->rows, name, (size_t)size);
+		rows_add(&reader->file->rows, &gpu.row, sizeof(gpu));
+	}
+	database_end(&rows);
+}
+
+/* ---- waits ------------------------------------------------------------------------------------------------------- */
+
+enum {
+	SYNC_START,
+	SYNC_END,
+	SYNC_DEVICE,
+	SYNC_CONTEXT,
+	SYNC_STREAM,
+	SYNC_CORR,
+	SYNC_PROCESS,
+	SYNC_KIND,
+	SYNC_EVENT,
+	SYNC_KIND_OLD,
+	SYNC_EVENT_OLD,
+};
+
+static const char *const sync_columns[] = {
+	[SYNC_START] = "start",		  [SYNC_END] = "end",
+	[SYNC_DEVICE] = "deviceId",	  [SYNC_CONTEXT] = "contextId",
+	[SYNC_STREAM] = "streamId",	  [SYNC_CORR] = "correlationId",
+	[SYNC_PROCESS] = "globalPid",	  [SYNC_KIND] = "syncType",
+	[SYNC_EVENT] = "eventId",	  [SYNC_KIND_OLD] = "type",
+	[SYNC_EVENT_OLD] = "cudaEventId",
+};
+
+void database_read_syncs(struct database_reader *reader, const char *table)
+{
+	struct database_rows rows = database_select(&reader->base, table, sync_columns, COUNT(sync_columns));
+
+	while (database_next(&rows) && !reader->file->rows.error) {
+		struct row_sync sync = {.row = {.text = ROW_NO_TEXT, .kind = ROW_SYNC}};
+		bool ended;
+
+		if (!database_span(reader, &rows, SYNC_START, SYNC_END, &sync.row, &ended))
+			continue;
+		sync.row.pid = process_of(reader, database_number(&rows, SYNC_PROCESS, 0));
+		sync.row.corr = database_small(&rows, SYNC_CORR, 0);
+		sync.device = database_small(&rows, SYNC_DEVICE, 0);
+		sync.sync = (struct new_sync){
+			.context = database_small(&rows, SYNC_CONTEXT, 0),
+			.stream = database_small(&rows, SYNC_STREAM, UINT32_MAX),
+			.event = database_small(&rows, SYNC_EVENT, database_small(&rows, SYNC_EVENT_OLD, UINT32_MAX)),
+			.kind = database_small(&rows, SYNC_KIND, database_small(&rows, SYNC_KIND_OLD, 0)),
+		};
+		rows_add(&reader->file->rows, &sync.row, sizeof(sync));
+	}
+	database_end(&rows);
+}
