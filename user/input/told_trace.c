@@ -9,12 +9,12 @@
 #include "base/array.h"
 #include "model/builder.h"
 
-/* Some 150 MB of memory for a short source; as much for a part of a long one and what waits for it. */
+/* Some 150 MB of memory for a short source; as much for the parts of a long one and what waits for them. */
 const struct told_division told_division_default = {
 	.whole_bytes = 32u << 20,
 	.stretch_records = 16384,
 	.stretch_bytes = 32u << 20,
-	.part_events = 256u << 10,
+	.part_events = 128u << 10,
 };
 
 struct told_trace {

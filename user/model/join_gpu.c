@@ -233,6 +233,16 @@ static size_t place_arrivals(struct builder *builder, uint64_t until_ns, struct 
 	return placed;
 }
 
+/* How many operations before its turn one is asked for from memory. */
+#define JOINED_AHEAD 8
+#define CACHE_LINE 64
+
+static void bring_near(const void *item, size_t size)
+{
+	for (size_t at = 0; at < size; at += CACHE_LINE)
+		__builtin_prefetch((const char *)item + at);
+}
+
 /* Joins what has come, in order of time, behind what was there. */
 static void join_arrivals(struct builder *builder, uint64_t until_ns)
 {
@@ -249,9 +259,13 @@ static void join_arrivals(struct builder *builder, uint64_t until_ns)
 	order_sort(keys, placed);
 	gpu->joined.items = array_reserve(gpu->joined.items, sizeof(*gpu->joined.items), gpu->joined.count, placed,
 					  &gpu->joined.capacity);
-	for (size_t i = 0; i < placed; i++)
+	for (size_t i = 0; i < placed; i++) {
+		/* arrivals of several streams lie far apart: the memory of one of the next is brought near meanwhile */
+		if (i + JOINED_AHEAD < placed)
+			bring_near(&gpu->arrivals.items[keys[i + JOINED_AHEAD].index], sizeof(*gpu->arrivals.items));
 		join_one(builder, &gpu->arrivals.items[keys[i].index].arrival, &placings[keys[i].index],
 			 &gpu->joined.items[gpu->joined.count++]);
+	}
 	free(placings);
 	free(keys);
 	gpu->arrivals.count = 0;

@@ -32,24 +32,28 @@ uint32_t *lookup_get(const struct lookup *lookup, uint32_t space, uint64_t key);
 /* The same, made with `initial` when there is none. */
 uint32_t *lookup_put(struct lookup *lookup, uint32_t space, uint64_t key, uint32_t initial);
 
-/* What was found last, where the same is looked for many times in a row.  Zeroed: nothing, as after every lookup_put.
+#define LOOKUP_LATEST 16u
+
+/*
+ * What was found last, where the same few are looked for again and again (the threads of a program, its kernels).
+ * Zeroed: nothing, as after every lookup_put that changes a value.
  */
 struct lookup_latest {
-	uint64_t key;
-	uint32_t space, value;
+	struct lookup_entry entries[LOOKUP_LATEST]; /* each key has one place; space 0: nothing */
 };
 
 /* As lookup_get; valid until the next one. */
 static inline const uint32_t *lookup_get_latest(const struct lookup *lookup, struct lookup_latest *latest,
 						uint32_t space, uint64_t key)
 {
+	struct lookup_entry *entry = &latest->entries[(key ^ key >> 4) % LOOKUP_LATEST];
 	const uint32_t *found;
 
-	if (latest->space == space && latest->key == key)
-		return &latest->value;
+	if (entry->space == space && entry->key == key)
+		return &entry->value;
 	found = lookup_get(lookup, space, key);
 	if (found)
-		*latest = (struct lookup_latest){.key = key, .space = space, .value = *found};
+		*entry = (struct lookup_entry){.key = key, .space = space, .value = *found};
 	return found;
 }
 

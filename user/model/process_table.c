@@ -92,26 +92,18 @@ struct program process_table_program_at(struct process_table *processes, uint32_
 
 uint32_t process_table_find_thread(struct process_table *processes, uint32_t process, uint32_t tid)
 {
-	uint32_t *index;
+	const uint32_t *known = lookup_get_latest(&processes->by_tid, &processes->last_threads, process + 1, tid);
+	uint32_t index = (uint32_t)processes->threads.count;
+	struct model_thread thread = {.process = process, .tid = tid};
 
-	if (processes->last_thread.any && processes->last_thread.tid == tid &&
-	    processes->last_thread.process == process)
-		return processes->last_thread.thread;
-	index = lookup_put(&processes->by_tid, process + 1, tid, NONE);
-	if (*index == NONE) {
-		struct model_thread thread = {
-			.process = process, .tid = tid, .name = string_keep(processes->strings, "", 0)};
-
-		*index = (uint32_t)processes->threads.count;
-		array_push(&processes->threads, thread);
-		array_push(&processes->open_calls, NONE);
-		array_push(&processes->thread_names, ((struct thread_names){0}));
-	}
-	processes->last_thread.process = process;
-	processes->last_thread.tid = tid;
-	processes->last_thread.thread = *index;
-	processes->last_thread.any = true;
-	return *index;
+	if (known)
+		return *known;
+	lookup_put(&processes->by_tid, process + 1, tid, index);
+	thread.name = string_keep(processes->strings, "", 0);
+	array_push(&processes->threads, thread);
+	array_push(&processes->open_calls, NONE);
+	array_push(&processes->thread_names, ((struct thread_names){0}));
+	return index;
 }
 
 static const char *keep(struct process_table *processes, struct text text)

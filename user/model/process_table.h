@@ -44,10 +44,7 @@ struct process_table {
 	struct {
 		uint32_t pid, process;
 	} last_process;
-	struct {
-		uint32_t process, tid, thread;
-		bool any;
-	} last_thread;
+	struct lookup_latest last_threads; /* of by_tid */
 };
 
 void process_table_init(struct process_table *processes, struct string_pool *strings, uint64_t seed);
