@@ -17,6 +17,7 @@
 
 #include "input/foreign_trace.h"
 #include "input/rows.h"
+#include "model/collectives.h"
 #include "model_check.h"
 #include "trace_print.h"
 
@@ -172,6 +173,43 @@ static void a_stack_that_was_not_recorded_is_said_to_be_that(void **state)
 
 	assert_int_equal(model->calls[0].stack, NONE);
 	assert_int_equal(model->calls[0].stack_state, GPT_STACK_NOT_RECORDED);
+	told_trace_close(trace);
+}
+
+static void a_collective_says_what_torch_profiler_says_of_it(void **state)
+{
+	static const char op[] =
+		"[{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"record_param_comms\",\"pid\":1,\"tid\":2,\"ts\":1,"
+		"\"dur\":5,"
+		"\"args\":{\"Collective name\":\"allreduce\",\"dtype\":\"BFloat16\",\"In msg nelems\":1024,\"Out msg "
+		"nelems\":2048,"
+		"\"In split size\":\"[]\",\"Out split size\":\"[]\",\"Global rank start\":0,\"Global rank "
+		"stride\":1,\"Group size\":2,"
+		"\"Process Group Name\":\"0\",\"Process Group Description\":\"default \\\"pg\\\"\",\"Process Group "
+		"Ranks\":\"[0, 1]\","
+		"\"Rank\":1,\"Seq\":17,\"Is asynchronized op\":true,\"Dst Rank\":3}},"
+		"{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"aten::add\",\"pid\":1,\"tid\":2,\"ts\":7,\"dur\":5,"
+		"\"args\":{\"dtype\":\"Float\"}}]";
+	struct trace *trace = open_bytes(op, strlen(op), &whole);
+	const struct model *model = trace_first(trace);
+	const struct model_collective *told = model_collective_of(model, 1);
+	struct collective collective;
+
+	assert_non_null(told);
+	assert_int_equal(told->sequence, 17);
+	assert_true(collective_read(&collective, model->strings[told->params]));
+	assert_string_equal(collective.fields[GPT_COLLECTIVE_NAME], "allreduce");
+	assert_string_equal(collective.fields[GPT_COLLECTIVE_DESCRIPTION], "default \"pg\"");
+	assert_string_equal(collective.fields[GPT_COLLECTIVE_RANKS], "[0, 1]");
+	assert_string_equal(collective_dtype(&collective), "BFloat16");
+	assert_int_equal(collective.numbers[GPT_COLLECTIVE_IN_ELEMENTS], 1024);
+	assert_int_equal(collective.numbers[GPT_COLLECTIVE_OUT_ELEMENTS], 2048);
+	assert_int_equal(collective.numbers[GPT_COLLECTIVE_RANK], 1);
+	assert_int_equal(collective.numbers[GPT_COLLECTIVE_GROUP_SIZE], 2);
+	assert_int_equal(collective.numbers[GPT_COLLECTIVE_PEER], 3);
+	assert_int_equal(collective.numbers[GPT_COLLECTIVE_POINT_TO_POINT], -1);
+	assert_int_equal(collective.numbers[GPT_COLLECTIVE_ASYNC], 1);
+	assert_null(model_collective_of(model, 2));
 	told_trace_close(trace);
 }
 
@@ -342,6 +380,7 @@ int main(void)
 		cmocka_unit_test(names_devices_memory_and_the_window_are_those_of_the_file),
 		cmocka_unit_test(a_copy_without_its_call_says_so),
 		cmocka_unit_test(what_the_tool_lost_is_not_known),
+		cmocka_unit_test(a_collective_says_what_torch_profiler_says_of_it),
 		cmocka_unit_test(a_stack_that_was_not_recorded_is_said_to_be_that),
 		cmocka_unit_test(in_parts_it_says_the_same),
 		cmocka_unit_test(packed_it_says_the_same),

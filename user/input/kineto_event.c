@@ -33,6 +33,15 @@ static const struct {
 	{"wait_on_stream", KINETO_WAIT_STREAM},
 	{"wait_on_cuda_event_id", KINETO_EVENT},
 	{"sort_index", KINETO_SORT_INDEX},
+	{"In msg nelems", KINETO_IN_ELEMENTS},
+	{"Out msg nelems", KINETO_OUT_ELEMENTS},
+	{"Rank", KINETO_RANK},
+	{"Group size", KINETO_GROUP_SIZE},
+	{"Global rank start", KINETO_RANK_START},
+	{"Global rank stride", KINETO_RANK_STRIDE},
+	{"Src Rank", KINETO_SOURCE_RANK},
+	{"Dst Rank", KINETO_TARGET_RANK},
+	{"Seq", KINETO_GROUP_SEQUENCE},
 };
 
 static enum kineto_number number_of(const struct json_text *key)
@@ -44,6 +53,29 @@ static enum kineto_number number_of(const struct json_text *key)
 			return number_names[i].number;
 	}
 	return KINETO_NUMBERS;
+}
+
+static const char *const collective_names[KINETO_COLLECTIVE_TEXTS] = {
+	[GPT_COLLECTIVE_NAME] = "Collective name",
+	[GPT_COLLECTIVE_GROUP] = "Process Group Name",
+	[GPT_COLLECTIVE_DESCRIPTION] = "Process Group Description",
+	[GPT_COLLECTIVE_RANKS] = "Process Group Ranks",
+	[GPT_COLLECTIVE_IN_SPLIT] = "In split size",
+	[GPT_COLLECTIVE_OUT_SPLIT] = "Out split size",
+	[KINETO_COLLECTIVE_DTYPE] = "dtype",
+};
+
+/* NULL: the key is none of a collective's texts. */
+static struct json_text *collective_text(struct kineto_event *event, const struct json_text *key)
+{
+	for (size_t i = 0; i < KINETO_COLLECTIVE_TEXTS; i++) {
+		const char *name = collective_names[i];
+
+		if (key->size && name[0] == key->bytes[0] && strlen(name) == key->size &&
+		    !memcmp(name, key->bytes, key->size))
+			return &event->collective[i];
+	}
+	return NULL;
 }
 
 static bool read_three(struct json *json, int64_t three[3])
@@ -80,6 +112,16 @@ static bool read_unfinished(struct json *json, bool *unfinished)
 	return true;
 }
 
+static bool read_async(struct json *json, int8_t *async)
+{
+	struct json_text raw;
+
+	if (!json_raw(json, &raw))
+		return false;
+	*async = JSON_IS(&raw, "true") ? 1 : JSON_IS(&raw, "false") ? 0 : -1;
+	return true;
+}
+
 static bool read_args(struct json *json, struct kineto_event *event)
 {
 	struct json_text key;
@@ -89,6 +131,7 @@ static bool read_args(struct json *json, struct kineto_event *event)
 		return json_skip(json);
 	while (json_member(json, &first, &key)) {
 		enum kineto_number number = key.size ? number_of(&key) : KINETO_NUMBERS;
+		struct json_text *text;
 		bool read;
 
 		if (number != KINETO_NUMBERS)
@@ -111,6 +154,10 @@ static bool read_args(struct json *json, struct kineto_event *event)
 			read = read_text(json, &event->text);
 		else if (JSON_IS(&key, "finished"))
 			read = read_unfinished(json, &event->unfinished);
+		else if (JSON_IS(&key, "Is asynchronized op"))
+			read = read_async(json, &event->async);
+		else if ((text = collective_text(event, &key)))
+			read = read_text(json, text);
 		else
 			read = json_skip(json);
 		if (!read)
@@ -158,7 +205,8 @@ bool kineto_event_read(struct json *json, struct kineto_event *event)
 				       .start_ns = KINETO_NO_NUMBER,
 				       .duration_ns = 0,
 				       .pid = KINETO_NO_NUMBER,
-				       .tid = KINETO_NO_NUMBER};
+				       .tid = KINETO_NO_NUMBER,
+				       .async = -1};
 	for (int i = 0; i < KINETO_NUMBERS; i++)
 		event->numbers[i] = KINETO_NO_NUMBER;
 	if (json_peek(json) != '{')

@@ -35,7 +35,23 @@ enum kineto_number {
 	KINETO_WAIT_STREAM,
 	KINETO_EVENT,
 	KINETO_SORT_INDEX,
+	KINETO_IN_ELEMENTS,
+	KINETO_OUT_ELEMENTS,
+	KINETO_RANK,
+	KINETO_GROUP_SIZE,
+	KINETO_RANK_START,
+	KINETO_RANK_STRIDE,
+	KINETO_SOURCE_RANK,
+	KINETO_TARGET_RANK,
+	KINETO_GROUP_SEQUENCE,
 	KINETO_NUMBERS,
+};
+
+/* Of a collective, as the fields of its text begin (enum gpt_collective_field); the last is behind the numbers there.
+ */
+enum kineto_collective_text {
+	KINETO_COLLECTIVE_TEXTS = GPT_COLLECTIVE_OUT_SPLIT + 2,
+	KINETO_COLLECTIVE_DTYPE = GPT_COLLECTIVE_OUT_SPLIT + 1,
 };
 
 struct kineto_event {
@@ -46,7 +62,9 @@ struct kineto_event {
 	int64_t grid[3], block[3];
 	struct json_text dims, types, strides, concrete; /* size 0: not there */
 	struct json_text called_from, text;		 /* text: args.name or args.labels of metadata */
+	struct json_text collective[KINETO_COLLECTIVE_TEXTS];
 	bool unfinished, pid_is_text;
+	int8_t async; /* of a collective: 1, 0; -1: not told */
 };
 
 /* False: the reader has stopped. */

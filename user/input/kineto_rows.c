@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "input/kineto_event.h"
+#include "input/kineto_collective.h"
 #include "input/names.h"
 
 #define NS_MAX (INT64_MAX / 4) /* some 73 years: later times are invented */
@@ -73,6 +74,7 @@ static void add_op(struct foreign_file *file, const struct kineto_event *event, 
 	struct row_op op = {.row = row_of(event, ROW_OP),
 			    .sequence = event->numbers[KINETO_SEQUENCE] >= 0 ? event->numbers[KINETO_SEQUENCE] : -1,
 			    .forward_thread = wide_number(event, KINETO_FORWARD_THREAD),
+			    .collective_sequence = -1,
 			    .scope = scope,
 			    .unfinished = event->unfinished};
 
@@ -82,6 +84,9 @@ static void add_op(struct foreign_file *file, const struct kineto_event *event, 
 	}
 	op.row.text = text_of(file, &event->name, scratch);
 	op.inputs = inputs_of(file, event, scratch);
+	op.collective = kineto_collective(file, event, scratch);
+	if (op.collective != ROW_NO_TEXT && event->numbers[KINETO_GROUP_SEQUENCE] >= 0)
+		op.collective_sequence = event->numbers[KINETO_GROUP_SEQUENCE];
 	if (scope == GPT_AGENT_OP_FUNCTION && op.forward_thread)
 		op.scope = GPT_AGENT_OP_BACKWARD_FUNCTION;
 	foreign_thread(file, op.row.pid, op.row.tid);

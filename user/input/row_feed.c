@@ -217,11 +217,15 @@ static void tell_op(struct row_feed *feed, struct builder *builder, const struct
 			      .forward_thread = op->forward_thread,
 			      .tid = row->tid,
 			      .name = key_of(row->text),
-			      .collective_sequence = -1,
+			      .collective_sequence = op->collective_sequence,
 			      .scope = op->scope,
 			      .open = op->unfinished};
 
 	tell_text(feed, builder, program, row->text, TOLD_OP);
+	if (op->collective != ROW_NO_TEXT) {
+		told.collective = key_of(op->collective);
+		tell_text(feed, builder, program, op->collective, TOLD_OP);
+	}
 	told.inputs = feed->recent ? 0 : inputs_key(feed, builder, program, op->inputs);
 	if (stack) {
 		struct new_taken_stack taken = {

@@ -56,8 +56,10 @@ struct row_op {
 	struct row row;
 	int64_t sequence; /* -1: none */
 	uint64_t forward_thread;
-	uint32_t inputs; /* text of the form of model/op_inputs.h */
-	uint8_t scope;	 /* enum gpt_agent_op_scope */
+	int64_t collective_sequence; /* in its process group, -1: not known */
+	uint32_t inputs;	     /* text of the form of model/op_inputs.h */
+	uint32_t collective;	     /* text of the form of model/collectives.h; ROW_NO_TEXT: it is none */
+	uint8_t scope;		     /* enum gpt_agent_op_scope */
 	bool unfinished;
 };
 

@@ -109,6 +109,14 @@ const char *collective_dtype(const struct collective *collective)
 	return dtype_of(collective)->name;
 }
 
+int64_t collective_dtype_number(const char *name, size_t size)
+{
+	for (size_t i = 0; i < sizeof(dtypes) / sizeof(dtypes[0]); i++)
+		if (strlen(dtypes[i].name) == size && !memcmp(dtypes[i].name, name, size))
+			return (int64_t)i;
+	return -1;
+}
+
 unsigned collective_element_bytes(const struct collective *collective)
 {
 	return dtype_of(collective)->bytes;

@@ -22,6 +22,9 @@ bool collective_read(struct collective *collective, const char *params);
 /* "Float"; "UNKNOWN_SCALAR" as PyTorch has it. */
 const char *collective_dtype(const struct collective *collective);
 
+/* The other way, as GPT_COLLECTIVE_DTYPE has it; -1: not known. */
+int64_t collective_dtype_number(const char *name, size_t size);
+
 /* Of one element; 0: not known. */
 unsigned collective_element_bytes(const struct collective *collective);
 
