@@ -134,6 +134,21 @@ def test_the_sums_are_those_of_why_and_of_the_report(viewed, folder):
     assert sums["profile"]["values"][0]["id"] == "gpu" and sums["why"]
 
 
+def totals(slices):
+    """How many, and how long."""
+    return sum(one[5] for one in slices), sum(one[6] for one in slices)
+
+
+@pytest.mark.parametrize("name", ("trace.json.gz", "trace.sqlite"))
+def test_a_file_of_another_form_shows_the_kernels_of_the_log(viewed, folder, tmp_path, name):
+    tracing.gputrace(folder, "export", "-q", "trace.gpt", "-o", tmp_path / name).must_be(0)
+    running = Viewed(tmp_path / name)
+    shown, wanted = (totals(kernels(one.slices(width=50))) for one in (running, viewed))
+    assert shown == wanted and wanted[0] == 2 * STEPS
+    assert running.sums()
+    assert running.end() == 0
+
+
 def test_who_has_no_token_or_comes_by_another_name_gets_nothing(viewed):
     assert viewed.ask("/tracks")[0] == 404
     assert viewed.ask("/" + "0" * 32 + "/tracks")[0] == 404

@@ -40,7 +40,7 @@ static enum exit_code add_log(const struct options *options, const char *log, in
 			code = reading_failed(&reading, err);
 		else
 			ranks_add_log(ranks, log, all.model, &all.meetings);
-		if (!err && model_completeness(all.model) < 100000)
+		if (!err && model_completeness(all.model) < MODEL_COMPLETE - model_is_foreign(all.model))
 			msg_warn("%s is %s %% complete", log, number_thousandths(model_completeness(all.model)).text);
 		analyses_free(&all);
 	}

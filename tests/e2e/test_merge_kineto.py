@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""gputrace merge on traces of torch.profiler, built here: two ranks, whose clocks and late comings are known."""
+
+import json
+
+import tracing
+
+ROUNDS, LATE_US, AHEAD_US = 40, 20.0, 5_000_000.0
+
+
+def event(category, name, pid, tid, start_us, length_us, **arguments):
+    return {"ph": "X", "cat": category, "name": name, "pid": pid, "tid": tid, "ts": round(start_us, 3), "dur": round(length_us, 3),
+            "args": arguments}
+
+
+def write(path, rank):
+    """All-reduces that end together; every second one rank 1 comes late to, and its clock is ahead."""
+    pid, events = 100 + rank, []
+    for number in range(1, ROUNDS + 1):
+        at = 1000.0 * number + rank * AHEAD_US
+        late = LATE_US if rank == 1 and number % 2 else 0.0
+        events += [
+            event("cpu_op", "record_param_comms", pid, pid, at + late - 40, 30, **{
+                "Collective name": "allreduce", "dtype": "Float", "In msg nelems": 1024, "Out msg nelems": 1024,
+                "In split size": "[]", "Out split size": "[]", "Global rank start": 0, "Global rank stride": 1, "Group size": 2,
+                "Process Group Name": "0", "Process Group Description": "default_pg", "Process Group Ranks": "[0, 1]",
+                "Rank": rank, "Seq": number, "Is asynchronized op": True}),
+            event("cuda_runtime", "cudaLaunchKernel", pid, pid, at + late - 30, 5, cbid=211, correlation=number),
+            event("kernel", "ncclDevKernel_AllReduce_Sum_f32_RING_LL", 0, 7, at + late, LATE_US + 50 - late, device=0, context=1,
+                  stream=7, correlation=number, grid=[1, 1, 1], block=[128, 1, 1])]
+    path.write_text(json.dumps({"baseTimeNanoseconds": 0, "traceEvents": events}), encoding="utf-8")
+
+
+def rows(folder, table):
+    done = tracing.gputrace(folder, "merge", "rank0.json", "rank1.json", "--format", "json", "--table", table).must_be(0)
+    return json.loads(done.stdout)["tables"][0]["rows"], done.stderr
+
+
+def test_the_late_rank_and_the_distance_of_clocks_are_found(tmp_path):
+    for rank in range(2):
+        write(tmp_path / f"rank{rank}.json", rank)
+    clocks, said = rows(tmp_path, "merge_logs")
+    assert "warning" not in said
+    assert clocks[1]["collectives_used"] == ROUNDS and abs(abs(clocks[1]["offset_ns"]) - AHEAD_US * 1000) <= 1
+    ranks, _ = rows(tmp_path, "merge_ranks")
+    assert [(row["rank"], row["compared"], row["late"]) for row in ranks] == [(0, ROUNDS, 0), (1, ROUNDS, ROUNDS // 2)]
+
+
+def test_files_without_collectives_are_refused_with_what_to_do(tmp_path):
+    for rank in range(2):
+        write(tmp_path / f"rank{rank}.json", rank)
+    tracing.gputrace(tmp_path, "export", "-q", "rank1.json", "-o", "rank1.sqlite").must_be(0)
+    said = tracing.gputrace(tmp_path, "merge", "rank0.json", "rank1.sqlite").must_be(1).stderr
+    assert "rank1.sqlite has no collectives" in said and "--unaligned" in said
