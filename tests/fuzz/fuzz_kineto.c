@@ -22,7 +22,8 @@ static const char document[] =
 	"{\"ph\":\"X\",\"cat\":\"python_function\",\"name\":\"a.py(3): f\"," AT
 	"2.5,\"dur\":50,\"args\":{\"CallFrom\":\"b:4\"}},"
 	"{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"aten::mm\"," AT "3,\"dur\":9,\"args\":{\"Sequence number\":1,"
-	"\"Input Dims\":[[1],[]],\"Input type\":[\"a\",\"\"],\"Fwd thread id\":1}},"
+	"\"Input Dims\":[[1],[]],\"Input type\":[\"a\",\"\"],\"Fwd thread id\":1,"
+	"\"Collective name\":\"c\",\"Group size\":2,\"Seq\":1,\"dtype\":\"Int\",\"Is asynchronized op\":true}},"
 	"{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaLaunchKernel\"," AT "4,\"dur\":2,\"args\":{\"cbid\":211,"
 	"\"correlation\":5}},{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"_Z1kv\"," AT
 	"7,\"dur\":3,\"args\":{\"device\":0,"
