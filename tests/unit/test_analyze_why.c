@@ -342,6 +342,123 @@ static void time_in_a_data_loader_is_data(void **state)
 	finish(&all, model);
 }
 
+static void put_op(struct log_builder *log, const char *text, uint32_t name, uint64_t start_ns, uint64_t end_ns)
+{
+	log_agent_op_name(log, name, text);
+	log_agent_op(log, &(struct gpt_agent_op){
+				  .start_ns = start_ns, .end_ns = end_ns, .tid = TID, .name = name, .sequence = -1});
+}
+
+/* From the look for a region that fits; the second time the region is there. */
+static void time_before_a_new_region_of_torch_compile_is_compilation_s(void **state)
+{
+	struct log_builder log;
+	struct analyses all;
+	struct model *model;
+
+	begin(&log);
+	run(&log, TRAIN, 1, 10 * MS, 12 * MS);
+	for (uint64_t at = 0; at <= 20 * MS; at += 20 * MS) {
+		uint32_t name = at ? 8 : 1;
+
+		log_batch(&log, PID, TID, at + 29 * MS);
+		put_op(&log, "TorchDynamo Cache Lookup", name, at + 14 * MS, at + 15 * MS);
+		put_op(&log, "PythonDispatchMode", name + 1, at + 17 * MS, at + 18 * MS);
+		put_op(&log, "Torch-Compiled Region: 0/1", name + 2, at + 28 * MS, at + 29 * MS);
+		run(&log, TRAIN, (uint32_t)(2 + at / MS), at + 30 * MS, at + 32 * MS);
+	}
+	model = end(&log, &all);
+	assert_int_equal(loss_of(&all, WHY_COMPILE)->ns, 13 * MS);
+	assert_line(&all, loss_of(&all, WHY_COMPILE)->lines[0].line, "train.py:43 train");
+	assert_int_equal(loss_of(&all, WHY_PYTHON)->ns, 5 * MS + 18 * MS);
+	finish(&all, model);
+}
+
+/* A trace that began when all was compiled; and ops under a mode of the program's own, as of a launch that came since.
+ */
+static void a_region_of_torch_compile_alone_is_no_compilation(void **state)
+{
+	struct log_builder log;
+	struct analyses all;
+	struct model *model;
+
+	begin(&log);
+	run(&log, TRAIN, 1, 10 * MS, 12 * MS);
+	log_batch(&log, PID, TID, 35 * MS);
+	put_op(&log, "TorchDynamo Cache Lookup", 1, 14 * MS, 15 * MS);
+	put_op(&log, "Torch-Compiled Region: 0/1", 2, 16 * MS, 17 * MS);
+	put_op(&log, "PythonDispatchMode", 3, 18 * MS, 19 * MS);
+	run(&log, TRAIN, 2, 30 * MS, 32 * MS);
+	put_op(&log, "Torch-Compiled Region: 1/0", 4, 34 * MS, 35 * MS);
+	run(&log, TRAIN, 3, 40 * MS, 42 * MS);
+	model = end(&log, &all);
+	assert_null(loss_of(&all, WHY_COMPILE));
+	finish(&all, model);
+}
+
+#define IN_LOADER 4u
+#define IN_NAMESAKE 5u
+
+static void begin_with_loader(struct log_builder *log, const char *name)
+{
+	begin(log);
+	log_function(log, PID, 0xc0e0, name, "/x/site-packages/torch/utils/data/dataloader.py", 700);
+	log_function(log, PID, 0xc0e1, "__next__", "/src/torch_utils/data/dataloader.py", 7);
+	log_stack(log, PID, IN_LOADER, 2,
+		  (struct gpt_pyframe[]){{.code = 0xc0e0, .lasti = 2}, {.code = 0xc0de, .lasti = 20}});
+	log_stack(log, PID, IN_NAMESAKE, 2,
+		  (struct gpt_pyframe[]){{.code = 0xc0e1, .lasti = 2}, {.code = 0xc0de, .lasti = 20}});
+	log_batch(log, PID, TID, 2000);
+}
+
+/* Without ops; whether or not the interpreter has qualified names. */
+static void time_until_a_call_inside_a_data_loader_is_data(void **state)
+{
+	static const char *const names[] = {"__next__", "_BaseDataLoaderIter.__next__"};
+
+	for (size_t i = 0; i < 2; i++) {
+		struct log_builder log;
+		struct analyses all;
+		struct model *model;
+		char *text;
+
+		begin_with_loader(&log, names[i]);
+		run(&log, TRAIN, 1, 10 * MS, 12 * MS);
+		call(&log, CUDA_MALLOC, IN_LOADER, 2, 18 * MS, 18 * MS + 1 * US);
+		run(&log, TRAIN, 3, 20 * MS, 22 * MS);
+		model = end(&log, &all);
+		assert_int_equal(all.why.losses[0].cause, WHY_DATA);
+		assert_int_equal(all.why.losses[0].ns, 6 * MS);
+		assert_line(&all, all.why.losses[0].lines[0].line, "train.py:40 train");
+		text = words(model);
+		assert_non_null(strstr(text, "before the DataLoader's call at train.py:40 train"));
+		assert_non_null(strstr(text, "num_workers"));
+		free(text);
+		finish(&all, model);
+	}
+}
+
+static void a_function_that_is_called_as_the_data_loader_s_is_none(void **state)
+{
+	struct log_builder log;
+	struct analyses all;
+	struct model *model;
+	char *text;
+
+	begin_with_loader(&log, "__next__");
+	run(&log, TRAIN, 1, 10 * MS, 12 * MS);
+	call(&log, CUDA_MALLOC, IN_NAMESAKE, 2, 18 * MS, 18 * MS + 1 * US);
+	run(&log, TRAIN, 3, 20 * MS, 22 * MS);
+	model = end(&log, &all);
+	assert_null(loss_of(&all, WHY_DATA));
+	assert_int_equal(all.why.losses[0].cause, WHY_PYTHON);
+	text = words(model);
+	assert_null(strstr(text, "num_workers"));
+	assert_non_null(strstr(text, "Whether Python was in a DataLoader or compiling cannot be said"));
+	free(text);
+	finish(&all, model);
+}
+
 /* ---- others -------------------------------------------------------------------------------------------------- */
 
 #define OTHER (PID + 100)
@@ -455,6 +572,10 @@ int main(void)
 		cmocka_unit_test(work_that_was_launched_in_time_is_nobody_s_loss),
 		cmocka_unit_test(a_busy_gpu_loses_nothing),
 		cmocka_unit_test(time_in_a_data_loader_is_data),
+		cmocka_unit_test(time_before_a_new_region_of_torch_compile_is_compilation_s),
+		cmocka_unit_test(a_region_of_torch_compile_alone_is_no_compilation),
+		cmocka_unit_test(time_until_a_call_inside_a_data_loader_is_data),
+		cmocka_unit_test(a_function_that_is_called_as_the_data_loader_s_is_none),
 		cmocka_unit_test(work_that_waits_for_another_process_s_is_that_process_s),
 		cmocka_unit_test(ranks_that_wait_for_the_last_one_are_lost_to_it),
 		cmocka_unit_test(it_counts_the_same_idle_time_as_the_table_of_idle_lines),

@@ -62,6 +62,7 @@ void why_free(struct why *why)
 	array_free(&why->names);
 	tally_free(&why->charges);
 	tally_free(&why->calls);
+	tally_free(&why->regions);
 	tally_free(&why->reads);
 	tally_free(&why->copies);
 	for (size_t i = 0; i < why->count; i++)

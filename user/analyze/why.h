@@ -9,9 +9,10 @@
  *
  * A gap is put on what the thread of the launch that ended it was doing meanwhile, the first of these that fits:
  * compiling; collecting garbage; importing; in a CUDA call that does not return at once (it waits, copies, allocates);
- * in a DataLoader.  Of what is left as much is put on earlier calls in which that thread waited for the GPU as they
- * took: had it not waited, it would have been ahead by that.  What then is left is the price of a launch, where the gap
- * and the kernel behind it are short, else Python.
+ * in a DataLoader.  What PyTorch's ops do not tell of that, as they were not recorded, the frames of the thread's next
+ * CUDA call may: it came out of the DataLoader.  Of what is left as much is put on earlier calls in which that thread
+ * waited for the GPU as they took: had it not waited, it would have been ahead by that.  What then is left is the price
+ * of a launch, where the gap and the kernel behind it are short, else Python.
  *
  * What is kept besides sums: of each thread what it did since a GPU last ended a gap (at most so many, why_threads.h).
  */
@@ -27,7 +28,7 @@
 /* Losses, then what is nobody's.  detail, extra: parts of their keys. */
 enum why_cause {
 	WHY_PYTHON,  /* between two CUDA calls; detail: caller of the one before, CALLER_UNSEEN */
-	WHY_DATA,    /* a DataLoader's next; detail: name of the op (model.strings) */
+	WHY_DATA,    /* a DataLoader's next; detail: name of the op (model.strings), extra: enum why_seen_by */
 	WHY_SYNC,    /* a call that waits; detail: api, extra: name of the outermost op it was in, NONE */
 	WHY_LAUNCH,  /* kernels shorter than their launches */
 	WHY_ALLOC,   /* memory of CUDA; detail: api */
@@ -42,6 +43,12 @@ enum why_cause {
 	WHY_GPU = WHY_LOSSES, /* the launch was made before the gap, or was not seen */
 	WHY_SHORT,	      /* gaps of less than 5 us that are not the price of a launch */
 	WHY_CAUSES,
+};
+
+/* How a DataLoader is known. */
+enum why_seen_by {
+	WHY_SEEN_BY_OP,
+	WHY_SEEN_BY_FRAMES, /* of the CUDA call that came next; detail: its function (model.codes) */
 };
 
 enum why_compile {
@@ -96,6 +103,7 @@ struct why {
 	ARRAY(uint8_t) names;	 /* by model.strings: what an op of that name is, once asked for */
 	struct tally charges;	 /* caller, cause, detail, extra */
 	struct tally calls;	 /* caller, cause, detail, extra: calls that wait or allocate; more: failed */
+	struct tally regions;	 /* process, name of an op: regions that torch.compile made */
 	struct tally reads;	 /* caller: copies from the device; more: bytes */
 	struct tally copies;	 /* caller, detail of WHY_COPY: copies of both ways; more: bytes */
 	struct why_sum sums[WHY_CAUSES];

@@ -5,7 +5,16 @@
 #include "analyze/why_internal.h"
 
 /* What an op is by its name. */
-enum { NAME_NOT_ASKED, NAME_PLAIN, NAME_DATA, NAME_COMPILE };
+enum {
+	NAME_NOT_ASKED,
+	NAME_PLAIN,
+	NAME_DATA,
+	NAME_COMPILE, /* as long as it takes; newer PyTorch (2.11) has it only while torch.profiler runs */
+	/* What else there is of torch.compile: a look for a region that fits, ops that are traced, and the region. */
+	NAME_LOOKUP,
+	NAME_TRACED,
+	NAME_REGION,
+};
 
 /* What a call that does not return at once is put on; WHY_LOSSES: it is none. */
 static enum why_cause cause_of_call(const struct call_event *event)
@@ -57,6 +66,24 @@ static struct tally_key key_of_call(const struct why_thread *thread, const struc
 	}
 }
 
+/* Nothing else tells where a thread was between two calls: the later one was made inside of a DataLoader's next. */
+static void note_loading(struct why *why, struct why_thread *thread, const struct model_call *call)
+{
+	struct why_loader loader = {.code = NONE};
+	uint64_t end_ns = call->end_ns > call->start_ns ? call->end_ns : call->start_ns; /* 0: not seen */
+
+	if (!why->has_ops && thread->called_until_ns)
+		loader = why_loader(&why->threads, why->model, call->stack);
+	if (loader.code != NONE)
+		why_thread_does(thread, (struct why_doing){.start_ns = thread->called_until_ns,
+							   .end_ns = call->start_ns,
+							   .key = why_key(loader.caller, WHY_DATA, loader.code,
+									  WHY_SEEN_BY_FRAMES),
+							   .rank = WHY_RANK_DATA});
+	if (end_ns > thread->called_until_ns)
+		thread->called_until_ns = end_ns;
+}
+
 void why_add_call(struct why *why, const struct call_event *event)
 {
 	const struct model_call *call = event->call;
@@ -68,6 +95,9 @@ void why_add_call(struct why *why, const struct call_event *event)
 
 	why_thread_forget(thread, gaps_from(why, event));
 	why_thread_calls(thread, call, caller);
+	note_loading(why, thread, call);
+	if (call_is_work(call) && !thread->looked_up_ns)
+		thread->traced_from_ns = 0;
 	if (call_is_work(call) && call->stack_state != GPT_STACK_BACKWARD)
 		why->threads.forward[event->process] = call->thread;
 	if (cause == WHY_LOSSES || call->end_ns <= call->start_ns)
@@ -121,14 +151,19 @@ void why_add_span(struct why *why, const struct span_event *event)
 
 static uint8_t what_name_says(const char *name)
 {
-	static const char loader[] = "enumerate(DataLoader)#", timed[] = "(dynamo_timed)";
+	static const char loader[] = "enumerate(DataLoader)#", timed[] = "(dynamo_timed)",
+			  region[] = "Torch-Compiled Region: ";
 	size_t length = strlen(name);
 
 	if (!strncmp(name, loader, sizeof(loader) - 1))
 		return NAME_DATA;
 	if (length >= sizeof(timed) - 1 && !strcmp(name + length - (sizeof(timed) - 1), timed))
 		return NAME_COMPILE;
-	return NAME_PLAIN;
+	if (!strcmp(name, "TorchDynamo Cache Lookup"))
+		return NAME_LOOKUP;
+	if (!strcmp(name, "PythonDispatchMode"))
+		return NAME_TRACED;
+	return strncmp(name, region, sizeof(region) - 1) != 0 ? NAME_PLAIN : NAME_REGION;
 }
 
 static uint8_t what_op_is(struct why *why, uint32_t name)
@@ -140,6 +175,39 @@ static uint8_t what_op_is(struct why *why, uint32_t name)
 	if (why->names.items[name] == NAME_NOT_ASKED)
 		why->names.items[name] = what_name_says(why->model->strings[name]);
 	return why->names.items[name];
+}
+
+/*
+ * A region that torch.compile made begins.  The first time it was compiled just before, if ops were traced then: since
+ * the look for one that fits, where there was any to look through, else since the first op that was traced.
+ */
+static void region_begins(struct why *why, struct why_thread *thread, const struct model_op *op)
+{
+	struct tally_key key = {{why->model->threads[op->thread].process, op->name}};
+	bool is_new = !tally_at(&why->regions, key)->count++;
+	uint64_t from_ns = thread->looked_up_ns ? thread->looked_up_ns : thread->traced_from_ns;
+
+	if (is_new && thread->traced_from_ns)
+		why_thread_does(thread, (struct why_doing){.start_ns = from_ns,
+							   .end_ns = op->start_ns,
+							   .key = why_key(WHY_CALLER_NEXT, WHY_COMPILE,
+									  WHY_COMPILE_TORCH, op->name),
+							   .rank = WHY_RANK_COMPILE});
+	thread->looked_up_ns = thread->traced_from_ns = 0;
+}
+
+/* Whether it is one of those of torch.compile. */
+static bool follow_compiler(struct why *why, struct why_thread *thread, const struct model_op *op, uint8_t what)
+{
+	if (what == NAME_LOOKUP) {
+		thread->looked_up_ns = op->end_ns;
+		thread->traced_from_ns = 0;
+	} else if (what == NAME_TRACED && !thread->traced_from_ns) {
+		thread->traced_from_ns = op->start_ns;
+	} else if (what == NAME_REGION) {
+		region_begins(why, thread, op);
+	}
+	return what >= NAME_LOOKUP;
 }
 
 void why_add_op(struct why *why, const struct op_event *event)
@@ -154,10 +222,10 @@ void why_add_op(struct why *why, const struct op_event *event)
 		thread->op_end_ns = op->end_ns;
 		thread->op_name = op->name;
 	}
-	if (what == NAME_PLAIN)
+	if (what == NAME_PLAIN || follow_compiler(why, thread, op, what))
 		return;
 	doing.rank = what == NAME_DATA ? WHY_RANK_DATA : WHY_RANK_COMPILE;
-	doing.key = what == NAME_DATA ? why_key(WHY_CALLER_NEXT, WHY_DATA, op->name, NONE)
+	doing.key = what == NAME_DATA ? why_key(WHY_CALLER_NEXT, WHY_DATA, op->name, WHY_SEEN_BY_OP)
 				      : why_key(WHY_CALLER_NEXT, WHY_COMPILE, WHY_COMPILE_TORCH, op->name);
 	why_thread_does(thread, doing);
 }

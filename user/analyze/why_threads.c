@@ -35,6 +35,7 @@ void why_threads_free(struct why_threads *threads)
 	free(threads->forward);
 	array_free(&threads->pieces);
 	array_free(&threads->user_frames);
+	array_free(&threads->loaders);
 	array_free(&threads->codes);
 }
 
@@ -211,17 +212,34 @@ const struct why_recent *why_thread_before(const struct why_thread *thread, uint
 
 /* ---- whose code -------------------------------------------------------------------------------------------------- */
 
-enum { NOT_ASKED, USERS, LIBRARYS };
+enum { NOT_ASKED, USERS, LIBRARYS, LOADERS };
 
-static bool is_users(struct why_threads *threads, const struct model *model, uint32_t frame)
+#define STACK_NOT_ASKED (CALLER_UNSEEN - 1)
+
+/* Nobody else's function of that name is in that file of PyTorch's. */
+static bool is_loader(const struct model_code *code)
+{
+	static const char file[] = "torch/utils/data/dataloader.py", name[] = "__next__";
+	size_t length = strlen(code->file), end = sizeof(file) - 1;
+	const char *plain = strrchr(code->name, '.');
+
+	if (length < end || strcmp(code->file + length - end, file) != 0 ||
+	    (length > end && code->file[length - end - 1] != '/'))
+		return false;
+	return !strcmp(plain ? plain + 1 : code->name, name);
+}
+
+static uint8_t whose(struct why_threads *threads, const struct model *model, uint32_t frame)
 {
 	uint32_t code = model->frames[frame].code;
 
 	while (threads->codes.count <= code)
 		array_push(&threads->codes, NOT_ASKED);
-	if (threads->codes.items[code] == NOT_ASKED)
+	if (threads->codes.items[code] == NOT_ASKED && is_loader(&model->codes[code]))
+		threads->codes.items[code] = LOADERS;
+	else if (threads->codes.items[code] == NOT_ASKED)
 		threads->codes.items[code] = file_is_library(model->codes[code].file) ? LIBRARYS : USERS;
-	return threads->codes.items[code] == USERS;
+	return threads->codes.items[code];
 }
 
 static uint32_t find_user_frame(struct why_threads *threads, const struct model *model, uint32_t stack)
@@ -229,7 +247,7 @@ static uint32_t find_user_frame(struct why_threads *threads, const struct model 
 	for (uint32_t i = 0; i < model->stacks[stack].depth; i++) {
 		uint32_t frame = model->stack_frames[model->stacks[stack].first + i];
 
-		if (is_users(threads, model, frame))
+		if (whose(threads, model, frame) == USERS)
 			return frame;
 	}
 	return NONE;
@@ -242,9 +260,39 @@ uint32_t why_user_frame(struct why_threads *threads, const struct model *model, 
 	if (!stack_has_frames(model, stack))
 		return otherwise;
 	while (threads->user_frames.count <= stack)
-		array_push(&threads->user_frames, CALLER_UNSEEN - 1); /* not asked for */
+		array_push(&threads->user_frames, STACK_NOT_ASKED);
 	frame = &threads->user_frames.items[stack];
-	if (*frame == CALLER_UNSEEN - 1)
+	if (*frame == STACK_NOT_ASKED)
 		*frame = find_user_frame(threads, model, stack);
 	return *frame == NONE ? otherwise : *frame;
+}
+
+static struct why_loader find_loader(struct why_threads *threads, const struct model *model, uint32_t stack)
+{
+	struct why_loader loader = {.code = NONE, .caller = NONE};
+
+	for (uint32_t i = 0; i < model->stacks[stack].depth; i++) {
+		uint32_t frame = model->stack_frames[model->stacks[stack].first + i];
+		uint8_t who = whose(threads, model, frame);
+
+		if (who == LOADERS && loader.code == NONE)
+			loader = (struct why_loader){.code = model->frames[frame].code, .caller = frame};
+		else if (who == USERS && loader.code != NONE)
+			return (struct why_loader){.code = loader.code, .caller = frame};
+	}
+	return loader;
+}
+
+struct why_loader why_loader(struct why_threads *threads, const struct model *model, uint32_t stack)
+{
+	struct why_loader *loader;
+
+	if (!stack_has_frames(model, stack))
+		return (struct why_loader){.code = NONE};
+	while (threads->loaders.count <= stack)
+		array_push(&threads->loaders, (struct why_loader){.code = STACK_NOT_ASKED});
+	loader = &threads->loaders.items[stack];
+	if (loader->code == STACK_NOT_ASKED)
+		*loader = find_loader(threads, model, stack);
+	return *loader;
 }

@@ -48,7 +48,11 @@ struct why_thread {
 	uint64_t launches;
 	struct why_recent recent[WHY_RECENT]; /* the latest calls; a ring */
 	uint64_t recent_count;
-	uint64_t op_end_ns; /* the outermost op that is open */
+	uint64_t called_until_ns; /* latest end of its CUDA calls */
+	/* torch.compile: since the latest compiled region, and where it found none, since the latest launch (0: no) */
+	uint64_t looked_up_ns;	 /* the end of a look for a region that fits */
+	uint64_t traced_from_ns; /* the first op that was not run but traced */
+	uint64_t op_end_ns;	 /* the outermost op that is open */
 	uint32_t op_name;
 };
 
@@ -58,13 +62,20 @@ struct why_piece {
 	bool begins;
 };
 
+/* A DataLoader's next that a stack is in. */
+struct why_loader {
+	uint32_t code;	 /* model.codes */
+	uint32_t caller; /* model.frames: the innermost of the user's own that called it; of none its own */
+};
+
 struct why_threads {
 	struct why_thread **all; /* by model.threads; NULL: it has done nothing so far */
 	uint32_t *forward;	 /* by model.processes: the latest thread that launched and is not of backward, NONE */
 	uint32_t count, process_count;
-	ARRAY(struct why_piece) pieces; /* of one gap */
-	ARRAY(uint32_t) user_frames;	/* by model.stacks: innermost frame of the user's own code, see there */
-	ARRAY(uint8_t) codes;		/* by model.codes: whose code it is, once asked for */
+	ARRAY(struct why_piece) pieces;	  /* of one gap */
+	ARRAY(uint32_t) user_frames;	  /* by model.stacks: innermost frame of the user's own code, see there */
+	ARRAY(struct why_loader) loaders; /* by model.stacks, the same */
+	ARRAY(uint8_t) codes;		  /* by model.codes: whose code it is, once asked for */
 };
 
 void why_threads_init(struct why_threads *threads, const struct model *model);
@@ -97,5 +108,8 @@ uint64_t why_thread_leads(struct why_thread *thread, uint64_t from_ns, uint64_t 
 
 /* The innermost frame of a stack that is no library's; `otherwise` where there is none. */
 uint32_t why_user_frame(struct why_threads *threads, const struct model *model, uint32_t stack, uint32_t otherwise);
+
+/* What a stack says of a DataLoader; code is NONE where it is in none. */
+struct why_loader why_loader(struct why_threads *threads, const struct model *model, uint32_t stack);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What to try about a loss, and what cannot be said. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
@@ -24,7 +25,15 @@ static const char *sync_advice(const struct why_line *line)
 	       "measuring.";
 }
 
-static const char *compile_advice(const struct why_line *line)
+/* "Torch-Compiled Region: 1/0": the first one made of a function. */
+static bool is_first_of_function(const char *region)
+{
+	const char *count = strrchr(region, '/');
+
+	return count && strtoul(count + 1, NULL, 10) == 0;
+}
+
+static const char *compile_advice(const struct analyses *all, const struct why_line *line)
 {
 	switch (line->detail) {
 	case WHY_COMPILE_JIT:
@@ -33,6 +42,9 @@ static const char *compile_advice(const struct why_line *line)
 	case WHY_COMPILE_MODULE:
 		return "Warm up before the loop; CUDA_MODULE_LOADING=EAGER loads all code when the program starts.";
 	default:
+		if (is_first_of_function(why_name(all, line->extra)))
+			return "Call the compiled function once before the loop: its first call compiles it. The "
+			       "caches of PyTorch (TORCHINDUCTOR_FX_GRAPH_CACHE) shorten that from run to run.";
 		return "Find out why it compiles again (TORCH_LOGS=recompiles): shapes that change want dynamic=True "
 		       "or "
 		       "padding.";
@@ -41,7 +53,10 @@ static const char *compile_advice(const struct why_line *line)
 
 static const char *data_advice(const struct analyses *all, const struct why_loss *loss)
 {
-	if (strstr(why_name(all, loss->lines[0].detail), "_SingleProcess"))
+	const struct why_line *line = &loss->lines[0];
+
+	/* worker processes make no calls in next */
+	if (line->extra == WHY_SEEN_BY_FRAMES || strstr(why_name(all, line->detail), "_SingleProcess"))
 		return "Give the DataLoader num_workers of 2 or more: it loads in the training process itself now, so "
 		       "loading and training take turns.";
 	return "More num_workers or a larger prefetch_factor, where there are CPUs left; else make the data set's "
@@ -72,7 +87,7 @@ static const char *advice(const struct analyses *all, const struct why_loss *los
 	case WHY_GC:
 		return "gc.freeze() when all is set up, and gc.disable() in the loop with gc.collect() now and then.";
 	case WHY_COMPILE:
-		return compile_advice(line);
+		return compile_advice(all, line);
 	case WHY_PROCESS:
 		return "Give each process a GPU of its own (CUDA_VISIBLE_DEVICES), or run them under MPS, so that "
 		       "their "

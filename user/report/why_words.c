@@ -81,7 +81,10 @@ char *why_where(const struct analyses *all, const struct why_loss *loss, const s
 	case WHY_DATA:
 	case WHY_IMPORT:
 	case WHY_GC:
-		text = xasprintf("before the launch at %s", label);
+		text = xasprintf(loss->cause == WHY_DATA && line->extra == WHY_SEEN_BY_FRAMES
+					 ? "before the DataLoader's call at %s"
+					 : "before the launch at %s",
+				 label);
 		free(label);
 		return text;
 	case WHY_RANK:
@@ -125,8 +128,14 @@ static char *data_evidence(const struct analyses *all, const struct why_loss *lo
 {
 	char *often = how_often(loss), *text;
 
-	text = xasprintf("The GPU had nothing to do while the program was in %s, %s.",
-			 loader_of(why_name(all, loss->lines[0].detail)), often);
+	if (loss->lines[0].extra == WHY_SEEN_BY_FRAMES)
+		text = xasprintf("The GPU ran out of work %s, and the next CUDA call was made inside the DataLoader "
+				 "(%s of torch/utils/data/dataloader.py). Without --ops it is not seen when the loop "
+				 "came to that: what it did just before counts, too.",
+				 often, all->model->codes[loss->lines[0].detail].name);
+	else
+		text = xasprintf("The GPU had nothing to do while the program was in %s, %s.",
+				 loader_of(why_name(all, loss->lines[0].detail)), often);
 	free(often);
 	return text;
 }

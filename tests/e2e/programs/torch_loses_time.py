@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Trains a small net with PyTorch and loses time of the GPU in one way: `torch_loses_time.py data|item|small TRUTH`.
+"""Trains a small net with PyTorch and loses time of the GPU in one way: `torch_loses_time.py data|frames|item|small|compile TRUTH`.
 
 TRUTH is {"lines", "least_ms", "most_ms"}: lines of this file that lose it, and bounds of what the steps behind the first
 lost, by the program's own clock."""
@@ -31,6 +31,11 @@ class Slow(torch.utils.data.Dataset):
         return torch.ones(64), 1.0
 
 
+def to_gpu(samples):
+    x, y = torch.utils.data.default_collate(samples)
+    return x.cuda(), y.float().cuda()
+
+
 def net(width=64, layers=2):
     parts = [part for _ in range(layers) for part in (torch.nn.Linear(width, width), torch.nn.ReLU())]
     model = torch.nn.Sequential(*parts, torch.nn.Linear(width, 1)).cuda()
@@ -59,6 +64,39 @@ def data():
         most.append(ms() - begin)
         lost.append(20 * 0.8)
         step(model, optimizer, x.cuda(), y.float().cuda())  # data
+
+
+def frames():
+    """The same with the copies to the GPU made by the DataLoader, which then is in the stacks of calls."""
+    model, optimizer = net()
+    batches = iter(torch.utils.data.DataLoader(Slow(), batch_size=4, collate_fn=to_gpu))
+    for _ in range(STEPS):
+        begin = ms()
+        x, y = next(batches)  # frames
+        most.append(ms() - begin)
+        lost.append(20 * 0.8)
+        step(model, optimizer, x, y)
+
+
+def compile():
+    """A batch of another size is compiled for, while the GPU has nothing to do."""
+    model, optimizer = net()
+    compiled = torch.compile(model, dynamic=False, backend="aot_eager")
+    compiled(torch.ones(2, 64).cuda()).mean().backward()
+    optimizer.step()
+    lost.append(0)
+    most.append(0)
+    for number in range(STEPS):
+        x = torch.ones(4 + number // 4, 64).cuda()
+        torch.cuda.synchronize()
+        begin = ms()
+        loss = compiled(x).mean()  # compile
+        took = ms() - begin
+        most.append(took)
+        lost.append(0.7 * took if number % 4 == 0 else 0)
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
 
 
 def item():
@@ -93,7 +131,7 @@ def main():
     torch.set_num_threads(1)
     globals()[sys.argv[1]]()
     torch.cuda.synchronize()
-    truth = {"lines": lines_of(sys.argv[1]), "least_ms": sum(lost[1:]), "most_ms": sum(most[1:]), "steps": STEPS - 1}
+    truth = {"lines": lines_of(sys.argv[1]), "least_ms": sum(lost[1:]), "most_ms": sum(most[1:]), "steps": len(lost) - 1}
     pathlib.Path(sys.argv[2]).write_text(json.dumps(truth))
 
 
