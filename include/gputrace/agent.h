@@ -515,6 +515,8 @@ struct gpt_agent_stats {
 	__u64 malformed;			 /* records shorter than their kind's, or of a kind not asked for */
 	__u64 strayed;				 /* in our buffers, and asked for by another client of CUPTI */
 	__u64 dropped_unknown;			 /* times that CUPTI did not say how many it dropped */
+	__u64 places_lost;			 /* kernels, nodes, launches whose file and line had no room */
+	__u64 functions_before; /* launched by the driver's calls, and not seen to be taken from code */
 };
 #define GPT_AGENT_STATS_FIRST 96 /* bytes, without `strayed` and what follows it */
 
@@ -544,6 +546,6 @@ _Static_assert(sizeof(struct gpt_agent_device) == 88, "agent layout");
 _Static_assert(sizeof(struct gpt_agent_context) == 24, "agent layout");
 _Static_assert(sizeof(struct gpt_agent_stream) == 24, "agent layout");
 _Static_assert(sizeof(struct gpt_agent_clock) == 32, "agent layout");
-_Static_assert(sizeof(struct gpt_agent_stats) == 112, "agent layout");
+_Static_assert(sizeof(struct gpt_agent_stats) == 128, "agent layout");
 
 #endif

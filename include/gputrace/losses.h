@@ -41,7 +41,13 @@ enum gpt_loss_kind {
 	X(malformed, gpu_records_malformed, GPU, "malformed GPU records")                                              \
 	X(api_dropped, returns_dropped, ASIDE, "returns of calls not reported by the agent")                           \
 	X(names_dropped, names_dropped, ASIDE, "kernel names not kept by the agent")                                   \
-	X(strayed, strayed, ASIDE, "records of another profiler's session that CUPTI gave to the agent instead")
+	X(strayed, strayed, ASIDE, "records of another profiler's session that CUPTI gave to the agent instead")       \
+	X(places_lost, kernel_places_lost, ASIDE, "places in the source of kernels not kept by the agent")
+
+/* Of the same, what is to be known and no loss, as it was there before gputrace: X(member, name, words) */
+#define GPT_AGENT_NOTES(X)                                                                                             \
+	X(functions_before, kernels_loaded_before,                                                                     \
+	  "kernels of code that was loaded before gputrace came, or unseen: no file and line")
 
 /* Of other records of the agent; members of the receipt: X(member, name in the Chrome trace, kind, words) */
 #define GPT_RECORD_LOSSES(X)                                                                                           \

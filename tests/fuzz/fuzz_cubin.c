@@ -18,7 +18,8 @@ static void check_text(const uint8_t *cubin, size_t size, struct cubin_text text
 static void check(const uint8_t *cubin, size_t size)
 {
 	struct cubin_kernel kernels[CUBIN_KERNELS_MAX];
-	unsigned count = cubin_kernels(cubin, size, kernels);
+	uint64_t left_out = 0;
+	unsigned count = cubin_kernels(cubin, size, kernels, &left_out);
 
 	if (count > CUBIN_KERNELS_MAX)
 		abort();

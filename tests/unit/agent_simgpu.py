@@ -116,8 +116,8 @@ class Record:
         return out
 
     def stats(self):
-        names = "calls kernels memcpys memsets others cupti_dropped buffers_refused api_dropped names_dropped untimed malformed strayed dropped_unknown"
-        return dict(zip(names.split(), struct.unpack_from("<13Q", self.of(STATS)[-1], 8)))
+        names = "calls kernels memcpys memsets others cupti_dropped buffers_refused api_dropped names_dropped untimed malformed strayed dropped_unknown places_lost functions_before"
+        return dict(zip(names.split(), struct.unpack_from("<15Q", self.of(STATS)[-1], 8)))
 
 
 def expected_work(entries, fates=("sent",)):

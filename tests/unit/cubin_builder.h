@@ -30,15 +30,24 @@ static inline size_t cubin_put(struct cubin_bytes *bytes, const void *data, size
 #define CUBIN_PUT(bytes, ...) cubin_put(bytes, (const uint8_t[]){__VA_ARGS__}, sizeof((const uint8_t[]){__VA_ARGS__}))
 
 /* The head of a unit of DWARF 2: a folder, two files.  Its lengths are set by cubin_end_unit. */
-static inline void cubin_begin_unit(struct cubin_bytes *lines, uint8_t version)
+static inline void cubin_begin_unit_in(struct cubin_bytes *lines, uint8_t version, const char *folder)
 {
+	uint32_t head;
+
 	CUBIN_PUT(lines, 0, 0, 0, 0, version, 0, 0, 0, 0, 0, 1);
 	if (version >= 4)
 		CUBIN_PUT(lines, 1);
 	CUBIN_PUT(lines, 1, (uint8_t)-5, 14, 10, 0, 1, 1, 1, 1, 0, 0, 0, 1);
-	cubin_put(lines, "/models\0", 9);
+	cubin_put(lines, folder, strlen(folder) + 1);
+	CUBIN_PUT(lines, 0);
 	cubin_put(lines, "kernels.py\0\1\0\0other.py\0\1\0\0", 27);
-	lines->data[6] = (uint8_t)(lines->size - 10);
+	head = (uint32_t)(lines->size - 10);
+	memcpy(lines->data + 6, &head, sizeof(head));
+}
+
+static inline void cubin_begin_unit(struct cubin_bytes *lines, uint8_t version)
+{
+	cubin_begin_unit_in(lines, version, "/models");
 }
 
 static inline void cubin_end_unit(struct cubin_bytes *lines)

@@ -40,11 +40,12 @@ static bool text_is(struct cubin_text text, const char *expected)
 static void each_kernel_has_the_file_and_line_of_its_first_instruction(void **state)
 {
 	struct cubin_kernel kernels[CUBIN_KERNELS_MAX];
+	uint64_t left_out = 0;
 	struct cubin_bytes cubin;
 
 	for (uint8_t version = 2; version <= 4; version++) {
 		cubin_of(&cubin, version, 12);
-		assert_int_equal(cubin_kernels(cubin.data, cubin.size, kernels), 2);
+		assert_int_equal(cubin_kernels(cubin.data, cubin.size, kernels, &left_out), 2);
 		assert_true(text_is(kernels[0].name, "first") && text_is(kernels[0].folder, "/models"));
 		assert_true(text_is(kernels[0].file, "kernels.py"));
 		assert_int_equal(kernels[0].line, 12);
@@ -56,6 +57,7 @@ static void each_kernel_has_the_file_and_line_of_its_first_instruction(void **st
 static void lines_of_inlined_functions_further_on_are_not_the_kernels(void **state)
 {
 	struct cubin_kernel kernels[CUBIN_KERNELS_MAX];
+	uint64_t left_out = 0;
 	struct cubin_bytes cubin, lines = {.size = 0};
 	size_t at[2];
 
@@ -67,24 +69,46 @@ static void lines_of_inlined_functions_further_on_are_not_the_kernels(void **sta
 	cubin_end_sequence(&lines);
 	cubin_end_unit(&lines);
 	cubin_build(&cubin, &lines, at);
-	assert_int_equal(cubin_kernels(cubin.data, cubin.size, kernels), 2);
+	assert_int_equal(cubin_kernels(cubin.data, cubin.size, kernels, &left_out), 2);
 	assert_int_equal(kernels[0].line, 30);
 }
 
 static void a_table_of_a_form_that_is_not_known_says_nothing(void **state)
 {
 	struct cubin_kernel kernels[CUBIN_KERNELS_MAX];
+	uint64_t left_out = 0;
 	struct cubin_bytes cubin;
 
 	cubin_of(&cubin, 5, 12);
-	assert_int_equal(cubin_kernels(cubin.data, cubin.size, kernels), 0);
-	assert_int_equal(cubin_kernels("//", 2, kernels), 0);
+	assert_int_equal(cubin_kernels(cubin.data, cubin.size, kernels, &left_out), 0);
+	assert_int_equal(cubin_kernels("//", 2, kernels, &left_out), 0);
+}
+
+static void kernels_beyond_those_that_are_kept_are_counted(void **state)
+{
+	struct cubin_kernel kernels[CUBIN_KERNELS_MAX];
+	struct cubin_bytes cubin;
+	Elf64_Sym functions[CUBIN_KERNELS_MAX + 6];
+	Elf64_Ehdr *header = (Elf64_Ehdr *)cubin.data;
+	Elf64_Shdr *symbols;
+	uint64_t left_out = 0;
+
+	cubin_of(&cubin, 2, 12);
+	symbols = (Elf64_Shdr *)(cubin.data + header->e_shoff) + CUBIN_SYMBOLS;
+	memcpy(functions, cubin.data + symbols->sh_offset, symbols->sh_size); /* the first five: two are kernels */
+	for (unsigned i = 5; i < CUBIN_KERNELS_MAX + 6; i++)
+		functions[i] = functions[3];
+	symbols->sh_offset = cubin_put(&cubin, functions, sizeof(functions));
+	symbols->sh_size = sizeof(functions);
+	assert_int_equal(cubin_kernels(cubin.data, cubin.size, kernels, &left_out), CUBIN_KERNELS_MAX);
+	assert_int_equal(left_out, 3);
 }
 
 /* Under AddressSanitizer a read beyond the end is an error. */
 static void a_cubin_that_ends_anywhere_is_read_within_its_bytes(void **state)
 {
 	struct cubin_kernel kernels[CUBIN_KERNELS_MAX];
+	uint64_t left_out = 0;
 	struct cubin_bytes cubin;
 
 	cubin_of(&cubin, 2, 12);
@@ -93,7 +117,8 @@ static void a_cubin_that_ends_anywhere_is_read_within_its_bytes(void **state)
 
 		memcpy(part, cubin.data, size);
 		part = realloc(part, size ? size : 1);
-		assert_int_equal(cubin_kernels(part, size, kernels), 0); /* the table of sections is its end */
+		assert_int_equal(cubin_kernels(part, size, kernels, &left_out),
+				 0); /* the table of sections is its end */
 		free(part);
 	}
 }
@@ -235,6 +260,81 @@ static void many_kernels_never_have_anothers_place(void **state)
 		else
 			assert_true(i > 8000);
 	}
+	assert_true(kernel_places_lost() >= 2 * 9000 - 16384); /* two a module */
+}
+
+static void a_function_of_code_loaded_before_is_counted_once(void **state)
+{
+	const uint64_t params[] = {0x3020, 0};
+
+	assert_null(place_of_launch(0x1010, 1));
+	assert_null(place_of_launch(0x1010, 2));
+	assert_null(place_of_launch(0x2020, 3));
+	kernel_places_launch(LAUNCH, params, 4);
+	assert_int_equal(kernel_places_before(), 3);
+	kernel_places_reset();
+	assert_int_equal(kernel_places_before(), 0);
+}
+
+static void a_function_that_was_seen_to_be_taken_is_none_of_code_loaded_before(void **state)
+{
+	get_function(GET_FUNCTION, 0x1010, 0x999, "of a module without lines");
+	assert_null(place_of_launch(0x1010, 1));
+	load(LOAD, 0x100, 12);
+	get_function(GET_FUNCTION, 0x1020, 0x100, "first");
+	assert_non_null(place_of_launch(0x1020, 2));
+	assert_int_equal(kernel_places_before(), 0);
+	assert_int_equal(kernel_places_lost(), 0);
+}
+
+static void launch_again(uint32_t from, uint32_t count)
+{
+	const uint64_t params[] = {0x1010, 0};
+
+	for (uint32_t i = 0; i < count; i++)
+		kernel_places_launch(LAUNCH, params, from + i);
+}
+
+static void launches_that_had_to_be_forgotten_are_counted(void **state)
+{
+	load(LOAD, 0x100, 12);
+	get_function(GET_FUNCTION, 0x1010, 0x100, "first");
+	launch_again(1, 65536);
+	assert_non_null(kernel_places_find(1, 0)); /* its kernel was recorded */
+	kernel_places_node(501, 2);		   /* became a node */
+	kernel_places_failed(3);
+	launch_again(65537, 5);
+	assert_int_equal(kernel_places_lost(), 2); /* 4 and 5 */
+	assert_null(kernel_places_find(4, 0));
+	assert_string_equal(kernel_places_find(65540, 0), "/models/kernels.py:12");
+}
+
+static void launches_are_not_missed_where_no_kernels_are_recorded(void **state)
+{
+	load(LOAD, 0x100, 12);
+	get_function(GET_FUNCTION, 0x1010, 0x100, "first");
+	launch_again(1, 70000);
+	assert_int_equal(kernel_places_lost(), 0);
+}
+
+static void a_place_that_is_longer_than_allowed_is_counted(void **state)
+{
+	char folder[KERNEL_PLACES_TEXT_MAX];
+	struct cubin_bytes cubin, lines = {.size = 0};
+	size_t at[2];
+
+	memset(folder, 'a', sizeof(folder));
+	folder[0] = '/';
+	folder[sizeof(folder) - 1] = 0;
+	cubin_begin_unit_in(&lines, 2, folder);
+	at[0] = cubin_row(&lines, 1, 12);
+	cubin_end_sequence(&lines);
+	at[1] = cubin_row(&lines, 2, 22);
+	cubin_end_sequence(&lines);
+	cubin_end_unit(&lines);
+	cubin_build(&cubin, &lines, at);
+	kernel_places_module(cubin.data, cubin.size);
+	assert_int_equal(kernel_places_lost(), 2);
 }
 
 int main(void)
@@ -244,6 +344,7 @@ int main(void)
 		cmocka_unit_test(lines_of_inlined_functions_further_on_are_not_the_kernels),
 		cmocka_unit_test(a_table_of_a_form_that_is_not_known_says_nothing),
 		cmocka_unit_test(a_cubin_that_ends_anywhere_is_read_within_its_bytes),
+		cmocka_unit_test(kernels_beyond_those_that_are_kept_are_counted),
 		cmocka_unit_test_setup(kernels_of_one_name_in_two_modules_are_told_apart, begin),
 		cmocka_unit_test_setup(a_launch_by_a_configuration_names_its_function_second, begin),
 		cmocka_unit_test_setup(a_kernel_of_a_library_is_known_by_its_function_too, begin),
@@ -252,6 +353,11 @@ int main(void)
 		cmocka_unit_test_setup(code_that_failed_to_load_is_nobodys, begin),
 		cmocka_unit_test_setup(nodes_of_graphs_and_their_clones_keep_the_place_of_the_captured_launch, begin),
 		cmocka_unit_test_setup(many_kernels_never_have_anothers_place, begin),
+		cmocka_unit_test_setup(a_function_of_code_loaded_before_is_counted_once, begin),
+		cmocka_unit_test_setup(a_function_that_was_seen_to_be_taken_is_none_of_code_loaded_before, begin),
+		cmocka_unit_test_setup(launches_that_had_to_be_forgotten_are_counted, begin),
+		cmocka_unit_test_setup(launches_are_not_missed_where_no_kernels_are_recorded, begin),
+		cmocka_unit_test_setup(a_place_that_is_longer_than_allowed_is_counted, begin),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -177,6 +177,24 @@ static void a_count_of_dropped_records_that_was_not_to_be_had_is_not_zero(void *
 	model_free(model);
 }
 
+static void kernels_of_code_loaded_before_are_no_loss(void **state)
+{
+	struct log_builder log;
+	struct model *model;
+
+	log_begin(&log, 0, 0);
+	log_batch(&log, 1, 1, 10);
+	log_agent_stats(&log, (struct gpt_agent_stats){.places_lost = 4, .functions_before = 3});
+	log_process_event(&log, GPT_EXEC, 1, 0, 20, "again");
+	log_batch(&log, 1, 1, 30);
+	log_agent_stats(&log, (struct gpt_agent_stats){.functions_before = 5});
+	model = model_of(&log);
+	assert_int_equal(model_source(model)->receipt.functions_before, 8);
+	assert_int_equal(model_source(model)->receipt.places_lost, 4);
+	assert_int_equal(model_source(model)->receipt.lost, 4);
+	model_free(model);
+}
+
 static void counters_of_an_older_agent_are_read(void **state)
 {
 	struct gpt_agent_stats stats = {.calls = 1, .cupti_dropped = 4, .dropped_unknown = 9};
@@ -463,6 +481,7 @@ int main(void)
 		cmocka_unit_test(nothing_lost_and_nothing_expected_is_complete),
 		cmocka_unit_test(every_cause_of_loss_is_summed),
 		cmocka_unit_test(a_count_of_dropped_records_that_was_not_to_be_had_is_not_zero),
+		cmocka_unit_test(kernels_of_code_loaded_before_are_no_loss),
 		cmocka_unit_test(counters_of_an_older_agent_are_read),
 		cmocka_unit_test(only_the_stated_number_of_counters_is_read),
 		cmocka_unit_test(gpu_time_is_on_a_line_when_the_innermost_frame_has_one),

@@ -105,6 +105,8 @@ static void call_return(uint32_t domain, uint32_t cbid, uint32_t corr, const uin
 	call.tid = callbacks_thread_id();
 	if (result)
 		memcpy(&call.result, result, sizeof(call.result));
+	if (call.result && domain == CUPTI_DOMAIN_DRIVER)
+		kernel_places_failed(corr);
 	returns_push(&call);
 	atomic_fetch_add_explicit(&callbacks.shards[call.tid % SHARDS].returned, 1, memory_order_release);
 }

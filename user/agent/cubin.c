@@ -30,7 +30,8 @@ struct reader {
 	Elf64_Shdr lines, symbols, relocations;
 	bool has_relocations;
 	unsigned count;
-	uint32_t rows; /* seen so far */
+	uint64_t beyond; /* functions that are not among these */
+	uint32_t rows;	 /* seen so far */
 	struct function functions[CUBIN_KERNELS_MAX];
 };
 
@@ -197,18 +198,24 @@ static void find_functions(struct reader *reader)
 	if (!section_at(reader, reader->symbols.sh_link, &names))
 		return;
 	strings = content(reader, &names);
-	for (uint64_t i = 1; reader->count < CUBIN_KERNELS_MAX && symbol_at(reader, i, &symbol); i++) {
-		struct function *function = &reader->functions[reader->count];
+	for (uint64_t i = 1; symbol_at(reader, i, &symbol); i++) {
+		struct cubin_text name;
 
 		if (ELF64_ST_TYPE(symbol.st_info) != STT_FUNC || ELF64_ST_BIND(symbol.st_info) == STB_LOCAL ||
 		    symbol.st_shndx == SHN_UNDEF || symbol.st_shndx >= SHN_LORESERVE || !symbol.st_size ||
 		    symbol.st_size > UINT64_MAX - symbol.st_value)
 			continue;
-		*function = (struct function){.name = name_in(strings, symbol.st_name),
-					      .start = symbol.st_value,
-					      .end = symbol.st_value + symbol.st_size,
-					      .section = symbol.st_shndx};
-		reader->count += function->name.size > 0;
+		name = name_in(strings, symbol.st_name);
+		if (!name.size)
+			continue;
+		if (reader->count == CUBIN_KERNELS_MAX) {
+			reader->beyond++;
+			continue;
+		}
+		reader->functions[reader->count++] = (struct function){.name = name,
+								       .start = symbol.st_value,
+								       .end = symbol.st_value + symbol.st_size,
+								       .section = symbol.st_shndx};
 	}
 }
 
@@ -401,7 +408,8 @@ static void read_lines(struct reader *reader)
 	}
 }
 
-unsigned cubin_kernels(const void *cubin, size_t size, struct cubin_kernel kernels[CUBIN_KERNELS_MAX])
+unsigned cubin_kernels(const void *cubin, size_t size, struct cubin_kernel kernels[CUBIN_KERNELS_MAX],
+		       uint64_t *left_out)
 {
 	struct reader reader = {.cubin = cubin, .size = size};
 	unsigned count = 0;
@@ -409,7 +417,7 @@ unsigned cubin_kernels(const void *cubin, size_t size, struct cubin_kernel kerne
 	if (!copy_at(&reader, 0, &reader.header, sizeof(reader.header)) ||
 	    memcmp(reader.header.e_ident, ELFMAG, SELFMAG) || reader.header.e_ident[EI_CLASS] != ELFCLASS64 ||
 	    reader.header.e_ident[EI_DATA] != ELFDATA2LSB || reader.header.e_shentsize != sizeof(Elf64_Shdr) ||
-	    reader.header.e_shnum > CUBIN_SECTIONS_MAX || !find_sections(&reader))
+	    !find_sections(&reader))
 		return 0;
 	find_functions(&reader);
 	if (reader.count)
@@ -423,5 +431,8 @@ unsigned cubin_kernels(const void *cubin, size_t size, struct cubin_kernel kerne
 								 .file = function->file,
 								 .line = function->line};
 	}
+	*left_out += reader.beyond;
+	if (reader.rows >= CUBIN_ROWS_MAX) /* more may have followed */
+		*left_out += reader.count - count;
 	return count;
 }

@@ -10,9 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define CUBIN_KERNELS_MAX 64u	 /* of one cubin; those beyond have no place */
-#define CUBIN_SECTIONS_MAX 4096u /* a cubin of more is not read */
-#define CUBIN_ROWS_MAX 262144u	 /* of the line table; what is behind them is not read */
+#define CUBIN_KERNELS_MAX 64u  /* of one cubin; those beyond have no place */
+#define CUBIN_ROWS_MAX 262144u /* of the line table; what is behind them is not read */
 
 struct cubin_text {
 	const char *bytes; /* within the cubin, not terminated */
@@ -26,7 +25,11 @@ struct cubin_kernel {
 	uint32_t line;
 };
 
-/* Fills kernels[]; returns how many there are, 0 where there is no line table that is understood (DWARF 2 to 4). */
-unsigned cubin_kernels(const void *cubin, size_t size, struct cubin_kernel kernels[CUBIN_KERNELS_MAX]);
+/*
+ * Fills kernels[]; returns how many there are, 0 where there is no line table that is understood (DWARF 2 to 4).
+ * Adds to *left_out how many more may have a place: beyond the limits above.
+ */
+unsigned cubin_kernels(const void *cubin, size_t size, struct cubin_kernel kernels[CUBIN_KERNELS_MAX],
+		       uint64_t *left_out);
 
 #endif

@@ -23,8 +23,9 @@
 #define KERNELS_MAX 16384u /* of all modules that are loaded */
 #define HANDLES 65536u
 #define NODES 262144u
-#define LAUNCHES 65536u /* under way to the GPU at a time; older ones are forgotten */
-#define PROBES_MAX 64u	/* of a hash table; further on nothing is put or found */
+#define LAUNCHES 65536u	    /* under way to the GPU at a time; older ones are forgotten */
+#define SETTLED 0x80000000u /* of a launch: its place was asked for, or nobody will */
+#define PROBES_MAX 64u	    /* of a hash table; further on nothing is put or found */
 
 const uint16_t kernel_places_cbids[] = {CUPTI_DRIVER_MODULE_LOAD,	  CUPTI_DRIVER_MODULE_LOAD_DATA,
 					CUPTI_DRIVER_MODULE_LOAD_DATA_EX, CUPTI_DRIVER_MODULE_LOAD_FAT_BINARY,
@@ -62,14 +63,21 @@ struct tables {
 	struct kernel kernels[KERNELS_MAX];
 	struct handle handles[HANDLES];
 	struct node nodes[NODES];
-	_Atomic uint64_t launches[LAUNCHES]; /* corr << 32 | place */
+	_Atomic uint64_t launches[LAUNCHES]; /* corr << 32 | place, SETTLED */
 };
 
 static struct {
 	_Atomic(struct tables *) tables; /* NULL: no code with a line table so far */
 	atomic_flag busy;
 	uint32_t places, text_used, kernels; /* in use, the first of each not */
+	_Atomic uint64_t lost, before;	     /* kernel_places_lost(), kernel_places_before() */
+	atomic_bool read;		     /* kernels are recorded: their places are asked for */
 } all = {.busy = ATOMIC_FLAG_INIT};
+
+static void lose(uint64_t count)
+{
+	atomic_fetch_add_explicit(&all.lost, count, memory_order_relaxed);
+}
 
 static struct tables *tables_now(void)
 {
@@ -112,6 +120,9 @@ void kernel_places_reset(void)
 		madvise(tables, sizeof(*tables), MADV_DONTNEED); /* zero again */
 	all.places = 1;
 	all.text_used = all.kernels = 0;
+	atomic_store(&all.lost, 0);
+	atomic_store(&all.before, 0);
+	atomic_store(&all.read, false);
 	atomic_flag_clear(&all.busy);
 }
 
@@ -165,8 +176,10 @@ static void add_kernel(struct tables *tables, const struct cubin_kernel *kernel,
 
 	while (i < all.kernels && tables->kernels[i].place)
 		i++;
-	if (!place || i == KERNELS_MAX)
+	if (!place || i == KERNELS_MAX) {
+		lose(1);
 		return;
+	}
 	if (i == all.kernels)
 		all.kernels++;
 	tables->kernels[i] =
@@ -206,13 +219,15 @@ static struct handle *handle_slot(struct tables *tables, uint64_t handle, bool f
 	return NULL;
 }
 
-/* place 0: it has none, whatever was known of that handle. */
+/* place 0: it has none, whatever was known of that handle; that it was seen is kept. */
 static void put_handle(struct tables *tables, uint64_t handle, uint64_t module, uint32_t place)
 {
-	struct handle *slot = handle ? handle_slot(tables, handle, place != 0) : NULL;
+	struct handle *slot = handle ? handle_slot(tables, handle, true) : NULL;
 
-	if (!slot)
+	if (!slot) {
+		lose(handle && place);
 		return;
+	}
 	atomic_store_explicit(&slot->place, place, memory_order_relaxed);
 	atomic_store_explicit(&slot->module, module, memory_order_relaxed);
 	atomic_store_explicit(&slot->handle, handle, memory_order_release);
@@ -247,13 +262,17 @@ static void unload(struct tables *tables, uint64_t module)
 void kernel_places_module(const void *cubin, uint64_t size)
 {
 	struct cubin_kernel kernels[CUBIN_KERNELS_MAX];
-	unsigned count = cubin ? cubin_kernels(cubin, (size_t)size, kernels) : 0;
+	uint64_t left_out = 0;
+	unsigned count = cubin ? cubin_kernels(cubin, (size_t)size, kernels, &left_out) : 0;
 	struct tables *tables;
 
+	lose(left_out);
 	if (!count)
 		return;
 	lock();
 	tables = tables_open();
+	if (!tables)
+		lose(count);
 	for (unsigned i = 0; i < count && tables; i++)
 		add_kernel(tables, &kernels[i], callbacks_thread_id());
 	unlock();
@@ -304,12 +323,17 @@ void kernel_places_enter(uint32_t cbid, const void *params)
 
 void kernel_places_return(uint32_t cbid, const void *params, int32_t result)
 {
-	struct tables *tables = tables_now();
+	struct tables *tables;
 	struct handle *kernel;
 
-	if (!tables || !params)
+	if (!params)
 		return;
 	lock();
+	tables = tables_open();
+	if (!tables) {
+		unlock();
+		return;
+	}
 	switch (cbid) {
 	case CUPTI_DRIVER_MODULE_GET_FUNCTION:
 	case CUPTI_DRIVER_LIBRARY_GET_KERNEL:
@@ -330,32 +354,72 @@ void kernel_places_return(uint32_t cbid, const void *params, int32_t result)
 	unlock();
 }
 
+/* A function that nobody was seen to take: once each. */
+static void count_before(uint64_t function)
+{
+	struct tables *tables;
+	struct handle *slot;
+
+	lock();
+	tables = tables_open();
+	slot = tables ? handle_slot(tables, function, true) : NULL;
+	if (slot && !atomic_load(&slot->handle)) {
+		atomic_store_explicit(&slot->handle, function, memory_order_release);
+		atomic_fetch_add_explicit(&all.before, 1, memory_order_relaxed);
+	}
+	unlock();
+}
+
 void kernel_places_launch(uint32_t cbid, const void *params, uint32_t corr)
 {
 	struct tables *tables = tables_now();
 	const struct handle *handle;
-	uint64_t function = 0;
+	uint64_t function = 0, older;
 	uint32_t place;
 
-	if (!tables || !params)
+	if (!params)
 		return;
 	if (cbid == CUPTI_DRIVER_LAUNCH_KERNEL || cbid == CUPTI_DRIVER_LAUNCH_KERNEL_PTSZ ||
 	    cbid == CUPTI_DRIVER_LAUNCH_COOPERATIVE || cbid == CUPTI_DRIVER_LAUNCH_COOPERATIVE_PTSZ)
 		function = word(params, 0);
 	else if (cbid == CUPTI_DRIVER_LAUNCH_KERNEL_EX || cbid == CUPTI_DRIVER_LAUNCH_KERNEL_EX_PTSZ)
 		function = word(params, 1);
-	handle = function ? handle_slot(tables, function, false) : NULL;
+	if (!function)
+		return;
+	handle = tables ? handle_slot(tables, function, true) : NULL;
+	if (!tables || (handle && !atomic_load_explicit(&handle->handle, memory_order_acquire))) {
+		count_before(function);
+		return;
+	}
 	place = handle ? atomic_load_explicit(&handle->place, memory_order_relaxed) : 0;
-	if (place)
-		atomic_store_explicit(&tables->launches[corr % LAUNCHES], (uint64_t)corr << 32 | place,
-				      memory_order_release);
+	if (!place)
+		return;
+	older = atomic_exchange_explicit(&tables->launches[corr % LAUNCHES], (uint64_t)corr << 32 | place,
+					 memory_order_acq_rel);
+	if (older && !(older & SETTLED) && atomic_load_explicit(&all.read, memory_order_relaxed))
+		lose(1);
 }
 
-static uint32_t place_of_launch(struct tables *tables, uint32_t corr)
+static uint32_t settle_launch(struct tables *tables, uint32_t corr)
 {
-	uint64_t launch = atomic_load_explicit(&tables->launches[corr % LAUNCHES], memory_order_acquire);
+	_Atomic uint64_t *slot = &tables->launches[corr % LAUNCHES];
+	uint64_t launch = atomic_load_explicit(slot, memory_order_acquire);
+	uint32_t place;
 
-	return launch >> 32 == corr ? (uint32_t)launch : 0;
+	if (launch >> 32 != corr)
+		return 0;
+	place = (uint32_t)launch & ~SETTLED;
+	atomic_compare_exchange_strong_explicit(slot, &launch, launch | SETTLED, memory_order_relaxed,
+						memory_order_relaxed); /* else it was forgotten just now */
+	return place;
+}
+
+void kernel_places_failed(uint32_t corr)
+{
+	struct tables *tables = tables_now();
+
+	if (tables)
+		settle_launch(tables, corr);
 }
 
 static struct node *node_slot(struct tables *tables, uint64_t node)
@@ -387,6 +451,7 @@ static void put_node(struct tables *tables, uint64_t node, uint32_t place)
 
 	lock();
 	slot = node_slot(tables, node);
+	lose(!slot && place);
 	if (slot && (place || atomic_load(&slot->node) == node)) {
 		atomic_store_explicit(&slot->place, place, memory_order_relaxed);
 		atomic_store_explicit(&slot->node, node, memory_order_release);
@@ -399,7 +464,7 @@ void kernel_places_node(uint64_t node, uint32_t corr)
 	struct tables *tables = tables_now();
 
 	if (tables && node)
-		put_node(tables, node, place_of_launch(tables, corr));
+		put_node(tables, node, settle_launch(tables, corr));
 }
 
 void kernel_places_clone(uint64_t node, uint64_t source)
@@ -415,7 +480,19 @@ const char *kernel_places_find(uint32_t corr, uint64_t node)
 	struct tables *tables = tables_now();
 	uint32_t place = 0;
 
+	if ((corr || node) && !atomic_load_explicit(&all.read, memory_order_relaxed))
+		atomic_store_explicit(&all.read, true, memory_order_relaxed);
 	if (tables)
-		place = node ? place_of_node(tables, node) : place_of_launch(tables, corr);
+		place = node ? place_of_node(tables, node) : settle_launch(tables, corr);
 	return place && place < PLACES_MAX ? tables->text + tables->places[place].at : NULL;
+}
+
+uint64_t kernel_places_lost(void)
+{
+	return atomic_load_explicit(&all.lost, memory_order_relaxed);
+}
+
+uint64_t kernel_places_before(void)
+{
+	return atomic_load_explicit(&all.before, memory_order_relaxed);
 }

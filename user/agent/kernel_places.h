@@ -29,8 +29,12 @@ bool kernel_places_loads(uint32_t cbid); /* one that loads code: a call of cuda_
 void kernel_places_enter(uint32_t cbid, const void *params);
 void kernel_places_return(uint32_t cbid, const void *params, int32_t result);
 
-/* A driver call of that correlation id enters: notes what it launches. */
+/*
+ * A driver call of that correlation id, not within one of the runtime, enters: notes what it launches.  It failed: no
+ * kernel will come of it.
+ */
 void kernel_places_launch(uint32_t cbid, const void *params, uint32_t corr);
+void kernel_places_failed(uint32_t corr);
 
 /* It became a node; a node was cloned. */
 void kernel_places_node(uint64_t node, uint32_t corr);
@@ -38,5 +42,14 @@ void kernel_places_clone(uint64_t node, uint64_t source);
 
 /* The place of a kernel of that launch, or of that node (0: none); NULL: not known. */
 const char *kernel_places_find(uint32_t corr, uint64_t node);
+
+/* Since the reset: kernels, nodes and launches whose place had no room here. */
+uint64_t kernel_places_lost(void);
+
+/*
+ * Functions that driver calls launched and that nobody was seen to take: their code was loaded before the reset, or
+ * they were given out in a way that is not followed.  Functions without a line table are among them: nobody looked.
+ */
+uint64_t kernel_places_before(void);
 
 #endif

@@ -201,6 +201,8 @@ static void send_stats(struct session *session)
 	stats->dropped_unknown = session->dropped_unknown;
 	stats->buffers_refused = buffers_refused();
 	stats->api_dropped = returns_dropped();
+	stats->places_lost = kernel_places_lost();
+	stats->functions_before = kernel_places_before();
 }
 
 /* A buffer refused, CUPTI in trouble: the collector hears of it, each kind of error once in a row. */

@@ -19,6 +19,20 @@ static void add_row(struct complete *complete, const char *name, const char *wor
 		complete->rows[complete->count++] = (struct complete_row){name, words, count};
 }
 
+/* Kernels with a line table are Triton's and Numba's: without a Python nobody misses what the agent did not look for.
+ */
+static void add_notes(struct complete *complete, const struct model *model)
+{
+	const struct model_receipt *receipt = &model_source(model)->receipt;
+	bool has_python = false;
+
+	for (uint32_t i = 0; i < model->process_count; i++)
+		has_python |= model->processes[i].python != 0;
+#define NOTE(member, name, words) add_row(complete, #name, words, has_python ? receipt->member : 0);
+	GPT_AGENT_NOTES(NOTE)
+#undef NOTE
+}
+
 static void add_rows(struct complete *complete, const struct model_receipt *receipt)
 {
 	struct model_loss losses[MODEL_LOSSES];
@@ -123,5 +137,6 @@ void complete_make(struct complete *complete, const struct model *model)
 			complete->borrowed_pid = model->processes[i].pid;
 		}
 	add_rows(complete, receipt);
+	add_notes(complete, model);
 	find_sets(complete, model);
 }

@@ -70,8 +70,9 @@ bool gpt_add_stats(struct builder *builder, const struct gpt_sender *sender, con
 
 	/* An older agent tells less. */
 	memcpy(&stats, record, record->size < sizeof(stats) ? record->size : sizeof(stats));
-#define TAKE(member, name, kind, words) losses.member = stats.member;
+#define TAKE(member, ...) losses.member = stats.member;
 	GPT_AGENT_LOSSES(TAKE)
+	GPT_AGENT_NOTES(TAKE)
 #undef TAKE
 	/* The collector counts each buffer anew. */
 	if (sender->foreign)

@@ -331,7 +331,9 @@
 	F(S, untimed, untimed, "delta")                                                                                \
 	F(S, malformed, malformed, "delta")                                                                            \
 	F(S, strayed, strayed, "delta")                                                                                \
-	F(S, dropped_unknown, dropped_unknown, "delta")
+	F(S, dropped_unknown, dropped_unknown, "delta")                                                                \
+	F(S, places_lost, places_lost, "delta")                                                                        \
+	F(S, functions_before, functions_before, "delta")
 
 #define SCHEMA_AGENT_SYNC(F, A, S)                                                                                     \
 	F(S, start_wall_ns, start_wall_ns, "wall")                                                                     \

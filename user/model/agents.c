@@ -39,10 +39,11 @@ void agents_add_state(struct agents *agents, uint32_t process_index, const struc
 
 void agents_add_past(struct agents *agents, const struct model_agent_losses *losses)
 {
-#define ADD(member, name, kind, words)                                                                                 \
+#define ADD(member, ...)                                                                                               \
 	if (__builtin_add_overflow(agents->past.member, losses->member, &agents->past.member))                         \
 		agents->past.member = UINT64_MAX;
 	GPT_AGENT_LOSSES(ADD);
+	GPT_AGENT_NOTES(ADD);
 #undef ADD
 }
 

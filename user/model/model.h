@@ -145,8 +145,9 @@ struct model_collective {
 
 /* What an agent lost; losses.h names the causes. */
 struct model_agent_losses {
-#define MODEL_LOSS_MEMBER(member, name, kind, words) uint64_t member;
+#define MODEL_LOSS_MEMBER(member, ...) uint64_t member;
 	GPT_AGENT_LOSSES(MODEL_LOSS_MEMBER)
+	GPT_AGENT_NOTES(MODEL_LOSS_MEMBER)
 #undef MODEL_LOSS_MEMBER
 };
 
@@ -368,8 +369,9 @@ struct model_receipt {
 	uint64_t lost;		  /* records of any kind known to be lost, all causes */
 	/* causes of loss that counters do not hold, as losses.h names them: cupti_dropped and so on, sums over agents
 	 */
-#define GPT_LOSS_MEMBER(member, name, kind, words) uint64_t member;
+#define GPT_LOSS_MEMBER(member, ...) uint64_t member;
 	GPT_AGENT_LOSSES(GPT_LOSS_MEMBER)
+	GPT_AGENT_NOTES(GPT_LOSS_MEMBER) /* no loss */
 	GPT_RECORD_LOSSES(GPT_LOSS_MEMBER)
 #undef GPT_LOSS_MEMBER
 	uint64_t python_unpaired; /* collections, imports, Python calls whose end was lost: left out */

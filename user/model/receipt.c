@@ -158,8 +158,9 @@ void receipt_count_free(struct receipt_count *count)
 
 static void add_agent(struct model_receipt *receipt, const struct model_agent_losses *losses)
 {
-#define ADD(member, name, kind, words) add_saturated(&receipt->member, losses->member);
+#define ADD(member, ...) add_saturated(&receipt->member, losses->member);
 	GPT_AGENT_LOSSES(ADD);
+	GPT_AGENT_NOTES(ADD);
 #undef ADD
 }
 

@@ -141,6 +141,7 @@ static bool is_named(const struct timeline *timeline, const struct model_loss *l
 		return loss->count || timeline->has_ops;
 	return strcmp(loss->name, "op_stacks_lost") != 0 && strcmp(loss->name, "op_inputs_lost") != 0 &&
 	       strcmp(loss->name, "late_steps") != 0 && strcmp(loss->name, "steps_lost") != 0 &&
+	       strcmp(loss->name, "kernel_places_lost") != 0 &&
 	       (timeline->has_torch_memory || strcmp(loss->name, "torch_memory_lost") != 0);
 }
 
