@@ -14,7 +14,7 @@ static void read_digits(struct text text, uint8_t uuid[16])
 	if (text.size > 4 && !memcmp(text.bytes, "GPU-", 4))
 		text = (struct text){text.bytes + 4, text.size - 4};
 	for (size_t i = 0; i < text.size && digits < 32; i++) {
-		const char *digit = memchr(hex, text.bytes[i] | 0x20, 16);
+		const char *digit = strchr(hex, text.bytes[i] | 0x20);
 
 		if (!digit)
 			continue;
