@@ -42,7 +42,7 @@
  * What agent and collector must have in common: one of another number is left alone and named.  Raised by each change
  * of the exported names; tests/unit/agent_library.sh holds the two together.
  */
-#define GPT_AGENT_ABI 6
+#define GPT_AGENT_ABI 7
 
 /*
  * Exported symbols of the agent.
@@ -83,8 +83,9 @@
 #define GPUTRACE_AGENT_MEMORY_LINES "gputrace_agent_memory_lines"   /* the Python stack of each */
 #define GPUTRACE_AGENT_FORWARD_LINES "gputrace_agent_forward_lines" /* Python stacks of ops with an autograd number */
 /*
- * GPT_SCHEDULE_BITS of them, GPUTRACE_AGENT_SCHEDULE_STEP bytes apart, and as many counters: those raised are the bits
- * of a struct gpt_schedule, field by field.  Read when the session of ops begins, so raised before its counter.
+ * GPT_SCHEDULE_SEMAPHORES of them, GPUTRACE_AGENT_SCHEDULE_STEP bytes apart, and as many counters: those raised are the
+ * bits of a struct gpt_schedule, field by field, and GPT_SCHEDULE_BEGUN.  The fields are read when the session of ops
+ * begins, so they are raised before its counter, and fall behind it.
  */
 #define GPUTRACE_AGENT_SCHEDULE "gputrace_agent_schedule"
 #define GPUTRACE_AGENT_SCHEDULE_SEMAPHORES "gputrace_agent_schedule_semaphores"

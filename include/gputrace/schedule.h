@@ -17,20 +17,35 @@ struct gpt_schedule {
 	uint32_t skip_first_wait;		   /* 1: the first cycle does not wait */
 	uint32_t by;				   /* enum gpt_step_by */
 	uint32_t name;				   /* GPT_STEP_BY_RANGE: gpt_schedule_hash of the range's name */
+	uint32_t listener;			   /* who asks, also without a schedule; see gpt_listener_is_valid */
 };
 
-#define GPT_SCHEDULE_FIELDS 8u
+#define GPT_SCHEDULE_FIELDS 9u
+#define GPT_LISTENER_BITS 20u
 #define GPT_SCHEDULE_STEPS_MAX ((1u << 16) - 1) /* each of the numbers */
-#define GPT_SCHEDULE_BITS (5u * 16u + 1u + 3u + 32u)
+#define GPT_SCHEDULE_BITS (5u * 16u + 1u + 3u + 32u + GPT_LISTENER_BITS)
 
 _Static_assert(sizeof(struct gpt_schedule) == GPT_SCHEDULE_FIELDS * sizeof(uint32_t), "fields without holes");
+
+/* Behind these bits: the recording has begun. Until then no step is counted: its launches might not be seen. */
+#define GPT_SCHEDULE_BEGUN GPT_SCHEDULE_BITS
+#define GPT_SCHEDULE_SEMAPHORES (GPT_SCHEDULE_BITS + 1u)
 
 /* How many bits of the field are told, the lowest first. */
 static inline unsigned gpt_schedule_field_bits(unsigned field)
 {
-	static const uint8_t bits[GPT_SCHEDULE_FIELDS] = {16, 16, 16, 16, 16, 1, 3, 32};
+	static const uint8_t bits[GPT_SCHEDULE_FIELDS] = {16, 16, 16, 16, 16, 1, 3, 32, GPT_LISTENER_BITS};
 
 	return bits[field];
+}
+
+/*
+ * Half of the bits: none of two such numbers is a part of the other.  The semaphores of several listeners show the bits
+ * of all, so one of them has left when a bit of its number is not there.
+ */
+static inline bool gpt_listener_is_valid(uint32_t number)
+{
+	return number >> GPT_LISTENER_BITS == 0 && (unsigned)__builtin_popcount(number) == GPT_LISTENER_BITS / 2;
 }
 
 /* FNV-1a. */

@@ -4,6 +4,7 @@
 import collections
 import json
 import re
+import signal
 import subprocess
 
 import machine
@@ -174,6 +175,28 @@ def test_files_of_a_cycle_are_there_while_the_recording_goes_on(running, tmp_pat
     assert sigmoids(path) == counts
     assert not json.loads(path.read_text())["gputrace"]["receipt"]["truncated"]
     assert [file.name for file in tmp_path.glob("ours*")] == ["ours.1.json"]
+
+
+def test_a_trace_has_its_own_schedule_though_the_program_saw_nobody_leave(running, tmp_path):
+    """The one before is killed, and the next one there, while the program stands still."""
+    before = tmp_path / "before"
+    before.mkdir()
+    with tracing.Tracer(before, "-p", running.pid, "--schedule", "wait=60000,active=2,skip_first_wait=1", "--step",
+                        "range:iteration", names=("ours.%c.json",)) as trace:
+        tracing.until((before / "ours.1.json").exists)
+        running.send_signal(signal.SIGSTOP)
+        trace.process.kill()
+        trace.process.wait()
+    try:
+        with tracing.Tracer(tmp_path, "-p", running.pid, "--schedule", "wait=2,active=3,repeat=1", "--step",
+                            "range:iteration") as trace:
+            running.send_signal(signal.SIGCONT)
+            done = trace.end().must_be(0)
+    finally:
+        running.send_signal(signal.SIGCONT)
+    assert "steps 2 to 4" in done.stdout
+    counts = sigmoids(tmp_path / "trace.json")
+    assert counts == list(range(counts[0], counts[0] + 3))
 
 
 def test_a_program_that_ends_before_its_first_active_step_has_no_file(tmp_path):

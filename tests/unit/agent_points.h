@@ -15,7 +15,7 @@ unsigned short gputrace_agent_yield_semaphore, gputrace_agent_resume_semaphore, 
 unsigned short gputrace_agent_share_semaphore, gputrace_agent_ops_semaphore, gputrace_agent_shapes_semaphore;
 unsigned short gputrace_agent_torch_memory_semaphore, gputrace_agent_memory_lines_semaphore;
 unsigned short gputrace_agent_stack_semaphore, gputrace_agent_forward_lines_semaphore;
-unsigned short gputrace_agent_schedule_semaphores[GPT_SCHEDULE_BITS];
+unsigned short gputrace_agent_schedule_semaphores[GPT_SCHEDULE_SEMAPHORES];
 
 #define TEST_SET(enumerator, name) unsigned short gputrace_agent_activity_set_##name##_semaphore = 1;
 GPT_AGENT_ACTIVITY_SETS(TEST_SET)

@@ -50,6 +50,7 @@ static void tell(const struct gpt_schedule *schedule)
 	for (unsigned i = 0; i < GPT_SCHEDULE_FIELDS; i++)
 		for (unsigned j = 0; j < gpt_schedule_field_bits(i); j++)
 			*bit++ = field[i] >> j & 1;
+	gputrace_agent_schedule_semaphores[GPT_SCHEDULE_BEGUN] = schedule->active != 0;
 }
 
 static void observe(struct gpt_schedule schedule)
@@ -389,6 +390,45 @@ static void the_schedule_is_told_as_it_was_understood(void **state)
 	assert_int_equal(told->shared, 0);
 }
 
+static void who_comes_when_another_has_left_has_the_schedule_that_it_asks_for(void **state)
+{
+	observe((struct gpt_schedule){.active = 2, .repeat = 1, .listener = 0x003ff});
+	iterate("0");
+	iterate("1");
+	iterate("2");
+	UNTIL(said_record(GPT_AGENT_STEP, 2));
+	/* the counter of listeners is never seen to fall */
+	tell(&(struct gpt_schedule){.wait = 1, .active = 1, .repeat = 1, .listener = 0xffc00});
+	UNTIL(said_record(GPT_AGENT_SCHEDULE, 1));
+	iterate("3");
+	iterate("4");
+	iterate("5");
+	leave();
+	assert_string_equal(steps_told(), "0a0 1a0 2.0 0-0 1a0 2.0");
+	assert_string_equal(ops_told(), "0 Optimizer.step#SGD.step 1 Optimizer.step#SGD.step "
+					"4 Optimizer.step#SGD.step");
+}
+
+static void no_step_is_counted_before_the_recording_begins(void **state)
+{
+	observe((struct gpt_schedule){.wait = 1, .active = 1, .repeat = 1});
+	gputrace_agent_schedule_semaphores[GPT_SCHEDULE_BEGUN] = 0;
+	leave();
+	said.bytes = 0;
+	gputrace_agent_ops_semaphore = 1;
+	ops_start();
+	UNTIL(is_state(GPT_AGENT_OPS_OBSERVING));
+	iterate("before");
+	iterate("before");
+	gputrace_agent_schedule_semaphores[GPT_SCHEDULE_BEGUN] = 1;
+	iterate("0");
+	iterate("1");
+	iterate("2");
+	leave();
+	assert_string_equal(steps_told(), "0-0 1a0 2.0");
+	assert_string_equal(ops_told(), "1 Optimizer.step#SGD.step");
+}
+
 #define WITH_TORCH(test) cmocka_unit_test_setup_teardown(test, begin, end)
 
 int main(void)
@@ -408,6 +448,8 @@ int main(void)
 		WITH_TORCH(nothing_is_late_where_no_cupti_is_waited_for),
 		WITH_TORCH(an_active_step_that_begins_before_cupti_records_says_so),
 		WITH_TORCH(the_schedule_is_told_as_it_was_understood),
+		WITH_TORCH(who_comes_when_another_has_left_has_the_schedule_that_it_asks_for),
+		WITH_TORCH(no_step_is_counted_before_the_recording_begins),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

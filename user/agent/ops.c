@@ -47,6 +47,7 @@ static struct {
 	bool inputs_checked, can_inputs, with_inputs; /* of this PyTorch: whether they can be read; whether they are */
 	bool looked_ahead;			      /* in this round */
 	bool scheduled;
+	uint32_t listener; /* gpt_schedule's, of the one for whom this session began; 0: several have shared it */
 	uint64_t next_sample_ns;
 	uint64_t libraries; /* how many had been loaded when we looked for PyTorch */
 	char why[256];
@@ -382,6 +383,29 @@ static void follow_wishes(void)
 	observer_take_inputs(with_inputs);
 }
 
+/* 0: there are several, or one is coming or leaving. */
+static uint32_t valid_listener(void)
+{
+	uint32_t listener = points_schedule().listener;
+
+	return gpt_listener_is_valid(listener) ? listener : 0;
+}
+
+/* The bits of its wishes come one by one, those of its number last. */
+static bool is_half_there(void)
+{
+	return points_take_ops() == 1 && points_schedule().listener && !valid_listener();
+}
+
+/*
+ * Whether who listens is not the one for whom this session began: that one has left, and another has come before we
+ * looked.  Its schedule is another one, and it shall hear nothing of ours.
+ */
+static bool has_successor(void)
+{
+	return (ops.listener & ~points_schedule().listener) && wanted(); /* a counter of ops falls before its number */
+}
+
 /* Whether somebody has come who has heard nothing yet; for one who is not of the schedule it ends. */
 static bool somebody_came(void)
 {
@@ -394,6 +418,10 @@ static bool somebody_came(void)
 	}
 	ops.listeners = listeners;
 	ops.anew = anew;
+	if (listeners > 1)
+		ops.listener = 0;
+	else if (!ops.listener)
+		ops.listener = valid_listener();
 	return came;
 }
 
@@ -427,11 +455,8 @@ static uint64_t tick(void)
 	return filled > LANE_RING_BYTES / BUSY_PART ? BUSY_TICK_NS : TICK_NS;
 }
 
-static void finish(void)
+static void send_last(void)
 {
-	observer_end();
-	backward_passes_end();
-	ops_memory_stop();
 	send_lanes();
 	if (ops.scheduled)
 		schedule_send(&ops.batch);
@@ -439,6 +464,15 @@ static void finish(void)
 	ops_memory_send_state(&ops.batch);
 	look_for_others();
 	tell_state(GPT_AGENT_OPS_STOPPED);
+}
+
+static void finish(bool heard)
+{
+	observer_end();
+	backward_passes_end();
+	ops_memory_stop();
+	if (heard)
+		send_last();
 	op_names_release();
 	lanes_release();
 	torch_close(&ops.torch);
@@ -446,6 +480,10 @@ static void finish(void)
 
 static void run(void)
 {
+	bool heard = true;
+
+	while (wanted() && is_half_there())
+		futex_wait(&ops.exiting, 0, BUSY_TICK_NS);
 	ops.state = 0;
 	ops.libraries = 0;
 	ops.next_sample_ns = 0;
@@ -453,14 +491,18 @@ static void run(void)
 	ops.anew = points_asked_anew();
 	ops.why[0] = '\0';
 	ops.scheduled = schedule_begin(wake);
+	ops.listener = valid_listener();
 	while (wanted()) {
+		heard = !has_successor();
+		if (!heard)
+			break;
 		if (ops.state != GPT_AGENT_OPS_OBSERVING)
 			look_for_torch();
 		futex_wait(&ops.exiting, 0, tick());
 	}
 	if (ops.state == GPT_AGENT_OPS_OBSERVING)
-		finish();
-	else if (ops.state == GPT_AGENT_OPS_WAITING)
+		finish(heard);
+	else if (ops.state == GPT_AGENT_OPS_WAITING && heard)
 		tell_state(GPT_AGENT_OPS_STOPPED);
 	schedule_end();
 }

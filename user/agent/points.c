@@ -32,7 +32,7 @@ SEMAPHORE unsigned short gputrace_agent_forward_lines_semaphore = 0;
 SEMAPHORE unsigned short gputrace_agent_torch_memory_semaphore = 0;
 SEMAPHORE unsigned short gputrace_agent_memory_lines_semaphore = 0;
 
-SEMAPHORE unsigned short gputrace_agent_schedule_semaphores[GPT_SCHEDULE_BITS] = {0};
+SEMAPHORE unsigned short gputrace_agent_schedule_semaphores[GPT_SCHEDULE_SEMAPHORES] = {0};
 
 /* Also used where nothing refers to it: the linker would leave out a function that nobody calls. */
 #define SET(enumerator, name)                                                                                          \
@@ -109,9 +109,9 @@ POINT void gputrace_agent_memory_lines(void)
 }
 
 /* A place for a probe for each bit: GPUTRACE_AGENT_SCHEDULE_STEP bytes each. */
-_Static_assert(GPT_SCHEDULE_BITS == 116, "as many as are repeated here");
+_Static_assert(GPT_SCHEDULE_SEMAPHORES == 137, "as many as are repeated here");
 
 POINT void gputrace_agent_schedule(void)
 {
-	__asm__ volatile(".rept 116\n\t" POINT_BODY "\n\t.balign 8\n\t.endr");
+	__asm__ volatile(".rept 137\n\t" POINT_BODY "\n\t.balign 8\n\t.endr");
 }

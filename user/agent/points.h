@@ -20,7 +20,7 @@ extern unsigned short gputrace_agent_ops_semaphore, gputrace_agent_shapes_semaph
 extern unsigned short gputrace_agent_stack_semaphore, gputrace_agent_forward_lines_semaphore;
 extern unsigned short gputrace_agent_torch_memory_semaphore, gputrace_agent_memory_lines_semaphore;
 
-extern unsigned short gputrace_agent_schedule_semaphores[GPT_SCHEDULE_BITS];
+extern unsigned short gputrace_agent_schedule_semaphores[GPT_SCHEDULE_SEMAPHORES];
 
 /* To be called only while points_listening(). */
 void gputrace_agent_call(uint32_t corr, uint32_t api);
@@ -115,6 +115,12 @@ static inline struct gpt_schedule points_schedule(void)
 			fields[i] |= (uint32_t)(*bit++ != 0) << j;
 	memcpy(&schedule, fields, sizeof(schedule));
 	return schedule;
+}
+
+/* Its steps may be counted. */
+static inline bool points_schedule_begun(void)
+{
+	return *(volatile unsigned short *)&gputrace_agent_schedule_semaphores[GPT_SCHEDULE_BEGUN] != 0;
 }
 
 /* Somebody listens who was not there when we began. */

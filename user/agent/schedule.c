@@ -24,13 +24,14 @@ static struct {
 	struct gpt_schedule wish;
 	void (*wake)(void);
 	bool shared, shared_told;
-	bool told; /* the schedule itself has been */
+	bool told;  /* the schedule itself has been */
+	bool begun; /* steps are counted */
 	enum gpt_step_by by;
 	uint32_t tid;	   /* whose steps are counted, 0: none yet */
 	uint32_t name;	   /* hash of the optimizer's whole name */
 	const void *open;  /* the op or pass that tells of the step, while it is open: what is in it tells of none */
 	uint64_t mark;	   /* of that pass */
-	uint64_t begin_ns; /* of the session */
+	uint64_t begin_ns; /* since when */
 	uint64_t count;	   /* of steps that have begun */
 	_Atomic uint32_t phase; /* enum gpt_step_phase of the latest */
 	struct gpt_agent_step waiting[STEPS_WAITING];
@@ -108,6 +109,15 @@ static bool step_begins(uint64_t began_ns, uint64_t number)
 
 /* ---- what tells of steps ----------------------------------------------------------------------- */
 
+static bool is_counted(void)
+{
+	if (!schedule.begun && points_schedule_begun()) {
+		schedule.begun = true;
+		schedule.begin_ns = clock_now_ns();
+	}
+	return schedule.begun;
+}
+
 static bool has_begin(const char *name, const char *begin)
 {
 	return !strncmp(name, begin, strlen(begin));
@@ -143,7 +153,7 @@ bool schedule_op_begins(const void *op, const char *name, uint32_t tid)
 	bool changed = false;
 
 	pthread_mutex_lock(&schedule.lock);
-	by = atomic_load(&schedule.on) ? tells_by(name) : GPT_STEP_BY_FIRST;
+	by = atomic_load(&schedule.on) && is_counted() ? tells_by(name) : GPT_STEP_BY_FIRST;
 	if (by == GPT_STEP_BY_FIRST || schedule.open || (schedule.tid && schedule.tid != tid) ||
 	    (by == GPT_STEP_BY_OPTIMIZER && is_another_optimizer(name)))
 		goto unlock;
@@ -191,7 +201,7 @@ bool schedule_pass_begins(const volatile uint64_t *mark, uint32_t tid)
 	if (!atomic_load(&schedule.on)) /* nor in a forked child, where the lock may be another thread's for good */
 		return false;
 	pthread_mutex_lock(&schedule.lock);
-	if (!atomic_load(&schedule.on) || schedule.by != GPT_STEP_BY_BACKWARD ||
+	if (!atomic_load(&schedule.on) || schedule.by != GPT_STEP_BY_BACKWARD || !is_counted() ||
 	    (schedule.tid && schedule.tid != tid) || is_in_pass(mark))
 		goto unlock;
 	schedule.tid = tid;
@@ -250,7 +260,7 @@ bool schedule_begin(void (*wake)(void))
 	schedule.wish = wish;
 	schedule.wake = wake;
 	schedule.by = (enum gpt_step_by)wish.by;
-	schedule.shared = schedule.shared_told = schedule.told = false;
+	schedule.shared = schedule.shared_told = schedule.told = schedule.begun = false;
 	schedule.tid = schedule.name = 0;
 	schedule.open = NULL;
 	schedule.begin_ns = clock_now_ns();
@@ -306,6 +316,7 @@ bool schedule_send(struct batch *batch)
 	if (!atomic_load(&schedule.on))
 		return false;
 	pthread_mutex_lock(&schedule.lock);
+	is_counted();
 	if (!schedule.told || schedule.shared != schedule.shared_told) {
 		send_schedule(batch);
 		any = true;

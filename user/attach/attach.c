@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
@@ -59,6 +60,19 @@ static int attach_lifecycle(struct attach *attach, char *why, size_t why_size)
 	return 0;
 }
 
+/* A number by which agents know this trace from another. */
+static uint32_t listener_number(void)
+{
+	uint32_t number = 0;
+
+	while (!gpt_listener_is_valid(number)) {
+		if (getrandom(&number, sizeof(number), GRND_NONBLOCK) != sizeof(number))
+			number = (uint32_t)(monotonic_ns() * 2654435761u >> 7);
+		number &= (1u << GPT_LISTENER_BITS) - 1;
+	}
+	return number;
+}
+
 int attach_open(const struct attach_options *options, attach_emit emit, void *context, struct attach **out, char *why,
 		size_t why_size)
 {
@@ -79,6 +93,7 @@ int attach_open(const struct attach_options *options, attach_emit emit, void *co
 	attach->files.ops = options->ops;
 	attach->files.shapes = options->shapes;
 	attach->files.schedule = options->schedule;
+	attach->files.schedule.listener = listener_number();
 	attach->files.forward_lines = options->forward_lines;
 	attach->files.torch_memory = options->torch_memory;
 	attach->files.memory_lines = options->memory_lines;
@@ -270,6 +285,15 @@ int attach_start(struct attach *attach, char *why, size_t why_size)
 	for (size_t i = 0; i < attach->files.list.count; i++)
 		file_attach_torch(&attach->files, attach->files.list.items[i]);
 	return let_agents_in(attach, why, why_size);
+}
+
+int attach_begin_steps(struct attach *attach, char *why, size_t why_size)
+{
+	int error = attach->options.schedule.active ? files_begin_schedule(&attach->files) : 0;
+
+	if (error)
+		snprintf(why, why_size, "the agent cannot be told to count steps: %s", strerror(-error));
+	return error;
 }
 
 /* ---- keeping it so ---------------------------------------------------------------------------------- */

@@ -66,6 +66,9 @@ int attach_process(struct attach *attach, pid_t pid, char *why, size_t why_size)
  * the command is likely to load (agent, loader paths).  Call once after attach_open (and attach_process). */
 int attach_start(struct attach *attach, char *why, size_t why_size);
 
+/* With a schedule: steps are counted from now on.  Once the recording begins; on failure as attach_start. */
+int attach_begin_steps(struct attach *attach, char *why, size_t why_size);
+
 /* The BPF ring buffer map, for capture/. */
 int attach_ring_fd(const struct attach *attach);
 

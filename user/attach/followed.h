@@ -42,7 +42,8 @@ struct followed {
 		bool observed; /* and its ops of PyTorch were taken, which they are not here */
 		uint64_t ns;   /* when it was noticed; 0: the log has been told that its ops are not seen */
 	} fork;		       /* of a forked one: forks.h */
-	bool makes_steps;      /* its agent has told of one */
+	bool schedule_told;    /* its agent counts steps for us: those told of before were another trace's */
+	bool makes_steps;      /* it has told of one */
 	bool schedule_over;    /* the last cycle of the schedule is behind it */
 	uint32_t cycle;	       /* from 1, in whose active steps it is, 0: in none */
 	uint32_t cycles_over;  /* the latest that is behind it */

@@ -155,9 +155,12 @@ static void note_steps(struct attach *attach, struct followed *process, const st
 	const struct gpt_record *record;
 	size_t at = 0;
 
-	while ((record = batch_next(batch, &at)))
-		if (record->type == GPT_AGENT_STEP && record->size >= sizeof(struct gpt_agent_step))
+	while ((record = batch_next(batch, &at))) {
+		process->schedule_told |= record->type == GPT_AGENT_SCHEDULE;
+		if (record->type == GPT_AGENT_STEP && record->size >= sizeof(struct gpt_agent_step) &&
+		    process->schedule_told)
 			note_step(attach, process, (const struct gpt_agent_step *)record);
+	}
 }
 
 /* What attach/ has to know of a batch: whether the agent, or its observer of ops, has said its last word. */

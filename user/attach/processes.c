@@ -144,7 +144,7 @@ void processes_forget_program(struct processes *processes, struct followed *proc
 	links_detach(&process->anew);
 	process->files.count = 0;
 	process->agent_live = process->agent_calls = process->agent_stopped = process->agent_heard = false;
-	process->ops_live = process->makes_steps = process->schedule_over = false;
+	process->ops_live = process->schedule_told = process->makes_steps = process->schedule_over = false;
 	process->cycle = process->cycles_over = 0;
 	process->forked = false;
 	entering_forget(&process->entry.entering);

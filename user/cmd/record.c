@@ -259,7 +259,9 @@ static int attach_all(struct recording *recording)
 	/* Calls of before, which some of the probes saw, are not in what readers show: the recording is as long as
 	 * asked. */
 	begin_now(recording);
-	return 0;
+	err = attach_begin_steps(recording->attach, recording->why, sizeof(recording->why));
+	if (!err)
+		return 0;
 failed:
 	msg_error("%s", recording->why);
 	return err;

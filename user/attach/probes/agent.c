@@ -105,29 +105,64 @@ static int attach_activity_sets(struct files *files, struct probed_file *file, c
 					    uprobes, count);
 }
 
-/* Before the session of ops, which reads it when it begins. */
+static int raise_schedule(struct files *files, struct probed_file *file, const struct uprobe *uprobes, size_t count)
+{
+	return links_attach_uprobes(&file->call_links, files->programs->multi,
+				    bpf_program__fd(files->programs->bpf->progs.agent_activity_set), file->fd, uprobes,
+				    count);
+}
+
+static struct uprobe schedule_place(struct uprobe first, unsigned place)
+{
+	first.offset += (uint64_t)place * GPUTRACE_AGENT_SCHEDULE_STEP;
+	first.ref_counter += (uint64_t)place * sizeof(uint16_t);
+	return first;
+}
+
+/* Before the session of ops, which reads it when it begins.  Goes behind it: who has not left keeps its number. */
 static int attach_schedule(struct files *files, struct probed_file *file, const struct image *image)
 {
 	const uint32_t *field = &files->schedule.skip_first;
-	struct uprobe uprobes[GPT_SCHEDULE_BITS], first;
+	struct uprobe uprobes[GPT_SCHEDULE_SEMAPHORES], first;
 	unsigned place = 0;
 	size_t count = 0;
 	int error;
 
-	if (!files->schedule.active)
+	if (!files->ops)
 		return 0;
 	error = agent_uprobe(image, GPUTRACE_AGENT_SCHEDULE, GPUTRACE_AGENT_SCHEDULE_SEMAPHORES, &first);
 	for (unsigned i = 0; i < GPT_SCHEDULE_FIELDS; i++, field++)
 		for (unsigned bit = 0; bit < gpt_schedule_field_bits(i); bit++, place++)
-			if (*field >> bit & 1) {
-				uprobes[count] = first;
-				uprobes[count].offset += (uint64_t)place * GPUTRACE_AGENT_SCHEDULE_STEP;
-				uprobes[count++].ref_counter += (uint64_t)place * sizeof(uint16_t);
-			}
-	return error ? error
-		     : links_attach_uprobes(&file->call_links, files->programs->multi,
-					    bpf_program__fd(files->programs->bpf->progs.agent_activity_set), file->fd,
-					    uprobes, count);
+			if (*field >> bit & 1)
+				uprobes[count++] = schedule_place(first, place);
+	if (files->schedule_begun)
+		uprobes[count++] = schedule_place(first, GPT_SCHEDULE_BEGUN);
+	return error ? error : raise_schedule(files, file, uprobes, count);
+}
+
+static int begin_schedule(struct files *files, struct probed_file *file)
+{
+	struct image *image = NULL;
+	struct uprobe uprobe;
+	int error = file_open_image(file, &image);
+
+	if (error)
+		return error;
+	error = agent_uprobe(image, GPUTRACE_AGENT_SCHEDULE, GPUTRACE_AGENT_SCHEDULE_SEMAPHORES, &uprobe);
+	image_close(image);
+	uprobe = schedule_place(uprobe, GPT_SCHEDULE_BEGUN);
+	return error ? error : raise_schedule(files, file, &uprobe, 1);
+}
+
+int files_begin_schedule(struct files *files)
+{
+	int error = 0;
+
+	files->schedule_begun = true;
+	for (size_t i = 0; i < files->list.count && !error; i++)
+		if (files->list.items[i]->kind == LIBRARY_AGENT && files->list.items[i]->call_links.fds.count)
+			error = begin_schedule(files, files->list.items[i]);
+	return error;
 }
 
 /* Before anybody is told to have stacks taken: none is missed then. */

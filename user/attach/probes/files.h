@@ -74,6 +74,7 @@ struct files {
 	unsigned activity_sets; /* what agents shall take besides kernels */
 	bool ops;		/* of PyTorch, too */
 	bool shapes;		/* and what they are called with */
+	bool schedule_begun;
 	struct gpt_schedule schedule;
 	bool forward_lines; /* and the Python stacks of those with an autograd number */
 	bool torch_memory;  /* and what its allocators hand out and take back */

@@ -24,6 +24,9 @@ void file_detach_calls(struct files *files, struct probed_file *file);
 /* ---- the agent ---- */
 int file_attach_agent(struct files *files, struct probed_file *file);
 
+/* From now on the agents count steps: those in whose files probes are, and in whose there will be. */
+int files_begin_schedule(struct files *files);
+
 /*
  * Raises a semaphore of the agent in one process, until links_detach.  function: the agent's function on which the
  * probe goes.  agent: its file, NULL: does nothing.
