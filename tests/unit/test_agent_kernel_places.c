@@ -89,17 +89,21 @@ static void kernels_beyond_those_that_are_kept_are_counted(void **state)
 	struct cubin_kernel kernels[CUBIN_KERNELS_MAX];
 	struct cubin_bytes cubin;
 	Elf64_Sym functions[CUBIN_KERNELS_MAX + 6];
-	Elf64_Ehdr *header = (Elf64_Ehdr *)cubin.data;
-	Elf64_Shdr *symbols;
+	Elf64_Ehdr header;
+	Elf64_Shdr symbols;
+	uint8_t *at;
 	uint64_t left_out = 0;
 
 	cubin_of(&cubin, 2, 12);
-	symbols = (Elf64_Shdr *)(cubin.data + header->e_shoff) + CUBIN_SYMBOLS;
-	memcpy(functions, cubin.data + symbols->sh_offset, symbols->sh_size); /* the first five: two are kernels */
+	memcpy(&header, cubin.data, sizeof(header));
+	at = cubin.data + header.e_shoff + CUBIN_SYMBOLS * sizeof(symbols);
+	memcpy(&symbols, at, sizeof(symbols));
+	memcpy(functions, cubin.data + symbols.sh_offset, symbols.sh_size); /* the first five: two are kernels */
 	for (unsigned i = 5; i < CUBIN_KERNELS_MAX + 6; i++)
 		functions[i] = functions[3];
-	symbols->sh_offset = cubin_put(&cubin, functions, sizeof(functions));
-	symbols->sh_size = sizeof(functions);
+	symbols.sh_offset = cubin_put(&cubin, functions, sizeof(functions));
+	symbols.sh_size = sizeof(functions);
+	memcpy(at, &symbols, sizeof(symbols));
 	assert_int_equal(cubin_kernels(cubin.data, cubin.size, kernels, &left_out), CUBIN_KERNELS_MAX);
 	assert_int_equal(left_out, 3);
 }

@@ -41,7 +41,7 @@ static void read_export(struct database_reader *reader)
 		struct text name = database_text(&rows, 0), value = database_text(&rows, 1);
 
 		if (text_is(name, "EXPORTER") && value.size >= 8 && !memcmp(value.bytes, "gputrace", 8))
-			file->tool = "gputrace, by an .sqlite file";
+			file->tool = "gputrace (an .sqlite file)";
 		else if (text_is(name, "HOST") && value.size)
 			file->host = rows_text(&file->rows, value.bytes, value.size);
 	}
