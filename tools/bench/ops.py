@@ -17,6 +17,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROUNDS = 4
@@ -59,11 +60,17 @@ class Target:
 
 
 class Trace:
-    """gputrace on the target while it works, its observer in place."""
+    """gputrace on the target while it works, its observer in place; what came before its recording began is not in it."""
 
     def __init__(self, gputrace, target, name, log):
-        self.process = subprocess.Popen([gputrace, "-q", "-p", str(target.process.pid), *TRACES[name], "-o", log],
-                                        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+        said = log.with_suffix(".said")
+        with open(said, "w") as file:
+            self.process = subprocess.Popen([gputrace, "-v", "-p", str(target.process.pid), *TRACES[name], "-o", log],
+                                            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=file)
+        while "gputrace: tracing" not in said.read_text():
+            if self.process.poll() is not None:
+                raise SystemExit(f"ops: gputrace ended: {said.read_text()}")
+            time.sleep(0.01)
         if target.ask("observed") != "observed":
             raise SystemExit("ops: the observer did not come")
 
