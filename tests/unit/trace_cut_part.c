@@ -299,8 +299,11 @@ static void meet_all(struct cut *cut)
 	}
 	meet_spans(cut);
 	meet_ops(cut);
-	for (uint32_t i = 0; i < part->gpu_count; i++)
+	for (uint32_t i = 0; i < part->gpu_count; i++) {
 		meet(&cut->strings, part->gpu[i].name);
+		meet(&cut->strings, part->gpu[i].label);
+		meet(&cut->strings, part->gpu[i].place);
+	}
 	for (uint32_t i = 0; i < part->call_count; i++) {
 		meet(&cut->stacks, part->calls[i].stack);
 		meet(&cut->natives, part->calls[i].native);
