@@ -283,6 +283,9 @@ static void meet_ops(struct cut *cut)
 		meet(&cut->stacks, op->stack);
 		meet(&cut->stacks, op->forward);
 	}
+	/* a part has those of all parts */
+	for (uint32_t i = 0; i < cut->part.collective_count; i++)
+		meet(&cut->strings, cut->part.collectives[i].params);
 }
 
 static void meet_all(struct cut *cut)
