@@ -121,7 +121,7 @@ check-sanitize:
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)/threads CFLAGS='-O1 -g -fsanitize=thread' check-threads
 
 # ThreadSanitizer wants its shadow where address space randomisation may put mappings (setarch).
-THREADED := $(patsubst %,$(BUILD)/tests/unit/test_%,cancel capture_notices capture_run entering log_segments log_writer model_calls view)
+THREADED := $(patsubst %,$(BUILD)/tests/unit/test_%,cancel capture_notices capture_run entering log_segments log_writer model_calls view workers)
 check-threads: $(THREADED)
 	@for program in $(THREADED); do TSAN_OPTIONS=halt_on_error=1 setarch -R "$$program" >"$$program.log" 2>&1 || \
 		{ cat "$$program.log"; exit 1; }; done; echo "ThreadSanitizer: $(words $(THREADED)) programs, no race"

@@ -409,5 +409,6 @@ int main(void)
 		cmocka_unit_test(no_more_is_given_than_the_bound),
 	};
 
+	workers_use(WORKERS_MAX);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Decodes segments on several threads, and gives them in the order in which they were put in.  One thread puts in and
- * takes out; it decodes, too, while it would have to wait.  What is under way is bounded in number and in bytes.
+ * Decodes segments on other threads (base/workers.h), and gives them in the order in which they were put in.  One
+ *thread puts in and takes out; it decodes, too, while it would have to wait.  What is under way is bounded in number
+ *and in bytes.
  *
  *	while ((segment = decode_ahead_room(ahead)) && read_into(segment))
  *		decode_ahead_put(ahead);
@@ -13,15 +14,17 @@
 #include <pthread.h>
 #include <stdbool.h>
 
+#include "base/workers.h"
 #include "log/segment_decode.h"
 
-#define DECODE_THREADS_MAX 4
+#define DECODE_THREADS_MAX (WORKERS_MAX + 1)
 /* One that is being read by the caller, one for each thread, one that waits. */
 #define DECODE_AHEAD_MAX (DECODE_THREADS_MAX + 2)
 
 struct decode_slot {
+	struct decode_ahead *ahead;
 	struct log_segment segment;
-	enum { DECODE_WAITS, DECODE_RUNS, DECODE_ENDED } state;
+	struct work work;
 	int error;	/* of log_segment_decode() */
 	uint64_t bytes; /* that it takes, as its header says in the file */
 };
@@ -29,22 +32,18 @@ struct decode_slot {
 struct decode_ahead {
 	const struct schema *schema;
 	unsigned threads; /* that decode, the caller included */
-	struct log_decoder own;
 	struct decode_slot slots[DECODE_AHEAD_MAX];
 	unsigned first, count; /* those that were put in and are not done yet */
 	uint64_t bytes;	       /* that they take */
 
-	/* for the helpers */
-	pthread_mutex_t lock; /* over states and what follows */
-	pthread_cond_t put, ended;
-	bool stop;
-	pthread_t helpers[DECODE_THREADS_MAX - 1];
-	unsigned helper_count; /* that run */
+	pthread_mutex_t lock; /* over what follows */
+	struct log_decoder decoders[DECODE_AHEAD_MAX];
+	bool taken[DECODE_AHEAD_MAX];
 };
 
-/* As many threads decode as there are processors, at most 4.  The schema stays the caller's. */
+/* As many threads decode as there are.  The schema stays the caller's. */
 void decode_ahead_open(struct decode_ahead *ahead, const struct schema *schema);
-/* So many instead; 1: only the caller.  Before the first is put in. */
+/* So many segments at once instead; 1: only the caller decodes.  Before the first is put in. */
 void decode_ahead_use(struct decode_ahead *ahead, unsigned threads);
 void decode_ahead_close(struct decode_ahead *ahead);
 

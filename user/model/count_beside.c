@@ -16,14 +16,14 @@ void count_beside_add(struct count_beside *beside, const struct model *part)
 	count_beside_wait(beside);
 	beside->part = part;
 	if (part->call_count + (uint64_t)part->gpu_count >= WORTH_A_THREAD)
-		beside_run(&beside->beside, count, beside);
+		workers_give(&beside->work, count, beside);
 	else
 		count(beside);
 }
 
 void count_beside_wait(struct count_beside *beside)
 {
-	beside_wait(&beside->beside);
+	workers_wait(&beside->work);
 }
 
 void count_beside_free(struct count_beside *beside)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The receipt's counts of a long log (receipt.h), made by a thread of their own while whoever asked for a part looks at
+ * The receipt's counts of a long log (receipt.h), made by another thread while whoever asked for a part looks at
  * it: both only read it.
  *
  *	count_beside_add(&count, part);		for each part, in order of time
@@ -9,17 +9,17 @@
 #ifndef GPUTRACE_MODEL_COUNT_BESIDE_H
 #define GPUTRACE_MODEL_COUNT_BESIDE_H
 
-#include "base/beside.h"
+#include "base/workers.h"
 #include "model/receipt.h"
 
 /* Starts zeroed. */
 struct count_beside {
 	struct receipt_count count; /* complete when nothing runs */
 	const struct model *part;
-	struct beside beside;
+	struct work work;
 };
 
-/* A small part, and one for which no thread can be had, is counted before this returns. */
+/* A small part is counted before this returns. */
 void count_beside_add(struct count_beside *beside, const struct model *part);
 void count_beside_wait(struct count_beside *beside);
 void count_beside_free(struct count_beside *beside);

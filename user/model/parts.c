@@ -361,13 +361,13 @@ const struct model *builder_part(struct builder *builder, uint32_t stretch)
 
 void builder_look(struct builder *builder, void (*look)(void *context), void *context)
 {
-	beside_run(&builder->parts.look, look, context);
+	workers_give(&builder->parts.look, look, context);
 }
 
 void builder_wait(struct builder *builder)
 {
 	count_beside_wait(&builder->parts.count);
-	beside_wait(&builder->parts.look);
+	workers_wait(&builder->parts.look);
 }
 
 bool builder_strayed(const struct builder *builder)

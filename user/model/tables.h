@@ -103,7 +103,7 @@ struct parts {
 	struct retain_arrays spare; /* events of the part before: those that are not in the model's arrays */
 	struct model shown;	    /* the part as it was handed over: the model goes on to the next one */
 	struct count_beside count;  /* these two read what is shown */
-	struct beside look;
+	struct work look;
 	struct recordings recordings; /* of events */
 	struct lookup allocations;    /* (process + 1, address) to index in memories + 1; 0: not live */
 	size_t lates;		      /* of those of the first reading, how many have been told */
