@@ -93,8 +93,11 @@ struct element {
 	uint32_t serial, noise;
 };
 
-/* Sorts `count` elements whose times come from few different values, mostly in order when `jitter` is small. */
-static void check_order(size_t count, uint64_t jitter)
+/*
+ * Sorts `count` elements whose times come from few different values, mostly in order when `jitter` is small; or
+ * (`block`) as those of two streams, so many of the one and as many of the other in turns.
+ */
+static void check_order(size_t count, uint64_t jitter, size_t block)
 {
 	struct order_key *keys = xmalloc(count * sizeof(*keys));
 	struct element *elements = xmalloc(count * sizeof(*elements));
@@ -102,7 +105,8 @@ static void check_order(size_t count, uint64_t jitter)
 
 	for (size_t i = 0; i < count; i++) {
 		random = random * 6364136223846793005ull + 1442695040888963407ull;
-		elements[i].time_ns = i / 3 + (jitter ? (random >> 33) % jitter : 0);
+		elements[i].time_ns = block ? i / (2 * block) * block + i % block : i / 3;
+		elements[i].time_ns += jitter ? (random >> 33) % jitter : 0;
 		elements[i].serial = (uint32_t)i;
 		elements[i].noise = (uint32_t)(i * 2654435761u);
 		keys[i] = (struct order_key){.time_ns = elements[i].time_ns, .index = (uint32_t)i};
@@ -127,9 +131,10 @@ static void sorting_is_stable_and_moves_whole_elements(void **state)
 
 	for (size_t i = 0; i < sizeof(jitters) / sizeof(jitters[0]); i++)
 		for (size_t count = 0; count < 130; count++)
-			check_order(count, jitters[i]);
+			check_order(count, jitters[i], 0);
 	for (size_t i = 0; i < sizeof(jitters) / sizeof(jitters[0]); i++)
-		check_order(20011, jitters[i]);
+		for (size_t block = 0; block < 1000; block += 333)
+			check_order(20011, jitters[i], block);
 }
 
 static void one_log_makes_one_model_each_time(void **state)

@@ -68,7 +68,11 @@ INLINE bool get_delta(struct unpack_column *column, struct unpack_places places,
 	}
 	for (size_t i = 0; i < places.count;) {
 		if (are_short(at, end, places.count - i, &numbers)) {
-			for (size_t last = i + AT_ONCE; i < last; i++, numbers >>= 8) {
+			size_t last = i + AT_ONCE;
+
+			for (; !numbers && i < last; i++) /* all are like the one before */
+				field_store(places.base + places.at[i] + offset, bytes, previous);
+			for (; i < last; i++, numbers >>= 8) {
 				previous = zigzag_add(previous, numbers & 0x7f);
 				field_store(places.base + places.at[i] + offset, bytes, previous);
 			}

@@ -76,7 +76,7 @@ static bool merge_into(struct calls *calls, uint32_t index, uint32_t space, cons
 	return true;
 }
 
-static void count_call(struct calls *calls, uint32_t thread, uint64_t time_ns)
+void calls_count(struct calls *calls, uint32_t thread, uint64_t time_ns)
 {
 	struct model_thread *caller = &calls->processes->threads.items[thread];
 	struct model_process *process = &calls->processes->list.items[caller->process];
@@ -130,16 +130,7 @@ void calls_add(struct calls *calls, const struct new_call *event)
 		*open = index;
 	}
 	array_push(&calls->list, call);
-	count_call(calls, thread, event->time_ns);
-}
-
-uint32_t calls_learn(struct calls *calls, const struct new_call *event)
-{
-	uint32_t process = process_table_find(calls->processes, event->pid);
-	uint32_t thread = process_table_find_thread(calls->processes, process, event->tid);
-
-	count_call(calls, thread, event->time_ns);
-	return thread;
+	calls_count(calls, thread, event->time_ns);
 }
 
 /* A call and the driver call inside it share an id: the return that names the same call wins, else the first. */
@@ -184,15 +175,27 @@ void calls_finish(struct calls *calls)
 	calls->early_returns.count = waiting;
 }
 
-static void sort_by_start(struct calls *calls)
+/* Up to the first that began before the one in front of it; how many. */
+static size_t number_in_order(const struct calls *calls)
 {
-	size_t settled = calls->settled, count = calls->list.count - settled, in_order = 0;
+	size_t settled = calls->settled, count = calls->list.count - settled, at = 0;
+	struct model_call *list = count ? calls->list.items + settled : NULL;
+	uint64_t before_ns = 0;
+
+	for (; at < count && list[at].start_ns >= before_ns; at++) {
+		before_ns = list[at].start_ns;
+		list[at].number = calls->handed_over + at;
+	}
+	return at;
+}
+
+void calls_sort(struct calls *calls)
+{
+	size_t settled = calls->settled, count = calls->list.count - settled;
 	struct model_call *list = count ? calls->list.items + settled : NULL;
 	struct order_key *keys;
 
-	while (in_order + 1 < count && list[in_order].start_ns <= list[in_order + 1].start_ns)
-		in_order++;
-	if (in_order + 1 >= count)
+	if (number_in_order(calls) == count)
 		return;
 	keys = xmalloc(count * sizeof(*keys));
 	for (size_t i = 0; i < count; i++)
@@ -205,13 +208,7 @@ static void sort_by_start(struct calls *calls)
 		calls->places[settled + keys[i].index] = (uint32_t)(settled + i);
 	order_apply(keys, count, list, sizeof(*list));
 	free(keys);
-}
-
-void calls_sort(struct calls *calls)
-{
-	sort_by_start(calls);
-	for (size_t i = calls->settled; i < calls->list.count; i++)
-		calls->list.items[i].number = calls->handed_over + (i - calls->settled);
+	number_in_order(calls);
 }
 
 void calls_move(struct calls *calls, const uint32_t *places)

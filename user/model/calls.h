@@ -36,8 +36,8 @@ void calls_free(struct calls *calls); /* all but list and args, which are the mo
 
 void calls_add(struct calls *calls, const struct new_call *call);
 
-/* Instead, in a first reading: who made it and when, but not the call itself.  Returns its thread. */
-uint32_t calls_learn(struct calls *calls, const struct new_call *call);
+/* Instead, in a first reading: who made it and when, but not the call itself. */
+void calls_count(struct calls *calls, uint32_t thread, uint64_t time_ns);
 
 /* False when it does not make sense. */
 bool calls_add_return(struct calls *calls, uint32_t space, const struct new_return *back);

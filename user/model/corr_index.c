@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "model/corr_index.h"
 
-#include <stdbool.h>
 #include <string.h>
-
-#define NONE UINT32_MAX
 
 void corr_index_init(struct corr_index *index, uint64_t seed)
 {
@@ -18,25 +15,13 @@ void corr_index_free(struct corr_index *index)
 	array_free(&index->pages);
 }
 
-static bool is_latest(const struct corr_index *index, uint32_t space, uint32_t number)
+bool corr_index_turn(struct corr_index *index, uint32_t space, uint32_t number)
 {
-	const struct corr_page *latest = index->latest < index->pages.count ? &index->pages.items[index->latest] : NULL;
+	const uint32_t *page = lookup_get(&index->by_number, space, number);
 
-	return latest && latest->number == number && latest->space == space;
-}
-
-uint32_t corr_index_get(struct corr_index *index, uint32_t space, uint32_t corr)
-{
-	uint32_t number = corr / CORR_PAGE;
-	const uint32_t *page;
-
-	if (!is_latest(index, space, number)) {
-		page = lookup_get(&index->by_number, space, number);
-		if (!page)
-			return NONE;
+	if (page)
 		index->latest = *page;
-	}
-	return index->pages.items[index->latest].values[corr % CORR_PAGE];
+	return page;
 }
 
 static void add_page(struct corr_index *index, uint32_t space, uint32_t number)
@@ -51,13 +36,13 @@ uint32_t *corr_index_put(struct corr_index *index, uint32_t space, uint32_t corr
 {
 	uint32_t number = corr / CORR_PAGE, next = (uint32_t)index->pages.count, *value;
 
-	if (!is_latest(index, space, number)) {
+	if (!corr_index_is_latest(index, space, number)) {
 		index->latest = *lookup_put(&index->by_number, space, number, next);
 		if (index->latest == next)
 			add_page(index, space, number);
 	}
 	value = &index->pages.items[index->latest].values[corr % CORR_PAGE];
-	if (*value == NONE)
+	if (*value == UINT32_MAX)
 		*value = initial;
 	return value;
 }
@@ -68,9 +53,9 @@ static bool move_page(struct corr_page *page, const uint32_t *places)
 	bool any = false;
 
 	for (uint32_t i = 0; i < CORR_PAGE; i++) {
-		if (page->values[i] != NONE)
+		if (page->values[i] != UINT32_MAX)
 			page->values[i] = places[page->values[i]];
-		any |= page->values[i] != NONE;
+		any |= page->values[i] != UINT32_MAX;
 	}
 	return any;
 }

@@ -7,6 +7,7 @@
 #ifndef GPUTRACE_MODEL_CORR_INDEX_H
 #define GPUTRACE_MODEL_CORR_INDEX_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/array.h"
@@ -28,8 +29,25 @@ struct corr_index {
 void corr_index_init(struct corr_index *index, uint64_t seed);
 void corr_index_free(struct corr_index *index);
 
+/* Makes the page the latest one; false: there is none of that number. */
+bool corr_index_turn(struct corr_index *index, uint32_t space, uint32_t number);
+
+static inline bool corr_index_is_latest(const struct corr_index *index, uint32_t space, uint32_t number)
+{
+	const struct corr_page *latest = index->latest < index->pages.count ? &index->pages.items[index->latest] : NULL;
+
+	return latest && latest->number == number && latest->space == space;
+}
+
 /* The value of an id, UINT32_MAX: none.  space > 0. */
-uint32_t corr_index_get(struct corr_index *index, uint32_t space, uint32_t corr);
+static inline uint32_t corr_index_get(struct corr_index *index, uint32_t space, uint32_t corr)
+{
+	uint32_t number = corr / CORR_PAGE;
+
+	if (!corr_index_is_latest(index, space, number) && !corr_index_turn(index, space, number))
+		return UINT32_MAX;
+	return index->pages.items[index->latest].values[corr % CORR_PAGE];
+}
 
 /* Where the value of an id is, `initial` if there was none; valid until the next put. */
 uint32_t *corr_index_put(struct corr_index *index, uint32_t space, uint32_t corr, uint32_t initial);

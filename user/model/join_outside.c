@@ -71,10 +71,10 @@ bool lies_outside(const struct builder *builder, uint32_t call, struct clock_spa
 	       (span.end_ns < model->start_ns || (known(builder)->ended && span.start_ns >= model->end_ns));
 }
 
-/* Over when the trace began, or launched when it had ended. */
+/* Of an operation without a call: over when the trace began, or launched when it had ended. */
 static bool is_outside(const struct builder *builder, const struct corr_range *range, const struct model_gpu *op)
 {
-	if (op->call != NONE || op->foreign)
+	if (op->foreign)
 		return false;
 	if (!op->end_ns)
 		return op->corr && corr_is_behind(range, op->corr);
@@ -82,7 +82,7 @@ static bool is_outside(const struct builder *builder, const struct corr_range *r
 	       lies_outside(builder, op->call, (struct clock_span){.start_ns = op->start_ns, .end_ns = op->end_ns});
 }
 
-/* Of a process whose begin we saw nothing was launched before. */
+/* The same, launched before.  Of a process whose begin we saw nothing was. */
 static bool is_older(const struct builder *builder, const struct corr_range *range, const struct model_gpu *op)
 {
 	uint64_t start_ns = known(builder)->processes.list.items[op->process].start_ns;
@@ -91,7 +91,7 @@ static bool is_older(const struct builder *builder, const struct corr_range *ran
 	 * in it */
 	bool is_before = corr_is_before(range, op->corr) || (earlier && (int32_t)(op->corr - earlier) <= 0);
 
-	return op->call == NONE && op->corr && is_before && (!start_ns || start_ns < builder->model->start_ns);
+	return op->corr && is_before && (!start_ns || start_ns < builder->model->start_ns);
 }
 
 size_t leave_out_outside(const struct builder *builder, struct model_gpu *ops, size_t count)
@@ -102,9 +102,11 @@ size_t leave_out_outside(const struct builder *builder, struct model_gpu *ops, s
 	for (size_t i = 0; i < count; i++) {
 		const struct corr_range *range = &ranges[ops[i].process];
 
-		if (is_outside(builder, range, &ops[i]))
-			continue;
-		ops[i].before = is_older(builder, range, &ops[i]);
+		if (ops[i].call == NONE) {
+			if (is_outside(builder, range, &ops[i]))
+				continue;
+			ops[i].before = is_older(builder, range, &ops[i]);
+		}
 		if (kept++ < i)
 			ops[kept - 1] = ops[i];
 	}

@@ -127,11 +127,12 @@ static bool is_inside_recent(const struct recent_call *recent, uint32_t space, c
 
 void learn_call(struct builder *builder, const struct new_call *call)
 {
-	uint32_t thread = calls_learn(&builder->calls, call);
 	struct program program = builder_program(builder, call->pid);
+	uint32_t thread = process_table_find_thread(&builder->processes, program.process, call->tid);
 	struct learnt *learnt = &builder->learnt;
 	struct recent_call *recent;
 
+	calls_count(&builder->calls, thread, call->time_ns);
 	if (has_place(builder, call->time_ns) && call->time_ns >= builder->model->start_ns)
 		survey_note_begin(&builder->survey, NONE, call->time_ns);
 	if (!call->corr) {

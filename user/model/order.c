@@ -7,12 +7,13 @@
 
 #include "base/array.h"
 
-#define RUN 32		  /* keys that are sorted by insertion first */
+#define RUN 32		  /* keys: what is in order for less is sorted by insertion up to here */
 #define ITEM_SIZE_MAX 256 /* of elements moved */
 
-static void insertion_sort(struct order_key *keys, size_t count)
+/* The first `sorted` are in order. */
+static void insertion_sort(struct order_key *keys, size_t sorted, size_t count)
 {
-	for (size_t i = 1; i < count; i++) {
+	for (size_t i = sorted; i < count; i++) {
 		struct order_key key = keys[i];
 		size_t at = i;
 
@@ -57,22 +58,49 @@ static void merge(struct order_key *keys, size_t middle, size_t count, struct or
 	memcpy(keys + out, spare + left, (middle - left) * sizeof(*keys));
 }
 
+/* How many of the first keys are in order, which as many as RUN are afterwards. */
+static size_t make_run(struct order_key *keys, size_t count)
+{
+	size_t run = 1;
+
+	while (run < count && keys[run - 1].time_ns <= keys[run].time_ns)
+		run++;
+	if (run >= RUN || run == count)
+		return run;
+	insertion_sort(keys, run, count < RUN ? count : RUN);
+	return count < RUN ? count : RUN;
+}
+
+/* Merges neighbours; ends: where each run ends.  How many are left. */
+static size_t merge_runs(struct order_key *keys, size_t *ends, size_t runs, struct order_key *spare)
+{
+	size_t begin = 0, left = 0;
+
+	for (size_t i = 0; i < runs; i += 2) {
+		size_t end = ends[i + 1 < runs ? i + 1 : i];
+
+		if (i + 1 < runs)
+			merge(keys + begin, ends[i] - begin, end - begin, spare);
+		ends[left++] = begin = end;
+	}
+	return left;
+}
+
 void order_sort(struct order_key *keys, size_t count)
 {
+	size_t end = count ? make_run(keys, count) : 0, runs = 0, *ends;
 	struct order_key *spare;
-	size_t sorted = 1;
 
-	while (sorted < count && keys[sorted - 1].time_ns <= keys[sorted].time_ns)
-		sorted++;
-	if (sorted >= count)
+	if (end == count)
 		return;
-	for (size_t i = 0; i < count; i += RUN)
-		insertion_sort(keys + i, count - i < RUN ? count - i : RUN);
+	ends = xmalloc((count / RUN + 2) * sizeof(*ends));
+	for (ends[runs++] = end; end < count; ends[runs++] = end)
+		end += make_run(keys + end, count - end);
 	spare = xmalloc(count * sizeof(*spare));
-	for (size_t width = RUN; width < count; width *= 2)
-		for (size_t i = 0; i + width < count; i += 2 * width)
-			merge(keys + i, width, count - i < 2 * width ? count - i : 2 * width, spare);
+	while (runs > 1)
+		runs = merge_runs(keys, ends, runs, spare);
 	free(spare);
+	free(ends);
 }
 
 void order_apply(struct order_key *keys, size_t count, void *items, size_t item_size)

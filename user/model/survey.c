@@ -22,59 +22,15 @@ static struct survey_space *space_of(struct survey *survey, uint32_t space)
 	return &survey->spaces.items[space];
 }
 
-/* The id in 64 bits that is nearest to the latest one. */
-static uint64_t unwrap(const struct survey_space *space, uint32_t corr)
-{
-	int64_t ahead = (int32_t)(corr - (uint32_t)space->latest);
-
-	return space->latest + (uint64_t)ahead;
-}
-
 /* So that ids below the first one, of calls before the trace, have room in 64 bits. */
 #define FIRST_TURN (1ull << 32)
 
-void survey_see_call(struct survey *survey, uint32_t number, uint32_t corr)
+void survey_begin_space(struct survey *survey, uint32_t number, uint32_t corr)
 {
-	struct survey_space *space;
-	uint64_t id;
+	struct survey_space *space = space_of(survey, number);
 
-	if (!corr)
-		return;
-	space = space_of(survey, number);
-	if (!space->any)
-		space->first = space->latest = FIRST_TURN + corr;
+	space->first = space->latest = FIRST_TURN + corr;
 	space->any = true;
-	id = unwrap(space, corr);
-	if (id > space->latest)
-		space->latest = id;
-}
-
-static const struct survey_space *known_space(const struct survey *survey, uint32_t space)
-{
-	return space < survey->spaces.count && survey->spaces.items[space].any ? &survey->spaces.items[space] : NULL;
-}
-
-uint64_t survey_unwrap(const struct survey *survey, uint32_t number, uint32_t corr)
-{
-	const struct survey_space *space = known_space(survey, number);
-
-	return space ? unwrap(space, corr) : 0;
-}
-
-/* Whether an id is that of a call in the trace; ids below the first may be: a thread had to wait between id and call.
- */
-#define BEFORE_FIRST 4096
-
-static bool refers(const struct survey_space *space, uint32_t corr)
-{
-	return space && corr && unwrap(space, corr) + BEFORE_FIRST >= space->first;
-}
-
-bool survey_is_late_reference(const struct survey *survey, uint32_t number, uint32_t corr)
-{
-	const struct survey_space *space = known_space(survey, number);
-
-	return refers(space, corr) && unwrap(space, corr) + SURVEY_LATE_CALLS < space->latest;
 }
 
 /* ---- the first reading ------------------------------------------------------------------------------------------- */
@@ -89,14 +45,12 @@ bool survey_is_late_reference(const struct survey *survey, uint32_t number, uint
 
 void survey_note_reference(struct survey *survey, uint32_t number, uint32_t corr)
 {
-	const struct survey_space *known = known_space(survey, number);
-	struct survey_space *space;
+	struct survey_space *space = survey_space(survey, number);
 	uint64_t id;
 
-	if (!refers(known, corr))
+	if (!survey_refers(space, corr))
 		return;
-	space = &survey->spaces.items[number];
-	id = unwrap(space, corr);
+	id = survey_id(space, corr);
 	NOTE(&space->references, survey->stretch, id);
 }
 
@@ -152,7 +106,7 @@ uint64_t survey_begins(const struct survey *survey, uint32_t stretch)
 
 uint64_t survey_references(const struct survey *survey, uint32_t number, uint32_t stretch)
 {
-	const struct survey_space *space = known_space(survey, number);
+	const struct survey_space *space = survey_space(survey, number);
 	size_t low = 0, high = space ? space->references.count : 0;
 
 	while (low < high) {

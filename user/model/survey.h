@@ -45,14 +45,60 @@ struct survey {
 
 void survey_free(struct survey *survey);
 
+/* NULL: no call of the space had a correlation id. */
+static inline struct survey_space *survey_space(const struct survey *survey, uint32_t number)
+{
+	struct survey_space *space = number < survey->spaces.count ? &survey->spaces.items[number] : NULL;
+
+	return space && space->any ? space : NULL;
+}
+
+/* The id in 64 bits that is nearest to the latest one. */
+static inline uint64_t survey_id(const struct survey_space *space, uint32_t corr)
+{
+	int64_t ahead = (int32_t)(corr - (uint32_t)space->latest);
+
+	return space->latest + (uint64_t)ahead;
+}
+
+/* Ids below the first may be of calls in the trace, too: a thread had to wait between id and call. */
+#define SURVEY_BEFORE_FIRST 4096
+
+/* Whether an id is that of a call in the trace; space NULL: it is not. */
+static inline bool survey_refers(const struct survey_space *space, uint32_t corr)
+{
+	return space && corr && survey_id(space, corr) + SURVEY_BEFORE_FIRST >= space->first;
+}
+
+/* The first correlation id of a space. */
+void survey_begin_space(struct survey *survey, uint32_t space, uint32_t corr);
+
 /* A call has this correlation id (0: none). */
-void survey_see_call(struct survey *survey, uint32_t space, uint32_t corr);
+static inline void survey_see_call(struct survey *survey, uint32_t number, uint32_t corr)
+{
+	struct survey_space *space = survey_space(survey, number);
+
+	if (space && corr && survey_id(space, corr) > space->latest)
+		space->latest = survey_id(space, corr);
+	else if (!space && corr)
+		survey_begin_space(survey, number, corr);
+}
 
 /* A correlation id that is like those of the latest calls, in 64 bits; 0: the space has no call with one. */
-uint64_t survey_unwrap(const struct survey *survey, uint32_t space, uint32_t corr);
+static inline uint64_t survey_unwrap(const struct survey *survey, uint32_t number, uint32_t corr)
+{
+	const struct survey_space *space = survey_space(survey, number);
+
+	return space ? survey_id(space, corr) : 0;
+}
 
 /* Whether what refers to this call comes late.  0, or of a call before the first: it refers to none. */
-bool survey_is_late_reference(const struct survey *survey, uint32_t space, uint32_t corr);
+static inline bool survey_is_late_reference(const struct survey *survey, uint32_t number, uint32_t corr)
+{
+	const struct survey_space *space = survey_space(survey, number);
+
+	return survey_refers(space, corr) && survey_id(space, corr) + SURVEY_LATE_CALLS < space->latest;
+}
 
 /* ---- the first reading ------------------------------------------------------------------------------------------- */
 
