@@ -64,6 +64,26 @@ static void text_is_utf8(void **state)
 	struct sink memory;
 
 	sink_open_memory(&memory);
+	proto_text(&memory, 1, "0123456789abcde");
+	assert_bytes(&memory,
+		     "\x0a\x0f"
+		     "0123456789abcde",
+		     17);
+	proto_text(&memory, 1, "01234567\xff");
+	assert_bytes(&memory,
+		     "\x0a\x0b"
+		     "01234567\xef\xbf\xbd",
+		     13);
+	proto_text(&memory, 1,
+		   "012\xff"
+		   "4567");
+	assert_bytes(&memory,
+		     "\x0a\x0a"
+		     "012\xef\xbf\xbd"
+		     "4567",
+		     12);
+	sink_close(&memory);
+	sink_open_memory(&memory);
 	proto_text(&memory, 1,
 		   "\xc3\xa4\x01\xff"
 		   "b\xed\xa0\x80\xf0\x9f\x98\x80\xf0\x9f");
@@ -74,12 +94,28 @@ static void text_is_utf8(void **state)
 	sink_close(&memory);
 }
 
+static void what_is_written_where_there_is_room_is_the_same(void **state)
+{
+	struct sink memory;
+	char *begin, *at;
+
+	sink_open_memory(&memory);
+	at = proto_begin_at(sink_room(&memory, 64), 3, &begin);
+	at = proto_number_at(at, 16, 300);
+	at = proto_double_at(at, 1, 1.0);
+	proto_end_at(at, begin);
+	proto_wrote(&memory, at);
+	assert_bytes(&memory, "\x1a\x0d\x80\x01\xac\x02\x09\x00\x00\x00\x00\x00\x00\xf0\x3f", 15);
+	sink_close(&memory);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(numbers_have_as_many_bytes_as_they_need),
 		cmocka_unit_test(a_message_stands_behind_its_length_also_where_that_is_long),
 		cmocka_unit_test(text_is_utf8),
+		cmocka_unit_test(what_is_written_where_there_is_room_is_the_same),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

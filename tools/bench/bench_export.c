@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * How fast a model becomes files: a million launches with a million kernels, 16-frame Python stacks that change as
- * in a training loop, written to /dev/null.  Prints events (JSON objects in traceEvents, the same of .pftrace, rows of
- * .sqlite, else launches) per second of CPU, and fails when Chrome JSON is below a million.
+ * in a training loop, written to /dev/null.  Prints events (JSON objects in traceEvents, slices of .pftrace, rows of
+ * .sqlite and .arrow, else launches) per second of CPU, and fails when Chrome JSON is below a million.
  *
- *	bench_export [LAUNCHES]
+ *	bench_export [LAUNCHES [FORMAT]]
  */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -31,7 +31,7 @@
 
 /* Of every launch: its API row, its kernel's row and the two ends of the arrow between them. */
 #define EVENTS_PER_LAUNCH 4u
-#define ROWS_PER_LAUNCH 2u /* the call and the kernel */
+#define ROWS_PER_LAUNCH 2u /* the call and the kernel; slices, too */
 
 static void make_stacks(struct model *model)
 {
@@ -164,12 +164,14 @@ static double measure(const struct export_format *format, const struct model *mo
 	return (double)events / spent;
 }
 
-/* Arrows count in a timeline, where they are seen; sums by stack have launches. */
+/* Arrows count in Chrome JSON, where each has two objects of its own; sums by stack have launches. */
 static uint64_t events_per_launch(const struct export_format *format)
 {
-	if (format->write == chrome_write || format->write == perfetto_write)
+	if (format->write == chrome_write)
 		return EVENTS_PER_LAUNCH;
-	return format->write == sqlite_write || format->write == arrow_write ? ROWS_PER_LAUNCH : 1;
+	return format->write == perfetto_write || format->write == sqlite_write || format->write == arrow_write
+		       ? ROWS_PER_LAUNCH
+		       : 1;
 }
 
 static int measure_report(const struct model *model, uint32_t launches)
@@ -189,6 +191,7 @@ static int measure_report(const struct model *model, uint32_t launches)
 int main(int argc, char **argv)
 {
 	uint32_t launches = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 10) : LAUNCHES;
+	const char *only = argc > 2 ? argv[2] : NULL;
 	struct model model;
 	int fd = open("/dev/null", O_WRONLY | O_CLOEXEC), failed = 0;
 
@@ -196,14 +199,19 @@ int main(int argc, char **argv)
 		return 2;
 	make_model(&model, launches);
 	for (const struct export_format *format = export_formats; format->name; format++) {
-		int own = format->needs_path ? memfd_create(format->name, MFD_CLOEXEC) : -1;
 		bool is_chrome = format->write == chrome_write;
-		double rate = measure(format, &model, own >= 0 ? own : fd, launches * events_per_launch(format));
+		double rate;
+		int own;
 
+		if (only && strcmp(format->name, only))
+			continue;
+		own = format->needs_path ? memfd_create(format->name, MFD_CLOEXEC) : -1;
+		rate = measure(format, &model, own >= 0 ? own : fd, launches * events_per_launch(format));
 		if (own >= 0)
 			close(own);
 		failed |= rate < 0 || (is_chrome && !format->gzip && rate < LEAST_PER_SECOND);
 	}
-	failed |= measure_report(&model, launches) != 0;
+	if (!only)
+		failed |= measure_report(&model, launches) != 0;
 	return failed;
 }

@@ -12,17 +12,8 @@
 
 #include "export/sink.h"
 
-#define PROTO_VARINT_MAX 10 /* bytes */
-
-static inline void proto_varint(struct sink *out, uint64_t value)
-{
-	char *at = sink_room(out, PROTO_VARINT_MAX), *begin = at;
-
-	for (; value >= 0x80; value >>= 7)
-		*at++ = (char)(value | 0x80);
-	*at++ = (char)value;
-	out->used += (size_t)(at - begin);
-}
+#define PROTO_VARINT_MAX 10			/* bytes */
+#define PROTO_NUMBER_MAX (5 + PROTO_VARINT_MAX) /* of a field of 32 bits and its number */
 
 enum proto_wire {
 	PROTO_WIRE_VARINT = 0,
@@ -30,34 +21,83 @@ enum proto_wire {
 	PROTO_WIRE_BYTES = 2,
 };
 
+/* ---- where there is room: each returns what is behind what it wrote ------------------------------------------------
+ */
+
+static inline char *proto_varint_at(char *at, uint64_t value)
+{
+	for (; value >= 0x80; value >>= 7)
+		*at++ = (char)(value | 0x80);
+	*at++ = (char)value;
+	return at;
+}
+
+static inline char *proto_tag_at(char *at, uint32_t field, enum proto_wire wire)
+{
+	return proto_varint_at(at, (uint64_t)field << 3 | wire);
+}
+
+/* Of uint64, bool, enumerations; and of int64, whose numbers below 0 have ten bytes. */
+static inline char *proto_number_at(char *at, uint32_t field, uint64_t value)
+{
+	return proto_varint_at(proto_tag_at(at, field, PROTO_WIRE_VARINT), value);
+}
+
+static inline char *proto_fixed64_at(char *at, uint32_t field, uint64_t value)
+{
+	at = proto_tag_at(at, field, PROTO_WIRE_64);
+	for (int i = 0; i < 8; i++)
+		*at++ = (char)(value >> 8 * i);
+	return at;
+}
+
+static inline char *proto_double_at(char *at, uint32_t field, double value)
+{
+	uint64_t bits;
+
+	memcpy(&bits, &value, sizeof(bits));
+	return proto_fixed64_at(at, field, bits);
+}
+
+/* A message that is shorter than 128 bytes: *begin is for its end. */
+static inline char *proto_begin_at(char *at, uint32_t field, char **begin)
+{
+	at = proto_tag_at(at, field, PROTO_WIRE_BYTES);
+	return *begin = at + 1;
+}
+
+static inline void proto_end_at(char *at, char *begin)
+{
+	begin[-1] = (char)(at - begin);
+}
+
+/* ---- into a sink --------------------------------------------------------------------------------------------------
+ */
+
+/* What was written into sink_room. */
+static inline void proto_wrote(struct sink *out, const char *end)
+{
+	out->used = (size_t)(end - out->buffer);
+}
+
+static inline void proto_varint(struct sink *out, uint64_t value)
+{
+	proto_wrote(out, proto_varint_at(sink_room(out, PROTO_VARINT_MAX), value));
+}
+
 static inline void proto_tag(struct sink *out, uint32_t field, enum proto_wire wire)
 {
 	proto_varint(out, (uint64_t)field << 3 | wire);
 }
 
-/* Of uint64, bool, enumerations; and of int64, whose numbers below 0 have ten bytes. */
 static inline void proto_number(struct sink *out, uint32_t field, uint64_t value)
 {
-	proto_tag(out, field, PROTO_WIRE_VARINT);
-	proto_varint(out, value);
+	proto_wrote(out, proto_number_at(sink_room(out, PROTO_NUMBER_MAX), field, value));
 }
 
 static inline void proto_fixed64(struct sink *out, uint32_t field, uint64_t value)
 {
-	char bytes[8];
-
-	for (int i = 0; i < 8; i++)
-		bytes[i] = (char)(value >> 8 * i);
-	proto_tag(out, field, PROTO_WIRE_64);
-	sink_short(out, bytes, sizeof(bytes));
-}
-
-static inline void proto_double(struct sink *out, uint32_t field, double value)
-{
-	uint64_t bits;
-
-	memcpy(&bits, &value, sizeof(bits));
-	proto_fixed64(out, field, bits);
+	proto_wrote(out, proto_fixed64_at(sink_room(out, PROTO_NUMBER_MAX), field, value));
 }
 
 static inline void proto_bytes(struct sink *out, uint32_t field, const char *bytes, size_t length)

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Numbers and JSON strings, as the formats want them; knows nothing of where they go. */
+#include <string.h>
+
 #include "export/sink.h"
 
 #define DIGITS_MAX 20 /* of 2^64 - 1 */
@@ -147,7 +149,21 @@ void sink_json(struct sink *sink, const char *text)
 	sink_char(sink, '"');
 }
 
-void sink_utf8(struct sink *sink, const char *text)
+static bool is_ascii(const char *text, size_t length)
+{
+	uint64_t eight, bits = 0;
+	size_t i = 0;
+
+	for (; i + sizeof(eight) <= length; i += sizeof(eight)) {
+		memcpy(&eight, text + i, sizeof(eight));
+		bits |= eight;
+	}
+	for (; i < length; i++)
+		bits |= (unsigned char)text[i];
+	return !(bits & 0x8080808080808080);
+}
+
+static void put_utf8(struct sink *sink, const char *text)
 {
 	const unsigned char *at = (const unsigned char *)text;
 
@@ -163,4 +179,14 @@ void sink_utf8(struct sink *sink, const char *text)
 			at++;
 		}
 	}
+}
+
+void sink_utf8(struct sink *sink, const char *text)
+{
+	size_t length = strlen(text);
+
+	if (is_ascii(text, length))
+		sink_put(sink, text, length);
+	else
+		put_utf8(sink, text);
 }

@@ -16,14 +16,48 @@ const char *perfetto_arg_name(enum timeline_arg_key key)
 	return keys[key].name;
 }
 
-static void put_triple(struct sink *event, const uint32_t *values)
-{
-	for (int i = 0; i < 3; i++) {
-		size_t begin = proto_begin(event, ANNOTATION_ARRAY);
+/* More than an argument of numbers has. */
+#define NUMBERS_MAX 96u
 
-		proto_number(event, ANNOTATION_UINT, values[i]);
-		proto_end(event, begin);
+static char *triple_at(char *at, const uint32_t *values)
+{
+	char *begin;
+
+	for (int i = 0; i < 3; i++) {
+		at = proto_begin_at(at, ANNOTATION_ARRAY, &begin);
+		at = proto_number_at(at, ANNOTATION_UINT, values[i]);
+		proto_end_at(at, begin);
 	}
+	return at;
+}
+
+/* The value of one that is a number, or three; NULL: it is neither. */
+static char *numbers_at(char *at, const struct timeline_arg *arg)
+{
+	switch ((enum timeline_arg_type)keys[arg->key].type) {
+	case TIMELINE_TYPE_NUMBER:
+		return proto_number_at(at, ANNOTATION_UINT, arg->number);
+	case TIMELINE_TYPE_SIGNED:
+		return proto_number_at(at, ANNOTATION_INT, (uint64_t)arg->integer);
+	case TIMELINE_TYPE_TRUTH:
+		return proto_number_at(at, ANNOTATION_BOOL, arg->truth);
+	case TIMELINE_TYPE_FRACTION:
+		return proto_double_at(at, ANNOTATION_DOUBLE, arg->fraction);
+	case TIMELINE_TYPE_TRIPLE:
+		return triple_at(at, arg->triple);
+	case TIMELINE_TYPE_GPU:
+		return proto_number_at(at, ANNOTATION_UINT, arg->gpu);
+	case TIMELINE_TYPE_STREAM:
+		return proto_number_at(at, ANNOTATION_INT,
+				       arg->stream.stream == TIMELINE_NONE ? (uint64_t)-1 : arg->stream.stream);
+	case TIMELINE_TYPE_TEXT:
+	case TIMELINE_TYPE_JSON:
+	case TIMELINE_TYPE_FRAME:
+	case TIMELINE_TYPE_NATIVE_STACK:
+	case TIMELINE_TYPE_STACK:
+		break;
+	}
+	return NULL;
 }
 
 /* `file(line): function` */
@@ -57,29 +91,17 @@ static void put_native(struct sink *event, const struct timeline_native_stack *s
 	proto_end(event, begin);
 }
 
-static void put_value(struct perfetto *file, struct sink *event, const struct timeline_arg *arg)
+static void put_text(struct perfetto *file, struct sink *event, const struct timeline_arg *arg)
 {
-	switch ((enum timeline_arg_type)keys[arg->key].type) {
-	case TIMELINE_TYPE_NUMBER:
-		proto_number(event, ANNOTATION_UINT, arg->number);
-		break;
-	case TIMELINE_TYPE_SIGNED:
-		proto_number(event, ANNOTATION_INT, (uint64_t)arg->integer);
-		break;
-	case TIMELINE_TYPE_TRUTH:
-		proto_number(event, ANNOTATION_BOOL, arg->truth);
-		break;
-	case TIMELINE_TYPE_FRACTION:
-		proto_double(event, ANNOTATION_DOUBLE, arg->fraction);
-		break;
+	size_t begin = proto_begin(event, EVENT_ANNOTATIONS);
+
+	proto_number(event, ANNOTATION_NAME, arg->key + 1ull);
+	switch (keys[arg->key].type) {
 	case TIMELINE_TYPE_TEXT:
 		proto_text(event, ANNOTATION_STRING, arg->text);
 		break;
 	case TIMELINE_TYPE_JSON: /* checked, so it is ASCII or UTF-8 */
 		proto_bytes(event, ANNOTATION_STRING, arg->json.text, arg->json.size);
-		break;
-	case TIMELINE_TYPE_TRIPLE:
-		put_triple(event, arg->triple);
 		break;
 	case TIMELINE_TYPE_FRAME:
 		put_frame(file, event, arg->frame);
@@ -87,30 +109,27 @@ static void put_value(struct perfetto *file, struct sink *event, const struct ti
 	case TIMELINE_TYPE_NATIVE_STACK:
 		put_native(event, arg->native);
 		break;
-	case TIMELINE_TYPE_GPU:
-		proto_number(event, ANNOTATION_UINT, arg->gpu);
-		break;
-	case TIMELINE_TYPE_STREAM:
-		if (arg->stream.stream == TIMELINE_NONE)
-			proto_number(event, ANNOTATION_INT, (uint64_t)-1);
-		else
-			proto_number(event, ANNOTATION_INT, arg->stream.stream);
-		break;
-	case TIMELINE_TYPE_STACK: /* has a field of its own */
-		break;
+	}
+	proto_end(event, begin);
+}
+
+static void put_arg(struct perfetto *file, struct sink *event, const struct timeline_arg *arg)
+{
+	char *begin, *at = proto_begin_at(sink_room(event, NUMBERS_MAX), EVENT_ANNOTATIONS, &begin);
+
+	at = numbers_at(proto_number_at(at, ANNOTATION_NAME, arg->key + 1ull), arg);
+	if (at) {
+		proto_end_at(at, begin);
+		proto_wrote(event, at);
+	} else if (keys[arg->key].type == TIMELINE_TYPE_STACK) { /* has a field of its own */
+		proto_number(event, EVENT_CALLSTACK, perfetto_stack(file, arg->stack));
+	} else {
+		put_text(file, event, arg);
 	}
 }
 
-void perfetto_put_arg(struct perfetto *file, struct sink *event, const struct timeline_arg *arg)
+void perfetto_put_args(struct perfetto *file, struct sink *event, const struct timeline_slice *slice)
 {
-	size_t begin;
-
-	if (keys[arg->key].type == TIMELINE_TYPE_STACK) {
-		proto_number(event, EVENT_CALLSTACK, perfetto_stack(file, arg->stack));
-		return;
-	}
-	begin = proto_begin(event, EVENT_ANNOTATIONS);
-	proto_number(event, ANNOTATION_NAME, arg->key + 1ull);
-	put_value(file, event, arg);
-	proto_end(event, begin);
+	for (uint32_t i = 0; i < slice->arg_count; i++)
+		put_arg(file, event, &slice->args[i]);
 }

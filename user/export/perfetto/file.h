@@ -10,6 +10,7 @@
 #include "base/tally.h"
 #include "export/protobuf.h"
 #include "export/texts.h"
+#include "timeline/nesting.h"
 #include "timeline/timeline.h"
 
 enum {
@@ -75,14 +76,6 @@ enum event_type {
 #define CLOCK_OF_WALL 1 /* builtin_clock.proto */
 #define CLOCK_OF_TRACE 3
 
-/* A slice whose packets wait until all of its part are known: they are written in the order of their nesting. */
-struct waiting {
-	uint64_t start_ns, end_ns;
-	uint32_t track;
-	uint32_t size; /* of its begin, in perfetto.waiting_text */
-	size_t at;
-};
-
 /* Python functions and NVTX ranges that began in an earlier part: each on a row where it meets no other. */
 struct long_row {
 	uint32_t track;
@@ -111,8 +104,10 @@ struct perfetto {
 	struct tally stacks;			/* number of a stack */
 	ARRAY(uint32_t) code_names; /* by code of the timeline: number in the file among names, 0: none yet */
 	uint32_t names_put, functions_put, sources_put; /* those that are in the file */
-	ARRAY(struct waiting) waiting;
-	ARRAY(uint64_t) open; /* ends of the slices that are open while those that wait are written */
+	/* Slices whose packets wait until all of its part are known: they are written in the order of their nesting. */
+	struct nesting waiting;
+	ARRAY(size_t) waiting_at; /* where the begin of each is in waiting_text, as they came */
+	ARRAY(uint64_t) open;	  /* ends of the slices that are open while those that wait are written */
 	struct sink waiting_text;
 	ARRAY(struct long_row) long_rows;
 	size_t groups, tracks, counters; /* that have been described */
@@ -199,8 +194,8 @@ void perfetto_put_waiting(struct perfetto *file);
 /* ---- args.c ---------------------------------------------------------------------------------------------------------
  */
 
-/* An argument as an annotation, into a sink that collects in memory. */
-void perfetto_put_arg(struct perfetto *file, struct sink *event, const struct timeline_arg *arg);
+/* Arguments as annotations, into a sink that collects in memory. */
+void perfetto_put_args(struct perfetto *file, struct sink *event, const struct timeline_slice *slice);
 const char *perfetto_arg_name(enum timeline_arg_key key);
 
 #endif

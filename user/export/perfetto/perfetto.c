@@ -79,7 +79,8 @@ int perfetto_put_timeline(struct perfetto *file)
 	if (several_parts)
 		perfetto_put_tracks_again(file);
 	perfetto_interned_free(file);
-	array_free(&file->waiting);
+	nesting_free(&file->waiting);
+	array_free(&file->waiting_at);
 	array_free(&file->open);
 	array_free(&file->long_rows);
 	array_free(&file->pids);

@@ -4,33 +4,43 @@
  * order in the file decides, and an end closes what was opened last.  So what nests is written as it nests: it waits
  * for its part to end.  What is on a stream meets nothing else there and is written at once.
  */
-#include <stdlib.h>
-
 #include "export/perfetto/file.h"
 
 /* Arrows from forward ops to backward ones are numbered by themselves. */
 #define LINKS (1ull << 62)
 
+/* More than a packet has without the arguments, arrows and texts of its event. */
+#define EVENT_MAX 96u
+
+static char *head_at(const struct perfetto *file, char *at, uint64_t time_ns)
+{
+	at = proto_number_at(at, PACKET_TIMESTAMP, time_ns);
+	at = proto_number_at(at, PACKET_SEQUENCE, sequence_of(file));
+	return proto_number_at(at, PACKET_SEQUENCE_FLAGS, SEQUENCE_INTERNED);
+}
+
 static size_t event_begin(const struct perfetto *file, struct sink *packet, uint64_t time_ns, enum event_type type,
 			  uint64_t uuid)
 {
-	size_t begin;
+	char *begin, *at = head_at(file, sink_room(packet, EVENT_MAX), time_ns);
 
-	proto_number(packet, PACKET_TIMESTAMP, time_ns);
-	proto_number(packet, PACKET_SEQUENCE, sequence_of(file));
-	proto_number(packet, PACKET_SEQUENCE_FLAGS, SEQUENCE_INTERNED);
-	begin = proto_begin(packet, PACKET_TRACK_EVENT);
-	proto_number(packet, EVENT_TYPE, type);
-	proto_number(packet, EVENT_TRACK, uuid);
-	return begin;
+	at = proto_begin_at(at, PACKET_TRACK_EVENT, &begin);
+	at = proto_number_at(at, EVENT_TYPE, type);
+	proto_wrote(packet, proto_number_at(at, EVENT_TRACK, uuid));
+	return (size_t)(begin - packet->buffer);
 }
 
 static void put_end(struct perfetto *file, uint64_t time_ns, uint64_t uuid)
 {
-	size_t packet = packet_begin(file);
+	char *packet, *event, *at = proto_begin_at(sink_room(file->out, EVENT_MAX), TRACE_PACKET, &packet);
 
-	proto_end(&file->packet, event_begin(file, &file->packet, time_ns, EVENT_ENDS, uuid));
-	packet_end(file, packet);
+	at = head_at(file, at, time_ns);
+	at = proto_begin_at(at, PACKET_TRACK_EVENT, &event);
+	at = proto_number_at(at, EVENT_TYPE, EVENT_ENDS);
+	at = proto_number_at(at, EVENT_TRACK, uuid);
+	proto_end_at(at, event);
+	proto_end_at(at, packet);
+	proto_wrote(file->out, at);
 }
 
 /* Where an arrow begins at no slice of its own: a point in time. */
@@ -72,8 +82,7 @@ static void make_begin(struct perfetto *file, struct sink *memory, const struct 
 		proto_fixed64(memory, EVENT_ENDING_FLOWS, slice->flow_in);
 	if (slice->link.number)
 		proto_fixed64(memory, EVENT_ENDING_FLOWS, LINKS + slice->link.number);
-	for (uint32_t i = 0; i < slice->arg_count; i++)
-		perfetto_put_arg(file, memory, &slice->args[i]);
+	perfetto_put_args(file, memory, slice);
 	proto_end(memory, event);
 	proto_end(memory, packet);
 }
@@ -113,25 +122,8 @@ static void wait_for_part(struct perfetto *file, const struct timeline_slice *sl
 	size_t at = file->waiting_text.used;
 
 	make_begin(file, &file->waiting_text, slice, track_uuid(file, slice->track));
-	array_push(&file->waiting, ((struct waiting){.start_ns = slice->start_ns,
-						     .end_ns = slice->end_ns,
-						     .track = slice->track,
-						     .size = (uint32_t)(file->waiting_text.used - at),
-						     .at = at}));
-}
-
-/* Those around others first; what is the same in the order in which it came. */
-static int by_nesting(const void *left, const void *right)
-{
-	const struct waiting *a = left, *b = right;
-
-	if (a->track != b->track)
-		return a->track < b->track ? -1 : 1;
-	if (a->start_ns != b->start_ns)
-		return a->start_ns < b->start_ns ? -1 : 1;
-	if (a->end_ns != b->end_ns)
-		return a->end_ns > b->end_ns ? -1 : 1;
-	return a->at < b->at ? -1 : a->at > b->at;
+	nesting_add(&file->waiting, slice->track, slice->start_ns, slice->end_ns);
+	array_push(&file->waiting_at, at);
 }
 
 static void close_open(struct perfetto *file, uint32_t track, uint64_t until_ns)
@@ -144,19 +136,22 @@ void perfetto_put_waiting(struct perfetto *file)
 {
 	uint32_t track = 0;
 
-	if (!file->waiting.count)
+	if (!file->waiting.slices.count)
 		return;
-	qsort(file->waiting.items, file->waiting.count, sizeof(*file->waiting.items), by_nesting);
-	for (size_t i = 0; i < file->waiting.count; i++) {
-		const struct waiting *waiting = &file->waiting.items[i];
+	nesting_sort(&file->waiting);
+	array_push(&file->waiting_at, file->waiting_text.used);
+	for (size_t i = 0; i < file->waiting.slices.count; i++) {
+		const struct nested *waiting = nesting_at(&file->waiting, i);
+		const size_t *at = &file->waiting_at.items[nesting_place(&file->waiting, i)];
 
 		close_open(file, track, waiting->track != track ? UINT64_MAX : waiting->start_ns);
 		track = waiting->track;
-		sink_put(file->out, file->waiting_text.buffer + waiting->at, waiting->size);
+		sink_put(file->out, file->waiting_text.buffer + at[0], at[1] - at[0]);
 		array_push(&file->open, waiting->end_ns);
 	}
 	close_open(file, track, UINT64_MAX);
-	file->waiting.count = 0;
+	nesting_clear(&file->waiting);
+	file->waiting_at.count = 0;
 	file->waiting_text.used = 0;
 }
 

@@ -7,6 +7,7 @@
 
 #include "export/zoom/store.h"
 #include "model/trace.h"
+#include "timeline/nesting.h"
 
 #define LABELS_MAX (4u << 20)
 #define AT_ONCE 4096u /* slices that are added before others may ask */
@@ -15,12 +16,8 @@
 struct collect {
 	struct zoom *zoom;
 	struct timeline *timeline;
-	ARRAY(struct waiting {
-		struct zoom_slice slice;
-		uint32_t track;
-		uint32_t place; /* in which it came */
-	})
-	waiting;
+	struct nesting waiting;
+	ARRAY(uint32_t) waiting_labels; /* as they came */
 	uint64_t part_from_ns, next_from_ns;
 	ARRAY(uint32_t) code_names; /* by code: number of its text + 1, 0: none yet */
 	struct tally frames;	    /* more: number of the text + 1 */
@@ -110,35 +107,28 @@ static uint32_t label_of(struct collect *collect, const struct timeline_slice *s
 
 /* ---- parts ------------------------------------------------------------------------------------------------------ */
 
-/* Those around others first; what is the same in the order in which it came. */
-static int by_nesting(const void *left, const void *right)
-{
-	const struct waiting *a = left, *b = right;
-
-	if (a->track != b->track)
-		return a->track < b->track ? -1 : 1;
-	if (a->slice.start_ns != b->slice.start_ns)
-		return a->slice.start_ns < b->slice.start_ns ? -1 : 1;
-	if (a->slice.end_ns != b->slice.end_ns)
-		return a->slice.end_ns > b->slice.end_ns ? -1 : 1;
-	return a->place < b->place ? -1 : a->place > b->place;
-}
-
 static void add_waiting(struct collect *collect)
 {
 	struct zoom *zoom = collect->zoom;
+	size_t count = collect->waiting.slices.count;
 
-	if (collect->waiting.count)
-		qsort(collect->waiting.items, collect->waiting.count, sizeof(*collect->waiting.items), by_nesting);
-	for (size_t i = 0; i < collect->waiting.count;) {
-		size_t end = i + AT_ONCE < collect->waiting.count ? i + AT_ONCE : collect->waiting.count;
+	nesting_sort(&collect->waiting);
+	for (size_t i = 0; i < count;) {
+		size_t end = i + AT_ONCE < count ? i + AT_ONCE : count;
 
 		pthread_mutex_lock(&zoom->lock);
-		for (; i < end; i++)
-			zoom_add(zoom, collect->waiting.items[i].track, &collect->waiting.items[i].slice);
+		for (; i < end; i++) {
+			const struct nested *waiting = nesting_at(&collect->waiting, i);
+			uint32_t label = collect->waiting_labels.items[nesting_place(&collect->waiting, i)];
+
+			zoom_add(zoom, waiting->track,
+				 &(struct zoom_slice){
+					 .start_ns = waiting->start_ns, .end_ns = waiting->end_ns, .label = label});
+		}
 		pthread_mutex_unlock(&zoom->lock);
 	}
-	collect->waiting.count = 0;
+	nesting_clear(&collect->waiting);
+	collect->waiting_labels.count = 0;
 }
 
 static char *group_label(const struct timeline_group *group)
@@ -219,10 +209,10 @@ static bool see_slice(void *context, const struct timeline_slice *slice)
 	if (is_long)
 		zoom_add_long(zoom, slice->track, &kept);
 	pthread_mutex_unlock(&zoom->lock);
-	if (!is_long)
-		array_push(&collect->waiting,
-			   ((struct waiting){
-				   .slice = kept, .track = slice->track, .place = (uint32_t)collect->waiting.count}));
+	if (!is_long) {
+		nesting_add(&collect->waiting, slice->track, kept.start_ns, kept.end_ns);
+		array_push(&collect->waiting_labels, kept.label);
+	}
 	return !atomic_load_explicit(&zoom->stopped, memory_order_relaxed);
 }
 
@@ -258,7 +248,8 @@ int zoom_read(struct zoom *zoom, struct trace *trace, int process)
 	zoom->progress.read_ns = error ? zoom->progress.read_ns : UINT64_MAX;
 	zoom->progress.done = !error;
 	pthread_mutex_unlock(&zoom->lock);
-	array_free(&collect.waiting);
+	nesting_free(&collect.waiting);
+	array_free(&collect.waiting_labels);
 	array_free(&collect.code_names);
 	tally_free(&collect.frames);
 	free(collect.arrows);

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The order in which slices of a part nest: a timeline hands them over kind after kind, and who draws them needs those
+ * of a track one after the other, each behind the ones around it.
+ *
+ *	nesting_add(&nesting, track, start_ns, end_ns);		for each slice
+ *	nesting_sort(&nesting);
+ *	nesting_at(&nesting, i), nesting_place(&nesting, i)	the i-th of them, in order
+ *	nesting_clear(&nesting);				for the next part
+ */
+#ifndef GPUTRACE_TIMELINE_NESTING_H
+#define GPUTRACE_TIMELINE_NESTING_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/array.h"
+#include "model/order.h"
+
+struct nested {
+	uint64_t start_ns, end_ns;
+	uint32_t track;
+};
+
+/* Starts zeroed. */
+struct nesting {
+	ARRAY(struct nested) slices; /* as they came */
+	ARRAY(size_t) ends;	     /* by track: where its slices end in `order` */
+	struct order_key *order;     /* once sorted; the index counts */
+	size_t order_room;
+};
+
+static inline void nesting_add(struct nesting *nesting, uint32_t track, uint64_t start_ns, uint64_t end_ns)
+{
+	array_push(&nesting->slices, ((struct nested){.start_ns = start_ns, .end_ns = end_ns, .track = track}));
+}
+
+/* By track, then by begin; of what begins at once the longer first, and what is the same in the order in which it came.
+ */
+void nesting_sort(struct nesting *nesting);
+
+/* How many slices were added before it. */
+static inline size_t nesting_place(const struct nesting *nesting, size_t i)
+{
+	return nesting->order[i].index;
+}
+
+static inline const struct nested *nesting_at(const struct nesting *nesting, size_t i)
+{
+	return &nesting->slices.items[nesting_place(nesting, i)];
+}
+
+static inline void nesting_clear(struct nesting *nesting)
+{
+	nesting->slices.count = 0;
+}
+
+void nesting_free(struct nesting *nesting);
+
+#endif
