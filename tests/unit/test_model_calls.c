@@ -330,6 +330,42 @@ static void calls_are_in_order_of_time_and_keep_their_partners(void **state)
 	model_free(model);
 }
 
+/* Each with its kernel; one thread's are told that many others too late. */
+static void check_late(uint32_t late)
+{
+	enum { CALLS = 300 };
+	struct log_builder log;
+	struct model *model;
+
+	log_begin(&log, 0, 0);
+	for (uint32_t i = 1; i <= CALLS + late; i++) {
+		if (i <= CALLS)
+			log_launch(&log, PID, TID, i * 10, 0, i);
+		if (i > late && i % 3 == 0)
+			log_launch(&log, PID, TID + 1, (i - late) * 10 - 5, 0, CALLS + i - late);
+	}
+	log_batch(&log, PID, TID, 20000);
+	for (uint32_t corr = 1; corr <= 2 * CALLS; corr++)
+		kernel(&log, corr, 10000 + corr, 10001 + corr);
+	log_end(&log, 30000);
+	model = model_of(&log);
+	for (uint32_t i = 0; i < model->call_count; i++) {
+		assert_int_equal(model->calls[i].number, i);
+		assert_true(!i || model->calls[i - 1].start_ns < model->calls[i].start_ns);
+		assert_int_equal(model->gpu[model->calls[i].first_gpu].corr, model->calls[i].corr);
+	}
+	assert_in_range(model->call_count, CALLS + CALLS / 3 - 1, CALLS + CALLS / 3 + 1);
+	model_free(model);
+}
+
+static void calls_that_are_told_late_come_where_they_belong(void **state)
+{
+	check_late(1);
+	check_late(40);
+	check_late(60);
+	check_late(200);
+}
+
 static void threads_and_processes_count_their_calls(void **state)
 {
 	struct log_builder log;
@@ -418,6 +454,7 @@ int main(void)
 		cmocka_unit_test(the_return_of_the_same_call_wins_over_that_of_the_call_inside),
 		cmocka_unit_test(a_return_before_its_call_in_time_is_not_believed),
 		cmocka_unit_test(calls_are_in_order_of_time_and_keep_their_partners),
+		cmocka_unit_test(calls_that_are_told_late_come_where_they_belong),
 		cmocka_unit_test(threads_and_processes_count_their_calls),
 		cmocka_unit_test(operations_carry_what_cupti_said),
 	};

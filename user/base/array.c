@@ -45,12 +45,10 @@ char *xasprintf(const char *format, ...)
 	return check(length < 0 ? NULL : text, 1);
 }
 
-void *array_reserve(void *items, size_t item_size, size_t count, size_t extra, size_t *capacity)
+void *array_grow(void *items, size_t item_size, size_t wanted, size_t *capacity)
 {
-	size_t wanted = count + extra, larger = *capacity ? *capacity * 2 : 16;
+	size_t larger = *capacity ? *capacity * 2 : 16;
 
-	if (wanted <= *capacity)
-		return items;
 	if (larger < wanted)
 		larger = wanted;
 	if (larger > SIZE_MAX / item_size)

@@ -15,8 +15,14 @@
 		size_t count, capacity;                                                                                \
 	}
 
+/* Makes room for more items than there is room for; returns the (possibly moved) block. */
+void *array_grow(void *items, size_t item_size, size_t wanted, size_t *capacity);
+
 /* Makes room for `extra` more items; returns the (possibly moved) block. */
-void *array_reserve(void *items, size_t item_size, size_t count, size_t extra, size_t *capacity);
+static inline void *array_reserve(void *items, size_t item_size, size_t count, size_t extra, size_t *capacity)
+{
+	return count + extra > *capacity ? array_grow(items, item_size, count + extra, capacity) : items;
+}
 
 #define array_push(array, value)                                                                                       \
 	((array)->items =                                                                                              \

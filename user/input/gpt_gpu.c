@@ -39,34 +39,36 @@ bool gpt_add_name(struct builder *builder, const struct gpt_sender *sender, cons
 bool gpt_add_kernel(struct builder *builder, const struct gpt_sender *sender, const struct gpt_record *record)
 {
 	const struct gpt_agent_kernel *kernel = (const struct gpt_agent_kernel *)record;
-	struct new_gpu_work work = {.span = {kernel->start_wall_ns, kernel->end_wall_ns},
-				    .bytes = 0,
-				    .graph_node = kernel->graph_node,
-				    .graph = kernel->graph,
-				    .corr = kernel->corr,
-				    .device = kernel->device,
-				    .context = kernel->context,
-				    .stream = kernel->stream,
-				    .name = kernel->name,
-				    .grid = {kernel->grid[0], kernel->grid[1], kernel->grid[2]},
-				    .block = {kernel->block[0], kernel->block[1], kernel->block[2]},
-				    .static_shared_bytes = kernel->static_shared_bytes,
-				    .dynamic_shared_bytes = kernel->dynamic_shared_bytes,
-				    .registers = kernel->registers,
-				    .local_bytes = kernel->local_bytes_per_thread,
-				    .channel = kernel->channel,
-				    .clock = (uint8_t)sender->clock,
-				    .kind = MODEL_KERNEL,
-				    .foreign = sender->foreign,
-				    .cluster = {gpt_small(kernel->cluster[0]), gpt_small(kernel->cluster[1]),
-						gpt_small(kernel->cluster[2])},
-				    .channel_type = gpt_small(kernel->channel_type),
-				    .priority = gpt_priority((uint32_t)kernel->priority),
-				    .memcpy_kind = 0,
-				    .from = 0,
-				    .to = 0};
+	struct new_gpu_work *work = builder_room_for_gpu_work(builder);
 
-	return builder_add_gpu_work(builder, sender->program, &work);
+	*work = (struct new_gpu_work){.span = {kernel->start_wall_ns, kernel->end_wall_ns},
+				      .bytes = 0,
+				      .graph_node = kernel->graph_node,
+				      .graph = kernel->graph,
+				      .corr = kernel->corr,
+				      .device = kernel->device,
+				      .context = kernel->context,
+				      .stream = kernel->stream,
+				      .name = kernel->name,
+				      .grid = {kernel->grid[0], kernel->grid[1], kernel->grid[2]},
+				      .block = {kernel->block[0], kernel->block[1], kernel->block[2]},
+				      .static_shared_bytes = kernel->static_shared_bytes,
+				      .dynamic_shared_bytes = kernel->dynamic_shared_bytes,
+				      .registers = kernel->registers,
+				      .local_bytes = kernel->local_bytes_per_thread,
+				      .channel = kernel->channel,
+				      .clock = (uint8_t)sender->clock,
+				      .kind = MODEL_KERNEL,
+				      .foreign = sender->foreign,
+				      .cluster = {gpt_small(kernel->cluster[0]), gpt_small(kernel->cluster[1]),
+						  gpt_small(kernel->cluster[2])},
+				      .channel_type = gpt_small(kernel->channel_type),
+				      .priority = gpt_priority((uint32_t)kernel->priority),
+				      .memcpy_kind = 0,
+				      .from = 0,
+				      .to = 0};
+
+	return builder_add_gpu_work(builder, sender->program, work);
 }
 
 bool gpt_add_memcpy(struct builder *builder, const struct gpt_sender *sender, const struct gpt_record *record)

@@ -160,6 +160,9 @@ void builder_add_name(struct builder *builder, struct program program, uint32_t 
 		      struct text place);
 bool builder_add_gpu_work(struct builder *builder, struct program program, const struct new_gpu_work *work);
 
+/* Where the next one may be made, which need not be copied then: for whoever tells many.  Valid until it is added. */
+struct new_gpu_work *builder_room_for_gpu_work(struct builder *builder);
+
 /* A node of a graph was made by a call under capture, or as the clone of another. */
 void builder_add_graph_node(struct builder *builder, struct program program, uint64_t node, uint32_t corr);
 void builder_add_graph_clone(struct builder *builder, struct program program, uint64_t node, uint64_t source);

@@ -110,26 +110,28 @@ void calls_add(struct calls *calls, const struct new_call *event)
 	struct program caller = process_table_program(calls->processes, event->pid);
 	uint32_t thread = process_table_find_thread(calls->processes, caller.process, event->tid);
 	uint32_t *open = &calls->processes->open_calls.items[thread], index = (uint32_t)calls->list.count;
-	struct model_call call = {.start_ns = event->time_ns,
-				  .thread = thread,
-				  .node = NONE,
-				  .forward = NONE,
-				  .args = NONE,
-				  .corr = event->corr,
-				  .first_gpu = NONE,
-				  .api = event->api,
-				  .class = api_class(event->api),
-				  .after_loss = event->after_loss};
+	struct model_call *call;
 
 	if (event->corr && is_known(calls, event, caller, *open, index))
 		return;
-	set_stack(calls, &call, caller.space, event);
+	calls->list.items = array_reserve(calls->list.items, sizeof(*call), index, 1, &calls->list.capacity);
+	call = &calls->list.items[calls->list.count++];
+	*call = (struct model_call){.start_ns = event->time_ns,
+				    .thread = thread,
+				    .node = NONE,
+				    .forward = NONE,
+				    .args = NONE,
+				    .corr = event->corr,
+				    .first_gpu = NONE,
+				    .api = event->api,
+				    .class = api_class(event->api),
+				    .after_loss = event->after_loss};
+	set_stack(calls, call, caller.space, event);
 	if (event->args) {
-		call.args = (uint32_t)calls->args.count;
+		call->args = (uint32_t)calls->args.count;
 		array_push(&calls->args, *event->args);
 		*open = index;
 	}
-	array_push(&calls->list, call);
 	calls_count(calls, thread, event->time_ns);
 }
 
@@ -149,13 +151,12 @@ static bool set_return(struct model_call *call, const struct new_return *back)
 bool calls_add_return(struct calls *calls, uint32_t space, const struct new_return *back)
 {
 	uint32_t call = calls_find(calls, space, back->corr);
-	struct early_return early = {.back = *back, .space = space};
 
 	if (!back->corr)
 		return false;
 	if (call != NONE)
 		return set_return(&calls->list.items[call], back);
-	array_push(&calls->early_returns, early);
+	array_push(&calls->early_returns, ((struct early_return){.back = *back, .space = space}));
 	return true;
 }
 
@@ -175,40 +176,87 @@ void calls_finish(struct calls *calls)
 	calls->early_returns.count = waiting;
 }
 
-/* Up to the first that began before the one in front of it; how many. */
-static size_t number_in_order(const struct calls *calls)
-{
-	size_t settled = calls->settled, count = calls->list.count - settled, at = 0;
-	struct model_call *list = count ? calls->list.items + settled : NULL;
-	uint64_t before_ns = 0;
+/*
+ * Threads that call at once are told a little out of order: one that comes too late goes back by a few places.  More
+ * than this, and all are sorted.
+ */
+#define BACK_MAX 64
 
-	for (; at < count && list[at].start_ns >= before_ns; at++) {
-		before_ns = list[at].start_ns;
-		list[at].number = calls->handed_over + at;
+/* Where a call belongs among those in front of it, which are in order. */
+static size_t place_before(const struct model_call *list, size_t at)
+{
+	size_t place = at;
+
+	while (place > 0 && at - place <= BACK_MAX && list[place - 1].start_ns > list[at].start_ns)
+		place--;
+	return place;
+}
+
+static void put_back(struct model_call *list, uint32_t *was, size_t at, size_t place)
+{
+	struct model_call call = list[at];
+	uint32_t old = was[at];
+
+	memmove(list + place + 1, list + place, (at - place) * sizeof(*list));
+	memmove(was + place + 1, was + place, (at - place) * sizeof(*was));
+	list[place] = call;
+	was[place] = old;
+}
+
+/* All of them; what was at was[i] comes to i. */
+static void sort_all(struct model_call *list, uint32_t *was, size_t count)
+{
+	struct order_key *keys = xmalloc(count * sizeof(*keys));
+	uint32_t *before = xmalloc(count * sizeof(*before));
+
+	memcpy(before, was, count * sizeof(*before));
+	for (size_t i = 0; i < count; i++)
+		keys[i] = (struct order_key){.time_ns = list[i].start_ns, .index = (uint32_t)i};
+	order_sort(keys, count);
+	for (size_t i = 0; i < count; i++)
+		was[i] = before[keys[i].index];
+	order_apply(keys, count, list, sizeof(*list));
+	free(before);
+	free(keys);
+}
+
+/* From `at` on; those in front of it are in order. */
+static void sort_from(struct model_call *list, uint32_t *was, size_t at, size_t count)
+{
+	for (; at < count; at++) {
+		size_t place = place_before(list, at);
+
+		if (at - place > BACK_MAX) {
+			sort_all(list, was, count);
+			return;
+		}
+		if (place < at)
+			put_back(list, was, at, place);
 	}
-	return at;
 }
 
 void calls_sort(struct calls *calls)
 {
-	size_t settled = calls->settled, count = calls->list.count - settled;
+	size_t settled = calls->settled, count = calls->list.count - settled, in_order = 0;
 	struct model_call *list = count ? calls->list.items + settled : NULL;
-	struct order_key *keys;
+	uint32_t *was;
 
-	if (number_in_order(calls) == count)
-		return;
-	keys = xmalloc(count * sizeof(*keys));
+	while (in_order < count && (!in_order || list[in_order - 1].start_ns <= list[in_order].start_ns))
+		in_order++;
+	if (in_order < count) {
+		was = xmalloc(count * sizeof(*was));
+		for (size_t i = 0; i < count; i++)
+			was[i] = (uint32_t)i;
+		sort_from(list, was, in_order, count);
+		calls->places = xmalloc((settled + count) * sizeof(*calls->places));
+		for (size_t i = 0; i < settled; i++)
+			calls->places[i] = (uint32_t)i;
+		for (size_t i = 0; i < count; i++)
+			calls->places[settled + was[i]] = (uint32_t)(settled + i);
+		free(was);
+	}
 	for (size_t i = 0; i < count; i++)
-		keys[i] = (struct order_key){.time_ns = list[i].start_ns, .index = (uint32_t)i};
-	order_sort(keys, count);
-	calls->places = xmalloc((settled + count) * sizeof(*calls->places));
-	for (size_t i = 0; i < settled; i++)
-		calls->places[i] = (uint32_t)i;
-	for (size_t i = 0; i < count; i++)
-		calls->places[settled + keys[i].index] = (uint32_t)(settled + i);
-	order_apply(keys, count, list, sizeof(*list));
-	free(keys);
-	number_in_order(calls);
+		list[i].number = calls->handed_over + i;
 }
 
 void calls_move(struct calls *calls, const uint32_t *places)

@@ -36,16 +36,27 @@ static void set_texts(struct builder *builder, struct program program, const str
 		texts->label = texts->name;
 }
 
+static struct gpu_arrival *room_for_arrival(struct gpu_work *gpu)
+{
+	gpu->arrivals.items = array_reserve(gpu->arrivals.items, sizeof(*gpu->arrivals.items), gpu->arrivals.count, 1,
+					    &gpu->arrivals.capacity);
+	return &gpu->arrivals.items[gpu->arrivals.count].arrival;
+}
+
+struct new_gpu_work *builder_room_for_gpu_work(struct builder *builder)
+{
+	return &room_for_arrival(&builder->gpu)->work;
+}
+
 /* All but its texts. */
 static struct gpu_arrival *add_arrival(struct builder *builder, struct program program, const struct new_gpu_work *work)
 {
 	struct gpu_work *gpu = &builder->gpu;
-	struct gpu_arrival *arrival;
+	struct gpu_arrival *arrival = room_for_arrival(gpu);
 
-	gpu->arrivals.items = array_reserve(gpu->arrivals.items, sizeof(*gpu->arrivals.items), gpu->arrivals.count, 1,
-					    &gpu->arrivals.capacity);
-	arrival = &gpu->arrivals.items[gpu->arrivals.count++].arrival;
-	arrival->work = *work;
+	gpu->arrivals.count++;
+	if (work != &arrival->work)
+		arrival->work = *work;
 	arrival->program = program;
 	gpu->any_foreign |= work->foreign;
 	/* a second reading looks for it when the calls of the part are in order */

@@ -32,7 +32,7 @@ uint32_t *lookup_get(const struct lookup *lookup, uint32_t space, uint64_t key);
 /* The same, made with `initial` when there is none. */
 uint32_t *lookup_put(struct lookup *lookup, uint32_t space, uint64_t key, uint32_t initial);
 
-#define LOOKUP_LATEST 16u
+#define LOOKUP_LATEST 64u
 
 /*
  * What was found last, where the same few are looked for again and again (the threads of a program, its kernels).

@@ -136,7 +136,10 @@ static size_t nearest_sample(const struct wall_clock_track *track, size_t first,
 	return low;
 }
 
-static inline void compare_with_call(struct reading *reading, uint64_t not_before_ns)
+/* Of what each time is converted with the compiler makes one piece. */
+#define INLINE static inline __attribute__((always_inline))
+
+INLINE void compare_with_call(struct reading *reading, uint64_t not_before_ns)
 {
 	reading->too_early = not_before_ns > EARLY_SLACK_NS && reading->mono_ns < not_before_ns - EARLY_SLACK_NS;
 	if (not_before_ns && reading->mono_ns > not_before_ns)
@@ -164,7 +167,7 @@ static struct reading read_segment(const struct wall_clock_track *track, size_t 
 	return reading;
 }
 
-static bool is_better(const struct reading *a, const struct reading *b)
+INLINE bool is_better(const struct reading *a, const struct reading *b)
 {
 	if (!b->track)
 		return true;
@@ -222,7 +225,7 @@ static void remember(struct wall_clock_track *track, size_t index)
 }
 
 /* The sample of a track that is the nearest to a time, if that is the one that was used last; else NULL. */
-static const struct clock_sample *latest_for(const struct wall_clock_track *track, uint64_t wall_ns)
+INLINE const struct clock_sample *latest_for(const struct wall_clock_track *track, uint64_t wall_ns)
 {
 	uint64_t mono_ns = wall_ns - (uint64_t)track->samples.items[0].offset_ns;
 
@@ -230,7 +233,7 @@ static const struct clock_sample *latest_for(const struct wall_clock_track *trac
 }
 
 /* Nearly all times are read with the samples that were used last. */
-static bool read_by_latest(const struct wall_clock *clock, uint32_t agent, uint64_t wall_ns, uint64_t not_before_ns,
+INLINE bool read_by_latest(const struct wall_clock *clock, uint32_t agent, uint64_t wall_ns, uint64_t not_before_ns,
 			   const struct wall_clock_latest **latest)
 {
 	const struct wall_clock_track *tracks[] = {&clock->collector, &clock->agents.items[agent]};
