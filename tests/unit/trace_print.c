@@ -98,8 +98,8 @@ static void print_gpu(const struct model *model)
 			op->process, op->device, op->context, op->stream, op->corr,
 			op->label == NONE ? "-" : model->strings[op->label],
 			op->place == NONE ? "-" : model->strings[op->place], op->graph, op->graph_node);
-		fprintf(files[GPU], " kind %u foreign %u before %u flags %u priority %d bytes %" PRIu64 "\n", op->kind,
-			op->foreign, op->before, op->stream_flags, op->priority, op->bytes);
+		fprintf(files[GPU], " kind %u foreign %u before %u flags %u priority %d bytes %" PRIu64 " unknown %x\n",
+			op->kind, op->foreign, op->before, op->stream_flags, op->priority, op->bytes, op->unknown);
 	}
 }
 

@@ -34,7 +34,11 @@ void memcpys_add_gpu(struct memcpys *memcpys, const struct gpu_event *event)
 	sum->bytes += op->bytes;
 	sum->count++;
 	sum->ns += ns;
-	sum->timed_bytes += ns ? op->bytes : 0;
+	if (!(op->unknown & MODEL_GPU_NO_BYTES)) {
+		sum->sized++;
+		sum->timed_bytes += ns ? op->bytes : 0;
+		sum->timed_bytes_ns += ns;
+	}
 	if (op->kind == MODEL_MEMCPY && (op->from == MEMORY_PAGEABLE || op->to == MEMORY_PAGEABLE))
 		sum->pageable_bytes += op->bytes;
 	add_bytes(tally_at(&memcpys->callers, key), op->bytes, number | ++memcpys->number);

@@ -15,7 +15,9 @@ struct memcpy_row {
 	uint32_t line; /* with most bytes; of equals the first that had so many */
 	uint64_t bytes, ns, count;
 	uint64_t pageable_bytes; /* from or to memory that slows a memcpy down */
-	uint64_t timed_bytes;	 /* of those that have times: what ns is of */
+	uint64_t timed_bytes;	 /* of those that have times */
+	uint64_t timed_bytes_ns; /* their time: ns but for those whose bytes are not known */
+	uint64_t sized;		 /* how many's bytes are known */
 };
 
 struct memcpys {

@@ -206,6 +206,32 @@ static uint64_t wide(const struct database_rows *rows, unsigned column)
 	return value > 0 ? (uint64_t)value : 0;
 }
 
+static uint8_t unknown_of(const struct database_rows *rows)
+{
+	static const struct {
+		unsigned column;
+		enum model_gpu_unknown unknown;
+	} numbers[] = {
+		{GPU_BYTES, MODEL_GPU_NO_BYTES},
+		{GPU_REGISTERS, MODEL_GPU_NO_REGISTERS},
+		{GPU_STATIC_SHARED, MODEL_GPU_NO_STATIC_SHARED},
+		{GPU_DYNAMIC_SHARED, MODEL_GPU_NO_DYNAMIC_SHARED},
+		{GPU_LOCAL, MODEL_GPU_NO_LOCAL},
+		{GPU_GRID, MODEL_GPU_NO_LAUNCH},
+		{GPU_GRID + 1, MODEL_GPU_NO_LAUNCH},
+		{GPU_GRID + 2, MODEL_GPU_NO_LAUNCH},
+		{GPU_BLOCK, MODEL_GPU_NO_LAUNCH},
+		{GPU_BLOCK + 1, MODEL_GPU_NO_LAUNCH},
+		{GPU_BLOCK + 2, MODEL_GPU_NO_LAUNCH},
+	};
+	unsigned unknown = 0;
+
+	for (size_t i = 0; i < COUNT(numbers); i++)
+		if (database_number(rows, numbers[i].column, -1) < 0)
+			unknown |= numbers[i].unknown;
+	return (uint8_t)unknown;
+}
+
 void database_read_gpu_work(struct database_reader *reader, const char *table, enum model_gpu_kind kind)
 {
 	struct database_rows rows = database_select(&reader->base, table, gpu_columns, COUNT(gpu_columns));
@@ -217,6 +243,7 @@ void database_read_gpu_work(struct database_reader *reader, const char *table, e
 		if (!read_place(reader, &rows, &gpu))
 			continue;
 		work->graph_node = (uint64_t)database_number(&rows, GPU_GRAPH_NODE, 0);
+		work->unknown = unknown_of(&rows);
 		if (kind == MODEL_KERNEL) {
 			gpu.row.text = kernel_name(reader, &rows);
 			work->registers = database_small(&rows, GPU_REGISTERS, 0);
@@ -248,7 +275,7 @@ void database_read_graphs(struct database_reader *reader, const char *table)
 	struct database_rows rows = database_select(&reader->base, table, gpu_columns, COUNT(gpu_columns));
 
 	while (database_next(&rows) && !reader->file->rows.error) {
-		struct row_gpu gpu = {.work = {.kind = MODEL_KERNEL}};
+		struct row_gpu gpu = {.work = {.kind = MODEL_KERNEL, .unknown = UINT8_MAX}};
 		char name[PRINTED];
 		int size;
 

@@ -209,6 +209,8 @@ bool kineto_event_read(struct json *json, struct kineto_event *event)
 				       .async = -1};
 	for (int i = 0; i < KINETO_NUMBERS; i++)
 		event->numbers[i] = KINETO_NO_NUMBER;
+	for (int i = 0; i < 3; i++)
+		event->grid[i] = event->block[i] = KINETO_NO_NUMBER;
 	if (json_peek(json) != '{')
 		return json_skip(json); /* no event */
 	while (json_member(json, &first, &key))

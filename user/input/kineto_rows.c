@@ -186,6 +186,23 @@ static uint32_t at_most(int64_t value, uint32_t most)
 	return value < 0 ? 0 : value > most ? most : (uint32_t)value;
 }
 
+/* Static and dynamic shared memory are one number; memory that is local to threads is not told at all. */
+static uint8_t unknown_of(const struct kineto_event *event)
+{
+	unsigned unknown = MODEL_GPU_NO_STATIC_SHARED | MODEL_GPU_NO_LOCAL;
+
+	if (event->numbers[KINETO_BYTES] < 0)
+		unknown |= MODEL_GPU_NO_BYTES;
+	if (event->numbers[KINETO_REGISTERS] < 0)
+		unknown |= MODEL_GPU_NO_REGISTERS;
+	if (event->numbers[KINETO_SHARED] < 0)
+		unknown |= MODEL_GPU_NO_DYNAMIC_SHARED;
+	for (int i = 0; i < 3; i++)
+		if (event->grid[i] < 0 || event->block[i] < 0)
+			unknown |= MODEL_GPU_NO_LAUNCH;
+	return (uint8_t)unknown;
+}
+
 static void add_gpu(struct foreign_file *file, const struct kineto_event *event, text_buffer *scratch,
 		    enum model_gpu_kind kind)
 {
@@ -207,6 +224,7 @@ static void add_gpu(struct foreign_file *file, const struct kineto_event *event,
 		.channel_type = (uint8_t)at_most(event->numbers[KINETO_CHANNEL_TYPE], UINT8_MAX),
 		.priority = (int8_t)(priority >= INT8_MIN && priority <= INT8_MAX ? priority : 0),
 		.kind = (uint8_t)kind,
+		.unknown = unknown_of(event),
 	};
 	for (int i = 0; i < 3; i++) {
 		gpu.work.grid[i] = at_most(event->grid[i], UINT32_MAX);

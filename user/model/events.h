@@ -216,6 +216,7 @@ struct new_gpu_work {
 	uint8_t channel_type;
 	int8_t priority;	       /* 0 where CUPTI does not tell */
 	uint8_t memcpy_kind, from, to; /* CUpti_ActivityMemcpyKind, CUpti_ActivityMemoryKind (memset: to) */
+	uint8_t unknown;	       /* enum model_gpu_unknown, or-ed */
 };
 
 struct new_overhead {

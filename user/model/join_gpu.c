@@ -155,7 +155,8 @@ static void set_operation(struct model_gpu *op, const struct builder *builder, c
 		.cluster = {work->cluster[0], work->cluster[1], work->cluster[2]},
 		.channel_type = work->channel_type,
 		.stream_flags = 0,
-		.priority = work->priority};
+		.priority = work->priority,
+		.unknown = work->unknown};
 }
 
 static void join_one(struct builder *builder, const struct gpu_arrival *arrival, const struct placing *placing,

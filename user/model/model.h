@@ -241,6 +241,17 @@ enum model_gpu_kind {
 	MODEL_GPU_KINDS,
 };
 
+/* What a source did not tell of a GPU operation: such numbers are 0, and are no numbers. */
+enum model_gpu_unknown {
+	MODEL_GPU_NO_BYTES = 1,
+	MODEL_GPU_NO_LAUNCH = 2, /* grid or block */
+	MODEL_GPU_NO_REGISTERS = 4,
+	MODEL_GPU_NO_STATIC_SHARED = 8, /* alone: the dynamic number is that of both */
+	MODEL_GPU_NO_DYNAMIC_SHARED = 16,
+	MODEL_GPU_NO_LOCAL = 32,
+	MODEL_GPU_NO_SHARED = MODEL_GPU_NO_STATIC_SHARED | MODEL_GPU_NO_DYNAMIC_SHARED,
+};
+
 struct model_gpu {
 	uint64_t start_ns, end_ns; /* both 0: CUPTI could not time it (counted as untimed, never plotted) */
 	uint64_t bytes;		   /* memcpy, memset */
@@ -269,6 +280,7 @@ struct model_gpu {
 	uint8_t channel_type;	       /* CUpti_ChannelType */
 	uint8_t stream_flags;	       /* enum gpt_agent_stream_flag, 0: not known */
 	int8_t priority;	       /* of the kernel, where CUPTI says it, else of the stream */
+	uint8_t unknown;	       /* enum model_gpu_unknown, or-ed */
 };
 
 struct model_overhead {

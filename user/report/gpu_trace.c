@@ -119,17 +119,31 @@ static void add_size(struct row *row, const uint32_t size[3])
 	add_cell(row, (struct cell){.kind = CELL_UNKNOWN}, shown);
 }
 
+/* unknown: the number is none where the source did not tell it. */
+static void add_integer_of(struct row *row, const struct model_gpu *op, enum model_gpu_unknown unknown, uint64_t value,
+			   struct number (*how)(uint64_t))
+{
+	if (op->unknown & unknown)
+		add_unknown(row, 1);
+	else
+		add_integer(row, value, how);
+}
+
 static void add_launch(struct row *row, const struct model_gpu *op)
 {
 	if (op->kind != MODEL_KERNEL) {
 		add_unknown(row, 5);
 		return;
 	}
-	add_size(row, op->grid);
-	add_size(row, op->block);
-	add_integer(row, op->registers, number_count);
-	add_integer(row, op->static_shared_bytes, number_bytes);
-	add_integer(row, op->dynamic_shared_bytes, number_bytes);
+	if (op->unknown & MODEL_GPU_NO_LAUNCH) {
+		add_unknown(row, 2);
+	} else {
+		add_size(row, op->grid);
+		add_size(row, op->block);
+	}
+	add_integer_of(row, op, MODEL_GPU_NO_REGISTERS, op->registers, number_count);
+	add_integer_of(row, op, MODEL_GPU_NO_STATIC_SHARED, op->static_shared_bytes, number_bytes);
+	add_integer_of(row, op, MODEL_GPU_NO_DYNAMIC_SHARED, op->dynamic_shared_bytes, number_bytes);
 }
 
 static void add_copy(struct row *row, const struct model_gpu *op)
@@ -140,8 +154,8 @@ static void add_copy(struct row *row, const struct model_gpu *op)
 		add_unknown(row, 4);
 		return;
 	}
-	add_integer(row, op->bytes, number_bytes);
-	if (ns)
+	add_integer_of(row, op, MODEL_GPU_NO_BYTES, op->bytes, number_bytes);
+	if (ns && !(op->unknown & MODEL_GPU_NO_BYTES))
 		add_cell(row, (struct cell){.number = (double)op->bytes / (double)ns * 1e9, .kind = CELL_NUMBER},
 			 row->shown ? number_tenths((double)op->bytes / (double)ns) : (struct number){""});
 	else
@@ -172,7 +186,7 @@ static void add_name(struct row *row, const struct model *model, const struct mo
 /* What a page has as text. */
 static void add_sizes(struct row *row, const struct model_gpu *op)
 {
-	if (op->kind != MODEL_KERNEL) {
+	if (op->kind != MODEL_KERNEL || op->unknown & MODEL_GPU_NO_LAUNCH) {
 		add_unknown(row, 6);
 		return;
 	}

@@ -27,9 +27,12 @@ static void add_row(struct report *report, struct table *table, const struct mem
 	bool from_host = row->kind != MEMCPY_KIND_MEMSET && strstr(name, "Host");
 
 	table_add_ns(table, row->ns, unit);
-	table_add_bytes(table, row->bytes);
+	if (row->sized)
+		table_add_bytes(table, row->bytes);
+	else
+		table_add_unknown(table, "-");
 	table_add_count(table, row->count);
-	table_add_rate(table, (double)row->timed_bytes, row->ns);
+	table_add_rate(table, (double)row->timed_bytes, row->timed_bytes_ns);
 	table_add_percent(table, (double)row->pageable_bytes, from_host ? (double)row->bytes : 0);
 	table_add(table, name);
 	report_add_label(report, table, row->line);

@@ -70,13 +70,14 @@ struct occupancy occupancy_of(const struct model *model, const struct model_gpu 
 	struct occupancy occupancy = {0};
 	double active;
 
-	if (!device || !device->multiprocessors)
+	if (!device || !device->multiprocessors || kernel->unknown & MODEL_GPU_NO_LAUNCH)
 		return occupancy;
 	occupancy.blocks_per_sm = blocks / device->multiprocessors;
 	if (!device->warp_size || threads < 1 || threads > UINT32_MAX)
 		return occupancy;
 	occupancy.warps_per_sm = occupancy.blocks_per_sm * threads / device->warp_size;
-	if (!device->max_threads_per_multiprocessor)
+	if (!device->max_threads_per_multiprocessor ||
+	    kernel->unknown & (MODEL_GPU_NO_REGISTERS | MODEL_GPU_NO_DYNAMIC_SHARED))
 		return occupancy;
 	active = (double)resident_blocks(device, kernel, (uint64_t)threads);
 	if (occupancy.blocks_per_sm < active)

@@ -20,12 +20,16 @@ static void draft_kernel(struct draft *draft, const struct model *model, const s
 {
 	struct occupancy occupancy = occupancy_of(model, op);
 
-	draft_number(draft, TIMELINE_ARG_REGISTERS, op->registers);
-	draft_number(draft, TIMELINE_ARG_SHARED, (uint64_t)op->static_shared_bytes + op->dynamic_shared_bytes);
+	if (!(op->unknown & MODEL_GPU_NO_REGISTERS))
+		draft_number(draft, TIMELINE_ARG_REGISTERS, op->registers);
+	if (!(op->unknown & MODEL_GPU_NO_DYNAMIC_SHARED))
+		draft_number(draft, TIMELINE_ARG_SHARED, (uint64_t)op->static_shared_bytes + op->dynamic_shared_bytes);
 	draft_fraction(draft, TIMELINE_ARG_BLOCKS_PER_SM, occupancy.blocks_per_sm);
 	draft_fraction(draft, TIMELINE_ARG_WARPS_PER_SM, occupancy.warps_per_sm);
-	draft_triple(draft, TIMELINE_ARG_GRID, op->grid);
-	draft_triple(draft, TIMELINE_ARG_BLOCK, op->block);
+	if (!(op->unknown & MODEL_GPU_NO_LAUNCH)) {
+		draft_triple(draft, TIMELINE_ARG_GRID, op->grid);
+		draft_triple(draft, TIMELINE_ARG_BLOCK, op->block);
+	}
 	if (op->cluster[0]) {
 		for (int i = 0; i < 3; i++)
 			to->cluster[i] = op->cluster[i];
@@ -40,6 +44,8 @@ static void draft_kernel(struct draft *draft, const struct model *model, const s
 
 static void draft_memory(struct draft *draft, const struct model_gpu *op)
 {
+	if (op->unknown & MODEL_GPU_NO_BYTES)
+		return;
 	draft_number(draft, TIMELINE_ARG_BYTES, op->bytes);
 	if (op->end_ns > op->start_ns)
 		draft_fraction(draft, TIMELINE_ARG_BANDWIDTH, (double)op->bytes / (double)(op->end_ns - op->start_ns));

@@ -112,6 +112,16 @@ static void put_place(struct database *base, enum sqlite_table table, const stru
 	row_number(base, table, global_pid(part->processes[op->process].pid));
 }
 
+/* unknown: the number is none where the source did not tell it. */
+static void row_number_of(struct database *base, enum sqlite_table table, const struct model_gpu *op,
+			  enum model_gpu_unknown unknown, uint64_t value)
+{
+	if (op->unknown & unknown)
+		row_null(base, table);
+	else
+		row_number(base, table, value);
+}
+
 static void put_kernel(struct database *base, const struct model *part, const struct model_gpu *op)
 {
 	const enum sqlite_table table = SQLITE_KERNELS;
@@ -123,14 +133,14 @@ static void put_kernel(struct database *base, const struct model *part, const st
 	row_null(base, table); /* mangledName */
 	row_null(base, table); /* launchType */
 	row_null(base, table); /* cacheConfig */
-	row_number(base, table, op->registers);
+	row_number_of(base, table, op, MODEL_GPU_NO_REGISTERS, op->registers);
 	for (int i = 0; i < 3; i++)
-		row_number(base, table, op->grid[i]);
+		row_number_of(base, table, op, MODEL_GPU_NO_LAUNCH, op->grid[i]);
 	for (int i = 0; i < 3; i++)
-		row_number(base, table, op->block[i]);
-	row_number(base, table, op->static_shared_bytes);
-	row_number(base, table, op->dynamic_shared_bytes);
-	row_number(base, table, op->local_bytes);
+		row_number_of(base, table, op, MODEL_GPU_NO_LAUNCH, op->block[i]);
+	row_number_of(base, table, op, MODEL_GPU_NO_STATIC_SHARED, op->static_shared_bytes);
+	row_number_of(base, table, op, MODEL_GPU_NO_DYNAMIC_SHARED, op->dynamic_shared_bytes);
+	row_number_of(base, table, op, MODEL_GPU_NO_LOCAL, op->local_bytes);
 	row_null(base, table); /* localMemoryTotal */
 	row_null(base, table); /* gridId */
 	row_null(base, table); /* sharedMemoryExecuted */
@@ -150,7 +160,7 @@ static void put_memcpy(struct database *base, const struct model *part, const st
 	const enum sqlite_table table = SQLITE_MEMCPYS;
 
 	put_place(base, table, part, op);
-	row_number(base, table, op->bytes);
+	row_number_of(base, table, op, MODEL_GPU_NO_BYTES, op->bytes);
 	row_number(base, table, op->memcpy_kind);
 	row_null(base, table); /* deprecatedSrcId */
 	put_memory_kind(base, table, op->from);
@@ -168,7 +178,7 @@ static void put_memset(struct database *base, const struct model *part, const st
 
 	put_place(base, table, part, op);
 	row_null(base, table); /* value */
-	row_number(base, table, op->bytes);
+	row_number_of(base, table, op, MODEL_GPU_NO_BYTES, op->bytes);
 	row_number_unless(base, table, op->graph_node, 0);
 	put_memory_kind(base, table, op->to);
 	row_end(base, table);

@@ -32,21 +32,21 @@
 	  "start INTEGER NOT NULL, end INTEGER NOT NULL, deviceId INTEGER NOT NULL, contextId INTEGER NOT NULL, "      \
 	  "greenContextId INTEGER, streamId INTEGER NOT NULL, correlationId INTEGER, globalPid INTEGER, "              \
 	  "demangledName INTEGER NOT NULL, shortName INTEGER NOT NULL, mangledName INTEGER, launchType INTEGER, "      \
-	  "cacheConfig INTEGER, registersPerThread INTEGER NOT NULL, gridX INTEGER NOT NULL, gridY INTEGER NOT NULL, " \
-	  "gridZ INTEGER NOT NULL, blockX INTEGER NOT NULL, blockY INTEGER NOT NULL, blockZ INTEGER NOT NULL, "        \
-	  "staticSharedMemory INTEGER NOT NULL, dynamicSharedMemory INTEGER NOT NULL, localMemoryPerThread INTEGER "   \
-	  "NOT NULL, localMemoryTotal INTEGER, gridId INTEGER, sharedMemoryExecuted INTEGER, graphNodeId INTEGER, "    \
+	  "cacheConfig INTEGER, registersPerThread INTEGER, gridX INTEGER, gridY INTEGER, gridZ INTEGER, blockX "      \
+	  "INTEGER, blockY INTEGER, blockZ INTEGER, staticSharedMemory INTEGER, dynamicSharedMemory INTEGER, "         \
+	  "localMemoryPerThread INTEGER, localMemoryTotal INTEGER, gridId INTEGER, sharedMemoryExecuted INTEGER, "     \
+	  "graphNodeId INTEGER, "                                                                                      \
 	  "sharedMemoryLimitConfig INTEGER")                                                                           \
 	X(MEMCPYS, "CUPTI_ACTIVITY_KIND_MEMCPY",                                                                       \
 	  "start INTEGER NOT NULL, end INTEGER NOT NULL, deviceId INTEGER NOT NULL, contextId INTEGER NOT NULL, "      \
 	  "greenContextId INTEGER, streamId INTEGER NOT NULL, correlationId INTEGER, globalPid INTEGER, bytes "        \
-	  "INTEGER NOT NULL, copyKind INTEGER NOT NULL, deprecatedSrcId INTEGER, srcKind INTEGER, dstKind INTEGER, "   \
+	  "INTEGER, copyKind INTEGER NOT NULL, deprecatedSrcId INTEGER, srcKind INTEGER, dstKind INTEGER, "            \
 	  "srcDeviceId INTEGER, srcContextId INTEGER, dstDeviceId INTEGER, dstContextId INTEGER, migrationCause "      \
 	  "INTEGER, graphNodeId INTEGER, virtualAddress INTEGER")                                                      \
 	X(MEMSETS, "CUPTI_ACTIVITY_KIND_MEMSET",                                                                       \
 	  "start INTEGER NOT NULL, end INTEGER NOT NULL, deviceId INTEGER NOT NULL, contextId INTEGER NOT NULL, "      \
 	  "greenContextId INTEGER, streamId INTEGER NOT NULL, correlationId INTEGER, globalPid INTEGER, value "        \
-	  "INTEGER, bytes INTEGER NOT NULL, graphNodeId INTEGER, memKind INTEGER")                                     \
+	  "INTEGER, bytes INTEGER, graphNodeId INTEGER, memKind INTEGER")                                              \
 	X(SYNCS, "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION",                                                                \
 	  "start INTEGER NOT NULL, end INTEGER NOT NULL, deviceId INTEGER, contextId INTEGER NOT NULL, "               \
 	  "greenContextId INTEGER, streamId INTEGER, correlationId INTEGER, globalPid INTEGER, syncType INTEGER NOT "  \
