@@ -24,7 +24,9 @@ static const char document[] =
 	"{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"aten::mm\"," AT "3,\"dur\":9,\"args\":{\"Sequence number\":1,"
 	"\"Input Dims\":[[1],[]],\"Input type\":[\"a\",\"\"],\"Fwd thread id\":1,"
 	"\"Collective name\":\"c\",\"Group size\":2,\"Seq\":1,\"dtype\":\"Int\",\"Is asynchronized op\":true}},"
+	"{\"ph\":\"s\",\"id\":1,\"cat\":\"fwdbwd\"," AT "2},{\"ph\":\"f\",\"id\":1,\"cat\":\"fwdbwd\"," AT "3},"
 	"{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaLaunchKernel\"," AT "4,\"dur\":2,\"args\":{\"cbid\":211,"
+	"\"Call stack\":\"a(3): f;[2 frames left out];b(4): g\","
 	"\"correlation\":5}},{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"_Z1kv\"," AT
 	"7,\"dur\":3,\"args\":{\"device\":0,"
 	"\"stream\":7,\"context\":1,\"correlation\":5,\"grid\":[1,2,3],\"graph id\":1,\"graph node id\":9}},"

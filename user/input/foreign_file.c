@@ -9,6 +9,7 @@ void foreign_file_open(struct foreign_file *file, const char *tool)
 	rows_open(&file->rows);
 	lookup_init(&file->thread_lookup, file->rows.seed);
 	lookup_init(&file->process_lookup, file->rows.seed);
+	lookup_init(&file->torch_threads, file->rows.seed);
 	lookup_init(&file->names, file->rows.seed);
 }
 
@@ -23,6 +24,7 @@ void foreign_file_close(struct foreign_file *file)
 	array_free(&file->stacks);
 	lookup_free(&file->thread_lookup);
 	lookup_free(&file->process_lookup);
+	lookup_free(&file->torch_threads);
 	lookup_free(&file->names);
 	free(file->note);
 	file->note = NULL;

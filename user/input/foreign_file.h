@@ -36,6 +36,7 @@ struct foreign_frame {
 
 struct foreign_stack {
 	uint32_t first, depth; /* of frames */
+	uint32_t gap, missing; /* as new_stack has them */
 };
 
 #define FOREIGN_PROCESS (1ull << 32)
@@ -57,7 +58,9 @@ struct foreign_file {
 	uint64_t bad;				     /* events that make no sense */
 	char *note;				     /* something that the report must show, NULL */
 	struct lookup thread_lookup, process_lookup; /* (pid + 1, tid), (1, pid) to index */
-	struct lookup names; /* (pid + 1, tid) to text; those of processes have the tid FOREIGN_PROCESS */
+	struct lookup torch_threads; /* (pid + 1, tid) to PyTorch's number of the thread, where it is known */
+	bool prefers_stacks;	     /* that it has as such to those of open functions: only they have lines */
+	struct lookup names;	     /* (pid + 1, tid) to text; those of processes have the tid FOREIGN_PROCESS */
 };
 
 void foreign_file_open(struct foreign_file *file, const char *tool);

@@ -14,16 +14,16 @@
 struct reader {
 	struct json json;
 	struct foreign_file *file;
-	text_buffer scratch;
+	struct kineto_reading reading;
 	bool has_events; /* there is an array of them */
 	uint64_t events;
 };
 
 static uint32_t keep(struct reader *reader, const struct json_text *text)
 {
-	reader->scratch.count = 0;
-	json_unescape(&reader->scratch, text);
-	return rows_text(&reader->file->rows, reader->scratch.items, reader->scratch.count);
+	reader->reading.scratch.count = 0;
+	json_unescape(&reader->reading.scratch, text);
+	return rows_text(&reader->file->rows, reader->reading.scratch.items, reader->reading.scratch.count);
 }
 
 /* ---- what stands beside the events ------------------------------------------------------------------------------- */
@@ -118,6 +118,11 @@ static bool read_beside(struct reader *reader, const struct json_text *key)
 		reader->file->host = keep(reader, &text);
 		return true;
 	}
+	/* lines are in its stacks, functions are drawn from these */
+	if (JSON_IS(key, "gputrace") && json_peek(json) == '{') {
+		reader->file->tool = "gputrace (a Chrome trace)";
+		reader->file->prefers_stacks = true;
+	}
 	return json_skip(json);
 }
 
@@ -136,7 +141,7 @@ static bool read_events(struct reader *reader)
 		bool was_first = first;
 
 		if (json_element(json, &first) && kineto_event_read(json, &event)) {
-			kineto_event_add(reader->file, &event, &reader->scratch);
+			kineto_event_add(reader->file, &event, &reader->reading);
 			reader->events++;
 		} else if (!json->stopped) {
 			return true;
@@ -233,9 +238,14 @@ int kineto_read(int fd, struct foreign_file *file, char **why)
 
 	*why = NULL;
 	json_open(&reader.json, fd);
+	kineto_stacks_open(&reader.reading.stacks, file->rows.seed);
+	kineto_threads_open(&reader.reading.threads, file->rows.seed);
 	read_document(&reader);
+	kineto_threads_finish(&reader.reading.threads, file);
 	err = tell_end(&reader, why);
 	json_close(&reader.json);
-	array_free(&reader.scratch);
+	kineto_stacks_close(&reader.reading.stacks);
+	kineto_threads_close(&reader.reading.threads);
+	array_free(&reader.reading.scratch);
 	return err;
 }

@@ -148,6 +148,8 @@ static bool read_args(struct json *json, struct kineto_event *event)
 			read = json_raw(json, &event->strides);
 		else if (JSON_IS(&key, "Concrete Inputs"))
 			read = json_raw(json, &event->concrete);
+		else if (JSON_IS(&key, "Call stack"))
+			read = read_text(json, &event->call_stack);
 		else if (JSON_IS(&key, "CallFrom"))
 			read = read_text(json, &event->called_from);
 		else if (JSON_IS(&key, "name") || JSON_IS(&key, "labels"))
@@ -189,6 +191,8 @@ static bool read_member(struct json *json, const struct json_text *key, struct k
 		return json_number(json, 0, KINETO_NO_NUMBER, &event->pid);
 	if (JSON_IS(key, "tid"))
 		return json_number(json, 0, KINETO_NO_NUMBER, &event->tid);
+	if (JSON_IS(key, "id"))
+		return json_number(json, 0, KINETO_NO_NUMBER, &event->id);
 	return JSON_IS(key, "args") ? read_args(json, event) : json_skip(json);
 }
 
@@ -200,12 +204,14 @@ bool kineto_event_read(struct json *json, struct kineto_event *event)
 
 	*event = (struct kineto_event){.category = none,
 				       .name = none,
+				       .call_stack = none,
 				       .called_from = none,
 				       .text = none,
 				       .start_ns = KINETO_NO_NUMBER,
 				       .duration_ns = 0,
 				       .pid = KINETO_NO_NUMBER,
 				       .tid = KINETO_NO_NUMBER,
+				       .id = KINETO_NO_NUMBER,
 				       .async = -1};
 	for (int i = 0; i < KINETO_NUMBERS; i++)
 		event->numbers[i] = KINETO_NO_NUMBER;

@@ -4,6 +4,8 @@
 #define GPUTRACE_INPUT_KINETO_EVENT_H
 
 #include "input/json.h"
+#include "input/kineto_stacks.h"
+#include "input/kineto_threads.h"
 #include "input/row_feed.h"
 
 /* Numbers that an event does not have. */
@@ -58,10 +60,12 @@ struct kineto_event {
 	char phase; /* '\0': it has none */
 	struct json_text category, name;
 	int64_t start_ns, duration_ns, pid, tid;
+	int64_t id; /* of an arrow */
 	int64_t numbers[KINETO_NUMBERS];
 	int64_t grid[3], block[3];
 	struct json_text dims, types, strides, concrete; /* size 0: not there */
-	struct json_text called_from, text;		 /* text: args.name or args.labels of metadata */
+	struct json_text call_stack;
+	struct json_text called_from, text; /* text: args.name or args.labels of metadata */
 	struct json_text collective[KINETO_COLLECTIVE_TEXTS];
 	bool unfinished, pid_is_text;
 	int8_t async; /* of a collective: 1, 0; -1: not told */
@@ -70,7 +74,14 @@ struct kineto_event {
 /* False: the reader has stopped. */
 bool kineto_event_read(struct json *json, struct kineto_event *event);
 
-/* Adds what the event says; scratch: for texts. */
-void kineto_event_add(struct foreign_file *file, const struct kineto_event *event, text_buffer *scratch);
+/* What is kept from event to event. */
+struct kineto_reading {
+	text_buffer scratch; /* for texts */
+	struct kineto_stacks stacks;
+	struct kineto_threads threads;
+};
+
+/* Adds what the event says. */
+void kineto_event_add(struct foreign_file *file, const struct kineto_event *event, struct kineto_reading *reading);
 
 #endif

@@ -69,8 +69,15 @@ static uint32_t inputs_of(struct foreign_file *file, const struct kineto_event *
 	return rows_text(&file->rows, scratch->items, scratch->count);
 }
 
-static void add_op(struct foreign_file *file, const struct kineto_event *event, text_buffer *scratch, uint8_t scope)
+static struct kineto_moment moment_of(const struct row *row)
 {
+	return (struct kineto_moment){.time_ns = row->start_ns, .pid = row->pid, .tid = row->tid};
+}
+
+static void add_op(struct foreign_file *file, const struct kineto_event *event, struct kineto_reading *reading,
+		   uint8_t scope)
+{
+	text_buffer *scratch = &reading->scratch;
 	struct row_op op = {.row = row_of(event, ROW_OP),
 			    .sequence = event->numbers[KINETO_SEQUENCE] >= 0 ? event->numbers[KINETO_SEQUENCE] : -1,
 			    .forward_thread = wide_number(event, KINETO_FORWARD_THREAD),
@@ -87,6 +94,9 @@ static void add_op(struct foreign_file *file, const struct kineto_event *event, 
 	op.collective = kineto_collective(file, event, scratch);
 	if (op.collective != ROW_NO_TEXT && event->numbers[KINETO_GROUP_SEQUENCE] >= 0)
 		op.collective_sequence = event->numbers[KINETO_GROUP_SEQUENCE];
+	op.stack = kineto_stack(&reading->stacks, file, &event->call_stack, scratch);
+	if (op.sequence >= 0)
+		kineto_threads_op(&reading->threads, file, moment_of(&op.row), op.forward_thread);
 	if (scope == GPT_AGENT_OP_FUNCTION && op.forward_thread)
 		op.scope = GPT_AGENT_OP_BACKWARD_FUNCTION;
 	foreign_thread(file, op.row.pid, op.row.tid);
@@ -137,7 +147,8 @@ static void add_function(struct foreign_file *file, const struct kineto_event *e
 }
 
 /* Calls that gputrace does not follow are left out, as from its own logs. */
-static void add_call(struct foreign_file *file, const struct kineto_event *event, enum gpt_api_domain domain)
+static void add_call(struct foreign_file *file, const struct kineto_event *event, struct kineto_reading *reading,
+		     enum gpt_api_domain domain)
 {
 	struct row_call call = {.row = row_of(event, ROW_CALL)};
 
@@ -148,6 +159,7 @@ static void add_call(struct foreign_file *file, const struct kineto_event *event
 	}
 	if (!call.api)
 		return;
+	call.stack = kineto_stack(&reading->stacks, file, &event->call_stack, &reading->scratch);
 	foreign_thread(file, call.row.pid, call.row.tid);
 	rows_add(&file->rows, &call.row, sizeof(call));
 }
@@ -263,20 +275,21 @@ static void add_overhead(struct foreign_file *file, const struct kineto_event *e
 
 /* ---- all of them ------------------------------------------------------------------------------------------------- */
 
-static void add_complete(struct foreign_file *file, const struct kineto_event *event, text_buffer *scratch)
+static void add_complete(struct foreign_file *file, const struct kineto_event *event, struct kineto_reading *reading)
 {
+	text_buffer *scratch = &reading->scratch;
 	const struct json_text *category = &event->category;
 
 	if (JSON_IS(category, "cpu_op"))
-		add_op(file, event, scratch, GPT_AGENT_OP_FUNCTION);
+		add_op(file, event, reading, GPT_AGENT_OP_FUNCTION);
 	else if (JSON_IS(category, "user_annotation"))
-		add_op(file, event, scratch, GPT_AGENT_OP_USER_SCOPE);
+		add_op(file, event, reading, GPT_AGENT_OP_USER_SCOPE);
 	else if (JSON_IS(category, "python_function"))
 		add_function(file, event, scratch);
 	else if (JSON_IS(category, "cuda_runtime"))
-		add_call(file, event, GPT_DOMAIN_RUNTIME);
+		add_call(file, event, reading, GPT_DOMAIN_RUNTIME);
 	else if (JSON_IS(category, "cuda_driver"))
-		add_call(file, event, GPT_DOMAIN_DRIVER);
+		add_call(file, event, reading, GPT_DOMAIN_DRIVER);
 	else if (JSON_IS(category, "kernel"))
 		add_gpu(file, event, scratch, MODEL_KERNEL);
 	else if (JSON_IS(category, "gpu_memcpy"))
@@ -321,20 +334,37 @@ static void add_metadata(struct foreign_file *file, const struct kineto_event *e
 		foreign_name(file, pid, FOREIGN_PROCESS, text_of(file, &name, scratch));
 }
 
-void kineto_event_add(struct foreign_file *file, const struct kineto_event *event, text_buffer *scratch)
+/* From a forward op to its backward one; the others say what correlation ids say, too. */
+static void add_arrow(struct foreign_file *file, const struct kineto_event *event, struct kineto_reading *reading)
 {
+	struct row at = row_of(event, ROW_OP);
+
+	if (!JSON_IS(&event->category, "fwdbwd") || event->id < 0 || !at.pid || !at.tid)
+		return;
+	if (event->phase == 's')
+		kineto_threads_begin_arrow(&reading->threads, file, moment_of(&at), (uint64_t)event->id);
+	else
+		kineto_threads_end_arrow(&reading->threads, file, moment_of(&at), (uint64_t)event->id);
+}
+
+void kineto_event_add(struct foreign_file *file, const struct kineto_event *event, struct kineto_reading *reading)
+{
+	bool is_arrow = event->phase == 's' || event->phase == 'f';
+
 	if (event->phase == 'M') {
-		add_metadata(file, event, scratch);
+		add_metadata(file, event, &reading->scratch);
 		return;
 	}
-	if (event->phase != 'X' && event->phase != 'i' && event->phase != 'I')
+	if (event->phase != 'X' && event->phase != 'i' && event->phase != 'I' && !is_arrow)
 		return;
 	if (event->start_ns < 0 || event->start_ns > NS_MAX || event->duration_ns < 0 || event->duration_ns > NS_MAX) {
-		file->bad++;
+		file->bad += !is_arrow;
 		return;
 	}
-	if (event->phase == 'X')
-		add_complete(file, event, scratch);
+	if (is_arrow)
+		add_arrow(file, event, reading);
+	else if (event->phase == 'X')
+		add_complete(file, event, reading);
 	else if (JSON_IS(&event->name, "[memory]"))
 		add_memory(file, event, false);
 	else if (JSON_IS(&event->name, "[OutOfMemory]"))

@@ -206,14 +206,31 @@ static void tell_text(struct row_feed *feed, struct builder *builder, struct pro
 		builder_add_name(builder, program, key_of(text), text_of(feed, text), (struct text){0});
 }
 
+/* own: of the file, one more; else that of the functions that are open. */
+static uint64_t stack_of(struct row_feed *feed, struct builder *builder, const struct row *row, uint32_t own)
+{
+	uint64_t stack = own && feed->file->prefers_stacks ? 0 : row_stacks_find(feed->stacks, builder, row);
+
+	return stack || !own ? stack : row_stacks_own(feed->stacks, builder, row->pid, own - 1);
+}
+
+/* PyTorch's number of a thread, 0: not known. */
+static uint64_t torch_thread_of(const struct row_feed *feed, const struct row *row)
+{
+	const uint32_t *number = lookup_get(&feed->file->torch_threads, foreign_space(row->pid), row->tid);
+
+	return number ? *number : 0;
+}
+
 static void tell_op(struct row_feed *feed, struct builder *builder, const struct row_op *op)
 {
 	const struct row *row = &op->row;
 	struct program program = builder_program(builder, row->pid);
-	uint64_t stack = row_stacks_find(feed->stacks, builder, row);
+	uint64_t stack = stack_of(feed, builder, row, op->stack);
 	struct new_op told = {.start_ns = row->start_ns,
 			      .end_ns = row->end_ns,
 			      .sequence = op->sequence,
+			      .torch_thread = torch_thread_of(feed, row),
 			      .forward_thread = op->forward_thread,
 			      .tid = row->tid,
 			      .name = key_of(row->text),
@@ -241,8 +258,7 @@ static void tell_op(struct row_feed *feed, struct builder *builder, const struct
 static void tell_call(struct row_feed *feed, struct builder *builder, const struct row_call *call)
 {
 	const struct row *row = &call->row;
-	uint64_t stack = call->stack ? row_stacks_own(feed->stacks, builder, row->pid, call->stack - 1)
-				     : row_stacks_find(feed->stacks, builder, row);
+	uint64_t stack = stack_of(feed, builder, row, call->stack);
 	struct new_call told = {.time_ns = row->start_ns,
 				.stack = stack,
 				.pid = row->pid,

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "input/foreign_file.h"
+#include "input/python_name.h"
 
 /* A moment's frame is this, less how deep the function is: deeper ones have a lower one. */
 #define OUTERMOST (1ull << 32)
@@ -86,36 +87,6 @@ static struct lane *find_lane(struct row_stacks *stacks, const struct row *row, 
 
 /* ---- code -------------------------------------------------------------------------------------------------------- */
 
-/* "file(12): function" */
-struct named {
-	struct text file, function;
-	uint32_t line;
-};
-
-static struct named take_apart(struct text text)
-{
-	struct named named = {.function = text};
-	const char *end = text.bytes + text.size, *close = text.bytes, *open;
-
-	while ((close = memchr(close, ')', (size_t)(end - close)))) {
-		uint64_t line = 0;
-
-		for (open = close; open > text.bytes && open[-1] >= '0' && open[-1] <= '9'; open--)
-			;
-		if (close + 2 < end && close[1] == ':' && close[2] == ' ' && open < close && close - open < 10 &&
-		    open > text.bytes && open[-1] == '(') {
-			for (const char *at = open; at < close; at++)
-				line = 10 * line + (uint64_t)(*at - '0');
-			named.file = (struct text){text.bytes, (size_t)(open - 1 - text.bytes)};
-			named.function = (struct text){close + 3, (size_t)(end - close - 3)};
-			named.line = line <= INT32_MAX ? (uint32_t)line : 0;
-			return named;
-		}
-		close++;
-	}
-	return named;
-}
-
 static struct python_text python_text(struct text text)
 {
 	return (struct python_text){.bytes = text.bytes, .size = (uint32_t)text.size, .kind = 1};
@@ -130,14 +101,14 @@ static void tell_code(struct row_stacks *stacks, struct builder *builder, uint32
 {
 	const struct rows *rows = &stacks->file->rows;
 	uint32_t *told = lookup_put(&stacks->codes, foreign_space(pid), text, 0);
-	struct named named;
+	struct python_name named;
 	struct new_code code;
 
 	if (*told)
 		return;
 	*told = 1;
 	builder_wait(builder);
-	named = take_apart(text < rows->texts.count ? rows->texts.items[text] : (struct text){"?", 1});
+	named = python_name_read(text < rows->texts.count ? rows->texts.items[text] : (struct text){"?", 1});
 	code = (struct new_code){.key = code_key(text),
 				 .first_line = named.line,
 				 .is_named = true,
@@ -299,8 +270,8 @@ uint64_t row_stacks_own(struct row_stacks *stacks, struct builder *builder, uint
 	*is_told = 1;
 	builder_wait(builder);
 	told.depth = own->depth < GPT_PYSTACK_MAX_FRAMES ? own->depth : GPT_PYSTACK_MAX_FRAMES;
-	told.gap = told.depth;
-	told.missing = own->depth - told.depth;
+	told.gap = own->missing && own->gap < told.depth ? own->gap : told.depth;
+	told.missing = own->missing ? own->missing : own->depth - told.depth;
 	for (uint32_t i = 0; i < told.depth; i++) {
 		const struct foreign_frame *frame = &file->frames.items[own->first + i];
 

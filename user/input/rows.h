@@ -59,6 +59,7 @@ struct row_op {
 	int64_t collective_sequence; /* in its process group, -1: not known */
 	uint32_t inputs;	     /* text of the form of model/op_inputs.h */
 	uint32_t collective;	     /* text of the form of model/collectives.h; ROW_NO_TEXT: it is none */
+	uint32_t stack;		     /* of foreign_file.stacks, one more; 0: none but the functions that are open */
 	uint8_t scope;		     /* enum gpt_agent_op_scope */
 	bool unfinished;
 };

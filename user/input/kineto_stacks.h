@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Stacks that a Kineto trace has as text, in an event's "Call stack": "file(line): function" joined by ';', the
+ * innermost first.  Each becomes a stack of the file once, however many events have it.
+ */
+#ifndef GPUTRACE_INPUT_KINETO_STACKS_H
+#define GPUTRACE_INPUT_KINETO_STACKS_H
+
+#include "input/foreign_file.h"
+#include "input/json.h"
+
+struct kineto_stacks {
+	struct lookup known; /* (1, hash of a text) to 1 + its stack, 0: it has no frames */
+	struct lookup codes; /* (1 + function, file) to foreign_file.codes */
+};
+
+void kineto_stacks_open(struct kineto_stacks *stacks, uint64_t seed);
+void kineto_stacks_close(struct kineto_stacks *stacks);
+
+/* 1 + index of the stack in the file, 0: there is none.  scratch: for the text. */
+uint32_t kineto_stack(struct kineto_stacks *stacks, struct foreign_file *file, const struct json_text *text,
+		      text_buffer *scratch);
+
+#endif
