@@ -52,6 +52,8 @@ def assert_empty(folder):
     (["-o", "trace", "true"], ["trace", "suffix", ".json"]),
     (["-o", "trace-%p.gpt", "true"], ["trace-%p.gpt", "%p"]),
     (["-o", "%p/trace.json", "true"], ["%p/trace.json", "%p"]),
+    (["-o", "trace-%r.gpt", "true"], ["trace-%r.gpt", "%r", "ranks"]),
+    (["-o", "%r/trace.json", "true"], ["%r/trace.json", "%r"]),
     (["-o", "-", "true"], ["--output -", "--format"]),
     (["--format", "bmp", "true"], ["--format bmp", "folded"]),
     (["--format", "folded", "true"], ["--format folded", "--output -"]),

@@ -157,6 +157,18 @@ def test_hta_takes_the_files_of_the_ranks_by_their_numbers(run):
     assert json.loads(done.stdout.splitlines()[-1]) == [0, 1]
 
 
+def test_one_log_says_whose_rank_it_is_without_the_others(run):
+    folder = run.folder / "own"
+    folder.mkdir()
+    for rank in range(RANKS):
+        tracing.gputrace(run.folder, "export", f"{rank}.gpt", *tracing.outputs(folder, "of-%r.json"), "-o", f"{folder}/").must_be(0)
+        (named,) = folder.glob(f"*_{run.pids[rank]}.*.pt.trace.json.gz")
+        with gzip.open(named, "rt", encoding="utf-8") as file:
+            documents = [json.load(file), json.loads((folder / f"of-{rank}.json").read_text())]
+        told = [document["distributedInfo"] for document in documents]
+        assert [(one["rank"], one["world_size"]) for one in told] == [(rank, RANKS)] * 2
+
+
 def test_a_rank_that_is_missing_is_said(run):
     done = run.merge(logs=("1.gpt",)).must_be(0)
     assert "rank 0 of 2 is in none of the logs" in done.stdout

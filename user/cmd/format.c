@@ -89,7 +89,11 @@ const char *format_check_path(const char *path)
 {
 	static char why[LIST_MAX + 64];
 	const char *name = path_base(path);
-	const char *mark = strstr(path, "%p"), *cycle = strstr(path, "%c");
+	static const struct {
+		const char *sign, *whole;
+	} signs[] = {{"%p", "a log holds all processes"},
+		     {"%c", "a log holds all cycles"},
+		     {"%r", "a log holds all processes, and so all ranks"}};
 	struct format format;
 
 	if (format_path_is_folder(path))
@@ -100,14 +104,18 @@ const char *format_check_path(const char *path)
 		snprintf(why, sizeof(why), "the suffix says no format; accepted are %s", format_suffixes());
 		return why;
 	}
-	if (mark && mark < name)
-		return "%p is accepted in the file's name, not in its folder's";
-	if (mark && !format.writer)
-		return "a log holds all processes; %p is for the other formats";
-	if (cycle && cycle < name)
-		return "%c is accepted in the file's name, not in its folder's";
-	if (cycle && !format.writer)
-		return "a log holds all cycles; %c is for the other formats";
+	for (size_t i = 0; i < sizeof(signs) / sizeof(signs[0]); i++) {
+		const char *at = strstr(path, signs[i].sign);
+
+		if (at && at < name)
+			snprintf(why, sizeof(why), "%s is accepted in the file's name, not in its folder's",
+				 signs[i].sign);
+		else if (at && !format.writer)
+			snprintf(why, sizeof(why), "%s; %s is for the other formats", signs[i].whole, signs[i].sign);
+		else
+			continue;
+		return why;
+	}
 	return NULL;
 }
 
@@ -165,11 +173,14 @@ bool format_path_is_per_rank(const char *path)
 	return strstr(path, "%r") != NULL;
 }
 
-char *format_path_for_rank(const char *path, int64_t rank)
+char *format_path_for_rank(const char *path, int64_t rank, unsigned nth)
 {
-	char number[24];
+	char number[40];
 
-	snprintf(number, sizeof(number), "%" PRId64, rank);
+	if (nth > 1)
+		snprintf(number, sizeof(number), "%" PRId64 ".%u", rank, nth);
+	else
+		snprintf(number, sizeof(number), "%" PRId64, rank);
 	return path_with(path, "%r", number);
 }
 

@@ -38,9 +38,9 @@ bool format_path_is_folder(const char *path);
 /* What path_is_per_process takes, in that folder; the caller frees it.  time_ns: since 1970. */
 char *format_path_in_folder(const char *folder, const char *host, uint64_t time_ns);
 
-/* The same as per_process of %r, the rank. */
+/* The same as per_process of %r, the rank; nth: of the files of that rank, from 1 on. */
 bool format_path_is_per_rank(const char *path);
-char *format_path_for_rank(const char *path, int64_t rank);
+char *format_path_for_rank(const char *path, int64_t rank, unsigned nth);
 
 /* The same of %c, the number of a cycle of --schedule. */
 bool format_path_is_per_cycle(const char *path);

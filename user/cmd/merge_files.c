@@ -145,7 +145,7 @@ static int write_ranks_of(struct merge_log *opened, size_t log, const char *path
 				 opened->ranks->logs.items[log].name, one.of->pid);
 			continue;
 		}
-		name = format_path_for_rank(path, one.of->rank);
+		name = format_path_for_rank(path, one.of->rank, 1);
 		err = write_file(opened->options, opened->ranks, name, &one);
 		first = first ? first : err;
 		free(name);

@@ -492,8 +492,9 @@ const struct option_row option_rows[] = {
 	 ".json or .json.gz (Chrome trace), .folded (flame graph), .gpt (log),\n"
 	 ".speedscope.json, .pb.gz (pprof), .prof (pstats, snakeviz), .pftrace (Perfetto),\n"
 	 ".arrow (pyarrow), .sqlite (tables of nsys), .html (page), .svg (flame graph);\n"
-	 "%p in the name: one file per process; FOLDER/: that, named as torch.profiler does\n"
-	 "for TensorBoard; -: standard output; repeatable",
+	 "%p in the name: one file per process; %r: one per rank of a job (--ops);\n"
+	 "FOLDER/: one per process, named as torch.profiler does for TensorBoard;\n"
+	 "-: standard output; repeatable",
 	 RECORD | EXPORT, option_add_output},
 	{"output", 'o', "a file name", "FILE",
 	 "also write what was recorded: .gpt (log), .json, .json.gz, .folded; repeatable", WHY, option_add_output},

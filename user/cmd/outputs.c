@@ -12,6 +12,7 @@
 #include "cmd/format.h"
 #include "cmd/interrupt.h"
 #include "cmd/output.h"
+#include "cmd/own_files.h"
 #include "cmd/pieces.h"
 #include "export/export.h"
 
@@ -22,7 +23,8 @@ struct writing {
 	struct reading *reading;
 	struct trace *trace;
 	int log_fd;
-	uint64_t most; /* bytes of a file, 0: any */
+	uint64_t most;			  /* bytes of a file, 0: any */
+	const struct export_place *place; /* whose a file is, NULL: of all */
 };
 
 static bool is_stdout(const char *path)
@@ -99,6 +101,7 @@ static int write_format(const struct writing *writing, const struct format *form
 		.folded_by = writing->options->folded_by,
 		.attribution = writing->options->attribution,
 		.most = writing->most,
+		.place = writing->place,
 		.cancel = interrupt(),
 	};
 
@@ -241,72 +244,33 @@ static int write_stdout(const struct writing *writing)
 	return err;
 }
 
-static bool has_work(const struct model_process *process)
-{
-	return process->calls || process->gpu_ops || process->ops_state == GPT_AGENT_OPS_OBSERVING ||
-	       process->ops_state == GPT_AGENT_OPS_STOPPED;
-}
-
-/* How many processes before this one have its pid (pids are used again) and a file of their own. */
-static unsigned count_namesakes(const struct model *model, uint32_t process)
-{
-	unsigned count = 0;
-
-	for (uint32_t i = 0; i < process; i++)
-		count += model->processes[i].pid == model->processes[process].pid && has_work(&model->processes[i]);
-	return count;
-}
-
-/* A file for each process that did anything. */
-struct own_file {
-	char *path;
-	int process;
-};
-
-struct own_files {
-	ARRAY(struct own_file) list;
-};
-
-/* What processes did, the last part of a trace knows; once files are written it is no longer at hand. */
-static int find_own_files(const struct writing *writing, const char *path, struct own_files *files)
-{
-	const struct model *model = trace_last(writing->trace);
-
-	if (!model)
-		return writing->trace->error;
-	for (uint32_t i = 0; i < model->process_count; i++) {
-		unsigned namesakes = count_namesakes(model, i);
-		char *name;
-
-		if (!has_work(&model->processes[i]))
-			continue;
-		name = namesakes ? xasprintf("%u.%u", model->processes[i].pid, namesakes + 1)
-				 : xasprintf("%u", model->processes[i].pid);
-		array_push(&files->list,
-			   ((struct own_file){.path = format_path_for_process(path, name), .process = (int)i}));
-		free(name);
-	}
-	return 0;
-}
-
-static int write_per_process(const struct writing *writing, const char *path)
+/* tells_rank: though it is not in the name. */
+static int write_own_files(const struct writing *writing, const char *path, bool tells_rank)
 {
 	struct own_files files = {0};
-	int first = find_own_files(writing, path, &files);
+	int first = own_files_find(&files, writing->trace, path, tells_rank);
 
 	if (first)
 		return say_not_written(path, first);
 	for (size_t i = 0; i < files.list.count; i++) {
-		int err = first != -ECANCELED
-				  ? write_file(writing, files.list.items[i].path, files.list.items[i].process)
-				  : 0;
+		const struct own_file *file = &files.list.items[i];
+		const struct export_place place = {.rank = file->rank};
+		struct writing own = *writing;
+		int err;
 
+		own.place = &place;
+		err = first != -ECANCELED ? write_file(&own, file->path, file->process) : 0;
 		first = first && err != -ECANCELED ? first : err;
-		free(files.list.items[i].path);
 	}
-	if (!files.list.count)
+	if (!files.list.count && format_path_is_per_rank(path)) {
+		msg_error("%s: not written: the rank of no process is known: PyTorch tells it with its collectives, "
+			  "which --ops records",
+			  path);
+		first = -ENODATA;
+	} else if (!files.list.count) {
 		msg_warn("%s: no process made a CUDA call or told its ops, so there is no file", path);
-	array_free(&files.list);
+	}
+	own_files_free(&files);
 	return first;
 }
 
@@ -320,7 +284,7 @@ static int write_into_folder(const struct writing *writing, const char *folder)
 	if (!model)
 		return say_not_written(folder, writing->trace->error);
 	path = format_path_in_folder(folder, source->host, model->start_ns + (uint64_t)source->wall_offset_ns);
-	err = write_per_process(writing, path);
+	err = write_own_files(writing, path, true);
 	free(path);
 	return err;
 }
@@ -344,8 +308,8 @@ int outputs_write(struct reading *reading, size_t skip)
 			err = write_stdout(&writing);
 		else if (format_path_is_folder(path))
 			err = write_into_folder(&writing, path);
-		else if (format_path_is_per_process(path))
-			err = write_per_process(&writing, path);
+		else if (format_path_is_per_process(path) || format_path_is_per_rank(path))
+			err = write_own_files(&writing, path, false);
 		else
 			err = write_file(&writing, path, -1);
 		if (!first || err == -ECANCELED)
