@@ -95,9 +95,10 @@ struct element {
 
 /*
  * Sorts `count` elements whose times come from few different values, mostly in order when `jitter` is small; or
- * (`block`) as those of two streams, so many of the one and as many of the other in turns.
+ * (`block`) as those of two streams, so many of the one and as many of the other in turns; or (`reverse`) the latest
+ * first.
  */
-static void check_order(size_t count, uint64_t jitter, size_t block)
+static void check_order(size_t count, uint64_t jitter, size_t block, bool reverse)
 {
 	struct order_key *keys = xmalloc(count * sizeof(*keys));
 	struct element *elements = xmalloc(count * sizeof(*elements));
@@ -106,6 +107,8 @@ static void check_order(size_t count, uint64_t jitter, size_t block)
 	for (size_t i = 0; i < count; i++) {
 		random = random * 6364136223846793005ull + 1442695040888963407ull;
 		elements[i].time_ns = block ? i / (2 * block) * block + i % block : i / 3;
+		if (reverse)
+			elements[i].time_ns = count - elements[i].time_ns;
 		elements[i].time_ns += jitter ? (random >> 33) % jitter : 0;
 		elements[i].serial = (uint32_t)i;
 		elements[i].noise = (uint32_t)(i * 2654435761u);
@@ -131,10 +134,12 @@ static void sorting_is_stable_and_moves_whole_elements(void **state)
 
 	for (size_t i = 0; i < sizeof(jitters) / sizeof(jitters[0]); i++)
 		for (size_t count = 0; count < 130; count++)
-			check_order(count, jitters[i], 0);
+			check_order(count, jitters[i], 0, count % 2);
 	for (size_t i = 0; i < sizeof(jitters) / sizeof(jitters[0]); i++)
-		for (size_t block = 0; block < 1000; block += 333)
-			check_order(20011, jitters[i], block);
+		for (size_t block = 0; block < 1000; block += 333) {
+			check_order(20011, jitters[i], block, false);
+			check_order(20011, jitters[i], block, true);
+		}
 }
 
 static void one_log_makes_one_model_each_time(void **state)

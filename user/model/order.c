@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A stable merge sort that leaves alone what is in order: most of a log is. */
+/* A stable merge sort of what is in order, or in reverse order: most of a log is, buffer by buffer. */
 #include "model/order.h"
 
 #include <stdbool.h>
@@ -58,13 +58,37 @@ static void merge(struct order_key *keys, size_t middle, size_t count, struct or
 	memcpy(keys + out, spare + left, (middle - left) * sizeof(*keys));
 }
 
-/* How many of the first keys are in order, which as many as RUN are afterwards. */
-static size_t make_run(struct order_key *keys, size_t count)
+static void turn_round(struct order_key *keys, size_t count)
+{
+	for (size_t i = 0; i < count / 2; i++) {
+		struct order_key key = keys[i];
+
+		keys[i] = keys[count - 1 - i];
+		keys[count - 1 - i] = key;
+	}
+}
+
+/* How many of the first keys were in order, or in reverse order without two that are equal; they are in order now. */
+static size_t find_run(struct order_key *keys, size_t count)
 {
 	size_t run = 1;
 
+	while (run < count && keys[run].time_ns < keys[run - 1].time_ns)
+		run++;
+	if (run > 1) {
+		turn_round(keys, run);
+		return run;
+	}
 	while (run < count && keys[run - 1].time_ns <= keys[run].time_ns)
 		run++;
+	return run;
+}
+
+/* How many of the first keys are in order afterwards: RUN at least, if there are as many. */
+static size_t make_run(struct order_key *keys, size_t count)
+{
+	size_t run = find_run(keys, count);
+
 	if (run >= RUN || run == count)
 		return run;
 	insertion_sort(keys, run, count < RUN ? count : RUN);
