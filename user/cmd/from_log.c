@@ -9,12 +9,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cmd/format.h"
 #include "cmd/outputs.h"
+#include "input/foreign_trace.h"
 
 int from_log_open(const char *path)
 {
 	struct stat stat;
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	/* a pipe that nobody writes to is not waited for */
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 
 	if (fd < 0 || fstat(fd, &stat) < 0) {
 		msg_error("%s: %s", path, strerror(errno));
@@ -31,6 +34,25 @@ fail:
 	return -1;
 }
 
+/* A log is copied as it is: of another tool's file there is none. */
+static bool has_wanted_log(const struct options *options, int fd)
+{
+	for (size_t i = 0; i < options->outputs.list.count; i++) {
+		const char *path = options->outputs.list.items[i];
+		struct format format;
+		bool known = strcmp(path, "-") ? format_by_path(path, &format)
+					       : options->format && format_by_name(options->format, &format);
+
+		if (known && !format.writer && foreign_is(fd)) {
+			msg_error("%s: no log can be made of %s, which is none of gputrace: leave this output out, or "
+				  "name one of another format",
+				  path, options->log);
+			return false;
+		}
+	}
+	return true;
+}
+
 static enum exit_code from_log(const struct options *options, bool report)
 {
 	struct delivery delivery = {
@@ -45,7 +67,8 @@ static enum exit_code from_log(const struct options *options, bool report)
 	delivery.log_fd = from_log_open(options->log);
 	if (delivery.log_fd < 0)
 		return EXIT_FAILED;
-	code = outputs_check(options) ? EXIT_FAILED : deliver(&delivery, &all_written);
+	code = !has_wanted_log(options, delivery.log_fd) || outputs_check(options) ? EXIT_FAILED
+										   : deliver(&delivery, &all_written);
 	close(delivery.log_fd);
 	return code;
 }

@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Every output of `export` and `report` where it cannot be written, and of files that are odd: one clear line, the right
+exit code, nothing half-written, and what is written is taken by who it is for."""
+
+import contextlib
+import gzip
+import html.parser
+import json
+import marshal
+import sqlite3
+import subprocess
+import xml.etree.ElementTree
+
+import machine
+import pytest
+import timelines
+import tracing
+
+FAILED, INCOMPLETE = 1, 3
+
+
+def suffixes():
+    """The product's own list."""
+    said = subprocess.run([machine.GPUTRACE, "export", "x.gpt", "-o", "x.no-format"], capture_output=True, text=True).stderr
+    return said.strip().partition("accepted are ")[2].split(", ")
+
+
+def of_export():
+    """All that can be made of another tool's file."""
+    return [suffix for suffix in suffixes() if suffix != ".gpt"] if machine.GPUTRACE.exists() else []
+
+
+def event(cat, name, ts, dur, pid=70, tid=71, **args):
+    return {"ph": "X", "cat": cat, "name": name, "pid": pid, "tid": tid, "ts": ts, "dur": dur, "args": args}
+
+
+def launch(number, name, at):
+    """A call in an op in a Python function, and its kernel."""
+    return [event("python_function", f"{name}(3): {name}", at, 40),
+            event("user_annotation", name, at + 1, 35),
+            event("cpu_op", name, at + 2, 30, **{"Sequence number": number, "Input Dims": [[2]], "Input type": ["float"]}),
+            event("cuda_runtime", "cudaLaunchKernel", at + 5, 4, correlation=number + 1),
+            event("kernel", name, at + 10, 3, pid=0, tid=7, correlation=number + 1, device=0, context=1, stream=7)]
+
+
+HOSTILE = ("".join(map(chr, range(1, 32))) + "\x7f\x80\u2028", 'q"\\\'<>&;</script>]]>', "n" * 100_000, "\x00", "\ud800")
+
+# None has a wall clock; "a call" has no time of a GPU, "a kernel" no call.
+ODD = {
+    "no event": [],
+    "a kernel": [event("kernel", "k", 1, 1, pid=0, tid=7)],
+    "a call": [event("cuda_runtime", "cudaLaunchKernel", 1, 1)],
+    "an op": [event("cpu_op", "op", 1, 1)],
+    "an end without a begin": [{"ph": "E", "cat": "cpu_op", "name": "op", "pid": 70, "tid": 71, "ts": 5},
+                               {"ph": "f", "cat": "fwdbwd", "id": 1, "pid": 70, "tid": 71, "ts": 5},
+                               {"ph": "B", "cat": "cpu_op", "name": "op", "pid": 70, "tid": 71, "ts": 6}],
+    "hostile names": [e for i, name in enumerate(HOSTILE) for e in launch(i, name, 100 * i)] +
+                     [{"ph": "M", "name": what, "ts": 1, "pid": 70, "tid": tid, "args": {"name": HOSTILE[tid > 0]}}
+                      for what, tid in (("process_name", 0), ("thread_name", 71))],
+}
+
+
+def write_events(path, events):
+    """With bytes that are no UTF-8."""
+    path.write_bytes(json.dumps({"traceEvents": events}).encode().replace(b"script", b"\xff\xfe\xc0\x80"))
+    return path
+
+
+def assert_one_line(done, code, *needles):
+    assert done.returncode == code, done
+    (line,) = done.stderr.decode().splitlines()
+    assert line.startswith("gputrace: "), line
+    for needle in needles:
+        assert needle in line, line
+
+
+def gputrace(folder, *arguments, stdout=subprocess.PIPE):
+    return subprocess.run([str(word) for word in (machine.GPUTRACE, *arguments)], cwd=folder, stdin=subprocess.DEVNULL, stdout=stdout,
+                          stderr=subprocess.PIPE, timeout=tracing.PATIENCE_S, check=False)
+
+
+@pytest.fixture(scope="module")
+def launches(tmp_path_factory):
+    """400 launches with names that differ and do not pack well."""
+    names = [f"kernel_{i}_" + "".join(f"{i * 7919 * j % 65521:x}" for j in range(1, 40)) for i in range(400)]
+    folder = tmp_path_factory.mktemp("launches")
+    return write_events(folder / "launches.json", [e for i, name in enumerate(names) for e in launch(i, name, 100 * i)])
+
+
+@pytest.fixture(scope="module")
+def disk(tmp_path_factory):
+    """A file system of 16 KB."""
+    folder = tmp_path_factory.mktemp("disk")
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16k", "gputrace-test", folder], check=True)
+    yield folder
+    subprocess.run(["umount", "-l", folder], check=True)
+
+
+# ---- where it cannot be written ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("suffix", of_export())
+def test_an_output_that_cannot_be_written_is_named_and_nothing_is_left(launches, disk, tmp_path, suffix):
+    (tmp_path / f"folder{suffix}").mkdir()
+    (tmp_path / "file").write_text("x")
+    before = sorted(tmp_path.rglob("*"))
+    for path, why in ((tmp_path / f"nowhere/x{suffix}", "its directory does not exist"),
+                      (tmp_path / f"folder{suffix}", "is a directory"),
+                      (tmp_path / f"file/x{suffix}", "Not a directory"),
+                      (disk / f"x{suffix}", "No space left on device")):
+        assert_one_line(gputrace(tmp_path, "export", launches, "-o", path), FAILED, str(path), why)
+    assert sorted(tmp_path.rglob("*")) == before
+    assert list(disk.iterdir()) == []
+
+
+@pytest.mark.parametrize("arguments", [["report"], ["report", "--tree"], ["report", "--lines"], ["report", "--ops"], ["report", "--gpu-trace"],
+                                       ["report", "--gpu-sum"], ["report", "--api-sum"], ["why"]], ids=" ".join)
+def test_a_report_for_which_there_is_no_room_says_so(launches, tmp_path, arguments):
+    with open("/dev/full", "wb") as full:
+        for form in ([], ["--format", "csv"], ["--format", "json"], ["--format", "md"]):
+            if form[1:] and arguments == ["why"] and form[1] != "json":
+                continue
+            assert_one_line(gputrace(tmp_path, *arguments, launches, *form, stdout=full), FAILED, "No space left on device")
+
+
+# ---- files that are odd -----------------------------------------------------------------------------------------------
+
+
+def read_sqlite(path):
+    with contextlib.closing(sqlite3.connect(path)) as base:
+        assert base.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        for (table,) in base.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
+            base.execute(f"SELECT * FROM {table}").fetchall()
+
+
+def read_folded(path):
+    for line in path.read_bytes().decode().splitlines():
+        assert int(line.rpartition(" ")[2]) > 0
+
+
+READERS = {
+    ".json": lambda path: json.loads(path.read_bytes().decode()),
+    ".json.gz": lambda path: json.loads(gzip.decompress(path.read_bytes()).decode()),
+    ".folded": read_folded,
+    ".speedscope.json": lambda path: json.loads(path.read_bytes().decode()),
+    ".pb.gz": lambda path: gzip.decompress(path.read_bytes()),
+    ".prof": lambda path: marshal.loads(path.read_bytes()),
+    ".sqlite": read_sqlite,
+    ".svg": xml.etree.ElementTree.parse,
+    ".html": lambda path: html.parser.HTMLParser().feed(path.read_bytes().decode()),
+    ".pftrace": timelines.pftrace,
+    ".arrow": timelines.arrow,
+}
+
+
+@pytest.fixture(params=ODD, scope="module")
+def odd(request, tmp_path_factory):
+    return write_events(tmp_path_factory.mktemp("odd") / "odd.json", ODD[request.param])
+
+
+@pytest.mark.parametrize("suffix", of_export())
+def test_what_is_made_of_an_odd_file_is_taken_by_who_it_is_for(odd, suffix):
+    output = odd.parent / f"odd-out{suffix}"
+    assert_one_line(gputrace(odd.parent, "export", odd, "-o", output), 0, f"{output}: written")
+    READERS[suffix](output)
+
+
+def test_reports_of_an_odd_file_have_no_control_characters(odd):
+    for what in ((), ("--tree",), ("--ops",), ("--gpu-trace",)):
+        for form in ((), ("--format", "json")):
+            done = gputrace(odd.parent, "report", odd, *what, *form)
+            assert (done.returncode, done.stderr) == (0, b"")
+            assert all(c == "\n" or c.isprintable() for c in done.stdout.decode()), (what, form)
+            if form:
+                json.loads(done.stdout)
+
+
+# ---- names that lie ---------------------------------------------------------------------------------------------------
+
+
+def test_a_file_is_what_its_content_says_whatever_its_name(launches, tmp_path):
+    assert gputrace(tmp_path, "export", launches, "-o", "as.sqlite", "-o", "as.json.gz").returncode == 0
+    expected = gputrace(tmp_path, "report", launches, "--gpu-sum").stdout
+    for name, content in (("lie.gpt", launches), ("lie.sqlite", launches), ("lie.prof", tmp_path / "as.json.gz"),
+                          ("lie.json", tmp_path / "as.json.gz"), ("lie.json.gz", tmp_path / "as.sqlite")):
+        (tmp_path / name).write_bytes(content.read_bytes())
+        done = gputrace(tmp_path, "report", name, "--gpu-sum")
+        assert (done.returncode, done.stderr) == (0, b""), name
+        assert done.stdout.splitlines()[:10] == expected.splitlines()[:10], name
+
+
+def test_a_log_is_made_of_no_other_tools_file(launches, tmp_path):
+    assert_one_line(gputrace(tmp_path, "export", launches, "-o", "x.gpt", "-o", "x.folded"), FAILED, "x.gpt", str(launches))
+    assert_one_line(gputrace(tmp_path, "export", launches, "-o", "-", "--format", "gpt"), FAILED, str(launches))
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("suffix", suffixes() if machine.GPUTRACE.exists() else [])
+def test_a_file_that_is_none_is_named_and_no_output_is_made(launches, tmp_path, suffix):
+    path = tmp_path / f"x{suffix}"
+    for content in (b"", b"\0" * 4096, b"hello", b"{}", b"\x1f\x8b", b"SQLite format 3\0", launches.read_bytes()[1:], b"GPTLOG"):
+        path.write_bytes(content)
+        for arguments in (["report", path], ["export", path, "-o", "made.json"]):
+            done = gputrace(tmp_path, *arguments)
+            assert_one_line(done, FAILED, str(path))
+            assert done.stdout == b""
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_what_is_no_file_is_not_waited_for(tmp_path):
+    subprocess.run(["mkfifo", tmp_path / "pipe.json"], check=True)
+    for path in (tmp_path / "pipe.json", tmp_path):
+        assert_one_line(gputrace(tmp_path, "report", path), FAILED, str(path), "is not a regular file")
+
+
+def test_of_a_file_that_is_cut_what_is_there_is_read_and_it_is_said(launches, tmp_path):
+    assert gputrace(tmp_path, "export", launches, "-o", "whole.json.gz", "-o", "whole.sqlite").returncode == 0
+    for name, content in (("cut.json", launches), ("cut.json.gz", tmp_path / "whole.json.gz")):
+        (tmp_path / name).write_bytes(content.read_bytes()[:content.stat().st_size // 2])
+        done = gputrace(tmp_path, "export", name, "-o", f"of-{name}")
+        assert done.returncode == INCOMPLETE
+        assert f"{name} was cut short".encode() in done.stderr
+        READERS[name.removeprefix("cut")](tmp_path / f"of-{name}")
