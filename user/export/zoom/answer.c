@@ -11,7 +11,8 @@ struct lane {
 	struct box {
 		uint64_t start_ns, end_ns, busy_ns, longest_ns;
 		uint32_t label, count;
-	} merged; /* count 0: none waits */
+	} merged;			       /* count 0: none waits */
+	uint64_t column_from_ns, column_to_ns; /* in which `merged` begins */
 	bool is_open, any;
 };
 
@@ -65,9 +66,23 @@ static void flush_all(struct answer *answer)
 		flush(answer, &answer->lanes[depth]);
 }
 
-static uint64_t column_of(const struct answer *answer, uint64_t time_ns)
+/* Which part of the stretch a time is in; what is before it is one more. */
+static void find_column(const struct answer *answer, struct lane *lane, uint64_t time_ns)
 {
-	return time_ns < answer->from_ns ? 0 : 1 + (time_ns - answer->from_ns) / answer->least_ns;
+	uint64_t since_ns = time_ns - answer->from_ns;
+
+	if (time_ns < answer->from_ns) {
+		lane->column_from_ns = 0;
+		lane->column_to_ns = answer->from_ns;
+	} else {
+		lane->column_from_ns = time_ns - since_ns % answer->least_ns;
+		lane->column_to_ns = lane->column_from_ns + answer->least_ns;
+	}
+}
+
+static bool is_in_column(const struct lane *lane, uint64_t time_ns)
+{
+	return time_ns >= lane->column_from_ns && time_ns < lane->column_to_ns;
 }
 
 /* A slice, or what a summary stands for. */
@@ -89,9 +104,11 @@ static void draw(struct answer *answer, uint32_t depth, const struct box *box)
 		put_box(answer, lane, box);
 		return;
 	}
-	if (merged->count && column_of(answer, box->start_ns) != column_of(answer, merged->start_ns))
+	if (merged->count && !is_in_column(lane, box->start_ns))
 		flush(answer, lane);
 	if (!merged->count) {
+		if (!is_in_column(lane, box->start_ns))
+			find_column(answer, lane, box->start_ns);
 		*merged = *box;
 		return;
 	}

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "export/zoom/store.h"
 #include "model/trace.h"
@@ -12,6 +13,7 @@
 #define LABELS_MAX (4u << 20)
 #define AT_ONCE 4096u /* slices that are added before others may ask */
 #define ARROWS (1u << 18)
+#define RECENT_LABELS 1024u
 
 struct collect {
 	struct zoom *zoom;
@@ -22,6 +24,11 @@ struct collect {
 	ARRAY(uint32_t) code_names; /* by code: number of its text + 1, 0: none yet */
 	struct tally frames;	    /* more: number of the text + 1 */
 	uint32_t nothing;	    /* the text "" */
+	uint64_t end_ns;	    /* of the latest slice to end */
+	struct recent_label {
+		const char *text; /* of its name, NULL: none yet */
+		uint32_t label;
+	} recent[RECENT_LABELS];
 	struct arrow {
 		uint64_t flow;
 		uint32_t where;
@@ -29,6 +36,17 @@ struct collect {
 };
 
 /* ---- labels ----------------------------------------------------------------------------------------------------- */
+
+/* Who asks meanwhile reads texts and labels; only this thread adds some, so only that takes the lock. */
+static uint32_t text_id(struct collect *collect, const char *before, const char *text)
+{
+	uint32_t id;
+
+	pthread_mutex_lock(&collect->zoom->lock);
+	id = texts_id(&collect->zoom->texts, before, text);
+	pthread_mutex_unlock(&collect->zoom->lock);
+	return id;
+}
 
 static uint32_t place_of(struct collect *collect, uint32_t code, uint32_t line)
 {
@@ -38,7 +56,7 @@ static uint32_t place_of(struct collect *collect, uint32_t code, uint32_t line)
 		struct timeline_code what = timeline_code(collect->timeline, code);
 		char *text = line ? xasprintf("%s:%u", what.file, line) : xstrdup(what.file);
 
-		entry->more = texts_id(&collect->zoom->texts, "", text) + 1ull;
+		entry->more = text_id(collect, "", text) + 1ull;
 		free(text);
 	}
 	return (uint32_t)entry->more - 1;
@@ -52,7 +70,7 @@ static uint32_t code_name(struct collect *collect, uint32_t code)
 		array_push(&collect->code_names, 0);
 	slot = &collect->code_names.items[code];
 	if (!*slot)
-		*slot = texts_id(&collect->zoom->texts, "", timeline_code(collect->timeline, code).name) + 1;
+		*slot = text_id(collect, "", timeline_code(collect->timeline, code).name) + 1;
 	return *slot - 1;
 }
 
@@ -85,24 +103,56 @@ static uint32_t where_of(struct collect *collect, const struct timeline_slice *s
 	return collect->nothing;
 }
 
-static uint32_t label_of(struct collect *collect, const struct timeline_slice *slice)
+static uint32_t add_label(struct collect *collect, const struct zoom_label *label)
 {
 	struct zoom *zoom = collect->zoom;
-	struct zoom_label label = {.where = where_of(collect, slice), .category = slice->category};
-	struct tally_entry *entry;
+	struct tally_entry *entry =
+		tally_at(&zoom->label_ids, (struct tally_key){{label->name, label->where, label->category}});
 
-	label.name = slice->name.code != TIMELINE_NONE ? code_name(collect, slice->name.code)
-						       : texts_id(&zoom->texts, slice->name.before, slice->name.text);
-	for (uint32_t i = 0; i < slice->flow_out_count; i++)
-		collect->arrows[slice->flows_out[i] % ARROWS] =
-			(struct arrow){.flow = slice->flows_out[i], .where = label.where};
-	entry = tally_at(&zoom->label_ids, (struct tally_key){{label.name, label.where, label.category}});
 	if (!entry->more) {
+		pthread_mutex_lock(&zoom->lock);
 		if (zoom->labels.count < LABELS_MAX)
-			array_push(&zoom->labels, label);
+			array_push(&zoom->labels, *label);
 		entry->more = zoom->labels.count;
+		pthread_mutex_unlock(&zoom->lock);
 	}
 	return (uint32_t)entry->more - 1;
+}
+
+/* Whether a label is of that name and place; what is at a text's place may be another text by now. */
+static bool is_label(const struct zoom *zoom, const struct zoom_label *label, const struct timeline_slice *slice,
+		     uint32_t where)
+{
+	return label->where == where && label->category == slice->category && !*slice->name.before &&
+	       !strcmp(texts_at(&zoom->texts, label->name), slice->name.text);
+}
+
+static uint32_t label_of_text(struct collect *collect, const struct timeline_slice *slice, uint32_t where)
+{
+	uintptr_t place = (uintptr_t)slice->name.text;
+	struct recent_label *recent = &collect->recent[(place >> 4 ^ place >> 12 ^ where * 31u) % RECENT_LABELS];
+	struct zoom_label label = {.where = where, .category = slice->category};
+
+	if (recent->text != slice->name.text ||
+	    !is_label(collect->zoom, &collect->zoom->labels.items[recent->label], slice, where)) {
+		label.name = text_id(collect, slice->name.before, slice->name.text);
+		*recent = (struct recent_label){.text = slice->name.text, .label = add_label(collect, &label)};
+	}
+	return recent->label;
+}
+
+static uint32_t label_of(struct collect *collect, const struct timeline_slice *slice)
+{
+	uint32_t where = where_of(collect, slice);
+
+	for (uint32_t i = 0; i < slice->flow_out_count; i++)
+		collect->arrows[slice->flows_out[i] % ARROWS] =
+			(struct arrow){.flow = slice->flows_out[i], .where = where};
+	if (slice->name.code == TIMELINE_NONE)
+		return label_of_text(collect, slice, where);
+	return add_label(collect, &(struct zoom_label){.name = code_name(collect, slice->name.code),
+						       .where = where,
+						       .category = slice->category});
 }
 
 /* ---- parts ------------------------------------------------------------------------------------------------------ */
@@ -113,6 +163,10 @@ static void add_waiting(struct collect *collect)
 	size_t count = collect->waiting.slices.count;
 
 	nesting_sort(&collect->waiting);
+	pthread_mutex_lock(&zoom->lock);
+	if (collect->end_ns > zoom->progress.end_ns)
+		zoom->progress.end_ns = collect->end_ns;
+	pthread_mutex_unlock(&zoom->lock);
 	for (size_t i = 0; i < count;) {
 		size_t end = i + AT_ONCE < count ? i + AT_ONCE : count;
 
@@ -202,14 +256,14 @@ static bool see_slice(void *context, const struct timeline_slice *slice)
 		return true;
 	if (kept.end_ns < kept.start_ns)
 		kept.end_ns = kept.start_ns;
-	pthread_mutex_lock(&zoom->lock);
 	kept.label = label_of(collect, slice);
-	if (kept.end_ns > zoom->progress.end_ns)
-		zoom->progress.end_ns = kept.end_ns;
-	if (is_long)
+	if (kept.end_ns > collect->end_ns)
+		collect->end_ns = kept.end_ns;
+	if (is_long) {
+		pthread_mutex_lock(&zoom->lock);
 		zoom_add_long(zoom, slice->track, &kept);
-	pthread_mutex_unlock(&zoom->lock);
-	if (!is_long) {
+		pthread_mutex_unlock(&zoom->lock);
+	} else {
 		nesting_add(&collect->waiting, slice->track, kept.start_ns, kept.end_ns);
 		array_push(&collect->waiting_labels, kept.label);
 	}

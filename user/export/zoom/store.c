@@ -11,6 +11,9 @@
 
 #define TAIL_BYTES (1u << 20)
 #define PACKED_MAX (BLOCK_SLICES * 3 * VARINT_MAX)
+#define READ_BYTES (128u << 10)
+
+_Static_assert(READ_BYTES >= PACKED_MAX, "a block is read at once");
 
 /* ---- the file --------------------------------------------------------------------------------------------------- */
 
@@ -48,27 +51,42 @@ static void write_tail(struct zoom_file *file)
 	file->tail.used = 0;
 }
 
-static bool read_at(const struct zoom_file *file, uint64_t at, void *to, uint32_t size)
+/* Blocks of a row follow each other, nearly: those behind the one that is asked for are read with it. */
+static bool read_stretch(struct zoom_file *file, uint64_t at)
 {
-	size_t done = 0;
+	if (!file->read)
+		file->read = xmalloc(READ_BYTES);
+	file->read_at = at;
+	file->read_size = 0;
+	while (file->read_size < READ_BYTES) {
+		ssize_t got = pread(file->fd, file->read + file->read_size, READ_BYTES - file->read_size,
+				    (off_t)(at + file->read_size));
 
-	if (at >= file->written) {
-		if (at - file->written + size > file->tail.used)
-			return false;
-		memcpy(to, file->tail.buffer + (at - file->written), size);
-		return true;
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			break;
+		file->read_size += (size_t)got;
 	}
-	while (done < size) {
-		ssize_t got = pread(file->fd, (char *)to + done, size - done, (off_t)(at + done));
+	return file->read_size > 0;
+}
 
-		if (got <= 0) {
-			if (got < 0 && errno == EINTR)
-				continue;
-			return false;
-		}
-		done += (size_t)got;
-	}
-	return true;
+static bool is_read(const struct zoom_file *file, uint64_t at, uint32_t size)
+{
+	return at >= file->read_at && at - file->read_at <= file->read_size &&
+	       size <= file->read_size - (at - file->read_at);
+}
+
+/* The packed bytes of a block, valid until the next are asked for; NULL: they cannot be read. */
+static const uint8_t *bytes_at(struct zoom_file *file, uint64_t at, uint32_t size)
+{
+	if (at >= file->written)
+		return at - file->written + size <= file->tail.used
+			       ? (const uint8_t *)file->tail.buffer + (at - file->written)
+			       : NULL;
+	if (!is_read(file, at, size) && (!read_stretch(file, at) || !is_read(file, at, size)))
+		return NULL;
+	return file->read + (at - file->read_at);
 }
 
 /* ---- blocks ----------------------------------------------------------------------------------------------------- */
@@ -113,12 +131,12 @@ static void pack(struct zoom *zoom, struct zoom_row *row)
 
 uint32_t zoom_unpack(struct zoom *zoom, const struct zoom_block *block, struct zoom_slice *slices)
 {
-	uint8_t bytes[PACKED_MAX];
-	const uint8_t *from = bytes, *end = bytes + block->size;
+	const uint8_t *from = bytes_at(&zoom->file, block->at, block->size), *end;
 	uint64_t before = 0, number[3];
 
-	if (block->size > sizeof(bytes) || !read_at(&zoom->file, block->at, bytes, block->size))
+	if (!from)
 		return 0;
+	end = from + block->size;
 	for (uint32_t i = 0; i < block->count; i++) {
 		for (int field = 0; field < 3; field++)
 			if (!varint_next(&from, end, &number[field]))
@@ -268,6 +286,7 @@ void zoom_free(struct zoom *zoom)
 	tally_free(&zoom->label_ids);
 	texts_free(&zoom->texts);
 	sink_close(&zoom->file.tail);
+	free(zoom->file.read);
 	if (zoom->file.fd >= 0)
 		close(zoom->file.fd);
 	pthread_mutex_destroy(&zoom->lock);

@@ -62,12 +62,15 @@ struct zoom_label {
 	uint32_t category;
 };
 
-/* The packed blocks: a file without a name, and what is still to be written there. */
+/* The packed blocks: a file without a name, what is still to be written there, and a stretch that was read. */
 struct zoom_file {
 	int fd;
 	int error;
 	uint64_t written;
 	struct sink tail;
+	uint8_t *read; /* NULL: nothing was read yet */
+	uint64_t read_at;
+	size_t read_size;
 };
 
 struct zoom {
