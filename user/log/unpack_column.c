@@ -127,26 +127,27 @@ INLINE bool get_id(struct unpack_column *column, struct unpack_places places, ui
 		return true;
 	if (!column->value_count)
 		add_value(column, 0);
-	for (size_t i = 0; i < places.count; i++) {
+	for (size_t i = 0; i < places.count;) {
 		/* nearly all are like the one before */
-		while (before <= 0x7f && are_short(at, end, places.count - i, &number) && number == before * EACH) {
+		if (before <= 0x7f && are_short(at, end, places.count - i, &number) && number == before * EACH) {
 			for (size_t last = i + AT_ONCE; i < last; i++)
 				field_store(places.base + places.at[i] + offset, bytes, value);
 			at += AT_ONCE;
+			continue;
 		}
-		if (i == places.count)
-			break;
-		if (!varint_next(&at, end, &number) || number > column->value_count)
-			return false;
-		if (number == column->value_count) {
-			if ((size_t)(end - at) < bytes)
+		for (size_t last = i + one_by_one(places.count - i); i < last; i++) {
+			if (!varint_next(&at, end, &number) || number > column->value_count)
 				return false;
-			add_value(column, field_load(at, bytes));
-			at += bytes;
+			if (number == column->value_count) {
+				if ((size_t)(end - at) < bytes)
+					return false;
+				add_value(column, field_load(at, bytes));
+				at += bytes;
+			}
+			before = number;
+			value = column->values[number];
+			field_store(places.base + places.at[i] + offset, bytes, value);
 		}
-		before = number;
-		value = column->values[number];
-		field_store(places.base + places.at[i] + offset, bytes, value);
 	}
 	column->at = at;
 	return true;
