@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # What tracing costs; included by the top Makefile.
 #
-#   bench            all of them but scale, ops and foreign, one after the other; fails when one misses the project's numbers
+#   bench            all of them but scale, view, ops and foreign, one after the other; fails when one misses the project's numbers
 #   bench-probe      a launch probe with its Python stack against an empty uprobe (root)
 #   bench-calls      a Python call under --python-calls against a bare one (root)
 #   bench-rate       nothing lost at the highest rate; the collector's CPU; attach and detach (root)
@@ -13,6 +13,7 @@
 #   bench-foreign    CPU and memory of a report of a Kineto trace and of an nsys database, both made here (a minute)
 #   bench-scale      time, CPU and memory from a log of 50 million launches to report and files (root, minutes, 1 GB of disk);
 #                    SCALE_FLAGS="--launches 3000000 --only report" for less
+#   bench-view       when `gputrace view` of a log of 10 million slices shows the first, how fast it answers a zoom (root, to record)
 
 BENCH := $(BUILD)/tools/bench
 BENCH_OBJ := $(addprefix $(BENCH)/,bench_probe.o bench_calls.o bench_model.o bench_log.o bench_export.o)
@@ -32,7 +33,7 @@ $(BENCH)/hammer.so: tools/bench/hammer.c $(BUILD)/flags
 	$(say) LINK $@
 	$(Q)$(CC) $(BASE_CFLAGS) -O2 -g -shared -fPIC -o $@ $<
 
-.PHONY: bench benches bench-probe bench-calls bench-rate bench-inject bench-model bench-log bench-export bench-scale bench-ops bench-foreign
+.PHONY: bench benches bench-probe bench-calls bench-rate bench-inject bench-model bench-log bench-export bench-scale bench-view bench-ops bench-foreign
 benches: $(BENCHES) $(BENCH)/hammer.so
 
 bench:
@@ -40,5 +41,5 @@ bench:
 	@$(MAKE) --no-print-directory all benches simgpu
 	@BUILD=$(BUILD) tools/bench/run
 
-bench-probe bench-calls bench-rate bench-inject bench-model bench-log bench-export bench-scale bench-ops bench-foreign: bench-%: all benches simgpu
+bench-probe bench-calls bench-rate bench-inject bench-model bench-log bench-export bench-scale bench-view bench-ops bench-foreign: bench-%: all benches simgpu
 	@BUILD=$(BUILD) tools/bench/run $*
