@@ -109,6 +109,14 @@ def test_arrows_lead_from_forward_to_backward_ops_as_theirs_do(run):
     assert run.ours.arrows() == run.theirs.arrows()
 
 
+def test_arrows_are_the_same_in_what_is_made_of_their_file(run):
+    if run.theirs.coarse:
+        pytest.skip("its torch.profiler tells whole microseconds, and arrows begin between ops")
+    again = run.folder / "again.json"
+    tracing.gputrace(run.folder, "export", run.folder / "theirs.json", "-o", again).must_be(0)
+    assert Seen(again).arrows() == run.theirs.arrows()
+
+
 def test_gpu_work_is_under_the_same_op(run):
     assert run.ours.kernels() == run.theirs.kernels()
 

@@ -87,6 +87,19 @@ static void an_arrow_tells_which_threads_op_a_backward_node_is_of(void **state)
 	assert_forward("[" FORWARD_A "," FORWARD_B "," BEGIN "," BACKWARD "," END "," LAUNCH "]", "/b.py:22 second");
 }
 
+static void the_op_around_a_node_is_none(void **state)
+{
+	struct trace *trace =
+		open_text("[" EVENT("cpu_op", "autograd::engine::evaluate_function: MmBackward0", "72", "48", "30",
+				    "\"Sequence number\":7,\"Fwd thread id\":3") "," BACKWARD "]");
+	const struct model *model = trace_first(trace);
+
+	assert_int_equal(model->op_count, 2);
+	assert_int_equal(model->ops[0].node, NONE);
+	assert_string_equal(model->strings[model->ops[1].node], "MmBackward0");
+	told_trace_close(trace);
+}
+
 static void arrows_may_stand_anywhere_in_the_file(void **state)
 {
 	assert_forward("[" END "," LAUNCH "," BACKWARD "," BEGIN "," FORWARD_B "," FORWARD_A "]", "/b.py:22 second");
@@ -206,6 +219,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_arrow_tells_which_threads_op_a_backward_node_is_of),
+		cmocka_unit_test(the_op_around_a_node_is_none),
 		cmocka_unit_test(arrows_may_stand_anywhere_in_the_file),
 		cmocka_unit_test(without_an_arrow_it_is_that_of_the_only_thread_there_is),
 		cmocka_unit_test(without_an_arrow_and_with_two_threads_it_is_not_known),

@@ -69,6 +69,14 @@ static uint32_t inputs_of(struct foreign_file *file, const struct kineto_event *
 	return rows_text(&file->rows, scratch->items, scratch->count);
 }
 
+/* The op around a node has the node's numbers here, and is an op like others to PyTorch. */
+static bool is_around_node(const struct json_text *name)
+{
+	static const char prefix[] = "autograd::engine::evaluate_function: ";
+
+	return name->size >= sizeof(prefix) - 1 && !memcmp(name->bytes, prefix, sizeof(prefix) - 1);
+}
+
 static struct kineto_moment moment_of(const struct row *row)
 {
 	return (struct kineto_moment){.time_ns = row->start_ns, .pid = row->pid, .tid = row->tid};
@@ -97,7 +105,7 @@ static void add_op(struct foreign_file *file, const struct kineto_event *event, 
 	op.stack = kineto_stack(&reading->stacks, file, &event->call_stack, scratch);
 	if (op.sequence >= 0)
 		kineto_threads_op(&reading->threads, file, moment_of(&op.row), op.forward_thread);
-	if (scope == GPT_AGENT_OP_FUNCTION && op.forward_thread)
+	if (scope == GPT_AGENT_OP_FUNCTION && op.forward_thread && !is_around_node(&event->name))
 		op.scope = GPT_AGENT_OP_BACKWARD_FUNCTION;
 	foreign_thread(file, op.row.pid, op.row.tid);
 	foreign_process(file, op.row.pid)->has_ops = true;
