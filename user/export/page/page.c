@@ -9,9 +9,12 @@
 
 #include "export/page/assets.h"
 #include "export/page/page_timeline.h"
+#include "export/profiles/cut.h"
 #include "export/profiles/profile.h"
 #include "report/report.h"
 #include "report/why.h"
+
+#define NODES_MOST 50000u /* of flame graphs */
 
 static const struct {
 	const char *id, *name, *unit;
@@ -117,8 +120,10 @@ static void put_nodes(struct sink *out, const struct profile *profile)
 	}
 }
 
-static void put_data(struct sink *out, const struct profile *profile)
+static void put_data(struct sink *out, struct profile *profile)
 {
+	size_t left_out = profile_cut(profile, NODES_MOST);
+
 	sink_literal(out, "{\"values\":[");
 	put_values(out, profile);
 	sink_literal(out, "],\n\"texts\":[");
@@ -130,7 +135,12 @@ static void put_data(struct sink *out, const struct profile *profile)
 	put_frames(out, profile);
 	sink_literal(out, "],\n\"nodes\":[");
 	put_nodes(out, profile);
-	sink_literal(out, "]}");
+	sink_char(out, ']');
+	if (left_out) {
+		sink_literal(out, ",\n\"left_out\":");
+		sink_u64(out, left_out);
+	}
+	sink_char(out, '}');
 }
 
 /* ---- the page --------------------------------------------------------------------------------------------------- */
@@ -160,7 +170,7 @@ static void put_graph_frame(struct sink *out)
 			  "aria-label=\"search\"></div>\n<div id=\"detail\"></div>\n<div id=\"graph\"></div>\n");
 }
 
-static void put_graph(struct sink *out, const struct profile *profile)
+static void put_graph(struct sink *out, struct profile *profile)
 {
 	put_graph_frame(out);
 	sink_literal(out, "<script id=\"data\" type=\"application/json\">");

@@ -136,6 +136,8 @@ function gputraceFlames(data) {
 		detail.textContent = data.values[index].name + ": " + amount(whole, unit);
 		if (top >= 0)
 			detail.textContent += "; below " + text(data.nodes[top][FRAME]) + ": " + amount(sum[top], unit) + ", " + share(sum[top], whole);
+		if (data.left_out)
+			detail.textContent += "; " + data.left_out.toLocaleString("en") + " boxes too small to be in the page are part of those above them";
 		if (state.search) {
 			found = foundSum(sum);
 			detail.textContent += "; found: " + amount(found, unit) + ", " + share(found, whole);
