@@ -64,6 +64,7 @@ bool gpt_add_kernel(struct builder *builder, const struct gpt_sender *sender, co
 						  gpt_small(kernel->cluster[2])},
 				      .channel_type = gpt_small(kernel->channel_type),
 				      .priority = gpt_priority((uint32_t)kernel->priority),
+				      .unknown = 0,
 				      .memcpy_kind = 0,
 				      .from = 0,
 				      .to = 0};
