@@ -21,7 +21,7 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROUNDS = 4
-WORKS = {"add": "2000 40", "number": "2000 40", "train": "50 10", "launch": "2000 10"}  # so many times, least of
+WORKS = {"add": "2000 150", "number": "2000 40", "train": "50 10", "launch": "2000 10"}  # so many times, least of
 PROFILED = ("add", "train")
 PROFILERS = ("plain", "full")
 TRACES = {"--ops": ["--ops"], "--shapes": ["--ops", "--shapes"], "--memory": ["--ops", "--shapes", "--memory"],

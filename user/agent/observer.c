@@ -6,6 +6,7 @@
 #include "agent/observer.h"
 
 #include <pthread.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "agent/callbacks.h"
@@ -339,17 +340,39 @@ static void **begin_scheduled_with_inputs(void **result, const void *op)
 	return result;
 }
 
-static struct op_entry_op *add_entry(struct lane *lane, const struct op_slot *slot)
+static bool is_short(const struct op_facts *facts)
 {
-	struct op_entry_collective *entry;
+	return !(facts->inputs | facts->stack | facts->handle | facts->forward_thread);
+}
 
-	if (!slot->collective.text)
-		return lane_reserve(lane, sizeof(entry->op), OP_ENTRY_OP);
-	entry = lane_reserve(lane, sizeof(*entry), OP_ENTRY_COLLECTIVE);
+static struct op_entry_op *add_collective(struct lane *lane, const struct op_slot *slot)
+{
+	struct op_entry_collective *entry = lane_reserve(lane, sizeof(*entry), OP_ENTRY_COLLECTIVE);
+
 	if (!entry)
 		return NULL;
 	entry->collective = slot->collective;
+	entry->op.facts = slot->facts;
 	return &entry->op;
+}
+
+/* With the facts of the slot; NULL: no room. */
+static struct op_entry_op *add_entry(struct lane *lane, const struct op_slot *slot)
+{
+	struct op_entry_op *entry;
+
+	if (slot->collective.text)
+		return add_collective(lane, slot);
+	if (is_short(&slot->facts)) {
+		entry = lane_reserve(lane, OP_ENTRY_SHORT_BYTES, OP_ENTRY_OP_SHORT);
+		if (entry)
+			memcpy(&entry->facts, &slot->facts, offsetof(struct op_facts, inputs));
+	} else {
+		entry = lane_reserve(lane, sizeof(*entry), OP_ENTRY_OP);
+		if (entry)
+			entry->facts = slot->facts;
+	}
+	return entry;
 }
 
 static void end(const void *op, void *context)
@@ -376,7 +399,6 @@ static void end(const void *op, void *context)
 	}
 	if (entry) {
 		entry->end = end;
-		entry->facts = slot->facts;
 		entry->end_tid = lane->tid;
 		entry->is_told = atomic_load_explicit(&slot->told_turn, memory_order_acquire) == turn;
 		if (entry->is_told)

@@ -11,8 +11,7 @@
 #include "agent/clock.h"
 #include "agent/old_glibc.h"
 
-/* Eight bytes of the static TLS that glibc keeps for late libraries (1,664 in all). */
-static __thread struct lane *own __attribute__((tls_model("initial-exec")));
+__thread struct lane *lane_own;
 
 static struct {
 	struct lane *_Atomic lanes[LANES_MAX];
@@ -27,7 +26,7 @@ static struct {
 
 static void thread_ends(void *lane)
 {
-	own = NULL;
+	lane_own = NULL;
 	atomic_store(&((struct lane *)lane)->state, LANE_ENDED);
 }
 
@@ -82,20 +81,17 @@ static void keep_first(_Atomic uint64_t *first_ns)
 		atomic_compare_exchange_strong(first_ns, &none, clock_now_ns());
 }
 
-struct lane *lane_of_thread(void)
+struct lane *lane_of_new_thread(void)
 {
-	struct lane *lane = own;
+	struct lane *lane = take_over();
 
-	if (lane)
-		return lane;
-	lane = take_over();
 	if (!lane)
 		lane = make();
 	if (lane && pthread_setspecific(all.key, lane)) {
 		atomic_store(&lane->state, LANE_ENDED);
 		lane = NULL;
 	}
-	own = lane;
+	lane_own = lane;
 	if (lane)
 		lane->tid = callbacks_thread_id();
 	if (!lane) {
@@ -105,13 +101,12 @@ struct lane *lane_of_thread(void)
 	return lane;
 }
 
-struct op_slot *lane_take_slot(struct lane *lane)
+struct op_slot *lane_take_returned_slot(struct lane *lane)
 {
 	uint32_t made;
 	struct op_slot *slot;
 
-	if (!lane->free_slot)
-		lane->free_slot = atomic_exchange_explicit(&lane->returned, 0, memory_order_acquire);
+	lane->free_slot = atomic_exchange_explicit(&lane->returned, 0, memory_order_acquire);
 	if (lane->free_slot) {
 		slot = &lane->slots[lane->free_slot - 1];
 		lane->free_slot = slot->next;
@@ -126,16 +121,11 @@ struct op_slot *lane_take_slot(struct lane *lane)
 	return slot;
 }
 
-void lane_give_back_slot(struct op_slot *slot)
+void lane_return_slot(struct op_slot *slot)
 {
 	struct lane *lane = slot->lane;
 	uint32_t number = (uint32_t)(slot - lane->slots) + 1;
 
-	if (lane == own) {
-		slot->next = lane->free_slot;
-		lane->free_slot = number;
-		return;
-	}
 	slot->next = atomic_load_explicit(&lane->returned, memory_order_relaxed);
 	while (!atomic_compare_exchange_weak_explicit(&lane->returned, &slot->next, number, memory_order_release,
 						      memory_order_relaxed))
@@ -145,7 +135,7 @@ void lane_give_back_slot(struct op_slot *slot)
 /* ---- the ring ---------------------------------------------------------------------------------- */
 
 /* What the reader has left is written first, and of that the latest. */
-static bool enter_chunk(struct lane *lane, uint64_t tail)
+bool lane_enter_chunk(struct lane *lane, uint64_t tail)
 {
 	uint64_t read = atomic_load_explicit(&lane->head, memory_order_acquire) / LANE_CHUNK_BYTES;
 	uint8_t chunk;
@@ -163,33 +153,19 @@ static bool enter_chunk(struct lane *lane, uint64_t tail)
 	return true;
 }
 
-void *lane_reserve(struct lane *lane, uint32_t bytes, uint32_t kind)
+/* Skips what is left of a chunk: the tail behind it. */
+uint64_t lane_pad(struct lane *lane, uint64_t tail)
 {
-	uint64_t tail = atomic_load_explicit(&lane->tail, memory_order_relaxed);
 	uint32_t offset = (uint32_t)(tail % LANE_CHUNK_BYTES), left = LANE_CHUNK_BYTES - offset;
-	struct op_entry *entry;
 
-	if (offset && left < bytes) {
-		*(struct op_entry *)(lane->chunk + offset) = (struct op_entry){left, OP_ENTRY_PAD};
-		tail += left;
-		offset = 0;
-		atomic_store_explicit(&lane->tail, tail, memory_order_release);
-	}
-	if (!offset && !enter_chunk(lane, tail))
-		return NULL;
-	entry = (struct op_entry *)(lane->chunk + offset);
-	*entry = (struct op_entry){bytes, kind};
-	return entry;
+	*(struct op_entry *)(lane->chunk + offset) = (struct op_entry){left, OP_ENTRY_PAD};
+	atomic_store_explicit(&lane->tail, tail + left, memory_order_release);
+	return tail + left;
 }
 
-void lane_commit(struct lane *lane, uint32_t bytes)
+void lane_wake(struct lane *lane, uint64_t tail)
 {
-	uint64_t tail = atomic_load_explicit(&lane->tail, memory_order_relaxed);
-
-	atomic_store_explicit(&lane->tail, tail + bytes, memory_order_release);
-	if (tail + bytes < lane->wake_at)
-		return;
-	lane->wake_at = tail + bytes + LANE_WAKE_BYTES;
+	lane->wake_at = tail + LANE_WAKE_BYTES;
 	all.wake_reader();
 }
 

@@ -10,13 +10,14 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "agent/op_inputs.h"
 
 #define LANES_MAX 1024u		     /* threads with ops at a time */
 #define LANE_SLOTS 1024u	     /* ops open at a time in one of them */
-#define LANE_RING_BYTES (8u << 20)   /* touched as it is used: 80,000 ops. Power of two */
+#define LANE_RING_BYTES (8u << 20)   /* touched as it is used: 80,000 to 130,000 ops. Power of two */
 #define LANE_CHUNK_BYTES (64u << 10) /* the same */
 #define LANE_CHUNKS (LANE_RING_BYTES / LANE_CHUNK_BYTES)
 #define LANE_WAKE_BYTES (128u << 10) /* the reader is woken each time that so much has come */
@@ -29,12 +30,14 @@
 struct op_facts {
 	uint64_t start; /* op_clock_stamp */
 	int64_t sequence;
-	uint64_t handle, thread, forward_thread;
-	uint64_t name;	 /* hash of it */
-	uint64_t inputs; /* the same of what it was called with, 0: nothing, or not asked for */
-	uint64_t stack;	 /* number under which its Python stack was taken, 0 */
+	uint64_t name; /* hash of it */
+	uint64_t thread;
 	uint32_t tid;
 	uint8_t scope;
+	/* 0 of most ops: from here on a short entry has nothing */
+	uint64_t inputs; /* hash of what it was called with, 0: nothing, or not asked for */
+	uint64_t stack;	 /* number under which its Python stack was taken, 0 */
+	uint64_t handle, forward_thread;
 };
 
 /* Of an op that stands for a collective, else 0. */
@@ -63,6 +66,7 @@ enum op_entry_kind {
 	OP_ENTRY_COLLECTIVE = 4, /* an op, which has one */
 	OP_ENTRY_INPUTS = 5,
 	OP_ENTRY_MEMORY = 6,
+	OP_ENTRY_OP_SHORT = 7, /* the first OP_ENTRY_SHORT_BYTES of an op */
 };
 
 /* What is in a ring; multiples of 8 bytes. */
@@ -89,11 +93,16 @@ struct op_entry_inputs {
 struct op_entry_op {
 	struct op_entry entry;
 	uint64_t end; /* op_clock_stamp */
-	struct op_facts facts;
 	uint32_t end_tid;
 	bool is_async;
 	bool is_told; /* that it is open, with facts.start, which is CLOCK_MONOTONIC here */
+	struct op_facts facts;
 };
+
+/* Of an op whose other facts are 0, which is the rule where no inputs are asked for: as much as a line of the cache. */
+#define OP_ENTRY_SHORT_BYTES ((uint32_t)offsetof(struct op_entry_op, facts.inputs))
+
+_Static_assert(OP_ENTRY_SHORT_BYTES == 64, "a short op is as much as a line of the cache");
 
 struct op_entry_collective {
 	struct op_entry_op op;
@@ -152,15 +161,75 @@ struct lane {
 /* Once, not on a thread of the application; false: it cannot be told when threads end. */
 bool lanes_open(void (*wake_reader)(void));
 
-/* The calling thread's; NULL: there is no room (lanes_lose it). */
-struct lane *lane_of_thread(void);
+/* ---- a thread's: what every op runs is in its caller's code ------------------------------------ */
 
-struct op_slot *lane_take_slot(struct lane *lane);
-void lane_give_back_slot(struct op_slot *slot);
+/* Eight bytes of the static TLS that glibc keeps for late libraries (1,664 in all). */
+extern __thread struct lane *lane_own __attribute__((tls_model("initial-exec"), visibility("hidden")));
+
+struct lane *lane_of_new_thread(void);
+struct op_slot *lane_take_returned_slot(struct lane *lane);
+void lane_return_slot(struct op_slot *slot);
+bool lane_enter_chunk(struct lane *lane, uint64_t tail);
+uint64_t lane_pad(struct lane *lane, uint64_t tail);
+void lane_wake(struct lane *lane, uint64_t tail);
+
+/* The calling thread's; NULL: there is no room (lanes_lose it). */
+static inline struct lane *lane_of_thread(void)
+{
+	struct lane *lane = lane_own;
+
+	return __builtin_expect(lane != NULL, 1) ? lane : lane_of_new_thread();
+}
+
+static inline struct op_slot *lane_take_slot(struct lane *lane)
+{
+	struct op_slot *slot;
+
+	if (__builtin_expect(!lane->free_slot, 0))
+		return lane_take_returned_slot(lane);
+	slot = &lane->slots[lane->free_slot - 1];
+	lane->free_slot = slot->next;
+	return slot;
+}
+
+static inline void lane_give_back_slot(struct op_slot *slot)
+{
+	struct lane *lane = slot->lane;
+
+	if (__builtin_expect(lane != lane_own, 0)) {
+		lane_return_slot(slot);
+		return;
+	}
+	slot->next = lane->free_slot;
+	lane->free_slot = (uint32_t)(slot - lane->slots) + 1;
+}
 
 /* Room for an entry, NULL: full.  lane_commit makes it seen. */
-void *lane_reserve(struct lane *lane, uint32_t bytes, uint32_t kind);
-void lane_commit(struct lane *lane, uint32_t bytes);
+static inline void *lane_reserve(struct lane *lane, uint32_t bytes, uint32_t kind)
+{
+	uint64_t tail = atomic_load_explicit(&lane->tail, memory_order_relaxed);
+	uint32_t offset = (uint32_t)(tail % LANE_CHUNK_BYTES);
+	struct op_entry *entry;
+
+	if (__builtin_expect(offset && LANE_CHUNK_BYTES - offset < bytes, 0)) {
+		tail = lane_pad(lane, tail);
+		offset = 0;
+	}
+	if (__builtin_expect(!offset, 0) && !lane_enter_chunk(lane, tail))
+		return NULL;
+	entry = (struct op_entry *)(lane->chunk + offset);
+	*entry = (struct op_entry){bytes, kind};
+	return entry;
+}
+
+static inline void lane_commit(struct lane *lane, uint32_t bytes)
+{
+	uint64_t tail = atomic_load_explicit(&lane->tail, memory_order_relaxed) + bytes;
+
+	atomic_store_explicit(&lane->tail, tail, memory_order_release);
+	if (__builtin_expect(tail >= lane->wake_at, 0))
+		lane_wake(lane, tail);
+}
 
 void lane_lose(struct lane *lane);
 void lane_lose_inputs(struct lane *lane);

@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -159,12 +160,23 @@ static struct gpt_agent_op *add_op(const struct op_facts *facts, uint64_t start_
 	return record;
 }
 
+static struct op_facts facts_of(const struct op_entry_op *entry)
+{
+	struct op_facts facts = {0};
+
+	if (entry->entry.kind != OP_ENTRY_OP_SHORT)
+		return entry->facts;
+	memcpy(&facts, &entry->facts, offsetof(struct op_facts, inputs));
+	return facts;
+}
+
 static struct gpt_agent_op *send_op(const struct op_entry_op *entry)
 {
-	uint32_t inputs = inputs_of(&entry->facts, entry->is_async);
-	uint64_t start_ns = entry->is_told ? entry->facts.start : op_clock_ns(entry->facts.start);
+	struct op_facts facts = facts_of(entry);
+	uint32_t inputs = inputs_of(&facts, entry->is_async);
+	uint64_t start_ns = entry->is_told ? facts.start : op_clock_ns(facts.start);
 	uint64_t end_ns = op_clock_ns(entry->end);
-	struct gpt_agent_op *record = add_op(&entry->facts, start_ns);
+	struct gpt_agent_op *record = add_op(&facts, start_ns);
 
 	record->inputs = inputs;
 	record->end_ns = end_ns > start_ns ? end_ns : start_ns;
@@ -190,7 +202,7 @@ static uint64_t send_lane(struct lane *lane)
 
 	while ((entry = lane_next(lane, &position, end))) {
 		bytes += entry->bytes;
-		if (entry->kind == OP_ENTRY_OP)
+		if (entry->kind == OP_ENTRY_OP || entry->kind == OP_ENTRY_OP_SHORT)
 			send_op((const struct op_entry_op *)entry);
 		else if (entry->kind == OP_ENTRY_COLLECTIVE)
 			send_collective((const struct op_entry_collective *)entry);
