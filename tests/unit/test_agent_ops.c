@@ -164,6 +164,34 @@ static void an_op_is_told_with_its_times_thread_name_and_numbers(void **state)
 	assert_null(op(1));
 }
 
+/* In its ring the one is shorter than the other. */
+static void an_op_without_a_forward_thread_is_told_like_one_with_it(void **state)
+{
+	struct fake_op one;
+
+	observe();
+	for (uint64_t forward = 0; forward < 2; forward++) {
+		torch->begin(&one, "aten::mul", GPT_AGENT_OP_FUNCTION, 77, forward);
+		torch->finish(&one);
+	}
+	leave();
+	for (unsigned n = 0; n < 2; n++) {
+		assert_non_null(op(n));
+		assert_true(op(n)->start_ns > 0 && op(n)->start_ns <= op(n)->end_ns);
+		assert_true(is_named(op(n), "aten::mul", 9));
+		assert_int_equal(op(n)->sequence, 77);
+		assert_int_equal(op(n)->forward_thread, n);
+		assert_int_equal(op(n)->thread, op(0)->thread);
+		assert_int_equal(op(n)->tid, gettid());
+		assert_int_equal(op(n)->end_tid, gettid());
+		assert_int_equal(op(n)->scope, GPT_AGENT_OP_FUNCTION);
+		assert_int_equal(op(n)->inputs, 0);
+		assert_int_equal(op(n)->stack, 0);
+		assert_int_equal(op(n)->flags, 0);
+	}
+	assert_null(op(2));
+}
+
 static void a_stack_is_taken_of_an_op_with_a_number_where_that_is_wanted(void **state)
 {
 	struct fake_op forward, backward, plain;
@@ -454,6 +482,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		behaviour(an_op_is_told_with_its_times_thread_name_and_numbers),
+		behaviour(an_op_without_a_forward_thread_is_told_like_one_with_it),
 		behaviour(a_stack_is_taken_of_an_op_with_a_number_where_that_is_wanted),
 		behaviour(ops_are_told_without_inputs_where_those_cannot_be_read),
 		behaviour(what_is_inside_comes_first_and_a_name_once),
