@@ -11,7 +11,7 @@
 #include "agent/clock.h"
 #include "agent/old_glibc.h"
 
-__thread struct lane *lane_own;
+__thread struct lane *lane_own LANE_STATIC_TLS;
 
 static struct {
 	struct lane *_Atomic lanes[LANES_MAX];

@@ -163,8 +163,9 @@ bool lanes_open(void (*wake_reader)(void));
 
 /* ---- a thread's: what every op runs is in its caller's code ------------------------------------ */
 
-/* Eight bytes of the static TLS that glibc keeps for late libraries (1,664 in all). */
-extern __thread struct lane *lane_own __attribute__((tls_model("initial-exec"), visibility("hidden")));
+/* Eight bytes of the static TLS that glibc keeps for late libraries (1,664 in all); the definition says so, too. */
+#define LANE_STATIC_TLS __attribute__((tls_model("initial-exec"), visibility("hidden")))
+extern __thread struct lane *lane_own LANE_STATIC_TLS;
 
 struct lane *lane_of_new_thread(void);
 struct op_slot *lane_take_returned_slot(struct lane *lane);
