@@ -232,23 +232,33 @@ INLINE const struct clock_sample *latest_for(const struct wall_clock_track *trac
 	return mono_ns >= track->latest.from_ns && mono_ns <= track->latest.to_ns ? &track->latest.sample : NULL;
 }
 
+INLINE struct reading read_sample(const struct wall_clock_track *track, const struct clock_sample *sample,
+				  uint64_t wall_ns, uint64_t not_before_ns)
+{
+	struct reading reading = {.track = track, .mono_ns = wall_ns - (uint64_t)sample->offset_ns};
+
+	reading.away_ns = apart(reading.mono_ns, sample->mono_ns);
+	compare_with_call(&reading, not_before_ns);
+	return reading;
+}
+
 /* Nearly all times are read with the samples that were used last. */
 INLINE bool read_by_latest(const struct wall_clock *clock, uint32_t agent, uint64_t wall_ns, uint64_t not_before_ns,
 			   const struct wall_clock_latest **latest)
 {
-	const struct wall_clock_track *tracks[] = {&clock->collector, &clock->agents.items[agent]};
-	struct reading readings[2];
+	const struct wall_clock_track *collector = &clock->collector, *own = &clock->agents.items[agent];
+	const struct clock_sample *of_collector, *of_own;
+	struct reading by_collector, by_own;
 
-	for (size_t i = 0; i < 2; i++) {
-		const struct clock_sample *sample = tracks[i]->segments.count ? latest_for(tracks[i], wall_ns) : NULL;
-
-		if (!sample)
-			return false;
-		readings[i] = (struct reading){.track = tracks[i], .mono_ns = wall_ns - (uint64_t)sample->offset_ns};
-		readings[i].away_ns = apart(readings[i].mono_ns, sample->mono_ns);
-		compare_with_call(&readings[i], not_before_ns);
-	}
-	*latest = &tracks[is_better(&readings[1], &readings[0])]->latest;
+	if (!collector->segments.count || !own->segments.count)
+		return false;
+	of_collector = latest_for(collector, wall_ns);
+	of_own = latest_for(own, wall_ns);
+	if (!of_collector || !of_own)
+		return false;
+	by_collector = read_sample(collector, of_collector, wall_ns, not_before_ns);
+	by_own = read_sample(own, of_own, wall_ns, not_before_ns);
+	*latest = is_better(&by_own, &by_collector) ? &own->latest : &collector->latest;
 	return true;
 }
 
