@@ -26,7 +26,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 THREADS, STREAMS = 2, 2
-ROUNDS_SMALL = 5  # the least of so many counts: others share the machine
+ROUNDS = 5  # the least of so many counts: others share the machine
 
 # The project's numbers.
 MOST_MB = 1000
@@ -198,7 +198,7 @@ def measure(options, table, kind, count):
         small = None
         for launches, log in logs:
             events = events_of(options, log, what, launches)
-            cost = cost_of(options, log, what, 1 if small else ROUNDS_SMALL)
+            cost = cost_of(options, log, what, ROUNDS if what == "report" or not small else 1)
             table.row(kind, launches, what, cost, events, small)
             small = cost.cpu / events
 
