@@ -142,11 +142,11 @@ void perfetto_put_waiting(struct perfetto *file)
 	array_push(&file->waiting_at, file->waiting_text.used);
 	for (size_t i = 0; i < file->waiting.slices.count; i++) {
 		const struct nested *waiting = nesting_at(&file->waiting, i);
-		const size_t *at = &file->waiting_at.items[nesting_place(&file->waiting, i)];
+		size_t place = nesting_place(&file->waiting, i), at = file->waiting_at.items[place];
 
 		close_open(file, track, waiting->track != track ? UINT64_MAX : waiting->start_ns);
 		track = waiting->track;
-		sink_put(file->out, file->waiting_text.buffer + at[0], at[1] - at[0]);
+		sink_put(file->out, file->waiting_text.buffer + at, file->waiting_at.items[place + 1] - at);
 		array_push(&file->open, waiting->end_ns);
 	}
 	close_open(file, track, UINT64_MAX);
