@@ -164,7 +164,7 @@ CHECK_FN const char *model_check_sums(const struct model *model)
 	MODEL_MUST(receipt->launches_whole + receipt->launches_short <= receipt->launches_joined);
 	MODEL_MUST(model_launches_meant(model) <= receipt->launches);
 	MODEL_MUST(receipt->gpu_ns_with_line <= receipt->gpu_ns);
-	MODEL_MUST(receipt->end_reason <= GPT_END_ERROR);
+	MODEL_MUST(receipt->end_reason <= GPT_END_SCHEDULE);
 	MODEL_MUST(model_completeness(model) <= MODEL_COMPLETE);
 	MODEL_MUST(!receipt->lost || model_completeness(model) < MODEL_COMPLETE);
 	return NULL;
