@@ -1,19 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What of a database is looked at, and how much; see database.h. */
+/* What of a database is looked at, and how much; see database.h.  Rounds over tables: database_rows.c. */
 #include "input/database.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/array.h"
 #include "input/database_file.h"
 
-#define VALUE_MAX (16 << 20)
 #define HEAP_MAX (256ll << 20) /* of libsqlite3: tables and columns that a file declares are kept in memory */
-#define ROW_MIN 4	       /* bytes of a row in a file: its place in the page, its length, its number */
 
 static const char magic[16] = "SQLite format 3";
 
@@ -44,7 +39,7 @@ static bool secure(struct database *base)
 	sqlite3_db_config(base->handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
 	sqlite3_db_config(base->handle, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
 	sqlite3_db_config(base->handle, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
-	sqlite3_limit(base->handle, SQLITE_LIMIT_LENGTH, VALUE_MAX);
+	sqlite3_limit(base->handle, SQLITE_LIMIT_LENGTH, DATABASE_VALUE_MAX);
 	sqlite3_limit(base->handle, SQLITE_LIMIT_ATTACHED, 0);
 	sqlite3_limit(base->handle, SQLITE_LIMIT_TRIGGER_DEPTH, 0);
 	sqlite3_limit(base->handle, SQLITE_LIMIT_WORKER_THREADS, 0);
@@ -99,129 +94,4 @@ bool database_has(struct database *base, const char *table)
 	found = sqlite3_step(statement) == SQLITE_ROW;
 	sqlite3_finalize(statement);
 	return found;
-}
-
-/* Generated columns and hidden ones are not in this list. */
-static bool has_columns(struct database *base, const char *table, const char *const *columns, unsigned count,
-			bool *found)
-{
-	char *text = xasprintf("PRAGMA main.table_info(\"%s\")", table);
-	sqlite3_stmt *statement = NULL;
-	bool any = false;
-
-	if (sqlite3_prepare_v2(base->handle, text, -1, &statement, NULL) == SQLITE_OK)
-		while (sqlite3_step(statement) == SQLITE_ROW) {
-			const unsigned char *name = sqlite3_column_text(statement, 1);
-
-			for (unsigned i = 0; name && i < count; i++)
-				if (!sqlite3_stricmp((const char *)name, columns[i]))
-					any = found[i] = true;
-		}
-	sqlite3_finalize(statement);
-	free(text);
-	return any;
-}
-
-bool database_has_column(struct database *base, const char *table, const char *column)
-{
-	bool found = false;
-
-	return database_has(base, table) && has_columns(base, table, &column, 1, &found);
-}
-
-/* ---- a round ----------------------------------------------------------------------------------------------------- */
-
-static void note_damage(struct database_rows *rows)
-{
-	if (!rows->base->where)
-		rows->base->where = rows->table;
-}
-
-struct database_rows database_select(struct database *base, const char *table, const char *const *columns,
-				     unsigned count)
-{
-	/* text of 16 bits a character may have half as much again in 8 */
-	struct database_rows rows = {.base = base, .table = table, .left = 2 * base->size};
-	bool *found;
-	char *text = NULL;
-	size_t size = 0;
-	FILE *statement;
-
-	if (!database_has(base, table))
-		return rows;
-	found = xcalloc(count, sizeof(*found));
-	if (has_columns(base, table, columns, count, found)) {
-		statement = open_memstream(&text, &size);
-		if (!statement)
-			abort();
-		fputs("SELECT ", statement);
-		for (unsigned i = 0; i < count; i++) {
-			/* without a table's name in front one in quotes would be a text where there is no such column
-			 */
-			if (found[i])
-				fprintf(statement, "%smain.\"%s\".\"%s\"", i ? "," : "", table, columns[i]);
-			else
-				fprintf(statement, "%sNULL", i ? "," : "");
-		}
-		fprintf(statement, " FROM main.\"%s\"", table);
-		fclose(statement);
-		if (sqlite3_prepare_v2(base->handle, text, -1, &rows.statement, NULL) != SQLITE_OK)
-			note_damage(&rows);
-		free(text);
-	}
-	free(found);
-	return rows;
-}
-
-bool database_next(struct database_rows *rows)
-{
-	int result;
-
-	if (!rows->statement)
-		return false;
-	result = sqlite3_step(rows->statement);
-	/* pages may name each other, so that there seem to be more rows than the file has room for */
-	if (result == SQLITE_ROW && rows->left >= ROW_MIN) {
-		rows->left -= ROW_MIN;
-		return true;
-	}
-	if (result != SQLITE_DONE)
-		note_damage(rows);
-	database_end(rows);
-	return false;
-}
-
-void database_end(struct database_rows *rows)
-{
-	sqlite3_finalize(rows->statement);
-	rows->statement = NULL;
-}
-
-int64_t database_number(const struct database_rows *rows, unsigned column, int64_t none)
-{
-	return sqlite3_column_type(rows->statement, (int)column) == SQLITE_INTEGER
-		       ? sqlite3_column_int64(rows->statement, (int)column)
-		       : none;
-}
-
-static struct text take(struct database_rows *rows, unsigned column, const void *bytes)
-{
-	size_t size = bytes ? (size_t)sqlite3_column_bytes(rows->statement, (int)column) : 0;
-
-	rows->left -= size < rows->left ? size : rows->left;
-	return (struct text){size ? bytes : "", size};
-}
-
-struct text database_text(struct database_rows *rows, unsigned column)
-{
-	if (sqlite3_column_type(rows->statement, (int)column) != SQLITE_TEXT)
-		return (struct text){"", 0};
-	return take(rows, column, sqlite3_column_text(rows->statement, (int)column));
-}
-
-struct text database_blob(struct database_rows *rows, unsigned column)
-{
-	if (sqlite3_column_type(rows->statement, (int)column) != SQLITE_BLOB)
-		return (struct text){"", 0};
-	return take(rows, column, sqlite3_column_blob(rows->statement, (int)column));
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * An SQLite database that somebody else wrote, read through libsqlite3 from a descriptor: tables by name, the columns
- * that they have, rows in the order of the file.  Nothing is opened by a name, written, sorted or kept, so a read takes
- * a few MB however long the file is.  Only real tables and plain columns are looked at: of views, triggers, virtual
- * tables and generated columns nothing is run.
+ * An SQLite database that somebody else wrote, read from a descriptor through libsqlite3, and rows of whole pages
+ * straight from them (database_scan.h): tables by name, the columns that they have, rows in the order of the file.
+ * Nothing is opened by a name, written, sorted or kept, so a read takes a few MB however long the file is.  Only real
+ * tables and plain columns are looked at: of views, triggers, virtual tables and generated columns nothing is run.
  */
 #ifndef GPUTRACE_INPUT_DATABASE_H
 #define GPUTRACE_INPUT_DATABASE_H
@@ -12,7 +12,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "input/database_scan.h"
 #include "model/events.h"
+
+#define DATABASE_VALUE_MAX (16u << 20) /* bytes of a value, and of a row */
 
 struct database {
 	sqlite3 *handle;
@@ -21,12 +24,20 @@ struct database {
 	uint64_t size;	   /* of the file */
 	uint64_t whole;	   /* what its header says it has */
 	const char *where; /* the first table that is damaged, a literal; NULL: none was */
+	bool no_scans;	   /* for tests: all is read by libsqlite3 */
 };
 
-/* A round over one table. */
+struct database_column; /* where it is in the pages */
+
+/* A round over one table: by its pages while they are as usual, then by a statement. */
 struct database_rows {
 	struct database *base;
-	sqlite3_stmt *statement; /* NULL: there is no such table, or no more rows */
+	struct database_scan *scan; /* both NULL: there is no such table, or no more rows */
+	sqlite3_stmt *statement;
+	struct database_column *places; /* by column */
+	const char *const *columns;
+	unsigned count;
+	uint64_t scanned; /* rows that the scan gave: those a statement passes over */
 	const char *table;
 	uint64_t left; /* bytes that the rest of the table can have at most */
 };
@@ -41,7 +52,8 @@ void database_close(struct database *base);
 bool database_has(struct database *base, const char *table);
 bool database_has_column(struct database *base, const char *table, const char *column);
 
-/* All rows of a table, if there is one; a column that it lacks is as one without a value.  Literals. */
+/* All rows of a table, if there is one; a column that it lacks is as one without a value.  Literals,
+ * also the list. */
 struct database_rows database_select(struct database *base, const char *table, const char *const *columns,
 				     unsigned count);
 
