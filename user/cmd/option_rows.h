@@ -35,7 +35,7 @@ extern const struct option_row option_rows[];
 /* Puts the one line that is said into parse->why; returns -EINVAL. */
 int option_fail(struct parse *parse, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* An output of the command line, by -o or as a further word of export. 0 or -EINVAL */
-int option_add_output(struct parse *parse, const char *path);
+/* The index of value in a NULL-terminated list, -1. */
+int option_choose(const char *value, const char *const *names);
 
 #endif

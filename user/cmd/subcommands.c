@@ -153,3 +153,10 @@ const struct subcommand_row *subcommand_row_of(enum subcommand subcommand)
 			return &subcommand_rows[i];
 	return NULL;
 }
+
+const char *subcommand_words(enum subcommand subcommand)
+{
+	const struct subcommand_row *row = subcommand_row_of(subcommand);
+
+	return row->name ? row->name : "tracing";
+}

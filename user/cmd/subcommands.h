@@ -24,4 +24,7 @@ extern const struct subcommand_row subcommand_rows[SUBCOMMAND_ROWS];
 const struct subcommand_row *subcommand_by_name(const char *name);
 const struct subcommand_row *subcommand_row_of(enum subcommand subcommand);
 
+/* What messages call it. */
+const char *subcommand_words(enum subcommand subcommand);
+
 #endif

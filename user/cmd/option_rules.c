@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What options mean together. */
+#include "cmd/option_rules.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <gputrace/agent.h>
+
+#include "cmd/format.h"
+#include "cmd/merge_tar.h"
+#include "cmd/subcommands.h"
+#include "cmd/table_options.h"
+#include "cmd/tree_options.h"
+
+/* A --format that is not that of standard output. */
+static int check_report_format(struct parse *parse)
+{
+	struct options *options = parse->options;
+
+	options->report_format = table_format_by_name(options->format);
+	if (options->subcommand == SUBCOMMAND_EXPORT ||
+	    (!options->report_format && strcmp(options->format, "text") != 0))
+		return option_fail(parse,
+				   "--format %s: only goes with --output -; of a file the suffix picks the format",
+				   options->format);
+	if (options->report_table && !options->report_format)
+		return option_fail(parse, "--table %s: goes with a report in csv, json or md: --format",
+				   options->report_table);
+	return 0;
+}
+
+/* Looked at where the option is read. */
+static bool has_own_formats(const struct options *options, const char *path)
+{
+	return options->subcommand == SUBCOMMAND_DIFF ||
+	       (options->subcommand == SUBCOMMAND_MERGE && merge_is_tar(path));
+}
+
+static int check_outputs(struct parse *parse)
+{
+	const struct options *options = parse->options;
+	struct format format;
+	const char *why;
+
+	for (size_t i = 0; i < options->outputs.list.count; i++) {
+		const char *path = options->outputs.list.items[i];
+
+		if (!strcmp(path, "-"))
+			continue;
+		why = has_own_formats(options, path) ? NULL : format_check_path(path);
+		if (format_path_is_folder(path) &&
+		    (options->subcommand == SUBCOMMAND_DIFF || options->subcommand == SUBCOMMAND_MERGE))
+			why = "a file name is missing";
+		if (why)
+			return option_fail(parse, "--output %s: %s", path, why);
+	}
+	if (options->format && !options_use_stdout(options))
+		return check_report_format(parse);
+	if (options->report_table)
+		return option_fail(parse, "--table %s: goes with a report in csv, json or md: --format",
+				   options->report_table);
+	if (!options_use_stdout(options))
+		return 0;
+	if (options->subcommand == SUBCOMMAND_DIFF) /* writes one format of files */
+		return options->format
+			       ? option_fail(parse, "--output -: writes the stacks there: --format is for the report")
+			       : 0;
+	if (!options->format)
+		return option_fail(parse, "--output -: say what to write with --format; accepted are %s",
+				   format_names());
+	if (!format_by_name(options->format, &format))
+		return option_fail(parse, "--output - --format %s: there is no report then; accepted are %s",
+				   options->format, format_names());
+	why = format_check_stdout(&format, isatty(STDOUT_FILENO));
+	return why ? option_fail(parse, "--output - --format %s: %s", options->format, why) : 0;
+}
+
+/* How steps are counted while they are made: by what tells of them when they begin. */
+static int find_step_by(struct parse *parse)
+{
+	const struct step_wish *wish = &parse->options->step.wish;
+	struct gpt_schedule *schedule = &parse->options->schedule;
+
+	switch (wish->source) {
+	case STEP_FITTING:
+		schedule->by = GPT_STEP_BY_FIRST;
+		return 0;
+	case STEP_PROFILER:
+		schedule->by = GPT_STEP_BY_PROFILER;
+		return 0;
+	case STEP_OPTIMIZER:
+		schedule->by = GPT_STEP_BY_OPTIMIZER;
+		return 0;
+	case STEP_RANGE:
+		if (wish->name[strlen(wish->name) - 1] == '*')
+			return option_fail(parse, "--step range:%s: --schedule needs the whole name of a range",
+					   wish->name);
+		schedule->by = GPT_STEP_BY_RANGE;
+		schedule->name = gpt_schedule_hash(wish->name);
+		return 0;
+	case STEP_BACKWARD:
+		schedule->by = GPT_STEP_BY_BACKWARD;
+		return 0;
+	default:
+		return option_fail(
+			parse,
+			"--step py:%s: --schedule has to know of a step when it begins; that a Python function "
+			"begins is known from all Python calls, or from stacks of launches, and neither is "
+			"there in steps that are not recorded; --step profiler, optimizer, backward and "
+			"range:NAME tell in time",
+			wish->name);
+	}
+}
+
+static int check_schedule_outputs(struct parse *parse)
+{
+	const struct options *options = parse->options;
+	struct format format;
+
+	if (options->schedule.repeat != 1 && options->format && !options_use_stdout(options))
+		return option_fail(
+			parse, "--format %s: --schedule makes a report for each cycle: repeat=1, or later from the log",
+			options->format);
+	for (size_t i = 0; options->schedule.repeat != 1 && i < options->outputs.list.count; i++) {
+		const char *path = options->outputs.list.items[i];
+
+		if (!format_path_is_per_cycle(path) && !format_path_is_folder(path) &&
+		    (!format_by_path(path, &format) || format.writer))
+			return option_fail(
+				parse,
+				"--output %s: --schedule makes a file for each cycle: %%c in its name is the "
+				"number of the cycle; or repeat=1",
+				path);
+	}
+	return 0;
+}
+
+static int check_schedule(struct parse *parse)
+{
+	const struct options *options = parse->options;
+
+	if (!options->schedule.active) {
+		for (size_t i = 0; options->subcommand == SUBCOMMAND_RECORD && i < options->outputs.list.count; i++)
+			if (format_path_is_per_cycle(options->outputs.list.items[i]))
+				return option_fail(parse, "--output %s: %%c is the number of a cycle of --schedule",
+						   options->outputs.list.items[i]);
+		return 0;
+	}
+	if (!options->command && !options->pids.list.count)
+		return option_fail(parse,
+				   "--schedule: counts the steps of a program: one is named with -p PID or started "
+				   "with -- COMMAND");
+	if (options->python_calls)
+		return option_fail(parse, "--python-calls: costs the same in every step: it excludes --schedule");
+	return find_step_by(parse) ? -EINVAL : check_schedule_outputs(parse);
+}
+
+static int check_max_size(struct parse *parse)
+{
+	const struct options *options = parse->options;
+	struct format format;
+
+	for (size_t i = 0; i < options->outputs.list.count; i++) {
+		const char *path = options->outputs.list.items[i];
+
+		if (!strcmp(path, "-"))
+			return option_fail(parse, "--max-size: makes several files, and --output - is one");
+		if (format_by_path(path, &format) && (!format.writer || !format.writer->has_times))
+			return option_fail(
+				parse, "--max-size: %s cannot be cut at times; it is for .json, .json.gz and .pftrace",
+				path);
+	}
+	return 0;
+}
+
+static int check_slice(struct parse *parse)
+{
+	const struct slice_options *slice = &parse->options->slice;
+	struct format format;
+
+	if (slice->steps.has_any && slice->cycle)
+		return option_fail(parse, "--cycle: says which steps are wanted, as --steps does; one of the two");
+	if (options_want_steps(parse->options) && (slice->from.kind || slice->to.kind))
+		return option_fail(
+			parse, "--steps and --cycle: say which times are wanted, as --from and --to do; one of them");
+	if (slice->from.kind == slice->to.kind &&
+	    (slice->from.kind == MOMENT_SINCE_START || slice->from.kind == MOMENT_OF_DATE) &&
+	    slice->to.ns <= slice->from.ns)
+		return option_fail(parse, "--to: is not after --from; nothing lies between them");
+	for (size_t i = 0; options_want_slice(parse->options) && i < parse->options->outputs.list.count; i++)
+		if (format_by_path(parse->options->outputs.list.items[i], &format) && !format.writer)
+			return option_fail(parse, "--output %s: a log cannot be cut; a slice is for the other formats",
+					   parse->options->outputs.list.items[i]);
+	return parse->options->max_size ? check_max_size(parse) : 0;
+}
+
+/* It reads a log, or records: PyTorch's ops, too, which tell of data loading. */
+static int why_check(struct parse *parse)
+{
+	struct options *options = parse->options;
+
+	if (options_use_stdout(options))
+		return option_fail(parse, "--output -: why writes its answer there");
+	if (!options->log && !options->command && !options->pids.list.count)
+		return option_fail(parse,
+				   "why needs a log (gputrace why FILE.gpt), a process (-p PID) or a command (-- "
+				   "COMMAND)");
+	if (!options->log) {
+		options->ops = options->agent != ATTACH_AGENT_OFF;
+		return options_want_slice(options)
+			       ? option_fail(parse,
+					     "why: --from, --to, --steps and such choose a part of a log: gputrace "
+					     "why FILE.gpt")
+			       : 0;
+	}
+	if (options->command || options->pids.list.count)
+		return option_fail(parse,
+				   "why looks at %s or at what it records itself (-p PID, -- COMMAND): one of "
+				   "the two",
+				   options->log);
+	if (options->duration_ns || options->outputs.list.count)
+		return option_fail(parse, "--%s: is for what is recorded; why reads %s",
+				   options->duration_ns ? "duration" : "output", options->log);
+	return 0;
+}
+
+int option_rules_check(struct parse *parse)
+{
+	const struct options *options = parse->options;
+	enum subcommand subcommand = options->subcommand;
+
+	if (subcommand == SUBCOMMAND_WHY && why_check(parse))
+		return -EINVAL;
+	if (subcommand_row_of(subcommand)->reads_log && !options->log && parse->options->lines.what) {
+		/* the only word there is */
+		parse->options->log = parse->options->lines.what;
+		parse->options->lines.what = NULL;
+	}
+	if (subcommand_row_of(subcommand)->reads_log && subcommand != SUBCOMMAND_WHY && !options->log)
+		return option_fail(parse, "%s needs a log: gputrace %s FILE.gpt", subcommand_words(subcommand),
+				   subcommand_words(subcommand));
+	if (subcommand == SUBCOMMAND_DIFF && !options->log_after)
+		return option_fail(parse, "diff needs two logs: gputrace diff %s AFTER.gpt", options->log);
+	if (subcommand == SUBCOMMAND_EXPORT && !options->outputs.list.count)
+		return option_fail(parse, "export needs an output: gputrace export %s -o trace.json", options->log);
+	if (options->command && options->pids.list.count)
+		return option_fail(parse, "--pid and a command to start ('%s') exclude each other",
+				   options->command[0]);
+	if (options->command && !options->command[0][0])
+		return option_fail(parse, "the command to start is empty");
+	if (options->has_activity_sets && options->agent == ATTACH_AGENT_OFF)
+		return option_fail(
+			parse, "--trace and --kernels-only choose what the agent records: they exclude --agent off");
+	if (subcommand == SUBCOMMAND_RECORD && (options->activity_sets >> GPT_AGENT_SET_NVTX & 1) && !options->command)
+		return option_fail(parse,
+				   "--trace nvtx: a program decides at its first range who gets them, so gputrace has "
+				   "to start it: gputrace ... -- COMMAND");
+	if (options->ops && options->agent == ATTACH_AGENT_OFF)
+		return option_fail(parse, "--ops: only the agent sees PyTorch's ops: it excludes --agent off");
+	if (options->cupti && options->agent == ATTACH_AGENT_OFF)
+		return option_fail(parse, "--cupti: only the agent uses it: it excludes --agent off");
+	if (options->cupti && subcommand == SUBCOMMAND_DOCTOR && !options->pids.list.count)
+		return option_fail(parse, "--cupti: doctor looks at it for a process; one is named with -p PID");
+	if (options->lists &&
+	    (options->wants_tree || options->wants_lines || (options->ops && subcommand == SUBCOMMAND_REPORT)))
+		return option_fail(
+			parse,
+			"--gpu-trace, --gpu-sum and --api-sum exclude --tree, --lines and --ops: each is instead "
+			"of the report");
+	if (table_options_check(parse) || tree_options_check(parse) || check_slice(parse) || check_schedule(parse))
+		return -EINVAL;
+	return check_outputs(parse);
+}

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "cmd/output_options.h"
+
+#include <string.h>
+
+#include "cmd/format.h"
+#include "cmd/merge_tar.h"
+
+int option_add_output(struct parse *parse, const char *value)
+{
+	struct options *options = parse->options;
+
+	if (!strcmp(value, "-") && options_use_stdout(options))
+		return option_fail(parse, "--output -: given twice; there is only one standard output");
+	array_push(&options->outputs.list, value);
+	parse->after_output = true;
+	return 0;
+}
+
+/* Of diff: there is one format. */
+int parse_folded_output(struct parse *parse, const char *value)
+{
+	size_t length = strlen(value);
+
+	if (strcmp(value, "-") != 0 && (length <= 7 || strcmp(value + length - 7, ".folded") != 0))
+		return option_fail(parse, "--output %s: diff writes .folded files (or -) alone", value);
+	return option_add_output(parse, value);
+}
+
+/* Of merge: what holds several ranks, or those of one. */
+int parse_merge_output(struct parse *parse, const char *value)
+{
+	const struct export_format *format = export_format_by_suffix(value);
+
+	if (!merge_is_tar(value) && (!format || !format->write_merged))
+		return option_fail(parse, "--output %s: merge writes .json, .json.gz, .pftrace and .tar files", value);
+	if (format_path_is_per_process(value) || format_path_is_per_cycle(value))
+		return option_fail(parse, "--output %s: merge has a file for each rank (%%r), not for %%p or %%c",
+				   value);
+	if (merge_is_tar(value) && format_path_is_per_rank(value))
+		return option_fail(parse, "--output %s: a .tar has all ranks: its name has no %%r", value);
+	return option_add_output(parse, value);
+}
+
+static bool is_report_format(const char *name)
+{
+	return !strcmp(name, "text") || table_format_by_name(name);
+}
+
+int parse_format(struct parse *parse, const char *value)
+{
+	struct format format;
+
+	parse->options->format = value;
+	if (format_by_name(value, &format))
+		return 0;
+	if (parse->options->subcommand == SUBCOMMAND_RECORD && is_report_format(value))
+		return 0;
+	return option_fail(parse, "--format %s: not known; accepted are %s", value, format_names());
+}
+
+int parse_report_format(struct parse *parse, const char *value)
+{
+	if (!is_report_format(value))
+		return option_fail(parse, "--format %s: accepted are text, csv, json and md", value);
+	parse->options->format = value;
+	return 0;
+}
+
+int parse_gpu_trace(struct parse *parse, const char *value)
+{
+	parse->options->lists |= LIST_GPU_TRACE;
+	return 0;
+}
+
+int parse_gpu_sum(struct parse *parse, const char *value)
+{
+	parse->options->lists |= LIST_GPU_SUM;
+	return 0;
+}
+
+int parse_api_sum(struct parse *parse, const char *value)
+{
+	parse->options->lists |= LIST_API_SUM;
+	return 0;
+}
+
+int parse_table(struct parse *parse, const char *value)
+{
+	parse->options->report_table = value;
+	return 0;
+}
+
+int parse_metric(struct parse *parse, const char *value)
+{
+	static const char *const names[] = {
+		[METRIC_DEFAULT] = "", [METRIC_GPU] = "gpu", [METRIC_LAUNCHES] = "launches", NULL};
+	int chosen = option_choose(value, names);
+
+	if (chosen <= METRIC_DEFAULT)
+		return option_fail(parse, "--metric %s: accepted are gpu and launches", value);
+	parse->options->metric = (enum metric)chosen;
+	return 0;
+}
+
+int parse_backward(struct parse *parse, const char *value)
+{
+	static const char *const names[] = {"caller", "forward", NULL};
+	int chosen = option_choose(value, names);
+
+	if (chosen < 0)
+		return option_fail(parse, "--backward %s: accepted are caller and forward", value);
+	parse->options->attribution.forward = chosen;
+	return 0;
+}
+
+int parse_graphs(struct parse *parse, const char *value)
+{
+	static const char *const names[] = {
+		[GRAPHS_DEFAULT] = "", [GRAPHS_REPLAY] = "replay", [GRAPHS_CAPTURE] = "capture", NULL};
+	int chosen = option_choose(value, names);
+
+	if (chosen <= GRAPHS_DEFAULT)
+		return option_fail(parse, "--graphs %s: accepted are replay and capture", value);
+	parse->options->attribution.graphs = (enum graph_attribution)chosen;
+	return 0;
+}
+
+int parse_folded_by(struct parse *parse, const char *value)
+{
+	static const char *const names[] = {
+		[FOLDED_BY_CALLS] = "", [FOLDED_BY_SELF_CPU] = "self-cpu", [FOLDED_BY_SELF_CUDA] = "self-cuda", NULL};
+	int chosen = option_choose(value, names);
+
+	if (chosen <= FOLDED_BY_CALLS)
+		return option_fail(parse, "--folded-by %s: accepted are self-cpu and self-cuda", value);
+	parse->options->folded_by = (enum folded_by)chosen;
+	return 0;
+}
+
+int parse_fail_above(struct parse *parse, const char *value)
+{
+	if (value_percent(value, &parse->options->fail_above))
+		return option_fail(
+			parse, "--fail-above %s: a percentage from 0 to 100 is accepted, with at most three decimals",
+			value);
+	parse->options->has_fail_above = true;
+	return 0;
+}
+
+int parse_unaligned(struct parse *parse, const char *value)
+{
+	parse->options->unaligned = true;
+	return 0;
+}
+
+int parse_max_size(struct parse *parse, const char *value)
+{
+	parse->options->max_size_text = value;
+	if (value_size(value, &parse->options->max_size) == 0)
+		return 0;
+	return option_fail(parse, "--max-size %s: a size is accepted, as in 200M, 500K, 1G", value);
+}

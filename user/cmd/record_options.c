@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "cmd/record_options.h"
+
+#include <string.h>
+
+#include <gputrace/agent.h>
+
+#include "attach/inject/inject.h"
+
+int parse_pid(struct parse *parse, const char *value)
+{
+	const char *bad;
+	int length;
+
+	if (value_pids(value, &parse->options->pids, &bad, &length) == 0)
+		return 0;
+	return option_fail(
+		parse, "--pid %s: '%.*s' is not a process id; one or more numbers are accepted, as in -p 41230,41231",
+		value, length, bad);
+}
+
+int parse_duration(struct parse *parse, const char *value)
+{
+	if (value_duration(value, &parse->options->duration_ns) == 0)
+		return 0;
+	return option_fail(
+		parse,
+		"--duration %s: a time above 0 is accepted, in seconds or with its unit, as in 10, 500ms, 2m, 1h",
+		value);
+}
+
+static const char *const agent_names[] = {
+	[ATTACH_AGENT_AUTO] = "auto", [ATTACH_AGENT_REQUIRE] = "require", [ATTACH_AGENT_OFF] = "off", NULL};
+
+const char *options_agent_name(enum attach_agent agent)
+{
+	return agent_names[agent];
+}
+
+int parse_agent(struct parse *parse, const char *value)
+{
+	int chosen = option_choose(value, agent_names);
+
+	if (chosen < 0)
+		return option_fail(parse, "--agent %s: accepted are auto, require and off", value);
+	parse->options->agent = (enum attach_agent)chosen;
+	return 0;
+}
+
+int parse_cupti(struct parse *parse, const char *value)
+{
+	if (*value != '/')
+		return option_fail(
+			parse, "--cupti %s: the whole path is needed, from / on, as the traced process sees it", value);
+	if (strlen(value) >= INJECT_PATH_MAX)
+		return option_fail(parse, "--cupti %.40s...: a path of at most %u bytes is accepted", value,
+				   INJECT_PATH_MAX - 1);
+	parse->options->cupti = value;
+	return 0;
+}
+
+int parse_min_complete(struct parse *parse, const char *value)
+{
+	if (value_percent(value, &parse->options->min_complete))
+		return option_fail(
+			parse, "--min-complete %s: a percentage from 0 to 100 is accepted, with at most three decimals",
+			value);
+	parse->options->has_min_complete = true;
+	return 0;
+}
+
+int parse_buffer(struct parse *parse, const char *value)
+{
+	if (value_buffer(value, &parse->options->buffer_bytes))
+		return option_fail(parse, "--buffer %s: a power of two from 64K to 1G is accepted, as in 64M", value);
+	return 0;
+}
+
+int parse_native(struct parse *parse, const char *value)
+{
+	parse->options->native = true;
+	return 0;
+}
+
+int parse_python_calls(struct parse *parse, const char *value)
+{
+	parse->options->python_calls = true;
+	return 0;
+}
+
+int parse_ops(struct parse *parse, const char *value)
+{
+	parse->options->ops = true;
+	return 0;
+}
+
+int parse_shapes(struct parse *parse, const char *value)
+{
+	parse->options->ops = parse->options->shapes = true;
+	return 0;
+}
+
+int parse_forward_lines(struct parse *parse, const char *value)
+{
+	parse->options->ops = parse->options->forward_lines = true;
+	return 0;
+}
+
+int parse_memory(struct parse *parse, const char *value)
+{
+	parse->options->ops = parse->options->torch_memory = true;
+	return 0;
+}
+
+int parse_memory_lines(struct parse *parse, const char *value)
+{
+	parse->options->memory_lines = true;
+	return parse_memory(parse, value);
+}
+
+static int take_by_name(const char *name, size_t length)
+{
+#define NAME(enumerator, name) [GPT_AGENT_SET_##enumerator] = #name,
+	static const char *const names[] = {GPT_AGENT_ACTIVITY_SETS(NAME)};
+#undef NAME
+
+	for (int i = 0; i < GPT_AGENT_SET_COUNT; i++)
+		if (strlen(names[i]) == length && !memcmp(names[i], name, length))
+			return i;
+	return -1;
+}
+
+int parse_trace(struct parse *parse, const char *value)
+{
+#define NAME(enumerator, name) " " #name
+	static const char names[] = GPT_AGENT_ACTIVITY_SETS(NAME);
+#undef NAME
+	const char *at = value;
+
+	if (parse->options->has_activity_sets)
+		return option_fail(parse, "--trace %s: what to trace was said before; --trace or --kernels-only, once",
+				   value);
+	parse->options->has_activity_sets = true;
+	parse->options->activity_sets = 0;
+	for (;; at++) {
+		size_t length = strcspn(at, ",");
+		int take = take_by_name(at, length);
+
+		if (take < 0)
+			return option_fail(parse, "--trace %s: '%.*s' is not known; accepted, by commas, are%s", value,
+					   (int)length, at, names);
+		parse->options->activity_sets |= 1u << take;
+		at += length;
+		if (!*at)
+			return 0;
+	}
+}
+
+int parse_kernels_only(struct parse *parse, const char *value)
+{
+	if (parse->options->has_activity_sets)
+		return option_fail(parse,
+				   "--kernels-only: what to trace was said before; --trace or --kernels-only, once");
+	parse->options->has_activity_sets = true;
+	parse->options->activity_sets = 0;
+	return 0;
+}
+
+int parse_schedule(struct parse *parse, const char *value)
+{
+	parse->options->ops = true;
+	if (value_schedule(value, &parse->options->schedule) == 0)
+		return 0;
+	return option_fail(parse,
+			   "--schedule %s: numbers of steps as torch.profiler.schedule has them are accepted, as in "
+			   "skip_first=5,wait=5,warmup=2,active=2,repeat=1; active at least 1, none above %u",
+			   value, GPT_SCHEDULE_STEPS_MAX);
+}

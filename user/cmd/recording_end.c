@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What is said of the end, and what is made of the log then. */
+#include "cmd/recording.h"
+
+#include <string.h>
+
+#include "cmd/interrupt.h"
+#include "cmd/outputs.h"
+
+void recording_say_end(struct recording *recording)
+{
+	const struct run_result *result = &recording->result;
+	char buffer[128];
+	const char *failure;
+
+	if (result->reason == GPT_END_DISK)
+		msg_error("the log could not be written any further (%s): the trace ends here",
+			  strerror(-result->error));
+	else if (result->reason == GPT_END_ERROR)
+		msg_error("the recording failed and ends here: %s", strerror(-result->error));
+	else if (result->reason == GPT_END_SCHEDULE)
+		msg_info("all cycles of --schedule are recorded");
+	else if (result->reason == GPT_END_TARGETS_GONE && !recording->command.pid)
+		msg_info("no traced process is left");
+	if (!recording->command.pid)
+		return;
+	if (!command_has_ended(&recording->command)) {
+		msg_info("%s (pid %d) goes on without gputrace", recording->options->command[0],
+			 (int)recording->command.pid);
+		return;
+	}
+	failure = command_failure(&recording->command, buffer, sizeof(buffer));
+	if (failure)
+		msg_info("%s %s", recording->options->command[0], failure);
+}
+
+/* The user's own log has its name by now; a temporary one gets one when it is all there is of the trace. */
+static void keep_log(struct recording *recording, const char *because)
+{
+	const char *name = log_file_name(&recording->file);
+	int err = log_file_keep(&recording->file);
+
+	if (err)
+		msg_error("%s: the log could not be kept: %s", name, strerror(-err));
+	else
+		msg_warn("%s; the trace is in %s: gputrace report %s", because, name, name);
+}
+
+enum exit_code recording_deliver(struct recording *recording)
+{
+	struct delivery delivery = {
+		.options = recording->options,
+		.log_fd = recording->file.fd,
+		.report = !options_use_stdout(recording->options),
+		.skip = recording->log_output,
+	};
+	bool failed = recording->result.reason == GPT_END_DISK || recording->result.reason == GPT_END_ERROR;
+	enum exit_code code;
+	bool all_written;
+	int err = recording->file.output.path ? log_file_keep(&recording->file) : 0;
+
+	if (err) {
+		msg_error("%s: not written: %s", recording->file.output.path, strerror(-err));
+		failed = true;
+	} else if (recording->file.output.path) {
+		outputs_say_written(recording->file.output.path, recording->file.fd);
+	}
+	if (recording->result.abandoned || is_interrupted()) {
+		keep_log(recording, "interrupted twice: no outputs are written");
+		return EXIT_FAILED;
+	}
+	code = deliver(&delivery, &all_written);
+	if (is_interrupted())
+		keep_log(recording, "interrupted");
+	else if (!all_written)
+		keep_log(recording, "not everything could be written");
+	else if (failed && !recording->file.output.path)
+		keep_log(recording, "the recording ended early");
+	return failed ? EXIT_FAILED : code;
+}

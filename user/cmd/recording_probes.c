@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Probes are placed between the ring's first reader and the begin of what readers are shown. */
+#include "cmd/recording.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "attach/attach.h"
+#include "capture/clock.h"
+#include "capture/drain.h"
+#include "cmd/session.h"
+#include "log/writer.h"
+
+enum attach_scope recording_scope(const struct options *options)
+{
+	if (options->command)
+		return ATTACH_COMMAND;
+	return options->pids.list.count ? ATTACH_PIDS : ATTACH_ALL;
+}
+
+static int follow_processes(struct recording *recording)
+{
+	const struct pid_list *pids = &recording->options->pids;
+	int err = 0;
+
+	if (recording->command.pid)
+		err = attach_process(recording->attach, recording->command.pid, recording->why, sizeof(recording->why));
+	for (size_t i = 0; i < pids->list.count && !err; i++) {
+		err = attach_process(recording->attach, pids->list.items[i], recording->why, sizeof(recording->why));
+		/* It was there when we looked first: its trace is over before it began, which is no failure. */
+		if (err == -ESRCH) {
+			msg_warn("process %d ended before it could be traced", (int)pids->list.items[i]);
+			err = 0;
+		}
+	}
+	return err;
+}
+
+/* Kernels without uprobe.multi need two descriptors a probe; the command was forked before and keeps its limit. */
+static void raise_file_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+		limit.rlim_cur = limit.rlim_max;
+		(void)setrlimit(RLIMIT_NOFILE, &limit);
+	}
+}
+
+static void begin_now(struct recording *recording)
+{
+	struct gpt_clock clock;
+
+	clock_sample(&clock);
+	log_writer_set_start(recording->log, clock.mono_ns, clock.wall_offset_ns);
+}
+
+int recording_attach(struct recording *recording)
+{
+	const struct options *options = recording->options;
+	struct attach_options attach_options = {
+		.scope = recording_scope(options),
+		.agent = options->agent,
+		.agent_path = recording->agent_path,
+		.cupti = options->cupti,
+		.native = options->native,
+		.python_calls = options->python_calls,
+		.ops = options->ops,
+		.shapes = options->shapes,
+		.schedule = options->schedule,
+		.forward_lines = options->forward_lines,
+		.torch_memory = options->torch_memory,
+		.memory_lines = options->memory_lines,
+		.activity_sets = options->activity_sets,
+		.ring_bytes = options->buffer_bytes,
+	};
+	int err;
+
+	raise_file_limit();
+	snprintf(recording->why, sizeof(recording->why), "the probes could not be placed");
+	err = attach_open(&attach_options, recording_emit, recording, &recording->attach, recording->why,
+			  sizeof(recording->why));
+	if (err)
+		goto failed;
+	begin_now(recording);
+	/* Before the first probe: from then on the ring fills, however long the rest takes. */
+	err = drain_start(attach_ring_fd(recording->attach), recording->log, attach_wants, &recording->drain);
+	if (err)
+		snprintf(recording->why, sizeof(recording->why), "the ring buffer cannot be read: %s", strerror(-err));
+	if (!err)
+		err = follow_processes(recording);
+	if (!err)
+		err = attach_start(recording->attach, recording->why, sizeof(recording->why));
+	if (err)
+		goto failed;
+	/* Calls of before, which some of the probes saw, are not in what readers show: the recording is as long as
+	 * asked. */
+	begin_now(recording);
+	err = attach_begin_steps(recording->attach, recording->why, sizeof(recording->why));
+	if (!err)
+		return 0;
+failed:
+	msg_error("%s", recording->why);
+	return err;
+}
+
+bool recording_lacks_python_calls(struct recording *recording, bool over)
+{
+	int answer;
+
+	if (!recording->options->python_calls)
+		return false;
+	answer = attach_python_calls(recording->attach, recording->why, sizeof(recording->why));
+	if (answer > 0 || (!answer && !over))
+		return false;
+	if (answer)
+		msg_error(
+			"--python-calls: calls cannot be traced in %s: that takes CPython 3.6 to 3.10, and its symbol "
+			"_PyEval_EvalFrameDefault; without the option Python slices are drawn from the stacks of CUDA "
+			"calls",
+			recording->why);
+	else
+		msg_error("--python-calls: no Python was found in what was traced");
+	return true;
+}
+
+void recording_say_target(const struct recording *recording)
+{
+	char *target = session_target(recording->options);
+
+	if (recording->options->pids.list.count && attach_live_processes(recording->attach) &&
+	    attach_site_count(recording->attach) == 0)
+		msg_warn("no CUDA library is mapped in %s (yet): waiting for one", target);
+	msg_debug("tracing %s; %u probe sites, agent %s", target, attach_site_count(recording->attach),
+		  recording->agent_path ? recording->agent_path : "none");
+	free(target);
+}
