@@ -17,12 +17,11 @@
 #include <gputrace/agent.h>
 #include <gputrace/cupti_search.h>
 
+#include "agent/cuda_driver.h"
+#include "agent/mapped_files.h"
 #include "agent/old_glibc.h"
 #include "agent/own_maps.h"
 #include "agent/path.h"
-
-#define PATH_BYTES 512u
-#define CUDA_NOT_INITIALIZED 3 /* CUDA_ERROR_NOT_INITIALIZED, cuda.h: what every function but cuInit says before it */
 
 static const struct {
 	unsigned major;
@@ -33,70 +32,6 @@ static const struct {
 static const char *const beside_cudart[] = GPT_CUPTI_BESIDE_CUDART;
 static const char *const in_toolkit[] = GPT_CUPTI_IN_TOOLKIT;
 static const char *const toolkit_variables[] = GPT_CUPTI_TOOLKIT_VARIABLES;
-
-/* ---- what the process has mapped --------------------------------------------------------------- */
-
-/* "libcudart.so.12", and "libcudart-d0da41ae.so.11.0" as auditwheel renames it. */
-static const char *version_of(const char *path, const char *library)
-{
-	const char *name = path_base(path), *so;
-	size_t length = strlen(library);
-
-	if (strncmp(name, library, length) != 0)
-		return NULL;
-	name += length;
-	if (*name != '.' && *name != '-')
-		return NULL;
-	so = strstr(name, ".so");
-	if (!so || (so[3] && so[3] != '.'))
-		return NULL;
-	return so[3] ? so + 4 : so + 3;
-}
-
-uint32_t cuda_version_of_name(const char *path, const char *library)
-{
-	const char *version = version_of(path, library);
-	uint32_t numbers[2] = {0, 0};
-	unsigned i;
-
-	for (i = 0; version && i < 2; i++) {
-		while (*version >= '0' && *version <= '9' && numbers[i] < 100)
-			numbers[i] = numbers[i] * 10 + (uint32_t)(*version++ - '0');
-		if (*version++ != '.')
-			break;
-	}
-	return numbers[0] * 1000 + (numbers[1] < 100 ? numbers[1] * 10 : 0);
-}
-
-static void copy_path(char *to, const char *from)
-{
-	to[0] = '\0';
-	if (strlen(from) < PATH_BYTES)
-		strcpy(to, from);
-}
-
-void mapped_files_line(struct mapped_files *files, const char *line)
-{
-	static const char deleted[] = " (deleted)";
-	const char *path = strchr(line, '/');
-	char kept[PATH_BYTES] = "";
-	size_t length;
-
-	if (!path)
-		return;
-	copy_path(kept, path);
-	length = strlen(kept);
-	if (length > sizeof(deleted) && !strcmp(kept + length - (sizeof(deleted) - 1), deleted))
-		kept[length - (sizeof(deleted) - 1)] = '\0';
-	if (!files->cudart[0] && version_of(kept, "libcudart"))
-		copy_path(files->cudart, kept);
-	if (!version_of(kept, "libcupti") || !strcmp(kept, files->cupti[0]) || !strcmp(kept, files->cupti[1]))
-		return;
-	if (!files->cupti[0][0])
-		copy_path(files->cupti[0], kept);
-	else if (!files->cupti[1][0])
-		copy_path(files->cupti[1], kept);
-}
 
 static void mapped_files_take(char *line, void *files)
 {
@@ -169,7 +104,7 @@ static bool try_open(struct search *search, const char *path, int flags, bool ch
 	library = dlopen(path, RTLD_NOW | RTLD_LOCAL | flags);
 	if (!library)
 		return false;
-	copy_path(cupti->path, path);
+	mapped_path_copy(cupti->path, path);
 	if (!resolve(search, library))
 		return false;
 	cupti->fragile = dlsym(library, CUPTI_SYMBOL_OF_13_2) && !dlsym(library, CUPTI_SYMBOL_OF_13_3);
@@ -189,7 +124,7 @@ static bool try_open(struct search *search, const char *path, int flags, bool ch
 
 static bool try_in(struct search *search, const char *folder, size_t length, const char *below)
 {
-	char path[PATH_BYTES];
+	char path[MAPPED_PATH_BYTES];
 	size_t i, g;
 	int n;
 
@@ -251,7 +186,7 @@ static bool try_given(struct search *search, const struct mapped_files *files, c
 {
 	unsigned own = cuda->runtime_version / 1000, major;
 
-	copy_path(search->cupti->path, path);
+	mapped_path_copy(search->cupti->path, path);
 	if (files->cupti[0][0] && !is_same_file(path, files->cupti[0]) && !is_same_file(path, files->cupti[1])) {
 		snprintf(search->why, sizeof(search->why), "the process has another one mapped, %.100s",
 			 files->cupti[0]);
@@ -308,60 +243,6 @@ static bool try_mapped(struct search *search, const struct mapped_files *files)
 	return false;
 }
 
-/*
- * Asks the driver, where there is one.  It is held for the time of the question only: a handle that were kept would
- * keep it in the process for good.
- */
-static uint32_t ask_driver(uint32_t (*question)(void *driver))
-{
-	void *driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
-	uint32_t answer;
-
-	if (!driver)
-		return 0;
-	answer = question(driver);
-	dlclose(driver);
-	return answer;
-}
-
-static uint32_t driver_version(void *driver)
-{
-	int (*get)(int *);
-	int version = 0;
-
-	*(void **)&get = dlsym(driver, "cuDriverGetVersion");
-	return get && get(&version) == 0 && version > 0 ? (uint32_t)version : 0;
-}
-
-static uint32_t driver_works(void *driver)
-{
-	int (*initialize)(unsigned), (*count)(int *);
-	int devices = 0;
-
-	*(void **)&initialize = dlsym(driver, "cuInit");
-	*(void **)&count = dlsym(driver, "cuDeviceGetCount");
-	return initialize && count && initialize(0) == 0 && count(&devices) == 0 && devices > 0;
-}
-
-static uint32_t driver_started(void *driver)
-{
-	int (*count)(int *);
-	int devices = 0;
-
-	*(void **)&count = dlsym(driver, "cuDeviceGetCount");
-	return count && count(&devices) != CUDA_NOT_INITIALIZED;
-}
-
-bool cuda_works(void)
-{
-	return ask_driver(driver_works);
-}
-
-bool cuda_started(void)
-{
-	return ask_driver(driver_started);
-}
-
 /* The major of libcudart first, then the others that the driver can work with, newest first. */
 static void want_majors(struct search *search, const struct found_cuda *cuda)
 {
@@ -412,7 +293,7 @@ uint32_t cupti_find(struct cupti *cupti, struct found_cuda *cuda, const char *gi
 
 	memset(cupti, 0, sizeof(*cupti));
 	cuda->runtime_version = 0;
-	cuda->driver_version = ask_driver(driver_version);
+	cuda->driver_version = cuda_driver_version();
 	if (!cuda->driver_version) {
 		/* Asking CUPTI would load the driver into a process that has no use for it. */
 		snprintf(detail, detail_size, "libcuda.so.1 is not loaded");
@@ -432,7 +313,7 @@ uint32_t cupti_find(struct cupti *cupti, struct found_cuda *cuda, const char *gi
 		snprintf(detail, detail_size, "%s",
 			 search.why[0] ? search.why : "mapped, but the loader does not give it");
 		if (!cupti->path[0])
-			copy_path(cupti->path, files.cupti[0]);
+			mapped_path_copy(cupti->path, files.cupti[0]);
 		return GPT_AGENT_CUPTI_UNUSABLE;
 	}
 	snprintf(detail, detail_size,

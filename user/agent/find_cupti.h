@@ -3,7 +3,7 @@
 #ifndef GPUTRACE_AGENT_FIND_CUPTI_H
 #define GPUTRACE_AGENT_FIND_CUPTI_H
 
-#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "cupti/cupti_abi.h"
@@ -20,26 +20,7 @@ struct found_cuda {
  */
 uint32_t cupti_find(struct cupti *cupti, struct found_cuda *cuda, const char *given, char *detail, size_t detail_size);
 
-/* True when the driver initialises (waits for a cuInit in progress: never ask inside of one) and has a GPU. */
-bool cuda_works(void);
-
-/* True once the application has called cuInit; asks without doing it. */
-bool cuda_started(void);
-
-/* ---- parts of it, for tests ---- */
-
-/* CUDA major of a version CUPTI gives: 11, 12, 13; 0: none that we know. `name` decides where 18 is both. */
+/* For tests: CUDA major of a version CUPTI gives: 11, 12, 13; 0: none that we know. `name` decides where 18 is both. */
 unsigned cupti_major(uint32_t version, const char *name);
-
-/* The major and minor in a file name, as CUDA counts: "libcudart.so.12.4.127" gives 12040; 0: none. */
-uint32_t cuda_version_of_name(const char *path, const char *library);
-
-struct mapped_files {
-	char cupti[2][512]; /* "" none; a second one may belong to another CUDA major */
-	char cudart[512];
-};
-
-/* Picks them out of the text of /proc/PID/maps, one line at a time. */
-void mapped_files_line(struct mapped_files *files, const char *line);
 
 #endif

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+#include "agent/cuda_driver.h"
+
+#include <dlfcn.h>
+#include <stddef.h>
+
+#include "agent/old_glibc.h"
+
+#define CUDA_NOT_INITIALIZED 3 /* CUDA_ERROR_NOT_INITIALIZED, cuda.h: what every function but cuInit says before it */
+
+/*
+ * Asks the driver, where there is one.  It is held for the time of the question only: a handle that were kept would
+ * keep it in the process for good.
+ */
+static uint32_t ask_driver(uint32_t (*question)(void *driver))
+{
+	void *driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+	uint32_t answer;
+
+	if (!driver)
+		return 0;
+	answer = question(driver);
+	dlclose(driver);
+	return answer;
+}
+
+static uint32_t version_of(void *driver)
+{
+	int (*get)(int *);
+	int version = 0;
+
+	*(void **)&get = dlsym(driver, "cuDriverGetVersion");
+	return get && get(&version) == 0 && version > 0 ? (uint32_t)version : 0;
+}
+
+static uint32_t driver_works(void *driver)
+{
+	int (*initialize)(unsigned), (*count)(int *);
+	int devices = 0;
+
+	*(void **)&initialize = dlsym(driver, "cuInit");
+	*(void **)&count = dlsym(driver, "cuDeviceGetCount");
+	return initialize && count && initialize(0) == 0 && count(&devices) == 0 && devices > 0;
+}
+
+static uint32_t driver_started(void *driver)
+{
+	int (*count)(int *);
+	int devices = 0;
+
+	*(void **)&count = dlsym(driver, "cuDeviceGetCount");
+	return count && count(&devices) != CUDA_NOT_INITIALIZED;
+}
+
+bool cuda_works(void)
+{
+	return ask_driver(driver_works);
+}
+
+bool cuda_started(void)
+{
+	return ask_driver(driver_started);
+}
+
+uint32_t cuda_driver_version(void)
+{
+	return ask_driver(version_of);
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * The ways into the agent: the loader's, in a process that the collector enters; the driver's, in cuInit; and the
+ * collector's call, where it is loaded already.
+ */
+#include "agent/entry.h"
+
+#include <dlfcn.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <gputrace/agent.h>
+
+#include "agent/old_glibc.h"
+#include "agent/ops.h"
+
+__attribute__((visibility("default"))) void gputrace_agent_start(const char *cupti)
+{
+	agent_start_aside(cupti);
+}
+
+__attribute__((visibility("default"), used)) const uint32_t gputrace_agent_abi = GPT_AGENT_ABI;
+
+/*
+ * Runs in the middle of dlopen, on a thread that was lent to us: nothing slow. The collector's way in is the only
+ * one that goes through /proc; whoever else loads us, as the driver does, calls InitializeInjection.
+ */
+__attribute__((constructor)) static void loaded(void)
+{
+	Dl_info self;
+
+	if (!dladdr(&gputrace_agent_abi, &self) || !self.dli_fname)
+		return;
+	if (!strncmp(self.dli_fname, "/proc/", 6))
+		agent_start_aside(NULL);
+	else if (!strncmp(self.dli_fname, GPUTRACE_AGENT_ASLEEP, strlen(GPUTRACE_AGENT_ASLEEP)))
+		ops_start();
+}
+
+/*
+ * CUDA_INJECTION64_PATH holds one library; the collector puts ours there and keeps the user's own in this
+ * variable.  It goes first and gets what it wants: if it takes CUPTI, we find it occupied and say so.
+ */
+static int chain_load(const char *path)
+{
+	void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	int (*initialize)(void);
+
+	if (!library)
+		return 1;
+	*(void **)&initialize = dlsym(library, "InitializeInjection");
+	return initialize && initialize != InitializeInjection ? initialize() : 1;
+}
+
+__attribute__((visibility("default"))) int InitializeInjection(void)
+{
+	static atomic_flag called = ATOMIC_FLAG_INIT;
+	const char *chained = secure_getenv("GPUTRACE_CHAINED_INJECTION");
+	int result = chained && *chained ? chain_load(chained) : 1;
+
+	/*
+	 * The driver calls once, in cuInit, when there is no GPU context yet.  Where there is one CUPTI has taken 5 s
+	 * to enable kernel records, which nobody's thread but ours may wait for.
+	 */
+	if (atomic_flag_test_and_set(&called))
+		agent_start_aside(NULL);
+	else
+		agent_start();
+	return result;
+}
