@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#include "analyze/walk_events.h"
+
 /* ---- the next one of each kind ------------------------------------------------------------------------------- */
 
 /* When the next event of a kind begins. */
@@ -62,200 +64,14 @@ static enum walk_kind next_kind(const struct walk *walk)
 	return next;
 }
 
-/* ---- events with what they were joined with ------------------------------------------------------------------ */
-
-static uint32_t caller_of_index(struct analyses *all, uint32_t call)
-{
-	return call == NONE ? CALLER_UNSEEN : caller_of(&all->callers, &all->model->calls[call]);
-}
-
-static const struct model_call *call_of(const struct model *model, uint32_t call)
-{
-	return call == NONE ? NULL : &model->calls[call];
-}
-
-static void add_operations(const struct walk *walk, struct call_event *event)
-{
-	const struct model *model = walk->part;
-
-	for (uint32_t op = event->call->first_gpu; op != NONE; op = model->gpu[op].next) {
-		event->gpu_ns += gpu_ns(&model->gpu[op]);
-		event->gpu_count++;
-	}
-}
-
-static void feed_call(struct walk *walk)
-{
-	struct analyses *all = walk->all;
-	const struct model *model = walk->part;
-	uint32_t index = take(walk, WALK_CALL);
-	const struct model_call *call = &model->calls[index];
-	uint64_t operation_ns = walk->due_ns[WALK_GPU];
-	struct call_event event = {
-		.call = call,
-		.process = model->threads[call->thread].process,
-		.caller = caller_of(&all->callers, call),
-		.stack = attributed_stack(&all->attribution, call),
-		.fate = all->which & ANALYZE_UNTIMED ? launch_fate(model, call) : LAUNCH_NONE,
-		.wait_told = walk->wait_told && walk->wait_told[index],
-		.operations_from_ns = operation_ns < walk->until_ns ? operation_ns : walk->until_ns,
-	};
-
-	if (analyses_want_operations(all))
-		add_operations(walk, &event);
-	if (all->which & (ANALYZE_CALL_STACKS | ANALYZE_WHY) && call->gpu_count == 1) {
-		event.operation = &model->gpu[call->first_gpu];
-		event.captured = call_of(model, event.operation->captured_by);
-	}
-	analyses_add_call(all, &event);
-}
-
-/* Of a GPU operation whose call was not seen, too. */
-static uint32_t caller_of_op(struct analyses *all, const struct model_gpu *op, uint32_t call)
-{
-	return call == NONE && op->before ? CALLER_BEFORE : caller_of_index(all, call);
-}
-
-/* On which stack it is put. */
-static void attribute(struct analyses *all, struct gpu_event *event)
-{
-	const struct model *model = all->model;
-	bool both = all->attribution.graphs == GRAPHS_DEFAULT && event->attributed != event->launch;
-
-	event->stack = event->attributed ? attributed_stack(&all->attribution, event->attributed) : NONE;
-	event->replay = both && event->launch ? event->launch->stack : NONE;
-	if (stack_has_frames(model, event->stack))
-		event->caller = model->stack_frames[model->stacks[event->stack].first];
-}
-
-static void feed_gpu(struct walk *walk)
-{
-	struct analyses *all = walk->all;
-	const struct model *model = walk->part;
-	uint32_t index = take(walk, WALK_GPU);
-	const struct model_gpu *op = &model->gpu[index];
-	uint32_t attributed = attributed_call(&all->attribution, model, op);
-	struct gpu_event event = {
-		.op = op,
-		.launch = call_of(model, op->call),
-		.attributed = call_of(model, attributed),
-		.captured = call_of(model, op->captured_by),
-		.caller = caller_of_op(all, op, attributed),
-	};
-
-	event.first = event.launch && event.launch->first_gpu == index;
-	event.launch_caller = attributed == op->call ? event.caller : caller_of_op(all, op, op->call);
-	attribute(all, &event);
-	analyses_add_gpu(all, &event);
-}
-
-static void feed_sync(struct walk *walk)
-{
-	struct analyses *all = walk->all;
-	const struct model_sync *sync = &walk->part->syncs[take(walk, WALK_SYNC)];
-	struct sync_event event = {
-		.sync = sync,
-		.caller = caller_of_index(all, sync->call),
-		.stack = sync->call == NONE ? NONE : walk->part->calls[sync->call].stack,
-		.recorded_caller = caller_of_index(all, sync->recorded_by),
-	};
-
-	if (sync->call < walk->part->calls_due.from)
-		event.earlier = &walk->part->calls[sync->call];
-	analyses_add_sync(all, &event);
-}
-
-static void feed_jit(struct walk *walk)
-{
-	struct analyses *all = walk->all;
-	const struct model_jit *jit = &walk->part->jits[take(walk, WALK_JIT)];
-	struct jit_event event = {.jit = jit, .caller = caller_of_index(all, jit->call)};
-
-	analyses_add_jit(all, &event);
-}
-
-static void feed_memory(struct walk *walk)
-{
-	struct analyses *all = walk->all;
-	const struct model_memory *memory = &walk->part->memories[take(walk, WALK_MEMORY)];
-	struct memory_event event = {.memory = memory};
-
-	if (memory->released && memory->other != NONE)
-		event.allocation = &walk->part->memories[memory->other];
-	event.caller = caller_of_index(all, event.allocation ? event.allocation->call : memory->call);
-	analyses_add_memory(all, &event);
-}
-
-static uint32_t caller_of_stack(const struct model *model, uint32_t stack)
-{
-	return stack != NONE && model->stacks[stack].depth ? model->stack_frames[model->stacks[stack].first]
-							   : CALLER_UNSEEN;
-}
-
-static void feed_torch_memory(struct walk *walk)
-{
-	struct analyses *all = walk->all;
-	const struct model *model = walk->part;
-	const struct model_torch_memory *memory = &model->torch_memories[take(walk, WALK_TORCH_MEMORY)];
-	bool freed = memory->kind == GPT_AGENT_TORCH_MEMORY_FREED;
-	struct torch_memory_event event = {
-		.memory = memory,
-		.process = model->threads[memory->thread].process,
-		.caller = caller_of_stack(model, freed ? memory->since_stack : memory->stack),
-		.op_name = freed ? memory->since_op_name : memory->op_name,
-		.was_seen = memory->since_ns && memory->since_ns >= all->window.start_ns,
-	};
-
-	analyses_add_torch_memory(all, &event);
-}
-
-static void feed_exit(struct walk *walk)
-{
-	uint32_t process = walk->exits[take(walk, WALK_EXIT)];
-	struct exit_event event = {.time_ns = walk->part->processes[process].exit_ns, .process = process};
-
-	analyses_add_exit(walk->all, &event);
-}
-
-static void feed_span(struct walk *walk)
-{
-	const struct model *model = walk->part;
-	const struct model_span *span = &model->pyspans[walk->spans[take(walk, WALK_SPAN)]];
-	struct span_event event = {.span = span, .process = model->threads[span->thread].process};
-
-	analyses_add_span(walk->all, &event);
-}
-
-static void feed_range(struct walk *walk)
-{
-	uint32_t index = walk->ranges[take(walk, WALK_RANGE)];
-
-	analyses_add_range(walk->all, &(struct range_event){.range = &walk->part->ranges[index]});
-}
-
-static void feed_op(struct walk *walk)
-{
-	uint32_t index = walk->ops[take(walk, WALK_OP)];
-
-	analyses_add_op(walk->all, &(struct op_event){.op = &walk->part->ops[index]});
-}
-
 static void feed_all(struct walk *walk)
 {
-	static void (*const feed[WALK_KINDS])(struct walk *) = {
-		[WALK_RANGE] = feed_range, [WALK_CALL] = feed_call,
-		[WALK_GPU] = feed_gpu,	   [WALK_SYNC] = feed_sync,
-		[WALK_JIT] = feed_jit,	   [WALK_SPAN] = feed_span,
-		[WALK_EXIT] = feed_exit,   [WALK_MEMORY] = feed_memory,
-		[WALK_OP] = feed_op,	   [WALK_TORCH_MEMORY] = feed_torch_memory,
-	};
-
 	for (;;) {
 		enum walk_kind kind = next_kind(walk);
 
 		if (walk->due_ns[kind] == UINT64_MAX)
 			return;
-		feed[kind](walk);
+		walk_feed(walk, kind, take(walk, kind));
 	}
 }
 
