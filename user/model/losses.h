@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What was seen, joined and lost, in the model (model.h). */
+#ifndef GPUTRACE_MODEL_LOSSES_H
+#define GPUTRACE_MODEL_LOSSES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <gputrace/losses.h>
+#include <gputrace/values.h>
+
+/* What an agent lost; losses.h names the causes. */
+struct model_agent_losses {
+#define MODEL_LOSS_MEMBER(member, ...) uint64_t member;
+	GPT_AGENT_LOSSES(MODEL_LOSS_MEMBER)
+	GPT_AGENT_NOTES(MODEL_LOSS_MEMBER)
+#undef MODEL_LOSS_MEMBER
+};
+
+/* What was seen, lost, joined: the basis of every "Complete" line. */
+struct model_receipt {
+	uint64_t counters[GPT_COUNTER_COUNT]; /* of the BPF side */
+	uint64_t calls;			      /* recorded, all classes */
+	uint64_t launches;		      /* recorded calls of class LAUNCH or GRAPH that did not fail */
+	uint64_t launches_failed;	      /* the same that returned an error */
+	uint64_t launches_captured;	      /* of the launches, those that became nodes of a graph under capture */
+	uint64_t launches_expected;	      /* of the others, those made while an agent recorded */
+	uint64_t launches_joined;	      /* of those, with at least one GPU operation */
+	uint64_t launches_whole;	      /* of those, with all that is to be known: see enum launch_fate */
+	uint64_t launches_short;	      /* of those joined, graph launches of which operations are missing */
+	uint64_t launches_agent_away; /* meant to have GPU times, made before the agent recorded or after it had left */
+	uint64_t launches_no_agent;   /* meant to have GPU times, in processes in which no agent ever recorded */
+	uint64_t operations_missing;  /* calls that should have GPU operations and have none, and nodes_missing */
+	uint64_t stacks_missing;      /* calls whose stack was lost */
+	uint64_t calls_with_stack;    /* any class */
+	uint64_t launches_with_stack;
+	uint64_t gpu_ops, gpu_ops_joined, gpu_ops_untimed;
+	uint64_t gpu_ops_before;    /* launched before the trace began: not joined, and not lost */
+	uint64_t gpu_ns;	    /* sum of durations of all GPU operations */
+	uint64_t gpu_ns_with_line;  /* of those whose call's innermost frame has a line */
+	uint64_t graph_ns;	    /* of operations of graphs */
+	uint64_t graph_ns_captured; /* of those put on the line that was captured */
+	uint64_t early;		    /* GPU operations that seem to start before their call, beyond clock_error_ns */
+	uint64_t early_max_ns;
+	uint64_t gaps, gap_ns;	  /* times that another user of CUPTI had the GPU's records; how long in all */
+	uint64_t gap_launches;	  /* of the launches expected and not joined, those that this explains */
+	uint64_t gpu_ops_foreign; /* of gpu_ops, those from buffers of another user of CUPTI */
+	uint64_t lost;		  /* records of any kind known to be lost, all causes */
+	/* causes of loss that counters do not hold, as losses.h names them: cupti_dropped and so on, sums over agents
+	 */
+#define GPT_LOSS_MEMBER(member, ...) uint64_t member;
+	GPT_AGENT_LOSSES(GPT_LOSS_MEMBER)
+	GPT_AGENT_NOTES(GPT_LOSS_MEMBER) /* no loss */
+	GPT_RECORD_LOSSES(GPT_LOSS_MEMBER)
+#undef GPT_LOSS_MEMBER
+	uint64_t python_unpaired; /* collections, imports, Python calls whose end was lost: left out */
+	uint64_t bad_records;	  /* records in the log that did not make sense */
+	uint64_t clock_error_ns;  /* bound of the wall clock conversion */
+	uint64_t clock_steps;	  /* steps of the wall clock during the trace */
+	uint64_t cpu_ns, ring_bytes, ring_bytes_max;
+	enum gpt_end_reason end_reason; /* 0: the log was truncated */
+	bool truncated;			/* the log ends in the middle of a record or without GPT_END */
+};
+
+/* One cause of loss, and how often it was met. */
+struct model_loss {
+	const char *name;  /* in the Chrome trace */
+	const char *words; /* behind the count, for people */
+	uint64_t count;
+	enum gpt_loss_kind kind;
+};
+
+#define GPT_LOSS_ONE(source, name, kind, words) +1
+enum {
+	MODEL_LOSSES = 0 GPT_COUNTER_LOSSES(GPT_LOSS_ONE) GPT_AGENT_LOSSES(GPT_LOSS_ONE) GPT_RECORD_LOSSES(GPT_LOSS_ONE)
+};
+#undef GPT_LOSS_ONE
+
+/* All causes there are, also those that were not met. */
+void model_losses(const struct model_receipt *receipt, struct model_loss losses[MODEL_LOSSES]);
+
+#endif
