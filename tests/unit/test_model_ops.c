@@ -254,6 +254,30 @@ static void an_op_may_stand_for_a_collective(void **state)
 	model_free(model);
 }
 
+static int by_value(const void *left, const void *right)
+{
+	uint64_t a, b;
+
+	memcpy(&a, left, sizeof(a));
+	memcpy(&b, right, sizeof(b));
+	return (a > b) - (a < b);
+}
+
+/* torch.profiler's own number is shared by some. */
+static void no_two_collectives_of_a_group_have_one_key(void **state)
+{
+	static uint64_t keys[300000];
+	const size_t count = sizeof(keys) / sizeof(keys[0]);
+	struct collective collective;
+
+	assert_true(collective_read(&collective, COLLECTIVE));
+	for (size_t i = 0; i < count; i++)
+		keys[i] = collective_key(&collective, (int64_t)i);
+	qsort(keys, count, sizeof(keys[0]), by_value);
+	for (size_t i = 1; i < count; i++)
+		assert_true(keys[i] != keys[i - 1]);
+}
+
 static void what_is_no_collective_is_not_read(void **state)
 {
 	static const char *const texts[] = {
@@ -562,6 +586,7 @@ int main(void)
 		cmocka_unit_test(an_op_has_the_stack_that_was_taken_for_it),
 		cmocka_unit_test(a_stack_of_long_before_an_op_is_not_its_own),
 		cmocka_unit_test(an_op_may_stand_for_a_collective),
+		cmocka_unit_test(no_two_collectives_of_a_group_have_one_key),
 		cmocka_unit_test(what_is_no_collective_is_not_read),
 		cmocka_unit_test(a_call_is_of_an_op_before_it_is_of_what_the_program_named),
 		cmocka_unit_test(an_evaluation_has_the_number_of_the_node_inside_of_it),

@@ -102,7 +102,7 @@ static bool is_meeting(const struct collective *collective)
 /* The number of the collective, and the op's name (FNV-1a), as it may be that several ops share a sequence number. */
 static uint64_t key_of(const struct collective *collective, int64_t sequence)
 {
-	uint64_t hash = collective_id(collective, sequence);
+	uint64_t hash = collective_key(collective, sequence);
 
 	for (const char *at = collective->fields[GPT_COLLECTIVE_NAME]; *at; at++)
 		hash = (hash ^ (uint8_t)*at) * 0x100000001b3u;

@@ -188,7 +188,7 @@ static void arrive(struct why *why, size_t device, const struct gpu_event *event
 	size = collective.numbers[GPT_COLLECTIVE_GROUP_SIZE];
 	if (size < 2 || size > WHY_RANKS || collective.numbers[GPT_COLLECTIVE_POINT_TO_POINT] > 0)
 		return;
-	meeting = meeting_of(why, collective_id(&collective, params->sequence), (uint32_t)size);
+	meeting = meeting_of(why, collective_key(&collective, params->sequence), (uint32_t)size);
 	for (uint32_t i = 0; i < meeting->count; i++)
 		if (meeting->arrivals[i].process == op->process)
 			return;

@@ -175,6 +175,14 @@ uint64_t collective_id(const struct collective *collective, int64_t sequence)
 	return combine((uint64_t)numbers[GPT_COLLECTIVE_GROUP_SIZE], hash);
 }
 
+/* The sequence number once more, spread over all bits: combine() loses some where numbers are close to each other. */
+uint64_t collective_key(const struct collective *collective, int64_t sequence)
+{
+	uint64_t spread = (uint64_t)sequence * 0x9e3779b97f4a7c15u;
+
+	return (collective_id(collective, sequence) ^ spread ^ spread >> 32) * 0x9e3779b97f4a7c15u;
+}
+
 const struct model_collective *model_collective_of(const struct model *model, uint64_t op)
 {
 	uint32_t low = 0, high = model->collective_count;
