@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # What tracing costs; included by the top Makefile.
 #
-#   bench            all of them but scale, view, ops and foreign, one after the other; fails when one misses the project's numbers
+#   bench            all of them but scale, view, ops, foreign and merge, one after the other; fails when one misses the project's numbers
 #   bench-probe      a launch probe with its Python stack against an empty uprobe (root)
 #   bench-calls      a Python call under --python-calls against a bare one (root)
 #   bench-rate       nothing lost at the highest rate; the collector's CPU; attach and detach (root)
@@ -11,18 +11,19 @@
 #   bench-export     CPU from model to files
 #   bench-ops        what recording PyTorch's ops costs beside torch.profiler (root, PyTorch, minutes)
 #   bench-foreign    CPU and memory of a report of a Kineto trace and of an nsys database, both made here (a minute)
+#   bench-merge      time, CPU and memory of gputrace merge of two logs of 10 million launches, made here (minutes, 7 GB of disk)
 #   bench-scale      time, CPU and memory from a log of 50 million launches to report and files (root, minutes, 1 GB of disk);
 #                    SCALE_FLAGS="--launches 3000000 --only report" for less
 #   bench-view       when `gputrace view` of a log of 10 million slices shows the first, how fast it answers a zoom (root, to record)
 
 BENCH := $(BUILD)/tools/bench
-BENCH_OBJ := $(addprefix $(BENCH)/,bench_probe.o bench_calls.o bench_model.o bench_log.o bench_export.o)
+BENCH_OBJ := $(addprefix $(BENCH)/,bench_probe.o bench_calls.o bench_model.o bench_log.o bench_export.o rank_logs.o)
 BENCHES := $(BENCH_OBJ:.o=)
 OBJECTS += $(BENCH_OBJ) $(BENCH)/traced.o
 
 $(BENCH)/bench_probe.o $(BENCH)/bench_calls.o $(BENCH)/traced.o: | $(SKELETON)
 $(BENCH)/bench_probe $(BENCH)/bench_calls: $(BENCH)/traced.o
-$(BENCH)/bench_model.o $(BENCH)/bench_export.o: private BASE_CFLAGS += -Itests/unit
+$(BENCH)/bench_model.o $(BENCH)/bench_export.o $(BENCH)/rank_logs.o: private BASE_CFLAGS += -Itests/unit
 
 $(BENCHES): %: %.o $(LIB)
 	$(say) LINK $@
@@ -33,7 +34,7 @@ $(BENCH)/hammer.so: tools/bench/hammer.c $(BUILD)/flags
 	$(say) LINK $@
 	$(Q)$(CC) $(BASE_CFLAGS) -O2 -g -shared -fPIC -o $@ $<
 
-.PHONY: bench benches bench-probe bench-calls bench-rate bench-inject bench-model bench-log bench-export bench-scale bench-view bench-ops bench-foreign
+.PHONY: bench benches bench-probe bench-calls bench-rate bench-inject bench-model bench-log bench-export bench-scale bench-view bench-ops bench-foreign bench-merge
 benches: $(BENCHES) $(BENCH)/hammer.so
 
 bench:
@@ -41,5 +42,5 @@ bench:
 	@$(MAKE) --no-print-directory all benches simgpu
 	@BUILD=$(BUILD) tools/bench/run
 
-bench-probe bench-calls bench-rate bench-inject bench-model bench-log bench-export bench-scale bench-view bench-ops bench-foreign: bench-%: all benches simgpu
+bench-probe bench-calls bench-rate bench-inject bench-model bench-log bench-export bench-scale bench-view bench-ops bench-foreign bench-merge: bench-%: all benches simgpu
 	@BUILD=$(BUILD) tools/bench/run $*
