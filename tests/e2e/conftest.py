@@ -44,11 +44,21 @@ def every_python(request):
 WAYS = (("forgotten", "0"), ("given-new", "1"), ("kept-old", "0"), ("kept-new", "1"))
 
 
+def way(param):
+    return {"SIMGPU_OPEN_BUFFERS": param[0], "SIMGPU_THREAD_BUFFERS": param[1]}
+
+
 @pytest.fixture(params=WAYS, ids="-".join)
 def any_cupti(request, monkeypatch):
     """For what is run beside another client of CUPTI on the simulated GPU."""
-    monkeypatch.setenv("SIMGPU_OPEN_BUFFERS", request.param[0])
-    monkeypatch.setenv("SIMGPU_THREAD_BUFFERS", request.param[1])
+    for name, value in way(request.param).items():
+        monkeypatch.setenv(name, value)
+
+
+@pytest.fixture(scope="module", params=WAYS, ids="-".join)
+def lasting_cupti(request):
+    """The same, as the environment of a program that lasts for several tests."""
+    return way(request.param)
 
 
 @pytest.fixture

@@ -73,6 +73,8 @@ class Holder(tracing.Running):
 
     def trace(self, *options):
         """A gputrace whose agent is at work."""
+        for left in self.folder.glob("trace.gpt.part-*"):  # by one that was killed
+            left.unlink()
         tracer = tracing.Tracer(self.folder, "-p", self.pid, *options)
 
         def registered(log):
@@ -99,6 +101,13 @@ class Holder(tracing.Running):
 @pytest.fixture
 def holder(tmp_path):
     with Holder(tmp_path) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def lasting_holder(lasting_cupti, tmp_path_factory):
+    """One for several traces."""
+    with Holder(tmp_path_factory.mktemp("lasting"), lasting_cupti) as running:
         yield running
 
 
@@ -217,7 +226,8 @@ def test_a_session_that_goes_on_when_we_attach_is_in_both_traces(any_cupti, hold
 
 @pytest.mark.parametrize("end_signal", [signal.SIGKILL, signal.SIGTERM])
 @pytest.mark.parametrize("busy", [False, True], ids=["idle", "recording"])
-def test_our_end_takes_nothing_from_it(any_cupti, holder, end_signal, busy):
+def test_our_end_takes_nothing_from_it(lasting_holder, end_signal, busy):
+    holder = lasting_holder
     with holder.trace() as tracer:
         holder.ask("mix traced 5")
         if busy:

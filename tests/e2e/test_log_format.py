@@ -2,6 +2,7 @@
 """docs/log-format.md is enough: a reader written from that page alone finds in a log what gputrace finds."""
 
 import collections
+import os
 import pathlib
 import random
 import struct
@@ -233,7 +234,9 @@ def kept(tmp_path_factory):
     """A recording, and its records as they were given to the log (records): by a gputrace that keeps them, too."""
     folder = tmp_path_factory.mktemp("kept")
     programs = [machine.BUILD / "tests" / name for name in ("gputrace-teed", "log_records")]
-    subprocess.run(["make", "-s", "-C", machine.ROOT, f"BUILD={machine.BUILD}", *programs], check=True)
+    build = os.environ.get("GPUTRACE_BUILD", "build")  # as it was named when it was made: else all is made anew
+    subprocess.run(["make", "-s", "-C", machine.ROOT, f"BUILD={build}",
+                    *(f"{build}/tests/{program.name}" for program in programs)], check=True)
     program = tracing.on_simgpu(folder / "gpu.json", machine.any_python(), machine.WORKLOADS / "train.py", "--steps", "200",
                                 "--threads", "2", "--graph")
     tracing.command(folder, programs[0], "--trace", "cuda,sync,memory", "--native", "-o", "trace.gpt", "--", *program,
