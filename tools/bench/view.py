@@ -46,8 +46,8 @@ class View:
             body = answer.read()
         return body, (time.monotonic() - begun) * 1e3
 
-    def slices(self, begin, end):
-        return self.ask(f"slices?from={int(begin)}&to={int(end)}&width={WIDTH}")
+    def slices(self, begin, end, preview=False):
+        return self.ask(f"slices?from={int(begin)}&to={int(end)}&width={WIDTH}{'&preview=1' if preview else ''}")
 
     def since(self):
         return time.monotonic() - self.begun
@@ -60,7 +60,7 @@ class View:
             told = json.loads(body)
             slowest = max(slowest, ms)
             if told["tracks"]:
-                drawn, ms = self.slices(0, told["span"])
+                drawn, ms = self.slices(0, told["span"], told.get("preview"))
                 slowest = max(slowest, ms)
                 if first is None and json.loads(drawn)["rows"]:
                     first = self.since()

@@ -17,8 +17,12 @@
 #include "cmd/destination.h"
 #include "cmd/from_log.h"
 #include "cmd/reading.h"
+#include "input/foreign_trace.h"
 #include "input/gpt_slice.h"
+#include "input/gpt_trace.h"
 #include "view/view.h"
+
+#define PREVIEW_BYTES (2u << 20) /* of the log: some 300,000 launches with their kernels */
 
 struct viewing {
 	const struct options *options;
@@ -40,14 +44,37 @@ static int drop_privileges(void)
 	return 0;
 }
 
+/*
+ * A first reading of a long log takes a second for ten million launches before it shows anything: what its index says
+ * to be the begin is shown before.  What fails here fails again when all is read, which says so.
+ */
+static void preview(struct viewing *viewing, const struct export_options *options)
+{
+	int fd = viewing->delivery.log_fd;
+	struct log_restriction begin;
+	struct trace *trace;
+	struct gpt_span span;
+	const char *why;
+
+	if (options_want_slice(viewing->options) || foreign_is(fd) || !gpt_find_begin(fd, PREVIEW_BYTES, &span))
+		return;
+	begin = gpt_restrict_to_begin(&span);
+	if (gpt_trace_open(fd, NULL, &begin, &trace, &why))
+		return;
+	view_preview(viewing->view, trace, span.end_ns, options);
+	gpt_trace_close(trace);
+}
+
 static void *read_log(void *context)
 {
 	struct viewing *viewing = context;
 	struct export_options options = {.process = -1, .attribution = viewing->options->attribution};
 	struct reading reading;
-	enum exit_code code = reading_open(&reading, &viewing->delivery);
+	enum exit_code code;
 	int err = 0;
 
+	preview(viewing, &options);
+	code = reading_open(&reading, &viewing->delivery);
 	if (!code) {
 		err = view_read(viewing->view, reading.trace, &options);
 		if (err && err != -ECANCELED)

@@ -15,8 +15,8 @@
 
 struct view {
 	char *title;
-	struct zoom *zoom;
-	pthread_mutex_t lock; /* of what follows */
+	struct zoom *zoom, *preview; /* preview: of the begin, or empty */
+	pthread_mutex_t lock;	     /* of what follows */
 	struct sink sums;
 	bool has_sums;
 };
@@ -27,6 +27,7 @@ struct view *view_new(const char *title)
 
 	view->title = xstrdup(title);
 	view->zoom = zoom_new();
+	view->preview = zoom_new();
 	pthread_mutex_init(&view->lock, NULL);
 	return view;
 }
@@ -36,6 +37,7 @@ void view_free(struct view *view)
 	if (view->has_sums)
 		sink_close(&view->sums);
 	zoom_free(view->zoom);
+	zoom_free(view->preview);
 	pthread_mutex_destroy(&view->lock);
 	free(view->title);
 	free(view);
@@ -43,12 +45,22 @@ void view_free(struct view *view)
 
 void view_stop(struct view *view)
 {
+	zoom_stop(view->preview);
 	zoom_stop(view->zoom);
 }
 
 struct zoom *view_zoom(struct view *view)
 {
 	return view->zoom;
+}
+
+int view_preview(struct view *view, struct trace *trace, uint64_t until_ns, const struct export_options *options)
+{
+	struct zoom_progress expected = zoom_progress(view->zoom);
+
+	zoom_expect(view->preview, expected.start_ns, expected.end_ns);
+	zoom_expect_part(view->preview, until_ns);
+	return zoom_read(view->preview, trace, options->process);
 }
 
 int view_read(struct view *view, struct trace *trace, const struct export_options *options)
@@ -80,23 +92,40 @@ static bool put_page(struct view *view, const struct http_request *request, stru
 	return true;
 }
 
+/* The begin, while there is less of the whole. */
+static struct zoom *furthest(const struct view *view)
+{
+	struct zoom_progress whole = zoom_progress(view->zoom), preview = zoom_progress(view->preview);
+
+	return preview.slices && whole.read_ns < preview.read_ns ? view->preview : view->zoom;
+}
+
+/* Whose tracks the request names: numbers of tracks are others in a preview. */
+static struct zoom *asked_for(const struct view *view, const struct http_request *request)
+{
+	uint64_t preview;
+
+	return http_query_number(request, "preview", &preview) && preview ? view->preview : view->zoom;
+}
+
 static bool put_tracks(struct view *view, const struct http_request *request, struct sink *body)
 {
 	(void)request;
-	zoom_put_tracks(view->zoom, body);
+	zoom_put_tracks(furthest(view), body);
 	return true;
 }
 
 static bool put_slices(struct view *view, const struct http_request *request, struct sink *body)
 {
-	uint64_t start_ns = zoom_progress(view->zoom).start_ns, from, to, width;
+	struct zoom *zoom = asked_for(view, request);
+	uint64_t start_ns = zoom_progress(zoom).start_ns, from, to, width;
 	uint32_t tracks[TRACKS_MAX];
 	int count = http_query_numbers(request, "tracks", tracks, TRACKS_MAX);
 
 	if (!http_query_number(request, "from", &from) || !http_query_number(request, "to", &to) ||
 	    !http_query_number(request, "width", &width) || to <= from || !width)
 		return false;
-	zoom_put_answer(view->zoom,
+	zoom_put_answer(zoom,
 			&(struct zoom_question){.from_ns = start_ns + from,
 						.to_ns = start_ns + to,
 						.width = (uint32_t)(width < ZOOM_WIDTH_MAX ? width : ZOOM_WIDTH_MAX),
@@ -108,14 +137,15 @@ static bool put_slices(struct view *view, const struct http_request *request, st
 
 static bool put_hit(struct view *view, const struct http_request *request, struct sink *body)
 {
-	uint64_t start_ns = zoom_progress(view->zoom).start_ns, after;
+	struct zoom *zoom = asked_for(view, request);
+	uint64_t start_ns = zoom_progress(zoom).start_ns, after;
 	struct zoom_hit hit;
 	char text[TEXT_MAX];
 
 	if (!http_query_number(request, "after", &after) || !http_query_text(request, "text", text, sizeof(text)) ||
 	    !*text)
 		return false;
-	if (!zoom_find(view->zoom, text, start_ns + after, &hit)) {
+	if (!zoom_find(zoom, text, start_ns + after, &hit)) {
 		sink_literal(body, "null");
 		return true;
 	}

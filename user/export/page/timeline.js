@@ -379,14 +379,19 @@ function gputraceTimeline(source) {
 	}
 
 	source.open((given) => {
-		const first = !info.tracks.length, followed = state.from === 0 && state.to >= info.span;
+		const end = (told) => told.preview ? told.read : told.span;
+		const first = !info.tracks.length, followed = state.from === 0 && state.to >= end(info);
 
+		if (info.preview && !given.preview) {
+			deepest.clear();
+			answer = state.at = null;
+		}
 		info = given;
 		layOut();
 		if (first)
 			readAddress();
 		else
-			show(state.from, followed ? info.span : state.to, true);
+			show(state.from, followed ? end(info) : state.to, true);
 	});
 	listen();
 }
@@ -428,7 +433,7 @@ function gputraceLive(told) {
 		return response.json();
 	});
 	const gone = () => { told.textContent = "gputrace does not answer any more: it has ended, or could not read the log."; };
-	let busy = false, waiting = null;
+	let busy = false, waiting = null, preview = {};
 
 	function askNext() {
 		if (busy || !waiting)
@@ -457,6 +462,7 @@ function gputraceLive(told) {
 	return {
 		open: (tell) => {
 			const poll = () => get("tracks", {}).then((given) => {
+				preview = given.preview ? {preview: 1} : {};
 				tell(given);
 				told.textContent = given.done ? "the sums are being made ..." : "the log is being read ...";
 				given.done ? askForSums() : setTimeout(poll, 300);
@@ -465,11 +471,11 @@ function gputraceLive(told) {
 			poll();
 		},
 		ask: (wanted, tell) => {
-			waiting = [wanted, tell];
+			waiting = [{...wanted, ...preview}, tell];
 			askNext();
 		},
-		first: (info) => ({from: 0, to: info.span}),
-		find: (text, after, tell) => get("find", {text, after: Math.max(0, Math.floor(after))}).then(tell, gone),
+		first: (info) => ({from: 0, to: info.preview ? info.read : info.span}),
+		find: (text, after, tell) => get("find", {text, after: Math.max(0, Math.floor(after)), ...preview}).then(tell, gone),
 		said: (info, state, answer) => (info.done ? "" : "; read so far: " + gputraceTime(info.read)) + (answer && answer.left_out ? "; not all rows fit" : ""),
 	};
 }

@@ -345,6 +345,8 @@ void zoom_put_tracks(struct zoom *zoom, struct sink *out)
 	sink_text(out, zoom->progress.done ? ",\"done\":true" : ",\"done\":false");
 	sink_literal(out, ",\"slices\":");
 	sink_u64(out, zoom->progress.slices);
+	if (zoom->progress.is_part)
+		sink_literal(out, ",\"preview\":true");
 	sink_literal(out, ",\"tracks\":[");
 	for (uint32_t i = 0; i < count; i++) {
 		const struct zoom_track *track = &zoom->tracks.items[order[i]];

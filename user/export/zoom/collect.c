@@ -299,8 +299,9 @@ int zoom_read(struct zoom *zoom, struct trace *trace, int process)
 	learn_tracks(&collect);
 	if (!error && atomic_load(&zoom->stopped))
 		error = -ECANCELED;
-	zoom->progress.read_ns = error ? zoom->progress.read_ns : UINT64_MAX;
-	zoom->progress.done = !error;
+	if (!error)
+		zoom->progress.read_ns = zoom->progress.is_part ? zoom->part_until_ns : UINT64_MAX;
+	zoom->progress.done = !error && !zoom->progress.is_part;
 	pthread_mutex_unlock(&zoom->lock);
 	nesting_free(&collect.waiting);
 	array_free(&collect.waiting_labels);

@@ -301,6 +301,14 @@ void zoom_expect(struct zoom *zoom, uint64_t start_ns, uint64_t end_ns)
 	pthread_mutex_unlock(&zoom->lock);
 }
 
+void zoom_expect_part(struct zoom *zoom, uint64_t until_ns)
+{
+	pthread_mutex_lock(&zoom->lock);
+	zoom->progress.is_part = true;
+	zoom->part_until_ns = until_ns;
+	pthread_mutex_unlock(&zoom->lock);
+}
+
 void zoom_stop(struct zoom *zoom)
 {
 	atomic_store(&zoom->stopped, true);

@@ -82,6 +82,7 @@ struct zoom {
 	struct tally label_ids;
 	ARRAY(struct zoom_track) tracks;
 	struct zoom_progress progress;
+	uint64_t part_until_ns; /* 0: it is no part */
 };
 
 /* ---- store.c ---------------------------------------------------------------------------------------------------- */

@@ -26,6 +26,9 @@ void zoom_free(struct zoom *zoom);
 /* What the trace is known to span before it is read. */
 void zoom_expect(struct zoom *zoom, uint64_t start_ns, uint64_t end_ns);
 
+/* The trace ends there, and more is to come elsewhere: when it is read it is not done.  Before it is read. */
+void zoom_expect_part(struct zoom *zoom, uint64_t until_ns);
+
 /* One round over the trace.  process: index into model.processes, -1: all.  0 or -errno; -ECANCELED: zoom_stop. */
 int zoom_read(struct zoom *zoom, struct trace *trace, int process);
 
@@ -37,6 +40,7 @@ struct zoom_progress {
 	uint64_t read_ns;	   /* before this all is there */
 	uint64_t slices;
 	bool done;
+	bool is_part; /* zoom_expect_part */
 };
 struct zoom_progress zoom_progress(struct zoom *zoom);
 
@@ -52,8 +56,8 @@ struct zoom_question {
 #define ZOOM_BOXES_MAX 250000u /* of an answer; what is beyond is left out, and the answer says so */
 
 /*
- * {"span":,"read":,"done":,"slices":,"tracks":[[id,"label","group",depth,kind]...]}: times in nanoseconds since the
- * timeline's begin; tracks without slices are left out.
+ * {"span":,"read":,"done":,"slices":,("preview":true,)"tracks":[[id,"label","group",depth,kind]...]}: times in
+ * nanoseconds since the timeline's begin; tracks without slices are left out.  preview: of a part (zoom_expect_part).
  */
 void zoom_put_tracks(struct zoom *zoom, struct sink *out);
 
