@@ -6,6 +6,7 @@
  */
 #include "common.bpf.h"
 #include "native.bpf.h"
+#include "nccl_launch.bpf.h"
 #include "python.bpf.h"
 #include "site.bpf.h"
 #include "thread.bpf.h"
@@ -200,6 +201,8 @@ int call_symbol(struct pt_regs *ctx)
 	thread->open_text = PT_REGS_IP(ctx) - GPT_COOKIE_DISTANCE(cookie); /* the probe's own address tells */
 
 	call_stacks(ctx, process, thread, sp, &stacks);
+	if (unlikely(thread->nccl_sp))
+		nccl_launch(thread, sp, now, GPT_COOKIE_API(cookie));
 	record = bpf_ringbuf_reserve(&ring, sizeof(*record), 0);
 	if (unlikely(!record)) {
 		count_one(GPT_COUNTER_CALLS_LOST);
@@ -255,6 +258,8 @@ int call_agent(struct pt_regs *ctx)
 		thread->open_sp = 0;
 	}
 	call_stacks(ctx, process, thread, PT_REGS_SP(ctx), &stacks);
+	if (unlikely(thread->nccl_sp))
+		nccl_launch(thread, PT_REGS_SP(ctx), now, PT_REGS_PARM2(ctx));
 	record = bpf_ringbuf_reserve(&ring, sizeof(*record), 0);
 	if (unlikely(!record)) {
 		count_one(GPT_COUNTER_CALLS_LOST);

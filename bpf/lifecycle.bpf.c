@@ -116,6 +116,7 @@ static __always_inline bool name_of_interest(const char *name)
 	if (name[0] != 'l' || name[1] != 'i' || name[2] != 'b')
 		return false;
 	return (name[3] == 'c' && name[4] == 'u') ||		       /* libcuda, libcudart, libcupti, ... */
+	       (name[3] == 'n' && name[4] == 'c' && name[5] == 'c') || /* libnccl */
 	       (name[3] == 'p' && name[4] == 'y' && name[5] == 't') || /* libpython */
 	       (name[3] == 'g' && name[4] == 'p' && name[5] == 'u') || /* libgputrace-agent */
 	       (name[3] == 't' && name[4] == 'o' && name[5] == 'r' && name[6] == 'c'); /* libtorch */

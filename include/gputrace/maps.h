@@ -61,6 +61,50 @@ struct gpt_thread_state {
 	__u64 lost;			       /* calls since the last that was recorded, for which there was no room */
 	/* the backward pass this thread works for (torch.bpf.c), 0: none */
 	__u64 backward_stack, backward_sp, backward_return;
+	/* where the return address lies of the NCCL call that the thread is in (nccl.bpf.h), and that; 0: in none */
+	__u64 nccl_sp, nccl_return;
+};
+
+/* ---- NCCL (nccl.bpf.h) ------------------------------------------------------------------------------------------- */
+
+#define GPT_MAX_NCCL_THREADS 4096 /* threads that call NCCL; those that did so longest ago are forgotten */
+#define GPT_MAX_NCCL_COMMS 8192	  /* communicators */
+#define GPT_MAX_NCCL_FILES 64	  /* copies of libnccl */
+
+/* What a thread calls NCCL for: one call, or those between ncclGroupStart and ncclGroupEnd; as in gpt_nccl. */
+struct gpt_nccl_group {
+	__u64 comm, comm_id;
+	__s64 count, sequence;
+	__u32 calls;
+	__s32 rank, ranks;
+	__s32 function, dtype;
+	__u32 pad;
+};
+
+struct gpt_nccl_thread {
+	__u64 program; /* gpt_process_state.program */
+	__u64 init_sp; /* of the call that makes a communicator, 0: none */
+	__u64 init_to; /* where that puts it */
+	__u64 init_id;
+	__u32 depth; /* groups that have begun and not ended */
+	__u32 pad;
+	struct gpt_nccl_group group;
+};
+
+struct gpt_nccl_comm_key {
+	__u64 comm, program;
+	__u32 pid, pad;
+};
+
+/* A communicator that was seen to be made. */
+struct gpt_nccl_comm {
+	__u64 id;
+	__u64 collectives; /* so far */
+};
+
+/* Where a communicator of this libnccl has its numbers; 0: not known. */
+struct gpt_nccl_file {
+	__u32 rank, ranks; /* bytes from the start of what an ncclComm_t points to */
 };
 
 /*

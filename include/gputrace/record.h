@@ -53,6 +53,7 @@ enum gpt_record_type {
 	GPT_STACK_AT = 18,    /* struct gpt_stack_at: the Python stack of something that the agent tells of */
 
 	/* from the collector */
+	GPT_NCCL = 25, /* struct gpt_nccl, from the kernel: what the launch is part of that its next GPT_CALL tells */
 	GPT_GENERATED = 22,  /* struct gpt_generated: a line of generated code that launches a kernel */
 	GPT_SESSION = 32,    /* struct gpt_session: options, host */
 	GPT_PROCESS = 33,    /* struct gpt_process: name, command line, what we know of it */
@@ -202,6 +203,27 @@ struct gpt_stack_at {
 	__u32 what;	  /* enum gpt_stack_of */
 	__u8 stack_state; /* enum gpt_stack_state */
 	__u8 pad[3];
+};
+
+/*
+ * A thread launches a kernel inside of a call of NCCL, or of the ncclGroupEnd behind several: the GPT_CALL or
+ * GPT_CALL_ARGS of the same thread and time, which follows, is that launch.
+ */
+struct gpt_nccl {
+	struct gpt_record hdr;
+	__u64 time_ns;
+	__u64 comm;	/* ncclComm_t, 0: several */
+	__u64 comm_id;	/* of the ncclUniqueId it was made with, hashed: the same on all ranks; 0: not known */
+	__s64 count;	/* as passed; of several calls of one communicator and type their sum; -1: no one number */
+	__s64 sequence; /* how many collectives the communicator had before, sends and receives not counted; -1: not
+			   known */
+	__u32 pid, tid;
+	__u32 calls;   /* of NCCL that this stands for */
+	__s32 rank;    /* of the communicator, -1: not known */
+	__s32 ranks;   /* 0: not known */
+	__u8 function; /* enum gpt_nccl_function (nccl.h) */
+	__s8 dtype;    /* ncclDataType_t, -1: several */
+	__u8 pad[2];
 };
 
 /* ---- CUPTI's other users ------------------------------------------------------------------------------------ */
@@ -391,6 +413,7 @@ _Static_assert(sizeof(struct gpt_code_dead) == 32, "log layout");
 _Static_assert(sizeof(struct gpt_pyevent) == 48, "log layout");
 _Static_assert(sizeof(struct gpt_pycall) == 40, "log layout");
 _Static_assert(sizeof(struct gpt_stack_at) == 48, "log layout");
+_Static_assert(sizeof(struct gpt_nccl) == 72, "log layout");
 _Static_assert(sizeof(struct gpt_cupti_use) == 32, "log layout");
 _Static_assert(sizeof(struct gpt_cupti_done) == 112, "log layout");
 _Static_assert(sizeof(struct gpt_native_stack) == 24, "log layout");

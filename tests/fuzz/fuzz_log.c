@@ -8,6 +8,8 @@
  * as far as it can.  Anything else is records, around which a log of one segment is made.  The mutator starts from a
  * log with every kind of record, in both forms, and mostly changes records inside, so that the chain of sizes holds.
  */
+#include <gputrace/nccl.h>
+
 #include "input/gpt.h"
 #include "input/gpt_trace.h"
 #include "log_file.h"
@@ -208,6 +210,16 @@ static void add_ops(struct log_builder *log)
 		log,
 		(struct gpt_stack_at){
 			.time_ns = 649, .stack_id = 2, .number = 2, .pid = PID, .tid = 8, .what = GPT_STACK_OF_OP});
+	log_nccl(log, (struct gpt_nccl){.time_ns = 660,
+					.comm = 1,
+					.comm_id = 2,
+					.count = 8,
+					.pid = PID,
+					.tid = 8,
+					.calls = 1,
+					.ranks = 2,
+					.function = GPT_NCCL_ALL_REDUCE,
+					.dtype = 7});
 	log_launch(log, PID, 8, 660, 2, 20);
 	log_batch(log, PID, 9, 900);
 	log_agent_op_name(log, 1, "aten::mm");

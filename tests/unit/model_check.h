@@ -196,6 +196,12 @@ CHECK_FN const char *model_check_python(const struct model *model)
 		MODEL_MUST(!i || before->thread != op->thread || before->overlaps || op->overlaps ||
 			   before->end_ns <= op->start_ns || before->end_ns >= op->end_ns);
 	}
+	for (uint32_t i = 0; i < model->nccl_call_count; i++) {
+		const struct model_collective *call = &model->nccl_calls[i], *before = call - 1;
+
+		MODEL_MUST(!call->op && call->thread < model->thread_count && call->params < model->string_count);
+		MODEL_MUST(call->launch_ns >= model->start_ns && (!i || before->launch_ns <= call->launch_ns));
+	}
 	for (uint32_t i = 0; i < model->range_count; i++) {
 		const struct model_span *range = &model->ranges[i], *before = range - 1;
 		const struct model_thread *thread = &model->threads[range->thread];

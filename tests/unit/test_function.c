@@ -157,6 +157,25 @@ static void a_function_without_a_size_has_no_certain_ends(void **state)
 	assert_int_equal(function_exits(image, &function, &sites), -ENOENT);
 }
 
+static void its_own_returns_are_found_wherever_else_it_goes(void **state)
+{
+	struct image_symbol function = symbol("leaves");
+	function_sites sites;
+
+	assert_int_equal(function_rets(image, &function, &sites), 0);
+	assert_int_equal(sites.count, 1);
+	assert_int_equal(sites.items[0].address, function.address + function.size - 1);
+	assert_int_equal(sites.items[0].sp_adjust, 8);
+	array_free(&sites);
+	function = symbol("simple");
+	assert_int_equal(function_rets(image, &function, &sites), 0);
+	assert_int_equal(sites.count, 1);
+	assert_int_equal(sites.items[0].address, function.address + function.size - 1);
+	array_free(&sites);
+	function = symbol("broken");
+	assert_int_equal(function_rets(image, &function, &sites), -ENOENT);
+}
+
 static void calls_through_the_plt_are_found_by_name(void **state)
 {
 	struct image_symbol function = symbol("caller");
@@ -203,6 +222,7 @@ int main(void)
 		cmocka_unit_test(a_function_that_goes_on_elsewhere_has_no_certain_ends),
 		cmocka_unit_test(a_function_that_cannot_be_decoded_has_no_certain_ends),
 		cmocka_unit_test(a_function_without_a_size_has_no_certain_ends),
+		cmocka_unit_test(its_own_returns_are_found_wherever_else_it_goes),
 		cmocka_unit_test(calls_through_the_plt_are_found_by_name),
 		cmocka_unit_test(calls_to_the_function_itself_are_found_by_address),
 		cmocka_unit_test(a_file_that_is_no_interpreter_has_no_probe_sites),

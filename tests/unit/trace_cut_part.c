@@ -286,6 +286,8 @@ static void meet_ops(struct cut *cut)
 	/* a part has those of all parts */
 	for (uint32_t i = 0; i < cut->part.collective_count; i++)
 		meet(&cut->strings, cut->part.collectives[i].params);
+	for (uint32_t i = 0; i < cut->part.nccl_call_count; i++)
+		meet(&cut->strings, cut->part.nccl_calls[i].params);
 }
 
 static void meet_all(struct cut *cut)

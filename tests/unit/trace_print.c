@@ -58,6 +58,12 @@ static void print_native(FILE *out, const struct model *model, uint32_t index)
 		fprintf(out, ";%s", model->strings[model->native_frames[native->first + i]]);
 }
 
+static void print_collective(FILE *out, const struct model *model, const struct model_collective *collective)
+{
+	if (collective)
+		fprintf(out, " collective %" PRId64 " %s", collective->sequence, model->strings[collective->params]);
+}
+
 static void print_calls(const struct model *model)
 {
 	FILE *out = files[CALLS];
@@ -79,6 +85,7 @@ static void print_calls(const struct model *model)
 		if (call->args != NONE)
 			fprintf(out, " args %" PRIx64 " %" PRIx64 " %" PRIu64, model->args[call->args].function,
 				model->args[call->args].stream, model->args[call->args].bytes);
+		print_collective(out, model, model_collective_of_call(model, call));
 		fprintf(out, " gpu %u", call->gpu_count);
 		for (uint32_t op = call->first_gpu; op != NONE; op = model->gpu[op].next)
 			fprintf(out, " %" PRIu64 "..%" PRIu64, model->gpu[op].start_ns, model->gpu[op].end_ns);
@@ -158,13 +165,6 @@ static void print_spans(const struct model *model)
 		print_span(files[FUNCTIONS], model, &model->pycalls[i]);
 }
 
-static void print_collective(const struct model *model, const struct model_collective *collective)
-{
-	if (collective)
-		fprintf(files[OPS], " collective %" PRId64 " %s", collective->sequence,
-			model->strings[collective->params]);
-}
-
 static void print_ops(const struct model *model)
 {
 	for (uint32_t i = 0; i < model->op_count; i++) {
@@ -181,7 +181,7 @@ static void print_ops(const struct model *model)
 		print_stack(files[OPS], model, op->stack);
 		fprintf(files[OPS], " node %s", op->node == NONE ? "-" : model->strings[op->node]);
 		print_stack(files[OPS], model, op->forward);
-		print_collective(model, model_collective_of(model, 1 + op->number));
+		print_collective(files[OPS], model, model_collective_of(model, 1 + op->number));
 		fputc('\n', files[OPS]);
 	}
 }

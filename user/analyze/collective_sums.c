@@ -17,8 +17,8 @@ void collective_sums_add_gpu(struct collective_sums *sums, const struct gpu_even
 	const struct model_collective *collective = NULL;
 	struct tally_entry *sum;
 
-	if (event->op->kind == MODEL_KERNEL && event->launch && event->launch->op)
-		collective = model_collective_of(sums->model, event->launch->op);
+	if (event->op->kind == MODEL_KERNEL && event->launch)
+		collective = model_collective_of_call(sums->model, event->launch);
 	if (!collective)
 		return;
 	sum = tally_at(&sums->callers, (struct tally_key){{collective->params, event->caller}});

@@ -9,7 +9,8 @@
 
 #define PENDING 256u /* collectives of a process that were launched and whose kernel has yet to begin; the latest */
 #define NAMES_SEARCHED 256u
-#define LOOK_BACK 8u /* kernels of one collective follow each other: so many others may be between */
+#define LAUNCHED_BY (1ull << 63) /* a call's number, and not an op's */
+#define LOOK_BACK 8u		 /* kernels of one collective follow each other: so many others may be between */
 
 /* Where a call was made. */
 struct place {
@@ -26,7 +27,7 @@ struct pause {
 
 /* A collective that was launched. */
 struct pending {
-	uint64_t op; /* 0: none */
+	uint64_t op; /* number_of_collective(), 0: none */
 	uint64_t paused_ns;
 	uint32_t from, to; /* meeting_taker.places */
 };
@@ -188,18 +189,28 @@ static void note_pause(struct pause *pause, const struct call_event *event)
 	pause->last = (struct place){event->stack, event->caller};
 }
 
+/* Of the op that the collective is, or of the call by which NCCL launched it. */
+static uint64_t number_of_collective(const struct model_collective *collective, const struct model_call *launch)
+{
+	return collective->op ? collective->op : LAUNCHED_BY | launch->number;
+}
+
 void meeting_taker_add_call(struct meeting_taker *taker, const struct model *part, const struct call_event *event)
 {
 	struct pause *pause = &taker->pauses[event->process];
+	const struct model_collective *told;
 	struct pending *pending;
 	struct taken *taken;
 
 	note_pause(pause, event);
-	if (event->call->class != GPT_CLASS_LAUNCH || !event->call->op || !model_collective_of(part, event->call->op))
+	if (event->call->class != GPT_CLASS_LAUNCH)
+		return;
+	told = model_collective_of_call(part, event->call);
+	if (!told)
 		return;
 	taken = taken_of(taker, part, event->process);
 	pending = &taken->pending[taken->next_pending++ % PENDING];
-	*pending = (struct pending){.op = event->call->op, .paused_ns = pause->longest_ns};
+	*pending = (struct pending){.op = number_of_collective(told, event->call), .paused_ns = pause->longest_ns};
 	if (pending->paused_ns) {
 		pending->from = number_of(taker, pause->from);
 		pending->to = number_of(taker, pause->to);
@@ -230,7 +241,7 @@ static void add_pause(const struct taken *taken, struct meeting *meeting, uint64
 }
 
 static void begin_meeting(struct meeting_taker *taker, struct taken *taken, const struct model *part,
-			  const struct gpu_event *event, const struct model_collective *told)
+			  const struct gpu_event *event, const struct model_collective *told, uint64_t op)
 {
 	struct meeting meeting = {.arrived_ns = event->op->start_ns,
 				  .ended_ns = event->op->end_ns,
@@ -249,8 +260,8 @@ static void begin_meeting(struct meeting_taker *taker, struct taken *taken, cons
 	}
 	meeting.key = key_of(&collective, told->sequence);
 	meeting.line = number_of(taker, (struct place){event->launch->stack, event->launch_caller});
-	add_pause(taken, &meeting, event->launch->op);
-	taken->ops[taken->rank.met.list.count % LOOK_BACK] = event->launch->op;
+	add_pause(taken, &meeting, op);
+	taken->ops[taken->rank.met.list.count % LOOK_BACK] = op;
 	array_push(&taken->rank.met.list, meeting);
 }
 
@@ -259,15 +270,17 @@ void meeting_taker_add_gpu(struct meeting_taker *taker, const struct model *part
 	const struct model_collective *told = NULL;
 	struct meeting *meeting;
 	struct taken *taken;
+	uint64_t op;
 
-	if (event->op->kind == MODEL_KERNEL && event->launch && event->launch->op && gpu_ns(event->op))
-		told = model_collective_of(part, event->launch->op);
+	if (event->op->kind == MODEL_KERNEL && event->launch && gpu_ns(event->op))
+		told = model_collective_of_call(part, event->launch);
 	if (!told)
 		return;
+	op = number_of_collective(told, event->launch);
 	taken = taken_of(taker, part, event->op->process);
-	meeting = begun(taken, event->launch->op);
+	meeting = begun(taken, op);
 	if (!meeting)
-		begin_meeting(taker, taken, part, event, told);
+		begin_meeting(taker, taken, part, event, told, op);
 	else if (event->op->end_ns > meeting->ended_ns)
 		meeting->ended_ns = event->op->end_ns;
 }

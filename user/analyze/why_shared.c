@@ -171,9 +171,8 @@ static void end_meeting(struct why *why, struct why_meeting *meeting, uint32_t p
 
 static const struct model_collective *collective_of(const struct why *why, const struct gpu_event *event)
 {
-	return event->op->kind == MODEL_KERNEL && event->launch && event->launch->op
-		       ? model_collective_of(why->model, event->launch->op)
-		       : NULL;
+	return event->op->kind == MODEL_KERNEL && event->launch ? model_collective_of_call(why->model, event->launch)
+								: NULL;
 }
 
 static void arrive(struct why *why, size_t device, const struct gpu_event *event, const struct model_collective *params)

@@ -153,6 +153,7 @@ void attach_stop(struct attach *attach, unsigned timeout_ms, void (*drain)(void 
 		links_detach(&attach->files.list.items[i]->subinterpreter_links);
 		links_detach(&attach->files.list.items[i]->engine_links);
 		links_detach(&attach->files.list.items[i]->profiler_links);
+		links_detach(&attach->files.list.items[i]->nccl_links);
 		links_detach(&attach->files.list.items[i]->cupti_links);
 		links_detach(&attach->files.list.items[i]->push_links);
 		links_detach(&attach->files.list.items[i]->event_links);

@@ -203,8 +203,8 @@ static void probe_agent(struct processes *processes, struct followed *process, s
  */
 static void probe_files(struct processes *processes, struct followed *process)
 {
-	static const enum library_kind order[] = {LIBRARY_AGENT, LIBRARY_CUPTI, LIBRARY_CUDART_STATIC, LIBRARY_CUDART,
-						  LIBRARY_CUDA};
+	static const enum library_kind order[] = {LIBRARY_AGENT,	 LIBRARY_CUPTI,	 LIBRARY_NCCL,
+						  LIBRARY_CUDART_STATIC, LIBRARY_CUDART, LIBRARY_CUDA};
 
 	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++)
 		for (size_t j = 0; j < process->files.count; j++) {
@@ -216,6 +216,8 @@ static void probe_files(struct processes *processes, struct followed *process)
 				probe_agent(processes, process, file);
 			else if (file->kind == LIBRARY_CUPTI)
 				file_attach_cupti(processes->files, file);
+			else if (file->kind == LIBRARY_NCCL)
+				file_attach_nccl(processes->files, file);
 			else if (!process->agent_calls)
 				file_attach_calls(processes->files, file);
 		}

@@ -29,6 +29,7 @@ bool gpt_add_cupti_use(struct builder *builder, const struct gpt_record *record)
 
 /* gpt_calls.c: calls and their stacks */
 bool gpt_add_call(struct builder *builder, const struct gpt_record *record);
+bool gpt_add_nccl(struct builder *builder, const struct gpt_record *record);
 bool gpt_add_stack_at(struct builder *builder, const struct gpt_record *record);
 bool gpt_add_pystack(struct builder *builder, const struct gpt_record *record);
 bool gpt_add_native_stack(struct builder *builder, const struct gpt_record *record);

@@ -86,6 +86,13 @@ static void look_at_stack_at(struct descriptions *descriptions, const struct gpt
 		descriptions_refer(descriptions, at->pid, DESCRIPTION_PYSTACK, at->stack_id);
 }
 
+static void look_at_nccl(struct descriptions *descriptions, const struct gpt_record *record)
+{
+	const struct gpt_nccl *nccl = (const struct gpt_nccl *)record;
+
+	refer_to_thread(descriptions, nccl->pid, nccl->tid);
+}
+
 static void look_at_pycall(struct descriptions *descriptions, const struct gpt_record *record)
 {
 	const struct gpt_pycall *call = (const struct gpt_pycall *)record;
@@ -280,6 +287,7 @@ static const struct {
 	[GPT_CUPTI_USE] = {look_at_cupti_use, sizeof(struct gpt_cupti_use)},
 	[GPT_CUPTI_DONE] = {look_at_cupti_done, sizeof(struct gpt_cupti_done)},
 	[GPT_STACK_AT] = {look_at_stack_at, sizeof(struct gpt_stack_at)},
+	[GPT_NCCL] = {look_at_nccl, sizeof(struct gpt_nccl)},
 	[GPT_SESSION] = {look_at_session, sizeof(struct gpt_session)},
 	[GPT_PROCESS] = {descriptions_look_at_process, sizeof(struct gpt_process)},
 	[GPT_PROBES] = {look_at_text, sizeof(struct gpt_text)},

@@ -116,6 +116,21 @@
 	F(S, stack_state, stack_state, "id")                                                                           \
 	A(S, pad, pad, 1, "raw")
 
+#define SCHEMA_NCCL(F, A, S)                                                                                           \
+	F(S, time_ns, time_ns, "time")                                                                                 \
+	F(S, comm, comm, "id")                                                                                         \
+	F(S, comm_id, comm_id, "id")                                                                                   \
+	F(S, count, count, "id")                                                                                       \
+	F(S, sequence, sequence, "delta")                                                                              \
+	F(S, pid, pid, "pid")                                                                                          \
+	F(S, tid, tid, "id")                                                                                           \
+	F(S, calls, calls, "id")                                                                                       \
+	F(S, rank, rank, "id")                                                                                         \
+	F(S, ranks, ranks, "id")                                                                                       \
+	F(S, function, function, "id")                                                                                 \
+	F(S, dtype, dtype, "id")                                                                                       \
+	A(S, pad, pad, 1, "raw")
+
 #define SCHEMA_NATIVE_STACK(F, A, S)                                                                                   \
 	F(S, id, id, "raw")                                                                                            \
 	F(S, pid, pid, "pid")                                                                                          \
@@ -486,6 +501,7 @@
 	T(cupti_use, struct gpt_cupti_use, SCHEMA_CUPTI_USE)                                                           \
 	T(cupti_done, struct gpt_cupti_done, SCHEMA_CUPTI_DONE)                                                        \
 	T(stack_at, struct gpt_stack_at, SCHEMA_STACK_AT)                                                              \
+	T(nccl, struct gpt_nccl, SCHEMA_NCCL)                                                                          \
 	T(session, struct gpt_session, SCHEMA_SESSION)                                                                 \
 	T(process, struct gpt_process, SCHEMA_PROCESS)                                                                 \
 	T(text, struct gpt_text, SCHEMA_TEXT)                                                                          \
@@ -552,6 +568,7 @@
 	R(GPT_CUPTI_DONE, cupti_done, cupti_done, SCHEMA_BYTES, none)                                                  \
 	R(GPT_STACK_AT, stack_at, stack_at, SCHEMA_BYTES, none)                                                        \
 	R(GPT_GENERATED, generated, generated, SCHEMA_BYTES, none)                                                     \
+	R(GPT_NCCL, nccl, nccl, SCHEMA_BYTES, none)                                                                    \
 	R(GPT_SESSION, session, session, SCHEMA_BYTES, none)                                                           \
 	R(GPT_PROCESS, process, process, SCHEMA_BYTES, none)                                                           \
 	R(GPT_PROBES, probes, text, SCHEMA_BYTES, none)                                                                \

@@ -53,6 +53,8 @@ void show_tables(struct builder *builder)
 	SHOW(model, op, builder->ops.list);
 	model->forwards_forgotten = builder->ops.forwards.forgotten;
 	SHOW(model, collective, builder->ops.collectives);
+	nccl_calls_order(&builder->nccl_calls);
+	SHOW(model, nccl_call, builder->nccl_calls.list);
 	model->torch_memories = builder->torch_memory.list.items;
 	model->torch_memory_count = (uint32_t)builder->torch_memory.list.count;
 	SHOW(model, string, builder->strings.strings);
@@ -238,6 +240,7 @@ void model_free(struct model *model)
 	free(model->ranges);
 	free(model->ops);
 	free(model->collectives);
+	free(model->nccl_calls);
 	free(model->torch_memories);
 	free(model->told_steps);
 	free(model->strings);

@@ -41,6 +41,23 @@ void builder_add_call(struct builder *builder, const struct new_call *call)
 		survey_see_call(&builder->survey, builder_program(builder, call->pid).space, call->corr);
 }
 
+void builder_add_nccl_launch(struct builder *builder, const struct new_nccl_launch *launch)
+{
+	struct program program = process_table_program(&builder->processes, launch->pid);
+	uint32_t thread = process_table_find_thread(&builder->processes, program.process, launch->tid);
+
+	/* a first reading only has to know the thread */
+	if (builder->reading == READING_FIRST || launch->time_ns < builder->model->start_ns)
+		return;
+	nccl_calls_add(&builder->nccl_calls,
+		       &(struct model_collective){
+			       .launch_ns = launch->time_ns,
+			       .thread = thread,
+			       .sequence = launch->sequence,
+			       .params = string_intern(&builder->strings, launch->fields.bytes, launch->fields.size),
+		       });
+}
+
 bool builder_add_return(struct builder *builder, struct program program, const struct new_return *back)
 {
 	enum told what = told(builder, program, back->corr, SOURCE_CLOCK_MONOTONIC, 0);

@@ -197,3 +197,29 @@ const struct model_collective *model_collective_of(const struct model *model, ui
 	}
 	return low < model->collective_count && model->collectives[low].op == op ? &model->collectives[low] : NULL;
 }
+
+static const struct model_collective *of_nccl(const struct model *model, const struct model_call *call)
+{
+	uint32_t low = 0, high = model->nccl_call_count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+		const struct model_collective *at = &model->nccl_calls[middle];
+
+		if (at->launch_ns < call->start_ns || (at->launch_ns == call->start_ns && at->thread < call->thread))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == model->nccl_call_count || model->nccl_calls[low].launch_ns != call->start_ns ||
+	    model->nccl_calls[low].thread != call->thread)
+		return NULL;
+	return &model->nccl_calls[low];
+}
+
+const struct model_collective *model_collective_of_call(const struct model *model, const struct model_call *call)
+{
+	const struct model_collective *told = call->op ? model_collective_of(model, call->op) : NULL;
+
+	return told ? told : of_nccl(model, call);
+}

@@ -9,6 +9,9 @@
 
 #define COLLECTIVE_PARAMS_MAX 8192
 
+/* Of a long trace so many collectives are kept for the GPU work that they launched. */
+#define COLLECTIVES_MAX (1u << 17)
+
 /* The fields, each terminated; those that are numbers as such, too. */
 struct collective {
 	const char *fields[GPT_COLLECTIVE_FIELDS];
@@ -36,5 +39,8 @@ uint64_t collective_key(const struct collective *collective, int64_t sequence);
 
 /* Of an op (model_call.op); NULL: it is none, or was too long ago. */
 const struct model_collective *model_collective_of(const struct model *model, uint64_t op);
+
+/* Of what a call launches: what its op says, else what NCCL was called for; NULL: neither. */
+const struct model_collective *model_collective_of_call(const struct model *model, const struct model_call *call);
 
 #endif

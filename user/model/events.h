@@ -290,6 +290,16 @@ struct new_range {
 	struct text name, domain_name;
 };
 
+/* ---- NCCL ------------------------------------------------------------------------------------------------------- */
+
+/* The call of that thread and time is a launch that NCCL made for a collective. */
+struct new_nccl_launch {
+	uint64_t time_ns;
+	uint32_t pid, tid;
+	int64_t sequence;   /* of the collective on its communicator, -1: not known */
+	struct text fields; /* as of an op's collective (enum gpt_collective_field) */
+};
+
 /* ---- ops of PyTorch ---------------------------------------------------------------------------------------------- */
 
 /* An op, told when it has ended; or one that is open, told once it has lasted, and perhaps again. */

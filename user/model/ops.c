@@ -5,15 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/collectives.h"
 #include "model/op_numbers.h"
 #include "model/op_sweep.h"
 #include "model/order.h"
 
 /* So many ops of a thread that begin at one time are looked through for one that was told before, as open. */
 #define TWICE_MAX 8u
-
-/* Of a long trace so many collectives are kept for the GPU work that they launched. */
-#define COLLECTIVES_MAX (1u << 17)
 
 void ops_init(struct ops *ops, struct process_table *processes, struct string_pool *strings,
 	      const struct taken_stacks *taken, uint64_t seed)

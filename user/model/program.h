@@ -133,11 +133,16 @@ struct model_op {
 	bool continued;	  /* it began in an earlier part */
 };
 
-/* A collective of torch.distributed, or a send or a receive, which an op stands for. */
+/*
+ * A collective of torch.distributed, or a send or a receive, which an op stands for; or what NCCL was called for, which
+ * a call of CUDA launches.
+ */
 struct model_collective {
-	uint64_t op;	  /* 1 + number of that op */
-	int64_t sequence; /* in its process group, -1: not known */
-	uint32_t params;  /* model.strings: see collective_read() */
+	uint64_t op;	    /* 1 + number of that op, 0: of NCCL */
+	uint64_t launch_ns; /* of NCCL: model_call.start_ns and .thread of the launch */
+	int64_t sequence;   /* in its process group or communicator, -1: not known */
+	uint32_t params;    /* model.strings: see collective_read() */
+	uint32_t thread;
 };
 
 /*

@@ -18,6 +18,7 @@
 #include "model/gpu_work.h"
 #include "model/graphs.h"
 #include "model/late.h"
+#include "model/nccl_calls.h"
 #include "model/nvtx_ranges.h"
 #include "model/ops.h"
 #include "model/outlook.h"
@@ -140,6 +141,7 @@ struct builder {
 	struct spans pyevents;	/* garbage collections and imports; a thread is a lane */
 	struct spans functions; /* the same of Python functions */
 	struct ranges ranges;
+	struct nccl_calls nccl_calls;
 	struct ops ops;
 	struct torch_memory torch_memory;
 	struct device_table devices;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Collectives of torch.distributed: what they moved, how fast, and from where. */
+/* Collectives of torch.distributed and NCCL: what they moved, how fast, and from where. */
 #include <stdlib.h>
 
 #include "model/collectives.h"
@@ -23,10 +23,16 @@ static void add_row(struct report *report, struct table *table, const struct col
 	table_add_ns(table, row->ns, unit);
 	table_add_count(table, row->count);
 	table_add_average(table, row->ns, row->count);
-	table_add_bytes(table, bytes > 0 ? (uint64_t)bytes : 0);
+	if (bytes < 0)
+		table_add_unknown(table, "-");
+	else
+		table_add_bytes(table, (uint64_t)bytes);
 	table_add_rate(table, bytes * (double)row->count, bytes > 0 ? row->ns : 0);
 	table_add(table, is_known ? collective_dtype(&collective) : "?");
-	table_add_count(table, is_known ? (uint64_t)collective.numbers[GPT_COLLECTIVE_GROUP_SIZE] : 0);
+	if (is_known && collective.numbers[GPT_COLLECTIVE_GROUP_SIZE] > 0)
+		table_add_count(table, (uint64_t)collective.numbers[GPT_COLLECTIVE_GROUP_SIZE]);
+	else
+		table_add_unknown(table, "-");
 	table_add(table, is_known ? collective.fields[GPT_COLLECTIVE_GROUP] : "?");
 	table_add(table, is_known ? collective.fields[GPT_COLLECTIVE_NAME] : "?");
 	report_add_label(report, table, row->line);
@@ -56,7 +62,7 @@ void report_collectives(struct report *report)
 	if (!sums->count)
 		return;
 	report_title(report, "collectives", "GPU time by collective",
-		     "of torch.distributed; bytes: of one, in or out of this rank, GB/s: of these");
+		     "of torch.distributed and NCCL; bytes: of one, in or out of this rank, GB/s: of these");
 	table_begin(&table, columns);
 	for (size_t i = 0; i < shown; i++)
 		add_row(report, &table, &sums->rows[i], unit);

@@ -211,6 +211,21 @@ int function_exits(const struct image *image, const struct image_symbol *functio
 	return -ENOENT;
 }
 
+int function_rets(const struct image *image, const struct image_symbol *function, function_sites *out)
+{
+	struct listing listing;
+	int err = listing_read(image, function, &listing);
+
+	memset(out, 0, sizeof(*out));
+	if (err)
+		return err;
+	for (size_t i = 0; i < listing.pieces.count; i++)
+		if (is_return(&listing.pieces.items[i]))
+			push_site(out, &listing.pieces.items[i], 8);
+	listing_free(&listing);
+	return out->count ? 0 : -ENOENT;
+}
+
 /* "jmp *slot(%rip)", with endbr64 or a bnd prefix before it: what a stub of the PLT is. */
 static bool is_stub_of(const struct image *image, uint64_t address, const char *callee)
 {
@@ -265,6 +280,11 @@ int function_exits(const struct image *image, const struct image_symbol *functio
 	(void)function;
 	memset(out, 0, sizeof(*out));
 	return -ENOENT;
+}
+
+int function_rets(const struct image *image, const struct image_symbol *function, function_sites *out)
+{
+	return function_exits(image, function, out);
 }
 
 int function_returns_of(const struct image *image, const struct image_symbol *function, const char *callee,

@@ -19,6 +19,12 @@ typedef ARRAY(struct function_site) function_sites;
  */
 int function_exits(const struct image *image, const struct image_symbol *function, function_sites *out);
 
+/*
+ * The instructions by which the function itself returns: dear ones, and not where it goes on in code elsewhere.
+ * sp_adjust is 8.  -ENOENT: not all of it could be decoded, or it has none.
+ */
+int function_rets(const struct image *image, const struct image_symbol *function, function_sites *out);
+
 /* The instructions behind the calls of a named function, directly or through the PLT; sp_adjust is 0. -ENOENT */
 int function_returns_of(const struct image *image, const struct image_symbol *function, const char *callee,
 			function_sites *out);

@@ -43,10 +43,8 @@ static const struct {
 	const char *stem;
 	enum library_kind kind;
 } stems[] = {
-	{"libcudart", LIBRARY_CUDART},
-	{"libcuda", LIBRARY_CUDA},
-	{"libcupti", LIBRARY_CUPTI},
-	{"libtorch_cpu", LIBRARY_TORCH},
+	{"libcudart", LIBRARY_CUDART},	 {"libcuda", LIBRARY_CUDA}, {"libcupti", LIBRARY_CUPTI},
+	{"libtorch_cpu", LIBRARY_TORCH}, {"libnccl", LIBRARY_NCCL},
 };
 
 enum library_kind library_kind_of_name(const char *path)

@@ -19,6 +19,7 @@ enum library_kind {
 	LIBRARY_PYTHON_STATIC, /* another file that holds CPython */
 	LIBRARY_AGENT,
 	LIBRARY_TORCH, /* libtorch_cpu.so */
+	LIBRARY_NCCL,  /* libnccl.so.2, and its plugins: libnccl-net.so */
 };
 
 /* By file name alone (cheap, for every mapping): LIBRARY_OTHER when the name says nothing. */

@@ -15,6 +15,13 @@ static void draft_count(struct draft *draft, enum timeline_arg_key key, const st
 	draft_signed(draft, key, collective->numbers[field]);
 }
 
+static void draft_known(struct draft *draft, enum timeline_arg_key key, const struct collective *collective,
+			enum gpt_collective_field field)
+{
+	if (collective->numbers[field] >= 0)
+		draft_count(draft, key, collective, field);
+}
+
 /* What only the op has. */
 static void draft_op_only(struct draft *draft, const struct collective *collective)
 {
@@ -38,17 +45,15 @@ static void draft_peer(struct draft *draft, const struct collective *collective)
 			    GPT_COLLECTIVE_PEER);
 }
 
-void draft_collective(struct draft *draft, const struct model *model, uint64_t op, bool of_kernel,
-		      struct collective *room)
+void draft_collective(struct draft *draft, const struct model *model, const struct model_collective *collective,
+		      bool of_kernel, struct collective *room)
 {
-	const struct model_collective *collective = op ? model_collective_of(model, op) : NULL;
-
 	if (!collective || !collective_read(room, model->strings[collective->params]))
 		return;
 	draft_field(draft, TIMELINE_ARG_COLLECTIVE, room, GPT_COLLECTIVE_NAME);
-	draft_count(draft, TIMELINE_ARG_IN_ELEMENTS, room, GPT_COLLECTIVE_IN_ELEMENTS);
-	draft_count(draft, TIMELINE_ARG_OUT_ELEMENTS, room, GPT_COLLECTIVE_OUT_ELEMENTS);
-	draft_count(draft, TIMELINE_ARG_GROUP_SIZE, room, GPT_COLLECTIVE_GROUP_SIZE);
+	draft_known(draft, TIMELINE_ARG_IN_ELEMENTS, room, GPT_COLLECTIVE_IN_ELEMENTS);
+	draft_known(draft, TIMELINE_ARG_OUT_ELEMENTS, room, GPT_COLLECTIVE_OUT_ELEMENTS);
+	draft_known(draft, TIMELINE_ARG_GROUP_SIZE, room, GPT_COLLECTIVE_GROUP_SIZE);
 	draft_text(draft, TIMELINE_ARG_DTYPE, collective_dtype(room));
 	draft_field(draft, TIMELINE_ARG_IN_SPLIT, room, GPT_COLLECTIVE_IN_SPLIT);
 	draft_field(draft, TIMELINE_ARG_OUT_SPLIT, room, GPT_COLLECTIVE_OUT_SPLIT);

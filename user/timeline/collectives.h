@@ -6,9 +6,8 @@
 #include "model/collectives.h"
 #include "timeline/visit.h"
 
-/* Of the op, or of a kernel that it launched (model_call.op); nothing where that is no collective.  The draft refers
- * to *room. */
-void draft_collective(struct draft *draft, const struct model *model, uint64_t op, bool of_kernel,
-		      struct collective *room);
+/* Of an op, or of a kernel; collective NULL: nothing.  The draft refers to *room. */
+void draft_collective(struct draft *draft, const struct model *model, const struct model_collective *collective,
+		      bool of_kernel, struct collective *room);
 
 #endif

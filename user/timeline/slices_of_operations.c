@@ -129,8 +129,9 @@ static void visit_operation(struct visit *visit, uint32_t index)
 		draft_number(&draft, TIMELINE_ARG_CHANNEL_TYPE, op->channel_type);
 	}
 	draft_graph(&draft, timeline, op, &to);
-	if (op->kind == MODEL_KERNEL)
-		draft_collective(&draft, model, draft.slice.op, true, &to.collective);
+	if (op->kind == MODEL_KERNEL && op->call != NONE)
+		draft_collective(&draft, model, model_collective_of_call(model, &model->calls[op->call]), true,
+				 &to.collective);
 	draft_forward(&draft, model, op, &to);
 	if (op->call != NONE && model->calls[op->call].number == CALL_OUTSIDE)
 		draft_text(&draft, TIMELINE_ARG_LAUNCH, "before the slice");

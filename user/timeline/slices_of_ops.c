@@ -61,7 +61,8 @@ static void visit_op(struct visit *visit, const struct model_op *op)
 	if (op->inputs != NONE)
 		draft_inputs(&draft, timeline->model->strings[op->inputs]);
 	draft_number(&draft, TIMELINE_ARG_OP_INDEX, op->number);
-	draft_collective(&draft, timeline->model, 1 + op->number, false, &collective);
+	draft_collective(&draft, timeline->model, model_collective_of(timeline->model, 1 + op->number), false,
+			 &collective);
 	draft_line(&draft, timeline->model, TIMELINE_ARG_OP_LINE, op->stack, &line);
 	draft_line(&draft, timeline->model, TIMELINE_ARG_FORWARD_LINE, op->forward, &forward);
 	if (op->truncated)

@@ -29,6 +29,7 @@ static const size_t type_sizes[TYPES] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1};
 static const char *const op_names[OPS] = {"Sum", "Prod", "Max", "Min", "SumPostDiv"};
 
 struct ncclComm {
+	uint64_t magic; /* as the real one begins with something else, too */
 	int ranks, rank;
 };
 

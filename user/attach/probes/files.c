@@ -49,6 +49,9 @@ void file_note_refused(struct files *files, struct probed_file *file, enum file_
 		[FILE_DEATHS] = "the end of functions is not seen, so each stack is described anew",
 		[FILE_SUBINTERPRETERS] = "further interpreters are not seen, so each call looks for them",
 		[FILE_ENGINE] = "what a backward pass launches has no line",
+		[FILE_NCCL] = "collectives are known only where PyTorch tells them (--ops)",
+		[FILE_NCCL_RANKS] = "ranks of its communicators are not known",
+		[FILE_NCCL_EXITS] = "communicators of several processes are not known to be one",
 		[FILE_PROFILER] = "GPU records that torch.profiler takes are missing",
 	};
 
@@ -101,7 +104,7 @@ static void examine(struct probed_file *file)
 /* Whether a process that maps a file of this name is held (lifecycle.bpf.c, name_of_interest). */
 static bool is_held_for(const char *path)
 {
-	static const char *const names[] = {"libcu", "libpyt", "libgpu", "libtorc"};
+	static const char *const names[] = {"libcu", "libpyt", "libgpu", "libtorc", "libncc"};
 	const char *name = path_base(path);
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
@@ -240,6 +243,7 @@ void files_close(struct files *files)
 		links_detach(&file->engine_links);
 		links_detach(&file->profiler_links);
 		links_detach(&file->cupti_links);
+		links_detach(&file->nccl_links);
 		links_detach(&file->push_links);
 		links_detach(&file->event_links);
 		links_detach(&file->batch_links);

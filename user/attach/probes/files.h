@@ -26,6 +26,9 @@ enum file_probe {
 	FILE_SUBINTERPRETERS,
 	FILE_ENGINE,
 	FILE_PROFILER,
+	FILE_NCCL,
+	FILE_NCCL_RANKS,
+	FILE_NCCL_EXITS,
 };
 
 struct probed_file {
@@ -49,10 +52,12 @@ struct probed_file {
 	bool subinterpreters_tried;
 	struct links engine_links;   /* PyTorch: the autograd engine */
 	struct links profiler_links; /* PyTorch: its profiler's buffers */
-	struct links cupti_links;    /* CUPTI: its other users */
-	struct links push_links;     /* CUPTI: sessions from before we came */
-	bool push_unfit;	     /* looked into, and there is no probe site for them */
-	struct links event_links;    /* Python: collections, imports, calls */
+	struct links nccl_links;     /* NCCL: its calls, and their ends */
+	bool nccl_tried;
+	struct links cupti_links; /* CUPTI: its other users */
+	struct links push_links;  /* CUPTI: sessions from before we came */
+	bool push_unfit;	  /* looked into, and there is no probe site for them */
+	struct links event_links; /* Python: collections, imports, calls */
 	bool events_tried;
 	int python_calls; /* Python: 1 every call is traced, -ENOTSUP they cannot be, 0 not asked */
 	bool torch_tried;
@@ -68,6 +73,7 @@ struct files {
 	void *emit_context;
 	ARRAY(struct probed_file *) list;
 	struct probed_file *buckets[1024]; /* the same by inode */
+	uint32_t nccl_count;		   /* of LIBRARY_NCCL that have probes */
 	uint32_t numbered;		   /* how many have had symbol probes */
 	bool python_calls;		   /* the user asked for them */
 	bool foreign_buffers;	/* agents are let in, and what goes to torch.profiler instead is taken from there */

@@ -7,6 +7,7 @@
  *   python.c   CPython: garbage collection, imports, calls, the death of code objects, subinterpreters
  *   torch.c    PyTorch: the autograd engine, and the CUPTI buffers of its profiler
  *   cupti.c    CUPTI: what its clients do with it
+ *   nccl.c     NCCL: what a process calls it for
  *   files.c    the table of files that carry probes (files.h)
  *
  * A probe is attached to a file and so to every process that maps it.  Which process needs which probes is decided
@@ -50,6 +51,11 @@ void file_attach_python(struct files *files, struct probed_file *file, const str
  * while a process waits for it.
  */
 void file_attach_torch(struct files *files, struct probed_file *file);
+
+/* ---- NCCL ---- */
+
+/* Once for a file; what cannot be probed has a note. */
+void file_attach_nccl(struct files *files, struct probed_file *file);
 
 /* ---- CUPTI ---- */
 int file_attach_cupti(struct files *files, struct probed_file *file);

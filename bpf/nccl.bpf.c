@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Calls of NCCL: what for, on which communicator.  They are few beside the calls of CUDA: one or more a kernel of some
+ * ten microseconds at least.
+ */
+#include "common.bpf.h"
+#include "nccl.bpf.h"
+#include "site.bpf.h"
+#include "thread.bpf.h"
+
+#include <gputrace/nccl.h>
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, GPT_MAX_NCCL_COMMS);
+	__type(key, struct gpt_nccl_comm_key);
+	__type(value, struct gpt_nccl_comm);
+} nccl_comms SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, GPT_MAX_NCCL_FILES);
+	__type(key, __u32);
+	__type(value, struct gpt_nccl_file);
+} nccl_files SEC(".maps");
+
+static __always_inline struct gpt_nccl_thread *nccl_thread(const struct gpt_thread_state *thread, __u32 tid)
+{
+	struct gpt_nccl_thread *nccl = bpf_map_lookup_elem(&nccl_threads, &tid);
+	struct gpt_nccl_thread fresh = {.program = thread->program};
+
+	if (nccl && nccl->program == thread->program)
+		return nccl;
+	if (bpf_map_update_elem(&nccl_threads, &tid, &fresh, BPF_ANY))
+		return 0;
+	return bpf_map_lookup_elem(&nccl_threads, &tid);
+}
+
+/* ---- communicators -------------------------------------------------------------------------------------------- */
+
+static __always_inline struct gpt_nccl_comm_key comm_key(const struct gpt_thread_state *thread, __u64 comm)
+{
+	return (struct gpt_nccl_comm_key){.comm = comm, .program = thread->program, .pid = thread->pid};
+}
+
+/* A hash of the unique id: no rank but those of the communicator has the same. 0: it cannot be read. */
+static __noinline __u64 hash_id(__u64 address)
+{
+	__u64 words[GPT_NCCL_ID_BYTES / 8], hash = 0xcbf29ce484222325ull;
+
+	if (bpf_probe_read_user(words, sizeof(words), (void *)address))
+		return 0;
+	for (int i = 0; i < GPT_NCCL_ID_BYTES / 8; i++) {
+		hash = (hash ^ words[i]) * 0x9e3779b97f4a7c15ull;
+		hash ^= hash >> 32;
+	}
+	return hash;
+}
+
+static __always_inline __s32 read_number(__u64 address)
+{
+	__s32 value = -1;
+
+	return bpf_probe_read_user(&value, sizeof(value), (void *)address) ? -1 : value;
+}
+
+/* Rank and number of ranks, where libnccl itself reads them. */
+static __always_inline void read_ranks(struct gpt_nccl_group *call, __u32 file)
+{
+	const struct gpt_nccl_file *known = bpf_map_lookup_elem(&nccl_files, &file);
+
+	call->rank = -1;
+	call->ranks = 0;
+	if (!known || !known->ranks)
+		return;
+	call->ranks = read_number(call->comm + known->ranks);
+	call->rank = read_number(call->comm + known->rank);
+	if (call->ranks < 1 || call->ranks > GPT_NCCL_RANKS_MAX || call->rank < 0 || call->rank >= call->ranks) {
+		call->rank = -1;
+		call->ranks = 0;
+	}
+}
+
+/* ---- calls ------------------------------------------------------------------------------------------------------ */
+
+static __always_inline void read_call(struct gpt_nccl_group *call, struct pt_regs *ctx, __u32 args, __u64 sp)
+{
+	__u64 a2 = PT_REGS_PARM2(ctx), a3 = PT_REGS_PARM3(ctx), a4 = PT_REGS_PARM4(ctx), a5 = PT_REGS_PARM5(ctx),
+	      a6 = ctx->r9, on_stack = 0;
+
+	call->calls = 1;
+	call->count = a3;
+	call->dtype = a4;
+	switch (args) {
+	case GPT_NCCL_ARGS_REDUCE:
+		bpf_probe_read_user(&on_stack, 8, (void *)(sp + 8));
+		call->comm = on_stack;
+		break;
+	case GPT_NCCL_ARGS_ONE_BUFFER:
+		call->count = a2;
+		call->dtype = a3;
+		call->comm = a5;
+		break;
+	case GPT_NCCL_ARGS_TWO_BUFFERS:
+		call->comm = a5;
+		break;
+	default:
+		call->comm = a6;
+		break;
+	}
+	if (call->dtype < 0 || call->dtype >= GPT_NCCL_DTYPES)
+		call->dtype = -1;
+}
+
+static __always_inline void look_up_comm(struct gpt_nccl_group *call, const struct gpt_thread_state *thread)
+{
+	struct gpt_nccl_comm_key key = comm_key(thread, call->comm);
+	struct gpt_nccl_comm *comm = bpf_map_lookup_elem(&nccl_comms, &key);
+	bool alone = call->function == GPT_NCCL_SEND || call->function == GPT_NCCL_RECV;
+
+	call->comm_id = comm ? comm->id : 0;
+	call->sequence = comm && !alone ? (__s64)comm->collectives++ : -1;
+}
+
+/* What several calls of a group have in common. */
+static __always_inline void add_to_group(struct gpt_nccl_group *group, const struct gpt_nccl_group *call)
+{
+	if (!group->calls) {
+		*group = *call;
+		return;
+	}
+	group->calls++;
+	if (group->function != call->function)
+		group->function = GPT_NCCL_SEVERAL;
+	if (group->dtype != call->dtype)
+		group->dtype = -1;
+	if (group->comm != call->comm) {
+		group->comm = group->comm_id = 0;
+		group->rank = group->sequence = -1;
+	}
+	if (group->ranks != call->ranks)
+		group->ranks = 0;
+	if (group->count < 0 || !group->comm || group->dtype < 0)
+		group->count = -1;
+	else
+		group->count += call->count;
+}
+
+/* From here on until it returns, what the thread launches is the group's. */
+static __always_inline void enter(struct gpt_thread_state *thread, __u64 sp)
+{
+	thread->nccl_sp = bpf_probe_read_user(&thread->nccl_return, 8, (void *)sp) ? 0 : sp;
+}
+
+static __always_inline void group_ends(struct gpt_thread_state *thread, struct gpt_nccl_thread *nccl, __u64 sp)
+{
+	if (!nccl->depth) /* it began before the trace: not all of it was seen */
+		nccl->group.calls = 0;
+	else if (!--nccl->depth)
+		enter(thread, sp);
+}
+
+static __always_inline void nccl_operation(struct pt_regs *ctx, struct gpt_thread_state *thread,
+					   struct gpt_nccl_thread *nccl, __u64 cookie, __u64 sp)
+{
+	struct gpt_nccl_group call = {.function = GPT_COOKIE_API(cookie)};
+
+	read_call(&call, ctx, GPT_COOKIE_ARGS(cookie), sp);
+	read_ranks(&call, GPT_COOKIE_FILE(cookie));
+	look_up_comm(&call, thread);
+	if (!nccl->depth)
+		nccl->group.calls = 0;
+	enter(thread, sp); /* also in a group, for the functions of NCCL that it calls */
+	add_to_group(&nccl->group, &call);
+}
+
+/* A function of nccl.h is entered. */
+SEC("uprobe")
+int nccl_call(struct pt_regs *ctx)
+{
+	__u64 pid_tid = bpf_get_current_pid_tgid(), cookie, sp;
+	__u32 pid = pid_tid >> 32, tid = pid_tid;
+	struct gpt_process_state *process = traced_process(pid);
+	struct gpt_nccl_comm_key key;
+	struct gpt_thread_state *thread;
+	struct gpt_nccl_thread *nccl;
+
+	if (!process || !site_cookie(ctx, &cookie))
+		return 0;
+	thread = thread_get(process, tid, pid);
+	nccl = thread ? nccl_thread(thread, tid) : 0;
+	if (!nccl) {
+		keep_own_stack(ctx);
+		return 0;
+	}
+	sp = PT_REGS_SP(ctx) + GPT_COOKIE_SP(cookie);
+	if (thread->nccl_sp && nccl_lasts(thread, sp)) /* one function of NCCL calls another */
+		return 0;
+	thread->nccl_sp = 0;
+	switch (GPT_COOKIE_API(cookie)) {
+	case GPT_NCCL_GROUP_START:
+		if (!nccl->depth++)
+			nccl->group.calls = 0;
+		break;
+	case GPT_NCCL_GROUP_END:
+		group_ends(thread, nccl, sp);
+		break;
+	case GPT_NCCL_GROUP_SIMULATE_END:
+		nccl->depth -= nccl->depth != 0;
+		nccl->group.calls = 0;
+		break;
+	case GPT_NCCL_INIT:
+	case GPT_NCCL_INIT_CONFIG:
+	case GPT_NCCL_INIT_SCALABLE:
+		nccl->init_sp = sp;
+		nccl->init_to = PT_REGS_PARM1(ctx);
+		nccl->init_id = hash_id(GPT_COOKIE_ARGS(cookie) == GPT_NCCL_ARGS_INIT ? sp + 8 : PT_REGS_PARM5(ctx));
+		break;
+	case GPT_NCCL_DESTROY:
+	case GPT_NCCL_ABORT: /* another may lie at that address */
+		key = comm_key(thread, PT_REGS_PARM1(ctx));
+		bpf_map_delete_elem(&nccl_comms, &key);
+		break;
+	default:
+		nccl_operation(ctx, thread, nccl, cookie, sp);
+	}
+	return 0;
+}
+
+/* A function of nccl.h is at its `ret`. */
+SEC("uprobe")
+int nccl_left(struct pt_regs *ctx)
+{
+	__u64 pid_tid = bpf_get_current_pid_tgid(), sp = PT_REGS_SP(ctx);
+	__u32 pid = pid_tid >> 32, tid = pid_tid;
+	struct gpt_nccl_comm made = {};
+	struct gpt_nccl_comm_key key;
+	struct gpt_thread_state *thread;
+	struct gpt_nccl_thread *nccl;
+
+	thread = bpf_map_lookup_elem(&threads, &tid);
+	nccl = bpf_map_lookup_elem(&nccl_threads, &tid);
+	if (!thread || !nccl || thread->pid != pid || nccl->program != thread->program) {
+		keep_own_stack(ctx);
+		return 0;
+	}
+	if (sp == thread->nccl_sp)
+		thread->nccl_sp = 0;
+	if (sp != nccl->init_sp)
+		return 0;
+	nccl->init_sp = 0;
+	made.id = nccl->init_id;
+	key = comm_key(thread, 0);
+	if (made.id && !bpf_probe_read_user(&key.comm, 8, (void *)nccl->init_to) && key.comm)
+		bpf_map_update_elem(&nccl_comms, &key, &made, BPF_ANY);
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "GPL";

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What a thread does in NCCL.  A call outside of a group launches before it returns, those of a group in the
+ * ncclGroupEnd that ends it.  Whether the thread is still in that call is told by its place, as for a node of a
+ * backward pass (torch.bpf.h), until one of the function's own exits says that it is not.
+ */
+#ifndef GPUTRACE_NCCL_BPF_H
+#define GPUTRACE_NCCL_BPF_H
+
+#include "common.bpf.h"
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, GPT_MAX_NCCL_THREADS);
+	__type(key, __u32); /* thread id */
+	__type(value, struct gpt_nccl_thread);
+} nccl_threads SEC(".maps") __attribute__((weak));
+
+/* Whether what has this stack pointer is called by the NCCL call that the thread entered last. */
+static __always_inline bool nccl_lasts(const struct gpt_thread_state *thread, __u64 sp)
+{
+	__u64 word = 0;
+
+	return sp < thread->nccl_sp && !bpf_probe_read_user(&word, 8, (void *)thread->nccl_sp) &&
+	       word == thread->nccl_return;
+}
+
+#endif

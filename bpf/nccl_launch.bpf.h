@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The launches that a thread makes in NCCL: for call.bpf.c. */
+#ifndef GPUTRACE_NCCL_LAUNCH_BPF_H
+#define GPUTRACE_NCCL_LAUNCH_BPF_H
+
+#include "nccl.bpf.h"
+
+#include <gputrace/cuda_api.h>
+
+static __always_inline bool is_launch(__u16 api)
+{
+#define NCCL_LAUNCH(domain, symbol, class, args, twin, cbid, twin_cbid)                                                \
+	(GPT_CLASS_##class == GPT_CLASS_LAUNCH && (api == GPT_API(GPT_DOMAIN_##domain, cbid) ||                        \
+						   (twin_cbid && api == GPT_API(GPT_DOMAIN_##domain, twin_cbid)))) ||
+	return GPT_CUDA_API_TABLE(NCCL_LAUNCH) false;
+#undef NCCL_LAUNCH
+}
+
+/* A thread that was in NCCL makes a call of CUDA; in front of that call's own record. */
+static __noinline int nccl_launch(struct gpt_thread_state *thread, __u64 sp, __u64 now, __u16 api)
+{
+	__u64 pid_tid = bpf_get_current_pid_tgid();
+	const struct gpt_nccl_thread *nccl;
+	__u32 tid = pid_tid;
+	struct gpt_nccl *record;
+
+	if (!thread)
+		return 0;
+	if (!nccl_lasts(thread, sp)) {
+		thread->nccl_sp = 0;
+		return 0;
+	}
+	nccl = bpf_map_lookup_elem(&nccl_threads, &tid);
+	if (!nccl || nccl->program != thread->program || !nccl->group.calls || !is_launch(api))
+		return 0;
+	record = bpf_ringbuf_reserve(&ring, sizeof(*record), 0);
+	if (!record) {
+		count_one(GPT_COUNTER_OTHER_LOST);
+		return 0;
+	}
+	record_begin(&record->hdr, sizeof(*record), GPT_NCCL);
+	record->time_ns = now;
+	record->comm = nccl->group.comm;
+	record->comm_id = nccl->group.comm_id;
+	record->count = nccl->group.count;
+	record->sequence = nccl->group.sequence;
+	record->pid = pid_tid >> 32;
+	record->tid = tid;
+	record->calls = nccl->group.calls;
+	record->rank = nccl->group.rank;
+	record->ranks = nccl->group.ranks;
+	record->function = nccl->group.function;
+	record->dtype = nccl->group.dtype;
+	__builtin_memset(record->pad, 0, sizeof(record->pad));
+	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+	return 0;
+}
+
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "model/nccl_calls.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/collectives.h"
+
+static int by_time(const void *left, const void *right)
+{
+	const struct model_collective *a = left, *b = right;
+
+	if (a->launch_ns != b->launch_ns)
+		return a->launch_ns < b->launch_ns ? -1 : 1;
+	return (a->thread > b->thread) - (a->thread < b->thread);
+}
+
+void nccl_calls_add(struct nccl_calls *calls, const struct model_collective *call)
+{
+	size_t count = calls->list.count;
+
+	calls->unordered |= count && by_time(&calls->list.items[count - 1], call) > 0;
+	array_push(&calls->list, *call);
+}
+
+void nccl_calls_order(struct nccl_calls *calls)
+{
+	size_t count = calls->list.count;
+
+	if (calls->unordered)
+		qsort(calls->list.items, count, sizeof(*calls->list.items), by_time);
+	calls->unordered = false;
+	if (count <= 2 * COLLECTIVES_MAX)
+		return;
+	memmove(calls->list.items, calls->list.items + count - COLLECTIVES_MAX,
+		COLLECTIVES_MAX * sizeof(*calls->list.items));
+	calls->list.count = COLLECTIVES_MAX;
+}
