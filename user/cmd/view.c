@@ -71,12 +71,12 @@ static void *read_log(void *context)
 	struct export_options options = {.process = -1, .attribution = viewing->options->attribution};
 	struct reading reading;
 	enum exit_code code;
-	int err = 0;
 
 	preview(viewing, &options);
 	code = reading_open(&reading, &viewing->delivery);
 	if (!code) {
-		err = view_read(viewing->view, reading.trace, &options);
+		int err = view_read(viewing->view, reading.trace, &options);
+
 		if (err && err != -ECANCELED)
 			code = reading_failed(&reading, err);
 	}

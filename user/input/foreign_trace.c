@@ -15,8 +15,7 @@ struct foreign_source {
 	struct told_source source;
 	struct foreign_file file;
 	struct row_feed *feed;
-	uint64_t told, most; /* bytes of rows */
-	bool longer;
+	bool longer; /* than was asked for: nothing is told of it */
 };
 
 static struct foreign_source *of(const struct told_source *source)
@@ -28,9 +27,7 @@ static int again(struct told_source *source, uint64_t most_bytes)
 {
 	struct foreign_source *foreign = of(source);
 
-	foreign->told = 0;
-	foreign->most = most_bytes;
-	foreign->longer = false;
+	foreign->longer = foreign->file.rows.bytes > most_bytes;
 	return source->error = rows_again(&foreign->file.rows);
 }
 
@@ -49,15 +46,12 @@ static bool tell_next(struct told_source *source, struct builder *builder)
 	struct foreign_source *foreign = of(source);
 	const struct row *row;
 
-	if (foreign->told > foreign->most) {
-		foreign->longer = true;
+	if (foreign->longer)
 		return false;
-	}
 	row = rows_next(&foreign->file.rows);
 	source->error = foreign->file.rows.error;
 	if (!row)
 		return false;
-	foreign->told += row->size;
 	row_feed_row(foreign->feed, builder, row);
 	return true;
 }

@@ -18,7 +18,7 @@
 
 struct row_place {
 	uint64_t start_ns, end_ns;
-	uint32_t at; /* in the piece; rises as rows came */
+	uint32_t at; /* in the piece; rises as rows came, and so do runs */
 	uint32_t kind;
 };
 
@@ -252,30 +252,29 @@ static bool fill(struct rows *rows, struct row_run *run)
 	return run->used > 0;
 }
 
-static bool is_before(const struct rows *rows, uint32_t one, uint32_t other)
+/* The run's next row, as what it is compared by: `at` is the run. */
+static struct row_place place_of(const struct rows *rows, uint32_t run)
 {
-	const struct row *a = first_of(&rows->runs.items[one]), *b = first_of(&rows->runs.items[other]);
-	struct row_place of_a = {a->start_ns, a->end_ns, one, a->kind}, of_b = {b->start_ns, b->end_ns, other, b->kind};
+	const struct row *row = first_of(&rows->runs.items[run]);
 
-	return by_time(&of_a, &of_b) < 0;
+	return (struct row_place){row->start_ns, row->end_ns, run, row->kind};
 }
 
 static void sink_down(struct rows *rows, size_t at)
 {
+	struct row_place *heap = rows->heap, place = heap[at];
+
 	for (;;) {
 		size_t child = 2 * at + 1;
-		uint32_t run = rows->heap[at];
 
-		if (child >= rows->heap_count)
-			return;
-		if (child + 1 < rows->heap_count && is_before(rows, rows->heap[child + 1], rows->heap[child]))
+		if (child + 1 < rows->heap_count && by_time(&heap[child + 1], &heap[child]) < 0)
 			child++;
-		if (!is_before(rows, rows->heap[child], run))
-			return;
-		rows->heap[at] = rows->heap[child];
-		rows->heap[child] = run;
+		if (child >= rows->heap_count || by_time(&heap[child], &place) >= 0)
+			break;
+		heap[at] = heap[child];
 		at = child;
 	}
+	heap[at] = place;
 }
 
 int rows_again(struct rows *rows)
@@ -290,7 +289,7 @@ int rows_again(struct rows *rows)
 		run->at = run->from;
 		run->used = run->next = 0;
 		if (fill(rows, run))
-			rows->heap[rows->heap_count++] = i;
+			rows->heap[rows->heap_count++] = place_of(rows, i);
 	}
 	for (size_t i = rows->heap_count / 2; i-- > 0;)
 		sink_down(rows, i);
@@ -303,12 +302,16 @@ int rows_again(struct rows *rows)
 /* Behind the row that was given last. */
 static void advance(struct rows *rows)
 {
-	struct row_run *run = &rows->runs.items[rows->heap[0]];
+	uint32_t number = rows->heap[0].at;
+	struct row_run *run = &rows->runs.items[number];
 
 	run->next += first_of(run)->size;
-	if (!fill(rows, run))
+	if (fill(rows, run))
+		rows->heap[0] = place_of(rows, number);
+	else
 		rows->heap[0] = rows->heap[--rows->heap_count];
-	sink_down(rows, 0);
+	if (rows->heap_count)
+		sink_down(rows, 0);
 }
 
 const struct row *rows_next(struct rows *rows)
@@ -321,7 +324,7 @@ const struct row *rows_next(struct rows *rows)
 		rows->next = 0;
 	else if (rows->heap_count)
 		advance(rows);
-	return rows->heap_count && !rows->error ? first_of(&rows->runs.items[rows->heap[0]]) : NULL;
+	return rows->heap_count && !rows->error ? first_of(&rows->runs.items[rows->heap[0].at]) : NULL;
 }
 
 /* ---- texts ------------------------------------------------------------------------------------------------------- */

@@ -126,7 +126,7 @@ struct rows {
 	size_t used, capacity;
 	ARRAY(struct row_place) places;
 	ARRAY(struct row_run) runs;
-	uint32_t *heap;		 /* runs by their next row, the earliest first */
+	struct row_place *heap;	 /* runs by their next row, the earliest first */
 	size_t heap_count, next; /* next: of places, where nothing was written */
 	int fd;			 /* -1: nothing was written */
 	uint64_t written;
