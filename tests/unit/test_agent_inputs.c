@@ -262,6 +262,23 @@ static void what_has_no_room_is_told_as_such(void **state)
 	assert_true(take(words) > OP_INPUTS_WORDS);
 }
 
+static void behind_the_room_nothing_is_written(void **state)
+{
+	static const int64_t many[2 * 511];
+	uint64_t words[OP_INPUTS_WORDS + 8], object = tensor(FLOAT, STRIDED_KEYS, 0, NULL, NULL);
+
+	memset(words, 0xaa, sizeof(words));
+	put((void *)(uintptr_t)object, layout()->tensor_dims, 511, 8);
+	put((void *)(uintptr_t)object, layout()->tensor_inline, (uintptr_t)many, 8);
+	input(layout()->tag_tensor, object);
+	input(layout()->tag_none, 0);
+	assert_int_equal(take(words), OP_INPUTS_WORDS);
+	input(layout()->tag_tensor, matrix(2, 3));
+	assert_true(take(words) > OP_INPUTS_WORDS);
+	for (unsigned i = OP_INPUTS_WORDS; i < OP_INPUTS_WORDS + 8; i++)
+		assert_int_equal(words[i], 0xaaaaaaaaaaaaaaaa);
+}
+
 static void words_that_are_no_inputs_and_texts_without_room_are_refused(void **state)
 {
 	static const uint64_t cut[] = {OP_INPUT_TENSOR | 3ull << 32, 1, 2}, unknown[] = {99};
@@ -290,6 +307,7 @@ int main(void)
 		cmocka_unit_test_setup(of_long_lists_no_elements_are_told, begin),
 		cmocka_unit_test_setup(nothing_is_told_of_what_is_neither_tensor_nor_number, begin),
 		cmocka_unit_test_setup(what_has_no_room_is_told_as_such, begin),
+		cmocka_unit_test_setup(behind_the_room_nothing_is_written, begin),
 		cmocka_unit_test_setup(words_that_are_no_inputs_and_texts_without_room_are_refused, begin),
 	};
 

@@ -48,13 +48,18 @@ static void put_head(struct taking *taking, enum op_input_kind kind, unsigned de
 	put(taking, (uint64_t)kind | (uint64_t)detail << 8 | count << 32);
 }
 
-static void put_words(struct taking *taking, const void *from, uint64_t count)
+/* A loop: there are one to five of them nearly always, which a copy of any length takes several times as long for. */
+static void put_words(struct taking *taking, const uint64_t *from, uint64_t count)
 {
-	if (count > OP_INPUTS_WORDS - taking->count) {
+	uint32_t at = taking->count;
+	uint64_t i;
+
+	if (at > OP_INPUTS_WORDS || count > OP_INPUTS_WORDS - at) {
 		taking->count = OP_INPUTS_WORDS + 1;
 		return;
 	}
-	memcpy(taking->words + taking->count, from, count * sizeof(uint64_t));
+	for (i = 0; i < count; i++)
+		taking->words[at + i] = from[i];
 	taking->count += (uint32_t)count;
 }
 
@@ -86,7 +91,7 @@ static void take_tensor(struct taking *taking, const void *tensor)
 	uint64_t dims = word_at(tensor, layout->tensor_dims);
 	bool strided = !(word_at(tensor, layout->tensor_keys) & layout->keys_unstrided);
 	bool is_inline = dims <= layout->tensor_inline_dims;
-	const char *sizes = (const char *)tensor + layout->tensor_inline;
+	const uint64_t *sizes = (const uint64_t *)((const char *)tensor + layout->tensor_inline);
 
 	if (dims > OP_INPUTS_WORDS || taking->count > OP_INPUTS_WORDS) {
 		taking->count = OP_INPUTS_WORDS + 1;
@@ -97,7 +102,7 @@ static void take_tensor(struct taking *taking, const void *tensor)
 	put_head(taking, OP_INPUT_TENSOR, (unsigned)type_of(layout, tensor) << 8 | strided, dims);
 	put_words(taking, sizes, dims);
 	if (strided && taking->count <= OP_INPUTS_WORDS)
-		put_words(taking, sizes + 8 * (is_inline ? layout->tensor_inline_dims : dims), dims);
+		put_words(taking, sizes + (is_inline ? layout->tensor_inline_dims : dims), dims);
 }
 
 /* ---- scalars ----------------------------------------------------------------------------------- */
