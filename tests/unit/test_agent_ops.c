@@ -274,6 +274,7 @@ static void an_op_that_ends_on_another_thread_is_no_part_of_the_nesting(void **s
 	leave();
 	for (unsigned n = 0; n < 2; n++) {
 		assert_int_equal(op(n)->flags, GPT_AGENT_OP_ASYNC);
+		assert_int_equal(op(n)->scope, GPT_AGENT_OP_USER_SCOPE);
 		assert_int_equal(op(n)->tid, gettid());
 		assert_true((op(n)->end_tid == op(n)->tid) == is_named(op(n), "future", 6));
 	}

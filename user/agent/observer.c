@@ -340,9 +340,9 @@ static void **begin_scheduled_with_inputs(void **result, const void *op)
 	return result;
 }
 
-static bool is_short(const struct op_facts *facts)
+static bool is_short(const struct lane *lane, const struct op_slot *slot)
 {
-	return !(facts->inputs | facts->stack | facts->handle | facts->forward_thread);
+	return !(slot->facts.stack | slot->facts.handle | slot->facts.forward_thread) && lane == slot->lane;
 }
 
 static struct op_entry_op *add_collective(struct lane *lane, const struct op_slot *slot)
@@ -363,10 +363,12 @@ static struct op_entry_op *add_entry(struct lane *lane, const struct op_slot *sl
 
 	if (slot->collective.text)
 		return add_collective(lane, slot);
-	if (is_short(&slot->facts)) {
+	if (is_short(lane, slot)) {
 		entry = lane_reserve(lane, OP_ENTRY_SHORT_BYTES, OP_ENTRY_OP_SHORT);
-		if (entry)
-			memcpy(&entry->facts, &slot->facts, offsetof(struct op_facts, inputs));
+		if (!entry)
+			return NULL;
+		memcpy(&entry->facts, &slot->facts, offsetof(struct op_facts, stack));
+		entry->scope = slot->facts.scope;
 	} else {
 		entry = lane_reserve(lane, sizeof(*entry), OP_ENTRY_OP);
 		if (entry)

@@ -32,12 +32,12 @@ struct op_facts {
 	int64_t sequence;
 	uint64_t name; /* hash of it */
 	uint64_t thread;
+	uint64_t inputs; /* hash of what it was called with, 0: nothing, or not asked for */
+	/* 0 of most ops: from here on a short entry has nothing; tid and scope it has elsewhere */
+	uint64_t stack; /* number under which its Python stack was taken, 0 */
+	uint64_t handle, forward_thread;
 	uint32_t tid;
 	uint8_t scope;
-	/* 0 of most ops: from here on a short entry has nothing */
-	uint64_t inputs; /* hash of what it was called with, 0: nothing, or not asked for */
-	uint64_t stack;	 /* number under which its Python stack was taken, 0 */
-	uint64_t handle, forward_thread;
 };
 
 /* Of an op that stands for a collective, else 0. */
@@ -67,6 +67,7 @@ enum op_entry_kind {
 	OP_ENTRY_INPUTS = 5,
 	OP_ENTRY_MEMORY = 6,
 	OP_ENTRY_OP_SHORT = 7, /* the first OP_ENTRY_SHORT_BYTES of an op */
+	OP_ENTRY_MEMORY_SHORT = 8,
 };
 
 /* What is in a ring; multiples of 8 bytes. */
@@ -96,11 +97,15 @@ struct op_entry_op {
 	uint32_t end_tid;
 	bool is_async;
 	bool is_told; /* that it is open, with facts.start, which is CLOCK_MONOTONIC here */
+	uint8_t scope;
 	struct op_facts facts;
 };
 
-/* Of an op whose other facts are 0, which is the rule where no inputs are asked for: as much as a line of the cache. */
-#define OP_ENTRY_SHORT_BYTES ((uint32_t)offsetof(struct op_entry_op, facts.inputs))
+/*
+ * Of an op whose other facts are 0, and which ends on the thread that it began on, so that end_tid is its tid: the
+ * rule, and as much as a line of the cache.
+ */
+#define OP_ENTRY_SHORT_BYTES ((uint32_t)offsetof(struct op_entry_op, facts.stack))
 
 _Static_assert(OP_ENTRY_SHORT_BYTES == 64, "a short op is as much as a line of the cache");
 
@@ -121,6 +126,16 @@ struct op_entry_memory {
 	uint8_t kind; /* enum gpt_agent_torch_memory_kind */
 	int8_t device_type, device;
 	bool has_totals;
+};
+
+#define OP_MEMORY_CPU_INDEX (-1) /* of c10::Device: there is one CPU */
+
+/* One of the CPU's memory, without a stack, on the lane's thread: half a line of the cache. */
+struct op_entry_memory_short {
+	struct op_entry entry;
+	uint64_t time;
+	uint64_t address;
+	uint64_t bytes; /* 0: it is freed */
 };
 
 enum lane_state {

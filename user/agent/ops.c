@@ -166,7 +166,9 @@ static struct op_facts facts_of(const struct op_entry_op *entry)
 
 	if (entry->entry.kind != OP_ENTRY_OP_SHORT)
 		return entry->facts;
-	memcpy(&facts, &entry->facts, offsetof(struct op_facts, inputs));
+	memcpy(&facts, &entry->facts, offsetof(struct op_facts, stack));
+	facts.tid = entry->end_tid;
+	facts.scope = entry->scope;
 	return facts;
 }
 
@@ -208,6 +210,8 @@ static uint64_t send_lane(struct lane *lane)
 			send_collective((const struct op_entry_collective *)entry);
 		else if (entry->kind == OP_ENTRY_MEMORY)
 			ops_memory_send(&ops.batch, (const struct op_entry_memory *)entry);
+		else if (entry->kind == OP_ENTRY_MEMORY_SHORT)
+			ops_memory_send_short(&ops.batch, (const struct op_entry_memory_short *)entry, lane->tid);
 		else
 			learn(entry);
 	}

@@ -65,6 +65,20 @@ void ops_memory_send(struct batch *batch, const struct op_entry_memory *entry)
 	memory.told++;
 }
 
+void ops_memory_send_short(struct batch *batch, const struct op_entry_memory_short *entry, uint32_t tid)
+{
+	ops_memory_send(batch,
+			&(struct op_entry_memory){
+				.time = entry->time,
+				.address = entry->address,
+				.bytes = (int64_t)entry->bytes,
+				.tid = tid,
+				.kind = entry->bytes ? GPT_AGENT_TORCH_MEMORY_ALLOCATED : GPT_AGENT_TORCH_MEMORY_FREED,
+				.device_type = GPT_TORCH_CPU,
+				.device = OP_MEMORY_CPU_INDEX,
+			});
+}
+
 void ops_memory_send_state(struct batch *batch)
 {
 	size_t why = strlen(memory.why);

@@ -16,6 +16,7 @@ void ops_memory_follow(const struct torch *torch, struct batch *batch, uint64_t 
 void ops_memory_stop(void);
 
 void ops_memory_send(struct batch *batch, const struct op_entry_memory *entry);
+void ops_memory_send_short(struct batch *batch, const struct op_entry_memory_short *entry, uint32_t tid);
 
 /* Where there are any, or were until the latest ops_memory_stop; then that was it. */
 void ops_memory_send_state(struct batch *batch);

@@ -23,7 +23,7 @@ struct device {
 	int8_t type, index;
 };
 
-static const struct device cpu = {GPT_TORCH_CPU, -1};
+static const struct device cpu = {GPT_TORCH_CPU, OP_MEMORY_CPU_INDEX};
 
 enum { USAGE, OUT, CPU_NEW, CPU_DELETE, CPU_OUT, FUNCTIONS };
 
@@ -53,39 +53,80 @@ static struct {
 /* ---- on the application's threads -------------------------------------------------------------- */
 
 /* Small blocks of the CPU come and go with every op, and a walk costs as much as one. */
-static bool wants_stack(const struct op_entry_memory *event)
+static inline bool wants_stack(const struct op_entry_memory *event)
 {
-	if (points_take_memory_lines() || event->kind == GPT_AGENT_TORCH_MEMORY_OUT)
+	if (event->kind == GPT_AGENT_TORCH_MEMORY_OUT || points_take_memory_lines())
 		return true;
 	return event->kind == GPT_AGENT_TORCH_MEMORY_ALLOCATED &&
 	       (event->device_type != cpu.type || (uint64_t)event->bytes >= GPT_AGENT_TORCH_MEMORY_LARGE);
 }
 
-/* All of it but time, stack and thread. */
-static void tell(const struct op_entry_memory *event)
+static void lose(void)
 {
-	struct op_entry_memory *entry;
+	atomic_fetch_add_explicit(&memory.lost, 1, memory_order_relaxed);
+}
+
+static inline __attribute__((always_inline)) void tell_short(struct lane *lane, const struct op_entry_memory *event)
+{
+	struct op_entry_memory_short *entry = lane_reserve(lane, sizeof(*entry), OP_ENTRY_MEMORY_SHORT);
+
+	if (!entry) {
+		lose();
+		return;
+	}
+	entry->address = event->address;
+	entry->bytes = (uint64_t)event->bytes;
+	entry->time = op_clock_stamp();
+	lane_commit(lane, sizeof(*entry));
+}
+
+static inline __attribute__((always_inline)) void tell_whole(struct lane *lane, const struct op_entry_memory *event,
+							     uint64_t stack)
+{
+	struct op_entry_memory *entry = lane_reserve(lane, sizeof(*entry), OP_ENTRY_MEMORY);
+
+	if (!entry) {
+		lose();
+		return;
+	}
+	entry->address = event->address;
+	entry->bytes = event->bytes;
+	entry->allocated = event->allocated;
+	entry->reserved = event->reserved;
+	entry->stack = stack;
+	entry->tid = lane->tid;
+	entry->kind = event->kind;
+	entry->device_type = event->device_type;
+	entry->device = event->device;
+	entry->has_totals = event->has_totals;
+	entry->time = op_clock_stamp();
+	lane_commit(lane, sizeof(*entry));
+}
+
+/*
+ * All of it but time, stack and thread.  In its caller's code, and field by field: an event that is put together on the
+ * stack and copied from there waits for its own writes.
+ */
+static inline __attribute__((always_inline)) void tell(const struct op_entry_memory *event)
+{
 	struct lane *lane;
 	uint64_t stack = 0;
 
 	if (!atomic_load_explicit(&memory.on, memory_order_acquire) || schedule_rests())
 		return;
 	lane = lane_of_thread();
-	if (lane && wants_stack(event)) {
-		stack = ++lane->stacks;
-		gputrace_agent_stack(GPT_STACK_OF_MEMORY, stack);
-	}
-	entry = lane ? lane_reserve(lane, sizeof(*entry), OP_ENTRY_MEMORY) : NULL;
-	if (!entry) {
-		atomic_fetch_add_explicit(&memory.lost, 1, memory_order_relaxed);
+	if (!lane) {
+		lose();
 		return;
 	}
-	memcpy((char *)entry + sizeof(entry->entry), (const char *)event + sizeof(event->entry),
-	       sizeof(*event) - sizeof(event->entry));
-	entry->stack = stack;
-	entry->tid = lane->tid;
-	entry->time = op_clock_stamp();
-	lane_commit(lane, sizeof(*entry));
+	if (wants_stack(event)) {
+		stack = ++lane->stacks;
+		gputrace_agent_stack(GPT_STACK_OF_MEMORY, stack);
+	} else if (event->device_type == cpu.type) {
+		tell_short(lane, event);
+		return;
+	}
+	tell_whole(lane, event, stack);
 }
 
 static void detour_usage(void *address, int64_t bytes, uint64_t allocated, uint64_t reserved, struct device device)
