@@ -204,3 +204,78 @@ def test_a_program_that_ends_before_its_first_active_step_has_no_file(tmp_path):
                             *program(tmp_path, "cpu", 4)).must_be(3)
     assert "ended after 5 steps; the first to be recorded is the one after 30" in done.stderr
     assert not list(tmp_path.glob("ours*"))
+
+
+class ManyCycles:
+    """A log of more than the 32 MB of records that are held in memory, of a program that says when each step began."""
+
+    CYCLES, SIGMOIDS = 40, 2000
+    PHASES = ["waiting", "warmup"] + 4 * ["active"]
+    STEPS = CYCLES * len(PHASES)
+    RECORD_BYTES = 64  # of an op, and of each of its two events of the CPU's memory, at least
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.done = tracing.gputrace(folder, "--memory", "--schedule", f"wait=1,warmup=1,active=4,repeat={self.CYCLES}",
+                                     "--step", "range:iteration", "-o", "trace.gpt", "--", machine.tool("get-torch"),
+                                     machine.PROGRAMS / "torch_cycles.py", folder / "begun", self.STEPS + 1, self.SIGMOIDS).must_be(0)
+        tracing.until(lambda: (folder / "begun").exists())
+        self.begun = [tuple(map(int, line.split())) for line in (folder / "begun").read_text().splitlines()]
+
+    def phase(self, step):
+        return self.PHASES[step % len(self.PHASES)]
+
+    def active(self, first, last):
+        return [step for step in range(first, last + 1) if self.phase(step) == "active"]
+
+    def sigmoids(self, steps):
+        """What was recorded between the begin of the first and the end of the last, by the program."""
+        return sum(self.SIGMOIDS + step for step in range(steps[0], steps[-1] + 1) if self.phase(step) != "waiting")
+
+    def wall(self, step):
+        """Nanoseconds: at least, at most."""
+        (before, after), (before_next, after_next) = self.begun[step:step + 2]
+        return before_next - after, after_next - before
+
+    def report(self, *options):
+        said = tracing.gputrace(self.folder, "report", "trace.gpt", "--format", "json", *options).must_be(0).stdout
+        return {table["id"]: table["rows"] for table in json.loads(said)["tables"]}
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory):
+    return ManyCycles(tmp_path_factory.mktemp("many"))
+
+
+def test_of_many_cycles_each_has_the_steps_that_the_schedule_says(many):
+    heads = re.findall(r"Slice of the recording: cycle (\d+) of the schedule; steps (\d+) to (\d+)", many.done.stdout)
+    assert [tuple(map(int, head)) for head in heads] == [(cycle + 1, 6 * cycle + 2, 6 * cycle + 5) for cycle in range(many.CYCLES)]
+
+
+@pytest.mark.parametrize("first, last, is_long", [(0, 10**6, True), (7, 233, True), (109, 118, False), (110, 110, False)])
+def test_a_slice_of_steps_of_a_long_log_has_the_ops_and_times_of_the_program(many, first, last, is_long):
+    steps = many.active(first, min(last, many.STEPS - 1))
+    ops = many.sigmoids(steps)
+    assert (3 * ops * many.RECORD_BYTES > 32 << 20) == is_long
+    tables = many.report("--steps", f"{first}..{last}")
+    calls = {row["op"]: row["calls"] for row in tables["ops"]}
+    assert calls["aten::sigmoid"] == ops
+    assert calls["iteration"] == sum(many.phase(step) != "waiting" for step in range(steps[0], steps[-1] + 1))
+    whole, *rows = tables["steps"]
+    assert sum(many.wall(step)[0] for step in steps) <= whole["wall_ns"] <= sum(many.wall(step)[1] for step in steps)
+    for row in rows:
+        assert row["step"] in steps
+        least, most = many.wall(row["step"])
+        assert least <= row["wall_ns"] <= most
+
+
+def test_the_blocks_of_a_slice_of_a_long_log_are_those_of_its_ops(many):
+    rows = many.report("--steps", "7..233")["torch_memory"]
+    assert sum(row["blocks"] for row in rows) == many.sigmoids(many.active(7, 233))
+
+
+@pytest.mark.parametrize("steps", ["6", "240..250"])
+def test_steps_that_were_not_recorded_are_refused_with_those_that_were(many, steps):
+    """Step 6 waits, and behind the last cycle is none."""
+    done = tracing.gputrace(many.folder, "report", "trace.gpt", "--steps", steps).must_be(1)
+    assert "it has steps 2 to 239" in done.stderr

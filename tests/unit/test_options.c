@@ -736,7 +736,9 @@ static void a_schedule_is_numbers_as_torch_profiler_has_them(void **state)
 static void what_cannot_be_scheduled_is_refused(void **state)
 {
 	assert_refused(PARSE("--schedule", "active=1"), "--schedule", "-p PID");
-	assert_refused(PARSE("-p", "1", "--schedule", "active=1", "--step", "py:step"), "--step py:step", "optimizer");
+	assert_refused(PARSE("-p", "1", "--schedule", "active=1", "--step", "py:step"), "--step py:step", "backward");
+	assert_refused(PARSE("-p", "1", "--schedule", "active=1", "--step", "py:a.py:step"),
+		       "--step py:a.py:step:", "--steps N..M");
 	assert_refused(PARSE("-p", "1", "--schedule", "active=1", "--step", "range:b*"), "range:b*", "whole name");
 	assert_refused(PARSE("-p", "1", "--schedule", "active=1", "--python-calls"), "--python-calls", "--schedule");
 	assert_refused(PARSE("-p", "1", "--schedule", "active=1", "--agent", "off"), "--ops", "--agent off");

@@ -106,11 +106,12 @@ static int find_step_by(struct parse *parse)
 	default:
 		return option_fail(
 			parse,
-			"--step py:%s: --schedule has to know of a step when it begins; that a Python function "
-			"begins is known from all Python calls, or from stacks of launches, and neither is "
-			"there in steps that are not recorded; --step profiler, optimizer, backward and "
-			"range:NAME tell in time",
-			wish->name);
+			"--step py:%s%s%s: --schedule has to know of a step when it begins. A Python function is seen "
+			"by a probe at every Python call, which would slow the steps that are not recorded, too, or "
+			"by the stacks of launches, which these do not have. Instead: --step backward or optimizer; "
+			"with a record_function around the call, or a torch.profiler, range:NAME or profiler; or "
+			"--ops without --schedule, and report of its log with this --step and --steps N..M",
+			wish->file ? wish->file : "", wish->file ? ":" : "", wish->name);
 	}
 }
 

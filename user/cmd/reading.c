@@ -126,7 +126,7 @@ static enum exit_code keep_steps(struct reading *reading)
 		return EXIT_FAILED;
 	}
 	first = steps->tracks.items[0].list.items[0].number;
-	last = first + steps->tracks.items[0].list.count - 1;
+	last = steps->tracks.items[0].list.items[steps->tracks.items[0].list.count - 1].number;
 	steps_keep_numbers(steps, wanted->first, wanted->last);
 	if (!steps->tracks.count) {
 		msg_error("--steps: none of these is in %s; it has steps %" PRIu64 " to %" PRIu64, name_of(reading),
