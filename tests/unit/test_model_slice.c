@@ -3,6 +3,7 @@
 #include "analyzed.h"
 #include "trace_cut.h"
 
+#include "model/rolling_trace.h"
 #include "model/sliced_trace.h"
 
 #define STEPS 6u
@@ -334,9 +335,10 @@ static void a_gpu_has_its_operations_their_calls_and_the_waits_of_those_threads(
 					    (a).array.count * sizeof((a).array.items[0]));                             \
 	} while (0)
 
-static void assert_same_slice(const struct model *whole, const struct slice *slice, uint32_t events)
+/* Frees found. */
+static void assert_slice_is(struct contents found, const struct model *whole, const struct slice *slice)
 {
-	struct contents wanted = slice_of(whole, slice, 0), found = slice_of(whole, slice, events);
+	struct contents wanted = slice_of(whole, slice, 0);
 
 	ASSERT_SAME(found, wanted, calls);
 	ASSERT_SAME(found, wanted, gpu);
@@ -351,6 +353,11 @@ static void assert_same_slice(const struct model *whole, const struct slice *sli
 	assert_int_equal(found.gpu_ops, wanted.gpu_ops);
 	contents_free(&wanted);
 	contents_free(&found);
+}
+
+static void assert_same_slice(const struct model *whole, const struct slice *slice, uint32_t events)
+{
+	assert_slice_is(slice_of(whole, slice, events), whole, slice);
 }
 
 static void a_slice_is_the_same_whatever_the_parts_of_the_trace_are(void **state)
@@ -436,6 +443,63 @@ static void each_part_of_a_slice_says_whether_more_follow(void **state)
 	model_free(whole);
 }
 
+/* ---- span after span --------------------------------------------------------------------------------------------- */
+
+/* A trace that counts its rounds. */
+struct counted_trace {
+	struct trace trace;
+	struct trace *inner;
+	unsigned rounds;
+};
+
+static const struct model *first_of_counted(struct trace *trace)
+{
+	struct counted_trace *counted = (struct counted_trace *)trace;
+
+	counted->rounds++;
+	return trace_first(counted->inner);
+}
+
+static const struct model *next_of_counted(struct trace *trace)
+{
+	return trace_next(((struct counted_trace *)trace)->inner);
+}
+
+static const struct trace_kind counted_kind = {.first = first_of_counted, .next = next_of_counted};
+
+static void spans_one_after_the_other_are_had_in_one_round_and_an_earlier_one_in_another(void **state)
+{
+	struct model *whole = sample_model(2, STEPS);
+	struct trace *cuts[] = {trace_cut_each(whole, 3), trace_cut_each(whole, 3), trace_cut_each(whole, 3)};
+	struct counted_trace counted[] = {{.trace = {.kind = &counted_kind}, .inner = cuts[0]},
+					  {.trace = {.kind = &counted_kind}, .inner = cuts[1]}};
+	const struct model *last = trace_last(cuts[2]);
+	struct rolling_trace counting, handing;
+	const uint64_t span_ns = 410000;
+	unsigned spans = 0;
+
+	rolling_trace_open(&counting, &counted[0].trace);
+	rolling_trace_open(&handing, &counted[1].trace);
+	for (uint64_t from = SAMPLE_START; from < STEP_AT(STEPS); from += span_ns, spans++) {
+		bool again = spans == 9; /* the span before once more, and then on from there */
+		struct slice slice = everything();
+		struct sliced_trace sliced;
+
+		slice.from_ns = counting.from_ns = handing.from_ns = again ? from -= span_ns : from;
+		slice.to_ns = from + span_ns;
+		assert_int_equal(sliced_trace_open_before(&sliced, &counting.trace, &slice, "a slice", last), 0);
+		sliced.inner = &handing.trace;
+		assert_slice_is(contents_of(&sliced.trace), whole, &slice);
+		sliced_trace_close(&sliced);
+		for (unsigned i = 0; i < 2; i++)
+			assert_in_range(counted[i].rounds, 1, spans < 9 ? 1 : 2);
+	}
+	assert_true(spans > 10);
+	for (unsigned i = 0; i < 3; i++)
+		trace_cut_free(cuts[i]);
+	model_free(whole);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -453,6 +517,7 @@ int main(void)
 		cmocka_unit_test(a_gpu_has_its_operations_their_calls_and_the_waits_of_those_threads),
 		cmocka_unit_test(a_slice_is_the_same_whatever_the_parts_of_the_trace_are),
 		cmocka_unit_test(each_part_of_a_slice_says_whether_more_follow),
+		cmocka_unit_test(spans_one_after_the_other_are_had_in_one_round_and_an_earlier_one_in_another),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

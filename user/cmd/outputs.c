@@ -158,6 +158,7 @@ static int say_not_written(const char *path, int err)
 
 struct piece_writing {
 	const struct writing *writing;
+	struct spans *spans;
 	const char *path;
 	int process;	   /* -1: all */
 	uint32_t pid, nth; /* of those with that pid: a span that is read anew may number processes in another way */
@@ -183,8 +184,8 @@ static int write_piece(void *context, unsigned number, uint64_t from_ns, uint64_
 	struct reading span;
 
 	/* the first and the last have what lies outside of the recording, too */
-	err = reading_open_span(&span, writing.reading, from_ns == all->start_ns ? 0 : from_ns,
-				to_ns == all->end_ns ? UINT64_MAX : to_ns);
+	err = spans_take(all->spans, &span, from_ns == all->start_ns ? 0 : from_ns,
+			 to_ns == all->end_ns ? UINT64_MAX : to_ns);
 	writing.trace = span.trace;
 	writing.most = writing.options->max_size;
 	if (!err && process >= 0)
@@ -202,6 +203,7 @@ static int write_pieces(const struct writing *writing, const char *path, int pro
 {
 	const struct model *part = trace_first(writing->trace);
 	struct piece_writing all = {.writing = writing, .path = path, .process = process};
+	struct spans spans;
 	struct pieces pieces = {.most = writing->options->max_size, .write = write_piece, .context = &all};
 	int err;
 
@@ -212,7 +214,10 @@ static int write_pieces(const struct writing *writing, const char *path, int pro
 	all.pid = process >= 0 ? part->processes[process].pid : 0;
 	pieces.start_ns = all.start_ns = part->start_ns;
 	pieces.end_ns = all.end_ns = part->end_ns > part->start_ns ? part->end_ns : part->start_ns;
-	err = pieces_write(&pieces);
+	err = spans_open(&spans, writing->reading);
+	all.spans = &spans;
+	err = err ? say_not_written(path, err) : pieces_write(&pieces);
+	spans_close(&spans);
 	if (err == -EFBIG)
 		msg_error("%s: not written: --max-size %s is too small: no file of this trace can be so small", path,
 			  writing->options->max_size_text);

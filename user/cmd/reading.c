@@ -242,45 +242,6 @@ enum exit_code reading_open(struct reading *reading, const struct delivery *deli
 	return code;
 }
 
-/* A log of one part is in memory already, another tool's file is sorted; of a longer log the span is read anew. */
-static int open_recorded(struct reading *span, const struct reading *of, uint64_t from_ns, uint64_t to_ns)
-{
-	char *why = NULL;
-	int err = 0;
-
-	if (of->is_long && !of->is_foreign) {
-		err = open_log(span, from_ns, to_ns, &why);
-		free(why);
-		return err;
-	}
-	span->recorded = of->recorded;
-	span->wanted = of->wanted;
-	return 0;
-}
-
-int reading_open_span(struct reading *span, const struct reading *of, uint64_t from_ns, uint64_t to_ns)
-{
-	const struct slice *whole = of->is_sliced ? &of->slicing.slice : &(struct slice){.to_ns = UINT64_MAX};
-	const struct model *first;
-	int err;
-
-	*span = (struct reading){.delivery = of->delivery};
-	from_ns = from_ns ? from_ns : whole->from_ns;
-	to_ns = to_ns != UINT64_MAX ? to_ns : whole->to_ns;
-	err = open_recorded(span, of, from_ns, to_ns);
-	if (err)
-		return err;
-	first = trace_first(span->recorded);
-	if (!first)
-		return span->recorded->error;
-	slicing_find_span(&span->slicing, &of->delivery->options->slice, first, from_ns, to_ns);
-	if (options_want_steps(of->delivery->options))
-		slicing_add_steps(&span->slicing, &of->steps, first);
-	err = open_slice(span);
-	span->trace->steps = &of->steps;
-	return err;
-}
-
 void reading_close(struct reading *reading)
 {
 	if (reading->is_sliced)
@@ -290,4 +251,83 @@ void reading_close(struct reading *reading)
 		told_trace_close(reading->recorded);
 	steps_free(&reading->steps);
 	free(reading->pids);
+}
+
+/* ---- spans ------------------------------------------------------------------------------------------------------ */
+
+/* The log once more: what of it the reading reads. */
+static int open_again(const struct reading *reading, struct trace **trace)
+{
+	const struct log_restriction *wanted = reading->wanted.always_count ? &reading->wanted : NULL;
+	const char *why;
+
+	return gpt_trace_open(reading->delivery->log_fd, NULL, wanted, trace, &why);
+}
+
+int spans_open(struct spans *spans, const struct reading *of)
+{
+	int err;
+
+	*spans = (struct spans){.of = of};
+	if (!of->is_long || of->is_foreign)
+		return 0;
+	err = open_again(of, &spans->ended);
+	if (!err)
+		err = open_again(of, &spans->counted);
+	if (!err)
+		err = open_again(of, &spans->handed);
+	if (err)
+		return err;
+	spans->last = trace_last(spans->ended);
+	rolling_trace_open(&spans->counting, spans->counted);
+	rolling_trace_open(&spans->handing, spans->handed);
+	return spans->last ? 0 : spans->ended->error;
+}
+
+void spans_close(struct spans *spans)
+{
+	if (spans->ended)
+		told_trace_close(spans->ended);
+	if (spans->counted)
+		told_trace_close(spans->counted);
+	if (spans->handed)
+		told_trace_close(spans->handed);
+}
+
+/* Of a long log: what is in the span is counted in one round and handed over in another. */
+static int slice_of_log(struct spans *spans, struct reading *span)
+{
+	struct slicing *slicing = &span->slicing;
+	int err;
+
+	span->is_sliced = true;
+	err = sliced_trace_open_before(&span->sliced, span->recorded, &slicing->slice, slicing->words, spans->last);
+	span->trace = &span->sliced.trace;
+	span->sliced.inner = span->recorded = &spans->handing.trace;
+	return err;
+}
+
+int spans_take(struct spans *spans, struct reading *span, uint64_t from_ns, uint64_t to_ns)
+{
+	const struct reading *of = spans->of;
+	const struct slice *whole = of->is_sliced ? &of->slicing.slice : &(struct slice){.to_ns = UINT64_MAX};
+	const struct model *first;
+	int err;
+
+	*span = (struct reading){.delivery = of->delivery, .wanted = of->wanted, .recorded = of->recorded};
+	from_ns = from_ns ? from_ns : whole->from_ns;
+	to_ns = to_ns != UINT64_MAX ? to_ns : whole->to_ns;
+	spans->counting.from_ns = spans->handing.from_ns = from_ns;
+	if (spans->last)
+		span->recorded = &spans->counting.trace;
+	first = trace_first(span->recorded);
+	if (!first)
+		return span->recorded->error;
+	slicing_find_span(&span->slicing, &of->delivery->options->slice, first, from_ns, to_ns);
+	if (options_want_steps(of->delivery->options))
+		slicing_add_steps(&span->slicing, &of->steps, first);
+	span->slicing.slice.read_from_ns = of->wanted.from_ns;
+	err = spans->last ? slice_of_log(spans, span) : open_slice(span);
+	span->trace->steps = &of->steps;
+	return err;
 }

@@ -8,6 +8,7 @@
 
 #include "cmd/slicing.h"
 #include "log/reader.h"
+#include "model/rolling_trace.h"
 #include "model/sliced_trace.h"
 
 struct reading {
@@ -32,8 +33,28 @@ enum exit_code reading_open(struct reading *reading, const struct delivery *deli
 /* Says that the log could not be read, by the -errno of a trace. */
 enum exit_code reading_failed(const struct reading *reading, int err);
 
-/* What of a recording begins in [from, to); 0, UINT64_MAX: as that one begins or ends.  0 or -errno of reading. */
-int reading_open_span(struct reading *span, const struct reading *of, uint64_t from_ns, uint64_t to_ns);
 void reading_close(struct reading *reading);
+
+/*
+ * Spans of a reading, one after the other, each later than the one before.  A long log is read for all of them
+ * together: once to its end, of which the receipts are, once to count what is in each span, and once to hand it over.
+ * One that is tried again, shorter, is read again.
+ */
+struct spans {
+	const struct reading *of;
+	struct trace *ended, *counted, *handed; /* of a long log; NULL: the reading's own does */
+	const struct model *last;		/* part of the first of these */
+	struct rolling_trace counting, handing;
+};
+
+/* 0 or -errno of reading.  Closed in any case; the reading stays as long. */
+int spans_open(struct spans *spans, const struct reading *of);
+void spans_close(struct spans *spans);
+
+/*
+ * What begins in [from, to); 0, UINT64_MAX: as the reading begins or ends.  Closed, in any case, before the next one is
+ * taken.  0 or -errno of reading.
+ */
+int spans_take(struct spans *spans, struct reading *span, uint64_t from_ns, uint64_t to_ns);
 
 #endif

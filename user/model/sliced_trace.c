@@ -347,27 +347,30 @@ static void narrow_outlook(struct sliced_trace *sliced, const struct model *inne
 	}
 }
 
-/* A round through all parts. */
-static int survey(struct sliced_trace *sliced)
+/* A round through all parts; where the last one is known (else NULL), through those of the slice. */
+static int survey(struct sliced_trace *sliced, const struct model *known_last)
 {
-	const struct model *last = trace_first(sliced->inner), *inner;
+	const struct model *inner = trace_first(sliced->inner), *last = inner;
 
-	if (!last)
+	if (!inner)
 		return sliced->inner->error;
-	make_tables(sliced, last);
-	sliced->receipt.clock_error_ns = model_source(last)->receipt.clock_error_ns;
+	make_tables(sliced, inner);
+	sliced->receipt.clock_error_ns = model_source(inner)->receipt.clock_error_ns;
 	sliced->counts.limits =
 		(struct gap_limits){.from_ns = sliced->slice.from_ns,
 				    .to_ns = sliced->slice.to_ns == UINT64_MAX ? 0 : sliced->slice.to_ns,
 				    .processes = sliced->slice.processes};
 	begin_round(sliced);
-	for (inner = last; inner; inner = trace_next(sliced->inner)) {
+	for (; inner; inner = trace_next(sliced->inner)) {
 		last = inner;
 		if (!sliced->is_last && !is_before(&sliced->slice, inner))
 			count_part(sliced, make_part(sliced, inner));
+		if (known_last && sliced->is_last)
+			break;
 	}
 	if (sliced->inner->error)
 		return sliced->inner->error;
+	last = known_last ? known_last : last;
 	sliced->is_made = !last->continued;
 	/* what was lost only the last part knows */
 	sliced->receipt = model_source(last)->receipt;
@@ -380,7 +383,8 @@ static int survey(struct sliced_trace *sliced)
 	return 0;
 }
 
-int sliced_trace_open(struct sliced_trace *sliced, struct trace *inner, const struct slice *slice, const char *words)
+int sliced_trace_open_before(struct sliced_trace *sliced, struct trace *inner, const struct slice *slice,
+			     const char *words, const struct model *last)
 {
 	static const struct trace_kind kind = {.first = first_of_slice, .next = next_of_slice};
 	int err = 0;
@@ -389,7 +393,12 @@ int sliced_trace_open(struct sliced_trace *sliced, struct trace *inner, const st
 		.trace = {.kind = &kind}, .inner = inner, .slice = *slice, .words = words, .first_call = UINT64_MAX};
 	if (slice->device != NONE)
 		err = find_givers(sliced);
-	return err ? err : survey(sliced);
+	return err ? err : survey(sliced, last);
+}
+
+int sliced_trace_open(struct sliced_trace *sliced, struct trace *inner, const struct slice *slice, const char *words)
+{
+	return sliced_trace_open_before(sliced, inner, slice, words, NULL);
 }
 
 void sliced_trace_close(struct sliced_trace *sliced)

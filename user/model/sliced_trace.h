@@ -48,6 +48,11 @@ struct sliced_trace {
 
 /* The slice, and what it points to, stay the caller's, as do trace and words.  0 or -errno of reading. */
 int sliced_trace_open(struct sliced_trace *sliced, struct trace *inner, const struct slice *slice, const char *words);
+
+/* The same with the last part of what inner is of, another's that stays at hand: inner is read no further than the
+ * slice. */
+int sliced_trace_open_before(struct sliced_trace *sliced, struct trace *inner, const struct slice *slice,
+			     const char *words, const struct model *last);
 void sliced_trace_close(struct sliced_trace *sliced);
 
 #endif
