@@ -336,9 +336,7 @@ static void mapped_libraries_are_picked_out_of_maps(void **state)
 	mapped_files_line(&files, "7f03-7f04 r--p 0 08:01 7  /triton/libcupti.so.12");
 	mapped_files_line(&files, "7f05-7f06 r--p 0 08:01 8  /wheel/libcupti.so.13");
 	mapped_files_line(&files, "7f05-7f06 r--p 0 08:01 9  /third/libcupti.so.13");
-	memset(line, 'a', sizeof(line));
-	memcpy(line, "7f05-7f06 r--p 0 08:01 9  /", 27);
-	strcpy(line + sizeof(line) - 20, "/libcudart.so.11");
+	snprintf(line, sizeof(line), "7f05-7f06 r--p 0 08:01 9  /%*s/libcudart.so.11", 1100, "");
 	mapped_files_line(&files, line); /* longer than any path: not ours */
 	assert_string_equal(files.cudart, "/opt/cuda dir/libcudart.so.13");
 	assert_string_equal(files.cupti[0], "/triton/libcupti.so.12");
