@@ -188,6 +188,24 @@ static void events_of_a_gpu_have_what_its_allocator_says(void **state)
 	assert_int_equal(event(2)->kind, GPT_AGENT_TORCH_MEMORY_OUT);
 }
 
+/* As libtorch_cpu does of memory that processes share. */
+static void what_a_library_says_of_the_cpu_has_its_sign_and_its_totals(void **state)
+{
+	load_cuda();
+	listen();
+	UNTIL(sees(OF_CPU | OF_CUDA));
+	cuda->report(address(0x3000), 4000, 0, 8000, (struct fake_device){GPT_TORCH_CPU, -1});
+	cuda->report(address(0x3000), -4000, 0, 4000, (struct fake_device){GPT_TORCH_CPU, -1});
+	leave();
+	assert_int_equal(event(0)->kind, GPT_AGENT_TORCH_MEMORY_ALLOCATED);
+	assert_int_equal(event(0)->bytes, 4000);
+	assert_int_equal(event(0)->reserved, 8000);
+	assert_int_equal(event(1)->kind, GPT_AGENT_TORCH_MEMORY_FREED);
+	assert_int_equal(event(1)->bytes, -4000);
+	assert_true(event(0)->has_totals && event(1)->has_totals);
+	assert_int_equal(event(1)->tid, gettid());
+}
+
 static void a_library_that_comes_later_is_followed_too(void **state)
 {
 	listen();
@@ -308,6 +326,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(blocks_of_the_cpu_are_told_and_the_reporter_hears_of_them_too, begin,
 						end),
 		cmocka_unit_test_setup_teardown(events_of_a_gpu_have_what_its_allocator_says, begin, end),
+		cmocka_unit_test_setup_teardown(what_a_library_says_of_the_cpu_has_its_sign_and_its_totals, begin, end),
 		cmocka_unit_test_setup_teardown(a_library_that_comes_later_is_followed_too, begin, end),
 		cmocka_unit_test_setup_teardown(stacks_are_taken_of_what_is_worth_one_unless_all_are_wanted, begin,
 						end),

@@ -130,7 +130,7 @@ struct op_entry_memory {
 
 #define OP_MEMORY_CPU_INDEX (-1) /* of c10::Device: there is one CPU */
 
-/* One of the CPU's memory, without a stack, on the lane's thread: half a line of the cache. */
+/* One of the CPU's memory, without stack and totals, on the lane's thread: half a line of the cache. */
 struct op_entry_memory_short {
 	struct op_entry entry;
 	uint64_t time;

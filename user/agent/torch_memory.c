@@ -122,7 +122,7 @@ static inline __attribute__((always_inline)) void tell(const struct op_entry_mem
 	if (wants_stack(event)) {
 		stack = ++lane->stacks;
 		gputrace_agent_stack(GPT_STACK_OF_MEMORY, stack);
-	} else if (event->device_type == cpu.type) {
+	} else if (event->device_type == cpu.type && !event->has_totals) {
 		tell_short(lane, event);
 		return;
 	}
