@@ -72,16 +72,13 @@ static __always_inline bool nested_in_open_call(const struct gpt_thread_state *t
 {
 	struct gpt_file_state *file;
 	__u32 index = thread->open_file;
-	__u64 word = 0;
 
-	if (!thread->open_sp || sp >= thread->open_sp)
+	if (sp >= thread->open_sp)
 		return false;
 	file = bpf_map_lookup_elem(&files, &index);
 	if (!file || return_address - thread->open_text >= file->text_bytes)
 		return false;
-	if (bpf_probe_read_user(&word, 8, (void *)thread->open_sp))
-		return false;
-	return word == thread->open_return;
+	return call_lasts(sp, thread->open_sp, thread->open_return);
 }
 
 static __always_inline void read_launch_config(struct gpt_call_args *out, __u64 config_address)
@@ -250,10 +247,7 @@ int call_agent(struct pt_regs *ctx)
 	}
 	if (unlikely(thread->open_sp)) {
 		/* The agent came while this very call was on its way: its symbol probe has reported it already. */
-		__u64 word = 0;
-
-		if (PT_REGS_SP(ctx) < thread->open_sp && !bpf_probe_read_user(&word, 8, (void *)thread->open_sp) &&
-		    word == thread->open_return)
+		if (call_lasts(PT_REGS_SP(ctx), thread->open_sp, thread->open_return))
 			flags = GPT_CALL_NESTED_IN_SYMBOL;
 		thread->open_sp = 0;
 	}

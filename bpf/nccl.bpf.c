@@ -194,7 +194,7 @@ int nccl_call(struct pt_regs *ctx)
 		return 0;
 	}
 	sp = PT_REGS_SP(ctx) + GPT_COOKIE_SP(cookie);
-	if (thread->nccl_sp && nccl_lasts(thread, sp)) /* one function of NCCL calls another */
+	if (nccl_lasts(thread, sp)) /* one function of NCCL calls another */
 		return 0;
 	thread->nccl_sp = 0;
 	switch (GPT_COOKIE_API(cookie)) {

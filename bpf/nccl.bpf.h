@@ -8,6 +8,7 @@
 #define GPUTRACE_NCCL_BPF_H
 
 #include "common.bpf.h"
+#include "thread.bpf.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
@@ -19,10 +20,7 @@ struct {
 /* Whether what has this stack pointer is called by the NCCL call that the thread entered last. */
 static __always_inline bool nccl_lasts(const struct gpt_thread_state *thread, __u64 sp)
 {
-	__u64 word = 0;
-
-	return sp < thread->nccl_sp && !bpf_probe_read_user(&word, 8, (void *)thread->nccl_sp) &&
-	       word == thread->nccl_return;
+	return call_lasts(sp, thread->nccl_sp, thread->nccl_return);
 }
 
 #endif

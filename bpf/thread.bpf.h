@@ -5,6 +5,17 @@
 
 #include "common.bpf.h"
 
+/*
+ * Whether what has this stack pointer is called by a call whose return address lay at entry_sp (0: none): it lies there
+ * until the call has returned and something else is called in its place.
+ */
+static __always_inline bool call_lasts(__u64 sp, __u64 entry_sp, __u64 return_address)
+{
+	__u64 word = 0;
+
+	return sp < entry_sp && !bpf_probe_read_user(&word, 8, (void *)entry_sp) && word == return_address;
+}
+
 /* The thread's id as itself knows it: of the innermost pid namespace. */
 static __always_inline __u32 thread_own_tid(struct task_struct *task)
 {

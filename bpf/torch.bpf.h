@@ -8,14 +8,12 @@
 #define GPUTRACE_TORCH_BPF_H
 
 #include "common.bpf.h"
+#include "thread.bpf.h"
 
 /* Whether what has this stack pointer is called by the node that the thread entered last. */
 static __always_inline bool backward_lasts(const struct gpt_thread_state *thread, __u64 sp)
 {
-	__u64 word = 0;
-
-	return sp < thread->backward_sp && !bpf_probe_read_user(&word, 8, (void *)thread->backward_sp) &&
-	       word == thread->backward_return;
+	return call_lasts(sp, thread->backward_sp, thread->backward_return);
 }
 
 /* The stack that a thread without Python frames works for, 0: none. `state` is what its own stack has come to. */

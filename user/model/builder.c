@@ -53,7 +53,6 @@ void show_tables(struct builder *builder)
 	SHOW(model, op, builder->ops.list);
 	model->forwards_forgotten = builder->ops.forwards.forgotten;
 	SHOW(model, collective, builder->ops.collectives);
-	nccl_calls_order(&builder->nccl_calls);
 	SHOW(model, nccl_call, builder->nccl_calls.list);
 	model->torch_memories = builder->torch_memory.list.items;
 	model->torch_memory_count = (uint32_t)builder->torch_memory.list.count;
@@ -174,6 +173,7 @@ struct model *builder_finish(struct builder *builder)
 	join_api_activities(builder, UINT64_MAX);
 	end_borrowing(builder);
 	calls_sort(&builder->calls);
+	nccl_calls_order(&builder->nccl_calls);
 	ops_join(&builder->ops, &builder->ops, builder->processes.threads.items, model->end_ns, UINT64_MAX);
 	ops_join_calls(&builder->ops, builder->processes.threads.items, builder->processes.threads.count,
 		       builder->calls.list.items, builder->calls.list.count);

@@ -183,6 +183,14 @@ uint64_t collective_key(const struct collective *collective, int64_t sequence)
 	return (collective_id(collective, sequence) ^ spread ^ spread >> 32) * 0x9e3779b97f4a7c15u;
 }
 
+size_t collectives_keep_latest(struct model_collective *items, size_t count)
+{
+	if (count <= 2 * COLLECTIVES_MAX)
+		return count;
+	memmove(items, items + count - COLLECTIVES_MAX, COLLECTIVES_MAX * sizeof(*items));
+	return COLLECTIVES_MAX;
+}
+
 const struct model_collective *model_collective_of(const struct model *model, uint64_t op)
 {
 	uint32_t low = 0, high = model->collective_count;

@@ -37,6 +37,9 @@ uint64_t collective_id(const struct collective *collective, int64_t sequence);
 /* The same on every rank, too, and told nobody: of 100,000 collectives of a group some 30 share their "Comms Id". */
 uint64_t collective_key(const struct collective *collective, int64_t sequence);
 
+/* Lets go of the earliest where there are more than twice as many; returns how many are left, in front. */
+size_t collectives_keep_latest(struct model_collective *items, size_t count);
+
 /* Of an op (model_call.op); NULL: it is none, or was too long ago. */
 const struct model_collective *model_collective_of(const struct model *model, uint64_t op);
 

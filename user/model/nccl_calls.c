@@ -2,7 +2,6 @@
 #include "model/nccl_calls.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "model/collectives.h"
 
@@ -25,14 +24,8 @@ void nccl_calls_add(struct nccl_calls *calls, const struct model_collective *cal
 
 void nccl_calls_order(struct nccl_calls *calls)
 {
-	size_t count = calls->list.count;
-
 	if (calls->unordered)
-		qsort(calls->list.items, count, sizeof(*calls->list.items), by_time);
+		qsort(calls->list.items, calls->list.count, sizeof(*calls->list.items), by_time);
 	calls->unordered = false;
-	if (count <= 2 * COLLECTIVES_MAX)
-		return;
-	memmove(calls->list.items, calls->list.items + count - COLLECTIVES_MAX,
-		COLLECTIVES_MAX * sizeof(*calls->list.items));
-	calls->list.count = COLLECTIVES_MAX;
+	calls->list.count = collectives_keep_latest(calls->list.items, calls->list.count);
 }

@@ -220,18 +220,6 @@ static void take_begun(struct ops *ops, const struct ops *known, uint64_t until_
 	free(keys);
 }
 
-/* Those of parts that are long over. */
-static void forget_collectives(struct ops *ops)
-{
-	size_t count = ops->collectives.count;
-
-	if (count <= 2 * COLLECTIVES_MAX)
-		return;
-	memmove(ops->collectives.items, ops->collectives.items + count - COLLECTIVES_MAX,
-		COLLECTIVES_MAX * sizeof(ops->collectives.items[0]));
-	ops->collectives.count = COLLECTIVES_MAX;
-}
-
 /* By thread, and in the order of the list; threads learn where theirs are. */
 static void put_by_thread(struct ops *ops, struct model_thread *threads, size_t thread_count)
 {
@@ -321,7 +309,7 @@ void ops_join(struct ops *ops, const struct ops *known, struct model_thread *thr
 	struct op_nesting nesting = {0};
 	uint32_t kept = 0;
 
-	forget_collectives(ops);
+	ops->collectives.count = collectives_keep_latest(ops->collectives.items, ops->collectives.count);
 	take_begun(ops, known, until_ns);
 	put_by_thread(ops, threads, thread_count);
 	for (size_t t = 0; t < thread_count; t++) {

@@ -208,6 +208,7 @@ static void order_calls(struct builder *builder)
 
 	calls_finish(&builder->calls);
 	calls_sort(&builder->calls);
+	nccl_calls_order(&builder->nccl_calls);
 	places = builder->calls.places;
 	if (!places)
 		return;
