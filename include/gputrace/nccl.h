@@ -3,8 +3,7 @@
  * The NCCL calls that gputrace follows: one row per public function.  Used by attach/ (symbols to probe), bpf/ (where
  * the arguments are) and input/ (names).
  *
- * Source: nccl.h of NCCL 2.30.7, x86-64 System V ABI.  The functions of 2.18 are the same; gather, scatter and
- * all-to-all came with 2.28.
+ * Source: nccl.h of NCCL 2.30.7, x86-64 System V ABI.  What a libnccl does not have is left out.
  */
 #ifndef GPUTRACE_NCCL_H
 #define GPUTRACE_NCCL_H
