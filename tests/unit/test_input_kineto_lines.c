@@ -87,17 +87,29 @@ static void an_arrow_tells_which_threads_op_a_backward_node_is_of(void **state)
 	assert_forward("[" FORWARD_A "," FORWARD_B "," BEGIN "," BACKWARD "," END "," LAUNCH "]", "/b.py:22 second");
 }
 
-static void the_op_around_a_node_is_none(void **state)
+#define AROUND                                                                                                         \
+	EVENT("cpu_op", "autograd::engine::evaluate_function: MmBackward0", "72", "48", "40",                          \
+	      "\"Sequence number\":7,\"Fwd thread id\":3")
+
+static void the_op_around_a_node_has_what_is_known_of_the_node(void **state)
 {
-	struct trace *trace =
-		open_text("[" EVENT("cpu_op", "autograd::engine::evaluate_function: MmBackward0", "72", "48", "30",
-				    "\"Sequence number\":7,\"Fwd thread id\":3") "," BACKWARD "]");
+	struct trace *trace = open_text("[" FORWARD_B "," AROUND "," BACKWARD "]");
 	const struct model *model = trace_first(trace);
 
-	assert_int_equal(model->op_count, 2);
-	assert_int_equal(model->ops[0].node, NONE);
-	assert_string_equal(model->strings[model->ops[1].node], "MmBackward0");
+	assert_int_equal(model->op_count, 3);
+	for (int i = 1; i < 3; i++) {
+		assert_string_equal(model->strings[model->ops[i].node], "MmBackward0");
+		assert_int_equal(model->ops[i].sequence, 7);
+		assert_int_equal(model->ops[i].forward_thread, 3);
+	}
 	told_trace_close(trace);
+}
+
+static void what_is_launched_around_a_node_has_its_forward_line(void **state)
+{
+	assert_forward("[" FORWARD_B "," AROUND "," BACKWARD "," EVENT("cuda_runtime", "cudaLaunchKernel", "72", "75",
+								       "5", "\"cbid\":211,\"correlation\":6") "]",
+		       "/b.py:22 second");
 }
 
 static void arrows_may_stand_anywhere_in_the_file(void **state)
@@ -141,6 +153,82 @@ static void forward_lines_are_the_same_in_parts(void **state)
 	assert_string_equal(texts[1], texts[0]);
 	free(texts[0]);
 	free(texts[1]);
+}
+
+/* ---- calls to the engine ----------------------------------------------------------------------------------------- */
+
+#define ENGINE "<built-in method run_backward of torch._C._EngineBase object at 0x7f5a>"
+#define TRAIN EVENT("python_function", "/a.py(3): train", "71", "0", "100", "")
+#define RUN(tid, ts, dur) EVENT("python_function", ENGINE, tid, ts, dur, "\"CallFrom\":\"/a.py:9\"")
+#define OTHER EVENT("python_function", "/b.py(3): other", "73", "0", "100", "")
+#define BEHIND EVENT("cuda_runtime", "cudaLaunchKernel", "72", "75", "5", "\"cbid\":211,\"correlation\":6")
+#define OF_NO_NODE EVENT("cuda_runtime", "cudaLaunchKernel", "74", "55", "5", "\"cbid\":211,\"correlation\":7")
+
+static void a_thread_of_the_engine_has_the_line_that_called_it_also_where_it_is_in_no_node(void **state)
+{
+	struct trace *trace = open_text("[" TRAIN "," RUN("71", "40", "50") "," BACKWARD "," LAUNCH "," BEHIND "]");
+	const struct model *model = trace_first(trace);
+
+	assert_null(model_check(model));
+	for (int i = 0; i < 2; i++) {
+		assert_innermost(model, model->calls[i].stack, "/a.py:9 train");
+		assert_int_equal(model->calls[i].stack_state, GPT_STACK_BACKWARD);
+	}
+	assert_innermost(model, model->ops[0].stack, "/a.py:9 train");
+	told_trace_close(trace);
+}
+
+static void where_two_threads_are_in_the_engine_it_is_not_known_which(void **state)
+{
+	assert_stack("[" TRAIN "," OTHER "," RUN("71", "40", "50") "," RUN("73", "45", "50") "," BACKWARD "," LAUNCH
+											     "]",
+		     "");
+	assert_stack("[" TRAIN "," OTHER "," RUN("71", "40", "50") "," RUN("73", "45", "5") "," BACKWARD "," LAUNCH "]",
+		     "/a.py:9 train");
+}
+
+static void what_the_engine_does_when_no_thread_is_in_it_has_no_line(void **state)
+{
+	assert_stack("[" TRAIN "," RUN("71", "40", "10") "," BACKWARD "," LAUNCH "]", "");
+}
+
+static void other_threads_than_the_engines_have_no_line_of_it(void **state)
+{
+	assert_stack("[" TRAIN "," RUN("71", "40", "50") "," BACKWARD "," OF_NO_NODE "]", "");
+}
+
+static void python_inside_of_a_node_keeps_its_own_line(void **state)
+{
+	assert_stack("[" TRAIN "," RUN("71", "40", "50") "," BACKWARD "," LAUNCH "," EVENT(
+			     "python_function", "/f.py(7): backward", "72", "52", "10", "") "]",
+		     "/f.py:0 backward");
+}
+
+/* ---- around annotations, at events of memory --------------------------------------------------------------------- */
+
+static void an_annotation_is_in_the_functions_that_last_as_long_as_it_does(void **state)
+{
+	struct trace *trace = open_text("[" TRAIN "," EVENT(
+		"python_function", "/p.py(8): __enter__", "71", "9", "5",
+		"\"CallFrom\":\"/a.py:4\"") "," EVENT("user_annotation", "load", "71", "10", "40", "") "]");
+	const struct model *model = trace_first(trace);
+
+	assert_innermost(model, model->ops[0].stack, "/a.py:4 train");
+	told_trace_close(trace);
+}
+
+static void memory_has_the_line_that_took_it(void **state)
+{
+	struct trace *trace = open_text(
+		"[" TRAIN ",{\"ph\":\"i\",\"cat\":\"cpu_instant_event\",\"name\":\"[memory]\",\"pid\":70,\"tid\":71,"
+		"\"ts\":20,\"args\":{\"Device Type\":0,\"Device Id\":-1,\"Addr\":64,\"Bytes\":256,"
+		"\"Total Allocated\":256,\"Total Reserved\":0}}," EVENT("python_function", "<built-in>", "71", "15",
+									"10", "\"CallFrom\":\"/a.py:5\"") "]");
+	const struct model *model = trace_first(trace);
+
+	assert_int_equal(model->torch_memory_count, 1);
+	assert_innermost(model, model->torch_memories[0].stack, "/a.py:5 train");
+	told_trace_close(trace);
 }
 
 /* ---- stacks as text ---------------------------------------------------------------------------------------------- */
@@ -219,12 +307,20 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_arrow_tells_which_threads_op_a_backward_node_is_of),
-		cmocka_unit_test(the_op_around_a_node_is_none),
+		cmocka_unit_test(the_op_around_a_node_has_what_is_known_of_the_node),
+		cmocka_unit_test(what_is_launched_around_a_node_has_its_forward_line),
 		cmocka_unit_test(arrows_may_stand_anywhere_in_the_file),
 		cmocka_unit_test(without_an_arrow_it_is_that_of_the_only_thread_there_is),
 		cmocka_unit_test(without_an_arrow_and_with_two_threads_it_is_not_known),
 		cmocka_unit_test(an_arrow_with_one_end_or_from_another_process_tells_nothing),
 		cmocka_unit_test(forward_lines_are_the_same_in_parts),
+		cmocka_unit_test(a_thread_of_the_engine_has_the_line_that_called_it_also_where_it_is_in_no_node),
+		cmocka_unit_test(where_two_threads_are_in_the_engine_it_is_not_known_which),
+		cmocka_unit_test(what_the_engine_does_when_no_thread_is_in_it_has_no_line),
+		cmocka_unit_test(other_threads_than_the_engines_have_no_line_of_it),
+		cmocka_unit_test(python_inside_of_a_node_keeps_its_own_line),
+		cmocka_unit_test(an_annotation_is_in_the_functions_that_last_as_long_as_it_does),
+		cmocka_unit_test(memory_has_the_line_that_took_it),
 		cmocka_unit_test(a_call_has_the_lines_of_its_stack_without_calls_of_c_and_modules),
 		cmocka_unit_test(functions_that_are_open_come_before_stacks_as_text),
 		cmocka_unit_test(in_a_file_of_gputrace_stacks_as_text_come_first_as_they_have_lines),

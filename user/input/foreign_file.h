@@ -10,6 +10,7 @@
 
 struct foreign_thread {
 	uint32_t pid, tid;
+	bool has_nodes; /* of backward passes */
 };
 
 struct foreign_process {

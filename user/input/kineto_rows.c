@@ -69,7 +69,7 @@ static uint32_t inputs_of(struct foreign_file *file, const struct kineto_event *
 	return rows_text(&file->rows, scratch->items, scratch->count);
 }
 
-/* The op around a node has the node's numbers here, and is an op like others to PyTorch. */
+/* The op around a node has the node's numbers here; the model gives it these, and the node, as it does to a log's. */
 static bool is_around_node(const struct json_text *name)
 {
 	static const char prefix[] = "autograd::engine::evaluate_function: ";
@@ -105,8 +105,14 @@ static void add_op(struct foreign_file *file, const struct kineto_event *event, 
 	op.stack = kineto_stack(&reading->stacks, file, &event->call_stack, scratch);
 	if (op.sequence >= 0)
 		kineto_threads_op(&reading->threads, file, moment_of(&op.row), op.forward_thread);
-	if (scope == GPT_AGENT_OP_FUNCTION && op.forward_thread && !is_around_node(&event->name))
+	if (is_around_node(&event->name)) {
+		op.sequence = -1;
+		op.forward_thread = 0;
+	} else if (scope == GPT_AGENT_OP_FUNCTION && op.forward_thread) {
 		op.scope = GPT_AGENT_OP_BACKWARD_FUNCTION;
+	}
+	if (op.scope == GPT_AGENT_OP_BACKWARD_FUNCTION)
+		foreign_thread(file, op.row.pid, op.row.tid)->has_nodes = true;
 	foreign_thread(file, op.row.pid, op.row.tid);
 	foreign_process(file, op.row.pid)->has_ops = true;
 	rows_add(&file->rows, &op.row, sizeof(op));
@@ -125,6 +131,14 @@ static uint32_t line_of(const struct json_text *text)
 	return at && text->bytes[at - 1] == ':' ? (uint32_t)line : 0;
 }
 
+/* torch.autograd calls PyTorch's engine by this one, whatever the pass is. */
+static bool is_backward(const struct json_text *name)
+{
+	static const char prefix[] = "<built-in method run_backward of torch._C._EngineBase object";
+
+	return name->size >= sizeof(prefix) - 1 && !memcmp(name->bytes, prefix, sizeof(prefix) - 1);
+}
+
 /* Calls of C functions and of modules are no frames of their own. */
 static bool is_frame(const struct kineto_event *event)
 {
@@ -138,7 +152,8 @@ static void add_function(struct foreign_file *file, const struct kineto_event *e
 {
 	struct row_function function = {.row = row_of(event, ROW_FUNCTION),
 					.called_from = line_of(&event->called_from),
-					.is_frame = is_frame(event)};
+					.is_frame = is_frame(event),
+					.is_backward = is_backward(&event->name)};
 	struct row leave;
 
 	if (!function.row.pid || !function.row.tid) {

@@ -5,52 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "input/row_feed_state.h"
 #include "input/row_ranges.h"
 #include "input/row_stacks.h"
-
-/* What is needed of the latest calls to find whose GPU work is, where there are several processes: a power of two. */
-#define RECENT_CALLS 65536u
-
-struct recent_call {
-	uint32_t corr, pid;
-};
-
-struct row_feed {
-	const struct foreign_file *file;
-	struct row_stacks *stacks;
-	struct row_ranges *ranges;
-	struct recent_call *recent; /* NULL: there is one process */
-	uint8_t *told;		    /* by text: enum told_as, of this round */
-	struct lookup contexts;	    /* (context + 1, device) that were told */
-	uint32_t main_pid;
-	uint64_t taken; /* number of the latest stack of an op */
-};
-
-enum told_as {
-	TOLD_OP = 1,
-	TOLD_KERNEL = 2,
-	TOLD_INPUTS = 4,
-	TOLD_NO_INPUTS = 8, /* the builder did not take them */
-};
-
-/* Keys of texts: 0 is none. */
-static uint32_t key_of(uint32_t text)
-{
-	return text + 1;
-}
-
-static struct text text_of(const struct row_feed *feed, uint32_t text)
-{
-	const struct rows *rows = &feed->file->rows;
-
-	return text < rows->texts.count ? rows->texts.items[text] : (struct text){.bytes = "", .size = 0};
-}
 
 static struct text name_of(const struct row_feed *feed, uint32_t pid, uint64_t tid)
 {
 	const uint32_t *text = lookup_get(&feed->file->names, foreign_space(pid), tid);
 
-	return text_of(feed, text ? *text : ROW_NO_TEXT);
+	return row_feed_text(feed, text ? *text : ROW_NO_TEXT);
 }
 
 /* ---- a round ----------------------------------------------------------------------------------------------------- */
@@ -113,7 +76,7 @@ static void tell_processes(struct row_feed *feed, struct builder *builder, uint6
 		for (size_t d = 0; d < file->devices.count; d++) {
 			struct new_device device = file->devices.items[d].device;
 
-			device.name = text_of(feed, file->devices.items[d].name);
+			device.name = row_feed_text(feed, file->devices.items[d].name);
 			builder_add_device(builder, program, &device);
 		}
 	}
@@ -131,7 +94,7 @@ void row_feed_begin(struct row_feed *feed, struct builder *builder)
 	lookup_init(&feed->contexts, file->rows.seed);
 	feed->taken = 0;
 	builder_set_start(builder, start_ns, file->wall_offset_ns);
-	builder_set_source(builder, (struct text){"", 0}, text_of(feed, file->host), (struct text){"", 0},
+	builder_set_source(builder, (struct text){"", 0}, row_feed_text(feed, file->host), (struct text){"", 0},
 			   (struct text){"", 0}, 0);
 	builder_set_tool(builder, (struct text){file->tool, strlen(file->tool)});
 	tell_processes(feed, builder, start_ns);
@@ -168,7 +131,7 @@ void row_feed_end(struct row_feed *feed, struct builder *builder)
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
-static bool tell_once(struct row_feed *feed, uint32_t text, enum told_as as)
+bool row_feed_once(struct row_feed *feed, uint32_t text, enum told_as as)
 {
 	bool told;
 
@@ -179,105 +142,21 @@ static bool tell_once(struct row_feed *feed, uint32_t text, enum told_as as)
 	return !told;
 }
 
-static uint32_t inputs_key(struct row_feed *feed, struct builder *builder, struct program program, uint32_t text)
-{
-	if (text >= feed->file->rows.texts.count)
-		return 0;
-	if (!(feed->told[text] & TOLD_INPUTS))
-		builder_wait(builder);
-	if (tell_once(feed, text, TOLD_INPUTS) &&
-	    !builder_add_op_inputs(builder, program, key_of(text), text_of(feed, text)))
-		feed->told[text] |= TOLD_NO_INPUTS;
-	return feed->told[text] & TOLD_NO_INPUTS ? 0 : key_of(text);
-}
-
 /* Whatever is no event waits until nobody looks at the part before (builder_look). */
 
-/* Texts are told to each program; of several all are, as keys are theirs. */
-static void tell_text(struct row_feed *feed, struct builder *builder, struct program program, uint32_t text,
-		      enum told_as as)
+void row_feed_tell_text(struct row_feed *feed, struct builder *builder, struct program program, uint32_t text,
+			enum told_as as)
 {
-	if (!feed->recent && !tell_once(feed, text, as))
+	if (!feed->recent && !row_feed_once(feed, text, as))
 		return;
 	builder_wait(builder);
 	if (as == TOLD_OP)
-		builder_add_op_text(builder, program, key_of(text), text_of(feed, text));
+		builder_add_op_text(builder, program, row_feed_key(text), row_feed_text(feed, text));
 	else
-		builder_add_name(builder, program, key_of(text), text_of(feed, text), (struct text){0});
+		builder_add_name(builder, program, row_feed_key(text), row_feed_text(feed, text), (struct text){0});
 }
 
-/* own: of the file, one more; else that of the functions that are open. */
-static uint64_t stack_of(struct row_feed *feed, struct builder *builder, const struct row *row, uint32_t own)
-{
-	uint64_t stack = own && feed->file->prefers_stacks ? 0 : row_stacks_find(feed->stacks, builder, row);
-
-	return stack || !own ? stack : row_stacks_own(feed->stacks, builder, row->pid, own - 1);
-}
-
-/* PyTorch's number of a thread, 0: not known. */
-static uint64_t torch_thread_of(const struct row_feed *feed, const struct row *row)
-{
-	const uint32_t *number = lookup_get(&feed->file->torch_threads, foreign_space(row->pid), row->tid);
-
-	return number ? *number : 0;
-}
-
-static void tell_op(struct row_feed *feed, struct builder *builder, const struct row_op *op)
-{
-	const struct row *row = &op->row;
-	struct program program = builder_program(builder, row->pid);
-	uint64_t stack = stack_of(feed, builder, row, op->stack);
-	struct new_op told = {.start_ns = row->start_ns,
-			      .end_ns = row->end_ns,
-			      .sequence = op->sequence,
-			      .torch_thread = torch_thread_of(feed, row),
-			      .forward_thread = op->forward_thread,
-			      .tid = row->tid,
-			      .name = key_of(row->text),
-			      .collective_sequence = op->collective_sequence,
-			      .scope = op->scope,
-			      .open = op->unfinished};
-
-	tell_text(feed, builder, program, row->text, TOLD_OP);
-	if (op->collective != ROW_NO_TEXT) {
-		told.collective = key_of(op->collective);
-		tell_text(feed, builder, program, op->collective, TOLD_OP);
-	}
-	told.inputs = feed->recent ? 0 : inputs_key(feed, builder, program, op->inputs);
-	if (stack) {
-		struct new_taken_stack taken = {
-			.time_ns = row->start_ns, .stack = stack, .number = ++feed->taken, .what = GPT_STACK_OF_OP};
-
-		builder_add_taken_stack(builder, row->pid, &taken);
-		told.stack = feed->taken;
-	}
-	if (!builder_add_op(builder, program, &told))
-		builder_count_bad(builder);
-}
-
-static void tell_call(struct row_feed *feed, struct builder *builder, const struct row_call *call)
-{
-	const struct row *row = &call->row;
-	uint64_t stack = stack_of(feed, builder, row, call->stack);
-	struct new_call told = {.time_ns = row->start_ns,
-				.stack = stack,
-				.pid = row->pid,
-				.tid = row->tid,
-				.corr = row->corr,
-				.api = call->api,
-				.stack_state = stack ? GPT_STACK_OK : GPT_STACK_NOT_RECORDED};
-	struct new_return back = {
-		.end_ns = row->end_ns, .corr = row->corr, .result = call->result, .tid = row->tid, .api = call->api};
-
-	if (feed->recent)
-		feed->recent[row->corr % RECENT_CALLS] = (struct recent_call){row->corr, row->pid};
-	builder_add_call(builder, &told);
-	if (row->corr && !call->unfinished && !builder_add_return(builder, builder_program(builder, row->pid), &back))
-		builder_count_bad(builder);
-}
-
-/* Whose the work is where the file does not say: of its call, else of the first process. */
-static struct program program_of(const struct row_feed *feed, struct builder *builder, const struct row *row)
+struct program row_feed_program(const struct row_feed *feed, struct builder *builder, const struct row *row)
 {
 	const struct recent_call *recent = feed->recent ? &feed->recent[row->corr % RECENT_CALLS] : NULL;
 
@@ -303,15 +182,15 @@ static void tell_context(struct row_feed *feed, struct builder *builder, struct 
 static bool tell_gpu(struct row_feed *feed, struct builder *builder, const struct row_gpu *gpu)
 {
 	const struct row *row = &gpu->row;
-	struct program program = program_of(feed, builder, row);
+	struct program program = row_feed_program(feed, builder, row);
 	struct new_gpu_work work = gpu->work;
 
 	work.span = (struct clock_span){row->start_ns, row->end_ns};
 	work.clock = SOURCE_CLOCK_MONOTONIC;
 	work.corr = row->corr;
 	if (row->text != ROW_NO_TEXT && work.kind == MODEL_KERNEL) {
-		work.name = key_of(row->text);
-		tell_text(feed, builder, program, row->text, TOLD_KERNEL);
+		work.name = row_feed_key(row->text);
+		row_feed_tell_text(feed, builder, program, row->text, TOLD_KERNEL);
 	}
 	tell_context(feed, builder, program, work.context, work.device);
 	return builder_add_gpu_work(builder, program, &work);
@@ -319,7 +198,7 @@ static bool tell_gpu(struct row_feed *feed, struct builder *builder, const struc
 
 static bool tell_sync(struct row_feed *feed, struct builder *builder, const struct row_sync *sync)
 {
-	struct program program = program_of(feed, builder, &sync->row);
+	struct program program = row_feed_program(feed, builder, &sync->row);
 	struct new_sync told = sync->sync;
 
 	told.span = (struct clock_span){sync->row.start_ns, sync->row.end_ns};
@@ -336,16 +215,7 @@ static bool tell_overhead(struct row_feed *feed, struct builder *builder, const 
 				    .kind = overhead->overhead,
 				    .tid = overhead->row.tid};
 
-	return builder_add_overhead(builder, program_of(feed, builder, &overhead->row), &told);
-}
-
-static bool tell_memory(struct row_feed *feed, struct builder *builder, const struct row_memory *memory)
-{
-	struct new_torch_memory told = memory->memory;
-
-	told.time_ns = memory->row.start_ns;
-	told.tid = memory->row.tid;
-	return builder_add_torch_memory(builder, program_of(feed, builder, &memory->row), &told);
+	return builder_add_overhead(builder, row_feed_program(feed, builder, &overhead->row), &told);
 }
 
 static bool tell_cuda_memory(struct row_feed *feed, struct builder *builder, const struct row_cuda_memory *memory)
@@ -355,7 +225,7 @@ static bool tell_cuda_memory(struct row_feed *feed, struct builder *builder, con
 	told.time_ns = memory->row.start_ns;
 	told.clock = SOURCE_CLOCK_MONOTONIC;
 	told.corr = memory->row.corr;
-	return builder_add_memory(builder, program_of(feed, builder, &memory->row), &told);
+	return builder_add_memory(builder, row_feed_program(feed, builder, &memory->row), &told);
 }
 
 void row_feed_row(struct row_feed *feed, struct builder *builder, const struct row *row)
@@ -374,16 +244,16 @@ void row_feed_row(struct row_feed *feed, struct builder *builder, const struct r
 		sense = row_ranges_tell(feed->ranges, builder, (const struct row_range *)row);
 		break;
 	case ROW_OP:
-		tell_op(feed, builder, (const struct row_op *)row);
+		row_feed_op(feed, builder, (const struct row_op *)row);
 		break;
 	case ROW_CALL:
-		tell_call(feed, builder, (const struct row_call *)row);
+		row_feed_call(feed, builder, (const struct row_call *)row);
 		break;
 	case ROW_SYNC:
 		sense = tell_sync(feed, builder, (const struct row_sync *)row);
 		break;
 	case ROW_MEMORY:
-		sense = tell_memory(feed, builder, (const struct row_memory *)row);
+		sense = row_feed_memory(feed, builder, (const struct row_memory *)row);
 		break;
 	case ROW_CUDA_MEMORY:
 		sense = tell_cuda_memory(feed, builder, (const struct row_cuda_memory *)row);

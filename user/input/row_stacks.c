@@ -16,21 +16,23 @@ struct open_function {
 	uint64_t end_ns;
 	uint32_t text;
 	uint32_t called_from;
-	bool is_frame;
+	bool is_frame, is_backward;
 };
 
 struct lane {
 	uint32_t pid, tid;
 	ARRAY(struct open_function) open;
-	uint64_t key; /* of the stack, 0: not made since functions came or went */
+	uint64_t key;	    /* of the stack, 0: not made since functions came or went */
+	uint32_t backwards; /* open calls of PyTorch's engine */
 };
 
 struct row_stacks {
 	const struct foreign_file *file;
 	struct lookup lane_lookup; /* (pid + 1, tid) to lane */
 	ARRAY(struct lane) lanes;
-	struct lookup codes;  /* (pid + 1, text) that were told */
-	struct lookup stacks; /* (pid + 1, key) that were told */
+	ARRAY(uint32_t) callers; /* lanes with such calls */
+	struct lookup codes;	 /* (pid + 1, text) that were told */
+	struct lookup stacks;	 /* (pid + 1, key) that were told */
 };
 
 static void init(struct row_stacks *stacks)
@@ -45,6 +47,7 @@ static void reset(struct row_stacks *stacks)
 	for (size_t i = 0; i < stacks->lanes.count; i++)
 		array_free(&stacks->lanes.items[i].open);
 	array_free(&stacks->lanes);
+	array_free(&stacks->callers);
 	lookup_free(&stacks->lane_lookup);
 	lookup_free(&stacks->codes);
 	lookup_free(&stacks->stacks);
@@ -125,13 +128,25 @@ static struct python_moment moment(const struct lane *lane, size_t depth, uint64
 		.time_ns = time_ns, .frame = OUTERMOST - depth, .pid = lane->pid, .tid = lane->tid};
 }
 
+static void remove_caller(struct row_stacks *stacks, const struct lane *lane)
+{
+	uint32_t *callers = stacks->callers.items;
+	uint32_t index = (uint32_t)(lane - stacks->lanes.items);
+
+	for (size_t i = 0; i < stacks->callers.count; i++)
+		if (callers[i] == index)
+			callers[i--] = callers[--stacks->callers.count];
+}
+
 /* Those that are over by then. */
-static void leave(struct lane *lane, struct builder *builder, uint64_t time_ns)
+static void leave(struct row_stacks *stacks, struct lane *lane, struct builder *builder, uint64_t time_ns)
 {
 	while (lane->open.count && lane->open.items[lane->open.count - 1].end_ns <= time_ns) {
 		struct python_moment at;
 
 		lane->open.count--;
+		if (lane->open.items[lane->open.count].is_backward && !--lane->backwards)
+			remove_caller(stacks, lane);
 		at = moment(lane, lane->open.count, lane->open.items[lane->open.count].end_ns);
 		builder_wait(builder);
 		builder_leave_function(builder, &at);
@@ -143,10 +158,14 @@ void row_stacks_enter(struct row_stacks *stacks, struct builder *builder, const 
 {
 	const struct row *row = &function->row;
 	struct lane *lane = find_lane(stacks, row, true);
-	struct open_function open = {row->end_ns, row->text, function->called_from, function->is_frame};
+	struct open_function open = {.end_ns = row->end_ns,
+				     .text = row->text,
+				     .called_from = function->called_from,
+				     .is_frame = function->is_frame,
+				     .is_backward = function->is_backward};
 	struct python_moment at;
 
-	leave(lane, builder, row->start_ns);
+	leave(stacks, lane, builder, row->start_ns);
 	if (lane->open.count >= OPEN_MAX) {
 		builder_count_bad(builder);
 		return;
@@ -159,6 +178,8 @@ void row_stacks_enter(struct row_stacks *stacks, struct builder *builder, const 
 	builder_wait(builder);
 	if (!builder_enter_function(builder, &at, code_key(row->text)))
 		builder_count_bad(builder);
+	if (open.is_backward && !lane->backwards++)
+		array_push(&stacks->callers, (uint32_t)(lane - stacks->lanes.items));
 	array_push(&lane->open, open);
 	lane->key = 0;
 }
@@ -168,60 +189,108 @@ void row_stacks_leave(struct row_stacks *stacks, struct builder *builder, const 
 	struct lane *lane = find_lane(stacks, row, false);
 
 	if (lane)
-		leave(lane, builder, row->start_ns);
+		leave(stacks, lane, builder, row->start_ns);
 }
 
 void row_stacks_end(struct row_stacks *stacks, struct builder *builder, uint64_t end_ns)
 {
 	for (size_t i = 0; i < stacks->lanes.count; i++)
-		leave(&stacks->lanes.items[i], builder, end_ns);
+		leave(stacks, &stacks->lanes.items[i], builder, end_ns);
 }
 
 /* ---- stacks ------------------------------------------------------------------------------------------------------ */
 
-/* Innermost first; a frame's line is where what is inside was called from. */
-static uint32_t make_frames(const struct lane *lane, struct new_frame frames[GPT_PYSTACK_MAX_FRAMES],
+/* Of the outermost `count`, innermost first; a frame's line is where what is inside was called from. */
+static uint32_t make_frames(const struct lane *lane, size_t count, struct new_frame frames[GPT_PYSTACK_MAX_FRAMES],
 			    uint32_t *left_out)
 {
-	uint32_t depth = 0, line = 0;
+	uint32_t depth = 0, line = count < lane->open.count ? lane->open.items[count].called_from : 0;
 
 	*left_out = 0;
-	for (size_t i = lane->open.count; i-- > 0;) {
+	for (size_t i = count; i-- > 0;) {
 		const struct open_function *open = &lane->open.items[i];
 
+		line = line <= INT32_MAX ? line : 0;
 		if (open->is_frame && depth < GPT_PYSTACK_MAX_FRAMES)
 			frames[depth++] = (struct new_frame){.code = code_key(open->text), .lasti = (int32_t)line};
 		else if (open->is_frame)
 			(*left_out)++;
-		line = open->called_from <= INT32_MAX ? open->called_from : 0;
+		line = open->called_from;
 	}
 	return depth;
 }
 
-uint64_t row_stacks_find(struct row_stacks *stacks, struct builder *builder, const struct row *row)
+/* That of the outermost `count` functions, 0: they are no frames. */
+static uint64_t tell_stack(struct row_stacks *stacks, struct builder *builder, const struct lane *lane, size_t count)
 {
 	struct new_frame frames[GPT_PYSTACK_MAX_FRAMES] = {{0}};
-	struct lane *lane = find_lane(stacks, row, false);
 	struct new_stack stack = {.frames = frames};
 	uint32_t *told;
 
-	if (!lane)
-		return 0;
-	leave(lane, builder, row->start_ns);
-	if (lane->key || !lane->open.count)
-		return lane->key;
-	stack.depth = make_frames(lane, frames, &stack.missing);
+	stack.depth = make_frames(lane, count, frames, &stack.missing);
 	stack.gap = stack.depth;
 	if (!stack.depth)
 		return 0;
-	lane->key = stack.key = hash_bytes(stacks->file->rows.seed, frames, stack.depth * sizeof(frames[0])) | 1;
-	told = lookup_put(&stacks->stacks, foreign_space(row->pid), stack.key, 0);
+	stack.key = hash_bytes(stacks->file->rows.seed, frames, stack.depth * sizeof(frames[0])) | 1;
+	told = lookup_put(&stacks->stacks, foreign_space(lane->pid), stack.key, 0);
 	if (!*told)
 		builder_wait(builder);
 	if (!*told)
-		builder_add_stack(builder, row->pid, &stack);
+		builder_add_stack(builder, lane->pid, &stack);
 	*told = 1;
+	return stack.key;
+}
+
+static uint64_t stack_of(struct row_stacks *stacks, struct builder *builder, struct lane *lane)
+{
+	if (!lane->key)
+		lane->key = tell_stack(stacks, builder, lane, lane->open.count);
 	return lane->key;
+}
+
+uint64_t row_stacks_find(struct row_stacks *stacks, struct builder *builder, const struct row *row)
+{
+	struct lane *lane = find_lane(stacks, row, false);
+
+	if (!lane)
+		return 0;
+	leave(stacks, lane, builder, row->start_ns);
+	return stack_of(stacks, builder, lane);
+}
+
+uint64_t row_stacks_around(struct row_stacks *stacks, struct builder *builder, const struct row *row)
+{
+	struct lane *lane = find_lane(stacks, row, false);
+	size_t count;
+
+	if (!lane)
+		return 0;
+	leave(stacks, lane, builder, row->start_ns);
+	for (count = lane->open.count; count && lane->open.items[count - 1].end_ns < row->end_ns; count--)
+		;
+	return count == lane->open.count ? stack_of(stacks, builder, lane) : tell_stack(stacks, builder, lane, count);
+}
+
+uint64_t row_stacks_backward(struct row_stacks *stacks, struct builder *builder, const struct row *row)
+{
+	const struct foreign_file *file = stacks->file;
+	const uint32_t *thread = lookup_get(&file->thread_lookup, foreign_space(row->pid), row->tid);
+	struct lane *caller = NULL;
+
+	if (!thread || !file->threads.items[*thread].has_nodes)
+		return 0;
+	for (size_t i = stacks->callers.count; i-- > 0;)
+		leave(stacks, &stacks->lanes.items[stacks->callers.items[i]], builder, row->start_ns);
+	for (size_t i = 0; i < stacks->callers.count; i++) {
+		struct lane *lane = &stacks->lanes.items[stacks->callers.items[i]];
+
+		if (lane->pid != row->pid)
+			continue;
+		if (caller)
+			return 0;
+		caller = lane;
+	}
+	return caller ? stack_of(stacks, builder, caller) : 0;
 }
 
 /* ---- the file's own ---------------------------------------------------------------------------------------------- */

@@ -25,6 +25,15 @@ void row_stacks_end(struct row_stacks *stacks, struct builder *builder, uint64_t
 /* The key of the stack that something begins with, 0: there is none. */
 uint64_t row_stacks_find(struct row_stacks *stacks, struct builder *builder, const struct row *row);
 
+/* The same of those functions that last as long as it does: what begins a `with` ends before that is over. */
+uint64_t row_stacks_around(struct row_stacks *stacks, struct builder *builder, const struct row *row);
+
+/*
+ * Of what has no functions of its own, on a thread of PyTorch's engine: the stack of the call to it that the thread
+ * works for.  Known where one thread of the process, and no other, is inside of such a call; 0: it is not.
+ */
+uint64_t row_stacks_backward(struct row_stacks *stacks, struct builder *builder, const struct row *row);
+
 /* The key of a stack of the file's own, for a process. */
 uint64_t row_stacks_own(struct row_stacks *stacks, struct builder *builder, uint32_t pid, uint32_t stack);
 

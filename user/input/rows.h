@@ -50,6 +50,7 @@ struct row_function {
 	struct row row;
 	uint32_t called_from; /* line of the function around it, 0: not known */
 	bool is_frame;	      /* of Python's stack */
+	bool is_backward;     /* PyTorch's engine: threads of its own work for what called it while it lasts */
 };
 
 struct row_op {
