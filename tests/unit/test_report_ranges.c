@@ -172,6 +172,27 @@ static void ranges_beyond_what_is_followed_are_told(void **state)
 	free(text);
 }
 
+static void ranges_without_gpu_work_have_a_table_longest_first(void **state)
+{
+	struct log_builder log;
+	char *text;
+
+	begin(&log);
+	push(&log, 100, TID, "short");
+	pop(&log, 110, TID);
+	push(&log, 200, TID, "long");
+	pop(&log, 400, TID);
+	push(&log, 500, TID, "short");
+	pop(&log, 510, TID);
+	text = report_of(&log);
+	assert_non_null(strstr(text, "\nNVTX ranges   how long they were open\n"
+				     "  ranges      open  range\n"
+				     "       1  200.0 us  long\n"
+				     "       2   20.0 us  short\n"));
+	assert_null(strstr(text, "outside of all ranges"));
+	free(text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -181,6 +202,7 @@ int main(void)
 		cmocka_unit_test(a_backward_pass_counts_for_the_thread_that_waits_for_it),
 		cmocka_unit_test(ranges_beyond_what_is_followed_are_told),
 		cmocka_unit_test(of_two_that_can_have_called_backward_it_is_neither),
+		cmocka_unit_test(ranges_without_gpu_work_have_a_table_longest_first),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -62,7 +62,7 @@ enum analysis {
 	ANALYZE_TABLES = ANALYZE_GPU_STACKS - 1, /* all of those before */
 	/* of use where there are GPU operations */
 	ANALYZE_WITH_GPU = ANALYZE_GPU_LINES | ANALYZE_UNTIMED | ANALYZE_KERNELS | ANALYZE_MEMCPYS | ANALYZE_IDLE |
-			   ANALYZE_WAITS | ANALYZE_NVTX | ANALYZE_UTILIZATION | ANALYZE_GPU_STACKS,
+			   ANALYZE_WAITS | ANALYZE_UTILIZATION | ANALYZE_GPU_STACKS,
 	ANALYZE_WITHOUT_GPU = ANALYZE_CALL_LINES | ANALYZE_CALL_STACKS, /* and where there are none */
 	ANALYZE_IF_OF_USE = 1 << 19, /* of those two only what is, once that is known */
 	ANALYZE_STEPS = 1 << 20,     /* with ANALYZE_OPS; of use where the trace has steps */

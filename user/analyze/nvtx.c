@@ -300,6 +300,8 @@ static int by_time(const void *left, const void *right)
 		return a->ns > b->ns ? -1 : 1;
 	if (a->count != b->count)
 		return a->count > b->count ? -1 : 1;
+	if (!a->count && a->open_ns != b->open_ns)
+		return a->open_ns > b->open_ns ? -1 : 1;
 	if (a->name != b->name)
 		return a->name < b->name ? -1 : 1;
 	return (a->domain > b->domain) - (a->domain < b->domain);

@@ -245,6 +245,10 @@ static void put_rows(struct report *report, const struct differences *all, const
 	};
 	struct table table;
 
+	if (!rows->list.count) {
+		free(before);
+		return;
+	}
 	report_title(report, id, title, NULL);
 	table_begin(&table, columns);
 	for (size_t i = 0; i < shown; i++)

@@ -20,9 +20,9 @@ static void put_table(struct report *report, const struct nvtx *nvtx)
 	uint64_t gpu_ns = model_source(report->model)->receipt.gpu_ns;
 	struct time_unit unit = time_unit_for(nvtx->rows.items[0].ns);
 	const struct column columns[] = {
-		COLUMN_NUMBER(unit.name, "gpu_ns", UNIT_NS),
-		COLUMN_NUMBER("share %", "percent", UNIT_PERCENT),
-		COLUMN_NUMBER("ops", "operations", UNIT_COUNT),
+		COLUMN_NUMBER(gpu_ns ? unit.name : COLUMN_NOT_SHOWN, "gpu_ns", UNIT_NS),
+		COLUMN_NUMBER(gpu_ns ? "share %" : COLUMN_NOT_SHOWN, "percent", UNIT_PERCENT),
+		COLUMN_NUMBER(gpu_ns ? "ops" : COLUMN_NOT_SHOWN, "operations", UNIT_COUNT),
 		COLUMN_NUMBER("ranges", "ranges", UNIT_COUNT),
 		COLUMN_NUMBER("open", "open_ns", UNIT_NS),
 		COLUMN_NAME("range", "range", TEXT_TRUNCATE_END),
@@ -37,7 +37,10 @@ static void put_table(struct report *report, const struct nvtx *nvtx)
 		char *name = range_name(report->model, row);
 
 		table_add_ns(&table, row->ns, unit);
-		table_add_percent(&table, (double)row->ns, (double)gpu_ns);
+		if (gpu_ns)
+			table_add_percent(&table, (double)row->ns, (double)gpu_ns);
+		else
+			table_add_unknown(&table, "");
 		table_add_count(&table, row->count);
 		table_add_count(&table, row->ranges);
 		table_add_integer(&table, number_time(row->open_ns), row->open_ns);
@@ -56,11 +59,13 @@ void report_ranges(struct report *report)
 
 	if (!nvtx->rows.count)
 		return;
-	report_title(report, "ranges", "GPU time by NVTX range",
-		     "launched while it was open on that thread, ranges inside it too");
+	report_title(report, "ranges", gpu_ns ? "GPU time by NVTX range" : "NVTX ranges",
+		     gpu_ns ? "launched while it was open on that thread, ranges inside it too"
+			    : "how long they were open");
 	put_table(report, nvtx);
-	report_line(report, "  %s %% of GPU time was launched outside of all ranges",
-		    number_percent((double)(gpu_ns - nvtx->covered_ns), (double)gpu_ns).text);
+	if (gpu_ns)
+		report_line(report, "  %s %% of GPU time was launched outside of all ranges",
+			    number_percent((double)(gpu_ns - nvtx->covered_ns), (double)gpu_ns).text);
 	if (nvtx->left_out)
 		report_line(report, "  %s ranges are not in this table: %u others were open on their thread",
 			    number_count(nvtx->left_out).text, NVTX_OPEN_MAX);

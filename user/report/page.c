@@ -85,7 +85,10 @@ void report_add_place(struct report *report, struct table *table, uint32_t line)
 		return;
 	}
 	table_add(table, place->file);
-	table_add_id(table, place->number);
+	if (place->number)
+		table_add_id(table, place->number);
+	else
+		table_add_unknown(table, "");
 }
 
 void report_add_label(struct report *report, struct table *table, uint32_t line)

@@ -12,6 +12,18 @@
 #define WIDTH_LEAST 80u
 #define ROWS_DEFAULT 10u
 
+/* Of another tool's file nobody can be asked any more. */
+static void put_nothing_in_file(struct report *report)
+{
+	char *text =
+		xasprintf("No CUDA call and no GPU work is in this file, which covers %s. Its tool records them "
+			  "where it is told to: torch.profiler with ProfilerActivity.CUDA, nsys with --trace=cuda.",
+			  number_time(report->all->window.end_ns - report->all->window.start_ns).text);
+
+	report_text(report, 2, text);
+	free(text);
+}
+
 static void put_nothing_seen(struct report *report)
 {
 	const struct model *model = report->model;
@@ -21,6 +33,10 @@ static void put_nothing_seen(struct report *report)
 		report_title(report, "nothing_seen", "Nothing seen", NULL);
 	else
 		fputc('\n', report->out);
+	if (model_is_foreign(model)) {
+		put_nothing_in_file(report);
+		return;
+	}
 	text = xasprintf("No CUDA call was seen in %s.",
 			 number_time(report->all->window.end_ns - report->all->window.start_ns).text);
 	report_text(report, 2, text);
@@ -44,6 +60,7 @@ static void put_parts(struct report *report)
 		put_nothing_seen(report);
 		report_steps(report);
 		report_ops(report);
+		report_ranges(report);
 	} else if (report->all->gpu_ops) {
 		report_devices(report);
 		report_no_gpu(report);
@@ -62,6 +79,7 @@ static void put_parts(struct report *report)
 		report_no_gpu(report);
 		report_steps(report);
 		report_ops(report);
+		report_ranges(report);
 		report_calls_by_line(report);
 		report_calls(report);
 	}

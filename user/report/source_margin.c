@@ -16,7 +16,10 @@ struct margin_figures margin_figures(const struct margin *margin, const struct l
 	struct margin_figures figures = {0};
 	const struct line_cost *under = &row->under;
 
-	snprintf(figures.cells[0], MARGIN_CELL_BYTES, "%" PRIu32, number);
+	if (number)
+		snprintf(figures.cells[0], MARGIN_CELL_BYTES, "%" PRIu32, number);
+	else
+		snprintf(figures.cells[0], MARGIN_CELL_BYTES, "-");
 	set_time(figures.cells[1], under->gpu_ns, margin->unit);
 	if (under->gpu_ns)
 		snprintf(figures.cells[2], MARGIN_CELL_BYTES, "%s",

@@ -51,7 +51,10 @@ void source_table_add(struct table *table, const struct source_table_place *plac
 	static const struct time_unit ms = {"ms", 1e6};
 	const struct line_cost *under = &row->under;
 
-	table_add_id(table, place->number);
+	if (place->number)
+		table_add_id(table, place->number);
+	else
+		table_add_unknown(table, "-");
 	table_add_ns(table, under->gpu_ns, ms);
 	table_add_percent(table, (double)under->gpu_ns, (double)place->whole_ns);
 	table_add_ns(table, row->own.gpu_ns, ms);

@@ -37,7 +37,7 @@ static void put_peaks(struct report *report)
 
 	for (size_t i = 0; i < memory->spaces.count; i++) {
 		const struct torch_space *space = &memory->spaces.items[i];
-		char *name = space_name(report, (uint32_t)i), *before, *reserved;
+		char *name = space_name(report, (uint32_t)i), *before, *reserved, *text;
 
 		if (space->most) {
 			before = space->most > space->most_known
@@ -46,9 +46,11 @@ static void put_peaks(struct report *report)
 					 : xstrdup("");
 			reserved = space->reserved ? xasprintf(", of %s reserved", number_bytes(space->reserved).text)
 						   : xstrdup("");
-			report_line(report, "  %s: %s at most%s%s, %s after the start", name,
-				    number_bytes(space->most).text, before, reserved,
-				    number_time(after_start(report, space->time_ns)).text);
+			text = xasprintf("%s: %s at most%s%s, %s after the start", name, number_bytes(space->most).text,
+					 before, reserved, number_time(after_start(report, space->time_ns)).text);
+			fputs("  ", report->out);
+			text_wrap(report->out, text, 2, 4, report->width);
+			free(text);
 			free(before);
 			free(reserved);
 		}

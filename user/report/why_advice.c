@@ -115,6 +115,12 @@ char *why_unsaid(const struct analyses *all)
 {
 	const struct why *why = &all->why;
 
+	if (model_is_foreign(all->model) && !all->gpu_ops)
+		return xasprintf(
+			"%s CUDA calls and no GPU work are in this file: when the GPU worked is not known. Its "
+			"tool records it where it is told to: torch.profiler with ProfilerActivity.CUDA, nsys "
+			"with --trace=cuda.",
+			all->calls ? number_count(all->calls).text : "No");
 	if (!all->calls && !all->gpu_ops)
 		return xasprintf("Nothing was recorded: no CUDA call was seen in %s. Is the program idle, or does it "
 				 "not use the GPU yet? A longer --duration may catch its next call.",
@@ -168,8 +174,9 @@ char *why_caution(const struct analyses *all, unsigned index)
 			"waits), or a process that was not traced.",
 			number_time(all->why.sums[WHY_GPU].ns).text);
 	if (!asked_for_ops(all->model) && waits_for_python(all) && !index--)
-		return xstrdup("Whether Python was in a DataLoader or compiling cannot be said: the trace was taken "
-			       "without --ops.");
+		return xasprintf("Whether Python was in a DataLoader or compiling cannot be said: %s.",
+				 model_is_foreign(all->model) ? "no ops of PyTorch are in the file"
+							      : "the trace was taken without --ops");
 	return NULL;
 }
 

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What a report says of files of other tools: nothing that only holds for a program that gputrace can still trace. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "database_builder.h"
+#include "report/report.h"
+#include "report/source_lines.h"
+#include "report/why.h"
+
+#define EVENT(category, name, ts, dur, args)                                                                           \
+	"{\"ph\":\"X\",\"cat\":\"" category "\",\"name\":\"" name "\",\"pid\":70,\"tid\":71,\"ts\":" ts                \
+	",\"dur\":" dur ",\"args\":{" args "}}"
+#define OP EVENT("cpu_op", "aten::add", "10", "5", "")
+#define CALL EVENT("cuda_runtime", "cudaLaunchKernel", "12", "1", "\"cbid\":211,\"correlation\":5")
+#define KERNEL                                                                                                         \
+	"{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"pid\":0,\"tid\":7,\"ts\":20,\"dur\":9,"                     \
+	"\"args\":{\"device\":0,\"stream\":7,\"correlation\":5}}"
+#define FUNCTION EVENT("python_function", "/a.py(3): f", "5", "50", "")
+
+typedef int write_fn(FILE *out, struct trace *trace);
+
+static int write_report(FILE *out, struct trace *trace)
+{
+	return report_write(out, trace, &(struct report_options){.width = 100});
+}
+
+static int write_why(FILE *out, struct trace *trace)
+{
+	return report_write_why(out, trace, &(struct report_options){.width = 100});
+}
+
+static int write_lines(FILE *out, struct trace *trace)
+{
+	return report_write_lines(out, trace, &(struct report_options){.width = 100}, &(struct lines_options){0});
+}
+
+static char *said(write_fn *write, const char *document)
+{
+	struct trace *trace = open_file(file_of_bytes(document, strlen(document)), &in_one);
+	char *text;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	assert_int_equal(write(out, trace), 0);
+	fclose(out);
+	told_trace_close(trace);
+	return text;
+}
+
+static void assert_says(write_fn *write, const char *document, const char *expected)
+{
+	char *text = said(write, document);
+
+	if (!strstr(text, expected))
+		fail_msg("not in it: %s\n%s", expected, text);
+	free(text);
+}
+
+static void a_file_without_cuda_calls_is_told_which_option_its_tool_lacked(void **state)
+{
+	char *text = said(write_report, "[" OP "]");
+
+	assert_non_null(strstr(text, "No CUDA call and no GPU work is in this file, which covers 5.0 us."));
+	assert_non_null(strstr(text, "ProfilerActivity.CUDA"));
+	assert_null(strstr(text, "doctor"));
+	assert_null(strstr(text, "--duration"));
+	free(text);
+}
+
+static void why_says_the_same_of_it(void **state)
+{
+	assert_says(write_why, "[" OP "]", "No CUDA calls and no GPU work are in this file");
+	assert_says(write_why, "[" OP "," CALL "]", "1 CUDA calls and no GPU work are in this file");
+}
+
+static void a_line_that_is_not_known_has_no_number(void **state)
+{
+	assert_says(write_lines, "[" FUNCTION "," CALL "," KERNEL "]", "\n       -   9,000  100.0");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_file_without_cuda_calls_is_told_which_option_its_tool_lacked),
+		cmocka_unit_test(why_says_the_same_of_it),
+		cmocka_unit_test(a_line_that_is_not_known_has_no_number),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
