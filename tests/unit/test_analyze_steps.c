@@ -49,6 +49,34 @@ static void the_slowest_step_says_which_ops_took_longer(void **state)
 	found_free(&found);
 }
 
+static void a_step_is_not_named_as_the_op_that_took_longer(void **state)
+{
+	struct ops_log ops = {0};
+	struct found found;
+	struct analyses all;
+
+	log_begin(&ops.log, 10, 0);
+	log_process(&ops.log, PID, 1, 20, 15, 0x30c, "python3", "", "", "");
+	log_batch(&ops.log, PID, TID, 900000);
+	for (uint32_t i = 0; i < 5; i++) {
+		char name[32];
+
+		snprintf(name, sizeof(name), "ProfilerStep#%u", i);
+		log_agent_op_name(&ops.log, ADAM + i, name);
+		ops_log_op(&ops, (struct gpt_agent_op){.start_ns = 100 + 100 * i,
+						       .end_ns = i == 4 ? 900 : 200 + 100 * i,
+						       .name = ADAM + i,
+						       .sequence = -1,
+						       .scope = GPT_AGENT_OP_USER_SCOPE});
+	}
+	assert_int_equal(analyze(&all, find(&found, &ops), ANALYZE_OPS | ANALYZE_STEPS, NULL), 0);
+	assert_int_equal(all.steps.list.items[0].slowest_count, 1);
+	assert_int_equal(all.steps.list.items[0].slowest[0].step.number, 4);
+	assert_int_equal(all.steps.list.items[0].slowest[0].more_count, 0);
+	analyses_free(&all);
+	found_free(&found);
+}
+
 static void a_kernel_counts_in_each_step_that_it_runs_in(void **state)
 {
 	struct ops_log ops = steps_log();
@@ -106,6 +134,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(steps_are_summed_up_and_the_median_one_is_a_row),
 		cmocka_unit_test(the_slowest_step_says_which_ops_took_longer),
+		cmocka_unit_test(a_step_is_not_named_as_the_op_that_took_longer),
 		cmocka_unit_test(a_kernel_counts_in_each_step_that_it_runs_in),
 		cmocka_unit_test(the_report_has_a_table_of_steps),
 		cmocka_unit_test(a_trace_in_which_no_steps_were_looked_for_has_no_table),

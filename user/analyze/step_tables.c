@@ -133,6 +133,12 @@ static struct step_row *row_of(struct step_table *table, const struct step *step
 	return NULL;
 }
 
+/* ProfilerStep#N, or the range by which steps are told: that it took longer explains nothing. */
+static bool is_step(const struct model_op *op, const struct step *step)
+{
+	return op->start_ns == step->start_ns && op->end_ns == step->end_ns;
+}
+
 void step_tables_add_op(struct step_tables *all, const struct op_event *event, uint32_t process)
 {
 	struct step_table *table = table_of(all, process);
@@ -141,7 +147,7 @@ void step_tables_add_op(struct step_tables *all, const struct op_event *event, u
 
 	if (table)
 		table->has_ops = true;
-	if (!row)
+	if (!row || is_step(&op, &row->step))
 		return;
 	if (op.end_ns > row->step.end_ns)
 		op.end_ns = row->step.end_ns;

@@ -2,7 +2,10 @@
 /* nvprof's sums, and the frame around its list (gpu_trace.c). */
 #include "report/activities.h"
 
+#include <stdlib.h>
+
 #include "report/gpu_trace.h"
+#include "report/kernel_label.h"
 #include "report/parts.h"
 
 static void add_average(struct table *table, const struct activity_row *row)
@@ -25,15 +28,19 @@ static void add_time(struct table *table, bool is_known, uint64_t ns)
 
 static void add_gpu_name(struct report *report, struct table *table, const struct activity_row *row)
 {
-	char name[32];
+	char name[32], *label;
 
 	if (row->kind == MODEL_MEMSET) {
 		table_add(table, "[CUDA memset]");
 	} else if (row->kind == MODEL_MEMCPY) {
 		snprintf(name, sizeof(name), "[CUDA memcpy %s]", gpu_memcpy_kind(row->what));
 		table_add(table, name);
+	} else if (row->what == NONE) {
+		table_add(table, "(name not known)");
 	} else {
-		table_add(table, row->what == NONE ? "(name not known)" : report->model->strings[row->what]);
+		label = kernel_label(report->model->strings[row->what]);
+		table_add_named(table, label, report->model->strings[row->what]);
+		free(label);
 	}
 }
 
@@ -43,7 +50,7 @@ static void put_sums(struct report *report, const struct activity_sums *sums, bo
 		COLUMN_NUMBER("Time(%)", "percent", UNIT_PERCENT), COLUMN_NUMBER("Time", "ns", UNIT_NS),
 		COLUMN_NUMBER("Calls", "calls", UNIT_COUNT),	   COLUMN_NUMBER("Avg", "avg_ns", UNIT_NS_AVG),
 		COLUMN_NUMBER("Min", "min_ns", UNIT_NS),	   COLUMN_NUMBER("Max", "max_ns", UNIT_NS),
-		COLUMN_NAME("Name", "name", TEXT_TRUNCATE_MIDDLE), COLUMN_END,
+		COLUMN_NAME("Name", "name", TEXT_TRUNCATE_THIRD),  COLUMN_END,
 	};
 	size_t shown = report->writer ? report_shown(report, sums->rows.count) : sums->rows.count;
 	struct table table;

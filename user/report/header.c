@@ -60,7 +60,7 @@ static void put_recording(struct report *report)
 {
 	static const struct column columns[] = {
 		COLUMN_NUMBER("duration", "duration_ns", UNIT_NS),
-		COLUMN_NUMBER("start", "start_ns", UNIT_NS),
+		COLUMN_DATA("start_ns", UNIT_NS),
 		COLUMN_NUMBER("processes", "processes", UNIT_COUNT),
 		COLUMN_NUMBER("threads launching", "threads", UNIT_COUNT),
 		COLUMN_NUMBER("GPUs", "gpus", UNIT_COUNT),

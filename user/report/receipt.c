@@ -19,7 +19,7 @@ void report_losses(struct report *report)
 	static const struct column columns[] = {
 		COLUMN_NUMBER("count", "count", UNIT_COUNT),
 		COLUMN_DATA("cause", UNIT_TEXT),
-		COLUMN_NAME("what", "what", TEXT_TRUNCATE_END),
+		COLUMN_NAME("what", "what", TEXT_WHOLE),
 		COLUMN_END,
 	};
 	const struct complete *complete = &report->all->complete;
@@ -79,7 +79,8 @@ void report_receipt(struct report *report)
 	report_title(report, "receipt", "Receipt", "how complete this is");
 	table_begin(&table, columns);
 	table_add_value(&table, number_thousandths(complete->complete), complete->complete / 1e3);
-	table_add_value(&table, number_thousandths(complete->wanted), complete->wanted / 1e3);
+	table_add_value(&table, complete->wanted ? number_thousandths(complete->wanted) : (struct number){"-"},
+			complete->wanted / 1e3);
 	table_add_count(&table, complete->launches);
 	table_add_count(&table, complete->launches_with_stack);
 	add_if(&table, !complete->tool, number_count(complete->lost), complete->lost);

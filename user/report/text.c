@@ -94,16 +94,33 @@ static unsigned put_part(FILE *out, const char *text, unsigned skip, unsigned co
 	return written;
 }
 
+/* How much of the room the beginning gets. */
+static unsigned head_of(unsigned room, enum text_truncate where)
+{
+	switch (where) {
+	case TEXT_TRUNCATE_END:
+		return room;
+	case TEXT_TRUNCATE_MIDDLE:
+		return (room + 1) / 2;
+	case TEXT_TRUNCATE_THIRD:
+		return (room + 2) / 3;
+	default:
+		return 0;
+	}
+}
+
 unsigned text_put(FILE *out, const char *text, unsigned columns, enum text_truncate where)
 {
 	unsigned width = text_width(text), room, head, written;
 
+	if (where == TEXT_WHOLE)
+		return put_part(out, text, 0, width);
 	if (width <= columns)
 		return put_part(out, text, 0, columns);
 	if (columns <= DOTS_WIDTH)
 		return put_part(out, text, 0, columns);
 	room = columns - DOTS_WIDTH;
-	head = where == TEXT_TRUNCATE_END ? room : where == TEXT_TRUNCATE_MIDDLE ? (room + 1) / 2 : 0;
+	head = head_of(room, where);
 	written = put_part(out, text, 0, head);
 	fputs(DOTS, out);
 	return written + DOTS_WIDTH + put_part(out, text, width - (room - head), room - head);

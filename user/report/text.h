@@ -17,7 +17,9 @@ void text_end(void);
 enum text_truncate {
 	TEXT_TRUNCATE_END,    /* keeps the beginning */
 	TEXT_TRUNCATE_MIDDLE, /* keeps both ends: names */
+	TEXT_TRUNCATE_THIRD,  /* keeps a third of its room from the beginning, the rest from the end: kernels */
 	TEXT_TRUNCATE_START,  /* keeps the end: paths */
+	TEXT_WHOLE,	      /* never truncated: what a message says */
 };
 
 /* Columns that a name takes on the terminal. */

@@ -91,7 +91,7 @@ static void put_node(struct view *view, uint32_t index)
 		tree_table_add_node(&view->table, &view->names, index, view->total_ns);
 		return;
 	}
-	name = tree_node_name(&view->names, index);
+	name = tree_node_label(&view->names, index);
 	place = tree_node_place(&view->names, index);
 	put_line(view, node->ns, node->kind == TREE_NODE_WHAT ? node->count : 0, name, place);
 	free(name);

@@ -9,6 +9,7 @@
 #include "analyze/lines.h"
 #include "analyze/operation_pack.h"
 #include "base/path.h"
+#include "report/kernel_label.h"
 #include "report/text.h"
 
 #define PACKAGES_SHOWN 3u
@@ -228,6 +229,18 @@ char *tree_node_name(const struct tree_names *names, uint32_t index)
 	default:
 		return xstrdup(tree->by == TREE_BY_GPU ? "GPU time" : "time in CUDA calls and ops");
 	}
+}
+
+char *tree_node_label(const struct tree_names *names, uint32_t index)
+{
+	const struct tree_node *node = &names->nodes->all.items[index];
+	char *name = tree_node_name(names, index), *label;
+
+	if (node->kind != TREE_NODE_WHAT || names->nodes->tree->by != TREE_BY_GPU)
+		return name;
+	label = kernel_label(name);
+	free(name);
+	return label;
 }
 
 char *tree_node_place(const struct tree_names *names, uint32_t index)

@@ -15,6 +15,9 @@ void tree_names_make(struct tree_names *names, const struct call_tree_nodes *nod
 /* "train_step", "[12 frames hidden]", "AddmmBackward0 (addmm:1)"; the caller frees it. */
 char *tree_node_name(const struct tree_names *names, uint32_t node);
 
+/* The same for a page: a kernel by its label (kernel_label.h). */
+char *tree_node_label(const struct tree_names *names, uint32_t node);
+
 /* Where that is: "model.py:42", "torch, numpy", or "" ; the caller frees it. */
 char *tree_node_place(const struct tree_names *names, uint32_t node);
 

@@ -41,9 +41,9 @@ static const char *kind_name(enum tree_node_kind kind)
 }
 
 /* A name with what tells its depth where blanks would not. */
-static void add_name(struct table *table, size_t depth, const char *name)
+static void add_name(struct table *table, size_t depth, const char *label, const char *name)
 {
-	char *indented = xstrdup(name);
+	char *indented = xstrdup(label);
 
 	for (size_t i = 0; i < depth && i < INDENT_MAX; i++) {
 		char *deeper = xasprintf(NO_BREAK_SPACE NO_BREAK_SPACE "%s", indented);
@@ -56,22 +56,23 @@ static void add_name(struct table *table, size_t depth, const char *name)
 }
 
 static void add_head(struct table *table, uint64_t ns, uint64_t total_ns, size_t depth, const char *kind,
-		     const char *name)
+		     const char *label, const char *name)
 {
 	table_add_ns(table, ns, (struct time_unit){"ms", 1e6});
 	table_add_percent(table, (double)ns, (double)total_ns);
 	table_add_id(table, depth);
 	table_add(table, kind);
-	add_name(table, depth, name);
+	add_name(table, depth, label, name);
 }
 
 void tree_table_add_node(struct table *table, const struct tree_names *names, uint32_t index, uint64_t total_ns)
 {
 	const struct tree_node *node = &names->nodes->all.items[index];
 	uint32_t function = tree_node_function(names, index);
-	char *name = tree_node_name(names, index), *place = tree_node_place(names, index);
+	char *name = tree_node_name(names, index), *label = tree_node_label(names, index);
+	char *place = tree_node_place(names, index);
 
-	add_head(table, node->ns, total_ns, node->depth, kind_name(node->kind), name);
+	add_head(table, node->ns, total_ns, node->depth, kind_name(node->kind), label, name);
 	if (*place)
 		table_add(table, place);
 	else
@@ -88,6 +89,7 @@ void tree_table_add_node(struct table *table, const struct tree_names *names, ui
 		table_add_id(table, names->nodes->tree->model->codes[function].first_line);
 	}
 	free(name);
+	free(label);
 	free(place);
 }
 
@@ -95,7 +97,7 @@ void tree_table_add_rest(struct table *table, size_t depth, uint64_t count, uint
 {
 	char *name = xasprintf("[%s smaller]", number_count(count).text);
 
-	add_head(table, ns, total_ns, depth, "smaller", name);
+	add_head(table, ns, total_ns, depth, "smaller", name, name);
 	table_add_unknown(table, "");
 	table_add_count(table, count);
 	table_add_unknown(table, "");

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * A name is read from left to right into a buffer that it cannot outgrow: each step copies a piece or drops it.
+ * Name spaces and parameter lists always go.  Template arguments that say nothing by themselves (numbers, plain types)
+ * go only where the rest would still be long: `gemm<float, 128>` keeps them.
+ */
+#include "report/kernel_label.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+
+#define WHOLE_MOST 40u /* bytes; a longer name loses arguments that say nothing */
+#define DEPTH_MOST 32u /* of template arguments in each other; a deeper name is left as it is */
+
+struct reading {
+	const char *at; /* what is not read yet */
+	char *label;	/* what was kept, not ended */
+	size_t length;
+	bool brief;  /* without arguments that say nothing */
+	bool failed; /* it is no name of a kind that is known here */
+};
+
+static bool in_name(char c)
+{
+	return isalnum((unsigned char)c) || c == '_' || c == '$';
+}
+
+static bool skip(struct reading *reading, const char *text)
+{
+	size_t length = strlen(text);
+
+	if (strncmp(reading->at, text, length) != 0)
+		return false;
+	reading->at += length;
+	return true;
+}
+
+static void keep(struct reading *reading)
+{
+	reading->label[reading->length++] = *reading->at++;
+}
+
+static bool kept_ends(const struct reading *reading, size_t begin, const char *text)
+{
+	size_t length = strlen(text);
+
+	return reading->length - begin >= length && !memcmp(reading->label + reading->length - length, text, length);
+}
+
+/* What a reader learns nothing from: numbers, plain types, and what most kernels of PyTorch carry. */
+static bool says_nothing(const char *word, size_t length)
+{
+	static const char *const words[] = {
+		"const",
+		"float",
+		"double",
+		"int",
+		"long",
+		"short",
+		"char",
+		"bool",
+		"unsigned",
+		"signed",
+		"void",
+		"true",
+		"false",
+		"size_t",
+		"array",
+		"Array",
+		"tuple",
+		"TensorIteratorBase",
+		"TensorIterator",
+		"TensorListMetadata",
+		"TensorListScalarListMetadata",
+		"TensorInfo",
+		"OpaqueType",
+		"OffsetCalculator",
+		"TrivialOffsetCalculator",
+		"LoadWithoutCast",
+		"StoreWithoutCast",
+	};
+
+	if (isdigit((unsigned char)*word))
+		return true;
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (strlen(words[i]) == length && !memcmp(words[i], word, length))
+			return true;
+	return false;
+}
+
+/* Whether that holds of all words of an argument. */
+static bool argument_says_nothing(const char *argument, size_t length)
+{
+	for (size_t at = 0; at < length;) {
+		size_t end = at;
+
+		while (end < length && in_name(argument[end]))
+			end++;
+		if (end > at && !says_nothing(argument + at, end - at))
+			return false;
+		at = end > at ? end : at + 1;
+	}
+	return true;
+}
+
+static void read_name(struct reading *reading, unsigned depth);
+
+/* "<a, b>": those arguments that say something, or nothing at all. */
+static void read_arguments(struct reading *reading, unsigned depth)
+{
+	size_t open = reading->length;
+	bool any = false;
+
+	do {
+		size_t begin = reading->length, name;
+
+		keep(reading); /* '<' or ',' */
+		if (begin > open && any && *reading->at == ' ')
+			keep(reading);
+		else if (begin > open && !any)
+			reading->length = begin;
+		name = reading->length;
+		read_name(reading, depth + 1);
+		if (reading->length == name ||
+		    (reading->brief && argument_says_nothing(reading->label + name, reading->length - name)))
+			reading->length = any ? begin : open + 1;
+		else
+			any = true;
+	} while (!reading->failed && *reading->at == ',');
+	if (*reading->at != '>')
+		reading->failed = true;
+	else
+		keep(reading);
+	if (!any)
+		reading->length = open;
+}
+
+/* From an opening bracket behind the one that closes it; both of one kind, other brackets are not looked at. */
+static void skip_brackets(struct reading *reading, char open, char close)
+{
+	size_t depth = 0;
+
+	for (; *reading->at; reading->at++) {
+		depth += *reading->at == open;
+		depth -= *reading->at == close;
+		if (!depth) {
+			reading->at++;
+			return;
+		}
+	}
+	reading->failed = true;
+}
+
+/* "(int, float)", "(anonymous namespace)", "(NormType)" in front of a number, " (kernels.py:12)" behind a name. */
+static void read_parentheses(struct reading *reading, size_t begin, unsigned depth)
+{
+	static const char call[] = "::operator";
+
+	if (skip(reading, "(anonymous namespace)")) {
+		skip(reading, "::");
+		return;
+	}
+	if (!depth && kept_ends(reading, begin, " ")) {
+		while (*reading->at)
+			keep(reading);
+		return;
+	}
+	skip_brackets(reading, '(', ')');
+	if (kept_ends(reading, begin, "operator") && *reading->at == '(')
+		skip_brackets(reading, '(', ')');
+	if (kept_ends(reading, begin, call))
+		reading->length -= strlen(call);
+	skip(reading, " const");
+}
+
+/* "::": the name space before it goes from arguments; a lambda behind it has no name to keep. */
+static void read_scope(struct reading *reading, size_t begin, unsigned depth)
+{
+	bool is_lambda = reading->at[2] == '{';
+	bool is_space = !is_lambda && depth && reading->length > begin && in_name(reading->at[-1]);
+
+	if (is_space)
+		while (reading->length > begin && in_name(reading->label[reading->length - 1]))
+			reading->length--;
+	if (!is_space && !is_lambda) {
+		keep(reading);
+		keep(reading);
+	} else {
+		reading->at += 2;
+	}
+}
+
+/* Up to what ends it: ',' or '>' of the arguments that it is one of, or the end. */
+static void read_name(struct reading *reading, unsigned depth)
+{
+	size_t begin = reading->length;
+
+	if (depth > DEPTH_MOST)
+		reading->failed = true;
+	while (!reading->failed && *reading->at) {
+		char c = *reading->at;
+
+		if (depth && (c == ',' || c == '>'))
+			break;
+		if (kept_ends(reading, begin, "operator") && strchr("<>=!-", c))
+			keep(reading);
+		else if (c == '<')
+			read_arguments(reading, depth);
+		else if (c == '(')
+			read_parentheses(reading, begin, depth);
+		else if (c == '{')
+			skip_brackets(reading, '{', '}');
+		else if (c == ':' && reading->at[1] == ':')
+			read_scope(reading, begin, depth);
+		else if (c == ')' || c == '}' || (c == '>' && !depth))
+			reading->failed = true;
+		else if (c == ' ' && (reading->at[1] == '>' || reading->length == begin))
+			reading->at++;
+		else
+			keep(reading);
+	}
+}
+
+static bool read_whole(struct reading *reading, const char *name, bool brief)
+{
+	*reading = (struct reading){.at = name, .label = reading->label, .brief = brief};
+	skip(reading, "void ");
+	while (skip(reading, "at::native::") || skip(reading, "at::cuda::") || skip(reading, "(anonymous namespace)::"))
+		continue;
+	read_name(reading, 0);
+	reading->label[reading->length] = '\0';
+	return !reading->failed && reading->length;
+}
+
+char *kernel_label(const char *name)
+{
+	struct reading reading = {.label = xmalloc(strlen(name) + 1)};
+
+	if (read_whole(&reading, name, false) && reading.length <= WHOLE_MOST)
+		return reading.label;
+	if (read_whole(&reading, name, true))
+		return reading.label;
+	free(reading.label);
+	return xstrdup(name);
+}
