@@ -25,7 +25,7 @@ static const char *truncated(const char *text, unsigned columns, enum text_trunc
 	width = text_put(out, text, columns, how);
 	fclose(out);
 	assert_int_equal(width, text_width(shown));
-	assert_true(width <= columns);
+	assert_true(how == TEXT_WHOLE || width <= columns);
 	text_end();
 	return shown;
 }
@@ -38,6 +38,12 @@ static void names_are_truncated_where_they_say_least(void **state)
 	assert_string_equal(truncated("abcdefghij", 8, TEXT_TRUNCATE_MIDDLE), "abc...ij");
 	assert_string_equal(truncated("abcdefghij", 2, TEXT_TRUNCATE_MIDDLE), "ab");
 	assert_string_equal(truncated("abc", 0, TEXT_TRUNCATE_END), "");
+	assert_string_equal(truncated("kernel<of_something>", 12, TEXT_TRUNCATE_THIRD), "ker...thing>");
+}
+
+static void messages_are_whole(void **state)
+{
+	assert_string_equal(truncated("a message", 3, TEXT_WHOLE), "a message");
 }
 
 static void width_is_that_of_the_terminal(void **state)
@@ -63,6 +69,17 @@ static void text_breaks_at_blanks(void **state)
 	text_end();
 	fclose(out);
 	assert_string_equal(shown, "one two\n  three\n  four\n");
+}
+
+static void a_number_stays_with_its_unit(void **state)
+{
+	FILE *out = fmemopen(shown, sizeof(shown), "w");
+
+	text_begin();
+	text_wrap(out, "waits 3.3 ms, or 12 % of 4 slots", 0, 2, 9);
+	text_end();
+	fclose(out);
+	assert_string_equal(shown, "waits\n  3.3 ms,\n  or 12 %\n  of 4\n  slots\n");
 }
 
 static void numbers_are_written_for_people(void **state)
@@ -100,8 +117,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names_are_truncated_where_they_say_least),
+		cmocka_unit_test(messages_are_whole),
 		cmocka_unit_test(width_is_that_of_the_terminal),
 		cmocka_unit_test(text_breaks_at_blanks),
+		cmocka_unit_test(a_number_stays_with_its_unit),
 		cmocka_unit_test(numbers_are_written_for_people),
 		cmocka_unit_test(a_column_has_one_unit),
 	};

@@ -237,6 +237,14 @@ static void find_level(struct call_tree *tree, const struct model_op *op, struct
 	open->exact = true;
 }
 
+/* Steps are around everything, each with a number of its own: they would make as many trees. */
+static bool is_left_out(const struct call_tree *tree, const struct model_op *op)
+{
+	const char *name = op->name == NONE ? "" : tree->model->strings[op->name];
+
+	return op_name_is_hidden(name) || op_name_is_step(name);
+}
+
 void call_tree_add_op(struct call_tree *tree, const struct op_event *event)
 {
 	const struct model_op *op = event->op;
@@ -253,7 +261,7 @@ void call_tree_add_op(struct call_tree *tree, const struct op_event *event)
 		.annotated = op->scope == GPT_AGENT_OP_USER_SCOPE,
 	};
 
-	if (op->overlaps || (op->name != NONE && op_name_is_hidden(tree->model->strings[op->name])))
+	if (op->overlaps || is_left_out(tree, op))
 		return;
 	leave_until(tree, op->thread, op->start_ns);
 	if (thread->open.count == OP_TREE_OPEN_MAX)

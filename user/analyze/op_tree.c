@@ -54,6 +54,13 @@ bool op_name_is_hidden(const char *name)
 	return false;
 }
 
+bool op_name_is_step(const char *name)
+{
+	static const char steps[] = "ProfilerStep#";
+
+	return !strncmp(name, steps, sizeof(steps) - 1);
+}
+
 /* ---- ends ------------------------------------------------------------------------------------------------------- */
 
 static void tell(struct op_tree *tree, struct op_node *node)
@@ -138,11 +145,7 @@ void op_tree_finish(struct op_tree *tree)
 
 static uint32_t name_of(const struct model *model, const struct model_op *op)
 {
-	static const char steps[] = "ProfilerStep#";
-
-	if (op->name != NONE && !strncmp(model->strings[op->name], steps, sizeof(steps) - 1))
-		return OP_NAME_STEPS;
-	return op->name;
+	return op->name != NONE && op_name_is_step(model->strings[op->name]) ? OP_NAME_STEPS : op->name;
 }
 
 /* Something is directly inside of what is open. */

@@ -118,4 +118,7 @@ void op_tree_finish(struct op_tree *tree);
 /* Whether PyTorch's tables have no ops of that name. */
 bool op_name_is_hidden(const char *name);
 
+/* ProfilerStep#N of torch.profiler. */
+bool op_name_is_step(const char *name);
+
 #endif

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 
 void report_title(struct report *report, const char *id, const char *title, const char *aside)
 {
@@ -34,6 +35,20 @@ void report_table(struct report *report, struct table *table)
 	table_free(table);
 }
 
+/* What is wider than the page goes on below, further in. */
+static void put_wrapped(struct report *report, const char *text)
+{
+	unsigned indent = (unsigned)strspn(text, " ");
+
+	if (text_width(text) <= report->width) {
+		text_put(report->out, text, report->width, TEXT_WHOLE);
+		fputc('\n', report->out);
+		return;
+	}
+	fprintf(report->out, "%*s", (int)indent, "");
+	text_wrap(report->out, text + indent, indent, indent + 2, report->width);
+}
+
 void report_line(struct report *report, const char *format, ...)
 {
 	char *text = NULL;
@@ -48,8 +63,7 @@ void report_line(struct report *report, const char *format, ...)
 	if (report->writer) {
 		table_writer_note(report->writer, text);
 	} else {
-		text_put(report->out, text, report->width, TEXT_TRUNCATE_MIDDLE);
-		fputc('\n', report->out);
+		put_wrapped(report, text);
 	}
 	free(text);
 }

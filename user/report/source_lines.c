@@ -166,6 +166,15 @@ static void add_rows(struct listing *listing, const struct function *function)
 			    function->code->file, function->source.why);
 }
 
+/* torch.profiler calls the line where it began the first one, of a function that was open then. */
+static bool is_first_line(const struct function *function)
+{
+	for (size_t i = 0; i < function->cost->rows; i++)
+		if (function->rows[i].line && function->rows[i].line < function->code->first_line)
+			return false;
+	return function->code->first_line;
+}
+
 static void put_head(const struct listing *listing, const struct function *function)
 {
 	struct report *report = listing->report;
@@ -177,7 +186,10 @@ static void put_head(const struct listing *listing, const struct function *funct
 		    number_percent((double)under->gpu_ns, (double)listing->costs->gpu_ns).text,
 		    number_time(own->gpu_ns).text);
 	report_line(report, "File: %s", function->code->file);
-	report_line(report, "Function: %s at line %" PRIu32, function->code->name, function->code->first_line);
+	if (is_first_line(function))
+		report_line(report, "Function: %s at line %" PRIu32, function->code->name, function->code->first_line);
+	else
+		report_line(report, "Function: %s", function->code->name);
 	if (function->source.why)
 		report_line(report, "Source is not shown: %s", function->source.why);
 	fputc('\n', report->out);

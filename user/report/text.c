@@ -126,6 +126,22 @@ unsigned text_put(FILE *out, const char *text, unsigned columns, enum text_trunc
 	return written + DOTS_WIDTH + put_part(out, text, width - (room - head), room - head);
 }
 
+/* The width of a word, with the unit behind it where it is a number: "3.3 ms" is not broken. */
+static unsigned with_unit(const char *word, const char *behind)
+{
+	static const char *const units[] = {"ns", "us", "ms", "s", "%", "B", "KB", "MB", "GB", "TB"};
+	unsigned width = text_width(word);
+	size_t length;
+
+	if (*word < '0' || *word > '9' || *behind != ' ')
+		return width;
+	length = strcspn(behind + 1, " ");
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+		if (!strncmp(behind + 1, units[i], strlen(units[i])) && length <= strlen(units[i]) + 1)
+			return width + 1 + (unsigned)length;
+	return width;
+}
+
 void text_wrap(FILE *out, const char *text, unsigned column, unsigned indent, unsigned width)
 {
 	bool begins = true;
@@ -133,12 +149,10 @@ void text_wrap(FILE *out, const char *text, unsigned column, unsigned indent, un
 	while (*text) {
 		size_t length = strcspn(text, " ");
 		char *word = xmalloc(length + 1);
-		unsigned columns;
 
 		memcpy(word, text, length);
 		word[length] = '\0';
-		columns = text_width(word);
-		if (!begins && column + 1 + columns > width) {
+		if (!begins && column + 1 + with_unit(word, text + length) > width) {
 			fprintf(out, "\n%*s", (int)indent, "");
 			column = indent;
 			begins = true;

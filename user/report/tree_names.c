@@ -53,6 +53,8 @@ static const char *after_packages(const char *file)
 	static const char *const marks[] = {"/site-packages/", "/dist-packages/"};
 	const char *at;
 
+	if (*file != '/') /* torch.profiler leaves out what is before the package */
+		return file;
 	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
 		if ((at = strstr(file, marks[i])))
 			return at + strlen(marks[i]);
