@@ -306,6 +306,37 @@ static void parts_end_by_bytes_too(void **state)
 		&(struct told_division){.stretch_records = UINT32_MAX, .stretch_bytes = 2000, .part_events = 100});
 }
 
+static void several_rounds_over_a_log_go_on_at_once(void **state)
+{
+	const struct told_division division = {.stretch_records = 16, .part_events = 100};
+	int fd = sample_log(2, 40);
+	struct trace *trace, *ahead, *beside;
+	const char *why;
+	char *whole, *parts;
+	uint32_t calls;
+
+	(void)state;
+	assert_int_equal(gpt_trace_open(fd, &division, NULL, &trace, &why), 0);
+	whole = report_of(trace);
+	calls = trace_last(trace)->calls_due.number;
+	assert_true(told_trace_is_long(trace));
+	assert_int_equal(gpt_trace_open_again(fd, NULL, trace, &ahead), 0);
+	assert_int_equal(gpt_trace_open_again(fd, NULL, trace, &beside), 0);
+	assert_true(trace_first(ahead)->more);
+	parts = report_of(beside);
+	assert_string_equal(parts, whole);
+	while (trace_next(ahead))
+		;
+	assert_int_equal(ahead->part->calls_due.number, calls);
+	assert_int_equal(trace_last(trace)->calls_due.number, calls);
+	gpt_trace_close(beside);
+	gpt_trace_close(ahead);
+	gpt_trace_close(trace);
+	close(fd);
+	free(parts);
+	free(whole);
+}
+
 /* ---- traces that cannot be read ---------------------------------------------------------------------------------- */
 
 struct broken {
@@ -399,6 +430,7 @@ int main(void)
 		cmocka_unit_test(the_sample_run_is_the_same_in_parts),
 		cmocka_unit_test(a_log_that_is_read_in_parts_has_the_report_of_the_whole),
 		cmocka_unit_test(parts_end_by_bytes_too),
+		cmocka_unit_test(several_rounds_over_a_log_go_on_at_once),
 		cmocka_unit_test(a_trace_that_cannot_be_read_to_its_end_is_an_error),
 		cmocka_unit_test(a_list_that_nobody_reads_any_more_is_not_read_to_its_end),
 	};

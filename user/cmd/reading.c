@@ -259,9 +259,8 @@ void reading_close(struct reading *reading)
 static int open_again(const struct reading *reading, struct trace **trace)
 {
 	const struct log_restriction *wanted = reading->wanted.always_count ? &reading->wanted : NULL;
-	const char *why;
 
-	return gpt_trace_open(reading->delivery->log_fd, NULL, wanted, trace, &why);
+	return gpt_trace_open_again(reading->delivery->log_fd, wanted, reading->recorded, trace);
 }
 
 int spans_open(struct spans *spans, const struct reading *of)
@@ -269,25 +268,21 @@ int spans_open(struct spans *spans, const struct reading *of)
 	int err;
 
 	*spans = (struct spans){.of = of};
-	if (!of->is_long || of->is_foreign)
+	if (!of->is_long || of->is_foreign || !told_trace_is_long(of->recorded))
 		return 0;
-	err = open_again(of, &spans->ended);
-	if (!err)
-		err = open_again(of, &spans->counted);
+	err = open_again(of, &spans->counted);
 	if (!err)
 		err = open_again(of, &spans->handed);
 	if (err)
 		return err;
-	spans->last = trace_last(spans->ended);
+	spans->last = trace_last(of->recorded);
 	rolling_trace_open(&spans->counting, spans->counted);
 	rolling_trace_open(&spans->handing, spans->handed);
-	return spans->last ? 0 : spans->ended->error;
+	return spans->last ? 0 : of->recorded->error;
 }
 
 void spans_close(struct spans *spans)
 {
-	if (spans->ended)
-		told_trace_close(spans->ended);
 	if (spans->counted)
 		told_trace_close(spans->counted);
 	if (spans->handed)

@@ -37,13 +37,13 @@ void reading_close(struct reading *reading);
 
 /*
  * Spans of a reading, one after the other, each later than the one before.  A long log is read for all of them
- * together: once to its end, of which the receipts are, once to count what is in each span, and once to hand it over.
- * One that is tried again, shorter, is read again.
+ * together: the reading itself goes to its end, of which the receipts are; two more rounds, by what it has learnt, count
+ * what is in each span and hand it over.  One that is tried again, shorter, is read again.
  */
 struct spans {
 	const struct reading *of;
-	struct trace *ended, *counted, *handed; /* of a long log; NULL: the reading's own does */
-	const struct model *last;		/* part of the first of these */
+	struct trace *counted, *handed; /* of a long log; NULL: the reading's own does */
+	const struct model *last;	/* part of the reading, which stays there */
 	struct rolling_trace counting, handing;
 };
 

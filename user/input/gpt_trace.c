@@ -77,13 +77,12 @@ static const struct told_source_kind gpt_source = {
 	.close = close_source,
 };
 
-int gpt_trace_open(int fd, const struct told_division *division, const struct log_restriction *wanted,
-		   struct trace **trace, const char **why)
+static int open_source(int fd, const struct log_restriction *wanted, struct gpt_source **out, const char **why)
 {
 	struct gpt_source *log = xcalloc(1, sizeof(*log));
 	int err;
 
-	*trace = NULL;
+	*out = NULL;
 	*why = NULL;
 	log->source.kind = &gpt_source;
 	err = log_reader_open(&log->reader, fd, why);
@@ -91,9 +90,30 @@ int gpt_trace_open(int fd, const struct told_division *division, const struct lo
 		log_reader_restrict(&log->reader, wanted);
 		err = log->reader.error;
 	}
-	if (!err)
-		return told_trace_open(&log->source, division, trace);
-	close_source(&log->source);
+	if (err)
+		close_source(&log->source);
+	else
+		*out = log;
+	return err;
+}
+
+int gpt_trace_open(int fd, const struct told_division *division, const struct log_restriction *wanted,
+		   struct trace **trace, const char **why)
+{
+	struct gpt_source *log;
+	int err = open_source(fd, wanted, &log, why);
+
+	*trace = NULL;
+	return err ? err : told_trace_open(&log->source, division, trace);
+}
+
+int gpt_trace_open_again(int fd, const struct log_restriction *wanted, const struct trace *of, struct trace **trace)
+{
+	struct gpt_source *log;
+	const char *why;
+	int err = open_source(fd, wanted, &log, &why);
+
+	*trace = err ? NULL : told_trace_open_again(&log->source, of);
 	return err;
 }
 

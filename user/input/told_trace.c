@@ -23,6 +23,7 @@ struct told_trace {
 	struct told_division division;
 	struct model *model;		/* of a short source */
 	struct builder *first, *second; /* of a long one */
+	bool borrows_first;		/* it is another trace's (told_trace_open_again) */
 	uint32_t stretch;		/* that is being told */
 	uint64_t waited;		/* what waited when a part was asked for last */
 	bool ended;
@@ -210,6 +211,24 @@ int told_trace_open(struct told_source *source, const struct told_division *divi
 	return err;
 }
 
+bool told_trace_is_long(const struct trace *trace)
+{
+	return trace->kind == &long_source;
+}
+
+struct trace *told_trace_open_again(struct told_source *source, const struct trace *of)
+{
+	const struct told_trace *learnt = (const struct told_trace *)((const char *)of - offsetof(struct told_trace, trace));
+	struct told_trace *told = xcalloc(1, sizeof(*told));
+
+	told->trace.kind = &long_source;
+	told->source = source;
+	told->division = learnt->division;
+	told->first = learnt->first;
+	told->borrows_first = true;
+	return &told->trace;
+}
+
 void told_trace_close(struct trace *trace)
 {
 	struct told_trace *told;
@@ -219,7 +238,7 @@ void told_trace_close(struct trace *trace)
 	told = of(trace);
 	if (told->second)
 		builder_discard(told->second);
-	if (told->first)
+	if (told->first && !told->borrows_first)
 		builder_discard(told->first);
 	model_free(told->model);
 	told->source->kind->close(told->source);

@@ -115,6 +115,14 @@ void decode_ahead_done(struct decode_ahead *ahead)
 	ahead->count--;
 }
 
+void decode_ahead_rest(struct decode_ahead *ahead)
+{
+	for (unsigned i = 0; i < DECODE_AHEAD_MAX; i++) {
+		log_segment_free(&ahead->slots[i].segment);
+		log_decoder_free(&ahead->decoders[i]);
+	}
+}
+
 void decode_ahead_drop(struct decode_ahead *ahead)
 {
 	int error;

@@ -56,6 +56,8 @@ void decode_ahead_put(struct decode_ahead *ahead);
 struct log_segment *decode_ahead_oldest(struct decode_ahead *ahead, int *error);
 /* Its memory is for another. */
 void decode_ahead_done(struct decode_ahead *ahead);
+/* Where nothing is under way: what decoding needs again when there is more goes. */
+void decode_ahead_rest(struct decode_ahead *ahead);
 /* The same for all that were put in. */
 void decode_ahead_drop(struct decode_ahead *ahead);
 

@@ -310,8 +310,11 @@ static bool next_segment(struct log_reader *reader)
 	for (;;) {
 		read_ahead(reader);
 		segment = reader->error ? NULL : decode_ahead_oldest(&reader->ahead, &err);
-		if (!segment)
+		if (!segment) {
+			/* other readers of the log may go on for long */
+			decode_ahead_rest(&reader->ahead);
 			return false;
+		}
 		if (err || segment->header.sequence <= reader->sequence) {
 			reader->torn = true;
 			reader->damaged++;
