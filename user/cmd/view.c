@@ -18,11 +18,14 @@
 #include "cmd/from_log.h"
 #include "cmd/reading.h"
 #include "input/foreign_trace.h"
+#include "input/gpt_places.h"
 #include "input/gpt_slice.h"
 #include "input/gpt_trace.h"
 #include "view/view.h"
 
-#define PREVIEW_BYTES (2u << 20) /* of the log: some 300,000 launches with their kernels */
+/* Of a log that has so many bytes, some 1.2 million launches with their kernels, this part is read in advance. */
+#define SAMPLED_LEAST (8u << 20)
+#define SAMPLED_PART 16u
 
 struct viewing {
 	const struct options *options;
@@ -44,25 +47,46 @@ static int drop_privileges(void)
 	return 0;
 }
 
-/*
- * A first reading of a long log takes a second for ten million launches before it shows anything: what its index says
- * to be the begin is shown before.  What fails here fails again when all is read, which says so.
- */
-static void preview(struct viewing *viewing, const struct export_options *options)
+/* Whether there was such a place to be read. */
+static bool sample(struct viewing *viewing, const struct gpt_place *place)
 {
-	int fd = viewing->delivery.log_fd;
-	struct log_restriction begin;
+	const struct log_restriction wanted = gpt_restrict_to_place(place);
+	const struct zoom_place shown = {.from_ns = place->from_ns, .to_ns = place->to_ns, .records = place->records};
 	struct trace *trace;
-	struct gpt_span span;
 	const char *why;
+	int err = gpt_trace_open(viewing->delivery.log_fd, NULL, &wanted, &trace, &why);
 
-	if (options_want_slice(viewing->options) || foreign_is(fd) || !gpt_find_begin(fd, PREVIEW_BYTES, &span))
-		return;
-	begin = gpt_restrict_to_begin(&span);
-	if (gpt_trace_open(fd, NULL, &begin, &trace, &why))
-		return;
-	view_preview(viewing->view, trace, span.end_ns, options);
+	if (err)
+		return false;
+	err = zoom_sample(view_zoom(viewing->view), trace, -1, &shown);
 	gpt_trace_close(trace);
+	return !err;
+}
+
+/*
+ * A long log takes a second for some ten million launches before it shows anything, and more until all is there: places
+ * spread over it are read and shown before.  What fails here fails again when all is read, which says so.
+ */
+static void sample_log(struct viewing *viewing)
+{
+	struct zoom *zoom = view_zoom(viewing->view);
+	struct gpt_places places;
+
+	if (options_want_slice(viewing->options) || foreign_is(viewing->delivery.log_fd))
+		return;
+	if (gpt_places_find(viewing->delivery.log_fd, &places) && places.bytes >= SAMPLED_LEAST) {
+		for (size_t i = 0; i < places.list.count; i++)
+			zoom_expect_records(zoom, places.list.items[i].from_ns, places.list.items[i].to_ns,
+					    places.list.items[i].records);
+		gpt_places_choose(&places, places.bytes / SAMPLED_PART);
+		for (size_t i = 0; i < places.chosen.count; i++) {
+			if (!sample(viewing, &places.list.items[places.chosen.items[i]]))
+				break;
+			if (i + 1 == places.first)
+				zoom_show_samples(zoom);
+		}
+	}
+	gpt_places_free(&places);
 }
 
 static void *read_log(void *context)
@@ -72,7 +96,7 @@ static void *read_log(void *context)
 	struct reading reading;
 	enum exit_code code;
 
-	preview(viewing, &options);
+	sample_log(viewing);
 	code = reading_open(&reading, &viewing->delivery);
 	if (!code) {
 		int err = view_read(viewing->view, reading.trace, &options);

@@ -25,54 +25,26 @@ static const uint16_t always[] = {
 	GPT_AGENT_RANGE,  GPT_GENERATED,
 };
 
-/*
- * Until when the segments go that are the first `bytes` of the log; *whole: bytes of all.  False: the log has no index.
- */
-static bool find_span(int fd, uint64_t bytes, struct gpt_span *span, uint64_t *whole)
+bool gpt_find_span(int fd, struct gpt_span *span)
 {
 	const struct gpt_log_segment *header;
 	struct log_reader reader;
 	const char *why;
 	bool found = false;
 
-	*whole = 0;
 	if (log_reader_open(&reader, fd, &why) == 0 && log_index_load(&reader.index, &reader.source) == 0 &&
 	    reader.index.size) {
 		*span = (struct gpt_span){.start_ns = reader.header.start_ns,
 					  .end_ns = reader.header.start_ns,
 					  .wall_offset_ns = reader.header.wall_offset_ns};
-		for (uint64_t at = reader.source.at; (header = log_index_header(&reader.index, at));) {
-			uint64_t size = header->header_size + log_segment_body_room(header);
-
-			if (*whole < bytes && header->last_ns > span->end_ns)
+		for (uint64_t at = reader.source.at; (header = log_index_header(&reader.index, at));
+		     at += header->header_size + log_segment_body_room(header))
+			if (header->last_ns > span->end_ns)
 				span->end_ns = header->last_ns;
-			*whole += size;
-			at += size;
-		}
 		found = true;
 	}
 	log_reader_close(&reader);
 	return found;
-}
-
-bool gpt_find_span(int fd, struct gpt_span *span)
-{
-	uint64_t whole;
-
-	return find_span(fd, UINT64_MAX, span, &whole);
-}
-
-bool gpt_find_begin(int fd, uint64_t bytes, struct gpt_span *begin)
-{
-	uint64_t whole;
-
-	return find_span(fd, bytes, begin, &whole) && whole / 4 >= bytes;
-}
-
-struct log_restriction gpt_restrict_to_begin(const struct gpt_span *begin)
-{
-	return (struct log_restriction){.to_ns = begin->end_ns,
-					.to_wall_ns = begin->end_ns + (uint64_t)begin->wall_offset_ns};
 }
 
 static uint64_t before(uint64_t ns, uint64_t by_ns)

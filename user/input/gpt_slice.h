@@ -21,18 +21,6 @@ struct gpt_span {
 bool gpt_find_span(int fd, struct gpt_span *span);
 
 /*
- * The first segments of a log, which have so many bytes together: until when they go, as a span.  False: the log has no
- * index, or not four times as many bytes.
- */
-bool gpt_find_begin(int fd, uint64_t bytes, struct gpt_span *begin);
-
-/*
- * Nothing but the segments of that span: calls whose GPU work is told later have none, what is open at its end stays
- * so.
- */
-struct log_restriction gpt_restrict_to_begin(const struct gpt_span *begin);
-
-/*
  * The segments that a slice [from, to) needs; 0 and UINT64_MAX: no bound.  pids, which stay the caller's: only these
  * processes are in it, 0: all are.
  */

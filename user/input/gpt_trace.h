@@ -18,8 +18,8 @@ int gpt_trace_open(int fd, const struct told_division *division, const struct lo
 		   struct trace **trace, const char **why);
 
 /*
- * Another round over a long log at the same time, by what the first reading of it has learnt (told_trace_open_again): with
- * the same fd and wanted as `of`, which stays as long.  0 or -errno; ended with gpt_trace_close.
+ * Another round over a long log at the same time, by what the first reading of it has learnt (told_trace_open_again):
+ * with the same fd and wanted as `of`, which stays as long.  0 or -errno; ended with gpt_trace_close.
  */
 int gpt_trace_open_again(int fd, const struct log_restriction *wanted, const struct trace *of, struct trace **trace);
 void gpt_trace_close(struct trace *trace);

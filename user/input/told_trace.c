@@ -218,7 +218,8 @@ bool told_trace_is_long(const struct trace *trace)
 
 struct trace *told_trace_open_again(struct told_source *source, const struct trace *of)
 {
-	const struct told_trace *learnt = (const struct told_trace *)((const char *)of - offsetof(struct told_trace, trace));
+	const struct told_trace *learnt =
+		(const struct told_trace *)((const char *)of - offsetof(struct told_trace, trace));
 	struct told_trace *told = xcalloc(1, sizeof(*told));
 
 	told->trace.kind = &long_source;

@@ -51,8 +51,8 @@ int told_trace_open(struct told_source *source, const struct told_division *divi
 void told_trace_close(struct trace *trace);
 
 /*
- * The same source once more, another round over it at the same time: what its end says is not learnt anew.  of, which is
- * long and stays as long, is that trace; the source tells the same, and becomes the new trace's.
+ * The same source once more, another round over it at the same time: what its end says is not learnt anew.  of, which
+ * is long and stays as long, is that trace; the source tells the same, and becomes the new trace's.
  */
 bool told_trace_is_long(const struct trace *trace);
 struct trace *told_trace_open_again(struct told_source *source, const struct trace *of);

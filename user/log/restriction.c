@@ -35,6 +35,9 @@ bool log_restriction_wants(const struct log_restriction *wanted, const struct gp
 
 	if (!wanted)
 		return true;
+	if (wanted->segments)
+		return header->sequence >= wanted->first_segment &&
+		       header->sequence - wanted->first_segment < wanted->segments;
 	for (uint32_t i = 0; i < header->kinds; i++)
 		for (uint32_t k = 0; k < wanted->always_count; k++)
 			if (kinds[i].type == wanted->always[k])

@@ -261,6 +261,9 @@ struct timeline_visitor {
 	/* Each says whether to go on. */
 	bool (*slice)(void *context, const struct timeline_slice *slice);
 	bool (*memory)(void *context, const struct timeline_memory *memory);
+	/* A Python function that is still open at the end of the part, with how far that is known: it comes as a slice
+	 * with the part in which it ends.  Without arguments.  NULL: nobody asks. */
+	void (*open)(void *context, const struct timeline_slice *slice);
 };
 
 #endif

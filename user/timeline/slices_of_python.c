@@ -29,6 +29,34 @@ static uint32_t drawn_track(const struct timeline *timeline, uint32_t track)
 	return track + 1 < timeline->tracks.count && next->kind == TIMELINE_TRACK_PYTHON ? track + 1 : track;
 }
 
+static void show_open(struct visit *visit, uint32_t track, uint32_t code, uint64_t start_ns, uint64_t end_ns)
+{
+	struct draft draft;
+
+	draft_begin(&draft, TIMELINE_PYTHON, track, start_ns, end_ns);
+	draft.slice.name.code = code;
+	if (code == NONE)
+		draft.slice.name.text = "[frames left out]";
+	draft.slice.start_ns = timeline_time(visit->timeline, draft.slice.start_ns);
+	draft.slice.end_ns = timeline_time(visit->timeline, draft.slice.end_ns);
+	visit->visitor->open(visit->visitor->context, &draft.slice);
+}
+
+/* Of one thread, outer ones first. */
+static void show_all_open(struct visit *visit, uint32_t thread, uint32_t track)
+{
+	const struct model *model = visit->timeline->model;
+	const struct model_thread *of = &model->threads[thread];
+	const struct python_thread *drawn = &visit->python.threads[thread];
+
+	for (size_t i = 0; i < drawn->frames.count; i++)
+		show_open(visit, drawn_track(visit->timeline, track), drawn->frames.items[i].slice.code,
+			  drawn->frames.items[i].slice.start_ns, drawn->end_ns);
+	for (uint32_t i = of->first_pycall; i < of->first_pycall + of->pycalls; i++)
+		if (model->pycalls[i].open)
+			show_open(visit, track, model->pycalls[i].code, model->pycalls[i].start_ns, model->until_ns);
+}
+
 void visit_python(struct visit *visit)
 {
 	const struct timeline *timeline = visit->timeline;
@@ -48,5 +76,7 @@ void visit_python(struct visit *visit)
 		while (!visit->ended && traced_slices_next(&traced, python, model, i, visit->last, &slice))
 			visit_function(visit, track, &slice, "calls");
 		traced_slices_free(&traced);
+		if (visit->visitor->open && !visit->last)
+			show_all_open(visit, i, track);
 	}
 }

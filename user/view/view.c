@@ -15,8 +15,8 @@
 
 struct view {
 	char *title;
-	struct zoom *zoom, *preview; /* preview: of the begin, or empty */
-	pthread_mutex_t lock;	     /* of what follows */
+	struct zoom *zoom;
+	pthread_mutex_t lock; /* of what follows */
 	struct sink sums;
 	bool has_sums;
 };
@@ -27,7 +27,6 @@ struct view *view_new(const char *title)
 
 	view->title = xstrdup(title);
 	view->zoom = zoom_new();
-	view->preview = zoom_new();
 	pthread_mutex_init(&view->lock, NULL);
 	return view;
 }
@@ -37,7 +36,6 @@ void view_free(struct view *view)
 	if (view->has_sums)
 		sink_close(&view->sums);
 	zoom_free(view->zoom);
-	zoom_free(view->preview);
 	pthread_mutex_destroy(&view->lock);
 	free(view->title);
 	free(view);
@@ -45,22 +43,12 @@ void view_free(struct view *view)
 
 void view_stop(struct view *view)
 {
-	zoom_stop(view->preview);
 	zoom_stop(view->zoom);
 }
 
 struct zoom *view_zoom(struct view *view)
 {
 	return view->zoom;
-}
-
-int view_preview(struct view *view, struct trace *trace, uint64_t until_ns, const struct export_options *options)
-{
-	struct zoom_progress expected = zoom_progress(view->zoom);
-
-	zoom_expect(view->preview, expected.start_ns, expected.end_ns);
-	zoom_expect_part(view->preview, until_ns);
-	return zoom_read(view->preview, trace, options->process);
 }
 
 int view_read(struct view *view, struct trace *trace, const struct export_options *options)
@@ -92,32 +80,16 @@ static bool put_page(struct view *view, const struct http_request *request, stru
 	return true;
 }
 
-/* The begin, while there is less of the whole. */
-static struct zoom *furthest(const struct view *view)
-{
-	struct zoom_progress whole = zoom_progress(view->zoom), preview = zoom_progress(view->preview);
-
-	return preview.slices && whole.read_ns < preview.read_ns ? view->preview : view->zoom;
-}
-
-/* Whose tracks the request names: numbers of tracks are others in a preview. */
-static struct zoom *asked_for(const struct view *view, const struct http_request *request)
-{
-	uint64_t preview;
-
-	return http_query_number(request, "preview", &preview) && preview ? view->preview : view->zoom;
-}
-
 static bool put_tracks(struct view *view, const struct http_request *request, struct sink *body)
 {
 	(void)request;
-	zoom_put_tracks(furthest(view), body);
+	zoom_put_tracks(view->zoom, body);
 	return true;
 }
 
 static bool put_slices(struct view *view, const struct http_request *request, struct sink *body)
 {
-	struct zoom *zoom = asked_for(view, request);
+	struct zoom *zoom = view->zoom;
 	uint64_t start_ns = zoom_progress(zoom).start_ns, from, to, width;
 	uint32_t tracks[TRACKS_MAX];
 	int count = http_query_numbers(request, "tracks", tracks, TRACKS_MAX);
@@ -137,7 +109,7 @@ static bool put_slices(struct view *view, const struct http_request *request, st
 
 static bool put_hit(struct view *view, const struct http_request *request, struct sink *body)
 {
-	struct zoom *zoom = asked_for(view, request);
+	struct zoom *zoom = view->zoom;
 	uint64_t start_ns = zoom_progress(zoom).start_ns, after;
 	struct zoom_hit hit;
 	char text[TEXT_MAX];

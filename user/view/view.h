@@ -13,12 +13,6 @@ struct view;
 struct view *view_new(const char *title);
 void view_free(struct view *view);
 
-/*
- * The begin of a long trace, which is shown until view_read is as far: by the same thread, before it.  The trace spans
- * what zoom_expect has said, and this is until a time.  0 or -errno.
- */
-int view_preview(struct view *view, struct trace *trace, uint64_t until_ns, const struct export_options *options);
-
 /* One thread: reads the trace, then makes the sums.  0 or -errno; -ECANCELED: view_stop. */
 int view_read(struct view *view, struct trace *trace, const struct export_options *options);
 void view_stop(struct view *view);

@@ -129,18 +129,54 @@ function gputraceTimeline(source) {
 		pen.fillText("since the begin", 6, 12);
 	}
 
-	function drawBox(lane, depth, boxes, at, base) {
+	// What is drawn where nothing was read yet, and around it.
+	const hatching = (() => {
+		const tile = document.createElement("canvas"), on = tile.getContext("2d");
+
+		tile.width = tile.height = 8;
+		on.strokeStyle = color("--soft");
+		on.globalAlpha = 0.55;
+		for (const by of [-8, 0, 8]) {
+			on.moveTo(by, 8);
+			on.lineTo(by + 8, 0);
+		}
+		on.stroke();
+		return pen.createPattern(tile, "repeat");
+	})();
+
+	function drawUnread() {
+		const left = Math.max(GUTTER, x(info.read));
+
+		if (info.done || left >= view.clientWidth)
+			return;
+		pen.fillStyle = hatching;
+		pen.fillRect(left, AXIS, view.clientWidth - left, view.clientHeight);
+	}
+
+	function nameUnread() {
+		const left = Math.max(GUTTER, x(info.read)) + 6;
+		const text = fitted(info.places ? "not read yet: an estimate" : "not read yet", view.clientWidth - left - 12);
+
+		if (info.done || !text)
+			return;
+		pen.fillStyle = color("--paper");
+		pen.fillRect(left, AXIS + 2, pen.measureText(text).width + 8, 15);
+		pen.fillStyle = color("--ink");
+		pen.fillText(text, left + 4, AXIS + 13);
+	}
+
+	function drawBox(lane, depth, boxes, at, base, guessed) {
 		const label = answer.labels[boxes[at + NAME]], count = boxes[at + COUNT];
 		const left = Math.max(GUTTER, x(base + boxes[at + START])), end = x(base + boxes[at + START] + boxes[at + LENGTH]);
 		const right = Math.min(view.clientWidth, end), top = lane.top - view.scrollTop + depth * ROW;
 
 		if (right < GUTTER || left > view.clientWidth)
 			return;
-		const width = Math.max(1, right - left - (right - left > 3 ? 1 : 0)), found = isFound(label);
+		const width = Math.max(1, right - left - (right - left > 3 && !guessed ? 1 : 0)), found = isFound(label);
 
 		hits.push({lane, depth, label, count, start: base + boxes[at + START], length: boxes[at + LENGTH], busy: boxes[at + BUSY],
-			left, right: Math.max(right, left + 1), top});
-		pen.globalAlpha = state.find && !found ? 0.35 : 1;
+			left, right: Math.max(right, left + 1), top, guessed});
+		pen.globalAlpha = (state.find && !found ? 0.35 : 1) * (guessed ? 0.6 : 1);
 		pen.fillStyle = found ? color("--found") : fill(label, count > 1);
 		// of several, how high it is tells which part of that time they took
 		const part = count > 1 ? Math.max(3, (ROW - 1) * Math.min(1, boxes[at + BUSY] / Math.max(1, boxes[at + LENGTH]))) : ROW - 1;
@@ -148,7 +184,7 @@ function gputraceTimeline(source) {
 		pen.fillRect(left, top + ROW - 1 - part, width, part);
 		if (width >= LABEL) {
 			pen.fillStyle = found ? "#fff" : "#111";
-			pen.fillText(fitted(count > 1 ? count.toLocaleString("en") + " \u00d7 " + label[0] : label[0], width - 6), left + 3, top + 12);
+			pen.fillText(fitted(guessed ? "\u2248 " + label[0] : count > 1 ? count.toLocaleString("en") + " \u00d7 " + label[0] : label[0], width - 6), left + 3, top + 12);
 		}
 		pen.globalAlpha = 1;
 	}
@@ -186,20 +222,22 @@ function gputraceTimeline(source) {
 		drawGrid();
 		const byTrack = new Map(lanes.filter((lane) => !lane.head).map((lane) => [lane.track, lane]));
 
-		if (answer)
-			for (const [track, depth, boxes] of answer.rows) {
+		const drawRows = (rows, guessed) => {
+			for (const [track, depth, boxes] of rows) {
 				const lane = byTrack.get(track), top = lane ? lane.top - view.scrollTop + depth * ROW : -ROW;
 
 				if (top > -ROW && top < height)
 					for (let i = 0; i < boxes.length; i += FIELDS)
-						drawBox(lane, depth, boxes, i, answer.from);
+						drawBox(lane, depth, boxes, i, answer.from, guessed);
 			}
-		if (!info.done && info.read < state.to) {
-			pen.fillStyle = color("--line");
-			pen.globalAlpha = 0.4;
-			pen.fillRect(Math.max(GUTTER, x(info.read)), AXIS, width, height);
-			pen.globalAlpha = 1;
-		}
+		};
+
+		if (answer)
+			drawRows(answer.estimates || [], true);
+		drawUnread();
+		if (answer)
+			drawRows(answer.rows, false);
+		nameUnread();
 		drawLabels();
 		drawAxis();
 		say();
@@ -210,6 +248,9 @@ function gputraceTimeline(source) {
 	function words(hit) {
 		const [name, where, category] = hit.label, kind = (CATEGORIES[category] || ["?"])[0];
 
+		if (hit.guessed)
+			return ["not read yet: some " + hit.count.toLocaleString("en") + " slices in " + time(hit.length) + " are to be expected, of " + time(hit.busy),
+				"as where it was read next to here, where the longest is " + name + (where ? "  " + where : "")];
 		if (hit.count > 1)
 			return [hit.count.toLocaleString("en") + " slices in " + time(hit.length) + ", which took " + time(hit.busy),
 				"the longest: " + name + (where ? "  " + where : ""), "from " + time(hit.start) + " on: zoom in to see each"];
@@ -219,7 +260,7 @@ function gputraceTimeline(source) {
 	function say() {
 		const picked = state.at && hits.find((hit) => hit.lane.track === state.at.track && hit.depth === state.at.depth &&
 			hit.start <= state.at.time && hit.start + Math.max(hit.length, 1) > state.at.time);
-		const found = state.find ? hits.filter((hit) => isFound(hit.label)).reduce((sum, hit) => sum + hit.count, 0) : 0;
+		const found = state.find ? hits.filter((hit) => !hit.guessed && isFound(hit.label)).reduce((sum, hit) => sum + hit.count, 0) : 0;
 
 		about.textContent = time(state.from) + " to " + time(state.to) + " of " + time(info.span) + ": " + time(state.to - state.from) +
 			source.said(info, state, answer) + (state.find ? "; found: " + found.toLocaleString("en") + " here" : "");
@@ -379,19 +420,14 @@ function gputraceTimeline(source) {
 	}
 
 	source.open((given) => {
-		const end = (told) => told.preview ? told.read : told.span;
-		const first = !info.tracks.length, followed = state.from === 0 && state.to >= end(info);
+		const first = !info.tracks.length, followed = state.from === 0 && state.to >= info.span;
 
-		if (info.preview && !given.preview) {
-			deepest.clear();
-			answer = state.at = null;
-		}
 		info = given;
 		layOut();
 		if (first)
 			readAddress();
 		else
-			show(state.from, followed ? end(info) : state.to, true);
+			show(state.from, followed ? info.span : state.to, true);
 	});
 	listen();
 }
@@ -433,7 +469,7 @@ function gputraceLive(told) {
 		return response.json();
 	});
 	const gone = () => { told.textContent = "gputrace does not answer any more: it has ended, or could not read the log."; };
-	let busy = false, waiting = null, preview = {};
+	let busy = false, waiting = null;
 
 	function askNext() {
 		if (busy || !waiting)
@@ -462,7 +498,6 @@ function gputraceLive(told) {
 	return {
 		open: (tell) => {
 			const poll = () => get("tracks", {}).then((given) => {
-				preview = given.preview ? {preview: 1} : {};
 				tell(given);
 				told.textContent = given.done ? "the sums are being made ..." : "the log is being read ...";
 				given.done ? askForSums() : setTimeout(poll, 300);
@@ -471,12 +506,13 @@ function gputraceLive(told) {
 			poll();
 		},
 		ask: (wanted, tell) => {
-			waiting = [{...wanted, ...preview}, tell];
+			waiting = [wanted, tell];
 			askNext();
 		},
-		first: (info) => ({from: 0, to: info.preview ? info.read : info.span}),
-		find: (text, after, tell) => get("find", {text, after: Math.max(0, Math.floor(after)), ...preview}).then(tell, gone),
-		said: (info, state, answer) => (info.done ? "" : "; read so far: " + gputraceTime(info.read)) + (answer && answer.left_out ? "; not all rows fit" : ""),
+		first: (info) => ({from: 0, to: info.span}),
+		find: (text, after, tell) => get("find", {text, after: Math.max(0, Math.floor(after))}).then(tell, gone),
+		said: (info, state, answer) => (info.done ? "" : "; read so far: " + gputraceTime(info.read) +
+			(info.places ? ", behind that estimates from " + info.places + " places, " + (100 * info.sampled).toFixed(1) + " % of the log" : "")) + (answer && answer.left_out ? "; not all rows fit" : ""),
 	};
 }
 

@@ -19,7 +19,8 @@ struct lane {
 struct answer {
 	struct zoom *zoom;
 	uint64_t from_ns, to_ns;
-	uint64_t least_ns; /* shorter slices are put together; 0: none are */
+	uint64_t least_ns;		     /* shorter slices are put together; 0: none are */
+	uint64_t drawn_from_ns, drawn_to_ns; /* of what begins then */
 	uint32_t boxes, left_out;
 	struct lane lanes[DEPTH_MAX + 1];
 	uint32_t deepest;
@@ -142,18 +143,27 @@ static void draw_slices(struct answer *answer, const struct zoom_track *track, u
 	for (uint32_t i = 0; i < count; i++) {
 		struct box box = box_of(&slices[i]);
 
+		if (box.start_ns < answer->drawn_from_ns || box.start_ns >= answer->drawn_to_ns)
+			continue;
 		draw(answer, depth + zoom_longs_at(track, slices[i].start_ns), &box);
 	}
 }
 
 static bool touches(const struct answer *answer, const struct zoom_block *block)
 {
-	return block->end_ns >= answer->from_ns && block->first_ns < answer->to_ns;
+	return block->end_ns >= answer->from_ns && block->first_ns < answer->to_ns &&
+	       block->end_ns >= answer->drawn_from_ns && block->first_ns < answer->drawn_to_ns;
 }
 
-static void draw_row(struct answer *answer, const struct zoom_track *track, uint32_t depth)
+/* All of its slices are drawn, as one box. */
+static bool is_one_box(const struct answer *answer, const struct zoom_block *block)
 {
-	const struct zoom_row *row = track->rows.items[depth];
+	return answer->least_ns && block->end_ns - block->first_ns < answer->least_ns &&
+	       block->first_ns >= answer->drawn_from_ns && block->end_ns < answer->drawn_to_ns;
+}
+
+static void draw_row(struct answer *answer, const struct zoom_track *track, const struct zoom_row *row, uint32_t depth)
+{
 	struct zoom_slice slices[BLOCK_SLICES];
 
 	for (size_t i = 0; i < row->blocks.count; i++) {
@@ -161,7 +171,7 @@ static void draw_row(struct answer *answer, const struct zoom_track *track, uint
 
 		if (!touches(answer, block))
 			continue;
-		if (answer->least_ns && block->end_ns - block->first_ns < answer->least_ns) {
+		if (is_one_box(answer, block)) {
 			struct box box = {.start_ns = block->first_ns,
 					  .end_ns = block->end_ns,
 					  .busy_ns = block->busy_ns,
@@ -178,30 +188,42 @@ static void draw_row(struct answer *answer, const struct zoom_track *track, uint
 	flush_all(answer);
 }
 
+static void put_lane(struct lane *lane, uint32_t index, uint32_t depth, struct sink *out, bool *any)
+{
+	if (!lane->any)
+		return;
+	sink_text(out, *any ? ",\n[" : "\n[");
+	*any = true;
+	sink_u64(out, index);
+	sink_char(out, ',');
+	sink_u64(out, depth);
+	sink_literal(out, ",[");
+	sink_put(out, lane->boxes.buffer, lane->boxes.used);
+	sink_literal(out, "]]");
+	lane->boxes.used = 0;
+	lane->any = false;
+}
+
 static void put_rows(struct answer *answer, uint32_t index, struct sink *out, bool *any)
 {
-	for (uint32_t depth = 0; depth <= answer->deepest; depth++) {
-		struct lane *lane = &answer->lanes[depth];
-
-		if (!lane->any)
-			continue;
-		sink_text(out, *any ? ",\n[" : "\n[");
-		*any = true;
-		sink_u64(out, index);
-		sink_char(out, ',');
-		sink_u64(out, depth);
-		sink_literal(out, ",[");
-		sink_put(out, lane->boxes.buffer, lane->boxes.used);
-		sink_literal(out, "]]");
-		lane->boxes.used = 0;
-		lane->any = false;
-	}
+	for (uint32_t depth = 0; depth <= answer->deepest; depth++)
+		put_lane(&answer->lanes[depth], index, depth, out, any);
 	answer->deepest = 0;
+}
+
+static void draw_layer(struct answer *answer, const struct zoom_track *track, const struct zoom_layer *layer,
+		       uint64_t from_ns, uint64_t to_ns)
+{
+	answer->drawn_from_ns = from_ns;
+	answer->drawn_to_ns = to_ns;
+	for (uint32_t depth = 0; depth < layer->rows.count; depth++)
+		draw_row(answer, track, layer->rows.items[depth], depth);
 }
 
 static void draw_track(struct answer *answer, uint32_t index, struct sink *out, bool *any)
 {
 	struct zoom_track *track = &answer->zoom->tracks.items[index];
+	uint64_t sampled_ns = zoom_sampled_from(answer->zoom);
 
 	zoom_sort_longs(track);
 	for (size_t i = 0; i < track->longs.count; i++) {
@@ -210,9 +232,52 @@ static void draw_track(struct answer *answer, uint32_t index, struct sink *out, 
 		draw(answer, track->longs.items[i].depth, &box);
 	}
 	flush_all(answer);
-	for (uint32_t depth = 0; depth < track->rows.count; depth++)
-		draw_row(answer, track, depth);
+	draw_layer(answer, track, &track->read, 0, sampled_ns);
+	if (sampled_ns != UINT64_MAX)
+		draw_layer(answer, track, &track->sampled, sampled_ns, UINT64_MAX);
 	put_rows(answer, index, out, any);
+}
+
+/* ---- estimates -------------------------------------------------------------------------------------------------- */
+
+static void put_estimate(void *context, const struct zoom_estimate *estimate)
+{
+	struct answer *answer = context;
+	uint64_t count = estimate->count < UINT32_MAX ? estimate->count : UINT32_MAX;
+
+	put_box(answer, answer->lanes,
+		&(struct box){.start_ns = estimate->start_ns,
+			      .end_ns = estimate->end_ns,
+			      .busy_ns = estimate->busy_ns,
+			      .label = estimate->label,
+			      .count = (uint32_t)count});
+}
+
+/* Lane after lane is put as one of depth 0, and then as that which it is. */
+static void estimate_track(struct answer *answer, uint32_t index, struct sink *out, bool *any)
+{
+	const struct zoom_layer *layer = &answer->zoom->tracks.items[index].sampled;
+	uint64_t sampled_ns = zoom_sampled_from(answer->zoom);
+	uint64_t from_ns = sampled_ns > answer->from_ns ? sampled_ns : answer->from_ns;
+
+	for (uint32_t depth = 0; from_ns < answer->to_ns && depth < layer->rows.count; depth++) {
+		zoom_estimate(answer->zoom, layer->rows.items[depth], from_ns, answer->to_ns, put_estimate, answer);
+		put_lane(&answer->lanes[0], index, depth, out, any);
+	}
+}
+
+static void for_tracks(struct answer *answer, const struct zoom_question *question, struct sink *out,
+		       void (*put)(struct answer *answer, uint32_t index, struct sink *out, bool *any))
+{
+	uint32_t all = (uint32_t)answer->zoom->tracks.count;
+	bool any = false;
+
+	for (uint32_t i = 0; i < (question->tracks ? question->track_count : all); i++) {
+		uint32_t index = question->tracks ? question->tracks[i] : i;
+
+		if (index < all)
+			put(answer, index, out, &any);
+	}
 }
 
 static void put_labels(const struct answer *answer, struct sink *out)
@@ -243,7 +308,6 @@ uint32_t zoom_put_answer(struct zoom *zoom, const struct zoom_question *question
 	struct answer *answer = xcalloc(1, sizeof(*answer));
 	uint64_t length = question->to_ns > question->from_ns ? question->to_ns - question->from_ns : 1;
 	uint32_t boxes;
-	bool any = false;
 
 	pthread_mutex_lock(&zoom->lock);
 	answer->zoom = zoom;
@@ -258,13 +322,10 @@ uint32_t zoom_put_answer(struct zoom *zoom, const struct zoom_question *question
 	sink_literal(out, ",\"least\":");
 	sink_u64(out, answer->least_ns);
 	sink_literal(out, ",\"rows\":[");
-	if (question->tracks) {
-		for (uint32_t i = 0; i < question->track_count; i++)
-			if (question->tracks[i] < zoom->tracks.count)
-				draw_track(answer, question->tracks[i], out, &any);
-	} else {
-		for (uint32_t i = 0; i < zoom->tracks.count; i++)
-			draw_track(answer, i, out, &any);
+	for_tracks(answer, question, out, draw_track);
+	if (zoom_sampled_from(zoom) != UINT64_MAX) {
+		sink_literal(out, "],\n\"estimates\":[");
+		for_tracks(answer, question, out, estimate_track);
 	}
 	sink_literal(out, "],\n\"labels\":{");
 	put_labels(answer, out);
@@ -279,91 +340,4 @@ uint32_t zoom_put_answer(struct zoom *zoom, const struct zoom_question *question
 	free(answer->used);
 	free(answer);
 	return boxes;
-}
-
-/* ---- tracks ----------------------------------------------------------------------------------------------------- */
-
-/* As far as begins of blocks tell: long ones may come and go inside of one. */
-static uint32_t depth_of(const struct zoom_track *track)
-{
-	uint32_t deepest = 0, depth;
-
-	for (size_t i = 0; i < track->longs.count; i++)
-		if (track->longs.items[i].depth + 1 > deepest)
-			deepest = track->longs.items[i].depth + 1;
-	for (uint32_t i = 0; i < track->rows.count; i++) {
-		const struct zoom_row *row = track->rows.items[i];
-
-		for (size_t block = 0; block < row->blocks.count; block++) {
-			depth = i + 1 + zoom_longs_at(track, row->blocks.items[block].first_ns);
-			deepest = depth > deepest ? depth : deepest;
-		}
-		for (uint32_t open = 0; open < row->open_count; open++) {
-			depth = i + 1 + zoom_longs_at(track, row->open[open].start_ns);
-			deepest = depth > deepest ? depth : deepest;
-		}
-	}
-	return deepest < DEPTH_MAX ? deepest : DEPTH_MAX;
-}
-
-/* GPUs first, then processes; rows of a thread stand together. */
-static bool stands_before(const struct zoom_track *a, uint32_t a_index, const struct zoom_track *b, uint32_t b_index)
-{
-	if (a->on_gpu != b->on_gpu)
-		return a->on_gpu;
-	if (a->group_index != b->group_index)
-		return a->group_index < b->group_index;
-	if (a->owner != b->owner)
-		return a->owner < b->owner;
-	return a_index < b_index;
-}
-
-void zoom_put_tracks(struct zoom *zoom, struct sink *out)
-{
-	uint32_t *order, count = 0;
-	uint64_t read_ns;
-
-	pthread_mutex_lock(&zoom->lock);
-	order = xcalloc(zoom->tracks.count + 1, sizeof(*order));
-	for (uint32_t i = 0; i < zoom->tracks.count; i++) {
-		struct zoom_track *track = &zoom->tracks.items[i];
-		uint32_t at = count;
-
-		zoom_sort_longs(track);
-		if (!track->rows.count && !track->longs.count)
-			continue;
-		for (; at && stands_before(track, i, &zoom->tracks.items[order[at - 1]], order[at - 1]); at--)
-			order[at] = order[at - 1];
-		order[at] = i;
-		count++;
-	}
-	read_ns = zoom->progress.done ? zoom->progress.end_ns : zoom->progress.read_ns;
-	sink_literal(out, "{\"span\":");
-	sink_u64(out, zoom->progress.end_ns - zoom->progress.start_ns);
-	sink_literal(out, ",\"read\":");
-	sink_u64(out, read_ns > zoom->progress.start_ns ? read_ns - zoom->progress.start_ns : 0);
-	sink_text(out, zoom->progress.done ? ",\"done\":true" : ",\"done\":false");
-	sink_literal(out, ",\"slices\":");
-	sink_u64(out, zoom->progress.slices);
-	if (zoom->progress.is_part)
-		sink_literal(out, ",\"preview\":true");
-	sink_literal(out, ",\"tracks\":[");
-	for (uint32_t i = 0; i < count; i++) {
-		const struct zoom_track *track = &zoom->tracks.items[order[i]];
-
-		sink_text(out, i ? ",\n[" : "\n[");
-		sink_u64(out, order[i]);
-		sink_char(out, ',');
-		sink_json(out, track->label);
-		sink_char(out, ',');
-		sink_json(out, track->group);
-		sink_char(out, ',');
-		sink_u64(out, depth_of(track));
-		sink_char(out, ',');
-		sink_u64(out, track->kind);
-		sink_char(out, ']');
-	}
-	sink_literal(out, "]}");
-	pthread_mutex_unlock(&zoom->lock);
-	free(order);
 }

@@ -6,34 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "export/zoom/store.h"
+#include "export/zoom/collect.h"
 #include "model/trace.h"
-#include "timeline/nesting.h"
 
 #define LABELS_MAX (4u << 20)
 #define AT_ONCE 4096u /* slices that are added before others may ask */
-#define ARROWS (1u << 18)
-#define RECENT_LABELS 1024u
-
-struct collect {
-	struct zoom *zoom;
-	struct timeline *timeline;
-	struct nesting waiting;
-	ARRAY(uint32_t) waiting_labels; /* as they came */
-	uint64_t part_from_ns, next_from_ns;
-	ARRAY(uint32_t) code_names; /* by code: number of its text + 1, 0: none yet */
-	struct tally frames;	    /* more: number of the text + 1 */
-	uint32_t nothing;	    /* the text "" */
-	uint64_t end_ns;	    /* of the latest slice to end */
-	struct recent_label {
-		const char *text; /* of its name, NULL: none yet */
-		uint32_t label;
-	} recent[RECENT_LABELS];
-	struct arrow {
-		uint64_t flow;
-		uint32_t where;
-	} * arrows; /* from calls to their GPU work: which line launched it */
-};
 
 /* ---- labels ----------------------------------------------------------------------------------------------------- */
 
@@ -141,7 +118,7 @@ static uint32_t label_of_text(struct collect *collect, const struct timeline_sli
 	return recent->label;
 }
 
-static uint32_t label_of(struct collect *collect, const struct timeline_slice *slice)
+uint32_t zoom_label_of(struct collect *collect, const struct timeline_slice *slice)
 {
 	uint32_t where = where_of(collect, slice);
 
@@ -157,6 +134,18 @@ static uint32_t label_of(struct collect *collect, const struct timeline_slice *s
 
 /* ---- parts ------------------------------------------------------------------------------------------------------ */
 
+static void add_longs(struct collect *collect)
+{
+	struct zoom *zoom = collect->zoom;
+
+	for (size_t i = 0; i < zoom->tracks.count; i++)
+		zoom_forget_open(&zoom->tracks.items[i]);
+	for (size_t i = 0; i < collect->longs.count; i++)
+		zoom_add_long(zoom, collect->longs.items[i].track, &collect->longs.items[i].slice,
+			      collect->longs.items[i].is_open);
+	collect->longs.count = 0;
+}
+
 static void add_waiting(struct collect *collect)
 {
 	struct zoom *zoom = collect->zoom;
@@ -164,6 +153,7 @@ static void add_waiting(struct collect *collect)
 
 	nesting_sort(&collect->waiting);
 	pthread_mutex_lock(&zoom->lock);
+	add_longs(collect);
 	if (collect->end_ns > zoom->progress.end_ns)
 		zoom->progress.end_ns = collect->end_ns;
 	pthread_mutex_unlock(&zoom->lock);
@@ -185,47 +175,6 @@ static void add_waiting(struct collect *collect)
 	collect->waiting_labels.count = 0;
 }
 
-static char *group_label(const struct timeline_group *group)
-{
-	switch (group->kind) {
-	case TIMELINE_GROUP_GPU:
-		return xasprintf("GPU %u %s", group->device, group->name);
-	case TIMELINE_GROUP_CUPTI:
-		return xstrdup("CUPTI's overhead");
-	case TIMELINE_GROUP_PROCESS:
-		break;
-	}
-	return xasprintf("%s (pid %u)", group->name, group->pid);
-}
-
-static void learn_tracks(struct collect *collect)
-{
-	const struct timeline *timeline = collect->timeline;
-	struct zoom *zoom = collect->zoom;
-
-	for (size_t i = 0; i < timeline->tracks.count; i++) {
-		const struct timeline_track *track = &timeline->tracks.items[i];
-		const struct timeline_group *group = &timeline->groups.items[track->group];
-		char label[256];
-
-		if (i >= zoom->tracks.count)
-			array_push(&zoom->tracks, ((struct zoom_track){
-							  .kind = track->kind,
-							  .group_index = track->group,
-							  .owner = track->thread != TIMELINE_NONE  ? track->thread
-								   : track->first != TIMELINE_NONE ? track->first
-												   : (uint32_t)i,
-							  .on_gpu = group->kind == TIMELINE_GROUP_GPU,
-						  }));
-		/* only the end of a long trace knows what they are called */
-		timeline_track_label(timeline, (uint32_t)i, label, sizeof(label));
-		free(zoom->tracks.items[i].label);
-		free(zoom->tracks.items[i].group);
-		zoom->tracks.items[i].label = xstrdup(label);
-		zoom->tracks.items[i].group = group_label(group);
-	}
-}
-
 static void part_at_hand(void *context)
 {
 	struct collect *collect = context;
@@ -240,7 +189,7 @@ static void part_at_hand(void *context)
 	zoom->progress.start_ns = timeline->start_ns;
 	if (timeline->end_ns > zoom->progress.end_ns)
 		zoom->progress.end_ns = timeline->end_ns;
-	learn_tracks(collect);
+	zoom_learn_tracks(collect);
 	pthread_mutex_unlock(&zoom->lock);
 }
 
@@ -248,6 +197,7 @@ static bool see_slice(void *context, const struct timeline_slice *slice)
 {
 	struct collect *collect = context;
 	struct zoom *zoom = collect->zoom;
+	uint32_t track = collect->tracks.items[slice->track];
 	struct zoom_slice kept = {.start_ns = slice->start_ns, .end_ns = slice->end_ns};
 	bool is_long = slice->start_ns < collect->part_from_ns &&
 		       (slice->category == TIMELINE_PYTHON || slice->category == TIMELINE_RANGE);
@@ -256,18 +206,28 @@ static bool see_slice(void *context, const struct timeline_slice *slice)
 		return true;
 	if (kept.end_ns < kept.start_ns)
 		kept.end_ns = kept.start_ns;
-	kept.label = label_of(collect, slice);
+	kept.label = zoom_label_of(collect, slice);
 	if (kept.end_ns > collect->end_ns)
 		collect->end_ns = kept.end_ns;
 	if (is_long) {
-		pthread_mutex_lock(&zoom->lock);
-		zoom_add_long(zoom, slice->track, &kept);
-		pthread_mutex_unlock(&zoom->lock);
+		array_push(&collect->longs, ((struct waiting_long){.slice = kept, .track = track}));
 	} else {
-		nesting_add(&collect->waiting, slice->track, kept.start_ns, kept.end_ns);
+		nesting_add(&collect->waiting, track, kept.start_ns, kept.end_ns);
 		array_push(&collect->waiting_labels, kept.label);
 	}
 	return !atomic_load_explicit(&zoom->stopped, memory_order_relaxed);
+}
+
+static void see_open(void *context, const struct timeline_slice *slice)
+{
+	struct collect *collect = context;
+	struct waiting_long open = {.slice = {.start_ns = slice->start_ns, .end_ns = slice->end_ns},
+				    .track = collect->tracks.items[slice->track],
+				    .is_open = true};
+
+	open.slice.label = zoom_label_of(collect, slice);
+	if (open.slice.end_ns >= open.slice.start_ns)
+		array_push(&collect->longs, open);
 }
 
 /* A value of a counter is no slice. */
@@ -279,35 +239,49 @@ static bool see_memory(void *context, const struct timeline_memory *memory)
 	return !atomic_load_explicit(&collect->zoom->stopped, memory_order_relaxed);
 }
 
+bool zoom_collect_begin(struct collect *collect, struct zoom *zoom, struct trace *trace, int process)
+{
+	*collect = (struct collect){.zoom = zoom, .timeline = timeline_new(trace, process)};
+	if (!collect->timeline)
+		return false;
+	collect->arrows = xcalloc(ARROWS, sizeof(*collect->arrows));
+	collect->nothing = text_id(collect, "", "");
+	return true;
+}
+
+void zoom_collect_end(struct collect *collect)
+{
+	nesting_free(&collect->waiting);
+	array_free(&collect->waiting_labels);
+	array_free(&collect->longs);
+	array_free(&collect->code_names);
+	array_free(&collect->tracks);
+	tally_free(&collect->frames);
+	free(collect->arrows);
+	timeline_free(collect->timeline);
+}
+
 int zoom_read(struct zoom *zoom, struct trace *trace, int process)
 {
-	struct timeline *timeline = timeline_new(trace, process);
-	struct collect collect = {.zoom = zoom, .timeline = timeline};
+	struct collect collect;
 	const struct timeline_visitor visitor = {
-		.context = &collect, .part = part_at_hand, .slice = see_slice, .memory = see_memory};
+		.context = &collect, .part = part_at_hand, .slice = see_slice, .memory = see_memory, .open = see_open};
 	int error;
 
-	if (!timeline)
+	if (!zoom_collect_begin(&collect, zoom, trace, process))
 		return trace->error;
-	collect.arrows = xcalloc(ARROWS, sizeof(*collect.arrows));
-	pthread_mutex_lock(&zoom->lock);
-	collect.nothing = texts_id(&zoom->texts, "", "");
-	pthread_mutex_unlock(&zoom->lock);
-	error = timeline_visit(timeline, &visitor);
+	error = timeline_visit(collect.timeline, &visitor);
 	add_waiting(&collect);
 	pthread_mutex_lock(&zoom->lock);
-	learn_tracks(&collect);
+	zoom_learn_tracks(&collect);
 	if (!error && atomic_load(&zoom->stopped))
 		error = -ECANCELED;
-	if (!error)
-		zoom->progress.read_ns = zoom->progress.is_part ? zoom->part_until_ns : UINT64_MAX;
-	zoom->progress.done = !error && !zoom->progress.is_part;
+	if (!error) {
+		zoom->progress.read_ns = UINT64_MAX;
+		zoom->progress.done = true;
+		zoom_drop_samples(zoom);
+	}
 	pthread_mutex_unlock(&zoom->lock);
-	nesting_free(&collect.waiting);
-	array_free(&collect.waiting_labels);
-	array_free(&collect.code_names);
-	tally_free(&collect.frames);
-	free(collect.arrows);
-	timeline_free(timeline);
+	zoom_collect_end(&collect);
 	return error;
 }

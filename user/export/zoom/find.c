@@ -23,8 +23,8 @@ uint64_t zoom_count(struct zoom *zoom, uint64_t from_ns, uint64_t to_ns)
 		const struct zoom_track *track = &zoom->tracks.items[i];
 
 		count += count_longs(track, from_ns, to_ns);
-		for (size_t depth = 0; depth < track->rows.count; depth++) {
-			const struct zoom_row *row = track->rows.items[depth];
+		for (size_t depth = 0; depth < track->read.rows.count; depth++) {
+			const struct zoom_row *row = track->read.rows.items[depth];
 
 			for (size_t block = 0; block < row->blocks.count; block++)
 				if (row->blocks.items[block].end_ns >= from_ns &&
@@ -44,14 +44,15 @@ struct search {
 	struct zoom *zoom;
 	const uint8_t *wanted; /* labels: a byte each */
 	uint64_t after_ns;
+	uint64_t from_ns, to_ns; /* of slices that begin then */
 	struct zoom_hit *hit;
 	bool found;
 };
 
 static void look_at(struct search *search, const struct zoom_slice *slice, uint32_t track, uint32_t depth)
 {
-	if (!search->wanted[slice->label] || slice->start_ns <= search->after_ns ||
-	    (search->found && slice->start_ns >= search->hit->start_ns))
+	if (!search->wanted[slice->label] || slice->start_ns <= search->after_ns || slice->start_ns < search->from_ns ||
+	    slice->start_ns >= search->to_ns || (search->found && slice->start_ns >= search->hit->start_ns))
 		return;
 	*search->hit =
 		(struct zoom_hit){.track = track,
@@ -61,9 +62,8 @@ static void look_at(struct search *search, const struct zoom_slice *slice, uint3
 	search->found = true;
 }
 
-static void look_in_row(struct search *search, uint32_t track, uint32_t depth)
+static void look_in_row(struct search *search, uint32_t track, uint32_t depth, const struct zoom_row *row)
 {
-	const struct zoom_row *row = search->zoom->tracks.items[track].rows.items[depth];
 	struct zoom_slice slices[BLOCK_SLICES];
 
 	for (size_t i = 0; i < row->blocks.count; i++) {
@@ -82,9 +82,19 @@ static void look_in_row(struct search *search, uint32_t track, uint32_t depth)
 		look_at(search, &row->open[i], track, depth);
 }
 
+static void look_in_layer(struct search *search, uint32_t track, const struct zoom_layer *layer, uint64_t from_ns,
+			  uint64_t to_ns)
+{
+	search->from_ns = from_ns;
+	search->to_ns = to_ns;
+	for (uint32_t depth = 0; depth < layer->rows.count; depth++)
+		look_in_row(search, track, depth, layer->rows.items[depth]);
+}
+
 bool zoom_find(struct zoom *zoom, const char *text, uint64_t after_ns, struct zoom_hit *hit)
 {
 	struct search search = {.zoom = zoom, .after_ns = after_ns, .hit = hit};
+	uint64_t sampled_ns;
 	uint8_t *wanted;
 	bool any = false;
 
@@ -98,12 +108,14 @@ bool zoom_find(struct zoom *zoom, const char *text, uint64_t after_ns, struct zo
 		any = any || wanted[i];
 	}
 	search.wanted = wanted;
+	sampled_ns = zoom_sampled_from(zoom);
 	for (uint32_t track = 0; any && track < zoom->tracks.count; track++) {
 		struct zoom_track *at = &zoom->tracks.items[track];
 
 		zoom_sort_longs(at);
-		for (uint32_t depth = 0; depth < at->rows.count; depth++)
-			look_in_row(&search, track, depth);
+		look_in_layer(&search, track, &at->read, 0, sampled_ns);
+		if (sampled_ns != UINT64_MAX)
+			look_in_layer(&search, track, &at->sampled, sampled_ns, UINT64_MAX);
 		for (size_t i = 0; i < at->longs.count; i++) {
 			const struct zoom_long *one = &at->longs.items[i];
 

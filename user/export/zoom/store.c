@@ -152,37 +152,90 @@ uint32_t zoom_unpack(struct zoom *zoom, const struct zoom_block *block, struct z
 
 /* ---- slices ----------------------------------------------------------------------------------------------------- */
 
-static struct zoom_row *row_at(struct zoom_track *track, size_t depth)
+static struct zoom_row *row_at(struct zoom_layer *layer, size_t depth)
 {
 	if (depth >= DEPTH_MAX)
 		depth = DEPTH_MAX - 1;
-	while (track->rows.count <= depth)
-		array_push(&track->rows, xcalloc(1, sizeof(struct zoom_row)));
-	return track->rows.items[depth];
+	while (layer->rows.count <= depth)
+		array_push(&layer->rows, xcalloc(1, sizeof(struct zoom_row)));
+	return layer->rows.items[depth];
+}
+
+static struct zoom_row *add_to(struct zoom *zoom, struct zoom_layer *layer, const struct zoom_slice *slice)
+{
+	struct zoom_row *row;
+
+	while (layer->around.count && layer->around.items[layer->around.count - 1] <= slice->start_ns)
+		layer->around.count--;
+	row = row_at(layer, layer->around.count);
+	array_push(&layer->around, slice->end_ns);
+	row->open[row->open_count++] = *slice;
+	if (row->open_count == BLOCK_SLICES)
+		pack(zoom, row);
+	return row;
 }
 
 void zoom_add(struct zoom *zoom, uint32_t index, const struct zoom_slice *slice)
 {
-	struct zoom_track *track = &zoom->tracks.items[index];
-	struct zoom_row *row;
-
-	while (track->around.count && track->around.items[track->around.count - 1] <= slice->start_ns)
-		track->around.count--;
-	row = row_at(track, track->around.count);
-	array_push(&track->around, slice->end_ns);
-	row->open[row->open_count++] = *slice;
-	if (row->open_count == BLOCK_SLICES)
-		pack(zoom, row);
+	add_to(zoom, &zoom->tracks.items[index].read, slice);
 	zoom->progress.slices++;
 }
 
-void zoom_add_long(struct zoom *zoom, uint32_t index, const struct zoom_slice *slice)
+void zoom_add_sampled(struct zoom *zoom, uint32_t index, const struct zoom_slice *slice, uint32_t place)
+{
+	struct zoom_row *row = add_to(zoom, &zoom->tracks.items[index].sampled, slice);
+	uint64_t length = slice->end_ns - slice->start_ns;
+	struct zoom_summary *summary;
+
+	if (!row->summaries.count || row->summaries.items[row->summaries.count - 1].place != place)
+		array_push(&row->summaries, ((struct zoom_summary){.place = place}));
+	summary = &row->summaries.items[row->summaries.count - 1];
+	summary->count++;
+	summary->busy_ns += length;
+	if (length >= summary->longest_ns) {
+		summary->longest_ns = length;
+		summary->label = slice->label;
+	}
+}
+
+static int by_begin(const void *left, const void *right)
+{
+	const struct zoom_block *a = left, *b = right;
+
+	return a->first_ns < b->first_ns ? -1 : a->first_ns > b->first_ns;
+}
+
+/* Places come in any order, and no block has slices of two. */
+void zoom_end_sampled(struct zoom *zoom, struct zoom_track *track)
+{
+	track->sampled.around.count = 0;
+	for (size_t i = 0; i < track->sampled.rows.count; i++) {
+		struct zoom_row *row = track->sampled.rows.items[i];
+
+		if (row->open_count)
+			pack(zoom, row);
+		qsort(row->blocks.items, row->blocks.count, sizeof(*row->blocks.items), by_begin);
+	}
+}
+
+void zoom_add_long(struct zoom *zoom, uint32_t index, const struct zoom_slice *slice, bool is_open)
 {
 	struct zoom_track *track = &zoom->tracks.items[index];
 
-	array_push(&track->longs, ((struct zoom_long){.slice = *slice}));
+	array_push(&track->longs, ((struct zoom_long){.slice = *slice, .is_open = is_open}));
 	track->is_sorted = false;
-	zoom->progress.slices++;
+	zoom->progress.slices += !is_open;
+}
+
+void zoom_forget_open(struct zoom_track *track)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < track->longs.count; i++)
+		if (!track->longs.items[i].is_open)
+			track->longs.items[kept++] = track->longs.items[i];
+	track->is_sorted = track->is_sorted && kept == track->longs.count;
+	track->longs.count = kept;
 }
 
 static int outer_first(const void *left, const void *right)
@@ -263,6 +316,17 @@ struct zoom *zoom_new(void)
 	return zoom;
 }
 
+void zoom_free_layer(struct zoom_layer *layer)
+{
+	for (size_t i = 0; i < layer->rows.count; i++) {
+		array_free(&layer->rows.items[i]->blocks);
+		array_free(&layer->rows.items[i]->summaries);
+		free(layer->rows.items[i]);
+	}
+	array_free(&layer->rows);
+	array_free(&layer->around);
+}
+
 void zoom_free(struct zoom *zoom)
 {
 	if (!zoom)
@@ -270,18 +334,15 @@ void zoom_free(struct zoom *zoom)
 	for (size_t i = 0; i < zoom->tracks.count; i++) {
 		struct zoom_track *track = &zoom->tracks.items[i];
 
-		for (size_t row = 0; row < track->rows.count; row++) {
-			array_free(&track->rows.items[row]->blocks);
-			free(track->rows.items[row]);
-		}
+		zoom_free_layer(&track->read);
+		zoom_free_layer(&track->sampled);
 		free(track->label);
 		free(track->group);
-		array_free(&track->rows);
-		array_free(&track->around);
 		array_free(&track->longs);
 		array_free(&track->edges);
 	}
 	array_free(&zoom->tracks);
+	array_free(&zoom->places);
 	array_free(&zoom->labels);
 	tally_free(&zoom->label_ids);
 	texts_free(&zoom->texts);
@@ -296,16 +357,8 @@ void zoom_free(struct zoom *zoom)
 void zoom_expect(struct zoom *zoom, uint64_t start_ns, uint64_t end_ns)
 {
 	pthread_mutex_lock(&zoom->lock);
-	zoom->progress.start_ns = start_ns;
-	zoom->progress.end_ns = end_ns;
-	pthread_mutex_unlock(&zoom->lock);
-}
-
-void zoom_expect_part(struct zoom *zoom, uint64_t until_ns)
-{
-	pthread_mutex_lock(&zoom->lock);
-	zoom->progress.is_part = true;
-	zoom->part_until_ns = until_ns;
+	zoom->progress.start_ns = zoom->expected_from_ns = start_ns;
+	zoom->progress.end_ns = zoom->expected_to_ns = end_ns;
 	pthread_mutex_unlock(&zoom->lock);
 }
 

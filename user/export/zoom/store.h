@@ -34,20 +34,47 @@ struct zoom_row {
 	ARRAY(struct zoom_block) blocks; /* by begin */
 	struct zoom_slice open[BLOCK_SLICES];
 	uint32_t open_count;
+	ARRAY(struct zoom_summary) summaries; /* where it is of samples: one for each that has slices in it */
+};
+
+/* What a place of a log that was read by itself has in one row. */
+struct zoom_summary {
+	uint32_t place; /* the number of it */
+	uint32_t label; /* of the longest */
+	uint64_t count, busy_ns, longest_ns;
+};
+
+/* Rows by depth, and ends of slices that are open where the latest was put. */
+struct zoom_layer {
+	ARRAY(struct zoom_row *) rows;
+	ARRAY(uint64_t) around;
 };
 
 /* Python functions and ranges that began in an earlier part than the one they ended in; they nest. */
 struct zoom_long {
 	struct zoom_slice slice;
 	uint32_t depth;
+	bool is_open; /* its end is still to come: it is as long as is known */
+};
+
+/* By what a group and a track are known again in another reading, whose numbers are others. */
+struct zoom_group_key {
+	uint32_t kind, pid, device;
+};
+struct zoom_track_key {
+	struct zoom_group_key group;
+	uint32_t kind, pid, tid, device, stream, lane, domain;
+	bool started;
 };
 
 struct zoom_track {
 	char *label, *group;
-	uint32_t kind, group_index, owner;
+	struct zoom_track_key key;
+	uint32_t kind, group_index, owner, order; /* where it stands: by these */
 	bool on_gpu;
-	ARRAY(struct zoom_row *) rows; /* by depth, without those long ones around them */
-	ARRAY(uint64_t) around;	       /* ends of slices that are open where the latest was put */
+	bool is_known;		       /* by the reading of all; else by samples alone */
+	struct zoom_layer read;	       /* without those long ones around them */
+	struct zoom_layer sampled;     /* of places of which the reading of all is still to come */
 	ARRAY(struct zoom_long) longs; /* by begin, outer ones first, once sorted */
 	ARRAY(struct zoom_edge {
 		uint64_t time_ns;
@@ -82,13 +109,25 @@ struct zoom {
 	struct tally label_ids;
 	ARRAY(struct zoom_track) tracks;
 	struct zoom_progress progress;
-	uint64_t part_until_ns; /* 0: it is no part */
+	ARRAY(struct zoom_place) places; /* that were read by themselves, by begin */
+	uint32_t next_place;		 /* their numbers */
+	bool shows_samples;
+	uint64_t expected_from_ns, expected_to_ns;
+	double density[ZOOM_BINS]; /* records in each part of that */
+	double records;		   /* of all parts */
 };
 
 /* ---- store.c ---------------------------------------------------------------------------------------------------- */
 
 void zoom_add(struct zoom *zoom, uint32_t track, const struct zoom_slice *slice);
-void zoom_add_long(struct zoom *zoom, uint32_t track, const struct zoom_slice *slice);
+
+/* The same of a place that is read by itself; then, when all of it was put, what is still open is packed. */
+void zoom_add_sampled(struct zoom *zoom, uint32_t track, const struct zoom_slice *slice, uint32_t place);
+void zoom_end_sampled(struct zoom *zoom, struct zoom_track *track);
+void zoom_free_layer(struct zoom_layer *layer);
+void zoom_add_long(struct zoom *zoom, uint32_t track, const struct zoom_slice *slice, bool is_open);
+/* Those that are open are told anew. */
+void zoom_forget_open(struct zoom_track *track);
 
 /* How many long slices are open on the track at a time; after zoom_sort_longs. */
 void zoom_sort_longs(struct zoom_track *track);
@@ -96,5 +135,24 @@ uint32_t zoom_longs_at(const struct zoom_track *track, uint64_t time_ns);
 
 /* The slices of a block, at most BLOCK_SLICES; how many. */
 uint32_t zoom_unpack(struct zoom *zoom, const struct zoom_block *block, struct zoom_slice *slices);
+
+/*
+ * From here on samples stand for what is not read yet; UINT64_MAX: there are none.  Slices that begin before it are
+ * those of the reading, others those of samples: each is drawn once.
+ */
+uint64_t zoom_sampled_from(const struct zoom *zoom);
+
+/* What samples have goes; under the lock. */
+void zoom_drop_samples(struct zoom *zoom);
+
+/* ---- estimate.c ------------------------------------------------------------------------------------------------- */
+
+/* What of a row is to be expected where nothing was read: boxes of some, in order, each handed to put. */
+struct zoom_estimate {
+	uint64_t start_ns, end_ns, busy_ns, count;
+	uint32_t label;
+};
+void zoom_estimate(const struct zoom *zoom, const struct zoom_row *row, uint64_t from_ns, uint64_t to_ns,
+		   void (*put)(void *context, const struct zoom_estimate *estimate), void *context);
 
 #endif

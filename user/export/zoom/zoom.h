@@ -7,6 +7,10 @@
  * some bytes each in a file without a name; of each block a summary stays in memory.  A question about a short stretch
  * unpacks the blocks in it; of a long one, where a block is narrower than what is drawn, the summaries are enough.
  * Slices that are too short to be drawn by themselves come as one box with their number and the time that they took.
+ *
+ * Of a long trace places spread over it can be read before all is (zoom_sample).  Where the reading has not come yet
+ * the slices of these places are drawn, and between them estimates: what the nearest place has, by how much was
+ * recorded (zoom_expect_records).  Both go when all is read.
  */
 #ifndef GPUTRACE_ZOOM_H
 #define GPUTRACE_ZOOM_H
@@ -26,8 +30,23 @@ void zoom_free(struct zoom *zoom);
 /* What the trace is known to span before it is read. */
 void zoom_expect(struct zoom *zoom, uint64_t start_ns, uint64_t end_ns);
 
-/* The trace ends there, and more is to come elsewhere: when it is read it is not done.  Before it is read. */
-void zoom_expect_part(struct zoom *zoom, uint64_t until_ns);
+#define ZOOM_BINS 256u /* of what is expected, for estimates */
+
+/* So many things are told of that stretch of it.  After zoom_expect. */
+void zoom_expect_records(struct zoom *zoom, uint64_t from_ns, uint64_t to_ns, uint64_t records);
+
+/* A place of the trace that is read by itself: it goes from one time to another, and so much is told in it. */
+struct zoom_place {
+	uint64_t from_ns, to_ns, records;
+	uint32_t number; /* zoom_sample sets it */
+};
+
+/*
+ * Reads a place, of which the trace has nothing else, by the thread of zoom_read and before that; is not shown before
+ * zoom_show_samples.  0 or -errno; -ECANCELED: zoom_stop.
+ */
+int zoom_sample(struct zoom *zoom, struct trace *trace, int process, const struct zoom_place *place);
+void zoom_show_samples(struct zoom *zoom);
 
 /* One round over the trace.  process: index into model.processes, -1: all.  0 or -errno; -ECANCELED: zoom_stop. */
 int zoom_read(struct zoom *zoom, struct trace *trace, int process);
@@ -40,7 +59,6 @@ struct zoom_progress {
 	uint64_t read_ns;	   /* before this all is there */
 	uint64_t slices;
 	bool done;
-	bool is_part; /* zoom_expect_part */
 };
 struct zoom_progress zoom_progress(struct zoom *zoom);
 
@@ -56,15 +74,17 @@ struct zoom_question {
 #define ZOOM_BOXES_MAX 250000u /* of an answer; what is beyond is left out, and the answer says so */
 
 /*
- * {"span":,"read":,"done":,"slices":,("preview":true,)"tracks":[[id,"label","group",depth,kind]...]}: times in
- * nanoseconds since the timeline's begin; tracks without slices are left out.  preview: of a part (zoom_expect_part).
+ * {"span":,"read":,"done":,"slices":,("places":,"sampled":,)"tracks":[[id,"label","group",depth,kind]...]}: times in
+ * nanoseconds since the timeline's begin; tracks without slices are left out.  places: from behind `read` on what is
+ * drawn is of so many places, which have that part of all records.
  */
 void zoom_put_tracks(struct zoom *zoom, struct sink *out);
 
 /*
- * {"from":,"to":,"least":,"rows":[[track,depth,[start,length,label,count,busy,...]]...],"labels":{"id":["name","where",
- * category]},"left_out":boxes}: times in nanoseconds, `from` and `to` since the timeline's begin, starts since `from`.
- * Slices shorter than `least` are put together.  Returns how many boxes there are.
+ * {"from":,"to":,"least":,"rows":[[track,depth,[start,length,label,count,busy,...]]...],("estimates":[as rows...],)
+ * "labels":{"id":["name","where",category]},"left_out":boxes}: times in nanoseconds, `from` and `to` since the
+ * timeline's begin, starts since `from`.  Slices shorter than `least` are put together.  Returns how many boxes there
+ * are.
  */
 uint32_t zoom_put_answer(struct zoom *zoom, const struct zoom_question *question, struct sink *out);
 

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Places of a long trace that are read by themselves, before all of it is. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "export/zoom/collect.h"
+#include "model/trace.h"
+
+/*
+ * What is open where the place begins or ends is known to be so in it, and no further.  Of a GPU it has what was told
+ * in it: what ran then, or a little before.  False: nothing of the slice is known to be there.
+ */
+static bool cut(const struct zoom *zoom, const struct zoom_place *place, const struct zoom_track *track,
+		struct zoom_slice *slice)
+{
+	uint64_t from_ns = track->on_gpu ? zoom->expected_from_ns : place->from_ns;
+	uint64_t to_ns = track->on_gpu ? zoom->expected_to_ns : place->to_ns;
+
+	if (slice->start_ns > to_ns || slice->end_ns < from_ns)
+		return false;
+	if (slice->start_ns < from_ns)
+		slice->start_ns = from_ns;
+	if (slice->end_ns > to_ns)
+		slice->end_ns = to_ns;
+	return slice->end_ns >= slice->start_ns;
+}
+
+static void part_at_hand(void *context)
+{
+	struct collect *collect = context;
+
+	pthread_mutex_lock(&collect->zoom->lock);
+	zoom_learn_tracks(collect);
+	pthread_mutex_unlock(&collect->zoom->lock);
+}
+
+static bool see_slice(void *context, const struct timeline_slice *slice)
+{
+	struct collect *collect = context;
+	struct zoom *zoom = collect->zoom;
+	uint32_t track = collect->tracks.items[slice->track];
+	struct zoom_slice kept = {.start_ns = slice->start_ns, .end_ns = slice->end_ns};
+	uint32_t label = zoom_label_of(collect, slice);
+
+	/* what this thread alone writes it reads without the lock */
+	if (slice->category != TIMELINE_TORCH_MEMORY && cut(zoom, collect->place, &zoom->tracks.items[track], &kept)) {
+		nesting_add(&collect->waiting, track, kept.start_ns, kept.end_ns);
+		array_push(&collect->waiting_labels, label);
+	}
+	return !atomic_load_explicit(&zoom->stopped, memory_order_relaxed);
+}
+
+static bool see_memory(void *context, const struct timeline_memory *memory)
+{
+	struct collect *collect = context;
+
+	(void)memory;
+	return !atomic_load_explicit(&collect->zoom->stopped, memory_order_relaxed);
+}
+
+static int by_begin(const void *left, const void *right)
+{
+	const struct zoom_place *a = left, *b = right;
+
+	return a->from_ns < b->from_ns ? -1 : a->from_ns > b->from_ns;
+}
+
+/* All at once: who asks meanwhile sees the place as a whole or not at all. */
+static void add_place(struct collect *collect)
+{
+	struct zoom *zoom = collect->zoom;
+	struct zoom_place place = *collect->place;
+
+	nesting_sort(&collect->waiting);
+	pthread_mutex_lock(&zoom->lock);
+	place.number = zoom->next_place++;
+	for (size_t i = 0; i < collect->waiting.slices.count; i++) {
+		const struct nested *waiting = nesting_at(&collect->waiting, i);
+
+		zoom_add_sampled(zoom, waiting->track,
+				 &(struct zoom_slice){
+					 .start_ns = waiting->start_ns,
+					 .end_ns = waiting->end_ns,
+					 .label = collect->waiting_labels.items[nesting_place(&collect->waiting, i)]},
+				 place.number);
+	}
+	for (size_t i = 0; i < zoom->tracks.count; i++)
+		zoom_end_sampled(zoom, &zoom->tracks.items[i]);
+	array_push(&zoom->places, place);
+	qsort(zoom->places.items, zoom->places.count, sizeof(*zoom->places.items), by_begin);
+	pthread_mutex_unlock(&zoom->lock);
+}
+
+int zoom_sample(struct zoom *zoom, struct trace *trace, int process, const struct zoom_place *place)
+{
+	struct collect collect;
+	const struct timeline_visitor visitor = {
+		.context = &collect, .part = part_at_hand, .slice = see_slice, .memory = see_memory};
+	int error;
+
+	if (!zoom_collect_begin(&collect, zoom, trace, process))
+		return trace->error;
+	collect.place = place;
+	error = timeline_visit(collect.timeline, &visitor);
+	if (!error && atomic_load(&zoom->stopped))
+		error = -ECANCELED;
+	if (!error)
+		add_place(&collect);
+	zoom_collect_end(&collect);
+	return error;
+}
+
+void zoom_show_samples(struct zoom *zoom)
+{
+	pthread_mutex_lock(&zoom->lock);
+	zoom->shows_samples = zoom->places.count > 0;
+	pthread_mutex_unlock(&zoom->lock);
+}
+
+void zoom_drop_samples(struct zoom *zoom)
+{
+	zoom->shows_samples = false;
+	zoom->places.count = 0;
+	for (size_t i = 0; i < zoom->tracks.count; i++) {
+		zoom_free_layer(&zoom->tracks.items[i].sampled);
+		memset(&zoom->tracks.items[i].sampled, 0, sizeof(zoom->tracks.items[i].sampled));
+	}
+}
+
+uint64_t zoom_sampled_from(const struct zoom *zoom)
+{
+	return zoom->shows_samples && !zoom->progress.done ? zoom->progress.read_ns : UINT64_MAX;
+}

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Tracks of a zoom: those of a timeline are found again in one of another reading, and who asks is told of them. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "export/zoom/collect.h"
+#include "model/model.h"
+
+#define OF_SAMPLES 0x40000000u /* numbers of tracks that samples alone know: behind those of the timeline */
+
+/* ---- from a timeline -------------------------------------------------------------------------------------------- */
+
+static char *group_label(const struct timeline_group *group)
+{
+	switch (group->kind) {
+	case TIMELINE_GROUP_GPU:
+		return xasprintf("GPU %u %s", group->device, group->name);
+	case TIMELINE_GROUP_CUPTI:
+		return xstrdup("CUPTI's overhead");
+	case TIMELINE_GROUP_PROCESS:
+		break;
+	}
+	return xasprintf("%s (pid %u)", group->name, group->pid);
+}
+
+static struct zoom_track_key key_of(struct zoom *zoom, const struct timeline *timeline,
+				    const struct timeline_track *track)
+{
+	const struct timeline_group *group = &timeline->groups.items[track->group];
+	struct zoom_track_key key;
+
+	memset(&key, 0, sizeof(key)); /* keys are compared as bytes */
+	key.group.kind = group->kind;
+	key.group.pid = group->pid;
+	key.group.device = group->device;
+	key.kind = track->kind;
+	key.pid = track->process != TIMELINE_NONE ? timeline->model->processes[track->process].pid : 0;
+	key.tid = track->tid;
+	key.device = track->device;
+	key.stream = track->stream;
+	key.lane = track->lane;
+	if (track->kind == TIMELINE_TRACK_RANGES)
+		key.domain = texts_id(&zoom->texts, "", track->name ? track->name : "");
+	key.started = track->started;
+	return key;
+}
+
+static bool is_of_group(const struct zoom_track *track, const struct zoom_group_key *group)
+{
+	return !memcmp(&track->key.group, group, sizeof(*group));
+}
+
+/* One with that key which this reading does not have yet; or a new one. */
+static uint32_t find_track(struct collect *collect, const struct zoom_track_key *key)
+{
+	struct zoom *zoom = collect->zoom;
+
+	for (uint32_t i = 0; i < zoom->tracks.count; i++) {
+		const struct zoom_track *track = &zoom->tracks.items[i];
+
+		if (!(track->is_known && !collect->place) && !memcmp(&track->key, key, sizeof(*key)))
+			return i;
+	}
+	array_push(&zoom->tracks, ((struct zoom_track){.key = *key, .kind = key->kind}));
+	return (uint32_t)zoom->tracks.count - 1;
+}
+
+/* Where groups stand is the timeline's affair: of one that samples alone know, behind all others. */
+static uint32_t place_of_group(const struct zoom *zoom, const struct zoom_group_key *group, uint32_t index)
+{
+	uint32_t place = OF_SAMPLES + index;
+
+	for (uint32_t i = (uint32_t)zoom->tracks.count; i-- > 0;)
+		if (i != index && is_of_group(&zoom->tracks.items[i], group) &&
+		    (zoom->tracks.items[i].group_index < place || zoom->tracks.items[i].is_known))
+			place = zoom->tracks.items[i].group_index;
+	return place;
+}
+
+static void place_track(struct collect *collect, uint32_t index, uint32_t number)
+{
+	const struct timeline_track *track = &collect->timeline->tracks.items[number];
+	struct zoom *zoom = collect->zoom;
+	struct zoom_track *kept = &zoom->tracks.items[index];
+
+	kept->on_gpu = collect->timeline->groups.items[track->group].kind == TIMELINE_GROUP_GPU;
+	if (collect->place) {
+		if (!kept->label) {
+			kept->order = kept->owner = OF_SAMPLES + index;
+			kept->group_index = place_of_group(zoom, &kept->key.group, index);
+		}
+		return;
+	}
+	kept->is_known = true;
+	kept->order = number;
+	kept->owner = track->thread != TIMELINE_NONE  ? track->thread
+		      : track->first != TIMELINE_NONE ? track->first
+						      : number;
+	kept->group_index = track->group;
+	for (size_t i = 0; i < zoom->tracks.count; i++)
+		if (!zoom->tracks.items[i].is_known && is_of_group(&zoom->tracks.items[i], &kept->key.group))
+			zoom->tracks.items[i].group_index = track->group;
+}
+
+void zoom_learn_tracks(struct collect *collect)
+{
+	const struct timeline *timeline = collect->timeline;
+	struct zoom *zoom = collect->zoom;
+
+	for (uint32_t i = 0; i < timeline->tracks.count; i++) {
+		const struct timeline_track *track = &timeline->tracks.items[i];
+		struct zoom_track *kept;
+		char label[256];
+
+		if (i >= collect->tracks.count) {
+			struct zoom_track_key key = key_of(zoom, timeline, track);
+
+			array_push(&collect->tracks, find_track(collect, &key));
+			place_track(collect, collect->tracks.items[i], i);
+		}
+		kept = &zoom->tracks.items[collect->tracks.items[i]];
+		if (collect->place && kept->label)
+			continue;
+		/* only the end of a long trace knows what they are called */
+		timeline_track_label(timeline, i, label, sizeof(label));
+		free(kept->label);
+		free(kept->group);
+		kept->label = xstrdup(label);
+		kept->group = group_label(&timeline->groups.items[track->group]);
+	}
+}
+
+/* ---- for who asks ----------------------------------------------------------------------------------------------- */
+
+/* As far as begins of blocks tell: long ones may come and go inside of one. */
+static uint32_t depth_of(const struct zoom *zoom, const struct zoom_track *track)
+{
+	uint32_t deepest = zoom_sampled_from(zoom) != UINT64_MAX ? (uint32_t)track->sampled.rows.count : 0, depth;
+
+	for (size_t i = 0; i < track->longs.count; i++)
+		if (track->longs.items[i].depth + 1 > deepest)
+			deepest = track->longs.items[i].depth + 1;
+	for (uint32_t i = 0; i < track->read.rows.count; i++) {
+		const struct zoom_row *row = track->read.rows.items[i];
+
+		for (size_t block = 0; block < row->blocks.count; block++) {
+			depth = i + 1 + zoom_longs_at(track, row->blocks.items[block].first_ns);
+			deepest = depth > deepest ? depth : deepest;
+		}
+		for (uint32_t open = 0; open < row->open_count; open++) {
+			depth = i + 1 + zoom_longs_at(track, row->open[open].start_ns);
+			deepest = depth > deepest ? depth : deepest;
+		}
+	}
+	return deepest < DEPTH_MAX ? deepest : DEPTH_MAX;
+}
+
+/* GPUs first, then processes; rows of a thread stand together. */
+static bool stands_before(const struct zoom_track *a, const struct zoom_track *b)
+{
+	if (a->on_gpu != b->on_gpu)
+		return a->on_gpu;
+	if (a->group_index != b->group_index)
+		return a->group_index < b->group_index;
+	if (a->owner != b->owner)
+		return a->owner < b->owner;
+	return a->order < b->order;
+}
+
+static void put_samples(const struct zoom *zoom, struct sink *out)
+{
+	uint64_t records = 0;
+	char text[32];
+
+	for (size_t i = 0; i < zoom->places.count; i++)
+		records += zoom->places.items[i].records;
+	sink_literal(out, ",\"places\":");
+	sink_u64(out, zoom->places.count);
+	snprintf(text, sizeof(text), "%.4f", zoom->records > 0 ? (double)records / zoom->records : 0.);
+	sink_literal(out, ",\"sampled\":");
+	sink_text(out, text);
+}
+
+void zoom_put_tracks(struct zoom *zoom, struct sink *out)
+{
+	uint32_t *order, count = 0;
+	uint64_t read_ns;
+	bool samples;
+
+	pthread_mutex_lock(&zoom->lock);
+	samples = zoom_sampled_from(zoom) != UINT64_MAX;
+	order = xcalloc(zoom->tracks.count + 1, sizeof(*order));
+	for (uint32_t i = 0; i < zoom->tracks.count; i++) {
+		struct zoom_track *track = &zoom->tracks.items[i];
+		uint32_t at = count;
+
+		zoom_sort_longs(track);
+		if (!track->read.rows.count && !track->longs.count && !(samples && track->sampled.rows.count))
+			continue;
+		for (; at && stands_before(track, &zoom->tracks.items[order[at - 1]]); at--)
+			order[at] = order[at - 1];
+		order[at] = i;
+		count++;
+	}
+	read_ns = zoom->progress.done ? zoom->progress.end_ns : zoom->progress.read_ns;
+	sink_literal(out, "{\"span\":");
+	sink_u64(out, zoom->progress.end_ns - zoom->progress.start_ns);
+	sink_literal(out, ",\"read\":");
+	sink_u64(out, read_ns > zoom->progress.start_ns ? read_ns - zoom->progress.start_ns : 0);
+	sink_text(out, zoom->progress.done ? ",\"done\":true" : ",\"done\":false");
+	sink_literal(out, ",\"slices\":");
+	sink_u64(out, zoom->progress.slices);
+	if (samples)
+		put_samples(zoom, out);
+	sink_literal(out, ",\"tracks\":[");
+	for (uint32_t i = 0; i < count; i++) {
+		const struct zoom_track *track = &zoom->tracks.items[order[i]];
+
+		sink_text(out, i ? ",\n[" : "\n[");
+		sink_u64(out, order[i]);
+		sink_char(out, ',');
+		sink_json(out, track->label);
+		sink_char(out, ',');
+		sink_json(out, track->group);
+		sink_char(out, ',');
+		sink_u64(out, depth_of(zoom, track));
+		sink_char(out, ',');
+		sink_u64(out, track->kind);
+		sink_char(out, ']');
+	}
+	sink_literal(out, "]}");
+	pthread_mutex_unlock(&zoom->lock);
+	free(order);
+}
