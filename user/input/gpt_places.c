@@ -66,7 +66,8 @@ bool gpt_places_find(int fd, struct gpt_places *places)
 		     at += header->header_size + log_segment_body_room(header))
 			add_segment(places, header, &before_ns);
 	log_reader_close(&reader);
-	qsort(places->list.items, places->list.count, sizeof(*places->list.items), by_begin);
+	if (places->list.count)
+		qsort(places->list.items, places->list.count, sizeof(*places->list.items), by_begin);
 	return places->list.count > 0;
 }
 

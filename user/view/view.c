@@ -111,13 +111,13 @@ static bool put_hit(struct view *view, const struct http_request *request, struc
 {
 	struct zoom *zoom = view->zoom;
 	uint64_t start_ns = zoom_progress(zoom).start_ns, after;
+	bool from_begin = !http_query_number(request, "after", &after);
 	struct zoom_hit hit;
 	char text[TEXT_MAX];
 
-	if (!http_query_number(request, "after", &after) || !http_query_text(request, "text", text, sizeof(text)) ||
-	    !*text)
+	if (!http_query_text(request, "text", text, sizeof(text)) || !*text)
 		return false;
-	if (!zoom_find(zoom, text, start_ns + after, &hit)) {
+	if (!zoom_find(zoom, text, from_begin ? 0 : start_ns + after, &hit)) {
 		sink_literal(body, "null");
 		return true;
 	}

@@ -167,7 +167,8 @@ static void put_graph_frame(struct sink *out)
 {
 	sink_literal(out, "<div class=\"bar\"><span id=\"values\"></span><button id=\"all\">show all</button>"
 			  "<input id=\"search\" type=\"search\" placeholder=\"search functions, files, kernels\" "
-			  "aria-label=\"search\"></div>\n<div id=\"detail\"></div>\n<div id=\"graph\"></div>\n");
+			  "aria-label=\"search\"></div>\n<div id=\"detail\"></div>\n<div id=\"graph\" tabindex=\"0\" "
+			  "aria-label=\"flame graph\"></div>\n");
 }
 
 static void put_graph(struct sink *out, struct profile *profile)

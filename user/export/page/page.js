@@ -14,6 +14,7 @@ function gputraceFlames(data) {
 	const graph = document.getElementById("graph"), detail = document.getElementById("detail");
 	const search = document.getElementById("search"), tabs = document.getElementById("values");
 	const state = {value: data.values[0].id, zoom: -1, search: ""};
+	let drawn = [], at = -1; // boxes by node; the one that the arrow keys have come to
 
 	// Children and, for a value, what each node has with all below it.  A parent stands before its children.
 	const children = data.nodes.map(() => []), roots = [];
@@ -104,6 +105,7 @@ function gputraceFlames(data) {
 		if (width >= LABEL)
 			box.textContent = label;
 		graph.appendChild(box);
+		drawn.push({node, x, width, depth, box});
 	}
 
 	function draw() {
@@ -113,6 +115,7 @@ function gputraceFlames(data) {
 		let deepest = 0, found;
 
 		graph.textContent = "";
+		drawn = [];
 		for (let node = state.zoom; node >= 0; node = data.nodes[node][PARENT])
 			path.unshift(node);
 		path.forEach((node, depth) => addBox(node, 0, wide, depth, sum, whole, unit, depth + 1 < path.length));
@@ -142,8 +145,35 @@ function gputraceFlames(data) {
 			found = foundSum(sum);
 			detail.textContent += "; found: " + amount(found, unit) + ", " + share(found, whole);
 		}
+		mark();
 		for (const button of tabs.children)
 			button.setAttribute("aria-pressed", String(button.dataset.value === data.values[index].id));
+	}
+
+	function mark() {
+		const here = drawn.find((one) => one.node === at);
+
+		for (const one of drawn)
+			one.box.classList.toggle("at", one === here);
+		if (here)
+			detail.textContent = here.box.title.replace(/\n/g, "   ");
+	}
+
+	// To the next box that way; from nowhere to the first.
+	function move(key) {
+		const here = drawn.find((one) => one.node === at), end = (one) => one.x + one.width;
+		const ways = {
+			ArrowRight: (one) => one.depth === here.depth && one.x > here.x,
+			ArrowLeft: (one) => one.depth === here.depth && one.x < here.x,
+			ArrowDown: (one) => one.depth === here.depth + 1 && one.x >= here.x - 0.01 && end(one) <= end(here) + 0.01,
+			ArrowUp: (one) => one.depth === here.depth - 1 && one.x <= here.x + 0.01 && end(one) >= end(here) - 0.01,
+		};
+		const found = here ? drawn.filter(ways[key]) : drawn.slice(0, 1);
+
+		found.sort((a, b) => key === "ArrowLeft" ? b.x - a.x : a.x - b.x);
+		if (found.length)
+			at = found[0].node;
+		mark();
 	}
 
 	function show(change) {
@@ -180,8 +210,17 @@ function gputraceFlames(data) {
 	});
 	document.getElementById("all").addEventListener("click", () => show({zoom: -1}));
 	search.addEventListener("input", () => show({search: search.value}));
+	graph.addEventListener("keydown", (event) => {
+		if (event.key.startsWith("Arrow"))
+			move(event.key);
+		else if (event.key === "Enter" && at >= 0)
+			show({zoom: at});
+		else
+			return;
+		event.preventDefault();
+	});
 	document.addEventListener("keydown", (event) => {
-		if (event.key === "Escape")
+		if (event.key === "Escape" && !event.target.id.startsWith("tl-"))
 			show({zoom: -1, search: search.value = ""});
 	});
 	window.addEventListener("resize", draw);

@@ -15,7 +15,7 @@ function gputraceTime(ns, like) {
 }
 
 function gputraceTimeline(source) {
-	const ROW = 17, GAP = 5, HEAD = 20, GUTTER = 210, LABEL = 26, AXIS = 22; // pixels
+	const ROW = 17, GAP = 5, HEAD = 20, LABEL = 26, AXIS = 22; // pixels
 	const START = 0, LENGTH = 1, NAME = 2, COUNT = 3, BUSY = 4, FIELDS = 5; // of a box in an answer
 	const LEAST_NS = 50;
 	const CATEGORIES = [["CUDA call", 205], ["driver call", 195], ["kernel", 352], ["copy", 145], ["fill", 165], ["wait for the GPU", 52],
@@ -26,8 +26,10 @@ function gputraceTimeline(source) {
 	const view = get("tl-view"), space = get("tl-space"), canvas = get("tl-canvas"), tip = get("tl-tip");
 	const detail = get("tl-detail"), about = get("tl-about"), search = get("tl-search"), next = get("tl-next");
 	const pen = canvas.getContext("2d"), colors = getComputedStyle(document.documentElement);
-	const state = {from: 0, to: 1, find: "", at: null};
+	const state = {from: 0, to: 1, find: "", at: null, note: ""};
 	let info = {span: 1, read: 0, done: false, slices: 0, tracks: []}, answer = null, lanes = [], deepest = new Map(), total = 0, hits = [], asked = 0;
+
+	let GUTTER = 210; // pixels: less in a narrow window
 
 	const time = gputraceTime, color = (name) => colors.getPropertyValue(name).trim();
 
@@ -36,6 +38,7 @@ function gputraceTimeline(source) {
 	function layOut() {
 		let top = AXIS, group = null;
 
+		GUTTER = Math.min(210, Math.round(view.clientWidth * 0.35));
 		lanes = [];
 		for (const [track, label, name, depth] of info.tracks) {
 			const height = Math.max(1, depth, deepest.get(track) || 0) * ROW + GAP;
@@ -105,6 +108,13 @@ function gputraceTimeline(source) {
 		return step * ([1, 2, 5, 10].find((by) => span / (step * by) <= steps) || 10);
 	}
 
+	// No more digits than the step has.
+	function tick(at, step) {
+		const [unit, size] = [["s", 1e9], ["ms", 1e6], ["us", 1e3], ["ns", 1]].find(([, least]) => step >= least / 10) || ["ns", 1];
+
+		return (at / size).toFixed(Math.max(0, -Math.floor(Math.log10(step / size) + 1e-9))) + " " + unit;
+	}
+
 	function eachTick(use) {
 		const step = tickStep();
 
@@ -124,9 +134,9 @@ function gputraceTimeline(source) {
 		eachTick((pixel, at, step) => {
 			pen.fillRect(pixel, AXIS - 5, 1, 5);
 			if (pixel < view.clientWidth - 90)
-				pen.fillText(time(at, step), pixel + 3, 12);
+				pen.fillText(tick(at, step), pixel + 3, 12);
 		});
-		pen.fillText("since the begin", 6, 12);
+		pen.fillText(fitted("since the begin", GUTTER - 8), 6, 12);
 	}
 
 	// What is drawn where nothing was read yet, and around it.
@@ -263,7 +273,9 @@ function gputraceTimeline(source) {
 		const found = state.find ? hits.filter((hit) => !hit.guessed && isFound(hit.label)).reduce((sum, hit) => sum + hit.count, 0) : 0;
 
 		about.textContent = time(state.from) + " to " + time(state.to) + " of " + time(info.span) + ": " + time(state.to - state.from) +
-			source.said(info, state, answer) + (state.find ? "; found: " + found.toLocaleString("en") + " here" : "");
+			source.said(info, state, answer) + (state.find ? "; found: " + found.toLocaleString("en") + " here" : "") + state.note +
+			(info.cut ? "; cut short: the log ends before the trace did, or is still being written" : "") +
+			(info.done && !info.tracks.length ? "; nothing was recorded that could be drawn" : "");
 		detail.textContent = picked ? words(picked).join("   ") : "";
 		if (picked) {
 			pen.strokeStyle = color("--ink");
@@ -289,7 +301,9 @@ function gputraceTimeline(source) {
 		const mine = ++asked;
 
 		source.ask({from: Math.round(state.from), to: Math.round(state.to), width: Math.min(4000, Math.round(wide())), tracks: visibleTracks()}, (given) => {
-			if (given && mine === asked) {
+			if (!given)
+				draw();
+			else if (mine === asked) {
 				answer = given;
 				makeRoom();
 				draw();
@@ -298,6 +312,7 @@ function gputraceTimeline(source) {
 	}
 
 	function show(from, to, untold) {
+		state.note = untold ? state.note : "";
 		const span = Math.min(Math.max(to - from, LEAST_NS), info.span);
 
 		state.from = Math.min(Math.max(0, from), info.span - span);
@@ -399,19 +414,29 @@ function gputraceTimeline(source) {
 			if (hit)
 				show(hit.start - hit.length * 0.1, hit.start + hit.length * 1.1);
 		});
-		view.addEventListener("keydown", (event) => {
-			const does = {w: () => zoomBy(0.6, middle()), s: () => zoomBy(1 / 0.6, middle()), a: () => pan(-0.2), d: () => pan(0.2)}[event.key];
+		document.addEventListener("keydown", (event) => {
+			const keys = {w: () => zoomBy(0.6, middle()), s: () => zoomBy(1 / 0.6, middle()), a: () => pan(-0.2), d: () => pan(0.2)};
+			const arrows = {ArrowLeft: keys.a, ArrowRight: keys.d, "+": keys.w, "=": keys.w, "-": keys.s, Home: () => show(0, info.span), Escape: () => pick()};
+			const does = keys[event.key.toLowerCase()] || (document.activeElement === view ? arrows[event.key] : undefined);
 
-			if (does && !event.ctrlKey && !event.metaKey)
-				does();
+			if (!does || event.ctrlKey || event.metaKey || event.altKey || event.target.tagName === "INPUT")
+				return;
+			does();
+			event.preventDefault();
 		});
 		get("tl-in").addEventListener("click", () => zoomBy(0.5, middle()));
 		get("tl-out").addEventListener("click", () => zoomBy(2, middle()));
 		get("tl-left").addEventListener("click", () => pan(-0.5));
 		get("tl-right").addEventListener("click", () => pan(0.5));
 		get("tl-all").addEventListener("click", () => show(0, info.span));
-		search.addEventListener("input", () => { state.find = search.value; keep(); draw(); });
-		const findNext = () => state.find && source.find(state.find, state.at ? state.at.time : state.from, (hit) => hit && goTo(hit));
+		search.addEventListener("input", () => { state.find = search.value; state.note = ""; keep(); draw(); });
+		const tell = (note) => { state.note = note; draw(); };
+		const findFirst = () => source.find(state.find, null, (hit) => {
+			if (hit)
+				goTo(hit);
+			tell(hit ? "; from the begin on again" : info.done ? "; nothing is called so" : "; nothing that was read is called so");
+		});
+		const findNext = () => state.find && source.find(state.find, state.at ? state.at.time : state.from, (hit) => hit ? goTo(hit) : findFirst());
 
 		next.addEventListener("click", findNext);
 		search.addEventListener("keydown", (event) => event.key === "Enter" && findNext());
@@ -447,7 +472,7 @@ function gputraceLevels(data) {
 				for (let i = 0; i < boxes.length; i += 5) {
 					const [name, where] = last.labels[boxes[i + 2]], start = last.from + boxes[i];
 
-					if (start > after && (!best || start < best.start) && (name + "\n" + where).toLowerCase().includes(text.toLowerCase()))
+					if ((after === null || start > after) && (!best || start < best.start) && (name + "\n" + where).toLowerCase().includes(text.toLowerCase()))
 						best = {track, depth, start, length: boxes[i + 1]};
 				}
 			tell(best);
@@ -468,8 +493,13 @@ function gputraceLive(told) {
 			throw new Error(response.status);
 		return response.json();
 	});
-	const gone = () => { told.textContent = "gputrace does not answer any more: it has ended, or could not read the log."; };
-	let busy = false, waiting = null;
+	const ended = "gputrace does not answer any more: it has ended, or could not read the log";
+	let busy = false, waiting = null, isGone = false, drawGone = () => {};
+	const gone = () => {
+		isGone = true;
+		told.textContent = ended + ".";
+		drawGone();
+	};
 
 	function askNext() {
 		if (busy || !waiting)
@@ -478,6 +508,7 @@ function gputraceLive(told) {
 
 		busy = true;
 		waiting = null;
+		drawGone = () => tell();
 		get("slices", wanted).then(tell, gone).then(() => {
 			busy = false;
 			askNext();
@@ -510,8 +541,8 @@ function gputraceLive(told) {
 			askNext();
 		},
 		first: (info) => ({from: 0, to: info.span}),
-		find: (text, after, tell) => get("find", {text, after: Math.max(0, Math.floor(after))}).then(tell, gone),
-		said: (info, state, answer) => (info.done ? "" : "; read so far: " + gputraceTime(info.read) +
+		find: (text, after, tell) => get("find", after === null ? {text} : {text, after: Math.max(0, Math.floor(after))}).then(tell, gone),
+		said: (info, state, answer) => isGone ? ": " + ended : (info.done ? "" : "; read so far: " + gputraceTime(info.read) +
 			(info.places ? ", behind that estimates from " + info.places + " places, " + (100 * info.sampled).toFixed(1) + " % of the log" : "")) + (answer && answer.left_out ? "; not all rows fit" : ""),
 	};
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "export/zoom/collect.h"
+#include "model/model.h"
 #include "model/trace.h"
 
 #define LABELS_MAX (4u << 20)
@@ -261,6 +262,14 @@ void zoom_collect_end(struct collect *collect)
 	timeline_free(collect->timeline);
 }
 
+/* As the receipt says it. */
+static bool is_cut(const struct model *last)
+{
+	const struct model_receipt *receipt = last ? &model_source(last)->receipt : NULL;
+
+	return receipt && (receipt->truncated || !receipt->end_reason);
+}
+
 int zoom_read(struct zoom *zoom, struct trace *trace, int process)
 {
 	struct collect collect;
@@ -279,6 +288,7 @@ int zoom_read(struct zoom *zoom, struct trace *trace, int process)
 	if (!error) {
 		zoom->progress.read_ns = UINT64_MAX;
 		zoom->progress.done = true;
+		zoom->progress.is_cut = is_cut(trace->part);
 		zoom_drop_samples(zoom);
 	}
 	pthread_mutex_unlock(&zoom->lock);

@@ -211,6 +211,8 @@ void zoom_put_tracks(struct zoom *zoom, struct sink *out)
 	sink_text(out, zoom->progress.done ? ",\"done\":true" : ",\"done\":false");
 	sink_literal(out, ",\"slices\":");
 	sink_u64(out, zoom->progress.slices);
+	if (zoom->progress.is_cut)
+		sink_literal(out, ",\"cut\":true");
 	if (samples)
 		put_samples(zoom, out);
 	sink_literal(out, ",\"tracks\":[");

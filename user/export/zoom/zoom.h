@@ -59,6 +59,7 @@ struct zoom_progress {
 	uint64_t read_ns;	   /* before this all is there */
 	uint64_t slices;
 	bool done;
+	bool is_cut; /* once done: the trace has no end */
 };
 struct zoom_progress zoom_progress(struct zoom *zoom);
 
@@ -74,9 +75,9 @@ struct zoom_question {
 #define ZOOM_BOXES_MAX 250000u /* of an answer; what is beyond is left out, and the answer says so */
 
 /*
- * {"span":,"read":,"done":,"slices":,("places":,"sampled":,)"tracks":[[id,"label","group",depth,kind]...]}: times in
- * nanoseconds since the timeline's begin; tracks without slices are left out.  places: from behind `read` on what is
- * drawn is of so many places, which have that part of all records.
+ * {"span":,"read":,"done":,"slices":,("cut":true,)("places":,"sampled":,)"tracks":[[id,"label","group",depth,kind]...]}:
+ * times in nanoseconds since the timeline's begin; tracks without slices are left out.  places: from behind `read` on
+ * what is drawn is of so many places, which have that part of all records.
  */
 void zoom_put_tracks(struct zoom *zoom, struct sink *out);
 
