@@ -163,10 +163,10 @@ static void memory_comes_and_goes_as_kineto_tells_it(void **state)
 	char *text = exported(model, chrome_write, -1, false);
 
 	assert_int_equal(count_of(text, "\"name\":\"[memory]\""), 3);
-	assert_has(text,
-		   "{\"ph\":\"i\",\"cat\":\"cpu_instant_event\",\"s\":\"t\",\"name\":\"[memory]\",\"pid\":41230,"
-		   "\"tid\":41230,\"ts\":1001.000,\"args\":{\"Device Type\":1,\"Device Id\":0,\"Addr\":7340033,"
-		   "\"Bytes\":1000000,\"Total Allocated\":1000000,\"Total Reserved\":1000000,\"kind\":\"device\"}}");
+	assert_has(text, "{\"ph\":\"i\",\"cat\":\"cpu_instant_event\",\"s\":\"t\",\"name\":\"[memory]\",\"pid\":41230,"
+			 "\"tid\":41230,\"ts\":1001.000,\"args\":{\"Device Type\":1,\"Device Id\":0,\"Addr\":7340033,"
+			 "\"Bytes\":1000000,\"Total Allocated\":1000000,\"Total "
+			 "Reserved\":1000000,\"kind\":\"device\",\"of call\":1}}");
 	assert_has(text, "\"Bytes\":-1000000,\"Total Allocated\":1000000,");
 	free(text);
 	model->memories[2].other = NONE; /* it was handed out before the trace */

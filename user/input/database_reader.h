@@ -12,6 +12,8 @@
 /* Of a number that a row does not have. */
 #define DATABASE_NONE INT64_MIN
 
+#define DATABASE_PROCESSES_MAX 65536u
+
 struct database_string {
 	uint32_t text;
 	uint16_t api; /* the CUDA call of that name, where has_api; 0: none that gputrace follows */

@@ -6,7 +6,6 @@
 #include "input/names.h"
 
 #define COUNT(columns) (sizeof(columns) / sizeof((columns)[0]))
-#define PROCESSES_MAX 65536u
 #define PRINTED 64
 
 /* Whose work it is; 0: the file does not say, or says it of more than there can be. */
@@ -14,7 +13,7 @@ static uint32_t process_of(struct database_reader *reader, int64_t global)
 {
 	uint32_t pid = database_pid(global);
 
-	if (!pid || reader->file->processes.count >= PROCESSES_MAX)
+	if (!pid || reader->file->processes.count >= DATABASE_PROCESSES_MAX)
 		return 0;
 	foreign_process(reader->file, pid);
 	return pid;
@@ -34,13 +33,15 @@ enum {
 	CALL_PID,
 	CALL_TID,
 	CALL_CBID,
+	CALL_CAPTURED, /* gputrace's */
+	CALL_OF_BACKWARD,
 };
 
 static const char *const call_columns[] = {
-	[CALL_START] = "start",	       [CALL_END] = "end",	    [CALL_CORR] = "correlationId",
-	[CALL_RESULT] = "returnValue", [CALL_THREAD] = "globalTid", [CALL_NAME] = "nameId",
-	[CALL_STACK] = "callchainId",  [CALL_PID] = "processId",    [CALL_TID] = "threadId",
-	[CALL_CBID] = "cbid",
+	[CALL_START] = "start",	       [CALL_END] = "end",	     [CALL_CORR] = "correlationId",
+	[CALL_RESULT] = "returnValue", [CALL_THREAD] = "globalTid",  [CALL_NAME] = "nameId",
+	[CALL_STACK] = "callchainId",  [CALL_PID] = "processId",     [CALL_TID] = "threadId",
+	[CALL_CBID] = "cbid",	       [CALL_CAPTURED] = "captured", [CALL_OF_BACKWARD] = "ofBackward",
 };
 
 /* The runtime's begin with "cuda", the driver's with "cu". */
@@ -89,6 +90,8 @@ void database_read_calls(struct database_reader *reader, const char *table, enum
 		call.row.corr = database_small(&rows, CALL_CORR, 0);
 		call.result = (int32_t)database_number(&rows, CALL_RESULT, 0);
 		call.unfinished = !ended;
+		call.captured = database_number(&rows, CALL_CAPTURED, 0) != 0;
+		call.borrowed = database_number(&rows, CALL_OF_BACKWARD, 0) != 0;
 		stack = lookup_get(&reader->stack_lookup, 1, (uint64_t)database_number(&rows, CALL_STACK, 0));
 		call.stack = stack ? *stack + 1 : 0;
 		rows_add(&reader->file->rows, &call.row, sizeof(call));
@@ -124,6 +127,7 @@ enum {
 	GPU_LOCAL,
 	GPU_GRID,
 	GPU_BLOCK = GPU_GRID + 3,
+	GPU_CAPTURED_BY = GPU_BLOCK + 3, /* gputrace's */
 };
 
 static const char *const gpu_columns[] = {
@@ -156,6 +160,7 @@ static const char *const gpu_columns[] = {
 	[GPU_BLOCK] = "blockX",
 	[GPU_BLOCK + 1] = "blockY",
 	[GPU_BLOCK + 2] = "blockZ",
+	[GPU_CAPTURED_BY] = "capturedBy",
 };
 
 static uint32_t kernel_name(struct database_reader *reader, const struct database_rows *rows)
@@ -239,10 +244,15 @@ void database_read_gpu_work(struct database_reader *reader, const char *table, e
 	while (database_next(&rows) && !reader->file->rows.error) {
 		struct row_gpu gpu = {.work = {.kind = (uint8_t)kind}};
 		struct new_gpu_work *work = &gpu.work;
+		uint32_t captured_by;
 
 		if (!read_place(reader, &rows, &gpu))
 			continue;
 		work->graph_node = (uint64_t)database_number(&rows, GPU_GRAPH_NODE, 0);
+		work->graph = database_small(&rows, GPU_GRAPH, 0);
+		captured_by = database_small(&rows, GPU_CAPTURED_BY, 0);
+		if (work->graph_node && captured_by)
+			foreign_node(reader->file, gpu.row.pid, work->graph_node, captured_by);
 		work->unknown = unknown_of(&rows);
 		if (kind == MODEL_KERNEL) {
 			gpu.row.text = kernel_name(reader, &rows);

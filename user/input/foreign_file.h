@@ -15,8 +15,9 @@ struct foreign_thread {
 
 struct foreign_process {
 	uint32_t pid;
-	uint32_t name;	 /* text, ROW_NO_TEXT */
-	uint32_t python; /* major << 8 | minor, 0 */
+	uint32_t name;	  /* text, ROW_NO_TEXT */
+	uint32_t python;  /* major << 8 | minor, 0 */
+	uint32_t command; /* text, ROW_NO_TEXT */
 	bool has_ops, has_torch_memory;
 };
 
@@ -28,6 +29,7 @@ struct foreign_device {
 /* Stacks that a file has as such: innermost first. */
 struct foreign_code {
 	uint32_t function, file; /* texts */
+	uint32_t first_line;	 /* 0: not known */
 };
 
 struct foreign_frame {
@@ -38,6 +40,14 @@ struct foreign_frame {
 struct foreign_stack {
 	uint32_t first, depth; /* of frames */
 	uint32_t gap, missing; /* as new_stack has them */
+};
+
+/* The call that a node of a CUDA graph was captured from. */
+struct foreign_node {
+	uint64_t node;
+	uint32_t pid; /* 0: not told, correlation ids are unique in the file */
+	uint32_t corr;
+	uint32_t next; /* of the same call, NONE */
 };
 
 #define FOREIGN_PROCESS (1ull << 32)
@@ -51,10 +61,15 @@ struct foreign_file {
 	ARRAY(struct foreign_code) codes;
 	ARRAY(struct foreign_frame) frames;
 	ARRAY(struct foreign_stack) stacks;
+	ARRAY(struct foreign_node) nodes;
+	struct lookup node_lookup; /* (pid + 1, node) to nodes */
+	struct lookup node_calls;  /* (pid + 1, correlation id) to the first of nodes */
 	const char *tool;	   /* whose file it is, a literal; see model_source.tool */
 	uint32_t host;		   /* text, ROW_NO_TEXT: not recorded */
 	int64_t wall_offset_ns;	   /* CLOCK_REALTIME - its times */
-	uint64_t start_ns, end_ns; /* of the recording, where it says so; else 0 */
+	uint64_t start_ns, end_ns; /* of the recording, where it says so (has_span, or end_ns); else 0 */
+	bool has_span;
+	bool drops_steps; /* ProfilerStep#N are gputrace's: they are found again in what they were found in */
 	bool truncated;
 	uint64_t bad;				     /* events that make no sense */
 	char *note;				     /* something that the report must show, NULL */
@@ -73,6 +88,9 @@ struct foreign_thread *foreign_thread(struct foreign_file *file, uint32_t pid, u
 
 /* What a thread, or a process, is called; also before it is met. */
 void foreign_name(struct foreign_file *file, uint32_t pid, uint64_t tid, uint32_t text);
+
+/* A node that has run, and the correlation id of the call that it was captured from. */
+void foreign_node(struct foreign_file *file, uint32_t pid, uint64_t node, uint32_t corr);
 
 /* As spaces of lookups, which 0 is none of. */
 static inline uint32_t foreign_space(uint32_t pid)

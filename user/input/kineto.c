@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "input/kineto_event.h"
+#include "input/kineto_own.h"
 
 #define DEVICES_MAX 1024u
 
@@ -118,11 +119,8 @@ static bool read_beside(struct reader *reader, const struct json_text *key)
 		reader->file->host = keep(reader, &text);
 		return true;
 	}
-	/* lines are in its stacks, functions are drawn from these */
-	if (JSON_IS(key, "gputrace") && json_peek(json) == '{') {
-		reader->file->tool = "gputrace (a Chrome trace)";
-		reader->file->prefers_stacks = true;
-	}
+	if (JSON_IS(key, "gputrace") && json_peek(json) == '{')
+		return kineto_own_head(json, reader->file, &reader->reading.scratch);
 	return json_skip(json);
 }
 
@@ -242,6 +240,8 @@ int kineto_read(int fd, struct foreign_file *file, char **why)
 	kineto_threads_open(&reader.reading.threads, file->rows.seed);
 	read_document(&reader);
 	kineto_threads_finish(&reader.reading.threads, file);
+	kineto_stacks_finish(&reader.reading.stacks, file);
+	kineto_own_finish(&reader.reading.own, file);
 	err = tell_end(&reader, why);
 	json_close(&reader.json);
 	kineto_stacks_close(&reader.reading.stacks);

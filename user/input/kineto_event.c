@@ -42,6 +42,14 @@ static const struct {
 	{"Src Rank", KINETO_SOURCE_RANK},
 	{"Dst Rank", KINETO_TARGET_RANK},
 	{"Seq", KINETO_GROUP_SEQUENCE},
+	{"result", KINETO_RESULT},
+	{"captured by", KINETO_CAPTURED_BY},
+	{"static shared memory", KINETO_STATIC_SHARED},
+	{"local memory per thread", KINETO_LOCAL},
+	{"cupti stream", KINETO_CUPTI_STREAM},
+	{"of call", KINETO_OF_CALL},
+	{"generation", KINETO_GENERATION},
+	{"thread", KINETO_THREAD},
 };
 
 static enum kineto_number number_of(const struct json_text *key)
@@ -78,6 +86,17 @@ static struct json_text *collective_text(struct kineto_event *event, const struc
 	return NULL;
 }
 
+/* NULL: the key is none of the texts that only gputrace writes. */
+static struct json_text *own_text(struct kineto_event *event, const struct json_text *key)
+{
+	return JSON_IS(key, "NVTX")	? &event->range_kind
+	       : JSON_IS(key, "domain") ? &event->domain
+	       : JSON_IS(key, "module") ? &event->module
+	       : JSON_IS(key, "kind")	? &event->memory_kind
+	       : JSON_IS(key, "from")	? &event->from
+					: NULL;
+}
+
 static bool read_three(struct json *json, int64_t three[3])
 {
 	bool first = true;
@@ -109,6 +128,17 @@ static bool read_unfinished(struct json *json, bool *unfinished)
 	if (!json_raw(json, &raw))
 		return false;
 	*unfinished = JSON_IS(&raw, "false") || JSON_IS(&raw, "\"false\"");
+	return true;
+}
+
+/* gputrace's own; Kineto says it by "finished". */
+static bool read_end(struct json *json, bool *unfinished)
+{
+	struct json_text raw;
+
+	if (!json_raw(json, &raw))
+		return false;
+	*unfinished = *unfinished || JSON_IS(&raw, "\"not seen\"");
 	return true;
 }
 
@@ -158,7 +188,13 @@ static bool read_args(struct json *json, struct kineto_event *event)
 			read = read_unfinished(json, &event->unfinished);
 		else if (JSON_IS(&key, "Is asynchronized op"))
 			read = read_async(json, &event->async);
-		else if ((text = collective_text(event, &key)))
+		else if (JSON_IS(&key, "end"))
+			read = read_end(json, &event->unfinished);
+		else if (JSON_IS(&key, "Call stack of"))
+			read = event->borrowed = json_skip(json);
+		else if (JSON_IS(&key, "captured"))
+			read = event->captured = json_skip(json);
+		else if ((text = own_text(event, &key)) || (text = collective_text(event, &key)))
 			read = read_text(json, text);
 		else
 			read = json_skip(json);
@@ -207,6 +243,11 @@ bool kineto_event_read(struct json *json, struct kineto_event *event)
 				       .call_stack = none,
 				       .called_from = none,
 				       .text = none,
+				       .range_kind = none,
+				       .domain = none,
+				       .module = none,
+				       .memory_kind = none,
+				       .from = none,
 				       .start_ns = KINETO_NO_NUMBER,
 				       .duration_ns = 0,
 				       .pid = KINETO_NO_NUMBER,

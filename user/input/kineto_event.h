@@ -46,6 +46,15 @@ enum kineto_number {
 	KINETO_SOURCE_RANK,
 	KINETO_TARGET_RANK,
 	KINETO_GROUP_SEQUENCE,
+	/* of gputrace's own */
+	KINETO_RESULT,
+	KINETO_CAPTURED_BY,
+	KINETO_STATIC_SHARED,
+	KINETO_LOCAL,
+	KINETO_CUPTI_STREAM,
+	KINETO_OF_CALL,
+	KINETO_GENERATION,
+	KINETO_THREAD,
 	KINETO_NUMBERS,
 };
 
@@ -67,6 +76,11 @@ struct kineto_event {
 	struct json_text call_stack;
 	struct json_text called_from, text; /* text: args.name or args.labels of metadata */
 	struct json_text collective[KINETO_COLLECTIVE_TEXTS];
+	/* of gputrace's own */
+	struct json_text range_kind, domain, module, memory_kind, from;
+	bool borrowed; /* the stack is that of the call to backward() */
+	bool captured;
+
 	bool unfinished, pid_is_text;
 	int8_t async; /* of a collective: 1, 0; -1: not told */
 };
@@ -74,11 +88,20 @@ struct kineto_event {
 /* False: the reader has stopped. */
 bool kineto_event_read(struct json *json, struct kineto_event *event);
 
+/* Of what only gputrace writes. */
+struct kineto_own {
+	struct lookup domains; /* (1, text) to the number of an NVTX domain */
+	uint64_t ranges, steps;
+	bool has_ops;	   /* besides its steps */
+	bool one_is_first; /* of its steps the only one has the number 0 */
+};
+
 /* What is kept from event to event. */
 struct kineto_reading {
 	text_buffer scratch; /* for texts */
 	struct kineto_stacks stacks;
 	struct kineto_threads threads;
+	struct kineto_own own;
 };
 
 /* Adds what the event says. */

@@ -13,12 +13,15 @@ void kineto_stacks_open(struct kineto_stacks *stacks, uint64_t seed)
 {
 	lookup_init(&stacks->known, seed);
 	lookup_init(&stacks->codes, seed);
+	lookup_init(&stacks->firsts, seed);
 }
 
 void kineto_stacks_close(struct kineto_stacks *stacks)
 {
 	lookup_free(&stacks->known);
 	lookup_free(&stacks->codes);
+	lookup_free(&stacks->firsts);
+	array_free(&stacks->noted);
 }
 
 /* "[872 frames left out]", as gputrace writes it; false: it is none of these. */
@@ -37,12 +40,53 @@ static bool is_gap(struct text text, uint32_t *missing)
 	return *missing > 0;
 }
 
+static struct foreign_code named(struct foreign_file *file, const struct python_name *name)
+{
+	return (struct foreign_code){.function = rows_text(&file->rows, name->function.bytes, name->function.size),
+				     .file = rows_text(&file->rows, name->file.bytes, name->file.size)};
+}
+
+static uint32_t space_of(const struct foreign_code *code)
+{
+	return code->function == UINT32_MAX ? UINT32_MAX : code->function + 1;
+}
+
+void kineto_stacks_note(struct kineto_stacks *stacks, struct foreign_file *file, uint32_t text)
+{
+	struct foreign_code code;
+	struct python_name name;
+	uint32_t *first;
+
+	if (text >= file->rows.texts.count)
+		return;
+	while (stacks->noted.count <= text)
+		array_push(&stacks->noted, false);
+	if (stacks->noted.items[text])
+		return;
+	stacks->noted.items[text] = true;
+	name = python_name_read(file->rows.texts.items[text]);
+	if (!name.has_file || !name.line)
+		return;
+	code = named(file, &name);
+	first = lookup_put(&stacks->firsts, space_of(&code), code.file, name.line);
+	if (*first != name.line)
+		*first = NONE;
+}
+
+void kineto_stacks_finish(struct kineto_stacks *stacks, struct foreign_file *file)
+{
+	for (size_t i = 0; i < file->codes.count; i++) {
+		struct foreign_code *code = &file->codes.items[i];
+		const uint32_t *first = lookup_get(&stacks->firsts, space_of(code), code->file);
+
+		code->first_line = first && *first != NONE ? *first : 0;
+	}
+}
+
 static uint32_t code_of(struct kineto_stacks *stacks, struct foreign_file *file, const struct python_name *name)
 {
-	struct foreign_code code = {rows_text(&file->rows, name->function.bytes, name->function.size),
-				    rows_text(&file->rows, name->file.bytes, name->file.size)};
-	uint32_t *index = lookup_put(&stacks->codes, code.function == UINT32_MAX ? UINT32_MAX : code.function + 1,
-				     code.file, (uint32_t)file->codes.count);
+	struct foreign_code code = named(file, name);
+	uint32_t *index = lookup_put(&stacks->codes, space_of(&code), code.file, (uint32_t)file->codes.count);
 
 	if (*index == file->codes.count)
 		array_push(&file->codes, code);

@@ -99,6 +99,16 @@ void name_to_memory_kinds(const char *name, size_t size, struct new_gpu_work *wo
 	work->to = memory_kind(arrow + 4, (size_t)(close - arrow - 4));
 }
 
+uint32_t name_to_memory(const char *name, size_t size)
+{
+	static const struct word words[] = {
+		{"pageable", 1}, {"pinned", 2},		{"device", 3},		{"array", 4},
+		{"managed", 5},	 {"device, static", 6}, {"managed, static", 7},
+	};
+
+	return FIND(words, name, size);
+}
+
 /* ---- others ------------------------------------------------------------------------------------------------------ */
 
 enum gpt_agent_sync_kind name_to_sync(const char *name, size_t size)

@@ -17,6 +17,9 @@ uint16_t name_to_api(const char *name, size_t size, enum gpt_api_domain domain, 
 /* "Memcpy HtoD (Pageable -> Device)", "Memset (Device)": kinds of the work, 0 what is not known. */
 void name_to_memory_kinds(const char *name, size_t size, struct new_gpu_work *work);
 
+/* "pinned", as gputrace writes memory that CUDA handed out; 0: unknown. */
+uint32_t name_to_memory(const char *name, size_t size);
+
 /* "Stream Sync"; 0: something else. */
 enum gpt_agent_sync_kind name_to_sync(const char *name, size_t size);
 

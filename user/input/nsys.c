@@ -89,9 +89,11 @@ static void read_session(struct database_reader *reader)
 
 static void read_processes(struct database_reader *reader)
 {
-	static const char *const columns[] = {"globalPid", "pid", "name"};
+	static const char *const columns[] = {"globalPid", "pid", "name", "command"};
 	static const char *const of_threads[] = {"globalTid", "nameId"};
 	struct database_rows rows = database_select(&reader->base, "PROCESSES", columns, COUNT(columns));
+	/* gputrace's: those without CUDA calls are in it, too */
+	bool has_commands = database_has_column(&reader->base, "PROCESSES", "command");
 	struct foreign_file *file = reader->file;
 
 	while (database_next(&rows)) {
@@ -100,6 +102,9 @@ static void read_processes(struct database_reader *reader)
 
 		if (pid && name.size)
 			foreign_name(file, pid, FOREIGN_PROCESS, rows_text(&file->rows, name.bytes, name.size));
+		name = database_text(&rows, 3);
+		if (pid && has_commands && file->processes.count < DATABASE_PROCESSES_MAX)
+			foreign_process(file, pid)->command = rows_text(&file->rows, name.bytes, name.size);
 	}
 	rows = database_select(&reader->base, "ThreadNames", of_threads, COUNT(of_threads));
 	while (database_next(&rows)) {
@@ -173,6 +178,7 @@ enum {
 	FRAME_FILE,
 	FRAME_DEPTH,
 	FRAME_LINE,
+	FRAME_FIRST_LINE,
 	FRAME_COLUMNS,
 };
 
@@ -181,8 +187,11 @@ static bool add_frame(struct database_reader *reader, struct lookup *codes, cons
 {
 	struct foreign_file *file = reader->file;
 	int64_t id = database_number(rows, FRAME_STACK, DATABASE_NONE), depth = database_number(rows, FRAME_DEPTH, -1);
-	struct foreign_code code = {database_string_text(reader, database_number(rows, FRAME_FUNCTION, DATABASE_NONE)),
-				    database_string_text(reader, database_number(rows, FRAME_FILE, DATABASE_NONE))};
+	struct foreign_code code = {
+		.function = database_string_text(reader, database_number(rows, FRAME_FUNCTION, DATABASE_NONE)),
+		.file = database_string_text(reader, database_number(rows, FRAME_FILE, DATABASE_NONE)),
+		.first_line = database_small(rows, FRAME_FIRST_LINE, 0),
+	};
 	struct foreign_stack *last;
 	uint32_t *index, *known;
 
@@ -194,8 +203,8 @@ static bool add_frame(struct database_reader *reader, struct lookup *codes, cons
 	last = &file->stacks.items[*index];
 	if (*index + 1 != file->stacks.count || depth != last->depth)
 		return false;
-	known = lookup_put(codes, code.function == UINT32_MAX ? code.function : code.function + 1, code.file,
-			   (uint32_t)file->codes.count);
+	known = lookup_put(codes, code.function == UINT32_MAX ? code.function : code.function + 1,
+			   (uint64_t)code.file << 32 | code.first_line, (uint32_t)file->codes.count);
 	if (*known == file->codes.count)
 		array_push(&file->codes, code);
 	array_push(&file->frames, ((struct foreign_frame){*known, database_small(rows, FRAME_LINE, 0)}));
@@ -206,7 +215,7 @@ static bool add_frame(struct database_reader *reader, struct lookup *codes, cons
 /* nsys has native ones there, without lines; gputrace has Python's. */
 static void read_stacks(struct database_reader *reader)
 {
-	static const char *const columns[FRAME_COLUMNS] = {"id", "symbol", "module", "stackDepth", "line"};
+	static const char *const columns[FRAME_COLUMNS] = {"id", "symbol", "module", "stackDepth", "line", "firstLine"};
 	struct database_rows rows = {.statement = NULL};
 	struct lookup codes;
 

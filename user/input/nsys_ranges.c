@@ -2,6 +2,8 @@
 /* One table has all of NVTX, domains, too, in any order; see nsys_ranges.h. */
 #include "input/nsys_ranges.h"
 
+#include "input/row_ranges.h"
+
 /* eventType */
 enum {
 	NVTX_MARK = 34,
@@ -76,29 +78,6 @@ static uint32_t domain_of(const struct domains *domains, uint32_t pid, int64_t n
 }
 
 /* A moment in which one ends. */
-static void add_end(struct database_reader *reader, struct row_range range, enum row_range_what what)
-{
-	range.row.start_ns = range.row.end_ns;
-	range.row.text = ROW_NO_TEXT;
-	range.what = (uint8_t)what;
-	rows_add(&reader->file->rows, &range.row, sizeof(range));
-}
-
-static void add_range(struct database_reader *reader, struct row_range *range, int64_t type, bool ended)
-{
-	struct row_range begin = *range;
-
-	begin.unfinished = !ended;
-	begin.what = type == NVTX_MARK ? ROW_RANGE_MARK : type == NVTX_PUSH_POP ? ROW_RANGE_PUSH : ROW_RANGE_START;
-	if (begin.what != ROW_RANGE_PUSH)
-		begin.row.end_ns = begin.row.start_ns;
-	rows_add(&reader->file->rows, &begin.row, sizeof(begin));
-	if (ended && begin.what == ROW_RANGE_PUSH)
-		add_end(reader, *range, ROW_RANGE_POP);
-	else if (ended && begin.what == ROW_RANGE_START)
-		add_end(reader, *range, ROW_RANGE_END);
-}
-
 void nsys_read_ranges(struct database_reader *reader)
 {
 	struct domains domains = {.names = {0}};
@@ -123,7 +102,10 @@ void nsys_read_ranges(struct database_reader *reader)
 		range.row.text = label(reader, &rows);
 		range.domain = (uint16_t)domain_of(&domains, range.row.pid, database_number(&rows, RANGE_DOMAIN, 0));
 		range.named = domains.names.items[range.domain];
-		add_range(reader, &range, type, ended);
+		range.what = (uint8_t)(type == NVTX_MARK       ? ROW_RANGE_MARK
+				       : type == NVTX_PUSH_POP ? ROW_RANGE_PUSH
+							       : ROW_RANGE_START);
+		row_ranges_add(&reader->file->rows, &range, ended);
 	}
 	database_end(&rows);
 	lookup_free(&domains.lookup);

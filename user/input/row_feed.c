@@ -30,6 +30,8 @@ struct row_feed *row_feed_new(const struct foreign_file *file)
 	if (file->processes.count > 1)
 		feed->recent = xcalloc(RECENT_CALLS, sizeof(*feed->recent));
 	lookup_init(&feed->contexts, file->rows.seed);
+	lookup_init(&feed->inputs, file->rows.seed);
+	feed->evaluations = xcalloc(file->threads.count + 1, sizeof(*feed->evaluations));
 	return feed;
 }
 
@@ -38,7 +40,9 @@ void row_feed_free(struct row_feed *feed)
 	row_stacks_free(feed->stacks);
 	row_ranges_free(feed->ranges);
 	lookup_free(&feed->contexts);
+	lookup_free(&feed->inputs);
 	free(feed->recent);
+	free(feed->evaluations);
 	free(feed->told);
 	free(feed);
 }
@@ -47,7 +51,7 @@ static uint64_t start_of(const struct foreign_file *file)
 {
 	uint64_t first_ns = file->rows.count ? file->rows.start_ns : file->start_ns;
 
-	return file->start_ns && file->start_ns < first_ns ? file->start_ns : first_ns;
+	return (file->start_ns || file->has_span) && file->start_ns < first_ns ? file->start_ns : first_ns;
 }
 
 static uint64_t end_of(const struct foreign_file *file)
@@ -65,7 +69,8 @@ static void tell_processes(struct row_feed *feed, struct builder *builder, uint6
 		struct new_description description = {.time_ns = start_ns,
 						      .pid = process->pid,
 						      .python = (uint16_t)process->python,
-						      .name = name_of(feed, process->pid, FOREIGN_PROCESS)};
+						      .name = name_of(feed, process->pid, FOREIGN_PROCESS),
+						      .cmdline = row_feed_text(feed, process->command)};
 
 		builder_describe_process(builder, &description);
 		if (process->has_ops)
@@ -92,7 +97,10 @@ void row_feed_begin(struct row_feed *feed, struct builder *builder)
 	memset(feed->told, 0, file->rows.texts.count);
 	lookup_free(&feed->contexts);
 	lookup_init(&feed->contexts, file->rows.seed);
+	lookup_free(&feed->inputs);
+	lookup_init(&feed->inputs, file->rows.seed);
 	feed->taken = 0;
+	memset(feed->evaluations, 0, file->threads.count * sizeof(*feed->evaluations));
 	builder_set_start(builder, start_ns, file->wall_offset_ns);
 	builder_set_source(builder, (struct text){"", 0}, row_feed_text(feed, file->host), (struct text){"", 0},
 			   (struct text){"", 0}, 0);
@@ -228,6 +236,22 @@ static bool tell_cuda_memory(struct row_feed *feed, struct builder *builder, con
 	return builder_add_memory(builder, row_feed_program(feed, builder, &memory->row), &told);
 }
 
+static bool tell_pause(struct row_feed *feed, struct builder *builder, const struct row_pause *pause)
+{
+	struct python_moment at = {
+		.time_ns = pause->row.start_ns, .frame = pause->frame, .pid = pause->row.pid, .tid = pause->row.tid};
+	struct text module = row_feed_text(feed, pause->row.text);
+	struct python_text name = {.bytes = module.bytes, .size = (uint32_t)module.size};
+
+	builder_wait(builder);
+	if (pause->row.kind == ROW_PAUSE_END) {
+		builder_end_pyevent(builder, &at, pause->is_import ? MODEL_SPAN_IMPORT : MODEL_SPAN_GC);
+		return true;
+	}
+	return pause->is_import ? builder_begin_import(builder, &at, &name)
+				: builder_begin_gc(builder, &at, pause->generation);
+}
+
 void row_feed_row(struct row_feed *feed, struct builder *builder, const struct row *row)
 {
 	bool sense = true;
@@ -239,6 +263,10 @@ void row_feed_row(struct row_feed *feed, struct builder *builder, const struct r
 		break;
 	case ROW_LEAVE:
 		row_stacks_leave(feed->stacks, builder, row);
+		break;
+	case ROW_PAUSE_END:
+	case ROW_PAUSE:
+		sense = tell_pause(feed, builder, (const struct row_pause *)row);
 		break;
 	case ROW_RANGE:
 		sense = row_ranges_tell(feed->ranges, builder, (const struct row_range *)row);

@@ -12,13 +12,21 @@ struct recent_call {
 	uint32_t corr, pid;
 };
 
+/* An op that evaluates a node of a backward pass: the first op inside of it with the node's name is that. */
+struct evaluation {
+	uint64_t end_ns;
+	uint32_t node; /* text, ROW_NO_TEXT: none, or it was met */
+};
+
 struct row_feed {
 	const struct foreign_file *file;
 	struct row_stacks *stacks;
 	struct row_ranges *ranges;
-	struct recent_call *recent; /* NULL: there is one process */
-	uint8_t *told;		    /* by text: enum told_as, of this round */
-	struct lookup contexts;	    /* (context + 1, device) that were told */
+	struct recent_call *recent;	/* NULL: there is one process */
+	uint8_t *told;			/* by text: enum told_as, of this round */
+	struct lookup contexts;		/* (context + 1, device) that were told */
+	struct lookup inputs;		/* (process + 1, text) that were told, to whether they were taken */
+	struct evaluation *evaluations; /* by thread of the file: its latest */
 	uint32_t main_pid;
 	uint64_t taken; /* number of the latest stack of an op */
 };
@@ -26,8 +34,6 @@ struct row_feed {
 enum told_as {
 	TOLD_OP = 1,
 	TOLD_KERNEL = 2,
-	TOLD_INPUTS = 4,
-	TOLD_NO_INPUTS = 8, /* the builder did not take them */
 };
 
 /* Keys of texts: 0 is none. */

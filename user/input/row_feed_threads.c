@@ -44,16 +44,37 @@ static uint64_t torch_thread_of(const struct row_feed *feed, const struct row *r
 	return number ? *number : 0;
 }
 
+/* Keys are those of a program. */
 static uint32_t inputs_key(struct row_feed *feed, struct builder *builder, struct program program, uint32_t text)
 {
+	uint32_t *taken;
+
 	if (text >= feed->file->rows.texts.count)
 		return 0;
-	if (!(feed->told[text] & TOLD_INPUTS))
+	taken = lookup_put(&feed->inputs, program.process + 1, text, NONE);
+	if (*taken == NONE) {
 		builder_wait(builder);
-	if (row_feed_once(feed, text, TOLD_INPUTS) &&
-	    !builder_add_op_inputs(builder, program, row_feed_key(text), row_feed_text(feed, text)))
-		feed->told[text] |= TOLD_NO_INPUTS;
-	return feed->told[text] & TOLD_NO_INPUTS ? 0 : row_feed_key(text);
+		*taken = builder_add_op_inputs(builder, program, row_feed_key(text), row_feed_text(feed, text));
+	}
+	return *taken ? row_feed_key(text) : 0;
+}
+
+/* A node without numbers, as AccumulateGrad, is known by what is around it. */
+static bool is_node(struct row_feed *feed, const struct row_op *op)
+{
+	const struct row *row = &op->row;
+	const uint32_t *thread = lookup_get(&feed->file->thread_lookup, foreign_space(row->pid), row->tid);
+	struct evaluation *latest = thread ? &feed->evaluations[*thread] : NULL;
+	bool found;
+
+	if (!latest || !feed->file->threads.items[*thread].has_nodes)
+		return false;
+	if (op->around != ROW_NO_TEXT)
+		*latest = (struct evaluation){.end_ns = row->end_ns, .node = op->around};
+	found = op->around == ROW_NO_TEXT && row->start_ns < latest->end_ns && row->text == latest->node;
+	if (found)
+		latest->node = ROW_NO_TEXT;
+	return found && op->scope == GPT_AGENT_OP_FUNCTION;
 }
 
 void row_feed_op(struct row_feed *feed, struct builder *builder, const struct row_op *op)
@@ -72,15 +93,35 @@ void row_feed_op(struct row_feed *feed, struct builder *builder, const struct ro
 			      .scope = op->scope,
 			      .open = op->unfinished};
 
+	if (op->may_be_step && feed->file->drops_steps)
+		return;
+	if (is_node(feed, op))
+		told.scope = GPT_AGENT_OP_BACKWARD_FUNCTION;
 	row_feed_tell_text(feed, builder, program, row->text, TOLD_OP);
 	if (op->collective != ROW_NO_TEXT) {
 		told.collective = row_feed_key(op->collective);
 		row_feed_tell_text(feed, builder, program, op->collective, TOLD_OP);
 	}
-	told.inputs = feed->recent ? 0 : inputs_key(feed, builder, program, op->inputs);
+	told.inputs = inputs_key(feed, builder, program, op->inputs);
 	told.stack = take(feed, builder, row, GPT_STACK_OF_OP, stack);
 	if (!builder_add_op(builder, program, &told))
 		builder_count_bad(builder);
+}
+
+/* Before what runs of a graph: which of its nodes the call became. */
+static void tell_nodes(struct row_feed *feed, struct builder *builder, const struct row *row)
+{
+	const struct foreign_file *file = feed->file;
+	const uint32_t *first;
+
+	if (!file->nodes.count || !row->corr)
+		return;
+	first = lookup_get(&file->node_calls, foreign_space(row->pid), row->corr);
+	if (!first)
+		first = lookup_get(&file->node_calls, foreign_space(0), row->corr);
+	for (uint32_t node = first ? *first : NONE; node != NONE; node = file->nodes.items[node].next)
+		builder_add_graph_node(builder, builder_program(builder, row->pid), file->nodes.items[node].node,
+				       row->corr);
 }
 
 void row_feed_call(struct row_feed *feed, struct builder *builder, const struct row_call *call)
@@ -94,15 +135,20 @@ void row_feed_call(struct row_feed *feed, struct builder *builder, const struct 
 				.tid = row->tid,
 				.corr = row->corr,
 				.api = call->api,
-				.stack_state = stack	  ? GPT_STACK_OK
-					       : backward ? GPT_STACK_BACKWARD
-							  : GPT_STACK_NOT_RECORDED};
-	struct new_return back = {
-		.end_ns = row->end_ns, .corr = row->corr, .result = call->result, .tid = row->tid, .api = call->api};
+				.stack_state = stack && !call->borrowed ? GPT_STACK_OK
+					       : stack || backward	? GPT_STACK_BACKWARD
+									: GPT_STACK_NOT_RECORDED};
+	struct new_return back = {.end_ns = row->end_ns,
+				  .corr = row->corr,
+				  .result = call->result,
+				  .tid = row->tid,
+				  .api = call->api,
+				  .captured = call->captured};
 
 	if (feed->recent)
 		feed->recent[row->corr % RECENT_CALLS] = (struct recent_call){row->corr, row->pid};
 	builder_add_call(builder, &told);
+	tell_nodes(feed, builder, row);
 	if (row->corr && !call->unfinished && !builder_add_return(builder, builder_program(builder, row->pid), &back))
 		builder_count_bad(builder);
 }
@@ -114,7 +160,7 @@ bool row_feed_memory(struct row_feed *feed, struct builder *builder, const struc
 
 	told.time_ns = memory->row.start_ns;
 	told.tid = memory->row.tid;
-	stack = row_stacks_find(feed->stacks, builder, &memory->row);
+	stack = stack_of(feed, builder, &memory->row, memory->stack);
 	if (!stack)
 		stack = row_stacks_backward(feed->stacks, builder, &memory->row);
 	told.stack = take(feed, builder, &memory->row, GPT_STACK_OF_MEMORY, stack);

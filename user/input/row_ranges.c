@@ -8,6 +8,28 @@
 
 #define OPEN_MAX 65536u
 
+static void add_end(struct rows *rows, struct row_range range, enum row_range_what what)
+{
+	range.row.start_ns = range.row.end_ns;
+	range.row.text = ROW_NO_TEXT;
+	range.what = (uint8_t)what;
+	rows_add(rows, &range.row, sizeof(range));
+}
+
+void row_ranges_add(struct rows *rows, const struct row_range *range, bool ended)
+{
+	struct row_range begin = *range;
+
+	begin.unfinished = !ended;
+	if (begin.what != ROW_RANGE_PUSH)
+		begin.row.end_ns = begin.row.start_ns;
+	rows_add(rows, &begin.row, sizeof(begin));
+	if (ended && begin.what == ROW_RANGE_PUSH)
+		add_end(rows, *range, ROW_RANGE_POP);
+	else if (ended && begin.what == ROW_RANGE_START)
+		add_end(rows, *range, ROW_RANGE_END);
+}
+
 struct lane {
 	ARRAY(uint64_t) ends; /* of those that are open, outermost first */
 };

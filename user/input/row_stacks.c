@@ -319,6 +319,7 @@ static uint64_t tell_own_code(struct row_stacks *stacks, struct builder *builder
 	if (!*told)
 		builder_add_code(builder, pid,
 				 &(struct new_code){.key = key,
+						    .first_line = code->first_line,
 						    .is_named = true,
 						    .name = python_text(text_of(stacks, code->function)),
 						    .file = python_text(text_of(stacks, code->file))});

@@ -23,6 +23,8 @@
 enum row_kind {
 	ROW_FUNCTION, /* of Python */
 	ROW_LEAVE,    /* one ends; a plain row with both times that */
+	ROW_PAUSE_END,
+	ROW_PAUSE, /* of the interpreter */
 	ROW_RANGE,
 	ROW_OP,
 	ROW_CALL,
@@ -61,8 +63,10 @@ struct row_op {
 	uint32_t inputs;	     /* text of the form of model/op_inputs.h */
 	uint32_t collective;	     /* text of the form of model/collectives.h; ROW_NO_TEXT: it is none */
 	uint32_t stack;		     /* of foreign_file.stacks, one more; 0: none but the functions that are open */
+	uint32_t around;	     /* text: the name of the node that it evaluates; ROW_NO_TEXT: it does not */
 	uint8_t scope;		     /* enum gpt_agent_op_scope */
 	bool unfinished;
+	bool may_be_step; /* of gputrace's own: ProfilerStep#N */
 };
 
 struct row_call {
@@ -71,6 +75,16 @@ struct row_call {
 	uint32_t stack; /* of foreign_file.stacks, one more; 0: none but the functions that are open */
 	uint16_t api;
 	bool unfinished; /* its return was not seen */
+	bool borrowed;	 /* the stack is that of the call to backward() */
+	bool captured;	 /* it became a node of a graph */
+};
+
+/* A collection, or the import of the module `text`; both times are those of the begin, or of the end. */
+struct row_pause {
+	struct row row;
+	uint64_t frame;	    /* as python_moment has it */
+	int32_t generation; /* -1: not known */
+	bool is_import;
 };
 
 enum row_range_what {
@@ -110,6 +124,7 @@ struct row_overhead {
 struct row_memory {
 	struct row row;
 	struct new_torch_memory memory; /* but for its time and tid */
+	uint32_t stack;			/* as row_op has it */
 };
 
 /* That CUDA handed out and took back. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Memory as it comes and goes, and what is held then of what was handed out since the trace began. */
+#include "timeline/ids.h"
 #include "timeline/members.h"
 #include "timeline/kinds.h"
 #include "timeline/tracks.h"
@@ -44,6 +45,10 @@ void visit_memories(struct visit *visit)
 				     .time_ns = memory->time_ns,
 				     .address = memory->address,
 				     .bytes = memory->bytes,
+				     .correlation =
+					     memory->call == NONE
+						     ? 0
+						     : correlation_of_call(timeline->ids, &model->calls[memory->call]),
 				     .held_bytes = counter->ns,
 				     .pool_bytes = memory->pool_bytes,
 				     .pool_used_bytes = memory->pool_used_bytes,

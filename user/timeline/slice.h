@@ -107,10 +107,12 @@ enum timeline_arg_type {
 	X(STACK_OF, TEXT, "Call stack of")	  /* whose the stack is, where it is borrowed */                       \
 	X(STACK, STACK, "Call stack")                                                                                  \
 	X(NO_STACK, TEXT, "no Call stack") /* why */                                                                   \
+	X(CAPTURED, TRUTH, "captured")	   /* it became a node of a graph, and did nothing else */                     \
 	X(NATIVE_STACK, NATIVE_STACK, "Native stack")                                                                  \
 	/* GPU operations */                                                                                           \
 	X(REGISTERS, NUMBER, "registers per thread")                                                                   \
 	X(SHARED, NUMBER, "shared memory")                                                                             \
+	X(STATIC_SHARED, NUMBER, "static shared memory") /* of the former */                                           \
 	X(BLOCKS_PER_SM, FRACTION, "blocks per SM")                                                                    \
 	X(WARPS_PER_SM, FRACTION, "warps per SM")                                                                      \
 	X(GRID, TRIPLE, "grid")                                                                                        \
@@ -250,6 +252,7 @@ struct timeline_memory {
 	bool released;
 	const char *kind; /* "device", "pinned" ... */
 	uint64_t time_ns, address, bytes;
+	uint64_t correlation;		      /* of the call that asked, 0: not known */
 	uint64_t held_bytes;		      /* the counter's value from now on */
 	uint64_t pool_bytes, pool_used_bytes; /* of the pool it is from, 0: from none */
 };

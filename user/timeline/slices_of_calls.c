@@ -79,6 +79,8 @@ static void visit_call(struct visit *visit, uint32_t index)
 		   stack_reasons[call->stack_state]) {
 		draft_text(&draft, TIMELINE_ARG_NO_STACK, stack_reasons[call->stack_state]);
 	}
+	if (call->captured)
+		draft_arg(&draft, TIMELINE_ARG_CAPTURED)->truth = true;
 	draft_line(&draft, timeline->model, TIMELINE_ARG_FORWARD_LINE, call->forward, &forward);
 	if (call->native != NONE) {
 		native = visit_native_frames(visit, call);

@@ -24,6 +24,8 @@ static void draft_kernel(struct draft *draft, const struct model *model, const s
 		draft_number(draft, TIMELINE_ARG_REGISTERS, op->registers);
 	if (!(op->unknown & MODEL_GPU_NO_DYNAMIC_SHARED))
 		draft_number(draft, TIMELINE_ARG_SHARED, (uint64_t)op->static_shared_bytes + op->dynamic_shared_bytes);
+	if (!(op->unknown & MODEL_GPU_NO_STATIC_SHARED))
+		draft_number(draft, TIMELINE_ARG_STATIC_SHARED, op->static_shared_bytes);
 	draft_fraction(draft, TIMELINE_ARG_BLOCKS_PER_SM, occupancy.blocks_per_sm);
 	draft_fraction(draft, TIMELINE_ARG_WARPS_PER_SM, occupancy.warps_per_sm);
 	if (!(op->unknown & MODEL_GPU_NO_LAUNCH)) {

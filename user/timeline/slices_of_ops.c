@@ -47,6 +47,7 @@ static void visit_op(struct visit *visit, const struct model_op *op)
 	const struct timeline *timeline = visit->timeline;
 	struct collective collective;
 	struct timeline_frame line, forward;
+	struct timeline_stack stack;
 	struct draft draft;
 
 	draft_begin(&draft, op->scope == GPT_AGENT_OP_USER_SCOPE ? TIMELINE_NAMED_OP : TIMELINE_OP,
@@ -54,10 +55,10 @@ static void visit_op(struct visit *visit, const struct model_op *op)
 	draft.slice.name.text = op->name == NONE ? "(name not known)" : timeline->model->strings[op->name];
 	draft.slice.op = op->number + 1;
 	draft_number(&draft, TIMELINE_ARG_OP_HANDLE, op->handle);
-	if (op->sequence >= 0) {
+	if (op->sequence >= 0)
 		draft_signed(&draft, TIMELINE_ARG_OP_SEQUENCE, op->sequence);
+	if (op->sequence >= 0 || op->forward_thread) /* AccumulateGrad has no number */
 		draft_number(&draft, TIMELINE_ARG_OP_FORWARD, op->forward_thread);
-	}
 	if (op->inputs != NONE)
 		draft_inputs(&draft, timeline->model->strings[op->inputs]);
 	draft_number(&draft, TIMELINE_ARG_OP_INDEX, op->number);
@@ -65,6 +66,10 @@ static void visit_op(struct visit *visit, const struct model_op *op)
 			 &collective);
 	draft_line(&draft, timeline->model, TIMELINE_ARG_OP_LINE, op->stack, &line);
 	draft_line(&draft, timeline->model, TIMELINE_ARG_FORWARD_LINE, op->forward, &forward);
+	if (op->stack != NONE) {
+		stack = visit_frames(visit, op->stack);
+		draft_arg(&draft, TIMELINE_ARG_STACK)->stack = &stack;
+	}
 	if (op->truncated)
 		draft_text(&draft, TIMELINE_ARG_END, "not seen");
 	draft.slice.link = link_to(visit, op);

@@ -24,6 +24,7 @@ static void visit_range(struct visit *visit, uint32_t index)
 		draft.slice.name.text = "(no name)";
 	draft_number(&draft, TIMELINE_ARG_RANGE, timeline->placement->range_numbers[index]);
 	draft_text(&draft, TIMELINE_ARG_RANGE_KIND, kinds[range->kind]);
+	draft_number(&draft, TIMELINE_ARG_THREAD, timeline->model->threads[range->thread].tid);
 	if (range->domain != NONE)
 		draft_text(&draft, TIMELINE_ARG_DOMAIN, timeline->model->strings[range->domain]);
 	if (range->truncated || range->open)

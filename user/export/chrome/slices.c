@@ -207,6 +207,10 @@ bool chrome_put_memory(void *context, const struct timeline_memory *memory)
 	put_number(out, "Total Reserved", (int64_t)memory->held_bytes);
 	sink_literal(out, ",\"kind\":");
 	sink_json(out, memory->kind);
+	if (memory->correlation) {
+		sink_literal(out, ",\"of call\":");
+		sink_u64(out, memory->correlation);
+	}
 	if (memory->pool_bytes) {
 		sink_literal(out, ",\"pool bytes\":");
 		sink_u64(out, memory->pool_bytes);

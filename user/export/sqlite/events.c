@@ -53,6 +53,8 @@ static void put_calls(struct database *base, const struct model *part)
 		} else {
 			row_null(base, SQLITE_CALLS);
 		}
+		row_number_unless(base, SQLITE_CALLS, call->captured, 0);
+		row_number_unless(base, SQLITE_CALLS, call->stack_state == GPT_STACK_BACKWARD, 0);
 		row_end(base, SQLITE_CALLS);
 	}
 }
@@ -112,6 +114,14 @@ static void put_place(struct database *base, enum sqlite_table table, const stru
 	row_number(base, table, global_pid(part->processes[op->process].pid));
 }
 
+/* What they end with: ours. */
+static void put_graph(struct database *base, enum sqlite_table table, const struct model *part,
+		      const struct model_gpu *op)
+{
+	row_number_unless(base, table, op->graph, 0);
+	row_number_unless(base, table, op->captured_by == NONE ? 0 : part->calls[op->captured_by].corr, 0);
+}
+
 /* unknown: the number is none where the source did not tell it. */
 static void row_number_of(struct database *base, enum sqlite_table table, const struct model_gpu *op,
 			  enum model_gpu_unknown unknown, uint64_t value)
@@ -146,6 +156,7 @@ static void put_kernel(struct database *base, const struct model *part, const st
 	row_null(base, table); /* sharedMemoryExecuted */
 	row_number_unless(base, table, op->graph_node, 0);
 	row_null(base, table); /* sharedMemoryLimitConfig */
+	put_graph(base, table, part, op);
 	row_end(base, table);
 }
 
@@ -169,6 +180,7 @@ static void put_memcpy(struct database *base, const struct model *part, const st
 		row_null(base, table); /* devices and contexts of both sides, migrationCause */
 	row_number_unless(base, table, op->graph_node, 0);
 	row_null(base, table); /* virtualAddress */
+	put_graph(base, table, part, op);
 	row_end(base, table);
 }
 
@@ -181,6 +193,7 @@ static void put_memset(struct database *base, const struct model *part, const st
 	row_number_of(base, table, op, MODEL_GPU_NO_BYTES, op->bytes);
 	row_number_unless(base, table, op->graph_node, 0);
 	put_memory_kind(base, table, op->to);
+	put_graph(base, table, part, op);
 	row_end(base, table);
 }
 

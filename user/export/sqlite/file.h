@@ -13,7 +13,7 @@
 /* X(ENUMERATOR, name, columns): values are bound in the order of the columns.  Times: ns since the begin. */
 #define SQLITE_TABLES(X)                                                                                               \
 	X(STRINGS, "StringIds", "id INTEGER NOT NULL PRIMARY KEY, value TEXT NOT NULL")                                \
-	X(PROCESSES, "PROCESSES", "globalPid INTEGER, pid INTEGER, name TEXT")                                         \
+	X(PROCESSES, "PROCESSES", "globalPid INTEGER, pid INTEGER, name TEXT, command TEXT")                           \
 	X(THREADS, "ThreadNames", "nameId INTEGER NOT NULL, priority INTEGER, globalTid INTEGER")                      \
 	X(GPUS, "TARGET_INFO_GPU",                                                                                     \
 	  "id INTEGER NOT NULL, name TEXT, totalMemory INTEGER, smCount INTEGER, uuid TEXT, computeMajor INTEGER, "    \
@@ -27,7 +27,8 @@
 	X(META, "META_DATA_EXPORT", "name TEXT NOT NULL, value TEXT")                                                  \
 	X(CALLS, "CUPTI_ACTIVITY_KIND_RUNTIME",                                                                        \
 	  "start INTEGER NOT NULL, end INTEGER, eventClass INTEGER NOT NULL, globalTid INTEGER, correlationId "        \
-	  "INTEGER, nameId INTEGER NOT NULL, returnValue INTEGER, callchainId INTEGER")                                \
+	  "INTEGER, nameId INTEGER NOT NULL, returnValue INTEGER, callchainId INTEGER, captured INTEGER, "             \
+	  "ofBackward INTEGER")                                                                                        \
 	X(KERNELS, "CUPTI_ACTIVITY_KIND_KERNEL",                                                                       \
 	  "start INTEGER NOT NULL, end INTEGER NOT NULL, deviceId INTEGER NOT NULL, contextId INTEGER NOT NULL, "      \
 	  "greenContextId INTEGER, streamId INTEGER NOT NULL, correlationId INTEGER, globalPid INTEGER, "              \
@@ -36,17 +37,17 @@
 	  "INTEGER, blockY INTEGER, blockZ INTEGER, staticSharedMemory INTEGER, dynamicSharedMemory INTEGER, "         \
 	  "localMemoryPerThread INTEGER, localMemoryTotal INTEGER, gridId INTEGER, sharedMemoryExecuted INTEGER, "     \
 	  "graphNodeId INTEGER, "                                                                                      \
-	  "sharedMemoryLimitConfig INTEGER")                                                                           \
+	  "sharedMemoryLimitConfig INTEGER, graphId INTEGER, capturedBy INTEGER")                                      \
 	X(MEMCPYS, "CUPTI_ACTIVITY_KIND_MEMCPY",                                                                       \
 	  "start INTEGER NOT NULL, end INTEGER NOT NULL, deviceId INTEGER NOT NULL, contextId INTEGER NOT NULL, "      \
 	  "greenContextId INTEGER, streamId INTEGER NOT NULL, correlationId INTEGER, globalPid INTEGER, bytes "        \
 	  "INTEGER, copyKind INTEGER NOT NULL, deprecatedSrcId INTEGER, srcKind INTEGER, dstKind INTEGER, "            \
 	  "srcDeviceId INTEGER, srcContextId INTEGER, dstDeviceId INTEGER, dstContextId INTEGER, migrationCause "      \
-	  "INTEGER, graphNodeId INTEGER, virtualAddress INTEGER")                                                      \
+	  "INTEGER, graphNodeId INTEGER, virtualAddress INTEGER, graphId INTEGER, capturedBy INTEGER")                 \
 	X(MEMSETS, "CUPTI_ACTIVITY_KIND_MEMSET",                                                                       \
 	  "start INTEGER NOT NULL, end INTEGER NOT NULL, deviceId INTEGER NOT NULL, contextId INTEGER NOT NULL, "      \
 	  "greenContextId INTEGER, streamId INTEGER NOT NULL, correlationId INTEGER, globalPid INTEGER, value "        \
-	  "INTEGER, bytes INTEGER, graphNodeId INTEGER, memKind INTEGER")                                              \
+	  "INTEGER, bytes INTEGER, graphNodeId INTEGER, memKind INTEGER, graphId INTEGER, capturedBy INTEGER")         \
 	X(SYNCS, "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION",                                                                \
 	  "start INTEGER NOT NULL, end INTEGER NOT NULL, deviceId INTEGER, contextId INTEGER NOT NULL, "               \
 	  "greenContextId INTEGER, streamId INTEGER, correlationId INTEGER, globalPid INTEGER, syncType INTEGER NOT "  \
@@ -63,7 +64,7 @@
 	  "jsonTextId INTEGER, jsonText TEXT, binaryData TEXT")                                                        \
 	X(STACKS, "CUDA_CALLCHAINS",                                                                                   \
 	  "id INTEGER NOT NULL, symbol INTEGER NOT NULL, module INTEGER NOT NULL, unresolved INTEGER, originalIP "     \
-	  "INTEGER, stackDepth INTEGER NOT NULL, line INTEGER")                                                        \
+	  "INTEGER, stackDepth INTEGER NOT NULL, line INTEGER, firstLine INTEGER")                                     \
 	X(COPY_KINDS, "ENUM_CUDA_MEMCPY_OPER", "id INTEGER NOT NULL PRIMARY KEY, name TEXT, label TEXT")               \
 	X(MEMORY_KINDS, "ENUM_CUDA_MEM_KIND", "id INTEGER NOT NULL PRIMARY KEY, name TEXT, label TEXT")                \
 	X(SYNC_KINDS, "ENUM_CUPTI_SYNC_TYPE", "id INTEGER NOT NULL PRIMARY KEY, name TEXT, label TEXT")

@@ -120,6 +120,7 @@ static void put_processes(struct database *base, const struct model *model)
 		row_number(base, SQLITE_PROCESSES, global_pid(process->pid));
 		row_number(base, SQLITE_PROCESSES, process->pid);
 		row_text(base, SQLITE_PROCESSES, process->name);
+		row_text(base, SQLITE_PROCESSES, process->cmdline ? process->cmdline : "");
 		row_end(base, SQLITE_PROCESSES);
 	}
 	for (uint32_t i = 0; i < model->thread_count; i++) {
@@ -186,6 +187,7 @@ static void put_stacks(struct database *base, const struct model *model)
 			row_null(base, SQLITE_STACKS);
 			row_number(base, SQLITE_STACKS, k);
 			row_number_unless(base, SQLITE_STACKS, frame->line, 0);
+			row_number_unless(base, SQLITE_STACKS, code->first_line, 0);
 			row_end(base, SQLITE_STACKS);
 		}
 	}

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""A log, and the files that were made of it, read again: their tables are the same, but for what docs/formats.md says
+("What our own files do not have")."""
+
+import json
+
+import machine
+import pytest
+import tracing
+import test_nvtx
+
+FILES = ("trace.json.gz", "trace.sqlite")
+REPORTS = {
+    "report": ("report",),
+    "replay": ("report", "--graphs", "replay"),
+    "capture": ("report", "--graphs", "capture"),
+    "forward": ("report", "--backward", "forward"),
+    "lists": ("report", "--gpu-trace", "--gpu-sum", "--api-sum"),
+    "lines": ("report", "--lines"),
+    "tree": ("report", "--tree"),
+    "tree of calls": ("report", "--tree", "--by", "cpu"),
+    "ops": ("report", "--ops", "--rows", "100000"),
+    "why": ("why",),
+}
+
+# Nobody but the log can say what was lost and what it cost; times of a file count from a moment of its own, and a Chrome
+# trace numbers calls of several processes anew.
+COLUMNS_OF_THE_LOG = {("receipt", "lost"), ("receipt", "complete_percent"), ("receipt", "clock_error_ns"),
+                      ("receipt", "gputrace_cpu_ns"), ("recording", "start_ns"), ("gpu_trace", "correlation")}
+TABLES_OF_THE_LOG = {"losses", "no_gpu_times"}
+NOTES_OF_THE_LOG = {"receipt", "why"}  # the latter name options of gputrace
+# nsys has no table for these; without imports and collections `why` tells otherwise what the CPU did.
+NOT_IN_SQLITE = {"python", "ops", "steps", "key_averages", "torch_memory", "torch_memory_peaks", "why", "why_losses",
+                 "why_lines", "why_lost"}
+
+
+def tables(folder, file, which):
+    """{id of a table: its rows}, {id: notes}, sorted"""
+    command, *options = REPORTS[which]
+    done = tracing.gputrace(folder, command, folder / file, "-q", "--format", "json", *options).must_be(0)
+    rows, notes = {}, {}
+    for table in json.loads(done.stdout)["tables"]:
+        name = table["id"]
+        kept = [{key: value for key, value in row.items() if (name, key) not in COLUMNS_OF_THE_LOG}
+                for row in table["rows"]]
+        rows.setdefault(name, []).extend(json.dumps(row, sort_keys=True) for row in kept)
+        notes.setdefault(name, []).extend(table["notes"])
+    return {name: sorted(found) for name, found in rows.items()}, {name: sorted(found) for name, found in notes.items()}
+
+
+def assert_same(folder, file, which):
+    log, log_notes = tables(folder, "trace.gpt", which)
+    found, notes = tables(folder, file, which)
+    left_out = TABLES_OF_THE_LOG | (NOT_IN_SQLITE if file.endswith(".sqlite") else set())
+    for name in sorted({*log, *found} - left_out):
+        assert found.get(name) == log.get(name), name
+        if name not in NOTES_OF_THE_LOG:
+            assert notes.get(name) == log_notes.get(name), name
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """Several processes, threads, GPUs and streams; graphs, waits, memory, NVTX ranges, collections and imports."""
+    folder = tmp_path_factory.mktemp("round")
+    python = machine.any_python()
+    header = next(machine.package(python, test_nvtx.HEADERS).glob("**/nvtx3/nvToolsExt.h"))
+    library = test_nvtx.build(folder / "libnvtx_ranges.so", "-isystem", header.parents[1])
+    programs = (f"{python} {machine.WORKLOADS / 'train.py'} --steps 5 --threads 2 --graph",
+                f"{python} {machine.PROGRAMS / 'nvtx_ranges.py'} {library}",
+                f"{python} {machine.PROGRAMS / 'two_gpus.py'}")
+    tracing.trace(folder, tracing.on_simgpu(folder / "gpu-%p.json", "sh", "-c", " & ".join(programs) + " & wait"),
+                  "--trace", "cuda,sync,memory,nvtx", env={"SIMGPU_DEVICES": 2}, names=("trace.gpt", *FILES))
+    return folder
+
+
+@pytest.mark.parametrize("which", REPORTS)
+@pytest.mark.parametrize("file", FILES)
+def test_every_table_of_a_file_of_ours_is_that_of_its_log(run, file, which):
+    assert_same(run, file, which)
+
+
+def test_the_log_has_what_is_compared(run):
+    """So that nothing is equal because it is not there."""
+    found, _ = tables(run, "trace.gpt", "report")
+    assert {"gpu_lines", "ranges", "copies", "idle", "waits", "calls", "memory", "memory_peaks", "python",
+            "gpus"} <= set(found)
+    assert len(found["processes"]) == 3 and len(found["gpus"]) == 2
+    assert any("Trainer.capture" in row for row in found["gpu_lines"])
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("file", FILES)
+def test_so_are_those_of_a_training_with_pytorch(torch_run, file):
+    # without ops a database cannot tell forward lines, nor a tree of them
+    for which in ("report", "capture", "lists", "lines") if file.endswith(".sqlite") else REPORTS:
+        assert_same(torch_run, file, which)
+
+
+@pytest.fixture(scope="module")
+def torch_run(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("torch")
+    program = [machine.tool("get-torch"), machine.PROGRAMS / "torch_forward.py", folder / "theirs.json"]
+    tracing.trace(folder, tracing.on_simgpu(folder / "gpu-%p.json", *program), "--trace", "cuda,sync,memory,nvtx", "--ops",
+                  "--shapes", "--memory", "--forward-lines", names=("trace.gpt", *FILES))
+    return folder
