@@ -188,6 +188,15 @@ static inline uint32_t gpu_attributed_call(const struct model *model, const stru
 /* "Memcpy HtoD (Pageable -> Device)", "Memset (Device)" or the kernel's name; into buffer when needed. */
 const char *gpu_name(const struct model *model, const struct model_gpu *op, char *buffer, size_t size);
 
+/* A command line as people know it: the program without its folder; its name where that is not known.  Caller frees. */
+char *process_command(const struct model_process *process);
+
+/*
+ * What a trace is of: "python train.py (pid 5087)" where one process used the GPU, else what was asked for ("" where
+ * that is not known).  Caller frees.
+ */
+char *trace_title(const struct model *model);
+
 /*
  * The part of a call's native stack (call->native is not NONE) that stands between Python and the CUDA call:
  * native_frames[natives[call->native].first + *first .. *end), innermost first; may be empty.

@@ -2,7 +2,6 @@
 /* The first lines: which processes, for how long. */
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "report/parts.h"
 
@@ -11,24 +10,10 @@ static char *plural(uint64_t count, const char *one, const char *many)
 	return xasprintf("%s %s", number_count(count).text, count == 1 ? one : many);
 }
 
-/* A command line as people know it: the program without its folder. */
-static char *command_of(const struct model_process *process)
-{
-	const char *line = process->cmdline, *blank;
-
-	if (!*line)
-		return xstrdup(process->name);
-	blank = strchrnul(line, ' ');
-	for (const char *at = line; at < blank; at++)
-		if (*at == '/')
-			line = at + 1;
-	return xstrdup(line);
-}
-
 /* Command truncated so that what follows it stays on the line. */
 static void put_process(struct report *report, const struct model_process *process, const char *rest)
 {
-	char *command = command_of(process), *pid = xasprintf(" (pid %" PRIu32 ")", process->pid);
+	char *command = process_command(process), *pid = xasprintf(" (pid %" PRIu32 ")", process->pid);
 	unsigned taken = text_width(pid) + text_width(rest);
 
 	fputs(report->color ? "\033[1m" : "", report->out);

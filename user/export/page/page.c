@@ -236,7 +236,7 @@ int page_write(struct sink *sink, struct trace *trace, const struct export_optio
 	int error = profile_make(&profile, trace, options);
 
 	if (!error) {
-		put_head(sink, *profile.target ? profile.target : "a recording", false);
+		put_head(sink, *profile.title ? profile.title : "a recording", false);
 		put_graph(sink, &profile);
 		page_put_timeline_frame(sink);
 	}

@@ -38,6 +38,11 @@ function gputraceFlames(data) {
 		return data.texts[name] + (file >= 0 ? " (" + data.texts[file].replace(/^.*\//, "") + (line ? ":" + line : "") + ")" : "");
 	}
 
+	// What fits less often: what nearly all kernels of templates begin with.
+	function short(label) {
+		return label.replace(/^void /, "").replace(/at::(native|cuda)::|\(anonymous namespace\)::/g, "");
+	}
+
 	function color(frame) {
 		const [kind, name, file] = data.frames[frame], hue = HUES[KINDS[kind]];
 		const from = data.texts[file >= 0 ? file : name];
@@ -103,7 +108,7 @@ function gputraceFlames(data) {
 		box.dataset.node = node;
 		box.title = label + "\n" + amount(sum[node], unit) + ", " + share(sum[node], whole) + file;
 		if (width >= LABEL)
-			box.textContent = label;
+			box.textContent = short(label);
 		graph.appendChild(box);
 		drawn.push({node, x, width, depth, box});
 	}

@@ -2,6 +2,7 @@
 /* Boxes are placed from the root down: a node of a profile stands behind its parent. */
 #include "export/page/svg.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -154,15 +155,20 @@ static const char *color_of(enum stack_frame_kind kind)
 	return colors[kind];
 }
 
+/* As the page has them: "7.06 s", "2.40 ms", "81.2 us". */
 static void put_value(struct sink *out, const struct picture *picture, uint64_t value)
 {
-	if (picture->value == PROFILE_LAUNCHES) {
-		sink_u64(out, value);
-		sink_literal(out, " launches");
-	} else {
-		sink_us(out, value);
-		sink_literal(out, " us");
-	}
+	char text[32];
+
+	if (picture->value == PROFILE_LAUNCHES)
+		snprintf(text, sizeof(text), "%" PRIu64 " launches", value);
+	else if (value >= 1000000000)
+		snprintf(text, sizeof(text), "%.2f s", (double)value / 1e9);
+	else if (value >= 1000000)
+		snprintf(text, sizeof(text), "%.2f ms", (double)value / 1e6);
+	else
+		snprintf(text, sizeof(text), "%.1f us", (double)value / 1e3);
+	sink_text(out, text);
 }
 
 static void put_box(struct sink *out, const struct picture *picture, uint32_t node)
@@ -204,7 +210,7 @@ static void put_box(struct sink *out, const struct picture *picture, uint32_t no
 
 static void put_picture(struct sink *out, const struct picture *picture)
 {
-	const char *target = picture->profile->target;
+	const char *title = picture->profile->title;
 
 	sink_literal(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 1200 ");
 	put_tenths(out, TOP + ROW * (picture->deepest + 1));
@@ -214,7 +220,7 @@ static void put_picture(struct sink *out, const struct picture *picture)
 	sink_literal(out, " by stack: ");
 	put_value(out, picture, picture->whole);
 	sink_literal(out, ", ");
-	put_xml(out, target, fitting(target, WIDTH / 2));
+	put_xml(out, title, fitting(title, WIDTH / 2));
 	sink_literal(out, "</text>\n");
 	for (size_t i = 0; i < picture->profile->nodes.count; i++)
 		if (picture->boxes[picture->order[i]].is_drawn)

@@ -2,6 +2,8 @@
 /* Rows of analyses become a tree of frames. */
 #include "export/profiles/profile.h"
 
+#include <stdlib.h>
+
 #include "analyze/analyze.h"
 
 /* ---- frames, nodes: each once --------------------------------------------------------------------------------
@@ -143,6 +145,7 @@ int profile_make(struct profile *profile, struct trace *trace, const struct expo
 		profile->end_ns = all.model->end_ns > all.model->start_ns ? all.model->end_ns : all.model->start_ns;
 		profile->wall_offset_ns = source->wall_offset_ns;
 		profile->target = source->target;
+		profile->title = trace_title(all.model);
 		add_stacks(profile, all.model, &all.gpu_stacks, options, true);
 		add_stacks(profile, all.model, &all.call_stacks, options, false);
 		if (options->process < 0) /* a GPU idles, not a process */
@@ -160,4 +163,5 @@ void profile_free(struct profile *profile)
 	texts_free(&profile->texts);
 	tally_free(&profile->frame_ids);
 	tally_free(&profile->node_ids);
+	free(profile->title);
 }

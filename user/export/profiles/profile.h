@@ -46,7 +46,8 @@ struct profile {
 	bool has[PROFILE_VALUES];
 	uint64_t start_ns, end_ns; /* the recording, or the slice of it */
 	int64_t wall_offset_ns;
-	const char *target; /* what was traced, "" not known */
+	const char *target; /* what was asked for, "" not known */
+	char *title;	    /* what was traced, "" not known */
 };
 
 /* Sums the trace up.  0 or -errno; profile_free is for the caller either way.  The trace has to stay. */

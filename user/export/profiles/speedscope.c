@@ -87,7 +87,7 @@ int speedscope_write(struct sink *sink, struct trace *trace, const struct export
 	if (!error) {
 		sink_literal(sink, "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\","
 				   "\"exporter\":\"gputrace@" GPUTRACE_VERSION "\",\"name\":");
-		sink_json(sink, *profile.target ? profile.target : "gputrace");
+		sink_json(sink, *profile.title ? profile.title : "gputrace");
 		sink_literal(sink, ",\"activeProfileIndex\":0,\"shared\":{\"frames\":[");
 		put_frames(sink, &profile);
 		sink_literal(sink, "]},\"profiles\":[");

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What processes are called. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "model/model.h"
+
+char *process_command(const struct model_process *process)
+{
+	const char *line = process->cmdline, *blank;
+
+	if (!*line)
+		return xstrdup(process->name);
+	blank = strchrnul(line, ' ');
+	for (const char *at = line; at < blank; at++)
+		if (*at == '/')
+			line = at + 1;
+	return xstrdup(line);
+}
+
+char *trace_title(const struct model *model)
+{
+	const struct model_process *only = NULL;
+	size_t active = 0;
+	char *command, *title;
+
+	for (uint32_t i = 0; i < model->process_count; i++) {
+		if (!model->processes[i].calls && !model->processes[i].gpu_ops)
+			continue;
+		only = &model->processes[i];
+		active++;
+	}
+	if (active != 1)
+		return xstrdup(model_source(model)->target);
+	command = process_command(only);
+	title = xasprintf("%s (pid %" PRIu32 ")", command, only->pid);
+	free(command);
+	return title;
+}
