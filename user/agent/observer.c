@@ -13,6 +13,8 @@
 #include "agent/clock.h"
 #include "agent/collectives.h"
 #include "agent/op_clock.h"
+#include "agent/op_hash.h"
+#include "agent/op_tell.h"
 #include "agent/points.h"
 #include "agent/schedule.h"
 
@@ -30,105 +32,10 @@ static struct {
 
 /* ---- names ------------------------------------------------------------------------------------- */
 
-static uint64_t mix(uint64_t a, uint64_t b)
-{
-	unsigned __int128 product = (unsigned __int128)a * b;
-
-	return (uint64_t)product ^ (uint64_t)(product >> 64);
-}
-
-static uint64_t load(const char *text)
-{
-	uint64_t value;
-
-	memcpy(&value, text, sizeof(value));
-	return value;
-}
-
-static uint64_t load_few(const char *text, size_t bytes)
-{
-	uint64_t value = 0;
-
-	while (bytes)
-		value = value << 8 | (uint8_t)text[--bytes];
-	return value;
-}
-
-#define NAME_KEY 0x9e3779b97f4a7c15u
-#define INPUTS_KEY 0xa0761d6478bd642fu /* another number than that of a name, though it had the same bytes */
-
-/* Sixteen bytes at a time; both factors have the number that a program cannot know. */
-static uint64_t hash_two(uint64_t hash, uint64_t a, uint64_t b, uint64_t key)
-{
-	return mix(hash ^ a, b ^ key ^ observer.seed);
-}
-
-static uint64_t hash_end(uint64_t hash, uint64_t key)
-{
-	hash = mix(hash ^ observer.seed, key);
-	return hash ? hash : 1;
-}
-
-/* Of the text and a number that a program cannot know: no two of its names meet. The last bytes may be read twice. */
-static uint64_t hash_name(const char *text, size_t bytes)
-{
-	uint64_t hash = observer.seed ^ bytes;
-	const char *end = text + bytes;
-
-	if (bytes < 8)
-		return hash_end(hash_two(hash, load_few(text, bytes), 0, NAME_KEY), NAME_KEY);
-	for (; end - text > 16; text += 16)
-		hash = hash_two(hash, load(text), load(text + 8), NAME_KEY);
-	return hash_end(hash_two(hash, end - text >= 8 ? load(text) : 0, load(end - 8), NAME_KEY), NAME_KEY);
-}
-
-static uint64_t hash_inputs(const uint64_t *words, uint32_t count)
-{
-	uint64_t hash = ~observer.seed ^ count;
-	uint32_t i;
-
-	for (i = 0; i + 1 < count; i += 2)
-		hash = hash_two(hash, words[i], words[i + 1], INPUTS_KEY);
-	if (i < count)
-		hash = hash_two(hash, words[i], 0, INPUTS_KEY);
-	return hash_end(hash, INPUTS_KEY);
-}
-
-/* What was told to a reader who is gone, or has forgotten it, is told again. */
 static void forget_what_was_told(struct lane *lane)
 {
-	uint32_t session = atomic_load_explicit(&observer.session, memory_order_relaxed);
-	uint32_t epoch = atomic_load_explicit(&observer.epoch, memory_order_relaxed);
-
-	if (lane->names_session == session && lane->names_epoch == epoch)
-		return;
-	memset(lane->names, 0, sizeof(lane->names));
-	memset(lane->inputs, 0, sizeof(lane->inputs));
-	lane->names_session = session;
-	lane->names_epoch = epoch;
-}
-
-/* False: no room. */
-static bool tell_name(struct lane *lane, uint64_t hash, const char *text, size_t bytes)
-{
-	uint64_t *known = &lane->names[hash & (LANE_NAMES - 1)];
-	uint32_t kept = bytes > OP_NAME_MAX ? OP_NAME_MAX : (uint32_t)bytes;
-	uint32_t room = (uint32_t)(sizeof(struct op_entry_name) + kept + 7) & ~7u;
-	struct op_entry_name *name;
-
-	forget_what_was_told(lane);
-	if (*known == hash)
-		return true;
-	name = lane_reserve(lane, room, OP_ENTRY_NAME);
-	if (!name)
-		return false;
-	name->hash = hash;
-	name->bytes = kept;
-	name->is_longer = bytes > OP_NAME_MAX;
-	memcpy(name->text, text, kept);
-	lane_commit(lane, room);
-	*known = hash;
-	return true;
+	op_tell_anew(lane, atomic_load_explicit(&observer.session, memory_order_relaxed),
+		     atomic_load_explicit(&observer.epoch, memory_order_relaxed));
 }
 
 static uint64_t take_name(struct lane *lane, const void *op)
@@ -139,30 +46,12 @@ static uint64_t take_name(struct lane *lane, const void *op)
 
 	if (!bytes)
 		return 0;
-	hash = hash_name(text, bytes);
-	return tell_name(lane, hash, text, bytes) ? hash : 0;
+	hash = op_hash_name(observer.seed, text, bytes);
+	forget_what_was_told(lane);
+	return op_tell_name(lane, hash, text, bytes) ? hash : 0;
 }
 
 /* ---- inputs ------------------------------------------------------------------------------------ */
-
-static bool tell_inputs(struct lane *lane, uint64_t hash, uint32_t count)
-{
-	uint64_t *known = &lane->inputs[hash & (LANE_INPUTS - 1)];
-	uint32_t bytes = (uint32_t)(sizeof(struct op_entry_inputs) + count * sizeof(uint64_t));
-	struct op_entry_inputs *entry;
-
-	if (*known == hash)
-		return true;
-	entry = lane_reserve(lane, bytes, OP_ENTRY_INPUTS);
-	if (!entry)
-		return false;
-	entry->hash = hash;
-	entry->count = count;
-	memcpy(entry->words, lane->words, count * sizeof(uint64_t));
-	lane_commit(lane, bytes);
-	*known = hash;
-	return true;
-}
 
 /* Behind take_name, which forgets what has to be told again. */
 static uint64_t take_inputs(struct lane *lane, const void *op)
@@ -173,8 +62,8 @@ static uint64_t take_inputs(struct lane *lane, const void *op)
 	if (!count)
 		return 0;
 	if (count <= OP_INPUTS_WORDS) {
-		hash = hash_inputs(lane->words, count);
-		if (tell_inputs(lane, hash, count))
+		hash = op_hash_inputs(observer.seed, lane->words, count);
+		if (op_tell_inputs(lane, hash, count))
 			return hash;
 	}
 	lane_lose_inputs(lane);
@@ -255,9 +144,9 @@ static void take_collective(struct lane *lane, struct op_collective *collective)
 {
 	char text[COLLECTIVE_TEXT_MAX];
 	size_t bytes = collectives_text(text, &collective->sequence);
-	uint64_t hash = bytes ? hash_name(text, bytes) : 0;
+	uint64_t hash = bytes ? op_hash_name(observer.seed, text, bytes) : 0;
 
-	if (hash && tell_name(lane, hash, text, bytes))
+	if (hash && op_tell_name(lane, hash, text, bytes))
 		collective->text = hash;
 }
 
@@ -340,43 +229,6 @@ static void **begin_scheduled_with_inputs(void **result, const void *op)
 	return result;
 }
 
-static bool is_short(const struct lane *lane, const struct op_slot *slot)
-{
-	return !(slot->facts.stack | slot->facts.handle | slot->facts.forward_thread) && lane == slot->lane;
-}
-
-static struct op_entry_op *add_collective(struct lane *lane, const struct op_slot *slot)
-{
-	struct op_entry_collective *entry = lane_reserve(lane, sizeof(*entry), OP_ENTRY_COLLECTIVE);
-
-	if (!entry)
-		return NULL;
-	entry->collective = slot->collective;
-	entry->op.facts = slot->facts;
-	return &entry->op;
-}
-
-/* With the facts of the slot; NULL: no room. */
-static struct op_entry_op *add_entry(struct lane *lane, const struct op_slot *slot)
-{
-	struct op_entry_op *entry;
-
-	if (slot->collective.text)
-		return add_collective(lane, slot);
-	if (is_short(lane, slot)) {
-		entry = lane_reserve(lane, OP_ENTRY_SHORT_BYTES, OP_ENTRY_OP_SHORT);
-		if (!entry)
-			return NULL;
-		memcpy(&entry->facts, &slot->facts, offsetof(struct op_facts, stack));
-		entry->scope = slot->facts.scope;
-	} else {
-		entry = lane_reserve(lane, sizeof(*entry), OP_ENTRY_OP);
-		if (entry)
-			entry->facts = slot->facts;
-	}
-	return entry;
-}
-
 static void end(const void *op, void *context)
 {
 	uint64_t end = op_clock_stamp(), turn;
@@ -397,7 +249,7 @@ static void end(const void *op, void *context)
 	if (lane) {
 		if (lane != slot->lane) /* whose names may be read later */
 			take_name(lane, op);
-		entry = add_entry(lane, slot);
+		entry = op_tell_op(lane, slot);
 	}
 	if (entry) {
 		entry->end = end;
@@ -469,8 +321,9 @@ bool observer_begin(const struct torch *torch, uint32_t session, bool with_input
 	observer.with_inputs = with_inputs;
 	observer.scheduled = scheduled;
 	if (!observer.seed)
-		observer.seed = mix(clock_now_ns(), clock_wall_ns() ^ (uintptr_t)&why) | 1;
-	observer.collective_op = collectives_open(torch) ? hash_name(COLLECTIVE_OP, sizeof(COLLECTIVE_OP) - 1) : 0;
+		observer.seed = op_hash_mix(clock_now_ns(), clock_wall_ns() ^ (uintptr_t)&why) | 1;
+	observer.collective_op =
+		collectives_open(torch) ? op_hash_name(observer.seed, COLLECTIVE_OP, sizeof(COLLECTIVE_OP) - 1) : 0;
 	pthread_mutex_lock(&observer.registering);
 	register_observer(torch);
 	pthread_mutex_unlock(&observer.registering);

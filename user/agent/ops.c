@@ -3,7 +3,6 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -18,6 +17,7 @@
 #include "agent/op_lane.h"
 #include "agent/op_names.h"
 #include "agent/ops_memory.h"
+#include "agent/ops_send.h"
 #include "agent/own_thread.h"
 #include "agent/points.h"
 #include "agent/schedule.h"
@@ -41,19 +41,17 @@ static struct {
 	uint32_t state;	  /* enum gpt_agent_ops_state, 0: none told */
 	uint32_t session; /* number, of all there were */
 	unsigned listeners;
-	bool anew;	      /* as they were last seen */
-	uint64_t lost_before; /* until this session began */
-	uint64_t told;
-	uint64_t inputs_lost, inputs_lost_before;     /* by this thread; by the others, until this session began */
+	bool anew;				      /* as they were last seen */
+	uint64_t lost_before;			      /* until this session began */
+	uint64_t inputs_lost_before;		      /* by other threads than this one, until this session began */
 	bool inputs_checked, can_inputs, with_inputs; /* of this PyTorch: whether they can be read; whether they are */
-	bool looked_ahead;			      /* in this round */
 	bool scheduled;
 	uint32_t listener; /* gpt_schedule's, of the one for whom this session began; 0: several have shared it */
 	uint64_t next_sample_ns;
 	uint64_t libraries; /* how many had been loaded when we looked for PyTorch */
 	char why[256];
 	struct torch torch;
-	struct batch batch;
+	struct ops_sender sender;
 } ops;
 
 static bool wanted(void)
@@ -67,15 +65,15 @@ static void send_state(void)
 {
 	size_t path = strlen(ops.torch.path) + 1, why = strlen(ops.why) + 1;
 	uint64_t lost_ns, lost = lanes_lost(&lost_ns);
-	struct gpt_agent_ops *record = batch_add(&ops.batch, GPT_AGENT_OPS, sizeof(*record) + path + why);
+	struct gpt_agent_ops *record = batch_add(&ops.sender.batch, GPT_AGENT_OPS, sizeof(*record) + path + why);
 
 	record->time_ns = clock_now_ns();
-	record->told = ops.told;
+	record->told = ops.sender.told;
 	record->lost = lost - ops.lost_before;
 	record->lost_ns = lost_ns;
 	record->state = ops.state;
 	record->version = ops.torch.version;
-	record->inputs_lost = (uint32_t)(lanes_inputs_lost() - ops.inputs_lost_before + ops.inputs_lost);
+	record->inputs_lost = (uint32_t)(lanes_inputs_lost() - ops.inputs_lost_before + ops.sender.inputs_lost);
 	record->bytes = (uint32_t)(path + why);
 	memcpy(record->text, ops.torch.path, path);
 	memcpy(record->text + path, ops.why, why);
@@ -85,190 +83,7 @@ static void tell_state(uint32_t state)
 {
 	ops.state = state;
 	send_state();
-	batch_flush(&ops.batch);
-}
-
-static void learn_inputs(const struct op_entry_inputs *entry)
-{
-	static char text[OP_NAME_MAX];
-	size_t bytes;
-
-	if (op_names_has(entry->hash))
-		return;
-	bytes = op_inputs_write(&ops.torch.types, entry->words, (uint32_t)entry->count, text, sizeof(text));
-	if (bytes && !op_names_add_inputs(&ops.batch, entry->hash, text, (uint32_t)bytes))
-		observer_repeat_names();
-}
-
-static void learn(const struct op_entry *entry)
-{
-	const struct op_entry_name *name = (const struct op_entry_name *)entry;
-
-	if (entry->kind == OP_ENTRY_INPUTS)
-		learn_inputs((const struct op_entry_inputs *)entry);
-	else if (entry->kind == OP_ENTRY_NAME &&
-		 !op_names_add(&ops.batch, name->hash, name->text, name->bytes, name->is_longer))
-		observer_repeat_names();
-}
-
-/* An op may end on another thread than it began on, whose lane is read before: what that one has told by now. */
-static void look_ahead(void)
-{
-	uint32_t count = lanes_count(), i;
-	const struct op_entry *entry;
-	uint64_t position, end;
-
-	ops.looked_ahead = true;
-	for (i = 0; i < count; i++) {
-		if (!lane_at(i))
-			continue;
-		position = atomic_load(&lane_at(i)->head);
-		end = atomic_load(&lane_at(i)->tail);
-		while ((entry = lane_next(lane_at(i), &position, end)))
-			learn(entry);
-	}
-}
-
-/* 0: none, or they are lost. */
-static uint32_t inputs_of(const struct op_facts *facts, bool is_async)
-{
-	uint32_t id = op_names_id(facts->inputs);
-
-	if (id || !facts->inputs)
-		return id;
-	if (is_async && !ops.looked_ahead) {
-		look_ahead();
-		id = op_names_id(facts->inputs);
-	}
-	ops.inputs_lost += !id;
-	return id;
-}
-
-static struct gpt_agent_op *add_op(const struct op_facts *facts, uint64_t start_ns)
-{
-	struct gpt_agent_op *record = batch_add(&ops.batch, GPT_AGENT_OP, sizeof(*record));
-
-	record->start_ns = start_ns;
-	record->sequence = facts->sequence;
-	record->handle = facts->handle;
-	record->thread = facts->thread;
-	record->forward_thread = facts->forward_thread;
-	record->tid = facts->tid;
-	record->name = op_names_id(facts->name);
-	record->stack = facts->stack;
-	record->scope = facts->scope;
-	return record;
-}
-
-static struct op_facts facts_of(const struct op_entry_op *entry)
-{
-	struct op_facts facts = {0};
-
-	if (entry->entry.kind != OP_ENTRY_OP_SHORT)
-		return entry->facts;
-	memcpy(&facts, &entry->facts, offsetof(struct op_facts, stack));
-	facts.tid = entry->end_tid;
-	facts.scope = entry->scope;
-	return facts;
-}
-
-static struct gpt_agent_op *send_op(const struct op_entry_op *entry)
-{
-	struct op_facts facts = facts_of(entry);
-	uint32_t inputs = inputs_of(&facts, entry->is_async);
-	uint64_t start_ns = entry->is_told ? facts.start : op_clock_ns(facts.start);
-	uint64_t end_ns = op_clock_ns(entry->end);
-	struct gpt_agent_op *record = add_op(&facts, start_ns);
-
-	record->inputs = inputs;
-	record->end_ns = end_ns > start_ns ? end_ns : start_ns;
-	record->end_tid = entry->end_tid;
-	record->flags = entry->is_async ? GPT_AGENT_OP_ASYNC : 0;
-	ops.told++;
-	return record;
-}
-
-static void send_collective(const struct op_entry_collective *entry)
-{
-	struct gpt_agent_op *record = send_op(&entry->op);
-
-	record->collective = op_names_id(entry->collective.text);
-	record->collective_sequence = entry->collective.sequence;
-}
-
-/* How much was in it, in bytes. */
-static uint64_t send_lane(struct lane *lane)
-{
-	uint64_t position = atomic_load(&lane->head), end = atomic_load(&lane->tail), bytes = 0;
-	const struct op_entry *entry;
-
-	while ((entry = lane_next(lane, &position, end))) {
-		bytes += entry->bytes;
-		if (entry->kind == OP_ENTRY_OP || entry->kind == OP_ENTRY_OP_SHORT)
-			send_op((const struct op_entry_op *)entry);
-		else if (entry->kind == OP_ENTRY_COLLECTIVE)
-			send_collective((const struct op_entry_collective *)entry);
-		else if (entry->kind == OP_ENTRY_MEMORY)
-			ops_memory_send(&ops.batch, (const struct op_entry_memory *)entry);
-		else if (entry->kind == OP_ENTRY_MEMORY_SHORT)
-			ops_memory_send_short(&ops.batch, (const struct op_entry_memory_short *)entry, lane->tid);
-		else
-			learn(entry);
-	}
-	lane_read_to(lane, position);
-	lane_recycle(lane);
-	return bytes;
-}
-
-static uint64_t send_lanes(void)
-{
-	uint32_t count = lanes_count(), i;
-	uint64_t most = 0, bytes;
-
-	ops.looked_ahead = false;
-	op_clock_sample();
-	for (i = 0; i < count; i++) {
-		bytes = lane_at(i) ? send_lane(lane_at(i)) : 0;
-		most = bytes > most ? bytes : most;
-	}
-	return most;
-}
-
-static void send_open_op(struct op_slot *slot, uint64_t before_ns, bool again)
-{
-	struct op_facts facts;
-	uint64_t turn = observer_open_op(slot, ops.session, &facts), start_ns;
-	bool was_told = atomic_load(&slot->told_turn) == turn;
-	struct gpt_agent_op *record;
-
-	if (!turn || (was_told && !again))
-		return;
-	start_ns = was_told ? slot->told_start_ns : op_clock_ns(facts.start);
-	if (start_ns >= before_ns)
-		return;
-	if (!was_told) {
-		slot->told_start_ns = start_ns;
-		atomic_store(&slot->told_turn, turn);
-	}
-	record = add_op(&facts, start_ns);
-	record->end_ns = clock_now_ns();
-	record->end_tid = facts.tid;
-	record->inputs = op_names_id(facts.inputs);
-	record->flags = GPT_AGENT_OP_OPEN;
-}
-
-/* Those that began before then; `again`: also those that were told. */
-static void send_open(uint64_t before_ns, bool again)
-{
-	uint32_t count = lanes_count(), made, i, j;
-	struct lane *lane;
-
-	for (i = 0; i < count; i++) {
-		lane = lane_at(i);
-		made = lane ? atomic_load(&lane->slots_made) : 0;
-		for (j = 0; j < made; j++)
-			send_open_op(&lane->slots[j], before_ns, again);
-	}
+	batch_flush(&ops.sender.batch);
 }
 
 /* ---- a session --------------------------------------------------------------------------------- */
@@ -325,9 +140,10 @@ static bool observe(void)
 	lanes_empty();
 	ops.lost_before = lanes_lost(&unused);
 	ops.inputs_lost_before = lanes_inputs_lost();
-	ops.told = ops.inputs_lost = 0;
+	ops.sender.told = ops.sender.inputs_lost = 0;
 	ops.with_inputs = takes_inputs();
-	ops_memory_follow(&ops.torch, &ops.batch, clock_now_ns()); /* who sees that ops are observed may rely on it */
+	ops_memory_follow(&ops.torch, &ops.sender.batch,
+			  clock_now_ns()); /* who sees that ops are observed may rely on it */
 	follow_passes(clock_now_ns());
 	return observer_begin(&ops.torch, ++ops.session, ops.with_inputs, ops.scheduled, ops.why, sizeof(ops.why));
 }
@@ -449,35 +265,35 @@ static uint64_t tick(void)
 
 	if (observing) {
 		follow_wishes();
-		ops_memory_follow(&ops.torch, &ops.batch, now);
+		ops_memory_follow(&ops.torch, &ops.sender.batch, now);
 		follow_passes(now);
-		filled = send_lanes();
+		filled = ops_send_lanes(&ops.sender);
 		if (came)
-			op_names_repeat(&ops.batch);
+			op_names_repeat(&ops.sender.batch);
 	}
-	stepped = ops.scheduled && schedule_send(&ops.batch);
+	stepped = ops.scheduled && schedule_send(&ops.sender.batch);
 	if (came || now >= ops.next_sample_ns) {
 		ops.next_sample_ns = now + SAMPLE_NS;
 		if (observing) {
-			send_open(now - OPEN_TOLD_NS, false);
+			ops_send_open(&ops.sender, ops.session, now - OPEN_TOLD_NS, false);
 			look_for_others();
 		}
 		send_state();
-		ops_memory_send_state(&ops.batch);
+		ops_memory_send_state(&ops.sender.batch);
 		stepped = true;
 	}
 	if (stepped)
-		batch_flush(&ops.batch);
+		batch_flush(&ops.sender.batch);
 	return filled > LANE_RING_BYTES / BUSY_PART ? BUSY_TICK_NS : TICK_NS;
 }
 
 static void send_last(void)
 {
-	send_lanes();
+	ops_send_lanes(&ops.sender);
 	if (ops.scheduled)
-		schedule_send(&ops.batch);
-	send_open(UINT64_MAX, true);
-	ops_memory_send_state(&ops.batch);
+		schedule_send(&ops.sender.batch);
+	ops_send_open(&ops.sender, ops.session, UINT64_MAX, true);
+	ops_memory_send_state(&ops.sender.batch);
 	look_for_others();
 	tell_state(GPT_AGENT_OPS_STOPPED);
 }
@@ -561,7 +377,8 @@ static void *ops_thread(void *unused)
 	prctl(PR_SET_NAME, "gputrace-ops");
 	choose_clock();
 	register_fork();
-	ops.batch.send = batch_to_collector;
+	ops.sender.batch.send = batch_to_collector;
+	ops.sender.types = &ops.torch.types;
 	do {
 		run();
 		atomic_store(&ops.alive, 0);
