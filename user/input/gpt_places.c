@@ -88,7 +88,8 @@ static bool is_free(const struct gpt_place *place)
 /* The one at that time, or the nearest that can be chosen; the list's count: there is none. */
 static size_t find_at(const struct gpt_places *places, uint64_t time_ns)
 {
-	size_t low = 0, high = places->list.count, count = places->list.count;
+	const size_t count = places->list.count;
+	size_t low = 0, high = count;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
@@ -119,8 +120,10 @@ static double spread(uint32_t number)
 {
 	double part = 0, bit = 0.5;
 
-	for (number++; number; number >>= 1, bit /= 2)
+	for (number++; number; number >>= 1) {
 		part += number & 1 ? bit : 0;
+		bit /= 2;
+	}
 	return part;
 }
 

@@ -185,6 +185,7 @@ function gputraceFlames(data) {
 		const given = new URLSearchParams(location.hash.slice(1)); // the timeline's stands there, too
 
 		Object.assign(state, change);
+		at = -1;
 		given.set("value", state.value);
 		state.zoom >= 0 ? given.set("zoom", state.zoom) : given.delete("zoom");
 		state.search ? given.set("search", state.search) : given.delete("search");

@@ -309,7 +309,7 @@ uint32_t zoom_put_answer(struct zoom *zoom, const struct zoom_question *question
 	uint64_t length = question->to_ns > question->from_ns ? question->to_ns - question->from_ns : 1;
 	uint32_t boxes;
 
-	pthread_mutex_lock(&zoom->lock);
+	zoom_lock_to_ask(zoom);
 	answer->zoom = zoom;
 	answer->from_ns = question->from_ns;
 	answer->to_ns = question->from_ns + length;

@@ -161,6 +161,7 @@ static void add_waiting(struct collect *collect)
 	for (size_t i = 0; i < count;) {
 		size_t end = i + AT_ONCE < count ? i + AT_ONCE : count;
 
+		zoom_let_ask(zoom);
 		pthread_mutex_lock(&zoom->lock);
 		for (; i < end; i++) {
 			const struct nested *waiting = nesting_at(&collect->waiting, i);

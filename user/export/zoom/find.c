@@ -98,7 +98,7 @@ bool zoom_find(struct zoom *zoom, const char *text, uint64_t after_ns, struct zo
 	uint8_t *wanted;
 	bool any = false;
 
-	pthread_mutex_lock(&zoom->lock);
+	zoom_lock_to_ask(zoom);
 	wanted = xcalloc(zoom->labels.count + 1, 1);
 	for (size_t i = 0; i < zoom->labels.count; i++) {
 		const struct zoom_label *label = &zoom->labels.items[i];

@@ -4,6 +4,7 @@
 #define GPUTRACE_ZOOM_STORE_H
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 
 #include "base/array.h"
@@ -63,8 +64,7 @@ struct zoom_group_key {
 };
 struct zoom_track_key {
 	struct zoom_group_key group;
-	uint32_t kind, pid, tid, device, stream, lane, domain;
-	bool started;
+	uint32_t kind, pid, tid, device, stream, lane, domain, started;
 };
 
 struct zoom_track {
@@ -101,7 +101,8 @@ struct zoom_file {
 };
 
 struct zoom {
-	pthread_mutex_t lock; /* of all below */
+	pthread_mutex_t lock; /* of all below but these */
+	atomic_uint askers;   /* who wait for the lock: a mutex that is taken again at once would not be theirs */
 	atomic_bool stopped;
 	struct zoom_file file;
 	struct texts texts;
@@ -116,6 +117,20 @@ struct zoom {
 	double density[ZOOM_BINS]; /* records in each part of that */
 	double records;		   /* of all parts */
 };
+
+/* For an answer; and what goes on for long lets those go first who want one, without the lock. */
+static inline void zoom_lock_to_ask(struct zoom *zoom)
+{
+	atomic_fetch_add(&zoom->askers, 1);
+	pthread_mutex_lock(&zoom->lock);
+	atomic_fetch_sub(&zoom->askers, 1);
+}
+
+static inline void zoom_let_ask(struct zoom *zoom)
+{
+	while (atomic_load_explicit(&zoom->askers, memory_order_relaxed))
+		sched_yield();
+}
 
 /* ---- store.c ---------------------------------------------------------------------------------------------------- */
 

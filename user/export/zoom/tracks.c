@@ -30,7 +30,7 @@ static struct zoom_track_key key_of(struct zoom *zoom, const struct timeline *ti
 	const struct timeline_group *group = &timeline->groups.items[track->group];
 	struct zoom_track_key key;
 
-	memset(&key, 0, sizeof(key)); /* keys are compared as bytes */
+	memset(&key, 0, sizeof(key));
 	key.group.kind = group->kind;
 	key.group.pid = group->pid;
 	key.group.device = group->device;
@@ -188,7 +188,7 @@ void zoom_put_tracks(struct zoom *zoom, struct sink *out)
 	uint64_t read_ns;
 	bool samples;
 
-	pthread_mutex_lock(&zoom->lock);
+	zoom_lock_to_ask(zoom);
 	samples = zoom_sampled_from(zoom) != UINT64_MAX;
 	order = xcalloc(zoom->tracks.count + 1, sizeof(*order));
 	for (uint32_t i = 0; i < zoom->tracks.count; i++) {
