@@ -37,7 +37,26 @@ static const char document[] =
 	"\"args\":{\"correlation\":5,\"stream\":7}},{\"ph\":\"X\",\"cat\":\"overhead\",\"name\":\"Resource\"," AT
 	"9,\"dur\":1},"
 	"{\"ph\":\"i\",\"name\":\"[memory]\"," AT
-	"9,\"args\":{\"Bytes\":-8,\"Addr\":4,\"Device Type\":1,\"Device Id\":0}}]}";
+	"9,\"args\":{\"Bytes\":-8,\"Addr\":4,\"Device Type\":1,\"Device Id\":0}},"
+	/* PyTorch's engine, and what only gputrace writes */
+	"{\"ph\":\"X\",\"cat\":\"python_function\",\"name\":\"<built-in method run_backward of "
+	"torch._C._EngineBase object at 0\"," AT "10,\"dur\":30},{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":"
+	"\"autograd::engine::evaluate_function: N\"," AT "10,\"dur\":9},{\"ph\":\"X\",\"cat\":\"cpu_op\","
+	"\"name\":\"N\"," AT
+	"11,\"dur\":5},{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":\"NVTX ProfilerStep#1\"," AT
+	"12,\"dur\":5,\"args\":{\"NVTX\":\"push, pop\",\"thread\":2,\"domain\":\"d\"}},"
+	"{\"ph\":\"X\",\"cat\":\"python_gc\",\"name\":\"gc\"," AT
+	"13,\"dur\":2,\"args\":{\"generation\":1,\"thread\":2}},"
+	"{\"ph\":\"X\",\"cat\":\"python_import\",\"name\":\"import m\"," AT
+	"14,\"dur\":2,\"args\":{\"module\":\"m\",\"thread\":2,\"end\":\"not seen\"}},"
+	"{\"ph\":\"i\",\"cat\":\"cpu_instant_event\",\"name\":\"[CUDA memory]\"," AT
+	"15,\"args\":{\"Bytes\":8,\"Addr\":4,\"kind\":\"device\",\"of call\":5}},"
+	"{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaLaunchKernel\"," AT
+	"16,\"dur\":1,\"args\":{\"correlation\":9,\"captured\":true,\"result\":0,\"Call stack of\":\"b\"}},"
+	"{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\"," AT
+	"17,\"dur\":3,\"args\":{\"correlation\":5,\"graph id\":1,\"graph node id\":9,\"captured by\":9,"
+	"\"shared memory\":9,\"static shared memory\":4,\"cupti stream\":3}}],"
+	"\"gputrace\":{\"recorded_ns\":90000,\"processes\":[{\"shown as\":1,\"command\":\"c\",\"python\":\"3.11\"}]}}";
 
 /* Most begin as a trace does. */
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed)

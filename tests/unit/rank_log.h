@@ -100,11 +100,11 @@ LOG_FN void rank_put_collective(struct log_builder *log, const struct rank *rank
 				      .name = 1});
 }
 
-LOG_FN void log_rank(struct log_builder *log, const struct rank *rank)
+/* The program, its two stacks, and names; a batch of its agent's begins. */
+LOG_FN void rank_put_program(struct log_builder *log, const struct rank *rank)
 {
 	const struct gpt_pyframe collective = {.code = CODE, .lasti = 6}, before = {.code = CODE, .lasti = 2};
 
-	log_begin(log, rank_shows(rank, 500 * MS) + rank->number, rank_wall_of(rank));
 	rank_put_session(log, rank);
 	log_process(log, RANK_PID, 1, 20, 15, 0x30c, "python3", "", "", "");
 	log_function(log, RANK_PID, CODE, "train", "/src/train.py", 10);
@@ -112,6 +112,12 @@ LOG_FN void log_rank(struct log_builder *log, const struct rank *rank)
 	log_stack(log, RANK_PID, STACK_BEFORE, 1, &before);
 	log_batch(log, RANK_PID, RANK_PID, rank_shows(rank, 500 * MS));
 	rank_put_names(log, rank);
+}
+
+LOG_FN void log_rank(struct log_builder *log, const struct rank *rank)
+{
+	log_begin(log, rank_shows(rank, 500 * MS) + rank->number, rank_wall_of(rank));
+	rank_put_program(log, rank);
 	for (uint32_t i = 0; i < rank_collectives_of(rank); i++)
 		rank_put_collective(log, rank, i);
 	log_end(log, rank_shows(rank, 1100 * MS + rank_collectives_of(rank) * PERIOD));

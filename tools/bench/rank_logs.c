@@ -41,16 +41,9 @@ static void drain(struct log_builder *log, struct log_writer *writer)
 
 static void put_begin(struct log_builder *log, const struct rank *rank)
 {
-	const struct gpt_pyframe collective = {.code = CODE, .lasti = 6}, before = {.code = CODE, .lasti = 2};
 	char name[64];
 
-	rank_put_session(log, rank);
-	log_process(log, RANK_PID, 1, 20, 15, 0x30c, "python3", "", "", "");
-	log_function(log, RANK_PID, CODE, "train", "/src/train.py", 10);
-	log_stack(log, RANK_PID, STACK_COLLECTIVE, 1, &collective);
-	log_stack(log, RANK_PID, STACK_BEFORE, 1, &before);
-	log_batch(log, RANK_PID, RANK_PID, rank_shows(rank, 500 * MS));
-	rank_put_names(log, rank);
+	rank_put_program(log, rank);
 	for (uint32_t i = 0; i < KERNELS; i++) {
 		snprintf(name, sizeof(name), "kernel_%u", i);
 		log_agent_name(log, FIRST_NAME + i, name);

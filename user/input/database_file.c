@@ -2,12 +2,9 @@
 /* Reads, and nothing else; see database_file.h. */
 #include "input/database_file.h"
 
-#include <errno.h>
-#include <string.h>
-#include <unistd.h>
+#include "base/sqlite_vfs.h"
 
 #define NAME "gputrace-read"
-#define SECTOR 4096
 
 /* In the header: how it is written, how it is read (2: with a write-ahead log, which would have to be looked for). */
 #define FORMATS_AT 18
@@ -25,30 +22,14 @@ static const struct database *of(sqlite3_file *file)
 	return ((struct open_file *)file)->database;
 }
 
-static int file_close(sqlite3_file *file)
-{
-	(void)file;
-	return SQLITE_OK;
-}
-
 static int file_read(sqlite3_file *file, void *data, int bytes, sqlite3_int64 offset)
 {
 	const struct database *base = of(file);
+	int done = sqlite_vfs_read(base->fd, data, bytes, offset);
 	uint8_t *to = data;
-	int done = 0;
 
-	while (done < bytes) {
-		ssize_t got = pread(base->fd, to + done, (size_t)(bytes - done), offset + done);
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got < 0)
-			return SQLITE_IOERR_READ;
-		if (!got)
-			break;
-		done += (int)got;
-	}
-	memset(to + done, 0, (size_t)(bytes - done));
+	if (done < 0)
+		return SQLITE_IOERR_READ;
 	for (int i = 0; i < FORMATS; i++)
 		if (offset <= FORMATS_AT + i && offset + bytes > FORMATS_AT + i && done == bytes)
 			to[FORMATS_AT + i - offset] = FORMAT_ALONE;
@@ -67,37 +48,12 @@ static int no_truncate(sqlite3_file *file, sqlite3_int64 size)
 	return SQLITE_READONLY;
 }
 
-static int nothing(sqlite3_file *file, int what)
-{
-	(void)file, (void)what;
-	return SQLITE_OK;
-}
-
 static int file_size(sqlite3_file *file, sqlite3_int64 *size)
 {
 	const struct database *base = of(file);
 
 	*size = (sqlite3_int64)(base->whole > base->size ? base->whole : base->size);
 	return SQLITE_OK;
-}
-
-static int nobody_has_it(sqlite3_file *file, int *reserved)
-{
-	(void)file;
-	*reserved = 0;
-	return SQLITE_OK;
-}
-
-static int no_control(sqlite3_file *file, int operation, void *argument)
-{
-	(void)file, (void)operation, (void)argument;
-	return SQLITE_NOTFOUND;
-}
-
-static int sector_size(sqlite3_file *file)
-{
-	(void)file;
-	return SECTOR;
 }
 
 /* Nobody writes it: there are no locks to take and no journals to look for. */
@@ -109,17 +65,17 @@ static int characteristics(sqlite3_file *file)
 
 static const sqlite3_io_methods methods = {
 	.iVersion = 1,
-	.xClose = file_close,
+	.xClose = sqlite_vfs_close,
 	.xRead = file_read,
 	.xWrite = no_write,
 	.xTruncate = no_truncate,
-	.xSync = nothing,
+	.xSync = sqlite_vfs_nothing,
 	.xFileSize = file_size,
-	.xLock = nothing,
-	.xUnlock = nothing,
-	.xCheckReservedLock = nobody_has_it,
-	.xFileControl = no_control,
-	.xSectorSize = sector_size,
+	.xLock = sqlite_vfs_nothing,
+	.xUnlock = sqlite_vfs_nothing,
+	.xCheckReservedLock = sqlite_vfs_nobody_has_it,
+	.xFileControl = sqlite_vfs_no_control,
+	.xSectorSize = sqlite_vfs_sector_size,
 	.xDeviceCharacteristics = characteristics,
 };
 
@@ -144,20 +100,6 @@ static int system_delete(sqlite3_vfs *vfs, const char *name, int sync)
 	return SQLITE_READONLY;
 }
 
-static int system_access(sqlite3_vfs *vfs, const char *name, int flags, int *found)
-{
-	(void)vfs, (void)name, (void)flags;
-	*found = 0;
-	return SQLITE_OK;
-}
-
-static int system_name(sqlite3_vfs *vfs, const char *name, int size, char *out)
-{
-	(void)vfs;
-	sqlite3_snprintf(size, out, "%s", name);
-	return SQLITE_OK;
-}
-
 bool database_file_open(struct database *base)
 {
 	sqlite3_vfs *own = sqlite3_vfs_find(NULL);
@@ -173,8 +115,8 @@ bool database_file_open(struct database *base)
 		.pAppData = base,
 		.xOpen = system_open,
 		.xDelete = system_delete,
-		.xAccess = system_access,
-		.xFullPathname = system_name,
+		.xAccess = sqlite_vfs_access,
+		.xFullPathname = sqlite_vfs_name,
 		.xRandomness = own->xRandomness,
 		.xSleep = own->xSleep,
 		.xCurrentTime = own->xCurrentTime,

@@ -191,38 +191,36 @@ size_t collectives_keep_latest(struct model_collective *items, size_t count)
 	return COLLECTIVES_MAX;
 }
 
+static int compare_op(const void *wanted, const void *at)
+{
+	const uint64_t *op = wanted;
+	const struct model_collective *collective = at;
+
+	return (*op > collective->op) - (*op < collective->op);
+}
+
 const struct model_collective *model_collective_of(const struct model *model, uint64_t op)
 {
-	uint32_t low = 0, high = model->collective_count;
+	return model->collective_count ? bsearch(&op, model->collectives, model->collective_count,
+						 sizeof(*model->collectives), compare_op)
+				       : NULL;
+}
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
+static int compare_launch(const void *wanted, const void *at)
+{
+	const struct model_call *call = wanted;
+	const struct model_collective *collective = at;
 
-		if (model->collectives[middle].op < op)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < model->collective_count && model->collectives[low].op == op ? &model->collectives[low] : NULL;
+	if (call->start_ns != collective->launch_ns)
+		return call->start_ns < collective->launch_ns ? -1 : 1;
+	return (call->thread > collective->thread) - (call->thread < collective->thread);
 }
 
 static const struct model_collective *of_nccl(const struct model *model, const struct model_call *call)
 {
-	uint32_t low = 0, high = model->nccl_call_count;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-		const struct model_collective *at = &model->nccl_calls[middle];
-
-		if (at->launch_ns < call->start_ns || (at->launch_ns == call->start_ns && at->thread < call->thread))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == model->nccl_call_count || model->nccl_calls[low].launch_ns != call->start_ns ||
-	    model->nccl_calls[low].thread != call->thread)
-		return NULL;
-	return &model->nccl_calls[low];
+	return model->nccl_call_count ? bsearch(call, model->nccl_calls, model->nccl_call_count,
+						sizeof(*model->nccl_calls), compare_launch)
+				      : NULL;
 }
 
 const struct model_collective *model_collective_of_call(const struct model *model, const struct model_call *call)

@@ -8,11 +8,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/sqlite_vfs.h"
 #include "export/sink.h"
 #include "export/sqlite/file.h"
 
 #define NAME "gputrace"
-#define SECTOR 4096
 #define JULIAN_EPOCH 2440587.5 /* of 1970, which no function of ours asks for */
 
 struct sqlite_file {
@@ -34,31 +34,14 @@ static int fail(struct sink *sink, int error, int result)
 	return result;
 }
 
-static int file_close(sqlite3_file *file)
-{
-	return SQLITE_OK;
-}
-
 static int file_read(sqlite3_file *file, void *data, int bytes, sqlite3_int64 offset)
 {
 	struct sink *sink = ((struct open_file *)file)->sink;
-	int done = 0;
+	int got = sqlite_vfs_read(sink->fd, data, bytes, offset);
 
-	while (done < bytes) {
-		ssize_t got = pread(sink->fd, (char *)data + done, (size_t)(bytes - done), offset + done);
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got < 0)
-			return fail(sink, -errno, SQLITE_IOERR_READ);
-		if (!got)
-			break;
-		done += (int)got;
-	}
-	if (done == bytes)
-		return SQLITE_OK;
-	memset((char *)data + done, 0, (size_t)(bytes - done));
-	return SQLITE_IOERR_SHORT_READ;
+	if (got < 0)
+		return fail(sink, got, SQLITE_IOERR_READ);
+	return got == bytes ? SQLITE_OK : SQLITE_IOERR_SHORT_READ;
 }
 
 static int file_write(sqlite3_file *file, const void *data, int bytes, sqlite3_int64 offset)
@@ -98,32 +81,6 @@ static int file_size(sqlite3_file *file, sqlite3_int64 *size)
 	return SQLITE_OK;
 }
 
-static int nothing_to_sync(sqlite3_file *file, int flags)
-{
-	return SQLITE_OK;
-}
-
-static int nothing_to_lock(sqlite3_file *file, int lock)
-{
-	return SQLITE_OK;
-}
-
-static int nobody_has_it(sqlite3_file *file, int *reserved)
-{
-	*reserved = 0;
-	return SQLITE_OK;
-}
-
-static int no_control(sqlite3_file *file, int operation, void *argument)
-{
-	return SQLITE_NOTFOUND;
-}
-
-static int sector_size(sqlite3_file *file)
-{
-	return SECTOR;
-}
-
 static int no_characteristics(sqlite3_file *file)
 {
 	return 0;
@@ -131,17 +88,17 @@ static int no_characteristics(sqlite3_file *file)
 
 static const sqlite3_io_methods methods = {
 	.iVersion = 1,
-	.xClose = file_close,
+	.xClose = sqlite_vfs_close,
 	.xRead = file_read,
 	.xWrite = file_write,
 	.xTruncate = file_truncate,
-	.xSync = nothing_to_sync,
+	.xSync = sqlite_vfs_nothing,
 	.xFileSize = file_size,
-	.xLock = nothing_to_lock,
-	.xUnlock = nothing_to_lock,
-	.xCheckReservedLock = nobody_has_it,
-	.xFileControl = no_control,
-	.xSectorSize = sector_size,
+	.xLock = sqlite_vfs_nothing,
+	.xUnlock = sqlite_vfs_nothing,
+	.xCheckReservedLock = sqlite_vfs_nobody_has_it,
+	.xFileControl = sqlite_vfs_no_control,
+	.xSectorSize = sqlite_vfs_sector_size,
 	.xDeviceCharacteristics = no_characteristics,
 };
 
@@ -162,18 +119,6 @@ static int system_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, i
 
 static int system_delete(sqlite3_vfs *vfs, const char *name, int sync)
 {
-	return SQLITE_OK;
-}
-
-static int system_access(sqlite3_vfs *vfs, const char *name, int flags, int *found)
-{
-	*found = 0;
-	return SQLITE_OK;
-}
-
-static int system_name(sqlite3_vfs *vfs, const char *name, int size, char *out)
-{
-	sqlite3_snprintf(size, out, "%s", name);
 	return SQLITE_OK;
 }
 
@@ -207,8 +152,8 @@ struct sqlite_file *sqlite_file_open(struct sink *sink, sqlite3 **handle)
 		.pAppData = file,
 		.xOpen = system_open,
 		.xDelete = system_delete,
-		.xAccess = system_access,
-		.xFullPathname = system_name,
+		.xAccess = sqlite_vfs_access,
+		.xFullPathname = sqlite_vfs_name,
 		.xRandomness = system_random,
 		.xSleep = system_sleep,
 		.xCurrentTime = system_time,
