@@ -366,6 +366,7 @@ struct gpt_session {
 	/*
 	 * "gputrace version\0host\0kernel release\0target as the user named it\0"; logs of before do not have the rest:
 	 * "least completeness in thousandths of a percent\0agent: auto, require or off\0boot id of the machine\0"
+	 * "ns that the machine had slept: CLOCK_BOOTTIME - CLOCK_MONOTONIC\0"
 	 */
 	char text[];
 };

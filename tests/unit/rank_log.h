@@ -25,6 +25,7 @@ struct rank {
 	uint32_t late_ms;
 	uint32_t jitter_us; /* of ends, by a rule that no line follows */
 	const char *boot, *host;
+	const char *slept; /* ns that its machine had slept, as text; NULL: an older log */
 	int64_t offset_ns;
 	double drift;
 	bool wall_as_first; /* its wall clock is as far ahead as its own */
@@ -53,7 +54,11 @@ LOG_FN void rank_put_session(struct log_builder *log, const struct rank *rank)
 	char text[256];
 	int length = snprintf(text, sizeof(text), "0.1%c%s%c6.18%call%c0%cauto%c%s", 0,
 			      rank->host ? rank->host : "node", 0, 0, 0, 0, 0, rank->boot);
-	struct gpt_session session = {.cpus = 1, .bytes = (uint32_t)length + 1};
+	struct gpt_session session = {.cpus = 1};
+
+	if (rank->slept)
+		length += snprintf(text + length, sizeof(text) - (size_t)length, "%c%s", 0, rank->slept);
+	session.bytes = (uint32_t)length + 1;
 
 	log_put(log, GPT_SESSION, &session, sizeof(session), text, (size_t)length + 1);
 }

@@ -633,6 +633,8 @@ static void the_session_record_holds_what_outputs_need(void **state)
 	assert_string_equal(text, "require");
 	text += strlen(text) + 1;
 	assert_true(!*text || strlen(text) == 36); /* the boot id */
+	text += strlen(text) + 1;
+	assert_true(strtoll(text, NULL, 10) >= 0 && strspn(text, "0123456789") == strlen(text)); /* slept */
 	assert_ptr_equal(text + strlen(text) + 1, session->text + session->bytes);
 	free(session);
 }

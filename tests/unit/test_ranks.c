@@ -143,6 +143,31 @@ static void logs_of_one_boot_have_one_clock(void **state)
 	ranks_free(&ranks);
 }
 
+static void how_long_a_machine_had_slept_is_what_its_log_says(void **state)
+{
+	static const struct {
+		const char *text;
+		int64_t ns;
+	} logs[] = {{"0", 0},
+		    {"5000000000", 5000000000},
+		    {NULL, 0},
+		    {"", 0},
+		    {"-5", 0},
+		    {"12 days", 0},
+		    {"99999999999999999999", 0},
+		    {"9223372036854775807", 0},
+		    {"1152921504606846977", 0}};
+
+	for (size_t i = 0; i < sizeof(logs) / sizeof(logs[0]); i++) {
+		const struct rank rank = RANK(0, "boot-a", .slept = logs[i].text);
+		struct ranks ranks = {0};
+
+		add(&ranks, &rank, NULL);
+		assert_int_equal(ranks.logs.items[0].slept_ns, logs[i].ns);
+		ranks_free(&ranks);
+	}
+}
+
 static void who_is_late_is_told_with_its_line_and_how_much_in_all(void **state)
 {
 	const struct rank first = RANK(0, "boot-a", .world = 3),
@@ -263,6 +288,7 @@ int main(void)
 		cmocka_unit_test(few_collectives_tell_an_offset_and_no_drift),
 		cmocka_unit_test(collectives_are_matched_by_their_number_not_by_their_place),
 		cmocka_unit_test(logs_of_one_boot_have_one_clock),
+		cmocka_unit_test(how_long_a_machine_had_slept_is_what_its_log_says),
 		cmocka_unit_test(who_is_late_is_told_with_its_line_and_how_much_in_all),
 		cmocka_unit_test(logs_read_in_parts_say_the_same),
 		cmocka_unit_test(logs_that_do_not_belong_together_are_refused),

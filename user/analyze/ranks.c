@@ -36,6 +36,7 @@ void ranks_add_log(struct ranks *ranks, const char *name, const struct model *la
 			       .end_ns = last->end_ns,
 			       .processes = last->process_count,
 			       .wall_offset_ns = source->wall_offset_ns,
+			       .slept_ns = source->slept_ns,
 			       .meetings = *meetings};
 
 	*meetings = (struct meetings){0};

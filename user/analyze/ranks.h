@@ -19,6 +19,7 @@ struct rank_log {
 	uint64_t start_ns, end_ns;
 	uint32_t processes;	/* of the model */
 	int64_t wall_offset_ns; /* CLOCK_REALTIME = its time + this */
+	int64_t slept_ns;	/* CLOCK_BOOTTIME = its time + this */
 	struct meetings meetings;
 	size_t clock; /* ranks.clocks */
 };

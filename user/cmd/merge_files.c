@@ -73,6 +73,7 @@ static int write_all(const struct options *options, const struct ranks *ranks, c
 				    &(struct merge){.count = ranks->logs.count,
 						    .start_ns = ranks->begin_ns,
 						    .wall_offset_ns = ranks->logs.items[0].wall_offset_ns,
+						    .slept_ns = ranks->logs.items[0].slept_ns,
 						    .about = about.buffer,
 						    .context = &opened,
 						    .open = open_member,
@@ -97,7 +98,8 @@ static int write_one(const struct one_rank *one, const struct export_format *for
 				     .is_aligned = true,
 				     .clock = *rank_log_clock(ranks, one->log),
 				     .start_ns = ranks->begin_ns,
-				     .wall_offset_ns = ranks->logs.items[0].wall_offset_ns};
+				     .wall_offset_ns = ranks->logs.items[0].wall_offset_ns,
+				     .slept_ns = ranks->logs.items[0].slept_ns};
 
 	return export_write(
 		fd, format, one->opened->reading.trace,

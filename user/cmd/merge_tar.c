@@ -27,6 +27,7 @@ struct archive {
 	const struct options *options;
 	const struct ranks *ranks;
 	ARRAY(struct member) members;
+	struct export_taken *taken; /* by clock, and so by machine */
 };
 
 bool merge_is_tar(const char *path)
@@ -159,8 +160,10 @@ static int put_member(struct archive *archive, const struct merge_log *opened, c
 	struct export_place place = {.is_aligned = true,
 				     .clock = *rank_log_clock(ranks, member->log),
 				     .wall_offset_ns = ranks->logs.items[member->log].wall_offset_ns,
+				     .slept_ns = ranks->logs.items[member->log].slept_ns,
 				     .process_labels = (const char *const *)opened->labels,
-				     .gpu_label = label};
+				     .gpu_label = label,
+				     .taken = &archive->taken[ranks->logs.items[member->log].clock]};
 	int err = tar_begin(&archive->tar);
 
 	place.clock.offset_ns = 0; /* the manifest has it */
@@ -195,7 +198,8 @@ int merge_write_tar(const struct options *options, const struct ranks *ranks, in
 	struct archive archive = {
 		.tar = {.fd = fd, .time_s = (first->start_ns + (uint64_t)first->wall_offset_ns) / 1000000000u},
 		.options = options,
-		.ranks = ranks};
+		.ranks = ranks,
+		.taken = xcalloc(ranks->clocks.count, sizeof(*archive.taken))};
 	int err;
 
 	for (size_t i = 0; i < ranks->logs.count; i++)
@@ -206,5 +210,8 @@ int merge_write_tar(const struct options *options, const struct ranks *ranks, in
 	if (!err)
 		err = tar_finish(&archive.tar);
 	array_free(&archive.members);
+	for (size_t i = 0; i < ranks->clocks.count; i++)
+		export_taken_free(&archive.taken[i]);
+	free(archive.taken);
 	return err;
 }

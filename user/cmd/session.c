@@ -2,10 +2,12 @@
 /* Builds one record; writes nothing. */
 #include "cmd/session.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/array.h"
@@ -62,25 +64,43 @@ static void read_boot_id(char text[BOOT_ID_MAX])
 	fclose(file);
 }
 
+#define SLEPT_MAX 24
+#define SLEPT_LEAST_NS 1000000 /* no sleep is shorter */
+
+/* CLOCK_BOOTTIME - CLOCK_MONOTONIC: the one goes on while the machine sleeps. */
+static void read_slept(char text[SLEPT_MAX])
+{
+	struct timespec awake, since_boot;
+	int64_t ns;
+
+	clock_gettime(CLOCK_MONOTONIC, &awake);
+	clock_gettime(CLOCK_BOOTTIME, &since_boot);
+	ns = (since_boot.tv_sec - awake.tv_sec) * 1000000000ll + since_boot.tv_nsec - awake.tv_nsec;
+	/* of a machine that never slept only the time between the two calls is left */
+	snprintf(text, SLEPT_MAX, "%" PRId64, ns < SLEPT_LEAST_NS ? 0 : ns);
+}
+
 struct gpt_session *session_record(const struct options *options)
 {
 	char *target = session_target(options);
 	struct gpt_session *record;
 	struct utsname host = {0};
-	char min_complete[16], boot[BOOT_ID_MAX];
+	char min_complete[16], boot[BOOT_ID_MAX], slept[SLEPT_MAX];
 	const char *texts[] = {GPUTRACE_VERSION,
 			       host.nodename,
 			       host.release,
 			       target,
 			       min_complete,
 			       options_agent_name(options->agent),
-			       boot};
+			       boot,
+			       slept};
 	size_t bytes = 0, size;
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	char *at;
 
 	uname(&host);
 	read_boot_id(boot);
+	read_slept(slept);
 	snprintf(min_complete, sizeof(min_complete), "%u", options->min_complete);
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
 		bytes += strlen(texts[i]) + 1;

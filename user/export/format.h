@@ -7,6 +7,7 @@
 
 #include "analyze/attribution.h"
 #include "base/clock_line.h"
+#include "base/tally.h"
 #include "export/sink.h"
 #include "model/trace.h"
 
@@ -22,6 +23,18 @@ struct export_rank {
 	int64_t rank, world; /* -1, 0: not known */
 };
 
+/* Numbers of processes and threads that files have, or timelines of one file, which stand beside each other: starts
+ * zeroed. */
+struct export_taken {
+	struct tally pids, tids;
+};
+
+static inline void export_taken_free(struct export_taken *taken)
+{
+	tally_free(&taken->pids);
+	tally_free(&taken->tids);
+}
+
 /* Where a file's events are put among those of other files: on one clock, counted from one time. */
 struct export_place {
 	struct export_rank rank;
@@ -29,9 +42,11 @@ struct export_place {
 	struct clock_line clock; /* from the trace's to that of all */
 	uint64_t start_ns;	 /* on that */
 	int64_t wall_offset_ns;	 /* CLOCK_REALTIME = that + this */
+	int64_t slept_ns;	 /* CLOCK_BOOTTIME = that + this */
 	/* .pftrace, or NULL: whose processes (by model.processes, NULL: none) and GPUs are. */
 	const char *const *process_labels;
 	const char *gpu_label;
+	struct export_taken *taken; /* .pftrace: by others of its machine; NULL: its numbers are as they were */
 };
 
 struct export_options {

@@ -22,6 +22,7 @@ struct merge {
 	size_t count;
 	uint64_t start_ns;	/* that times are counted from, where a format does not have them as they are */
 	int64_t wall_offset_ns; /* CLOCK_REALTIME = the file's clock + this */
+	int64_t slept_ns;	/* CLOCK_BOOTTIME = the file's clock + this */
 	const char *about;	/* an object of JSON: how they were put together */
 	void *context;
 	/* The next one, and its end.  -errno ends the file. */

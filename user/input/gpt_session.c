@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The recording as a whole: who made it, when, what it says of itself, how it ended. */
+#include <errno.h>
 #include <stdlib.h>
 
 #include "input/gpt_records.h"
@@ -20,11 +21,28 @@ static uint32_t min_complete_of(const struct gpt_session *event, struct text tex
 	return event->min_complete <= 100 ? event->min_complete * 1000 : MODEL_COMPLETE;
 }
 
+#define SLEPT_NS_MAX (1ll << 60) /* 36 years: more is damage */
+
+/* 0: the machine had not slept, or the log is older. */
+static int64_t slept_of(struct text text)
+{
+	char digits[24], *end;
+	long long ns;
+
+	if (!text.size || text.size >= sizeof(digits))
+		return 0;
+	memcpy(digits, text.bytes, text.size);
+	digits[text.size] = '\0';
+	errno = 0;
+	ns = strtoll(digits, &end, 10);
+	return *end || errno || ns < 0 || ns > SLEPT_NS_MAX ? 0 : ns;
+}
+
 bool gpt_add_session(struct builder *builder, const struct gpt_record *record)
 {
 	const struct gpt_session *event = (const struct gpt_session *)record;
 	enum model_gpu_times gpu_times = MODEL_GPU_TIMES_UNKNOWN;
-	struct text fields[7];
+	struct text fields[8];
 	size_t at = 0;
 
 	if (event->bytes > record->size - sizeof(*event))
@@ -35,7 +53,7 @@ bool gpt_add_session(struct builder *builder, const struct gpt_record *record)
 		gpu_times = fields[5].size == 3 && !memcmp(fields[5].bytes, "off", 3) ? MODEL_GPU_TIMES_OFF
 										      : MODEL_GPU_TIMES_MEANT;
 	builder_set_source(builder, fields[0], fields[1], fields[2], fields[3], event->cpus);
-	builder_set_boot(builder, fields[6]);
+	builder_set_boot(builder, fields[6], slept_of(fields[7]));
 	builder_set_wishes(builder, min_complete_of(event, fields[4]), event->metric_launches != 0, gpu_times);
 	return true;
 }

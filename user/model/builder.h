@@ -77,7 +77,7 @@ void builder_set_source(struct builder *builder, struct text version, struct tex
 void builder_set_tool(struct builder *builder, struct text tool);
 
 /* Which boot of its machine: sources of one have one CLOCK_MONOTONIC.  Empty: not known. */
-void builder_set_boot(struct builder *builder, struct text boot);
+void builder_set_boot(struct builder *builder, struct text boot, int64_t slept_ns);
 
 /* What the user asked for; min_complete: thousandths of a percent. */
 void builder_set_wishes(struct builder *builder, uint32_t min_complete, bool metric_launches,

@@ -41,9 +41,10 @@ void builder_set_tool(struct builder *builder, struct text tool)
 	model_source(builder->model)->tool = keep(builder, tool);
 }
 
-void builder_set_boot(struct builder *builder, struct text boot)
+void builder_set_boot(struct builder *builder, struct text boot, int64_t slept_ns)
 {
 	model_source(builder->model)->boot = keep(builder, boot);
+	model_source(builder->model)->slept_ns = slept_ns;
 }
 
 void builder_set_wishes(struct builder *builder, uint32_t min_complete, bool metric_launches,

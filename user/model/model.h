@@ -34,6 +34,7 @@ struct model_source {
 			   * times are, and what it cost */
 	uint32_t cpus;	  /* 0: not recorded */
 	int64_t wall_offset_ns; /* CLOCK_REALTIME = time + this (at the start) */
+	int64_t slept_ns;	/* CLOCK_BOOTTIME = time + this (at the start); 0 where it is not recorded */
 	struct model_receipt receipt;
 };
 

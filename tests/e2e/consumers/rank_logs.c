@@ -40,6 +40,7 @@ int main(int argc, char **argv)
 		 .world = 3,
 		 .boot = "boot-b",
 		 .host = "node-b",
+		 .slept = "5000000000",
 		 .late_every = 4,
 		 .late_ms = 20,
 		 .offset_ns = 300000000000123,
@@ -48,6 +49,7 @@ int main(int argc, char **argv)
 		 .world = 3,
 		 .boot = "boot-b",
 		 .host = "node-b",
+		 .slept = "5000000000",
 		 .offset_ns = 300000000000123,
 		 .drift = 37e-6},
 	};

@@ -19,6 +19,7 @@ COLLECTIVES = 100
 AHEAD_NS = 300_000_000_000_123
 DRIFT = 37e-6
 ERROR_NS = 50
+SLEPT_NS = 5_000_000_000
 
 
 def merge(folder, *words):
@@ -129,6 +130,28 @@ def test_a_trace_of_the_archive_has_its_own_clock_and_says_whose_it_is(merged):
     assert all(AHEAD_NS < one["start"] < AHEAD_NS + 20e9 for one in found["slices"])
     assert found["clocks"]["1"] - found["clocks"]["3"] == -AHEAD_NS
     assert names(found, "process") == ["python3 (rank 2, node-b)"]
+
+
+def test_clocks_that_perfetto_knows_are_told_of_the_machine_whose_times_a_file_has(merged):
+    """CLOCK_BOOTTIME is ahead by what the machine slept: node-b 5 s, node-a, whose log is older, nobody knows."""
+    for name, slept in (("tar/rank-0.pftrace", 0), ("tar/rank-2.pftrace", SLEPT_NS), ("rank-2.pftrace", 0), ("all.pftrace", 0)):
+        clocks = timelines.pftrace(merged / name)["clocks"]
+        assert set(clocks) == {"1", "3", "6"} and clocks["6"] - clocks["3"] == slept, name
+
+
+def test_ranks_of_one_machine_and_pid_are_two_processes_in_the_archive(merged):
+    pids = [{track["process"][0] for track in timelines.pftrace(merged / f"tar/rank-{rank}.pftrace")["tracks"].values() if track["process"]}
+            for rank in range(RANKS)]
+    assert all(len(of_one) == 1 for of_one in pids)
+    assert pids[0] == pids[1] != pids[2]  # 0 and 1 are of two machines
+
+
+def test_processes_of_the_chrome_trace_of_all_say_whose_they_are(merged):
+    """In their names: Perfetto shows no labels."""
+    events = json.loads((merged / "all.json").read_text())["traceEvents"]
+    found = {event["args"]["name"] for event in events if event["name"] == "process_name"}
+    whose = ("rank 0, node-a", "rank 1, node-b", "rank 2, node-b")
+    assert found == {"CUPTI overhead", *(f"{name} ({of})" for name in ("python3", "GPU 0") for of in whose)}
 
 
 def test_files_of_each_rank_are_on_the_clock_of_all(merged):

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/tally.h"
 
@@ -39,9 +40,23 @@ static void put_label(struct sink *out, const char *kind, uint32_t pid, uint32_t
 	sink_literal(out, "}}");
 }
 
+/* With whose it is, where that has to be said: Perfetto shows no labels. */
+static void put_process_name(struct sink *out, uint32_t pid, const char *name, const char *whose)
+{
+	char *text = whose && *whose ? xasprintf("%s (%s)", name, whose) : NULL;
+
+	put_label(out, "process_name", pid, 0, "name", text ? text : name);
+	free(text);
+}
+
+static const char *whose_of(const struct chrome *chrome, const struct timeline_group *group)
+{
+	return chrome->process_labels ? chrome->process_labels[group->process] : NULL;
+}
+
 static const char *label_of(const struct chrome *chrome, const struct timeline_group *group)
 {
-	const char *label = chrome->process_labels ? chrome->process_labels[group->process] : NULL;
+	const char *label = whose_of(chrome, group);
 
 	return label ? label : "CPU";
 }
@@ -60,7 +75,7 @@ static void put_processes(struct chrome *chrome)
 
 		if (group->kind != TIMELINE_GROUP_PROCESS)
 			continue;
-		put_label(chrome->out, "process_name", pid, 0, "name", group->name);
+		put_process_name(chrome->out, pid, group->name, whose_of(chrome, group));
 		put_label(chrome->out, "process_labels", pid, 0, "labels", label_of(chrome, group));
 		put_order(chrome->out, "process_sort_index", pid, 0, order_of(chrome, i, pid));
 	}
@@ -73,8 +88,8 @@ static void put_gpu(struct chrome *chrome, uint32_t index, uint32_t pid)
 	struct sink *out = chrome->out;
 	char text[256];
 
-	snprintf(text, sizeof(text), "GPU %" PRIu32 " %.200s", group->device, group->name);
-	put_label(out, "process_name", pid, 0, "name", text);
+	snprintf(text, sizeof(text), "GPU %" PRIu32 "%s%.200s", group->device, *group->name ? " " : "", group->name);
+	put_process_name(out, pid, text, whose);
 	snprintf(text, sizeof(text), "GPU %" PRIu32 "%s%.200s", group->device, *whose ? ", " : "", whose);
 	put_label(out, "process_labels", pid, 0, "labels", text);
 	put_order(out, "process_sort_index", pid, 0, order_of(chrome, index, DEVICE_SORT + pid));

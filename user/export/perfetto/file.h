@@ -8,6 +8,7 @@
 
 #include "base/array.h"
 #include "base/tally.h"
+#include "export/format.h"
 #include "export/protobuf.h"
 #include "export/texts.h"
 #include "timeline/nesting.h"
@@ -75,16 +76,12 @@ enum event_type {
 
 #define CLOCK_OF_WALL 1 /* builtin_clock.proto */
 #define CLOCK_OF_TRACE 3
+#define CLOCK_SINCE_BOOT 6
 
 /* Python functions and NVTX ranges that began in an earlier part: each on a row where it meets no other. */
 struct long_row {
 	uint32_t track;
 	uint64_t end_ns; /* of the latest on it */
-};
-
-/* What the timelines of one file have taken so far, where there are several: starts zeroed. */
-struct perfetto_taken {
-	struct tally pids, tids;
 };
 
 struct perfetto {
@@ -93,10 +90,11 @@ struct perfetto {
 	struct timeline *timeline;
 	uint32_t member; /* which of the file's timelines it is */
 	/* Those three of one that shares its file, or its time, with others. */
-	struct perfetto_taken *taken;		/* NULL: its numbers are as they were */
+	struct export_taken *taken;		/* NULL: its numbers are as they were */
 	const char *const *process_labels;	/* by model.processes, NULL: none */
 	const char *gpu_label;			/* whose its GPUs are, NULL: it need not be said */
 	int64_t wall_offset_ns;			/* CLOCK_REALTIME = the file's times + this */
+	int64_t slept_ns;			/* CLOCK_BOOTTIME = the file's times + this */
 	ARRAY(uint32_t) pids;			/* by group, where they may be others than they were */
 	ARRAY(uint32_t) tids;			/* by track, the same */
 	struct texts names, functions, sources; /* their numbers in the file are from 1 on */

@@ -21,7 +21,7 @@ static int put_member(struct perfetto *file, const struct merge_member *member, 
 
 int perfetto_write_merged(struct sink *sink, const struct merge *merge)
 {
-	struct perfetto_taken taken = {0};
+	struct export_taken taken = {0};
 	uint64_t next_number = 0;
 	int error = 0;
 
@@ -35,13 +35,13 @@ int perfetto_write_merged(struct sink *sink, const struct merge *merge)
 						.taken = &taken,
 						.process_labels = member.process_labels,
 						.gpu_label = member.gpu_label,
-						.wall_offset_ns = merge->wall_offset_ns};
+						.wall_offset_ns = merge->wall_offset_ns,
+						.slept_ns = merge->slept_ns};
 
 			error = put_member(&file, &member, &next_number);
 			merge->close(merge->context);
 		}
 	}
-	tally_free(&taken.pids);
-	tally_free(&taken.tids);
+	export_taken_free(&taken);
 	return error;
 }

@@ -34,7 +34,10 @@ static void put_head(struct perfetto *file)
 	packet_end(file, packet);
 }
 
-/* What it showed, and the wall clock, when the trace began. */
+/*
+ * What it showed, and the wall clock, when the trace began; and CLOCK_BOOTTIME, which trace_processor takes for the
+ * clock of every file of this form: without a way from there to the file's own it says that events were dropped.
+ */
 static void put_clocks(struct perfetto *file)
 {
 	uint64_t start_ns = timeline_time(file->timeline, file->timeline->start_ns);
@@ -44,6 +47,7 @@ static void put_clocks(struct perfetto *file)
 	inner = proto_begin(&file->packet, PACKET_CLOCK_SNAPSHOT);
 	put_clock(&file->packet, CLOCK_OF_TRACE, start_ns);
 	put_clock(&file->packet, CLOCK_OF_WALL, start_ns + (uint64_t)file->wall_offset_ns);
+	put_clock(&file->packet, CLOCK_SINCE_BOOT, start_ns + (uint64_t)file->slept_ns);
 	proto_number(&file->packet, SNAPSHOT_PRIMARY, CLOCK_OF_TRACE);
 	proto_end(&file->packet, inner);
 	packet_end(file, packet);
@@ -100,12 +104,15 @@ int perfetto_write(struct sink *sink, struct trace *trace, const struct export_o
 	if (!timeline)
 		return trace->error;
 	file.wall_offset_ns = model_source(timeline->model)->wall_offset_ns;
+	file.slept_ns = model_source(timeline->model)->slept_ns;
 	if (place) {
 		file.process_labels = place->process_labels;
 		file.gpu_label = place->gpu_label;
+		file.taken = place->taken;
 	}
 	if (place && place->is_aligned) {
 		file.wall_offset_ns = place->wall_offset_ns;
+		file.slept_ns = place->slept_ns;
 		timeline_put_among(timeline, &(struct timeline_among){.clock = place->clock});
 	}
 	error = perfetto_put_timeline(&file);

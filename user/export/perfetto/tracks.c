@@ -116,7 +116,7 @@ static void put_group(struct perfetto *file, uint32_t index)
 		proto_end(&file->packet, inner);
 		break;
 	case TIMELINE_GROUP_GPU:
-		snprintf(text, sizeof(text), "GPU %u ", group->device);
+		snprintf(text, sizeof(text), "GPU %u%s", group->device, *group->name ? " " : "");
 		inner = proto_begin(&file->packet, TRACK_NAME);
 		sink_text(&file->packet, text);
 		sink_utf8(&file->packet, group->name);
