@@ -6,6 +6,7 @@
 #   check-e2e        the real program on real processes (root)
 #   check-inject     the agent let in and out 1,000 times, gputrace killed 200 times, and 200 times with --ops (root)
 #   check-torch      the end-to-end tests on PyTorch
+#   check-trace-processor  files with a timeline in Perfetto's trace_processor, which not every machine can have
 #   check-torch-all  those of older versions on each that PyPI has and that is known here (an hour, 35 GB)
 #   check-kernels    the end-to-end tests that depend on the kernel, on each of KERNELS_WANTED in qemu (root)
 #   check-sanitize   the unit tests again, with AddressSanitizer and UndefinedBehaviorSanitizer; those of what several
@@ -67,8 +68,8 @@ $(CONSUMED): %: %.o $(LIB)
 	$(Q)$(CC) $(CFLAGS) $(EXTRA_CFLAGS) $(LDFLAGS) $(EXTRA_LDFLAGS) -o $@ $^ $(LIBS)
 
 .SECONDARY:
-.PHONY: unit check check-unit check-unit-programs check-e2e check-e2e-all check-inject check-torch check-torch-all check-kernels \
-	check-sanitize check-threads fuzz-programs fuzz-short
+.PHONY: unit check check-unit check-unit-programs check-e2e check-e2e-all check-inject check-torch check-torch-all \
+	check-trace-processor check-kernels check-sanitize check-threads fuzz-programs fuzz-short
 unit: $(UNIT_BIN) $(RELOG) $(LOG_RECORDS) $(TEED) $(TRACE_DUMP) $(CUT)
 
 # In steps, each with what the one before has installed.
@@ -86,8 +87,13 @@ check-unit: check-unit-programs check-agent
 # The tests run `make` with our BUILD where they need one more program.
 PYTEST = GPUTRACE_BUILD=$(BUILD) BUILD=$(BUILD) "$$(tools/get-pytest)" -m pytest -p no:cacheprovider --strict-markers -ra tests/e2e
 
+# Of what needs Perfetto's trace_processor nothing is collected where that is not: only Perfetto's own host has it.
 check-e2e: all simgpu $(CONSUMED)
-	@$(PYTEST) -m "not torch" $(PYTEST_FLAGS)
+	@$(PYTEST) -m "not torch$$(tools/get-trace-processor installed >/dev/null 2>&1 || echo ' and not trace_processor')" $(PYTEST_FLAGS)
+
+check-trace-processor: all simgpu $(CONSUMED)
+	@tools/get-trace-processor >/dev/null
+	@$(PYTEST) -m trace_processor $(PYTEST_FLAGS)
 
 check-inject: all simgpu
 	@GPUTRACE_TEST_CYCLES=1000 GPUTRACE_TEST_KILLS=200 $(PYTEST)/test_inject.py -k again_and_again
@@ -108,7 +114,7 @@ check-torch-all: all simgpu
 
 check-e2e-all: all simgpu $(CONSUMED)
 	@tools/get-torch >/dev/null
-	@$(PYTEST) $(PYTEST_FLAGS)
+	@$(PYTEST) -m "$$(tools/get-trace-processor installed >/dev/null 2>&1 || echo 'not trace_processor')" $(PYTEST_FLAGS)
 
 check-kernels: all simgpu
 	@tools/deps test kernels

@@ -21,6 +21,7 @@ def pytest_configure(config):
     # A shell's background job has it ignored, and so has all that it starts: no Ctrl-C of a test would come then.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     config.addinivalue_line("markers", "torch: needs PyTorch, several GB once (make check-torch)")
+    config.addinivalue_line("markers", "trace_processor: needs Perfetto's trace_processor (make check-trace-processor)")
     config.addinivalue_line("markers", "kernels: depends on the kernel, so it runs on others too (make check-kernels)")
 
 

@@ -10,6 +10,7 @@ import profiles
 import pytest
 import reading
 import timelines
+import trace_processor
 import tracing
 from fetching import fetched
 from reading import chrome, simulated
@@ -85,6 +86,16 @@ def test_pftrace_has_every_operation_with_the_time_it_took(run):
         reading.simulated_operations(simulated.load(run / "gpu.json"))
     ended = {flow for flow, _ in found["ended"]}
     assert len(ended) == len(operations) == len(found["begun"])
+
+
+@pytest.mark.trace_processor
+@pytest.mark.parametrize("name", ("trace.pftrace", "trace.json"))
+def test_trace_processor_finds_every_operation_with_the_time_it_took_and_nothing_wrong(run, name):
+    assert trace_processor.errors(run / name) == []
+    found = trace_processor.slices(run / name, f"hex(s.category), {trace_processor.arg('correlation')}, s.dur",
+                                   f"s.category IN {tuple(chrome.GPU)}")
+    assert sorted(found) == reading.simulated_operations(simulated.load(run / "gpu.json"))
+    assert trace_processor.rows(run / name, "SELECT count(*) FROM flow") == [(len(found),)]
 
 
 def test_pftrace_has_the_slices_of_the_chrome_trace(run):

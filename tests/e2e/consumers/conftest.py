@@ -30,6 +30,8 @@ def sample(request, sample_program, tmp_path_factory):
     report = subprocess.run([sample_program, folder, processes, "20", *parts], check=True, capture_output=True).stdout
     (folder / "report.txt").write_bytes(report)
     (folder / "processes").write_text(processes)
+    if parts:
+        (folder / "parts").touch()
     return folder
 
 
