@@ -2,8 +2,10 @@
 """NVTX ranges of programs that gputrace starts: NVIDIA's own NVTX, on the simulated GPU."""
 
 import collections
+import contextlib
 import os
 import re
+import sqlite3
 import subprocess
 
 import machine
@@ -139,3 +141,20 @@ def test_ranges_of_pytorch_have_its_backward_pass_too(tmp_path):
         assert ranges == 5
         assert abs(ns - expected[name]) <= unit / 10, name
     assert sum(op["label"] is None or op["label"] == "" for op in work) > 20
+
+
+def test_a_query_on_the_database_names_kernels_by_the_innermost_range_that_was_pushed(tmp_path, library):
+    """As nsys' user guide does it, "Rename CUDA Kernels with NVTX"; a range that was started and ended is of no thread."""
+    traced(tmp_path, library, "--trace", "nvtx")
+    tracing.gputrace(tmp_path, "export", "trace.gpt", "-o", "trace.sqlite").must_be(0)
+    with contextlib.closing(sqlite3.connect(tmp_path / "trace.sqlite")) as base:
+        rows = base.execute("""
+            SELECT names.value, (SELECT n.text FROM NVTX_EVENTS n WHERE n.eventType = 59 AND n.globalTid = call.globalTid
+                                 AND n.start <= call.start AND n.end >= call.end ORDER BY n.start DESC LIMIT 1)
+            FROM CUPTI_ACTIVITY_KIND_KERNEL kernel JOIN StringIds names ON names.id = kernel.shortName
+            JOIN CUPTI_ACTIVITY_KIND_RUNTIME call USING (correlationId)""").fetchall()
+    assert len(rows) == 25
+    for kernel, found in rows:
+        above = [LABELS.get(name, name).replace(" [layers]", "") for name in kernel.rpartition("_")[0].split(".")]
+        pushed = [name for name in above if name not in ("none", "started")] or [None]
+        assert found == ("never ended" if kernel.startswith("ended") else pushed[-1]), kernel
