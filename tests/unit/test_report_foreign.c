@@ -87,12 +87,22 @@ static void a_line_that_is_not_known_has_no_number(void **state)
 	assert_says(write_lines, "[" FUNCTION "," CALL "," KERNEL "]", "\n       -   9,000  100.0");
 }
 
+static void a_file_of_torch_profiler_without_stacks_is_told_which_option_has_them(void **state)
+{
+	char *text = said(write_report, "[" FUNCTION "," CALL "," KERNEL "]");
+
+	assert_null(strstr(text, "with_stack"));
+	free(text);
+	assert_says(write_report, "[" CALL "," KERNEL "]", "with_stack=True");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_file_without_cuda_calls_is_told_which_option_its_tool_lacked),
 		cmocka_unit_test(why_says_the_same_of_it),
 		cmocka_unit_test(a_line_that_is_not_known_has_no_number),
+		cmocka_unit_test(a_file_of_torch_profiler_without_stacks_is_told_which_option_has_them),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -87,6 +87,14 @@ static void put_joined(struct report *report)
 	free(lost);
 }
 
+static bool lacks_stacks(const struct complete *complete)
+{
+	static const char torch[] = "torch.profiler";
+
+	return complete->launches && !complete->launches_with_stack && !complete->gpu_ns_with_line &&
+	       !strncmp(complete->tool, torch, sizeof(torch) - 1);
+}
+
 /* What nobody can know of it. */
 static void put_tool(struct report *report)
 {
@@ -95,8 +103,9 @@ static void put_tool(struct report *report)
 
 	if (!complete->tool)
 		return;
-	text = xasprintf("Recorded by %s. Not recorded: what it lost, how good its times are, what it cost.",
-			 complete->tool);
+	text = xasprintf("Recorded by %s. Not recorded: what it lost, how good its times are, what it cost.%s",
+			 complete->tool,
+			 lacks_stacks(complete) ? " Python lines are in such a file with with_stack=True." : "");
 	report_text(report, 2, text);
 	free(text);
 }
