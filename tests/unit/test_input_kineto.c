@@ -373,6 +373,52 @@ static void rows_of_many_pieces_come_in_order_in_every_round(void **state)
 	free(times);
 }
 
+/* Pieces in order, and one of which the last row is not. */
+static void rows_in_order_are_read_as_they_came_until_one_is_not(void **state)
+{
+	for (int late = 0; late < 2; late++) {
+		struct rows rows;
+		const struct row *row;
+		uint32_t wanted = 0;
+
+		rows_open(&rows);
+		for (uint32_t i = 0; i < 100; i++) {
+			struct row added = {.start_ns = i < 99 || !late ? i / 2 : 0, .corr = i};
+
+			rows_kept(&rows, rows_add(&rows, &added, sizeof(added)))->tid = i + 1;
+		}
+		assert_int_equal(rows_sort(&rows), 0);
+		assert_int_equal(rows.places.count, late ? 100 : 0);
+		assert_int_equal(rows_again(&rows), 0);
+		while ((row = rows_next(&rows))) {
+			uint32_t corr = !late || wanted < 2 ? wanted : wanted == 2 ? 99 : wanted - 1;
+
+			assert_int_equal(row->corr, corr);
+			assert_int_equal(row->tid, corr + 1);
+			wanted++;
+		}
+		assert_int_equal(wanted, 100);
+		rows_close(&rows);
+	}
+}
+
+static void a_row_that_was_written_cannot_be_changed(void **state)
+{
+	struct row row = {.start_ns = 1};
+	struct rows rows;
+	uint64_t first, latest = 0;
+
+	rows_open(&rows);
+	rows.piece_bytes = 4096;
+	first = rows_add(&rows, &row, sizeof(row));
+	assert_non_null(rows_kept(&rows, first));
+	for (int i = 0; i < 1000; i++)
+		latest = rows_add(&rows, &row, sizeof(row));
+	assert_null(rows_kept(&rows, first));
+	assert_non_null(rows_kept(&rows, latest));
+	rows_close(&rows);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -390,6 +436,8 @@ int main(void)
 		cmocka_unit_test(names_may_have_every_character),
 		cmocka_unit_test(events_that_make_no_sense_are_counted),
 		cmocka_unit_test(rows_of_many_pieces_come_in_order_in_every_round),
+		cmocka_unit_test(rows_in_order_are_read_as_they_came_until_one_is_not),
+		cmocka_unit_test(a_row_that_was_written_cannot_be_changed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

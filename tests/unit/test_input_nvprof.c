@@ -154,6 +154,66 @@ static void markers_of_one_id_are_a_range(void **state)
 	told_trace_close(trace);
 }
 
+#define MARKERS(rows)                                                                                                  \
+	{                                                                                                              \
+		"CREATE TABLE StringTable (_id_ INTEGER PRIMARY KEY AUTOINCREMENT, value TEXT NOT NULL);"              \
+		"INSERT INTO StringTable VALUES (7,'early'),(5,'late')",                                               \
+			"CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME" API                                                 \
+			"CREATE TABLE CUPTI_ACTIVITY_KIND_MARKER (flags INT, timestamp INT, id INT, objectKind INT, "  \
+			"objectId BLOB, name INT, domain INT);"                                                        \
+			"INSERT INTO CUPTI_ACTIVITY_KIND_MARKER VALUES " rows,                                         \
+			NULL,                                                                                          \
+	}
+#define MARKER(flags, time, id, name) "(" #flags "," EPOCH #time "," #id ",2," THREAD "," #name ",0)"
+
+static void assert_early_and_late(const char *const *markers, uint64_t early_ns, uint64_t late_ns)
+{
+	struct trace *trace = open_database(markers);
+	const struct model *model = trace_first(trace);
+
+	assert_int_equal(model->range_count, 2);
+	assert_string_equal(model->strings[model->ranges[0].name], "early");
+	assert_int_equal(model->ranges[0].start_ns, BEGIN + 100);
+	assert_int_equal(model->ranges[0].end_ns, BEGIN + early_ns);
+	assert_string_equal(model->strings[model->ranges[1].name], "late");
+	assert_int_equal(model->ranges[1].end_ns, BEGIN + late_ns);
+	told_trace_close(trace);
+	assert_same_in_parts(markers);
+}
+
+/* 1 and 65537 wait for their ends at one place. */
+static void markers_are_open_however_many_begin_meanwhile(void **state)
+{
+	static const char *const markers[] = MARKERS(MARKER(2, 100, 1, 7) "," MARKER(2, 120, 65537, 5) "," MARKER(
+		4, 300, 1, 0) "," MARKER(4, 400, 65537, 0));
+
+	assert_early_and_late(markers, 300, 400);
+}
+
+static void an_end_is_that_of_the_latest_begin_of_its_number(void **state)
+{
+	static const char *const markers[] = MARKERS(
+		MARKER(2, 100, 1, 7) "," MARKER(2, 120, 1, 5) "," MARKER(4, 300, 1, 0) "," MARKER(4, 400, 1, 0));
+
+	assert_early_and_late(markers, 400, 300);
+}
+
+static void a_number_of_a_marker_may_be_used_again(void **state)
+{
+	static const char *const markers[] = MARKERS(
+		MARKER(2, 100, 1, 7) "," MARKER(4, 110, 1, 0) "," MARKER(2, 120, 1, 5) "," MARKER(4, 400, 1, 0));
+
+	assert_early_and_late(markers, 110, 400);
+}
+
+static void an_end_may_stand_in_front_of_its_begin(void **state)
+{
+	static const char *const markers[] = MARKERS(
+		MARKER(4, 400, 2, 0) "," MARKER(2, 120, 2, 5) "," MARKER(2, 100, 1, 7) "," MARKER(4, 110, 1, 0));
+
+	assert_early_and_late(markers, 110, 400);
+}
+
 static void in_parts_it_says_the_same(void **state)
 {
 	assert_same_in_parts(document);
@@ -166,6 +226,10 @@ int main(void)
 		cmocka_unit_test(a_thread_is_known_by_the_half_of_its_number_that_nvprof_has),
 		cmocka_unit_test(copies_waits_the_gpu_and_what_cupti_cost_are_read),
 		cmocka_unit_test(markers_of_one_id_are_a_range),
+		cmocka_unit_test(markers_are_open_however_many_begin_meanwhile),
+		cmocka_unit_test(an_end_is_that_of_the_latest_begin_of_its_number),
+		cmocka_unit_test(a_number_of_a_marker_may_be_used_again),
+		cmocka_unit_test(an_end_may_stand_in_front_of_its_begin),
 		cmocka_unit_test(in_parts_it_says_the_same),
 	};
 

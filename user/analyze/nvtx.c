@@ -73,15 +73,15 @@ void nvtx_free(struct nvtx *all)
 size_t nvtx_name_length(const char *name)
 {
 	static const char *const behind[] = {", seq = ", ", sizes = ", ", op_id = "};
-	size_t length = strlen(name);
+	const char *at = name;
 
-	for (size_t i = 0; i < sizeof(behind) / sizeof(behind[0]); i++) {
-		const char *at = strstr(name, behind[i]);
-
-		if (at && (size_t)(at - name) < length)
-			length = (size_t)(at - name);
+	while ((at = strchr(at, ','))) {
+		for (size_t i = 0; i < sizeof(behind) / sizeof(behind[0]); i++)
+			if (!strncmp(at, behind[i], strlen(behind[i])))
+				return (size_t)(at - name);
+		at++;
 	}
-	return length;
+	return strlen(name);
 }
 
 static uint32_t row_name(struct nvtx *all, uint32_t string)
@@ -95,7 +95,8 @@ static uint32_t row_name(struct nvtx *all, uint32_t string)
 	length = nvtx_name_length(strings[string]);
 	first = lookup_put(&all->prefixes, 1, hash_bytes(all->prefixes.seed, strings[string], length), string);
 	*known = string;
-	if (nvtx_name_length(strings[*first]) == length && !memcmp(strings[*first], strings[string], length))
+	if (*first != string && !strncmp(strings[*first], strings[string], length) &&
+	    nvtx_name_length(strings[*first]) == length)
 		*known = *first;
 	return *known;
 }

@@ -54,24 +54,36 @@ static uint32_t take(struct walk *walk, enum walk_kind kind)
 	return index;
 }
 
-static enum walk_kind next_kind(const struct walk *walk)
+/* The kind whose turn it is, and until when it is: up to another's, of which the one that stands first comes first. */
+static enum walk_kind next_kind(const struct walk *walk, uint64_t *until_ns)
 {
-	enum walk_kind next = 0;
+	enum walk_kind next = 0, behind = WALK_KINDS;
 
-	for (enum walk_kind kind = 1; kind < WALK_KINDS; kind++)
-		if (walk->due_ns[kind] < walk->due_ns[next])
+	for (enum walk_kind kind = 1; kind < WALK_KINDS; kind++) {
+		if (walk->due_ns[kind] < walk->due_ns[next]) {
+			behind = next;
 			next = kind;
+		} else if (behind == WALK_KINDS || walk->due_ns[kind] < walk->due_ns[behind]) {
+			behind = kind;
+		}
+	}
+	*until_ns = walk->due_ns[behind];
+	if (next < behind && *until_ns < UINT64_MAX)
+		++*until_ns;
 	return next;
 }
 
 static void feed_all(struct walk *walk)
 {
 	for (;;) {
-		enum walk_kind kind = next_kind(walk);
+		uint64_t until_ns;
+		enum walk_kind kind = next_kind(walk, &until_ns);
 
 		if (walk->due_ns[kind] == UINT64_MAX)
 			return;
-		walk_feed(walk, kind, take(walk, kind));
+		do
+			walk_feed(walk, kind, take(walk, kind));
+		while (walk->due_ns[kind] < until_ns);
 	}
 }
 
@@ -92,12 +104,21 @@ static int by_time(const void *left, const void *right)
 	return (a->index > b->index) - (a->index < b->index);
 }
 
+static bool are_in_order(const struct moment *moments, uint32_t count)
+{
+	for (uint32_t i = 1; i < count; i++)
+		if (by_time(&moments[i - 1], &moments[i]) > 0)
+			return false;
+	return true;
+}
+
 /* The indices by time, and in their own order at one time; frees the moments. */
 static uint32_t *sorted(struct moment *moments, uint32_t count)
 {
 	uint32_t *indices = xmalloc(count * sizeof(*indices));
 
-	qsort(moments, count, sizeof(*moments), by_time);
+	if (!are_in_order(moments, count))
+		qsort(moments, count, sizeof(*moments), by_time);
 	for (uint32_t i = 0; i < count; i++)
 		indices[i] = moments[i].index;
 	free(moments);

@@ -27,12 +27,22 @@ struct database {
 	bool no_scans;	   /* for tests: all is read by libsqlite3 */
 };
 
-struct database_column; /* where it is in the pages */
+/* Where it is in the pages. */
+struct database_column {
+	enum {
+		COLUMN_LACKS, /* the table has none of that name */
+		COLUMN_IN_RECORD,
+		COLUMN_IS_ID,	/* of the row: another name of it */
+		COLUMN_IS_REAL, /* in the record, where also an integer stands for a real number */
+	} kind;
+	unsigned at; /* in the record */
+};
 
 /* A round over one table: by its pages while they are as usual, then by a statement. */
 struct database_rows {
 	struct database *base;
 	struct database_scan *scan; /* both NULL: there is no such table, or no more rows */
+	const struct scan_row *row; /* the scan's */
 	sqlite3_stmt *statement;
 	struct database_column *places; /* by column */
 	const char *const *columns;
@@ -62,8 +72,16 @@ bool database_next(struct database_rows *rows);
 void database_end(struct database_rows *rows);
 
 /* Of the row at hand: an integer, else `none`; a text or a blob, valid until the next row, else of size 0. */
-int64_t database_number(const struct database_rows *rows, unsigned column, int64_t none);
+int64_t database_other_number(const struct database_rows *rows, unsigned column, int64_t none);
 struct text database_text(struct database_rows *rows, unsigned column);
 struct text database_blob(struct database_rows *rows, unsigned column);
+
+static inline int64_t database_number(const struct database_rows *rows, unsigned column, int64_t none)
+{
+	const struct database_column *place = &rows->places[column];
+
+	return rows->scan && place->kind == COLUMN_IN_RECORD ? scan_row_number(rows->row, place->at, none)
+							     : database_other_number(rows, column, none);
+}
 
 #endif

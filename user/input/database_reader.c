@@ -26,6 +26,25 @@ void database_reader_close(struct database_reader *reader)
 
 /* ---- values ------------------------------------------------------------------------------------------------------ */
 
+/* The number of the text that is added next; false: another has it already. */
+static bool take_number(struct database_reader *reader, int64_t number)
+{
+	uint32_t *index;
+
+	if (!reader->strings.count)
+		reader->first_string = number;
+	if (reader->strings_in_row == reader->strings.count &&
+	    (uint64_t)number - (uint64_t)reader->first_string == reader->strings_in_row) {
+		reader->strings_in_row++;
+		return true;
+	}
+	if (database_string(reader, number))
+		return false;
+	index = lookup_put(&reader->string_lookup, 1, (uint64_t)number, NONE);
+	*index = (uint32_t)reader->strings.count;
+	return true;
+}
+
 void database_read_strings(struct database_reader *reader, const char *table, const char *id)
 {
 	const char *const columns[] = {id, "value"};
@@ -34,25 +53,26 @@ void database_read_strings(struct database_reader *reader, const char *table, co
 	while (database_next(&rows)) {
 		int64_t number = database_number(&rows, 0, DATABASE_NONE);
 		struct text value = database_text(&rows, 1);
-		uint32_t *index;
 
 		if (number == DATABASE_NONE || reader->strings.count >= STRINGS_MAX) {
 			reader->file->bad++;
 			continue;
 		}
-		index = lookup_put(&reader->string_lookup, 1, (uint64_t)number, NONE);
-		if (*index != NONE) /* it has one already */
-			continue;
-		*index = (uint32_t)reader->strings.count;
-		array_push(&reader->strings,
-			   ((struct database_string){.text = rows_text(&reader->file->rows, value.bytes, value.size)}));
+		if (take_number(reader, number))
+			array_push(&reader->strings,
+				   ((struct database_string){
+					   .text = rows_new_text(&reader->file->rows, value.bytes, value.size)}));
 	}
 }
 
 struct database_string *database_string(struct database_reader *reader, int64_t id)
 {
-	uint32_t *index = lookup_get(&reader->string_lookup, 1, (uint64_t)id);
+	uint64_t in_row = (uint64_t)id - (uint64_t)reader->first_string;
+	uint32_t *index;
 
+	if (in_row < reader->strings_in_row)
+		return &reader->strings.items[in_row];
+	index = lookup_get(&reader->string_lookup, 1, (uint64_t)id);
 	return index ? &reader->strings.items[*index] : NULL;
 }
 
@@ -76,6 +96,15 @@ static bool shift(const struct database_reader *reader, int64_t time_ns, uint64_
 	if (time_ns < -reader->zero_ns || time_ns > NS_MAX)
 		return false;
 	*shifted = (uint64_t)(time_ns + reader->zero_ns);
+	return true;
+}
+
+bool database_moment(const struct database_reader *reader, const struct database_rows *rows, unsigned column,
+		     struct row *row)
+{
+	if (!shift(reader, database_number(rows, column, DATABASE_NONE), &row->start_ns))
+		return false;
+	row->end_ns = row->start_ns;
 	return true;
 }
 

@@ -24,7 +24,9 @@ struct database_reader {
 	struct database base;
 	struct foreign_file *file;
 	ARRAY(struct database_string) strings;
-	struct lookup string_lookup; /* (1, id) to string */
+	int64_t first_string; /* id: so many follow it, each one more, and are not looked up */
+	uint64_t strings_in_row;
+	struct lookup string_lookup; /* (1, id) to string, of the others */
 	struct lookup stack_lookup;  /* (1, id) to one of the file's stacks */
 	int64_t zero_ns;	     /* what is added to every time */
 	uint32_t first_memory_kind;  /* CUPTI's number of their memory kind 0 */
@@ -49,6 +51,10 @@ uint32_t database_small(const struct database_rows *rows, unsigned column, uint3
 /* Of two columns; false: it is none, and counts as bad.  end: where there is none it is the start, *ended is false. */
 bool database_span(struct database_reader *reader, const struct database_rows *rows, unsigned start, unsigned end,
 		   struct row *row, bool *ended);
+
+/* Of one, which is begin and end; false: it is none. */
+bool database_moment(const struct database_reader *reader, const struct database_rows *rows, unsigned column,
+		     struct row *row);
 
 /* nsys' numbers of processes and threads, 0: not known. */
 static inline uint32_t database_pid(int64_t global)

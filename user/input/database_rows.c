@@ -10,16 +10,6 @@
 
 #define ROW_MIN 4 /* bytes of a row in a file: its place in the page, its length, its number */
 
-struct database_column {
-	enum {
-		COLUMN_LACKS, /* the table has none of that name */
-		COLUMN_IN_RECORD,
-		COLUMN_IS_ID,	/* of the row: another name of it */
-		COLUMN_IS_REAL, /* in the record, where also an integer stands for a real number */
-	} kind;
-	unsigned at; /* in the record */
-};
-
 /* ---- columns ----------------------------------------------------------------------------------------------------- */
 
 static sqlite3_stmt *ask(struct database *base, const char *pragma, const char *table)
@@ -199,6 +189,7 @@ struct database_rows database_select(struct database *base, const char *table, c
 	rows.places = xcalloc(count, sizeof(*rows.places));
 	if (find_columns(base, table, columns, count, rows.places)) {
 		rows.scan = new_scan(&rows);
+		rows.row = rows.scan ? database_scan_row(rows.scan) : NULL;
 		if (!rows.scan)
 			new_statement(&rows);
 	}
@@ -260,7 +251,7 @@ void database_end(struct database_rows *rows)
 
 /* ---- values ------------------------------------------------------------------------------------------------------ */
 
-int64_t database_number(const struct database_rows *rows, unsigned column, int64_t none)
+int64_t database_other_number(const struct database_rows *rows, unsigned column, int64_t none)
 {
 	const struct database_column *place = &rows->places[column];
 
@@ -270,9 +261,7 @@ int64_t database_number(const struct database_rows *rows, unsigned column, int64
 		return sqlite3_column_type(rows->statement, (int)column) == SQLITE_INTEGER
 			       ? sqlite3_column_int64(rows->statement, (int)column)
 			       : none;
-	if (place->kind == COLUMN_IN_RECORD)
-		return database_scan_number(rows->scan, place->at, none);
-	return place->kind == COLUMN_IS_ID ? database_scan_id(rows->scan) : none;
+	return place->kind == COLUMN_IS_ID ? rows->row->id : none;
 }
 
 static struct text take(struct database_rows *rows, struct text value)
@@ -290,8 +279,8 @@ static struct text bytes_of(struct database_rows *rows, unsigned column, int typ
 	if (place->kind == COLUMN_LACKS || (rows->scan && place->kind == COLUMN_IS_ID))
 		return (struct text){"", 0};
 	if (rows->scan)
-		return take(rows, type == SQLITE_TEXT ? database_scan_text(rows->scan, place->at)
-						      : database_scan_blob(rows->scan, place->at));
+		return take(rows, type == SQLITE_TEXT ? scan_row_text(rows->row, place->at)
+						      : scan_row_blob(rows->row, place->at));
 	if (sqlite3_column_type(rows->statement, (int)column) != type)
 		return (struct text){"", 0};
 	bytes = type == SQLITE_TEXT ? (const void *)sqlite3_column_text(rows->statement, (int)column)

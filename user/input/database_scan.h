@@ -9,14 +9,23 @@
 #ifndef GPUTRACE_INPUT_DATABASE_SCAN_H
 #define GPUTRACE_INPUT_DATABASE_SCAN_H
 
+#include <endian.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "model/events.h"
 
 #define SCAN_COLUMNS_MAX 256u /* of a record, that are looked at */
 
 struct database_scan;
+
+/* The row at hand: where the values of its record lie, of the columns that are looked at, and their serial types. */
+struct scan_row {
+	int64_t id;
+	const uint8_t *record;
+	uint32_t at[SCAN_COLUMNS_MAX], type[SCAN_COLUMNS_MAX];
+};
 
 enum scan_result {
 	SCAN_ROW,
@@ -33,10 +42,32 @@ void database_scan_free(struct database_scan *scan); /* NULL: nothing */
 
 enum scan_result database_scan_next(struct database_scan *scan);
 
-/* Of the row at hand; columns as they lie in the record, below those that are looked at. */
-int64_t database_scan_id(const struct database_scan *scan);
-int64_t database_scan_number(const struct database_scan *scan, unsigned column, int64_t none);
-struct text database_scan_text(const struct database_scan *scan, unsigned column); /* valid until the next row */
-struct text database_scan_blob(const struct database_scan *scan, unsigned column); /* likewise */
+/* Its row; one place for all rows of a scan. */
+const struct scan_row *database_scan_row(const struct database_scan *scan);
+
+/* Columns as they lie in the record, below those that are looked at. */
+int64_t scan_row_long_number(const struct scan_row *row, unsigned column, int64_t none);
+struct text scan_row_text(const struct scan_row *row, unsigned column); /* valid until the next row */
+struct text scan_row_blob(const struct scan_row *row, unsigned column); /* likewise */
+
+static inline int64_t scan_row_number(const struct scan_row *row, unsigned column, int64_t none)
+{
+	const uint8_t *bytes = row->record + row->at[column];
+	uint64_t eight;
+	uint32_t four;
+
+	switch (row->type[column]) {
+	case 1:
+		return (int8_t)bytes[0];
+	case 4:
+		memcpy(&four, bytes, sizeof(four));
+		return (int32_t)be32toh(four);
+	case 6:
+		memcpy(&eight, bytes, sizeof(eight));
+		return (int64_t)be64toh(eight);
+	default:
+		return scan_row_long_number(row, column, none);
+	}
+}
 
 #endif

@@ -77,7 +77,6 @@ static uint32_t domain_of(const struct domains *domains, uint32_t pid, int64_t n
 	return index ? *index : 0;
 }
 
-/* A moment in which one ends. */
 void nsys_read_ranges(struct database_reader *reader)
 {
 	struct domains domains = {.names = {0}};

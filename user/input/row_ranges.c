@@ -3,16 +3,18 @@
 #include "input/row_ranges.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "input/foreign_file.h"
 
 #define OPEN_MAX 65536u
 
-static void add_end(struct rows *rows, struct row_range range, enum row_range_what what)
+/* The moment in which one that was pushed ends. */
+static void add_end(struct rows *rows, struct row_range range)
 {
 	range.row.start_ns = range.row.end_ns;
 	range.row.text = ROW_NO_TEXT;
-	range.what = (uint8_t)what;
+	range.what = ROW_RANGE_POP;
 	rows_add(rows, &range.row, sizeof(range));
 }
 
@@ -23,11 +25,14 @@ void row_ranges_add(struct rows *rows, const struct row_range *range, bool ended
 	begin.unfinished = !ended;
 	if (begin.what != ROW_RANGE_PUSH)
 		begin.row.end_ns = begin.row.start_ns;
+	if (ended && begin.what == ROW_RANGE_START) {
+		begin.what = ROW_RANGE_WHOLE;
+		begin.closes_ns = range->row.end_ns;
+		rows_see_end(rows, begin.closes_ns);
+	}
 	rows_add(rows, &begin.row, sizeof(begin));
 	if (ended && begin.what == ROW_RANGE_PUSH)
-		add_end(rows, *range, ROW_RANGE_POP);
-	else if (ended && begin.what == ROW_RANGE_START)
-		add_end(rows, *range, ROW_RANGE_END);
+		add_end(rows, *range);
 }
 
 struct lane {
@@ -38,6 +43,7 @@ struct row_ranges {
 	const struct foreign_file *file;
 	struct lookup lane_lookup; /* (pid + 1, tid << 16 | domain) to lane */
 	ARRAY(struct lane) lanes;
+	uint32_t *names; /* by text: which string of the builder's model it is, NONE: not known yet */
 };
 
 struct row_ranges *row_ranges_new(const struct foreign_file *file)
@@ -45,6 +51,7 @@ struct row_ranges *row_ranges_new(const struct foreign_file *file)
 	struct row_ranges *ranges = xcalloc(1, sizeof(*ranges));
 
 	ranges->file = file;
+	ranges->names = xmalloc(file->rows.texts.count * sizeof(*ranges->names));
 	lookup_init(&ranges->lane_lookup, file->rows.seed);
 	return ranges;
 }
@@ -60,12 +67,14 @@ static void reset(struct row_ranges *ranges)
 void row_ranges_free(struct row_ranges *ranges)
 {
 	reset(ranges);
+	free(ranges->names);
 	free(ranges);
 }
 
 void row_ranges_begin(struct row_ranges *ranges)
 {
 	reset(ranges);
+	memset(ranges->names, 0xff, ranges->file->rows.texts.count * sizeof(*ranges->names));
 	lookup_init(&ranges->lane_lookup, ranges->file->rows.seed);
 }
 
@@ -123,9 +132,11 @@ bool row_ranges_tell(struct row_ranges *ranges, struct builder *builder, const s
 				 .tid = range->row.tid,
 				 .domain = range->domain,
 				 .name = text_of(ranges, range->row.text),
-				 .domain_name = text_of(ranges, range->named)};
+				 .domain_name = text_of(ranges, range->named),
+				 .known_name = range->row.text < ranges->file->rows.texts.count
+						       ? &ranges->names[range->row.text]
+						       : NULL};
 
-	builder_wait(builder);
 	switch ((enum row_range_what)range->what) {
 	case ROW_RANGE_MARK:
 		return builder_mark_range(builder, program, &told);
@@ -137,6 +148,8 @@ bool row_ranges_tell(struct row_ranges *ranges, struct builder *builder, const s
 		return builder_start_range(builder, program, &told);
 	case ROW_RANGE_END:
 		return builder_end_range(builder, program, &told);
+	case ROW_RANGE_WHOLE:
+		return builder_add_range(builder, program, &told);
 	}
 	return false;
 }

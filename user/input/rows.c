@@ -9,12 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#define PIECE_BYTES (64u << 20)
+#define PIECE_BYTES (128u << 20)
 #define RUN_BYTES (256u << 10) /* read ahead of each run */
 #define ROW_MAX 512u
-#define TEXT_BLOCK (1u << 20)
-#define TEXT_BYTES_MAX (256u << 20)
-#define TEXT_MAX (16u << 10)
 
 struct row_place {
 	uint64_t start_ns, end_ns;
@@ -50,6 +47,7 @@ static void free_runs(struct rows *rows)
 void rows_close(struct rows *rows)
 {
 	free_runs(rows);
+	rows->used = 0;
 	array_free(&rows->runs);
 	array_free(&rows->places);
 	free(rows->piece);
@@ -126,17 +124,34 @@ static int by_time(const void *a, const void *b)
 	return one->at < other->at ? -1 : one->at > other->at;
 }
 
-static bool is_sorted(const struct rows *rows)
+static void add_place(struct rows *rows, size_t at)
 {
-	for (size_t i = 1; i < rows->places.count; i++)
-		if (by_time(&rows->places.items[i - 1], &rows->places.items[i]) > 0)
-			return false;
-	return true;
+	const struct row *row = (const struct row *)(const void *)(rows->piece + at);
+
+	array_push(&rows->places, ((struct row_place){row->start_ns, row->end_ns, (uint32_t)at, row->kind}));
+}
+
+/* The first that does not come behind the one before it. */
+static void begin_places(struct rows *rows)
+{
+	rows->disordered = true;
+	for (size_t at = 0; at < rows->used;) {
+		add_place(rows, at);
+		at += ((const struct row *)(const void *)(rows->piece + at))->size;
+	}
+}
+
+static bool comes_behind(const struct rows *rows, const struct row *row)
+{
+	struct row_place before = {rows->latest_start_ns, rows->latest_end_ns, 0, rows->latest_kind};
+	struct row_place now = {row->start_ns, row->end_ns, 1, row->kind};
+
+	return row->start_ns > before.start_ns || by_time(&before, &now) < 0;
 }
 
 static void sort_piece(struct rows *rows)
 {
-	if (!is_sorted(rows))
+	if (rows->disordered)
 		qsort(rows->places.items, rows->places.count, sizeof(*rows->places.items), by_time);
 }
 
@@ -145,21 +160,13 @@ static const struct row *row_at(const struct rows *rows, size_t place)
 	return (const struct row *)(const void *)(rows->piece + rows->places.items[place].at);
 }
 
-static void write_piece(struct rows *rows)
+/* The piece's rows, one after the other; they are sorted. */
+static void write_gathered(struct rows *rows)
 {
 	static const size_t gathered_bytes = 1u << 20;
-	uint8_t *gathered;
+	uint8_t *gathered = xmalloc(gathered_bytes);
 	size_t count = 0;
-	struct row_run run = {.from = rows->written};
 
-	if (rows->fd < 0)
-		rows->fd = open_temporary();
-	if (rows->fd < 0) {
-		rows->error = rows->fd;
-		return;
-	}
-	gathered = xmalloc(gathered_bytes);
-	sort_piece(rows);
 	for (size_t i = 0; i < rows->places.count; i++) {
 		const struct row *row = row_at(rows, i);
 
@@ -172,40 +179,78 @@ static void write_piece(struct rows *rows)
 	}
 	write_all(rows, gathered, count);
 	free(gathered);
+}
+
+static void write_piece(struct rows *rows)
+{
+	struct row_run run = {.from = rows->written};
+
+	if (rows->fd < 0)
+		rows->fd = open_temporary();
+	if (rows->fd < 0) {
+		rows->error = rows->fd;
+		return;
+	}
+	sort_piece(rows);
+	if (rows->disordered)
+		write_gathered(rows);
+	else
+		write_all(rows, rows->piece, rows->used);
 	run.to = rows->written;
 	array_push(&rows->runs, run);
 	rows->places.count = 0;
+	rows->disordered = false;
+	rows->before += rows->used;
 	rows->used = 0;
 }
 
-void rows_add(struct rows *rows, const struct row *row, size_t size)
+uint64_t rows_add(struct rows *rows, const struct row *row, size_t size)
 {
-	struct row_place place = {row->start_ns, row->end_ns, 0, row->kind};
 	struct row *copy;
+	uint64_t at;
 
 	size = (size + 7) & ~(size_t)7;
 	if (rows->error)
-		return;
+		return UINT64_MAX;
 	if (rows->used + size > rows->piece_bytes)
 		write_piece(rows);
 	rows->piece = array_reserve(rows->piece, 1, rows->used, size, &rows->capacity);
-	place.at = (uint32_t)rows->used;
+	if (rows->used && !rows->disordered && !comes_behind(rows, row))
+		begin_places(rows);
 	copy = (struct row *)(void *)(rows->piece + rows->used);
 	memcpy(copy, row, size);
 	copy->size = (uint32_t)size;
-	array_push(&rows->places, place);
+	if (rows->disordered)
+		add_place(rows, rows->used);
+	rows->latest_start_ns = row->start_ns;
+	rows->latest_end_ns = row->end_ns;
+	rows->latest_kind = row->kind;
+	at = rows->before + rows->used;
 	rows->used += size;
 	rows->count++;
 	rows->bytes += size;
 	if (row->start_ns < rows->start_ns)
 		rows->start_ns = row->start_ns;
-	if (row->end_ns > rows->end_ns)
-		rows->end_ns = row->end_ns;
+	rows_see_end(rows, row->end_ns);
+	return at;
+}
+
+struct row *rows_kept(struct rows *rows, uint64_t at)
+{
+	return at >= rows->before && at - rows->before < rows->used
+		       ? (struct row *)(void *)(rows->piece + (at - rows->before))
+		       : NULL;
+}
+
+void rows_see_end(struct rows *rows, uint64_t end_ns)
+{
+	if (end_ns > rows->end_ns)
+		rows->end_ns = end_ns;
 }
 
 int rows_sort(struct rows *rows)
 {
-	if (rows->runs.count && rows->places.count && !rows->error)
+	if (rows->runs.count && rows->used && !rows->error)
 		write_piece(rows);
 	else
 		sort_piece(rows);
@@ -310,8 +355,21 @@ static void advance(struct rows *rows)
 		rows->heap[0] = place_of(rows, number);
 	else
 		rows->heap[0] = rows->heap[--rows->heap_count];
-	if (rows->heap_count)
+	if (rows->heap_count > 1)
 		sink_down(rows, 0);
+}
+
+static const struct row *next_of_piece(struct rows *rows)
+{
+	const struct row *row;
+
+	if (rows->disordered)
+		return rows->next < rows->places.count ? row_at(rows, rows->next++) : NULL;
+	if (rows->next >= rows->used)
+		return NULL;
+	row = (const struct row *)(const void *)(rows->piece + rows->next);
+	rows->next += row->size;
+	return row;
 }
 
 const struct row *rows_next(struct rows *rows)
@@ -319,49 +377,10 @@ const struct row *rows_next(struct rows *rows)
 	if (rows->error)
 		return NULL;
 	if (!rows->runs.count)
-		return rows->next < rows->places.count ? row_at(rows, rows->next++) : NULL;
+		return next_of_piece(rows);
 	if (rows->next == SIZE_MAX)
 		rows->next = 0;
 	else if (rows->heap_count)
 		advance(rows);
 	return rows->heap_count && !rows->error ? first_of(&rows->runs.items[rows->heap[0].at]) : NULL;
-}
-
-/* ---- texts ------------------------------------------------------------------------------------------------------- */
-
-static const char *keep_text(struct rows *rows, const char *bytes, size_t size)
-{
-	char *kept;
-
-	if (!rows->text_blocks.count || rows->text_used + size > TEXT_BLOCK) {
-		array_push(&rows->text_blocks, xmalloc(TEXT_BLOCK));
-		rows->text_used = 0;
-	}
-	kept = rows->text_blocks.items[rows->text_blocks.count - 1] + rows->text_used;
-	memcpy(kept, bytes, size);
-	rows->text_used += size;
-	return kept;
-}
-
-uint32_t rows_text(struct rows *rows, const char *bytes, size_t size)
-{
-	uint64_t hash;
-	uint32_t *found;
-
-	if (!size)
-		bytes = "";
-	if (size > TEXT_MAX)
-		size = TEXT_MAX;
-	hash = hash_bytes(rows->seed, bytes, size);
-	found = lookup_put(&rows->text_lookup, 1, hash, ROW_NO_TEXT);
-	if (*found != ROW_NO_TEXT && rows->texts.items[*found].size == size &&
-	    !memcmp(rows->texts.items[*found].bytes, bytes, size))
-		return *found;
-	if (rows->text_bytes + size > TEXT_BYTES_MAX || rows->texts.count >= ROW_NO_TEXT >> 2)
-		return *found = ROW_NO_TEXT;
-	rows->text_bytes += size + sizeof(struct text) + sizeof(struct lookup_entry);
-	/* two texts of one hash: both are kept, the latest is found */
-	*found = (uint32_t)rows->texts.count;
-	array_push(&rows->texts, ((struct text){.bytes = keep_text(rows, bytes, size), .size = size}));
-	return *found;
 }

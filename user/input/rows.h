@@ -92,13 +92,17 @@ enum row_range_what {
 	ROW_RANGE_PUSH,
 	ROW_RANGE_POP, /* of those that are over by then; both times that */
 	ROW_RANGE_START,
-	ROW_RANGE_END, /* both times that; so are those of a start, as its end is told by itself */
+	ROW_RANGE_END,	 /* both times that; so are those of a start, as its end is told by itself */
+	ROW_RANGE_WHOLE, /* a start that knows its end; both times are its begin, as if it did not */
 };
 
 /* Of NVTX; those that are pushed nest in their thread and domain. */
 struct row_range {
 	struct row row;
-	uint64_t id;	/* START, END */
+	union {
+		uint64_t id;	    /* START, END */
+		uint64_t closes_ns; /* WHOLE */
+	};
 	uint32_t named; /* text: the domain's name */
 	uint16_t domain;
 	uint8_t what;	 /* enum row_range_what */
@@ -140,10 +144,15 @@ struct rows {
 	uint8_t *piece;
 	size_t piece_bytes; /* that are sorted at once; smaller ones are for tests */
 	size_t used, capacity;
-	ARRAY(struct row_place) places;
+	uint64_t before; /* bytes of rows in front of the piece */
+	/* Of the latest row: while rows come in order no places are kept. */
+	uint64_t latest_start_ns, latest_end_ns;
+	uint32_t latest_kind;
+	bool disordered;
+	ARRAY(struct row_place) places; /* of a piece that is not in order */
 	ARRAY(struct row_run) runs;
 	struct row_place *heap;	 /* runs by their next row, the earliest first */
-	size_t heap_count, next; /* next: of places, where nothing was written */
+	size_t heap_count, next; /* next: of places or, in order, of bytes, where nothing was written */
 	int fd;			 /* -1: nothing was written */
 	uint64_t written;
 	int error; /* -errno of the temporary file, 0 */
@@ -161,11 +170,20 @@ struct rows {
 void rows_open(struct rows *rows);
 void rows_close(struct rows *rows);
 
-/* Copies a row; size: of its own struct.  Errors are kept. */
-void rows_add(struct rows *rows, const struct row *row, size_t size);
+/* Copies a row; size: of its own struct.  Errors are kept.  Where it lies: for rows_kept. */
+uint64_t rows_add(struct rows *rows, const struct row *row, size_t size);
+
+/* A row that was added, to be changed in what it is not sorted by; NULL: it is out of reach. */
+struct row *rows_kept(struct rows *rows, uint64_t at);
+
+/* The latest time of something that is in rows. */
+void rows_see_end(struct rows *rows, uint64_t end_ns);
 
 /* The number of a text; ROW_NO_TEXT: there are too many already. */
 uint32_t rows_text(struct rows *rows, const char *bytes, size_t size);
+
+/* The same of one that nothing else is like, as far as it is known: it is not looked for. */
+uint32_t rows_new_text(struct rows *rows, const char *bytes, size_t size);
 
 /* 0 or -errno. */
 int rows_sort(struct rows *rows);

@@ -185,6 +185,8 @@ bool builder_push_range(struct builder *builder, struct program program, const s
 bool builder_pop_range(struct builder *builder, struct program program, const struct new_range *range);
 bool builder_start_range(struct builder *builder, struct program program, const struct new_range *range);
 bool builder_end_range(struct builder *builder, struct program program, const struct new_range *range);
+/* One that was started and has ended, of which nobody tells the end. */
+bool builder_add_range(struct builder *builder, struct program program, const struct new_range *range);
 
 /* Begins and ends of ranges had no room in a stretch of time. */
 void builder_lose_ranges(struct builder *builder, struct program program, uint64_t count, uint64_t from_ns,

@@ -45,6 +45,12 @@ bool builder_end_range(struct builder *builder, struct program program, const st
 	return ranges_end(&builder->ranges, program, range);
 }
 
+bool builder_add_range(struct builder *builder, struct program program, const struct new_range *range)
+{
+	note_range(builder, range);
+	return ranges_add(&builder->ranges, program, range);
+}
+
 void builder_lose_ranges(struct builder *builder, struct program program, uint64_t count, uint64_t from_ns,
 			 uint64_t to_ns)
 {

@@ -284,10 +284,14 @@ struct new_stream {
 /* A mark, a push or a start; ends need no names. */
 struct new_range {
 	uint64_t time_ns;
-	uint64_t id;	 /* started: which, unique in the program */
+	union {
+		uint64_t id;	 /* started: which, unique in the program */
+		uint64_t end_ns; /* whole */
+	};
 	uint32_t tid;	 /* in the process's own pid namespace */
 	uint16_t domain; /* key, 0: the default one */
 	struct text name, domain_name;
+	uint32_t *known_name; /* which string of the model the name is, NONE: not known yet; NULL: nobody keeps it */
 };
 
 /* ---- NCCL ------------------------------------------------------------------------------------------------------- */

@@ -45,16 +45,28 @@ static uint32_t lane_of(struct ranges *ranges, uint32_t space, const struct new_
 	return *lane;
 }
 
-static struct model_span span_of(struct ranges *ranges, const struct new_range *event, enum model_span_kind kind)
+static uint32_t name_of(struct ranges *ranges, const struct new_range *event)
 {
-	struct model_span span = {.start_ns = event->time_ns, .name = NONE, .domain = NONE, .kind = (uint8_t)kind};
+	uint32_t name;
 
+	if (event->known_name && *event->known_name != NONE)
+		return *event->known_name;
+	name = string_intern(ranges->strings, event->name.bytes, event->name.size);
+	if (event->known_name)
+		*event->known_name = name;
+	return name;
+}
+
+/* In place: a copy of what was just written would wait for it. */
+static void set_span(struct ranges *ranges, const struct new_range *event, enum model_span_kind kind,
+		     struct model_span *span)
+{
+	*span = (struct model_span){.start_ns = event->time_ns, .name = NONE, .domain = NONE, .kind = (uint8_t)kind};
 	if (ranges->spans.learning)
-		return span;
-	span.name = string_intern(ranges->strings, event->name.bytes, event->name.size);
+		return;
+	span->name = name_of(ranges, event);
 	if (event->domain_name.size)
-		span.domain = string_intern(ranges->strings, event->domain_name.bytes, event->domain_name.size);
-	return span;
+		span->domain = string_intern(ranges->strings, event->domain_name.bytes, event->domain_name.size);
 }
 
 /* Of a span that is about to begin. */
@@ -84,8 +96,9 @@ static bool go_on(uint64_t *latest_ns, uint64_t time_ns)
 static uint32_t add(struct ranges *ranges, const struct range_owner *owner, const struct new_range *range,
 		    enum model_span_kind kind)
 {
-	struct model_span span = span_of(ranges, range, kind);
+	struct model_span span;
 
+	set_span(ranges, range, kind, &span);
 	add_owner(ranges, owner, &span);
 	return spans_add(&ranges->spans, &span);
 }
@@ -103,8 +116,9 @@ bool ranges_push(struct ranges *ranges, struct program program, const struct new
 	struct range_owner owner = {.program = program, .tid = range->tid};
 	uint32_t lane = lane_of(ranges, program.space, range);
 	bool in_order = go_on(&ranges->latest.items[lane], range->time_ns);
-	struct model_span span = span_of(ranges, range, MODEL_SPAN_PUSHED);
+	struct model_span span;
 
+	set_span(ranges, range, MODEL_SPAN_PUSHED, &span);
 	span.start_ns = ranges->latest.items[lane];
 	add_owner(ranges, &owner, &span);
 	if (!spans_begin(&ranges->spans, lane, spans_next_depth(&ranges->spans, lane), &span)) {
@@ -156,6 +170,17 @@ bool ranges_end(struct ranges *ranges, struct program program, const struct new_
 	if (!spans_end_at(spans, *added, range->time_ns))
 		return false;
 	forget_id(ranges, added);
+	return true;
+}
+
+bool ranges_add(struct ranges *ranges, struct program program, const struct new_range *range)
+{
+	struct range_owner owner = {.program = program, .tid = range->tid};
+	struct model_span span;
+
+	set_span(ranges, range, MODEL_SPAN_STARTED, &span);
+	add_owner(ranges, &owner, &span);
+	spans_add_whole(&ranges->spans, &span, range->end_ns);
 	return true;
 }
 

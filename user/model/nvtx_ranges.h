@@ -39,6 +39,8 @@ struct range_readings {
 	const struct model *model;	    /* a first reading: where the start of the recording is */
 	const struct ranges *first;	    /* a second: the first */
 	struct lookup by_owner;		    /* (space, tid) to threads */
+	struct range_owner latest;	    /* the latest that was looked for there, and its thread */
+	uint32_t latest_thread;		    /* NONE: none was found yet */
 	ARRAY(struct range_thread) threads; /* in order of their first begins */
 	ARRAY(uint64_t) begins;		    /* by model.threads: as of struct range_thread */
 	size_t ids_ended;
@@ -69,6 +71,7 @@ bool ranges_push(struct ranges *ranges, struct program program, const struct new
 bool ranges_pop(struct ranges *ranges, struct program program, const struct new_range *range);
 bool ranges_start(struct ranges *ranges, struct program program, const struct new_range *range);
 bool ranges_end(struct ranges *ranges, struct program program, const struct new_range *range);
+bool ranges_add(struct ranges *ranges, struct program program, const struct new_range *range); /* both at once */
 
 /* Some of these had no room in a stretch of time. */
 void ranges_lose(struct ranges *ranges, struct program program, uint64_t count, uint64_t from_ns, uint64_t to_ns);
@@ -99,7 +102,7 @@ uint64_t ranges_of_thread(const struct ranges *ranges, uint32_t thread);
 /* For nvtx_ranges.c. */
 void ranges_learn_begin(struct ranges *ranges, const struct range_owner *owner, const struct model_span *span);
 void ranges_finish_learning(struct ranges *ranges, uint64_t end_ns);
-void ranges_know_begin(const struct ranges *ranges, const struct range_owner *owner, struct model_span *span);
+void ranges_know_begin(struct ranges *ranges, const struct range_owner *owner, struct model_span *span);
 void ranges_free_readings(struct ranges *ranges);
 const struct range_loss *ranges_loss_after(const struct ranges *ranges, uint32_t space, uint64_t start_ns);
 uint64_t ranges_last_moment(const struct ranges *ranges, const struct range_owner *owner, uint64_t end_ns);

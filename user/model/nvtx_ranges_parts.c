@@ -19,8 +19,22 @@ void ranges_free_readings(struct ranges *ranges)
 void ranges_learn(struct ranges *ranges, const struct model *model)
 {
 	ranges->readings.model = model;
+	ranges->readings.latest_thread = NONE;
 	lookup_init(&ranges->readings.by_owner, ranges->by_id.seed);
 	spans_learn(&ranges->spans);
+}
+
+/* Nearly always it is that of the begin before. */
+static bool is_latest(const struct range_readings *readings, const struct range_owner *owner)
+{
+	return readings->latest_thread != NONE && readings->latest.program.space == owner->program.space &&
+	       readings->latest.tid == owner->tid;
+}
+
+static void remember(struct range_readings *readings, const struct range_owner *owner, uint32_t thread)
+{
+	readings->latest = *owner;
+	readings->latest_thread = thread;
 }
 
 void ranges_learn_begin(struct ranges *ranges, const struct range_owner *owner, const struct model_span *span)
@@ -30,10 +44,13 @@ void ranges_learn_begin(struct ranges *ranges, const struct range_owner *owner, 
 
 	if (span->start_ns < readings->model->start_ns)
 		return;
-	found = *lookup_put(&readings->by_owner, owner->program.space, owner->tid, count);
-	if (found == count)
-		array_push(&readings->threads, ((struct range_thread){.owner = *owner}));
-	readings->threads.items[found].begins++;
+	if (!is_latest(readings, owner)) {
+		found = *lookup_put(&readings->by_owner, owner->program.space, owner->tid, count);
+		if (found == count)
+			array_push(&readings->threads, ((struct range_thread){.owner = *owner}));
+		remember(readings, owner, found);
+	}
+	readings->threads.items[readings->latest_thread].begins++;
 }
 
 void ranges_finish_learning(struct ranges *ranges, uint64_t end_ns)
@@ -57,14 +74,22 @@ void ranges_finish_learning(struct ranges *ranges, uint64_t end_ns)
 void ranges_read_again(struct ranges *ranges, const struct ranges *first)
 {
 	ranges->readings.first = first;
+	ranges->readings.latest_thread = NONE;
 	spans_read_again(&ranges->spans, &first->spans);
 }
 
-static const struct range_thread *known_thread(const struct ranges *first, const struct range_owner *owner)
+static const struct range_thread *known_thread(struct ranges *ranges, const struct range_owner *owner)
 {
-	const uint32_t *found = lookup_get(&first->readings.by_owner, owner->program.space, owner->tid);
+	const struct range_readings *first = &ranges->readings.first->readings;
+	const uint32_t *found;
 
-	return found ? &first->readings.threads.items[*found] : NULL;
+	if (!is_latest(&ranges->readings, owner)) {
+		found = lookup_get(&first->by_owner, owner->program.space, owner->tid);
+		if (!found)
+			return NULL;
+		remember(&ranges->readings, owner, *found);
+	}
+	return &first->threads.items[ranges->readings.latest_thread];
 }
 
 static uint64_t earlier(uint64_t a, uint64_t b)
@@ -73,10 +98,10 @@ static uint64_t earlier(uint64_t a, uint64_t b)
 }
 
 /* Its thread, whether it is left out, and when it is over at the latest. */
-void ranges_know_begin(const struct ranges *ranges, const struct range_owner *owner, struct model_span *span)
+void ranges_know_begin(struct ranges *ranges, const struct range_owner *owner, struct model_span *span)
 {
 	const struct ranges *first = ranges->readings.first;
-	const struct range_thread *of = known_thread(first, owner);
+	const struct range_thread *of = known_thread(ranges, owner);
 	bool lasts = spans_next_fate(&ranges->spans) == SPAN_LASTS;
 	const struct range_loss *loss;
 
@@ -105,13 +130,22 @@ static int by_nesting(const void *left, const void *right)
 	return (a->number > b->number) - (a->number < b->number);
 }
 
+/* Mostly they are in that order as they began. */
+static bool is_nested(const struct model_span *spans, uint32_t count)
+{
+	for (uint32_t i = 1; i < count; i++)
+		if (by_nesting(&spans[i - 1], &spans[i]) > 0)
+			return false;
+	return true;
+}
+
 void ranges_take_part(struct ranges *ranges, uint64_t until_ns, bool last, size_t threads)
 {
 	spans_take_part(&ranges->spans, until_ns, last, threads);
 	for (size_t i = 0; i < threads; i++) {
 		const struct span_place *place = &ranges->spans.places[i];
 
-		if (place->count > 1)
+		if (!is_nested(ranges->spans.part.items + place->first, place->count))
 			qsort(ranges->spans.part.items + place->first, place->count, sizeof(struct model_span),
 			      by_nesting);
 	}

@@ -89,6 +89,14 @@ uint32_t spans_add(struct spans *spans, const struct model_span *span)
 	return (uint32_t)spans->list.count - 1;
 }
 
+void spans_add_whole(struct spans *spans, const struct model_span *span, uint64_t end_ns)
+{
+	if (is_read_twice(spans))
+		spans_add_whole_twice(spans, span, end_ns);
+	else
+		spans_end_at(spans, spans_add(spans, span), end_ns);
+}
+
 bool spans_begin(struct spans *spans, uint32_t lane_index, uint64_t depth, const struct model_span *span)
 {
 	struct span_lane *lane = lane_of(spans, lane_index);

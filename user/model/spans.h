@@ -85,6 +85,9 @@ void spans_end(struct spans *spans, uint32_t lane, uint64_t depth, enum model_sp
 uint32_t spans_add(struct spans *spans, const struct model_span *span);
 bool spans_end_at(struct spans *spans, uint32_t added, uint64_t time_ns);
 
+/* One that is in no lane, and its end, which is not before its begin. */
+void spans_add_whole(struct spans *spans, const struct model_span *span, uint64_t end_ns);
+
 /* What is open in the lane lasts until then, and is `truncated`. */
 void spans_close_lane(struct spans *spans, uint32_t lane, uint64_t time_ns);
 
@@ -134,6 +137,7 @@ bool spans_are_elsewhere(const struct spans *spans, uint32_t thread, uint64_t co
 /* For spans.c. */
 bool spans_begin_twice(struct spans *spans, uint32_t lane, uint64_t depth, const struct model_span *span);
 uint32_t spans_add_twice(struct spans *spans, const struct model_span *span);
+void spans_add_whole_twice(struct spans *spans, const struct model_span *span, uint64_t end_ns);
 bool spans_end_twice(struct spans *spans, uint32_t added, uint64_t time_ns);
 void spans_end_again(struct model_span *span, uint64_t time_ns);
 

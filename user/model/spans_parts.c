@@ -124,6 +124,14 @@ void spans_end_again(struct model_span *span, uint64_t time_ns)
 	span->truncated = false;
 }
 
+void spans_add_whole_twice(struct spans *spans, const struct model_span *span, uint64_t end_ns)
+{
+	uint64_t at = begin_next(spans, span);
+
+	if (!spans->learning && at != SPAN_NOWHERE)
+		spans_end_again(&spans->list.items[at], end_ns);
+}
+
 bool spans_end_twice(struct spans *spans, uint32_t added, uint64_t time_ns)
 {
 	struct loose_span *loose = &spans->loose.items[added];

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "model/demangle.h"
 #include "model/lookup.h"
@@ -27,6 +28,9 @@ void string_pool_init(struct string_pool *pool, uint64_t seed)
 void string_pool_close(struct string_pool *pool)
 {
 	free(pool->slots);
+	for (size_t i = 0; i < pool->outgrown.count; i++)
+		free(pool->outgrown.items[i]);
+	array_free(&pool->outgrown);
 	array_free(&pool->lengths);
 	array_free(&pool->scratch);
 	pool->slots = NULL;
@@ -65,29 +69,72 @@ static char *keep_characters(struct string_pool *pool, const char *text, size_t 
 	return copy;
 }
 
-static uint32_t *find_slot(const struct string_pool *pool, const char *text, size_t length)
+static struct string_slot *find_slot(const struct string_pool *pool, const char *text, size_t length, uint32_t hash)
 {
-	size_t slot = hash_bytes(pool->seed, text, length) & pool->mask;
+	size_t at = hash & pool->mask;
 
-	for (;; slot = (slot + 1) & pool->mask) {
-		uint32_t index = pool->slots[slot];
+	for (;; at = (at + 1) & pool->mask) {
+		struct string_slot *slot = &pool->slots[at];
 
-		if (index == NONE || (pool->lengths.items[index] == length &&
-				      (!length || !memcmp(pool->strings.items[index], text, length))))
-			return &pool->slots[slot];
+		if (slot->index == NONE)
+			return slot;
+		if (slot->hash == hash && pool->lengths.items[slot->index] == length &&
+		    (!length || !memcmp(pool->strings.items[slot->index], text, length)))
+			return slot;
 	}
+}
+
+/* All are different. */
+static void put_again(struct string_pool *pool, struct string_slot slot)
+{
+	size_t at = slot.hash & pool->mask;
+
+	while (pool->slots[at].index != NONE)
+		at = (at + 1) & pool->mask;
+	pool->slots[at] = slot;
+}
+
+#define HUGE_PAGE (2u << 20)
+
+/* Every look at a large table is at another page: fewer, larger ones are found faster. */
+static struct string_slot *new_slots(size_t bytes)
+{
+	void *slots;
+
+	if (bytes < 2 * HUGE_PAGE || posix_memalign(&slots, HUGE_PAGE, bytes))
+		return xmalloc(bytes);
+	madvise(slots, bytes, MADV_HUGEPAGE);
+	return slots;
 }
 
 static void grow(struct string_pool *pool)
 {
-	size_t capacity = pool->mask ? (pool->mask + 1) * 2 : FIRST_SLOTS;
+	size_t before = pool->mask ? pool->mask + 1 : 0, capacity = before ? before * 2 : FIRST_SLOTS;
+	struct string_slot *slots = pool->slots;
 
-	free(pool->slots);
-	pool->slots = xmalloc(capacity * sizeof(*pool->slots));
+	pool->slots = new_slots(capacity * sizeof(*pool->slots));
 	memset(pool->slots, 0xff, capacity * sizeof(*pool->slots));
 	pool->mask = capacity - 1;
-	for (size_t i = 0; i < pool->strings.count; i++)
-		*find_slot(pool, pool->strings.items[i], pool->lengths.items[i]) = (uint32_t)i;
+	for (size_t i = 0; i < before; i++)
+		if (slots[i].index != NONE)
+			put_again(pool, slots[i]);
+	free(slots);
+}
+
+static void push_string(struct string_pool *pool, const char *string)
+{
+	if (pool->strings.count == pool->strings.capacity) {
+		size_t capacity = pool->strings.capacity ? pool->strings.capacity * 2 : FIRST_SLOTS;
+		const char **grown = xmalloc(capacity * sizeof(*grown));
+
+		if (pool->strings.count) {
+			memcpy(grown, pool->strings.items, pool->strings.count * sizeof(*grown));
+			array_push(&pool->outgrown, pool->strings.items);
+		}
+		pool->strings.items = grown;
+		pool->strings.capacity = capacity;
+	}
+	pool->strings.items[pool->strings.count++] = string;
 }
 
 /* Interns what is in scratch, which is safe by now, and empties it. */
@@ -95,18 +142,19 @@ static uint32_t intern_scratch(struct string_pool *pool)
 {
 	const char *text = pool->scratch.items;
 	size_t length = pool->scratch.count;
-	uint32_t *slot;
+	uint32_t hash = (uint32_t)hash_bytes(pool->seed, text, length);
+	struct string_slot *slot;
 
 	if (!pool->mask || pool->strings.count * 2 >= pool->mask)
 		grow(pool);
-	slot = find_slot(pool, text, length);
-	if (*slot == NONE) {
-		*slot = (uint32_t)pool->strings.count;
-		array_push(&pool->strings, keep_characters(pool, text, length));
+	slot = find_slot(pool, text, length, hash);
+	if (slot->index == NONE) {
+		*slot = (struct string_slot){.index = (uint32_t)pool->strings.count, .hash = hash};
+		push_string(pool, keep_characters(pool, text, length));
 		array_push(&pool->lengths, (uint32_t)length);
 	}
 	pool->scratch.count = 0;
-	return *slot;
+	return slot->index;
 }
 
 uint32_t string_intern(struct string_pool *pool, const void *bytes, size_t size)

@@ -13,11 +13,21 @@
 
 struct string_blocks; /* the characters; outlives the pool */
 
+struct string_slot {
+	uint32_t index; /* of strings, NONE: free */
+	uint32_t hash;	/* half of it: others are passed over without a look at the string */
+};
+
+/*
+ * Where a part is looked at while strings are added, what it has of them stays where it is: they grow into another
+ * array, and the one that was is freed at last.
+ */
 struct string_pool {
 	ARRAY(const char *) strings;
+	ARRAY(const char **) outgrown; /* arrays that `strings` was */
 	ARRAY(uint32_t) lengths;
 	struct string_blocks *blocks;
-	uint32_t *slots; /* indices of strings, NONE: free */
+	struct string_slot *slots;
 	size_t mask;
 	uint64_t seed;
 	text_buffer scratch;
