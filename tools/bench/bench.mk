@@ -10,7 +10,7 @@
 #   bench-log        bytes and CPU of packing a log
 #   bench-export     CPU from model to files
 #   bench-ops        what recording PyTorch's ops costs beside torch.profiler (root, PyTorch, minutes)
-#   bench-foreign    CPU and memory of a report of a Kineto trace and of an nsys database, both made here (a minute)
+#   bench-foreign    CPU and memory of a report of a Kineto trace and of databases of nsys and nvprof, made here (two minutes)
 #   bench-merge      time, CPU and memory of gputrace merge of two logs of 10 million launches, made here (minutes, 7 GB of disk)
 #   bench-scale      time, CPU and memory from a log of 50 million launches to report and files (root, minutes, 1 GB of disk);
 #                    SCALE_FLAGS="--launches 3000000 --only report" for less

@@ -4,15 +4,18 @@
 
     foreign.py BUILD [--launches N]
 
-A Kineto trace (as JSON, and packed) and an SQLite file of nsys' with --launches launches, each with its kernel, made here
-from what is documented of both; they are kept in BUILD/foreign for the next time.  Held against the project's numbers:
-memory (1 GB, however long the file is), and of Kineto JSON 100 MB per second and core.
+A Kineto trace (as JSON, and packed) and an SQLite file of nsys' with --launches launches, each with its kernel, and two
+of nvprof's with as many begins and ends of ranges, with few names and with a name for each as emit_nvtx() writes them;
+made here from what is documented of them, and kept in BUILD/foreign for the next time.  Held against the project's
+numbers: memory (1 GB, however long the file is), and of Kineto JSON 100 MB per second and core.
 """
 import argparse
 import gzip
 import os
 import pathlib
+import re
 import sqlite3
+import struct
 import subprocess
 import sys
 import time
@@ -78,7 +81,62 @@ def make_nsys(path, launches):
     base.close()
 
 
-FILES = [("Kineto .json", "json", make_json), ("Kineto .json.gz", "json.gz", make_packed), ("nsys .sqlite", "sqlite", make_nsys)]
+OPS = ["addmm", "relu", "mm", "add", "mse_loss", "t", "mul", "copy_"]
+THREAD = struct.pack("<IIi", PID, TID, 0)
+NESTED = (2, 2, 4, 2, 2, 4, 4, 4)  # CUpti_ActivityFlag: 2 a range begins, 4 one ends
+
+
+def marker_rows(count, name_of):
+    open_ranges, begun = [], 0
+    for i in range(count):
+        if NESTED[i % len(NESTED)] == 2:
+            begun += 1
+            open_ranges.append(begun)
+            number = begun
+        else:
+            number = open_ranges.pop()
+        yield NESTED[i % len(NESTED)], 1_700_000_000_000_000_000 + i * 1500, number, THREAD, name_of(number)
+
+
+def make_nvprof(path, names, rows):
+    base = sqlite3.connect(path)
+    base.executescript("""
+        PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;
+        CREATE TABLE StringTable (_id_ INTEGER PRIMARY KEY AUTOINCREMENT, value TEXT NOT NULL);
+        CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (_id_ INTEGER PRIMARY KEY AUTOINCREMENT, cbid INT NOT NULL, start INT NOT NULL,
+            end INT NOT NULL, processId INT NOT NULL, threadId INT NOT NULL, correlationId INT NOT NULL, returnValue INT NOT NULL);
+        CREATE TABLE CUPTI_ACTIVITY_KIND_MARKER (_id_ INTEGER PRIMARY KEY AUTOINCREMENT, flags INT NOT NULL, timestamp INT NOT NULL,
+            id INT NOT NULL, objectKind INT NOT NULL, objectId BLOB NOT NULL, name INT NOT NULL, domain INT NOT NULL);
+        """)
+    base.execute("INSERT INTO StringTable VALUES (1, '')")
+    base.executemany("INSERT INTO StringTable VALUES (?, ?)", ((i + 2, name) for i, name in enumerate(names)))
+    base.executemany("INSERT INTO CUPTI_ACTIVITY_KIND_MARKER (flags, timestamp, id, objectKind, objectId, name, domain) "
+                     "VALUES (?,?,?,2,?,?,1)", rows)
+    base.commit()
+    base.close()
+
+
+def make_markers(path, count):
+    make_nvprof(path, OPS, marker_rows(count, lambda number: 2 + number % len(OPS)))
+
+
+def make_numbered(path, count):
+    names = (f"{OPS[i % len(OPS)]}, seq = {i}" for i in range(count))
+    make_nvprof(path, names, marker_rows(count, lambda number: 2 + number))
+
+
+def has_launches(said, launches):
+    return f"{launches:,} of {launches:,} launches joined" in said
+
+
+def has_ranges(said, rows):
+    found = re.findall(r"^ +([\d,]+) +[\d.,]+ m?s  (?:%s)$" % "|".join(OPS), said, re.MULTILINE)
+    return sum(int(count.replace(",", "")) for count in found) == rows // 2
+
+
+FILES = [("Kineto .json", "json", make_json, has_launches), ("Kineto .json.gz", "json.gz", make_packed, has_launches),
+         ("nsys .sqlite", "sqlite", make_nsys, has_launches), ("nvprof, ranges", "markers.sqlite", make_markers, has_ranges),
+         ("nvprof, numbered", "numbered.sqlite", make_numbered, has_ranges)]
 
 
 def file_of(folder, suffix, make, launches):
@@ -107,22 +165,22 @@ def measure(gputrace, path):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("build", type=pathlib.Path)
-    parser.add_argument("--launches", type=int, default=3_000_000)
+    parser.add_argument("--launches", type=int, default=3_000_000, help="a multiple of 8")
     options = parser.parse_args()
     folder = options.build / "foreign"
     folder.mkdir(exist_ok=True)
     missed = False
-    print(f"{'file':16} {'MB':>6} {'wall s':>7} {'CPU s':>7} {'resident MB':>11} {'MB/s of CPU':>11} {'launches/s of CPU':>17}")
-    for name, suffix, make in FILES:
+    print(f"{'file':16} {'MB':>6} {'wall s':>7} {'CPU s':>7} {'resident MB':>11} {'MB/s of CPU':>11} {'events/s of CPU':>15}")
+    for name, suffix, make, has_all in FILES:
         path = file_of(folder, suffix, make, options.launches)
         said, wall, cpu, resident = measure(options.build / "gputrace", path)
-        if f"{options.launches:,} of {options.launches:,} launches joined" not in said:
-            raise SystemExit(f"foreign: not every launch of {path} is in the report")
+        if not has_all(said, options.launches):
+            raise SystemExit(f"foreign: not every event of {path} is in the report")
         size = path.stat().st_size / 1e6
         bad = resident > MOST_MB or (suffix == "json" and size / cpu < LEAST_MB_PER_CPU_S)
         missed |= bad
         print(f"{name:16} {size:6.0f} {wall:7.2f} {cpu:7.2f} {resident:11.0f} {size / cpu:11.0f} "
-              f"{options.launches / cpu:17,.0f}{'  MISSED' if bad else ''}", flush=True)
+              f"{options.launches / cpu:15,.0f}{'  MISSED' if bad else ''}", flush=True)
     sys.exit(missed)
 
 
