@@ -203,12 +203,11 @@ static void read_name(struct reading *reading, unsigned depth)
 		reading->failed = true;
 	while (!reading->failed && *reading->at) {
 		char c = *reading->at;
+		bool is_operator = kept_ends(reading, begin, "operator") && strchr("<>", c);
 
 		if (depth && (c == ',' || c == '>'))
 			break;
-		if (kept_ends(reading, begin, "operator") && strchr("<>=!-", c))
-			keep(reading);
-		else if (c == '<')
+		if (c == '<' && !is_operator)
 			read_arguments(reading, depth);
 		else if (c == '(')
 			read_parentheses(reading, begin, depth);
@@ -216,7 +215,7 @@ static void read_name(struct reading *reading, unsigned depth)
 			skip_brackets(reading, '{', '}');
 		else if (c == ':' && reading->at[1] == ':')
 			read_scope(reading, begin, depth);
-		else if (c == ')' || c == '}' || (c == '>' && !depth))
+		else if (c == ')' || c == '}' || (c == '>' && !depth && !is_operator))
 			reading->failed = true;
 		else if (c == ' ' && (reading->at[1] == '>' || reading->length == begin))
 			reading->at++;
