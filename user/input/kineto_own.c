@@ -156,7 +156,8 @@ static void add_memory(struct foreign_file *file, const struct kineto_event *eve
 	memory.row.kind = ROW_CUDA_MEMORY;
 	memory.row.corr = kineto_id(event->numbers[KINETO_OF_CALL]);
 	memory.memory = (struct new_memory){
-		.released = bytes<0, .address = address> 0 ? (uint64_t)address : 0,
+		.released = (bytes < 0),
+		.address = (address > 0 ? (uint64_t)address : 0),
 		.bytes = (uint64_t)(bytes < 0 ? -bytes : bytes),
 		.device = kineto_id(event->numbers[KINETO_DEVICE_ID]),
 		.kind = name_to_memory(event->memory_kind.bytes, event->memory_kind.size),
