@@ -157,7 +157,7 @@ static void set_triple(struct arrow *arrow, enum arrow_column first, const uint3
 		arrow_set(arrow, (enum arrow_column)(first + i), ARROW_BYTES_GRID_X, values[i]);
 }
 
-/* Of the arguments those that have a column. */
+/* Of the arguments those that have a column; the line of an op is in its stack. */
 static void set_arg(struct arrow *arrow, const struct timeline_arg *arg)
 {
 	switch (arg->key) {
@@ -204,10 +204,6 @@ static void set_arg(struct arrow *arrow, const struct timeline_arg *arg)
 		break;
 	case TIMELINE_ARG_STACK:
 		set_stack(arrow, arg->stack);
-		break;
-	case TIMELINE_ARG_OP_LINE:
-		if (!arg->frame->left_out)
-			set_frame(arrow, frame_entry(arrow, arg->frame));
 		break;
 	default:
 		break;
