@@ -24,6 +24,7 @@ static const struct {
 	{"channel_type", KINETO_CHANNEL_TYPE},
 	{"Sequence number", KINETO_SEQUENCE},
 	{"Fwd thread id", KINETO_FORWARD_THREAD},
+	{"of forward thread", KINETO_FORWARD_THREAD},
 	{"Addr", KINETO_ADDRESS},
 	{"Total Allocated", KINETO_ALLOCATED},
 	{"Total Reserved", KINETO_RESERVED},

@@ -151,11 +151,12 @@ enum timeline_arg_type {
 	X(CACHE_BYTES, NUMBER, "cache bytes")                                                                          \
 	X(OF_CALL, NUMBER, "of call") /* CORRELATION of the call it happened in */                                     \
 	/* ops of PyTorch */                                                                                           \
-	X(OP_HANDLE, NUMBER, "Record function id") /* PyTorch's own number of it, 0: none */                           \
-	X(OP_SEQUENCE, SIGNED, "Sequence number")  /* autograd's */                                                    \
-	X(OP_FORWARD, NUMBER, "Fwd thread id")	   /* PyTorch's number of the thread of the forward op */              \
-	X(OP_CONCRETE, JSON, "Concrete Inputs")	   /* "1", "" of each input; of a tensor "" */                         \
-	X(OP_TYPES, JSON, "Input type")		   /* "float", "Scalar" */                                             \
+	X(OP_HANDLE, NUMBER, "Record function id")    /* PyTorch's own number of it, 0: none */                        \
+	X(OP_SEQUENCE, SIGNED, "Sequence number")     /* autograd's */                                                 \
+	X(OP_FORWARD, NUMBER, "Fwd thread id")	      /* PyTorch's number of the thread of the forward op */           \
+	X(OP_UNNUMBERED, NUMBER, "of forward thread") /* the same of a node without a number (AccumulateGrad) */       \
+	X(OP_CONCRETE, JSON, "Concrete Inputs")	      /* "1", "" of each input; of a tensor "" */                      \
+	X(OP_TYPES, JSON, "Input type")		      /* "float", "Scalar" */                                          \
 	X(OP_STRIDES, JSON, "Input Strides")                                                                           \
 	X(OP_DIMS, JSON, "Input Dims")                                                                                 \
 	X(OP_INDEX, NUMBER, "Ev Idx")	 /* from 0, unique in the timeline */                                          \

@@ -55,10 +55,12 @@ static void visit_op(struct visit *visit, const struct model_op *op)
 	draft.slice.name.text = op->name == NONE ? "(name not known)" : timeline->model->strings[op->name];
 	draft.slice.op = op->number + 1;
 	draft_number(&draft, TIMELINE_ARG_OP_HANDLE, op->handle);
-	if (op->sequence >= 0)
+	if (op->sequence >= 0) {
 		draft_signed(&draft, TIMELINE_ARG_OP_SEQUENCE, op->sequence);
-	if (op->sequence >= 0 || op->forward_thread) /* AccumulateGrad has no number */
 		draft_number(&draft, TIMELINE_ARG_OP_FORWARD, op->forward_thread);
+	} else if (op->forward_thread) { /* of these torch.profiler says nothing */
+		draft_number(&draft, TIMELINE_ARG_OP_UNNUMBERED, op->forward_thread);
+	}
 	if (op->inputs != NONE)
 		draft_inputs(&draft, timeline->model->strings[op->inputs]);
 	draft_number(&draft, TIMELINE_ARG_OP_INDEX, op->number);
