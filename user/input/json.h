@@ -71,4 +71,10 @@ static inline bool json_is(const struct json_text *text, const char *word, size_
 }
 #define JSON_IS(text, word) json_is(text, word, sizeof(word) - 1)
 
+static inline bool json_begins(const struct json_text *text, const char *begin, size_t size)
+{
+	return text->size >= size && !__builtin_memcmp(text->bytes, begin, size);
+}
+#define JSON_BEGINS(text, begin) json_begins(text, begin, sizeof(begin) - 1)
+
 #endif

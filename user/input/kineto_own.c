@@ -9,13 +9,6 @@
 
 #define OUTERMOST UINT64_MAX
 
-static bool begins(const struct json_text *text, const char *begin)
-{
-	size_t size = strlen(begin);
-
-	return text->size >= size && !memcmp(text->bytes, begin, size);
-}
-
 /* ---- the head ---------------------------------------------------------------------------------------------------- */
 
 /* "3.12" */
@@ -171,7 +164,7 @@ bool kineto_own_event(struct foreign_file *file, const struct kineto_event *even
 	struct row row = kineto_row(event, ROW_RANGE);
 
 	row.tid = kineto_id(event->numbers[KINETO_THREAD]);
-	if (event->memory_kind.size && begins(&event->category, "cpu_instant_event")) {
+	if (event->memory_kind.size && JSON_BEGINS(&event->category, "cpu_instant_event")) {
 		add_memory(file, event, row);
 		return true;
 	}
@@ -191,7 +184,7 @@ bool kineto_own_event(struct foreign_file *file, const struct kineto_event *even
 
 bool kineto_own_step(const struct kineto_event *event, struct kineto_own *own)
 {
-	bool may_be = JSON_IS(&event->category, "user_annotation") && begins(&event->name, "ProfilerStep#");
+	bool may_be = JSON_IS(&event->category, "user_annotation") && JSON_BEGINS(&event->name, "ProfilerStep#");
 
 	own->has_ops |= !may_be;
 	own->steps += may_be;

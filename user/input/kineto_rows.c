@@ -34,12 +34,7 @@ static uint32_t inputs_of(struct foreign_file *file, const struct kineto_event *
 }
 
 /* The op around a node has the node's numbers here; the model gives it these, and the node, as it does to a log's. */
-static const char around_node[] = "autograd::engine::evaluate_function: ";
-
-static bool is_around_node(const struct json_text *name)
-{
-	return name->size >= sizeof(around_node) - 1 && !memcmp(name->bytes, around_node, sizeof(around_node) - 1);
-}
+#define AROUND_NODE "autograd::engine::evaluate_function: "
 
 static uint32_t node_of(struct foreign_file *file, uint32_t name)
 {
@@ -48,7 +43,7 @@ static uint32_t node_of(struct foreign_file *file, uint32_t name)
 	if (name >= file->rows.texts.count)
 		return ROW_NO_TEXT;
 	text = file->rows.texts.items[name];
-	return rows_text(&file->rows, text.bytes + sizeof(around_node) - 1, text.size - (sizeof(around_node) - 1));
+	return rows_text(&file->rows, text.bytes + sizeof(AROUND_NODE) - 1, text.size - (sizeof(AROUND_NODE) - 1));
 }
 
 static struct kineto_moment moment_of(const struct row *row)
@@ -67,6 +62,7 @@ static void add_op(struct foreign_file *file, const struct kineto_event *event, 
 			    .around = ROW_NO_TEXT,
 			    .scope = scope,
 			    .unfinished = event->unfinished};
+	struct foreign_thread *thread;
 
 	if (!op.row.pid || !op.row.tid) {
 		file->bad++;
@@ -80,16 +76,15 @@ static void add_op(struct foreign_file *file, const struct kineto_event *event, 
 	op.stack = kineto_stack(&reading->stacks, file, &event->call_stack, scratch);
 	if (op.sequence >= 0)
 		kineto_threads_op(&reading->threads, file, moment_of(&op.row), op.forward_thread);
-	if (is_around_node(&event->name)) {
+	if (JSON_BEGINS(&event->name, AROUND_NODE)) {
 		op.around = node_of(file, op.row.text);
 		op.sequence = -1;
 		op.forward_thread = 0;
 	} else if (scope == GPT_AGENT_OP_FUNCTION && op.forward_thread) {
 		op.scope = GPT_AGENT_OP_BACKWARD_FUNCTION;
 	}
-	if (op.around != ROW_NO_TEXT || op.scope == GPT_AGENT_OP_BACKWARD_FUNCTION)
-		foreign_thread(file, op.row.pid, op.row.tid)->has_nodes = true;
-	foreign_thread(file, op.row.pid, op.row.tid);
+	thread = foreign_thread(file, op.row.pid, op.row.tid);
+	thread->has_nodes |= op.around != ROW_NO_TEXT || op.scope == GPT_AGENT_OP_BACKWARD_FUNCTION;
 	op.may_be_step = kineto_own_step(event, &reading->own);
 	if (!op.may_be_step)
 		foreign_process(file, op.row.pid)->has_ops = true;
@@ -112,9 +107,7 @@ static uint32_t line_of(const struct json_text *text)
 /* torch.autograd calls PyTorch's engine by this one, whatever the pass is. */
 static bool is_backward(const struct json_text *name)
 {
-	static const char prefix[] = "<built-in method run_backward of torch._C._EngineBase object";
-
-	return name->size >= sizeof(prefix) - 1 && !memcmp(name->bytes, prefix, sizeof(prefix) - 1);
+	return JSON_BEGINS(name, "<built-in method run_backward of torch._C._EngineBase object");
 }
 
 /* Calls of C functions and of modules are no frames of their own. */
