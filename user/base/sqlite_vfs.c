@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "base/sqlite_vfs.h"
 
-#include <errno.h>
 #include <string.h>
-#include <unistd.h>
+
+#include "base/read_at.h"
 
 #define SECTOR 4096
 
@@ -54,20 +54,9 @@ int sqlite_vfs_name(sqlite3_vfs *vfs, const char *name, int size, char *out)
 
 int sqlite_vfs_read(int fd, void *data, int bytes, sqlite3_int64 offset)
 {
-	char *to = data;
-	int done = 0;
+	int64_t done = read_at(fd, data, (size_t)bytes, (uint64_t)offset);
 
-	while (done < bytes) {
-		ssize_t got = pread(fd, to + done, (size_t)(bytes - done), offset + done);
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got < 0)
-			return -errno;
-		if (!got)
-			break;
-		done += (int)got;
-	}
-	memset(to + done, 0, (size_t)(bytes - done));
-	return done;
+	if (done >= 0)
+		memset((char *)data + done, 0, (size_t)(bytes - done));
+	return (int)done;
 }

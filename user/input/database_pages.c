@@ -2,13 +2,12 @@
 /* Pages of a B-tree and cells of a page: https://www.sqlite.org/fileformat2.html; see database_pages.h. */
 #include "input/database_pages.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/array.h"
+#include "base/read_at.h"
 
 /* The file's header. */
 #define HEADER_BYTES 100
@@ -51,25 +50,6 @@ unsigned database_varint(const uint8_t *at, const uint8_t *end, uint64_t *value)
 
 /* ---- pages ------------------------------------------------------------------------------------------------------- */
 
-ssize_t database_read_at(int fd, uint8_t *to, size_t size, uint64_t at)
-{
-	size_t done = 0;
-
-	while (done < size) {
-		ssize_t got = pread(fd, to + done, size - done, (off_t)(at + done));
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got < 0)
-			return -1;
-		if (!got)
-			break;
-		done += (size_t)got;
-	}
-	memset(to + done, 0, size - done);
-	return (ssize_t)done;
-}
-
 /* Valid until the next one; NULL: there is none. */
 static const uint8_t *page_of(struct database_pages *pages, uint32_t number)
 {
@@ -79,13 +59,13 @@ static const uint8_t *page_of(struct database_pages *pages, uint32_t number)
 		return NULL;
 	if (at < pages->window_at || at + pages->page_bytes > pages->window_at + pages->window_used) {
 		bool is_near = at >= pages->window_at && at < pages->window_at + 2 * pages->window_used;
-		ssize_t got;
+		int64_t got;
 
 		/* more and more where pages follow each other, no more than one where they lie anywhere */
 		pages->ahead = !is_near				 ? pages->page_bytes
 			       : 2 * pages->ahead < WINDOW_BYTES ? 2 * pages->ahead
 								 : WINDOW_BYTES;
-		got = database_read_at(pages->fd, pages->window, pages->ahead, at);
+		got = read_at(pages->fd, pages->window, pages->ahead, at);
 		pages->window_at = at;
 		pages->window_used = got > 0 ? (size_t)got : 0;
 	}
@@ -225,8 +205,7 @@ bool database_pages_open(struct database_pages *pages, int fd, uint32_t root, ui
 	struct stat stat;
 	uint32_t page, usable, count;
 
-	if (fstat(fd, &stat) < 0 || stat.st_size <= 0 ||
-	    database_read_at(fd, header, sizeof(header), 0) != sizeof(header))
+	if (fstat(fd, &stat) < 0 || stat.st_size <= 0 || read_at(fd, header, sizeof(header), 0) != sizeof(header))
 		return false;
 	page = big16(header + PAGE_BYTES_AT);
 	if (page == 1)

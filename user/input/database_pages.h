@@ -9,7 +9,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/types.h>
 
 #define DATABASE_DEPTH_MAX 20u /* as libsqlite3 */
 
@@ -50,9 +49,6 @@ const struct database_cell *database_pages_next(struct database_pages *pages);
 
 /* Bytes of a payload that are in the cell itself. */
 uint32_t database_local_bytes(const struct database_pages *pages, uint64_t payload);
-
-/* What is beyond the end reads as 0; returns how much is there, -1: the file cannot be read. */
-ssize_t database_read_at(int fd, uint8_t *to, size_t size, uint64_t at);
 
 /* Up to 9 bytes, of which the last has 8 bits; returns how many, 0: they go beyond the end. */
 unsigned database_varint(const uint8_t *at, const uint8_t *end, uint64_t *value);

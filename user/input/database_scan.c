@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "base/array.h"
+#include "base/read_at.h"
 #include "input/database_pages.h"
 
 #define SAME_HEADER_MAX 32u /* bytes */
@@ -103,8 +104,8 @@ static const uint8_t *join(struct database_scan *scan, const uint8_t *cell, size
 		uint64_t at = (uint64_t)(number - 1) * scan->pages.page_bytes;
 		size_t some = bytes - used < scan->pages.usable - 4 ? bytes - used : scan->pages.usable - 4;
 
-		if (number < 2 || database_read_at(scan->pages.fd, next, 4, at) != 4 ||
-		    database_read_at(scan->pages.fd, scan->joined + used, some, at + 4) != (ssize_t)some)
+		if (number < 2 || read_at(scan->pages.fd, next, 4, at) != 4 ||
+		    read_at(scan->pages.fd, scan->joined + used, some, at + 4) != (int64_t)some)
 			return NULL;
 		number = big32(next);
 		used += some;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* read(2) and pread(2) until everything is there or the file ends. */
 #include "log/source.h"
 
 #include <errno.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "base/read_at.h"
 
 void log_source_open(struct log_source *source, int fd)
 {
@@ -13,14 +14,13 @@ void log_source_open(struct log_source *source, int fd)
 	source->at = 0;
 }
 
-/* place -1: where the descriptor is. */
-static int64_t read_all(int fd, off_t place, uint8_t *buffer, size_t bytes)
+/* As read_at, from where the descriptor is. */
+static int64_t read_on(int fd, uint8_t *buffer, size_t bytes)
 {
 	size_t have = 0;
 
 	while (have < bytes) {
-		ssize_t got = place < 0 ? read(fd, buffer + have, bytes - have)
-					: pread(fd, buffer + have, bytes - have, place + (off_t)have);
+		ssize_t got = read(fd, buffer + have, bytes - have);
 
 		if (got < 0 && errno == EINTR)
 			continue;
@@ -36,7 +36,7 @@ static int64_t read_all(int fd, off_t place, uint8_t *buffer, size_t bytes)
 int64_t log_source_read(struct log_source *source, void *buffer, size_t bytes)
 {
 	int64_t got = source->seekable ? log_source_read_at(source, source->at, buffer, bytes)
-				       : read_all(source->fd, -1, buffer, bytes);
+				       : read_on(source->fd, buffer, bytes);
 
 	if (got > 0)
 		source->at += (uint64_t)got;
@@ -47,7 +47,7 @@ int64_t log_source_read_at(const struct log_source *source, uint64_t at, void *b
 {
 	if (at > INT64_MAX - bytes)
 		return 0;
-	return read_all(source->fd, (off_t)at, buffer, bytes);
+	return read_at(source->fd, buffer, bytes, at);
 }
 
 bool log_source_is_beyond_end(const struct log_source *source)

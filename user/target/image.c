@@ -12,6 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/read_at.h"
+
 #if defined(__x86_64__)
 #define NATIVE_MACHINE EM_X86_64
 #elif defined(__aarch64__)
@@ -28,20 +30,9 @@
 /* A read of exactly that many bytes. */
 static int read_fully(int fd, void *buffer, size_t bytes, uint64_t offset)
 {
-	size_t done = 0;
+	int64_t got = read_at(fd, buffer, bytes, offset);
 
-	while (done < bytes) {
-		ssize_t n = pread(fd, (char *)buffer + done, bytes - done, (off_t)(offset + done));
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		if (n == 0)
-			return -ERANGE;
-		done += (size_t)n;
-	}
-	return 0;
+	return got < 0 ? (int)got : (size_t)got < bytes ? -ERANGE : 0;
 }
 
 /* Refuses what libelf would accept and we cannot use, before libelf sees the file. */

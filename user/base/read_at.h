@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* pread(2) until everything is there or the file ends. */
+#ifndef GPUTRACE_BASE_READ_AT_H
+#define GPUTRACE_BASE_READ_AT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* How many bytes there were, fewer than asked for at the end of the file; -errno. */
+int64_t read_at(int fd, void *to, size_t bytes, uint64_t at);
+
+#endif
