@@ -2,8 +2,6 @@
 """What is missing is counted, by cause, and nothing else is: dropped, untimed and late records, versions of CUPTI, a
 CUPTI that is taken."""
 
-import pathlib
-
 import logfile
 import machine
 import pytest
@@ -169,10 +167,7 @@ def has_probes_on(log, name):
 
 def thread_named(pid, name):
     """A thread of that name, None."""
-    for path in pathlib.Path(f"/proc/{pid}/task").glob("*/comm"):
-        if path.read_text().strip().startswith(name):
-            return path.parent.name
-    return None
+    return next((tid for found, tid in tracing.named_threads(pid) if found.startswith(name)), None)
 
 
 def test_launches_before_the_agent_records_are_told_and_count_as_incomplete(tmp_path):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Runs gputrace and what it traces.  Waits for what programs say, never for a time; interprets no output."""
 
+import concurrent.futures
 import ctypes
 import os
 import signal
@@ -13,8 +14,8 @@ from pathlib import Path
 
 import machine
 
-# For programs that hang: far above what anything here takes.
-PATIENCE_S = 90
+# For programs that hang: far above what anything here takes, which is 80 s where ten others want the same two processors.
+PATIENCE_S = 300
 
 # Orphans of a killed gputrace become ours, so that their exit status can be had: prctl(2).
 PR_SET_CHILD_SUBREAPER = 36
@@ -125,7 +126,10 @@ class Running:
         """The guard of a killed gputrace ends by itself, when it has taken out the probes."""
         for pid in marked(self.mark):
             if not is_guard(pid):
-                os.kill(pid, signal.SIGKILL)
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                except ProcessLookupError:  # it has ended meanwhile
+                    pass
 
     def ask(self, text):
         """One line for a program of programs/, which answers `done` when it has done it."""
@@ -139,8 +143,21 @@ class Running:
         if self.process.stdin:
             self.process.stdin.close()
             self.process.stdin = None
-        stdout, stderr = self.process.communicate(timeout=PATIENCE_S)
+        stdout, stderr = self.rest()
         return Done(self.process.returncode, stdout, "".join(self.said) + stderr)
+
+    def rest(self):
+        """Both streams to their ends, with what came in one piece with a line that was waited for: communicate() leaves
+        that out."""
+        patience = threading.Timer(PATIENCE_S, self.kill_all)
+        patience.start()
+        with concurrent.futures.ThreadPoolExecutor(2) as readers:
+            said = list(readers.map(lambda pipe: pipe.read(), (self.process.stdout, self.process.stderr)))
+        in_time = patience.is_alive()
+        patience.cancel()
+        assert in_time, f"{self.process.args}: waited {PATIENCE_S} s for its end:\n" + "".join(self.said + said)
+        self.process.wait(PATIENCE_S)
+        return said
 
 
 class Tracer(Running):
@@ -207,11 +224,19 @@ def agent_status(pid):
 
 
 def threads(pid):
-    """Names of its threads."""
-    names = []
-    for path in Path(f"/proc/{pid}/task").glob("*/comm"):
-        try:
-            names.append(path.read_text().strip())
-        except OSError:
-            pass
-    return names
+    """Names of its threads; none of a process that has ended, or ends just now."""
+    return [name for name, _ in named_threads(pid)]
+
+
+def named_threads(pid):
+    """[(name, tid)] of its threads."""
+    found = []
+    try:
+        for tid in os.listdir(f"/proc/{pid}/task"):
+            try:
+                found.append((Path(f"/proc/{pid}/task/{tid}/comm").read_text().strip(), int(tid)))
+            except OSError:  # the thread has ended
+                pass
+    except OSError:
+        pass
+    return found

@@ -8,7 +8,7 @@ import torch
 import torch.utils.checkpoint
 from torch.profiler import ProfilerActivity, profile, record_function
 
-from torch_observed import wait_for_observer
+from torch_observed import wait_for_observer, wait_for_other_threads
 
 torch.backends.cudnn.enabled = False
 DEVICE, FILE = sys.argv[1:3]
@@ -89,6 +89,7 @@ def main():
     with profile(activities=activities) as profiler:
         with record_function("section"):
             work(model, optimizer)
+        wait_for_other_threads()  # `scripted` may end on one
     profiler.export_chrome_trace(FILE)
     with open(FILE + ".table", "w") as file:
         file.write(profiler.key_averages().table(row_limit=1000))
