@@ -252,6 +252,14 @@ static void hear(int done, struct lend_answer *answer)
 		;
 }
 
+/* Whether it still stands where it was stopped: one that was killed does not, and has lost its files before it dies. */
+static bool is_held(pid_t lender)
+{
+	unsigned long message;
+
+	return !ptrace(PTRACE_GETEVENTMSG, lender, NULL, &message);
+}
+
 /* The lender's pid, 0 when it could not be made, with the reason in the answer. */
 static pid_t make_lender(int borrower, struct lend_answer *answer)
 {
@@ -285,18 +293,12 @@ static pid_t make_lender(int borrower, struct lend_answer *answer)
 	} else {
 		hear(done[0], answer);
 		if (check_path(borrower, answer))
-			*answer = (struct lend_answer){.step = LEND_PATH, .error = -ENOTSUP};
+			*answer = (struct lend_answer){.step = LEND_PATH,
+						       .error = is_held(lender) ? -ENOTSUP : -EOWNERDEAD};
 	}
 	close(go[1]);
 	close(done[0]);
 	return lender;
-}
-
-static bool is_dead(pid_t child)
-{
-	siginfo_t info = {0};
-
-	return !waitid(P_PID, (id_t)child, &info, WEXITED | WNOHANG | WNOWAIT | __WALL) && info.si_pid == child;
 }
 
 /* The file is mapped, or the process has ended. */
@@ -326,7 +328,7 @@ static void keep(pid_t lender, pid_t borrower, int borrower_folder)
 		if (got != 1)
 			break;
 		if (word == LEND_END) {
-			end.error = is_dead(lender) ? -EOWNERDEAD : 0;
+			end.error = is_held(lender) ? 0 : -EOWNERDEAD;
 			(void)send(LEND_SOCKET, &end, sizeof(end), MSG_NOSIGNAL);
 			return;
 		}
