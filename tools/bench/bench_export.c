@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * How fast a model becomes files: a million launches with a million kernels, 16-frame Python stacks that change as
- * in a training loop, written to /dev/null.  Prints events (JSON objects in traceEvents, slices of .pftrace, rows of
+ * in a training loop, written to /dev/null.  Each kernel has more texts than most do: its place in the source, where it
+ * was captured and the line of a forward op.  Prints events (JSON objects in traceEvents, slices of .pftrace, rows of
  * .sqlite and .arrow, else launches) per second of CPU, and fails when Chrome JSON is below a million.
  *
  *	bench_export [LAUNCHES [FORMAT]]
@@ -75,6 +76,7 @@ static void make_launches(struct model *model, uint32_t count)
 			.stack = i / 4 % STACKS,
 			.native = NONE,
 			.args = NONE,
+			.forward = 0,
 			.corr = i + 1,
 			.first_gpu = i,
 			.gpu_count = 1,
@@ -86,6 +88,8 @@ static void make_launches(struct model *model, uint32_t count)
 			.end_ns = start + 28000,
 			.call = i,
 			.next = NONE,
+			.captured_by = 0,
+			.place = 0,
 			.context = 1,
 			.stream = 7,
 			.corr = i + 1,

@@ -23,7 +23,7 @@ class Interned:
         for kind in ("event_categories", "event_names", "debug_annotation_names"):
             for entry in getattr(data, kind):
                 self._put(kind, entry.iid, entry.name)
-        for kind in ("function_names", "source_paths"):
+        for kind in ("function_names", "source_paths", "debug_annotation_string_values"):
             for entry in getattr(data, kind):
                 self._put(kind, entry.iid, entry.str.decode("utf-8", "strict"))
         for entry in data.mappings:
@@ -40,10 +40,11 @@ class Interned:
         self.tables[kind][iid] = value
 
 
-def value_of(annotation):
+def value_of(annotation, texts):
     if annotation.array_values:
-        return [value_of(value) for value in annotation.array_values]
-    return getattr(annotation, annotation.WhichOneof("value"))
+        return [value_of(value, texts) for value in annotation.array_values]
+    value = getattr(annotation, annotation.WhichOneof("value"))
+    return texts[value] if annotation.HasField("string_value_iid") else value
 
 
 def read(path):
@@ -77,7 +78,8 @@ def read(path):
                 "name": tables["event_names"][event.name_iid] if event.name_iid else None,
                 "cat": [tables["event_categories"][iid] for iid in event.category_iids],
                 "stack": tables["callstacks"][event.callstack_iid] if event.callstack_iid else None,
-                "args": {tables["debug_annotation_names"][a.name_iid]: value_of(a) for a in event.debug_annotations}}))
+                "args": {tables["debug_annotation_names"][a.name_iid]: value_of(a, tables["debug_annotation_string_values"])
+                         for a in event.debug_annotations}}))
     return summary({uuid: track for uuid, (_, track) in tracks.items()}, sorted(events, key=lambda event: event[0]), clocks)
 
 

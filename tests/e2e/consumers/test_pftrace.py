@@ -41,6 +41,13 @@ def test_arguments_and_stacks_are_those_of_the_chrome_trace(both):
     assert {tuple(s["args"]["block"]) for s in kernels} == {tuple(e["args"]["block"]) for e in chrome.events(trace, "kernel")}
 
 
+def test_a_text_of_arguments_is_in_the_file_once(both, sample):
+    found, _ = both
+    texts = {text for s in found["slices"] for key, text in s["args"].items() if key in ("from", "launch", "end", "captured at")}
+    content = (sample / "sample.pftrace").read_bytes()
+    assert texts and {text: content.count(text.encode()) for text in texts} == dict.fromkeys(texts, 1)
+
+
 def test_threads_and_processes_have_their_numbers_and_names(both):
     found, trace = both
     wanted = {(e["pid"], e["tid"]) for e in chrome.events(trace, *chrome.API)}

@@ -31,8 +31,8 @@ static char *triple_at(char *at, const uint32_t *values)
 	return at;
 }
 
-/* The value of one that is a number, or three; NULL: it is neither. */
-static char *numbers_at(char *at, const struct timeline_arg *arg)
+/* The value of one that is a number, or three, or a text that the file has once; NULL: it is none of them. */
+static char *value_at(struct perfetto *file, char *at, const struct timeline_arg *arg)
 {
 	switch ((enum timeline_arg_type)keys[arg->key].type) {
 	case TIMELINE_TYPE_NUMBER:
@@ -51,32 +51,15 @@ static char *numbers_at(char *at, const struct timeline_arg *arg)
 		return proto_number_at(at, ANNOTATION_INT,
 				       arg->stream.stream == TIMELINE_NONE ? (uint64_t)-1 : arg->stream.stream);
 	case TIMELINE_TYPE_TEXT:
-	case TIMELINE_TYPE_JSON:
+		return proto_number_at(at, ANNOTATION_TEXT, perfetto_value(file, arg->text));
 	case TIMELINE_TYPE_FRAME:
+		return proto_number_at(at, ANNOTATION_TEXT, perfetto_line(file, arg->frame));
+	case TIMELINE_TYPE_JSON:
 	case TIMELINE_TYPE_NATIVE_STACK:
 	case TIMELINE_TYPE_STACK:
 		break;
 	}
 	return NULL;
-}
-
-/* `file(line): function` */
-static void put_frame(struct perfetto *file, struct sink *event, const struct timeline_frame *frame)
-{
-	size_t begin = proto_begin(event, ANNOTATION_STRING);
-	struct timeline_code code;
-
-	if (frame->left_out) {
-		sink_literal(event, "[frames left out]");
-	} else {
-		code = timeline_code(file->timeline, frame->code);
-		sink_utf8(event, *code.file ? code.file : "?");
-		sink_char(event, '(');
-		sink_u64(event, frame->line);
-		sink_literal(event, "): ");
-		sink_utf8(event, code.name);
-	}
-	proto_end(event, begin);
 }
 
 static void put_native(struct sink *event, const struct timeline_native_stack *stack)
@@ -91,20 +74,15 @@ static void put_native(struct sink *event, const struct timeline_native_stack *s
 	proto_end(event, begin);
 }
 
-static void put_text(struct perfetto *file, struct sink *event, const struct timeline_arg *arg)
+/* Of those that are mostly of one slice. */
+static void put_text(struct sink *event, const struct timeline_arg *arg)
 {
 	size_t begin = proto_begin(event, EVENT_ANNOTATIONS);
 
 	proto_number(event, ANNOTATION_NAME, arg->key + 1ull);
 	switch (keys[arg->key].type) {
-	case TIMELINE_TYPE_TEXT:
-		proto_text(event, ANNOTATION_STRING, arg->text);
-		break;
 	case TIMELINE_TYPE_JSON: /* checked, so it is ASCII or UTF-8 */
 		proto_bytes(event, ANNOTATION_STRING, arg->json.text, arg->json.size);
-		break;
-	case TIMELINE_TYPE_FRAME:
-		put_frame(file, event, arg->frame);
 		break;
 	case TIMELINE_TYPE_NATIVE_STACK:
 		put_native(event, arg->native);
@@ -117,14 +95,14 @@ static void put_arg(struct perfetto *file, struct sink *event, const struct time
 {
 	char *begin, *at = proto_begin_at(sink_room(event, NUMBERS_MAX), EVENT_ANNOTATIONS, &begin);
 
-	at = numbers_at(proto_number_at(at, ANNOTATION_NAME, arg->key + 1ull), arg);
+	at = value_at(file, proto_number_at(at, ANNOTATION_NAME, arg->key + 1ull), arg);
 	if (at) {
 		proto_end_at(at, begin);
 		proto_wrote(event, at);
 	} else if (keys[arg->key].type == TIMELINE_TYPE_STACK) { /* has a field of its own */
 		proto_number(event, EVENT_CALLSTACK, perfetto_stack(file, arg->stack));
 	} else {
-		put_text(file, event, arg);
+		put_text(event, arg);
 	}
 }
 

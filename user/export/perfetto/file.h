@@ -43,6 +43,7 @@ enum {
 	ANNOTATION_DOUBLE = 5,
 	ANNOTATION_STRING = 6,
 	ANNOTATION_ARRAY = 12,
+	ANNOTATION_TEXT = 17, /* string_value_iid: by its number */
 
 	INTERNED_CATEGORIES = 1,
 	INTERNED_NAMES = 2,
@@ -52,8 +53,9 @@ enum {
 	INTERNED_CALLSTACKS = 7,
 	INTERNED_SOURCES = 18, /* source_paths */
 	INTERNED_MAPPINGS = 19,
-	INTERNED_ID = 1,   /* of each of them */
-	INTERNED_TEXT = 2, /* of those that are texts */
+	INTERNED_VALUES = 29, /* debug_annotation_string_values */
+	INTERNED_ID = 1,      /* of each of them */
+	INTERNED_TEXT = 2,    /* of those that are texts */
 	FRAME_FUNCTION = 2,
 	FRAME_MAPPING = 3,
 	FRAME_ADDRESS = 4,
@@ -84,24 +86,31 @@ struct long_row {
 	uint64_t end_ns; /* of the latest on it */
 };
 
+/* Texts of one kind: their numbers in the file are from 1 on. */
+struct interned_texts {
+	struct texts texts;
+	uint32_t kind; /* INTERNED_... */
+	uint32_t put;  /* that are in the file */
+};
+
 struct perfetto {
 	struct sink *out;
-	struct sink packet; /* the one that is being made */
+	struct sink packet;   /* the one that is being made */
+	struct sink interned; /* and one of what it refers to, which goes to the file before it */
 	struct timeline *timeline;
 	uint32_t member; /* which of the file's timelines it is */
 	/* Those three of one that shares its file, or its time, with others. */
-	struct export_taken *taken;		/* NULL: its numbers are as they were */
-	const char *const *process_labels;	/* by model.processes, NULL: none */
-	const char *gpu_label;			/* whose its GPUs are, NULL: it need not be said */
-	int64_t wall_offset_ns;			/* CLOCK_REALTIME = the file's times + this */
-	int64_t slept_ns;			/* CLOCK_BOOTTIME = the file's times + this */
-	ARRAY(uint32_t) pids;			/* by group, where they may be others than they were */
-	ARRAY(uint32_t) tids;			/* by track, the same */
-	struct texts names, functions, sources; /* their numbers in the file are from 1 on */
-	struct tally frames;			/* code, line, left out */
-	struct tally stacks;			/* number of a stack */
+	struct export_taken *taken;	   /* NULL: its numbers are as they were */
+	const char *const *process_labels; /* by model.processes, NULL: none */
+	const char *gpu_label;		   /* whose its GPUs are, NULL: it need not be said */
+	int64_t wall_offset_ns;		   /* CLOCK_REALTIME = the file's times + this */
+	int64_t slept_ns;		   /* CLOCK_BOOTTIME = the file's times + this */
+	ARRAY(uint32_t) pids;		   /* by group, where they may be others than they were */
+	ARRAY(uint32_t) tids;		   /* by track, the same */
+	struct interned_texts names, values, functions, sources;
+	struct tally frames;	    /* code, line, left out; more: its number among values, 0: none yet */
+	struct tally stacks;	    /* number of a stack */
 	ARRAY(uint32_t) code_names; /* by code of the timeline: number in the file among names, 0: none yet */
-	uint32_t names_put, functions_put, sources_put; /* those that are in the file */
 	/* Slices whose packets wait until all of its part are known: they are written in the order of their nesting. */
 	struct nesting waiting;
 	ARRAY(size_t) waiting_at; /* where the begin of each is in waiting_text, as they came */
@@ -175,9 +184,11 @@ void perfetto_intern_all_known(struct perfetto *file);
 void perfetto_interned_begin(struct perfetto *file);
 void perfetto_interned_free(struct perfetto *file);
 
-/* Number of what a slice is called; of a stack. */
+/* Number of what a slice is called; of a stack; of an argument's text, and of one that is a line of Python. */
 uint64_t perfetto_name(struct perfetto *file, const struct timeline_name *name);
 uint64_t perfetto_stack(struct perfetto *file, const struct timeline_stack *stack);
+uint64_t perfetto_value(struct perfetto *file, const char *text);
+uint64_t perfetto_line(struct perfetto *file, const struct timeline_frame *frame);
 
 /* ---- slices.c -------------------------------------------------------------------------------------------------------
  */

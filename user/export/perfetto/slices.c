@@ -68,10 +68,6 @@ static void make_begin(struct perfetto *file, struct sink *memory, const struct 
 	uint64_t name = perfetto_name(file, &slice->name);
 	size_t packet, event;
 
-	/* its stack goes to the file before the packet that is being made, in which nothing is to be then */
-	for (uint32_t i = 0; i < slice->arg_count; i++)
-		if (slice->args[i].key == TIMELINE_ARG_STACK)
-			perfetto_stack(file, slice->args[i].stack);
 	packet = proto_begin(memory, TRACE_PACKET);
 	event = event_begin(file, memory, slice->start_ns, is_instant(slice) ? EVENT_INSTANT : EVENT_BEGINS, uuid);
 	proto_number(memory, EVENT_CATEGORY, slice->category + 1ull);
