@@ -119,8 +119,8 @@ def test_native_frames_stand_demangled_between_python_and_the_call(tmp_path, cud
 
 @pytest.mark.skipif(not os.path.exists("/usr/bin/script"), reason="no script(1)")
 def test_progress_is_shown_on_a_terminal_only(tmp_path, cudart):
-    words = f"{machine.GPUTRACE} -d 1500ms -p {os.getpid()}"
-    on_terminal = subprocess.run(["script", "-qec", words, "/dev/null"], stdout=subprocess.PIPE, text=True, check=True,
-                                 env=tracing.environment(tmp_path))
-    assert "events/s" in on_terminal.stdout
+    with tracing.Running(["script", "-qec", f"{machine.GPUTRACE} -p {os.getpid()}", "/dev/null"], tmp_path) as on_terminal:
+        on_terminal.wait_line("events/s")
+        on_terminal.process.stdin.write("\x03")
+        on_terminal.end().must_be(0)
     assert "events/s" not in tracing.gputrace(tmp_path, "-d", "1500ms", "-p", os.getpid()).must_be(0).stderr
