@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "analyze/walk_events.h"
+#include "model/order.h"
 
 /* ---- the next one of each kind ------------------------------------------------------------------------------- */
 
@@ -89,49 +90,25 @@ static void feed_all(struct walk *walk)
 
 /* ---- orders -------------------------------------------------------------------------------------------------- */
 
-/* An index, and when what it stands for happened. */
-struct moment {
-	uint64_t time_ns;
-	uint32_t index;
-};
-
-static int by_time(const void *left, const void *right)
-{
-	const struct moment *a = left, *b = right;
-
-	if (a->time_ns != b->time_ns)
-		return a->time_ns < b->time_ns ? -1 : 1;
-	return (a->index > b->index) - (a->index < b->index);
-}
-
-static bool are_in_order(const struct moment *moments, uint32_t count)
-{
-	for (uint32_t i = 1; i < count; i++)
-		if (by_time(&moments[i - 1], &moments[i]) > 0)
-			return false;
-	return true;
-}
-
-/* The indices by time, and in their own order at one time; frees the moments. */
-static uint32_t *sorted(struct moment *moments, uint32_t count)
+/* The indices by time, and in their own order at one time; frees the keys. */
+static uint32_t *sorted(struct order_key *keys, uint32_t count)
 {
 	uint32_t *indices = xmalloc(count * sizeof(*indices));
 
-	if (!are_in_order(moments, count))
-		qsort(moments, count, sizeof(*moments), by_time);
+	order_sort(keys, count);
 	for (uint32_t i = 0; i < count; i++)
-		indices[i] = moments[i].index;
-	free(moments);
+		indices[i] = keys[i].index;
+	free(keys);
 	return indices;
 }
 
 static void sort_exits(struct walk *walk, const struct model *model)
 {
-	struct moment *exits = xmalloc(model->process_count * sizeof(*exits));
+	struct order_key *exits = xmalloc(model->process_count * sizeof(*exits));
 
 	for (uint32_t i = 0; i < model->process_count; i++)
 		if (model->processes[i].exit_ns)
-			exits[walk->exit_count++] = (struct moment){model->processes[i].exit_ns, i};
+			exits[walk->exit_count++] = (struct order_key){model->processes[i].exit_ns, i};
 	walk->exits = sorted(exits, walk->exit_count);
 }
 
@@ -140,7 +117,7 @@ static void sort_spans(struct walk *walk, const struct model *model)
 {
 	uint32_t thread = NONE;
 	uint64_t import_end_ns = 0;
-	struct moment *spans;
+	struct order_key *spans;
 
 	if (!(walk->all->which & (ANALYZE_INTERPRETER | ANALYZE_WHY)))
 		return;
@@ -155,7 +132,7 @@ static void sort_spans(struct walk *walk, const struct model *model)
 			continue;
 		if (span->kind == MODEL_SPAN_IMPORT)
 			import_end_ns = span->end_ns;
-		spans[walk->span_count++] = (struct moment){span->start_ns, i};
+		spans[walk->span_count++] = (struct order_key){span->start_ns, i};
 	}
 	walk->spans = sorted(spans, walk->span_count);
 }
@@ -164,7 +141,7 @@ static void sort_spans(struct walk *walk, const struct model *model)
 static void begin_ranges(struct walk *walk)
 {
 	const struct model *part = walk->part;
-	struct moment *ranges;
+	struct order_key *ranges;
 	uint32_t count = 0;
 
 	walk->next[WALK_RANGE] = walk->end[WALK_RANGE] = 0;
@@ -175,7 +152,7 @@ static void begin_ranges(struct walk *walk)
 		const struct model_span *range = &part->ranges[i];
 
 		if (!range->continued)
-			ranges[count++] = (struct moment){range->start_ns, i};
+			ranges[count++] = (struct order_key){range->start_ns, i};
 		else if (!range->open)
 			analyses_end_range(walk->all, &(struct range_event){.range = range});
 	}
@@ -187,7 +164,7 @@ static void begin_ranges(struct walk *walk)
 static void begin_ops(struct walk *walk)
 {
 	const struct model *part = walk->part;
-	struct moment *ops;
+	struct order_key *ops;
 	uint32_t count = 0;
 
 	walk->next[WALK_OP] = walk->end[WALK_OP] = 0;
@@ -198,7 +175,7 @@ static void begin_ops(struct walk *walk)
 	ops = xmalloc(part->op_count * sizeof(*ops));
 	for (uint32_t i = 0; i < part->op_count; i++)
 		if (!part->ops[i].continued)
-			ops[count++] = (struct moment){part->ops[i].start_ns, i};
+			ops[count++] = (struct order_key){part->ops[i].start_ns, i};
 	walk->ops = sorted(ops, count);
 	walk->end[WALK_OP] = count;
 }

@@ -169,6 +169,17 @@ static enum exit_code read_again(struct reading *reading)
 	return EXIT_GOOD;
 }
 
+/* Whether something that is asked for has steps; the tables that are instead of the report have none. */
+static bool steps_are_shown(const struct reading *reading)
+{
+	const struct options *options = reading->delivery->options;
+	bool instead = options->wants_tree || options->wants_lines || options->lists ||
+		       (options->ops && options->subcommand == SUBCOMMAND_REPORT);
+
+	return options_want_steps(options) || options->step.wish.source != STEP_FITTING ||
+	       options->outputs.list.count || !instead;
+}
+
 /* In all that was read: a slice cuts what tells of steps. */
 static enum exit_code find_steps(struct reading *reading)
 {
@@ -222,7 +233,7 @@ enum exit_code reading_open(struct reading *reading, const struct delivery *deli
 {
 	const struct model *first;
 	char *why = NULL;
-	enum exit_code code;
+	enum exit_code code = EXIT_GOOD;
 	int err;
 
 	*reading = (struct reading){.delivery = delivery};
@@ -233,7 +244,9 @@ enum exit_code reading_open(struct reading *reading, const struct delivery *deli
 	if (!first)
 		return reading_failed(reading, reading->recorded->error);
 	reading->is_long = first->more;
-	code = find_steps(reading);
+	/* those of a schedule are told, not looked for */
+	if (first->schedule.is_there || delivery->options->schedule.active || steps_are_shown(reading))
+		code = find_steps(reading);
 	reading->trace = reading->recorded;
 	if (!code && options_want_slice(delivery->options))
 		code = find_slice(reading);

@@ -76,11 +76,7 @@ bool builder_add_op_inputs(struct builder *builder, struct program program, uint
 
 bool builder_add_op(struct builder *builder, struct program program, const struct new_op *op)
 {
-	struct op_texts texts = {
-		.name = ops_text(&builder->ops, program, op->name),
-		.inputs = op->inputs ? ops_text(&builder->ops, program, op->inputs) : NONE,
-		.collective = op->collective ? ops_text(&builder->ops, program, op->collective) : NONE,
-	};
+	struct op_texts texts;
 	enum told what;
 
 	if (op->end_ns < op->start_ns || builder->ops.arrivals.count >= NONE - 1)
@@ -91,9 +87,16 @@ bool builder_add_op(struct builder *builder, struct program program, const struc
 	if (!builder->first)
 		ops_note_thread(&builder->ops, program, op->tid);
 	what = told(builder, program, 0, SOURCE_CLOCK_MONOTONIC, op->start_ns);
+	if (what == TOLD_BEFORE)
+		return true;
+	texts = (struct op_texts){
+		.name = ops_text(&builder->ops, program, op->name),
+		.inputs = op->inputs ? ops_text(&builder->ops, program, op->inputs) : NONE,
+		.collective = op->collective ? ops_text(&builder->ops, program, op->collective) : NONE,
+	};
 	if (what == TOLD_LATE)
 		keep_late(builder, &(struct late){.kind = LATE_OP, .program = program, .op = *op, .texts = texts});
-	else if (what == TOLD_NOW)
+	else
 		ops_add(&builder->ops, program, op, texts);
 	return true;
 }

@@ -7,6 +7,7 @@
 
 #include "model/collectives.h"
 #include "model/op_numbers.h"
+#include "model/op_order.h"
 #include "model/op_sweep.h"
 #include "model/order.h"
 
@@ -44,18 +45,19 @@ void ops_add_text(struct ops *ops, struct program program, uint32_t key, struct 
 	uint32_t string = string_intern(ops->strings, text.bytes, text.size);
 
 	*lookup_put(&ops->texts, program.space, key, string) = string;
+	ops->latest_texts = (struct lookup_latest){0};
 }
 
-uint32_t ops_text(const struct ops *ops, struct program program, uint32_t key)
+uint32_t ops_text(struct ops *ops, struct program program, uint32_t key)
 {
-	const uint32_t *string = lookup_get(&ops->texts, program.space, key);
+	const uint32_t *string = lookup_get_latest(&ops->texts, &ops->latest_texts, program.space, key);
 
 	return string ? *string : NONE;
 }
 
 void ops_note_thread(struct ops *ops, struct program program, uint32_t tid)
 {
-	if (lookup_get(&ops->threads, program.process + 1, tid))
+	if (lookup_get_latest(&ops->threads, &ops->latest_threads, program.process + 1, tid))
 		return;
 	lookup_put(&ops->threads, program.process + 1, tid, NONE);
 	array_push(&ops->thread_names, ((struct op_thread_name){.process = program.process, .tid = tid}));
@@ -161,90 +163,6 @@ uint32_t ops_thread_of(const struct ops *known, const struct op_arrival *arrival
 	return ops_thread(known, arrival->process, arrival->tid);
 }
 
-/* Those of before that are still open stay, in front; their numbers and order are theirs. */
-static size_t keep_open(struct ops *ops)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < ops->list.count; i++) {
-		if (ops->list.items[i].end_ns <= ops->until_ns || ops->list.items[i].overlaps)
-			continue;
-		ops->list.items[kept] = ops->list.items[i];
-		ops->list.items[kept++].continued = true;
-	}
-	return kept;
-}
-
-static void find_forward(struct ops *ops, uint32_t space, struct model_op *op)
-{
-	bool is_node = op->scope == GPT_AGENT_OP_BACKWARD_FUNCTION;
-
-	forward_ops_note(&ops->forwards, space, op);
-	op->node = is_node ? op->name : NONE;
-	op->forward = is_node ? forward_ops_find(&ops->forwards, space, op) : NONE;
-}
-
-/* Behind them those that begin before until_ns, by begin; the others wait. */
-static void take_begun(struct ops *ops, const struct ops *known, uint64_t until_ns)
-{
-	struct order_key *keys = xmalloc(ops->arrivals.count * sizeof(*keys));
-	size_t kept = keep_open(ops), count = 0, waiting = 0;
-
-	for (size_t i = 0; i < ops->arrivals.count; i++)
-		if (ops->arrivals.items[i].op.start_ns < until_ns)
-			keys[count++] =
-				(struct order_key){.time_ns = ops->arrivals.items[i].op.start_ns, .index = (uint32_t)i};
-	order_sort(keys, count);
-	ops->list.count = kept;
-	for (size_t i = 0; i < count; i++) {
-		const struct op_arrival *arrival = &ops->arrivals.items[keys[i].index];
-		struct model_op op = arrival->op;
-
-		op.number = ops->number++;
-		op.thread = ops_thread_of(known, arrival);
-		op.stack = taken_stacks_find(ops->taken, arrival->space, GPT_STACK_OF_OP, arrival->taken, op.start_ns);
-		find_forward(ops, arrival->space, &op);
-		if (op.thread == NONE)
-			continue;
-		array_push(&ops->list, op);
-		if (arrival->collective != NONE)
-			array_push(&ops->collectives,
-				   ((struct model_collective){.op = 1 + op.number,
-							      .sequence = arrival->collective_sequence,
-							      .params = arrival->collective}));
-	}
-	for (size_t i = 0; i < ops->arrivals.count; i++)
-		if (ops->arrivals.items[i].op.start_ns >= until_ns)
-			ops->arrivals.items[waiting++] = ops->arrivals.items[i];
-	ops->arrivals.count = waiting;
-	free(keys);
-}
-
-/* By thread, and in the order of the list; threads learn where theirs are. */
-static void put_by_thread(struct ops *ops, struct model_thread *threads, size_t thread_count)
-{
-	struct model_op *ordered = xmalloc(ops->list.count * sizeof(*ordered));
-	uint32_t place = 0;
-
-	for (size_t t = 0; t < thread_count; t++)
-		threads[t].ops = 0;
-	for (size_t i = 0; i < ops->list.count; i++)
-		threads[ops->list.items[i].thread].ops++;
-	for (size_t t = 0; t < thread_count; t++) {
-		threads[t].first_op = place;
-		place += threads[t].ops;
-		threads[t].ops = 0;
-	}
-	for (size_t i = 0; i < ops->list.count; i++) {
-		struct model_thread *thread = &threads[ops->list.items[i].thread];
-
-		ordered[thread->first_op + thread->ops++] = ops->list.items[i];
-	}
-	free(ops->list.items);
-	ops->list.items = ordered;
-	ops->list.capacity = ops->list.count;
-}
-
 /* Of those that begin at one time, what ends last is around the others; of those what came last. */
 static void put_outer_first(struct model_op *items, uint32_t count)
 {
@@ -310,8 +228,7 @@ void ops_join(struct ops *ops, const struct ops *known, struct model_thread *thr
 	uint32_t kept = 0;
 
 	ops->collectives.count = collectives_keep_latest(ops->collectives.items, ops->collectives.count);
-	take_begun(ops, known, until_ns);
-	put_by_thread(ops, threads, thread_count);
+	op_order_take(ops, known, threads, thread_count, until_ns);
 	for (size_t t = 0; t < thread_count; t++) {
 		uint32_t first = threads[t].first_op, count = threads[t].ops;
 
@@ -319,13 +236,14 @@ void ops_join(struct ops *ops, const struct ops *known, struct model_thread *thr
 		put_outer_first(ops->list.items + first, count);
 		nesting.open.count = 0;
 		for (uint32_t i = first; i < first + count; i++) {
-			struct model_op op = ops->list.items[i];
+			struct model_op *op = &ops->list.items[i];
 
-			if (is_told_again(ops->list.items + threads[t].first_op, kept - threads[t].first_op, &op))
+			if (is_told_again(ops->list.items + threads[t].first_op, kept - threads[t].first_op, op))
 				continue;
-			if (op.truncated && !op.continued)
-				end_open(known, &op, end_ns);
-			ops->list.items[kept] = op;
+			if (op->truncated && !op->continued)
+				end_open(known, op, end_ns);
+			if (kept != i)
+				ops->list.items[kept] = *op;
 			enter(ops, &nesting, kept++);
 		}
 		threads[t].ops = kept - threads[t].first_op;

@@ -48,8 +48,10 @@ struct ops {
 	ARRAY(struct op_arrival) arrivals;
 	ARRAY(struct model_op) list; /* in order: of all, or of the part at hand */
 	ARRAY(struct model_collective) collectives;
-	struct lookup texts;			   /* (space, key) to string */
-	struct lookup threads;			   /* (process + 1, tid) to thread, NONE until ops_find_threads */
+	struct lookup texts;   /* (space, key) to string */
+	struct lookup threads; /* (process + 1, tid) to thread, NONE until ops_find_threads */
+	struct lookup_latest latest_texts;
+	struct lookup_latest latest_threads;	   /* which there are, as the values change */
 	ARRAY(struct op_thread_name) thread_names; /* those of threads, as they were met */
 	struct lookup lost_of;			   /* (space, 0) to losses: what its latest session lost so far */
 	ARRAY(struct op_losses) losses;
@@ -65,7 +67,7 @@ void ops_free(struct ops *ops); /* all but the list and the collectives, which a
 
 /* What a key of new_op stands for, and the string of that; NONE: not told. */
 void ops_add_text(struct ops *ops, struct program program, uint32_t key, struct text text);
-uint32_t ops_text(const struct ops *ops, struct program program, uint32_t key);
+uint32_t ops_text(struct ops *ops, struct program program, uint32_t key);
 
 /* An op with those texts, or that its thread has one. */
 void ops_add(struct ops *ops, struct program program, const struct new_op *op, struct op_texts texts);
