@@ -6,7 +6,7 @@
 #   bench-calls      a Python call under --python-calls against a bare one (root)
 #   bench-rate       nothing lost at the highest rate; the collector's CPU; attach and detach (root)
 #   bench-inject     how long a thread is stopped when the agent comes in, and what a launch costs then (root)
-#   bench-model      CPU from log to model
+#   bench-model      CPU from log to model, and from a log with PyTorch's ops to a tree of calls
 #   bench-log        bytes and CPU of packing a log
 #   bench-export     CPU from model to files
 #   bench-ops        what recording PyTorch's ops costs beside torch.profiler (root, PyTorch, minutes)

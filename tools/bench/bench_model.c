@@ -2,7 +2,9 @@
 /*
  * What a model costs: a log of N launches (default 1,000,000), each with a return, a kernel and one of 1,000
  * different stacks of 16 frames, from two threads and in two streams; prints CPU seconds per million calls.
- * With a file name as second argument the log is kept there, for benches of what reads models.
+ * With a file name as second argument the log is kept there, for benches of what reads models.  Then what report --tree
+ * costs of a log with a third as many launches, each with its kernel in three ops of PyTorch, of which half are of a
+ * backward pass: CPU seconds per million ops.
  *
  *	bench_model [CALLS [FILE.gpt]]
  */
@@ -11,6 +13,8 @@
 
 #include "log_builder.h"
 #include "input/gpt.h"
+#include "input/gpt_trace.h"
+#include "report/tree.h"
 
 #define PID 1000
 #define STACKS 1000
@@ -19,6 +23,7 @@
 #define KERNELS 50
 #define CALL_NS 5000ull	  /* from one launch to the next */
 #define DELAY_NS 20000ull /* from a launch to its kernel */
+#define OPS_OF_LAUNCH 3	  /* with ops */
 #define IN_FLIGHT 128	  /* launches between two batches of the agent */
 #define WALL_NS 1700000000000000000ll
 
@@ -54,8 +59,51 @@ static void add_names(struct log_builder *log)
 	}
 }
 
+enum { OP_LINEAR = 1, OP_T, OP_ADDMM, OP_EVALUATE, OP_NODE, OP_MM };
+
+static void add_op_names(struct log_builder *log)
+{
+	log_agent_op_name(log, OP_LINEAR, "aten::linear");
+	log_agent_op_name(log, OP_T, "aten::t");
+	log_agent_op_name(log, OP_ADDMM, "aten::addmm");
+	log_agent_op_name(log, OP_EVALUATE, "autograd::engine::evaluate_function: AddmmBackward0");
+	log_agent_op_name(log, OP_NODE, "AddmmBackward0");
+	log_agent_op_name(log, OP_MM, "aten::mm");
+	log_agent_ops(log, GPT_AGENT_OPS_OBSERVING, 0, "");
+}
+
+/* From so long before the call to so long behind it; what is inside ends first. */
+static void add_op(struct log_builder *log, uint32_t corr, uint32_t name, int64_t from_ns, int64_t to_ns,
+		   struct gpt_agent_op op)
+{
+	op.start_ns = corr * CALL_NS + (uint64_t)from_ns;
+	op.end_ns = corr * CALL_NS + (uint64_t)to_ns;
+	op.tid = PID + corr % 2;
+	op.thread = 1 + corr % 2;
+	op.name = name;
+	log_agent_op(log, &op);
+}
+
+/* Of one thread all is forward, and of the other backward. */
+static void add_ops(struct log_builder *log, uint32_t corr)
+{
+	const struct gpt_agent_op plain = {.sequence = -1}, numbered = {.sequence = corr / 2};
+	const struct gpt_agent_op node = {
+		.sequence = corr / 2, .forward_thread = 1, .scope = GPT_AGENT_OP_BACKWARD_FUNCTION};
+
+	if (corr % 2) {
+		add_op(log, corr, OP_MM, -1400, 2100, plain);
+		add_op(log, corr, OP_NODE, -1500, 2200, node);
+		add_op(log, corr, OP_EVALUATE, -2000, 2400, plain);
+	} else {
+		add_op(log, corr, OP_T, -1900, -1700, plain);
+		add_op(log, corr, OP_ADDMM, -1500, 2200, numbered);
+		add_op(log, corr, OP_LINEAR, -2000, 2400, plain);
+	}
+}
+
 /* The returns and kernels of calls first..last, kernels of the two streams out of order. */
-static void add_batch(struct log_builder *log, uint32_t first, uint32_t last)
+static void add_batch(struct log_builder *log, uint32_t first, uint32_t last, bool ops)
 {
 	log_batch(log, PID, PID + 5, last * CALL_NS + 2 * DELAY_NS);
 	for (uint32_t corr = first; corr <= last; corr++)
@@ -77,20 +125,24 @@ static void add_batch(struct log_builder *log, uint32_t first, uint32_t last)
 								.grid = {256, 1, 1},
 								.block = {128, 1, 1}});
 	}
+	for (uint32_t corr = first; ops && corr <= last; corr++)
+		add_ops(log, corr);
 	log_agent_clock(log,
 			(struct gpt_agent_clock){.mono_ns = last * CALL_NS, .wall_offset_ns = WALL_NS, .error_ns = 50});
 }
 
-static void make_log(struct log_builder *log, uint32_t calls)
+static void make_log(struct log_builder *log, uint32_t calls, bool ops)
 {
 	log_begin(log, 1, WALL_NS);
 	log_process(log, PID, 1, 1, 1, 0x030c, "python3", "/usr/bin/python3", "python3 train.py", "");
 	add_python(log);
 	add_names(log);
+	if (ops)
+		add_op_names(log);
 	for (uint32_t corr = 1; corr <= calls; corr++) {
 		log_launch(log, PID, PID + corr % 2, corr * CALL_NS, 1 + corr * 31ull % STACKS, corr);
 		if (corr % IN_FLIGHT == 0 || corr == calls)
-			add_batch(log, corr - (corr - 1) % IN_FLIGHT, corr);
+			add_batch(log, corr - (corr - 1) % IN_FLIGHT, corr, ops);
 	}
 	log_end(log, calls * CALL_NS + 1000000);
 }
@@ -123,6 +175,39 @@ static int keep(const struct log_builder *log, const char *path)
 	return 0;
 }
 
+static int measure_tree(uint32_t calls)
+{
+	const struct report_options options = {.width = 100};
+	const struct tree_options tree = {.min_percent = 1};
+	FILE *out = fopen("/dev/null", "w");
+	uint32_t ops = calls * OPS_OF_LAUNCH;
+	struct log_builder log;
+	struct trace *trace;
+	const char *why;
+	double began, took;
+	int fd, err;
+
+	make_log(&log, calls, true);
+	fd = log_fd(&log);
+	log_free(&log);
+	began = cpu_seconds();
+	err = out ? gpt_trace_open(fd, NULL, NULL, &trace, &why) : -1;
+	if (!err) {
+		err = report_write_tree(out, trace, &options, &tree);
+		gpt_trace_close(trace);
+	}
+	took = cpu_seconds() - began;
+	if (out)
+		fclose(out);
+	close(fd);
+	if (err)
+		fprintf(stderr, "bench_model: no tree of a log with ops (%d)\n", err);
+	else
+		printf("tree: %.3f s CPU per million ops (%u ops, %.2f million ops per second of CPU)\n",
+		       took * 1e6 / ops, ops, ops / took / 1e6);
+	return err;
+}
+
 int main(int argc, char **argv)
 {
 	uint32_t calls = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 10) : 1000000;
@@ -137,7 +222,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: bench_model [CALLS [FILE.gpt]]\n");
 		return 2;
 	}
-	make_log(&log, calls);
+	make_log(&log, calls, false);
 	if (argc > 2 && keep(&log, argv[2]))
 		return 1;
 	fd = log_fd(&log);
@@ -163,5 +248,5 @@ int main(int argc, char **argv)
 	}
 	printf("model: %.3f s CPU per million calls (%u calls, %.1f MB of log, best of 3)\n", best * 1e6 / calls, calls,
 	       (double)bytes / 1e6);
-	return 0;
+	return measure_tree(calls / OPS_OF_LAUNCH + 1) != 0;
 }
