@@ -13,6 +13,7 @@
 
 #define LOG_NAME "gpt"
 #define LOG_SUFFIX ".gpt"
+#define ARCHIVE_SUFFIX ".tar"
 
 #define LIST_MAX 512 /* characters of the names of all formats */
 
@@ -35,11 +36,11 @@ bool format_by_name(const char *name, struct format *out)
 	return true;
 }
 
-static bool has_log_suffix(const char *name)
+static bool has_suffix(const char *name, const char *suffix)
 {
-	size_t length = strlen(name), suffix = strlen(LOG_SUFFIX);
+	size_t length = strlen(name), end = strlen(suffix);
 
-	return length > suffix && !strcasecmp(name + length - suffix, LOG_SUFFIX);
+	return length > end && !strcasecmp(name + length - end, suffix);
 }
 
 bool format_by_path(const char *path, struct format *out)
@@ -47,7 +48,7 @@ bool format_by_path(const char *path, struct format *out)
 	const char *name = path_base(path);
 	const struct export_format *writer = export_format_by_suffix(name);
 
-	if (!writer && !has_log_suffix(name))
+	if (!writer && !has_suffix(name, LOG_SUFFIX))
 		return false;
 	*out = format_of(writer);
 	return true;
@@ -126,6 +127,11 @@ const char *format_check_stdout(const struct format *format, bool is_terminal)
 	if (format->binary && is_terminal)
 		return "it is binary, and standard output is a terminal; > FILE or | COMMAND behind it";
 	return NULL;
+}
+
+bool format_path_is_archive(const char *path)
+{
+	return has_suffix(path, ARCHIVE_SUFFIX);
 }
 
 bool format_path_is_folder(const char *path)

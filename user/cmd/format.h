@@ -32,6 +32,9 @@ const char *format_check_stdout(const struct format *format, bool is_terminal);
 /* The last component of path has "%p": one file per process. */
 bool format_path_is_per_process(const char *path);
 
+/* "name.tar": an archive for Perfetto, of a merge only. */
+bool format_path_is_archive(const char *path);
+
 /* "folder/": a file in it for each process, called as torch.profiler's tensorboard_trace_handler calls them. */
 bool format_path_is_folder(const char *path);
 

@@ -116,7 +116,7 @@ static int write_file(const struct options *options, const struct ranks *ranks, 
 	struct output output = {.fd = -1};
 	int err = output_open(path, &output);
 
-	if (!err && merge_is_tar(path))
+	if (!err && format_path_is_archive(path))
 		err = merge_write_tar(options, ranks, output.fd);
 	else if (!err)
 		err = one ? write_one(one, format, output.fd) : write_all(options, ranks, format, output.fd);

@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "cmd/interrupt.h"
 #include "cmd/merge_logs.h"
@@ -12,7 +11,6 @@
 #include "export/export.h"
 #include "export/tar.h"
 
-#define SUFFIX ".tar"
 #define MANIFEST "perfetto_manifest.json"
 
 /* A trace in the archive: a rank of a log with several, else all of a log. */
@@ -29,13 +27,6 @@ struct archive {
 	ARRAY(struct member) members;
 	struct export_taken *taken; /* by clock, and so by machine */
 };
-
-bool merge_is_tar(const char *path)
-{
-	size_t length = strlen(path), end = strlen(SUFFIX);
-
-	return length > end && !strcasecmp(path + length - end, SUFFIX);
-}
 
 /* ---- what is in it ----------------------------------------------------------------------------------------------- */
 

@@ -10,9 +10,6 @@
 #include "analyze/ranks.h"
 #include "cmd/options.h"
 
-/* By its name. */
-bool merge_is_tar(const char *path);
-
 /* fd: can seek.  0 or -errno. */
 int merge_write_tar(const struct options *options, const struct ranks *ranks, int fd);
 

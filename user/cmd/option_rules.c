@@ -9,7 +9,6 @@
 #include <gputrace/agent.h>
 
 #include "cmd/format.h"
-#include "cmd/merge_tar.h"
 #include "cmd/subcommands.h"
 #include "cmd/table_options.h"
 #include "cmd/tree_options.h"
@@ -35,7 +34,7 @@ static int check_report_format(struct parse *parse)
 static bool has_own_formats(const struct options *options, const char *path)
 {
 	return options->subcommand == SUBCOMMAND_DIFF ||
-	       (options->subcommand == SUBCOMMAND_MERGE && merge_is_tar(path));
+	       (options->subcommand == SUBCOMMAND_MERGE && format_path_is_archive(path));
 }
 
 static int check_outputs(struct parse *parse)

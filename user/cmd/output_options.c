@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "cmd/format.h"
-#include "cmd/merge_tar.h"
 
 int option_add_output(struct parse *parse, const char *value)
 {
@@ -32,12 +31,12 @@ int parse_merge_output(struct parse *parse, const char *value)
 {
 	const struct export_format *format = export_format_by_suffix(value);
 
-	if (!merge_is_tar(value) && (!format || !format->write_merged))
+	if (!format_path_is_archive(value) && (!format || !format->write_merged))
 		return option_fail(parse, "--output %s: merge writes .json, .json.gz, .pftrace and .tar files", value);
 	if (format_path_is_per_process(value) || format_path_is_per_cycle(value))
 		return option_fail(parse, "--output %s: merge has a file for each rank (%%r), not for %%p or %%c",
 				   value);
-	if (merge_is_tar(value) && format_path_is_per_rank(value))
+	if (format_path_is_archive(value) && format_path_is_per_rank(value))
 		return option_fail(parse, "--output %s: a .tar has all ranks: its name has no %%r", value);
 	return option_add_output(parse, value);
 }
