@@ -556,7 +556,7 @@ def assert_right(running, folder):
     assert reading.simulated_line_ns(simulated.load(folder / "gpu.json")) == reading.truth_line_ns(truth)
 
 
-CYCLES = int(os.environ.get("GPUTRACE_TEST_CYCLES", 40))
+CYCLES = int(os.environ.get("GPUTRACE_TEST_CYCLES", 25))
 SETTLED = 8  # the first ones fill caches: stacks of threads, arenas, CUPTI's own
 
 

@@ -87,7 +87,24 @@ DRIVER(SIM_QUIET, cuGetErrorName, (CUresult error, const char **pStr), (error, p
 	return CUDA_SUCCESS;
 }
 
-/* As the real one: the exported thunk of the newest version; flag 2 asks for the _ptsz twin. */
+#if defined(__x86_64__)
+extern const char __start_sim_unsupported[], __stop_sim_unsupported[]; /* by the linker: unsupported.c's section */
+
+static bool is_unsupported(const void *function)
+{
+	return (const char *)function >= __start_sim_unsupported && (const char *)function < __stop_sim_unsupported;
+}
+#else
+static bool is_unsupported(const void *function)
+{
+	return false;
+}
+#endif
+
+/*
+ * As the real one: the exported thunk of the newest version, of those that are supported where one is; flag 2 asks for
+ * the _ptsz twin.
+ */
 DRIVER(SIM_QUIET, cuGetProcAddress_v2,
        (const char *symbol, void **pfn, int cudaVersion, cuuint64_t flags,
 	CUdriverProcAddressQueryResult *symbolStatus),
@@ -96,7 +113,7 @@ DRIVER(SIM_QUIET, cuGetProcAddress_v2,
 	static const char *const suffixes[] = {"_v4", "_v3", "_v2", ""};
 	const char *stream = flags == CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM ? "_ptsz" : "";
 	Dl_info self;
-	void *library = NULL;
+	void *library = NULL, *unsupported = NULL;
 	char name[160];
 
 	(void)cudaVersion;
@@ -107,7 +124,12 @@ DRIVER(SIM_QUIET, cuGetProcAddress_v2,
 		for (size_t i = 0; !*pfn && i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {
 			snprintf(name, sizeof(name), "%s%s%s", symbol, suffixes[i], twin ? "" : stream);
 			*pfn = dlsym(library, name);
+			if (is_unsupported(*pfn)) {
+				unsupported = unsupported ? unsupported : *pfn;
+				*pfn = NULL;
+			}
 		}
+	*pfn = *pfn ? *pfn : unsupported;
 	if (symbolStatus)
 		*symbolStatus = *pfn ? CU_GET_PROC_ADDRESS_SUCCESS : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
 	return *pfn ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;

@@ -134,14 +134,25 @@ DRIVER(SIM_QUIET, cuKernelGetName, (const char **name, CUkernel hfunc), (name, h
 	return kernel ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
-DRIVER(SIM_QUIET, cuFuncGetAttribute, (int *pi, CUfunction_attribute attrib, CUfunction hfunc), (pi, attrib, hfunc))
+static CUresult attribute_of(const void *function, CUfunction_attribute attrib, int *pi)
 {
-	CUkernel kernel = sim_kernel_resolve(hfunc);
+	CUkernel kernel = sim_kernel_resolve(function);
 
 	*pi = attrib == CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK ? 1024 : 0;
 	if (attrib == CU_FUNC_ATTRIBUTE_NUM_REGS && kernel)
 		*pi = (int)kernel->registers;
 	return kernel ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+DRIVER(SIM_QUIET, cuFuncGetAttribute, (int *pi, CUfunction_attribute attrib, CUfunction hfunc), (pi, attrib, hfunc))
+{
+	return attribute_of(hfunc, attrib, pi);
+}
+
+DRIVER(SIM_QUIET, cuKernelGetAttribute, (int *pi, CUfunction_attribute attrib, CUkernel kernel, CUdevice dev),
+       (pi, attrib, kernel, dev))
+{
+	return attribute_of(kernel, attrib, pi);
 }
 
 DRIVER(SIM_QUIET, cuFuncSetAttribute, (CUfunction hfunc, CUfunction_attribute attrib, int value),

@@ -18,8 +18,9 @@ extern _Atomic int sim_initialized; /* cuInit was called and is over: most funct
 #define SIM_UNPAREN(...) __VA_ARGS__
 
 #if defined(__x86_64__)
-#define SIM_THUNK_TEXT(name, slot)                                                                                     \
-	".pushsection .text\n"                                                                                         \
+#define SIM_THUNK_TEXT(name, slot) SIM_THUNK_TEXT_IN(".text", name, slot)
+#define SIM_THUNK_TEXT_IN(section, name, slot)                                                                         \
+	".pushsection " section "\n"                                                                                   \
 	".p2align 4\n"                                                                                                 \
 	".globl " name "\n"                                                                                            \
 	".type " name ", @function\n" name ":\n"                                                                       \

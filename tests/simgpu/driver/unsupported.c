@@ -10,7 +10,8 @@ __attribute__((used)) static CUresult unsupported_call(void)
 
 #if defined(__x86_64__)
 __attribute__((used)) static CUresult (*unsupported_slot)(void) = unsupported_call;
-#define UNSUPPORTED(name) __asm__(SIM_THUNK_TEXT(#name, "unsupported_slot"));
+/* In a section of their own: cuGetProcAddress takes what is there before it takes one of these. */
+#define UNSUPPORTED(name) __asm__(SIM_THUNK_TEXT_IN("sim_unsupported, \"ax\"", #name, "unsupported_slot"));
 #else
 #define UNSUPPORTED(name) __asm__(".globl " #name "\n.set " #name ", unsupported_call\n");
 #endif
