@@ -24,8 +24,8 @@ static struct frames_log frames_log_begin(void)
 	return frames;
 }
 
-/* A kernel that was launched by functions of those files, the innermost first, each on its 13th line. */
-static void launch(struct frames_log *frames, uint64_t gpu_ns, const char *const files[])
+/* A stack of functions of those files, the innermost first, each on its 13th line. */
+static uint64_t stack_of(struct frames_log *frames, const char *const files[])
 {
 	struct gpt_pyframe stack[8];
 	uint64_t id = frames->code;
@@ -36,7 +36,13 @@ static void launch(struct frames_log *frames, uint64_t gpu_ns, const char *const
 		log_function(&frames->log, PID, frames->code++, depth ? "main" : "forward", files[depth], 10);
 	}
 	log_stack(&frames->log, PID, id, depth, stack);
-	log_launch(&frames->log, PID, TID, frames->time_ns, id, ++frames->corr);
+	return id;
+}
+
+/* A kernel that they launch. */
+static void launch(struct frames_log *frames, uint64_t gpu_ns, const char *const files[])
+{
+	log_launch(&frames->log, PID, TID, frames->time_ns, stack_of(frames, files), ++frames->corr);
 	log_batch(&frames->log, PID, TID, 900000);
 	log_agent_kernel(&frames->log, (struct gpt_agent_kernel){.start_wall_ns = frames->time_ns + 100,
 								 .end_wall_ns = frames->time_ns + 100 + gpu_ns,
@@ -46,6 +52,30 @@ static void launch(struct frames_log *frames, uint64_t gpu_ns, const char *const
 }
 
 #define LAUNCH(frames, gpu_ns, ...) launch(frames, gpu_ns, (const char *const[]){__VA_ARGS__, NULL})
+
+/* A cudaStreamSynchronize that they are in for some time. */
+static void wait_in(struct frames_log *frames, uint64_t ns, const char *const files[])
+{
+	uint16_t api = GPT_API(GPT_DOMAIN_RUNTIME, 131);
+
+	log_call(&frames->log, (struct gpt_call){.time_ns = frames->time_ns,
+						 .pid = PID,
+						 .tid = TID,
+						 .stack_id = stack_of(frames, files),
+						 .corr = ++frames->corr,
+						 .api = api,
+						 .origin = GPT_ORIGIN_AGENT,
+						 .stack_state = GPT_STACK_OK});
+	log_batch(&frames->log, PID, TID, 900000);
+	log_agent_api(&frames->log, (struct gpt_agent_api){.start_ns = frames->time_ns,
+							   .end_ns = frames->time_ns + ns,
+							   .corr = frames->corr,
+							   .api = api,
+							   .tid = TID});
+	frames->time_ns += ns;
+}
+
+#define WAIT(frames, ns, ...) wait_in(frames, ns, (const char *const[]){__VA_ARGS__, NULL})
 
 static void analyze_frames(struct frames_log *frames, struct model **model, struct analyses *all)
 {
@@ -202,6 +232,39 @@ static void only_generated_lines_say_so(void **state)
 	free(text);
 }
 
+static void who_kept_the_gpu_waiting_and_who_waits_for_it_have_it_too(void **state)
+{
+	struct frames_log frames = frames_log_begin();
+	struct analyses all;
+	struct model *model;
+
+	LAUNCH(&frames, 500, LINEAR, "/src/one.py");
+	LAUNCH(&frames, 500, LINEAR, "/src/one.py");
+	WAIT(&frames, 6000, LINEAR, "/src/two.py");
+	LAUNCH(&frames, 500, LINEAR, "/src/own.py");
+	LAUNCH(&frames, 500, LINEAR, "/src/own.py");
+	WAIT(&frames, 9000, "/src/own.py");
+	log_end(&frames.log, 1000000);
+	model = model_of(&frames.log);
+	analyze_model(&all, model, ANALYZE_IDLE | ANALYZE_WAITS);
+
+	assert_int_equal(all.idle.rows[0].cause, IDLE_LATE);
+	assert_line(&all, all.idle.rows[0].line, "linear.py:13 forward");
+	assert_line(&all, all.idle.rows[0].user_line, "own.py:13 main");
+	assert_int_equal(all.idle.rows[0].user_lines, 2);
+	assert_int_equal(all.idle.rows[1].cause, IDLE_WAITED);
+	assert_line(&all, all.idle.rows[1].user_line, "two.py:13 main");
+	assert_int_equal(all.idle.rows[1].user_lines, 1);
+
+	assert_int_equal(all.waits.count, 2);
+	assert_line(&all, all.waits.rows[0].line, "own.py:13 forward");
+	assert_int_equal(all.waits.rows[0].user_line, NONE);
+	assert_line(&all, all.waits.rows[1].line, "linear.py:13 forward");
+	assert_line(&all, all.waits.rows[1].user_line, "two.py:13 main");
+	analyses_free(&all);
+	model_free(model);
+}
+
 static void the_report_has_it_below_the_librarys(void **state)
 {
 	struct frames_log frames = frames_log_begin();
@@ -214,6 +277,22 @@ static void the_report_has_it_below_the_librarys(void **state)
 	assert_non_null(strstr(text, "  linear.py:13  forward\n"
 				     "                                     <- one.py:13 main (and 1 more)\n"));
 	assert_non_null(strstr(text, "  own.py:13     forward\n\n"));
+	free(text);
+}
+
+static void the_report_has_it_below_who_kept_the_gpu_waiting(void **state)
+{
+	struct frames_log frames = frames_log_begin();
+	char *text;
+
+	LAUNCH(&frames, 500, LINEAR, "/src/one.py");
+	LAUNCH(&frames, 500, LINEAR, "/src/two.py");
+	WAIT(&frames, 6000, LINEAR, "/src/own.py");
+	text = report_of(&frames.log);
+	assert_non_null(strstr(text, "  linear.py:13 forward                   launched late\n"
+				     "                        <- two.py:13 main\n"));
+	assert_non_null(strstr(text, "cudaStreamSynchronize  linear.py:13 forward\n"
+				     "                               <- own.py:13 main\n"));
 	free(text);
 }
 
@@ -240,7 +319,9 @@ int main(void)
 		cmocka_unit_test(what_a_generated_file_says_of_its_line_is_below_it),
 		cmocka_unit_test(a_generated_line_that_calls_a_library_itself_has_its_own),
 		cmocka_unit_test(only_generated_lines_say_so),
+		cmocka_unit_test(who_kept_the_gpu_waiting_and_who_waits_for_it_have_it_too),
 		cmocka_unit_test(the_report_has_it_below_the_librarys),
+		cmocka_unit_test(the_report_has_it_below_who_kept_the_gpu_waiting),
 		cmocka_unit_test(a_report_without_such_lines_says_nothing_of_them),
 	};
 

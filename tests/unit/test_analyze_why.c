@@ -454,7 +454,7 @@ static void a_function_that_is_called_as_the_data_loader_s_is_none(void **state)
 	assert_int_equal(all.why.losses[0].cause, WHY_PYTHON);
 	text = words(model);
 	assert_null(strstr(text, "num_workers"));
-	assert_non_null(strstr(text, "Whether Python was in a DataLoader or compiling cannot be said"));
+	assert_non_null(strstr(text, "Whether Python was in PyTorch's DataLoader or compiler cannot be said"));
 	free(text);
 	finish(&all, model);
 }

@@ -77,6 +77,16 @@ static void the_place_of_a_triton_kernel_stays(void **state)
 	assert_label("add_kernel (kernels.py:12)", "add_kernel (kernels.py:12)");
 }
 
+static void of_numbas_tags_the_number_of_the_function_stays(void **state)
+{
+	(void)state;
+	assert_label("__main__::saxpy[abi:v1][abi:cw51cXTLSUwv1sDUaKthqaNgoKmjgOR3W3Cw6igA9duC0hkwnNGiHEkYkrqQBFBT_3d]("
+		     "double, Array<float, 1, C, mutable, aligned>, Array<float, 1, C, mutable, aligned>)",
+		     "__main__::saxpy[abi:v1]");
+	assert_label("kernel[0]", "kernel[0]");
+	assert_label("kernel[abi:v1", "kernel[abi:v1");
+}
+
 static void what_is_no_name_of_a_kernel_stays_as_it_is(void **state)
 {
 	static const char *const names[] = {"",
@@ -115,6 +125,7 @@ int main(void)
 		cmocka_unit_test(a_lambda_is_called_by_the_function_that_it_is_in),
 		cmocka_unit_test(a_member_of_a_template_keeps_both_names),
 		cmocka_unit_test(the_place_of_a_triton_kernel_stays),
+		cmocka_unit_test(of_numbas_tags_the_number_of_the_function_stays),
 		cmocka_unit_test(what_is_no_name_of_a_kernel_stays_as_it_is),
 	};
 

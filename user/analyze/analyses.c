@@ -64,6 +64,7 @@ void analyses_begin_part(struct analyses *all, const struct model *part)
 	op_tree_begin_part(&all->keys.tree, part);
 	op_tree_begin_part(&all->op_stacks.tree, part);
 	per_step_begin_part(&all->per_step, part);
+	idle_begin_part(&all->idle, part);
 	waits_begin_part(&all->waits, part);
 	if (all->which & ANALYZE_WHY)
 		why_begin_part(&all->why, part);

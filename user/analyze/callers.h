@@ -36,6 +36,15 @@ static inline bool call_has_frames(const struct model *model, const struct model
 	return stack_has_frames(model, call->stack);
 }
 
+/*
+ * In the place of a caller the stack, where it has frames: callers without one have other numbers.  Sums by it tell
+ * who called the innermost line, too (lines_of_place).
+ */
+static inline uint32_t caller_place(const struct model *model, uint32_t stack, uint32_t caller)
+{
+	return stack_has_frames(model, stack) ? stack : caller;
+}
+
 static inline uint32_t caller_of(struct callers *callers, const struct model_call *call)
 {
 	const struct model *model = callers->model;

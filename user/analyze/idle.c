@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/line_tally.h"
+
 /* Shorter gaps are what the hardware needs between two operations. */
 #define GAP_LEAST_NS 5000u
 
@@ -13,7 +15,7 @@
 
 void idle_init(struct idle *idle, const struct model *model, const struct window *window)
 {
-	*idle = (struct idle){.window = window, .thread_count = model->thread_count};
+	*idle = (struct idle){.model = model, .window = window, .thread_count = model->thread_count};
 	idle->threads = xcalloc(model->thread_count, sizeof(*idle->threads));
 }
 
@@ -27,10 +29,15 @@ void idle_free(struct idle *idle)
 	free(idle->rows);
 }
 
-/* Also for no time at all: the caller of a launch is met before those of the waits in front of it. */
-static void charge(struct idle *idle, uint32_t caller, enum idle_cause cause, uint16_t api, uint64_t ns)
+void idle_begin_part(struct idle *idle, const struct model *part)
 {
-	struct tally_entry *entry = tally_at(&idle->causes, (struct tally_key){{caller, cause, api}});
+	idle->model = part;
+}
+
+/* Also for no time at all: the caller of a launch is met before those of the waits in front of it. */
+static void charge(struct idle *idle, uint32_t place, enum idle_cause cause, uint16_t api, uint64_t ns)
+{
+	struct tally_entry *entry = tally_at(&idle->causes, (struct tally_key){{place, cause, api}});
 
 	entry->ns += ns;
 	entry->count += ns > 0;
@@ -86,7 +93,7 @@ void idle_add_call(struct idle *idle, const struct call_event *event)
 	array_push(&thread->waits, ((struct idle_wait){.start_ns = call->start_ns,
 						       .end_ns = call->end_ns,
 						       .next_ns = UINT64_MAX,
-						       .caller = event->caller,
+						       .place = caller_place(idle->model, call->stack, event->caller),
 						       .api = call->api}));
 }
 
@@ -123,7 +130,7 @@ static uint64_t charge_waits(struct idle *idle, const struct gpu_event *event, u
 			break;
 		if (end <= start)
 			continue;
-		charge(idle, wait->caller, IDLE_WAITED, wait->api, end - start);
+		charge(idle, wait->place, IDLE_WAITED, wait->api, end - start);
 		waited += end - start;
 		to = start;
 	}
@@ -133,13 +140,16 @@ static uint64_t charge_waits(struct idle *idle, const struct gpu_event *event, u
 /* Of a graph the line that was late is the one that replays it. */
 static void charge_gap(struct idle *idle, const struct gpu_event *event, uint64_t from, uint64_t to)
 {
+	uint32_t place = event->launch ? caller_place(idle->model, event->launch->stack, event->launch_caller)
+				       : event->launch_caller;
+
 	if (to - from < GAP_LEAST_NS) {
 		charge(idle, NONE, IDLE_SHORT, 0, to - from);
 	} else if (event->launch && event->launch->start_ns > from) {
-		charge(idle, event->launch_caller, IDLE_LATE, 0, 0);
-		charge(idle, event->launch_caller, IDLE_LATE, 0, to - from - charge_waits(idle, event, from, to));
+		charge(idle, place, IDLE_LATE, 0, 0);
+		charge(idle, place, IDLE_LATE, 0, to - from - charge_waits(idle, event, from, to));
 	} else {
-		charge(idle, event->launch_caller, IDLE_GPU, 0, to - from);
+		charge(idle, place, IDLE_GPU, 0, to - from);
 	}
 }
 
@@ -167,54 +177,45 @@ void idle_add_gpu(struct idle *idle, const struct gpu_event *event)
 
 /* ---- rows -------------------------------------------------------------------------------------------------- */
 
-static struct tally causes_by_line(const struct idle *idle, struct lines *lines)
-{
-	struct tally by_line = {0};
-
-	for (size_t i = 0; i < idle->causes.count; i++) {
-		const struct tally_entry *cause = &idle->causes.entries[i];
-		struct tally_key key = cause->key;
-		struct tally_entry *entry;
-
-		key.part[0] = key.part[1] < IDLE_SHORT ? line_of(lines, key.part[0]) : NONE;
-		if (!cause->ns)
-			continue;
-		entry = tally_at(&by_line, key);
-		entry->ns += cause->ns;
-		entry->count += cause->count;
-	}
-	return by_line;
-}
-
-static void add_rows(struct idle *idle, const struct tally_entry *sorted, size_t count, bool edges)
+static void add_rows(struct idle *idle, const struct line_tally_row *sorted, size_t count, bool edges)
 {
 	for (size_t i = 0; i < count; i++) {
-		const uint32_t *part = sorted[i].key.part;
+		const struct line_tally_row *row = &sorted[i];
 
-		if (idle_is_edge(part[1]) != edges)
+		if (idle_is_edge(row->part[0]) != edges)
 			continue;
 		idle->edges += edges;
-		idle->rows[idle->count++] = (struct idle_row){.line = part[0],
-							      .cause = part[1],
-							      .api = (uint16_t)part[2],
-							      .ns = sorted[i].ns,
-							      .count = sorted[i].count};
+		idle->rows[idle->count++] = (struct idle_row){.line = row->line,
+							      .user_line = row->user_line,
+							      .user_lines = row->user_lines,
+							      .cause = row->part[0],
+							      .api = (uint16_t)row->part[1],
+							      .ns = row->ns,
+							      .count = row->count};
 	}
 }
 
 void idle_finish(struct idle *idle, struct lines *lines)
 {
-	struct tally_entry *sorted;
-	struct tally by_line;
+	const struct place_lines nobody = {NONE, NONE, NONE};
+	struct line_tally by_line = {0};
+	struct line_tally_row *sorted;
+	size_t count;
 
 	for (size_t i = 0; i < idle->devices.count; i++)
 		if (idle->window->end_ns > idle->devices.entries[i].ns)
 			charge(idle, NONE, IDLE_AFTER, 0, idle->window->end_ns - idle->devices.entries[i].ns);
-	by_line = causes_by_line(idle, lines);
-	sorted = tally_sorted(&by_line, false);
-	idle->rows = xcalloc(by_line.count, sizeof(*idle->rows));
-	add_rows(idle, sorted, by_line.count, false);
-	add_rows(idle, sorted, by_line.count, true);
+	for (size_t i = 0; i < idle->causes.count; i++) {
+		const struct tally_entry *cause = &idle->causes.entries[i];
+		const uint32_t *part = cause->key.part;
+		struct place_lines at = part[1] < IDLE_SHORT ? lines_of_place(lines, part[0]) : nobody;
+
+		if (cause->ns)
+			line_tally_add(&by_line, at, part[1], part[2], cause->ns, cause->count);
+	}
+	sorted = line_tally_rows(&by_line, &count);
+	idle->rows = xcalloc(count, sizeof(*idle->rows));
+	add_rows(idle, sorted, count, false);
+	add_rows(idle, sorted, count, true);
 	free(sorted);
-	tally_free(&by_line);
 }

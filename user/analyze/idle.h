@@ -31,8 +31,9 @@ static inline bool idle_is_edge(uint32_t cause)
 }
 
 struct idle_row {
-	uint32_t line;	/* NONE: the cause has none */
-	uint32_t cause; /* enum idle_cause */
+	uint32_t line;			/* NONE: the cause has none */
+	uint32_t user_line, user_lines; /* as line_tally_row's */
+	uint32_t cause;			/* enum idle_cause */
 	uint16_t api;
 	uint64_t ns, count; /* of gaps, or parts of them */
 };
@@ -41,7 +42,7 @@ struct idle_row {
 struct idle_wait {
 	uint64_t start_ns, end_ns;
 	uint64_t next_ns; /* begin of the thread's next call, UINT64_MAX: none yet */
-	uint32_t caller;
+	uint32_t place;	  /* caller_place */
 	uint16_t api;
 };
 
@@ -51,10 +52,11 @@ struct idle_thread {
 };
 
 struct idle {
+	const struct model *model; /* the latest part */
 	const struct window *window;
 	struct idle_thread *threads; /* by model.threads */
 	uint32_t thread_count;
-	struct tally causes;   /* caller, cause, api */
+	struct tally causes;   /* caller_place, cause, api */
 	struct tally devices;  /* device; ns: busy until */
 	uint64_t sum;	       /* between operations */
 	struct idle_row *rows; /* most time first, edges behind the others */
@@ -63,6 +65,7 @@ struct idle {
 
 void idle_init(struct idle *idle, const struct model *model, const struct window *window);
 void idle_free(struct idle *idle);
+void idle_begin_part(struct idle *idle, const struct model *part);
 void idle_add_call(struct idle *idle, const struct call_event *event);
 void idle_add_gpu(struct idle *idle, const struct gpu_event *event);
 void idle_finish(struct idle *idle, struct lines *lines);

@@ -26,42 +26,29 @@ void line_costs_free(struct line_costs *costs)
 void line_costs_begin_part(struct line_costs *costs, const struct model *part)
 {
 	costs->model = part;
+	idle_begin_part(&costs->idle, part);
 	waits_begin_part(&costs->waits, part);
-}
-
-/* In the place of a caller the stack, where it has frames: callers without one have other numbers. */
-static uint32_t place_of(const struct line_costs *costs, uint32_t stack, uint32_t caller)
-{
-	return stack_has_frames(costs->model, stack) ? stack : caller;
-}
-
-static uint32_t place_of_call(const struct line_costs *costs, const struct model_call *call, uint32_t caller)
-{
-	return call ? place_of(costs, call->stack, caller) : caller;
 }
 
 void line_costs_add_call(struct line_costs *costs, const struct call_event *event)
 {
 	const struct model_call *call = event->call;
-	struct call_event placed = *event;
-	struct tally_entry *sum;
+	uint32_t place = caller_place(costs->model, call->stack, event->caller);
+	struct tally_entry *sum = tally_at(&costs->calls, (struct tally_key){{place, event->process}});
 
-	placed.caller = place_of_call(costs, call, event->caller);
-	sum = tally_at(&costs->calls, (struct tally_key){{placed.caller, event->process}});
 	sum->ns += call->end_ns > call->start_ns ? call->end_ns - call->start_ns : 0;
 	sum->more += call_is_work(call);
-	idle_add_call(&costs->idle, &placed);
-	waits_add_call(&costs->waits, &placed);
+	idle_add_call(&costs->idle, event);
+	waits_add_call(&costs->waits, event);
 }
 
 void line_costs_add_gpu(struct line_costs *costs, const struct gpu_event *event)
 {
 	const struct model_gpu *op = event->op;
 	uint64_t ns = gpu_ns(op);
-	uint32_t place = place_of(costs, event->stack, event->caller);
+	uint32_t place = caller_place(costs->model, event->stack, event->caller);
 	uint32_t replay = place < CALLER_NO_FRAME ? event->replay : NONE;
 	bool counts = event->attributed != event->launch || event->first;
-	struct gpu_event placed = *event;
 	struct tally_entry *sum = gpu_tally_at(&costs->gpu, op, (struct tally_key){{place, op->process, replay}});
 
 	sum->ns += ns;
@@ -72,15 +59,13 @@ void line_costs_add_gpu(struct line_costs *costs, const struct gpu_event *event)
 	}
 	costs->gpu_ns += ns;
 	costs->has_gpu = true;
-	placed.launch_caller = place_of_call(costs, event->launch, event->launch_caller);
-	idle_add_gpu(&costs->idle, &placed);
+	idle_add_gpu(&costs->idle, event);
 }
 
 void line_costs_add_sync(struct line_costs *costs, const struct sync_event *event)
 {
 	struct sync_event placed = *event;
 
-	placed.caller = place_of(costs, event->stack, event->caller);
 	placed.recorded_caller = CALLER_UNSEEN;
 	waits_add_sync(&costs->waits, &placed);
 }

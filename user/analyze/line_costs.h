@@ -44,7 +44,7 @@ struct line_costs {
 	struct gpu_tally gpu;	   /* stack or caller, process, stack of a graph's launch; more: time of copies */
 	struct tally copies;	   /* stack or caller; count */
 	struct tally calls;	   /* stack or caller, process; ns: in CUDA calls; more: put work on a GPU */
-	struct idle idle;	   /* with stacks where it has callers */
+	struct idle idle;	   /* of which the sums alone are used */
 	struct waits waits;	   /* the same */
 	uint64_t gpu_ns;	   /* of all */
 	bool has_gpu;		   /* there are GPU operations */

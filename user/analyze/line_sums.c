@@ -20,9 +20,9 @@ void line_sums_free(struct line_sums *sums)
 static struct tally_key key_of(const struct line_sums *sums, uint32_t stack, uint32_t caller, uint32_t process,
 			       uint32_t replay)
 {
-	if (stack_has_frames(sums->model, stack))
-		return (struct tally_key){{stack, process, replay}};
-	return (struct tally_key){{caller, process, NONE}};
+	uint32_t place = caller_place(sums->model, stack, caller);
+
+	return (struct tally_key){{place, process, place < CALLER_NO_FRAME ? replay : NONE}};
 }
 
 void line_sums_add_gpu(struct line_sums *sums, const struct gpu_event *event)
@@ -48,16 +48,6 @@ void line_sums_add_call(struct line_sums *sums, const struct call_event *event)
 	sum->count++;
 	sums->sum++;
 	sums->backward[backward_place(event->call)]++;
-}
-
-/* A key's caller as a line; its stack's innermost frame where it has one. */
-static uint32_t own_line(const struct line_sums *sums, struct lines *lines, const struct tally_key *key)
-{
-	const struct model *model = sums->model;
-
-	if (key->part[0] >= CALLER_NO_FRAME)
-		return line_of(lines, key->part[0]);
-	return line_of(lines, model->stack_frames[model->stacks[key->part[0]].first]);
 }
 
 /* To the total of each line of a stack, unless it has the stamp. */
@@ -87,7 +77,7 @@ static void sum_totals(struct line_sums *sums, const struct tally *stacks, struc
 		uint32_t stamp = (uint32_t)i + 1;
 
 		if (entry->key.part[0] >= CALLER_NO_FRAME) {
-			sums->totals[own_line(sums, lines, &entry->key)].total += entry->ns;
+			sums->totals[lines_of_place(lines, entry->key.part[0]).line].total += entry->ns;
 			continue;
 		}
 		add_stack(sums, lines, entry, entry->key.part[0], stamps, stamp);
@@ -97,27 +87,6 @@ static void sum_totals(struct line_sums *sums, const struct tally *stacks, struc
 	free(stamps);
 }
 
-/* Of a library's line: the innermost line of its stack that is no library's, and the innermost generated one before. */
-static struct tally_key user_lines(const struct line_sums *sums, struct lines *lines, const struct tally_key *key)
-{
-	const struct model *model = sums->model;
-	struct tally_key found = {{own_line(sums, lines, key), NONE, NONE}};
-	const struct model_stack *stack;
-
-	if (key->part[0] >= CALLER_NO_FRAME || !line_is_library(lines, found.part[0]))
-		return found;
-	stack = &model->stacks[key->part[0]];
-	for (uint32_t i = 0; i < stack->depth && found.part[1] == NONE; i++) {
-		uint32_t line = line_of(lines, model->stack_frames[stack->first + i]);
-
-		if (!line_is_library(lines, line))
-			found.part[1] = line;
-		else if (i && found.part[2] == NONE && lines->all.items[line].generated)
-			found.part[2] = line;
-	}
-	return found;
-}
-
 /* own: the index of each line's row + 1. */
 static void find_user_lines(struct line_sums *sums, const struct tally *stacks, struct lines *lines, struct tally *own)
 {
@@ -125,12 +94,12 @@ static void find_user_lines(struct line_sums *sums, const struct tally *stacks, 
 	struct tally_entry *sorted;
 
 	for (size_t i = 0; i < stacks->count; i++) {
-		struct tally_key key = user_lines(sums, lines, &stacks->entries[i].key);
+		struct place_lines at = lines_of_place(lines, stacks->entries[i].key.part[0]);
 		struct tally_entry *sum;
 
-		if (key.part[1] == NONE && key.part[2] == NONE)
+		if (at.user_line == NONE && at.generated == NONE)
 			continue;
-		sum = tally_at(&users, key);
+		sum = tally_at(&users, (struct tally_key){{at.line, at.user_line, at.generated}});
 		sum->ns += stacks->entries[i].ns;
 		sum->count += stacks->entries[i].count;
 	}
@@ -155,7 +124,8 @@ static void sum_own(struct line_sums *sums, const struct tally *stacks, struct l
 	sums->rows = xcalloc(stacks->count, sizeof(*sums->rows));
 	for (size_t i = 0; i < stacks->count; i++) {
 		const struct tally_entry *entry = &stacks->entries[i];
-		struct tally_entry *line = tally_at(&own, (struct tally_key){{own_line(sums, lines, &entry->key)}});
+		struct tally_entry *line =
+			tally_at(&own, (struct tally_key){{lines_of_place(lines, entry->key.part[0]).line}});
 		struct line_row *row;
 
 		if (!line->more) {

@@ -208,6 +208,31 @@ uint32_t line_of(struct lines *lines, uint32_t caller)
 	}
 }
 
+struct place_lines lines_of_place(struct lines *lines, uint32_t place)
+{
+	const struct model *model = lines->callers->model;
+	struct place_lines found = {NONE, NONE, NONE};
+	const struct model_stack *stack;
+
+	if (place >= CALLER_NO_FRAME) {
+		found.line = line_of(lines, place);
+		return found;
+	}
+	stack = &model->stacks[place];
+	found.line = line_of(lines, model->stack_frames[stack->first]);
+	if (!line_is_library(lines, found.line))
+		return found;
+	for (uint32_t i = 1; i < stack->depth && found.user_line == NONE; i++) {
+		uint32_t line = line_of(lines, model->stack_frames[stack->first + i]);
+
+		if (!line_is_library(lines, line))
+			found.user_line = line;
+		else if (found.generated == NONE && lines->all.items[line].generated)
+			found.generated = line;
+	}
+	return found;
+}
+
 struct tally tally_by_line(struct lines *lines, const struct tally *sums, unsigned part)
 {
 	struct tally by_line = {0};

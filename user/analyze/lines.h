@@ -43,6 +43,15 @@ const char *line_reason(uint32_t stack_state);
 /* A thread has one line without Python, that of its first caller asked for here; so order matters. */
 uint32_t line_of(struct lines *lines, uint32_t caller);
 
+struct place_lines {
+	uint32_t line;	    /* the innermost */
+	uint32_t user_line; /* of a library's line: the innermost around it that is no library's, NONE */
+	uint32_t generated; /* and the innermost one between that PyTorch compiled, NONE */
+};
+
+/* place: caller_place. */
+struct place_lines lines_of_place(struct lines *lines, uint32_t place);
+
 /* Sums by line of sums by caller: part `part` of the keys is a caller, and becomes a line. */
 struct tally tally_by_line(struct lines *lines, const struct tally *sums, unsigned part);
 

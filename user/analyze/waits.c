@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#include "analyze/line_tally.h"
+
 void waits_free(struct waits *waits)
 {
 	tally_free(&waits->told);
@@ -29,6 +31,7 @@ void waits_begin_part(struct waits *waits, const struct model *part)
 {
 	size_t kept = 0;
 
+	waits->model = part;
 	for (size_t i = 0; i < waits->open.count; i++)
 		if (may_be_told(waits->open.items[i].end_ns, waits->until_ns))
 			waits->open.items[kept++] = waits->open.items[i];
@@ -68,8 +71,8 @@ void waits_add_sync(struct waits *waits, const struct sync_event *event)
 {
 	const struct model_sync *sync = event->sync;
 	bool recorded = sync->recorded_by != NONE;
-	struct tally_key key = {
-		{event->caller, sync->kind, recorded ? event->recorded_caller : sync->stream, recorded}};
+	struct tally_key key = {{caller_place(waits->model, event->stack, event->caller), sync->kind,
+				 recorded ? event->recorded_caller : sync->stream, recorded}};
 
 	if (event->earlier)
 		take_back(waits, event->earlier);
@@ -81,7 +84,7 @@ void waits_add_sync(struct waits *waits, const struct sync_event *event)
 void waits_add_call(struct waits *waits, const struct call_event *event)
 {
 	const struct model_call *call = event->call;
-	struct tally_key key = {{event->caller, call->api}};
+	struct tally_key key = {{caller_place(waits->model, call->stack, event->caller), call->api}};
 
 	if (!call->end_ns || event->wait_told || !call_waits(call))
 		return;
@@ -95,10 +98,10 @@ void waits_add_call(struct waits *waits, const struct call_event *event)
 
 /* ---- rows ---------------------------------------------------------------------------------------------------- */
 
-/* line, kind, what is waited for: stream, line that recorded the event, api */
-static struct tally waits_by_line(const struct waits *waits, struct lines *lines)
+/* By line, kind, and what is waited for: stream, line that recorded the event, api. */
+static struct line_tally waits_by_line(const struct waits *waits, struct lines *lines)
 {
-	struct tally by_line = {0};
+	struct line_tally by_line = {0};
 
 	for (size_t i = 0; i < waits->told.count + waits->calls.count; i++) {
 		bool told = i < waits->told.count;
@@ -106,46 +109,43 @@ static struct tally waits_by_line(const struct waits *waits, struct lines *lines
 			told ? &waits->told.entries[i] : &waits->calls.entries[i - waits->told.count];
 		const uint32_t *part = sum->key.part;
 		uint32_t kind = told ? part[1] : WAIT_CALL, what = told ? part[2] : part[1];
-		struct tally_entry *entry;
 
 		if (!sum->count)
 			continue;
 		if (told && part[3])
 			what = line_of(lines, what);
-		entry = tally_at(&by_line, (struct tally_key){{line_of(lines, part[0]), kind, what}});
-		entry->ns += sum->ns;
-		entry->count += sum->count;
+		line_tally_add(&by_line, lines_of_place(lines, part[0]), kind, what, sum->ns, sum->count);
 	}
 	return by_line;
 }
 
-static struct wait_row row_of(const struct tally_entry *sum)
+static struct wait_row row_of(const struct line_tally_row *sum)
 {
-	struct wait_row row = {.line = sum->key.part[0],
-			       .kind = sum->key.part[1],
+	struct wait_row row = {.line = sum->line,
+			       .user_line = sum->user_line,
+			       .user_lines = sum->user_lines,
+			       .kind = sum->part[0],
 			       .stream = NONE,
 			       .recorded_line = NONE,
 			       .ns = sum->ns,
 			       .count = sum->count};
 
 	if (row.kind == WAIT_CALL)
-		row.api = (uint16_t)sum->key.part[2];
+		row.api = (uint16_t)sum->part[1];
 	else if (row.kind == GPT_AGENT_SYNC_STREAM)
-		row.stream = sum->key.part[2];
+		row.stream = sum->part[1];
 	else if (row.kind != GPT_AGENT_SYNC_CONTEXT)
-		row.recorded_line = sum->key.part[2];
+		row.recorded_line = sum->part[1];
 	return row;
 }
 
 void waits_finish(struct waits *waits, struct lines *lines)
 {
-	struct tally by_line = waits_by_line(waits, lines);
-	struct tally_entry *sorted = tally_sorted(&by_line, false);
+	struct line_tally by_line = waits_by_line(waits, lines);
+	struct line_tally_row *sorted = line_tally_rows(&by_line, &waits->count);
 
-	waits->count = by_line.count;
 	waits->rows = xcalloc(waits->count, sizeof(*waits->rows));
 	for (size_t i = 0; i < waits->count; i++)
 		waits->rows[i] = row_of(&sorted[i]);
 	free(sorted);
-	tally_free(&by_line);
 }

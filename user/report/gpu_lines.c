@@ -52,17 +52,6 @@ static uint64_t rest_of(const struct line_sums *sums, size_t shown)
 	return rest;
 }
 
-#define USER_LINE_COLUMNS                                                                                              \
-	COLUMN_DATA("called_from", UNIT_TEXT), COLUMN_DATA("callers", UNIT_COUNT), COLUMN_DATA("generated", UNIT_TEXT)
-
-static void add_text_or_unknown(struct table *table, const char *text)
-{
-	if (text)
-		table_add(table, text);
-	else
-		table_add_unknown(table, "");
-}
-
 /* Of a line that PyTorch's compiler wrote: from what, and which kernel it launches. */
 static void add_generated(struct table *table, const struct lines *lines, uint32_t line)
 {
@@ -76,27 +65,21 @@ static void add_generated(struct table *table, const struct lines *lines, uint32
 	free(launches);
 }
 
-/*
- * The code of the user's own from which a library's line was called, and where PyTorch compiled that, the generated and
- * what that was made of.
- */
+/* Who called it, and where PyTorch compiled that, the generated and what that was made of. */
 static void add_user_line(struct report *report, struct table *table, const struct line_row *row)
 {
 	const struct lines *lines = &report->all->lines;
-	char *user = row->user_line == NONE ? NULL : line_label(lines, row->user_line);
-	char *generated = row->generated_line == NONE ? NULL : line_short_place(lines, row->generated_line);
-	char more[32] = "";
+	char *place = row->generated_line == NONE ? NULL : line_short_place(lines, row->generated_line);
+	char *generated = place ? xasprintf("generated %s", place) : xstrdup("");
 
-	if (row->user_lines > 1)
-		snprintf(more, sizeof(more), " (and %u more)", row->user_lines - 1);
-	add_text_or_unknown(table, user);
-	table_add_count(table, row->user_lines);
-	add_text_or_unknown(table, generated);
-	if (user || generated)
-		table_add_note(table, xasprintf("<- %s%s%s%s%s", user ? user : "", more, user && generated ? ", " : "",
-						generated ? "generated " : "", generated ? generated : ""));
-	free(user);
+	report_add_user_line(report, table, row->user_line, row->user_lines);
+	if (place)
+		table_add(table, place);
+	else
+		table_add_unknown(table, "");
+	report_note_user_line(report, table, row->user_line, row->user_lines, generated);
 	free(generated);
+	free(place);
 	add_generated(table, lines, row->generated_line == NONE ? row->line : row->generated_line);
 }
 
@@ -112,6 +95,7 @@ static void put_gpu_self(struct report *report, const struct line_sums *sums)
 		COLUMN_NUMBER("launches", "launches", UNIT_COUNT),
 		LINE_COLUMNS(report),
 		USER_LINE_COLUMNS,
+		COLUMN_DATA("generated", UNIT_TEXT),
 		COLUMN_END,
 	};
 	struct table table;
@@ -193,6 +177,7 @@ void report_calls_by_line(struct report *report)
 		COLUMN_NUMBER("%", "percent", UNIT_PERCENT),
 		LINE_COLUMNS(report),
 		USER_LINE_COLUMNS,
+		COLUMN_DATA("generated", UNIT_TEXT),
 		COLUMN_END,
 	};
 	struct table table;

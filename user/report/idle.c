@@ -47,6 +47,8 @@ static void add_row(struct report *report, struct table *table, const struct idl
 	table_add(table, line);
 	report_add_place(report, table, has_line(row) ? row->line : NONE);
 	table_add(table, why);
+	report_add_user_line(report, table, row->user_line, row->user_lines);
+	report_note_user_line(report, table, row->user_line, row->user_lines, "");
 	free(line);
 	free(why);
 }
@@ -57,9 +59,13 @@ void report_idle(struct report *report)
 	size_t gaps = idle->count - idle->edges, shown = report_shown(report, gaps);
 	struct time_unit unit = time_unit_for(idle->sum || !idle->count ? idle->sum : idle->rows[0].ns);
 	const struct column columns[] = {
-		COLUMN_NUMBER(unit.name, "idle_ns", UNIT_NS),	 COLUMN_NUMBER("%", "percent", UNIT_PERCENT),
-		COLUMN_NUMBER("gaps", "gaps", UNIT_COUNT),	 LABEL_COLUMNS("line", "line"),
-		COLUMN_NAME("why", "why", TEXT_TRUNCATE_MIDDLE), COLUMN_END,
+		COLUMN_NUMBER(unit.name, "idle_ns", UNIT_NS),
+		COLUMN_NUMBER("%", "percent", UNIT_PERCENT),
+		COLUMN_NUMBER("gaps", "gaps", UNIT_COUNT),
+		LABEL_COLUMNS("line", "line"),
+		COLUMN_NAME("why", "why", TEXT_TRUNCATE_MIDDLE),
+		USER_LINE_COLUMNS,
+		COLUMN_END,
 	};
 	struct table table;
 	uint64_t rest = 0;

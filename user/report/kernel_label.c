@@ -14,6 +14,7 @@
 #include "base/array.h"
 
 #define WHOLE_MOST 40u /* bytes; a longer name loses arguments that say nothing */
+#define TAG_LONG 16u   /* bytes; a longer tag is a hash */
 #define DEPTH_MOST 32u /* of template arguments in each other; a deeper name is left as it is */
 
 struct reading {
@@ -194,6 +195,21 @@ static void read_scope(struct reading *reading, size_t begin, unsigned depth)
 	}
 }
 
+/* "[abi:v1]" behind a name, "[abi:c8tJTIcFKzyF2ILShI4CrgQE...]": Numba's number of a function, and how it was made. */
+static void read_tag(struct reading *reading)
+{
+	const char *end = strchr(reading->at, ']');
+
+	if (!end || strncmp(reading->at, "[abi:", 5) != 0) {
+		keep(reading);
+	} else if ((size_t)(end - reading->at) >= TAG_LONG) {
+		reading->at = end + 1;
+	} else {
+		while (reading->at <= end)
+			keep(reading);
+	}
+}
+
 /* Up to what ends it: ',' or '>' of the arguments that it is one of, or the end. */
 static void read_name(struct reading *reading, unsigned depth)
 {
@@ -211,6 +227,8 @@ static void read_name(struct reading *reading, unsigned depth)
 			read_arguments(reading, depth);
 		else if (c == '(')
 			read_parentheses(reading, begin, depth);
+		else if (c == '[')
+			read_tag(reading);
 		else if (c == '{')
 			skip_brackets(reading, '{', '}');
 		else if (c == ':' && reading->at[1] == ':')

@@ -117,6 +117,31 @@ void report_add_label(struct report *report, struct table *table, uint32_t line)
 	free(label);
 }
 
+void report_add_user_line(struct report *report, struct table *table, uint32_t user_line, uint32_t user_lines)
+{
+	char *user = user_line == NONE ? NULL : line_label(&report->all->lines, user_line);
+
+	if (user)
+		table_add(table, user);
+	else
+		table_add_unknown(table, "");
+	table_add_count(table, user_lines);
+	free(user);
+}
+
+void report_note_user_line(struct report *report, struct table *table, uint32_t user_line, uint32_t user_lines,
+			   const char *more)
+{
+	char *user = user_line == NONE ? xstrdup("") : line_label(&report->all->lines, user_line);
+	char others[32] = "";
+
+	if (user_lines > 1)
+		snprintf(others, sizeof(others), " (and %u more)", user_lines - 1);
+	if (*user || *more)
+		table_add_note(table, xasprintf("<- %s%s%s%s", user, others, *user && *more ? ", " : "", more));
+	free(user);
+}
+
 static void add_process(struct report *report, struct table *table, uint32_t process)
 {
 	char *text;

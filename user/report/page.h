@@ -53,7 +53,15 @@ size_t report_shown(const struct report *report, size_t count);
 		COLUMN_DATA("line_number", UNIT_ID)
 void report_add_label(struct report *report, struct table *table, uint32_t line);
 
-/* Those two columns alone, of a cell that says more than a line; NONE: it has none. */
+/* The code of the user's own from which a library's line was called, user_lines of them: two columns of data. */
+#define USER_LINE_COLUMNS COLUMN_DATA("called_from", UNIT_TEXT), COLUMN_DATA("callers", UNIT_COUNT)
+void report_add_user_line(struct report *report, struct table *table, uint32_t user_line, uint32_t user_lines);
+
+/* The same as a note below a row that is whole.  more: what it says besides; "" nothing. */
+void report_note_user_line(struct report *report, struct table *table, uint32_t user_line, uint32_t user_lines,
+			   const char *more);
+
+/* Those two columns of a label alone, of a cell that says more than a line; NONE: it has none. */
 void report_add_place(struct report *report, struct table *table, uint32_t line);
 
 /* The columns of a line, for a table that ends in them: where it is, its function and, where there are several

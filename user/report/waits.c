@@ -39,6 +39,7 @@ void report_waits(struct report *report)
 		COLUMN_NUMBER("avg us", "avg_ns", UNIT_NS_AVG),
 		COLUMN_NAME("wait", "wait", TEXT_TRUNCATE_MIDDLE),
 		LABEL_COLUMNS("line", "line"),
+		USER_LINE_COLUMNS,
 		COLUMN_END,
 	};
 	struct table table;
@@ -58,6 +59,8 @@ void report_waits(struct report *report)
 		table_add_average(&table, row->ns, row->count);
 		table_add(&table, what);
 		report_add_label(report, &table, row->line);
+		report_add_user_line(report, &table, row->user_line, row->user_lines);
+		report_note_user_line(report, &table, row->user_line, row->user_lines, "");
 		free(what);
 	}
 	report_table(report, &table);

@@ -174,7 +174,7 @@ char *why_caution(const struct analyses *all, unsigned index)
 			"waits), or a process that was not traced.",
 			number_time(all->why.sums[WHY_GPU].ns).text);
 	if (!asked_for_ops(all->model) && waits_for_python(all) && !index--)
-		return xasprintf("Whether Python was in a DataLoader or compiling cannot be said: %s.",
+		return xasprintf("Whether Python was in PyTorch's DataLoader or compiler cannot be said: %s.",
 				 model_is_foreign(all->model) ? "no ops of PyTorch are in the file"
 							      : "the trace was taken without --ops");
 	return NULL;
