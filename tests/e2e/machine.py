@@ -121,12 +121,12 @@ def older_torch():
 
 
 @functools.lru_cache(None)
-def package(python, requirement):
-    """The folder of a package from PyPI for that interpreter; without it the test is skipped."""
-    done = subprocess.run([ROOT / "tools/get-pypi", python, requirement], stdout=subprocess.PIPE,
+def package(python, *requirements):
+    """The folder of packages from PyPI for that interpreter; without them the test is skipped."""
+    done = subprocess.run([ROOT / "tools/get-pypi", python, *requirements], stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, universal_newlines=True)
     if done.returncode:
-        pytest.skip(f"no {requirement} for {python}: {(done.stderr.strip() or 'pip failed').splitlines()[-1]}")
+        pytest.skip(f"no {', '.join(requirements)} for {python}: {(done.stderr.strip() or 'pip failed').splitlines()[-1]}")
     return pathlib.Path(done.stdout.strip())
 
 

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""A program of Numba, whose every launch is made by a line of Numba's: real Numba and NVVM, on the simulated GPU."""
+
+import json
+
+import machine
+import pytest
+import reading
+import tracing
+import truth as simulated
+
+PACKAGES = "numba-cuda[cu13]==0.30.4", "numpy<2.4"
+PROGRAM = machine.PROGRAMS / "numba_saxpy.py"
+ROUNDS = 50
+
+
+def line_of(text):
+    """"numba_saxpy.py:12 main" of the only line that has the text."""
+    (number,) = [number for number, line in enumerate(PROGRAM.read_text().splitlines(), 1) if text in line]
+    return f"{PROGRAM.name}:{number} main"
+
+
+SAXPY, SCALE, COPY = line_of("saxpy[64"), line_of("scale[64"), line_of("copy_to_host")
+
+
+class Run:
+    def __init__(self, folder):
+        python = machine.python("3.12")
+        (folder / "site-packages").symlink_to(machine.package(python, *PACKAGES))
+        tracing.gputrace(folder, "-q", "-o", "trace.gpt", "--", *tracing.on_simgpu(
+            folder / "gpu.json", python, PROGRAM, folder / "site-packages", str(ROUNDS))).must_be(0)
+        self.truth = simulated.load(folder / "gpu.json")
+        self.log = folder / "trace.gpt"
+        self.text = tracing.gputrace(folder, "report", self.log).must_be(0).stdout
+        told = json.loads(tracing.gputrace(folder, "report", self.log, "--format", "json").must_be(0).stdout)
+        self.tables = {table["id"]: table["rows"] for table in told["tables"]}
+
+    def kernel_ns(self, name):
+        return sum(ns for kernel, ns in reading.simulated_kernel_ns(self.truth).items() if name in kernel)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    return Run(tmp_path_factory.mktemp("numba"))
+
+
+def test_every_launch_is_there_once(run):
+    calls = {row["kernel"]: row["calls"] for row in run.tables["kernels"]}
+    assert sorted(calls.values()) == [ROUNDS, 2 * ROUNDS]
+    assert f"{3 * ROUNDS} of {3 * ROUNDS} launches joined" in run.text
+
+
+def test_rows_of_kernels_are_told_apart(run):
+    assert "__main__::saxpy[abi:v1]  " in run.text and "__main__::scale[abi:v2]  " in run.text
+
+
+def test_gpu_time_is_under_the_lines_of_the_program(run):
+    own = {f"{row['line']} {row['function']}": row["total_ns"] for row in run.tables["own_lines"]}
+    assert own[SAXPY] == run.kernel_ns("saxpy") and own[SCALE] == run.kernel_ns("scale")
+
+
+def test_who_waits_for_the_gpu_is_named_by_the_programs_line_too(run):
+    waits = {row["wait"]: row["called_from"] for row in run.tables["waits"]}
+    assert waits["cuMemcpyDtoH_v2"] == COPY
+    late = [row for row in run.tables["idle"] if row["why"] == "launched late"]
+    assert late and all(row["called_from"] for row in late)
+    assert f"<- {COPY}" in run.text
+
+
+def test_why_names_lines_of_the_program(run):
+    told = tracing.gputrace(run.log.parent, "why", run.log).must_be(0).stdout
+    assert PROGRAM.name + ":" in told and "dispatcher.py" not in told
