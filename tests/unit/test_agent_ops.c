@@ -337,6 +337,26 @@ static void somebody_who_comes_later_hears_the_names_too(void **state)
 	assert_int_equal(told_names(), 1);
 }
 
+/* To the bits of the numbers of those who listen; they are the last before that of the begin. */
+static void add_number(uint32_t number, unsigned short by)
+{
+	unsigned short *bits = gputrace_agent_schedule_semaphores + GPT_SCHEDULE_BITS - GPT_LISTENER_BITS;
+
+	for (unsigned i = 0; i < GPT_LISTENER_BITS; i++)
+		bits[i] = number >> i & 1 ? by : bits[i];
+}
+
+static void two_who_were_there_first_and_are_counted_as_one_are_heard(void **state)
+{
+	add_number(0x003ff, 1);
+	add_number(0x00ffc, 1);
+	observe();
+	run("aten::add");
+	leave();
+	add_number(0xfffff, 0);
+	assert_true(is_named(op(0), "aten::add", 9));
+}
+
 static void a_pytorch_that_is_loaded_later_is_observed(void **state)
 {
 	listen();
@@ -491,6 +511,7 @@ int main(void)
 		behaviour(what_is_open_when_nobody_listens_any_more_is_told_as_open),
 		behaviour(an_end_without_a_begin_is_nothing),
 		behaviour(the_observer_goes_with_the_last_listener),
+		behaviour(two_who_were_there_first_and_are_counted_as_one_are_heard),
 		behaviour(somebody_who_comes_later_hears_the_names_too),
 		behaviour(a_pytorch_that_is_loaded_later_is_observed),
 		behaviour(a_version_that_is_not_known_is_refused_by_name),
