@@ -99,7 +99,7 @@ def test_the_report_names_the_line_that_waits_for_the_gpu(run):
 
 def test_the_report_has_colour_on_a_terminal_unless_no_color_is_set(run):
     for no_color, coloured in (("", True), ("1", False)):
-        script = f"{machine.GPUTRACE} report {run / 'trace.gpt'}"
+        script = f"exec {machine.GPUTRACE} report {run / 'trace.gpt'}"
         done = tracing.command(run, "script", "-qec", script, "/dev/null", env={"NO_COLOR": no_color}).must_be(0)
         assert ("\033[" in done.stdout) == coloured
 
@@ -119,7 +119,9 @@ def test_native_frames_stand_demangled_between_python_and_the_call(tmp_path, cud
 
 @pytest.mark.skipif(not os.path.exists("/usr/bin/script"), reason="no script(1)")
 def test_progress_is_shown_on_a_terminal_only(tmp_path, cudart):
-    with tracing.Running(["script", "-qec", f"{machine.GPUTRACE} -p {os.getpid()}", "/dev/null"], tmp_path) as on_terminal:
+    # exec: a shell that stays would end by the Ctrl-C, too.
+    command = f"exec {machine.GPUTRACE} -p {os.getpid()}"
+    with tracing.Running(["script", "-qec", command, "/dev/null"], tmp_path) as on_terminal:
         on_terminal.wait_line("events/s")
         on_terminal.process.stdin.write("\x03")
         on_terminal.end().must_be(0)
