@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "cmd/moment.h"
+#include "cmd/options/moment.h"
 
 #define SECOND 1000000000ull
 #define BOOT 5000ull

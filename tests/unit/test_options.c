@@ -10,9 +10,9 @@
 
 #include <cmocka.h>
 
-#include "cmd/format.h"
-#include "cmd/option_rows.h"
-#include "cmd/options.h"
+#include "cmd/options/format.h"
+#include "cmd/options/option_rows.h"
+#include "cmd/options/command_line.h"
 #include "cmd/privileges.h"
 #include "cmd/session.h"
 

@@ -3,7 +3,7 @@
 #include "model_of.h"
 #include "rank_log.h"
 
-#include "cmd/format.h"
+#include "cmd/options/format.h"
 #include "cmd/own_files.h"
 
 static void assert_files(const struct rank *rank, const char *path, bool tells_rank, const char *expected,

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/format.h"
+#include "cmd/options/format.h"
 
 static int compare_numbers(const void *a, const void *b)
 {

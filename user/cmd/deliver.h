@@ -6,25 +6,10 @@
 #ifndef GPUTRACE_DELIVER_H
 #define GPUTRACE_DELIVER_H
 
-#include <stddef.h>
+#include <stdbool.h>
 
-#include "cmd/options.h"
-
-enum exit_code {
-	EXIT_GOOD = 0,
-	EXIT_FAILED = 1,
-	EXIT_USAGE = 2,
-	EXIT_INCOMPLETE = 3,
-	EXIT_ABOVE = 4, /* diff: more than --fail-above */
-};
-
-struct delivery {
-	const struct options *options;
-	int log_fd;
-	const char *log_name; /* for messages, NULL: recorded just now */
-	bool report;	      /* to standard output */
-	size_t skip;	      /* index of the output that is the log itself, SIZE_MAX: none */
-};
+#include "cmd/delivery.h"
+#include "cmd/exit_code.h"
 
 /*
  * Reads the log, prints the report, writes the outputs, judges completeness.  What fails is said on standard

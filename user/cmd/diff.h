@@ -3,7 +3,8 @@
 #ifndef GPUTRACE_DIFF_H
 #define GPUTRACE_DIFF_H
 
-#include "cmd/deliver.h"
+#include "cmd/exit_code.h"
+#include "cmd/options/options.h"
 
 enum exit_code diff_command(const struct options *options);
 

@@ -3,25 +3,8 @@
 #ifndef GPUTRACE_DOCTOR_H
 #define GPUTRACE_DOCTOR_H
 
-#include "cmd/deliver.h"
-
-enum health {
-	HEALTH_OK,
-	HEALTH_LIMITED, /* a trace works, with less or slower */
-	HEALTH_MISSING,
-};
-
-/* Prints one line of at most 100 columns. */
-void doctor_say(enum health health, const char *name, const char *format, ...) __attribute__((format(printf, 3, 4)));
-
-/* The machine: returns false when no trace can work here. */
-bool doctor_check_kernel(void);
-
-/* The agent's library, CUPTI, driver and Pythons that are installed: returns false when no trace can work. */
-bool doctor_check_software(void);
-
-/* One process, and the libcupti that is named for it (NULL: none): returns false when it cannot be traced. */
-bool doctor_check_process(pid_t pid, const char *cupti);
+#include "cmd/exit_code.h"
+#include "cmd/options/options.h"
 
 enum exit_code doctor_command(const struct options *options);
 

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "attach/load/features.h"
-#include "cmd/doctor.h"
+#include "cmd/doctor_checks.h"
 #include "cmd/privileges.h"
 #include "target/process.h"
 

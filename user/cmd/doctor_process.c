@@ -14,7 +14,7 @@
 #include "base/array.h"
 #include "base/path.h"
 #include "cmd/agent_path.h"
-#include "cmd/doctor.h"
+#include "cmd/doctor_checks.h"
 #include "cmd/target_check.h"
 #include "target/cupti.h"
 #include "target/library.h"

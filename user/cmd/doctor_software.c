@@ -10,7 +10,7 @@
 
 #include "cmd/agent_path.h"
 #include "base/path.h"
-#include "cmd/doctor.h"
+#include "cmd/doctor_checks.h"
 #include "target/python.h"
 #include "model/model.h"
 

@@ -14,7 +14,7 @@
 
 #include "base/msg.h"
 #include "cmd/deliver.h"
-#include "cmd/format.h"
+#include "cmd/options/format.h"
 #include "cmd/interrupt.h"
 
 #define BEHIND_OTHERS 5 /* nice(1): a third of what others get; with 19 a busy machine gives it no time at all */

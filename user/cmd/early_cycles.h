@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "cmd/options.h"
+#include "cmd/options/options.h"
 
 struct early_cycles {
 	pid_t pid; /* 0: there is none */

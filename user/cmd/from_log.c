@@ -9,7 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cmd/format.h"
+#include "cmd/deliver.h"
+#include "cmd/options/format.h"
 #include "cmd/outputs.h"
 #include "input/foreign_trace.h"
 

@@ -3,7 +3,8 @@
 #ifndef GPUTRACE_FROM_LOG_H
 #define GPUTRACE_FROM_LOG_H
 
-#include "cmd/deliver.h"
+#include "cmd/exit_code.h"
+#include "cmd/options/options.h"
 
 enum exit_code report_command(const struct options *options);
 enum exit_code export_command(const struct options *options);

@@ -1,11 +1,48 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* From the command line to a subcommand and its exit code. */
 #include <locale.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "attach/inject/lend.h"
-#include "cmd/options.h"
-#include "cmd/subcommands.h"
+#include "cmd/diff.h"
+#include "cmd/doctor.h"
+#include "cmd/from_log.h"
+#include "cmd/merge.h"
+#include "cmd/options/command_line.h"
+#include "cmd/options/usage.h"
+#include "cmd/record.h"
+#include "cmd/view.h"
+#include "cmd/why.h"
+
+static enum exit_code run(const struct options *options)
+{
+	switch (options->subcommand) {
+	case SUBCOMMAND_RECORD:
+		return record_command(options);
+	case SUBCOMMAND_REPORT:
+		return report_command(options);
+	case SUBCOMMAND_EXPORT:
+		return export_command(options);
+	case SUBCOMMAND_DIFF:
+		return diff_command(options);
+	case SUBCOMMAND_MERGE:
+		return merge_command(options);
+	case SUBCOMMAND_WHY:
+		return why_command(options);
+	case SUBCOMMAND_VIEW:
+		return view_command(options);
+	case SUBCOMMAND_DOCTOR:
+		return doctor_command(options);
+	case SUBCOMMAND_HELP:
+		usage_print(stdout, options->help_for);
+		return EXIT_GOOD;
+	case SUBCOMMAND_VERSION:
+		puts("gputrace " GPUTRACE_VERSION);
+		return EXIT_GOOD;
+	}
+	return EXIT_FAILED; /* there is no other */
+}
 
 int main(int argc, char **argv)
 {
@@ -23,7 +60,7 @@ int main(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	msg_set_level(options.level);
-	code = subcommand_row_of(options.subcommand)->run(&options);
+	code = run(&options);
 	options_free(&options);
 	return code;
 }

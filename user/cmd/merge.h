@@ -3,7 +3,8 @@
 #ifndef GPUTRACE_MERGE_H
 #define GPUTRACE_MERGE_H
 
-#include "cmd/deliver.h"
+#include "cmd/exit_code.h"
+#include "cmd/options/options.h"
 
 enum exit_code merge_command(const struct options *options);
 

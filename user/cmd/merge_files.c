@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "cmd/format.h"
+#include "cmd/options/format.h"
 #include "cmd/interrupt.h"
 #include "cmd/merge_logs.h"
 #include "cmd/merge_tar.h"

@@ -4,7 +4,7 @@
 #define GPUTRACE_MERGE_FILES_H
 
 #include "analyze/ranks.h"
-#include "cmd/options.h"
+#include "cmd/options/options.h"
 
 /* Writes all outputs, going on after one that failed.  Prints what failed; 0 or the first -errno. */
 int merge_write_files(const struct options *options, const struct ranks *ranks);

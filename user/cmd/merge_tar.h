@@ -8,7 +8,7 @@
 #define GPUTRACE_MERGE_TAR_H
 
 #include "analyze/ranks.h"
-#include "cmd/options.h"
+#include "cmd/options/options.h"
 
 /* fd: can seek.  0 or -errno. */
 int merge_write_tar(const struct options *options, const struct ranks *ranks, int fd);

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cmd/format.h"
+#include "cmd/options/format.h"
 #include "cmd/interrupt.h"
 #include "cmd/output.h"
 #include "cmd/own_files.h"

@@ -4,7 +4,7 @@
 
 #include "analyze/analyze.h"
 #include "base/msg.h"
-#include "cmd/format.h"
+#include "cmd/options/format.h"
 
 static bool has_work(const struct model_process *process)
 {

@@ -6,6 +6,7 @@
 #ifndef GPUTRACE_READING_H
 #define GPUTRACE_READING_H
 
+#include "cmd/delivery.h"
 #include "cmd/slicing.h"
 #include "log/reader.h"
 #include "model/rolling_trace.h"

@@ -3,7 +3,8 @@
 #ifndef GPUTRACE_RECORD_CMD_H
 #define GPUTRACE_RECORD_CMD_H
 
-#include "cmd/deliver.h"
+#include "cmd/exit_code.h"
+#include "cmd/options/options.h"
 
 enum exit_code record_command(const struct options *options);
 

@@ -7,7 +7,8 @@
 
 #include "capture/run.h"
 #include "cmd/command.h"
-#include "cmd/deliver.h"
+#include "cmd/exit_code.h"
+#include "cmd/options/options.h"
 #include "cmd/early_cycles.h"
 #include "cmd/log_file.h"
 

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "cmd/deliver.h"
 #include "cmd/interrupt.h"
 #include "cmd/outputs.h"
 

@@ -5,7 +5,7 @@
 
 #include <gputrace/record.h>
 
-#include "cmd/options.h"
+#include "cmd/options/options.h"
 
 /* What is traced, in the user's words; the caller frees it. */
 char *session_target(const struct options *options);

@@ -3,7 +3,8 @@
 #ifndef GPUTRACE_SLICING_H
 #define GPUTRACE_SLICING_H
 
-#include "cmd/deliver.h"
+#include "cmd/exit_code.h"
+#include "cmd/options/options.h"
 #include "model/slice.h"
 #include "model/steps.h"
 

@@ -3,7 +3,7 @@
 #ifndef GPUTRACE_TARGET_CHECK_H
 #define GPUTRACE_TARGET_CHECK_H
 
-#include "cmd/values.h"
+#include "cmd/options/values.h"
 
 /* Prints what is wrong with the first that cannot. 0 or -errno. */
 int target_check_pids(const struct pid_list *pids);

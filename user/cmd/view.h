@@ -3,7 +3,8 @@
 #ifndef GPUTRACE_CMD_VIEW_H
 #define GPUTRACE_CMD_VIEW_H
 
-#include "cmd/deliver.h"
+#include "cmd/exit_code.h"
+#include "cmd/options/options.h"
 
 enum exit_code view_command(const struct options *options);
 

@@ -3,7 +3,8 @@
 #ifndef GPUTRACE_CMD_WHY_H
 #define GPUTRACE_CMD_WHY_H
 
-#include "cmd/deliver.h"
+#include "cmd/exit_code.h"
+#include "cmd/options/options.h"
 
 enum exit_code why_command(const struct options *options);
 

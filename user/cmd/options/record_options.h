@@ -3,7 +3,7 @@
 #ifndef GPUTRACE_RECORD_OPTIONS_H
 #define GPUTRACE_RECORD_OPTIONS_H
 
-#include "cmd/option_rows.h"
+#include "cmd/options/option_parser.h"
 
 int parse_pid(struct parse *parse, const char *value);
 int parse_duration(struct parse *parse, const char *value);

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "cmd/options.h"
+#include "cmd/options/options.h"
 
 void usage_print(FILE *out, enum subcommand subcommand);
 

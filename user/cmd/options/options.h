@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The command line, checked. Everything wrong with it is found here, before anything is touched. */
+/* What a command line asks for, as options_parse (command_line.h) fills it in. */
 #ifndef GPUTRACE_OPTIONS_H
 #define GPUTRACE_OPTIONS_H
 
@@ -11,8 +11,8 @@
 #include "attach/attach.h"
 #include "base/array.h"
 #include "base/msg.h"
-#include "cmd/moment.h"
-#include "cmd/values.h"
+#include "cmd/options/moment.h"
+#include "cmd/options/values.h"
 #include "export/format.h"
 #include "report/activities.h"
 #include "report/key_averages.h"
@@ -104,11 +104,7 @@ struct options {
 	const char *max_size_text;
 };
 
-/*
- * Fills *out from main's arguments.  -EINVAL: why[] has one line that names the option, its value and what is
- * accepted.  Free with options_free in any case; strings stay argv's.
- */
-int options_parse(int argc, char **argv, struct options *out, char *why, size_t why_size);
+/* Frees what options_parse has filled in. */
 void options_free(struct options *options);
 
 /* As on the command line: "auto". */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include "cmd/output_options.h"
+#include "cmd/options/output_options.h"
 
 #include <string.h>
 
-#include "cmd/format.h"
+#include "cmd/options/format.h"
 
 int option_add_output(struct parse *parse, const char *value)
 {

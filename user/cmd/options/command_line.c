@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* getopt_long behind the tables of options and of subcommands. */
-#include "cmd/options.h"
+#include "cmd/options/command_line.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -9,11 +9,11 @@
 
 #include <gputrace/agent.h>
 
-#include "cmd/option_rows.h"
-#include "cmd/option_rules.h"
-#include "cmd/output_options.h"
-#include "cmd/subcommands.h"
-#include "cmd/tree_options.h"
+#include "cmd/options/option_rows.h"
+#include "cmd/options/option_rules.h"
+#include "cmd/options/output_options.h"
+#include "cmd/options/subcommands.h"
+#include "cmd/options/tree_options.h"
 
 #define DEFAULT_BUFFER (64u << 20)
 /* Not what CUPTI knows of waits: their calls are seen anyway, and HTA counts such rows as work of the GPU. */
@@ -141,34 +141,4 @@ int options_parse(int argc, char **argv, struct options *out, char *why, size_t 
 	else if (may_start && argc > 1 && !strcmp(argv[argc - 1], "--"))
 		return option_fail(&parse, "a command is missing after --");
 	return option_rules_check(&parse);
-}
-
-void options_free(struct options *options)
-{
-	array_free(&options->pids.list);
-	array_free(&options->outputs.list);
-	array_free(&options->logs.list);
-	name_list_free(&options->slice.processes);
-	step_value_free(&options->step);
-}
-
-bool options_want_slice(const struct options *options)
-{
-	const struct slice_options *slice = &options->slice;
-
-	return slice->from.kind || slice->to.kind || slice->processes.list.count || slice->thread.tid ||
-	       slice->has_gpu || options_want_steps(options);
-}
-
-bool options_want_steps(const struct options *options)
-{
-	return options->slice.steps.has_any || options->slice.cycle;
-}
-
-bool options_use_stdout(const struct options *options)
-{
-	for (size_t i = 0; i < options->outputs.list.count; i++)
-		if (!strcmp(options->outputs.list.items[i], "-"))
-			return true;
-	return false;
 }

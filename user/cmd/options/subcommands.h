@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The table of subcommands: for each its name, what runs it, and its help. Options are in option_rows.h. */
+/* The table of subcommands: for each its name and its help. Options are in option_rows.h, what runs it in main.c. */
 #ifndef GPUTRACE_SUBCOMMANDS_H
 #define GPUTRACE_SUBCOMMANDS_H
 
-#include "cmd/deliver.h"
+#include "cmd/options/options.h"
 
 struct subcommand_row {
 	const char
 		*name; /* the first word of the command line; NULL: none (tracing, and what --help and --version do) */
 	enum subcommand subcommand;
-	enum exit_code (*run)(const struct options *options);
 	bool reads_log;	      /* its word is a log */
 	const char *summary;  /* NULL: it has no help of its own */
 	const char *examples; /* whole lines */

@@ -1,35 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The subcommands; a new one is a row here, its bit in options.h and the options that it knows in option_rows.c. */
-#include "cmd/subcommands.h"
+/* The subcommands; a new one is a row here, its bit in options.h, the options that it knows in option_rows.c, and its
+ * call in main.c. */
+#include "cmd/options/subcommands.h"
 
-#include <stdio.h>
 #include <string.h>
-
-#include "cmd/diff.h"
-#include "cmd/doctor.h"
-#include "cmd/from_log.h"
-#include "cmd/merge.h"
-#include "cmd/record.h"
-#include "cmd/usage.h"
-#include "cmd/view.h"
-#include "cmd/why.h"
-
-static enum exit_code print_help(const struct options *options)
-{
-	usage_print(stdout, options->help_for);
-	return EXIT_GOOD;
-}
-
-static enum exit_code print_version(const struct options *options)
-{
-	puts("gputrace " GPUTRACE_VERSION);
-	return EXIT_GOOD;
-}
 
 const struct subcommand_row subcommand_rows[SUBCOMMAND_ROWS] = {
 	{
 		.subcommand = SUBCOMMAND_RECORD,
-		.run = record_command,
 		.summary = "which line of this Python program spends, or wastes, the GPU?",
 		.examples =
 			"sudo gputrace -p 41230                        a running process; Ctrl-C ends it with a table\n"
@@ -46,7 +24,6 @@ const struct subcommand_row subcommand_rows[SUBCOMMAND_ROWS] = {
 	{
 		.name = "report",
 		.subcommand = SUBCOMMAND_REPORT,
-		.run = report_command,
 		.reads_log = true,
 		.summary = "the table of a recorded trace, the same as when it was taken",
 		.examples = "gputrace report all.gpt\n"
@@ -62,7 +39,6 @@ const struct subcommand_row subcommand_rows[SUBCOMMAND_ROWS] = {
 	{
 		.name = "export",
 		.subcommand = SUBCOMMAND_EXPORT,
-		.run = export_command,
 		.reads_log = true,
 		.summary = "any output from a recorded trace, the same as when it was taken",
 		.examples = "gputrace export all.gpt -o trace.json         for Perfetto, chrome://tracing, HTA\n"
@@ -75,7 +51,6 @@ const struct subcommand_row subcommand_rows[SUBCOMMAND_ROWS] = {
 	{
 		.name = "diff",
 		.subcommand = SUBCOMMAND_DIFF,
-		.run = diff_command,
 		.reads_log = true,
 		.summary = "what a step of training costs more, or less, than in another recording",
 		.examples =
@@ -88,7 +63,6 @@ const struct subcommand_row subcommand_rows[SUBCOMMAND_ROWS] = {
 	{
 		.name = "merge",
 		.subcommand = SUBCOMMAND_MERGE,
-		.run = merge_command,
 		.reads_log = true,
 		.summary = "logs of several ranks on one clock: who was late, at which collective, by which line",
 		.examples = "gputrace merge rank*.gpt                       clocks, ranks, who was late\n"
@@ -101,7 +75,6 @@ const struct subcommand_row subcommand_rows[SUBCOMMAND_ROWS] = {
 	{
 		.name = "why",
 		.subcommand = SUBCOMMAND_WHY,
-		.run = why_command,
 		.reads_log = true,
 		.summary = "why the GPU stood still: the three largest losses in words, and what to try",
 		.examples = "sudo gputrace why -p 41230 -d 10s             a running process, for ten seconds\n"
@@ -115,7 +88,6 @@ const struct subcommand_row subcommand_rows[SUBCOMMAND_ROWS] = {
 	{
 		.name = "view",
 		.subcommand = SUBCOMMAND_VIEW,
-		.run = view_command,
 		.reads_log = true,
 		.summary = "a recorded trace in a browser on this machine, at any zoom, until Ctrl-C",
 		.examples = "gputrace view all.gpt                         prints an address to open\n"
@@ -127,15 +99,14 @@ const struct subcommand_row subcommand_rows[SUBCOMMAND_ROWS] = {
 	{
 		.name = "doctor",
 		.subcommand = SUBCOMMAND_DOCTOR,
-		.run = doctor_command,
 		.summary = "what works on this machine, or for one process, and what to do about the rest",
 		.examples = "sudo gputrace doctor\n"
 			    "sudo gputrace doctor -p 41230\n",
 		.synopsis = "doctor [-p PID [--cupti PATH]]\n",
 		.exit_status = "0 when a trace can work, 1 otherwise, 2 wrong usage.",
 	},
-	{.subcommand = SUBCOMMAND_HELP, .run = print_help},
-	{.subcommand = SUBCOMMAND_VERSION, .run = print_version},
+	{.subcommand = SUBCOMMAND_HELP},
+	{.subcommand = SUBCOMMAND_VERSION},
 };
 
 const struct subcommand_row *subcommand_by_name(const char *name)

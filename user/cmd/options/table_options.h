@@ -3,7 +3,7 @@
 #ifndef GPUTRACE_TABLE_OPTIONS_H
 #define GPUTRACE_TABLE_OPTIONS_H
 
-#include "cmd/option_rows.h"
+#include "cmd/options/option_parser.h"
 
 int parse_sort(struct parse *parse, const char *value);
 int parse_rows(struct parse *parse, const char *value);

@@ -3,7 +3,7 @@
 #ifndef GPUTRACE_OPTION_RULES_H
 #define GPUTRACE_OPTION_RULES_H
 
-#include "cmd/option_rows.h"
+#include "cmd/options/option_parser.h"
 
 /* Of a command line that was read to its end; fills in what follows from others. 0 or -EINVAL */
 int option_rules_check(struct parse *parse);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Help, mostly by examples, made of the tables of subcommands and options; docs/gputrace.1 says the rest. */
-#include "cmd/usage.h"
+#include "cmd/options/usage.h"
 
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "cmd/option_rows.h"
-#include "cmd/subcommands.h"
+#include "cmd/options/option_rows.h"
+#include "cmd/options/subcommands.h"
 
 #define HELP_COLUMN 29 /* where the words about an option begin */
 

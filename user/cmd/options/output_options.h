@@ -3,7 +3,7 @@
 #ifndef GPUTRACE_OUTPUT_OPTIONS_H
 #define GPUTRACE_OUTPUT_OPTIONS_H
 
-#include "cmd/option_rows.h"
+#include "cmd/options/option_parser.h"
 
 int parse_folded_output(struct parse *parse, const char *value);
 int parse_merge_output(struct parse *parse, const char *value);

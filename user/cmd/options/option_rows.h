@@ -3,15 +3,7 @@
 #ifndef GPUTRACE_OPTION_ROWS_H
 #define GPUTRACE_OPTION_ROWS_H
 
-#include "cmd/options.h"
-
-/* What a parser works on. */
-struct parse {
-	struct options *options;
-	char *why;
-	size_t why_size;
-	bool after_output; /* export: the last thing read was an output file */
-};
+#include "cmd/options/option_parser.h"
 
 #define OPTION_LETTERS 256
 
@@ -31,11 +23,5 @@ struct option_row {
  */
 extern const struct option_row option_rows[];
 #define OPTION_ROWS_MAX 96
-
-/* Puts the one line that is said into parse->why; returns -EINVAL. */
-int option_fail(struct parse *parse, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-/* The index of value in a NULL-terminated list, -1. */
-int option_choose(const char *value, const char *const *names);
 
 #endif

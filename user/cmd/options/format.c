@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Names of formats and of files; opens nothing. */
-#include "cmd/format.h"
+#include "cmd/options/format.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,36 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Every option has its row in this one table, of which the command line, the help and a test of the man page are made.
  */
-#include "cmd/option_rows.h"
+#include "cmd/options/option_rows.h"
 
-#include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
-
-#include "cmd/output_options.h"
-#include "cmd/record_options.h"
-#include "cmd/slice_options.h"
-#include "cmd/table_options.h"
-#include "cmd/tree_options.h"
-
-int option_fail(struct parse *parse, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(parse->why, parse->why_size, format, args);
-	va_end(args);
-	return -EINVAL;
-}
-
-int option_choose(const char *value, const char *const *names)
-{
-	for (int i = 0; names[i]; i++)
-		if (!strcmp(value, names[i]))
-			return i;
-	return -1;
-}
+#include "cmd/options/output_options.h"
+#include "cmd/options/record_options.h"
+#include "cmd/options/slice_options.h"
+#include "cmd/options/table_options.h"
+#include "cmd/options/tree_options.h"
 
 static int parse_quiet(struct parse *parse, const char *value)
 {

@@ -4,7 +4,7 @@
 #ifndef GPUTRACE_TREE_OPTIONS_H
 #define GPUTRACE_TREE_OPTIONS_H
 
-#include "cmd/option_rows.h"
+#include "cmd/options/option_parser.h"
 
 int parse_tree(struct parse *parse, const char *value);
 int parse_by(struct parse *parse, const char *value);

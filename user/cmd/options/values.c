@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Parsers of option values; know nothing of options. */
-#include "cmd/values.h"
+#include "cmd/options/values.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -3,7 +3,7 @@
 #ifndef GPUTRACE_SLICE_OPTIONS_H
 #define GPUTRACE_SLICE_OPTIONS_H
 
-#include "cmd/option_rows.h"
+#include "cmd/options/option_parser.h"
 
 int parse_from(struct parse *parse, const char *value);
 int parse_to(struct parse *parse, const char *value);

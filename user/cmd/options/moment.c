@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Parts of times, digit by digit; what libc knows of them is time zones. */
-#include "cmd/moment.h"
+#include "cmd/options/moment.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "cmd/values.h"
+#include "cmd/options/values.h"
 
 #define SECOND_NS 1000000000ll
 #define WALL_MAX_NS (7000000000 * SECOND_NS) /* in the year 2191 */

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What gputrace ends with; docs/gputrace.1 says when. */
+#ifndef GPUTRACE_EXIT_CODE_H
+#define GPUTRACE_EXIT_CODE_H
+
+enum exit_code {
+	EXIT_GOOD = 0,
+	EXIT_FAILED = 1,
+	EXIT_USAGE = 2,
+	EXIT_INCOMPLETE = 3,
+	EXIT_ABOVE = 4, /* diff: more than --fail-above */
+};
+
+#endif

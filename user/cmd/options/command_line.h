@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The command line, checked. Everything wrong with it is found here, before anything is touched. */
+#ifndef GPUTRACE_COMMAND_LINE_H
+#define GPUTRACE_COMMAND_LINE_H
+
+#include "cmd/options/options.h"
+
+/*
+ * Fills *out from main's arguments.  -EINVAL: why[] has one line that names the option, its value and what is
+ * accepted.  Free with options_free in any case; strings stay argv's.
+ */
+int options_parse(int argc, char **argv, struct options *out, char *why, size_t why_size);
+
+#endif

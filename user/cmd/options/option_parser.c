@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "cmd/options/option_parser.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+int option_fail(struct parse *parse, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(parse->why, parse->why_size, format, args);
+	va_end(args);
+	return -EINVAL;
+}
+
+int option_choose(const char *value, const char *const *names)
+{
+	for (int i = 0; names[i]; i++)
+		if (!strcmp(value, names[i]))
+			return i;
+	return -1;
+}

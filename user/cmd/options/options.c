@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What is asked of options once they are read. */
+#include "cmd/options/options.h"
+
+#include <string.h>
+
+void options_free(struct options *options)
+{
+	array_free(&options->pids.list);
+	array_free(&options->outputs.list);
+	array_free(&options->logs.list);
+	name_list_free(&options->slice.processes);
+	step_value_free(&options->step);
+}
+
+bool options_want_slice(const struct options *options)
+{
+	const struct slice_options *slice = &options->slice;
+
+	return slice->from.kind || slice->to.kind || slice->processes.list.count || slice->thread.tid ||
+	       slice->has_gpu || options_want_steps(options);
+}
+
+bool options_want_steps(const struct options *options)
+{
+	return options->slice.steps.has_any || options->slice.cycle;
+}
+
+bool options_use_stdout(const struct options *options)
+{
+	for (size_t i = 0; i < options->outputs.list.count; i++)
+		if (!strcmp(options->outputs.list.items[i], "-"))
+			return true;
+	return false;
+}
