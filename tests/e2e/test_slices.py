@@ -91,6 +91,21 @@ def listed(folder, log, *options):
     return sorted((row["name"] if row["kind"] == "kernel" else row["kind"], int(row["duration_ns"])) for row in rows)
 
 
+@pytest.mark.parametrize("option, column", [
+    ("--gpu-trace", "start_ns"), ("--gpu-sum", "percent"), ("--api-sum", "percent"), ("--tree", "time_ns"), ("--lines", "line_number")])
+def test_one_list_as_csv_is_one_table(run, tmp_path, option, column):
+    """What pandas.read_csv opens with no options; receipt and notes are on standard error, unless -q."""
+    done = tracing.gputrace(tmp_path, "report", run / "trace.gpt", option, "--format", "csv").must_be(0)
+    names, *rows = csv.reader(io.StringIO(done.stdout), strict=True)
+    assert names[0] == column and rows
+    assert {len(row) for row in rows} == {len(names)}
+    assert all(row[0] == "" or float(row[0]) >= 0 for row in rows)
+    if option in ("--gpu-trace", "--gpu-sum", "--api-sum"):
+        assert "launches joined" in done.stderr
+    quiet = tracing.gputrace(tmp_path, "report", run / "trace.gpt", option, "--format", "csv", "-q").must_be(0)
+    assert (quiet.stdout, quiet.stderr) == (done.stdout, "")
+
+
 def test_the_list_of_gpu_work_is_that_of_the_slice(run, gpu, tmp_path):
     entries, log = sum(gpu.values(), []), run / "trace.gpt"
     begin, end = cuts(entries, 2)

@@ -38,7 +38,7 @@ static int end(void **state)
 /* The report as a string, which the caller frees. */
 static char *report_of(const struct model *subject, unsigned width, bool color)
 {
-	const struct report_options options = {.width = width, .color = color};
+	const struct report_options options = {.width = width, .truncates = true, .color = color};
 	char *text = NULL;
 	size_t size = 0;
 	FILE *out = open_memstream(&text, &size);
@@ -586,6 +586,23 @@ static void long_names_never_break_the_page(void **state)
 	}
 }
 
+static void names_are_whole_where_no_terminal_is(void **state)
+{
+	const struct report_options options = {.width = 80};
+	char name[201], *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+
+	memset(name, 'n', sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	model->codes[0].name = name;
+	assert_int_equal(report_write(out, WHOLE_TRACE(model), &options), 0);
+	fclose(out);
+	assert_has(text, name);
+	assert_null(strstr(text, "..."));
+	free(text);
+}
+
 static void names_cannot_reach_the_terminal(void **state)
 {
 	char *text;
@@ -686,6 +703,7 @@ int main(void)
 		TEST(an_empty_trace_is_helped),
 		TEST(a_trace_without_length_divides_by_nothing),
 		TEST(long_names_never_break_the_page),
+		TEST(names_are_whole_where_no_terminal_is),
 		TEST(names_cannot_reach_the_terminal),
 		TEST(colour_is_only_used_when_asked_for),
 		TEST(rows_beyond_the_limit_are_summed),

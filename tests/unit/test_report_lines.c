@@ -13,7 +13,7 @@
 
 static char *lines_of(const struct model *model, struct lines_options options)
 {
-	const struct report_options page = {.width = 120};
+	const struct report_options page = {.width = 120, .truncates = true};
 	char *text = NULL;
 	size_t size = 0;
 	FILE *out = open_memstream(&text, &size);

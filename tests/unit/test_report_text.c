@@ -65,7 +65,7 @@ static void text_breaks_at_blanks(void **state)
 	FILE *out = fmemopen(shown, sizeof(shown), "w");
 
 	text_begin();
-	text_wrap(out, "one two three four", 0, 2, 9);
+	text_wrap(out, "one two three four", 0, 2, 9, TEXT_TRUNCATE_MIDDLE);
 	text_end();
 	fclose(out);
 	assert_string_equal(shown, "one two\n  three\n  four\n");
@@ -76,7 +76,7 @@ static void a_number_stays_with_its_unit(void **state)
 	FILE *out = fmemopen(shown, sizeof(shown), "w");
 
 	text_begin();
-	text_wrap(out, "waits 3.3 ms, or 12 % of 4 slots", 0, 2, 9);
+	text_wrap(out, "waits 3.3 ms, or 12 % of 4 slots", 0, 2, 9, TEXT_TRUNCATE_MIDDLE);
 	text_end();
 	fclose(out);
 	assert_string_equal(shown, "waits\n  3.3 ms,\n  or 12 %\n  of 4\n  slots\n");

@@ -119,6 +119,26 @@ static void csv_of_one_table_is_names_and_rows_alone(void **state)
 	assert_written(&table_format_csv, "kernels", NULL, 0, "gpu_ns,percent,name,file\n");
 }
 
+static void only_a_terminal_truncates_and_a_sentence_keeps_its_beginning(void **state)
+{
+	static const struct column places[] = {COLUMN_NAME("line", "line", TEXT_TRUNCATE_START), COLUMN_END};
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+	struct table table;
+
+	table_begin(&table, places);
+	table_add(&table, "a/rather/long/path.py:12");
+	table_add(&table, "(event loop: not a Python thread)");
+	table_put(&table, out, &(struct table_look){.width = 16, .truncates = true});
+	table_put(&table, out, &(struct table_look){.width = 16});
+	fclose(out);
+	assert_string_equal(text, "  line\n  .../path.py:12\n  (event loop...\n"
+				  "  line\n  a/rather/long/path.py:12\n  (event loop: not a Python thread)\n");
+	free(text);
+	table_free(&table);
+}
+
 static void csv_quotes_what_would_end_a_field(void **state)
 {
 	assert_written(&table_format_csv, "kernels", "f(a, \"b\")", 1,
@@ -223,6 +243,7 @@ int main(void)
 		cmocka_unit_test(json_names_are_escaped_and_safe),
 		cmocka_unit_test(csv_has_a_title_record_and_notes_as_the_last_table),
 		cmocka_unit_test(csv_of_one_table_is_names_and_rows_alone),
+		cmocka_unit_test(only_a_terminal_truncates_and_a_sentence_keeps_its_beginning),
 		cmocka_unit_test(csv_quotes_what_would_end_a_field),
 		cmocka_unit_test(tables_of_one_id_share_their_column_names_in_csv),
 		cmocka_unit_test(a_table_that_is_not_there_is_an_error_that_names_those_that_are),

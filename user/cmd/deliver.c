@@ -26,11 +26,13 @@ struct report_request {
 	char **tables; /* those of the report, where the one that is wanted is not among them */
 };
 
-static int write_report(FILE *out, bool color, void *context)
+static int write_report(FILE *out, const struct screen *screen, void *context)
 {
 	const struct report_request *request = context;
 	const struct options *given = request->given;
-	struct report_options options = {.color = color,
+	struct report_options options = {.width = screen->width,
+					 .truncates = screen->is_terminal,
+					 .color = screen->has_color,
 					 .attribution = given->attribution,
 					 .format = given->report_format,
 					 .table = given->report_table,

@@ -55,14 +55,16 @@ struct print_request {
 	char **tables; /* those there are, where the one that is wanted is not among them */
 };
 
-static int print(FILE *out, bool color, void *context)
+static int print(FILE *out, const struct screen *screen, void *context)
 {
 	const struct print_request *request = context;
 
 	const struct options *given = request->options;
 	struct differences_options options = {.before = given->log,
 					      .after = given->log_after,
-					      .color = color,
+					      .width = screen->width,
+					      .truncates = screen->is_terminal,
+					      .color = screen->has_color,
 					      .format = given->report_format,
 					      .table = given->report_table,
 					      .tables = request->tables};

@@ -89,12 +89,14 @@ struct print_request {
 	char **tables;
 };
 
-static int print(FILE *out, bool color, void *context)
+static int print(FILE *out, const struct screen *screen, void *context)
 {
 	const struct print_request *request = context;
 
 	return report_write_ranks(out, request->ranks,
-				  &(struct report_options){.color = color,
+				  &(struct report_options){.width = screen->width,
+							   .truncates = screen->is_terminal,
+							   .color = screen->has_color,
 							   .format = request->options->report_format,
 							   .table = request->options->report_table,
 							   .tables = request->tables});

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/msg.h"
@@ -21,22 +22,27 @@ static ssize_t write_stdout(void *error, const char *data, size_t bytes)
 	return *first ? 0 : (ssize_t)bytes; /* 0 is an error, fopencookie(3) */
 }
 
-static bool has_color(void)
+static struct screen screen_of_stdout(void)
 {
 	const char *no_color = getenv("NO_COLOR");
+	struct winsize size = {0};
 
-	return isatty(STDOUT_FILENO) && !(no_color && *no_color);
+	if (!isatty(STDOUT_FILENO))
+		return (struct screen){0};
+	(void)ioctl(STDOUT_FILENO, TIOCGWINSZ, &size);
+	return (struct screen){.width = size.ws_col, .is_terminal = true, .has_color = !(no_color && *no_color)};
 }
 
 int print_on_stdout(print_fn *print, void *context)
 {
+	const struct screen screen = screen_of_stdout();
 	int lost = 0, err;
 	FILE *out = fopencookie(&lost, "w", (cookie_io_functions_t){.write = write_stdout});
 
 	if (!out)
 		return -ENOMEM;
 	setvbuf(out, NULL, _IOFBF, BUFFER_BYTES);
-	err = print(out, has_color(), context);
+	err = print(out, &screen, context);
 	fclose(out);
 	err = lost ? lost : err;
 	/* A reader that has seen enough, as head(1), is nobody's fault. */

@@ -134,7 +134,8 @@ void recording_say_target(const struct recording *recording)
 	if (recording->options->pids.list.count && attach_live_processes(recording->attach) &&
 	    attach_site_count(recording->attach) == 0)
 		msg_warn("no CUDA library is mapped in %s (yet): waiting for one", target);
-	msg_debug("tracing %s; %u probe sites, agent %s", target, attach_site_count(recording->attach),
+	msg_info("tracing %s (Ctrl-C ends)", target);
+	msg_debug("%u probe sites, agent %s", attach_site_count(recording->attach),
 		  recording->agent_path ? recording->agent_path : "none");
 	free(target);
 }

@@ -87,7 +87,16 @@ static void put_after(struct report *report, unsigned lists)
 		report_title(report, "api_sum", "CUDA calls", "% of the time in CUDA calls");
 		put_sums(report, &report->all->api_sums, true);
 	}
-	report_complete(report);
+	report_list_complete(report);
+}
+
+/* The table of the one list that is asked for, NULL: several are. */
+static const char *list_alone(unsigned lists)
+{
+	return lists == LIST_GPU_TRACE ? "gpu_trace"
+	       : lists == LIST_GPU_SUM ? "gpu_sum"
+	       : lists == LIST_API_SUM ? "api_sum"
+				       : NULL;
 }
 
 int report_write_activities(FILE *out, struct trace *trace, const struct report_options *options, unsigned lists)
@@ -103,7 +112,7 @@ int report_write_activities(FILE *out, struct trace *trace, const struct report_
 	if (!first)
 		return trace->error;
 	report_page(&report, out, &all, options);
-	report_begin(&report);
+	report_begin_list(&report, list_alone(lists));
 	if (lists & LIST_GPU_TRACE) {
 		gpu_trace_begin(&report);
 		which |= ANALYZE_EACH_GPU;

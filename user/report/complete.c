@@ -47,7 +47,7 @@ static void put_clauses(struct report *report, char *clauses[], unsigned count)
 			fputc(' ', report->out);
 			column++;
 		}
-		column += text_put(report->out, clauses[i], report->width - column, TEXT_TRUNCATE_END);
+		column += report_put(report, clauses[i], report->width - column, TEXT_TRUNCATE_END);
 		if (i + 1 < count)
 			fputc(';', report->out);
 		column++;

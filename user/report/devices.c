@@ -30,12 +30,12 @@ static void put_device(struct report *report, const struct utilization_row *row)
 	unsigned taken = text_width(facts);
 	bool fits = taken + NAME_LEAST <= report->width;
 
-	text_put(report->out, name, fits ? report->width - taken : report->width, TEXT_TRUNCATE_MIDDLE);
+	report_put(report, name, fits ? report->width - taken : report->width, TEXT_TRUNCATE_MIDDLE);
 	if (fits) {
 		fprintf(report->out, "%s\n", facts);
 	} else {
 		fputs("\n  ", report->out);
-		text_wrap(report->out, facts + strspn(facts, " "), 2, 2, report->width);
+		report_wrap(report, facts + strspn(facts, " "), 2, 2);
 	}
 	free(name);
 	free(facts);

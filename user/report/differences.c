@@ -350,6 +350,7 @@ int report_write_differences(FILE *out, const struct differences *all, const str
 	struct report report = {.out = out,
 				.options = &of_report,
 				.width = options->width ? options->width : WIDTH_DEFAULT,
+				.truncates = options->truncates,
 				.rows = options->rows ? options->rows : ROWS_DEFAULT,
 				.color = options->color};
 

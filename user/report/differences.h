@@ -15,6 +15,7 @@
 struct differences_options {
 	const char *before, *after; /* names of the two */
 	unsigned width, rows;	    /* 0: the usual ones; rows: of a table */
+	bool truncates;		    /* names that are wider than the page: on a terminal */
 	bool color;
 	const struct table_format *format; /* csv, json, md; NULL: a page of text */
 	const char *table;		   /* the one table that is wanted of these, NULL: all */

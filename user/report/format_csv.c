@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Tables as CSV (RFC 4180, lines end in a newline).  One table: names of columns, rows.  Several: in front of each a
- * record of its id and title, an empty line between two, and the notes of all as the last one, "notes".
+ * Tables as CSV (RFC 4180, lines end in a newline).  One table: names of columns and rows; its notes go to standard
+ * error.  Several: in front of each a record of its id and title, an empty line between two, and the notes of all as
+ * the last one, "notes".
  */
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/msg.h"
 #include "report/table_writer.h"
 
 static void put_text(FILE *out, const char *text)
@@ -74,10 +76,14 @@ static void put_row(struct table_writer *writer, const struct cell *cells)
 	fputc('\n', writer->out);
 }
 
-/* Kept as records until the end. */
+/* Kept as records until the end; those of one table are messages. */
 static void end_table(struct table_writer *writer)
 {
-	for (size_t i = 0; i < writer->section.notes.count && !writer->only; i++) {
+	for (size_t i = 0; i < writer->section.notes.count; i++) {
+		if (writer->only) {
+			msg_info("%s", writer->section.notes.items[i]);
+			continue;
+		}
 		array_push(&writer->kept_notes, xstrdup(writer->section.id));
 		array_push(&writer->kept_notes, xstrdup(writer->section.notes.items[i]));
 	}
@@ -100,6 +106,7 @@ static void end(struct table_writer *writer)
 const struct table_format table_format_csv = {
 	.name = "csv",
 	.rows = UINT_MAX,
+	.is_one_table = true,
 	.begin_table = begin_table,
 	.put_row = put_row,
 	.end_table = end_table,

@@ -17,7 +17,7 @@ static void put_process(struct report *report, const struct model_process *proce
 	unsigned taken = text_width(pid) + text_width(rest);
 
 	fputs(report->color ? "\033[1m" : "", report->out);
-	text_put(report->out, command, report->width > taken + 8 ? report->width - taken : 8, TEXT_TRUNCATE_END);
+	report_put(report, command, report->width > taken + 8 ? report->width - taken : 8, TEXT_TRUNCATE_END);
 	fprintf(report->out, "%s%s%s\n", pid, rest, report->color ? "\033[0m" : "");
 	free(command);
 	free(pid);

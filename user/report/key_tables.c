@@ -145,7 +145,7 @@ int report_write_key_tables(FILE *out, struct trace *trace, const struct key_ave
 			key_rows_sort(&all.keys, options->sort);
 		else
 			key_rows_sort_as_usual(&all.keys);
-		report_begin(&report);
+		report_begin_list(&report, "key_averages");
 		put_rows(&report, options);
 		error = report_end(&report);
 	}

@@ -17,13 +17,24 @@ void report_title(struct report *report, const char *id, const char *title, cons
 	}
 	fputc('\n', report->out);
 	fputs(report->color ? "\033[1m" : "", report->out);
-	used = text_put(report->out, title, report->width, TEXT_TRUNCATE_END);
+	used = report_put(report, title, report->width, TEXT_TRUNCATE_END);
 	fputs(report->color ? "\033[0m" : "", report->out);
-	if (aside && used + 3 < report->width) {
+	if (aside && (!report->truncates || used + 3 < report->width)) {
 		fputs("   ", report->out);
-		text_put(report->out, aside, report->width - used - 3, TEXT_TRUNCATE_END);
+		report_put(report, aside, report->width - used - 3, TEXT_TRUNCATE_END);
 	}
 	fputc('\n', report->out);
+}
+
+unsigned report_put(const struct report *report, const char *text, unsigned columns, enum text_truncate where)
+{
+	return text_put(report->out, text, columns, report->truncates ? where : TEXT_WHOLE);
+}
+
+void report_wrap(const struct report *report, const char *text, unsigned column, unsigned indent)
+{
+	text_wrap(report->out, text, column, indent, report->width,
+		  report->truncates ? TEXT_TRUNCATE_MIDDLE : TEXT_WHOLE);
 }
 
 void report_table(struct report *report, struct table *table)
@@ -31,7 +42,7 @@ void report_table(struct report *report, struct table *table)
 	if (report->writer)
 		table_writer_put(report->writer, table);
 	else
-		table_put(table, report->out, report->width, report->color);
+		table_put(table, report->out, &(struct table_look){report->width, report->truncates, report->color});
 	table_free(table);
 }
 
@@ -46,7 +57,7 @@ static void put_wrapped(struct report *report, const char *text)
 		return;
 	}
 	fprintf(report->out, "%*s", (int)indent, "");
-	text_wrap(report->out, text + indent, indent, indent + 2, report->width);
+	report_wrap(report, text + indent, indent, indent + 2);
 }
 
 void report_line(struct report *report, const char *format, ...)
@@ -73,7 +84,7 @@ void report_text(struct report *report, unsigned indent, const char *text)
 	if (report->writer)
 		table_writer_note(report->writer, text);
 	else
-		text_wrap(report->out, text, 0, indent, report->width);
+		report_wrap(report, text, 0, indent);
 }
 
 void report_more(struct report *report, size_t count, const char *what, struct number sum, const char *unit)

@@ -16,9 +16,11 @@ struct report {
 	const struct report_options *options;
 	struct table_writer *writer; /* csv, json, md: all tables go there; NULL: the page */
 	struct table_writer own_writer;
+	bool is_one_list;	   /* a list in a format of one table */
 	const struct model *model; /* the last part: sums and tables, not events */
 	struct analyses *all;
 	unsigned width, rows; /* rows: of a table */
+	bool truncates;	      /* what is wider than the page; else it sticks out */
 	bool color;
 };
 
@@ -29,13 +31,24 @@ void report_page(struct report *report, FILE *out, struct analyses *all, const s
 void report_begin(struct report *report);
 int report_end(struct report *report);
 
+/* The same for a list that was asked for instead of the report: in a format of one table (csv) it is that table alone,
+ * and the receipt goes to standard error.  id: the list's table; NULL: there are several lists. */
+void report_begin_list(struct report *report, const char *id);
+void report_list_complete(struct report *report);
+
 /* A blank line, then the title; `aside` is plain text behind it, NULL: none.  id: of the table, for programs. */
 void report_title(struct report *report, const char *id, const char *title, const char *aside);
 
 /* The rows of that table; frees it. */
 void report_table(struct report *report, struct table *table);
 
-/* One line of text, truncated at the page's width; for programs a note of the table above. */
+/* text_put of what the page may truncate; returns the columns it took. */
+unsigned report_put(const struct report *report, const char *text, unsigned columns, enum text_truncate where);
+
+/* text_wrap at the page's width; a word that is wider may be truncated there. */
+void report_wrap(const struct report *report, const char *text, unsigned column, unsigned indent);
+
+/* One line of text, broken at the page's width; for programs a note of the table above. */
 void report_line(struct report *report, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* The same broken into lines; those after the first are indented by `indent`. */

@@ -258,6 +258,7 @@ int report_write_ranks(FILE *out, const struct ranks *ranks, const struct report
 	struct report report = {.out = out,
 				.options = options,
 				.width = options->width ? options->width : WIDTH_DEFAULT,
+				.truncates = options->truncates,
 				.rows = options->rows ? options->rows : ROWS_DEFAULT,
 				.color = options->color};
 

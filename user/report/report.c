@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "base/msg.h"
 #include "report/parts.h"
 
 #define WIDTH_DEFAULT 100u
@@ -100,23 +101,53 @@ void report_page(struct report *report, FILE *out, struct analyses *all, const s
 		.model = all->model,
 		.width = options->width ? options->width : WIDTH_DEFAULT,
 		.rows = options->rows ? options->rows : ROWS_DEFAULT,
+		.truncates = options->truncates,
 		.color = options->color,
 	};
 	if (report->width < WIDTH_LEAST)
 		report->width = WIDTH_LEAST;
 }
 
-void report_begin(struct report *report)
+static void begin_with(struct report *report, const char *table)
 {
 	const struct report_options *options = report->options;
 
 	text_begin();
 	if (!options->format)
 		return;
-	table_writer_open(&report->own_writer, report->out, options->format, options->table);
+	table_writer_open(&report->own_writer, report->out, options->format, table);
 	report->writer = &report->own_writer;
 	report->rows = options->format->rows;
 	report->color = false;
+}
+
+void report_begin(struct report *report)
+{
+	begin_with(report, report->options->table);
+}
+
+void report_begin_list(struct report *report, const char *id)
+{
+	const struct report_options *options = report->options;
+
+	report->is_one_list = id && options->format && options->format->is_one_table && !options->table;
+	begin_with(report, report->is_one_list ? id : options->table);
+}
+
+void report_list_complete(struct report *report)
+{
+	struct report beside = *report;
+
+	if (!report->is_one_list) {
+		report_complete(report);
+		return;
+	}
+	if (msg_level() < MSG_NORMAL)
+		return;
+	beside.out = stderr;
+	beside.writer = NULL;
+	beside.rows = ROWS_DEFAULT;
+	report_complete(&beside);
 }
 
 int report_end(struct report *report)

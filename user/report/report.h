@@ -16,6 +16,7 @@
 
 struct report_options {
 	unsigned width;			   /* columns, 0: 100; at least 80 are used */
+	bool truncates;			   /* names that are wider than the page: on a terminal */
 	bool color;			   /* the caller looks at isatty and NO_COLOR */
 	unsigned rows;			   /* per table of the page, 0: 10 */
 	const struct table_format *format; /* csv, json, md; NULL: a page of text */

@@ -322,7 +322,7 @@ int report_write_lines(FILE *out, struct trace *trace, const struct report_optio
 	report_page(&report, out, &all, page);
 	if (!error) {
 		listing.started_ns = model_source(report.model)->wall_offset_ns + (int64_t)all.window.start_ns;
-		report_begin(&report);
+		report_begin_list(&report, "source_lines");
 		put_listing(&listing);
 		error = report_end(&report);
 	}

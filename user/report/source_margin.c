@@ -89,8 +89,8 @@ void margin_put_row(const struct report *report, const struct margin *margin, co
 	if (*text) {
 		used = margin_put(report, margin, figures) + 2;
 		fputs("  ", report->out);
-		text_put(report->out, text, report->width > used + TEXT_LEAST ? report->width - used : TEXT_LEAST,
-			 TEXT_TRUNCATE_END);
+		report_put(report, text, report->width > used + TEXT_LEAST ? report->width - used : TEXT_LEAST,
+			   TEXT_TRUNCATE_END);
 	} else {
 		/* without blanks at the end */
 		while (last && !*figures->cells[last - 1])

@@ -48,7 +48,14 @@ static void shrink(const struct table *table, unsigned widths[], unsigned width)
 	}
 }
 
-static void put_row(const struct table *table, FILE *out, const unsigned widths[], const char *const cells[])
+/* What says in words why there is no line begins with a bracket: its beginning says most, of a path its end. */
+static enum text_truncate how_truncated(const struct column *column, const char *text)
+{
+	return column->truncate == TEXT_TRUNCATE_START && *text == '(' ? TEXT_TRUNCATE_END : column->truncate;
+}
+
+static void put_row(const struct table *table, FILE *out, const unsigned widths[], const char *const cells[],
+		    bool truncates)
 {
 	unsigned count = table->count;
 
@@ -64,24 +71,26 @@ static void put_row(const struct table *table, FILE *out, const unsigned widths[
 		fprintf(out, "%*s", (int)GAP, "");
 		if (!column->is_name)
 			fprintf(out, "%*s", (int)pad, "");
-		width = text_put(out, cells[c], widths[c], column->truncate);
-		if (column->is_name && c + 1 < count)
+		width = text_put(out, cells[c], widths[c], truncates ? how_truncated(column, cells[c]) : TEXT_WHOLE);
+		if (column->is_name && c + 1 < count && width < widths[c])
 			fprintf(out, "%*s", (int)(widths[c] - width), "");
 	}
 }
 
-static void put_note(const struct table *table, FILE *out, const unsigned widths[], unsigned width, const char *note)
+static void put_note(const struct table *table, FILE *out, const unsigned widths[], const struct table_look *look,
+		     const char *note)
 {
 	unsigned indent = GAP;
 
 	for (unsigned c = 0; c < table->count && !table->columns[c].is_name; c++)
 		indent += is_shown(table, c) ? widths[c] + GAP : 0;
 	fprintf(out, "%*s", (int)indent, "");
-	text_put(out, note, width > indent ? width - indent : 1, TEXT_TRUNCATE_END);
+	text_put(out, note, look->width > indent ? look->width - indent : 1,
+		 look->truncates ? TEXT_TRUNCATE_END : TEXT_WHOLE);
 	fputc('\n', out);
 }
 
-void table_put(const struct table *table, FILE *out, unsigned width, bool color)
+void table_put(const struct table *table, FILE *out, const struct table_look *look)
 {
 	unsigned widths[TABLE_COLUMNS_MAX];
 	const char *texts[TABLE_COLUMNS_MAX];
@@ -90,16 +99,16 @@ void table_put(const struct table *table, FILE *out, unsigned width, bool color)
 	for (unsigned c = 0; c < table->count; c++)
 		texts[c] = table->columns[c].title;
 	measure(table, widths);
-	shrink(table, widths, width);
-	fputs(color ? "\033[2m" : "", out);
-	put_row(table, out, widths, texts);
-	fputs(color ? "\033[0m\n" : "\n", out);
+	shrink(table, widths, look->width);
+	fputs(look->color ? "\033[2m" : "", out);
+	put_row(table, out, widths, texts, look->truncates);
+	fputs(look->color ? "\033[0m\n" : "\n", out);
 	for (size_t i = 0, row = 0; i + table->count <= table->cells.count; i += table->count, row++) {
 		for (unsigned c = 0; c < table->count; c++)
 			texts[c] = text_of(&table->cells.items[i + c]);
-		put_row(table, out, widths, texts);
+		put_row(table, out, widths, texts, look->truncates);
 		fputc('\n', out);
 		for (; note < table->notes.count && table->notes.items[note].row == row; note++)
-			put_note(table, out, widths, width, table->notes.items[note].text);
+			put_note(table, out, widths, look, table->notes.items[note].text);
 	}
 }

@@ -2,7 +2,7 @@
 /*
  * Tables as values: columns, and rows of cells, each with what a person reads and what a program does.  On a page
  * (table_put) numbers go to the right and names to the left, columns are as wide as their contents, and names are
- * truncated where the whole would be wider than the page.  As csv, json or md: table_writer.h.
+ * truncated, on a terminal, where the whole would be wider than the page.  As csv, json or md: table_writer.h.
  *
  *	static const struct column columns[] = {
  *		COLUMN_NUMBER("bytes", "bytes", UNIT_BYTES), COLUMN_NAME("line", "line", TEXT_TRUNCATE_MIDDLE),
@@ -125,8 +125,14 @@ void table_add_rate(struct table *table, double bytes, uint64_t ns); /* GB/s on 
 /* Below the row that was added last, from the first name on; the text becomes the table's. */
 void table_add_note(struct table *table, char *text);
 
+struct table_look {
+	unsigned width; /* of the page, for which names are truncated */
+	bool truncates; /* false: they are whole, and stick out of their column */
+	bool color;
+};
+
 /* Writes title row and rows as text. */
-void table_put(const struct table *table, FILE *out, unsigned width, bool color);
+void table_put(const struct table *table, FILE *out, const struct table_look *look);
 
 void table_free(struct table *table);
 

@@ -34,8 +34,9 @@ struct table_writer;
 /* What a format does at these moments; those that are NULL are nothing to it. */
 struct table_format {
 	const char *name;
-	unsigned rows; /* of a table that are of use, UINT_MAX: all */
-	bool is_brief; /* only the tables that matter, unless one is asked for */
+	unsigned rows;	   /* of a table that are of use, UINT_MAX: all */
+	bool is_one_table; /* what a reader takes for one table, so a list alone has nothing beside it */
+	bool is_brief;	   /* only the tables that matter, unless one is asked for */
 	void (*begin)(struct table_writer *writer);
 	void (*begin_table)(struct table_writer *writer);
 	void (*put_row)(struct table_writer *writer, const struct cell *cells);
@@ -56,7 +57,7 @@ struct table_writer {
 	bool is_wanted;		  /* this section is */
 	bool is_begun;		  /* its table is */
 	uint64_t tables, rows;	  /* written so far; rows: of this table */
-	ARRAY(char *) kept_notes; /* csv: id of a table, note; until the end */
+	ARRAY(char *) kept_notes; /* csv of several tables: id of a table, note; until the end */
 	ARRAY(char *) ids;	  /* of all there were */
 };
 

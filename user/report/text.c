@@ -142,7 +142,7 @@ static unsigned with_unit(const char *word, const char *behind)
 	return width;
 }
 
-void text_wrap(FILE *out, const char *text, unsigned column, unsigned indent, unsigned width)
+void text_wrap(FILE *out, const char *text, unsigned column, unsigned indent, unsigned width, enum text_truncate how)
 {
 	bool begins = true;
 
@@ -161,7 +161,7 @@ void text_wrap(FILE *out, const char *text, unsigned column, unsigned indent, un
 			fputc(' ', out);
 			column++;
 		}
-		column += text_put(out, word, width > column ? width - column : 1, TEXT_TRUNCATE_MIDDLE);
+		column += text_put(out, word, width > column ? width - column : 1, how);
 		begins = false;
 		free(word);
 		text += length;

@@ -30,9 +30,9 @@ unsigned text_put(FILE *out, const char *text, unsigned columns, enum text_trunc
 
 /*
  * Writes text broken at blanks into lines of at most `width` columns, those after the first indented, and ends
- * the last; `column` is where the first one starts.
+ * the last; `column` is where the first one starts.  A word that is wider than a line is put as `how` says.
  */
-void text_wrap(FILE *out, const char *text, unsigned column, unsigned indent, unsigned width);
+void text_wrap(FILE *out, const char *text, unsigned column, unsigned indent, unsigned width, enum text_truncate how);
 
 /* A number as text, small enough to be passed around by value. */
 struct number {

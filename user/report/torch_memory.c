@@ -49,7 +49,7 @@ static void put_peaks(struct report *report)
 			text = xasprintf("%s: %s at most%s%s, %s after the start", name, number_bytes(space->most).text,
 					 before, reserved, number_time(after_start(report, space->time_ns)).text);
 			fputs("  ", report->out);
-			text_wrap(report->out, text, 2, 4, report->width);
+			report_wrap(report, text, 2, 4);
 			free(text);
 			free(before);
 			free(reserved);

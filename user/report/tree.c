@@ -69,10 +69,10 @@ static void put_line(const struct view *view, uint64_t ns, uint64_t count, const
 	fprintf(out, "%s%s%s", color_of(view, ns), time, view->report->color ? "\033[0m" : "");
 	if (*place && wanted > width / 2)
 		wanted = width / 2;
-	used = text_put(out, name, *place ? width - wanted : width, TEXT_TRUNCATE_MIDDLE);
+	used = report_put(view->report, name, *place ? width - wanted : width, TEXT_TRUNCATE_MIDDLE);
 	if (*place) {
 		fputs(view->report->color ? "  \033[2m" : "  ", out);
-		text_put(out, place, width - used - 2, TEXT_TRUNCATE_START);
+		report_put(view->report, place, width - used - 2, TEXT_TRUNCATE_START);
 		fputs(view->report->color ? "\033[0m" : "", out);
 	}
 	if (count > 1)
@@ -277,7 +277,7 @@ int report_write_tree(FILE *out, struct trace *trace, const struct report_option
 
 	report_page(&report, out, &all, page);
 	if (!error) {
-		report_begin(&report);
+		report_begin_list(&report, "tree");
 		put_tree(&view);
 		error = report_end(&report);
 	}

@@ -15,7 +15,7 @@
 static void put_field(struct report *report, const char *name, char *text)
 {
 	fprintf(report->out, "   %-*s", (int)INDENT - 3, name);
-	text_wrap(report->out, text, INDENT, INDENT, report->width);
+	report_wrap(report, text, INDENT, INDENT);
 	free(text);
 }
 
