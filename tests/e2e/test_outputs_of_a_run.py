@@ -115,6 +115,15 @@ def test_native_frames_stand_demangled_between_python_and_the_call(tmp_path, cud
     assert ";Work.native (obedient.py:" in stack or ";native (obedient.py:" in stack
 
 
+def test_native_frames_are_never_those_of_the_agent(tmp_path):
+    """libcudart keeps no frame pointers, so the call that the agent's frames are below may not be on the stack."""
+    program = [machine.any_python(), machine.WORKLOADS / "train.py", "--steps", "2"]
+    tracing.trace(tmp_path, tracing.on_simgpu(tmp_path / "gpu.json", *program), "--native", names=["trace.folded", "trace.json"])
+    assert "cudaLaunchKernel" in (tmp_path / "trace.folded").read_text()
+    for name in ("trace.folded", "trace.json"):
+        assert not re.search("gputrace_agent|gputrace-agent", (tmp_path / name).read_text()), name
+
+
 @pytest.mark.skipif(not os.path.exists("/usr/bin/script"), reason="no script(1)")
 def test_progress_is_shown_on_a_terminal_only(tmp_path, cudart):
     # exec: a shell that stays would end by the Ctrl-C, too.

@@ -45,6 +45,27 @@ static void a_frame_that_has_not_started_is_on_the_first_line(void **state)
 	model_free(model);
 }
 
+static void cells_of_a_notebook_are_numbered_as_the_trace_meets_them(void **state)
+{
+	struct log_builder log;
+	struct model *model;
+
+	log_begin(&log, 0, 0);
+	log_function(&log, PID, A, "<module>", "/tmp/ipykernel_812/2903183.py", 1);
+	log_function(&log, PID, B, "<module>", "/tmp/ipykernel_812/77.py", 1);
+	log_function(&log, PID, A + 8, "f", "/tmp/ipykernel_812/2903183.py", 5);
+	log_function(&log, PID, B + 8, "g", "/tmp/ipykernel_812/setup.py", 5);
+	log_stack_truncated(&log, PID, 5, 4,
+			    (struct gpt_pyframe[]){{.code = A}, {.code = B}, {.code = A + 8}, {.code = B + 8}});
+	log_launch(&log, PID, TID, 100, 5, 1);
+	model = model_of(&log);
+	assert_string_equal(frame_text(model, 0, 0), "<module> (/tmp/ipykernel_812/cell 1:1)");
+	assert_string_equal(frame_text(model, 0, 1), "<module> (/tmp/ipykernel_812/cell 2:1)");
+	assert_string_equal(frame_text(model, 0, 2), "f (/tmp/ipykernel_812/cell 1:5)");
+	assert_string_equal(frame_text(model, 0, 3), "g (/tmp/ipykernel_812/setup.py:5)");
+	model_free(model);
+}
+
 static void an_address_means_the_latest_code_object_before_the_stack(void **state)
 {
 	struct log_builder log;
@@ -524,6 +545,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_call_has_its_python_stack_innermost_first),
 		cmocka_unit_test(a_frame_that_has_not_started_is_on_the_first_line),
+		cmocka_unit_test(cells_of_a_notebook_are_numbered_as_the_trace_meets_them),
 		cmocka_unit_test(an_address_means_the_latest_code_object_before_the_stack),
 		cmocka_unit_test(a_dead_code_object_is_not_described_by_its_past),
 		cmocka_unit_test(two_processes_have_their_own_addresses_and_stack_ids),

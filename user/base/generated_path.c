@@ -30,3 +30,20 @@ char *generated_name_shorten(const char *name, uint32_t line)
 
 	return length <= 2 * (BEGIN + END) ? NULL : xasprintf("%.*s...%s:%u", BEGIN, name, name + length - END, line);
 }
+
+bool file_is_cell(const char *path)
+{
+	static const char folder[] = "/ipykernel_";
+	const char *at = strstr(path, folder);
+	size_t digits;
+
+	if (!at)
+		return false;
+	at += strlen(folder);
+	digits = strspn(at, "0123456789");
+	if (!digits || at[digits] != '/')
+		return false;
+	at += digits + 1;
+	digits = strspn(at, "0123456789");
+	return digits && !strcmp(at + digits, ".py");
+}

@@ -2,7 +2,11 @@
 /* Code objects and frames; owns the line tables until they are no longer needed. */
 #include "model/codes.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+#include "base/generated_path.h"
+#include "base/path.h"
 
 #define LINETABLE_MAX (256u << 10) /* bytes; no function is that long */
 
@@ -30,6 +34,7 @@ void codes_init(struct codes *codes, struct string_pool *strings, uint64_t seed)
 	lookup_init(&codes->by_address, seed);
 	lookup_init(&codes->by_content, seed);
 	lookup_init(&codes->by_line, seed);
+	lookup_init(&codes->by_cell, seed);
 }
 
 static void drop_tables(struct code_version *version)
@@ -46,6 +51,7 @@ void codes_free(struct codes *codes)
 	lookup_free(&codes->by_address);
 	lookup_free(&codes->by_content);
 	lookup_free(&codes->by_line);
+	lookup_free(&codes->by_cell);
 }
 
 /* NONE: not known. */
@@ -57,6 +63,27 @@ static uint32_t intern_text(struct codes *codes, const struct python_text *text,
 		return string_intern(codes->strings, text->bytes, text->size);
 	return text->truncated ? string_intern_truncated(codes->strings, text->bytes, text->size, text->kind)
 			       : string_intern_kind(codes->strings, text->bytes, text->size, text->kind);
+}
+
+/*
+ * A notebook's cell is called by a hash of its text, which says nothing to its author and changes with each edit: it
+ * becomes "cell 1" and so on in its folder, in the order in which the trace meets them.
+ */
+static uint32_t name_cell(struct codes *codes, uint32_t file)
+{
+	const char *path = file == NONE ? "" : string_at(codes->strings, file);
+	uint32_t *name;
+	char *shown;
+
+	if (!file_is_cell(path))
+		return file;
+	name = lookup_put(&codes->by_cell, 1, file, NONE);
+	if (*name == NONE) {
+		shown = xasprintf("%.*scell %zu", (int)(path_base(path) - path), path, codes->by_cell.count);
+		*name = string_intern(codes->strings, shown, strlen(shown));
+		free(shown);
+	}
+	return *name;
 }
 
 static uint32_t find_code(struct codes *codes, uint32_t name, uint32_t file, uint32_t first_line, bool described)
@@ -134,7 +161,7 @@ void codes_add(struct codes *codes, uint32_t space, const struct new_code *from)
 				       .named = from->is_named};
 	uint32_t names[3] = {intern_text(codes, &from->name, from->is_named),
 			     intern_text(codes, &from->qualname, from->is_named),
-			     intern_text(codes, &from->file, from->is_named)};
+			     name_cell(codes, intern_text(codes, &from->file, from->is_named))};
 	uint32_t *at;
 
 	if (names[1] != NONE)

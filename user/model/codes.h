@@ -23,6 +23,7 @@ struct codes {
 	struct lookup by_address; /* (space, address) to version, NONE: dead */
 	struct lookup by_content; /* (first line + 1, name and file) to model_code */
 	struct lookup by_line;	  /* (model_code + 1, line) to model_frame */
+	struct lookup by_cell;	  /* (1, file) of a notebook's cell to the name it is shown by */
 	uint32_t unknown;	  /* the model_code of objects that could not be read, NONE until needed */
 };
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Which frames of a native stack stand between Python and the launch: neither the CUDA call itself with what it
- * does inside (its callback into our agent), nor the interpreter and what started it.
+ * does inside (its callback into gputrace's agent), nor the interpreter and what started it.  The frame of the CUDA
+ * call is missing where its library keeps no frame pointers; the agent's frames are left out all the same.
  */
 #include "model/model.h"
 
@@ -13,6 +14,12 @@ static bool is_interpreter(const char *name)
 	return !strncmp(name, "_PyEval_", 8) || !strncmp(name, "PyEval_", 7) || !strncmp(name, "_PyFunction_", 12);
 }
 
+/* Functions of the agent: those with a name in its file, and those without. */
+static bool is_agent(const char *name)
+{
+	return !strncmp(name, "gputrace_agent_", 15) || !strcmp(name, "[libgputrace-agent.so]");
+}
+
 void model_native_span(const struct model *model, const struct model_call *call, uint32_t *first, uint32_t *end)
 {
 	const struct model_native *native = &model->natives[call->native];
@@ -22,7 +29,7 @@ void model_native_span(const struct model *model, const struct model_call *call,
 	*first = 0;
 	*end = native->depth;
 	for (uint32_t i = 0; i < native->depth; i++)
-		if (!strcmp(model->strings[frames[i]], api))
+		if (!strcmp(model->strings[frames[i]], api) || is_agent(model->strings[frames[i]]))
 			*first = i + 1;
 	for (uint32_t i = *first; i < *end; i++)
 		if (is_interpreter(model->strings[frames[i]]))
