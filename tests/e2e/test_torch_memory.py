@@ -126,7 +126,7 @@ def test_the_peak_is_that_of_the_allocator(run):
 
 def test_what_is_never_freed_is_under_its_line(run):
     (row,) = run.rows("leak")
-    assert row[:5] == [*run.kept(), *run.kept(), "1"]
+    assert row[:6] == [*run.kept(), *run.kept(), "-", "1"]  # once is no growth from step to step
 
 
 def test_the_report_says_who_held_memory_when_there_was_not_enough(run):

@@ -24,17 +24,22 @@ static void a_peak_has_its_time_and_the_lines_that_held_it(void **state)
 	model_free(model);
 }
 
-/* ---- events one by one: callers are frames, frames are lines ------------------------------------------------- */
+/* ---- events one by one: a caller is a stack of one frame, frames are lines ---------------------------------- */
 
 static struct model_process processes[2];
 static const struct model_code code = {.name = "f", .file = "/f.py"};
 static const struct model_frame frames[] = {{.line = 1}, {.line = 2}};
+static const uint32_t stack_frames[] = {0, 1};
+static const struct model_stack stacks[] = {{.first = 0, .depth = 1}, {.first = 1, .depth = 1}};
 static const struct model tables = {.processes = processes,
 				    .process_count = 2,
 				    .codes = (struct model_code *)&code,
 				    .code_count = 1,
 				    .frames = (struct model_frame *)frames,
-				    .frame_count = 2};
+				    .frame_count = 2,
+				    .stack_frames = (uint32_t *)stack_frames,
+				    .stacks = (struct model_stack *)stacks,
+				    .stack_count = 2};
 static struct memory_peaks peaks;
 static struct callers callers;
 static struct lines lines;
@@ -74,7 +79,7 @@ static void allocate(const struct block *block)
 {
 	struct model_memory memory = allocation_of(block);
 
-	memory_peaks_add_memory(&peaks, &(struct memory_event){.memory = &memory, .caller = block->caller});
+	memory_peaks_add_memory(&peaks, &(struct memory_event){.memory = &memory, .place = block->caller});
 }
 
 static void release(const struct block *block)
@@ -84,7 +89,7 @@ static void release(const struct block *block)
 	memory.time_ns = block->to_ns;
 	memory.released = true;
 	memory_peaks_add_memory(
-		&peaks, &(struct memory_event){.memory = &memory, .allocation = &allocation, .caller = block->caller});
+		&peaks, &(struct memory_event){.memory = &memory, .allocation = &allocation, .place = block->caller});
 }
 
 static void what_came_and_went_before_the_peak_was_not_held_then(void **state)

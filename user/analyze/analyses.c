@@ -20,6 +20,7 @@ void analyses_begin(struct analyses *all, const struct model *first, unsigned wh
 	nvtx_init(&all->nvtx, first);
 	ops_by_name_init(&all->ops, first);
 	key_averages_init(&all->keys, first, &options->keys);
+	torch_memory_sums_init(&all->torch_memory, &all->blocks);
 	op_stacks_init(&all->op_stacks, first);
 	utilization_init(&all->utilization, &all->window);
 	all->each_gpu = options->each_gpu;
@@ -325,6 +326,7 @@ void analyses_free(struct analyses *all)
 	op_stacks_free(&all->op_stacks);
 	step_tables_free(&all->steps);
 	per_step_free(&all->per_step);
+	step_blocks_free(&all->blocks);
 	utilization_free(&all->utilization);
 	threads_free(&all->threads);
 	if (all->which & ANALYZE_WHY)

@@ -31,6 +31,7 @@
 #include "analyze/ops.h"
 #include "analyze/per_step.h"
 #include "analyze/stack_sums.h"
+#include "analyze/step_blocks.h"
 #include "analyze/step_tables.h"
 #include "analyze/threads.h"
 #include "analyze/torch_memory.h"
@@ -74,7 +75,8 @@ enum analysis {
 	ANALYZE_LINE_COSTS = 1 << 25,
 	ANALYZE_ACTIVITY_SUMS = 1 << 28,
 	ANALYZE_MEETINGS = 1 << 26,
-	ANALYZE_EACH_GPU = 1 << 29, /* analyze_options.each_gpu */
+	ANALYZE_EACH_GPU = 1 << 29,				     /* analyze_options.each_gpu */
+	ANALYZE_IN_BLOCKS = ANALYZE_PER_STEP | ANALYZE_TORCH_MEMORY, /* of steps */
 };
 
 struct analyses;
@@ -120,6 +122,7 @@ struct analyses {
 	struct op_stacks op_stacks;
 	struct collective_sums collectives; /* with ANALYZE_OPS */
 	struct step_tables steps;
+	struct step_blocks blocks; /* with ANALYZE_IN_BLOCKS */
 	struct per_step per_step;
 	struct utilization utilization;
 	struct threads threads;

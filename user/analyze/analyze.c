@@ -23,7 +23,8 @@ int analyze_with(struct analyses *all, struct trace *trace, unsigned which, cons
 		return trace->error;
 	analyses_begin(all, part, which, options);
 	step_tables_init(&all->steps, which & ANALYZE_STEPS ? trace->steps : NULL, part);
-	per_step_init(&all->per_step, which & ANALYZE_PER_STEP ? trace->steps : NULL, part);
+	step_blocks_init(&all->blocks, which & ANALYZE_IN_BLOCKS ? trace->steps : NULL, part);
+	per_step_init(&all->per_step, &all->blocks, part);
 	if (which & ANALYZE_WHY)
 		why_init(&all->why, part, &all->window, trace->steps);
 	walk_begin(&walk, all, part);

@@ -6,27 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Student's t for 99 % on both sides. */
-static double t_value(double freedom)
-{
-	static const double few[] = {63.657, 9.925, 5.841, 4.604, 4.032, 3.707, 3.499, 3.355, 3.250, 3.169};
-
-	if (freedom < 1)
-		freedom = 1;
-	if (freedom < 11)
-		return few[(size_t)freedom - 1];
-	return 2.5758 + 4.95 / freedom + 9.8 / (freedom * freedom); /* to 0.003 */
-}
-
 static struct difference compare(const struct estimate *before, const struct estimate *after)
 {
 	double variance = before->variance + after->variance, weight = before->weight + after->weight;
 
-	return (struct difference){.before = before->mean,
-				   .after = after->mean,
-				   .noise = isnan(variance) ? NAN
-					    : weight > 0    ? t_value(variance * variance / weight) * sqrt(variance)
-							    : 0};
+	return (struct difference){
+		.before = before->mean, .after = after->mean, .noise = estimate_noise(variance, weight)};
 }
 
 bool difference_is_seen(const struct difference *difference)

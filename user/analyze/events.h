@@ -67,15 +67,16 @@ struct jit_event {
 struct memory_event {
 	const struct model_memory *memory;
 	const struct model_memory *allocation; /* of a release, NULL: not seen */
-	uint32_t caller;		       /* of the call that allocated it */
+	uint32_t place;			       /* caller_place of the call that allocated it */
 };
 
 /* An allocator of PyTorch's handed memory out, took it back, or had not enough. */
 struct torch_memory_event {
 	const struct model_torch_memory *memory;
 	uint32_t process;
-	uint32_t caller, op_name; /* of what came back those of when it was handed out; CALLER_UNSEEN: no stack */
-	bool was_seen;		  /* what came back was handed out in the trace */
+	uint32_t place, op_name; /* of what came back those of when it was handed out; caller_place, CALLER_UNSEEN: no
+				    stack */
+	bool was_seen;		 /* what came back was handed out in the trace */
 };
 
 /* A process ends, before memory events of that time. */

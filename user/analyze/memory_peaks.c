@@ -52,10 +52,10 @@ static uint32_t peak_of(struct memory_peaks *all, uint32_t space, uint32_t devic
 	return (uint32_t)entry->more;
 }
 
-static struct memory_holder *holder_of(struct memory_peaks *all, const struct model_memory *allocation, uint32_t caller)
+static struct memory_holder *holder_of(struct memory_peaks *all, const struct model_memory *allocation, uint32_t place)
 {
 	uint32_t space = space_of(allocation), device = space == MEMORY_SPACE_DEVICE ? allocation->device : 0;
-	struct tally_key key = {{caller, space, device, allocation->process}};
+	struct tally_key key = {{place, space, device, allocation->process}};
 	size_t known = all->callers.count, index;
 
 	index = (size_t)(tally_at(&all->callers, key) - all->callers.entries);
@@ -80,7 +80,7 @@ static void note_peak(const struct memory_peaks *all, struct memory_holder *hold
 static void allocate(struct memory_peaks *all, const struct memory_event *event)
 {
 	const struct model_memory *memory = event->memory;
-	struct memory_holder *holder = holder_of(all, memory, event->caller);
+	struct memory_holder *holder = holder_of(all, memory, event->place);
 	struct memory_peak *peak = &all->peaks.items[holder->peak];
 
 	note_peak(all, holder, memory->time_ns);
@@ -99,7 +99,7 @@ static void release(struct memory_peaks *all, const struct memory_event *event)
 {
 	const struct model_memory *memory = event->memory, *allocation = event->allocation;
 	uint64_t exit_ns = all->exit_ns[allocation->process];
-	struct memory_holder *holder = holder_of(all, allocation, event->caller);
+	struct memory_holder *holder = holder_of(all, allocation, event->place);
 
 	holder->unreleased -= allocation->bytes;
 	if (exit_ns <= memory->time_ns && allocation->time_ns < exit_ns)
@@ -131,14 +131,18 @@ void memory_peaks_add_exit(struct memory_peaks *all, const struct exit_event *ev
 	}
 }
 
-/* line, space, device; ns: bytes at the peak, count: blocks, more: bytes not released */
-static struct tally holders_by_line(struct memory_peaks *all, struct lines *lines)
+/*
+ * line, space, device; ns: bytes at the peak, count: blocks, more: bytes not released.  users: the same and the line of
+ * the user's own; ns: blocks.
+ */
+static struct tally holders_by_line(struct memory_peaks *all, struct lines *lines, struct tally *users)
 {
 	struct tally by_line = {0};
 
 	for (size_t i = 0; i < all->holders.count; i++) {
 		const uint32_t *part = all->callers.entries[i].key.part;
-		struct tally_key key = {{line_of(lines, part[0]), part[1], part[2]}};
+		struct place_lines at = lines_of_place(lines, part[0]);
+		struct tally_key key = {{at.line, part[1], part[2]}};
 		struct memory_holder *holder = &all->holders.items[i];
 		struct tally_entry *entry = tally_at(&by_line, key);
 
@@ -146,24 +150,43 @@ static struct tally holders_by_line(struct memory_peaks *all, struct lines *line
 		entry->ns += holder->at_peak;
 		entry->count += holder->blocks;
 		entry->more += holder->unreleased;
+		key.part[3] = at.user_line;
+		if (at.user_line != NONE)
+			tally_at(users, key)->ns += holder->blocks;
 	}
 	return by_line;
 }
 
+/* users: most blocks first. */
+static void name_users(struct memory_row *row, const struct tally_entry *users, size_t count)
+{
+	row->user_line = NONE;
+	for (size_t i = 0; i < count; i++) {
+		const uint32_t *part = users[i].key.part;
+
+		if (part[0] == row->line && part[1] == row->space && part[2] == row->device && !row->user_lines++)
+			row->user_line = part[3];
+	}
+}
+
 void memory_peaks_finish(struct memory_peaks *all, struct lines *lines)
 {
-	struct tally by_line = holders_by_line(all, lines);
-	struct tally_entry *sorted = tally_sorted(&by_line, false);
+	struct tally users = {0}, by_line = holders_by_line(all, lines, &users);
+	struct tally_entry *sorted = tally_sorted(&by_line, false), *users_sorted = tally_sorted(&users, false);
 
 	all->count = by_line.count;
 	all->rows = xcalloc(all->count, sizeof(*all->rows));
-	for (size_t i = 0; i < all->count; i++)
+	for (size_t i = 0; i < all->count; i++) {
 		all->rows[i] = (struct memory_row){.line = sorted[i].key.part[0],
 						   .space = sorted[i].key.part[1],
 						   .device = sorted[i].key.part[2],
 						   .at_peak = sorted[i].ns,
 						   .unreleased = sorted[i].more,
 						   .blocks = sorted[i].count};
+		name_users(&all->rows[i], users_sorted, users.count);
+	}
 	free(sorted);
+	free(users_sorted);
+	tally_free(&users);
 	tally_free(&by_line);
 }

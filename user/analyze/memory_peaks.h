@@ -25,8 +25,9 @@ struct memory_peak {
 
 struct memory_row {
 	uint32_t line, space, device;
-	uint64_t at_peak, unreleased; /* bytes */
-	uint64_t blocks;	      /* handed out */
+	uint32_t user_line, user_lines; /* as line_tally_row's */
+	uint64_t at_peak, unreleased;	/* bytes */
+	uint64_t blocks;		/* handed out */
 };
 
 /* What one caller of one process has of a space. */
@@ -40,7 +41,7 @@ struct memory_holder {
 
 struct memory_peaks {
 	struct tally spaces;  /* space, device; more: index in peaks */
-	struct tally callers; /* caller, space, device, process; in the order of holders */
+	struct tally callers; /* caller_place, space, device, process; in the order of holders */
 	ARRAY(struct memory_holder) holders;
 	uint32_t *first;   /* by model.processes: the latest of its holders, NONE */
 	uint64_t *exit_ns; /* by model.processes: when it ended, UINT64_MAX: not yet */

@@ -27,7 +27,7 @@ struct drafts {
 static struct draft *draft_at(struct drafts *drafts, struct tally_key key, bool *is_new)
 {
 	struct tally_entry *entry = tally_at(&drafts->known, key);
-	uint32_t blocks = drafts->all->per_step.blocks;
+	uint32_t blocks = drafts->all->blocks.count;
 
 	*is_new = !entry->more;
 	if (*is_new) {
@@ -57,7 +57,7 @@ static int by_key(const void *left, const void *right)
 /* Rows of one key become the first of them. */
 static void take_rows(struct per_step_rows *rows, struct drafts *drafts)
 {
-	const struct per_step *per_step = &drafts->all->per_step;
+	const struct step_blocks *blocks = &drafts->all->blocks;
 	size_t count = drafts->list.count, end;
 
 	if (count)
@@ -66,14 +66,14 @@ static void take_rows(struct per_step_rows *rows, struct drafts *drafts)
 		struct draft *first = &drafts->list.items[i];
 
 		for (end = i + 1; end < count && !strcmp(drafts->list.items[end].key, first->key); end++)
-			for (size_t block = 0; block < 2 * (size_t)per_step->blocks; block++)
+			for (size_t block = 0; block < 2 * (size_t)blocks->count; block++)
 				first->gpu_ns[block] += drafts->list.items[end].gpu_ns[block];
 		array_push(&rows->list,
 			   ((struct per_step_row){.key = first->key,
 						  .place = first->place,
 						  .name = first->name,
-						  .gpu_ns = per_step_estimate(per_step, first->gpu_ns),
-						  .launches = per_step_estimate(per_step, first->launches)}));
+						  .gpu_ns = step_blocks_estimate(blocks, first->gpu_ns),
+						  .launches = step_blocks_estimate(blocks, first->launches)}));
 		first->key = first->place = first->name = NULL;
 	}
 	for (size_t i = 0; i < count; i++)
@@ -261,15 +261,15 @@ static void make_stacks(struct per_step_rows *rows, struct analyses *all)
 
 /* ---- a trace ----------------------------------------------------------------------------------------------------- */
 
-static struct estimate estimate_all(const struct per_step *all, const struct tally *sums, bool count)
+static struct estimate estimate_all(const struct step_blocks *all, const struct tally *sums, bool count)
 {
-	double *by_block = xcalloc(all->blocks, sizeof(*by_block));
+	double *by_block = xcalloc(all->count, sizeof(*by_block));
 	struct estimate found;
 
 	for (size_t i = 0; i < sums->count; i++)
 		by_block[sums->entries[i].key.part[2]] +=
 			(double)(count ? sums->entries[i].count : sums->entries[i].ns);
-	found = per_step_estimate(all, by_block);
+	found = step_blocks_estimate(all, by_block);
 	free(by_block);
 	return found;
 }
@@ -278,15 +278,15 @@ void per_step_tables_make(struct per_step_tables *tables, struct analyses *all)
 {
 	const struct per_step *per_step = &all->per_step;
 
-	*tables = (struct per_step_tables){.has_steps = per_step_has_steps(per_step),
+	*tables = (struct per_step_tables){.has_steps = step_blocks_has_steps(&all->blocks),
 					   .has_gpu = all->gpu_ops != 0,
 					   .has_ops = op_tree_has_ops(&per_step->tree),
-					   .steps = per_step->steps,
+					   .steps = all->blocks.steps,
 					   .wall_ns = per_step->wall_ns,
 					   .outside_ns = per_step->outside_ns,
-					   .wall = per_step_wall(per_step),
-					   .gpu_ns = estimate_all(per_step, &per_step->gpu.timed, false),
-					   .launches = estimate_all(per_step, &per_step->calls, true)};
+					   .wall = step_blocks_wall(&all->blocks, per_step->wall_ns),
+					   .gpu_ns = estimate_all(&all->blocks, &per_step->gpu.timed, false),
+					   .launches = estimate_all(&all->blocks, &per_step->calls, true)};
 	make_lines(&tables->lines, all);
 	make_kernels(&tables->kernels, all);
 	make_ops(&tables->ops, all);

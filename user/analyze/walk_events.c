@@ -115,17 +115,14 @@ static void feed_memory(struct walk *walk, uint32_t index)
 	struct analyses *all = walk->all;
 	const struct model_memory *memory = &walk->part->memories[index];
 	struct memory_event event = {.memory = memory};
+	uint32_t call;
 
 	if (memory->released && memory->other != NONE)
 		event.allocation = &walk->part->memories[memory->other];
-	event.caller = caller_of_index(all, event.allocation ? event.allocation->call : memory->call);
+	call = event.allocation ? event.allocation->call : memory->call;
+	event.place = caller_place(walk->part, call == NONE ? NONE : walk->part->calls[call].stack,
+				   caller_of_index(all, call));
 	analyses_add_memory(all, &event);
-}
-
-static uint32_t caller_of_stack(const struct model *model, uint32_t stack)
-{
-	return stack != NONE && model->stacks[stack].depth ? model->stack_frames[model->stacks[stack].first]
-							   : CALLER_UNSEEN;
 }
 
 static void feed_torch_memory(struct walk *walk, uint32_t index)
@@ -137,7 +134,7 @@ static void feed_torch_memory(struct walk *walk, uint32_t index)
 	struct torch_memory_event event = {
 		.memory = memory,
 		.process = model->threads[memory->thread].process,
-		.caller = caller_of_stack(model, freed ? memory->since_stack : memory->stack),
+		.place = caller_place(model, freed ? memory->since_stack : memory->stack, CALLER_UNSEEN),
 		.op_name = freed ? memory->since_op_name : memory->op_name,
 		.was_seen = memory->since_ns && memory->since_ns >= all->window.start_ns,
 	};

@@ -59,14 +59,33 @@ static void put_peak_table(struct report *report)
 	report_table(report, &table);
 }
 
+/* A segment that PyTorch keeps is not what a line leaks. */
+static void put_kept(struct report *report)
+{
+	const struct memory_peaks *memory = &report->all->memory;
+	bool kept = false;
+
+	for (size_t i = 0; i < memory->count; i++)
+		kept |= memory->rows[i].unreleased != 0;
+	if (kept && report->all->torch_memory.spaces.count)
+		report_line(report,
+			    "  PyTorch keeps what it got for its next tensors: what holds these is in the table "
+			    "above");
+	else if (kept)
+		report_line(report,
+			    "  still held: also what a caching allocator (PyTorch's) keeps for later, so this is "
+			    "no leak by itself; --memory has its tensors");
+}
+
 static void put_lines(struct report *report)
 {
 	static const struct column columns[] = {
 		COLUMN_NUMBER("at peak", "at_peak_bytes", UNIT_BYTES),
-		COLUMN_NUMBER("not freed", "not_freed_bytes", UNIT_BYTES),
+		COLUMN_NUMBER("still held", "not_freed_bytes", UNIT_BYTES),
 		COLUMN_NUMBER("blocks", "blocks", UNIT_COUNT),
 		COLUMN_NAME("memory", "memory", TEXT_TRUNCATE_END),
 		LABEL_COLUMNS("line", "line"),
+		USER_LINE_COLUMNS,
 		COLUMN_END,
 	};
 	const struct memory_peaks *memory = &report->all->memory;
@@ -84,12 +103,15 @@ static void put_lines(struct report *report)
 		table_add_count(&table, row->blocks);
 		table_add(&table, name);
 		report_add_label(report, &table, row->line);
+		report_add_user_line(report, &table, row->user_line, row->user_lines);
+		report_note_user_line(report, &table, row->user_line, row->user_lines, "");
 		free(name);
 	}
 	report_table(report, &table);
 	for (size_t i = shown; i < memory->count; i++)
 		rest += memory->rows[i].at_peak;
 	report_more(report, memory->count - shown, "lines", number_bytes(rest), "");
+	put_kept(report);
 }
 
 void report_memory(struct report *report)

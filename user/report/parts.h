@@ -9,15 +9,17 @@ void report_processes(struct report *report);	/* header.c */
 void report_devices(struct report *report);	/* devices.c */
 void report_gpu_by_line(struct report *report); /* gpu_lines.c */
 void report_gpu_by_kernel(struct report *report);
-void report_ranges(struct report *report);	     /* nvtx.c */
-void report_ops(struct report *report);		     /* ops.c */
-void report_collectives(struct report *report);	     /* collectives.c */
-void report_steps(struct report *report);	     /* steps.c */
-void report_memcpys(struct report *report);	     /* memcpys.c */
-void report_idle(struct report *report);	     /* idle.c */
-void report_waits(struct report *report);	     /* waits.c */
-void report_jit(struct report *report);		     /* jit.c */
-void report_torch_memory(struct report *report);     /* torch_memory.c */
+void report_ranges(struct report *report);	 /* nvtx.c */
+void report_ops(struct report *report);		 /* ops.c */
+void report_collectives(struct report *report);	 /* collectives.c */
+void report_steps(struct report *report);	 /* steps.c */
+void report_memcpys(struct report *report);	 /* memcpys.c */
+void report_idle(struct report *report);	 /* idle.c */
+void report_waits(struct report *report);	 /* waits.c */
+void report_jit(struct report *report);		 /* jit.c */
+void report_torch_memory(struct report *report); /* torch_memory.c */
+void report_torch_growth(struct report *report); /* what of it grows from step to step, as lines and as a table */
+void report_torch_growth_table(struct report *report);
 void report_memory(struct report *report);	     /* memory.c */
 void report_calls_by_line(struct report *report);    /* gpu_lines.c: where there are no GPU times */
 void report_untimed_launches(struct report *report); /* where there are, of those launches that have none */

@@ -31,6 +31,7 @@ enum unit {
 	UNIT_NS,
 	UNIT_NS_AVG, /* ns with a fraction */
 	UNIT_BYTES,
+	UNIT_BYTES_AVG, /* bytes with a fraction */
 	UNIT_PERCENT,
 	UNIT_BYTES_PER_S,
 	UNIT_NUMBER, /* of something that has no unit above: its name says it */

@@ -165,15 +165,11 @@ int table_writer_close(struct table_writer *writer, char **ids)
 static const struct {
 	const char *type, *name;
 } units[] = {
-	[UNIT_TEXT] = {"string", NULL},
-	[UNIT_ID] = {"integer", NULL},
-	[UNIT_COUNT] = {"integer", "count"},
-	[UNIT_COUNT_AVG] = {"number", "count"},
-	[UNIT_NS] = {"integer", "ns"},
-	[UNIT_NS_AVG] = {"number", "ns"},
-	[UNIT_BYTES] = {"integer", "bytes"},
-	[UNIT_PERCENT] = {"number", "percent"},
-	[UNIT_BYTES_PER_S] = {"number", "bytes_per_s"},
+	[UNIT_TEXT] = {"string", NULL},		[UNIT_ID] = {"integer", NULL},
+	[UNIT_COUNT] = {"integer", "count"},	[UNIT_COUNT_AVG] = {"number", "count"},
+	[UNIT_NS] = {"integer", "ns"},		[UNIT_NS_AVG] = {"number", "ns"},
+	[UNIT_BYTES] = {"integer", "bytes"},	[UNIT_BYTES_AVG] = {"number", "bytes"},
+	[UNIT_PERCENT] = {"number", "percent"}, [UNIT_BYTES_PER_S] = {"number", "bytes_per_s"},
 	[UNIT_NUMBER] = {"number", NULL},
 };
 

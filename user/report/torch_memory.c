@@ -5,6 +5,8 @@
 
 #include "report/parts.h"
 
+#define GROWING_SHOWN 3u /* lines of a space */
+
 /* "GPU 0", "CPU", of which process where there are several; the caller frees it. */
 static char *space_name(const struct report *report, uint32_t index)
 {
@@ -30,6 +32,121 @@ static uint64_t after_start(const struct report *report, uint64_t time_ns)
 
 	return time_ns > start_ns ? time_ns - start_ns : 0;
 }
+
+static const char *op_text(const struct report *report, uint32_t op_name)
+{
+	return op_name == NONE ? "-" : report->model->strings[op_name];
+}
+
+static void add_op(const struct report *report, struct table *table, uint32_t op_name)
+{
+	if (op_name == NONE)
+		table_add_unknown(table, "-");
+	else
+		table_add(table, op_text(report, op_name));
+}
+
+/* "+13.0 MB" of what grows; what comes and goes, or did not change, is nobody's business. */
+static void add_growth(struct table *table, const struct torch_memory_row *row)
+{
+	struct number shown = {"-"};
+
+	if (row->grows)
+		snprintf(shown.text, sizeof(shown.text), "+%.30s", number_bytes((uint64_t)row->per_step).text);
+	table_add_value(table, shown, row->per_step);
+}
+
+/* ---- what grows -------------------------------------------------------------------------------------------------- */
+
+/* Of a space: what all of its rows grow by that are worth a word. */
+static double growth_of(const struct torch_memory_sums *memory, uint32_t space)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < memory->growing_count; i++)
+		if (memory->rows[memory->growing[i]].space == space)
+			sum += memory->rows[memory->growing[i]].per_step;
+	return sum;
+}
+
+/* "13.0 MB at train.py:16 remember in aten::empty" */
+static char *growing_line(const struct report *report, const struct torch_memory_row *row)
+{
+	const struct lines *lines = &report->all->lines;
+	char *line = row->line == NONE ? xstrdup("a line that is not known") : line_label(lines, row->line);
+	char *user = row->user_line == NONE ? NULL : line_label(lines, row->user_line);
+	char *text = xasprintf("%s at %s%s%s%s%s", number_bytes((uint64_t)row->per_step).text, user ? user : line,
+			       user ? ", by " : "", user ? line : "", row->op_name == NONE ? "" : " in ",
+			       row->op_name == NONE ? "" : report->model->strings[row->op_name]);
+
+	free(line);
+	free(user);
+	return text;
+}
+
+static void put_growth_of(struct report *report, uint32_t space)
+{
+	const struct torch_memory_sums *memory = &report->all->torch_memory;
+	char *name = space_name(report, space), *text;
+	size_t steps = step_blocks_steps_of(&report->all->blocks, memory->spaces.items[space].process), shown = 0;
+
+	report_line(report, "  %s grows by %s a step, in %s steps:", name,
+		    number_bytes((uint64_t)growth_of(memory, space)).text, number_count(steps).text);
+	for (size_t i = 0; i < memory->growing_count && shown < GROWING_SHOWN; i++) {
+		const struct torch_memory_row *row = &memory->rows[memory->growing[i]];
+
+		if (row->space != space)
+			continue;
+		text = growing_line(report, row);
+		report_line(report, "    %s", text);
+		free(text);
+		shown++;
+	}
+	free(name);
+}
+
+void report_torch_growth(struct report *report)
+{
+	const struct torch_memory_sums *memory = &report->all->torch_memory;
+
+	for (uint32_t i = 0; i < memory->spaces.count; i++)
+		if (growth_of(memory, i) > 0)
+			put_growth_of(report, i);
+}
+
+void report_torch_growth_table(struct report *report)
+{
+	static const struct column columns[] = {
+		COLUMN_NUMBER("per step", "growth_per_step_bytes", UNIT_BYTES_AVG),
+		COLUMN_NAME("memory", "memory", TEXT_TRUNCATE_END),
+		COLUMN_NAME("op", "op", TEXT_TRUNCATE_END),
+		LABEL_COLUMNS("line", "line"),
+		USER_LINE_COLUMNS,
+		COLUMN_END,
+	};
+	const struct torch_memory_sums *memory = &report->all->torch_memory;
+	struct table table;
+
+	if (!memory->growing_count)
+		return;
+	report_title(report, "why_memory", "Memory of PyTorch that grows from step to step", NULL);
+	table_begin(&table, columns);
+	for (size_t i = 0; i < memory->growing_count; i++) {
+		const struct torch_memory_row *row = &memory->rows[memory->growing[i]];
+		char *name = space_name(report, row->space);
+
+		add_growth(&table, row);
+		table_add(&table, name);
+		add_op(report, &table, row->op_name);
+		report_add_label(report, &table, row->line);
+		report_add_user_line(report, &table, row->user_line, row->user_lines);
+		report_note_user_line(report, &table, row->user_line, row->user_lines, "");
+		free(name);
+	}
+	report_table(report, &table);
+}
+
+/* ---- peaks ------------------------------------------------------------------------------------------------------- */
 
 static void put_peaks(struct report *report)
 {
@@ -94,28 +211,19 @@ static void put_peak_table(struct report *report)
 	report_table(report, &table);
 }
 
-static const char *op_text(const struct report *report, uint32_t op_name)
-{
-	return op_name == NONE ? "-" : report->model->strings[op_name];
-}
-
-static void add_op(const struct report *report, struct table *table, uint32_t op_name)
-{
-	if (op_name == NONE)
-		table_add_unknown(table, "-");
-	else
-		table_add(table, op_text(report, op_name));
-}
-
 static void put_rows(struct report *report)
 {
-	static const struct column columns[] = {
+	bool steps = step_blocks_has_steps(&report->all->blocks);
+	const struct column columns[] = {
 		COLUMN_NUMBER("at peak", "at_peak_bytes", UNIT_BYTES),
 		COLUMN_NUMBER("not freed", "not_freed_bytes", UNIT_BYTES),
+		COLUMN_NUMBER(steps ? "per step" : COLUMN_NOT_SHOWN, "growth_per_step_bytes", UNIT_BYTES_AVG),
 		COLUMN_NUMBER("blocks", "blocks", UNIT_COUNT),
 		COLUMN_NAME("memory", "memory", TEXT_TRUNCATE_END),
 		COLUMN_NAME("op", "op", TEXT_TRUNCATE_END),
 		LABEL_COLUMNS("line", "line"),
+		USER_LINE_COLUMNS,
+		COLUMN_DATA("grows", UNIT_TEXT),
 		COLUMN_END,
 	};
 	const struct torch_memory_sums *memory = &report->all->torch_memory;
@@ -130,10 +238,14 @@ static void put_rows(struct report *report)
 
 		table_add_bytes(&table, row->at_peak);
 		table_add_bytes(&table, row->held);
+		add_growth(&table, row);
 		table_add_count(&table, row->blocks);
 		table_add(&table, name);
 		add_op(report, &table, row->op_name);
 		report_add_label(report, &table, row->line);
+		report_add_user_line(report, &table, row->user_line, row->user_lines);
+		table_add(&table, row->grows ? "yes" : "no");
+		report_note_user_line(report, &table, row->user_line, row->user_lines, "");
 		free(name);
 	}
 	report_table(report, &table);
@@ -295,8 +407,10 @@ void report_torch_memory(struct report *report)
 		put_peak_table(report);
 	report_title(report, "torch_memory", "Memory of PyTorch by Python line",
 		     "what its allocators handed out; line of the allocation");
-	if (!report->writer)
+	if (!report->writer) {
 		put_peaks(report);
+		report_torch_growth(report);
+	}
 	if (report->all->torch_memory.count)
 		put_rows(report);
 	put_unseen(report);

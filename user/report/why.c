@@ -182,6 +182,17 @@ static void put_nothing(struct report *report)
 	free(text);
 }
 
+static void put_growth(struct report *report)
+{
+	if (!report->all->torch_memory.growing_count)
+		return;
+	report_title(report, "why_memory", "Memory of PyTorch grows", "bytes held more after each step");
+	report_torch_growth(report);
+	report_text(report, 2,
+		    "What keeps these tensors? A list that is appended to, a loss that is summed up with its graph: "
+		    "loss.item() and .detach() keep the number alone.");
+}
+
 static void put_why(struct report *report)
 {
 	size_t shown = why_worth(report->all);
@@ -193,6 +204,7 @@ static void put_why(struct report *report)
 
 		fputc('\n', report->out);
 		report_text(report, 2, text);
+		put_growth(report);
 		free(text);
 		free(unsaid);
 		return;
@@ -205,6 +217,7 @@ static void put_why(struct report *report)
 	for (size_t i = 0; i < shown; i++)
 		put_loss(report, &report->all->why.losses[i], i + 1);
 	put_account(report, shown);
+	put_growth(report);
 	put_cautions(report);
 }
 
@@ -215,14 +228,17 @@ static void put_all_tables(struct report *report)
 	why_put_tables(report);
 	if (report->all->why.looked_ns)
 		put_account(report, why_worth(report->all));
+	report_torch_growth_table(report);
 }
 
 int report_write_why(FILE *out, struct trace *trace, const struct report_options *options)
 {
 	struct analyses all;
 	struct report report;
-	int error = analyze(&all, trace, ANALYZE_WHY | ANALYZE_UNTIMED | ANALYZE_THREADS | ANALYZE_UTILIZATION,
-			    &options->attribution);
+	int error =
+		analyze(&all, trace,
+			ANALYZE_WHY | ANALYZE_UNTIMED | ANALYZE_THREADS | ANALYZE_UTILIZATION | ANALYZE_TORCH_MEMORY,
+			&options->attribution);
 
 	report_page(&report, out, &all, options);
 	if (!error) {

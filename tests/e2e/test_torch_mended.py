@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""A leak of so many bytes a step, and a slow DataLoader: they are named where they are, and shown as mended once they are."""
+
+import json
+
+import machine
+import pytest
+import tracing
+
+pytestmark = pytest.mark.torch
+
+
+class Runs:
+    """The program with each fault and without, each traced when it is asked for first."""
+
+    def __init__(self, folder):
+        self.folder, self.truth = folder, {}
+
+    def log(self, fault):
+        truth, log = self.folder / f"{fault}.truth", self.folder / f"{fault}.gpt"
+        if fault not in self.truth:
+            program = [machine.tool("get-torch"), machine.PROGRAMS / "torch_mended.py", fault, truth]
+            tracing.trace(self.folder, tracing.on_simgpu(self.folder / "gpu.json", *program), "--memory", names=(log.name,))
+            self.truth[fault] = json.loads(truth.read_text())
+        return log
+
+    def tables(self, command, *words):
+        done = tracing.gputrace(self.folder, command, *words, "--format", "json").must_be(0)
+        return {table["id"]: table["rows"] for table in json.loads(done.stdout)["tables"]}
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    return Runs(tmp_path_factory.mktemp("mended"))
+
+
+def test_what_a_step_leaks_is_under_its_line_also_where_all_is_freed_at_the_end(runs):
+    rows = runs.tables("report", runs.log("leak"))["torch_memory"]
+    line = runs.truth["leak"]["lines"]["leak"]
+    (row,) = [row for row in rows if row["line"] == f"torch_mended.py:{line} remember"]
+    assert row["growth_per_step_bytes"] == runs.truth["leak"]["bytes"] == 13_000_192
+    assert row["grows"] == "yes"
+    assert all(row["grows"] == "no" for row in rows if row["memory"] == "GPU 0" and f":{line} " not in row["line"])
+
+
+def test_why_names_the_line_that_leaks_and_by_how_much(runs):
+    text = tracing.gputrace(runs.folder, "why", runs.log("leak")).must_be(0).stdout
+    grows = text.partition("Memory of PyTorch grows")[2].splitlines()
+    assert grows[1] == "  GPU 0 grows by 13.0 MB a step, in 15 steps:"
+    assert grows[2].split()[:3] == ["13.0", "MB", "at"]
+    assert f"torch_mended.py:{runs.truth['leak']['lines']['leak']} remember" in grows[2]
+    (row,) = runs.tables("why", runs.log("leak"))["why_memory"]
+    assert row["growth_per_step_bytes"] == runs.truth["leak"]["bytes"]
+
+
+def test_what_comes_and_goes_does_not_grow(runs):
+    text = tracing.gputrace(runs.folder, "why", runs.log("none")).must_be(0).stdout
+    assert "grows" not in text
+    assert "why_memory" not in runs.tables("why", runs.log("none"))
+
+
+def test_memory_of_a_library_s_line_has_the_line_of_ones_own_that_called_it(runs):
+    for table in ("torch_memory", "memory"):
+        rows = runs.tables("report", runs.log("none"))[table]
+        called = [row for row in rows if row["file"] and "site-packages" in row["file"]]
+        assert called and all("torch_mended.py:" in row["called_from"] for row in called)
+    text = tracing.gputrace(runs.folder, "report", runs.log("none")).must_be(0).stdout
+    for title in ("Memory of PyTorch by Python line", "Memory from CUDA by Python line"):
+        assert "<- torch_mended.py:" in text.partition(title)[2].partition("\n\n")[0]
+
+
+def test_what_the_allocator_keeps_is_not_called_a_leak(runs):
+    text = tracing.gputrace(runs.folder, "report", runs.log("none")).must_be(0).stdout
+    segments = text.partition("Memory from CUDA by Python line")[2].partition("\n\n")[0]
+    assert "not freed" not in segments and "PyTorch keeps what it got for its next tensors" in segments
