@@ -188,6 +188,7 @@ int call_symbol(struct pt_regs *ctx)
 	__u64 sp = PT_REGS_SP(ctx) + GPT_COOKIE_SP(cookie);
 
 	bpf_probe_read_user(&stack, sizeof(stack), (void *)sp);
+	stack.return_address = true_return_address(sp, stack.return_address);
 	if (nested_in_open_call(thread, sp, stack.return_address)) {
 		count_one(GPT_COUNTER_NESTED);
 		return 0;

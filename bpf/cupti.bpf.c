@@ -4,6 +4,7 @@
  * another takes it.  These calls are rare: a session of torch.profiler makes some twenty of them.
  */
 #include "common.bpf.h"
+#include "thread.bpf.h"
 
 #include <gputrace/agent.h>
 
@@ -14,7 +15,7 @@ static __always_inline bool returns_into_agent(struct pt_regs *ctx, __u32 pid)
 
 	if (!text || bpf_probe_read_user(&address, sizeof(address), (void *)PT_REGS_SP(ctx)))
 		return false;
-	return address - text->start < text->bytes;
+	return true_return_address(PT_REGS_SP(ctx), address) - text->start < text->bytes;
 }
 
 static __always_inline int cupti_use(struct pt_regs *ctx, __u8 what)

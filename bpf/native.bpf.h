@@ -4,6 +4,7 @@
 #define GPUTRACE_NATIVE_BPF_H
 
 #include "python.bpf.h"
+#include "thread.bpf.h"
 
 static __always_inline long native_hash(struct walk *walk)
 {
@@ -44,7 +45,7 @@ static __noinline __u64 native_stack(void *ctx, struct gpt_process_state *proces
 	long bytes;
 
 	bpf_probe_read_user(&return_address, 8, (void *)sp);
-	bytes = native_read(ctx, slot, return_address);
+	bytes = native_read(ctx, slot, true_return_address(sp, return_address));
 	if (bytes <= 0)
 		return 0;
 	slot->native_next = 0;

@@ -149,7 +149,10 @@ static __always_inline void add_to_group(struct gpt_nccl_group *group, const str
 /* From here on until it returns, what the thread launches is the group's. */
 static __always_inline void enter(struct gpt_thread_state *thread, __u64 sp)
 {
-	thread->nccl_sp = bpf_probe_read_user(&thread->nccl_return, 8, (void *)sp) ? 0 : sp;
+	__u64 word = 0;
+
+	thread->nccl_sp = bpf_probe_read_user(&word, 8, (void *)sp) ? 0 : sp;
+	thread->nccl_return = true_return_address(sp, word);
 }
 
 static __always_inline void group_ends(struct gpt_thread_state *thread, struct gpt_nccl_thread *nccl, __u64 sp)

@@ -5,15 +5,48 @@
 
 #include "common.bpf.h"
 
+/* Most return instances of a thread: MAX_URETPROBE_DEPTH, include/linux/uprobes.h */
+#define URETPROBES_MAX 64
+
 /*
- * Whether what has this stack pointer is called by a call whose return address lay at entry_sp (0: none): it lies there
- * until the call has returned and something else is called in its place.
+ * Where the call whose return address lies at sp returns to, although `word` lies there.  The list has the innermost
+ * call first; of several uretprobes on one call each entry has the true address (prepare_uretprobe,
+ * kernel/events/uprobes.c).
+ */
+__weak __noinline __u64 replaced_return_address(__u64 sp, __u64 word)
+{
+	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
+	struct return_instance *instance = BPF_CORE_READ(task, utask, return_instances);
+
+	_Pragma("clang loop unroll(disable)") for (int i = 0; i < URETPROBES_MAX && instance; i++)
+	{
+		if (BPF_CORE_READ(instance, stack) == sp)
+			return BPF_CORE_READ(instance, orig_ret_vaddr);
+		instance = BPF_CORE_READ(instance, next);
+	}
+	return word;
+}
+
+/*
+ * The return address that a call was made with, where `word` lies in its place now.  When another tool has a uretprobe
+ * on the function, the kernel puts the address of its trampoline there once the probes on that instruction have run.
+ * That trampoline begins a page: an address within a page is the true one.
+ */
+static __always_inline __u64 true_return_address(__u64 sp, __u64 word)
+{
+	return likely(word & 4095) ? word : replaced_return_address(sp, word);
+}
+
+/*
+ * Whether what has this stack pointer is called by a call whose (true) return address lay at entry_sp (0: none): it
+ * lies there until the call has returned and something else is called in its place.
  */
 static __always_inline bool call_lasts(__u64 sp, __u64 entry_sp, __u64 return_address)
 {
 	__u64 word = 0;
 
-	return sp < entry_sp && !bpf_probe_read_user(&word, 8, (void *)entry_sp) && word == return_address;
+	return sp < entry_sp && !bpf_probe_read_user(&word, 8, (void *)entry_sp) &&
+	       true_return_address(entry_sp, word) == return_address;
 }
 
 /* The thread's id as itself knows it: of the innermost pid namespace. */

@@ -100,7 +100,7 @@ static __always_inline void node_begins(struct gpt_thread_state *thread, const s
 		id = 0;
 	thread->backward_stack = id;
 	thread->backward_sp = sp;
-	thread->backward_return = return_address;
+	thread->backward_return = true_return_address(sp, return_address);
 }
 
 /* Engine::evaluate_function(std::shared_ptr<GraphTask>&, Node*, ...) on the thread that runs the node. */

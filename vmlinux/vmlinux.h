@@ -110,8 +110,15 @@ struct uprobe_dispatch_data {
 	struct trace_uprobe *tu;
 };
 
+struct return_instance {
+	unsigned long stack;
+	unsigned long orig_ret_vaddr;
+	struct return_instance *next;
+};
+
 struct uprobe_task {
 	unsigned long vaddr;
+	struct return_instance *return_instances;
 };
 
 struct upid {

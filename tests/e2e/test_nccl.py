@@ -80,6 +80,15 @@ def test_kernels_say_what_nccl_was_called_for(started):
         assert [facts(kernel) for kernel in args] == expected[0]
 
 
+def test_a_return_probe_of_another_tool_hides_no_collective(tmp_path):
+    """The call is still known to be open, although its return address is another one now."""
+    with tracing.return_probe(machine.SIMGPU / "libnccl.so.2", "ncclAllReduce"):
+        done = tracing.trace(tmp_path, tracing.on_simgpu(tmp_path / "gpu-%p.json", *PROGRAM, 1), env=WITH_NCCL)
+    (expected,) = said(done.stdout.splitlines())
+    (args,) = kernels(tmp_path).values()
+    assert [facts(kernel) for kernel in args] == expected
+
+
 def test_ranks_have_one_name_and_number_for_a_collective(started):
     folder, _ = started
     named = [[(kernel["Process Group Name"], kernel.get("Comms Id")) for kernel in args

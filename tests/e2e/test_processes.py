@@ -2,6 +2,7 @@
 """Which processes are traced: running ones, children, programs in the same process, the whole machine."""
 
 import collections
+import contextlib
 import shutil
 
 import logfile
@@ -91,6 +92,23 @@ def test_without_the_agent_a_running_process_gives_launches_and_the_report_says_
     assert reading.trace_stacks(trace, LAUNCH) == reading.truth_stacks(reading.program(tmp_path / "truth.json"))
     assert not reading.chrome.events(trace, *reading.chrome.GPU)
     assert f"No GPU times for pid {target.pid}: gputrace's CUPTI agent was not at work in the process" in done.stdout
+
+
+@pytest.mark.parametrize("functions", [("cudaLaunchKernel",), ("cuLaunchKernel",), pytest.param(
+    ("cudaLaunchKernel", "cuLaunchKernel"), marks=pytest.mark.kernels)], ids="-".join)
+def test_return_probes_of_another_tool_do_not_make_two_calls_of_one(tmp_path, functions):
+    """The driver's call in the runtime's is not one more, although the kernel has put other return addresses there."""
+    with contextlib.ExitStack() as probes, tracing.target(tmp_path, truth=tmp_path / "gpu.json") as target:
+        for function in functions:
+            library = "libcudart.so.13" if function.startswith("cuda") else "libcuda.so.1"
+            probes.enter_context(tracing.return_probe(machine.SIMGPU / library, function))
+        target.ask("forget")
+        with tracing.Tracer(tmp_path, "-p", target.pid, "--agent", "off") as tracer:
+            target.ask("steps 5")
+            target.ask(f"truth {tmp_path}/truth.json")
+            tracer.interrupt().must_be(0)
+    trace = reading.trace_of(tmp_path / "trace.json")
+    assert reading.trace_stacks(trace, {*LAUNCH, "cuLaunchKernel"}) == reading.truth_stacks(reading.program(tmp_path / "truth.json"))
 
 
 def test_a_running_process_with_the_agent_inside_gives_gpu_times_from_the_next_cuda_start(tmp_path):

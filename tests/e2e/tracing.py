@@ -2,6 +2,7 @@
 """Runs gputrace and what it traces.  Waits for what programs say, never for a time; interprets no output."""
 
 import concurrent.futures
+import contextlib
 import ctypes
 import os
 import signal
@@ -175,6 +176,28 @@ class Tracer(Running):
 
     def interrupt(self):
         return self.end(signal.SIGINT)
+
+
+UPROBES = Path("/sys/bus/event_source/devices/uprobe")
+
+
+@contextlib.contextmanager
+def return_probe(library, function):
+    """A uretprobe of another tool on the function, in every process that maps the library: perf_event_open(2)."""
+    symbols = subprocess.run(["nm", "-D", str(library)], stdout=subprocess.PIPE, universal_newlines=True, check=True)
+    (offset,) = [int(words[0], 16) for words in map(str.split, symbols.stdout.splitlines()) if words[-1].partition("@")[0] == function]
+    path = ctypes.create_string_buffer(os.fsencode(library))
+    retprobe = 1 << int((UPROBES / "format/retprobe").read_text().partition(":")[2])
+    # struct perf_event_attr: type, size, config, ..., and at 56 the path and the offset in the file
+    attr = struct.pack("<IIQ40xQQ40x", int((UPROBES / "type").read_text()), 112, retprobe, ctypes.addressof(path), offset)
+    libc = ctypes.CDLL(None, use_errno=True)
+    perf_event_open, every_process, one_processor, group = 298, -1, 0, -1
+    event = libc.syscall(perf_event_open, attr, every_process, one_processor, group, 0)
+    assert event >= 0, os.strerror(ctypes.get_errno())
+    try:
+        yield
+    finally:
+        os.close(event)
 
 
 def target(folder, *arguments, python=None, env=None, truth=None):
