@@ -2,6 +2,9 @@
 """What is missing is counted, by cause, and nothing else is: dropped, untimed and late records, versions of CUPTI, a
 CUPTI that is taken."""
 
+import json
+
+import gptlog
 import logfile
 import machine
 import pytest
@@ -159,6 +162,23 @@ def test_launches_of_a_process_that_refused_the_agent_count_as_incomplete(tmp_pa
     table = rows(done.stdout, NO_TIMES)
     assert sum(launches for launches, _ in table) == counts[1] and all(row[-1] == str(pid) for _, row in table if row)
     assert any(row[1].startswith("model.py:") for _, row in table if row)
+
+
+@pytest.mark.parametrize("agent", ("auto", "off"))
+def test_a_recording_ends_when_it_says_so(tmp_path, agent):
+    """The program goes on while probes are taken away: what it calls meanwhile is in no table, and its work is not missing."""
+    options = ("-d", "400ms", "--agent", agent, "--format", "json", "-o", tmp_path / "trace.gpt")
+    with tracing.target(tmp_path, truth=tmp_path / "gpu.json") as target:
+        target.process.stdin.write("threads 2 1000000\n")
+        target.process.stdin.flush()
+        report = json.loads(tracing.gputrace(tmp_path, "-p", target.pid, *options).must_be(0).stdout)
+    log, tables = tmp_path / "trace.gpt", {table["id"]: table["rows"] for table in report["tables"]}
+    (end,) = [record.values["time_ns"] for record in logfile.records(log, logfile.END)]
+    calls = [call.values["time_ns"] for call in logfile.records(log, logfile.CALL, logfile.CALL_ARGS)]
+    (recording,), (receipt,) = tables["recording"], tables["receipt"]
+    assert recording["start_ns"] + recording["duration_ns"] == end > max(calls)
+    assert recording["calls"] == len([time for time in calls if time >= recording["start_ns"]])
+    assert receipt["launches"] > 100 and receipt["launches_joined"] == (receipt["launches"] if agent == "auto" else None)
 
 
 def has_probes_on(log, name):

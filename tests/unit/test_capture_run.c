@@ -445,6 +445,19 @@ static void probes_hear_of_process_events_after_the_log(void **state)
 	assert_false(fake.noticed_before_log);
 }
 
+static void what_begins_behind_the_end_is_not_of_the_recording(void **state)
+{
+	static struct gpt_call late = {.hdr = {.size = sizeof(late), .type = GPT_CALL}};
+	struct outcome outcome;
+
+	late.time_ns = monotonic_ns() + 1000 * MILLISECOND;
+	fake.on_stop = &late.hdr;
+	outcome = run((struct run_options){.duration_ns = 20 * MILLISECOND});
+	assert_int_equal(outcome.of_type[GPT_CALL], 0);
+	assert_int_equal(outcome.result.calls, 0);
+	assert_true(outcome.end.time_ns <= late.time_ns);
+}
+
 static void what_arrives_while_probes_are_taken_away_is_recorded(void **state)
 {
 	struct outcome outcome;
@@ -558,6 +571,7 @@ int main(void)
 		behaviour(the_ring_is_drained_while_a_process_is_slow_to_attach),
 		behaviour(every_record_of_the_ring_is_in_the_log),
 		behaviour(probes_hear_of_process_events_after_the_log),
+		behaviour(what_begins_behind_the_end_is_not_of_the_recording),
 		behaviour(what_arrives_while_probes_are_taken_away_is_recorded),
 		behaviour(attach_is_ticked_at_least_every_50_ms),
 		behaviour(attach_is_ticked_when_it_asked_for_it),

@@ -15,6 +15,7 @@
 #include "base/array.h"
 #include "base/monotonic.h"
 #include "base/thread.h"
+#include "capture/cut.h"
 #include "capture/notices.h"
 #include "capture/ring.h"
 
@@ -30,9 +31,16 @@
 /* Records that are put into the log before others get in between: a lock for each would be a fifth of the cost. */
 #define RECORDS_AT_ONCE 64
 
+/* A batch without what came too late; the largest record that the ring can hold. */
+struct cut_room {
+	_Alignas(8) uint8_t bytes[GPT_RECORD_MAX];
+};
+
 struct drain {
 	struct ring *ring;
 	struct log_writer *log;
+	uint64_t end_ns; /* of the recording; under the log's lock */
+	struct cut_room *cut;
 	bool (*wanted)(const struct gpt_record *record);
 	struct notices *notices;
 	int epoll, wake; /* wake: an eventfd */
@@ -82,19 +90,30 @@ static void let_others_append(struct drain *drain)
 	drain->held = 0;
 }
 
+/* What of it belongs to the recording, NULL: nothing. */
+static const struct gpt_record *cut(struct drain *drain, const struct gpt_record *record)
+{
+	return record->size > GPT_RECORD_MAX ? record
+					     : cut_at(record, drain->end_ns, (struct gpt_record *)drain->cut->bytes);
+}
+
 static void take_record(void *context, const struct gpt_record *record)
 {
+	const struct gpt_record *recorded;
 	struct drain *drain = context;
-	int error;
+	int error = 0;
 
 	if (!drain->held++)
 		log_writer_lock(drain->log);
-	error = append(drain, record);
+	recorded = cut(drain, record);
+	if (recorded)
+		error = append(drain, recorded);
 	/* A record of an impossible size is no reason to stop. */
 	if (error && error != -EINVAL)
 		fail(drain, &drain->log_error, error);
 	if (record->type == GPT_CALL || record->type == GPT_CALL_ARGS)
-		atomic_store_explicit(&drain->calls, atomic_load_explicit(&drain->calls, memory_order_relaxed) + 1,
+		atomic_store_explicit(&drain->calls,
+				      atomic_load_explicit(&drain->calls, memory_order_relaxed) + (recorded != NULL),
 				      memory_order_relaxed);
 	else if (drain->wanted(record))
 		notices_put(drain->notices, record);
@@ -227,6 +246,8 @@ int drain_start(int ring_fd, struct log_writer *log, bool (*wanted)(const struct
 
 	drain->log = log;
 	drain->wanted = wanted;
+	drain->end_ns = UINT64_MAX;
+	drain->cut = xmalloc(sizeof(*drain->cut));
 	drain->epoll = drain->wake = -1;
 	pthread_mutex_init(&drain->lock, NULL);
 	pthread_cond_init(&drain->passed, NULL);
@@ -240,6 +261,22 @@ int drain_start(int ring_fd, struct log_writer *log, bool (*wanted)(const struct
 	drain->started = true;
 	*out = drain;
 	return 0;
+}
+
+uint64_t drain_end(struct drain *drain, uint64_t end_ns)
+{
+	uint64_t now_ns;
+
+	log_writer_lock(drain->log);
+	/* What is in the log by now began before. */
+	now_ns = monotonic_ns();
+	if (end_ns < now_ns)
+		end_ns = now_ns;
+	if (end_ns < drain->end_ns)
+		drain->end_ns = end_ns;
+	end_ns = drain->end_ns;
+	log_writer_unlock(drain->log);
+	return end_ns;
 }
 
 int drain_fd(const struct drain *drain)
@@ -327,5 +364,6 @@ void drain_close(struct drain *drain)
 	ring_close(drain->ring);
 	pthread_cond_destroy(&drain->passed);
 	pthread_mutex_destroy(&drain->lock);
+	free(drain->cut);
 	free(drain);
 }

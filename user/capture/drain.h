@@ -23,6 +23,12 @@ struct drain;
 int drain_start(int ring_fd, struct log_writer *log, bool (*wanted)(const struct gpt_record *record),
 		struct drain **out);
 
+/*
+ * The recording ends then, or now if that is later than this; of several ends the first counts, and is returned.  What
+ * begins after it does not come into the log (cut.h), though the queue still hears of it.
+ */
+uint64_t drain_end(struct drain *drain, uint64_t end_ns);
+
 /* Readable when there is something to take, or drain_error has become another. */
 int drain_fd(const struct drain *drain);
 
@@ -42,7 +48,7 @@ void drain_finish(struct drain *drain);
 /* Negative errno, 0: none. Where it is the log's, *of_log: the ring is emptied all the same. */
 int drain_error(const struct drain *drain, bool *of_log);
 
-uint64_t drain_calls(const struct drain *drain); /* records of calls taken */
+uint64_t drain_calls(const struct drain *drain); /* in the log */
 uint64_t drain_ring_bytes(const struct drain *drain);
 uint64_t drain_ring_bytes_max(const struct drain *drain); /* after drain_finish */
 uint64_t drain_ring_malformed(const struct drain *drain); /* after drain_finish */

@@ -313,6 +313,8 @@ int run_trace(struct attach *attach, struct log_writer *log, struct drain *drain
 	run.cpu_start_ns = own_cpu_ns();
 	run.start_ns = monotonic_ns();
 	run.next_second_ns = run.start_ns + SECOND_NS;
+	if (options->duration_ns)
+		drain_end(drain, run.start_ns + options->duration_ns);
 	append_clock(&run);
 	/* Whatever happens to us from here on, there is a log that tells what was asked for. */
 	log_writer_settle(log);
@@ -320,7 +322,7 @@ int run_trace(struct attach *attach, struct log_writer *log, struct drain *drain
 	if (err)
 		goto cleanup;
 	record_until_end(&run);
-	end_ns = monotonic_ns();
+	end_ns = drain_end(drain, 0);
 	attach_stop(attach, AGENT_STOP_MS, drain_for_attach, &run);
 	/* With the probes gone, nothing is left after this. */
 	drain_finish(drain);

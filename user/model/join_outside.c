@@ -71,6 +71,14 @@ bool lies_outside(const struct builder *builder, uint32_t call, struct clock_spa
 	       (span.end_ns < model->start_ns || (known(builder)->ended && span.start_ns >= model->end_ns));
 }
 
+/* Launched when the trace had ended: its number says so where by the GPU's clock it began just before the end. */
+static bool is_launched_behind(const struct builder *builder, const struct corr_range *range,
+			       const struct model_gpu *op)
+{
+	return op->corr && corr_is_behind(range, op->corr) && known(builder)->ended &&
+	       op->end_ns >= known(builder)->model->end_ns;
+}
+
 /* Of an operation without a call: over when the trace began, or launched when it had ended. */
 static bool is_outside(const struct builder *builder, const struct corr_range *range, const struct model_gpu *op)
 {
@@ -78,7 +86,7 @@ static bool is_outside(const struct builder *builder, const struct corr_range *r
 		return false;
 	if (!op->end_ns)
 		return op->corr && corr_is_behind(range, op->corr);
-	return op->end_ns <= builder->model->start_ns ||
+	return op->end_ns <= builder->model->start_ns || is_launched_behind(builder, range, op) ||
 	       lies_outside(builder, op->call, (struct clock_span){.start_ns = op->start_ns, .end_ns = op->end_ns});
 }
 

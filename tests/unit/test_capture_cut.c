@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What of a record belongs to a recording that has ended. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <gputrace/agent.h>
+#include <gputrace/walk.h>
+
+#include "capture/cut.h"
+
+#define END_NS 1000u
+
+static _Alignas(8) uint8_t room[4096];
+
+static const struct gpt_record *cut(const void *record)
+{
+	return cut_at(record, END_NS, (struct gpt_record *)room);
+}
+
+static void a_call_belongs_by_its_time(void **state)
+{
+	struct gpt_call_args call = {.call = {.hdr = {.size = sizeof(call), .type = GPT_CALL_ARGS}}};
+
+	call.call.time_ns = END_NS - 1;
+	assert_ptr_equal(cut(&call), &call);
+	call.call.time_ns = END_NS;
+	assert_null(cut(&call));
+}
+
+static void the_number_of_a_call_that_was_recorded_belongs(void **state)
+{
+	const struct gpt_call call = {
+		.hdr = {.size = sizeof(call), .type = GPT_CALL, .flags = GPT_CALL_NESTED_IN_SYMBOL}, .time_ns = END_NS};
+
+	assert_ptr_equal(cut(&call), &call);
+}
+
+static void what_tells_of_no_event_belongs(void **state)
+{
+	const struct gpt_process_event event = {.hdr = {.size = sizeof(event), .type = GPT_EXIT}, .time_ns = END_NS};
+	const struct gpt_record newer = {.size = sizeof(newer), .type = 60000};
+
+	assert_ptr_equal(cut(&event), &event);
+	assert_ptr_equal(cut(&newer), &newer);
+}
+
+/* ---- of an agent ------------------------------------------------------------------------------------------------ */
+
+struct batch {
+	struct gpt_agent_batch head;
+	_Alignas(8) uint8_t data[2048];
+};
+
+static struct batch batch_at(uint64_t time_ns)
+{
+	return (struct batch){
+		.head = {.hdr = {.size = sizeof(batch_at(0).head), .type = GPT_AGENT_BATCH}, .time_ns = time_ns}};
+}
+
+static void put(struct batch *batch, const void *record)
+{
+	const struct gpt_record *head = record;
+
+	memcpy(batch->data + batch->head.bytes, record, head->size);
+	batch->head.bytes += head->size;
+	batch->head.hdr.size += head->size;
+}
+
+static void put_op(struct batch *batch, uint64_t start_ns, uint64_t end_ns)
+{
+	const struct gpt_agent_op op = {
+		.hdr = {.size = sizeof(op), .type = GPT_AGENT_OP}, .start_ns = start_ns, .end_ns = end_ns};
+
+	put(batch, &op);
+}
+
+static void put_memory(struct batch *batch, uint64_t time_ns)
+{
+	const struct gpt_agent_torch_memory memory = {.hdr = {.size = sizeof(memory), .type = GPT_AGENT_TORCH_MEMORY},
+						      .time_ns = time_ns};
+
+	put(batch, &memory);
+}
+
+static void put_stats(struct batch *batch)
+{
+	const struct gpt_agent_stats stats = {.hdr = {.size = sizeof(stats), .type = GPT_AGENT_STATS}};
+
+	put(batch, &stats);
+}
+
+static void a_batch_from_before_the_end_is_what_it_was(void **state)
+{
+	struct batch batch = batch_at(END_NS - 1);
+
+	put_op(&batch, 10, 20);
+	assert_ptr_equal(cut(&batch), &batch);
+}
+
+static void of_a_batch_from_behind_the_end_the_events_that_began_before_belong(void **state)
+{
+	struct batch batch = batch_at(END_NS + 500), expected = batch_at(END_NS + 500);
+
+	put_op(&batch, 10, 20), put_op(&expected, 10, 20);
+	put_op(&batch, END_NS, END_NS + 1);
+	put_memory(&batch, END_NS - 1), put_memory(&expected, END_NS - 1);
+	put_memory(&batch, END_NS + 7);
+	put_stats(&batch), put_stats(&expected);
+	assert_memory_equal(cut(&batch), &expected, expected.head.hdr.size);
+}
+
+static void an_op_that_goes_on_was_open_at_the_end(void **state)
+{
+	struct batch batch = batch_at(END_NS + 500);
+	const struct gpt_agent_batch *left;
+	const struct gpt_agent_op *op;
+	size_t at = 0;
+
+	put_op(&batch, 10, END_NS + 400);
+	left = (const struct gpt_agent_batch *)cut(&batch);
+	op = (const struct gpt_agent_op *)batch_next(left, &at);
+	assert_int_equal(op->end_ns, END_NS);
+	assert_true(op->flags & GPT_AGENT_OP_OPEN);
+}
+
+static void a_damaged_batch_is_left_to_its_reader(void **state)
+{
+	struct batch batch = batch_at(END_NS + 500);
+	const struct gpt_record longer = {.size = 4096, .type = GPT_AGENT_OP};
+
+	put_op(&batch, END_NS, END_NS + 1);
+	memcpy(batch.data + batch.head.bytes, &longer, sizeof(longer));
+	batch.head.bytes += sizeof(longer);
+	batch.head.hdr.size += sizeof(longer);
+	assert_ptr_equal(cut(&batch), &batch);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_call_belongs_by_its_time),
+		cmocka_unit_test(the_number_of_a_call_that_was_recorded_belongs),
+		cmocka_unit_test(what_tells_of_no_event_belongs),
+		cmocka_unit_test(a_batch_from_before_the_end_is_what_it_was),
+		cmocka_unit_test(of_a_batch_from_behind_the_end_the_events_that_began_before_belong),
+		cmocka_unit_test(an_op_that_goes_on_was_open_at_the_end),
+		cmocka_unit_test(a_damaged_batch_is_left_to_its_reader),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Which record has which time; see cut.h. */
+#include "capture/cut.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <gputrace/agent.h>
+#include <gputrace/walk.h>
+
+/* Of an event the time at which it began, CLOCK_MONOTONIC; 0: the record tells of no event. */
+static const uint8_t time_at[GPT_AGENT_TYPES_END] = {
+	[GPT_CALL] = offsetof(struct gpt_call, time_ns),
+	[GPT_CALL_ARGS] = offsetof(struct gpt_call_args, call.time_ns),
+	[GPT_PYEVENT] = offsetof(struct gpt_pyevent, time_ns),
+	[GPT_PYCALL] = offsetof(struct gpt_pycall, time_ns),
+	[GPT_STACK_AT] = offsetof(struct gpt_stack_at, time_ns),
+	[GPT_NCCL] = offsetof(struct gpt_nccl, time_ns),
+	[GPT_AGENT_API] = offsetof(struct gpt_agent_api, start_ns),
+	[GPT_AGENT_RANGE] = offsetof(struct gpt_agent_range, time_ns),
+	[GPT_AGENT_OP] = offsetof(struct gpt_agent_op, start_ns),
+	[GPT_AGENT_TORCH_MEMORY] = offsetof(struct gpt_agent_torch_memory, time_ns),
+	[GPT_AGENT_STEP] = offsetof(struct gpt_agent_step, time_ns),
+};
+
+static bool belongs(const struct gpt_record *record, uint64_t end_ns)
+{
+	size_t at = record->type < GPT_AGENT_TYPES_END ? time_at[record->type] : 0;
+	uint64_t time_ns;
+
+	if (!at || record->size < at + sizeof(time_ns))
+		return true;
+	/* It tells the number of a call that has been recorded. */
+	if (record->type == GPT_CALL && record->flags & GPT_CALL_NESTED_IN_SYMBOL)
+		return true;
+	memcpy(&time_ns, (const uint8_t *)record + at, sizeof(time_ns));
+	return time_ns < end_ns;
+}
+
+/* An op that goes on behind the end was open then. */
+static void cut_op(struct gpt_agent_op *op, uint64_t end_ns)
+{
+	if (op->hdr.size < offsetof(struct gpt_agent_op, stack) || op->end_ns <= end_ns)
+		return;
+	op->end_ns = end_ns;
+	op->flags |= GPT_AGENT_OP_OPEN;
+}
+
+static const struct gpt_record *cut_batch(const struct gpt_agent_batch *batch, uint64_t end_ns,
+					  struct gpt_agent_batch *room)
+{
+	const struct gpt_record *inner;
+	size_t at = 0, bytes = 0;
+
+	*room = *batch;
+	while ((inner = batch_next(batch, &at))) {
+		struct gpt_record *copy = (struct gpt_record *)(room->data + bytes);
+
+		if (!belongs(inner, end_ns))
+			continue;
+		memcpy(copy, inner, inner->size);
+		if (copy->type == GPT_AGENT_OP)
+			cut_op((struct gpt_agent_op *)copy, end_ns);
+		bytes += inner->size;
+	}
+	/* What is no record is for the reader, which counts it. */
+	if (at < batch->bytes)
+		return &batch->hdr;
+	room->bytes = (uint32_t)bytes;
+	room->hdr.size = (uint32_t)(sizeof(*room) + bytes);
+	return &room->hdr;
+}
+
+const struct gpt_record *cut_at(const struct gpt_record *record, uint64_t end_ns, struct gpt_record *room)
+{
+	const struct gpt_agent_batch *batch = (const struct gpt_agent_batch *)record;
+
+	if (record->type == GPT_AGENT_BATCH && record->size >= sizeof(*batch) && batch->time_ns >= end_ns)
+		return cut_batch(batch, end_ns, (struct gpt_agent_batch *)room);
+	return belongs(record, end_ns) ? record : NULL;
+}
