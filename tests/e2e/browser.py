@@ -121,10 +121,10 @@ class Page:
             for kind in ("mousePressed", "mouseReleased"):
                 self.call("Input.dispatchMouseEvent", type=kind, x=left, y=top, button="left", clickCount=count)
 
-    def drag(self, left, top, by):
-        self.call("Input.dispatchMouseEvent", type="mousePressed", x=left, y=top, button="left", clickCount=1)
-        self.call("Input.dispatchMouseEvent", type="mouseMoved", x=left + by, y=top, button="left", buttons=1)
-        self.call("Input.dispatchMouseEvent", type="mouseReleased", x=left + by, y=top, button="left", clickCount=1)
+    def drag(self, left, top, by, shift=False):
+        self.call("Input.dispatchMouseEvent", type="mousePressed", x=left, y=top, button="left", clickCount=1, modifiers=8 if shift else 0)
+        self.call("Input.dispatchMouseEvent", type="mouseMoved", x=left + by, y=top, button="left", buttons=1, modifiers=8 if shift else 0)
+        self.call("Input.dispatchMouseEvent", type="mouseReleased", x=left + by, y=top, button="left", clickCount=1, modifiers=8 if shift else 0)
 
     def wheel(self, left, top, by, ctrl=False):
         self.call("Input.dispatchMouseEvent", type="mouseWheel", x=left, y=top, deltaX=0, deltaY=by, modifiers=2 if ctrl else 0)

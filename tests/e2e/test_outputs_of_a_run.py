@@ -138,6 +138,16 @@ def test_progress_is_shown_on_a_terminal_only(tmp_path, cudart):
     assert "tracing" not in tracing.gputrace(tmp_path, "-q", "-d", "100ms", "-p", os.getpid()).must_be(0).stderr
 
 
+def test_the_page_has_a_row_of_what_a_gpu_holds(run):
+    """Each of two threads of train.py allocates one buffer, and keeps it."""
+    tracing.gputrace(run, "export", "trace.gpt", "-o", "page.html").must_be(0)
+    data = json.loads(re.search(r'<script id="timeline-data"[^>]*>(.*?)</script>', (run / "page.html").read_text(), re.S).group(1))
+    (row,) = [track for track, label, *_ in data["info"]["tracks"] if label == "memory from CUDA"]
+    (boxes,) = [boxes for track, _, boxes in data["levels"][-1]["rows"] if track == row]
+    (size,) = [eval(text) for text in re.findall(r"^BATCH_BYTES = (.*?) *(?:#.*)?$", (machine.WORKLOADS / "train.py").read_text(), re.M)]
+    assert boxes[5::6] == [size, 2 * size]
+
+
 @pytest.mark.skipif(not os.path.exists("/usr/bin/script"), reason="no script(1)")
 def test_a_report_is_as_wide_as_its_terminal_and_whole_where_there_is_none(run):
     def widest(command):

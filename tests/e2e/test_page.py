@@ -145,7 +145,7 @@ def timeline_of(text):
     data = json.loads(re.search(r'<script id="timeline-data"[^>]*>(.*?)</script>', text, re.S).group(1))
     level, tracks = data["levels"][-1], {track[0]: track[1] for track in data["info"]["tracks"]}
     return [(track, tracks[track], depth, level["from"] + boxes[i], boxes[i + 1], *level["labels"][str(boxes[i + 2])][:2], boxes[i + 3])
-            for track, depth, boxes in level["rows"] for i in range(0, len(boxes), 5)]
+            for track, depth, boxes in level["rows"] for i in range(0, len(boxes), 6)]
 
 
 def launch_line(function):
@@ -170,6 +170,11 @@ def test_a_slice_that_is_picked_is_told_by_name_time_and_line(run):
     page = run.shown(at=f"{kernel[0]}.{kernel[2]}.{kernel[3]}")
     assert page.texts["tl-detail"].split()[:2] == ["gemm_60us", "kernel"]
     assert kernel[6] in page.texts["tl-detail"] and "60.000 us, from" in page.texts["tl-detail"]
+    assert "launched by cudaLaunchKernel" in page.texts["tl-detail"]
+    assert re.search(rf"stack forward \(\S*train.py:{launch_line('forward')}\) < <module>", page.texts["tl-detail"])
+    call = next(one for one in slices if one[5] == "cudaLaunchKernel")
+    page = run.shown(at=f"{call[0]}.{call[2]}.{call[3]}")
+    assert re.search(r"GPU work gemm_60us, 60.000 us, began \S+ \S+ after the call", page.texts["tl-detail"])
 
 
 def test_a_search_in_the_timeline_says_how_many_are_found(run):

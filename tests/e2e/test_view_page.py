@@ -180,6 +180,28 @@ def test_a_click_says_what_a_slice_is_and_two_show_it_alone(page, view):
     assert length(alone) == 72000
 
 
+def test_a_click_tells_the_launch_of_a_kernel_and_its_stack(page, view):
+    left, top, _ = at_kernels(page, view)
+
+    def picked():
+        page.click(left + 10, top)
+        return "launched by cudaLaunchKernel" in page.text("tl-detail")
+
+    tracing.until(picked)
+    tracing.until(lambda: "stack forward (" in page.text("tl-detail"))
+    assert " < <module> (" in page.text("tl-detail")
+
+
+def test_dragging_with_shift_measures(page, view):
+    left, top, ns = at_kernels(page, view)
+    before = shown(page)
+    page.drag(left + 100, top, 200, shift=True)
+    tracing.until(lambda: "measured: " in page.text("tl-detail"))
+    number, unit = page.text("tl-detail").split("measured: ")[1].split(",")[0].split()
+    assert abs(float(number) * {"ns": 1, "us": 1e3, "ms": 1e6}[unit] - 200 * ns) < 2 * ns
+    assert shown(page) == before
+
+
 def test_the_wheel_zooms_around_the_pointer_and_dragging_moves(page, view):
     left, top, ns = at_kernels(page, view)
     before = shown(page)

@@ -51,7 +51,7 @@ class Viewed:
         given = self.told("slices?" + urllib.parse.urlencode({"from": 0, "to": info["span"], "width": 4000, **asked}))
         labels = {track[0]: track[1] for track in info["tracks"]}
         return [(labels[track], given["from"] + boxes[i], boxes[i + 1], *given["labels"][str(boxes[i + 2])][:2], boxes[i + 3], boxes[i + 4])
-                for track, _, boxes in given["rows"] for i in range(0, len(boxes), 5)]
+                for track, _, boxes in given["rows"] for i in range(0, len(boxes), 6)]
 
     def end(self):
         self.process.send_signal(signal.SIGINT)

@@ -142,9 +142,11 @@ static struct told told_of(char *text, const char *list)
 		box.track = strtoull(at + 1, &at, 10);
 		box.depth = strtoull(at + 1, &at, 10);
 		for (at++; *at == '[' || *at == ',';) {
-			uint64_t *fields[] = {&box.start_ns, &box.length, &box.label, &box.count, &box.busy_ns};
+			uint64_t number;
+			uint64_t *fields[] = {&box.start_ns, &box.length,  &box.label,
+					      &box.count,    &box.busy_ns, &number};
 
-			for (unsigned i = 0; i < 5; i++)
+			for (unsigned i = 0; i < 6; i++)
 				*fields[i] = strtoull(at + 1, &at, 10);
 			box.start_ns += from_ns;
 			array_push(&told.boxes, box);

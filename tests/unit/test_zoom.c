@@ -26,7 +26,8 @@ static struct zoom *zoom_with_tracks(uint32_t tracks)
 		array_push(&zoom->tracks, ((struct zoom_track){.label = xstrdup("row"), .group = xstrdup("group")}));
 	for (uint32_t i = 0; i < 3; i++)
 		array_push(&zoom->labels, ((struct zoom_label){.name = texts_id(&zoom->texts, "name", &"abc"[i]),
-							       .where = texts_id(&zoom->texts, "", "train.py:7")}));
+							       .where = texts_id(&zoom->texts, "", "train.py:7"),
+							       .stack = texts_id(&zoom->texts, "", "")}));
 	zoom->progress.start_ns = 1000;
 	zoom->progress.end_ns = 1000 + SPAN;
 	return zoom;
@@ -66,9 +67,9 @@ static struct drawn drawn_of(struct zoom *zoom, const struct zoom_question *ques
 	     at = strstr(at + 1, "\n[")) {
 		at = strchr(at + 2, '[') + 1;
 		while (*at != ']') {
-			uint64_t field[5];
+			uint64_t field[6];
 
-			for (int i = 0; i < 5; i++) {
+			for (int i = 0; i < 6; i++) {
 				field[i] = (uint64_t)strtoll(at, &at, 10);
 				if (*at == ',')
 					at++;
@@ -142,11 +143,41 @@ static void what_nests_is_deeper_and_a_long_one_around_it_moves_it_down(void **s
 	sink_open_memory(&json);
 	zoom_put_answer(zoom, &(struct zoom_question){.from_ns = 1000, .to_ns = 10000}, &json);
 	sink_char(&json, '\0');
-	assert_non_null(strstr(json.buffer, "[0,0,[0,8500,2,1,8500]]"));
-	assert_non_null(strstr(json.buffer, "[0,1,[500,7500,2,1,7500]]"));
-	assert_non_null(strstr(json.buffer, "[0,2,[1000,1000,0,1,1000]]"));
-	assert_non_null(strstr(json.buffer, "[0,3,[1100,100,1,1,100]]"));
+	assert_non_null(strstr(json.buffer, "[0,0,[0,8500,2,1,8500,0]]"));
+	assert_non_null(strstr(json.buffer, "[0,1,[500,7500,2,1,7500,0]]"));
+	assert_non_null(strstr(json.buffer, "[0,2,[1000,1000,0,1,1000,0]]"));
+	assert_non_null(strstr(json.buffer, "[0,3,[1100,100,1,1,100,0]]"));
 	sink_close(&json);
+	zoom_free(zoom);
+}
+
+static void a_call_and_its_gpu_work_are_found_by_their_number(void **state)
+{
+	struct zoom *zoom = zoom_with_tracks(2);
+	struct zoom_hit hit;
+
+	(void)state;
+	zoom->tracks.items[1].on_gpu = true;
+	for (uint32_t i = 0; i < 3 * BLOCK_SLICES; i++) {
+		zoom_add(zoom, 0,
+			 &(struct zoom_slice){
+				 .start_ns = 1000 + 100ull * i, .end_ns = 1040 + 100ull * i, .number = 1 + i});
+		/* the latest first, as graphs and streams may have them */
+		zoom_add(zoom, 1,
+			 &(struct zoom_slice){.start_ns = 900000 + 50ull * i,
+					      .end_ns = 900010 + 50ull * i,
+					      .number = 3 * BLOCK_SLICES - i,
+					      .label = 1});
+	}
+	assert_true(zoom_find_linked(zoom, 300, false, &hit));
+	assert_int_equal(hit.track, 0);
+	assert_int_equal(hit.start_ns, 1000 + 100 * 299);
+	assert_true(zoom_find_linked(zoom, 300, true, &hit));
+	assert_int_equal(hit.track, 1);
+	assert_int_equal(hit.start_ns, 900000 + 50 * (3 * BLOCK_SLICES - 300));
+	assert_int_equal(hit.label, 1);
+	assert_false(zoom_find_linked(zoom, 3 * BLOCK_SLICES + 1, true, &hit));
+	assert_false(zoom_find_linked(zoom, 0, false, &hit));
 	zoom_free(zoom);
 }
 
@@ -187,6 +218,7 @@ int main(void)
 		cmocka_unit_test(without_a_resolution_each_slice_in_a_stretch_is_a_box),
 		cmocka_unit_test(at_a_resolution_boxes_stand_for_all_slices_and_are_few),
 		cmocka_unit_test(what_nests_is_deeper_and_a_long_one_around_it_moves_it_down),
+		cmocka_unit_test(a_call_and_its_gpu_work_are_found_by_their_number),
 		cmocka_unit_test(the_next_slice_of_a_name_is_found_whatever_the_case),
 		cmocka_unit_test(where_the_disk_is_full_all_stays_in_memory),
 	};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What can be asked for: the page itself, tracks, slices, find, sums.  Numbers are nanoseconds since the timeline's
- * begin. */
+/* What can be asked for: the page itself, tracks, slices, find, linked, stack, sums.  Numbers are nanoseconds since the
+ * timeline's begin. */
 #include "view/view.h"
 
 #include <pthread.h>
@@ -107,29 +107,57 @@ static bool put_slices(struct view *view, const struct http_request *request, st
 	return true;
 }
 
-static bool put_hit(struct view *view, const struct http_request *request, struct sink *body)
+/* hit: NULL where there is none. */
+static void put_hit(struct view *view, const struct zoom_hit *hit, uint64_t start_ns, struct sink *body)
 {
-	struct zoom *zoom = view->zoom;
-	uint64_t start_ns = zoom_progress(zoom).start_ns, after;
+	if (!hit) {
+		sink_literal(body, "null");
+		return;
+	}
+	sink_literal(body, "{\"track\":");
+	sink_u64(body, hit->track);
+	sink_literal(body, ",\"depth\":");
+	sink_u64(body, hit->depth);
+	sink_literal(body, ",\"start\":");
+	sink_i64(body, (int64_t)(hit->start_ns - start_ns));
+	sink_literal(body, ",\"length\":");
+	sink_u64(body, hit->end_ns - hit->start_ns);
+	zoom_put_hit_label(view->zoom, hit, body);
+	sink_char(body, '}');
+}
+
+static bool put_found(struct view *view, const struct http_request *request, struct sink *body)
+{
+	uint64_t start_ns = zoom_progress(view->zoom).start_ns, after;
 	bool from_begin = !http_query_number(request, "after", &after);
 	struct zoom_hit hit;
 	char text[TEXT_MAX];
 
 	if (!http_query_text(request, "text", text, sizeof(text)) || !*text)
 		return false;
-	if (!zoom_find(zoom, text, from_begin ? 0 : start_ns + after, &hit)) {
-		sink_literal(body, "null");
-		return true;
-	}
-	sink_literal(body, "{\"track\":");
-	sink_u64(body, hit.track);
-	sink_literal(body, ",\"depth\":");
-	sink_u64(body, hit.depth);
-	sink_literal(body, ",\"start\":");
-	sink_i64(body, (int64_t)(hit.start_ns - start_ns));
-	sink_literal(body, ",\"length\":");
-	sink_u64(body, hit.end_ns - hit.start_ns);
-	sink_char(body, '}');
+	put_hit(view, zoom_find(view->zoom, text, from_begin ? 0 : start_ns + after, &hit) ? &hit : NULL, start_ns,
+		body);
+	return true;
+}
+
+static bool put_linked(struct view *view, const struct http_request *request, struct sink *body)
+{
+	uint64_t start_ns = zoom_progress(view->zoom).start_ns, number, gpu;
+	struct zoom_hit hit;
+
+	if (!http_query_number(request, "number", &number) || !http_query_number(request, "gpu", &gpu))
+		return false;
+	put_hit(view, zoom_find_linked(view->zoom, number, gpu != 0, &hit) ? &hit : NULL, start_ns, body);
+	return true;
+}
+
+static bool put_stack(struct view *view, const struct http_request *request, struct sink *body)
+{
+	uint64_t id;
+
+	if (!http_query_number(request, "id", &id) || id > UINT32_MAX)
+		return false;
+	zoom_put_stack(view->zoom, (uint32_t)id, body);
 	return true;
 }
 
@@ -150,7 +178,8 @@ static const struct answer_row {
 	bool (*put)(struct view *view, const struct http_request *request, struct sink *body);
 } rows[] = {
 	{"", "text/html; charset=utf-8", put_page}, {"tracks", "application/json", put_tracks},
-	{"slices", "application/json", put_slices}, {"find", "application/json", put_hit},
+	{"slices", "application/json", put_slices}, {"find", "application/json", put_found},
+	{"linked", "application/json", put_linked}, {"stack", "application/json", put_stack},
 	{"sums", "application/json", put_sums},
 };
 

@@ -237,12 +237,14 @@ int page_write(struct sink *sink, struct trace *trace, const struct export_optio
 
 	if (!error) {
 		put_head(sink, *profile.title ? profile.title : "a recording", false);
-		put_graph(sink, &profile);
 		page_put_timeline_frame(sink);
+		error = page_put_timeline_data(sink, trace, options);
+	}
+	if (!error) {
+		sink_literal(sink, "<h2>Flame graphs</h2>\n");
+		put_graph(sink, &profile);
 	}
 	profile_free(&profile);
-	if (!error)
-		error = page_put_timeline_data(sink, trace, options);
 	if (!error)
 		error = put_report(sink, trace, options, "What to mend", "why", report_write_why);
 	if (!error)

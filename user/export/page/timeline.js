@@ -16,7 +16,9 @@ function gputraceTime(ns, like) {
 
 function gputraceTimeline(source) {
 	const ROW = 17, GAP = 5, HEAD = 20, LABEL = 26, AXIS = 22; // pixels
-	const START = 0, LENGTH = 1, NAME = 2, COUNT = 3, BUSY = 4, FIELDS = 5; // of a box in an answer
+	const START = 0, LENGTH = 1, NAME = 2, COUNT = 3, BUSY = 4, NUMBER = 5, FIELDS = 6; // of a box in an answer
+	const MEMORY = 100; // the kind of a row that shows how much is held
+	const KERNEL = 2; // a category
 	const LEAST_NS = 50;
 	const CATEGORIES = [["CUDA call", 205], ["driver call", 195], ["kernel", 352], ["copy", 145], ["fill", 165], ["wait for the GPU", 52],
 		["Python function", 28], ["garbage collection", 80], ["import", 95], ["range", 285], ["mark", 285], ["op", 250],
@@ -26,7 +28,9 @@ function gputraceTimeline(source) {
 	const view = get("tl-view"), space = get("tl-space"), canvas = get("tl-canvas"), tip = get("tl-tip");
 	const detail = get("tl-detail"), about = get("tl-about"), search = get("tl-search"), next = get("tl-next");
 	const pen = canvas.getContext("2d"), colors = getComputedStyle(document.documentElement);
-	const state = {from: 0, to: 1, find: "", at: null, note: ""};
+	const state = {from: 0, to: 1, find: "", at: null, note: "", measured: null};
+	let linked = null; // {of, hit}: what a picked call has on a GPU, or the call of picked GPU work
+	let stack = null; // {of, own, frames}: of the label of what is picked
 	let info = {span: 1, read: 0, done: false, slices: 0, tracks: []}, answer = null, lanes = [], deepest = new Map(), total = 0, hits = [], asked = 0;
 
 	let GUTTER = 210; // pixels: less in a narrow window
@@ -40,14 +44,14 @@ function gputraceTimeline(source) {
 
 		GUTTER = Math.min(210, Math.round(view.clientWidth * 0.35));
 		lanes = [];
-		for (const [track, label, name, depth] of info.tracks) {
+		for (const [track, label, name, depth, kind] of info.tracks) {
 			const height = Math.max(1, depth, deepest.get(track) || 0) * ROW + GAP;
 
 			if (name !== group) {
 				lanes.push({head: group = name, top, height: HEAD});
 				top += HEAD;
 			}
-			lanes.push({track, label, top, height});
+			lanes.push({track, label, group: name, kind, top, height});
 			top += height;
 		}
 		total = top;
@@ -90,6 +94,15 @@ function gputraceTimeline(source) {
 		for (let i = 0; i < name.length; i++)
 			hash = (hash * 31 + name.charCodeAt(i)) >>> 0;
 		return "hsl(" + (hue + hash % 24 - 12) + " " + (merged ? 35 : 70) + "% " + (70 + hash % 10) + "%)";
+	}
+
+	// What nearly all kernels of templates begin with says nothing.
+	const shown = (label) => label[2] === KERNEL ? label[0].replace(/^void /, "") : label[0];
+
+	function bytes(number) {
+		const unit = [["TB", 1e12], ["GB", 1e9], ["MB", 1e6], ["KB", 1e3]].find(([, least]) => number >= least);
+
+		return unit ? (number / unit[1]).toFixed(1) + " " + unit[0] : number + " B";
 	}
 
 	const isFound = (label) => state.find !== "" &&
@@ -175,7 +188,7 @@ function gputraceTimeline(source) {
 		pen.fillText(text, left + 4, AXIS + 13);
 	}
 
-	function drawBox(lane, depth, boxes, at, base, guessed) {
+	function drawBox(lane, depth, boxes, at, base, guessed, most) {
 		const label = answer.labels[boxes[at + NAME]], count = boxes[at + COUNT];
 		const left = Math.max(GUTTER, x(base + boxes[at + START])), end = x(base + boxes[at + START] + boxes[at + LENGTH]);
 		const right = Math.min(view.clientWidth, end), top = lane.top - view.scrollTop + depth * ROW;
@@ -185,16 +198,19 @@ function gputraceTimeline(source) {
 		const width = Math.max(1, right - left - (right - left > 3 && !guessed ? 1 : 0)), found = isFound(label);
 
 		hits.push({lane, depth, label, count, start: base + boxes[at + START], length: boxes[at + LENGTH], busy: boxes[at + BUSY],
-			left, right: Math.max(right, left + 1), top, guessed});
+			number: boxes[at + NUMBER], left, right: Math.max(right, left + 1), top, guessed});
 		pen.globalAlpha = (state.find && !found ? 0.35 : 1) * (guessed ? 0.6 : 1);
 		pen.fillStyle = found ? color("--found") : fill(label, count > 1);
 		// of several, how high it is tells which part of that time they took
-		const part = count > 1 ? Math.max(3, (ROW - 1) * Math.min(1, boxes[at + BUSY] / Math.max(1, boxes[at + LENGTH]))) : ROW - 1;
+		const part = lane.kind === MEMORY ? Math.max(1, (ROW - 1) * boxes[at + NUMBER] / most) :
+			count > 1 ? Math.max(3, (ROW - 1) * Math.min(1, boxes[at + BUSY] / Math.max(1, boxes[at + LENGTH]))) : ROW - 1;
+		const name = lane.kind === MEMORY ? bytes(boxes[at + NUMBER]) : guessed ? "\u2248 " + shown(label) :
+			count > 1 ? count.toLocaleString("en") + " \u00d7 " + shown(label) : shown(label);
 
 		pen.fillRect(left, top + ROW - 1 - part, width, part);
 		if (width >= LABEL) {
 			pen.fillStyle = found ? "#fff" : "#111";
-			pen.fillText(fitted(guessed ? "\u2248 " + label[0] : count > 1 ? count.toLocaleString("en") + " \u00d7 " + label[0] : label[0], width - 6), left + 3, top + 12);
+			pen.fillText(fitted(name, width - 6), left + 3, top + 12);
 		}
 		pen.globalAlpha = 1;
 	}
@@ -236,9 +252,13 @@ function gputraceTimeline(source) {
 			for (const [track, depth, boxes] of rows) {
 				const lane = byTrack.get(track), top = lane ? lane.top - view.scrollTop + depth * ROW : -ROW;
 
+				let most = 1;
+
+				for (let i = NUMBER; lane && lane.kind === MEMORY && i < boxes.length; i += FIELDS)
+					most = Math.max(most, boxes[i]);
 				if (top > -ROW && top < height)
 					for (let i = 0; i < boxes.length; i += FIELDS)
-						drawBox(lane, depth, boxes, i, answer.from, guessed);
+						drawBox(lane, depth, boxes, i, answer.from, guessed, most);
 			}
 		};
 
@@ -248,16 +268,57 @@ function gputraceTimeline(source) {
 		if (answer)
 			drawRows(answer.rows, false);
 		nameUnread();
+		drawArrow();
+		drawMeasured();
 		drawLabels();
 		drawAxis();
 		say();
 	}
 
+	// From a call to its GPU work, as far as both rows are in the window.
+	function drawArrow() {
+		const one = pickedHit(), other = linked && state.at && linked.of === state.at && linked.hit;
+		const lane = other && lanes.find((at) => at.track === other.track);
+
+		if (!one || !lane)
+			return;
+		const there = {x: x(other.start), y: lane.top - view.scrollTop + other.depth * ROW + ROW / 2, start: other.start};
+		const here = {x: x(one.start), y: one.top + ROW / 2, start: one.start};
+		const [from, to] = there.start < here.start ? [there, here] : [here, there];
+		const bend = Math.max(12, Math.abs(to.x - from.x) / 2);
+
+		pen.strokeStyle = pen.fillStyle = color("--found");
+		pen.lineWidth = 1.5;
+		pen.beginPath();
+		pen.moveTo(from.x, from.y);
+		pen.bezierCurveTo(from.x + bend, from.y, to.x - bend, to.y, to.x, to.y);
+		pen.stroke();
+		pen.beginPath();
+		pen.moveTo(to.x, to.y);
+		pen.lineTo(to.x - 7, to.y - 4);
+		pen.lineTo(to.x - 7, to.y + 4);
+		pen.fill();
+		pen.lineWidth = 1;
+	}
+
+	function drawMeasured() {
+		if (!state.measured)
+			return;
+		const left = Math.max(GUTTER, x(state.measured.from)), right = Math.min(view.clientWidth, x(state.measured.to));
+
+		pen.globalAlpha = 0.18;
+		pen.fillStyle = color("--found");
+		pen.fillRect(left, AXIS, Math.max(1, right - left), view.clientHeight);
+		pen.globalAlpha = 1;
+	}
+
 	// ---- words ----------------------------------------------------------------------------------------------------
 
 	function words(hit) {
-		const [name, where, category] = hit.label, kind = (CATEGORIES[category] || ["?"])[0];
+		const [, where, category] = hit.label, kind = (CATEGORIES[category] || ["?"])[0], name = shown(hit.label);
 
+		if (hit.lane.kind === MEMORY)
+			return [bytes(hit.number) + (hit.count > 1 ? " held at most" : " held"), hit.label[0], time(hit.length) + ", from " + time(hit.start) + " on"];
 		if (hit.guessed)
 			return ["not read yet: some " + hit.count.toLocaleString("en") + " slices in " + time(hit.length) + " are to be expected, of " + time(hit.busy),
 				"as where it was read next to here, where the longest is " + name + (where ? "  " + where : "")];
@@ -267,17 +328,67 @@ function gputraceTimeline(source) {
 		return [name, kind + (where ? "  " + where : ""), time(hit.length) + ", from " + time(hit.start) + " on", hit.lane.label];
 	}
 
-	function say() {
-		const picked = state.at && hits.find((hit) => hit.lane.track === state.at.track && hit.depth === state.at.depth &&
+	function pickedHit() {
+		return state.at && hits.find((hit) => hit.lane.track === state.at.track && hit.depth === state.at.depth &&
 			hit.start <= state.at.time && hit.start + Math.max(hit.length, 1) > state.at.time);
+	}
+
+	// What is picked is one slice: its stack, and the call or the GPU work that it belongs to, are asked for once.
+	function askAbout(picked) {
+		const at = state.at, onGpu = isOnGpu(picked.lane);
+
+		if (picked.count > 1 || picked.guessed || picked.lane.kind === MEMORY || (linked && linked.of === at))
+			return;
+		linked = {of: at, hit: null};
+		stack = {of: at, own: -1, frames: []};
+		source.stack(picked.label[3], (given) => {
+			if (state.at !== at)
+				return;
+			stack = {of: at, own: given.own, frames: given.frames};
+			draw();
+		});
+		if (picked.number)
+			source.linked(picked.number, onGpu ? 0 : 1, (hit) => {
+				if (state.at !== at || !hit)
+					return;
+				linked = {of: at, hit};
+				draw();
+			});
+	}
+
+	// GPUs stand in groups of their own; a memory row of theirs is asked for nothing.
+	const isOnGpu = (lane) => /^GPU \d/.test(lane.group);
+
+	function moreWords(picked) {
+		const lines = [], other = linked && linked.of === state.at && linked.hit;
+
+		if (other && isOnGpu(picked.lane))
+			lines.push("launched by " + other.name + (other.where ? "  " + other.where : "") + ", " + time(Math.abs(picked.start - other.start)) +
+				(picked.start >= other.start ? " before it began" : " after it began"));
+		else if (other)
+			lines.push("GPU work " + other.name.replace(/^void /, "") + ", " + time(other.length) + ", began " + time(Math.abs(other.start - picked.start)) +
+				(other.start >= picked.start ? " after the call" : " before the call"));
+		if (stack && stack.of === state.at && stack.frames.length) {
+			if (stack.own > 0)
+				lines.push("own line " + stack.frames[stack.own]);
+			lines.push("stack " + stack.frames.join(" < "));
+		}
+		return lines;
+	}
+
+	function say() {
+		const picked = pickedHit();
 		const found = state.find ? hits.filter((hit) => !hit.guessed && isFound(hit.label)).reduce((sum, hit) => sum + hit.count, 0) : 0;
 
 		about.textContent = time(state.from) + " to " + time(state.to) + " of " + time(info.span) + ": " + time(state.to - state.from) +
 			source.said(info, state, answer) + (state.find ? "; found: " + found.toLocaleString("en") + " here" : "") + state.note +
 			(info.cut ? "; cut short: the log ends before the trace did, or is still being written" : "") +
 			(info.done && !info.tracks.length ? "; nothing was recorded that could be drawn" : "");
-		detail.textContent = picked ? words(picked).join("   ") : "";
+		const measured = state.measured ? ["measured: " + time(state.measured.to - state.measured.from) + ", from " + time(state.measured.from) + " to " + time(state.measured.to)] : [];
+
+		detail.textContent = measured.concat(picked ? [words(picked).join("   "), ...moreWords(picked)] : []).join("\n");
 		if (picked) {
+			askAbout(picked);
 			pen.strokeStyle = color("--ink");
 			pen.lineWidth = 2;
 			pen.strokeRect(picked.left, picked.top, Math.max(2, picked.right - picked.left - 1), ROW - 1);
@@ -354,6 +465,14 @@ function gputraceTimeline(source) {
 		draw();
 	}
 
+	// Between two places of the pointer.
+	function measure(one, other) {
+		const left = canvas.getBoundingClientRect().left, [from, to] = [timeAt(one - left), timeAt(other - left)].sort((a, b) => a - b);
+
+		state.measured = {from: Math.max(state.from, from), to: Math.min(state.to, to)};
+		draw();
+	}
+
 	function goTo(hit) {
 		const room = Math.max(hit.length * 20, (state.to - state.from) / 50, 1000), lane = lanes.find((one) => one.track === hit.track);
 
@@ -389,7 +508,7 @@ function gputraceTimeline(source) {
 			event.preventDefault();
 		}, {passive: false});
 		canvas.addEventListener("pointerdown", (event) => {
-			drag = {x: event.clientX, from: state.from, to: state.to, moved: false};
+			drag = {x: event.clientX, from: state.from, to: state.to, moved: false, measures: event.shiftKey};
 			canvas.setPointerCapture(event.pointerId);
 			view.focus();
 		});
@@ -399,7 +518,9 @@ function gputraceTimeline(source) {
 			const by = (drag.x - event.clientX) / wide() * (drag.to - drag.from);
 
 			drag.moved = drag.moved || Math.abs(event.clientX - drag.x) > 3;
-			if (drag.moved)
+			if (drag.moved && drag.measures)
+				measure(drag.x, event.clientX);
+			else if (drag.moved)
 				show(drag.from + by, drag.to + by);
 		});
 		canvas.addEventListener("pointerup", (event) => {
@@ -416,7 +537,7 @@ function gputraceTimeline(source) {
 		});
 		document.addEventListener("keydown", (event) => {
 			const keys = {w: () => zoomBy(0.6, middle()), s: () => zoomBy(1 / 0.6, middle()), a: () => pan(-0.2), d: () => pan(0.2)};
-			const arrows = {ArrowLeft: keys.a, ArrowRight: keys.d, "+": keys.w, "=": keys.w, "-": keys.s, Home: () => show(0, info.span), Escape: () => pick()};
+			const arrows = {ArrowLeft: keys.a, ArrowRight: keys.d, "+": keys.w, "=": keys.w, "-": keys.s, Home: () => show(0, info.span), Escape: () => { state.measured = null; pick(); }};
 			const does = keys[event.key.toLowerCase()] || (document.activeElement === view ? arrows[event.key] : undefined);
 
 			if (!does || event.ctrlKey || event.metaKey || event.altKey || event.target.tagName === "INPUT")
@@ -469,13 +590,29 @@ function gputraceLevels(data) {
 			let best = null;
 
 			for (const [track, depth, boxes] of last.rows)
-				for (let i = 0; i < boxes.length; i += 5) {
+				for (let i = 0; i < boxes.length; i += 6) {
 					const [name, where] = last.labels[boxes[i + 2]], start = last.from + boxes[i];
 
 					if ((after === null || start > after) && (!best || start < best.start) && (name + "\n" + where).toLowerCase().includes(text.toLowerCase()))
 						best = {track, depth, start, length: boxes[i + 1]};
 				}
 			tell(best);
+		},
+		stack: (id, tell) => {
+			const [own, ...frames] = last.stacks[id] || [-1];
+
+			tell({own: own === undefined ? -1 : own, frames: frames.map((frame) => last.frames[frame])});
+		},
+		linked: (number, gpu, tell) => {
+			const groups = new Map(data.info.tracks.map(([track, , group, , kind]) => [track, kind === 100 ? "" : group]));
+			let first = null;
+
+			for (const [track, depth, boxes] of last.rows)
+				for (let i = 0; i < boxes.length; i += 6)
+					if (boxes[i + 5] === number && boxes[i + 3] === 1 && groups.get(track) && /^GPU \d/.test(groups.get(track)) === (gpu === 1) &&
+						(!first || last.from + boxes[i] < first.start))
+						first = {track, depth, start: last.from + boxes[i], length: boxes[i + 1], name: last.labels[boxes[i + 2]][0], where: last.labels[boxes[i + 2]][1]};
+			tell(first);
 		},
 		said: (info, state, level) => {
 			if (data.levels.length === 1)
@@ -541,6 +678,8 @@ function gputraceLive(told) {
 			askNext();
 		},
 		first: (info) => ({from: 0, to: info.span}),
+		stack: (id, tell) => get("stack", {id}).then(tell, gone),
+		linked: (number, gpu, tell) => get("linked", {number, gpu}).then(tell, gone),
 		find: (text, after, tell) => get("find", after === null ? {text} : {text, after: Math.max(0, Math.floor(after))}).then(tell, gone),
 		said: (info, state, answer) => isGone ? ": " + ended : (info.done ? "" : "; read so far: " + gputraceTime(info.read) +
 			(info.places ? ", behind that estimates from " + info.places + " places, " + (100 * info.sampled).toFixed(1) + " % of the log" : "")) + (answer && answer.left_out ? "; not all rows fit" : ""),

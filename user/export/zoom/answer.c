@@ -10,6 +10,7 @@ struct lane {
 	struct sink boxes; /* what is drawn */
 	struct box {
 		uint64_t start_ns, end_ns, busy_ns, longest_ns;
+		uint64_t number;
 		uint32_t label, count;
 	} merged;			       /* count 0: none waits */
 	uint64_t column_from_ns, column_to_ns; /* in which `merged` begins */
@@ -51,6 +52,8 @@ static void put_box(struct answer *answer, struct lane *lane, const struct box *
 	sink_u64(out, box->count);
 	sink_char(out, ',');
 	sink_u64(out, box->busy_ns);
+	sink_char(out, ',');
+	sink_u64(out, box->number);
 	answer->used[box->label / 8] |= (uint8_t)(1u << box->label % 8);
 }
 
@@ -119,6 +122,8 @@ static void draw(struct answer *answer, uint32_t depth, const struct box *box)
 		merged->start_ns = box->start_ns;
 	merged->busy_ns += box->busy_ns;
 	merged->count += box->count;
+	if (box->number > merged->number)
+		merged->number = box->number;
 	if (box->longest_ns > merged->longest_ns) {
 		merged->longest_ns = box->longest_ns;
 		merged->label = box->label;
@@ -133,6 +138,7 @@ static struct box box_of(const struct zoom_slice *slice)
 			    .end_ns = slice->end_ns,
 			    .busy_ns = length,
 			    .longest_ns = length,
+			    .number = slice->number,
 			    .label = slice->label,
 			    .count = 1};
 }
@@ -176,6 +182,7 @@ static void draw_row(struct answer *answer, const struct zoom_track *track, cons
 					  .end_ns = block->end_ns,
 					  .busy_ns = block->busy_ns,
 					  .longest_ns = block->busy_ns / block->count,
+					  .number = block->most_number,
 					  .label = block->label,
 					  .count = block->count};
 
@@ -299,8 +306,81 @@ static void put_labels(const struct answer *answer, struct sink *out)
 		sink_json(out, texts_at(&zoom->texts, label->where));
 		sink_char(out, ',');
 		sink_u64(out, label->category);
+		sink_char(out, ',');
+		sink_u64(out, label->stack);
 		sink_char(out, ']');
 	}
+}
+
+/* A stack's text holds numbers of frames behind the first comma. */
+static void note_frames(const char *stack, uint8_t *used)
+{
+	for (stack = strchr(stack, ','); stack; stack = strchr(stack + 1, ',')) {
+		unsigned long id = strtoul(stack + 1, NULL, 10);
+
+		used[id / 8] |= (uint8_t)(1u << id % 8);
+	}
+}
+
+/* For who cannot ask for them one by one (zoom_put_stack). */
+static void put_stacks(const struct answer *answer, struct sink *out)
+{
+	const struct zoom *zoom = answer->zoom;
+	const struct texts *texts = &zoom->texts;
+	uint8_t *stacks = xcalloc(1, texts->at.count / 8 + 1), *frames = xcalloc(1, texts->at.count / 8 + 1);
+	const char *between = "\n\"";
+
+	for (uint32_t i = 0; i < zoom->labels.count; i++)
+		if (answer->used[i / 8] >> i % 8 & 1)
+			stacks[zoom->labels.items[i].stack / 8] |= (uint8_t)(1u << zoom->labels.items[i].stack % 8);
+	sink_literal(out, ",\n\"stacks\":{");
+	for (uint32_t i = 0; i < texts->at.count; i++) {
+		if (!(stacks[i / 8] >> i % 8 & 1))
+			continue;
+		note_frames(texts_at(texts, i), frames);
+		sink_text(out, between);
+		sink_u64(out, i);
+		sink_literal(out, "\":[");
+		sink_text(out, texts_at(texts, i));
+		sink_char(out, ']');
+		between = ",\n\"";
+	}
+	sink_literal(out, "},\n\"frames\":{");
+	between = "\n\"";
+	for (uint32_t i = 0; i < texts->at.count; i++) {
+		if (!(frames[i / 8] >> i % 8 & 1))
+			continue;
+		sink_text(out, between);
+		sink_u64(out, i);
+		sink_literal(out, "\":");
+		sink_json(out, texts_at(texts, i));
+		between = ",\n\"";
+	}
+	sink_char(out, '}');
+	free(stacks);
+	free(frames);
+}
+
+void zoom_put_stack(struct zoom *zoom, uint32_t id, struct sink *out)
+{
+	const char *stack, *between = "";
+
+	zoom_lock_to_ask(zoom);
+	stack = id < zoom->texts.at.count ? texts_at(&zoom->texts, id) : "";
+	sink_literal(out, "{\"own\":");
+	sink_i64(out, *stack ? strtol(stack, NULL, 10) : -1);
+	sink_literal(out, ",\"frames\":[");
+	for (stack = strchr(stack, ','); stack; stack = strchr(stack + 1, ',')) {
+		unsigned long frame = strtoul(stack + 1, NULL, 10);
+
+		if (frame >= zoom->texts.at.count) /* the number was no stack's */
+			break;
+		sink_text(out, between);
+		sink_json(out, texts_at(&zoom->texts, (uint32_t)frame));
+		between = ",";
+	}
+	sink_literal(out, "]}");
+	pthread_mutex_unlock(&zoom->lock);
 }
 
 uint32_t zoom_put_answer(struct zoom *zoom, const struct zoom_question *question, struct sink *out)
@@ -329,7 +409,10 @@ uint32_t zoom_put_answer(struct zoom *zoom, const struct zoom_question *question
 	}
 	sink_literal(out, "],\n\"labels\":{");
 	put_labels(answer, out);
-	sink_literal(out, "},\"left_out\":");
+	sink_char(out, '}');
+	if (!question->width)
+		put_stacks(answer, out);
+	sink_literal(out, ",\"left_out\":");
 	sink_u64(out, answer->left_out);
 	sink_char(out, '}');
 	pthread_mutex_unlock(&zoom->lock);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/library.h"
 #include "export/zoom/collect.h"
 #include "model/model.h"
 #include "model/trace.h"
@@ -16,7 +17,7 @@
 /* ---- labels ----------------------------------------------------------------------------------------------------- */
 
 /* Who asks meanwhile reads texts and labels; only this thread adds some, so only that takes the lock. */
-static uint32_t text_id(struct collect *collect, const char *before, const char *text)
+uint32_t zoom_text_id(struct collect *collect, const char *before, const char *text)
 {
 	uint32_t id;
 
@@ -34,7 +35,7 @@ static uint32_t place_of(struct collect *collect, uint32_t code, uint32_t line)
 		struct timeline_code what = timeline_code(collect->timeline, code);
 		char *text = line ? xasprintf("%s:%u", what.file, line) : xstrdup(what.file);
 
-		entry->more = text_id(collect, "", text) + 1ull;
+		entry->more = zoom_text_id(collect, "", text) + 1ull;
 		free(text);
 	}
 	return (uint32_t)entry->more - 1;
@@ -48,44 +49,100 @@ static uint32_t code_name(struct collect *collect, uint32_t code)
 		array_push(&collect->code_names, 0);
 	slot = &collect->code_names.items[code];
 	if (!*slot)
-		*slot = text_id(collect, "", timeline_code(collect->timeline, code).name) + 1;
+		*slot = zoom_text_id(collect, "", timeline_code(collect->timeline, code).name) + 1;
 	return *slot - 1;
 }
 
-static bool is_arrow(const struct arrow *arrow, uint64_t flow)
+/* Where a slice is: its line, or that which launched it; and the stack around that, as zoom_label has it. */
+struct place {
+	uint32_t where, stack;
+};
+
+#define STACK_FRAMES_MAX 64u
+
+static uint32_t frame_text(struct collect *collect, const struct timeline_frame *frame)
 {
-	return arrow->flow == flow;
+	struct timeline_code what = timeline_code(collect->timeline, frame->code);
+	struct tally_entry *entry = tally_at(&collect->frames, (struct tally_key){{frame->code, frame->line, 1}});
+
+	if (!entry->more) {
+		char *text = xasprintf("%s (%s:%u)", what.name, *what.file ? what.file : "?", frame->line);
+
+		entry->more = zoom_text_id(collect, "", text) + 1ull;
+		free(text);
+	}
+	return (uint32_t)entry->more - 1;
 }
 
-/* The line that a slice is of, or that launched it. */
-static uint32_t where_of(struct collect *collect, const struct timeline_slice *slice)
+static uint32_t stack_text(struct collect *collect, const struct timeline_stack *stack)
 {
-	if (slice->name.code != TIMELINE_NONE)
-		return place_of(collect, slice->name.code,
-				timeline_code(collect->timeline, slice->name.code).first_line);
-	for (uint32_t i = 0; i < slice->arg_count; i++) {
+	struct tally_entry *entry = tally_at(&collect->stacks, (struct tally_key){{stack->id}});
+	int own = -1, shown = 0;
+	struct sink frames;
+
+	if (entry->more)
+		return (uint32_t)entry->more - 1;
+	sink_open_memory(&frames);
+	for (uint32_t i = 0; i < stack->count && shown < (int)STACK_FRAMES_MAX; i++) {
+		if (stack->frames[i].code == TIMELINE_NONE)
+			continue;
+		if (own < 0 && !file_is_library(timeline_code(collect->timeline, stack->frames[i].code).file))
+			own = shown;
+		sink_char(&frames, ',');
+		sink_u64(&frames, frame_text(collect, &stack->frames[i]));
+		shown++;
+	}
+	sink_char(&frames, '\0');
+	if (shown) {
+		char *text = xasprintf("%d%s", own, frames.buffer);
+
+		entry->more = zoom_text_id(collect, "", text) + 1ull;
+		free(text);
+	} else {
+		entry->more = collect->nothing + 1ull;
+	}
+	sink_close(&frames);
+	return (uint32_t)entry->more - 1;
+}
+
+static struct place place_of_stack(struct collect *collect, const struct timeline_stack *stack)
+{
+	for (uint32_t i = 0; i < stack->count; i++)
+		if (stack->frames[i].code != TIMELINE_NONE)
+			return (struct place){place_of(collect, stack->frames[i].code, stack->frames[i].line),
+					      stack_text(collect, stack)};
+	return (struct place){collect->nothing, collect->nothing};
+}
+
+static struct place place_of_slice(struct collect *collect, const struct timeline_slice *slice)
+{
+	const struct arrow *arrow = &collect->arrows[slice->flow_in % ARROWS];
+	struct place place = {collect->nothing, collect->nothing};
+
+	if (slice->name.code != TIMELINE_NONE) {
+		place.where = place_of(collect, slice->name.code,
+				       timeline_code(collect->timeline, slice->name.code).first_line);
+		return place;
+	}
+	for (uint32_t i = 0; i < slice->arg_count && place.where == collect->nothing; i++) {
 		const struct timeline_arg *arg = &slice->args[i];
 
-		if (arg->key == TIMELINE_ARG_STACK) {
-			for (uint32_t frame = 0; frame < arg->stack->count; frame++)
-				if (arg->stack->frames[frame].code != TIMELINE_NONE)
-					return place_of(collect, arg->stack->frames[frame].code,
-							arg->stack->frames[frame].line);
-		} else if ((arg->key == TIMELINE_ARG_OP_LINE || arg->key == TIMELINE_ARG_FORWARD_LINE) &&
-			   arg->frame->code != TIMELINE_NONE) {
-			return place_of(collect, arg->frame->code, arg->frame->line);
-		}
+		if (arg->key == TIMELINE_ARG_STACK)
+			place = place_of_stack(collect, arg->stack);
+		else if ((arg->key == TIMELINE_ARG_OP_LINE || arg->key == TIMELINE_ARG_FORWARD_LINE) &&
+			 arg->frame->code != TIMELINE_NONE)
+			place.where = place_of(collect, arg->frame->code, arg->frame->line);
 	}
-	if (slice->flow_in && is_arrow(&collect->arrows[slice->flow_in % ARROWS], slice->flow_in))
-		return collect->arrows[slice->flow_in % ARROWS].where;
-	return collect->nothing;
+	if (place.where == collect->nothing && slice->flow_in && arrow->flow == slice->flow_in)
+		place = (struct place){arrow->where, arrow->stack};
+	return place;
 }
 
-static uint32_t add_label(struct collect *collect, const struct zoom_label *label)
+uint32_t zoom_label_id(struct collect *collect, const struct zoom_label *label)
 {
 	struct zoom *zoom = collect->zoom;
-	struct tally_entry *entry =
-		tally_at(&zoom->label_ids, (struct tally_key){{label->name, label->where, label->category}});
+	struct tally_entry *entry = tally_at(
+		&zoom->label_ids, (struct tally_key){{label->name, label->where, label->category, label->stack}});
 
 	if (!entry->more) {
 		pthread_mutex_lock(&zoom->lock);
@@ -99,38 +156,54 @@ static uint32_t add_label(struct collect *collect, const struct zoom_label *labe
 
 /* Whether a label is of that name and place; what is at a text's place may be another text by now. */
 static bool is_label(const struct zoom *zoom, const struct zoom_label *label, const struct timeline_slice *slice,
-		     uint32_t where)
+		     struct place place)
 {
-	return label->where == where && label->category == slice->category && !*slice->name.before &&
-	       !strcmp(texts_at(&zoom->texts, label->name), slice->name.text);
+	return label->where == place.where && label->stack == place.stack && label->category == slice->category &&
+	       !*slice->name.before && !strcmp(texts_at(&zoom->texts, label->name), slice->name.text);
 }
 
-static uint32_t label_of_text(struct collect *collect, const struct timeline_slice *slice, uint32_t where)
+static uint32_t label_of_text(struct collect *collect, const struct timeline_slice *slice, struct place place)
 {
-	uintptr_t place = (uintptr_t)slice->name.text;
-	struct recent_label *recent = &collect->recent[(place >> 4 ^ place >> 12 ^ where * 31u) % RECENT_LABELS];
-	struct zoom_label label = {.where = where, .category = slice->category};
+	uintptr_t at = (uintptr_t)slice->name.text;
+	struct recent_label *recent =
+		&collect->recent[(at >> 4 ^ at >> 12 ^ place.where * 31u ^ place.stack * 17u) % RECENT_LABELS];
+	struct zoom_label label = {.where = place.where, .category = slice->category, .stack = place.stack};
 
 	if (recent->text != slice->name.text ||
-	    !is_label(collect->zoom, &collect->zoom->labels.items[recent->label], slice, where)) {
-		label.name = text_id(collect, slice->name.before, slice->name.text);
-		*recent = (struct recent_label){.text = slice->name.text, .label = add_label(collect, &label)};
+	    !is_label(collect->zoom, &collect->zoom->labels.items[recent->label], slice, place)) {
+		label.name = zoom_text_id(collect, slice->name.before, slice->name.text);
+		*recent = (struct recent_label){.text = slice->name.text, .label = zoom_label_id(collect, &label)};
 	}
 	return recent->label;
 }
 
 uint32_t zoom_label_of(struct collect *collect, const struct timeline_slice *slice)
 {
-	uint32_t where = where_of(collect, slice);
+	struct place place = place_of_slice(collect, slice);
 
 	for (uint32_t i = 0; i < slice->flow_out_count; i++)
 		collect->arrows[slice->flows_out[i] % ARROWS] =
-			(struct arrow){.flow = slice->flows_out[i], .where = where};
+			(struct arrow){.flow = slice->flows_out[i], .where = place.where, .stack = place.stack};
 	if (slice->name.code == TIMELINE_NONE)
-		return label_of_text(collect, slice, where);
-	return add_label(collect, &(struct zoom_label){.name = code_name(collect, slice->name.code),
-						       .where = where,
-						       .category = slice->category});
+		return label_of_text(collect, slice, place);
+	return zoom_label_id(collect, &(struct zoom_label){.name = code_name(collect, slice->name.code),
+							   .where = place.where,
+							   .category = slice->category,
+							   .stack = place.stack});
+}
+
+uint64_t zoom_number_of(const struct timeline_slice *slice)
+{
+	for (uint32_t i = 0; i < slice->arg_count; i++)
+		if (slice->args[i].key == TIMELINE_ARG_CORRELATION)
+			return slice->args[i].number;
+	return 0;
+}
+
+void zoom_wait(struct collect *collect, uint32_t track, const struct zoom_slice *slice)
+{
+	nesting_add(&collect->waiting, track, slice->start_ns, slice->end_ns);
+	array_push(&collect->waiting_rest, ((struct waiting_slice){.number = slice->number, .label = slice->label}));
 }
 
 /* ---- parts ------------------------------------------------------------------------------------------------------ */
@@ -165,16 +238,19 @@ static void add_waiting(struct collect *collect)
 		pthread_mutex_lock(&zoom->lock);
 		for (; i < end; i++) {
 			const struct nested *waiting = nesting_at(&collect->waiting, i);
-			uint32_t label = collect->waiting_labels.items[nesting_place(&collect->waiting, i)];
+			const struct waiting_slice *rest =
+				&collect->waiting_rest.items[nesting_place(&collect->waiting, i)];
 
 			zoom_add(zoom, waiting->track,
-				 &(struct zoom_slice){
-					 .start_ns = waiting->start_ns, .end_ns = waiting->end_ns, .label = label});
+				 &(struct zoom_slice){.start_ns = waiting->start_ns,
+						      .end_ns = waiting->end_ns,
+						      .number = rest->number,
+						      .label = rest->label});
 		}
 		pthread_mutex_unlock(&zoom->lock);
 	}
 	nesting_clear(&collect->waiting);
-	collect->waiting_labels.count = 0;
+	collect->waiting_rest.count = 0;
 }
 
 static void part_at_hand(void *context)
@@ -204,18 +280,20 @@ static bool see_slice(void *context, const struct timeline_slice *slice)
 	bool is_long = slice->start_ns < collect->part_from_ns &&
 		       (slice->category == TIMELINE_PYTHON || slice->category == TIMELINE_RANGE);
 
-	if (slice->category == TIMELINE_TORCH_MEMORY)
+	if (slice->category == TIMELINE_TORCH_MEMORY) {
+		zoom_see_torch_memory(collect, slice);
 		return true;
+	}
 	if (kept.end_ns < kept.start_ns)
 		kept.end_ns = kept.start_ns;
 	kept.label = zoom_label_of(collect, slice);
+	kept.number = zoom_number_of(slice);
 	if (kept.end_ns > collect->end_ns)
 		collect->end_ns = kept.end_ns;
 	if (is_long) {
 		array_push(&collect->longs, ((struct waiting_long){.slice = kept, .track = track}));
 	} else {
-		nesting_add(&collect->waiting, track, kept.start_ns, kept.end_ns);
-		array_push(&collect->waiting_labels, kept.label);
+		zoom_wait(collect, track, &kept);
 	}
 	return !atomic_load_explicit(&zoom->stopped, memory_order_relaxed);
 }
@@ -232,12 +310,11 @@ static void see_open(void *context, const struct timeline_slice *slice)
 		array_push(&collect->longs, open);
 }
 
-/* A value of a counter is no slice. */
 static bool see_memory(void *context, const struct timeline_memory *memory)
 {
 	struct collect *collect = context;
 
-	(void)memory;
+	zoom_see_cuda_memory(collect, memory);
 	return !atomic_load_explicit(&collect->zoom->stopped, memory_order_relaxed);
 }
 
@@ -247,18 +324,20 @@ bool zoom_collect_begin(struct collect *collect, struct zoom *zoom, struct trace
 	if (!collect->timeline)
 		return false;
 	collect->arrows = xcalloc(ARROWS, sizeof(*collect->arrows));
-	collect->nothing = text_id(collect, "", "");
+	collect->nothing = zoom_text_id(collect, "", "");
 	return true;
 }
 
 void zoom_collect_end(struct collect *collect)
 {
 	nesting_free(&collect->waiting);
-	array_free(&collect->waiting_labels);
+	array_free(&collect->waiting_rest);
+	array_free(&collect->memory);
 	array_free(&collect->longs);
 	array_free(&collect->code_names);
 	array_free(&collect->tracks);
 	tally_free(&collect->frames);
+	tally_free(&collect->stacks);
 	free(collect->arrows);
 	timeline_free(collect->timeline);
 }
@@ -281,6 +360,7 @@ int zoom_read(struct zoom *zoom, struct trace *trace, int process)
 	if (!zoom_collect_begin(&collect, zoom, trace, process))
 		return trace->error;
 	error = timeline_visit(collect.timeline, &visitor);
+	zoom_end_memory(&collect, collect.timeline->end_ns);
 	add_waiting(&collect);
 	pthread_mutex_lock(&zoom->lock);
 	zoom_learn_tracks(&collect);

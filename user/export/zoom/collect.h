@@ -9,6 +9,13 @@
 #define ARROWS (1u << 18)
 #define RECENT_LABELS 1024u
 
+/* How much an allocator holds since when; the row on which that is drawn. */
+struct held_memory {
+	uint32_t kind, device;
+	uint32_t track, label;
+	uint64_t since_ns, bytes;
+};
+
 struct collect {
 	struct zoom *zoom;
 	struct timeline *timeline;
@@ -20,20 +27,26 @@ struct collect {
 		uint32_t track;
 		bool is_open;
 	})
-	longs;				/* the same; and what is still open */
-	ARRAY(uint32_t) waiting_labels; /* as they came */
+	longs; /* the same; and what is still open */
+	ARRAY(struct waiting_slice {
+		uint64_t number;
+		uint32_t label;
+	})
+	waiting_rest; /* of those that wait, as they came */
 	uint64_t part_from_ns, next_from_ns;
-	ARRAY(uint32_t) code_names; /* by code: number of its text + 1, 0: none yet */
-	struct tally frames;	    /* more: number of the text + 1 */
-	uint32_t nothing;	    /* the text "" */
-	uint64_t end_ns;	    /* of the latest slice to end */
+	ARRAY(uint32_t) code_names;	  /* by code: number of its text + 1, 0: none yet */
+	struct tally frames;		  /* more: number of the text + 1 */
+	struct tally stacks;		  /* by timeline_stack.id; more: number of the text + 1 */
+	uint32_t nothing;		  /* the text "" */
+	ARRAY(struct held_memory) memory; /* memory.c */
+	uint64_t end_ns;		  /* of the latest slice to end */
 	struct recent_label {
 		const char *text; /* of its name, NULL: none yet */
 		uint32_t label;
 	} recent[RECENT_LABELS];
 	struct arrow {
 		uint64_t flow;
-		uint32_t where;
+		uint32_t where, stack;
 	} * arrows; /* from calls to their GPU work: which line launched it */
 };
 
@@ -44,9 +57,26 @@ void zoom_collect_end(struct collect *collect);
 /* What the slice is called, and where; its label. */
 uint32_t zoom_label_of(struct collect *collect, const struct timeline_slice *slice);
 
+/* What its call and its GPU work have in common, 0: nothing. */
+uint64_t zoom_number_of(const struct timeline_slice *slice);
+
+/* Slices wait for the end of the part. */
+void zoom_wait(struct collect *collect, uint32_t track, const struct zoom_slice *slice);
+uint32_t zoom_text_id(struct collect *collect, const char *before, const char *text);
+uint32_t zoom_label_id(struct collect *collect, const struct zoom_label *label);
+
+/* ---- memory.c --------------------------------------------------------------------------------------------------- */
+
+void zoom_see_cuda_memory(struct collect *collect, const struct timeline_memory *memory);
+void zoom_see_torch_memory(struct collect *collect, const struct timeline_slice *slice);
+void zoom_end_memory(struct collect *collect, uint64_t end_ns);
+
 /* ---- tracks.c --------------------------------------------------------------------------------------------------- */
 
 /* Those that the timeline has by now; under the lock. */
 void zoom_learn_tracks(struct collect *collect);
+
+/* The row of what a GPU holds, or the host (device TIMELINE_NONE); kind tells rows of one GPU apart. */
+uint32_t zoom_memory_track(struct collect *collect, uint32_t kind, uint32_t device, const char *label);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Looking for slices: how many there are in a stretch, and the next one that is called so. */
+/* Looking for slices: how many there are in a stretch, the next one that is called so, a call and its GPU work. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -58,7 +58,8 @@ static void look_at(struct search *search, const struct zoom_slice *slice, uint3
 		(struct zoom_hit){.track = track,
 				  .depth = depth + zoom_longs_at(&search->zoom->tracks.items[track], slice->start_ns),
 				  .start_ns = slice->start_ns,
-				  .end_ns = slice->end_ns};
+				  .end_ns = slice->end_ns,
+				  .label = slice->label};
 	search->found = true;
 }
 
@@ -124,7 +125,8 @@ bool zoom_find(struct zoom *zoom, const char *text, uint64_t after_ns, struct zo
 				*hit = (struct zoom_hit){.track = track,
 							 .depth = one->depth,
 							 .start_ns = one->slice.start_ns,
-							 .end_ns = one->slice.end_ns};
+							 .end_ns = one->slice.end_ns,
+							 .label = one->slice.label};
 				search.found = true;
 			}
 		}
@@ -132,4 +134,71 @@ bool zoom_find(struct zoom *zoom, const char *text, uint64_t after_ns, struct zo
 	pthread_mutex_unlock(&zoom->lock);
 	free(wanted);
 	return search.found;
+}
+
+/* ---- by number -------------------------------------------------------------------------------------------------- */
+
+struct link {
+	struct zoom *zoom;
+	uint64_t number;
+	struct zoom_hit *hit;
+	bool found;
+};
+
+static void look_for_number(struct link *link, uint32_t track, uint32_t depth, const struct zoom_slice *slices,
+			    uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		const struct zoom_slice *slice = &slices[i];
+
+		if (slice->number != link->number || (link->found && slice->start_ns >= link->hit->start_ns))
+			continue;
+		*link->hit = (struct zoom_hit){
+			.track = track,
+			.depth = depth + zoom_longs_at(&link->zoom->tracks.items[track], slice->start_ns),
+			.start_ns = slice->start_ns,
+			.end_ns = slice->end_ns,
+			.label = slice->label};
+		link->found = true;
+	}
+}
+
+bool zoom_find_linked(struct zoom *zoom, uint64_t number, bool on_gpu, struct zoom_hit *hit)
+{
+	struct link link = {.zoom = zoom, .number = number, .hit = hit};
+	struct zoom_slice slices[BLOCK_SLICES];
+
+	zoom_lock_to_ask(zoom);
+	for (uint32_t track = 0; number && track < zoom->tracks.count; track++) {
+		struct zoom_track *at = &zoom->tracks.items[track];
+
+		if (at->on_gpu != on_gpu || at->kind == ZOOM_TRACK_MEMORY)
+			continue;
+		zoom_sort_longs(at);
+		for (uint32_t depth = 0; depth < at->read.rows.count; depth++) {
+			const struct zoom_row *row = at->read.rows.items[depth];
+
+			for (size_t i = 0; i < row->blocks.count; i++)
+				if (row->blocks.items[i].least_number <= number &&
+				    row->blocks.items[i].most_number >= number)
+					look_for_number(&link, track, depth, slices,
+							zoom_unpack(zoom, &row->blocks.items[i], slices));
+			look_for_number(&link, track, depth, row->open, row->open_count);
+		}
+	}
+	pthread_mutex_unlock(&zoom->lock);
+	return link.found;
+}
+
+void zoom_put_hit_label(struct zoom *zoom, const struct zoom_hit *hit, struct sink *out)
+{
+	const struct zoom_label *label;
+
+	zoom_lock_to_ask(zoom);
+	label = &zoom->labels.items[hit->label];
+	sink_literal(out, ",\"name\":");
+	sink_json(out, texts_at(&zoom->texts, label->name));
+	sink_literal(out, ",\"where\":");
+	sink_json(out, texts_at(&zoom->texts, label->where));
+	pthread_mutex_unlock(&zoom->lock);
 }

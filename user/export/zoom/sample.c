@@ -45,8 +45,9 @@ static bool see_slice(void *context, const struct timeline_slice *slice)
 
 	/* what this thread alone writes it reads without the lock */
 	if (slice->category != TIMELINE_TORCH_MEMORY && cut(zoom, collect->place, &zoom->tracks.items[track], &kept)) {
-		nesting_add(&collect->waiting, track, kept.start_ns, kept.end_ns);
-		array_push(&collect->waiting_labels, label);
+		kept.label = label;
+		kept.number = zoom_number_of(slice);
+		zoom_wait(collect, track, &kept);
 	}
 	return !atomic_load_explicit(&zoom->stopped, memory_order_relaxed);
 }
@@ -77,12 +78,13 @@ static void add_place(struct collect *collect)
 	place.number = zoom->next_place++;
 	for (size_t i = 0; i < collect->waiting.slices.count; i++) {
 		const struct nested *waiting = nesting_at(&collect->waiting, i);
+		const struct waiting_slice *rest = &collect->waiting_rest.items[nesting_place(&collect->waiting, i)];
 
 		zoom_add_sampled(zoom, waiting->track,
-				 &(struct zoom_slice){
-					 .start_ns = waiting->start_ns,
-					 .end_ns = waiting->end_ns,
-					 .label = collect->waiting_labels.items[nesting_place(&collect->waiting, i)]},
+				 &(struct zoom_slice){.start_ns = waiting->start_ns,
+						      .end_ns = waiting->end_ns,
+						      .number = rest->number,
+						      .label = rest->label},
 				 place.number);
 	}
 	for (size_t i = 0; i < zoom->tracks.count; i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Blocks of slices, packed into a file without a name: begin since the one before, length, label. */
+/* Blocks of slices, packed into a file without a name: begin since the one before, length, label, number. */
 #include "export/zoom/store.h"
 
 #include <errno.h>
@@ -10,7 +10,8 @@
 #include "log/varint.h"
 
 #define TAIL_BYTES (1u << 20)
-#define PACKED_MAX (BLOCK_SLICES * 3 * VARINT_MAX)
+#define FIELDS 4
+#define PACKED_MAX (BLOCK_SLICES * FIELDS * VARINT_MAX)
 #define READ_BYTES (128u << 10)
 
 _Static_assert(READ_BYTES >= PACKED_MAX, "a block is read at once");
@@ -93,8 +94,8 @@ static const uint8_t *bytes_at(struct zoom_file *file, uint64_t at, uint32_t siz
 
 static void pack(struct zoom *zoom, struct zoom_row *row)
 {
-	struct zoom_block block = {.first_ns = UINT64_MAX, .count = row->open_count};
-	uint64_t before = 0, longest = 0;
+	struct zoom_block block = {.first_ns = UINT64_MAX, .least_number = UINT64_MAX, .count = row->open_count};
+	uint64_t before = 0, number_before = 0, longest = 0;
 	uint8_t *begin, *at;
 
 	block.at = zoom->file.written + zoom->file.tail.used;
@@ -111,17 +112,23 @@ static void pack(struct zoom *zoom, struct zoom_row *row)
 			block.label = slice->label;
 		}
 		block.busy_ns += length;
+		if (slice->number < block.least_number)
+			block.least_number = slice->number;
+		if (slice->number > block.most_number)
+			block.most_number = slice->number;
 	}
 	for (uint32_t i = 0; i < row->open_count; i++) {
 		const struct zoom_slice *slice = &row->open[i];
 
-		begin = (uint8_t *)sink_room(&zoom->file.tail, 3ul * VARINT_MAX);
+		begin = (uint8_t *)sink_room(&zoom->file.tail, (size_t)FIELDS * VARINT_MAX);
 		at = varint_put(begin, zigzag_of(slice->start_ns, before, 8));
 		at = varint_put(at, slice->end_ns - slice->start_ns);
 		at = varint_put(at, slice->label);
+		at = varint_put(at, zigzag_of(slice->number, number_before, 8));
 		zoom->file.tail.used += (size_t)(at - begin);
 		block.size += (uint32_t)(at - begin);
 		before = slice->start_ns;
+		number_before = slice->number;
 	}
 	array_push(&row->blocks, block);
 	row->open_count = 0;
@@ -132,20 +139,23 @@ static void pack(struct zoom *zoom, struct zoom_row *row)
 uint32_t zoom_unpack(struct zoom *zoom, const struct zoom_block *block, struct zoom_slice *slices)
 {
 	const uint8_t *from = bytes_at(&zoom->file, block->at, block->size), *end;
-	uint64_t before = 0, number[3];
+	uint64_t before = 0, number_before = 0, number[FIELDS];
 
 	if (!from)
 		return 0;
 	end = from + block->size;
 	for (uint32_t i = 0; i < block->count; i++) {
-		for (int field = 0; field < 3; field++)
+		for (int field = 0; field < FIELDS; field++)
 			if (!varint_next(&from, end, &number[field]))
 				return i;
 		if (number[2] >= zoom->labels.count)
 			return i;
 		before = zigzag_add(before, number[0]);
-		slices[i] = (struct zoom_slice){
-			.start_ns = before, .end_ns = before + number[1], .label = (uint32_t)number[2]};
+		number_before = zigzag_add(number_before, number[3]);
+		slices[i] = (struct zoom_slice){.start_ns = before,
+						.end_ns = before + number[1],
+						.number = number_before,
+						.label = (uint32_t)number[2]};
 	}
 	return block->count;
 }

@@ -19,12 +19,14 @@
 /* Of a slice: packed in blocks, or waiting to be. */
 struct zoom_slice {
 	uint64_t start_ns, end_ns;
+	uint64_t number; /* of a call and its GPU work: TIMELINE_ARG_CORRELATION; of memory: bytes that are held; 0 */
 	uint32_t label;
 };
 
 struct zoom_block {
 	uint64_t first_ns, end_ns; /* the earliest begin, the latest end */
 	uint64_t busy_ns;
+	uint64_t least_number, most_number;
 	uint64_t at; /* in the file */
 	uint32_t size;
 	uint32_t label; /* of the longest */
@@ -87,6 +89,7 @@ struct zoom_track {
 struct zoom_label {
 	uint32_t name, where;
 	uint32_t category;
+	uint32_t stack; /* a text: "own,12,45", its frames' texts innermost first, and which is the user's own or -1 */
 };
 
 /* The packed blocks: a file without a name, what is still to be written there, and a stretch that was read. */
@@ -117,6 +120,9 @@ struct zoom {
 	double density[ZOOM_BINS]; /* records in each part of that */
 	double records;		   /* of all parts */
 };
+
+/* The kind of a track that no timeline has: how much memory is held. */
+#define ZOOM_TRACK_MEMORY 100u
 
 /* For an answer; and what goes on for long lets those go first who want one, without the lock. */
 static inline void zoom_lock_to_ask(struct zoom *zoom)

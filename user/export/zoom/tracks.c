@@ -131,6 +131,37 @@ void zoom_learn_tracks(struct collect *collect)
 	}
 }
 
+uint32_t zoom_memory_track(struct collect *collect, uint32_t kind, uint32_t device, const char *label)
+{
+	struct zoom *zoom = collect->zoom;
+	bool on_gpu = device != TIMELINE_NONE;
+	struct zoom_track_key key;
+	struct zoom_track *track;
+	char *group = NULL;
+	uint32_t index;
+
+	memset(&key, 0, sizeof(key));
+	key.group.kind = on_gpu ? TIMELINE_GROUP_GPU : ZOOM_TRACK_MEMORY;
+	key.group.device = on_gpu ? device : 0;
+	key.kind = ZOOM_TRACK_MEMORY;
+	key.lane = kind;
+	for (uint32_t i = 0; i < collect->timeline->groups.count && on_gpu && !group; i++)
+		if (collect->timeline->groups.items[i].kind == TIMELINE_GROUP_GPU &&
+		    collect->timeline->groups.items[i].device == device)
+			group = group_label(&collect->timeline->groups.items[i]);
+	pthread_mutex_lock(&zoom->lock);
+	index = find_track(collect, &key);
+	track = &zoom->tracks.items[index];
+	track->is_known = true;
+	track->on_gpu = on_gpu;
+	track->order = track->owner = OF_SAMPLES + index;
+	track->group_index = place_of_group(zoom, &key.group, index);
+	track->label = xstrdup(label);
+	track->group = group ? group : on_gpu ? xasprintf("GPU %u", device) : xstrdup("host");
+	pthread_mutex_unlock(&zoom->lock);
+	return index;
+}
+
 /* ---- for who asks ----------------------------------------------------------------------------------------------- */
 
 /* As far as begins of blocks tell: long ones may come and go inside of one. */

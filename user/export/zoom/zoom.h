@@ -82,12 +82,17 @@ struct zoom_question {
 void zoom_put_tracks(struct zoom *zoom, struct sink *out);
 
 /*
- * {"from":,"to":,"least":,"rows":[[track,depth,[start,length,label,count,busy,...]]...],("estimates":[as rows...],)
- * "labels":{"id":["name","where",category]},"left_out":boxes}: times in nanoseconds, `from` and `to` since the
- * timeline's begin, starts since `from`.  Slices shorter than `least` are put together.  Returns how many boxes there
- * are.
+ * {"from":,"to":,"least":,"rows":[[track,depth,[start,length,label,count,busy,number,...]]...],("estimates":[as
+ * rows...],)"labels":{"id":["name","where",category,stack]},("stacks":{"id":[own,frame,...]},"frames":{"id":"text"},)
+ * "left_out":boxes}: times in nanoseconds, `from` and `to` since the timeline's begin, starts since `from`.  Slices
+ * shorter than `least` are put together.  number: what a call and its GPU work have in common, of memory the bytes that
+ * are held at most, 0: nothing.  stacks: innermost frame first, and which of them is the user's own, -1: none; only
+ * where the width is 0, else zoom_put_stack has each.  Returns how many boxes there are.
  */
 uint32_t zoom_put_answer(struct zoom *zoom, const struct zoom_question *question, struct sink *out);
+
+/* {"own":,"frames":["text"...]} of a label's stack. */
+void zoom_put_stack(struct zoom *zoom, uint32_t id, struct sink *out);
 
 /* How many slices are in a stretch; blocks at its edges count as a whole. */
 uint64_t zoom_count(struct zoom *zoom, uint64_t from_ns, uint64_t to_ns);
@@ -96,7 +101,14 @@ uint64_t zoom_count(struct zoom *zoom, uint64_t from_ns, uint64_t to_ns);
 struct zoom_hit {
 	uint32_t track, depth;
 	uint64_t start_ns, end_ns;
+	uint32_t label;
 };
 bool zoom_find(struct zoom *zoom, const char *text, uint64_t after_ns, struct zoom_hit *hit);
+
+/* The first slice of that number on a GPU, or the call on a thread; of those that were read so far. */
+bool zoom_find_linked(struct zoom *zoom, uint64_t number, bool on_gpu, struct zoom_hit *hit);
+
+/* ,"name":,"where": of what was found. */
+void zoom_put_hit_label(struct zoom *zoom, const struct zoom_hit *hit, struct sink *out);
 
 #endif

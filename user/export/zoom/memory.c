@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* How much memory is held, as a row: a slice for each time between two changes. */
+#include "export/zoom/collect.h"
+
+#define OF_CUDA 0u  /* what came from CUDA since the trace began */
+#define OF_TORCH 1u /* what PyTorch's allocators have handed out */
+
+#define TORCH_CPU 0 /* c10::DeviceType */
+
+static struct held_memory *held_by(struct collect *collect, uint32_t kind, uint32_t device)
+{
+	const char *label = kind == OF_TORCH ? "memory of PyTorch" : "memory from CUDA";
+	struct held_memory made = {.kind = kind, .device = device};
+
+	for (size_t i = 0; i < collect->memory.count; i++)
+		if (collect->memory.items[i].kind == kind && collect->memory.items[i].device == device)
+			return &collect->memory.items[i];
+	made.track = zoom_memory_track(collect, kind, device, label);
+	made.label = zoom_label_id(collect, &(struct zoom_label){.name = zoom_text_id(collect, "", label),
+								 .where = collect->nothing,
+								 .category = TIMELINE_TORCH_MEMORY,
+								 .stack = collect->nothing});
+	return array_push(&collect->memory, made);
+}
+
+static void put_until(struct collect *collect, const struct held_memory *held, uint64_t end_ns)
+{
+	if (held->bytes && end_ns > held->since_ns)
+		zoom_wait(collect, held->track,
+			  &(struct zoom_slice){.start_ns = held->since_ns,
+					       .end_ns = end_ns,
+					       .number = held->bytes,
+					       .label = held->label});
+}
+
+static void hold(struct collect *collect, struct held_memory *held, uint64_t time_ns, uint64_t bytes)
+{
+	if (time_ns < held->since_ns) /* the events of one thread are not in order with those of another */
+		time_ns = held->since_ns;
+	put_until(collect, held, time_ns);
+	held->since_ns = time_ns;
+	held->bytes = bytes;
+}
+
+void zoom_see_cuda_memory(struct collect *collect, const struct timeline_memory *memory)
+{
+	const struct timeline_counter *counter = &collect->timeline->counters.items[memory->counter];
+
+	hold(collect, held_by(collect, OF_CUDA, counter->of_host ? TIMELINE_NONE : counter->device), memory->time_ns,
+	     memory->held_bytes);
+}
+
+/* Only a GPU's: of the CPU PyTorch's allocator does not say how much it has handed out in all. */
+void zoom_see_torch_memory(struct collect *collect, const struct timeline_slice *slice)
+{
+	uint64_t bytes = 0;
+	int64_t type = TORCH_CPU;
+	uint32_t device = TIMELINE_NONE;
+	bool is_known = false;
+
+	for (uint32_t i = 0; i < slice->arg_count; i++) {
+		const struct timeline_arg *arg = &slice->args[i];
+
+		if (arg->key == TIMELINE_ARG_DEVICE_TYPE)
+			type = arg->integer;
+		else if (arg->key == TIMELINE_ARG_DEVICE_ID)
+			device = (uint32_t)arg->integer;
+		else if (arg->key == TIMELINE_ARG_ALLOCATED) {
+			bytes = arg->number;
+			is_known = true;
+		}
+	}
+	if (is_known && type != TORCH_CPU)
+		hold(collect, held_by(collect, OF_TORCH, device), slice->start_ns, bytes);
+}
+
+void zoom_end_memory(struct collect *collect, uint64_t end_ns)
+{
+	for (size_t i = 0; i < collect->memory.count; i++)
+		put_until(collect, &collect->memory.items[i], end_ns);
+}
