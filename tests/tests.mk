@@ -4,7 +4,7 @@
 #   check            everything that needs neither PyTorch nor a GPU; installs what it needs first
 #   check-unit       unit tests and the agent's (no root needed for most)
 #   check-e2e        the real program on real processes (root)
-#   check-inject     the agent let in and out 1,000 times, gputrace killed 200 times, and 200 times with --ops (root)
+#   check-inject     the agent let in and out 1,000 times, gputrace killed 200 times, and 200 times with --ops; 7,500 forks and 300 epochs (root)
 #   check-torch      the end-to-end tests on PyTorch
 #   check-trace-processor  files with a timeline in Perfetto's trace_processor, which not every machine can have
 #   check-torch-all  those of older versions on each that PyPI has and that is known here (an hour, 35 GB)
@@ -97,7 +97,7 @@ check-trace-processor: all simgpu $(CONSUMED)
 
 check-inject: all simgpu
 	@GPUTRACE_TEST_CYCLES=1000 GPUTRACE_TEST_KILLS=200 $(PYTEST)/test_inject.py -k again_and_again
-	@GPUTRACE_TEST_KILLS=200 $(PYTEST)/test_torch_lifetimes.py -k again_and_again
+	@GPUTRACE_TEST_KILLS=200 GPUTRACE_TEST_FORK_ROUNDS=50 $(PYTEST)/test_torch_lifetimes.py -k "again_and_again or forked_child"
 
 check-torch: all simgpu $(CONSUMED) check-gpu-simulated
 	@$(PYTEST) -m torch $(PYTEST_FLAGS)

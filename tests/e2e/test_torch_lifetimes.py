@@ -16,6 +16,7 @@ import tracing
 pytestmark = pytest.mark.torch
 
 KILLS = int(os.environ.get("GPUTRACE_TEST_KILLS", 4))
+FORK_ROUNDS = int(os.environ.get("GPUTRACE_TEST_FORK_ROUNDS", 1))  # of 150 children and 6 epochs each
 
 
 @pytest.fixture(params=["newest", "older"])
@@ -51,3 +52,17 @@ def test_a_forked_worker_whose_ops_are_not_seen_has_a_note(loop, tmp_path):
         tracer.interrupt().must_be(0)
     (note,) = [text for text in reading.trace_of(tmp_path / "trace.json")["gputrace"]["notes"] if "forked" in text]
     assert f": no ops of PyTorch: pid {loop.pid} has forked it" in note
+
+
+def test_every_forked_child_comes_to_its_end(tmp_path):
+    """Each imports extension modules, as workers do: a lock of the loader that the agent had at a fork would stop it for good.
+    One of 300 did; a run of 3,000 (make check-inject) finds that for certain."""
+    with tracing.Running([machine.tool("get-torch"), machine.PROGRAMS / "torch_forks.py"], tmp_path) as target:
+        target.wait_line("ready")
+        with tracing.Tracer(tmp_path, "--ops", "--shapes", "--memory", "-p", target.pid) as tracer:
+            tracer.wait_logged(logfile.says_observing)
+            for request, answer in (("forks 150", "forks 0"), ("epochs 6", "epochs 48")) * FORK_ROUNDS:
+                target.process.stdin.write(request + "\n")
+                target.process.stdin.flush()
+                assert target.wait_line(request.split()[0]).strip() == answer
+            tracer.interrupt().must_be(0)

@@ -37,6 +37,12 @@ newer=$(objdump -T "$library" | grep -o 'GLIBC_[0-9.]*' | sort -Vu | awk -F_ '{ 
 [ -z "$newer" ] || fail "wants glibc $newer"
 [ "$(objdump -T "$library" | grep -c 'GLIBC_')" -gt 10 ] || fail "no symbol versions found: is this check blind?"
 
+# no function of others without a word on what a child of fork has of it
+wanted=$(nm -D --undefined-only "$library" | awk '{ sub(/@.*/, "", $2); print $2 }' | sort)
+said=$(sed -n 's/^\([^#\t][^:]*\):.*/\1/p' user/agent/imports.txt | tr ' ' '\n' | sort)
+[ "$wanted" = "$said" ] || fail "user/agent/imports.txt does not say what the library wants: $(
+	printf '%s\n' "$wanted" "$said" | sort | uniq -u | tr '\n' ' ')"
+
 # exactly the promised names
 wanted="InitializeInjection InitializeInjectionNvtx2 gputrace_agent_abi $(activity_sets) gputrace_agent_anew gputrace_agent_anew_semaphore gputrace_agent_batch \
 gputrace_agent_batch_semaphore gputrace_agent_call gputrace_agent_forward_lines gputrace_agent_forward_lines_semaphore gputrace_agent_memory_lines gputrace_agent_memory_lines_semaphore gputrace_agent_ops gputrace_agent_ops_semaphore gputrace_agent_resume gputrace_agent_resume_semaphore \

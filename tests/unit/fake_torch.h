@@ -20,6 +20,7 @@ struct fake_torch {
 	void (*finish)(struct fake_op *op); /* its end, and then its context goes */
 	void (*make_async)(struct fake_op *op);
 	unsigned (*callbacks)(void); /* registered ones */
+	void (*hold_list)(void);     /* as a thread has it that is gone: who takes a callback away waits for ever */
 };
 
 /* Exported as fake_torch. */

@@ -466,13 +466,33 @@ static void a_forked_child_tells_nothing_and_takes_the_observer_away(void **stat
 	if (!child) {
 		before = said.bytes;
 		run("child");
-		_exit(torch->callbacks() == 0 && said.bytes == before ? 0 : 1);
+		UNTIL(torch->callbacks() == 0);
+		_exit(said.bytes == before ? 0 : 1);
 	}
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_int_equal(status, 0);
 	run("parent");
 	leave();
 	assert_int_equal(last_state()->told, 2);
+}
+
+static void a_forked_child_whose_list_of_callbacks_a_thread_had_that_is_gone_runs_its_ops(void **state)
+{
+	int status;
+	pid_t child;
+
+	observe();
+	child = fork();
+	if (!child) {
+		alarm(PATIENCE_MS / 1000);
+		torch->hold_list();
+		run("child");
+		run("child");
+		_exit(0);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	leave();
 }
 
 static void the_version_is_in_the_names_of_debians_files(void **state)
@@ -520,6 +540,7 @@ int main(void)
 		behaviour(what_has_no_room_is_counted),
 		behaviour(threads_that_come_and_go_share_what_the_first_had),
 		behaviour(a_forked_child_tells_nothing_and_takes_the_observer_away),
+		behaviour(a_forked_child_whose_list_of_callbacks_a_thread_had_that_is_gone_runs_its_ops),
 		behaviour(the_version_is_in_the_names_of_debians_files),
 		behaviour(the_version_is_in_the_file_that_wheels_have),
 	};

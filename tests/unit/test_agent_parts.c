@@ -6,14 +6,20 @@
 #include <stdlib.h>
 
 #include <cmocka.h>
+#include <sched.h>
 #include <stdio.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "agent/batch_send.h"
 #include "cupti/batch.h"
 #include "agent/clock.h"
 #include "agent/cuda_driver.h"
 #include "agent/find_cupti.h"
+#include "agent/fork_gate.h"
 #include "agent/mapped_files.h"
+#include "agent/own_thread.h"
 #include "cupti/names.h"
 #include "cupti/records.h"
 #include "agent_points.h"
@@ -355,6 +361,51 @@ static void a_process_without_the_driver_is_left_alone(void **state)
 	assert_false(cuda_works());
 }
 
+/* ---- forks -------------------------------------------------------------------------------------- */
+
+static struct {
+	_Atomic bool inside, forks, in_the_middle;
+	_Atomic unsigned children; /* told of their fork */
+} forks;
+
+/* In the middle of something that a child must not inherit, until a fork waits for it, or would have gone by. */
+static void work_inside(void)
+{
+	atomic_store(&forks.in_the_middle, true);
+	atomic_store(&forks.inside, true);
+	while (!atomic_load(&forks.forks))
+		sched_yield();
+	nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
+	atomic_store(&forks.in_the_middle, false);
+}
+
+static void count_child(void)
+{
+	atomic_fetch_add(&forks.children, 1);
+}
+
+static int child_of_fork(void)
+{
+	int status;
+	pid_t child = fork();
+
+	if (!child)
+		_exit(atomic_load(&forks.in_the_middle) ? 1 : atomic_load(&forks.children) == 1 ? 0 : 2);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	return status;
+}
+
+static void a_fork_waits_until_no_thread_is_in_the_middle_of_something(void **state)
+{
+	fork_gate_in_child(count_child);
+	assert_true(own_thread_start(work_inside));
+	while (!atomic_load(&forks.inside))
+		sched_yield();
+	atomic_store(&forks.forks, true);
+	assert_int_equal(child_of_fork(), 0);
+	assert_false(atomic_load(&forks.in_the_middle));
+}
+
 #define TEST(name) cmocka_unit_test_setup(name, begin)
 
 int main(void)
@@ -375,6 +426,7 @@ int main(void)
 		TEST(cuptis_own_numbers_have_a_cuda_major),
 		TEST(mapped_libraries_are_picked_out_of_maps),
 		TEST(a_process_without_the_driver_is_left_alone),
+		TEST(a_fork_waits_until_no_thread_is_in_the_middle_of_something),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

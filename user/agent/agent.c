@@ -3,18 +3,17 @@
  * The agent's life in its process: its start, its one thread, and its end.  It lives only while
  * somebody listens, never prints, never exits, and waits for nothing without a bound.
  */
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "agent/batch_send.h"
 #include "agent/callbacks.h"
 #include "agent/cuda_driver.h"
 #include "agent/entry.h"
+#include "agent/fork_gate.h"
 #include "agent/ops.h"
 #include "agent/own_thread.h"
 #include "agent/points.h"
@@ -149,7 +148,7 @@ static bool wait_for_cuda(struct session *session)
 			batch_flush(&session->batch);
 		}
 		told = true;
-		futex_wait(&agent.exiting, 0, TICK_NS);
+		fork_gate_wait(&agent.exiting, 0, TICK_NS);
 	}
 	return false;
 }
@@ -196,7 +195,7 @@ static void run_session(struct session *session)
 		}
 		session_tick(session);
 		ops_start();
-		futex_wait(&agent.exiting, 0, TICK_NS);
+		fork_gate_wait(&agent.exiting, 0, TICK_NS);
 	}
 	if (atomic_load(&agent.exiting))
 		wait_ns = WAIT_EXIT_NS;
@@ -262,14 +261,13 @@ static bool run_once(struct session *session)
 
 static void register_fork(void);
 
-static void *agent_thread(void *unused)
+static void agent_thread(void)
 {
 	prctl(PR_GET_NAME, agent.callers_name);
 	register_fork();
 	while (run_once(&agent.session))
 		;
 	futex_set(&agent.stopped);
-	return unused;
 }
 
 static bool start_thread(void)
@@ -300,14 +298,10 @@ static void at_fork_in_child(void)
 	yield_forked();
 }
 
-/*
- * Never on a thread of the application that was lent to us: before 2.36 glibc holds a lock while the handlers that
- * come before a fork run, and one of them may wait for what the lent thread has.
- */
 static void register_fork(void)
 {
 	if (!agent.fork_registered)
-		pthread_atfork(NULL, NULL, at_fork_in_child);
+		fork_gate_in_child(at_fork_in_child);
 	agent.fork_registered = true;
 }
 
@@ -329,13 +323,8 @@ static void give_up(struct session *session)
 	set_life(GPT_AGENT_IDLE);
 }
 
-void agent_start(void)
+static void start_here(struct session *session)
 {
-	struct session *session = &agent.session;
-
-	ops_start();
-	if (!points_listening() || !begin_life())
-		return;
 	session->batch.send = batch_to_collector;
 	session->wake = wake;
 	tell_state(GPT_AGENT_LOADED);
@@ -356,6 +345,17 @@ void agent_start(void)
 		session_stop(session, 0);
 	session->failure = GPT_AGENT_NO_RESOURCES;
 	give_up(session);
+}
+
+void agent_start(void)
+{
+	ops_start();
+	if (!points_listening() || !begin_life())
+		return;
+	fork_gate_open();
+	fork_gate_enter();
+	start_here(&agent.session);
+	fork_gate_leave();
 }
 
 void agent_start_aside(const char *cupti)

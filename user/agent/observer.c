@@ -12,9 +12,11 @@
 #include "agent/callbacks.h"
 #include "agent/clock.h"
 #include "agent/collectives.h"
+#include "agent/fork_gate.h"
 #include "agent/op_clock.h"
 #include "agent/op_hash.h"
 #include "agent/op_tell.h"
+#include "agent/own_thread.h"
 #include "agent/points.h"
 #include "agent/schedule.h"
 
@@ -22,7 +24,7 @@ static struct {
 	_Atomic uint32_t session; /* 0: nothing is observed */
 	_Atomic uint32_t epoch;	  /* of names */
 	_Atomic uint64_t handle;  /* of the callback, 0: none is registered */
-	bool forked;		  /* this is the child */
+	_Atomic bool forked;	  /* this is a child that has run no op yet */
 	bool with_inputs, scheduled;
 	struct torch torch;
 	uint64_t seed;
@@ -140,6 +142,23 @@ static void unregister_observer(void)
 		observer.torch.remove(handle);
 }
 
+/* A thread that is gone may have had PyTorch's list of callbacks: only this one waits for that, and not in the gate. */
+static void unregister_in_child(void)
+{
+	fork_gate_leave();
+	unregister_observer();
+	fork_gate_enter();
+}
+
+/* At its first op.  Where no thread can be made the observer stays, and observes nothing. */
+static void leave_child(void)
+{
+	bool forked = true;
+
+	if (atomic_compare_exchange_strong(&observer.forked, &forked, false))
+		own_thread_start(unregister_in_child);
+}
+
 static void take_collective(struct lane *lane, struct op_collective *collective)
 {
 	char text[COLLECTIVE_TEXT_MAX];
@@ -159,8 +178,8 @@ static inline __attribute__((always_inline)) struct op_slot *open_slot(const voi
 	uint64_t turn;
 
 	if (!session) {
-		if (observer.forked)
-			unregister_observer();
+		if (__builtin_expect(atomic_load_explicit(&observer.forked, memory_order_relaxed), 0))
+			leave_child();
 		return NULL;
 	}
 	lane = lane_of_thread();
@@ -344,14 +363,17 @@ void observer_take_inputs(bool wanted)
 	pthread_mutex_unlock(&observer.registering);
 }
 
+/* On a thread of the program: so inside the gate. */
 void observer_follow_schedule(void)
 {
+	fork_gate_enter();
 	pthread_mutex_lock(&observer.registering);
 	if (atomic_load(&observer.session)) {
 		unregister_observer();
 		register_observer(&observer.torch);
 	}
 	pthread_mutex_unlock(&observer.registering);
+	fork_gate_leave();
 }
 
 void observer_end(void)
@@ -362,19 +384,8 @@ void observer_end(void)
 	pthread_mutex_unlock(&observer.registering);
 }
 
-void observer_before_fork(void)
-{
-	pthread_mutex_lock(&observer.registering);
-}
-
-void observer_after_fork(void)
-{
-	pthread_mutex_unlock(&observer.registering);
-}
-
 void observer_forked(void)
 {
-	pthread_mutex_unlock(&observer.registering);
 	atomic_store(&observer.session, 0);
-	observer.forked = true;
+	atomic_store(&observer.forked, true);
 }

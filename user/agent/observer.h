@@ -32,9 +32,7 @@ void observer_repeat_names(void);
 /* If the op in that place is open and of this session: its turn there, and what is known of it; else 0. */
 uint64_t observer_open_op(struct op_slot *slot, uint32_t session, struct op_facts *facts);
 
-/* Around fork(2): the child observes nothing, and takes the observer away at its first op. */
-void observer_before_fork(void);
-void observer_after_fork(void);
+/* In the child of a fork: it observes nothing, and its first op has the observer taken away. */
 void observer_forked(void);
 
 #endif

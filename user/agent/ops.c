@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 #include "agent/ops.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +10,7 @@
 #include "agent/backward_passes.h"
 #include "agent/batch_send.h"
 #include "agent/clock.h"
+#include "agent/fork_gate.h"
 #include "agent/observer.h"
 #include "agent/old_glibc.h"
 #include "agent/op_clock.h"
@@ -320,7 +320,7 @@ static void run(void)
 	bool heard = true;
 
 	while (wanted() && is_half_there())
-		futex_wait(&ops.exiting, 0, BUSY_TICK_NS);
+		fork_gate_wait(&ops.exiting, 0, BUSY_TICK_NS);
 	ops.state = 0;
 	ops.libraries = 0;
 	ops.next_sample_ns = 0;
@@ -335,7 +335,7 @@ static void run(void)
 			break;
 		if (ops.state != GPT_AGENT_OPS_OBSERVING)
 			look_for_torch();
-		futex_wait(&ops.exiting, 0, tick());
+		fork_gate_wait(&ops.exiting, 0, tick());
 	}
 	if (ops.state == GPT_AGENT_OPS_OBSERVING)
 		finish(heard);
@@ -354,11 +354,10 @@ static void at_fork_in_child(void)
 	atomic_store(&ops.dead, 1);
 }
 
-/* Not on a thread that was lent to us: glibc may hold a lock there (agent.c). */
 static void register_fork(void)
 {
 	if (!ops.fork_registered)
-		pthread_atfork(observer_before_fork, observer_after_fork, at_fork_in_child);
+		fork_gate_in_child(at_fork_in_child);
 	ops.fork_registered = true;
 }
 
@@ -377,7 +376,7 @@ static bool begin_life(void)
 	return atomic_compare_exchange_strong(&ops.alive, &none, 1);
 }
 
-static void *ops_thread(void *unused)
+static void ops_thread(void)
 {
 	prctl(PR_SET_NAME, "gputrace-ops");
 	choose_clock();
@@ -389,7 +388,6 @@ static void *ops_thread(void *unused)
 		atomic_store(&ops.alive, 0);
 	} while (wanted() && begin_life()); /* wanted again meanwhile: who came then saw us alive */
 	futex_set(&ops.stopped);
-	return unused;
 }
 
 void ops_start(void)

@@ -9,21 +9,31 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "agent/fork_gate.h"
 #include "agent/old_glibc.h"
 
-bool own_thread_start(void *(*run)(void *))
+static void *thread(void *run)
+{
+	fork_gate_open();
+	fork_gate_enter();
+	((void (*)(void))run)();
+	fork_gate_leave();
+	return NULL;
+}
+
+bool own_thread_start(void (*run)(void))
 {
 	sigset_t all, before;
-	pthread_t thread;
+	pthread_t id;
 	int error;
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	error = pthread_create(&thread, NULL, run, NULL);
+	error = pthread_create(&id, NULL, thread, (void *)run);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (error)
 		return false;
-	pthread_detach(thread);
+	pthread_detach(id);
 	return true;
 }
 

@@ -7,8 +7,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Detached.  It blocks all signals: the application's handlers must not run on a thread that it did not make. */
-bool own_thread_start(void *(*run)(void *));
+/*
+ * Detached, and inside the gate (fork_gate.h).  It blocks all signals: the application's handlers must not run on a
+ * thread that it did not make.
+ */
+bool own_thread_start(void (*run)(void));
 
 /* Until futex_wake or futex_set, at most ns; at once back where the word is not `value`. */
 void futex_wait(_Atomic uint32_t *word, uint32_t value, uint64_t ns);

@@ -4,10 +4,10 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "agent/buffers.h"
 #include "agent/callbacks.h"
+#include "agent/fork_gate.h"
 #include "agent/kernel_places.h"
 #include "agent/points.h"
 #include "agent/range_queue.h"
@@ -23,13 +23,6 @@
 #define CALLBACKS_END_NS 500000000u
 #define OLDEST_NS                                                                                                      \
 	(365ull * 24 * 3600 * 1000000000) /* times of another clock, of a counter of ticks, are decades away */
-
-static void pause_ns(uint64_t ns)
-{
-	struct timespec t = {.tv_nsec = (long)ns};
-
-	nanosleep(&t, NULL);
-}
 
 /* ---- starting ---------------------------------------------------------------------------------- */
 
@@ -357,13 +350,13 @@ static void stop_recording(struct session *session, uint64_t wait_ns)
 	cupti->flush_all(0);
 	take(session);
 	for (end = clock_now_ns() + wait_ns; buffers_held() && clock_now_ns() < end;) {
-		pause_ns(POLL_NS);
+		fork_gate_pause(POLL_NS);
 		cupti->flush_all(0);
 		take(session);
 	}
 	cupti->flush_all(CUPTI_FLUSH_FORCED);
 	for (end = clock_now_ns() + CALLBACKS_END_NS; buffers_in_callback() && clock_now_ns() < end;)
-		pause_ns(POLL_NS);
+		fork_gate_pause(POLL_NS);
 	count_dropped(session);
 	if (cupti->set_thread_id_type)
 		cupti->set_thread_id_type(CUPTI_THREAD_ID_DEFAULT);

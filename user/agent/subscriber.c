@@ -3,12 +3,12 @@
 #include "agent/subscriber.h"
 
 #include <stdio.h>
-#include <time.h>
 
 #include <gputrace/cuda_api.h>
 
 #include "cupti/apis.h"
 #include "agent/callbacks.h"
+#include "agent/fork_gate.h"
 #include "agent/kernel_places.h"
 #include "agent/subscriber_owner.h"
 
@@ -135,11 +135,11 @@ void subscriber_end_calls(struct session *session)
 
 	callbacks_stop();
 	if (session->borrowed) {
-		nanosleep(&(struct timespec){.tv_nsec = OPEN_CALLS_NS}, NULL); /* which calls are open nobody tells */
+		fork_gate_pause(OPEN_CALLS_NS); /* which calls are open nobody tells */
 		return;
 	}
 	while (callbacks_open() && clock_now_ns() < end)
-		nanosleep(&(struct timespec){.tv_nsec = OPEN_CALLS_NS / 50}, NULL);
+		fork_gate_pause(OPEN_CALLS_NS / 50);
 	session->records.limited = true;
 	session->records.last_corr = callbacks_last_corr();
 	cupti->enable_domain(0, session->subscriber, CUPTI_DOMAIN_RUNTIME);

@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 
 #include "agent/buffers.h"
+#include "agent/fork_gate.h"
 #include "agent/subscriber_owner.h"
 #include "agent/intercept.h"
 #include "agent/points.h"
@@ -20,6 +21,7 @@
 /* A buffer comes back when its records are complete, which for work that is on the GPU is not waited for longer. */
 #define CALL_IN_NS 10000000ull
 #define CALL_IN_PAUSE_NS 500000u
+#define DECIDE_PAUSE_NS 5000000u
 /* Who gives CUPTI a clock registers next; who does not, has only done that. */
 #define EXPECTED_NS 250000000ull
 /* For buffers that could not be called in before: afterwards, that often, so long. */
@@ -109,12 +111,10 @@ static void disable_unshared(struct session *session)
 
 void yield_decide(struct session *session)
 {
-	struct timespec pause = {.tv_nsec = 5000000};
-
 	/* not at the end of the process, where it does not matter, nor where the collector has died */
 	while (session->away && session->undecided_ns && points_must_yield() && !points_listening()) {
 		disable_unshared(session);
-		nanosleep(&pause, NULL);
+		fork_gate_pause(DECIDE_PAUSE_NS);
 	}
 }
 
@@ -141,7 +141,7 @@ static bool hold_until(uint64_t end)
 	while (atomic_flag_test_and_set(&watch.busy)) {
 		if (clock_now_ns() >= end)
 			return false;
-		nanosleep(&(struct timespec){.tv_nsec = CALL_IN_PAUSE_NS}, NULL);
+		fork_gate_pause(CALL_IN_PAUSE_NS);
 	}
 	return true;
 }
@@ -178,33 +178,48 @@ static void call_in(struct session *session)
 }
 
 /* A clock is about to be given. Here, as what is complete now has its times by the clock that there is now. */
-static void before_clock(void)
+static void expect(struct session *session)
 {
-	struct session *session = hold_recording();
-
-	if (!session)
-		return;
 	call_in(session);
 	session->expected_ns = clock_now_ns();
-	yield_let_go();
 }
 
-static void before_buffers(void)
+static void give_way(struct session *session)
 {
-	struct session *session = hold_recording();
 	uint64_t end;
 
-	if (!session)
-		return;
 	call_in(session);
 	for (end = clock_now_ns() + CALL_IN_NS; buffers_held() && clock_now_ns() < end;) {
-		nanosleep(&(struct timespec){.tv_nsec = CALL_IN_PAUSE_NS}, NULL);
+		fork_gate_pause(CALL_IN_PAUSE_NS);
 		session->cupti.flush_all(0);
 	}
 	yield_begin(session);
 	if (points_may_resume())
 		session->stale_until_ns = clock_now_ns() + STALE_NS;
-	yield_let_go();
+}
+
+/* On a thread of the program: so inside the gate. */
+static void before(void (*what)(struct session *session))
+{
+	struct session *session;
+
+	fork_gate_enter();
+	session = hold_recording();
+	if (session) {
+		what(session);
+		yield_let_go();
+	}
+	fork_gate_leave();
+}
+
+static void before_clock(void)
+{
+	before(expect);
+}
+
+static void before_buffers(void)
+{
+	before(give_way);
 }
 
 void yield_watch(struct session *session)

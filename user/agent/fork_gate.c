@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+#include "agent/fork_gate.h"
+
+#include <pthread.h>
+#include <stddef.h>
+#include <time.h>
+
+#include "agent/clock.h"
+#include "agent/own_thread.h"
+
+/*
+ * A look of a thread of the agent takes microseconds.  One that waits for the very thread that forks, as where that one
+ * is in the middle of dlopen, holds nothing, and nobody would let it go on.
+ */
+#define FORK_WAITS_NS 1000000000u
+#define REGISTERING_PAUSE_NS 1000000u
+
+/* How often this thread is inside: a library that it calls may fork. */
+static __thread uint32_t own_inside __attribute__((tls_model("initial-exec")));
+
+enum { CLOSED, REGISTERING, OPEN };
+
+static struct {
+	_Atomic uint32_t inside;  /* futex: threads */
+	_Atomic uint32_t forking; /* futex: forks that are under way */
+	_Atomic uint32_t state;
+	void (*_Atomic children[FORK_GATE_CHILDREN])(void);
+	_Atomic uint32_t child_count;
+} gate;
+
+static void before_fork(void)
+{
+	uint64_t end_ns = clock_now_ns() + FORK_WAITS_NS;
+	uint32_t inside;
+
+	atomic_fetch_add(&gate.forking, 1);
+	while ((inside = atomic_load(&gate.inside)) != own_inside && clock_now_ns() < end_ns)
+		futex_wait(&gate.inside, inside, FORK_WAITS_NS / 10);
+}
+
+static void after_fork(void)
+{
+	if (atomic_fetch_sub(&gate.forking, 1) == 1)
+		futex_wake(&gate.forking);
+}
+
+static void in_child(void)
+{
+	uint32_t count = atomic_load(&gate.child_count), i;
+	void (*forked)(void);
+
+	atomic_store(&gate.inside, own_inside);
+	atomic_store(&gate.forking, 0);
+	for (i = 0; i < count && i < FORK_GATE_CHILDREN; i++) {
+		forked = atomic_load(&gate.children[i]);
+		if (forked)
+			forked();
+	}
+}
+
+void fork_gate_open(void)
+{
+	uint32_t closed = CLOSED;
+
+	if (atomic_compare_exchange_strong(&gate.state, &closed, REGISTERING)) {
+		pthread_atfork(before_fork, after_fork, in_child);
+		atomic_store(&gate.state, OPEN);
+	}
+	while (atomic_load(&gate.state) != OPEN) /* another thread's registration waits for a fork, perhaps */
+		nanosleep(&(struct timespec){.tv_nsec = REGISTERING_PAUSE_NS}, NULL);
+}
+
+void fork_gate_in_child(void (*forked)(void))
+{
+	uint32_t index = atomic_fetch_add(&gate.child_count, 1);
+
+	if (index < FORK_GATE_CHILDREN)
+		atomic_store(&gate.children[index], forked);
+}
+
+static void let_go(void)
+{
+	atomic_fetch_sub(&gate.inside, 1);
+	if (atomic_load(&gate.forking))
+		futex_wake(&gate.inside);
+}
+
+void fork_gate_enter(void)
+{
+	uint32_t forking;
+
+	for (;;) {
+		atomic_fetch_add(&gate.inside, 1);
+		forking = atomic_load(&gate.forking);
+		if (!forking)
+			break;
+		let_go();
+		futex_wait(&gate.forking, forking, FORK_WAITS_NS / 10);
+	}
+	own_inside++;
+}
+
+void fork_gate_leave(void)
+{
+	own_inside--;
+	let_go();
+}
+
+void fork_gate_wait(_Atomic uint32_t *word, uint32_t value, uint64_t ns)
+{
+	fork_gate_leave();
+	futex_wait(word, value, ns);
+	fork_gate_enter();
+}
+
+void fork_gate_pause(uint64_t ns)
+{
+	fork_gate_leave();
+	nanosleep(&(struct timespec){.tv_nsec = (long)ns}, NULL);
+	fork_gate_enter();
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * A child of fork has the locks as they were, and no thread that would unlock them: the loader's, the C library's,
+ * CUPTI's, PyTorch's.  So a thread of the agent is inside this gate whenever it does not wait, and a fork waits until
+ * nobody is.  What the program's own threads do for the agent takes no such lock, or is inside, too.
+ */
+#ifndef GPUTRACE_AGENT_FORK_GATE_H
+#define GPUTRACE_AGENT_FORK_GATE_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+/*
+ * From now on forks wait.  Outside of the gate, and not on a thread that was lent to us: before 2.36 glibc holds a lock
+ * while the handlers before a fork run, and one of them may wait for what the lent thread has.
+ */
+void fork_gate_open(void);
+
+/* In a child: called once each, in the order in which they were added; FORK_GATE_CHILDREN at most. */
+#define FORK_GATE_CHILDREN 4u
+void fork_gate_in_child(void (*forked)(void));
+
+/* Waits while the program forks. */
+void fork_gate_enter(void);
+void fork_gate_leave(void);
+
+/* Inside, outside while it waits: futex_wait, and until ns are over. */
+void fork_gate_wait(_Atomic uint32_t *word, uint32_t value, uint64_t ns);
+void fork_gate_pause(uint64_t ns);
+
+#endif
