@@ -75,6 +75,15 @@ def test_a_process_that_already_runs_has_gpu_times(tmp_path, every_python):
         trace_once(target, tmp_path)
 
 
+def test_a_process_whose_first_thread_has_ended_has_gpu_times(tmp_path):
+    """Its pid has no memory, no files and no stack any more: its other threads have."""
+    with tracing.target(tmp_path, truth=tmp_path / "gpu.json") as target:
+        target.ask("leave")
+        assert tracing.state(pathlib.Path(f"/proc/{target.pid}")) == "Z"
+        trace_once(target, tmp_path)
+        target.end().must_be(0)
+
+
 def test_each_later_trace_has_them_too_and_the_agent_comes_once(tmp_path):
     with tracing.target(tmp_path, truth=tmp_path / "gpu.json") as target:
         for number in range(4):

@@ -124,8 +124,9 @@ class Running:
                              "".join(self.said) + self.process.stderr.read())
 
     def kill_all(self):
-        """The guard of a killed gputrace ends by itself, when it has taken out the probes."""
-        for pid in marked(self.mark):
+        """The guard of a killed gputrace ends by itself, when it has taken out the probes.  A process whose first thread
+        has ended has no environment to be found by."""
+        for pid in {*marked(self.mark), *([self.pid] if self.process.poll() is None else [])}:
             if not is_guard(pid):
                 try:
                     os.kill(pid, signal.SIGKILL)

@@ -8,12 +8,14 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -148,6 +150,63 @@ static void a_zombie_is_known_as_one_and_a_dead_one_is_gone(void **state)
 	process_info_free(&info);
 	waitpid(child, NULL, 0);
 	assert_int_equal(process_info_read(child, &info), -ESRCH);
+}
+
+static void *wait_for_ever(void *unused)
+{
+	for (;;)
+		pause();
+	return unused;
+}
+
+/* A child that goes on in another thread than its first. */
+static pid_t start_headless(void)
+{
+	pid_t child = fork();
+	pthread_t thread;
+
+	assert_true(child >= 0);
+	if (child == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (pthread_create(&thread, NULL, wait_for_ever, NULL))
+			_exit(1);
+		syscall(SYS_exit, 0);
+	}
+	while (process_thread(child) == child)
+		usleep(1000);
+	return child;
+}
+
+static void a_process_whose_first_thread_has_ended_is_known_by_another(void **state)
+{
+	static const char text[] = TEXT;
+	struct mappings mappings = {};
+	struct process_info info;
+	char copy[sizeof(text)] = "";
+	pid_t child = start_headless();
+	const struct mapping *mapping;
+	struct stat by_map, by_fd;
+	int fd;
+
+	(void)state;
+	assert_int_equal(process_info_read(child, &info), 0);
+	assert_false(info.zombie);
+	assert_true(strstr(info.cmdline, "test_process") != NULL);
+	assert_true(strstr(info.exe, "test_process") != NULL);
+	process_info_free(&info);
+	assert_int_equal(process_read_memory(child, (uintptr_t)text, copy, sizeof(copy)), 0);
+	assert_string_equal(copy, TEXT);
+	assert_int_equal(mappings_read(child, &mappings), 0);
+	mapping = mappings_at(&mappings, (uintptr_t)wait_for_ever);
+	assert_non_null(mapping);
+	fd = mapping_open(child, mapping);
+	assert_true(fd >= 0);
+	assert_int_equal(fstat(fd, &by_fd), 0);
+	assert_int_equal(mapping_stat(child, mapping, &by_map), 0);
+	assert_int_equal(by_map.st_ino, by_fd.st_ino);
+	close(fd);
+	mappings_free(&mappings);
+	end_child(child);
 }
 
 struct census {
@@ -448,6 +507,7 @@ int main(void)
 		cmocka_unit_test(the_start_is_on_the_monotonic_clock),
 		cmocka_unit_test(a_command_line_cannot_drive_the_terminal),
 		cmocka_unit_test(a_zombie_is_known_as_one_and_a_dead_one_is_gone),
+		cmocka_unit_test(a_process_whose_first_thread_has_ended_is_known_by_another),
 		cmocka_unit_test(every_process_is_visited_once_and_kernel_threads_are_not),
 		cmocka_unit_test(a_mapping_has_the_name_of_its_file_however_odd),
 		cmocka_unit_test(a_replaced_file_is_opened_as_it_was_mapped),

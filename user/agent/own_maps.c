@@ -10,7 +10,7 @@ void own_maps_each(void (*take)(char *line, void *context), void *context)
 	char text[8192], *line, *end;
 	size_t kept = 0;
 	ssize_t got;
-	int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+	int fd = open("/proc/thread-self/maps", O_RDONLY | O_CLOEXEC);
 
 	if (fd < 0)
 		return;

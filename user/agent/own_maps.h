@@ -3,7 +3,8 @@
 #ifndef GPUTRACE_AGENT_OWN_MAPS_H
 #define GPUTRACE_AGENT_OWN_MAPS_H
 
-/* Each line of /proc/self/maps, without its end; `take` may change it. None where the file cannot be read. */
+/* Each line of /proc/thread-self/maps (the first thread may have ended, and has none then), without its end; `take` may
+ * change it. None where the file cannot be read. */
 void own_maps_each(void (*take)(char *line, void *context), void *context);
 
 #endif

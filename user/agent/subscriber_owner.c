@@ -179,7 +179,7 @@ static bool mentions_recorder(int memory, const struct segment *segment, char *p
 static bool find_recorder(char *name, size_t size)
 {
 	struct segments segments = {.items = malloc(SEGMENTS_MAX * sizeof(*segments.items))};
-	int memory = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
+	int memory = open("/proc/thread-self/mem", O_RDONLY | O_CLOEXEC);
 	char *piece = malloc(PIECE_BYTES + sizeof(recorder));
 	bool found = true;
 	Dl_info library;

@@ -58,7 +58,7 @@ static int open_pagemap(pid_t pid)
 {
 	char path[64];
 
-	snprintf(path, sizeof(path), "/proc/%d/pagemap", pid);
+	snprintf(path, sizeof(path), "/proc/%d/pagemap", process_thread(pid));
 	return open(path, O_RDONLY | O_CLOEXEC);
 }
 

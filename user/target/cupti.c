@@ -18,7 +18,7 @@ static const struct {
 #define GENERATIONS (sizeof(generations) / sizeof(generations[0]))
 
 struct search {
-	pid_t pid;
+	pid_t pid, thread; /* process_thread of it */
 	struct cupti_choice *choice;
 };
 
@@ -40,7 +40,7 @@ static unsigned major_of(const char *path)
 
 static bool exists(const struct search *search, const char *path)
 {
-	char *whole = xasprintf("/proc/%d/root%s", search->pid, path);
+	char *whole = xasprintf("/proc/%d/root%s", search->thread, path);
 	struct stat stat_buffer;
 	bool is = stat(whole, &stat_buffer) == 0 && S_ISREG(stat_buffer.st_mode);
 
@@ -144,8 +144,8 @@ static bool take_beside(struct search *search, const char *cudart)
 
 static bool is_same(const struct search *search, const char *path, const char *mapped)
 {
-	char *whole = xasprintf("/proc/%d/root%s", search->pid, path);
-	char *other = xasprintf("/proc/%d/root%s", search->pid, mapped);
+	char *whole = xasprintf("/proc/%d/root%s", search->thread, path);
+	char *other = xasprintf("/proc/%d/root%s", search->thread, mapped);
 	struct stat of_path, of_mapped;
 	bool same = !strcmp(path, mapped) || (!stat(whole, &of_path) && !stat(other, &of_mapped) &&
 					      of_path.st_dev == of_mapped.st_dev && of_path.st_ino == of_mapped.st_ino);
@@ -173,7 +173,7 @@ static void take_given(struct search *search, const char *given, const char *why
 
 void cupti_choose(pid_t pid, const struct mappings *mappings, const char *given, struct cupti_choice *out)
 {
-	struct search search = {.pid = pid, .choice = out};
+	struct search search = {.pid = pid, .thread = process_thread(pid), .choice = out};
 	const char *cudart = NULL, *mapped = NULL;
 	char *variable = process_variable(pid, GPT_CUPTI_VARIABLE);
 

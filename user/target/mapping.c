@@ -22,7 +22,7 @@ static int read_text(pid_t pid, char **out)
 	char path[64], *text = NULL;
 	int fd, err = 0;
 
-	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+	snprintf(path, sizeof(path), "/proc/%d/maps", process_thread(pid));
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return errno == ENOENT ? -ESRCH : -errno;
@@ -181,7 +181,7 @@ int process_open_file(pid_t pid, const char *path)
 	if (error)
 		return error;
 	process_info_free(&process);
-	snprintf(root, sizeof(root), "/proc/%d/root", pid);
+	snprintf(root, sizeof(root), "/proc/%d/root", process_thread(pid));
 	root_fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (root_fd < 0)
 		return -errno;
@@ -205,24 +205,35 @@ static char *map_files_path(pid_t pid, const struct mapping *mapping)
 			 (unsigned long long)mapping->end);
 }
 
+/* By a thread that lives, where the first one has ended: seldom, and looked for only when that one did not serve. */
+static bool may_try_by_another(pid_t pid, pid_t *thread)
+{
+	pid_t first = *thread;
+
+	if (first == pid)
+		*thread = process_thread(pid);
+	return *thread != first;
+}
+
 int mapping_stat(pid_t pid, const struct mapping *mapping, struct stat *out)
 {
-	char *path = map_files_path(pid, mapping);
-	int error = stat(path, out) ? -errno : 0;
+	pid_t thread = pid;
+	int error;
 
-	free(path);
+	do {
+		char *path = map_files_path(thread, mapping);
+
+		error = stat(path, out) ? -errno : 0;
+		free(path);
+	} while (error && may_try_by_another(pid, &thread));
 	return error;
 }
 
-int mapping_open(pid_t pid, const struct mapping *mapping)
+static int open_by_thread(pid_t pid, const struct mapping *mapping)
 {
-	char *path;
-	int fd;
+	char *path = map_files_path(pid, mapping);
+	int fd = open(path, O_PATH | O_CLOEXEC);
 
-	if (!mapping->path[0])
-		return -ENOENT;
-	path = map_files_path(pid, mapping);
-	fd = open(path, O_PATH | O_CLOEXEC);
 	free(path);
 	if (fd >= 0)
 		return open_regular(fd, NULL);
@@ -233,6 +244,19 @@ int mapping_open(pid_t pid, const struct mapping *mapping)
 	fd = open(path, O_PATH | O_CLOEXEC);
 	free(path);
 	return fd < 0 ? -errno : open_regular(fd, mapping);
+}
+
+int mapping_open(pid_t pid, const struct mapping *mapping)
+{
+	pid_t thread = pid;
+	int fd;
+
+	if (!mapping->path[0])
+		return -ENOENT;
+	do
+		fd = open_by_thread(thread, mapping);
+	while (fd < 0 && may_try_by_another(pid, &thread));
+	return fd;
 }
 
 bool process_maps_file(pid_t pid, int file_fd)

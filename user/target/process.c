@@ -101,6 +101,43 @@ static uint64_t start_monotonic_ns(unsigned long long ticks)
 	return since_boot > suspended ? since_boot - suspended : 0;
 }
 
+static bool has_ended(char state)
+{
+	return state == 'Z' || state == 'X';
+}
+
+/* 'X': it is gone. */
+static char thread_state(pid_t pid, pid_t tid)
+{
+	char text[STATUS_MAX], name[32];
+	struct stat_fields fields;
+
+	snprintf(name, sizeof(name), "task/%d/stat", tid);
+	return read_file(pid, name, text, sizeof(text)) < 0 || parse_stat(text, &fields) ? 'X' : fields.state;
+}
+
+pid_t process_thread(pid_t pid)
+{
+	struct dirent *entry;
+	pid_t found = 0;
+	char path[32];
+	DIR *threads;
+
+	if (!has_ended(thread_state(pid, pid)))
+		return pid;
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	threads = opendir(path);
+	while (threads && !found && (entry = readdir(threads))) {
+		pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
+
+		if (tid > 0 && !has_ended(thread_state(pid, tid)))
+			found = tid;
+	}
+	if (threads)
+		closedir(threads);
+	return found ? found : pid;
+}
+
 /* What a time namespace adds to times since boot, in ticks: time_namespaces(7). */
 static int64_t namespace_ticks(void)
 {
@@ -218,6 +255,7 @@ int process_info_read(pid_t pid, struct process_info *out)
 	char text[STATUS_MAX];
 	struct stat_fields fields;
 	ssize_t bytes;
+	pid_t thread;
 	size_t length;
 	int err;
 
@@ -231,7 +269,8 @@ int process_info_read(pid_t pid, struct process_info *out)
 	out->pid = pid;
 	out->parent = fields.parent;
 	out->threads = fields.threads;
-	out->zombie = fields.state == 'Z' || fields.state == 'X';
+	thread = has_ended(fields.state) ? process_thread(pid) : pid;
+	out->zombie = has_ended(fields.state) && thread == pid;
 	out->forked = fields.flags & PF_FORKNOEXEC;
 	out->start_ns = start_monotonic_ns(fields.start_ticks);
 	out->start_ticks = (uint64_t)((int64_t)fields.start_ticks - namespace_ticks());
@@ -241,9 +280,9 @@ int process_info_read(pid_t pid, struct process_info *out)
 	memcpy(out->comm, fields.comm, length);
 	clean_controls(out->comm, length);
 	read_status(pid, out);
-	out->mounts = find_mounts(pid);
-	out->exe = read_exe(pid);
-	out->cmdline = read_cmdline(pid);
+	out->mounts = find_mounts(thread);
+	out->exe = read_exe(thread);
+	out->cmdline = read_cmdline(thread);
 	return 0;
 }
 
@@ -257,7 +296,7 @@ void process_info_free(struct process_info *info)
 char *process_variable(pid_t pid, const char *name)
 {
 	char *text = xmalloc(ENVIRON_MAX + 1), *value = NULL;
-	ssize_t bytes = read_file(pid, "environ", text, ENVIRON_MAX + 1);
+	ssize_t bytes = read_file(process_thread(pid), "environ", text, ENVIRON_MAX + 1);
 	size_t length = strlen(name);
 
 	for (ssize_t at = 0; at < bytes && !value; at += (ssize_t)strlen(text + at) + 1)
@@ -313,6 +352,8 @@ int process_read_memory(pid_t pid, uint64_t address, void *buffer, size_t bytes)
 	struct iovec remote = {.iov_base = (void *)(uintptr_t)address, .iov_len = bytes};
 	ssize_t n = process_vm_readv(pid, &local, 1, &remote, 1, 0);
 
+	if (n < 0 && errno == ESRCH)
+		n = process_vm_readv(process_thread(pid), &local, 1, &remote, 1, 0);
 	if (n < 0)
 		return -errno;
 	return (size_t)n == bytes ? 0 : -EFAULT;

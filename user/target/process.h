@@ -21,7 +21,7 @@ struct process_info {
 	uid_t uid;
 	int seccomp; /* 0 off, 1 strict, 2 filter (proc(5)) */
 	unsigned threads;
-	bool zombie;
+	bool zombie; /* all its threads have ended */
 	enum gpt_mounts mounts;
 	bool forked; /* and has executed nothing since */
 	char comm[16];
@@ -38,6 +38,12 @@ void process_info_free(struct process_info *info);
  * Good to one tick where we are in a time namespace. -ESRCH, other -errno
  */
 int process_start_ticks(pid_t pid, uint64_t *ticks);
+
+/*
+ * The thread by whose number /proc and system calls find what threads of a process share: the first one, or another one
+ * where that has ended and others run on, as it has no memory and no files any more.
+ */
+pid_t process_thread(pid_t pid);
 
 /* A variable of the environment that its program was started with, NULL when it has none. Free with free(). */
 char *process_variable(pid_t pid, const char *name);

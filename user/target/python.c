@@ -310,7 +310,7 @@ static const struct mapping *executable_of(pid_t pid, const struct mappings *map
 	char link[64], path[PATH_MAX + 1];
 	ssize_t length;
 
-	snprintf(link, sizeof(link), "/proc/%d/exe", pid);
+	snprintf(link, sizeof(link), "/proc/%d/exe", process_thread(pid));
 	length = readlink(link, path, PATH_MAX);
 	if (length <= 0)
 		return NULL;

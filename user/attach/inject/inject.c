@@ -47,7 +47,7 @@ static int refuse(struct injection *injection, int error, const char *why)
 static int check_process(struct injection *injection)
 {
 	struct thread_status status;
-	int error = thread_status_read(injection->pid, injection->pid, &status);
+	int error = thread_status_read(injection->pid, process_thread(injection->pid), &status);
 	char why[96];
 
 	if (error)
@@ -321,7 +321,7 @@ bool inject_driver_brings(pid_t pid)
 	struct stat file;
 
 	if (path && library_kind_of_name(path) == LIBRARY_AGENT) {
-		there = xasprintf("/proc/%d/%s/%s", pid, path[0] == '/' ? "root" : "cwd", path);
+		there = xasprintf("/proc/%d/%s/%s", process_thread(pid), path[0] == '/' ? "root" : "cwd", path);
 		brings = !stat(there, &file) && S_ISREG(file.st_mode);
 		free(there);
 	}

@@ -358,7 +358,7 @@ int inject_lend_main(int argc, char **argv)
 		return 2;
 	prctl(PR_SET_NAME, INJECT_LENDER);
 	setsid(); /* Ctrl-C is not for us */
-	snprintf(path, sizeof(path), "/proc/%d", borrower);
+	snprintf(path, sizeof(path), "/proc/%d", process_thread(borrower));
 	folder = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	answer.error = folder < 0 ? -ESRCH : 0;
 	if (!answer.error)

@@ -23,6 +23,10 @@
 
 #define THREADS_LOOKED_AT 256u	     /* of a process with more, any of them may serve */
 #define STACK_LOOKED_AT (256u << 10) /* for the frame of a signal handler; Python's C frames take 0.5 KB each */
+#ifndef PIDFD_THREAD
+#define PIDFD_THREAD O_EXCL /* Linux 6.9 */
+#endif
+
 #define FRESH_LOOKS 15
 /*
  * A system call with a time-out that we interrupt is started anew, with its whole time-out.  It is interrupted only in
@@ -159,18 +163,19 @@ static bool socket_has_timeout(pid_t pid, int number)
 	struct timeval timeout = {1, 0};
 	socklen_t size = sizeof(timeout);
 	char path[64], link[64];
+	pid_t thread = process_thread(pid);
 	int process, fd = -1;
 	ssize_t got;
 	bool has;
 
-	snprintf(path, sizeof(path), "/proc/%d/fd/%d", pid, number);
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", thread, number);
 	got = readlink(path, link, sizeof(link) - 1);
 	if (got <= 0)
 		return true;
 	link[got] = 0;
 	if (strncmp(link, "socket:", 7))
 		return strncmp(link, "pipe:", 5) && link[0] != '/'; /* io_uring, perf and the like are not known */
-	process = (int)syscall(SYS_pidfd_open, pid, 0);
+	process = (int)syscall(SYS_pidfd_open, thread, thread == pid ? 0 : PIDFD_THREAD);
 	if (process >= 0)
 		fd = (int)syscall(SYS_pidfd_getfd, process, number, 0); /* Linux 5.6 */
 	has = fd < 0 || getsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, &size) || timeout.tv_sec || timeout.tv_usec;
