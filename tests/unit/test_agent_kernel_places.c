@@ -108,6 +108,117 @@ static void kernels_beyond_those_that_are_kept_are_counted(void **state)
 	assert_int_equal(left_out, 3);
 }
 
+/* ---- a large module ---- */
+
+#define FUNCTIONS 60000u
+#define SEQUENCE_BYTES (3 + 8 + 5 + 5)
+
+struct large {
+	Elf64_Ehdr header;
+	Elf64_Shdr sections[CUBIN_SECTIONS];
+	Elf64_Rela relocations[FUNCTIONS];
+	Elf64_Sym symbols[FUNCTIONS + 1];
+	char names[96];
+	uint8_t head[128]; /* of the line table, at its end, which goes on behind it */
+	uint8_t lines[FUNCTIONS * SEQUENCE_BYTES];
+};
+
+/* All in one section, 16 bytes each, at line 7 of the first file; first_at: the offset of the first sequence. */
+static size_t put_functions(struct large *large, size_t first_at)
+{
+	struct cubin_bytes sequence;
+
+	for (uint32_t i = 0; i < FUNCTIONS; i++) {
+		sequence.size = 0;
+		cubin_row(&sequence, 1, 7);
+		cubin_end_sequence(&sequence);
+		assert_int_equal(sequence.size, SEQUENCE_BYTES);
+		memcpy(large->lines + (size_t)i * SEQUENCE_BYTES, sequence.data, SEQUENCE_BYTES);
+		large->relocations[i] = (Elf64_Rela){.r_offset = first_at + (size_t)i * SEQUENCE_BYTES + 3,
+						     .r_info = ELF64_R_INFO((uint64_t)i + 1, 2)};
+		large->symbols[i + 1] = (Elf64_Sym){.st_name = sizeof(CUBIN_NAMES),
+						    .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC),
+						    .st_shndx = CUBIN_FIRST,
+						    .st_value = (uint64_t)i * 16,
+						    .st_size = 16};
+	}
+	return FUNCTIONS * SEQUENCE_BYTES;
+}
+
+static struct large *large_module(void)
+{
+	struct large *large = calloc(1, sizeof(*large));
+	struct cubin_bytes lines = {.size = 0};
+	uint32_t length;
+	size_t bytes;
+
+	assert_non_null(large);
+	cubin_begin_unit(&lines, 2);
+	bytes = put_functions(large, lines.size);
+	length = (uint32_t)(lines.size + bytes - 4);
+	memcpy(lines.data, &length, sizeof(length));
+	assert_in_range(lines.size, 1, sizeof(large->head));
+	memcpy(large->head + sizeof(large->head) - lines.size, lines.data, lines.size);
+	memcpy(large->names, CUBIN_NAMES "\0first", sizeof(CUBIN_NAMES "\0first"));
+	large->header = (Elf64_Ehdr){.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
+				     .e_shoff = offsetof(struct large, sections),
+				     .e_shentsize = sizeof(Elf64_Shdr),
+				     .e_shnum = CUBIN_SECTIONS,
+				     .e_shstrndx = CUBIN_STRINGS};
+	large->sections[CUBIN_FIRST] = (Elf64_Shdr){.sh_name = 1, .sh_type = SHT_PROGBITS};
+	large->sections[CUBIN_LINES] = (Elf64_Shdr){.sh_name = 26,
+						    .sh_type = SHT_PROGBITS,
+						    .sh_offset = offsetof(struct large, lines) - lines.size,
+						    .sh_size = lines.size + bytes};
+	large->sections[CUBIN_RELOCATIONS] = (Elf64_Shdr){.sh_name = 38,
+							  .sh_type = SHT_RELA,
+							  .sh_info = CUBIN_LINES,
+							  .sh_offset = offsetof(struct large, relocations),
+							  .sh_size = sizeof(large->relocations)};
+	large->sections[CUBIN_SYMBOLS] = (Elf64_Shdr){.sh_name = 55,
+						      .sh_type = SHT_SYMTAB,
+						      .sh_link = CUBIN_STRINGS,
+						      .sh_offset = offsetof(struct large, symbols),
+						      .sh_size = sizeof(large->symbols)};
+	large->sections[CUBIN_STRINGS] = (Elf64_Shdr){.sh_name = 63,
+						      .sh_type = SHT_STRTAB,
+						      .sh_offset = offsetof(struct large, names),
+						      .sh_size = sizeof(large->names)};
+	return large;
+}
+
+static void all_functions_of_a_large_module_have_a_place_or_are_counted(void **state)
+{
+	struct cubin_kernel kernels[CUBIN_KERNELS_MAX];
+	struct large *large = large_module();
+	uint64_t left_out = 0;
+
+	assert_int_equal(cubin_kernels(large, sizeof(*large), kernels, &left_out), CUBIN_KERNELS_MAX);
+	assert_int_equal(kernels[CUBIN_KERNELS_MAX - 1].line, 7);
+	assert_int_equal(left_out, FUNCTIONS - CUBIN_KERNELS_MAX);
+	free(large);
+}
+
+/* Each would need a look through nearly all of them, which on the thread that loads the module takes seconds. */
+static void functions_whose_relocations_take_too_long_to_find_are_counted(void **state)
+{
+	struct cubin_kernel kernels[CUBIN_KERNELS_MAX];
+	struct large *large = large_module();
+	uint64_t left_out = 0;
+	unsigned found;
+
+	for (uint32_t i = 0; i < FUNCTIONS / 2; i++) {
+		Elf64_Rela kept = large->relocations[i];
+
+		large->relocations[i] = large->relocations[FUNCTIONS - 1 - i];
+		large->relocations[FUNCTIONS - 1 - i] = kept;
+	}
+	found = cubin_kernels(large, sizeof(*large), kernels, &left_out);
+	assert_in_range(found, 1, CUBIN_KERNELS_MAX - 1);
+	assert_int_equal(found + left_out, FUNCTIONS);
+	free(large);
+}
+
 /* Under AddressSanitizer a read beyond the end is an error. */
 static void a_cubin_that_ends_anywhere_is_read_within_its_bytes(void **state)
 {
@@ -349,6 +460,8 @@ int main(void)
 		cmocka_unit_test(a_table_of_a_form_that_is_not_known_says_nothing),
 		cmocka_unit_test(a_cubin_that_ends_anywhere_is_read_within_its_bytes),
 		cmocka_unit_test(kernels_beyond_those_that_are_kept_are_counted),
+		cmocka_unit_test(all_functions_of_a_large_module_have_a_place_or_are_counted),
+		cmocka_unit_test(functions_whose_relocations_take_too_long_to_find_are_counted),
 		cmocka_unit_test_setup(kernels_of_one_name_in_two_modules_are_told_apart, begin),
 		cmocka_unit_test_setup(a_launch_by_a_configuration_names_its_function_second, begin),
 		cmocka_unit_test_setup(a_kernel_of_a_library_is_known_by_its_function_too, begin),

@@ -186,6 +186,25 @@ static void samples_that_go_back_are_not_taken(void **state)
 	assert_int_equal(op_clock_ns(stamp), ns);
 }
 
+/* As it does where the machine was suspended to RAM: the counter is 0 again, CLOCK_MONOTONIC has stood still. */
+static void stamps_from_before_and_behind_a_new_begin_of_the_counter_have_their_times(void **state)
+{
+	const uint64_t day = 24 * 3600ull * 3 * SECOND;
+	uint64_t before, ns, i;
+
+	counts();
+	before = op_clock_stamp() + day;
+	ns = clock_now_ns() + 20ull * SECOND;
+	for (i = 0; i < 100; i++)
+		op_clock_add(before + i * 30000000u, ns + i * 10000000u);
+	for (i = 0; i < 100; i++)
+		op_clock_add(5 + i * 60000000u, ns + SECOND + i * 20000000u);
+	assert_in_range(op_clock_ns(5), ns + SECOND - 2, ns + SECOND + 2);
+	assert_in_range(op_clock_ns(5 + 31 * 60000000u / 2), ns + SECOND + 309999998u, ns + SECOND + 310000002u);
+	assert_in_range(op_clock_ns(5 + 99 * 60000000ull + 3000), ns + SECOND + 1980000998u, ns + SECOND + 1980001002u);
+	assert_in_range(op_clock_ns(before + 101 * 15000000u), ns + 504999998u, ns + 505000002u);
+}
+
 #define TEST(name) cmocka_unit_test_setup(name, begin)
 
 int main(void)
@@ -199,6 +218,7 @@ int main(void)
 		TEST(a_stamp_between_two_samples_is_set_in_proportion),
 		TEST(what_a_stamp_of_a_second_ago_says_does_not_change),
 		TEST(samples_that_go_back_are_not_taken),
+		TEST(stamps_from_before_and_behind_a_new_begin_of_the_counter_have_their_times),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

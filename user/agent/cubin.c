@@ -38,11 +38,12 @@ static struct cubin_text name_in(struct cubin_bytes strings, uint64_t offset)
 	return cubin_take_text(&strings);
 }
 
-static bool is_called(struct cubin_bytes strings, const Elf64_Shdr *section, const char *name)
+static bool is_called(const struct cubin_bytes *strings, const Elf64_Shdr *section, const char *name)
 {
-	struct cubin_text text = name_in(strings, section->sh_name);
+	size_t bytes = strlen(name) + 1;
 
-	return text.size == strlen(name) && !memcmp(text.bytes, name, text.size);
+	return !strings->failed && section->sh_name < strings->size && bytes <= strings->size - section->sh_name &&
+	       !memcmp(strings->data + section->sh_name, name, bytes);
 }
 
 /* The line table, what relocates it, and the symbols. */
@@ -58,7 +59,7 @@ static bool find_sections(struct cubin_reader *reader)
 	for (i = 1; section_at(reader, i, &section); i++) {
 		if (section.sh_type == SHT_SYMTAB)
 			reader->symbols = section;
-		if (section.sh_type == SHT_PROGBITS && !lines && is_called(strings, &section, ".debug_line")) {
+		if (section.sh_type == SHT_PROGBITS && !lines && is_called(&strings, &section, ".debug_line")) {
 			reader->lines = section;
 			lines = i;
 		}
@@ -97,13 +98,14 @@ static void find_functions(struct cubin_reader *reader)
 		    symbol.st_shndx == SHN_UNDEF || symbol.st_shndx >= SHN_LORESERVE || !symbol.st_size ||
 		    symbol.st_size > UINT64_MAX - symbol.st_value)
 			continue;
-		name = name_in(strings, symbol.st_name);
-		if (!name.size)
-			continue;
 		if (reader->count == CUBIN_KERNELS_MAX) {
 			reader->beyond++;
 			continue;
 		}
+		name = name_in(strings, symbol.st_name);
+		if (!name.size)
+			continue;
+		reader->has_function[symbol.st_shndx / 64] |= 1ull << symbol.st_shndx % 64;
 		reader->functions[reader->count++] = (struct cubin_function){.name = name,
 									     .start = symbol.st_value,
 									     .end = symbol.st_value + symbol.st_size,
@@ -111,29 +113,48 @@ static void find_functions(struct cubin_reader *reader)
 	}
 }
 
-bool cubin_relocated(const struct cubin_reader *reader, uint64_t offset, struct cubin_address *at)
+static Elf64_Rela relocation_at(const struct cubin_bytes *table, size_t index, size_t size)
+{
+	Elf64_Rela entry = {0};
+
+	memcpy(&entry, table->data + index * size, size);
+	return entry;
+}
+
+/* From where the last one was found round to there; false: there is none, or no step is left. */
+static bool find_relocation(struct cubin_reader *reader, const struct cubin_bytes *table, size_t size, uint64_t offset,
+			    Elf64_Rela *entry)
+{
+	size_t count = table->failed ? 0 : table->size / size, index = reader->next_relocation;
+
+	for (size_t i = 0; i < count && reader->steps < CUBIN_STEPS_MAX; i++, index++) {
+		if (index >= count)
+			index = 0;
+		*entry = relocation_at(table, index, size);
+		if (entry->r_offset == offset) {
+			reader->next_relocation = index + 1;
+			return true;
+		}
+		reader->steps++;
+	}
+	return false;
+}
+
+bool cubin_relocated(struct cubin_reader *reader, uint64_t offset, struct cubin_address *at)
 {
 	struct cubin_bytes table = cubin_content(reader, &reader->relocations);
 	bool has_addend = reader->relocations.sh_type == SHT_RELA;
-	size_t size = has_addend ? sizeof(Elf64_Rela) : sizeof(Elf64_Rel);
-	Elf64_Rela entry = {0};
+	Elf64_Rela entry;
 	Elf64_Sym symbol;
 
-	if (table.failed)
+	if (!find_relocation(reader, &table, has_addend ? sizeof(Elf64_Rela) : sizeof(Elf64_Rel), offset, &entry) ||
+	    !symbol_at(reader, ELF64_R_SYM(entry.r_info), &symbol))
 		return false;
-	for (size_t i = 0; size <= table.size - i; i += size) {
-		memcpy(&entry, table.data + i, size);
-		if (entry.r_offset != offset)
-			continue;
-		if (!symbol_at(reader, ELF64_R_SYM(entry.r_info), &symbol))
-			return false;
-		at->section = symbol.st_shndx;
-		if (has_addend)
-			at->address = (uint64_t)entry.r_addend;
-		at->address += symbol.st_value;
-		return true;
-	}
-	return false;
+	at->section = symbol.st_shndx;
+	if (has_addend)
+		at->address = (uint64_t)entry.r_addend;
+	at->address += symbol.st_value;
+	return true;
 }
 
 unsigned cubin_kernels(const void *cubin, size_t size, struct cubin_kernel kernels[CUBIN_KERNELS_MAX],
@@ -160,7 +181,7 @@ unsigned cubin_kernels(const void *cubin, size_t size, struct cubin_kernel kerne
 								 .line = function->line};
 	}
 	*left_out += reader.beyond;
-	if (reader.rows >= CUBIN_ROWS_MAX) /* more may have followed */
+	if (reader.rows >= CUBIN_ROWS_MAX || reader.steps >= CUBIN_STEPS_MAX) /* more may have followed */
 		*left_out += reader.count - count;
 	return count;
 }

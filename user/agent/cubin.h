@@ -12,6 +12,8 @@
 
 #define CUBIN_KERNELS_MAX 64u  /* of one cubin; those beyond have no place */
 #define CUBIN_ROWS_MAX 262144u /* of the line table; what is behind them is not read */
+/* Through relocations and files that are not in the order of the line table; what would need more has no place. */
+#define CUBIN_STEPS_MAX 1048576u
 
 struct cubin_text {
 	const char *bytes; /* within the cubin, not terminated */

@@ -12,12 +12,12 @@ struct cubin_unit {
 	uint32_t file, line;
 };
 
-static struct cubin_text folder_of(const struct cubin_unit *unit, uint64_t index)
+static struct cubin_text folder_of(struct cubin_reader *reader, const struct cubin_unit *unit, uint64_t index)
 {
 	struct cubin_bytes folders = unit->folders;
 	struct cubin_text text = {"", 0};
 
-	for (; index && !folders.failed; index--) {
+	for (; index && !folders.failed && reader->steps < CUBIN_STEPS_MAX; index--, reader->steps++) {
 		text = cubin_take_text(&folders);
 		if (!text.size)
 			break;
@@ -25,13 +25,14 @@ static struct cubin_text folder_of(const struct cubin_unit *unit, uint64_t index
 	return text;
 }
 
-static void find_file(const struct cubin_unit *unit, struct cubin_function *function)
+static void find_file(struct cubin_reader *reader, const struct cubin_unit *unit, struct cubin_function *function)
 {
 	struct cubin_bytes files = unit->files;
-	struct cubin_text name = {"", 0};
+	struct cubin_text name = {"", 0}, folder_name = {"", 0};
 	uint64_t folder = 0;
 
-	for (uint32_t index = unit->file; index && !files.failed; index--) {
+	for (uint32_t index = unit->file; index && !files.failed && reader->steps < CUBIN_STEPS_MAX;
+	     index--, reader->steps++) {
 		name = cubin_take_text(&files);
 		folder = cubin_take_uleb(&files);
 		cubin_take_uleb(&files); /* its time, its size */
@@ -41,8 +42,12 @@ static void find_file(const struct cubin_unit *unit, struct cubin_function *func
 	}
 	if (files.failed || !name.size)
 		return;
+	if (*name.bytes != '/')
+		folder_name = folder_of(reader, unit, folder);
+	if (reader->steps >= CUBIN_STEPS_MAX) /* it may be another one's name */
+		return;
 	function->file = name;
-	function->folder = *name.bytes == '/' ? (struct cubin_text){"", 0} : folder_of(unit, folder);
+	function->folder = folder_name;
 	function->line = unit->line;
 	function->best = unit->at.address;
 	function->found = true;
@@ -51,12 +56,14 @@ static void find_file(const struct cubin_unit *unit, struct cubin_function *func
 static void see_row(struct cubin_reader *reader, const struct cubin_unit *unit)
 {
 	reader->rows++;
-	for (unsigned i = 0; i < reader->count && unit->at.section && unit->line; i++) {
+	if (!unit->line || !(reader->has_function[unit->at.section / 64] >> unit->at.section % 64 & 1))
+		return;
+	for (unsigned i = 0; i < reader->count; i++) {
 		struct cubin_function *function = &reader->functions[i];
 
 		if (function->section == unit->at.section && unit->at.address >= function->start &&
 		    unit->at.address < function->end && (!function->found || unit->at.address < function->best))
-			find_file(unit, function);
+			find_file(reader, unit, function);
 	}
 }
 

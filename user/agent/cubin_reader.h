@@ -23,10 +23,13 @@ struct cubin_reader {
 	Elf64_Ehdr header;
 	Elf64_Shdr lines, symbols, relocations;
 	bool has_relocations;
+	size_t next_relocation; /* behind the one that was found last */
+	uint32_t steps;		/* that a table in its order does not need, so far */
 	unsigned count;
 	uint64_t beyond; /* functions that are not among these */
 	uint32_t rows;	 /* seen so far */
 	struct cubin_function functions[CUBIN_KERNELS_MAX];
+	uint64_t has_function[(UINT16_MAX + 1) / 64]; /* bit: a section of one of these */
 };
 
 /* Where in the code, and in which section. */
@@ -40,9 +43,10 @@ struct cubin_bytes cubin_content(const struct cubin_reader *reader, const Elf64_
 
 /*
  * The section, and the address in it, that the eight bytes at that offset of the line table stand for: into *at, where
- * the address is what they hold.  False: no relocation says it.
+ * the address is what they hold.  False: no relocation says it, or it took too many steps to find it.  Relocations are
+ * in the order of the line table, as compilers write them: then one look through them is enough for all.
  */
-bool cubin_relocated(const struct cubin_reader *reader, uint64_t offset, struct cubin_address *at);
+bool cubin_relocated(struct cubin_reader *reader, uint64_t offset, struct cubin_address *at);
 
 /* Puts a file and a line to each function that the line table has some of. */
 void cubin_read_lines(struct cubin_reader *reader);

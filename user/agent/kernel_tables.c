@@ -17,6 +17,8 @@ static struct {
 	_Atomic(struct kernel_tables *) tables; /* NULL: no code with a line table so far */
 	atomic_flag busy;
 	uint32_t places, text_used, kernels; /* in use, the first of each not */
+	uint32_t first_free;		     /* of kernels: none before it is free */
+	uint32_t loading;		     /* kernels whose call has not returned */
 	_Atomic uint64_t lost;		     /* kernel_tables_lost() */
 } all = {.busy = ATOMIC_FLAG_INIT};
 
@@ -41,6 +43,12 @@ void kernel_tables_unlock(void)
 	atomic_flag_clear_explicit(&all.busy, memory_order_release);
 }
 
+static void count_none(void)
+{
+	all.places = 1;
+	all.text_used = all.kernels = all.first_free = all.loading = 0;
+}
+
 struct kernel_tables *kernel_tables_open(void)
 {
 	struct kernel_tables *tables = kernel_tables_now();
@@ -52,8 +60,7 @@ struct kernel_tables *kernel_tables_open(void)
 		mmap(NULL, sizeof(*tables), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (memory == MAP_FAILED)
 		return NULL;
-	all.places = 1;
-	all.text_used = all.kernels = 0;
+	count_none();
 	atomic_store_explicit(&all.tables, memory, memory_order_release);
 	return memory;
 }
@@ -64,8 +71,7 @@ void kernel_tables_reset(void)
 
 	if (tables)
 		madvise(tables, sizeof(*tables), MADV_DONTNEED); /* zero again */
-	all.places = 1;
-	all.text_used = all.kernels = 0;
+	count_none();
 	atomic_store(&all.lost, 0);
 	atomic_flag_clear(&all.busy);
 }
@@ -114,7 +120,7 @@ static uint32_t intern_place(struct kernel_tables *tables, const struct cubin_ke
 
 void kernel_tables_add(struct kernel_tables *tables, const struct cubin_kernel *kernel, uint32_t tid)
 {
-	uint32_t place = intern_place(tables, kernel), i = 0;
+	uint32_t place = intern_place(tables, kernel), i = all.first_free;
 
 	while (i < all.kernels && tables->kernels[i].place)
 		i++;
@@ -124,23 +130,33 @@ void kernel_tables_add(struct kernel_tables *tables, const struct cubin_kernel *
 	}
 	if (i == all.kernels)
 		all.kernels++;
+	all.first_free = i + 1;
+	all.loading++;
 	tables->kernels[i] = (struct kernel_code){
 		.name = hash_of(kernel->name.bytes, kernel->name.size), .tid = tid, .place = place};
+}
+
+static void free_kernel(struct kernel_code *kernel, uint32_t index)
+{
+	*kernel = (struct kernel_code){0};
+	if (index < all.first_free)
+		all.first_free = index;
 }
 
 void kernel_tables_end_loading(struct kernel_tables *tables, uint64_t module)
 {
 	uint32_t tid = callbacks_thread_id();
 
-	for (uint32_t i = 0; i < all.kernels; i++) {
+	for (uint32_t i = 0; i < all.kernels && all.loading; i++) {
 		struct kernel_code *kernel = &tables->kernels[i];
 
 		if (!kernel->place || kernel->tid != tid)
 			continue;
 		kernel->tid = 0;
+		all.loading--;
 		kernel->module = module;
 		if (!module)
-			kernel->place = 0;
+			free_kernel(kernel, i);
 	}
 }
 
@@ -190,8 +206,8 @@ void kernel_tables_unload(struct kernel_tables *tables, uint64_t module)
 	uint32_t i;
 
 	for (i = 0; i < all.kernels; i++)
-		if (tables->kernels[i].module == module)
-			tables->kernels[i] = (struct kernel_code){0};
+		if (tables->kernels[i].place && tables->kernels[i].module == module)
+			free_kernel(&tables->kernels[i], i);
 	for (i = 0; i < KERNEL_TABLES_HANDLES; i++)
 		if (atomic_load_explicit(&tables->handles[i].module, memory_order_relaxed) == module)
 			atomic_store_explicit(&tables->handles[i].place, 0, memory_order_relaxed);

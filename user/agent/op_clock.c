@@ -14,6 +14,11 @@
 #define SAMPLES (4 * OP_CLOCK_SETTLED_NS / APART_NS)
 #define TRIES 5u	  /* the narrowest is taken: one of them may be interrupted */
 #define FRACTION_BITS 32u /* of nanoseconds in a tick of the counter */
+/* A counter that goes back by more has begun again, as after suspend to RAM; by less: those of two processors differ.
+ */
+#define RESTART_TICKS (1u << 24)
+/* No stamp is so far ahead of the sample that is taken before stamps are read. */
+#define AHEAD_TICKS (1ull << 33)
 
 bool op_clock_counts;
 
@@ -22,7 +27,8 @@ static struct {
 		uint64_t stamp, ns;
 		uint64_t rate; /* nanoseconds a tick since the sample before, fixed point */
 	} samples[SAMPLES];
-	uint64_t count; /* of all there were */
+	uint64_t count;	  /* of all there were */
+	uint64_t restart; /* number of the first since the counter began again, 0 */
 } op_clock;
 
 static struct sample *sample_at(uint64_t number)
@@ -49,7 +55,7 @@ void op_clock_choose(void)
 
 void op_clock_open(void)
 {
-	op_clock.count = 0;
+	op_clock.count = op_clock.restart = 0;
 	op_clock_sample();
 }
 
@@ -64,15 +70,21 @@ void op_clock_add(uint64_t stamp, uint64_t ns)
 {
 	struct sample *last = sample_at(op_clock.count - 1), sample = {.stamp = stamp, .ns = ns};
 
-	if (op_clock.count && (stamp <= last->stamp || ns < last->ns))
+	if (op_clock.count && ns < last->ns)
 		return;
+	if (op_clock.count && stamp <= last->stamp) {
+		if (last->stamp - stamp <= RESTART_TICKS)
+			return;
+		op_clock.restart = op_clock.count;
+		sample.rate = last->rate;
+	}
 	/* One that is not far from the one before the last takes the place of the last. */
-	if (op_clock.count > 1 && ns - sample_at(op_clock.count - 2)->ns < APART_NS)
+	if (op_clock.count - op_clock.restart > 1 && ns - sample_at(op_clock.count - 2)->ns < APART_NS)
 		op_clock.count--;
-	if (op_clock.count)
+	if (op_clock.count > op_clock.restart)
 		sample.rate = rate_of(sample_at(op_clock.count - 1), &sample);
-	if (op_clock.count == 1)
-		sample_at(0)->rate = sample.rate;
+	if (op_clock.count == op_clock.restart + 1)
+		sample_at(op_clock.restart)->rate = sample.rate;
 	*sample_at(op_clock.count++) = sample;
 }
 
@@ -108,6 +120,10 @@ uint64_t op_clock_ns(uint64_t stamp)
 
 	if (!op_clock_counts || !op_clock.count)
 		return stamp;
+	if (op_clock.restart > oldest && stamp > sample_at(number)->stamp + AHEAD_TICKS)
+		number = op_clock.restart - 1; /* of before */
+	else if (op_clock.restart > oldest)
+		oldest = op_clock.restart;
 	while (number > oldest && sample_at(number)->stamp > stamp && sample_at(number - 1)->stamp > stamp)
 		number--;
 	sample = sample_at(number);
