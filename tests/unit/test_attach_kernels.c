@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What can be said of old kernels without one: which build of the programs is loaded, and what is in it. */
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/sysmacros.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -15,6 +19,7 @@
 #include <linux/bpf.h>
 
 #include "attach/load/features.h"
+#include "attach/load/links.h"
 #include "attach/load/programs.h"
 #include "attach/load/site_cookies.h"
 
@@ -152,9 +157,51 @@ static void every_program_of_a_probe_keeps_to_the_stack_of_its_thread(void **sta
 	gputrace_bpf__destroy(bpf);
 }
 
+#define PAGE 4096
+#define FILE_PAGES 64
+
+/* Whether a page of a file is in memory and valid; says nothing of others to the kernel, so that it reads none ahead.
+ */
+static bool page_is_valid(int fd, unsigned page)
+{
+	void *there = mmap(NULL, PAGE, PROT_READ, MAP_SHARED, fd, (off_t)page * PAGE);
+	unsigned char valid = 0;
+
+	assert_ptr_not_equal(there, MAP_FAILED);
+	assert_int_equal(mincore(there, PAGE, &valid), 0);
+	munmap(there, PAGE);
+	return valid & 1;
+}
+
+/* ext4 warns otherwise (bring_in_pages): the kernel's own reading of it has no lock. */
+static void the_page_of_a_site_is_in_memory_before_its_probe(void **state)
+{
+	static const char bytes[PAGE * FILE_PAGES];
+	const struct uprobe sites[] = {{.offset = 5 * PAGE + 100}, {.offset = 40 * PAGE - 3}};
+	char path[] = "test_attach_kernels.XXXXXX"; /* here: /tmp may be in memory */
+	struct links links = {};
+	int fd = mkstemp(path);
+
+	assert_true(fd >= 0);
+	unlink(path);
+	assert_int_equal(write(fd, bytes, sizeof(bytes)), sizeof(bytes));
+	assert_int_equal(fsync(fd), 0);
+	assert_int_equal(posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM), 0); /* nothing is read ahead */
+	assert_int_equal(posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED), 0);
+	if (page_is_valid(fd, 5)) {
+		close(fd);
+		skip(); /* the source tree is on a file system that lies in memory */
+	}
+	assert_true(links_attach_uprobes(&links, true, -1, fd, sites, 2) < 0); /* no program */
+	assert_true(page_is_valid(fd, 5));
+	assert_true(page_is_valid(fd, 39) && page_is_valid(fd, 40)); /* an instruction on both */
+	close(fd);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_page_of_a_site_is_in_memory_before_its_probe),
 		cmocka_unit_test(a_kernel_without_loops_or_cookies_gets_the_older_programs),
 		cmocka_unit_test(what_cannot_be_told_is_taken_to_be_there),
 		cmocka_unit_test(a_site_is_known_by_the_kernels_own_number_of_its_device),

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -26,6 +27,28 @@ struct uprobe_multi_attr {
 	uint64_t path, offsets, ref_counters, cookies;
 	uint32_t count, multi_flags, pid, pad;
 };
+
+#define INSTRUCTION_BYTES 16 /* MAX_UINSN_BYTES, arch/x86/include/asm/uprobes.h */
+
+/*
+ * The kernel copies the probed instruction out of the file's page cache.  A page that is not there, or is not valid as
+ * a whole, as in a file that a linker has just written, it reads without the locks that ext4 asks for: from Linux 6.16
+ * on that is a warning (ext4_check_map_extents_env, with CONFIG_EXT4_DEBUG), and the end with panic_on_warn.  So the
+ * page is brought in as a page fault does it, which takes the lock; read(2) is content with the valid part of it.
+ */
+static void bring_in_pages(int file_fd, const struct uprobe *uprobes, size_t count)
+{
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+
+	for (size_t i = 0; i < count; i++) {
+		uint64_t first = uprobes[i].offset & ~(page - 1);
+		size_t bytes = (size_t)((uprobes[i].offset + INSTRUCTION_BYTES - 1) / page * page + page - first);
+		void *there = mmap(NULL, bytes, PROT_READ, MAP_PRIVATE | MAP_POPULATE, file_fd, (off_t)first);
+
+		if (there != MAP_FAILED)
+			munmap(there, bytes);
+	}
+}
 
 static int create_link(const void *attr, size_t size)
 {
@@ -162,6 +185,7 @@ int links_raise_counter(struct links *links, int file_fd, const struct uprobe *u
 	if (type < 0)
 		return type;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", file_fd);
+	bring_in_pages(file_fd, uprobe, 1);
 	fd = open_uprobe(links, type, path, uprobe, pid);
 	return fd < 0 ? fd : 0;
 }
@@ -175,6 +199,7 @@ int links_attach_uprobes(struct links *links, bool multi, int program_fd, int fi
 	if (!count)
 		return 0;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", file_fd);
+	bring_in_pages(file_fd, uprobes, count);
 	if (multi)
 		return attach_multi(links, program_fd, path, uprobes, count);
 	type = uprobe_pmu_type();
