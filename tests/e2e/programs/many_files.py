@@ -3,6 +3,7 @@
 
 import mmap
 import pathlib
+import resource
 import sys
 
 import recorded
@@ -15,6 +16,8 @@ def map_file(path):
 
 
 def main():
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))  # each mapping keeps a descriptor; 1,024 are usual
     cudart, folder, files = sys.argv[1], pathlib.Path(sys.argv[2]), int(sys.argv[3])
     recorded.Stream.from_param = staticmethod(lambda value: value)
     mapped = [map_file(folder / str(number)) for number in range(files)]
