@@ -2,6 +2,7 @@
 # What is checked, and with what; included by the top Makefile.
 #
 #   check            everything that needs neither PyTorch nor a GPU; installs what it needs first
+#   check-fresh      the README's first commands, `make check` among them, on a bare Debian 12 (root, half an hour)
 #   check-unit       unit tests and the agent's (no root needed for most)
 #   check-e2e        the real program on real processes (root)
 #   check-inject     the agent let in and out 1,000 times, gputrace killed 200 times, and 200 times with --ops; 7,500 forks and 300 epochs (root)
@@ -68,15 +69,20 @@ $(CONSUMED): %: %.o $(LIB)
 	$(Q)$(CC) $(CFLAGS) $(EXTRA_CFLAGS) $(LDFLAGS) $(EXTRA_LDFLAGS) -o $@ $^ $(LIBS)
 
 .SECONDARY:
-.PHONY: unit check check-unit check-unit-programs check-e2e check-e2e-all check-inject check-torch check-torch-all \
+.PHONY: unit check check-fresh check-unit check-unit-programs check-e2e check-e2e-all check-inject check-torch check-torch-all \
 	check-trace-processor check-kernels check-sanitize check-threads fuzz-programs fuzz-short
 unit: $(UNIT_BIN) $(RELOG) $(LOG_RECORDS) $(TEED) $(TRACE_DUMP) $(CUT)
 
 # In steps, each with what the one before has installed.
 check:
 	@tools/deps build test
+	@tools/fetch || echo "check: goes on without that"
 	@$(MAKE) --no-print-directory check-unit
 	@$(MAKE) --no-print-directory check-e2e
+
+check-fresh:
+	@tools/deps test
+	@BUILD=$(BUILD) tools/check-fresh
 
 # One test wants a real libcudart; without a network it is skipped.
 check-unit-programs: $(UNIT_BIN)

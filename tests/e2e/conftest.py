@@ -25,6 +25,13 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "kernels: depends on the kernel, so it runs on others too (make check-kernels)")
 
 
+def pytest_report_header(config):
+    if machine.LEFT_OUT:
+        return (f"no pyenv in {machine.PYENV}: CPython {', '.join(machine.LEFT_OUT)} are not tested, and no CPython that is built "
+                "in another way")
+    return None
+
+
 def pytest_runtest_setup(item):
     if "consumers" in item.path.parts:  # those read files only
         return

@@ -34,9 +34,14 @@ def _newest(version):
     return max(found, key=lambda path: int(path.parts[-3].split(".")[2]), default=None)
 
 
+# What only pyenv could have is left out as a whole where there is no pyenv: conftest.py says so, once.
+LEFT_OUT = () if PYENV.is_dir() else tuple(version for version in VERSIONS if version not in (*IN_ROOTS, SYSTEM_VERSION))
+# Those whose parts pyenv keeps: symbols of the evaluation loop, archives to link.
+BUILT = tuple(version for version in VERSIONS if version not in ("3.14", "3.15")) if PYENV.is_dir() else ()
 # The system's own stands for its version where pyenv has none: it is not run twice.
 _SYSTEM = ("system",) if SYSTEM_VERSION not in VERSIONS or _newest(SYSTEM_VERSION) else ()
-EVERY_PYTHON = tuple(os.environ.get("GPUTRACE_PYTHONS", "").split()) or (*VERSIONS, *_SYSTEM)
+EVERY_PYTHON = tuple(os.environ.get("GPUTRACE_PYTHONS", "").split()) or (
+    *(version for version in VERSIONS if version not in LEFT_OUT), *_SYSTEM)
 
 
 def _missing(reason, promised):

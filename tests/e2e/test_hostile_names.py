@@ -53,7 +53,7 @@ def python_target(tmp_path):
     library = os.fsencode(tmp_path) + b"/libcudart.so.13" + STEERING
     shutil.copy(machine.compile_program(machine.PROGRAMS / "stub_cudart.c", tmp_path / "stub.so", "-shared", "-fPIC"),
                 library)
-    command = [machine.python("3.12"), machine.PROGRAMS / "steering.py", os.fsdecode(library), os.fsdecode(b"f" + STEERING)]
+    command = [machine.any_python(), machine.PROGRAMS / "steering.py", os.fsdecode(library), os.fsdecode(b"f" + STEERING)]
     with tracing.Running(command, tmp_path) as target:
         target.wait_line("ready")
         yield target

@@ -25,7 +25,7 @@ SAXPY, SCALE, COPY = line_of("saxpy[64"), line_of("scale[64"), line_of("copy_to_
 
 class Run:
     def __init__(self, folder):
-        python = machine.python("3.12")
+        python = machine.any_python()
         (folder / "site-packages").symlink_to(machine.package(python, *PACKAGES))
         tracing.gputrace(folder, "-q", "-o", "trace.gpt", "--", *tracing.on_simgpu(
             folder / "gpu.json", python, PROGRAM, folder / "site-packages", str(ROUNDS))).must_be(0)

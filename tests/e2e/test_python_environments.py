@@ -10,7 +10,6 @@ import pytest
 import reading
 import tracing
 
-BUILT = tuple(version for version in machine.VERSIONS if version not in ("3.14", "3.15"))  # by pyenv
 ROUNDS = 4  # of Py_Initialize and Py_Finalize
 
 
@@ -23,7 +22,7 @@ def assert_stacks_are_its_own(trace, truths):
     assert reading.trace_stacks(trace, {call for call, _ in expected}) == expected
 
 
-@pytest.fixture(params=BUILT)
+@pytest.fixture(params=machine.BUILT)
 def version(request):
     machine.built_python(request.param)
     return request.param

@@ -22,7 +22,7 @@ def generated(version, folder):
     return folder, same
 
 
-@pytest.mark.parametrize("version", machine.VERSIONS)
+@pytest.mark.parametrize("version", [version for version in machine.VERSIONS if version not in machine.LEFT_OUT])
 def test_a_row_is_what_the_headers_of_its_series_say(version, tmp_path):
     folder, same = generated(version, tmp_path)
     made = fake_python.rows(folder / "python_layouts.c")
