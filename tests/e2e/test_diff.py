@@ -77,6 +77,19 @@ def test_a_step_costs_what_the_program_launches_in_it(compared):
     assert compared.diff().stdout.count(f" {STEPS} steps\n") == 2
 
 
+def test_launches_of_a_step_are_those_of_the_report(compared):
+    for name, launches in (("before", 2.5), ("after", 3.5)):
+        report = tracing.gputrace(compared.folder, "report", f"{name}.gpt", "--step", "py:step", "--format", "json").must_be(0)
+        (steps,) = [table["rows"] for table in json.loads(report.stdout)["tables"] if table["id"] == "steps"]
+        assert steps[0]["launches"] == launches * STEPS
+
+
+def test_what_did_not_change_is_no_change(compared):
+    done = tracing.gputrace(compared.folder, "diff", "before.gpt", "before.gpt", "--step", "py:step").must_be(0)
+    assert "+0.0" not in done.stdout and "-0.0" not in done.stdout
+    assert re.search(r"^  GPU time, us +88\.0 +88\.0 +- +- ", done.stdout, re.M)
+
+
 def tables(compared, *options):
     document = json.loads(compared.diff("--format", "json", *options).stdout)
     assert document["schema"] == "gputrace-tables"
@@ -106,7 +119,7 @@ def test_csv_of_one_table_has_its_rows_and_nothing_else(compared):
 
 def test_markdown_has_what_changed_alone(compared):
     text = compared.diff("--format", "md").stdout
-    lines = text.partition("**GPU time by kernel**")[2].splitlines()
+    lines = text.partition("**GPU time by kernel**")[2].partition("\n**")[0].splitlines()
     assert [line for line in lines if line.startswith("|")][2:] == ["| 25.0 | 50.0 | +25.0 | +100.0 % | 0.0 | 1 &#62; 2 | `gelu_25us` |"]
     assert "- 2 did not change by more than the noise" in lines
 

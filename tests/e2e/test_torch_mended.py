@@ -72,4 +72,26 @@ def test_memory_of_a_library_s_line_has_the_line_of_ones_own_that_called_it(runs
 def test_what_the_allocator_keeps_is_not_called_a_leak(runs):
     text = tracing.gputrace(runs.folder, "report", runs.log("none")).must_be(0).stdout
     segments = text.partition("Memory from CUDA by Python line")[2].partition("\n\n")[0]
-    assert "not freed" not in segments and "PyTorch keeps what it got for its next tensors" in segments
+    assert "not freed" not in segments and "so this is no leak by itself" in " ".join(segments.split())
+
+
+def changed(runs, before, table):
+    """Rows of a table of `gputrace diff` that changed, from one run to the one without a fault."""
+    rows = runs.tables("diff", runs.log(before), runs.log("none"))[table]
+    return [row for row in rows if row["changed"] == "yes"]
+
+
+def test_a_leak_that_was_mended_is_shown_as_that(runs):
+    first = changed(runs, "leak", "diff_memory")[0]
+    assert first["line_before"] == f"torch_mended.py:{runs.truth['leak']['lines']['leak']}"
+    assert (first["before_bytes"], first["after_bytes"], first["memory"]) == (13_000_192, 0, "GPU")
+    (grows,) = [row for row in changed(runs, "leak", "diff_step") if row["what"] == "GPU memory grows by"]
+    assert grows["before_bytes"] == pytest.approx(13_000_192, abs=2000)
+
+
+def test_a_data_loader_that_was_mended_is_shown_as_that(runs):
+    first = changed(runs, "slow", "diff_losses")[0]
+    assert first["cause"] == "data" and first["line_before"] == f"torch_mended.py:{runs.truth['slow']['lines']['data']}"
+    assert first["before_ns"] > 15e6 > first["after_ns"]  # of 20 ms that each batch slept
+    step = {row["what"]: row for row in runs.tables("diff", runs.log("slow"), runs.log("none"))["diff_step"]}
+    assert step["GPU idle"]["change_ns"] < -15e6 and step["launches"]["changed"] == "no"

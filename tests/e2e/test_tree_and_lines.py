@@ -113,8 +113,8 @@ def margins(text):
             titles = line
         match = re.match(r" *(\d+)(?: |$)", line)
         if match and titles:
-            at = titles.index("launches")
-            launches = line[at:at + len("launches")].strip().replace(",", "")
+            end = titles.index("calls") + len("calls")
+            launches = re.search(r"[\d,]*$", line[:end])[0].replace(",", "")
             place = file, int(match[1])  # lines of a function inside of another are listed twice
             found[place] = max(found.get(place, (0, "")), (int(launches or 0), line[titles.index("Line Contents"):]))
     return found

@@ -117,8 +117,8 @@ static char *tree_otherwise_of(struct trace *trace)
 static void print_rows(FILE *out, const struct per_step_rows *rows)
 {
 	for (size_t i = 0; i < rows->list.count; i++)
-		fprintf(out, "%s %.0f %.0f\n", rows->list.items[i].key, rows->list.items[i].gpu_ns.mean,
-			rows->list.items[i].launches.mean);
+		fprintf(out, "%s %.0f %.0f\n", rows->list.items[i].key, rows->list.items[i].cost.mean,
+			rows->list.items[i].count.mean);
 }
 
 static char *per_step_of(struct trace *trace)
@@ -130,13 +130,17 @@ static char *per_step_of(struct trace *trace)
 	FILE *out = open_memstream(&text, &size);
 
 	assert_non_null(out);
-	assert_int_equal(analyze(&all, trace, ANALYZE_PER_STEP, NULL), 0);
+	assert_int_equal(analyze(&all, trace, ANALYZE_PER_STEP_TABLES, NULL), 0);
 	per_step_tables_make(&tables, &all);
 	fprintf(out, "%" PRIu64 "\n", tables.wall_ns);
 	print_rows(out, &tables.lines);
 	print_rows(out, &tables.kernels);
 	print_rows(out, &tables.ops);
 	print_rows(out, &tables.stacks);
+	print_rows(out, &tables.losses);
+	print_rows(out, &tables.waits);
+	print_rows(out, &tables.memory);
+	print_rows(out, &tables.peaks);
 	fclose(out);
 	per_step_tables_free(&tables);
 	analyses_free(&all);

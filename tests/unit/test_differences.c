@@ -85,7 +85,7 @@ static void run(struct compared *run, const struct program *program)
 	trace_of_model(&run->of, run->model);
 	assert_int_equal(steps_find(&run->steps, &run->of.trace, &(struct step_wish){0}), 0);
 	run->of.trace.steps = program->steps ? &run->steps : NULL;
-	assert_int_equal(analyze(&run->all, &run->of.trace, ANALYZE_PER_STEP, NULL), 0);
+	assert_int_equal(analyze(&run->all, &run->of.trace, ANALYZE_PER_STEP_TABLES, NULL), 0);
 	per_step_tables_make(&run->tables, &run->all);
 }
 
@@ -121,9 +121,9 @@ static void has_one_slower_line(const struct differences *all)
 	assert_int_equal(all->lines.list.count, 1);
 	assert_string_equal(row->before->place, "train.py:12");
 	assert_string_equal(row->after->place, "train.py:52");
-	assert_true(fabs(row->gpu_ns.before - 20000) < 1);
-	assert_true(fabs(row->gpu_ns.after - 30000) < 1);
-	assert_true(fabs(row->launches.before - 1) < 1e-9);
+	assert_true(fabs(row->cost.before - 20000) < 1);
+	assert_true(fabs(row->cost.after - 30000) < 1);
+	assert_true(fabs(row->count.before - 1) < 1e-9);
 	assert_true(fabs(all->wall_ns.after - STEP_US * 1000) < 1);
 }
 
@@ -167,12 +167,12 @@ static void has_a_new_line(const struct differences *all)
 	assert_int_equal(all->lines.changed, 1);
 	assert_null(all->lines.list.items[0].before);
 	assert_string_equal(all->lines.list.items[0].after->place, "train.py:201");
-	assert_true(isinf(difference_percent(&all->lines.list.items[0].gpu_ns)));
+	assert_true(isinf(difference_percent(&all->lines.list.items[0].cost)));
 	assert_true(fabs(all->launches.after - 2) < 1e-9);
 	/* another tile of the same kernel */
 	assert_int_equal(all->kernels.list.count, 1);
 	assert_string_equal(all->kernels.list.items[0].after->name, "gemm_#x#");
-	assert_true(fabs(all->kernels.list.items[0].gpu_ns.after - 30000) < 1);
+	assert_true(fabs(all->kernels.list.items[0].cost.after - 30000) < 1);
 	assert_int_equal(all->ops.list.count, 2);
 }
 
@@ -212,8 +212,9 @@ static void prints(const struct differences *all)
 			  "         30.0 us of GPU time are of no step\n"
 			  "\n"
 			  "  a step         before  after  change            noise\n"
-			  "  wall time, us   100.0  100.0    +0.0    +0.0 %    0.0\n"
+			  "  wall time, us   100.0  100.0       -         -    0.0\n"
 			  "  GPU time, us     20.0   30.0   +10.0   +50.0 %    0.0\n"
+			  "  GPU idle, us     76.5   67.8    -8.8   -11.5 %   11.3\n"
 			  "  launches          1.0    2.0    +1.0  +100.0 %    0.0\n"
 			  "\n"
 			  "GPU time by line\n"))

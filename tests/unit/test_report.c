@@ -110,9 +110,9 @@ static void lines_have_their_own_and_their_total_time(void **state)
 {
 	char *text = report_of(model, 100, false);
 
-	assert_row(text, "GPU time by Python line", "model.py:42", "2,000.0   2,000.0  32.8        20  model.py:42");
-	assert_row(text, "GPU time by Python line", "train.py:26", "1,800.0   1,800.0  29.5        20  train.py:26");
-	assert_row(text, "GPU time by Python line", "pt_autograd_0", "1,200.0   1,200.0  19.7        20  (thread");
+	assert_row(text, "GPU time by Python line", "model.py:42", "2,000.0   2,000.0  32.8     20  model.py:42");
+	assert_row(text, "GPU time by Python line", "train.py:26", "1,800.0   1,800.0  29.5     20  train.py:26");
+	assert_row(text, "GPU time by Python line", "pt_autograd_0", "1,200.0   1,200.0  19.7     20  (thread");
 	assert_row(text, "lines of your own code", "train.py:97", "4,900.0  80.3  train.py:97  main");
 	assert_row(text, "lines of your own code", "train.py:23", "2,000.0  32.8  train.py:23  train_step");
 	free(text);
@@ -256,7 +256,7 @@ static void graphs_are_on_the_lines_that_were_captured(void **state)
 	model_source(model)->receipt.graph_ns = 1800000;
 	model_source(model)->receipt.graph_ns_captured = 1350000;
 	text = report_of(model, 100, false);
-	assert_row(text, "GPU time by Python line", "model.py:42", "3,800.0   3,800.0  62.3        80  model.py:42");
+	assert_row(text, "GPU time by Python line", "model.py:42", "3,800.0   3,800.0  62.3     80  model.py:42");
 	assert_row(text, "lines of your own code", "train.py:26", "1,800.0  29.5  train.py:26  train_step");
 	assert_has(text,
 		   "  CUDA graphs: 1,800.0 us; 75.0 % on lines that were captured, the rest on lines that replay\n");

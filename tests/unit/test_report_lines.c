@@ -97,12 +97,12 @@ static void a_function_has_its_source_with_figures_beside_it(void **state)
 	text = lines_of(model, (struct lines_options){});
 	assert_has(text, "Total GPU time: 40.0 us, 100.0 % of all; launched by its own lines: 40.0 us\n");
 	assert_has(text, "Function: train_step at line 2\n\n"
-			 "  Line #  GPU us      %  self GPU us  launches  CPU us  Line Contents\n"
-			 "=====================================================================\n"
-			 "       2                                                def train_step(model):\n"
-			 "       3                                                        x = 1\n"
+			 "  Line #  GPU us      %  self GPU us  calls  CPU us  Line Contents\n"
+			 "==================================================================\n"
+			 "       2                                             def train_step(model):\n"
+			 "       3                                                     x = 1\n"
 			 "       4\n"
-			 "       5    40.0  100.0         40.0         1     4.0      launch(x)\n");
+			 "       5    40.0  100.0         40.0      1     4.0      launch(x)\n");
 	assert_has_not(text, "other");
 	free(text);
 	model_free(model);
@@ -160,7 +160,7 @@ static void assert_not_shown(const char *path, const char *function, const char 
 	char *text = lines_of(model, (struct lines_options){}), *said = xasprintf("Source is not shown: %s\n", why);
 
 	assert_has(text, said);
-	assert_has(text, "       5    40.0  100.0         40.0         1     4.0\n");
+	assert_has(text, "       5    40.0  100.0         40.0      1     4.0\n");
 	assert_has_not(text, "Line Contents");
 	free(said);
 	free(text);

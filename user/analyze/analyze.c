@@ -26,7 +26,7 @@ int analyze_with(struct analyses *all, struct trace *trace, unsigned which, cons
 	step_blocks_init(&all->blocks, which & ANALYZE_IN_BLOCKS ? trace->steps : NULL, part);
 	per_step_init(&all->per_step, &all->blocks, part);
 	if (which & ANALYZE_WHY)
-		why_init(&all->why, part, &all->window, trace->steps);
+		why_init(&all->why, part, &all->window, trace->steps, which & ANALYZE_PER_STEP ? &all->blocks : NULL);
 	walk_begin(&walk, all, part);
 	for (; part; part = all->had_enough ? NULL : trace_next(trace)) {
 		walk.part = part;

@@ -18,6 +18,8 @@ bool difference_is_seen(const struct difference *difference)
 {
 	double change = fabs(difference->after - difference->before);
 
+	if (change <= DIFFERENCE_LEAST * fmax(fabs(difference->before), fabs(difference->after)))
+		return false;
 	return isnan(difference->noise) ? change > 0 : change > difference->noise;
 }
 
@@ -37,14 +39,14 @@ static void add_row(struct difference_rows *rows, const struct per_step_row *bef
 {
 	struct difference_row row = {.before = before, .after = after};
 
-	row.gpu_ns = compare(before ? &before->gpu_ns : &nothing, after ? &after->gpu_ns : &nothing);
-	row.launches = compare(before ? &before->launches : &nothing, after ? &after->launches : &nothing);
+	row.cost = compare(before ? &before->cost : &nothing, after ? &after->cost : &nothing);
+	row.count = compare(before ? &before->count : &nothing, after ? &after->count : &nothing);
 	array_push(&rows->list, row);
 }
 
 static const struct difference *sorted_by(const struct difference_row *row, bool by_launches)
 {
-	return by_launches ? &row->launches : &row->gpu_ns;
+	return by_launches ? &row->count : &row->cost;
 }
 
 static double change_of(const struct difference *difference)
@@ -100,6 +102,19 @@ void differences_make(struct differences *all, const struct per_step_tables *bef
 	make_rows(&all->kernels, &before->kernels, &after->kernels, by_launches);
 	make_rows(&all->ops, &before->ops, &after->ops, by_launches);
 	make_rows(&all->stacks, &before->stacks, &after->stacks, by_launches);
+	all->other_calls = compare(&before->other_calls, &after->other_calls);
+	all->idle_ns = compare(&before->idle_ns, &after->idle_ns);
+	all->wait_ns = compare(&before->wait_ns, &after->wait_ns);
+	make_rows(&all->waits, &before->waits, &after->waits, false);
+	if (!by_launches)
+		make_rows(&all->losses, &before->losses, &after->losses, false);
+	all->has_memory = before->has_memory && after->has_memory;
+	if (!all->has_memory)
+		return;
+	all->growth = compare(&before->growth, &after->growth);
+	all->peak = compare(&before->peak, &after->peak);
+	make_rows(&all->memory, &before->memory, &after->memory, false);
+	make_rows(&all->peaks, &before->peaks, &after->peaks, false);
 }
 
 void differences_free(struct differences *all)
@@ -108,4 +123,8 @@ void differences_free(struct differences *all)
 	array_free(&all->kernels.list);
 	array_free(&all->ops.list);
 	array_free(&all->stacks.list);
+	array_free(&all->losses.list);
+	array_free(&all->waits.list);
+	array_free(&all->memory.list);
+	array_free(&all->peaks.list);
 }

@@ -16,7 +16,7 @@ struct difference {
 
 struct difference_row {
 	const struct per_step_row *before, *after; /* NULL: not in that trace */
-	struct difference gpu_ns, launches;
+	struct difference cost, count;		   /* as per_step_row's */
 };
 
 /* What changed most comes first; what did not change by more than the noise, last. */
@@ -27,17 +27,21 @@ struct difference_rows {
 
 struct differences {
 	const struct per_step_tables *before, *after;
-	bool by_launches; /* one of them has no GPU times: rows are sorted by launches */
-	struct difference wall_ns, gpu_ns, launches;
-	struct difference_rows lines, kernels, ops, stacks;
+	bool by_launches; /* one of them has no GPU times: rows of GPU work are sorted by launches */
+	bool has_memory;  /* both have it */
+	struct difference wall_ns, gpu_ns, launches, other_calls, idle_ns, wait_ns, growth, peak;
+	struct difference_rows lines, kernels, ops, stacks, losses, waits, memory, peaks;
 };
+
+/* A change of less than this part of what there was is none. */
+#define DIFFERENCE_LEAST 0.0005
 
 /* Rows refer to those of the two, which have to stay. */
 void differences_make(struct differences *all, const struct per_step_tables *before,
 		      const struct per_step_tables *after);
 void differences_free(struct differences *all);
 
-/* More than the noise; where that is not known, anything. */
+/* More than the noise; where that is not known, anything that is a change at all. */
 bool difference_is_seen(const struct difference *difference);
 
 /* How much more, in percent of before; INFINITY: there was nothing before. */

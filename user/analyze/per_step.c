@@ -18,6 +18,7 @@ void per_step_free(struct per_step *all)
 	op_tree_free(&all->tree);
 	gpu_tally_free(&all->gpu);
 	tally_free(&all->calls);
+	tally_free(&all->waits);
 	tally_free(&all->ops);
 }
 
@@ -53,15 +54,27 @@ void per_step_add_gpu(struct per_step *all, const struct gpu_event *event)
 
 void per_step_add_call(struct per_step *all, const struct call_event *event)
 {
-	uint32_t block;
+	const struct model_call *call = event->call;
+	bool work = call_is_work(call), waits = call_waits(call) && call->end_ns > call->start_ns;
+	uint32_t place = place_of(all, event->stack, event->caller), block;
+	struct tally_entry *sum;
 
 	op_tree_add_call(&all->tree, event);
-	if (!call_is_work(event->call))
+	if (!work && !waits)
 		return;
-	block = step_blocks_at(all->blocks, event->process, event->call->start_ns);
-	if (block != STEP_BLOCK_NONE)
-		tally_at(&all->calls, (struct tally_key){{place_of(all, event->stack, event->caller), NONE, block}})
-			->count++;
+	block = step_blocks_at(all->blocks, event->process, call->start_ns);
+	if (block == STEP_BLOCK_NONE)
+		return;
+	if (work) {
+		sum = tally_at(&all->calls, (struct tally_key){{place, NONE, block}});
+		sum->count++;
+		sum->more += call->class == GPT_CLASS_LAUNCH || call->class == GPT_CLASS_GRAPH;
+	}
+	if (waits) {
+		sum = tally_at(&all->waits, (struct tally_key){{place, call->api, block}});
+		sum->ns += call->end_ns - call->start_ns;
+		sum->count++;
+	}
 }
 
 static void add_op(void *context, const struct op_node *node)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * GPU time and launches by what launched them, per step of training (step_blocks.h), so that two traces can be
+ * GPU time, calls and waits by who made the call, per step of training (step_blocks.h), so that two traces can be
  * compared. Work belongs to the step in which it was launched.
  */
 #ifndef GPUTRACE_ANALYZE_PER_STEP_H
@@ -16,7 +16,9 @@ struct per_step {
 	const struct model *model;
 	struct step_blocks *blocks;
 	struct gpu_tally gpu; /* stack, or the caller of a call without one; operation_pack.h; block */
-	struct tally calls;   /* the same, NONE, block: calls that put work on a GPU, in count */
+	struct tally calls;   /* the same, NONE, block: calls that put work on a GPU, in count; of them kernels and
+				 graphs, in more */
+	struct tally waits;   /* the same, api, block: calls that waited for a GPU */
 	struct op_tree tree;  /* ops of PyTorch */
 	struct tally ops;     /* name, annotated, block; ns: GPU time of its own, more: CPU time of its own, count */
 	uint64_t outside_ns;  /* GPU time that was launched in no step */

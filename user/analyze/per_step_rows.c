@@ -2,6 +2,7 @@
 /* Sums by block become rows: first by the numbers of this trace, then by keys. */
 #include "analyze/per_step_rows.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,10 +11,11 @@
 #include "analyze/operation_pack.h"
 #include "base/path.h"
 
-/* A row while it is made: GPU time and launches of each block. */
+/* A row while it is made: what it costs and how often it was there in each block. */
 struct draft {
 	char *key, *place, *name;
-	double *gpu_ns, *launches; /* by block */
+	uint32_t what, api;
+	double *cost, *count; /* by block */
 };
 
 struct drafts {
@@ -31,9 +33,10 @@ static struct draft *draft_at(struct drafts *drafts, struct tally_key key, bool 
 
 	*is_new = !entry->more;
 	if (*is_new) {
-		array_push(&drafts->list, ((struct draft){.gpu_ns = xcalloc(2 * (size_t)blocks, sizeof(double))}));
+		array_push(&drafts->list,
+			   ((struct draft){.api = NONE, .cost = xcalloc(2 * (size_t)blocks, sizeof(double))}));
 		entry->more = drafts->list.count;
-		drafts->list.items[entry->more - 1].launches = drafts->list.items[entry->more - 1].gpu_ns + blocks;
+		drafts->list.items[entry->more - 1].count = drafts->list.items[entry->more - 1].cost + blocks;
 	}
 	return &drafts->list.items[entry->more - 1];
 }
@@ -43,7 +46,7 @@ static void free_draft(struct draft *draft)
 	free(draft->key);
 	free(draft->place);
 	free(draft->name);
-	free(draft->gpu_ns);
+	free(draft->cost);
 }
 
 static int by_key(const void *left, const void *right)
@@ -54,8 +57,13 @@ static int by_key(const void *left, const void *right)
 	return order ? order : strcmp(a->place, b->place);
 }
 
-/* Rows of one key become the first of them. */
-static void take_rows(struct per_step_rows *rows, struct drafts *drafts)
+static struct estimate of_no_step(const double *by_block)
+{
+	return (struct estimate){.mean = by_block[0], .variance = NAN};
+}
+
+/* Rows of one key become the first of them.  whole: what they cost is of no step, and in the first block. */
+static void take_rows(struct per_step_rows *rows, struct drafts *drafts, bool whole)
 {
 	const struct step_blocks *blocks = &drafts->all->blocks;
 	size_t count = drafts->list.count, end;
@@ -67,13 +75,16 @@ static void take_rows(struct per_step_rows *rows, struct drafts *drafts)
 
 		for (end = i + 1; end < count && !strcmp(drafts->list.items[end].key, first->key); end++)
 			for (size_t block = 0; block < 2 * (size_t)blocks->count; block++)
-				first->gpu_ns[block] += drafts->list.items[end].gpu_ns[block];
+				first->cost[block] += drafts->list.items[end].cost[block];
 		array_push(&rows->list,
 			   ((struct per_step_row){.key = first->key,
 						  .place = first->place,
 						  .name = first->name,
-						  .gpu_ns = step_blocks_estimate(blocks, first->gpu_ns),
-						  .launches = step_blocks_estimate(blocks, first->launches)}));
+						  .what = first->what,
+						  .api = first->api,
+						  .cost = whole ? of_no_step(first->cost)
+								: step_blocks_estimate(blocks, first->cost),
+						  .count = step_blocks_estimate(blocks, first->count)}));
 		first->key = first->place = first->name = NULL;
 	}
 	for (size_t i = 0; i < count; i++)
@@ -126,18 +137,38 @@ static void name_line(struct drafts *drafts, struct draft *draft, uint32_t line,
 	free(file);
 }
 
-static struct draft *line_draft(struct drafts *drafts, uint32_t place)
+/* line: of the caller, which is no stack; NONE: it has none. */
+static struct draft *caller_draft(struct drafts *drafts, uint32_t caller, uint32_t line, uint32_t what, uint32_t api)
+{
+	struct draft *draft;
+	bool is_new;
+	char *key;
+
+	draft = draft_at(drafts, (struct tally_key){{line, what, api}}, &is_new);
+	if (!is_new)
+		return draft;
+	draft->what = what;
+	draft->api = api;
+	if (line == NONE) {
+		draft->key = xstrdup("");
+		draft->place = xstrdup("");
+		draft->name = xstrdup("");
+	} else {
+		name_line(drafts, draft, line, caller);
+	}
+	key = xasprintf("%s\n%u\n%s", draft->key, what, api == NONE ? "" : api_name((uint16_t)api));
+	free(draft->key);
+	draft->key = key;
+	return draft;
+}
+
+/* place: caller_place. */
+static struct draft *line_draft(struct drafts *drafts, uint32_t place, uint32_t what, uint32_t api)
 {
 	struct lines *lines = &drafts->all->lines;
 	uint32_t caller = place < CALLER_NO_FRAME ? user_frame(lines, drafts->all->model, place) : place;
-	uint32_t line = line_of(lines, caller);
-	struct draft *draft;
-	bool is_new;
 
-	draft = draft_at(drafts, (struct tally_key){{line}}, &is_new);
-	if (is_new)
-		name_line(drafts, draft, line, caller);
-	return draft;
+	return caller_draft(drafts, caller, line_of(lines, caller), what, api);
 }
 
 static void make_lines(struct per_step_rows *rows, struct analyses *all)
@@ -148,14 +179,14 @@ static void make_lines(struct per_step_rows *rows, struct analyses *all)
 	for (size_t i = 0; i < per_step->gpu.timed.count; i++) {
 		const struct tally_entry *sum = &per_step->gpu.timed.entries[i];
 
-		line_draft(&drafts, sum->key.part[0])->gpu_ns[sum->key.part[2]] += (double)sum->ns;
+		line_draft(&drafts, sum->key.part[0], 0, NONE)->cost[sum->key.part[2]] += (double)sum->ns;
 	}
 	for (size_t i = 0; i < per_step->calls.count; i++) {
 		const struct tally_entry *sum = &per_step->calls.entries[i];
 
-		line_draft(&drafts, sum->key.part[0])->launches[sum->key.part[2]] += (double)sum->count;
+		line_draft(&drafts, sum->key.part[0], 0, NONE)->count[sum->key.part[2]] += (double)sum->count;
 	}
-	take_rows(rows, &drafts);
+	take_rows(rows, &drafts, false);
 }
 
 /* ---- kernels and ops --------------------------------------------------------------------------------------------- */
@@ -185,10 +216,10 @@ static void make_kernels(struct per_step_rows *rows, struct analyses *all)
 			draft->key = xstrdup(draft->name);
 			draft->place = xstrdup("");
 		}
-		draft->gpu_ns[sum->key.part[2]] += (double)sum->ns;
-		draft->launches[sum->key.part[2]] += (double)sum->count;
+		draft->cost[sum->key.part[2]] += (double)sum->ns;
+		draft->count[sum->key.part[2]] += (double)sum->count;
 	}
-	take_rows(rows, &drafts);
+	take_rows(rows, &drafts, false);
 }
 
 static void make_ops(struct per_step_rows *rows, struct analyses *all)
@@ -206,10 +237,77 @@ static void make_ops(struct per_step_rows *rows, struct analyses *all)
 			draft->key = xstrdup(draft->name);
 			draft->place = xstrdup("");
 		}
-		draft->gpu_ns[sum->key.part[2]] += (double)sum->ns;
-		draft->launches[sum->key.part[2]] += (double)sum->count;
+		draft->cost[sum->key.part[2]] += (double)sum->ns;
+		draft->count[sum->key.part[2]] += (double)sum->count;
 	}
-	take_rows(rows, &drafts);
+	take_rows(rows, &drafts, false);
+}
+
+/* ---- losses, waits, memory --------------------------------------------------------------------------------------- */
+
+static void make_losses(struct per_step_rows *rows, struct analyses *all)
+{
+	struct drafts drafts = {.all = all};
+
+	for (size_t i = 0; i < all->why.in_blocks.count; i++) {
+		const struct tally_entry *sum = &all->why.in_blocks.entries[i];
+		const uint32_t *part = sum->key.part;
+		uint32_t line = part[0] == NONE ? NONE : line_of(&all->lines, part[0]);
+		struct draft *draft = caller_draft(&drafts, part[0], line, part[1], part[2]);
+
+		draft->cost[part[3]] += (double)sum->ns;
+		draft->count[part[3]] += (double)sum->count;
+	}
+	take_rows(rows, &drafts, false);
+}
+
+static void make_waits(struct per_step_rows *rows, struct analyses *all)
+{
+	struct drafts drafts = {.all = all};
+
+	for (size_t i = 0; i < all->per_step.waits.count; i++) {
+		const struct tally_entry *sum = &all->per_step.waits.entries[i];
+		struct draft *draft = line_draft(&drafts, sum->key.part[0], 0, sum->key.part[1]);
+
+		draft->cost[sum->key.part[2]] += (double)sum->ns;
+		draft->count[sum->key.part[2]] += (double)sum->count;
+	}
+	take_rows(rows, &drafts, false);
+}
+
+static struct draft *holder_draft(struct drafts *drafts, size_t holder)
+{
+	const struct torch_memory_sums *memory = &drafts->all->torch_memory;
+	const uint32_t *part = memory->by_holder.entries[holder].key.part;
+	uint32_t what = (uint32_t)memory->spaces.items[part[2]].device_type;
+
+	return part[0] == CALLER_UNSEEN ? caller_draft(drafts, NONE, NONE, what, NONE)
+					: line_draft(drafts, part[0], what, NONE);
+}
+
+static void make_memory(struct per_step_rows *rows, struct analyses *all)
+{
+	const struct torch_memory_sums *memory = &all->torch_memory;
+	struct drafts drafts = {.all = all};
+
+	for (size_t i = 0; i < memory->changes.count; i++) {
+		const struct tally_entry *change = &memory->changes.entries[i];
+		struct draft *draft = holder_draft(&drafts, change->key.part[0]);
+
+		draft->cost[change->key.part[1]] += (double)change->ns - (double)change->more;
+	}
+	take_rows(rows, &drafts, false);
+}
+
+/* A peak is of no step: there is no noise to hold it against. */
+static void make_peaks(struct per_step_rows *rows, struct analyses *all)
+{
+	const struct torch_memory_sums *memory = &all->torch_memory;
+	struct drafts drafts = {.all = all};
+
+	for (size_t i = 0; i < memory->holders.count; i++)
+		holder_draft(&drafts, i)->cost[0] += (double)memory->holders.items[i].at_peak;
+	take_rows(rows, &drafts, true);
 }
 
 /* ---- stacks ------------------------------------------------------------------------------------------------------ */
@@ -254,43 +352,90 @@ static void make_stacks(struct per_step_rows *rows, struct analyses *all)
 			draft->name = xstrdup("");
 			free(stack);
 		}
-		draft->gpu_ns[sum->key.part[2]] += (double)sum->ns;
+		draft->cost[sum->key.part[2]] += (double)sum->ns;
 	}
-	take_rows(rows, &drafts);
+	take_rows(rows, &drafts, false);
 }
 
 /* ---- a trace ----------------------------------------------------------------------------------------------------- */
 
-static struct estimate estimate_all(const struct step_blocks *all, const struct tally *sums, bool count)
+/* A member of sums, of which part `block` of the keys is their block. */
+enum member { SUM_NS, SUM_COUNT, SUM_MORE };
+
+static double member_of(const struct tally_entry *sum, enum member member)
+{
+	return (double)(member == SUM_NS ? sum->ns : member == SUM_COUNT ? sum->count : sum->more);
+}
+
+/* less: SUM_... that is subtracted; the same: nothing is. */
+static struct estimate estimate_all(const struct step_blocks *all, const struct tally *sums, unsigned block,
+				    enum member member, enum member less)
 {
 	double *by_block = xcalloc(all->count, sizeof(*by_block));
 	struct estimate found;
 
 	for (size_t i = 0; i < sums->count; i++)
-		by_block[sums->entries[i].key.part[2]] +=
-			(double)(count ? sums->entries[i].count : sums->entries[i].ns);
+		by_block[sums->entries[i].key.part[block]] += member_of(&sums->entries[i], member) -
+							      (less == member ? 0 : member_of(&sums->entries[i], less));
 	found = step_blocks_estimate(all, by_block);
 	free(by_block);
 	return found;
 }
 
+static bool is_of_gpu(const struct torch_memory_sums *memory, uint32_t holder)
+{
+	uint32_t space = memory->by_holder.entries[holder].key.part[2];
+
+	return memory->spaces.items[space].device_type != GPT_TORCH_CPU;
+}
+
+static void estimate_memory(struct per_step_tables *tables, const struct analyses *all)
+{
+	const struct torch_memory_sums *memory = &all->torch_memory;
+	double *by_block = xcalloc(all->blocks.count, sizeof(*by_block));
+
+	for (size_t i = 0; i < memory->changes.count; i++) {
+		const struct tally_entry *change = &memory->changes.entries[i];
+
+		if (is_of_gpu(memory, change->key.part[0]))
+			by_block[change->key.part[1]] += (double)change->ns - (double)change->more;
+	}
+	tables->has_memory = memory->spaces.count != 0;
+	tables->growth = step_blocks_estimate(&all->blocks, by_block);
+	tables->peak = (struct estimate){.variance = NAN};
+	for (size_t i = 0; i < memory->spaces.count; i++)
+		if (memory->spaces.items[i].device_type != GPT_TORCH_CPU)
+			tables->peak.mean = fmax(tables->peak.mean, (double)memory->spaces.items[i].most);
+	free(by_block);
+}
+
 void per_step_tables_make(struct per_step_tables *tables, struct analyses *all)
 {
 	const struct per_step *per_step = &all->per_step;
+	const struct step_blocks *blocks = &all->blocks;
 
-	*tables = (struct per_step_tables){.has_steps = step_blocks_has_steps(&all->blocks),
-					   .has_gpu = all->gpu_ops != 0,
-					   .has_ops = op_tree_has_ops(&per_step->tree),
-					   .steps = all->blocks.steps,
-					   .wall_ns = per_step->wall_ns,
-					   .outside_ns = per_step->outside_ns,
-					   .wall = step_blocks_wall(&all->blocks, per_step->wall_ns),
-					   .gpu_ns = estimate_all(&all->blocks, &per_step->gpu.timed, false),
-					   .launches = estimate_all(&all->blocks, &per_step->calls, true)};
+	*tables =
+		(struct per_step_tables){.has_steps = step_blocks_has_steps(&all->blocks),
+					 .has_gpu = all->gpu_ops != 0,
+					 .has_ops = op_tree_has_ops(&per_step->tree),
+					 .steps = all->blocks.steps,
+					 .wall_ns = per_step->wall_ns,
+					 .outside_ns = per_step->outside_ns,
+					 .wall = step_blocks_wall(&all->blocks, per_step->wall_ns),
+					 .gpu_ns = estimate_all(blocks, &per_step->gpu.timed, 2, SUM_NS, SUM_NS),
+					 .launches = estimate_all(blocks, &per_step->calls, 2, SUM_MORE, SUM_MORE),
+					 .other_calls = estimate_all(blocks, &per_step->calls, 2, SUM_COUNT, SUM_MORE),
+					 .idle_ns = estimate_all(blocks, &all->why.idle_blocks, 0, SUM_NS, SUM_NS),
+					 .wait_ns = estimate_all(blocks, &per_step->waits, 2, SUM_NS, SUM_NS)};
+	estimate_memory(tables, all);
 	make_lines(&tables->lines, all);
 	make_kernels(&tables->kernels, all);
 	make_ops(&tables->ops, all);
 	make_stacks(&tables->stacks, all);
+	make_losses(&tables->losses, all);
+	make_waits(&tables->waits, all);
+	make_memory(&tables->memory, all);
+	make_peaks(&tables->peaks, all);
 }
 
 static void free_rows(struct per_step_rows *rows)
@@ -309,4 +454,8 @@ void per_step_tables_free(struct per_step_tables *tables)
 	free_rows(&tables->kernels);
 	free_rows(&tables->ops);
 	free_rows(&tables->stacks);
+	free_rows(&tables->losses);
+	free_rows(&tables->waits);
+	free_rows(&tables->memory);
+	free_rows(&tables->peaks);
 }

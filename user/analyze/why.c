@@ -39,9 +39,10 @@ static void look_at_steps(struct why *why, const struct steps *steps, const stru
 	why->to_ns = to_ns;
 }
 
-void why_init(struct why *why, const struct model *model, const struct window *window, const struct steps *steps)
+void why_init(struct why *why, const struct model *model, const struct window *window, const struct steps *steps,
+	      struct step_blocks *blocks)
 {
-	*why = (struct why){.model = model, .window = window};
+	*why = (struct why){.model = model, .window = window, .blocks = blocks, .at_block = STEP_BLOCK_NONE};
 	why_threads_init(&why->threads, model);
 	why->to_ns = UINT64_MAX;
 	if (steps)
@@ -65,6 +66,8 @@ void why_free(struct why *why)
 	tally_free(&why->regions);
 	tally_free(&why->reads);
 	tally_free(&why->copies);
+	tally_free(&why->in_blocks);
+	tally_free(&why->idle_blocks);
 	for (size_t i = 0; i < why->count; i++)
 		free(why->losses[i].lines);
 }
@@ -75,6 +78,19 @@ struct charging {
 	struct why *why;
 	uint32_t caller; /* of the launch that came next */
 };
+
+static void charge_block(struct why *why, const struct tally_key *key, uint64_t ns)
+{
+	bool by_api = key->part[1] == WHY_SYNC || key->part[1] == WHY_ALLOC;
+	struct tally_entry *entry;
+
+	if (why->at_block == STEP_BLOCK_NONE)
+		return;
+	entry = tally_at(&why->in_blocks,
+			 (struct tally_key){{key->part[0], key->part[1], by_api ? key->part[2] : NONE, why->at_block}});
+	entry->ns += ns;
+	entry->count++;
+}
 
 void why_charge(struct why *why, uint32_t caller, struct tally_key key, uint64_t ns)
 {
@@ -88,6 +104,7 @@ void why_charge(struct why *why, uint32_t caller, struct tally_key key, uint64_t
 	entry = tally_at(&why->charges, key);
 	entry->ns += ns;
 	entry->count++;
+	charge_block(why, &key, ns);
 	sum->ns += ns;
 	sum->count++;
 	if (ns > sum->longest_ns)
@@ -175,6 +192,8 @@ static void charge_gap(struct why *why, const struct why_device *device, const s
 	uint64_t rest = to - from;
 
 	why->idle_ns += rest;
+	if (why->at_block != STEP_BLOCK_NONE)
+		tally_at(&why->idle_blocks, (struct tally_key){{why->at_block}})->ns += rest;
 	if (launch)
 		charging.caller = why_user_frame(&why->threads, why->model, launch->stack, event->launch_caller);
 	if (launch && rest >= GAP_LEAST_NS && launch->start_ns > from) {
@@ -193,6 +212,14 @@ static void charge_gap(struct why *why, const struct why_device *device, const s
 	}
 }
 
+/* That of the step in which it was launched. */
+static uint32_t block_of(const struct why *why, const struct gpu_event *event)
+{
+	uint64_t time_ns = event->launch ? event->launch->start_ns : event->op->start_ns;
+
+	return why->blocks ? step_blocks_since(why->blocks, event->op->process, time_ns) : STEP_BLOCK_NONE;
+}
+
 /* ---- copies ------------------------------------------------------------------------------------------------------ */
 
 static bool is_copy(const struct model_gpu *op)
@@ -208,6 +235,7 @@ static void settle_copy(struct why *why, struct why_device *device, uint64_t unt
 
 	if (end <= device->copy_ns)
 		return;
+	why->at_block = device->copy_block;
 	why->copy_alone_ns += end - device->copy_ns;
 	charge(&charging, device->copy_key, end - device->copy_ns);
 	device->copy_ns = end;
@@ -257,6 +285,7 @@ static void follow_copies(struct why *why, struct why_device *device, const stru
 	} else if (end > start) {
 		device->copy_ns = start;
 		device->copy_end_ns = end;
+		device->copy_block = block_of(why, event);
 		device->copy_key = why_key(caller, WHY_COPY, why_copy_detail(event->op), NONE);
 	}
 }
@@ -297,11 +326,13 @@ void why_add_gpu(struct why *why, const struct gpu_event *event)
 	why->any_gpu = true;
 	if (device->first_ns == UINT64_MAX)
 		device->first_ns = device->busy_until_ns = start;
+	why->at_block = block_of(why, event);
 	from = later(device->busy_until_ns, least);
 	if (earlier(start, most) > from)
 		charge_gap(why, device, event, from, earlier(start, most));
 	if (earlier(end, most) > later(start, least))
 		follow_copies(why, device, event, later(start, least), earlier(end, most));
+	why->at_block = block_of(why, event);
 	why_shared_add_gpu(why, (size_t)(device - why->devices.items), event, start, end, is_copy(op));
 	device->busy_until_ns = later(device->busy_until_ns, end);
 	device->began_ns = op->start_ns;

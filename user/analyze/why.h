@@ -21,6 +21,7 @@
 
 #include "analyze/events.h"
 #include "analyze/lines.h"
+#include "analyze/step_blocks.h"
 #include "analyze/why_shared.h"
 #include "analyze/why_threads.h"
 #include "model/steps.h"
@@ -89,6 +90,7 @@ struct why_device {
 	uint64_t work_until_ns;	       /* of operations that are no copies between host and device */
 	uint64_t copy_ns, copy_end_ns; /* what is left of a copy that nothing ran beside so far */
 	struct tally_key copy_key;
+	uint32_t copy_block; /* of steps */
 	struct why_sharing sharing;
 };
 
@@ -114,6 +116,11 @@ struct why {
 	bool any_gpu;
 	bool has_ops; /* ops of PyTorch were recorded */
 
+	struct step_blocks *blocks; /* NULL: sums by block of steps are not wanted */
+	uint32_t at_block;	    /* that of what is charged, STEP_BLOCK_NONE */
+	struct tally in_blocks;	    /* caller, cause, api of calls that wait or allocate (else NONE), block */
+	struct tally idle_blocks;   /* block: of idle_ns */
+
 	/* when it is finished */
 	uint64_t looked_ns, idle_ns, copy_alone_ns;
 	uint64_t before_ns;		    /* until the first operation of any GPU */
@@ -128,8 +135,9 @@ static inline uint32_t why_copy_detail(const struct model_gpu *op)
 	return (uint32_t)op->memcpy_kind | (uint32_t)op->from << 8 | (uint32_t)op->to << 16;
 }
 
-/* steps: NULL where none were looked for; they have to stay. */
-void why_init(struct why *why, const struct model *model, const struct window *window, const struct steps *steps);
+/* steps: NULL where none were looked for; blocks: NULL, see there.  Both have to stay. */
+void why_init(struct why *why, const struct model *model, const struct window *window, const struct steps *steps,
+	      struct step_blocks *blocks);
 void why_begin_part(struct why *why, const struct model *part);
 void why_free(struct why *why);
 void why_add_call(struct why *why, const struct call_event *event);

@@ -34,7 +34,7 @@ static enum exit_code read_tables(const struct options *options, const char *log
 		return EXIT_FAILED;
 	code = reading_open(&reading, &delivery);
 	if (!code) {
-		err = analyze(&all, reading.trace, ANALYZE_PER_STEP, &options->attribution);
+		err = analyze(&all, reading.trace, ANALYZE_PER_STEP_TABLES, &options->attribution);
 		if (!err)
 			per_step_tables_make(tables, &all);
 		else

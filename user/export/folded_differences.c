@@ -43,9 +43,9 @@ int folded_differences_write(int fd, const struct differences *all)
 	for (size_t i = 0; i < count; i++) {
 		put_stack(&sink, (sorted[i]->before ? sorted[i]->before : sorted[i]->after)->key);
 		sink_char(&sink, ' ');
-		sink_u64(&sink, (uint64_t)round(sorted[i]->gpu_ns.before));
+		sink_u64(&sink, (uint64_t)round(sorted[i]->cost.before));
 		sink_char(&sink, ' ');
-		sink_u64(&sink, (uint64_t)round(sorted[i]->gpu_ns.after));
+		sink_u64(&sink, (uint64_t)round(sorted[i]->cost.after));
 		sink_char(&sink, '\n');
 	}
 	free(sorted);

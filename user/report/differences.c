@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "report/page.h"
+#include "report/why_words.h"
 
 #define WIDTH_DEFAULT 100u
 #define ROWS_DEFAULT 10u
@@ -27,6 +28,8 @@ static struct number percent(const struct difference *difference)
 		return (struct number){"new"};
 	if (difference->after <= 0 && difference->before > 0)
 		return (struct number){"gone"};
+	if (value == 0)
+		return (struct number){"-"};
 	return format("%+.1f %%", value);
 }
 
@@ -37,11 +40,30 @@ static struct number noise_in(const struct difference *difference, double unit)
 	return format("%.1f", difference->noise / unit);
 }
 
-static struct time_unit unit_of(const struct difference *difference)
-{
-	double most = difference->before > difference->after ? difference->before : difference->after;
+/* What a value is. */
+enum measure { MEASURE_TIME, MEASURE_COUNT, MEASURE_BYTES };
 
-	return time_unit_for((uint64_t)most);
+/* The unit that values are shown in of which this is the largest. */
+static struct time_unit unit_for(enum measure measure, double most)
+{
+	static const struct time_unit bytes[] = {{"GB", 1e9}, {"MB", 1e6}, {"KB", 1e3}};
+
+	if (measure == MEASURE_TIME)
+		return time_unit_for((uint64_t)most);
+	for (size_t i = 0; measure == MEASURE_BYTES && i < sizeof(bytes) / sizeof(bytes[0]); i++)
+		if (most >= bytes[i].ns)
+			return bytes[i];
+	return (struct time_unit){measure == MEASURE_BYTES ? "B" : "", 1};
+}
+
+static double change_of(const struct difference *difference)
+{
+	return fabs(difference->after - difference->before);
+}
+
+static double most_of(const struct difference *difference)
+{
+	return fmax(fabs(difference->before), fabs(difference->after));
 }
 
 /* ---- a step ------------------------------------------------------------------------------------------------------ */
@@ -51,7 +73,10 @@ static void add_shown(struct table *table, const struct difference *difference, 
 {
 	table_add_number(table, format("%.1f", difference->before / unit.ns));
 	table_add_number(table, format("%.1f", difference->after / unit.ns));
-	table_add_number(table, format("%+.1f", (difference->after - difference->before) / unit.ns));
+	if (difference->after == difference->before)
+		table_add_number(table, (struct number){"-"});
+	else
+		table_add_number(table, format("%+.1f", (difference->after - difference->before) / unit.ns));
 	table_add_number(table, percent(difference));
 	table_add_number(table, noise_in(difference, unit.ns));
 }
@@ -79,17 +104,27 @@ static void add_judgement(struct table *table, const struct difference *differen
 }
 
 static void add_difference(struct table *table, const char *name, const struct difference *difference,
-			   struct time_unit unit)
+			   enum measure measure)
 {
-	bool is_time = *unit.name;
-	char *title = is_time ? xasprintf("%s, %s", name, unit.name) : xstrdup(name);
+	struct time_unit unit = unit_for(measure, most_of(difference));
+	char *title = *unit.name ? xasprintf("%s, %s", name, unit.name) : xstrdup(name);
 
 	table_add_named(table, title, name);
 	add_shown(table, difference, unit);
-	add_data(table, is_time ? difference : NULL);
-	add_data(table, is_time ? NULL : difference);
+	add_data(table, measure == MEASURE_TIME ? difference : NULL);
+	add_data(table, measure == MEASURE_COUNT ? difference : NULL);
+	add_data(table, measure == MEASURE_BYTES ? difference : NULL);
 	add_judgement(table, difference);
 	free(title);
+}
+
+/* As much as `gputrace why` names: all steps made a hundredth of the peak. */
+static bool grows(const struct differences *all)
+{
+	double least = most_of(&all->peak) / TORCH_MEMORY_GROWTH_LEAST;
+
+	return all->growth.before * (double)all->before->steps >= least ||
+	       all->growth.after * (double)all->after->steps >= least;
 }
 
 static void put_step(struct report *report, const struct differences *all)
@@ -106,6 +141,10 @@ static void put_step(struct report *report, const struct differences *all)
 		COLUMN_DATA("after", UNIT_COUNT_AVG),
 		COLUMN_DATA("change", UNIT_COUNT_AVG),
 		COLUMN_DATA("noise", UNIT_COUNT_AVG),
+		COLUMN_DATA("before_bytes", UNIT_BYTES_AVG),
+		COLUMN_DATA("after_bytes", UNIT_BYTES_AVG),
+		COLUMN_DATA("change_bytes", UNIT_BYTES_AVG),
+		COLUMN_DATA("noise_bytes", UNIT_BYTES_AVG),
 		COLUMN_DATA("change_percent", UNIT_PERCENT),
 		COLUMN_DATA("changed", UNIT_TEXT),
 		COLUMN_END,
@@ -115,10 +154,21 @@ static void put_step(struct report *report, const struct differences *all)
 	if (report->writer)
 		report_title(report, "diff_step", steps ? "A step" : "All of it", NULL);
 	table_begin(&table, columns);
-	add_difference(&table, "wall time", &all->wall_ns, unit_of(&all->wall_ns));
-	if (!all->by_launches)
-		add_difference(&table, "GPU time", &all->gpu_ns, unit_of(&all->gpu_ns));
-	add_difference(&table, "launches", &all->launches, (struct time_unit){"", 1});
+	add_difference(&table, "wall time", &all->wall_ns, MEASURE_TIME);
+	if (!all->by_launches) {
+		add_difference(&table, "GPU time", &all->gpu_ns, MEASURE_TIME);
+		if (report->writer || most_of(&all->idle_ns) > 0)
+			add_difference(&table, "GPU idle", &all->idle_ns, MEASURE_TIME);
+	}
+	if (report->writer || most_of(&all->wait_ns) > 0)
+		add_difference(&table, "waits for the GPU", &all->wait_ns, MEASURE_TIME);
+	add_difference(&table, "launches", &all->launches, MEASURE_COUNT);
+	if (report->writer || most_of(&all->other_calls) > 0)
+		add_difference(&table, "copies and fills", &all->other_calls, MEASURE_COUNT);
+	if (all->has_memory && steps && (report->writer || grows(all)))
+		add_difference(&table, "GPU memory grows by", &all->growth, MEASURE_BYTES);
+	if (all->has_memory)
+		add_difference(&table, "GPU memory at most", &all->peak, MEASURE_BYTES);
 	report_table(report, &table);
 }
 
@@ -162,18 +212,13 @@ static const char *name_of(const struct difference_row *row)
 	return row->after ? row->after->name : row->before ? row->before->name : "";
 }
 
-static void add_row(struct table *table, const struct difference_row *row, bool by_launches, struct time_unit unit)
+/* Where it is, where it was, and its name. */
+static void add_place(struct table *table, const struct difference_row *row)
 {
-	const struct difference *shown = by_launches ? &row->launches : &row->gpu_ns;
 	char *place = place_of(row);
 
-	add_shown(table, shown, unit);
-	table_add_number(table, launches_of(&row->launches));
-	add_data(table, by_launches ? NULL : &row->gpu_ns);
-	add_data(table, &row->launches);
-	add_judgement(table, shown);
 	if (row->after)
-		table_add_named(table, place, row->after->place);
+		table_add_named(table, *place ? place : "-", row->after->place);
 	else
 		table_add_unknown(table, place);
 	if (row->before)
@@ -184,18 +229,25 @@ static void add_row(struct table *table, const struct difference_row *row, bool 
 	free(place);
 }
 
-static struct time_unit unit_of_rows(const struct difference_rows *rows, size_t shown, bool by_launches)
+static void add_row(struct table *table, const struct difference_row *row, bool by_launches, struct time_unit unit)
+{
+	const struct difference *shown = by_launches ? &row->count : &row->cost;
+
+	add_shown(table, shown, unit);
+	table_add_number(table, launches_of(&row->count));
+	add_data(table, by_launches ? NULL : &row->cost);
+	add_data(table, &row->count);
+	add_judgement(table, shown);
+	add_place(table, row);
+}
+
+static struct time_unit unit_of_rows(const struct difference_rows *rows, size_t shown, enum measure measure)
 {
 	double most = 0;
 
-	if (by_launches)
-		return (struct time_unit){"", 1};
-	for (size_t i = 0; i < shown; i++) {
-		const struct difference *gpu_ns = &rows->list.items[i].gpu_ns;
-
-		most = fmax(most, fmax(gpu_ns->before, gpu_ns->after));
-	}
-	return time_unit_for((uint64_t)most);
+	for (size_t i = 0; measure != MEASURE_COUNT && i < shown; i++)
+		most = fmax(most, most_of(&rows->list.items[i].cost));
+	return unit_for(measure, most);
 }
 
 static void put_rest(struct report *report, const struct differences *all, const struct difference_rows *rows,
@@ -210,24 +262,30 @@ static void put_rest(struct report *report, const struct differences *all, const
 		report_line(report, "  %zu %s", quiet, how);
 }
 
-/* All that a program wants, else those that changed. */
-static size_t rows_shown(const struct report *report, const struct difference_rows *rows)
+/* All that a program wants, else those that changed by as much as a tenth of the unit that they are shown in. */
+static size_t rows_shown(const struct report *report, const struct difference_rows *rows, enum measure measure)
 {
+	size_t shown = rows->changed < report->rows ? rows->changed : report->rows;
+	double unit = unit_of_rows(rows, shown, measure).ns;
+
 	if (report->rows == UINT_MAX)
 		return rows->list.count;
-	return rows->changed < report->rows ? rows->changed : report->rows;
+	while (shown && measure != MEASURE_COUNT && change_of(&rows->list.items[shown - 1].cost) < 0.05 * unit)
+		shown--;
+	return shown;
 }
 
 static void put_rows(struct report *report, const struct differences *all, const char *id, const char *title,
 		     const struct difference_rows *rows, const char *name)
 {
 	bool has_places = rows == &all->lines, by_launches = all->by_launches;
-	size_t shown = rows_shown(report, rows);
-	struct time_unit unit = unit_of_rows(rows, shown, by_launches);
+	enum measure measure = by_launches ? MEASURE_COUNT : MEASURE_TIME;
+	size_t shown = rows_shown(report, rows, measure);
+	struct time_unit unit = unit_of_rows(rows, shown, measure);
 	char *before = xasprintf("before%s%s", *unit.name ? " " : "", unit.name);
 	const struct column columns[] = {
 		SHOWN_COLUMNS(before),
-		COLUMN_NUMBER(by_launches ? COLUMN_NOT_SHOWN : "launches", NULL, UNIT_TEXT),
+		COLUMN_NUMBER(by_launches ? COLUMN_NOT_SHOWN : "calls", NULL, UNIT_TEXT),
 		COLUMN_DATA("before_ns", UNIT_NS_AVG),
 		COLUMN_DATA("after_ns", UNIT_NS_AVG),
 		COLUMN_DATA("change_ns", UNIT_NS_AVG),
@@ -259,6 +317,113 @@ static void put_rows(struct report *report, const struct differences *all, const
 		table_free(&table);
 	put_rest(report, all, rows, shown);
 	free(before);
+}
+
+/* ---- losses, waits, memory --------------------------------------------------------------------------------------- */
+
+/* A table of what lines cost besides GPU time. */
+struct costs {
+	const char *id, *title, *aside;
+	enum measure measure;
+	const char *kind; /* what says more than the line does: the column's name */
+	const char *call; /* another, of what is no wait: for programs; NULL: there is none */
+	void (*add_kind)(struct table *table, const struct per_step_row *row);
+};
+
+static void add_cause(struct table *table, const struct per_step_row *row)
+{
+	char *shown = row->api == NONE ? xstrdup(why_short((enum why_cause)row->what))
+				       : xasprintf("in %s", api_name((uint16_t)row->api));
+
+	table_add_named(table, shown, why_cause_name((enum why_cause)row->what));
+	free(shown);
+}
+
+static void add_call(struct table *table, const struct per_step_row *row)
+{
+	table_add(table, api_name((uint16_t)row->api));
+}
+
+static void add_memory(struct table *table, const struct per_step_row *row)
+{
+	table_add(table, row->what == GPT_TORCH_CPU ? "CPU" : "GPU");
+}
+
+static void put_costs(struct report *report, const struct differences *all, const struct costs *costs,
+		      const struct difference_rows *rows)
+{
+	size_t shown = rows_shown(report, rows, costs->measure);
+	bool bytes = costs->measure == MEASURE_BYTES;
+	struct time_unit unit = unit_of_rows(rows, shown, costs->measure);
+	char *before = xasprintf("before %s", unit.name);
+	const struct column columns[] = {
+		SHOWN_COLUMNS(before),
+		COLUMN_DATA(bytes ? "before_bytes" : "before_ns", bytes ? UNIT_BYTES_AVG : UNIT_NS_AVG),
+		COLUMN_DATA(bytes ? "after_bytes" : "after_ns", bytes ? UNIT_BYTES_AVG : UNIT_NS_AVG),
+		COLUMN_DATA(bytes ? "change_bytes" : "change_ns", bytes ? UNIT_BYTES_AVG : UNIT_NS_AVG),
+		COLUMN_DATA(bytes ? "noise_bytes" : "noise_ns", bytes ? UNIT_BYTES_AVG : UNIT_NS_AVG),
+		COLUMN_DATA("change_percent", UNIT_PERCENT),
+		COLUMN_DATA("changed", UNIT_TEXT),
+		COLUMN_NAME(costs->kind, costs->kind, TEXT_TRUNCATE_END),
+		COLUMN_DATA(costs->call, UNIT_TEXT),
+		COLUMN_NAME("line", "line", TEXT_TRUNCATE_START),
+		COLUMN_DATA("line_before", UNIT_TEXT),
+		COLUMN_NAME("function", "function", TEXT_TRUNCATE_MIDDLE),
+		COLUMN_END,
+	};
+	struct table table;
+
+	if (rows->list.count) {
+		report_title(report, costs->id, costs->title, costs->aside);
+		table_begin(&table, columns);
+		for (size_t i = 0; i < shown; i++) {
+			const struct difference_row *row = &rows->list.items[i];
+			const struct per_step_row *either = row->after ? row->after : row->before;
+
+			add_shown(&table, &row->cost, unit);
+			add_data(&table, &row->cost);
+			add_judgement(&table, &row->cost);
+			costs->add_kind(&table, either);
+			if (either->api == NONE)
+				table_add_unknown(&table, "");
+			else
+				table_add(&table, api_name((uint16_t)either->api));
+			add_place(&table, row);
+		}
+		if (shown || report->writer)
+			report_table(report, &table);
+		else
+			table_free(&table);
+		put_rest(report, all, rows, shown);
+	}
+	free(before);
+}
+
+static void put_all_costs(struct report *report, const struct differences *all)
+{
+	static const struct costs losses = {.id = "diff_losses",
+					    .title = "Time that GPUs lost by cause and line",
+					    .aside = "as gputrace why has it",
+					    .kind = "cause",
+					    .call = "call",
+					    .add_kind = add_cause};
+	static const struct costs waits = {
+		.id = "diff_waits", .title = "CPU waiting for the GPU by line", .kind = "call", .add_kind = add_call};
+	static const struct costs memory = {.id = "diff_memory",
+					    .title = "Memory of PyTorch by line: held more after a step",
+					    .measure = MEASURE_BYTES,
+					    .kind = "memory",
+					    .add_kind = add_memory};
+	static const struct costs peaks = {.id = "diff_memory_peaks",
+					   .title = "Memory of PyTorch by line: held when most was",
+					   .measure = MEASURE_BYTES,
+					   .kind = "memory",
+					   .add_kind = add_memory};
+
+	put_costs(report, all, &losses, &all->losses);
+	put_costs(report, all, &waits, &all->waits);
+	put_costs(report, all, &memory, &all->memory);
+	put_costs(report, all, &peaks, &all->peaks);
 }
 
 /* ---- all --------------------------------------------------------------------------------------------------------- */
@@ -325,6 +490,9 @@ static void put_traces(struct report *report, const struct differences *all, con
 		report_line(report, "  only one of them has steps: what is compared is not the same");
 	else if (!all->before->has_steps)
 		report_line(report, "  whole traces are compared, and noise is not known: --step says what steps are");
+	if (all->before->has_memory != all->after->has_memory)
+		report_line(report,
+			    "  memory of PyTorch is not compared: it was recorded (--memory) in one of them only");
 	if (!report->writer)
 		fputc('\n', report->out);
 }
@@ -335,12 +503,13 @@ static void put_all(struct report *report, const struct differences *all, const 
 
 	put_traces(report, all, options);
 	put_step(report, all);
-	put_rows(report, all, "diff_lines", by_launches ? "Launches by line" : "GPU time by line", &all->lines,
+	put_rows(report, all, "diff_lines", by_launches ? "CUDA calls by line" : "GPU time by line", &all->lines,
 		 "function");
 	if (!by_launches)
 		put_rows(report, all, "diff_kernels", "GPU time by kernel", &all->kernels, "kernel");
 	if (all->before->has_ops && all->after->has_ops)
 		put_rows(report, all, "diff_ops", by_launches ? "Ops" : "GPU time by op", &all->ops, "op");
+	put_all_costs(report, all);
 }
 
 int report_write_differences(FILE *out, const struct differences *all, const struct differences_options *options)

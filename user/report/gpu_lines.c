@@ -92,7 +92,7 @@ static void put_gpu_self(struct report *report, const struct line_sums *sums)
 		COLUMN_NUMBER(self, "self_ns", UNIT_NS),
 		COLUMN_NUMBER(total, "total_ns", UNIT_NS),
 		COLUMN_NUMBER("%", "percent", UNIT_PERCENT),
-		COLUMN_NUMBER("launches", "launches", UNIT_COUNT),
+		COLUMN_NUMBER("calls", "launches", UNIT_COUNT),
 		LINE_COLUMNS(report),
 		USER_LINE_COLUMNS,
 		COLUMN_DATA("generated", UNIT_TEXT),
@@ -172,7 +172,7 @@ void report_calls_by_line(struct report *report)
 	const struct line_sums *sums = &report->all->call_lines;
 	size_t shown = report_shown(report, sums->count);
 	const struct column columns[] = {
-		COLUMN_NUMBER("launches", "launches", UNIT_COUNT),
+		COLUMN_NUMBER("calls", "launches", UNIT_COUNT),
 		COLUMN_NUMBER("with callees", "total_launches", UNIT_COUNT),
 		COLUMN_NUMBER("%", "percent", UNIT_PERCENT),
 		LINE_COLUMNS(report),
@@ -197,8 +197,8 @@ void report_calls_by_line(struct report *report)
 		add_user_line(report, &table, row);
 	}
 	report_table(report, &table);
-	report_more(report, sums->count - shown, "lines", number_count(rest_of(sums, shown)), "launches");
-	snprintf(backward, sizeof(backward), "%s launches", number_count(in_nodes(sums)).text);
+	report_more(report, sums->count - shown, "lines", number_count(rest_of(sums, shown)), "calls");
+	snprintf(backward, sizeof(backward), "%s calls", number_count(in_nodes(sums)).text);
 	put_backward(report, sums, backward);
 }
 

@@ -67,14 +67,10 @@ static void put_kept(struct report *report)
 
 	for (size_t i = 0; i < memory->count; i++)
 		kept |= memory->rows[i].unreleased != 0;
-	if (kept && report->all->torch_memory.spaces.count)
+	if (kept)
 		report_line(report,
-			    "  PyTorch keeps what it got for its next tensors: what holds these is in the table "
-			    "above");
-	else if (kept)
-		report_line(report,
-			    "  still held: also what a caching allocator (PyTorch's) keeps for later, so this is "
-			    "no leak by itself; --memory has its tensors");
+			    "  still held: PyTorch's allocator keeps what it has for later tensors, so this is no leak "
+			    "by itself; what grows is in its own table (--memory)");
 }
 
 static void put_lines(struct report *report)

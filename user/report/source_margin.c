@@ -36,7 +36,7 @@ struct margin_figures margin_figures(const struct margin *margin, const struct l
 
 struct margin_figures margin_titles(const struct margin *margin)
 {
-	static const char *const titles[MARGIN_COLUMNS] = {"Line #", "GPU",   "%",    "self GPU", "launches",
+	static const char *const titles[MARGIN_COLUMNS] = {"Line #", "GPU",   "%",    "self GPU", "calls",
 							   "copies", "waits", "idle", "CPU"};
 	struct margin_figures figures = {0};
 

@@ -13,7 +13,7 @@ void source_table_begin(struct table *table)
 		COLUMN_NUMBER("GPU ms", "gpu_ns", UNIT_NS),
 		COLUMN_NUMBER("%", "percent", UNIT_PERCENT),
 		COLUMN_NUMBER("self GPU ms", "self_gpu_ns", UNIT_NS),
-		COLUMN_NUMBER("launches", "launches", UNIT_COUNT),
+		COLUMN_NUMBER("calls", "launches", UNIT_COUNT),
 		COLUMN_DATA("self_launches", UNIT_COUNT),
 		COLUMN_DATA("copies", UNIT_COUNT),
 		COLUMN_NUMBER("copies ms", "copies_ns", UNIT_NS),

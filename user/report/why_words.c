@@ -11,19 +11,22 @@
 #include "report/text.h"
 
 static const struct {
-	const char *name, *title;
+	const char *name, *title, *brief;
 } causes[] = {
-	[WHY_PYTHON] = {"python", "the GPU waits for Python"},
-	[WHY_DATA] = {"data", "the GPU waits for data"},
-	[WHY_SYNC] = {"sync", "a call waits for the GPU, which then runs out of work"},
-	[WHY_LAUNCH] = {"launch", "small kernels run shorter than it takes to launch them"},
-	[WHY_ALLOC] = {"alloc", "the GPU waits while CUDA hands out memory or takes it back"},
-	[WHY_IMPORT] = {"import", "the GPU waits while Python imports modules"},
-	[WHY_GC] = {"gc", "the GPU waits while Python collects garbage"},
-	[WHY_COMPILE] = {"compile", "the GPU waits while code is compiled or loaded"},
-	[WHY_COPY] = {"copy", "copies between host and GPU hold the GPU up"},
-	[WHY_PROCESS] = {"process", "work waits while another process uses the GPU"},
-	[WHY_RANK] = {"rank", "ranks wait in collectives for the one that comes last"},
+	[WHY_PYTHON] = {"python", "the GPU waits for Python", "Python"},
+	[WHY_DATA] = {"data", "the GPU waits for data", "data loading"},
+	[WHY_SYNC] = {"sync", "a call waits for the GPU, which then runs out of work", "a wait for the GPU"},
+	[WHY_LAUNCH] = {"launch", "small kernels run shorter than it takes to launch them", "small kernels"},
+	[WHY_ALLOC] = {"alloc", "the GPU waits while CUDA hands out memory or takes it back", "memory of CUDA"},
+	[WHY_IMPORT] = {"import", "the GPU waits while Python imports modules", "imports"},
+	[WHY_GC] = {"gc", "the GPU waits while Python collects garbage", "garbage collection"},
+	[WHY_COMPILE] = {"compile", "the GPU waits while code is compiled or loaded", "compiling"},
+	[WHY_COPY] = {"copy", "copies between host and GPU hold the GPU up", "copies"},
+	[WHY_PROCESS] = {"process", "work waits while another process uses the GPU", "another process"},
+	[WHY_RANK] = {"rank", "ranks wait in collectives for the one that comes last", "a late rank"},
+	/* of no loss that has a title */
+	[WHY_GPU] = {"gpu", NULL, "not begun by the GPU"},
+	[WHY_SHORT] = {"short", NULL, "gaps under 5 us"},
 };
 
 const char *why_cause_name(enum why_cause cause)
@@ -34,6 +37,11 @@ const char *why_cause_name(enum why_cause cause)
 const char *why_title(enum why_cause cause)
 {
 	return causes[cause].title;
+}
+
+const char *why_short(enum why_cause cause)
+{
+	return causes[cause].brief;
 }
 
 static const char *plural(uint64_t count)

@@ -16,7 +16,8 @@
 
 /* For programs ("python", "data", ...), and for people. */
 const char *why_cause_name(enum why_cause cause);
-const char *why_title(enum why_cause cause);
+const char *why_title(enum why_cause cause); /* of a loss */
+const char *why_short(enum why_cause cause);
 
 static inline const char *why_name(const struct analyses *all, uint32_t name)
 {
