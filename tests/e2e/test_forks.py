@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Children of a fork: those in which CUDA cannot be used are left alone, with a word; those that start it are entered."""
 
+import signal
+
 import machine
 import pytest
 import reading
@@ -98,3 +100,43 @@ def test_a_process_that_shares_its_parents_memory_is_not_entered(tmp_path):
             tracer.interrupt()
         running.end().must_be(0)
     assert SHARED.format(running.pid) in said
+
+
+MASTER = """import os, select, sys
+import ctypes; ctypes.CDLL(sys.argv[1])
+def wait():
+    queue = select.epoll()
+    queue.register(0, select.EPOLLIN)
+    while not queue.poll(1):
+        pass
+worker = os.fork()
+if worker:
+    print("worker", worker, flush=True)
+wait()
+"""
+
+
+def test_a_master_that_waits_in_epoll_with_its_worker_is_entered_and_so_is_the_worker(tmp_path):
+    """As uWSGI's does, for a second at a time: such a call is taken up again only where it has just begun."""
+    with tracing.Running([machine.any_python(), "-c", MASTER, machine.SIMGPU / "libcuda.so.1"], tmp_path) as master:
+        worker = int(master.wait_line("worker").split()[1])
+        said = tracing.gputrace(tmp_path, "doctor", "-p", master.pid, "-p", worker).stdout
+        agents = [line.split(None, 2)[2] for line in said.splitlines() if line.startswith("  agent")]
+        assert all(line.startswith("can come in by thread") for line in agents) and len(agents) == 2, said
+        assert f"after pid {master.pid}, which has forked it" in agents[1]
+        with tracing.Tracer(tmp_path, "-p", master.pid) as tracer:
+            came = {tracer.wait_line("the agent came in", "stderr").split()[2] for _ in range(2)}
+            tracer.interrupt()
+        assert came == {f"{master.pid}:", f"{worker}:"} and mapped_agents(master.pid) and mapped_agents(worker)
+
+
+def test_a_worker_that_waits_for_its_parents_agent_is_said_to(tmp_path):
+    with tracing.Running([machine.any_python(), "-c", MASTER, machine.SIMGPU / "libcuda.so.1"], tmp_path) as master:
+        worker = int(master.wait_line("worker").split()[1])
+        master.process.send_signal(signal.SIGSTOP)
+        with tracing.Tracer(tmp_path, "-p", master.pid) as tracer:
+            tracer.interrupt()
+    said = notes(tmp_path)
+    assert f"pid {master.pid}: no GPU times, the agent could not be let in: it is stopped" in said
+    assert f"pid {worker}: no GPU times, the agent could not be let in: pid {master.pid} has forked it: whether CUDA was " \
+        "up there is not known" in said

@@ -274,6 +274,8 @@ static bool is_left_out(struct agents *agents, struct followed *process, uint64_
 	case FORK_MAY_ENTER:
 		return false;
 	case FORK_UNKNOWN_YET:
+		if (now_ns - process->fork.ns >= LEFT_OUT_TOLD_NS)
+			memcpy(entry->last_why, why, sizeof(entry->last_why));
 		++*pending;
 		break;
 	case FORK_LEFT_OUT:

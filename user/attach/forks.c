@@ -83,13 +83,13 @@ static bool shares_a_page(int child, int parent, const struct mapping *mapping)
 }
 
 /* Whether the child has the libcuda that its parent had loaded before the fork, and not one of its own. */
-static bool inherited_cuda(const struct followed *process)
+static bool inherited_cuda(pid_t pid, pid_t of)
 {
-	int child = open_pagemap(process->pid), parent = open_pagemap(process->fork.of);
+	int child = open_pagemap(pid), parent = open_pagemap(of);
 	struct mappings mappings = {};
 	bool shares = false;
 
-	if (child >= 0 && parent >= 0 && !mappings_read(process->pid, &mappings))
+	if (child >= 0 && parent >= 0 && !mappings_read(pid, &mappings))
 		for (size_t i = 0; i < mappings.list.count && !shares; i++)
 			shares = mappings.list.items[i].inode && !mappings.list.items[i].executable &&
 				 library_kind_of_name(mappings.list.items[i].path) == LIBRARY_CUDA &&
@@ -110,26 +110,33 @@ static enum fork_verdict leave_out(char *why, size_t why_size, pid_t parent, con
 	return FORK_LEFT_OUT;
 }
 
+enum fork_verdict fork_look(pid_t pid, pid_t parent, char *why, size_t why_size)
+{
+	if (shares_memory(pid, parent))
+		return leave_out(why, why_size, parent, "they share their memory, and one agent");
+	return inherited_cuda(pid, parent) ? FORK_UNKNOWN_YET : FORK_MAY_ENTER;
+}
+
 enum fork_verdict fork_judge(struct processes *processes, const struct followed *process, char *why, size_t why_size)
 {
 	static const char dead[] = "CUDA was up there, and does not survive that";
 	pid_t of = process->fork.of;
-	const struct followed *parent;
+	const struct followed *parent = processes_find(processes, of);
+	enum fork_verdict verdict;
 
 	if (!process->forked)
 		return FORK_MAY_ENTER;
-	if (shares_memory(process->pid, of))
-		return leave_out(why, why_size, of, "they share their memory, and one agent");
+	verdict = fork_look(process->pid, of, why, why_size);
+	if (verdict == FORK_LEFT_OUT)
+		return verdict;
 	if (process->fork.cuda_up)
 		return leave_out(why, why_size, of, dead);
-	parent = processes_find(processes, of);
-	if (!parent || !followed_maps(parent, LIBRARY_CUDA) || !inherited_cuda(process))
+	if (verdict == FORK_MAY_ENTER || !parent || !followed_maps(parent, LIBRARY_CUDA))
 		return FORK_MAY_ENTER;
 	if (cuda_is_up(parent))
 		return leave_out(why, why_size, of, dead);
 	if (parent->agent_heard) /* it waits for CUDA */
 		return FORK_MAY_ENTER;
-	if (parent->entry.state != ENTRY_REFUSED)
-		return FORK_UNKNOWN_YET;
-	return leave_out(why, why_size, of, "whether CUDA was up there is not known");
+	leave_out(why, why_size, of, "whether CUDA was up there is not known, as the agent is not in it");
+	return parent->entry.state == ENTRY_REFUSED ? FORK_LEFT_OUT : FORK_UNKNOWN_YET;
 }

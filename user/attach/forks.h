@@ -7,7 +7,7 @@
 
 enum fork_verdict {
 	FORK_MAY_ENTER,
-	FORK_UNKNOWN_YET, /* its parent has not answered */
+	FORK_UNKNOWN_YET, /* whether CUDA was up in its parent, whose agent has not answered */
 	FORK_LEFT_OUT,
 };
 
@@ -17,7 +17,10 @@ void fork_note(struct followed *child, const struct followed *parent);
 /* One that was there before us. */
 void fork_note_older(struct followed *child, pid_t parent);
 
-/* why (at least 192 bytes): when it is left out. */
+/* What can be seen of a process that was forked and has executed nothing, without its parent's agent. */
+enum fork_verdict fork_look(pid_t pid, pid_t parent, char *why, size_t why_size);
+
+/* With what is known of its parent. why (at least 192 bytes): when it may not be entered, or not yet. */
 enum fork_verdict fork_judge(struct processes *processes, const struct followed *process, char *why, size_t why_size);
 
 #endif

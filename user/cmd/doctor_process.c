@@ -9,6 +9,7 @@
 #include <gputrace/agent.h>
 #include <gputrace/cupti_users.h>
 
+#include "attach/forks.h"
 #include "attach/inject/inject.h"
 #include "attach/inject/read_only.h"
 #include "base/array.h"
@@ -168,6 +169,22 @@ static void check_cupti_users(const struct subject *subject)
 	}
 }
 
+/* As a trace judges it (forks.h): of one whose parent is traced, too, that one's agent is asked first. */
+static const char *after_parent(const struct subject *subject, char *text, size_t size, struct inject_result *result)
+{
+	pid_t parent = subject->info.parent;
+	enum fork_verdict verdict = FORK_MAY_ENTER;
+
+	text[0] = '\0';
+	if (subject->info.forked)
+		verdict = fork_look(subject->pid, parent, result->why, sizeof(result->why));
+	if (verdict == FORK_LEFT_OUT)
+		return NULL;
+	if (verdict == FORK_UNKNOWN_YET)
+		snprintf(text, size, ", after pid %d, which has forked it, where that is traced too", (int)parent);
+	return text;
+}
+
 /* Whether it could come in now; nothing is stopped for it. */
 static void check_agent(const struct subject *subject)
 {
@@ -175,6 +192,11 @@ static void check_agent(const struct subject *subject)
 	char *path = agent_path_find();
 	int fd = path ? read_only_open(path) : -1;
 	int err = fd < 0 ? -ENOENT : inject_check(subject->pid, fd, &result);
+	char text[128];
+	const char *after = fd < 0 ? "" : after_parent(subject, text, sizeof(text), &result);
+
+	if (!after)
+		err = -ENOTSUP;
 
 	if (fd < 0)
 		doctor_say(HEALTH_LIMITED, "  agent", "%s cannot be read: no GPU times",
@@ -186,7 +208,7 @@ static void check_agent(const struct subject *subject)
 	else if (subject->agent)
 		doctor_say(HEALTH_OK, "  agent", "is in the process and can be woken by thread %d", (int)result.tid);
 	else
-		doctor_say(HEALTH_OK, "  agent", "can come in by thread %d", (int)result.tid);
+		doctor_say(HEALTH_OK, "  agent", "can come in by thread %d%s", (int)result.tid, after);
 	if (fd >= 0)
 		close(fd);
 	free(path);

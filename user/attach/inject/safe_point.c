@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "attach/inject/stack.h"
+#include "attach/inject/stop.h"
 
 #define THREADS_LOOKED_AT 256u	     /* of a process with more, any of them may serve */
 #define STACK_LOOKED_AT (256u << 10) /* for the frame of a signal handler; Python's C frames take 0.5 KB each */
@@ -27,7 +28,8 @@
 #define PIDFD_THREAD O_EXCL /* Linux 6.9 */
 #endif
 
-#define FRESH_LOOKS 15
+/* Event loops wait for a second at most (uWSGI, libuv); who waits longer is looked at again by the next try. */
+#define FRESH_LOOKS 1200
 /*
  * A system call with a time-out that we interrupt is started anew, with its whole time-out.  It is interrupted only in
  * the first millisecond, so its time-out fires at most this much too late.
@@ -228,29 +230,26 @@ static void look_at_thread(const struct entered_process *process, pid_t tid, str
 	}
 }
 
-static bool same_call(const struct thread_call *a, const struct thread_call *b)
-{
-	return a->number == b->number && a->sp == b->sp && a->pc == b->pc;
-}
-
-/* Waits for the thread to begin its call again, so that a time-out which begins anew is no later than a pause. */
-static bool wait_fresh(const struct entered_process *process, struct safe_thread *thread)
+/*
+ * Waits for the thread to begin such a call, so that a time-out which begins anew is no later than a pause: the look
+ * before did not find it there.
+ */
+static bool wait_fresh(const struct entered_process *process, struct safe_thread *thread, const char **why)
 {
 	struct timespec pause = {.tv_nsec = FRESH_PAUSE_NS};
 	uint64_t switches = thread->status.switches;
 
-	for (int i = 0; i < FRESH_LOOKS; i++) {
-		struct thread_call call;
+	for (int i = 0; i < FRESH_LOOKS && !stop_hurries(); i++) {
+		struct candidate candidate;
 
 		nanosleep(&pause, NULL);
 		if (thread_status_read(process->pid, thread->tid, &thread->status))
 			return false;
-		if (thread->status.switches == switches)
+		if (thread->status.switches == switches || thread->status.state != 'S')
 			continue;
-		switches = thread->status.switches;
-		if (thread->status.state == 'S' && !thread_call_read(process->pid, thread->tid, &call) &&
-		    same_call(&call, &thread->call)) {
-			thread->call = call;
+		look_at_thread(process, thread->tid, &candidate, why);
+		if (candidate.point.rank) {
+			*thread = candidate.thread;
 			return true;
 		}
 	}
@@ -285,7 +284,7 @@ int safe_point_choose(const struct entered_process *process, struct safe_thread 
 	if (!best.point.rank)
 		return -EAGAIN;
 	*out = best.thread;
-	if (best.point.condition == SAFE_POINT_FRESH && !wait_fresh(process, out)) {
+	if (best.point.condition == SAFE_POINT_FRESH && !wait_fresh(process, out, why)) {
 		*why = "its threads wait with time-outs that could not be taken up again";
 		return -EAGAIN;
 	}
