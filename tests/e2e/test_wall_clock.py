@@ -27,6 +27,14 @@ def sampled(folder, ahead):
     return bool(offsets) and abs(offsets[-1] - now - ahead * SECOND_NS) < SECOND_NS
 
 
+def distances(folder, trace):
+    """From where the simulated GPU placed each operation to where the trace has it."""
+    work = {(op["corr"], op["node"]): op for op in reading.simulated.work(reading.simulated.load(folder / "gpu.json"))}
+    events = chrome.events(trace, *chrome.GPU)
+    assert len(events) == len(work)
+    return [chrome.ns(e["ts"]) - work[e["args"]["correlation"], e["args"].get("graph node id", 0)]["start_mono"] for e in events]
+
+
 @pytest.mark.parametrize("seconds", [3600, -3600, 2])
 def test_a_wall_clock_that_is_set_moves_no_gpu_operation(tmp_path, seconds):
     library = machine.compile_library(machine.PROGRAMS / "set_clock.c", tmp_path / "set_clock.so")
@@ -48,9 +56,27 @@ def test_a_wall_clock_that_is_set_moves_no_gpu_operation(tmp_path, seconds):
     receipt = reading.receipt(trace)
     assert receipt["clock_steps"] == 2
     assert receipt["early"] == receipt["bad_records"] == receipt["gpu_operations_untimed"] == 0
-    work = {(op["corr"], op["node"]): op for op in reading.simulated.work(reading.simulated.load(tmp_path / "gpu.json"))}
-    pairs = [(chrome.ns(e["ts"]), work[e["args"]["correlation"], e["args"].get("graph node id", 0)]["start_mono"])
-             for e in chrome.events(trace, *chrome.GPU)]
-    assert len(pairs) == len(work) == 3 * OPERATIONS
-    offsets = [ours - theirs for ours, theirs in pairs]
+    offsets = distances(tmp_path, trace)
+    assert len(offsets) == 3 * OPERATIONS
     assert max(offsets) - min(offsets) <= 2 * receipt["clock_error_ns"] + 1000  # and a rounding of both
+
+
+@pytest.mark.parametrize("seconds", [86400, -600])
+def test_a_process_whose_clocks_are_not_the_machines_has_its_gpu_times(tmp_path, seconds):
+    """As under libfaketime, which tells another CLOCK_MONOTONIC, too: that of the probes is the kernel's."""
+    library = machine.compile_library(machine.PROGRAMS / "set_clock.c", tmp_path / "set_clock.so")
+    program = tracing.on_simgpu(tmp_path / "gpu.json", machine.any_python(), machine.PROGRAMS / "obedient.py")
+    command = [machine.GPUTRACE, *tracing.outputs(tmp_path, "trace.gpt", "trace.json"), "--", "env", f"LD_PRELOAD={library}",
+               f"SET_CLOCK_ALL={seconds}", *program]
+    with tracing.Running(command, tmp_path) as running:
+        running.wait_line("ready")
+        running.ask(f"steps {STEPS}")
+        running.ask("finish")
+        running.end().must_be(0)
+    trace = reading.trace_of(tmp_path / "trace.json")
+    receipt = reading.receipt(trace)
+    assert receipt["gpu_operations_joined"] == OPERATIONS and receipt["early"] == receipt["gpu_operations_untimed"] == 0
+    offsets = distances(tmp_path, trace)
+    assert max(offsets) - min(offsets) <= 2 * receipt["clock_error_ns"] + 1000
+    launches = [event["ts"] for event in chrome.events(trace, "cuda_runtime", "cuda_driver")]
+    assert all(min(launches) <= event["ts"] <= max(launches) for event in chrome.events(trace, *chrome.GPU))  # the last call waits

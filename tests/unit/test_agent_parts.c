@@ -283,6 +283,13 @@ static void the_offset_of_the_wall_clock_is_sampled(void **state)
 			  ((wall.tv_sec - mono.tv_sec) * 1000000000ll + wall.tv_nsec - mono.tv_nsec)) < 10000000);
 }
 
+/* A kernel that is asked each time costs an op a tenth of a microsecond more. */
+static void the_monotonic_clock_is_read_without_a_system_call(void **state)
+{
+	assert_true(kernel_clock_is_fast());
+	assert_true(kernel_clock_ns() - kernel_clock_ns() + 1000000000u < 2000000000u);
+}
+
 static void a_step_of_the_wall_clock_is_told_with_both_offsets(void **state)
 {
 	const struct gpt_agent_clock *first, *last_before, *after;
@@ -421,6 +428,7 @@ int main(void)
 		TEST(work_of_calls_after_the_end_is_left_out),
 		TEST(a_cupti_older_than_11_8_is_not_read),
 		TEST(the_offset_of_the_wall_clock_is_sampled),
+		TEST(the_monotonic_clock_is_read_without_a_system_call),
 		TEST(a_step_of_the_wall_clock_is_told_with_both_offsets),
 		TEST(versions_are_read_from_file_names),
 		TEST(cuptis_own_numbers_have_a_cuda_major),

@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <time.h>
 
+#include "agent/kernel_clock.h"
 #include "cupti/batch.h"
 
 struct clock_pair {
@@ -25,13 +26,13 @@ struct clock_watch {
 
 static inline uint64_t clock_now_ns(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+	return kernel_clock_ns();
 }
 
-/* What CUPTI stamps records with unless another clock was given to it. */
+/*
+ * What CUPTI stamps records with unless another clock was given to it: by the same function, as a library that stands
+ * before that one (libfaketime) tells CUPTI another time, too.
+ */
 static inline uint64_t clock_wall_ns(void)
 {
 	struct timespec t;
