@@ -2,6 +2,7 @@
 """A leak of so many bytes a step, and a slow DataLoader: they are named where they are, and shown as mended once they are."""
 
 import json
+import re
 
 import machine
 import pytest
@@ -46,7 +47,7 @@ def test_what_a_step_leaks_is_under_its_line_also_where_all_is_freed_at_the_end(
 def test_why_names_the_line_that_leaks_and_by_how_much(runs):
     text = tracing.gputrace(runs.folder, "why", runs.log("leak")).must_be(0).stdout
     grows = text.partition("Memory of PyTorch grows")[2].splitlines()
-    assert grows[1] == "  GPU 0 grows by 13.0 MB a step, in 15 steps:"
+    assert re.fullmatch(r"  GPU 0 grows by 13\.0 MB a step, in \d+ steps:", grows[1])
     assert grows[2].split()[:3] == ["13.0", "MB", "at"]
     assert f"torch_mended.py:{runs.truth['leak']['lines']['leak']} remember" in grows[2]
     (row,) = runs.tables("why", runs.log("leak"))["why_memory"]
