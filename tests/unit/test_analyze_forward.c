@@ -65,7 +65,7 @@ static void backward_work_is_on_the_line_that_called_backward(void **state)
 	struct model *model = training_step();
 	char *text = report_with(model, (struct attribution){});
 
-	assert_has(text, "52.0      52.0  94.5         3  model.py:40  step\n");
+	assert_has(text, "52.0      52.0  94.5      3  model.py:40  step\n");
 	assert_has_not(text, "backward:");
 	free(text);
 	text = folded_with(model, (struct attribution){}, false);
@@ -80,9 +80,9 @@ static void or_on_the_lines_of_forward_ops_and_what_has_none_stays(void **state)
 	struct model *model = training_step();
 	char *text = report_with(model, (struct attribution){.forward = true});
 
-	assert_has(text, "43.0      43.0  78.2         2  model.py:20  forward\n");
-	assert_has(text, " 7.0       7.0  12.7         1  model.py:21  forward\n");
-	assert_has(text, " 5.0       5.0   9.1         1  model.py:40  step\n");
+	assert_has(text, "43.0      43.0  78.2      2  model.py:20  forward\n");
+	assert_has(text, " 7.0       7.0  12.7      1  model.py:21  forward\n");
+	assert_has(text, " 5.0       5.0   9.1      1  model.py:40  step\n");
 	assert_has(text,
 		   "  backward: 52.0 us; 90.4 % on lines of forward ops, the rest on lines that called backward()\n");
 	free(text);

@@ -108,7 +108,7 @@ static void the_report_has_a_table_of_steps(void **state)
 		    "        all    450.0     145.0     305.0         9\n"
 		    "  median: 4     50.0      15.0      35.0         1\n"
 		    "          6    100.0      40.0      60.0         2  aten::copy_ +45.0 us, aten::copy_ +25.0 us "
-		    "on...\n"
+		    "on the GPU\n"
 		    "  outside of them: 150.0 us before, step 0 among it, which began before it was seen; 400.0 us "
 		    "behind\n"))
 		fail_msg("%s", text);

@@ -275,7 +275,7 @@ static void the_report_has_it_below_the_librarys(void **state)
 	LAUNCH(&frames, 100000, "/src/own.py");
 	text = report_of(&frames.log);
 	assert_non_null(strstr(text, "  linear.py:13  forward\n"
-				     "                                     <- one.py:13 main (and 1 more)\n"));
+				     "                                  <- one.py:13 main (and 1 more)\n"));
 	assert_non_null(strstr(text, "  own.py:13     forward\n\n"));
 	free(text);
 }

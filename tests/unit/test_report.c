@@ -378,6 +378,23 @@ static void launches_without_gpu_times_have_a_table_of_their_own(void **state)
 	free(text);
 }
 
+static void busy_and_idle_are_of_the_time_with_gpu_times(void **state)
+{
+	char *text = report_of(model, 100, false);
+
+	assert_null(strstr(text, "GPU times begin"));
+	assert_has(text, "busy 26.4 %");
+	free(text);
+	/* the agent came after 10 of 22 ms, and a launch had been made before */
+	model->processes[0].agent_ready_ns = SAMPLE_START + 10000000;
+	leave_untimed(0);
+	text = report_of(model, 100, false);
+	assert_has(text, "busy 48.3 %");
+	assert_has(text,
+		   "\n  GPU times begin 10.0 ms after the start: busy and idle are of the 12.0 ms from there on\n");
+	free(text);
+}
+
 static void records_that_went_elsewhere_are_explained(void **state)
 {
 	char *text = report_of(model, 100, false);
@@ -693,6 +710,7 @@ int main(void)
 		TEST(losses_are_told_by_cause),
 		TEST(every_cause_of_loss_has_a_line),
 		TEST(launches_without_gpu_times_have_a_table_of_their_own),
+		TEST(busy_and_idle_are_of_the_time_with_gpu_times),
 		TEST(records_that_went_elsewhere_are_explained),
 		TEST(what_came_from_another_profilers_buffers_is_told),
 		TEST(an_agent_that_only_kept_aside_says_why),

@@ -46,7 +46,8 @@ static void a_process_has_its_functions_what_ran_and_what_no_function_has(void *
 		    "     └─ 600.0 us  19.7 %  [not a Python thread]\n"
 		    "        └─ 600.0 us  19.7 %  gemm<128>  10x\n"
 		    "\n"
-		    "  [idle] GPU 0: 9.1 ms, 75.8 % of the 12.0 ms recorded\n");
+		    "  [idle] GPU 0: 9.1 ms, 75.8 % of the 12.0 ms recorded\n"
+		    "  operations took 3.1 ms in 2.9 ms of busy time: several run at once (streams overlap)\n");
 	model_free(model);
 }
 
@@ -102,6 +103,7 @@ static void what_has_less_than_asked_for_is_summed_up(void **state)
 		    "           └─ 1,450.0 us  47.5 %  [4 smaller]\n"
 		    "\n"
 		    "  [idle] GPU 0: 9.1 ms, 75.8 % of the 12.0 ms recorded\n"
+		    "  operations took 3.1 ms in 2.9 ms of busy time: several run at once (streams overlap)\n"
 		    "  5 nodes below 30 % are not shown (--min-percent)\n");
 	model_free(model);
 }
@@ -119,7 +121,8 @@ static void so_many_levels_are_shown(void **state)
 		    "  └─ 600.0 us  19.7 %  thread pt_autograd_0 41288\n"
 		    "     └─ 600.0 us  19.7 %  [not a Python thread]\n"
 		    "\n"
-		    "  [idle] GPU 0: 9.1 ms, 75.8 % of the 12.0 ms recorded\n");
+		    "  [idle] GPU 0: 9.1 ms, 75.8 % of the 12.0 ms recorded\n"
+		    "  operations took 3.1 ms in 2.9 ms of busy time: several run at once (streams overlap)\n");
 	model_free(model);
 }
 

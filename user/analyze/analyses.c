@@ -242,6 +242,7 @@ void analyses_finish(struct analyses *all)
 {
 	if (all->window.end_ns == UINT64_MAX)
 		all->window.end_ns = all->last_ns;
+	all->window.timed_from_ns = untimed_end(&all->untimed, all->model, &all->window);
 	for (uint32_t i = 0; i < all->model->process_count; i++)
 		all->active += all->model->processes[i].calls || all->model->processes[i].gpu_ops;
 	complete_make(&all->complete, all->model);

@@ -20,8 +20,14 @@
 /* What shares of time are of: the recording. */
 struct window {
 	uint64_t start_ns;
-	uint64_t end_ns; /* UINT64_MAX until the last event where the trace has no end of its own */
+	uint64_t end_ns;	/* UINT64_MAX until the last event where the trace has no end of its own */
+	uint64_t timed_from_ns; /* when GPU times begin: later where all who launched did before they had an agent */
 };
+
+static inline uint64_t window_untimed_ns(const struct window *window)
+{
+	return window->timed_from_ns > window->start_ns ? window->timed_from_ns - window->start_ns : 0;
+}
 
 struct call_event {
 	const struct model_call *call;

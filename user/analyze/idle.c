@@ -206,10 +206,13 @@ void idle_finish(struct idle *idle, struct lines *lines)
 		if (idle->window->end_ns > idle->devices.entries[i].ns)
 			charge(idle, NONE, IDLE_AFTER, 0, idle->window->end_ns - idle->devices.entries[i].ns);
 	for (size_t i = 0; i < idle->causes.count; i++) {
-		const struct tally_entry *cause = &idle->causes.entries[i];
+		struct tally_entry *cause = &idle->causes.entries[i];
 		const uint32_t *part = cause->key.part;
 		struct place_lines at = part[1] < IDLE_SHORT ? lines_of_place(lines, part[0]) : nobody;
+		uint64_t untimed_ns = window_untimed_ns(idle->window) * cause->count;
 
+		if (part[1] == IDLE_BEFORE)
+			cause->ns -= untimed_ns < cause->ns ? untimed_ns : cause->ns;
 		if (cause->ns)
 			line_tally_add(&by_line, at, part[1], part[2], cause->ns, cause->count);
 	}

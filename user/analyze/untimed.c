@@ -7,15 +7,39 @@
 void untimed_free(struct untimed *untimed)
 {
 	tally_free(&untimed->callers);
+	tally_free(&untimed->firsts);
 	free(untimed->rows);
 }
 
 void untimed_add_call(struct untimed *untimed, const struct call_event *event)
 {
+	struct tally_entry *first;
+
 	if (!launch_lacks_times(event->fate))
 		return;
 	tally_at(&untimed->callers, (struct tally_key){{event->caller, event->process}})->count++;
 	untimed->launches++;
+	first = tally_at(&untimed->firsts, (struct tally_key){{event->process}});
+	if (!first->count++)
+		first->ns = event->call->start_ns;
+}
+
+uint64_t untimed_end(struct untimed *untimed, const struct model *model, const struct window *window)
+{
+	uint64_t end_ns = UINT64_MAX;
+
+	for (uint32_t i = 0; i < model->process_count; i++) {
+		uint64_t ready_ns = model->processes[i].agent_ready_ns;
+		const struct tally_entry *first;
+
+		if (!model->processes[i].gpu_ops)
+			continue;
+		first = tally_at(&untimed->firsts, (struct tally_key){{i}});
+		if (!first->count || first->ns >= ready_ns)
+			return window->start_ns;
+		end_ns = ready_ns < end_ns ? ready_ns : end_ns;
+	}
+	return end_ns > window->start_ns && end_ns < window->end_ns ? end_ns : window->start_ns;
 }
 
 static int by_launches(const void *left, const void *right)

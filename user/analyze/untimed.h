@@ -14,6 +14,7 @@ struct untimed_row {
 
 struct untimed {
 	struct tally callers; /* caller, process */
+	struct tally firsts;  /* process; ns: when its first launch without GPU times was made */
 	uint64_t launches;
 	struct untimed_row *rows; /* most launches first */
 	size_t count;
@@ -21,6 +22,9 @@ struct untimed {
 
 void untimed_free(struct untimed *untimed);
 void untimed_add_call(struct untimed *untimed, const struct call_event *event);
+/* When GPU times begin of the process that has them first. */
+uint64_t untimed_end(struct untimed *untimed, const struct model *model, const struct window *window);
+
 void untimed_finish(struct untimed *untimed, struct lines *lines);
 
 #endif

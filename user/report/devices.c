@@ -20,7 +20,7 @@ static const char *device_name(const struct model *model, uint32_t id)
 /* Kernels are what kernels cover, memcpys what only memcpys and memsets cover: they add up to busy. */
 static void put_device(struct report *report, const struct utilization_row *row)
 {
-	double window = (double)(report->all->window.end_ns - report->all->window.start_ns);
+	double window = (double)report_timed_ns(report);
 	char *name = xasprintf("GPU %" PRIu32 "  %s", row->device, device_name(report->model, row->device));
 	char *facts = xasprintf(
 		"   busy %s %%   kernels %s %%   copies %s %%   idle %s %%   %s launches",
@@ -41,6 +41,34 @@ static void put_device(struct report *report, const struct utilization_row *row)
 	free(facts);
 }
 
+uint64_t report_timed_ns(const struct report *report)
+{
+	const struct window *window = &report->all->window;
+
+	return window->end_ns - window->start_ns - window_untimed_ns(window);
+}
+
+/* Where that is a hundredth of the recording. */
+static void put_untimed(struct report *report)
+{
+	uint64_t timed_ns = report_timed_ns(report), untimed_ns = window_untimed_ns(&report->all->window);
+
+	if (untimed_ns > timed_ns / 99)
+		report_line(report, "  GPU times begin %s after the start: busy and idle are of the %s from there on",
+			    number_time(untimed_ns).text, number_time(timed_ns).text);
+}
+
+void report_overlap(struct report *report, uint64_t gpu_ns)
+{
+	uint64_t busy_ns = 0;
+
+	for (size_t i = 0; i < report->all->utilization.rows.count; i++)
+		busy_ns += report->all->utilization.rows.items[i].busy_ns;
+	if (gpu_ns > busy_ns + busy_ns / 100)
+		report_line(report, "  operations took %s in %s of busy time: several run at once (streams overlap)",
+			    number_time(gpu_ns).text, number_time(busy_ns).text);
+}
+
 static void put_table(struct report *report)
 {
 	static const struct column columns[] = {
@@ -56,7 +84,7 @@ static void put_table(struct report *report)
 		COLUMN_DATA("copies_ns", UNIT_NS),
 		COLUMN_END,
 	};
-	double window = (double)(report->all->window.end_ns - report->all->window.start_ns);
+	double window = (double)report_timed_ns(report);
 	struct time_unit ns = time_unit_for(0);
 	struct table table;
 
@@ -77,6 +105,8 @@ static void put_table(struct report *report)
 		table_add_ns(&table, row->busy_ns - row->kernel_ns, ns);
 	}
 	report_table(report, &table);
+	put_untimed(report);
+	report_overlap(report, report->all->gpu_lines.sum);
 }
 
 void report_devices(struct report *report)
@@ -90,4 +120,6 @@ void report_devices(struct report *report)
 	fputc('\n', report->out);
 	for (size_t i = 0; i < utilization->rows.count; i++)
 		put_device(report, &utilization->rows.items[i]);
+	put_untimed(report);
+	report_overlap(report, report->all->gpu_lines.sum);
 }

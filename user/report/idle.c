@@ -53,6 +53,26 @@ static void add_row(struct report *report, struct table *table, const struct idl
 	free(why);
 }
 
+/* What the words mean that stand in the rows. */
+static void explain(struct report *report, size_t shown)
+{
+	static const struct {
+		enum idle_cause cause;
+		const char *text;
+	} words[] = {
+		{IDLE_LATE, "  launched late: the GPU had nothing to do until that line launched"},
+		{IDLE_GPU,
+		 "  GPU side: launched in time, but not begun: the launch's latency, or it waited for other work"},
+	};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		for (size_t k = 0; k < shown; k++)
+			if (report->all->idle.rows[k].cause == words[i].cause) {
+				report_line(report, "%s", words[i].text);
+				break;
+			}
+}
+
 void report_idle(struct report *report)
 {
 	const struct idle *idle = &report->all->idle;
@@ -82,4 +102,5 @@ void report_idle(struct report *report)
 			rest += idle->rows[i].ns;
 	report_table(report, &table);
 	report_more(report, gaps - shown, "causes", number_in(rest, unit), unit.name);
+	explain(report, shown);
 }

@@ -5,9 +5,11 @@
 
 #include "report/page.h"
 
-void report_processes(struct report *report);	/* header.c */
-void report_devices(struct report *report);	/* devices.c */
-void report_gpu_by_line(struct report *report); /* gpu_lines.c */
+void report_processes(struct report *report);		     /* header.c */
+void report_devices(struct report *report);		     /* devices.c */
+void report_overlap(struct report *report, uint64_t gpu_ns); /* why GPU time is more than the time a GPU is busy */
+uint64_t report_timed_ns(const struct report *report);	     /* of the recording, the time with GPU times */
+void report_gpu_by_line(struct report *report);		     /* gpu_lines.c */
 void report_gpu_by_kernel(struct report *report);
 void report_ranges(struct report *report);	 /* nvtx.c */
 void report_ops(struct report *report);		 /* ops.c */

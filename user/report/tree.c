@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "analyze/call_tree_nodes.h"
-#include "report/page.h"
+#include "report/parts.h"
 #include "report/tree_names.h"
 #include "report/tree_table.h"
 
@@ -190,7 +190,7 @@ static void put_idle(const struct view *view)
 {
 	struct report *report = view->report;
 	const struct utilization *utilization = &report->all->utilization;
-	uint64_t window = report->all->window.end_ns - report->all->window.start_ns;
+	uint64_t window = report_timed_ns(report);
 
 	for (size_t i = 0; i < utilization->rows.count; i++) {
 		const struct utilization_row *row = &utilization->rows.items[i];
@@ -229,10 +229,12 @@ static void put_below(const struct view *view)
 
 	if (!report->writer)
 		fputc('\n', report->out);
-	if (view->options->by == TREE_BY_GPU)
+	if (view->options->by == TREE_BY_GPU) {
 		put_idle(view);
-	else
+		report_overlap(report, view->total_ns);
+	} else {
 		put_outside(view);
+	}
 	if (view->hidden)
 		report_line(report, "  %s nodes below %s %% are not shown (--min-percent)",
 			    number_count(view->hidden).text, number_thousandths(view->options->min_percent).text);
@@ -273,7 +275,7 @@ int report_write_tree(FILE *out, struct trace *trace, const struct report_option
 	struct report report;
 	struct view view = {.report = &report, .options = options};
 	const struct analyze_options wanted = {.attribution = &page->attribution, .tree_by = options->by};
-	int error = analyze_with(&all, trace, ANALYZE_CALL_TREE | ANALYZE_UTILIZATION, &wanted);
+	int error = analyze_with(&all, trace, ANALYZE_CALL_TREE | ANALYZE_UTILIZATION | ANALYZE_UNTIMED, &wanted);
 
 	report_page(&report, out, &all, page);
 	if (!error) {
