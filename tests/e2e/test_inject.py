@@ -10,6 +10,7 @@ import subprocess
 import time
 
 import chrome_invariants as chrome
+import logfile
 import machine
 import pytest
 import reading
@@ -161,6 +162,23 @@ FEW_CALLS = {
     "getpid": 39, "exit": 60, "ftruncate": 77, "gettid": 186, "futex": 202, "restart_syscall": 219,
     "clock_nanosleep": 230, "exit_group": 231,
 }
+
+
+@pytest.mark.parametrize("limit", ("RLIMIT_AS", "RLIMIT_NPROC"))
+def test_a_limit_by_which_the_agent_has_no_thread_is_named(tmp_path, limit):
+    with tracing.target(tmp_path, truth=tmp_path / "gpu.json") as target:
+        target.ask("steps 1")
+        target.ask(f"limit {limit}")
+        with tracing.Tracer(tmp_path, "-p", target.pid) as tracer:
+            tracer.wait_logged(logfile.says_failed)
+            target.ask("steps 1")
+            done = tracer.interrupt()
+        target.ask("steps 1")
+        assert target.end().code == 0
+    done.must_be(0)
+    (said,) = [text for text in done.stdout.split("\n\n") if text.startswith(f"No GPU times for pid {target.pid}")]
+    said = " ".join(said.split())
+    assert "there was no memory or thread for the agent" in said and limit in said and "To get them: raise that limit" in said
 
 
 def test_a_program_that_filters_its_system_calls_while_it_is_traced_keeps_working(tmp_path):

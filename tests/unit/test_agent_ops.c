@@ -9,6 +9,7 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -453,6 +454,26 @@ static void threads_that_come_and_go_share_what_the_first_had(void **state)
 	assert_int_equal(last_state()->lost, 0);
 }
 
+static void a_thread_that_cannot_be_made_is_told_with_the_limit_and_later_made(void **state)
+{
+	struct rlimit before, none;
+
+	load(LOADED("2.14"));
+	gputrace_agent_ops_semaphore = 1;
+	assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);
+	none = (struct rlimit){.rlim_cur = 0, .rlim_max = before.rlim_max};
+	assert_int_equal(setrlimit(RLIMIT_AS, &none), 0);
+	ops_start();
+	ops_start();
+	assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
+	assert_true(is_state(GPT_AGENT_OPS_REFUSED));
+	assert_non_null(strstr(last_state()->text + strlen(last_state()->text) + 1, "RLIMIT_AS"));
+	assert_null(said_record(GPT_AGENT_OPS, 1)); /* once */
+	ops_start();
+	UNTIL(is_state(GPT_AGENT_OPS_OBSERVING));
+	leave();
+}
+
 static void a_forked_child_tells_nothing_and_takes_the_observer_away(void **state)
 {
 	size_t before;
@@ -522,6 +543,9 @@ static void the_version_is_in_the_file_that_wheels_have(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		behaviour(a_thread_that_cannot_be_made_is_told_with_the_limit_and_later_made), /* first: later threads
+												  have the stacks of
+												  ended ones */
 		behaviour(an_op_is_told_with_its_times_thread_name_and_numbers),
 		behaviour(an_op_without_a_forward_thread_is_told_like_one_with_it),
 		behaviour(a_stack_is_taken_of_an_op_with_a_number_where_that_is_wanted),

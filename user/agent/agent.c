@@ -323,6 +323,14 @@ static void give_up(struct session *session)
 	set_life(GPT_AGENT_IDLE);
 }
 
+static void give_up_thread(struct session *session)
+{
+	session->failure = GPT_AGENT_NO_RESOURCES;
+	session->result = 0;
+	strcpy(session->detail, own_thread_why_not());
+	give_up(session);
+}
+
 static void start_here(struct session *session)
 {
 	session->batch.send = batch_to_collector;
@@ -343,8 +351,7 @@ static void start_here(struct session *session)
 		return;
 	if (agent.start == START_DONE)
 		session_stop(session, 0);
-	session->failure = GPT_AGENT_NO_RESOURCES;
-	give_up(session);
+	give_up_thread(session);
 }
 
 void agent_start(void)
@@ -375,6 +382,6 @@ void agent_start_aside(const char *cupti)
 	agent.start = START_ASIDE;
 	if (start_thread())
 		return;
-	set_life(GPT_AGENT_IDLE);
-	tell_state(GPT_AGENT_FAILED);
+	memset(&agent.session.cupti, 0, sizeof(agent.session.cupti));
+	give_up_thread(&agent.session);
 }

@@ -37,6 +37,7 @@ static struct {
 	_Atomic uint32_t stopped; /* futex: the thread has ended */
 	/* The rest is the thread's. */
 	bool fork_registered, exit_registered, clock_chosen;
+	bool no_thread;	  /* it could not be made, and that has been told */
 	pid_t pid;	  /* whose end at_exit is about */
 	uint32_t state;	  /* enum gpt_agent_ops_state, 0: none told */
 	uint32_t session; /* number, of all there were */
@@ -379,6 +380,7 @@ static bool begin_life(void)
 static void ops_thread(void)
 {
 	prctl(PR_SET_NAME, "gputrace-ops");
+	ops.no_thread = false;
 	choose_clock();
 	register_fork();
 	ops.sender.batch.send = batch_to_collector;
@@ -390,11 +392,24 @@ static void ops_thread(void)
 	futex_set(&ops.stopped);
 }
 
+/* Once for those who want ops now: it is tried again all the time. */
+static void refuse_without_thread(void)
+{
+	if (!ops.no_thread) {
+		ops.sender.batch.send = batch_to_collector;
+		strcpy(ops.why, own_thread_why_not());
+		tell_state(GPT_AGENT_OPS_REFUSED);
+	}
+	ops.no_thread = true;
+}
+
 void ops_start(void)
 {
 	if (!points_take_ops() || atomic_load(&ops.dead) || !wanted() || !begin_life())
 		return;
 	atomic_store(&ops.stopped, 0);
-	if (!own_thread_start(ops_thread))
-		atomic_store(&ops.alive, 0);
+	if (own_thread_start(ops_thread))
+		return;
+	refuse_without_thread();
+	atomic_store(&ops.alive, 0);
 }

@@ -5,6 +5,8 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stddef.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -35,6 +37,25 @@ bool own_thread_start(void (*run)(void))
 		return false;
 	pthread_detach(id);
 	return true;
+}
+
+/* glibc's: as large as RLIMIT_STACK says, or this where that says nothing. */
+#define STACK_BYTES (2ul << 20)
+
+const char *own_thread_why_not(void)
+{
+	struct rlimit limit = {.rlim_cur = RLIM_INFINITY};
+	size_t bytes = STACK_BYTES;
+	void *stack;
+
+	getrlimit(RLIMIT_STACK, &limit);
+	if (limit.rlim_cur != RLIM_INFINITY)
+		bytes = limit.rlim_cur;
+	stack = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (stack == MAP_FAILED)
+		return "no thread: its stack has no room in the address space, RLIMIT_AS (ulimit -v)";
+	munmap(stack, bytes);
+	return "no thread: there are too many, RLIMIT_NPROC (ulimit -u) or pids.max of its cgroup";
 }
 
 void futex_wait(_Atomic uint32_t *word, uint32_t value, uint64_t ns)

@@ -13,6 +13,9 @@
  */
 bool own_thread_start(void (*run)(void));
 
+/* Why that one could not be made, as far as can be seen now: the limit's name. */
+const char *own_thread_why_not(void);
+
 /* Until futex_wake or futex_set, at most ns; at once back where the word is not `value`. */
 void futex_wait(_Atomic uint32_t *word, uint32_t value, uint64_t ns);
 void futex_wake(_Atomic uint32_t *word);

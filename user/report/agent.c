@@ -25,7 +25,8 @@ static const struct hint failures[] = {
 	[GPT_AGENT_OCCUPIED] = {"another tool holds CUPTI", "end the other profiler, or trace without it"},
 	[GPT_AGENT_NO_CUDA] = {"CUPTI found no usable NVIDIA driver", "check it with nvidia-smi"},
 	[GPT_AGENT_CUPTI_ERROR] = {"CUPTI answered with an error", "run `gputrace doctor -p PID`"},
-	[GPT_AGENT_NO_RESOURCES] = {"there was no memory or thread for the agent", "raise the limits of the process"},
+	[GPT_AGENT_NO_RESOURCES] = {"there was no memory or thread for the agent",
+				    "raise that limit, of a process that runs with prlimit --pid PID"},
 };
 
 static const struct hint loaded = {

@@ -9,6 +9,7 @@ CPython 3.6 to 3.15, standard library only.
 import ctypes
 import os
 import pathlib
+import resource
 import struct
 import subprocess
 import sys
@@ -55,6 +56,17 @@ class Work:
         """Whether CUDA is initialised here, without doing it."""
         count = ctypes.c_int()
         print("started", ctypes.CDLL("libcuda.so.1").cuDeviceGetCount(ctypes.byref(count)) == 0, flush=True)
+
+    def limit(self, name):
+        """No further thread can be made here."""
+        if name == "RLIMIT_AS":
+            pages = int(pathlib.Path("/proc/self/statm").read_text().split()[0])
+            room = pages * resource.getpagesize() + (6 << 20)  # for the agent's file, and what Python needs
+            resource.setrlimit(resource.RLIMIT_AS, (room, room))
+        else:
+            os.setgid(65534)
+            os.setuid(65534)
+            resource.setrlimit(resource.RLIMIT_NPROC, (1, 1))
 
     def forget(self):
         gpu._counts.clear()
