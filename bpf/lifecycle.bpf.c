@@ -110,7 +110,7 @@ int process_exit(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 
-/* Names that say nothing about CUDA or Python are left out here, in the process that maps them. */
+/* Before these are used their probes are to be in place; of all other files it is seen soon what is in them. */
 static __always_inline bool name_of_interest(const char *name)
 {
 	if (name[0] != 'l' || name[1] != 'i' || name[2] != 'b')
@@ -145,6 +145,7 @@ int library_mapped(struct trace_event_raw_sys_enter *ctx)
 	struct gpt_mapped *event;
 	struct dentry *dentry;
 	struct file *file;
+	bool other = false;
 	char name[64];
 
 	if (!(BPF_CORE_READ(ctx, args[2]) & PROT_EXEC))
@@ -154,9 +155,14 @@ int library_mapped(struct trace_event_raw_sys_enter *ctx)
 		return 0;
 	file = file_of_descriptor(BPF_CORE_READ(ctx, args[4]));
 	dentry = BPF_CORE_READ(file, f_path.dentry);
-	if (!dentry || bpf_probe_read_kernel_str(name, sizeof(name), BPF_CORE_READ(dentry, d_name.name)) <= 0 ||
-	    !name_of_interest(name))
+	if (!dentry || bpf_probe_read_kernel_str(name, sizeof(name), BPF_CORE_READ(dentry, d_name.name)) <= 0)
 		return 0;
+	if (!name_of_interest(name)) {
+		other = true;
+		if (!process || bpf_ktime_get_ns() - process->mapped_ns < GPT_MAPPED_OTHER_NS)
+			return 0;
+		process->mapped_ns = bpf_ktime_get_ns();
+	}
 	key.inode = BPF_CORE_READ(dentry, d_inode, i_ino);
 	key.device = BPF_CORE_READ(dentry, d_inode, i_sb, s_dev);
 	event = bpf_ringbuf_reserve(&ring, sizeof(*event), 0);
@@ -170,8 +176,10 @@ int library_mapped(struct trace_event_raw_sys_enter *ctx)
 	event->tid = pid_tid;
 	__builtin_memcpy(event->name, name, sizeof(name));
 	/* Takes effect when the call returns: the file is mapped then, and not one instruction of it has run. */
-	if (config.hold_new_files && process && process->ours && !bpf_map_lookup_elem(&known_files, &key) &&
-	    !bpf_send_signal(SIGSTOP))
+	if (other)
+		event->hdr.flags = GPT_MAPPED_OTHER;
+	else if (config.hold_new_files && process && process->ours && !bpf_map_lookup_elem(&known_files, &key) &&
+		 !bpf_send_signal(SIGSTOP))
 		event->hdr.flags = GPT_MAPPED_STOPPED;
 	bpf_ringbuf_submit(event, BPF_RB_FORCE_WAKEUP);
 	return 0;

@@ -44,7 +44,7 @@ enum gpt_record_type {
 	GPT_FORK = 9,	      /* struct gpt_process_event: pid is the child, other_pid the parent */
 	GPT_EXEC = 10,	      /* struct gpt_process_event */
 	GPT_EXIT = 11,	      /* struct gpt_process_event: the whole process */
-	GPT_MAPPED = 12,      /* struct gpt_mapped: a library of interest is being mapped */
+	GPT_MAPPED = 12,      /* struct gpt_mapped: a file with code is being mapped */
 	GPT_AGENT_BATCH = 13, /* struct gpt_agent_batch: records of the agent, see agent.h */
 	GPT_PYEVENT = 14,     /* struct gpt_pyevent: a collection or an import begins or ends */
 	GPT_PYCALL = 15,      /* struct gpt_pycall: a Python function is entered or left */
@@ -327,6 +327,8 @@ struct gpt_process_event {
 };
 
 #define GPT_MAPPED_STOPPED 1 /* flags: the process was sent SIGSTOP and waits for the collector */
+#define GPT_MAPPED_OTHER 2   /* its name says nothing; those that follow within GPT_MAPPED_OTHER_NS are not told */
+#define GPT_MAPPED_OTHER_NS 5000000ULL
 
 struct gpt_mapped {
 	struct gpt_record hdr;

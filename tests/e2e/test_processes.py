@@ -81,6 +81,53 @@ def test_the_trace_of_a_process_ends_with_it(cudart, tmp_path):
     assert reading.trace_stacks(reading.trace_of(tmp_path / "trace.json"), LAUNCH) == reading.truth_stacks(truth)
 
 
+EXTENSION = """import ctypes, sys
+sys.stdin.readline()
+extension = ctypes.CDLL(sys.argv[1])
+print("loaded", flush=True)
+sys.stdin.readline()
+def launches():
+    for _ in range(7):
+        extension.launch()
+launches()
+print("done", flush=True)
+sys.stdin.readline()
+"""
+
+
+def trace_extension(folder, library, seen, *arguments):
+    """A trace of a Python that loads the library while it is traced and launches once the condition holds for the log."""
+    with tracing.Running([machine.any_python(), "-c", EXTENSION, library], folder) as running:
+        with tracing.Tracer(folder, "-p", running.pid) as tracer:
+            running.process.stdin.write("load\n")
+            running.wait_line("loaded")
+            tracer.wait_logged(seen, *arguments)
+            running.ask("launch")
+            tracer.interrupt().must_be(0)
+        doctor = tracing.gputrace(folder, "doctor", "-p", running.pid).stdout
+    return reading.trace_of(folder / "trace.json"), doctor
+
+
+def extension_with_runtime(cudart, folder, *flags):
+    """NVIDIA's static runtime, which stands beside the other one."""
+    library = folder / "extension.so"
+    return machine.compile_library(machine.PROGRAMS / "static_runtime.c", library, *flags, "-Wl,--exclude-libs,ALL",
+                                   f"-Wl,--undefined=cudaLaunchKernel,{cudart.parent}/libcudart_static.a")
+
+
+def test_a_runtime_that_is_linked_into_an_extension_is_found_by_its_names(cudart, tmp_path):
+    library = extension_with_runtime(cudart, tmp_path)
+    trace, doctor = trace_extension(tmp_path, library, logfile.has_probes, library)
+    assert reading.trace_lines(trace, LAUNCH) == {("cudaLaunchKernel", "launches", "<string>", 8): 7}
+    assert any(line.startswith("  CUDA          ok       extension.so: ") for line in doctor.splitlines()), doctor
+
+
+def test_a_runtime_that_is_linked_in_without_names_is_said_to_be(cudart, tmp_path):
+    said = "has a CUDA runtime linked in whose names were stripped"
+    trace, doctor = trace_extension(tmp_path, extension_with_runtime(cudart, tmp_path, "-s"), logfile.has_note, said)
+    assert not reading.trace_lines(trace, LAUNCH) and "extension.so: a runtime is linked in" in doctor
+
+
 def test_without_the_agent_a_running_process_gives_launches_and_the_report_says_why(tmp_path):
     with tracing.target(tmp_path, truth=tmp_path / "gpu.json") as target:
         target.ask("forget")

@@ -166,6 +166,22 @@ static void a_static_runtime_is_found_by_its_local_symbols(void **state)
 	image_close(image);
 }
 
+static void a_runtime_without_names_is_known_by_what_it_holds(void **state)
+{
+	static const char stripped[] = "__attribute__((section(\".nv_fatbin\"), used)) static int code = 1;\n"
+				       "const char *name(int i) { return &\"\\0cudaErrorMemoryAllocation\"[i]; }\n";
+	static const char none[] = "const char *name(int i) { return &\"\\0cudaErrorMemoryAllocation\"[i]; }\n";
+	struct image *image = build_image(stripped, NULL, "-O1 -shared -fPIC -s -fno-merge-constants");
+
+	(void)state;
+	assert_int_equal(library_kind_of_image(image, "/x/extension.so"), LIBRARY_OTHER);
+	assert_true(library_hides_runtime(image));
+	image_close(image);
+	image = build_image(none, NULL, "-O1 -shared -fPIC -s -fno-merge-constants");
+	assert_false(library_hides_runtime(image));
+	image_close(image);
+}
+
 static void a_program_that_only_calls_the_runtime_is_not_one(void **state)
 {
 	struct image *image = build_image("extern int cudaLaunchKernel(void);\n"
@@ -228,6 +244,7 @@ int main(void)
 		cmocka_unit_test(driver_thunks_are_probed_at_their_jump_by_the_names_of_the_table),
 		cmocka_unit_test(versioned_runtime_symbols_and_aliases_give_one_site_each),
 		cmocka_unit_test(a_static_runtime_is_found_by_its_local_symbols),
+		cmocka_unit_test(a_runtime_without_names_is_known_by_what_it_holds),
 		cmocka_unit_test(a_program_that_only_calls_the_runtime_is_not_one),
 		cmocka_unit_test(an_executable_with_the_interpreter_inside_is_python),
 		cmocka_unit_test(every_call_of_a_real_libcudart_has_a_cheap_site),

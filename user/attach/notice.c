@@ -112,10 +112,25 @@ static void notice_exit(struct attach *attach, const struct gpt_process_event *e
 	attach->reconcile = true;
 }
 
+static void look_soon(struct followed *process, uint64_t time_ns)
+{
+	if (!process->look_again_ns || process->look_again_ns > time_ns)
+		process->look_again_ns = time_ns;
+	process->looks = 0; /* those that a starting Python has are not used up by this */
+}
+
 static void notice_mapped(struct attach *attach, const struct gpt_mapped *event)
 {
 	struct hold hold = {.pid = (pid_t)event->pid, .since_ns = monotonic_ns()};
+	struct followed *process = processes_find(&attach->processes, hold.pid);
 
+	/* A runtime or a Python that is linked into a file of any name; whatever is mapped meanwhile is looked at, too.
+	 */
+	if (event->hdr.flags & GPT_MAPPED_OTHER) {
+		if (process)
+			look_soon(process, hold.since_ns + GPT_MAPPED_OTHER_NS);
+		return;
+	}
 	if (!(event->hdr.flags & GPT_MAPPED_STOPPED))
 		look_at_mapped(attach, hold.pid, false);
 	else if (!answer_hold(attach, &hold, HOLD_QUICK_NS))

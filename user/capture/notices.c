@@ -83,6 +83,7 @@ static bool is_said(const struct notices *notices, const struct gpt_record *reco
 	const struct gpt_record *last = notices->last ? record_of(notices->last) : NULL;
 
 	return record->type == GPT_MAPPED && !is_stopped(record) && last && last->type == GPT_MAPPED &&
+	       !(last->flags & ~record->flags & GPT_MAPPED_OTHER) &&
 	       ((const struct gpt_mapped *)last)->pid == ((const struct gpt_mapped *)record)->pid;
 }
 

@@ -55,9 +55,15 @@ static void check_library(struct subject *subject, const struct mapping *mapping
 	int fd = mapping_open(subject->pid, mapping);
 	int err = fd < 0 ? fd : image_open(fd, &image);
 
-	/* A name promises, the symbols decide: cudart can be linked into an executable. */
+	/* A name promises, the symbols decide: cudart can be linked into any file. */
+	if (err && kind == LIBRARY_OTHER)
+		return;
 	if (!err)
 		kind = library_kind_of_image(image, mapping->path);
+	if (!err && kind == LIBRARY_OTHER && library_hides_runtime(image))
+		doctor_say(HEALTH_LIMITED, "  CUDA",
+			   "%s: a runtime is linked in and its names are stripped: the agent sees its calls",
+			   path_base(mapping->path));
 	if (!err && kind != LIBRARY_CUDA && kind != LIBRARY_CUDART && kind != LIBRARY_CUDART_STATIC)
 		goto cleanup;
 	if (!err)
@@ -96,7 +102,7 @@ static void check_libraries(struct subject *subject)
 			continue;
 		kind = library_kind_of_name(mapping->path);
 		subject->agent |= kind == LIBRARY_AGENT;
-		if (kind == LIBRARY_CUDA || kind == LIBRARY_CUDART || !strcmp(mapping->path, subject->info.exe))
+		if (kind == LIBRARY_CUDA || kind == LIBRARY_CUDART || kind == LIBRARY_OTHER)
 			check_library(subject, mapping, kind);
 	}
 	if (!subject->launch_sites)

@@ -179,6 +179,23 @@ const char *image_soname(const struct image *image)
 	return image->soname;
 }
 
+bool image_has_section(const struct image *image, const char *name)
+{
+	Elf_Scn *section = NULL;
+	size_t names;
+
+	if (elf_getshdrstrndx(image->elf, &names))
+		return false;
+	while ((section = elf_nextscn(image->elf, section))) {
+		const Elf64_Shdr *header = elf64_getshdr(section);
+		const char *its = header ? elf_strptr(image->elf, names, header->sh_name) : NULL;
+
+		if (its && !strcmp(its, name))
+			return true;
+	}
+	return false;
+}
+
 int image_section(const struct image *image, const char *name, uint32_t type, uint64_t most, uint64_t *address,
 		  const uint8_t **data, size_t *bytes)
 {

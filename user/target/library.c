@@ -6,6 +6,7 @@
 #include "target/library.h"
 
 #include <ctype.h>
+#include <elf.h>
 #include <errno.h>
 #include <string.h>
 
@@ -14,6 +15,7 @@
 
 #include "base/path.h"
 
+#define CONSTANTS_SEARCHED (64u << 20)
 #define ADDRESSES_PER_NAME 8 /* a library has one per symbol version, in each of its two tables */
 
 /* ---- which library ---------------------------------------------------------------------------- */
@@ -84,6 +86,18 @@ enum library_kind library_kind_of_image(const struct image *image, const char *p
 	if (image_symbol(image, "cudaLaunchKernel", &symbol) == 0)
 		return LIBRARY_CUDART_STATIC;
 	return LIBRARY_OTHER;
+}
+
+bool library_hides_runtime(const struct image *image)
+{
+	static const char error_name[] = "\0cudaErrorMemoryAllocation";
+	const uint8_t *data;
+	uint64_t address;
+	size_t bytes;
+
+	return image_has_section(image, ".nv_fatbin") &&
+	       !image_section(image, ".rodata", SHT_PROGBITS, CONSTANTS_SEARCHED, &address, &data, &bytes) && data &&
+	       memmem(data, bytes, error_name, sizeof(error_name));
 }
 
 /* ---- which calls in it ------------------------------------------------------------------------ */

@@ -13,7 +13,7 @@ enum library_kind {
 	LIBRARY_OTHER,
 	LIBRARY_CUDART,	       /* libcudart.so*, by SONAME or file name */
 	LIBRARY_CUDA,	       /* libcuda.so.1 */
-	LIBRARY_CUDART_STATIC, /* an executable or library with cudart linked in and its symbols kept */
+	LIBRARY_CUDART_STATIC, /* any file with cudart linked in (nvcc's default) and its symbols kept */
 	LIBRARY_CUPTI,
 	LIBRARY_PYTHON,	       /* libpythonX.Y*.so* */
 	LIBRARY_PYTHON_STATIC, /* another file that holds CPython */
@@ -30,6 +30,12 @@ enum library_kind library_kind_of_image(const struct image *image, const char *p
 
 /* Whether CPython itself is in the file, whatever its name. */
 bool library_holds_python(const struct image *image);
+
+/*
+ * Whether a file of kind LIBRARY_OTHER has a CUDA runtime linked in of which no names are left: it was built with code
+ * for GPUs (nvcc) and holds the runtime's table of error names.
+ */
+bool library_hides_runtime(const struct image *image);
 
 struct library_site {
 	uint16_t api; /* GPT_API of the symbol; a twin has its own callback id */

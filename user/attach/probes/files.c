@@ -89,7 +89,7 @@ int file_open_image(const struct probed_file *file, struct image **out)
 }
 
 /* Looks into the file: what it is, and where it can be probed. */
-static void examine(struct probed_file *file)
+static void examine(struct files *files, struct probed_file *file)
 {
 	struct image *image = NULL;
 
@@ -98,6 +98,12 @@ static void examine(struct probed_file *file)
 	file->kind = library_kind_of_image(image, file->path);
 	if (library_kind_has_calls(file->kind) && library_sites_find(image, file->kind, &file->sites))
 		file->kind = LIBRARY_OTHER;
+	if (file->kind == LIBRARY_OTHER && library_hides_runtime(image))
+		emit_note(files->emit, files->emit_context, 0,
+			  "%s has a CUDA runtime linked in whose names were stripped: its calls are seen where the "
+			  "agent is "
+			  "in the process, else only those that reach libcuda by its exported functions",
+			  file->path);
 	image_close(image);
 }
 
@@ -127,7 +133,7 @@ static void look_into(struct files *files, struct probed_file *file, int fd, con
 	file->bytes = stat->st_size;
 	clock_gettime(CLOCK_REALTIME, &now);
 	file->settled = now.tv_sec - stat->st_ctim.tv_sec > CHANGE_SETTLES_S;
-	examine(file);
+	examine(files, file);
 	if (file->kind == LIBRARY_OTHER && !is_held_for(file->path)) {
 		close(fd);
 		file->fd = -1;
