@@ -30,7 +30,7 @@ def test_a_file_that_the_kernel_does_not_probe_is_named_and_counted(tmp_path):
     tracing.gputrace(tmp_path, "-q", "--agent", "off", "-o", tmp_path / "trace.gpt", "--", *command).must_be(0)
     assert logfile.has_note(tmp_path / "trace.gpt", f"{library} cannot be probed")
     report = tracing.gputrace(tmp_path, "report", tmp_path / "trace.gpt").must_be(0).stdout
-    assert "\n  1 files with CUDA calls that could not be probed\n" in report
+    assert "\n  1 file with CUDA calls that could not be probed\n" in report
 
 
 def test_processes_beyond_the_table_are_counted(tmp_path):

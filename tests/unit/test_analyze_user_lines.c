@@ -157,7 +157,7 @@ static void code_that_compilers_generate_is_no_code_of_the_users_own(void **stat
 	}
 }
 
-static void files_that_only_look_generated_are_the_users_own(void **state)
+static void whose_a_file_is_is_known_by_its_path(void **state)
 {
 	static const char *const own[] = {
 		"/cache/x3/cy3gisdmn7kmudikk4le27rpytixf6syvy7jzx35ptltwsw7sgy4.py",
@@ -165,11 +165,35 @@ static void files_that_only_look_generated_are_the_users_own(void **state)
 		"y3/cy3gisdmn7kmudikk4le27rpytixf6syvy7jzx35ptltwsw7sgy4.pyc",
 		"cy3gisdmn7kmudikk4le27rpytixf6syvy7jzx35ptltwsw7sgy4.py",
 		"/src/libpython.py",
+		"train.py",
+		"profile.py",
+		"models/transformers.py",
+		"/src/threading.py",
+		"/src/transformers/mine.py",
+		"C:/Users/me/lib/train.py",
+		"C:\\Users\\me\\threading.py",
 		"",
+	};
+	static const char *const libraries[] = {
+		"torch/nn/modules/module.py",
+		"threading.py",
+		"multiprocessing/spawn.py",
+		"concurrent/futures/thread.py",
+		"transformers/pipelines/base.py",
+		"site-packages/mine.py",
+		"C:/Users/me/venv/Lib/site-packages/mine/a.py",
+		"C:\\Users\\me\\anaconda3\\lib\\site-packages\\torch\\nn\\modules\\module.py",
+		"C:\\Python311\\Lib\\asyncio\\events.py",
+		"D:/conda/lib/threading.py",
+		"<frozen runpy>",
 	};
 
 	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
-		assert_false(file_is_library(own[i]));
+		if (file_is_library(own[i]))
+			fail_msg("%s is taken for a library's", own[i]);
+	for (size_t i = 0; i < sizeof(libraries) / sizeof(libraries[0]); i++)
+		if (!file_is_library(libraries[i]))
+			fail_msg("%s is taken for the user's own", libraries[i]);
 }
 
 static void of_compiled_code_the_generated_line_is_there_too(void **state)
@@ -314,7 +338,7 @@ int main(void)
 		cmocka_unit_test(of_several_lines_of_the_users_own_it_is_the_one_with_most_time),
 		cmocka_unit_test(a_line_of_the_users_own_and_one_without_any_have_none_beside_them),
 		cmocka_unit_test(code_that_compilers_generate_is_no_code_of_the_users_own),
-		cmocka_unit_test(files_that_only_look_generated_are_the_users_own),
+		cmocka_unit_test(whose_a_file_is_is_known_by_its_path),
 		cmocka_unit_test(of_compiled_code_the_generated_line_is_there_too),
 		cmocka_unit_test(what_a_generated_file_says_of_its_line_is_below_it),
 		cmocka_unit_test(a_generated_line_that_calls_a_library_itself_has_its_own),

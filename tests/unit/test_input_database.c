@@ -214,7 +214,8 @@ static void values_of_the_wrong_kind_are_as_none(void **state)
 
 	assert_null(model_check(model));
 	assert_int_equal(model_source(model)->receipt.bad_records, 9);
-	assert_int_equal(model->call_count, 1);
+	assert_int_equal(model->call_count, 2);
+	assert_string_equal(api_name(model->calls[1].api), "CUDA runtime call without a name");
 	assert_int_equal(model->gpu_count, 1);
 	told_trace_close(trace);
 	assert_same_in_parts(wrong);

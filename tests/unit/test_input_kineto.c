@@ -93,16 +93,17 @@ static void a_launch_has_its_kernel_its_op_and_its_python_line(void **state)
 {
 	struct trace *trace = open_document();
 	const struct model *model = trace_first(trace);
-	const struct model_call *call = &model->calls[0];
+	const struct model_call *call = &model->calls[1];
 	const struct model_gpu *kernel = &model->gpu[0];
 	const struct model_frame *frame;
 
 	assert_null(model_check(model));
-	assert_int_equal(model->call_count, 1);
+	assert_int_equal(model->call_count, 2);
+	assert_string_equal(api_name(model->calls[0].api), "cudaGetDevice");
 	assert_int_equal(call->start_ns, 115001);
 	assert_int_equal(call->end_ns, 118501);
 	assert_string_equal(api_name(call->api), "cudaLaunchKernel");
-	assert_int_equal(kernel->call, 0);
+	assert_int_equal(kernel->call, 1);
 	assert_int_equal(kernel->start_ns, 130500);
 	assert_int_equal(kernel->end_ns, 140750);
 	assert_string_equal(model->strings[kernel->name], "add(float*)");

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "database_builder.h"
 #include "export/export.h"
 #include "sample_model.h"
@@ -87,11 +88,12 @@ static void a_launch_has_its_kernel_and_what_is_told_of_both(void **state)
 	const struct model_gpu *kernel = &model->gpu[0];
 
 	assert_null(model_check(model));
-	assert_int_equal(model->call_count, 3);
+	assert_int_equal(model->call_count, 4);
+	assert_string_equal(api_name(model->calls[1].api), "cudaGetDevice");
 	assert_string_equal(api_name(model->calls[0].api), "cudaLaunchKernel");
 	assert_int_equal(model->calls[0].start_ns, HOUR + 100);
 	assert_int_equal(model->calls[0].end_ns, HOUR + 104);
-	assert_int_equal(model->calls[1].result, 701);
+	assert_int_equal(model->calls[2].result, 701);
 	assert_int_equal(kernel->call, 0);
 	assert_int_equal(kernel->start_ns, HOUR + 150);
 	assert_int_equal(kernel->end_ns, HOUR + 170);
@@ -110,7 +112,7 @@ static void copies_waits_and_memory_have_the_kinds_that_cupti_gave_them(void **s
 	const struct model *model = trace_first(trace);
 
 	assert_int_equal(model->gpu_count, 2);
-	assert_int_equal(model->gpu[1].call, 1);
+	assert_int_equal(model->gpu[1].call, 2);
 	assert_int_equal(model->gpu[1].bytes, 4096);
 	assert_string_equal(gpu_memcpy_kind(model->gpu[1].memcpy_kind), "HtoD");
 	assert_string_equal(gpu_memory_kind(model->gpu[1].from), "Pinned");
@@ -376,9 +378,78 @@ static void gpu_work_of_gputraces_own_file_is_that_of_the_log(void **state)
 	model_free(model);
 }
 
+/* What files of 2020 to 2025 have; their own table of kinds of waits says otherwise. */
+static void what_a_wait_is_for_is_known_by_its_call_and_its_ids(void **state)
+{
+	static const char *const waits[] = {
+		STRINGS,
+		"INSERT INTO StringIds VALUES (20,'cudaEventSynchronize_v3020'),(21,'cudaDeviceSynchronize_v3020')",
+		"CREATE TABLE META_DATA_EXPORT (name TEXT NOT NULL, value TEXT);"
+		"INSERT INTO META_DATA_EXPORT VALUES ('EXPORT_SCHEMA_VERSION','3.24.0')",
+		"CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INT, end INT, globalTid INT, correlationId INT, "
+		"nameId "
+		"INT, returnValue INT);"
+		"INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (100,190," NSYS_TID ",1,20,0),(200,290," NSYS_TID
+		",2,21,0),(300,390," NSYS_TID ",3,5,0)",
+		"CREATE TABLE CUPTI_ACTIVITY_KIND_SYNCHRONIZATION (start INT, end INT, deviceId INT, contextId INT, "
+		"streamId INT, correlationId INT, globalPid INT, syncType INT, eventId INT);"
+		"INSERT INTO CUPTI_ACTIVITY_KIND_SYNCHRONIZATION VALUES (100,190,0,1,4294967295,1," NSYS_PID
+		",2,26),(200,290,0,1,4294967295,2," NSYS_PID ",1,4294967295),(300,390,0,1,7,3," NSYS_PID
+		",2,4294967295),(400,490,0,1,7,0," NSYS_PID ",1,4294967295),(500,590,0,1,4294967295,0," NSYS_PID
+		",1,4294967295),(600,690,0,1,4294967295,0," NSYS_PID ",9,26),(700,701,0,1,7,0," NSYS_PID ",9,26)",
+		NULL,
+	};
+	static const uint8_t kinds[] = {GPT_AGENT_SYNC_EVENT,
+					GPT_AGENT_SYNC_CONTEXT,
+					GPT_AGENT_SYNC_STREAM,
+					GPT_AGENT_SYNC_STREAM,
+					GPT_AGENT_SYNC_CONTEXT,
+					GPT_AGENT_SYNC_EVENT,
+					GPT_AGENT_SYNC_STREAM_WAITS_EVENT};
+	struct trace *trace = open_database(waits);
+	const struct model *model = trace_first(trace);
+
+	assert_int_equal(model->sync_count, sizeof(kinds));
+	for (size_t i = 0; i < sizeof(kinds); i++)
+		assert_int_equal(model->syncs[i].kind, kinds[i]);
+	told_trace_close(trace);
+	assert_same_in_parts(waits);
+}
+
+static void a_session_is_as_long_as_it_lasted_whenever_it_began(void **state)
+{
+	static const char *const details[] = {
+		"globalVid INT, duration INT, startTime INT, stopTime INT);"
+		"INSERT INTO ANALYSIS_DETAILS VALUES (281474976710656,467690947,26590627110965,26591094801912)",
+		"startTime INT, stopTime INT);"
+		"INSERT INTO ANALYSIS_DETAILS VALUES (26590627110965,26591094801912)",
+	};
+
+	for (size_t i = 0; i < sizeof(details) / sizeof(details[0]); i++) {
+		char *table = xasprintf("CREATE TABLE ANALYSIS_DETAILS (%s", details[i]);
+		const char *const span[] = {
+			STRINGS,
+			table,
+			"CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INT, end INT, globalTid INT, correlationId "
+			"INT, nameId INT, returnValue INT);"
+			"INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (244414694,244419694," NSYS_TID ",1,1,0)",
+			NULL,
+		};
+		struct trace *trace = open_database(span);
+		const struct model *model = trace_first(trace);
+
+		assert_int_equal(model->end_ns - model->start_ns, 467690947);
+		assert_int_equal(model->calls[0].start_ns - model->start_ns, 244414694);
+		told_trace_close(trace);
+		free(table);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_a_wait_is_for_is_known_by_its_call_and_its_ids),
+		cmocka_unit_test(a_session_is_as_long_as_it_lasted_whenever_it_began),
 		cmocka_unit_test(a_launch_has_its_kernel_and_what_is_told_of_both),
 		cmocka_unit_test(copies_waits_and_memory_have_the_kinds_that_cupti_gave_them),
 		cmocka_unit_test(names_the_gpu_and_the_session_are_those_of_the_file),

@@ -91,12 +91,12 @@ static void launches_of_both_interfaces_have_their_kernels(void **state)
 
 	assert_null(model_check(model));
 	assert_int_equal(model_source(model)->receipt.bad_records, 0);
-	assert_int_equal(model->call_count, 4);
+	assert_int_equal(model->call_count, 5);
 	assert_string_equal(api_name(model->calls[0].api), "cudaLaunchKernel");
-	assert_string_equal(api_name(model->calls[3].api), "cuLaunchKernel");
+	assert_string_equal(api_name(model->calls[4].api), "cuLaunchKernel");
 	assert_int_equal(model->gpu_count, 3);
 	assert_int_equal(model->gpu[0].call, 0);
-	assert_int_equal(model->gpu[2].call, 3);
+	assert_int_equal(model->gpu[2].call, 4);
 	assert_int_equal(model->gpu[0].start_ns, BEGIN + 150);
 	assert_int_equal(model->gpu[0].grid[0], 4);
 	assert_int_equal(model->gpu[0].dynamic_shared_bytes, 64);

@@ -79,7 +79,7 @@ static void a_file_without_cuda_calls_is_told_which_option_its_tool_lacked(void 
 static void why_says_the_same_of_it(void **state)
 {
 	assert_says(write_why, "[" OP "]", "No CUDA calls and no GPU work are in this file");
-	assert_says(write_why, "[" OP "," CALL "]", "1 CUDA calls and no GPU work are in this file");
+	assert_says(write_why, "[" OP "," CALL "]", "1 CUDA call and no GPU work are in this file");
 }
 
 static void a_line_that_is_not_known_has_no_number(void **state)
@@ -96,9 +96,55 @@ static void a_file_of_torch_profiler_without_stacks_is_told_which_option_has_the
 	assert_says(write_report, "[" CALL "," KERNEL "]", "with_stack=True");
 }
 
+static void no_word_of_gputrace_s_own_agent_is_said_of_it(void **state)
+{
+	char *text = said(write_report, "[" OP "," CALL "]");
+
+	assert_non_null(strstr(text, "1 CUDA call and no GPU work are in this file"));
+	assert_null(strstr(text, "agent"));
+	assert_null(strstr(text, "doctor"));
+	assert_null(strstr(text, "user of CUPTI"));
+	free(text);
+}
+
+static void functions_count_where_their_lines_are_not_known(void **state)
+{
+	assert_says(write_report, "[" FUNCTION "," CALL "," KERNEL "]", "100.0 % of GPU time under a Python function");
+	assert_says(write_report, "[" CALL "," KERNEL "]", "0.0 % of GPU time under a Python line");
+}
+
+static void one_record_is_said_in_the_singular(void **state)
+{
+	assert_says(write_report, "[" CALL "," KERNEL "," EVENT("cpu_op", "a", "\"now\"", "1", "") "]",
+		    "\n  1 record in the log that makes no sense\n");
+}
+
+static void paths_without_their_folder_are_of_libraries_by_their_first_part(void **state)
+{
+	char *text =
+		said(write_report, "[" EVENT("python_function", "multiprocessing/spawn.py(122): spawn_main", "1", "90",
+					     "") "," EVENT("python_function", "train.py(10): main", "2", "80",
+							   "") "," EVENT("python_function",
+									 "transformers/models/a.py(3): "
+									 "__call__",
+									 "3", "70", "") "," CALL "," KERNEL "]");
+	const char *own = strstr(text, "GPU time under lines of your own code"),
+		   *next = own ? strstr(own, "\n\n") : NULL;
+
+	assert_non_null(next);
+	assert_non_null(memmem(own, (size_t)(next - own), "train.py", 8));
+	assert_null(memmem(own, (size_t)(next - own), "spawn", 5));
+	assert_null(memmem(own, (size_t)(next - own), "__call__", 8));
+	free(text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(no_word_of_gputrace_s_own_agent_is_said_of_it),
+		cmocka_unit_test(functions_count_where_their_lines_are_not_known),
+		cmocka_unit_test(one_record_is_said_in_the_singular),
+		cmocka_unit_test(paths_without_their_folder_are_of_libraries_by_their_first_part),
 		cmocka_unit_test(a_file_without_cuda_calls_is_told_which_option_its_tool_lacked),
 		cmocka_unit_test(why_says_the_same_of_it),
 		cmocka_unit_test(a_line_that_is_not_known_has_no_number),

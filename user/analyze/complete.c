@@ -120,6 +120,7 @@ void complete_make(struct complete *complete, const struct model *model)
 		.lost = receipt->lost,
 		.gpu_ns = receipt->gpu_ns,
 		.gpu_ns_with_line = receipt->gpu_ns_with_line,
+		.gpu_ns_with_function = receipt->gpu_ns_with_function,
 		.clock_error_ns = receipt->clock_error_ns,
 		.complete = model_completeness(model),
 		.wanted = model->min_complete,

@@ -32,7 +32,7 @@ struct complete {
 	bool has_gpu_times; /* launches were meant to have some, or there are some */
 	uint64_t launches;  /* seen, also those that failed */
 	uint64_t launches_meant, launches_joined, launches_with_stack, lost;
-	uint64_t gpu_ns, gpu_ns_with_line;
+	uint64_t gpu_ns, gpu_ns_with_line, gpu_ns_with_function;
 	uint64_t clock_error_ns;
 	uint32_t complete, wanted; /* thousandths of a percent */
 	struct complete_row rows[COMPLETE_ROWS_MAX];

@@ -39,6 +39,8 @@ struct call_event {
 	const struct model_gpu *operation; /* where it has exactly one, else NULL */
 	const struct model_call *captured; /* of a graph\'s operation: the call that became its node, NULL */
 	bool wait_told;			   /* CUPTI told of its waiting, in a sync_event */
+	bool returned_early;		   /* a memcpy: before its copy had ended */
+	bool stages;			   /* a memcpy from or to memory that the driver copies through its own */
 	uint64_t operations_from_ns;	   /* no GPU operation that is still to come begins before this */
 };
 
@@ -113,12 +115,22 @@ struct op_event {
 /* What the driver needs to begin a memcpy. */
 #define MEMCPY_BEGINS_NS 5000u
 
+static inline bool memcpy_is_long(const struct model_call *call)
+{
+	return call->class == GPT_CLASS_MEMCPY && call->end_ns > call->start_ns + MEMCPY_BEGINS_NS;
+}
+
 /* Whether its thread stood still in it until the GPU came so far. */
-static inline bool call_waits(const struct model_call *call)
+static inline bool call_waits(const struct call_event *event)
 {
 	/* also an asynchronous memcpy, from pageable memory */
-	return call->class == GPT_CLASS_SYNC ||
-	       (call->class == GPT_CLASS_MEMCPY && call->end_ns > call->start_ns + MEMCPY_BEGINS_NS);
+	return event->call->class == GPT_CLASS_SYNC || (memcpy_is_long(event->call) && !event->returned_early);
+}
+
+/* Whether its thread stood still in it, be it for the GPU or as the driver copied. */
+static inline bool call_stands(const struct call_event *event)
+{
+	return call_waits(event) || (memcpy_is_long(event->call) && event->stages);
 }
 
 static inline bool call_failed(const struct model_call *call)

@@ -47,9 +47,12 @@ static void charge(struct idle *idle, uint32_t place, enum idle_cause cause, uin
 
 /* ---- calls ------------------------------------------------------------------------------------------------- */
 
-static bool can_block(const struct model_call *call)
+static bool can_block(const struct call_event *event)
 {
-	return call_waits(call) || call->class == GPT_CLASS_ALLOC || call->class == GPT_CLASS_FREE;
+	const struct model_call *call = event->call;
+
+	return call_stands(event) || call->class == GPT_CLASS_ALLOC || call->class == GPT_CLASS_FREE ||
+	       (call->class == GPT_CLASS_NONE && call->end_ns > call->start_ns + MEMCPY_BEGINS_NS);
 }
 
 /* No gap that is still to be charged begins before this. */
@@ -86,7 +89,7 @@ void idle_add_call(struct idle *idle, const struct call_event *event)
 
 	if (count && thread->waits.items[count - 1].next_ns == UINT64_MAX)
 		thread->waits.items[count - 1].next_ns = call->start_ns;
-	if (!can_block(call) || call->end_ns <= call->start_ns)
+	if (!can_block(event) || call->end_ns <= call->start_ns)
 		return;
 	if (count >= thread->forget_at)
 		forget(idle, thread, event);

@@ -55,7 +55,7 @@ void per_step_add_gpu(struct per_step *all, const struct gpu_event *event)
 void per_step_add_call(struct per_step *all, const struct call_event *event)
 {
 	const struct model_call *call = event->call;
-	bool work = call_is_work(call), waits = call_waits(call) && call->end_ns > call->start_ns;
+	bool work = call_is_work(call), waits = call_waits(event) && call->end_ns > call->start_ns;
 	uint32_t place = place_of(all, event->stack, event->caller), block;
 	struct tally_entry *sum;
 

@@ -67,11 +67,19 @@ static void add(struct waits *waits, struct tally *sums, struct tally_key key, u
 	waits->ns += ns;
 }
 
+/* Kind, and the call: a file of another tool names calls that wait as part of what they do. */
+static uint32_t kind_of(const struct model *model, const struct model_sync *sync)
+{
+	uint32_t api = model_has_all_calls(model) && sync->call != NONE ? model->calls[sync->call].api : 0;
+
+	return api << 8 | sync->kind;
+}
+
 void waits_add_sync(struct waits *waits, const struct sync_event *event)
 {
 	const struct model_sync *sync = event->sync;
 	bool recorded = sync->recorded_by != NONE;
-	struct tally_key key = {{caller_place(waits->model, event->stack, event->caller), sync->kind,
+	struct tally_key key = {{caller_place(waits->model, event->stack, event->caller), kind_of(waits->model, sync),
 				 recorded ? event->recorded_caller : sync->stream, recorded}};
 
 	if (event->earlier)
@@ -86,7 +94,7 @@ void waits_add_call(struct waits *waits, const struct call_event *event)
 	const struct model_call *call = event->call;
 	struct tally_key key = {{caller_place(waits->model, call->stack, event->caller), call->api}};
 
-	if (!call->end_ns || event->wait_told || !call_waits(call))
+	if (!call->end_ns || event->wait_told || !call_waits(event))
 		return;
 	add(waits, &waits->calls, key, call->end_ns - call->start_ns);
 	if (may_be_told(call->end_ns, waits->until_ns) && waits->open.count < OPEN_MAX)
@@ -124,15 +132,16 @@ static struct wait_row row_of(const struct line_tally_row *sum)
 	struct wait_row row = {.line = sum->line,
 			       .user_line = sum->user_line,
 			       .user_lines = sum->user_lines,
-			       .kind = sum->part[0],
+			       .kind = sum->part[0] == WAIT_CALL ? WAIT_CALL : sum->part[0] & 0xff,
 			       .stream = NONE,
 			       .recorded_line = NONE,
 			       .ns = sum->ns,
 			       .count = sum->count};
 
+	row.api = (uint16_t)(row.kind == WAIT_CALL ? sum->part[1] : sum->part[0] >> 8);
 	if (row.kind == WAIT_CALL)
-		row.api = (uint16_t)sum->part[1];
-	else if (row.kind == GPT_AGENT_SYNC_STREAM)
+		return row;
+	if (row.kind == GPT_AGENT_SYNC_STREAM)
 		row.stream = sum->part[1];
 	else if (row.kind != GPT_AGENT_SYNC_CONTEXT)
 		row.recorded_line = sum->part[1];

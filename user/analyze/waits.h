@@ -20,7 +20,7 @@ struct wait_row {
 	uint32_t stream;		/* that is waited for, NONE */
 	uint32_t recorded_line; /* of the call that recorded the event that is waited for, NONE: not known, or no event
 				 */
-	uint16_t api;		/* of WAIT_CALL */
+	uint16_t api;		/* of WAIT_CALL, and of a file of another tool, 0: not known */
 	uint64_t ns, count;
 };
 
@@ -33,9 +33,9 @@ struct wait_open {
 
 struct waits {
 	const struct model *model; /* the latest part */
-	struct tally told;	   /* caller_place, kind, stream or caller that recorded the event; 1: it is that */
-	struct tally calls;	   /* caller_place, api; of none that is left count is 0 */
-	uint64_t until_ns;	   /* the end of this part */
+	struct tally told;  /* caller_place, kind and api, stream or caller that recorded the event; 1: it is that */
+	struct tally calls; /* caller_place, api; of none that is left count is 0 */
+	uint64_t until_ns;  /* the end of this part */
 	ARRAY(struct wait_open) open;
 	uint64_t ns;
 	struct wait_row *rows; /* most time first */

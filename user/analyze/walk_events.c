@@ -2,6 +2,8 @@
 /* Each event with what it was joined with, for the analyses. */
 #include "analyze/walk_events.h"
 
+#define MEMORY_PAGEABLE 1u /* CUpti_ActivityMemoryKind */
+
 static uint32_t caller_of_index(struct analyses *all, uint32_t call)
 {
 	return call == NONE ? CALLER_UNSEEN : caller_of(&all->callers, &all->model->calls[call]);
@@ -20,6 +22,25 @@ static void add_operations(const struct walk *walk, struct call_event *event)
 		event->gpu_ns += gpu_ns(&model->gpu[op]);
 		event->gpu_count++;
 	}
+}
+
+/* Times of calls and of copies are of two clocks. */
+#define CLOCKS_DIFFER_NS 1000u
+
+static void look_at_copy(const struct walk *walk, struct call_event *event)
+{
+	const struct model *model = walk->part;
+	uint64_t error_ns = model_source(model)->receipt.clock_error_ns, end_ns = 0;
+
+	for (uint32_t op = event->call->first_gpu; op != NONE; op = model->gpu[op].next) {
+		const struct model_gpu *copy = &model->gpu[op];
+
+		if (copy->end_ns > end_ns)
+			end_ns = copy->end_ns;
+		event->stages |= copy->from == MEMORY_PAGEABLE || copy->to == MEMORY_PAGEABLE;
+	}
+	error_ns = error_ns > CLOCKS_DIFFER_NS ? error_ns : CLOCKS_DIFFER_NS;
+	event->returned_early = end_ns > event->call->end_ns + error_ns;
 }
 
 static void feed_call(struct walk *walk, uint32_t index)
@@ -44,6 +65,8 @@ static void feed_call(struct walk *walk, uint32_t index)
 		event.operation = &model->gpu[call->first_gpu];
 		event.captured = call_of(model, event.operation->captured_by);
 	}
+	if (call->class == GPT_CLASS_MEMCPY && call->first_gpu != NONE)
+		look_at_copy(walk, &event);
 	analyses_add_call(all, &event);
 }
 

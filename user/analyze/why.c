@@ -150,6 +150,20 @@ static bool is_price_of_launch(struct why *why, const struct why_device *device,
 	return true;
 }
 
+/* In the call that launched what counts is that it stood there; behind it nothing but what no launch gets past. */
+static uint64_t charge_from_launch(struct charging *charging, const struct gpu_event *event, struct why_thread *thread,
+				   uint64_t from, uint64_t to)
+{
+	struct why_threads *threads = &charging->why->threads;
+	uint64_t end = event->launch->end_ns < to ? event->launch->end_ns : to, sum = 0;
+
+	if (end > from && thread == why_thread(threads, event->launch->thread))
+		sum += why_thread_pieces(threads, thread, from, end, WHY_RANK_CALL, charge, charging);
+	else
+		end = from;
+	return sum + why_thread_pieces(threads, thread, end, to, WHY_RANK_COMPILE, charge, charging);
+}
+
 static void charge_late(struct charging *charging, const struct why_device *device, const struct gpu_event *event,
 			uint64_t from, uint64_t to)
 {
@@ -160,7 +174,7 @@ static void charge_late(struct charging *charging, const struct why_device *devi
 
 	rest = to - from;
 	rest -= why_thread_pieces(&why->threads, thread, from, late, WHY_RANK_DATA, charge, charging);
-	rest -= why_thread_pieces(&why->threads, thread, late, to, WHY_RANK_COMPILE, charge, charging);
+	rest -= charge_from_launch(charging, event, thread, late, to);
 	rest -= why_thread_leads(thread, from, event->launch->start_ns, rest, charge, charging);
 	if (!rest)
 		return;
@@ -182,6 +196,16 @@ static uint64_t charge_begun_copy(struct charging *charging, const struct gpu_ev
 		return 0;
 	charge(charging, why_key(charging->caller, WHY_COPY, why_copy_detail(event->op), NONE), end - from);
 	return end - from;
+}
+
+/* When a call that only a file names gave its work to the GPU is not known: not before it has returned. */
+static uint64_t charge_begun(struct charging *charging, const struct gpu_event *event, uint64_t from, uint64_t to)
+{
+	struct why_thread *thread = why_thread(&charging->why->threads, event->launch->thread);
+
+	if (api_is_named(event->launch->api))
+		return charge_from_launch(charging, event, thread, from, to);
+	return why_thread_pieces(&charging->why->threads, thread, from, to, WHY_RANK_COMPILE, charge, charging);
 }
 
 static void charge_gap(struct why *why, const struct why_device *device, const struct gpu_event *event, uint64_t from,
@@ -206,9 +230,8 @@ static void charge_gap(struct why *why, const struct why_device *device, const s
 	} else {
 		rest -= charge_begun_copy(&charging, event, from, to);
 		if (launch && rest == to - from)
-			rest -= why_thread_pieces(&why->threads, why_thread(&why->threads, launch->thread), from, to,
-						  WHY_RANK_COMPILE, charge, &charging);
-		charge(&charging, why_key(charging.caller, WHY_GPU, 0, NONE), rest);
+			rest -= charge_begun(&charging, event, from, to);
+		charge(&charging, why_key(charging.caller, launch ? WHY_GPU : WHY_UNSEEN, 0, NONE), rest);
 	}
 }
 

@@ -33,6 +33,7 @@ enum why_cause {
 	WHY_SYNC,    /* a call that waits; detail: api, extra: name of the outermost op it was in, NONE */
 	WHY_LAUNCH,  /* kernels shorter than their launches */
 	WHY_ALLOC,   /* memory of CUDA; detail: api */
+	WHY_CALL,    /* another call that takes long; detail: api */
 	WHY_IMPORT,  /* detail: name of the module */
 	WHY_GC,	     /* detail: generation */
 	WHY_COMPILE, /* detail: enum why_compile, extra: api or name of the op */
@@ -41,7 +42,8 @@ enum why_cause {
 	WHY_RANK, /* ranks waited for the last one in a collective; detail: that rank, extra: params of the collective
 		   */
 	WHY_LOSSES,
-	WHY_GPU = WHY_LOSSES, /* the launch was made before the gap, or was not seen */
+	WHY_GPU = WHY_LOSSES, /* the launch was made before the gap */
+	WHY_UNSEEN,	      /* the launch was not seen */
 	WHY_SHORT,	      /* gaps of less than 5 us that are not the price of a launch */
 	WHY_CAUSES,
 };
@@ -64,9 +66,10 @@ struct why_line {
 	uint32_t from_line; /* PYTHON: of the CUDA call before, NONE */
 	uint32_t detail, extra;
 	uint64_t ns, count;
-	uint64_t calls, calls_ns;   /* SYNC, ALLOC, COPY: all such calls of the line, and how long it stood in them */
-	uint64_t failed;	    /* ALLOC: of them */
-	uint64_t reads, read_bytes; /* SYNC: copies from the GPU that the line made */
+	uint64_t calls,
+		calls_ns; /* SYNC, ALLOC, CALL, COPY: all such calls of the line, and how long it stood in them */
+	uint64_t failed;  /* ALLOC: of them */
+	uint64_t reads, read_bytes;			/* SYNC: copies from the GPU that the line made */
 	uint64_t copies, copy_bytes, copy_ns, pageable; /* COPY: operations of the line; with pageable memory */
 };
 

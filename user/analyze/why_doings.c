@@ -16,6 +16,9 @@ enum {
 	NAME_REGION,
 };
 
+/* A launch takes a few us: one that takes longer loads code, or waits for room in the stream. */
+#define LAUNCH_LONG_NS 200000u
+
 /* What a call that does not return at once is put on; WHY_LOSSES: it is none. */
 static enum why_cause cause_of_call(const struct call_event *event)
 {
@@ -25,7 +28,7 @@ static enum why_cause cause_of_call(const struct call_event *event)
 	case GPT_CLASS_SYNC:
 		return WHY_SYNC;
 	case GPT_CLASS_MEMCPY:
-		if (!call_waits(call))
+		if (!call_stands(event))
 			return WHY_LOSSES;
 		return event->operation && event->operation->memcpy_kind == WHY_HTOD ? WHY_COPY : WHY_SYNC;
 	case GPT_CLASS_ALLOC:
@@ -33,6 +36,11 @@ static enum why_cause cause_of_call(const struct call_event *event)
 		return WHY_ALLOC;
 	case GPT_CLASS_MODULE:
 		return WHY_COMPILE;
+	case GPT_CLASS_NONE:
+		return WHY_CALL;
+	case GPT_CLASS_LAUNCH:
+	case GPT_CLASS_GRAPH:
+		return call->end_ns > call->start_ns + LAUNCH_LONG_NS ? WHY_CALL : WHY_LOSSES;
 	default:
 		return WHY_LOSSES;
 	}

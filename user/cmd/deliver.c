@@ -131,6 +131,7 @@ static enum exit_code judge(const struct delivery *delivery, struct reading *rea
 	const struct model *model = trace_last(reading->trace);
 	const struct options *options = delivery->options;
 	unsigned wanted, complete;
+	uint64_t bad;
 
 	if (!model)
 		return reading_failed(reading, reading->trace->error);
@@ -140,10 +141,11 @@ static enum exit_code judge(const struct delivery *delivery, struct reading *rea
 		return EXIT_FAILED;
 	if (ends_early(delivery, model))
 		return EXIT_INCOMPLETE;
-	if (model_source(model)->receipt.bad_records) {
-		msg_warn("%s has %llu records that make no sense; they were left out",
-			 delivery->log_name ? delivery->log_name : "the trace",
-			 (unsigned long long)model_source(model)->receipt.bad_records);
+	bad = model_source(model)->receipt.bad_records;
+	if (bad) {
+		msg_warn("%s has %llu record%s that make%s no sense; %s left out",
+			 delivery->log_name ? delivery->log_name : "the trace", (unsigned long long)bad,
+			 bad == 1 ? "" : "s", bad == 1 ? "s" : "", bad == 1 ? "it was" : "they were");
 		return EXIT_INCOMPLETE;
 	}
 	if (wanted && !model_source(model)->receipt.calls && !model_source(model)->receipt.gpu_ops) {

@@ -13,6 +13,8 @@ bool database_reader_open(struct database_reader *reader, int fd, struct foreign
 	*reader = (struct database_reader){.file = file};
 	lookup_init(&reader->string_lookup, file->rows.seed);
 	lookup_init(&reader->stack_lookup, file->rows.seed);
+	lookup_init(&reader->waiting_calls, file->rows.seed);
+	lookup_init(&reader->numbered_calls, file->rows.seed);
 	return database_open(&reader->base, fd);
 }
 
@@ -21,6 +23,8 @@ void database_reader_close(struct database_reader *reader)
 	database_close(&reader->base);
 	lookup_free(&reader->string_lookup);
 	lookup_free(&reader->stack_lookup);
+	lookup_free(&reader->waiting_calls);
+	lookup_free(&reader->numbered_calls);
 	array_free(&reader->strings);
 }
 

@@ -16,8 +16,9 @@
 
 struct database_string {
 	uint32_t text;
-	uint16_t api; /* the CUDA call of that name, where has_api; 0: none that gputrace follows */
+	uint16_t api; /* the CUDA call of that name, where has_api */
 	bool has_api;
+	uint8_t wait; /* enum gpt_agent_sync_kind: what a call of that name waits for, where has_api */
 };
 
 struct database_reader {
@@ -26,10 +27,13 @@ struct database_reader {
 	ARRAY(struct database_string) strings;
 	int64_t first_string; /* id: so many follow it, each one more, and are not looked up */
 	uint64_t strings_in_row;
-	struct lookup string_lookup; /* (1, id) to string, of the others */
-	struct lookup stack_lookup;  /* (1, id) to one of the file's stacks */
-	int64_t zero_ns;	     /* what is added to every time */
-	uint32_t first_memory_kind;  /* CUPTI's number of their memory kind 0 */
+	struct lookup string_lookup;  /* (1, id) to string, of the others */
+	struct lookup stack_lookup;   /* (1, id) to one of the file's stacks */
+	struct lookup numbered_calls; /* (domain, CUPTI's callback id) to api, of those that gputrace does not follow */
+	struct lookup waiting_calls;  /* (pid + 1, correlation id) to enum gpt_agent_sync_kind */
+	int64_t zero_ns;	      /* what is added to every time */
+	uint32_t first_memory_kind;   /* CUPTI's number of their memory kind 0 */
+	bool waits_by_call;	      /* what a wait is for is not what syncType says */
 };
 
 /* False: no database. */

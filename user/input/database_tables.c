@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Tables that are CUPTI's records: calls, GPU work, waits; see database_reader.h. */
+#include <inttypes.h>
 #include <stdio.h>
 
 #include "input/database_reader.h"
@@ -44,27 +45,38 @@ static const char *const call_columns[] = {
 	[CALL_CBID] = "cbid",	       [CALL_CAPTURED] = "captured", [CALL_OF_BACKWARD] = "ofBackward",
 };
 
-/* The runtime's begin with "cuda", the driver's with "cu". */
 static uint16_t api_of(struct database_reader *reader, struct database_string *string)
 {
 	const struct rows *rows = &reader->file->rows;
-	struct text text;
+	struct text text = {.bytes = "", .size = 0};
 
-	if (!string->has_api && string->text < rows->texts.count) {
+	if (string->has_api)
+		return string->api;
+	if (string->text < rows->texts.count)
 		text = rows->texts.items[string->text];
-		string->api = name_to_api(text.bytes, text.size, GPT_DOMAIN_RUNTIME, -1);
-		if (!string->api)
-			string->api = name_to_api(text.bytes, text.size, GPT_DOMAIN_DRIVER, -1);
-	}
+	string->api = name_to_any_api(text.bytes, text.size);
+	string->wait = (uint8_t)name_to_wait(text.bytes, text.size);
 	string->has_api = true;
 	return string->api;
 }
 
-static uint16_t api_by_number(int64_t cbid, enum gpt_api_domain domain)
+/* nvprof names no call: of those that gputrace does not follow the number is shown. */
+static uint16_t api_by_number(struct database_reader *reader, int64_t cbid, enum gpt_api_domain domain)
 {
 	uint16_t api = cbid > 0 && cbid < 1 << 12 ? GPT_API(domain, cbid) : 0;
+	char name[PRINTED];
+	uint32_t *known;
+	int size;
 
-	return api && api_class(api) != GPT_CLASS_NONE ? api : 0;
+	if (api && api_class(api) != GPT_CLASS_NONE)
+		return api;
+	known = lookup_put(&reader->numbered_calls, domain, (uint64_t)cbid, 0);
+	if (!*known) {
+		size = snprintf(name, sizeof(name), cbid > 0 ? "%s call %" PRId64 : "%s call without a name",
+				domain == GPT_DOMAIN_RUNTIME ? "CUDA runtime" : "CUDA driver", cbid);
+		*known = api_named(name, (size_t)size);
+	}
+	return (uint16_t)*known;
 }
 
 void database_read_calls(struct database_reader *reader, const char *table, enum gpt_api_domain domain)
@@ -79,9 +91,8 @@ void database_read_calls(struct database_reader *reader, const char *table, enum
 		uint32_t *stack;
 		bool ended;
 
-		call.api = name ? api_of(reader, name) : api_by_number(database_number(&rows, CALL_CBID, 0), domain);
-		if (!call.api) /* gputrace does not follow it */
-			continue;
+		call.api = name ? api_of(reader, name)
+				: api_by_number(reader, database_number(&rows, CALL_CBID, 0), domain);
 		call.row.pid = global ? database_pid(global) : database_small(&rows, CALL_PID, 0);
 		call.row.tid = global ? database_tid(global) : (uint32_t)database_number(&rows, CALL_TID, 0);
 		if (!database_span(reader, &rows, CALL_START, CALL_END, &call.row, &ended) ||
@@ -92,6 +103,8 @@ void database_read_calls(struct database_reader *reader, const char *table, enum
 		call.unfinished = !ended;
 		call.captured = database_number(&rows, CALL_CAPTURED, 0) != 0;
 		call.borrowed = database_number(&rows, CALL_OF_BACKWARD, 0) != 0;
+		if (reader->waits_by_call && name && name->wait && call.row.corr)
+			lookup_put(&reader->waiting_calls, foreign_space(call.row.pid), call.row.corr, name->wait);
 		stack = lookup_get(&reader->stack_lookup, 1, (uint64_t)database_number(&rows, CALL_STACK, 0));
 		call.stack = stack ? *stack + 1 : 0;
 		rows_add(&reader->file->rows, &call.row, sizeof(call));
@@ -323,6 +336,22 @@ static const char *const sync_columns[] = {
 	[SYNC_EVENT_OLD] = "cudaEventId",
 };
 
+/*
+ * nsys numbers kinds of waits otherwise than the table of kinds in its own files says, and each version in its own way
+ * (seen: 2020 to 2025): the call's name tells, else which of stream and event is set.
+ */
+static uint32_t kind_of_wait(const struct database_reader *reader, const struct row_sync *sync)
+{
+	const uint32_t *known = lookup_get(&reader->waiting_calls, foreign_space(sync->row.pid), sync->row.corr);
+	bool stream = sync->sync.stream != UINT32_MAX, event = sync->sync.event != UINT32_MAX;
+
+	if (known)
+		return *known;
+	if (event)
+		return stream ? GPT_AGENT_SYNC_STREAM_WAITS_EVENT : GPT_AGENT_SYNC_EVENT;
+	return stream ? GPT_AGENT_SYNC_STREAM : GPT_AGENT_SYNC_CONTEXT;
+}
+
 void database_read_syncs(struct database_reader *reader, const char *table)
 {
 	struct database_rows rows = database_select(&reader->base, table, sync_columns, COUNT(sync_columns));
@@ -342,6 +371,8 @@ void database_read_syncs(struct database_reader *reader, const char *table)
 			.event = database_small(&rows, SYNC_EVENT, database_small(&rows, SYNC_EVENT_OLD, UINT32_MAX)),
 			.kind = database_small(&rows, SYNC_KIND, database_small(&rows, SYNC_KIND_OLD, 0)),
 		};
+		if (reader->waits_by_call)
+			sync.sync.kind = kind_of_wait(reader, &sync);
 		rows_add(&reader->file->rows, &sync.row, sizeof(sync));
 	}
 	database_end(&rows);

@@ -16,11 +16,12 @@ static void tell_damage(struct database_reader *reader)
 
 	file->truncated = is_cut || base->where;
 	if (base->where)
-		file->note =
+		foreign_note(
+			file,
 			xasprintf("the database is %s: not all rows of %s could be read, nor perhaps of other tables",
-				  is_cut ? "cut" : "damaged", base->where);
+				  is_cut ? "cut" : "damaged", base->where));
 	else if (is_cut)
-		file->note = xstrdup("the database is cut: tables may be missing");
+		foreign_note(file, xstrdup("the database is cut: tables may be missing"));
 }
 
 int database_read(int fd, struct foreign_file *file, char **why)

@@ -33,8 +33,9 @@ void foreign_file_close(struct foreign_file *file)
 	lookup_free(&file->names);
 	lookup_free(&file->node_lookup);
 	lookup_free(&file->node_calls);
-	free(file->note);
-	file->note = NULL;
+	for (size_t i = 0; i < file->notes.count; i++)
+		free(file->notes.items[i]);
+	array_free(&file->notes);
 }
 
 struct foreign_process *foreign_process(struct foreign_file *file, uint32_t pid)
@@ -58,6 +59,11 @@ struct foreign_thread *foreign_thread(struct foreign_file *file, uint32_t pid, u
 		foreign_process(file, pid);
 	}
 	return &file->threads.items[*index];
+}
+
+void foreign_note(struct foreign_file *file, char *text)
+{
+	array_push(&file->notes, text);
 }
 
 void foreign_name(struct foreign_file *file, uint32_t pid, uint64_t tid, uint32_t text)

@@ -72,7 +72,7 @@ struct foreign_file {
 	bool drops_steps; /* ProfilerStep#N are gputrace's: they are found again in what they were found in */
 	bool truncated;
 	uint64_t bad;				     /* events that make no sense */
-	char *note;				     /* something that the report must show, NULL */
+	ARRAY(char *) notes;			     /* what the report must show */
 	struct lookup thread_lookup, process_lookup; /* (pid + 1, tid), (1, pid) to index */
 	struct lookup torch_threads; /* (pid + 1, tid) to PyTorch's number of the thread, where it is known */
 	bool prefers_stacks;	     /* that it has as such to those of open functions: only they have lines */
@@ -85,6 +85,9 @@ void foreign_file_close(struct foreign_file *file);
 /* Made when they are new; valid until the next one is. */
 struct foreign_process *foreign_process(struct foreign_file *file, uint32_t pid);
 struct foreign_thread *foreign_thread(struct foreign_file *file, uint32_t pid, uint32_t tid);
+
+/* Something that the report must show; takes the text. */
+void foreign_note(struct foreign_file *file, char *text);
 
 /* What a thread, or a process, is called; also before it is met. */
 void foreign_name(struct foreign_file *file, uint32_t pid, uint64_t tid, uint32_t text);

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "input/kineto_event.h"
@@ -17,6 +18,7 @@ struct reader {
 	struct foreign_file *file;
 	struct kineto_reading reading;
 	bool has_events; /* there is an array of them */
+	bool is_list;	 /* and nothing around it */
 	uint64_t events;
 };
 
@@ -57,15 +59,16 @@ static bool read_device(struct reader *reader, struct foreign_device *found)
 			device->memory_bytes = read && bytes > 0 ? (uint64_t)bytes : 0;
 		} else if (JSON_IS(&key, "id")) {
 			read = read_small(json, &device->id);
-		} else if (JSON_IS(&key, "numSms")) {
+		} else if (JSON_IS(&key, "numSms") || JSON_IS(&key, "multiProcessorCount")) {
 			read = read_small(json, &device->multiprocessors);
-		} else if (JSON_IS(&key, "computeMajor")) {
+		} else if (JSON_IS(&key, "computeMajor") || JSON_IS(&key, "major")) {
 			read = read_small(json, &device->compute_major);
-		} else if (JSON_IS(&key, "computeMinor")) {
+		} else if (JSON_IS(&key, "computeMinor") || JSON_IS(&key, "minor")) {
 			read = read_small(json, &device->compute_minor);
 		} else if (JSON_IS(&key, "warpSize")) {
 			read = read_small(json, &device->warp_size);
-		} else if (JSON_IS(&key, "maxThreadsPerMultiprocessor")) {
+		} else if (JSON_IS(&key, "maxThreadsPerMultiprocessor") ||
+			   JSON_IS(&key, "maxThreadsPerMultiProcessor")) {
 			read = read_small(json, &device->max_threads_per_multiprocessor);
 		} else if (JSON_IS(&key, "maxThreadsPerBlock")) {
 			read = read_small(json, &device->max_threads_per_block);
@@ -111,7 +114,7 @@ static bool read_beside(struct reader *reader, const struct json_text *key)
 
 	if (JSON_IS(key, "baseTimeNanoseconds"))
 		return json_number(json, 0, 0, &reader->file->wall_offset_ns);
-	if (JSON_IS(key, "deviceProperties"))
+	if (JSON_IS(key, "deviceProperties") || JSON_IS(key, "computeProperties"))
 		return read_devices(reader);
 	if (JSON_IS(key, "host_name") && json_peek(json) == '"') {
 		if (!json_string(json, &text))
@@ -192,11 +195,66 @@ static void read_document(struct reader *reader)
 	if (json->end - json->at >= 3 && !memcmp(json->at, mark, 3))
 		json->at += 3;
 	if (json_peek(json) == '[') {
+		reader->is_list = true;
 		read_events(reader);
 		return;
 	}
 	while (read_next(reader, &first))
 		;
+}
+
+/* What of the document was not read, or could not be used; at: where reading ended. */
+static void note_what_lacks(const struct reader *reader, uint64_t at)
+{
+	const struct kineto_reading *reading = &reader->reading;
+	struct foreign_file *file = reader->file;
+
+	if (reader->json.wrong)
+		foreign_note(
+			file,
+			xasprintf("the file is no JSON from byte %" PRIu64 " on: what is behind it was not read", at));
+	else if (reader->json.error == -EFBIG)
+		foreign_note(file,
+			     xasprintf("a value of more than %u MB at byte %" PRIu64 ": what is behind it was not read",
+				       JSON_VALUE_MAX >> 20, at));
+	else if (reader->json.error)
+		foreign_note(file, xasprintf("the packed file is damaged or cut: %" PRIu64 " events were read",
+					     reader->events));
+	if (reading->lost_functions)
+		foreign_note(file, xasprintf("Python functions on threads that torch.profiler gave no number, as they "
+					     "ran no op: left out (%" PRIu64 ")",
+					     reading->lost_functions));
+	if (reading->lost_memories)
+		foreign_note(file, xasprintf("[memory] without an address, as older PyTorch writes it: left out "
+					     "(%" PRIu64 ")",
+					     reading->lost_memories));
+}
+
+/* Of a document that has events, and none of a kind that is read. */
+static char *what_it_is(const struct kineto_reading *reading, uint64_t events)
+{
+	char *kinds, *text;
+
+	if (reading->is_xla)
+		return xstrdup("is a trace of JAX or TensorFlow: gputrace reads none of these. To see the GPU work of "
+			       "such a program trace it with gputrace or with nsys");
+	if (!events)
+		return xstrdup("is JSON without any event: there is nothing to read in it");
+	kinds = xstrdup("");
+	for (size_t i = 0; i < KINETO_UNREAD && reading->unread[i].count; i++) {
+		const struct kineto_unread *unread = &reading->unread[i];
+
+		text = xasprintf("%s%s%" PRIu64 " of %s%s", kinds, *kinds ? ", " : ": ", unread->count,
+				 *unread->name ? unread->name : "no category",
+				 i == KINETO_UNREAD - 1 ? " and others" : "");
+		free(kinds);
+		kinds = text;
+	}
+	text = xasprintf("is JSON with %" PRIu64 " events, but none of a kind that gputrace reads (docs/formats.md, "
+			 "\"Files that are read\")%s",
+			 events, kinds);
+	free(kinds);
+	return text;
 }
 
 static int tell_end(struct reader *reader, char **why)
@@ -217,15 +275,11 @@ static int tell_end(struct reader *reader, char **why)
 		return -EPROTO;
 	}
 	file->truncated = json->stopped || json->error;
-	if (json->wrong)
-		file->note =
-			xasprintf("the file is no JSON from byte %" PRIu64 " on: what is behind it was not read", at);
-	else if (json->error == -EFBIG)
-		file->note = xasprintf("a value of more than %u MB at byte %" PRIu64 ": what is behind it was not read",
-				       JSON_VALUE_MAX >> 20, at);
-	else if (json->error)
-		file->note =
-			xasprintf("the packed file is damaged or cut: %" PRIu64 " events were read", reader->events);
+	if ((reader->events || reader->is_list) && !file->truncated && !reader->reading.read && !file->prefers_stacks) {
+		*why = what_it_is(&reader->reading, reader->events);
+		return -EPROTO;
+	}
+	note_what_lacks(reader, at);
 	return 0;
 }
 
@@ -238,6 +292,7 @@ int kineto_read(int fd, struct foreign_file *file, char **why)
 	json_open(&reader.json, fd);
 	kineto_stacks_open(&reader.reading.stacks, file->rows.seed);
 	kineto_threads_open(&reader.reading.threads, file->rows.seed);
+	lookup_init(&reader.reading.apis, file->rows.seed);
 	read_document(&reader);
 	kineto_threads_finish(&reader.reading.threads, file);
 	kineto_stacks_finish(&reader.reading.stacks, file);
@@ -246,6 +301,7 @@ int kineto_read(int fd, struct foreign_file *file, char **why)
 	json_close(&reader.json);
 	kineto_stacks_close(&reader.reading.stacks);
 	kineto_threads_close(&reader.reading.threads);
+	lookup_free(&reader.reading.apis);
 	array_free(&reader.reading.scratch);
 	return err;
 }

@@ -96,12 +96,26 @@ struct kineto_own {
 	bool one_is_first; /* of its steps the only one has the number 0 */
 };
 
+#define KINETO_UNREAD 6u /* categories that are told apart; the last has all others, too */
+#define KINETO_UNREAD_NAME 32u
+
+struct kineto_unread {
+	char name[KINETO_UNREAD_NAME];
+	uint64_t count;
+};
+
 /* What is kept from event to event. */
 struct kineto_reading {
 	text_buffer scratch; /* for texts */
 	struct kineto_stacks stacks;
 	struct kineto_threads threads;
 	struct kineto_own own;
+	bool read;				    /* there was an event of a kind that is read */
+	bool is_xla;				    /* a process is named as in traces of JAX and TensorFlow */
+	struct kineto_unread unread[KINETO_UNREAD]; /* kinds that are not, until there was one that is */
+	struct lookup apis;			    /* (1, hash of a call's name) to its number */
+	uint64_t lost_functions;		    /* of Python, on threads that Kineto has no number of */
+	uint64_t lost_memories;			    /* [memory] without an address: PyTorch before 1.11 */
 };
 
 /* Adds what the event says. */

@@ -32,12 +32,24 @@ static inline uint32_t kineto_id(int64_t value)
 	return value > 0 && value < UINT32_MAX ? (uint32_t)value : 0;
 }
 
+/* What threads have in common that the tool had no number for, and that did something on the CPU all the same. */
+#define KINETO_NO_THREAD (UINT32_MAX - 1)
+
+/*
+ * A thread that Kineto knows no id of has the lower half of its pthread_self(), as a signed number; 0: one that it
+ * knows nothing of, as threads of Python that ran no op.
+ */
+static inline uint32_t kineto_thread(int64_t value)
+{
+	return value == KINETO_NO_NUMBER || (uint32_t)value == UINT32_MAX ? 0 : (uint32_t)value;
+}
+
 static inline struct row kineto_row(const struct kineto_event *event, enum row_kind kind)
 {
 	return (struct row){.start_ns = (uint64_t)event->start_ns,
 			    .end_ns = (uint64_t)(event->start_ns + event->duration_ns),
 			    .pid = kineto_id(event->pid),
-			    .tid = kineto_id(event->tid),
+			    .tid = kineto_thread(event->tid),
 			    .text = ROW_NO_TEXT,
 			    .kind = kind,
 			    .corr = kineto_small(event, KINETO_CORRELATION, 0)};

@@ -12,6 +12,22 @@
 
 /* ---- on a thread ------------------------------------------------------------------------------------------------- */
 
+/* False: it is on no thread of a process, and counts as bad. */
+static bool on_thread(struct foreign_file *file, struct row *row)
+{
+	static const char none[] = "threads without a number";
+
+	if (!row->pid) {
+		file->bad++;
+		return false;
+	}
+	if (!row->tid) {
+		row->tid = KINETO_NO_THREAD;
+		foreign_name(file, row->pid, row->tid, rows_text(&file->rows, none, sizeof(none) - 1));
+	}
+	return true;
+}
+
 /* The four arrays, of which an older PyTorch has two. */
 static uint32_t inputs_of(struct foreign_file *file, const struct kineto_event *event, text_buffer *scratch)
 {
@@ -64,10 +80,8 @@ static void add_op(struct foreign_file *file, const struct kineto_event *event, 
 			    .unfinished = event->unfinished};
 	struct foreign_thread *thread;
 
-	if (!op.row.pid || !op.row.tid) {
-		file->bad++;
+	if (!on_thread(file, &op.row))
 		return;
-	}
 	op.row.text = kineto_text(file, &event->name, scratch);
 	op.inputs = inputs_of(file, event, scratch);
 	op.collective = kineto_collective(file, event, scratch);
@@ -128,7 +142,7 @@ static void add_function(struct foreign_file *file, const struct kineto_event *e
 	struct row leave;
 
 	if (!function.row.pid || !function.row.tid) {
-		file->bad++;
+		reading->lost_functions++;
 		return;
 	}
 	function.row.text = kineto_text(file, &event->name, &reading->scratch);
@@ -143,18 +157,30 @@ static void add_function(struct foreign_file *file, const struct kineto_event *e
 	rows_add(&file->rows, &leave, sizeof(leave));
 }
 
-/* Calls that gputrace does not follow are left out, as from its own logs. */
+static uint16_t api_of(const struct foreign_file *file, const struct kineto_event *event,
+		       struct kineto_reading *reading, enum gpt_api_domain domain)
+{
+	const struct json_text *name = &event->name;
+	uint16_t api = name_to_api(name->bytes, name->size, domain, event->numbers[KINETO_CBID]);
+	uint64_t hash;
+	uint32_t *known;
+
+	if (api)
+		return api;
+	hash = hash_bytes(file->rows.seed, name->bytes, name->size);
+	known = lookup_put(&reading->apis, 1, hash, 0);
+	if (!*known)
+		*known = name_to_any_api(name->bytes, name->size);
+	return (uint16_t)*known;
+}
+
 static void add_call(struct foreign_file *file, const struct kineto_event *event, struct kineto_reading *reading,
 		     enum gpt_api_domain domain)
 {
 	struct row_call call = {.row = kineto_row(event, ROW_CALL)};
 
-	call.api = name_to_api(event->name.bytes, event->name.size, domain, event->numbers[KINETO_CBID]);
-	if (!call.row.pid || !call.row.tid) {
-		file->bad++;
-		return;
-	}
-	if (!call.api)
+	call.api = api_of(file, event, reading, domain);
+	if (!on_thread(file, &call.row))
 		return;
 	call.stack = kineto_stack(&reading->stacks, file, &event->call_stack, &reading->scratch);
 	kineto_own_call(event, &call);
@@ -169,10 +195,17 @@ static void add_memory(struct foreign_file *file, const struct kineto_event *eve
 	int64_t bytes = event->numbers[KINETO_BYTES], device = event->numbers[KINETO_DEVICE_ID],
 		type = event->numbers[KINETO_DEVICE_TYPE];
 
-	if (bytes == KINETO_NO_NUMBER || !memory.row.pid || !memory.row.tid) {
+	reading->read = true;
+	if (event->numbers[KINETO_ADDRESS] == KINETO_NO_NUMBER && !out) {
+		reading->lost_memories++;
+		return;
+	}
+	if (bytes == KINETO_NO_NUMBER) {
 		file->bad++;
 		return;
 	}
+	if (!on_thread(file, &memory.row))
+		return;
 	memory.memory = (struct new_torch_memory){
 		.address = kineto_wide(event, KINETO_ADDRESS),
 		.bytes = bytes,
@@ -183,7 +216,7 @@ static void add_memory(struct foreign_file *file, const struct kineto_event *eve
 				    : GPT_AGENT_TORCH_MEMORY_ALLOCATED,
 		.device_type = (int8_t)(type >= 0 && type <= INT8_MAX ? type : GPT_TORCH_CPU),
 		.device = (int8_t)(device >= -1 && device <= INT8_MAX ? device : -1),
-		.has_totals = true,
+		.has_totals = event->numbers[KINETO_RESERVED] != KINETO_NO_NUMBER,
 	};
 	foreign_thread(file, memory.row.pid, memory.row.tid);
 	foreign_process(file, memory.row.pid)->has_torch_memory = true;
@@ -193,35 +226,135 @@ static void add_memory(struct foreign_file *file, const struct kineto_event *eve
 
 /* ---- all of them ------------------------------------------------------------------------------------------------- */
 
+enum category {
+	CATEGORY_OTHER, /* nothing is read of it */
+	CATEGORY_OP,
+	CATEGORY_OLD_OP,
+	CATEGORY_USER_SCOPE,
+	CATEGORY_FUNCTION,
+	CATEGORY_RUNTIME,
+	CATEGORY_DRIVER,
+	CATEGORY_KERNEL,
+	CATEGORY_MEMCPY,
+	CATEGORY_MEMSET,
+	CATEGORY_SYNC,
+	CATEGORY_OVERHEAD,
+	CATEGORY_TRACE,
+};
+
+/* What PyTorch 1.8 to 1.11 call them, and those of other accelerators than CUDA's. */
+static enum category other_category(const struct json_text *text)
+{
+	static const struct {
+		const char *name;
+		enum category category;
+	} names[] = {
+		{"Operator", CATEGORY_OLD_OP}, {"Runtime", CATEGORY_RUNTIME},	     {"Kernel", CATEGORY_KERNEL},
+		{"Memcpy", CATEGORY_MEMCPY},   {"Memset", CATEGORY_MEMSET},	     {"Python", CATEGORY_FUNCTION},
+		{"hpu_op", CATEGORY_KERNEL},   {"mtia_ccp_events", CATEGORY_KERNEL},
+	};
+	static const char runtime[] = "_runtime", driver[] = "_driver";
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (json_is(text, names[i].name, strlen(names[i].name)))
+			return names[i].category;
+	/* xpu_, mtia_, hpu_, privateuse1_ */
+	if (text->size >= sizeof(runtime) &&
+	    !memcmp(text->bytes + text->size - (sizeof(runtime) - 1), runtime, sizeof(runtime) - 1))
+		return CATEGORY_RUNTIME;
+	if (text->size >= sizeof(driver) &&
+	    !memcmp(text->bytes + text->size - (sizeof(driver) - 1), driver, sizeof(driver) - 1))
+		return CATEGORY_DRIVER;
+	return CATEGORY_OTHER;
+}
+
+static enum category category_of(const struct json_text *text)
+{
+	return JSON_IS(text, "cpu_op")		  ? CATEGORY_OP
+	       : JSON_IS(text, "user_annotation") ? CATEGORY_USER_SCOPE
+	       : JSON_IS(text, "python_function") ? CATEGORY_FUNCTION
+	       : JSON_IS(text, "cuda_runtime")	  ? CATEGORY_RUNTIME
+	       : JSON_IS(text, "cuda_driver")	  ? CATEGORY_DRIVER
+	       : JSON_IS(text, "kernel")	  ? CATEGORY_KERNEL
+	       : JSON_IS(text, "gpu_memcpy")	  ? CATEGORY_MEMCPY
+	       : JSON_IS(text, "gpu_memset")	  ? CATEGORY_MEMSET
+	       : JSON_IS(text, "cuda_sync")	  ? CATEGORY_SYNC
+	       : JSON_IS(text, "overhead")	  ? CATEGORY_OVERHEAD
+	       : JSON_IS(text, "Trace")		  ? CATEGORY_TRACE
+						  : other_category(text);
+}
+
+static void note_span(struct foreign_file *file, const struct kineto_event *event)
+{
+	if (event->duration_ns <= 0)
+		return;
+	file->start_ns = (uint64_t)event->start_ns;
+	file->end_ns = (uint64_t)(event->start_ns + event->duration_ns);
+}
+
+/* Of events that nothing is read of, by category: for a file that has no others. */
+static void count_unread(struct kineto_reading *reading, const struct json_text *category)
+{
+	struct kineto_unread *unread = reading->unread;
+	size_t size = category->size < KINETO_UNREAD_NAME ? category->size : KINETO_UNREAD_NAME - 1, i = 0;
+
+	if (reading->read)
+		return;
+	while (i < KINETO_UNREAD - 1 && unread[i].count &&
+	       (strlen(unread[i].name) != size || memcmp(unread[i].name, category->bytes, size) != 0))
+		i++;
+	if (!unread[i].count++)
+		memcpy(unread[i].name, category->bytes, size);
+}
+
 static void add_complete(struct foreign_file *file, const struct kineto_event *event, struct kineto_reading *reading)
 {
 	text_buffer *scratch = &reading->scratch;
-	const struct json_text *category = &event->category;
+	enum category category = category_of(&event->category);
 
-	if (JSON_IS(category, "cpu_op"))
+	switch (category) {
+	case CATEGORY_OP:
 		add_op(file, event, reading, GPT_AGENT_OP_FUNCTION);
-	else if (JSON_IS(category, "user_annotation"))
+		break;
+	case CATEGORY_OLD_OP:
+		add_op(file, event, reading,
+		       JSON_BEGINS(&event->name, "ProfilerStep") ? GPT_AGENT_OP_USER_SCOPE : GPT_AGENT_OP_FUNCTION);
+		break;
+	case CATEGORY_USER_SCOPE:
 		add_op(file, event, reading, GPT_AGENT_OP_USER_SCOPE);
-	else if (JSON_IS(category, "python_function"))
+		break;
+	case CATEGORY_FUNCTION:
 		add_function(file, event, reading);
-	else if (JSON_IS(category, "cuda_runtime"))
+		break;
+	case CATEGORY_RUNTIME:
 		add_call(file, event, reading, GPT_DOMAIN_RUNTIME);
-	else if (JSON_IS(category, "cuda_driver"))
+		break;
+	case CATEGORY_DRIVER:
 		add_call(file, event, reading, GPT_DOMAIN_DRIVER);
-	else if (JSON_IS(category, "kernel"))
+		break;
+	case CATEGORY_KERNEL:
 		kineto_add_gpu(file, event, scratch, MODEL_KERNEL);
-	else if (JSON_IS(category, "gpu_memcpy"))
+		break;
+	case CATEGORY_MEMCPY:
 		kineto_add_gpu(file, event, scratch, MODEL_MEMCPY);
-	else if (JSON_IS(category, "gpu_memset"))
+		break;
+	case CATEGORY_MEMSET:
 		kineto_add_gpu(file, event, scratch, MODEL_MEMSET);
-	else if (JSON_IS(category, "cuda_sync"))
+		break;
+	case CATEGORY_SYNC:
 		kineto_add_sync(file, event);
-	else if (JSON_IS(category, "overhead"))
+		break;
+	case CATEGORY_OVERHEAD:
 		kineto_add_overhead(file, event);
-	else if (JSON_IS(category, "Trace") && event->duration_ns > 0) {
-		file->start_ns = (uint64_t)event->start_ns;
-		file->end_ns = (uint64_t)(event->start_ns + event->duration_ns);
+		break;
+	case CATEGORY_TRACE:
+		note_span(file, event);
+		break;
+	case CATEGORY_OTHER:
+		count_unread(reading, &event->category);
+		return;
 	}
+	reading->read = true;
 }
 
 /* What stands in the brackets of "thread 41230 (python3)". */
@@ -239,11 +372,14 @@ static struct json_text own_name(struct json_text text)
 	return text;
 }
 
-static void add_metadata(struct foreign_file *file, const struct kineto_event *event, text_buffer *scratch)
+static void add_metadata(struct foreign_file *file, const struct kineto_event *event, struct kineto_reading *reading)
 {
-	uint32_t pid = kineto_id(event->pid), tid = kineto_id(event->tid);
+	text_buffer *scratch = &reading->scratch;
+	uint32_t pid = kineto_id(event->pid), tid = kineto_thread(event->tid);
 	struct json_text name = own_name(event->text);
 
+	reading->is_xla |= JSON_BEGINS(&event->text, "/device:") || JSON_BEGINS(&event->text, "/host:") ||
+			   JSON_BEGINS(&event->text, "/job:");
 	if (!pid || !event->text.size)
 		return;
 	if (JSON_IS(&event->name, "thread_name") && tid)
@@ -270,7 +406,7 @@ void kineto_event_add(struct foreign_file *file, const struct kineto_event *even
 	bool is_arrow = event->phase == 's' || event->phase == 'f';
 
 	if (event->phase == 'M') {
-		add_metadata(file, event, &reading->scratch);
+		add_metadata(file, event, reading);
 		return;
 	}
 	if (event->phase != 'X' && event->phase != 'i' && event->phase != 'I' && !is_arrow)
@@ -282,7 +418,7 @@ void kineto_event_add(struct foreign_file *file, const struct kineto_event *even
 	if (is_arrow)
 		add_arrow(file, event, reading);
 	else if (kineto_own_event(file, event, reading))
-		return;
+		reading->read = true;
 	else if (event->phase == 'X')
 		add_complete(file, event, reading);
 	else if (JSON_IS(&event->name, "[memory]"))

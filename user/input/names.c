@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "model/program.h"
+
 struct word {
 	const char *name;
 	uint32_t value;
@@ -30,7 +32,7 @@ static size_t without_version(const char *name, size_t size)
 	return size - at >= 4 && at > 2 && name[at - 1] == 'v' && name[at - 2] == '_' ? at - 2 : size;
 }
 
-static uint16_t find_name(const char *name, size_t size, enum gpt_api_domain domain)
+static uint16_t find_name(const char *name, size_t size)
 {
 #define TWIN_NONE(domain, symbol, cbid)
 #define TWIN_PTSZ(domain, symbol, cbid) {#symbol "_ptsz", GPT_API(GPT_DOMAIN_##domain, cbid)},
@@ -39,23 +41,29 @@ static uint16_t find_name(const char *name, size_t size, enum gpt_api_domain dom
 	{#symbol, GPT_API(GPT_DOMAIN_##domain, cbid)}, TWIN_##twin(domain, symbol, twin_cbid)
 	static const struct word words[] = {GPT_CUDA_API_TABLE(ROW)};
 #undef ROW
-	uint16_t api = (uint16_t)FIND(words, name, size);
-
-	return GPT_API_DOMAIN(api) == domain ? api : 0;
+	return (uint16_t)FIND(words, name, size);
 }
 
 uint16_t name_to_api(const char *name, size_t size, enum gpt_api_domain domain, int64_t cbid)
 {
-	size = without_version(name, size);
-	if (cbid > 0 && cbid < 1 << 12) {
-		uint16_t api = GPT_API(domain, cbid);
-		const char *known = api_name(api);
+	uint16_t api = cbid > 0 && cbid < 1 << 12 ? GPT_API(domain, cbid) : 0;
+	const char *known;
 
-		/* of those with a twin a file may name either */
-		if (api_class(api) != GPT_CLASS_NONE && strlen(known) >= size && !memcmp(known, name, size))
-			return api;
-	}
-	return find_name(name, size, domain);
+	if (!api || api_class(api) == GPT_CLASS_NONE)
+		return 0;
+	/* of those with a twin a file may name either */
+	size = without_version(name, size);
+	known = api_name(api);
+	return strlen(known) >= size && !memcmp(known, name, size) ? api : 0;
+}
+
+uint16_t name_to_any_api(const char *name, size_t size)
+{
+	uint16_t api;
+
+	size = without_version(name, size);
+	api = find_name(name, size);
+	return api ? api : api_named(name, size);
 }
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
@@ -121,6 +129,25 @@ enum gpt_agent_sync_kind name_to_sync(const char *name, size_t size)
 	};
 
 	return (enum gpt_agent_sync_kind)FIND(words, name, size);
+}
+
+static bool has(const char *name, size_t size, const char *part)
+{
+	return memmem(name, size, part, strlen(part)) != NULL;
+}
+
+enum gpt_agent_sync_kind name_to_wait(const char *name, size_t size)
+{
+	static const struct word parts[] = {
+		{"WaitEvent", GPT_AGENT_SYNC_STREAM_WAITS_EVENT}, {"EventSynchronize", GPT_AGENT_SYNC_EVENT},
+		{"StreamSynchronize", GPT_AGENT_SYNC_STREAM},	  {"DeviceSynchronize", GPT_AGENT_SYNC_CONTEXT},
+		{"CtxSynchronize", GPT_AGENT_SYNC_CONTEXT},	  {"ThreadSynchronize", GPT_AGENT_SYNC_CONTEXT},
+	};
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		if (has(name, size, parts[i].name))
+			return (enum gpt_agent_sync_kind)parts[i].value;
+	return 0;
 }
 
 /* CUpti_ActivityOverheadKind (cupti_activity.h, 13.0), as Kineto names them. */

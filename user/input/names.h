@@ -8,11 +8,12 @@
 
 #include "model/events.h"
 
-/*
- * The id of a CUDA call (cuda_api.h): by its callback id where that is known (below 0: not) and has that name, else by
- * name, of which an ending such as _v7000 is left out.  0: gputrace does not follow it.
- */
+/* The id of a CUDA call (cuda_api.h) by CUPTI's callback id, where that is one that gputrace follows and has that name;
+ * else 0. */
 uint16_t name_to_api(const char *name, size_t size, enum gpt_api_domain domain, int64_t cbid);
+
+/* The same by name alone, of which an ending such as _v7000 is left out; of others api_named. */
+uint16_t name_to_any_api(const char *name, size_t size);
 
 /* "Memcpy HtoD (Pageable -> Device)", "Memset (Device)": kinds of the work, 0 what is not known. */
 void name_to_memory_kinds(const char *name, size_t size, struct new_gpu_work *work);
@@ -22,6 +23,9 @@ uint32_t name_to_memory(const char *name, size_t size);
 
 /* "Stream Sync"; 0: something else. */
 enum gpt_agent_sync_kind name_to_sync(const char *name, size_t size);
+
+/* "cudaStreamSynchronize": what a call of that name waits for, or lets a stream wait for; 0: it does not. */
+enum gpt_agent_sync_kind name_to_wait(const char *name, size_t size);
 
 /* "Buffer Flush"; 0: unknown. */
 uint32_t name_to_overhead(const char *name, size_t size);

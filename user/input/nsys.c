@@ -37,13 +37,16 @@ static void read_export(struct database_reader *reader)
 	struct foreign_file *file = reader->file;
 
 	file->tool = "Nsight Systems (nsys)";
+	reader->waits_by_call = true;
 	while (database_next(&rows)) {
 		struct text name = database_text(&rows, 0), value = database_text(&rows, 1);
 
-		if (text_is(name, "EXPORTER") && value.size >= 8 && !memcmp(value.bytes, "gputrace", 8))
+		if (text_is(name, "EXPORTER") && value.size >= 8 && !memcmp(value.bytes, "gputrace", 8)) {
 			file->tool = "gputrace (an .sqlite file)";
-		else if (text_is(name, "HOST") && value.size)
+			reader->waits_by_call = false;
+		} else if (text_is(name, "HOST") && value.size) {
 			file->host = rows_text(&file->rows, value.bytes, value.size);
+		}
 	}
 }
 
@@ -60,11 +63,17 @@ static void read_system(struct database_reader *reader)
 	}
 }
 
+/* 0: not known. */
+static int64_t length_of(int64_t from_ns, int64_t to_ns)
+{
+	return from_ns >= 0 && to_ns > from_ns ? to_ns - from_ns : 0;
+}
+
 static void read_session(struct database_reader *reader)
 {
-	static const char *const clock[] = {"utcEpochNs"}, *const span[] = {"startTime", "stopTime"};
+	static const char *const clock[] = {"utcEpochNs"}, *const span[] = {"duration", "startTime", "stopTime"};
 	struct database_rows rows = database_select(&reader->base, "TARGET_INFO_SESSION_START_TIME", clock, 1);
-	int64_t from_ns, to_ns;
+	int64_t length_ns;
 
 	if (database_next(&rows)) {
 		int64_t begin_ns = database_number(&rows, 0, 0);
@@ -73,16 +82,17 @@ static void read_session(struct database_reader *reader)
 			reader->file->wall_offset_ns = begin_ns - ZERO_NS;
 	}
 	database_end(&rows);
+	/* startTime and stopTime are of another clock: as that of an event, 0 is startTime */
 	rows = database_select(&reader->base, "ANALYSIS_DETAILS", span, COUNT(span));
-	if (database_next(&rows)) {
-		from_ns = database_number(&rows, 0, -1);
-		to_ns = database_number(&rows, 1, -1);
-		if (from_ns >= 0 && to_ns > from_ns && to_ns <= NS_MAX) {
-			reader->file->start_ns = (uint64_t)(from_ns + ZERO_NS);
-			reader->file->end_ns = (uint64_t)(to_ns + ZERO_NS);
+	while (database_next(&rows)) {
+		length_ns = database_number(&rows, 0, 0);
+		if (length_ns <= 0)
+			length_ns = length_of(database_number(&rows, 1, 0), database_number(&rows, 2, 0));
+		if (length_ns > 0 && length_ns <= NS_MAX && (uint64_t)length_ns + ZERO_NS > reader->file->end_ns) {
+			reader->file->start_ns = ZERO_NS;
+			reader->file->end_ns = (uint64_t)length_ns + ZERO_NS;
 		}
 	}
-	database_end(&rows);
 }
 
 /* ---- who ran, and on what ---------------------------------------------------------------------------------------- */

@@ -47,16 +47,24 @@ void row_feed_free(struct row_feed *feed)
 	free(feed);
 }
 
+/* A time of 0 would mean that there is none: where something began at 0, all times are 1 ns later. */
+static uint64_t delay_of(const struct foreign_file *file)
+{
+	return file->rows.count && !file->rows.start_ns;
+}
+
 static uint64_t start_of(const struct foreign_file *file)
 {
 	uint64_t first_ns = file->rows.count ? file->rows.start_ns : file->start_ns;
 
-	return (file->start_ns || file->has_span) && file->start_ns < first_ns ? file->start_ns : first_ns;
+	if ((file->start_ns || file->has_span) && file->start_ns < first_ns)
+		first_ns = file->start_ns;
+	return first_ns + delay_of(file);
 }
 
 static uint64_t end_of(const struct foreign_file *file)
 {
-	return file->end_ns > file->rows.end_ns ? file->end_ns : file->rows.end_ns;
+	return (file->end_ns > file->rows.end_ns ? file->end_ns : file->rows.end_ns) + delay_of(file);
 }
 
 static void tell_processes(struct row_feed *feed, struct builder *builder, uint64_t start_ns)
@@ -101,7 +109,7 @@ void row_feed_begin(struct row_feed *feed, struct builder *builder)
 	lookup_init(&feed->inputs, file->rows.seed);
 	feed->taken = 0;
 	memset(feed->evaluations, 0, file->threads.count * sizeof(*feed->evaluations));
-	builder_set_start(builder, start_ns, file->wall_offset_ns);
+	builder_set_start(builder, start_ns, file->wall_offset_ns - (int64_t)delay_of(file));
 	builder_set_source(builder, (struct text){"", 0}, row_feed_text(feed, file->host), (struct text){"", 0},
 			   (struct text){"", 0}, 0);
 	builder_set_tool(builder, (struct text){file->tool, strlen(file->tool)});
@@ -126,8 +134,8 @@ void row_feed_end(struct row_feed *feed, struct builder *builder)
 
 	builder_wait(builder);
 	row_stacks_end(feed->stacks, builder, end.time_ns);
-	if (file->note)
-		builder_add_note(builder, (struct text){file->note, strlen(file->note)});
+	for (size_t i = 0; i < file->notes.count; i++)
+		builder_add_note(builder, (struct text){file->notes.items[i], strlen(file->notes.items[i])});
 	for (uint64_t i = 0; i < file->bad; i++)
 		builder_count_bad(builder);
 	builder_see_time(builder, end.time_ns);
@@ -252,10 +260,24 @@ static bool tell_pause(struct row_feed *feed, struct builder *builder, const str
 				: builder_begin_gc(builder, &at, pause->generation);
 }
 
+static const struct row *delay(struct row_feed *feed, const struct row *row, uint64_t delay_ns)
+{
+	struct row *later = (struct row *)(void *)feed->later;
+
+	memcpy(later, row, row->size);
+	later->start_ns += delay_ns;
+	later->end_ns += delay_ns;
+	if (later->kind == ROW_RANGE && ((struct row_range *)later)->what == ROW_RANGE_WHOLE)
+		((struct row_range *)later)->closes_ns += delay_ns;
+	return later;
+}
+
 void row_feed_row(struct row_feed *feed, struct builder *builder, const struct row *row)
 {
 	bool sense = true;
 
+	if (delay_of(feed->file))
+		row = delay(feed, row, delay_of(feed->file));
 	builder_see_time(builder, row->start_ns);
 	switch ((enum row_kind)row->kind) {
 	case ROW_FUNCTION:

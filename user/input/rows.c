@@ -11,7 +11,6 @@
 
 #define PIECE_BYTES (128u << 20)
 #define RUN_BYTES (256u << 10) /* read ahead of each run */
-#define ROW_MAX 512u
 
 struct row_place {
 	uint64_t start_ns, end_ns;

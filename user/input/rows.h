@@ -36,6 +36,7 @@ enum row_kind {
 };
 
 #define ROW_NO_TEXT UINT32_MAX
+#define ROW_MAX 512u /* bytes of a row of any kind */
 
 /* Texts are those of rows_text, ROW_NO_TEXT: none; pid 0: not known. */
 struct row {

@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Names and classes of CUDA calls, straight from the table in cuda_api.h. */
+/* Names and classes of CUDA calls: from the table in cuda_api.h, and of other calls that files of other tools name. */
+#include <pthread.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/safe_text.h"
+#include "model/lookup.h"
 #include "model/model.h"
 
 #define CBID_LIMIT 1024 /* above every id of the table; a row beyond it does not compile */
@@ -18,6 +24,104 @@ struct api_row {
 static const struct api_row rows[2][CBID_LIMIT] = {GPT_CUDA_API_TABLE(ROW) ROW(
 	RUNTIME, cudaLaunchKernel, LAUNCH, , PTSZ, GPT_CBID_STUB_LAUNCH, GPT_CBID_STUB_LAUNCH_PTSZ)};
 
+/* ---- calls that are not in the table ----------------------------------------------------------------------------- */
+
+#define NAMED_MAX 4095u /* of twelve bits; the first stands for all that find no place */
+#define NAME_MAX_BYTES 128u
+
+struct named_call {
+	const char *name;
+	uint8_t class;
+	bool of_driver;
+};
+
+/*
+ * For all files of this run, as rows of two are compared by the number of their call (`gputrace diff`).  Rows are only
+ * added, and their number is handed out behind that.
+ */
+static struct named_call named[NAMED_MAX + 1] = {{"other calls", GPT_CLASS_NONE, false}};
+static uint32_t named_count = 1;
+static struct lookup named_lookup; /* (1, hash of the name) to index */
+static pthread_mutex_t naming = PTHREAD_MUTEX_INITIALIZER;
+
+/* What its name says of a call; the first that fits. */
+static enum gpt_api_class class_of_name(const char *name)
+{
+	static const struct {
+		const char *part;
+		enum gpt_api_class class;
+	} parts[] = {
+		/* they describe work, and do not ask for it */
+		{"GraphAdd", GPT_CLASS_NONE},
+		{"NodeSetParams", GPT_CLASS_NONE},
+		{"NodeGetParams", GPT_CLASS_NONE},
+		{"Attribute", GPT_CLASS_NONE},
+		{"HostFunc", GPT_CLASS_HOST_FUNC},
+		{"GraphLaunch", GPT_CLASS_GRAPH},
+		{"Launch", GPT_CLASS_LAUNCH},
+		{"WaitEvent", GPT_CLASS_WAIT},
+		{"Synchronize", GPT_CLASS_SYNC},
+		/* SYCL and Level Zero, of Intel's GPUs */
+		{"EventWait", GPT_CLASS_SYNC},
+		{"EventsWait", GPT_CLASS_SYNC},
+		{"QueueFinish", GPT_CLASS_SYNC},
+		{"EventRecord", GPT_CLASS_EVENT},
+		{"Memcpy", GPT_CLASS_MEMCPY},
+		{"MemCpy", GPT_CLASS_MEMCPY},
+		{"MemCopy", GPT_CLASS_MEMCPY},
+		{"MemoryCopy", GPT_CLASS_MEMCPY},
+		{"Memset", GPT_CLASS_MEMSET},
+		{"MemoryFill", GPT_CLASS_MEMSET},
+		{"USMFill", GPT_CLASS_MEMSET},
+		{"Malloc", GPT_CLASS_ALLOC},
+		{"MemAlloc", GPT_CLASS_ALLOC},
+		{"HostAlloc", GPT_CLASS_ALLOC},
+		{"DeviceAlloc", GPT_CLASS_ALLOC},
+		{"Free", GPT_CLASS_FREE},
+		{"ModuleLoad", GPT_CLASS_MODULE},
+		{"ModuleCreate", GPT_CLASS_MODULE},
+		{"LibraryLoad", GPT_CLASS_MODULE},
+		{"ProgramBuild", GPT_CLASS_MODULE},
+	};
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		if (strstr(name, parts[i].part))
+			return parts[i].class;
+	return GPT_CLASS_NONE;
+}
+
+uint16_t api_named(const char *name, size_t size)
+{
+	char text[SAFE_TEXT_MAX(NAME_MAX_BYTES) + 1];
+	uint32_t *index, found;
+	uint64_t hash;
+
+	text[safe_text_copy(text, name, size < NAME_MAX_BYTES ? size : NAME_MAX_BYTES)] = '\0';
+	pthread_mutex_lock(&naming);
+	if (!named_lookup.seed)
+		lookup_init(&named_lookup, hash_seed() | 1);
+	hash = hash_bytes(named_lookup.seed, text, strlen(text));
+	index = lookup_get(&named_lookup, 1, hash);
+	found = index ? *index : named_count > NAMED_MAX ? 0 : named_count;
+	if (!index && found) {
+		named[found] = (struct named_call){.name = xstrdup(text),
+						   .class = (uint8_t)class_of_name(text),
+						   .of_driver = text[0] == 'c' && text[1] == 'u' && text[2] >= 'A' &&
+								text[2] <= 'Z'};
+		lookup_put(&named_lookup, 1, hash, found);
+		named_count++;
+	}
+	pthread_mutex_unlock(&naming);
+	return GPT_API(API_DOMAIN_NAMED, found);
+}
+
+bool api_is_of_driver(uint16_t api)
+{
+	return api_is_named(api) ? named[GPT_API_CBID(api)].of_driver : GPT_API_DOMAIN(api) == GPT_DOMAIN_DRIVER;
+}
+
+/* ------------------------------------------------------------------------------------------------------------------ */
+
 static const struct api_row *find_row(uint16_t api)
 {
 	static const struct api_row unknown = {"cuda call", GPT_CLASS_NONE};
@@ -31,10 +135,14 @@ static const struct api_row *find_row(uint16_t api)
 
 const char *api_name(uint16_t api)
 {
+	if (api_is_named(api) && named[GPT_API_CBID(api)].name)
+		return named[GPT_API_CBID(api)].name;
 	return find_row(api)->name;
 }
 
 enum gpt_api_class api_class(uint16_t api)
 {
+	if (api_is_named(api))
+		return named[GPT_API_CBID(api)].class;
 	return find_row(api)->class;
 }

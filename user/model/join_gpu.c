@@ -178,6 +178,14 @@ static void sort(struct model_gpu *ops, size_t count)
 	order_by_time(ops, count, sizeof(*ops), offsetof(struct model_gpu, start_ns));
 }
 
+/* A call that only a file names asked for its GPU work, whatever its name says. */
+static uint8_t class_of_work(const struct model_gpu *op)
+{
+	return op->kind == MODEL_MEMCPY	  ? GPT_CLASS_MEMCPY
+	       : op->kind == MODEL_MEMSET ? GPT_CLASS_MEMSET
+					  : GPT_CLASS_LAUNCH;
+}
+
 /* tails: by call, the last of its operations so far. */
 static void link_to_call(struct gpu_work *gpu, struct model_call *call, uint32_t op, uint32_t *tails)
 {
@@ -188,6 +196,8 @@ static void link_to_call(struct gpu_work *gpu, struct model_call *call, uint32_t
 	else
 		call->first_gpu = op;
 	call->captured = false; /* it was in another stream */
+	if (api_is_named(call->api) && !call_is_work(call))
+		call->class = class_of_work(&gpu->list[op]);
 	*tail = op;
 }
 

@@ -35,12 +35,13 @@ struct model_receipt {
 	uint64_t calls_with_stack;    /* any class */
 	uint64_t launches_with_stack;
 	uint64_t gpu_ops, gpu_ops_joined, gpu_ops_untimed;
-	uint64_t gpu_ops_before;    /* launched before the trace began: not joined, and not lost */
-	uint64_t gpu_ns;	    /* sum of durations of all GPU operations */
-	uint64_t gpu_ns_with_line;  /* of those whose call's innermost frame has a line */
-	uint64_t graph_ns;	    /* of operations of graphs */
-	uint64_t graph_ns_captured; /* of those put on the line that was captured */
-	uint64_t early;		    /* GPU operations that seem to start before their call, beyond clock_error_ns */
+	uint64_t gpu_ops_before;       /* launched before the trace began: not joined, and not lost */
+	uint64_t gpu_ns;	       /* sum of durations of all GPU operations */
+	uint64_t gpu_ns_with_line;     /* of those whose call's innermost frame has a line */
+	uint64_t gpu_ns_with_function; /* of those whose call has a frame */
+	uint64_t graph_ns;	       /* of operations of graphs */
+	uint64_t graph_ns_captured;    /* of those put on the line that was captured */
+	uint64_t early;		       /* GPU operations that seem to start before their call, beyond clock_error_ns */
 	uint64_t early_max_ns;
 	uint64_t gaps, gap_ns;	  /* times that another user of CUPTI had the GPU's records; how long in all */
 	uint64_t gap_launches;	  /* of the launches expected and not joined, those that this explains */

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <gputrace/values.h>
 
@@ -125,6 +126,12 @@ static inline bool model_is_foreign(const struct model *model)
 	const char *tool = model_source(model)->tool;
 
 	return tool && *tool;
+}
+
+/* Whether it has all CUDA calls: files that gputrace made have those that it follows (cuda_api.h). */
+static inline bool model_has_all_calls(const struct model *model)
+{
+	return model_is_foreign(model) && strncmp(model_source(model)->tool, "gputrace", strlen("gputrace")) != 0;
 }
 
 /* The end of what belongs to a part, of an array with so many events. */

@@ -231,6 +231,21 @@ struct model_call {
 /* The name of a call as CUDA has it ("cudaLaunchKernel"), "cuda call" when unknown. */
 const char *api_name(uint16_t api);
 enum gpt_api_class api_class(uint16_t api);
+bool api_is_of_driver(uint16_t api);
+
+/*
+ * Calls that gputrace does not follow, of files of other tools: their numbers are those of this run alone, in a domain
+ * of their own beside enum gpt_api_domain.
+ */
+#define API_DOMAIN_NAMED 3
+
+static inline bool api_is_named(uint16_t api)
+{
+	return GPT_API_DOMAIN(api) == API_DOMAIN_NAMED;
+}
+
+/* The number of such a call, the same for the same name; after 4,095 names those to come have one number together. */
+uint16_t api_named(const char *name, size_t size);
 
 /* Whether a call puts work on the GPU: launches, graphs, memcpys, memsets. */
 static inline bool call_is_work(const struct model_call *call)

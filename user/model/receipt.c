@@ -85,6 +85,8 @@ static void count_gpu(struct model_receipt *receipt, const struct model *model)
 			add_saturated(&receipt->graph_ns_captured, op->end_ns - op->start_ns);
 		if (attributed != NONE && has_line(model, &model->calls[attributed]))
 			add_saturated(&receipt->gpu_ns_with_line, op->end_ns - op->start_ns);
+		if (attributed != NONE && model->calls[attributed].stack != NONE)
+			add_saturated(&receipt->gpu_ns_with_function, op->end_ns - op->start_ns);
 		if (!call)
 			continue;
 		if (call->start_ns > op->start_ns && call->start_ns - op->start_ns > clock_error_ns) {
@@ -135,6 +137,7 @@ static void take_sums(const struct model_receipt *sums, struct model_receipt *re
 	receipt->gpu_ops_foreign = sums->gpu_ops_foreign;
 	receipt->gpu_ns = sums->gpu_ns;
 	receipt->gpu_ns_with_line = sums->gpu_ns_with_line;
+	receipt->gpu_ns_with_function = sums->gpu_ns_with_function;
 	receipt->graph_ns = sums->graph_ns;
 	receipt->graph_ns_captured = sums->graph_ns_captured;
 	receipt->early = sums->early;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "report/parts.h"
+#include "report/why_words.h"
 
 struct hint {
 	const char *why, *remedy;
@@ -79,12 +80,29 @@ static void put_head(struct report *report)
 		fputc('\n', report->out);
 }
 
+/* Nothing of gputrace's was at work where another tool recorded. */
+static void put_none_in_file(struct report *report)
+{
+	char *text = why_unsaid(report->all);
+
+	if (!text)
+		return;
+	put_head(report);
+	report_text(report, 2, text);
+	free(text);
+}
+
 void report_no_gpu(struct report *report)
 {
 	const struct model *model = report->model;
 	const struct hint *last = NULL;
 	unsigned shown = 0;
 
+	if (model_is_foreign(model)) {
+		if (!report->all->gpu_ops)
+			put_none_in_file(report);
+		return;
+	}
 	for (uint32_t i = 0; i < model->process_count && shown < report->rows; i++) {
 		const struct model_process *process = &model->processes[i];
 		const struct hint *hint = hint_of(process);

@@ -25,12 +25,14 @@ void report_calls(struct report *report)
 		LABEL_COLUMNS("mostly at", "line"),
 		COLUMN_END,
 	};
+	/* gputrace follows those of cuda_api.h; a file of another tool has all */
+	const char *of = model_has_all_calls(report->model) ? "% of the time in CUDA calls"
+							    : "% of the time in the calls that gputrace follows";
 	struct table table;
 
 	if (!times->count)
 		return;
-	report_title(report, "calls", "CPU in CUDA calls",
-		     times->returns ? "% of the time in CUDA calls" : "returns were not seen: calls only");
+	report_title(report, "calls", "CPU in CUDA calls", times->returns ? of : "returns were not seen: calls only");
 	table_begin(&table, times->returns ? timed : counted);
 	for (size_t i = 0; i < shown; i++) {
 		const struct api_row *row = &times->rows[i];

@@ -56,6 +56,16 @@ static void put_clauses(struct report *report, char *clauses[], unsigned count)
 	fputc('\n', report->out);
 }
 
+/* Where only functions are known, as torch.profiler has them, they count. */
+static char *under_python(const struct complete *complete)
+{
+	bool lines = !complete->tool || complete->gpu_ns_with_line || !complete->gpu_ns_with_function;
+	uint64_t ns = lines ? complete->gpu_ns_with_line : complete->gpu_ns_with_function;
+
+	return xasprintf("%s %% of GPU time under a Python %s",
+			 number_percent((double)ns, (double)complete->gpu_ns).text, lines ? "line" : "function");
+}
+
 static void put_joined(struct report *report)
 {
 	const struct complete *complete = &report->all->complete;
@@ -68,9 +78,7 @@ static void put_joined(struct report *report)
 		clauses[count++] =
 			xasprintf("%s%s of %s launches joined%s", name, number_count(complete->launches_joined).text,
 				  number_count(complete->launches_meant).text, lost);
-		clauses[count++] =
-			xasprintf("%s %% of GPU time under a Python line",
-				  number_percent((double)complete->gpu_ns_with_line, (double)complete->gpu_ns).text);
+		clauses[count++] = under_python(complete);
 		if (!complete->tool)
 			clauses[count++] = xasprintf("times good to %s", number_time(complete->clock_error_ns).text);
 	} else {
@@ -91,7 +99,7 @@ static bool lacks_stacks(const struct complete *complete)
 {
 	static const char torch[] = "torch.profiler";
 
-	return complete->launches && !complete->launches_with_stack && !complete->gpu_ns_with_line &&
+	return complete->launches && !complete->launches_with_stack && !complete->gpu_ns_with_function &&
 	       !strncmp(complete->tool, torch, sizeof(torch) - 1);
 }
 
@@ -125,12 +133,54 @@ static void put_borrowed(struct report *report)
 }
 
 /* Everything that is not as it should be, by cause; nothing when all is well. */
+/* Of one what is written for several. */
+static void put_cause(struct report *report, const struct complete_row *row)
+{
+	static const struct {
+		const char *several, *one;
+	} words[] = {
+		{"records in the log that make ", "record in the log that makes "},
+		{"GPU operations that seem ", "GPU operation that seems "},
+		{"GPU operations ", "GPU operation "},
+		{"GPU records ", "GPU record "},
+		{"launches ", "launch "},
+		{"graph launches ", "graph launch "},
+		{"calls ", "call "},
+		{"files ", "file "},
+		{"stacks ", "stack "},
+		{"records ", "record "},
+		{"steps ", "step "},
+		{"buffers ", "buffer "},
+		{"batches ", "batch "},
+		{"code objects ", "code object "},
+		{"other records ", "other record "},
+		{"malformed GPU records", "malformed GPU record"},
+		{"kernel names ", "kernel name "},
+		{"kernels ", "kernel "},
+		{"returns ", "return "},
+		{"hits ", "hit "},
+		{"places ", "place "},
+		{"ops ", "op "},
+		{"events ", "event "},
+	};
+
+	for (size_t i = 0; row->count == 1 && i < sizeof(words) / sizeof(words[0]); i++) {
+		size_t length = strlen(words[i].several);
+
+		if (strncmp(row->words, words[i].several, length) != 0)
+			continue;
+		report_line(report, "  1 %s%s", words[i].one, row->words + length);
+		return;
+	}
+	report_line(report, "  %s %s", number_count(row->count).text, row->words);
+}
+
 static void put_causes(struct report *report)
 {
 	const struct complete *complete = &report->all->complete;
 
 	for (size_t i = 0; i < complete->count && !report->writer; i++)
-		report_line(report, "  %s %s", number_count(complete->rows[i].count).text, complete->rows[i].words);
+		put_cause(report, &complete->rows[i]);
 	if (complete->operations_foreign)
 		report_line(report,
 			    "  %s GPU operations were taken from the buffers of another profiler (torch.profiler).",
@@ -139,7 +189,7 @@ static void put_causes(struct report *report)
 	if (complete->gaps)
 		report_line(report, "  Another profiler (such as torch.profiler) had CUPTI %s times, %s in all.",
 			    number_count(complete->gaps).text, number_time(complete->gap_ns).text);
-	if (complete->other_client_suspected)
+	if (complete->other_client_suspected && !complete->tool)
 		report_text(report, 2,
 			    "Most launches have no GPU record: another user of CUPTI in the process, such as "
 			    "torch.profiler, "

@@ -10,7 +10,8 @@ static char *cause_text(const struct idle_row *row)
 	case IDLE_LATE:
 		return xstrdup("launched late");
 	case IDLE_WAITED:
-		return xasprintf("waited in %s", api_name(row->api));
+		return xasprintf("%s %s", api_class(row->api) == GPT_CLASS_NONE ? "in" : "waited in",
+				 api_name(row->api));
 	case IDLE_GPU:
 		return xstrdup("GPU side");
 	default:

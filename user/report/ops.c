@@ -98,7 +98,9 @@ void report_ops(struct report *report)
 		return;
 	report_title(report, "ops", on_gpu || !ops->rows.count ? "GPU time by op" : "CPU time by op",
 		     on_gpu ? "of PyTorch; self: launched in it, but in no op inside of it"
-			    : "of PyTorch; self: in no op and no CUDA call inside of it");
+		     : model_has_all_calls(report->model) ? "of PyTorch; self: in no op and no CUDA call inside of it"
+							  : "of PyTorch; self: in no op and no CUDA call that gputrace "
+							    "follows inside of it");
 	if (ops->rows.count)
 		put_table(report, on_gpu, on_gpu ? gpu_ns : ops->cpu_self_ns);
 	if (on_gpu)

@@ -5,7 +5,7 @@
 
 #include "report/parts.h"
 
-static char *waited_for(struct report *report, const struct wait_row *row)
+static char *what_of_gpu(struct report *report, const struct wait_row *row)
 {
 	char *place, *text;
 
@@ -14,8 +14,6 @@ static char *waited_for(struct report *report, const struct wait_row *row)
 		return xasprintf("stream %" PRIu32, row->stream);
 	case GPT_AGENT_SYNC_CONTEXT:
 		return xstrdup("all streams");
-	case WAIT_CALL:
-		return xstrdup(api_name(row->api));
 	default:
 		break;
 	}
@@ -25,6 +23,21 @@ static char *waited_for(struct report *report, const struct wait_row *row)
 	text = xasprintf("event of %s", place);
 	free(place);
 	return text;
+}
+
+static char *waited_for(struct report *report, const struct wait_row *row)
+{
+	bool says_more = row->kind == GPT_AGENT_SYNC_STREAM || row->recorded_line != NONE;
+	char *what, *both;
+
+	if (row->api && !says_more)
+		return xstrdup(api_name(row->api));
+	what = what_of_gpu(report, row);
+	if (!row->api)
+		return what;
+	both = xasprintf("%s, %s", api_name(row->api), what);
+	free(what);
+	return both;
 }
 
 void report_waits(struct report *report)

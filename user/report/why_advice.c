@@ -82,6 +82,8 @@ static const char *advice(const struct analyses *all, const struct why_loss *los
 		return "Allocate before the loop and use it again. In PyTorch: no torch.cuda.empty_cache() in the "
 		       "loop, "
 		       "and PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True where sizes change.";
+	case WHY_CALL:
+		return "Make such calls before the loop, and keep what they give.";
 	case WHY_IMPORT:
 		return "Import these before the loop.";
 	case WHY_GC:
@@ -117,10 +119,10 @@ char *why_unsaid(const struct analyses *all)
 
 	if (model_is_foreign(all->model) && !all->gpu_ops)
 		return xasprintf(
-			"%s CUDA calls and no GPU work are in this file: when the GPU worked is not known. Its "
+			"%s CUDA call%s and no GPU work are in this file: when the GPU worked is not known. Its "
 			"tool records it where it is told to: torch.profiler with ProfilerActivity.CUDA, nsys "
 			"with --trace=cuda.",
-			all->calls ? number_count(all->calls).text : "No");
+			all->calls ? number_count(all->calls).text : "No", all->calls == 1 ? "" : "s");
 	if (!all->calls && !all->gpu_ops)
 		return xasprintf("Nothing was recorded: no CUDA call was seen in %s. Is the program idle, or does it "
 				 "not use the GPU yet? A longer --duration may catch its next call.",

@@ -18,6 +18,7 @@ static const struct {
 	[WHY_SYNC] = {"sync", "a call waits for the GPU, which then runs out of work", "a wait for the GPU"},
 	[WHY_LAUNCH] = {"launch", "small kernels run shorter than it takes to launch them", "small kernels"},
 	[WHY_ALLOC] = {"alloc", "the GPU waits while CUDA hands out memory or takes it back", "memory of CUDA"},
+	[WHY_CALL] = {"call", "the GPU waits while the program is in a CUDA call", "other CUDA calls"},
 	[WHY_IMPORT] = {"import", "the GPU waits while Python imports modules", "imports"},
 	[WHY_GC] = {"gc", "the GPU waits while Python collects garbage", "garbage collection"},
 	[WHY_COMPILE] = {"compile", "the GPU waits while code is compiled or loaded", "compiling"},
@@ -26,6 +27,7 @@ static const struct {
 	[WHY_RANK] = {"rank", "ranks wait in collectives for the one that comes last", "a late rank"},
 	/* of no loss that has a title */
 	[WHY_GPU] = {"gpu", NULL, "not begun by the GPU"},
+	[WHY_UNSEEN] = {"unseen", NULL, "launch not recorded"},
 	[WHY_SHORT] = {"short", NULL, "gaps under 5 us"},
 };
 
@@ -81,6 +83,7 @@ char *why_where(const struct analyses *all, const struct why_loss *loss, const s
 		return text;
 	case WHY_SYNC:
 	case WHY_ALLOC:
+	case WHY_CALL:
 		text = xasprintf("%s, %s%s%s", label, api_name((uint16_t)line->detail),
 				 line->extra == NONE || loss->cause != WHY_SYNC ? "" : " in ",
 				 line->extra == NONE || loss->cause != WHY_SYNC ? "" : why_name(all, line->extra));
@@ -119,8 +122,9 @@ static char *python_evidence(const struct analyses *all, const struct why_loss *
 {
 	char *often = how_often(loss), *text;
 
-	text = xasprintf("The GPU ran out of work %s, and the thread that launches was in no CUDA call meanwhile%s.",
-			 often, all->why.has_ops ? " and in no DataLoader" : "");
+	text = xasprintf("The GPU ran out of work %s, and the thread that launches was in no CUDA call%s meanwhile%s.",
+			 often, model_has_all_calls(all->model) ? "" : " that gputrace follows",
+			 all->why.has_ops ? " and in no DataLoader" : "");
 	free(often);
 	return text;
 }
@@ -179,7 +183,7 @@ static char *launch_evidence(const struct analyses *all, const struct why_loss *
 			 number_time(all->why.launch_interval_ns / kernels).text);
 }
 
-static char *alloc_evidence(const struct why_loss *loss)
+static char *calls_evidence(const struct why_loss *loss)
 {
 	uint64_t failed = 0;
 	char *text = xstrdup("");
@@ -339,7 +343,8 @@ char *why_evidence(const struct analyses *all, const struct why_loss *loss)
 	case WHY_LAUNCH:
 		return launch_evidence(all, loss);
 	case WHY_ALLOC:
-		return alloc_evidence(loss);
+	case WHY_CALL:
+		return calls_evidence(loss);
 	case WHY_IMPORT:
 		return import_evidence(all, loss);
 	case WHY_GC:

@@ -49,7 +49,7 @@ static void visit_call(struct visit *visit, uint32_t index)
 {
 	const struct timeline *timeline = visit->timeline;
 	const struct model_call *call = &timeline->model->calls[index];
-	bool of_driver = GPT_API_DOMAIN(call->api) == GPT_DOMAIN_DRIVER;
+	bool of_driver = api_is_of_driver(call->api);
 	struct timeline_native_stack native;
 	struct timeline_stack stack;
 	struct timeline_frame forward;
@@ -60,7 +60,8 @@ static void visit_call(struct visit *visit, uint32_t index)
 		    call_end(timeline->model, timeline->calls, index));
 	draft.slice.name.text = api_name(call->api);
 	draft.slice.op = call->op;
-	draft_number(&draft, TIMELINE_ARG_CBID, GPT_API_CBID(call->api));
+	if (!api_is_named(call->api))
+		draft_number(&draft, TIMELINE_ARG_CBID, GPT_API_CBID(call->api));
 	draft_number(&draft, TIMELINE_ARG_CORRELATION, correlation_of_call(timeline->ids, call));
 	if (timeline->ids->renumbered && call->corr)
 		draft_number(&draft, TIMELINE_ARG_CUPTI_CORRELATION, call->corr);

@@ -38,8 +38,7 @@ static void put_calls(struct database *base, const struct model *part)
 			row_number(base, SQLITE_CALLS, since_start(base, call->end_ns));
 		else
 			row_null(base, SQLITE_CALLS);
-		row_number(base, SQLITE_CALLS,
-			   GPT_API_DOMAIN(call->api) == GPT_DOMAIN_DRIVER ? CLASS_DRIVER : CLASS_RUNTIME);
+		row_number(base, SQLITE_CALLS, api_is_of_driver(call->api) ? CLASS_DRIVER : CLASS_RUNTIME);
 		row_number(base, SQLITE_CALLS, global_tid(part->processes[thread->process].pid, thread->tid));
 		row_number_unless(base, SQLITE_CALLS, call->corr, 0);
 		row_number(base, SQLITE_CALLS, string_id(base, api_name(call->api)));
