@@ -5,8 +5,8 @@
  */
 #include "common.bpf.h"
 
-#define SIGSTOP 19
 #define PROT_EXEC 4
+#define BPF_F_CURRENT_CPU 0xffffffffULL
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -14,6 +14,13 @@ struct {
 	__type(key, struct gpt_file_key);
 	__type(value, __u8);
 } known_files SEC(".maps"); /* their probes are in place, or they need none */
+
+/* Read by a thread of gputrace on each CPU (attach/hold.c). */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERF_EVENT_ARRAY);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, sizeof(__u32));
+} hold_requests SEC(".maps");
 
 static __always_inline void send_event(__u16 type, __u32 pid, __u32 other, struct task_struct *task)
 {
@@ -143,10 +150,12 @@ int library_mapped(struct trace_event_raw_sys_enter *ctx)
 	struct gpt_process_state *process;
 	struct gpt_file_key key = {};
 	struct gpt_mapped *event;
+	struct gpt_hold hold = {};
 	struct dentry *dentry;
 	struct file *file;
 	bool other = false;
 	char name[64];
+	bool held;
 
 	if (!(BPF_CORE_READ(ctx, args[2]) & PROT_EXEC))
 		return 0;
@@ -175,13 +184,23 @@ int library_mapped(struct trace_event_raw_sys_enter *ctx)
 	event->pid = pid;
 	event->tid = pid_tid;
 	__builtin_memcpy(event->name, name, sizeof(name));
-	/* Takes effect when the call returns: the file is mapped then, and not one instruction of it has run. */
+	hold.time_ns = event->time_ns;
+	hold.pid = pid;
+	hold.tid = pid_tid;
+	hold.fd = BPF_CORE_READ(ctx, args[4]);
+	hold.offset = BPF_CORE_READ(ctx, args[5]);
 	if (other)
 		event->hdr.flags = GPT_MAPPED_OTHER;
-	else if (config.hold_new_files && process && process->ours && !bpf_map_lookup_elem(&known_files, &key) &&
-		 !bpf_send_signal(SIGSTOP))
+	held = !other && config.hold_new_files && process && process->ours && !bpf_map_lookup_elem(&known_files, &key);
+	if (held)
 		event->hdr.flags = GPT_MAPPED_STOPPED;
 	bpf_ringbuf_submit(event, BPF_RB_FORCE_WAKEUP);
+	/*
+	 * Wakes a thread of gputrace on this very CPU, which goes before all others: it runs before this one is back
+	 * from the call, and has it stopped there. Not one instruction of the library has run then.
+	 */
+	if (held)
+		bpf_perf_event_output(ctx, &hold_requests, BPF_F_CURRENT_CPU, &hold, sizeof(hold));
 	return 0;
 }
 

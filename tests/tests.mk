@@ -5,6 +5,7 @@
 #   check-fresh      the README's first commands, `make check` among them, on a bare Debian 12 (root, half an hour)
 #   check-unit       unit tests and the agent's (no root needed for most)
 #   check-e2e        the real program on real processes (root)
+#   check-hold       a command that starts 1,000 programs, each with a library of its own: no stop is seen, no launch missed (root)
 #   check-inject     the agent let in and out 1,000 times, gputrace killed 200 times, and 200 times with --ops; 7,500 forks and 300 epochs (root)
 #   check-torch      the end-to-end tests on PyTorch
 #   check-trace-processor  files with a timeline in Perfetto's trace_processor, which not every machine can have
@@ -69,7 +70,7 @@ $(CONSUMED): %: %.o $(LIB)
 	$(Q)$(CC) $(CFLAGS) $(EXTRA_CFLAGS) $(LDFLAGS) $(EXTRA_LDFLAGS) -o $@ $^ $(LIBS)
 
 .SECONDARY:
-.PHONY: unit check check-fresh check-unit check-unit-programs check-e2e check-e2e-all check-inject check-torch check-torch-all \
+.PHONY: unit check check-fresh check-unit check-unit-programs check-e2e check-e2e-all check-hold check-inject check-torch check-torch-all \
 	check-trace-processor check-kernels check-sanitize check-threads fuzz-programs fuzz-short
 unit: $(UNIT_BIN) $(RELOG) $(LOG_RECORDS) $(TEED) $(TRACE_DUMP) $(CUT)
 
@@ -100,6 +101,9 @@ check-e2e: all simgpu $(CONSUMED)
 check-trace-processor: all simgpu $(CONSUMED)
 	@tools/get-trace-processor >/dev/null
 	@$(PYTEST) -m trace_processor $(PYTEST_FLAGS)
+
+check-hold: all
+	@GPUTRACE_STARTS=1000 $(PYTEST)/test_command.py -k no_parent_sees
 
 check-inject: all simgpu
 	@GPUTRACE_TEST_CYCLES=1000 GPUTRACE_TEST_KILLS=200 $(PYTEST)/test_inject.py -k again_and_again

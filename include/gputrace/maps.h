@@ -21,7 +21,7 @@
 struct gpt_config {
 	__u32 trace_all;      /* every process of the machine */
 	__u32 native;	      /* take native stacks */
-	__u32 hold_new_files; /* stop a process of ours that maps a file of interest without probes */
+	__u32 hold_new_files; /* have a thread of ours stopped that maps a file of interest without probes */
 };
 
 /* Per process. */
@@ -64,6 +64,18 @@ struct gpt_thread_state {
 	__u64 backward_stack, backward_sp, backward_return;
 	/* where the return address lies of the NCCL call that the thread is in (nccl.bpf.h), and that; 0: in none */
 	__u64 nccl_sp, nccl_return;
+};
+
+/* ---- holds (lifecycle.bpf.c, user/attach/hold.c) ------------------------------------------------------------------
+ */
+
+/* A thread that maps a new library is to be stopped at the return of that call. */
+struct gpt_hold {
+	__u64 time_ns; /* of its GPT_MAPPED */
+	__u32 pid, tid;
+	__u64 offset; /* in the file, as given to mmap(2) */
+	__u32 fd;
+	__u32 pad;
 };
 
 /* ---- NCCL (nccl.bpf.h) ------------------------------------------------------------------------------------------- */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The agent goes where libcuda is mapped: what only has libcudart has not used the GPU yet.  Processes that we
- * started get it from the driver, and of those that were forked some cannot use CUDA (forks.c).  Where PyTorch's ops
- * are wanted it goes where PyTorch is, too, whatever the driver does.
+ * started get it from the driver, unless who started them has cleaned their environment; and of those that were forked
+ * some cannot use CUDA (forks.c).  Where PyTorch's ops are wanted it goes where PyTorch is, too, whatever the driver
+ * does.
  */
 #include "attach/agents.h"
 
@@ -45,17 +46,25 @@ static bool has_ops(const struct agents *agents, const struct followed *process)
 	return agents->ops && followed_maps(process, LIBRARY_TORCH) && !(process->forked && process->fork.observed);
 }
 
+/* Of what we started we see each library come, perhaps while its loader is still at work: it is up when it calls. */
 static bool is_wanted(const struct agents *agents, const struct followed *process)
 {
-	return has_ops(agents, process) || (!process->ours && followed_maps(process, LIBRARY_CUDA));
+	return has_ops(agents, process) ||
+	       (followed_maps(process, LIBRARY_CUDA) && (!process->ours || process->called_ns));
+}
+
+/* Its agent is at work, or was; to the driver's one that of ops has to be added. */
+static bool is_served(const struct agents *agents, const struct followed *process)
+{
+	return (process->agent_live || process->agent_stopped) && !(process->brought && has_ops(agents, process));
 }
 
 static const char *what_is_missing(const struct agents *agents, const struct followed *process)
 {
 	if (!has_ops(agents, process))
 		return "no GPU times";
-	return process->ours || !followed_maps(process, LIBRARY_CUDA) ? "no ops of PyTorch"
-								      : "no GPU times, no ops of PyTorch";
+	return process->brought || !followed_maps(process, LIBRARY_CUDA) ? "no ops of PyTorch"
+									 : "no GPU times, no ops of PyTorch";
 }
 
 static void tell_not_in(const struct agents *agents, const struct followed *process, const char *why)
@@ -71,7 +80,7 @@ static void tell_not_in(const struct agents *agents, const struct followed *proc
 static void give_up(struct agents *agents, struct followed *process, const char *why)
 {
 	process->entry.state = ENTRY_REFUSED;
-	if (!process->ours)
+	if (!process->brought)
 		cupti_client_forget(&process->cupti_client);
 	snprintf(process->entry.why, sizeof(process->entry.why), "%s", why);
 	tell_not_in(agents, process, why);
@@ -81,7 +90,7 @@ void agents_tell_waiting(const struct agents *agents, struct followed *process)
 {
 	struct agent_entry *entry = &process->entry;
 
-	if (process->agent_live || process->agent_heard)
+	if (process->agent_live || process->agent_heard || (process->brought && !has_ops(agents, process)))
 		return;
 	if (entry->state == ENTRY_WAITING && entry->last_why[0])
 		tell_not_in(agents, process, entry->last_why);
@@ -120,7 +129,7 @@ static int suspect_others(struct agents *agents, struct followed *process)
 	uint64_t now_ns = monotonic_ns();
 	int lasts;
 
-	if (process->ours || process->cupti_client.state != CUPTI_CLIENT_NONE ||
+	if (process->brought || process->cupti_client.state != CUPTI_CLIENT_NONE ||
 	    !followed_maps(process, LIBRARY_TORCH) || !followed_maps(process, LIBRARY_CUPTI))
 		return 0;
 	lasts = kineto_session_lasts(process->pid, agents->processes->files, process->files.items,
@@ -146,9 +155,14 @@ static void settle(struct agents *agents, struct followed *process, int error, c
 {
 	struct agent_entry *entry = &process->entry;
 
+	if (error == -ENODATA) { /* its environment was cleaned: it is as any other process */
+		process->brought = false;
+		entry->state = ENTRY_WAITING;
+		return;
+	}
 	if (error == -EALREADY) {
 		entry->state = ENTRY_DRIVER;
-		if (!process->ours)
+		if (!process->brought)
 			cupti_client_forget(&process->cupti_client);
 		return;
 	}
@@ -194,7 +208,7 @@ static void try_now(struct agents *agents, struct followed *process)
 			       &(struct entering_wish){.start_ticks = process->start_ticks,
 						       .cupti = agents->cupti,
 						       .unless_driver = driver_may_bring_it(process),
-						       .driver = process->ours,
+						       .driver = process->brought,
 						       .ops = has_ops(agents, process)},
 			       &entry->entering);
 	if (!error) {
@@ -268,7 +282,8 @@ static bool is_left_out(struct agents *agents, struct followed *process, uint64_
 	struct agent_entry *entry = &process->entry;
 	char why[sizeof(entry->why)];
 
-	if (!process->forked || entry->state != ENTRY_WAITING || entry->next_ns > now_ns)
+	if (!process->forked || (process->brought && !has_ops(agents, process)) || entry->state != ENTRY_WAITING ||
+	    entry->next_ns > now_ns)
 		return false;
 	switch (fork_judge(agents->processes, process, why, sizeof(why))) {
 	case FORK_MAY_ENTER:
@@ -317,10 +332,10 @@ unsigned agents_tick(struct agents *agents, uint64_t now_ns)
 
 		look_at_entering(agents, process);
 		tell_no_ops(agents, process, now_ns);
-		if ((!process->ours && (process->agent_live || process->agent_stopped)) ||
-		    !is_wanted(agents, process) || is_left_out(agents, process, now_ns, &pending))
+		if (is_served(agents, process) || !is_wanted(agents, process) ||
+		    is_left_out(agents, process, now_ns, &pending))
 			continue;
-		if (entry->state == ENTRY_DRIVER && !process->ours && driver_has_failed(process)) {
+		if (entry->state == ENTRY_DRIVER && !process->brought && driver_has_failed(process)) {
 			entry->driver_fails = true;
 			entry->state = ENTRY_WAITING;
 		}

@@ -113,9 +113,15 @@ int attach_open(const struct attach_options *options, attach_emit emit, void *co
 	error = programs_load(&attach->programs, &config, options->ring_bytes, why, why_size);
 	if (error)
 		goto fail;
-	error = guard_start(bpf_map__fd(attach->programs.bpf->maps.processes), options->scope == ATTACH_COMMAND);
+	error = guard_start();
 	if (error) {
 		snprintf(why, why_size, "cannot start a process: %s", strerror(-error));
+		goto fail;
+	}
+	if (config.hold_new_files)
+		error = holder_start(bpf_map__fd(attach->programs.bpf->maps.hold_requests), &attach->holder);
+	if (error) {
+		snprintf(why, why_size, "cannot start the thread that holds what is started: %s", strerror(-error));
 		goto fail;
 	}
 	error = attach_lifecycle(attach, why, why_size);
@@ -134,6 +140,7 @@ void attach_close(struct attach *attach)
 		return;
 	enterings_finish();
 	links_detach(&attach->lifecycle);
+	holder_stop(attach->holder);
 	files_close(&attach->files);
 	processes_close(&attach->processes);
 	if (attach->agents.file_fd >= 0)
@@ -352,7 +359,7 @@ uint64_t attach_tick(struct attach *attach, uint64_t now_ns)
 			tell_cupti_client(attach, process);
 		if (process->look_again_ns && process->look_again_ns <= now_ns) {
 			process->look_again_ns = 0;
-			processes_examine(&attach->processes, process);
+			attach_examine_mapped(attach, process);
 		}
 		if (process->look_again_ns && process->look_again_ns < due_ns)
 			due_ns = process->look_again_ns;

@@ -6,15 +6,10 @@
 #include "attach/agents.h"
 #include "attach/attach.h"
 #include "attach/generated_files.h"
+#include "attach/hold.h"
 #include "attach/probes/files.h"
 #include "attach/processes.h"
 #include "attach/symbols.h"
-
-/* A process of ours that is to stop, or has, until its probes are in place. */
-struct hold {
-	pid_t pid;
-	uint64_t since_ns;
-};
 
 struct attach {
 	bool schedule_over; /* of some process, which may be gone */
@@ -30,6 +25,7 @@ struct attach {
 	struct probed_file *agent; /* our own library, probed before anyone has loaded it */
 	attach_emit emit;
 	void *emit_context;
+	struct holder *holder;	  /* NULL: nobody is held */
 	ARRAY(struct hold) holds; /* that did not stop at once */
 	uint64_t missed;	  /* records that never came here */
 	bool reconcile;		  /* what is wanted may have changed */
@@ -41,5 +37,11 @@ const struct probed_file *attach_process_agent(const struct attach *attach, cons
 
 /* Looks whether those that were to stop have; true while some have not. */
 bool attach_answer_holds(struct attach *attach);
+
+/* Looks at what the process has mapped, and notes what may have been missed of it. */
+void attach_examine_mapped(struct attach *attach, struct followed *process);
+
+/* What may be missing of the process since it mapped a library, if that was not said. */
+void attach_tell_late(struct attach *attach, struct followed *process);
 
 #endif

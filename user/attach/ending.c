@@ -165,5 +165,7 @@ void attach_stop(struct attach *attach, unsigned timeout_ms, void (*drain)(void 
 	drain(drain_context);
 	while (attach_answer_holds(attach))
 		pause_ms(1);
+	for (size_t i = 0; i < attach->processes.list.count; i++)
+		attach_tell_late(attach, attach->processes.list.items[i]);
 	tell_missed(attach);
 }

@@ -5,6 +5,7 @@
 
 #include "attach/clients/clients.h"
 #include "attach/emit.h"
+#include "attach/hold.h"
 #include "attach/inject/entering.h"
 #include "attach/probes/files.h"
 
@@ -34,6 +35,7 @@ struct followed {
 	uint64_t program;     /* gpt_process_state.program of what was examined last, 0 nothing */
 	unsigned looks_over;  /* how often it was seen to be over */
 	bool ours;	      /* started by us */
+	bool brought;	      /* the driver brings the agent: ours, and not seen to lack it in its environment */
 	bool forked;	      /* began as a copy, and has executed nothing since */
 	struct {
 		pid_t of;      /* who forked it */
@@ -62,9 +64,16 @@ struct followed {
 	struct agent_entry entry;
 	struct cupti_client cupti_client;
 	struct foreign_buffers foreign_buffers;
-	uint64_t called_ns; /* the first time that it was seen to call CUDA, 0 not yet */
-	bool agent_older;   /* its agent was there when we first looked */
-	struct links anew;  /* raised until an agent that was there before us has spoken */
+	struct hold mapped;	      /* the library that it has mapped last */
+	enum hold_state mapped_state; /* and whether it was held for that */
+	struct {
+		uint64_t ns; /* for how long a library was mapped before its probes were in place; 0: none was */
+		char name[64];
+		bool refused; /* and it could not be held: another tracer has it */
+	} late;		      /* of the longest, until the log was told of it */
+	uint64_t called_ns;   /* the first time that it was seen to call CUDA, 0 not yet */
+	bool agent_older;     /* its agent was there when we first looked */
+	struct links anew;    /* raised until an agent that was there before us has spoken */
 	ARRAY(struct probed_file *) files;
 };
 

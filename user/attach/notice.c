@@ -2,13 +2,16 @@
 /* What the kernel tells of the processes that are followed, record by record. */
 #include "attach/attach.h"
 
+#include <stdio.h>
+#include <string.h>
+
 #include <gputrace/agent.h>
 #include <gputrace/walk.h>
 
 #include "attach/attach_state.h"
 #include "base/monotonic.h"
+#include "base/path.h"
 #include "attach/forks.h"
-#include "attach/load/guard.h"
 
 /* A stop takes effect within microseconds; of one that does not the others wait no longer than this. */
 #define HOLD_QUICK_NS 1000000ULL
@@ -46,6 +49,7 @@ static void notice_exec(struct attach *attach, const struct gpt_process_event *e
 
 	if (!process)
 		return;
+	attach_tell_late(attach, process);
 	processes_forget_program(&attach->processes, process);
 	symbols_forget_process(attach->symbols, event->pid);
 	processes_examine(&attach->processes, process);
@@ -54,37 +58,95 @@ static void notice_exec(struct attach *attach, const struct gpt_process_event *e
 
 /* ---- processes of ours that wait for their probes ------------------------------------------------------------ */
 
-static void look_at_mapped(struct attach *attach, pid_t pid, bool stopped)
+/* Files of that name whose calls are seen. */
+static unsigned count_probed(const struct attach *attach, const char *name)
 {
-	struct followed *process = follow(attach, pid);
+	unsigned count = 0;
+
+	for (size_t i = 0; i < attach->files.list.count; i++) {
+		const struct probed_file *file = attach->files.list.items[i];
+
+		count += file->call_links.fds.count != 0 && !strcmp(path_base(file->path), name);
+	}
+	return count;
+}
+
+/* Calls of that time may have been made, and nobody has seen them. */
+static void note_late(struct followed *process)
+{
+	const struct hold *mapped = &process->mapped;
+	uint64_t until_ns = process->mapped_state == HOLD_LATE ? mapped->stopped_ns : monotonic_ns();
+
+	if (process->agent_calls || until_ns - mapped->time_ns <= process->late.ns)
+		return;
+	process->late.ns = until_ns - mapped->time_ns;
+	process->late.refused = process->mapped_state == HOLD_REFUSED;
+	snprintf(process->late.name, sizeof(process->late.name), "%s", mapped->name);
+}
+
+/*
+ * One that was to be held was not known before, whoever has had it probed meanwhile. One that has ended does not show
+ * what the file was: there its name has to do.
+ */
+void attach_examine_mapped(struct attach *attach, struct followed *process)
+{
+	const char *name = process->mapped.name;
+	unsigned before = count_probed(attach, name), now;
+	bool over = processes_examine(&attach->processes, process) != 0;
+
+	if (process->mapped_state == HOLD_IN_TIME || !process->mapped.time_ns)
+		return;
+	now = count_probed(attach, name);
+	if (now > before || (process->mapped_state != HOLD_NONE &&
+			     (now || (over && library_kind_has_calls(library_kind_of_name(name))))))
+		note_late(process);
+	if (now)
+		process->mapped.time_ns = 0;
+}
+
+/* In a process to which the driver has brought the agent nothing was missed: it begins before the first call. */
+void attach_tell_late(struct attach *attach, struct followed *process)
+{
+	if (process->late.ns && !(process->brought && process->agent_heard))
+		emit_note(attach->emit, attach->emit_context, (uint32_t)process->pid,
+			  "pid %d: calls may be missing: %s was mapped for %.1f ms before its probes were in place%s",
+			  process->pid, process->late.name, (double)process->late.ns / 1e6,
+			  process->late.refused ? ", as another tracer holds the process" : "");
+	process->late.ns = 0;
+}
+
+/* The process has mapped a library, and perhaps waits for its probes. */
+static void look_at_mapped(struct attach *attach, const struct hold *hold, enum hold_state state)
+{
+	struct followed *process = follow(attach, hold->pid);
 
 	if (!process)
 		return;
-	processes_examine(&attach->processes, process);
+	process->mapped = *hold;
+	process->mapped_state = state;
+	attach_examine_mapped(attach, process);
 	/* Without a stop the mapping may not be there yet. */
-	if (!stopped && !process->look_again_ns)
+	if (state != HOLD_IN_TIME && state != HOLD_LATE && !process->look_again_ns)
 		process->look_again_ns = monotonic_ns() + 1000000;
 	attach->reconcile = true;
 }
 
 /* True when it could be let go, or is given up. */
-static bool answer_hold(struct attach *attach, const struct hold *hold, uint64_t patience_ns)
+static bool answer_hold(struct attach *attach, struct hold *hold, uint64_t patience_ns)
 {
-	bool stopped = hold_wait_stopped(hold->pid, patience_ns);
+	enum hold_state state = holder_look(attach->holder, hold, patience_ns);
 
-	if (!stopped && monotonic_ns() - hold->since_ns < HOLD_MAX_NS && hold_may_stop(hold->pid))
+	if (state == HOLD_ASKED && monotonic_ns() - hold->time_ns < HOLD_MAX_NS)
 		return false;
-	look_at_mapped(attach, hold->pid, stopped);
-	hold_continue(hold->pid);
+	look_at_mapped(attach, hold, state);
+	holder_release(attach->holder, hold);
 	return true;
 }
 
 bool attach_answer_holds(struct attach *attach)
 {
 	for (size_t i = 0; i < attach->holds.count;) {
-		struct hold hold = attach->holds.items[i];
-
-		if (answer_hold(attach, &hold, 0))
+		if (answer_hold(attach, &attach->holds.items[i], 0))
 			attach->holds.items[i] = attach->holds.items[--attach->holds.count];
 		else
 			i++;
@@ -95,10 +157,12 @@ bool attach_answer_holds(struct attach *attach)
 static void forget_hold(struct attach *attach, pid_t pid)
 {
 	for (size_t i = 0; i < attach->holds.count;)
-		if (attach->holds.items[i].pid == pid)
+		if (attach->holds.items[i].pid == pid) {
+			holder_release(attach->holder, &attach->holds.items[i]);
 			attach->holds.items[i] = attach->holds.items[--attach->holds.count];
-		else
+		} else {
 			i++;
+		}
 }
 
 static void notice_exit(struct attach *attach, const struct gpt_process_event *event)
@@ -106,8 +170,10 @@ static void notice_exit(struct attach *attach, const struct gpt_process_event *e
 	struct followed *process = processes_find(&attach->processes, (pid_t)event->pid);
 
 	forget_hold(attach, (pid_t)event->pid);
-	if (process)
+	if (process) {
 		agents_tell_waiting(&attach->agents, process);
+		attach_tell_late(attach, process);
+	}
 	processes_remove(&attach->processes, (pid_t)event->pid);
 	attach->reconcile = true;
 }
@@ -121,18 +187,19 @@ static void look_soon(struct followed *process, uint64_t time_ns)
 
 static void notice_mapped(struct attach *attach, const struct gpt_mapped *event)
 {
-	struct hold hold = {.pid = (pid_t)event->pid, .since_ns = monotonic_ns()};
+	struct hold hold = {.pid = (pid_t)event->pid, .tid = (pid_t)event->tid, .time_ns = event->time_ns};
 	struct followed *process = processes_find(&attach->processes, hold.pid);
 
 	/* A runtime or a Python that is linked into a file of any name; whatever is mapped meanwhile is looked at, too.
 	 */
 	if (event->hdr.flags & GPT_MAPPED_OTHER) {
 		if (process)
-			look_soon(process, hold.since_ns + GPT_MAPPED_OTHER_NS);
+			look_soon(process, monotonic_ns() + GPT_MAPPED_OTHER_NS);
 		return;
 	}
-	if (!(event->hdr.flags & GPT_MAPPED_STOPPED))
-		look_at_mapped(attach, hold.pid, false);
+	memcpy(hold.name, event->name, sizeof(hold.name) - 1);
+	if (!(event->hdr.flags & GPT_MAPPED_STOPPED) || !attach->holder)
+		look_at_mapped(attach, &hold, HOLD_NONE);
 	else if (!answer_hold(attach, &hold, HOLD_QUICK_NS))
 		array_push(&attach->holds, hold);
 }

@@ -118,7 +118,7 @@ struct followed *processes_add(struct processes *processes, pid_t pid, bool ours
 	processes_remove(processes, pid); /* its end was lost, and its pid has come again */
 	process = xcalloc(1, sizeof(*process));
 	process->pid = pid;
-	process->ours = ours;
+	process->ours = process->brought = ours;
 	process->forked = inherited;
 	process->pidfd = (int)syscall(SYS_pidfd_open, pid, 0); /* Linux 5.3 */
 	error = process_start_ticks(pid, &process->start_ticks);
@@ -147,6 +147,7 @@ void processes_forget_program(struct processes *processes, struct followed *proc
 	process->ops_live = process->schedule_told = process->makes_steps = process->schedule_over = false;
 	process->cycle = process->cycles_over = 0;
 	process->forked = false;
+	process->brought = process->ours;
 	entering_forget(&process->entry.entering);
 	process->entry = (struct agent_entry){.state = ENTRY_WAITING};
 	process->has_python = process->deaths_seen = process->python_told = process->told = false;

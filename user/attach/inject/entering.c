@@ -54,9 +54,12 @@ static void unlink_locked(struct entering *entering)
 static int enter(const struct entering *entering, struct inject_result *result)
 {
 	const struct entering_wish *wish = &entering->wish;
+	bool brings = (wish->driver || wish->unless_driver) && inject_driver_brings(entering->pid);
 	int error;
 
-	if (!wish->driver && (!wish->unless_driver || !inject_driver_brings(entering->pid)))
+	if (wish->driver && !brings)
+		return -ENODATA;
+	if (!brings)
 		return inject_agent(entering->pid, wish->start_ticks, entering->agent_fd, entering->cupti, result);
 	error = wish->ops ? inject_observer(entering->pid, wish->start_ticks, entering->agent_fd, result) : 0;
 	return error ? error : -EALREADY;

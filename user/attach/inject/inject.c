@@ -44,6 +44,15 @@ static int refuse(struct injection *injection, int error, const char *why)
 	return error;
 }
 
+/* A tracer is named by the thread that traces. */
+static bool is_own_thread(pid_t tid)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d", tid);
+	return !access(path, F_OK);
+}
+
 static int check_process(struct injection *injection)
 {
 	struct thread_status status;
@@ -54,6 +63,8 @@ static int check_process(struct injection *injection)
 		return refuse(injection, error, error == -ESRCH ? "it has ended" : strerror(-error));
 	if (status.state == 'Z' || status.state == 'X')
 		return refuse(injection, -ESRCH, "it has ended");
+	if (status.tracer && is_own_thread(status.tracer))
+		return refuse(injection, -EAGAIN, "gputrace holds it until a library is probed");
 	if (status.tracer) {
 		snprintf(why, sizeof(why), "it is held by a debugger (pid %d)", status.tracer);
 		return refuse(injection, -EBUSY, why);
@@ -127,6 +138,14 @@ static void wait_a_little(void)
 	nanosleep(&pause, NULL);
 }
 
+static bool is_held_by_gputrace(const struct injection *injection, const struct safe_thread *thread)
+{
+	struct thread_status status;
+
+	return !thread_status_read(injection->pid, thread->tid, &status) && status.tracer &&
+	       is_own_thread(status.tracer);
+}
+
 static int try_call(struct injection *injection, struct remote_call *call)
 {
 	static const char denied[] =
@@ -138,6 +157,9 @@ static int try_call(struct injection *injection, struct remote_call *call)
 		return error;
 	call->process = &injection->process;
 	error = remote_call(&thread, call, injection->result);
+	/* A debugger is seen before: gputrace has come to hold the thread itself. */
+	if (error == -EPERM && is_held_by_gputrace(injection, &thread))
+		error = -EAGAIN;
 	if (error == -EAGAIN && thread.call.number == SYSCALL_RUNNING) {
 		thread_code_learn(&injection->process, thread.call.pc);
 		wait_a_little();

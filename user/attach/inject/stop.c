@@ -163,6 +163,11 @@ int stop_undo(const struct stopped *thread)
 	return stop_ptrace(PTRACE_DETACH, thread->tid, NULL, NULL);
 }
 
+int stop_leave(const struct stopped *thread, int status)
+{
+	return is_interrupt_stop(status) ? stop_undo(thread) : stop_let_go(thread, status);
+}
+
 /* ---- a thread that did not stop in time: it may later, and then nobody else would let it run ---------------- */
 
 void stop_wait_stray(const struct stopped *thread)
@@ -173,7 +178,7 @@ void stop_wait_stray(const struct stopped *thread)
 		error = wait_stopped(thread->tid, &status, 0);
 	while (error == -EAGAIN);
 	if (!error)
-		(void)(is_interrupt_stop(status) ? stop_undo(thread) : stop_let_go(thread, status));
+		(void)stop_leave(thread, status);
 }
 
 /* ---- stopping --------------------------------------------------------------------------------------- */

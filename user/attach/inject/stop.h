@@ -40,6 +40,9 @@ int stop_let_go(const struct stopped *thread, int status);
 /* From a stop of ours, with nothing done: its system call goes on, too. */
 int stop_undo(const struct stopped *thread);
 
+/* From any stop, with nothing done: stop_undo or stop_let_go. */
+int stop_leave(const struct stopped *thread, int status);
+
 /* Registers with which the interrupted call of that number is made anew. */
 void stop_begin_anew(struct user_regs_struct *regs, uint64_t number);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The guard process, and stopping and continuing what we hold. */
+/* The guard process. */
 #include "attach/load/guard.h"
 
 #include <errno.h>
@@ -8,6 +8,7 @@
 #include <linux/futex.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,115 +19,15 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <bpf/bpf.h>
-#include <gputrace/maps.h>
-
-#include "base/monotonic.h"
-#include "target/process.h"
-
 #define DEATH_SIGNAL SIGUSR1
 #define NO_CALL (-1L)
 
-static pid_t the_guard;	       /* 0: none */
-static int the_processes = -1; /* map of struct gpt_process_state by pid */
+static pid_t the_guard; /* 0: none */
 
-static void sleep_ms(long ms)
+/* close_range: Linux 5.9 */
+static void close_all(void)
 {
-	struct timespec time = {ms / 1000, ms % 1000 * 1000000};
-
-	nanosleep(&time, NULL);
-}
-
-/* State letter of proc(5), 0 when there is no such process. */
-static char process_state(pid_t pid)
-{
-	char path[64], text[256];
-	ssize_t got;
-	char *end;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return 0;
-	got = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	if (got <= 0)
-		return 0;
-	text[got] = 0;
-	end = strrchr(text, ')'); /* the name may hold anything */
-	return end && end[1] == ' ' ? end[2] : 0;
-}
-
-static bool is_stopped(char state)
-{
-	return state == 'T' || state == 't';
-}
-
-bool hold_may_stop(pid_t pid)
-{
-	char state = process_state(pid);
-
-	return state && state != 'Z' && state != 'X';
-}
-
-bool hold_wait_stopped(pid_t pid, uint64_t patience_ns)
-{
-	uint64_t begin_ns = monotonic_ns();
-
-	for (;;) {
-		if (is_stopped(process_state(pid)))
-			return true;
-		if (monotonic_ns() - begin_ns >= patience_ns || !hold_may_stop(pid))
-			return false;
-		usleep(20);
-	}
-}
-
-/* Nobody but the process of that entry: it is named by a descriptor before its start is compared. */
-static void continue_entry(pid_t pid, const struct gpt_process_state *state)
-{
-	int pidfd = (int)syscall(SYS_pidfd_open, pid, 0); /* Linux 5.3 */
-	uint64_t start_ticks;
-
-	if (!process_start_ticks(pid, &start_ticks) && start_ticks - state->start_ticks + 1 <= 2) {
-		if (pidfd >= 0)
-			syscall(SYS_pidfd_send_signal, pidfd, SIGCONT, NULL, 0);
-		else
-			kill(pid, SIGCONT); /* too many descriptors are open */
-	}
-	if (pidfd >= 0)
-		close(pidfd);
-}
-
-void hold_continue(pid_t pid)
-{
-	struct gpt_process_state state;
-	uint32_t key = (uint32_t)pid;
-
-	if (!bpf_map_lookup_elem(the_processes, &key, &state)) /* else it is over */
-		continue_entry(pid, &state);
-}
-
-static void continue_ours(void)
-{
-	uint32_t key, *previous = NULL, next;
-	struct gpt_process_state state;
-
-	while (!bpf_map_get_next_key(the_processes, previous, &next)) {
-		key = next;
-		previous = &key;
-		if (!bpf_map_lookup_elem(the_processes, &key, &state) && state.ours && process_state((pid_t)key) == 'T')
-			continue_entry((pid_t)key, &state);
-	}
-}
-
-static void close_all_but(int kept)
-{
-	/* close_range: Linux 5.9 */
-	if (kept > 0)
-		syscall(SYS_close_range, 0, kept - 1, 0);
-	syscall(SYS_close_range, kept + 1, ~0U, 0);
+	syscall(SYS_close_range, 0, ~0U, 0);
 }
 
 /* ---- calls on behalf of gputrace ------------------------------------------------------------------------------------
@@ -244,31 +145,24 @@ long guard_call(long number, const long arguments[GUARD_ARGUMENTS])
 /* ---- its life ------------------------------------------------------------------------------------------------------
  */
 
-static void __attribute__((noreturn)) guard_main(pid_t parent, int processes_map, bool holds)
+static void __attribute__((noreturn)) guard_main(pid_t parent)
 {
 	prctl(PR_SET_NAME, "gputrace-guard");
 	setsid(); /* Ctrl-C is not for us */
 	serve(parent);
-	continue_ours();
-	close_all_but(processes_map);
-	/* A stop that was asked for just before may still be under way: look for a while. */
-	for (int i = 0; holds && i < 100; i++) {
-		continue_ours();
-		sleep_ms(10);
-	}
+	close_all();
 	_exit(0);
 }
 
-int guard_start(int processes_map, bool holds)
+int guard_start(void)
 {
 	pid_t parent = getpid(), pid;
 
-	the_processes = processes_map;
 	if (!share_call())
 		return -errno;
 	pid = (pid_t)syscall(SYS_clone, CLONE_FILES | SIGCHLD, 0L, 0L, 0L, 0L);
 	if (!pid)
-		guard_main(parent, processes_map, holds);
+		guard_main(parent);
 	the_guard = pid < 0 ? 0 : pid;
 	return pid < 0 ? -errno : 0;
 }

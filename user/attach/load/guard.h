@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Holding a process of ours while probes go in, and making sure all goes on whatever becomes of us: a small process
- * of its own (gputrace-guard; one at most) outlives us when we are killed, continues everything that was left stopped,
- * and takes out the probes.
+ * A small process of its own (gputrace-guard; one at most) that outlives gputrace when it is killed, and takes out the
+ * probes.
  *
  * It also makes the system calls that put probes in and take them out.  The kernel gives up in the middle of them when
  * the caller is being killed ("failed to unregister, leaking uprobe"): the probe stays in its process, and so does the
@@ -12,18 +11,16 @@
 #ifndef GPUTRACE_ATTACH_LOAD_GUARD_H
 #define GPUTRACE_ATTACH_LOAD_GUARD_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 /*
- * Starts it; `processes_map` (a map of struct gpt_process_state by pid) says who is ours, `holds` whether any can be.
- * It has the same table of files as we: what we open it holds.  To be called by the thread that lives longest, which
- * makes the other calls, too.  -errno
+ * Starts it.  It has the same table of files as we: what we open it holds.  To be called by the thread that lives
+ * longest, which makes the other calls, too.  -errno
  */
-int guard_start(int processes_map, bool holds);
-/* At an orderly end, with nothing held and nothing attached. */
+int guard_start(void);
+/* At an orderly end, with nothing attached. */
 void guard_stop(void);
 
 #define GUARD_ARGUMENTS 5
@@ -38,12 +35,5 @@ void *guard_memory(size_t bytes);
 /* A system call made by the guard, or by us when there is none. What it returns, or -errno; -ESRCH also when the guard
  * was killed meanwhile. */
 long guard_call(long number, const long arguments[GUARD_ARGUMENTS]);
-
-/* Whether the process has come to the stop that was asked for, at once or within that time. */
-bool hold_wait_stopped(pid_t pid, uint64_t patience_ns);
-/* False when it never will: it has ended. */
-bool hold_may_stop(pid_t pid);
-/* If it is still the process that the map says. */
-void hold_continue(pid_t pid);
 
 #endif

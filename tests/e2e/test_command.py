@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""gputrace -- COMMAND: what it starts is not stopped by a signal, whoever stands between, and is seen from its first launch."""
+
+import os
+import shlex
+import shutil
+
+import machine
+import pytest
+import reading
+import tracing
+
+# Starts of a program that launches at once through a library of its own; thousands: make check-hold.
+STARTS = int(os.environ.get("GPUTRACE_STARTS", "20"))
+
+
+def launches(folder):
+    """Recorded launches, all of which are of loads.py."""
+    stacks = reading.trace_stacks(reading.trace_of(folder / "trace.json"), {"cudaLaunchKernel"})
+    assert all("/loads.py(" in stack for _, stack in stacks)
+    return sum(stacks.values())
+
+
+def notes(folder):
+    return reading.trace_of(folder / "trace.json")["gputrace"]["notes"]
+
+
+@pytest.fixture(scope="module")
+def stub(tmp_path_factory):
+    return machine.compile_library(machine.PROGRAMS / "stub_cudart.c", tmp_path_factory.mktemp("stub") / "stub.so")
+
+
+def new_library(stub, folder):
+    """FOLDER/new/libcudart.so.13, a file that no one has seen before."""
+    (folder / "new").mkdir(parents=True)
+    shutil.copy(stub, folder / "new/libcudart.so.13")
+    return folder
+
+
+@pytest.fixture
+def loads(stub, public):
+    """A command that any user may run, and that launches once through a new library."""
+    shutil.copy(machine.PROGRAMS / "loads.py", public)
+    return [machine.SYSTEM_PYTHON, public / "loads.py", new_library(stub, public / "libraries")]
+
+
+@pytest.mark.kernels
+def test_no_parent_sees_a_stop_and_no_launch_is_missed(stub, tmp_path):
+    for number in range(STARTS):
+        new_library(stub, tmp_path / f"libraries/{number:04}")
+    python = os.path.realpath(machine.any_python())
+    done = tracing.trace(tmp_path, [python, machine.PROGRAMS / "watches.py", tmp_path / "libraries", python, "-S",
+                                    machine.PROGRAMS / "loads.py"], "--agent", "off")
+    assert done.stdout.splitlines()[STARTS * 2] == "stops 0"
+    assert launches(tmp_path) == STARTS
+    assert not [note for note in notes(tmp_path) if "may be missing" in note]
+
+
+def quoted(command):
+    return " ".join(shlex.quote(str(word)) for word in command)
+
+
+# Each waits for what it starts with WUNTRACED, and stops itself, says so or hangs where that stops.
+BETWEEN = {
+    "sudo": lambda command: ["sudo", "-n", "-u", "nobody", *command],
+    "su": lambda command: ["su", "-s", "/bin/sh", "nobody", "-c", quoted(command)],
+    "runuser": lambda command: ["runuser", "-u", "nobody", "--", *command],
+    "nsenter": lambda command: ["nsenter", "--pid", "--target", os.getpid(), *command],
+    "unshare": lambda command: ["unshare", "--pid", "--fork", "--mount-proc", *command],
+    "script": lambda command: ["script", "-qec", quoted(command), "/dev/null"],
+    "job control": lambda command: ["bash", "-c", f"set -m; {quoted(command)}; echo status $?"],
+}
+
+
+@pytest.mark.parametrize("between", BETWEEN)
+def test_a_command_behind_one_that_waits_for_stops_runs_to_its_end(tmp_path, loads, between):
+    done = tracing.trace(tmp_path, BETWEEN[between](loads), "--agent", "off")
+    assert "loaded 1" in done.stdout and "Stopped" not in done.stdout + done.stderr
+    assert launches(tmp_path) == 1
+
+
+@pytest.mark.parametrize("debugger", [("gdb", "-q", "-batch", "-ex", "run", "--args"), ("strace", "-f", "-o", "/dev/null")],
+                         ids=lambda words: words[0])
+def test_what_another_tracer_holds_is_not_held_and_the_receipt_says_so(tmp_path, loads, debugger):
+    done = tracing.trace(tmp_path, [*debugger, *loads], "--agent", "off")
+    assert "loaded 1" in done.stdout
+    assert "calls may be missing: libcudart.so.13 was mapped" in done.stdout
+    (note,) = [note for note in notes(tmp_path) if "may be missing" in note]
+    assert note.endswith("as another tracer holds the process")
+
+
+def test_a_shell_with_job_control_on_a_terminal_sees_no_stop(tmp_path, loads):
+    """As typed: the shell is interactive, in a terminal of its own (tmux)."""
+    socket, screen = tmp_path / "tmux", tmp_path / "screen"
+    shell = ["gputrace", *tracing.outputs(tmp_path, "trace.json"), "--agent", "off", "--", "bash", "--norc", "-i"]
+    shell[0] = machine.GPUTRACE
+    tmux = ["tmux", "-S", socket, "-f", "/dev/null"]
+    tracing.command(tmp_path, *tmux, "new-session", "-d", "-x", "120", "-y", "50", quoted(shell)).must_be(0)
+    try:
+        tracing.command(tmp_path, *tmux, "pipe-pane", f"cat >{screen}").must_be(0)
+        typed = f"{quoted(loads)}; echo status-$?; exit"
+        tracing.command(tmp_path, *tmux, "send-keys", typed, "Enter").must_be(0)
+        tracing.until((tmp_path / "trace.json").exists)
+    finally:
+        tracing.command(tmp_path, *tmux, "kill-server")
+    said = screen.read_text()
+    assert "loaded 1" in said and "status-0" in said and "Stopped" not in said
+    assert launches(tmp_path) == 1
+
+
+# What a cleaned environment has lost is only known when the process is looked at.
+CLEANED = {
+    "env": ["env", "-u", "CUDA_INJECTION64_PATH"],
+    "sudo": ["sudo", "-n", "--preserve-env=LD_PRELOAD,SIMGPU_TRUTH,BUILD"],
+}
+
+
+@pytest.mark.parametrize("cleaned", CLEANED)
+def test_a_program_behind_a_cleaned_environment_gets_the_agent(tmp_path, cleaned):
+    program = [*CLEANED[cleaned], machine.any_python(), machine.WORKLOADS / "train.py", "--until", tmp_path / "enough"]
+    command = [machine.GPUTRACE, *tracing.outputs(tmp_path, "trace.json"), "--"]
+    with tracing.Running([*command, *tracing.on_simgpu(tmp_path / "gpu.json", *program)], tmp_path) as running:
+        running.wait_line("ready")
+        tracing.until(lambda: (tmp_path / "gpu.json").read_bytes().count(b'"fate":"sent"') > 2000)
+        (tmp_path / "enough").touch()
+        running.end().must_be(0)
+    trace = reading.trace_of(tmp_path / "trace.json")
+    assert not [note for note in notes(tmp_path) if "could not be let in" in note]
+    assert reading.receipt(trace)["gpu_operations_joined"] > 1000
