@@ -60,3 +60,19 @@ def test_the_rank_that_comes_last_to_collectives_is_named(tmp_path):
     assert f"rank 1 at torch_late_rank.py:{said['line']} " in below, text
     assert "Rank 1 came last to" in below and "allreduce" in below.replace("_", ""), text
     assert said["least_ms"] * 0.95 <= lost <= said["most_ms"] * 1.05, (text, said)
+
+
+def test_who_waits_for_a_peer_over_gloo_does_not_wait_for_python(tmp_path):
+    program = [machine.tool("get-torch"), machine.PROGRAMS / "torch_gloo.py", tmp_path]
+    text, _ = why(tmp_path, machine.SIMGPU_RUN, *program, env={"SIMGPU_DEVICES": 2})
+    said = json.loads((tmp_path / "truth.json").read_text())
+    title = "the GPU waits for other processes in a collective on the CPU"
+    (found,) = [(lost, below) for named, lost, below in losses(text) if named == title]
+    lost, below = found
+    first, second = said["pids"]
+    where = below.split("where")[1].splitlines()[0]
+    assert where.split(", ")[0].split()[0].startswith("torch_gloo.py:") and "gloo:all_reduce" in where, text
+    assert where.split("(")[1].split(")")[0].endswith(f" {first}"), text
+    assert 0.8 * said["least_ms"] <= lost <= 1.2 * said["waited_ms"], (text, said)
+    (python,) = [below for named, _, below in losses(text) if named == "the GPU waits for Python"]
+    assert f" {second})" in python.split("where")[1].splitlines()[0], text

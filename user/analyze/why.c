@@ -101,7 +101,7 @@ void why_charge(struct why *why, uint32_t caller, struct tally_key key, uint64_t
 		return;
 	if (key.part[0] == WHY_CALLER_NEXT)
 		key.part[0] = caller;
-	entry = tally_at(&why->charges, key);
+	entry = tally_at(&why->charges, why_charge_key(key, why->at_process));
 	entry->ns += ns;
 	entry->count++;
 	charge_block(why, &key, ns);
@@ -158,10 +158,10 @@ static uint64_t charge_from_launch(struct charging *charging, const struct gpu_e
 	uint64_t end = event->launch->end_ns < to ? event->launch->end_ns : to, sum = 0;
 
 	if (end > from && thread == why_thread(threads, event->launch->thread))
-		sum += why_thread_pieces(threads, thread, from, end, WHY_RANK_CALL, charge, charging);
+		sum += why_thread_pieces(threads, thread, NULL, from, end, WHY_RANK_CALL, charge, charging);
 	else
 		end = from;
-	return sum + why_thread_pieces(threads, thread, end, to, WHY_RANK_COMPILE, charge, charging);
+	return sum + why_thread_pieces(threads, thread, NULL, end, to, WHY_RANK_COMPILE, charge, charging);
 }
 
 static void charge_late(struct charging *charging, const struct why_device *device, const struct gpu_event *event,
@@ -169,11 +169,12 @@ static void charge_late(struct charging *charging, const struct why_device *devi
 {
 	struct why *why = charging->why;
 	struct why_thread *thread = thread_of(why, event, from);
+	const struct why_thread *peers = why->threads.peers[event->op->process];
 	uint64_t late = event->launch->start_ns < to ? event->launch->start_ns : to, rest;
 	const struct why_recent *before;
 
 	rest = to - from;
-	rest -= why_thread_pieces(&why->threads, thread, from, late, WHY_RANK_DATA, charge, charging);
+	rest -= why_thread_pieces(&why->threads, thread, peers, from, late, WHY_RANK_PEER, charge, charging);
 	rest -= charge_from_launch(charging, event, thread, late, to);
 	rest -= why_thread_leads(thread, from, event->launch->start_ns, rest, charge, charging);
 	if (!rest)
@@ -205,7 +206,7 @@ static uint64_t charge_begun(struct charging *charging, const struct gpu_event *
 
 	if (api_is_named(event->launch->api))
 		return charge_from_launch(charging, event, thread, from, to);
-	return why_thread_pieces(&charging->why->threads, thread, from, to, WHY_RANK_COMPILE, charge, charging);
+	return why_thread_pieces(&charging->why->threads, thread, NULL, from, to, WHY_RANK_COMPILE, charge, charging);
 }
 
 static void charge_gap(struct why *why, const struct why_device *device, const struct gpu_event *event, uint64_t from,
@@ -259,6 +260,7 @@ static void settle_copy(struct why *why, struct why_device *device, uint64_t unt
 	if (end <= device->copy_ns)
 		return;
 	why->at_block = device->copy_block;
+	why->at_process = device->copy_process;
 	why->copy_alone_ns += end - device->copy_ns;
 	charge(&charging, device->copy_key, end - device->copy_ns);
 	device->copy_ns = end;
@@ -309,6 +311,7 @@ static void follow_copies(struct why *why, struct why_device *device, const stru
 		device->copy_ns = start;
 		device->copy_end_ns = end;
 		device->copy_block = block_of(why, event);
+		device->copy_process = event->op->process;
 		device->copy_key = why_key(caller, WHY_COPY, why_copy_detail(event->op), NONE);
 	}
 }
@@ -350,12 +353,14 @@ void why_add_gpu(struct why *why, const struct gpu_event *event)
 	if (device->first_ns == UINT64_MAX)
 		device->first_ns = device->busy_until_ns = start;
 	why->at_block = block_of(why, event);
+	why->at_process = op->process;
 	from = later(device->busy_until_ns, least);
 	if (earlier(start, most) > from)
 		charge_gap(why, device, event, from, earlier(start, most));
 	if (earlier(end, most) > later(start, least))
 		follow_copies(why, device, event, later(start, least), earlier(end, most));
 	why->at_block = block_of(why, event);
+	why->at_process = op->process;
 	why_shared_add_gpu(why, (size_t)(device - why->devices.items), event, start, end, is_copy(op));
 	device->busy_until_ns = later(device->busy_until_ns, end);
 	device->began_ns = op->start_ns;

@@ -9,10 +9,11 @@
  *
  * A gap is put on what the thread of the launch that ended it was doing meanwhile, the first of these that fits:
  * compiling; collecting garbage; importing; in a CUDA call that does not return at once (it waits, copies, allocates);
- * in a DataLoader.  What PyTorch's ops do not tell of that, as they were not recorded, the frames of the thread's next
- * CUDA call may: it came out of the DataLoader.  Of what is left as much is put on earlier calls in which that thread
- * waited for the GPU as they took: had it not waited, it would have been ahead by that.  What then is left is the price
- * of a launch, where the gap and the kernel behind it are short, else Python.
+ * in a DataLoader; or while a collective of its process went on over gloo or MPI.  What PyTorch's ops do not tell of
+ * that, as they were not recorded, the frames of the thread's next CUDA call may: it came out of the DataLoader.  Of
+ * what is left as much is put on earlier calls in which that thread waited for the GPU as they took: had it not waited,
+ * it would have been ahead by that.  What then is left is the price of a launch, where the gap and the kernel behind it
+ * are short, else Python.
  *
  * What is kept besides sums: of each thread what it did since a GPU last ended a gap (at most so many, why_threads.h).
  */
@@ -41,6 +42,7 @@ enum why_cause {
 	WHY_PROCESS, /* launched, while another process's work ran; detail: which (model.processes) */
 	WHY_RANK, /* ranks waited for the last one in a collective; detail: that rank, extra: params of the collective
 		   */
+	WHY_PEER, /* a collective of PyTorch's on the CPU had not ended; detail: name of the op */
 	WHY_LOSSES,
 	WHY_GPU = WHY_LOSSES, /* the launch was made before the gap */
 	WHY_UNSEEN,	      /* the launch was not seen */
@@ -65,6 +67,7 @@ struct why_line {
 	uint32_t line;	    /* NONE: the cause has none */
 	uint32_t from_line; /* PYTHON: of the CUDA call before, NONE */
 	uint32_t detail, extra;
+	uint32_t process; /* model.processes: whose GPU work came late */
 	uint64_t ns, count;
 	uint64_t calls,
 		calls_ns; /* SYNC, ALLOC, CALL, COPY: all such calls of the line, and how long it stood in them */
@@ -94,6 +97,7 @@ struct why_device {
 	uint64_t copy_ns, copy_end_ns; /* what is left of a copy that nothing ran beside so far */
 	struct tally_key copy_key;
 	uint32_t copy_block; /* of steps */
+	uint32_t copy_process;
 	struct why_sharing sharing;
 };
 
@@ -106,7 +110,7 @@ struct why {
 	uint64_t from_ns, to_ns; /* of all steps together; 0, UINT64_MAX: there are none */
 	uint64_t step_count;	 /* of all processes */
 	ARRAY(uint8_t) names;	 /* by model.strings: what an op of that name is, once asked for */
-	struct tally charges;	 /* caller, cause, detail, extra */
+	struct tally charges;	 /* caller, cause and process (why_charge_key), detail, extra */
 	struct tally calls;	 /* caller, cause, detail, extra: calls that wait or allocate; more: failed */
 	struct tally regions;	 /* process, name of an op: regions that torch.compile made */
 	struct tally reads;	 /* caller: copies from the device; more: bytes */
@@ -121,6 +125,7 @@ struct why {
 
 	struct step_blocks *blocks; /* NULL: sums by block of steps are not wanted */
 	uint32_t at_block;	    /* that of what is charged, STEP_BLOCK_NONE */
+	uint32_t at_process;	    /* whose loss it is */
 	struct tally in_blocks;	    /* caller, cause, api of calls that wait or allocate (else NONE), block */
 	struct tally idle_blocks;   /* block: of idle_ns */
 

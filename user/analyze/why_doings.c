@@ -14,6 +14,7 @@ enum {
 	NAME_LOOKUP,
 	NAME_TRACED,
 	NAME_REGION,
+	NAME_PEER, /* a collective on the CPU, from its call to its end */
 };
 
 /* A launch takes a few us: one that takes longer loads code, or waits for room in the stream. */
@@ -102,7 +103,11 @@ void why_add_call(struct why *why, const struct call_event *event)
 	struct tally_key key;
 
 	why_thread_forget(thread, gaps_from(why, event));
+	if (why->threads.peers[event->process])
+		why_thread_forget(why->threads.peers[event->process], gaps_from(why, event));
 	why_thread_calls(thread, call, caller);
+	if (caller < CALLER_NO_FRAME)
+		why->threads.latest[event->process] = caller;
 	note_loading(why, thread, call);
 	if (call_is_work(call) && !thread->looked_up_ns)
 		thread->traced_from_ns = 0;
@@ -165,6 +170,8 @@ static uint8_t what_name_says(const char *name)
 
 	if (!strncmp(name, loader, sizeof(loader) - 1))
 		return NAME_DATA;
+	if (!strncmp(name, "gloo:", 5) || !strncmp(name, "mpi:", 4))
+		return NAME_PEER;
 	if (length >= sizeof(timed) - 1 && !strcmp(name + length - (sizeof(timed) - 1), timed))
 		return NAME_COMPILE;
 	if (!strcmp(name, "TorchDynamo Cache Lookup"))
@@ -215,7 +222,21 @@ static bool follow_compiler(struct why *why, struct why_thread *thread, const st
 	} else if (what == NAME_REGION) {
 		region_begins(why, thread, op);
 	}
-	return what >= NAME_LOOKUP;
+	return what >= NAME_LOOKUP && what <= NAME_REGION;
+}
+
+/*
+ * Its process waits for others, whatever thread of gloo's it began on: where the program is is known by the op's stack,
+ * or else by the CUDA call that it made before.
+ */
+static void collective_begins(struct why *why, const struct model_op *op)
+{
+	uint32_t process = why->model->threads[op->thread].process, latest = why->threads.latest[process];
+	struct why_doing doing = {.start_ns = op->start_ns, .end_ns = op->end_ns, .rank = WHY_RANK_PEER};
+
+	latest = why_user_frame(&why->threads, why->model, op->stack, latest == NONE ? WHY_CALLER_NEXT : latest);
+	doing.key = why_key(latest, WHY_PEER, op->name, NONE);
+	why_thread_does(why_peers(&why->threads, process), doing);
 }
 
 void why_add_op(struct why *why, const struct op_event *event)
@@ -226,6 +247,10 @@ void why_add_op(struct why *why, const struct op_event *event)
 	struct why_doing doing = {.start_ns = op->start_ns, .end_ns = op->end_ns};
 
 	why->has_ops = true;
+	if (what == NAME_PEER) {
+		collective_begins(why, op);
+		return;
+	}
 	if (op->scope != GPT_AGENT_OP_USER_SCOPE && op->start_ns >= thread->op_end_ns) {
 		thread->op_end_ns = op->end_ns;
 		thread->op_name = op->name;

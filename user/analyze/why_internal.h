@@ -11,11 +11,26 @@
 #define WHY_PAGEABLE 1u
 
 /* Of what a thread does at one time the last of these counts. */
-enum why_rank { WHY_RANK_DATA = 1, WHY_RANK_CALL, WHY_RANK_IMPORT, WHY_RANK_GC, WHY_RANK_COMPILE };
+enum why_rank { WHY_RANK_PEER = 1, WHY_RANK_DATA, WHY_RANK_CALL, WHY_RANK_IMPORT, WHY_RANK_GC, WHY_RANK_COMPILE };
 
 static inline struct tally_key why_key(uint32_t caller, enum why_cause cause, uint32_t detail, uint32_t extra)
 {
 	return (struct tally_key){{caller, cause, detail, extra}};
+}
+
+#define WHY_PROCESS_SHIFT 8u
+
+/* The same key of one process; and back. */
+static inline struct tally_key why_charge_key(struct tally_key key, uint32_t process)
+{
+	key.part[1] |= process << WHY_PROCESS_SHIFT;
+	return key;
+}
+
+static inline struct tally_key why_key_of_charge(struct tally_key key)
+{
+	key.part[1] &= (1u << WHY_PROCESS_SHIFT) - 1;
+	return key;
 }
 
 static inline bool why_looks_at(const struct why *why, uint64_t time_ns)

@@ -25,13 +25,13 @@ static void settle_all(struct why *why)
 	why->lost_ns = why->idle_ns + why->copy_alone_ns + why->blocked_ns;
 }
 
-/* line, cause, detail, extra */
+/* line, cause, detail, extra; with or without a process */
 static struct tally_key by_line(struct lines *lines, const struct tally_key *key)
 {
-	struct tally_key same = *key;
+	struct tally_key same = *key, plain = why_key_of_charge(*key);
 
 	same.part[0] = key->part[0] == NONE ? NONE : line_of(lines, key->part[0]);
-	if (key->part[1] == WHY_PYTHON)
+	if (plain.part[1] == WHY_PYTHON)
 		same.part[2] = key->part[2] == CALLER_UNSEEN ? NONE : line_of(lines, key->part[2]);
 	return same;
 }
@@ -63,14 +63,16 @@ static struct tally_entry sum_of(struct tally *sums, struct tally_key key)
 
 static struct why_line line_row(struct evidence *evidence, const struct tally_entry *sum)
 {
-	const uint32_t *part = sum->key.part;
+	struct tally_key key = why_key_of_charge(sum->key);
+	const uint32_t *part = key.part;
 	struct why_line row = {.line = part[0],
 			       .from_line = part[1] == WHY_PYTHON ? part[2] : NONE,
 			       .detail = part[2],
 			       .extra = part[3],
+			       .process = sum->key.part[1] >> WHY_PROCESS_SHIFT,
 			       .ns = sum->ns,
 			       .count = sum->count};
-	struct tally_entry calls = sum_of(&evidence->calls, sum->key);
+	struct tally_entry calls = sum_of(&evidence->calls, key);
 
 	row.calls = calls.count;
 	row.calls_ns = calls.ns;
@@ -81,7 +83,7 @@ static struct why_line line_row(struct evidence *evidence, const struct tally_en
 		row.reads = reads.count;
 		row.read_bytes = reads.more;
 	} else if (part[1] == WHY_COPY) {
-		struct tally_entry copies = sum_of(&evidence->copies, sum->key);
+		struct tally_entry copies = sum_of(&evidence->copies, key);
 
 		row.copies = copies.count;
 		row.copy_bytes = copies.more;
@@ -92,14 +94,19 @@ static struct why_line line_row(struct evidence *evidence, const struct tally_en
 	return row;
 }
 
+static enum why_cause cause_of(const struct tally_entry *sum)
+{
+	return (enum why_cause)why_key_of_charge(sum->key).part[1];
+}
+
 static void add_lines(struct why_loss *loss, struct evidence *evidence, const struct tally_entry *sorted, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
-		loss->line_count += sorted[i].key.part[1] == loss->cause;
+		loss->line_count += cause_of(&sorted[i]) == loss->cause;
 	loss->lines = xcalloc(loss->line_count, sizeof(*loss->lines));
 	loss->line_count = 0;
 	for (size_t i = 0; i < count; i++)
-		if (sorted[i].key.part[1] == loss->cause)
+		if (cause_of(&sorted[i]) == loss->cause)
 			loss->lines[loss->line_count++] = line_row(evidence, &sorted[i]);
 }
 

@@ -19,33 +19,52 @@ void why_threads_init(struct why_threads *threads, const struct model *model)
 {
 	*threads = (struct why_threads){.count = model->thread_count, .process_count = model->process_count};
 	threads->all = xcalloc(model->thread_count, sizeof(*threads->all));
+	threads->peers = xcalloc(model->process_count, sizeof(*threads->peers));
 	threads->forward = xmalloc(model->process_count * sizeof(*threads->forward));
+	threads->latest = xmalloc(model->process_count * sizeof(*threads->latest));
 	for (uint32_t i = 0; i < model->process_count; i++)
-		threads->forward[i] = NONE;
+		threads->forward[i] = threads->latest[i] = NONE;
+}
+
+static void free_all(struct why_thread **all, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		if (all[i])
+			array_free(&all[i]->doings);
+		free(all[i]);
+	}
+	free(all);
 }
 
 void why_threads_free(struct why_threads *threads)
 {
-	for (uint32_t i = 0; i < threads->count; i++) {
-		if (threads->all[i])
-			array_free(&threads->all[i]->doings);
-		free(threads->all[i]);
-	}
-	free(threads->all);
+	free_all(threads->all, threads->count);
+	free_all(threads->peers, threads->process_count);
 	free(threads->forward);
+	free(threads->latest);
 	array_free(&threads->pieces);
 	array_free(&threads->user_frames);
 	array_free(&threads->loaders);
 	array_free(&threads->codes);
 }
 
+static struct why_thread *made(struct why_thread **thread)
+{
+	if (!*thread) {
+		*thread = xcalloc(1, sizeof(**thread));
+		(*thread)->op_name = NONE;
+	}
+	return *thread;
+}
+
 struct why_thread *why_thread(struct why_threads *threads, uint32_t thread)
 {
-	if (!threads->all[thread]) {
-		threads->all[thread] = xcalloc(1, sizeof(**threads->all));
-		threads->all[thread]->op_name = NONE;
-	}
-	return threads->all[thread];
+	return made(&threads->all[thread]);
+}
+
+struct why_thread *why_peers(struct why_threads *threads, uint32_t process)
+{
+	return made(&threads->peers[process]);
 }
 
 /* ---- what it does ------------------------------------------------------------------------------------------------ */
@@ -99,10 +118,10 @@ static int by_time(const void *left, const void *right)
 	return (a->doing > b->doing) - (a->doing < b->doing);
 }
 
-static void find_pieces(struct why_threads *threads, const struct why_thread *thread, uint64_t from_ns, uint64_t to_ns,
-			unsigned least_rank)
+/* which: WHY_OF_PEERS, or 0. */
+static void add_pieces(struct why_threads *threads, const struct why_thread *thread, uint32_t which, uint64_t from_ns,
+		       uint64_t to_ns, unsigned least_rank)
 {
-	threads->pieces.count = 0;
 	for (size_t i = thread->doings.count; i-- > 0;) {
 		const struct why_doing *doing = &thread->doings.items[i];
 		uint64_t start = doing->start_ns > from_ns ? doing->start_ns : from_ns;
@@ -112,15 +131,18 @@ static void find_pieces(struct why_threads *threads, const struct why_thread *th
 			break;
 		if (end <= start || doing->rank < least_rank)
 			continue;
-		array_push(&threads->pieces, ((struct why_piece){start, (uint32_t)i, true}));
-		array_push(&threads->pieces, ((struct why_piece){end, (uint32_t)i, false}));
+		array_push(&threads->pieces, ((struct why_piece){start, (uint32_t)i | which, true}));
+		array_push(&threads->pieces, ((struct why_piece){end, (uint32_t)i | which, false}));
 	}
-	if (threads->pieces.count)
-		qsort(threads->pieces.items, threads->pieces.count, sizeof(*threads->pieces.items), by_time);
 }
 
-uint64_t why_thread_pieces(struct why_threads *threads, struct why_thread *thread, uint64_t from_ns, uint64_t to_ns,
-			   unsigned least_rank, why_take *take, void *context)
+static const struct why_doing *doing_of(const struct why_thread *thread, const struct why_thread *peers, uint32_t doing)
+{
+	return doing & WHY_OF_PEERS ? &peers->doings.items[doing & ~WHY_OF_PEERS] : &thread->doings.items[doing];
+}
+
+uint64_t why_thread_pieces(struct why_threads *threads, const struct why_thread *thread, const struct why_thread *peers,
+			   uint64_t from_ns, uint64_t to_ns, unsigned least_rank, why_take *take, void *context)
 {
 	unsigned open[RANKS] = {0};
 	uint32_t outermost[RANKS] = {0};
@@ -128,15 +150,20 @@ uint64_t why_thread_pieces(struct why_threads *threads, struct why_thread *threa
 
 	if (to_ns <= from_ns)
 		return 0;
-	find_pieces(threads, thread, from_ns, to_ns, least_rank);
+	threads->pieces.count = 0;
+	add_pieces(threads, thread, 0, from_ns, to_ns, least_rank);
+	if (peers)
+		add_pieces(threads, peers, WHY_OF_PEERS, from_ns, to_ns, least_rank);
+	if (threads->pieces.count)
+		qsort(threads->pieces.items, threads->pieces.count, sizeof(*threads->pieces.items), by_time);
 	for (size_t i = 0; i < threads->pieces.count; i++) {
 		const struct why_piece *piece = &threads->pieces.items[i];
-		unsigned rank = thread->doings.items[piece->doing].rank, top = RANKS;
+		unsigned rank = doing_of(thread, peers, piece->doing)->rank, top = RANKS;
 
 		while (top-- > 0 && !open[top])
 			;
 		if (top < RANKS && piece->time_ns > at) {
-			take(context, thread->doings.items[outermost[top]].key, piece->time_ns - at);
+			take(context, doing_of(thread, peers, outermost[top])->key, piece->time_ns - at);
 			sum += piece->time_ns - at;
 		}
 		at = piece->time_ns;

@@ -56,9 +56,11 @@ struct why_thread {
 	uint32_t op_name;
 };
 
+#define WHY_OF_PEERS 0x80000000u
+
 struct why_piece {
 	uint64_t time_ns;
-	uint32_t doing; /* in the thread's */
+	uint32_t doing; /* in the thread's, or its process's collectives' and WHY_OF_PEERS */
 	bool begins;
 };
 
@@ -69,8 +71,10 @@ struct why_loader {
 };
 
 struct why_threads {
-	struct why_thread **all; /* by model.threads; NULL: it has done nothing so far */
-	uint32_t *forward;	 /* by model.processes: the latest thread that launched and is not of backward, NONE */
+	struct why_thread **all;   /* by model.threads; NULL: it has done nothing so far */
+	struct why_thread **peers; /* by model.processes: its collectives on the CPU, on whatever thread; NULL: none */
+	uint32_t *latest;	   /* by model.processes: the latest caller that is a frame, NONE */
+	uint32_t *forward; /* by model.processes: the latest thread that launched and is not of backward, NONE */
 	uint32_t count, process_count;
 	ARRAY(struct why_piece) pieces;	  /* of one gap */
 	ARRAY(uint32_t) user_frames;	  /* by model.stacks: innermost frame of the user's own code, see there */
@@ -82,6 +86,7 @@ void why_threads_init(struct why_threads *threads, const struct model *model);
 void why_threads_free(struct why_threads *threads);
 
 struct why_thread *why_thread(struct why_threads *threads, uint32_t thread);
+struct why_thread *why_peers(struct why_threads *threads, uint32_t process);
 
 void why_thread_does(struct why_thread *thread, struct why_doing doing);
 
@@ -98,9 +103,12 @@ const struct why_recent *why_thread_before(const struct why_thread *thread, uint
 
 typedef void why_take(void *context, struct tally_key key, uint64_t ns);
 
-/* Hands over what the thread did in [from, to), by least_rank and above, each time once; how much that was. */
-uint64_t why_thread_pieces(struct why_threads *threads, struct why_thread *thread, uint64_t from_ns, uint64_t to_ns,
-			   unsigned least_rank, why_take *take, void *context);
+/*
+ * Hands over what the thread did in [from, to), or went on for it (peers: NULL: nothing), by least_rank and above, each
+ * time once; how much that was.
+ */
+uint64_t why_thread_pieces(struct why_threads *threads, const struct why_thread *thread, const struct why_thread *peers,
+			   uint64_t from_ns, uint64_t to_ns, unsigned least_rank, why_take *take, void *context);
 
 /* Hands over up to ns of earlier waits, for a gap from `from_ns` on that a launch ended; how much that was. */
 uint64_t why_thread_leads(struct why_thread *thread, uint64_t from_ns, uint64_t launch_ns, uint64_t ns, why_take *take,

@@ -19,13 +19,18 @@ static void put_field(struct report *report, const char *name, char *text)
 	free(text);
 }
 
+static bool is_same(const struct why_line *a, const struct why_line *b)
+{
+	return a->line == b->line && a->process == b->process;
+}
+
 /* Of several that are the same line to a reader (collections by generation, modules) the first. */
 static bool is_told(const struct why_loss *loss, size_t index)
 {
 	bool by_line = loss->cause == WHY_IMPORT || loss->cause == WHY_GC || loss->cause == WHY_COMPILE;
 
 	for (size_t i = 0; by_line && i < index; i++)
-		if (loss->lines[i].line == loss->lines[index].line)
+		if (is_same(&loss->lines[i], &loss->lines[index]))
 			return true;
 	return false;
 }
@@ -37,7 +42,7 @@ static char *line_text(const struct report *report, const struct why_loss *loss,
 	uint64_t ns = loss->lines[index].ns;
 
 	for (size_t i = index + 1; i < loss->line_count; i++)
-		if (is_told(loss, i) && loss->lines[i].line == loss->lines[index].line)
+		if (is_told(loss, i) && is_same(&loss->lines[i], &loss->lines[index]))
 			ns += loss->lines[i].ns;
 	text = only ? xstrdup(where) : xasprintf("%s: %s", where, number_time(ns).text);
 	free(where);

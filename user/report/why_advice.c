@@ -94,6 +94,10 @@ static const char *advice(const struct analyses *all, const struct why_loss *los
 		return "Give each process a GPU of its own (CUDA_VISIBLE_DEVICES), or run them under MPS, so that "
 		       "their "
 		       "kernels share it.";
+	case WHY_PEER:
+		return "See what the process that comes last does before it (`gputrace why` with --process). Of "
+		       "tensors on "
+		       "GPUs the backend nccl makes kernels, which need no copy to the CPU.";
 	case WHY_RANK:
 		return "See what that rank does before the collective that the others do not: more data, a slower CPU "
 		       "or "

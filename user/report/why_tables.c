@@ -132,6 +132,7 @@ static void put_lines(struct report *report, size_t count)
 		COLUMN_NAME("where", "where", TEXT_TRUNCATE_MIDDLE),
 		COLUMN_DATA("file", UNIT_TEXT),
 		COLUMN_DATA("line_number", UNIT_ID),
+		COLUMN_DATA("pid", UNIT_ID),
 		COLUMN_END,
 	};
 	struct table table;
@@ -148,6 +149,7 @@ static void put_lines(struct report *report, size_t count)
 			table_add(&table, why_cause_name(why->losses[i].cause));
 			table_add(&table, where);
 			report_add_place(report, &table, line->line);
+			table_add_id(&table, report->model->processes[line->process].pid);
 			free(where);
 		}
 	report_table(report, &table);

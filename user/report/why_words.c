@@ -25,6 +25,7 @@ static const struct {
 	[WHY_COPY] = {"copy", "copies between host and GPU hold the GPU up", "copies"},
 	[WHY_PROCESS] = {"process", "work waits while another process uses the GPU", "another process"},
 	[WHY_RANK] = {"rank", "ranks wait in collectives for the one that comes last", "a late rank"},
+	[WHY_PEER] = {"peer", "the GPU waits for other processes in a collective on the CPU", "a collective"},
 	/* of no loss that has a title */
 	[WHY_GPU] = {"gpu", NULL, "not begun by the GPU"},
 	[WHY_UNSEEN] = {"unseen", NULL, "launch not recorded"},
@@ -63,7 +64,7 @@ static char *joined(char *text, const char *separator, char *more)
 
 /* ---- where ------------------------------------------------------------------------------------------------------- */
 
-char *why_where(const struct analyses *all, const struct why_loss *loss, const struct why_line *line)
+static char *where(const struct analyses *all, const struct why_loss *loss, const struct why_line *line)
 {
 	char *label = line_label(&all->lines, line->line), *from, *text;
 
@@ -98,6 +99,10 @@ char *why_where(const struct analyses *all, const struct why_loss *loss, const s
 				 label);
 		free(label);
 		return text;
+	case WHY_PEER:
+		text = xasprintf("%s, %s", label, why_name(all, line->detail));
+		free(label);
+		return text;
 	case WHY_RANK:
 		text = xasprintf("rank %" PRIu32 " at %s", line->detail, label);
 		free(label);
@@ -106,6 +111,16 @@ char *why_where(const struct analyses *all, const struct why_loss *loss, const s
 		break;
 	}
 	return label;
+}
+
+char *why_where(const struct analyses *all, const struct why_loss *loss, const struct why_line *line)
+{
+	const struct model_process *process = &all->model->processes[line->process];
+	char *text = where(all, loss, line);
+
+	if (all->active < 2 || loss->cause == WHY_RANK)
+		return text;
+	return joined(text, " ", xasprintf("(%s %" PRIu32 ")", process->name, process->pid));
 }
 
 /* ---- what shows it ----------------------------------------------------------------------------------------------- */
@@ -331,6 +346,17 @@ static char *rank_evidence(const struct analyses *all, const struct why_loss *lo
 			 known ? collective.fields[GPT_COLLECTIVE_NAME] : "?", number_time(loss->longest_ns).text);
 }
 
+static char *peer_evidence(const struct analyses *all, const struct why_loss *loss)
+{
+	char *often = how_often(loss), *text;
+
+	text = xasprintf("The GPU had nothing to do %s, while %s of its process had not ended: it ends when the last "
+			 "process has come to it and the data has gone from CPU to CPU.",
+			 often, why_name(all, loss->lines[0].detail));
+	free(often);
+	return text;
+}
+
 char *why_evidence(const struct analyses *all, const struct why_loss *loss)
 {
 	switch (loss->cause) {
@@ -355,6 +381,8 @@ char *why_evidence(const struct analyses *all, const struct why_loss *loss)
 		return process_evidence(all, loss);
 	case WHY_RANK:
 		return rank_evidence(all, loss);
+	case WHY_PEER:
+		return peer_evidence(all, loss);
 	default:
 		return copy_evidence(loss);
 	}
