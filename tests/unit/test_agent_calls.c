@@ -6,12 +6,14 @@
 #include <stdlib.h>
 
 #include <cmocka.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <gputrace/cuda_api.h>
 
 #include "agent/callbacks.h"
 #include "agent/clock.h"
+#include "agent/kernel_tables.h"
 #include "cupti/cupti_abi.h"
 #include "agent/returns.h"
 #include "agent_points.h"
@@ -102,6 +104,28 @@ static void a_call_is_reported_at_entry_and_returned_with_its_times(void **state
 	assert_int_equal(callbacks_count(), 1);
 	assert_int_equal(callbacks_open(), 0);
 	assert_int_equal(callbacks_last_corr(), 7);
+}
+
+/* The lock of what is known of code may be that of a thread which is gone. */
+static void a_forked_child_that_loads_code_waits_for_nobody(void **state)
+{
+	struct call load;
+	int status;
+	pid_t child;
+
+	kernel_tables_lock();
+	child = fork();
+	if (!child) {
+		alarm(20);
+		callbacks_forked();
+		enter(&load, DRIVER, CUPTI_DRIVER_MODULE_LOAD_DATA, 7);
+		load.data.params = (const uint64_t[]){0, 0};
+		leave(&load, DRIVER, CUPTI_DRIVER_MODULE_LOAD_DATA, 0);
+		_exit(said.calls);
+	}
+	kernel_tables_unlock();
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
 }
 
 static void driver_calls_inside_a_runtime_call_are_part_of_it(void **state)
@@ -286,6 +310,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(nodes_of_graphs_say_who_made_them),
 		TEST(a_call_is_reported_at_entry_and_returned_with_its_times),
+		TEST(a_forked_child_that_loads_code_waits_for_nobody),
 		TEST(driver_calls_inside_a_runtime_call_are_part_of_it),
 		TEST(a_driver_call_of_its_own_is_reported),
 		TEST(the_launch_stubs_of_cuda_13_are_launches),

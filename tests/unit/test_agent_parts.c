@@ -19,6 +19,7 @@
 #include "agent/find_cupti.h"
 #include "agent/fork_gate.h"
 #include "agent/mapped_files.h"
+#include "agent/op_names.h"
 #include "agent/own_thread.h"
 #include "cupti/names.h"
 #include "cupti/records.h"
@@ -368,6 +369,22 @@ static void a_process_without_the_driver_is_left_alone(void **state)
 	assert_false(cuda_works());
 }
 
+/* The bits above tell what a number is of. */
+static void names_of_ops_that_have_no_number_left_are_not_told(void **state)
+{
+	assert_true(op_names_open());
+	op_names_use_up(2);
+	assert_true(op_names_add(&batch, 11, "aten::add", 9, false));
+	assert_true(op_names_add_inputs(&batch, 12, "[]", 2));
+	assert_true(op_names_add(&batch, 13, "aten::sub", 9, false));
+	assert_int_equal(op_names_id(11), (OP_NAMES_IDS - 1) | GPT_AGENT_NAME_OF_OP);
+	assert_int_equal(op_names_id(12), OP_NAMES_IDS | GPT_AGENT_NAME_OF_INPUTS);
+	assert_int_equal(op_names_id(13), 0);
+	batch_flush(&batch);
+	assert_non_null(said_record(GPT_AGENT_NAME, 1));
+	assert_null(said_record(GPT_AGENT_NAME, 2));
+}
+
 /* ---- forks -------------------------------------------------------------------------------------- */
 
 static struct {
@@ -434,6 +451,7 @@ int main(void)
 		TEST(cuptis_own_numbers_have_a_cuda_major),
 		TEST(mapped_libraries_are_picked_out_of_maps),
 		TEST(a_process_without_the_driver_is_left_alone),
+		TEST(names_of_ops_that_have_no_number_left_are_not_told),
 		TEST(a_fork_waits_until_no_thread_is_in_the_middle_of_something),
 	};
 

@@ -10,6 +10,7 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -320,6 +321,43 @@ static void a_pass_inside_of_one_begins_no_step(void **state)
 	assert_string_equal(steps_told(), "0-0 1a0");
 }
 
+#define STACK_BYTES (256u << 10)
+#define REUSED_TID 4711u
+
+/* A pass of a thread that ends in the middle of it, or has the id of one that did. */
+static void *begin_pass(void *unused)
+{
+	volatile uint64_t mark = 1;
+
+	schedule_pass_begins(&mark, REUSED_TID);
+	return NULL;
+}
+
+static void run_on(void *stack)
+{
+	pthread_attr_t attributes;
+	pthread_t thread;
+
+	assert_int_equal(pthread_attr_init(&attributes), 0);
+	assert_int_equal(pthread_attr_setstack(&attributes, stack, STACK_BYTES), 0);
+	assert_int_equal(pthread_create(&thread, &attributes, begin_pass, NULL), 0);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	pthread_attr_destroy(&attributes);
+}
+
+static void the_stack_of_a_thread_that_has_ended_is_not_read_for_another_with_its_id(void **state)
+{
+	char *stacks = mmap(NULL, 2 * STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	assert_ptr_not_equal(stacks, MAP_FAILED);
+	observe((struct gpt_schedule){.wait = 1, .active = 1, .by = GPT_STEP_BY_BACKWARD});
+	run_on(stacks + STACK_BYTES);
+	munmap(stacks + STACK_BYTES, STACK_BYTES);
+	run_on(stacks); /* below: as a pass inside of the other one would be */
+	munmap(stacks, STACK_BYTES);
+	leave();
+}
+
 static void a_pass_that_ends_with_an_exception_begins_no_step_and_hides_none(void **state)
 {
 	observe((struct gpt_schedule){.wait = 1, .active = 1, .by = GPT_STEP_BY_BACKWARD});
@@ -444,6 +482,7 @@ int main(void)
 		WITH_TORCH(who_comes_without_a_schedule_has_everything_recorded),
 		WITH_TORCH(the_end_of_a_backward_pass_begins_a_step),
 		WITH_TORCH(a_pass_inside_of_one_begins_no_step),
+		WITH_TORCH(the_stack_of_a_thread_that_has_ended_is_not_read_for_another_with_its_id),
 		WITH_TORCH(a_pass_that_ends_with_an_exception_begins_no_step_and_hides_none),
 		WITH_TORCH(nothing_is_late_where_no_cupti_is_waited_for),
 		WITH_TORCH(an_active_step_that_begins_before_cupti_records_says_so),

@@ -20,7 +20,7 @@
 #include "agent/returns.h"
 
 /*
- * What a thread remembers: twelve bytes of the static TLS that glibc keeps for late libraries (1,664 in all).
+ * What a thread remembers: sixteen bytes of the static TLS that glibc keeps for late libraries (1,664 in all).
  * A gettid per call would cost more than all the rest of a callback.  A table of open calls by correlation
  * id, instead, forgets a long call (a synchronisation) when thousands of others are made meanwhile.
  */
@@ -28,12 +28,15 @@ static __thread struct {
 	uint32_t tid;
 	uint32_t corr;	   /* of the call reported last and not yet returned; 0: none (CUPTI starts at 1) */
 	uint32_t captured; /* the same, when that call became a node of a graph instead of being executed */
+	uint32_t number;   /* callbacks_thread_number */
 } self __attribute__((tls_model("initial-exec")));
 
 #define SHARDS 16 /* threads count into different cache lines, most of the time */
 
 static struct {
 	atomic_bool running;
+	atomic_bool forked; /* the locks that a call might take may be those of threads that are gone */
+	_Atomic uint32_t threads;
 	atomic_bool loads_reported;			     /* calls that load code; else they are only followed */
 	uint32_t (*graph_node_id)(void *node, uint64_t *id); /* CUPTI's, NULL: not there */
 	_Atomic uint64_t started_ns; /* a return older than that belongs to an earlier session */
@@ -62,6 +65,13 @@ uint32_t callbacks_thread_id(void)
 	if (!self.tid)
 		self.tid = (uint32_t)syscall(SYS_gettid);
 	return self.tid;
+}
+
+uint32_t callbacks_thread_number(void)
+{
+	while (!self.number)
+		self.number = atomic_fetch_add(&callbacks.threads, 1) + 1;
+	return self.number;
 }
 
 /* slot: eight bytes that CUPTI keeps for us from this entry to its return. */
@@ -193,7 +203,7 @@ void callbacks_api(void *user, uint32_t domain, uint32_t cbid, const void *data)
 	uint32_t corr;
 	bool enters;
 
-	if (!data)
+	if (!data || atomic_load_explicit(&callbacks.forked, memory_order_relaxed))
 		return;
 	if (domain == CUPTI_DOMAIN_STATE) {
 		state_error(cbid, data);
@@ -249,6 +259,7 @@ void callbacks_go_on(void)
 void callbacks_forked(void)
 {
 	callbacks_stop();
+	atomic_store(&callbacks.forked, true);
 	memset(&self, 0, sizeof(self));
 }
 

@@ -28,6 +28,9 @@ void callbacks_forked(void);
 /* Of the calling thread, in its own pid namespace. */
 uint32_t callbacks_thread_id(void);
 
+/* The calling thread's, never 0; another thread may have its id once it has ended, and never this. */
+uint32_t callbacks_thread_number(void);
+
 /* Calls reported since callbacks_start. */
 uint64_t callbacks_count(void);
 

@@ -22,7 +22,7 @@ struct half {
 
 static struct {
 	struct half *now, *before;
-	uint32_t last_id; /* of all sessions: no number is used twice */
+	uint32_t last_id; /* of all sessions: no number is used twice, and none has the bits that tell of what it is */
 } names;
 
 bool op_names_open(void)
@@ -110,7 +110,7 @@ static bool add(struct batch *batch, uint64_t hash, uint32_t what, const char *t
 	bool room;
 	struct name *name;
 
-	if (id && find(names.now, hash)->hash)
+	if (id ? find(names.now, hash)->hash != 0 : names.last_id == OP_NAMES_IDS)
 		return true;
 	if (is_longer)
 		bytes = whole_characters(text, bytes - 1);
@@ -136,6 +136,11 @@ bool op_names_add(struct batch *batch, uint64_t hash, const char *text, uint32_t
 bool op_names_add_inputs(struct batch *batch, uint64_t hash, const char *text, uint32_t bytes)
 {
 	return add(batch, hash, GPT_AGENT_NAME_OF_INPUTS, text, bytes, false);
+}
+
+void op_names_use_up(uint32_t left)
+{
+	names.last_id = OP_NAMES_IDS - left;
 }
 
 bool op_names_has(uint64_t hash)

@@ -9,10 +9,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <gputrace/agent.h>
+
 #include "cupti/batch.h"
 
-#define OP_NAMES_MAX 32768u	      /* of one half */
-#define OP_NAMES_BYTES_MAX (8u << 20) /* of one half's text */
+#define OP_NAMES_MAX 32768u			    /* of one half */
+#define OP_NAMES_BYTES_MAX (8u << 20)		    /* of one half's text */
+#define OP_NAMES_IDS (GPT_AGENT_NAME_OF_INPUTS - 1) /* in all sessions; further names have none, and are not told */
 
 /* Reserves the memory (touched only as names come); false: there is none. */
 bool op_names_open(void);
@@ -30,5 +33,8 @@ uint32_t op_names_id(uint64_t hash);
 
 /* All that are known once more, with the same numbers. */
 void op_names_repeat(struct batch *batch);
+
+/* For tests: so many numbers are left. */
+void op_names_use_up(uint32_t left);
 
 #endif

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/callbacks.h"
 #include "agent/clock.h"
 #include "agent/own_thread.h"
 #include "agent/points.h"
@@ -27,7 +28,8 @@ static struct {
 	bool told;  /* the schedule itself has been */
 	bool begun; /* steps are counted */
 	enum gpt_step_by by;
-	uint32_t tid;	   /* whose steps are counted, 0: none yet */
+	uint32_t thread;   /* whose steps are counted, by its number; 0: none yet */
+	uint32_t tid;	   /* the same, as it is told */
 	uint32_t name;	   /* hash of the optimizer's whole name */
 	const void *open;  /* the op or pass that tells of the step, while it is open: what is in it tells of none */
 	uint64_t mark;	   /* of that pass */
@@ -147,6 +149,12 @@ static bool is_another_optimizer(const char *name)
 	return schedule.name != (hash | 1);
 }
 
+/* Not by its id: that of a thread that has ended, whose stack may be gone, may be another's now. */
+static bool is_counted_thread(void)
+{
+	return !schedule.thread || schedule.thread == callbacks_thread_number();
+}
+
 bool schedule_op_begins(const void *op, const char *name, uint32_t tid)
 {
 	enum gpt_step_by by;
@@ -154,10 +162,11 @@ bool schedule_op_begins(const void *op, const char *name, uint32_t tid)
 
 	pthread_mutex_lock(&schedule.lock);
 	by = atomic_load(&schedule.on) && is_counted() ? tells_by(name) : GPT_STEP_BY_FIRST;
-	if (by == GPT_STEP_BY_FIRST || schedule.open || (schedule.tid && schedule.tid != tid) ||
+	if (by == GPT_STEP_BY_FIRST || schedule.open || !is_counted_thread() ||
 	    (by == GPT_STEP_BY_OPTIMIZER && is_another_optimizer(name)))
 		goto unlock;
 	schedule.by = by;
+	schedule.thread = callbacks_thread_number();
 	schedule.tid = tid;
 	schedule.open = op;
 	if (by == GPT_STEP_BY_PROFILER)
@@ -176,7 +185,7 @@ bool schedule_op_ends(const void *op, uint32_t tid)
 	bool changed = false;
 
 	pthread_mutex_lock(&schedule.lock);
-	if (atomic_load(&schedule.on) && schedule.open == op && schedule.tid == tid) {
+	if (atomic_load(&schedule.on) && schedule.open == op && is_counted_thread()) {
 		schedule.open = NULL;
 		if (schedule.by == GPT_STEP_BY_OPTIMIZER)
 			changed = step_begins(0, schedule.count);
@@ -202,8 +211,9 @@ bool schedule_pass_begins(const volatile uint64_t *mark, uint32_t tid)
 		return false;
 	pthread_mutex_lock(&schedule.lock);
 	if (!atomic_load(&schedule.on) || schedule.by != GPT_STEP_BY_BACKWARD || !is_counted() ||
-	    (schedule.tid && schedule.tid != tid) || is_in_pass(mark))
+	    !is_counted_thread() || is_in_pass(mark))
 		goto unlock;
+	schedule.thread = callbacks_thread_number();
 	schedule.tid = tid;
 	schedule.open = (const void *)mark;
 	schedule.mark = *mark;
@@ -222,7 +232,7 @@ bool schedule_pass_ends(const volatile uint64_t *mark, uint32_t tid)
 		return false;
 	pthread_mutex_lock(&schedule.lock);
 	if (atomic_load(&schedule.on) && schedule.by == GPT_STEP_BY_BACKWARD && schedule.open == (const void *)mark &&
-	    schedule.tid == tid) {
+	    is_counted_thread()) {
 		schedule.open = NULL;
 		changed = step_begins(0, schedule.count);
 	}
@@ -261,7 +271,7 @@ bool schedule_begin(void (*wake)(void))
 	schedule.wake = wake;
 	schedule.by = (enum gpt_step_by)wish.by;
 	schedule.shared = schedule.shared_told = schedule.told = schedule.begun = false;
-	schedule.tid = schedule.name = 0;
+	schedule.thread = schedule.tid = schedule.name = 0;
 	schedule.open = NULL;
 	schedule.begin_ns = clock_now_ns();
 	schedule.count = 0;

@@ -45,6 +45,7 @@ static struct {
 		unsigned function;
 	} entries[ENTRIES_MAX];
 	unsigned count;
+	unsigned long long added, gone; /* libraries, when all were looked through */
 	/* of one look: which libraries there are, and which functions they call through their tables */
 	bool has_cuda;
 	bool calls[FUNCTIONS], calls_of_cuda[FUNCTIONS];
@@ -292,26 +293,25 @@ static int look_at(struct dl_phdr_info *info, size_t size, void *unused)
 	return 0;
 }
 
-unsigned torch_memory_follow(const struct torch *torch, char *why, size_t why_size)
+/* No library came or went, and the loader has put back no entry: it may, at the first call through one. */
+static int is_as_it_was(struct dl_phdr_info *info, size_t size, void *unused)
 {
-	const char *slash = strrchr(torch->path, '/');
-	size_t folder = slash ? (size_t)(slash + 1 - torch->path) : 0;
+	bool same = memory.count && info->dlpi_adds == memory.added && info->dlpi_subs == memory.gone;
+	unsigned i;
+
+	memory.added = info->dlpi_adds;
+	memory.gone = info->dlpi_subs;
+	for (i = 0; i < memory.count && same; i++)
+		same = atomic_load(memory.entries[i].at) == names[memory.entries[i].function].detour;
+	return same ? 2 : 1;
+}
+
+static unsigned seen_of_calls(char *why, size_t why_size)
+{
+	bool sees_cpu = memory.calls[CPU_NEW] && memory.calls[CPU_DELETE];
 	unsigned seen = 0;
-	bool sees_cpu;
 
 	why[0] = '\0';
-	if (!atomic_load(&memory.on)) {
-		memcpy(memory.folder, torch->path, folder);
-		memory.folder[folder] = '\0';
-		find_real(torch);
-		atomic_store(&memory.lost, 0);
-		atomic_store(&memory.on, true);
-	}
-	memory.has_cuda = false;
-	memset(memory.calls, 0, sizeof(memory.calls));
-	memset(memory.calls_of_cuda, 0, sizeof(memory.calls_of_cuda));
-	dl_iterate_phdr(look_at, NULL);
-	sees_cpu = memory.calls[CPU_NEW] && memory.calls[CPU_DELETE];
 	if (sees_cpu)
 		seen |= 1u << GPT_AGENT_TORCH_MEMORY_OF_CPU;
 	else
@@ -322,6 +322,27 @@ unsigned torch_memory_follow(const struct torch *torch, char *why, size_t why_si
 		snprintf(why, why_size, "libc10_cuda does not tell of its memory in a way that is known%s",
 			 sees_cpu ? "" : ", nor does libc10");
 	return seen;
+}
+
+unsigned torch_memory_follow(const struct torch *torch, char *why, size_t why_size)
+{
+	const char *slash = strrchr(torch->path, '/');
+	size_t folder = slash ? (size_t)(slash + 1 - torch->path) : 0;
+
+	if (!atomic_load(&memory.on)) {
+		memcpy(memory.folder, torch->path, folder);
+		memory.folder[folder] = '\0';
+		find_real(torch);
+		atomic_store(&memory.lost, 0);
+		atomic_store(&memory.on, true);
+	}
+	if (dl_iterate_phdr(is_as_it_was, NULL) == 2)
+		return seen_of_calls(why, why_size);
+	memory.has_cuda = false;
+	memset(memory.calls, 0, sizeof(memory.calls));
+	memset(memory.calls_of_cuda, 0, sizeof(memory.calls_of_cuda));
+	dl_iterate_phdr(look_at, NULL);
+	return seen_of_calls(why, why_size);
 }
 
 /* ---- the end ----------------------------------------------------------------------------------- */
