@@ -6,6 +6,8 @@
 #include <stdlib.h>
 
 #include <cmocka.h>
+#include <stdio.h>
+#include <unistd.h>
 
 #include "agent/op_clock.h"
 #include "agent/op_lane.h"
@@ -38,12 +40,13 @@ static int begin(void **state)
 static size_t write_one(uint64_t number)
 {
 	struct op_entry_op *entry = lane_reserve(lane, sizeof(*entry), OP_ENTRY_OP);
+	uint64_t tail = atomic_load(&lane->tail);
 
 	if (!entry)
 		return NO_ROOM;
 	entry->end = number;
 	lane_commit(lane, sizeof(*entry));
-	return (size_t)((uint8_t *)entry - lane->ring);
+	return lane->order[tail / LANE_CHUNK_BYTES % LANE_CHUNKS] * (size_t)LANE_CHUNK_BYTES + tail % LANE_CHUNK_BYTES;
 }
 
 static void read_all(uint64_t *number)
@@ -54,6 +57,33 @@ static void read_all(uint64_t *number)
 	while ((entry = lane_next(lane, &position, end)))
 		assert_int_equal(((const struct op_entry_op *)entry)->end, (*number)++);
 	lane_read_to(lane, position);
+}
+
+/* Of this process; RLIMIT_AS counts it. */
+static size_t address_space(void)
+{
+	unsigned long pages = 0;
+	FILE *file = fopen("/proc/self/statm", "r");
+
+	assert_non_null(file);
+	assert_int_equal(fscanf(file, "%lu", &pages), 1);
+	fclose(file);
+	return pages * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+/* The first of the tests: the lane is made here. */
+static void a_thread_with_few_ops_takes_little_address_space(void **state)
+{
+	size_t before;
+
+	assert_true(lanes_open(wake));
+	address_space(); /* what stdio needs is there then */
+	before = address_space();
+	lane = lane_of_thread();
+	assert_non_null(lane);
+	assert_int_not_equal(write_one(0), NO_ROOM);
+	assert_in_range(address_space() - before, 1, 1u << 20);
+	lane_read_to(lane, atomic_load(&lane->tail));
 }
 
 /* ---- the ring ---------------------------------------------------------------------------------- */
@@ -210,6 +240,7 @@ static void stamps_from_before_and_behind_a_new_begin_of_the_counter_have_their_
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_thread_with_few_ops_takes_little_address_space),
 		TEST(a_reader_that_keeps_up_keeps_the_ring_small),
 		TEST(a_reader_that_lags_gets_the_whole_ring_in_order),
 		TEST(a_full_ring_takes_nothing_and_overwrites_nothing),

@@ -134,6 +134,29 @@ void lane_return_slot(struct op_slot *slot)
 
 /* ---- the ring ---------------------------------------------------------------------------------- */
 
+static uint8_t *chunk_at(const struct lane *lane, uint32_t chunk)
+{
+	return atomic_load_explicit(&lane->blocks[chunk / LANE_BLOCK_CHUNKS], memory_order_relaxed) +
+	       chunk % LANE_BLOCK_CHUNKS * (size_t)LANE_CHUNK_BYTES;
+}
+
+/* False: there is no memory for it. */
+static bool make_chunk(struct lane *lane)
+{
+	uint8_t *_Atomic *block = &lane->blocks[lane->chunks_made / LANE_BLOCK_CHUNKS];
+	void *memory;
+
+	if (!atomic_load_explicit(block, memory_order_relaxed)) {
+		memory = mmap(NULL, LANE_BLOCK_BYTES, PROT_READ | PROT_WRITE,
+			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		if (memory == MAP_FAILED)
+			return false;
+		atomic_store_explicit(block, memory, memory_order_release);
+	}
+	lane->chunks_made++;
+	return true;
+}
+
 /* What the reader has left is written first, and of that the latest. */
 bool lane_enter_chunk(struct lane *lane, uint64_t tail)
 {
@@ -144,12 +167,12 @@ bool lane_enter_chunk(struct lane *lane, uint64_t tail)
 		lane->chunks_free[lane->chunks_free_count++] = lane->order[lane->chunks_back % LANE_CHUNKS];
 	if (lane->chunks_free_count)
 		chunk = lane->chunks_free[--lane->chunks_free_count];
-	else if (lane->chunks_made < LANE_CHUNKS)
-		chunk = (uint8_t)lane->chunks_made++;
+	else if (lane->chunks_made < LANE_CHUNKS && make_chunk(lane))
+		chunk = (uint8_t)(lane->chunks_made - 1);
 	else
 		return false;
 	lane->order[tail / LANE_CHUNK_BYTES % LANE_CHUNKS] = chunk;
-	lane->chunk = lane->ring + chunk * (size_t)LANE_CHUNK_BYTES;
+	lane->chunk = chunk_at(lane, chunk);
 	return true;
 }
 
@@ -200,9 +223,9 @@ struct lane *lane_at(uint32_t index)
 
 static const struct op_entry *entry_at(const struct lane *lane, uint64_t position)
 {
-	size_t chunk = lane->order[position / LANE_CHUNK_BYTES % LANE_CHUNKS];
+	uint32_t chunk = lane->order[position / LANE_CHUNK_BYTES % LANE_CHUNKS];
 
-	return (const struct op_entry *)(lane->ring + chunk * LANE_CHUNK_BYTES + position % LANE_CHUNK_BYTES);
+	return (const struct op_entry *)(chunk_at(lane, chunk) + position % LANE_CHUNK_BYTES);
 }
 
 const struct op_entry *lane_next(struct lane *lane, uint64_t *position, uint64_t end)
@@ -284,11 +307,23 @@ void lanes_empty(void)
 			lane_read_to(lane_at(i), atomic_load(&lane_at(i)->tail));
 }
 
+static void release(struct lane *lane)
+{
+	uint32_t i;
+	uint8_t *block;
+
+	for (i = 0; i < LANE_BLOCKS; i++) {
+		block = atomic_load_explicit(&lane->blocks[i], memory_order_acquire);
+		if (block)
+			madvise(block, LANE_BLOCK_BYTES, MADV_DONTNEED);
+	}
+}
+
 void lanes_release(void)
 {
 	uint32_t count = lanes_count(), i;
 
 	for (i = 0; i < count; i++)
 		if (lane_at(i))
-			madvise(lane_at(i)->ring, LANE_RING_BYTES, MADV_DONTNEED);
+			release(lane_at(i));
 }

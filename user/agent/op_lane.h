@@ -3,7 +3,7 @@
  * What a thread that runs ops has of ours: places for the ops that are open, and a ring in which those that have ended,
  * and names, wait for the agent's thread.  The ring has one writer, its thread, and one reader.  It is made of chunks,
  * in any order, of which the one that was read last is written next: where the reader keeps up, they stay in a cache.
- * Nothing allocates but the first op of a thread; what has no room is counted.
+ * Nothing allocates but the first op of a thread, and a ring that grows; what has no room is counted.
  */
 #ifndef GPUTRACE_AGENT_OP_LANE_H
 #define GPUTRACE_AGENT_OP_LANE_H
@@ -20,6 +20,9 @@
 #define LANE_RING_BYTES (8u << 20)   /* touched as it is used: 80,000 to 130,000 ops. Power of two */
 #define LANE_CHUNK_BYTES (64u << 10) /* the same */
 #define LANE_CHUNKS (LANE_RING_BYTES / LANE_CHUNK_BYTES)
+#define LANE_BLOCK_CHUNKS 4u /* that are mapped at a time: most threads need no more address space */
+#define LANE_BLOCKS (LANE_CHUNKS / LANE_BLOCK_CHUNKS)
+#define LANE_BLOCK_BYTES (LANE_BLOCK_CHUNKS * (size_t)LANE_CHUNK_BYTES)
 #define LANE_WAKE_BYTES (128u << 10) /* the reader is woken each time that so much has come */
 #define LANE_NAMES 512u		     /* power of two */
 #define LANE_INPUTS 4096u	     /* the same */
@@ -170,7 +173,7 @@ struct lane {
 	_Atomic uint32_t returned __attribute__((aligned(64))); /* slots, as free_slot */
 	_Atomic uint32_t state;					/* enum lane_state */
 	struct op_slot slots[LANE_SLOTS];
-	uint8_t ring[LANE_RING_BYTES] __attribute__((aligned(4096)));
+	uint8_t *_Atomic blocks[LANE_BLOCKS]; /* of the ring's chunks; NULL: none of its chunks was needed so far */
 };
 
 /* Once, not on a thread of the application; false: it cannot be told when threads end. */
