@@ -99,6 +99,14 @@ def linked(version, folder):
     return [output, "-"], _environment(built)
 
 
+def inside_engine(version, folder):
+    """The same, which opens a library of another name that has all of Python inside and exports it."""
+    built, output, engine = Built(version), folder / "embedded", folder / "engine.so"
+    _compile("-shared", "-o", engine, "-Wl,--whole-archive", built.archive, "-Wl,--no-whole-archive", *LIBRARIES)
+    _compile("-O1", "-o", output, machine.PROGRAMS / "embedded.c", "-ldl", "-lpthread")
+    return [output, engine], _environment(built)
+
+
 def opened(version, folder):
     """The same, which opens libpython when it runs."""
     built, output = Built(version), folder / "embedded"

@@ -38,6 +38,20 @@ def test_a_python_built_in_another_way_is_exact(cudart, version, make, tmp_path)
     assert_stacks_are_its_own(reading.trace_of(tmp_path / "trace.json"), [reading.program(tmp_path / "program.json")])
 
 
+def test_a_python_inside_a_library_of_another_name_is_exact_once_it_is_noticed(cudart, version, tmp_path):
+    program, environment = pythons.inside_engine(version, tmp_path)
+    words = [1, machine.PROGRAMS / "obedient.py", cudart]
+    with tracing.Running([*program, *words], tmp_path, environment) as running:
+        running.wait_line("ready")
+        doctor = tracing.gputrace(tmp_path, "doctor", "-p", running.pid).stdout
+        with tracing.Tracer(tmp_path, "-p", running.pid) as tracer:
+            running.ask("steps 5")
+            running.ask(f"truth {tmp_path}/truth.json")
+            tracer.interrupt().must_be(0)
+    assert_stacks_are_its_own(reading.trace_of(tmp_path / "trace.json"), [reading.program(tmp_path / "truth.json")])
+    assert any(line.startswith("  Python        ok") and "engine.so" in line for line in doctor.splitlines()), doctor
+
+
 def test_functions_of_a_static_python_that_share_an_address_keep_their_names(cudart, version, tmp_path):
     python = pythons.static_stripped(version, tmp_path)
     program = [python, machine.PROGRAMS / "short_lived.py", cudart, tmp_path / "program.json", "300"]

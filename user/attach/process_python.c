@@ -79,6 +79,26 @@ static bool is_young(struct followed *process)
 	return now_ns - process->unfit_since_ns < PATIENCE_NS;
 }
 
+static bool holds_python(const struct probed_file *file)
+{
+	return file->kind == LIBRARY_PYTHON || file->kind == LIBRARY_PYTHON_STATIC;
+}
+
+/* In a file whose name does not say so: what was looked into already is not looked into again. */
+static int find_in_others(const struct followed *process, const struct mappings *mappings, int error,
+			  struct python_info *out, char *why, size_t why_size)
+{
+	for (size_t i = 0; i < process->files.count && error; i++) {
+		const struct probed_file *file = process->files.items[i];
+		const struct mapping *mapping =
+			holds_python(file) ? mappings_of_file(mappings, file->device, file->inode) : NULL;
+
+		if (mapping)
+			error = python_find_in(process->pid, mappings, mapping, error, out, why, why_size);
+	}
+	return error;
+}
+
 /* The file among the probed ones that python_find found the interpreter in. */
 static struct probed_file *python_file(const struct followed *process, const struct python_info *python)
 {
@@ -89,8 +109,8 @@ static struct probed_file *python_file(const struct followed *process, const str
 	for (size_t i = 0; i < process->files.count; i++) {
 		struct probed_file *file = process->files.items[i];
 
-		if ((file->kind == LIBRARY_PYTHON || file->kind == LIBRARY_PYTHON_STATIC) && !fstat(file->fd, &stat) &&
-		    stat.st_ino == found.st_ino && stat.st_dev == found.st_dev)
+		if (holds_python(file) && !fstat(file->fd, &stat) && stat.st_ino == found.st_ino &&
+		    stat.st_dev == found.st_dev)
 			return file;
 	}
 	return NULL;
@@ -119,9 +139,12 @@ void python_examine(struct processes *processes, struct followed *process, const
 	struct python_info python;
 	char why[256] = "";
 	int error = python_find(process->pid, mappings, &python, why, sizeof(why));
-	struct probed_file *file = python_file(process, &python);
-	bool more = watch_deaths(processes, process, file, &python);
+	struct probed_file *file;
+	bool more;
 
+	error = find_in_others(process, mappings, error, &python, why, sizeof(why));
+	file = python_file(process, &python);
+	more = watch_deaths(processes, process, file, &python);
 	if (!error) {
 		if (!process->has_python) {
 			probe_subinterpreters(processes, process);

@@ -31,11 +31,43 @@ struct subject {
 	bool agent;
 };
 
+static bool seen_before(const struct mappings *mappings, size_t index)
+{
+	const struct mapping *mapping = &mappings->list.items[index];
+
+	return mappings_of_file(mappings, mapping->device, mapping->inode) != mapping;
+}
+
+static bool holds_python(const struct subject *subject, const struct mapping *mapping)
+{
+	struct image *image = NULL;
+	int fd = mapping_open(subject->pid, mapping);
+	bool holds = fd >= 0 && !image_open(fd, &image) && library_holds_python(image);
+
+	image_close(image);
+	return holds;
+}
+
+/* As a trace does (process_python.c): by name, else in any file that has it inside. */
+static int find_python(const struct subject *subject, struct python_info *out, char *why, size_t why_size)
+{
+	const struct mappings *mappings = &subject->mappings;
+	int err = python_find(subject->pid, mappings, out, why, why_size);
+
+	for (size_t i = 0; i < mappings->list.count && err; i++) {
+		const struct mapping *mapping = &mappings->list.items[i];
+
+		if (mapping->inode && !seen_before(mappings, i) && holds_python(subject, mapping))
+			err = python_find_in(subject->pid, mappings, mapping, err, out, why, why_size);
+	}
+	return err;
+}
+
 static void check_python(const struct subject *subject)
 {
 	struct python_info python = {.fd = -1};
 	char why[256] = "";
-	int err = python_find(subject->pid, &subject->mappings, &python, why, sizeof(why));
+	int err = find_python(subject, &python, why, sizeof(why));
 
 	if (!err)
 		doctor_say(HEALTH_OK, "  Python", "%s, %s", python.version, python.path);
@@ -79,17 +111,6 @@ static void check_library(struct subject *subject, const struct mapping *mapping
 cleanup:
 	library_sites_free(&sites);
 	image_close(image);
-}
-
-static bool seen_before(const struct mappings *mappings, size_t index)
-{
-	const struct mapping *mapping = &mappings->list.items[index];
-
-	for (size_t i = 0; i < index; i++)
-		if (mappings->list.items[i].inode == mapping->inode &&
-		    mappings->list.items[i].device == mapping->device)
-			return true;
-	return false;
 }
 
 static void check_libraries(struct subject *subject)
@@ -236,9 +257,13 @@ bool doctor_check_process(pid_t pid, const char *cupti)
 
 	snprintf(name, sizeof(name), "pid %d", (int)pid);
 	if (!err)
-		err = mappings_read(pid, &subject.mappings);
+		err = subject.info.kernel_thread ? -ENOEXEC : mappings_read(pid, &subject.mappings);
 	if (err) {
-		doctor_say(HEALTH_MISSING, name, "%s", err == -ESRCH ? "no such process" : strerror(-err));
+		doctor_say(HEALTH_MISSING, name, "%s",
+			   err == -ESRCH     ? "no such process"
+			   : err == -ENOEXEC ? "a thread of the kernel, which runs no program"
+			   : err == -EACCES  ? "another user's, and the capabilities to look into it are missing"
+					     : strerror(-err));
 	} else {
 		doctor_say(HEALTH_OK, name, "%s", *subject.info.cmdline ? subject.info.cmdline : subject.info.comm);
 		check_python(&subject);

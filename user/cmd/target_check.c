@@ -38,6 +38,9 @@ static int check_pid(pid_t pid)
 	} else if (group != pid) {
 		msg_error("--pid %d: is a thread of process %d; trace that one", (int)pid, (int)group);
 		err = -EINVAL;
+	} else if (info.kernel_thread) {
+		msg_error("--pid %d: is a thread of the kernel (%s), which runs no program", (int)pid, info.comm);
+		err = -EINVAL;
 	} else if (info.zombie) {
 		msg_error("--pid %d: has ended already", (int)pid);
 		err = -ESRCH;

@@ -137,6 +137,14 @@ const struct mapping *mappings_at(const struct mappings *mappings, uint64_t addr
 	return NULL;
 }
 
+const struct mapping *mappings_of_file(const struct mappings *mappings, dev_t device, uint64_t inode)
+{
+	for (size_t i = 0; i < mappings->list.count; i++)
+		if (mappings->list.items[i].inode == inode && mappings->list.items[i].device == device)
+			return &mappings->list.items[i];
+	return NULL;
+}
+
 void mappings_free(struct mappings *mappings)
 {
 	array_free(&mappings->list);

@@ -271,6 +271,7 @@ int process_info_read(pid_t pid, struct process_info *out)
 	out->threads = fields.threads;
 	thread = has_ended(fields.state) ? process_thread(pid) : pid;
 	out->zombie = has_ended(fields.state) && thread == pid;
+	out->kernel_thread = fields.flags & PF_KTHREAD;
 	out->forked = fields.flags & PF_FORKNOEXEC;
 	out->start_ns = start_monotonic_ns(fields.start_ticks);
 	out->start_ticks = (uint64_t)((int64_t)fields.start_ticks - namespace_ticks());

@@ -23,6 +23,7 @@ struct process_info {
 	unsigned threads;
 	bool zombie; /* all its threads have ended */
 	enum gpt_mounts mounts;
+	bool kernel_thread;
 	bool forked; /* and has executed nothing since */
 	char comm[16];
 	char *exe;     /* readlink of /proc/PID/exe, "" when not readable */
@@ -71,6 +72,9 @@ struct mappings {
 
 int mappings_read(pid_t pid, struct mappings *out);
 void mappings_free(struct mappings *mappings);
+
+/* The first one of a file, by its numbers as maps gives them; NULL none. */
+const struct mapping *mappings_of_file(const struct mappings *mappings, dev_t device, uint64_t inode);
 
 /* The one that holds the address, NULL none. */
 const struct mapping *mappings_at(const struct mappings *mappings, uint64_t address);

@@ -366,6 +366,25 @@ int python_find(pid_t pid, const struct mappings *mappings, struct python_info *
 	return result;
 }
 
+int python_find_in(pid_t pid, const struct mappings *mappings, const struct mapping *mapping, int before,
+		   struct python_info *out, char *why, size_t why_size)
+{
+	struct candidate candidate = {.pid = pid, .mappings = mappings, .mapping = mapping};
+	char its_why[256] = "";
+	struct python_info found = {.fd = -1};
+	int result = examine(&candidate, false, &found, &(struct reason){its_why, sizeof(its_why)});
+
+	if (before != -ENOENT && result) {
+		python_info_free(&found);
+		return before;
+	}
+	python_info_free(out);
+	*out = found;
+	if (why_size)
+		snprintf(why, why_size, "%s", its_why);
+	return result;
+}
+
 void python_info_free(struct python_info *info)
 {
 	free(info->path);

@@ -29,6 +29,14 @@ struct python_info {
  * Free *out with python_info_free in any case.
  */
 int python_find(pid_t pid, const struct mappings *mappings, struct python_info *out, char *why, size_t why_size);
+
+/*
+ * The same of one file, by its first mapping, whatever its name: an engine that has CPython inside and exports it.
+ * before: what was found until now, which stays in *out unless this is better, as extensions may have pulled in a
+ * libpython that nobody runs.
+ */
+int python_find_in(pid_t pid, const struct mappings *mappings, const struct mapping *mapping, int before,
+		   struct python_info *out, char *why, size_t why_size);
 void python_info_free(struct python_info *info);
 
 /* The generated table: layout of a release series ("3.8" .. "3.12"), NULL when not known. */

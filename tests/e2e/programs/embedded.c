@@ -86,7 +86,8 @@ static void run_round(int number, char **words)
 	for (char **word = words; *word; word++)
 		used += (size_t)snprintf(code + used, sizeof(code) - used, "'%s'.replace('%%d', '%d'), ", *word,
 					 number);
-	snprintf(code + used, sizeof(code) - used, "]\nexec(compile(open(sys.argv[0]).read(), sys.argv[0], 'exec'))\n");
+	snprintf(code + used, sizeof(code) - used,
+		 "]\n__file__ = sys.argv[0]\nexec(compile(open(sys.argv[0]).read(), sys.argv[0], 'exec'))\n");
 	initialize(0);
 	run_or_exit(code);
 	state = save_thread();
