@@ -499,6 +499,8 @@ static void without_gpu_times_it_says_why_and_what_to_do(void **state)
 	};
 
 	drop_gpu();
+	model->gpu_times = MODEL_GPU_TIMES_MEANT;
+	model_source(model)->target = "pid 41230";
 	model->processes[0].agent_detail = "/opt/lib";
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		char *text, *unwrapped;

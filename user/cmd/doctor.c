@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "cmd/doctor_checks.h"
+#include "report/text.h"
 
 /* Probing for a feature fails where it is absent; that is no news for the user. */
 static int stay_silent(enum libbpf_print_level level, const char *format, va_list args)
@@ -18,10 +19,12 @@ enum exit_code doctor_command(const struct options *options)
 	bool works;
 
 	libbpf_set_print(stay_silent);
+	text_begin();
 	works = doctor_check_kernel();
 	works &= doctor_check_software();
 	for (size_t i = 0; i < options->pids.list.count; i++)
 		works &= doctor_check_process(options->pids.list.items[i], options->cupti);
+	text_end();
 	fflush(stdout);
 	if (!works)
 		msg_error("no trace can work here until what is missing above is there");

@@ -12,7 +12,7 @@ enum health {
 	HEALTH_MISSING,
 };
 
-/* Prints one line of at most 100 columns. */
+/* Prints one line, broken where a terminal ends; nothing is cut. */
 void doctor_say(enum health health, const char *name, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /* The machine: returns false when no trace can work here. */

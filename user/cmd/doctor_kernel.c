@@ -19,7 +19,11 @@
 #define KERNEL_BTF "/sys/kernel/btf/vmlinux"
 #define LOCKDOWN "/sys/kernel/security/lockdown"
 
+#define SYS_NOT_MOUNTED "/sys is not mounted here: mount -t sysfs sysfs /sys"
+#define NOT_PERMITTED "not known: asking is not permitted (see capabilities and BPF)"
+
 static struct utsname kernel;
+static bool denied; /* bpf(2): what it is asked about the kernel, it refuses */
 static unsigned kernel_version;
 
 static bool check_version(void)
@@ -36,8 +40,9 @@ static bool check_capabilities(void)
 	char missing[128];
 	bool good = !*privileges_missing(privileges_effective(), missing, sizeof(missing));
 
-	doctor_say(good ? HEALTH_OK : HEALTH_MISSING, "capabilities", "%s%s",
-		   good ? "CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE" : missing, good ? "" : " missing: run with sudo");
+	doctor_say(good ? HEALTH_OK : HEALTH_MISSING, "capabilities", "%s%s%s",
+		   good ? "CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE" : missing, good ? "" : ": ",
+		   good ? "" : privileges_remedy());
 	return good;
 }
 
@@ -74,12 +79,19 @@ static bool check_bpf(void)
 {
 	int err = privileges_try_bpf();
 
+	denied = err == -EPERM;
 	doctor_say(err ? HEALTH_MISSING : HEALTH_OK, "BPF", "%s",
 		   !err		    ? "bpf(2) works"
 		   : err == -ENOSYS ? "the kernel is built without CONFIG_BPF_SYSCALL"
-		   : err == -EPERM  ? "not permitted: run with sudo; in a container also check its seccomp profile"
+		   : err == -EPERM  ? "not permitted: it takes the capabilities above, and in a container a seccomp "
+				      "profile that lets it"
 				    : strerror(-err));
 	return !err;
+}
+
+static bool has_sys(void)
+{
+	return !access("/sys/kernel", F_OK);
 }
 
 static bool check_btf(void)
@@ -87,7 +99,9 @@ static bool check_btf(void)
 	bool good = access(KERNEL_BTF, R_OK) == 0;
 
 	doctor_say(good ? HEALTH_OK : HEALTH_MISSING, "BTF", "%s%s", KERNEL_BTF,
-		   good ? "" : " is not there: a kernel with CONFIG_DEBUG_INFO_BTF is needed");
+		   good	       ? ""
+		   : has_sys() ? " is not there: a kernel with CONFIG_DEBUG_INFO_BTF is needed"
+			       : " is not there: " SYS_NOT_MOUNTED);
 	return good;
 }
 
@@ -97,6 +111,7 @@ static bool check_ring_buffer(void)
 
 	doctor_say(found == 1 ? HEALTH_OK : HEALTH_MISSING, "ring buffer", "%s",
 		   found == 1  ? "BPF_MAP_TYPE_RINGBUF"
+		   : denied    ? NOT_PERMITTED
 		   : found < 0 ? strerror(-found)
 			       : "a kernel of 5.10 or newer is needed");
 	return found == 1;
@@ -107,7 +122,9 @@ static bool check_uprobes(void)
 	bool good = access(UPROBE_PMU, R_OK) == 0;
 
 	doctor_say(good ? HEALTH_OK : HEALTH_MISSING, "uprobes", "%s",
-		   good ? "perf event source" : "a kernel with CONFIG_UPROBE_EVENTS is needed");
+		   good	       ? "perf event source"
+		   : has_sys() ? "a kernel with CONFIG_UPROBE_EVENTS is needed"
+			       : SYS_NOT_MOUNTED);
 	return good;
 }
 
@@ -117,6 +134,7 @@ static bool check_tracepoints(void)
 
 	doctor_say(found == 1 ? HEALTH_OK : HEALTH_MISSING, "tracepoints", "%s",
 		   found == 1  ? "raw tracepoints, for processes that start and end"
+		   : denied    ? NOT_PERMITTED
 		   : found < 0 ? strerror(-found)
 			       : "a kernel with CONFIG_BPF_EVENTS is needed");
 	return found == 1;
@@ -128,9 +146,10 @@ static bool check_tracefs(void)
 	bool present = access("/sys/kernel/tracing", F_OK) == 0;
 
 	doctor_say(present ? HEALTH_OK : HEALTH_LIMITED, "tracefs", "%s",
-		   mounted   ? "/sys/kernel/tracing"
-		   : present ? "not mounted; gputrace opens one of its own"
-			     : "a kernel with CONFIG_FTRACE is needed to be there for a command's first launch");
+		   mounted	? "/sys/kernel/tracing"
+		   : present	? "not mounted; gputrace opens one of its own"
+		   : !has_sys() ? SYS_NOT_MOUNTED
+				: "a kernel with CONFIG_FTRACE is needed to be there for a command's first launch");
 	return true;
 }
 
@@ -160,9 +179,11 @@ static bool check_features(void)
 		int found = feature_probe(rows[i].feature);
 
 		doctor_say(found == 1 ? HEALTH_OK : HEALTH_LIMITED, rows[i].name, "%s",
-			   found == 1  ? rows[i].there
-			   : found < 0 ? strerror(-found)
-				       : rows[i].absent);
+			   found == 1			    ? rows[i].there
+			   : denied			    ? NOT_PERMITTED
+			   : found == -ENOENT && !has_sys() ? SYS_NOT_MOUNTED
+			   : found < 0			    ? strerror(-found)
+							    : rows[i].absent);
 	}
 	return true;
 }

@@ -1,26 +1,41 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/safe_text.h"
 #include "cmd/doctor_checks.h"
+#include "cmd/print.h"
+#include "report/text.h"
 
-#define COLUMNS 100
-#define TEXT_COLUMN 25 /* "%-16s%-9s" */
+#define TEXT_COLUMN 25	/* "%-16s%-9s" */
+#define WIDTH_LEAST 60u /* of a terminal; a narrower one breaks lines itself */
 
 void doctor_say(enum health health, const char *name, const char *format, ...)
 {
 	static const char *const words[] = {
 		[HEALTH_OK] = "ok", [HEALTH_LIMITED] = "limited", [HEALTH_MISSING] = "missing"};
-	char text[512], safe[SAFE_TEXT_MAX(COLUMNS) + 1];
+	unsigned width = print_screen().width;
+	char *text = NULL, *safe;
 	va_list args;
+	int bytes;
 
 	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
+	bytes = vasprintf(&text, format, args);
 	va_end(args);
-	if (strlen(text) > COLUMNS - TEXT_COLUMN)
-		strcpy(text + COLUMNS - TEXT_COLUMN - 3, "...");
-	safe[safe_text_copy(safe, text, strlen(text))] = 0;
-	printf("%-16s%-9s%s\n", name, words[health], safe);
+	if (bytes < 0)
+		return;
+	safe = xmalloc(SAFE_TEXT_MAX((size_t)bytes) + 1);
+	safe[safe_text_copy(safe, text, (size_t)bytes)] = 0;
+	printf("%-16s%-9s", name, words[health]);
+	text_wrap(stdout, safe, TEXT_COLUMN, TEXT_COLUMN,
+		  !width		? UINT_MAX
+		  : width < WIDTH_LEAST ? WIDTH_LEAST
+					: width,
+		  TEXT_WHOLE);
+	free(safe);
+	free(text);
 }

@@ -22,7 +22,7 @@ static ssize_t write_stdout(void *error, const char *data, size_t bytes)
 	return *first ? 0 : (ssize_t)bytes; /* 0 is an error, fopencookie(3) */
 }
 
-static struct screen screen_of_stdout(void)
+struct screen print_screen(void)
 {
 	const char *no_color = getenv("NO_COLOR");
 	struct winsize size = {0};
@@ -35,7 +35,7 @@ static struct screen screen_of_stdout(void)
 
 int print_on_stdout(print_fn *print, void *context)
 {
-	const struct screen screen = screen_of_stdout();
+	const struct screen screen = print_screen();
 	int lost = 0, err;
 	FILE *out = fopencookie(&lost, "w", (cookie_io_functions_t){.write = write_stdout});
 

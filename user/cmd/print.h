@@ -12,6 +12,9 @@ struct screen {
 	bool has_color; /* a terminal, and NO_COLOR is not set */
 };
 
+/* Of standard output. */
+struct screen print_screen(void);
+
 /* Writes all of it; 0 or -errno.  -ENOENT: it is not there, which the caller says. */
 typedef int print_fn(FILE *out, const struct screen *screen, void *context);
 

@@ -63,6 +63,13 @@ const char *privileges_missing(uint64_t effective, char *buffer, size_t size)
 	return buffer;
 }
 
+const char *privileges_remedy(void)
+{
+	return geteuid() ? "run it with sudo"
+			 : "root has lost them here: give them to the container (--cap-add=BPF,PERFMON,SYS_PTRACE or "
+			   "--privileged), or run on the host";
+}
+
 unsigned privileges_kernel_version(const char *release)
 {
 	unsigned major, minor;
@@ -100,7 +107,7 @@ int privileges_check(char *why, size_t why_size)
 		return -ENOSYS;
 	}
 	if (*privileges_missing(privileges_effective(), missing, sizeof(missing))) {
-		snprintf(why, why_size, "not permitted: %s missing; run it with sudo", missing);
+		snprintf(why, why_size, "not permitted: %s missing; %s", missing, privileges_remedy());
 		return -EPERM;
 	}
 	err = privileges_try_bpf();

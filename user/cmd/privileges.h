@@ -14,6 +14,9 @@ uint64_t privileges_effective(void);
 const char *privileges_missing(uint64_t effective, char *buffer, size_t size);
 
 /* "6.18.5-x" -> 6 << 8 | 18; 0 when it does not look like a release. */
+/* What who lacks them is to do; to be said after "missing: ". */
+const char *privileges_remedy(void);
+
 unsigned privileges_kernel_version(const char *release);
 
 #define PRIVILEGES_KERNEL_MIN (5u << 8 | 10)

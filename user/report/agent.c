@@ -2,6 +2,7 @@
 /* Why there are no GPU times, process by process, and what to do about it. */
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "report/parts.h"
 #include "report/why_words.h"
@@ -10,9 +11,22 @@ struct hint {
 	const char *why, *remedy;
 };
 
-static const struct hint no_agent = {
-	"gputrace's CUPTI agent was not at work in the process",
-	"see `gputrace doctor -p PID` for what keeps it out, or start the program as `gputrace -- COMMAND`",
+static const char not_at_work[] = "gputrace's CUPTI agent was not at work in the process";
+
+/* Nothing is advised that was done, or that cannot be done any more. */
+static const struct hint no_agent[] = {
+	{"the trace was taken with --agent off", "record without it"},
+	{not_at_work, "see that CUDA starts there (nvidia-smi); a note says so where the agent could not come in"},
+	{not_at_work, "it has ended: start the program as `gputrace -- COMMAND`, and the driver loads the agent"},
+	{not_at_work,
+	 "see `gputrace doctor -p PID` for what keeps it out, or start the program as `gputrace -- COMMAND`"},
+};
+
+enum {
+	AGENT_OFF,
+	AGENT_STARTED,
+	AGENT_ENDED,
+	AGENT_RUNS,
 };
 
 /* enum gpt_agent_failure */
@@ -45,7 +59,29 @@ static const struct hint aside = {
 	"trace longer: a quarter of a second of launches shows whether one does, its buffers come when it ends",
 };
 
-static const struct hint *hint_of(const struct model_process *process)
+static bool is_pid_list(const char *target)
+{
+	return !strncmp(target, "pid ", 4) && strspn(target + 4, "0123456789,") == strlen(target + 4);
+}
+
+/* As session.c writes what was traced. */
+static bool was_started(const struct model *model)
+{
+	const char *target = model_source(model)->target;
+
+	return *target && strcmp(target, "all processes") != 0 && !is_pid_list(target);
+}
+
+static const struct hint *hint_without_agent(const struct model *model, const struct model_process *process)
+{
+	if (model->gpu_times == MODEL_GPU_TIMES_OFF)
+		return &no_agent[AGENT_OFF];
+	if (was_started(model))
+		return &no_agent[AGENT_STARTED];
+	return &no_agent[process->exit_ns ? AGENT_ENDED : AGENT_RUNS];
+}
+
+static const struct hint *hint_of(const struct model *model, const struct model_process *process)
 {
 	switch (process->agent_state) {
 	case GPT_AGENT_LOADED:
@@ -59,7 +95,7 @@ static const struct hint *hint_of(const struct model_process *process)
 			       ? &failures[process->agent_failure]
 			       : &failures[GPT_AGENT_OK];
 	default:
-		return &no_agent;
+		return hint_without_agent(model, process);
 	}
 }
 
@@ -105,7 +141,7 @@ void report_no_gpu(struct report *report)
 	}
 	for (uint32_t i = 0; i < model->process_count && shown < report->rows; i++) {
 		const struct model_process *process = &model->processes[i];
-		const struct hint *hint = hint_of(process);
+		const struct hint *hint = hint_of(model, process);
 		const char *detail = process->agent_detail ? process->agent_detail : "";
 		char *text;
 
@@ -120,4 +156,18 @@ void report_no_gpu(struct report *report)
 		free(text);
 		shown++;
 	}
+}
+
+char *report_unseen_reason(const struct model *model)
+{
+	for (uint32_t i = 0; i < model->process_count; i++)
+		if (!model->processes[i].exit_ns)
+			return xasprintf("Is the process idle, or does it wait? `gputrace doctor -p %" PRIu32
+					 "` says what works "
+					 "there and what does not; a longer trace may catch its next call.",
+					 model->processes[i].pid);
+	return xasprintf(
+		"%s before the trace did: no call of a CUDA library that gputrace sees was made by then. What was "
+		"not seen is in the notes, if anything was.",
+		model->process_count > 1 ? "All processes ended" : "The process ended");
 }

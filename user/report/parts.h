@@ -28,9 +28,10 @@ void report_untimed_launches(struct report *report); /* where there are, of thos
 void report_calls(struct report *report);	     /* calls.c */
 void report_interpreter(struct report *report);	     /* interpreter.c */
 void report_failed(struct report *report);
-void report_no_gpu(struct report *report);   /* agent.c: why there are no GPU times */
-void report_complete(struct report *report); /* complete.c */
-void report_losses(struct report *report);   /* receipt.c: what complete.c says, for programs */
+char *report_unseen_reason(const struct model *model); /* agent.c: why no call was seen, where there are processes */
+void report_no_gpu(struct report *report);	       /* agent.c: why there are no GPU times */
+void report_complete(struct report *report);	       /* complete.c */
+void report_losses(struct report *report);	       /* receipt.c: what complete.c says, for programs */
 void report_receipt(struct report *report);
 
 #endif

@@ -3,7 +3,6 @@
 #include "report/report.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "base/msg.h"
@@ -47,9 +46,7 @@ static void put_nothing_seen(struct report *report)
 			    "No process with a CUDA library was found. `gputrace doctor` says what it can see.");
 		return;
 	}
-	text = xasprintf("Is the process idle, or does it wait? `gputrace doctor -p %" PRIu32 "` says what works there "
-			 "and what does not; a longer --duration may catch its next call.",
-			 model->processes[0].pid);
+	text = report_unseen_reason(model);
 	report_text(report, 2, text);
 	free(text);
 }

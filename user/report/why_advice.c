@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "report/parts.h"
 #include "report/text.h"
 #include "report/why_words.h"
 
@@ -117,6 +118,17 @@ char *why_advice(const struct analyses *all, const struct why_loss *loss)
 
 /* ---- what cannot be said ----------------------------------------------------------------------------------------- */
 
+static char *nothing_recorded(const struct analyses *all)
+{
+	char *reason = all->model->process_count ? report_unseen_reason(all->model)
+						 : xstrdup("No process with a CUDA library was found.");
+	char *text = xasprintf("Nothing was recorded: no CUDA call was seen in %s. %s",
+			       number_time(all->window.end_ns - all->window.start_ns).text, reason);
+
+	free(reason);
+	return text;
+}
+
 char *why_unsaid(const struct analyses *all)
 {
 	const struct why *why = &all->why;
@@ -128,9 +140,7 @@ char *why_unsaid(const struct analyses *all)
 			"with --trace=cuda.",
 			all->calls ? number_count(all->calls).text : "No", all->calls == 1 ? "" : "s");
 	if (!all->calls && !all->gpu_ops)
-		return xasprintf("Nothing was recorded: no CUDA call was seen in %s. Is the program idle, or does it "
-				 "not use the GPU yet? A longer --duration may catch its next call.",
-				 number_time(all->window.end_ns - all->window.start_ns).text);
+		return nothing_recorded(all);
 	if (!all->gpu_ops || !why->any_gpu)
 		return xasprintf("%s CUDA calls were seen, but no GPU times: when the GPU worked is not in this trace. "
 				 "They come from CUPTI: record without --agent off; `gputrace doctor -p PID` says what "

@@ -59,14 +59,18 @@ static void explain(int error, char *why, size_t why_size)
 	/* To root the verifier says EACCES, too. */
 	if (error == -EPERM || (error == -EACCES && geteuid() != 0))
 		snprintf(why, why_size,
-			 "the kernel refuses to load BPF programs (%s): run as root (sudo gputrace ...); "
-			 "`gputrace doctor` says what is missing",
-			 strerror(-error));
+			 "the kernel refuses to load BPF programs (%s): %s; `gputrace doctor` says what is missing",
+			 strerror(-error),
+			 geteuid() ? "run as root (sudo gputrace ...)"
+				   : "lockdown, a security module or a container's seccomp profile forbids it to root");
 	else if (feature_probe(FEATURE_RING_BUFFER) == 0)
 		snprintf(why, why_size, "this kernel has no BPF ring buffer: Linux 5.10 or newer is needed");
 	else if (error == -ENOENT || error == -ESRCH)
 		snprintf(why, why_size,
-			 "this kernel has no BTF (/sys/kernel/btf/vmlinux): it needs CONFIG_DEBUG_INFO_BTF");
+			 access("/sys/kernel", F_OK)
+				 ? "the kernel's BTF cannot be read: /sys is not mounted here (mount -t sysfs sysfs "
+				   "/sys)"
+				 : "this kernel has no BTF (/sys/kernel/btf/vmlinux): it needs CONFIG_DEBUG_INFO_BTF");
 	else
 		snprintf(why, why_size, "cannot load the BPF programs: %s%s%s (-v shows what the kernel says)",
 			 strerror(-error), last_words[0] ? ": " : "", last_words);
@@ -92,11 +96,12 @@ int programs_load(struct programs *programs, const struct gpt_config *config, si
 		  size_t why_size)
 {
 	struct rlimit unlimited = {RLIM_INFINITY, RLIM_INFINITY};
-	int cpus = libbpf_num_possible_cpus(), error;
+	int cpus, error;
 	bool old;
 
 	setrlimit(RLIMIT_MEMLOCK, &unlimited); /* needed before Linux 5.11 */
 	libbpf_set_print(keep_words);
+	cpus = libbpf_num_possible_cpus();
 	old = features_need_old_programs(feature_probe(FEATURE_BPF_LOOP), feature_probe(FEATURE_ATTACH_COOKIE));
 	if (old)
 		msg_debug("no bpf_loop or no probe cookies in this kernel: the programs for older ones are used");

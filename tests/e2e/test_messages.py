@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""What is said where a trace cannot work, or shows nothing: what is, why, and one thing to do that was not done already."""
+
+import os
+import subprocess
+
+import machine
+import pytest
+import tracing
+
+WITHOUT_CAPABILITIES = ("setpriv", "--bounding-set=-all", "--inh-caps=-all")
+WITHOUT_SYS = ("unshare", "-m", "sh", "-c", 'umount -l /sys && exec "$@"', "sh")
+IDLE = "Is the process idle"
+START = "gputrace -- COMMAND"
+CIRCLES = ("5.10 or newer", "CONFIG_", "libbpf")  # nothing of that is missing on a kernel that this is tested on
+
+
+def said(done):
+    """Words of both streams, however lines are broken."""
+    return " ".join((done.stdout + done.stderr).split())
+
+
+@pytest.mark.parametrize("how, has, lacks", [
+    (tracing.AS_NOBODY, ["capabilities missing CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE: run it with sudo",
+                         "ring buffer missing not known: asking is not permitted"], CIRCLES),
+    (WITHOUT_CAPABILITIES, ["CAP_SYS_PTRACE: root has lost them here", "--cap-add"], (*CIRCLES, "sudo")),
+    (WITHOUT_SYS, ["BTF missing /sys/kernel/btf/vmlinux is not there: /sys is not mounted here: mount -t sysfs",
+                   "uprobes missing /sys is not mounted here"], (*CIRCLES, "sudo"))],
+                         ids=("plain user", "root without capabilities", "no /sys"))
+def test_doctor_and_a_trace_say_what_is_missing_and_not_what_is_there(tmp_path, public, how, has, lacks):
+    doctor = said(tracing.command(tmp_path, *how, public / "gputrace", "doctor").must_be(1))
+    trace = said(tracing.command(tmp_path, *how, public / "gputrace", "--", "true").must_be(1))
+    assert all(text in doctor for text in has), doctor
+    assert not [text for text in lacks if text in doctor + trace]
+    assert trace.startswith("gputrace: ") and ("/sys is not mounted" in trace or "CAP_BPF" in trace)
+
+
+@pytest.mark.parametrize("arguments, code, has", [
+    (["-p", "1", "2"], 2, "'2' behind --pid PID: several processes are one list, as in -p 41230,41231"),
+    (["-p", "2"], 1, "--pid 2: is a thread of the kernel (kthreadd), which runs no program"),
+    (["doctor", "-p", "2"], 1, "pid 2 missing a thread of the kernel, which runs no program")],
+                         ids=("two words", "kernel thread", "doctor of one"))
+def test_what_is_no_process_to_trace_is_said_to_be(tmp_path, arguments, code, has):
+    assert has in said(tracing.gputrace(tmp_path, *arguments).must_be(code))
+
+
+CALLS = "import ctypes, sys; ctypes.CDLL(sys.argv[1]).cudaDeviceSynchronize()"
+
+
+@pytest.mark.parametrize("options, has, lacks", [
+    ([], "see that CUDA starts there (nvidia-smi)", [START, "gputrace doctor"]),
+    (["--agent", "off"], "the trace was taken with --agent off. To get them: record without it.",
+     [START, "gputrace doctor", "nvidia-smi"])], ids=("no driver", "--agent off"))
+def test_who_started_the_program_is_not_told_to_start_it(cudart, tmp_path, options, has, lacks):
+    program = [machine.any_python(), "-c", CALLS, cudart]
+    report = said(tracing.gputrace(tmp_path, *options, "-o", "t.gpt", "--", *program).must_be(0))
+    assert has in report and not [text for text in lacks if text in report], report
+
+
+def test_a_program_that_has_ended_is_not_asked_whether_it_is_idle(tmp_path):
+    report = said(tracing.gputrace(tmp_path, "-o", "t.gpt", "--", "true").must_be(0))
+    why = said(tracing.gputrace(tmp_path, "why", "t.gpt"))
+    for text in (report, why):
+        assert "The process ended before the trace did" in text and IDLE not in text and "doctor" not in text
+
+
+def test_a_program_that_goes_on_is(tmp_path):
+    with tracing.Running(["sleep", "60"], tmp_path) as sleep:
+        report = said(tracing.gputrace(tmp_path, "-p", sleep.pid, "-d", "100ms").must_be(0))
+    assert f"{IDLE}, or does it wait? `gputrace doctor -p {sleep.pid}`" in report
+
+
+def test_doctor_cuts_nothing_in_a_pipe_and_breaks_lines_on_a_terminal(tmp_path):
+    with tracing.Running(["sh", "-c", "read line", "x" * 200], tmp_path) as running:
+        piped = tracing.gputrace(tmp_path, "doctor", "-p", running.pid).stdout
+        ours, theirs = os.openpty()
+        subprocess.run(["stty", "cols", "80"], stdin=theirs, check=True)
+        done = subprocess.run([machine.GPUTRACE, "doctor", "-p", str(running.pid)], stdout=theirs, stdin=subprocess.DEVNULL,
+                              env=tracing.environment(tmp_path))
+        os.close(theirs)
+        shown = read_all(ours).replace("\r\n", "\n")
+    assert done.returncode == 0 and "x" * 200 in piped and "x" * 200 in shown
+    assert all(len(line) <= 80 for line in shown.splitlines() if "xx" not in line)
+    assert shown.split() == piped.split()
+
+
+def read_all(fd):
+    """What a terminal was written, until nobody has it open."""
+    text = b""
+    try:
+        while True:
+            text += os.read(fd, 65536)
+    except OSError:  # EIO: its end
+        os.close(fd)
+        return text.decode()
