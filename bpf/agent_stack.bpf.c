@@ -31,7 +31,7 @@ static __always_inline long stack_here(struct gpt_process_state *process, struct
 }
 
 /* gputrace_agent_stack(what, number), agent.h */
-SEC("uprobe")
+SEC("uprobe.later")
 int agent_stack(struct pt_regs *ctx)
 {
 	__u64 now = bpf_ktime_get_ns(), pid_tid = bpf_get_current_pid_tgid(), id = 0;

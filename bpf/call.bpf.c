@@ -227,7 +227,7 @@ int call_symbol(struct pt_regs *ctx)
 }
 
 /* gputrace_agent_call(corr, api), agent.h */
-SEC("uprobe")
+SEC("uprobe.later")
 int call_agent(struct pt_regs *ctx)
 {
 	__u64 now = bpf_ktime_get_ns(), pid_tid = bpf_get_current_pid_tgid();

@@ -4,9 +4,11 @@
  * name(struct walk *walk)` that returns non-zero when it is done; LOOP_STEP(name) makes it one that LOOP can repeat.
  * All that a body remembers is in the slot.
  *
- * Linux 5.17 has bpf_loop. Older kernels (GPT_OLD_KERNEL) get a plain loop around a global function, which the verifier
- * checks once and on its own (5.6): a round costs it a few instructions. What such a function may take are scalars
- * only (kernel/bpf/btf.c, btf_prepare_func_args of 5.10), so the body finds slot and process anew.
+ * Linux 5.17 has bpf_loop. A body is a global function, which the verifier checks once for a program, and not again for
+ * each way that leads to it: half of what loading costs.  Older kernels (GPT_OLD_KERNEL) get a plain loop around a
+ * global function, which the verifier checks once and on its own (5.6): a round costs it a few instructions. What such
+ * a function may take are scalars only (kernel/bpf/btf.c, btf_prepare_func_args of 5.10), so the body finds slot and
+ * process anew.
  */
 #ifndef GPUTRACE_LOOP_BPF_H
 #define GPUTRACE_LOOP_BPF_H
@@ -24,16 +26,27 @@ struct walk {
 #ifndef GPT_OLD_KERNEL
 
 #define LOOP_STEP(name)                                                                                                \
+	__weak __noinline int name##_once(struct walk_slot *slot, struct gpt_process_state *process)                   \
+	{                                                                                                              \
+		struct walk walk = {.slot = slot, .process = process};                                                 \
+                                                                                                                       \
+		if (!slot || !process)                                                                                 \
+			return 1;                                                                                      \
+		walk.layout = &process->python.layout;                                                                 \
+		return name(&walk);                                                                                    \
+	}                                                                                                              \
+                                                                                                                       \
 	static long name##_step(__u32 index, struct walk *walk)                                                        \
 	{                                                                                                              \
-		return name(walk);                                                                                     \
+		return name##_once(walk->slot, walk->process) != 0;                                                    \
 	}
 
 /* At most `most` rounds, a constant. */
 #define LOOP(most, name, walk) ((void)bpf_loop(most, name##_step, walk, 0))
 
 /* The same where one round is most often enough: that one comes without the price of bpf_loop. */
-#define LOOP_SHORT(most, name, walk) ((void)(name##_step(0, walk) || bpf_loop(most, name##_step, walk, 0)))
+#define LOOP_SHORT(most, name, walk)                                                                                   \
+	((void)(name##_once((walk)->slot, (walk)->process) || bpf_loop(most, name##_step, walk, 0)))
 
 #else
 

@@ -39,7 +39,7 @@ static __always_inline __u64 code_entered(struct pt_regs *ctx, const struct gpt_
 	return code;
 }
 
-SEC("uprobe")
+SEC("uprobe.later")
 int python_call(struct pt_regs *ctx)
 {
 	__u64 pid_tid = bpf_get_current_pid_tgid(), now = bpf_ktime_get_ns(), code = 0;

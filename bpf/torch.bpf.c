@@ -44,7 +44,7 @@ static __always_inline bool read_key(struct graph_task_key *key, const struct gp
  * Engine::execute_with_graph_task(const std::shared_ptr<GraphTask>&, ...) on the thread that called backward():
  * the result is returned in memory, so this is the second argument and the task the third.
  */
-SEC("uprobe")
+SEC("uprobe.later")
 int backward_begin(struct pt_regs *ctx)
 {
 	__u64 pid_tid = bpf_get_current_pid_tgid();

@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <libelf.h>
 #include <linux/bpf.h>
@@ -192,15 +193,68 @@ static void the_page_of_a_site_is_in_memory_before_its_probe(void **state)
 		close(fd);
 		skip(); /* the source tree is on a file system that lies in memory */
 	}
-	assert_true(links_attach_uprobes(&links, true, -1, fd, sites, 2) < 0); /* no program */
+	assert_true(links_attach_uprobes(&links, true, fd, fd, sites, 2) < 0); /* it is no program */
 	assert_true(page_is_valid(fd, 5));
 	assert_true(page_is_valid(fd, 39) && page_is_valid(fd, 40)); /* an instruction on both */
 	close(fd);
 }
 
+/* Of those that the kernel has checked for this program; 0 before Linux 5.16. */
+static uint32_t checked_instructions(int program_fd)
+{
+	struct bpf_prog_info info = {};
+	uint32_t bytes = sizeof(info);
+
+	assert_int_equal(bpf_obj_get_info_by_fd(program_fd, &info, &bytes), 0);
+	return info.verified_insns;
+}
+
+static struct gpt_config nothing_special;
+static struct programs programs;
+
+static void load_programs(void)
+{
+	char why[256];
+
+	if (geteuid() != 0)
+		skip();
+	if (programs_load(&programs, &nothing_special, 1 << 20, why, sizeof(why)))
+		fail_msg("%s", why);
+}
+
+static void a_program_that_few_traces_use_is_loaded_when_it_is_asked_for(void **state)
+{
+	const struct bpf_program *later, *at_once;
+	int first;
+
+	load_programs();
+	later = programs.bpf->progs.backward_begin;
+	at_once = programs.bpf->progs.call_symbol;
+	assert_int_equal(programs_fd(&programs, at_once), bpf_program__fd(at_once));
+	assert_true(checked_instructions(bpf_program__fd(later)) < 10); /* what stands for it does nothing */
+	first = programs_fd(&programs, later);
+	assert_true(first >= 0 && first != bpf_program__fd(later));
+	assert_true(checked_instructions(first) > 10000);
+	assert_int_equal(programs_fd(&programs, later), first);
+	for (size_t i = 0; i < programs.later.count; i++)
+		assert_true(programs_fd(&programs, programs.later.items[i].program) >= 0);
+	assert_int_equal(programs.later.count, 4);
+	programs_unload(&programs);
+}
+
+/* Most of what starting a trace costs is the verifier's: it was 48,000. */
+static void the_kernel_checks_the_walk_of_frames_once_for_each_program(void **state)
+{
+	load_programs();
+	assert_in_range(checked_instructions(bpf_program__fd(programs.bpf->progs.call_symbol)), 10000, 32000);
+	programs_unload(&programs);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_program_that_few_traces_use_is_loaded_when_it_is_asked_for),
+		cmocka_unit_test(the_kernel_checks_the_walk_of_frames_once_for_each_program),
 		cmocka_unit_test(the_page_of_a_site_is_in_memory_before_its_probe),
 		cmocka_unit_test(a_kernel_without_loops_or_cookies_gets_the_older_programs),
 		cmocka_unit_test(what_cannot_be_told_is_taken_to_be_there),

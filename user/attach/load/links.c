@@ -196,6 +196,8 @@ int links_attach_uprobes(struct links *links, bool multi, int program_fd, int fi
 	char path[64];
 	int type, error = 0;
 
+	if (program_fd < 0)
+		return program_fd;
 	if (!count)
 		return 0;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", file_fd);

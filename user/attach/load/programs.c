@@ -23,6 +23,8 @@
 _Static_assert(offsetof(struct gputrace_bpf__rodata, config) == offsetof(struct gputrace_old_bpf__rodata, config),
 	       "the configuration is at the same place in both objects");
 
+#define VERIFIER_LOG (1u << 20)
+
 static char last_words[1024]; /* of libbpf, for the reason we give */
 
 static int keep_words(enum libbpf_print_level level, const char *format, va_list args)
@@ -76,11 +78,121 @@ static void explain(int error, char *why, size_t why_size)
 			 strerror(-error), last_words[0] ? ": " : "", last_words);
 }
 
+/* ---- programs that are loaded when they are needed ------------------------------------------- */
+
+#define LATER "uprobe.later"
+
+static struct programs *loading; /* whose object libbpf is about to load */
+
+/* libbpf is about to load such a program: what it would give the kernel is kept, and a program that does nothing
+ * loaded. */
+static int put_off(struct bpf_program *program, struct bpf_prog_load_opts *options, long unused)
+{
+	static const struct bpf_insn nothing[] = {{.code = BPF_ALU64 | BPF_MOV | BPF_K}, {.code = BPF_JMP | BPF_EXIT}};
+	size_t count = bpf_program__insn_cnt(program), bytes = count * sizeof(struct bpf_insn);
+	struct later_program later = {
+		.program = program,
+		.instructions = xcalloc(count, sizeof(struct bpf_insn)),
+		.count = count,
+		.functions = xcalloc(options->func_info_cnt + 1, options->func_info_rec_size + 1),
+		.function_size = options->func_info_rec_size,
+		.function_count = options->func_info_cnt,
+		.btf_fd = (int)options->prog_btf_fd,
+		.fd = -1,
+	};
+
+	memcpy(later.instructions, bpf_program__insns(program), bytes);
+	if (later.function_count)
+		memcpy(later.functions, options->func_info, (size_t)later.function_count * later.function_size);
+	array_push(&loading->later, later);
+	options->func_info = options->line_info = NULL;
+	options->func_info_cnt = options->line_info_cnt = 0;
+	return bpf_program__set_insns(program, (struct bpf_insn *)nothing, sizeof(nothing) / sizeof(nothing[0]));
+}
+
+/* Once: libbpf keeps it for the whole process. */
+static int know_later_section(void)
+{
+	LIBBPF_OPTS(libbpf_prog_handler_opts, options, .prog_prepare_load_fn = put_off);
+	static int handler = -1;
+
+	if (handler < 0)
+		handler = libbpf_register_prog_handler(LATER, BPF_PROG_TYPE_KPROBE, 0, &options);
+	return handler < 0 ? handler : 0;
+}
+
+static int load_later(const struct later_program *later)
+{
+	LIBBPF_OPTS(bpf_prog_load_opts, options,
+		    .expected_attach_type = bpf_program__expected_attach_type(later->program),
+		    .prog_btf_fd = (uint32_t)later->btf_fd, .func_info = later->functions,
+		    .func_info_cnt = later->function_count, .func_info_rec_size = later->function_size);
+	const char *name = bpf_program__name(later->program);
+	char *log;
+	int fd = bpf_prog_load(BPF_PROG_TYPE_KPROBE, name, "GPL", later->instructions, later->count, &options);
+
+	if (fd >= 0 || msg_level() < MSG_VERBOSE)
+		return fd;
+	log = xcalloc(1, VERIFIER_LOG);
+	options.log_buf = log;
+	options.log_size = VERIFIER_LOG;
+	options.log_level = 1;
+	fd = bpf_prog_load(BPF_PROG_TYPE_KPROBE, name, "GPL", later->instructions, later->count, &options);
+	msg_debug("%s: %s", name, log);
+	free(log);
+	return fd;
+}
+
+/* NULL: it is loaded with the object. */
+static struct later_program *later_of(const struct programs *programs, const struct bpf_program *program)
+{
+	for (size_t i = 0; i < programs->later.count; i++)
+		if (programs->later.items[i].program == program)
+			return &programs->later.items[i];
+	return NULL;
+}
+
+static int loaded_fd(const struct programs *programs, const struct bpf_program *program)
+{
+	const struct later_program *later = later_of(programs, program);
+
+	return later ? later->fd : bpf_program__fd(program);
+}
+
+int programs_fd(struct programs *programs, const struct bpf_program *program)
+{
+	struct later_program *later = later_of(programs, program);
+
+	if (later && later->fd < 0) {
+		int fd = load_later(later);
+
+		if (fd < 0)
+			return fd;
+		later->fd = fd;
+	}
+	return loaded_fd(programs, program);
+}
+
+static void forget_later(struct programs *programs)
+{
+	for (size_t i = 0; i < programs->later.count; i++) {
+		if (programs->later.items[i].fd >= 0)
+			close(programs->later.items[i].fd);
+		free(programs->later.items[i].instructions);
+		free(programs->later.items[i].functions);
+	}
+	array_free(&programs->later);
+}
+
+/* ---- all of them ----------------------------------------------------------------------------- */
+
 struct gputrace_bpf *programs_open(bool old)
 {
 	struct gputrace_bpf *bpf = calloc(1, sizeof(*bpf));
 	int error = bpf ? gputrace_bpf__create_skeleton(bpf) : -ENOMEM;
 
+	if (!error)
+		error = know_later_section();
 	if (!error && old)
 		bpf->skeleton->data = (void *)gputrace_old_bpf__elf_bytes(&bpf->skeleton->data_sz);
 	if (!error)
@@ -115,6 +227,7 @@ int programs_load(struct programs *programs, const struct gpt_config *config, si
 	bpf_map__set_max_entries(programs->bpf->maps.ring, (uint32_t)ring_bytes);
 	bpf_map__set_max_entries(programs->bpf->maps.slots, (uint32_t)(cpus > 0 ? cpus : 1) * GPT_SLOTS_PER_CPU);
 	set_uprobe_type(programs->bpf);
+	loading = programs;
 	error = gputrace_bpf__load(programs->bpf);
 	if (error) {
 		explain(error, why, why_size);
@@ -136,7 +249,7 @@ uint64_t programs_missed(const struct programs *programs)
 		struct bpf_prog_info info = {};
 		uint32_t bytes = sizeof(info);
 
-		if (!bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &bytes))
+		if (!bpf_obj_get_info_by_fd(loaded_fd(programs, program), &info, &bytes))
 			missed += info.recursion_misses;
 	}
 	return missed;
@@ -144,6 +257,7 @@ uint64_t programs_missed(const struct programs *programs)
 
 void programs_unload(struct programs *programs)
 {
+	forget_later(programs);
 	gputrace_bpf__destroy(programs->bpf);
 	programs->bpf = NULL;
 }

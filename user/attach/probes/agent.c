@@ -35,7 +35,7 @@ static int agent_uprobe(const struct image *agent, const char *function, const c
 
 struct agent_probe {
 	const char *function, *semaphore;
-	int program;
+	const struct bpf_program *program;
 	struct links *links;
 	bool tells_text; /* so that a call of CUPTI by the agent can be told from one by somebody else */
 };
@@ -63,7 +63,8 @@ static int attach_agent_probe(struct files *files, struct probed_file *file, con
 	if (!error && probe->tells_text && files->programs->sites >= 0)
 		error = sites_tell(files->programs->sites, file->device, file->inode, &uprobe, 1);
 	return error ? error
-		     : links_attach_uprobes(probe->links, files->programs->multi, probe->program, file->fd, &uprobe, 1);
+		     : links_attach_uprobes(probe->links, files->programs->multi,
+					    programs_fd(files->programs, probe->program), file->fd, &uprobe, 1);
 }
 
 /* What the user wants besides kernels, told by counters. */
@@ -169,8 +170,7 @@ int files_begin_schedule(struct files *files)
 static int attach_stacks(struct files *files, struct probed_file *file, const struct image *image)
 {
 	const struct agent_probe probe = {GPUTRACE_AGENT_STACK, GPUTRACE_AGENT_STACK_SEMAPHORE,
-					  bpf_program__fd(files->programs->bpf->progs.agent_stack), &file->call_links,
-					  false};
+					  files->programs->bpf->progs.agent_stack, &file->call_links, false};
 
 	return files->forward_lines || files->torch_memory ? attach_agent_probe(files, file, image, &probe) : 0;
 }
@@ -180,12 +180,10 @@ int file_attach_agent(struct files *files, struct probed_file *file)
 	const struct gputrace_bpf *bpf = files->programs->bpf;
 	const struct agent_probe probes[] = {
 		/* Who listens to batches must be there before the session that sends them begins. */
-		{GPUTRACE_AGENT_BATCH, GPUTRACE_AGENT_BATCH_SEMAPHORE, bpf_program__fd(bpf->progs.agent_batch),
-		 &file->batch_links, false},
-		{GPUTRACE_AGENT_STATE, GPUTRACE_AGENT_SEMAPHORE, bpf_program__fd(bpf->progs.agent_state),
-		 &file->call_links, true},
-		{GPUTRACE_AGENT_CALL, GPUTRACE_AGENT_SEMAPHORE, bpf_program__fd(bpf->progs.call_agent),
-		 &file->call_links, false},
+		{GPUTRACE_AGENT_BATCH, GPUTRACE_AGENT_BATCH_SEMAPHORE, bpf->progs.agent_batch, &file->batch_links,
+		 false},
+		{GPUTRACE_AGENT_STATE, GPUTRACE_AGENT_SEMAPHORE, bpf->progs.agent_state, &file->call_links, true},
+		{GPUTRACE_AGENT_CALL, GPUTRACE_AGENT_SEMAPHORE, bpf->progs.call_agent, &file->call_links, false},
 	};
 	struct image *image = NULL;
 	int error = 0;

@@ -79,7 +79,7 @@ static void attach_calls(struct files *files, struct probed_file *file, const st
 
 	if (!err) {
 		err = attach_sites(files, file, python, &sites,
-				   bpf_program__fd(files->programs->bpf->progs.python_call));
+				   programs_fd(files->programs, files->programs->bpf->progs.python_call));
 		python_sites_free(&sites);
 	} else if (err == -ENOTSUP) {
 		why = "from 3.11 on calls run inside the interpreter, where no probe can see them";

@@ -71,7 +71,7 @@ static int attach_engine(struct files *files, struct probed_file *file, const st
 			return error;
 	}
 	error = links_attach_uprobes(&file->engine_links, files->programs->multi,
-				     bpf_program__fd(bpf->progs.backward_begin), file->fd, &begin, 1);
+				     programs_fd(files->programs, bpf->progs.backward_begin), file->fd, &begin, 1);
 	if (!error)
 		error = links_attach_uprobes(&file->engine_links, files->programs->multi,
 					     bpf_program__fd(bpf->progs.backward_node), file->fd, &node, 1);
