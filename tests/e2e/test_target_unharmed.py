@@ -227,7 +227,7 @@ def test_a_command_goes_on_by_itself_after_the_duration(tmp_path):
 
 @pytest.mark.kernels
 def test_a_command_has_the_limits_that_gputrace_was_started_with(tmp_path):
-    script = 'ulimit -l 4096; ulimit -Sn 512; exec "$0" -- sh -c "ulimit -l; ulimit -n" 2>&1'
+    script = 'ulimit -l 4096; ulimit -Sn 512; exec "$0" -q -- sh -c "ulimit -l; ulimit -n"'
     done = tracing.command(tmp_path, "sh", "-c", script, machine.GPUTRACE)
     assert done.stdout.splitlines()[:2] == ["4096", "512"]
 
