@@ -31,19 +31,31 @@ char *generated_name_shorten(const char *name, uint32_t line)
 	return length <= 2 * (BEGIN + END) ? NULL : xasprintf("%.*s...%s:%u", BEGIN, name, name + length - END, line);
 }
 
-bool file_is_cell(const char *path)
+/* What stands behind the folder of a notebook's process, NULL: the path is none of a notebook. */
+static const char *after_notebook(const char *path)
 {
 	static const char folder[] = "/ipykernel_";
 	const char *at = strstr(path, folder);
 	size_t digits;
 
 	if (!at)
-		return false;
+		return NULL;
 	at += strlen(folder);
 	digits = strspn(at, "0123456789");
-	if (!digits || at[digits] != '/')
-		return false;
-	at += digits + 1;
-	digits = strspn(at, "0123456789");
-	return digits && !strcmp(at + digits, ".py");
+	return digits && at[digits] == '/' ? at + digits + 1 : NULL;
+}
+
+bool file_is_cell(const char *path)
+{
+	const char *name = after_notebook(path);
+	size_t digits = name ? strspn(name, "0123456789") : 0;
+
+	return digits && !strcmp(name + digits, ".py");
+}
+
+bool file_is_named_cell(const char *path)
+{
+	const char *name = after_notebook(path);
+
+	return name && !strncmp(name, CELL_NAME, strlen(CELL_NAME));
 }

@@ -79,7 +79,7 @@ static uint32_t name_cell(struct codes *codes, uint32_t file)
 		return file;
 	name = lookup_put(&codes->by_cell, 1, file, NONE);
 	if (*name == NONE) {
-		shown = xasprintf("%.*scell %zu", (int)(path_base(path) - path), path, codes->by_cell.count);
+		shown = xasprintf("%.*s" CELL_NAME "%zu", (int)(path_base(path) - path), path, codes->by_cell.count);
 		*name = string_intern(codes->strings, shown, strlen(shown));
 		free(shown);
 	}

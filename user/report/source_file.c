@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/generated_path.h"
 #include "base/safe_text.h"
 
 #define TAB 8u
@@ -77,6 +78,8 @@ static char *open_file(const struct model_code *code, const struct model_process
 	*fd = -1;
 	if (!code->described || !*code->file || *code->file == '<')
 		return xstrdup("the code is from no file");
+	if (file_is_named_cell(code->file))
+		return xstrdup("it is a cell of a notebook, which is in no file");
 	if (live && process && !process->exit_ns)
 		*fd = open_live(code->file, process->pid);
 	if (*fd < 0 && process && process->mounts == GPT_MOUNTS_OTHER)
