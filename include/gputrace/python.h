@@ -42,6 +42,7 @@ struct gpt_pylayout {
 	__u32 interp_next;
 	__u32 interp_threads_head;
 	__u32 interp_next_unique_id; /* the counter that grows with each new thread state; 0: 3.6 has none */
+	__u32 interp_modules;	     /* sys.modules; not for the walker */
 
 	/* PyThreadState (cpython/pystate.h) */
 	__u16 ts_next;
@@ -87,6 +88,9 @@ struct gpt_pylayout {
 
 	/* bytes */
 	__u16 bytes_data;
+
+	/* PyDictObject, PyTupleObject (cpython/dictobject.h, tupleobject.h); not for the walker */
+	__u16 dict_keys, tuple_items;
 	__u16 pad2;
 };
 

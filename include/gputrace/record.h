@@ -54,14 +54,15 @@ enum gpt_record_type {
 
 	/* from the collector */
 	GPT_NCCL = 25, /* struct gpt_nccl, from the kernel: what the launch is part of that its next GPT_CALL tells */
-	GPT_GENERATED = 22,  /* struct gpt_generated: a line of generated code that launches a kernel */
-	GPT_SESSION = 32,    /* struct gpt_session: options, host */
-	GPT_PROCESS = 33,    /* struct gpt_process: name, command line, what we know of it */
-	GPT_PROBES = 34,     /* struct gpt_text: one file's probe sites found and missed */
-	GPT_NATIVE_SYM = 35, /* struct gpt_native_sym: an address of a native stack, symbolised while alive */
-	GPT_CLOCK = 36,	     /* struct gpt_clock: wall clock offset through the run */
-	GPT_NOTE = 37,	     /* struct gpt_text: a degradation or remark that the report must show */
-	GPT_END = 38,	     /* struct gpt_end: counters; a log without it is truncated */
+	GPT_GENERATED = 22,	/* struct gpt_generated: a line of generated code that launches a kernel */
+	GPT_PYTHON_SOURCE = 26, /* struct gpt_python_source: the text of a notebook's cell */
+	GPT_SESSION = 32,	/* struct gpt_session: options, host */
+	GPT_PROCESS = 33,	/* struct gpt_process: name, command line, what we know of it */
+	GPT_PROBES = 34,	/* struct gpt_text: one file's probe sites found and missed */
+	GPT_NATIVE_SYM = 35,	/* struct gpt_native_sym: an address of a native stack, symbolised while alive */
+	GPT_CLOCK = 36,		/* struct gpt_clock: wall clock offset through the run */
+	GPT_NOTE = 37,		/* struct gpt_text: a degradation or remark that the report must show */
+	GPT_END = 38,		/* struct gpt_end: counters; a log without it is truncated */
 
 	/* from the agent, only inside GPT_AGENT_BATCH: 64 and up, see agent.h */
 };
@@ -304,6 +305,14 @@ struct gpt_generated {
 	char text[];
 };
 
+/* Python source that is in no file, as the process has it in linecache: nothing of it was checked. */
+struct gpt_python_source {
+	struct gpt_record hdr;
+	__u32 pid; /* on whose stack it was met */
+	__u32 bytes;
+	char text[]; /* "file\0source" */
+};
+
 /* ---- processes and threads ------------------------------------------------------------------ */
 
 #define GPT_COMM 16 /* TASK_COMM_LEN, linux/sched.h */
@@ -422,6 +431,7 @@ _Static_assert(sizeof(struct gpt_cupti_done) == 112, "log layout");
 _Static_assert(sizeof(struct gpt_native_stack) == 24, "log layout");
 _Static_assert(sizeof(struct gpt_native_sym) == 24, "log layout");
 _Static_assert(sizeof(struct gpt_generated) == 24, "log layout");
+_Static_assert(sizeof(struct gpt_python_source) == 16, "log layout");
 _Static_assert(sizeof(struct gpt_thread) == 48, "log layout");
 _Static_assert(sizeof(struct gpt_process_event) == 40, "log layout");
 _Static_assert(sizeof(struct gpt_mapped) == 88, "log layout");

@@ -7,6 +7,7 @@ import gptlog
 
 CALL, CALL_ARGS, CUPTI_USE = 1, 2, 16
 PROCESS, PROBES, SYMBOL, NOTE, END = 33, 34, 35, 37, 38
+SOURCE = 26
 HELLO, KERNEL, MEMCPY, MEMSET, AGENT_CLOCK, STATS, OPS = 64, 67, 68, 69, 74, 75, 85
 READY, FAILED = 2, 4  # states of HELLO
 OBSERVING, REFUSED = 2, 4  # states of OPS
@@ -62,6 +63,11 @@ def has_note(path, text):
 
 def has_symbol(path, name):
     return says(path, SYMBOL, name.encode())
+
+
+def has_source(path, text):
+    """Whether the text of a notebook's cell in it has that."""
+    return says(path, SOURCE, text.encode())
 
 
 def has_calls(path):

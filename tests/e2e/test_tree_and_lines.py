@@ -5,6 +5,7 @@ import collections
 import linecache
 import re
 
+import logfile
 import machine
 import pytest
 import reading
@@ -131,6 +132,39 @@ def test_lines_have_the_launches_that_the_program_counted_and_their_source(run):
         launches, text = found[file, line]
         assert launches == count
         assert text.rstrip().rstrip(".") in linecache.getline(file, line)
+
+
+NOTEBOOK = """import linecache, sys
+cells = [
+    ["import gpu\\n", "gpu.setup(record=True)\\n"],
+    ["def forward():\\n", "    # gr\\xf6\\xdfe\\n", "    gpu.launch(gpu.at('gemm_60us'), *gpu.SHAPE, None)\\n"],
+    ["for number in range(20):\\n", "    forward()\\n"],
+]
+names = {}
+print("ready", flush=True)
+for asked in sys.stdin:
+    for number, lines in enumerate(cells):
+        path = f"/tmp/ipykernel_1234/{5000 - number}.py"  # as ipykernel names and keeps them
+        linecache.cache[path] = (sum(map(len, lines)), None, lines, path)
+        exec(compile("".join(lines), path, "exec"), names)
+    print("done", flush=True)
+"""
+
+
+def test_a_cell_of_a_notebook_is_listed_by_its_text_and_called_cell(tmp_path):
+    (tmp_path / "notebook.py").write_text(NOTEBOOK)
+    program = tracing.on_simgpu(tmp_path / "gpu.json", machine.any_python(), tmp_path / "notebook.py")
+    with tracing.Running(program, tmp_path, {"PYTHONPATH": machine.WORKLOADS}) as notebook:
+        notebook.wait_line("ready")
+        with tracing.Tracer(tmp_path, "-p", notebook.pid) as tracer:
+            notebook.ask("all cells")
+            tracer.wait_logged(logfile.has_source, "gemm_60us")
+            tracer.interrupt().must_be(0)
+    listed = tracing.gputrace(tmp_path, "report", "trace.gpt", "--lines", "forward").must_be(0).stdout
+    (cell,) = re.findall(r"^File: /tmp/ipykernel_1234/(cell \d)$", listed, re.M)
+    assert margins(listed)[f"/tmp/ipykernel_1234/{cell}", 3] == (20, "    gpu.launch(gpu.at('gemm_60us'), *gpu.SHAPE, None)")
+    assert "    # gr\xf6\xdfe\n" in listed
+    assert f"{cell}:3" in tracing.gputrace(tmp_path, "report", "trace.gpt").must_be(0).stdout
 
 
 def test_the_source_is_listed_after_a_trace_too(tmp_path):

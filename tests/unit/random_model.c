@@ -59,6 +59,7 @@ static void make_tables(struct maker *maker)
 	for (uint32_t i = 0; i < FRAMES; i++) {
 		model->codes[i] = (struct model_code){.name = xasprintf("f%u", i / 2),
 						      .file = xasprintf("/src/%s%u.py", i % 2 ? "a" : "b/a", i / 4)};
+		model->codes[i].raw_file = model->codes[i].file;
 		model->frames[i] = (struct model_frame){.code = i, .line = i % 3};
 	}
 	model->stack_count = STACKS;

@@ -105,7 +105,7 @@ static void records_shorter_than_their_type_are_counted_as_bad(void **state)
 
 		log_put(&log, type, &bare, sizeof(bare), NULL, 0);
 		known += (type <= GPT_CUPTI_USE && type != GPT_MAPPED) || type == GPT_STACK_AT || type == GPT_NCCL ||
-			 type == GPT_GENERATED || (type >= GPT_SESSION && type <= GPT_END);
+			 type == GPT_GENERATED || type == GPT_PYTHON_SOURCE || (type >= GPT_SESSION && type <= GPT_END);
 	}
 	model = model_of(&log);
 	assert_int_equal(model_source(model)->receipt.bad_records, known);
@@ -126,6 +126,7 @@ static void lengths_that_leave_their_record_are_bad(void **state)
 	struct gpt_agent_batch batch = {.pid = PID, .bytes = 9};
 	struct gpt_end end = {.counters_count = 2};
 	struct gpt_generated generated = {.pid = PID, .bytes = 9};
+	struct gpt_python_source source = {.pid = PID, .bytes = 9};
 	struct gpt_pyframe frame = {.code = 1};
 	struct log_builder log;
 	struct model *model;
@@ -143,10 +144,11 @@ static void lengths_that_leave_their_record_are_bad(void **state)
 	log_put(&log, GPT_SESSION, &session, sizeof(session), &eight, 8);
 	log_put(&log, GPT_AGENT_BATCH, &batch, sizeof(batch), &eight, 8);
 	log_put(&log, GPT_GENERATED, &generated, sizeof(generated), &eight, 8);
+	log_put(&log, GPT_PYTHON_SOURCE, &source, sizeof(source), &eight, 8);
 	log_put(&log, GPT_END, &end, sizeof(end), &eight, 8);
 	model = model_of(&log);
-	assert_int_equal(model->generated_line_count, 0);
-	assert_int_equal(model_source(model)->receipt.bad_records, 12);
+	assert_int_equal(model->generated_line_count + model->cell_line_count, 0);
+	assert_int_equal(model_source(model)->receipt.bad_records, 13);
 	assert_int_equal(model->stack_count + model->native_count + model->code_count + model->note_count, 0);
 	model_free(model);
 }

@@ -16,6 +16,7 @@
 #include "every_python.h"
 #include "python_child.h"
 #include "target/image.h"
+#include "target/python_source.h"
 
 #define FRAMES_MAX 512
 #define TEXT_MAX 512
@@ -447,6 +448,48 @@ static void every_supported_python_is_walked_to_its_own_frames(void **state)
 	}
 }
 
+/* Beside thousands of other entries, so that dicts have indices of more than a byte. */
+static void the_text_of_a_cell_is_what_linecache_has(void **state)
+{
+	static const char cell_script[] =
+		"import linecache, sys\n"
+		"for i in range(3000):\n"
+		"    linecache.cache['/src/%d.py' % i] = (1, None, ['pass\\n'], '/src/%d.py' % i)\n"
+		"for i in range(0, 3000, 3):\n"
+		"    del linecache.cache['/src/%d.py' % i]\n"
+		"lines = ['x = 1\\n', '\\n', 'gr\\xf6\\xdfe = 2\\n', '\\u51fd\\u6570()\\n', '# \\U00020000\\n']\n"
+		"linecache.cache['/tmp/ipykernel_1/7.py'] = (9, None, lines, '/tmp/ipykernel_1/7.py')\n"
+		"linecache.cache['/tmp/ipykernel_1/8.py'] = (9, None, ['x' * 70000], '/tmp/ipykernel_1/8.py')\n"
+		"print('ready'); sys.stdout.flush(); sys.stdin.read()\n";
+	static const char text[] = "x = 1\n\ngr\303\266\303\237e = 2\n\345\207\275\346\225\260()\n# \360\240\200\200\n";
+
+	(void)state;
+	for (unsigned i = 0; i < python_count; i++) {
+		const char *const argv[] = {pythons[i].path, "-c", cell_script, NULL};
+		struct python_info info;
+		char why[256], line[32], *source;
+		struct child child;
+		size_t bytes = 0;
+
+		if (!is_supported(&pythons[i]))
+			continue;
+		print_message("%s\n", pythons[i].release);
+		start(&child, argv, NULL, NULL);
+		assert_non_null(fgets(line, sizeof(line), child.from));
+		assert_int_equal(find(child.pid, &info, why, sizeof(why)), 0);
+		source = python_source(child.pid, &info.walk, "/tmp/ipykernel_1/7.py", &bytes);
+		assert_non_null(source);
+		assert_int_equal(bytes, sizeof(text) - 1);
+		assert_memory_equal(source, text, bytes);
+		free(source);
+		assert_null(python_source(child.pid, &info.walk, "/tmp/ipykernel_1/8.py", &bytes));
+		assert_null(python_source(child.pid, &info.walk, "/src/0.py", &bytes));
+		assert_null(python_source(child.pid, &info.walk, "/no/such.py", &bytes));
+		python_info_free(&info);
+		end(&child);
+	}
+}
+
 static void every_other_python_is_refused_by_its_version(void **state)
 {
 	(void)state;
@@ -475,6 +518,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_supported_python_is_walked_to_its_own_frames),
+		cmocka_unit_test(the_text_of_a_cell_is_what_linecache_has),
 		cmocka_unit_test(every_other_python_is_refused_by_its_version),
 	};
 

@@ -93,6 +93,13 @@ static void print_runtime(void)
 	FIELD("interp_threads_head", PyInterpreterState, tstate_head);
 	number("interp_next_unique_id", 0); /* it has none */
 #endif
+#if PY_VERSION_HEX >= 0x030c0000
+	FIELD("interp_modules", PyInterpreterState, imports.modules);
+#else
+	FIELD("interp_modules", PyInterpreterState, modules);
+#endif
+	FIELD("dict_keys", PyDictObject, ma_keys);
+	FIELD("tuple_items", PyTupleObject, ob_item);
 }
 
 static void print_thread(void)
@@ -234,6 +241,7 @@ static void print_words(void)
 	WORD("runtime_interpreters_head", runtime_state, interpreters_head, _PyRuntimeState, interpreters.head);
 	WORD("interp_next", interpreter_state, next, PyInterpreterState, next);
 	WORD("interp_threads_head", interpreter_state, threads_head, PyInterpreterState, threads.head);
+	WORD("interp_modules", interpreter_state, imports_modules, PyInterpreterState, imports.modules);
 	WORD("ts_next", thread_state, next, PyThreadState, next);
 	WORD("ts_interp", thread_state, interp, PyThreadState, interp);
 	WORD("ts_frame", thread_state, current_frame, PyThreadState, current_frame);

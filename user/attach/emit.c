@@ -114,3 +114,16 @@ void emit_generated(attach_emit emit, void *context, uint32_t pid, const char *p
 	emit(context, &record->hdr);
 	free(record);
 }
+
+void emit_source(attach_emit emit, void *context, uint32_t pid, const char *path, const char *source, size_t bytes)
+{
+	size_t name = strlen(path) + 1;
+	struct gpt_python_source *record = record_new(GPT_PYTHON_SOURCE, sizeof(*record), name + bytes);
+
+	record->pid = pid;
+	record->bytes = (uint32_t)(name + bytes);
+	memcpy(record->text, path, name);
+	memcpy(record->text + name, source, bytes);
+	emit(context, &record->hdr);
+	free(record);
+}

@@ -3,13 +3,14 @@
 #ifndef GPUTRACE_ATTACH_EMIT_H
 #define GPUTRACE_ATTACH_EMIT_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include <gputrace/record.h>
 
 /*
- * Where attach/ puts records of its own (GPT_PROCESS, GPT_PROBES, GPT_NOTE, GPT_NATIVE_SYM, GPT_GENERATED).  `record`
- * is whole and only valid during the call.
+ * Where attach/ puts records of its own (GPT_PROCESS, GPT_PROBES, GPT_NOTE, GPT_NATIVE_SYM, GPT_GENERATED,
+ * GPT_PYTHON_SOURCE).  `record` is whole and only valid during the call.
  */
 typedef void (*attach_emit)(void *context, const struct gpt_record *record);
 
@@ -31,6 +32,9 @@ void emit_native_symbol(attach_emit emit, void *context, uint32_t pid, uint64_t 
 			const char *module);
 
 struct generated_line;
+
+/* GPT_PYTHON_SOURCE */
+void emit_source(attach_emit emit, void *context, uint32_t pid, const char *path, const char *source, size_t bytes);
 
 /* GPT_GENERATED; what is longer than the log keeps of it ends in "...". */
 void emit_generated(attach_emit emit, void *context, uint32_t pid, const char *path, const struct generated_line *line);

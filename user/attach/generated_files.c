@@ -2,6 +2,7 @@
 /* Which files were read, and what was found in them; see generated_files.h. */
 #include "attach/generated_files.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -10,6 +11,7 @@
 #include "base/tally.h"
 #include "target/generated.h"
 #include "target/process.h"
+#include "target/python_source.h"
 
 #define FILE_BYTES_MAX (16u << 20)
 #define ALL_BYTES_MAX (256u << 20) /* of all files; reading them keeps the thread that attaches probes */
@@ -61,7 +63,7 @@ static bool path_of(const struct gpt_code *code, char *path, size_t size)
 	for (const char *byte = path; *byte; byte++)
 		if (*byte < ' ' || *byte == 0x7f)
 			return false;
-	return file_is_generated(path);
+	return file_is_generated(path) || file_is_cell(path);
 }
 
 bool generated_files_want(const struct gpt_code *code)
@@ -121,6 +123,26 @@ static void read_file(struct reading *reading, int fd)
 	free(text);
 }
 
+/* A cell is in no file: the interpreter is found again for each, as that is rare. */
+static void read_cell(struct generated_files *files, uint32_t pid, const char *path)
+{
+	struct python_info python = {.fd = -1};
+	struct mappings mappings;
+	char why[256], *source = NULL;
+	size_t bytes = 0;
+
+	if (mappings_read((pid_t)pid, &mappings))
+		return;
+	if (!python_find((pid_t)pid, &mappings, &python, why, sizeof(why)))
+		source = python_source((pid_t)pid, &python.walk, path, &bytes);
+	files->bytes += bytes;
+	if (source && files->bytes <= ALL_BYTES_MAX)
+		emit_source(files->emit, files->context, pid, path, source, bytes);
+	free(source);
+	python_info_free(&python);
+	mappings_free(&mappings);
+}
+
 void generated_files_add(struct generated_files *files, const struct gpt_code *code)
 {
 	char path[GPT_CODE_FILE_MAX];
@@ -132,6 +154,10 @@ void generated_files_add(struct generated_files *files, const struct gpt_code *c
 	if (files->seen.count > FILES_MAX) {
 		tally_free(&files->seen); /* they may be read again: the sum of bytes is a bound, too */
 		files->seen = (struct tally){0};
+	}
+	if (file_is_cell(path)) {
+		read_cell(files, code->pid, path);
+		return;
 	}
 	fd = process_open_file((pid_t)code->pid, path);
 	if (fd < 0)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Reads the files that PyTorch's compiler wrote and that are on Python stacks, each once and while their process is
- * alive, and puts what they say of the lines that launch into the log: a report needs the files no more.
+ * alive, and puts what they say of the lines that launch into the log: a report needs the files no more.  The same for
+ * cells of notebooks, which are in the process's memory alone.
  */
 #ifndef GPUTRACE_ATTACH_GENERATED_FILES_H
 #define GPUTRACE_ATTACH_GENERATED_FILES_H

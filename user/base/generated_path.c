@@ -52,10 +52,3 @@ bool file_is_cell(const char *path)
 
 	return digits && !strcmp(name + digits, ".py");
 }
-
-bool file_is_named_cell(const char *path)
-{
-	const char *name = after_notebook(path);
-
-	return name && !strncmp(name, CELL_NAME, strlen(CELL_NAME));
-}

@@ -18,9 +18,4 @@ char *generated_name_shorten(const char *name, uint32_t line);
 /* ipykernel names a cell by a hash of its text: "/tmp/ipykernel_812/2903183.py". */
 bool file_is_cell(const char *path);
 
-/* The same with the name that the model gives such a file: "/tmp/ipykernel_812/cell 1". */
-bool file_is_named_cell(const char *path);
-
-#define CELL_NAME "cell "
-
 #endif

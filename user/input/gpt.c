@@ -30,6 +30,7 @@ static const struct {
 	[GPT_CUPTI_USE] = {sizeof(struct gpt_cupti_use), gpt_add_cupti_use},
 	[GPT_STACK_AT] = {sizeof(struct gpt_stack_at), gpt_add_stack_at},
 	[GPT_GENERATED] = {sizeof(struct gpt_generated), gpt_add_generated},
+	[GPT_PYTHON_SOURCE] = {sizeof(struct gpt_python_source), gpt_add_source},
 	[GPT_NCCL] = {sizeof(struct gpt_nccl), gpt_add_nccl},
 	[GPT_SESSION] = {sizeof(struct gpt_session), gpt_add_session},
 	[GPT_PROCESS] = {sizeof(struct gpt_process), gpt_add_process},

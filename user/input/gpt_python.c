@@ -74,6 +74,19 @@ bool gpt_add_generated(struct builder *builder, const struct gpt_record *record)
 	return true;
 }
 
+bool gpt_add_source(struct builder *builder, const struct gpt_record *record)
+{
+	const struct gpt_python_source *event = (const struct gpt_python_source *)record;
+	struct text file;
+	size_t at = 0;
+
+	if (event->bytes > record->size - sizeof(*event))
+		return false;
+	file = gpt_field(event->text, event->bytes, &at);
+	builder_add_cell(builder, file, (struct text){event->text + at, event->bytes - at});
+	return true;
+}
+
 static bool is_sound(const struct gpt_pyevent *event)
 {
 	if (event->name_bytes > event->hdr.size - sizeof(*event) || event->name_bytes > GPT_PYEVENT_NAME_MAX)

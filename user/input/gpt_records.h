@@ -39,6 +39,7 @@ bool gpt_add_native_sym(struct builder *builder, const struct gpt_record *record
 bool gpt_add_code(struct builder *builder, const struct gpt_record *record);
 bool gpt_add_code_lines(struct builder *builder, const struct gpt_record *record);
 bool gpt_add_generated(struct builder *builder, const struct gpt_record *record);
+bool gpt_add_source(struct builder *builder, const struct gpt_record *record);
 bool gpt_add_code_dead(struct builder *builder, const struct gpt_record *record);
 bool gpt_add_pyevent(struct builder *builder, const struct gpt_record *record);
 bool gpt_add_pycall(struct builder *builder, const struct gpt_record *record);

@@ -148,6 +148,10 @@
 	F(S, kernel_line, kernel_line, "delta")                                                                        \
 	F(S, bytes, bytes, "delta")
 
+#define SCHEMA_SOURCE(F, A, S)                                                                                         \
+	F(S, pid, pid, "pid")                                                                                          \
+	F(S, bytes, bytes, "delta")
+
 #define SCHEMA_THREAD(F, A, S)                                                                                         \
 	F(S, time_ns, time_ns, "time")                                                                                 \
 	F(S, pid, pid, "pid")                                                                                          \
@@ -507,6 +511,7 @@
 	T(text, struct gpt_text, SCHEMA_TEXT)                                                                          \
 	T(native_sym, struct gpt_native_sym, SCHEMA_NATIVE_SYM)                                                        \
 	T(generated, struct gpt_generated, SCHEMA_GENERATED)                                                           \
+	T(source, struct gpt_python_source, SCHEMA_SOURCE)                                                             \
 	T(clock, struct gpt_clock, SCHEMA_CLOCK)                                                                       \
 	T(end, struct gpt_end, SCHEMA_END)                                                                             \
 	T(agent_hello, struct gpt_agent_hello, SCHEMA_AGENT_HELLO)                                                     \
@@ -568,6 +573,7 @@
 	R(GPT_CUPTI_DONE, cupti_done, cupti_done, SCHEMA_BYTES, none)                                                  \
 	R(GPT_STACK_AT, stack_at, stack_at, SCHEMA_BYTES, none)                                                        \
 	R(GPT_GENERATED, generated, generated, SCHEMA_BYTES, none)                                                     \
+	R(GPT_PYTHON_SOURCE, source, source, SCHEMA_BYTES, none)                                                       \
 	R(GPT_NCCL, nccl, nccl, SCHEMA_BYTES, none)                                                                    \
 	R(GPT_SESSION, session, session, SCHEMA_BYTES, none)                                                           \
 	R(GPT_PROCESS, process, process, SCHEMA_BYTES, none)                                                           \

@@ -80,6 +80,7 @@ static void move_tables(struct builder *builder)
 	SHOW(model, gap, builder->gaps.list);
 	SHOW(model, told_step, builder->told_steps);
 	SHOW(model, generated_line, builder->generated_lines);
+	SHOW(model, cell_line, builder->cell_lines);
 	SHOW(model, pyspan, builder->pyevents.list);
 	SHOW(model, pycall, builder->functions.list);
 	SHOW(model, range, builder->ranges.spans.list);
@@ -247,6 +248,7 @@ void model_free(struct model *model)
 	free(model->probes);
 	free(model->notes);
 	free(model->generated_lines);
+	free(model->cell_lines);
 	free(model->sources);
 	string_blocks_free(model->private);
 	free(model);

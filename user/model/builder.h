@@ -113,6 +113,8 @@ void builder_describe_process(struct builder *builder, const struct new_descript
 void builder_add_code(struct builder *builder, uint32_t pid, const struct new_code *code);
 bool builder_add_code_lines(struct builder *builder, uint32_t pid, uint64_t code, uint32_t offset, const void *bytes,
 			    uint32_t size);
+/* Source that is in no file, as that of a notebook's cell; the last of a file counts. */
+void builder_add_cell(struct builder *builder, struct text file, struct text source);
 void builder_add_generated_line(struct builder *builder, const struct new_generated_line *line);
 void builder_remove_code(struct builder *builder, uint32_t pid, uint64_t code);
 void builder_add_stack(struct builder *builder, uint32_t pid, const struct new_stack *stack);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What inputs tell of code and of stacks (builder.h), each to the table that keeps it. */
+#include <string.h>
+
 #include "model/tables.h"
 
 static const char *keep(struct builder *builder, struct text text)
@@ -36,6 +38,25 @@ void builder_add_generated_line(struct builder *builder, const struct new_genera
 						  .ops = keep(builder, line->ops),
 						  .kernel_file = keep(builder, line->kernel_file),
 						  .kernel_line = line->kernel_line}));
+}
+
+void builder_add_cell(struct builder *builder, struct text file, struct text source)
+{
+	const char *at = source.bytes, *end = at + source.size;
+
+	if (builder->first)
+		return;
+	for (uint32_t line = 1; at < end; line++) {
+		const char *next = memchr(at, '\n', (size_t)(end - at));
+		size_t size = (size_t)((next ? next : end) - at);
+
+		array_push(&builder->cell_lines,
+			   ((struct model_cell_line){
+				   .file = keep(builder, file),
+				   .text = keep(builder, (struct text){.bytes = at, .size = (uint32_t)size}),
+				   .line = line}));
+		at += size + 1;
+	}
 }
 
 void builder_remove_code(struct builder *builder, uint32_t pid, uint64_t code)

@@ -79,7 +79,7 @@ static uint32_t name_cell(struct codes *codes, uint32_t file)
 		return file;
 	name = lookup_put(&codes->by_cell, 1, file, NONE);
 	if (*name == NONE) {
-		shown = xasprintf("%.*s" CELL_NAME "%zu", (int)(path_base(path) - path), path, codes->by_cell.count);
+		shown = xasprintf("%.*scell %zu", (int)(path_base(path) - path), path, codes->by_cell.count);
 		*name = string_intern(codes->strings, shown, strlen(shown));
 		free(shown);
 	}
@@ -94,7 +94,8 @@ static uint32_t find_code(struct codes *codes, uint32_t name, uint32_t file, uin
 
 	if (*code == NONE) {
 		struct model_code made = {.name = string_at(codes->strings, name),
-					  .file = string_at(codes->strings, file),
+					  .file = string_at(codes->strings, name_cell(codes, file)),
+					  .raw_file = string_at(codes->strings, file),
 					  .first_line = first_line,
 					  .described = described};
 
@@ -161,7 +162,7 @@ void codes_add(struct codes *codes, uint32_t space, const struct new_code *from)
 				       .named = from->is_named};
 	uint32_t names[3] = {intern_text(codes, &from->name, from->is_named),
 			     intern_text(codes, &from->qualname, from->is_named),
-			     name_cell(codes, intern_text(codes, &from->file, from->is_named))};
+			     intern_text(codes, &from->file, from->is_named)};
 	uint32_t *at;
 
 	if (names[1] != NONE)

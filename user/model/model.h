@@ -88,8 +88,11 @@ struct model {
 	struct model_torch_memory *torch_memories; /* by time_ns */
 	struct model_told_step *told_steps;	   /* where there was a schedule: of the whole trace, as they came */
 	const char **strings;
-	const char **probes;			      /* one line per file with probe sites found and missed */
-	const char **notes;			      /* remarks the report must show */
+	const char **probes; /* one line per file with probe sites found and missed */
+	const char **notes;  /* remarks the report must show */
+	struct model_cell_line
+		*cell_lines; /* of a file one after the other, from line 1 on; the last of a file count */
+	uint32_t cell_line_count;
 	struct model_generated_line *generated_lines; /* as they were told: the last of a file and line counts */
 	uint32_t process_count, thread_count, code_count, frame_count, stack_count, stack_frame_count, native_count,
 		native_frame_count, args_count, call_count, gpu_count, overhead_count, jit_count, sync_count,

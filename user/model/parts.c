@@ -61,6 +61,8 @@ static void borrow(struct builder *second)
 	model->gap_count = (uint32_t)first->gaps.list.count;
 	model->generated_lines = first->generated_lines.items;
 	model->generated_line_count = (uint32_t)first->generated_lines.count;
+	model->cell_lines = first->cell_lines.items;
+	model->cell_line_count = (uint32_t)first->cell_lines.count;
 	model->pyspan_count = (uint32_t)first->pyevents.list.count;
 	model->pyspans = xmalloc(model->pyspan_count * sizeof(*model->pyspans));
 	for (uint32_t i = 0; i < model->pyspan_count; i++) {

@@ -15,16 +15,24 @@
 #include "model/losses.h"
 
 struct model_code {
-	const char *name;    /* qualified name where the interpreter has one, else the plain name */
-	const char *file;    /* as the code object has it, usually absolute */
-	uint32_t first_line; /* of the function */
-	bool described;	     /* false: the object could not be read; name is "?" */
+	const char *name;     /* qualified name where the interpreter has one, else the plain name */
+	const char *file;     /* as the code object has it, usually absolute; the last part of a cell's is "cell 1" */
+	const char *raw_file; /* as the code object has it, also of a cell */
+	uint32_t first_line;  /* of the function */
+	bool described;	      /* false: the object could not be read; name is "?" */
 };
 
 /* One (code object, executing line); frames are unique, so indices can be compared. */
 struct model_frame {
 	uint32_t code;
 	uint32_t line; /* executing line; 0: not known */
+};
+
+/* A line of source that is in no file: of a notebook's cell. */
+struct model_cell_line {
+	const char *file; /* model_code.raw_file */
+	const char *text; /* without its end */
+	uint32_t line;	  /* from 1 on */
 };
 
 /* A line that launches a kernel in a file of PyTorch's compiler, by that file's own comments; texts may be "". */

@@ -163,6 +163,7 @@ struct builder {
 	ARRAY(struct model_told_step) told_steps;
 	uint64_t late_steps, steps_lost; /* of told_steps; beside them */
 	ARRAY(struct model_generated_line) generated_lines;
+	ARRAY(struct model_cell_line) cell_lines;
 	ARRAY(const char *) probes;
 	ARRAY(const char *) notes;
 	uint64_t last_ns; /* latest time that was seen */

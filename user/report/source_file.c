@@ -78,8 +78,8 @@ static char *open_file(const struct model_code *code, const struct model_process
 	*fd = -1;
 	if (!code->described || !*code->file || *code->file == '<')
 		return xstrdup("the code is from no file");
-	if (file_is_named_cell(code->file))
-		return xstrdup("it is a cell of a notebook, which is in no file");
+	if (file_is_cell(code->raw_file))
+		return xstrdup("it is a cell of a notebook, whose text could not be read from the process");
 	if (live && process && !process->exit_ns)
 		*fd = open_live(code->file, process->pid);
 	if (*fd < 0 && process && process->mounts == GPT_MOUNTS_OTHER)
@@ -225,12 +225,37 @@ static bool has_function(const struct source_file *file, const struct model_code
 	return !name;
 }
 
-void source_file_read(struct source_file *out, const struct model_code *code, const struct model_process *process,
-		      bool live, int64_t started_ns)
+/* Whether the trace itself has its text. */
+static bool read_recorded(struct source_file *out, const struct model *model, const struct model_code *code)
+{
+	text_buffer text = {0};
+
+	for (uint32_t i = 0; i < model->cell_line_count; i++) {
+		const struct model_cell_line *line = &model->cell_lines[i];
+
+		if (strcmp(line->file, code->raw_file) != 0)
+			continue;
+		if (line->line == 1)
+			text.count = 0;
+		for (const char *at = line->text; *at; at++)
+			array_push(&text, *at);
+		array_push(&text, '\n');
+	}
+	out->text = text.items;
+	out->bytes = text.count;
+	if (text.count)
+		find_lines(out);
+	return text.count != 0;
+}
+
+void source_file_read(struct source_file *out, const struct model *model, const struct model_code *code,
+		      const struct model_process *process, bool live, int64_t started_ns)
 {
 	int fd;
 
 	*out = (struct source_file){0};
+	if (file_is_cell(code->raw_file) && read_recorded(out, model, code))
+		return;
 	out->why = open_file(code, process, live, started_ns, &fd);
 	if (out->why)
 		return;

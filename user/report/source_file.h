@@ -25,10 +25,10 @@ struct source_file {
 
 /*
  * The file of a function.  live: the process may still run, and is looked into.  A file that was changed after
- * started_ns (wall clock), or has no function of that name there, is not what ran.
+ * started_ns (wall clock), or has no function of that name there, is not what ran.  A notebook's cell is in the model.
  */
-void source_file_read(struct source_file *out, const struct model_code *code, const struct model_process *process,
-		      bool live, int64_t started_ns);
+void source_file_read(struct source_file *out, const struct model *model, const struct model_code *code,
+		      const struct model_process *process, bool live, int64_t started_ns);
 void source_file_free(struct source_file *file);
 
 /* A line, from 1 on, without its end, tabs as blanks and shown safely; "" where there is none.  Free with free(). */

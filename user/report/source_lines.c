@@ -204,7 +204,7 @@ static void put_function(struct listing *listing, const struct function_cost *co
 	struct margin_figures titles;
 	unsigned used;
 
-	source_file_read(&function.source, function.code,
+	source_file_read(&function.source, listing->report->model, function.code,
 			 cost->process == NONE ? NULL : &model->processes[cost->process], listing->options->live,
 			 listing->started_ns);
 	if (listing->report->writer) {
