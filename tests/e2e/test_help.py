@@ -4,6 +4,7 @@
 import os
 import pty
 import re
+import subprocess
 
 import machine
 import pytest
@@ -83,3 +84,14 @@ def test_a_binary_format_is_not_written_to_a_terminal(tmp_path):
     os.close(terminal)
     os.close(master)
     assert done.returncode == USAGE and "terminal" in done.stderr
+
+
+def test_what_takes_long_says_what_it_is_at(tmp_path):
+    """The command waits for the line about itself, and so ends."""
+    said = tmp_path / "said"
+    wait = f'echo "half way"; until grep -q "a long thing: .* s, half way" {said}; do sleep 0.1; done; echo more; exit 3'
+    with open(said, "wb") as file:
+        done = subprocess.run([machine.ROOT / "tools/with-progress", "a long thing", "sh", "-c", wait], stderr=file,
+                              timeout=tracing.PATIENCE_S)
+    assert done.returncode == 3
+    assert said.read_text().endswith("half way\nmore\n")  # what it said itself, as it failed
