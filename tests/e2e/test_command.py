@@ -76,6 +76,7 @@ BETWEEN = {
 def test_a_command_behind_one_that_waits_for_stops_runs_to_its_end(tmp_path, loads, between):
     done = tracing.trace(tmp_path, BETWEEN[between](loads), "--agent", "off")
     assert "loaded 1" in done.stdout and "Stopped" not in done.stdout + done.stderr
+    assert not [note for note in notes(tmp_path) if "may be missing" in note]
     assert launches(tmp_path) == 1
 
 
@@ -89,23 +90,106 @@ def test_what_another_tracer_holds_is_not_held_and_the_receipt_says_so(tmp_path,
     assert note.endswith("as another tracer holds the process")
 
 
+class Terminal:
+    """gputrace -- COMMAND in a terminal of its own (tmux), as typed."""
+
+    def __init__(self, folder, *command):
+        self.folder, self.screen = folder, folder / "screen"
+        self.tmux = ["tmux", "-S", folder / "tmux", "-f", "/dev/null"]
+        traced = [machine.GPUTRACE, *tracing.outputs(folder, "trace.json"), "--agent", "off", "--", *command]
+        # What is typed waits in the terminal; the screen is read from the first word on.
+        self.do("new-session", "-d", "-x", "120", "-y", "50", f"cat; exec {quoted(traced)} 2>&1")
+        self.do("pipe-pane", f"cat >{self.screen}")
+        self.type("C-d")
+
+    def do(self, *words):
+        return tracing.command(self.folder, *self.tmux, *words)
+
+    def type(self, *keys):
+        self.do("send-keys", *keys).must_be(0)
+
+    def says(self, text):
+        tracing.until(lambda: self.screen.exists() and text.encode() in self.screen.read_bytes())
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.do("kill-server")
+
+
 def test_a_shell_with_job_control_on_a_terminal_sees_no_stop(tmp_path, loads):
-    """As typed: the shell is interactive, in a terminal of its own (tmux)."""
-    socket, screen = tmp_path / "tmux", tmp_path / "screen"
-    shell = ["gputrace", *tracing.outputs(tmp_path, "trace.json"), "--agent", "off", "--", "bash", "--norc", "-i"]
-    shell[0] = machine.GPUTRACE
-    tmux = ["tmux", "-S", socket, "-f", "/dev/null"]
-    tracing.command(tmp_path, *tmux, "new-session", "-d", "-x", "120", "-y", "50", quoted(shell)).must_be(0)
-    try:
-        tracing.command(tmp_path, *tmux, "pipe-pane", f"cat >{screen}").must_be(0)
-        typed = f"{quoted(loads)}; echo status-$?; exit"
-        tracing.command(tmp_path, *tmux, "send-keys", typed, "Enter").must_be(0)
+    with Terminal(tmp_path, "bash", "--norc", "-i") as terminal:
+        terminal.type(f"{quoted(loads)}; echo status-$?; exit", "Enter")
         tracing.until((tmp_path / "trace.json").exists)
-    finally:
-        tracing.command(tmp_path, *tmux, "kill-server")
-    said = screen.read_text()
+        said = terminal.screen.read_text()
     assert "loaded 1" in said and "status-0" in said and "Stopped" not in said
     assert launches(tmp_path) == 1
+
+
+def test_a_prompt_that_handles_ctrl_c_keeps_the_terminal_and_is_traced_on(tmp_path, loads):
+    with Terminal(tmp_path, loads[0], "-q") as terminal:
+        terminal.says(">>> ")
+        terminal.type("C-c")
+        terminal.says("goes on after Ctrl-C, and so does the trace")
+        terminal.type(f"import sys; sys.argv = ['', '{loads[2]}']; exec(compile(open('{loads[1]}').read(), '/loads.py', 'exec'))",
+                      "Enter")
+        terminal.says("loaded 1\r\n")
+        terminal.type("exit()", "Enter")
+        tracing.until((tmp_path / "trace.json").exists)
+    assert launches(tmp_path) == 1
+
+
+def test_a_prompt_is_not_left_behind_where_ctrl_c_ends_the_trace(tmp_path):
+    with Terminal(tmp_path, machine.SYSTEM_PYTHON, "-q") as terminal:
+        terminal.says(">>> ")
+        terminal.type("C-c")
+        terminal.says("KeyboardInterrupt")
+        terminal.type("C-c")
+        terminal.says("gputrace ends with it")
+        assert (tmp_path / "trace.json").exists()
+        terminal.type("print(6 * 7)", "Enter")
+        terminal.says("42\r\n")
+        terminal.type("exit()", "Enter")
+
+
+def test_the_trace_goes_on_while_what_a_launcher_has_started_lives(tmp_path, loads):
+    os.mkfifo(tmp_path / "go")
+    launcher = ["sh", "-c", f"(read line <{tmp_path}/go; exec {quoted(loads)}) & echo $!"]
+    command = [machine.GPUTRACE, *tracing.outputs(tmp_path, "trace.json"), "--agent", "off", "--", *launcher]
+    with tracing.Running(command, tmp_path, stdin=tracing.subprocess.DEVNULL) as running:
+        said = running.wait_line("which it has started, goes on and is traced", "stderr")
+        (tmp_path / "go").write_text("go\n")
+        done = running.end().must_be(0)
+    assert f"pid {done.stdout.split()[0]}," in said
+    assert launches(tmp_path) == 1
+
+
+def test_ctrl_c_ends_the_trace_of_what_a_launcher_has_left(tmp_path):
+    command = [machine.GPUTRACE, *tracing.outputs(tmp_path, "trace.json"), "--", "sh", "-c", "sleep 1000 >/dev/null 2>&1 & echo $!"]
+    with tracing.Running(command, tmp_path, stdin=tracing.subprocess.DEVNULL) as running:
+        running.wait_line("goes on and is traced", "stderr")
+        left = int(running.wait_line(""))
+        running.end(tracing.signal.SIGINT)
+        assert tracing.state(machine.pathlib.Path(f"/proc/{left}")) == "S"
+    assert (tmp_path / "trace.json").exists()
+
+
+def test_under_nohup_a_trace_outlives_its_terminal(cudart, tmp_path):
+    with tracing.target(tmp_path, cudart) as target:
+        command = ["nohup", machine.GPUTRACE, *tracing.outputs(tmp_path, "trace.json"), "-v", "-p", target.pid]
+        with tracing.Running(command, tmp_path, stdin=tracing.subprocess.DEVNULL) as running:
+            running.wait_line("gputrace: tracing", "stderr")
+            target.ask("forget")
+            running.process.send_signal(tracing.signal.SIGHUP)
+            with open(f"/proc/{running.pid}/status") as status:
+                pending = next(int(line.split()[1], 16) for line in status if line.startswith("ShdPnd"))
+            assert not pending  # an ignored one is gone at once
+            target.ask("steps 3")
+            target.ask(f"truth {tmp_path}/truth.json")
+            running.end(tracing.signal.SIGINT).must_be(0)
+    truth = reading.program(tmp_path / "truth.json")
+    assert reading.trace_stacks(reading.trace_of(tmp_path / "trace.json"), {"cudaLaunchKernel"}) == reading.truth_stacks(truth)
 
 
 # What a cleaned environment has lost is only known when the process is looked at.

@@ -167,6 +167,13 @@ unsigned attach_live_processes(const struct attach *attach)
 	return fake.live;
 }
 
+static unsigned left_ends_at_tick; /* what a command has started */
+
+pid_t attach_first_process(const struct attach *attach)
+{
+	return fake.ticks >= left_ends_at_tick ? 0 : 4711;
+}
+
 bool attach_schedule_is_over(const struct attach *attach)
 {
 	return fake.schedule_is_over;
@@ -367,6 +374,18 @@ static void a_trace_ends_with_its_command(void **state)
 	assert_int_equal(begin_calls, 1);
 }
 
+static void a_trace_goes_on_while_what_its_command_has_started_lives(void **state)
+{
+	struct outcome outcome;
+
+	command_ends_at_tick = 3;
+	left_ends_at_tick = 9;
+	outcome = run((struct run_options){.command_ended = on_command_ended, .command_name = "sh", .begin = on_begin});
+	assert_int_equal(outcome.result.reason, GPT_END_TARGETS_GONE);
+	assert_true(fake.ticks >= 9);
+	left_ends_at_tick = 0;
+}
+
 static void a_signal_ends_the_trace_cleanly(void **state)
 {
 	struct outcome outcome;
@@ -564,6 +583,7 @@ int main(void)
 		behaviour(a_trace_ends_when_all_cycles_of_the_schedule_are_recorded),
 		behaviour(a_trace_of_the_machine_does_not_end_with_its_processes),
 		behaviour(a_trace_ends_with_its_command),
+		behaviour(a_trace_goes_on_while_what_its_command_has_started_lives),
 		behaviour(a_signal_ends_the_trace_cleanly),
 		behaviour(a_signal_sent_to_us_alone_does_not_wait_for_the_command),
 		behaviour(a_command_that_cannot_be_executed_ends_the_trace_with_its_error),

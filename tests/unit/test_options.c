@@ -129,10 +129,10 @@ static void the_source_to_list_is_the_word_behind_lines(void **state)
 	assert_int_equal(PARSE("report", "--lines", "x.gpt"), 0);
 	assert_string_equal(options.log, "x.gpt");
 	assert_null(options.lines.what);
-	assert_int_equal(PARSE("--lines=train_step", "python", "train.py"), 0);
+	assert_int_equal(PARSE("--lines=train_step", "--", "python", "train.py"), 0);
 	assert_string_equal(options.lines.what, "train_step");
 	assert_string_equal(options.command[0], "python");
-	assert_int_equal(PARSE("--lines", "python", "train.py"), 0);
+	assert_int_equal(PARSE("--lines", "--", "python", "train.py"), 0);
 	assert_null(options.lines.what);
 	assert_string_equal(options.command[0], "python");
 	assert_refused(PARSE("report", "x.gpt", "--lines="), "--lines=", "a function");
@@ -467,12 +467,12 @@ static void options_after_the_command_belong_to_it(void **state)
 	assert_int_equal(options.outputs.list.count, 0);
 }
 
-static void a_command_works_without_the_two_dashes(void **state)
+static void a_word_without_the_two_dashes_is_never_run(void **state)
 {
-	assert_int_equal(PARSE("-q", "python", "x.py", "-p", "nonsense"), 0);
-	assert_string_equal(options.command[0], "python");
-	assert_string_equal(options.command[2], "-p");
-	assert_int_equal(options.level, MSG_QUIET);
+	assert_refused(PARSE("top"), "no subcommand 'top'", "report, export, diff, merge, why, view, doctor");
+	assert_refused(PARSE("-q", "python", "x.py"), "gputrace -- python", "two dashes");
+	assert_refused(PARSE("-p", "1", "2"), "'2'", "-p PID,PID");
+	assert_refused(PARSE("-d", "--", "python"), "--", "duration");
 }
 
 static void a_word_after_the_two_dashes_is_a_command_whatever_it_says(void **state)
@@ -840,7 +840,7 @@ int main(void)
 		cmocka_unit_test(a_libcupti_is_named_by_its_whole_path),
 		cmocka_unit_test(what_the_agent_records_can_be_chosen),
 		cmocka_unit_test(options_after_the_command_belong_to_it),
-		cmocka_unit_test(a_command_works_without_the_two_dashes),
+		cmocka_unit_test(a_word_without_the_two_dashes_is_never_run),
 		cmocka_unit_test(a_word_after_the_two_dashes_is_a_command_whatever_it_says),
 		cmocka_unit_test(a_command_and_pids_exclude_each_other),
 		cmocka_unit_test(dashes_without_a_command_are_refused),

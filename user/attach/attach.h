@@ -93,6 +93,9 @@ uint64_t attach_tick(struct attach *attach, uint64_t now_ns);
 /* Live processes being followed; for ATTACH_PIDS and ATTACH_COMMAND zero means the trace is over. */
 unsigned attach_live_processes(const struct attach *attach);
 
+/* The pid of one of them, 0: none lives. */
+pid_t attach_first_process(const struct attach *attach);
+
 /* Probe sites in place over all files; 0 means nothing that launches was found (yet). */
 unsigned attach_site_count(const struct attach *attach);
 

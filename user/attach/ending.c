@@ -20,6 +20,14 @@ unsigned attach_live_processes(const struct attach *attach)
 	return (unsigned)attach->processes.list.count;
 }
 
+pid_t attach_first_process(const struct attach *attach)
+{
+	for (size_t i = 0; i < attach->processes.list.count; i++)
+		if (!process_is_over(attach->processes.list.items[i]))
+			return attach->processes.list.items[i]->pid;
+	return 0;
+}
+
 unsigned attach_site_count(const struct attach *attach)
 {
 	unsigned sites = 0;

@@ -56,6 +56,7 @@ struct run {
 	uint64_t cpu_start_ns;
 	uint64_t calls_at_second; /* drain_calls at the last full second */
 	uint64_t refused;	  /* records that attach/ was not told of */
+	bool command_over;	  /* and the user knows for whom the trace goes on */
 	uint64_t give_up_ns;	  /* set by Ctrl-C while the command still runs, 0: not */
 	uint32_t cycles_told;	  /* to cycles_over */
 	uint64_t cycle_due_ns;	  /* when to tell of more, 0: there are none */
@@ -166,12 +167,37 @@ static void check_signals(struct run *run, uint64_t now_ns)
 	if (!taken.count)
 		return;
 	if (run->give_up_ns)
-		run->result->abandoned = true;
+		run->result->abandoned = !run->options->command_has_terminal;
 	/* The command got the same Ctrl-C: its end belongs to the trace. */
-	if (taken.from_terminal && run->options->command_ended && !run->result->abandoned)
+	if (taken.from_terminal && run->options->command_ended && !run->give_up_ns)
 		run->give_up_ns = now_ns + COMMAND_GRACE_NS;
 	else
 		end_run(run, GPT_END_INTERRUPTED, 0);
+}
+
+/* A launcher may end before what it has started: whether nothing of that lives. */
+static bool all_of_command_ended(struct run *run)
+{
+	const struct run_options *options = run->options;
+	pid_t left;
+
+	if (!options->command_ended || !options->command_ended(options->context))
+		return false;
+	if (!run->command_over)
+		drain_for_attach(run); /* its forks, and its own end */
+	left = attach_first_process(run->attach);
+	if (left && !run->command_over)
+		msg_info("%s has ended; pid %d, which it has started, goes on and is traced: Ctrl-C ends the trace",
+			 options->command_name, (int)left);
+	run->command_over = true;
+	return !left;
+}
+
+/* It does not end by Ctrl-C. */
+static void command_survives(struct run *run)
+{
+	run->give_up_ns = 0;
+	msg_info("%s goes on after Ctrl-C, and so does the trace: Ctrl-C twice ends it", run->options->command_name);
 }
 
 static void check_end(struct run *run, uint64_t now_ns)
@@ -179,8 +205,10 @@ static void check_end(struct run *run, uint64_t now_ns)
 	const struct run_options *options = run->options;
 	bool interrupted = run->give_up_ns != 0;
 
-	if (options->command_ended && options->command_ended(options->context))
+	if (all_of_command_ended(run) || (run->command_over && interrupted))
 		end_run(run, interrupted ? GPT_END_INTERRUPTED : GPT_END_TARGETS_GONE, 0);
+	else if (interrupted && now_ns >= run->give_up_ns && options->command_has_terminal)
+		command_survives(run);
 	else if (interrupted && now_ns >= run->give_up_ns)
 		end_run(run, GPT_END_INTERRUPTED, 0);
 	else if (options->end_with_targets && attach_live_processes(run->attach) == 0)

@@ -24,6 +24,8 @@ struct run_options {
 	int (*begin)(void *context);
 	/* The command we started: NULL when there is none. */
 	bool (*command_ended)(void *context);
+	const char *command_name;
+	bool command_has_terminal; /* it reads what is typed: Ctrl-C that it survives is its own */
 	/*
 	 * Cycles of the schedule, from 1, are over in all processes, and their records are in the file but for GPU work
 	 * that goes on for long; a second or so late.  May be NULL.

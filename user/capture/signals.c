@@ -6,6 +6,14 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+/* By nohup(1): the trace is to outlive its terminal. A blocked signal would be taken although it is ignored. */
+static bool is_ignored(int number)
+{
+	struct sigaction action;
+
+	return !sigaction(number, NULL, &action) && action.sa_handler == SIG_IGN;
+}
+
 int stop_signals_open(sigset_t *old)
 {
 	sigset_t mask;
@@ -14,7 +22,8 @@ int stop_signals_open(sigset_t *old)
 	sigemptyset(&mask);
 	sigaddset(&mask, SIGINT);
 	sigaddset(&mask, SIGTERM);
-	sigaddset(&mask, SIGHUP);
+	if (!is_ignored(SIGHUP))
+		sigaddset(&mask, SIGHUP);
 	if (sigprocmask(SIG_BLOCK, &mask, old) < 0)
 		return -errno;
 	fd = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);

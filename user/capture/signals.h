@@ -6,7 +6,8 @@
 #include <signal.h>
 #include <stdbool.h>
 
-/* Blocks the three signals and returns a file descriptor for them, or -errno; *old is the mask before. */
+/* Blocks the three signals (not a SIGHUP that is ignored) and returns a file descriptor for them, or -errno; *old is
+ * the mask before. */
 int stop_signals_open(sigset_t *old);
 
 struct stop_signals {

@@ -15,6 +15,7 @@
 #include <gputrace/cupti_search.h>
 
 #include "base/array.h"
+#include "base/msg.h"
 
 #define INJECTION "CUDA_INJECTION64_PATH"
 #define CHAINED "GPUTRACE_CHAINED_INJECTION"
@@ -168,6 +169,19 @@ bool command_has_ended(struct command *command)
 		return command->ended;
 	command->ended = waitpid(command->pid, &command->status, WNOHANG) == command->pid;
 	return command->ended;
+}
+
+/* A shell would take the terminal back from it when gputrace ends. */
+void command_leave_terminal(struct command *command, bool interrupted)
+{
+	if (!interrupted || !command->pid || command_has_ended(command) || !isatty(STDIN_FILENO) ||
+	    tcgetpgrp(STDIN_FILENO) != getpgrp())
+		return;
+	msg_info("%s (pid %d) has the terminal: gputrace ends with it", command->argv[0], (int)command->pid);
+	signal(SIGINT, SIG_IGN); /* it is for the command */
+	while (waitpid(command->pid, &command->status, 0) < 0 && errno == EINTR)
+		;
+	command->ended = true;
 }
 
 const char *command_failure(const struct command *command, char *buffer, size_t size)

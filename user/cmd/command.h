@@ -44,6 +44,12 @@ int command_release(struct command *command);
 /* True when it has ended; never waits. */
 bool command_has_ended(struct command *command);
 
+/*
+ * After a trace that the user has interrupted: a command that reads the terminal is waited for, so that it is not left
+ * behind there.
+ */
+void command_leave_terminal(struct command *command, bool interrupted);
+
 /* Describes a failed end ("exited with status 1", "was killed by signal 9 (Killed)"); NULL: it ended well. */
 const char *command_failure(const struct command *command, char *buffer, size_t size);
 

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <gputrace/agent.h>
 
@@ -187,6 +188,8 @@ static int run_it(struct recording *recording)
 		.signals_fd = recording->signals,
 		.begin = on_begin,
 		.command_ended = recording->command.pid ? on_command_ended : NULL,
+		.command_name = recording->command.pid ? recording->options->command[0] : NULL,
+		.command_has_terminal = isatty(STDIN_FILENO),
 		.cycles_over = recording->early.pid ? on_cycles_over : NULL,
 		.context = recording,
 	};
@@ -251,6 +254,7 @@ enum exit_code record_command(const struct options *options)
 	code = recording_deliver(&recording);
 	if (refused)
 		code = EXIT_FAILED;
+	command_leave_terminal(&recording.command, recording.result.reason == GPT_END_INTERRUPTED);
 cleanup:
 	close_all(&recording);
 	return code;

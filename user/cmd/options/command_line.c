@@ -106,6 +106,27 @@ static int parse_option(struct parse *parse, int code, char **argv)
 	return row->parse(parse, optarg);
 }
 
+/* A word that is no subcommand is never run: whoever mistypes one does not start a program of that name. */
+static int refuse_word(struct parse *parse, const char *word)
+{
+	char names[256] = "";
+	size_t used = 0;
+
+	if (!*word)
+		return option_fail(parse, "the command is empty");
+	if (parse->options->pids.list.count)
+		return option_fail(parse, "'%s' belongs to no option; several processes are named with -p PID,PID",
+				   word);
+	for (size_t i = 0; i < SUBCOMMAND_ROWS && used < sizeof(names); i++)
+		if (subcommand_rows[i].name)
+			used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", used ? ", " : "",
+						 subcommand_rows[i].name);
+	return option_fail(parse,
+			   "there is no subcommand '%s' (there are %s); a program to start and trace stands behind "
+			   "two dashes: gputrace -- %s",
+			   word, names, word);
+}
+
 int options_parse(int argc, char **argv, struct options *out, char *why, size_t why_size)
 {
 	const struct subcommand_row *named = argc > 1 ? subcommand_by_name(argv[1]) : NULL;
@@ -136,6 +157,8 @@ int options_parse(int argc, char **argv, struct options *out, char *why, size_t 
 		err = parse_word(&parse, argv[optind]);
 	if (err)
 		return err;
+	if (recording && optind < argc && strcmp(argv[optind - 1], "--") != 0)
+		return refuse_word(&parse, argv[optind]);
 	if (may_start && optind < argc)
 		out->command = argv + optind;
 	else if (may_start && argc > 1 && !strcmp(argv[argc - 1], "--"))
