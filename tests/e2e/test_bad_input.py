@@ -3,6 +3,8 @@
 
 import contextlib
 import ctypes
+import gzip
+import json
 import os
 import platform
 import re
@@ -376,3 +378,47 @@ def test_doctor_says_what_can_be_traced_in_a_process(cudart, every_python, tmp_p
 def test_doctor_without_root_says_what_is_missing(public):
     done = tracing.command(public, *tracing.AS_NOBODY, public / "gputrace", "doctor").must_be(FAILED)
     assert "missing" in done.stdout and "CAP_BPF" in done.stdout
+
+
+@pytest.mark.parametrize("name,begin,said", (
+    ("page.html", b"\n<!DOCTYPE html>\n<html>", "is an HTML page"),
+    ("trace.json", b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 5\n", "`git lfs pull`"),
+    ("run.nvvp", b'<?xml version="1.0"?><a/>', "is XML"),
+    ("report1.nsys-rep", b"\0\1\2\3 not known \xff", "`nsys export --type sqlite FILE`"),
+    ("report1.qdrep", b"\x07any", "`nsys export --type sqlite FILE`"),
+    ("kernels.ncu-rep", b"NVR\0\4\0\0\0", "Nsight Compute"),
+    ("host.xplane.pb", b"\x0a\x12abc", "JAX or TensorFlow"),
+    ("own.pftrace", b"\x0a\x05hello", ".gpt log that it was made from"),
+    ("own.arrow", b"ARROW1\0\0", ".gpt log that it was made from"),
+    ("own.folded", b"main;step;kernel 12\n", ".gpt log that it was made from"),
+    ("own.svg", b"<svg xmlns=", ".gpt log that it was made from"),
+    ("own.prof", b"{(\5\0\0\0abcde", ".gpt log that it was made from"),
+    ("packed.zip", b"PK\3\4rest", "unpack it"),
+))
+def test_a_file_that_is_not_read_is_named_with_what_helps(tmp_path, name, begin, said):
+    (tmp_path / name).write_bytes(begin)
+    assert_one_line(tracing.gputrace(tmp_path, "report", tmp_path / name), FAILED, f"{name}: ", said)
+
+
+def test_a_trace_of_jax_is_named_as_one_also_when_packed(tmp_path):
+    trace = {"displayTimeUnit": "ns", "metadata": {"highres-ticks": True}, "traceEvents": [
+        {"ph": "M", "pid": 1, "name": "process_name", "args": {"name": "/device:GPU:0"}},
+        {"ph": "X", "pid": 1, "tid": 2, "ts": 1.5, "dur": 2, "name": "fusion", "args": {"hlo_op": "fusion"}}]}
+    (tmp_path / "t.trace.json.gz").write_bytes(gzip.compress(json.dumps(trace).encode()))
+    assert_one_line(tracing.gputrace(tmp_path, "report", tmp_path / "t.trace.json.gz"), FAILED,
+                    "is a trace of JAX or TensorFlow")
+
+
+def test_the_rank_of_a_file_of_torch_profiler_is_kept(tmp_path):
+    event = {"ph": "X", "pid": 11, "tid": 11, "ts": 10.0, "dur": 5}
+    trace = {"distributedInfo": {"backend": "nccl", "rank": 3, "world_size": 8}, "traceEvents": [
+        event | {"cat": "cuda_runtime", "name": "cudaLaunchKernel", "args": {"correlation": 1}},
+        event | {"cat": "kernel", "name": "k", "pid": 0, "args": {"device": 0, "stream": 7, "correlation": 1}}]}
+    (tmp_path / "t.json").write_text(json.dumps(trace))
+    tracing.gputrace(tmp_path, "export", tmp_path / "t.json", "-o", tmp_path / "x.json", "-o",
+                     tmp_path / "rank-%r.json").must_be(0)
+    for name in ("x.json", "rank-3.json"):
+        about = json.loads((tmp_path / name).read_text())["distributedInfo"]
+        assert (about["rank"], about["world_size"]) == (3, 8), name
+    merged = tracing.gputrace(tmp_path, "merge", tmp_path / "t.json").must_be(0)
+    assert re.search(r"^ +3 .* 11$", merged.stdout, re.M), merged.stdout

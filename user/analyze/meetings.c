@@ -77,6 +77,7 @@ void meeting_taker_free(struct meeting_taker *taker)
 
 static struct taken *taken_of(struct meeting_taker *taker, const struct model *part, uint32_t process)
 {
+	const struct model_source *source = model_source(part);
 	struct taken **taken = &taker->processes[process];
 
 	if (!*taken) {
@@ -84,7 +85,8 @@ static struct taken *taken_of(struct meeting_taker *taker, const struct model *p
 		(*taken)->rank = (struct meeting_rank){.process = process,
 						       .pid = part->processes[process].pid,
 						       .process_name = xstrdup(part->processes[process].name),
-						       .rank = -1};
+						       .rank = source->is_rank ? source->rank : -1,
+						       .world = source->world};
 	}
 	return *taken;
 }
@@ -401,9 +403,11 @@ void meeting_taker_finish(struct meeting_taker *taker, const struct model *model
 
 	*meetings = (struct meetings){0};
 	for (uint32_t i = 0; i < taker->process_count; i++) {
-		struct taken *taken = taker->processes[i];
+		struct taken *taken = model_source(model)->is_rank && model->processes[i].calls
+					      ? taken_of(taker, model, i)
+					      : taker->processes[i];
 
-		if (!taken || !taken->knows_rank)
+		if (!taken || (!taken->knows_rank && taken->rank.rank < 0))
 			continue;
 		drop_repeated(&taken->rank);
 		for (size_t k = 0; k < taken->rank.met.list.count; k++) {

@@ -33,15 +33,18 @@ static char *path_for_process(const char *path, const struct model *model, uint3
 	return own;
 }
 
-static struct export_rank rank_of(const struct meetings *meetings, uint32_t process)
+static struct export_rank rank_of(const struct model *model, const struct meetings *meetings, uint32_t process)
 {
+	const struct model_source *source = model_source(model);
+
 	for (size_t i = 0; i < meetings->ranks.list.count; i++) {
 		const struct meeting_rank *of = &meetings->ranks.list.items[i];
 
 		if (of->process == process)
 			return (struct export_rank){.rank = of->rank, .world = of->world};
 	}
-	return (struct export_rank){.rank = -1};
+	/* such a file is of one process */
+	return (struct export_rank){.rank = source->is_rank ? source->rank : -1, .world = source->world};
 }
 
 /* How many before it are of its rank: a job that was started again has each rank twice. */
@@ -57,7 +60,7 @@ static unsigned count_of_rank(const struct own_files *files, int64_t rank)
 static void add_process(struct own_files *files, const struct model *model, uint32_t process,
 			const struct meetings *meetings, const char *path)
 {
-	struct own_file file = {.process = (int)process, .rank = rank_of(meetings, process)};
+	struct own_file file = {.process = (int)process, .rank = rank_of(model, meetings, process)};
 
 	if (!format_path_is_per_rank(path)) {
 		file.path = path_for_process(path, model, process);

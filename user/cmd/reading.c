@@ -2,10 +2,12 @@
 /* From options to what of the log is read, and to the slice of that. */
 #include "cmd/reading.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "input/foreign_refusal.h"
 #include "input/foreign_trace.h"
 #include "input/gpt_slice.h"
 #include "input/gpt_trace.h"
@@ -57,6 +59,9 @@ static int open_log(struct reading *reading, uint64_t from_ns, uint64_t to_ns, c
 	bool restricted = (options_want_slice(options) && !all) || from_ns || to_ns != UINT64_MAX;
 
 	reading->owns_recorded = true;
+	*why = foreign_refusal(reading->delivery->log_fd, reading->delivery->log_name);
+	if (*why)
+		return -EPROTO;
 	reading->is_foreign = foreign_is(reading->delivery->log_fd);
 	if (reading->is_foreign)
 		return foreign_trace_open(reading->delivery->log_fd, NULL, &reading->recorded, why);

@@ -68,6 +68,8 @@ struct foreign_file {
 	uint32_t host;		   /* text, ROW_NO_TEXT: not recorded */
 	int64_t wall_offset_ns;	   /* CLOCK_REALTIME - its times */
 	uint64_t start_ns, end_ns; /* of the recording, where it says so (has_span, or end_ns); else 0 */
+	uint32_t rank, world;	   /* of a job, where is_rank; world 0: not known */
+	bool is_rank;
 	bool has_span;
 	bool drops_steps; /* ProfilerStep#N are gputrace's: they are found again in what they were found in */
 	bool truncated;

@@ -107,6 +107,31 @@ static bool read_devices(struct reader *reader)
 	return !reader->json.stopped;
 }
 
+static bool read_rank(struct reader *reader)
+{
+	struct json *json = &reader->json;
+	struct foreign_file *file = reader->file;
+	struct json_text key;
+	bool first = true;
+	int64_t rank = -1;
+
+	if (json_peek(json) != '{')
+		return json_skip(json);
+	while (json_member(json, &first, &key)) {
+		bool read = JSON_IS(&key, "rank")	  ? json_number(json, 0, -1, &rank)
+			    : JSON_IS(&key, "world_size") ? read_small(json, &file->world)
+							  : json_skip(json);
+
+		if (!read)
+			return false;
+	}
+	if (rank >= 0 && rank <= INT32_MAX) {
+		file->rank = (uint32_t)rank;
+		file->is_rank = true;
+	}
+	return !json->stopped;
+}
+
 static bool read_beside(struct reader *reader, const struct json_text *key)
 {
 	struct json *json = &reader->json;
@@ -116,6 +141,8 @@ static bool read_beside(struct reader *reader, const struct json_text *key)
 		return json_number(json, 0, 0, &reader->file->wall_offset_ns);
 	if (JSON_IS(key, "deviceProperties") || JSON_IS(key, "computeProperties"))
 		return read_devices(reader);
+	if (JSON_IS(key, "distributedInfo"))
+		return read_rank(reader);
 	if (JSON_IS(key, "host_name") && json_peek(json) == '"') {
 		if (!json_string(json, &text))
 			return false;

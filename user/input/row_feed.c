@@ -113,6 +113,8 @@ void row_feed_begin(struct row_feed *feed, struct builder *builder)
 	builder_set_source(builder, (struct text){"", 0}, row_feed_text(feed, file->host), (struct text){"", 0},
 			   (struct text){"", 0}, 0);
 	builder_set_tool(builder, (struct text){file->tool, strlen(file->tool)});
+	if (file->is_rank)
+		builder_set_rank(builder, file->rank, file->world);
 	tell_processes(feed, builder, start_ns);
 	for (size_t i = 0; i < file->threads.count; i++) {
 		const struct foreign_thread *thread = &file->threads.items[i];

@@ -76,6 +76,9 @@ void builder_set_source(struct builder *builder, struct text version, struct tex
 /* Whose file it is, where gputrace itself did not record it; see model_source.tool. */
 void builder_set_tool(struct builder *builder, struct text tool);
 
+/* Which rank of a job such a file is of; world: how many there are, 0: not known. */
+void builder_set_rank(struct builder *builder, uint32_t rank, uint32_t world);
+
 /* Which boot of its machine: sources of one have one CLOCK_MONOTONIC.  Empty: not known. */
 void builder_set_boot(struct builder *builder, struct text boot, int64_t slept_ns);
 

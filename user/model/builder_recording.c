@@ -41,6 +41,15 @@ void builder_set_tool(struct builder *builder, struct text tool)
 	model_source(builder->model)->tool = keep(builder, tool);
 }
 
+void builder_set_rank(struct builder *builder, uint32_t rank, uint32_t world)
+{
+	struct model_source *source = model_source(builder->model);
+
+	source->rank = rank;
+	source->world = world;
+	source->is_rank = true;
+}
+
 void builder_set_boot(struct builder *builder, struct text boot, int64_t slept_ns)
 {
 	model_source(builder->model)->boot = keep(builder, boot);

@@ -34,6 +34,9 @@ struct model_source {
 	const char *tool; /* that recorded it, in words; "" gputrace. Of another nobody knows what it lost, how good its
 			   * times are, and what it cost */
 	uint32_t cpus;	  /* 0: not recorded */
+	int64_t rank, world; /* of a job, as a file of another tool says: which it is, where is_rank; of how many, 0:
+			      * not known */
+	bool is_rank;
 	int64_t wall_offset_ns; /* CLOCK_REALTIME = time + this (at the start) */
 	int64_t slept_ns;	/* CLOCK_BOOTTIME = time + this (at the start); 0 where it is not recorded */
 	struct model_receipt receipt;

@@ -253,17 +253,27 @@ static void put_named_own(struct chrome *chrome)
 	chrome_put_own(chrome, chrome->out);
 }
 
-/* HTA finds it by text: a blank behind the colon, then digits. */
-static void put_rank(struct sink *out, const struct export_rank *rank)
+/* That of its collectives, else that which the file says that it was read from. */
+static struct export_rank rank_of(const struct chrome *chrome)
 {
-	if (rank->rank < 0)
+	const struct model_source *source = model_source(chrome->timeline->model);
+
+	if (chrome->place && chrome->place->rank.rank >= 0)
+		return chrome->place->rank;
+	return (struct export_rank){.rank = source->is_rank ? source->rank : -1, .world = source->world};
+}
+
+/* HTA finds it by text: a blank behind the colon, then digits. */
+static void put_rank(struct sink *out, struct export_rank rank)
+{
+	if (rank.rank < 0)
 		return;
 	put_key(out, "distributedInfo");
 	sink_literal(out, "{");
 	put_string(out, "backend", "nccl");
-	put_number(out, "rank", (uint64_t)rank->rank);
+	put_number(out, "rank", (uint64_t)rank.rank);
 	put_key(out, "world_size");
-	sink_u64(out, rank->world > 0 ? (uint64_t)rank->world : 0);
+	sink_u64(out, rank.world > 0 ? (uint64_t)rank.world : 0);
 	sink_literal(out, "},\n");
 }
 
@@ -283,8 +293,7 @@ void chrome_put_head(struct chrome *chrome)
 
 	sink_literal(out, "{\"schemaVersion\": 1,\n");
 	put_devices(chrome);
-	if (chrome->place)
-		put_rank(out, &chrome->place->rank);
+	put_rank(out, rank_of(chrome));
 	put_versions(chrome);
 	put_string(out, "host_name", model_source(chrome->timeline->model)->host);
 	put_number(out, "with_stack", 1);

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "input/foreign_refusal.h"
+
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "base/array.h"
+
+#define LOG_HELPS "; report and export read the .gpt log that it was made from"
+#define NSYS_HELPS "report: `nsys export --type sqlite FILE` makes the database that gputrace reads"
+#define XLA_HELPS                                                                                                      \
+	"trace of JAX or TensorFlow: gputrace reads none of these. To see the GPU work of such a program trace it "    \
+	"with gputrace or with nsys"
+
+/* How a file begins. */
+static const struct {
+	const char *begin;
+	size_t size;
+	const char *sentence;
+} beginnings[] = {
+#define BEGINS(text) text, sizeof(text) - 1
+	{BEGINS("version https://git-lfs"), "is a Git LFS pointer, not the file itself: `git lfs pull` fetches that"},
+	{BEGINS("<!doctype html"), "is an HTML page, to be looked at in a browser" LOG_HELPS},
+	{BEGINS("<html"), "is an HTML page, to be looked at in a browser" LOG_HELPS},
+	{BEGINS("<svg"), "is an SVG picture, to be looked at in a browser" LOG_HELPS},
+	{BEGINS("<?xml"), "is XML: gputrace reads its own logs, JSON of torch.profiler, and SQLite of nsys and nvprof"},
+	{BEGINS("ARROW1"), "is an Arrow file, for pyarrow and pandas" LOG_HELPS},
+	{BEGINS("NVR\0"), "is a report of Nsight Compute (ncu): it has counters of kernels and no timeline; trace the "
+			  "program with gputrace or with nsys"},
+	{BEGINS("{("), "is a profile for pstats" LOG_HELPS},
+	{BEGINS("{)"), "is a profile for pstats" LOG_HELPS},
+	{BEGINS("{\xa9"), "is a profile for pstats" LOG_HELPS},
+	{BEGINS("PK\3\4"), "is a ZIP archive: unpack it, and name the file that was in it"},
+	{BEGINS("\x28\xb5\x2f\xfd"), "is packed with zstd: unpack it with `zstd -d`"},
+	{BEGINS("\xfd"
+		"7zXZ"),
+	 "is packed with xz: unpack it with `xz -d`"},
+	{BEGINS("BZh"), "is packed with bzip2: unpack it with `bzip2 -d`"},
+#undef BEGINS
+};
+
+/* How its name ends, where it begins with nothing that is known. */
+static const struct {
+	const char *end, *sentence;
+} endings[] = {
+	{".nsys-rep", "is an nsys " NSYS_HELPS},
+	{".qdrep", "is an nsys " NSYS_HELPS},
+	{".qdstrm",
+	 "is an nsys recording that was not made into a report: `nsys import FILE`, then `nsys export --type "
+	 "sqlite` of what that makes"},
+	{".ncu-rep",
+	 "is a report of Nsight Compute (ncu): it has counters of kernels and no timeline; trace the program "
+	 "with gputrace or with nsys"},
+	{".xplane.pb", "is a " XLA_HELPS},
+	{".pftrace", "is a trace for Perfetto, to be looked at in its UI" LOG_HELPS},
+	{".perfetto-trace", "is a trace for Perfetto, to be looked at in its UI" LOG_HELPS},
+	{".folded", "has folded stacks, for flamegraph.pl" LOG_HELPS},
+	{".prof", "is a profile for pstats" LOG_HELPS},
+	{".tar", "is a tar archive: unpack it, and name the file that was in it"},
+};
+
+char *foreign_refusal(int fd, const char *name)
+{
+	char begin[64] = "";
+	ssize_t got = pread(fd, begin, sizeof(begin), 0);
+	size_t size = got > 0 ? (size_t)got : 0, at = size >= 3 && !memcmp(begin, "\xef\xbb\xbf", 3) ? 3 : 0;
+	size_t length = name ? strlen(name) : 0;
+
+	while (at < size && strchr(" \t\r\n", begin[at]) && begin[at])
+		at++;
+	for (size_t i = 0; i < sizeof(beginnings) / sizeof(beginnings[0]); i++)
+		if (size - at >= beginnings[i].size &&
+		    !strncasecmp(begin + at, beginnings[i].begin, beginnings[i].size))
+			return xstrdup(beginnings[i].sentence);
+	/* logs and what is read have a beginning of their own */
+	if (!memcmp(begin, "GPT", 3) || !memcmp(begin, "SQLite", 6) || *begin == '{' || *begin == '[' || *begin == 0x1f)
+		return NULL;
+	for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
+		size_t end = strlen(endings[i].end);
+
+		if (length >= end && !strcasecmp(name + length - end, endings[i].end))
+			return xstrdup(endings[i].sentence);
+	}
+	return NULL;
+}
