@@ -113,6 +113,14 @@ static void functions_count_where_their_lines_are_not_known(void **state)
 	assert_says(write_report, "[" CALL "," KERNEL "]", "0.0 % of GPU time under a Python line");
 }
 
+static void the_name_of_a_gpu_is_whole(void **state)
+{
+	assert_says(write_report,
+		    "{\"deviceProperties\":[{\"id\":0,\"name\":\"NVIDIA RTX 6000 Ada Generation Laptop 16GB\"}],"
+		    "\"traceEvents\":[" CALL "," KERNEL "]}",
+		    "\nGPU 0  NVIDIA RTX 6000 Ada Generation Laptop 16GB\n");
+}
+
 static void one_record_is_said_in_the_singular(void **state)
 {
 	assert_says(write_report, "[" CALL "," KERNEL "," EVENT("cpu_op", "a", "\"now\"", "1", "") "]",
@@ -143,6 +151,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(no_word_of_gputrace_s_own_agent_is_said_of_it),
 		cmocka_unit_test(functions_count_where_their_lines_are_not_known),
+		cmocka_unit_test(the_name_of_a_gpu_is_whole),
 		cmocka_unit_test(one_record_is_said_in_the_singular),
 		cmocka_unit_test(paths_without_their_folder_are_of_libraries_by_their_first_part),
 		cmocka_unit_test(a_file_without_cuda_calls_is_told_which_option_its_tool_lacked),

@@ -6,9 +6,6 @@
 
 #include "report/parts.h"
 
-/* Columns for "GPU 0  name" before the figures go to a line of their own. */
-#define NAME_LEAST 14u
-
 static const char *device_name(const struct model *model, uint32_t id)
 {
 	for (uint32_t i = 0; i < model->device_count; i++)
@@ -28,7 +25,7 @@ static void put_device(struct report *report, const struct utilization_row *row)
 		number_percent((double)(row->busy_ns - row->kernel_ns), window).text,
 		number_percent(window - (double)row->busy_ns, window).text, number_count(row->launches).text);
 	unsigned taken = text_width(facts);
-	bool fits = taken + NAME_LEAST <= report->width;
+	bool fits = text_width(name) + taken <= report->width; /* a name that is cut lacks the model */
 
 	report_put(report, name, fits ? report->width - taken : report->width, TEXT_TRUNCATE_MIDDLE);
 	if (fits) {
