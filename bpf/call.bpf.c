@@ -179,6 +179,8 @@ int call_symbol(struct pt_regs *ctx)
 
 	if (!process || agent_reports_calls(pid))
 		return 0;
+	if (!process->called)
+		process->called = 1;
 	thread = thread_get(process, tid, pid);
 	if (unlikely(!thread || !site_cookie(ctx, &cookie))) {
 		count_one(GPT_COUNTER_CALLS_LOST);
@@ -240,6 +242,8 @@ int call_agent(struct pt_regs *ctx)
 
 	if (!process)
 		return 0;
+	if (!process->called)
+		process->called = 1;
 	thread = thread_get(process, tid, pid);
 	if (unlikely(!thread)) {
 		count_one(GPT_COUNTER_CALLS_LOST);

@@ -71,6 +71,7 @@ int process_fork(struct bpf_raw_tracepoint_args *ctx)
 	if (!state)
 		return 0;
 	state->start_ticks = task_start_ticks(child);
+	state->called = 0;
 	state->program = state->generation = bpf_ktime_get_ns();
 	send_event(GPT_FORK, child_pid, parent_pid, child);
 	return 0;
@@ -92,6 +93,7 @@ int process_exec(struct bpf_raw_tracepoint_args *ctx)
 		bpf_map_delete_elem(&agent_texts, &pid);
 		state->python_state = GPT_STACK_UNKNOWN_LAYOUT;
 		state->several = 0;
+		state->called = 0;
 		state->shim_code = 0;
 		state->program = state->generation = bpf_ktime_get_ns();
 		bpf_map_delete_elem(&threads, &pid);

@@ -23,7 +23,8 @@ def fork_child(target):
 
 
 @pytest.mark.parametrize("seen", (False, True))
-def test_a_child_of_a_process_where_cuda_is_up_is_left_alone_with_a_word(tmp_path, seen):
+def test_a_child_of_a_process_where_cuda_is_up_is_left_alone_and_silently_as_it_does_not_call(tmp_path, seen):
+    """As workers of a DataLoader: nothing of theirs can be missing."""
     with tracing.target(tmp_path, truth=tmp_path / "gpu.json") as target:
         if not seen:
             child = fork_child(target)
@@ -31,15 +32,28 @@ def test_a_child_of_a_process_where_cuda_is_up_is_left_alone_with_a_word(tmp_pat
             target.ask("steps 1")
             if seen:
                 child = fork_child(target)
-                target.ask("tell_child steps 1")
-                tracer.wait_line(f"pid {child}: no GPU times", "stderr")
             target.ask("forget")
             target.ask("steps 3")
             target.ask("finish")
             tracer.interrupt().must_be(0)
         assert seen or not mapped_agents(child)
         assert "gputrace-agent" not in tracing.threads(child)
-    assert DEAD.format(target.pid) in notes(tmp_path)
+    assert "forked" not in notes(tmp_path)
+
+
+def test_children_of_a_process_where_cuda_is_up_that_call_it_have_one_word_for_all(tmp_path):
+    with tracing.target(tmp_path, truth=tmp_path / "gpu.json") as target:
+        with tracing.Tracer(tmp_path, "-p", target.pid) as tracer:
+            target.ask("steps 1")
+            first = fork_child(target)
+            target.ask("tell_child steps 1")
+            tracer.wait_line(f"pid {first}: no GPU times", "stderr")
+            fork_child(target)
+            target.ask("tell_child steps 1")
+            target.ask("finish")
+            tracer.interrupt().must_be(0)
+    assert notes(tmp_path).count(DEAD.format(target.pid)) == 1
+    assert f"pid {first}: no GPU times" in notes(tmp_path) and "so with others that it forks" in notes(tmp_path)
 
 
 def test_a_child_that_starts_cuda_by_itself_has_gpu_times(tmp_path):

@@ -8,6 +8,7 @@
 #include "attach/agents.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,10 +87,38 @@ static void give_up(struct agents *agents, struct followed *process, const char 
 	tell_not_in(agents, process, why);
 }
 
+/* One note is for all that a process forks: a DataLoader has many workers, and makes them anew for each epoch. */
+static bool is_first_said(const struct agents *agents, const struct followed *process, size_t said)
+{
+	struct followed *parent = processes_find(agents->processes, process->fork.of);
+	bool *before = parent ? (bool *)((char *)parent + said) : NULL, first = !before || !*before;
+
+	if (before)
+		*before = true;
+	return first;
+}
+
+static void tell_cuda_lost(const struct agents *agents, struct followed *process, uint64_t now_ns)
+{
+	char why[sizeof(process->entry.last_why) + 64];
+
+	if (!process->fork.unsaid || !process->forked || !process->called_ns || now_ns < process->entry.next_ns)
+		return;
+	process->entry.next_ns = now_ns + LAST_PAUSE_NS;
+	if (!processes_has_called(agents->processes, process))
+		return;
+	process->fork.unsaid = false;
+	if (!is_first_said(agents, process, offsetof(struct followed, forks_said)))
+		return;
+	snprintf(why, sizeof(why), "%s (so with others that it forks)", process->entry.last_why);
+	tell_not_in(agents, process, why);
+}
+
 void agents_tell_waiting(const struct agents *agents, struct followed *process)
 {
 	struct agent_entry *entry = &process->entry;
 
+	tell_cuda_lost(agents, process, UINT64_MAX);
 	if (process->agent_live || process->agent_heard || (process->brought && !has_ops(agents, process)))
 		return;
 	if (entry->state == ENTRY_WAITING && entry->last_why[0])
@@ -293,6 +322,11 @@ static bool is_left_out(struct agents *agents, struct followed *process, uint64_
 			memcpy(entry->last_why, why, sizeof(entry->last_why));
 		++*pending;
 		break;
+	case FORK_CUDA_LOST: /* nothing of it can be missing, until it calls all the same */
+		memcpy(entry->last_why, why, sizeof(entry->last_why));
+		process->fork.unsaid = true;
+		entry->state = ENTRY_REFUSED;
+		break;
 	case FORK_LEFT_OUT:
 		if (!entry->left_out_ns)
 			entry->left_out_ns = now_ns;
@@ -314,10 +348,14 @@ static void tell_no_ops(const struct agents *agents, struct followed *process, u
 	if (!agents->ops || !process->forked || !process->fork.observed || !process->fork.ns ||
 	    now_ns - process->fork.ns < LEFT_OUT_TOLD_NS)
 		return;
-	snprintf(note, sizeof(note), "pid %d: no ops of PyTorch: pid %d has forked it, and is observed itself",
-		 process->pid, process->fork.of);
-	emit_text(agents->emit, agents->emit_context, GPT_NOTE, (uint32_t)process->pid, note);
 	process->fork.ns = 0;
+	if (!is_first_said(agents, process, offsetof(struct followed, forks_without_ops_said)))
+		return;
+	snprintf(note, sizeof(note),
+		 "pid %d: no ops of PyTorch in what it forks (workers, pid %d the first): observing does not survive a "
+		 "fork",
+		 process->fork.of, process->pid);
+	emit_text(agents->emit, agents->emit_context, GPT_NOTE, (uint32_t)process->fork.of, note);
 }
 
 unsigned agents_tick(struct agents *agents, uint64_t now_ns)
@@ -331,6 +369,7 @@ unsigned agents_tick(struct agents *agents, uint64_t now_ns)
 		struct agent_entry *entry = &process->entry;
 
 		look_at_entering(agents, process);
+		tell_cuda_lost(agents, process, now_ns);
 		tell_no_ops(agents, process, now_ns);
 		if (is_served(agents, process) || !is_wanted(agents, process) ||
 		    is_left_out(agents, process, now_ns, &pending))

@@ -43,17 +43,19 @@ struct followed {
 		bool cuda_up;  /* there, at that time: known where it was seen */
 		bool observed; /* and its ops of PyTorch were taken, which they are not here */
 		uint64_t ns;   /* when it was noticed; 0: the log has been told that its ops are not seen */
+		bool unsaid;   /* left out, which matters once it calls CUDA: entry.last_why */
 	} fork;		       /* of a forked one: forks.h */
-	bool schedule_told;    /* its agent counts steps for us: those told of before were another trace's */
-	bool makes_steps;      /* it has told of one */
-	bool schedule_over;    /* the last cycle of the schedule is behind it */
-	uint32_t cycle;	       /* from 1, in whose active steps it is, 0: in none */
-	uint32_t cycles_over;  /* the latest that is behind it */
-	bool agent_live;       /* it is at work, as last seen in the BPF map */
-	bool agent_calls;      /* it reports the calls of the process: no symbol probes are needed */
-	bool agent_stopped;    /* its last HELLO said so */
-	bool agent_heard;      /* it has sent something */
-	bool ops_live;	       /* it waits for ops of PyTorch, or observes them */
+	bool forks_said, forks_without_ops_said; /* of those that it has forked: one note is for all */
+	bool schedule_told;   /* its agent counts steps for us: those told of before were another trace's */
+	bool makes_steps;     /* it has told of one */
+	bool schedule_over;   /* the last cycle of the schedule is behind it */
+	uint32_t cycle;	      /* from 1, in whose active steps it is, 0: in none */
+	uint32_t cycles_over; /* the latest that is behind it */
+	bool agent_live;      /* it is at work, as last seen in the BPF map */
+	bool agent_calls;     /* it reports the calls of the process: no symbol probes are needed */
+	bool agent_stopped;   /* its last HELLO said so */
+	bool agent_heard;     /* it has sent something */
+	bool ops_live;	      /* it waits for ops of PyTorch, or observes them */
 	bool has_python;
 	bool deaths_seen;	/* the end of its code objects is */
 	bool told;		/* its GPT_PROCESS record was written */

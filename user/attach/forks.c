@@ -110,6 +110,12 @@ static enum fork_verdict leave_out(char *why, size_t why_size, pid_t parent, con
 	return FORK_LEFT_OUT;
 }
 
+static enum fork_verdict lost(char *why, size_t why_size, pid_t parent)
+{
+	leave_out(why, why_size, parent, "CUDA was up there, and does not survive that");
+	return FORK_CUDA_LOST;
+}
+
 enum fork_verdict fork_look(pid_t pid, pid_t parent, char *why, size_t why_size)
 {
 	if (shares_memory(pid, parent))
@@ -119,22 +125,21 @@ enum fork_verdict fork_look(pid_t pid, pid_t parent, char *why, size_t why_size)
 
 enum fork_verdict fork_judge(struct processes *processes, const struct followed *process, char *why, size_t why_size)
 {
-	static const char dead[] = "CUDA was up there, and does not survive that";
 	pid_t of = process->fork.of;
 	const struct followed *parent = processes_find(processes, of);
 	enum fork_verdict verdict;
 
 	if (!process->forked)
 		return FORK_MAY_ENTER;
+	if (process->fork.cuda_up && !shares_memory(process->pid, of))
+		return lost(why, why_size, of);
 	verdict = fork_look(process->pid, of, why, why_size);
 	if (verdict == FORK_LEFT_OUT)
 		return verdict;
-	if (process->fork.cuda_up)
-		return leave_out(why, why_size, of, dead);
 	if (verdict == FORK_MAY_ENTER || !parent || !followed_maps(parent, LIBRARY_CUDA))
 		return FORK_MAY_ENTER;
 	if (cuda_is_up(parent))
-		return leave_out(why, why_size, of, dead);
+		return lost(why, why_size, of);
 	if (parent->agent_heard) /* it waits for CUDA */
 		return FORK_MAY_ENTER;
 	leave_out(why, why_size, of, "whether CUDA was up there is not known, as the agent is not in it");

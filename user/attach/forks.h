@@ -9,6 +9,7 @@ enum fork_verdict {
 	FORK_MAY_ENTER,
 	FORK_UNKNOWN_YET, /* whether CUDA was up in its parent, whose agent has not answered */
 	FORK_LEFT_OUT,
+	FORK_CUDA_LOST, /* left out: CUDA was up in its parent, so nothing of it works here */
 };
 
 /* A fork that was seen: what the parent had at that moment, as far as the records before it tell. */

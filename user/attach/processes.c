@@ -233,6 +233,14 @@ static uint64_t program_of(const struct processes *processes, const struct follo
 	return bpf_map_lookup_elem(processes_map(processes), &key, &state) ? 0 : state.program;
 }
 
+bool processes_has_called(const struct processes *processes, const struct followed *process)
+{
+	uint32_t key = (uint32_t)process->pid;
+	struct gpt_process_state state;
+
+	return !bpf_map_lookup_elem(processes_map(processes), &key, &state) && state.called;
+}
+
 int processes_examine(struct processes *processes, struct followed *process)
 {
 	struct mappings mappings = {};
