@@ -113,8 +113,8 @@ $(SKELETON): $(BUILD)/bpf/%.skel.h: $(BUILD)/bpf/%.o
 	$(Q){ echo "/* NOLINTBEGIN: bpftool's, not ours */" && $(BPFTOOL) gen skeleton $< name $*_bpf && \
 		echo "/* NOLINTEND */"; } >$@.tmp && mv $@.tmp $@
 
-# Before the first build no dependency file says who includes it.
-$(filter $(BUILD)/user/attach/%,$(USER_OBJ)): | $(SKELETON)
+# Before the first build no dependency file says who includes it: attach/, and cmd/ by way of it.
+$(filter $(BUILD)/user/attach/% $(BUILD)/user/cmd/%,$(USER_OBJ)): | $(SKELETON)
 
 # ---- user space -----------------------------------------------------------------------------
 $(BUILD)/user/cmd/agent_path.o: $(BUILD)/prefix
