@@ -2,6 +2,7 @@
 #include "agent/fork_gate.h"
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <time.h>
 
@@ -13,6 +14,8 @@
  * is in the middle of dlopen, holds nothing, and nobody would let it go on.
  */
 #define FORK_WAITS_NS 1000000000u
+/* A program that forks all the time lets each thread of the agent have its turn between two forks. */
+#define TURN_WAITS_NS 50000000u
 #define REGISTERING_PAUSE_NS 1000000u
 
 /* How often this thread is inside: a library that it calls may fork. */
@@ -23,19 +26,27 @@ enum { CLOSED, REGISTERING, OPEN };
 static struct {
 	_Atomic uint32_t inside;  /* futex: threads */
 	_Atomic uint32_t forking; /* futex: forks that are under way */
+	_Atomic uint32_t waiting; /* futex: threads that a fork keeps outside */
 	_Atomic uint32_t state;
 	void (*_Atomic children[FORK_GATE_CHILDREN])(void);
 	_Atomic uint32_t child_count;
 } gate;
 
+static void wait_until(_Atomic uint32_t *word, uint32_t wanted, uint64_t ns)
+{
+	uint64_t end_ns = clock_now_ns() + ns;
+	uint32_t value;
+
+	while ((value = atomic_load(word)) != wanted && clock_now_ns() < end_ns)
+		futex_wait(word, value, ns / 10);
+}
+
 static void before_fork(void)
 {
-	uint64_t end_ns = clock_now_ns() + FORK_WAITS_NS;
-	uint32_t inside;
-
+	if (!own_inside)
+		wait_until(&gate.waiting, 0, TURN_WAITS_NS);
 	atomic_fetch_add(&gate.forking, 1);
-	while ((inside = atomic_load(&gate.inside)) != own_inside && clock_now_ns() < end_ns)
-		futex_wait(&gate.inside, inside, FORK_WAITS_NS / 10);
+	wait_until(&gate.inside, own_inside, FORK_WAITS_NS);
 }
 
 static void after_fork(void)
@@ -51,6 +62,7 @@ static void in_child(void)
 
 	atomic_store(&gate.inside, own_inside);
 	atomic_store(&gate.forking, 0);
+	atomic_store(&gate.waiting, 0);
 	for (i = 0; i < count && i < FORK_GATE_CHILDREN; i++) {
 		forked = atomic_load(&gate.children[i]);
 		if (forked)
@@ -87,6 +99,7 @@ static void let_go(void)
 
 void fork_gate_enter(void)
 {
+	bool waits = false;
 	uint32_t forking;
 
 	for (;;) {
@@ -95,9 +108,14 @@ void fork_gate_enter(void)
 		if (!forking)
 			break;
 		let_go();
+		if (!waits)
+			atomic_fetch_add(&gate.waiting, 1);
+		waits = true;
 		futex_wait(&gate.forking, forking, FORK_WAITS_NS / 10);
 	}
 	own_inside++;
+	if (waits && atomic_fetch_sub(&gate.waiting, 1) == 1)
+		futex_wake(&gate.waiting);
 }
 
 void fork_gate_leave(void)
