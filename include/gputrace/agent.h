@@ -7,14 +7,15 @@
  * raises them when a probe is attached and lowers them when the collector goes, also by SIGKILL):
  * GPUTRACE_AGENT_SEMAPHORE, of the probes on _call and _state, is the session's switch: at zero the agent
  * leaves CUPTI and ends its thread.  GPUTRACE_AGENT_BATCH_SEMAPHORE belongs to the probe on _batch.
- * The collector never writes to the process except through these counters.
+ * The collector never writes to the process except through these counters.  It raises them in the processes that it
+ * traces, where the kernel can do that.
  *
- * Two more are raised in single processes: when another user of CUPTI registers its buffers, which makes CUPTI
+ * Two more are raised by what happens in a process: when another user of CUPTI registers its buffers, which makes CUPTI
  * forget ours, the collector raises GPUTRACE_AGENT_YIELD_SEMAPHORE, and the agent leaves the activity API alone.
  * GPUTRACE_AGENT_RESUME_SEMAPHORE, raised while the other still is, means that the other has finished: the agent
  * registers anew; then both are lowered.  That YIELD falls alone means nothing: so it is when the collector dies.
  * GPUTRACE_AGENT_SHARE_SEMAPHORE, raised while YIELD is: the other wants kinds of GPT_AGENT_SHARED_KINDS too.
- * GPUTRACE_AGENT_ANEW_SEMAPHORE, also of single processes: a collector has come to an agent that spoke to another
+ * GPUTRACE_AGENT_ANEW_SEMAPHORE, the same: a collector has come to an agent that spoke to another
  * before; while it is raised the agent says again what it says once (state, HELLO, names, devices).
  *
  * PyTorch's ops are a session of their own, which needs no CUDA: it lasts as long as GPUTRACE_AGENT_OPS_SEMAPHORE is

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Two gputraces on one process and one agent: each has what happened while it was there, whoever goes first."""
+"""Two gputraces at the same time.  On one process and one agent each has what happened while it was there, whoever goes
+first; of two processes each is asked for what its own gputrace wants, and one that is not traced does not pay."""
 
 import collections
+import shutil
 import signal
 
 import logfile
@@ -99,3 +101,97 @@ def test_the_second_goes_on_when_the_first_has_gone(tmp_path, end_signal):
     work = reading.simulated.work(reading.simulated.load(pair.truth))
     assert sum(found.values()) == len([op for op in work if first <= op["corr"] <= last])
     assert work[-1]["fate"] == "unseen"  # nobody records any more
+
+
+# ---- two processes ----------------------------------------------------------------------------------------------------
+
+
+class Two:
+    """Two processes that map the same files, and have launched."""
+
+    def __init__(self, folder):
+        self.folders = [folder / "first", folder / "second"]
+        for path in self.folders:
+            path.mkdir()
+        self.targets = [tracing.target(path, truth=path / "gpu.json") for path in self.folders]
+        self.pids = [target.pid for target in self.targets]
+
+    def __enter__(self):
+        for target in self.targets:
+            target.__enter__()
+            target.ask("steps 1")
+        return self
+
+    def __exit__(self, *error):
+        for target in self.targets:
+            target.__exit__()
+
+    def trace(self, which, *options, **more):
+        return tracing.Tracer(self.folders[which], "-p", self.pids[which], *options, **more)
+
+    def counters(self, which, *names):
+        return [tracing.agent_counters(self.pids[which], f"gputrace_agent_{name}_semaphore")[0] for name in names]
+
+
+WISHES = ("ops", "torch_memory", "shapes")
+
+
+@pytest.mark.parametrize("first", (0, 1), ids=("the one with ops first", "the plain one first"))
+def test_an_agent_is_asked_for_what_the_trace_of_its_own_process_wants(tmp_path, first):
+    options = (("--ops", "--memory", "--shapes"), ())
+    with Two(tmp_path) as two, two.trace(first, *options[first]) as one, \
+         two.trace(1 - first, *options[1 - first]) as other:
+        for tracer in (one, other):
+            tracer.wait_logged(logfile.says_ready)
+        assert two.counters(0, *WISHES) == [1, 1, 1]
+        assert two.counters(1, *WISHES) == [0, 0, 0]
+        for tracer in (one, other):
+            tracer.interrupt().must_be(0)
+
+
+def test_an_agent_leaves_when_the_trace_of_its_own_process_ends(tmp_path):
+    with Two(tmp_path) as two, two.trace(0) as ends, two.trace(1) as goes_on:
+        for tracer in (ends, goes_on):
+            tracer.wait_logged(logfile.says_ready)
+        ends.interrupt().must_be(0)
+        tracing.until(lambda: "gputrace-agent" not in tracing.threads(two.pids[0]) and two.counters(0, "batch") == [0])
+        two.targets[1].ask("steps 5")
+        two.targets[1].ask("finish")
+        goes_on.interrupt().must_be(0)
+    receipt = reading.receipt(reading.trace_of(two.folders[1] / "trace.json"))
+    assert receipt["launches_joined"] == receipt["launches_expected"] > 0 and receipt["lost"] == 0
+
+
+def test_schedules_of_two_processes_do_not_mix(tmp_path):
+    """Each agent reads the numbers of its own trace: skip_first, wait, warmup, active, repeat (schedule.h), 16 bits each."""
+    numbers = ([1, 2, 4, 8, 16], [32, 64, 128, 256, 512])
+    with Two(tmp_path) as two:
+        tracers = [two.trace(which, "--schedule", ",".join(f"{name}={number}" for name, number in zip(
+            ("skip_first", "wait", "warmup", "active", "repeat"), numbers[which])), names=()) for which in (0, 1)]
+        for which, tracer in enumerate(tracers):
+            tracer.wait_logged(logfile.says_ready)
+            bits = tracing.agent_counters(two.pids[which], "gputrace_agent_schedule_semaphores", 80)
+            assert [sum(bool(bits[16 * field + i]) << i for i in range(16)) for field in range(5)] == numbers[which]
+        for tracer in tracers:
+            tracer.interrupt()
+            tracer.__exit__()
+
+
+def test_a_process_that_is_not_traced_has_no_probe(tmp_path):
+    """One that runs already, and one that comes later.  Their files are copies: other tests trace the usual ones."""
+    python, cudart = (shutil.copy(path, tmp_path) for path in (machine.SYSTEM_PYTHON.resolve(), machine.cudart()))
+    with tracing.target(tmp_path, cudart, python=python) as traced, tracing.target(tmp_path, cudart, python=python) as other:
+        for target in (traced, other):
+            target.ask("forget")
+        with tracing.Tracer(tmp_path, "-p", traced.pid, "--agent", "off") as tracer, \
+             tracing.target(tmp_path, cudart, python=python) as later:
+            for target in (traced, other, later):
+                target.ask("steps 5")
+            for name in (python, cudart):
+                assert not tracing.code_is_untouched(traced.pid, name)
+                assert tracing.code_is_untouched(other.pid, name) and tracing.code_is_untouched(later.pid, name)
+            traced.ask(f"truth {tmp_path}/truth.json")
+            tracer.interrupt().must_be(0)
+        assert tracing.code_is_untouched(traced.pid, cudart)
+    truth = reading.program(tmp_path / "truth.json")
+    assert reading.trace_stacks(reading.trace_of(tmp_path / "trace.json"), {"cudaLaunchKernel"}) == reading.truth_stacks(truth)

@@ -231,13 +231,37 @@ def state(path):
     return (path / "stat").read_text().rpartition(")")[2].split()[0]
 
 
-def agent_status_address(pid):
-    """Of its agent's struct gpt_agent_status (agent.h), which begins with: bytes, life, sessions."""
+def agent_address(pid, name):
+    """Where a variable of its agent is (agent.h)."""
     with open(f"/proc/{pid}/maps") as maps:
         base = next(int(line.split("-")[0], 16) for line in maps if "libgputrace-agent" in line)
     symbols = subprocess.run(["nm", "-D", str(machine.AGENT)], stdout=subprocess.PIPE, universal_newlines=True, check=True)
-    return base + next(int(line.split()[0], 16) for line in symbols.stdout.splitlines()
-                       if line.endswith(" gputrace_agent_status"))
+    return base + next(int(line.split()[0], 16) for line in symbols.stdout.splitlines() if line.endswith(f" {name}"))
+
+
+def agent_status_address(pid):
+    """Of its agent's struct gpt_agent_status, which begins with: bytes, life, sessions."""
+    return agent_address(pid, "gputrace_agent_status")
+
+
+def agent_counters(pid, name, count=1):
+    """Of those by which it is told what is wanted of it: the kernel raises them."""
+    with open(f"/proc/{pid}/mem", "rb") as memory:
+        memory.seek(agent_address(pid, name))
+        return struct.unpack(f"<{count}H", memory.read(2 * count))
+
+
+def code_is_untouched(pid, name):
+    """Whether what the process executes of a library is what is in its file: there is no probe in it."""
+    with open(f"/proc/{pid}/maps") as maps, open(f"/proc/{pid}/mem", "rb") as memory:
+        parts = [line.split() for line in maps if line.rstrip().endswith(name)]
+        for span, rights, offset, *_, path in parts:
+            start, end = (int(word, 16) for word in span.split("-"))
+            memory.seek(start)
+            if "x" in rights and memory.read(end - start) != Path(path).read_bytes()[int(offset, 16):][:end - start]:
+                return False
+    assert parts, f"{name} is not mapped in {pid}"
+    return True
 
 
 def agent_status(pid):

@@ -523,6 +523,21 @@ static void an_open_op_goes_no_further_than_its_process(void **state)
 	model_free(model);
 }
 
+static void an_open_op_goes_no_further_than_ops_were_observed(void **state)
+{
+	const struct gpt_agent_ops left = {.time_ns = 600, .state = GPT_AGENT_OPS_STOPPED};
+	struct log_builder log;
+	struct model *model;
+
+	begin(&log);
+	op(&log, LAST, 200, 250, GPT_AGENT_OP_OPEN);
+	log_put(&log, GPT_AGENT_OPS, &left, sizeof(left), "", 0); /* another gputrace wanted them, and has left */
+	log_end(&log, 1000);
+	model = model_of(&log);
+	assert_ops(model, "last 200-600+");
+	model_free(model);
+}
+
 static void losses_of_sessions_add_up(void **state)
 {
 	struct log_builder log;
@@ -596,6 +611,7 @@ int main(void)
 		cmocka_unit_test(an_op_that_was_told_while_open_is_there_once),
 		cmocka_unit_test(an_open_op_goes_no_further_than_known_where_ops_were_lost),
 		cmocka_unit_test(an_open_op_goes_no_further_than_its_process),
+		cmocka_unit_test(an_open_op_goes_no_further_than_ops_were_observed),
 		cmocka_unit_test(losses_of_sessions_add_up),
 		cmocka_unit_test(why_ops_are_refused_is_known),
 		cmocka_unit_test(what_does_not_make_sense_is_counted_and_left_out),

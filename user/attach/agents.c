@@ -279,7 +279,7 @@ static void stop_watching(struct agents *agents)
 
 	for (size_t i = 0; i < processes->files->list.count; i++) {
 		struct probed_file *file = processes->files->list.items[i];
-		bool watched = !file->push_links.fds.count;
+		bool watched = !links_are_attached(&file->push_links);
 
 		for (size_t j = 0; j < processes->list.count && !watched; j++)
 			watched = is_watched(processes->list.items[j], file);

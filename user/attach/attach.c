@@ -73,6 +73,19 @@ static uint32_t listener_number(void)
 	return number;
 }
 
+/*
+ * A process forked by one that is traced has its parent's probes in its copy of the code, but a probe of one process is
+ * heard in no other: until ours are in it, its calls are not seen.  Of a command all children are to be seen whole, so
+ * there only agents, which do not live on in a fork, are asked each for itself.
+ */
+static enum files_apart files_apart(enum attach_scope scope)
+{
+	static const enum files_apart apart[] = {
+		[ATTACH_PIDS] = FILES_APART, [ATTACH_COMMAND] = FILES_AGENTS_APART, [ATTACH_ALL] = FILES_SHARED};
+
+	return apart[scope];
+}
+
 int attach_open(const struct attach_options *options, attach_emit emit, void *context, struct attach **out, char *why,
 		size_t why_size)
 {
@@ -113,6 +126,7 @@ int attach_open(const struct attach_options *options, attach_emit emit, void *co
 	error = programs_load(&attach->programs, &config, options->ring_bytes, why, why_size);
 	if (error)
 		goto fail;
+	attach->files.apart = attach->programs.apart ? files_apart(options->scope) : FILES_SHARED;
 	error = guard_start();
 	if (error) {
 		snprintf(why, why_size, "cannot start a process: %s", strerror(-error));
@@ -217,6 +231,7 @@ int attach_process(struct attach *attach, pid_t pid, char *why, size_t why_size)
 		snprintf(why, why_size, "too many processes to follow");
 		return -ENOSPC;
 	}
+	process->named = true;
 	attach->processes.probe_later = true; /* until attach_start */
 	error = processes_examine(&attach->processes, process);
 	if (error) {
@@ -280,11 +295,12 @@ int attach_start(struct attach *attach, char *why, size_t why_size)
 			return error;
 		}
 		if (!error) {
+			attach->processes.agent = attach->agent;
 			attach->agents.file_fd = read_only_open(attach->options.agent_path);
 			attach->agents.file = attach->agent;
 		}
 	}
-	/* Probes are in a file for all who map it: every Python is known before the first goes in. */
+	/* Probes may be in a file for all who map it: every Python is known before the first goes in. */
 	attach->processes.probe_later = true;
 	if (attach->options.scope == ATTACH_ALL)
 		process_each(add_if_of_interest, attach);
@@ -312,7 +328,7 @@ static void tell_cupti_client(struct attach *attach, const struct followed *proc
 	char note[192];
 
 	for (size_t i = 0; i < process->files.count; i++)
-		foreign |= process->files.items[i]->profiler_links.fds.count != 0;
+		foreign |= links_are_attached(&process->files.items[i]->profiler_links);
 	snprintf(note, sizeof(note),
 		 "pid %d: another profiler (torch.profiler) was recording; %s until it has finished", process->pid,
 		 foreign ? "GPU times come from its buffers" : "no GPU times");

@@ -33,7 +33,7 @@ unsigned attach_site_count(const struct attach *attach)
 	unsigned sites = 0;
 
 	for (size_t i = 0; i < attach->files.list.count; i++)
-		if (attach->files.list.items[i]->call_links.fds.count)
+		if (links_are_attached(&attach->files.list.items[i]->call_links))
 			sites += (unsigned)attach->files.list.items[i]->sites.list.count;
 	return sites;
 }
@@ -131,9 +131,21 @@ static void tell_missed(struct attach *attach)
 
 static void detach_calls(struct attach *attach, bool of_agents)
 {
+	struct links all = {};
+
 	for (size_t i = 0; i < attach->files.list.count; i++)
 		if ((attach->files.list.items[i]->kind == LIBRARY_AGENT) == of_agents)
-			links_detach(&attach->files.list.items[i]->call_links);
+			links_move(&attach->files.list.items[i]->call_links, &all);
+	links_detach(&all);
+}
+
+static void detach_all(struct attach *attach)
+{
+	struct links all = {};
+
+	for (size_t i = 0; i < attach->files.list.count; i++)
+		file_move_links(attach->files.list.items[i], &all);
+	links_detach(&all);
 }
 
 void attach_stop(struct attach *attach, unsigned timeout_ms, void (*drain)(void *), void *drain_context)
@@ -155,17 +167,7 @@ void attach_stop(struct attach *attach, unsigned timeout_ms, void (*drain)(void 
 		pause_ms(2);
 		drain(drain_context);
 	}
-	for (size_t i = 0; i < attach->files.list.count; i++) {
-		links_detach(&attach->files.list.items[i]->batch_links);
-		links_detach(&attach->files.list.items[i]->dealloc_links);
-		links_detach(&attach->files.list.items[i]->subinterpreter_links);
-		links_detach(&attach->files.list.items[i]->engine_links);
-		links_detach(&attach->files.list.items[i]->profiler_links);
-		links_detach(&attach->files.list.items[i]->nccl_links);
-		links_detach(&attach->files.list.items[i]->cupti_links);
-		links_detach(&attach->files.list.items[i]->push_links);
-		links_detach(&attach->files.list.items[i]->event_links);
-	}
+	detach_all(attach);
 	/* Only now, when every agent has left: a counter that falls must not be the last thing one sees. */
 	for (size_t i = 0; i < attach->processes.list.count; i++)
 		cupti_client_forget(&attach->processes.list.items[i]->cupti_client);

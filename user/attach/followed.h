@@ -36,6 +36,7 @@ struct followed {
 	unsigned looks_over;  /* how often it was seen to be over */
 	bool ours;	      /* started by us */
 	bool brought;	      /* the driver brings the agent: ours, and not seen to lack it in its environment */
+	bool named;	      /* by the user, or the command itself */
 	bool forked;	      /* began as a copy, and has executed nothing since */
 	struct {
 		pid_t of;      /* who forked it */
@@ -81,6 +82,7 @@ struct followed {
 
 struct processes {
 	struct files *files;
+	struct probed_file *agent; /* that processes will get; NULL: none */
 	attach_emit emit;
 	void *emit_context;
 	ARRAY(struct followed *) list;

@@ -36,7 +36,7 @@ static void notice_fork(struct attach *attach, const struct gpt_process_event *e
 		return;
 	/* The child is a copy: it has the parent's libraries and Python until it executes something else. */
 	for (size_t i = 0; i < parent->files.count; i++)
-		array_push(&child->files, parent->files.items[i]);
+		processes_use_file(&attach->processes, child, parent->files.items[i]);
 	fork_note(child, parent);
 	child->has_python = parent->has_python;
 	processes_examine(&attach->processes, child);

@@ -60,6 +60,7 @@ static void remove_at(struct processes *processes, size_t index)
 	foreign_buffers_forget(&process->foreign_buffers);
 	entering_forget(&process->entry.entering);
 	links_detach(&process->anew);
+	files_remove_process(processes->files, process->pid);
 	array_free(&process->files);
 	if (process->pidfd >= 0)
 		close(process->pidfd);
@@ -157,12 +158,15 @@ void processes_forget_program(struct processes *processes, struct followed *proc
 	process->look_again_ns = 0;
 }
 
-static void use_file(struct followed *process, struct probed_file *file)
+void processes_use_file(struct processes *processes, struct followed *process, struct probed_file *file)
 {
 	for (size_t i = 0; i < process->files.count; i++)
 		if (process->files.items[i] == file)
 			return;
 	array_push(&process->files, file);
+	/* An agent does not live on in the copy that a fork makes. */
+	if (!process->forked || file->kind != LIBRARY_AGENT)
+		file_add_process(processes->files, file, process->pid);
 }
 
 /* Every distinct file that the process has mapped with code in it. */
@@ -182,7 +186,7 @@ static void examine_files(struct processes *processes, struct followed *process,
 		file = files_get(processes->files, process->pid, mapping);
 		if (!file || file->kind == LIBRARY_OTHER)
 			continue;
-		use_file(process, file);
+		processes_use_file(processes, process, file);
 	}
 }
 
@@ -198,6 +202,18 @@ static void probe_agent(struct processes *processes, struct followed *process, s
 		msg_debug("pid %d: its agent cannot be asked: %s", process->pid, strerror(-error));
 }
 
+/* Before it is loaded: its session begins in the driver's cuInit, and from its first moment on it has a listener. */
+static void expect_agent(struct processes *processes, struct followed *process)
+{
+	bool expected = process->named;
+
+	for (size_t i = 0; i < process->files.count && !expected; i++)
+		expected = library_kind_has_calls(process->files.items[i]->kind) ||
+			   process->files.items[i]->kind == LIBRARY_TORCH;
+	if (expected && processes->agent && !(process->forked && followed_maps(process, LIBRARY_AGENT)))
+		file_add_process(processes->files, processes->agent, process->pid);
+}
+
 /*
  * Python is known by now, so that the first call has its stack; libcudart before libcuda, so that no driver call
  * inside a runtime call is taken for one of its own.
@@ -207,6 +223,7 @@ static void probe_files(struct processes *processes, struct followed *process)
 	static const enum library_kind order[] = {LIBRARY_AGENT,	 LIBRARY_CUPTI,	 LIBRARY_NCCL,
 						  LIBRARY_CUDART_STATIC, LIBRARY_CUDART, LIBRARY_CUDA};
 
+	expect_agent(processes, process);
 	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++)
 		for (size_t j = 0; j < process->files.count; j++) {
 			struct probed_file *file = process->files.items[j];

@@ -13,6 +13,9 @@
  * fork, of which the BPF side has made the map entry already. NULL: no room or no process.
  */
 struct followed *processes_add(struct processes *processes, pid_t pid, bool ours, bool inherited);
+
+/* The process maps the file, or its parent did: what is probed in it is probed in this process, too. */
+void processes_use_file(struct processes *processes, struct followed *process, struct probed_file *file);
 void processes_remove(struct processes *processes, pid_t pid);
 
 /* It has ended, whatever has its pid by now. */

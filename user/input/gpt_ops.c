@@ -33,7 +33,10 @@ bool gpt_add_op(struct builder *builder, const struct gpt_sender *sender, const 
 bool gpt_add_ops(struct builder *builder, const struct gpt_sender *sender, const struct gpt_record *record)
 {
 	const struct gpt_agent_ops *event = (const struct gpt_agent_ops *)record;
-	struct new_op_state state = {.lost = event->lost, .inputs_lost = event->inputs_lost, .version = event->version};
+	struct new_op_state state = {.time_ns = event->time_ns,
+				     .lost = event->lost,
+				     .inputs_lost = event->inputs_lost,
+				     .version = event->version};
 	size_t at = 0;
 
 	if (event->bytes > record->size - sizeof(*event) || event->state < GPT_AGENT_OPS_WAITING)

@@ -357,6 +357,7 @@ struct new_told_step {
 
 /* Whether ops are observed, as it was told at a time. */
 struct new_op_state {
+	uint64_t time_ns;     /* CLOCK_MONOTONIC */
 	uint64_t lost;	      /* ops, since it began to observe */
 	uint64_t inputs_lost; /* ops whose inputs were lost, since then */
 	enum gpt_agent_ops_state state;

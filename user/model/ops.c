@@ -11,6 +11,9 @@
 #include "model/op_sweep.h"
 #include "model/order.h"
 
+/* More than any program has had traces; a target may make up more. */
+#define STOPS_MAX 4096u
+
 /* So many ops of a thread that begin at one time are looked through for one that was told before, as open. */
 #define TWICE_MAX 8u
 
@@ -31,6 +34,7 @@ void ops_free(struct ops *ops)
 {
 	array_free(&ops->arrivals);
 	array_free(&ops->losses);
+	array_free(&ops->stops);
 	lookup_free(&ops->texts);
 	lookup_free(&ops->threads);
 	lookup_free(&ops->lost_of);
@@ -106,6 +110,8 @@ void ops_add_state(struct ops *ops, struct program program, const struct new_op_
 	if (index == ops->losses.count)
 		array_push(&ops->losses, (struct op_losses){0});
 	count_losses(ops, &ops->losses.items[index], state);
+	if (state->state == GPT_AGENT_OPS_STOPPED && ops->stops.count < STOPS_MAX)
+		array_push(&ops->stops, ((struct op_stop){.time_ns = state->time_ns, .process = program.process}));
 	/* that it stopped says nothing of what there was before */
 	if (state->state != GPT_AGENT_OPS_STOPPED || !process->ops_state)
 		process->ops_state = state->state;
@@ -197,13 +203,24 @@ static bool is_told_again(const struct model_op *kept, uint32_t count, const str
 	return false;
 }
 
-/* One that never ended goes on for as long as its process, unless its end may have been lost. */
+static uint64_t earlier(uint64_t one_ns, uint64_t other_ns)
+{
+	return one_ns < other_ns ? one_ns : other_ns;
+}
+
+/*
+ * One that never ended goes on for as long as its process, unless its end may have been lost, or until its ops were no
+ * longer observed: another gputrace that had asked for them may have left.
+ */
 static void end_open(const struct ops *known, struct model_op *op, uint64_t end_ns)
 {
 	const struct model_thread *thread = &known->processes->threads.items[op->thread];
 	uint64_t exit_ns = known->processes->list.items[thread->process].exit_ns;
-	uint64_t last_ns = exit_ns && exit_ns < end_ns ? exit_ns : end_ns;
+	uint64_t last_ns = exit_ns ? earlier(exit_ns, end_ns) : end_ns;
 
+	for (size_t i = 0; i < known->stops.count; i++)
+		if (known->stops.items[i].process == thread->process && known->stops.items[i].time_ns >= op->end_ns)
+			last_ns = earlier(last_ns, known->stops.items[i].time_ns);
 	if (!ops_lost(known) && last_ns > op->end_ns)
 		op->end_ns = last_ns;
 }

@@ -41,6 +41,12 @@ struct op_losses {
 	uint64_t ops, inputs;
 };
 
+/* From then on nobody observes the ops of the process, or anew. */
+struct op_stop {
+	uint64_t time_ns;
+	uint32_t process;
+};
+
 struct ops {
 	struct process_table *processes;
 	struct string_pool *strings;
@@ -55,6 +61,7 @@ struct ops {
 	ARRAY(struct op_thread_name) thread_names; /* those of threads, as they were met */
 	struct lookup lost_of;			   /* (space, 0) to losses: what its latest session lost so far */
 	ARRAY(struct op_losses) losses;
+	ARRAY(struct op_stop) stops; /* a few: one for each trace that had ops */
 	struct forward_ops forwards;
 	struct op_losses lost; /* in sessions that are over */
 	uint64_t number;       /* of the next one in order */

@@ -2,6 +2,7 @@
 /* The guard process. */
 #include "attach/load/guard.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -11,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -21,14 +23,10 @@
 
 #define DEATH_SIGNAL SIGUSR1
 #define NO_CALL (-1L)
+#define CLOSE_CALL (-2L) /* no system call: closes as many descriptors as the second argument says, at the first */
+#define CLOSERS_MOST 32u
 
 static pid_t the_guard; /* 0: none */
-
-/* close_range: Linux 5.9 */
-static void close_all(void)
-{
-	syscall(SYS_close_range, 0, ~0U, 0);
-}
 
 /* ---- calls on behalf of gputrace ------------------------------------------------------------------------------------
  */
@@ -66,11 +64,74 @@ static void futex_wake(_Atomic uint32_t *word)
 	syscall(SYS_futex, word, FUTEX_WAKE, 1, NULL, NULL, 0);
 }
 
+static void close_one_by_one(const int *fds, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		close(fds[i]);
+}
+
+/* A process for each, which has the same table of files: a descriptor that takes a while keeps no other waiting. */
+static void close_at_once(const int *fds, size_t count)
+{
+	pid_t closers[CLOSERS_MOST];
+
+	for (size_t i = 0; i < count; i++) {
+		closers[i] = (pid_t)syscall(SYS_clone, CLONE_FILES | SIGCHLD, 0L, 0L, 0L, 0L);
+		if (closers[i] <= 0)
+			close(fds[i]);
+		if (!closers[i])
+			_exit(0);
+	}
+	for (size_t i = 0; i < count; i++)
+		while (closers[i] > 0 && waitpid(closers[i], NULL, 0) < 0 && errno == EINTR)
+			;
+}
+
+/* Of those that are open, at most so many; how many. */
+static size_t open_fds(int fds[], size_t most)
+{
+	DIR *folder = opendir("/proc/self/fd");
+	const struct dirent *entry;
+	size_t count = 0;
+
+	while (folder && count < most && (entry = readdir(folder)))
+		if (entry->d_name[0] != '.' && atoi(entry->d_name) != dirfd(folder))
+			fds[count++] = atoi(entry->d_name);
+	if (folder)
+		closedir(folder);
+	return count;
+}
+
+/* Probes go soon: whoever is traced pays for them as long as they are there. */
+static void close_all(void)
+{
+	int fds[CLOSERS_MOST];
+	size_t count;
+
+	while ((count = open_fds(fds, CLOSERS_MOST)))
+		close_at_once(fds, count);
+	/* What could not be listed. close_range: Linux 5.9 */
+	syscall(SYS_close_range, 0, ~0U, 0);
+}
+
 static long make_call(long number, const long arguments[GUARD_ARGUMENTS])
 {
 	long result = syscall(number, arguments[0], arguments[1], arguments[2], arguments[3], arguments[4]);
 
 	return result < 0 ? -errno : result;
+}
+
+/* The same by the guard. */
+static long serve_call(long number, const long arguments[GUARD_ARGUMENTS])
+{
+	const int *fds = (const int *)arguments[0];
+	size_t count = (size_t)arguments[1];
+
+	if (number != CLOSE_CALL)
+		return make_call(number, arguments);
+	for (size_t i = 0; i < count; i += CLOSERS_MOST)
+		close_at_once(fds + i, count - i < CLOSERS_MOST ? count - i : CLOSERS_MOST);
+	return 0;
 }
 
 static void wake_guard(int unused)
@@ -94,7 +155,7 @@ static void serve(pid_t parent)
 	for (;;) {
 		asked = atomic_load(&call->asked);
 		if (call->number != NO_CALL) {
-			call->result = make_call(call->number, call->arguments);
+			call->result = serve_call(call->number, call->arguments);
 			call->number = NO_CALL;
 			atomic_fetch_add(&call->answered, 1);
 			futex_wake(&call->answered);
@@ -140,6 +201,23 @@ long guard_call(long number, const long arguments[GUARD_ARGUMENTS])
 			return -ESRCH;
 	}
 	return call->result;
+}
+
+void guard_close(const int *fds, size_t count)
+{
+	const size_t most = GUARD_MEMORY / 2 / sizeof(*fds);
+	int *shared;
+
+	for (size_t at = 0, part; at < count; at += part) {
+		part = count - at < most ? count - at : most;
+		shared = guard_lives() ? guard_memory(part * sizeof(*fds)) : NULL;
+		if (!shared) {
+			close_one_by_one(fds + at, part);
+			continue;
+		}
+		memcpy(shared, fds + at, part * sizeof(*fds));
+		guard_call(CLOSE_CALL, (const long[GUARD_ARGUMENTS]){(long)shared, (long)part});
+	}
 }
 
 /* ---- its life ------------------------------------------------------------------------------------------------------

@@ -6,7 +6,9 @@
 #include <fcntl.h>
 #include <linux/bpf.h>
 #include <linux/perf_event.h>
+#include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -16,6 +18,7 @@
 #include <bpf/bpf.h>
 
 #include "attach/load/guard.h"
+#include "base/thread.h"
 
 /*
  * BPF_LINK_CREATE for uprobe.multi as the kernel has it (include/uapi/linux/bpf.h, Linux 6.6): headers and libbpf
@@ -81,14 +84,52 @@ bool links_have_multi(int program_fd, unsigned attach_type)
 	return fd < 0 && errno == EBADF;
 }
 
-static int attach_multi(struct links *links, int program_fd, const char *path, const struct uprobe *uprobes,
-			size_t count)
+#define PATH_SIZE 64
+
+static void file_path(char path[PATH_SIZE], int file_fd)
+{
+	snprintf(path, PATH_SIZE, "/proc/self/fd/%d", file_fd);
+}
+
+/* The thread's own id, which is no process's. */
+static void *try_with_thread(void *context)
+{
+	struct uprobe_multi_attr *attr = context;
+	int fd;
+
+	attr->pid = (uint32_t)syscall(SYS_gettid);
+	fd = (int)syscall(SYS_bpf, BPF_LINK_CREATE, attr, sizeof(*attr));
+	if (fd >= 0)
+		close(fd);
+	attr->flags = fd < 0 && errno == ESRCH;
+	return NULL;
+}
+
+bool links_have_processes(int program_fd)
+{
+	uint64_t offset = 0;
+	struct uprobe_multi_attr attr = {
+		.program_fd = (uint32_t)program_fd,
+		.attach_type = ATTACH_TRACE_UPROBE_MULTI,
+		.path = (uintptr_t) "/proc/self/exe",
+		.offsets = (uintptr_t)&offset,
+		.count = 1,
+	};
+	pthread_t thread;
+
+	if (thread_start(try_with_thread, &attr, 0, &thread))
+		return false;
+	pthread_join(thread, NULL);
+	return attr.flags;
+}
+
+/* pid 0: in every process. A descriptor, or -errno. */
+static int create_multi(int program_fd, const char *path, const struct uprobe *uprobes, size_t count, pid_t pid)
 {
 	struct uprobe_multi_attr *attr = guard_memory(sizeof(*attr));
 	uint64_t *values = guard_memory(count * 3 * sizeof(*values));
 	void *shared_path = shared_copy(path, strlen(path) + 1);
 	bool counted = false;
-	int fd;
 
 	if (!attr || !values || !shared_path)
 		return -E2BIG;
@@ -106,8 +147,16 @@ static int attach_multi(struct links *links, int program_fd, const char *path, c
 		.offsets = (uintptr_t)values,
 		.cookies = (uintptr_t)(values + count),
 		.ref_counters = counted ? (uintptr_t)(values + 2 * count) : 0,
+		.pid = (uint32_t)pid,
 	};
-	fd = create_link(attr, sizeof(*attr));
+	return create_link(attr, sizeof(*attr));
+}
+
+static int attach_multi(struct links *links, int program_fd, const char *path, const struct uprobe *uprobes,
+			size_t count)
+{
+	int fd = create_multi(program_fd, path, uprobes, count, 0);
+
 	if (fd < 0)
 		return fd;
 	array_push(&links->fds, fd);
@@ -180,11 +229,11 @@ static int attach_single(struct links *links, int type, int program_fd, const ch
 int links_raise_counter(struct links *links, int file_fd, const struct uprobe *uprobe, pid_t pid)
 {
 	int type = uprobe_pmu_type(), fd;
-	char path[64];
+	char path[PATH_SIZE];
 
 	if (type < 0)
 		return type;
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", file_fd);
+	file_path(path, file_fd);
 	bring_in_pages(file_fd, uprobe, 1);
 	fd = open_uprobe(links, type, path, uprobe, pid);
 	return fd < 0 ? fd : 0;
@@ -193,14 +242,14 @@ int links_raise_counter(struct links *links, int file_fd, const struct uprobe *u
 int links_attach_uprobes(struct links *links, bool multi, int program_fd, int file_fd, const struct uprobe *uprobes,
 			 size_t count)
 {
-	char path[64];
+	char path[PATH_SIZE];
 	int type, error = 0;
 
 	if (program_fd < 0)
 		return program_fd;
 	if (!count)
 		return 0;
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", file_fd);
+	file_path(path, file_fd);
 	bring_in_pages(file_fd, uprobes, count);
 	if (multi)
 		return attach_multi(links, program_fd, path, uprobes, count);
@@ -213,6 +262,98 @@ int links_attach_uprobes(struct links *links, bool multi, int program_fd, int fi
 		links_detach(links);
 	return error;
 }
+
+/* ---- in single processes --------------------------------------------------------------------------------------- */
+
+bool links_are_attached(const struct links *links)
+{
+	return links->fds.count || links->groups.count;
+}
+
+void links_add_group(struct links *links, int program_fd, const struct uprobe *uprobes, size_t count)
+{
+	struct links_group group = {.program_fd = program_fd, .count = count};
+
+	group.uprobes = xcalloc(count + 1, sizeof(*uprobes));
+	memcpy(group.uprobes, uprobes, count * sizeof(*uprobes));
+	array_push(&links->groups, group);
+}
+
+int links_attach_process(struct links *links, size_t first, int file_fd, pid_t pid)
+{
+	char path[PATH_SIZE];
+
+	file_path(path, file_fd);
+	for (size_t i = first; i < links->groups.count; i++) {
+		const struct links_group *group = &links->groups.items[i];
+		struct links_place place = {.pid = pid};
+
+		if (!group->count)
+			continue;
+		bring_in_pages(file_fd, group->uprobes, group->count);
+		place.fd = create_multi(group->program_fd, path, group->uprobes, group->count, pid);
+		if (place.fd < 0)
+			return place.fd;
+		array_push(&links->places, place);
+	}
+	return 0;
+}
+
+void links_leave_process(struct links *links, pid_t pid, struct links *to)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < links->places.count; i++)
+		if (links->places.items[i].pid == pid)
+			array_push(&to->fds, links->places.items[i].fd);
+		else
+			links->places.items[kept++] = links->places.items[i];
+	links->places.count = kept;
+}
+
+static void forget_groups(struct links *links)
+{
+	for (size_t i = 0; i < links->groups.count; i++)
+		free(links->groups.items[i].uprobes);
+	array_free(&links->groups);
+}
+
+static void move_places(struct links *from, struct links *to)
+{
+	for (size_t i = 0; i < from->places.count; i++)
+		array_push(&to->fds, from->places.items[i].fd);
+	array_free(&from->places);
+}
+
+int links_share(struct links *links, int file_fd)
+{
+	struct links shared = {}, apart = {};
+	int error = 0;
+
+	for (size_t i = 0; i < links->groups.count && !error; i++)
+		error = links_attach_uprobes(&shared, true, links->groups.items[i].program_fd, file_fd,
+					     links->groups.items[i].uprobes, links->groups.items[i].count);
+	if (error) {
+		links_detach(&shared);
+		return error;
+	}
+	move_places(links, &apart);
+	links_detach(&apart);
+	forget_groups(links);
+	links_move(&shared, links);
+	return 0;
+}
+
+void links_move(struct links *from, struct links *to)
+{
+	for (size_t i = 0; i < from->fds.count; i++)
+		array_push(&to->fds, from->fds.items[i]);
+	array_free(&from->fds);
+	move_places(from, to);
+	forget_groups(from);
+}
+
+/* ---- tracepoints ------------------------------------------------------------------------------------------------- */
 
 /* A tracefs of our own that appears in no mount table; needs Linux 5.2. */
 static int tracefs_detached(void)
@@ -296,8 +437,8 @@ int links_attach_raw_tracepoint(struct links *links, int program_fd, const char 
 
 void links_detach(struct links *links)
 {
-	/* In reverse: a link before the event it is attached to. */
-	while (links->fds.count)
-		guard_call(SYS_close, (const long[GUARD_ARGUMENTS]){links->fds.items[--links->fds.count]});
+	move_places(links, links);
+	forget_groups(links);
+	guard_close(links->fds.items, links->fds.count);
 	array_free(&links->fds);
 }

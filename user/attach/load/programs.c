@@ -235,6 +235,7 @@ int programs_load(struct programs *programs, const struct gpt_config *config, si
 		return error;
 	}
 	programs->multi = links_have_multi(bpf_program__fd(programs->bpf->progs.empty), ATTACH_TRACE_UPROBE_MULTI);
+	programs->apart = programs->multi && links_have_processes(bpf_program__fd(programs->bpf->progs.empty));
 	programs->sites = old ? bpf_object__find_map_fd_by_name(programs->bpf->obj, "sites") : -1;
 	return 0;
 }

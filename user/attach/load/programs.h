@@ -28,6 +28,7 @@ struct later_program {
 struct programs {
 	struct gputrace_bpf *bpf;
 	bool multi; /* uprobe.multi links can be used */
+	bool apart; /* and be for single processes */
 	ARRAY(struct later_program) later;
 	int sites; /* map of probe cookies by site, for kernels without cookies of their own; -1: not needed */
 };

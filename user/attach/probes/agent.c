@@ -62,9 +62,7 @@ static int attach_agent_probe(struct files *files, struct probed_file *file, con
 		error = agent_text_cookie(file, &uprobe);
 	if (!error && probe->tells_text && files->programs->sites >= 0)
 		error = sites_tell(files->programs->sites, file->device, file->inode, &uprobe, 1);
-	return error ? error
-		     : links_attach_uprobes(probe->links, files->programs->multi,
-					    programs_fd(files->programs, probe->program), file->fd, &uprobe, 1);
+	return error ? error : file_attach_uprobes(files, file, probe->links, probe->program, &uprobe, 1);
 }
 
 /* What the user wants besides kernels, told by counters. */
@@ -101,16 +99,14 @@ static int attach_activity_sets(struct files *files, struct probed_file *file, c
 				     &uprobes[count++]);
 	/* at once: each link costs a grace period of RCU when it goes */
 	return error ? error
-		     : links_attach_uprobes(&file->call_links, files->programs->multi,
-					    bpf_program__fd(files->programs->bpf->progs.agent_activity_set), file->fd,
-					    uprobes, count);
+		     : file_attach_uprobes(files, file, &file->call_links,
+					   files->programs->bpf->progs.agent_activity_set, uprobes, count);
 }
 
 static int raise_schedule(struct files *files, struct probed_file *file, const struct uprobe *uprobes, size_t count)
 {
-	return links_attach_uprobes(&file->call_links, files->programs->multi,
-				    bpf_program__fd(files->programs->bpf->progs.agent_activity_set), file->fd, uprobes,
-				    count);
+	return file_attach_uprobes(files, file, &file->schedule_links, files->programs->bpf->progs.agent_activity_set,
+				   uprobes, count);
 }
 
 static struct uprobe schedule_place(struct uprobe first, unsigned place)
@@ -161,7 +157,8 @@ int files_begin_schedule(struct files *files)
 
 	files->schedule_begun = true;
 	for (size_t i = 0; i < files->list.count && !error; i++)
-		if (files->list.items[i]->kind == LIBRARY_AGENT && files->list.items[i]->call_links.fds.count)
+		if (files->list.items[i]->kind == LIBRARY_AGENT &&
+		    links_are_attached(&files->list.items[i]->call_links))
 			error = begin_schedule(files, files->list.items[i]);
 	return error;
 }
@@ -188,7 +185,7 @@ int file_attach_agent(struct files *files, struct probed_file *file)
 	struct image *image = NULL;
 	int error = 0;
 
-	if (file->kind != LIBRARY_AGENT || file->call_links.fds.count)
+	if (file->kind != LIBRARY_AGENT || links_are_attached(&file->call_links))
 		return 0;
 	error = file_open_image(file, &image);
 	if (error)
@@ -204,10 +201,13 @@ int file_attach_agent(struct files *files, struct probed_file *file)
 	if (error) {
 		links_detach(&file->call_links);
 		links_detach(&file->batch_links);
+		links_detach(&file->schedule_links);
 		file_note_refused(files, file, FILE_AGENT, error);
 		return error;
 	}
-	files_mark_known(files, file, true);
+	/* Where it is not probed in all processes each that maps it has to be seen to. */
+	if (file->shared || files->apart == FILES_SHARED)
+		files_mark_known(files, file, true);
 	return 0;
 }
 

@@ -42,7 +42,8 @@ static void tell_sites(struct files *files, const struct probed_file *file)
 
 static int attach_calls(struct files *files, struct probed_file *file)
 {
-	int program = bpf_program__fd(files->programs->bpf->progs.call_symbol), error = 0;
+	const struct bpf_program *program = files->programs->bpf->progs.call_symbol;
+	int error = 0;
 	uint32_t index;
 	struct gpt_file_state state = {};
 	struct uprobe *uprobes;
@@ -71,8 +72,7 @@ static int attach_calls(struct files *files, struct probed_file *file)
 	if (files->programs->sites >= 0)
 		error = sites_tell(files->programs->sites, file->device, file->inode, uprobes, file->sites.list.count);
 	if (!error)
-		error = links_attach_uprobes(&file->call_links, files->programs->multi, program, file->fd, uprobes,
-					     file->sites.list.count);
+		error = file_attach_uprobes(files, file, &file->call_links, program, uprobes, file->sites.list.count);
 	free(uprobes);
 	return error;
 }
@@ -81,7 +81,7 @@ int file_attach_calls(struct files *files, struct probed_file *file)
 {
 	int error;
 
-	if (!library_kind_has_calls(file->kind) || file->call_links.fds.count || !file->sites.list.count)
+	if (!library_kind_has_calls(file->kind) || links_are_attached(&file->call_links) || !file->sites.list.count)
 		return 0;
 	error = attach_calls(files, file);
 	if (error) {
@@ -99,7 +99,7 @@ int file_attach_calls(struct files *files, struct probed_file *file)
 
 void file_detach_calls(struct files *files, struct probed_file *file)
 {
-	if (!file->call_links.fds.count)
+	if (!links_are_attached(&file->call_links))
 		return;
 	files_mark_known(files, file, false);
 	links_detach(&file->call_links);

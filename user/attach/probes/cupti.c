@@ -18,7 +18,7 @@ int file_attach_pushes(struct files *files, struct probed_file *file)
 	struct probe_site site = {};
 	int error;
 
-	if (file->push_links.fds.count)
+	if (links_are_attached(&file->push_links))
 		return 0;
 	if (file->push_unfit || file->fd < 0)
 		return -ENOENT;
@@ -32,9 +32,8 @@ int file_attach_pushes(struct files *files, struct probed_file *file)
 	image_close(image);
 	uprobe.offset = site.offset;
 	if (!error)
-		error = links_attach_uprobes(&file->push_links, files->programs->multi,
-					     bpf_program__fd(files->programs->bpf->progs.cupti_push), file->fd, &uprobe,
-					     1);
+		error = file_attach_uprobes(files, file, &file->push_links, files->programs->bpf->progs.cupti_push,
+					    &uprobe, 1);
 	if (error)
 		file_note_refused(files, file, FILE_PUSHES, error);
 	else
@@ -63,7 +62,7 @@ int file_attach_cupti(struct files *files, struct probed_file *file)
 	struct image *image = NULL;
 	int error;
 
-	if (file->kind != LIBRARY_CUPTI || file->cupti_links.fds.count || file->fd < 0)
+	if (file->kind != LIBRARY_CUPTI || links_are_attached(&file->cupti_links) || file->fd < 0)
 		return 0;
 	error = file_open_image(file, &image);
 	if (error)
@@ -74,8 +73,7 @@ int file_attach_cupti(struct files *files, struct probed_file *file)
 		/* At the very entry, however slow the instruction: the program reads the return address. */
 		error = image_symbol_offset(image, probes[i].function, &uprobe.offset);
 		if (!error)
-			error = links_attach_uprobes(&file->cupti_links, files->programs->multi,
-						     bpf_program__fd(probes[i].program), file->fd, &uprobe, 1);
+			error = file_attach_uprobes(files, file, &file->cupti_links, probes[i].program, &uprobe, 1);
 	}
 	image_close(image);
 	if (error) {

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -238,27 +239,149 @@ int file_text_segment(int fd, uint64_t offset, uint64_t *start, uint64_t *bytes)
 	return -ENOEXEC;
 }
 
+/* ---- processes ----------------------------------------------------------------------------------------------- */
+
+/* Links that are left by processes before they are closed: many at once take as long as one. */
+#define LEFT_MOST 64u
+
+/*
+ * In the order in which they have to be in a process: batches before the session that sends them, the schedule before
+ * the session that reads it, calls last.
+ */
+static const size_t families[] = {
+	offsetof(struct probed_file, batch_links),	    offsetof(struct probed_file, schedule_links),
+	offsetof(struct probed_file, dealloc_links),	    offsetof(struct probed_file, event_links),
+	offsetof(struct probed_file, subinterpreter_links), offsetof(struct probed_file, engine_links),
+	offsetof(struct probed_file, profiler_links),	    offsetof(struct probed_file, cupti_links),
+	offsetof(struct probed_file, push_links),	    offsetof(struct probed_file, nccl_links),
+	offsetof(struct probed_file, call_links),
+};
+
+#define FAMILIES (sizeof(families) / sizeof(families[0]))
+
+static struct links *family(struct probed_file *file, size_t number)
+{
+	return (struct links *)((char *)file + families[number]);
+}
+
+static bool is_apart(const struct files *files, const struct probed_file *file)
+{
+	return !file->shared &&
+	       (file->kind == LIBRARY_AGENT ? files->apart != FILES_SHARED : files->apart == FILES_APART);
+}
+
+/* 0 also where the process is over. */
+static int put_into(const struct probed_file *file, struct links *links, size_t first, pid_t pid)
+{
+	int error = links_attach_process(links, first, file->fd, pid);
+
+	return error == -ESRCH ? 0 : error;
+}
+
+/* Probes in all processes that map it: what stands in some stays until the same stands in all. */
+static int share(struct probed_file *file)
+{
+	int error = 0;
+
+	file->shared = true;
+	array_free(&file->pids);
+	for (size_t i = 0; i < FAMILIES; i++) {
+		int one = links_share(family(file, i), file->fd);
+
+		error = error ? error : one;
+	}
+	return error;
+}
+
+int file_attach_uprobes(struct files *files, struct probed_file *file, struct links *links,
+			const struct bpf_program *program, const struct uprobe *uprobes, size_t count)
+{
+	size_t before = links->groups.count;
+	int fd = programs_fd(files->programs, program);
+
+	if (fd < 0)
+		return fd;
+	if (!is_apart(files, file))
+		return links_attach_uprobes(links, files->programs->multi, fd, file->fd, uprobes, count);
+	links_add_group(links, fd, uprobes, count);
+	for (size_t i = 0; i < file->pids.count; i++) {
+		int error = put_into(file, links, before, file->pids.items[i]);
+
+		if (error)
+			return share(file);
+	}
+	return 0;
+}
+
+static bool is_full(const struct probed_file *file)
+{
+	return file->kind == LIBRARY_AGENT ? file->pids.count >= FILE_AGENTS_MAX
+					   : file->pids_added >= FILE_PROCESSES_MAX;
+}
+
+void file_add_process(struct files *files, struct probed_file *file, pid_t pid)
+{
+	int error = 0;
+
+	if (!is_apart(files, file) || file->fd < 0)
+		return;
+	for (size_t i = 0; i < file->pids.count; i++)
+		if (file->pids.items[i] == pid)
+			return;
+	if (is_full(file)) {
+		error = share(file);
+	} else {
+		array_push(&file->pids, pid);
+		file->pids_added++;
+		for (size_t i = 0; i < FAMILIES && !error; i++)
+			error = put_into(file, family(file, i), 0, pid);
+		if (error)
+			error = share(file);
+	}
+	if (error)
+		emit_note(files->emit, files->emit_context, (uint32_t)pid, "pid %d: %s cannot be probed: %s", pid,
+			  file->path, strerror(-error));
+}
+
+static void remove_process(struct files *files, struct probed_file *file, pid_t pid)
+{
+	for (size_t i = 0; i < file->pids.count; i++)
+		if (file->pids.items[i] == pid) {
+			file->pids.items[i] = file->pids.items[--file->pids.count];
+			for (size_t j = FAMILIES; j-- > 0;)
+				links_leave_process(family(file, j), pid, &files->left);
+			return;
+		}
+}
+
+void files_remove_process(struct files *files, pid_t pid)
+{
+	for (size_t i = 0; i < files->list.count; i++)
+		remove_process(files, files->list.items[i], pid);
+	if (files->left.fds.count >= LEFT_MOST)
+		links_detach(&files->left);
+}
+
+void file_move_links(struct probed_file *file, struct links *to)
+{
+	for (size_t i = 0; i < FAMILIES; i++)
+		links_move(family(file, i), to);
+}
+
 void files_close(struct files *files)
 {
 	for (size_t i = 0; i < files->list.count; i++) {
 		struct probed_file *file = files->list.items[i];
 
-		links_detach(&file->call_links);
-		links_detach(&file->dealloc_links);
-		links_detach(&file->subinterpreter_links);
-		links_detach(&file->engine_links);
-		links_detach(&file->profiler_links);
-		links_detach(&file->cupti_links);
-		links_detach(&file->nccl_links);
-		links_detach(&file->push_links);
-		links_detach(&file->event_links);
-		links_detach(&file->batch_links);
+		file_move_links(file, &files->left);
 		library_sites_free(&file->sites);
 		array_free(&file->subinterpreter_uprobes);
+		array_free(&file->pids);
 		if (file->fd >= 0)
 			close(file->fd);
 		free(file->path);
 		free(file);
 	}
+	links_detach(&files->left);
 	array_free(&files->list);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The files that carry probes, each known by device and inode however many processes map it: CUDA libraries,
- * agents, Pythons.  Owns their links; does not know processes.
+ * agents, Pythons.  Owns their links.  Where a file has probes only in those processes that are traced, it knows their
+ * pids, and nothing else of them.
  */
 #ifndef GPUTRACE_ATTACH_PROBES_FILES_H
 #define GPUTRACE_ATTACH_PROBES_FILES_H
@@ -43,9 +44,13 @@ struct probed_file {
 	bool settled;			   /* and whether a change after that has another time */
 	int number;			   /* with symbol probes: its index in the BPF side's table, -1 none yet */
 	unsigned refused;		   /* 1 << enum file_probe */
+	ARRAY(pid_t) pids;		   /* the processes in which it has probes, where it is not in all */
+	unsigned pids_added;		   /* how many there were so far */
+	bool shared;			   /* in all, as these became too many or one refused them */
 	struct library_sites sites;	   /* CUDA kinds */
 	struct links call_links;	   /* symbol probes, or an agent's call and state functions */
 	struct links batch_links;	   /* an agent's batch function */
+	struct links schedule_links;	   /* and its schedule, which falls behind the counter of ops: call_links */
 	struct links dealloc_links;	   /* Python: death of code objects */
 	struct links subinterpreter_links; /* Python: creation of subinterpreters */
 	ARRAY(struct uprobe) subinterpreter_uprobes;
@@ -67,8 +72,24 @@ struct probed_file {
 	bool wanted;		   /* by some process; attach.c keeps it */
 };
 
+/* Which files have their probes only in processes that are followed. */
+enum files_apart {
+	FILES_SHARED,
+	FILES_AGENTS_APART, /* an agent does what it is asked for where it is traced, and nowhere else */
+	FILES_APART,	    /* also symbol probes and so on: who is not traced does not pay for them */
+};
+
+/*
+ * An agent's file beyond so many processes at a time, another beyond so many in all, is probed in all that map it: each
+ * takes milliseconds to come and to go, which a program that forks all the time would need for nothing.
+ */
+#define FILE_AGENTS_MAX 64u
+#define FILE_PROCESSES_MAX 16u
+
 struct files {
 	struct programs *programs;
+	enum files_apart apart;
+	struct links left; /* of processes that are over; detached many at a time */
 	attach_emit emit;
 	void *emit_context;
 	ARRAY(struct probed_file *) list;
@@ -100,6 +121,21 @@ struct probed_file *files_find(struct files *files, dev_t device, uint64_t inode
 
 /* Tells the log, once for a file and a purpose, what is missing as its probes could not be attached. */
 void file_note_refused(struct files *files, struct probed_file *file, enum file_probe what, int error);
+
+/*
+ * Probes sites of the file for one of its links: in its processes, now and when they come, or in all that map it.
+ * -errno; nothing is attached then.
+ */
+int file_attach_uprobes(struct files *files, struct probed_file *file, struct links *links,
+			const struct bpf_program *program, const struct uprobe *uprobes, size_t count);
+
+/* A process that is followed maps the file or will: what is probed in it is probed there from now on. */
+void file_add_process(struct files *files, struct probed_file *file, pid_t pid);
+/* It is over, or is no longer traced. */
+void files_remove_process(struct files *files, pid_t pid);
+
+/* All that is attached to a file is handed over. */
+void file_move_links(struct probed_file *file, struct links *to);
 
 /* From now on a process that maps the file need not be held for it, or has to be again. */
 void files_mark_known(struct files *files, const struct probed_file *file, bool known);

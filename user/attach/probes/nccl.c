@@ -85,8 +85,7 @@ static int attach(struct files *files, struct probed_file *file, uprobe_list *li
 		error = sites_tell(files->programs->sites, file->device, file->inode, list->items, list->count);
 	if (error)
 		return error;
-	return links_attach_uprobes(&file->nccl_links, files->programs->multi, bpf_program__fd(program), file->fd,
-				    list->items, list->count);
+	return file_attach_uprobes(files, file, &file->nccl_links, program, list->items, list->count);
 }
 
 /* Every `ret` is single-stepped. */

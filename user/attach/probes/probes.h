@@ -10,8 +10,9 @@
  *   nccl.c     NCCL: what a process calls it for
  *   files.c    the table of files that carry probes (files.h)
  *
- * A probe is attached to a file and so to every process that maps it.  Which process needs which probes is decided
- * above.  All functions do nothing when what they ask for is so already, and return -errno.
+ * A probe is attached to a file, for every process that maps it or for those of them that are followed (files.h).
+ * Which process needs which probes is decided above.  All functions do nothing when what they ask for is so already,
+ * and return -errno.
  */
 #ifndef GPUTRACE_ATTACH_PROBES_PROBES_H
 #define GPUTRACE_ATTACH_PROBES_PROBES_H

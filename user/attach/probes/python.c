@@ -20,7 +20,7 @@
 #include "target/site.h"
 
 static int attach_sites(struct files *files, struct probed_file *file, const struct python_info *python,
-			const struct python_sites *sites, int program)
+			const struct python_sites *sites, const struct bpf_program *program)
 {
 	int map = bpf_map__fd(files->programs->bpf->maps.python_sites), err = 0;
 	struct uprobe *probes = xcalloc(sites->list.count + 1, sizeof(*probes));
@@ -37,8 +37,7 @@ static int attach_sites(struct files *files, struct probed_file *file, const str
 			err = -errno;
 	}
 	if (!err)
-		err = links_attach_uprobes(&file->event_links, files->programs->multi, program, file->fd, probes,
-					   sites->list.count);
+		err = file_attach_uprobes(files, file, &file->event_links, program, probes, sites->list.count);
 	free(probes);
 	return err;
 }
@@ -56,7 +55,7 @@ static void attach_events(struct files *files, struct probed_file *file, const s
 	int err;
 
 	python_events_find(image, python->walk.layout.version, &sites);
-	err = attach_sites(files, file, python, &sites, bpf_program__fd(files->programs->bpf->progs.python_event));
+	err = attach_sites(files, file, python, &sites, files->programs->bpf->progs.python_event);
 	if (err || !sites.gc || !sites.imports) {
 		snprintf(text, sizeof(text), "%s (CPython %s): %s are not on the timeline: %s", path_base(file->path),
 			 python->version,
@@ -78,8 +77,7 @@ static void attach_calls(struct files *files, struct probed_file *file, const st
 	int err = python_calls_find(image, python->walk.layout.version, &sites);
 
 	if (!err) {
-		err = attach_sites(files, file, python, &sites,
-				   programs_fd(files->programs, files->programs->bpf->progs.python_call));
+		err = attach_sites(files, file, python, &sites, files->programs->bpf->progs.python_call);
 		python_sites_free(&sites);
 	} else if (err == -ENOTSUP) {
 		why = "from 3.11 on calls run inside the interpreter, where no probe can see them";
@@ -114,10 +112,10 @@ int file_attach_dealloc(struct files *files, struct probed_file *file, uint64_t 
 	struct uprobe uprobe = {.offset = offset};
 	int error;
 
-	if (file->dealloc_links.fds.count)
+	if (links_are_attached(&file->dealloc_links))
 		return 0;
-	error = links_attach_uprobes(&file->dealloc_links, files->programs->multi,
-				     bpf_program__fd(files->programs->bpf->progs.code_dealloc), file->fd, &uprobe, 1);
+	error = file_attach_uprobes(files, file, &file->dealloc_links, files->programs->bpf->progs.code_dealloc,
+				    &uprobe, 1);
 	if (error)
 		file_note_refused(files, file, FILE_DEATHS, error);
 	return error;
@@ -152,14 +150,14 @@ int file_attach_subinterpreters(struct files *files, struct probed_file *file)
 	int error;
 
 	if ((file->kind != LIBRARY_PYTHON && file->kind != LIBRARY_PYTHON_STATIC) || file->fd < 0 ||
-	    file->subinterpreter_links.fds.count)
+	    links_are_attached(&file->subinterpreter_links))
 		return 0;
 	find_subinterpreter_sites(file);
 	if (!file->subinterpreter_uprobes.count)
 		return 0;
-	error = links_attach_uprobes(&file->subinterpreter_links, files->programs->multi,
-				     bpf_program__fd(files->programs->bpf->progs.interpreter_new), file->fd,
-				     file->subinterpreter_uprobes.items, file->subinterpreter_uprobes.count);
+	error = file_attach_uprobes(files, file, &file->subinterpreter_links,
+				    files->programs->bpf->progs.interpreter_new, file->subinterpreter_uprobes.items,
+				    file->subinterpreter_uprobes.count);
 	if (error)
 		file_note_refused(files, file, FILE_SUBINTERPRETERS, error);
 	return error;

@@ -70,11 +70,9 @@ static int attach_engine(struct files *files, struct probed_file *file, const st
 		if (error)
 			return error;
 	}
-	error = links_attach_uprobes(&file->engine_links, files->programs->multi,
-				     programs_fd(files->programs, bpf->progs.backward_begin), file->fd, &begin, 1);
+	error = file_attach_uprobes(files, file, &file->engine_links, bpf->progs.backward_begin, &begin, 1);
 	if (!error)
-		error = links_attach_uprobes(&file->engine_links, files->programs->multi,
-					     bpf_program__fd(bpf->progs.backward_node), file->fd, &node, 1);
+		error = file_attach_uprobes(files, file, &file->engine_links, bpf->progs.backward_node, &node, 1);
 	if (error)
 		links_detach(&file->engine_links);
 	return error;
@@ -86,8 +84,8 @@ static int attach_profiler(struct files *files, struct probed_file *file, const 
 
 	if (!search->found[BUFFERS].address)
 		return -ENOENT;
-	return links_attach_uprobes(&file->profiler_links, files->programs->multi,
-				    bpf_program__fd(files->programs->bpf->progs.cupti_done), file->fd, &uprobe, 1);
+	return file_attach_uprobes(files, file, &file->profiler_links, files->programs->bpf->progs.cupti_done, &uprobe,
+				   1);
 }
 
 /* Without it whether torch.profiler records is told by what it does (cupti_client.h). */
