@@ -93,6 +93,7 @@ static void launches_of_both_interfaces_have_their_kernels(void **state)
 	assert_int_equal(model_source(model)->receipt.bad_records, 0);
 	assert_int_equal(model->call_count, 5);
 	assert_string_equal(api_name(model->calls[0].api), "cudaLaunchKernel");
+	assert_string_equal(api_name(model->calls[2].api), "cudaGetDevice"); /* not followed, and known by its number */
 	assert_string_equal(api_name(model->calls[4].api), "cuLaunchKernel");
 	assert_int_equal(model->gpu_count, 3);
 	assert_int_equal(model->gpu[0].call, 0);

@@ -2,6 +2,7 @@
 /* Tables that are CUPTI's records: calls, GPU work, waits; see database_reader.h. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "input/database_reader.h"
 #include "input/names.h"
@@ -60,7 +61,7 @@ static uint16_t api_of(struct database_reader *reader, struct database_string *s
 	return string->api;
 }
 
-/* nvprof names no call: of those that gputrace does not follow the number is shown. */
+/* nvprof names no call: of those whose name is not known the number is shown. */
 static uint16_t api_by_number(struct database_reader *reader, int64_t cbid, enum gpt_api_domain domain)
 {
 	uint16_t api = cbid > 0 && cbid < 1 << 12 ? GPT_API(domain, cbid) : 0;
@@ -71,7 +72,9 @@ static uint16_t api_by_number(struct database_reader *reader, int64_t cbid, enum
 	if (api && api_class(api) != GPT_CLASS_NONE)
 		return api;
 	known = lookup_put(&reader->numbered_calls, domain, (uint64_t)cbid, 0);
-	if (!*known) {
+	if (!*known && name_of_cbid(domain, cbid)) {
+		*known = name_to_any_api(name_of_cbid(domain, cbid), strlen(name_of_cbid(domain, cbid)));
+	} else if (!*known) {
 		size = snprintf(name, sizeof(name), cbid > 0 ? "%s call %" PRId64 : "%s call without a name",
 				domain == GPT_DOMAIN_RUNTIME ? "CUDA runtime" : "CUDA driver", cbid);
 		*known = api_named(name, (size_t)size);

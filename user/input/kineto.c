@@ -277,9 +277,9 @@ static char *what_it_is(const struct kineto_reading *reading, uint64_t events)
 		free(kinds);
 		kinds = text;
 	}
-	text = xasprintf("is JSON with %" PRIu64 " events, but none of a kind that gputrace reads (docs/formats.md, "
+	text = xasprintf("is JSON with %" PRIu64 " event%s, but none of a kind that gputrace reads (docs/formats.md, "
 			 "\"Files that are read\")%s",
-			 events, kinds);
+			 events, events == 1 ? "" : "s", kinds);
 	free(kinds);
 	return text;
 }

@@ -15,6 +15,9 @@ uint16_t name_to_api(const char *name, size_t size, enum gpt_api_domain domain, 
 /* The same by name alone, of which an ending such as _v7000 is left out; of others api_named. */
 uint16_t name_to_any_api(const char *name, size_t size);
 
+/* The name of a call that gputrace does not follow, by CUPTI's callback id; NULL: it is not known. */
+const char *name_of_cbid(enum gpt_api_domain domain, int64_t cbid);
+
 /* "Memcpy HtoD (Pageable -> Device)", "Memset (Device)": kinds of the work, 0 what is not known. */
 void name_to_memory_kinds(const char *name, size_t size, struct new_gpu_work *work);
 
