@@ -128,6 +128,17 @@ def test_a_runtime_that_is_linked_in_without_names_is_said_to_be(cudart, tmp_pat
     assert not reading.trace_lines(trace, LAUNCH) and "extension.so: a runtime is linked in" in doctor
 
 
+def test_a_title_that_a_process_sets_later_is_its_name(cudart, tmp_path):
+    """As Ray's workers and vLLM's EngineCore do."""
+    with tracing.target(tmp_path, cudart) as target:
+        with tracing.Tracer(tmp_path, "-p", target.pid) as tracer:
+            target.ask("title VLLM::EngineCore_DP0")
+            target.ask("steps 1")
+            tracer.wait_logged(logfile.says, logfile.PROCESS, b"VLLM::EngineCore_DP0")
+            report = tracer.interrupt().must_be(0).stdout
+    assert f"VLLM::EngineCore_DP0 (pid {target.pid})" in report and "Python 3" in report
+
+
 def test_without_the_agent_a_running_process_gives_launches_and_the_report_says_why(tmp_path):
     with tracing.target(tmp_path, truth=tmp_path / "gpu.json") as target:
         target.ask("forget")

@@ -25,6 +25,7 @@
 #include "base/msg.h"
 
 #define AGENT_CHECK_NS 200000000ULL
+#define TITLE_CHECK_NS 1000000000ULL
 #define HOLD_LOOK_NS 1000000ULL
 #define AGENT_SETTLE_MS 1000 /* so that what is asked for after the start of the trace has GPU times */
 
@@ -364,10 +365,13 @@ uint64_t attach_tick(struct attach *attach, uint64_t now_ns)
 {
 	uint64_t due_ns = UINT64_MAX;
 	bool check_agents = now_ns - attach->agents_checked_ns > AGENT_CHECK_NS;
+	bool check_titles = now_ns - attach->titles_checked_ns > TITLE_CHECK_NS;
 
 	for (size_t i = 0; i < attach->processes.list.count; i++) {
 		struct followed *process = attach->processes.list.items[i];
 
+		if (check_titles)
+			processes_update_title(&attach->processes, process);
 		if (check_agents && processes_update_agent(&attach->processes, process))
 			attach->reconcile = true;
 		if (cupti_client_tick(&process->cupti_client, &attach->files, attach_process_agent(attach, process),
@@ -384,6 +388,8 @@ uint64_t attach_tick(struct attach *attach, uint64_t now_ns)
 		attach->reconcile = true;
 	if (check_agents)
 		attach->agents_checked_ns = now_ns;
+	if (check_titles)
+		attach->titles_checked_ns = now_ns;
 	if (attach_answer_holds(attach) && now_ns + HOLD_LOOK_NS < due_ns)
 		due_ns = now_ns + HOLD_LOOK_NS;
 	foreign_reader_tick(&attach->foreign_reader, now_ns);

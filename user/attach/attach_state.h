@@ -30,6 +30,7 @@ struct attach {
 	uint64_t missed;	  /* records that never came here */
 	bool reconcile;		  /* what is wanted may have changed */
 	uint64_t agents_checked_ns;
+	uint64_t titles_checked_ns;
 };
 
 /* The agent's file in a process; the one that it will load, when it has not yet. */

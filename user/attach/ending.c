@@ -157,6 +157,7 @@ void attach_stop(struct attach *attach, unsigned timeout_ms, void (*drain)(void 
 	drain(drain_context);
 	for (size_t i = 0; i < attach->processes.list.count; i++) {
 		processes_update_agent(&attach->processes, attach->processes.list.items[i]);
+		processes_update_title(&attach->processes, attach->processes.list.items[i]);
 		agents_tell_waiting(&attach->agents, attach->processes.list.items[i]);
 	}
 	/* Symbol probes first; then the agents' call probes, which tells them to stop and send what they have. */

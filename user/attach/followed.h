@@ -60,6 +60,7 @@ struct followed {
 	bool has_python;
 	bool deaths_seen;	/* the end of its code objects is */
 	bool told;		/* its GPT_PROCESS record was written */
+	uint64_t title;		/* a hash of the command line in the latest of them */
 	bool python_told;	/* an interpreter that cannot be walked was reported */
 	uint64_t look_again_ns; /* 0: nothing to wait for */
 	unsigned looks;

@@ -250,6 +250,32 @@ static uint64_t program_of(const struct processes *processes, const struct follo
 	return bpf_map_lookup_elem(processes_map(processes), &key, &state) ? 0 : state.program;
 }
 
+/* FNV-1a; never 0. */
+static uint64_t hash_of_title(const char *text)
+{
+	uint64_t hash = 14695981039346656037u;
+
+	for (; *text; text++)
+		hash = (hash ^ (unsigned char)*text) * 1099511628211u;
+	return hash | 1;
+}
+
+void processes_update_title(struct processes *processes, struct followed *process)
+{
+	uint64_t known_ns = monotonic_ns();
+	struct process_info info;
+	char *title = process->told ? process_cmdline(process->pid) : NULL;
+
+	/* One that ends has none any more. */
+	if (title && *title && hash_of_title(title) != process->title && !process_is_over(process) &&
+	    !process_info_read(process->pid, &info)) {
+		process->title = hash_of_title(title);
+		emit_process(processes->emit, processes->emit_context, &info, known_ns, 0, "");
+		process_info_free(&info);
+	}
+	free(title);
+}
+
 bool processes_has_called(const struct processes *processes, const struct followed *process)
 {
 	uint32_t key = (uint32_t)process->pid;
@@ -277,6 +303,8 @@ int processes_examine(struct processes *processes, struct followed *process)
 		first = !process->told;
 		if (first)
 			emit_process(processes->emit, processes->emit_context, &info, known_ns, 0, "");
+		if (first)
+			process->title = hash_of_title(info.cmdline);
 		process->told = true;
 		if (first && info.forked && !process->forked)
 			fork_note_older(process, info.parent);

@@ -36,6 +36,9 @@ void processes_forget_program(struct processes *processes, struct followed *proc
 /* Reads from the BPF map whether the agent of the process is at work and reports its calls; true when that changed. */
 bool processes_update_agent(struct processes *processes, struct followed *process);
 
+/* Where its command line is not what the log says: programs set titles once they know what they are. */
+void processes_update_title(struct processes *processes, struct followed *process);
+
 /* Whether it has called CUDA since it was forked or executed something: followed.called_ns is of any of its threads. */
 bool processes_has_called(const struct processes *processes, const struct followed *process);
 

@@ -287,6 +287,11 @@ int process_info_read(pid_t pid, struct process_info *out)
 	return 0;
 }
 
+char *process_cmdline(pid_t pid)
+{
+	return read_cmdline(process_thread(pid));
+}
+
 void process_info_free(struct process_info *info)
 {
 	free(info->exe);

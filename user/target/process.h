@@ -46,6 +46,9 @@ int process_start_ticks(pid_t pid, uint64_t *ticks);
  */
 pid_t process_thread(pid_t pid);
 
+/* As process_info.cmdline. */
+char *process_cmdline(pid_t pid);
+
 /* A variable of the environment that its program was started with, NULL when it has none. Free with free(). */
 char *process_variable(pid_t pid, const char *name);
 

@@ -147,6 +147,12 @@ class Work:
         """The wall clock of this process, as programs/set_clock.c shows it."""
         ctypes.CDLL(library).set_clock(ctypes.c_long(int(seconds)))
 
+    def title(self, text):
+        """As setproctitle does: over the arguments that we were started with."""
+        fields = pathlib.Path("/proc/self/stat").read_text().rpartition(")")[2].split()
+        start, end = int(fields[45]), int(fields[46])  # arg_start and arg_end of proc(5)
+        ctypes.memmove(start, text.encode().ljust(end - start, b"\0"), end - start)
+
     def become(self, *command):
         """Another program in this process."""
         os.execv(command[0], command)
