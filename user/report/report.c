@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/msg.h"
 #include "report/parts.h"
@@ -131,20 +132,34 @@ void report_begin_list(struct report *report, const char *id)
 	begin_with(report, report->is_one_list ? id : options->table);
 }
 
+static void say_lines(char *text)
+{
+	char *rest = text, *line;
+
+	while ((line = strsep(&rest, "\n")))
+		if (*line)
+			msg_info("%s", line);
+}
+
 void report_list_complete(struct report *report)
 {
 	struct report beside = *report;
+	char *text = NULL;
+	size_t size = 0;
 
 	if (!report->is_one_list) {
 		report_complete(report);
 		return;
 	}
-	if (msg_level() < MSG_NORMAL)
+	beside.out = open_memstream(&text, &size);
+	if (!beside.out)
 		return;
-	beside.out = stderr;
 	beside.writer = NULL;
 	beside.rows = ROWS_DEFAULT;
 	report_complete(&beside);
+	fclose(beside.out);
+	say_lines(text);
+	free(text);
 }
 
 int report_end(struct report *report)
