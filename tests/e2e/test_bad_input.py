@@ -219,7 +219,8 @@ def test_nothing_temporary_is_left_beside_the_outputs(cudart, tmp_path):
 
 def test_outputs_belong_to_the_user_who_called_sudo(cudart, tmp_path):
     env = {"SUDO_UID": 12345, "SUDO_GID": 23456}
-    launching(tmp_path, cudart, *tracing.outputs(tmp_path, "a.json", "a.gpt", "a-%p.folded"), env=env).must_be(0)
+    files = tracing.outputs(tmp_path, "a.json", "a.gpt", "a-%p.folded")
+    launching(tmp_path, cudart, *files, "--as-root", env=env).must_be(0)
     owners = {(path.stat().st_uid, path.stat().st_gid) for path in tmp_path.iterdir()}
     assert owners == {(12345, 23456)}
     assert len(list(tmp_path.iterdir())) == 3

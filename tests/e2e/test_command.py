@@ -192,6 +192,39 @@ def test_under_nohup_a_trace_outlives_its_terminal(cudart, tmp_path):
     assert reading.trace_stacks(reading.trace_of(tmp_path / "trace.json"), {"cudaLaunchKernel"}) == reading.truth_stacks(truth)
 
 
+def under_sudo(folder, path, *arguments):
+    """As sudo runs it for nobody, with a PATH of its own; the shell has the environment that sudo was called with."""
+    as_sudo = ["env", "SUDO_USER=nobody", "SUDO_UID=65534", "SUDO_GID=65534", "PATH=/usr/bin:/bin", machine.GPUTRACE]
+    line = quoted([*as_sudo, "-q", *tracing.outputs(folder, "trace.json"), "--agent", "off", *arguments])
+    return tracing.command(folder, "sh", "-c", f"{line}; exit $?", env={"PATH": f"{path}:/usr/bin:/bin"})
+
+
+@pytest.fixture
+def environment(public):
+    """A folder like a virtual environment's bin, and in it a program that says who runs it."""
+    (public / "bin").mkdir()
+    program = public / "bin/who-runs-this"
+    program.write_text('#!/bin/sh\necho "user $(id -u), groups $(id -G), home $HOME, $(id -un), sudo ${SUDO_UID-none}"\n')
+    program.chmod(0o755)
+    return public / "bin"
+
+
+def test_under_sudo_a_command_is_found_by_the_callers_path_and_runs_as_the_caller(tmp_path, environment):
+    done = under_sudo(tmp_path, environment, "--", "who-runs-this").must_be(0)
+    assert "user 65534, groups 65534, home /nonexistent, nobody, sudo none" in done.stdout
+    assert (tmp_path / "trace.json").stat().st_uid == 65534
+
+
+def test_as_root_a_command_stays_root(tmp_path, environment):
+    done = under_sudo(tmp_path, environment, "--as-root", "--", environment / "who-runs-this").must_be(0)
+    assert "user 0, " in done.stdout and "sudo 65534" in done.stdout
+
+
+def test_where_a_command_is_not_found_under_sudo_the_line_that_works_is_said(tmp_path, environment):
+    done = under_sudo(tmp_path, environment, "--as-root", "--", "who-runs-this").must_be(1)
+    assert 'sudo gputrace ... -- "$(command -v who-runs-this)" ...' in done.stderr
+
+
 # What a cleaned environment has lost is only known when the process is looked at.
 CLEANED = {
     "env": ["env", "-u", "CUDA_INJECTION64_PATH"],

@@ -24,7 +24,7 @@ static void a_command_runs_only_when_it_is_released(void **state)
 	struct command command;
 
 	sigemptyset(&signals);
-	assert_int_equal(command_check("touch"), 0);
+	assert_int_equal(command_check("touch", NULL), 0);
 	assert_int_equal(command_start(&(struct command_options){.argv = argv, .signals = &signals}, &command), 0);
 	while (blocked_in(command.pid) != SYS_read)
 		pause_a_little();
@@ -94,8 +94,10 @@ static void a_command_that_cannot_be_executed_says_why(void **state)
 	assert_int_equal(command_start(&(struct command_options){.argv = argv, .signals = &signals}, &command), 0);
 	assert_int_equal(command_release(&command), -ENOENT);
 	command_close(&command);
-	assert_int_equal(command_check("no-such-command-anywhere"), -ENOENT);
-	assert_int_equal(command_check(folder), -EACCES);
+	assert_int_equal(command_check("no-such-command-anywhere", NULL), -ENOENT);
+	assert_int_equal(command_check("touch", "/nowhere"), -ENOENT);
+	assert_int_equal(command_check("touch", "/nowhere:/usr/bin:/bin"), 0);
+	assert_int_equal(command_check(folder, NULL), -EACCES);
 	free(script);
 }
 

@@ -16,6 +16,7 @@
 
 #include "base/array.h"
 #include "base/msg.h"
+#include "cmd/caller.h"
 
 #define INJECTION "CUDA_INJECTION64_PATH"
 #define CHAINED "GPUTRACE_CHAINED_INJECTION"
@@ -38,11 +39,12 @@ static int check_executable(const char *path)
 	return 0;
 }
 
-int command_check(const char *name)
+int command_check(const char *name, const char *path)
 {
-	const char *path = getenv("PATH");
 	int result = -ENOENT;
 
+	if (!path)
+		path = getenv("PATH");
 	if (strchr(name, '/'))
 		return check_executable(name);
 	/* As execvp(3) without PATH. */
@@ -80,6 +82,22 @@ const char *command_other_ranges(const char *agent_path)
 	return theirs && *theirs && strcmp(theirs, agent_path) != 0 ? theirs : NULL;
 }
 
+static void set_agent(const struct command_options *options)
+{
+	set_injection(options->agent_path);
+	if (options->cupti)
+		setenv(GPT_CUPTI_VARIABLE, options->cupti, 1);
+	/* NVTX loads one tool per process.  If another tool is set up already, it stays. */
+	if (options->ranges && !command_other_ranges(options->agent_path))
+		setenv(RANGES, options->agent_path, 1);
+}
+
+static void __attribute__((noreturn)) fail_child(int failed, int error)
+{
+	(void)!write(failed, &error, sizeof(error));
+	_exit(EXIT_NOT_EXECUTED);
+}
+
 static void __attribute__((noreturn)) run_child(const struct command_options *options, int go, int failed)
 {
 	char byte;
@@ -91,22 +109,19 @@ static void __attribute__((noreturn)) run_child(const struct command_options *op
 	while (got < 0 && errno == EINTR);
 	if (got != 1)
 		_exit(EXIT_NOT_EXECUTED);
-	if (options->agent_path)
-		set_injection(options->agent_path);
-	if (options->agent_path && options->cupti)
-		setenv(GPT_CUPTI_VARIABLE, options->cupti, 1);
-	/* NVTX loads one tool per process.  If another tool is set up already, it stays. */
-	if (options->agent_path && options->ranges && !command_other_ranges(options->agent_path))
-		setenv(RANGES, options->agent_path, 1);
+	err = options->caller ? caller_become(options->caller) : 0;
+	if (err)
+		fail_child(failed, -err);
+	/* An agent that this user may not read is let in later, as where the environment was cleaned. */
+	if (options->agent_path && (!options->caller || !access(options->agent_path, R_OK)))
+		set_agent(options);
 	if (options->stdout_to_stderr)
 		dup2(STDERR_FILENO, STDOUT_FILENO);
 	signal(SIGPIPE, SIG_DFL);
 	signal(SIGXFSZ, SIG_DFL);
 	sigprocmask(SIG_SETMASK, options->signals, NULL);
 	execvp(options->argv[0], options->argv);
-	err = errno;
-	(void)!write(failed, &err, sizeof(err));
-	_exit(EXIT_NOT_EXECUTED);
+	fail_child(failed, errno);
 }
 
 int command_start(const struct command_options *options, struct command *out)

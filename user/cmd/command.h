@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+struct caller;
+
 struct command {
 	pid_t pid;	/* 0: none */
 	int go;		/* write end: one byte lets it run, end of file makes it go away */
@@ -23,15 +25,16 @@ struct command {
 
 struct command_options {
 	char **argv;
-	const char *agent_path;	 /* for CUDA_INJECTION64_PATH, NULL: leave the environment alone */
-	const char *cupti;	 /* the libcupti that the agent shall use, NULL: what fits */
-	bool ranges;		 /* the agent takes NVTX ranges too: NVTX_INJECTION64_PATH, unless it is set */
-	bool stdout_to_stderr;	 /* our own standard output carries an export */
-	const sigset_t *signals; /* mask to restore */
+	const char *agent_path;	     /* for CUDA_INJECTION64_PATH, NULL: leave the environment alone */
+	const char *cupti;	     /* the libcupti that the agent shall use, NULL: what fits */
+	bool ranges;		     /* the agent takes NVTX ranges too: NVTX_INJECTION64_PATH, unless it is set */
+	bool stdout_to_stderr;	     /* our own standard output carries an export */
+	const sigset_t *signals;     /* mask to restore */
+	const struct caller *caller; /* as whom it runs, NULL: as gputrace */
 };
 
-/* 0 when the shell's rules find an executable file for argv[0], else -ENOENT or -EACCES. */
-int command_check(const char *name);
+/* 0 when the shell's rules find an executable file for argv[0], else -ENOENT or -EACCES; path NULL: PATH. */
+int command_check(const char *name, const char *path);
 
 int command_start(const struct command_options *options, struct command *out);
 

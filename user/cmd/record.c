@@ -15,6 +15,7 @@
 #include "capture/drain.h"
 #include "capture/signals.h"
 #include "cmd/agent_path.h"
+#include "cmd/caller.h"
 #include "cmd/options/format.h"
 #include "cmd/interrupt.h"
 #include "cmd/outputs.h"
@@ -67,6 +68,10 @@ static int refuse_command(const char *name, int err)
 {
 	if (err == -ENOENT && subcommand_by_name(name))
 		msg_error("%s: a subcommand comes first, its options after it: gputrace %s ...", name, name);
+	else if (err == -ENOENT && getenv("SUDO_UID"))
+		msg_error("%s: command not found in the PATH that sudo leaves; with its whole path it runs: "
+			  "sudo gputrace ... -- \"$(command -v %s)\" ...",
+			  name, name);
 	else
 		msg_error("%s: %s", name, err == -ENOENT ? "command not found" : strerror(-err));
 	return err;
@@ -79,7 +84,8 @@ static int check_all(struct recording *recording)
 	int err;
 
 	if (options->command) {
-		err = command_check(options->command[0]);
+		recording->caller = options->as_root ? NULL : caller_find();
+		err = command_check(options->command[0], recording->caller ? recording->caller->path : NULL);
 		if (err)
 			return refuse_command(options->command[0], err);
 	}
@@ -127,6 +133,7 @@ static int start_command(struct recording *recording)
 		.ranges = recording->options->activity_sets >> GPT_AGENT_SET_NVTX & 1,
 		.stdout_to_stderr = options_use_stdout(recording->options),
 		.signals = &recording->old_signals,
+		.caller = recording->caller,
 	};
 	int err;
 
@@ -211,6 +218,7 @@ static void close_all(struct recording *recording)
 	if (recording->signals >= 0)
 		stop_signals_close(recording->signals, &recording->old_signals);
 	free(recording->agent_path);
+	caller_free(recording->caller);
 }
 
 enum exit_code record_command(const struct options *options)

@@ -113,6 +113,8 @@ const struct option_row option_rows[] = {
 	 RECORD, parse_trace},
 	{"kernels-only", OPTION_LETTERS + 6, NULL, NULL, "nothing besides kernels: the lowest cost", RECORD,
 	 parse_kernels_only},
+	{"as-root", OPTION_LETTERS + 20, NULL, NULL, "run COMMAND as root, not as the user who called sudo", RECORD,
+	 parse_as_root},
 	{"native", OPTION_LETTERS + 7, NULL, NULL, "also take native stacks between Python and the launch", RECORD,
 	 parse_native},
 	{"python-calls", OPTION_LETTERS + 8, NULL, NULL,

@@ -70,6 +70,7 @@ struct options {
 	unsigned fail_above; /* diff: thousandths of a percent */
 	size_t buffer_bytes;
 	bool native;
+	bool as_root; /* the command runs as gputrace does, not as who called sudo */
 	bool python_calls;
 	bool ops;		/* record: those of PyTorch; report: their table instead of the report */
 	bool shapes;		/* and what they are called with */

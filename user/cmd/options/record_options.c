@@ -76,6 +76,12 @@ int parse_buffer(struct parse *parse, const char *value)
 	return 0;
 }
 
+int parse_as_root(struct parse *parse, const char *value)
+{
+	parse->options->as_root = true;
+	return 0;
+}
+
 int parse_native(struct parse *parse, const char *value)
 {
 	parse->options->native = true;

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * sudo(8) gives gputrace a PATH of its own, but still has the one that it was started with in its own environment.  The
+ * command runs with the user's rights, so what they say of it is theirs to say.
+ */
+#include "cmd/caller.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "cmd/destination.h"
+#include "target/process.h"
+
+#define PARENTS_MAX 16
+
+static pid_t parent_of(pid_t pid)
+{
+	struct process_info info;
+	pid_t parent = 0;
+
+	if (!process_info_read(pid, &info)) {
+		parent = info.parent;
+		process_info_free(&info);
+	}
+	return parent;
+}
+
+/* Of the nearest parent whose environment sudo has not made: sudo itself. */
+static char *find_path(void)
+{
+	pid_t pid = getppid();
+
+	for (int i = 0; i < PARENTS_MAX && pid > 1; i++, pid = parent_of(pid)) {
+		char *made_by_sudo = process_variable(pid, "SUDO_UID");
+
+		if (!made_by_sudo)
+			return process_variable(pid, "PATH");
+		free(made_by_sudo);
+	}
+	return NULL;
+}
+
+struct caller *caller_find(void)
+{
+	struct caller caller = {0}, *found;
+	const struct passwd *user;
+
+	if (!destination_sudo_user(&caller.uid, &caller.gid) || !caller.uid)
+		return NULL;
+	user = getpwuid(caller.uid);
+	if (user) {
+		caller.name = xstrdup(user->pw_name);
+		caller.home = xstrdup(user->pw_dir);
+		caller.shell = xstrdup(user->pw_shell);
+	}
+	caller.path = find_path();
+	found = xmalloc(sizeof(*found));
+	*found = caller;
+	return found;
+}
+
+static void set(const char *name, const char *value)
+{
+	if (value)
+		setenv(name, value, 1);
+}
+
+int caller_become(const struct caller *caller)
+{
+	static const char *const of_sudo[] = {"SUDO_COMMAND", "SUDO_USER", "SUDO_UID", "SUDO_GID"};
+
+	if ((caller->name ? initgroups(caller->name, caller->gid) : setgroups(0, NULL)) || setgid(caller->gid) ||
+	    setuid(caller->uid))
+		return -errno;
+	set("PATH", caller->path);
+	set("HOME", caller->home);
+	set("SHELL", caller->shell);
+	set("USER", caller->name);
+	set("LOGNAME", caller->name);
+	for (size_t i = 0; i < sizeof(of_sudo) / sizeof(of_sudo[0]); i++)
+		unsetenv(of_sudo[i]);
+	return 0;
+}
+
+void caller_free(struct caller *caller)
+{
+	if (!caller)
+		return;
+	free(caller->name);
+	free(caller->home);
+	free(caller->shell);
+	free(caller->path);
+	free(caller);
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The user who called sudo(8): as whom a COMMAND runs, and with whose PATH it is looked for. Changes nothing by itself.
+ */
+#ifndef GPUTRACE_CALLER_H
+#define GPUTRACE_CALLER_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct caller {
+	uid_t uid;
+	gid_t gid;
+	char *name, *home, *shell; /* of the user database; NULL: it does not know the user */
+	char *path;		   /* PATH before sudo set one of its own; NULL: not known */
+};
+
+/* NULL: gputrace was not started by sudo, or by root. Free with caller_free. */
+struct caller *caller_find(void);
+
+/* The calling process is the user's from here on, in its rights and in its environment. -errno */
+int caller_become(const struct caller *caller);
+
+void caller_free(struct caller *caller);
+
+#endif
