@@ -66,3 +66,9 @@ def test_every_forked_child_comes_to_its_end(tmp_path):
                 target.process.stdin.flush()
                 assert target.wait_line(request.split()[0]).strip() == answer
             tracer.interrupt().must_be(0)
+
+
+def test_doctor_says_of_a_process_with_pytorch_what_can_be_recorded_of_it(loop, tmp_path):
+    done = tracing.gputrace(tmp_path, "doctor", "-p", loop.pid)
+    (line,) = [line for line in done.stdout.splitlines() if line.startswith("  PyTorch ")]
+    assert "libtorch_cpu.so" in line and "--ops" in line and "--memory" in line

@@ -91,8 +91,22 @@ def test_a_leak_that_was_mended_is_shown_as_that(runs):
 
 
 def test_a_data_loader_that_was_mended_is_shown_as_that(runs):
-    first = changed(runs, "slow", "diff_losses")[0]
-    assert first["cause"] == "data" and first["line_before"] == f"torch_mended.py:{runs.truth['slow']['lines']['data']}"
-    assert first["before_ns"] > 15e6 > first["after_ns"]  # of 20 ms that each batch slept
+    lost = changed(runs, "slow", "diff_losses")
+    line = f"torch_mended.py:{runs.truth['slow']['lines']['data']}"
+    (row,) = [row for row in lost if row["cause"] == "data" and row["line_before"] == line]
+    assert row["before_ns"] > 15e6 and row["change_ns"] < 0  # of 20 ms that each batch slept
     step = {row["what"]: row for row in runs.tables("diff", runs.log("slow"), runs.log("none"))["diff_step"]}
-    assert step["GPU idle"]["change_ns"] < -15e6 and step["launches"]["changed"] == "no"
+    assert step["GPU idle"]["before_ns"] > 15e6 and step["launches"]["changed"] == "no"
+
+
+def test_what_lines_and_steps_do_not_find_is_named_with_what_there_is(runs):
+    done = tracing.gputrace(runs.folder, "report", runs.log("none"), "--lines", "nosuch").must_be(1)
+    assert "--lines nosuch: no file or function of that name called CUDA" in done.stderr and "step (torch_mended.py)" in done.stderr
+    done = tracing.gputrace(runs.folder, "report", runs.log("none"), "--step", "py:nosuch", "--steps", "1..3").must_be(1)
+    assert "no steps were found" in done.stderr and "--ops" in done.stderr
+
+
+def test_merge_says_why_a_log_has_no_rank(runs):
+    done = tracing.gputrace(runs.folder, "merge", runs.log("none"), runs.log("leak")).must_be(0)
+    said = " ".join(done.stdout.split())
+    assert said.count("no rank is known of") == 2 and "no collective with GPU times was recorded" in said

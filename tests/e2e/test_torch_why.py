@@ -64,7 +64,7 @@ def test_the_rank_that_comes_last_to_collectives_is_named(tmp_path):
 
 def test_who_waits_for_a_peer_over_gloo_does_not_wait_for_python(tmp_path):
     program = [machine.tool("get-torch"), machine.PROGRAMS / "torch_gloo.py", tmp_path]
-    text, _ = why(tmp_path, machine.SIMGPU_RUN, *program, env={"SIMGPU_DEVICES": 2})
+    text, log = why(tmp_path, machine.SIMGPU_RUN, *program, env={"SIMGPU_DEVICES": 2})
     said = json.loads((tmp_path / "truth.json").read_text())
     title = "the GPU waits for other processes in a collective on the CPU"
     (found,) = [(lost, below) for named, lost, below in losses(text) if named == title]
@@ -76,3 +76,5 @@ def test_who_waits_for_a_peer_over_gloo_does_not_wait_for_python(tmp_path):
     assert 0.8 * said["least_ms"] <= lost <= 1.2 * said["waited_ms"], (text, said)
     (python,) = [below for named, _, below in losses(text) if named == "the GPU waits for Python"]
     assert f" {second})" in python.split("where")[1].splitlines()[0], text
+    merged = " ".join(tracing.gputrace(tmp_path, "merge", log).must_be(0).stdout.split())
+    assert f"no rank is known of {log}: its collectives went over gloo or MPI" in merged

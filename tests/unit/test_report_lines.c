@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Source with its costs: the figures are those of the report, and the text is that which ran, or is said to be missing.
  */
+#include <errno.h>
+
 #include <fcntl.h>
 #include <sys/stat.h>
 
@@ -11,16 +13,21 @@
 
 #define WALL 1700000000000000000ll
 
-static char *lines_of(const struct model *model, struct lines_options options)
+static char *listing_of(const struct model *model, struct lines_options options, int expected)
 {
 	const struct report_options page = {.width = 120, .truncates = true};
 	char *text = NULL;
 	size_t size = 0;
 	FILE *out = open_memstream(&text, &size);
 
-	assert_int_equal(report_write_lines(out, WHOLE_TRACE(model), &page, &options), 0);
+	assert_int_equal(report_write_lines(out, WHOLE_TRACE(model), &page, &options), expected);
 	fclose(out);
 	return text;
+}
+
+static char *lines_of(const struct model *model, struct lines_options options)
+{
+	return listing_of(model, options, 0);
 }
 
 static void assert_has(const char *text, const char *part)
@@ -137,7 +144,7 @@ static void functions_and_files_are_found_by_the_ends_of_their_names(void **stat
 	static const char *const found[] = {"train_step", "Trainer.train_step", "train.py", "own/train.py"};
 	static const char *const missed[] = {"step", "ain.py", "train", "Trainer"};
 	struct model *model = with_source("/nowhere/own/train.py", "Trainer.train_step");
-	char *text;
+	char *text, *there;
 
 	for (size_t i = 0; i < sizeof(found) / sizeof(found[0]); i++) {
 		text = lines_of(model, (struct lines_options){.what = found[i]});
@@ -145,9 +152,11 @@ static void functions_and_files_are_found_by_the_ends_of_their_names(void **stat
 		free(text);
 	}
 	for (size_t i = 0; i < sizeof(missed) / sizeof(missed[0]); i++) {
-		text = lines_of(model, (struct lines_options){.what = missed[i]});
+		text = listing_of(model, (struct lines_options){.what = missed[i], .there = &there}, -ENOENT);
 		assert_has(text, "no file or function ");
+		assert_has(there, "Trainer.train_step (train.py)");
 		free(text);
+		free(there);
 	}
 	model_free(model);
 }

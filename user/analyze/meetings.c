@@ -396,12 +396,24 @@ static void drop_repeated(struct meeting_rank *rank)
 	rank->met.list.count = kept;
 }
 
+static enum meetings_lack lack_of(const struct model *model)
+{
+	bool has_ops = model_is_foreign(model);
+
+	for (uint32_t i = 0; i < model->string_count; i++)
+		if (!strncmp(model->strings[i], "gloo:", 5) || !strncmp(model->strings[i], "mpi:", 4))
+			return MEETINGS_ON_CPU;
+	for (uint32_t i = 0; i < model->process_count; i++)
+		has_ops |= model->processes[i].ops_state != 0;
+	return has_ops ? MEETINGS_NO_COLLECTIVE : MEETINGS_NO_OPS;
+}
+
 void meeting_taker_finish(struct meeting_taker *taker, const struct model *model, struct lines *lines,
 			  struct meetings *meetings)
 {
 	struct keeping keeping = {.meetings = meetings, .model = model, .lines = lines, .places = &taker->places};
 
-	*meetings = (struct meetings){0};
+	*meetings = (struct meetings){.lack = lack_of(model)};
 	for (uint32_t i = 0; i < taker->process_count; i++) {
 		struct taken *taken = model_source(model)->is_rank && model->processes[i].calls
 					      ? taken_of(taker, model, i)

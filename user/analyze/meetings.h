@@ -40,7 +40,15 @@ struct meeting_rank {
 	} met;
 };
 
+/* Why a log has no rank. */
+enum meetings_lack {
+	MEETINGS_NO_OPS,	/* ops of PyTorch were not recorded */
+	MEETINGS_ON_CPU,	/* its collectives went over gloo or MPI, which launch nothing */
+	MEETINGS_NO_COLLECTIVE, /* none was seen with GPU times */
+};
+
 struct meetings {
+	enum meetings_lack lack; /* of one without ranks */
 	struct {
 		ARRAY(struct meeting_rank) list;
 	} ranks;

@@ -23,7 +23,8 @@
 struct report_request {
 	struct trace *trace;
 	const struct options *given;
-	char **tables; /* those of the report, where the one that is wanted is not among them */
+	char **tables;	  /* those of the report, where the one that is wanted is not among them */
+	char **functions; /* those that --lines could list, where the one that is wanted is not among them */
 };
 
 static int write_report(FILE *out, const struct screen *screen, void *context)
@@ -37,7 +38,8 @@ static int write_report(FILE *out, const struct screen *screen, void *context)
 					 .format = given->report_format,
 					 .table = given->report_table,
 					 .tables = request->tables};
-	struct lines_options lines = {.what = given->lines.what, .live = given->subcommand == SUBCOMMAND_RECORD};
+	struct lines_options lines = {
+		.what = given->lines.what, .live = given->subcommand == SUBCOMMAND_RECORD, .there = request->functions};
 
 	if (given->subcommand == SUBCOMMAND_WHY)
 		return report_write_why(out, request->trace, &options);
@@ -55,9 +57,13 @@ static int write_report(FILE *out, const struct screen *screen, void *context)
 
 static int print_report(struct trace *trace, const struct options *given)
 {
-	char *tables = NULL;
-	int err = print_on_stdout(write_report, &(struct report_request){trace, given, &tables});
+	char *tables = NULL, *functions = NULL;
+	int err = print_on_stdout(write_report, &(struct report_request){trace, given, &tables, &functions});
 
+	if (functions)
+		msg_error("--lines %s: no file or function of that name called CUDA; those that did most: %s",
+			  given->lines.what, *functions ? functions : "none, as no Python function called it");
+	free(functions);
 	if (tables)
 		msg_error("--table %s: not in this report, which has: %s", given->report_table, tables);
 	free(tables);

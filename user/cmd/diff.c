@@ -125,7 +125,8 @@ static enum exit_code judge(const struct differences *all, const struct options 
 	if (!options->has_fail_above)
 		return EXIT_GOOD;
 	if (!all->before->has_steps || !all->after->has_steps) {
-		msg_error("--fail-above: no steps were found in %s; --step says what they are to be found by",
+		msg_error("--fail-above: no steps were found in %s; they are found by PyTorch's ops, where these were "
+			  "recorded (--ops), or by what --step says",
 			  all->before->has_steps ? options->log_after : options->log);
 		return EXIT_FAILED;
 	}

@@ -176,6 +176,20 @@ static bool kineto_subscribes(const struct subject *subject, const struct mappin
 	return subscribes;
 }
 
+/* What of it can be seen depends on its version, which only the agent asks. */
+static void check_torch(const struct subject *subject)
+{
+	for (size_t i = 0; i < subject->mappings.list.count; i++) {
+		const struct mapping *mapping = &subject->mappings.list.items[i];
+
+		if (!mapping->inode || library_kind_of_name(mapping->path) != LIBRARY_TORCH)
+			continue;
+		doctor_say(HEALTH_OK, "  PyTorch", "%s: --ops records its ops and steps, --memory its tensors: %s",
+			   path_base(mapping->path), mapping->path);
+		return;
+	}
+}
+
 /* CUPTI has one subscriber, and whether there is one already only the agent can ask. */
 static void check_cupti_users(const struct subject *subject)
 {
@@ -270,6 +284,7 @@ bool doctor_check_process(pid_t pid, const char *cupti)
 		check_libraries(&subject);
 		check_agent(&subject);
 		check_cupti(&subject, cupti);
+		check_torch(&subject);
 		check_cupti_users(&subject);
 		check_seccomp(&subject);
 	}

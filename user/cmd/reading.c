@@ -126,7 +126,8 @@ static enum exit_code keep_steps(struct reading *reading)
 	uint64_t first, last;
 
 	if (!steps->tracks.count) {
-		msg_error("--steps: no steps were found in %s; --step says what they are to be found by",
+		msg_error("--steps: no steps were found in %s; they are found by PyTorch's ops, where these were "
+			  "recorded (--ops), or by what --step says",
 			  name_of(reading));
 		return EXIT_FAILED;
 	}

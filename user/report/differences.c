@@ -489,7 +489,10 @@ static void put_traces(struct report *report, const struct differences *all, con
 	if (all->before->has_steps != all->after->has_steps)
 		report_line(report, "  only one of them has steps: what is compared is not the same");
 	else if (!all->before->has_steps)
-		report_line(report, "  whole traces are compared, and noise is not known: --step says what steps are");
+		report_line(
+			report,
+			"  whole traces are compared, and noise is not known: steps are found by --ops, or --step says "
+			"what they are");
 	if (all->before->has_memory != all->after->has_memory)
 		report_line(report,
 			    "  memory of PyTorch is not compared: it was recorded (--memory) in one of them only");

@@ -134,13 +134,28 @@ static void add_row(struct table *table, const struct ranks *ranks, const struct
 	table_add_integer(table, (struct number){""}, row->of->repeated + row->of->left_out);
 }
 
+/* Why a log has none. */
+static void put_unknown(struct report *report, const struct ranks *ranks)
+{
+	static const char *const why[] = {
+		[MEETINGS_NO_OPS] = "a rank is known by its collectives, which --ops records",
+		[MEETINGS_ON_CPU] =
+			"its collectives went over gloo or MPI, and a rank is known by those that ran on a GPU "
+			"(nccl)",
+		[MEETINGS_NO_COLLECTIVE] = "no collective with GPU times was recorded",
+	};
+
+	for (size_t i = 0; i < ranks->logs.count; i++)
+		if (!ranks->logs.items[i].meetings.ranks.list.count)
+			report_line(report, "  no rank is known of %s: %s", ranks->logs.items[i].name,
+				    why[ranks->logs.items[i].meetings.lack]);
+}
+
 static void put_missing(struct report *report, const struct ranks *ranks)
 {
 	int64_t next = 0, missing = 0, first = -1;
 
-	if (!ranks->rows.count)
-		report_line(report,
-			    "  none is known: a rank is known by its collectives with GPU times, which --ops records");
+	put_unknown(report, ranks);
 	for (size_t i = 0; i < ranks->rows.count; i++) {
 		int64_t rank = ranks->rows.items[i].of->rank;
 

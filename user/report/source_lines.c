@@ -2,6 +2,7 @@
 /* Which functions are listed, and which of their lines. */
 #include "report/source_lines.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,7 @@ struct listing {
 	const struct lines_options *options;
 	int64_t started_ns; /* wall clock */
 	struct table table; /* for programs */
+	bool is_missing;    /* what was asked for */
 };
 
 /* ---- lines of a function ----------------------------------------------------------------------------------------- */
@@ -288,13 +290,29 @@ static void put_functions(struct listing *listing)
 	struct report *report = listing->report;
 
 	if (listing->options->what) {
-		if (!put_asked_for(listing))
-			report_line(report,
-				    "  no file or function %s called CUDA; --lines alone lists those that did most",
-				    listing->options->what);
+		if (!put_asked_for(listing)) {
+			report_line(report, "  no file or function %s called CUDA", listing->options->what);
+			listing->is_missing = true;
+		}
 	} else if (!put_owners(listing)) {
 		report_line(report, "  no Python function put work on a GPU");
 	}
+}
+
+/* "step (train.py), main (train.py)": those that own most, which the caller frees. */
+static char *functions_there(const struct listing *listing)
+{
+	const struct line_costs *costs = listing->costs;
+	char *text = xstrdup("");
+
+	for (size_t i = 0; i < costs->function_count && i < FUNCTIONS_SHOWN; i++) {
+		const struct model_code *code = &listing->report->model->codes[costs->functions[i].code];
+		char *more = xasprintf("%s%s%s (%s)", text, i ? ", " : "", code->name, path_base(code->file));
+
+		free(text);
+		text = more;
+	}
+	return text;
 }
 
 static void put_listing(struct listing *listing)
@@ -325,6 +343,11 @@ int report_write_lines(FILE *out, struct trace *trace, const struct report_optio
 		report_begin_list(&report, "source_lines");
 		put_listing(&listing);
 		error = report_end(&report);
+	}
+	if (!error && listing.is_missing) {
+		error = -ENOENT;
+		if (options->there)
+			*options->there = functions_there(&listing);
 	}
 	analyses_free(&all);
 	return error;

@@ -8,9 +8,10 @@
 struct lines_options {
 	const char *what; /* a function, or a file; NULL: the functions that own most */
 	bool live;	  /* processes may still run: their own files are looked at */
+	char **there;	  /* where `what` is not in the trace: the functions that are, which the caller frees; NULL */
 };
 
-/* Returns 0 or -errno when the trace could not be read, or out not written. */
+/* Returns 0 or -errno when the trace could not be read, or out not written; -ENOENT: `what` is not there. */
 int report_write_lines(FILE *out, struct trace *trace, const struct report_options *page,
 		       const struct lines_options *options);
 

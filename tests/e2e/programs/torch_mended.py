@@ -45,8 +45,8 @@ def step(model, optimizer, x):
 
 def main():
     torch.set_num_threads(1)
-    wait_for_observer()
     model = torch.nn.Sequential(torch.nn.Linear(64, 64), torch.nn.ReLU(), torch.nn.Linear(64, 1)).cuda()
+    wait_for_observer()
     optimizer = torch.optim.SGD(model.parameters())
     held = []
     for batch in torch.utils.data.DataLoader(Numbers(), batch_size=1):
