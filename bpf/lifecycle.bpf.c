@@ -22,6 +22,13 @@ struct {
 	__uint(value_size, sizeof(__u32));
 } hold_requests SEC(".maps");
 
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, GPT_MAX_PROCESSES);
+	__type(key, __u32);
+	__type(value, struct gpt_mapped_rate);
+} mapped_rates SEC(".maps");
+
 static __always_inline void send_event(__u16 type, __u32 pid, __u32 other, struct task_struct *task)
 {
 	struct gpt_process_event *event = bpf_ringbuf_reserve(&ring, sizeof(*event), 0);
@@ -143,6 +150,20 @@ static __always_inline struct file *file_of_descriptor(int fd)
 	return file;
 }
 
+/* The how manieth of its window this is, from 1 on: a process may map as often as it likes, and fill the ring by it. */
+static __always_inline __u64 count_mapped(__u32 pid)
+{
+	struct gpt_mapped_rate *rate = bpf_map_lookup_elem(&mapped_rates, &pid), fresh = {};
+	__u64 now_ns = bpf_ktime_get_ns();
+
+	if (rate && now_ns - rate->since_ns < GPT_MAPPED_WINDOW_NS)
+		return ++rate->count; /* threads that meet here are told of once more */
+	fresh.since_ns = now_ns;
+	fresh.count = 1;
+	bpf_map_update_elem(&mapped_rates, &pid, &fresh, BPF_ANY);
+	return 1;
+}
+
 /* Linux/x86: mmap(addr, length, prot, flags, fd, offset) */
 SEC("tracepoint/syscalls/sys_enter_mmap")
 int library_mapped(struct trace_event_raw_sys_enter *ctx)
@@ -155,9 +176,9 @@ int library_mapped(struct trace_event_raw_sys_enter *ctx)
 	struct gpt_hold hold = {};
 	struct dentry *dentry;
 	struct file *file;
-	bool other = false;
+	__u64 count;
 	char name[64];
-	bool held;
+	bool held, other = false;
 
 	if (!(BPF_CORE_READ(ctx, args[2]) & PROT_EXEC))
 		return 0;
@@ -176,12 +197,18 @@ int library_mapped(struct trace_event_raw_sys_enter *ctx)
 	}
 	key.inode = BPF_CORE_READ(dentry, d_inode, i_ino);
 	key.device = BPF_CORE_READ(dentry, d_inode, i_sb, s_dev);
+	held = !other && config.hold_new_files && process && process->ours && !bpf_map_lookup_elem(&known_files, &key);
+	count = held || other ? 0 : count_mapped(pid);
+	if (count > GPT_MAPPED_MOST)
+		return 0;
 	event = bpf_ringbuf_reserve(&ring, sizeof(*event), 0);
 	if (!event) {
 		count_one(GPT_COUNTER_OTHER_LOST);
 		return 0;
 	}
 	record_begin(&event->hdr, sizeof(*event), GPT_MAPPED);
+	if (count == GPT_MAPPED_MOST)
+		event->hdr.flags = GPT_MAPPED_MORE;
 	event->time_ns = bpf_ktime_get_ns();
 	event->pid = pid;
 	event->tid = pid_tid;
@@ -193,7 +220,6 @@ int library_mapped(struct trace_event_raw_sys_enter *ctx)
 	hold.offset = BPF_CORE_READ(ctx, args[5]);
 	if (other)
 		event->hdr.flags = GPT_MAPPED_OTHER;
-	held = !other && config.hold_new_files && process && process->ours && !bpf_map_lookup_elem(&known_files, &key);
 	if (held)
 		event->hdr.flags = GPT_MAPPED_STOPPED;
 	bpf_ringbuf_submit(event, BPF_RB_FORCE_WAKEUP);

@@ -39,6 +39,15 @@ struct gpt_process_state {
 	struct gpt_python python;
 };
 
+/* How many libraries a process has mapped since then; it is told of so many in one window. */
+#define GPT_MAPPED_WINDOW_NS 500000000ULL
+#define GPT_MAPPED_MOST 64
+
+struct gpt_mapped_rate {
+	__u64 since_ns;
+	__u64 count;
+};
+
 /* What attach/ has found out of a process's Python (python.bpf.c, python_learn). */
 struct gpt_python_news {
 	__u32 pid, python_state;

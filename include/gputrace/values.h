@@ -193,24 +193,25 @@ enum gpt_agent_ops_state {
 
 /* Counters of the BPF side (bpf/common.bpf.h) by cause; index is part of the log format: append only. */
 enum gpt_counter {
-	GPT_COUNTER_RESERVED,	     /* 0 */
-	GPT_COUNTER_CALLS_LOST,	     /* no room in the ring buffer for the call */
-	GPT_COUNTER_STACKS_LOST,     /* ... for its stack */
-	GPT_COUNTER_CODE_LOST,	     /* ... for a code object */
-	GPT_COUNTER_BATCHES,	     /* agent batches seen */
-	GPT_COUNTER_BATCHES_LOST,    /* ... for an agent batch */
-	GPT_COUNTER_OTHER_LOST,	     /* ... for any other record */
-	GPT_COUNTER_NESTED,	     /* driver calls inside a runtime call: left out on purpose */
-	GPT_COUNTER_UNTRACED,	     /* hits in processes that were not asked for */
-	GPT_COUNTER_READ_FAULTS,     /* failed reads of target memory */
-	GPT_COUNTER_STACK_TRUNCATED, /* stacks deeper than what is kept */
-	GPT_COUNTER_THREADS_FULL,    /* no room in the thread table */
-	GPT_COUNTER_PYEVENT_LOST,    /* no room in the ring buffer for the begin or end of a collection or import */
-	GPT_COUNTER_PYCALLS_LOST,    /* ... for the entry into a Python function or its end */
-	GPT_COUNTER_PROCESSES_FULL,  /* forks, and calls with --all, of processes for which the table had no room */
-	GPT_COUNTER_FILES_UNPROBED,  /* files with CUDA calls that could not be probed (counted by the collector) */
-	GPT_COUNTER_MISSED,	     /* hits and events that the kernel did not hand to a program (bpf_prog_info) */
-	GPT_COUNTER_OP_STACKS_LOST,  /* no room for a GPT_STACK_AT, in the ring buffer or in the thread table */
+	GPT_COUNTER_RESERVED,	      /* 0 */
+	GPT_COUNTER_CALLS_LOST,	      /* no room in the ring buffer for the call */
+	GPT_COUNTER_STACKS_LOST,      /* ... for its stack */
+	GPT_COUNTER_CODE_LOST,	      /* ... for a code object */
+	GPT_COUNTER_BATCHES,	      /* agent batches seen */
+	GPT_COUNTER_BATCHES_LOST,     /* ... for an agent batch */
+	GPT_COUNTER_OTHER_LOST,	      /* ... for any other record */
+	GPT_COUNTER_NESTED,	      /* driver calls inside a runtime call: left out on purpose */
+	GPT_COUNTER_UNTRACED,	      /* hits in processes that were not asked for */
+	GPT_COUNTER_READ_FAULTS,      /* failed reads of target memory */
+	GPT_COUNTER_STACK_TRUNCATED,  /* stacks deeper than what is kept */
+	GPT_COUNTER_THREADS_FULL,     /* no room in the thread table */
+	GPT_COUNTER_PYEVENT_LOST,     /* no room in the ring buffer for the begin or end of a collection or import */
+	GPT_COUNTER_PYCALLS_LOST,     /* ... for the entry into a Python function or its end */
+	GPT_COUNTER_PROCESSES_FULL,   /* forks, and calls with --all, of processes for which the table had no room */
+	GPT_COUNTER_FILES_UNPROBED,   /* files with CUDA calls that could not be probed (counted by the collector) */
+	GPT_COUNTER_MISSED,	      /* hits and events that the kernel did not hand to a program (bpf_prog_info) */
+	GPT_COUNTER_OP_STACKS_LOST,   /* no room for a GPT_STACK_AT, in the ring buffer or in the thread table */
+	GPT_COUNTER_PROCESSES_SILENT, /* whose memory or files did not answer (counted by the collector) */
 	GPT_COUNTER_COUNT,
 };
 

@@ -165,9 +165,11 @@ class Running:
 class Tracer(Running):
     """A gputrace in the background, with FOLDER/trace.gpt and more outputs; its probes are in place once it is made."""
 
-    def __init__(self, folder, *arguments, names=("trace.json",), env=None):
+    def __init__(self, folder, *arguments, names=("trace.json",), env=None, limit=None):
+        """limit: files that it may have open."""
         self.folder = Path(folder)
-        command = [machine.GPUTRACE, "-v", *outputs(folder, "trace.gpt", *names), *arguments]
+        limited = ["prlimit", f"--nofile={limit}:{limit}"] if limit else []
+        command = [*limited, machine.GPUTRACE, "-v", *outputs(folder, "trace.gpt", *names), *arguments]
         super().__init__(command, folder, env, stdin=subprocess.DEVNULL)
         self.wait_line("gputrace: tracing", "stderr")
 

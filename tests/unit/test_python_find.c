@@ -358,7 +358,7 @@ static void check_dealloc(const struct python_info *info)
 	struct image *image;
 	uint64_t offset;
 
-	assert_int_equal(image_open(dup(info->fd), &image), 0);
+	assert_int_equal(image_open(open(info->path, O_RDONLY | O_CLOEXEC), &image), 0);
 	assert_int_not_equal(info->dealloc_offset, 0);
 	if (image_symbol(image, "code_dealloc", &symbol) == 0) {
 		assert_int_equal(image_file_offset(image, symbol.address, &offset), 0);

@@ -42,8 +42,8 @@ static void floor_find(struct floor *floor, pid_t pid)
 
 	if (mappings_read(pid, &mappings) || python_find(pid, &mappings, &python, why, sizeof(why)))
 		die("the interpreter", why);
-	floor->file = dup(python.fd);
-	if (image_open(dup(python.fd), &image) || python_calls_find(image, python.walk.layout.version, &places))
+	floor->file = open(python.path, O_RDONLY | O_CLOEXEC);
+	if (image_open(dup(floor->file), &image) || python_calls_find(image, python.walk.layout.version, &places))
 		die(python.path, "its calls cannot be traced");
 	for (size_t i = 0; i < places.list.count; i++)
 		if (places.list.items[i].what.kind == GPT_PY_CALL_ENTER)

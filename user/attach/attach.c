@@ -23,7 +23,9 @@
 #include "attach/inject/read_only.h"
 #include "base/monotonic.h"
 #include "base/msg.h"
+#include "target/reader.h"
 
+#define LOOK_TIME_SHARE 5 /* of what looking at a user's processes has taken one part comes back in so many */
 #define AGENT_CHECK_NS 200000000ULL
 #define TITLE_CHECK_NS 1000000000ULL
 #define HOLD_LOOK_NS 1000000ULL
@@ -114,6 +116,10 @@ int attach_open(const struct attach_options *options, attach_emit emit, void *co
 	attach->files.foreign_buffers = options->agent != ATTACH_AGENT_OFF;
 	foreign_reader_open(&attach->foreign_reader, options->activity_sets, emit, context);
 	attach->processes.files = &attach->files;
+	attach->processes.time.share = LOOK_TIME_SHARE;
+	attach->processes.fair = attach->files.fair = options->scope == ATTACH_ALL;
+	attach->files.holds = options->scope == ATTACH_COMMAND;
+	files_limit(&attach->files);
 	attach->agents = (struct agents){.processes = &attach->processes,
 					 .file_fd = -1,
 					 .cupti = options->cupti,
@@ -167,6 +173,7 @@ void attach_close(struct attach *attach)
 	if (attach->programs.bpf)
 		programs_unload(&attach->programs);
 	guard_stop();
+	readers_end();
 	free(attach);
 }
 
@@ -237,7 +244,9 @@ int attach_process(struct attach *attach, pid_t pid, char *why, size_t why_size)
 	error = processes_examine(&attach->processes, process);
 	if (error) {
 		snprintf(why, why_size, "cannot look into process %d: %s", pid,
-			 error == -ESRCH ? "it has just ended" : strerror(-error));
+			 error == -ESRCH       ? "it has just ended"
+			 : error == -ETIMEDOUT ? "it keeps whoever reads its memory or its files waiting"
+					       : strerror(-error));
 		return error;
 	}
 	if (attach->options.scope == ATTACH_PIDS)
@@ -361,9 +370,14 @@ static void reconcile_calls(struct attach *attach)
 	}
 }
 
+static void look_at_due(void *context, struct followed *process)
+{
+	attach_examine_mapped(context, process);
+}
+
 uint64_t attach_tick(struct attach *attach, uint64_t now_ns)
 {
-	uint64_t due_ns = UINT64_MAX;
+	uint64_t due_ns;
 	bool check_agents = now_ns - attach->agents_checked_ns > AGENT_CHECK_NS;
 	bool check_titles = now_ns - attach->titles_checked_ns > TITLE_CHECK_NS;
 
@@ -377,19 +391,17 @@ uint64_t attach_tick(struct attach *attach, uint64_t now_ns)
 		if (cupti_client_tick(&process->cupti_client, &attach->files, attach_process_agent(attach, process),
 				      process->pid, process->called_ns, now_ns))
 			tell_cupti_client(attach, process);
-		if (process->look_again_ns && process->look_again_ns <= now_ns) {
-			process->look_again_ns = 0;
-			attach_examine_mapped(attach, process);
-		}
-		if (process->look_again_ns && process->look_again_ns < due_ns)
-			due_ns = process->look_again_ns;
 	}
 	if (check_agents && processes_remove_over(&attach->processes))
 		attach->reconcile = true;
-	if (check_agents)
+	if (check_agents) {
 		attach->agents_checked_ns = now_ns;
+		processes_sweep_files(&attach->processes, attach->agent);
+	}
 	if (check_titles)
 		attach->titles_checked_ns = now_ns;
+	due_ns = processes_look_due(&attach->processes, look_at_due, attach);
+	processes_tell_silent(&attach->processes);
 	if (attach_answer_holds(attach) && now_ns + HOLD_LOOK_NS < due_ns)
 		due_ns = now_ns + HOLD_LOOK_NS;
 	foreign_reader_tick(&attach->foreign_reader, now_ns);
@@ -414,7 +426,7 @@ void attach_missed(struct attach *attach, uint64_t count)
 		}
 		/* It may run another program by now. */
 		process->has_python = process->told = false;
-		processes_examine(&attach->processes, process);
+		process->look_again_ns = monotonic_ns();
 		i++;
 	}
 	if (attach->options.scope == ATTACH_ALL)

@@ -93,6 +93,8 @@ void attach_counters(const struct attach *attach, uint64_t counters[GPT_COUNTER_
 	}
 	free(values);
 	counters[GPT_COUNTER_PROCESSES_FULL] += attach->processes.refused;
+	counters[GPT_COUNTER_PROCESSES_SILENT] += attach->processes.silent;
+	counters[GPT_COUNTER_FILES_UNPROBED] += attach->files.left_out;
 	for (size_t i = 0; i < attach->files.list.count; i++)
 		counters[GPT_COUNTER_FILES_UNPROBED] += attach->files.list.items[i]->refused >> FILE_CALLS & 1;
 	counters[GPT_COUNTER_MISSED] += programs_missed(&attach->programs);
@@ -179,4 +181,5 @@ void attach_stop(struct attach *attach, unsigned timeout_ms, void (*drain)(void 
 	for (size_t i = 0; i < attach->processes.list.count; i++)
 		attach_tell_late(attach, attach->processes.list.items[i]);
 	tell_missed(attach);
+	processes_tell_silent(&attach->processes);
 }

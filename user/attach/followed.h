@@ -8,6 +8,7 @@
 #include "attach/hold.h"
 #include "attach/inject/entering.h"
 #include "attach/probes/files.h"
+#include "base/user_budget.h"
 
 /* How far the agent is on its way into the process (agents.c). */
 struct agent_entry {
@@ -32,6 +33,7 @@ struct followed {
 	pid_t pid;
 	int pidfd;	      /* says when it is over, whoever has the pid then; -1: not to be had */
 	uint64_t start_ticks; /* as process_start_ticks */
+	uid_t uid;	      /* the real one, as last seen */
 	uint64_t program;     /* gpt_process_state.program of what was examined last, 0 nothing */
 	unsigned looks_over;  /* how often it was seen to be over */
 	bool ours;	      /* started by us */
@@ -64,6 +66,9 @@ struct followed {
 	bool python_told;	/* an interpreter that cannot be walked was reported */
 	uint64_t look_again_ns; /* 0: nothing to wait for */
 	unsigned looks;
+	unsigned early_looks;	 /* of processes_look: how many more at once ... */
+	uint64_t looked_ns;	 /* ... and since when they come back */
+	uint64_t look_cost_ns;	 /* how long the last look took */
 	uint64_t unfit_since_ns; /* first look at an interpreter whose memory makes no sense (yet), 0: none */
 	struct agent_entry entry;
 	struct cupti_client cupti_client;
@@ -88,7 +93,12 @@ struct processes {
 	void *emit_context;
 	ARRAY(struct followed *) list;
 	bool probe_later; /* processes_examine only looks: many processes are known before the first is probed */
-	uint64_t refused; /* how many could not be followed: the BPF side's table is full */
+	uint64_t refused; /* how many could not be followed: the BPF side's table, or the part of it for one user, is
+			     full */
+	uint64_t silent;  /* how many did not answer */
+	bool fair;	  /* processes of users who do not know of the trace: none of them takes what others need */
+	struct user_budget time; /* that looking at each user's has taken */
+	ARRAY(uid_t) crowded;	 /* users of whom the log knows that they have too many */
 };
 
 struct followed *processes_find(struct processes *processes, pid_t pid);

@@ -7,9 +7,9 @@
 #include "attach/forks.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/kcmp.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -54,51 +54,50 @@ static bool shares_memory(pid_t one, pid_t other)
 	return syscall(SYS_kcmp, one, other, KCMP_VM, 0, 0) == 0;
 }
 
-static int open_pagemap(pid_t pid)
+/* Of the first pages of a mapping; how many, or -errno.  Free with free(). */
+static ssize_t read_pagemap(pid_t pid, const struct mapping *mapping, uint64_t **out)
 {
-	char path[64];
+	uint64_t pages = (mapping->end - mapping->start) / PAGE;
+	size_t bytes = (size_t)(pages < PAGES_COMPARED ? pages : PAGES_COMPARED) * sizeof(**out);
+	char *text = NULL;
+	ssize_t got = process_read_text(pid, "pagemap", mapping->start / PAGE * sizeof(**out), bytes, &text);
 
-	snprintf(path, sizeof(path), "/proc/%d/pagemap", process_thread(pid));
-	return open(path, O_RDONLY | O_CLOEXEC);
+	*out = (uint64_t *)text;
+	return got < 0 ? got : got / (ssize_t)sizeof(**out);
 }
 
 /*
  * What a loader has written into a library's data stays one page in memory for parent and child until one of them
  * writes to it, which neither may where the loader has made it read-only.
  */
-static bool shares_a_page(int child, int parent, const struct mapping *mapping)
+static bool shares_a_page(pid_t child, pid_t parent, const struct mapping *mapping)
 {
-	uint64_t ours[PAGES_COMPARED], theirs[PAGES_COMPARED];
-	uint64_t pages = (mapping->end - mapping->start) / PAGE;
-	off_t at = (off_t)(mapping->start / PAGE * 8);
-	ssize_t bytes = (ssize_t)((pages < PAGES_COMPARED ? pages : PAGES_COMPARED) * 8);
+	uint64_t *ours = NULL, *theirs = NULL;
+	ssize_t count = read_pagemap(child, mapping, &ours);
+	bool shares = false;
 
-	if (pread(child, ours, (size_t)bytes, at) != bytes || pread(parent, theirs, (size_t)bytes, at) != bytes)
-		return false;
-	for (ssize_t i = 0; i < bytes / 8; i++)
-		if (ours[i] & PAGEMAP_PRESENT && !(ours[i] & PAGEMAP_FILE) && ours[i] & PAGEMAP_FRAME &&
-		    (ours[i] & PAGEMAP_FRAME) == (theirs[i] & PAGEMAP_FRAME) && theirs[i] & PAGEMAP_PRESENT)
-			return true;
-	return false;
+	if (read_pagemap(parent, mapping, &theirs) != count)
+		count = 0;
+	for (ssize_t i = 0; i < count && !shares; i++)
+		shares = ours[i] & PAGEMAP_PRESENT && !(ours[i] & PAGEMAP_FILE) && ours[i] & PAGEMAP_FRAME &&
+			 (ours[i] & PAGEMAP_FRAME) == (theirs[i] & PAGEMAP_FRAME) && theirs[i] & PAGEMAP_PRESENT;
+	free(ours);
+	free(theirs);
+	return shares;
 }
 
 /* Whether the child has the libcuda that its parent had loaded before the fork, and not one of its own. */
 static bool inherited_cuda(pid_t pid, pid_t of)
 {
-	int child = open_pagemap(pid), parent = open_pagemap(of);
 	struct mappings mappings = {};
 	bool shares = false;
 
-	if (child >= 0 && parent >= 0 && !mappings_read(pid, &mappings))
+	if (!mappings_read(pid, &mappings))
 		for (size_t i = 0; i < mappings.list.count && !shares; i++)
 			shares = mappings.list.items[i].inode && !mappings.list.items[i].executable &&
 				 library_kind_of_name(mappings.list.items[i].path) == LIBRARY_CUDA &&
-				 shares_a_page(child, parent, &mappings.list.items[i]);
+				 shares_a_page(pid, of, &mappings.list.items[i]);
 	mappings_free(&mappings);
-	if (child >= 0)
-		close(child);
-	if (parent >= 0)
-		close(parent);
 	return shares;
 }
 

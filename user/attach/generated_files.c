@@ -126,7 +126,7 @@ static void read_file(struct reading *reading, int fd)
 /* A cell is in no file: the interpreter is found again for each, as that is rare. */
 static void read_cell(struct generated_files *files, uint32_t pid, const char *path)
 {
-	struct python_info python = {.fd = -1};
+	struct python_info python = {};
 	struct mappings mappings;
 	char why[256], *source = NULL;
 	size_t bytes = 0;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include <gputrace/agent.h>
+#include <gputrace/maps.h>
 #include <gputrace/walk.h>
 
 #include "attach/attach_state.h"
@@ -39,7 +40,8 @@ static void notice_fork(struct attach *attach, const struct gpt_process_event *e
 		processes_use_file(&attach->processes, child, parent->files.items[i]);
 	fork_note(child, parent);
 	child->has_python = parent->has_python;
-	processes_examine(&attach->processes, child);
+	if (processes_may_look(&attach->processes, child))
+		processes_examine(&attach->processes, child);
 	attach->reconcile = true;
 }
 
@@ -52,7 +54,8 @@ static void notice_exec(struct attach *attach, const struct gpt_process_event *e
 	attach_tell_late(attach, process);
 	processes_forget_program(&attach->processes, process);
 	symbols_forget_process(attach->symbols, event->pid);
-	processes_examine(&attach->processes, process);
+	if (processes_may_look(&attach->processes, process))
+		processes_examine(&attach->processes, process);
 	attach->reconcile = true;
 }
 
@@ -124,10 +127,12 @@ static void look_at_mapped(struct attach *attach, const struct hold *hold, enum 
 		return;
 	process->mapped = *hold;
 	process->mapped_state = state;
+	if (state != HOLD_IN_TIME && state != HOLD_LATE && !processes_may_look(&attach->processes, process))
+		return;
 	attach_examine_mapped(attach, process);
 	/* Without a stop the mapping may not be there yet. */
-	if (state != HOLD_IN_TIME && state != HOLD_LATE && !process->look_again_ns)
-		process->look_again_ns = monotonic_ns() + 1000000;
+	if (state != HOLD_IN_TIME && state != HOLD_LATE)
+		processes_look_later(process, monotonic_ns() + 1000000);
 	attach->reconcile = true;
 }
 
@@ -178,13 +183,6 @@ static void notice_exit(struct attach *attach, const struct gpt_process_event *e
 	attach->reconcile = true;
 }
 
-static void look_soon(struct followed *process, uint64_t time_ns)
-{
-	if (!process->look_again_ns || process->look_again_ns > time_ns)
-		process->look_again_ns = time_ns;
-	process->looks = 0; /* those that a starting Python has are not used up by this */
-}
-
 static void notice_mapped(struct attach *attach, const struct gpt_mapped *event)
 {
 	struct hold hold = {.pid = (pid_t)event->pid, .tid = (pid_t)event->tid, .time_ns = event->time_ns};
@@ -194,7 +192,7 @@ static void notice_mapped(struct attach *attach, const struct gpt_mapped *event)
 	 */
 	if (event->hdr.flags & GPT_MAPPED_OTHER) {
 		if (process)
-			look_soon(process, monotonic_ns() + GPT_MAPPED_OTHER_NS);
+			processes_look_soon(&attach->processes, process);
 		return;
 	}
 	memcpy(hold.name, event->name, sizeof(hold.name) - 1);
@@ -202,6 +200,9 @@ static void notice_mapped(struct attach *attach, const struct gpt_mapped *event)
 		look_at_mapped(attach, &hold, HOLD_NONE);
 	else if (!answer_hold(attach, &hold, HOLD_QUICK_NS))
 		array_push(&attach->holds, hold);
+	process = event->hdr.flags & GPT_MAPPED_MORE ? processes_find(&attach->processes, hold.pid) : NULL;
+	if (process)
+		processes_look_later(process, monotonic_ns() + GPT_MAPPED_WINDOW_NS);
 }
 
 /* ---- agents, threads ----------------------------------------------------------------------------------------- */
@@ -302,8 +303,10 @@ static void notice_thread(struct attach *attach, const struct gpt_thread *thread
 			process->called_ns = thread->time_ns;
 		return;
 	}
-	if (follow(attach, (pid_t)thread->pid)) {
-		processes_examine(&attach->processes, processes_find(&attach->processes, (pid_t)thread->pid));
+	process = follow(attach, (pid_t)thread->pid);
+	if (process) {
+		if (processes_may_look(&attach->processes, process))
+			processes_examine(&attach->processes, process);
 		attach->reconcile = true;
 	}
 }

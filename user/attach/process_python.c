@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -60,13 +59,15 @@ static void set_python(struct processes *processes, const struct followed *proce
 
 static void look_again(struct followed *process)
 {
-	if (process->look_again_ns) /* settled already: many libraries are mapped in the time of one look */
+	uint64_t when_ns = monotonic_ns() + (LOOK_AGAIN_NS << process->looks);
+
+	if (process->looks >= MAX_LOOKS)
 		return;
-	if (process->looks >= MAX_LOOKS) {
-		process->look_again_ns = 0;
+	/* Settled already: many libraries are mapped in the time of one look. */
+	if (process->look_again_ns && process->look_again_ns <= when_ns)
 		return;
-	}
-	process->look_again_ns = monotonic_ns() + (LOOK_AGAIN_NS << process->looks++);
+	process->looks++;
+	process->look_again_ns = when_ns;
 }
 
 /* Whether the first look at an interpreter that cannot be walked was only just now. */
@@ -102,15 +103,11 @@ static int find_in_others(const struct followed *process, const struct mappings 
 /* The file among the probed ones that python_find found the interpreter in. */
 static struct probed_file *python_file(const struct followed *process, const struct python_info *python)
 {
-	struct stat found, stat;
-
-	if (fstat(python->fd, &found))
-		return NULL;
 	for (size_t i = 0; i < process->files.count; i++) {
 		struct probed_file *file = process->files.items[i];
 
-		if (holds_python(file) && !fstat(file->fd, &stat) && stat.st_ino == found.st_ino &&
-		    stat.st_dev == found.st_dev)
+		if (holds_python(file) && python->inode && file->inode == python->inode &&
+		    file->device == python->device)
 			return file;
 	}
 	return NULL;

@@ -19,6 +19,9 @@
 #include "base/monotonic.h"
 #include "base/msg.h"
 
+#define SILENT_AGAIN_NS 1000000000ULL
+#define SLICE_NS 200000000ULL /* of one look, before others have theirs */
+#define SLICE_AGAIN_NS 20000000ULL
 #define LOOKS_OVER 5 /* from a process's end on; by then all that it left in the ring buffer has been read */
 
 static int processes_map(const struct processes *processes)
@@ -109,6 +112,43 @@ static int make_entry(struct processes *processes, const struct followed *proces
 	return bpf_map_update_elem(map, &key, &fresh, BPF_ANY) ? -errno : 0;
 }
 
+/* Of the processes that there is room for a user may have as many as are left for the others. */
+static bool is_crowded(struct processes *processes, uid_t uid)
+{
+	size_t count = 0;
+
+	if (!processes->fair || processes->list.count < GPT_MAX_PROCESSES / 4)
+		return false;
+	for (size_t i = 0; i < processes->list.count; i++)
+		count += processes->list.items[i]->uid == uid;
+	if (processes->list.count < GPT_MAX_PROCESSES && count < GPT_MAX_PROCESSES - processes->list.count)
+		return false;
+	for (size_t i = 0; i < processes->crowded.count; i++)
+		if (processes->crowded.items[i] == uid)
+			return true;
+	array_push(&processes->crowded, uid);
+	emit_note(processes->emit, processes->emit_context, 0,
+		  "user %u has more processes than its part of the %u that are followed at a time: further ones are "
+		  "not seen",
+		  uid, GPT_MAX_PROCESSES);
+	return true;
+}
+
+static int find_owner(struct processes *processes, struct followed *process, bool inherited)
+{
+	struct process_owner of;
+	uint32_t key = (uint32_t)process->pid;
+
+	if (process_owner(process->pid, &of))
+		return 0; /* it is over: process_is_over has the word */
+	process->uid = of.uid;
+	if (!is_crowded(processes, of.uid))
+		return 0;
+	if (inherited)
+		bpf_map_delete_elem(processes_map(processes), &key);
+	return -E2BIG;
+}
+
 struct followed *processes_add(struct processes *processes, pid_t pid, bool ours, bool inherited)
 {
 	struct followed *process = processes_find(processes, pid);
@@ -125,6 +165,8 @@ struct followed *processes_add(struct processes *processes, pid_t pid, bool ours
 	error = process_start_ticks(pid, &process->start_ticks);
 	/* If it is not over by now, start and descriptor are of one process. One that is has left records to be read.
 	 */
+	if (!error)
+		error = find_owner(processes, process, inherited);
 	if (!error && !process_is_over(process))
 		error = make_entry(processes, process);
 	else if (!error && !inherited)
@@ -169,25 +211,53 @@ void processes_use_file(struct processes *processes, struct followed *process, s
 		file_add_process(processes->files, file, process->pid);
 }
 
-/* Every distinct file that the process has mapped with code in it. */
+static bool is_among(const struct probed_file *file, struct probed_file *const *list, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (list[i] == file)
+			return true;
+	return false;
+}
+
+static bool is_looked_into(const struct mappings *mappings, size_t index)
+{
+	const struct mapping *mapping = &mappings->list.items[index], *before = mapping - 1;
+
+	return mapping->executable && mapping->inode &&
+	       (!index || !before->executable || before->inode != mapping->inode || before->device != mapping->device);
+}
+
+/*
+ * Every distinct file that the process has mapped with code in it.  One that it has unmapped is not its any more; where
+ * there are too many for one look those of before stay until the rest was looked into.
+ */
 static void examine_files(struct processes *processes, struct followed *process, const struct mappings *mappings)
 {
-	const struct mapping *before = NULL;
+	uint64_t begin_ns = monotonic_ns(), again_ns = 0;
+	ARRAY(struct probed_file *) seen = {0};
+	size_t i;
 
-	for (size_t i = 0; i < mappings->list.count; i++) {
-		const struct mapping *mapping = &mappings->list.items[i];
+	for (i = 0; i < mappings->list.count; i++) {
 		struct probed_file *file;
 
-		if (!mapping->executable || !mapping->inode)
+		if (!is_looked_into(mappings, i))
 			continue;
-		if (before && before->inode == mapping->inode && before->device == mapping->device)
-			continue;
-		before = mapping;
-		file = files_get(processes->files, process->pid, mapping);
-		if (!file || file->kind == LIBRARY_OTHER)
-			continue;
-		processes_use_file(processes, process, file);
+		if (processes->fair && monotonic_ns() - begin_ns > SLICE_NS) {
+			again_ns = monotonic_ns() + SLICE_AGAIN_NS;
+			break;
+		}
+		file = files_get(processes->files, process->pid, process->uid, &mappings->list.items[i], &again_ns);
+		if (file && file->kind != LIBRARY_OTHER)
+			array_push(&seen, file);
 	}
+	for (size_t j = process->files.count; i == mappings->list.count && j-- > 0;)
+		if (!is_among(process->files.items[j], seen.items, seen.count))
+			process->files.items[j] = process->files.items[--process->files.count];
+	for (size_t j = 0; j < seen.count; j++)
+		processes_use_file(processes, process, seen.items[j]);
+	array_free(&seen);
+	if (again_ns)
+		processes_look_later(process, again_ns);
 }
 
 static void probe_agent(struct processes *processes, struct followed *process, struct probed_file *file)
@@ -295,6 +365,7 @@ int processes_examine(struct processes *processes, struct followed *process)
 
 	if (error)
 		return error;
+	process->uid = info.uid;
 	if (process->program && program != process->program)
 		processes_forget_program(processes, process);
 	process->program = program;
@@ -316,6 +387,11 @@ int processes_examine(struct processes *processes, struct followed *process)
 		if (!processes->probe_later)
 			probe_files(processes, process);
 	}
+	if (error == -ETIMEDOUT)
+		process->look_again_ns = monotonic_ns() + SILENT_AGAIN_NS;
+	process->look_cost_ns = monotonic_ns() - known_ns;
+	if (processes->fair)
+		user_budget_charge(&processes->time, process->uid, known_ns, process->look_cost_ns);
 	mappings_free(&mappings);
 	process_info_free(&info);
 	return error;
@@ -347,4 +423,6 @@ void processes_close(struct processes *processes)
 	while (processes->list.count)
 		processes_remove(processes, processes->list.items[0]->pid);
 	array_free(&processes->list);
+	array_free(&processes->crowded);
+	user_budget_free(&processes->time);
 }

@@ -27,6 +27,30 @@ bool processes_remove_over(struct processes *processes);
 /* Looks at what the process has mapped now: probes files, finds its Python, tells the log. -errno */
 int processes_examine(struct processes *processes, struct followed *process);
 
+/*
+ * Whether to look at it now for a change that a process may make as often as it likes.  Where it, or its user, has been
+ * looked at too often, processes_look_due does it later.
+ */
+bool processes_may_look(struct processes *processes, struct followed *process);
+
+/* Of files whose names say nothing: together with what is mapped meanwhile. */
+void processes_look_soon(struct processes *processes, struct followed *process);
+
+/* By processes_look_due, then at the latest. */
+void processes_look_later(struct followed *process, uint64_t when_ns);
+
+typedef void (*processes_look)(void *context, struct followed *process);
+
+/* Looks at those whose time has come, the users first who were looked at least. When the next is due, UINT64_MAX never.
+ */
+uint64_t processes_look_due(struct processes *processes, processes_look look, void *context);
+
+/* Tells the log, once of each, who was left alone because it does not answer. */
+void processes_tell_silent(struct processes *processes);
+
+/* Closes files that no process has mapped any more, but for that one. Every 0.2 s. */
+void processes_sweep_files(struct processes *processes, const struct probed_file *kept);
+
 /* Ends probe_later and probes what was found meanwhile. */
 void processes_probe_all(struct processes *processes);
 

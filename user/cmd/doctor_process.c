@@ -65,7 +65,7 @@ static int find_python(const struct subject *subject, struct python_info *out, c
 
 static void check_python(const struct subject *subject)
 {
-	struct python_info python = {.fd = -1};
+	struct python_info python = {};
 	char why[256] = "";
 	int err = find_python(subject, &python, why, sizeof(why));
 

@@ -42,7 +42,7 @@ static bool exists(const struct search *search, const char *path)
 {
 	char *whole = xasprintf("/proc/%d/root%s", search->thread, path);
 	struct stat stat_buffer;
-	bool is = stat(whole, &stat_buffer) == 0 && S_ISREG(stat_buffer.st_mode);
+	bool is = process_stat(search->pid, whole, &stat_buffer) == 0 && S_ISREG(stat_buffer.st_mode);
 
 	free(whole);
 	return is;
@@ -147,8 +147,9 @@ static bool is_same(const struct search *search, const char *path, const char *m
 	char *whole = xasprintf("/proc/%d/root%s", search->thread, path);
 	char *other = xasprintf("/proc/%d/root%s", search->thread, mapped);
 	struct stat of_path, of_mapped;
-	bool same = !strcmp(path, mapped) || (!stat(whole, &of_path) && !stat(other, &of_mapped) &&
-					      of_path.st_dev == of_mapped.st_dev && of_path.st_ino == of_mapped.st_ino);
+	bool same = !strcmp(path, mapped) ||
+		    (!process_stat(search->pid, whole, &of_path) && !process_stat(search->pid, other, &of_mapped) &&
+		     of_path.st_dev == of_mapped.st_dev && of_path.st_ino == of_mapped.st_ino);
 
 	free(whole);
 	free(other);

@@ -11,10 +11,10 @@
 
 /*
  * Larger tables are left alone: libtorch_cpu.so, the largest library met so far, has 30 MB of both, and a
- * sparse file could otherwise make us allocate as much as its owner likes.
+ * file could otherwise make us allocate as much, and search it for as long, as its owner likes.
  */
-#define SYMBOLS_BYTES_MAX (512u << 20)
-#define STRINGS_BYTES_MAX (1u << 30)
+#define SYMBOLS_BYTES_MAX (96u << 20) /* four million symbols */
+#define STRINGS_BYTES_MAX (256u << 20)
 
 /* Functions can lie inside each other (assembler); how many starts to look back for one that covers. */
 #define COVER_DEPTH 32

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What /proc says of a process, and reading its memory.  Names come from the process itself, which may put
+ * What /proc says of a process.  Names come from the process itself, which may put
  * anything into them: what is meant for a person is cleaned of control characters here.
  */
 #include "target/process.h"
@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/monotonic.h"
@@ -26,7 +25,10 @@
 #define PROC_PID_INIT_INO 0xEFFFFFFCu /* include/linux/proc_ns.h */
 #define NS_PER_S 1000000000ull
 
-/* /proc/PID/name into a NUL-terminated buffer; the number of bytes or -errno. */
+/*
+ * /proc/PID/name into a NUL-terminated buffer; the number of bytes or -errno.  Only for what the kernel says by itself:
+ * not for what stands in the process's memory, or waits for its lock.
+ */
 static ssize_t read_file(pid_t pid, const char *name, char *buffer, size_t size)
 {
 	char path[64];
@@ -183,6 +185,49 @@ static const char *status_value(const char *status, const char *name)
 	return NULL;
 }
 
+int process_owner(pid_t pid, struct process_owner *out)
+{
+	char status[STATUS_MAX];
+	const char *user, *group;
+	unsigned ids[4] = {0};
+
+	if (read_file(pid, "status", status, sizeof(status)) < 0)
+		return -ESRCH;
+	user = status_value(status, "Uid");
+	group = status_value(status, "Gid");
+	/* real, effective, saved, that of file systems */
+	if (!user || !group || sscanf(user, "%u %*u %*u %u", &ids[0], &ids[1]) != 2 ||
+	    sscanf(group, "%*u %*u %*u %u", &ids[2]) != 1)
+		return -EPROTO;
+	*out = (struct process_owner){.uid = ids[0], .file_uid = ids[1], .file_gid = ids[2]};
+	return 0;
+}
+
+void process_name(pid_t pid, char *out, size_t size)
+{
+	char text[STATUS_MAX];
+	struct stat_fields fields;
+	size_t length = 0;
+
+	if (read_file(pid, "stat", text, sizeof(text)) >= 0 && !parse_stat(text, &fields)) {
+		length = (size_t)(fields.comm_end - fields.comm);
+		length = length < size ? length : size - 1;
+		memcpy(out, fields.comm, length);
+		clean_controls(out, length);
+	}
+	out[length] = '\0';
+}
+
+char process_state(pid_t pid)
+{
+	char text[STATUS_MAX];
+	struct stat_fields fields;
+
+	if (read_file(pid, "stat", text, sizeof(text)) < 0 || parse_stat(text, &fields))
+		return 0;
+	return fields.state;
+}
+
 static void read_status(pid_t pid, struct process_info *out)
 {
 	char status[STATUS_MAX];
@@ -224,11 +269,11 @@ static enum gpt_mounts find_mounts(pid_t pid)
 
 static char *read_cmdline(pid_t pid)
 {
-	char *text = xmalloc(CMDLINE_MAX + 1);
-	ssize_t bytes = read_file(pid, "cmdline", text, CMDLINE_MAX + 1);
+	char *text;
+	ssize_t bytes = process_read_text(pid, "cmdline", 0, CMDLINE_MAX, &text);
 
 	if (bytes < 0)
-		bytes = 0;
+		return xstrdup("");
 	while (bytes && text[bytes - 1] == '\0')
 		bytes--;
 	for (ssize_t i = 0; i < bytes; i++)
@@ -301,8 +346,8 @@ void process_info_free(struct process_info *info)
 
 char *process_variable(pid_t pid, const char *name)
 {
-	char *text = xmalloc(ENVIRON_MAX + 1), *value = NULL;
-	ssize_t bytes = read_file(process_thread(pid), "environ", text, ENVIRON_MAX + 1);
+	char *text = NULL, *value = NULL;
+	ssize_t bytes = process_read_text(pid, "environ", 0, ENVIRON_MAX, &text);
 	size_t length = strlen(name);
 
 	for (ssize_t at = 0; at < bytes && !value; at += (ssize_t)strlen(text + at) + 1)
@@ -350,17 +395,4 @@ bool process_in_initial_pid_namespace(void)
 	struct stat st;
 
 	return stat("/proc/self/ns/pid", &st) == 0 && st.st_ino == PROC_PID_INIT_INO;
-}
-
-int process_read_memory(pid_t pid, uint64_t address, void *buffer, size_t bytes)
-{
-	struct iovec local = {.iov_base = buffer, .iov_len = bytes};
-	struct iovec remote = {.iov_base = (void *)(uintptr_t)address, .iov_len = bytes};
-	ssize_t n = process_vm_readv(pid, &local, 1, &remote, 1, 0);
-
-	if (n < 0 && errno == ESRCH)
-		n = process_vm_readv(process_thread(pid), &local, 1, &remote, 1, 0);
-	if (n < 0)
-		return -errno;
-	return (size_t)n == bytes ? 0 : -EFAULT;
 }

@@ -52,6 +52,30 @@ char *process_cmdline(pid_t pid);
 /* A variable of the environment that its program was started with, NULL when it has none. Free with free(). */
 char *process_variable(pid_t pid, const char *name);
 
+struct process_owner {
+	uid_t uid;	/* the real one: whose process it is */
+	uid_t file_uid; /* and what file systems know it by */
+	gid_t file_gid;
+};
+
+/* -ESRCH, other -errno */
+int process_owner(pid_t pid, struct process_owner *out);
+
+/* What the kernel calls it, without control characters; "" when it has ended. */
+void process_name(pid_t pid, char *out, size_t size);
+
+/* State letter of proc(5), 0 when there is no such process. */
+char process_state(pid_t pid);
+
+/*
+ * /proc/PID/name from byte `at` on, at most that many bytes of it and a NUL: by a reader, as all that stands in the
+ * process's memory or waits for its lock.  How many, or -errno.  Free with free().
+ */
+ssize_t process_read_text(pid_t pid, const char *name, uint64_t at, size_t most, char **out);
+
+/* stat(2) of a path that leads into the process's files (/proc/PID/root/...), by a reader. */
+int process_stat(pid_t pid, const char *path, struct stat *out);
+
 /* Calls fn for every process of the machine (kernel threads left out); stops when it returns non-zero. */
 int process_each(int (*fn)(pid_t pid, void *context), void *context);
 
@@ -82,10 +106,20 @@ const struct mapping *mappings_of_file(const struct mappings *mappings, dev_t de
 /* The one that holds the address, NULL none. */
 const struct mapping *mappings_at(const struct mappings *mappings, uint64_t address);
 
+struct opened_file {
+	int fd;		  /* -1: it is too large to be copied */
+	bool copied;	  /* fd is a copy in memory: whoever serves the file could keep its readers waiting */
+	struct stat stat; /* of the file itself */
+};
+
 /*
  * Opens the very file that is mapped, also one that was deleted or lies in another mount namespace: through
- * /proc/PID/map_files, else /proc/PID/root + path with device and inode checked. Returns a fd or -errno.
+ * /proc/PID/map_files, else /proc/PID/root + path with device and inode checked; where we may not, as the process
+ * itself would.  A file that a process of a user serves (FUSE) comes as a copy of up to 64 MB.  -errno
  */
+int mapping_open_file(pid_t pid, const struct mapping *mapping, struct opened_file *out);
+
+/* The same for who wants only the content: a fd or -errno (-EFBIG: too large to be copied). */
 int mapping_open(pid_t pid, const struct mapping *mapping);
 
 /* Whether it has code of this very file mapped. */
@@ -100,7 +134,8 @@ int mapping_stat(pid_t pid, const struct mapping *mapping, struct stat *out);
  */
 int process_open_file(pid_t pid, const char *path);
 
-/* Copies from the process's memory; 0 or -errno (-EFAULT also for a short read). */
+/* Copies from the process's memory, and to it; 0 or -errno (-EFAULT also where not all is there, -ETIMEDOUT). */
 int process_read_memory(pid_t pid, uint64_t address, void *buffer, size_t bytes);
+int process_write_memory(pid_t pid, uint64_t address, const void *data, size_t bytes);
 
 #endif

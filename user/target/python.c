@@ -6,7 +6,6 @@
 #include "target/python.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -278,11 +277,8 @@ static int examine(struct candidate *candidate, bool named, struct python_info *
 		return named ? refuse(candidate, why, -EPROTO, "is not a readable ELF file") : -ENOENT;
 	err = examine_image(candidate, named, out, why);
 	if (!err || (err == -EAGAIN && out->dealloc_offset)) {
-		if (out->fd >= 0)
-			close(out->fd);
-		out->fd = fcntl(image_fd(candidate->image), F_DUPFD_CLOEXEC, 0);
-		if (out->fd < 0)
-			err = -errno;
+		out->device = candidate->mapping->device;
+		out->inode = candidate->mapping->inode;
 	}
 	if (!err)
 		out->path = xstrdup(candidate->mapping->path);
@@ -346,7 +342,6 @@ int python_find(pid_t pid, const struct mappings *mappings, struct python_info *
 	int result = -ENOENT;
 
 	memset(out, 0, sizeof(*out));
-	out->fd = -1;
 	if (why_size)
 		why[0] = '\0';
 	for (size_t i = 0; i < mappings->list.count && result; i++) {
@@ -371,7 +366,7 @@ int python_find_in(pid_t pid, const struct mappings *mappings, const struct mapp
 {
 	struct candidate candidate = {.pid = pid, .mappings = mappings, .mapping = mapping};
 	char its_why[256] = "";
-	struct python_info found = {.fd = -1};
+	struct python_info found = {};
 	int result = examine(&candidate, false, &found, &(struct reason){its_why, sizeof(its_why)});
 
 	if (before != -ENOENT && result) {
@@ -388,8 +383,5 @@ int python_find_in(pid_t pid, const struct mappings *mappings, const struct mapp
 void python_info_free(struct python_info *info)
 {
 	free(info->path);
-	if (info->fd >= 0)
-		close(info->fd);
 	info->path = NULL;
-	info->fd = -1;
 }

@@ -14,7 +14,8 @@ struct python_info {
 	struct gpt_python walk;
 	char version[32];	 /* "3.12.1" */
 	char *path;		 /* libpython or the executable, in the target's mount namespace */
-	int fd;			 /* that file, for probes; closed by python_info_free */
+	dev_t device;		 /* that file, as /proc/PID/maps has it */
+	uint64_t inode;		 /* 0: none was found that can be probed */
 	uint64_t dealloc_offset; /* file offset of a cheap probe site at code objects' tp_dealloc entry (rdi is the
 				  * object there); 0: not found */
 	uint64_t bias;		 /* of that file: what to add to a linked address; valid where walk.runtime is not 0 */

@@ -9,6 +9,7 @@
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -28,7 +29,7 @@ typedef int (*launch_function)(const void *, struct dim3, struct dim3, void **, 
 #define EXPORTED __attribute__((visibility("default"), used))
 
 EXPORTED unsigned long Py_Version = PY_VERSION_WORD;
-EXPORTED _Alignas(64) char _PyRuntime[PART];
+EXPORTED _Alignas(4096) char _PyRuntime[PART];
 EXPORTED char PyCode_Type[PART];
 
 static char interpreters[2][PART], threads[2][PART], cframe[64], names[8][PART], codes[8][PART], lines[PART];
@@ -321,6 +322,29 @@ static void everything_changes(void)
 	pthread_create(&changer, NULL, change, NULL);
 }
 
+/* ---- pages and files that do not come: WAITING_FILE ---------------------------------------------------------- */
+
+static void put_waiting_file(void *at, size_t bytes, int protection)
+{
+	int fd = open(getenv("WAITING_FILE"), O_RDONLY);
+	int fixed = at ? MAP_FIXED : 0;
+
+	if (fd < 0 || mmap(at, bytes, protection, MAP_PRIVATE | fixed, fd, 0) == MAP_FAILED) {
+		perror("WAITING_FILE");
+		exit(1);
+	}
+}
+
+static void runtime_waits(void)
+{
+	put_waiting_file(_PyRuntime, PART, PROT_READ | PROT_WRITE);
+}
+
+static void library_waits(void)
+{
+	put_waiting_file(NULL, 4096, PROT_READ | PROT_EXEC);
+}
+
 #define LIE(name)                                                                                                      \
 	{                                                                                                              \
 #name, name                                                                                            \
@@ -353,6 +377,8 @@ static const struct {
 	LIE(offsets_at_the_edges),
 	LIE(offsets_beyond),
 	LIE(everything_changes),
+	LIE(runtime_waits),
+	LIE(library_waits),
 };
 
 int main(int argc, char **argv)

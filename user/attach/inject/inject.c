@@ -344,7 +344,7 @@ bool inject_driver_brings(pid_t pid)
 
 	if (path && library_kind_of_name(path) == LIBRARY_AGENT) {
 		there = xasprintf("/proc/%d/%s/%s", process_thread(pid), path[0] == '/' ? "root" : "cwd", path);
-		brings = !stat(there, &file) && S_ISREG(file.st_mode);
+		brings = !process_stat(pid, there, &file) && S_ISREG(file.st_mode);
 		free(there);
 	}
 	free(path);

@@ -197,16 +197,6 @@ static int examine(struct remote *remote, struct safe_thread *seen)
 
 /* ---- going in ----------------------------------------------------------------------------------------- */
 
-static int write_memory(pid_t tid, uint64_t address, const void *data, size_t bytes)
-{
-	struct iovec local = {(void *)(uintptr_t)data, bytes}, there = {(void *)(uintptr_t)address, bytes};
-	ssize_t wrote = process_vm_writev(tid, &local, 1, &there, 1, 0);
-
-	if (wrote < 0)
-		return -errno;
-	return (size_t)wrote == bytes ? 0 : -EFAULT;
-}
-
 static int set_mask(const struct remote *remote, uint64_t blocked)
 {
 	return stop_ptrace(PTRACE_SETSIGMASK, remote->at.tid, (void *)sizeof(blocked), &blocked);
@@ -220,7 +210,8 @@ static int go(struct remote *remote, const struct remote_call *call, uint64_t *g
 				&remote->frame);
 
 	if (!error)
-		error = write_memory(remote->at.tid, remote->frame.address, remote->frame.bytes, remote->frame.size);
+		error = process_write_memory(remote->at.tid, remote->frame.address, remote->frame.bytes,
+					     remote->frame.size);
 	if (error)
 		return error;
 	regs.rip = call->function;
@@ -254,7 +245,8 @@ static int put_back(struct remote *remote)
 	struct iovec state = {remote->thread.xstate, remote->thread.xstate_bytes};
 	struct user_regs_struct regs = remote->original;
 
-	(void)write_memory(remote->at.tid, remote->errno_address, &remote->thread.error, sizeof(remote->thread.error));
+	(void)process_write_memory(remote->at.tid, remote->errno_address, &remote->thread.error,
+				   sizeof(remote->thread.error));
 	if (stop_ptrace(PTRACE_SETREGSET, remote->at.tid, (void *)NT_X86_XSTATE, &state) ||
 	    set_mask(remote, remote->thread.blocked))
 		return stop_ptrace(PTRACE_DETACH, remote->at.tid, NULL, NULL);

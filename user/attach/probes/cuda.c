@@ -49,12 +49,13 @@ static int attach_calls(struct files *files, struct probed_file *file)
 	struct uprobe *uprobes;
 	uint64_t text = 0, bytes = 0;
 
+	if (file->unfit)
+		return file->unfit;
 	if (file_text_segment(file->fd, file->sites.list.items[0].site.offset, &text, &bytes))
 		return -ENOEXEC;
-	if (file->number < 0 && files->numbered >= GPT_MAX_FILES)
-		return -ENOSPC;
-	if (file->number < 0)
-		file->number = (int)files->numbered++;
+	error = files_number(files, file, &files->call_numbers, GPT_MAX_FILES, &file->number);
+	if (error)
+		return error;
 	index = (uint32_t)file->number;
 	state.text_bytes = bytes;
 	bpf_map_update_elem(bpf_map__fd(files->programs->bpf->maps.files), &index, &state, BPF_ANY);

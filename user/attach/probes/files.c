@@ -15,25 +15,35 @@
 #include <bpf/bpf.h>
 
 #include "attach/emit.h"
+#include "attach/probes/file_room.h"
 #include "attach/load/site_cookies.h"
+#include "base/monotonic.h"
 #include "base/path.h"
 #include "target/image.h"
 
 #define CHANGE_SETTLES_S 3 /* no filesystem has coarser times, two seconds at most */
+
+/* One that takes long to look into is not looked into more often than takes a twentieth of the time. */
+#define COST_LOW_NS 20000000ull
+#define COST_SHARE 20
+
+/* One that could not be opened is tried again after a second, two, four, ... */
+#define FAILED_AGAIN_NS 1000000000ull
+#define FAILURES_MAX 6
 
 bool library_kind_has_calls(enum library_kind kind)
 {
 	return kind == LIBRARY_CUDART || kind == LIBRARY_CUDA || kind == LIBRARY_CUDART_STATIC;
 }
 
-static struct probed_file **bucket_of(struct files *files, uint64_t inode)
+struct probed_file **files_bucket(struct files *files, uint64_t inode)
 {
 	return &files->buckets[inode % (sizeof(files->buckets) / sizeof(files->buckets[0]))];
 }
 
 struct probed_file *files_find(struct files *files, dev_t device, uint64_t inode)
 {
-	struct probed_file *file = *bucket_of(files, inode);
+	struct probed_file *file = *files_bucket(files, inode);
 
 	while (file && (file->inode != inode || file->device != device))
 		file = file->next;
@@ -61,7 +71,12 @@ void file_note_refused(struct files *files, struct probed_file *file, enum file_
 	if (file->refused >> what & 1)
 		return;
 	file->refused |= 1u << what;
-	if (error == -ENOENT)
+	if (file->unfit == -EREMOTE)
+		why = "a process of a user serves it (FUSE), and would hold up the whole machine if it stopped "
+		      "answering";
+	else if (error == -EMFILE || error == -ENFILE)
+		why = "too many files are open: raise ulimit -n";
+	else if (error == -ENOENT)
 		why = "it lacks a function";
 	else if (error == -ENOSPC && what == FILE_CALLS)
 		why = "no more files can be";
@@ -90,11 +105,12 @@ int file_open_image(const struct probed_file *file, struct image **out)
 }
 
 /* Looks into the file: what it is, and where it can be probed. */
-static void examine(struct files *files, struct probed_file *file)
+static void examine(struct files *files, struct probed_file *file, int fd)
 {
 	struct image *image = NULL;
+	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 3);
 
-	if (file_open_image(file, &image))
+	if (copy < 0 || image_open(copy, &image))
 		return;
 	file->kind = library_kind_of_image(image, file->path);
 	if (library_kind_has_calls(file->kind) && library_sites_find(image, file->kind, &file->sites))
@@ -102,8 +118,7 @@ static void examine(struct files *files, struct probed_file *file)
 	if (file->kind == LIBRARY_OTHER && library_hides_runtime(image))
 		emit_note(files->emit, files->emit_context, 0,
 			  "%s has a CUDA runtime linked in whose names were stripped: its calls are seen where the "
-			  "agent is "
-			  "in the process, else only those that reach libcuda by its exported functions",
+			  "agent is in the process, else only those that reach libcuda by its exported functions",
 			  file->path);
 	image_close(image);
 }
@@ -121,39 +136,56 @@ static bool is_held_for(const char *path)
 }
 
 /*
- * Takes over fd.  A file that is kept open cannot give its inode to another; of the others, most of all there are, the
- * time of their last change tells.
+ * Takes over what was opened.  A file that is kept open cannot give its inode to another; of the others, most of all
+ * there are, the time of their last change tells.
  */
-static void look_into(struct files *files, struct probed_file *file, int fd, const struct stat *stat)
+static void look_into(struct files *files, struct probed_file *file, const struct opened_file *opened)
 {
+	uint64_t begin_ns = monotonic_ns();
 	struct timespec now;
 
-	file->fd = fd;
 	file->kind = LIBRARY_OTHER;
-	file->changed = stat->st_ctim;
-	file->bytes = stat->st_size;
+	file->fd = -1;
+	file->unfit = file->failures = 0;
+	file->changed = opened->stat.st_ctim;
+	file->bytes = opened->stat.st_size;
+	file->of_root = !opened->copied && opened->stat.st_uid == 0;
+	if (file->of_root)
+		file->uid = FILE_OF_ALL;
 	clock_gettime(CLOCK_REALTIME, &now);
-	file->settled = now.tv_sec - stat->st_ctim.tv_sec > CHANGE_SETTLES_S;
-	examine(files, file);
-	if (file->kind == LIBRARY_OTHER && !is_held_for(file->path)) {
-		close(fd);
-		file->fd = -1;
-		return;
-	}
+	file->settled = now.tv_sec - opened->stat.st_ctim.tv_sec > CHANGE_SETTLES_S;
+	library_sites_free(&file->sites);
+	if (opened->fd >= 0)
+		examine(files, file, opened->fd);
+	else
+		file->kind = library_kind_of_name(file->path);
+	file->looked_ns = monotonic_ns();
+	file->look_cost_ns = file->looked_ns - begin_ns;
+	if (opened->copied)
+		file->unfit = -EREMOTE;
+	else if ((file->kind != LIBRARY_OTHER || is_held_for(file->path)) && file_may_stay_open(files, file))
+		file->fd = opened->fd;
+	else if (file->kind != LIBRARY_OTHER)
+		file->unfit = -EMFILE;
+	if (file->fd < 0 && opened->fd >= 0)
+		close(opened->fd);
+	if (file->unfit && library_kind_has_calls(file->kind))
+		file_note_refused(files, file, FILE_CALLS, file->unfit);
 	/* Files that never get call probes need no one held. */
-	if (!library_kind_has_calls(file->kind) && file->kind != LIBRARY_AGENT)
+	if (file->fd >= 0 && !library_kind_has_calls(file->kind) && file->kind != LIBRARY_AGENT)
 		files_mark_known(files, file, true);
 }
 
-static struct probed_file *add(struct files *files, int fd, const struct stat *stat, dev_t device, const char *path)
+static struct probed_file *add(struct files *files, dev_t device, uint64_t inode, uid_t uid, const char *path)
 {
-	struct probed_file *file = xcalloc(1, sizeof(*file)), **bucket = bucket_of(files, stat->st_ino);
+	struct probed_file *file = xcalloc(1, sizeof(*file)), **bucket = files_bucket(files, inode);
 
 	file->device = device;
-	file->inode = stat->st_ino;
-	file->number = -1;
+	file->inode = inode;
+	file->uid = uid;
+	file->asked_ns = monotonic_ns();
+	file->number = file->nccl_number = file->fd = -1;
 	file->path = xstrdup(path);
-	look_into(files, file, fd, stat);
 	array_push(&files->list, file);
 	file->next = *bucket;
 	*bucket = file;
@@ -169,53 +201,89 @@ static bool is_unchanged(const struct probed_file *file, pid_t pid, const struct
 	       stat.st_ctim.tv_sec == file->changed.tv_sec && stat.st_ctim.tv_nsec == file->changed.tv_nsec;
 }
 
-struct probed_file *files_get(struct files *files, pid_t pid, const struct mapping *mapping)
+/* When it may be looked into again, 0: at any time. */
+static uint64_t rests_until(const struct probed_file *file)
+{
+	if (file->failures)
+		return file->looked_ns +
+		       (FAILED_AGAIN_NS << (file->failures < FAILURES_MAX ? file->failures - 1 : FAILURES_MAX));
+	return file->look_cost_ns > COST_LOW_NS ? file->looked_ns + file->look_cost_ns * COST_SHARE : 0;
+}
+
+/* Told of files that could have CUDA calls; others are missed by nobody. */
+static struct probed_file *note_failed(struct files *files, struct probed_file *file, int error)
+{
+	file->kind = LIBRARY_OTHER;
+	file->failures++;
+	file->looked_ns = monotonic_ns();
+	if (library_kind_has_calls(library_kind_of_name(file->path)))
+		file_note_refused(files, file, FILE_CALLS, error);
+	return file;
+}
+
+static struct probed_file *look_again(struct files *files, struct probed_file *file, const char *path)
+{
+	files_mark_known(files, file, false);
+	if (file->fd >= 0)
+		close(file->fd);
+	file->fd = -1;
+	free(file->path);
+	file->path = xstrdup(path);
+	return file;
+}
+
+struct probed_file *files_get(struct files *files, pid_t pid, uid_t uid, const struct mapping *mapping,
+			      uint64_t *again_ns)
 {
 	struct probed_file *file = files_find(files, mapping->device, mapping->inode);
-	struct stat stat = {};
-	int fd;
+	struct opened_file opened;
+	uint64_t rests_ns = file ? rests_until(file) : 0;
+	int error;
 
-	if (file && (file->kind != LIBRARY_OTHER || is_unchanged(file, pid, mapping)))
+	if (file)
+		file->asked_ns = monotonic_ns();
+	if (file && uid != file->uid)
+		file->uid = FILE_OF_ALL;
+	if (file && (file->kind != LIBRARY_OTHER || (!file->failures && is_unchanged(file, pid, mapping))))
 		return file;
-	fd = mapping_open(pid, mapping);
-	if (fd < 0)
-		return NULL;
-	if (fstat(fd, &stat) || !S_ISREG(stat.st_mode)) {
-		close(fd);
-		return NULL;
-	}
-	if (file) {
-		files_mark_known(files, file, false);
-		if (file->fd >= 0)
-			close(file->fd);
-		free(file->path);
-		file->path = xstrdup(mapping->path);
-		look_into(files, file, fd, &stat);
+	if (rests_ns > monotonic_ns()) {
+		if (!*again_ns || rests_ns < *again_ns)
+			*again_ns = rests_ns;
 		return file;
 	}
+	if (!file && !files_have_room(files, uid))
+		return NULL;
+	error = mapping_open_file(pid, mapping, &opened);
+	if (error == -ESRCH || error == -ENOENT || error == -ESTALE || error == -ENOEXEC || error == -ETIMEDOUT)
+		return NULL; /* it is gone, or no file; or others were told that it does not answer */
 	/* Some filesystems show other device numbers in maps than in stat: go by what maps says. */
-	stat.st_ino = mapping->inode;
-	return add(files, fd, &stat, mapping->device, mapping->path);
+	file = file ? look_again(files, file, mapping->path)
+		    : add(files, mapping->device, mapping->inode, uid, mapping->path);
+	if (error)
+		return note_failed(files, file, error);
+	look_into(files, file, &opened);
+	return file;
 }
 
 struct probed_file *files_get_path(struct files *files, const char *path)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct opened_file opened = {.fd = open(path, O_RDONLY | O_CLOEXEC)};
 	struct probed_file *file;
-	struct stat stat;
 
-	if (fd < 0)
+	if (opened.fd < 0)
 		return NULL;
-	if (fstat(fd, &stat)) {
-		close(fd);
+	if (fstat(opened.fd, &opened.stat)) {
+		close(opened.fd);
 		return NULL;
 	}
-	file = files_find(files, stat.st_dev, stat.st_ino);
+	file = files_find(files, opened.stat.st_dev, opened.stat.st_ino);
 	if (file) {
-		close(fd);
+		close(opened.fd);
 		return file;
 	}
-	return add(files, fd, &stat, stat.st_dev, path);
+	file = add(files, opened.stat.st_dev, opened.stat.st_ino, FILE_OF_ALL, path);
+	look_into(files, file, &opened);
+	return file;
 }
 
 int file_text_segment(int fd, uint64_t offset, uint64_t *start, uint64_t *bytes)
@@ -366,22 +434,4 @@ void file_move_links(struct probed_file *file, struct links *to)
 {
 	for (size_t i = 0; i < FAMILIES; i++)
 		links_move(family(file, i), to);
-}
-
-void files_close(struct files *files)
-{
-	for (size_t i = 0; i < files->list.count; i++) {
-		struct probed_file *file = files->list.items[i];
-
-		file_move_links(file, &files->left);
-		library_sites_free(&file->sites);
-		array_free(&file->subinterpreter_uprobes);
-		array_free(&file->pids);
-		if (file->fd >= 0)
-			close(file->fd);
-		free(file->path);
-		free(file);
-	}
-	links_detach(&files->left);
-	array_free(&files->list);
 }

@@ -9,6 +9,7 @@
 
 #include <time.h>
 
+#include <gputrace/maps.h>
 #include <gputrace/schedule.h>
 
 #include "attach/emit.h"
@@ -38,7 +39,15 @@ struct probed_file {
 	uint64_t inode;
 	enum library_kind kind;		   /* LIBRARY_OTHER: looked at, nothing in it for us */
 	char *path;			   /* where it was first seen */
-	int fd;				   /* -1: OTHER, and no process is held for it */
+	int fd;				   /* -1: OTHER, and no process is held for it; or it cannot be probed */
+	int unfit;			   /* -errno: why it cannot be probed, whatever is in it */
+	uid_t uid;			   /* whose part of the table it takes, FILE_OF_ALL nobody's */
+	bool of_root;			   /* no other user could have made it */
+	bool mapped;			   /* by some followed process; files_sweep */
+	uint64_t unmapped_ns;		   /* since when it is not, 0: it is */
+	uint64_t asked_ns;		   /* files_get, the last time */
+	uint64_t looked_ns, look_cost_ns;  /* when it was looked into, and how long that took */
+	unsigned failures;		   /* how often in a row it could not be opened */
 	struct timespec changed;	   /* those of fd -1: when, as it was looked at */
 	off_t bytes;			   /* and its size then */
 	bool settled;			   /* and whether a change after that has another time */
@@ -59,6 +68,7 @@ struct probed_file {
 	struct links profiler_links; /* PyTorch: its profiler's buffers */
 	struct links nccl_links;     /* NCCL: its calls, and their ends */
 	bool nccl_tried;
+	int nccl_number;	  /* with probes: as number, in the table of communicators' layouts */
 	struct links cupti_links; /* CUPTI: its other users */
 	struct links push_links;  /* CUPTI: sessions from before we came */
 	bool push_unfit;	  /* looked into, and there is no probe site for them */
@@ -86,16 +96,27 @@ enum files_apart {
 #define FILE_AGENTS_MAX 64u
 #define FILE_PROCESSES_MAX 16u
 
+/* Who has which place in a table of the BPF side. */
+struct file_numbers {
+	struct probed_file *of[GPT_MAX_FILES]; /* NULL: nobody */
+};
+
+#define FILE_OF_ALL ((uid_t)-1)
+
 struct files {
 	struct programs *programs;
 	enum files_apart apart;
-	struct links left; /* of processes that are over; detached many at a time */
+	struct links left;    /* of processes that are over; detached many at a time */
+	bool fair;	      /* users' files: what one has leaves as much for the others */
+	bool holds;	      /* processes are held for new files */
+	size_t open_most;     /* files that are kept open at a time */
+	uint64_t left_out;    /* files with CUDA calls that could not be probed and are forgotten */
+	ARRAY(uid_t) crowded; /* users of whom the log knows that they have too many */
+	struct file_numbers call_numbers, nccl_numbers;
 	attach_emit emit;
 	void *emit_context;
 	ARRAY(struct probed_file *) list;
 	struct probed_file *buckets[1024]; /* the same by inode */
-	uint32_t nccl_count;		   /* of LIBRARY_NCCL that have probes */
-	uint32_t numbered;		   /* how many have had symbol probes */
 	bool python_calls;		   /* the user asked for them */
 	bool foreign_buffers;	/* agents are let in, and what goes to torch.profiler instead is taken from there */
 	unsigned activity_sets; /* what agents shall take besides kernels */
@@ -108,8 +129,24 @@ struct files {
 	bool memory_lines;  /* and the Python stack of each of these events */
 };
 
-/* The entry of a mapped file, made (and its symbols examined) when it is new; NULL when it cannot be opened. */
-struct probed_file *files_get(struct files *files, pid_t pid, const struct mapping *mapping);
+/* Finds out how many may be open. */
+void files_limit(struct files *files);
+
+/*
+ * The entry of a file that a process of that user has mapped, made (and its symbols examined) when it is new; NULL when
+ * it cannot be opened, or there is no room for it.  again_ns: when to ask again, if that is before what stands there
+ * (0: nothing does).
+ */
+struct probed_file *files_get(struct files *files, pid_t pid, uid_t uid, const struct mapping *mapping,
+			      uint64_t *again_ns);
+
+/* Closes and forgets those that are not `mapped`: at once where there are many, else after a while. */
+void files_sweep(struct files *files, uint64_t now_ns);
+
+/* A number of `most` for the file, where it has none; -ENOSPC */
+int files_number(const struct files *files, struct probed_file *file, struct file_numbers *numbers, int most,
+		 int *number);
+void files_give_number(struct file_numbers *numbers, int *number);
 
 /* The entry of a file of ours by path (the agent before any process has mapped it). */
 struct probed_file *files_get_path(struct files *files, const char *path);

@@ -110,12 +110,12 @@ static int attach_all(struct files *files, struct probed_file *file, const struc
 
 		if (image_symbol(image, functions[i].symbol, &symbol) || !symbol.function)
 			continue;
-		error = add_entry(image, &symbol, &functions[i], files->nccl_count, &entries);
+		error = add_entry(image, &symbol, &functions[i], (uint32_t)file->nccl_number, &entries);
 		if (add_exits(image, &symbol, &exits) && makes_communicator(functions[i].args))
 			no_exit = -ENOENT;
 	}
 	if (!error && entries.count) {
-		tell_layout(files, file, image, files->nccl_count);
+		tell_layout(files, file, image, (uint32_t)file->nccl_number);
 		error = attach(files, file, &exits, bpf->progs.nccl_left);
 		if (!error)
 			error = attach(files, file, &entries, bpf->progs.nccl_call);
@@ -123,8 +123,9 @@ static int attach_all(struct files *files, struct probed_file *file, const struc
 			file_note_refused(files, file, FILE_NCCL_EXITS, no_exit);
 		if (!error)
 			tell_sites(files, file, entries.count, exits.count);
-		files->nccl_count += !error;
 	}
+	if (error || !entries.count)
+		files_give_number(&files->nccl_numbers, &file->nccl_number);
 	array_free(&entries);
 	array_free(&exits);
 	return error;
@@ -138,7 +139,9 @@ void file_attach_nccl(struct files *files, struct probed_file *file)
 	if (file->kind != LIBRARY_NCCL || file->nccl_tried || file->fd < 0)
 		return;
 	file->nccl_tried = true;
-	error = files->nccl_count < GPT_MAX_NCCL_FILES ? file_open_image(file, &image) : -ENOSPC;
+	error = files_number(files, file, &files->nccl_numbers, GPT_MAX_NCCL_FILES, &file->nccl_number);
+	if (!error)
+		error = file_open_image(file, &image);
 	if (!error)
 		error = attach_all(files, file, image);
 	if (error) {

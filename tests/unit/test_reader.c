@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Memory that does not come: nobody waits for it, and whoever has such is read again once it has come. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "target/process.h"
+#include "target/reader.h"
+
+#define PAGE 4096
+
+/* Shared with children: where their page is, and that it may come. */
+struct waiting {
+	_Atomic uint64_t page;
+	_Atomic bool may_come;
+};
+
+static struct waiting *make_waiting(void)
+{
+	struct waiting *waiting =
+		mmap(NULL, sizeof(*waiting), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	assert_true(waiting != MAP_FAILED);
+	return waiting;
+}
+
+static void __attribute__((noreturn)) have_page_that_waits(struct waiting *waiting)
+{
+	int faults = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
+	char *page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct uffdio_api api = {.api = UFFD_API};
+	struct uffdio_register area = {.range = {(uintptr_t)page, PAGE}, .mode = UFFDIO_REGISTER_MODE_MISSING};
+	struct uffdio_zeropage zero = {.range = {(uintptr_t)page, PAGE}};
+
+	if (faults < 0 || ioctl(faults, UFFDIO_API, &api) || ioctl(faults, UFFDIO_REGISTER, &area))
+		_exit(1);
+	waiting->page = (uintptr_t)page;
+	while (!waiting->may_come)
+		usleep(1000);
+	ioctl(faults, UFFDIO_ZEROPAGE, &zero);
+	waiting->page = 0;
+	for (;;)
+		pause();
+}
+
+static pid_t start_waiting(struct waiting *waiting)
+{
+	pid_t pid = fork();
+
+	assert_true(pid >= 0);
+	if (!pid)
+		have_page_that_waits(waiting);
+	while (!waiting->page) {
+		assert_int_equal(waitpid(pid, NULL, WNOHANG), 0);
+		usleep(1000);
+	}
+	return pid;
+}
+
+static void end(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+static void memory_that_does_not_come_keeps_nobody(void **state)
+{
+	struct waiting *waiting = make_waiting();
+	pid_t pid = start_waiting(waiting);
+	struct reader_silent silent;
+	struct process_info info;
+	char word[8], ours[8] = "ours", copy[8];
+
+	(void)state;
+	assert_int_equal(process_read_memory(pid, waiting->page, word, sizeof(word)), -ETIMEDOUT);
+	assert_int_equal(process_read_memory(getpid(), (uintptr_t)ours, copy, sizeof(copy)), 0);
+	assert_string_equal(copy, "ours");
+	assert_true(reader_next_silent(&silent));
+	assert_int_equal(silent.pid, pid);
+	assert_false(reader_next_silent(&silent)); /* once */
+	assert_int_equal(process_info_read(pid, &info), 0);
+	process_info_free(&info);
+	end(pid);
+	readers_end();
+	munmap(waiting, sizeof(*waiting));
+}
+
+static void one_whose_memory_has_come_is_read_again(void **state)
+{
+	struct waiting *waiting = make_waiting();
+	pid_t pid = start_waiting(waiting);
+	uint64_t page = waiting->page;
+	char word[8] = "not yet";
+	int error;
+
+	(void)state;
+	assert_int_equal(process_read_memory(pid, page, word, sizeof(word)), -ETIMEDOUT);
+	waiting->may_come = true;
+	while (waiting->page)
+		usleep(1000);
+	/* until the reader that had waited has ended */
+	while ((error = process_read_memory(pid, page, word, sizeof(word))) == -ETIMEDOUT)
+		usleep(1000);
+	assert_int_equal(error, 0);
+	assert_string_equal(word, "");
+	end(pid);
+	readers_end();
+	munmap(waiting, sizeof(*waiting));
+}
+
+static void all_processes_of_a_user_together_are_waited_for_only_so_long(void **state)
+{
+	struct waiting *waiting[8];
+	pid_t pids[8], free_one = fork();
+	struct reader_silent silent;
+	unsigned named = 0;
+	char word[8];
+
+	(void)state;
+	if (!free_one)
+		for (;;)
+			pause();
+	while (reader_next_silent(&silent)) /* of other tests */
+		;
+	for (int i = 0; i < 8; i++) {
+		waiting[i] = make_waiting();
+		pids[i] = start_waiting(waiting[i]);
+		assert_int_equal(process_read_memory(pids[i], waiting[i]->page, word, sizeof(word)), -ETIMEDOUT);
+	}
+	/* so one of the user's that would answer is not asked either, but is named */
+	assert_int_equal(process_read_memory(free_one, (uintptr_t)word, word, sizeof(word)), -ETIMEDOUT);
+	while (reader_next_silent(&silent))
+		named++;
+	assert_int_equal(named, 9);
+	for (int i = 0; i < 8; i++)
+		end(pids[i]);
+	end(free_one);
+	readers_end();
+}
+
+int main(void)
+{
+	int faults = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(memory_that_does_not_come_keeps_nobody),
+		cmocka_unit_test(one_whose_memory_has_come_is_read_again),
+		cmocka_unit_test(all_processes_of_a_user_together_are_waited_for_only_so_long),
+	};
+
+	if (faults < 0) {
+		print_message("userfaultfd(2) is not for this user: nothing is tested\n");
+		return 0;
+	}
+	close(faults);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Anybody can have files with the names of CUDA's libraries, as many as he likes, and map and unmap them.  So nobody
+ * takes more of the table, of descriptors and of numbers than he leaves for the others, and what nobody maps any more
+ * goes.  Files that only root could make, and those that several users map, count for none of them.
+ */
+#include "attach/probes/file_room.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "attach/emit.h"
+#include "target/image.h"
+
+#define FILES_MAX 16384u	   /* of all kinds, most of which have nothing for us */
+#define OPEN_MAX 4096u		   /* of them kept open; at most half of what there may be */
+#define UNMAPPED_MAX 64u	   /* that wait for somebody to map them again ... */
+#define UNMAPPED_NS 10000000000ULL /* ... for so long */
+
+void files_limit(struct files *files)
+{
+	struct rlimit limit;
+
+	files->open_most = OPEN_MAX;
+	if (!getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_cur / 2 < OPEN_MAX)
+		files->open_most = limit.rlim_cur / 2;
+}
+
+/* Of room for `most` a user may take as much as is left for the others. */
+static bool has_part(const struct files *files, uid_t uid, size_t of_user, size_t count, size_t most)
+{
+	return count < most && (!files->fair || uid == FILE_OF_ALL || of_user < most - count);
+}
+
+bool file_may_stay_open(const struct files *files, const struct probed_file *file)
+{
+	size_t count = 0, of_user = 0;
+
+	if (file->kind == LIBRARY_OTHER && !files->holds)
+		return false;
+	for (size_t i = 0; i < files->list.count; i++) {
+		const struct probed_file *other = files->list.items[i];
+
+		count += other->fd >= 0;
+		of_user += other->fd >= 0 && other->uid == file->uid;
+	}
+	return has_part(files, file->uid, of_user, count, files->open_most);
+}
+
+static void note_crowded(struct files *files, uid_t uid)
+{
+	for (size_t i = 0; i < files->crowded.count; i++)
+		if (files->crowded.items[i] == uid)
+			return;
+	array_push(&files->crowded, uid);
+	files->left_out++;
+	emit_note(files->emit, files->emit_context, 0,
+		  "processes of user %u have mapped more files than their part of the %u that are looked into: CUDA "
+		  "calls through further ones are not seen",
+		  uid, FILES_MAX);
+}
+
+bool files_have_room(struct files *files, uid_t uid)
+{
+	size_t of_user = 0;
+
+	for (size_t i = 0; files->fair && i < files->list.count; i++)
+		of_user += files->list.items[i]->uid == uid;
+	if (has_part(files, uid, of_user, files->list.count, FILES_MAX))
+		return true;
+	note_crowded(files, uid);
+	return false;
+}
+
+int files_number(const struct files *files, struct probed_file *file, struct file_numbers *numbers, int most,
+		 int *number)
+{
+	size_t count = 0, of_user = 0;
+	int free_one = -1;
+
+	if (*number >= 0)
+		return 0;
+	for (int i = 0; i < most; i++) {
+		const struct probed_file *of = numbers->of[i];
+
+		count += of != NULL;
+		of_user += of && of->uid == file->uid;
+		free_one = !of && free_one < 0 ? i : free_one;
+	}
+	if (free_one < 0 || !has_part(files, file->uid, of_user, count, (size_t)most))
+		return -ENOSPC;
+	numbers->of[free_one] = file;
+	*number = free_one;
+	return 0;
+}
+
+/* ---- giving it back -------------------------------------------------------------------------------------------- */
+
+void files_give_number(struct file_numbers *numbers, int *number)
+{
+	if (*number >= 0)
+		numbers->of[*number] = NULL;
+	*number = -1;
+}
+
+void files_forget(struct files *files, size_t index)
+{
+	struct probed_file *file = files->list.items[index], **at = files_bucket(files, file->inode);
+
+	while (*at != file)
+		at = &(*at)->next;
+	*at = file->next;
+	files->list.items[index] = files->list.items[--files->list.count];
+	file_move_links(file, &files->left);
+	files_mark_known(files, file, false);
+	files->left_out += file->refused >> FILE_CALLS & 1;
+	files_give_number(&files->call_numbers, &file->number);
+	files_give_number(&files->nccl_numbers, &file->nccl_number);
+	library_sites_free(&file->sites);
+	array_free(&file->subinterpreter_uprobes);
+	array_free(&file->pids);
+	if (file->fd >= 0)
+		close(file->fd);
+	free(file->path);
+	free(file);
+}
+
+/* The one that nobody has mapped for longest; files.list.count: there is none. */
+static size_t find_oldest(const struct files *files, size_t *count)
+{
+	size_t oldest = files->list.count;
+
+	*count = 0;
+	for (size_t i = 0; i < files->list.count; i++) {
+		const struct probed_file *file = files->list.items[i];
+
+		if (file->mapped || file->kind == LIBRARY_OTHER || file->of_root)
+			continue;
+		++*count;
+		if (oldest == files->list.count || file->unmapped_ns < files->list.items[oldest]->unmapped_ns)
+			oldest = i;
+	}
+	return oldest;
+}
+
+/* Whether it has nothing for us, and has not been asked for, or looked into, for a while. */
+static bool is_stale(const struct probed_file *file, uint64_t now_ns)
+{
+	return file->kind == LIBRARY_OTHER && !file->of_root && file->fd < 0 && now_ns - file->asked_ns > UNMAPPED_NS;
+}
+
+void files_sweep(struct files *files, uint64_t now_ns)
+{
+	size_t oldest, count;
+
+	for (size_t i = 0; i < files->list.count; i++) {
+		struct probed_file *file = files->list.items[i];
+
+		if (file->mapped)
+			file->unmapped_ns = 0;
+		else if (!file->unmapped_ns)
+			file->unmapped_ns = now_ns;
+	}
+	while ((oldest = find_oldest(files, &count)) < files->list.count &&
+	       (count > UNMAPPED_MAX || now_ns - files->list.items[oldest]->unmapped_ns > UNMAPPED_NS))
+		files_forget(files, oldest);
+	links_detach(&files->left);
+	for (size_t i = files->list.count; i-- > 0 && files->list.count > FILES_MAX / 4;)
+		if (is_stale(files->list.items[i], now_ns))
+			files_forget(files, i);
+}
+
+void files_close(struct files *files)
+{
+	while (files->list.count)
+		files_forget(files, files->list.count - 1);
+	links_detach(&files->left);
+	array_free(&files->list);
+	array_free(&files->crowded);
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What each user of the machine has used up of something, in nanoseconds; it comes back as time passes. */
+#ifndef GPUTRACE_BASE_USER_BUDGET_H
+#define GPUTRACE_BASE_USER_BUDGET_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/array.h"
+
+struct user_budget_row {
+	uid_t uid;
+	uint64_t used_ns, at_ns;
+};
+
+struct user_budget {
+	unsigned share; /* one ns comes back in so many, not 0 */
+	ARRAY(struct user_budget_row) rows;
+};
+
+uint64_t user_budget_used(struct user_budget *budget, uid_t uid, uint64_t now_ns);
+void user_budget_charge(struct user_budget *budget, uid_t uid, uint64_t now_ns, uint64_t used_ns);
+void user_budget_free(struct user_budget *budget);
+
+#endif

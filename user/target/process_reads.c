@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What a process can keep others waiting for (process.h): its memory, what /proc reads from there, its paths. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "target/process.h"
+#include "target/reader.h"
+
+#define MEMORY_PIECE (64u << 10)
+
+/* The next READER_DATA bytes of the file at area->path, from its start or from where its last run ended. */
+static void read_text(struct reader_area *area)
+{
+	static int fd = -1; /* of the reader */
+	ssize_t got = 1;
+
+	area->error = 0;
+	area->bytes = 0;
+	if (area->first) {
+		if (fd >= 0)
+			close(fd);
+		fd = open(area->path, O_RDONLY | O_CLOEXEC);
+		if (fd < 0) {
+			area->error = errno == ENOENT ? -ESRCH : -errno;
+			return;
+		}
+		if (area->address)
+			(void)lseek(fd, (off_t)area->address, SEEK_SET);
+	}
+	while (got && area->bytes < sizeof(area->data)) {
+		got = read(fd, area->data + area->bytes, sizeof(area->data) - area->bytes);
+		if (got < 0 && errno != EINTR) {
+			area->error = -errno;
+			break;
+		}
+		area->bytes += got > 0 ? (uint64_t)got : 0;
+		area->steps++;
+	}
+	area->end = !got;
+	if (!got || area->error) {
+		close(fd);
+		fd = -1;
+	}
+}
+
+ssize_t process_read_text(pid_t pid, const char *name, uint64_t at, size_t most, char **out)
+{
+	struct reader_area *area;
+	struct reader *reader;
+	size_t count = 0, capacity = 0;
+	char *text = NULL;
+	int error = reader_borrow(pid, &reader);
+
+	if (error)
+		return error;
+	area = reader_area(reader);
+	snprintf(area->path, sizeof(area->path), "/proc/%d/%s", process_thread(pid), name);
+	area->address = at;
+	area->first = true;
+	do {
+		size_t fresh;
+
+		error = reader_run(reader, read_text);
+		if (!error)
+			error = area->error;
+		if (error)
+			break;
+		fresh = area->bytes < most - count ? (size_t)area->bytes : most - count;
+		text = array_reserve(text, 1, count, fresh + 1, &capacity);
+		memcpy(text + count, area->data, fresh);
+		count += fresh;
+		area->first = false;
+	} while (!area->end && count < most);
+	reader_return(reader);
+	if (error) {
+		free(text);
+		return error;
+	}
+	text[count] = '\0';
+	*out = text;
+	return (ssize_t)count;
+}
+
+static void stat_path(struct reader_area *area)
+{
+	area->error = stat(area->path, &area->stat) ? -errno : 0;
+}
+
+int process_stat(pid_t pid, const char *path, struct stat *out)
+{
+	struct reader *reader;
+	int error = reader_borrow(pid, &reader);
+
+	if (error)
+		return error;
+	snprintf(reader_area(reader)->path, READER_PATH, "%s", path);
+	error = reader_run(reader, stat_path);
+	if (!error)
+		error = reader_area(reader)->error;
+	if (!error)
+		*out = reader_area(reader)->stat;
+	reader_return(reader);
+	return error;
+}
+
+/* Piece by piece: a page of each may have to come from a disk. */
+static void copy_memory(struct reader_area *area, bool out)
+{
+	uint64_t done = 0;
+
+	area->error = 0;
+	while (done < area->bytes && !area->error) {
+		uint64_t bytes = area->bytes - done < MEMORY_PIECE ? area->bytes - done : MEMORY_PIECE;
+		struct iovec here = {area->data + done, bytes};
+		struct iovec there = {(void *)(uintptr_t)(area->address + done), bytes};
+		ssize_t got = out ? process_vm_writev(area->pid, &here, 1, &there, 1, 0)
+				  : process_vm_readv(area->pid, &here, 1, &there, 1, 0);
+
+		if (got < 0)
+			area->error = -errno;
+		else if ((uint64_t)got != bytes)
+			area->error = -EFAULT;
+		done += bytes;
+		area->steps++;
+	}
+}
+
+static void read_memory(struct reader_area *area)
+{
+	copy_memory(area, false);
+}
+
+static void write_memory(struct reader_area *area)
+{
+	copy_memory(area, true);
+}
+
+static int read_by_thread(pid_t pid, uint64_t address, void *buffer, size_t bytes)
+{
+	struct reader_area *area;
+	struct reader *reader;
+	int error = reader_borrow(pid, &reader);
+
+	if (error)
+		return error;
+	area = reader_area(reader);
+	for (size_t done = 0; done < bytes && !error; done += area->bytes) {
+		area->pid = pid;
+		area->address = address + done;
+		area->bytes = bytes - done < READER_DATA ? bytes - done : READER_DATA;
+		error = reader_run(reader, read_memory);
+		if (!error)
+			error = area->error;
+		if (!error)
+			memcpy((char *)buffer + done, area->data, area->bytes);
+	}
+	reader_return(reader);
+	return error;
+}
+
+int process_read_memory(pid_t pid, uint64_t address, void *buffer, size_t bytes)
+{
+	int error = read_by_thread(pid, address, buffer, bytes);
+
+	return error == -ESRCH ? read_by_thread(process_thread(pid), address, buffer, bytes) : error;
+}
+
+int process_write_memory(pid_t pid, uint64_t address, const void *data, size_t bytes)
+{
+	struct reader_area *area;
+	struct reader *reader;
+	int error = bytes > READER_DATA ? -E2BIG : reader_borrow(pid, &reader);
+
+	if (error)
+		return error;
+	area = reader_area(reader);
+	area->pid = pid;
+	area->address = address;
+	area->bytes = bytes;
+	memcpy(area->data, data, bytes);
+	error = reader_run(reader, write_memory);
+	if (!error)
+		error = area->error;
+	reader_return(reader);
+	return error;
+}
