@@ -12,7 +12,7 @@ import reading
 import tracing
 
 USER = 65534
-FILES = 1500
+FILES = 2500
 
 
 @pytest.fixture(scope="module")
@@ -97,7 +97,7 @@ def test_a_user_with_many_files_that_change_all_the_time_hides_nobody(public, tm
     files = public / "files"
     files.mkdir()
     files.chmod(0o777)
-    with tracing.Tracer(tmp_path, "--agent", "off", limit=1024) as tracer, \
+    with tracing.Tracer(tmp_path, "--agent", "off", limit=2048) as tracer, \
             tracing.Running(as_user(crowds, files, FILES), tmp_path) as crowd:
         crowd.wait_line("ready")
         with tracing.target(tmp_path, "late") as victim:
