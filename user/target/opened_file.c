@@ -201,7 +201,7 @@ static void stat_mapping(struct reader_area *area)
 static void open_in_root(struct reader_area *area)
 {
 	struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS};
-	struct process_owner of;
+	struct process_owner of = {0};
 	struct stat file;
 	int root = open(area->other_path, O_PATH | O_DIRECTORY | O_CLOEXEC), fd;
 
