@@ -123,9 +123,17 @@ def test_a_runtime_that_is_linked_into_an_extension_is_found_by_its_names(cudart
 
 
 def test_a_runtime_that_is_linked_in_without_names_is_said_to_be(cudart, tmp_path):
-    said = "has a CUDA runtime linked in whose names were stripped"
-    trace, doctor = trace_extension(tmp_path, extension_with_runtime(cudart, tmp_path, "-s"), logfile.has_note, said)
-    assert not reading.trace_lines(trace, LAUNCH) and "extension.so: a runtime is linked in" in doctor
+    library = extension_with_runtime(cudart, tmp_path, "-s")
+    with tracing.Running([machine.any_python(), "-c", EXTENSION, library], tmp_path) as running:
+        with tracing.Tracer(tmp_path, "-p", running.pid) as tracer:
+            running.process.stdin.write("load\n")
+            running.wait_line("loaded")
+            tracer.wait_line("extension.so has a CUDA runtime without names", "stderr")
+            running.ask("launch")
+            report = tracer.interrupt().must_be(0).stdout
+        doctor = tracing.gputrace(tmp_path, "doctor", "-p", running.pid).stdout
+    assert f"pid {running.pid}: no agent, and in extension.so a CUDA runtime is linked whose names were stripped" in " ".join(report.split())
+    assert not reading.trace_lines(reading.trace_of(tmp_path / "trace.json"), LAUNCH) and "extension.so: a runtime is linked in" in doctor
 
 
 def test_a_title_that_a_process_sets_later_is_its_name(cudart, tmp_path):

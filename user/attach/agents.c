@@ -114,11 +114,28 @@ static void tell_cuda_lost(const struct agents *agents, struct followed *process
 	tell_not_in(agents, process, why);
 }
 
+/* The agent sees the calls of every runtime. */
+static void tell_hidden_runtime(const struct agents *agents, const struct followed *process)
+{
+	char note[320], more[32] = "";
+
+	if (!process->hidden_runtimes || process->agent_live || process->agent_heard || process->agent_stopped)
+		return;
+	if (process->hidden_runtimes > 1)
+		snprintf(more, sizeof(more), " (and in %u more)", process->hidden_runtimes - 1);
+	snprintf(note, sizeof(note),
+		 "pid %d: no agent, and in %s%s a CUDA runtime is linked whose names were stripped: of its calls only "
+		 "those are seen that reach libcuda by its exported functions",
+		 process->pid, process->hidden_runtime, more);
+	emit_text(agents->emit, agents->emit_context, GPT_NOTE, (uint32_t)process->pid, note);
+}
+
 void agents_tell_waiting(const struct agents *agents, struct followed *process)
 {
 	struct agent_entry *entry = &process->entry;
 
 	tell_cuda_lost(agents, process, UINT64_MAX);
+	tell_hidden_runtime(agents, process);
 	if (process->agent_live || process->agent_heard || (process->brought && !has_ops(agents, process)))
 		return;
 	if (entry->state == ENTRY_WAITING && entry->last_why[0])
@@ -233,12 +250,13 @@ static void try_now(struct agents *agents, struct followed *process)
 		settle(agents, process, error, &result);
 		return;
 	}
+	entry->asked_for_ops = has_ops(agents, process);
 	error = entering_begin(process->pid, agents->file_fd,
 			       &(struct entering_wish){.start_ticks = process->start_ticks,
 						       .cupti = agents->cupti,
 						       .unless_driver = driver_may_bring_it(process),
 						       .driver = process->brought,
-						       .ops = has_ops(agents, process)},
+						       .ops = entry->asked_for_ops},
 			       &entry->entering);
 	if (!error) {
 		entry->state = ENTRY_ENTERING;
@@ -378,6 +396,9 @@ unsigned agents_tick(struct agents *agents, uint64_t now_ns)
 			entry->driver_fails = true;
 			entry->state = ENTRY_WAITING;
 		}
+		/* PyTorch came after it had called CUDA, as where it was imported later. */
+		if (entry->state == ENTRY_DRIVER && has_ops(agents, process) && !entry->asked_for_ops)
+			entry->state = ENTRY_WAITING;
 		if (entry->state == ENTRY_WAITING && entry->next_ns <= now_ns && !may_answer(process, now_ns))
 			try_now(agents, process);
 		pending += entry->state == ENTRY_WAITING || entry->state == ENTRY_ENTERING ||

@@ -19,7 +19,8 @@ struct agent_entry {
 		ENTRY_DRIVER,	/* the driver is to load it when the process starts CUDA */
 		ENTRY_REFUSED,
 	} state;
-	bool driver_fails; /* the process has called CUDA, and the driver had not loaded it */
+	bool driver_fails;  /* the process has called CUDA, and the driver had not loaded it */
+	bool asked_for_ops; /* the latest try did */
 	struct entering *entering;
 	unsigned tries;
 	uint64_t next_ns, asked_ns;
@@ -49,16 +50,18 @@ struct followed {
 		bool unsaid;   /* left out, which matters once it calls CUDA: entry.last_why */
 	} fork;		       /* of a forked one: forks.h */
 	bool forks_said, forks_without_ops_said; /* of those that it has forked: one note is for all */
-	bool schedule_told;   /* its agent counts steps for us: those told of before were another trace's */
-	bool makes_steps;     /* it has told of one */
-	bool schedule_over;   /* the last cycle of the schedule is behind it */
-	uint32_t cycle;	      /* from 1, in whose active steps it is, 0: in none */
-	uint32_t cycles_over; /* the latest that is behind it */
-	bool agent_live;      /* it is at work, as last seen in the BPF map */
-	bool agent_calls;     /* it reports the calls of the process: no symbol probes are needed */
-	bool agent_stopped;   /* its last HELLO said so */
-	bool agent_heard;     /* it has sent something */
-	bool ops_live;	      /* it waits for ops of PyTorch, or observes them */
+	bool schedule_told;	  /* its agent counts steps for us: those told of before were another trace's */
+	bool makes_steps;	  /* it has told of one */
+	bool schedule_over;	  /* the last cycle of the schedule is behind it */
+	uint32_t cycle;		  /* from 1, in whose active steps it is, 0: in none */
+	uint32_t cycles_over;	  /* the latest that is behind it */
+	bool agent_live;	  /* it is at work, as last seen in the BPF map */
+	bool agent_calls;	  /* it reports the calls of the process: no symbol probes are needed */
+	bool agent_stopped;	  /* its last HELLO said so */
+	bool agent_heard;	  /* it has sent something */
+	unsigned hidden_runtimes; /* files with a CUDA runtime linked in without names */
+	char hidden_runtime[64];  /* one of them */
+	bool ops_live;		  /* it waits for ops of PyTorch, or observes them */
 	bool has_python;
 	bool deaths_seen;	/* the end of its code objects is */
 	bool told;		/* its GPT_PROCESS record was written */

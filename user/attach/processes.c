@@ -17,6 +17,7 @@
 #include "attach/probes/probes.h"
 #include "attach/process_python.h"
 #include "base/monotonic.h"
+#include "base/path.h"
 #include "base/msg.h"
 
 #define SILENT_AGAIN_NS 1000000000ULL
@@ -227,6 +228,17 @@ static bool is_looked_into(const struct mappings *mappings, size_t index)
 	       (!index || !before->executable || before->inode != mapping->inode || before->device != mapping->device);
 }
 
+/* How many were met so far in this look; one that the process has unmapped since still counts. */
+static void note_hidden_runtime(struct followed *process, const struct probed_file *file, unsigned before)
+{
+	if (!before)
+		snprintf(process->hidden_runtime, sizeof(process->hidden_runtime), "%s", path_base(file->path));
+	if (before + 1 <= process->hidden_runtimes)
+		return;
+	process->hidden_runtimes = before + 1;
+	msg_debug("pid %d: %s has a CUDA runtime without names", process->pid, file->path);
+}
+
 /*
  * Every distinct file that the process has mapped with code in it.  One that it has unmapped is not its any more; where
  * there are too many for one look those of before stay until the rest was looked into.
@@ -235,6 +247,7 @@ static void examine_files(struct processes *processes, struct followed *process,
 {
 	uint64_t begin_ns = monotonic_ns(), again_ns = 0;
 	ARRAY(struct probed_file *) seen = {0};
+	unsigned hidden = 0;
 	size_t i;
 
 	for (i = 0; i < mappings->list.count; i++) {
@@ -249,6 +262,8 @@ static void examine_files(struct processes *processes, struct followed *process,
 		file = files_get(processes->files, process->pid, process->uid, &mappings->list.items[i], &again_ns);
 		if (file && file->kind != LIBRARY_OTHER)
 			array_push(&seen, file);
+		else if (file && file->hides_runtime)
+			note_hidden_runtime(process, file, hidden++);
 	}
 	for (size_t j = process->files.count; i == mappings->list.count && j-- > 0;)
 		if (!is_among(process->files.items[j], seen.items, seen.count))

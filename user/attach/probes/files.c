@@ -115,11 +115,7 @@ static void examine(struct files *files, struct probed_file *file, int fd)
 	file->kind = library_kind_of_image(image, file->path);
 	if (library_kind_has_calls(file->kind) && library_sites_find(image, file->kind, &file->sites))
 		file->kind = LIBRARY_OTHER;
-	if (file->kind == LIBRARY_OTHER && library_hides_runtime(image))
-		emit_note(files->emit, files->emit_context, 0,
-			  "%s has a CUDA runtime linked in whose names were stripped: its calls are seen where the "
-			  "agent is in the process, else only those that reach libcuda by its exported functions",
-			  file->path);
+	file->hides_runtime = file->kind == LIBRARY_OTHER && library_hides_runtime(image);
 	image_close(image);
 }
 

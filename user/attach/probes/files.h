@@ -39,6 +39,7 @@ struct probed_file {
 	uint64_t inode;
 	enum library_kind kind;		   /* LIBRARY_OTHER: looked at, nothing in it for us */
 	char *path;			   /* where it was first seen */
+	bool hides_runtime;		   /* OTHER: a CUDA runtime without names is linked in */
 	int fd;				   /* -1: OTHER, and no process is held for it; or it cannot be probed */
 	int unfit;			   /* -errno: why it cannot be probed, whatever is in it */
 	uid_t uid;			   /* whose part of the table it takes, FILE_OF_ALL nobody's */
