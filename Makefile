@@ -40,8 +40,8 @@ USER_OBJ := $(USER_SRC:%.c=$(BUILD)/%.o)
 # CUPTI's records: for the agent, and for gputrace, which reads foreign buffers.  Compiled once, with the agent's flags.
 CUPTI_SRC := $(wildcard user/cupti/*.c)
 CUPTI_OBJ := $(CUPTI_SRC:%.c=$(BUILD)/%.o)
-# The static gputrace has another gzip (user/export/deflater.h), and an SQLite that loads nothing.
-STATIC_OBJ := $(BUILD)/user/export/deflater_zlib.o $(BUILD)/user/export/sqlite/no_loading.o
+# The static gputrace has another gzip (user/export/deflater.h), an SQLite that loads nothing, and users without NSS.
+STATIC_OBJ := $(BUILD)/user/export/deflater_zlib.o $(BUILD)/user/export/sqlite/no_loading.o $(BUILD)/user/cmd/user_database_static.o
 LIB_OBJ := $(filter-out $(BUILD)/user/cmd/main.o $(STATIC_OBJ),$(USER_OBJ)) $(CUPTI_OBJ)
 LIB := $(BUILD)/libgputrace.a
 BPF_SRC := $(wildcard bpf/*.bpf.c)

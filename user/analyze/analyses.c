@@ -5,7 +5,7 @@
 void analyses_begin(struct analyses *all, const struct model *first, unsigned which,
 		    const struct analyze_options *options)
 {
-	*all = (struct analyses){.which = which, .window = {first->start_ns, UINT64_MAX}};
+	*all = (struct analyses){.which = which, .window = {.start_ns = first->start_ns, .end_ns = UINT64_MAX}};
 	if (options->attribution)
 		all->attribution = *options->attribution;
 	if (first->end_ns > first->start_ns)

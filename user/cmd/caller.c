@@ -6,8 +6,6 @@
 #include "cmd/caller.h"
 
 #include <errno.h>
-#include <grp.h>
-#include <pwd.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -47,16 +45,10 @@ static char *find_path(void)
 struct caller *caller_find(void)
 {
 	struct caller caller = {0}, *found;
-	const struct passwd *user;
 
 	if (!destination_sudo_user(&caller.uid, &caller.gid) || !caller.uid)
 		return NULL;
-	user = getpwuid(caller.uid);
-	if (user) {
-		caller.name = xstrdup(user->pw_name);
-		caller.home = xstrdup(user->pw_dir);
-		caller.shell = xstrdup(user->pw_shell);
-	}
+	user_database_find(&caller);
 	caller.path = find_path();
 	found = xmalloc(sizeof(*found));
 	*found = caller;
@@ -73,8 +65,7 @@ int caller_become(const struct caller *caller)
 {
 	static const char *const of_sudo[] = {"SUDO_COMMAND", "SUDO_USER", "SUDO_UID", "SUDO_GID"};
 
-	if ((caller->name ? initgroups(caller->name, caller->gid) : setgroups(0, NULL)) || setgid(caller->gid) ||
-	    setuid(caller->uid))
+	if (user_database_take_groups(caller) || setgid(caller->gid) || setuid(caller->uid))
 		return -errno;
 	set("PATH", caller->path);
 	set("HOME", caller->home);

@@ -14,6 +14,10 @@ struct caller {
 	char *path;		   /* PATH before sudo set one of its own; NULL: not known */
 };
 
+/* user_database.c, and user_database_static.c in the static gputrace, which has no NSS. */
+void user_database_find(struct caller *caller);		    /* name, home and shell, if it knows the user */
+int user_database_take_groups(const struct caller *caller); /* for the calling process; -1 and errno */
+
 /* NULL: gputrace was not started by sudo, or by root. Free with caller_free. */
 struct caller *caller_find(void);
 

@@ -63,9 +63,8 @@ def test_flamegraph_draws_every_frame(sample, flamegraph):
     assert max(int(count.replace(",", "")) for _, count in titles) == total
 
 
-def test_the_report_fits_its_page_and_names_the_lines(sample):
+def test_the_report_names_the_lines(sample):
     report = (sample / "report.txt").read_text()
-    assert all(len(line) <= 100 for line in report.splitlines())
     for text in ("model.py:42", "train_step", "gemm<128>",
                  "Host to Device", "waited in cudaStreamSynchronize", "launched late", "Complete: "):
         assert text in report
