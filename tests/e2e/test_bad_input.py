@@ -133,7 +133,7 @@ def test_no_call_at_all_is_incomplete_when_completeness_was_asked_for(tmp_path):
 
 
 def test_without_root_the_missing_capabilities_are_named(public):
-    for arguments in (["-d", "1s"], ["-o", "trace.json", "true"]):
+    for arguments in (["-d", "1s"], ["-o", "trace.json", "--", "true"]):
         done = tracing.command(public, *tracing.AS_NOBODY, public / "gputrace", *arguments)
         assert_one_line(done, FAILED, "CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE", "sudo")
 

@@ -392,7 +392,9 @@ void file_add_process(struct files *files, struct probed_file *file, pid_t pid)
 	for (size_t i = 0; i < file->pids.count; i++)
 		if (file->pids.items[i] == pid)
 			return;
-	if (is_full(file)) {
+	/* The kernel tells a process by its first thread's memory: one whose first thread has ended it does not find.
+	 */
+	if (is_full(file) || process_thread(pid) != pid) {
 		error = share(file);
 	} else {
 		array_push(&file->pids, pid);
