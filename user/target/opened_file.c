@@ -29,13 +29,16 @@
 
 /* ---- whose file it is, in the reader --------------------------------------------------------------------------- */
 
-/* The line of /proc/self/mountinfo (proc(5)) that begins here is that of a file system which root serves. */
+/*
+ * The line of /proc/self/mountinfo (proc(5)) that begins here is that of a file system which root serves, or the host
+ * of a virtual machine (virtiofs, which only root mounts).  Blanks in the names that others choose are escaped there.
+ */
 static bool is_root_mount(const char *line, dev_t device)
 {
 	unsigned major, minor;
 
 	return sscanf(line, "%*u %*u %u:%u", &major, &minor) == 2 && makedev(major, minor) == device &&
-	       strstr(line, ",user_id=0,");
+	       (strstr(line, ",user_id=0,") || strstr(line, " - virtiofs "));
 }
 
 /*
