@@ -36,7 +36,7 @@ def test_doctor_and_a_trace_say_what_is_missing_and_not_what_is_there(tmp_path, 
 
 
 @pytest.mark.parametrize("arguments, code, has", [
-    (["-p", "1", "2"], 2, "'2' behind --pid PID: several processes are one list, as in -p 41230,41231"),
+    (["-p", "1", "2"], 2, "'2' after --pid PID: several processes are one list, as in -p 41230,41231"),
     (["-p", "2"], 1, "--pid 2: is a thread of the kernel (kthreadd), which runs no program"),
     (["doctor", "-p", "2"], 1, "pid 2 missing a thread of the kernel, which runs no program")],
                          ids=("two words", "kernel thread", "doctor of one"))

@@ -115,7 +115,7 @@ static int refuse_word(struct parse *parse, const char *word)
 	if (!*word)
 		return option_fail(parse, "the command is empty");
 	if (parse->options->pids.list.count)
-		return option_fail(parse, "'%s' belongs to no option; several processes are named with -p PID,PID",
+		return option_fail(parse, "'%s' after --pid PID: several processes are one list, as in -p 41230,41231",
 				   word);
 	for (size_t i = 0; i < SUBCOMMAND_ROWS && used < sizeof(names); i++)
 		if (subcommand_rows[i].name)

@@ -226,11 +226,6 @@ static int why_check(struct parse *parse)
 	return 0;
 }
 
-static bool is_number(const char *word)
-{
-	return *word && !word[strspn(word, "0123456789")];
-}
-
 int option_rules_check(struct parse *parse)
 {
 	const struct options *options = parse->options;
@@ -251,12 +246,8 @@ int option_rules_check(struct parse *parse)
 	if (subcommand == SUBCOMMAND_EXPORT && !options->outputs.list.count)
 		return option_fail(parse, "export needs an output: gputrace export %s -o trace.json", options->log);
 	if (options->command && options->pids.list.count)
-		return option_fail(
-			parse,
-			is_number(options->command[0])
-				? "'%s' behind --pid PID: several processes are one list, as in -p 41230,41231"
-				: "--pid and a command to start ('%s') exclude each other",
-			options->command[0]);
+		return option_fail(parse, "--pid and a command to start ('%s') exclude each other",
+				   options->command[0]);
 	if (options->command && !options->command[0][0])
 		return option_fail(parse, "the command to start is empty");
 	if (options->has_activity_sets && options->agent == ATTACH_AGENT_OFF)
