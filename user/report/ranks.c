@@ -139,9 +139,7 @@ static void put_unknown(struct report *report, const struct ranks *ranks)
 {
 	static const char *const why[] = {
 		[MEETINGS_NO_OPS] = "a rank is known by its collectives, which --ops records",
-		[MEETINGS_ON_CPU] =
-			"its collectives went over gloo or MPI, and a rank is known by those that ran on a GPU "
-			"(nccl)",
+		[MEETINGS_ON_CPU] = "its collectives went over gloo or MPI; those that ran on a GPU (nccl) tell a rank",
 		[MEETINGS_NO_COLLECTIVE] = "no collective with GPU times was recorded",
 	};
 
