@@ -51,27 +51,27 @@ static void what_tells_of_no_event_belongs(void **state)
 
 /* ---- of an agent ------------------------------------------------------------------------------------------------ */
 
-struct batch {
+union batch {
 	struct gpt_agent_batch head;
-	_Alignas(8) uint8_t data[2048];
+	_Alignas(8) uint8_t bytes[sizeof(struct gpt_agent_batch) + 2048];
 };
 
-static struct batch batch_at(uint64_t time_ns)
+static union batch batch_at(uint64_t time_ns)
 {
-	return (struct batch){
+	return (union batch){
 		.head = {.hdr = {.size = sizeof(batch_at(0).head), .type = GPT_AGENT_BATCH}, .time_ns = time_ns}};
 }
 
-static void put(struct batch *batch, const void *record)
+static void put(union batch *batch, const void *record)
 {
 	const struct gpt_record *head = record;
 
-	memcpy(batch->data + batch->head.bytes, record, head->size);
+	memcpy(batch->head.data + batch->head.bytes, record, head->size);
 	batch->head.bytes += head->size;
 	batch->head.hdr.size += head->size;
 }
 
-static void put_op(struct batch *batch, uint64_t start_ns, uint64_t end_ns)
+static void put_op(union batch *batch, uint64_t start_ns, uint64_t end_ns)
 {
 	const struct gpt_agent_op op = {
 		.hdr = {.size = sizeof(op), .type = GPT_AGENT_OP}, .start_ns = start_ns, .end_ns = end_ns};
@@ -79,7 +79,7 @@ static void put_op(struct batch *batch, uint64_t start_ns, uint64_t end_ns)
 	put(batch, &op);
 }
 
-static void put_memory(struct batch *batch, uint64_t time_ns)
+static void put_memory(union batch *batch, uint64_t time_ns)
 {
 	const struct gpt_agent_torch_memory memory = {.hdr = {.size = sizeof(memory), .type = GPT_AGENT_TORCH_MEMORY},
 						      .time_ns = time_ns};
@@ -87,7 +87,7 @@ static void put_memory(struct batch *batch, uint64_t time_ns)
 	put(batch, &memory);
 }
 
-static void put_stats(struct batch *batch)
+static void put_stats(union batch *batch)
 {
 	const struct gpt_agent_stats stats = {.hdr = {.size = sizeof(stats), .type = GPT_AGENT_STATS}};
 
@@ -96,7 +96,7 @@ static void put_stats(struct batch *batch)
 
 static void a_batch_from_before_the_end_is_what_it_was(void **state)
 {
-	struct batch batch = batch_at(END_NS - 1);
+	union batch batch = batch_at(END_NS - 1);
 
 	put_op(&batch, 10, 20);
 	assert_ptr_equal(cut(&batch), &batch);
@@ -104,7 +104,7 @@ static void a_batch_from_before_the_end_is_what_it_was(void **state)
 
 static void of_a_batch_from_behind_the_end_the_events_that_began_before_belong(void **state)
 {
-	struct batch batch = batch_at(END_NS + 500), expected = batch_at(END_NS + 500);
+	union batch batch = batch_at(END_NS + 500), expected = batch_at(END_NS + 500);
 
 	put_op(&batch, 10, 20), put_op(&expected, 10, 20);
 	put_op(&batch, END_NS, END_NS + 1);
@@ -116,7 +116,7 @@ static void of_a_batch_from_behind_the_end_the_events_that_began_before_belong(v
 
 static void an_op_that_goes_on_was_open_at_the_end(void **state)
 {
-	struct batch batch = batch_at(END_NS + 500);
+	union batch batch = batch_at(END_NS + 500);
 	const struct gpt_agent_batch *left;
 	const struct gpt_agent_op *op;
 	size_t at = 0;
@@ -130,11 +130,11 @@ static void an_op_that_goes_on_was_open_at_the_end(void **state)
 
 static void a_damaged_batch_is_left_to_its_reader(void **state)
 {
-	struct batch batch = batch_at(END_NS + 500);
+	union batch batch = batch_at(END_NS + 500);
 	const struct gpt_record longer = {.size = 4096, .type = GPT_AGENT_OP};
 
 	put_op(&batch, END_NS, END_NS + 1);
-	memcpy(batch.data + batch.head.bytes, &longer, sizeof(longer));
+	memcpy(batch.head.data + batch.head.bytes, &longer, sizeof(longer));
 	batch.head.bytes += sizeof(longer);
 	batch.head.hdr.size += sizeof(longer);
 	assert_ptr_equal(cut(&batch), &batch);

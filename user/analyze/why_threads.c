@@ -136,9 +136,11 @@ static void add_pieces(struct why_threads *threads, const struct why_thread *thr
 	}
 }
 
+/* peers: NULL only where no piece is of theirs. */
 static const struct why_doing *doing_of(const struct why_thread *thread, const struct why_thread *peers, uint32_t doing)
 {
-	return doing & WHY_OF_PEERS ? &peers->doings.items[doing & ~WHY_OF_PEERS] : &thread->doings.items[doing];
+	return peers && doing & WHY_OF_PEERS ? &peers->doings.items[doing & ~WHY_OF_PEERS]
+					     : &thread->doings.items[doing];
 }
 
 uint64_t why_thread_pieces(struct why_threads *threads, const struct why_thread *thread, const struct why_thread *peers,
