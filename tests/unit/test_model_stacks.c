@@ -66,6 +66,33 @@ static void cells_of_a_notebook_are_numbered_as_the_trace_meets_them(void **stat
 	model_free(model);
 }
 
+static void a_stack_without_a_line_is_no_line_in_the_receipt(void **state)
+{
+	struct log_builder log;
+	struct model *model;
+
+	log_begin(&log, 0, 0);
+	log_function(&log, PID, A, "main", "/src/train.py", 10);
+	/* its table is longer than is read, so none of it came */
+	log_put(&log, GPT_CODE,
+		&(struct gpt_code){.code = B,
+				   .pid = PID,
+				   .first_line = 1,
+				   .filename_bytes = 4,
+				   .filename_kind = 1,
+				   .linetable = GPT_LINES_LNOTAB,
+				   .linetable_bytes = 300 << 10},
+		sizeof(struct gpt_code), "a.py\0\0\0", 8);
+	stack(&log, 1, A, 4);
+	stack(&log, 2, B, 4);
+	log_launch(&log, PID, TID, 100, 1, 1);
+	log_launch(&log, PID, TID, 101, 2, 2);
+	model = model_of(&log);
+	assert_int_equal(model_source(model)->receipt.launches_with_stack, 2);
+	assert_int_equal(model_source(model)->receipt.launches_with_line, 1);
+	model_free(model);
+}
+
 static void an_address_means_the_latest_code_object_before_the_stack(void **state)
 {
 	struct log_builder log;
@@ -546,6 +573,7 @@ int main(void)
 		cmocka_unit_test(a_call_has_its_python_stack_innermost_first),
 		cmocka_unit_test(a_frame_that_has_not_started_is_on_the_first_line),
 		cmocka_unit_test(cells_of_a_notebook_are_numbered_as_the_trace_meets_them),
+		cmocka_unit_test(a_stack_without_a_line_is_no_line_in_the_receipt),
 		cmocka_unit_test(an_address_means_the_latest_code_object_before_the_stack),
 		cmocka_unit_test(a_dead_code_object_is_not_described_by_its_past),
 		cmocka_unit_test(two_processes_have_their_own_addresses_and_stack_ids),

@@ -117,6 +117,7 @@ void complete_make(struct complete *complete, const struct model *model)
 		.launches_meant = model_launches_meant(model),
 		.launches_joined = receipt->launches_joined,
 		.launches_with_stack = receipt->launches_with_stack,
+		.launches_with_line = receipt->launches_with_line,
 		.lost = receipt->lost,
 		.gpu_ns = receipt->gpu_ns,
 		.gpu_ns_with_line = receipt->gpu_ns_with_line,

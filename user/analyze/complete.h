@@ -31,7 +31,7 @@ struct complete {
 	const char *tool; /* of another that recorded it: it does not say what it lost, nor how good times are; NULL */
 	bool has_gpu_times; /* launches were meant to have some, or there are some */
 	uint64_t launches;  /* seen, also those that failed */
-	uint64_t launches_meant, launches_joined, launches_with_stack, lost;
+	uint64_t launches_meant, launches_joined, launches_with_stack, launches_with_line, lost;
 	uint64_t gpu_ns, gpu_ns_with_line, gpu_ns_with_function;
 	uint64_t clock_error_ns;
 	uint32_t complete, wanted; /* thousandths of a percent */

@@ -34,6 +34,7 @@ struct model_receipt {
 	uint64_t stacks_missing;      /* calls whose stack was lost */
 	uint64_t calls_with_stack;    /* any class */
 	uint64_t launches_with_stack;
+	uint64_t launches_with_line; /* of those whose innermost frame has one: its line table was not too long */
 	uint64_t gpu_ops, gpu_ops_joined, gpu_ops_untimed;
 	uint64_t gpu_ops_before;       /* launched before the trace began: not joined, and not lost */
 	uint64_t gpu_ns;	       /* sum of durations of all GPU operations */

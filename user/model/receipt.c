@@ -9,13 +9,26 @@ static bool is_transfer(const struct model_call *call)
 	return call->class == GPT_CLASS_MEMCPY || call->class == GPT_CLASS_MEMSET;
 }
 
-static void count_launch(struct model_receipt *receipt, const struct model_call *call, enum launch_fate fate)
+/* Whether this call can be put on a Python line: that of its innermost frame. */
+static bool has_line(const struct model *model, const struct model_call *call)
+{
+	const struct model_stack *stack;
+
+	if (call->stack == NONE)
+		return false;
+	stack = &model->stacks[call->stack];
+	return model->frames[model->stack_frames[stack->first]].line != 0;
+}
+
+static void count_launch(struct model_receipt *receipt, const struct model *model, const struct model_call *call,
+			 enum launch_fate fate)
 {
 	bool expected = fate >= LAUNCH_WHOLE && fate <= LAUNCH_MISSED;
 
 	receipt->launches += fate > LAUNCH_FAILED;
 	receipt->launches_failed += fate == LAUNCH_FAILED;
 	receipt->launches_with_stack += fate > LAUNCH_FAILED && call->stack != NONE;
+	receipt->launches_with_line += fate > LAUNCH_FAILED && has_line(model, call);
 	receipt->launches_captured += fate == LAUNCH_CAPTURED;
 	receipt->launches_expected += expected;
 	receipt->launches_joined += expected && fate != LAUNCH_MISSED;
@@ -40,20 +53,9 @@ static void count_calls(struct receipt_count *count, const struct model *model)
 		receipt->operations_missing += call->nodes_missing;
 		receipt->operations_missing +=
 			fate == LAUNCH_MISSED || (is_transfer(call) && call->corr && !call->gpu_count && !did_nothing);
-		count_launch(receipt, call, fate);
+		count_launch(receipt, model, call, fate);
 		gap_launches_add(&count->gaps, model, call, fate);
 	}
-}
-
-/* Whether GPU time of this call can be put on a Python line: that of its innermost frame. */
-static bool has_line(const struct model *model, const struct model_call *call)
-{
-	const struct model_stack *stack;
-
-	if (call->stack == NONE)
-		return false;
-	stack = &model->stacks[call->stack];
-	return model->frames[model->stack_frames[stack->first]].line != 0;
 }
 
 static void add_saturated(uint64_t *sum, uint64_t value)
@@ -130,6 +132,7 @@ static void take_sums(const struct model_receipt *sums, struct model_receipt *re
 	receipt->stacks_missing = sums->stacks_missing;
 	receipt->calls_with_stack = sums->calls_with_stack;
 	receipt->launches_with_stack = sums->launches_with_stack;
+	receipt->launches_with_line = sums->launches_with_line;
 	receipt->gpu_ops = sums->gpu_ops;
 	receipt->gpu_ops_joined = sums->gpu_ops_joined;
 	receipt->gpu_ops_untimed = sums->gpu_ops_untimed;

@@ -87,7 +87,7 @@ static void put_joined(struct report *report)
 		if (complete->launches)
 			clauses[count++] = xasprintf(
 				"%s %% of launches under a Python line",
-				number_percent((double)complete->launches_with_stack, (double)complete->launches).text);
+				number_percent((double)complete->launches_with_line, (double)complete->launches).text);
 	}
 	fputs(!report->color ? "" : complete->complete == MODEL_COMPLETE ? "\033[32m" : "\033[33m", report->out);
 	put_clauses(report, clauses, count);

@@ -19,11 +19,12 @@ static void put_device(struct report *report, const struct utilization_row *row)
 {
 	double window = (double)report_timed_ns(report);
 	char *name = xasprintf("GPU %" PRIu32 "  %s", row->device, device_name(report->model, row->device));
-	char *facts = xasprintf(
-		"   busy %s %%   kernels %s %%   copies %s %%   idle %s %%   %s launches",
-		number_percent((double)row->busy_ns, window).text, number_percent((double)row->kernel_ns, window).text,
-		number_percent((double)(row->busy_ns - row->kernel_ns), window).text,
-		number_percent(window - (double)row->busy_ns, window).text, number_count(row->launches).text);
+	char *facts = xasprintf("   busy %s %%   kernels %s %%   copies %s %%   idle %s %%   %s launch%s",
+				number_percent((double)row->busy_ns, window).text,
+				number_percent((double)row->kernel_ns, window).text,
+				number_percent((double)(row->busy_ns - row->kernel_ns), window).text,
+				number_percent(window - (double)row->busy_ns, window).text,
+				number_count(row->launches).text, row->launches == 1 ? "" : "es");
 	unsigned taken = text_width(facts);
 	bool fits = text_width(name) + taken <= report->width; /* a name that is cut lacks the model */
 

@@ -82,7 +82,7 @@ void report_receipt(struct report *report)
 	table_add_value(&table, complete->wanted ? number_thousandths(complete->wanted) : (struct number){"-"},
 			complete->wanted / 1e3);
 	table_add_count(&table, complete->launches);
-	table_add_count(&table, complete->launches_with_stack);
+	table_add_count(&table, complete->launches_with_line);
 	add_if(&table, !complete->tool, number_count(complete->lost), complete->lost);
 	add_gpu_times(&table, complete);
 	table_add(&table, end_name(complete->end));
