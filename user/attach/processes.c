@@ -402,6 +402,8 @@ int processes_examine(struct processes *processes, struct followed *process)
 		if (!processes->probe_later)
 			probe_files(processes, process);
 	}
+	if (!error && !mappings.list.count)
+		error = -ESRCH; /* it ends: its memory is gone before its number is */
 	if (error == -ETIMEDOUT)
 		process->look_again_ns = monotonic_ns() + SILENT_AGAIN_NS;
 	process->look_cost_ns = monotonic_ns() - known_ns;
