@@ -14,6 +14,9 @@ function gputraceTime(ns, like) {
 	return size >= 1e3 ? (ns / 1e3).toFixed(3) + " us" : Math.round(ns) + " ns";
 }
 
+// Kinds of rows that are a GPU's: its streams, and waits for them (enum timeline_track_kind).  Their names are a target's.
+const gputraceIsOnGpu = (kind) => kind === 6 || kind === 7;
+
 function gputraceTimeline(source) {
 	const ROW = 17, GAP = 5, HEAD = 20, LABEL = 26, AXIS = 22; // pixels
 	const START = 0, LENGTH = 1, NAME = 2, COUNT = 3, BUSY = 4, NUMBER = 5, FIELDS = 6; // of a box in an answer
@@ -51,7 +54,7 @@ function gputraceTimeline(source) {
 				lanes.push({head: group = name, top, height: HEAD});
 				top += HEAD;
 			}
-			lanes.push({track, label, group: name, kind, top, height});
+			lanes.push({track, label, kind, top, height});
 			top += height;
 		}
 		total = top;
@@ -335,7 +338,7 @@ function gputraceTimeline(source) {
 
 	// What is picked is one slice: its stack, and the call or the GPU work that it belongs to, are asked for once.
 	function askAbout(picked) {
-		const at = state.at, onGpu = isOnGpu(picked.lane);
+		const at = state.at, onGpu = gputraceIsOnGpu(picked.lane.kind);
 
 		if (picked.count > 1 || picked.guessed || picked.lane.kind === MEMORY || (linked && linked.of === at))
 			return;
@@ -356,13 +359,10 @@ function gputraceTimeline(source) {
 			});
 	}
 
-	// GPUs stand in groups of their own; a memory row of theirs is asked for nothing.
-	const isOnGpu = (lane) => /^GPU \d/.test(lane.group);
-
 	function moreWords(picked) {
 		const lines = [], other = linked && linked.of === state.at && linked.hit;
 
-		if (other && isOnGpu(picked.lane))
+		if (other && gputraceIsOnGpu(picked.lane.kind))
 			lines.push("launched by " + other.name + (other.where ? "  " + other.where : "") + ", " + time(Math.abs(picked.start - other.start)) +
 				(picked.start >= other.start ? " before it began" : " after it began"));
 		else if (other)
@@ -604,12 +604,12 @@ function gputraceLevels(data) {
 			tell({own: own === undefined ? -1 : own, frames: frames.map((frame) => last.frames[frame])});
 		},
 		linked: (number, gpu, tell) => {
-			const groups = new Map(data.info.tracks.map(([track, , group, , kind]) => [track, kind === 100 ? "" : group]));
+			const kinds = new Map(data.info.tracks.map(([track, , , , kind]) => [track, kind]));
 			let first = null;
 
 			for (const [track, depth, boxes] of last.rows)
 				for (let i = 0; i < boxes.length; i += 6)
-					if (boxes[i + 5] === number && boxes[i + 3] === 1 && groups.get(track) && /^GPU \d/.test(groups.get(track)) === (gpu === 1) &&
+					if (boxes[i + 5] === number && boxes[i + 3] === 1 && kinds.get(track) !== 100 && gputraceIsOnGpu(kinds.get(track)) === (gpu === 1) &&
 						(!first || last.from + boxes[i] < first.start))
 						first = {track, depth, start: last.from + boxes[i], length: boxes[i + 1], name: last.labels[boxes[i + 2]][0], where: last.labels[boxes[i + 2]][1]};
 			tell(first);

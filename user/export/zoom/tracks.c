@@ -213,6 +213,8 @@ static void put_samples(const struct zoom *zoom, struct sink *out)
 	sink_text(out, text);
 }
 
+_Static_assert(TIMELINE_TRACK_STREAM == 6 && TIMELINE_TRACK_WAITS == 7, "page/timeline.js knows a GPU's rows by these");
+
 void zoom_put_tracks(struct zoom *zoom, struct sink *out)
 {
 	uint32_t *order, count = 0;
