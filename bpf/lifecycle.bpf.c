@@ -126,7 +126,7 @@ int process_exit(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 
-/* Before these are used their probes are to be in place; of all other files it is seen soon what is in them. */
+/* Files of these names need their probes before they are used; all others are looked into soon after. */
 static __always_inline bool name_of_interest(const char *name)
 {
 	if (name[0] != 'l' || name[1] != 'i' || name[2] != 'b')
@@ -150,14 +150,17 @@ static __always_inline struct file *file_of_descriptor(int fd)
 	return file;
 }
 
-/* The how manieth of its window this is, from 1 on: a process may map as often as it likes, and fill the ring by it. */
+/*
+ * Counts the mappings of a process in the current window, this one included.  A process may map as often as it likes,
+ * and would fill the ring.
+ */
 static __always_inline __u64 count_mapped(__u32 pid)
 {
 	struct gpt_mapped_rate *rate = bpf_map_lookup_elem(&mapped_rates, &pid), fresh = {};
 	__u64 now_ns = bpf_ktime_get_ns();
 
 	if (rate && now_ns - rate->since_ns < GPT_MAPPED_WINDOW_NS)
-		return ++rate->count; /* threads that meet here are told of once more */
+		return ++rate->count; /* two threads at once may get one number: one record more */
 	fresh.since_ns = now_ns;
 	fresh.count = 1;
 	bpf_map_update_elem(&mapped_rates, &pid, &fresh, BPF_ANY);

@@ -7,8 +7,8 @@
  * Linux 5.17 has bpf_loop. A body is a global function, which the verifier checks once for a program, and not again for
  * each way that leads to it: half of what loading costs.  Older kernels (GPT_OLD_KERNEL) get a plain loop around a
  * global function, which the verifier checks once and on its own (5.6): a round costs it a few instructions. What such
- * a function may take are scalars only (kernel/bpf/btf.c, btf_prepare_func_args of 5.10), so the body finds slot and
- * process anew.
+ * a function may take are scalars only (kernel/bpf/btf.c, btf_prepare_func_args of 5.10), so the body looks up slot and
+ * process again.
  */
 #ifndef GPUTRACE_LOOP_BPF_H
 #define GPUTRACE_LOOP_BPF_H

@@ -275,6 +275,17 @@ static size_t rows_shown(const struct report *report, const struct difference_ro
 	return shown;
 }
 
+/* The table of the rows that are shown, on a page only if it has one, and how many others there are. */
+static void put_table(struct report *report, struct table *table, const struct differences *all,
+		      const struct difference_rows *rows, size_t shown)
+{
+	if (shown || report->writer)
+		report_table(report, table);
+	else
+		table_free(table);
+	put_rest(report, all, rows, shown);
+}
+
 static void put_rows(struct report *report, const struct differences *all, const char *id, const char *title,
 		     const struct difference_rows *rows, const char *name)
 {
@@ -311,11 +322,7 @@ static void put_rows(struct report *report, const struct differences *all, const
 	table_begin(&table, columns);
 	for (size_t i = 0; i < shown; i++)
 		add_row(&table, &rows->list.items[i], by_launches, unit);
-	if (shown || report->writer)
-		report_table(report, &table);
-	else
-		table_free(&table);
-	put_rest(report, all, rows, shown);
+	put_table(report, &table, all, rows, shown);
 	free(before);
 }
 
@@ -390,11 +397,7 @@ static void put_costs(struct report *report, const struct differences *all, cons
 				table_add(&table, api_name((uint16_t)either->api));
 			add_place(&table, row);
 		}
-		if (shown || report->writer)
-			report_table(report, &table);
-		else
-			table_free(&table);
-		put_rest(report, all, rows, shown);
+		put_table(report, &table, all, rows, shown);
 	}
 	free(before);
 }
