@@ -77,41 +77,25 @@ static bool is_str(const struct reader *reader, uint64_t object, const char *wan
 	       read_bytes(reader, str.data, text, length) && !memcmp(text, wanted, length);
 }
 
-static void put_utf8(text_buffer *out, uint32_t c)
-{
-	if (c < 0x80) {
-		array_push(out, (char)c);
-	} else if (c < 0x800) {
-		array_push(out, (char)(0xc0 | c >> 6));
-		array_push(out, (char)(0x80 | (c & 0x3f)));
-	} else if (c < 0x10000) {
-		array_push(out, (char)(0xe0 | c >> 12));
-		array_push(out, (char)(0x80 | (c >> 6 & 0x3f)));
-		array_push(out, (char)(0x80 | (c & 0x3f)));
-	} else {
-		array_push(out, (char)(0xf0 | (c >> 18 & 7)));
-		array_push(out, (char)(0x80 | (c >> 12 & 0x3f)));
-		array_push(out, (char)(0x80 | (c >> 6 & 0x3f)));
-		array_push(out, (char)(0x80 | (c & 0x3f)));
-	}
-}
-
-/* False: it cannot be read, or with it the text is longer than is kept. */
+/* Its end is kept, which is no text.  False: it cannot be read, or with it the text is longer than is kept. */
 static bool add_line(const struct reader *reader, uint64_t object, text_buffer *out)
 {
 	uint8_t *bytes;
+	uint32_t last = 0;
 	struct str str;
+	size_t size;
 	bool is_read;
 
 	if (!read_str(reader, object, &str) || str.length > PYTHON_SOURCE_MAX)
 		return false;
-	bytes = xmalloc(str.length * str.kind + 1);
-	is_read = !str.length || read_bytes(reader, str.data, bytes, str.length * str.kind);
-	for (uint64_t i = 0; is_read && i < str.length; i++) {
-		uint32_t c = 0;
-
-		memcpy(&c, bytes + i * str.kind, str.kind);
-		put_utf8(out, c);
+	size = str.length * str.kind;
+	bytes = xmalloc(size);
+	is_read = !size || read_bytes(reader, str.data, bytes, size);
+	if (is_read && size) {
+		memcpy(&last, bytes + size - str.kind, str.kind);
+		safe_text_append_kind(out, bytes, last == '\n' ? size - str.kind : size, str.kind);
+		if (last == '\n')
+			array_push(out, '\n');
 	}
 	free(bytes);
 	return is_read && out->count <= PYTHON_SOURCE_MAX;
