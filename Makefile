@@ -162,8 +162,9 @@ install: all
 	install -D -m 755 $(BUILD)/gputrace $(DESTDIR)$(PREFIX)/bin/gputrace
 	install -D -m 644 $(AGENT) $(DESTDIR)$(PREFIX)/lib/gputrace/libgputrace-agent.so
 	install -D -m 644 docs/gputrace.1 $(DESTDIR)$(PREFIX)/share/man/man1/gputrace.1
-	install -d $(DESTDIR)$(PREFIX)/share/doc/gputrace
+	install -d $(DESTDIR)$(PREFIX)/share/doc/gputrace/design
 	install -m 644 README.md LICENSE LICENSES/* $(wildcard docs/*.md) $(DESTDIR)$(PREFIX)/share/doc/gputrace
+	install -m 644 $(wildcard docs/design/*.md) $(DESTDIR)$(PREFIX)/share/doc/gputrace/design
 
 # ---- set-up, demo, tidiness -------------------------------------------------------------------
 deps:
@@ -180,7 +181,7 @@ format:
 check-format:
 	@clang-format --dry-run --Werror $(C_FILES)
 
-# The table of docs/architecture.md.
+# The table of docs/design/folders.md.
 check-includes:
 	@tools/check-includes
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * A thread enters a CUDA call: on the public symbols of libcudart and libcuda (call_symbol), or, where the agent
- * is inside, on the function its CUPTI callback calls (call_agent).  This is the hot path: docs/architecture.md
+ * is inside, on the function its CUPTI callback calls (call_agent).  This is the hot path: docs/design/bpf.md
  * says what each step costs.
  */
 #include "common.bpf.h"

@@ -2,7 +2,7 @@
 /*
  * From one frame to the next, in as few reads as can be: copies frames in windows and walks them in the copy.
  *
- * A read of target memory costs about 45 ns whatever its size and a failing one 450 ns (docs/architecture.md),
+ * A read of target memory costs about 45 ns whatever its size and a failing one 450 ns (docs/design/bpf.md),
  * so frames are read in windows that are clipped to the interpreter's own stack chunk.
  */
 #ifndef GPUTRACE_PYTHON_FRAMES_BPF_H

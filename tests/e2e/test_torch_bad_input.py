@@ -21,7 +21,7 @@ from test_hostile_names import steers
 
 KNOWN, UNKNOWN = 0x020e010000000000, 0x0263010000000000  # 2.14.1, 2.99.1
 ANOTHER = "there is another PyTorch in the process, whose ops are not seen"
-CUT = 16384  # of an op's name (docs/architecture.md)
+CUT = 16384  # of an op's name (docs/design/limits.md)
 STEERING = "\x1b\x7f\u202e\u2066"  # what names have of that
 
 

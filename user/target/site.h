@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Where in a function to put a probe.  The kernel emulates some instructions (push, nop, short jumps) and has
- * to single-step the others at ten times the price (docs/architecture.md, "Probe sites"): decode the prologue,
+ * to single-step the others at ten times the price (docs/design/bpf.md, "Probe sites"): decode the prologue,
  * take the first cheap instruction that every call passes while the argument registers are untouched.
  */
 #ifndef GPUTRACE_SITE_H
