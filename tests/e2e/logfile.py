@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """What tests ask of a log, also of one that is still being written; ../gptlog.py reads it."""
 
+import collections
 import pathlib
 
 import gptlog
@@ -12,6 +13,7 @@ HELLO, KERNEL, MEMCPY, MEMSET, AGENT_CLOCK, STATS, OPS = 64, 67, 68, 69, 74, 75,
 READY, FAILED = 2, 4  # states of HELLO
 OBSERVING, REFUSED = 2, 4  # states of OPS
 REGISTER = 1  # of CUPTI_USE
+STACK_OK, STACK_UNREADABLE = 0, 4  # stack_state of calls
 
 
 FOLLOWED = 4  # logs of which what was unpacked is kept
@@ -72,6 +74,11 @@ def has_source(path, text):
 
 def has_calls(path):
     return any(True for _ in records(path, CALL, CALL_ARGS))
+
+
+def stack_states(path):
+    """{enum gpt_stack_state: how many calls have it}"""
+    return collections.Counter(call.values["stack_state"] for call in records(path, CALL, CALL_ARGS))
 
 
 def has_kernel(path):

@@ -44,12 +44,15 @@ def test_processes_beyond_the_table_are_counted(tmp_path):
 
 @pytest.mark.kernels
 def test_a_process_has_no_lines_of_one_that_had_its_pid_and_its_memory_before(every_python, tmp_path):
-    """Memory that the kernel moves to another place just then cannot be read: that stack is not known, and says so."""
+    """Memory that the kernel moves to another place just then cannot be read: that stack is not known, and says so.  How
+    many these are is up to whatever else the machine does, but more are known than not."""
     command = [every_python, machine.PROGRAMS / "pids.py", machine.cudart(), "20"]
     tracing.trace(tmp_path, command, "--agent", "off")
     stacks = reading.folded(tmp_path / "trace.folded")
     launched = {stack.split(";")[-2].split(" ")[0]: count for stack, count in stacks.items()}
     unknown = sum(count for stack, count in stacks.items() if " (stack not known);" in stack)
     functions = {f"f{number:04}" for number in range(20)}
-    assert unknown < 5 and unknown + len(functions & set(launched)) == 20
+    states = logfile.stack_states(tmp_path / "trace.gpt")
+    assert set(states) <= {logfile.STACK_OK, logfile.STACK_UNREADABLE} and unknown == states[logfile.STACK_UNREADABLE] < 10
+    assert unknown + len(functions & set(launched)) == 20
     assert all(launched[function] == 1 for function in functions & set(launched))

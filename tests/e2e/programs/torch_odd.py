@@ -5,12 +5,14 @@ it computes."""
 import ctypes
 import json
 import os
+import signal
 import sys
 
 LONG = 100000
 OWN = "o" * LONG
 NAMES = ('it "says" \\ so', "tab\t line\n \x1b[31mred\x7f", "\u202egnol\u2066", "{}", "x" * LONG)
 WORKERS_OPS = 1000
+HANGS_S = 60  # a child that waits for longer
 
 
 class Odd:
@@ -47,10 +49,14 @@ class Odd:
         assert x.sum().item() == 2
 
     def worker(self):
+        """A thread that the first op starts takes the observer away: how many ops run before it has is up to the machine."""
         pid = os.fork()
         if not pid:
+            signal.alarm(HANGS_S)
             self.relu(WORKERS_OPS)
-            os._exit(0 if not self.observers() else 1)
+            self.unobserved()
+            self.relu(WORKERS_OPS)
+            os._exit(0)
         assert os.waitpid(pid, 0)[1] == 0
 
     def open(self):
