@@ -28,7 +28,7 @@ enum gpt_py_walk {
 struct gpt_pylayout {
 	__u16 version;	  /* major << 8 | minor */
 	__u8 walk;	  /* enum gpt_py_walk */
-	__u8 linetable;	  /* enum gpt_linetable (record.h) */
+	__u8 linetable;	  /* enum gpt_linetable (values.h) */
 	__u8 lasti_scale; /* OBJECTS: bytes per unit of f_lasti (1 up to 3.9, 2 in 3.10) */
 	__u8 owner_skip;  /* CFRAME, CURRENT: frames whose owner is this or above are the interpreter's own
 			   * (FRAME_OWNED_BY_CSTACK in pycore_frame.h, FRAME_OWNED_BY_INTERPRETER in
