@@ -47,9 +47,6 @@ void show_tables(struct builder *builder)
 	SHOW(model, native, builder->stacks.natives);
 	SHOW(model, native_frame, builder->stacks.native_frames);
 	SHOW(model, call, builder->calls.list);
-	SHOW(model, overhead, builder->overheads);
-	SHOW(model, jit, builder->jits);
-	SHOW(model, sync, builder->syncs);
 	SHOW(model, op, builder->ops.list);
 	model->forwards_forgotten = builder->ops.forwards.forgotten;
 	SHOW(model, collective, builder->ops.collectives);
@@ -59,8 +56,11 @@ void show_tables(struct builder *builder)
 	SHOW(model, string, builder->strings.strings);
 	SHOW(model, probe, builder->probes);
 	SHOW(model, note, builder->notes);
-	model->memories = builder->memories.items;
-	model->memory_count = (uint32_t)builder->memories.count;
+#define SHOW_JOINED(one, many, ...)                                                                                    \
+	model->many = builder->many.items;                                                                             \
+	model->one##_count = (uint32_t)builder->many.count;
+	MODEL_JOINED_EVENTS(SHOW_JOINED)
+#undef SHOW_JOINED
 	model->args = builder->calls.args.items;
 	model->args_count = (uint32_t)builder->calls.args.count;
 	model->gpu = builder->gpu.list;
@@ -112,11 +112,9 @@ static void free_builder(struct builder *builder)
 	lookup_free(&builder->kernel_places);
 	array_free(&builder->gpu.arrivals);
 	array_free(&builder->gpu.waiting);
-	array_free(&builder->overhead_arrivals);
-	array_free(&builder->jit_arrivals);
-	array_free(&builder->sync_arrivals);
-	array_free(&builder->event_records);
-	array_free(&builder->memory_arrivals);
+#define FREE(one, ...) array_free(&builder->one##_arrivals);
+	ARRIVING_EVENTS(FREE)
+#undef FREE
 	array_free(&builder->told_steps_arrived);
 	survey_free(&builder->survey);
 	lates_free(&builder->lates);
@@ -181,10 +179,9 @@ struct model *builder_finish(struct builder *builder)
 	torch_memory_join(&builder->torch_memory, &builder->ops, &builder->ops, &builder->taken, &builder->devices,
 			  builder->processes.threads.items, UINT64_MAX);
 	join_gpu(builder);
-	join_overheads(builder);
-	join_jits(builder);
-	join_syncs(builder);
-	join_memories(builder);
+#define JOIN(one, many, ...) join_##many(builder);
+	MODEL_JOINED_EVENTS(JOIN)
+#undef JOIN
 	move_tables(builder);
 	receipt_fill(builder);
 	free_builder(builder);
@@ -228,12 +225,9 @@ void model_free(struct model *model)
 	free(model->natives);
 	free(model->native_frames);
 	free(model->args);
-	free(model->calls);
-	free(model->gpu);
-	free(model->overheads);
-	free(model->jits);
-	free(model->syncs);
-	free(model->memories);
+#define FREE(one, many, ...) free(model->many);
+	MODEL_EVENTS(FREE)
+#undef FREE
 	free(model->devices);
 	free(model->gaps);
 	free(model->pyspans);

@@ -174,11 +174,11 @@ struct new_gpu_work *builder_room_for_gpu_work(struct builder *builder);
 /* A node of a graph was made by a call under capture, or as the clone of another. */
 void builder_add_graph_node(struct builder *builder, struct program program, uint64_t node, uint32_t corr);
 void builder_add_graph_clone(struct builder *builder, struct program program, uint64_t node, uint64_t source);
-bool builder_add_overhead(struct builder *builder, struct program program, const struct new_overhead *overhead);
-bool builder_add_jit(struct builder *builder, struct program program, const struct new_jit *jit);
-bool builder_add_sync(struct builder *builder, struct program program, const struct new_sync *sync);
+#define BUILDER_ADD(one, ...)                                                                                          \
+	bool builder_add_##one(struct builder *builder, struct program program, const struct new_##one *one);
+MODEL_JOINED_EVENTS(BUILDER_ADD)
+#undef BUILDER_ADD
 void builder_add_event_record(struct builder *builder, struct program program, const struct new_event_record *record);
-bool builder_add_memory(struct builder *builder, struct program program, const struct new_memory *memory);
 bool builder_add_device(struct builder *builder, struct program program, const struct new_device *device);
 void builder_add_context(struct builder *builder, struct program program, uint32_t context, uint32_t device, bool mps);
 void builder_add_stream(struct builder *builder, struct program program, const struct new_stream *stream);

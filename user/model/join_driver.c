@@ -7,34 +7,20 @@
 
 bool builder_add_overhead(struct builder *builder, struct program program, const struct new_overhead *overhead)
 {
-	struct overhead_arrival arrival = {.program = program, .overhead = *overhead};
-	enum told what;
-
 	if (overhead->span.start_ns > overhead->span.end_ns)
 		return false;
-	what = told(builder, program, 0, overhead->clock, overhead->span.start_ns);
-	if (what == TOLD_LATE)
-		keep_late(builder, &(struct late){.kind = LATE_OVERHEAD, .program = program, .overhead = *overhead});
-	else if (what == TOLD_NOW)
-		array_push(&builder->overhead_arrivals, arrival);
+	receive_overhead(builder, program, 0, overhead);
 	return true;
 }
 
 bool builder_add_jit(struct builder *builder, struct program program, const struct new_jit *jit)
 {
-	struct jit_arrival arrival = {.program = program, .jit = *jit};
-	enum told what;
-
 	if (jit->span.start_ns > jit->span.end_ns)
 		return false;
 	/* without times it tells nothing; an operation that is newer than this has no name */
 	if (!jit->span.end_ns || jit->operation < GPT_AGENT_JIT_CACHE_LOAD || jit->operation > GPT_AGENT_JIT_COMPILE)
 		return true;
-	what = told(builder, program, jit->corr, jit->clock, jit->span.start_ns);
-	if (what == TOLD_LATE)
-		keep_late(builder, &(struct late){.kind = LATE_JIT, .program = program, .jit = *jit});
-	else if (what == TOLD_NOW)
-		array_push(&builder->jit_arrivals, arrival);
+	receive_jit(builder, program, jit->corr, jit);
 	return true;
 }
 
@@ -61,10 +47,12 @@ void join_overheads(struct builder *builder)
 	builder->overhead_arrivals.count = 0;
 }
 
-void join_overheads_part(struct builder *builder)
+void join_overheads_part(struct builder *builder, uint64_t settled_ns, uint64_t until_ns)
 {
 	size_t from = builder->model->overheads_due.from;
 
+	(void)settled_ns;
+	(void)until_ns;
 	join_overheads(builder);
 	if (builder->overheads.count > from)
 		order_by_time(builder->overheads.items + from, builder->overheads.count - from,
@@ -105,14 +93,15 @@ static bool add_jit(struct builder *builder, const struct jit_arrival *arrival, 
 	return true;
 }
 
-void join_jits_part(struct builder *builder, uint64_t until_ns)
+void join_jits_part(struct builder *builder, uint64_t settled_ns, uint64_t until_ns)
 {
 	size_t waiting = 0;
 
+	(void)until_ns;
 	for (size_t i = 0; i < builder->jit_arrivals.count; i++) {
 		const struct jit_arrival arrival = builder->jit_arrivals.items[i];
 
-		if (!add_jit(builder, &arrival, until_ns))
+		if (!add_jit(builder, &arrival, settled_ns))
 			builder->jit_arrivals.items[waiting++] = arrival;
 	}
 	builder->jit_arrivals.count = waiting;
@@ -121,5 +110,5 @@ void join_jits_part(struct builder *builder, uint64_t until_ns)
 
 void join_jits(struct builder *builder)
 {
-	join_jits_part(builder, UINT64_MAX);
+	join_jits_part(builder, UINT64_MAX, UINT64_MAX);
 }

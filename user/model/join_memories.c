@@ -6,17 +6,10 @@
 
 bool builder_add_memory(struct builder *builder, struct program program, const struct new_memory *memory)
 {
-	struct memory_arrival arrival = {.program = program, .memory = *memory};
-	enum told what;
-
 	/* no GPU has a PB; sums of sizes that a target made up must not run over */
 	if (memory->bytes >= 1ull << 50)
 		return false;
-	what = told(builder, program, memory->corr, memory->clock, memory->time_ns);
-	if (what == TOLD_LATE)
-		keep_late(builder, &(struct late){.kind = LATE_MEMORY, .program = program, .memory = *memory});
-	else if (what == TOLD_NOW)
-		array_push(&builder->memory_arrivals, arrival);
+	receive_memory(builder, program, memory->corr, memory);
 	return true;
 }
 

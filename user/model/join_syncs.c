@@ -12,54 +12,41 @@
 
 bool builder_add_sync(struct builder *builder, struct program program, const struct new_sync *sync)
 {
-	struct sync_arrival arrival = {.program = program, .sync = *sync};
-	enum told what;
-
 	if (sync->span.start_ns > sync->span.end_ns || sync->kind > GPT_AGENT_SYNC_CONTEXT)
 		return false;
 	if (!sync->span.end_ns || !sync->kind /* 0: CUPTI does not say */ || sync->result == CUDA_NOT_READY)
 		return true;
 	if (builder->reading == READING_FIRST)
 		outlook_add_sync(&builder->learnt.outlook);
-	what = told(builder, program, sync->corr, sync->clock, sync->span.start_ns);
-	if (what == TOLD_LATE)
-		keep_late(builder, &(struct late){.kind = LATE_SYNC, .program = program, .sync = *sync});
-	else if (what == TOLD_NOW)
-		array_push(&builder->sync_arrivals, arrival);
+	receive_sync(builder, program, sync->corr, sync);
 	return true;
 }
 
 void builder_add_event_record(struct builder *builder, struct program program, const struct new_event_record *record)
 {
-	struct event_record_arrival arrival = {.program = program, .record = *record};
-	enum told what = told(builder, program, record->corr, SOURCE_CLOCK_MONOTONIC, 0);
-
-	if (what == TOLD_LATE)
-		keep_late(builder, &(struct late){.kind = LATE_EVENT_RECORD, .program = program, .record = *record});
-	else if (what == TOLD_NOW)
-		array_push(&builder->event_records, arrival);
+	receive_event_record(builder, program, record->corr, record);
 }
 
 /* What is known of the calls that recorded events is that of the model at hand. */
 static void make_recordings(struct builder *builder, struct recordings *recordings)
 {
-	for (size_t i = 0; i < builder->event_records.count; i++) {
-		const struct event_record_arrival *arrival = &builder->event_records.items[i];
-		struct recording made = {
-			.process = arrival->program.process,
-			.space = arrival->program.space,
-			.context = arrival->record.context,
-			.event = arrival->record.event,
-			.stream = arrival->record.stream,
-			.number = arrival->record.event_record,
-			.call = calls_place(&builder->calls, arrival->program.space, arrival->record.corr)};
+	for (size_t i = 0; i < builder->event_record_arrivals.count; i++) {
+		const struct event_record_arrival *arrival = &builder->event_record_arrivals.items[i];
+		const struct new_event_record *record = &arrival->event_record;
+		struct recording made = {.process = arrival->program.process,
+					 .space = arrival->program.space,
+					 .context = record->context,
+					 .event = record->event,
+					 .stream = record->stream,
+					 .number = record->event_record,
+					 .call = calls_place(&builder->calls, arrival->program.space, record->corr)};
 
 		made.time_ns = calls_start(&builder->calls, made.call);
 		recordings_add(recordings, &made);
 	}
-	if (builder->event_records.count)
+	if (builder->event_record_arrivals.count)
 		recordings_order(recordings);
-	builder->event_records.count = 0;
+	builder->event_record_arrivals.count = 0;
 }
 
 static void find_event(const struct builder *builder, const struct recordings *recordings,
@@ -192,9 +179,10 @@ void join_syncs(struct builder *builder)
 	lookup_free(&devices);
 }
 
-void join_syncs_part(struct builder *builder, uint64_t until_ns)
+void join_syncs_part(struct builder *builder, uint64_t settled_ns, uint64_t until_ns)
 {
+	(void)until_ns;
 	make_recordings(builder, &builder->parts.recordings);
-	add_all(builder, &builder->parts.recordings, &known(builder)->learnt.contexts, until_ns);
+	add_all(builder, &builder->parts.recordings, &known(builder)->learnt.contexts, settled_ns);
 	sort(builder, builder->model->syncs_due.from);
 }

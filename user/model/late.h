@@ -10,17 +10,23 @@
 #include "model/events.h"
 #include "model/ops.h"
 
+/*
+ * Kinds that wait among the builder's arrivals until they are joined: those of the model, and what joins them.
+ *	X(one, many, time, arrives), as MODEL_JOINED_EVENTS; a CALL says when it was
+ */
+#define ARRIVING_EVENTS(X)                                                                                             \
+	MODEL_JOINED_EVENTS(X)                                                                                         \
+	X(event_record, event_records, , CALL)
+
 enum late_kind {
 	LATE_RETURN,
 	LATE_API_ACTIVITY,
 	LATE_GPU_WORK,
-	LATE_OVERHEAD,
-	LATE_JIT,
-	LATE_SYNC,
-	LATE_EVENT_RECORD,
-	LATE_MEMORY,
 	LATE_OP,
 	LATE_TORCH_MEMORY,
+#define LATE_KIND(one, ...) LATE_##one,
+	ARRIVING_EVENTS(LATE_KIND)
+#undef LATE_KIND
 };
 
 struct late {
@@ -33,13 +39,11 @@ struct late {
 		struct new_return back;
 		struct new_api_activity activity;
 		struct new_gpu_work work;
-		struct new_overhead overhead;
-		struct new_jit jit;
-		struct new_sync sync;
-		struct new_event_record record;
-		struct new_memory memory;
 		struct new_op op;
 		struct new_torch_memory torch;
+#define LATE_MEMBER(one, ...) struct new_##one one;
+		ARRIVING_EVENTS(LATE_MEMBER)
+#undef LATE_MEMBER
 	};
 };
 

@@ -62,36 +62,57 @@ enum told told(struct builder *builder, struct program program, uint32_t corr, e
 	return TOLD_BEFORE;
 }
 
+/* When an event began, by which clock, as its row in MODEL_EVENTS says. */
+#define CLOCK_OF_SPAN(event) ((enum source_clock)(event)->clock)
+#define START_OF_SPAN(event) ((event)->span.start_ns)
+#define CLOCK_OF_MOMENT(event) ((event)->clock)
+#define START_OF_MOMENT(event) ((event)->time_ns)
+#define CLOCK_OF_CALL(event) SOURCE_CLOCK_MONOTONIC
+#define START_OF_CALL(event) 0 /* it has none of its own: its call waits for it */
+#define ABOUT(arrives, event)                                                                                          \
+	(START_OF_##arrives(event) ? about(builder, CLOCK_OF_##arrives(event), START_OF_##arrives(event)) : 0)
+
 static uint64_t begin_of(const struct builder *builder, const struct late *late)
 {
 	switch (late->kind) {
+	case LATE_RETURN:
+		return 0;
 	case LATE_API_ACTIVITY:
-		return about(builder, late->activity.clock, late->activity.span.start_ns);
+		return ABOUT(SPAN, &late->activity);
 	case LATE_GPU_WORK:
-		return late->work.span.start_ns
-			       ? about(builder, (enum source_clock)late->work.clock, late->work.span.start_ns)
-			       : 0;
-	case LATE_OVERHEAD:
-		return about(builder, late->overhead.clock, late->overhead.span.start_ns);
-	case LATE_JIT:
-		return about(builder, late->jit.clock, late->jit.span.start_ns);
-	case LATE_SYNC:
-		return about(builder, late->sync.clock, late->sync.span.start_ns);
-	case LATE_MEMORY:
-		return about(builder, late->memory.clock, late->memory.time_ns);
+		return ABOUT(SPAN, &late->work);
 	case LATE_OP:
 		return late->op.start_ns;
 	case LATE_TORCH_MEMORY:
 		return late->torch.time_ns;
-	default: /* it has no begin of its own: its call waits for it */
-		return 0;
+#define CASE(one, many, time, arrives)                                                                                 \
+	case LATE_##one:                                                                                               \
+		return ABOUT(arrives, &late->one);
+		ARRIVING_EVENTS(CASE)
+#undef CASE
 	}
+	return 0;
 }
 
 void keep_late(struct builder *builder, const struct late *late)
 {
 	array_push(&builder->lates.list, *late)->time_ns = begin_of(builder, late);
 }
+
+#define RECEIVE(one, many, time, arrives)                                                                              \
+	void receive_##one(struct builder *builder, struct program program, uint32_t corr,                             \
+			   const struct new_##one *one)                                                                \
+	{                                                                                                              \
+		struct one##_arrival arrival = {.program = program, .one = *one};                                      \
+		enum told what = told(builder, program, corr, CLOCK_OF_##arrives(one), START_OF_##arrives(one));       \
+                                                                                                                       \
+		if (what == TOLD_LATE)                                                                                 \
+			keep_late(builder, &(struct late){.kind = LATE_##one, .program = program, .one = *one});       \
+		else if (what == TOLD_NOW)                                                                             \
+			array_push(&builder->one##_arrivals, arrival);                                                 \
+	}
+ARRIVING_EVENTS(RECEIVE)
+#undef RECEIVE
 
 /* ---- calls ------------------------------------------------------------------------------------------------------- */
 

@@ -5,18 +5,11 @@
 /* What has not been handed over stays. */
 static void mark_later(struct retain *retain, const struct model *model)
 {
-	for (uint32_t i = due_end(&model->calls_due, model->call_count); i < model->call_count; i++)
-		retain->calls.marks[i] = RETAIN_LATER;
-	for (uint32_t i = due_end(&model->gpu_due, model->gpu_count); i < model->gpu_count; i++)
-		retain->gpu.marks[i] = RETAIN_LATER;
-	for (uint32_t i = due_end(&model->overheads_due, model->overhead_count); i < model->overhead_count; i++)
-		retain->overheads.marks[i] = RETAIN_LATER;
-	for (uint32_t i = due_end(&model->jits_due, model->jit_count); i < model->jit_count; i++)
-		retain->jits.marks[i] = RETAIN_LATER;
-	for (uint32_t i = due_end(&model->syncs_due, model->sync_count); i < model->sync_count; i++)
-		retain->syncs.marks[i] = RETAIN_LATER;
-	for (uint32_t i = due_end(&model->memories_due, model->memory_count); i < model->memory_count; i++)
-		retain->memories.marks[i] = RETAIN_LATER;
+#define MARK(one, many, ...)                                                                                           \
+	for (uint32_t i = due_end(&model->many##_due, model->one##_count); i < model->one##_count; i++)                \
+		retain->many.marks[i] = RETAIN_LATER;
+	MODEL_EVENTS(MARK)
+#undef MARK
 }
 
 static void keep(uint8_t *marks, uint32_t index)
@@ -87,10 +80,9 @@ static void exchange_arrays(struct builder *builder)
 	EXCHANGE(&builder->calls.list, &spare->calls, model->call_count);
 	EXCHANGE(&builder->calls.args, &spare->args, model->args_count);
 	EXCHANGE(&builder->gpu.joined, &spare->gpu, model->gpu_count);
-	EXCHANGE(&builder->overheads, &spare->overheads, model->overhead_count);
-	EXCHANGE(&builder->jits, &spare->jits, model->jit_count);
-	EXCHANGE(&builder->syncs, &spare->syncs, model->sync_count);
-	EXCHANGE(&builder->memories, &spare->memories, model->memory_count);
+#define EXCHANGE_JOINED(one, many, ...) EXCHANGE(&builder->many, &spare->many, model->one##_count);
+	MODEL_JOINED_EVENTS(EXCHANGE_JOINED)
+#undef EXCHANGE_JOINED
 }
 
 void let_go(struct builder *builder)
@@ -98,12 +90,9 @@ void let_go(struct builder *builder)
 	struct retain *retain = &builder->parts.retain;
 	struct model *model = builder->model;
 
-	count_on(&model->calls_due, model->call_count);
-	count_on(&model->gpu_due, model->gpu_count);
-	count_on(&model->overheads_due, model->overhead_count);
-	count_on(&model->jits_due, model->jit_count);
-	count_on(&model->syncs_due, model->sync_count);
-	count_on(&model->memories_due, model->memory_count);
+#define COUNT_ON(one, many, ...) count_on(&model->many##_due, model->one##_count);
+	MODEL_EVENTS(COUNT_ON)
+#undef COUNT_ON
 	retain_begin(retain, model);
 	mark_later(retain, model);
 	recordings_trim(&builder->parts.recordings);

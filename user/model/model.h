@@ -56,6 +56,40 @@ struct model_due {
 	uint64_t number; /* of the first: how many of this kind earlier parts had */
 };
 
+/*
+ * A row for each kind of event that a part has some of: all that is done for every kind is made of these rows.
+ *
+ *	X(one, many, time, arrives)
+ *
+ * The model has an array `many` of struct model_ONE by their member `time`, one_count of them, and many_due.  Kinds of
+ * MODEL_JOINED_EVENTS arrive as a struct new_ONE with a SPAN or a MOMENT of time (events.h): builder_add_ONE checks
+ * it, receive_ONE keeps it or defers it to pass 2 (tables.h), and join_MANY makes the model_ONE of it.
+ */
+#define MODEL_JOINED_EVENTS(X)                                                                                         \
+	X(overhead, overheads, start_ns, SPAN)                                                                         \
+	X(jit, jits, start_ns, SPAN)                                                                                   \
+	X(sync, syncs, start_ns, SPAN)                                                                                 \
+	X(memory, memories, time_ns, MOMENT)
+#define MODEL_EVENTS(X)                                                                                                \
+	X(call, calls, start_ns, NEVER)                                                                                \
+	X(gpu, gpu, start_ns, SPAN) /* untimed ones first */                                                           \
+	MODEL_JOINED_EVENTS(X)
+
+/* X(one, many, member, others): model_ONE.member is an index into model.others, or NONE. */
+#define MODEL_REFERENCES(X)                                                                                            \
+	X(call, calls, args, args)                                                                                     \
+	X(call, calls, first_gpu, gpu)                                                                                 \
+	X(gpu, gpu, next, gpu)                                                                                         \
+	X(memory, memories, other, memories)                                                                           \
+	MODEL_REFERENCES_TO_CALLS(X)
+#define MODEL_REFERENCES_TO_CALLS(X)                                                                                   \
+	X(gpu, gpu, call, calls)                                                                                       \
+	X(gpu, gpu, captured_by, calls)                                                                                \
+	X(jit, jits, call, calls)                                                                                      \
+	X(sync, syncs, call, calls)                                                                                    \
+	X(sync, syncs, recorded_by, calls)                                                                             \
+	X(memory, memories, call, calls)
+
 struct model_outlook;
 
 struct model {
@@ -74,12 +108,12 @@ struct model {
 	struct model_native *natives;
 	uint32_t *native_frames;
 	struct model_args *args;
-	struct model_call *calls; /* by start_ns */
-	struct model_gpu *gpu;	  /* by start_ns, untimed ones first */
-	struct model_overhead *overheads;
-	struct model_jit *jits;			   /* by start_ns */
-	struct model_sync *syncs;		   /* by start_ns */
-	struct model_memory *memories;		   /* by time_ns */
+#define MODEL_ARRAY(one, many, time, arrives)                                                                          \
+	struct model_##one *many;                                                                                      \
+	uint32_t one##_count;                                                                                          \
+	struct model_due many##_due;
+	MODEL_EVENTS(MODEL_ARRAY)
+#undef MODEL_ARRAY
 	struct model_device *devices;		   /* by id */
 	struct model_gap *gaps;			   /* by process and start */
 	struct model_span *pyspans;		   /* garbage collections and imports, by thread and start */
@@ -98,10 +132,9 @@ struct model {
 	uint32_t cell_line_count;
 	struct model_generated_line *generated_lines; /* as they were told: the last of a file and line counts */
 	uint32_t process_count, thread_count, code_count, frame_count, stack_count, stack_frame_count, native_count,
-		native_frame_count, args_count, call_count, gpu_count, overhead_count, jit_count, sync_count,
-		memory_count, device_count, gap_count, string_count, probe_count, note_count, pyspan_count,
-		pycall_count, range_count, op_count, collective_count, nccl_call_count, torch_memory_count,
-		told_step_count, generated_line_count;
+		native_frame_count, args_count, device_count, gap_count, string_count, probe_count, note_count,
+		pyspan_count, pycall_count, range_count, op_count, collective_count, nccl_call_count,
+		torch_memory_count, told_step_count, generated_line_count;
 
 	bool continued; /* earlier parts of the trace came before this one */
 	bool more;	/* later parts follow: the receipt, but for its clock_error_ns, and gpu_ops of processes are not
@@ -109,8 +142,7 @@ struct model {
 	uint64_t until_ns; /* where more: every event that begins before this is in this part, or was in an earlier one
 			    */
 	struct model_schedule schedule;
-	uint64_t forwards_forgotten; /* nodes so far whose forward op was too long ago to be kept */
-	struct model_due calls_due, gpu_due, overheads_due, jits_due, syncs_due, memories_due;
+	uint64_t forwards_forgotten;	     /* nodes so far whose forward op was too long ago to be kept */
 	const struct model_outlook *outlook; /* on all parts, where there may be several; NULL: this is the only one */
 
 	struct model_source *sources; /* at least one */

@@ -116,25 +116,6 @@ static void tell_late(struct builder *builder, const struct late *late)
 						   again(builder, late->kernel.label),
 						   again(builder, late->kernel.place)});
 		break;
-	case LATE_OVERHEAD:
-		array_push(&builder->overhead_arrivals,
-			   ((struct overhead_arrival){.program = late->program, .overhead = late->overhead}));
-		break;
-	case LATE_JIT:
-		array_push(&builder->jit_arrivals, ((struct jit_arrival){.program = late->program, .jit = late->jit}));
-		break;
-	case LATE_SYNC:
-		array_push(&builder->sync_arrivals,
-			   ((struct sync_arrival){.program = late->program, .sync = late->sync}));
-		break;
-	case LATE_EVENT_RECORD:
-		array_push(&builder->event_records,
-			   ((struct event_record_arrival){.program = late->program, .record = late->record}));
-		break;
-	case LATE_MEMORY:
-		array_push(&builder->memory_arrivals,
-			   ((struct memory_arrival){.program = late->program, .memory = late->memory}));
-		break;
 	case LATE_OP:
 		texts = (struct op_texts){again(builder, late->texts.name), again(builder, late->texts.inputs),
 					  again(builder, late->texts.collective)};
@@ -143,6 +124,13 @@ static void tell_late(struct builder *builder, const struct late *late)
 	case LATE_TORCH_MEMORY:
 		torch_memory_add(&builder->torch_memory, late->program, &late->torch);
 		break;
+#define CASE(one, ...)                                                                                                 \
+	case LATE_##one:                                                                                               \
+		array_push(&builder->one##_arrivals,                                                                   \
+			   ((struct one##_arrival){.program = late->program, .one = late->one}));                      \
+		break;
+		ARRIVING_EVENTS(CASE)
+#undef CASE
 	}
 }
 
@@ -206,6 +194,7 @@ static void move(const uint32_t *places, uint32_t *call)
 /* Calls that came are put in order among those that wait, which what was joined refers to. */
 static void order_calls(struct builder *builder)
 {
+	struct model *model = builder->model; /* with all that was joined before */
 	const uint32_t *places;
 
 	calls_finish(&builder->calls);
@@ -216,18 +205,11 @@ static void order_calls(struct builder *builder)
 		return;
 	calls_move(&builder->calls, places);
 	recordings_move(&builder->parts.recordings, places);
-	for (size_t i = 0; i < builder->gpu.joined.count; i++) {
-		move(places, &builder->gpu.joined.items[i].call);
-		move(places, &builder->gpu.joined.items[i].captured_by);
-	}
-	for (size_t i = 0; i < builder->jits.count; i++)
-		move(places, &builder->jits.items[i].call);
-	for (size_t i = 0; i < builder->syncs.count; i++) {
-		move(places, &builder->syncs.items[i].call);
-		move(places, &builder->syncs.items[i].recorded_by);
-	}
-	for (size_t i = 0; i < builder->memories.count; i++)
-		move(places, &builder->memories.items[i].call);
+#define MOVE(one, many, member, ...)                                                                                   \
+	for (uint32_t i = 0; i < model->one##_count; i++)                                                              \
+		move(places, &model->many[i].member);
+	MODEL_REFERENCES_TO_CALLS(MOVE)
+#undef MOVE
 	free(builder->calls.places);
 	builder->calls.places = NULL;
 }
@@ -246,13 +228,13 @@ static void join_ops_part(struct builder *builder, uint64_t until_ns)
 			       count);
 }
 
-#define SET_LATER(due, array, count, time, until)                                                                      \
+#define SET_LATER(one, many, time, arrives)                                                                            \
 	do {                                                                                                           \
-		uint32_t end = (due)->from;                                                                            \
-		while (end < (count) && (array)[end].time < (until))                                                   \
+		uint32_t end = model->many##_due.from;                                                                 \
+		while (end < model->one##_count && model->many[end].time < until_ns)                                   \
 			end++;                                                                                         \
-		(due)->later = (count)-end;                                                                            \
-	} while (0)
+		model->many##_due.later = model->one##_count - end;                                                    \
+	} while (0);
 
 /* Of each array what begins before that belongs to this part. */
 static void set_due(struct model *model, uint64_t until_ns)
@@ -266,10 +248,7 @@ static void set_due(struct model *model, uint64_t until_ns)
 			calls - (uint32_t)order_count_before(model->calls + model->calls_due.from, calls,
 							     sizeof(*model->calls),
 							     offsetof(struct model_call, start_ns), until_ns);
-	SET_LATER(&model->overheads_due, model->overheads, model->overhead_count, start_ns, until_ns);
-	SET_LATER(&model->jits_due, model->jits, model->jit_count, start_ns, until_ns);
-	SET_LATER(&model->syncs_due, model->syncs, model->sync_count, start_ns, until_ns);
-	SET_LATER(&model->memories_due, model->memories, model->memory_count, time_ns, until_ns);
+	MODEL_JOINED_EVENTS(SET_LATER)
 }
 
 /* What processes and threads have made so far. */
@@ -351,10 +330,9 @@ const struct model *builder_part(struct builder *builder, uint32_t stretch)
 		return NULL;
 	stacks_name_natives(&builder->stacks, &builder->first->stacks);
 	join_gpu_part(builder, settled_ns, until_ns);
-	join_overheads_part(builder);
-	join_jits_part(builder, settled_ns);
-	join_syncs_part(builder, settled_ns);
-	join_memories_part(builder, settled_ns, until_ns);
+#define JOIN(one, many, ...) join_##many##_part(builder, settled_ns, until_ns);
+	MODEL_JOINED_EVENTS(JOIN)
+#undef JOIN
 	builder_wait(builder);
 	join_ops_part(builder, until_ns);
 	show_tables(builder);
@@ -383,9 +361,13 @@ bool builder_strayed(const struct builder *builder)
 
 uint64_t builder_waiting(const struct builder *builder)
 {
+	uint64_t joined_later = 0;
+
+#define COUNT(one, ...) joined_later += builder->one##_arrivals.count;
+	MODEL_JOINED_EVENTS(COUNT)
+#undef COUNT
 	return (builder->calls.list.count - builder->calls.settled) + builder->gpu.joined.count +
-	       builder->gpu.arrivals.count + builder->sync_arrivals.count + builder->memory_arrivals.count +
-	       builder->overhead_arrivals.count + builder->api_activities.arrivals.count + builder->ops.arrivals.count +
-	       builder->torch_memory.arrivals.count + spans_waiting(&builder->functions) +
+	       builder->gpu.arrivals.count + joined_later + builder->api_activities.arrivals.count +
+	       builder->ops.arrivals.count + builder->torch_memory.arrivals.count + spans_waiting(&builder->functions) +
 	       spans_waiting(&builder->ranges.spans);
 }

@@ -18,24 +18,24 @@ static void begin_events(struct retain_events *events, uint32_t count)
 
 void retain_begin(struct retain *retain, const struct model *model)
 {
-	begin_events(&retain->calls, model->call_count);
-	begin_events(&retain->gpu, model->gpu_count);
-	begin_events(&retain->overheads, model->overhead_count);
-	begin_events(&retain->jits, model->jit_count);
-	begin_events(&retain->syncs, model->sync_count);
-	begin_events(&retain->memories, model->memory_count);
+#define BEGIN(one, many, ...) begin_events(&retain->many, model->one##_count);
+	MODEL_EVENTS(BEGIN)
+#undef BEGIN
 	begin_events(&retain->args, model->args_count);
+}
+
+static void free_events(struct retain_events *events)
+{
+	free(events->marks);
+	free(events->places);
 }
 
 void retain_free(struct retain *retain)
 {
-	struct retain_events *all[] = {&retain->calls, &retain->gpu,	  &retain->overheads, &retain->jits,
-				       &retain->syncs, &retain->memories, &retain->args};
-
-	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
-		free(all[i]->marks);
-		free(all[i]->places);
-	}
+#define FREE(one, many, ...) free_events(&retain->many);
+	MODEL_EVENTS(FREE)
+#undef FREE
+	free_events(&retain->args);
 	array_free(&retain->pending);
 	free(retain->aside);
 	memset(retain, 0, sizeof(*retain));
@@ -68,40 +68,30 @@ static void keep_operations(struct retain *retain, const struct model *model, ui
 	}
 }
 
-static void keep_of_memories(struct retain *retain, const struct model *model)
+/* Of releases that stay. */
+static void keep_allocations(struct retain *retain, const struct model *model)
 {
 	uint8_t *marks = retain->memories.marks;
 
 	for (uint32_t i = 0; i < model->memory_count; i++) {
 		const struct model_memory *memory = &model->memories[i];
 
-		if (marks[i] == RETAIN_NOT)
-			continue;
-		keep_call(retain, memory->call);
-		if (!memory->released || memory->other == NONE)
-			continue;
-		if (marks[memory->other] == RETAIN_NOT)
+		if (marks[i] != RETAIN_NOT && memory->released && memory->other != NONE &&
+		    marks[memory->other] == RETAIN_NOT)
 			marks[memory->other] = RETAIN_KEPT;
-		keep_call(retain, model->memories[memory->other].call);
 	}
 }
 
 static void keep_what_is_referred_to(struct retain *retain, const struct model *model)
 {
 	retain->pending.count = 0;
-	for (uint32_t i = 0; i < model->sync_count; i++) {
-		if (retain->syncs.marks[i] == RETAIN_NOT)
-			continue;
-		keep_call(retain, model->syncs[i].call);
-		keep_call(retain, model->syncs[i].recorded_by);
-	}
-	for (uint32_t i = 0; i < model->jit_count; i++)
-		if (retain->jits.marks[i] != RETAIN_NOT)
-			keep_call(retain, model->jits[i].call);
-	keep_of_memories(retain, model);
-	for (uint32_t i = 0; i < model->gpu_count; i++)
-		if (retain->gpu.marks[i] != RETAIN_NOT)
-			keep_calls_of_operation(retain, &model->gpu[i]);
+	keep_allocations(retain, model);
+#define KEEP(one, many, member, ...)                                                                                   \
+	for (uint32_t i = 0; i < model->one##_count; i++)                                                              \
+		if (retain->many.marks[i] != RETAIN_NOT)                                                               \
+			keep_call(retain, model->many[i].member);
+	MODEL_REFERENCES_TO_CALLS(KEEP)
+#undef KEEP
 	for (uint32_t i = 0; i < model->call_count; i++)
 		if (retain->calls.marks[i] != RETAIN_NOT)
 			keep_operations(retain, model, i);
@@ -206,71 +196,53 @@ static void follow(const struct retain_events *events, uint32_t *index)
 
 static void follow_all(const struct retain *retain, struct model *model)
 {
-	for (uint32_t i = 0; i < model->call_count; i++) {
-		follow(&retain->args, &model->calls[i].args);
-		follow(&retain->gpu, &model->calls[i].first_gpu);
-	}
-	for (uint32_t i = 0; i < model->gpu_count; i++) {
-		follow(&retain->calls, &model->gpu[i].call);
-		follow(&retain->calls, &model->gpu[i].captured_by);
-		follow(&retain->gpu, &model->gpu[i].next);
-	}
-	for (uint32_t i = 0; i < model->jit_count; i++)
-		follow(&retain->calls, &model->jits[i].call);
-	for (uint32_t i = 0; i < model->sync_count; i++) {
-		follow(&retain->calls, &model->syncs[i].call);
-		follow(&retain->calls, &model->syncs[i].recorded_by);
-	}
-	for (uint32_t i = 0; i < model->memory_count; i++) {
-		follow(&retain->calls, &model->memories[i].call);
-		follow(&retain->memories, &model->memories[i].other);
-	}
+#define FOLLOW(one, many, member, others)                                                                              \
+	for (uint32_t i = 0; i < model->one##_count; i++)                                                              \
+		follow(&retain->others, &model->many[i].member);
+	MODEL_REFERENCES(FOLLOW)
+#undef FOLLOW
 }
-
-#define FOR_ARRAYS(DO)                                                                                                 \
-	DO(calls, call_count, &model->calls_due)                                                                       \
-	DO(gpu, gpu_count, &model->gpu_due)                                                                            \
-	DO(overheads, overhead_count, &model->overheads_due)                                                           \
-	DO(jits, jit_count, &model->jits_due)                                                                          \
-	DO(syncs, sync_count, &model->syncs_due)                                                                       \
-	DO(memories, memory_count, &model->memories_due)                                                               \
-	DO(args, args_count, &args)
 
 void retain_apply(struct retain *retain, struct model *model)
 {
-	struct model_due args;
+	struct model_due args_due;
 
 	keep_what_is_referred_to(retain, model);
-#define APPLY(array, count, due)                                                                                       \
-	apply_to(retain, &retain->array, model->array, model->array, sizeof(*model->array), &model->count, due);
-	FOR_ARRAYS(APPLY)
+#define APPLY(one, many, ...)                                                                                          \
+	apply_to(retain, &retain->many, model->many, model->many, sizeof(*model->many), &model->one##_count,           \
+		 &model->many##_due);
+	MODEL_EVENTS(APPLY)
 #undef APPLY
+	apply_to(retain, &retain->args, model->args, model->args, sizeof(*model->args), &model->args_count, &args_due);
 	follow_all(retain, model);
 }
 
+/* Room for as many events as the model has. */
+#define RESERVE(many, array_count)                                                                                     \
+	(arrays->many.items =                                                                                          \
+		 array_reserve(arrays->many.items, sizeof(*model->many), 0, array_count, &arrays->many.capacity))
+
 void retain_apply_into(struct retain *retain, struct model *model, struct retain_arrays *arrays)
 {
-	struct model_due args;
+	struct model_due args_due;
 
 	keep_what_is_referred_to(retain, model);
-#define APPLY(array, count, due)                                                                                       \
-	arrays->array.items =                                                                                          \
-		array_reserve(arrays->array.items, sizeof(*model->array), 0, model->count, &arrays->array.capacity);   \
-	apply_to(retain, &retain->array, model->array, arrays->array.items, sizeof(*model->array), &model->count,      \
-		 due);                                                                                                 \
-	model->array = arrays->array.items;
-	FOR_ARRAYS(APPLY)
+#define APPLY(one, many, ...)                                                                                          \
+	apply_to(retain, &retain->many, model->many, RESERVE(many, model->one##_count), sizeof(*model->many),          \
+		 &model->one##_count, &model->many##_due);                                                             \
+	model->many = arrays->many.items;
+	MODEL_EVENTS(APPLY)
 #undef APPLY
+	apply_to(retain, &retain->args, model->args, RESERVE(args, model->args_count), sizeof(*model->args),
+		 &model->args_count, &args_due);
+	model->args = arrays->args.items;
 	follow_all(retain, model);
 }
 
 void retain_arrays_free(struct retain_arrays *arrays)
 {
-	array_free(&arrays->calls);
+#define FREE(one, many, ...) array_free(&arrays->many);
+	MODEL_EVENTS(FREE)
+#undef FREE
 	array_free(&arrays->args);
-	array_free(&arrays->gpu);
-	array_free(&arrays->overheads);
-	array_free(&arrays->jits);
-	array_free(&arrays->syncs);
-	array_free(&arrays->memories);
 }

@@ -39,18 +39,17 @@ struct retain_events {
 
 /* Arrays of events that nobody uses, and what they have room for. */
 struct retain_arrays {
-	ARRAY(struct model_call) calls;
+#define RETAIN_ARRAY(one, many, ...) ARRAY(struct model_##one) many;
+	MODEL_EVENTS(RETAIN_ARRAY)
+#undef RETAIN_ARRAY
 	ARRAY(struct model_args) args;
-	ARRAY(struct model_gpu) gpu;
-	ARRAY(struct model_overhead) overheads;
-	ARRAY(struct model_jit) jits;
-	ARRAY(struct model_sync) syncs;
-	ARRAY(struct model_memory) memories;
 };
 
 /* Zeroed, or left as it was by the last use. */
 struct retain {
-	struct retain_events calls, gpu, overheads, jits, syncs, memories;
+#define RETAIN_EVENTS(one, many, ...) struct retain_events many;
+	MODEL_EVENTS(RETAIN_EVENTS)
+#undef RETAIN_EVENTS
 	struct retain_events args; /* made of the calls' */
 	ARRAY(uint32_t) pending;
 	uint8_t *aside; /* events on their way */

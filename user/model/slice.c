@@ -65,7 +65,7 @@ static bool has_caller(const struct slice *slice, const struct model *part, uint
 	return !slice->threads || (call != NONE && slice->threads[part->calls[call].thread]);
 }
 
-static bool has_operation(const struct slice *slice, const struct model *part, const struct model_gpu *op)
+static bool has_gpu(const struct slice *slice, const struct model *part, const struct model_gpu *op)
 {
 	if ((slice->device != NONE && op->device != slice->device) || !has_caller(slice, part, op->call, op->process))
 		return false;
@@ -103,6 +103,12 @@ static bool has_jit(const struct slice *slice, const struct model *part, const s
 	return has_tid(slice, part, jit->process, jit->tid);
 }
 
+static bool has_overhead(const struct slice *slice, const struct model *part, const struct model_overhead *overhead)
+{
+	return is_in_span(slice, overhead->process, overhead->start_ns) &&
+	       has_tid(slice, part, overhead->process, overhead->tid);
+}
+
 static bool has_memory(const struct slice *slice, const struct model *part, const struct model_memory *memory)
 {
 	return is_in_span(slice, memory->process, memory->time_ns) &&
@@ -110,21 +116,16 @@ static bool has_memory(const struct slice *slice, const struct model *part, cons
 	       (slice->device == NONE || memory->device == slice->device);
 }
 
-#define MARK(name, count, has)                                                                                         \
-	for (uint32_t i = part->name##_due.from; i < due_end(&part->name##_due, part->count); i++)                     \
-		if (has)                                                                                               \
-	retain->name.marks[i] = RETAIN_DUE
+#define has_call slice_has_call
 
 void slice_mark(const struct slice *slice, const struct model *part, struct retain *retain)
 {
-	MARK(calls, call_count, slice_has_call(slice, part, &part->calls[i]));
-	MARK(gpu, gpu_count, has_operation(slice, part, &part->gpu[i]));
-	MARK(syncs, sync_count, has_sync(slice, part, &part->syncs[i]));
-	MARK(jits, jit_count, has_jit(slice, part, &part->jits[i]));
-	MARK(memories, memory_count, has_memory(slice, part, &part->memories[i]));
-	MARK(overheads, overhead_count,
-	     is_in_span(slice, part->overheads[i].process, part->overheads[i].start_ns) &&
-		     has_tid(slice, part, part->overheads[i].process, part->overheads[i].tid));
+#define MARK(one, many, ...)                                                                                           \
+	for (uint32_t i = part->many##_due.from; i < due_end(&part->many##_due, part->one##_count); i++)               \
+		if (has_##one(slice, part, &part->many[i]))                                                            \
+			retain->many.marks[i] = RETAIN_DUE;
+	MODEL_EVENTS(MARK)
+#undef MARK
 }
 
 bool slice_cut_span(const struct slice *slice, bool is_last, struct model_span *span)

@@ -19,19 +19,14 @@ static void *own(size_t *room, void *ours, const void *theirs, size_t bytes)
 	return ours;
 }
 
-/* The arrays that are ours: their order is that of sliced_trace.room. */
-#define FOR_OWN_ARRAYS(DO)                                                                                             \
-	DO(0, calls, call_count)                                                                                       \
-	DO(1, gpu, gpu_count)                                                                                          \
-	DO(2, overheads, overhead_count)                                                                               \
-	DO(3, jits, jit_count)                                                                                         \
-	DO(4, syncs, sync_count)                                                                                       \
-	DO(5, memories, memory_count)                                                                                  \
-	DO(6, args, args_count)                                                                                        \
-	DO(7, ranges, range_count)                                                                                     \
-	DO(8, pycalls, pycall_count)                                                                                   \
-	DO(9, ops, op_count)                                                                                           \
-	DO(10, torch_memories, torch_memory_count)
+/* The arrays that are ours: X(one, many, ...) as in MODEL_EVENTS. */
+#define OWN_ARRAYS(X)                                                                                                  \
+	MODEL_EVENTS(X)                                                                                                \
+	X(args, args)                                                                                                  \
+	X(range, ranges)                                                                                               \
+	X(pycall, pycalls)                                                                                             \
+	X(op, ops)                                                                                                     \
+	X(torch_memory, torch_memories)
 
 /* The counts in tables of ours are those of the slice. */
 static void take_counts(struct sliced_trace *sliced, const struct model *inner)
@@ -69,10 +64,10 @@ static void take_part(struct sliced_trace *sliced, const struct model *inner)
 	struct model ours = sliced->part;
 
 	sliced->part = *inner;
-#define TAKE(index, array, count)                                                                                      \
-	sliced->part.array =                                                                                           \
-		own(&sliced->room[index], ours.array, inner->array, (size_t)inner->count * sizeof(*inner->array));
-	FOR_OWN_ARRAYS(TAKE)
+#define TAKE(one, many, ...)                                                                                           \
+	sliced->part.many =                                                                                            \
+		own(&sliced->many##_room, ours.many, inner->many, (size_t)inner->one##_count * sizeof(*inner->many));
+	OWN_ARRAYS(TAKE)
 #undef TAKE
 	take_tables(sliced, inner);
 }
@@ -182,17 +177,12 @@ static void mark_unread(const struct sliced_trace *sliced, struct model *part)
 static void number(struct sliced_trace *sliced)
 {
 	struct model *part = &sliced->part;
-	const struct {
-		struct model_due *due;
-		uint32_t count;
-	} all[] = {{&part->calls_due, part->call_count},	 {&part->gpu_due, part->gpu_count},
-		   {&part->overheads_due, part->overhead_count}, {&part->jits_due, part->jit_count},
-		   {&part->syncs_due, part->sync_count},	 {&part->memories_due, part->memory_count}};
 
-	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
-		all[i].due->number = sliced->numbers[i];
-		sliced->numbers[i] += due_end(all[i].due, all[i].count) - all[i].due->from;
-	}
+#define NUMBER(one, many, ...)                                                                                         \
+	part->many##_due.number = sliced->many##_number;                                                               \
+	sliced->many##_number += due_end(&part->many##_due, part->one##_count) - part->many##_due.from;
+	MODEL_EVENTS(NUMBER)
+#undef NUMBER
 }
 
 /* Places begin anew; calls that are only referred to have none. */
@@ -266,7 +256,9 @@ static void begin_round(struct sliced_trace *sliced)
 {
 	sliced->is_first = true;
 	sliced->is_last = false;
-	memset(sliced->numbers, 0, sizeof(sliced->numbers));
+#define BEGIN(one, many, ...) sliced->many##_number = 0;
+	MODEL_EVENTS(BEGIN)
+#undef BEGIN
 }
 
 static struct sliced_trace *of_trace(struct trace *trace)
@@ -403,8 +395,8 @@ int sliced_trace_open(struct sliced_trace *sliced, struct trace *inner, const st
 
 void sliced_trace_close(struct sliced_trace *sliced)
 {
-#define FREE(index, array, count) free(sliced->part.array);
-	FOR_OWN_ARRAYS(FREE)
+#define FREE(one, many, ...) free(sliced->part.many);
+	OWN_ARRAYS(FREE)
 #undef FREE
 	free(sliced->pyspans);
 	free(sliced->threads);

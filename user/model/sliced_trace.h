@@ -25,9 +25,14 @@ struct sliced_trace {
 
 	struct model part; /* handed over; what it holds beside the arrays below is the inner part's */
 	struct retain retain;
-	size_t room[11]; /* bytes behind each of the part's arrays of events */
+	/* bytes behind each of the part's arrays of events, and how many of each kind earlier parts had */
+#define SLICED_EVENTS(one, many, ...)                                                                                  \
+	size_t many##_room;                                                                                            \
+	uint64_t many##_number;
+	MODEL_EVENTS(SLICED_EVENTS)
+#undef SLICED_EVENTS
+	size_t args_room, ranges_room, pycalls_room, ops_room, torch_memories_room;
 	bool is_first, is_last;
-	uint64_t numbers[6]; /* how many of each kind earlier parts had */
 
 	/* the inner part's, with what is the slice's */
 	struct model_process *processes;

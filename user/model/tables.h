@@ -34,30 +34,14 @@
 #include "model/torch_memory.h"
 #include "model/wall_clock.h"
 
-struct overhead_arrival {
-	struct program program;
-	struct new_overhead overhead;
-};
-
-struct jit_arrival {
-	struct program program;
-	struct new_jit jit;
-};
-
-struct sync_arrival {
-	struct program program;
-	struct new_sync sync;
-};
-
-struct event_record_arrival {
-	struct program program;
-	struct new_event_record record;
-};
-
-struct memory_arrival {
-	struct program program;
-	struct new_memory memory;
-};
+/* What one of the model's kinds (MODEL_JOINED_EVENTS) is before it is joined. */
+#define ARRIVAL(one, ...)                                                                                              \
+	struct one##_arrival {                                                                                         \
+		struct program program;                                                                                \
+		struct new_##one one;                                                                                  \
+	};
+ARRIVING_EVENTS(ARRIVAL)
+#undef ARRIVAL
 
 /* How a source is read: at once; or twice, so that the second time its parts can be joined one after the other. */
 enum reading {
@@ -150,15 +134,12 @@ struct builder {
 	struct lookup_latest kernel_name;	    /* of these */
 	struct lookup kernel_labels, kernel_places; /* the same of those that have a place */
 	struct gpu_work gpu;
-	ARRAY(struct overhead_arrival) overhead_arrivals;
-	ARRAY(struct model_overhead) overheads;
-	ARRAY(struct jit_arrival) jit_arrivals;
-	ARRAY(struct model_jit) jits;
-	ARRAY(struct sync_arrival) sync_arrivals;
-	ARRAY(struct event_record_arrival) event_records;
-	ARRAY(struct model_sync) syncs;
-	ARRAY(struct memory_arrival) memory_arrivals;
-	ARRAY(struct model_memory) memories;
+#define ARRIVALS(one, ...) ARRAY(struct one##_arrival) one##_arrivals;
+	ARRIVING_EVENTS(ARRIVALS)
+#undef ARRIVALS
+#define JOINED(one, many, ...) ARRAY(struct model_##one) many;
+	MODEL_JOINED_EVENTS(JOINED)
+#undef JOINED
 	ARRAY(struct told_step_arrival) told_steps_arrived;
 	ARRAY(struct model_told_step) told_steps;
 	uint64_t late_steps, steps_lost; /* of told_steps; beside them */
@@ -213,13 +194,10 @@ size_t leave_out_outside(const struct builder *builder, struct model_gpu *ops, s
 /* GPU operations: their calls, devices and times, order, and each call's list of them.  All joins want sorted calls. */
 void join_gpu(struct builder *builder);
 
-/* Synchronisations: which recording of an event was waited for, and on which device; after join_gpu. */
-void join_syncs(struct builder *builder);
-
-/* Memory: which release belongs to which allocation. */
-void join_memories(struct builder *builder);
-void join_overheads(struct builder *builder);
-void join_jits(struct builder *builder);
+/* The other kinds, after join_gpu. */
+#define JOIN(one, many, ...) void join_##many(struct builder *builder);
+MODEL_JOINED_EVENTS(JOIN)
+#undef JOIN
 
 /* A span by its clock to monotonic; not_before_ns: when its call was made, 0.  False: no place in the recording. */
 bool convert_span(struct builder *builder, uint32_t process, enum source_clock clock, struct clock_span span,
@@ -260,6 +238,12 @@ enum told told(struct builder *builder, struct program program, uint32_t corr, e
 	       uint64_t start_ns);
 void keep_late(struct builder *builder, const struct late *late);
 
+/* By that an arrival is kept until it is joined, or deferred to pass 2.  corr: of the call it refers to, 0: none. */
+#define RECEIVE(one, ...)                                                                                              \
+	void receive_##one(struct builder *builder, struct program program, uint32_t corr, const struct new_##one *one);
+ARRIVING_EVENTS(RECEIVE)
+#undef RECEIVE
+
 /* The same of a call, which is never late. */
 void learn_call(struct builder *builder, const struct new_call *call);
 
@@ -279,14 +263,13 @@ void gpu_work_add(struct builder *builder, struct program program, const struct 
 void let_go(struct builder *builder);
 
 /*
- * Joins of one part, when the calls of it are in order.  What has no call yet, and begins at until_ns or behind it,
- * waits for the next one.
+ * Joins of one part, when the calls of it are in order.  What has no call yet, and begins at settled_ns or later, waits
+ * for the next part; what begins before until_ns belongs to this one.
  */
-void join_syncs_part(struct builder *builder, uint64_t until_ns);
-void join_overheads_part(struct builder *builder);
-/* settled_ns: as until_ns above; those before until_ns are due, and are paired. */
 void join_gpu_part(struct builder *builder, uint64_t settled_ns, uint64_t until_ns);
-void join_memories_part(struct builder *builder, uint64_t settled_ns, uint64_t until_ns);
-void join_jits_part(struct builder *builder, uint64_t until_ns);
+#define JOIN_PART(one, many, ...)                                                                                      \
+	void join_##many##_part(struct builder *builder, uint64_t settled_ns, uint64_t until_ns);
+MODEL_JOINED_EVENTS(JOIN_PART)
+#undef JOIN_PART
 
 #endif
