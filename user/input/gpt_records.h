@@ -55,39 +55,48 @@ struct gpt_sender {
 	bool foreign; /* not an agent's: from a buffer of another profiler */
 };
 
-/* gpt_agent.c: what an agent says of itself and of calls */
-bool gpt_add_hello(struct builder *builder, const struct gpt_sender *sender, const struct gpt_record *record);
-bool gpt_add_return(struct builder *builder, const struct gpt_sender *sender, const struct gpt_record *record);
-bool gpt_add_api_activity(struct builder *builder, const struct gpt_sender *sender, const struct gpt_record *record);
-bool gpt_add_agent_clock(struct builder *builder, const struct gpt_sender *sender, const struct gpt_record *record);
-bool gpt_add_stats(struct builder *builder, const struct gpt_sender *sender, const struct gpt_record *record);
-bool gpt_add_range(struct builder *builder, const struct gpt_sender *sender, const struct gpt_record *record);
+/*
+ * Records in a batch, each a row and a function that takes it apart.
+ *	X(TYPE, name, least, adds): GPT_AGENT_TYPE with at least so many bytes is for gpt_add_NAME; adds: EVENTS, and it
+ * changes no table that the parts of a long log share (builder_look), or TABLES
+ */
+#define GPT_ADDS_EVENTS true
+#define GPT_ADDS_TABLES false
+#define GPT_AGENT_RECORDS(X)                                                                                           \
+	/* gpt_agent.c: what an agent says of itself and of calls */                                                   \
+	X(HELLO, hello, sizeof(struct gpt_agent_hello), TABLES)                                                        \
+	X(API, return, sizeof(struct gpt_agent_api), EVENTS)                                                           \
+	X(API_ACTIVITY, api_activity, sizeof(struct gpt_agent_api_activity), TABLES)                                   \
+	X(CLOCK, agent_clock, sizeof(struct gpt_agent_clock), TABLES)                                                  \
+	X(STATS, stats, GPT_AGENT_STATS_FIRST, TABLES)                                                                 \
+	X(RANGE, range, sizeof(struct gpt_agent_range), TABLES)                                                        \
+	/* gpt_ops.c: ops of PyTorch */                                                                                \
+	X(OP, op, offsetof(struct gpt_agent_op, stack), EVENTS)                                                        \
+	X(OPS, ops, sizeof(struct gpt_agent_ops), TABLES)                                                              \
+	X(TORCH_MEMORY, torch_memory, sizeof(struct gpt_agent_torch_memory), EVENTS)                                   \
+	X(TORCH_MEMORY_STATE, torch_memory_state, sizeof(struct gpt_agent_torch_memory_state), TABLES)                 \
+	X(STEP, told_step, sizeof(struct gpt_agent_step), TABLES)                                                      \
+	X(SCHEDULE, schedule, sizeof(struct gpt_agent_schedule), TABLES)                                               \
+	/* gpt_gpu.c: CUPTI's records of GPU work, memory and synchronisation */                                       \
+	X(NAME, name, sizeof(struct gpt_agent_name), TABLES)                                                           \
+	X(KERNEL, kernel, sizeof(struct gpt_agent_kernel), EVENTS)                                                     \
+	X(MEMCPY, memcpy, sizeof(struct gpt_agent_memcpy), EVENTS)                                                     \
+	X(MEMSET, memset, sizeof(struct gpt_agent_memset), EVENTS)                                                     \
+	X(OVERHEAD, overhead, sizeof(struct gpt_agent_overhead), EVENTS)                                               \
+	X(JIT, jit, sizeof(struct gpt_agent_jit), EVENTS)                                                              \
+	X(SYNC, sync, sizeof(struct gpt_agent_sync), EVENTS)                                                           \
+	X(EVENT, event, sizeof(struct gpt_agent_event), EVENTS)                                                        \
+	X(MEMORY, memory, sizeof(struct gpt_agent_memory), EVENTS)                                                     \
+	X(GRAPH_NODE, graph_node, sizeof(struct gpt_agent_graph_node), TABLES)                                         \
+	/* gpt_devices.c: devices, contexts, streams */                                                                \
+	X(DEVICE, device, sizeof(struct gpt_agent_device), TABLES)                                                     \
+	X(CONTEXT, context, sizeof(struct gpt_agent_context), TABLES)                                                  \
+	X(STREAM, stream, sizeof(struct gpt_agent_stream), TABLES)
 
-/* gpt_ops.c: ops of PyTorch */
-bool gpt_add_op(struct builder *builder, const struct gpt_sender *sender, const struct gpt_record *record);
-bool gpt_add_ops(struct builder *builder, const struct gpt_sender *sender, const struct gpt_record *record);
-bool gpt_add_torch_memory(struct builder *builder, const struct gpt_sender *sender, const struct gpt_record *record);
-bool gpt_add_told_step(struct builder *builder, const struct gpt_sender *sender, const struct gpt_record *record);
-bool gpt_add_schedule(struct builder *builder, const struct gpt_sender *sender, const struct gpt_record *record);
-bool gpt_add_torch_memory_state(struct builder *builder, const struct gpt_sender *sender,
-				const struct gpt_record *record);
-
-/* gpt_gpu.c: CUPTI's records of GPU work, memory and synchronisation */
-bool gpt_add_name(struct builder *builder, const struct gpt_sender *sender, const struct gpt_record *record);
-bool gpt_add_kernel(struct builder *builder, const struct gpt_sender *sender, const struct gpt_record *record);
-bool gpt_add_memcpy(struct builder *builder, const struct gpt_sender *sender, const struct gpt_record *record);
-bool gpt_add_memset(struct builder *builder, const struct gpt_sender *sender, const struct gpt_record *record);
-bool gpt_add_overhead(struct builder *builder, const struct gpt_sender *sender, const struct gpt_record *record);
-bool gpt_add_jit(struct builder *builder, const struct gpt_sender *sender, const struct gpt_record *record);
-bool gpt_add_sync(struct builder *builder, const struct gpt_sender *sender, const struct gpt_record *record);
-bool gpt_add_event(struct builder *builder, const struct gpt_sender *sender, const struct gpt_record *record);
-bool gpt_add_memory(struct builder *builder, const struct gpt_sender *sender, const struct gpt_record *record);
-bool gpt_add_graph_node(struct builder *builder, const struct gpt_sender *sender, const struct gpt_record *record);
-
-/* gpt_devices.c: devices, contexts, streams */
-bool gpt_add_device(struct builder *builder, const struct gpt_sender *sender, const struct gpt_record *record);
-bool gpt_add_context(struct builder *builder, const struct gpt_sender *sender, const struct gpt_record *record);
-bool gpt_add_stream(struct builder *builder, const struct gpt_sender *sender, const struct gpt_record *record);
+#define GPT_ADD(type, name, ...)                                                                                       \
+	bool gpt_add_##name(struct builder *builder, const struct gpt_sender *sender, const struct gpt_record *record);
+GPT_AGENT_RECORDS(GPT_ADD)
+#undef GPT_ADD
 
 /* ---- text and numbers ----------------------------------------------------------------------------------------------
  */
