@@ -19,16 +19,13 @@ static uint64_t due(const struct walk *walk, enum walk_kind kind)
 	if (next == walk->end[kind])
 		return UINT64_MAX;
 	switch (kind) {
-	case WALK_CALL:
-		return part->calls[next].start_ns;
-	case WALK_GPU:
-		return part->gpu[next].start_ns;
-	case WALK_SYNC:
-		return part->syncs[next].start_ns;
-	case WALK_JIT:
-		return part->jits[next].start_ns;
-	case WALK_MEMORY:
-		return part->memories[next].time_ns;
+#define EVENTS(kind, one, many, time)                                                                                  \
+	case WALK_##kind:                                                                                              \
+		return part->many[next].time;
+#define OTHER(...)
+		WALK_ROWS(EVENTS, OTHER)
+#undef OTHER
+#undef EVENTS
 	case WALK_TORCH_MEMORY:
 		return part->torch_memories[next].time_ns;
 	case WALK_RANGE:
@@ -243,11 +240,11 @@ void walk_add_part(struct walk *walk, const struct model *part)
 	walk->part = part;
 	walk->until_ns = part->more ? part->until_ns : UINT64_MAX;
 	analyses_begin_part(walk->all, part);
-	begin_kind(walk, WALK_CALL, &part->calls_due, part->call_count);
-	begin_kind(walk, WALK_GPU, &part->gpu_due, part->gpu_count);
-	begin_kind(walk, WALK_SYNC, &part->syncs_due, part->sync_count);
-	begin_kind(walk, WALK_JIT, &part->jits_due, part->jit_count);
-	begin_kind(walk, WALK_MEMORY, &part->memories_due, part->memory_count);
+#define EVENTS(kind, one, many, time) begin_kind(walk, WALK_##kind, &part->many##_due, part->one##_count);
+#define OTHER(...)
+	WALK_ROWS(EVENTS, OTHER)
+#undef OTHER
+#undef EVENTS
 	walk->next[WALK_TORCH_MEMORY] = 0;
 	walk->end[WALK_TORCH_MEMORY] = part->torch_memory_count;
 	begin_ranges(walk);

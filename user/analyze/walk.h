@@ -9,19 +9,29 @@
 #include "analyze/analyses.h"
 #include "base/array.h"
 
-/* Of several events at one time these come first. */
+/*
+ * Kinds of events, a row each: of several events at one time those of an earlier row come first.
+ *	EVENTS(KIND, one, many, time): of model.many, by that member, what is due in the part (MODEL_EVENTS)
+ *	OTHER(KIND, one): those that are found in another way
+ * feed_ONE (walk_events.c) hands one to the analyses.
+ */
+#define WALK_ROWS(EVENTS, OTHER)                                                                                       \
+	OTHER(RANGE, range)                                                                                            \
+	OTHER(OP, op)                                                                                                  \
+	EVENTS(CALL, call, calls, start_ns)                                                                            \
+	EVENTS(GPU, gpu, gpu, start_ns)                                                                                \
+	EVENTS(SYNC, sync, syncs, start_ns)                                                                            \
+	EVENTS(JIT, jit, jits, start_ns)                                                                               \
+	OTHER(SPAN, span)                                                                                              \
+	OTHER(EXIT, exit)                                                                                              \
+	EVENTS(MEMORY, memory, memories, time_ns)                                                                      \
+	OTHER(TORCH_MEMORY, torch_memory)
+
 enum walk_kind {
-	WALK_RANGE,
-	WALK_OP,
-	WALK_CALL,
-	WALK_GPU,
-	WALK_SYNC,
-	WALK_JIT,
-	WALK_SPAN,
-	WALK_EXIT,
-	WALK_MEMORY,
-	WALK_TORCH_MEMORY,
-	WALK_KINDS,
+#define WALK_KIND(kind, ...) WALK_##kind,
+	WALK_ROWS(WALK_KIND, WALK_KIND)
+#undef WALK_KIND
+		WALK_KINDS,
 };
 
 struct walk {

@@ -199,11 +199,9 @@ static void feed_op(struct walk *walk, uint32_t index)
 void walk_feed(struct walk *walk, enum walk_kind kind, uint32_t index)
 {
 	static void (*const feed[WALK_KINDS])(struct walk *, uint32_t) = {
-		[WALK_RANGE] = feed_range, [WALK_CALL] = feed_call,
-		[WALK_GPU] = feed_gpu,	   [WALK_SYNC] = feed_sync,
-		[WALK_JIT] = feed_jit,	   [WALK_SPAN] = feed_span,
-		[WALK_EXIT] = feed_exit,   [WALK_MEMORY] = feed_memory,
-		[WALK_OP] = feed_op,	   [WALK_TORCH_MEMORY] = feed_torch_memory,
+#define FEED(kind, one, ...) [WALK_##kind] = feed_##one,
+		WALK_ROWS(FEED, FEED)
+#undef FEED
 	};
 
 	feed[kind](walk, index);
