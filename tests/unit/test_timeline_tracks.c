@@ -159,7 +159,7 @@ static void what_cannot_be_placed_is_counted(void **state)
 	timeline = timeline_of(model, -1);
 	assert_int_equal(timeline->omitted.untimed, 1);
 	assert_int_equal(timeline->omitted.syncs, 1);
-	assert_int_equal(timeline->omitted.operations, 0);
+	assert_int_equal(timeline->omitted.gpu, 0);
 	assert_int_equal(track_of_kind(timeline, TIMELINE_TRACK_WAITS, 0), TIMELINE_NONE);
 	timeline_free(timeline);
 	model_free(model);

@@ -6,17 +6,22 @@
 
 struct visit;
 
-void visit_python(struct visit *visit);	     /* functions; thread by thread */
-void visit_interpreter(struct visit *visit); /* collections and imports of the whole trace; thread by thread */
-void visit_ranges(struct visit *visit);	     /* NVTX; thread by thread */
-void visit_ops(struct visit *visit);	     /* of PyTorch; thread by thread */
-void visit_steps(struct visit *visit);	     /* of the whole trace; process by process */
-void visit_torch_memories(struct visit *visit);
-void visit_jits(struct visit *visit);
-void visit_calls(struct visit *visit);
-void visit_operations(struct visit *visit); /* of GPUs */
-void visit_syncs(struct visit *visit);
-void visit_memories(struct visit *visit);
-void visit_overheads(struct visit *visit);
+#define TIMELINE_VISITS(X)                                                                                             \
+	X(steps)       /* of the whole trace; process by process */                                                    \
+	X(python)      /* functions; thread by thread */                                                               \
+	X(interpreter) /* collections and imports of the whole trace; thread by thread */                              \
+	X(ranges)      /* NVTX; thread by thread */                                                                    \
+	X(ops)	       /* of PyTorch; thread by thread */                                                              \
+	X(torch_memories)                                                                                              \
+	X(jits)                                                                                                        \
+	X(calls)                                                                                                       \
+	X(operations) /* of GPUs */                                                                                    \
+	X(syncs)                                                                                                       \
+	X(memories)                                                                                                    \
+	X(overheads)
+
+#define TIMELINE_VISIT(many) void visit_##many(struct visit *visit);
+TIMELINE_VISITS(TIMELINE_VISIT)
+#undef TIMELINE_VISIT
 
 #endif

@@ -8,8 +8,7 @@
 
 _Static_assert(LANES_MAX == TIMELINE_LANES_MAX, "timeline.h says how many");
 
-/* So many are due, from `from` on, and none is placed yet. */
-static void begin(struct placed *placed, uint32_t from, uint32_t end)
+void placed_begin(struct placed *placed, uint32_t from, uint32_t end)
 {
 	placed->from = from;
 	placed->lane_of = array_reserve(placed->lane_of, sizeof(*placed->lane_of), 0, end - from, &placed->room);
@@ -25,13 +24,13 @@ static void learn_nature(struct timeline_placement *placement, uint32_t lane, co
 		placement->natures.items[lane] = (struct stream_nature){true, op->stream_flags, op->priority};
 }
 
-static void place_operations(struct timeline *timeline, struct timeline_placement *placement)
+void place_gpu(struct timeline *timeline, struct timeline_placement *placement)
 {
-	struct placed *placed = &placement->operations;
+	struct placed *placed = &placement->gpu;
 	const struct model *model = timeline->model;
 	uint32_t from = model->gpu_due.from, end = due_end(&model->gpu_due, model->gpu_count);
 
-	begin(placed, from, end);
+	placed_begin(placed, from, end);
 	for (uint32_t i = from; i < end; i++) {
 		const struct model_gpu *op = &model->gpu[i];
 		uint32_t lane;
@@ -45,7 +44,7 @@ static void place_operations(struct timeline *timeline, struct timeline_placemen
 		lane = lanes_place(&placed->lanes, (struct tally_key){{op->process, op->device, op->stream}},
 				   op->start_ns, op->end_ns);
 		placed->lane_of[i - from] = lane;
-		placement->omitted.operations += lane == LANE_NONE;
+		placement->omitted.gpu += lane == LANE_NONE;
 		placement->omitted.unseen += op->call == NONE && !op->before;
 		if (lane != LANE_NONE)
 			learn_nature(placement, lane, op);
@@ -64,17 +63,17 @@ static void reserve_streams(struct timeline *timeline, const struct model_sync *
 		return;
 	for (size_t i = 0; i < 2; i++)
 		if (streams[i] != NONE)
-			lanes_reserve(&timeline->placement->operations.lanes,
+			lanes_reserve(&timeline->placement->gpu.lanes,
 				      (struct tally_key){{sync->process, sync->device, streams[i]}});
 }
 
-static void place_syncs(struct timeline *timeline, struct timeline_placement *placement)
+void place_syncs(struct timeline *timeline, struct timeline_placement *placement)
 {
 	struct placed *placed = &placement->syncs;
 	const struct model *model = timeline->model;
 	uint32_t from = model->syncs_due.from, end = due_end(&model->syncs_due, model->sync_count);
 
-	begin(placed, from, end);
+	placed_begin(placed, from, end);
 	for (uint32_t i = from; i < end; i++) {
 		const struct model_sync *sync = &model->syncs[i];
 
@@ -86,24 +85,6 @@ static void place_syncs(struct timeline *timeline, struct timeline_placement *pl
 				sync->start_ns, sync->end_ns);
 		placement->omitted.syncs += placed->lane_of[i - from] == LANE_NONE;
 		reserve_streams(timeline, sync);
-	}
-}
-
-static void place_jits(struct timeline *timeline, struct timeline_placement *placement)
-{
-	struct placed *placed = &placement->jits;
-	const struct model *model = timeline->model;
-	uint32_t from = model->jits_due.from, end = due_end(&model->jits_due, model->jit_count);
-
-	begin(placed, from, end);
-	for (uint32_t i = from; i < end; i++) {
-		const struct model_jit *jit = &model->jits[i];
-
-		if (!timeline_has_process(timeline, jit->process))
-			continue;
-		placed->lane_of[i - from] = lanes_place(&placed->lanes, (struct tally_key){{jit->process, jit->tid}},
-							jit->start_ns, jit->end_ns);
-		placement->omitted.jits += placed->lane_of[i - from] == LANE_NONE;
 	}
 }
 
@@ -137,12 +118,12 @@ static struct open_range place_new_or_open(struct timeline *timeline, struct tim
 	return placed;
 }
 
-static void place_ranges(struct timeline *timeline, struct timeline_placement *placement)
+void place_ranges(struct timeline *timeline, struct timeline_placement *placement)
 {
 	struct placed *placed = &placement->ranges;
 	const struct model *model = timeline->model;
 
-	begin(placed, 0, model->range_count);
+	placed_begin(placed, 0, model->range_count);
 	placement->range_numbers = array_reserve(placement->range_numbers, sizeof(*placement->range_numbers), 0,
 						 model->range_count, &placement->range_room);
 	open_ranges_next_part(&placement->open_ranges);
@@ -167,13 +148,13 @@ static int by_start(const void *left, const void *right, void *context)
 	return a < b ? -1 : a > b;
 }
 
-static void place_overheads(struct timeline *timeline, struct timeline_placement *placement)
+void place_overheads(struct timeline *timeline, struct timeline_placement *placement)
 {
 	struct placed *placed = &placement->overheads;
 	const struct model *model = timeline->model;
 	uint32_t from = model->overheads_due.from, end = due_end(&model->overheads_due, model->overhead_count);
 
-	begin(placed, from, end);
+	placed_begin(placed, from, end);
 	placement->overhead_order.count = 0;
 	for (uint32_t i = from; i < end; i++)
 		if (timeline_has_process(timeline, model->overheads[i].process) && model->overheads[i].end_ns &&
@@ -196,11 +177,9 @@ void timeline_place_part(struct timeline *timeline)
 {
 	struct timeline_placement *placement = timeline->placement;
 
-	place_operations(timeline, placement);
-	place_syncs(timeline, placement);
-	place_jits(timeline, placement);
-	place_ranges(timeline, placement);
-	place_overheads(timeline, placement);
+#define PLACE(one, many, ...) place_##many(timeline, placement);
+	TIMELINE_PLACED(PLACE)
+#undef PLACE
 }
 
 struct timeline_placement *timeline_placement_new(void)
@@ -219,11 +198,9 @@ void timeline_placement_free(struct timeline_placement *placement)
 {
 	if (!placement)
 		return;
-	end(&placement->operations);
-	end(&placement->syncs);
-	end(&placement->jits);
-	end(&placement->ranges);
-	end(&placement->overheads);
+#define END(one, many, ...) end(&placement->many);
+	TIMELINE_PLACED(END)
+#undef END
 	open_ranges_free(&placement->open_ranges);
 	free(placement->range_numbers);
 	tally_free(&placement->gpus);

@@ -28,12 +28,12 @@ struct stream_nature {
 };
 
 struct timeline_placement {
-	struct placed operations;	     /* key: process, device, stream */
-	struct placed syncs;		     /* key: process, device, stream or NONE */
-	struct placed jits;		     /* key: process, tid */
-	struct placed ranges;		     /* key: thread, domain or NONE, started or not */
-	struct placed overheads;	     /* key: process, tid */
-	ARRAY(struct stream_nature) natures; /* by lane of operations */
+	/* keys: beside THREADS process and tid, beside GPUS process, device and stream or NONE; RANGES: thread, domain
+	 * or NONE, started or not */
+#define TIMELINE_PLACED_KIND(one, many, ...) struct placed many;
+	TIMELINE_PLACED(TIMELINE_PLACED_KIND)
+#undef TIMELINE_PLACED_KIND
+	ARRAY(struct stream_nature) natures; /* by lane of GPU operations */
 	struct open_ranges open_ranges;
 	uint64_t next_range;	 /* number of the next NVTX range */
 	uint64_t *range_numbers; /* of those in the part at hand, by index in the model */
@@ -50,6 +50,12 @@ void timeline_placement_free(struct timeline_placement *placement);
 
 /* Places what is due in the part that is the timeline's model now. */
 void timeline_place_part(struct timeline *timeline);
+
+/* Each places what the part has of its kind; before: so many from `from` on, and none is placed yet. */
+void placed_begin(struct placed *placed, uint32_t from, uint32_t end);
+#define PLACE(one, many, ...) void place_##many(struct timeline *timeline, struct timeline_placement *placement);
+TIMELINE_PLACED(PLACE)
+#undef PLACE
 
 /* Of something that is due: its lane, LANE_NONE, and the track of what has one. */
 static inline uint32_t placed_lane(const struct placed *placed, uint32_t index)

@@ -10,25 +10,34 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/*
+ * X(CATEGORY, form, category, kind): a SLICE, one that belongs to an op of PyTorch (OF_OP), or a point in time
+ * (INSTANT: end_ns is start_ns); what Kineto calls it; what it is called in a table that has all kinds.
+ */
+#define TIMELINE_CATEGORY_ROWS(X)                                                                                      \
+	X(RUNTIME_CALL, OF_OP, "cuda_runtime", "cuda_runtime") /* of the CUDA runtime */                               \
+	X(DRIVER_CALL, OF_OP, "cuda_driver", "cuda_driver")                                                            \
+	X(KERNEL, OF_OP, "kernel", "kernel")                                                                           \
+	X(MEMCPY, OF_OP, "gpu_memcpy", "gpu_memcpy")                                                                   \
+	X(MEMSET, OF_OP, "gpu_memset", "gpu_memset")                                                                   \
+	X(SYNC, SLICE, "cuda_sync", "cuda_sync")		      /* a wait for the GPU */                         \
+	X(PYTHON, SLICE, "python_function", "python_function")	      /* a function of Python */                       \
+	X(GC, SLICE, "python_gc", "python_gc")			      /* a collection by Python's garbage collector */ \
+	X(IMPORT, SLICE, "python_import", "python_import")	      /* of a Python module */                         \
+	X(RANGE, SLICE, "user_annotation", "nvtx_range")	      /* NVTX, with a length */                        \
+	X(MARK, INSTANT, "nvtx_mark", "nvtx_mark")		      /* NVTX */                                       \
+	X(OP, OF_OP, "cpu_op", "cpu_op")			      /* of PyTorch */                                 \
+	X(NAMED_OP, OF_OP, "user_annotation", "user_annotation")      /* record_function */                            \
+	X(TORCH_MEMORY, INSTANT, "cpu_instant_event", "torch_memory") /* an allocator of PyTorch's */                  \
+	X(STEP, OF_OP, "user_annotation", "step")		      /* of training */                                \
+	X(JIT, SLICE, "jit", "jit")		/* the driver compiled code for the GPU, or used its cache */          \
+	X(CUPTI, SLICE, "overhead", "overhead") /* what CUPTI itself cost */
+
 enum timeline_category {
-	TIMELINE_RUNTIME_CALL, /* of the CUDA runtime */
-	TIMELINE_DRIVER_CALL,
-	TIMELINE_KERNEL,
-	TIMELINE_MEMCPY,
-	TIMELINE_MEMSET,
-	TIMELINE_SYNC,	       /* a wait for the GPU */
-	TIMELINE_PYTHON,       /* a function of Python */
-	TIMELINE_GC,	       /* a collection by Python's garbage collector */
-	TIMELINE_IMPORT,       /* of a Python module */
-	TIMELINE_RANGE,	       /* NVTX, with a length */
-	TIMELINE_MARK,	       /* NVTX: a point in time, end_ns is start_ns */
-	TIMELINE_OP,	       /* of PyTorch */
-	TIMELINE_NAMED_OP,     /* what a program of PyTorch names (record_function) */
-	TIMELINE_TORCH_MEMORY, /* an allocator of PyTorch's: a point in time */
-	TIMELINE_STEP,	       /* of training */
-	TIMELINE_JIT,	       /* the driver compiled code for the GPU, or used its cache */
-	TIMELINE_CUPTI,	       /* what CUPTI itself cost */
-	TIMELINE_CATEGORIES
+#define TIMELINE_CATEGORY(category, ...) TIMELINE_##category,
+	TIMELINE_CATEGORY_ROWS(TIMELINE_CATEGORY)
+#undef TIMELINE_CATEGORY
+		TIMELINE_CATEGORIES
 };
 
 /* One frame of a stack. */

@@ -2,8 +2,27 @@
 /* Compilation by the driver. */
 #include "timeline/ids.h"
 #include "timeline/kinds.h"
+#include "timeline/members.h"
 #include "timeline/placement.h"
 #include "timeline/visit.h"
+
+void place_jits(struct timeline *timeline, struct timeline_placement *placement)
+{
+	struct placed *placed = &placement->jits;
+	const struct model *model = timeline->model;
+	uint32_t from = model->jits_due.from, end = due_end(&model->jits_due, model->jit_count);
+
+	placed_begin(placed, from, end);
+	for (uint32_t i = from; i < end; i++) {
+		const struct model_jit *jit = &model->jits[i];
+
+		if (!timeline_has_process(timeline, jit->process))
+			continue;
+		placed->lane_of[i - from] = lanes_place(&placed->lanes, (struct tally_key){{jit->process, jit->tid}},
+							jit->start_ns, jit->end_ns);
+		placement->omitted.jits += placed->lane_of[i - from] == LANE_NONE;
+	}
+}
 
 static void visit_jit(struct visit *visit, uint32_t index)
 {

@@ -106,7 +106,7 @@ static void visit_operation(struct visit *visit, uint32_t index)
 	const struct timeline *timeline = visit->timeline;
 	const struct model *model = timeline->model;
 	const struct model_gpu *op = &model->gpu[index];
-	uint32_t track = placed_track(&timeline->placement->operations, index);
+	uint32_t track = placed_track(&timeline->placement->gpu, index);
 	uint64_t correlation = correlation_of_operation(timeline->ids, model, index);
 	struct pointed_to to;
 	struct draft draft;
@@ -159,6 +159,6 @@ void visit_operations(struct visit *visit)
 	uint32_t end = due_end(&model->gpu_due, model->gpu_count);
 
 	for (uint32_t i = model->gpu_due.from; i < end && !visit->ended; i++)
-		if (placed_lane(&timeline->placement->operations, i) != LANE_NONE)
+		if (placed_lane(&timeline->placement->gpu, i) != LANE_NONE)
 			visit_operation(visit, i);
 }

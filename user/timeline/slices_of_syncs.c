@@ -45,14 +45,14 @@ static void visit_sync(struct visit *visit, uint32_t index)
 	draft.slice.name.text = sync_name(sync->kind);
 	draft_text(&draft, TIMELINE_ARG_SYNC_KIND, draft.slice.name.text);
 	if (sync->event != NONE) {
-		draft_stream(&draft, TIMELINE_ARG_EVENT_STREAM, &placement->operations, sync, sync->recorded_on);
+		draft_stream(&draft, TIMELINE_ARG_EVENT_STREAM, &placement->gpu, sync, sync->recorded_on);
 		draft_number(&draft, TIMELINE_ARG_EVENT_RECORD,
 			     sync->recorded_by != NONE
 				     ? correlation_of_call(timeline->ids, &model->calls[sync->recorded_by])
 				     : 0);
 		draft_number(&draft, TIMELINE_ARG_EVENT, sync->event);
 	}
-	draft_stream(&draft, TIMELINE_ARG_STREAM, &placement->operations, sync, sync->stream);
+	draft_stream(&draft, TIMELINE_ARG_STREAM, &placement->gpu, sync, sync->stream);
 	draft_number(&draft, TIMELINE_ARG_CORRELATION, correlation_of_sync(timeline->ids, model, index));
 	draft_arg(&draft, TIMELINE_ARG_DEVICE)->gpu = sync->device;
 	draft_number(&draft, TIMELINE_ARG_CONTEXT, sync->context);

@@ -66,23 +66,22 @@ static void include_gpus(struct timeline *timeline)
 {
 	const struct timeline_placement *placement = timeline->placement;
 	const struct model *model = timeline->model;
-	uint32_t end = due_end(&model->gpu_due, model->gpu_count);
+	uint32_t end = due_end(&model->memories_due, model->memory_count);
 
-	for (uint32_t i = model->gpu_due.from; i < end; i++)
-		if (placed_lane(&placement->operations, i) != LANE_NONE)
-			include(timeline, model->gpu[i].start_ns, model->gpu[i].end_ns);
-	end = due_end(&model->memories_due, model->memory_count);
 	for (uint32_t i = model->memories_due.from; i < end; i++)
 		if (timeline_has_process(timeline, model->memories[i].process))
 			include(timeline, model->memories[i].time_ns, model->memories[i].time_ns);
-	end = due_end(&model->jits_due, model->jit_count);
-	for (uint32_t i = model->jits_due.from; i < end; i++)
-		if (placed_lane(&placement->jits, i) != LANE_NONE)
-			include(timeline, model->jits[i].start_ns, model->jits[i].end_ns);
-	end = due_end(&model->syncs_due, model->sync_count);
-	for (uint32_t i = model->syncs_due.from; i < end; i++)
-		if (placed_lane(&placement->syncs, i) != LANE_NONE)
-			include(timeline, model->syncs[i].start_ns, model->syncs[i].end_ns);
+#define INCLUDE_TIMED(one, many)                                                                                       \
+	end = due_end(&model->many##_due, model->one##_count);                                                         \
+	for (uint32_t i = model->many##_due.from; i < end; i++)                                                        \
+		if (placed_lane(&placement->many, i) != LANE_NONE)                                                     \
+			include(timeline, model->many[i].start_ns, model->many[i].end_ns);
+#define INCLUDE_SPANNED(one, many)
+#define INCLUDE(one, many, time, ...) INCLUDE_##time(one, many)
+	TIMELINE_PLACED(INCLUDE)
+#undef INCLUDE
+#undef INCLUDE_SPANNED
+#undef INCLUDE_TIMED
 }
 
 void timeline_span_part(struct timeline *timeline, bool first)

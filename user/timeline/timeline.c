@@ -81,18 +81,9 @@ void timeline_free(struct timeline *timeline)
 
 static void visit_part(struct visit *visit)
 {
-	visit_steps(visit);
-	visit_python(visit);
-	visit_interpreter(visit);
-	visit_ranges(visit);
-	visit_ops(visit);
-	visit_torch_memories(visit);
-	visit_jits(visit);
-	visit_calls(visit);
-	visit_operations(visit);
-	visit_syncs(visit);
-	visit_memories(visit);
-	visit_overheads(visit);
+#define VISIT(many) visit_##many(visit);
+	TIMELINE_VISITS(VISIT)
+#undef VISIT
 }
 
 int timeline_visit(struct timeline *timeline, const struct timeline_visitor *visitor)

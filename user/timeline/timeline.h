@@ -79,12 +79,26 @@ struct timeline_counter {
 	uint32_t device; /* model_device.id, TIMELINE_NONE: the host */
 };
 
+/*
+ * Kinds of slices that may overlap and so are placed on lanes: a row each, in the order of their tracks.
+ *	X(one, many, time, track, beside): model_ONEs with a time of their own (TIMED) or a span that is found elsewhere
+ * (SPANNED); on TIMELINE_TRACK_track, beside THREADS or GPUS or as RANGES are (tracks.c)
+ */
+#define TIMELINE_PLACED(X)                                                                                             \
+	X(jit, jits, TIMED, COMPILER, THREADS)                                                                         \
+	X(range, ranges, SPANNED, RANGES, RANGES)                                                                      \
+	X(gpu, gpu, TIMED, STREAM, GPUS)                                                                               \
+	X(sync, syncs, TIMED, WAITS, GPUS)                                                                             \
+	X(overhead, overheads, SPANNED, CUPTI, THREADS)
+
 /* What is not in the timeline. */
 struct timeline_omissions {
 	uint64_t untimed; /* GPU operations without times */
 	uint64_t unseen;  /* GPU operations whose launch was not seen: they are there, but no arrow leads to them */
-	/* Beyond TIMELINE_LANES_MAX at a time; of waits also those on no known device. */
-	uint64_t operations, syncs, jits, ranges;
+			  /* Beyond TIMELINE_LANES_MAX at a time; of waits also those on no known device. */
+#define TIMELINE_OMITTED(one, many, ...) uint64_t many;
+	TIMELINE_PLACED(TIMELINE_OMITTED)
+#undef TIMELINE_OMITTED
 	uint64_t ops; /* of PyTorch, that overlap others of their thread */
 };
 

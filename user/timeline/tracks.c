@@ -156,7 +156,7 @@ static void add_lane(struct timeline *timeline, struct placed *placed, struct ti
 }
 
 /* Lanes by (process, tid), of slices that are bound to a thread but not on its track. */
-static void add_beside_threads(struct timeline *timeline, enum timeline_track_kind kind, struct placed *placed)
+static void add_beside_THREADS(struct timeline *timeline, enum timeline_track_kind kind, struct placed *placed)
 {
 	for (size_t i = placed->tracks.count; i < placed->lanes.all.count; i++) {
 		const struct tally_key *key = &placed->lanes.all.items[i].key;
@@ -169,13 +169,14 @@ static void add_beside_threads(struct timeline *timeline, enum timeline_track_ki
 	}
 }
 
-static void add_ranges(struct timeline *timeline, struct placed *placed)
+/* Lanes by (thread, domain, whether they are started). */
+static void add_beside_RANGES(struct timeline *timeline, enum timeline_track_kind kind, struct placed *placed)
 {
 	for (size_t i = placed->tracks.count; i < placed->lanes.all.count; i++) {
 		const struct tally_key *key = &placed->lanes.all.items[i].key;
 		uint32_t thread = timeline->thread_tracks[key->part[0]];
 		const struct timeline_track *of = &timeline->tracks.items[thread];
-		struct timeline_track track = track_of(TIMELINE_TRACK_RANGES, of->group, of->process);
+		struct timeline_track track = track_of(kind, of->group, of->process);
 
 		track.tid = of->tid;
 		track.thread = thread;
@@ -197,7 +198,7 @@ static uint32_t add_gpu(struct timeline *timeline, uint32_t device)
 }
 
 /* Lanes by (process, device, stream). */
-static void add_beside_gpus(struct timeline *timeline, enum timeline_track_kind kind, struct placed *placed)
+static void add_beside_GPUS(struct timeline *timeline, enum timeline_track_kind kind, struct placed *placed)
 {
 	for (size_t i = placed->tracks.count; i < placed->lanes.all.count; i++) {
 		const struct tally_key *key = &placed->lanes.all.items[i].key;
@@ -219,7 +220,7 @@ static void set_natures(struct timeline *timeline)
 	const struct timeline_placement *placement = timeline->placement;
 
 	for (size_t i = 0; i < placement->natures.count; i++) {
-		struct timeline_track *track = &timeline->tracks.items[placement->operations.tracks.items[i]];
+		struct timeline_track *track = &timeline->tracks.items[placement->gpu.tracks.items[i]];
 
 		track->is_default =
 			placement->natures.items[i].known && placement->natures.items[i].flags == GPT_AGENT_STREAM_NULL;
@@ -229,7 +230,7 @@ static void set_natures(struct timeline *timeline)
 
 static uint32_t first_placed_on_gpu(const struct timeline *timeline)
 {
-	const struct lanes *lanes = &timeline->placement->operations.lanes;
+	const struct lanes *lanes = &timeline->placement->gpu.lanes;
 	uint32_t first = TIMELINE_NONE;
 
 	for (size_t i = 0; i < lanes->all.count; i++)
@@ -252,12 +253,10 @@ void timeline_add_tracks(struct timeline *timeline)
 
 	if (!timeline->thread_tracks)
 		begin_tracks(timeline);
-	add_beside_threads(timeline, TIMELINE_TRACK_COMPILER, &placement->jits);
-	add_ranges(timeline, &placement->ranges);
-	add_beside_gpus(timeline, TIMELINE_TRACK_STREAM, &placement->operations);
+#define ADD(one, many, time, track, beside) add_beside_##beside(timeline, TIMELINE_TRACK_##track, &placement->many);
+	TIMELINE_PLACED(ADD)
+#undef ADD
 	set_natures(timeline);
-	add_beside_gpus(timeline, TIMELINE_TRACK_WAITS, &placement->syncs);
-	add_beside_threads(timeline, TIMELINE_TRACK_CUPTI, &placement->overheads);
 }
 
 void timeline_find_busiest(struct timeline *timeline)

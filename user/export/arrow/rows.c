@@ -13,26 +13,11 @@ static const uint8_t bytes_of_columns[ARROW_COLUMN_COUNT] = {
 
 #define KIND_MEMORY TIMELINE_CATEGORIES
 
-/* As in the Chrome trace, in the order of enum timeline_category. */
 static const char *const kinds[] = {
-	[TIMELINE_RUNTIME_CALL] = "cuda_runtime",
-	[TIMELINE_DRIVER_CALL] = "cuda_driver",
-	[TIMELINE_KERNEL] = "kernel",
-	[TIMELINE_MEMCPY] = "gpu_memcpy",
-	[TIMELINE_MEMSET] = "gpu_memset",
-	[TIMELINE_SYNC] = "cuda_sync",
-	[TIMELINE_PYTHON] = "python_function",
-	[TIMELINE_GC] = "python_gc",
-	[TIMELINE_IMPORT] = "python_import",
-	[TIMELINE_RANGE] = "nvtx_range",
-	[TIMELINE_MARK] = "nvtx_mark",
-	[TIMELINE_OP] = "cpu_op",
-	[TIMELINE_NAMED_OP] = "user_annotation",
-	[TIMELINE_TORCH_MEMORY] = "torch_memory",
-	[TIMELINE_STEP] = "step",
-	[TIMELINE_JIT] = "jit",
-	[TIMELINE_CUPTI] = "overhead",
-	[KIND_MEMORY] = "memory",
+#define KIND(name, form, category, kind) [TIMELINE_##name] = kind,
+	TIMELINE_CATEGORY_ROWS(KIND)
+#undef KIND
+		[KIND_MEMORY] = "memory",
 };
 
 void arrow_rows_begin(struct arrow *arrow)

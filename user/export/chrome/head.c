@@ -192,7 +192,7 @@ static void put_receipt(struct chrome *chrome, struct sink *out)
 		{"clock_steps", receipt->clock_steps},
 		{"file_untimed", omitted->untimed},
 		{"file_launch_not_seen", omitted->unseen},
-		{"file_not_plotted", omitted->operations},
+		{"file_not_plotted", omitted->gpu},
 		{"file_syncs_not_plotted", omitted->syncs},
 		{"file_jit_not_plotted", omitted->jits},
 		{"file_ranges_not_plotted", omitted->ranges},

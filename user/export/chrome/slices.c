@@ -15,32 +15,22 @@ struct literal {
 	{                                                                                                              \
 		(text), sizeof(text) - 1                                                                               \
 	}
-#define EVENT(category) LITERAL(",\n{\"ph\":\"X\",\"cat\":\"" category "\",\"name\":\"")
+/* How the event of a category begins, up to its name. */
+#define EVENT_SLICE(category) LITERAL(",\n{\"ph\":\"X\",\"cat\":\"" category "\",\"name\":\"")
+#define EVENT_OF_OP EVENT_SLICE
+#define EVENT_INSTANT(category) LITERAL(",\n{\"ph\":\"i\",\"cat\":\"" category "\",\"s\":\"t\",\"name\":\"")
 
-/* How the event of a category begins, up to its name, and how its args do; of_op: they begin with the op's number. */
 static const struct {
-	struct literal event, args;
-	bool of_op;
+	struct literal event;
+	enum {
+		SLICE,
+		OF_OP, /* its args begin with the op's number */
+		INSTANT
+	} form;
 } heads[TIMELINE_CATEGORIES] = {
-	[TIMELINE_RUNTIME_CALL] = {EVENT("cuda_runtime"), LITERAL(""), true},
-	[TIMELINE_DRIVER_CALL] = {EVENT("cuda_driver"), LITERAL(""), true},
-	[TIMELINE_KERNEL] = {EVENT("kernel"), LITERAL(",\"queued\":0"), true},
-	[TIMELINE_MEMCPY] = {EVENT("gpu_memcpy"), LITERAL(""), true},
-	[TIMELINE_MEMSET] = {EVENT("gpu_memset"), LITERAL(""), true},
-	[TIMELINE_SYNC] = {EVENT("cuda_sync"), LITERAL(""), false},
-	[TIMELINE_PYTHON] = {EVENT("python_function"), LITERAL(""), false},
-	[TIMELINE_GC] = {EVENT("python_gc"), LITERAL(""), false},
-	[TIMELINE_IMPORT] = {EVENT("python_import"), LITERAL(""), false},
-	[TIMELINE_RANGE] = {EVENT("user_annotation"), LITERAL(""), false},
-	[TIMELINE_MARK] = {LITERAL(",\n{\"ph\":\"i\",\"cat\":\"nvtx_mark\",\"s\":\"t\",\"name\":\""), LITERAL(""),
-			   false},
-	[TIMELINE_OP] = {EVENT("cpu_op"), LITERAL(""), true},
-	[TIMELINE_NAMED_OP] = {EVENT("user_annotation"), LITERAL(""), true},
-	[TIMELINE_STEP] = {EVENT("user_annotation"), LITERAL(""), true},
-	[TIMELINE_TORCH_MEMORY] = {LITERAL(",\n{\"ph\":\"i\",\"cat\":\"cpu_instant_event\",\"s\":\"t\",\"name\":\""),
-				   LITERAL(""), false},
-	[TIMELINE_JIT] = {EVENT("jit"), LITERAL(""), false},
-	[TIMELINE_CUPTI] = {EVENT("overhead"), LITERAL(""), false},
+#define HEAD(name, form, category, kind) [TIMELINE_##name] = {EVENT_##form(category), form},
+	TIMELINE_CATEGORY_ROWS(HEAD)
+#undef HEAD
 };
 
 static void put_name(struct chrome *chrome, const struct timeline_slice *slice)
@@ -121,21 +111,23 @@ static void put_op(struct sink *out, uint64_t op)
 bool chrome_put_slice(void *context, const struct timeline_slice *slice)
 {
 	struct chrome *chrome = context;
-	const struct literal *event = &heads[slice->category].event, *args = &heads[slice->category].args;
+	const struct literal *event = &heads[slice->category].event;
+	bool of_op = heads[slice->category].form == OF_OP, queued = slice->category == TIMELINE_KERNEL;
 	struct sink *out = chrome->out;
 
 	sink_short(out, event->text, event->length);
 	put_name(chrome, slice);
 	put_place(chrome, slice->track, slice->start_ns, true);
-	if (slice->category != TIMELINE_MARK && slice->category != TIMELINE_TORCH_MEMORY) {
+	if (heads[slice->category].form != INSTANT) {
 		sink_literal(out, ",\"dur\":");
 		sink_us(out, slice->end_ns - slice->start_ns);
 	}
 	sink_literal(out, ",\"args\":{");
-	if (heads[slice->category].of_op)
+	if (of_op)
 		put_op(out, slice->op);
-	sink_short(out, args->text, args->length);
-	chrome_put_args(chrome, slice, !args->length && !heads[slice->category].of_op);
+	if (queued)
+		sink_literal(out, ",\"queued\":0");
+	chrome_put_args(chrome, slice, !queued && !of_op);
 	sink_literal(out, "}}");
 	for (uint32_t i = 0; i < slice->flow_out_count; i++)
 		put_flow(chrome, slice->track, slice->start_ns, true, slice->flows_out[i]);

@@ -79,23 +79,9 @@ static uint64_t text_id(struct perfetto *file, struct interned_texts *interned, 
 }
 
 static const char *const categories[TIMELINE_CATEGORIES] = {
-	[TIMELINE_RUNTIME_CALL] = "cuda_runtime",
-	[TIMELINE_DRIVER_CALL] = "cuda_driver",
-	[TIMELINE_KERNEL] = "kernel",
-	[TIMELINE_MEMCPY] = "gpu_memcpy",
-	[TIMELINE_MEMSET] = "gpu_memset",
-	[TIMELINE_SYNC] = "cuda_sync",
-	[TIMELINE_PYTHON] = "python_function",
-	[TIMELINE_GC] = "python_gc",
-	[TIMELINE_IMPORT] = "python_import",
-	[TIMELINE_RANGE] = "user_annotation",
-	[TIMELINE_MARK] = "nvtx_mark",
-	[TIMELINE_OP] = "cpu_op",
-	[TIMELINE_NAMED_OP] = "user_annotation",
-	[TIMELINE_STEP] = "user_annotation",
-	[TIMELINE_TORCH_MEMORY] = "cpu_instant_event",
-	[TIMELINE_JIT] = "jit",
-	[TIMELINE_CUPTI] = "overhead",
+#define CATEGORY(name, form, category, kind) [TIMELINE_##name] = category,
+	TIMELINE_CATEGORY_ROWS(CATEGORY)
+#undef CATEGORY
 };
 
 void perfetto_intern_all_known(struct perfetto *file)
