@@ -106,6 +106,18 @@ static void what_came_and_went_before_the_peak_was_not_held_then(void **state)
 	assert_int_equal(peaks.rows[1].blocks, 1);
 }
 
+static void a_line_is_of_the_process_whose_memory_it_has_or_of_several(void **state)
+{
+	const struct block blocks[] = {{10, 0, 300, 0, 0}, {20, 0, 100, 0, 1}, {30, 0, 200, 1, 1}};
+
+	for (size_t i = 0; i < sizeof(blocks) / sizeof(blocks[0]); i++)
+		allocate(&blocks[i]);
+	memory_peaks_finish(&peaks, &lines);
+	assert_int_equal(peaks.count, 2);
+	assert_int_equal(peaks.rows[0].process, PROCESS_MANY);
+	assert_int_equal(peaks.rows[1].process, 1);
+}
+
 static void what_went_behind_the_peak_was_held_then(void **state)
 {
 	const struct block first = {10, 40, 100, 0, 0}, second = {30, 50, 150, 1, 0}, third = {60, 0, 20, 0, 0};
@@ -172,6 +184,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_peak_has_its_time_and_the_lines_that_held_it),
 		TEST(what_came_and_went_before_the_peak_was_not_held_then),
+		TEST(a_line_is_of_the_process_whose_memory_it_has_or_of_several),
 		TEST(what_went_behind_the_peak_was_held_then),
 		TEST(of_two_equal_peaks_the_first_counts),
 		TEST(the_end_of_a_process_takes_back_what_it_held),

@@ -177,9 +177,10 @@ static void what_was_lost_is_in_the_receipt(void **state)
 
 /* ---- the report -------------------------------------------------------------------------------------------------- */
 
-static char *report_of(const struct model *model)
+/* table: as csv; NULL: the page. */
+static char *table_of(const struct model *model, const char *table)
 {
-	const struct report_options options = {0};
+	const struct report_options options = {.format = table ? &table_format_csv : NULL, .table = table};
 	char *text = NULL;
 	size_t size = 0;
 	FILE *out = open_memstream(&text, &size);
@@ -187,6 +188,11 @@ static char *report_of(const struct model *model)
 	assert_int_equal(report_write(out, WHOLE_TRACE(model), &options), 0);
 	fclose(out);
 	return text;
+}
+
+static char *report_of(const struct model *model)
+{
+	return table_of(model, NULL);
 }
 
 static void assert_said(const char *text, const char *line)
@@ -259,6 +265,28 @@ static void the_report_says_who_held_what_when_there_was_not_enough(void **state
 	model_free(model);
 }
 
+static void every_table_for_programs_names_the_process(void **state)
+{
+	static const char *const tables[] = {"torch_memory_peaks", "torch_memory", "out_of_memory"};
+	struct log_builder log;
+	struct model *model;
+	char process[32];
+
+	begin(&log);
+	cpu(&log, 120, 0x1000, 400000, 9);
+	cuda(&log, 140, GPT_AGENT_TORCH_MEMORY_OUT, 5000000000, 0);
+	model = made(&log);
+	snprintf(process, sizeof(process), ",python3 %d\n", PID);
+	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
+		char *text = table_of(model, tables[i]);
+
+		assert_said(text, ",process\n");
+		assert_said(text, process);
+		free(text);
+	}
+	model_free(model);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -271,6 +299,7 @@ int main(void)
 		cmocka_unit_test(the_report_says_who_held_memory_at_the_peak_and_to_the_end),
 		cmocka_unit_test(what_was_there_before_the_trace_is_said_of_a_peak),
 		cmocka_unit_test(the_report_says_who_held_what_when_there_was_not_enough),
+		cmocka_unit_test(every_table_for_programs_names_the_process),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -681,6 +681,74 @@ static void several_processes_have_one_line_each(void **state)
 	model_free(two);
 }
 
+/* One table as csv, which the caller frees. */
+static char *table_of(const struct model *subject, const char *table)
+{
+	const struct report_options options = {.format = &table_format_csv, .table = table};
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+
+	assert_non_null(out);
+	assert_int_equal(report_write(out, WHOLE_TRACE(subject), &options), 0);
+	fclose(out);
+	return text;
+}
+
+static void idle_time_waits_and_copies_are_of_a_process_where_there_are_several(void **state)
+{
+	static const char *const tables[] = {"idle", "waits", "copies", "memory"};
+	struct model *two = NULL;
+	const char *why;
+	int fd = sample_log(2, STEPS);
+	uint32_t elsewhere = NONE, columns = 0;
+	char *text;
+
+	assert_int_equal(model_build(fd, &two, &why), 0);
+	close(fd);
+	for (uint32_t i = 0; i < two->gpu_count; i++)
+		two->gpu[i].device = two->gpu[i].process;
+	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
+		text = table_of(two, tables[i]);
+		assert_has(text, ",several");
+		free(text);
+	}
+	/* the second process copies in the other direction and waits on another line */
+	for (uint32_t i = 0; i < two->call_count; i++)
+		if (two->threads[two->calls[i].thread].process == 1 && two->calls[i].class == GPT_CLASS_MEMCPY)
+			elsewhere = two->calls[i].stack;
+	assert_int_not_equal(elsewhere, NONE);
+	for (uint32_t i = 0; i < two->call_count; i++)
+		if (two->threads[two->calls[i].thread].process == 1 && two->calls[i].class == GPT_CLASS_SYNC)
+			two->calls[i].stack = elsewhere;
+	for (uint32_t i = 0; i < two->gpu_count; i++)
+		if (two->gpu[i].process == 1 && two->gpu[i].kind == MODEL_MEMCPY)
+			two->gpu[i].memcpy_kind = 2;
+	for (size_t i = 0; i < 3; i++) {
+		text = table_of(two, tables[i]);
+		assert_has(text, ",python3 41230");
+		assert_has(text, ",python3 41330");
+		free(text);
+	}
+	text = report_of(two, 100, false);
+	for (const char *at = text; (at = strstr(at, " process\n")); at++)
+		columns++;
+	assert_int_equal(columns, 6); /* and GPU time by line, and under lines of the user's own code */
+	free(text);
+	model_free(two);
+}
+
+static void of_one_process_pages_have_no_column_for_it(void **state)
+{
+	char *text = report_of(model, 100, false), *waits = table_of(model, "waits");
+
+	assert_null(strstr(text, " process\n"));
+	assert_has(waits, ",process\n");
+	assert_has(waits, ",python3 41230\n");
+	free(waits);
+	free(text);
+}
+
 static void a_report_that_cannot_be_written_is_an_error(void **state)
 {
 	const struct report_options options = {0};
@@ -730,6 +798,8 @@ int main(void)
 		TEST(colour_is_only_used_when_asked_for),
 		TEST(rows_beyond_the_limit_are_summed),
 		TEST(several_processes_have_one_line_each),
+		TEST(idle_time_waits_and_copies_are_of_a_process_where_there_are_several),
+		TEST(of_one_process_pages_have_no_column_for_it),
 		TEST(a_report_that_cannot_be_written_is_an_error),
 	};
 

@@ -155,4 +155,18 @@ static inline void process_note(uint32_t *process, uint32_t another)
 		*process = PROCESS_MANY;
 }
 
+/* The same in a member of a sum, which starts at 0. */
+static inline uint32_t process_of_sum(uint64_t member)
+{
+	return (uint32_t)member - 1;
+}
+
+static inline void process_note_in_sum(uint64_t *member, uint32_t another)
+{
+	uint32_t process = process_of_sum(*member);
+
+	process_note(&process, another);
+	*member = process + 1;
+}
+
 #endif

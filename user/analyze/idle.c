@@ -35,14 +35,19 @@ void idle_begin_part(struct idle *idle, const struct model *part)
 }
 
 /* Also for no time at all: the caller of a launch is met before those of the waits in front of it. */
-static void charge(struct idle *idle, uint32_t place, enum idle_cause cause, uint16_t api, uint64_t ns)
+static void charge(struct idle *idle, struct tally_key cause, uint64_t ns)
 {
-	struct tally_entry *entry = tally_at(&idle->causes, (struct tally_key){{place, cause, api}});
+	struct tally_entry *entry = tally_at(&idle->causes, cause);
 
 	entry->ns += ns;
 	entry->count += ns > 0;
-	if (!idle_is_edge(cause))
+	if (!idle_is_edge(cause.part[1]))
 		idle->sum += ns;
+}
+
+static struct tally_key without_line(enum idle_cause cause)
+{
+	return (struct tally_key){{NONE, cause, 0, NONE}};
 }
 
 /* ---- calls ------------------------------------------------------------------------------------------------- */
@@ -133,7 +138,8 @@ static uint64_t charge_waits(struct idle *idle, const struct gpu_event *event, u
 			break;
 		if (end <= start)
 			continue;
-		charge(idle, wait->place, IDLE_WAITED, wait->api, end - start);
+		charge(idle, (struct tally_key){{wait->place, IDLE_WAITED, wait->api, event->op->process}},
+		       end - start);
 		waited += end - start;
 		to = start;
 	}
@@ -145,14 +151,15 @@ static void charge_gap(struct idle *idle, const struct gpu_event *event, uint64_
 {
 	uint32_t place = event->launch ? caller_place(idle->model, event->launch->stack, event->launch_caller)
 				       : event->launch_caller;
+	struct tally_key late = {{place, IDLE_LATE, 0, event->op->process}};
 
 	if (to - from < GAP_LEAST_NS) {
-		charge(idle, NONE, IDLE_SHORT, 0, to - from);
+		charge(idle, without_line(IDLE_SHORT), to - from);
 	} else if (event->launch && event->launch->start_ns > from) {
-		charge(idle, place, IDLE_LATE, 0, 0);
-		charge(idle, place, IDLE_LATE, 0, to - from - charge_waits(idle, event, from, to));
+		charge(idle, late, 0);
+		charge(idle, late, to - from - charge_waits(idle, event, from, to));
 	} else {
-		charge(idle, place, IDLE_GPU, 0, to - from);
+		charge(idle, (struct tally_key){{place, IDLE_GPU, 0, event->op->process}}, to - from);
 	}
 }
 
@@ -170,7 +177,7 @@ void idle_add_gpu(struct idle *idle, const struct gpu_event *event)
 	if (idle->devices.count != before) {
 		device->ns = window->start_ns;
 		if (start > device->ns)
-			charge(idle, NONE, IDLE_BEFORE, 0, start - device->ns);
+			charge(idle, without_line(IDLE_BEFORE), start - device->ns);
 	} else if (start > device->ns) {
 		charge_gap(idle, event, device->ns, start);
 	}
@@ -189,6 +196,7 @@ static void add_rows(struct idle *idle, const struct line_tally_row *sorted, siz
 			continue;
 		idle->edges += edges;
 		idle->rows[idle->count++] = (struct idle_row){.line = row->line,
+							      .process = row->process,
 							      .user_line = row->user_line,
 							      .user_lines = row->user_lines,
 							      .cause = row->part[0],
@@ -207,7 +215,7 @@ void idle_finish(struct idle *idle, struct lines *lines)
 
 	for (size_t i = 0; i < idle->devices.count; i++)
 		if (idle->window->end_ns > idle->devices.entries[i].ns)
-			charge(idle, NONE, IDLE_AFTER, 0, idle->window->end_ns - idle->devices.entries[i].ns);
+			charge(idle, without_line(IDLE_AFTER), idle->window->end_ns - idle->devices.entries[i].ns);
 	for (size_t i = 0; i < idle->causes.count; i++) {
 		struct tally_entry *cause = &idle->causes.entries[i];
 		const uint32_t *part = cause->key.part;
@@ -217,7 +225,7 @@ void idle_finish(struct idle *idle, struct lines *lines)
 		if (part[1] == IDLE_BEFORE)
 			cause->ns -= untimed_ns < cause->ns ? untimed_ns : cause->ns;
 		if (cause->ns)
-			line_tally_add(&by_line, at, part[1], part[2], cause->ns, cause->count);
+			line_tally_add(&by_line, at, &part[1], part[3], cause->ns, cause->count);
 	}
 	sorted = line_tally_rows(&by_line, &count);
 	idle->rows = xcalloc(count, sizeof(*idle->rows));

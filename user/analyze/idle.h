@@ -32,6 +32,7 @@ static inline bool idle_is_edge(uint32_t cause)
 
 struct idle_row {
 	uint32_t line;			/* NONE: the cause has none */
+	uint32_t process;		/* as line_tally_row's */
 	uint32_t user_line, user_lines; /* as line_tally_row's */
 	uint32_t cause;			/* enum idle_cause */
 	uint16_t api;
@@ -56,7 +57,7 @@ struct idle {
 	const struct window *window;
 	struct idle_thread *threads; /* by model.threads */
 	uint32_t thread_count;
-	struct tally causes;   /* caller_place, cause, api */
+	struct tally causes;   /* caller_place, cause, api, process; NONE: of no one */
 	struct tally devices;  /* device; ns: busy until */
 	uint64_t sum;	       /* between operations */
 	struct idle_row *rows; /* most time first, edges behind the others */

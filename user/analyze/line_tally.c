@@ -3,12 +3,13 @@
 
 #include <stdlib.h>
 
-void line_tally_add(struct line_tally *all, struct place_lines lines, uint32_t part0, uint32_t part1, uint64_t ns,
-		    uint64_t count)
+void line_tally_add(struct line_tally *all, struct place_lines lines, const uint32_t part[2], uint32_t process,
+		    uint64_t ns, uint64_t count)
 {
 	struct tally_entry *entry =
-		tally_at(&all->by_user, (struct tally_key){{lines.line, part0, part1, lines.user_line}});
+		tally_at(&all->by_user, (struct tally_key){{lines.line, part[0], part[1], lines.user_line}});
 
+	process_note_in_sum(&entry->more, process);
 	entry->ns += ns;
 	entry->count += count;
 }
@@ -45,6 +46,7 @@ struct line_tally_row *line_tally_rows(struct line_tally *all, size_t *count)
 
 		row->ns += sum->ns;
 		row->count += sum->count;
+		process_note_in_sum(&row->more, process_of_sum(sum->more));
 	}
 	sorted = tally_sorted(&rows, false);
 	named = xcalloc(rows.count, sizeof(*named));
@@ -54,6 +56,7 @@ struct line_tally_row *line_tally_rows(struct line_tally *all, size_t *count)
 		row_at(&rows, &sorted[i].key)->more = i;
 		named[i] = (struct line_tally_row){.line = part[0],
 						   .part = {part[1], part[2]},
+						   .process = process_of_sum(sorted[i].more),
 						   .user_line = NONE,
 						   .ns = sorted[i].ns,
 						   .count = sorted[i].count};

@@ -6,23 +6,25 @@
 #ifndef GPUTRACE_ANALYZE_LINE_TALLY_H
 #define GPUTRACE_ANALYZE_LINE_TALLY_H
 
+#include "analyze/events.h"
 #include "analyze/lines.h"
 
 struct line_tally_row {
 	uint32_t line;
 	uint32_t part[2];		/* of the key */
+	uint32_t process;		/* index, PROCESS_MANY, NONE */
 	uint32_t user_line, user_lines; /* place_lines.user_line, NONE; how many there are */
 	uint64_t ns, count;
 };
 
 /* Sums by place and two parts, to come; starts zeroed. */
 struct line_tally {
-	struct tally by_user; /* line, the two parts, user_line */
+	struct tally by_user; /* line, the two parts, user_line; more: process_note_in_sum */
 };
 
-/* Adds a sum; an order of calls is an order of lines without Python, see line_of. */
-void line_tally_add(struct line_tally *all, struct place_lines lines, uint32_t part0, uint32_t part1, uint64_t ns,
-		    uint64_t count);
+/* Adds a sum of a process; an order of calls is an order of lines without Python, see line_of. */
+void line_tally_add(struct line_tally *all, struct place_lines lines, const uint32_t part[2], uint32_t process,
+		    uint64_t ns, uint64_t count);
 
 /* The rows, most time first, which the caller frees; frees what was added. */
 struct line_tally_row *line_tally_rows(struct line_tally *all, size_t *count);

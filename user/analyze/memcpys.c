@@ -26,7 +26,7 @@ void memcpys_add_gpu(struct memcpys *memcpys, const struct gpu_event *event)
 	const struct model_gpu *op = event->op;
 	uint32_t kind = op->kind == MODEL_MEMSET ? MEMCPY_KIND_MEMSET : op->memcpy_kind;
 	struct memcpy_row *sum = &memcpys->sums[kind];
-	struct tally_key key = {{kind, event->caller}};
+	struct tally_key key = {{kind, event->caller, op->process}};
 	uint64_t ns = gpu_ns(op), number = op->start_ns ? MEMCPY_TIMED : 0;
 
 	if (op->kind == MODEL_KERNEL)
@@ -67,6 +67,7 @@ static void find_lines(struct memcpys *memcpys, struct lines *lines)
 		if ((caller->ns && !entry->ns) || (!caller->ns == !entry->ns && caller->more > entry->more))
 			entry->more = caller->more;
 		entry->ns += caller->ns;
+		process_note_in_sum(&entry->count, caller->key.part[2]);
 	}
 	for (size_t i = 0; i < by_line.count; i++) {
 		const struct tally_entry *line = &by_line.entries[i];
@@ -74,9 +75,12 @@ static void find_lines(struct memcpys *memcpys, struct lines *lines)
 		if (is_better(line, best[line->key.part[0]]))
 			best[line->key.part[0]] = line;
 	}
-	for (uint32_t kind = 0; kind <= MEMCPY_KINDS; kind++)
-		if (best[kind])
-			memcpys->sums[kind].line = best[kind]->key.part[1];
+	for (uint32_t kind = 0; kind <= MEMCPY_KINDS; kind++) {
+		if (!best[kind])
+			continue;
+		memcpys->sums[kind].line = best[kind]->key.part[1];
+		memcpys->sums[kind].process = process_of_sum(best[kind]->count);
+	}
 	tally_free(&by_line);
 }
 

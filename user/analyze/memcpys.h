@@ -11,8 +11,9 @@
 #define MEMCPY_TIMED (1ull << 63) /* in the number of one that has times */
 
 struct memcpy_row {
-	uint32_t kind; /* CUpti_ActivityMemcpyKind, or MEMCPY_KIND_MEMSET */
-	uint32_t line; /* with most bytes; of equals the first that had so many */
+	uint32_t kind;	  /* CUpti_ActivityMemcpyKind, or MEMCPY_KIND_MEMSET */
+	uint32_t line;	  /* with most bytes; of equals the first that had so many */
+	uint32_t process; /* of that line: index, PROCESS_MANY */
 	uint64_t bytes, ns, count;
 	uint64_t pageable_bytes; /* from or to memory that slows a memcpy down */
 	uint64_t timed_bytes;	 /* of those that have times */
@@ -22,7 +23,7 @@ struct memcpy_row {
 
 struct memcpys {
 	struct memcpy_row sums[MEMCPY_KINDS + 1];
-	struct tally callers; /* kind, caller; ns: bytes, more: number of the memcpy that made it so many */
+	struct tally callers; /* kind, caller, process; ns: bytes, more: number of the memcpy that made it so many */
 	uint64_t number;
 	struct memcpy_row *rows; /* by kind */
 	size_t count;

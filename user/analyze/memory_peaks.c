@@ -133,9 +133,10 @@ void memory_peaks_add_exit(struct memory_peaks *all, const struct exit_event *ev
 
 /*
  * line, space, device; ns: bytes at the peak, count: blocks, more: bytes not released.  users: the same and the line of
- * the user's own; ns: blocks.
+ * the user's own; ns: blocks.  owners: line, space, device; more: process_note_in_sum.
  */
-static struct tally holders_by_line(struct memory_peaks *all, struct lines *lines, struct tally *users)
+static struct tally holders_by_line(struct memory_peaks *all, struct lines *lines, struct tally *users,
+				    struct tally *owners)
 {
 	struct tally by_line = {0};
 
@@ -150,6 +151,7 @@ static struct tally holders_by_line(struct memory_peaks *all, struct lines *line
 		entry->ns += holder->at_peak;
 		entry->count += holder->blocks;
 		entry->more += holder->unreleased;
+		process_note_in_sum(&tally_at(owners, key)->more, part[3]);
 		key.part[3] = at.user_line;
 		if (at.user_line != NONE)
 			tally_at(users, key)->ns += holder->blocks;
@@ -171,7 +173,7 @@ static void name_users(struct memory_row *row, const struct tally_entry *users, 
 
 void memory_peaks_finish(struct memory_peaks *all, struct lines *lines)
 {
-	struct tally users = {0}, by_line = holders_by_line(all, lines, &users);
+	struct tally users = {0}, owners = {0}, by_line = holders_by_line(all, lines, &users, &owners);
 	struct tally_entry *sorted = tally_sorted(&by_line, false), *users_sorted = tally_sorted(&users, false);
 
 	all->count = by_line.count;
@@ -180,6 +182,7 @@ void memory_peaks_finish(struct memory_peaks *all, struct lines *lines)
 		all->rows[i] = (struct memory_row){.line = sorted[i].key.part[0],
 						   .space = sorted[i].key.part[1],
 						   .device = sorted[i].key.part[2],
+						   .process = process_of_sum(tally_at(&owners, sorted[i].key)->more),
 						   .at_peak = sorted[i].ns,
 						   .unreleased = sorted[i].more,
 						   .blocks = sorted[i].count};
@@ -188,5 +191,6 @@ void memory_peaks_finish(struct memory_peaks *all, struct lines *lines)
 	free(sorted);
 	free(users_sorted);
 	tally_free(&users);
+	tally_free(&owners);
 	tally_free(&by_line);
 }

@@ -25,7 +25,8 @@ struct memory_peak {
 
 struct memory_row {
 	uint32_t line, space, device;
-	uint32_t user_line, user_lines; /* as line_tally_row's */
+	uint32_t process;		/* as line_tally_row's */
+	uint32_t user_line, user_lines; /* the same */
 	uint64_t at_peak, unreleased;	/* bytes */
 	uint64_t blocks;		/* handed out */
 };

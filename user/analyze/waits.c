@@ -67,12 +67,16 @@ static void add(struct waits *waits, struct tally *sums, struct tally_key key, u
 	waits->ns += ns;
 }
 
-/* Kind, and the call: a file of another tool names calls that wait as part of what they do. */
+/* Above the kind: the call, as a file of another tool names calls that wait as part of what they do; and whether an
+ * event is waited for of which it is known who recorded it. */
+#define KIND_API 8
+#define KIND_RECORDED (1u << 24)
+
 static uint32_t kind_of(const struct model *model, const struct model_sync *sync)
 {
 	uint32_t api = model_has_all_calls(model) && sync->call != NONE ? model->calls[sync->call].api : 0;
 
-	return api << 8 | sync->kind;
+	return (sync->recorded_by != NONE ? KIND_RECORDED : 0) | api << KIND_API | sync->kind;
 }
 
 void waits_add_sync(struct waits *waits, const struct sync_event *event)
@@ -80,7 +84,7 @@ void waits_add_sync(struct waits *waits, const struct sync_event *event)
 	const struct model_sync *sync = event->sync;
 	bool recorded = sync->recorded_by != NONE;
 	struct tally_key key = {{caller_place(waits->model, event->stack, event->caller), kind_of(waits->model, sync),
-				 recorded ? event->recorded_caller : sync->stream, recorded}};
+				 recorded ? event->recorded_caller : sync->stream, sync->process}};
 
 	if (event->earlier)
 		take_back(waits, event->earlier);
@@ -92,7 +96,7 @@ void waits_add_sync(struct waits *waits, const struct sync_event *event)
 void waits_add_call(struct waits *waits, const struct call_event *event)
 {
 	const struct model_call *call = event->call;
-	struct tally_key key = {{caller_place(waits->model, call->stack, event->caller), call->api}};
+	struct tally_key key = {{caller_place(waits->model, call->stack, event->caller), call->api, 0, event->process}};
 
 	if (!call->end_ns || event->wait_told || !call_waits(event))
 		return;
@@ -116,13 +120,13 @@ static struct line_tally waits_by_line(const struct waits *waits, struct lines *
 		const struct tally_entry *sum =
 			told ? &waits->told.entries[i] : &waits->calls.entries[i - waits->told.count];
 		const uint32_t *part = sum->key.part;
-		uint32_t kind = told ? part[1] : WAIT_CALL, what = told ? part[2] : part[1];
+		uint32_t kind[2] = {told ? part[1] & ~KIND_RECORDED : WAIT_CALL, told ? part[2] : part[1]};
 
 		if (!sum->count)
 			continue;
-		if (told && part[3])
-			what = line_of(lines, what);
-		line_tally_add(&by_line, lines_of_place(lines, part[0]), kind, what, sum->ns, sum->count);
+		if (told && part[1] & KIND_RECORDED)
+			kind[1] = line_of(lines, kind[1]);
+		line_tally_add(&by_line, lines_of_place(lines, part[0]), kind, part[3], sum->ns, sum->count);
 	}
 	return by_line;
 }
@@ -130,15 +134,16 @@ static struct line_tally waits_by_line(const struct waits *waits, struct lines *
 static struct wait_row row_of(const struct line_tally_row *sum)
 {
 	struct wait_row row = {.line = sum->line,
+			       .process = sum->process,
 			       .user_line = sum->user_line,
 			       .user_lines = sum->user_lines,
-			       .kind = sum->part[0] == WAIT_CALL ? WAIT_CALL : sum->part[0] & 0xff,
+			       .kind = sum->part[0] == WAIT_CALL ? WAIT_CALL : (uint8_t)sum->part[0],
 			       .stream = NONE,
 			       .recorded_line = NONE,
 			       .ns = sum->ns,
 			       .count = sum->count};
 
-	row.api = (uint16_t)(row.kind == WAIT_CALL ? sum->part[1] : sum->part[0] >> 8);
+	row.api = (uint16_t)(row.kind == WAIT_CALL ? sum->part[1] : sum->part[0] >> KIND_API);
 	if (row.kind == WAIT_CALL)
 		return row;
 	if (row.kind == GPT_AGENT_SYNC_STREAM)

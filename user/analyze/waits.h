@@ -15,7 +15,8 @@
 
 struct wait_row {
 	uint32_t line;
-	uint32_t user_line, user_lines; /* as line_tally_row's */
+	uint32_t process;		/* as line_tally_row's */
+	uint32_t user_line, user_lines; /* the same */
 	uint32_t kind;			/* enum gpt_agent_sync_kind, WAIT_CALL */
 	uint32_t stream;		/* that is waited for, NONE */
 	uint32_t recorded_line; /* of the call that recorded the event that is waited for, NONE: not known, or no event
@@ -33,8 +34,8 @@ struct wait_open {
 
 struct waits {
 	const struct model *model; /* the latest part */
-	struct tally told;  /* caller_place, kind and api, stream or caller that recorded the event; 1: it is that */
-	struct tally calls; /* caller_place, api; of none that is left count is 0 */
+	struct tally told;  /* caller_place, kind_of() of waits.c, stream or caller that recorded the event, process */
+	struct tally calls; /* caller_place, api, 0, process; of none that is left count is 0 */
 	uint64_t until_ns;  /* the end of this part */
 	ARRAY(struct wait_open) open;
 	uint64_t ns;

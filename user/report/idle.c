@@ -49,6 +49,7 @@ static void add_row(struct report *report, struct table *table, const struct idl
 	report_add_place(report, table, has_line(row) ? row->line : NONE);
 	table_add(table, why);
 	report_add_user_line(report, table, row->user_line, row->user_lines);
+	report_add_process(report, table, row->process);
 	report_note_user_line(report, table, row->user_line, row->user_lines, "");
 	free(line);
 	free(why);
@@ -86,6 +87,7 @@ void report_idle(struct report *report)
 		LABEL_COLUMNS("line", "line"),
 		COLUMN_NAME("why", "why", TEXT_TRUNCATE_MIDDLE),
 		USER_LINE_COLUMNS,
+		PROCESS_COLUMN(report),
 		COLUMN_END,
 	};
 	struct table table;

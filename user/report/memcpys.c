@@ -36,6 +36,7 @@ static void add_row(struct report *report, struct table *table, const struct mem
 	table_add_percent(table, (double)row->pageable_bytes, from_host ? (double)row->bytes : 0);
 	table_add(table, name);
 	report_add_label(report, table, row->line);
+	report_add_process(report, table, row->process);
 	free(name);
 }
 
@@ -57,6 +58,7 @@ void report_memcpys(struct report *report)
 			COLUMN_NUMBER("pageable %", "pageable_percent", UNIT_PERCENT),
 			COLUMN_NAME("direction", "direction", TEXT_TRUNCATE_END),
 			LABEL_COLUMNS("mostly from", "line"),
+			PROCESS_COLUMN(report),
 			COLUMN_END,
 		};
 		struct table table;

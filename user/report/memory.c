@@ -75,13 +75,14 @@ static void put_kept(struct report *report)
 
 static void put_lines(struct report *report)
 {
-	static const struct column columns[] = {
+	const struct column columns[] = {
 		COLUMN_NUMBER("at peak", "at_peak_bytes", UNIT_BYTES),
 		COLUMN_NUMBER("still held", "not_freed_bytes", UNIT_BYTES),
 		COLUMN_NUMBER("blocks", "blocks", UNIT_COUNT),
 		COLUMN_NAME("memory", "memory", TEXT_TRUNCATE_END),
 		LABEL_COLUMNS("line", "line"),
 		USER_LINE_COLUMNS,
+		PROCESS_COLUMN(report),
 		COLUMN_END,
 	};
 	const struct memory_peaks *memory = &report->all->memory;
@@ -100,6 +101,7 @@ static void put_lines(struct report *report)
 		table_add(&table, name);
 		report_add_label(report, &table, row->line);
 		report_add_user_line(report, &table, row->user_line, row->user_lines);
+		report_add_process(report, &table, row->process);
 		report_note_user_line(report, &table, row->user_line, row->user_lines, "");
 		free(name);
 	}

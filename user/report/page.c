@@ -153,7 +153,7 @@ void report_note_user_line(struct report *report, struct table *table, uint32_t 
 	free(user);
 }
 
-static void add_process(struct report *report, struct table *table, uint32_t process)
+void report_add_process(struct report *report, struct table *table, uint32_t process)
 {
 	char *text;
 
@@ -176,7 +176,7 @@ void report_add_line(struct report *report, struct table *table, uint32_t line, 
 
 	table_add(table, place);
 	table_add(table, line_function(&report->all->lines, line));
-	add_process(report, table, process);
+	report_add_process(report, table, process);
 	report_add_place(report, table, line);
 	free(place);
 }

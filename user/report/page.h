@@ -77,13 +77,15 @@ void report_note_user_line(struct report *report, struct table *table, uint32_t 
 /* Those two columns of a label alone, of a cell that says more than a line; NONE: it has none. */
 void report_add_place(struct report *report, struct table *table, uint32_t line);
 
-/* The columns of a line, for a table that ends in them: where it is, its function and, where there are several
- * processes, whose it is: "python3 41230", or "several". */
+/* Whose a row is, shown where there are several processes: "python3 41230", or "several"; NONE: of no one. */
+#define PROCESS_COLUMN(report)                                                                                         \
+	COLUMN_NAME((report)->all->active > 1 ? "process" : COLUMN_NOT_SHOWN, "process", TEXT_TRUNCATE_MIDDLE)
+void report_add_process(struct report *report, struct table *table, uint32_t process);
+
+/* The columns of a line, for a table that ends in them: where it is, its function, and whose it is. */
 #define LINE_COLUMNS(report)                                                                                           \
 	COLUMN_NAME("line", "line", TEXT_TRUNCATE_START), COLUMN_NAME("function", "function", TEXT_TRUNCATE_MIDDLE),   \
-		COLUMN_NAME((report)->all->active > 1 ? "process" : COLUMN_NOT_SHOWN, "process",                       \
-			    TEXT_TRUNCATE_MIDDLE),                                                                     \
-		COLUMN_DATA("file", UNIT_TEXT), COLUMN_DATA("line_number", UNIT_ID)
+		PROCESS_COLUMN(report), COLUMN_DATA("file", UNIT_TEXT), COLUMN_DATA("line_number", UNIT_ID)
 void report_add_line(struct report *report, struct table *table, uint32_t line, uint32_t process);
 
 #endif

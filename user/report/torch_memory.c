@@ -7,7 +7,7 @@
 
 #define GROWING_SHOWN 3u /* lines of a space */
 
-/* "GPU 0", "CPU", of which process where there are several; the caller frees it. */
+/* "GPU 0", "CPU", of which process where there are several, so that pages need no column of it; the caller frees it. */
 static char *space_name(const struct report *report, uint32_t index)
 {
 	const struct torch_memory_sums *memory = &report->all->torch_memory;
@@ -122,6 +122,7 @@ void report_torch_growth_table(struct report *report)
 		COLUMN_NAME("op", "op", TEXT_TRUNCATE_END),
 		LABEL_COLUMNS("line", "line"),
 		USER_LINE_COLUMNS,
+		COLUMN_DATA("process", UNIT_TEXT),
 		COLUMN_END,
 	};
 	const struct torch_memory_sums *memory = &report->all->torch_memory;
@@ -140,6 +141,7 @@ void report_torch_growth_table(struct report *report)
 		add_op(report, &table, row->op_name);
 		report_add_label(report, &table, row->line);
 		report_add_user_line(report, &table, row->user_line, row->user_lines);
+		report_add_process(report, &table, memory->spaces.items[row->space].process);
 		report_note_user_line(report, &table, row->user_line, row->user_lines, "");
 		free(name);
 	}
@@ -183,6 +185,7 @@ static void put_peak_table(struct report *report)
 		COLUMN_NUMBER("older than the trace", "older_bytes", UNIT_BYTES),
 		COLUMN_NUMBER("reserved", "reserved_bytes", UNIT_BYTES),
 		COLUMN_NUMBER("after the start", "after_start_ns", UNIT_NS),
+		COLUMN_DATA("process", UNIT_TEXT),
 		COLUMN_END,
 	};
 	const struct torch_memory_sums *memory = &report->all->torch_memory;
@@ -206,6 +209,7 @@ static void put_peak_table(struct report *report)
 		else
 			table_add_unknown(&table, "");
 		table_add_integer(&table, number_time(after_ns), after_ns);
+		report_add_process(report, &table, space->process);
 		free(name);
 	}
 	report_table(report, &table);
@@ -224,6 +228,7 @@ static void put_rows(struct report *report)
 		LABEL_COLUMNS("line", "line"),
 		USER_LINE_COLUMNS,
 		COLUMN_DATA("grows", UNIT_TEXT),
+		COLUMN_DATA("process", UNIT_TEXT),
 		COLUMN_END,
 	};
 	const struct torch_memory_sums *memory = &report->all->torch_memory;
@@ -245,6 +250,7 @@ static void put_rows(struct report *report)
 		report_add_label(report, &table, row->line);
 		report_add_user_line(report, &table, row->user_line, row->user_lines);
 		table_add(&table, row->grows ? "yes" : "no");
+		report_add_process(report, &table, memory->spaces.items[row->space].process);
 		report_note_user_line(report, &table, row->user_line, row->user_lines, "");
 		free(name);
 	}
@@ -333,6 +339,7 @@ static void put_out_tables(struct report *report)
 		COLUMN_NUMBER("reserved", "reserved_bytes", UNIT_BYTES),
 		COLUMN_NAME("op", "op", TEXT_TRUNCATE_END),
 		LABEL_COLUMNS("line", "line"),
+		COLUMN_DATA("process", UNIT_TEXT),
 		COLUMN_END,
 	};
 	const struct torch_memory_sums *memory = &report->all->torch_memory;
@@ -352,6 +359,7 @@ static void put_out_tables(struct report *report)
 		table_add_bytes(&table, out->reserved);
 		add_op(report, &table, out->op_name);
 		report_add_label(report, &table, out->line);
+		report_add_process(report, &table, memory->spaces.items[out->space].process);
 		free(name);
 	}
 	report_table(report, &table);

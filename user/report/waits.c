@@ -53,6 +53,7 @@ void report_waits(struct report *report)
 		COLUMN_NAME("wait", "wait", TEXT_TRUNCATE_MIDDLE),
 		LABEL_COLUMNS("line", "line"),
 		USER_LINE_COLUMNS,
+		PROCESS_COLUMN(report),
 		COLUMN_END,
 	};
 	struct table table;
@@ -73,6 +74,7 @@ void report_waits(struct report *report)
 		table_add(&table, what);
 		report_add_label(report, &table, row->line);
 		report_add_user_line(report, &table, row->user_line, row->user_lines);
+		report_add_process(report, &table, row->process);
 		report_note_user_line(report, &table, row->user_line, row->user_lines, "");
 		free(what);
 	}
