@@ -394,11 +394,32 @@ def test_doctor_without_root_says_what_is_missing(public):
     ("own.folded", b"main;step;kernel 12\n", ".gpt log that it was made from"),
     ("own.svg", b"<svg xmlns=", ".gpt log that it was made from"),
     ("own.prof", b"{(\5\0\0\0abcde", ".gpt log that it was made from"),
+    ("own.speedscope.json", b'{"$schema":"https://www.speedscope.app/file-format-schema.json","exporter":"gputrace@1"',
+     "is a profile for speedscope; report and export read the .gpt log"),
+    ("own.pb.gz", gzip.compress(b"\x0a\4\x08\1\x10\2\x0a\4\x08\3\x10\4"), "is a profile for pprof; report and export read the .gpt log"),
+    ("tables.json", b'{"schema": "gputrace-tables", "version": 1,', "has tables of a report"),
+    ("all.gpt.gz", gzip.compress(b"GPTRACE\0"), "`gzip -d`"),
+    ("ranks.tar.gz", gzip.compress(b"rank0.json".ljust(257, b"\0") + b"ustar\00000".ljust(255, b"\0")), "is a tar archive"),
     ("packed.zip", b"PK\3\4rest", "unpack it"),
 ))
 def test_a_file_that_is_not_read_is_named_with_what_helps(tmp_path, name, begin, said):
     (tmp_path / name).write_bytes(begin)
     assert_one_line(tracing.gputrace(tmp_path, "report", tmp_path / name), FAILED, f"{name}: ", said)
+
+
+def a_trace_of_torch_profiler(more=()):
+    event = {"ph": "X", "pid": 11, "tid": 11, "ts": 10.0, "dur": 5}
+    return dict(more) | {"traceEvents": [
+        event | {"cat": "cuda_runtime", "name": "cudaLaunchKernel", "args": {"correlation": 1}},
+        event | {"cat": "kernel", "name": "k", "pid": 0, "args": {"device": 0, "stream": 7, "correlation": 1}}]}
+
+
+@pytest.mark.parametrize("format", ("folded", "speedscope", "pprof", "pstats", "pftrace", "arrow", "html", "svg"))
+def test_what_gputrace_exports_and_does_not_read_is_named_with_what_helps(tmp_path, format):
+    (tmp_path / "t.json").write_text(json.dumps(a_trace_of_torch_profiler()))
+    suffix = {"speedscope": "speedscope.json", "pprof": "pb.gz", "pstats": "prof"}.get(format, format)
+    tracing.gputrace(tmp_path, "export", tmp_path / "t.json", "-o", tmp_path / f"own.{suffix}").must_be(0)
+    assert_one_line(tracing.gputrace(tmp_path, "report", tmp_path / f"own.{suffix}"), FAILED, ".gpt log that it was made from")
 
 
 def test_a_trace_of_jax_is_named_as_one_also_when_packed(tmp_path):
@@ -411,10 +432,7 @@ def test_a_trace_of_jax_is_named_as_one_also_when_packed(tmp_path):
 
 
 def test_the_rank_of_a_file_of_torch_profiler_is_kept(tmp_path):
-    event = {"ph": "X", "pid": 11, "tid": 11, "ts": 10.0, "dur": 5}
-    trace = {"distributedInfo": {"backend": "nccl", "rank": 3, "world_size": 8}, "traceEvents": [
-        event | {"cat": "cuda_runtime", "name": "cudaLaunchKernel", "args": {"correlation": 1}},
-        event | {"cat": "kernel", "name": "k", "pid": 0, "args": {"device": 0, "stream": 7, "correlation": 1}}]}
+    trace = a_trace_of_torch_profiler({"distributedInfo": {"backend": "nccl", "rank": 3, "world_size": 8}})
     (tmp_path / "t.json").write_text(json.dumps(trace))
     tracing.gputrace(tmp_path, "export", tmp_path / "t.json", "-o", tmp_path / "x.json", "-o",
                      tmp_path / "rank-%r.json").must_be(0)

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "input/foreign_refusal.h"
 
+#include <stdbool.h>
 #include <string.h>
 #include <strings.h>
-#include <unistd.h>
 
 #include "base/array.h"
+#include "input/bytes.h"
+
+#define BEGIN_BYTES 512
 
 #define LOG_HELPS "; report and export read the .gpt log that it was made from"
 #define NSYS_HELPS "report: `nsys export --type sqlite FILE` makes the database that gputrace reads"
@@ -40,6 +43,14 @@ static const struct {
 #undef BEGINS
 };
 
+/* What stands near its begin: JSON that is read has none of these. */
+static const struct {
+	const char *text, *sentence;
+} near_begin[] = {
+	{"speedscope.app/file-format-schema", "is a profile for speedscope" LOG_HELPS},
+	{"\"gputrace-tables\"", "has tables of a report, for programs" LOG_HELPS},
+};
+
 /* How its name ends, where it begins with nothing that is known. */
 static const struct {
 	const char *end, *sentence;
@@ -60,12 +71,52 @@ static const struct {
 	{".tar", "is a tar archive: unpack it, and name the file that was in it"},
 };
 
+/* Of profile.proto: a sample type, which has the numbers of two of its first strings. */
+static bool is_pprof(const char *begin, size_t size)
+{
+	return size >= 6 && !memcmp(begin, "\x0a\x04\x08", 3) && begin[4] == 0x10;
+}
+
+static bool is_tar(const char *begin, size_t size)
+{
+	return size >= 262 && !memcmp(begin + 257, "ustar", 5);
+}
+
+/* Of a file that is not named by how it begins: by what is in it.  NULL: nothing that is known. */
+static const char *sentence_of(const char *begin, size_t size)
+{
+	if (is_pprof(begin, size))
+		return "is a profile for pprof" LOG_HELPS;
+	if (is_tar(begin, size))
+		return "is a tar archive: unpack it, and name the file that was in it";
+	for (size_t i = 0; i < sizeof(near_begin) / sizeof(near_begin[0]); i++)
+		if (memmem(begin, size, near_begin[i].text, strlen(near_begin[i].text)))
+			return near_begin[i].sentence;
+	return NULL;
+}
+
+/* How the file begins, unpacked where it is gzip. */
+static size_t read_begin(int fd, char *begin, bool *packed)
+{
+	struct byte_source source;
+	size_t size = 0;
+	int64_t got;
+
+	byte_source_open(&source, fd);
+	*packed = source.gunzip != NULL;
+	while (size < BEGIN_BYTES && (got = byte_source_read(&source, begin + size, BEGIN_BYTES - size)) > 0)
+		size += (size_t)got;
+	byte_source_close(&source);
+	return size;
+}
+
 char *foreign_refusal(int fd, const char *name)
 {
-	char begin[64] = "";
-	ssize_t got = pread(fd, begin, sizeof(begin), 0);
-	size_t size = got > 0 ? (size_t)got : 0, at = size >= 3 && !memcmp(begin, "\xef\xbb\xbf", 3) ? 3 : 0;
+	char begin[BEGIN_BYTES] = "";
+	bool packed;
+	size_t size = read_begin(fd, begin, &packed), at = size >= 3 && !memcmp(begin, "\xef\xbb\xbf", 3) ? 3 : 0;
 	size_t length = name ? strlen(name) : 0;
+	const char *sentence;
 
 	while (at < size && strchr(" \t\r\n", begin[at]) && begin[at])
 		at++;
@@ -74,7 +125,12 @@ char *foreign_refusal(int fd, const char *name)
 		    !strncasecmp(begin + at, beginnings[i].begin, beginnings[i].size))
 			return xstrdup(beginnings[i].sentence);
 	/* logs and what is read have a beginning of their own */
-	if (!memcmp(begin, "GPT", 3) || !memcmp(begin, "SQLite", 6) || *begin == '{' || *begin == '[' || *begin == 0x1f)
+	if (!memcmp(begin, "GPT", 3) || !memcmp(begin, "SQLite", 6))
+		return packed ? xstrdup("is packed with gzip: unpack it with `gzip -d`") : NULL;
+	sentence = sentence_of(begin, size);
+	if (sentence)
+		return xstrdup(sentence);
+	if (begin[at] == '{' || begin[at] == '[')
 		return NULL;
 	for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
 		size_t end = strlen(endings[i].end);
