@@ -154,3 +154,22 @@ def test_nothing_was_lost(run):
 
 def test_the_file_keeps_its_promises(run):
     chrome.assert_valid(run.folder / "trace.json")
+
+
+def table(run, name, *options):
+    done = tracing.gputrace(run.folder, "report", run.folder / "trace.gpt", *options, "--format", "json", "--table", name)
+    (found,) = json.loads(done.must_be(0).stdout)["tables"]
+    return found["rows"]
+
+
+def test_lines_and_the_tree_have_the_memory_that_the_table_has(run):
+    kind = "gpu" if run.device == "cuda" else "cpu"
+    rows = [row for row in table(run, "torch_memory") if row["memory"].lower().startswith(kind)]
+    kept = [row for row in rows if row["line_number"] == run.truth["lines"]["leak"]]
+    (line,) = [row for row in table(run, "source_lines", "--lines", "leak") if row["line_number"] == run.truth["lines"]["leak"]]
+    assert kept and line[f"{kind}_not_freed_bytes"] == sum(row["not_freed_bytes"] for row in kept) >= KEPT
+    assert line[f"{kind}_at_peak_bytes"] == sum(row["at_peak_bytes"] for row in kept)
+    tree = table(run, "tree", "--tree", "--by", "memory", "--min-percent", "0", "--show-all")
+    assert tree[0]["at_peak_bytes"] == sum(row["at_peak_bytes"] for row in rows)
+    (leak,) = [row for row in tree if row["kind"] == "function" and row["name"] == "leak"]
+    assert leak["not_freed_bytes"] == line[f"{kind}_not_freed_bytes"]

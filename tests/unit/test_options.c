@@ -105,10 +105,14 @@ static void what_is_for_the_tree_of_calls_goes_with_it(void **state)
 	assert_int_equal(
 		PARSE("--tree", "--by", "cpu", "--min-percent", "0.5", "--depth", "7", "--show-all", "-p", "7"), 0);
 	assert_int_equal(options.tree.by, TREE_BY_CPU);
+	assert_int_equal(PARSE("report", "x.gpt", "--tree", "--by", "memory"), 0);
+	assert_int_equal(options.tree.by, TREE_BY_MEMORY);
+	assert_int_equal(
+		PARSE("--tree", "--by", "cpu", "--min-percent", "0.5", "--depth", "7", "--show-all", "-p", "7"), 0);
 	assert_int_equal(options.tree.min_percent, 500);
 	assert_int_equal(options.tree.depth, 7);
 	assert_true(options.tree.all_frames);
-	assert_refused(PARSE("report", "x.gpt", "--tree", "--by", "wall"), "--by wall", "gpu and cpu");
+	assert_refused(PARSE("report", "x.gpt", "--tree", "--by", "wall"), "--by wall", "gpu, cpu and memory");
 	assert_refused(PARSE("report", "x.gpt", "--tree", "--min-percent", "101"), "--min-percent 101", "0 to 100");
 	assert_refused(PARSE("report", "x.gpt", "--tree", "--depth", "0"), "--depth 0", "from 1 to");
 	assert_refused(PARSE("report", "x.gpt", "--depth", "3"), "--depth", "--tree");

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "analyzed.h"
+#include "memory_log.h"
 #include "own_folder.h"
 #include "random_model.h"
 #include "report/source_lines.h"
@@ -111,6 +112,49 @@ static void a_function_has_its_source_with_figures_beside_it(void **state)
 			 "       4\n"
 			 "       5    40.0  100.0         40.0      1     4.0      launch(x)\n");
 	assert_has_not(text, "other");
+	free(text);
+	model_free(model);
+	free(path);
+}
+
+static void memory_stands_beside_its_line_and_beside_those_that_called_it(void **state)
+{
+	char *path = in_folder("train.py"), *text;
+	struct model *model;
+
+	write_source(path, source, sizeof(source) - 1, 60);
+	model = model_with_memory(path, WALL);
+	text = lines_of(model, (struct lines_options){});
+	assert_has(text, "Memory of PyTorch (GPU): 3.0 MB at the peak, 1.0 MB not freed\n"
+			 "Memory of PyTorch (CPU): 500.0 KB at the peak, 0 B not freed\n");
+	assert_has(text, "Function: train_step at line 2\n");
+	assert_has(text, "  Line #  GPU at peak  GPU not freed  CPU at peak  Line Contents\n");
+	assert_has(text, "       5       3.0 MB         1.0 MB     500.0 KB      launch(x)\n");
+	free(text);
+	text = lines_of(model, (struct lines_options){.what = "main"});
+	assert_has(text, "      13       3.0 MB         1.0 MB     500.0 KB\n");
+	free(text);
+	model_free(model);
+	free(path);
+}
+
+static void programs_get_memory_as_columns_where_it_was_recorded(void **state)
+{
+	struct report_options page = {.format = table_format_by_name("csv"), .table = "source_lines"};
+	char *path = in_folder("train.py"), *text = NULL;
+	struct model *model;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+
+	write_source(path, source, sizeof(source) - 1, 60);
+	model = model_with_memory(path, WALL);
+	assert_int_equal(
+		report_write_lines(out, WHOLE_TRACE(model), &page, &(struct lines_options){.what = "train_step"}), 0);
+	fclose(out);
+	assert_has(
+		text,
+		"function_line_number,gpu_at_peak_bytes,gpu_not_freed_bytes,cpu_at_peak_bytes,cpu_not_freed_bytes\n");
+	assert_has(text, ",2,3000000,1000000,500000,0\n");
 	free(text);
 	model_free(model);
 	free(path);
@@ -354,6 +398,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		file_test(a_function_has_its_source_with_figures_beside_it),
+		file_test(memory_stands_beside_its_line_and_beside_those_that_called_it),
+		file_test(programs_get_memory_as_columns_where_it_was_recorded),
 		file_test(programs_get_lines_with_costs_as_rows),
 		file_test(functions_and_files_are_found_by_the_ends_of_their_names),
 		file_test(source_that_is_not_there_is_said_to_be_missing),

@@ -3,6 +3,7 @@
 #include "analyzed.h"
 #include "analyze/call_tree_nodes.h"
 #include "forward_log.h"
+#include "memory_log.h"
 #include "random_model.h"
 #include "tree_of.h"
 
@@ -84,6 +85,49 @@ static void by_cpu_time_the_tree_has_cuda_calls(void **state)
 		    "\n"
 		    "  [outside of CUDA calls and ops] thread python3 41230: 5.8 ms of the 12.0 ms recorded\n"
 		    "  [outside of CUDA calls and ops] thread pt_autograd_0 41288: 12.0 ms of the 12.0 ms recorded\n");
+	model_free(model);
+}
+
+static void by_memory_it_has_what_was_held_at_the_peak_and_what_of_that_was_not_freed(void **state)
+{
+	struct model *model = model_with_memory("/work/train.py", 0);
+
+	assert_tree(model, (struct attribution){}, &(struct tree_options){.by = TREE_BY_MEMORY},
+		    "\n"
+		    "GPU memory of PyTorch at its peak by call   frames of libraries are folded: --show-all\n"
+		    "  3.0 MB  100.0 %  GPU memory  1.0 MB not freed\n"
+		    "  └─ 3.0 MB  100.0 %  main  train.py:10  1.0 MB not freed\n"
+		    "     └─ 3.0 MB  100.0 %  train_step  train.py:2  1.0 MB not freed\n"
+		    "        └─ 3.0 MB  100.0 %  aten::empty  2x  1.0 MB not freed\n");
+	model_free(model);
+}
+
+static void programs_get_the_tree_by_memory_in_bytes(void **state)
+{
+	struct report_options page = {.format = table_format_by_name("csv"), .table = "tree"};
+	struct model *model = model_with_memory("/work/train.py", 0);
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+
+	assert_int_equal(
+		report_write_tree(out, WHOLE_TRACE(model), &page, &(struct tree_options){.by = TREE_BY_MEMORY}), 0);
+	fclose(out);
+	assert_has(text, "at_peak_bytes,not_freed_bytes,percent,depth,kind,name,place,count,file,line_number\n"
+			 "3000000,1000000,100,0,all,GPU memory,,,,\n"
+			 "3000000,1000000,100,1,function,main,train.py:10,,/work/train.py,10\n");
+	free(text);
+	model_free(model);
+}
+
+static void without_memory_it_says_what_records_it(void **state)
+{
+	struct model *model = sample_model(1, 10);
+	char *text =
+		tree_of_trace(WHOLE_TRACE(model), (struct attribution){}, &(struct tree_options){.by = TREE_BY_MEMORY});
+
+	assert_has(text, "no memory of PyTorch was recorded; --memory records it");
+	free(text);
 	model_free(model);
 }
 
@@ -359,6 +403,9 @@ int main(void)
 		cmocka_unit_test(a_process_has_its_functions_what_ran_and_what_no_function_has),
 		cmocka_unit_test(several_processes_stand_apart),
 		cmocka_unit_test(by_cpu_time_the_tree_has_cuda_calls),
+		cmocka_unit_test(by_memory_it_has_what_was_held_at_the_peak_and_what_of_that_was_not_freed),
+		cmocka_unit_test(programs_get_the_tree_by_memory_in_bytes),
+		cmocka_unit_test(without_memory_it_says_what_records_it),
 		cmocka_unit_test(what_has_less_than_asked_for_is_summed_up),
 		cmocka_unit_test(so_many_levels_are_shown),
 		cmocka_unit_test(programs_get_the_tree_as_rows_with_their_depth),

@@ -289,8 +289,10 @@ void analyses_finish(struct analyses *all)
 		op_stacks_finish(&all->op_stacks);
 	if (all->which & ANALYZE_CALL_TREE)
 		call_tree_finish(&all->tree);
+	if (all->which & ANALYZE_CALL_TREE && all->tree.by == TREE_BY_MEMORY)
+		call_tree_add_memory(&all->tree, &all->torch_memory);
 	if (all->which & ANALYZE_LINE_COSTS)
-		line_costs_finish(&all->line_costs, &all->lines);
+		line_costs_finish(&all->line_costs, &all->lines, &all->torch_memory);
 	if (all->which & ANALYZE_STEPS)
 		step_tables_finish(&all->steps);
 	if (all->which & ANALYZE_PER_STEP)

@@ -130,6 +130,38 @@ void call_tree_add_self(struct call_tree *tree, uint32_t thread, uint32_t ops, u
 		add(tree, (struct tree_place){thread, functions}, ops, TREE_SELF, ns);
 }
 
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
+
+static struct tree_place place_of_holder(struct call_tree *tree, uint32_t stack, uint32_t process)
+{
+	if (stack == CALLER_UNSEEN)
+		return (struct tree_place){.thread = TREE_THREAD_UNSEEN | process, .functions = TREE_UNSEEN};
+	return (struct tree_place){.thread = TREE_THREAD_BORROWED | process,
+				   .functions = python_path_of_stack(&tree->functions, tree->model, stack)};
+}
+
+void call_tree_add_memory(struct call_tree *tree, const struct torch_memory_sums *memory)
+{
+	for (size_t i = 0; i < memory->spaces.count; i++)
+		tree->is_of_gpu_memory |= memory->spaces.items[i].device_type != GPT_TORCH_CPU;
+	for (size_t i = 0; i < memory->holders.count; i++) {
+		const uint32_t *part = memory->by_holder.entries[i].key.part;
+		const struct torch_space *space = &memory->spaces.items[part[2]];
+		const struct torch_holder *holder = &memory->holders.items[i];
+		struct tree_place place;
+		struct tally_entry *sum;
+
+		if ((space->device_type != GPT_TORCH_CPU) != tree->is_of_gpu_memory)
+			continue;
+		place = place_of_holder(tree, part[0], space->process);
+		sum = tally_at(&tree->sums, (struct tally_key){{place.thread, OP_PATH_NONE, place.functions, part[1]}});
+		sum->ns += holder->at_peak;
+		sum->count += holder->blocks;
+		sum->more += holder->now;
+		tree->sum_ns += holder->at_peak;
+	}
+}
+
 /* ---- whose functions --------------------------------------------------------------------------------------------- */
 
 static uint32_t outermost(const struct call_tree *tree, uint32_t functions)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * All that was traced as one tree of calls: processes and threads, Python functions, ops of PyTorch, and what ran: GPU
- * operations, or on the CPU CUDA calls.  Its sums are kept while events come, by path of functions, path of ops
- * and what ran; the nodes are made at the end (call_tree_nodes.h).
+ * operations, or on the CPU CUDA calls; or the memory of PyTorch that they held at the peak.  Its sums are kept while
+ * events come, by path of functions, path of ops and what ran; the nodes are made at the end (call_tree_nodes.h).
  *
  *  - GPU work is put where it was launched (attribution.h); that of other threads' backward passes under the thread
  *    whose Python stack they borrow.
@@ -21,12 +21,14 @@
 #include "analyze/events.h"
 #include "analyze/operation_pack.h"
 #include "analyze/python_paths.h"
+#include "analyze/torch_memory.h"
 #include "base/array.h"
 #include "base/tally.h"
 
 enum tree_by {
-	TREE_BY_GPU, /* GPU time of what was launched */
-	TREE_BY_CPU, /* time in CUDA calls and ops, on their threads */
+	TREE_BY_GPU,	/* GPU time of what was launched */
+	TREE_BY_CPU,	/* time in CUDA calls and ops, on their threads */
+	TREE_BY_MEMORY, /* bytes at the peak, of GPUs where they have any, else of the CPU */
 };
 
 /* In the place of a thread, with a process: the one whose Python stack it is; nobody is known. */
@@ -37,7 +39,8 @@ enum tree_by {
 #define TREE_UNSEEN (NONE - 1)
 #define TREE_BEFORE (NONE - 2)
 
-/* What ran by CPU time, beside CUDA calls by their API number; by GPU time it is an operation_pack_label(). */
+/* What ran by CPU time, beside CUDA calls by their API number; by GPU time it is an operation_pack_label(), and of
+ * memory the innermost op (model.strings, NONE). */
 #define TREE_SELF NONE /* an op itself */
 
 #define OP_PATH_NONE 0u /* in no op */
@@ -82,13 +85,14 @@ struct call_tree {
 	struct tree_thread *threads; /* by model.threads */
 	uint32_t thread_count;
 	bool has_ops;
-	struct tally op_paths;	     /* path around, name, 1 + forward: index + 1 is the path */
-	struct tally levels;	     /* path of ops, path of functions that its innermost one stands under */
-	struct tally forwards;	     /* path of ops, path of functions, owner: a forward op with a number */
-	struct tally owners;	     /* process, outermost function; more: 1 + its thread */
-	struct tally sums;	     /* thread, path of ops, path of functions, what ran */
+	struct tally op_paths; /* path around, name, 1 + forward: index + 1 is the path */
+	struct tally levels;   /* path of ops, path of functions that its innermost one stands under */
+	struct tally forwards; /* path of ops, path of functions, owner: a forward op with a number */
+	struct tally owners;   /* process, outermost function; more: 1 + its thread */
+	struct tally sums;     /* thread, path of ops, path of functions, what ran; of memory more: bytes not freed */
 	struct tree_number *numbers; /* NULL: no op has one */
-	uint64_t sum_ns;
+	uint64_t sum_ns;	     /* of memory: bytes */
+	bool is_of_gpu_memory;	     /* TREE_BY_MEMORY */
 };
 
 void call_tree_init(struct call_tree *tree, const struct model *first, const struct attribution *attribution,
@@ -100,6 +104,9 @@ void call_tree_add_gpu(struct call_tree *tree, const struct gpu_event *event);
 
 /* Ops that are still open end. */
 void call_tree_finish(struct call_tree *tree);
+
+/* Of TREE_BY_MEMORY, behind that: who held it at the peak.  memory: finished. */
+void call_tree_add_memory(struct call_tree *tree, const struct torch_memory_sums *memory);
 
 /* A path of ops: that around it, its innermost op's name (model.strings, NONE), and that one's forward op, NONE. */
 struct op_path {

@@ -282,14 +282,19 @@ static void add_sums(struct maker *maker)
 		node = child_of(maker, node, (struct tree_node){.kind = TREE_NODE_WHAT, .id = sum->key.part[3]});
 		maker->nodes->all.items[node].ns += sum->ns;
 		maker->nodes->all.items[node].count += sum->count;
+		maker->nodes->all.items[node].held += sum->more;
 	}
 }
 
 /* Parents stand before their children. */
 static void sum_up(struct call_tree_nodes *nodes)
 {
-	for (size_t i = nodes->all.count; i-- > 1;)
-		nodes->all.items[nodes->all.items[i].parent].ns += nodes->all.items[i].ns;
+	for (size_t i = nodes->all.count; i-- > 1;) {
+		struct tree_node *parent = &nodes->all.items[nodes->all.items[i].parent];
+
+		parent->ns += nodes->all.items[i].ns;
+		parent->held += nodes->all.items[i].held;
+	}
 }
 
 static int by_time(const void *left, const void *right, void *context)

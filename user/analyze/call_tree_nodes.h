@@ -24,8 +24,9 @@ struct tree_node {
 	uint32_t id; /* see there */
 	uint32_t parent;
 	uint32_t depth;			  /* of the first: 0 */
-	uint64_t ns;			  /* with all under it */
-	uint64_t count;			  /* what ran: how often */
+	uint64_t ns;			  /* with all under it; of memory: bytes at the peak */
+	uint64_t held;			  /* of memory: bytes not freed, with all under it */
+	uint64_t count;			  /* what ran: how often; of memory: blocks */
 	uint32_t frames;		  /* of libraries: how many functions there are */
 	uint32_t number;		  /* an op of which backward nodes are: of its name, from 1 on; 0 */
 	uint32_t forward, forward_number; /* a backward node: name and number of its forward op; NONE, 0 */

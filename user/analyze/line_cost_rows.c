@@ -19,6 +19,7 @@ struct maker {
 	uint32_t *function_of;			     /* by row */
 	uint32_t *lines_stamped, *functions_stamped; /* by row, by function: the sum that was added last */
 	uint32_t stamp;
+	bool has_launches;
 };
 
 /* ---- lines of functions ------------------------------------------------------------------------------------------ */
@@ -93,6 +94,12 @@ static void make_rows(struct maker *maker)
 
 /* ---- sums to lines ----------------------------------------------------------------------------------------------- */
 
+static void add_memory(struct line_memory *to, const struct line_memory *memory)
+{
+	to->at_peak += memory->at_peak;
+	to->held += memory->held;
+}
+
 static void add_cost(struct line_cost *to, const struct line_cost *cost)
 {
 	to->gpu_ns += cost->gpu_ns;
@@ -102,6 +109,8 @@ static void add_cost(struct line_cost *to, const struct line_cost *cost)
 	to->wait_ns += cost->wait_ns;
 	to->idle_ns += cost->idle_ns;
 	to->cpu_ns += cost->cpu_ns;
+	add_memory(&to->gpu_memory, &cost->gpu_memory);
+	add_memory(&to->cpu_memory, &cost->cpu_memory);
 }
 
 static void add_own(struct maker *maker, uint32_t row, const struct line_cost *cost)
@@ -131,7 +140,14 @@ static uint32_t row_of_frame(const struct maker *maker, const struct model_stack
 	return maker->row_of[line_of(maker->lines, maker->costs->model->stack_frames[stack->first + depth])];
 }
 
-/* Who owns the time: see function_cost.owned. */
+/* See function_cost.owned. */
+static uint64_t owned_of(const struct maker *maker, const struct line_cost *cost)
+{
+	if (maker->costs->has_gpu)
+		return cost->gpu_ns;
+	return maker->has_launches ? cost->launches : cost->gpu_memory.at_peak + cost->cpu_memory.at_peak;
+}
+
 static void add_owned(struct maker *maker, const struct model_stack *stack, uint64_t amount)
 {
 	uint32_t owner = row_of_frame(maker, stack, 0);
@@ -165,7 +181,7 @@ static void add(struct maker *maker, uint32_t place, uint32_t replay, uint32_t p
 	stack = &maker->costs->model->stacks[place];
 	maker->stamp++;
 	add_own(maker, row_of_frame(maker, stack, 0), &cost);
-	add_owned(maker, stack, maker->costs->has_gpu ? cost.gpu_ns : cost.launches);
+	add_owned(maker, stack, owned_of(maker, &cost));
 	add_stack(maker, place, &cost, process);
 	if (replay != NONE)
 		add_stack(maker, replay, &cost, process);
@@ -177,6 +193,19 @@ static void add_waits(struct maker *maker, const struct tally *waits)
 		if (waits->entries[i].count)
 			add(maker, waits->entries[i].key.part[0], NONE, NONE,
 			    (struct line_cost){.wait_ns = waits->entries[i].ns});
+}
+
+static void add_holders(struct maker *maker, const struct torch_memory_sums *memory)
+{
+	for (size_t i = 0; i < memory->holders.count; i++) {
+		const uint32_t *part = memory->by_holder.entries[i].key.part;
+		const struct torch_space *space = &memory->spaces.items[part[2]];
+		struct line_memory held = {memory->holders.items[i].at_peak, memory->holders.items[i].now};
+		struct line_cost cost = {0};
+
+		*(space->device_type == GPT_TORCH_CPU ? &cost.cpu_memory : &cost.gpu_memory) = held;
+		add(maker, part[0], NONE, space->process, cost);
+	}
 }
 
 static void add_all(struct maker *maker)
@@ -214,7 +243,8 @@ static void add_all(struct maker *maker)
 
 static bool has_cost(const struct line_cost *cost)
 {
-	return cost->gpu_ns || cost->launches || cost->wait_ns || cost->idle_ns || cost->cpu_ns;
+	return cost->gpu_ns || cost->launches || cost->wait_ns || cost->idle_ns || cost->cpu_ns ||
+	       cost->gpu_memory.at_peak || cost->gpu_memory.held || cost->cpu_memory.at_peak || cost->cpu_memory.held;
 }
 
 static int compare(uint64_t a, uint64_t b)
@@ -233,6 +263,8 @@ static int by_owned(const void *left, const void *right)
 		order = compare(a->own.cpu_ns, b->own.cpu_ns);
 	if (!order)
 		order = compare(a->under.gpu_ns, b->under.gpu_ns);
+	if (!order)
+		order = compare(a->under.gpu_memory.at_peak, b->under.gpu_memory.at_peak);
 	return order ? order : (a->first_row > b->first_row) - (a->first_row < b->first_row);
 }
 
@@ -257,15 +289,18 @@ static void keep_costs(struct line_costs *costs)
 	qsort(costs->functions, functions, sizeof(*costs->functions), by_owned);
 }
 
-void line_cost_rows_make(struct line_costs *costs, struct lines *lines)
+void line_cost_rows_make(struct line_costs *costs, struct lines *lines, const struct torch_memory_sums *memory)
 {
 	struct maker maker = {.costs = costs, .lines = lines};
 
+	for (size_t i = 0; i < costs->calls.count; i++)
+		maker.has_launches |= costs->calls.entries[i].more != 0;
 	find_codes(&maker);
 	make_rows(&maker);
 	maker.lines_stamped = xcalloc(costs->count, sizeof(*maker.lines_stamped));
 	maker.functions_stamped = xcalloc(costs->function_count, sizeof(*maker.functions_stamped));
 	add_all(&maker);
+	add_holders(&maker, memory);
 	keep_costs(costs);
 	free(maker.code_of);
 	free(maker.row_of);

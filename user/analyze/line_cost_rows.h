@@ -5,6 +5,6 @@
 
 #include "analyze/line_costs.h"
 
-void line_cost_rows_make(struct line_costs *costs, struct lines *lines);
+void line_cost_rows_make(struct line_costs *costs, struct lines *lines, const struct torch_memory_sums *memory);
 
 #endif

@@ -70,7 +70,8 @@ void line_costs_add_sync(struct line_costs *costs, const struct sync_event *even
 	waits_add_sync(&costs->waits, &placed);
 }
 
-void line_costs_finish(struct line_costs *costs, struct lines *lines)
+void line_costs_finish(struct line_costs *costs, struct lines *lines, const struct torch_memory_sums *memory)
 {
-	line_cost_rows_make(costs, lines);
+	costs->has_memory = memory->spaces.count != 0;
+	line_cost_rows_make(costs, lines, memory);
 }

@@ -3,7 +3,7 @@
  * What each Python line costs, on the GPU and on the CPU: its own part, and that of all that was called under it, every
  * stack counted once however often the line is in it.  Lines of a function follow each other, as a listing has them.
  * Sums are kept by stack while events come; GPU time and launches are those of line_sums.h, idle time that of idle.h,
- * waits those of waits.h.
+ * waits those of waits.h, memory of PyTorch that of torch_memory.h.
  */
 #ifndef GPUTRACE_ANALYZE_LINE_COSTS_H
 #define GPUTRACE_ANALYZE_LINE_COSTS_H
@@ -12,16 +12,23 @@
 #include "analyze/gpu_tally.h"
 #include "analyze/idle.h"
 #include "analyze/lines.h"
+#include "analyze/torch_memory.h"
 #include "analyze/waits.h"
+
+/* Bytes of PyTorch's allocators, as in torch_memory_row. */
+struct line_memory {
+	uint64_t at_peak, held;
+};
 
 struct line_cost {
 	uint64_t gpu_ns;
-	uint64_t launches; /* calls that put work on a GPU */
-	uint64_t copies;   /* memcpys and memsets of these */
-	uint64_t copy_ns;  /* time of memcpys and memsets, part of gpu_ns */
-	uint64_t wait_ns;  /* of the CPU for the GPU */
-	uint64_t idle_ns;  /* of a GPU that waited for it */
-	uint64_t cpu_ns;   /* in CUDA calls */
+	uint64_t launches;			   /* calls that put work on a GPU */
+	uint64_t copies;			   /* memcpys and memsets of these */
+	uint64_t copy_ns;			   /* time of memcpys and memsets, part of gpu_ns */
+	uint64_t wait_ns;			   /* of the CPU for the GPU */
+	uint64_t idle_ns;			   /* of a GPU that waited for it */
+	uint64_t cpu_ns;			   /* in CUDA calls */
+	struct line_memory gpu_memory, cpu_memory; /* of all GPUs, each at its own peak; of the CPU */
 };
 
 struct line_cost_row {
@@ -34,8 +41,8 @@ struct function_cost {
 	uint32_t process;	  /* that had it first */
 	uint32_t first_row, rows; /* in line_costs.rows, by line */
 	struct line_cost own, under;
-	/* GPU time (where there is none, launches) of which it is the innermost function that is no library's, else the
-	 * innermost one */
+	/* GPU time (where there is none, launches, and where there are none, bytes at the peak) of which it is the
+	 * innermost function that is no library's, else the innermost one */
 	uint64_t owned;
 };
 
@@ -48,6 +55,7 @@ struct line_costs {
 	struct waits waits;	   /* the same */
 	uint64_t gpu_ns;	   /* of all */
 	bool has_gpu;		   /* there are GPU operations */
+	bool has_memory;	   /* memory of PyTorch was recorded */
 	struct line_cost_row *rows;
 	struct function_cost *functions; /* most owned first */
 	size_t count, function_count;
@@ -59,6 +67,8 @@ void line_costs_begin_part(struct line_costs *costs, const struct model *part);
 void line_costs_add_call(struct line_costs *costs, const struct call_event *event);
 void line_costs_add_gpu(struct line_costs *costs, const struct gpu_event *event);
 void line_costs_add_sync(struct line_costs *costs, const struct sync_event *event);
-void line_costs_finish(struct line_costs *costs, struct lines *lines);
+
+/* memory: finished; of nothing where there is none. */
+void line_costs_finish(struct line_costs *costs, struct lines *lines, const struct torch_memory_sums *memory);
 
 #endif

@@ -155,7 +155,8 @@ static struct margin margin_of(const struct listing *listing, const struct funct
 /* Rows of a table, for programs. */
 static void add_rows(struct listing *listing, const struct function *function)
 {
-	struct source_table_place place = {.code = function->code, .whole_ns = listing->costs->gpu_ns};
+	struct source_table_place place = {
+		.code = function->code, .whole_ns = listing->costs->gpu_ns, .has_memory = listing->costs->has_memory};
 
 	for (uint32_t i = 0; i < function->cost->rows; i++) {
 		place.number = number_of(listing, &function->rows[i]);
@@ -169,12 +170,22 @@ static void add_rows(struct listing *listing, const struct function *function)
 }
 
 /* torch.profiler calls the line where it began the first one, of a function that was open then. */
-static bool is_first_line(const struct function *function)
+static bool is_first_line(const struct listing *listing, const struct function *function)
 {
-	for (size_t i = 0; i < function->cost->rows; i++)
-		if (function->rows[i].line && function->rows[i].line < function->code->first_line)
+	for (size_t i = 0; i < function->cost->rows; i++) {
+		uint32_t number = number_of(listing, &function->rows[i]);
+
+		if (number && number < function->code->first_line)
 			return false;
+	}
 	return function->code->first_line;
+}
+
+static void put_memory(struct report *report, const char *of, const struct line_memory *memory)
+{
+	if (memory->at_peak || memory->held)
+		report_line(report, "Memory of PyTorch (%s): %s at the peak, %s not freed", of,
+			    number_bytes(memory->at_peak).text, number_bytes(memory->held).text);
 }
 
 static void put_head(const struct listing *listing, const struct function *function)
@@ -187,8 +198,10 @@ static void put_head(const struct listing *listing, const struct function *funct
 		    number_time(under->gpu_ns).text,
 		    number_percent((double)under->gpu_ns, (double)listing->costs->gpu_ns).text,
 		    number_time(own->gpu_ns).text);
+	put_memory(report, "GPU", &under->gpu_memory);
+	put_memory(report, "CPU", &under->cpu_memory);
 	report_line(report, "File: %s", function->code->file);
-	if (is_first_line(function))
+	if (is_first_line(listing, function))
 		report_line(report, "Function: %s at line %" PRIu32, function->code->name, function->code->first_line);
 	else
 		report_line(report, "Function: %s", function->code->name);
@@ -321,7 +334,7 @@ static void put_listing(struct listing *listing)
 
 	report_title(report, "source_lines", "GPU and CPU time by source line",
 		     "of a line with what it calls; CPU: in CUDA calls");
-	source_table_begin(&listing->table);
+	source_table_begin(&listing->table, listing->costs->has_memory);
 	put_functions(listing);
 	if (report->writer) {
 		table_writer_want_all_rows(report->writer);
@@ -335,7 +348,7 @@ int report_write_lines(FILE *out, struct trace *trace, const struct report_optio
 	struct analyses all;
 	struct report report;
 	struct listing listing = {.report = &report, .costs = &all.line_costs, .options = options};
-	int error = analyze(&all, trace, ANALYZE_LINE_COSTS, &page->attribution);
+	int error = analyze(&all, trace, ANALYZE_LINE_COSTS | ANALYZE_TORCH_MEMORY, &page->attribution);
 
 	report_page(&report, out, &all, page);
 	if (!error) {

@@ -11,6 +11,12 @@ static void set_time(char cell[MARGIN_CELL_BYTES], uint64_t ns, struct time_unit
 	snprintf(cell, MARGIN_CELL_BYTES, "%s", ns ? number_in(ns, unit).text : "");
 }
 
+static void set_bytes(char cell[MARGIN_CELL_BYTES], uint64_t bytes)
+{
+	if (bytes)
+		snprintf(cell, MARGIN_CELL_BYTES, "%s", number_bytes(bytes).text);
+}
+
 struct margin_figures margin_figures(const struct margin *margin, const struct line_cost_row *row, uint32_t number)
 {
 	struct margin_figures figures = {0};
@@ -31,18 +37,38 @@ struct margin_figures margin_figures(const struct margin *margin, const struct l
 	set_time(figures.cells[6], under->wait_ns, margin->unit);
 	set_time(figures.cells[7], under->idle_ns, margin->unit);
 	set_time(figures.cells[8], under->cpu_ns, margin->unit);
+	set_bytes(figures.cells[9], under->gpu_memory.at_peak);
+	set_bytes(figures.cells[10], under->gpu_memory.held);
+	set_bytes(figures.cells[11], under->cpu_memory.at_peak);
+	set_bytes(figures.cells[12], under->cpu_memory.held);
 	return figures;
 }
 
 struct margin_figures margin_titles(const struct margin *margin)
 {
-	static const char *const titles[MARGIN_COLUMNS] = {"Line #", "GPU",   "%",    "self GPU", "calls",
-							   "copies", "waits", "idle", "CPU"};
+	static const struct {
+		const char *text;
+		bool is_time;
+	} titles[MARGIN_COLUMNS] = {
+		{"Line #", false},
+		{"GPU", true},
+		{"%", false},
+		{"self GPU", true},
+		{"calls", false},
+		{"copies", true},
+		{"waits", true},
+		{"idle", true},
+		{"CPU", true},
+		{"GPU at peak", false},
+		{"GPU not freed", false},
+		{"CPU at peak", false},
+		{"CPU not freed", false},
+	};
 	struct margin_figures figures = {0};
 
 	for (unsigned i = 0; i < MARGIN_COLUMNS; i++)
-		snprintf(figures.cells[i], MARGIN_CELL_BYTES, "%s%s%s", titles[i],
-			 i == 0 || i == 2 || i == 4 ? "" : " ", i == 0 || i == 2 || i == 4 ? "" : margin->unit.name);
+		snprintf(figures.cells[i], MARGIN_CELL_BYTES, "%s%s%s", titles[i].text, titles[i].is_time ? " " : "",
+			 titles[i].is_time ? margin->unit.name : "");
 	return figures;
 }
 

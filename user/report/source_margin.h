@@ -6,7 +6,7 @@
 #include "analyze/line_costs.h"
 #include "report/page.h"
 
-#define MARGIN_COLUMNS 9u
+#define MARGIN_COLUMNS 13u
 #define MARGIN_CELL_BYTES 32u
 
 struct margin_figures {

@@ -6,28 +6,29 @@
 
 #define NO_BREAK_SPACE "\u00a0"
 
-void source_table_begin(struct table *table)
+#define COST_COLUMNS                                                                                                   \
+	COLUMN_NUMBER("line", "line_number", UNIT_ID), COLUMN_NUMBER("GPU ms", "gpu_ns", UNIT_NS),                     \
+		COLUMN_NUMBER("%", "percent", UNIT_PERCENT), COLUMN_NUMBER("self GPU ms", "self_gpu_ns", UNIT_NS),     \
+		COLUMN_NUMBER("calls", "launches", UNIT_COUNT), COLUMN_DATA("self_launches", UNIT_COUNT),              \
+		COLUMN_DATA("copies", UNIT_COUNT), COLUMN_NUMBER("copies ms", "copies_ns", UNIT_NS),                   \
+		COLUMN_NUMBER("waits ms", "waits_ns", UNIT_NS), COLUMN_NUMBER("idle ms", "idle_ns", UNIT_NS),          \
+		COLUMN_NUMBER("CPU ms", "cpu_ns", UNIT_NS), COLUMN_NAME("source", "source", TEXT_TRUNCATE_END),        \
+		COLUMN_NAME("function", "function", TEXT_TRUNCATE_MIDDLE), COLUMN_DATA("file", UNIT_TEXT),             \
+		COLUMN_DATA("function_line_number", UNIT_ID)
+
+void source_table_begin(struct table *table, bool has_memory)
 {
-	static const struct column columns[] = {
-		COLUMN_NUMBER("line", "line_number", UNIT_ID),
-		COLUMN_NUMBER("GPU ms", "gpu_ns", UNIT_NS),
-		COLUMN_NUMBER("%", "percent", UNIT_PERCENT),
-		COLUMN_NUMBER("self GPU ms", "self_gpu_ns", UNIT_NS),
-		COLUMN_NUMBER("calls", "launches", UNIT_COUNT),
-		COLUMN_DATA("self_launches", UNIT_COUNT),
-		COLUMN_DATA("copies", UNIT_COUNT),
-		COLUMN_NUMBER("copies ms", "copies_ns", UNIT_NS),
-		COLUMN_NUMBER("waits ms", "waits_ns", UNIT_NS),
-		COLUMN_NUMBER("idle ms", "idle_ns", UNIT_NS),
-		COLUMN_NUMBER("CPU ms", "cpu_ns", UNIT_NS),
-		COLUMN_NAME("source", "source", TEXT_TRUNCATE_END),
-		COLUMN_NAME("function", "function", TEXT_TRUNCATE_MIDDLE),
-		COLUMN_DATA("file", UNIT_TEXT),
-		COLUMN_DATA("function_line_number", UNIT_ID),
+	static const struct column columns[] = {COST_COLUMNS, COLUMN_END};
+	static const struct column with_memory[] = {
+		COST_COLUMNS,
+		COLUMN_NUMBER("GPU at peak", "gpu_at_peak_bytes", UNIT_BYTES),
+		COLUMN_NUMBER("GPU not freed", "gpu_not_freed_bytes", UNIT_BYTES),
+		COLUMN_NUMBER("CPU at peak", "cpu_at_peak_bytes", UNIT_BYTES),
+		COLUMN_NUMBER("CPU not freed", "cpu_not_freed_bytes", UNIT_BYTES),
 		COLUMN_END,
 	};
 
-	table_begin(table, columns);
+	table_begin(table, has_memory ? with_memory : columns);
 }
 
 /* Blanks in front become such as are shown. */
@@ -72,4 +73,10 @@ void source_table_add(struct table *table, const struct source_table_place *plac
 	table_add(table, place->code->name);
 	table_add(table, place->code->file);
 	table_add_id(table, place->code->first_line);
+	if (!place->has_memory)
+		return;
+	table_add_bytes(table, under->gpu_memory.at_peak);
+	table_add_bytes(table, under->gpu_memory.held);
+	table_add_bytes(table, under->cpu_memory.at_peak);
+	table_add_bytes(table, under->cpu_memory.held);
 }

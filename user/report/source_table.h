@@ -11,9 +11,11 @@ struct source_table_place {
 	uint32_t number; /* of the line, 0: not known */
 	char *text;	 /* NULL: not shown */
 	uint64_t whole_ns;
+	bool has_memory; /* as the table began */
 };
 
-void source_table_begin(struct table *table);
+/* has_memory: with columns of memory. */
+void source_table_begin(struct table *table, bool has_memory);
 void source_table_add(struct table *table, const struct source_table_place *place, const struct line_cost_row *row);
 
 #endif

@@ -57,12 +57,23 @@ static unsigned put_branches(const struct view *view)
 	return 2 + 3 * (unsigned)view->branches.count;
 }
 
-static void put_line(const struct view *view, uint64_t ns, uint64_t count, const char *name, const char *place)
+/* "12.0 ms  40.0 %", "13.0 MB  40.0 %" */
+static char *amount_text(const struct view *view, uint64_t ns)
+{
+	struct number percent = number_percent((double)ns, (double)view->total_ns);
+
+	if (view->options->by == TREE_BY_MEMORY)
+		return xasprintf("%s  %s %%  ", number_bytes(ns).text, percent.text);
+	return xasprintf("%s %s  %s %%  ", number_in(ns, view->unit).text, view->unit.name, percent.text);
+}
+
+/* held: bytes not freed, 0: nothing is said of it. */
+static void put_line(const struct view *view, uint64_t ns, uint64_t held, uint64_t count, const char *name,
+		     const char *place)
 {
 	FILE *out = view->report->out;
 	unsigned width = view->report->width, used = put_branches(view), wanted = text_width(place) + 2;
-	char *time = xasprintf("%s %s  %s %%  ", number_in(ns, view->unit).text, view->unit.name,
-			       number_percent((double)ns, (double)view->total_ns).text);
+	char *time = amount_text(view, ns);
 
 	width = width > used + TEXT_LEAST ? width - used : TEXT_LEAST;
 	width -= text_width(time);
@@ -77,6 +88,8 @@ static void put_line(const struct view *view, uint64_t ns, uint64_t count, const
 	}
 	if (count > 1)
 		fprintf(out, "  %sx", number_count(count).text);
+	if (held)
+		fprintf(out, "  %s not freed", number_bytes(held).text);
 	fputc('\n', out);
 	free(time);
 }
@@ -93,52 +106,50 @@ static void put_node(struct view *view, uint32_t index)
 	}
 	name = tree_node_label(&view->names, index);
 	place = tree_node_place(&view->names, index);
-	put_line(view, node->ns, node->kind == TREE_NODE_WHAT ? node->count : 0, name, place);
+	put_line(view, node->ns, node->held, node->kind == TREE_NODE_WHAT ? node->count : 0, name, place);
 	free(name);
 	free(place);
 }
 
 /* ---- which ------------------------------------------------------------------------------------------------------- */
 
-/* Children of a node that are not shown. */
-struct rest {
-	uint64_t ns, count;
-};
-
-static struct rest rest_of(const struct view *view, uint32_t index)
+static struct tree_rest rest_of(const struct view *view, uint32_t index)
 {
-	struct rest rest = {0};
+	struct tree_rest rest = {0};
 
 	for (uint32_t child = view->nodes.all.items[index].children; child != NONE;
 	     child = view->nodes.all.items[child].next) {
-		if (is_shown(view, view->nodes.all.items[child].ns))
+		const struct tree_node *node = &view->nodes.all.items[child];
+
+		if (is_shown(view, node->ns))
 			continue;
-		rest.ns += view->nodes.all.items[child].ns;
+		rest.ns += node->ns;
+		rest.held += node->held;
 		rest.count++;
 	}
 	return rest;
 }
 
-static void put_rest(struct view *view, struct rest rest)
+static void put_rest(struct view *view, struct tree_rest rest)
 {
 	char *name;
 
 	if (!rest.count || !is_shown(view, rest.ns))
 		return;
 	if (view->report->writer) {
-		tree_table_add_rest(&view->table, view->branches.count, rest.count, rest.ns, view->total_ns);
+		tree_table_add_rest(&view->table, view->options->by, view->branches.count, &rest, view->total_ns);
 		return;
 	}
 	view->branches.items[view->branches.count - 1] = false;
 	name = xasprintf("[%s smaller]", number_count(rest.count).text);
-	put_line(view, rest.ns, 0, name, "");
+	put_line(view, rest.ns, rest.held, 0, name, "");
 	free(name);
 }
 
 /* A node whose children are to be shown: the next of them, and what is left behind the last. */
 struct level {
 	uint32_t next;
-	struct rest rest;
+	struct tree_rest rest;
 };
 
 /* Whether what stands under a node is the node itself. */
@@ -227,12 +238,12 @@ static void put_below(const struct view *view)
 {
 	struct report *report = view->report;
 
-	if (!report->writer)
+	if (!report->writer && (view->hidden || view->options->by != TREE_BY_MEMORY))
 		fputc('\n', report->out);
 	if (view->options->by == TREE_BY_GPU) {
 		put_idle(view);
 		report_overlap(report, view->total_ns);
-	} else {
+	} else if (view->options->by == TREE_BY_CPU) {
 		put_outside(view);
 	}
 	if (view->hidden)
@@ -240,29 +251,51 @@ static void put_below(const struct view *view)
 			    number_count(view->hidden).text, number_thousandths(view->options->min_percent).text);
 }
 
+static const char *title_of(const struct call_tree *tree)
+{
+	switch (tree->by) {
+	case TREE_BY_GPU:
+		return "GPU time by call";
+	case TREE_BY_CPU:
+		return "CPU time in CUDA calls and ops by call";
+	default:
+		return tree->is_of_gpu_memory ? "GPU memory of PyTorch at its peak by call"
+					      : "CPU memory of PyTorch at its peak by call";
+	}
+}
+
+static const char *nothing_of(enum tree_by by)
+{
+	switch (by) {
+	case TREE_BY_GPU:
+		return "no GPU times were recorded; --by cpu has the time of calls";
+	case TREE_BY_CPU:
+		return "no CUDA call or op with a time was recorded";
+	default:
+		return "no memory of PyTorch was recorded; --memory records it";
+	}
+}
+
 static void put_tree(struct view *view)
 {
 	struct report *report = view->report;
-	bool by_gpu = view->options->by == TREE_BY_GPU;
 
 	call_tree_nodes_make(&view->nodes, &report->all->tree, view->options->all_frames);
 	tree_names_make(&view->names, &view->nodes);
 	view->total_ns = view->nodes.all.items[0].ns;
 	view->unit = time_unit_for(view->total_ns);
-	report_title(report, "tree", by_gpu ? "GPU time by call" : "CPU time in CUDA calls and ops by call",
+	report_title(report, "tree", title_of(&report->all->tree),
 		     view->options->all_frames ? NULL : "frames of libraries are folded: --show-all");
 	if (view->total_ns) {
-		tree_table_begin(&view->table);
+		tree_table_begin(&view->table, view->options->by);
 		put_nodes(view);
 		if (report->writer) {
 			table_writer_want_all_rows(report->writer);
 			report_table(report, &view->table);
 		}
 		put_below(view);
-	} else if (by_gpu) {
-		report_line(report, "  no GPU times were recorded; --by cpu has the time of calls");
 	} else {
-		report_line(report, "  no CUDA call or op with a time was recorded");
+		report_line(report, "  %s", nothing_of(view->options->by));
 	}
 	array_free(&view->branches);
 	call_tree_nodes_free(&view->nodes);
@@ -275,7 +308,9 @@ int report_write_tree(FILE *out, struct trace *trace, const struct report_option
 	struct report report;
 	struct view view = {.report = &report, .options = options};
 	const struct analyze_options wanted = {.attribution = &page->attribution, .tree_by = options->by};
-	int error = analyze_with(&all, trace, ANALYZE_CALL_TREE | ANALYZE_UTILIZATION | ANALYZE_UNTIMED, &wanted);
+	unsigned memory = options->by == TREE_BY_MEMORY ? ANALYZE_TORCH_MEMORY : 0;
+	int error =
+		analyze_with(&all, trace, ANALYZE_CALL_TREE | ANALYZE_UTILIZATION | ANALYZE_UNTIMED | memory, &wanted);
 
 	report_page(&report, out, &all, page);
 	if (!error) {

@@ -186,21 +186,32 @@ static char *op_name(const struct model *model, const struct tree_node *node)
 
 static char *what_name(const struct call_tree *tree, uint32_t what)
 {
-	struct model_gpu op = operation_unpack(what);
+	struct model_gpu op;
 	char buffer[256];
 
-	if (tree->by == TREE_BY_GPU)
+	if (tree->by == TREE_BY_MEMORY)
+		return xstrdup(what == NONE ? "[in no op]" : tree->model->strings[what]);
+	if (tree->by == TREE_BY_GPU) {
+		op = operation_unpack(what);
 		return xstrdup(gpu_name(tree->model, &op, buffer, sizeof(buffer)));
+	}
 	return xstrdup(what == TREE_SELF ? "[self]" : api_name((uint16_t)what));
 }
 
-static char *no_stack_name(uint32_t why)
+static char *no_stack_name(const struct call_tree *tree, uint32_t why)
 {
 	if (why == TREE_UNSEEN)
-		return xstrdup("[launch not seen]");
+		return xstrdup(tree->by == TREE_BY_MEMORY ? "[line not known]" : "[launch not seen]");
 	if (why == TREE_BEFORE)
 		return xstrdup("[launched before the trace began]");
 	return xasprintf("[%s]", line_reason(why));
+}
+
+static const char *whole_name(const struct call_tree *tree)
+{
+	if (tree->by == TREE_BY_MEMORY)
+		return tree->is_of_gpu_memory ? "GPU memory" : "CPU memory";
+	return tree->by == TREE_BY_GPU ? "GPU time" : "time in CUDA calls and ops";
 }
 
 char *tree_node_name(const struct tree_names *names, uint32_t index)
@@ -219,7 +230,7 @@ char *tree_node_name(const struct tree_names *names, uint32_t index)
 	case TREE_NODE_THREAD:
 		return xasprintf("thread %s %" PRIu32, model->threads[node->id].name, model->threads[node->id].tid);
 	case TREE_NODE_NO_STACK:
-		return no_stack_name(node->id);
+		return no_stack_name(tree, node->id);
 	case TREE_NODE_FUNCTION:
 		return xstrdup("[frames left out]");
 	case TREE_NODE_LIBRARY:
@@ -229,7 +240,7 @@ char *tree_node_name(const struct tree_names *names, uint32_t index)
 	case TREE_NODE_WHAT:
 		return what_name(tree, node->id);
 	default:
-		return xstrdup(tree->by == TREE_BY_GPU ? "GPU time" : "time in CUDA calls and ops");
+		return xstrdup(whole_name(tree));
 	}
 }
 

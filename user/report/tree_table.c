@@ -6,22 +6,23 @@
 #define NO_BREAK_SPACE "\u00a0"
 #define INDENT_MAX 64u
 
-void tree_table_begin(struct table *table)
+#define NODE_COLUMNS                                                                                                   \
+	COLUMN_NUMBER("%", "percent", UNIT_PERCENT), COLUMN_DATA("depth", UNIT_ID), COLUMN_DATA("kind", UNIT_TEXT),    \
+		COLUMN_NAME("what", "name", TEXT_TRUNCATE_MIDDLE), COLUMN_NAME("where", "place", TEXT_TRUNCATE_START), \
+		COLUMN_NUMBER("count", "count", UNIT_COUNT), COLUMN_DATA("file", UNIT_TEXT),                           \
+		COLUMN_DATA("line_number", UNIT_ID)
+
+void tree_table_begin(struct table *table, enum tree_by by)
 {
-	static const struct column columns[] = {
-		COLUMN_NUMBER("ms", "time_ns", UNIT_NS),
-		COLUMN_NUMBER("%", "percent", UNIT_PERCENT),
-		COLUMN_DATA("depth", UNIT_ID),
-		COLUMN_DATA("kind", UNIT_TEXT),
-		COLUMN_NAME("what", "name", TEXT_TRUNCATE_MIDDLE),
-		COLUMN_NAME("where", "place", TEXT_TRUNCATE_START),
-		COLUMN_NUMBER("count", "count", UNIT_COUNT),
-		COLUMN_DATA("file", UNIT_TEXT),
-		COLUMN_DATA("line_number", UNIT_ID),
+	static const struct column of_time[] = {COLUMN_NUMBER("ms", "time_ns", UNIT_NS), NODE_COLUMNS, COLUMN_END};
+	static const struct column of_memory[] = {
+		COLUMN_NUMBER("at peak", "at_peak_bytes", UNIT_BYTES),
+		COLUMN_NUMBER("not freed", "not_freed_bytes", UNIT_BYTES),
+		NODE_COLUMNS,
 		COLUMN_END,
 	};
 
-	table_begin(table, columns);
+	table_begin(table, by == TREE_BY_MEMORY ? of_memory : of_time);
 }
 
 static const char *kind_name(enum tree_node_kind kind)
@@ -55,11 +56,19 @@ static void add_name(struct table *table, size_t depth, const char *label, const
 	free(indented);
 }
 
-static void add_head(struct table *table, uint64_t ns, uint64_t total_ns, size_t depth, const char *kind,
-		     const char *label, const char *name)
+static void add_amount(struct table *table, enum tree_by by, uint64_t ns, uint64_t held, uint64_t total_ns)
 {
-	table_add_ns(table, ns, (struct time_unit){"ms", 1e6});
+	if (by == TREE_BY_MEMORY) {
+		table_add_bytes(table, ns);
+		table_add_bytes(table, held);
+	} else {
+		table_add_ns(table, ns, (struct time_unit){"ms", 1e6});
+	}
 	table_add_percent(table, (double)ns, (double)total_ns);
+}
+
+static void add_head(struct table *table, size_t depth, const char *kind, const char *label, const char *name)
+{
 	table_add_id(table, depth);
 	table_add(table, kind);
 	add_name(table, depth, label, name);
@@ -72,7 +81,8 @@ void tree_table_add_node(struct table *table, const struct tree_names *names, ui
 	char *name = tree_node_name(names, index), *label = tree_node_label(names, index);
 	char *place = tree_node_place(names, index);
 
-	add_head(table, node->ns, total_ns, node->depth, kind_name(node->kind), label, name);
+	add_amount(table, names->nodes->tree->by, node->ns, node->held, total_ns);
+	add_head(table, node->depth, kind_name(node->kind), label, name);
 	if (*place)
 		table_add(table, place);
 	else
@@ -93,13 +103,15 @@ void tree_table_add_node(struct table *table, const struct tree_names *names, ui
 	free(place);
 }
 
-void tree_table_add_rest(struct table *table, size_t depth, uint64_t count, uint64_t ns, uint64_t total_ns)
+void tree_table_add_rest(struct table *table, enum tree_by by, size_t depth, const struct tree_rest *rest,
+			 uint64_t total_ns)
 {
-	char *name = xasprintf("[%s smaller]", number_count(count).text);
+	char *name = xasprintf("[%s smaller]", number_count(rest->count).text);
 
-	add_head(table, ns, total_ns, depth, "smaller", name, name);
+	add_amount(table, by, rest->ns, rest->held, total_ns);
+	add_head(table, depth, "smaller", name, name);
 	table_add_unknown(table, "");
-	table_add_count(table, count);
+	table_add_count(table, rest->count);
 	table_add_unknown(table, "");
 	table_add_unknown(table, "");
 	free(name);

@@ -6,10 +6,15 @@
 #include "report/table.h"
 #include "report/tree_names.h"
 
-void tree_table_begin(struct table *table);
-void tree_table_add_node(struct table *table, const struct tree_names *names, uint32_t node, uint64_t total_ns);
+/* Nodes of one parent that have too little to be shown. */
+struct tree_rest {
+	uint64_t ns, held; /* as those of a tree_node */
+	uint64_t count;
+};
 
-/* Nodes of one parent that have too little time to be shown. */
-void tree_table_add_rest(struct table *table, size_t depth, uint64_t count, uint64_t ns, uint64_t total_ns);
+void tree_table_begin(struct table *table, enum tree_by by);
+void tree_table_add_node(struct table *table, const struct tree_names *names, uint32_t node, uint64_t total_ns);
+void tree_table_add_rest(struct table *table, enum tree_by by, size_t depth, const struct tree_rest *rest,
+			 uint64_t total_ns);
 
 #endif

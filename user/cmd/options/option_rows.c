@@ -161,8 +161,9 @@ const struct option_row option_rows[] = {
 	 "instead of the report one tree of calls: Python functions, ops of PyTorch, and\n"
 	 "what ran, with the time of each",
 	 RECORD | REPORT, parse_tree},
-	{"by", OPTION_LETTERS + 101, "gpu or cpu", "gpu|cpu",
-	 "the tree by GPU time (default), or by time in CUDA calls and ops", RECORD | REPORT, parse_by},
+	{"by", OPTION_LETTERS + 101, "gpu, cpu or memory", "gpu|cpu|memory",
+	 "the tree by GPU time (default), by time in CUDA calls and ops, or by PyTorch's memory at its peak",
+	 RECORD | REPORT, parse_by},
 	{"min-percent", OPTION_LETTERS + 102, "a percentage", "PERCENT",
 	 "the tree without what has less of its time (default 1)", RECORD | REPORT, parse_min_percent},
 	{"depth", OPTION_LETTERS + 103, "a number", "NUMBER", "so many levels of the tree (default: all)",

@@ -11,10 +11,14 @@ int parse_tree(struct parse *parse, const char *value)
 
 int parse_by(struct parse *parse, const char *value)
 {
+	static const char *const names[] = {
+		[TREE_BY_GPU] = "gpu", [TREE_BY_CPU] = "cpu", [TREE_BY_MEMORY] = "memory", NULL};
+	int chosen = option_choose(value, names);
+
 	parse->options->tree_option = "by";
-	if (strcmp(value, "gpu") && strcmp(value, "cpu"))
-		return option_fail(parse, "--by %s: accepted are gpu and cpu", value);
-	parse->options->tree.by = strcmp(value, "cpu") ? TREE_BY_GPU : TREE_BY_CPU;
+	if (chosen < 0)
+		return option_fail(parse, "--by %s: accepted are gpu, cpu and memory", value);
+	parse->options->tree.by = (enum tree_by)chosen;
 	return 0;
 }
 
