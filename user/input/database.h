@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * An SQLite database that somebody else wrote, read from a descriptor through libsqlite3, and rows of whole pages
- * straight from them (database_scan.h): tables by name, the columns that they have, rows in the order of the file.
- * Nothing is opened by a name, written, sorted or kept, so a read takes a few MB however long the file is.  Only real
- * tables and plain columns are looked at: of views, triggers, virtual tables and generated columns nothing is run.
+ * An SQLite database that another program wrote, read from a descriptor by libsqlite3: tables by name, the columns that
+ * they have, rows in the order of the file.  Nothing is opened by a name, written, sorted or kept, so a read takes a
+ * few MB however long the file is.  Only real tables and plain columns are looked at: of views, triggers, virtual
+ * tables and generated columns nothing is run.
  */
 #ifndef GPUTRACE_INPUT_DATABASE_H
 #define GPUTRACE_INPUT_DATABASE_H
@@ -12,7 +12,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "input/database_scan.h"
 #include "model/events.h"
 
 #define DATABASE_VALUE_MAX (16u << 20) /* bytes of a value, and of a row */
@@ -24,31 +23,14 @@ struct database {
 	uint64_t size;	   /* of the file */
 	uint64_t whole;	   /* what its header says it has */
 	const char *where; /* the first table that is damaged, a literal; NULL: none was */
-	bool no_scans;	   /* for tests: all is read by libsqlite3 */
 };
 
-/* Where it is in the pages. */
-struct database_column {
-	enum {
-		COLUMN_LACKS, /* the table has none of that name */
-		COLUMN_IN_RECORD,
-		COLUMN_IS_ID,	/* of the row: another name of it */
-		COLUMN_IS_REAL, /* in the record, where also an integer stands for a real number */
-	} kind;
-	unsigned at; /* in the record */
-};
-
-/* A round over one table: by its pages while they are as usual, then by a statement. */
+/* A round over one table. */
 struct database_rows {
 	struct database *base;
-	struct database_scan *scan; /* both NULL: there is no such table, or no more rows */
-	const struct scan_row *row; /* the scan's */
-	sqlite3_stmt *statement;
-	struct database_column *places; /* by column */
-	const char *const *columns;
-	unsigned count;
-	uint64_t scanned; /* rows that the scan gave: those a statement passes over */
+	sqlite3_stmt *statement; /* NULL: there is no such table, or no more rows */
 	const char *table;
+	uint64_t has;  /* bit i: the table has column i */
 	uint64_t left; /* bytes that the rest of the table can have at most */
 };
 
@@ -62,8 +44,9 @@ void database_close(struct database *base);
 bool database_has(struct database *base, const char *table);
 bool database_has_column(struct database *base, const char *table, const char *column);
 
-/* All rows of a table, if there is one; a column that it lacks is as one without a value.  Literals,
- * also the list. */
+#define DATABASE_COLUMNS_MAX 64u
+
+/* All rows of a table, if there is one; a column that it lacks is as one without a value.  table: a literal. */
 struct database_rows database_select(struct database *base, const char *table, const char *const *columns,
 				     unsigned count);
 
@@ -72,16 +55,25 @@ bool database_next(struct database_rows *rows);
 void database_end(struct database_rows *rows);
 
 /* Of the row at hand: an integer, else `none`; a text or a blob, valid until the next row, else of size 0. */
-int64_t database_other_number(const struct database_rows *rows, unsigned column, int64_t none);
+static inline int64_t database_number(const struct database_rows *rows, unsigned column, int64_t none)
+{
+	sqlite3_value *value;
+
+	if (!(rows->has >> column & 1))
+		return none;
+	value = sqlite3_column_value(rows->statement, (int)column);
+	return sqlite3_value_type(value) == SQLITE_INTEGER ? sqlite3_value_int64(value) : none;
+}
+
 struct text database_text(struct database_rows *rows, unsigned column);
 struct text database_blob(struct database_rows *rows, unsigned column);
 
-static inline int64_t database_number(const struct database_rows *rows, unsigned column, int64_t none)
-{
-	const struct database_column *place = &rows->places[column];
-
-	return rows->scan && place->kind == COLUMN_IN_RECORD ? scan_row_number(rows->row, place->at, none)
-							     : database_other_number(rows, column, none);
-}
+/*
+ * The file system for SQLite with one file, base->fd, which can only be read; base->size and whole are set.  A file
+ * that is cut seems as long as its header says, so that what is left of it can be read; what a journal beside it holds
+ * is not.  False: libsqlite3 does not open it.
+ */
+bool database_file_open(struct database *base);
+void database_file_close(struct database *base);
 
 #endif

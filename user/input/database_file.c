@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Reads, and nothing else; see database_file.h. */
-#include "input/database_file.h"
+/* The file system: it reads one descriptor, and nothing else; see database.h. */
+#include "input/database.h"
 
 #include "base/sqlite_vfs.h"
 

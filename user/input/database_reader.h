@@ -109,4 +109,34 @@ void database_read_gpu_work(struct database_reader *reader, const char *table, e
 void database_read_graphs(struct database_reader *reader, const char *table);
 void database_read_syncs(struct database_reader *reader, const char *table);
 
+/* ---- whose file it is -------------------------------------------------------------------------------------------- */
+
+/*
+ * All that a profiler's database says; as kineto_read (kineto.h).  What is damaged or cut is read as far as that can be
+ * done (truncated, and a note with the table).  -EPROTO: it is no profiler's.
+ */
+int database_read(int fd, struct foreign_file *file, char **why);
+
+/*
+ * A file of NVIDIA Nsight Systems (`nsys export --type sqlite`), and the .sqlite of gputrace's own, which has the same
+ * tables.  docs/formats.md says what is taken of it.
+ */
+bool nsys_is(struct database_reader *reader);
+void nsys_read(struct database_reader *reader);
+void nsys_read_ranges(struct database_reader *reader); /* NVTX ranges, marks and domains */
+
+/* A file of nvprof (`nvprof -o FILE`, .nvvp, .prof). */
+bool nvprof_is(struct database_reader *reader);
+void nvprof_read(struct database_reader *reader);
+void nvprof_read_markers(struct database_reader *reader); /* a range's start and end are rows of their own, of one id */
+
+/* CUpti_ActivityObjectKind */
+enum {
+	NVPROF_PROCESS = 1,
+	NVPROF_THREAD = 2,
+};
+
+/* Columns objectKind and objectId; tid 0: of the process alone.  False: it is neither. */
+bool nvprof_object(struct database_rows *rows, unsigned kind, unsigned id, uint32_t *pid, uint32_t *tid);
+
 #endif

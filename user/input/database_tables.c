@@ -220,37 +220,46 @@ static bool read_place(struct database_reader *reader, const struct database_row
 	return true;
 }
 
-static uint64_t wide(const struct database_rows *rows, unsigned column)
-{
-	int64_t value = database_number(rows, column, 0);
+/* What is known of work by a number of its own. */
+enum {
+	NUMBER_BYTES,
+	NUMBER_REGISTERS,
+	NUMBER_STATIC_SHARED,
+	NUMBER_DYNAMIC_SHARED,
+	NUMBER_LOCAL,
+	NUMBER_GRID,
+	NUMBER_BLOCK = NUMBER_GRID + 3,
+	NUMBERS = NUMBER_BLOCK + 3,
+};
 
-	return value > 0 ? (uint64_t)value : 0;
-}
-
-static uint8_t unknown_of(const struct database_rows *rows)
+/* Returns which of them the row lacks, as bits of enum model_gpu_unknown; these are 0 then. */
+static uint8_t read_numbers(const struct database_rows *rows, uint64_t numbers[NUMBERS])
 {
 	static const struct {
-		unsigned column;
-		enum model_gpu_unknown unknown;
-	} numbers[] = {
-		{GPU_BYTES, MODEL_GPU_NO_BYTES},
-		{GPU_REGISTERS, MODEL_GPU_NO_REGISTERS},
-		{GPU_STATIC_SHARED, MODEL_GPU_NO_STATIC_SHARED},
-		{GPU_DYNAMIC_SHARED, MODEL_GPU_NO_DYNAMIC_SHARED},
-		{GPU_LOCAL, MODEL_GPU_NO_LOCAL},
-		{GPU_GRID, MODEL_GPU_NO_LAUNCH},
-		{GPU_GRID + 1, MODEL_GPU_NO_LAUNCH},
-		{GPU_GRID + 2, MODEL_GPU_NO_LAUNCH},
-		{GPU_BLOCK, MODEL_GPU_NO_LAUNCH},
-		{GPU_BLOCK + 1, MODEL_GPU_NO_LAUNCH},
-		{GPU_BLOCK + 2, MODEL_GPU_NO_LAUNCH},
+		uint8_t column, unknown;
+	} of[NUMBERS] = {
+		[NUMBER_BYTES] = {GPU_BYTES, MODEL_GPU_NO_BYTES},
+		[NUMBER_REGISTERS] = {GPU_REGISTERS, MODEL_GPU_NO_REGISTERS},
+		[NUMBER_STATIC_SHARED] = {GPU_STATIC_SHARED, MODEL_GPU_NO_STATIC_SHARED},
+		[NUMBER_DYNAMIC_SHARED] = {GPU_DYNAMIC_SHARED, MODEL_GPU_NO_DYNAMIC_SHARED},
+		[NUMBER_LOCAL] = {GPU_LOCAL, MODEL_GPU_NO_LOCAL},
+		[NUMBER_GRID] = {GPU_GRID, MODEL_GPU_NO_LAUNCH},
+		[NUMBER_GRID + 1] = {GPU_GRID + 1, MODEL_GPU_NO_LAUNCH},
+		[NUMBER_GRID + 2] = {GPU_GRID + 2, MODEL_GPU_NO_LAUNCH},
+		[NUMBER_BLOCK] = {GPU_BLOCK, MODEL_GPU_NO_LAUNCH},
+		[NUMBER_BLOCK + 1] = {GPU_BLOCK + 1, MODEL_GPU_NO_LAUNCH},
+		[NUMBER_BLOCK + 2] = {GPU_BLOCK + 2, MODEL_GPU_NO_LAUNCH},
 	};
-	unsigned unknown = 0;
+	uint8_t unknown = 0;
 
-	for (size_t i = 0; i < COUNT(numbers); i++)
-		if (database_number(rows, numbers[i].column, -1) < 0)
-			unknown |= numbers[i].unknown;
-	return (uint8_t)unknown;
+	for (size_t i = 0; i < NUMBERS; i++) {
+		int64_t value = database_number(rows, of[i].column, -1);
+
+		if (value < 0)
+			unknown |= of[i].unknown;
+		numbers[i] = value < 0 || (i != NUMBER_BYTES && value >= UINT32_MAX) ? 0 : (uint64_t)value;
+	}
+	return unknown;
 }
 
 void database_read_gpu_work(struct database_reader *reader, const char *table, enum model_gpu_kind kind)
@@ -260,6 +269,7 @@ void database_read_gpu_work(struct database_reader *reader, const char *table, e
 	while (database_next(&rows) && !reader->file->rows.error) {
 		struct row_gpu gpu = {.work = {.kind = (uint8_t)kind}};
 		struct new_gpu_work *work = &gpu.work;
+		uint64_t numbers[NUMBERS];
 		uint32_t captured_by;
 
 		if (!read_place(reader, &rows, &gpu))
@@ -269,24 +279,24 @@ void database_read_gpu_work(struct database_reader *reader, const char *table, e
 		captured_by = database_small(&rows, GPU_CAPTURED_BY, 0);
 		if (work->graph_node && captured_by)
 			foreign_node(reader->file, gpu.row.pid, work->graph_node, captured_by);
-		work->unknown = unknown_of(&rows);
+		work->unknown = read_numbers(&rows, numbers);
 		if (kind == MODEL_KERNEL) {
 			gpu.row.text = kernel_name(reader, &rows);
-			work->registers = database_small(&rows, GPU_REGISTERS, 0);
-			work->static_shared_bytes = database_small(&rows, GPU_STATIC_SHARED, 0);
-			work->dynamic_shared_bytes = database_small(&rows, GPU_DYNAMIC_SHARED, 0);
-			work->local_bytes = database_small(&rows, GPU_LOCAL, 0);
+			work->registers = (uint32_t)numbers[NUMBER_REGISTERS];
+			work->static_shared_bytes = (uint32_t)numbers[NUMBER_STATIC_SHARED];
+			work->dynamic_shared_bytes = (uint32_t)numbers[NUMBER_DYNAMIC_SHARED];
+			work->local_bytes = (uint32_t)numbers[NUMBER_LOCAL];
 			for (unsigned i = 0; i < 3; i++) {
-				work->grid[i] = database_small(&rows, GPU_GRID + i, 0);
-				work->block[i] = database_small(&rows, GPU_BLOCK + i, 0);
+				work->grid[i] = (uint32_t)numbers[NUMBER_GRID + i];
+				work->block[i] = (uint32_t)numbers[NUMBER_BLOCK + i];
 			}
 		} else if (kind == MODEL_MEMCPY) {
-			work->bytes = wide(&rows, GPU_BYTES);
+			work->bytes = numbers[NUMBER_BYTES];
 			work->memcpy_kind = (uint8_t)(database_small(&rows, GPU_COPY_KIND, 0) & 0xff);
 			work->from = memory_kind(reader, &rows, GPU_FROM);
 			work->to = memory_kind(reader, &rows, GPU_TO);
 		} else {
-			work->bytes = wide(&rows, GPU_BYTES);
+			work->bytes = numbers[NUMBER_BYTES];
 			work->to = memory_kind(reader, &rows, GPU_SET_IN);
 			if (!work->to)
 				work->to = memory_kind(reader, &rows, GPU_SET_IN_OLD);

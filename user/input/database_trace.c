@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* From what a database has to who wrote it; see database_trace.h. */
-#include "input/database_trace.h"
+/* From what a database has to who wrote it; see database_reader.h. */
+#include "input/database_reader.h"
 
 #include <errno.h>
 #include <string.h>
-
-#include "input/nsys.h"
-#include "input/nvprof.h"
 
 static void tell_damage(struct database_reader *reader)
 {

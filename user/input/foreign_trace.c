@@ -6,8 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "input/database.h"
-#include "input/database_trace.h"
+#include "input/database_reader.h"
 #include "input/kineto.h"
 #include "input/row_feed.h"
 

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Tables that only nsys' files have, and gputrace's; see nsys.h. */
-#include "input/nsys.h"
+/* Tables that only nsys' files have, and gputrace's; see database_reader.h. */
+#include "input/database_reader.h"
 
 #include <string.h>
-
-#include "input/nsys_ranges.h"
 
 #define COUNT(columns) (sizeof(columns) / sizeof((columns)[0]))
 #define FRAMES_MAX (16u << 20)

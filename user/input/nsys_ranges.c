@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* One table has all of NVTX, domains, too, in any order; see nsys_ranges.h. */
-#include "input/nsys_ranges.h"
+/* One table has all of NVTX, domains, too, in any order; see database_reader.h. */
+#include "input/database_reader.h"
 
 #include "input/row_ranges.h"
 

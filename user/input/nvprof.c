@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Tables that only nvprof's files have; see nvprof.h. */
-#include "input/nvprof.h"
-
-#include "input/nvprof_markers.h"
+/* Tables that only nvprof's files have; see database_reader.h. */
+#include "input/database_reader.h"
 
 #define COUNT(columns) (sizeof(columns) / sizeof((columns)[0]))
 

@@ -3,7 +3,7 @@
  * Begins and ends of markers, paired as they are read where the begin is within reach, so that one row is stored and
  * told instead of two.  What is not paired here is told as it stands, and model/ pairs it.
  */
-#include "input/nvprof_markers.h"
+#include "input/database_reader.h"
 
 #include <string.h>
 
