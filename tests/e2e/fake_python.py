@@ -15,11 +15,11 @@ TABLE = machine.ROOT / "user/target/python_layouts.c"
 
 def rows(path):
     """{version as it is written: {field: value}} of a generated table."""
-    found = {}
-    for block in re.findall(r"\t{\n(.*?)\n\t},", path.read_text(), re.DOTALL):
-        fields = dict(re.findall(r"\.(\w+) = (.*),", block))
-        found[fields["version"]] = fields
-    return found
+    macros = {}
+    for name, base, members in re.findall(r"^#define (PYTHON_\w+)\s+(PYTHON_\w+)?([^#]+?)$(?=\n[#/\n])",
+                                          path.read_text().replace("\\\n", ""), re.MULTILINE):
+        macros[name] = {**macros.get(base, {}), **dict(re.findall(r"\.(\w+) = ([^,]+?)\s*(?:,|$)", members))}
+    return {fields["version"]: fields for fields in macros.values()}
 
 
 def _row(version):
