@@ -99,6 +99,46 @@ static void memory_that_does_not_come_keeps_nobody(void **state)
 	munmap(waiting, sizeof(*waiting));
 }
 
+#define FILES 2000
+
+static void open_something(struct reader_area *area)
+{
+	area->fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	area->error = area->fd < 0 ? -errno : 0;
+}
+
+static void count_open(struct reader_area *area)
+{
+	area->bytes = 0;
+	for (int fd = 0; fd < FILES; fd++)
+		area->bytes += fcntl(fd, F_GETFD) >= 0;
+}
+
+static uint64_t run_once(reader_job job)
+{
+	struct reader *reader;
+	uint64_t bytes;
+
+	assert_int_equal(reader_borrow(getpid(), &reader), 0);
+	assert_int_equal(reader_run(reader, job), 0);
+	assert_int_equal(reader_area(reader)->error, 0);
+	bytes = reader_area(reader)->bytes;
+	reader_return(reader);
+	return bytes;
+}
+
+/* Whoever has the answer asks for the next file while the reader still closes its own descriptor of that one. */
+static void a_reader_keeps_no_descriptor_of_the_files_that_it_hands_out(void **state)
+{
+	uint64_t before = run_once(count_open);
+
+	(void)state;
+	for (int i = 0; i < FILES; i++)
+		run_once(open_something);
+	assert_int_equal(run_once(count_open), before);
+	readers_end();
+}
+
 static void one_whose_memory_has_come_is_read_again(void **state)
 {
 	struct waiting *waiting = make_waiting();
@@ -156,6 +196,7 @@ int main(void)
 {
 	int faults = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_reader_keeps_no_descriptor_of_the_files_that_it_hands_out),
 		cmocka_unit_test(memory_that_does_not_come_keeps_nobody),
 		cmocka_unit_test(one_whose_memory_has_come_is_read_again),
 		cmocka_unit_test(all_processes_of_a_user_together_are_waited_for_only_so_long),

@@ -68,8 +68,10 @@ static ARRAY(struct reader_silent) silent;
 
 /* ---- the reader ---------------------------------------------------------------------------------------------- */
 
+/* From the answer on the area belongs to the other side, which may ask for the next job at once. */
 static void answer(int to, struct reader_area *area)
 {
+	int fd = area->fd;
 	char byte = 0;
 	union {
 		char bytes[CMSG_SPACE(sizeof(int))];
@@ -78,18 +80,18 @@ static void answer(int to, struct reader_area *area)
 	struct iovec part = {&byte, 1};
 	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
 
-	if (area->fd >= 0) {
+	area->fd = -1;
+	if (fd >= 0) {
 		message.msg_control = control.bytes;
 		message.msg_controllen = sizeof(control.bytes);
 		control.header = (struct cmsghdr){
 			.cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
-		memcpy(CMSG_DATA(&control.header), &area->fd, sizeof(int));
+		memcpy(CMSG_DATA(&control.header), &fd, sizeof(int));
 	}
 	if (sendmsg(to, &message, MSG_NOSIGNAL) < 0)
 		_exit(0);
-	if (area->fd >= 0)
-		close(area->fd);
-	area->fd = -1;
+	if (fd >= 0)
+		close(fd);
 }
 
 /* Ends with the socket's other end: when gputrace ends, however it does. */
