@@ -4,6 +4,7 @@
 import os
 import shlex
 import shutil
+import subprocess
 
 import machine
 import pytest
@@ -223,6 +224,36 @@ def test_as_root_a_command_stays_root(tmp_path, environment):
 def test_where_a_command_is_not_found_under_sudo_the_line_that_works_is_said(tmp_path, environment):
     done = under_sudo(tmp_path, environment, "--as-root", "--", "who-runs-this").must_be(1)
     assert 'sudo gputrace ... -- "$(command -v who-runs-this)" ...' in done.stderr
+
+
+TRAIN = """
+import ctypes, os, sys
+class Dim3(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_uint) for name in "xyz"]
+one = Dim3(1, 1, 1)
+ctypes.CDLL(sys.argv[1]).cudaLaunchKernel(ctypes.c_void_p(4096), one, one, None, ctypes.c_size_t(0), None)
+print("prefix", sys.prefix, "of user", os.getuid(), flush=True)
+"""
+
+# "$0" in the place of the machine's sudoers(5), to be seen by the program that follows, and by nobody else.
+WITH_SUDOERS = 'mount --bind "$0" /etc/sudoers && exec "$@"'
+
+
+def test_the_readmes_line_from_a_virtual_environment_by_sudo_itself(public):
+    """`sudo gputrace -o all.gpt -- python train.py`: sudo finds gputrace, and has no idea of that python."""
+    venv, work, library, sudoers = public / "venv", public / "work", public / "libcudart.so.13", public / "sudoers"
+    subprocess.run(["/usr/bin/python3", "-m", "venv", "--without-pip", venv], check=True)
+    library.write_bytes(machine.cudart().read_bytes())
+    sudoers.write_text(f'Defaults env_reset, secure_path="{public}:/usr/sbin:/usr/bin:/sbin:/bin"\nnobody ALL=(ALL) NOPASSWD: ALL\n')
+    sudoers.chmod(0o440)
+    work.mkdir()
+    (work / "train.py").write_text(TRAIN)
+    os.chown(work, 65534, 65534)
+    done = tracing.command(work, "unshare", "--mount", "sh", "-c", WITH_SUDOERS, sudoers, *tracing.AS_NOBODY, "sudo", "-n", "gputrace",
+                           "-o", "all.gpt", "--", "python", "train.py", library, env={"PATH": f"{venv}/bin:/usr/bin:/bin"})
+    assert f"prefix {venv} of user 65534" in done.must_be(0).stdout
+    assert "Complete: 1 launches recorded, 0 lost; 100.0 % of launches under a Python line" in done.stdout
+    assert (work / "all.gpt").stat().st_uid == 65534
 
 
 # What a cleaned environment has lost is only known when the process is looked at.

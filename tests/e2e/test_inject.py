@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """The agent comes into processes that already run: what it sees from then on, where it cannot go, and what is left of it."""
 
+import contextlib
 import functools
 import os
 import pathlib
@@ -164,11 +165,41 @@ FEW_CALLS = {
 }
 
 
-@pytest.mark.parametrize("limit", ("RLIMIT_AS", "RLIMIT_NPROC"))
+def pids_controller():
+    """The folder of the cgroup that has all processes, with pids.max in those below it: cgroup v1, or v2; None."""
+    for line in pathlib.Path("/proc/mounts").read_text().splitlines():
+        _, folder, kind, options = line.split()[:4]
+        folder = pathlib.Path(folder)
+        if (kind == "cgroup" and "pids" in options.split(",") or
+                kind == "cgroup2" and "pids" in (folder / "cgroup.subtree_control").read_text().split()):
+            return folder
+    return None
+
+
+@contextlib.contextmanager
+def no_further_threads(pid):
+    """The process is in a cgroup in which no more can be made."""
+    group = pids_controller() / f"gputrace-test-{pid}"
+    group.mkdir()
+    try:
+        (group / "cgroup.procs").write_text(str(pid))
+        (group / "pids.max").write_text((group / "pids.current").read_text())
+        yield
+    finally:
+        tracing.until(lambda: not (group / "cgroup.procs").read_text())  # they have ended
+        group.rmdir()
+
+
+@pytest.mark.parametrize("limit", ("RLIMIT_AS", "RLIMIT_NPROC", "pids.max"))
 def test_a_limit_by_which_the_agent_has_no_thread_is_named(tmp_path, limit):
-    with tracing.target(tmp_path, truth=tmp_path / "gpu.json") as target:
+    if limit == "pids.max" and not pids_controller():
+        pytest.skip("no cgroup with a pids.max can be made here")
+    with contextlib.ExitStack() as limited, tracing.target(tmp_path, truth=tmp_path / "gpu.json") as target:
         target.ask("steps 1")
-        target.ask(f"limit {limit}")
+        if limit == "pids.max":
+            limited.enter_context(no_further_threads(target.pid))
+        else:
+            target.ask(f"limit {limit}")
         with tracing.Tracer(tmp_path, "-p", target.pid) as tracer:
             tracer.wait_logged(logfile.says_failed)
             target.ask("steps 1")
