@@ -76,7 +76,8 @@ class Page(html.parser.HTMLParser):
 
 
 class Run:
-    def __init__(self, folder):
+    def __init__(self, folder, name=None):
+        """name: what the process is called."""
         self.folder = folder
         done = subprocess.run([machine.ROOT / "tools/get-browser"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                               universal_newlines=True)
@@ -87,9 +88,13 @@ class Run:
         if tried.returncode:
             pytest.skip(f"{self.browser} does not run here: {(tried.stderr.strip() or b'?').splitlines()[-1]}")
         (folder / "train.py").write_text(PROGRAM, encoding="utf-8")
+        python = machine.python("3.11")
+        if name:
+            (folder / name).symlink_to(python)
+            python = folder / name
         self.report = tracing.gputrace(
             folder, "-o", "trace.gpt", "-o", "page.html", "--",
-            *tracing.on_simgpu(folder / "truth.json", machine.python("3.11"), folder / "train.py"),
+            *tracing.on_simgpu(folder / "truth.json", python, folder / "train.py"),
             env={"PYTHONPATH": machine.ROOT / "tests/workloads"}).must_be(0).stdout
 
     def browse(self, address):
@@ -175,6 +180,16 @@ def test_a_slice_that_is_picked_is_told_by_name_time_and_line(run):
     call = next(one for one in slices if one[5] == "cudaLaunchKernel")
     page = run.shown(at=f"{call[0]}.{call[2]}.{call[3]}")
     assert re.search(r"GPU work gemm_60us, 60.000 us, began \S+ \S+ after the call", page.texts["tl-detail"])
+
+
+def test_a_process_that_calls_itself_a_gpu_is_none(tmp_path):
+    run = Run(tmp_path, "GPU 0")
+    text = (tmp_path / "page.html").read_text(encoding="utf-8")
+    groups = {track[2] for track in json.loads(re.search(r'<script id="timeline-data"[^>]*>(.*?)</script>', text, re.S).group(1))["info"]["tracks"]}
+    assert len([group for group in groups if group.startswith("GPU 0")]) == 2, groups
+    for name, said in (("cudaLaunchKernel", "GPU work gemm_60us, "), ("gemm_60us", "launched by cudaLaunchKernel")):
+        one = next(one for one in timeline_of(text) if one[5] == name)
+        assert said in run.shown(at=f"{one[0]}.{one[2]}.{one[3]}").texts["tl-detail"]
 
 
 def test_a_search_in_the_timeline_says_how_many_are_found(run):
