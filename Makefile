@@ -33,8 +33,8 @@ EXTRA_LDFLAGS ?=
 BASE_CFLAGS := -std=gnu17 -D_GNU_SOURCE $(WARNINGS) -Iinclude -Iuser -I$(BUILD)/bpf -DGPUTRACE_VERSION='"$(VERSION)"'
 LIBS := -lbpf -lelf -lz -lisal -liberty -lzstd -lsqlite3 -lm
 
-USER_DIRS := base target log $(patsubst user/%/,%,$(wildcard user/attach/ user/attach/*/)) capture model input analyze timeline \
-	report export $(patsubst user/%/,%,$(wildcard user/export/*/)) view cmd cmd/options
+USER_DIRS := $(patsubst user/%/,%,$(wildcard $(foreach d,base target log attach capture model input analyze timeline report export \
+	view cmd,user/$(d)/ user/$(d)/*/)))
 USER_SRC := $(foreach d,$(USER_DIRS),$(wildcard user/$(d)/*.c))
 USER_OBJ := $(USER_SRC:%.c=$(BUILD)/%.o)
 # CUPTI's records: for the agent, and for gputrace, which reads foreign buffers.  Compiled once, with the agent's flags.
@@ -54,7 +54,7 @@ SKELETON := $(BUILD)/bpf/gputrace.skel.h $(BUILD)/bpf/gputrace_old.skel.h
 
 # The agent: linked into other people's processes, so no more than it needs and nothing of theirs replaced.
 AGENT := $(BUILD)/libgputrace-agent.so
-AGENT_SRC := $(wildcard user/agent/*.c)
+AGENT_SRC := $(wildcard user/agent/*.c user/agent/*/*.c)
 AGENT_OBJ := $(AGENT_SRC:%.c=$(BUILD)/%.o)
 AGENT_CFLAGS := -fPIC -fvisibility=hidden -fno-stack-protector -U_FORTIFY_SOURCE -fcf-protection=none
 

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "export/export.h"
-#include "input/gpt.h"
+#include "input/gpt/gpt.h"
 #include "report/report.h"
 #include "trace_cut.h"
 

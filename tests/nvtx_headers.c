@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Compiled against NVIDIA's NVTX headers: every number and type of user/agent/nvtx_abi.h is asserted against them.
+ * Compiled against NVIDIA's NVTX headers: every number and type of user/agent/nvtx/nvtx_abi.h is asserted against them.
  * Built and run by tests/cupti_headers.sh.
  */
 #include <stdio.h>
 
 #include <nvtx3/nvToolsExt.h>
 
-#include "agent/nvtx_abi.h"
+#include "agent/nvtx/nvtx_abi.h"
 
 #define SAME(ours, theirs) _Static_assert((int)(ours) == (int)(theirs), #theirs);
 SAME(NVTX_TABLE_CALLBACKS, NVTX_ETID_CALLBACKS)

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "input/gpt_trace.h"
+#include "input/gpt/gpt_trace.h"
 #include "trace_print.h"
 
 int main(int argc, char **argv)

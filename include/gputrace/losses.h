@@ -6,7 +6,7 @@
 #ifndef GPUTRACE_LOSSES_H
 #define GPUTRACE_LOSSES_H
 
-/* What one loss of a kind is to the launches of a trace: model_completeness (model/completeness.c) goes by it. */
+/* What one loss of a kind is to the launches of a trace: model_completeness (model/join/completeness.c) goes by it. */
 enum gpt_loss_kind {
 	GPT_LOST_CALL,	/* a call, maybe a launch, that nobody knows of */
 	GPT_LOST_GPU,	/* GPU times of a call; that call may be known to lack them */

@@ -2,7 +2,7 @@
 /* libFuzzer target: any bytes as code for the GPU, or as the line table of one; what is told must lie within them. */
 #include <stdlib.h>
 
-#include "agent/cubin.h"
+#include "agent/kernels/cubin.h"
 #include "cubin_builder.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -10,8 +10,8 @@
  */
 #include <gputrace/nccl.h>
 
-#include "input/gpt.h"
-#include "input/gpt_trace.h"
+#include "input/gpt/gpt.h"
+#include "input/gpt/gpt_trace.h"
 #include "log_file.h"
 #include "model_check.h"
 #include "timeline_check.h"

@@ -14,9 +14,9 @@
 
 #include "log_builder.h"
 #include "model_check.h"
-#include "input/gpt.h"
-#include "input/gpt_trace.h"
-#include "model/sliced_trace.h"
+#include "input/gpt/gpt.h"
+#include "input/gpt/gpt_trace.h"
+#include "model/slice/sliced_trace.h"
 #include "trace_print.h"
 
 #define PID 41230

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "test_export_log.h"
-#include "input/gpt.h"
+#include "input/gpt/gpt.h"
 
 LOG_FN struct model *sample_model(uint32_t processes, uint32_t steps)
 {

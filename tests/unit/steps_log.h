@@ -5,7 +5,7 @@
 
 #include "ops_log.h"
 
-#include "model/steps.h"
+#include "model/steps/steps.h"
 #include "model/trace.h"
 
 #define STEP_US 50u

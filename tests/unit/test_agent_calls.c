@@ -11,11 +11,11 @@
 
 #include <gputrace/cuda_api.h>
 
-#include "agent/callbacks.h"
+#include "agent/cupti/callbacks.h"
 #include "agent/clock.h"
-#include "agent/kernel_tables.h"
+#include "agent/kernels/kernel_tables.h"
 #include "cupti/cupti_abi.h"
-#include "agent/returns.h"
+#include "agent/cupti/returns.h"
 #include "agent_points.h"
 
 #define RUNTIME CUPTI_DOMAIN_RUNTIME

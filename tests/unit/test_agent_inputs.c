@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "agent/op_inputs.h"
+#include "agent/torch/op_inputs.h"
 #include "agent_points.h"
 
 #define VERSION (2 << 16 | 14 << 8)

@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "agent/cubin.h"
-#include "agent/kernel_places.h"
+#include "agent/kernels/cubin.h"
+#include "agent/kernels/kernel_places.h"
 #include "agent_points.h"
 #include "cubin_builder.h"
 

@@ -12,9 +12,9 @@
 
 #include "agent/batch_send.h"
 #include "agent/clock.h"
-#include "agent/nvtx.h"
-#include "agent/nvtx_abi.h"
-#include "agent/range_queue.h"
+#include "agent/nvtx/nvtx.h"
+#include "agent/nvtx/nvtx_abi.h"
+#include "agent/nvtx/range_queue.h"
 #include "agent_points.h"
 
 /* NVTX as a program has it in itself: places for functions, by module and id. */

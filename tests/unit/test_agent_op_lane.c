@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "agent/op_clock.h"
-#include "agent/op_lane.h"
+#include "agent/torch/op_clock.h"
+#include "agent/torch/op_lane.h"
 #include "agent_points.h"
 
 #define SECOND 1000000000u

@@ -15,9 +15,9 @@
 #include <unistd.h>
 
 #include "agent/clock.h"
-#include "agent/op_lane.h"
-#include "agent/ops.h"
-#include "agent/torch.h"
+#include "agent/torch/op_lane.h"
+#include "agent/torch/ops.h"
+#include "agent/torch/torch.h"
 #include "agent_points.h"
 #include "fake_torch.h"
 

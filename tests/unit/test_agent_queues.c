@@ -9,8 +9,8 @@
 #include <pthread.h>
 #include <sys/mman.h>
 
-#include "agent/buffers.h"
-#include "agent/returns.h"
+#include "agent/cupti/buffers.h"
+#include "agent/cupti/returns.h"
 #include "agent_points.h"
 
 #define WRITERS 4

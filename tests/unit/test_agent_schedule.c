@@ -14,9 +14,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "agent/observer.h"
-#include "agent/ops.h"
-#include "agent/schedule.h"
+#include "agent/torch/observer.h"
+#include "agent/torch/ops.h"
+#include "agent/torch/schedule.h"
 #include "agent_points.h"
 #include "fake_torch.h"
 

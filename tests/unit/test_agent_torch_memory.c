@@ -15,7 +15,7 @@
 
 #include "agent/clock.h"
 #include "agent/import_table.h"
-#include "agent/ops.h"
+#include "agent/torch/ops.h"
 #include "agent/path.h"
 #include "agent_points.h"
 #include "fake_c10.h"

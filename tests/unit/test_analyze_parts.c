@@ -4,14 +4,14 @@
 #include <inttypes.h>
 
 #include "analyzed.h"
-#include "analyze/per_step_rows.h"
+#include "analyze/sums/per_step_rows.h"
 #include "export/folded.h"
-#include "input/gpt_trace.h"
+#include "input/gpt/gpt_trace.h"
 #include "random_model.h"
-#include "report/activities.h"
+#include "report/sums/activities.h"
 #include "report/report.h"
-#include "report/source_lines.h"
-#include "report/why.h"
+#include "report/lines/source_lines.h"
+#include "report/why/why.h"
 #include "trace_cut.h"
 #include "tree_of.h"
 

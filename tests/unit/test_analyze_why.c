@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Which cause time of a GPU is lost to: small logs, each with one way to lose it. */
 #include "analyzed.h"
-#include "report/why.h"
+#include "report/why/why.h"
 
 #define TRAIN 1u /* stacks: train.py:43 and train.py:40, a library's line below train.py:45 */
 #define EARLIER 2u

@@ -6,10 +6,10 @@
 #include "ops_log.h"
 
 #include "analyze/analyze.h"
-#include "analyze/differences.h"
-#include "analyze/kernel_family.h"
-#include "model/steps.h"
-#include "report/differences.h"
+#include "analyze/sums/differences.h"
+#include "analyze/sums/kernel_family.h"
+#include "model/steps/steps.h"
+#include "report/sums/differences.h"
 
 #define STEP_US 100u
 #define TOLD_NS 900000000u /* when the agent tells of all of it */

@@ -15,7 +15,7 @@
 #include "export/sink.h"
 #include "sample_model.h"
 #include "whole_trace.h"
-#include "input/gpt.h"
+#include "input/gpt/gpt.h"
 
 /* One file as a string, which the caller frees. */
 static char *exported(const struct model *model, export_write_fn *write_format, int process, bool by_launches)

@@ -16,7 +16,7 @@
 #include <zlib.h>
 
 #include "input/foreign_trace.h"
-#include "input/rows.h"
+#include "input/rows/rows.h"
 #include "model/collectives.h"
 #include "model_check.h"
 #include "trace_print.h"

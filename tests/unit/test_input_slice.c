@@ -2,8 +2,8 @@
 /* What of a log is read for a slice: segments far from it are not looked at, what is always needed is. */
 #include "log_given.h"
 
-#include "input/gpt_slice.h"
-#include "input/gpt_trace.h"
+#include "input/gpt/gpt_slice.h"
+#include "input/gpt/gpt_trace.h"
 
 #define SEGMENTS 5
 #define APART 600000000000ull /* ten minutes */

@@ -5,8 +5,8 @@
 
 #include <unistd.h>
 
-#include "analyze/flops.h"
-#include "report/key_averages.h"
+#include "analyze/sums/flops.h"
+#include "report/sums/key_averages.h"
 
 /* ---- rows ------------------------------------------------------------------------------------------------------- */
 

@@ -3,7 +3,7 @@
 #include "log_given.h"
 
 #include "export/export.h"
-#include "input/gpt.h"
+#include "input/gpt/gpt.h"
 #include "log/writer.h"
 #include "report/report.h"
 #include "test_export_log.h"

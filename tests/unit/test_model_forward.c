@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Which forward op made a node of a backward pass, and what is launched in the node. */
 #include "forward_log.h"
-#include "model/forward_ops.h"
+#include "model/tables/forward_ops.h"
 
 /* The node that the n-th call was made in with the line of its forward op, "AddBackward0 of model.py:20". */
 static const char *node_of(const struct model *model, uint32_t index)

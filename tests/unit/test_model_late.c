@@ -5,8 +5,8 @@
  */
 #include "model_of.h"
 
-#include "model/recordings.h"
-#include "model/survey.h"
+#include "model/tables/recordings.h"
+#include "model/tables/survey.h"
 
 #define SECOND 1000000000ull
 #define LAUNCHES 400u /* ten a second */

@@ -3,7 +3,7 @@
 #include "model_of.h"
 
 #include "base/array.h"
-#include "model/corr_index.h"
+#include "model/tables/corr_index.h"
 #include "model/lookup.h"
 #include "model/order.h"
 

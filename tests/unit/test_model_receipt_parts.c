@@ -2,7 +2,7 @@
 /* A receipt that is counted part by part is that of the whole; what is not due is not counted. */
 #include "model_of.h"
 #include "trace_cut.h"
-#include "model/receipt.h"
+#include "model/join/receipt.h"
 
 #define MS 1000000ull
 #define END_MS 2000

@@ -3,8 +3,8 @@
 #include "analyzed.h"
 #include "trace_cut.h"
 
-#include "model/rolling_trace.h"
-#include "model/sliced_trace.h"
+#include "model/parts/rolling_trace.h"
+#include "model/slice/sliced_trace.h"
 
 #define STEPS 6u
 #define STEP_AT(step) (SAMPLE_START + 1000000 + (step)*SAMPLE_STEP)

@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "model/tables.h"
+#include "model/join/tables.h"
 
 #define PID 100
 #define PIDS 2

@@ -2,7 +2,7 @@
 /* Steps: what of a trace is a boundary between them, and which kind of boundary is taken. */
 #include "model_of.h"
 
-#include "model/steps.h"
+#include "model/steps/steps.h"
 #include "whole_trace.h"
 
 #define ENGINE (TID + 5) /* the thread of the autograd engine */

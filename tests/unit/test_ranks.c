@@ -6,7 +6,7 @@
 #include "rank_log.h"
 
 #include "analyze/analyze.h"
-#include "analyze/ranks.h"
+#include "analyze/ranks/ranks.h"
 
 #define RANKS_MAX 3
 

@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <stdbool.h>
 
-#include "input/gpt.h"
+#include "input/gpt/gpt.h"
 #include "report/report.h"
 #include "report/text.h"
 #include "test_export_log.h"

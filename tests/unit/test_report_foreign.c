@@ -13,8 +13,8 @@
 
 #include "database_builder.h"
 #include "report/report.h"
-#include "report/source_lines.h"
-#include "report/why.h"
+#include "report/lines/source_lines.h"
+#include "report/why/why.h"
 
 #define EVENT(category, name, ts, dur, args)                                                                           \
 	"{\"ph\":\"X\",\"cat\":\"" category "\",\"name\":\"" name "\",\"pid\":70,\"tid\":71,\"ts\":" ts                \

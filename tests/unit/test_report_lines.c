@@ -10,7 +10,7 @@
 #include "memory_log.h"
 #include "own_folder.h"
 #include "random_model.h"
-#include "report/source_lines.h"
+#include "report/lines/source_lines.h"
 
 #define WALL 1700000000000000000ll
 

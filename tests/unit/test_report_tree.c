@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The tree of calls: who stands under whom, with how much time, and what of it is shown. */
 #include "analyzed.h"
-#include "analyze/call_tree_nodes.h"
+#include "analyze/tree/call_tree_nodes.h"
 #include "forward_log.h"
 #include "memory_log.h"
 #include "random_model.h"

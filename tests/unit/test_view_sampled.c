@@ -4,8 +4,8 @@
 #include "rank_log.h"
 
 #include "export/zoom/store.h"
-#include "input/gpt_places.h"
-#include "input/gpt_slice.h"
+#include "input/gpt/gpt_places.h"
+#include "input/gpt/gpt_slice.h"
 #include "view/view.h"
 
 #define EARLY_PID 100u

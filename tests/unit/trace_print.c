@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/steps.h"
+#include "model/steps/steps.h"
 
 enum kind {
 	CALLS,

@@ -3,7 +3,7 @@
 #ifndef GPUTRACE_TREE_OF_H
 #define GPUTRACE_TREE_OF_H
 
-#include "report/tree.h"
+#include "report/tree/tree.h"
 
 __attribute__((unused)) static char *tree_of_trace(struct trace *trace, struct attribution attribution,
 						   const struct tree_options *options)

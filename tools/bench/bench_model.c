@@ -12,9 +12,9 @@
 #include <sys/resource.h>
 
 #include "log_builder.h"
-#include "input/gpt.h"
-#include "input/gpt_trace.h"
-#include "report/tree.h"
+#include "input/gpt/gpt.h"
+#include "input/gpt/gpt_trace.h"
+#include "report/tree/tree.h"
 
 #define PID 1000
 #define STACKS 1000

@@ -10,15 +10,15 @@
 #include <unistd.h>
 
 #include "agent/batch_send.h"
-#include "agent/callbacks.h"
+#include "agent/cupti/callbacks.h"
 #include "agent/cuda_driver.h"
 #include "agent/entry.h"
 #include "agent/fork_gate.h"
-#include "agent/ops.h"
+#include "agent/torch/ops.h"
 #include "agent/own_thread.h"
 #include "agent/points.h"
 #include "agent/session.h"
-#include "agent/yield.h"
+#include "agent/cupti/yield.h"
 
 #define TICK_NS 20000000u /* how late the end of listening is noticed */
 /* For kernels that still run when the trace ends: the collector waits for our last batch a while, not for ever. */

@@ -13,7 +13,7 @@
 #include <gputrace/agent.h>
 
 #include "agent/old_glibc.h"
-#include "agent/ops.h"
+#include "agent/torch/ops.h"
 
 __attribute__((visibility("default"))) void gputrace_agent_start(const char *cupti)
 {

@@ -5,17 +5,17 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "agent/buffers.h"
-#include "agent/callbacks.h"
+#include "agent/cupti/buffers.h"
+#include "agent/cupti/callbacks.h"
 #include "agent/fork_gate.h"
-#include "agent/kernel_places.h"
+#include "agent/kernels/kernel_places.h"
 #include "agent/points.h"
-#include "agent/range_queue.h"
-#include "agent/recording.h"
-#include "agent/returns.h"
-#include "agent/schedule.h"
-#include "agent/subscriber.h"
-#include "agent/yield.h"
+#include "agent/nvtx/range_queue.h"
+#include "agent/cupti/recording.h"
+#include "agent/cupti/returns.h"
+#include "agent/torch/schedule.h"
+#include "agent/cupti/subscriber.h"
+#include "agent/cupti/yield.h"
 
 #define FLUSH_NS 100000000u  /* a process that dies loses no more than this */
 #define SAMPLE_NS 250000000u /* clock and counters: agent.h asks for twice a second */

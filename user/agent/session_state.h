@@ -12,7 +12,7 @@
 #include "cupti/batch.h"
 #include "agent/clock.h"
 #include "cupti/cupti_abi.h"
-#include "agent/find_cupti.h"
+#include "agent/cupti/find_cupti.h"
 #include "cupti/names.h"
 #include "cupti/records.h"
 

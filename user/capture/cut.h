@@ -2,7 +2,7 @@
 /*
  * What of a record belongs to a recording that ends at a certain time.  Probes are in place for a while after that, and
  * agents go on until they notice: a call that comes then is not of the recording, nor is what an agent says of that
- * time.  GPU work is not cut here: it belongs to its launch (model/join_outside.c).
+ * time.  GPU work is not cut here: it belongs to its launch (model/join/join_outside.c).
  */
 #ifndef GPUTRACE_CAPTURE_CUT_H
 #define GPUTRACE_CAPTURE_CUT_H

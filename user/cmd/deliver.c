@@ -11,12 +11,12 @@
 #include "cmd/interrupt.h"
 #include "cmd/outputs.h"
 #include "cmd/print.h"
-#include "report/key_averages.h"
+#include "report/sums/key_averages.h"
 #include "report/report.h"
-#include "report/source_lines.h"
+#include "report/lines/source_lines.h"
 #include "report/text.h"
-#include "report/tree.h"
-#include "report/why.h"
+#include "report/tree/tree.h"
+#include "report/why/why.h"
 
 /* ---- the report ---------------------------------------------------------------------------------------------- */
 

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "analyze/analyze.h"
-#include "analyze/differences.h"
+#include "analyze/sums/differences.h"
 #include "cmd/from_log.h"
 #include "cmd/interrupt.h"
 #include "cmd/output.h"
@@ -17,7 +17,7 @@
 #include "cmd/print.h"
 #include "cmd/reading.h"
 #include "export/folded_differences.h"
-#include "report/differences.h"
+#include "report/sums/differences.h"
 #include "report/text.h"
 
 /* Reads a log and keeps its rows. */

@@ -9,14 +9,14 @@
 #include <unistd.h>
 
 #include "analyze/analyze.h"
-#include "analyze/ranks.h"
+#include "analyze/ranks/ranks.h"
 #include "cmd/from_log.h"
 #include "cmd/interrupt.h"
 #include "cmd/merge_files.h"
 #include "cmd/outputs.h"
 #include "cmd/print.h"
 #include "cmd/reading.h"
-#include "report/ranks.h"
+#include "report/ranks/ranks.h"
 #include "report/text.h"
 
 /* Which file a log is. */

@@ -3,7 +3,7 @@
 #ifndef GPUTRACE_MERGE_FILES_H
 #define GPUTRACE_MERGE_FILES_H
 
-#include "analyze/ranks.h"
+#include "analyze/ranks/ranks.h"
 #include "cmd/options/options.h"
 
 /* Writes all outputs, going on after one that failed.  Prints what failed; 0 or the first -errno. */

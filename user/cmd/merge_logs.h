@@ -3,7 +3,7 @@
 #ifndef GPUTRACE_MERGE_LOGS_H
 #define GPUTRACE_MERGE_LOGS_H
 
-#include "analyze/ranks.h"
+#include "analyze/ranks/ranks.h"
 #include "cmd/reading.h"
 
 /* One at a time; options and ranks are filled in by the caller. */

@@ -7,7 +7,7 @@
 #ifndef GPUTRACE_MERGE_TAR_H
 #define GPUTRACE_MERGE_TAR_H
 
-#include "analyze/ranks.h"
+#include "analyze/ranks/ranks.h"
 #include "cmd/options/options.h"
 
 /* fd: can seek.  0 or -errno. */

@@ -9,8 +9,8 @@
 
 #include "input/foreign_refusal.h"
 #include "input/foreign_trace.h"
-#include "input/gpt_slice.h"
-#include "input/gpt_trace.h"
+#include "input/gpt/gpt_slice.h"
+#include "input/gpt/gpt_trace.h"
 
 /* Ids of processes; none where some are named in another way. */
 static uint32_t *find_pids(const struct slice_options *options, uint32_t *count)

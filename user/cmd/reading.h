@@ -9,8 +9,8 @@
 #include "cmd/delivery.h"
 #include "cmd/slicing.h"
 #include "log/reader.h"
-#include "model/rolling_trace.h"
-#include "model/sliced_trace.h"
+#include "model/parts/rolling_trace.h"
+#include "model/slice/sliced_trace.h"
 
 struct reading {
 	const struct delivery *delivery;

@@ -5,8 +5,8 @@
 
 #include "cmd/exit_code.h"
 #include "cmd/options/options.h"
-#include "model/slice.h"
-#include "model/steps.h"
+#include "model/slice/slice.h"
+#include "model/steps/steps.h"
 
 struct slicing {
 	struct slice slice;

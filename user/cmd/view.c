@@ -18,9 +18,9 @@
 #include "cmd/from_log.h"
 #include "cmd/reading.h"
 #include "input/foreign_trace.h"
-#include "input/gpt_places.h"
-#include "input/gpt_slice.h"
-#include "input/gpt_trace.h"
+#include "input/gpt/gpt_places.h"
+#include "input/gpt/gpt_slice.h"
+#include "input/gpt/gpt_trace.h"
 #include "view/view.h"
 
 /* Of a log that has so many bytes, some 1.2 million launches with their kernels, this part is read in advance. */

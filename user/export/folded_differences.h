@@ -7,7 +7,7 @@
 #ifndef GPUTRACE_EXPORT_FOLDED_DIFFERENCES_H
 #define GPUTRACE_EXPORT_FOLDED_DIFFERENCES_H
 
-#include "analyze/differences.h"
+#include "analyze/sums/differences.h"
 
 /* To fd, which stays open; 0 or -errno of writing. */
 int folded_differences_write(int fd, const struct differences *all);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The frames that a row of GPU time or launches by stack (analyze/stack_sums.h) is shown with, in all formats alike:
- * the process, Python, native functions, the CUDA call, what ran.  Root first.
+ * The frames that a row of GPU time or launches by stack (analyze/sums/stack_sums.h) is shown with, in all formats
+ * alike: the process, Python, native functions, the CUDA call, what ran.  Root first.
  */
 #ifndef GPUTRACE_STACK_FRAMES_H
 #define GPUTRACE_STACK_FRAMES_H
 
-#include "analyze/stack_sums.h"
+#include "analyze/sums/stack_sums.h"
 
 enum stack_frame_kind {
 	STACK_FRAME_PROCESS,

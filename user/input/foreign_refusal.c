@@ -6,7 +6,7 @@
 #include <strings.h>
 
 #include "base/array.h"
-#include "input/bytes.h"
+#include "input/kineto/bytes.h"
 
 #define BEGIN_BYTES 512
 

@@ -6,9 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "input/database_reader.h"
-#include "input/kineto.h"
-#include "input/row_feed.h"
+#include "input/database/database_reader.h"
+#include "input/kineto/kineto.h"
+#include "input/rows/row_feed.h"
 
 struct foreign_source {
 	struct told_source source;

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "report/parts.h"
-#include "report/why_words.h"
+#include "report/why/why_words.h"
 
 struct hint {
 	const char *why, *remedy;

@@ -15,8 +15,8 @@ struct cupti_choice {
 	unsigned runtime;    /* major of the process's libcudart, 0: none is mapped */
 };
 
-/* given: named by the user, NULL. The agent's own search (user/agent/find_cupti.c), but for what only the driver knows:
- * its version. */
+/* given: named by the user, NULL. The agent's own search (user/agent/cupti/find_cupti.c), but for what only the driver
+ * knows: its version. */
 void cupti_choose(pid_t pid, const struct mappings *mappings, const char *given, struct cupti_choice *out);
 void cupti_choice_free(struct cupti_choice *choice);
 

@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "model/steps.h"
+#include "model/steps/steps.h"
 #include "model/trace.h"
 #include "timeline/kinds.h"
 #include "timeline/members.h"

@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "export/export.h"
-#include "input/gpt_trace.h"
-#include "report/activities.h"
+#include "input/gpt/gpt_trace.h"
+#include "report/sums/activities.h"
 #include "test_export_log.h"
 
 static int write_format(const char *folder, const struct export_format *format, struct trace *trace)

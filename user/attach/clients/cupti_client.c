@@ -57,7 +57,7 @@ static void begin(struct cupti_client *client, const struct probed_file *agent, 
 		client->told_ns = monotonic_ns();
 }
 
-/* After begin(), whose counter comes first (agent/yield.c). */
+/* After begin(), whose counter comes first (agent/cupti/yield.c). */
 static void share(struct cupti_client *client, const struct probed_file *agent, pid_t pid)
 {
 	int error = 0;

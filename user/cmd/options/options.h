@@ -14,10 +14,10 @@
 #include "cmd/options/moment.h"
 #include "cmd/options/values.h"
 #include "export/format.h"
-#include "report/activities.h"
-#include "report/key_averages.h"
-#include "report/source_lines.h"
-#include "report/tree.h"
+#include "report/sums/activities.h"
+#include "report/sums/key_averages.h"
+#include "report/lines/source_lines.h"
+#include "report/tree/tree.h"
 
 enum subcommand {
 	SUBCOMMAND_RECORD = 1 << 0, /* no word on the command line: trace now */

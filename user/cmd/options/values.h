@@ -13,7 +13,7 @@
 #include <gputrace/schedule.h>
 
 #include "base/array.h"
-#include "model/steps.h"
+#include "model/steps/steps.h"
 
 struct pid_list {
 	ARRAY(pid_t) list;

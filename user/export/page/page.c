@@ -12,7 +12,7 @@
 #include "export/profiles/cut.h"
 #include "export/profiles/profile.h"
 #include "report/report.h"
-#include "report/why.h"
+#include "report/why/why.h"
 
 #define NODES_MOST 50000u /* of flame graphs */
 

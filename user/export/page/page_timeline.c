@@ -2,7 +2,7 @@
 #include "export/page/page_timeline.h"
 
 #include "export/zoom/zoom.h"
-#include "model/steps.h"
+#include "model/steps/steps.h"
 
 #define ALL_MOST 60000u	 /* slices that are in the page, each by itself, if there are no more */
 #define FINE_MOST 30000u /* of the finest level, where there are more */

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* CUPTI's subscriber and its callbacks, or what takes their place; see subscriber.h. */
+#include "agent/cupti/subscriber.h"
+
+#include <stdio.h>
+
+#include <gputrace/cuda_api.h>
+
+#include "cupti/apis.h"
+#include "agent/cupti/callbacks.h"
+#include "agent/fork_gate.h"
+#include "agent/kernels/kernel_places.h"
+#include "agent/cupti/subscriber_owner.h"
+
+#define OPEN_CALLS_NS 5000000u /* a launch takes microseconds; a synchronisation is not waited for */
+
+/* Only to name the tool that holds the subscriber (13.0 and later); it cannot be had, so nothing changes. */
+static void ask_owner(const struct session *session, char *name, size_t size)
+{
+	struct cupti_subscriber_params params = {
+		.size = sizeof(params), .name = "gputrace", .old_name = name, .old_name_size = size};
+	void *subscriber = NULL;
+
+	name[0] = '\0';
+	if (!session->cupti.subscribe_v2)
+		return;
+	if (session->cupti.subscribe_v2(&subscriber, callbacks_api, NULL, &params) == CUPTI_OK)
+		session->cupti.unsubscribe(subscriber); /* just set free, too late for us */
+	name[size - 1] = '\0';
+}
+
+/*
+ * Kineto of PyTorch 2.11 to 2.14 keeps the subscriber once it was used, and registers its buffers and enables its kinds
+ * anew for each session: between two, which is when the collector lets us in, the activity API is free.
+ */
+static void borrow(struct session *session)
+{
+	session->failure = GPT_AGENT_OK;
+	session->result = CUPTI_OK;
+	session->detail[0] = '\0';
+	session->subscriber = NULL;
+	session->borrowed = true;
+}
+
+/* It gives no name.  Where somebody else may be the owner, nothing is touched. */
+static bool borrow_from_owner(struct session *session)
+{
+	char owner[CUPTI_OLD_NAME_SIZE + 1];
+
+	ask_owner(session, owner, sizeof(owner));
+	if (!owner[0])
+		owner_name_other(owner, sizeof(owner));
+	if (owner[0])
+		snprintf(session->detail, sizeof(session->detail), "%s", owner);
+	if (owner[0] || !owner_kineto_subscribes())
+		return false;
+	borrow(session);
+	return true;
+}
+
+bool subscriber_take(struct session *session)
+{
+	uint32_t result = session->cupti.subscribe(&session->subscriber, callbacks_api, NULL);
+
+	switch (result) {
+	case CUPTI_OK:
+		if (!owner_kineto_subscribes())
+			return true;
+		session->cupti.unsubscribe(session->subscriber); /* nobody has it, and nobody but Kineto shall */
+		borrow(session);
+		return true;
+	case CUPTI_MULTIPLE_SUBSCRIBERS:
+		session_fail(session, GPT_AGENT_OCCUPIED, result, "cuptiSubscribe");
+		return borrow_from_owner(session);
+	case CUPTI_NOT_INITIALIZED:
+	case CUPTI_UNKNOWN:
+		return session_fail(session, GPT_AGENT_NO_CUDA, result, "cuptiSubscribe");
+	default:
+		return session_fail(session, GPT_AGENT_CUPTI_ERROR, result, "cuptiSubscribe");
+	}
+}
+
+/* How calls are told of where there are no callbacks. */
+static void take_calls_from_records(struct session *session)
+{
+	session->records.call_classes |= apis_classes(session->wanted);
+}
+
+/* Calls that say where in the source kernels are; also between the steps that are recorded. */
+static void follow_code(const struct session *session)
+{
+	for (unsigned i = 0; i < kernel_places_cbid_count; i++)
+		session->cupti.enable_callback(1, session->subscriber, CUPTI_DOMAIN_DRIVER, kernel_places_cbids[i]);
+	session->cupti.enable_callback(1, session->subscriber, CUPTI_DOMAIN_RESOURCE, CUPTI_RESOURCE_MODULE_LOADED);
+}
+
+/* Every call of cuda_api.h that is wanted, and its twin; one that this CUPTI does not have yet is skipped. */
+static bool enable_callbacks(struct session *session)
+{
+	uint32_t result, last_error = CUPTI_OK, classes = apis_classes(session->wanted);
+	unsigned launches = 0, i;
+
+	for (i = 0; i < apis_count; i++) {
+		const struct api_row *row = &apis_rows[i];
+
+		if (!row->cbid || !(classes >> row->class & 1))
+			continue;
+		result = session->cupti.enable_callback(1, session->subscriber, row->domain, row->cbid);
+		if (result == CUPTI_OK)
+			launches += row->class == GPT_CLASS_LAUNCH;
+		else
+			last_error = result;
+	}
+	callbacks_report_loads(classes >> GPT_CLASS_MODULE & 1);
+	follow_code(session);
+	/* without it launches under capture look like launches whose kernel was lost */
+	session->cupti.enable_callback(1, session->subscriber, CUPTI_DOMAIN_RESOURCE, CUPTI_RESOURCE_GRAPHNODE_CREATED);
+	session->cupti.enable_callback(1, session->subscriber, CUPTI_DOMAIN_RESOURCE, CUPTI_RESOURCE_GRAPHNODE_CLONED);
+	return launches || session_fail(session, GPT_AGENT_CUPTI_ERROR, last_error, "cuptiEnableCallback");
+}
+
+bool subscriber_tell_calls(struct session *session)
+{
+	if (!session->borrowed)
+		return enable_callbacks(session);
+	take_calls_from_records(session);
+	return true;
+}
+
+/* What was told of a moment ago is still on its way to the GPU: it is let arrive. */
+void subscriber_end_calls(struct session *session)
+{
+	const struct cupti *cupti = &session->cupti;
+	uint64_t end = clock_now_ns() + OPEN_CALLS_NS;
+
+	callbacks_stop();
+	if (session->borrowed) {
+		fork_gate_pause(OPEN_CALLS_NS); /* which calls are open nobody tells */
+		return;
+	}
+	while (callbacks_open() && clock_now_ns() < end)
+		fork_gate_pause(OPEN_CALLS_NS / 50);
+	session->records.limited = true;
+	session->records.last_corr = callbacks_last_corr();
+	cupti->enable_domain(0, session->subscriber, CUPTI_DOMAIN_RUNTIME);
+	cupti->enable_domain(0, session->subscriber, CUPTI_DOMAIN_DRIVER);
+	cupti->enable_domain(0, session->subscriber, CUPTI_DOMAIN_RESOURCE);
+	follow_code(session);
+}
+
+void subscriber_leave(struct session *session)
+{
+	if (!session->borrowed)
+		session->cupti.unsubscribe(session->subscriber);
+}

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* Tools are known by the libraries that they load into a process; see subscriber_owner.h. */
+#include "agent/cupti/subscriber_owner.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <gputrace/cupti_users.h>
+
+#include "agent/old_glibc.h"
+#include "agent/path.h"
+
+static const struct tool {
+	const char *file, *name; /* file: how its name begins */
+} tools[] = {
+#define TOOL(file, name) {file, name},
+	GPT_CUPTI_USERS(TOOL)
+#undef TOOL
+};
+
+#define OURS "libgputrace-agent"
+
+static bool begins(const char *text, const char *with)
+{
+	return !strncmp(text, with, strlen(with));
+}
+
+/* path: PATH_MAX bytes for where it is */
+static int is_kineto(struct dl_phdr_info *info, size_t size, void *path)
+{
+	if (!begins(path_base(info->dlpi_name), GPT_KINETO_FILE))
+		return 0;
+	snprintf(path, PATH_MAX, "%s", info->dlpi_name);
+	return 1;
+}
+
+bool owner_has_kineto(void)
+{
+	char path[PATH_MAX];
+
+	return dl_iterate_phdr(is_kineto, path) != 0;
+}
+
+bool owner_kineto_subscribes(void)
+{
+	char path[PATH_MAX];
+	void *library = dl_iterate_phdr(is_kineto, path) ? dlopen(path, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+	bool subscribes = library && dlsym(library, GPT_KINETO_SUBSCRIBES);
+
+	if (library)
+		dlclose(library); /* it goes when the program lets it go */
+	return subscribes;
+}
+
+struct search {
+	char *name;
+	size_t size;
+};
+
+static int is_tool(struct dl_phdr_info *info, size_t size, void *context)
+{
+	const char *file = path_base(info->dlpi_name);
+	const struct search *search = context;
+	size_t i;
+
+	for (i = 0; i < sizeof(tools) / sizeof(tools[0]); i++)
+		if (begins(file, tools[i].file)) {
+			snprintf(search->name, search->size, "%s, %s", tools[i].name, file);
+			return 1;
+		}
+	return 0;
+}
+
+/* What the driver, or somebody before us there, was told to load, unless it is the agent. */
+static const char *injected(void)
+{
+	static const char *const variables[] = {"CUDA_INJECTION64_PATH", "GPUTRACE_CHAINED_INJECTION"};
+	const char *path;
+	size_t i;
+
+	for (i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
+		path = secure_getenv(variables[i]);
+		if (path && *path && !begins(path_base(path), OURS))
+			return path;
+	}
+	return NULL;
+}
+
+/* ---- somebody who is in no table --------------------------------------------------------------------------------- */
+
+/* Whoever records through CUPTI's activity API has its name in his file, to be linked with or to ask the loader for. */
+static const char recorder[] = "cuptiActivityRegisterCallbacks";
+
+/* They neither record nor are small enough to be read through. */
+static const char *const passed_over[] = {GPT_KINETO_FILE, "libcupti", "libtorch", "libc10",
+					  "libcu",	   "libnv",    "libnccl"};
+
+#define SEGMENTS_MAX 4096
+#define SEGMENT_BYTES_MAX (16u << 20)
+#define PIECE_BYTES 65536u
+
+struct segments {
+	struct segment {
+		uintptr_t address;
+		size_t bytes;
+	} * items;
+	unsigned count;
+	bool full;
+};
+
+static bool is_ours(const struct dl_phdr_info *info)
+{
+	uintptr_t ours = (uintptr_t)recorder;
+	size_t i;
+
+	for (i = 0; i < info->dlpi_phnum; i++)
+		if (info->dlpi_phdr[i].p_type == PT_LOAD &&
+		    ours - info->dlpi_addr - info->dlpi_phdr[i].p_vaddr < info->dlpi_phdr[i].p_memsz)
+			return true;
+	return false;
+}
+
+/* Under the loader's lock: no more than noting where to look. */
+static int note_segments(struct dl_phdr_info *info, size_t size, void *context)
+{
+	const char *file = path_base(info->dlpi_name);
+	struct segments *segments = context;
+	size_t i;
+
+	for (i = 0; i < sizeof(passed_over) / sizeof(passed_over[0]); i++)
+		if (begins(file, passed_over[i]))
+			return 0;
+	if (is_ours(info)) /* by whatever name it was loaded */
+		return 0;
+	for (i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+
+		if (header->p_type != PT_LOAD || (header->p_flags & PF_W) || header->p_filesz > SEGMENT_BYTES_MAX)
+			continue;
+		if (segments->count == SEGMENTS_MAX) {
+			segments->full = true;
+			return 1;
+		}
+		segments->items[segments->count++] =
+			(struct segment){info->dlpi_addr + header->p_vaddr, header->p_filesz};
+	}
+	return 0;
+}
+
+/* Through the kernel, as a file may have become shorter than its mapping. */
+static bool mentions_recorder(int memory, const struct segment *segment, char *piece)
+{
+	size_t at = 0, kept = 0;
+	ssize_t got;
+
+	while (at < segment->bytes) {
+		size_t wanted = segment->bytes - at < PIECE_BYTES ? segment->bytes - at : PIECE_BYTES;
+
+		got = pread(memory, piece + kept, wanted, (off_t)(segment->address + at));
+		if (got <= 0)
+			return false;
+		if (memmem(piece, kept + (size_t)got, recorder, sizeof(recorder)))
+			return true;
+		at += (size_t)got;
+		got += (ssize_t)kept;
+		kept = (size_t)got < sizeof(recorder) ? (size_t)got : sizeof(recorder);
+		memmove(piece, piece + got - kept, kept);
+	}
+	return false;
+}
+
+/* A library that could be recording; false: none, "" in name where that cannot be said. */
+static bool find_recorder(char *name, size_t size)
+{
+	struct segments segments = {.items = malloc(SEGMENTS_MAX * sizeof(*segments.items))};
+	int memory = open("/proc/thread-self/mem", O_RDONLY | O_CLOEXEC);
+	char *piece = malloc(PIECE_BYTES + sizeof(recorder));
+	bool found = true;
+	Dl_info library;
+	unsigned i;
+
+	snprintf(name, size, "a tool that cannot be told");
+	if (segments.items && piece && memory >= 0) {
+		dl_iterate_phdr(note_segments, &segments);
+		found = segments.full;
+		for (i = 0; i < segments.count && !found; i++) {
+			found = mentions_recorder(memory, &segments.items[i], piece);
+			if (found && dladdr((void *)segments.items[i].address, &library))
+				snprintf(name, size, "%s", path_base(library.dli_fname));
+		}
+	}
+	if (memory >= 0)
+		close(memory);
+	free(segments.items);
+	free(piece);
+	return found;
+}
+
+void owner_name_other(char *name, size_t size)
+{
+	struct search search = {.name = name, .size = size};
+	const char *path;
+
+	name[0] = '\0';
+	if (dl_iterate_phdr(is_tool, &search))
+		return;
+	path = injected();
+	if (path)
+		snprintf(name, size, "%s", path_base(path));
+	else if (!find_recorder(name, size))
+		name[0] = '\0';
+}

@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* Leaving the activity API and taking it up again; see yield.h. */
+#include "agent/cupti/yield.h"
+
+#include <stdatomic.h>
+
+#include "agent/cupti/buffers.h"
+#include "agent/fork_gate.h"
+#include "agent/cupti/subscriber_owner.h"
+#include "agent/intercept.h"
+#include "agent/points.h"
+#include "agent/cupti/recording.h"
+
+/* GPU work whose record was not handed over when we left cannot be older. */
+#define OLDEST_NS (3600ull * 1000000000)
+/* How long after its registration the other is known to have asked for what it wants: it takes 1 ms, and the collector
+ * tells within 20 ms where the machine is not overloaded. */
+#define ASKED_NS 250000000ull
+/* How long another waits for what the agent's thread is doing; its ticks take microseconds, its end longer. */
+#define HOLD_NS 1000000000ull
+/* A buffer comes back when its records are complete, which for work that is on the GPU is not waited for longer. */
+#define CALL_IN_NS 10000000ull
+#define CALL_IN_PAUSE_NS 500000u
+#define DECIDE_PAUSE_NS 5000000u
+/* Who gives CUPTI a clock registers next; who does not, has only done that. */
+#define EXPECTED_NS 250000000ull
+/* For buffers that could not be called in before: afterwards, that often, so long. */
+#define CALL_AGAIN_NS 100000000ull
+#define CALL_AGAIN_TIMES 10u
+/* The collector takes RESUME of the session before back when it sees our registration, within 40 ms if it is not
+ * starved. */
+#define STALE_NS 2000000000ull
+/* When the collector is killed its counters fall one after the other: YIELD without RESUME, where both were up, is no
+ * order if they all fall. */
+#define FALL_NS 200000000ull
+/* CUPTI's clock and CLOCK_REALTIME read one after the other; a clock of another kind is years away. */
+#define SAME_CLOCK_NS 1000000000ull
+
+/* Kineto registers a clock of its own (the time stamp counter), and a clock cannot be taken away, only replaced. */
+void yield_own_clock(const struct cupti *cupti)
+{
+	uint64_t cuptis, ours;
+
+	if (!cupti->timestamp || !cupti->register_timestamp || cupti->timestamp(&cuptis) != CUPTI_OK)
+		return;
+	ours = clock_wall_ns();
+	if ((cuptis > ours ? cuptis - ours : ours - cuptis) > SAME_CLOCK_NS)
+		cupti->register_timestamp(clock_wall_ns);
+}
+
+/* Kineto complains of records of these kinds.  Those of waits and events it asks for when told to. */
+static bool unknown_to_kineto(uint8_t kind)
+{
+	switch (kind) {
+	case CUPTI_KIND_DEVICE:
+	case CUPTI_KIND_CONTEXT:
+	case CUPTI_KIND_STREAM:
+	case CUPTI_KIND_MEMORY2:
+	case CUPTI_KIND_JIT:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool is_any(uint8_t kind)
+{
+	return true;
+}
+
+static bool is_shared(uint8_t kind)
+{
+	return GPT_AGENT_SHARED_KINDS >> kind & 1;
+}
+
+static void disable_where(struct session *session, bool (*is)(uint8_t kind))
+{
+	unsigned i;
+
+	for (i = 0; i < RECORDS_KINDS; i++)
+		if ((session->enabled_kinds & (1u << i)) && is(records_kinds[i].kind)) {
+			session->cupti.disable(records_kinds[i].kind);
+			session->enabled_kinds &= ~(1u << i);
+		}
+}
+
+/* Of another client nothing is known: what it gets too much of is better than what it misses. */
+static void disable_unknown_to_kineto(struct session *session)
+{
+	if (owner_has_kineto())
+		disable_where(session, unknown_to_kineto);
+}
+
+/*
+ * What it has not asked for by now it does not want: it enables its kinds in one go, and one that it still enables
+ * later is on then.  Nobody but us would disable these when it ends.  The order of the two questions: when the
+ * collector dies the counters fall together, YIELD, which was raised first, not after the other.
+ */
+static void disable_unshared(struct session *session)
+{
+	bool shares = points_must_share();
+
+	if (!session->undecided_ns || !points_must_yield())
+		return;
+	if (!shares && clock_now_ns() - session->undecided_ns < ASKED_NS)
+		return;
+	session->undecided_ns = 0;
+	if (!shares)
+		disable_where(session, is_shared);
+}
+
+void yield_decide(struct session *session)
+{
+	/* not at the end of the process, where it does not matter, nor where the collector has died */
+	while (session->away && session->undecided_ns && points_must_yield() && !points_listening()) {
+		disable_unshared(session);
+		fork_gate_pause(DECIDE_PAUSE_NS);
+	}
+}
+
+void yield_begin(struct session *session)
+{
+	session->away = true;
+	session->away_wall_ns = session->records.strays_since_ns = clock_wall_ns();
+	session->undecided_ns = session->enabled_kinds ? clock_now_ns() : 0;
+	session->expected_ns = 0;
+	session->next_call_ns = clock_now_ns();
+	session->calls_left = CALL_AGAIN_TIMES;
+	session->stale_until_ns = 0;
+}
+
+/* ---- before another registers -------------------------------------------------------------------- */
+
+static struct {
+	atomic_flag busy;
+	struct session *_Atomic session; /* NULL: there is none, or nobody is heard of before */
+} watch = {.busy = ATOMIC_FLAG_INIT};
+
+static bool hold_until(uint64_t end)
+{
+	while (atomic_flag_test_and_set(&watch.busy)) {
+		if (clock_now_ns() >= end)
+			return false;
+		fork_gate_pause(CALL_IN_PAUSE_NS);
+	}
+	return true;
+}
+
+void yield_hold(void)
+{
+	hold_until(UINT64_MAX);
+}
+
+void yield_let_go(void)
+{
+	atomic_flag_clear(&watch.busy);
+}
+
+/* The session that records now, held; NULL: nothing is to be done. */
+static struct session *hold_recording(void)
+{
+	struct session *session;
+
+	if (!atomic_load(&watch.session) || !hold_until(clock_now_ns() + HOLD_NS))
+		return NULL;
+	session = atomic_load(&watch.session);
+	if (session && !session->away)
+		return session;
+	yield_let_go();
+	return NULL;
+}
+
+/* Nothing is enabled, so that CUPTI has no reason to keep an empty buffer, and gives back all that it can. */
+static void call_in(struct session *session)
+{
+	disable_where(session, is_any);
+	session->cupti.flush_all(0);
+}
+
+/* A clock is about to be given. Here, as what is complete now has its times by the clock that there is now. */
+static void expect(struct session *session)
+{
+	call_in(session);
+	session->expected_ns = clock_now_ns();
+}
+
+static void give_way(struct session *session)
+{
+	uint64_t end;
+
+	call_in(session);
+	for (end = clock_now_ns() + CALL_IN_NS; buffers_held() && clock_now_ns() < end;) {
+		fork_gate_pause(CALL_IN_PAUSE_NS);
+		session->cupti.flush_all(0);
+	}
+	yield_begin(session);
+	if (points_may_resume())
+		session->stale_until_ns = clock_now_ns() + STALE_NS;
+}
+
+/* On a thread of the program: so inside the gate. */
+static void before(void (*what)(struct session *session))
+{
+	struct session *session;
+
+	fork_gate_enter();
+	session = hold_recording();
+	if (session) {
+		what(session);
+		yield_let_go();
+	}
+	fork_gate_leave();
+}
+
+static void before_clock(void)
+{
+	before(expect);
+}
+
+static void before_buffers(void)
+{
+	before(give_way);
+}
+
+void yield_watch(struct session *session)
+{
+	if (session)
+		intercept_follow(&session->cupti, before_buffers, before_clock);
+	else
+		intercept_end();
+	atomic_store(&watch.session, session);
+}
+
+void yield_forked(void)
+{
+	atomic_store(&watch.session, NULL);
+	atomic_flag_clear(&watch.busy);
+}
+
+/* ---- afterwards ---------------------------------------------------------------------------------- */
+
+static void reclaim_buffer(void *user, uint8_t *buffer, size_t bytes)
+{
+	struct session *session = user;
+	uint64_t between[2] = {session->away_wall_ns - OLDEST_NS, session->away_wall_ns};
+
+	records_abandoned(&session->records, buffer, bytes, between);
+}
+
+void yield_reclaim(struct session *session)
+{
+	buffers_reclaim(reclaim_buffer, session);
+}
+
+/* The other has flushed: CUPTI holds nothing of ours any more. */
+static void take_up(struct session *session)
+{
+	size_t dropped;
+
+	yield_reclaim(session);
+	session->records.strays_since_ns = 0;
+	yield_own_clock(&session->cupti);
+	session->cupti.dropped(NULL, 0, &dropped); /* the other's, from here on ours */
+	session->unsettled = true;
+	session->away = !recording_begin(session);
+	session->refused = session->away;
+	/* why it was refused, or what is recorded from now on */
+	session_hello(session, session_state(session));
+}
+
+/* What CUPTI still writes into our buffers is the other's: it is to ask for buffers of its own. */
+static void call_again(struct session *session)
+{
+	if (!session->calls_left || !buffers_held() || clock_now_ns() < session->next_call_ns)
+		return;
+	session->calls_left--;
+	session->next_call_ns = clock_now_ns() + CALL_AGAIN_NS;
+	session->cupti.flush_all(0);
+}
+
+/* RESUME of this session of the other's, not of the one before. */
+static bool may_resume(struct session *session)
+{
+	if (!points_may_resume())
+		session->stale_until_ns = 0;
+	return points_may_resume() && clock_now_ns() >= session->stale_until_ns;
+}
+
+/* YIELD without RESUME; where both were up before, only if it lasts. */
+static bool is_ordered(struct session *session)
+{
+	if (!points_must_yield())
+		session->unsettled = false;
+	if (!points_must_yield() || points_may_resume()) {
+		session->order_seen_ns = 0;
+		return false;
+	}
+	if (!session->order_seen_ns)
+		session->order_seen_ns = clock_now_ns();
+	return !session->unsettled || (points_listening() && clock_now_ns() - session->order_seen_ns >= FALL_NS);
+}
+
+void yield_follow(struct session *session)
+{
+	bool resume = may_resume(session), ordered = is_ordered(session);
+
+	if (!session->away && ordered) {
+		yield_begin(session);
+		disable_unknown_to_kineto(session);
+	} else if (session->away && resume && !session->refused) {
+		take_up(session);
+	} else if (!points_may_resume()) {
+		session->refused = false;
+	}
+	if (session->away) {
+		call_again(session);
+		disable_unshared(session);
+	} else if (session->expected_ns && clock_now_ns() - session->expected_ns > EXPECTED_NS) {
+		session->expected_ns = 0;
+		recording_enable(session);
+	}
+}

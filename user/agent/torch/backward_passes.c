@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* What is in the detour when the call is put back finds it mapped.  In the child of a fork it only goes on. */
+#include "agent/torch/backward_passes.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "agent/cupti/callbacks.h"
+#include "agent/import_table.h"
+#include "agent/torch/observer.h"
+#include "agent/old_glibc.h"
+#include "agent/path.h"
+#include "agent/torch/schedule.h"
+
+#define LOOK_NS 250000000u /* how long a call that the loader has put back goes by unseen */
+
+/* The same from PyTorch 1.13 to 2.15: roots, inputs, whether to keep and to make a graph, to accumulate; outputs. */
+static const char symbol[] = "_ZN5torch8autograd6Engine7executeERKSt6vectorINS0_4EdgeESaIS3_EERKS2_IN2at6TensorESaIS9_"
+			     "EEbbbS7_";
+
+/* std::vector, which comes back in memory that the caller has given. */
+struct vector {
+	void *words[3];
+};
+
+typedef struct vector (*execute_function)(void *engine, const void *roots, const void *inputs, bool keep, bool create,
+					  bool accumulate, const void *outputs);
+
+static struct {
+	execute_function real;
+	_Atomic uint64_t last_mark;
+	uint64_t next_look_ns, libraries;
+	char folder[512];  /* that PyTorch's libraries are in */
+	void *_Atomic *at; /* NULL: nothing leads here */
+	void *before;
+	bool has_python; /* of one look: the library is there */
+} passes;
+
+static struct vector detour(void *engine, const void *roots, const void *inputs, bool keep, bool create,
+			    bool accumulate, const void *outputs)
+{
+	volatile uint64_t mark = atomic_fetch_add(&passes.last_mark, 1) + 1;
+	struct vector grads;
+
+	if (schedule_pass_begins(&mark, callbacks_thread_id()))
+		observer_follow_schedule();
+	grads = passes.real(engine, roots, inputs, keep, create, accumulate, outputs);
+	if (schedule_pass_ends(&mark, callbacks_thread_id()))
+		observer_follow_schedule();
+	mark = 0;
+	return grads;
+}
+
+typedef void *_Atomic *(*next_entry)(const struct import_table *table, size_t *index, const char **name);
+
+static void look_through(const struct import_table *library, next_entry next)
+{
+	const char *name;
+	void *_Atomic *at;
+	size_t index = 0;
+	void *before = NULL, *function;
+
+	memcpy(&function, &passes.real, sizeof(function));
+	while ((at = next(library, &index, &name)))
+		if (!strcmp(name, symbol) && import_detour(library, at, function, (void *)detour, &before)) {
+			passes.at = at;
+			passes.before = before ? before : passes.before;
+			return;
+		}
+}
+
+static int look_at(struct dl_phdr_info *info, size_t size, void *unused)
+{
+	const char *path = info->dlpi_name ? info->dlpi_name : "", *file = path_base(path);
+	size_t folder = (size_t)(file - path);
+	struct import_table library;
+
+	if (folder != strlen(passes.folder) || strncmp(path, passes.folder, folder) ||
+	    strncmp(file, "libtorch_python.so", 18) || !import_table_read(&library, info))
+		return 0;
+	passes.has_python = true;
+	look_through(&library, import_table_next_call);
+	if (!passes.at)
+		look_through(&library, import_table_next_address);
+	return 1;
+}
+
+static void begin(const struct torch *torch)
+{
+	const char *slash = strrchr(torch->path, '/');
+	size_t folder = slash ? (size_t)(slash + 1 - torch->path) : 0;
+	void *found = dlsym(torch->handle, symbol);
+
+	memcpy(passes.folder, torch->path, folder);
+	passes.folder[folder] = '\0';
+	memcpy(&passes.real, &found, sizeof(found));
+}
+
+bool backward_passes_follow(const struct torch *torch, uint64_t now)
+{
+	uint64_t libraries = torch_libraries_loaded();
+
+	if (!schedule_wants_passes() || (libraries == passes.libraries && now < passes.next_look_ns))
+		return !passes.has_python || passes.at;
+	passes.libraries = libraries;
+	passes.next_look_ns = now + LOOK_NS;
+	passes.has_python = false;
+	if (!passes.real)
+		begin(torch);
+	dl_iterate_phdr(look_at, NULL);
+	return !passes.has_python || passes.at;
+}
+
+static int put_back(struct dl_phdr_info *info, size_t size, void *unused)
+{
+	if (!import_in_segment(info, PT_LOAD, (uintptr_t)passes.at))
+		return 0;
+	if (atomic_load(passes.at) == (void *)detour)
+		import_store(info, passes.at, passes.before);
+	return 1;
+}
+
+void backward_passes_end(void)
+{
+	if (passes.at)
+		dl_iterate_phdr(put_back, NULL);
+	passes.at = NULL;
+	passes.libraries = passes.next_look_ns = 0;
+	passes.has_python = false;
+}

@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * Nothing here allocates, waits or calls anything of PyTorch's but the name of the op.  The op's own time is taken last
+ * at its begin and first at its end, so that what we cost is not the op's.
+ */
+#include "agent/torch/observer.h"
+
+#include <pthread.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "agent/cupti/callbacks.h"
+#include "agent/clock.h"
+#include "agent/torch/collectives.h"
+#include "agent/fork_gate.h"
+#include "agent/torch/op_clock.h"
+#include "agent/torch/op_hash.h"
+#include "agent/torch/op_tell.h"
+#include "agent/own_thread.h"
+#include "agent/points.h"
+#include "agent/torch/schedule.h"
+
+static struct {
+	_Atomic uint32_t session; /* 0: nothing is observed */
+	_Atomic uint32_t epoch;	  /* of names */
+	_Atomic uint64_t handle;  /* of the callback, 0: none is registered */
+	_Atomic bool forked;	  /* this is a child that has run no op yet */
+	bool with_inputs, scheduled;
+	struct torch torch;
+	uint64_t seed;
+	uint64_t collective_op;	     /* hash of its name, 0: collectives are not told */
+	pthread_mutex_t registering; /* while PyTorch's list of callbacks is changed */
+} observer = {.registering = PTHREAD_MUTEX_INITIALIZER};
+
+/* ---- names ------------------------------------------------------------------------------------- */
+
+static void forget_what_was_told(struct lane *lane)
+{
+	op_tell_anew(lane, atomic_load_explicit(&observer.session, memory_order_relaxed),
+		     atomic_load_explicit(&observer.epoch, memory_order_relaxed));
+}
+
+static uint64_t take_name(struct lane *lane, const void *op)
+{
+	const char *text = observer.torch.name(op);
+	size_t bytes = text ? strnlen(text, OP_NAME_MAX + 1) : 0;
+	uint64_t hash;
+
+	if (!bytes)
+		return 0;
+	hash = op_hash_name(observer.seed, text, bytes);
+	forget_what_was_told(lane);
+	return op_tell_name(lane, hash, text, bytes) ? hash : 0;
+}
+
+/* ---- inputs ------------------------------------------------------------------------------------ */
+
+/* Behind take_name, which forgets what has to be told again. */
+static uint64_t take_inputs(struct lane *lane, const void *op)
+{
+	uint32_t count = op_inputs_take(observer.torch.layout, op, lane->words);
+	uint64_t hash;
+
+	if (!count)
+		return 0;
+	if (count <= OP_INPUTS_WORDS) {
+		hash = op_hash_inputs(observer.seed, lane->words, count);
+		if (op_tell_inputs(lane, hash, count))
+			return hash;
+	}
+	lane_lose_inputs(lane);
+	return 0;
+}
+
+/* ---- begin and end ----------------------------------------------------------------------------- */
+
+static uint64_t word(const void *op, unsigned offset)
+{
+	uint64_t value;
+
+	memcpy(&value, (const char *)op + offset, sizeof(value));
+	return value;
+}
+
+static void take_facts(struct op_facts *facts, const void *op, uint32_t tid)
+{
+	const struct torch_layout *layout = observer.torch.layout;
+
+	facts->sequence = (int64_t)word(op, layout->op_sequence);
+	facts->handle = word(op, layout->op_handle);
+	facts->thread = word(op, layout->op_thread);
+	facts->forward_thread = word(op, layout->op_forward_thread);
+	facts->scope = *((const uint8_t *)op + layout->op_scope);
+	facts->tid = tid;
+}
+
+/*
+ * Of forward ops, and of the nodes of backward passes: what Python runs in these has a deeper one.  Outside of the op's
+ * own time.
+ */
+static void take_stack(struct lane *lane, struct op_facts *facts)
+{
+	facts->stack = 0;
+	if (!points_take_forward_lines() || facts->sequence < 0)
+		return;
+	facts->stack = ++lane->stacks;
+	gputrace_agent_stack(GPT_STACK_OF_OP, facts->stack);
+}
+
+static void close_slot(struct op_slot *slot)
+{
+	uint64_t turn = atomic_load_explicit(&slot->turn, memory_order_relaxed);
+
+	if (turn & 1)
+		atomic_store_explicit(&slot->turn, turn + 1, memory_order_release);
+}
+
+/* ~ObserverContext(): PyTorch has done with what `begin` returned. The first is not called by who deletes. */
+static void destroy_context(void *context)
+{
+	close_slot(context);
+}
+
+static void delete_context(void *context)
+{
+	close_slot(context);
+	lane_give_back_slot(context);
+}
+
+/* As the C++ ABI has them: offset to the top, type, then the functions, to which an object points. */
+static const struct {
+	const void *top, *type;
+	void (*destroy)(void *context);
+	void (*delete)(void *context);
+} context_vtable = {NULL, NULL, destroy_context, delete_context};
+
+static void unregister_observer(void)
+{
+	uint64_t handle = atomic_exchange(&observer.handle, 0);
+
+	if (handle)
+		observer.torch.remove(handle);
+}
+
+/* A thread that is gone may have had PyTorch's list of callbacks: only this one waits for that, and not in the gate. */
+static void unregister_in_child(void)
+{
+	fork_gate_leave();
+	unregister_observer();
+	fork_gate_enter();
+}
+
+/* At its first op.  Where no thread can be made the observer stays, and observes nothing. */
+static void leave_child(void)
+{
+	bool forked = true;
+
+	if (atomic_compare_exchange_strong(&observer.forked, &forked, false))
+		own_thread_start(unregister_in_child);
+}
+
+static void take_collective(struct lane *lane, struct op_collective *collective)
+{
+	char text[COLLECTIVE_TEXT_MAX];
+	size_t bytes = collectives_text(text, &collective->sequence);
+	uint64_t hash = bytes ? op_hash_name(observer.seed, text, bytes) : 0;
+
+	if (hash && op_tell_name(lane, hash, text, bytes))
+		collective->text = hash;
+}
+
+/* Compiled once with, once without inputs: who does not want them pays nothing for that. */
+static inline __attribute__((always_inline)) struct op_slot *open_slot(const void *op, bool with_inputs)
+{
+	uint32_t session = atomic_load_explicit(&observer.session, memory_order_acquire);
+	struct lane *lane;
+	struct op_slot *slot;
+	uint64_t turn;
+
+	if (!session) {
+		if (__builtin_expect(atomic_load_explicit(&observer.forked, memory_order_relaxed), 0))
+			leave_child();
+		return NULL;
+	}
+	lane = lane_of_thread();
+	if (!lane)
+		return NULL;
+	slot = lane_take_slot(lane);
+	if (!slot) {
+		lane_lose(lane);
+		return NULL;
+	}
+	slot->vtable = &context_vtable.destroy;
+	slot->session = session;
+	take_facts(&slot->facts, op, lane->tid);
+	slot->facts.name = take_name(lane, op);
+	slot->collective.text = 0;
+	if (slot->facts.name && slot->facts.name == observer.collective_op)
+		take_collective(lane, &slot->collective);
+	slot->facts.inputs = with_inputs ? take_inputs(lane, op) : 0;
+	take_stack(lane, &slot->facts);
+	slot->facts.start = op_clock_stamp();
+	turn = atomic_load_explicit(&slot->turn, memory_order_relaxed);
+	atomic_store_explicit(&slot->turn, turn + 1, memory_order_release);
+	return slot;
+}
+
+/* std::unique_ptr<ObserverContext> start(const RecordFunction &): returned where `result` says. */
+static void **begin(void **result, const void *op)
+{
+	*result = open_slot(op, false);
+	return result;
+}
+
+static void **begin_with_inputs(void **result, const void *op)
+{
+	*result = open_slot(op, true);
+	return result;
+}
+
+static uint8_t scope_of(const void *op)
+{
+	return *((const uint8_t *)op + observer.torch.layout->op_scope);
+}
+
+/* With a schedule: the op that begins a step is the first of it. */
+static inline __attribute__((always_inline)) struct op_slot *open_scheduled_slot(const void *op, bool with_inputs)
+{
+	const char *name;
+
+	if (!atomic_load_explicit(&observer.session, memory_order_acquire))
+		return open_slot(op, false);
+	name = scope_of(op) == GPT_AGENT_OP_USER_SCOPE ? observer.torch.name(op) : NULL;
+	if (name && schedule_op_begins(op, name, callbacks_thread_id()))
+		observer_follow_schedule();
+	return schedule_rests() ? NULL : open_slot(op, with_inputs);
+}
+
+static void **begin_scheduled(void **result, const void *op)
+{
+	*result = open_scheduled_slot(op, false);
+	return result;
+}
+
+static void **begin_scheduled_with_inputs(void **result, const void *op)
+{
+	*result = open_scheduled_slot(op, true);
+	return result;
+}
+
+static void end(const void *op, void *context)
+{
+	uint64_t end = op_clock_stamp(), turn;
+	struct op_slot *slot = context;
+	struct op_entry_op *entry = NULL;
+	struct lane *lane;
+
+	if (!slot)
+		return;
+	turn = atomic_load_explicit(&slot->turn, memory_order_relaxed);
+	if (!(turn & 1))
+		return;
+	if (slot->session != atomic_load_explicit(&observer.session, memory_order_acquire)) {
+		close_slot(slot);
+		return;
+	}
+	lane = lane_of_thread();
+	if (lane) {
+		if (lane != slot->lane) /* whose names may be read later */
+			take_name(lane, op);
+		entry = op_tell_op(lane, slot);
+	}
+	if (entry) {
+		entry->end = end;
+		entry->end_tid = lane->tid;
+		entry->is_told = atomic_load_explicit(&slot->told_turn, memory_order_acquire) == turn;
+		if (entry->is_told)
+			entry->facts.start = slot->told_start_ns;
+		entry->is_async = *((const uint8_t *)op + observer.torch.layout->op_async) || lane != slot->lane;
+		lane_commit(lane, entry->entry.bytes);
+	} else if (lane) {
+		lane_lose(lane);
+	}
+	close_slot(slot);
+}
+
+static void end_scheduled(const void *op, void *context)
+{
+	end(op, context);
+	if (atomic_load_explicit(&observer.session, memory_order_acquire) && scope_of(op) == GPT_AGENT_OP_USER_SCOPE &&
+	    schedule_op_ends(op, callbacks_thread_id()))
+		observer_follow_schedule();
+}
+
+uint64_t observer_open_op(struct op_slot *slot, uint32_t session, struct op_facts *facts)
+{
+	uint64_t turn = atomic_load_explicit(&slot->turn, memory_order_acquire);
+
+	if (!(turn & 1) || slot->session != session)
+		return 0;
+	*facts = slot->facts;
+	atomic_thread_fence(memory_order_acquire);
+	return atomic_load_explicit(&slot->turn, memory_order_relaxed) == turn ? turn : 0;
+}
+
+void observer_repeat_names(void)
+{
+	atomic_fetch_add(&observer.epoch, 1);
+}
+
+/* ---- registered -------------------------------------------------------------------------------- */
+
+/* Who rests is called for what the program names alone; that of other ops costs nothing then. */
+static void register_scheduled(const struct torch *torch)
+{
+	void *start = observer.with_inputs ? (void *)begin_scheduled_with_inputs : (void *)begin_scheduled;
+	enum torch_scopes scopes = schedule_rests() ? TORCH_USER_SCOPE : TORCH_ALL_SCOPES;
+
+	if (schedule_needs_no_ops() && schedule_rests())
+		return;
+	atomic_store(&observer.handle, torch->add(torch_callback_make(torch->layout, start, (void *)end_scheduled,
+								      observer.with_inputs, scopes)));
+}
+
+static void register_observer(const struct torch *torch)
+{
+	void *start = observer.with_inputs ? (void *)begin_with_inputs : (void *)begin;
+
+	if (observer.scheduled)
+		register_scheduled(torch);
+	else
+		atomic_store(&observer.handle, torch->add(torch_callback_make(torch->layout, start, (void *)end,
+									      observer.with_inputs, TORCH_ALL_SCOPES)));
+}
+
+bool observer_begin(const struct torch *torch, uint32_t session, bool with_inputs, bool scheduled, char *why,
+		    size_t why_size)
+{
+	observer.torch = *torch;
+	observer.with_inputs = with_inputs;
+	observer.scheduled = scheduled;
+	if (!observer.seed)
+		observer.seed = op_hash_mix(clock_now_ns(), clock_wall_ns() ^ (uintptr_t)&why) | 1;
+	observer.collective_op =
+		collectives_open(torch) ? op_hash_name(observer.seed, COLLECTIVE_OP, sizeof(COLLECTIVE_OP) - 1) : 0;
+	pthread_mutex_lock(&observer.registering);
+	register_observer(torch);
+	pthread_mutex_unlock(&observer.registering);
+	if (!torch_check(torch, why, why_size)) {
+		observer_end();
+		return false;
+	}
+	atomic_store(&observer.session, session);
+	return true;
+}
+
+void observer_take_inputs(bool wanted)
+{
+	pthread_mutex_lock(&observer.registering);
+	unregister_observer();
+	observer.with_inputs = wanted;
+	register_observer(&observer.torch);
+	pthread_mutex_unlock(&observer.registering);
+}
+
+/* On a thread of the program: so inside the gate. */
+void observer_follow_schedule(void)
+{
+	fork_gate_enter();
+	pthread_mutex_lock(&observer.registering);
+	if (atomic_load(&observer.session)) {
+		unregister_observer();
+		register_observer(&observer.torch);
+	}
+	pthread_mutex_unlock(&observer.registering);
+	fork_gate_leave();
+}
+
+void observer_end(void)
+{
+	atomic_store(&observer.session, 0);
+	pthread_mutex_lock(&observer.registering);
+	unregister_observer();
+	pthread_mutex_unlock(&observer.registering);
+}
+
+void observer_forked(void)
+{
+	atomic_store(&observer.session, 0);
+	atomic_store(&observer.forked, true);
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* See op_clock.h.  Samples of the last seconds are kept: what has been open for longer is told once before (ops.c). */
+#include "agent/torch/op_clock.h"
+
+#include <fcntl.h>
+#include <stddef.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/old_glibc.h"
+
+#define CLOCK_SOURCE "/sys/devices/system/clocksource/clocksource0/current_clocksource"
+#define APART_NS 10000000u /* three that are kept are not nearer to each other */
+#define SAMPLES (4 * OP_CLOCK_SETTLED_NS / APART_NS)
+#define TRIES 5u	  /* the narrowest is taken: one of them may be interrupted */
+#define FRACTION_BITS 32u /* of nanoseconds in a tick of the counter */
+/* A counter that goes back by more has begun again, as after suspend to RAM; by less: those of two processors differ.
+ */
+#define RESTART_TICKS (1u << 24)
+/* No stamp is so far ahead of the sample that is taken before stamps are read. */
+#define AHEAD_TICKS (1ull << 33)
+
+bool op_clock_counts;
+
+static struct {
+	struct sample {
+		uint64_t stamp, ns;
+		uint64_t rate; /* nanoseconds a tick since the sample before, fixed point */
+	} samples[SAMPLES];
+	uint64_t count;	  /* of all there were */
+	uint64_t restart; /* number of the first since the counter began again, 0 */
+} op_clock;
+
+static struct sample *sample_at(uint64_t number)
+{
+	return &op_clock.samples[number % SAMPLES];
+}
+
+/* Who forbids itself to read the counter (PR_SET_TSC) cannot ask for the time either: it need not be asked for. */
+void op_clock_choose(void)
+{
+#if defined(__x86_64__)
+	char source[8] = "";
+	ssize_t bytes;
+	int fd;
+
+	fd = open(CLOCK_SOURCE, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	bytes = read(fd, source, sizeof(source));
+	close(fd);
+	op_clock_counts = bytes == 4 && !memcmp(source, "tsc\n", 4);
+#endif
+}
+
+void op_clock_open(void)
+{
+	op_clock.count = op_clock.restart = 0;
+	op_clock_sample();
+}
+
+static uint64_t rate_of(const struct sample *from, const struct sample *to)
+{
+	unsigned __int128 ns = (unsigned __int128)(to->ns - from->ns) << FRACTION_BITS;
+
+	return (uint64_t)(ns / (to->stamp - from->stamp));
+}
+
+void op_clock_add(uint64_t stamp, uint64_t ns)
+{
+	struct sample *last = sample_at(op_clock.count - 1), sample = {.stamp = stamp, .ns = ns};
+
+	if (op_clock.count && ns < last->ns)
+		return;
+	if (op_clock.count && stamp <= last->stamp) {
+		if (last->stamp - stamp <= RESTART_TICKS)
+			return;
+		op_clock.restart = op_clock.count;
+		sample.rate = last->rate;
+	}
+	/* One that is not far from the one before the last takes the place of the last. */
+	if (op_clock.count - op_clock.restart > 1 && ns - sample_at(op_clock.count - 2)->ns < APART_NS)
+		op_clock.count--;
+	if (op_clock.count > op_clock.restart)
+		sample.rate = rate_of(sample_at(op_clock.count - 1), &sample);
+	if (op_clock.count == op_clock.restart + 1)
+		sample_at(op_clock.restart)->rate = sample.rate;
+	*sample_at(op_clock.count++) = sample;
+}
+
+void op_clock_sample(void)
+{
+	uint64_t before, ns, after, width = UINT64_MAX, best_stamp = 0, best_ns = 0;
+	unsigned i;
+
+	if (!op_clock_counts)
+		return;
+	for (i = 0; i < TRIES; i++) {
+		before = op_clock_stamp();
+		ns = clock_now_ns();
+		after = op_clock_stamp();
+		if (after - before >= width)
+			continue;
+		width = after - before;
+		best_stamp = before + width / 2;
+		best_ns = ns;
+	}
+	op_clock_add(best_stamp, best_ns);
+}
+
+static uint64_t scaled(uint64_t ticks, uint64_t rate)
+{
+	return (uint64_t)((unsigned __int128)ticks * rate >> FRACTION_BITS);
+}
+
+uint64_t op_clock_ns(uint64_t stamp)
+{
+	uint64_t number = op_clock.count - 1, oldest = op_clock.count > SAMPLES ? op_clock.count - SAMPLES : 0;
+	const struct sample *sample;
+
+	if (!op_clock_counts || !op_clock.count)
+		return stamp;
+	if (op_clock.restart > oldest && stamp > sample_at(number)->stamp + AHEAD_TICKS)
+		number = op_clock.restart - 1; /* of before */
+	else if (op_clock.restart > oldest)
+		oldest = op_clock.restart;
+	while (number > oldest && sample_at(number)->stamp > stamp && sample_at(number - 1)->stamp > stamp)
+		number--;
+	sample = sample_at(number);
+	if (stamp >= sample->stamp)
+		return sample->ns + scaled(stamp - sample->stamp, sample->rate);
+	return sample->ns - scaled(sample->stamp - stamp, sample->rate);
+}

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * What a thread that runs ops has of ours: places for the ops that are open, and a ring in which those that have ended,
+ * and names, wait for the agent's thread.  The ring has one writer, its thread, and one reader.  It is made of chunks,
+ * in any order, of which the one that was read last is written next: where the reader keeps up, they stay in a cache.
+ * Nothing allocates but the first op of a thread, and a ring that grows; what has no room is counted.
+ */
+#ifndef GPUTRACE_AGENT_OP_LANE_H
+#define GPUTRACE_AGENT_OP_LANE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "agent/torch/op_inputs.h"
+
+#define LANES_MAX 1024u		     /* threads with ops at a time */
+#define LANE_SLOTS 1024u	     /* ops open at a time in one of them */
+#define LANE_RING_BYTES (8u << 20)   /* touched as it is used: 80,000 to 130,000 ops. Power of two */
+#define LANE_CHUNK_BYTES (64u << 10) /* the same */
+#define LANE_CHUNKS (LANE_RING_BYTES / LANE_CHUNK_BYTES)
+#define LANE_BLOCK_CHUNKS 4u /* that are mapped at a time: most threads need no more address space */
+#define LANE_BLOCKS (LANE_CHUNKS / LANE_BLOCK_CHUNKS)
+#define LANE_BLOCK_BYTES (LANE_BLOCK_CHUNKS * (size_t)LANE_CHUNK_BYTES)
+#define LANE_WAKE_BYTES (128u << 10) /* the reader is woken each time that so much has come */
+#define LANE_NAMES 512u		     /* power of two */
+#define LANE_INPUTS 4096u	     /* the same */
+#define LANE_STACK_BITS 48u
+#define OP_NAME_MAX ((16u << 10) - 32) /* of a name; of longer ones the beginning */
+
+/* An op: what is told of it, but for its end. */
+struct op_facts {
+	uint64_t start; /* op_clock_stamp */
+	int64_t sequence;
+	uint64_t name; /* hash of it */
+	uint64_t thread;
+	uint64_t inputs; /* hash of what it was called with, 0: nothing, or not asked for */
+	/* 0 of most ops: from here on a short entry has nothing; tid and scope it has elsewhere */
+	uint64_t stack; /* number under which its Python stack was taken, 0 */
+	uint64_t handle, forward_thread;
+	uint32_t tid;
+	uint8_t scope;
+};
+
+/* Of an op that stands for a collective, else 0. */
+struct op_collective {
+	uint64_t text; /* hash of it, told as a name is */
+	int64_t sequence;
+};
+
+/* An open op. PyTorch takes it for an object of its own with a virtual destructor. */
+struct op_slot {
+	const void *vtable;
+	struct lane *lane;
+	_Atomic uint64_t turn; /* odd: open */
+	uint32_t session;
+	uint32_t next;		    /* of the free ones: number + 1 */
+	_Atomic uint64_t told_turn; /* the latest of which the reader has told that it is open */
+	uint64_t told_start_ns;	    /* and when it said that this one began */
+	struct op_facts facts;
+	struct op_collective collective;
+};
+
+enum op_entry_kind {
+	OP_ENTRY_PAD = 1,
+	OP_ENTRY_NAME = 2,
+	OP_ENTRY_OP = 3,
+	OP_ENTRY_COLLECTIVE = 4, /* an op, which has one */
+	OP_ENTRY_INPUTS = 5,
+	OP_ENTRY_MEMORY = 6,
+	OP_ENTRY_OP_SHORT = 7, /* the first OP_ENTRY_SHORT_BYTES of an op */
+	OP_ENTRY_MEMORY_SHORT = 8,
+};
+
+/* What is in a ring; multiples of 8 bytes. */
+struct op_entry {
+	uint32_t bytes;
+	uint32_t kind;
+};
+
+struct op_entry_name {
+	struct op_entry entry;
+	uint64_t hash;
+	uint32_t bytes;	    /* of text */
+	uint32_t is_longer; /* text is the beginning */
+	char text[];
+};
+
+struct op_entry_inputs {
+	struct op_entry entry;
+	uint64_t hash;
+	uint64_t count; /* of words */
+	uint64_t words[];
+};
+
+struct op_entry_op {
+	struct op_entry entry;
+	uint64_t end; /* op_clock_stamp */
+	uint32_t end_tid;
+	bool is_async;
+	bool is_told; /* that it is open, with facts.start, which is CLOCK_MONOTONIC here */
+	uint8_t scope;
+	struct op_facts facts;
+};
+
+/*
+ * Of an op whose other facts are 0, and which ends on the thread that it began on, so that end_tid is its tid: the
+ * rule, and as much as a line of the cache.
+ */
+#define OP_ENTRY_SHORT_BYTES ((uint32_t)offsetof(struct op_entry_op, facts.stack))
+
+_Static_assert(OP_ENTRY_SHORT_BYTES == 64, "a short op is as much as a line of the cache");
+
+struct op_entry_collective {
+	struct op_entry_op op;
+	struct op_collective collective;
+};
+
+/* An event of an allocator of PyTorch's, as gpt_agent_torch_memory. */
+struct op_entry_memory {
+	struct op_entry entry;
+	uint64_t time; /* op_clock_stamp */
+	uint64_t address;
+	int64_t bytes;
+	uint64_t allocated, reserved;
+	uint64_t stack; /* as op_facts.stack */
+	uint32_t tid;
+	uint8_t kind; /* enum gpt_agent_torch_memory_kind */
+	int8_t device_type, device;
+	bool has_totals;
+};
+
+#define OP_MEMORY_CPU_INDEX (-1) /* of c10::Device: there is one CPU */
+
+/* One of the CPU's memory, without stack and totals, on the lane's thread: half a line of the cache. */
+struct op_entry_memory_short {
+	struct op_entry entry;
+	uint64_t time;
+	uint64_t address;
+	uint64_t bytes; /* 0: it is freed */
+};
+
+enum lane_state {
+	LANE_FREE,
+	LANE_TAKEN,
+	LANE_ENDED, /* its thread has; the reader frees it */
+};
+
+struct lane {
+	/* the thread's */
+	_Atomic uint64_t tail;
+	uint8_t *chunk;			  /* of tail */
+	uint64_t chunks_back;		  /* of those of `order` that have been read, and are in `chunks_free` */
+	uint8_t chunks_free[LANE_CHUNKS]; /* the latest last */
+	uint32_t chunks_free_count, chunks_made;
+	uint64_t wake_at;   /* tail from which on the reader is woken */
+	uint32_t free_slot; /* number + 1 */
+	uint32_t tid;	    /* of the thread */
+	uint32_t names_session, names_epoch;
+	_Atomic uint32_t slots_made;
+	_Atomic uint64_t lost;
+	_Atomic uint64_t inputs_lost;	 /* ops whose inputs had no room */
+	_Atomic uint64_t lost_ns;	 /* the first since the reader looked, 0: none */
+	uint64_t names[LANE_NAMES];	 /* hashes of names that were told */
+	uint64_t inputs[LANE_INPUTS];	 /* and of inputs */
+	uint64_t words[OP_INPUTS_WORDS]; /* inputs of the op that begins */
+	uint64_t stacks;		 /* number of the latest; those of a lane have its index in front */
+	uint8_t order[LANE_CHUNKS];	 /* of chunks, the first of all is at 0; read by the reader up to tail */
+	/* the reader's */
+	_Atomic uint64_t head __attribute__((aligned(64)));
+	/* of other threads */
+	_Atomic uint32_t returned __attribute__((aligned(64))); /* slots, as free_slot */
+	_Atomic uint32_t state;					/* enum lane_state */
+	struct op_slot slots[LANE_SLOTS];
+	uint8_t *_Atomic blocks[LANE_BLOCKS]; /* of the ring's chunks; NULL: none of its chunks was needed so far */
+};
+
+/* Once, not on a thread of the application; false: it cannot be told when threads end. */
+bool lanes_open(void (*wake_reader)(void));
+
+/* ---- a thread's: what every op runs is in its caller's code ------------------------------------ */
+
+/* Eight bytes of the static TLS that glibc keeps for late libraries (1,664 in all); the definition says so, too. */
+#define LANE_STATIC_TLS __attribute__((tls_model("initial-exec"), visibility("hidden")))
+extern __thread struct lane *lane_own LANE_STATIC_TLS;
+
+struct lane *lane_of_new_thread(void);
+struct op_slot *lane_take_returned_slot(struct lane *lane);
+void lane_return_slot(struct op_slot *slot);
+bool lane_enter_chunk(struct lane *lane, uint64_t tail);
+uint64_t lane_pad(struct lane *lane, uint64_t tail);
+void lane_wake(struct lane *lane, uint64_t tail);
+
+/* The calling thread's; NULL: there is no room (lanes_lose it). */
+static inline struct lane *lane_of_thread(void)
+{
+	struct lane *lane = lane_own;
+
+	return __builtin_expect(lane != NULL, 1) ? lane : lane_of_new_thread();
+}
+
+static inline struct op_slot *lane_take_slot(struct lane *lane)
+{
+	struct op_slot *slot;
+
+	if (__builtin_expect(!lane->free_slot, 0))
+		return lane_take_returned_slot(lane);
+	slot = &lane->slots[lane->free_slot - 1];
+	lane->free_slot = slot->next;
+	return slot;
+}
+
+static inline void lane_give_back_slot(struct op_slot *slot)
+{
+	struct lane *lane = slot->lane;
+
+	if (__builtin_expect(lane != lane_own, 0)) {
+		lane_return_slot(slot);
+		return;
+	}
+	slot->next = lane->free_slot;
+	lane->free_slot = (uint32_t)(slot - lane->slots) + 1;
+}
+
+/* Room for an entry, NULL: full.  lane_commit makes it seen. */
+static inline void *lane_reserve(struct lane *lane, uint32_t bytes, uint32_t kind)
+{
+	uint64_t tail = atomic_load_explicit(&lane->tail, memory_order_relaxed);
+	uint32_t offset = (uint32_t)(tail % LANE_CHUNK_BYTES);
+	struct op_entry *entry;
+
+	if (__builtin_expect(offset && LANE_CHUNK_BYTES - offset < bytes, 0)) {
+		tail = lane_pad(lane, tail);
+		offset = 0;
+	}
+	if (__builtin_expect(!offset, 0) && !lane_enter_chunk(lane, tail))
+		return NULL;
+	entry = (struct op_entry *)(lane->chunk + offset);
+	*entry = (struct op_entry){bytes, kind};
+	return entry;
+}
+
+static inline void lane_commit(struct lane *lane, uint32_t bytes)
+{
+	uint64_t tail = atomic_load_explicit(&lane->tail, memory_order_relaxed) + bytes;
+
+	atomic_store_explicit(&lane->tail, tail, memory_order_release);
+	if (__builtin_expect(tail >= lane->wake_at, 0))
+		lane_wake(lane, tail);
+}
+
+void lane_lose(struct lane *lane);
+void lane_lose_inputs(struct lane *lane);
+
+/* ---- the reader -------------------------------------------------------------------------------- */
+
+uint32_t lanes_count(void);
+struct lane *lane_at(uint32_t index);
+
+/* The next entry, NULL: none. It is there until the next call. */
+const struct op_entry *lane_next(struct lane *lane, uint64_t *position, uint64_t end);
+
+/* All that was read may be written again. */
+void lane_read_to(struct lane *lane, uint64_t position);
+
+/* Whether its thread has ended and nothing of it is left: then another may have it. */
+void lane_recycle(struct lane *lane);
+
+/* Ops that had no room so far; *first_ns: since the last call, 0. */
+uint64_t lanes_lost(uint64_t *first_ns);
+uint64_t lanes_inputs_lost(void);
+
+/* At the beginning of a session: nothing is in them. At its end: the memory goes back. */
+void lanes_empty(void);
+void lanes_release(void);
+
+#endif

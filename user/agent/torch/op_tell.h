@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* What a thread tells of names and inputs in its lane, before the first op that has them.  In a header, as every op
+ * runs it. */
+#ifndef GPUTRACE_AGENT_OP_TELL_H
+#define GPUTRACE_AGENT_OP_TELL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "agent/torch/op_lane.h"
+
+/* What was told to a reader who is gone, or has forgotten it, is told again. */
+static inline void op_tell_anew(struct lane *lane, uint32_t session, uint32_t epoch)
+{
+	if (lane->names_session == session && lane->names_epoch == epoch)
+		return;
+	memset(lane->names, 0, sizeof(lane->names));
+	memset(lane->inputs, 0, sizeof(lane->inputs));
+	lane->names_session = session;
+	lane->names_epoch = epoch;
+}
+
+/* False: no room. */
+static inline bool op_tell_name(struct lane *lane, uint64_t hash, const char *text, size_t bytes)
+{
+	uint64_t *known = &lane->names[hash & (LANE_NAMES - 1)];
+	uint32_t kept = bytes > OP_NAME_MAX ? OP_NAME_MAX : (uint32_t)bytes;
+	uint32_t room = (uint32_t)(sizeof(struct op_entry_name) + kept + 7) & ~7u;
+	struct op_entry_name *name;
+
+	if (*known == hash)
+		return true;
+	name = lane_reserve(lane, room, OP_ENTRY_NAME);
+	if (!name)
+		return false;
+	name->hash = hash;
+	name->bytes = kept;
+	name->is_longer = bytes > OP_NAME_MAX;
+	memcpy(name->text, text, kept);
+	lane_commit(lane, room);
+	*known = hash;
+	return true;
+}
+
+/* lane->words, `count` of them; false: no room. */
+static inline bool op_tell_inputs(struct lane *lane, uint64_t hash, uint32_t count)
+{
+	uint64_t *known = &lane->inputs[hash & (LANE_INPUTS - 1)];
+	uint32_t bytes = (uint32_t)(sizeof(struct op_entry_inputs) + count * sizeof(uint64_t));
+	struct op_entry_inputs *entry;
+
+	if (*known == hash)
+		return true;
+	entry = lane_reserve(lane, bytes, OP_ENTRY_INPUTS);
+	if (!entry)
+		return false;
+	entry->hash = hash;
+	entry->count = count;
+	memcpy(entry->words, lane->words, count * sizeof(uint64_t));
+	lane_commit(lane, bytes);
+	*known = hash;
+	return true;
+}
+
+static inline bool op_is_short(const struct lane *lane, const struct op_slot *slot)
+{
+	return !(slot->facts.stack | slot->facts.handle | slot->facts.forward_thread) && lane == slot->lane;
+}
+
+static inline struct op_entry_op *op_tell_collective(struct lane *lane, const struct op_slot *slot)
+{
+	struct op_entry_collective *entry = lane_reserve(lane, sizeof(*entry), OP_ENTRY_COLLECTIVE);
+
+	if (!entry)
+		return NULL;
+	entry->collective = slot->collective;
+	entry->op.facts = slot->facts;
+	return &entry->op;
+}
+
+/* With the facts of the slot, for who commits it; NULL: no room. */
+static inline struct op_entry_op *op_tell_op(struct lane *lane, const struct op_slot *slot)
+{
+	struct op_entry_op *entry;
+
+	if (slot->collective.text)
+		return op_tell_collective(lane, slot);
+	if (op_is_short(lane, slot)) {
+		entry = lane_reserve(lane, OP_ENTRY_SHORT_BYTES, OP_ENTRY_OP_SHORT);
+		if (!entry)
+			return NULL;
+		memcpy(&entry->facts, &slot->facts, offsetof(struct op_facts, stack));
+		entry->scope = slot->facts.scope;
+	} else {
+		entry = lane_reserve(lane, sizeof(*entry), OP_ENTRY_OP);
+		if (entry)
+			entry->facts = slot->facts;
+	}
+	return entry;
+}
+
+#endif

@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+#include "agent/torch/ops.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "agent/torch/backward_passes.h"
+#include "agent/batch_send.h"
+#include "agent/clock.h"
+#include "agent/fork_gate.h"
+#include "agent/torch/observer.h"
+#include "agent/old_glibc.h"
+#include "agent/torch/op_clock.h"
+#include "agent/torch/op_lane.h"
+#include "agent/torch/op_names.h"
+#include "agent/torch/ops_memory.h"
+#include "agent/torch/ops_send.h"
+#include "agent/own_thread.h"
+#include "agent/points.h"
+#include "agent/torch/schedule.h"
+#include "agent/torch/torch.h"
+
+#define TICK_NS 20000000u     /* how late the end of listening is noticed */
+#define BUSY_TICK_NS 1000000u /* where a ring fills: at 2 million ops a second that is 2,000 of 100,000 */
+#define BUSY_PART 16u	      /* of a ring that fills in one tick */
+#define SAMPLE_NS 250000000u  /* agent.h asks for twice a second */
+#define OPEN_TOLD_NS OP_CLOCK_SETTLED_NS
+#define EXIT_MAX_NS 1500000000u /* how long the end of the process may be held up by us, if all goes wrong */
+
+static struct {
+	_Atomic uint32_t alive;	  /* the thread is there */
+	_Atomic uint32_t dead;	  /* in the child of a fork */
+	_Atomic uint32_t exiting; /* futex */
+	_Atomic uint32_t stopped; /* futex: the thread has ended */
+	/* The rest is the thread's. */
+	bool fork_registered, exit_registered, clock_chosen;
+	bool no_thread;	  /* it could not be made, and that has been told */
+	pid_t pid;	  /* whose end at_exit is about */
+	uint32_t state;	  /* enum gpt_agent_ops_state, 0: none told */
+	uint32_t session; /* number, of all there were */
+	unsigned listeners;
+	bool anew;				      /* as they were last seen */
+	uint64_t lost_before;			      /* until this session began */
+	uint64_t inputs_lost_before;		      /* by other threads than this one, until this session began */
+	bool inputs_checked, can_inputs, with_inputs; /* of this PyTorch: whether they can be read; whether they are */
+	bool scheduled;
+	uint32_t listener; /* gpt_schedule's, of the one for whom this session began; 0: several have shared it */
+	uint64_t next_sample_ns;
+	uint64_t libraries; /* how many had been loaded when we looked for PyTorch */
+	char why[256];
+	struct torch torch;
+	struct ops_sender sender;
+} ops;
+
+static bool wanted(void)
+{
+	return points_take_ops() && points_batch_listening() && !atomic_load(&ops.exiting);
+}
+
+/* ---- what is sent ------------------------------------------------------------------------------ */
+
+static void send_state(void)
+{
+	size_t path = strlen(ops.torch.path) + 1, why = strlen(ops.why) + 1;
+	uint64_t lost_ns, lost = lanes_lost(&lost_ns);
+	struct gpt_agent_ops *record = batch_add(&ops.sender.batch, GPT_AGENT_OPS, sizeof(*record) + path + why);
+
+	record->time_ns = clock_now_ns();
+	record->told = ops.sender.told;
+	record->lost = lost - ops.lost_before;
+	record->lost_ns = lost_ns;
+	record->state = ops.state;
+	record->version = ops.torch.version;
+	record->inputs_lost = (uint32_t)(lanes_inputs_lost() - ops.inputs_lost_before + ops.sender.inputs_lost);
+	record->bytes = (uint32_t)(path + why);
+	memcpy(record->text, ops.torch.path, path);
+	memcpy(record->text + path, ops.why, why);
+}
+
+static void tell_state(uint32_t state)
+{
+	ops.state = state;
+	send_state();
+	batch_flush(&ops.sender.batch);
+}
+
+/* ---- a session --------------------------------------------------------------------------------- */
+
+static void at_exit(void)
+{
+	uint64_t end = clock_now_ns() + EXIT_MAX_NS;
+
+	if (ops.pid != getpid()) /* a child with our memory: its end is not that of the process */
+		return;
+	futex_set(&ops.exiting);
+	while (atomic_load(&ops.alive) && clock_now_ns() < end)
+		futex_wait(&ops.stopped, 0, EXIT_MAX_NS / 10);
+}
+
+/* Behind PyTorch's own: what is registered last runs first. */
+static void register_exit(void)
+{
+	ops.pid = getpid();
+	if (!ops.exit_registered)
+		atexit(at_exit);
+	ops.exit_registered = true;
+}
+
+static void wake(void)
+{
+	futex_wake(&ops.exiting);
+}
+
+/* Whether inputs are wanted, and can be read: looked at only once somebody wants them. */
+static bool takes_inputs(void)
+{
+	if (!points_take_shapes())
+		return false;
+	if (!ops.inputs_checked)
+		ops.can_inputs = torch_inputs_check(&ops.torch, ops.why, sizeof(ops.why));
+	ops.inputs_checked = true;
+	return ops.can_inputs;
+}
+
+static void follow_passes(uint64_t now)
+{
+	if (!backward_passes_follow(&ops.torch, now) && !ops.why[0])
+		strcpy(ops.why,
+		       "its libtorch_python starts backward passes in a way that is not known: they tell of no "
+		       "steps");
+}
+
+static bool observe(void)
+{
+	uint64_t unused;
+
+	op_clock_open();
+	lanes_empty();
+	ops.lost_before = lanes_lost(&unused);
+	ops.inputs_lost_before = lanes_inputs_lost();
+	ops.sender.told = ops.sender.inputs_lost = 0;
+	ops.with_inputs = takes_inputs();
+	ops_memory_follow(&ops.torch, &ops.sender.batch,
+			  clock_now_ns()); /* who sees that ops are observed may rely on it */
+	follow_passes(clock_now_ns());
+	return observer_begin(&ops.torch, ++ops.session, ops.with_inputs, ops.scheduled, ops.why, sizeof(ops.why));
+}
+
+static void refuse(void)
+{
+	backward_passes_end();
+	ops_memory_stop();
+	torch_close(&ops.torch);
+	tell_state(GPT_AGENT_OPS_REFUSED);
+}
+
+static void note_others(void)
+{
+	if (!ops.why[0] && torch_copies() > 1)
+		strcpy(ops.why, "there is another PyTorch in the process, whose ops are not seen");
+}
+
+/* While one is observed. */
+static void look_for_others(void)
+{
+	uint64_t libraries = torch_libraries_loaded();
+
+	if (libraries == ops.libraries)
+		return;
+	ops.libraries = libraries;
+	note_others();
+}
+
+static void look_for_torch(void)
+{
+	uint64_t libraries = torch_libraries_loaded();
+
+	if (libraries == ops.libraries)
+		return;
+	ops.libraries = libraries;
+	switch (torch_open(&ops.torch, ops.why, sizeof(ops.why))) {
+	case TORCH_NONE:
+		ops.why[0] = '\0';
+		tell_state(GPT_AGENT_OPS_WAITING);
+		return;
+	case TORCH_REFUSED:
+		refuse();
+		return;
+	case TORCH_READY:
+		break;
+	}
+	ops.why[0] = '\0';
+	ops.inputs_checked = false;
+	if (!lanes_open(wake) || !op_names_open())
+		strcpy(ops.why, "no memory");
+	else if (observe()) {
+		register_exit();
+		note_others();
+		tell_state(GPT_AGENT_OPS_OBSERVING);
+		return;
+	}
+	refuse();
+}
+
+/* Others who want inputs may come and go meanwhile. */
+static void follow_wishes(void)
+{
+	bool with_inputs = takes_inputs();
+
+	if (with_inputs == ops.with_inputs)
+		return;
+	ops.with_inputs = with_inputs;
+	observer_take_inputs(with_inputs);
+}
+
+/* 0: there are several, or one is coming or leaving. */
+static uint32_t valid_listener(void)
+{
+	uint32_t listener = points_schedule().listener;
+
+	return gpt_listener_is_valid(listener) ? listener : 0;
+}
+
+/*
+ * The bits of its wishes come one by one, those of its number last.  Where there are more bits than a number has, there
+ * are several, and all wishes are there: the kernel counts those who have probed a file before it is mapped as one.
+ */
+static bool is_half_there(void)
+{
+	unsigned bits = (unsigned)__builtin_popcount(points_schedule().listener);
+
+	return points_take_ops() == 1 && bits && bits < GPT_LISTENER_BITS / 2;
+}
+
+/*
+ * Whether who listens is not the one for whom this session began: that one has left, and another has come before we
+ * looked.  Its schedule is another one, and it shall hear nothing of ours.
+ */
+static bool has_successor(void)
+{
+	return (ops.listener & ~points_schedule().listener) && wanted(); /* a counter of ops falls before its number */
+}
+
+/* Whether somebody has come who has heard nothing yet; for one who is not of the schedule it ends. */
+static bool somebody_came(void)
+{
+	unsigned listeners = points_take_ops();
+	bool anew = points_asked_anew(), came = listeners > ops.listeners || (anew && !ops.anew);
+
+	if (came && ops.scheduled) {
+		schedule_share();
+		observer_follow_schedule();
+	}
+	ops.listeners = listeners;
+	ops.anew = anew;
+	if (listeners > 1)
+		ops.listener = 0;
+	else if (!ops.listener)
+		ops.listener = valid_listener();
+	return came;
+}
+
+/* Returns how long to wait. */
+static uint64_t tick(void)
+{
+	uint64_t now = clock_now_ns(), filled = 0;
+	bool observing = ops.state == GPT_AGENT_OPS_OBSERVING, came = somebody_came(), stepped;
+
+	if (observing) {
+		follow_wishes();
+		ops_memory_follow(&ops.torch, &ops.sender.batch, now);
+		follow_passes(now);
+		filled = ops_send_lanes(&ops.sender);
+		if (came)
+			op_names_repeat(&ops.sender.batch);
+	}
+	stepped = ops.scheduled && schedule_send(&ops.sender.batch);
+	if (came || now >= ops.next_sample_ns) {
+		ops.next_sample_ns = now + SAMPLE_NS;
+		if (observing) {
+			ops_send_open(&ops.sender, ops.session, now - OPEN_TOLD_NS, false);
+			look_for_others();
+		}
+		send_state();
+		ops_memory_send_state(&ops.sender.batch);
+		stepped = true;
+	}
+	if (stepped)
+		batch_flush(&ops.sender.batch);
+	return filled > LANE_RING_BYTES / BUSY_PART ? BUSY_TICK_NS : TICK_NS;
+}
+
+static void send_last(void)
+{
+	ops_send_lanes(&ops.sender);
+	if (ops.scheduled)
+		schedule_send(&ops.sender.batch);
+	ops_send_open(&ops.sender, ops.session, UINT64_MAX, true);
+	ops_memory_send_state(&ops.sender.batch);
+	look_for_others();
+	tell_state(GPT_AGENT_OPS_STOPPED);
+}
+
+static void finish(bool heard)
+{
+	observer_end();
+	backward_passes_end();
+	ops_memory_stop();
+	if (heard)
+		send_last();
+	op_names_release();
+	lanes_release();
+	torch_close(&ops.torch);
+}
+
+static void run(void)
+{
+	bool heard = true;
+
+	while (wanted() && is_half_there())
+		fork_gate_wait(&ops.exiting, 0, BUSY_TICK_NS);
+	ops.state = 0;
+	ops.libraries = 0;
+	ops.next_sample_ns = 0;
+	ops.listeners = points_take_ops();
+	ops.anew = points_asked_anew();
+	ops.why[0] = '\0';
+	ops.scheduled = schedule_begin(wake);
+	ops.listener = valid_listener();
+	while (wanted()) {
+		heard = !has_successor();
+		if (!heard)
+			break;
+		if (ops.state != GPT_AGENT_OPS_OBSERVING)
+			look_for_torch();
+		fork_gate_wait(&ops.exiting, 0, tick());
+	}
+	if (ops.state == GPT_AGENT_OPS_OBSERVING)
+		finish(heard);
+	else if (ops.state == GPT_AGENT_OPS_WAITING && heard)
+		tell_state(GPT_AGENT_OPS_STOPPED);
+	schedule_end();
+}
+
+/* ---- the thread -------------------------------------------------------------------------------- */
+
+static void at_fork_in_child(void)
+{
+	observer_forked();
+	ops_memory_forked();
+	schedule_forked();
+	atomic_store(&ops.dead, 1);
+}
+
+static void register_fork(void)
+{
+	if (!ops.fork_registered)
+		fork_gate_in_child(at_fork_in_child);
+	ops.fork_registered = true;
+}
+
+/* Nobody has stamps of the other one then. */
+static void choose_clock(void)
+{
+	if (!ops.clock_chosen)
+		op_clock_choose();
+	ops.clock_chosen = true;
+}
+
+static bool begin_life(void)
+{
+	uint32_t none = 0;
+
+	return atomic_compare_exchange_strong(&ops.alive, &none, 1);
+}
+
+static void ops_thread(void)
+{
+	prctl(PR_SET_NAME, "gputrace-ops");
+	ops.no_thread = false;
+	choose_clock();
+	register_fork();
+	ops.sender.batch.send = batch_to_collector;
+	ops.sender.types = &ops.torch.types;
+	do {
+		run();
+		atomic_store(&ops.alive, 0);
+	} while (wanted() && begin_life()); /* wanted again meanwhile: who came then saw us alive */
+	futex_set(&ops.stopped);
+}
+
+/* Once for those who want ops now: it is tried again all the time. */
+static void refuse_without_thread(void)
+{
+	if (!ops.no_thread) {
+		ops.sender.batch.send = batch_to_collector;
+		strcpy(ops.why, own_thread_why_not());
+		tell_state(GPT_AGENT_OPS_REFUSED);
+	}
+	ops.no_thread = true;
+}
+
+void ops_start(void)
+{
+	if (!points_take_ops() || atomic_load(&ops.dead) || !wanted() || !begin_life())
+		return;
+	atomic_store(&ops.stopped, 0);
+	if (own_thread_start(ops_thread))
+		return;
+	refuse_without_thread();
+	atomic_store(&ops.alive, 0);
+}

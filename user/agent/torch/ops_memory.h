@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* Events of PyTorch's allocators, as part of a session of its ops (ops.c): when they are told, and what is sent. */
+#ifndef GPUTRACE_AGENT_OPS_MEMORY_H
+#define GPUTRACE_AGENT_OPS_MEMORY_H
+
+#include <stdint.h>
+
+#include "agent/torch/op_lane.h"
+#include "agent/torch/torch.h"
+#include "cupti/batch.h"
+
+/* At each tick: begins with the first who wants them, ends with the last, and looks after libraries that come. */
+void ops_memory_follow(const struct torch *torch, struct batch *batch, uint64_t now);
+
+/* None comes any more; what is in the lanes may still be sent. */
+void ops_memory_stop(void);
+
+void ops_memory_send(struct batch *batch, const struct op_entry_memory *entry);
+void ops_memory_send_short(struct batch *batch, const struct op_entry_memory_short *entry, uint32_t tid);
+
+/* Where there are any, or were until the latest ops_memory_stop; then that was it. */
+void ops_memory_send_state(struct batch *batch);
+
+/* In the child of a fork. */
+void ops_memory_forked(void);
+
+#endif

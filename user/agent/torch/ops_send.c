@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* Texts come into a lane before the ops that have them, and are given numbers here. */
+#include "agent/torch/ops_send.h"
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "agent/clock.h"
+#include "agent/torch/observer.h"
+#include "agent/torch/op_clock.h"
+#include "agent/torch/op_lane.h"
+#include "agent/torch/op_names.h"
+#include "agent/torch/ops_memory.h"
+
+static void learn_inputs(struct ops_sender *sender, const struct op_entry_inputs *entry)
+{
+	static char text[OP_NAME_MAX];
+	size_t bytes;
+
+	if (op_names_has(entry->hash))
+		return;
+	bytes = op_inputs_write(sender->types, entry->words, (uint32_t)entry->count, text, sizeof(text));
+	if (bytes && !op_names_add_inputs(&sender->batch, entry->hash, text, (uint32_t)bytes))
+		observer_repeat_names();
+}
+
+static void learn(struct ops_sender *sender, const struct op_entry *entry)
+{
+	const struct op_entry_name *name = (const struct op_entry_name *)entry;
+
+	if (entry->kind == OP_ENTRY_INPUTS)
+		learn_inputs(sender, (const struct op_entry_inputs *)entry);
+	else if (entry->kind == OP_ENTRY_NAME &&
+		 !op_names_add(&sender->batch, name->hash, name->text, name->bytes, name->is_longer))
+		observer_repeat_names();
+}
+
+/* An op may end on another thread than it began on, whose lane is read before: what that one has told by now. */
+static void look_ahead(struct ops_sender *sender)
+{
+	uint32_t count = lanes_count(), i;
+	const struct op_entry *entry;
+	uint64_t position, end;
+
+	sender->looked_ahead = true;
+	for (i = 0; i < count; i++) {
+		if (!lane_at(i))
+			continue;
+		position = atomic_load(&lane_at(i)->head);
+		end = atomic_load(&lane_at(i)->tail);
+		while ((entry = lane_next(lane_at(i), &position, end)))
+			learn(sender, entry);
+	}
+}
+
+/* 0: none, or they are lost. */
+static uint32_t inputs_of(struct ops_sender *sender, const struct op_facts *facts, bool is_async)
+{
+	uint32_t id = op_names_id(facts->inputs);
+
+	if (id || !facts->inputs)
+		return id;
+	if (is_async && !sender->looked_ahead) {
+		look_ahead(sender);
+		id = op_names_id(facts->inputs);
+	}
+	sender->inputs_lost += !id;
+	return id;
+}
+
+static struct gpt_agent_op *add_op(struct ops_sender *sender, const struct op_facts *facts, uint64_t start_ns)
+{
+	struct gpt_agent_op *record = batch_add(&sender->batch, GPT_AGENT_OP, sizeof(*record));
+
+	record->start_ns = start_ns;
+	record->sequence = facts->sequence;
+	record->handle = facts->handle;
+	record->thread = facts->thread;
+	record->forward_thread = facts->forward_thread;
+	record->tid = facts->tid;
+	record->name = op_names_id(facts->name);
+	record->stack = facts->stack;
+	record->scope = facts->scope;
+	return record;
+}
+
+static struct op_facts facts_of(const struct op_entry_op *entry)
+{
+	struct op_facts facts = {0};
+
+	if (entry->entry.kind != OP_ENTRY_OP_SHORT)
+		return entry->facts;
+	memcpy(&facts, &entry->facts, offsetof(struct op_facts, stack));
+	facts.tid = entry->end_tid;
+	facts.scope = entry->scope;
+	return facts;
+}
+
+static struct gpt_agent_op *send_op(struct ops_sender *sender, const struct op_entry_op *entry)
+{
+	struct op_facts facts = facts_of(entry);
+	uint32_t inputs = inputs_of(sender, &facts, entry->is_async);
+	uint64_t start_ns = entry->is_told ? facts.start : op_clock_ns(facts.start);
+	uint64_t end_ns = op_clock_ns(entry->end);
+	struct gpt_agent_op *record = add_op(sender, &facts, start_ns);
+
+	record->inputs = inputs;
+	record->end_ns = end_ns > start_ns ? end_ns : start_ns;
+	record->end_tid = entry->end_tid;
+	record->flags = entry->is_async ? GPT_AGENT_OP_ASYNC : 0;
+	sender->told++;
+	return record;
+}
+
+static void send_collective(struct ops_sender *sender, const struct op_entry_collective *entry)
+{
+	struct gpt_agent_op *record = send_op(sender, &entry->op);
+
+	record->collective = op_names_id(entry->collective.text);
+	record->collective_sequence = entry->collective.sequence;
+}
+
+/* How much was in it, in bytes. */
+static uint64_t send_lane(struct ops_sender *sender, struct lane *lane)
+{
+	uint64_t position = atomic_load(&lane->head), end = atomic_load(&lane->tail), bytes = 0;
+	const struct op_entry *entry;
+
+	while ((entry = lane_next(lane, &position, end))) {
+		bytes += entry->bytes;
+		if (entry->kind == OP_ENTRY_OP || entry->kind == OP_ENTRY_OP_SHORT)
+			send_op(sender, (const struct op_entry_op *)entry);
+		else if (entry->kind == OP_ENTRY_COLLECTIVE)
+			send_collective(sender, (const struct op_entry_collective *)entry);
+		else if (entry->kind == OP_ENTRY_MEMORY)
+			ops_memory_send(&sender->batch, (const struct op_entry_memory *)entry);
+		else if (entry->kind == OP_ENTRY_MEMORY_SHORT)
+			ops_memory_send_short(&sender->batch, (const struct op_entry_memory_short *)entry, lane->tid);
+		else
+			learn(sender, entry);
+	}
+	lane_read_to(lane, position);
+	lane_recycle(lane);
+	return bytes;
+}
+
+uint64_t ops_send_lanes(struct ops_sender *sender)
+{
+	uint32_t count = lanes_count(), i;
+	uint64_t most = 0, bytes;
+
+	sender->looked_ahead = false;
+	op_clock_sample();
+	for (i = 0; i < count; i++) {
+		bytes = lane_at(i) ? send_lane(sender, lane_at(i)) : 0;
+		most = bytes > most ? bytes : most;
+	}
+	return most;
+}
+
+static void send_open_op(struct ops_sender *sender, struct op_slot *slot, uint32_t session, uint64_t before_ns,
+			 bool again)
+{
+	struct op_facts facts;
+	uint64_t turn = observer_open_op(slot, session, &facts), start_ns;
+	bool was_told = atomic_load(&slot->told_turn) == turn;
+	struct gpt_agent_op *record;
+
+	if (!turn || (was_told && !again))
+		return;
+	start_ns = was_told ? slot->told_start_ns : op_clock_ns(facts.start);
+	if (start_ns >= before_ns)
+		return;
+	if (!was_told) {
+		slot->told_start_ns = start_ns;
+		atomic_store(&slot->told_turn, turn);
+	}
+	record = add_op(sender, &facts, start_ns);
+	record->end_ns = clock_now_ns();
+	record->end_tid = facts.tid;
+	record->inputs = op_names_id(facts.inputs);
+	record->flags = GPT_AGENT_OP_OPEN;
+}
+
+void ops_send_open(struct ops_sender *sender, uint32_t session, uint64_t before_ns, bool again)
+{
+	uint32_t count = lanes_count(), made, i, j;
+	struct lane *lane;
+
+	for (i = 0; i < count; i++) {
+		lane = lane_at(i);
+		made = lane ? atomic_load(&lane->slots_made) : 0;
+		for (j = 0; j < made; j++)
+			send_open_op(sender, &lane->slots[j], session, before_ns, again);
+	}
+}

@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+#include "agent/torch/schedule.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/cupti/callbacks.h"
+#include "agent/clock.h"
+#include "agent/own_thread.h"
+#include "agent/points.h"
+
+#define STEPS_WAITING 1024u	  /* that wait for the agent's thread; it looks every 20 ms */
+#define CUPTI_BEGINS_NS 50000000u /* a step without warm-up waits so long for CUPTI at most */
+
+static const char optimizer_name[] = "Optimizer.step#", profiler_name[] = "ProfilerStep#";
+
+_Atomic uint32_t schedule_resting;
+
+static struct {
+	_Atomic bool on;
+	_Atomic uint32_t cupti_rests; /* futex: as CUPTI's session does */
+	_Atomic(void (*)(void)) wake_cupti;
+	pthread_mutex_t lock; /* of the rest */
+	struct gpt_schedule wish;
+	void (*wake)(void);
+	bool shared, shared_told;
+	bool told;  /* the schedule itself has been */
+	bool begun; /* steps are counted */
+	enum gpt_step_by by;
+	uint32_t thread;   /* whose steps are counted, by its number; 0: none yet */
+	uint32_t tid;	   /* the same, as it is told */
+	uint32_t name;	   /* hash of the optimizer's whole name */
+	const void *open;  /* the op or pass that tells of the step, while it is open: what is in it tells of none */
+	uint64_t mark;	   /* of that pass */
+	uint64_t begin_ns; /* since when */
+	uint64_t count;	   /* of steps that have begun */
+	_Atomic uint32_t phase; /* enum gpt_step_phase of the latest */
+	struct gpt_agent_step waiting[STEPS_WAITING];
+	uint32_t waiting_count, lost;
+} schedule = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* ---- what is done about a step ----------------------------------------------------------------- */
+
+static bool is_recorded(enum gpt_step_phase phase)
+{
+	return phase == GPT_STEP_WARMUP || phase == GPT_STEP_ACTIVE;
+}
+
+static void rest(bool rests)
+{
+	void (*wake)(void) = atomic_load(&schedule.wake_cupti);
+
+	atomic_store(&schedule_resting, rests);
+	if (wake)
+		wake();
+}
+
+/* Launches of an active step shall have GPU times from the first on.  CUPTI's own thread needs nothing that this one
+ * may hold.  False: it does not record yet. */
+static bool wait_for_cupti(void)
+{
+	uint64_t end_ns = clock_now_ns() + CUPTI_BEGINS_NS;
+
+	while (atomic_load(&schedule.wake_cupti) && atomic_load(&schedule.cupti_rests) && clock_now_ns() < end_ns)
+		futex_wait(&schedule.cupti_rests, 1, CUPTI_BEGINS_NS);
+	return !atomic_load(&schedule.wake_cupti) || !atomic_load(&schedule.cupti_rests);
+}
+
+static void keep(uint64_t time_ns, uint64_t number, enum gpt_step_phase phase, uint32_t cycle, bool late)
+{
+	struct gpt_agent_step *step = &schedule.waiting[schedule.waiting_count];
+
+	if (schedule.waiting_count == STEPS_WAITING) {
+		schedule.lost++;
+		return;
+	}
+	schedule.waiting_count++;
+	*step = (struct gpt_agent_step){.time_ns = time_ns,
+					.number = number,
+					.tid = schedule.tid,
+					.cycle = cycle,
+					.phase = (uint8_t)phase,
+					.by = (uint8_t)schedule.by,
+					.late = late,
+					.lost = schedule.lost};
+	schedule.lost = 0;
+}
+
+/* began_ns: 0: now.  Returns whether what rests has changed. */
+static bool step_begins(uint64_t began_ns, uint64_t number)
+{
+	bool rested = schedule_rests(), rests, late = false;
+	uint32_t cycle;
+	enum gpt_step_phase phase = gpt_schedule_phase(&schedule.wish, schedule.count++, &cycle);
+	uint64_t time_ns = began_ns ? began_ns : clock_now_ns();
+
+	rests = !schedule.shared && !is_recorded(phase);
+	atomic_store(&schedule.phase, phase);
+	if (rests != rested)
+		rest(rests);
+	if (!rests && phase == GPT_STEP_ACTIVE) { /* a warm-up may have been short */
+		late = !wait_for_cupti();
+		time_ns = began_ns ? began_ns : clock_now_ns();
+	}
+	keep(time_ns, number, phase, cycle, late);
+	if (rests != rested)
+		schedule.wake();
+	return rests != rested;
+}
+
+/* ---- what tells of steps ----------------------------------------------------------------------- */
+
+static bool is_counted(void)
+{
+	if (!schedule.begun && points_schedule_begun()) {
+		schedule.begun = true;
+		schedule.begin_ns = clock_now_ns();
+	}
+	return schedule.begun;
+}
+
+static bool has_begin(const char *name, const char *begin)
+{
+	return !strncmp(name, begin, strlen(begin));
+}
+
+/* By what this op would tell of a step; FIRST: it does not. */
+static enum gpt_step_by tells_by(const char *name)
+{
+	enum gpt_step_by by = schedule.by;
+
+	if ((by == GPT_STEP_BY_FIRST || by == GPT_STEP_BY_PROFILER) && has_begin(name, profiler_name))
+		return GPT_STEP_BY_PROFILER;
+	if ((by == GPT_STEP_BY_FIRST || by == GPT_STEP_BY_OPTIMIZER) && has_begin(name, optimizer_name))
+		return GPT_STEP_BY_OPTIMIZER;
+	if (by == GPT_STEP_BY_RANGE && gpt_schedule_hash(name) == schedule.wish.name)
+		return GPT_STEP_BY_RANGE;
+	return GPT_STEP_BY_FIRST;
+}
+
+/* Several optimizers: of the one that came first. */
+static bool is_another_optimizer(const char *name)
+{
+	uint32_t hash = gpt_schedule_hash(name);
+
+	if (!schedule.name)
+		schedule.name = hash | 1;
+	return schedule.name != (hash | 1);
+}
+
+/* Not by its id: that of a thread that has ended, whose stack may be gone, may be another's now. */
+static bool is_counted_thread(void)
+{
+	return !schedule.thread || schedule.thread == callbacks_thread_number();
+}
+
+bool schedule_op_begins(const void *op, const char *name, uint32_t tid)
+{
+	enum gpt_step_by by;
+	bool changed = false;
+
+	pthread_mutex_lock(&schedule.lock);
+	by = atomic_load(&schedule.on) && is_counted() ? tells_by(name) : GPT_STEP_BY_FIRST;
+	if (by == GPT_STEP_BY_FIRST || schedule.open || !is_counted_thread() ||
+	    (by == GPT_STEP_BY_OPTIMIZER && is_another_optimizer(name)))
+		goto unlock;
+	schedule.by = by;
+	schedule.thread = callbacks_thread_number();
+	schedule.tid = tid;
+	schedule.open = op;
+	if (by == GPT_STEP_BY_PROFILER)
+		changed = step_begins(0, strtoull(name + strlen(profiler_name), NULL, 10));
+	else if (by == GPT_STEP_BY_RANGE)
+		changed = step_begins(0, schedule.count);
+	else if (!schedule.count) /* the first is under way */
+		changed = step_begins(schedule.begin_ns, 0);
+unlock:
+	pthread_mutex_unlock(&schedule.lock);
+	return changed;
+}
+
+bool schedule_op_ends(const void *op, uint32_t tid)
+{
+	bool changed = false;
+
+	pthread_mutex_lock(&schedule.lock);
+	if (atomic_load(&schedule.on) && schedule.open == op && is_counted_thread()) {
+		schedule.open = NULL;
+		if (schedule.by == GPT_STEP_BY_OPTIMIZER)
+			changed = step_begins(0, schedule.count);
+	}
+	pthread_mutex_unlock(&schedule.lock);
+	return changed;
+}
+
+/* It is that of this thread: its stack is there from here up. */
+static bool is_in_pass(const volatile uint64_t *mark)
+{
+	const volatile uint64_t *open = schedule.open;
+
+	return open && (uintptr_t)mark < (uintptr_t)open && *open == schedule.mark;
+}
+
+/* Where boundaries are ends the first step is under way when one begins. */
+bool schedule_pass_begins(const volatile uint64_t *mark, uint32_t tid)
+{
+	bool changed = false;
+
+	if (!atomic_load(&schedule.on)) /* nor in a forked child, where the lock may be another thread's for good */
+		return false;
+	pthread_mutex_lock(&schedule.lock);
+	if (!atomic_load(&schedule.on) || schedule.by != GPT_STEP_BY_BACKWARD || !is_counted() ||
+	    !is_counted_thread() || is_in_pass(mark))
+		goto unlock;
+	schedule.thread = callbacks_thread_number();
+	schedule.tid = tid;
+	schedule.open = (const void *)mark;
+	schedule.mark = *mark;
+	if (!schedule.count)
+		changed = step_begins(schedule.begin_ns, 0);
+unlock:
+	pthread_mutex_unlock(&schedule.lock);
+	return changed;
+}
+
+bool schedule_pass_ends(const volatile uint64_t *mark, uint32_t tid)
+{
+	bool changed = false;
+
+	if (!atomic_load(&schedule.on))
+		return false;
+	pthread_mutex_lock(&schedule.lock);
+	if (atomic_load(&schedule.on) && schedule.by == GPT_STEP_BY_BACKWARD && schedule.open == (const void *)mark &&
+	    is_counted_thread()) {
+		schedule.open = NULL;
+		changed = step_begins(0, schedule.count);
+	}
+	pthread_mutex_unlock(&schedule.lock);
+	return changed;
+}
+
+bool schedule_wants_passes(void)
+{
+	return atomic_load(&schedule.on) && schedule.wish.by == GPT_STEP_BY_BACKWARD;
+}
+
+bool schedule_needs_no_ops(void)
+{
+	return schedule_wants_passes() || atomic_load(&schedule.phase) == GPT_STEP_OVER;
+}
+
+/* ---- the session of ops ------------------------------------------------------------------------ */
+
+/* Where steps end with an optimizer's or a backward pass, the first of them has begun. */
+static bool first_is_recorded(void)
+{
+	uint32_t cycle;
+
+	return (schedule.wish.by == GPT_STEP_BY_FIRST || schedule.wish.by == GPT_STEP_BY_OPTIMIZER ||
+		schedule.wish.by == GPT_STEP_BY_BACKWARD) &&
+	       is_recorded(gpt_schedule_phase(&schedule.wish, 0, &cycle));
+}
+
+bool schedule_begin(void (*wake)(void))
+{
+	struct gpt_schedule wish = points_schedule();
+
+	pthread_mutex_lock(&schedule.lock);
+	schedule.wish = wish;
+	schedule.wake = wake;
+	schedule.by = (enum gpt_step_by)wish.by;
+	schedule.shared = schedule.shared_told = schedule.told = schedule.begun = false;
+	schedule.thread = schedule.tid = schedule.name = 0;
+	schedule.open = NULL;
+	schedule.begin_ns = clock_now_ns();
+	schedule.count = 0;
+	schedule.waiting_count = schedule.lost = 0;
+	atomic_store(&schedule.phase, GPT_STEP_WAITING);
+	atomic_store(&schedule.on, wish.active != 0);
+	rest(wish.active && !first_is_recorded());
+	pthread_mutex_unlock(&schedule.lock);
+	return wish.active != 0;
+}
+
+void schedule_end(void)
+{
+	pthread_mutex_lock(&schedule.lock);
+	atomic_store(&schedule.on, false);
+	rest(false);
+	pthread_mutex_unlock(&schedule.lock);
+}
+
+void schedule_share(void)
+{
+	pthread_mutex_lock(&schedule.lock);
+	if (atomic_load(&schedule.on)) {
+		schedule.shared = true;
+		rest(false);
+	}
+	pthread_mutex_unlock(&schedule.lock);
+}
+
+static void send_schedule(struct batch *batch)
+{
+	struct gpt_agent_schedule *record = batch_add(batch, GPT_AGENT_SCHEDULE, sizeof(*record));
+
+	record->time_ns = clock_now_ns();
+	record->skip_first = schedule.wish.skip_first;
+	record->wait = schedule.wish.wait;
+	record->warmup = schedule.wish.warmup;
+	record->active = schedule.wish.active;
+	record->repeat = schedule.wish.repeat;
+	record->skip_first_wait = schedule.wish.skip_first_wait;
+	record->by = schedule.wish.by;
+	record->shared = schedule.shared;
+	schedule.told = true;
+	schedule.shared_told = schedule.shared;
+}
+
+bool schedule_send(struct batch *batch)
+{
+	bool any = false;
+	uint32_t i;
+
+	if (!atomic_load(&schedule.on))
+		return false;
+	pthread_mutex_lock(&schedule.lock);
+	is_counted();
+	if (!schedule.told || schedule.shared != schedule.shared_told) {
+		send_schedule(batch);
+		any = true;
+	}
+	for (i = 0; i < schedule.waiting_count; i++) {
+		struct gpt_agent_step *record = batch_add(batch, GPT_AGENT_STEP, sizeof(*record));
+		struct gpt_record header = record->hdr;
+
+		*record = schedule.waiting[i];
+		record->hdr = header;
+		any = true;
+	}
+	schedule.waiting_count = 0;
+	pthread_mutex_unlock(&schedule.lock);
+	return any;
+}
+
+void schedule_forked(void)
+{
+	atomic_store(&schedule.on, false);
+	atomic_store(&schedule_resting, 0);
+	atomic_store(&schedule.wake_cupti, NULL);
+}
+
+/* ---- the session of CUPTI ---------------------------------------------------------------------- */
+
+bool schedule_cupti_rests(void)
+{
+	return atomic_load(&schedule.on) ? schedule_rests() : points_schedule().active != 0;
+}
+
+void schedule_watch_cupti(void (*wake)(void))
+{
+	atomic_store(&schedule.wake_cupti, wake);
+}
+
+void schedule_cupti_follows(bool rests)
+{
+	atomic_store(&schedule.cupti_rests, rests);
+	futex_wake(&schedule.cupti_rests);
+}

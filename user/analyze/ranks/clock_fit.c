@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "analyze/ranks/clock_fit.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+
+#define SAMPLES 512u	     /* pairs of which slopes are made, each with each other one */
+#define DRIFT_PAIRS 16u	     /* at least so many tell a drift */
+#define DRIFT_SPAN_NS 1e9    /* over at least this */
+#define ROUNDS 3u	     /* of leaving out what is far off */
+#define FAR 4.0		     /* so many standard deviations, as the median of what is left over says */
+#define DEVIATION 1.4826     /* of a normal distribution, by that median */
+#define NEAR_LEAST_NS 1000.0 /* what is never far off */
+
+/* The difference of the clocks against time, both from the first pair on: small numbers, which doubles have exactly. */
+struct point {
+	double at, ahead;
+};
+
+struct points {
+	struct point *list;
+	double *scratch;
+	size_t count;
+	double slope, level;
+};
+
+static int by_value(const void *left, const void *right)
+{
+	const double *a = left, *b = right;
+
+	return (*a > *b) - (*a < *b);
+}
+
+static double median(double *values, size_t count)
+{
+	qsort(values, count, sizeof(*values), by_value);
+	return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
+}
+
+static int by_here(const void *left, const void *right)
+{
+	const struct clock_pair *a = left, *b = right;
+
+	if (a->here_ns != b->here_ns)
+		return a->here_ns < b->here_ns ? -1 : 1;
+	return (a->there_ns > b->there_ns) - (a->there_ns < b->there_ns);
+}
+
+static double left_over(const struct points *points, size_t i)
+{
+	return points->list[i].ahead - points->level - points->slope * points->list[i].at;
+}
+
+/* The median slope between samples, which are spread evenly. */
+static void find_slope(struct points *points)
+{
+	size_t samples = points->count < SAMPLES ? points->count : SAMPLES, slopes = 0;
+	double *list = xmalloc(samples * samples / 2 * sizeof(*list));
+
+	for (size_t i = 0; i < samples; i++)
+		for (size_t k = i + 1; k < samples; k++) {
+			const struct point *a = &points->list[i * points->count / samples];
+			const struct point *b = &points->list[k * points->count / samples];
+
+			if (b->at > a->at)
+				list[slopes++] = (b->ahead - a->ahead) / (b->at - a->at);
+		}
+	points->slope = slopes ? median(list, slopes) : 0;
+	free(list);
+}
+
+static void find_level(struct points *points)
+{
+	for (size_t i = 0; i < points->count; i++)
+		points->scratch[i] = points->list[i].ahead - points->slope * points->list[i].at;
+	points->level = median(points->scratch, points->count);
+}
+
+/* That half of what is left over lies below. */
+static double error_of(struct points *points, double share)
+{
+	for (size_t i = 0; i < points->count; i++)
+		points->scratch[i] = fabs(left_over(points, i));
+	qsort(points->scratch, points->count, sizeof(*points->scratch), by_value);
+	return points->scratch[(size_t)(share * (double)(points->count - 1))];
+}
+
+static double reach(struct points *points)
+{
+	return fmax(FAR * DEVIATION * error_of(points, 0.5), NEAR_LEAST_NS);
+}
+
+/* Least squares through what is near; how many that were. */
+static size_t refine(struct points *points, bool has_drift)
+{
+	double near = reach(points), sum = 0, at = 0, ahead = 0, square = 0, product = 0;
+
+	for (size_t i = 0; i < points->count; i++) {
+		if (fabs(left_over(points, i)) > near)
+			continue;
+		sum++;
+		at += points->list[i].at;
+		ahead += points->list[i].ahead;
+	}
+	at /= sum;
+	ahead /= sum;
+	for (size_t i = 0; i < points->count; i++) {
+		double x = points->list[i].at - at;
+
+		if (fabs(left_over(points, i)) > near)
+			continue;
+		square += x * x;
+		product += x * (points->list[i].ahead - ahead);
+	}
+	if (has_drift && square > 0)
+		points->slope = product / square;
+	points->level = ahead - points->slope * at;
+	return (size_t)sum;
+}
+
+/* What fits into an int64_t. */
+static double bounded(double ns)
+{
+	return fmax(fmin(ns, 4e18), -4e18);
+}
+
+void clock_fit_make(struct clock_fit *fit, struct clock_pair *pairs, size_t count)
+{
+	struct points points = {.list = xmalloc(count * sizeof(*points.list)),
+				.scratch = xmalloc(count * sizeof(*points.scratch)),
+				.count = count};
+	int64_t first;
+
+	qsort(pairs, count, sizeof(*pairs), by_here);
+	first = (int64_t)(pairs[0].there_ns - pairs[0].here_ns);
+	for (size_t i = 0; i < count; i++)
+		points.list[i] = (struct point){
+			.at = (double)(pairs[i].here_ns - pairs[0].here_ns),
+			.ahead = (double)(int64_t)(pairs[i].there_ns - pairs[i].here_ns - (uint64_t)first)};
+	*fit = (struct clock_fit){.pairs = count,
+				  .has_drift = count >= DRIFT_PAIRS && points.list[count - 1].at >= DRIFT_SPAN_NS};
+	if (fit->has_drift)
+		find_slope(&points);
+	find_level(&points);
+	for (unsigned i = 0; i < ROUNDS; i++)
+		fit->used = refine(&points, fit->has_drift);
+	fit->line =
+		(struct clock_line){.from_ns = pairs[0].here_ns,
+				    .offset_ns = (int64_t)((uint64_t)first + (uint64_t)llround(bounded(points.level))),
+				    .drift = points.slope};
+	fit->error_ns = (uint64_t)error_of(&points, 0.5);
+	fit->error_most_ns = (uint64_t)error_of(&points, 0.95);
+	free(points.list);
+	free(points.scratch);
+}

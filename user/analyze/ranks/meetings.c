@@ -1,0 +1,450 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "analyze/ranks/meetings.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/collectives.h"
+
+#define PENDING 256u /* collectives of a process that were launched and whose kernel has yet to begin; the latest */
+#define NAMES_SEARCHED 256u
+#define LAUNCHED_BY (1ull << 63) /* a call's number, and not an op's */
+#define LOOK_BACK 8u		 /* kernels of one collective follow each other: so many others may be between */
+
+/* Where a call was made. */
+struct place {
+	uint32_t stack, caller; /* NONE: nowhere */
+};
+
+/* Of a process, since its last collective. */
+struct pause {
+	uint64_t last_ns; /* end of its calls so far, 0: none yet */
+	uint64_t longest_ns;
+	struct place last;     /* of that call */
+	struct place from, to; /* around the longest pause */
+};
+
+/* A collective that was launched. */
+struct pending {
+	uint64_t op; /* number_of_collective(), 0: none */
+	uint64_t paused_ns;
+	uint32_t from, to; /* meeting_taker.places */
+};
+
+/* What a process has so far; lines and names are callers and strings of the model still. */
+struct taken {
+	struct meeting_rank rank;
+	uint64_t ops[LOOK_BACK]; /* of the last meetings, by their index */
+	struct pending pending[PENDING];
+	size_t next_pending;
+	bool knows_rank;
+	int64_t largest; /* group */
+};
+
+struct meeting_taker {
+	struct pause *pauses;	  /* by model.processes */
+	struct taken **processes; /* by model.processes; NULL: it met nobody */
+	struct tally places;	  /* stack, caller: numbered as they are met */
+	uint32_t process_count;
+};
+
+struct meeting_taker *meeting_taker_new(const struct model *first)
+{
+	struct meeting_taker *taker = xcalloc(1, sizeof(*taker));
+
+	taker->process_count = first->process_count;
+	taker->pauses = xcalloc(first->process_count, sizeof(*taker->pauses));
+	taker->processes = xcalloc(first->process_count, sizeof(*taker->processes));
+	return taker;
+}
+
+void meeting_taker_free(struct meeting_taker *taker)
+{
+	if (!taker)
+		return;
+	for (uint32_t i = 0; i < taker->process_count; i++)
+		if (taker->processes[i]) {
+			array_free(&taker->processes[i]->rank.met.list);
+			free(taker->processes[i]->rank.process_name);
+			free(taker->processes[i]);
+		}
+	tally_free(&taker->places);
+	free(taker->processes);
+	free(taker->pauses);
+	free(taker);
+}
+
+static struct taken *taken_of(struct meeting_taker *taker, const struct model *part, uint32_t process)
+{
+	const struct model_source *source = model_source(part);
+	struct taken **taken = &taker->processes[process];
+
+	if (!*taken) {
+		*taken = xcalloc(1, sizeof(**taken));
+		(*taken)->rank = (struct meeting_rank){.process = process,
+						       .pid = part->processes[process].pid,
+						       .process_name = xstrdup(part->processes[process].name),
+						       .rank = source->is_rank ? source->rank : -1,
+						       .world = source->world};
+	}
+	return *taken;
+}
+
+/* ---- which collective, which rank -------------------------------------------------------------------------------- */
+
+static bool is_meeting(const struct collective *collective)
+{
+	const char *name = collective->fields[GPT_COLLECTIVE_NAME];
+
+	return collective->numbers[GPT_COLLECTIVE_GROUP_SIZE] > 1 &&
+	       collective->numbers[GPT_COLLECTIVE_POINT_TO_POINT] != 1 && strcmp(name, "send") != 0 &&
+	       strcmp(name, "recv") != 0;
+}
+
+/* The number of the collective, and the op's name (FNV-1a), as it may be that several ops share a sequence number. */
+static uint64_t key_of(const struct collective *collective, int64_t sequence)
+{
+	uint64_t hash = collective_key(collective, sequence);
+
+	for (const char *at = collective->fields[GPT_COLLECTIVE_NAME]; *at; at++)
+		hash = (hash ^ (uint8_t)*at) * 0x100000001b3u;
+	return hash;
+}
+
+/* The one of a list such as "[0, 2, 4]"; -1: it has none at that place, or leaves some out. */
+static int64_t of_list(const char *list, int64_t place)
+{
+	long long value = -1;
+
+	if (strstr(list, "..."))
+		return -1;
+	for (list += *list == '['; place > 0 && list; place--) {
+		list = strchr(list, ',');
+		list = list ? list + 1 : NULL;
+	}
+	return list && sscanf(list, "%lld", &value) == 1 ? value : -1;
+}
+
+/* Members of a group are numbered from 0; which rank of all that is, its list or its first rank and their distance say.
+ */
+static int64_t global_rank(const struct collective *collective)
+{
+	const int64_t *numbers = collective->numbers;
+	int64_t rank = numbers[GPT_COLLECTIVE_RANK], size = numbers[GPT_COLLECTIVE_GROUP_SIZE], listed;
+
+	if (rank < 0 || rank >= size || size > INT32_MAX)
+		return -1;
+	listed = of_list(collective->fields[GPT_COLLECTIVE_RANKS], rank);
+	if (listed >= 0)
+		return listed;
+	if (numbers[GPT_COLLECTIVE_RANK_START] < 0 || numbers[GPT_COLLECTIVE_RANK_START] > INT32_MAX ||
+	    numbers[GPT_COLLECTIVE_RANK_STRIDE] < 0 || numbers[GPT_COLLECTIVE_RANK_STRIDE] > INT32_MAX)
+		return rank;
+	return numbers[GPT_COLLECTIVE_RANK_START] + rank * numbers[GPT_COLLECTIVE_RANK_STRIDE];
+}
+
+/* Of the group that every rank of a job is in; earlier versions of PyTorch tell no description. */
+static bool is_of_all(const struct collective *collective)
+{
+	const char *about = collective->fields[GPT_COLLECTIVE_DESCRIPTION];
+
+	return !*about || !strcmp(about, "default_pg");
+}
+
+/* The largest group tells which rank this is. */
+static void learn_rank(struct taken *taken, const struct collective *collective)
+{
+	int64_t size = collective->numbers[GPT_COLLECTIVE_GROUP_SIZE];
+
+	if (is_of_all(collective) && size > taken->rank.world)
+		taken->rank.world = size;
+	if (taken->knows_rank && size <= taken->largest)
+		return;
+	taken->knows_rank = true;
+	taken->largest = size;
+	taken->rank.rank = global_rank(collective);
+}
+
+/* ---- events ------------------------------------------------------------------------------------------------------ */
+
+static uint32_t number_of(struct meeting_taker *taker, struct place place)
+{
+	return (uint32_t)(tally_at(&taker->places, (struct tally_key){{place.stack, place.caller}}) -
+			  taker->places.entries);
+}
+
+static void note_pause(struct pause *pause, const struct call_event *event)
+{
+	const struct model_call *call = event->call;
+	uint64_t end_ns;
+
+	if (pause->last_ns && call->start_ns > pause->last_ns && call->start_ns - pause->last_ns > pause->longest_ns) {
+		pause->longest_ns = call->start_ns - pause->last_ns;
+		pause->from = pause->last;
+		pause->to = (struct place){event->stack, event->caller};
+	}
+	end_ns = call->end_ns > call->start_ns ? call->end_ns : call->start_ns;
+	if (end_ns < pause->last_ns)
+		return;
+	pause->last_ns = end_ns;
+	pause->last = (struct place){event->stack, event->caller};
+}
+
+/* Of the op that the collective is, or of the call by which NCCL launched it. */
+static uint64_t number_of_collective(const struct model_collective *collective, const struct model_call *launch)
+{
+	return collective->op ? collective->op : LAUNCHED_BY | launch->number;
+}
+
+void meeting_taker_add_call(struct meeting_taker *taker, const struct model *part, const struct call_event *event)
+{
+	struct pause *pause = &taker->pauses[event->process];
+	const struct model_collective *told;
+	struct pending *pending;
+	struct taken *taken;
+
+	note_pause(pause, event);
+	if (event->call->class != GPT_CLASS_LAUNCH)
+		return;
+	told = model_collective_of_call(part, event->call);
+	if (!told)
+		return;
+	taken = taken_of(taker, part, event->process);
+	pending = &taken->pending[taken->next_pending++ % PENDING];
+	*pending = (struct pending){.op = number_of_collective(told, event->call), .paused_ns = pause->longest_ns};
+	if (pending->paused_ns) {
+		pending->from = number_of(taker, pause->from);
+		pending->to = number_of(taker, pause->to);
+	}
+	pause->longest_ns = 0;
+}
+
+/* The meeting that an earlier kernel of the op began; NULL: this is the first. */
+static struct meeting *begun(struct taken *taken, uint64_t op)
+{
+	size_t count = taken->rank.met.list.count;
+
+	for (size_t i = count; i-- > 0 && count - i <= LOOK_BACK;)
+		if (taken->ops[i % LOOK_BACK] == op)
+			return &taken->rank.met.list.items[i];
+	return NULL;
+}
+
+static void add_pause(const struct taken *taken, struct meeting *meeting, uint64_t op)
+{
+	for (size_t i = 0; i < PENDING; i++)
+		if (taken->pending[i].op == op && taken->pending[i].paused_ns) {
+			meeting->paused_ns = taken->pending[i].paused_ns;
+			meeting->pause_from = taken->pending[i].from;
+			meeting->pause_to = taken->pending[i].to;
+			return;
+		}
+}
+
+static void begin_meeting(struct meeting_taker *taker, struct taken *taken, const struct model *part,
+			  const struct gpu_event *event, const struct model_collective *told, uint64_t op)
+{
+	struct meeting meeting = {.arrived_ns = event->op->start_ns,
+				  .ended_ns = event->op->end_ns,
+				  .name = told->params,
+				  .pause_from = NONE,
+				  .pause_to = NONE};
+	struct collective collective;
+
+	if (told->sequence < 0 || !collective_read(&collective, part->strings[told->params]) ||
+	    !is_meeting(&collective))
+		return;
+	learn_rank(taken, &collective);
+	if (taken->rank.met.list.count == MEETINGS_MAX) {
+		taken->rank.left_out++;
+		return;
+	}
+	meeting.key = key_of(&collective, told->sequence);
+	meeting.line = number_of(taker, (struct place){event->launch->stack, event->launch_caller});
+	add_pause(taken, &meeting, op);
+	taken->ops[taken->rank.met.list.count % LOOK_BACK] = op;
+	array_push(&taken->rank.met.list, meeting);
+}
+
+void meeting_taker_add_gpu(struct meeting_taker *taker, const struct model *part, const struct gpu_event *event)
+{
+	const struct model_collective *told = NULL;
+	struct meeting *meeting;
+	struct taken *taken;
+	uint64_t op;
+
+	if (event->op->kind == MODEL_KERNEL && event->launch && gpu_ns(event->op))
+		told = model_collective_of_call(part, event->launch);
+	if (!told)
+		return;
+	op = number_of_collective(told, event->launch);
+	taken = taken_of(taker, part, event->op->process);
+	meeting = begun(taken, op);
+	if (!meeting)
+		begin_meeting(taker, taken, part, event, told, op);
+	else if (event->op->end_ns > meeting->ended_ns)
+		meeting->ended_ns = event->op->end_ns;
+}
+
+/* ---- what outlives the trace ------------------------------------------------------------------------------------- */
+
+/* Texts of lines and of collectives, each once. */
+struct keeping {
+	struct meetings *meetings;
+	const struct model *model;
+	struct lines *lines;
+	const struct tally *places;
+	struct tally lines_kept, names_kept; /* more: index of the text + 1 */
+};
+
+static uint32_t keep_text(struct keeping *keeping, char *text)
+{
+	array_push(&keeping->meetings->texts.list, text);
+	return (uint32_t)keeping->meetings->texts.list.count - 1;
+}
+
+/* The innermost line of the user's own code, where there is one. */
+static uint32_t line_of_place(struct keeping *keeping, const struct tally_key *place)
+{
+	const struct model *model = keeping->model;
+
+	if (stack_has_frames(model, place->part[0])) {
+		const struct model_stack *stack = &model->stacks[place->part[0]];
+
+		for (uint32_t i = 0; i < stack->depth; i++) {
+			uint32_t line = line_of(keeping->lines, model->stack_frames[stack->first + i]);
+
+			if (!line_is_library(keeping->lines, line))
+				return line;
+		}
+	}
+	return line_of(keeping->lines, place->part[1]);
+}
+
+static uint32_t keep_line(struct keeping *keeping, uint32_t place)
+{
+	struct tally_entry *kept;
+	uint32_t line;
+
+	if (place == NONE)
+		return NONE;
+	line = line_of_place(keeping, &keeping->places->entries[place].key);
+	kept = tally_at(&keeping->lines_kept, (struct tally_key){{line}});
+	if (!kept->more)
+		kept->more = keep_text(keeping, line_label(keeping->lines, line)) + 1ull;
+	return (uint32_t)(kept->more - 1);
+}
+
+/* Of collectives that differ in size alone there are many, with few texts: one of the latest. */
+static uint32_t keep_equal_text(struct keeping *keeping, char *text)
+{
+	size_t count = keeping->meetings->texts.list.count;
+
+	for (size_t i = count; i-- > 0 && count - i <= NAMES_SEARCHED;)
+		if (!strcmp(keeping->meetings->texts.list.items[i], text)) {
+			free(text);
+			return (uint32_t)i;
+		}
+	return keep_text(keeping, text);
+}
+
+static uint32_t keep_name(struct keeping *keeping, uint32_t params)
+{
+	struct tally_entry *kept = tally_at(&keeping->names_kept, (struct tally_key){{params}});
+	struct collective collective;
+	const char *about;
+
+	if (!kept->more) {
+		if (!collective_read(&collective, keeping->model->strings[params]))
+			return NONE;
+		about = collective.fields[GPT_COLLECTIVE_DESCRIPTION];
+		kept->more =
+			keep_equal_text(keeping, xasprintf("%s (%s%s)", collective.fields[GPT_COLLECTIVE_NAME],
+							   *about ? "" : "group ",
+							   *about ? about : collective.fields[GPT_COLLECTIVE_GROUP])) +
+			1ull;
+	}
+	return (uint32_t)(kept->more - 1);
+}
+
+static int by_key(const void *left, const void *right)
+{
+	const struct meeting *a = left, *b = right;
+
+	if (a->key != b->key)
+		return a->key < b->key ? -1 : 1;
+	return (a->arrived_ns > b->arrived_ns) - (a->arrived_ns < b->arrived_ns);
+}
+
+/* Of those with one number nobody can say which is which. */
+static void drop_repeated(struct meeting_rank *rank)
+{
+	struct meeting *list = rank->met.list.items;
+	size_t kept = 0, count = rank->met.list.count;
+
+	if (count)
+		qsort(list, count, sizeof(*list), by_key);
+	for (size_t i = 0, next; i < count; i = next) {
+		for (next = i + 1; next < count && list[next].key == list[i].key; next++)
+			;
+		if (next - i == 1)
+			list[kept++] = list[i];
+		else
+			rank->repeated += next - i;
+	}
+	rank->met.list.count = kept;
+}
+
+static enum meetings_lack lack_of(const struct model *model)
+{
+	bool has_ops = model_is_foreign(model);
+
+	for (uint32_t i = 0; i < model->string_count; i++)
+		if (!strncmp(model->strings[i], "gloo:", 5) || !strncmp(model->strings[i], "mpi:", 4))
+			return MEETINGS_ON_CPU;
+	for (uint32_t i = 0; i < model->process_count; i++)
+		has_ops |= model->processes[i].ops_state != 0;
+	return has_ops ? MEETINGS_NO_COLLECTIVE : MEETINGS_NO_OPS;
+}
+
+void meeting_taker_finish(struct meeting_taker *taker, const struct model *model, struct lines *lines,
+			  struct meetings *meetings)
+{
+	struct keeping keeping = {.meetings = meetings, .model = model, .lines = lines, .places = &taker->places};
+
+	*meetings = (struct meetings){.lack = lack_of(model)};
+	for (uint32_t i = 0; i < taker->process_count; i++) {
+		struct taken *taken = model_source(model)->is_rank && model->processes[i].calls
+					      ? taken_of(taker, model, i)
+					      : taker->processes[i];
+
+		if (!taken || (!taken->knows_rank && taken->rank.rank < 0))
+			continue;
+		drop_repeated(&taken->rank);
+		for (size_t k = 0; k < taken->rank.met.list.count; k++) {
+			struct meeting *meeting = &taken->rank.met.list.items[k];
+
+			meeting->name = keep_name(&keeping, meeting->name);
+			meeting->line = keep_line(&keeping, meeting->line);
+			meeting->pause_from = keep_line(&keeping, meeting->pause_from);
+			meeting->pause_to = keep_line(&keeping, meeting->pause_to);
+		}
+		array_push(&meetings->ranks.list, taken->rank);
+		taken->rank = (struct meeting_rank){0};
+	}
+	tally_free(&keeping.lines_kept);
+	tally_free(&keeping.names_kept);
+}
+
+void meetings_free(struct meetings *meetings)
+{
+	for (size_t i = 0; i < meetings->ranks.list.count; i++) {
+		free(meetings->ranks.list.items[i].process_name);
+		array_free(&meetings->ranks.list.items[i].met.list);
+	}
+	for (size_t i = 0; i < meetings->texts.list.count; i++)
+		free(meetings->texts.list.items[i]);
+	array_free(&meetings->ranks.list);
+	array_free(&meetings->texts.list);
+}

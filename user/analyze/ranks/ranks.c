@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Which logs belong together, and how their clocks do. */
+#include "analyze/ranks/ranks.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DRIFT_MOST 1e-3		 /* clocks that a kernel disciplines stay within half of that of each other */
+#define APART_MOST_NS 3600e9	 /* wall clocks of two machines of one job */
+#define SAME_CLOCK_MOST_NS 600e9 /* ends of one collective by one clock: what NCCL waits by default */
+
+/* ---- logs -------------------------------------------------------------------------------------------------------- */
+
+static bool is_same_clock(const struct rank_log *a, const struct rank_log *b)
+{
+	return *a->boot && !strcmp(a->boot, b->boot);
+}
+
+static void find_clock(struct ranks *ranks, struct rank_log *log)
+{
+	for (log->clock = 0; log->clock < ranks->clocks.count; log->clock++)
+		if (is_same_clock(&ranks->logs.items[ranks->clocks.items[log->clock].log], log))
+			return;
+	array_push(&ranks->clocks, ((struct rank_clock){.log = ranks->logs.count}));
+}
+
+void ranks_add_log(struct ranks *ranks, const char *name, const struct model *last, struct meetings *meetings)
+{
+	const struct model_source *source = model_source(last);
+	struct rank_log log = {.name = name,
+			       .host = xstrdup(source->host),
+			       .boot = xstrdup(source->boot),
+			       .start_ns = last->start_ns,
+			       .end_ns = last->end_ns,
+			       .processes = last->process_count,
+			       .wall_offset_ns = source->wall_offset_ns,
+			       .slept_ns = source->slept_ns,
+			       .meetings = *meetings};
+
+	*meetings = (struct meetings){0};
+	find_clock(ranks, &log);
+	array_push(&ranks->logs, log);
+}
+
+void ranks_free(struct ranks *ranks)
+{
+	for (size_t i = 0; i < ranks->logs.count; i++) {
+		free(ranks->logs.items[i].host);
+		free(ranks->logs.items[i].boot);
+		meetings_free(&ranks->logs.items[i].meetings);
+	}
+	array_free(&ranks->logs);
+	array_free(&ranks->clocks);
+	array_free(&ranks->rows);
+	array_free(&ranks->late);
+}
+
+int64_t rank_of_process(const struct ranks *ranks, size_t log, uint32_t process)
+{
+	const struct meetings *meetings = &ranks->logs.items[log].meetings;
+
+	for (size_t i = 0; i < meetings->ranks.list.count; i++)
+		if (meetings->ranks.list.items[i].process == process)
+			return meetings->ranks.list.items[i].rank;
+	return -1;
+}
+
+const char *rank_clock_word(const struct ranks *ranks, size_t log)
+{
+	const struct rank_clock *clock = &ranks->clocks.items[ranks->logs.items[log].clock];
+
+	if (log != clock->log)
+		return "same boot";
+	switch (clock->kind) {
+	case RANK_CLOCK_FIRST:
+		return "reference";
+	case RANK_CLOCK_FITTED:
+		return "collectives";
+	case RANK_CLOCK_WALL:
+		break;
+	}
+	return "wall clock";
+}
+
+/* ---- what cannot be ---------------------------------------------------------------------------------------------- */
+
+static int by_rank(const void *left, const void *right)
+{
+	const struct rank_row *a = left, *b = right;
+
+	if (a->of->rank != b->of->rank)
+		return a->of->rank < 0 ? 1 : b->of->rank < 0 ? -1 : a->of->rank < b->of->rank ? -1 : 1;
+	return (a->log > b->log) - (a->log < b->log);
+}
+
+static void collect_rows(struct ranks *ranks)
+{
+	for (size_t i = 0; i < ranks->logs.count; i++) {
+		const struct meetings *meetings = &ranks->logs.items[i].meetings;
+
+		for (size_t k = 0; k < meetings->ranks.list.count; k++)
+			array_push(&ranks->rows, ((struct rank_row){.log = i, .of = &meetings->ranks.list.items[k]}));
+	}
+	if (ranks->rows.count)
+		qsort(ranks->rows.items, ranks->rows.count, sizeof(*ranks->rows.items), by_rank);
+}
+
+static char *same_recording(const struct ranks *ranks)
+{
+	for (size_t i = 0; i < ranks->logs.count; i++)
+		for (size_t k = 0; k < i; k++) {
+			const struct rank_log *a = &ranks->logs.items[k], *b = &ranks->logs.items[i];
+
+			if (a->start_ns == b->start_ns && a->end_ns == b->end_ns &&
+			    a->wall_offset_ns == b->wall_offset_ns && !strcmp(a->host, b->host) &&
+			    !strcmp(a->boot, b->boot))
+				return xasprintf("%s and %s are the same recording", a->name, b->name);
+		}
+	return NULL;
+}
+
+static char *wrong_ranks(struct ranks *ranks)
+{
+	size_t first = 0;
+
+	for (size_t i = 0; i < ranks->rows.count; i++) {
+		const struct rank_row *row = &ranks->rows.items[i], *before = i ? row - 1 : row;
+		const char *name = ranks->logs.items[row->log].name, *other = ranks->logs.items[before->log].name;
+
+		if (i && row->of->rank >= 0 && row->of->rank == before->of->rank)
+			return xasprintf("rank %" PRId64 " is there twice: process %" PRIu32
+					 " of %s and process %" PRIu32 " of %s",
+					 row->of->rank, before->of->pid, other, row->of->pid, name);
+	}
+	for (size_t i = 0; i < ranks->rows.count; i++) {
+		const struct rank_row *row = &ranks->rows.items[i];
+
+		if (row->of->world && ranks->world && row->of->world != ranks->world)
+			return xasprintf("they are of different jobs: %s has ranks of %" PRId64 ", %s of %" PRId64,
+					 ranks->logs.items[first].name, ranks->world, ranks->logs.items[row->log].name,
+					 row->of->world);
+		if (row->of->world && !ranks->world) {
+			ranks->world = row->of->world;
+			first = row->log;
+		}
+	}
+	return NULL;
+}
+
+/* ---- clocks ------------------------------------------------------------------------------------------------------ */
+
+/* When a collective ended, by one clock; where that has several ranks, the mean of them. */
+struct end {
+	uint64_t key, ended_ns;
+};
+
+struct ends {
+	ARRAY(struct end) list; /* by key */
+};
+
+static int by_key(const void *left, const void *right)
+{
+	const struct end *a = left, *b = right;
+
+	if (a->key != b->key)
+		return a->key < b->key ? -1 : 1;
+	return (a->ended_ns > b->ended_ns) - (a->ended_ns < b->ended_ns);
+}
+
+/* Leaves one of each; how far those of one key are apart at most goes to *apart_ns. */
+static void sort_ends(struct ends *ends, uint64_t *apart_ns)
+{
+	struct end *list = ends->list.items;
+	size_t kept = 0, count = ends->list.count;
+
+	if (count)
+		qsort(list, count, sizeof(*list), by_key);
+	for (size_t i = 0, next; i < count; i = next) {
+		uint64_t sum = 0, apart;
+
+		for (next = i; next < count && list[next].key == list[i].key; next++)
+			sum += list[next].ended_ns - list[i].ended_ns;
+		apart = list[next - 1].ended_ns - list[i].ended_ns;
+		if (apart > *apart_ns)
+			*apart_ns = apart;
+		list[kept++] = (struct end){list[i].key, list[i].ended_ns + sum / (next - i)};
+	}
+	ends->list.count = kept;
+}
+
+static struct ends ends_of(const struct ranks *ranks, size_t clock, uint64_t *apart_ns)
+{
+	struct ends ends = {0};
+
+	for (size_t i = 0; i < ranks->rows.count; i++) {
+		const struct rank_row *row = &ranks->rows.items[i];
+
+		if (ranks->logs.items[row->log].clock != clock)
+			continue;
+		for (size_t k = 0; k < row->of->met.list.count; k++)
+			array_push(&ends.list,
+				   ((struct end){row->of->met.list.items[k].key, row->of->met.list.items[k].ended_ns}));
+	}
+	sort_ends(&ends, apart_ns);
+	return ends;
+}
+
+/* The pairs of both; NULL: how many they are alone. */
+static size_t pair_up(const struct ends *here, const struct ends *there, struct clock_pair *pairs)
+{
+	size_t i = 0, k = 0, count = 0;
+
+	while (i < here->list.count && k < there->list.count) {
+		const struct end *a = &here->list.items[i], *b = &there->list.items[k];
+
+		if (a->key == b->key) {
+			if (pairs)
+				pairs[count] = (struct clock_pair){a->ended_ns, b->ended_ns};
+			count++;
+		}
+		i += a->key <= b->key;
+		k += b->key <= a->key;
+	}
+	return count;
+}
+
+/* The clock's moments become known on the first clock. */
+static void add_ends(struct ends *known, const struct ends *ends, const struct clock_line *line)
+{
+	uint64_t apart_ns = 0;
+
+	for (size_t i = 0; i < ends->list.count; i++)
+		array_push(&known->list,
+			   ((struct end){ends->list.items[i].key, clock_line_at(line, ends->list.items[i].ended_ns)}));
+	sort_ends(known, &apart_ns);
+}
+
+static void place_by_wall(const struct ranks *ranks, struct rank_clock *clock)
+{
+	const struct rank_log *log = &ranks->logs.items[clock->log], *first = ranks->logs.items;
+
+	clock->kind = RANK_CLOCK_WALL;
+	clock->is_placed = true;
+	clock->fit.line = (struct clock_line){
+		.from_ns = log->start_ns,
+		.offset_ns = (int64_t)((uint64_t)log->wall_offset_ns - (uint64_t)first->wall_offset_ns)};
+}
+
+/* How far apart their wall clocks would then be. */
+static double apart_by_wall(const struct ranks *ranks, const struct rank_clock *clock)
+{
+	return fabs((double)ranks->logs.items[clock->log].wall_offset_ns - (double)ranks->logs.items[0].wall_offset_ns -
+		    (double)clock->fit.line.offset_ns);
+}
+
+static char *place(struct ranks *ranks, struct rank_clock *clock, const struct ends *ends, const struct ends *known,
+		   size_t common)
+{
+	struct clock_pair *pairs = xmalloc(common * sizeof(*pairs));
+	const char *name = ranks->logs.items[clock->log].name, *first = ranks->logs.items[0].name;
+
+	pair_up(ends, known, pairs);
+	clock_fit_make(&clock->fit, pairs, common);
+	free(pairs);
+	clock->kind = RANK_CLOCK_FITTED;
+	clock->is_placed = true;
+	if (fabs(clock->fit.line.drift) > DRIFT_MOST)
+		return xasprintf("%s and %s are of different jobs: by their collectives one clock would run %.1f %% "
+				 "faster than the other",
+				 first, name, fabs(clock->fit.line.drift) * 100);
+	if (apart_by_wall(ranks, clock) > APART_MOST_NS)
+		return xasprintf("%s and %s are of different jobs: by their wall clocks the same collectives were %.1f "
+				 "hours apart",
+				 first, name, apart_by_wall(ranks, clock) / 3600e9);
+	return NULL;
+}
+
+/* Of those that are not placed, the one with most in common; clocks.count: none is left. */
+static size_t next_clock(const struct ranks *ranks, const struct ends *ends, const struct ends *known, size_t *common)
+{
+	size_t best = ranks->clocks.count;
+
+	*common = 0;
+	for (size_t i = 0; i < ranks->clocks.count; i++) {
+		size_t in_common = ranks->clocks.items[i].is_placed ? 0 : pair_up(&ends[i], known, NULL);
+
+		if (!ranks->clocks.items[i].is_placed && (best == ranks->clocks.count || in_common > *common)) {
+			best = i;
+			*common = in_common;
+		}
+	}
+	return best;
+}
+
+static char *nothing_in_common(const struct ranks *ranks, size_t clock)
+{
+	const char *name = ranks->logs.items[ranks->clocks.items[clock].log].name;
+	bool has_any = false;
+
+	for (size_t i = 0; i < ranks->rows.count; i++)
+		has_any |= ranks->logs.items[ranks->rows.items[i].log].clock == clock;
+	if (!has_any)
+		return xasprintf("%s has no collectives with GPU times to align its clock by (they are recorded with "
+				 "--ops); --unaligned puts it there by its wall clock",
+				 name);
+	return xasprintf("%s has no collective in common with %s; --unaligned puts it there by its wall clock", name,
+			 ranks->logs.items[0].name);
+}
+
+static char *place_all(struct ranks *ranks, struct ends *ends, bool by_wall)
+{
+	struct ends known = {0};
+	size_t clock, common;
+	char *why = NULL;
+
+	ranks->clocks.items[0].is_placed = true;
+	add_ends(&known, &ends[0], &ranks->clocks.items[0].fit.line);
+	while (!why && (clock = next_clock(ranks, ends, &known, &common)) < ranks->clocks.count) {
+		struct rank_clock *next = &ranks->clocks.items[clock];
+
+		if (common)
+			why = place(ranks, next, &ends[clock], &known, common);
+		else if (by_wall)
+			place_by_wall(ranks, next);
+		else
+			why = nothing_in_common(ranks, clock);
+		add_ends(&known, &ends[clock], &next->fit.line);
+	}
+	array_free(&known.list);
+	return why;
+}
+
+char *ranks_align(struct ranks *ranks, bool by_wall)
+{
+	struct ends *ends = xcalloc(ranks->clocks.count, sizeof(*ends));
+	uint64_t apart_ns = 0;
+	char *why = same_recording(ranks);
+
+	collect_rows(ranks);
+	if (!why)
+		why = wrong_ranks(ranks);
+	for (size_t i = 0; i < ranks->clocks.count && !why; i++)
+		ends[i] = ends_of(ranks, i, &apart_ns);
+	if (!why && apart_ns > SAME_CLOCK_MOST_NS)
+		why = xasprintf("they are of different jobs: by one clock the same collective ended %.0f minutes apart",
+				(double)apart_ns / 60e9);
+	if (!why)
+		why = place_all(ranks, ends, by_wall);
+	ranks->begin_ns = UINT64_MAX;
+	for (size_t i = 0; i < ranks->logs.count && !why; i++) {
+		uint64_t begin_ns = clock_line_at(rank_log_clock(ranks, i), ranks->logs.items[i].start_ns);
+
+		if (begin_ns < ranks->begin_ns)
+			ranks->begin_ns = begin_ns;
+	}
+	for (size_t i = 0; i < ranks->clocks.count; i++)
+		array_free(&ends[i].list);
+	free(ends);
+	return why;
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Logs of several ranks of one job on one clock: which ranks are in them, how the clocks of their machines run beside
+ * each other (clock_fit.h), and who was late to which collective (meetings.h).
+ *
+ * Logs of one boot of one machine have one clock already.  Others are put beside the first one's, one after the other,
+ * that with most collectives in common with those already there first.
+ */
+#ifndef GPUTRACE_ANALYZE_RANKS_H
+#define GPUTRACE_ANALYZE_RANKS_H
+
+#include "analyze/ranks/clock_fit.h"
+#include "analyze/ranks/meetings.h"
+
+/* What is known of a log. */
+struct rank_log {
+	const char *name;  /* its file */
+	char *host, *boot; /* boot: "" not known */
+	uint64_t start_ns, end_ns;
+	uint32_t processes;	/* of the model */
+	int64_t wall_offset_ns; /* CLOCK_REALTIME = its time + this */
+	int64_t slept_ns;	/* CLOCK_BOOTTIME = its time + this */
+	struct meetings meetings;
+	size_t clock; /* ranks.clocks */
+};
+
+/* How logs got onto the clock of the first one. */
+enum rank_clock_kind {
+	RANK_CLOCK_FIRST, /* it is that */
+	RANK_CLOCK_FITTED,
+	RANK_CLOCK_WALL, /* by the wall clocks of both, as was asked for: nothing else is known */
+};
+
+/* Of a machine while it ran. */
+struct rank_clock {
+	enum rank_clock_kind kind;
+	size_t log;	      /* the first that has it */
+	struct clock_fit fit; /* to the clock of the first log; of WALL its line alone */
+	bool is_placed;
+};
+
+/* A rank, in the order of ranks, those without a number last. */
+struct rank_row {
+	size_t log;
+	const struct meeting_rank *of;
+	uint64_t compared;		 /* collectives that another rank was seen in, too */
+	uint64_t late, late_ns, most_ns; /* how often the last by more than the clocks' error; behind the median rank */
+	uint64_t waited_ns;		 /* for whoever came last */
+};
+
+/* One rank was late at one place. */
+struct late_row {
+	size_t rank;	     /* ranks.rows */
+	uint32_t name, line; /* texts of its log */
+	uint64_t count, ns, most_ns;
+	/* of the latest of them */
+	uint64_t paused_ns;
+	uint32_t pause_from, pause_to;
+};
+
+struct ranks {
+	ARRAY(struct rank_log) logs;
+	ARRAY(struct rank_clock) clocks;
+	ARRAY(struct rank_row) rows;
+	ARRAY(struct late_row) late; /* most time first */
+	int64_t world;		     /* of all, 0: there is no rank */
+	uint64_t meetings, compared; /* collectives; of these, those with more than one rank */
+	uint64_t begin_ns;	     /* of all logs, on the clock of the first */
+};
+
+/* Adds a log; meetings becomes the ranks' own.  Strings but name are copied. */
+void ranks_add_log(struct ranks *ranks, const char *name, const struct model *last, struct meetings *meetings);
+
+/*
+ * Puts all on one clock.  NULL, or why they do not belong together, which the caller frees; by_wall: those without
+ * collectives in common stay, by their wall clocks.
+ */
+char *ranks_align(struct ranks *ranks, bool by_wall);
+
+/* After that: who was late. */
+void ranks_compare(struct ranks *ranks);
+void ranks_free(struct ranks *ranks);
+
+/* From a log's clock to that of the first. */
+static inline const struct clock_line *rank_log_clock(const struct ranks *ranks, size_t log)
+{
+	return &ranks->clocks.items[ranks->logs.items[log].clock].fit.line;
+}
+
+/* By what a log is on that: "reference", "same boot", "collectives" or "wall clock". */
+const char *rank_clock_word(const struct ranks *ranks, size_t log);
+
+/* A text of a rank's log. */
+static inline const char *rank_text(const struct ranks *ranks, size_t log, uint32_t text)
+{
+	return text == NONE ? "" : ranks->logs.items[log].meetings.texts.list.items[text];
+}
+
+/* The rank of a process of a log, -1: not known. */
+int64_t rank_of_process(const struct ranks *ranks, size_t log, uint32_t process);
+
+#endif

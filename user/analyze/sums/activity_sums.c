@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* A row for each key, from the first activity on. */
+#include "analyze/sums/activity_sums.h"
+
+#include <stdlib.h>
+
+void activity_sums_free(struct activity_sums *sums)
+{
+	tally_free(&sums->keys);
+	array_free(&sums->rows);
+}
+
+static void add(struct activity_sums *sums, uint32_t kind, uint32_t what, bool timed, uint64_t ns)
+{
+	struct tally_entry *entry = tally_at(&sums->keys, (struct tally_key){{kind, what}});
+	struct activity_row *row;
+
+	if (!entry->count++)
+		array_push(&sums->rows, ((struct activity_row){.kind = kind, .what = what}));
+	row = &sums->rows.items[entry - sums->keys.entries];
+	row->count++;
+	if (!timed)
+		return;
+	if (!row->timed++ || ns < row->min_ns)
+		row->min_ns = ns;
+	if (ns > row->max_ns)
+		row->max_ns = ns;
+	row->ns += ns;
+	sums->ns += ns;
+}
+
+void activity_sums_add_gpu(struct activity_sums *sums, const struct gpu_event *event)
+{
+	const struct model_gpu *op = event->op;
+	uint32_t what = op->kind == MODEL_KERNEL ? op->name : op->kind == MODEL_MEMCPY ? op->memcpy_kind : 0;
+
+	add(sums, op->kind, what, op->start_ns != 0, gpu_ns(op));
+}
+
+void activity_sums_add_call(struct activity_sums *sums, const struct call_event *event)
+{
+	const struct model_call *call = event->call;
+
+	add(sums, 0, call->api, call->end_ns != 0, call->end_ns > call->start_ns ? call->end_ns - call->start_ns : 0);
+}
+
+static int by_time(const void *left, const void *right)
+{
+	const struct activity_row *a = left, *b = right;
+
+	if (a->ns != b->ns)
+		return a->ns > b->ns ? -1 : 1;
+	if (a->count != b->count)
+		return a->count > b->count ? -1 : 1;
+	if (a->kind != b->kind)
+		return a->kind < b->kind ? -1 : 1;
+	return (a->what > b->what) - (a->what < b->what);
+}
+
+void activity_sums_finish(struct activity_sums *sums)
+{
+	if (sums->rows.count)
+		qsort(sums->rows.items, sums->rows.count, sizeof(*sums->rows.items), by_time);
+}

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "analyze/sums/flops.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/op_inputs.h"
+
+#define DIMS_MAX 8u
+
+struct dims {
+	uint64_t size[DIMS_MAX];
+	unsigned count;
+};
+
+struct inputs {
+	struct op_inputs_part_text parts[OP_INPUTS_PARTS];
+};
+
+/* ---- inputs ----------------------------------------------------------------------------------------------------- */
+
+/* The element of an array that op_inputs_split let through; false: it has not so many. */
+static bool element(const struct op_inputs_part_text *array, unsigned index, struct op_inputs_part_text *found)
+{
+	const char *at = array->text + 1, *end = array->text + array->size - 1;
+
+	for (unsigned i = 0; at < end; i++) {
+		unsigned depth = 0;
+		bool quoted = false;
+
+		at += *at == ' ';
+		found->text = at;
+		for (; at < end && (*at != ',' || depth || quoted); at++) {
+			quoted ^= *at == '"';
+			depth += !quoted && *at == '[';
+			depth -= !quoted && *at == ']';
+		}
+		found->size = (size_t)(at - found->text);
+		if (i == index)
+			return true;
+		at++;
+	}
+	return false;
+}
+
+/* "[4, 8]", and nothing else: no list of tensors. */
+static bool take_dims(const struct op_inputs_part_text *text, struct dims *dims)
+{
+	const char *at = text->text, *end = at + text->size;
+
+	dims->count = 0;
+	if (at == end || *at++ != '[')
+		return false;
+	while (at < end && *at != ']') {
+		char *after;
+		long long size = strtoll(at, &after, 10);
+
+		if (after == at || size < 0 || dims->count == DIMS_MAX)
+			return false;
+		dims->size[dims->count++] = (uint64_t)size;
+		at = after + (after < end && *after == ',');
+		at += at < end && *at == ' ';
+	}
+	return at < end;
+}
+
+static bool tensor(const struct inputs *inputs, unsigned index, struct dims *dims)
+{
+	struct op_inputs_part_text text;
+
+	return element(&inputs->parts[OP_INPUTS_DIMS], index, &text) && take_dims(&text, dims) && dims->count;
+}
+
+/* The text of an input that is no tensor. */
+static bool concrete(const struct inputs *inputs, unsigned index, struct op_inputs_part_text *text)
+{
+	if (!element(&inputs->parts[OP_INPUTS_CONCRETE], index, text) || text->size < 2)
+		return false;
+	text->text++; /* quotes */
+	text->size -= 2;
+	return text->size > 0;
+}
+
+static bool pair(const struct inputs *inputs, unsigned index, struct dims *dims)
+{
+	struct op_inputs_part_text text;
+
+	return concrete(inputs, index, &text) && take_dims(&text, dims) && dims->count == 2;
+}
+
+/* ---- formulas --------------------------------------------------------------------------------------------------- */
+
+/* 0 when it does not fit. */
+static uint64_t times(uint64_t a, uint64_t b)
+{
+	uint64_t product;
+
+	return __builtin_mul_overflow(a, b, &product) ? 0 : product;
+}
+
+static uint64_t elements(const struct dims *dims, unsigned from)
+{
+	uint64_t product = 1;
+
+	for (unsigned i = from; i < dims->count; i++)
+		product = times(product, dims->size[i]);
+	return product;
+}
+
+static uint64_t elementwise(const struct inputs *inputs, unsigned first)
+{
+	struct dims dims;
+
+	return tensor(inputs, first, &dims) ? elements(&dims, 0) : 0;
+}
+
+/* Two matrices, of batches too, of which the last dimension of the one is multiplied with one of the other. */
+static uint64_t product(const struct inputs *inputs, unsigned first, bool batches)
+{
+	struct dims a, b;
+
+	if (!tensor(inputs, first, &a) || !tensor(inputs, first + 1, &b) || !a.size[a.count - 1])
+		return 0;
+	a.count--;
+	return times(2, times(elements(&a, 0), elements(&b, batches)));
+}
+
+static uint64_t matrices(const struct inputs *inputs, unsigned first)
+{
+	return product(inputs, first, false);
+}
+
+static uint64_t batches(const struct inputs *inputs, unsigned first)
+{
+	return product(inputs, first, true);
+}
+
+static uint64_t convolution(const struct inputs *inputs, unsigned first)
+{
+	struct dims input, kernel, stride, padding, dilation;
+	struct op_inputs_part_text text;
+	uint64_t groups, places = 1;
+
+	if (!tensor(inputs, 0, &input) || !tensor(inputs, 1, &kernel) || input.count != 4 || kernel.count != 4 ||
+	    !pair(inputs, 3, &stride) || !pair(inputs, 4, &padding) || !pair(inputs, 5, &dilation) ||
+	    !concrete(inputs, 6, &text))
+		return 0;
+	groups = strtoull(text.text, NULL, 10);
+	if (!groups || !stride.size[0] || !stride.size[1])
+		return 0;
+	for (int i = 0; i < 2; i++) {
+		uint64_t wide = input.size[2 + i] + 2 * padding.size[i];
+		uint64_t taken = times(dilation.size[i], kernel.size[2 + i] - 1) + 1;
+
+		if (!kernel.size[2 + i] || wide < taken)
+			return 0;
+		places = times(places, (wide - taken) / stride.size[i] + 1);
+	}
+	return times(times(times(2, input.size[0]), times(places, elements(&kernel, 2))),
+		     times(input.size[1], kernel.size[0])) /
+	       groups;
+}
+
+/* Two products of batches: (b, h, query, d) x (b, h, key, d), and with the value's (b, h, key, d_v). */
+static uint64_t attention(const struct inputs *inputs, unsigned first)
+{
+	struct dims query, key, value;
+	uint64_t scores, sums;
+
+	if (!tensor(inputs, 0, &query) || !tensor(inputs, 1, &key) || !tensor(inputs, 2, &value) || query.count != 4 ||
+	    key.count != 4 || value.count != 4)
+		return 0;
+	scores = times(elements(&query, 0), key.size[2]);
+	sums = times(times(times(query.size[0], query.size[1]), times(query.size[2], key.size[2])), value.size[3]);
+	return times(2, scores) + times(2, sums);
+}
+
+static const struct formula {
+	const char *name;
+	uint64_t (*flops)(const struct inputs *inputs, unsigned first);
+	unsigned first; /* of the inputs that it counts */
+} formulas[] = {
+	{"aten::conv2d", convolution, 0},
+	{"aten::mm", matrices, 0},
+	{"aten::addmm", matrices, 1},
+	{"aten::bmm", batches, 0},
+	{"aten::baddbmm", batches, 1},
+	{"aten::mul", elementwise, 0},
+	{"aten::add", elementwise, 0},
+	{"aten::_scaled_dot_product_flash_attention", attention, 0},
+	{"aten::_scaled_dot_product_flash_attention_for_cpu", attention, 0},
+	{"aten::_scaled_dot_product_efficient_attention", attention, 0},
+	{"aten::_scaled_dot_product_cudnn_attention", attention, 0},
+};
+
+uint64_t op_flops(const char *name, const char *text)
+{
+	struct inputs inputs;
+
+	for (size_t i = 0; i < sizeof(formulas) / sizeof(formulas[0]); i++)
+		if (!strcmp(name, formulas[i].name))
+			return op_inputs_split(text, strlen(text), inputs.parts)
+				       ? formulas[i].flops(&inputs, formulas[i].first)
+				       : 0;
+	return 0;
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "analyze/sums/kernel_family.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+
+/* Names that demanglers write for what has none. */
+static bool begins_unnamed(const char *at)
+{
+	return !strncmp(at, "(anonymous namespace)", 21);
+}
+
+/* Behind the return type, which is there where a template was demangled. */
+static const char *skip_type(const char *name)
+{
+	int depth = 0;
+
+	for (const char *at = name; *at; at++) {
+		if (*at == '(' && !depth && !begins_unnamed(at))
+			return name;
+		if (*at == '<' || *at == '(')
+			depth++;
+		else if ((*at == '>' || *at == ')') && depth)
+			depth--;
+		else if (*at == ' ' && !depth)
+			return at[1] ? at + 1 : name;
+	}
+	return name;
+}
+
+/* The digits of a number that stands by itself, or in a product; 0: there is none. */
+static size_t number_length(const char *begin, const char *at)
+{
+	size_t length = strspn(at, "0123456789");
+
+	if (!length || at == begin || (at[-1] != '_' && at[-1] != 'x'))
+		return 0;
+	return isalpha((unsigned char)at[length]) && at[length] != 'x' ? 0 : length;
+}
+
+char *kernel_family(const char *name)
+{
+	char *family = xmalloc(strlen(name) + 1), *to = family;
+	const char *begin = skip_type(name), *at = begin;
+	int depth = 0;
+
+	while (*at) {
+		bool unnamed = begins_unnamed(at);
+
+		if (*at == '(' && !depth && !unnamed)
+			break;
+		if (unnamed && !depth) {
+			memcpy(to, at, 21);
+			to += 21;
+			at += 21;
+		} else if (*at == '<') {
+			depth++;
+			at++;
+		} else if (*at == '>' && depth) {
+			depth--;
+			at++;
+		} else if (depth) {
+			at++;
+		} else if (number_length(begin, at)) {
+			at += number_length(begin, at);
+			*to++ = '#';
+		} else {
+			*to++ = *at++;
+		}
+	}
+	*to = '\0';
+	if (to == family)
+		memcpy(family, name, strlen(name) + 1);
+	return family;
+}

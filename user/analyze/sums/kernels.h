@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* GPU time by kernel, and the line that launches most of each. */
+#ifndef GPUTRACE_ANALYZE_KERNELS_H
+#define GPUTRACE_ANALYZE_KERNELS_H
+
+#include "analyze/events.h"
+#include "analyze/sums/gpu_tally.h"
+#include "analyze/lines.h"
+
+struct kernel_row {
+	uint32_t name; /* model.strings, with its place; NONE: not known */
+	uint32_t line; /* with most of its time; of equals the first that launched it */
+	uint64_t ns, count;
+};
+
+struct kernels {
+	struct gpu_tally callers; /* name, caller */
+	uint64_t gpu_ns;	  /* of all operations: what shares are of */
+	struct kernel_row *rows;  /* most time first */
+	size_t count;
+};
+
+void kernels_free(struct kernels *kernels);
+void kernels_add_gpu(struct kernels *kernels, const struct gpu_event *event);
+void kernels_finish(struct kernels *kernels, struct lines *lines);
+
+#endif

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What torch.profiler calls key averages: a row for each name of an op (op_tree.h), of a CUDA call, of work on a GPU;
+ * or for each name and shapes of inputs, and innermost Python lines.  Work has no time on the CPU, and a call has none
+ * on the GPU: that is of the op it was made in.
+ */
+#ifndef GPUTRACE_ANALYZE_KEY_AVERAGES_H
+#define GPUTRACE_ANALYZE_KEY_AVERAGES_H
+
+#include "analyze/tree/op_tree.h"
+#include "base/tally.h"
+#include "model/string_pool.h"
+
+/* What tells rows apart besides the name. */
+struct key_grouping {
+	bool by_shape;	       /* the dimensions of its inputs */
+	unsigned stack_frames; /* so many of the innermost Python lines of ops */
+};
+
+enum key_kind {
+	KEY_OP,
+	KEY_ANNOTATION, /* named by the program (record_function) */
+	KEY_CALL,	/* of CUDA */
+	KEY_GPU,	/* a kernel, memcpy or memset */
+	KEY_MEMORY,	/* PyTorch's memory of no op, and when there was not enough */
+	KEY_ON_GPU,	/* an annotation on a GPU: from the first to the last work of each, by stream */
+};
+
+struct key_row {
+	enum key_kind kind;
+	char *name;
+	const char *shapes;	      /* NULL: not told apart by them, or not recorded */
+	uint32_t stack;		      /* key_averages.chains + 1, 0: no lines, or not grouped by them */
+	uint64_t first_ns, first_end; /* of what came first; that says the next two */
+	bool inside;		      /* of an op */
+	bool async;
+	uint64_t count, cpu_self_ns, cpu_ns, gpu_self_ns, gpu_ns;
+	struct op_memory memory, memory_self;
+	uint64_t flops; /* of all its ops, where there is a formula and shapes were recorded */
+};
+
+struct key_averages {
+	struct key_grouping grouping;
+	struct op_tree tree;
+	/* name; kind; shapes, or how the model tells copies and fills apart; stack; in the order of rows */
+	struct tally keys;
+	struct tally inputs;	      /* model.strings; more: 1 + which of shapes, 0: they do not read */
+	struct string_pool shapes;    /* dimensions */
+	bool has_inputs;	      /* of some op */
+	bool has_memory;	      /* events of PyTorch's allocators were recorded */
+	struct tally chains;	      /* a frame and the chain of those inside of it: lines, each an index + 1 */
+	ARRAY(struct key_row) rows;   /* in the order of what came first */
+	uint64_t cpu_self_ns, gpu_ns; /* what shares are of */
+};
+
+/* Stays where it is while it is in use. */
+void key_averages_init(struct key_averages *keys, const struct model *first, const struct key_grouping *grouping);
+void key_averages_free(struct key_averages *keys);
+void key_averages_add_op(struct key_averages *keys, const struct op_event *event);
+void key_averages_add_call(struct key_averages *keys, const struct call_event *event);
+void key_averages_add_gpu(struct key_averages *keys, const struct gpu_event *event);
+void key_averages_add_memory(struct key_averages *keys, const struct torch_memory_event *event);
+void key_averages_finish(struct key_averages *keys);
+
+/* The frames of key_row.stack, the innermost first; returns how many there are, of which at most `most` are given. */
+size_t key_row_frames(const struct key_averages *keys, const struct key_row *row, uint32_t frames[], size_t most);
+
+#endif

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Sums by stack while events come; line_cost_rows.c makes rows of them. */
+#include "analyze/sums/line_costs.h"
+
+#include <stdlib.h>
+
+#include "analyze/sums/line_cost_rows.h"
+
+void line_costs_init(struct line_costs *costs, const struct model *first, const struct window *window)
+{
+	*costs = (struct line_costs){.model = first};
+	idle_init(&costs->idle, first, window);
+}
+
+void line_costs_free(struct line_costs *costs)
+{
+	gpu_tally_free(&costs->gpu);
+	tally_free(&costs->copies);
+	tally_free(&costs->calls);
+	idle_free(&costs->idle);
+	waits_free(&costs->waits);
+	free(costs->rows);
+	free(costs->functions);
+}
+
+void line_costs_begin_part(struct line_costs *costs, const struct model *part)
+{
+	costs->model = part;
+	idle_begin_part(&costs->idle, part);
+	waits_begin_part(&costs->waits, part);
+}
+
+void line_costs_add_call(struct line_costs *costs, const struct call_event *event)
+{
+	const struct model_call *call = event->call;
+	uint32_t place = caller_place(costs->model, call->stack, event->caller);
+	struct tally_entry *sum = tally_at(&costs->calls, (struct tally_key){{place, event->process}});
+
+	sum->ns += call->end_ns > call->start_ns ? call->end_ns - call->start_ns : 0;
+	sum->more += call_is_work(call);
+	idle_add_call(&costs->idle, event);
+	waits_add_call(&costs->waits, event);
+}
+
+void line_costs_add_gpu(struct line_costs *costs, const struct gpu_event *event)
+{
+	const struct model_gpu *op = event->op;
+	uint64_t ns = gpu_ns(op);
+	uint32_t place = caller_place(costs->model, event->stack, event->caller);
+	uint32_t replay = place < CALLER_NO_FRAME ? event->replay : NONE;
+	bool counts = event->attributed != event->launch || event->first;
+	struct tally_entry *sum = gpu_tally_at(&costs->gpu, op, (struct tally_key){{place, op->process, replay}});
+
+	sum->ns += ns;
+	sum->count += counts;
+	if (op->kind != MODEL_KERNEL) {
+		sum->more += ns;
+		tally_at(&costs->copies, (struct tally_key){{place, op->process, replay}})->count++;
+	}
+	costs->gpu_ns += ns;
+	costs->has_gpu = true;
+	idle_add_gpu(&costs->idle, event);
+}
+
+void line_costs_add_sync(struct line_costs *costs, const struct sync_event *event)
+{
+	struct sync_event placed = *event;
+
+	placed.recorded_caller = CALLER_UNSEEN;
+	waits_add_sync(&costs->waits, &placed);
+}
+
+void line_costs_finish(struct line_costs *costs, struct lines *lines, const struct torch_memory_sums *memory)
+{
+	costs->has_memory = memory->spaces.count != 0;
+	line_cost_rows_make(costs, lines, memory);
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What each Python line costs, on the GPU and on the CPU: its own part, and that of all that was called under it, every
+ * stack counted once however often the line is in it.  Lines of a function follow each other, as a listing has them.
+ * Sums are kept by stack while events come; GPU time and launches are those of line_sums.h, idle time that of idle.h,
+ * waits those of waits.h, memory of PyTorch that of torch_memory.h.
+ */
+#ifndef GPUTRACE_ANALYZE_LINE_COSTS_H
+#define GPUTRACE_ANALYZE_LINE_COSTS_H
+
+#include "analyze/events.h"
+#include "analyze/sums/gpu_tally.h"
+#include "analyze/sums/idle.h"
+#include "analyze/lines.h"
+#include "analyze/sums/torch_memory.h"
+#include "analyze/sums/waits.h"
+
+/* Bytes of PyTorch's allocators, as in torch_memory_row. */
+struct line_memory {
+	uint64_t at_peak, held;
+};
+
+struct line_cost {
+	uint64_t gpu_ns;
+	uint64_t launches;			   /* calls that put work on a GPU */
+	uint64_t copies;			   /* memcpys and memsets of these */
+	uint64_t copy_ns;			   /* time of memcpys and memsets, part of gpu_ns */
+	uint64_t wait_ns;			   /* of the CPU for the GPU */
+	uint64_t idle_ns;			   /* of a GPU that waited for it */
+	uint64_t cpu_ns;			   /* in CUDA calls */
+	struct line_memory gpu_memory, cpu_memory; /* of all GPUs, each at its own peak; of the CPU */
+};
+
+struct line_cost_row {
+	uint32_t line;
+	struct line_cost own, under; /* under: with its own */
+};
+
+struct function_cost {
+	uint32_t code;		  /* model.codes: one of those with its file, name and first line */
+	uint32_t process;	  /* that had it first */
+	uint32_t first_row, rows; /* in line_costs.rows, by line */
+	struct line_cost own, under;
+	/* GPU time (where there is none, launches, and where there are none, bytes at the peak) of which it is the
+	 * innermost function that is no library's, else the innermost one */
+	uint64_t owned;
+};
+
+struct line_costs {
+	const struct model *model; /* the latest part */
+	struct gpu_tally gpu;	   /* stack or caller, process, stack of a graph's launch; more: time of copies */
+	struct tally copies;	   /* stack or caller; count */
+	struct tally calls;	   /* stack or caller, process; ns: in CUDA calls; more: put work on a GPU */
+	struct idle idle;	   /* of which the sums alone are used */
+	struct waits waits;	   /* the same */
+	uint64_t gpu_ns;	   /* of all */
+	bool has_gpu;		   /* there are GPU operations */
+	bool has_memory;	   /* memory of PyTorch was recorded */
+	struct line_cost_row *rows;
+	struct function_cost *functions; /* most owned first */
+	size_t count, function_count;
+};
+
+void line_costs_init(struct line_costs *costs, const struct model *first, const struct window *window);
+void line_costs_free(struct line_costs *costs);
+void line_costs_begin_part(struct line_costs *costs, const struct model *part);
+void line_costs_add_call(struct line_costs *costs, const struct call_event *event);
+void line_costs_add_gpu(struct line_costs *costs, const struct gpu_event *event);
+void line_costs_add_sync(struct line_costs *costs, const struct sync_event *event);
+
+/* memory: finished; of nothing where there is none. */
+void line_costs_finish(struct line_costs *costs, struct lines *lines, const struct torch_memory_sums *memory);
+
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * GPU time, calls and waits by who made the call, per step of training (step_blocks.h), so that two traces can be
+ * compared. Work belongs to the step in which it was launched.
+ */
+#ifndef GPUTRACE_ANALYZE_PER_STEP_H
+#define GPUTRACE_ANALYZE_PER_STEP_H
+
+#include "analyze/events.h"
+#include "analyze/sums/gpu_tally.h"
+#include "analyze/tree/op_tree.h"
+#include "analyze/sums/step_blocks.h"
+#include "base/tally.h"
+
+struct per_step {
+	const struct model *model;
+	struct step_blocks *blocks;
+	struct gpu_tally gpu; /* stack, or the caller of a call without one; operation_pack.h; block */
+	struct tally calls;   /* the same, NONE, block: calls that put work on a GPU, in count; of them kernels and
+				 graphs, in more */
+	struct tally waits;   /* the same, api, block: calls that waited for a GPU */
+	struct op_tree tree;  /* ops of PyTorch */
+	struct tally ops;     /* name, annotated, block; ns: GPU time of its own, more: CPU time of its own, count */
+	uint64_t outside_ns;  /* GPU time that was launched in no step */
+	uint64_t wall_ns;     /* of all steps; of a trace without steps its length */
+};
+
+/* Stays where it is while it is in use; so do the blocks. */
+void per_step_init(struct per_step *all, struct step_blocks *blocks, const struct model *first);
+void per_step_free(struct per_step *all);
+void per_step_begin_part(struct per_step *all, const struct model *part);
+void per_step_add_gpu(struct per_step *all, const struct gpu_event *event);
+void per_step_add_call(struct per_step *all, const struct call_event *event);
+/* The sums over GPU operations are gpu.timed from here on. */
+void per_step_finish(struct per_step *all, const struct window *window);
+
+#endif

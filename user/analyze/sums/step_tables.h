@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What steps of training did (model/steps/steps.h): wall time, how long the GPU was busy in it, launches; and the ops
+ * of the slowest steps against those of the median one.  When each step begins and ends is known before the first
+ * event, and so is which of them have rows: memory does not depend on how many steps there are.
+ *
+ * The GPU is busy in a step while any operation of the process runs, whenever that was launched.  Launches and ops
+ * belong to the step in which they begin, on whatever thread of the process; of an op that goes on behind it what lies
+ * in it counts.
+ */
+#ifndef GPUTRACE_ANALYZE_STEP_TABLES_H
+#define GPUTRACE_ANALYZE_STEP_TABLES_H
+
+#include "analyze/events.h"
+#include "analyze/sums/ops.h"
+#include "model/steps/steps.h"
+
+#define STEP_TABLES_MAX 4u  /* processes that have a table */
+#define STEP_SLOWEST_MAX 5u /* rows of steps that are slower than the median one */
+#define STEP_OPS_MAX 3u	    /* ops of a row */
+
+/* How much longer an op took in a step than in the median one, without the ops inside of it. */
+struct step_op {
+	uint32_t name; /* model.strings, NONE: not known */
+	bool on_gpu;   /* what it launched there; else on its thread, with the CUDA calls it made and their waits */
+	uint64_t more_ns;
+};
+
+struct step_row {
+	struct step step;
+	uint64_t busy_ns, launches;
+	struct ops_by_name ops;
+	struct step_op more[STEP_OPS_MAX]; /* most first */
+	size_t more_count;
+};
+
+struct step_table {
+	const struct step_track *track;
+	uint32_t process;
+	const struct step *list; /* those that were seen from begin to end */
+	size_t count;
+	uint64_t wall_ns, busy_ns, launches; /* of all of these */
+	uint64_t untimed;		     /* of the launches, those that should have GPU times and have none */
+	struct step_row median;
+	struct step_row slowest[STEP_SLOWEST_MAX]; /* most wall time first */
+	size_t slowest_count;
+	bool has_ops, has_gpu;
+
+	size_t at; /* in the list: no event that is still to come begins before the end of the one before it */
+	uint64_t busy_until_ns;
+};
+
+struct step_tables {
+	ARRAY(struct step_table) list;
+	uint32_t *of_process; /* 1 + index of its table, by model.processes; 0: none */
+	size_t left_out;      /* processes beyond STEP_TABLES_MAX */
+};
+
+/* steps: NULL where none were looked for; they have to stay. */
+void step_tables_init(struct step_tables *all, const struct steps *steps, const struct model *model);
+void step_tables_begin_part(struct step_tables *all, const struct model *part);
+void step_tables_free(struct step_tables *all);
+void step_tables_add_call(struct step_tables *all, const struct call_event *event);
+void step_tables_add_gpu(struct step_tables *all, const struct gpu_event *event);
+void step_tables_add_op(struct step_tables *all, const struct op_event *event, uint32_t process);
+void step_tables_finish(struct step_tables *all);
+
+#endif

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Time is covered by a sweep over operations by start. */
+#include "analyze/sums/utilization.h"
+
+#include <stdlib.h>
+
+void utilization_init(struct utilization *all, const struct window *window)
+{
+	*all = (struct utilization){.window = window};
+}
+
+void utilization_free(struct utilization *all)
+{
+	tally_free(&all->devices);
+	array_free(&all->rows);
+}
+
+/* How much of [start, end) lies after `until`, which moves on. */
+static uint64_t cover(uint64_t *until, uint64_t start, uint64_t end)
+{
+	uint64_t from = start > *until ? start : *until;
+
+	if (end <= from)
+		return 0;
+	*until = end;
+	return end - from;
+}
+
+static struct utilization_row *row_of(struct utilization *all, uint32_t device)
+{
+	size_t known = all->rows.count, row;
+
+	row = (size_t)(tally_at(&all->devices, (struct tally_key){{device}}) - all->devices.entries);
+	if (row == known)
+		array_push(&all->rows, ((struct utilization_row){.device = device}));
+	return &all->rows.items[row];
+}
+
+void utilization_add_gpu(struct utilization *all, const struct gpu_event *event)
+{
+	const struct model_gpu *op = event->op;
+	struct utilization_row *row = row_of(all, op->device);
+	uint64_t start = op->start_ns < all->window->start_ns ? all->window->start_ns : op->start_ns;
+	uint64_t end = op->end_ns > all->window->end_ns ? all->window->end_ns : op->end_ns;
+
+	row->launches +=
+		event->first && (event->launch->class == GPT_CLASS_LAUNCH || event->launch->class == GPT_CLASS_GRAPH);
+	if (end <= start)
+		return;
+	row->busy_ns += cover(&row->busy_until_ns, start, end);
+	if (op->kind == MODEL_KERNEL)
+		row->kernel_ns += cover(&row->kernel_until_ns, start, end);
+}
+
+static int by_device(const void *left, const void *right)
+{
+	const struct utilization_row *a = left, *b = right;
+
+	return (a->device > b->device) - (a->device < b->device);
+}
+
+void utilization_finish(struct utilization *all)
+{
+	if (all->rows.count)
+		qsort(all->rows.items, all->rows.count, sizeof(*all->rows.items), by_device);
+}

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Where calls and GPU operations are put; ops that are open are in call_tree_ops.c. */
+#include "analyze/tree/call_tree.h"
+
+#include <stdlib.h>
+
+#include "analyze/tree/call_tree_ops.h"
+#include "analyze/callers.h"
+
+void call_tree_init(struct call_tree *tree, const struct model *first, const struct attribution *attribution,
+		    enum tree_by by)
+{
+	*tree = (struct call_tree){
+		.model = first, .attribution = attribution, .by = by, .thread_count = first->thread_count};
+	python_paths_init(&tree->functions);
+	tree->threads = xcalloc(first->thread_count, sizeof(*tree->threads));
+	for (uint32_t i = 0; i < first->thread_count; i++) {
+		tree->threads[i].last = NONE;
+		tree->has_ops |= first->threads[i].has_ops;
+	}
+}
+
+void call_tree_free(struct call_tree *tree)
+{
+	for (uint32_t i = 0; i < tree->thread_count; i++) {
+		array_free(&tree->threads[i].open);
+		array_free(&tree->threads[i].ended);
+	}
+	free(tree->threads);
+	python_paths_free(&tree->functions);
+	tally_free(&tree->op_paths);
+	tally_free(&tree->levels);
+	tally_free(&tree->forwards);
+	tally_free(&tree->owners);
+	tally_free(&tree->sums);
+	free(tree->numbers);
+}
+
+/* ---- places ------------------------------------------------------------------------------------------------------ */
+
+static bool is_borrowed(const struct call_tree *tree, const struct model_call *call)
+{
+	return call->stack_state == GPT_STACK_BACKWARD || (tree->attribution->forward && call->forward != NONE);
+}
+
+static struct tree_place place_of(struct call_tree *tree, const struct model_call *call)
+{
+	const struct model *model = tree->model;
+	uint32_t stack = attributed_stack(tree->attribution, call), process = model->threads[call->thread].process;
+	struct tree_place place = {.thread = call->thread, .functions = TREE_NO_STACK | call->stack_state};
+
+	if (!stack_has_frames(model, stack))
+		return place;
+	place.functions = python_path_of_stack(&tree->functions, model, stack);
+	if (is_borrowed(tree, call))
+		place.thread = TREE_THREAD_BORROWED | process;
+	return place;
+}
+
+static void add(struct call_tree *tree, struct tree_place place, uint32_t ops, uint32_t what, uint64_t ns)
+{
+	struct tally_entry *sum = tally_at(&tree->sums, (struct tally_key){{place.thread, ops, place.functions, what}});
+
+	sum->ns += ns;
+	sum->count++;
+	tree->sum_ns += ns;
+}
+
+/* ---- events ------------------------------------------------------------------------------------------------------ */
+
+/* Work of a graph that is put on the call which was captured: in which op that was made is not kept. */
+static const struct model_call *captured_call(const struct call_tree *tree, const struct model_gpu *op)
+{
+	const struct model *model = tree->model;
+	uint32_t index = op->captured_by;
+
+	if (tree->attribution->graphs != GRAPHS_CAPTURE || index == NONE || model->calls[index].stack == NONE)
+		return NULL;
+	return &model->calls[index];
+}
+
+static void add_operation(struct call_tree *tree, struct tree_place place, uint32_t ops, const struct model_gpu *op)
+{
+	const struct model_call *captured = captured_call(tree, op);
+
+	if (captured) {
+		place = place_of(tree, captured);
+		ops = OP_PATH_NONE;
+	}
+	add(tree, place, ops, operation_pack_label(op), gpu_ns(op));
+}
+
+void call_tree_add_call(struct call_tree *tree, const struct call_event *event)
+{
+	const struct model_call *call = event->call;
+	struct tree_place place = place_of(tree, call);
+	uint64_t cpu_ns = call->end_ns > call->start_ns ? call->end_ns - call->start_ns : 0;
+	uint32_t ops = OP_PATH_NONE;
+
+	if (tree->has_ops)
+		ops = call_tree_enter_call(tree, call, &place);
+	if (place.thread == call->thread && place.functions < TREE_NO_STACK)
+		call_tree_own(tree, call->thread, place.functions);
+	if (tree->by == TREE_BY_CPU) {
+		add(tree, place, ops, call->api, cpu_ns);
+		tree->threads[call->thread].cpu_ns += cpu_ns;
+	}
+	for (uint32_t op = call->first_gpu; tree->by == TREE_BY_GPU && op != NONE; op = tree->model->gpu[op].next)
+		add_operation(tree, place, ops, &tree->model->gpu[op]);
+}
+
+/* Work of calls came with them. */
+void call_tree_add_gpu(struct call_tree *tree, const struct gpu_event *event)
+{
+	const struct model_gpu *op = event->op;
+	struct tree_place unseen = {.thread = TREE_THREAD_UNSEEN | op->process,
+				    .functions = op->before ? TREE_BEFORE : TREE_UNSEEN};
+
+	if (tree->by != TREE_BY_GPU)
+		return;
+	if (!event->launch)
+		add_operation(tree, unseen, OP_PATH_NONE, op);
+	else if (event->launch->number == CALL_OUTSIDE)
+		add_operation(tree, place_of(tree, event->launch), OP_PATH_NONE, op);
+}
+
+void call_tree_add_self(struct call_tree *tree, uint32_t thread, uint32_t ops, uint32_t functions, uint64_t ns)
+{
+	if (tree->by == TREE_BY_CPU && ns)
+		add(tree, (struct tree_place){thread, functions}, ops, TREE_SELF, ns);
+}
+
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
+
+static struct tree_place place_of_holder(struct call_tree *tree, uint32_t stack, uint32_t process)
+{
+	if (stack == CALLER_UNSEEN)
+		return (struct tree_place){.thread = TREE_THREAD_UNSEEN | process, .functions = TREE_UNSEEN};
+	return (struct tree_place){.thread = TREE_THREAD_BORROWED | process,
+				   .functions = python_path_of_stack(&tree->functions, tree->model, stack)};
+}
+
+void call_tree_add_memory(struct call_tree *tree, const struct torch_memory_sums *memory)
+{
+	for (size_t i = 0; i < memory->spaces.count; i++)
+		tree->is_of_gpu_memory |= memory->spaces.items[i].device_type != GPT_TORCH_CPU;
+	for (size_t i = 0; i < memory->holders.count; i++) {
+		const uint32_t *part = memory->by_holder.entries[i].key.part;
+		const struct torch_space *space = &memory->spaces.items[part[2]];
+		const struct torch_holder *holder = &memory->holders.items[i];
+		struct tree_place place;
+		struct tally_entry *sum;
+
+		if ((space->device_type != GPT_TORCH_CPU) != tree->is_of_gpu_memory)
+			continue;
+		place = place_of_holder(tree, part[0], space->process);
+		sum = tally_at(&tree->sums, (struct tally_key){{place.thread, OP_PATH_NONE, place.functions, part[1]}});
+		sum->ns += holder->at_peak;
+		sum->count += holder->blocks;
+		sum->more += holder->now;
+		tree->sum_ns += holder->at_peak;
+	}
+}
+
+/* ---- whose functions --------------------------------------------------------------------------------------------- */
+
+static uint32_t outermost(const struct call_tree *tree, uint32_t functions)
+{
+	return python_path_cut(&tree->functions, functions, 1);
+}
+
+void call_tree_own(struct call_tree *tree, uint32_t thread, uint32_t functions)
+{
+	struct tally_key key = {{tree->model->threads[thread].process, outermost(tree, functions)}};
+	struct tally_entry *owner = tally_at(&tree->owners, key);
+
+	if (!owner->more)
+		owner->more = thread + 1;
+}
+
+uint32_t call_tree_owner(struct call_tree *tree, uint32_t process, uint32_t functions)
+{
+	return (uint32_t)tally_at(&tree->owners, (struct tally_key){{process, outermost(tree, functions)}})->more - 1;
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* From sums by caller to losses by cause, each with its lines. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/why/why_internal.h"
+
+static void settle_all(struct why *why)
+{
+	uint64_t first_ns = UINT64_MAX;
+
+	for (size_t i = 0; i < why->devices.count; i++) {
+		struct why_device *device = &why->devices.items[i];
+		uint64_t from_ns = device->first_ns > why->from_ns ? device->first_ns : why->from_ns;
+		uint64_t to_ns = device->busy_until_ns < why->to_ns ? device->busy_until_ns : why->to_ns;
+
+		why_settle_copies(why, device);
+		if (to_ns > from_ns)
+			why->looked_ns += to_ns - from_ns;
+		if (from_ns < first_ns)
+			first_ns = from_ns;
+	}
+	if (first_ns != UINT64_MAX && first_ns > why->window->start_ns)
+		why->before_ns = first_ns - why->window->start_ns;
+	why->lost_ns = why->idle_ns + why->copy_alone_ns + why->blocked_ns;
+}
+
+/* line, cause, detail, extra; with or without a process */
+static struct tally_key by_line(struct lines *lines, const struct tally_key *key)
+{
+	struct tally_key same = *key, plain = why_key_of_charge(*key);
+
+	same.part[0] = key->part[0] == NONE ? NONE : line_of(lines, key->part[0]);
+	if (plain.part[1] == WHY_PYTHON)
+		same.part[2] = key->part[2] == CALLER_UNSEEN ? NONE : line_of(lines, key->part[2]);
+	return same;
+}
+
+/* The same keys as those of charges, by line. */
+static struct tally sums_by_line(struct lines *lines, const struct tally *sums)
+{
+	struct tally all = {0};
+
+	for (size_t i = 0; i < sums->count; i++) {
+		const struct tally_entry *sum = &sums->entries[i];
+		struct tally_entry *entry = tally_at(&all, by_line(lines, &sum->key));
+
+		entry->ns += sum->ns;
+		entry->count += sum->count;
+		entry->more += sum->more;
+	}
+	return all;
+}
+
+struct evidence {
+	struct tally calls, reads, copies;
+};
+
+static struct tally_entry sum_of(struct tally *sums, struct tally_key key)
+{
+	return *tally_at(sums, key);
+}
+
+static struct why_line line_row(struct evidence *evidence, const struct tally_entry *sum)
+{
+	struct tally_key key = why_key_of_charge(sum->key);
+	const uint32_t *part = key.part;
+	struct why_line row = {.line = part[0],
+			       .from_line = part[1] == WHY_PYTHON ? part[2] : NONE,
+			       .detail = part[2],
+			       .extra = part[3],
+			       .process = sum->key.part[1] >> WHY_PROCESS_SHIFT,
+			       .ns = sum->ns,
+			       .count = sum->count};
+	struct tally_entry calls = sum_of(&evidence->calls, key);
+
+	row.calls = calls.count;
+	row.calls_ns = calls.ns;
+	row.failed = calls.more;
+	if (part[1] == WHY_SYNC) {
+		struct tally_entry reads = sum_of(&evidence->reads, (struct tally_key){{part[0]}});
+
+		row.reads = reads.count;
+		row.read_bytes = reads.more;
+	} else if (part[1] == WHY_COPY) {
+		struct tally_entry copies = sum_of(&evidence->copies, key);
+
+		row.copies = copies.count;
+		row.copy_bytes = copies.more;
+		row.copy_ns = copies.ns;
+		row.pageable =
+			(part[2] >> 8 & 0xff) == WHY_PAGEABLE || part[2] >> 16 == WHY_PAGEABLE ? copies.count : 0;
+	}
+	return row;
+}
+
+static enum why_cause cause_of(const struct tally_entry *sum)
+{
+	return (enum why_cause)why_key_of_charge(sum->key).part[1];
+}
+
+static void add_lines(struct why_loss *loss, struct evidence *evidence, const struct tally_entry *sorted, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		loss->line_count += cause_of(&sorted[i]) == loss->cause;
+	loss->lines = xcalloc(loss->line_count, sizeof(*loss->lines));
+	loss->line_count = 0;
+	for (size_t i = 0; i < count; i++)
+		if (cause_of(&sorted[i]) == loss->cause)
+			loss->lines[loss->line_count++] = line_row(evidence, &sorted[i]);
+}
+
+static int by_time(const void *left, const void *right)
+{
+	const struct why_loss *a = left, *b = right;
+
+	if (a->ns != b->ns)
+		return a->ns > b->ns ? -1 : 1;
+	return (a->cause > b->cause) - (a->cause < b->cause);
+}
+
+void why_finish(struct why *why, struct lines *lines)
+{
+	struct tally charges;
+	struct evidence evidence;
+	struct tally_entry *sorted;
+
+	settle_all(why);
+	charges = sums_by_line(lines, &why->charges);
+	evidence = (struct evidence){.calls = sums_by_line(lines, &why->calls),
+				     .reads = tally_by_line(lines, &why->reads, 0),
+				     .copies = sums_by_line(lines, &why->copies)};
+	sorted = tally_sorted(&charges, false);
+	for (unsigned cause = 0; cause < WHY_LOSSES; cause++) {
+		const struct why_sum *sum = &why->sums[cause];
+		struct why_loss *loss = &why->losses[why->count];
+
+		if (!sum->ns)
+			continue;
+		*loss = (struct why_loss){
+			.cause = cause, .ns = sum->ns, .count = sum->count, .longest_ns = sum->longest_ns};
+		add_lines(loss, &evidence, sorted, charges.count);
+		why->count++;
+	}
+	if (why->count)
+		qsort(why->losses, why->count, sizeof(*why->losses), by_time);
+	free(sorted);
+	tally_free(&charges);
+	tally_free(&evidence.calls);
+	tally_free(&evidence.reads);
+	tally_free(&evidence.copies);
+}

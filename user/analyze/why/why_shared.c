@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "analyze/why/why_shared.h"
+
+#include <stdlib.h>
+
+#include "analyze/why/why_internal.h"
+#include "model/collectives.h"
+
+/* What a GPU needs to go over to another's work. */
+#define WAIT_LEAST_NS 5000u
+
+static uint64_t later(uint64_t a_ns, uint64_t b_ns)
+{
+	return a_ns > b_ns ? a_ns : b_ns;
+}
+
+static uint64_t earlier(uint64_t a_ns, uint64_t b_ns)
+{
+	return a_ns < b_ns ? a_ns : b_ns;
+}
+
+void why_shared_free(struct why *why)
+{
+	for (size_t i = 0; i < why->devices.count; i++)
+		array_free(&why->devices.items[i].sharing.shares);
+	for (size_t i = 0; why->meetings && i < WHY_MEETINGS; i++)
+		free(why->meetings->list[i].arrivals);
+	free(why->meetings);
+}
+
+/* ---- other processes --------------------------------------------------------------------------------------------- */
+
+static struct why_share *share_of(struct why_sharing *sharing, uint32_t process)
+{
+	for (size_t i = 0; i < sharing->shares.count; i++)
+		if (sharing->shares.items[i].process == process)
+			return &sharing->shares.items[i];
+	if (sharing->shares.count == WHY_SHARES)
+		return NULL;
+	return array_push(&sharing->shares, ((struct why_share){.process = process}));
+}
+
+static uint64_t overlap(const struct why_share *share, uint64_t from_ns, uint64_t to_ns)
+{
+	uint64_t kept = share->piece_count < WHY_PIECES ? share->piece_count : WHY_PIECES, sum = 0;
+
+	for (uint64_t i = 0; i < kept; i++) {
+		const struct why_span *piece = &share->pieces[(share->piece_count - 1 - i) % WHY_PIECES];
+		uint64_t start = later(piece->start_ns, from_ns), end = earlier(piece->end_ns, to_ns);
+
+		if (end > start)
+			sum += end - start;
+	}
+	return sum;
+}
+
+/* Whose work ran most of that time, and how long; NULL: nobody's. */
+static const struct why_share *who_ran(const struct why_sharing *sharing, uint32_t process, uint64_t from_ns,
+				       uint64_t to_ns, uint64_t *ns)
+{
+	const struct why_share *most = NULL;
+
+	*ns = 0;
+	for (size_t i = 0; i < sharing->shares.count; i++) {
+		const struct why_share *share = &sharing->shares.items[i];
+		uint64_t ran_ns = share->process == process ? 0 : overlap(share, from_ns, to_ns);
+
+		if (ran_ns > *ns) {
+			*ns = ran_ns;
+			most = share;
+		}
+	}
+	return most;
+}
+
+/* The operation was launched, its process had nothing else on the GPU, and somebody else had. */
+static void charge_other_process(struct why *why, struct why_sharing *sharing, const struct why_share *own,
+				 const struct gpu_event *event, uint64_t start_ns)
+{
+	const struct model_call *launch = event->launch;
+	uint64_t from, ns;
+	const struct why_share *other;
+
+	if (!launch || sharing->shares.count < 2)
+		return;
+	from = later(later(launch->start_ns, own->busy_until_ns), later(sharing->shared_until_ns, why->from_ns));
+	if (start_ns <= from || start_ns - from < WAIT_LEAST_NS)
+		return;
+	other = who_ran(sharing, own->process, from, start_ns, &ns);
+	if (!other || ns < WAIT_LEAST_NS)
+		return;
+	sharing->shared_until_ns = start_ns;
+	why->blocked_ns += ns;
+	why_charge(why, event->launch_caller,
+		   why_key(why_user_frame(&why->threads, why->model, launch->stack, event->launch_caller), WHY_PROCESS,
+			   other->process, NONE),
+		   ns);
+}
+
+static void add_piece(struct why_share *share, uint64_t start_ns, uint64_t end_ns)
+{
+	start_ns = later(start_ns, share->busy_until_ns);
+	if (end_ns <= start_ns)
+		return;
+	if (share->piece_count &&
+	    share->pieces[(share->piece_count - 1) % WHY_PIECES].end_ns + WAIT_LEAST_NS > start_ns)
+		share->pieces[(share->piece_count - 1) % WHY_PIECES].end_ns = end_ns;
+	else
+		share->pieces[share->piece_count++ % WHY_PIECES] = (struct why_span){start_ns, end_ns};
+}
+
+/* ---- ranks ------------------------------------------------------------------------------------------------------- */
+
+/* By then, of operations that began before. */
+static uint64_t worked_by(const struct why_sharing *sharing, uint64_t time_ns)
+{
+	uint64_t beyond = sharing->worked_until_ns > time_ns ? sharing->worked_until_ns - time_ns : 0;
+
+	return sharing->worked_ns > beyond ? sharing->worked_ns - beyond : 0;
+}
+
+static struct why_meeting *meeting_of(struct why *why, uint64_t id, uint32_t size)
+{
+	struct why_meeting *meeting;
+
+	if (!why->meetings)
+		why->meetings = xcalloc(1, sizeof(*why->meetings));
+	for (size_t i = 0; i < WHY_MEETINGS; i++) {
+		meeting = &why->meetings->list[i];
+		if (meeting->arrivals && meeting->id == id && meeting->size == size)
+			return meeting;
+	}
+	meeting = &why->meetings->list[why->meetings->begun++ % WHY_MEETINGS];
+	free(meeting->arrivals);
+	*meeting = (struct why_meeting){.id = id, .size = size};
+	meeting->arrivals = xcalloc(size, sizeof(*meeting->arrivals));
+	return meeting;
+}
+
+/* What that rank's GPU did nothing else in until the last one came. */
+static uint64_t waited(struct why *why, const struct why_arrival *arrival, uint64_t last_ns)
+{
+	struct why_sharing *sharing = &why->devices.items[arrival->device].sharing;
+	uint64_t from = later(arrival->start_ns, sharing->met_until_ns), worked = arrival->worked_ns, now;
+
+	if (arrival->end_ns < last_ns || from < why->from_ns || last_ns <= from || last_ns >= why->to_ns)
+		return 0;
+	if (sharing->met_until_ns > arrival->start_ns)
+		worked = sharing->met_worked_ns;
+	now = worked_by(sharing, last_ns);
+	sharing->met_until_ns = last_ns;
+	sharing->met_worked_ns = now;
+	return last_ns - from > now - worked ? last_ns - from - (now - worked) : 0;
+}
+
+static void end_meeting(struct why *why, struct why_meeting *meeting, uint32_t params)
+{
+	const struct why_arrival *last = &meeting->arrivals[meeting->count - 1];
+	uint64_t ns = 0;
+
+	for (uint32_t i = 0; i + 1 < meeting->count; i++)
+		ns += waited(why, &meeting->arrivals[i], last->start_ns);
+	why->meetings->complete++;
+	if (ns) {
+		why->blocked_ns += ns;
+		why_charge(why, last->caller, why_key(last->caller, WHY_RANK, (uint32_t)last->rank, params), ns);
+	}
+	free(meeting->arrivals);
+	meeting->arrivals = NULL;
+}
+
+static const struct model_collective *collective_of(const struct why *why, const struct gpu_event *event)
+{
+	return event->op->kind == MODEL_KERNEL && event->launch ? model_collective_of_call(why->model, event->launch)
+								: NULL;
+}
+
+static void arrive(struct why *why, size_t device, const struct gpu_event *event, const struct model_collective *params)
+{
+	const struct model_gpu *op = event->op;
+	struct collective collective;
+	struct why_meeting *meeting;
+	int64_t size;
+
+	if (!collective_read(&collective, why->model->strings[params->params]) || params->sequence < 0)
+		return;
+	size = collective.numbers[GPT_COLLECTIVE_GROUP_SIZE];
+	if (size < 2 || size > WHY_RANKS || collective.numbers[GPT_COLLECTIVE_POINT_TO_POINT] > 0)
+		return;
+	meeting = meeting_of(why, collective_key(&collective, params->sequence), (uint32_t)size);
+	for (uint32_t i = 0; i < meeting->count; i++)
+		if (meeting->arrivals[i].process == op->process)
+			return;
+	meeting->arrivals[meeting->count++] = (struct why_arrival){
+		.start_ns = op->start_ns,
+		.end_ns = op->end_ns,
+		.worked_ns = worked_by(&why->devices.items[device].sharing, op->start_ns),
+		.device = (uint32_t)device,
+		.process = op->process,
+		.caller = why_user_frame(&why->threads, why->model, event->launch->stack, event->launch_caller),
+		.rank = collective.numbers[GPT_COLLECTIVE_RANK],
+	};
+	if (meeting->count == meeting->size)
+		end_meeting(why, meeting, params->params);
+}
+
+/* ------------------------------------------------------------------------------------------------------------------ */
+
+void why_shared_add_gpu(struct why *why, size_t device, const struct gpu_event *event, uint64_t start_ns,
+			uint64_t end_ns, bool copy)
+{
+	struct why_sharing *sharing = &why->devices.items[device].sharing;
+	const struct model_collective *collective = collective_of(why, event);
+	struct why_share *own = share_of(sharing, event->op->process);
+
+	if (own && why_looks_at(why, start_ns))
+		charge_other_process(why, sharing, own, event, start_ns);
+	if (collective) {
+		arrive(why, device, event, collective);
+	} else if (end_ns > later(start_ns, sharing->worked_until_ns)) {
+		sharing->worked_ns += end_ns - later(start_ns, sharing->worked_until_ns);
+		sharing->worked_until_ns = end_ns;
+	}
+	if (!own)
+		return;
+	if (!collective && !copy)
+		add_piece(own, start_ns, end_ns);
+	own->busy_until_ns = later(own->busy_until_ns, end_ns);
+}

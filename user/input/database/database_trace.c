@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* From what a database has to who wrote it; see database_reader.h. */
+#include "input/database/database_reader.h"
+
+#include <errno.h>
+#include <string.h>
+
+static void tell_damage(struct database_reader *reader)
+{
+	const struct database *base = &reader->base;
+	struct foreign_file *file = reader->file;
+	bool is_cut = base->size < base->whole;
+
+	file->truncated = is_cut || base->where;
+	if (base->where)
+		foreign_note(
+			file,
+			xasprintf("the database is %s: not all rows of %s could be read, nor perhaps of other tables",
+				  is_cut ? "cut" : "damaged", base->where));
+	else if (is_cut)
+		foreign_note(file, xstrdup("the database is cut: tables may be missing"));
+}
+
+int database_read(int fd, struct foreign_file *file, char **why)
+{
+	struct database_reader reader;
+	int err = 0;
+
+	*why = NULL;
+	if (!database_reader_open(&reader, fd, file)) {
+		*why = xstrdup("is an SQLite database that is damaged or cut: nothing of it can be read");
+		err = -EPROTO;
+	} else if (nsys_is(&reader)) {
+		nsys_read(&reader);
+	} else if (nvprof_is(&reader)) {
+		nvprof_read(&reader);
+	} else {
+		*why = xstrdup("is an SQLite database, but none that nsys, nvprof or gputrace wrote");
+		err = -EPROTO;
+	}
+	if (!err)
+		tell_damage(&reader);
+	if (!err && file->rows.error)
+		err = file->rows.error;
+	database_reader_close(&reader);
+	return err;
+}

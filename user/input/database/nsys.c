@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Tables that only nsys' files have, and gputrace's; see database_reader.h. */
+#include "input/database/database_reader.h"
+
+#include <string.h>
+
+#define COUNT(columns) (sizeof(columns) / sizeof((columns)[0]))
+#define FRAMES_MAX (16u << 20)
+#define NS_MAX (INT64_MAX / 4)
+
+/* Times are since the session's begin, and some are before it. */
+#define ZERO_NS 3600000000000
+
+static bool text_is(struct text text, const char *literal)
+{
+	return text.size == strlen(literal) && !memcmp(text.bytes, literal, text.size);
+}
+
+bool nsys_is(struct database_reader *reader)
+{
+	return database_has(&reader->base, "StringIds") &&
+	       (database_has(&reader->base, "META_DATA_EXPORT") || database_has(&reader->base, "ANALYSIS_DETAILS") ||
+		database_has(&reader->base, "TARGET_INFO_SESSION_START_TIME") ||
+		database_has_column(&reader->base, "CUPTI_ACTIVITY_KIND_RUNTIME", "globalTid") ||
+		database_has_column(&reader->base, "NVTX_EVENTS", "globalTid"));
+}
+
+/* ---- the session ------------------------------------------------------------------------------------------------- */
+
+/* Sets whose file it is. */
+static void read_export(struct database_reader *reader)
+{
+	static const char *const columns[] = {"name", "value"};
+	struct database_rows rows = database_select(&reader->base, "META_DATA_EXPORT", columns, COUNT(columns));
+	struct foreign_file *file = reader->file;
+
+	file->tool = "Nsight Systems (nsys)";
+	reader->waits_by_call = true;
+	while (database_next(&rows)) {
+		struct text name = database_text(&rows, 0), value = database_text(&rows, 1);
+
+		if (text_is(name, "EXPORTER") && value.size >= 8 && !memcmp(value.bytes, "gputrace", 8)) {
+			file->tool = "gputrace (an .sqlite file)";
+			reader->waits_by_call = false;
+		} else if (text_is(name, "HOST") && value.size) {
+			file->host = rows_text(&file->rows, value.bytes, value.size);
+		}
+	}
+}
+
+static void read_system(struct database_reader *reader)
+{
+	static const char *const columns[] = {"name", "value"};
+	struct database_rows rows = database_select(&reader->base, "TARGET_INFO_SYSTEM_ENV", columns, COUNT(columns));
+
+	while (database_next(&rows)) {
+		struct text name = database_text(&rows, 0), value = database_text(&rows, 1);
+
+		if (text_is(name, "Hostname") && value.size)
+			reader->file->host = rows_text(&reader->file->rows, value.bytes, value.size);
+	}
+}
+
+/* 0: not known. */
+static int64_t length_of(int64_t from_ns, int64_t to_ns)
+{
+	return from_ns >= 0 && to_ns > from_ns ? to_ns - from_ns : 0;
+}
+
+static void read_session(struct database_reader *reader)
+{
+	static const char *const clock[] = {"utcEpochNs"}, *const span[] = {"duration", "startTime", "stopTime"};
+	struct database_rows rows = database_select(&reader->base, "TARGET_INFO_SESSION_START_TIME", clock, 1);
+	int64_t length_ns;
+
+	if (database_next(&rows)) {
+		int64_t begin_ns = database_number(&rows, 0, 0);
+
+		if (begin_ns > ZERO_NS && begin_ns <= INT64_MAX / 2)
+			reader->file->wall_offset_ns = begin_ns - ZERO_NS;
+	}
+	database_end(&rows);
+	/* startTime and stopTime are of another clock: as that of an event, 0 is startTime */
+	rows = database_select(&reader->base, "ANALYSIS_DETAILS", span, COUNT(span));
+	while (database_next(&rows)) {
+		length_ns = database_number(&rows, 0, 0);
+		if (length_ns <= 0)
+			length_ns = length_of(database_number(&rows, 1, 0), database_number(&rows, 2, 0));
+		if (length_ns > 0 && length_ns <= NS_MAX && (uint64_t)length_ns + ZERO_NS > reader->file->end_ns) {
+			reader->file->start_ns = ZERO_NS;
+			reader->file->end_ns = (uint64_t)length_ns + ZERO_NS;
+		}
+	}
+}
+
+/* ---- who ran, and on what ---------------------------------------------------------------------------------------- */
+
+static void read_processes(struct database_reader *reader)
+{
+	static const char *const columns[] = {"globalPid", "pid", "name", "command"};
+	static const char *const of_threads[] = {"globalTid", "nameId"};
+	struct database_rows rows = database_select(&reader->base, "PROCESSES", columns, COUNT(columns));
+	/* gputrace's: those without CUDA calls are in it, too */
+	bool has_commands = database_has_column(&reader->base, "PROCESSES", "command");
+	struct foreign_file *file = reader->file;
+
+	while (database_next(&rows)) {
+		uint32_t pid = database_small(&rows, 1, database_pid(database_number(&rows, 0, 0)));
+		struct text name = database_text(&rows, 2);
+
+		if (pid && name.size)
+			foreign_name(file, pid, FOREIGN_PROCESS, rows_text(&file->rows, name.bytes, name.size));
+		name = database_text(&rows, 3);
+		if (pid && has_commands && file->processes.count < DATABASE_PROCESSES_MAX)
+			foreign_process(file, pid)->command = rows_text(&file->rows, name.bytes, name.size);
+	}
+	rows = database_select(&reader->base, "ThreadNames", of_threads, COUNT(of_threads));
+	while (database_next(&rows)) {
+		int64_t thread = database_number(&rows, 0, 0);
+		uint32_t text = database_string_text(reader, database_number(&rows, 1, DATABASE_NONE));
+
+		if (database_pid(thread) && database_tid(thread) && text != ROW_NO_TEXT)
+			foreign_name(file, database_pid(thread), database_tid(thread), text);
+	}
+}
+
+static const char *const device_columns[DATABASE_DEVICE_COLUMNS] = {
+	[DATABASE_DEVICE_ID] = "id",
+	[DATABASE_DEVICE_NAME] = "name",
+	[DATABASE_DEVICE_UUID] = "uuid",
+	[DATABASE_DEVICE_MEMORY] = "totalMemory",
+	[DATABASE_DEVICE_SMS] = "smCount",
+	[DATABASE_DEVICE_MAJOR] = "computeMajor",
+	[DATABASE_DEVICE_MINOR] = "computeMinor",
+	[DATABASE_DEVICE_WARP] = "threadsPerWarp",
+	[DATABASE_DEVICE_WARPS] = "maxWarpsPerSm",
+	[DATABASE_DEVICE_BLOCKS] = "maxBlocksPerSm",
+	[DATABASE_DEVICE_THREADS] = "maxThreadsPerBlock",
+	[DATABASE_DEVICE_SM_REGISTERS] = "maxRegistersPerSm",
+	[DATABASE_DEVICE_REGISTERS] = "maxRegistersPerBlock",
+	[DATABASE_DEVICE_SM_SHARED] = "maxShmemPerSm",
+	[DATABASE_DEVICE_SHARED] = "maxShmemPerBlock",
+};
+
+static const struct foreign_device *gpu_by_id(const struct foreign_file *file, size_t count, uint32_t id)
+{
+	for (size_t i = 0; i < count; i++)
+		if (file->devices.items[i].device.id == id)
+			return &file->devices.items[i];
+	return NULL;
+}
+
+/* CUDA's numbers of GPUs, where they are not the system's: a program may see some of them only. */
+static void renumber_gpus(struct database_reader *reader)
+{
+	static const char *const columns[] = {"gpuId", "cudaId"};
+	struct database_rows rows = database_select(&reader->base, "TARGET_INFO_CUDA_DEVICE", columns, COUNT(columns));
+	struct foreign_file *file = reader->file;
+	size_t count = file->devices.count;
+
+	while (database_next(&rows)) {
+		uint32_t id = database_small(&rows, 1, UINT32_MAX);
+		const struct foreign_device *gpu = gpu_by_id(file, count, database_small(&rows, 0, UINT32_MAX));
+		struct foreign_device found;
+		bool known = false;
+
+		for (size_t i = count; i < file->devices.count; i++)
+			known |= file->devices.items[i].device.id == id;
+		if (!gpu || id == UINT32_MAX || known || file->devices.count >= 2 * (size_t)DATABASE_DEVICES_MAX)
+			continue;
+		found = *gpu;
+		found.device.id = id;
+		array_push(&file->devices, found);
+	}
+	if (file->devices.count == count)
+		return;
+	file->devices.count -= count;
+	memmove(file->devices.items, file->devices.items + count, file->devices.count * sizeof(*file->devices.items));
+}
+
+/* ---- stacks ------------------------------------------------------------------------------------------------------ */
+
+enum {
+	FRAME_STACK,
+	FRAME_FUNCTION,
+	FRAME_FILE,
+	FRAME_DEPTH,
+	FRAME_LINE,
+	FRAME_FIRST_LINE,
+	FRAME_COLUMNS,
+};
+
+/* Rows of a stack follow each other, the innermost first; false: this one has no place in it. */
+static bool add_frame(struct database_reader *reader, struct lookup *codes, const struct database_rows *rows)
+{
+	struct foreign_file *file = reader->file;
+	int64_t id = database_number(rows, FRAME_STACK, DATABASE_NONE), depth = database_number(rows, FRAME_DEPTH, -1);
+	struct foreign_code code = {
+		.function = database_string_text(reader, database_number(rows, FRAME_FUNCTION, DATABASE_NONE)),
+		.file = database_string_text(reader, database_number(rows, FRAME_FILE, DATABASE_NONE)),
+		.first_line = database_small(rows, FRAME_FIRST_LINE, 0),
+	};
+	struct foreign_stack *last;
+	uint32_t *index, *known;
+
+	if (id == DATABASE_NONE || file->frames.count >= FRAMES_MAX)
+		return false;
+	index = lookup_put(&reader->stack_lookup, 1, (uint64_t)id, (uint32_t)file->stacks.count);
+	if (*index == file->stacks.count)
+		array_push(&file->stacks, ((struct foreign_stack){.first = (uint32_t)file->frames.count}));
+	last = &file->stacks.items[*index];
+	if (*index + 1 != file->stacks.count || depth != last->depth)
+		return false;
+	known = lookup_put(codes, code.function == UINT32_MAX ? code.function : code.function + 1,
+			   (uint64_t)code.file << 32 | code.first_line, (uint32_t)file->codes.count);
+	if (*known == file->codes.count)
+		array_push(&file->codes, code);
+	array_push(&file->frames, ((struct foreign_frame){*known, database_small(rows, FRAME_LINE, 0)}));
+	last->depth++;
+	return true;
+}
+
+/* nsys has native ones there, without lines; gputrace has Python's. */
+static void read_stacks(struct database_reader *reader)
+{
+	static const char *const columns[FRAME_COLUMNS] = {"id", "symbol", "module", "stackDepth", "line", "firstLine"};
+	struct database_rows rows = {.statement = NULL};
+	struct lookup codes;
+
+	if (!database_has_column(&reader->base, "CUDA_CALLCHAINS", "line"))
+		return;
+	lookup_init(&codes, reader->file->rows.seed);
+	rows = database_select(&reader->base, "CUDA_CALLCHAINS", columns, FRAME_COLUMNS);
+	while (database_next(&rows))
+		if (!add_frame(reader, &codes, &rows))
+			reader->file->bad++;
+	lookup_free(&codes);
+}
+
+/* ---- memory of CUDA ---------------------------------------------------------------------------------------------- */
+
+enum {
+	MEMORY_TIME,
+	MEMORY_END,
+	MEMORY_PROCESS,
+	MEMORY_DEVICE,
+	MEMORY_ADDRESS,
+	MEMORY_BYTES,
+	MEMORY_KIND,
+	MEMORY_OPERATION,
+	MEMORY_CORR,
+	MEMORY_COLUMNS,
+};
+
+static void read_memory(struct database_reader *reader)
+{
+	static const char *const columns[MEMORY_COLUMNS] = {
+		[MEMORY_TIME] = "start",	 [MEMORY_END] = "start",
+		[MEMORY_PROCESS] = "globalPid",	 [MEMORY_DEVICE] = "deviceId",
+		[MEMORY_ADDRESS] = "address",	 [MEMORY_BYTES] = "bytes",
+		[MEMORY_KIND] = "memKind",	 [MEMORY_OPERATION] = "memoryOperationType",
+		[MEMORY_CORR] = "correlationId",
+	};
+	struct database_rows rows =
+		database_select(&reader->base, "CUDA_GPU_MEMORY_USAGE_EVENTS", columns, MEMORY_COLUMNS);
+
+	while (database_next(&rows) && !reader->file->rows.error) {
+		struct row_cuda_memory memory = {.row = {.text = ROW_NO_TEXT, .kind = ROW_CUDA_MEMORY}};
+		int64_t kind = database_number(&rows, MEMORY_KIND, -1),
+			bytes = database_number(&rows, MEMORY_BYTES, -1);
+		bool ended;
+
+		if (!database_span(reader, &rows, MEMORY_TIME, MEMORY_END, &memory.row, &ended))
+			continue;
+		memory.row.pid = database_pid(database_number(&rows, MEMORY_PROCESS, 0));
+		memory.row.corr = database_small(&rows, MEMORY_CORR, 0);
+		if (bytes < 0 || !memory.row.pid) {
+			reader->file->bad++;
+			continue;
+		}
+		foreign_process(reader->file, memory.row.pid);
+		memory.memory = (struct new_memory){
+			.released = database_number(&rows, MEMORY_OPERATION, 0) == 1,
+			.address = (uint64_t)database_number(&rows, MEMORY_ADDRESS, 0),
+			.bytes = (uint64_t)bytes,
+			.device = database_small(&rows, MEMORY_DEVICE, 0),
+			.kind = kind >= 0 && kind < 16 ? (uint32_t)kind + reader->first_memory_kind : 0,
+		};
+		rows_add(&reader->file->rows, &memory.row, sizeof(memory));
+	}
+	database_end(&rows);
+}
+
+/* ------------------------------------------------------------------------------------------------------------------ */
+
+void nsys_read(struct database_reader *reader)
+{
+	reader->zero_ns = ZERO_NS;
+	reader->first_memory_kind = 1;
+	database_read_strings(reader, "StringIds", "id");
+	read_export(reader);
+	read_system(reader);
+	read_session(reader);
+	read_processes(reader);
+	database_read_gpus(reader, "TARGET_INFO_GPU", device_columns);
+	renumber_gpus(reader);
+	read_stacks(reader);
+	database_read_calls(reader, "CUPTI_ACTIVITY_KIND_RUNTIME", GPT_DOMAIN_RUNTIME);
+	database_read_gpu_work(reader, "CUPTI_ACTIVITY_KIND_KERNEL", MODEL_KERNEL);
+	database_read_gpu_work(reader, "CUPTI_ACTIVITY_KIND_MEMCPY", MODEL_MEMCPY);
+	database_read_gpu_work(reader, "CUPTI_ACTIVITY_KIND_MEMSET", MODEL_MEMSET);
+	database_read_graphs(reader, "CUPTI_ACTIVITY_KIND_GRAPH_TRACE");
+	database_read_syncs(reader, "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION");
+	read_memory(reader);
+	nsys_read_ranges(reader);
+}

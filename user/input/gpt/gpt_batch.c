@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * A batch of records from an agent, or from a buffer of another profiler.  Everything in it is written by the target:
+ * hostile.  Its kinds are rows of GPT_AGENT_RECORDS (gpt_records.h).
+ */
+#include <gputrace/walk.h>
+
+#include "input/gpt/gpt_records.h"
+
+/* Known types by their number less GPT_AGENT_HELLO; those that are not here tell the model nothing, or are newer. */
+static const struct {
+	size_t size; /* least */
+	bool adds_events;
+	bool (*add)(struct builder *builder, const struct gpt_sender *sender, const struct gpt_record *record);
+} kinds[] = {
+#define ROW(type, name, least, adds) [GPT_AGENT_##type - GPT_AGENT_HELLO] = {least, GPT_ADDS_##adds, gpt_add_##name},
+	GPT_AGENT_RECORDS(ROW)
+#undef ROW
+};
+
+static void add_record(struct builder *builder, const struct gpt_sender *sender, const struct gpt_record *record)
+{
+	size_t kind = (size_t)record->type - GPT_AGENT_HELLO;
+
+	if (kind >= sizeof(kinds) / sizeof(kinds[0]) || !kinds[kind].add)
+		return;
+	if (!kinds[kind].adds_events)
+		builder_wait(builder);
+	if (record->size < kinds[kind].size || !kinds[kind].add(builder, sender, record))
+		builder_count_bad(builder);
+}
+
+bool gpt_add_batch(struct builder *builder, const struct gpt_record *record)
+{
+	const struct gpt_agent_batch *batch = (const struct gpt_agent_batch *)record;
+	struct gpt_sender sender = {.time_ns = batch->time_ns, .foreign = record->flags & GPT_BATCH_FOREIGN};
+	const struct gpt_record *inner;
+	size_t at = 0;
+
+	builder_see_time(builder, batch->time_ns);
+	if (batch->bytes > record->size - sizeof(*batch))
+		return false;
+	if (record->flags & GPT_BATCH_MONOTONIC) {
+		sender.clock = SOURCE_CLOCK_MONOTONIC;
+		builder_note_clock_error(builder, batch->error_ns);
+	}
+	/* what the collector read from a buffer may stand behind an exec that came after */
+	sender.program = sender.foreign ? builder_program_at(builder, batch->pid, batch->time_ns)
+					: builder_program(builder, batch->pid);
+	while (at < batch->bytes) {
+		inner = record_at(batch->data, batch->bytes, &at);
+		if (!inner)
+			return false;
+		add_record(builder, &sender, inner);
+	}
+	return true;
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Calls of CUDA and the stacks that they were made from. */
+#include "input/gpt/gpt_records.h"
+
+static struct model_args args_of(const struct gpt_call_args *record)
+{
+	struct model_args args = {.function = record->function,
+				  .stream = record->stream,
+				  .bytes = record->bytes,
+				  .shared_bytes = record->shared_bytes,
+				  .memcpy_kind = record->memcpy_kind};
+
+	memcpy(args.grid, record->grid, sizeof(args.grid));
+	memcpy(args.block, record->block, sizeof(args.block));
+	return args;
+}
+
+bool gpt_add_call(struct builder *builder, const struct gpt_record *record)
+{
+	const struct gpt_call *event = (const struct gpt_call *)record;
+	struct model_args args;
+	struct new_call call = {.time_ns = event->time_ns,
+				.stack = event->stack_id,
+				.native = event->native_id,
+				.pid = event->pid,
+				.tid = event->tid,
+				.corr = event->corr,
+				.api = event->api,
+				.stack_state = event->stack_state <= GPT_STACK_AMBIGUOUS ? event->stack_state
+											 : GPT_STACK_UNREADABLE,
+				.nested_in_symbol = record->flags & GPT_CALL_NESTED_IN_SYMBOL,
+				.after_loss = record->flags & GPT_CALL_AFTER_LOSS};
+
+	if (record->type == GPT_CALL_ARGS) {
+		args = args_of((const struct gpt_call_args *)record);
+		call.args = &args;
+	}
+	builder_add_call(builder, &call);
+	return true;
+}
+
+bool gpt_add_stack_at(struct builder *builder, const struct gpt_record *record)
+{
+	const struct gpt_stack_at *event = (const struct gpt_stack_at *)record;
+	struct new_taken_stack taken = {.time_ns = event->time_ns,
+					.stack = event->stack_id,
+					.number = event->number,
+					.what = (enum gpt_stack_of)event->what};
+
+	builder_see_time(builder, event->time_ns);
+	if (event->what < GPT_STACK_OF_OP || !event->number)
+		return false;
+	if (event->what <= GPT_STACK_OF_MEMORY) /* else newer than this reader */
+		builder_add_taken_stack(builder, event->pid, &taken);
+	return true;
+}
+
+/* Whether an entry of a stack that was truncated says how many frames were left out in its place. */
+static bool is_gap(const struct gpt_pystack *stack, uint32_t index)
+{
+	return !stack->frames[index].code && stack->frames[index].lasti > 0 &&
+	       stack->hdr.flags & GPT_PYSTACK_TRUNCATED &&
+	       index == GPT_PYSTACK_MAX_FRAMES - GPT_PYSTACK_OUTER_FRAMES - 1;
+}
+
+bool gpt_add_pystack(struct builder *builder, const struct gpt_record *record)
+{
+	const struct gpt_pystack *event = (const struct gpt_pystack *)record;
+	struct new_frame frames[GPT_PYSTACK_MAX_FRAMES];
+	struct new_stack stack = {.key = event->id, .frames = frames};
+
+	if (!event->id || !event->depth || event->depth > GPT_PYSTACK_MAX_FRAMES ||
+	    event->depth > (record->size - sizeof(*event)) / sizeof(event->frames[0]))
+		return false;
+	for (uint32_t i = 0; i < event->depth; i++) {
+		const struct gpt_pyframe *frame = &event->frames[i];
+
+		if (is_gap(event, i)) {
+			stack.gap = stack.depth;
+			stack.missing = (uint32_t)frame->lasti;
+		} else {
+			frames[stack.depth++] = (struct new_frame){.code = frame->code, .lasti = frame->lasti};
+		}
+	}
+	if (record->flags & GPT_PYSTACK_TRUNCATED && !stack.missing) {
+		stack.gap = stack.depth;
+		stack.missing = MODEL_MISSING_UNKNOWN;
+	}
+	builder_add_stack(builder, event->pid, &stack);
+	return true;
+}
+
+bool gpt_add_native_stack(struct builder *builder, const struct gpt_record *record)
+{
+	const struct gpt_native_stack *event = (const struct gpt_native_stack *)record;
+	uint64_t ips[GPT_NATIVE_MAX_FRAMES];
+
+	if (!event->id || !event->depth || event->depth > GPT_NATIVE_MAX_FRAMES ||
+	    event->depth > (record->size - sizeof(*event)) / sizeof(event->ip[0]))
+		return false;
+	for (uint32_t i = 0; i < event->depth; i++)
+		ips[i] = event->ip[i];
+	builder_add_native_stack(builder, event->pid, event->id, ips, event->depth);
+	return true;
+}
+
+bool gpt_add_native_sym(struct builder *builder, const struct gpt_record *record)
+{
+	const struct gpt_native_sym *event = (const struct gpt_native_sym *)record;
+	struct text symbol, module;
+	size_t at = 0;
+
+	if (event->bytes > record->size - sizeof(*event))
+		return false;
+	symbol = gpt_field(event->text, event->bytes, &at);
+	module = gpt_field(event->text, event->bytes, &at);
+	builder_add_native_symbol(builder, event->pid, event->ip, symbol, module);
+	return true;
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Launches that NCCL makes: what its caller asked for, as PyTorch says it of its own collectives. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include <gputrace/nccl.h>
+
+#include "input/gpt/gpt_records.h"
+
+/* c10::ScalarType by ncclDataType_t (nccl.h of NCCL 2.30.7; torch/headeronly/core/ScalarType.h of PyTorch 2.15). */
+static const int scalar_types[GPT_NCCL_DTYPES] = {
+	1,  /* ncclInt8: Char */
+	0,  /* ncclUint8: Byte */
+	3,  /* ncclInt32: Int */
+	28, /* ncclUint32: UInt32 */
+	4,  /* ncclInt64: Long */
+	29, /* ncclUint64: UInt64 */
+	5,  /* ncclFloat16: Half */
+	6,  /* ncclFloat32: Float */
+	7,  /* ncclFloat64: Double */
+	15, /* ncclBfloat16: BFloat16 */
+	24, /* ncclFloat8e4m3: Float8_e4m3fn */
+	23, /* ncclFloat8e5m2: Float8_e5m2 */
+};
+
+static const char *name_of(uint8_t function)
+{
+	static const char *const names[GPT_NCCL_FUNCTIONS] = {[GPT_NCCL_SEVERAL] = "coalesced",
+#define NAME(id, function, arguments, name) [GPT_NCCL_##id] = name,
+							      GPT_NCCL_TABLE(NAME)
+#undef NAME
+	};
+
+	return function < GPT_NCCL_FUNCTIONS ? names[function] : "";
+}
+
+/* Of all ranks; -1: not known. */
+static int64_t of_all(const struct gpt_nccl *event)
+{
+	int64_t all;
+
+	if (event->count < 0 || event->ranks <= 0 || __builtin_mul_overflow(event->count, (int64_t)event->ranks, &all))
+		return -1;
+	return all;
+}
+
+/* What goes into one rank and comes out of it. */
+static void elements_of(const struct gpt_nccl *event, int64_t *in, int64_t *out)
+{
+	*in = *out = event->count < 0 ? -1 : event->count;
+	switch (event->function) {
+	case GPT_NCCL_ALL_GATHER:
+		*out = of_all(event);
+		break;
+	case GPT_NCCL_REDUCE_SCATTER:
+		*in = of_all(event);
+		break;
+	case GPT_NCCL_ALL_TO_ALL:
+		*in = *out = of_all(event);
+		break;
+	case GPT_NCCL_GATHER: /* only at the root, which is not recorded */
+		*out = -1;
+		break;
+	case GPT_NCCL_SCATTER:
+		*in = -1;
+		break;
+	}
+}
+
+/* The same on all ranks where its making was seen, else this process's own name of it. */
+static void name_communicator(const struct gpt_nccl *event, char *name, size_t size)
+{
+	if (event->comm_id)
+		snprintf(name, size, "nccl:%016" PRIx64, (uint64_t)event->comm_id);
+	else if (event->comm)
+		snprintf(name, size, "0x%" PRIx64, (uint64_t)event->comm);
+	else
+		snprintf(name, size, "several");
+}
+
+#define TO "%s" GPT_COLLECTIVE_SEPARATOR
+#define NUMBER "%" PRId64 GPT_COLLECTIVE_SEPARATOR
+
+bool gpt_add_nccl(struct builder *builder, const struct gpt_record *record)
+{
+	const struct gpt_nccl *event = (const struct gpt_nccl *)record;
+	const char *name = name_of(event->function);
+	bool pair = event->function == GPT_NCCL_SEND || event->function == GPT_NCCL_RECV;
+	bool has_ranks = event->ranks > 0 && event->ranks <= GPT_NCCL_RANKS_MAX;
+	int64_t in, out, dtype = -1;
+	char communicator[32], text[512];
+	struct new_nccl_launch launch = {
+		.time_ns = event->time_ns,
+		.pid = event->pid,
+		.tid = event->tid,
+		.sequence = event->sequence < 0 || !event->comm_id ? -1 : event->sequence,
+	};
+
+	if (event->function >= GPT_NCCL_FUNCTIONS) /* newer than this reader */
+		return true;
+	if (!*name)
+		return false;
+	if (event->dtype >= 0 && event->dtype < GPT_NCCL_DTYPES)
+		dtype = scalar_types[event->dtype];
+	elements_of(event, &in, &out);
+	name_communicator(event, communicator, sizeof(communicator));
+	launch.fields.bytes = text;
+	/* the order is that of enum gpt_collective_field */
+	launch.fields.size = (size_t)snprintf(
+		text, sizeof(text),
+		TO TO TO TO TO TO NUMBER NUMBER NUMBER NUMBER NUMBER NUMBER NUMBER NUMBER NUMBER "%d", name,
+		communicator, "", "[]", "[]", "[]", in, out, dtype,
+		has_ranks && event->rank >= 0 && event->rank < event->ranks ? (int64_t)event->rank : -1,
+		has_ranks ? (int64_t)event->ranks : -1, (int64_t)-1, (int64_t)-1, (int64_t)-1, (int64_t)pair, -1);
+	builder_see_time(builder, event->time_ns);
+	builder_add_nccl_launch(builder, &launch);
+	return true;
+}

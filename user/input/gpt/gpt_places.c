@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Segments by the index, and which of them are chosen. */
+#include "input/gpt/gpt_places.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "log/segment.h"
+
+#define FIRST 7u  /* at each eighth of the time */
+#define MOST 127u /* spread over it */
+#define OTHERS 8u /* for what the first have not */
+#define PIDS 256u /* that are told from each other */
+
+/* ---- the index -------------------------------------------------------------------------------------------------- */
+
+static void add_segment(struct gpt_places *places, const struct gpt_log_segment *header, uint64_t *before_ns)
+{
+	const struct gpt_log_kind *kinds = (const struct gpt_log_kind *)(header + 1);
+	const uint32_t *pids = (const uint32_t *)(kinds + header->kinds);
+	struct gpt_place place = {.from_ns = header->first_ns,
+				  .to_ns = header->last_ns,
+				  .bytes = header->header_size + log_segment_body_room(header),
+				  .first_pid = (uint32_t)places->pids.count,
+				  .segment = header->sequence,
+				  .is_whole = !(header->flags & GPT_LOG_SEGMENT_FORGOT)};
+
+	places->bytes += place.bytes;
+	if (!header->first_ns && !header->last_ns)
+		return;
+	/* what it tells of earlier times is told late: calls of those times are not in it */
+	if (*before_ns > place.from_ns && *before_ns < place.to_ns)
+		place.from_ns = *before_ns;
+	if (place.to_ns > *before_ns)
+		*before_ns = place.to_ns;
+	for (uint32_t i = 0; i < header->kinds; i++) {
+		place.records += kinds[i].count;
+		if (kinds[i].type < 128)
+			place.kinds[kinds[i].type / 64] |= 1ull << kinds[i].type % 64;
+	}
+	for (uint32_t i = 0; header->processes != GPT_LOG_ANY_PROCESS && i < header->processes; i++, place.pids++)
+		array_push(&places->pids, pids[i]);
+	array_push(&places->list, place);
+}
+
+static int by_begin(const void *left, const void *right)
+{
+	const struct gpt_place *a = left, *b = right;
+
+	if (a->from_ns != b->from_ns)
+		return a->from_ns < b->from_ns ? -1 : 1;
+	return a->segment < b->segment ? -1 : a->segment > b->segment;
+}
+
+bool gpt_places_find(int fd, struct gpt_places *places)
+{
+	const struct gpt_log_segment *header;
+	struct log_reader reader;
+	uint64_t before_ns = 0;
+	const char *why;
+
+	*places = (struct gpt_places){0};
+	if (log_reader_open(&reader, fd, &why) == 0 && log_index_load(&reader.index, &reader.source) == 0)
+		for (uint64_t at = reader.source.at;
+		     reader.index.size && (header = log_index_header(&reader.index, at));
+		     at += header->header_size + log_segment_body_room(header))
+			add_segment(places, header, &before_ns);
+	log_reader_close(&reader);
+	if (places->list.count)
+		qsort(places->list.items, places->list.count, sizeof(*places->list.items), by_begin);
+	return places->list.count > 0;
+}
+
+void gpt_places_free(struct gpt_places *places)
+{
+	array_free(&places->list);
+	array_free(&places->pids);
+	array_free(&places->chosen);
+}
+
+/* ---- which of them ---------------------------------------------------------------------------------------------- */
+
+static bool is_free(const struct gpt_place *place)
+{
+	return place->is_whole && !place->is_chosen;
+}
+
+/* The one at that time, or the nearest that can be chosen; the list's count: there is none. */
+static size_t find_at(const struct gpt_places *places, uint64_t time_ns)
+{
+	const size_t count = places->list.count;
+	size_t low = 0, high = count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (places->list.items[middle].from_ns <= time_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	low = low ? low - 1 : 0;
+	for (size_t by = 0; by < count; by++) {
+		if (by <= low && is_free(&places->list.items[low - by]))
+			return low - by;
+		if (low + by < count && is_free(&places->list.items[low + by]))
+			return low + by;
+	}
+	return count;
+}
+
+static void choose(struct gpt_places *places, size_t index)
+{
+	places->list.items[index].is_chosen = true;
+	array_push(&places->chosen, (uint32_t)index);
+}
+
+/* 1/2, 1/4, 3/4, 1/8, 3/8 and so on: each next one is in the middle of what is widest. */
+static double spread(uint32_t number)
+{
+	double part = 0, bit = 0.5;
+
+	for (number++; number; number >>= 1) {
+		part += number & 1 ? bit : 0;
+		bit /= 2;
+	}
+	return part;
+}
+
+static uint64_t end_of(const struct gpt_places *places)
+{
+	uint64_t end_ns = 0;
+
+	for (size_t i = 0; i < places->list.count; i++)
+		if (places->list.items[i].to_ns > end_ns)
+			end_ns = places->list.items[i].to_ns;
+	return end_ns;
+}
+
+struct known {
+	uint64_t kinds[2];
+	uint32_t pids[PIDS], pid_count;
+};
+
+static bool knows(const struct known *known, uint32_t pid)
+{
+	if (known->pid_count == PIDS)
+		return true;
+	for (uint32_t i = 0; i < known->pid_count; i++)
+		if (known->pids[i] == pid)
+			return true;
+	return false;
+}
+
+/* Whether it has something that is not known; then that is. */
+static bool learn(struct known *known, const struct gpt_places *places, const struct gpt_place *place)
+{
+	bool is_new = (place->kinds[0] & ~known->kinds[0]) || (place->kinds[1] & ~known->kinds[1]);
+
+	known->kinds[0] |= place->kinds[0];
+	known->kinds[1] |= place->kinds[1];
+	for (uint32_t i = 0; i < place->pids; i++) {
+		uint32_t pid = places->pids.items[place->first_pid + i];
+
+		if (knows(known, pid))
+			continue;
+		known->pids[known->pid_count++] = pid;
+		is_new = true;
+	}
+	return is_new;
+}
+
+static void choose_others(struct gpt_places *places)
+{
+	struct known known = {0};
+	unsigned others = 0;
+
+	for (size_t i = 0; i < places->chosen.count; i++)
+		learn(&known, places, &places->list.items[places->chosen.items[i]]);
+	for (size_t i = 0; i < places->list.count && others < OTHERS; i++)
+		if (is_free(&places->list.items[i]) && learn(&known, places, &places->list.items[i])) {
+			choose(places, i);
+			others++;
+		}
+}
+
+void gpt_places_choose(struct gpt_places *places, uint64_t most_bytes)
+{
+	uint64_t from_ns = places->list.count ? places->list.items[0].from_ns : 0, end_ns = end_of(places), bytes = 0;
+
+	for (uint32_t number = 0; number < MOST; number++) {
+		size_t index;
+
+		if (number == FIRST) {
+			choose_others(places);
+			places->first = (uint32_t)places->chosen.count;
+		}
+		index = find_at(places, from_ns + (uint64_t)(spread(number) * (double)(end_ns - from_ns)));
+		if (index == places->list.count || (number >= FIRST && bytes >= most_bytes))
+			break;
+		bytes += places->list.items[index].bytes;
+		choose(places, index);
+	}
+	if (!places->first)
+		places->first = (uint32_t)places->chosen.count;
+}
+
+struct log_restriction gpt_restrict_to_place(const struct gpt_place *place)
+{
+	return (struct log_restriction){.first_segment = place->segment, .segments = 1};
+}

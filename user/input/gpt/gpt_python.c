@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Code objects and their line tables; garbage collections, imports and calls inside the interpreter. */
+#include "input/gpt/gpt_records.h"
+
+static bool is_kind(uint8_t kind)
+{
+	return kind != 3 && kind <= 4;
+}
+
+/* A string of a GPT_CODE; *at goes on behind it.  False when it does not fit. */
+static bool read_text(const struct gpt_code *record, uint32_t bytes, uint8_t kind, uint32_t most, size_t *at,
+		      struct python_text *text)
+{
+	size_t padded = gpt_padded(bytes);
+
+	if (padded > record->hdr.size - sizeof(*record) - *at || !is_kind(kind))
+		return false;
+	*text = (struct python_text){.bytes = record->data + *at,
+				     .size = bytes,
+				     .kind = kind,
+				     .truncated = record->hdr.flags & GPT_CODE_TRUNCATED && bytes == most};
+	*at += padded;
+	return true;
+}
+
+bool gpt_add_code(struct builder *builder, const struct gpt_record *record)
+{
+	const struct gpt_code *event = (const struct gpt_code *)record;
+	struct new_code code = {.key = event->code,
+				.first_line = event->first_line,
+				.first_traceable = event->first_traceable,
+				.linetable_bytes = event->linetable_bytes,
+				.linetable = (enum gpt_linetable)event->linetable};
+	size_t at = 0;
+
+	if (!read_text(event, event->name_bytes, event->name_kind, GPT_CODE_NAME_MAX, &at, &code.name) ||
+	    !read_text(event, event->qualname_bytes, event->qualname_kind, GPT_CODE_NAME_MAX, &at, &code.qualname) ||
+	    !read_text(event, event->filename_bytes, event->filename_kind, GPT_CODE_FILE_MAX, &at, &code.file))
+		return false;
+	builder_add_code(builder, event->pid, &code);
+	return true;
+}
+
+bool gpt_add_code_lines(struct builder *builder, const struct gpt_record *record)
+{
+	const struct gpt_code_lines *event = (const struct gpt_code_lines *)record;
+
+	return event->bytes <= record->size - sizeof(*event) &&
+	       builder_add_code_lines(builder, event->pid, event->code, event->offset, event->data, event->bytes);
+}
+
+bool gpt_add_code_dead(struct builder *builder, const struct gpt_record *record)
+{
+	const struct gpt_code_dead *event = (const struct gpt_code_dead *)record;
+
+	builder_remove_code(builder, event->pid, event->code);
+	return true;
+}
+
+bool gpt_add_generated(struct builder *builder, const struct gpt_record *record)
+{
+	const struct gpt_generated *event = (const struct gpt_generated *)record;
+	struct new_generated_line line = {.line = event->line, .kernel_line = event->kernel_line};
+	size_t at = 0;
+
+	if (event->bytes > record->size - sizeof(*event))
+		return false;
+	line.file = gpt_field(event->text, event->bytes, &at);
+	line.kernel = gpt_field(event->text, event->bytes, &at);
+	line.nodes = gpt_field(event->text, event->bytes, &at);
+	line.ops = gpt_field(event->text, event->bytes, &at);
+	line.kernel_file = gpt_field(event->text, event->bytes, &at);
+	builder_add_generated_line(builder, &line);
+	return true;
+}
+
+bool gpt_add_source(struct builder *builder, const struct gpt_record *record)
+{
+	const struct gpt_python_source *event = (const struct gpt_python_source *)record;
+	struct text file;
+	size_t at = 0;
+
+	if (event->bytes > record->size - sizeof(*event))
+		return false;
+	file = gpt_field(event->text, event->bytes, &at);
+	builder_add_cell(builder, file, (struct text){event->text + at, event->bytes - at});
+	return true;
+}
+
+static bool is_sound(const struct gpt_pyevent *event)
+{
+	if (event->name_bytes > event->hdr.size - sizeof(*event) || event->name_bytes > GPT_PYEVENT_NAME_MAX)
+		return false;
+	if (!is_kind(event->name_kind) || (event->name_kind && event->name_bytes % event->name_kind))
+		return false;
+	return event->kind == GPT_PYEVENT_GC || event->kind == GPT_PYEVENT_IMPORT;
+}
+
+bool gpt_add_pyevent(struct builder *builder, const struct gpt_record *record)
+{
+	const struct gpt_pyevent *event = (const struct gpt_pyevent *)record;
+	struct python_moment at = {
+		.time_ns = event->time_ns, .frame = event->frame, .pid = event->pid, .tid = event->tid};
+	struct python_text name = {.bytes = event->name, .size = event->name_bytes, .kind = event->name_kind};
+
+	builder_see_time(builder, event->time_ns);
+	if (!is_sound(event))
+		return false;
+	if (event->ends) {
+		builder_end_pyevent(builder, &at, event->kind == GPT_PYEVENT_GC ? MODEL_SPAN_GC : MODEL_SPAN_IMPORT);
+		return true;
+	}
+	if (event->kind == GPT_PYEVENT_IMPORT)
+		return builder_begin_import(builder, &at, &name);
+	return builder_begin_gc(builder, &at, event->value >= 0 && event->value < 16 ? (int32_t)event->value : -1);
+}
+
+bool gpt_add_pycall(struct builder *builder, const struct gpt_record *record)
+{
+	const struct gpt_pycall *event = (const struct gpt_pycall *)record;
+	struct python_moment at = {
+		.time_ns = event->time_ns, .frame = event->frame, .pid = event->pid, .tid = event->tid};
+
+	if (event->code)
+		return builder_enter_function(builder, &at, event->code);
+	builder_leave_function(builder, &at);
+	return true;
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* One event of a Kineto trace: its members as values, and the row that it becomes. */
+#ifndef GPUTRACE_INPUT_KINETO_EVENT_H
+#define GPUTRACE_INPUT_KINETO_EVENT_H
+
+#include "input/kineto/json.h"
+#include "input/kineto/kineto_stacks.h"
+#include "input/kineto/kineto_threads.h"
+#include "input/rows/row_feed.h"
+
+/* Numbers that an event does not have. */
+#define KINETO_NO_NUMBER INT64_MIN
+
+/* What of args is of use. */
+enum kineto_number {
+	KINETO_CORRELATION,
+	KINETO_CBID,
+	KINETO_DEVICE,
+	KINETO_CONTEXT,
+	KINETO_STREAM,
+	KINETO_BYTES,
+	KINETO_REGISTERS,
+	KINETO_SHARED,
+	KINETO_GRAPH,
+	KINETO_GRAPH_NODE,
+	KINETO_PRIORITY,
+	KINETO_CHANNEL,
+	KINETO_CHANNEL_TYPE,
+	KINETO_SEQUENCE,
+	KINETO_FORWARD_THREAD,
+	KINETO_ADDRESS,
+	KINETO_ALLOCATED,
+	KINETO_RESERVED,
+	KINETO_DEVICE_TYPE,
+	KINETO_DEVICE_ID,
+	KINETO_MODULE,
+	KINETO_WAIT_STREAM,
+	KINETO_EVENT,
+	KINETO_SORT_INDEX,
+	KINETO_IN_ELEMENTS,
+	KINETO_OUT_ELEMENTS,
+	KINETO_RANK,
+	KINETO_GROUP_SIZE,
+	KINETO_RANK_START,
+	KINETO_RANK_STRIDE,
+	KINETO_SOURCE_RANK,
+	KINETO_TARGET_RANK,
+	KINETO_GROUP_SEQUENCE,
+	/* of gputrace's own */
+	KINETO_RESULT,
+	KINETO_CAPTURED_BY,
+	KINETO_STATIC_SHARED,
+	KINETO_LOCAL,
+	KINETO_CUPTI_STREAM,
+	KINETO_OF_CALL,
+	KINETO_GENERATION,
+	KINETO_THREAD,
+	KINETO_NUMBERS,
+};
+
+/* Of a collective, as the fields of its text begin (enum gpt_collective_field); the last is behind the numbers there.
+ */
+enum kineto_collective_text {
+	KINETO_COLLECTIVE_TEXTS = GPT_COLLECTIVE_OUT_SPLIT + 2,
+	KINETO_COLLECTIVE_DTYPE = GPT_COLLECTIVE_OUT_SPLIT + 1,
+};
+
+struct kineto_event {
+	char phase; /* '\0': it has none */
+	struct json_text category, name;
+	int64_t start_ns, duration_ns, pid, tid;
+	int64_t id; /* of an arrow */
+	int64_t numbers[KINETO_NUMBERS];
+	int64_t grid[3], block[3];
+	struct json_text dims, types, strides, concrete; /* size 0: not there */
+	struct json_text call_stack;
+	struct json_text called_from, text; /* text: args.name or args.labels of metadata */
+	struct json_text collective[KINETO_COLLECTIVE_TEXTS];
+	/* of gputrace's own */
+	struct json_text range_kind, domain, module, memory_kind, from;
+	bool borrowed; /* the stack is that of the call to backward() */
+	bool captured;
+
+	bool unfinished, pid_is_text;
+	int8_t async; /* of a collective: 1, 0; -1: not told */
+};
+
+/* False: the reader has stopped. */
+bool kineto_event_read(struct json *json, struct kineto_event *event);
+
+/* Of what only gputrace writes. */
+struct kineto_own {
+	struct lookup domains; /* (1, text) to the number of an NVTX domain */
+	uint64_t ranges, steps;
+	bool has_ops;	   /* besides its steps */
+	bool one_is_first; /* of its steps the only one has the number 0 */
+};
+
+#define KINETO_UNREAD 6u /* categories that are told apart; the last has all others, too */
+#define KINETO_UNREAD_NAME 32u
+
+struct kineto_unread {
+	char name[KINETO_UNREAD_NAME];
+	uint64_t count;
+};
+
+/* What is kept from event to event. */
+struct kineto_reading {
+	text_buffer scratch; /* for texts */
+	struct kineto_stacks stacks;
+	struct kineto_threads threads;
+	struct kineto_own own;
+	bool read;				    /* there was an event of a kind that is read */
+	bool is_xla;				    /* a process is named as in traces of JAX and TensorFlow */
+	struct kineto_unread unread[KINETO_UNREAD]; /* kinds that are not, until there was one that is */
+	struct lookup apis;			    /* (1, hash of a call's name) to its number */
+	uint64_t lost_functions;		    /* of Python, on threads that Kineto has no number of */
+	uint64_t lost_memories;			    /* [memory] without an address: PyTorch before 1.11 */
+};
+
+/* Adds what the event says. */
+void kineto_event_add(struct foreign_file *file, const struct kineto_event *event, struct kineto_reading *reading);
+
+#endif

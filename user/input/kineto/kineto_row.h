@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What rows of events of all categories are made with.  For kineto_*.c alone. */
+#ifndef GPUTRACE_INPUT_KINETO_ROW_H
+#define GPUTRACE_INPUT_KINETO_ROW_H
+
+#include "input/kineto/kineto_event.h"
+
+static inline uint32_t kineto_text(struct foreign_file *file, const struct json_text *text, text_buffer *scratch)
+{
+	if (!text->escaped)
+		return rows_text(&file->rows, text->bytes, text->size);
+	scratch->count = 0;
+	json_unescape(scratch, text);
+	return rows_text(&file->rows, scratch->items, scratch->count);
+}
+
+/* A number that is one of 32 bits, else what stands for those that are not known. */
+static inline uint32_t kineto_small(const struct kineto_event *event, enum kineto_number which, uint32_t unknown)
+{
+	int64_t value = event->numbers[which];
+
+	return value >= 0 && value < UINT32_MAX ? (uint32_t)value : unknown;
+}
+
+static inline uint64_t kineto_wide(const struct kineto_event *event, enum kineto_number which)
+{
+	return event->numbers[which] >= 0 ? (uint64_t)event->numbers[which] : 0;
+}
+
+static inline uint32_t kineto_id(int64_t value)
+{
+	return value > 0 && value < UINT32_MAX ? (uint32_t)value : 0;
+}
+
+/* What threads have in common that the tool had no number for, and that did something on the CPU all the same. */
+#define KINETO_NO_THREAD (UINT32_MAX - 1)
+
+/*
+ * A thread that Kineto knows no id of has the lower half of its pthread_self(), as a signed number; 0: one that it
+ * knows nothing of, as threads of Python that ran no op.
+ */
+static inline uint32_t kineto_thread(int64_t value)
+{
+	return value == KINETO_NO_NUMBER || (uint32_t)value == UINT32_MAX ? 0 : (uint32_t)value;
+}
+
+static inline struct row kineto_row(const struct kineto_event *event, enum row_kind kind)
+{
+	return (struct row){.start_ns = (uint64_t)event->start_ns,
+			    .end_ns = (uint64_t)(event->start_ns + event->duration_ns),
+			    .pid = kineto_id(event->pid),
+			    .tid = kineto_thread(event->tid),
+			    .text = ROW_NO_TEXT,
+			    .kind = kind,
+			    .corr = kineto_small(event, KINETO_CORRELATION, 0)};
+}
+
+void kineto_add_gpu(struct foreign_file *file, const struct kineto_event *event, text_buffer *scratch,
+		    enum model_gpu_kind kind);
+void kineto_add_sync(struct foreign_file *file, const struct kineto_event *event);
+void kineto_add_overhead(struct foreign_file *file, const struct kineto_event *event);
+
+#endif

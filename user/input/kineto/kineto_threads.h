@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Which number PyTorch has for a thread.  A backward op of a Kineto trace names the thread of its forward op by that
+ * number ("Fwd thread id"), forward ops do not have it: an arrow from the one to the other ("fwdbwd") tells it, once
+ * for all ops of the thread.  Where a process has ops with sequence numbers on one thread only, no arrow is needed.
+ */
+#ifndef GPUTRACE_INPUT_KINETO_THREADS_H
+#define GPUTRACE_INPUT_KINETO_THREADS_H
+
+#include "input/rows/foreign_file.h"
+
+struct kineto_arrow;	/* by its id */
+struct kineto_backward; /* op, by thread and begin */
+struct kineto_forwards; /* of a process */
+
+/* Of arrows and ops those met last are known. */
+struct kineto_threads {
+	struct kineto_arrow *arrows;	   /* NULL: there was nothing yet */
+	struct kineto_backward *backwards; /* the same */
+	ARRAY(struct kineto_forwards) processes;
+	struct lookup process_lookup; /* (1, pid) */
+};
+
+struct kineto_moment {
+	uint64_t time_ns;
+	uint32_t pid, tid;
+};
+
+void kineto_threads_open(struct kineto_threads *threads, uint64_t seed);
+void kineto_threads_close(struct kineto_threads *threads);
+
+/* An op with a sequence number; forward_thread: 0 of a forward one. */
+void kineto_threads_op(struct kineto_threads *threads, struct foreign_file *file, struct kineto_moment at,
+		       uint64_t forward_thread);
+/* One of the two ends of an arrow. */
+void kineto_threads_begin_arrow(struct kineto_threads *threads, struct foreign_file *file, struct kineto_moment at,
+				uint64_t id);
+void kineto_threads_end_arrow(struct kineto_threads *threads, struct foreign_file *file, struct kineto_moment at,
+			      uint64_t id);
+
+/* All was told: what arrows did not tell. */
+void kineto_threads_finish(struct kineto_threads *threads, struct foreign_file *file);
+
+#endif

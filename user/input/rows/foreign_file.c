@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "input/rows/foreign_file.h"
+
+#include <stdlib.h>
+
+#define NODES_MAX (1u << 20)
+
+void foreign_file_open(struct foreign_file *file, const char *tool)
+{
+	*file = (struct foreign_file){.tool = tool, .host = ROW_NO_TEXT};
+	rows_open(&file->rows);
+	lookup_init(&file->thread_lookup, file->rows.seed);
+	lookup_init(&file->process_lookup, file->rows.seed);
+	lookup_init(&file->torch_threads, file->rows.seed);
+	lookup_init(&file->names, file->rows.seed);
+	lookup_init(&file->node_lookup, file->rows.seed);
+	lookup_init(&file->node_calls, file->rows.seed);
+}
+
+void foreign_file_close(struct foreign_file *file)
+{
+	rows_close(&file->rows);
+	array_free(&file->threads);
+	array_free(&file->processes);
+	array_free(&file->devices);
+	array_free(&file->codes);
+	array_free(&file->frames);
+	array_free(&file->stacks);
+	array_free(&file->nodes);
+	lookup_free(&file->thread_lookup);
+	lookup_free(&file->process_lookup);
+	lookup_free(&file->torch_threads);
+	lookup_free(&file->names);
+	lookup_free(&file->node_lookup);
+	lookup_free(&file->node_calls);
+	for (size_t i = 0; i < file->notes.count; i++)
+		free(file->notes.items[i]);
+	array_free(&file->notes);
+}
+
+struct foreign_process *foreign_process(struct foreign_file *file, uint32_t pid)
+{
+	uint32_t *index = lookup_put(&file->process_lookup, 1, pid, NONE);
+
+	if (*index == NONE) {
+		*index = (uint32_t)file->processes.count;
+		array_push(&file->processes, ((struct foreign_process){.pid = pid, .command = ROW_NO_TEXT}));
+	}
+	return &file->processes.items[*index];
+}
+
+struct foreign_thread *foreign_thread(struct foreign_file *file, uint32_t pid, uint32_t tid)
+{
+	uint32_t *index = lookup_put(&file->thread_lookup, foreign_space(pid), tid, NONE);
+
+	if (*index == NONE) {
+		*index = (uint32_t)file->threads.count;
+		array_push(&file->threads, ((struct foreign_thread){.pid = pid, .tid = tid}));
+		foreign_process(file, pid);
+	}
+	return &file->threads.items[*index];
+}
+
+void foreign_note(struct foreign_file *file, char *text)
+{
+	array_push(&file->notes, text);
+}
+
+void foreign_name(struct foreign_file *file, uint32_t pid, uint64_t tid, uint32_t text)
+{
+	*lookup_put(&file->names, foreign_space(pid), tid, text) = text;
+}
+
+void foreign_node(struct foreign_file *file, uint32_t pid, uint64_t node, uint32_t corr)
+{
+	uint32_t *index = lookup_put(&file->node_lookup, foreign_space(pid), node, NONE), *first;
+
+	if (*index != NONE)
+		return;
+	if (file->nodes.count >= NODES_MAX) {
+		file->bad++;
+		return;
+	}
+	*index = (uint32_t)file->nodes.count;
+	first = lookup_put(&file->node_calls, foreign_space(pid), corr, NONE);
+	array_push(&file->nodes, ((struct foreign_node){.node = node, .pid = pid, .corr = corr, .next = *first}));
+	*first = *index;
+}

@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Rows to values; see row_feed.h. */
+#include "input/rows/row_feed.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "input/rows/row_feed_state.h"
+#include "input/rows/row_ranges.h"
+#include "input/rows/row_stacks.h"
+
+static struct text name_of(const struct row_feed *feed, uint32_t pid, uint64_t tid)
+{
+	const uint32_t *text = lookup_get(&feed->file->names, foreign_space(pid), tid);
+
+	return row_feed_text(feed, text ? *text : ROW_NO_TEXT);
+}
+
+/* ---- a round ----------------------------------------------------------------------------------------------------- */
+
+struct row_feed *row_feed_new(const struct foreign_file *file)
+{
+	struct row_feed *feed = xcalloc(1, sizeof(*feed));
+
+	feed->file = file;
+	feed->stacks = row_stacks_new(file);
+	feed->ranges = row_ranges_new(file);
+	feed->told = xcalloc(file->rows.texts.count + 1, 1);
+	feed->main_pid = file->processes.count ? file->processes.items[0].pid : 1;
+	if (file->processes.count > 1)
+		feed->recent = xcalloc(RECENT_CALLS, sizeof(*feed->recent));
+	lookup_init(&feed->contexts, file->rows.seed);
+	lookup_init(&feed->inputs, file->rows.seed);
+	feed->evaluations = xcalloc(file->threads.count + 1, sizeof(*feed->evaluations));
+	return feed;
+}
+
+void row_feed_free(struct row_feed *feed)
+{
+	row_stacks_free(feed->stacks);
+	row_ranges_free(feed->ranges);
+	lookup_free(&feed->contexts);
+	lookup_free(&feed->inputs);
+	free(feed->recent);
+	free(feed->evaluations);
+	free(feed->told);
+	free(feed);
+}
+
+/* A time of 0 would mean that there is none: where something began at 0, all times are 1 ns later. */
+static uint64_t delay_of(const struct foreign_file *file)
+{
+	return file->rows.count && !file->rows.start_ns;
+}
+
+static uint64_t start_of(const struct foreign_file *file)
+{
+	uint64_t first_ns = file->rows.count ? file->rows.start_ns : file->start_ns;
+
+	if ((file->start_ns || file->has_span) && file->start_ns < first_ns)
+		first_ns = file->start_ns;
+	return first_ns + delay_of(file);
+}
+
+static uint64_t end_of(const struct foreign_file *file)
+{
+	return (file->end_ns > file->rows.end_ns ? file->end_ns : file->rows.end_ns) + delay_of(file);
+}
+
+static void tell_processes(struct row_feed *feed, struct builder *builder, uint64_t start_ns)
+{
+	const struct foreign_file *file = feed->file;
+
+	for (size_t i = 0; i < file->processes.count; i++) {
+		const struct foreign_process *process = &file->processes.items[i];
+		struct program program = builder_program(builder, process->pid);
+		struct new_description description = {.time_ns = start_ns,
+						      .pid = process->pid,
+						      .python = (uint16_t)process->python,
+						      .name = name_of(feed, process->pid, FOREIGN_PROCESS),
+						      .cmdline = row_feed_text(feed, process->command)};
+
+		builder_describe_process(builder, &description);
+		if (process->has_ops)
+			builder_add_op_state(builder, program,
+					     &(struct new_op_state){.state = GPT_AGENT_OPS_OBSERVING});
+		if (process->has_torch_memory)
+			builder_add_torch_memory_state(builder, program, &(struct new_torch_memory_state){0});
+		for (size_t d = 0; d < file->devices.count; d++) {
+			struct new_device device = file->devices.items[d].device;
+
+			device.name = row_feed_text(feed, file->devices.items[d].name);
+			builder_add_device(builder, program, &device);
+		}
+	}
+}
+
+void row_feed_begin(struct row_feed *feed, struct builder *builder)
+{
+	const struct foreign_file *file = feed->file;
+	uint64_t start_ns = start_of(file);
+
+	row_stacks_begin(feed->stacks);
+	row_ranges_begin(feed->ranges);
+	memset(feed->told, 0, file->rows.texts.count);
+	lookup_free(&feed->contexts);
+	lookup_init(&feed->contexts, file->rows.seed);
+	lookup_free(&feed->inputs);
+	lookup_init(&feed->inputs, file->rows.seed);
+	feed->taken = 0;
+	memset(feed->evaluations, 0, file->threads.count * sizeof(*feed->evaluations));
+	builder_set_start(builder, start_ns, file->wall_offset_ns - (int64_t)delay_of(file));
+	builder_set_source(builder, (struct text){"", 0}, row_feed_text(feed, file->host), (struct text){"", 0},
+			   (struct text){"", 0}, 0);
+	builder_set_tool(builder, (struct text){file->tool, strlen(file->tool)});
+	if (file->is_rank)
+		builder_set_rank(builder, file->rank, file->world);
+	tell_processes(feed, builder, start_ns);
+	for (size_t i = 0; i < file->threads.count; i++) {
+		const struct foreign_thread *thread = &file->threads.items[i];
+		struct new_thread told = {.time_ns = start_ns,
+					  .pid = thread->pid,
+					  .tid = thread->tid,
+					  .name = name_of(feed, thread->pid, thread->tid),
+					  .has_other_names = true,
+					  .own_tid = thread->tid};
+
+		builder_add_thread(builder, &told);
+	}
+}
+
+void row_feed_end(struct row_feed *feed, struct builder *builder)
+{
+	const struct foreign_file *file = feed->file;
+	struct new_end end = {.time_ns = end_of(file), .reason = GPT_END_TARGETS_GONE};
+
+	builder_wait(builder);
+	row_stacks_end(feed->stacks, builder, end.time_ns);
+	for (size_t i = 0; i < file->notes.count; i++)
+		builder_add_note(builder, (struct text){file->notes.items[i], strlen(file->notes.items[i])});
+	for (uint64_t i = 0; i < file->bad; i++)
+		builder_count_bad(builder);
+	builder_see_time(builder, end.time_ns);
+	if (file->truncated)
+		builder_set_torn(builder);
+	else
+		builder_set_end(builder, &end);
+}
+
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
+
+bool row_feed_once(struct row_feed *feed, uint32_t text, enum told_as as)
+{
+	bool told;
+
+	if (text >= feed->file->rows.texts.count)
+		return false;
+	told = feed->told[text] & as;
+	feed->told[text] |= (uint8_t)as;
+	return !told;
+}
+
+/* Whatever is no event waits until nobody looks at the part before (builder_look). */
+
+void row_feed_tell_text(struct row_feed *feed, struct builder *builder, struct program program, uint32_t text,
+			enum told_as as)
+{
+	if (!feed->recent && !row_feed_once(feed, text, as))
+		return;
+	builder_wait(builder);
+	if (as == TOLD_OP)
+		builder_add_op_text(builder, program, row_feed_key(text), row_feed_text(feed, text));
+	else
+		builder_add_name(builder, program, row_feed_key(text), row_feed_text(feed, text), (struct text){0});
+}
+
+struct program row_feed_program(const struct row_feed *feed, struct builder *builder, const struct row *row)
+{
+	const struct recent_call *recent = feed->recent ? &feed->recent[row->corr % RECENT_CALLS] : NULL;
+
+	if (row->pid)
+		return builder_program(builder, row->pid);
+	return builder_program(builder,
+			       recent && recent->pid && recent->corr == row->corr ? recent->pid : feed->main_pid);
+}
+
+static void tell_context(struct row_feed *feed, struct builder *builder, struct program program, uint32_t context,
+			 uint32_t device)
+{
+	uint64_t key = (uint64_t)context << 32 | device;
+	uint32_t *told = lookup_put(&feed->contexts, program.process + 1, key, 0);
+
+	if (!*told)
+		builder_wait(builder);
+	if (!*told)
+		builder_add_context(builder, program, context, device, false);
+	*told = 1;
+}
+
+static bool tell_gpu(struct row_feed *feed, struct builder *builder, const struct row_gpu *gpu)
+{
+	const struct row *row = &gpu->row;
+	struct program program = row_feed_program(feed, builder, row);
+	struct new_gpu_work work = gpu->work;
+
+	work.span = (struct clock_span){row->start_ns, row->end_ns};
+	work.clock = SOURCE_CLOCK_MONOTONIC;
+	work.corr = row->corr;
+	if (row->text != ROW_NO_TEXT && work.kind == MODEL_KERNEL) {
+		work.name = row_feed_key(row->text);
+		row_feed_tell_text(feed, builder, program, row->text, TOLD_KERNEL);
+	}
+	tell_context(feed, builder, program, work.context, work.device);
+	return builder_add_gpu_work(builder, program, &work);
+}
+
+static bool tell_sync(struct row_feed *feed, struct builder *builder, const struct row_sync *sync)
+{
+	struct program program = row_feed_program(feed, builder, &sync->row);
+	struct new_sync told = sync->sync;
+
+	told.span = (struct clock_span){sync->row.start_ns, sync->row.end_ns};
+	told.clock = SOURCE_CLOCK_MONOTONIC;
+	told.corr = sync->row.corr;
+	tell_context(feed, builder, program, told.context, sync->device);
+	return builder_add_sync(builder, program, &told);
+}
+
+static bool tell_overhead(struct row_feed *feed, struct builder *builder, const struct row_overhead *overhead)
+{
+	struct new_overhead told = {.span = {overhead->row.start_ns, overhead->row.end_ns},
+				    .clock = SOURCE_CLOCK_MONOTONIC,
+				    .kind = overhead->overhead,
+				    .tid = overhead->row.tid};
+
+	return builder_add_overhead(builder, row_feed_program(feed, builder, &overhead->row), &told);
+}
+
+static bool tell_cuda_memory(struct row_feed *feed, struct builder *builder, const struct row_cuda_memory *memory)
+{
+	struct new_memory told = memory->memory;
+
+	told.time_ns = memory->row.start_ns;
+	told.clock = SOURCE_CLOCK_MONOTONIC;
+	told.corr = memory->row.corr;
+	return builder_add_memory(builder, row_feed_program(feed, builder, &memory->row), &told);
+}
+
+static bool tell_pause(struct row_feed *feed, struct builder *builder, const struct row_pause *pause)
+{
+	struct python_moment at = {
+		.time_ns = pause->row.start_ns, .frame = pause->frame, .pid = pause->row.pid, .tid = pause->row.tid};
+	struct text module = row_feed_text(feed, pause->row.text);
+	struct python_text name = {.bytes = module.bytes, .size = (uint32_t)module.size};
+
+	builder_wait(builder);
+	if (pause->row.kind == ROW_PAUSE_END) {
+		builder_end_pyevent(builder, &at, pause->is_import ? MODEL_SPAN_IMPORT : MODEL_SPAN_GC);
+		return true;
+	}
+	return pause->is_import ? builder_begin_import(builder, &at, &name)
+				: builder_begin_gc(builder, &at, pause->generation);
+}
+
+static const struct row *delay(struct row_feed *feed, const struct row *row, uint64_t delay_ns)
+{
+	struct row *later = (struct row *)(void *)feed->later;
+
+	memcpy(later, row, row->size);
+	later->start_ns += delay_ns;
+	later->end_ns += delay_ns;
+	if (later->kind == ROW_RANGE && ((struct row_range *)later)->what == ROW_RANGE_WHOLE)
+		((struct row_range *)later)->closes_ns += delay_ns;
+	return later;
+}
+
+void row_feed_row(struct row_feed *feed, struct builder *builder, const struct row *row)
+{
+	bool sense = true;
+
+	if (delay_of(feed->file))
+		row = delay(feed, row, delay_of(feed->file));
+	builder_see_time(builder, row->start_ns);
+	switch ((enum row_kind)row->kind) {
+	case ROW_FUNCTION:
+		row_stacks_enter(feed->stacks, builder, (const struct row_function *)row);
+		break;
+	case ROW_LEAVE:
+		row_stacks_leave(feed->stacks, builder, row);
+		break;
+	case ROW_PAUSE_END:
+	case ROW_PAUSE:
+		sense = tell_pause(feed, builder, (const struct row_pause *)row);
+		break;
+	case ROW_RANGE:
+		sense = row_ranges_tell(feed->ranges, builder, (const struct row_range *)row);
+		break;
+	case ROW_OP:
+		row_feed_op(feed, builder, (const struct row_op *)row);
+		break;
+	case ROW_CALL:
+		row_feed_call(feed, builder, (const struct row_call *)row);
+		break;
+	case ROW_SYNC:
+		sense = tell_sync(feed, builder, (const struct row_sync *)row);
+		break;
+	case ROW_MEMORY:
+		sense = row_feed_memory(feed, builder, (const struct row_memory *)row);
+		break;
+	case ROW_CUDA_MEMORY:
+		sense = tell_cuda_memory(feed, builder, (const struct row_cuda_memory *)row);
+		break;
+	case ROW_OVERHEAD:
+		sense = tell_overhead(feed, builder, (const struct row_overhead *)row);
+		break;
+	case ROW_GPU:
+		sense = tell_gpu(feed, builder, (const struct row_gpu *)row);
+		break;
+	}
+	if (!sense)
+		builder_count_bad(builder);
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Tells a builder what the sorted rows of another tool's file say.  Keeps what a row alone does not tell: the Python
+ * functions that are open in a thread (the stack of what begins inside), and whose call a correlation id is.
+ */
+#ifndef GPUTRACE_INPUT_ROW_FEED_H
+#define GPUTRACE_INPUT_ROW_FEED_H
+
+#include "input/rows/foreign_file.h"
+#include "model/builder.h"
+
+struct row_feed;
+
+struct row_feed *row_feed_new(const struct foreign_file *file);
+void row_feed_free(struct row_feed *feed);
+
+/* A round over the file, for one builder. */
+void row_feed_begin(struct row_feed *feed, struct builder *builder);
+void row_feed_row(struct row_feed *feed, struct builder *builder, const struct row *row);
+void row_feed_end(struct row_feed *feed, struct builder *builder);
+
+#endif

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What happens on threads: ops, calls, events of PyTorch's allocators, with their stacks. */
+#include "input/rows/row_feed_state.h"
+#include "input/rows/row_stacks.h"
+
+/* own: of the file, one more; else that of the functions that are open. */
+static uint64_t stack_of(struct row_feed *feed, struct builder *builder, const struct row *row, uint32_t own)
+{
+	uint64_t stack = own && feed->file->prefers_stacks ? 0 : row_stacks_find(feed->stacks, builder, row);
+
+	return stack || !own ? stack : row_stacks_own(feed->stacks, builder, row->pid, own - 1);
+}
+
+static uint64_t stack_of_op(struct row_feed *feed, struct builder *builder, const struct row_op *op)
+{
+	uint64_t stack;
+
+	if (op->scope == GPT_AGENT_OP_USER_SCOPE && !op->stack)
+		return row_stacks_around(feed->stacks, builder, &op->row);
+	stack = stack_of(feed, builder, &op->row, op->stack);
+	return stack || op->scope != GPT_AGENT_OP_BACKWARD_FUNCTION
+		       ? stack
+		       : row_stacks_backward(feed->stacks, builder, &op->row);
+}
+
+/* The number of a stack for something, 0: there is none. */
+static uint64_t take(struct row_feed *feed, struct builder *builder, const struct row *row, enum gpt_stack_of what,
+		     uint64_t stack)
+{
+	struct new_taken_stack taken = {.time_ns = row->start_ns, .stack = stack, .what = what};
+
+	if (!stack)
+		return 0;
+	taken.number = ++feed->taken;
+	builder_add_taken_stack(builder, row->pid, &taken);
+	return taken.number;
+}
+
+/* PyTorch's number of a thread, 0: not known. */
+static uint64_t torch_thread_of(const struct row_feed *feed, const struct row *row)
+{
+	const uint32_t *number = lookup_get(&feed->file->torch_threads, foreign_space(row->pid), row->tid);
+
+	return number ? *number : 0;
+}
+
+/* Keys are those of a program. */
+static uint32_t inputs_key(struct row_feed *feed, struct builder *builder, struct program program, uint32_t text)
+{
+	uint32_t *taken;
+
+	if (text >= feed->file->rows.texts.count)
+		return 0;
+	taken = lookup_put(&feed->inputs, program.process + 1, text, NONE);
+	if (*taken == NONE) {
+		builder_wait(builder);
+		*taken = builder_add_op_inputs(builder, program, row_feed_key(text), row_feed_text(feed, text));
+	}
+	return *taken ? row_feed_key(text) : 0;
+}
+
+/* A node without numbers, as AccumulateGrad, is known by what is around it. */
+static bool is_node(struct row_feed *feed, const struct row_op *op)
+{
+	const struct row *row = &op->row;
+	const uint32_t *thread = lookup_get(&feed->file->thread_lookup, foreign_space(row->pid), row->tid);
+	struct evaluation *latest = thread ? &feed->evaluations[*thread] : NULL;
+	bool found;
+
+	if (!latest || !feed->file->threads.items[*thread].has_nodes)
+		return false;
+	if (op->around != ROW_NO_TEXT)
+		*latest = (struct evaluation){.end_ns = row->end_ns, .node = op->around};
+	found = op->around == ROW_NO_TEXT && row->start_ns < latest->end_ns && row->text == latest->node;
+	if (found)
+		latest->node = ROW_NO_TEXT;
+	return found && op->scope == GPT_AGENT_OP_FUNCTION;
+}
+
+void row_feed_op(struct row_feed *feed, struct builder *builder, const struct row_op *op)
+{
+	const struct row *row = &op->row;
+	struct program program = builder_program(builder, row->pid);
+	uint64_t stack = stack_of_op(feed, builder, op);
+	struct new_op told = {.start_ns = row->start_ns,
+			      .end_ns = row->end_ns,
+			      .sequence = op->sequence,
+			      .torch_thread = torch_thread_of(feed, row),
+			      .forward_thread = op->forward_thread,
+			      .tid = row->tid,
+			      .name = row_feed_key(row->text),
+			      .collective_sequence = op->collective_sequence,
+			      .scope = op->scope,
+			      .open = op->unfinished};
+
+	if (op->may_be_step && feed->file->drops_steps)
+		return;
+	if (is_node(feed, op))
+		told.scope = GPT_AGENT_OP_BACKWARD_FUNCTION;
+	row_feed_tell_text(feed, builder, program, row->text, TOLD_OP);
+	if (op->collective != ROW_NO_TEXT) {
+		told.collective = row_feed_key(op->collective);
+		row_feed_tell_text(feed, builder, program, op->collective, TOLD_OP);
+	}
+	told.inputs = inputs_key(feed, builder, program, op->inputs);
+	told.stack = take(feed, builder, row, GPT_STACK_OF_OP, stack);
+	if (!builder_add_op(builder, program, &told))
+		builder_count_bad(builder);
+}
+
+/* Before what runs of a graph: which of its nodes the call became. */
+static void tell_nodes(struct row_feed *feed, struct builder *builder, const struct row *row)
+{
+	const struct foreign_file *file = feed->file;
+	const uint32_t *first;
+
+	if (!file->nodes.count || !row->corr)
+		return;
+	first = lookup_get(&file->node_calls, foreign_space(row->pid), row->corr);
+	if (!first)
+		first = lookup_get(&file->node_calls, foreign_space(0), row->corr);
+	for (uint32_t node = first ? *first : NONE; node != NONE; node = file->nodes.items[node].next)
+		builder_add_graph_node(builder, builder_program(builder, row->pid), file->nodes.items[node].node,
+				       row->corr);
+}
+
+void row_feed_call(struct row_feed *feed, struct builder *builder, const struct row_call *call)
+{
+	const struct row *row = &call->row;
+	uint64_t stack = stack_of(feed, builder, row, call->stack);
+	uint64_t backward = stack ? 0 : row_stacks_backward(feed->stacks, builder, row);
+	struct new_call told = {.time_ns = row->start_ns,
+				.stack = stack | backward,
+				.pid = row->pid,
+				.tid = row->tid,
+				.corr = row->corr,
+				.api = call->api,
+				.stack_state = stack && !call->borrowed ? GPT_STACK_OK
+					       : stack || backward	? GPT_STACK_BACKWARD
+									: GPT_STACK_NOT_RECORDED};
+	struct new_return back = {.end_ns = row->end_ns,
+				  .corr = row->corr,
+				  .result = call->result,
+				  .tid = row->tid,
+				  .api = call->api,
+				  .captured = call->captured};
+
+	if (feed->recent)
+		feed->recent[row->corr % RECENT_CALLS] = (struct recent_call){row->corr, row->pid};
+	builder_add_call(builder, &told);
+	tell_nodes(feed, builder, row);
+	if (row->corr && !call->unfinished && !builder_add_return(builder, builder_program(builder, row->pid), &back))
+		builder_count_bad(builder);
+}
+
+bool row_feed_memory(struct row_feed *feed, struct builder *builder, const struct row_memory *memory)
+{
+	struct new_torch_memory told = memory->memory;
+	uint64_t stack;
+
+	told.time_ns = memory->row.start_ns;
+	told.tid = memory->row.tid;
+	stack = stack_of(feed, builder, &memory->row, memory->stack);
+	if (!stack)
+		stack = row_stacks_backward(feed->stacks, builder, &memory->row);
+	told.stack = take(feed, builder, &memory->row, GPT_STACK_OF_MEMORY, stack);
+	return builder_add_torch_memory(builder, row_feed_program(feed, builder, &memory->row), &told);
+}

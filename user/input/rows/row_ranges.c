@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Open ranges by thread and domain; see row_ranges.h. */
+#include "input/rows/row_ranges.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "input/rows/foreign_file.h"
+
+#define OPEN_MAX 65536u
+
+/* The moment in which one that was pushed ends. */
+static void add_end(struct rows *rows, struct row_range range)
+{
+	range.row.start_ns = range.row.end_ns;
+	range.row.text = ROW_NO_TEXT;
+	range.what = ROW_RANGE_POP;
+	rows_add(rows, &range.row, sizeof(range));
+}
+
+void row_ranges_add(struct rows *rows, const struct row_range *range, bool ended)
+{
+	struct row_range begin = *range;
+
+	begin.unfinished = !ended;
+	if (begin.what != ROW_RANGE_PUSH)
+		begin.row.end_ns = begin.row.start_ns;
+	if (ended && begin.what == ROW_RANGE_START) {
+		begin.what = ROW_RANGE_WHOLE;
+		begin.closes_ns = range->row.end_ns;
+		rows_see_end(rows, begin.closes_ns);
+	}
+	rows_add(rows, &begin.row, sizeof(begin));
+	if (ended && begin.what == ROW_RANGE_PUSH)
+		add_end(rows, *range);
+}
+
+struct lane {
+	ARRAY(uint64_t) ends; /* of those that are open, outermost first */
+};
+
+struct row_ranges {
+	const struct foreign_file *file;
+	struct lookup lane_lookup; /* (pid + 1, tid << 16 | domain) to lane */
+	ARRAY(struct lane) lanes;
+	uint32_t *names; /* by text: which string of the builder's model it is, NONE: not known yet */
+};
+
+struct row_ranges *row_ranges_new(const struct foreign_file *file)
+{
+	struct row_ranges *ranges = xcalloc(1, sizeof(*ranges));
+
+	ranges->file = file;
+	ranges->names = xmalloc(file->rows.texts.count * sizeof(*ranges->names));
+	lookup_init(&ranges->lane_lookup, file->rows.seed);
+	return ranges;
+}
+
+static void reset(struct row_ranges *ranges)
+{
+	for (size_t i = 0; i < ranges->lanes.count; i++)
+		array_free(&ranges->lanes.items[i].ends);
+	array_free(&ranges->lanes);
+	lookup_free(&ranges->lane_lookup);
+}
+
+void row_ranges_free(struct row_ranges *ranges)
+{
+	reset(ranges);
+	free(ranges->names);
+	free(ranges);
+}
+
+void row_ranges_begin(struct row_ranges *ranges)
+{
+	reset(ranges);
+	memset(ranges->names, 0xff, ranges->file->rows.texts.count * sizeof(*ranges->names));
+	lookup_init(&ranges->lane_lookup, ranges->file->rows.seed);
+}
+
+static struct lane *find_lane(struct row_ranges *ranges, const struct row_range *range)
+{
+	uint32_t *index = lookup_put(&ranges->lane_lookup, foreign_space(range->row.pid),
+				     (uint64_t)range->row.tid << 16 | range->domain, (uint32_t)ranges->lanes.count);
+
+	if (*index == ranges->lanes.count)
+		array_push(&ranges->lanes, ((struct lane){.ends = {0}}));
+	return &ranges->lanes.items[*index];
+}
+
+/* Those that are over by then. */
+static bool pop(struct lane *lane, struct builder *builder, struct program program, struct new_range told,
+		uint64_t time_ns)
+{
+	bool sense = true;
+
+	while (lane->ends.count && lane->ends.items[lane->ends.count - 1] <= time_ns) {
+		told.time_ns = lane->ends.items[--lane->ends.count];
+		sense = builder_pop_range(builder, program, &told) && sense;
+	}
+	return sense;
+}
+
+static bool push(struct lane *lane, struct builder *builder, struct program program, const struct row_range *range,
+		 const struct new_range *told)
+{
+	uint64_t end_ns = range->unfinished ? UINT64_MAX : range->row.end_ns;
+	bool sense = pop(lane, builder, program, *told, range->row.start_ns);
+
+	if (lane->ends.count >= OPEN_MAX)
+		return false;
+	/* one that seems to last longer than what is around it ends with that */
+	if (lane->ends.count && end_ns > lane->ends.items[lane->ends.count - 1])
+		end_ns = lane->ends.items[lane->ends.count - 1];
+	sense = builder_push_range(builder, program, told) && sense;
+	array_push(&lane->ends, end_ns);
+	return sense;
+}
+
+static struct text text_of(const struct row_ranges *ranges, uint32_t text)
+{
+	const struct rows *rows = &ranges->file->rows;
+
+	return text < rows->texts.count ? rows->texts.items[text] : (struct text){.bytes = "", .size = 0};
+}
+
+bool row_ranges_tell(struct row_ranges *ranges, struct builder *builder, const struct row_range *range)
+{
+	struct program program = builder_program(builder, range->row.pid);
+	struct new_range told = {.time_ns = range->row.start_ns,
+				 .id = range->id,
+				 .tid = range->row.tid,
+				 .domain = range->domain,
+				 .name = text_of(ranges, range->row.text),
+				 .domain_name = text_of(ranges, range->named),
+				 .known_name = range->row.text < ranges->file->rows.texts.count
+						       ? &ranges->names[range->row.text]
+						       : NULL};
+
+	switch ((enum row_range_what)range->what) {
+	case ROW_RANGE_MARK:
+		return builder_mark_range(builder, program, &told);
+	case ROW_RANGE_PUSH:
+		return push(find_lane(ranges, range), builder, program, range, &told);
+	case ROW_RANGE_POP:
+		return pop(find_lane(ranges, range), builder, program, told, range->row.start_ns);
+	case ROW_RANGE_START:
+		return builder_start_range(builder, program, &told);
+	case ROW_RANGE_END:
+		return builder_end_range(builder, program, &told);
+	case ROW_RANGE_WHOLE:
+		return builder_add_range(builder, program, &told);
+	}
+	return false;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * NVTX ranges of another tool's file, which has begin and end in one row: those that are pushed and open, by thread and
+ * domain, so that each pop is that of its own push also where one ends when the next one begins.
+ */
+#ifndef GPUTRACE_INPUT_ROW_RANGES_H
+#define GPUTRACE_INPUT_ROW_RANGES_H
+
+#include "input/rows/rows.h"
+#include "model/builder.h"
+
+struct foreign_file;
+struct row_ranges;
+
+struct row_ranges *row_ranges_new(const struct foreign_file *file);
+void row_ranges_free(struct row_ranges *ranges);
+
+/*
+ * The rows of a range that has begin and end in one, as the file tells it: of what is pushed or started a second one
+ * for its end.  what: MARK, PUSH or START.
+ */
+void row_ranges_add(struct rows *rows, const struct row_range *range, bool ended);
+
+/* A round, for one builder. */
+void row_ranges_begin(struct row_ranges *ranges);
+bool row_ranges_tell(struct row_ranges *ranges, struct builder *builder, const struct row_range *range);
+
+#endif

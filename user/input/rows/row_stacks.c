@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Open functions by thread; see row_stacks.h. */
+#include "input/rows/row_stacks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "input/rows/foreign_file.h"
+#include "input/rows/python_name.h"
+
+/* A moment's frame is this, less how deep the function is: deeper ones have a lower one. */
+#define OUTERMOST (1ull << 32)
+#define OPEN_MAX 65536u
+
+struct open_function {
+	uint64_t end_ns;
+	uint32_t text;
+	uint32_t called_from;
+	bool is_frame, is_backward;
+};
+
+struct lane {
+	uint32_t pid, tid;
+	ARRAY(struct open_function) open;
+	uint64_t key;	    /* of the stack, 0: not made since functions came or went */
+	uint32_t backwards; /* open calls of PyTorch's engine */
+};
+
+struct row_stacks {
+	const struct foreign_file *file;
+	struct lookup lane_lookup; /* (pid + 1, tid) to lane */
+	ARRAY(struct lane) lanes;
+	ARRAY(uint32_t) callers; /* lanes with such calls */
+	struct lookup codes;	 /* (pid + 1, text) that were told */
+	struct lookup stacks;	 /* (pid + 1, key) that were told */
+};
+
+static void init(struct row_stacks *stacks)
+{
+	lookup_init(&stacks->lane_lookup, stacks->file->rows.seed);
+	lookup_init(&stacks->codes, stacks->file->rows.seed);
+	lookup_init(&stacks->stacks, stacks->file->rows.seed);
+}
+
+static void reset(struct row_stacks *stacks)
+{
+	for (size_t i = 0; i < stacks->lanes.count; i++)
+		array_free(&stacks->lanes.items[i].open);
+	array_free(&stacks->lanes);
+	array_free(&stacks->callers);
+	lookup_free(&stacks->lane_lookup);
+	lookup_free(&stacks->codes);
+	lookup_free(&stacks->stacks);
+}
+
+struct row_stacks *row_stacks_new(const struct foreign_file *file)
+{
+	struct row_stacks *stacks = xcalloc(1, sizeof(*stacks));
+
+	stacks->file = file;
+	init(stacks);
+	return stacks;
+}
+
+void row_stacks_free(struct row_stacks *stacks)
+{
+	reset(stacks);
+	free(stacks);
+}
+
+void row_stacks_begin(struct row_stacks *stacks)
+{
+	reset(stacks);
+	init(stacks);
+}
+
+static struct lane *find_lane(struct row_stacks *stacks, const struct row *row, bool make)
+{
+	uint32_t *index = make ? lookup_put(&stacks->lane_lookup, foreign_space(row->pid), row->tid, NONE)
+			       : lookup_get(&stacks->lane_lookup, foreign_space(row->pid), row->tid);
+
+	if (!index)
+		return NULL;
+	if (*index == NONE) {
+		*index = (uint32_t)stacks->lanes.count;
+		array_push(&stacks->lanes, ((struct lane){.pid = row->pid, .tid = row->tid}));
+	}
+	return &stacks->lanes.items[*index];
+}
+
+/* ---- code -------------------------------------------------------------------------------------------------------- */
+
+static struct python_text python_text(struct text text)
+{
+	return (struct python_text){.bytes = text.bytes, .size = (uint32_t)text.size, .kind = 1};
+}
+
+static uint64_t code_key(uint32_t text)
+{
+	return (uint64_t)text + 1;
+}
+
+static void tell_code(struct row_stacks *stacks, struct builder *builder, uint32_t pid, uint32_t text)
+{
+	const struct rows *rows = &stacks->file->rows;
+	uint32_t *told = lookup_put(&stacks->codes, foreign_space(pid), text, 0);
+	struct python_name named;
+	struct new_code code;
+
+	if (*told)
+		return;
+	*told = 1;
+	builder_wait(builder);
+	named = python_name_read(text < rows->texts.count ? rows->texts.items[text] : (struct text){"?", 1});
+	code = (struct new_code){.key = code_key(text),
+				 .first_line = named.line,
+				 .is_named = true,
+				 .name = python_text(named.function),
+				 .file = python_text(named.file)};
+	builder_add_code(builder, pid, &code);
+}
+
+/* ---- open functions ---------------------------------------------------------------------------------------------- */
+
+static struct python_moment moment(const struct lane *lane, size_t depth, uint64_t time_ns)
+{
+	return (struct python_moment){
+		.time_ns = time_ns, .frame = OUTERMOST - depth, .pid = lane->pid, .tid = lane->tid};
+}
+
+static void remove_caller(struct row_stacks *stacks, const struct lane *lane)
+{
+	uint32_t *callers = stacks->callers.items;
+	uint32_t index = (uint32_t)(lane - stacks->lanes.items);
+
+	for (size_t i = 0; i < stacks->callers.count; i++)
+		if (callers[i] == index)
+			callers[i--] = callers[--stacks->callers.count];
+}
+
+/* Those that are over by then. */
+static void leave(struct row_stacks *stacks, struct lane *lane, struct builder *builder, uint64_t time_ns)
+{
+	while (lane->open.count && lane->open.items[lane->open.count - 1].end_ns <= time_ns) {
+		struct python_moment at;
+
+		lane->open.count--;
+		if (lane->open.items[lane->open.count].is_backward && !--lane->backwards)
+			remove_caller(stacks, lane);
+		at = moment(lane, lane->open.count, lane->open.items[lane->open.count].end_ns);
+		builder_wait(builder);
+		builder_leave_function(builder, &at);
+		lane->key = 0;
+	}
+}
+
+void row_stacks_enter(struct row_stacks *stacks, struct builder *builder, const struct row_function *function)
+{
+	const struct row *row = &function->row;
+	struct lane *lane = find_lane(stacks, row, true);
+	struct open_function open = {.end_ns = row->end_ns,
+				     .text = row->text,
+				     .called_from = function->called_from,
+				     .is_frame = function->is_frame,
+				     .is_backward = function->is_backward};
+	struct python_moment at;
+
+	leave(stacks, lane, builder, row->start_ns);
+	if (lane->open.count >= OPEN_MAX) {
+		builder_count_bad(builder);
+		return;
+	}
+	/* one that seems to last longer than what is around it ends with that */
+	if (lane->open.count && open.end_ns > lane->open.items[lane->open.count - 1].end_ns)
+		open.end_ns = lane->open.items[lane->open.count - 1].end_ns;
+	tell_code(stacks, builder, row->pid, row->text);
+	at = moment(lane, lane->open.count, row->start_ns);
+	builder_wait(builder);
+	if (!builder_enter_function(builder, &at, code_key(row->text)))
+		builder_count_bad(builder);
+	if (open.is_backward && !lane->backwards++)
+		array_push(&stacks->callers, (uint32_t)(lane - stacks->lanes.items));
+	array_push(&lane->open, open);
+	lane->key = 0;
+}
+
+void row_stacks_leave(struct row_stacks *stacks, struct builder *builder, const struct row *row)
+{
+	struct lane *lane = find_lane(stacks, row, false);
+
+	if (lane)
+		leave(stacks, lane, builder, row->start_ns);
+}
+
+void row_stacks_end(struct row_stacks *stacks, struct builder *builder, uint64_t end_ns)
+{
+	for (size_t i = 0; i < stacks->lanes.count; i++)
+		leave(stacks, &stacks->lanes.items[i], builder, end_ns);
+}
+
+/* ---- stacks ------------------------------------------------------------------------------------------------------ */
+
+/* Of the outermost `count`, innermost first; a frame's line is where what is inside was called from. */
+static uint32_t make_frames(const struct lane *lane, size_t count, struct new_frame frames[GPT_PYSTACK_MAX_FRAMES],
+			    uint32_t *left_out)
+{
+	uint32_t depth = 0, line = count < lane->open.count ? lane->open.items[count].called_from : 0;
+
+	*left_out = 0;
+	for (size_t i = count; i-- > 0;) {
+		const struct open_function *open = &lane->open.items[i];
+
+		line = line <= INT32_MAX ? line : 0;
+		if (open->is_frame && depth < GPT_PYSTACK_MAX_FRAMES)
+			frames[depth++] = (struct new_frame){.code = code_key(open->text), .lasti = (int32_t)line};
+		else if (open->is_frame)
+			(*left_out)++;
+		line = open->called_from;
+	}
+	return depth;
+}
+
+/* That of the outermost `count` functions, 0: they are no frames. */
+static uint64_t tell_stack(struct row_stacks *stacks, struct builder *builder, const struct lane *lane, size_t count)
+{
+	struct new_frame frames[GPT_PYSTACK_MAX_FRAMES] = {{0}};
+	struct new_stack stack = {.frames = frames};
+	uint32_t *told;
+
+	stack.depth = make_frames(lane, count, frames, &stack.missing);
+	stack.gap = stack.depth;
+	if (!stack.depth)
+		return 0;
+	stack.key = hash_bytes(stacks->file->rows.seed, frames, stack.depth * sizeof(frames[0])) | 1;
+	told = lookup_put(&stacks->stacks, foreign_space(lane->pid), stack.key, 0);
+	if (!*told)
+		builder_wait(builder);
+	if (!*told)
+		builder_add_stack(builder, lane->pid, &stack);
+	*told = 1;
+	return stack.key;
+}
+
+static uint64_t stack_of(struct row_stacks *stacks, struct builder *builder, struct lane *lane)
+{
+	if (!lane->key)
+		lane->key = tell_stack(stacks, builder, lane, lane->open.count);
+	return lane->key;
+}
+
+uint64_t row_stacks_find(struct row_stacks *stacks, struct builder *builder, const struct row *row)
+{
+	struct lane *lane = find_lane(stacks, row, false);
+
+	if (!lane)
+		return 0;
+	leave(stacks, lane, builder, row->start_ns);
+	return stack_of(stacks, builder, lane);
+}
+
+uint64_t row_stacks_around(struct row_stacks *stacks, struct builder *builder, const struct row *row)
+{
+	struct lane *lane = find_lane(stacks, row, false);
+	size_t count;
+
+	if (!lane)
+		return 0;
+	leave(stacks, lane, builder, row->start_ns);
+	for (count = lane->open.count; count && lane->open.items[count - 1].end_ns < row->end_ns; count--)
+		;
+	return count == lane->open.count ? stack_of(stacks, builder, lane) : tell_stack(stacks, builder, lane, count);
+}
+
+uint64_t row_stacks_backward(struct row_stacks *stacks, struct builder *builder, const struct row *row)
+{
+	const struct foreign_file *file = stacks->file;
+	const uint32_t *thread = lookup_get(&file->thread_lookup, foreign_space(row->pid), row->tid);
+	struct lane *caller = NULL;
+
+	if (!thread || !file->threads.items[*thread].has_nodes)
+		return 0;
+	for (size_t i = stacks->callers.count; i-- > 0;)
+		leave(stacks, &stacks->lanes.items[stacks->callers.items[i]], builder, row->start_ns);
+	for (size_t i = 0; i < stacks->callers.count; i++) {
+		struct lane *lane = &stacks->lanes.items[stacks->callers.items[i]];
+
+		if (lane->pid != row->pid)
+			continue;
+		if (caller)
+			return 0;
+		caller = lane;
+	}
+	return caller ? stack_of(stacks, builder, caller) : 0;
+}
+
+/* ---- the file's own ---------------------------------------------------------------------------------------------- */
+
+/* Keys that are none of the others': those of texts are below, those of open functions are odd. */
+#define OWN_CODES (1ull << 33)
+
+static uint64_t own_stack_key(uint32_t stack)
+{
+	return ((uint64_t)stack + 1) << 1;
+}
+
+static struct text text_of(const struct row_stacks *stacks, uint32_t text)
+{
+	const struct rows *rows = &stacks->file->rows;
+
+	return text < rows->texts.count ? rows->texts.items[text] : (struct text){"?", 1};
+}
+
+static uint64_t tell_own_code(struct row_stacks *stacks, struct builder *builder, uint32_t pid, uint32_t index)
+{
+	const struct foreign_code *code = &stacks->file->codes.items[index];
+	uint64_t key = OWN_CODES + index;
+	uint32_t *told = lookup_put(&stacks->codes, foreign_space(pid), key, 0);
+
+	if (!*told)
+		builder_add_code(builder, pid,
+				 &(struct new_code){.key = key,
+						    .first_line = code->first_line,
+						    .is_named = true,
+						    .name = python_text(text_of(stacks, code->function)),
+						    .file = python_text(text_of(stacks, code->file))});
+	*told = 1;
+	return key;
+}
+
+uint64_t row_stacks_own(struct row_stacks *stacks, struct builder *builder, uint32_t pid, uint32_t stack)
+{
+	const struct foreign_file *file = stacks->file;
+	const struct foreign_stack *own = &file->stacks.items[stack];
+	struct new_frame frames[GPT_PYSTACK_MAX_FRAMES] = {{0}};
+	struct new_stack told = {.key = own_stack_key(stack), .frames = frames};
+	uint32_t *is_told = lookup_put(&stacks->stacks, foreign_space(pid), told.key, 0);
+
+	if (*is_told)
+		return told.key;
+	*is_told = 1;
+	builder_wait(builder);
+	told.depth = own->depth < GPT_PYSTACK_MAX_FRAMES ? own->depth : GPT_PYSTACK_MAX_FRAMES;
+	told.gap = own->missing && own->gap < told.depth ? own->gap : told.depth;
+	told.missing = own->missing ? own->missing : own->depth - told.depth;
+	for (uint32_t i = 0; i < told.depth; i++) {
+		const struct foreign_frame *frame = &file->frames.items[own->first + i];
+
+		frames[i].code = tell_own_code(stacks, builder, pid, frame->code);
+		frames[i].lasti = frame->line <= INT32_MAX ? (int32_t)frame->line : 0;
+	}
+	builder_add_stack(builder, pid, &told);
+	return told.key;
+}

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* A model from the first thing that is told to the last: made, joined, handed over; see builder.h. */
+#include "model/join/tables.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct builder *builder_new(void)
+{
+	struct builder *builder = xcalloc(1, sizeof(*builder));
+	uint64_t seed = hash_seed();
+	struct model_source *source = xcalloc(1, sizeof(*source));
+
+	builder->model = xcalloc(1, sizeof(*builder->model));
+	builder->model->sources = source;
+	builder->model->source_count = 1;
+	string_pool_init(&builder->strings, seed);
+	process_table_init(&builder->processes, &builder->strings, seed);
+	codes_init(&builder->codes, &builder->strings, seed);
+	stacks_init(&builder->stacks, &builder->codes, &builder->strings, seed);
+	taken_stacks_init(&builder->taken, seed);
+	calls_init(&builder->calls, &builder->processes, &builder->stacks, seed);
+	api_activities_init(&builder->api_activities, &builder->processes, &builder->calls, seed);
+	builder->agents = (struct agents){.processes = &builder->processes, .strings = &builder->strings};
+	gaps_init(&builder->gaps, &builder->processes);
+	ranges_init(&builder->ranges, &builder->processes, &builder->strings, seed);
+	torch_memory_init(&builder->torch_memory, seed);
+	ops_init(&builder->ops, &builder->processes, &builder->strings, &builder->taken, seed);
+	device_table_init(&builder->devices, &builder->strings, seed);
+	graphs_init(&builder->graphs, seed);
+	lookup_init(&builder->kernel_names, seed);
+	lookup_init(&builder->kernel_labels, seed);
+	lookup_init(&builder->kernel_places, seed);
+	source->version = source->host = source->kernel = source->target = source->tool = source->boot =
+		string_keep(&builder->strings, "", 0);
+	return builder;
+}
+
+void show_tables(struct builder *builder)
+{
+	struct model *model = builder->model;
+
+	SHOW(model, code, builder->codes.list);
+	SHOW(model, frame, builder->codes.frames);
+	SHOW(model, stack, builder->stacks.list);
+	SHOW(model, stack_frame, builder->stacks.frames);
+	SHOW(model, native, builder->stacks.natives);
+	SHOW(model, native_frame, builder->stacks.native_frames);
+	SHOW(model, call, builder->calls.list);
+	SHOW(model, op, builder->ops.list);
+	model->forwards_forgotten = builder->ops.forwards.forgotten;
+	SHOW(model, collective, builder->ops.collectives);
+	SHOW(model, nccl_call, builder->nccl_calls.list);
+	model->torch_memories = builder->torch_memory.list.items;
+	model->torch_memory_count = (uint32_t)builder->torch_memory.list.count;
+	SHOW(model, string, builder->strings.strings);
+	SHOW(model, probe, builder->probes);
+	SHOW(model, note, builder->notes);
+#define SHOW_JOINED(one, many, ...)                                                                                    \
+	model->many = builder->many.items;                                                                             \
+	model->one##_count = (uint32_t)builder->many.count;
+	MODEL_JOINED_EVENTS(SHOW_JOINED)
+#undef SHOW_JOINED
+	model->args = builder->calls.args.items;
+	model->args_count = (uint32_t)builder->calls.args.count;
+	model->gpu = builder->gpu.list;
+	model->gpu_count = (uint32_t)builder->gpu.count;
+}
+
+/* The tables become the model's: from here on model_free owns them. */
+static void move_tables(struct builder *builder)
+{
+	struct model *model = builder->model;
+
+	show_tables(builder);
+	model->processes = builder->processes.list.items;
+	model->process_count = (uint32_t)builder->processes.list.count;
+	SHOW(model, thread, builder->processes.threads);
+	SHOW(model, device, builder->devices.list);
+	SHOW(model, gap, builder->gaps.list);
+	SHOW(model, told_step, builder->told_steps);
+	SHOW(model, generated_line, builder->generated_lines);
+	SHOW(model, cell_line, builder->cell_lines);
+	SHOW(model, pyspan, builder->pyevents.list);
+	SHOW(model, pycall, builder->functions.list);
+	SHOW(model, range, builder->ranges.spans.list);
+	model->private = builder->strings.blocks;
+	memset(&builder->processes.list, 0, sizeof(builder->processes.list));
+	memset(&builder->processes.threads, 0, sizeof(builder->processes.threads));
+}
+
+/* What only making a model needs. */
+static void free_builder(struct builder *builder)
+{
+	process_table_free(&builder->processes);
+	codes_free(&builder->codes);
+	stacks_free(&builder->stacks);
+	taken_stacks_free(&builder->taken);
+	calls_free(&builder->calls);
+	api_activities_free(&builder->api_activities);
+	gaps_free(&builder->gaps);
+	wall_clock_free(&builder->clock);
+	spans_free(&builder->pyevents);
+	spans_free(&builder->functions);
+	ranges_free(&builder->ranges);
+	ops_free(&builder->ops);
+	torch_memory_free(&builder->torch_memory);
+	device_table_free(&builder->devices);
+	graphs_free(&builder->graphs);
+	lookup_free(&builder->kernel_names);
+	lookup_free(&builder->kernel_labels);
+	lookup_free(&builder->kernel_places);
+	array_free(&builder->gpu.arrivals);
+	array_free(&builder->gpu.waiting);
+#define FREE(one, ...) array_free(&builder->one##_arrivals);
+	ARRIVING_EVENTS(FREE)
+#undef FREE
+	array_free(&builder->told_steps_arrived);
+	survey_free(&builder->survey);
+	lates_free(&builder->lates);
+	learnt_free(&builder->learnt);
+	retain_free(&builder->parts.retain);
+	retain_arrays_free(&builder->parts.spare);
+	recordings_free(&builder->parts.recordings);
+	lookup_free(&builder->parts.allocations);
+	string_pool_close(&builder->strings);
+	free(builder);
+}
+
+/* A trace without an end ends with the latest time. */
+static void find_end(struct builder *builder)
+{
+	struct model *model = builder->model;
+
+	if (!builder->ended)
+		model->end_ns = builder->last_ns > model->start_ns ? builder->last_ns : model->start_ns;
+}
+
+void builder_finish_first(struct builder *builder)
+{
+	find_end(builder);
+	ranges_finish(&builder->ranges, builder->model->start_ns, builder->model->end_ns);
+	ops_find_threads(&builder->ops);
+	find_told_steps(builder);
+	process_table_finish(&builder->processes);
+	join_python_spans(builder);
+	device_table_finish(&builder->devices);
+	prepare_clock(builder);
+	gaps_finish(&builder->gaps);
+	learn_finish(builder);
+	end_borrowing(builder);
+	builder->model->processes = builder->processes.list.items;
+	builder->model->process_count = (uint32_t)builder->processes.list.count;
+	decide_gpu_times(builder->model, builder->learnt.any_corr);
+}
+
+struct model *builder_finish(struct builder *builder)
+{
+	struct model *model = builder->model;
+
+	find_end(builder);
+	ranges_finish(&builder->ranges, model->start_ns, model->end_ns);
+	ops_find_threads(&builder->ops);
+	find_told_steps(builder);
+	process_table_finish(&builder->processes);
+	stacks_name_natives(&builder->stacks, &builder->stacks);
+	calls_finish(&builder->calls);
+	join_python_spans(builder);
+	device_table_finish(&builder->devices);
+	gaps_finish(&builder->gaps);
+	prepare_clock(builder);
+	join_api_activities(builder, UINT64_MAX);
+	end_borrowing(builder);
+	calls_sort(&builder->calls);
+	nccl_calls_order(&builder->nccl_calls);
+	ops_join(&builder->ops, &builder->ops, builder->processes.threads.items, model->end_ns, UINT64_MAX);
+	ops_join_calls(&builder->ops, builder->processes.threads.items, builder->processes.threads.count,
+		       builder->calls.list.items, builder->calls.list.count);
+	torch_memory_join(&builder->torch_memory, &builder->ops, &builder->ops, &builder->taken, &builder->devices,
+			  builder->processes.threads.items, UINT64_MAX);
+	join_gpu(builder);
+#define JOIN(one, many, ...) join_##many(builder);
+	MODEL_JOINED_EVENTS(JOIN)
+#undef JOIN
+	move_tables(builder);
+	receipt_fill(builder);
+	free_builder(builder);
+	return model;
+}
+
+void builder_discard(struct builder *builder)
+{
+	struct model *model = builder->model;
+
+	builder_wait(builder);
+	count_beside_free(&builder->parts.count);
+	if (builder->first) {
+		/* some tables are copies of the first reading's, which has the devices */
+		free(model->processes);
+		free(model->threads);
+		free(model->pyspans);
+		free(model->told_steps);
+		model->processes = NULL;
+		model->threads = NULL;
+		model->pyspans = NULL;
+		model->told_steps = NULL;
+		array_free(&builder->gpu.joined);
+		builder->gpu.list = NULL;
+	}
+	move_tables(builder);
+	free_builder(builder);
+	model_free(model);
+}
+
+void model_free(struct model *model)
+{
+	if (!model)
+		return;
+	free(model->processes);
+	free(model->threads);
+	free(model->codes);
+	free(model->frames);
+	free(model->stacks);
+	free(model->stack_frames);
+	free(model->natives);
+	free(model->native_frames);
+	free(model->args);
+#define FREE(one, many, ...) free(model->many);
+	MODEL_EVENTS(FREE)
+#undef FREE
+	free(model->devices);
+	free(model->gaps);
+	free(model->pyspans);
+	free(model->pycalls);
+	free(model->ranges);
+	free(model->ops);
+	free(model->collectives);
+	free(model->nccl_calls);
+	free(model->torch_memories);
+	free(model->told_steps);
+	free(model->strings);
+	free(model->probes);
+	free(model->notes);
+	free(model->generated_lines);
+	free(model->cell_lines);
+	free(model->sources);
+	string_blocks_free(model->private);
+	free(model);
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What inputs tell of code and of stacks (builder.h), each to the table that keeps it. */
+#include <string.h>
+
+#include "model/join/tables.h"
+
+static const char *keep(struct builder *builder, struct text text)
+{
+	return string_keep(&builder->strings, text.bytes, text.size);
+}
+
+void builder_add_code(struct builder *builder, uint32_t pid, const struct new_code *code)
+{
+	struct program program = builder_program(builder, pid);
+
+	if (builder->reading != READING_FIRST)
+		codes_add(&builder->codes, program.space, code);
+}
+
+bool builder_add_code_lines(struct builder *builder, uint32_t pid, uint64_t code, uint32_t offset, const void *bytes,
+			    uint32_t size)
+{
+	struct program program = builder_program(builder, pid);
+
+	return builder->reading == READING_FIRST ||
+	       codes_add_lines(&builder->codes, program.space, code, offset, bytes, size);
+}
+
+void builder_add_generated_line(struct builder *builder, const struct new_generated_line *line)
+{
+	if (builder->first)
+		return; /* all are the first reading's, as a slice may end before they are told */
+	array_push(&builder->generated_lines,
+		   ((struct model_generated_line){.file = keep(builder, line->file),
+						  .line = line->line,
+						  .kernel = keep(builder, line->kernel),
+						  .nodes = keep(builder, line->nodes),
+						  .ops = keep(builder, line->ops),
+						  .kernel_file = keep(builder, line->kernel_file),
+						  .kernel_line = line->kernel_line}));
+}
+
+void builder_add_cell(struct builder *builder, struct text file, struct text source)
+{
+	const char *at = source.bytes, *end = at + source.size;
+
+	if (builder->first)
+		return;
+	for (uint32_t line = 1; at < end; line++) {
+		const char *next = memchr(at, '\n', (size_t)(end - at));
+		size_t size = (size_t)((next ? next : end) - at);
+
+		array_push(&builder->cell_lines,
+			   ((struct model_cell_line){
+				   .file = keep(builder, file),
+				   .text = keep(builder, (struct text){.bytes = at, .size = (uint32_t)size}),
+				   .line = line}));
+		at += size + 1;
+	}
+}
+
+void builder_remove_code(struct builder *builder, uint32_t pid, uint64_t code)
+{
+	codes_remove(&builder->codes, builder_program(builder, pid).space, code);
+}
+
+void builder_add_stack(struct builder *builder, uint32_t pid, const struct new_stack *stack)
+{
+	struct program program = builder_program(builder, pid);
+
+	if (builder->reading != READING_FIRST)
+		stacks_add_python(&builder->stacks, program.space, stack);
+}
+
+void builder_add_taken_stack(struct builder *builder, uint32_t pid, const struct new_taken_stack *taken)
+{
+	struct program program = builder_program(builder, pid);
+
+	if (taken->time_ns < builder->model->start_ns)
+		return;
+	if (builder->reading == READING_FIRST)
+		survey_note_begin(&builder->survey, NONE, taken->time_ns);
+	else
+		taken_stacks_add(&builder->taken, program.space, taken,
+				 stacks_find(&builder->stacks, program.space, taken->stack));
+}
+
+void builder_add_native_stack(struct builder *builder, uint32_t pid, uint64_t key, const uint64_t *ips, uint32_t depth)
+{
+	struct program program = builder_program(builder, pid);
+
+	if (builder->reading != READING_FIRST)
+		stacks_add_native(&builder->stacks, program.space, key, ips, depth);
+}
+
+void builder_add_native_symbol(struct builder *builder, uint32_t pid, uint64_t ip, struct text symbol,
+			       struct text module)
+{
+	struct program program = builder_program(builder, pid);
+
+	/* a second reading knows all names from the first, as they come behind the stacks that they are in */
+	if (!builder->first)
+		stacks_add_symbol(&builder->stacks, program.space, ip, symbol, module);
+}

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What inputs tell of the recording and of processes (builder.h), each to the table that keeps it. */
+#include <string.h>
+
+#include "model/join/tables.h"
+
+static const char *keep(struct builder *builder, struct text text)
+{
+	return string_keep(&builder->strings, text.bytes, text.size);
+}
+
+void builder_see_time(struct builder *builder, uint64_t time_ns)
+{
+	builder->told_ns = time_ns;
+	if (time_ns > builder->last_ns)
+		builder->last_ns = time_ns;
+}
+
+/* ---- the recording ----------------------------------------------------------------------------------------------- */
+
+void builder_set_start(struct builder *builder, uint64_t start_ns, int64_t wall_offset_ns)
+{
+	builder->model->start_ns = builder->last_ns = start_ns;
+	model_source(builder->model)->wall_offset_ns = wall_offset_ns;
+}
+
+void builder_set_source(struct builder *builder, struct text version, struct text host, struct text kernel,
+			struct text target, uint32_t cpus)
+{
+	struct model_source *source = model_source(builder->model);
+
+	source->version = keep(builder, version);
+	source->host = keep(builder, host);
+	source->kernel = keep(builder, kernel);
+	source->target = keep(builder, target);
+	source->cpus = cpus;
+}
+
+void builder_set_tool(struct builder *builder, struct text tool)
+{
+	model_source(builder->model)->tool = keep(builder, tool);
+}
+
+void builder_set_rank(struct builder *builder, uint32_t rank, uint32_t world)
+{
+	struct model_source *source = model_source(builder->model);
+
+	source->rank = rank;
+	source->world = world;
+	source->is_rank = true;
+}
+
+void builder_set_boot(struct builder *builder, struct text boot, int64_t slept_ns)
+{
+	model_source(builder->model)->boot = keep(builder, boot);
+	model_source(builder->model)->slept_ns = slept_ns;
+}
+
+void builder_set_wishes(struct builder *builder, uint32_t min_complete, bool metric_launches,
+			enum model_gpu_times gpu_times)
+{
+	builder->model->min_complete = min_complete < MODEL_COMPLETE ? min_complete : MODEL_COMPLETE;
+	builder->model->metric_launches = metric_launches;
+	if (gpu_times != MODEL_GPU_TIMES_UNKNOWN)
+		builder->model->gpu_times = gpu_times;
+}
+
+void builder_set_end(struct builder *builder, const struct new_end *end)
+{
+	struct model_receipt *receipt = &model_source(builder->model)->receipt;
+
+	builder_see_time(builder, end->time_ns);
+	builder->ended = true;
+	builder->model->end_ns = end->time_ns;
+	memcpy(receipt->counters, end->counters, sizeof(receipt->counters));
+	receipt->cpu_ns = end->cpu_ns;
+	receipt->ring_bytes = end->ring_bytes;
+	receipt->ring_bytes_max = end->ring_bytes_max;
+	receipt->end_reason = end->reason;
+}
+
+void builder_set_torn(struct builder *builder)
+{
+	builder->torn = true;
+}
+
+void builder_add_note(struct builder *builder, struct text text)
+{
+	array_push(&builder->notes, keep(builder, text));
+}
+
+void builder_add_probes(struct builder *builder, struct text text)
+{
+	array_push(&builder->probes, keep(builder, text));
+}
+
+void builder_add_clock_sample(struct builder *builder, struct clock_sample sample)
+{
+	builder_see_time(builder, sample.mono_ns);
+	if (builder->first)
+		return;
+	wall_clock_add_sample(&builder->clock.collector, sample);
+}
+
+void builder_note_clock_error(struct builder *builder, uint64_t error_ns)
+{
+	if (!builder->first && error_ns > builder->clock.error_ns)
+		builder->clock.error_ns = error_ns;
+}
+
+void builder_count_bad(struct builder *builder)
+{
+	model_source(builder->model)->receipt.bad_records++;
+}
+
+/* ---- processes and threads --------------------------------------------------------------------------------------- */
+
+struct program builder_program(struct builder *builder, uint32_t pid)
+{
+	return process_table_program(&builder->processes, pid);
+}
+
+struct program builder_program_at(struct builder *builder, uint32_t pid, uint64_t time_ns)
+{
+	return process_table_program_at(&builder->processes, pid, time_ns);
+}
+
+void builder_add_thread(struct builder *builder, const struct new_thread *thread)
+{
+	builder_see_time(builder, thread->time_ns);
+	process_table_add_thread(&builder->processes, thread);
+}
+
+void builder_add_fork(struct builder *builder, const struct new_fork *fork)
+{
+	builder_see_time(builder, fork->time_ns);
+	process_table_add_fork(&builder->processes, fork);
+}
+
+void builder_add_exec(struct builder *builder, uint32_t pid, uint64_t time_ns, struct text name)
+{
+	uint32_t process = process_table_find(&builder->processes, pid);
+
+	builder_see_time(builder, time_ns);
+	agents_process_execs(&builder->agents, process);
+	ranges_process_execs(&builder->ranges, pid, time_ns);
+	if (!builder->first)
+		gaps_process_execs(&builder->gaps, pid, time_ns);
+	close_python_spans(builder, process, time_ns);
+	process_table_add_exec(&builder->processes, pid, time_ns, name);
+}
+
+void builder_add_exit(struct builder *builder, uint32_t pid, uint64_t time_ns)
+{
+	builder_see_time(builder, time_ns);
+	process_table_add_exit(&builder->processes, pid, time_ns);
+}
+
+void builder_describe_process(struct builder *builder, const struct new_description *description)
+{
+	builder_see_time(builder, description->time_ns);
+	process_table_describe(&builder->processes, description);
+}

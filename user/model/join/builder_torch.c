@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What inputs tell of ranges, of ops of PyTorch and of steps (builder.h), each to the table that keeps it. */
+#include <string.h>
+
+#include "model/op_inputs.h"
+#include "model/steps/steps.h"
+#include "model/join/tables.h"
+
+/* ---- ranges that the program names ------------------------------------------------------------------------------- */
+
+/* Parts end before what is told later. */
+static void note_range(struct builder *builder, const struct new_range *range)
+{
+	if (builder->reading == READING_FIRST)
+		survey_note_begin(&builder->survey, NONE, range->time_ns);
+}
+
+bool builder_mark_range(struct builder *builder, struct program program, const struct new_range *range)
+{
+	note_range(builder, range);
+	return ranges_mark(&builder->ranges, program, range);
+}
+
+bool builder_push_range(struct builder *builder, struct program program, const struct new_range *range)
+{
+	note_range(builder, range);
+	return ranges_push(&builder->ranges, program, range);
+}
+
+bool builder_pop_range(struct builder *builder, struct program program, const struct new_range *range)
+{
+	note_range(builder, range);
+	return ranges_pop(&builder->ranges, program, range);
+}
+
+bool builder_start_range(struct builder *builder, struct program program, const struct new_range *range)
+{
+	note_range(builder, range);
+	return ranges_start(&builder->ranges, program, range);
+}
+
+bool builder_end_range(struct builder *builder, struct program program, const struct new_range *range)
+{
+	note_range(builder, range);
+	return ranges_end(&builder->ranges, program, range);
+}
+
+bool builder_add_range(struct builder *builder, struct program program, const struct new_range *range)
+{
+	note_range(builder, range);
+	return ranges_add(&builder->ranges, program, range);
+}
+
+void builder_lose_ranges(struct builder *builder, struct program program, uint64_t count, uint64_t from_ns,
+			 uint64_t to_ns)
+{
+	ranges_lose(&builder->ranges, program, count, from_ns, to_ns);
+}
+
+/* ---- ops of PyTorch ---------------------------------------------------------------------------------------------- */
+
+void builder_add_op_text(struct builder *builder, struct program program, uint32_t key, struct text text)
+{
+	ops_add_text(&builder->ops, program, key, text);
+}
+
+bool builder_add_op_inputs(struct builder *builder, struct program program, uint32_t key, struct text text)
+{
+	struct op_inputs_part_text parts[OP_INPUTS_PARTS];
+
+	if (!op_inputs_split(text.bytes, text.size, parts))
+		return false;
+	ops_add_text(&builder->ops, program, key, text);
+	return true;
+}
+
+bool builder_add_op(struct builder *builder, struct program program, const struct new_op *op)
+{
+	struct op_texts texts;
+	enum told what;
+
+	if (op->end_ns < op->start_ns || builder->ops.arrivals.count >= NONE - 1)
+		return false;
+	/* what an agent had left over from another trace */
+	if (op->start_ns < builder->model->start_ns)
+		return true;
+	if (!builder->first)
+		ops_note_thread(&builder->ops, program, op->tid);
+	what = told(builder, program, 0, SOURCE_CLOCK_MONOTONIC, op->start_ns);
+	if (what == TOLD_BEFORE)
+		return true;
+	texts = (struct op_texts){
+		.name = ops_text(&builder->ops, program, op->name),
+		.inputs = op->inputs ? ops_text(&builder->ops, program, op->inputs) : NONE,
+		.collective = op->collective ? ops_text(&builder->ops, program, op->collective) : NONE,
+	};
+	if (what == TOLD_LATE)
+		keep_late(builder, &(struct late){.kind = LATE_OP, .program = program, .op = *op, .texts = texts});
+	else
+		ops_add(&builder->ops, program, op, texts);
+	return true;
+}
+
+void builder_add_op_state(struct builder *builder, struct program program, const struct new_op_state *state)
+{
+	if (!builder->first)
+		ops_add_state(&builder->ops, program, state);
+}
+
+/* No computer has a PB; sums of sizes that a target made up must not run over. */
+#define TORCH_BYTES_MAX (1ll << 50)
+
+bool builder_add_torch_memory(struct builder *builder, struct program program, const struct new_torch_memory *event)
+{
+	enum told what;
+
+	if (event->bytes >= TORCH_BYTES_MAX || event->bytes <= -TORCH_BYTES_MAX ||
+	    builder->torch_memory.arrivals.count >= NONE - 1 ||
+	    (event->bytes < 0) != (event->kind == GPT_AGENT_TORCH_MEMORY_FREED && event->has_totals))
+		return false;
+	/* what an agent had left over from another trace */
+	if (event->time_ns < builder->model->start_ns)
+		return true;
+	if (!builder->first)
+		ops_note_thread(&builder->ops, program, event->tid);
+	what = told(builder, program, 0, SOURCE_CLOCK_MONOTONIC, event->time_ns);
+	if (what == TOLD_LATE)
+		keep_late(builder, &(struct late){.kind = LATE_TORCH_MEMORY, .program = program, .torch = *event});
+	else if (what == TOLD_NOW)
+		torch_memory_add(&builder->torch_memory, program, event);
+	return true;
+}
+
+void builder_add_torch_memory_state(struct builder *builder, struct program program,
+				    const struct new_torch_memory_state *state)
+{
+	if (!builder->first)
+		torch_memory_add_state(&builder->torch_memory, &builder->processes, program, state);
+}
+
+/* ---- steps of a schedule ----------------------------------------------------------------------------------------- */
+
+void builder_set_schedule(struct builder *builder, uint64_t first)
+{
+	builder->model->schedule = (struct model_schedule){.is_there = true, .first = first};
+}
+
+/* Of a long trace the first reading has all of them. */
+bool builder_add_told_step(struct builder *builder, struct program program, const struct new_told_step *told)
+{
+	struct told_step_arrival arrival = {.tid = told->tid};
+
+	if (builder->first || told->time_ns < builder->model->start_ns)
+		return true;
+	builder->late_steps += told->late;
+	builder->steps_lost += told->lost;
+	if (builder->told_steps_arrived.count >= STEPS_MAX)
+		return false;
+	ops_note_thread(&builder->ops, program, told->tid);
+	arrival.step = (struct model_told_step){.time_ns = told->time_ns,
+						.number = told->number,
+						.process = program.process,
+						.thread = NONE,
+						.cycle = told->cycle,
+						.phase = told->phase,
+						.by = told->by};
+	array_push(&builder->told_steps_arrived, arrival);
+	return true;
+}
+
+void find_told_steps(struct builder *builder)
+{
+	for (size_t i = 0; i < builder->told_steps_arrived.count; i++) {
+		struct told_step_arrival *arrival = &builder->told_steps_arrived.items[i];
+
+		arrival->step.thread = ops_thread(&builder->ops, arrival->step.process, arrival->tid);
+		array_push(&builder->told_steps, arrival->step);
+	}
+	builder->told_steps_arrived.count = 0;
+}

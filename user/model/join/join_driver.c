@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What the driver and CUPTI did besides: compilation for the GPU (JIT), and CUPTI's own overhead. */
+#include <stdlib.h>
+
+#include "model/order.h"
+#include "model/join/tables.h"
+
+bool builder_add_overhead(struct builder *builder, struct program program, const struct new_overhead *overhead)
+{
+	if (overhead->span.start_ns > overhead->span.end_ns)
+		return false;
+	receive_overhead(builder, program, 0, overhead);
+	return true;
+}
+
+bool builder_add_jit(struct builder *builder, struct program program, const struct new_jit *jit)
+{
+	if (jit->span.start_ns > jit->span.end_ns)
+		return false;
+	/* without times it tells nothing; an operation that is newer than this has no name */
+	if (!jit->span.end_ns || jit->operation < GPT_AGENT_JIT_CACHE_LOAD || jit->operation > GPT_AGENT_JIT_COMPILE)
+		return true;
+	receive_jit(builder, program, jit->corr, jit);
+	return true;
+}
+
+void join_overheads(struct builder *builder)
+{
+	for (size_t i = 0; i < builder->overhead_arrivals.count; i++) {
+		const struct overhead_arrival *arrival = &builder->overhead_arrivals.items[i];
+		const struct new_overhead *from = &arrival->overhead;
+		struct model_overhead overhead = {
+			.process = arrival->program.process, .kind = from->kind, .tid = from->tid};
+		struct clock_span span;
+
+		if (!from->span.end_ns)
+			continue;
+		if (!convert_span(builder, overhead.process, from->clock, from->span, 0, &span)) {
+			builder_count_bad(builder);
+			continue;
+		}
+		overhead.start_ns = span.start_ns;
+		overhead.end_ns = span.end_ns;
+		if (!lies_outside(builder, NONE, span))
+			array_push(&builder->overheads, overhead);
+	}
+	builder->overhead_arrivals.count = 0;
+}
+
+void join_overheads_part(struct builder *builder, uint64_t settled_ns, uint64_t until_ns)
+{
+	size_t from = builder->model->overheads_due.from;
+
+	(void)settled_ns;
+	(void)until_ns;
+	join_overheads(builder);
+	if (builder->overheads.count > from)
+		order_by_time(builder->overheads.items + from, builder->overheads.count - from,
+			      sizeof(builder->overheads.items[0]), offsetof(struct model_overhead, start_ns));
+}
+
+static void sort_jits(struct builder *builder, size_t from)
+{
+	if (builder->jits.count > from)
+		order_by_time(builder->jits.items + from, builder->jits.count - from, sizeof(builder->jits.items[0]),
+			      offsetof(struct model_jit, start_ns));
+}
+
+/* False: it has to wait, as its call has not been told yet. */
+static bool add_jit(struct builder *builder, const struct jit_arrival *arrival, uint64_t until_ns)
+{
+	const struct new_jit *from = &arrival->jit;
+	struct model_jit jit = {.bytes = from->bytes,
+				.call = calls_place(&builder->calls, arrival->program.space, from->corr),
+				.process = arrival->program.process,
+				.tid = from->tid,
+				.corr = from->corr,
+				.operation = (uint8_t)from->operation,
+				.entry = (uint8_t)from->entry};
+	struct clock_span span;
+
+	if (!convert_span(builder, jit.process, from->clock, from->span, calls_start(&builder->calls, jit.call),
+			  &span)) {
+		builder_count_bad(builder);
+		return true;
+	}
+	jit.start_ns = span.start_ns;
+	jit.end_ns = span.end_ns;
+	if (jit.call == NONE && jit.corr && jit.start_ns >= until_ns)
+		return false;
+	if (!lies_outside(builder, jit.call, span))
+		array_push(&builder->jits, jit);
+	return true;
+}
+
+void join_jits_part(struct builder *builder, uint64_t settled_ns, uint64_t until_ns)
+{
+	size_t waiting = 0;
+
+	(void)until_ns;
+	for (size_t i = 0; i < builder->jit_arrivals.count; i++) {
+		const struct jit_arrival arrival = builder->jit_arrivals.items[i];
+
+		if (!add_jit(builder, &arrival, settled_ns))
+			builder->jit_arrivals.items[waiting++] = arrival;
+	}
+	builder->jit_arrivals.count = waiting;
+	sort_jits(builder, builder->model->jits_due.from);
+}
+
+void join_jits(struct builder *builder)
+{
+	join_jits_part(builder, UINT64_MAX, UINT64_MAX);
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What came out of another profiler's buffers is more than ours: that profiler may have begun before our trace, or go
+ * on when it ends; and CUPTI may have put into its hands a buffer of the agent's, which the agent has read, too.
+ */
+#include "model/join/tables.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Work of calls before our first or behind our last; between them a call is missing, which shall be seen. */
+static bool is_strange(const struct corr_range *range, const struct model_gpu *op)
+{
+	if (!op->foreign || op->call != NONE || !op->corr)
+		return false;
+	return corr_is_before(range, op->corr) || corr_is_behind(range, op->corr);
+}
+
+/* ---- what came twice -------------------------------------------------------------------------------------------- */
+
+struct identity {
+	const struct model_gpu *op;
+	size_t index;
+};
+
+static int compare(uint64_t a, uint64_t b)
+{
+	return (a > b) - (a < b);
+}
+
+/* By what an operation is, then by time. */
+static int compare_identities(const void *left, const void *right)
+{
+	const struct identity *a = left, *b = right;
+	const uint64_t keys[][2] = {
+		{a->op->process, b->op->process},
+		{a->op->corr, b->op->corr},
+		{a->op->kind, b->op->kind},
+		{a->op->context, b->op->context},
+		{a->op->stream, b->op->stream},
+		{a->op->graph, b->op->graph},
+		{a->op->graph_node, b->op->graph_node},
+		{a->op->start_ns, b->op->start_ns},
+		{a->index, b->index},
+	};
+	int order = 0;
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]) && !order; i++)
+		order = compare(keys[i][0], keys[i][1]);
+	return order;
+}
+
+static bool is_same_work(const struct model_gpu *a, const struct model_gpu *b)
+{
+	return a->process == b->process && a->corr == b->corr && a->kind == b->kind && a->context == b->context &&
+	       a->stream == b->stream && a->graph == b->graph && a->graph_node == b->graph_node;
+}
+
+/* In one stream one thing happens after the other: what overlaps is the same, whatever clock it was taken by. */
+static bool is_double(const struct model_gpu *a, const struct model_gpu *b)
+{
+	return a->foreign != b->foreign && is_same_work(a, b) && a->start_ns <= b->end_ns && b->start_ns <= a->end_ns;
+}
+
+static void mark_doubles(const struct model_gpu *ops, size_t count, bool *gone)
+{
+	struct identity *all = xmalloc(count * sizeof(*all));
+
+	for (size_t i = 0; i < count; i++)
+		all[i] = (struct identity){&ops[i], i};
+	qsort(all, count, sizeof(*all), compare_identities);
+	for (size_t i = 1; i < count; i++)
+		if (is_double(all[i - 1].op, all[i].op))
+			gone[all[i - 1].op->foreign ? all[i - 1].index : all[i].index] = true;
+	free(all);
+}
+
+/* ---- leaving out ------------------------------------------------------------------------------------------------- */
+
+static size_t remove_gone(struct model_gpu *ops, size_t count, const bool *gone)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (!gone[i])
+			ops[kept++] = ops[i];
+	return kept;
+}
+
+size_t leave_out_foreign(const struct builder *builder, struct model_gpu *ops, size_t count)
+{
+	struct corr_range *ranges;
+	size_t foreign = 0;
+	bool *gone;
+
+	for (size_t i = 0; i < count; i++)
+		foreign += ops[i].foreign;
+	if (!foreign)
+		return count;
+	ranges = corr_ranges(builder);
+	gone = xcalloc(count, sizeof(*gone));
+	mark_doubles(ops, count, gone);
+	for (size_t i = 0; i < count; i++)
+		gone[i] |= is_strange(&ranges[ops[i].process], &ops[i]);
+	count = remove_gone(ops, count, gone);
+	free(gone);
+	free(ranges);
+	return count;
+}

@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * GPU operations once all is known: each with its call, its device, its time on CLOCK_MONOTONIC; in order of time, each
+ * in its call's list.
+ */
+#include "model/join/tables.h"
+
+#include <string.h>
+
+#include "base/array.h"
+#include "model/order.h"
+
+static uint32_t name_of(struct builder *builder, struct program program, const struct new_gpu_work *work)
+{
+	const uint32_t *name =
+		work->name ? lookup_get_latest(&builder->kernel_names, &builder->kernel_name, program.space, work->name)
+			   : NULL;
+
+	return name ? *name : NONE;
+}
+
+static uint32_t text_in(const struct lookup *texts, struct program program, const struct new_gpu_work *work)
+{
+	const uint32_t *text = work->name && texts->count ? lookup_get(texts, program.space, work->name) : NULL;
+
+	return text ? *text : NONE;
+}
+
+static void set_texts(struct builder *builder, struct program program, const struct new_gpu_work *work,
+		      struct kernel_texts *texts)
+{
+	texts->name = name_of(builder, program, work);
+	texts->label = text_in(&builder->kernel_labels, program, work);
+	texts->place = text_in(&builder->kernel_places, program, work);
+	if (texts->label == NONE)
+		texts->label = texts->name;
+}
+
+static struct gpu_arrival *room_for_arrival(struct gpu_work *gpu)
+{
+	gpu->arrivals.items = array_reserve(gpu->arrivals.items, sizeof(*gpu->arrivals.items), gpu->arrivals.count, 1,
+					    &gpu->arrivals.capacity);
+	return &gpu->arrivals.items[gpu->arrivals.count].arrival;
+}
+
+struct new_gpu_work *builder_room_for_gpu_work(struct builder *builder)
+{
+	return &room_for_arrival(&builder->gpu)->work;
+}
+
+/* All but its texts. */
+static struct gpu_arrival *add_arrival(struct builder *builder, struct program program, const struct new_gpu_work *work)
+{
+	struct gpu_work *gpu = &builder->gpu;
+	struct gpu_arrival *arrival = room_for_arrival(gpu);
+
+	gpu->arrivals.count++;
+	if (work != &arrival->work)
+		arrival->work = *work;
+	arrival->program = program;
+	gpu->any_foreign |= work->foreign;
+	/* a second reading looks for it when the calls of the part are in order */
+	arrival->call = builder->first ? NONE : calls_find(&builder->calls, program.space, work->corr);
+	return arrival;
+}
+
+bool builder_add_gpu_work(struct builder *builder, struct program program, const struct new_gpu_work *work)
+{
+	enum told what;
+
+	if (work->span.start_ns > work->span.end_ns)
+		return false;
+	learn_gpu_work(builder, program, work);
+	what = told(builder, program, work->corr, (enum source_clock)work->clock, work->span.start_ns);
+	if (what == TOLD_LATE) {
+		struct late late = {.kind = LATE_GPU_WORK, .program = program, .work = *work};
+
+		set_texts(builder, program, work, &late.kernel);
+		keep_late(builder, &late);
+	} else if (what == TOLD_NOW) {
+		set_texts(builder, program, work, &add_arrival(builder, program, work)->texts);
+	}
+	return true;
+}
+
+void gpu_work_add(struct builder *builder, struct program program, const struct new_gpu_work *work,
+		  struct kernel_texts texts)
+{
+	add_arrival(builder, program, work)->texts = texts;
+}
+
+/* What is to be known of an operation before it has its place. */
+struct placing {
+	struct clock_span span; /* by CLOCK_MONOTONIC, both 0: it has none */
+	uint32_t call;		/* its place */
+};
+
+/* False: it is work of a call that was made before or after the trace. */
+static bool place(struct builder *builder, const struct gpu_arrival *arrival, struct placing *placing)
+{
+	const struct new_gpu_work *work = &arrival->work;
+	struct program program = arrival->program;
+
+	placing->span = (struct clock_span){0};
+	placing->call = arrival->call != NONE ? calls_place_of(&builder->calls, arrival->call)
+					      : calls_place(&builder->calls, program.space, work->corr);
+	if (placing->call == NONE &&
+	    api_activity_is_outside(&known(builder)->api_activities, program.process, work->corr))
+		return false;
+	if (work->span.end_ns && !convert_span(builder, program.process, (enum source_clock)work->clock, work->span,
+					       calls_start(&builder->calls, placing->call), &placing->span))
+		builder_count_bad(builder);
+	return true;
+}
+
+/*
+ * The operation of an arrival, with which it shares no memory.  Each member is named, also those that are 0: so the
+ * compiler does not clear all of it first, which took half of the time.
+ */
+static void set_operation(struct model_gpu *op, const struct builder *builder, const struct gpu_arrival *arrival,
+			  const struct placing *placing, uint32_t captured_by)
+{
+	const struct new_gpu_work *work = &arrival->work;
+
+	*op = (struct model_gpu){
+		.start_ns = placing->span.start_ns,
+		.end_ns = placing->span.end_ns,
+		.bytes = work->bytes,
+		.call = placing->call,
+		.next = NONE,
+		.captured_by = captured_by,
+		.process = arrival->program.process,
+		.device = device_table_find(&known(builder)->devices, arrival->program.process, work->device),
+		.context = work->context,
+		.stream = work->stream,
+		.corr = work->corr,
+		.name = arrival->texts.name,
+		.label = arrival->texts.label,
+		.place = arrival->texts.place,
+		.graph = work->graph,
+		.graph_node = work->graph_node,
+		.grid = {work->grid[0], work->grid[1], work->grid[2]},
+		.block = {work->block[0], work->block[1], work->block[2]},
+		.static_shared_bytes = work->static_shared_bytes,
+		.dynamic_shared_bytes = work->dynamic_shared_bytes,
+		.registers = work->registers,
+		.local_bytes = work->local_bytes,
+		.channel = work->channel,
+		.kind = work->kind & 63,
+		.foreign = work->foreign,
+		.before = false,
+		.memcpy_kind = work->memcpy_kind,
+		.from = work->from,
+		.to = work->to,
+		.cluster = {work->cluster[0], work->cluster[1], work->cluster[2]},
+		.channel_type = work->channel_type,
+		.stream_flags = 0,
+		.priority = work->priority,
+		.unknown = work->unknown};
+}
+
+static void join_one(struct builder *builder, const struct gpu_arrival *arrival, const struct placing *placing,
+		     struct model_gpu *op)
+{
+	const struct new_gpu_work *work = &arrival->work;
+	struct program program = arrival->program;
+	uint32_t corr =
+		work->graph_node ? graphs_node_corr(&known(builder)->graphs, program.space, work->graph_node) : 0;
+
+	set_operation(op, builder, arrival, placing, corr ? calls_place(&builder->calls, program.space, corr) : NONE);
+	if (work->graph && work->graph_node && op->call != NONE && !builder->first)
+		graphs_add_operation(&builder->graphs, program.space, op->call, work->graph, work->graph_node);
+	device_table_set_stream(&known(builder)->devices, program.space, op);
+}
+
+static void sort(struct model_gpu *ops, size_t count)
+{
+	order_by_time(ops, count, sizeof(*ops), offsetof(struct model_gpu, start_ns));
+}
+
+/* A call that only a file names asked for its GPU work, whatever its name says. */
+static uint8_t class_of_work(const struct model_gpu *op)
+{
+	return op->kind == MODEL_MEMCPY	  ? GPT_CLASS_MEMCPY
+	       : op->kind == MODEL_MEMSET ? GPT_CLASS_MEMSET
+					  : GPT_CLASS_LAUNCH;
+}
+
+/* tails: by call, the last of its operations so far. */
+static void link_to_call(struct gpu_work *gpu, struct model_call *call, uint32_t op, uint32_t *tails)
+{
+	uint32_t *tail = &tails[gpu->list[op].call];
+
+	if (call->gpu_count++)
+		gpu->list[*tail].next = op;
+	else
+		call->first_gpu = op;
+	call->captured = false; /* it was in another stream */
+	if (api_is_named(call->api) && !call_is_work(call))
+		call->class = class_of_work(&gpu->list[op]);
+	*tail = op;
+}
+
+static void link_to_calls(struct builder *builder)
+{
+	struct gpu_work *gpu = &builder->gpu;
+	uint32_t *tails = xmalloc(builder->calls.list.count * sizeof(*tails));
+
+	for (uint32_t i = 0; i < gpu->count; i++) {
+		const struct model_gpu *op = &gpu->list[i];
+
+		builder->processes.list.items[op->process].gpu_ops++;
+		if (op->call != NONE)
+			link_to_call(gpu, &builder->calls.list.items[op->call], i, tails);
+	}
+	free(tails);
+}
+
+void join_gpu(struct builder *builder)
+{
+	struct gpu_work *gpu = &builder->gpu;
+	union gpu_slot *slots = gpu->arrivals.items;
+
+	for (size_t i = 0; i < gpu->arrivals.count; i++) {
+		struct gpu_arrival arrival = slots[i].arrival;
+		struct placing placing;
+		struct model_gpu op;
+
+		if (!place(builder, &arrival, &placing))
+			continue;
+		join_one(builder, &arrival, &placing, &op);
+		slots[gpu->count++].joined = op;
+	}
+	gpu->list = (struct model_gpu *)slots;
+	memset(&gpu->arrivals, 0, sizeof(gpu->arrivals));
+	graphs_finish(&builder->graphs, &builder->calls);
+	gpu->count = leave_out_foreign(builder, gpu->list, gpu->count);
+	gpu->count = leave_out_outside(builder, gpu->list, gpu->count);
+	sort(gpu->list, gpu->count);
+	link_to_calls(builder);
+}
+
+/* ---- part by part ------------------------------------------------------------------------------------------------ */
+
+/* Places what has come; what waits for its call stays an arrival.  How many of them have a key. */
+static size_t place_arrivals(struct builder *builder, uint64_t until_ns, struct placing *placings,
+			     struct order_key *keys)
+{
+	struct gpu_work *gpu = &builder->gpu;
+	/* where the wall clock was set, the call tells which of two times is meant */
+	bool in_doubt = until_ns != UINT64_MAX && wall_clock_steps(&builder->first->clock);
+	size_t placed = 0;
+
+	for (size_t i = 0; i < gpu->arrivals.count; i++) {
+		const struct gpu_arrival *arrival = &gpu->arrivals.items[i].arrival;
+		struct placing *placing = &placings[i];
+
+		if (!place(builder, arrival, placing))
+			continue;
+		if (placing->call != NONE || !arrival->work.corr || !placing->span.end_ns ||
+		    (placing->span.start_ns < until_ns && !in_doubt))
+			keys[placed++] = (struct order_key){.time_ns = placing->span.start_ns, .index = (uint32_t)i};
+		else
+			array_push(&gpu->waiting, gpu->arrivals.items[i]);
+	}
+	return placed;
+}
+
+/* How many operations before its turn one is asked for from memory. */
+#define JOINED_AHEAD 8
+#define CACHE_LINE 64
+
+static void bring_near(const void *item, size_t size)
+{
+	for (size_t at = 0; at < size; at += CACHE_LINE)
+		__builtin_prefetch((const char *)item + at);
+}
+
+/* Joins what has come, in order of time, behind what was there. */
+static void join_arrivals(struct builder *builder, uint64_t until_ns)
+{
+	struct gpu_work *gpu = &builder->gpu;
+	size_t count = gpu->arrivals.count, placed;
+	struct placing *placings;
+	struct order_key *keys;
+
+	if (!count)
+		return;
+	placings = xmalloc(count * sizeof(*placings));
+	keys = xmalloc(count * sizeof(*keys));
+	placed = place_arrivals(builder, until_ns, placings, keys);
+	order_sort(keys, placed);
+	gpu->joined.items = array_reserve(gpu->joined.items, sizeof(*gpu->joined.items), gpu->joined.count, placed,
+					  &gpu->joined.capacity);
+	for (size_t i = 0; i < placed; i++) {
+		/* arrivals of several streams lie far apart: the memory of one of the next is brought near meanwhile */
+		if (i + JOINED_AHEAD < placed)
+			bring_near(&gpu->arrivals.items[keys[i + JOINED_AHEAD].index], sizeof(*gpu->arrivals.items));
+		join_one(builder, &gpu->arrivals.items[keys[i].index].arrival, &placings[keys[i].index],
+			 &gpu->joined.items[gpu->joined.count++]);
+	}
+	free(placings);
+	free(keys);
+	gpu->arrivals.count = 0;
+	for (size_t i = 0; i < gpu->waiting.count; i++)
+		array_push(&gpu->arrivals, gpu->waiting.items[i]);
+	gpu->waiting.count = 0;
+}
+
+/* Lists of operations anew: all that the calls at hand have is at hand, too. */
+static void link_part(struct builder *builder)
+{
+	struct gpu_work *gpu = &builder->gpu;
+	size_t count = builder->calls.list.count;
+	struct model_call *calls = builder->calls.list.items;
+	uint32_t *tails = xmalloc(count * sizeof(*tails));
+
+	for (size_t i = 0; i < count; i++) {
+		calls[i].gpu_count = 0;
+		calls[i].first_gpu = NONE;
+	}
+	for (uint32_t i = 0; i < gpu->count; i++) {
+		gpu->list[i].next = NONE;
+		if (gpu->list[i].call != NONE)
+			link_to_call(gpu, &calls[gpu->list[i].call], i, tails);
+	}
+	free(tails);
+}
+
+/* In order of time, but behind what is due before until_ns what is not; returns how many those are. */
+static uint32_t order_part(const struct builder *builder, struct model_gpu *ops, size_t count, uint64_t until_ns)
+{
+	size_t untimed = 0, kept = 0, due;
+	struct model_gpu *later;
+
+	sort(ops, count);
+	while (untimed < count && !ops[untimed].start_ns)
+		untimed++;
+	due = untimed + order_count_before(ops + untimed, count - untimed, sizeof(*ops),
+					   offsetof(struct model_gpu, start_ns), until_ns);
+	/* what has no time of its own comes with its call */
+	later = xmalloc(untimed * sizeof(*later));
+	for (size_t i = 0; i < untimed; i++) {
+		if (calls_start(&builder->calls, ops[i].call) < until_ns)
+			ops[kept++] = ops[i];
+		else
+			later[i - kept] = ops[i];
+	}
+	if (kept < untimed) {
+		memmove(ops + kept, ops + untimed, (due - untimed) * sizeof(*ops));
+		memcpy(ops + kept + (due - untimed), later, (untimed - kept) * sizeof(*ops));
+	}
+	free(later);
+	return (uint32_t)(count - due + (untimed - kept));
+}
+
+void join_gpu_part(struct builder *builder, uint64_t settled_ns, uint64_t until_ns)
+{
+	struct gpu_work *gpu = &builder->gpu;
+	uint32_t from = builder->model->gpu_due.from;
+	size_t before = gpu->joined.count;
+	struct model_gpu *items;
+
+	join_arrivals(builder, settled_ns);
+	items = gpu->joined.items;
+	if (gpu->joined.count > before)
+		gpu->joined.count = before + leave_out_outside(builder, items + before, gpu->joined.count - before);
+	builder->model->gpu_due.later = 0;
+	if (gpu->joined.count > from) {
+		if (gpu->any_foreign)
+			gpu->joined.count = from + leave_out_foreign(builder, items + from, gpu->joined.count - from);
+		builder->model->gpu_due.later = order_part(builder, items + from, gpu->joined.count - from, until_ns);
+	}
+	gpu->list = gpu->joined.items;
+	gpu->count = gpu->joined.count;
+	link_part(builder);
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Memory: which release belongs to which allocation.  An address has one owner at a time, so order tells. */
+#include <stdlib.h>
+
+#include "model/join/tables.h"
+
+bool builder_add_memory(struct builder *builder, struct program program, const struct new_memory *memory)
+{
+	/* no GPU has a PB; sums of sizes that a target made up must not run over */
+	if (memory->bytes >= 1ull << 50)
+		return false;
+	receive_memory(builder, program, memory->corr, memory);
+	return true;
+}
+
+static int compare_times(const void *left, const void *right)
+{
+	const struct model_memory *a = left, *b = right;
+
+	if (a->time_ns != b->time_ns)
+		return a->time_ns < b->time_ns ? -1 : 1;
+	/* a block that is released and handed out again within a tick of the clock */
+	if (a->released != b->released)
+		return a->released ? -1 : 1;
+	return (a->corr > b->corr) - (a->corr < b->corr);
+}
+
+/* False: it has to wait, as its call has not been told yet. */
+static bool place(struct builder *builder, const struct memory_arrival *arrival, uint64_t until_ns)
+{
+	const struct new_memory *from = &arrival->memory;
+	uint32_t process = arrival->program.process;
+	struct model_memory memory = {.address = from->address,
+				      .bytes = from->bytes,
+				      .pool_bytes = from->pool_bytes,
+				      .pool_used_bytes = from->pool_used_bytes,
+				      .call = calls_place(&builder->calls, arrival->program.space, from->corr),
+				      .other = NONE,
+				      .process = process,
+				      .device = device_table_find(&known(builder)->devices, process, from->device),
+				      .corr = from->corr,
+				      .kind = (uint8_t)from->kind,
+				      .released = from->released};
+	struct clock_span moment = {.start_ns = from->time_ns, .end_ns = from->time_ns};
+
+	if (!convert_span(builder, process, from->clock, moment, calls_start(&builder->calls, memory.call), &moment)) {
+		builder_count_bad(builder);
+		return true;
+	}
+	memory.time_ns = moment.start_ns;
+	if (memory.call == NONE && memory.corr && memory.time_ns >= until_ns)
+		return false;
+	if (!lies_outside(builder, memory.call, moment))
+		array_push(&builder->memories, memory);
+	return true;
+}
+
+/* Those without a place in the recording go; then in order of time, from that one on. */
+static void place_all(struct builder *builder, size_t from, uint64_t until_ns)
+{
+	size_t waiting = 0;
+
+	for (size_t i = 0; i < builder->memory_arrivals.count; i++) {
+		const struct memory_arrival arrival = builder->memory_arrivals.items[i];
+
+		if (!place(builder, &arrival, until_ns))
+			builder->memory_arrivals.items[waiting++] = arrival;
+	}
+	builder->memory_arrivals.count = waiting;
+	if (builder->memories.count > from)
+		qsort(builder->memories.items + from, builder->memories.count - from,
+		      sizeof(builder->memories.items[0]), compare_times);
+}
+
+/* live: (process + 1, address) to index + 1; 0: not live */
+static void pair(struct builder *builder, struct lookup *live, uint32_t index)
+{
+	struct model_memory *memory = &builder->memories.items[index];
+	uint32_t *owner = lookup_put(live, memory->process + 1, memory->address, 0);
+
+	if (memory->released && *owner) {
+		struct model_memory *allocated = &builder->memories.items[*owner - 1];
+
+		memory->other = *owner - 1;
+		memory->bytes = allocated->bytes;
+		memory->kind = allocated->kind;
+		memory->device = allocated->device;
+		allocated->other = index;
+	}
+	*owner = memory->released ? 0 : index + 1;
+}
+
+void join_memories(struct builder *builder)
+{
+	struct lookup live;
+
+	place_all(builder, 0, UINT64_MAX);
+	lookup_init(&live, hash_seed());
+	for (uint32_t i = 0; i < builder->memories.count; i++)
+		pair(builder, &live, i);
+	lookup_free(&live);
+}
+
+void join_memories_part(struct builder *builder, uint64_t settled_ns, uint64_t until_ns)
+{
+	uint32_t from = builder->model->memories_due.from;
+
+	place_all(builder, from, settled_ns);
+	for (uint32_t i = from; i < builder->memories.count && builder->memories.items[i].time_ns < until_ns; i++)
+		pair(builder, &builder->parts.allocations, i);
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What the agent hands over is more than this trace: its buffers hold work of before, and while another gputrace
+ * listens it goes on when our probes are gone.  Correlation ids rise with the calls, so they tell which is which.
+ */
+#include "model/join/tables.h"
+
+#include <string.h>
+
+/* By time: an id that was taken before the trace may be told of in it, where its thread had to wait. */
+void corr_range_add(struct corr_range *range, uint32_t corr, uint64_t start_ns)
+{
+	if (!range->any || start_ns < range->first_ns) {
+		range->first = corr;
+		range->first_ns = start_ns;
+	}
+	if (!range->any || start_ns >= range->last_ns) {
+		range->last = corr;
+		range->last_ns = start_ns;
+	}
+	range->any = true;
+}
+
+static void add_learnt(const struct learnt *learnt, struct corr_range *ranges, size_t count)
+{
+	for (size_t i = 0; i < learnt->corr_ranges.count && i < count; i++) {
+		const struct corr_range *range = &learnt->corr_ranges.items[i];
+
+		if (!range->any)
+			continue;
+		corr_range_add(&ranges[i], range->first, range->first_ns);
+		corr_range_add(&ranges[i], range->last, range->last_ns);
+	}
+}
+
+struct corr_range *corr_ranges(const struct builder *builder)
+{
+	size_t count = builder->processes.list.count;
+	struct corr_range *ranges = xcalloc(count, sizeof(*ranges));
+
+	if (builder->first) {
+		add_learnt(&builder->first->learnt, ranges, count);
+		add_learnt(&builder->learnt, ranges, count);
+		return ranges;
+	}
+	for (size_t i = 0; i < builder->calls.list.count; i++) {
+		const struct model_call *call = &builder->calls.list.items[i];
+
+		if (call->corr)
+			corr_range_add(&ranges[builder->processes.threads.items[call->thread].process], call->corr,
+				       call->start_ns);
+	}
+	return ranges;
+}
+
+bool corr_is_before(const struct corr_range *range, uint32_t corr)
+{
+	return !range->any || (int32_t)(corr - range->first) < 0;
+}
+
+bool corr_is_behind(const struct corr_range *range, uint32_t corr)
+{
+	return range->any && (int32_t)(corr - range->last) > 0;
+}
+
+bool lies_outside(const struct builder *builder, uint32_t call, struct clock_span span)
+{
+	const struct model *model = known(builder)->model;
+
+	return call == NONE &&
+	       (span.end_ns < model->start_ns || (known(builder)->ended && span.start_ns >= model->end_ns));
+}
+
+/* Launched when the trace had ended: its number says so where by the GPU's clock it began just before the end. */
+static bool is_launched_behind(const struct builder *builder, const struct corr_range *range,
+			       const struct model_gpu *op)
+{
+	return op->corr && corr_is_behind(range, op->corr) && known(builder)->ended &&
+	       op->end_ns >= known(builder)->model->end_ns;
+}
+
+/* Of an operation without a call: over when the trace began, or launched when it had ended. */
+static bool is_outside(const struct builder *builder, const struct corr_range *range, const struct model_gpu *op)
+{
+	if (op->foreign)
+		return false;
+	if (!op->end_ns)
+		return op->corr && corr_is_behind(range, op->corr);
+	return op->end_ns <= builder->model->start_ns || is_launched_behind(builder, range, op) ||
+	       lies_outside(builder, op->call, (struct clock_span){.start_ns = op->start_ns, .end_ns = op->end_ns});
+}
+
+/* The same, launched before.  Of a process whose begin we saw nothing was. */
+static bool is_older(const struct builder *builder, const struct corr_range *range, const struct model_gpu *op)
+{
+	uint64_t start_ns = known(builder)->processes.list.items[op->process].start_ns;
+	uint32_t earlier = known(builder)->processes.states.items[op->process].earlier_corr;
+	/* of threads that had to wait between id and call, one may have told a higher id before the trace than another
+	 * in it */
+	bool is_before = corr_is_before(range, op->corr) || (earlier && (int32_t)(op->corr - earlier) <= 0);
+
+	return op->corr && is_before && (!start_ns || start_ns < builder->model->start_ns);
+}
+
+size_t leave_out_outside(const struct builder *builder, struct model_gpu *ops, size_t count)
+{
+	struct corr_range *ranges = corr_ranges(builder);
+	size_t kept = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct corr_range *range = &ranges[ops[i].process];
+
+		if (ops[i].call == NONE) {
+			if (is_outside(builder, range, &ops[i]))
+				continue;
+			ops[i].before = is_older(builder, range, &ops[i]);
+		}
+		if (kept++ < i)
+			ops[kept - 1] = ops[i];
+	}
+	free(ranges);
+	return kept;
+}

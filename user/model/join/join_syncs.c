@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Synchronisations: on which device, and for which recording of an event.  CUPTI 12.8 and later number the
+ * recordings; before, it is the last one of that event whose call came before the wait's.
+ */
+#include <stdlib.h>
+
+#include "model/join/tables.h"
+
+/* cudaErrorNotReady, CUDA_ERROR_NOT_READY (driver_types.h, cuda.h): a query that found the GPU still at work. */
+#define CUDA_NOT_READY 600
+
+bool builder_add_sync(struct builder *builder, struct program program, const struct new_sync *sync)
+{
+	if (sync->span.start_ns > sync->span.end_ns || sync->kind > GPT_AGENT_SYNC_CONTEXT)
+		return false;
+	if (!sync->span.end_ns || !sync->kind /* 0: CUPTI does not say */ || sync->result == CUDA_NOT_READY)
+		return true;
+	if (builder->reading == READING_FIRST)
+		outlook_add_sync(&builder->learnt.outlook);
+	receive_sync(builder, program, sync->corr, sync);
+	return true;
+}
+
+void builder_add_event_record(struct builder *builder, struct program program, const struct new_event_record *record)
+{
+	receive_event_record(builder, program, record->corr, record);
+}
+
+/* What is known of the calls that recorded events is that of the model at hand. */
+static void make_recordings(struct builder *builder, struct recordings *recordings)
+{
+	for (size_t i = 0; i < builder->event_record_arrivals.count; i++) {
+		const struct event_record_arrival *arrival = &builder->event_record_arrivals.items[i];
+		const struct new_event_record *record = &arrival->event_record;
+		struct recording made = {.process = arrival->program.process,
+					 .space = arrival->program.space,
+					 .context = record->context,
+					 .event = record->event,
+					 .stream = record->stream,
+					 .number = record->event_record,
+					 .call = calls_place(&builder->calls, arrival->program.space, record->corr)};
+
+		made.time_ns = calls_start(&builder->calls, made.call);
+		recordings_add(recordings, &made);
+	}
+	if (builder->event_record_arrivals.count)
+		recordings_order(recordings);
+	builder->event_record_arrivals.count = 0;
+}
+
+static void find_event(const struct builder *builder, const struct recordings *recordings,
+		       const struct sync_arrival *arrival, struct model_sync *sync)
+{
+	struct recording wanted = {.process = sync->process, .context = sync->context, .event = sync->event};
+	uint64_t number = arrival->sync.event_record;
+	const struct recording *found = recordings_numbered(recordings, arrival->program.space, number);
+
+	/* numbered, and not by us: what was recorded before the trace has no call of ours */
+	if (!found && !recording_is_numbered(number)) {
+		wanted.time_ns = sync->call != NONE ? builder->calls.list.items[sync->call].start_ns : sync->start_ns;
+		found = recordings_latest(recordings, &wanted);
+	}
+	if (found) {
+		sync->recorded_by = found->call;
+		sync->recorded_on = found->stream;
+	}
+}
+
+/* The GPU operations say on which device a context is; where it had none, its own record does. */
+static void find_devices(const struct builder *builder, struct lookup *devices)
+{
+	for (size_t i = 0; i < builder->gpu.count; i++) {
+		const struct model_gpu *op = &builder->gpu.list[i];
+
+		lookup_put(devices, op->process + 1, op->context, op->device);
+	}
+}
+
+static uint32_t device_of(const struct builder *builder, const struct lookup *devices, uint32_t process,
+			  uint32_t context)
+{
+	const uint32_t *device = lookup_get(devices, process + 1, context);
+
+	return device ? *device : device_table_of_context(&known(builder)->devices, process, context);
+}
+
+static struct model_sync sync_of(struct builder *builder, const struct lookup *devices,
+				 const struct sync_arrival *arrival)
+{
+	const struct new_sync *from = &arrival->sync;
+	bool of_event = from->kind == GPT_AGENT_SYNC_EVENT || from->kind == GPT_AGENT_SYNC_STREAM_WAITS_EVENT;
+	bool of_stream = from->kind == GPT_AGENT_SYNC_STREAM || from->kind == GPT_AGENT_SYNC_STREAM_WAITS_EVENT;
+	uint32_t process = arrival->program.process;
+
+	return (struct model_sync){.call = calls_place(&builder->calls, arrival->program.space, from->corr),
+				   .process = process,
+				   .device = device_of(builder, devices, process, from->context),
+				   .context = from->context,
+				   .stream = of_stream ? from->stream : NONE,
+				   .event = of_event ? from->event : NONE,
+				   .recorded_by = NONE,
+				   .recorded_on = NONE,
+				   .corr = from->corr,
+				   .result = from->result,
+				   .kind = (uint8_t)from->kind};
+}
+
+/* False: it has to wait, as its call has not been told yet. */
+static bool add_sync(struct builder *builder, const struct recordings *recordings, const struct lookup *devices,
+		     const struct sync_arrival *arrival, uint64_t until_ns)
+{
+	struct model_sync sync = sync_of(builder, devices, arrival);
+	struct clock_span span;
+
+	if (!convert_span(builder, sync.process, arrival->sync.clock, arrival->sync.span,
+			  calls_start(&builder->calls, sync.call), &span)) {
+		builder_count_bad(builder);
+		return true;
+	}
+	sync.start_ns = span.start_ns;
+	sync.end_ns = span.end_ns;
+	if (sync.call == NONE && sync.start_ns >= until_ns)
+		return false;
+	if (lies_outside(builder, sync.call, span))
+		return true;
+	if (arrival->sync.kind == GPT_AGENT_SYNC_EVENT || arrival->sync.kind == GPT_AGENT_SYNC_STREAM_WAITS_EVENT)
+		find_event(builder, recordings, arrival, &sync);
+	array_push(&builder->syncs, sync);
+	return true;
+}
+
+static int compare_starts(const void *left, const void *right)
+{
+	const struct model_sync *a = left, *b = right;
+
+	if (a->start_ns != b->start_ns)
+		return a->start_ns < b->start_ns ? -1 : 1;
+	if (a->end_ns != b->end_ns)
+		return a->end_ns > b->end_ns ? -1 : 1;
+	return (a->corr > b->corr) - (a->corr < b->corr);
+}
+
+static void add_all(struct builder *builder, const struct recordings *recordings, const struct lookup *devices,
+		    uint64_t until_ns)
+{
+	size_t waiting = 0;
+
+	for (size_t i = 0; i < builder->sync_arrivals.count; i++) {
+		const struct sync_arrival arrival = builder->sync_arrivals.items[i];
+
+		if (!add_sync(builder, recordings, devices, &arrival, until_ns))
+			builder->sync_arrivals.items[waiting++] = arrival;
+	}
+	builder->sync_arrivals.count = waiting;
+}
+
+static void sort(struct builder *builder, size_t from)
+{
+	if (builder->syncs.count > from)
+		qsort(builder->syncs.items + from, builder->syncs.count - from, sizeof(builder->syncs.items[0]),
+		      compare_starts);
+}
+
+void join_syncs(struct builder *builder)
+{
+	struct recordings recordings;
+	struct lookup devices;
+
+	if (!builder->sync_arrivals.count)
+		return;
+	recordings_init(&recordings, hash_seed());
+	lookup_init(&devices, hash_seed());
+	make_recordings(builder, &recordings);
+	find_devices(builder, &devices);
+	add_all(builder, &recordings, &devices, UINT64_MAX);
+	sort(builder, 0);
+	recordings_free(&recordings);
+	lookup_free(&devices);
+}
+
+void join_syncs_part(struct builder *builder, uint64_t settled_ns, uint64_t until_ns)
+{
+	(void)until_ns;
+	make_recordings(builder, &builder->parts.recordings);
+	add_all(builder, &builder->parts.recordings, &known(builder)->learnt.contexts, settled_ns);
+	sort(builder, builder->model->syncs_due.from);
+}

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * A model while it is made: the builder's tables and the steps that follow when all has been told.  For model/ alone;
+ * inputs know builder.h.  What has to wait for clocks, calls or devices is kept as it came (*_arrival) and joined into
+ * a table of the model then.
+ */
+#ifndef GPUTRACE_MODEL_TABLES_H
+#define GPUTRACE_MODEL_TABLES_H
+
+#include "model/tables/agents.h"
+#include "model/tables/api_activity.h"
+#include "model/builder.h"
+#include "model/tables/calls.h"
+#include "model/tables/codes.h"
+#include "model/join/count_beside.h"
+#include "model/tables/device_table.h"
+#include "model/tables/gaps.h"
+#include "model/tables/gpu_work.h"
+#include "model/tables/graphs.h"
+#include "model/tables/late.h"
+#include "model/tables/nccl_calls.h"
+#include "model/tables/nvtx_ranges.h"
+#include "model/tables/ops.h"
+#include "model/outlook.h"
+#include "model/tables/process_table.h"
+#include "model/join/receipt.h"
+#include "model/tables/recordings.h"
+#include "model/retain.h"
+#include "model/tables/spans.h"
+#include "model/tables/stacks.h"
+#include "model/string_pool.h"
+#include "model/tables/survey.h"
+#include "model/tables/taken_stacks.h"
+#include "model/tables/torch_memory.h"
+#include "model/tables/wall_clock.h"
+
+/* What one of the model's kinds (MODEL_JOINED_EVENTS) is before it is joined. */
+#define ARRIVAL(one, ...)                                                                                              \
+	struct one##_arrival {                                                                                         \
+		struct program program;                                                                                \
+		struct new_##one one;                                                                                  \
+	};
+ARRIVING_EVENTS(ARRIVAL)
+#undef ARRIVAL
+
+/* How a source is read: at once; or twice, so that the second time its parts can be joined one after the other. */
+enum reading {
+	READING_WHOLE,
+	READING_FIRST,	/* learns (survey.h), and keeps no event but few */
+	READING_SECOND, /* knows what the first learnt */
+};
+
+/* Correlation ids of the calls of a process that we know, from the earliest to the latest; they rise, and may run over.
+ */
+struct corr_range {
+	uint32_t first, last;
+	uint64_t first_ns, last_ns; /* when these calls were made */
+	bool any;
+};
+
+/* On which device the earliest operation of a context was. */
+struct context_device {
+	uint64_t start_ns; /* by its own clock */
+	uint32_t process, context;
+	uint32_t device; /* CUPTI's id */
+};
+
+/* A call that was made not long ago. */
+struct recent_call {
+	uint64_t time_ns;
+	uint32_t space, corr, thread;
+};
+
+/* What a first reading learns besides the survey. */
+struct learnt {
+	ARRAY(struct corr_range) corr_ranges; /* by process */
+	bool any_corr;			      /* some call has a correlation id */
+	struct lookup contexts;		      /* (process + 1, context) to model_device.id, once it is finished */
+	ARRAY(struct context_device) context_devices; /* until then */
+	uint32_t latest_context;		      /* of these, that of the latest operation */
+	struct recent_call *recent;		      /* the latest calls by correlation id */
+	struct outlook outlook;
+};
+
+/* The parts of a second reading. */
+struct parts {
+	struct retain retain;
+	struct retain_arrays spare; /* events of the part before: those that are not in the model's arrays */
+	struct model shown;	    /* the part as it was handed over: the model goes on to the next one */
+	struct count_beside count;  /* these two read what is shown */
+	struct work look;
+	struct recordings recordings; /* of events */
+	struct lookup allocations;    /* (process + 1, address) to index in memories + 1; 0: not live */
+	size_t lates;		      /* of those of the first reading, how many have been told */
+	uint64_t until_ns;	      /* what begins before this has been handed over */
+	uint32_t native_ips;	      /* of stacks.ips, those that have their names */
+	bool handed_over;	      /* a part is out that the next one lets go of */
+};
+
+/* Whose thread is known at the end of a reading. */
+struct told_step_arrival {
+	struct model_told_step step;
+	uint32_t tid;
+};
+
+struct builder {
+	enum reading reading;
+	struct builder *first; /* of a second reading: the builder of the first */
+	struct survey survey;
+	struct lates lates; /* of a first reading */
+	struct learnt learnt;
+	struct parts parts;
+	uint64_t told_ns;    /* when what is told now was told */
+	struct model *model; /* its source and what the user wished are written as they come */
+	struct string_pool strings;
+	struct process_table processes;
+	struct codes codes;
+	struct stacks stacks;
+	struct taken_stacks taken;
+	struct calls calls;
+	struct api_activities api_activities;
+	struct wall_clock clock;
+	struct agents agents;
+	struct gaps gaps;
+	struct spans pyevents;	/* garbage collections and imports; a thread is a lane */
+	struct spans functions; /* the same of Python functions */
+	struct ranges ranges;
+	struct nccl_calls nccl_calls;
+	struct ops ops;
+	struct torch_memory torch_memory;
+	struct device_table devices;
+	struct graphs graphs;
+	struct lookup kernel_names;		    /* (space, key) to string */
+	struct lookup_latest kernel_name;	    /* of these */
+	struct lookup kernel_labels, kernel_places; /* the same of those that have a place */
+	struct gpu_work gpu;
+#define ARRIVALS(one, ...) ARRAY(struct one##_arrival) one##_arrivals;
+	ARRIVING_EVENTS(ARRIVALS)
+#undef ARRIVALS
+#define JOINED(one, many, ...) ARRAY(struct model_##one) many;
+	MODEL_JOINED_EVENTS(JOINED)
+#undef JOINED
+	ARRAY(struct told_step_arrival) told_steps_arrived;
+	ARRAY(struct model_told_step) told_steps;
+	uint64_t late_steps, steps_lost; /* of told_steps; beside them */
+	ARRAY(struct model_generated_line) generated_lines;
+	ARRAY(struct model_cell_line) cell_lines;
+	ARRAY(const char *) probes;
+	ARRAY(const char *) notes;
+	uint64_t last_ns; /* latest time that was seen */
+	bool ended;	  /* the source has an end */
+	bool torn;	  /* it ends in the middle of something */
+};
+
+/* Behind ops_find_threads. */
+void find_told_steps(struct builder *builder);
+
+/* Before any conversion of a time: samples of the clocks, in order. */
+void prepare_clock(struct builder *builder);
+
+/* Garbage collections, imports and functions of a process that becomes another program, or of all at the end. */
+void close_python_spans(struct builder *builder, uint32_t process, uint64_t time_ns);
+void join_python_spans(struct builder *builder);
+
+/*
+ * Functions and NVTX ranges of a source that is read twice (spans.h).  Of the first reading, before anything is told;
+ * join_python_spans and ranges_finish end it.  Of the second.  And its parts, of which the threads are the model's
+ * already: their spans go into the model until the next part is taken, but stay the builder's.
+ */
+void learn_spans(struct builder *builder);
+void read_spans_again(struct builder *builder);
+void hand_over_spans(struct builder *builder, uint64_t until_ns, bool last);
+
+/* CUPTI's records of calls: times on one clock, and which call each of them is; before calls are sorted. */
+void join_api_activities(struct builder *builder, uint64_t part_ns);
+void end_borrowing(struct builder *builder);
+
+/* GPU operations from another profiler's buffers that are not of this trace, or known already; how many are left. */
+size_t leave_out_foreign(const struct builder *builder, struct model_gpu *ops, size_t count);
+
+void corr_range_add(struct corr_range *range, uint32_t corr, uint64_t start_ns);
+
+/* One for each process, to be freed; and whether a call with that id was made before or behind those of the range. */
+struct corr_range *corr_ranges(const struct builder *builder);
+bool corr_is_before(const struct corr_range *range, uint32_t corr);
+bool corr_is_behind(const struct corr_range *range, uint32_t corr);
+
+/* Whether something that has no call was over before the trace began, or began when it had ended. */
+bool lies_outside(const struct builder *builder, uint32_t call, struct clock_span span);
+
+/* GPU operations of before and behind the trace go; those of calls before it that still ran are marked. */
+size_t leave_out_outside(const struct builder *builder, struct model_gpu *ops, size_t count);
+
+/* GPU operations: their calls, devices and times, order, and each call's list of them.  All joins want sorted calls. */
+void join_gpu(struct builder *builder);
+
+/* The other kinds, after join_gpu. */
+#define JOIN(one, many, ...) void join_##many(struct builder *builder);
+MODEL_JOINED_EVENTS(JOIN)
+#undef JOIN
+
+/* A span by its clock to monotonic; not_before_ns: when its call was made, 0.  False: no place in the recording. */
+bool convert_span(struct builder *builder, uint32_t process, enum source_clock clock, struct clock_span span,
+		  uint64_t not_before_ns, struct clock_span *monotonic);
+
+/* The arrays of the model are those of the builder's tables. */
+#define SHOW(model, field, table)                                                                                      \
+	do {                                                                                                           \
+		(model)->field##s = (table).items;                                                                     \
+		(model)->field##_count = (uint32_t)(table).count;                                                      \
+	} while (0)
+
+/* All of them but those that a second reading has from the first. */
+void show_tables(struct builder *builder);
+
+/* Sums over the finished model (receipt.h), in steps, of which counting the events is the last; and all of them. */
+void receipt_add_losses(const struct builder *builder, struct model *model);
+void decide_gpu_times(struct model *model, bool any_corr); /* any_corr: some call has a correlation id */
+void receipt_fill(struct builder *builder);
+
+/* ---- two readings ------------------------------------------------------------------------------------------------ */
+
+/* Who knows what a source says only in the end: clocks, devices, when things were over. */
+static inline struct builder *known(const struct builder *builder)
+{
+	return builder->first ? builder->first : (struct builder *)builder;
+}
+
+/* What is to be done with something that was told of a program. */
+enum told {
+	TOLD_NOW,    /* it is to be joined */
+	TOLD_LATE,   /* it is to be kept for the second reading */
+	TOLD_BEFORE, /* nothing: that was learnt from it, or it is known from the first reading */
+};
+
+/* corr: of the call it refers to, 0: none; start_ns: when it began by that clock, 0: not known. */
+enum told told(struct builder *builder, struct program program, uint32_t corr, enum source_clock clock,
+	       uint64_t start_ns);
+void keep_late(struct builder *builder, const struct late *late);
+
+/* By that an arrival is kept until it is joined, or deferred to pass 2.  corr: of the call it refers to, 0: none. */
+#define RECEIVE(one, ...)                                                                                              \
+	void receive_##one(struct builder *builder, struct program program, uint32_t corr, const struct new_##one *one);
+ARRIVING_EVENTS(RECEIVE)
+#undef RECEIVE
+
+/* The same of a call, which is never late. */
+void learn_call(struct builder *builder, const struct new_call *call);
+
+/* What a first reading learns from what it does not keep; and its end. */
+void learn_return(struct builder *builder, struct program program, const struct new_return *back);
+void learn_activity(struct builder *builder, struct program program, const struct new_api_activity *activity);
+void learn_gpu_work(struct builder *builder, struct program program, const struct new_gpu_work *work);
+void learn_finish(struct builder *builder);
+void learn_named(struct builder *builder); /* of a second reading, from what is joined now */
+void learnt_free(struct learnt *learnt);
+
+/* What is told late, when its time has come. */
+void gpu_work_add(struct builder *builder, struct program program, const struct new_gpu_work *work,
+		  struct kernel_texts texts);
+
+/* Of a part that was handed over what nothing refers to goes; the rest stands before what came and is not yet due. */
+void let_go(struct builder *builder);
+
+/*
+ * Joins of one part, when the calls of it are in order.  What has no call yet, and begins at settled_ns or later, waits
+ * for the next part; what begins before until_ns belongs to this one.
+ */
+void join_gpu_part(struct builder *builder, uint64_t settled_ns, uint64_t until_ns);
+#define JOIN_PART(one, many, ...)                                                                                      \
+	void join_##many##_part(struct builder *builder, uint64_t settled_ns, uint64_t until_ns);
+MODEL_JOINED_EVENTS(JOIN_PART)
+#undef JOIN_PART
+
+#endif

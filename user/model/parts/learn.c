@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What a first reading takes from events that it does not keep. */
+#include <string.h>
+
+#include "model/join/tables.h"
+
+/* Calls that learn_return finds again: a power of two. */
+#define RECENT_CALLS 65536u
+
+void learnt_free(struct learnt *learnt)
+{
+	array_free(&learnt->corr_ranges);
+	array_free(&learnt->context_devices);
+	lookup_free(&learnt->contexts);
+	free(learnt->recent);
+	outlook_free(&learnt->outlook);
+}
+
+/* ---- late or not ------------------------------------------------------------------------------------------------- */
+
+/* About when it began: the wall clock may have been set since the recording began. */
+static uint64_t about(const struct builder *builder, enum source_clock clock, uint64_t time_ns)
+{
+	if (clock == SOURCE_CLOCK_MONOTONIC)
+		return time_ns;
+	return time_ns - (uint64_t)model_source(builder->model)->wall_offset_ns;
+}
+
+/* Whether it can have begun then; beyond it the time is invented. */
+#define BEFORE_START_NS (3600ull * 1000000000)
+
+static bool has_place(const struct builder *builder, uint64_t about_ns)
+{
+	return about_ns + BEFORE_START_NS >= builder->model->start_ns && about_ns <= builder->told_ns;
+}
+
+/* What began before the recording did is there from its start. */
+static bool is_late(const struct builder *builder, uint64_t about_ns)
+{
+	uint64_t start_ns = builder->model->start_ns;
+
+	return builder->told_ns - (about_ns > start_ns ? about_ns : start_ns) > SURVEY_LATE_NS;
+}
+
+enum told told(struct builder *builder, struct program program, uint32_t corr, enum source_clock clock,
+	       uint64_t start_ns)
+{
+	uint64_t about_ns = start_ns ? about(builder, clock, start_ns) : 0;
+	bool begins = start_ns && has_place(builder, about_ns), late;
+
+	if (builder->reading == READING_WHOLE)
+		return TOLD_NOW;
+	late = survey_is_late_reference(&builder->survey, program.space, corr) ||
+	       (begins && builder->told_ns > builder->model->start_ns && is_late(builder, about_ns));
+	if (builder->reading == READING_SECOND)
+		return late ? TOLD_BEFORE : TOLD_NOW;
+	if (late)
+		return TOLD_LATE;
+	survey_note_reference(&builder->survey, program.space, corr);
+	if (begins && about_ns >= builder->model->start_ns)
+		survey_note_begin(&builder->survey, clock == SOURCE_CLOCK_MONOTONIC ? NONE : program.process, start_ns);
+	return TOLD_BEFORE;
+}
+
+/* When an event began, by which clock, as its row in MODEL_EVENTS says. */
+#define CLOCK_OF_SPAN(event) ((enum source_clock)(event)->clock)
+#define START_OF_SPAN(event) ((event)->span.start_ns)
+#define CLOCK_OF_MOMENT(event) ((event)->clock)
+#define START_OF_MOMENT(event) ((event)->time_ns)
+#define CLOCK_OF_CALL(event) SOURCE_CLOCK_MONOTONIC
+#define START_OF_CALL(event) 0 /* it has none of its own: its call waits for it */
+#define ABOUT(arrives, event)                                                                                          \
+	(START_OF_##arrives(event) ? about(builder, CLOCK_OF_##arrives(event), START_OF_##arrives(event)) : 0)
+
+static uint64_t begin_of(const struct builder *builder, const struct late *late)
+{
+	switch (late->kind) {
+	case LATE_RETURN:
+		return 0;
+	case LATE_API_ACTIVITY:
+		return ABOUT(SPAN, &late->activity);
+	case LATE_GPU_WORK:
+		return ABOUT(SPAN, &late->work);
+	case LATE_OP:
+		return late->op.start_ns;
+	case LATE_TORCH_MEMORY:
+		return late->torch.time_ns;
+#define CASE(one, many, time, arrives)                                                                                 \
+	case LATE_##one:                                                                                               \
+		return ABOUT(arrives, &late->one);
+		ARRIVING_EVENTS(CASE)
+#undef CASE
+	}
+	return 0;
+}
+
+void keep_late(struct builder *builder, const struct late *late)
+{
+	array_push(&builder->lates.list, *late)->time_ns = begin_of(builder, late);
+}
+
+#define RECEIVE(one, many, time, arrives)                                                                              \
+	void receive_##one(struct builder *builder, struct program program, uint32_t corr,                             \
+			   const struct new_##one *one)                                                                \
+	{                                                                                                              \
+		struct one##_arrival arrival = {.program = program, .one = *one};                                      \
+		enum told what = told(builder, program, corr, CLOCK_OF_##arrives(one), START_OF_##arrives(one));       \
+                                                                                                                       \
+		if (what == TOLD_LATE)                                                                                 \
+			keep_late(builder, &(struct late){.kind = LATE_##one, .program = program, .one = *one});       \
+		else if (what == TOLD_NOW)                                                                             \
+			array_push(&builder->one##_arrivals, arrival);                                                 \
+	}
+ARRIVING_EVENTS(RECEIVE)
+#undef RECEIVE
+
+/* ---- calls ------------------------------------------------------------------------------------------------------- */
+
+static void note_corr(struct learnt *learnt, uint32_t process, uint32_t corr, uint64_t start_ns)
+{
+	while (learnt->corr_ranges.count <= process)
+		array_push(&learnt->corr_ranges, (struct corr_range){});
+	corr_range_add(&learnt->corr_ranges.items[process], corr, start_ns);
+	learnt->any_corr = true;
+}
+
+/* Ids that calls have got from CUPTI's own records are not known before those are joined. */
+void learn_named(struct builder *builder)
+{
+	if (!builder->first->api_activities.ranges.count)
+		return;
+	for (size_t i = builder->calls.settled; i < builder->calls.list.count; i++) {
+		const struct model_call *call = &builder->calls.list.items[i];
+
+		if (call->corr)
+			note_corr(&builder->learnt, builder->processes.threads.items[call->thread].process, call->corr,
+				  call->start_ns);
+	}
+}
+
+/* A call and the driver call inside it have one id. */
+#define INSIDE_CALL_NS 1000000000u
+
+static bool is_inside_recent(const struct recent_call *recent, uint32_t space, const struct new_call *call)
+{
+	return recent->space == space && recent->corr == call->corr && call->time_ns - recent->time_ns < INSIDE_CALL_NS;
+}
+
+void learn_call(struct builder *builder, const struct new_call *call)
+{
+	struct program program = builder_program(builder, call->pid);
+	uint32_t thread = process_table_find_thread(&builder->processes, program.process, call->tid);
+	struct learnt *learnt = &builder->learnt;
+	struct recent_call *recent;
+
+	calls_count(&builder->calls, thread, call->time_ns);
+	if (has_place(builder, call->time_ns) && call->time_ns >= builder->model->start_ns)
+		survey_note_begin(&builder->survey, NONE, call->time_ns);
+	if (!call->corr) {
+		outlook_add_call(&learnt->outlook, program.process, 0, false);
+		return;
+	}
+	survey_see_call(&builder->survey, program.space, call->corr);
+	survey_note_reference(&builder->survey, program.space, call->corr);
+	note_corr(learnt, program.process, call->corr, call->time_ns);
+	if (!learnt->recent)
+		learnt->recent = xcalloc(RECENT_CALLS, sizeof(*learnt->recent));
+	recent = &learnt->recent[call->corr % RECENT_CALLS];
+	outlook_add_call(&learnt->outlook, program.process, call->corr, is_inside_recent(recent, program.space, call));
+	*recent = (struct recent_call){
+		.time_ns = call->time_ns, .space = program.space, .corr = call->corr, .thread = thread};
+}
+
+/* The thread that returns is the one that called, under the number that its process has for it. */
+void learn_return(struct builder *builder, struct program program, const struct new_return *back)
+{
+	const struct recent_call *call =
+		builder->learnt.recent ? &builder->learnt.recent[back->corr % RECENT_CALLS] : NULL;
+
+	if (call && call->space == program.space && call->corr == back->corr &&
+	    builder->processes.threads.items[call->thread].tid != back->tid)
+		ranges_learn_tid(&builder->ranges, program.space, back->tid, call->thread);
+}
+
+void learn_activity(struct builder *builder, struct program program, const struct new_api_activity *activity)
+{
+	uint64_t about_ns = about(builder, activity->clock, activity->span.start_ns);
+
+	if (builder->reading == READING_WHOLE)
+		return;
+	survey_see_call(&builder->survey, program.space, activity->corr);
+	if (builder->reading == READING_FIRST) /* of a call that may have been told, too */
+		outlook_add_call(&builder->learnt.outlook, program.process, activity->corr, true);
+	if (builder->reading == READING_SECOND || !has_place(builder, about_ns))
+		return;
+	builder->learnt.any_corr = true;
+	api_activities_note_range(&builder->api_activities, program.process, activity->corr,
+				  about(builder, activity->clock, activity->span.end_ns));
+}
+
+/* ---- the GPU ----------------------------------------------------------------------------------------------------- */
+
+/* Nearly all operations of a while are of one context. */
+static struct context_device *context_device_of(struct learnt *learnt, uint32_t process,
+						const struct new_gpu_work *work)
+{
+	uint32_t *index = &learnt->latest_context;
+	struct context_device *latest =
+		*index < learnt->context_devices.count ? &learnt->context_devices.items[*index] : NULL;
+	struct context_device device = {
+		.start_ns = UINT64_MAX, .process = process, .context = work->context, .device = work->device};
+
+	if (latest && latest->process == process && latest->context == work->context)
+		return latest;
+	*index = *lookup_put(&learnt->contexts, process + 1, work->context, (uint32_t)learnt->context_devices.count);
+	if (*index == learnt->context_devices.count)
+		array_push(&learnt->context_devices, device);
+	return &learnt->context_devices.items[*index];
+}
+
+/* The earliest operation of a context says on which device that is. */
+static void learn_context(struct builder *builder, uint32_t process, const struct new_gpu_work *work)
+{
+	struct context_device *known = context_device_of(&builder->learnt, process, work);
+
+	if (work->span.start_ns < known->start_ns) {
+		known->start_ns = work->span.start_ns;
+		known->device = work->device;
+	}
+}
+
+void learn_gpu_work(struct builder *builder, struct program program, const struct new_gpu_work *work)
+{
+	if (builder->reading != READING_FIRST)
+		return;
+	outlook_add_gpu_work(&builder->learnt.outlook, program.process);
+	learn_context(builder, program.process, work);
+	if (work->graph && work->graph_node)
+		graphs_learn(&builder->graphs, program.space, work->graph, work->graph_node);
+}
+
+/* ---- the end ----------------------------------------------------------------------------------------------------- */
+
+/* Where a wall clock was set, a time that is converted without its call may be off by as much. */
+#define STEP_MAX_NS 10000000000u
+
+static uint64_t to_monotonic(void *context, uint32_t process, uint64_t wall_ns)
+{
+	struct builder *builder = context;
+	struct clock_span moment = {.start_ns = wall_ns, .end_ns = wall_ns};
+	uint64_t doubt_ns = wall_clock_steps(&builder->clock) ? STEP_MAX_NS : 0;
+
+	if (!convert_span(builder, process, SOURCE_CLOCK_REALTIME, moment, 0, &moment))
+		return UINT64_MAX;
+	return moment.start_ns > doubt_ns ? moment.start_ns - doubt_ns : 0;
+}
+
+/* Where the wall clock was set, a call tells which of two times is meant: what was told late is there before it. */
+static void tell_first(struct lates *lates)
+{
+	for (size_t i = 0; i < lates->list.count; i++)
+		lates->list.items[i].time_ns = 0;
+}
+
+void learn_finish(struct builder *builder)
+{
+	struct learnt *learnt = &builder->learnt;
+
+	for (size_t i = 0; i < learnt->context_devices.count; i++) {
+		const struct context_device *device = &learnt->context_devices.items[i];
+
+		*lookup_put(&learnt->contexts, device->process + 1, device->context, 0) =
+			device_table_find(&builder->devices, device->process, device->device);
+	}
+	array_free(&learnt->context_devices);
+	survey_finish(&builder->survey, to_monotonic, builder);
+	outlook_finish(&learnt->outlook, (uint32_t)builder->processes.list.count);
+	if (wall_clock_steps(&builder->clock))
+		tell_first(&builder->lates);
+	lates_sort(&builder->lates);
+	free(learnt->recent);
+	learnt->recent = NULL;
+}

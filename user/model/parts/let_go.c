@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What a part of a second reading leaves for the parts that follow. */
+#include "model/join/tables.h"
+
+/* What has not been handed over stays. */
+static void mark_later(struct retain *retain, const struct model *model)
+{
+#define MARK(one, many, ...)                                                                                           \
+	for (uint32_t i = due_end(&model->many##_due, model->one##_count); i < model->one##_count; i++)                \
+		retain->many.marks[i] = RETAIN_LATER;
+	MODEL_EVENTS(MARK)
+#undef MARK
+}
+
+static void keep(uint8_t *marks, uint32_t index)
+{
+	if (index != NONE && marks[index] == RETAIN_NOT)
+		marks[index] = RETAIN_KEPT;
+}
+
+/* Calls that something may still come to refer to: the thread's latest, those that became nodes, those of events. */
+static void mark_wanted_calls(struct builder *builder, struct retain *retain)
+{
+	const struct lookup *nodes = &builder->first->graphs.node_calls;
+	const struct recordings *recordings = &builder->parts.recordings;
+
+	for (size_t i = 0; i < builder->processes.open_calls.count; i++)
+		keep(retain->calls.marks, builder->processes.open_calls.items[i]);
+	for (size_t i = 0; nodes->mask && i <= nodes->mask; i++)
+		if (nodes->entries[i].space)
+			keep(retain->calls.marks,
+			     calls_find(&builder->calls, nodes->entries[i].space, nodes->entries[i].value));
+	for (size_t i = 0; i < recordings->list.count; i++)
+		keep(retain->calls.marks, recordings->list.items[i].call);
+}
+
+/* Memory that is still held. */
+static void mark_held(struct builder *builder, struct retain *retain)
+{
+	const struct lookup *held = &builder->parts.allocations;
+
+	for (size_t i = 0; held->mask && i <= held->mask; i++)
+		if (held->entries[i].space && held->entries[i].value)
+			keep(retain->memories.marks, held->entries[i].value - 1);
+}
+
+static void move_allocations(struct lookup *allocations, const uint32_t *places)
+{
+	for (size_t i = 0; allocations->mask && i <= allocations->mask; i++) {
+		struct lookup_entry *entry = &allocations->entries[i];
+
+		if (entry->space && entry->value)
+			entry->value = places[entry->value - 1] + 1;
+	}
+}
+
+/* The number of what is due next. */
+static void count_on(struct model_due *due, uint32_t count)
+{
+	due->number += due_end(due, count) - due->from;
+}
+
+/* What is in use now was at rest, and the other way round. */
+#define EXCHANGE(list, spare_list, used)                                                                               \
+	do {                                                                                                           \
+		typeof((list)->items) items = (list)->items;                                                           \
+		size_t capacity = (list)->capacity;                                                                    \
+		(list)->items = (spare_list)->items;                                                                   \
+		(list)->capacity = (spare_list)->capacity;                                                             \
+		(list)->count = (used);                                                                                \
+		(spare_list)->items = items;                                                                           \
+		(spare_list)->capacity = capacity;                                                                     \
+	} while (0)
+
+static void exchange_arrays(struct builder *builder)
+{
+	struct retain_arrays *spare = &builder->parts.spare;
+	const struct model *model = builder->model;
+
+	EXCHANGE(&builder->calls.list, &spare->calls, model->call_count);
+	EXCHANGE(&builder->calls.args, &spare->args, model->args_count);
+	EXCHANGE(&builder->gpu.joined, &spare->gpu, model->gpu_count);
+#define EXCHANGE_JOINED(one, many, ...) EXCHANGE(&builder->many, &spare->many, model->one##_count);
+	MODEL_JOINED_EVENTS(EXCHANGE_JOINED)
+#undef EXCHANGE_JOINED
+}
+
+void let_go(struct builder *builder)
+{
+	struct retain *retain = &builder->parts.retain;
+	struct model *model = builder->model;
+
+#define COUNT_ON(one, many, ...) count_on(&model->many##_due, model->one##_count);
+	MODEL_EVENTS(COUNT_ON)
+#undef COUNT_ON
+	retain_begin(retain, model);
+	mark_later(retain, model);
+	recordings_trim(&builder->parts.recordings);
+	mark_wanted_calls(builder, retain);
+	mark_held(builder, retain);
+	retain_apply_into(retain, model, &builder->parts.spare);
+	exchange_arrays(builder);
+	calls_move(&builder->calls, retain->calls.places);
+	recordings_move(&builder->parts.recordings, retain->calls.places);
+	move_allocations(&builder->parts.allocations, retain->memories.places);
+	builder->calls.settled = model->calls_due.from;
+	builder->calls.handed_over = model->calls_due.number;
+	taken_stacks_let_go(&builder->taken, builder->parts.until_ns);
+	builder->parts.handed_over = false;
+}

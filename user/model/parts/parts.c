@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * A second reading, part by part.  Whenever enough has come, what began before a certain time is joined and handed
+ * over: the first reading knows that nothing that began before it, and nothing that refers to its calls, is still to be
+ * told.  What has been handed over goes when the next part is asked for, but for what something still refers to.
+ */
+#include <string.h>
+
+#include "model/order.h"
+#include "model/join/tables.h"
+
+/*
+ * Times by several clocks disagree by their errors, which are far below this: all that belongs to something that began
+ * before until_ns is among what began this much later.
+ */
+#define SLACK_NS 10000000u
+/* The same where CUPTI's own records of calls have to find the calls that probes saw (api_activity.c, FAR_NS). */
+#define SLACK_OF_ACTIVITIES_NS 200000000u
+
+/* Calls that wait for what refers to them; beyond it they are handed over without. */
+#define WAITING_MAX (4u << 20)
+
+struct builder *builder_new_first(void)
+{
+	struct builder *builder = builder_new();
+
+	builder->reading = READING_FIRST;
+	learn_spans(builder);
+	return builder;
+}
+
+void builder_begin_stretch(struct builder *builder, uint32_t stretch)
+{
+	if (builder->parts.handed_over)
+		let_go(builder);
+	builder->survey.stretch = stretch;
+}
+
+/* ---- between the readings ---------------------------------------------------------------------------------------- */
+
+static uint32_t again(struct builder *second, uint32_t string)
+{
+	const char *text = string == NONE ? NULL : string_at(&second->first->strings, string);
+
+	return text ? string_intern(&second->strings, text, strlen(text)) : NONE;
+}
+
+/* What is of the whole trace is the first reading's, and is borrowed from there. */
+static void borrow(struct builder *second)
+{
+	struct builder *first = second->first;
+	struct model *model = second->model;
+
+	model->start_ns = first->model->start_ns;
+	model->end_ns = first->model->end_ns;
+	model->gpu_times = first->model->gpu_times;
+	model->outlook = &first->learnt.outlook.found;
+	model->devices = first->devices.list.items;
+	model->device_count = (uint32_t)first->devices.list.count;
+	model->gaps = first->gaps.list.items;
+	model->gap_count = (uint32_t)first->gaps.list.count;
+	model->generated_lines = first->generated_lines.items;
+	model->generated_line_count = (uint32_t)first->generated_lines.count;
+	model->cell_lines = first->cell_lines.items;
+	model->cell_line_count = (uint32_t)first->cell_lines.count;
+	model->pyspan_count = (uint32_t)first->pyevents.list.count;
+	model->pyspans = xmalloc(model->pyspan_count * sizeof(*model->pyspans));
+	for (uint32_t i = 0; i < model->pyspan_count; i++) {
+		model->pyspans[i] = first->pyevents.list.items[i];
+		model->pyspans[i].name = again(second, model->pyspans[i].name);
+	}
+	model->schedule = first->model->schedule;
+	model->told_step_count = (uint32_t)first->told_steps.count;
+	model->told_steps = xmalloc(model->told_step_count * sizeof(*model->told_steps));
+	if (model->told_step_count)
+		memcpy(model->told_steps, first->told_steps.items, model->told_step_count * sizeof(*model->told_steps));
+	model->process_count = (uint32_t)first->processes.list.count;
+	model->processes = xmalloc(model->process_count * sizeof(*model->processes));
+	if (model->process_count)
+		memcpy(model->processes, first->processes.list.items, model->process_count * sizeof(*model->processes));
+	model->thread_count = (uint32_t)first->processes.threads.count;
+	model->threads = xmalloc(model->thread_count * sizeof(*model->threads));
+	if (model->thread_count)
+		memcpy(model->threads, first->processes.threads.items, model->thread_count * sizeof(*model->threads));
+}
+
+struct builder *builder_new_second(struct builder *first)
+{
+	struct builder *builder = builder_new();
+
+	builder->reading = READING_SECOND;
+	builder->first = first;
+	lookup_init(&builder->parts.allocations, hash_seed());
+	recordings_init(&builder->parts.recordings, hash_seed());
+	borrow(builder);
+	read_spans_again(builder);
+	return builder;
+}
+
+/* ---- what is told late ------------------------------------------------------------------------------------------- */
+
+static void tell_late(struct builder *builder, const struct late *late)
+{
+	struct op_texts texts;
+
+	switch (late->kind) {
+	case LATE_RETURN:
+		calls_add_return(&builder->calls, late->program.space, &late->back);
+		break;
+	case LATE_API_ACTIVITY:
+		api_activities_add(&builder->api_activities, late->program, &late->activity);
+		break;
+	case LATE_GPU_WORK:
+		gpu_work_add(builder, late->program, &late->work,
+			     (struct kernel_texts){again(builder, late->kernel.name),
+						   again(builder, late->kernel.label),
+						   again(builder, late->kernel.place)});
+		break;
+	case LATE_OP:
+		texts = (struct op_texts){again(builder, late->texts.name), again(builder, late->texts.inputs),
+					  again(builder, late->texts.collective)};
+		ops_add(&builder->ops, late->program, &late->op, texts);
+		break;
+	case LATE_TORCH_MEMORY:
+		torch_memory_add(&builder->torch_memory, late->program, &late->torch);
+		break;
+#define CASE(one, ...)                                                                                                 \
+	case LATE_##one:                                                                                               \
+		array_push(&builder->one##_arrivals,                                                                   \
+			   ((struct one##_arrival){.program = late->program, .one = late->one}));                      \
+		break;
+		ARRIVING_EVENTS(CASE)
+#undef CASE
+	}
+}
+
+/* Times are not exact yet, and a wall clock that was set may be far off; what comes too early waits where it is. */
+static void tell_lates(struct builder *builder, uint64_t until_ns)
+{
+	const struct lates *lates = &builder->first->lates;
+	size_t *next = &builder->parts.lates;
+
+	while (*next < lates->list.count &&
+	       (until_ns == UINT64_MAX || lates->list.items[*next].time_ns < until_ns + SURVEY_LATE_NS)) {
+		builder_wait(builder); /* its texts may be new */
+		tell_late(builder, &lates->list.items[(*next)++]);
+	}
+}
+
+/* ---- how far the part goes --------------------------------------------------------------------------------------- */
+
+/* Before the first call that something still refers to. */
+static uint64_t first_awaited(const struct builder *builder, uint32_t stretch, uint64_t until_ns)
+{
+	const struct calls *calls = &builder->calls;
+	uint32_t last_space = 0; /* of none */
+	uint64_t awaited = 0;
+
+	for (size_t i = calls->settled; i < calls->list.count && calls->list.items[i].start_ns < until_ns; i++) {
+		const struct model_call *call = &calls->list.items[i];
+		uint32_t process = builder->processes.threads.items[call->thread].process;
+		uint32_t space = space_at(&builder->processes.states.items[process], call->start_ns);
+
+		if (space != last_space)
+			awaited = survey_references(&builder->first->survey, space, stretch);
+		last_space = space;
+		if (call->corr && survey_unwrap(&builder->survey, space, call->corr) >= awaited)
+			return call->start_ns;
+	}
+	return until_ns;
+}
+
+static uint64_t less(uint64_t time_ns, uint64_t by_ns)
+{
+	return time_ns > by_ns ? time_ns - by_ns : 0;
+}
+
+/* Everything that begins before this has come, when the stretches before this one have been read. */
+static uint64_t settled_until(const struct builder *builder, uint32_t stretch)
+{
+	bool activities = builder->first->api_activities.ranges.count;
+
+	return less(survey_begins(&builder->first->survey, stretch), activities ? SLACK_OF_ACTIVITIES_NS : SLACK_NS);
+}
+
+/* ---- a part ------------------------------------------------------------------------------------------------------ */
+
+static void move(const uint32_t *places, uint32_t *call)
+{
+	if (*call != NONE)
+		*call = places[*call];
+}
+
+/* Calls that came are put in order among those that wait, which what was joined refers to. */
+static void order_calls(struct builder *builder)
+{
+	struct model *model = builder->model; /* with all that was joined before */
+	const uint32_t *places;
+
+	calls_finish(&builder->calls);
+	calls_sort(&builder->calls);
+	nccl_calls_order(&builder->nccl_calls);
+	places = builder->calls.places;
+	if (!places)
+		return;
+	calls_move(&builder->calls, places);
+	recordings_move(&builder->parts.recordings, places);
+#define MOVE(one, many, member, ...)                                                                                   \
+	for (uint32_t i = 0; i < model->one##_count; i++)                                                              \
+		move(places, &model->many[i].member);
+	MODEL_REFERENCES_TO_CALLS(MOVE)
+#undef MOVE
+	free(builder->calls.places);
+	builder->calls.places = NULL;
+}
+
+static void join_ops_part(struct builder *builder, uint64_t until_ns)
+{
+	struct model *model = builder->model;
+	struct calls *calls = &builder->calls;
+	size_t count = calls->list.count - calls->settled;
+
+	ops_join(&builder->ops, &builder->first->ops, model->threads, model->end_ns, until_ns);
+	torch_memory_join(&builder->torch_memory, &builder->ops, &builder->first->ops, &builder->taken,
+			  &builder->first->devices, model->threads, until_ns);
+	if (count)
+		ops_join_calls(&builder->ops, model->threads, model->thread_count, calls->list.items + calls->settled,
+			       count);
+}
+
+#define SET_LATER(one, many, time, arrives)                                                                            \
+	do {                                                                                                           \
+		uint32_t end = model->many##_due.from;                                                                 \
+		while (end < model->one##_count && model->many[end].time < until_ns)                                   \
+			end++;                                                                                         \
+		model->many##_due.later = model->one##_count - end;                                                    \
+	} while (0);
+
+/* Of each array what begins before that belongs to this part. */
+static void set_due(struct model *model, uint64_t until_ns)
+{
+	uint32_t calls = model->call_count - model->calls_due.from;
+
+	/* most of what there is, and in order */
+	model->calls_due.later = 0;
+	if (calls)
+		model->calls_due.later =
+			calls - (uint32_t)order_count_before(model->calls + model->calls_due.from, calls,
+							     sizeof(*model->calls),
+							     offsetof(struct model_call, start_ns), until_ns);
+	MODEL_JOINED_EVENTS(SET_LATER)
+}
+
+/* What processes and threads have made so far. */
+static void count_processes(struct builder *builder)
+{
+	struct model *model = builder->model;
+
+	for (uint32_t i = model->gpu_due.from; i < due_end(&model->gpu_due, model->gpu_count); i++)
+		model->processes[model->gpu[i].process].gpu_ops++;
+	for (size_t i = 0; i < builder->processes.list.count; i++) {
+		const struct model_process *process = &builder->processes.list.items[i];
+
+		model->processes[i].calls = process->calls;
+		model->processes[i].first_call_ns = process->first_call_ns;
+		model->processes[i].last_call_ns = process->last_call_ns;
+	}
+	for (size_t i = 0; i < builder->processes.threads.count; i++)
+		model->threads[i].calls = builder->processes.threads.items[i].calls;
+}
+
+/* How far a part can go behind the one before; the same time: it cannot yet. */
+static uint64_t part_until(struct builder *builder, uint32_t stretch, uint64_t settled_ns)
+{
+	uint64_t until_ns = settled_ns;
+
+	if (builder->calls.list.count - builder->calls.settled < WAITING_MAX)
+		until_ns = first_awaited(builder, stretch, settled_ns);
+	return until_ns > builder->parts.until_ns ? until_ns : builder->parts.until_ns;
+}
+
+static void count_part(struct builder *builder)
+{
+	struct model *model = &builder->parts.shown;
+	struct model_receipt *receipt = &model_source(model)->receipt;
+
+	receipt->clock_error_ns = builder->first->clock.error_ns;
+	count_beside_add(&builder->parts.count, model);
+	if (model->more)
+		return;
+	count_beside_wait(&builder->parts.count);
+	receipt_add_losses(builder, model);
+	receipt->clock_error_ns = builder->first->clock.error_ns;
+	receipt->clock_steps = wall_clock_steps(&builder->first->clock);
+	receipt->python_unpaired = builder->first->pyevents.lost + builder->first->functions.lost;
+	receipt_finish(&builder->parts.count.count, model, receipt);
+}
+
+/* What it shows is not read any more by whoever looked at the part before. */
+static void hand_over(struct builder *builder, uint64_t until_ns)
+{
+	struct model *model = builder->model;
+
+	model->continued = builder->parts.until_ns != 0;
+	model->until_ns = until_ns;
+	model->more = until_ns != UINT64_MAX;
+	set_due(model, until_ns);
+	graphs_count_missing(&builder->first->graphs, builder->processes.states.items, model);
+	count_processes(builder);
+	hand_over_spans(builder, until_ns, !model->more);
+	builder->parts.shown = *model;
+	count_part(builder);
+	builder->parts.until_ns = until_ns;
+	builder->parts.handed_over = true;
+}
+
+const struct model *builder_part(struct builder *builder, uint32_t stretch)
+{
+	bool last = stretch > builder->first->survey.stretch;
+	uint64_t settled_ns = last ? UINT64_MAX : settled_until(builder, stretch), until_ns;
+
+	if (settled_ns <= builder->parts.until_ns)
+		return NULL;
+	tell_lates(builder, settled_ns);
+	order_calls(builder);
+	join_api_activities(builder, settled_ns);
+	learn_named(builder);
+	until_ns = last ? UINT64_MAX : part_until(builder, stretch, settled_ns);
+	if (until_ns <= builder->parts.until_ns)
+		return NULL;
+	stacks_name_natives(&builder->stacks, &builder->first->stacks);
+	join_gpu_part(builder, settled_ns, until_ns);
+#define JOIN(one, many, ...) join_##many##_part(builder, settled_ns, until_ns);
+	MODEL_JOINED_EVENTS(JOIN)
+#undef JOIN
+	builder_wait(builder);
+	join_ops_part(builder, until_ns);
+	show_tables(builder);
+	hand_over(builder, until_ns);
+	return &builder->parts.shown;
+}
+
+void builder_look(struct builder *builder, void (*look)(void *context), void *context)
+{
+	workers_give(&builder->parts.look, look, context);
+}
+
+void builder_wait(struct builder *builder)
+{
+	count_beside_wait(&builder->parts.count);
+	workers_wait(&builder->parts.look);
+}
+
+bool builder_strayed(const struct builder *builder)
+{
+	const struct process_table *now = &builder->processes, *then = &builder->first->processes;
+
+	return now->list.count > then->list.count || now->threads.count > then->threads.count ||
+	       builder->survey.stretch > builder->first->survey.stretch;
+}
+
+uint64_t builder_waiting(const struct builder *builder)
+{
+	uint64_t joined_later = 0;
+
+#define COUNT(one, ...) joined_later += builder->one##_arrivals.count;
+	MODEL_JOINED_EVENTS(COUNT)
+#undef COUNT
+	return (builder->calls.list.count - builder->calls.settled) + builder->gpu.joined.count +
+	       builder->gpu.arrivals.count + joined_later + builder->api_activities.arrivals.count +
+	       builder->ops.arrivals.count + builder->torch_memory.arrivals.count + spans_waiting(&builder->functions) +
+	       spans_waiting(&builder->ranges.spans);
+}

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What belongs to a slice, event by event; see slice.h. */
+#include "model/slice/slice.h"
+
+struct slice slice_of_process(const struct slice *slice, uint32_t process)
+{
+	struct slice own = *slice;
+
+	if (!slice->spans)
+		return own;
+	own.from_ns = slice->spans[process].from_ns;
+	own.to_ns = slice->spans[process].to_ns;
+	own.spans = NULL;
+	return own;
+}
+
+static bool is_in_span(const struct slice *slice, uint32_t process, uint64_t time_ns)
+{
+	if (slice->spans)
+		return time_ns >= slice->spans[process].from_ns && time_ns < slice->spans[process].to_ns;
+	return time_ns >= slice->from_ns && time_ns < slice->to_ns;
+}
+
+static bool has_process(const struct slice *slice, uint32_t process)
+{
+	return !slice->processes || slice->processes[process];
+}
+
+/* Whether it is one of those that were asked for. */
+static bool is_named(const struct slice *slice, const struct model *model, uint32_t thread)
+{
+	return has_process(slice, model->threads[thread].process) && (!slice->threads || slice->threads[thread]);
+}
+
+bool slice_has_thread(const struct slice *slice, const struct model *model, uint32_t thread)
+{
+	return is_named(slice, model, thread) && (slice->device == NONE || slice->givers[thread]);
+}
+
+void slice_find_givers(uint32_t device, const struct model *part, bool *givers)
+{
+	for (uint32_t i = part->gpu_due.from; i < due_end(&part->gpu_due, part->gpu_count); i++)
+		if (part->gpu[i].device == device && part->gpu[i].call != NONE)
+			givers[part->calls[part->gpu[i].call].thread] = true;
+}
+
+bool slice_has_call(const struct slice *slice, const struct model *part, const struct model_call *call)
+{
+	if (!is_in_span(slice, part->threads[call->thread].process, call->start_ns) ||
+	    !is_named(slice, part, call->thread))
+		return false;
+	if (slice->device == NONE)
+		return true;
+	for (uint32_t op = call->first_gpu; op != NONE; op = part->gpu[op].next)
+		if (part->gpu[op].device == slice->device)
+			return true;
+	return !call->gpu_count && slice->givers[call->thread];
+}
+
+/* Of what has a call (NONE: not known) and a process, not looking at when. */
+static bool has_caller(const struct slice *slice, const struct model *part, uint32_t call, uint32_t process)
+{
+	if (!has_process(slice, process))
+		return false;
+	return !slice->threads || (call != NONE && slice->threads[part->calls[call].thread]);
+}
+
+static bool has_gpu(const struct slice *slice, const struct model *part, const struct model_gpu *op)
+{
+	if ((slice->device != NONE && op->device != slice->device) || !has_caller(slice, part, op->call, op->process))
+		return false;
+	if (op->end_ns)
+		return is_in_span(slice, op->process, op->start_ns);
+	return op->call != NONE ? is_in_span(slice, op->process, part->calls[op->call].start_ns) : !slice->from_ns;
+}
+
+/* A thread by the system's number; 0: of no thread. */
+static bool has_tid(const struct slice *slice, const struct model *part, uint32_t process, uint32_t tid)
+{
+	if (!has_process(slice, process))
+		return false;
+	if (!slice->threads && slice->device == NONE)
+		return true;
+	for (uint32_t i = 0; i < part->thread_count; i++)
+		if (part->threads[i].process == process && (!tid || part->threads[i].tid == tid) &&
+		    slice_has_thread(slice, part, i))
+			return true;
+	return false;
+}
+
+static bool has_sync(const struct slice *slice, const struct model *part, const struct model_sync *sync)
+{
+	return is_in_span(slice, sync->process, sync->start_ns) && has_caller(slice, part, sync->call, sync->process) &&
+	       (slice->device == NONE || sync->device == slice->device);
+}
+
+static bool has_jit(const struct slice *slice, const struct model *part, const struct model_jit *jit)
+{
+	if (!is_in_span(slice, jit->process, jit->start_ns))
+		return false;
+	if (jit->call != NONE)
+		return slice_has_thread(slice, part, part->calls[jit->call].thread);
+	return has_tid(slice, part, jit->process, jit->tid);
+}
+
+static bool has_overhead(const struct slice *slice, const struct model *part, const struct model_overhead *overhead)
+{
+	return is_in_span(slice, overhead->process, overhead->start_ns) &&
+	       has_tid(slice, part, overhead->process, overhead->tid);
+}
+
+static bool has_memory(const struct slice *slice, const struct model *part, const struct model_memory *memory)
+{
+	return is_in_span(slice, memory->process, memory->time_ns) &&
+	       has_caller(slice, part, memory->call, memory->process) &&
+	       (slice->device == NONE || memory->device == slice->device);
+}
+
+#define has_call slice_has_call
+
+void slice_mark(const struct slice *slice, const struct model *part, struct retain *retain)
+{
+#define MARK(one, many, ...)                                                                                           \
+	for (uint32_t i = part->many##_due.from; i < due_end(&part->many##_due, part->one##_count); i++)               \
+		if (has_##one(slice, part, &part->many[i]))                                                            \
+			retain->many.marks[i] = RETAIN_DUE;
+	MODEL_EVENTS(MARK)
+#undef MARK
+}
+
+bool slice_cut_span(const struct slice *slice, bool is_last, struct model_span *span)
+{
+	bool of_interpreter = span->kind == MODEL_SPAN_GC || span->kind == MODEL_SPAN_IMPORT;
+
+	if (span->start_ns >= slice->to_ns || (span->start_ns < slice->from_ns && span->end_ns <= slice->from_ns))
+		return false;
+	/* its end was not read, and it may be long over */
+	if (of_interpreter && span->truncated && span->start_ns < slice->read_from_ns)
+		return false;
+	if (span->start_ns < slice->from_ns)
+		span->start_ns = slice->from_ns;
+	if (span->end_ns > slice->to_ns && (!span->open || is_last)) {
+		span->end_ns = slice->to_ns;
+		span->truncated = true;
+	}
+	span->open = span->open && !is_last;
+	return true;
+}
+
+bool slice_has_torch_memory(const struct slice *slice, const struct model *part, const struct model_torch_memory *event)
+{
+	return is_in_span(slice, part->threads[event->thread].process, event->time_ns) &&
+	       slice_has_thread(slice, part, event->thread);
+}
+
+bool slice_cut_op(const struct slice *slice, struct model_op *op)
+{
+	if (op->start_ns >= slice->to_ns || (op->start_ns < slice->from_ns && op->end_ns <= slice->from_ns) ||
+	    (op->truncated && op->start_ns < slice->read_from_ns))
+		return false;
+	if (op->start_ns < slice->from_ns)
+		op->start_ns = slice->from_ns;
+	if (op->end_ns > slice->to_ns) {
+		op->end_ns = slice->to_ns;
+		op->truncated = true;
+	}
+	return true;
+}

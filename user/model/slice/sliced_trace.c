@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Copies what is in a part's arrays, lets go of what is outside, and cuts what is open; see sliced_trace.h. */
+#include "model/slice/sliced_trace.h"
+
+#include <string.h>
+
+/* ---- arrays of our own ------------------------------------------------------------------------------------------ */
+
+/* An array of the part becomes a copy, in memory that is used again. */
+static void *own(size_t *room, void *ours, const void *theirs, size_t bytes)
+{
+	if (!ours || *room < bytes) {
+		free(ours);
+		*room = bytes + bytes / 4 + 64;
+		ours = xmalloc(*room);
+	}
+	if (bytes)
+		memcpy(ours, theirs, bytes);
+	return ours;
+}
+
+/* The arrays that are ours: X(one, many, ...) as in MODEL_EVENTS. */
+#define OWN_ARRAYS(X)                                                                                                  \
+	MODEL_EVENTS(X)                                                                                                \
+	X(args, args)                                                                                                  \
+	X(range, ranges)                                                                                               \
+	X(pycall, pycalls)                                                                                             \
+	X(op, ops)                                                                                                     \
+	X(torch_memory, torch_memories)
+
+/* The counts in tables of ours are those of the slice. */
+static void take_counts(struct sliced_trace *sliced, const struct model *inner)
+{
+	for (uint32_t i = 0; i < inner->thread_count; i++)
+		sliced->threads[i].calls = sliced->thread_calls[i];
+	for (uint32_t i = 0; i < inner->process_count; i++) {
+		struct model_process *process = &sliced->processes[i];
+		const struct sliced_process *counted = &sliced->process_counts[i];
+
+		process->calls = counted->calls;
+		process->gpu_ops = counted->gpu_ops;
+		process->first_call_ns = counted->first_call_ns;
+		process->last_call_ns = counted->last_call_ns;
+	}
+	sliced->sources[0].receipt = sliced->receipt;
+}
+
+static void take_tables(struct sliced_trace *sliced, const struct model *inner)
+{
+	if (inner->thread_count)
+		memcpy(sliced->threads, inner->threads, inner->thread_count * sizeof(*inner->threads));
+	if (inner->process_count)
+		memcpy(sliced->processes, inner->processes, inner->process_count * sizeof(*inner->processes));
+	memcpy(sliced->sources, inner->sources, inner->source_count * sizeof(*inner->sources));
+	take_counts(sliced, inner);
+	sliced->part.threads = sliced->threads;
+	sliced->part.processes = sliced->processes;
+	sliced->part.sources = sliced->sources;
+	sliced->part.pyspans = sliced->pyspans;
+}
+
+static void take_part(struct sliced_trace *sliced, const struct model *inner)
+{
+	struct model ours = sliced->part;
+
+	sliced->part = *inner;
+#define TAKE(one, many, ...)                                                                                           \
+	sliced->part.many =                                                                                            \
+		own(&sliced->many##_room, ours.many, inner->many, (size_t)inner->one##_count * sizeof(*inner->many));
+	OWN_ARRAYS(TAKE)
+#undef TAKE
+	take_tables(sliced, inner);
+}
+
+/* ---- what has a length ------------------------------------------------------------------------------------------ */
+
+/* Cuts a thread's spans in place, to behind `count`; how many stay. */
+static uint32_t cut(const struct sliced_trace *sliced, uint32_t process, struct model_span *from, uint32_t spans,
+		    struct model_span *to)
+{
+	struct slice own = slice_of_process(&sliced->slice, process);
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < spans; i++) {
+		struct model_span span = from[i];
+
+		if (!slice_cut_span(&own, sliced->is_last, &span))
+			continue;
+		span.continued = span.continued && !sliced->is_first;
+		to[kept++] = span;
+	}
+	return kept;
+}
+
+static uint32_t cut_ops(const struct sliced_trace *sliced, uint32_t process, const struct model_op *from, uint32_t ops,
+			struct model_op *to)
+{
+	struct slice own = slice_of_process(&sliced->slice, process);
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < ops; i++) {
+		struct model_op op = from[i];
+
+		if (!slice_cut_op(&own, &op))
+			continue;
+		op.continued = op.continued && !sliced->is_first;
+		to[kept++] = op;
+	}
+	return kept;
+}
+
+static void cut_spans(struct sliced_trace *sliced, const struct model *inner)
+{
+	struct model *part = &sliced->part;
+
+	part->range_count = part->pycall_count = part->pyspan_count = part->op_count = 0;
+	for (uint32_t i = 0; i < part->thread_count; i++) {
+		const struct model_thread *was = &inner->threads[i];
+		struct model_thread *thread = &sliced->threads[i];
+		bool has = slice_has_thread(&sliced->slice, inner, i);
+
+		thread->first_range = part->range_count;
+		thread->first_pycall = part->pycall_count;
+		thread->first_pyspan = part->pyspan_count;
+		thread->ranges = cut(sliced, was->process, part->ranges + was->first_range, has ? was->ranges : 0,
+				     part->ranges + part->range_count);
+		thread->pycalls = cut(sliced, was->process, part->pycalls + was->first_pycall, has ? was->pycalls : 0,
+				      part->pycalls + part->pycall_count);
+		thread->pyspans = cut(sliced, was->process, inner->pyspans + was->first_pyspan, has ? was->pyspans : 0,
+				      part->pyspans + part->pyspan_count);
+		thread->first_op = part->op_count;
+		thread->ops = cut_ops(sliced, was->process, part->ops + was->first_op, has ? was->ops : 0,
+				      part->ops + part->op_count);
+		part->op_count += thread->ops;
+		thread->ranges_elsewhere = was->ranges_elsewhere;
+		thread->pycalls_elsewhere = was->pycalls_elsewhere;
+		part->range_count += thread->ranges;
+		part->pycall_count += thread->pycalls;
+		part->pyspan_count += thread->pyspans;
+	}
+}
+
+/* ---- a part ----------------------------------------------------------------------------------------------------- */
+
+static void leave_out_torch_memories(struct sliced_trace *sliced, const struct model *inner)
+{
+	struct model *part = &sliced->part;
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < part->torch_memory_count; i++)
+		if (slice_has_torch_memory(&sliced->slice, inner, &part->torch_memories[i]))
+			part->torch_memories[kept++] = part->torch_memories[i];
+	part->torch_memory_count = kept;
+}
+
+/* A release of what was allocated before the slice is one of something that is not known. */
+static void forget_allocations(const struct sliced_trace *sliced, struct model *part)
+{
+	for (uint32_t i = 0; i < part->memory_count; i++) {
+		struct model_memory *memory = &part->memories[i];
+
+		if (memory->released && memory->other != NONE &&
+		    part->memories[memory->other].time_ns < slice_of_process(&sliced->slice, memory->process).from_ns)
+			memory->other = NONE;
+	}
+}
+
+static void mark_unread(const struct sliced_trace *sliced, struct model *part)
+{
+	if (sliced->slice.read_from_ns <= part->start_ns)
+		return;
+	for (uint32_t i = 0; i < part->gpu_count; i++)
+		if (part->gpu[i].call == NONE)
+			part->gpu[i].before = 1;
+}
+
+static void number(struct sliced_trace *sliced)
+{
+	struct model *part = &sliced->part;
+
+#define NUMBER(one, many, ...)                                                                                         \
+	part->many##_due.number = sliced->many##_number;                                                               \
+	sliced->many##_number += due_end(&part->many##_due, part->one##_count) - part->many##_due.from;
+	MODEL_EVENTS(NUMBER)
+#undef NUMBER
+}
+
+/* Places begin anew; calls that are only referred to have none. */
+static void number_calls(struct sliced_trace *sliced)
+{
+	struct model *part = &sliced->part;
+
+	if (sliced->first_call == UINT64_MAX && part->calls_due.from < part->call_count)
+		sliced->first_call = part->calls[part->calls_due.from].number;
+	for (uint32_t i = 0; i < part->call_count; i++) {
+		struct model_call *call = &part->calls[i];
+
+		if (slice_has_call(&sliced->slice, part, call)) {
+			call->number -= sliced->first_call;
+			continue;
+		}
+		call->number = CALL_OUTSIDE;
+		call->op = 0;
+	}
+}
+
+static void narrow_window(const struct slice *slice, struct model *part)
+{
+	uint64_t end_ns = part->end_ns > part->start_ns ? part->end_ns : part->start_ns;
+
+	if (slice->from_ns > part->start_ns)
+		part->start_ns = slice->from_ns < end_ns ? slice->from_ns : end_ns;
+	if (slice->to_ns < end_ns)
+		part->end_ns = slice->to_ns > part->start_ns ? slice->to_ns : part->start_ns;
+}
+
+static const struct model *make_part(struct sliced_trace *sliced, const struct model *inner)
+{
+	struct model *part = &sliced->part;
+
+	sliced->is_last = !inner->more || inner->until_ns >= sliced->slice.to_ns;
+	take_part(sliced, inner);
+	cut_spans(sliced, inner);
+	leave_out_torch_memories(sliced, inner);
+	forget_allocations(sliced, part);
+	mark_unread(sliced, part);
+	retain_begin(&sliced->retain, part);
+	slice_mark(&sliced->slice, part, &sliced->retain);
+	retain_apply(&sliced->retain, part);
+	narrow_window(&sliced->slice, part);
+	part->slice = sliced->words;
+	part->outlook = inner->outlook ? &sliced->outlook : NULL;
+	part->continued = !sliced->is_first;
+	part->more = !sliced->is_last;
+	number(sliced);
+	number_calls(sliced);
+	sliced->is_first = false;
+	return part;
+}
+
+/* It ends before the slice begins: nothing of it is in the slice. */
+static bool is_before(const struct slice *slice, const struct model *inner)
+{
+	return inner->more && inner->until_ns <= slice->from_ns;
+}
+
+static const struct model *pass_over(struct sliced_trace *sliced, const struct model *inner)
+{
+	while (inner && is_before(&sliced->slice, inner))
+		inner = trace_next(sliced->inner);
+	sliced->trace.error = sliced->inner->error;
+	return inner ? make_part(sliced, inner) : NULL;
+}
+
+static void begin_round(struct sliced_trace *sliced)
+{
+	sliced->is_first = true;
+	sliced->is_last = false;
+#define BEGIN(one, many, ...) sliced->many##_number = 0;
+	MODEL_EVENTS(BEGIN)
+#undef BEGIN
+}
+
+static struct sliced_trace *of_trace(struct trace *trace)
+{
+	return (struct sliced_trace *)((char *)trace - offsetof(struct sliced_trace, trace));
+}
+
+static const struct model *first_of_slice(struct trace *trace)
+{
+	struct sliced_trace *sliced = of_trace(trace);
+
+	if (sliced->is_made)
+		return &sliced->part;
+	begin_round(sliced);
+	return pass_over(sliced, trace_first(sliced->inner));
+}
+
+static const struct model *next_of_slice(struct trace *trace)
+{
+	struct sliced_trace *sliced = of_trace(trace);
+
+	return sliced->is_last ? NULL : pass_over(sliced, trace_next(sliced->inner));
+}
+
+/* ---- the whole of it -------------------------------------------------------------------------------------------- */
+
+static void count_part(struct sliced_trace *sliced, const struct model *part)
+{
+	receipt_add_part(&sliced->counts, part);
+	for (uint32_t i = part->calls_due.from; i < due_end(&part->calls_due, part->call_count); i++) {
+		const struct model_call *call = &part->calls[i];
+		struct sliced_process *process = &sliced->process_counts[part->threads[call->thread].process];
+
+		sliced->thread_calls[call->thread]++;
+		process->calls++;
+		if (!process->first_call_ns || call->start_ns < process->first_call_ns)
+			process->first_call_ns = call->start_ns;
+		if (call->start_ns > process->last_call_ns)
+			process->last_call_ns = call->start_ns;
+	}
+	for (uint32_t i = part->gpu_due.from; i < due_end(&part->gpu_due, part->gpu_count); i++)
+		sliced->process_counts[part->gpu[i].process].gpu_ops++;
+}
+
+static void make_tables(struct sliced_trace *sliced, const struct model *inner)
+{
+	sliced->threads = xcalloc(inner->thread_count, sizeof(*sliced->threads));
+	sliced->thread_calls = xcalloc(inner->thread_count, sizeof(*sliced->thread_calls));
+	sliced->processes = xcalloc(inner->process_count, sizeof(*sliced->processes));
+	sliced->process_counts = xcalloc(inner->process_count, sizeof(*sliced->process_counts));
+	sliced->sources = xcalloc(inner->source_count, sizeof(*sliced->sources));
+	sliced->pyspans = xcalloc(inner->pyspan_count, sizeof(*sliced->pyspans));
+}
+
+static int find_givers(struct sliced_trace *sliced)
+{
+	const struct model *inner = trace_first(sliced->inner);
+
+	if (inner)
+		sliced->givers = xcalloc(inner->thread_count, sizeof(*sliced->givers));
+	for (; inner; inner = trace_next(sliced->inner))
+		slice_find_givers(sliced->slice.device, inner, sliced->givers);
+	sliced->slice.givers = sliced->givers;
+	return sliced->inner->error;
+}
+
+/* Numbers are still those of the recording; but not who is in the slice. */
+static void narrow_outlook(struct sliced_trace *sliced, const struct model *inner)
+{
+	sliced->outlook = *inner->outlook;
+	sliced->outlook.processes = xcalloc(inner->process_count, sizeof(*sliced->outlook.processes));
+	for (uint32_t i = 0; i < inner->process_count; i++) {
+		struct model_prospect *prospect = &sliced->outlook.processes[i];
+
+		*prospect = inner->outlook->processes[i];
+		prospect->has_calls = sliced->process_counts[i].calls;
+		prospect->has_gpu_work = sliced->process_counts[i].gpu_ops;
+	}
+}
+
+/* A round through all parts; where the last one is known (else NULL), through those of the slice. */
+static int survey(struct sliced_trace *sliced, const struct model *known_last)
+{
+	const struct model *inner = trace_first(sliced->inner), *last = inner;
+
+	if (!inner)
+		return sliced->inner->error;
+	make_tables(sliced, inner);
+	sliced->receipt.clock_error_ns = model_source(inner)->receipt.clock_error_ns;
+	sliced->counts.limits =
+		(struct gap_limits){.from_ns = sliced->slice.from_ns,
+				    .to_ns = sliced->slice.to_ns == UINT64_MAX ? 0 : sliced->slice.to_ns,
+				    .processes = sliced->slice.processes};
+	begin_round(sliced);
+	for (; inner; inner = trace_next(sliced->inner)) {
+		last = inner;
+		if (!sliced->is_last && !is_before(&sliced->slice, inner))
+			count_part(sliced, make_part(sliced, inner));
+		if (known_last && sliced->is_last)
+			break;
+	}
+	if (sliced->inner->error)
+		return sliced->inner->error;
+	last = known_last ? known_last : last;
+	sliced->is_made = !last->continued;
+	/* what was lost only the last part knows */
+	sliced->receipt = model_source(last)->receipt;
+	receipt_finish(&sliced->counts, last, &sliced->receipt);
+	receipt_count_free(&sliced->counts);
+	if (last->outlook)
+		narrow_outlook(sliced, last);
+	if (sliced->is_made)
+		take_counts(sliced, last);
+	return 0;
+}
+
+int sliced_trace_open_before(struct sliced_trace *sliced, struct trace *inner, const struct slice *slice,
+			     const char *words, const struct model *last)
+{
+	static const struct trace_kind kind = {.first = first_of_slice, .next = next_of_slice};
+	int err = 0;
+
+	*sliced = (struct sliced_trace){
+		.trace = {.kind = &kind}, .inner = inner, .slice = *slice, .words = words, .first_call = UINT64_MAX};
+	if (slice->device != NONE)
+		err = find_givers(sliced);
+	return err ? err : survey(sliced, last);
+}
+
+int sliced_trace_open(struct sliced_trace *sliced, struct trace *inner, const struct slice *slice, const char *words)
+{
+	return sliced_trace_open_before(sliced, inner, slice, words, NULL);
+}
+
+void sliced_trace_close(struct sliced_trace *sliced)
+{
+#define FREE(one, many, ...) free(sliced->part.many);
+	OWN_ARRAYS(FREE)
+#undef FREE
+	free(sliced->pyspans);
+	free(sliced->threads);
+	free(sliced->thread_calls);
+	free(sliced->processes);
+	free(sliced->process_counts);
+	free(sliced->sources);
+	free(sliced->givers);
+	free(sliced->outlook.processes);
+	retain_free(&sliced->retain);
+}

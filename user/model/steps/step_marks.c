@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "model/steps/step_marks.h"
+
+#include <string.h>
+
+#include "model/lookup.h"
+
+#define NOT_LOOKED_AT UINT64_MAX
+
+void step_marks_begin(struct step_marks *all, struct step_candidates *candidates, struct step_backwards *backwards,
+		      const struct step_wish *wish, const struct model *model)
+{
+	*all = (struct step_marks){.candidates = candidates, .backwards = backwards, .wish = wish};
+	for (uint32_t i = 0; i < model->thread_count; i++) {
+		array_push(&all->under, 0);
+		array_push(&all->open, (struct open_ops){});
+	}
+}
+
+void step_marks_free(struct step_marks *all)
+{
+	for (size_t i = 0; i < all->open.count; i++)
+		array_free(&all->open.items[i].list);
+	array_free(&all->open);
+	array_free(&all->under);
+	array_free(&all->around);
+}
+
+static bool is_wished(const struct step_marks *all, enum step_source source)
+{
+	return all->wish->source == source || (all->wish->source == STEP_FITTING && source <= STEP_BACKWARD);
+}
+
+/* ---- ops --------------------------------------------------------------------------------------------------------- */
+
+static bool begins_with(const char *text, const char *with)
+{
+	return !strncmp(text, with, strlen(with));
+}
+
+/* The number behind ProfilerStep#; false: it is no name of that kind. */
+static bool profiler_number(const char *name, uint64_t *number)
+{
+	static const char step[] = "ProfilerStep#";
+	size_t digits;
+
+	if (!begins_with(name, step))
+		return false;
+	name += sizeof(step) - 1;
+	digits = strspn(name, "0123456789");
+	*number = strtoull(name, NULL, 10);
+	return digits && digits < 19 && !name[digits];
+}
+
+/* Where ops nest deeper than this, whether steps nest with them is not known. */
+#define OPEN_MAX 1024u
+
+static void enter(struct step_marks *all, const struct model_op *op)
+{
+	struct open_ops *open = &all->open.items[op->thread];
+
+	while (open->list.count && open->list.items[open->list.count - 1].end_ns <= op->start_ns)
+		open->list.count--;
+	if (open->list.count < OPEN_MAX)
+		array_push(&open->list, ((struct open_op){.start_ns = op->start_ns, .end_ns = op->end_ns}));
+}
+
+/* The op that was entered last has a boundary at that time. */
+static void look_at_nesting(const struct step_marks *all, struct step_candidate *candidate, uint64_t boundary_ns)
+{
+	const struct open_ops *open = &all->open.items[candidate->thread];
+
+	if (!candidate->first_ns) {
+		candidate->first_ns = boundary_ns;
+		candidate->nests = true;
+	}
+	if (open->list.count == OPEN_MAX)
+		candidate->nests = false;
+	for (size_t i = 0; i + 1 < open->list.count && open->list.items[i].end_ns > boundary_ns; i++) {
+		if (open->list.items[i].start_ns > candidate->first_ns)
+			candidate->nests = false;
+		else if (open->list.items[i].end_ns < candidate->around_until_ns)
+			candidate->around_until_ns = open->list.items[i].end_ns;
+	}
+}
+
+static void add_optimizer(struct step_marks *all, const struct model *part, const struct model_op *op)
+{
+	struct step_candidate *candidate = step_candidate_at(all->candidates, STEP_OPTIMIZER, part, op->thread);
+
+	if (candidate->name == NONE)
+		candidate->name = op->name;
+	/* one that is called by another, and the second of a step */
+	if (op->truncated || op->start_ns < candidate->last_end_ns || op->name != candidate->name)
+		return;
+	look_at_nesting(all, candidate, op->end_ns);
+	step_ends(all->candidates, candidate, op->end_ns);
+}
+
+static bool has_name(const struct step_wish *wish, const char *name)
+{
+	size_t length = strlen(wish->name);
+
+	if (length && wish->name[length - 1] == '*')
+		return !strncmp(name, wish->name, length - 1);
+	return !strcmp(name, wish->name);
+}
+
+/* A step begins with an op. */
+static struct step_candidate *begin_at(struct step_marks *all, enum step_source source, const struct model *part,
+				       const struct model_op *op)
+{
+	struct step_candidate *candidate = step_candidate_at(all->candidates, source, part, op->thread);
+
+	if (op->start_ns < candidate->last_end_ns)
+		return NULL;
+	look_at_nesting(all, candidate, op->start_ns);
+	return candidate;
+}
+
+static void add_named_op(struct step_marks *all, const struct model *part, const struct model_op *op)
+{
+	const char *name = part->strings[op->name];
+	struct step_candidate *candidate;
+	uint64_t number;
+
+	if (is_wished(all, STEP_PROFILER) && profiler_number(name, &number)) {
+		candidate = begin_at(all, STEP_PROFILER, part, op);
+		if (candidate)
+			step_is(all->candidates, candidate,
+				(struct step){.start_ns = op->start_ns, .end_ns = op->end_ns, .number = number});
+	}
+	if (is_wished(all, STEP_OPTIMIZER) && begins_with(name, "Optimizer.step#"))
+		add_optimizer(all, part, op);
+	if (is_wished(all, STEP_RANGE) && has_name(all->wish, name)) {
+		candidate = begin_at(all, STEP_RANGE, part, op);
+		if (candidate)
+			step_begins(all->candidates, candidate, op->start_ns, op->end_ns);
+	}
+}
+
+static void add_ops(struct step_marks *all, const struct model *part)
+{
+	bool backward = is_wished(all, STEP_BACKWARD);
+
+	for (uint32_t i = 0; i < part->op_count; i++) {
+		const struct model_op *op = &part->ops[i];
+
+		if (op->continued || op->overlaps)
+			continue;
+		step_candidates_saw(all->candidates, part->threads[op->thread].process, op->start_ns);
+		enter(all, op);
+		if (op->scope == GPT_AGENT_OP_USER_SCOPE && op->name != NONE)
+			add_named_op(all, part, op);
+		else if (backward)
+			step_backwards_add_op(all->backwards, part, op);
+	}
+}
+
+/* ---- what has a length and may go on into the next part ---------------------------------------------------------- */
+
+/* The end of one that is open is not known yet. */
+static void add_span(struct step_marks *all, const struct model *part, enum step_source source,
+		     const struct model_span *span)
+{
+	struct step_candidate *candidate = step_candidate_at(all->candidates, source, part, span->thread);
+	uint64_t end_ns = span->kind == MODEL_SPAN_MARK ? span->start_ns : span->end_ns;
+
+	if (span->continued) {
+		if (candidate->open == 1 + span->number)
+			step_lasts(candidate, end_ns);
+		return;
+	}
+	if (span->start_ns < candidate->last_end_ns)
+		return;
+	step_begins(all->candidates, candidate, span->start_ns, end_ns);
+	candidate->open = 1 + span->number;
+}
+
+static void add_ranges(struct step_marks *all, const struct model *part)
+{
+	if (!is_wished(all, STEP_RANGE))
+		return;
+	for (uint32_t i = 0; i < part->range_count; i++) {
+		const struct model_span *range = &part->ranges[i];
+
+		step_candidates_saw(all->candidates, part->threads[range->thread].process, range->start_ns);
+		if (range->name != NONE && has_name(all->wish, part->strings[range->name]))
+			add_span(all, part, STEP_RANGE, range);
+	}
+}
+
+/* ---- functions --------------------------------------------------------------------------------------------------- */
+
+/* Whether text ends in that, behind the character. */
+static bool ends_behind(const char *text, const char *in, char behind)
+{
+	size_t length = strlen(text), wanted = strlen(in);
+
+	return length >= wanted && !strcmp(text + length - wanted, in) &&
+	       (length == wanted || text[length - wanted - 1] == behind);
+}
+
+static bool is_function(const struct step_wish *wish, const struct model_code *code)
+{
+	return ends_behind(code->name, wish->name, '.') && (!wish->file || ends_behind(code->file, wish->file, '/'));
+}
+
+static void add_traced_functions(struct step_marks *all, const struct model *part)
+{
+	for (uint32_t i = 0; i < part->pycall_count; i++)
+		if (is_function(all->wish, &part->codes[part->pycalls[i].code]))
+			add_span(all, part, STEP_FUNCTION, &part->pycalls[i]);
+}
+
+/* The outermost frame of that function says which of its runs it may be: by the frames around it. */
+static uint64_t look_around(const struct step_wish *wish, const struct model *part, const struct model_stack *stack)
+{
+	uint64_t around = 0;
+
+	for (uint32_t i = stack->depth; i-- > 0;) {
+		uint32_t frame = part->stack_frames[stack->first + i];
+
+		if (is_function(wish, &part->codes[part->frames[frame].code]))
+			return around >> 1 | 1;
+		around = hash_bytes(around, &frame, sizeof(frame));
+	}
+	return 0;
+}
+
+static uint64_t around_function(struct step_marks *all, const struct model *part, uint32_t stack)
+{
+	while (all->around.count <= stack)
+		array_push(&all->around, NOT_LOOKED_AT);
+	if (all->around.items[stack] == NOT_LOOKED_AT)
+		all->around.items[stack] = look_around(all->wish, part, &part->stacks[stack]);
+	return all->around.items[stack];
+}
+
+static void add_call_under(struct step_marks *all, const struct model *part, const struct model_call *call)
+{
+	const struct model_thread *thread = &part->threads[call->thread];
+	uint64_t end_ns = call->end_ns > call->start_ns ? call->end_ns : call->start_ns, around;
+	uint64_t *under = &all->under.items[call->thread];
+	struct step_candidate *candidate;
+
+	/* of a borrowed stack the frames run on another thread */
+	if (thread->pycalls || thread->pycalls_elsewhere || call->stack == NONE ||
+	    call->stack_state == GPT_STACK_BACKWARD)
+		return;
+	around = around_function(all, part, call->stack);
+	if (around) {
+		candidate = step_candidate_at(all->candidates, STEP_FUNCTION, part, call->thread);
+		candidate->from_stacks = true;
+		if (around == *under)
+			step_lasts(candidate, end_ns);
+		else
+			step_begins(all->candidates, candidate, call->start_ns, end_ns);
+	}
+	*under = around;
+}
+
+/* ------------------------------------------------------------------------------------------------------------------ */
+
+static void add_calls(struct step_marks *all, const struct model *part)
+{
+	bool functions = is_wished(all, STEP_FUNCTION), backward = is_wished(all, STEP_BACKWARD);
+
+	for (uint32_t i = part->calls_due.from; i < due_end(&part->calls_due, part->call_count); i++) {
+		const struct model_call *call = &part->calls[i];
+
+		step_candidates_saw(all->candidates, part->threads[call->thread].process, call->start_ns);
+		if (functions)
+			add_call_under(all, part, call);
+		if (backward)
+			step_backwards_add_call(all->backwards, part, call);
+	}
+}
+
+void step_marks_add_part(struct step_marks *all, const struct model *part)
+{
+	add_ops(all, part);
+	add_ranges(all, part);
+	if (is_wished(all, STEP_FUNCTION))
+		add_traced_functions(all, part);
+	add_calls(all, part);
+	step_backwards_end_part(all->backwards, part);
+}

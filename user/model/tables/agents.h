@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What agents told of themselves: whether they listened, to which CUPTI, since when, and what they lost. */
+#ifndef GPUTRACE_AGENTS_H
+#define GPUTRACE_AGENTS_H
+
+#include "model/events.h"
+#include "model/tables/process_table.h"
+#include "model/string_pool.h"
+
+struct agents {
+	struct process_table *processes;
+	struct string_pool *strings;
+	struct model_agent_losses past; /* of agents that an exec ended, and of buffers of other profilers */
+};
+
+void agents_add_state(struct agents *agents, uint32_t process, const struct new_agent_state *state);
+void agents_add_past(struct agents *agents, const struct model_agent_losses *losses);
+
+/* The process is about to become another program: its agent's counters start over. */
+void agents_process_execs(struct agents *agents, uint32_t process);
+
+#endif

@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * One thread at a time: its calls as symbol probes saw them (`seen`, one moment each) and as CUPTI recorded them
+ * (`activity`, from start to end).  A probe on the recorded function itself fires just before the start.  Where it
+ * cannot be probed (a libcudart that is linked in, without symbols) a driver function inside it may have been seen
+ * instead.
+ */
+#include "model/tables/api_activity.h"
+#include "model/tables/captures.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * From the probe to CUPTI's start lie the walk of the stack and the function's prologue, 2 to 30 us, or longer where
+ * the thread was made to wait.  Up to the first the last call before is the one; up to the second only when nothing
+ * else on either side could be.
+ */
+#define NEAR_NS 200000
+#define FAR_NS 100000000
+
+struct seen {
+	uint64_t time_ns;
+	uint32_t process, key;
+	uint32_t call; /* in calls->list */
+};
+
+/* One thread, or what CUPTI's name for it means; both in order of time. */
+struct timeline {
+	const struct seen *seen;
+	const struct api_activity *activity;
+	size_t seen_count, activity_count;
+	size_t used;	   /* seen[0 .. used) belong to earlier records or to none */
+	size_t passed;	   /* seen[0 .. passed) are not after the start of the record in question */
+	uint64_t error_ns; /* what times of activity are good to */
+};
+
+struct joining {
+	struct api_activities *table;
+	const struct api_activity_terms *terms;
+	struct captures captures;
+};
+
+void api_activities_init(struct api_activities *table, struct process_table *processes, struct calls *calls,
+			 uint64_t seed)
+{
+	memset(table, 0, sizeof(*table));
+	lookup_init(&table->threads, seed);
+	table->processes = processes;
+	table->calls = calls;
+}
+
+void api_activities_free(struct api_activities *table)
+{
+	array_free(&table->arrivals);
+	array_free(&table->list);
+	array_free(&table->ranges);
+	array_free(&table->thread_states);
+	lookup_free(&table->threads);
+}
+
+void api_activities_add(struct api_activities *table, struct program program, const struct new_api_activity *activity)
+{
+	struct api_activity_arrival arrival = {.program = program, .activity = *activity};
+
+	array_push(&table->arrivals, arrival);
+}
+
+void api_activities_place(struct api_activities *table, const struct api_activity_arrival *arrival, uint64_t start_ns,
+			  uint64_t end_ns)
+{
+	const struct new_api_activity *from = &arrival->activity;
+	uint32_t process = arrival->program.process;
+	struct api_activity activity = {.start_ns = start_ns,
+					.end_ns = end_ns,
+					.process = process,
+					.space = arrival->program.space,
+					.key = from->thread,
+					.corr = from->corr,
+					.result = from->result,
+					.api = from->api,
+					.by_pointer =
+						!process_table_has_own_tid(table->processes, process, from->thread)};
+
+	array_push(&table->list, activity);
+}
+
+/* ---- one record ------------------------------------------------------------------------------------------------ */
+
+static struct model_call *call_of(const struct joining *joining, const struct seen *seen)
+{
+	return &joining->table->calls->list.items[seen->call];
+}
+
+/* Calls may be missing between seen[index - 1] and seen[index]. */
+static bool lost_before(const struct joining *joining, const struct timeline *line, size_t index)
+{
+	return index < line->seen_count ? call_of(joining, &line->seen[index])->after_loss : joining->terms->calls_lost;
+}
+
+/* Another call, before seen[at], that could as well be the record's: it is free, and after the record before. */
+static bool has_rival(const struct timeline *line, const struct api_activity *activity, size_t at, uint64_t after_ns)
+{
+	return at > line->used && line->seen[at - 1].time_ns + line->error_ns >= after_ns;
+}
+
+/* Nothing else is in question for a call far from its record: no other call, and no other record before the next. */
+static bool stands_alone(const struct timeline *line, size_t record, size_t at, uint64_t after_ns)
+{
+	const struct api_activity *activity = &line->activity[record];
+
+	if (activity->start_ns - line->seen[at].time_ns > FAR_NS || has_rival(line, activity, at, after_ns))
+		return false;
+	return record + 1 >= line->activity_count || at + 1 >= line->seen_count ||
+	       line->activity[record + 1].start_ns + line->error_ns >= line->seen[at + 1].time_ns;
+}
+
+/*
+ * Whether seen[at], the last one that is not after the record's start, is the very call that was recorded; after_ns:
+ * the end of the record before.
+ */
+static bool is_entry(const struct joining *joining, const struct timeline *line, size_t record, size_t at,
+		     uint64_t after_ns)
+{
+	const struct api_activity *activity = &line->activity[record];
+	const struct seen *seen = &line->seen[at];
+
+	if (call_of(joining, seen)->api != activity->api || seen->time_ns + line->error_ns < after_ns ||
+	    seen->time_ns > activity->start_ns + line->error_ns)
+		return false;
+	/* Its own record may be missing, and this one that of a call that was lost. */
+	if (lost_before(joining, line, at + 1))
+		return false;
+	/* By the clock it may as well be the next call after the recorded one. */
+	if (seen->time_ns + line->error_ns > activity->start_ns)
+		return !has_rival(line, activity, at, after_ns);
+	return activity->start_ns - seen->time_ns < NEAR_NS || stands_alone(line, record, at, after_ns);
+}
+
+/* A call of the same class inside the recorded one; it is not seen where the recorded one itself was. */
+static size_t find_inside(const struct joining *joining, const struct timeline *line,
+			  const struct api_activity *activity, size_t from)
+{
+	enum gpt_api_class class = api_class(activity->api);
+
+	for (size_t i = from; i < line->seen_count && line->seen[i].time_ns + line->error_ns < activity->end_ns; i++)
+		if (line->seen[i].time_ns > activity->start_ns + line->error_ns &&
+		    call_of(joining, &line->seen[i])->class == class)
+			return i;
+	return line->seen_count;
+}
+
+/* The index in seen of the record's call, seen_count for none. */
+static size_t find_call(const struct joining *joining, struct timeline *line, size_t record, uint64_t after_ns)
+{
+	const struct api_activity *activity = &line->activity[record];
+	size_t inside;
+
+	while (line->passed < line->seen_count &&
+	       line->seen[line->passed].time_ns <= activity->start_ns + line->error_ns)
+		line->passed++;
+	inside = find_inside(joining, line, activity, line->passed > line->used ? line->passed : line->used);
+	if (inside < line->seen_count)
+		return inside;
+	if (line->passed > line->used && is_entry(joining, line, record, line->passed - 1, after_ns))
+		return line->passed - 1;
+	return line->seen_count;
+}
+
+/* ---- all of them ------------------------------------------------------------------------------------------------- */
+
+void api_activities_note_range(struct api_activities *table, uint32_t process, uint32_t corr, uint64_t end_ns)
+{
+	struct api_activity_range *range;
+
+	while (table->ranges.count <= process)
+		array_push(&table->ranges, (struct api_activity_range){});
+	range = &table->ranges.items[process];
+	if (!range->any || (int32_t)(corr - range->first) < 0)
+		range->first = corr;
+	if (!range->any || (int32_t)(corr - range->last) > 0)
+		range->last = corr;
+	if (end_ns > range->end_ns)
+		range->end_ns = end_ns;
+	range->any = true;
+}
+
+static struct api_activity_thread *thread_of(struct api_activities *table, const struct api_activity *activity)
+{
+	uint32_t *index = lookup_put(&table->threads, 2 * activity->process + activity->by_pointer + 1, activity->key,
+				     (uint32_t)table->thread_states.count);
+
+	if (*index == table->thread_states.count)
+		array_push(&table->thread_states, (struct api_activity_thread){});
+	return &table->thread_states.items[*index];
+}
+
+static void give(struct api_activities *table, const struct api_activity *activity, uint32_t index, bool outermost)
+{
+	struct model_call *call = &table->calls->list.items[index];
+
+	if (!calls_name(table->calls, activity->space, activity->corr, index))
+		return; /* an id that comes twice */
+	if (!outermost)
+		return;
+	call->corr = activity->corr;
+	call->result = activity->result;
+	call->end_ns = activity->end_ns > call->start_ns ? activity->end_ns : call->start_ns;
+}
+
+/*
+ * A record inside the one before it is that of a driver call by a runtime call, where CUPTI makes both: it is the same
+ * call.  One that merely overlaps it cannot be of the same thread.
+ */
+static void join_timeline(struct joining *joining, struct timeline *line)
+{
+	struct api_activity_thread *thread = thread_of(joining->table, line->activity);
+	uint64_t end_ns = thread->end_ns;
+	uint32_t outer = NONE;
+
+	captures_begin_thread(&joining->captures, thread->capture_ns);
+	for (size_t i = 0; i < line->activity_count; i++) {
+		const struct api_activity *activity = &line->activity[i];
+		size_t at;
+
+		if (activity->start_ns < end_ns) {
+			if (outer != NONE && activity->end_ns <= end_ns)
+				give(joining->table, activity, outer, false);
+			continue;
+		}
+		captures_note(&joining->captures, activity);
+		at = find_call(joining, line, i, end_ns);
+		end_ns = activity->end_ns;
+		outer = at < line->seen_count ? line->seen[at].call : NONE;
+		if (outer == NONE)
+			continue;
+		give(joining->table, activity, outer, true);
+		line->used = at + 1;
+	}
+	thread->end_ns = end_ns;
+	thread->capture_ns = captures_end_thread(&joining->captures, line->activity->process, joining->terms->part_ns);
+}
+
+static int compare_seen(const void *left, const void *right)
+{
+	const struct seen *a = left, *b = right;
+
+	if (a->process != b->process)
+		return a->process < b->process ? -1 : 1;
+	if (a->key != b->key)
+		return a->key < b->key ? -1 : 1;
+	if (a->time_ns != b->time_ns)
+		return a->time_ns < b->time_ns ? -1 : 1;
+	return a->call < b->call ? -1 : a->call > b->call;
+}
+
+/* Outer ones before what is inside them. */
+static int compare_activities(const void *left, const void *right)
+{
+	const struct api_activity *a = left, *b = right;
+
+	if (a->by_pointer != b->by_pointer)
+		return a->by_pointer ? 1 : -1;
+	if (a->process != b->process)
+		return a->process < b->process ? -1 : 1;
+	if (a->key != b->key)
+		return a->key < b->key ? -1 : 1;
+	if (a->start_ns != b->start_ns)
+		return a->start_ns < b->start_ns ? -1 : 1;
+	if (a->end_ns != b->end_ns)
+		return a->end_ns > b->end_ns ? -1 : 1;
+	return a->corr < b->corr ? -1 : a->corr > b->corr;
+}
+
+/* Calls without a correlation id, under the name that CUPTI has for their thread; returns how many. */
+static size_t collect_seen(const struct api_activities *table, bool by_pointer, struct seen *seen)
+{
+	const struct process_table *processes = table->processes;
+	size_t count = 0;
+
+	for (size_t i = 0; i < table->calls->list.count; i++) {
+		const struct model_call *call = &table->calls->list.items[i];
+		const struct thread_names *names = &processes->thread_names.items[call->thread];
+		uint32_t key = by_pointer ? names->pointer : names->own_tid;
+
+		if (call->corr || !key)
+			continue;
+		seen[count++] = (struct seen){.time_ns = call->start_ns,
+					      .process = processes->threads.items[call->thread].process,
+					      .key = key,
+					      .call = (uint32_t)i};
+	}
+	if (count)
+		qsort(seen, count, sizeof(*seen), compare_seen);
+	return count;
+}
+
+static bool same_thread(const struct api_activity *activity, uint32_t process, uint32_t key)
+{
+	return activity->process == process && activity->key == key;
+}
+
+/* activity[0 .. count) are all of one way to name threads, in order; so is seen. */
+static void join_all(struct joining *joining, const struct api_activity *activity, size_t count,
+		     const struct seen *seen, size_t seen_count)
+{
+	size_t at = 0;
+
+	for (size_t i = 0; i < count;) {
+		struct seen from = {.process = activity[i].process, .key = activity[i].key};
+		struct timeline line = {.activity = &activity[i], .error_ns = joining->terms->error_ns};
+
+		for (; i < count && same_thread(&activity[i], from.process, from.key); i++)
+			line.activity_count += activity[i].start_ns < joining->terms->part_ns;
+		while (at < seen_count && compare_seen(&seen[at], &from) < 0)
+			at++;
+		line.seen = &seen[at];
+		while (at < seen_count && same_thread(line.activity, seen[at].process, seen[at].key))
+			at++, line.seen_count++;
+		if (line.activity_count)
+			join_timeline(joining, &line);
+	}
+}
+
+/* What begins in a later part waits for that. */
+static void keep_later(struct api_activities *table, uint64_t part_ns)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < table->list.count; i++)
+		if (table->list.items[i].start_ns >= part_ns)
+			table->list.items[kept++] = table->list.items[i];
+	table->list.count = kept;
+}
+
+void api_activities_join(struct api_activities *table, const struct api_activity_terms *terms)
+{
+	struct joining joining = {.table = table, .terms = terms};
+	size_t count = table->list.count, by_id = 0, seen_count;
+	struct api_activity *activity = table->list.items;
+	struct seen *seen;
+
+	if (!count)
+		return;
+	qsort(activity, count, sizeof(*activity), compare_activities);
+	while (by_id < count && !activity[by_id].by_pointer)
+		by_id++;
+	seen = xmalloc((table->calls->list.count + 1) * sizeof(*seen));
+	seen_count = collect_seen(table, false, seen);
+	join_all(&joining, activity, by_id, seen, seen_count);
+	if (by_id < count) {
+		seen_count = collect_seen(table, true, seen);
+		join_all(&joining, activity + by_id, count - by_id, seen, seen_count);
+	}
+	captures_mark(&joining.captures, table->processes, table->calls);
+	captures_free(&joining.captures);
+	free(seen);
+	keep_later(table, terms->part_ns);
+}
+
+bool api_activity_is_outside(const struct api_activities *table, uint32_t process, uint32_t corr)
+{
+	const struct api_activity_range *range = process < table->ranges.count ? &table->ranges.items[process] : NULL;
+
+	return range && range->any && ((int32_t)(corr - range->first) < 0 || (int32_t)(corr - range->last) > 0);
+}

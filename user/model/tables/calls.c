@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * CUDA calls of a log.
+ *
+ * A correlation id names one call of an address space for good: CUPTI counts them up in 32 bits, and a model
+ * cannot hold as many calls as that, so ids that come round again are not looked for.  The first call of an
+ * id is the outermost call, and is the one kept.
+ */
+#include "model/tables/calls.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/order.h"
+
+void calls_init(struct calls *calls, struct process_table *processes, struct stacks *stacks, uint64_t seed)
+{
+	memset(calls, 0, sizeof(*calls));
+	calls->processes = processes;
+	calls->stacks = stacks;
+	corr_index_init(&calls->by_corr, seed);
+}
+
+void calls_free(struct calls *calls)
+{
+	array_free(&calls->early_returns);
+	corr_index_free(&calls->by_corr);
+	free(calls->places);
+}
+
+uint32_t calls_find(struct calls *calls, uint32_t space, uint32_t corr)
+{
+	return corr ? corr_index_get(&calls->by_corr, space, corr) : NONE;
+}
+
+bool calls_name(struct calls *calls, uint32_t space, uint32_t corr, uint32_t call)
+{
+	return *corr_index_put(&calls->by_corr, space, corr, call) == call;
+}
+
+static void set_stack(struct calls *calls, struct model_call *call, uint32_t space, const struct new_call *from)
+{
+	call->stack = stacks_find(calls->stacks, space, from->stack);
+	call->native = stacks_find_native(calls->stacks, space, from->native);
+	call->stack_state = from->stack_state <= GPT_STACK_NOT_RECORDED ? from->stack_state : GPT_STACK_UNREADABLE;
+	if (call->stack == NONE && (call->stack_state == GPT_STACK_OK || call->stack_state == GPT_STACK_BACKWARD))
+		call->stack_state =
+			stacks_is_unreadable(calls->stacks, space, from->stack) ? GPT_STACK_UNREADABLE : GPT_STACK_LOST;
+}
+
+/* A symbol probe and the callback inside the same call are microseconds apart, but for preemption. */
+#define SAME_CALL_NS 1000000
+
+/*
+ * Symbol probes go once the agent is ready.  A thread that made no call in between has its last one from before still
+ * open to the probes (bpf/call.bpf.c), and calls made by an interpreter all have the same place on the stack.
+ */
+static bool is_from_before(const struct calls *calls, const struct model_call *open, uint32_t process, uint64_t time_ns)
+{
+	uint64_t ready_ns = calls->processes->list.items[process].agent_ready_ns;
+
+	return ready_ns && open->start_ns < ready_ns && time_ns > open->start_ns + SAME_CALL_NS;
+}
+
+/* The symbol probe saw this call first: it only learns its correlation id, and a stack where it had none. */
+static bool merge_into(struct calls *calls, uint32_t index, uint32_t space, const struct new_call *from)
+{
+	struct model_call *call = &calls->list.items[index];
+
+	/* another class: this call's own symbol record was lost, and the open one is an older call */
+	if (call->corr || call->class != api_class(from->api))
+		return false;
+	call->corr = from->corr;
+	if (call->stack == NONE && from->stack)
+		set_stack(calls, call, space, from);
+	return true;
+}
+
+void calls_count(struct calls *calls, uint32_t thread, uint64_t time_ns)
+{
+	struct model_thread *caller = &calls->processes->threads.items[thread];
+	struct model_process *process = &calls->processes->list.items[caller->process];
+
+	caller->calls++;
+	process->calls++;
+	if (process->calls == 1 || time_ns < process->first_call_ns)
+		process->first_call_ns = time_ns;
+	if (time_ns > process->last_call_ns)
+		process->last_call_ns = time_ns;
+}
+
+/* Whether the call is one that is known already, or becomes that; `index` is its own if it is not. */
+static bool is_known(struct calls *calls, const struct new_call *event, struct program caller, uint32_t open,
+		     uint32_t index)
+{
+	uint32_t *known = corr_index_put(&calls->by_corr, caller.space, event->corr, index);
+
+	if (*known != index) /* the driver's call inside a runtime call that was seen already */
+		return true;
+	if (!event->nested_in_symbol || open == NONE ||
+	    is_from_before(calls, &calls->list.items[open], caller.process, event->time_ns) ||
+	    !merge_into(calls, open, caller.space, event))
+		return false;
+	*known = open;
+	return true;
+}
+
+void calls_add(struct calls *calls, const struct new_call *event)
+{
+	struct program caller = process_table_program(calls->processes, event->pid);
+	uint32_t thread = process_table_find_thread(calls->processes, caller.process, event->tid);
+	uint32_t *open = &calls->processes->open_calls.items[thread], index = (uint32_t)calls->list.count;
+	struct model_call *call;
+
+	if (event->corr && is_known(calls, event, caller, *open, index))
+		return;
+	calls->list.items = array_reserve(calls->list.items, sizeof(*call), index, 1, &calls->list.capacity);
+	call = &calls->list.items[calls->list.count++];
+	*call = (struct model_call){.start_ns = event->time_ns,
+				    .thread = thread,
+				    .node = NONE,
+				    .forward = NONE,
+				    .args = NONE,
+				    .corr = event->corr,
+				    .first_gpu = NONE,
+				    .api = event->api,
+				    .class = api_class(event->api),
+				    .after_loss = event->after_loss};
+	set_stack(calls, call, caller.space, event);
+	if (event->args) {
+		call->args = (uint32_t)calls->args.count;
+		array_push(&calls->args, *event->args);
+		*open = index;
+	}
+	calls_count(calls, thread, event->time_ns);
+}
+
+/* A call and the driver call inside it share an id: the return that names the same call wins, else the first. */
+static bool set_return(struct model_call *call, const struct new_return *back)
+{
+	if (back->end_ns < call->start_ns)
+		return false;
+	if (!call->end_ns || back->api == call->api) {
+		call->end_ns = back->end_ns;
+		call->result = back->result;
+		call->captured = back->captured;
+	}
+	return true;
+}
+
+bool calls_add_return(struct calls *calls, uint32_t space, const struct new_return *back)
+{
+	uint32_t call = calls_find(calls, space, back->corr);
+
+	if (!back->corr)
+		return false;
+	if (call != NONE)
+		return set_return(&calls->list.items[call], back);
+	array_push(&calls->early_returns, ((struct early_return){.back = *back, .space = space}));
+	return true;
+}
+
+void calls_finish(struct calls *calls)
+{
+	size_t waiting = 0;
+
+	for (size_t i = 0; i < calls->early_returns.count; i++) {
+		const struct early_return early = calls->early_returns.items[i];
+		uint32_t call = calls_find(calls, early.space, early.back.corr);
+
+		if (call != NONE)
+			set_return(&calls->list.items[call], &early.back);
+		else
+			calls->early_returns.items[waiting++] = early;
+	}
+	calls->early_returns.count = waiting;
+}
+
+/*
+ * Threads that call at once are told a little out of order: one that comes too late goes back by a few places.  More
+ * than this, and all are sorted.
+ */
+#define BACK_MAX 64
+
+/* Where a call belongs among those in front of it, which are in order. */
+static size_t place_before(const struct model_call *list, size_t at)
+{
+	size_t place = at;
+
+	while (place > 0 && at - place <= BACK_MAX && list[place - 1].start_ns > list[at].start_ns)
+		place--;
+	return place;
+}
+
+static void put_back(struct model_call *list, uint32_t *was, size_t at, size_t place)
+{
+	struct model_call call = list[at];
+	uint32_t old = was[at];
+
+	memmove(list + place + 1, list + place, (at - place) * sizeof(*list));
+	memmove(was + place + 1, was + place, (at - place) * sizeof(*was));
+	list[place] = call;
+	was[place] = old;
+}
+
+/* All of them; what was at was[i] comes to i. */
+static void sort_all(struct model_call *list, uint32_t *was, size_t count)
+{
+	struct order_key *keys = xmalloc(count * sizeof(*keys));
+	uint32_t *before = xmalloc(count * sizeof(*before));
+
+	memcpy(before, was, count * sizeof(*before));
+	for (size_t i = 0; i < count; i++)
+		keys[i] = (struct order_key){.time_ns = list[i].start_ns, .index = (uint32_t)i};
+	order_sort(keys, count);
+	for (size_t i = 0; i < count; i++)
+		was[i] = before[keys[i].index];
+	order_apply(keys, count, list, sizeof(*list));
+	free(before);
+	free(keys);
+}
+
+/* From `at` on; those in front of it are in order. */
+static void sort_from(struct model_call *list, uint32_t *was, size_t at, size_t count)
+{
+	for (; at < count; at++) {
+		size_t place = place_before(list, at);
+
+		if (at - place > BACK_MAX) {
+			sort_all(list, was, count);
+			return;
+		}
+		if (place < at)
+			put_back(list, was, at, place);
+	}
+}
+
+void calls_sort(struct calls *calls)
+{
+	size_t settled = calls->settled, count = calls->list.count - settled, in_order = 0;
+	struct model_call *list = count ? calls->list.items + settled : NULL;
+	uint32_t *was;
+
+	while (in_order < count && (!in_order || list[in_order - 1].start_ns <= list[in_order].start_ns))
+		in_order++;
+	if (in_order < count) {
+		was = xmalloc(count * sizeof(*was));
+		for (size_t i = 0; i < count; i++)
+			was[i] = (uint32_t)i;
+		sort_from(list, was, in_order, count);
+		calls->places = xmalloc((settled + count) * sizeof(*calls->places));
+		for (size_t i = 0; i < settled; i++)
+			calls->places[i] = (uint32_t)i;
+		for (size_t i = 0; i < count; i++)
+			calls->places[settled + was[i]] = (uint32_t)(settled + i);
+		free(was);
+	}
+	for (size_t i = 0; i < count; i++)
+		list[i].number = calls->handed_over + i;
+}
+
+void calls_move(struct calls *calls, const uint32_t *places)
+{
+	uint32_t *open = calls->processes->open_calls.items;
+
+	corr_index_move(&calls->by_corr, places);
+	for (size_t i = 0; i < calls->processes->open_calls.count; i++)
+		if (open[i] != NONE)
+			open[i] = places[open[i]];
+}
+
+uint32_t calls_place(struct calls *calls, uint32_t space, uint32_t corr)
+{
+	return calls_place_of(calls, calls_find(calls, space, corr));
+}
+
+uint64_t calls_start(const struct calls *calls, uint32_t place)
+{
+	return place != NONE ? calls->list.items[place].start_ns : 0;
+}

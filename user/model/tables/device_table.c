@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Devices and streams of a source, and the numbers of devices. */
+#include "model/tables/device_table.h"
+
+#include <string.h>
+
+/* No machine has more; what a target makes up beyond this is refused. */
+#define DEVICES_MAX 1024
+
+void device_table_init(struct device_table *table, struct string_pool *strings, uint64_t seed)
+{
+	memset(table, 0, sizeof(*table));
+	table->strings = strings;
+	lookup_init(&table->by_id, seed);
+	lookup_init(&table->contexts, seed);
+	lookup_init(&table->stream_keys, seed);
+}
+
+void device_table_free(struct device_table *table)
+{
+	lookup_free(&table->by_id);
+	lookup_free(&table->contexts);
+	lookup_free(&table->stream_keys);
+	array_free(&table->streams);
+}
+
+static struct model_device *find_uuid(struct device_table *table, const uint8_t uuid[16])
+{
+	static const uint8_t unknown[16];
+
+	for (size_t i = 0; memcmp(uuid, unknown, 16) && i < table->list.count; i++)
+		if (!memcmp(table->list.items[i].uuid, uuid, 16))
+			return &table->list.items[i];
+	return NULL;
+}
+
+static struct model_device *find_id(struct device_table *table, uint32_t id)
+{
+	for (size_t i = 0; i < table->list.count; i++)
+		if (table->list.items[i].id == id)
+			return &table->list.items[i];
+	return NULL;
+}
+
+static struct model_device *find_device(struct device_table *table, const struct new_device *from)
+{
+	struct model_device *device = find_uuid(table, from->uuid);
+	static const uint8_t unknown[16];
+	struct model_device made = {.id = from->id};
+
+	if (device)
+		return device;
+	device = find_id(table, from->id);
+	/* one of the two did not say which it is: believe the number */
+	if (device && (!memcmp(from->uuid, unknown, 16) || !memcmp(device->uuid, unknown, 16)))
+		return device;
+	if (table->list.count >= DEVICES_MAX)
+		return NULL;
+	if (device)
+		for (made.id = 0; find_id(table, made.id);)
+			made.id++;
+	return array_push(&table->list, made);
+}
+
+bool device_table_add(struct device_table *table, uint32_t process, const struct new_device *from)
+{
+	struct model_device *device = find_device(table, from);
+
+	if (!device)
+		return false;
+	*device = (struct model_device){
+		.id = device->id,
+		.name = string_keep(table->strings, from->name.bytes, from->name.size),
+		.memory_bytes = from->memory_bytes,
+		.multiprocessors = from->multiprocessors,
+		.compute_major = from->compute_major,
+		.compute_minor = from->compute_minor,
+		.warp_size = from->warp_size,
+		.max_threads_per_multiprocessor = from->max_threads_per_multiprocessor,
+		.max_threads_per_block = from->max_threads_per_block,
+		.max_blocks_per_multiprocessor = from->max_blocks_per_multiprocessor,
+		.max_registers_per_multiprocessor = from->max_registers_per_multiprocessor,
+		.max_registers_per_block = from->max_registers_per_block,
+		.max_shared_per_multiprocessor = from->max_shared_per_multiprocessor,
+		.max_shared_per_block = from->max_shared_per_block,
+	};
+	memcpy(device->uuid, from->uuid, sizeof(device->uuid));
+	*lookup_put(&table->by_id, process + 1, from->id, 0) = device->id;
+	if (device->id != from->id)
+		table->renumbered = true;
+	return true;
+}
+
+void device_table_add_context(struct device_table *table, uint32_t process, uint32_t context, uint32_t device)
+{
+	*lookup_put(&table->contexts, process + 1, context, 0) = device;
+}
+
+static int compare_ids(const void *left, const void *right)
+{
+	const struct model_device *a = left, *b = right;
+
+	return (a->id > b->id) - (a->id < b->id);
+}
+
+void device_table_finish(struct device_table *table)
+{
+	if (table->list.count)
+		qsort(table->list.items, table->list.count, sizeof(table->list.items[0]), compare_ids);
+}
+
+uint32_t device_table_find(const struct device_table *table, uint32_t process, uint32_t id)
+{
+	const uint32_t *device = table->renumbered ? lookup_get(&table->by_id, process + 1, id) : NULL;
+
+	return device ? *device : id;
+}
+
+uint32_t device_table_of_context(const struct device_table *table, uint32_t process, uint32_t context)
+{
+	const uint32_t *device = lookup_get(&table->contexts, process + 1, context);
+
+	return device ? device_table_find(table, process, *device) : NONE;
+}
+
+/* ---- streams --------------------------------------------------------------------------------------- */
+
+static uint64_t stream_key(uint32_t context, uint32_t stream)
+{
+	return (uint64_t)context << 32 | stream;
+}
+
+void device_table_add_stream(struct device_table *table, uint32_t space, const struct new_stream *from)
+{
+	struct device_stream stream = {.priority = from->priority, .flags = from->flags};
+	uint32_t index = (uint32_t)table->streams.count;
+
+	*lookup_put(&table->stream_keys, space, stream_key(from->context, from->stream), index) = index;
+	array_push(&table->streams, stream);
+	table->latest_stream = (struct lookup_latest){0};
+}
+
+void device_table_set_stream(struct device_table *table, uint32_t space, struct model_gpu *op)
+{
+	const uint32_t *index = lookup_get_latest(&table->stream_keys, &table->latest_stream, space,
+						  stream_key(op->context, op->stream));
+
+	if (!index)
+		return;
+	op->stream_flags = table->streams.items[*index].flags;
+	if (!op->priority)
+		op->priority = table->streams.items[*index].priority;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Graphs of a program: which call made the node that an operation is of, and how many operations a launch of a graph
+ * should have had: as many nodes as have run in any launch of that executable graph.  Nothing else tells the number, as
+ * a graph may be older than the trace, and not every node gives a record.  A node that the program switched off for a
+ * while (cudaGraphNodeSetEnabled) counts as missing meanwhile.
+ */
+#ifndef GPUTRACE_GRAPHS_H
+#define GPUTRACE_GRAPHS_H
+
+#include "base/array.h"
+#include "model/tables/calls.h"
+#include "model/events.h"
+#include "model/lookup.h"
+
+struct graph_launch {
+	uint32_t call, graph;
+	uint32_t nodes; /* different ones that have a record */
+};
+
+struct graphs {
+	struct lookup node_calls;  /* (space, node of a graph) to correlation id of the call that made it */
+	struct lookup node_clones; /* (space, node) to index in clone_sources */
+	ARRAY(uint64_t) clone_sources;
+
+	struct lookup executables;   /* (space, CUPTI's id) to an index of node_counts */
+	struct lookup nodes;	     /* (executable graph + 1, CUPTI's id) to a number of its own */
+	struct lookup launches;	     /* (executable graph + 1, call) to an index of list */
+	struct lookup have;	     /* (launch + 1, node) */
+	ARRAY(uint32_t) node_counts; /* by executable graph */
+	ARRAY(struct graph_launch) list;
+};
+
+void graphs_init(struct graphs *graphs, uint64_t seed);
+void graphs_free(struct graphs *graphs);
+
+void graphs_add_node(struct graphs *graphs, uint32_t space, uint64_t node, uint32_t corr);
+void graphs_add_clone(struct graphs *graphs, uint32_t space, uint64_t node, uint64_t source);
+
+/* Correlation id of the call that made a node or what it was cloned from, 0: not known. */
+uint32_t graphs_node_corr(const struct graphs *graphs, uint32_t space, uint64_t node);
+
+/* A node of an executable graph has run, whoever launched it (first reading). */
+void graphs_learn(struct graphs *graphs, uint32_t space, uint32_t graph, uint64_t node);
+
+/* How many nodes of an executable graph have run; 0: not known. */
+uint32_t graphs_node_count(const struct graphs *graphs, uint32_t space, uint32_t graph);
+
+/*
+ * Of the calls that are due in a part: model_call.nodes_missing, as a first reading knows the nodes.  states: of the
+ * model's processes.
+ */
+void graphs_count_missing(const struct graphs *graphs, const struct process_state *states, struct model *model);
+
+/* An operation of a graph that a call launched; after the last, which launches lack some (model_call.nodes_missing). */
+void graphs_add_operation(struct graphs *graphs, uint32_t space, uint32_t call, uint32_t graph, uint64_t node);
+void graphs_finish(const struct graphs *graphs, struct calls *calls);
+
+#endif

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What a source tells late (survey.h), kept from its first reading for the second, which has it when its time comes and
+ * passes over it where it stands.
+ */
+#ifndef GPUTRACE_MODEL_LATE_H
+#define GPUTRACE_MODEL_LATE_H
+
+#include "base/array.h"
+#include "model/events.h"
+#include "model/tables/ops.h"
+
+/*
+ * Kinds that wait among the builder's arrivals until they are joined: those of the model, and what joins them.
+ *	X(one, many, time, arrives), as MODEL_JOINED_EVENTS; a CALL says when it was
+ */
+#define ARRIVING_EVENTS(X)                                                                                             \
+	MODEL_JOINED_EVENTS(X)                                                                                         \
+	X(event_record, event_records, , CALL)
+
+enum late_kind {
+	LATE_RETURN,
+	LATE_API_ACTIVITY,
+	LATE_GPU_WORK,
+	LATE_OP,
+	LATE_TORCH_MEMORY,
+#define LATE_KIND(one, ...) LATE_##one,
+	ARRIVING_EVENTS(LATE_KIND)
+#undef LATE_KIND
+};
+
+struct late {
+	uint64_t time_ns; /* about when it began, by CLOCK_MONOTONIC; 0: not known */
+	struct program program;
+	struct kernel_texts kernel; /* in the first reading's strings */
+	struct op_texts texts;	    /* the same of an op */
+	enum late_kind kind;
+	union {
+		struct new_return back;
+		struct new_api_activity activity;
+		struct new_gpu_work work;
+		struct new_op op;
+		struct new_torch_memory torch;
+#define LATE_MEMBER(one, ...) struct new_##one one;
+		ARRIVING_EVENTS(LATE_MEMBER)
+#undef LATE_MEMBER
+	};
+};
+
+struct lates {
+	ARRAY(struct late) list;
+};
+
+void lates_free(struct lates *lates);
+
+/* After the last: by time. */
+void lates_sort(struct lates *lates);
+
+#endif

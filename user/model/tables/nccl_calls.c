@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "model/tables/nccl_calls.h"
+
+#include <stdlib.h>
+
+#include "model/collectives.h"
+
+static int by_time(const void *left, const void *right)
+{
+	const struct model_collective *a = left, *b = right;
+
+	if (a->launch_ns != b->launch_ns)
+		return a->launch_ns < b->launch_ns ? -1 : 1;
+	return (a->thread > b->thread) - (a->thread < b->thread);
+}
+
+void nccl_calls_add(struct nccl_calls *calls, const struct model_collective *call)
+{
+	size_t count = calls->list.count;
+
+	calls->unordered |= count && by_time(&calls->list.items[count - 1], call) > 0;
+	array_push(&calls->list, *call);
+}
+
+void nccl_calls_order(struct nccl_calls *calls)
+{
+	if (calls->unordered)
+		qsort(calls->list.items, calls->list.count, sizeof(*calls->list.items), by_time);
+	calls->unordered = false;
+	calls->list.count = collectives_keep_latest(calls->list.items, calls->list.count);
+}

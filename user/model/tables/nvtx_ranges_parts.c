@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * NVTX ranges of a source that is read twice.  The first reading learns whose they are and when programs and losses
+ * were, so that the second knows of each when it begins whether it is left out, and when it is over at the latest.
+ */
+#include <stdlib.h>
+
+#include "model/tables/nvtx_ranges.h"
+
+void ranges_free_readings(struct ranges *ranges)
+{
+	array_free(&ranges->readings.threads);
+	array_free(&ranges->readings.begins);
+	lookup_free(&ranges->readings.by_owner);
+}
+
+/* ---- the first reading ------------------------------------------------------------------------------------------- */
+
+void ranges_learn(struct ranges *ranges, const struct model *model)
+{
+	ranges->readings.model = model;
+	ranges->readings.latest_thread = NONE;
+	lookup_init(&ranges->readings.by_owner, ranges->by_id.seed);
+	spans_learn(&ranges->spans);
+}
+
+/* Nearly always it is that of the begin before. */
+static bool is_latest(const struct range_readings *readings, const struct range_owner *owner)
+{
+	return readings->latest_thread != NONE && readings->latest.program.space == owner->program.space &&
+	       readings->latest.tid == owner->tid;
+}
+
+static void remember(struct range_readings *readings, const struct range_owner *owner, uint32_t thread)
+{
+	readings->latest = *owner;
+	readings->latest_thread = thread;
+}
+
+void ranges_learn_begin(struct ranges *ranges, const struct range_owner *owner, const struct model_span *span)
+{
+	struct range_readings *readings = &ranges->readings;
+	uint32_t count = (uint32_t)readings->threads.count, found;
+
+	if (span->start_ns < readings->model->start_ns)
+		return;
+	if (!is_latest(readings, owner)) {
+		found = *lookup_put(&readings->by_owner, owner->program.space, owner->tid, count);
+		if (found == count)
+			array_push(&readings->threads, ((struct range_thread){.owner = *owner}));
+		remember(readings, owner, found);
+	}
+	readings->threads.items[readings->latest_thread].begins++;
+}
+
+void ranges_finish_learning(struct ranges *ranges, uint64_t end_ns)
+{
+	struct range_readings *readings = &ranges->readings;
+
+	spans_finish_learning(&ranges->spans);
+	for (size_t i = 0; i < readings->threads.count; i++) {
+		struct range_thread *of = &readings->threads.items[i];
+
+		of->last_ns = ranges_last_moment(ranges, &of->owner, end_ns);
+		of->thread = ranges_thread_of(ranges, &of->owner);
+		while (readings->begins.count <= of->thread)
+			array_push(&readings->begins, 0);
+		readings->begins.items[of->thread] += of->begins;
+	}
+}
+
+/* ---- the second -------------------------------------------------------------------------------------------------- */
+
+void ranges_read_again(struct ranges *ranges, const struct ranges *first)
+{
+	ranges->readings.first = first;
+	ranges->readings.latest_thread = NONE;
+	spans_read_again(&ranges->spans, &first->spans);
+}
+
+static const struct range_thread *known_thread(struct ranges *ranges, const struct range_owner *owner)
+{
+	const struct range_readings *first = &ranges->readings.first->readings;
+	const uint32_t *found;
+
+	if (!is_latest(&ranges->readings, owner)) {
+		found = lookup_get(&first->by_owner, owner->program.space, owner->tid);
+		if (!found)
+			return NULL;
+		remember(&ranges->readings, owner, *found);
+	}
+	return &first->threads.items[ranges->readings.latest_thread];
+}
+
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Its thread, whether it is left out, and when it is over at the latest. */
+void ranges_know_begin(struct ranges *ranges, const struct range_owner *owner, struct model_span *span)
+{
+	const struct ranges *first = ranges->readings.first;
+	const struct range_thread *of = known_thread(ranges, owner);
+	bool lasts = spans_next_fate(&ranges->spans) == SPAN_LASTS;
+	const struct range_loss *loss;
+
+	span->lost = !of || span->start_ns < first->readings.model->start_ns;
+	if (span->lost)
+		return;
+	span->thread = of->thread;
+	span->end_ns = lasts ? of->last_ns : UINT64_MAX;
+	if (span->kind == MODEL_SPAN_MARK || (span->kind == MODEL_SPAN_STARTED && !lasts))
+		return;
+	loss = ranges_loss_after(first, owner->program.space, span->start_ns);
+	if (!loss)
+		return;
+	span->lost = span->start_ns >= loss->from_ns;
+	span->end_ns = earlier(span->end_ns, loss->from_ns);
+}
+
+static int by_nesting(const void *left, const void *right)
+{
+	const struct model_span *a = left, *b = right;
+
+	if (a->start_ns != b->start_ns)
+		return a->start_ns < b->start_ns ? -1 : 1;
+	if (a->end_ns != b->end_ns) /* what holds the other comes first */
+		return a->end_ns > b->end_ns ? -1 : 1;
+	return (a->number > b->number) - (a->number < b->number);
+}
+
+/* Mostly they are in that order as they began. */
+static bool is_nested(const struct model_span *spans, uint32_t count)
+{
+	for (uint32_t i = 1; i < count; i++)
+		if (by_nesting(&spans[i - 1], &spans[i]) > 0)
+			return false;
+	return true;
+}
+
+void ranges_take_part(struct ranges *ranges, uint64_t until_ns, bool last, size_t threads)
+{
+	spans_take_part(&ranges->spans, until_ns, last, threads);
+	for (size_t i = 0; i < threads; i++) {
+		const struct span_place *place = &ranges->spans.places[i];
+
+		if (!is_nested(ranges->spans.part.items + place->first, place->count))
+			qsort(ranges->spans.part.items + place->first, place->count, sizeof(struct model_span),
+			      by_nesting);
+	}
+}
+
+uint64_t ranges_of_thread(const struct ranges *ranges, uint32_t thread)
+{
+	const struct range_readings *first = &ranges->readings.first->readings;
+
+	return thread < first->begins.count ? first->begins.items[thread] : 0;
+}

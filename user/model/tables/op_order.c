@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Keys are sorted, and each op is copied once, to its place in the list of a part. */
+#include "model/tables/op_order.h"
+
+#include <stdlib.h>
+
+#include "model/order.h"
+
+/* Those of before that are still open stay; their numbers and order are theirs. */
+static void keep_open(struct ops *ops)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < ops->list.count; i++) {
+		if (ops->list.items[i].end_ns <= ops->until_ns || ops->list.items[i].overlaps)
+			continue;
+		ops->list.items[kept] = ops->list.items[i];
+		ops->list.items[kept++].continued = true;
+	}
+	ops->list.count = kept;
+}
+
+/* Arrivals that begin before a time. */
+struct begun {
+	struct order_key *keys; /* by begin */
+	size_t count;
+	size_t first_waiting; /* of the others; arrivals.count: there are none */
+};
+
+/* They learn their threads, and these how many they have. */
+static struct begun find_begun(struct ops *ops, const struct ops *known, struct model_thread *threads,
+			       uint64_t until_ns)
+{
+	struct begun begun = {.keys = xmalloc(ops->arrivals.count * sizeof(*begun.keys)),
+			      .first_waiting = ops->arrivals.count};
+	struct lookup_latest latest = {0};
+
+	for (size_t i = 0; i < ops->arrivals.count; i++) {
+		struct op_arrival *arrival = &ops->arrivals.items[i];
+		const uint32_t *thread;
+
+		if (arrival->op.start_ns >= until_ns) {
+			if (begun.first_waiting > i)
+				begun.first_waiting = i;
+			continue;
+		}
+		thread = lookup_get_latest(&known->threads, &latest, arrival->process + 1, arrival->tid);
+		arrival->op.thread = thread ? *thread : NONE;
+		if (arrival->op.thread != NONE)
+			threads[arrival->op.thread].ops++;
+		begun.keys[begun.count++] = (struct order_key){.time_ns = arrival->op.start_ns, .index = (uint32_t)i};
+	}
+	order_sort(begun.keys, begun.count);
+	return begun;
+}
+
+static void drop_begun(struct ops *ops, const struct begun *begun, uint64_t until_ns)
+{
+	size_t waiting = 0;
+
+	for (size_t i = begun->first_waiting; i < ops->arrivals.count; i++)
+		if (ops->arrivals.items[i].op.start_ns >= until_ns)
+			ops->arrivals.items[waiting++] = ops->arrivals.items[i];
+	ops->arrivals.count = waiting;
+}
+
+static void find_forward(struct ops *ops, uint32_t space, struct model_op *op)
+{
+	bool is_node = op->scope == GPT_AGENT_OP_BACKWARD_FUNCTION;
+
+	forward_ops_note(&ops->forwards, space, op);
+	op->node = is_node ? op->name : NONE;
+	op->forward = is_node ? forward_ops_find(&ops->forwards, space, op) : NONE;
+}
+
+/* What an op has only when all that begins before it is known. */
+static void number_op(struct ops *ops, struct op_arrival *arrival)
+{
+	struct model_op *op = &arrival->op;
+
+	op->number = ops->number++;
+	op->stack = taken_stacks_find(ops->taken, arrival->space, GPT_STACK_OF_OP, arrival->taken, op->start_ns);
+	find_forward(ops, arrival->space, op);
+	if (op->thread != NONE && arrival->collective != NONE)
+		array_push(&ops->collectives, ((struct model_collective){.op = 1 + op->number,
+									 .sequence = arrival->collective_sequence,
+									 .params = arrival->collective}));
+}
+
+/* Threads know how many they have, and learn where theirs begin; how many all have. */
+static uint32_t make_room(struct model_thread *threads, size_t thread_count)
+{
+	uint32_t place = 0;
+
+	for (size_t t = 0; t < thread_count; t++) {
+		threads[t].first_op = place;
+		place += threads[t].ops;
+		threads[t].ops = 0;
+	}
+	return place;
+}
+
+static void put(struct model_op *ordered, struct model_thread *thread, const struct model_op *op)
+{
+	ordered[thread->first_op + thread->ops++] = *op;
+}
+
+void op_order_take(struct ops *ops, const struct ops *known, struct model_thread *threads, size_t thread_count,
+		   uint64_t until_ns)
+{
+	struct model_op *ordered;
+	struct begun begun;
+	uint32_t count;
+
+	keep_open(ops);
+	for (size_t t = 0; t < thread_count; t++)
+		threads[t].ops = 0;
+	for (size_t i = 0; i < ops->list.count; i++)
+		threads[ops->list.items[i].thread].ops++;
+	begun = find_begun(ops, known, threads, until_ns);
+	count = make_room(threads, thread_count);
+	ordered = xmalloc(count * sizeof(*ordered));
+	for (size_t i = 0; i < ops->list.count; i++)
+		put(ordered, &threads[ops->list.items[i].thread], &ops->list.items[i]);
+	for (size_t i = 0; i < begun.count; i++) {
+		struct op_arrival *arrival = &ops->arrivals.items[begun.keys[i].index];
+
+		number_op(ops, arrival);
+		if (arrival->op.thread != NONE)
+			put(ordered, &threads[arrival->op.thread], &arrival->op);
+	}
+	drop_begun(ops, &begun, until_ns);
+	free(begun.keys);
+	free(ops->list.items);
+	ops->list.items = ordered;
+	ops->list.capacity = ops->list.count = count;
+}

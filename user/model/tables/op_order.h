@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The ops of a part, taken from those that have arrived. */
+#ifndef GPUTRACE_MODEL_OP_ORDER_H
+#define GPUTRACE_MODEL_OP_ORDER_H
+
+#include "model/tables/ops.h"
+
+/*
+ * Makes the list, by thread and begin: those of before that are still open and, behind them, those that begin before
+ * until_ns, numbered in the order in which they begin.  The others wait.  Threads learn where theirs are; known: as for
+ * ops_join.
+ */
+void op_order_take(struct ops *ops, const struct ops *known, struct model_thread *threads, size_t thread_count,
+		   uint64_t until_ns);
+
+#endif

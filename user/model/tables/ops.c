@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Records as they come, by thread, in order; then one sweep over each thread's with what is open. */
+#include "model/tables/ops.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/collectives.h"
+#include "model/tables/op_numbers.h"
+#include "model/tables/op_order.h"
+#include "model/tables/op_sweep.h"
+#include "model/order.h"
+
+/* More than any program has had traces; a target may make up more. */
+#define STOPS_MAX 4096u
+
+/* So many ops of a thread that begin at one time are looked through for one that was told before, as open. */
+#define TWICE_MAX 8u
+
+void ops_init(struct ops *ops, struct process_table *processes, struct string_pool *strings,
+	      const struct taken_stacks *taken, uint64_t seed)
+{
+	memset(ops, 0, sizeof(*ops));
+	ops->processes = processes;
+	ops->strings = strings;
+	ops->taken = taken;
+	lookup_init(&ops->texts, seed);
+	lookup_init(&ops->threads, seed);
+	lookup_init(&ops->lost_of, seed);
+	forward_ops_init(&ops->forwards, seed);
+}
+
+void ops_free(struct ops *ops)
+{
+	array_free(&ops->arrivals);
+	array_free(&ops->losses);
+	array_free(&ops->stops);
+	lookup_free(&ops->texts);
+	lookup_free(&ops->threads);
+	lookup_free(&ops->lost_of);
+	array_free(&ops->thread_names);
+	forward_ops_free(&ops->forwards);
+}
+
+/* ---- what is told ----------------------------------------------------------------------------------------------- */
+
+void ops_add_text(struct ops *ops, struct program program, uint32_t key, struct text text)
+{
+	uint32_t string = string_intern(ops->strings, text.bytes, text.size);
+
+	*lookup_put(&ops->texts, program.space, key, string) = string;
+	ops->latest_texts = (struct lookup_latest){0};
+}
+
+uint32_t ops_text(struct ops *ops, struct program program, uint32_t key)
+{
+	const uint32_t *string = lookup_get_latest(&ops->texts, &ops->latest_texts, program.space, key);
+
+	return string ? *string : NONE;
+}
+
+void ops_note_thread(struct ops *ops, struct program program, uint32_t tid)
+{
+	if (lookup_get_latest(&ops->threads, &ops->latest_threads, program.process + 1, tid))
+		return;
+	lookup_put(&ops->threads, program.process + 1, tid, NONE);
+	array_push(&ops->thread_names, ((struct op_thread_name){.process = program.process, .tid = tid}));
+}
+
+void ops_add(struct ops *ops, struct program program, const struct new_op *op, struct op_texts texts)
+{
+	struct op_arrival arrival = {.process = program.process,
+				     .tid = op->tid,
+				     .space = program.space,
+				     .taken = op->stack,
+				     .collective = texts.collective,
+				     .collective_sequence = op->collective_sequence};
+
+	arrival.op = (struct model_op){
+		.start_ns = op->start_ns,
+		.end_ns = op->end_ns,
+		.sequence = op->sequence,
+		.handle = op->handle,
+		.torch_thread = op->torch_thread,
+		.forward_thread = op->forward_thread,
+		.name = texts.name,
+		.inputs = texts.inputs,
+		.scope = op->scope,
+		.overlaps = op->async,
+		.truncated = op->open,
+	};
+	array_push(&ops->arrivals, arrival);
+}
+
+/* One that begins to observe anew counts from 0. */
+static void count_losses(struct ops *ops, struct op_losses *losses, const struct new_op_state *state)
+{
+	if (state->lost < losses->ops)
+		ops->lost.ops += losses->ops;
+	if (state->inputs_lost < losses->inputs)
+		ops->lost.inputs += losses->inputs;
+	*losses = (struct op_losses){state->lost, state->inputs_lost};
+}
+
+void ops_add_state(struct ops *ops, struct program program, const struct new_op_state *state)
+{
+	struct model_process *process = &ops->processes->list.items[program.process];
+	uint32_t index = *lookup_put(&ops->lost_of, program.space, 0, (uint32_t)ops->losses.count);
+
+	if (index == ops->losses.count)
+		array_push(&ops->losses, (struct op_losses){0});
+	count_losses(ops, &ops->losses.items[index], state);
+	if (state->state == GPT_AGENT_OPS_STOPPED && ops->stops.count < STOPS_MAX)
+		array_push(&ops->stops, ((struct op_stop){.time_ns = state->time_ns, .process = program.process}));
+	/* that it stopped says nothing of what there was before */
+	if (state->state != GPT_AGENT_OPS_STOPPED || !process->ops_state)
+		process->ops_state = state->state;
+	if (state->version)
+		process->torch_version = state->version;
+	process->ops_detail = string_keep(ops->strings, state->detail.bytes, state->detail.size);
+}
+
+static uint64_t at_most(uint64_t lost)
+{
+	return lost < UINT32_MAX ? lost : UINT32_MAX;
+}
+
+uint64_t ops_lost(const struct ops *ops)
+{
+	uint64_t lost = ops->lost.ops;
+
+	for (size_t i = 0; i < ops->losses.count; i++)
+		lost += at_most(ops->losses.items[i].ops);
+	return lost;
+}
+
+uint64_t op_inputs_lost(const struct ops *ops)
+{
+	uint64_t lost = ops->lost.inputs;
+
+	for (size_t i = 0; i < ops->losses.count; i++)
+		lost += at_most(ops->losses.items[i].inputs);
+	return lost;
+}
+
+/* ---- order ------------------------------------------------------------------------------------------------------ */
+
+void ops_find_threads(struct ops *ops)
+{
+	for (size_t i = 0; i < ops->thread_names.count; i++) {
+		const struct op_thread_name *name = &ops->thread_names.items[i];
+		const uint32_t *own = lookup_get(&ops->processes->by_own_tid, name->process + 1, name->tid);
+		uint32_t thread = own ? *own : process_table_find_thread(ops->processes, name->process, name->tid);
+
+		*lookup_get(&ops->threads, name->process + 1, name->tid) = thread;
+		ops->processes->threads.items[thread].has_ops = true;
+	}
+}
+
+uint32_t ops_thread(const struct ops *known, uint32_t process, uint32_t tid)
+{
+	const uint32_t *thread = lookup_get(&known->threads, process + 1, tid);
+
+	return thread ? *thread : NONE;
+}
+
+uint32_t ops_thread_of(const struct ops *known, const struct op_arrival *arrival)
+{
+	return ops_thread(known, arrival->process, arrival->tid);
+}
+
+/* Of those that begin at one time, what ends last is around the others; of those what came last. */
+static void put_outer_first(struct model_op *items, uint32_t count)
+{
+	for (uint32_t first = 0, end; first < count; first = end) {
+		struct order_key *keys;
+
+		for (end = first + 1; end < count && items[end].start_ns == items[first].start_ns;)
+			end++;
+		if (end == first + 1)
+			continue;
+		keys = xmalloc((end - first) * sizeof(*keys));
+		for (uint32_t i = 0; i < end - first; i++)
+			keys[i] = (struct order_key){.time_ns = UINT64_MAX - items[end - 1 - i].end_ns,
+						     .index = end - first - 1 - i};
+		order_sort(keys, end - first);
+		order_apply(keys, end - first, items + first, sizeof(*items));
+		free(keys);
+	}
+}
+
+/* Whether a later record, which stands before this one by now, tells of the same op. */
+static bool is_told_again(const struct model_op *kept, uint32_t count, const struct model_op *op)
+{
+	for (uint32_t i = 0; i < TWICE_MAX && i < count; i++) {
+		const struct model_op *other = &kept[count - 1 - i];
+
+		if (other->start_ns != op->start_ns)
+			return false;
+		if (other->name == op->name)
+			return op->truncated;
+	}
+	return false;
+}
+
+static uint64_t earlier(uint64_t one_ns, uint64_t other_ns)
+{
+	return one_ns < other_ns ? one_ns : other_ns;
+}
+
+/*
+ * One that never ended goes on for as long as its process, unless its end may have been lost, or until its ops were no
+ * longer observed: another gputrace that had asked for them may have left.
+ */
+static void end_open(const struct ops *known, struct model_op *op, uint64_t end_ns)
+{
+	const struct model_thread *thread = &known->processes->threads.items[op->thread];
+	uint64_t exit_ns = known->processes->list.items[thread->process].exit_ns;
+	uint64_t last_ns = exit_ns ? earlier(exit_ns, end_ns) : end_ns;
+
+	for (size_t i = 0; i < known->stops.count; i++)
+		if (known->stops.items[i].process == thread->process && known->stops.items[i].time_ns >= op->end_ns)
+			last_ns = earlier(last_ns, known->stops.items[i].time_ns);
+	if (!ops_lost(known) && last_ns > op->end_ns)
+		op->end_ns = last_ns;
+}
+
+/* What begins in an op and ends behind it overlaps that. */
+static void enter(struct ops *ops, struct op_nesting *nesting, uint32_t index)
+{
+	struct model_op *op = &ops->list.items[index];
+
+	op_nesting_leave(ops, nesting, op->start_ns);
+	if (nesting->open.count && ops->list.items[nesting->open.items[nesting->open.count - 1]].end_ns < op->end_ns)
+		op->overlaps = true;
+	if (!op->overlaps)
+		array_push(&nesting->open, index);
+}
+
+void ops_join(struct ops *ops, const struct ops *known, struct model_thread *threads, uint64_t end_ns,
+	      uint64_t until_ns)
+{
+	size_t thread_count = known->processes->threads.count;
+	struct op_nesting nesting = {0};
+	uint32_t kept = 0;
+
+	ops->collectives.count = collectives_keep_latest(ops->collectives.items, ops->collectives.count);
+	op_order_take(ops, known, threads, thread_count, until_ns);
+	for (size_t t = 0; t < thread_count; t++) {
+		uint32_t first = threads[t].first_op, count = threads[t].ops;
+
+		threads[t].first_op = kept;
+		put_outer_first(ops->list.items + first, count);
+		nesting.open.count = 0;
+		for (uint32_t i = first; i < first + count; i++) {
+			struct model_op *op = &ops->list.items[i];
+
+			if (is_told_again(ops->list.items + threads[t].first_op, kept - threads[t].first_op, op))
+				continue;
+			if (op->truncated && !op->continued)
+				end_open(known, op, end_ns);
+			if (kept != i)
+				ops->list.items[kept] = *op;
+			enter(ops, &nesting, kept++);
+		}
+		threads[t].ops = kept - threads[t].first_op;
+	}
+	ops->list.count = kept;
+	ops->until_ns = until_ns;
+	op_numbers_give(ops, known);
+	array_free(&nesting.open);
+}
+
+/* ---- calls ------------------------------------------------------------------------------------------------------ */
+
+/*
+ * The innermost one, as torch.profiler links GPU work: what a program names itself counts only where no other is open.
+ * A collective is named inside of its op.
+ */
+static uint64_t op_of_call(const struct ops *ops, const struct op_nesting *nesting)
+{
+	const struct model_op *op = NULL;
+
+	for (size_t i = nesting->open.count; i-- && (!op || op->scope == GPT_AGENT_OP_USER_SCOPE);) {
+		const struct model_op *around = &ops->list.items[nesting->open.items[i]];
+
+		if (!op || around->scope != GPT_AGENT_OP_USER_SCOPE)
+			op = around;
+	}
+	return op ? 1 + op->number : 0;
+}
+
+static const struct model_op *innermost_node(const struct ops *ops, const struct op_nesting *nesting)
+{
+	for (size_t i = nesting->open.count; i-- > 0;)
+		if (ops->list.items[nesting->open.items[i]].node != NONE)
+			return &ops->list.items[nesting->open.items[i]];
+	return NULL;
+}
+
+/* Python that a node runs (a function of one's own, a hook, a forward that is computed anew) has frames of its own. */
+static bool is_of_python(const struct model_call *call, const struct model_op *node)
+{
+	return call->stack != NONE && call->stack_state != GPT_STACK_BACKWARD && call->stack != node->stack;
+}
+
+static void set_op(const struct ops *ops, const struct op_nesting *nesting, struct model_call *call)
+{
+	const struct model_op *node;
+
+	if (!nesting->open.count)
+		return;
+	call->op = op_of_call(ops, nesting);
+	node = innermost_node(ops, nesting);
+	if (!node || is_of_python(call, node))
+		return;
+	call->node = node->node;
+	call->forward = node->forward;
+}
+
+void ops_join_calls(const struct ops *ops, const struct model_thread *threads, size_t thread_count,
+		    struct model_call *calls, size_t count)
+{
+	struct op_sweep sweep;
+
+	if (!ops->list.count)
+		return;
+	op_sweep_begin(&sweep, ops, threads, thread_count);
+	for (size_t i = 0; i < count && calls[i].start_ns < ops->until_ns; i++) {
+		const struct op_nesting *nesting = op_sweep_at(&sweep, calls[i].thread, calls[i].start_ns);
+
+		set_op(ops, nesting, &calls[i]);
+	}
+	op_sweep_end(&sweep);
+}

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Processes and threads of a source: identity, names, births and ends. */
+#include "model/tables/process_table.h"
+
+#include <string.h>
+
+#include "base/apart.h"
+
+/*
+ * Two start times closer than this are the same process where nothing else is known: /proc tells it in ticks of 10 ms,
+ * a fork record in ns, and without being asked to no kernel gives a pid again within 100 ms.
+ */
+#define SAME_START_NS 100000000ull
+
+void process_table_init(struct process_table *processes, struct string_pool *strings, uint64_t seed)
+{
+	memset(processes, 0, sizeof(*processes));
+	processes->strings = strings;
+	lookup_init(&processes->by_pid, seed);
+	lookup_init(&processes->by_tid, seed);
+	lookup_init(&processes->by_own_tid, seed);
+}
+
+void process_table_free(struct process_table *processes)
+{
+	array_free(&processes->list);
+	array_free(&processes->states);
+	array_free(&processes->threads);
+	array_free(&processes->open_calls);
+	array_free(&processes->thread_names);
+	lookup_free(&processes->by_pid);
+	lookup_free(&processes->by_tid);
+	lookup_free(&processes->by_own_tid);
+}
+
+static uint32_t add_process(struct process_table *processes, uint32_t pid)
+{
+	const char *nothing = string_keep(processes->strings, "", 0);
+	uint32_t index = (uint32_t)processes->list.count;
+	struct model_process process = {.pid = pid,
+					.name = nothing,
+					.exe = nothing,
+					.cmdline = nothing,
+					.python_path = nothing,
+					.agent_detail = nothing,
+					.ops_detail = nothing,
+					.torch_memory_detail = nothing,
+					.agent_activity_sets = nothing,
+					.cupti_path = nothing};
+	struct process_state state = {.space = ++processes->last_space, .clock = NONE};
+
+	array_push(&processes->list, process);
+	array_push(&processes->states, state);
+	*lookup_put(&processes->by_pid, 1, pid, index) = index;
+	processes->last_process.pid = 0;
+	return index;
+}
+
+static struct model_process *latest(struct process_table *processes, uint32_t pid)
+{
+	uint32_t *index = lookup_get(&processes->by_pid, 1, pid);
+
+	return index ? &processes->list.items[*index] : NULL;
+}
+
+uint32_t process_table_find(struct process_table *processes, uint32_t pid)
+{
+	uint32_t *index;
+
+	if (pid && pid == processes->last_process.pid)
+		return processes->last_process.process;
+	index = lookup_get(&processes->by_pid, 1, pid);
+	processes->last_process.process = index ? *index : add_process(processes, pid);
+	processes->last_process.pid = pid;
+	return processes->last_process.process;
+}
+
+struct program process_table_program(struct process_table *processes, uint32_t pid)
+{
+	uint32_t process = process_table_find(processes, pid);
+
+	return (struct program){.process = process, .space = processes->states.items[process].space};
+}
+
+struct program process_table_program_at(struct process_table *processes, uint32_t pid, uint64_t time_ns)
+{
+	struct program program = process_table_program(processes, pid);
+
+	program.space = space_at(&processes->states.items[program.process], time_ns);
+	return program;
+}
+
+uint32_t process_table_find_thread(struct process_table *processes, uint32_t process, uint32_t tid)
+{
+	const uint32_t *known = lookup_get_latest(&processes->by_tid, &processes->last_threads, process + 1, tid);
+	uint32_t index = (uint32_t)processes->threads.count;
+	struct model_thread thread = {.process = process, .tid = tid};
+
+	if (known)
+		return *known;
+	lookup_put(&processes->by_tid, process + 1, tid, index);
+	thread.name = string_keep(processes->strings, "", 0);
+	array_push(&processes->threads, thread);
+	array_push(&processes->open_calls, NONE);
+	array_push(&processes->thread_names, ((struct thread_names){0}));
+	return index;
+}
+
+static const char *keep(struct process_table *processes, struct text text)
+{
+	return string_keep(processes->strings, text.bytes, text.size);
+}
+
+/* Whether the process that is known by a pid can be the one that started at this time. */
+static bool is_same(const struct model_process *process, uint64_t start_ns)
+{
+	if (process->exit_ns && start_ns > process->exit_ns)
+		return false;
+	if (process->start_ns)
+		return apart(process->start_ns, start_ns) <= SAME_START_NS;
+	if (process->exit_ns)
+		return true;
+	return !process->first_call_ns || start_ns <= process->first_call_ns + SAME_START_NS;
+}
+
+/* The process with this pid that started at start_ns; another one before it is over by then. */
+static struct model_process *find_started(struct process_table *processes, uint32_t pid, uint64_t start_ns)
+{
+	struct model_process *process = latest(processes, pid);
+
+	if (process && !is_same(process, start_ns)) {
+		if (!process->exit_ns)
+			process->exit_ns = start_ns;
+		process = NULL;
+	}
+	if (!process) {
+		add_process(processes, pid);
+		process = latest(processes, pid);
+	}
+	if (!process->start_ns)
+		process->start_ns = start_ns;
+	return process;
+}
+
+void process_table_add_thread(struct process_table *processes, const struct new_thread *event)
+{
+	uint32_t process = process_table_find(processes, event->pid);
+	uint32_t thread = process_table_find_thread(processes, process, event->tid);
+
+	if (event->has_other_names) {
+		processes->thread_names.items[thread] =
+			(struct thread_names){.own_tid = event->own_tid, .pointer = event->pointer};
+		if (event->own_tid)
+			*lookup_put(&processes->by_own_tid, process + 1, event->own_tid, thread) = thread;
+	}
+	processes->threads.items[thread].name = keep(processes, event->name);
+}
+
+bool process_table_has_own_tid(const struct process_table *processes, uint32_t process, uint32_t own_tid)
+{
+	return lookup_get(&processes->by_own_tid, process + 1, own_tid) != NULL;
+}
+
+void process_table_add_fork(struct process_table *processes, const struct new_fork *event)
+{
+	struct model_process *before = latest(processes, event->pid), *child;
+	const struct model_process *parent;
+
+	/* Whoever had the pid and was forked, too, has ended since, however short a time ago. */
+	if (before && processes->states.items[before - processes->list.items].forked) {
+		if (!before->exit_ns)
+			before->exit_ns = event->time_ns;
+		add_process(processes, event->pid);
+	}
+	child = find_started(processes, event->pid, event->time_ns);
+	processes->states.items[child - processes->list.items].forked = true;
+	parent = latest(processes, event->parent);
+	child->parent = event->parent;
+	if (!*child->name)
+		child->name = keep(processes, event->name);
+	/* a fork is a copy of its parent until it says otherwise */
+	if (parent && parent != child && !processes->states.items[child - processes->list.items].described_ns) {
+		child->exe = parent->exe;
+		child->cmdline = parent->cmdline;
+		child->python_path = parent->python_path;
+		child->python = parent->python;
+		child->mounts = parent->mounts;
+	}
+}
+
+void process_table_add_exec(struct process_table *processes, uint32_t pid, uint64_t time_ns, struct text name)
+{
+	uint32_t index = process_table_find(processes, pid);
+	struct model_process *process = &processes->list.items[index];
+	struct process_state *state = &processes->states.items[index];
+
+	/* the collector's own records may overtake those of the ring buffer */
+	if (state->described_ns < time_ns) {
+		process->exe = process->cmdline = process->python_path = string_keep(processes->strings, "", 0);
+		process->python = 0;
+		process->name = keep(processes, name);
+	}
+	state->space_before = state->space;
+	state->space = ++processes->last_space;
+	state->exec_ns = time_ns;
+}
+
+void process_table_add_exit(struct process_table *processes, uint32_t pid, uint64_t time_ns)
+{
+	struct model_process *process = latest(processes, pid);
+
+	if (process && (!process->start_ns || process->start_ns <= time_ns))
+		process->exit_ns = time_ns;
+}
+
+static void set_text(struct process_table *processes, const char **field, struct text text)
+{
+	if (text.size)
+		*field = keep(processes, text);
+}
+
+void process_table_describe(struct process_table *processes, const struct new_description *event)
+{
+	struct model_process *process;
+	struct process_state *state;
+
+	process_table_find(processes, event->pid);
+	process =
+		event->start_ns ? find_started(processes, event->pid, event->start_ns) : latest(processes, event->pid);
+	state = &processes->states.items[process - processes->list.items];
+	/* It may have been read before the program that runs now: another follows, if the process lives. */
+	if (event->time_ns < state->exec_ns)
+		return;
+	set_text(processes, &process->name, event->name);
+	set_text(processes, &process->exe, event->exe);
+	set_text(processes, &process->cmdline, event->cmdline);
+	set_text(processes, &process->python_path, event->python_path);
+	if (event->parent)
+		process->parent = event->parent;
+	if (event->python)
+		process->python = event->python;
+	if (event->mounts)
+		process->mounts = event->mounts;
+	state->described_ns = event->time_ns;
+}
+
+void process_table_finish(struct process_table *processes)
+{
+	const char *unknown = string_keep(processes->strings, "?", 1);
+
+	for (size_t i = 0; i < processes->threads.count; i++) {
+		const struct model_thread *thread = &processes->threads.items[i];
+		struct model_process *process = &processes->list.items[thread->process];
+
+		/* the main thread has the process's name unless it was renamed */
+		if (thread->tid == process->pid && !*process->name)
+			process->name = thread->name;
+	}
+	for (size_t i = 0; i < processes->list.count; i++)
+		if (!*processes->list.items[i].name)
+			processes->list.items[i].name = unknown;
+	for (size_t i = 0; i < processes->threads.count; i++) {
+		struct model_thread *thread = &processes->threads.items[i];
+
+		if (!*thread->name)
+			thread->name = processes->list.items[thread->process].name;
+	}
+}

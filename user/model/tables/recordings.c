@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* CUPTI 12.8 and later number the recordings of events; before, their order in time tells. */
+#include "model/tables/recordings.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/model.h"
+
+void recordings_init(struct recordings *recordings, uint64_t seed)
+{
+	memset(recordings, 0, sizeof(*recordings));
+	lookup_init(&recordings->numbered, seed);
+}
+
+void recordings_free(struct recordings *recordings)
+{
+	array_free(&recordings->list);
+	array_free(&recordings->by_event);
+	lookup_free(&recordings->numbered);
+}
+
+/* What cudaEventSyncId is where it does not apply: CUPTI_SYNCHRONIZATION_INVALID_VALUE, as 32 or as 64 bits. */
+bool recording_is_numbered(uint64_t number)
+{
+	return number && number != UINT32_MAX && number != UINT64_MAX;
+}
+
+static void index_one(struct recordings *recordings, uint32_t index)
+{
+	const struct recording *recording = &recordings->list.items[index];
+
+	if (recording_is_numbered(recording->number))
+		*lookup_put(&recordings->numbered, recording->space, recording->number, 0) = index;
+	if (recording->call != NONE) /* its time is its call's */
+		array_push(&recordings->by_event, index);
+}
+
+void recordings_add(struct recordings *recordings, const struct recording *recording)
+{
+	array_push(&recordings->list, *recording);
+	index_one(recordings, (uint32_t)recordings->list.count - 1);
+}
+
+static int compare_recordings(const struct recording *a, const struct recording *b)
+{
+	if (a->process != b->process)
+		return a->process < b->process ? -1 : 1;
+	if (a->context != b->context)
+		return a->context < b->context ? -1 : 1;
+	if (a->event != b->event)
+		return a->event < b->event ? -1 : 1;
+	return (a->time_ns > b->time_ns) - (a->time_ns < b->time_ns);
+}
+
+static int compare(const void *left, const void *right, void *list)
+{
+	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+	int order = compare_recordings((struct recording *)list + a, (struct recording *)list + b);
+
+	return order ? order : (a > b) - (a < b);
+}
+
+void recordings_order(struct recordings *recordings)
+{
+	if (recordings->by_event.count)
+		qsort_r(recordings->by_event.items, recordings->by_event.count, sizeof(uint32_t), compare,
+			recordings->list.items);
+}
+
+const struct recording *recordings_numbered(const struct recordings *recordings, uint32_t space, uint64_t number)
+{
+	const uint32_t *index = recording_is_numbered(number) ? lookup_get(&recordings->numbered, space, number) : NULL;
+
+	return index ? &recordings->list.items[*index] : NULL;
+}
+
+const struct recording *recordings_latest(const struct recordings *recordings, const struct recording *wanted)
+{
+	size_t low = 0, high = recordings->by_event.count;
+	const struct recording *found;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		uint32_t index = recordings->by_event.items[middle];
+
+		if (compare_recordings(&recordings->list.items[index], wanted) <= 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (!low)
+		return NULL;
+	found = &recordings->list.items[recordings->by_event.items[low - 1]];
+	return found->process == wanted->process && found->context == wanted->context && found->event == wanted->event
+		       ? found
+		       : NULL;
+}
+
+void recordings_trim(struct recordings *recordings)
+{
+	size_t count = recordings->list.count;
+
+	if (count <= 2 * RECORDINGS_MAX)
+		return;
+	memmove(recordings->list.items, recordings->list.items + count - RECORDINGS_MAX,
+		RECORDINGS_MAX * sizeof(recordings->list.items[0]));
+	recordings->list.count = RECORDINGS_MAX;
+	recordings->by_event.count = 0;
+	lookup_free(&recordings->numbered);
+	for (uint32_t i = 0; i < RECORDINGS_MAX; i++)
+		index_one(recordings, i);
+}
+
+void recordings_move(struct recordings *recordings, const uint32_t *places)
+{
+	for (size_t i = 0; i < recordings->list.count; i++)
+		if (recordings->list.items[i].call != NONE)
+			recordings->list.items[i].call = places[recordings->list.items[i].call];
+}

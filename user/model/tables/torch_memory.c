@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "model/tables/torch_memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/tables/op_sweep.h"
+#include "model/order.h"
+
+/* Addresses that are not held any more are forgotten when there are so many more than of those that are. */
+#define FORGOTTEN_MIN 1024u
+
+void torch_memory_init(struct torch_memory *memory, uint64_t seed)
+{
+	memset(memory, 0, sizeof(*memory));
+	memory->free_block = NONE;
+	lookup_init(&memory->by_address, seed);
+	lookup_init(&memory->devices, seed);
+	lookup_init(&memory->lost_of, seed);
+}
+
+void torch_memory_free(struct torch_memory *memory)
+{
+	array_free(&memory->arrivals);
+	array_free(&memory->blocks);
+	array_free(&memory->allocated);
+	array_free(&memory->losses);
+	lookup_free(&memory->by_address);
+	lookup_free(&memory->devices);
+	lookup_free(&memory->lost_of);
+}
+
+/* ---- what is told ------------------------------------------------------------------------------------------------ */
+
+void torch_memory_add(struct torch_memory *memory, struct program program, const struct new_torch_memory *event)
+{
+	array_push(&memory->arrivals, ((struct torch_memory_arrival){.program = program, .memory = *event}));
+}
+
+void torch_memory_add_state(struct torch_memory *memory, struct process_table *processes, struct program program,
+			    const struct new_torch_memory_state *state)
+{
+	struct model_process *process = &processes->list.items[program.process];
+	uint32_t index = *lookup_put(&memory->lost_of, program.space, 0, (uint32_t)memory->losses.count);
+
+	if (index == memory->losses.count)
+		array_push(&memory->losses, 0);
+	/* one that begins anew counts from 0 */
+	if (state->lost < memory->losses.items[index])
+		memory->lost += memory->losses.items[index];
+	memory->losses.items[index] = state->lost;
+	process->torch_memory_told = true;
+	process->torch_memory_detail = string_keep(processes->strings, state->detail.bytes, state->detail.size);
+}
+
+uint64_t torch_memory_lost(const struct torch_memory *memory)
+{
+	uint64_t lost = memory->lost;
+
+	for (size_t i = 0; i < memory->losses.count; i++)
+		lost += memory->losses.items[i] < UINT32_MAX ? memory->losses.items[i] : UINT32_MAX;
+	return lost;
+}
+
+/* ---- blocks ------------------------------------------------------------------------------------------------------ */
+
+/* Index in allocated: of a device, and on the CPU of shared memory by itself, whose allocator says how much it has. */
+static uint32_t find_device(struct torch_memory *memory, uint32_t space, const struct model_torch_memory *event,
+			    bool has_totals)
+{
+	uint64_t device =
+		(uint64_t)has_totals << 40 | (uint64_t)(uint8_t)event->device_type << 32 | (uint32_t)event->device;
+	uint32_t index = *lookup_put(&memory->devices, space, device, (uint32_t)memory->allocated.count);
+
+	if (index == memory->allocated.count)
+		array_push(&memory->allocated, 0);
+	return index;
+}
+
+static uint32_t new_block(struct torch_memory *memory, const struct model_torch_memory *event)
+{
+	struct torch_block block = {.bytes = (uint64_t)event->bytes,
+				    .since_ns = event->time_ns,
+				    .op_name = event->op_name,
+				    .stack = event->stack};
+	uint32_t index = memory->free_block;
+
+	memory->held++;
+	if (index == NONE) {
+		array_push(&memory->blocks, block);
+		return (uint32_t)memory->blocks.count - 1;
+	}
+	memory->free_block = memory->blocks.items[index].next_free;
+	memory->blocks.items[index] = block;
+	return index;
+}
+
+/* The block there, which is held no longer; NULL: none is known. */
+static const struct torch_block *take_block(struct torch_memory *memory, uint32_t device, uint64_t address)
+{
+	uint32_t *found = lookup_get(&memory->by_address, device + 1, address), block = found ? *found : NONE;
+
+	if (block == NONE)
+		return NULL;
+	*found = NONE;
+	memory->blocks.items[block].next_free = memory->free_block;
+	memory->free_block = block;
+	memory->held--;
+	memory->allocated.items[device] -= memory->blocks.items[block].bytes;
+	if (memory->by_address.count > FORGOTTEN_MIN + 4 * memory->held)
+		lookup_shrink(&memory->by_address);
+	return &memory->blocks.items[block];
+}
+
+static void hand_out(struct torch_memory *memory, uint32_t device, const struct model_torch_memory *event)
+{
+	uint32_t block;
+
+	/* one that is there already came back, and that was lost */
+	take_block(memory, device, event->address);
+	block = new_block(memory, event);
+	*lookup_put(&memory->by_address, device + 1, event->address, NONE) = block;
+	memory->allocated.items[device] += (uint64_t)event->bytes;
+}
+
+/* False: how much came back is not known. */
+static bool take_back(struct torch_memory *memory, uint32_t device, struct model_torch_memory *event, bool has_bytes)
+{
+	const struct torch_block *block = take_block(memory, device, event->address);
+
+	if (!block)
+		return has_bytes;
+	if (!has_bytes)
+		event->bytes = -(int64_t)block->bytes;
+	event->since_ns = block->since_ns;
+	event->since_op_name = block->op_name;
+	event->since_stack = block->stack;
+	return true;
+}
+
+/* What is known from the events before; false: the event tells nothing. */
+static bool complete(struct torch_memory *memory, uint32_t space, struct model_torch_memory *event, bool has_totals)
+{
+	uint32_t device = find_device(memory, space, event, has_totals);
+
+	if (event->kind == GPT_AGENT_TORCH_MEMORY_ALLOCATED)
+		hand_out(memory, device, event);
+	else if (event->kind == GPT_AGENT_TORCH_MEMORY_FREED && !take_back(memory, device, event, has_totals))
+		return false;
+	if (!has_totals)
+		event->allocated = memory->allocated.items[device];
+	return true;
+}
+
+/* ---- order ------------------------------------------------------------------------------------------------------- */
+
+static uint32_t innermost_stack(const struct ops *ops, const struct op_nesting *nesting)
+{
+	for (size_t i = nesting->open.count; i-- > 0;)
+		if (ops->list.items[nesting->open.items[i]].stack != NONE)
+			return ops->list.items[nesting->open.items[i]].stack;
+	return NONE;
+}
+
+/* A process numbers the devices that it sees from 0. */
+static int32_t device_of(const struct device_table *devices, uint32_t process, const struct new_torch_memory *event)
+{
+	if (event->device_type != GPT_TORCH_CUDA || event->device < 0)
+		return event->device;
+	return (int32_t)device_table_find(devices, process, (uint32_t)event->device);
+}
+
+static void join_one(struct torch_memory *memory, const struct torch_memory_arrival *arrival, uint32_t thread,
+		     const struct taken_stacks *taken, const struct device_table *devices, struct op_sweep *sweep)
+{
+	const struct new_torch_memory *from = &arrival->memory;
+	const struct op_nesting *nesting = op_sweep_at(sweep, thread, from->time_ns);
+	struct model_torch_memory event = {.time_ns = from->time_ns,
+					   .address = from->address,
+					   .bytes = from->bytes,
+					   .allocated = from->allocated,
+					   .reserved = from->reserved,
+					   .op_name = NONE,
+					   .since_op_name = NONE,
+					   .since_stack = NONE,
+					   .thread = thread,
+					   .kind = from->kind,
+					   .device_type = from->device_type,
+					   .device = device_of(devices, arrival->program.process, from)};
+
+	event.stack = taken_stacks_find(taken, arrival->program.space, GPT_STACK_OF_MEMORY, from->stack, from->time_ns);
+	if (nesting->open.count) {
+		const struct model_op *op = &sweep->ops->list.items[nesting->open.items[nesting->open.count - 1]];
+
+		event.op = 1 + op->number;
+		event.op_name = op->name;
+		if (event.stack == NONE)
+			event.stack = innermost_stack(sweep->ops, nesting);
+	}
+	if (complete(memory, arrival->program.space, &event, from->has_totals))
+		array_push(&memory->list, event);
+}
+
+void torch_memory_join(struct torch_memory *memory, const struct ops *ops, const struct ops *known,
+		       const struct taken_stacks *taken, const struct device_table *devices,
+		       const struct model_thread *threads, uint64_t until_ns)
+{
+	struct order_key *keys;
+	struct op_sweep sweep;
+	size_t count = 0, waiting = 0;
+
+	memory->list.count = 0;
+	if (!memory->arrivals.count)
+		return;
+	keys = xmalloc(memory->arrivals.count * sizeof(*keys));
+	for (size_t i = 0; i < memory->arrivals.count; i++)
+		if (memory->arrivals.items[i].memory.time_ns < until_ns)
+			keys[count++] = (struct order_key){.time_ns = memory->arrivals.items[i].memory.time_ns,
+							   .index = (uint32_t)i};
+	order_sort(keys, count);
+	op_sweep_begin(&sweep, ops, threads, known->processes->threads.count);
+	for (size_t i = 0; i < count; i++) {
+		const struct torch_memory_arrival *arrival = &memory->arrivals.items[keys[i].index];
+		uint32_t thread = ops_thread(known, arrival->program.process, arrival->memory.tid);
+
+		if (thread != NONE)
+			join_one(memory, arrival, thread, taken, devices, &sweep);
+	}
+	op_sweep_end(&sweep);
+	for (size_t i = 0; i < memory->arrivals.count; i++)
+		if (memory->arrivals.items[i].memory.time_ns >= until_ns)
+			memory->arrivals.items[waiting++] = memory->arrivals.items[i];
+	memory->arrivals.count = waiting;
+	free(keys);
+}

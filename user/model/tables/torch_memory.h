@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What PyTorch's allocators hand out and take back, by time, with the op and the Python stack of each event.  What the
+ * CPU's allocator does not say, how large a block that comes back is and how much is held, follows from the events
+ * before: of blocks from before the trace nothing is known, and their frees are left out.
+ */
+#ifndef GPUTRACE_MODEL_TORCH_MEMORY_H
+#define GPUTRACE_MODEL_TORCH_MEMORY_H
+
+#include "model/tables/device_table.h"
+#include "model/events.h"
+#include "model/lookup.h"
+#include "model/tables/ops.h"
+#include "model/tables/taken_stacks.h"
+
+struct torch_memory_arrival {
+	struct program program;
+	struct new_torch_memory memory;
+};
+
+/* A block that is held. */
+struct torch_block {
+	uint64_t bytes;
+	uint64_t since_ns;
+	uint32_t op_name, stack; /* as it was handed out */
+	uint32_t next_free;	 /* of those that are not held any more, NONE */
+};
+
+struct torch_memory {
+	ARRAY(struct torch_memory_arrival) arrivals;
+	ARRAY(struct model_torch_memory) list; /* by time: of all, or of the part at hand */
+	ARRAY(struct torch_block) blocks;
+	uint32_t free_block;
+	size_t held;		   /* blocks */
+	struct lookup by_address;  /* (index in allocated + 1, address) to blocks; NONE: it is not held */
+	ARRAY(uint64_t) allocated; /* on each device, of what is known */
+	struct lookup devices;	   /* (space, device) to that */
+	ARRAY(uint64_t) losses;	   /* of the session that runs */
+	struct lookup lost_of;	   /* (space, 0) to that */
+	uint64_t lost;		   /* of sessions that are over */
+};
+
+void torch_memory_init(struct torch_memory *memory, uint64_t seed);
+void torch_memory_free(struct torch_memory *memory); /* all but the list, which is the model's */
+
+void torch_memory_add(struct torch_memory *memory, struct program program, const struct new_torch_memory *event);
+void torch_memory_add_state(struct torch_memory *memory, struct process_table *processes, struct program program,
+			    const struct new_torch_memory_state *state);
+uint64_t torch_memory_lost(const struct torch_memory *memory);
+
+/* The list becomes what happened before until_ns and was in no list yet; ops are joined up to there. */
+void torch_memory_join(struct torch_memory *memory, const struct ops *ops, const struct ops *known,
+		       const struct taken_stacks *taken, const struct device_table *devices,
+		       const struct model_thread *threads, uint64_t until_ns);
+
+#endif

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "report/lines/source_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/generated_path.h"
+#include "base/safe_text.h"
+
+#define TAB 8u
+#define DECORATORS_MAX 64u /* lines between the first of a function and its name */
+
+/* ---- which file -------------------------------------------------------------------------------------------------- */
+
+#define OPEN_FLAGS (O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY)
+
+/* What the process itself would open, whose links lead nowhere else; -1: it is no more, or has none. */
+static int open_live(const char *path, uint32_t pid)
+{
+	struct open_how how = {
+		.flags = OPEN_FLAGS,
+		.resolve = RESOLVE_NO_MAGICLINKS | (*path == '/' ? RESOLVE_IN_ROOT : RESOLVE_BENEATH),
+	};
+	char *text = xasprintf("/proc/%u/%s", pid, *path == '/' ? "root" : "cwd");
+	int root = open(text, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int fd = root < 0 ? -1 : (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
+
+	if (root >= 0)
+		close(root);
+	free(text);
+	return fd;
+}
+
+/*
+ * A target must not have us print what its user could not read: root reads only what all may, or what is the user's
+ * who asked for it.
+ */
+static bool may_be_shown(const struct stat *stat)
+{
+	const char *sudo_uid = getenv("SUDO_UID");
+
+	if (geteuid() || stat->st_mode & S_IROTH)
+		return true;
+	return sudo_uid && *sudo_uid && strtoul(sudo_uid, NULL, 10) == stat->st_uid && stat->st_uid;
+}
+
+static char *refuse(int fd, int64_t started_ns)
+{
+	struct stat stat;
+
+	if (fstat(fd, &stat) < 0)
+		return xasprintf("it cannot be read: %s", strerror(errno));
+	if (!S_ISREG(stat.st_mode))
+		return xstrdup("it is not a regular file");
+	if (stat.st_size > SOURCE_BYTES_MAX)
+		return xasprintf("it is larger than %u MB", SOURCE_BYTES_MAX >> 20);
+	if (!may_be_shown(&stat))
+		return xstrdup("it cannot be read by everyone");
+	if ((int64_t)stat.st_mtim.tv_sec * 1000000000 + stat.st_mtim.tv_nsec > started_ns)
+		return xstrdup("it was changed after the trace began");
+	return NULL;
+}
+
+static char *open_file(const struct model_code *code, const struct model_process *process, bool live,
+		       int64_t started_ns, int *fd)
+{
+	char *why;
+
+	*fd = -1;
+	if (!code->described || !*code->file || *code->file == '<')
+		return xstrdup("the code is from no file");
+	if (file_is_cell(code->raw_file))
+		return xstrdup("it is a cell of a notebook, whose text could not be read from the process");
+	if (live && process && !process->exit_ns)
+		*fd = open_live(code->file, process->pid);
+	if (*fd < 0 && process && process->mounts == GPT_MOUNTS_OTHER)
+		return xstrdup("its process was in another mount namespace");
+	if (*fd < 0 && *code->file != '/')
+		return xstrdup("its path is relative, and its process is gone");
+	if (*fd < 0)
+		*fd = open(code->file, OPEN_FLAGS);
+	if (*fd < 0)
+		return xasprintf("it cannot be read: %s", strerror(errno));
+	why = refuse(*fd, started_ns);
+	if (why) {
+		close(*fd);
+		*fd = -1;
+	}
+	return why;
+}
+
+/* ---- its lines --------------------------------------------------------------------------------------------------- */
+
+static char *read_all(struct source_file *out, int fd)
+{
+	out->text = xmalloc(SOURCE_BYTES_MAX + 1);
+	while (out->bytes <= SOURCE_BYTES_MAX) {
+		ssize_t bytes = read(fd, out->text + out->bytes, SOURCE_BYTES_MAX + 1 - out->bytes);
+
+		if (bytes < 0)
+			return xasprintf("it cannot be read: %s", strerror(errno));
+		if (!bytes)
+			return NULL;
+		out->bytes += (size_t)bytes;
+	}
+	return xasprintf("it is larger than %u MB", SOURCE_BYTES_MAX >> 20);
+}
+
+static void find_lines(struct source_file *out)
+{
+	ARRAY(uint32_t) begins = {0};
+
+	array_push(&begins, 0);
+	for (size_t i = 0; i < out->bytes; i++)
+		if (out->text[i] == '\n')
+			array_push(&begins, (uint32_t)i + 1);
+	out->lines = (uint32_t)begins.count;
+	array_push(&begins, (uint32_t)out->bytes + 1);
+	out->begins = begins.items;
+}
+
+static const char *raw_line(const struct source_file *file, uint32_t number, size_t *length)
+{
+	*length = 0;
+	if (!file->text || !number || number > file->lines)
+		return "";
+	*length = file->begins[number] - 1 - file->begins[number - 1];
+	return file->text + file->begins[number - 1];
+}
+
+char *source_file_line(const struct source_file *file, uint32_t number)
+{
+	text_buffer plain = {0}, safe = {0};
+	size_t length;
+	const char *line = raw_line(file, number, &length);
+
+	if (length && line[length - 1] == '\r')
+		length--;
+	for (size_t i = 0; i < length && plain.count < SOURCE_LINE_MAX; i++) {
+		if (line[i] != '\t') {
+			array_push(&plain, line[i]);
+			continue;
+		}
+		do
+			array_push(&plain, ' ');
+		while (plain.count % TAB);
+	}
+	safe_text_append_utf8(&safe, plain.items ? plain.items : "", plain.count);
+	array_push(&safe, '\0');
+	array_free(&plain);
+	return safe.items;
+}
+
+/* Columns before a line's text; of an empty one UINT_MAX. */
+static unsigned indent_of(const struct source_file *file, uint32_t number)
+{
+	size_t length;
+	const char *line = raw_line(file, number, &length);
+	unsigned indent = 0;
+
+	for (size_t i = 0; i < length; i++) {
+		if (line[i] == '\t')
+			indent += TAB - indent % TAB;
+		else if (line[i] == ' ')
+			indent++;
+		else
+			return line[i] == '\r' ? UINT_MAX : indent;
+	}
+	return UINT_MAX;
+}
+
+uint32_t source_file_block_end(const struct source_file *file, uint32_t first)
+{
+	unsigned indent = indent_of(file, first);
+	uint32_t end = first;
+	bool inside = false;
+
+	for (uint32_t i = first + 1; i <= file->lines; i++) {
+		unsigned of_line = indent_of(file, i);
+
+		if (of_line == UINT_MAX)
+			continue;
+		/* decorators, and the end of a list of parameters, stand where the function does */
+		if (of_line <= indent && inside)
+			break;
+		inside |= of_line > indent;
+		end = i;
+	}
+	return end;
+}
+
+/* ---- whether it is what ran -------------------------------------------------------------------------------------- */
+
+/* "forward" of "Block.forward"; NULL: of what has no name in its source. */
+static const char *plain_name(const char *name)
+{
+	const char *dot = strrchr(name, '.');
+
+	name = dot ? dot + 1 : name;
+	return *name && *name != '<' && !strstr(name, "...") ? name : NULL;
+}
+
+static bool has_function(const struct source_file *file, const struct model_code *code)
+{
+	const char *name = plain_name(code->name);
+
+	if (code->first_line > file->lines)
+		return false;
+	for (uint32_t i = code->first_line; name && i < code->first_line + DECORATORS_MAX && i <= file->lines; i++) {
+		size_t length;
+		const char *line = raw_line(file, i, &length);
+
+		if (memmem(line, length, name, strlen(name)))
+			return true;
+	}
+	return !name;
+}
+
+/* Whether the trace itself has its text. */
+static bool read_recorded(struct source_file *out, const struct model *model, const struct model_code *code)
+{
+	text_buffer text = {0};
+
+	for (uint32_t i = 0; i < model->cell_line_count; i++) {
+		const struct model_cell_line *line = &model->cell_lines[i];
+
+		if (strcmp(line->file, code->raw_file) != 0)
+			continue;
+		if (line->line == 1)
+			text.count = 0;
+		for (const char *at = line->text; *at; at++)
+			array_push(&text, *at);
+		array_push(&text, '\n');
+	}
+	out->text = text.items;
+	out->bytes = text.count;
+	if (text.count)
+		find_lines(out);
+	return text.count != 0;
+}
+
+void source_file_read(struct source_file *out, const struct model *model, const struct model_code *code,
+		      const struct model_process *process, bool live, int64_t started_ns)
+{
+	int fd;
+
+	*out = (struct source_file){0};
+	if (file_is_cell(code->raw_file) && read_recorded(out, model, code))
+		return;
+	out->why = open_file(code, process, live, started_ns, &fd);
+	if (out->why)
+		return;
+	out->why = read_all(out, fd);
+	close(fd);
+	if (!out->why) {
+		find_lines(out);
+		if (!has_function(out, code))
+			out->why = xstrdup("it is not what ran: the function is not there");
+	}
+	if (out->why) {
+		free(out->text);
+		out->text = NULL;
+	}
+}
+
+void source_file_free(struct source_file *file)
+{
+	free(file->text);
+	free(file->begins);
+	free(file->why);
+}

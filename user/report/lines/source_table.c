@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "report/lines/source_table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define NO_BREAK_SPACE "\u00a0"
+
+#define COST_COLUMNS                                                                                                   \
+	COLUMN_NUMBER("line", "line_number", UNIT_ID), COLUMN_NUMBER("GPU ms", "gpu_ns", UNIT_NS),                     \
+		COLUMN_NUMBER("%", "percent", UNIT_PERCENT), COLUMN_NUMBER("self GPU ms", "self_gpu_ns", UNIT_NS),     \
+		COLUMN_NUMBER("calls", "launches", UNIT_COUNT), COLUMN_DATA("self_launches", UNIT_COUNT),              \
+		COLUMN_DATA("copies", UNIT_COUNT), COLUMN_NUMBER("copies ms", "copies_ns", UNIT_NS),                   \
+		COLUMN_NUMBER("waits ms", "waits_ns", UNIT_NS), COLUMN_NUMBER("idle ms", "idle_ns", UNIT_NS),          \
+		COLUMN_NUMBER("CPU ms", "cpu_ns", UNIT_NS), COLUMN_NAME("source", "source", TEXT_TRUNCATE_END),        \
+		COLUMN_NAME("function", "function", TEXT_TRUNCATE_MIDDLE), COLUMN_DATA("file", UNIT_TEXT),             \
+		COLUMN_DATA("function_line_number", UNIT_ID)
+
+void source_table_begin(struct table *table, bool has_memory)
+{
+	static const struct column columns[] = {COST_COLUMNS, COLUMN_END};
+	static const struct column with_memory[] = {
+		COST_COLUMNS,
+		COLUMN_NUMBER("GPU at peak", "gpu_at_peak_bytes", UNIT_BYTES),
+		COLUMN_NUMBER("GPU not freed", "gpu_not_freed_bytes", UNIT_BYTES),
+		COLUMN_NUMBER("CPU at peak", "cpu_at_peak_bytes", UNIT_BYTES),
+		COLUMN_NUMBER("CPU not freed", "cpu_not_freed_bytes", UNIT_BYTES),
+		COLUMN_END,
+	};
+
+	table_begin(table, has_memory ? with_memory : columns);
+}
+
+/* Blanks in front become such as are shown. */
+static void add_text(struct table *table, const char *text)
+{
+	size_t blanks = strspn(text, " ");
+	char *shown = xstrdup(text + blanks);
+
+	while (blanks--) {
+		char *longer = xasprintf(NO_BREAK_SPACE "%s", shown);
+
+		free(shown);
+		shown = longer;
+	}
+	table_add_named(table, shown, text);
+	free(shown);
+}
+
+void source_table_add(struct table *table, const struct source_table_place *place, const struct line_cost_row *row)
+{
+	static const struct time_unit ms = {"ms", 1e6};
+	const struct line_cost *under = &row->under;
+
+	if (place->number)
+		table_add_id(table, place->number);
+	else
+		table_add_unknown(table, "-");
+	table_add_ns(table, under->gpu_ns, ms);
+	table_add_percent(table, (double)under->gpu_ns, (double)place->whole_ns);
+	table_add_ns(table, row->own.gpu_ns, ms);
+	table_add_count(table, under->launches);
+	table_add_count(table, row->own.launches);
+	table_add_count(table, under->copies);
+	table_add_ns(table, under->copy_ns, ms);
+	table_add_ns(table, under->wait_ns, ms);
+	table_add_ns(table, under->idle_ns, ms);
+	table_add_ns(table, under->cpu_ns, ms);
+	if (place->text)
+		add_text(table, place->text);
+	else
+		table_add_unknown(table, "");
+	table_add(table, place->code->name);
+	table_add(table, place->code->file);
+	table_add_id(table, place->code->first_line);
+	if (!place->has_memory)
+		return;
+	table_add_bytes(table, under->gpu_memory.at_peak);
+	table_add_bytes(table, under->gpu_memory.held);
+	table_add_bytes(table, under->cpu_memory.at_peak);
+	table_add_bytes(table, under->cpu_memory.held);
+}

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "report/ranks/ranks.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/page.h"
+
+#define WIDTH_DEFAULT 100u
+#define ROWS_DEFAULT 10u
+#define ERROR_LARGE_NS 1000000u /* clocks that are so far off do not say who was late by milliseconds */
+
+/* ---- cells ------------------------------------------------------------------------------------------------------- */
+
+static void add_rank(struct table *table, int64_t rank)
+{
+	if (rank < 0)
+		table_add_unknown(table, "?");
+	else
+		table_add_id(table, (uint64_t)rank);
+}
+
+static void add_ms(struct table *table, uint64_t ns)
+{
+	table_add_integer(table, number_tenths((double)ns / 1e6), ns);
+}
+
+static struct number drift_of(const struct rank_clock *clock)
+{
+	struct number number = {"-"};
+
+	if (clock->kind == RANK_CLOCK_FITTED && clock->fit.has_drift)
+		snprintf(number.text, sizeof(number.text), "%+.3f", clock->fit.line.drift * 1e6);
+	return number;
+}
+
+/* ---- clocks ------------------------------------------------------------------------------------------------------ */
+
+static void add_clock(struct table *table, const struct ranks *ranks, size_t log)
+{
+	const struct rank_log *of = &ranks->logs.items[log];
+	const struct rank_clock *clock = &ranks->clocks.items[of->clock];
+	bool is_fitted = clock->kind == RANK_CLOCK_FITTED;
+	double offset = (double)clock->fit.line.offset_ns;
+	struct number number;
+
+	table_add(table, of->host);
+	table_add(table, rank_clock_word(ranks, log));
+	snprintf(number.text, sizeof(number.text), "%+.3f", offset / 1e6);
+	if (clock->kind == RANK_CLOCK_FIRST)
+		table_add_value(table, (struct number){"-"}, 0);
+	else
+		table_add_value(table, number, offset);
+	if (is_fitted && clock->fit.has_drift)
+		table_add_value(table, drift_of(clock), clock->fit.line.drift * 1e6);
+	else
+		table_add_unknown(table, "-");
+	if (is_fitted) {
+		table_add_integer(table, number_tenths((double)clock->fit.error_ns / 1e3), clock->fit.error_ns);
+		table_add_integer(table, number_tenths((double)clock->fit.error_most_ns / 1e3),
+				  clock->fit.error_most_ns);
+		table_add_count(table, clock->fit.used);
+		table_add_count(table, clock->fit.pairs);
+	} else {
+		for (unsigned i = 0; i < 4; i++)
+			table_add_unknown(table, "-");
+	}
+	table_add(table, of->name);
+}
+
+static void put_clock_notes(struct report *report, const struct ranks *ranks)
+{
+	for (size_t i = 0; i < ranks->clocks.count; i++) {
+		const struct rank_clock *clock = &ranks->clocks.items[i];
+		const char *name = ranks->logs.items[clock->log].name;
+
+		if (clock->kind == RANK_CLOCK_WALL)
+			report_line(report,
+				    "  %s is not aligned: it stands where its wall clock says, which may be off", name);
+		if (clock->kind == RANK_CLOCK_FITTED && clock->fit.error_ns > ERROR_LARGE_NS)
+			report_line(report,
+				    "  the collectives of %s do not end together: its clock is known to %s at best",
+				    name, number_time(clock->fit.error_ns).text);
+		if (clock->kind == RANK_CLOCK_FITTED && !clock->fit.has_drift)
+			report_line(report,
+				    "  too few collectives, or too close ones, to tell how much faster the clock of %s "
+				    "runs",
+				    name);
+	}
+}
+
+static void put_clocks(struct report *report, const struct ranks *ranks)
+{
+	static const struct column columns[] = {
+		COLUMN_NAME("host", "host", TEXT_TRUNCATE_END),
+		COLUMN_NAME("clock by", "aligned_by", TEXT_TRUNCATE_END),
+		COLUMN_NUMBER("ahead ms", "offset_ns", UNIT_NS_AVG),
+		COLUMN_NUMBER("drift us/s", "drift_ppm", UNIT_NUMBER),
+		COLUMN_NUMBER("error us", "error_ns", UNIT_NS),
+		COLUMN_NUMBER("95 %", "error_most_ns", UNIT_NS),
+		COLUMN_NUMBER("used", "collectives_used", UNIT_COUNT),
+		COLUMN_NUMBER("of", "collectives_in_common", UNIT_COUNT),
+		COLUMN_NAME("log", "log", TEXT_TRUNCATE_START),
+		COLUMN_END,
+	};
+	struct table table;
+
+	report_title(report, "merge_logs", "Logs and their clocks", "beside that of the first log");
+	table_begin(&table, columns);
+	for (size_t i = 0; i < ranks->logs.count; i++)
+		add_clock(&table, ranks, i);
+	report_table(report, &table);
+	put_clock_notes(report, ranks);
+}
+
+/* ---- ranks ------------------------------------------------------------------------------------------------------- */
+
+static void add_row(struct table *table, const struct ranks *ranks, const struct rank_row *row)
+{
+	const struct rank_log *log = &ranks->logs.items[row->log];
+
+	add_rank(table, row->of->rank);
+	table_add_count(table, row->compared);
+	table_add_count(table, row->late);
+	add_ms(table, row->late_ns);
+	add_ms(table, row->most_ns);
+	add_ms(table, row->waited_ns);
+	table_add(table, log->host);
+	table_add(table, row->of->process_name);
+	table_add_id(table, row->of->pid);
+	table_add(table, log->name);
+	table_add_integer(table, (struct number){""}, row->of->repeated + row->of->left_out);
+}
+
+/* Why a log has none. */
+static void put_unknown(struct report *report, const struct ranks *ranks)
+{
+	static const char *const why[] = {
+		[MEETINGS_NO_OPS] = "a rank is known by its collectives, which --ops records",
+		[MEETINGS_ON_CPU] = "its collectives went over gloo or MPI; those that ran on a GPU (nccl) tell a rank",
+		[MEETINGS_NO_COLLECTIVE] = "no collective with GPU times was recorded",
+	};
+
+	for (size_t i = 0; i < ranks->logs.count; i++)
+		if (!ranks->logs.items[i].meetings.ranks.list.count)
+			report_line(report, "  no rank is known of %s: %s", ranks->logs.items[i].name,
+				    why[ranks->logs.items[i].meetings.lack]);
+}
+
+static void put_missing(struct report *report, const struct ranks *ranks)
+{
+	int64_t next = 0, missing = 0, first = -1;
+
+	put_unknown(report, ranks);
+	for (size_t i = 0; i < ranks->rows.count; i++) {
+		int64_t rank = ranks->rows.items[i].of->rank;
+
+		if (rank < next)
+			continue;
+		if (rank > next && first < 0)
+			first = next;
+		missing += rank - next;
+		next = rank + 1;
+	}
+	if (next < ranks->world) {
+		first = first < 0 ? next : first;
+		missing += ranks->world - next;
+	}
+	if (missing == 1)
+		report_line(report, "  rank %" PRId64 " of %" PRId64 " is in none of the logs", first, ranks->world);
+	else if (missing)
+		report_line(report,
+			    "  %" PRId64 " of %" PRId64 " ranks are in none of the logs, the first of them is %" PRId64,
+			    missing, ranks->world, first);
+}
+
+static void put_ranks(struct report *report, const struct ranks *ranks)
+{
+	static const struct column columns[] = {
+		COLUMN_NUMBER("rank", "rank", UNIT_ID),
+		COLUMN_NUMBER("compared", "compared", UNIT_COUNT),
+		COLUMN_NUMBER("late", "late", UNIT_COUNT),
+		COLUMN_NUMBER("ms in all", "late_ns", UNIT_NS),
+		COLUMN_NUMBER("at most", "late_most_ns", UNIT_NS),
+		COLUMN_NUMBER("waited ms", "waited_ns", UNIT_NS),
+		COLUMN_NAME("host", "host", TEXT_TRUNCATE_END),
+		COLUMN_NAME("process", "process", TEXT_TRUNCATE_MIDDLE),
+		COLUMN_NUMBER("pid", "pid", UNIT_ID),
+		COLUMN_DATA("log", UNIT_TEXT),
+		COLUMN_DATA("not_compared", UNIT_COUNT),
+		COLUMN_END,
+	};
+	uint64_t left_out = 0;
+	struct table table;
+
+	report_title(report, "merge_ranks", "Ranks",
+		     "late: last to a collective, behind the median rank; waited: for the last");
+	table_begin(&table, columns);
+	for (size_t i = 0; i < ranks->rows.count; i++) {
+		add_row(&table, ranks, &ranks->rows.items[i]);
+		left_out += ranks->rows.items[i].of->repeated + ranks->rows.items[i].of->left_out;
+	}
+	report_table(report, &table);
+	put_missing(report, ranks);
+	if (left_out)
+		report_line(report, "  %s collectives are not compared: they share a number, or are too many",
+			    number_count(left_out).text);
+}
+
+/* ---- who was late ------------------------------------------------------------------------------------------------ */
+
+static void add_late(struct table *table, const struct ranks *ranks, const struct late_row *row)
+{
+	const struct rank_row *rank = &ranks->rows.items[row->rank];
+
+	add_rank(table, rank->of->rank);
+	table_add_count(table, row->count);
+	add_ms(table, row->ns);
+	table_add(table, rank_text(ranks, rank->log, row->name));
+	table_add(table, rank_text(ranks, rank->log, row->line));
+	if (row->paused_ns && row->pause_from != NONE) {
+		add_ms(table, row->paused_ns);
+		table_add(table, rank_text(ranks, rank->log, row->pause_from));
+		table_add(table, rank_text(ranks, rank->log, row->pause_to));
+	} else {
+		table_add_unknown(table, "-");
+		table_add_unknown(table, "");
+		table_add_unknown(table, "");
+	}
+	add_ms(table, row->most_ns);
+}
+
+static void put_late(struct report *report, const struct ranks *ranks)
+{
+	static const struct column columns[] = {
+		COLUMN_NUMBER("rank", "rank", UNIT_ID),
+		COLUMN_NUMBER("late", "count", UNIT_COUNT),
+		COLUMN_NUMBER("ms in all", "late_ns", UNIT_NS),
+		COLUMN_NAME("collective", "collective", TEXT_TRUNCATE_MIDDLE),
+		COLUMN_NAME("line", "line", TEXT_TRUNCATE_START),
+		COLUMN_NUMBER("pause ms", "pause_ns", UNIT_NS),
+		COLUMN_NAME("after", "pause_from", TEXT_TRUNCATE_START),
+		COLUMN_DATA("pause_to", UNIT_TEXT),
+		COLUMN_DATA("late_most_ns", UNIT_NS),
+		COLUMN_END,
+	};
+	size_t shown = report_shown(report, ranks->late.count);
+	struct table table;
+
+	report_title(report, "merge_late", "Who was late, and where",
+		     "pause: before the worst of them, the longest without a CUDA call");
+	table_begin(&table, columns);
+	for (size_t i = 0; i < shown; i++)
+		add_late(&table, ranks, &ranks->late.items[i]);
+	if (shown || report->writer)
+		report_table(report, &table);
+	else
+		table_free(&table);
+	if (!ranks->compared)
+		report_line(report, "  no collective has GPU times on two ranks or more: it cannot be said");
+	else if (!ranks->late.count)
+		report_line(report, "  nobody, by more than the clocks can tell");
+	if (ranks->late.count > shown)
+		report_line(report, "  ... and %s more places", number_count(ranks->late.count - shown).text);
+}
+
+int report_write_ranks(FILE *out, const struct ranks *ranks, const struct report_options *options)
+{
+	struct report report = {.out = out,
+				.options = options,
+				.width = options->width ? options->width : WIDTH_DEFAULT,
+				.truncates = options->truncates,
+				.rows = options->rows ? options->rows : ROWS_DEFAULT,
+				.color = options->color};
+
+	report_begin(&report);
+	put_clocks(&report, ranks);
+	put_ranks(&report, ranks);
+	put_late(&report, ranks);
+	return report_end(&report);
+}

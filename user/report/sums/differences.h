@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What differs between two traces, as text or as tables for programs (table_writer.h): the step, then lines, kernels
+ * and ops by how much they changed.
+ */
+#ifndef GPUTRACE_REPORT_DIFFERENCES_H
+#define GPUTRACE_REPORT_DIFFERENCES_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "analyze/sums/differences.h"
+#include "report/table_writer.h"
+
+struct differences_options {
+	const char *before, *after; /* names of the two */
+	unsigned width, rows;	    /* 0: the usual ones; rows: of a table */
+	bool truncates;		    /* names that are wider than the page: on a terminal */
+	bool color;
+	const struct table_format *format; /* csv, json, md; NULL: a page of text */
+	const char *table;		   /* the one table that is wanted of these, NULL: all */
+	char **tables;			   /* on -ENOENT the names of all there are go here, to be freed; NULL */
+};
+
+/* 0 or -errno of writing; -ENOENT: there is no table of the name that is wanted. */
+int report_write_differences(FILE *out, const struct differences *all, const struct differences_options *options);
+
+#endif

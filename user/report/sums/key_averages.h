@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The table of ops in the form of torch.profiler's key_averages().table(): columns, widths, numbers. */
+#ifndef GPUTRACE_REPORT_KEY_AVERAGES_H
+#define GPUTRACE_REPORT_KEY_AVERAGES_H
+
+#include "report/sums/key_sorts.h"
+#include "report/report.h"
+
+#define KEY_STACK_MAX 32u /* Python lines that rows can be told apart by */
+
+struct key_averages_options {
+	const struct key_sort *sort; /* NULL: by Self CUDA, where there is none by Self CPU */
+	uint64_t rows;		     /* 0: as many as torch.profiler shows */
+	bool top_level;		     /* only what was in no other op, where it came first */
+	bool by_shape;		     /* a row for each name and shapes of inputs */
+	unsigned stack_frames;	     /* a row for each name and so many Python lines, 0: for each name */
+};
+
+/* Returns 0 or -errno when the trace could not be read, or out not written. */
+int report_write_key_averages(FILE *out, struct trace *trace, const struct key_averages_options *options);
+
+/* The same rows as a table in page->format; all of them unless a number is asked for.  Returns as report_write. */
+int report_write_key_tables(FILE *out, struct trace *trace, const struct key_averages_options *options,
+			    const struct report_options *page);
+
+#endif

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The table of ops (key_averages.c) for programs, and to paste. */
+#include "report/sums/key_averages.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "report/page.h"
+
+static const char *kind_name(enum key_kind kind)
+{
+	static const char *const names[] = {
+		[KEY_OP] = "op",   [KEY_ANNOTATION] = "annotation", [KEY_CALL] = "call",
+		[KEY_GPU] = "gpu", [KEY_MEMORY] = "memory",	    [KEY_ON_GPU] = "annotation_on_gpu",
+	};
+
+	return names[kind];
+}
+
+static void add_time(struct table *table, uint64_t ns)
+{
+	table_add_integer(table, number_time(ns), ns);
+}
+
+static void add_average(struct table *table, uint64_t ns, uint64_t count)
+{
+	table_add_value(table, number_time(ns / count), (double)ns / (double)count);
+}
+
+static void add_text(struct table *table, const char *text)
+{
+	if (text)
+		table_add(table, text);
+	else
+		table_add_unknown(table, "");
+}
+
+/* The lines of the row, the innermost first: "train.py(42): step;main.py(3): main". */
+static void add_stack(struct report *report, struct table *table, const struct key_row *row)
+{
+	const struct model *model = report->model;
+	uint32_t frames[KEY_STACK_MAX];
+	size_t count = key_row_frames(&report->all->keys, row, frames, KEY_STACK_MAX);
+	char *text = count ? xstrdup("") : NULL;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct model_frame *frame = &model->frames[frames[i]];
+		const struct model_code *code = &model->codes[frame->code];
+		char *longer =
+			xasprintf("%s%s%s(%" PRIu32 "): %s", text, i ? ";" : "", code->file, frame->line, code->name);
+
+		free(text);
+		text = longer;
+	}
+	add_text(table, text);
+	free(text);
+}
+
+/* What ops took less what they gave back. */
+static void add_memory(struct table *table, const struct key_averages *keys, const struct key_row *row)
+{
+	const uint64_t bytes[] = {row->memory.cpu, row->memory_self.cpu, row->memory.gpu, row->memory_self.gpu};
+
+	for (unsigned i = 0; i < sizeof(bytes) / sizeof(bytes[0]); i++)
+		if (keys->has_memory)
+			table_add_signed(table, (int64_t)bytes[i]);
+		else
+			table_add_unknown(table, "");
+}
+
+static void add_row(struct report *report, struct table *table, const struct key_row *row)
+{
+	const struct key_averages *keys = &report->all->keys;
+
+	table_add(table, row->name);
+	table_add(table, kind_name(row->kind));
+	table_add_percent(table, (double)row->cpu_self_ns, (double)keys->cpu_self_ns);
+	add_time(table, row->cpu_self_ns);
+	add_time(table, row->cpu_ns);
+	add_average(table, row->cpu_ns, row->count);
+	add_time(table, row->gpu_self_ns);
+	table_add_percent(table, (double)row->gpu_self_ns, (double)keys->gpu_ns);
+	add_time(table, row->gpu_ns);
+	add_average(table, row->gpu_ns, row->count);
+	table_add_count(table, row->count);
+	add_text(table, row->shapes);
+	if (row->flops)
+		table_add_count(table, row->flops);
+	else
+		table_add_unknown(table, "");
+	add_stack(report, table, row);
+	add_memory(table, keys, row);
+}
+
+static void put_rows(struct report *report, const struct key_averages_options *options)
+{
+	static const struct column columns[] = {
+		COLUMN_NAME("Name", "name", TEXT_TRUNCATE_END),
+		COLUMN_DATA("kind", UNIT_TEXT),
+		COLUMN_NUMBER("Self CPU %", "self_cpu_percent", UNIT_PERCENT),
+		COLUMN_NUMBER("Self CPU", "self_cpu_ns", UNIT_NS),
+		COLUMN_NUMBER("CPU total", "cpu_ns", UNIT_NS),
+		COLUMN_NUMBER("CPU time avg", "cpu_avg_ns", UNIT_NS_AVG),
+		COLUMN_NUMBER("Self CUDA", "self_gpu_ns", UNIT_NS),
+		COLUMN_NUMBER("Self CUDA %", "self_gpu_percent", UNIT_PERCENT),
+		COLUMN_NUMBER("CUDA total", "gpu_ns", UNIT_NS),
+		COLUMN_NUMBER("CUDA time avg", "gpu_avg_ns", UNIT_NS_AVG),
+		COLUMN_NUMBER("# of Calls", "calls", UNIT_COUNT),
+		COLUMN_DATA("shapes", UNIT_TEXT),
+		COLUMN_DATA("flops", UNIT_COUNT),
+		COLUMN_DATA("stack", UNIT_TEXT),
+		COLUMN_DATA("cpu_memory_bytes", UNIT_BYTES),
+		COLUMN_DATA("self_cpu_memory_bytes", UNIT_BYTES),
+		COLUMN_DATA("gpu_memory_bytes", UNIT_BYTES),
+		COLUMN_DATA("self_gpu_memory_bytes", UNIT_BYTES),
+		COLUMN_END,
+	};
+	const struct key_averages *keys = &report->all->keys;
+	uint64_t shown = 0, rows = options->rows && options->rows < report->rows ? options->rows : report->rows;
+	struct table table;
+
+	report_title(report, "key_averages", "Ops, CUDA calls and GPU work", "as key_averages() of torch.profiler");
+	table_begin(&table, columns);
+	for (size_t i = 0; i < keys->rows.count && shown < rows; i++) {
+		if (options->top_level && keys->rows.items[i].inside)
+			continue;
+		add_row(report, &table, &keys->rows.items[i]);
+		shown++;
+	}
+	report_table(report, &table);
+}
+
+int report_write_key_tables(FILE *out, struct trace *trace, const struct key_averages_options *options,
+			    const struct report_options *page)
+{
+	const struct analyze_options grouping = {
+		.keys = {.by_shape = options->by_shape, .stack_frames = options->stack_frames}};
+	struct analyses all;
+	struct report report;
+	int error = analyze_with(&all, trace, ANALYZE_KEY_AVERAGES, &grouping);
+
+	report_page(&report, out, &all, page);
+	if (!error) {
+		if (options->sort)
+			key_rows_sort(&all.keys, options->sort);
+		else
+			key_rows_sort_as_usual(&all.keys);
+		report_begin_list(&report, "key_averages");
+		put_rows(&report, options);
+		error = report_end(&report);
+	}
+	analyses_free(&all);
+	return error;
+}

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Which nodes are shown, and how their lines look. */
+#include "report/tree/tree.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "analyze/tree/call_tree_nodes.h"
+#include "report/parts.h"
+#include "report/tree/tree_names.h"
+#include "report/tree/tree_table.h"
+
+#define TEXT_LEAST 72u /* columns that a line has behind its branches, also where the page is too narrow */
+
+struct view {
+	struct report *report;
+	const struct tree_options *options;
+	struct call_tree_nodes nodes;
+	struct tree_names names;
+	struct time_unit unit;
+	uint64_t total_ns;
+	uint64_t hidden;      /* nodes that are not shown: too little time */
+	struct table table;   /* for programs */
+	ARRAY(bool) branches; /* of each level around the line at hand: whether more comes below */
+};
+
+static bool is_shown(const struct view *view, uint64_t ns)
+{
+	return (double)ns * 100000 >= (double)view->total_ns * view->options->min_percent;
+}
+
+/* ---- lines ------------------------------------------------------------------------------------------------------- */
+
+static const char *color_of(const struct view *view, uint64_t ns)
+{
+	double share = view->total_ns ? (double)ns / (double)view->total_ns : 0;
+
+	if (!view->report->color)
+		return "";
+	return share > 0.6 ? "\033[31m" : share > 0.2 ? "\033[33m" : share > 0.05 ? "\033[32m" : "\033[2m";
+}
+
+/* Returns how many columns it took. */
+static unsigned put_branches(const struct view *view)
+{
+	FILE *out = view->report->out;
+
+	fputs("  ", out);
+	for (size_t i = 0; i < view->branches.count; i++) {
+		bool last = i + 1 == view->branches.count;
+
+		if (last)
+			fputs(view->branches.items[i] ? "├─ " : "└─ ", out);
+		else
+			fputs(view->branches.items[i] ? "│  " : "   ", out);
+	}
+	return 2 + 3 * (unsigned)view->branches.count;
+}
+
+/* "12.0 ms  40.0 %", "13.0 MB  40.0 %" */
+static char *amount_text(const struct view *view, uint64_t ns)
+{
+	struct number percent = number_percent((double)ns, (double)view->total_ns);
+
+	if (view->options->by == TREE_BY_MEMORY)
+		return xasprintf("%s  %s %%  ", number_bytes(ns).text, percent.text);
+	return xasprintf("%s %s  %s %%  ", number_in(ns, view->unit).text, view->unit.name, percent.text);
+}
+
+/* held: bytes not freed, 0: nothing is said of it. */
+static void put_line(const struct view *view, uint64_t ns, uint64_t held, uint64_t count, const char *name,
+		     const char *place)
+{
+	FILE *out = view->report->out;
+	unsigned width = view->report->width, used = put_branches(view), wanted = text_width(place) + 2;
+	char *time = amount_text(view, ns);
+
+	width = width > used + TEXT_LEAST ? width - used : TEXT_LEAST;
+	width -= text_width(time);
+	fprintf(out, "%s%s%s", color_of(view, ns), time, view->report->color ? "\033[0m" : "");
+	if (*place && wanted > width / 2)
+		wanted = width / 2;
+	used = report_put(view->report, name, *place ? width - wanted : width, TEXT_TRUNCATE_MIDDLE);
+	if (*place) {
+		fputs(view->report->color ? "  \033[2m" : "  ", out);
+		report_put(view->report, place, width - used - 2, TEXT_TRUNCATE_START);
+		fputs(view->report->color ? "\033[0m" : "", out);
+	}
+	if (count > 1)
+		fprintf(out, "  %sx", number_count(count).text);
+	if (held)
+		fprintf(out, "  %s not freed", number_bytes(held).text);
+	fputc('\n', out);
+	free(time);
+}
+
+/* As a line, or as a row of a table. */
+static void put_node(struct view *view, uint32_t index)
+{
+	const struct tree_node *node = &view->nodes.all.items[index];
+	char *name, *place;
+
+	if (view->report->writer) {
+		tree_table_add_node(&view->table, &view->names, index, view->total_ns);
+		return;
+	}
+	name = tree_node_label(&view->names, index);
+	place = tree_node_place(&view->names, index);
+	put_line(view, node->ns, node->held, node->kind == TREE_NODE_WHAT ? node->count : 0, name, place);
+	free(name);
+	free(place);
+}
+
+/* ---- which ------------------------------------------------------------------------------------------------------- */
+
+static struct tree_rest rest_of(const struct view *view, uint32_t index)
+{
+	struct tree_rest rest = {0};
+
+	for (uint32_t child = view->nodes.all.items[index].children; child != NONE;
+	     child = view->nodes.all.items[child].next) {
+		const struct tree_node *node = &view->nodes.all.items[child];
+
+		if (is_shown(view, node->ns))
+			continue;
+		rest.ns += node->ns;
+		rest.held += node->held;
+		rest.count++;
+	}
+	return rest;
+}
+
+static void put_rest(struct view *view, struct tree_rest rest)
+{
+	char *name;
+
+	if (!rest.count || !is_shown(view, rest.ns))
+		return;
+	if (view->report->writer) {
+		tree_table_add_rest(&view->table, view->options->by, view->branches.count, &rest, view->total_ns);
+		return;
+	}
+	view->branches.items[view->branches.count - 1] = false;
+	name = xasprintf("[%s smaller]", number_count(rest.count).text);
+	put_line(view, rest.ns, rest.held, 0, name, "");
+	free(name);
+}
+
+/* A node whose children are to be shown: the next of them, and what is left behind the last. */
+struct level {
+	uint32_t next;
+	struct tree_rest rest;
+};
+
+/* Whether what stands under a node is the node itself. */
+static bool has_only_itself(const struct view *view, const struct tree_node *node)
+{
+	const struct tree_node *child = node->children == NONE ? NULL : &view->nodes.all.items[node->children];
+
+	return view->options->by == TREE_BY_CPU && child && child->kind == TREE_NODE_WHAT && child->id == TREE_SELF &&
+	       child->next == NONE;
+}
+
+static void put_nodes(struct view *view)
+{
+	ARRAY(struct level) levels = {0};
+	const struct tree_node *nodes = view->nodes.all.items;
+
+	put_node(view, 0);
+	array_push(&levels, ((struct level){nodes[0].children, rest_of(view, 0)}));
+	array_push(&view->branches, false);
+	while (levels.count) {
+		struct level *level = &levels.items[levels.count - 1];
+		uint32_t node = level->next;
+		bool more;
+
+		if (node == NONE || !is_shown(view, nodes[node].ns)) {
+			put_rest(view, level->rest);
+			view->hidden += level->rest.count;
+			levels.count--;
+			view->branches.count--;
+			continue;
+		}
+		level->next = nodes[node].next;
+		more = (level->next != NONE && is_shown(view, nodes[level->next].ns)) ||
+		       (level->rest.count && is_shown(view, level->rest.ns));
+		view->branches.items[view->branches.count - 1] = more;
+		put_node(view, node);
+		if ((view->options->depth && levels.count >= view->options->depth) ||
+		    has_only_itself(view, &nodes[node]))
+			continue;
+		array_push(&levels, ((struct level){nodes[node].children, rest_of(view, node)}));
+		array_push(&view->branches, false);
+	}
+	array_free(&levels);
+}
+
+/* ---- what is in no node ------------------------------------------------------------------------------------------ */
+
+static void put_idle(const struct view *view)
+{
+	struct report *report = view->report;
+	const struct utilization *utilization = &report->all->utilization;
+	uint64_t window = report_timed_ns(report);
+
+	for (size_t i = 0; i < utilization->rows.count; i++) {
+		const struct utilization_row *row = &utilization->rows.items[i];
+		uint64_t idle = row->busy_ns < window ? window - row->busy_ns : 0;
+
+		report_line(report, "  [idle] GPU %" PRIu32 ": %s, %s %% of the %s recorded", row->device,
+			    number_time(idle).text, number_percent((double)idle, (double)window).text,
+			    number_time(window).text);
+	}
+}
+
+static void put_outside(const struct view *view)
+{
+	struct report *report = view->report;
+	const struct call_tree *tree = &report->all->tree;
+	uint64_t window = report->all->window.end_ns - report->all->window.start_ns;
+	uint64_t threads = 0;
+
+	for (uint32_t i = 0; i < tree->thread_count; i++) {
+		const struct model_thread *thread = &report->model->threads[i];
+		uint64_t inside = tree->threads[i].cpu_ns;
+
+		if (inside && threads++ < report->rows)
+			report_line(report,
+				    "  [outside of CUDA calls and ops] thread %s %" PRIu32 ": %s of the %s recorded",
+				    thread->name, thread->tid, number_time(inside < window ? window - inside : 0).text,
+				    number_time(window).text);
+	}
+	if (threads > report->rows)
+		report_line(report, "  ... and %s more threads", number_count(threads - report->rows).text);
+}
+
+static void put_below(const struct view *view)
+{
+	struct report *report = view->report;
+
+	if (!report->writer && (view->hidden || view->options->by != TREE_BY_MEMORY))
+		fputc('\n', report->out);
+	if (view->options->by == TREE_BY_GPU) {
+		put_idle(view);
+		report_overlap(report, view->total_ns);
+	} else if (view->options->by == TREE_BY_CPU) {
+		put_outside(view);
+	}
+	if (view->hidden)
+		report_line(report, "  %s nodes below %s %% are not shown (--min-percent)",
+			    number_count(view->hidden).text, number_thousandths(view->options->min_percent).text);
+}
+
+static const char *title_of(const struct call_tree *tree)
+{
+	switch (tree->by) {
+	case TREE_BY_GPU:
+		return "GPU time by call";
+	case TREE_BY_CPU:
+		return "CPU time in CUDA calls and ops by call";
+	default:
+		return tree->is_of_gpu_memory ? "GPU memory of PyTorch at its peak by call"
+					      : "CPU memory of PyTorch at its peak by call";
+	}
+}
+
+static const char *nothing_of(enum tree_by by)
+{
+	switch (by) {
+	case TREE_BY_GPU:
+		return "no GPU times were recorded; --by cpu has the time of calls";
+	case TREE_BY_CPU:
+		return "no CUDA call or op with a time was recorded";
+	default:
+		return "no memory of PyTorch was recorded; --memory records it";
+	}
+}
+
+static void put_tree(struct view *view)
+{
+	struct report *report = view->report;
+
+	call_tree_nodes_make(&view->nodes, &report->all->tree, view->options->all_frames);
+	tree_names_make(&view->names, &view->nodes);
+	view->total_ns = view->nodes.all.items[0].ns;
+	view->unit = time_unit_for(view->total_ns);
+	report_title(report, "tree", title_of(&report->all->tree),
+		     view->options->all_frames ? NULL : "frames of libraries are folded: --show-all");
+	if (view->total_ns) {
+		tree_table_begin(&view->table, view->options->by);
+		put_nodes(view);
+		if (report->writer) {
+			table_writer_want_all_rows(report->writer);
+			report_table(report, &view->table);
+		}
+		put_below(view);
+	} else {
+		report_line(report, "  %s", nothing_of(view->options->by));
+	}
+	array_free(&view->branches);
+	call_tree_nodes_free(&view->nodes);
+}
+
+int report_write_tree(FILE *out, struct trace *trace, const struct report_options *page,
+		      const struct tree_options *options)
+{
+	struct analyses all;
+	struct report report;
+	struct view view = {.report = &report, .options = options};
+	const struct analyze_options wanted = {.attribution = &page->attribution, .tree_by = options->by};
+	unsigned memory = options->by == TREE_BY_MEMORY ? ANALYZE_TORCH_MEMORY : 0;
+	int error =
+		analyze_with(&all, trace, ANALYZE_CALL_TREE | ANALYZE_UTILIZATION | ANALYZE_UNTIMED | memory, &wanted);
+
+	report_page(&report, out, &all, page);
+	if (!error) {
+		report_begin_list(&report, "tree");
+		put_tree(&view);
+		error = report_end(&report);
+	}
+	analyses_free(&all);
+	return error;
+}

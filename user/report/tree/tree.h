@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The tree of calls as text: Python functions, ops of PyTorch and what ran, with time and share of each. */
+#ifndef GPUTRACE_REPORT_TREE_H
+#define GPUTRACE_REPORT_TREE_H
+
+#include "analyze/tree/call_tree.h"
+#include "report/report.h"
+
+#define TREE_DEPTH_MAX 10000u
+
+struct tree_options {
+	enum tree_by by;
+	bool all_frames;      /* also those of libraries */
+	uint32_t min_percent; /* nodes below are left out; thousandths of a percent */
+	unsigned depth;	      /* so many levels below the first line, 0: all */
+};
+
+#define TREE_MIN_PERCENT 1000u /* what is usual */
+
+/* Returns 0 or -errno when the trace could not be read, or out not written. */
+int report_write_tree(FILE *out, struct trace *trace, const struct report_options *page,
+		      const struct tree_options *options);
+
+#endif

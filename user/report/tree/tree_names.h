@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What nodes of the tree of calls are called. */
+#ifndef GPUTRACE_REPORT_TREE_NAMES_H
+#define GPUTRACE_REPORT_TREE_NAMES_H
+
+#include "analyze/tree/call_tree_nodes.h"
+
+struct tree_names {
+	const struct call_tree_nodes *nodes;
+	size_t shared; /* how many bytes of path the files of the user's own functions begin with */
+};
+
+void tree_names_make(struct tree_names *names, const struct call_tree_nodes *nodes);
+
+/* "train_step", "[12 frames hidden]", "AddmmBackward0 (addmm:1)"; the caller frees it. */
+char *tree_node_name(const struct tree_names *names, uint32_t node);
+
+/* The same for a page: a kernel by its label (kernel_label.h). */
+char *tree_node_label(const struct tree_names *names, uint32_t node);
+
+/* Where that is: "model.py:42", "torch, numpy", or "" ; the caller frees it. */
+char *tree_node_place(const struct tree_names *names, uint32_t node);
+
+/* The function of a node that is one; of libraries, where there is only one.  model.codes, NONE. */
+uint32_t tree_node_function(const struct tree_names *names, uint32_t node);
+
+#endif

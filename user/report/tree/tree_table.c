@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "report/tree/tree_table.h"
+
+#include <stdlib.h>
+
+#define NO_BREAK_SPACE "\u00a0"
+#define INDENT_MAX 64u
+
+#define NODE_COLUMNS                                                                                                   \
+	COLUMN_NUMBER("%", "percent", UNIT_PERCENT), COLUMN_DATA("depth", UNIT_ID), COLUMN_DATA("kind", UNIT_TEXT),    \
+		COLUMN_NAME("what", "name", TEXT_TRUNCATE_MIDDLE), COLUMN_NAME("where", "place", TEXT_TRUNCATE_START), \
+		COLUMN_NUMBER("count", "count", UNIT_COUNT), COLUMN_DATA("file", UNIT_TEXT),                           \
+		COLUMN_DATA("line_number", UNIT_ID)
+
+void tree_table_begin(struct table *table, enum tree_by by)
+{
+	static const struct column of_time[] = {COLUMN_NUMBER("ms", "time_ns", UNIT_NS), NODE_COLUMNS, COLUMN_END};
+	static const struct column of_memory[] = {
+		COLUMN_NUMBER("at peak", "at_peak_bytes", UNIT_BYTES),
+		COLUMN_NUMBER("not freed", "not_freed_bytes", UNIT_BYTES),
+		NODE_COLUMNS,
+		COLUMN_END,
+	};
+
+	table_begin(table, by == TREE_BY_MEMORY ? of_memory : of_time);
+}
+
+static const char *kind_name(enum tree_node_kind kind)
+{
+	static const char *const names[] = {
+		[TREE_NODE_ALL] = "all",
+		[TREE_NODE_PROCESS] = "process",
+		[TREE_NODE_THREAD] = "thread",
+		[TREE_NODE_NO_STACK] = "no_stack",
+		[TREE_NODE_FUNCTION] = "function",
+		[TREE_NODE_LIBRARY] = "library",
+		[TREE_NODE_OP] = "op",
+		[TREE_NODE_WHAT] = "what",
+	};
+
+	return names[kind];
+}
+
+/* A name with what tells its depth where blanks would not. */
+static void add_name(struct table *table, size_t depth, const char *label, const char *name)
+{
+	char *indented = xstrdup(label);
+
+	for (size_t i = 0; i < depth && i < INDENT_MAX; i++) {
+		char *deeper = xasprintf(NO_BREAK_SPACE NO_BREAK_SPACE "%s", indented);
+
+		free(indented);
+		indented = deeper;
+	}
+	table_add_named(table, indented, name);
+	free(indented);
+}
+
+static void add_amount(struct table *table, enum tree_by by, uint64_t ns, uint64_t held, uint64_t total_ns)
+{
+	if (by == TREE_BY_MEMORY) {
+		table_add_bytes(table, ns);
+		table_add_bytes(table, held);
+	} else {
+		table_add_ns(table, ns, (struct time_unit){"ms", 1e6});
+	}
+	table_add_percent(table, (double)ns, (double)total_ns);
+}
+
+static void add_head(struct table *table, size_t depth, const char *kind, const char *label, const char *name)
+{
+	table_add_id(table, depth);
+	table_add(table, kind);
+	add_name(table, depth, label, name);
+}
+
+void tree_table_add_node(struct table *table, const struct tree_names *names, uint32_t index, uint64_t total_ns)
+{
+	const struct tree_node *node = &names->nodes->all.items[index];
+	uint32_t function = tree_node_function(names, index);
+	char *name = tree_node_name(names, index), *label = tree_node_label(names, index);
+	char *place = tree_node_place(names, index);
+
+	add_amount(table, names->nodes->tree->by, node->ns, node->held, total_ns);
+	add_head(table, node->depth, kind_name(node->kind), label, name);
+	if (*place)
+		table_add(table, place);
+	else
+		table_add_unknown(table, "");
+	if (node->kind == TREE_NODE_WHAT)
+		table_add_count(table, node->count);
+	else
+		table_add_unknown(table, "");
+	if (function == NONE) {
+		table_add_unknown(table, "");
+		table_add_unknown(table, "");
+	} else {
+		table_add(table, names->nodes->tree->model->codes[function].file);
+		table_add_id(table, names->nodes->tree->model->codes[function].first_line);
+	}
+	free(name);
+	free(label);
+	free(place);
+}
+
+void tree_table_add_rest(struct table *table, enum tree_by by, size_t depth, const struct tree_rest *rest,
+			 uint64_t total_ns)
+{
+	char *name = xasprintf("[%s smaller]", number_count(rest->count).text);
+
+	add_amount(table, by, rest->ns, rest->held, total_ns);
+	add_head(table, depth, "smaller", name, name);
+	table_add_unknown(table, "");
+	table_add_count(table, rest->count);
+	table_add_unknown(table, "");
+	table_add_unknown(table, "");
+	free(name);
+}

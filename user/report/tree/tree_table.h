@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The tree of calls as a table: a row for each node, behind its parent, with how deep it stands. */
+#ifndef GPUTRACE_REPORT_TREE_TABLE_H
+#define GPUTRACE_REPORT_TREE_TABLE_H
+
+#include "report/table.h"
+#include "report/tree/tree_names.h"
+
+/* Nodes of one parent that have too little to be shown. */
+struct tree_rest {
+	uint64_t ns, held; /* as those of a tree_node */
+	uint64_t count;
+};
+
+void tree_table_begin(struct table *table, enum tree_by by);
+void tree_table_add_node(struct table *table, const struct tree_names *names, uint32_t node, uint64_t total_ns);
+void tree_table_add_rest(struct table *table, enum tree_by by, size_t depth, const struct tree_rest *rest,
+			 uint64_t total_ns);
+
+#endif

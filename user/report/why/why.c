@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "report/why/why.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "report/parts.h"
+#include "report/why/why_tables.h"
+#include "report/why/why_words.h"
+
+#define LOSSES_SHOWN 3u
+#define LINES_SHOWN 3u
+#define INDENT 12u /* where the words behind "   where" begin */
+
+static void put_field(struct report *report, const char *name, char *text)
+{
+	fprintf(report->out, "   %-*s", (int)INDENT - 3, name);
+	report_wrap(report, text, INDENT, INDENT);
+	free(text);
+}
+
+static bool is_same(const struct why_line *a, const struct why_line *b)
+{
+	return a->line == b->line && a->process == b->process;
+}
+
+/* Of several that are the same line to a reader (collections by generation, modules) the first. */
+static bool is_told(const struct why_loss *loss, size_t index)
+{
+	bool by_line = loss->cause == WHY_IMPORT || loss->cause == WHY_GC || loss->cause == WHY_COMPILE;
+
+	for (size_t i = 0; by_line && i < index; i++)
+		if (is_same(&loss->lines[i], &loss->lines[index]))
+			return true;
+	return false;
+}
+
+/* Where that line is, and the time of all that are the same to a reader. */
+static char *line_text(const struct report *report, const struct why_loss *loss, size_t index, bool only)
+{
+	char *where = why_where(report->all, loss, &loss->lines[index]), *text;
+	uint64_t ns = loss->lines[index].ns;
+
+	for (size_t i = index + 1; i < loss->line_count; i++)
+		if (is_told(loss, i) && is_same(&loss->lines[i], &loss->lines[index]))
+			ns += loss->lines[i].ns;
+	text = only ? xstrdup(where) : xasprintf("%s: %s", where, number_time(ns).text);
+	free(where);
+	return text;
+}
+
+static void put_lines(struct report *report, const struct why_loss *loss)
+{
+	size_t count = 0, shown = 0;
+
+	for (size_t i = 0; i < loss->line_count; i++)
+		count += !is_told(loss, i);
+	for (size_t i = 0; i < loss->line_count && shown < LINES_SHOWN; i++)
+		if (!is_told(loss, i))
+			put_field(report, shown++ ? "" : "where", line_text(report, loss, i, count == 1));
+	if (count > shown)
+		put_field(report, "", xasprintf("... and %s more", number_count(count - shown).text));
+}
+
+static void put_loss(struct report *report, const struct why_loss *loss, size_t number)
+{
+	const struct why *why = &report->all->why;
+	char *title = xasprintf("%zu. %s, %s %%: %s", number, number_time(loss->ns).text,
+				number_percent((double)loss->ns, (double)why->looked_ns).text, why_title(loss->cause));
+
+	report_title(report, "loss", title, NULL);
+	if (why->step_count)
+		put_field(report, "per step", xstrdup(number_time(loss->ns / why->step_count).text));
+	put_lines(report, loss);
+	put_field(report, "seen", why_evidence(report->all, loss));
+	put_field(report, "try", why_advice(report->all, loss));
+	free(title);
+}
+
+/* ---- every nanosecond that was lost, once ------------------------------------------------------------------------ */
+
+static void add_part(struct report *report, struct table *table, struct time_unit unit, uint64_t ns, const char *what)
+{
+	table_add_ns(table, ns, unit);
+	table_add_percent(table, (double)ns, (double)report->all->why.looked_ns);
+	table_add(table, what);
+}
+
+static void put_account(struct report *report, size_t shown)
+{
+	const struct why *why = &report->all->why;
+	struct time_unit unit = time_unit_for(why->lost_ns);
+	const struct column columns[] = {
+		COLUMN_NUMBER(unit.name, "ns", UNIT_NS),
+		COLUMN_NUMBER("%", "percent", UNIT_PERCENT),
+		COLUMN_NAME("", "what", TEXT_TRUNCATE_END),
+		COLUMN_END,
+	};
+	uint64_t above_ns = 0, smaller_ns = 0;
+	char *all = xasprintf("in all: %s idle, %s of copies alone%s%s%s", number_time(why->idle_ns).text,
+			      number_time(why->copy_alone_ns).text, why->blocked_ns ? ", " : "",
+			      why->blocked_ns ? number_time(why->blocked_ns).text : "",
+			      why->blocked_ns ? " kept back by others" : "");
+	struct table table;
+
+	for (size_t i = 0; i < why->count; i++)
+		*(i < shown ? &above_ns : &smaller_ns) += why->losses[i].ns;
+	report_title(report, "why_lost", "What was lost, each moment once", "% of the time looked at");
+	table_begin(&table, columns);
+	if (shown)
+		add_part(report, &table, unit, above_ns, shown == 1 ? "the loss above" : "the losses above");
+	add_part(report, &table, unit, smaller_ns, "smaller losses");
+	add_part(report, &table, unit, why->sums[WHY_GPU].ns, "launched in time: the GPU had not begun it");
+	if (why->sums[WHY_UNSEEN].ns)
+		add_part(report, &table, unit, why->sums[WHY_UNSEEN].ns, "not known: the launch was not recorded");
+	add_part(report, &table, unit, why->sums[WHY_SHORT].ns, "gaps under 5 us");
+	add_part(report, &table, unit, why->lost_ns, all);
+	report_table(report, &table);
+	free(all);
+}
+
+/* ------------------------------------------------------------------------------------------------------------------ */
+
+static void put_cautions(struct report *report)
+{
+	char *caution;
+
+	for (unsigned i = 0; (caution = why_caution(report->all, i)); i++) {
+		if (!i)
+			fputc('\n', report->out);
+		report_text(report, 2, caution);
+		free(caution);
+	}
+}
+
+/* "11 steps of training", "the 9.80 s from its first operation to its last" */
+static char *what_was_looked_at(const struct why *why)
+{
+	bool many = why->devices.count > 1;
+	const char *whose = many ? "their" : "its", *sum = many ? ", added up" : "";
+
+	if (why->step_count)
+		return xasprintf("%s steps of training, %s%s", number_count(why->step_count).text,
+				 number_time(why->looked_ns).text, sum);
+	return xasprintf("the %s from %s first operation to %s last%s", number_time(why->looked_ns).text, whose, whose,
+			 sum);
+}
+
+/* What came before, if it took long. */
+static void put_before(struct report *report)
+{
+	const struct why *why = &report->all->why;
+	bool imports = why->imports_before_ns > why->before_ns / 2;
+
+	if (!why->step_count && !imports)
+		return;
+	report_line(report, "(%s before that%s: not counted.)", number_time(why->before_ns).text,
+		    imports ? ", most of it importing" : "");
+}
+
+/* "The GPU was busy for 61.2 % of ..." */
+static void put_summary(struct report *report)
+{
+	const struct why *why = &report->all->why;
+	char *gpus = why->devices.count > 1 ? xasprintf("%zu GPUs were", why->devices.count) : xstrdup("The GPU was");
+	char *what = what_was_looked_at(why);
+	char *text =
+		xasprintf("%s busy for %s %% of %s.", gpus,
+			  number_percent((double)(why->looked_ns - why->idle_ns), (double)why->looked_ns).text, what);
+
+	fputc('\n', report->out);
+	report_text(report, 2, text);
+	put_before(report);
+	free(text);
+	free(what);
+	free(gpus);
+}
+
+static void put_nothing(struct report *report)
+{
+	const struct why *why = &report->all->why;
+	bool little = why->lost_ns < why->looked_ns / WHY_MEND_SHARE;
+	char *text = little ? xasprintf("Nothing to mend: %s %% of that time was lost.",
+					number_percent((double)why->lost_ns, (double)why->looked_ns).text)
+			    : xstrdup("No cause that this trace shows has 1 % of that time or more.");
+
+	fputc('\n', report->out);
+	report_text(report, 2, text);
+	free(text);
+}
+
+static void put_growth(struct report *report)
+{
+	if (!report->all->torch_memory.growing_count)
+		return;
+	report_title(report, "why_memory", "Memory of PyTorch grows", "bytes held more after each step");
+	report_torch_growth(report);
+	report_text(report, 2,
+		    "What keeps these tensors? A list that is appended to, a loss that is summed up with its graph: "
+		    "loss.item() and .detach() keep the number alone.");
+}
+
+static void put_why(struct report *report)
+{
+	size_t shown = why_worth(report->all);
+	char *unsaid = why_unsaid(report->all);
+
+	report_processes(report);
+	if (unsaid) {
+		char *text = xasprintf("That cannot be said. %s", unsaid);
+
+		fputc('\n', report->out);
+		report_text(report, 2, text);
+		put_growth(report);
+		free(text);
+		free(unsaid);
+		return;
+	}
+	if (shown > LOSSES_SHOWN)
+		shown = LOSSES_SHOWN;
+	put_summary(report);
+	if (!shown)
+		put_nothing(report);
+	for (size_t i = 0; i < shown; i++)
+		put_loss(report, &report->all->why.losses[i], i + 1);
+	put_account(report, shown);
+	put_growth(report);
+	put_cautions(report);
+}
+
+/* For programs the sum is a table of its own, too. */
+static void put_all_tables(struct report *report)
+{
+	report_processes(report);
+	why_put_tables(report);
+	if (report->all->why.looked_ns)
+		put_account(report, why_worth(report->all));
+	report_torch_growth_table(report);
+}
+
+int report_write_why(FILE *out, struct trace *trace, const struct report_options *options)
+{
+	struct analyses all;
+	struct report report;
+	int error =
+		analyze(&all, trace,
+			ANALYZE_WHY | ANALYZE_UNTIMED | ANALYZE_THREADS | ANALYZE_UTILIZATION | ANALYZE_TORCH_MEMORY,
+			&options->attribution);
+
+	report_page(&report, out, &all, options);
+	if (!error) {
+		report_begin(&report);
+		if (report.writer)
+			put_all_tables(&report);
+		else
+			put_why(&report);
+		error = report_end(&report);
+	}
+	analyses_free(&all);
+	return error;
+}

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What to try about a loss, and what cannot be said. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "report/parts.h"
+#include "report/text.h"
+#include "report/why/why_words.h"
+
+/* Of launches without GPU times more than one in so many make idle time doubtful. */
+#define UNTIMED_SHARE 50u
+
+/* Where more than one in so many of the time was lost to nobody, that is said. */
+#define WHY_BEGUN_SHARE 20u
+
+static const char *sync_advice(const struct why_line *line)
+{
+	if (line->reads && line->read_bytes / line->reads <= WHY_NUMBER_BYTES)
+		return "Keep the value on the GPU (loss.detach()) and read it now and then, or once at the end, not in "
+		       "each step.";
+	if (line->reads)
+		return "Copy to pinned memory with non_blocking=True, launch what comes next, and read the result "
+		       "later.";
+	return "Take the wait out where nothing on the CPU needs the result: torch.cuda.synchronize() is for "
+	       "measuring.";
+}
+
+/* "Torch-Compiled Region: 1/0": the first one made of a function. */
+static bool is_first_of_function(const char *region)
+{
+	const char *count = strrchr(region, '/');
+
+	return count && strtoul(count + 1, NULL, 10) == 0;
+}
+
+static const char *compile_advice(const struct analyses *all, const struct why_line *line)
+{
+	switch (line->detail) {
+	case WHY_COMPILE_JIT:
+		return "Build with code for this GPU's architecture, or keep the driver's cache (CUDA_CACHE_PATH) from "
+		       "run to run.";
+	case WHY_COMPILE_MODULE:
+		return "Warm up before the loop; CUDA_MODULE_LOADING=EAGER loads all code when the program starts.";
+	default:
+		if (is_first_of_function(why_name(all, line->extra)))
+			return "Call the compiled function once before the loop: its first call compiles it. The "
+			       "caches of PyTorch (TORCHINDUCTOR_FX_GRAPH_CACHE) shorten that from run to run.";
+		return "Find out why it compiles again (TORCH_LOGS=recompiles): shapes that change want dynamic=True "
+		       "or "
+		       "padding.";
+	}
+}
+
+static const char *data_advice(const struct analyses *all, const struct why_loss *loss)
+{
+	const struct why_line *line = &loss->lines[0];
+
+	/* worker processes make no calls in next */
+	if (line->extra == WHY_SEEN_BY_FRAMES || strstr(why_name(all, line->detail), "_SingleProcess"))
+		return "Give the DataLoader num_workers of 2 or more: it loads in the training process itself now, so "
+		       "loading and training take turns.";
+	return "More num_workers or a larger prefetch_factor, where there are CPUs left; else make the data set's "
+	       "__getitem__ cheaper.";
+}
+
+static const char *advice(const struct analyses *all, const struct why_loss *loss)
+{
+	const struct why_line *line = &loss->lines[0];
+
+	switch (loss->cause) {
+	case WHY_PYTHON:
+		return "See what runs there: take it out of the loop, give it to a thread or process of its own, or "
+		       "launch the GPU's next work before it.";
+	case WHY_DATA:
+		return data_advice(all, loss);
+	case WHY_SYNC:
+		return sync_advice(line);
+	case WHY_LAUNCH:
+		return "Launch them together: torch.compile(mode=\"reduce-overhead\") or a CUDA graph replays them all "
+		       "with one launch; larger batches make each one longer.";
+	case WHY_ALLOC:
+		return "Allocate before the loop and use it again. In PyTorch: no torch.cuda.empty_cache() in the "
+		       "loop, "
+		       "and PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True where sizes change.";
+	case WHY_CALL:
+		return "Make such calls before the loop, and keep what they give.";
+	case WHY_IMPORT:
+		return "Import these before the loop.";
+	case WHY_GC:
+		return "gc.freeze() when all is set up, and gc.disable() in the loop with gc.collect() now and then.";
+	case WHY_COMPILE:
+		return compile_advice(all, line);
+	case WHY_PROCESS:
+		return "Give each process a GPU of its own (CUDA_VISIBLE_DEVICES), or run them under MPS, so that "
+		       "their "
+		       "kernels share it.";
+	case WHY_PEER:
+		return "See what the process that comes last does before it (`gputrace why` with --process). Of "
+		       "tensors on "
+		       "GPUs the backend nccl makes kernels, which need no copy to the CPU.";
+	case WHY_RANK:
+		return "See what that rank does before the collective that the others do not: more data, a slower CPU "
+		       "or "
+		       "GPU, work that only it has (`gputrace why` with --process).";
+	default:
+		return line->pageable
+			       ? "Use pinned memory (pin_memory=True in the DataLoader, or tensor.pin_memory()) and "
+				 ".to(device, non_blocking=True)."
+			       : "Copy the next batch on a stream of its own while the GPU computes this one.";
+	}
+}
+
+char *why_advice(const struct analyses *all, const struct why_loss *loss)
+{
+	return xstrdup(advice(all, loss));
+}
+
+/* ---- what cannot be said ----------------------------------------------------------------------------------------- */
+
+static char *nothing_recorded(const struct analyses *all)
+{
+	char *reason = all->model->process_count ? report_unseen_reason(all->model)
+						 : xstrdup("No process with a CUDA library was found.");
+	char *text = xasprintf("Nothing was recorded: no CUDA call was seen in %s. %s",
+			       number_time(all->window.end_ns - all->window.start_ns).text, reason);
+
+	free(reason);
+	return text;
+}
+
+char *why_unsaid(const struct analyses *all)
+{
+	const struct why *why = &all->why;
+
+	if (model_is_foreign(all->model) && !all->gpu_ops)
+		return xasprintf(
+			"%s CUDA call%s and no GPU work are in this file: when the GPU worked is not known. Its "
+			"tool records it where it is told to: torch.profiler with ProfilerActivity.CUDA, nsys "
+			"with --trace=cuda.",
+			all->calls ? number_count(all->calls).text : "No", all->calls == 1 ? "" : "s");
+	if (!all->calls && !all->gpu_ops)
+		return nothing_recorded(all);
+	if (!all->gpu_ops || !why->any_gpu)
+		return xasprintf("%s CUDA calls were seen, but no GPU times: when the GPU worked is not in this trace. "
+				 "They come from CUPTI: record without --agent off; `gputrace doctor -p PID` says what "
+				 "keeps the agent out.",
+				 number_count(all->calls).text);
+	if (!why->looked_ns)
+		return xstrdup("The GPU did only one thing in this trace, so there is no time between two of its "
+			       "operations to look at: record for longer.");
+	return NULL;
+}
+
+static bool lacks_set(const struct analyses *all, const char *name)
+{
+	for (size_t i = 0; i < all->complete.set_count; i++)
+		if (!strcmp(all->complete.sets[i], name))
+			return true;
+	return false;
+}
+
+static bool waits_for_python(const struct analyses *all)
+{
+	return all->why.sums[WHY_PYTHON].ns > all->why.looked_ns / WHY_LEAST_SHARE;
+}
+
+static bool asked_for_ops(const struct model *model)
+{
+	for (uint32_t i = 0; i < model->process_count; i++)
+		if (model->processes[i].ops_state)
+			return true;
+	return false;
+}
+
+char *why_caution(const struct analyses *all, unsigned index)
+{
+	uint64_t meant = all->complete.launches_meant, untimed = all->untimed.launches;
+
+	if (meant && untimed > meant / UNTIMED_SHARE && !index--)
+		return xasprintf("%s of %s launches have no GPU times: the GPU was less idle than this says.",
+				 number_count(untimed).text, number_count(meant).text);
+	if (lacks_set(all, "cuda") && !index--)
+		return xstrdup("Copies were not recorded (--kernels-only, or --trace without cuda): they count as idle "
+			       "time.");
+	if (all->why.sums[WHY_GPU].ns > all->why.looked_ns / WHY_BEGUN_SHARE && !index--)
+		return xasprintf(
+			"For %s the GPU had work that was launched in time and did not begin it: what it waited "
+			"for is not in this trace. It may be another stream's work (--trace sync records such "
+			"waits), or a process that was not traced.",
+			number_time(all->why.sums[WHY_GPU].ns).text);
+	if (!asked_for_ops(all->model) && waits_for_python(all) && !index--)
+		return xasprintf("Whether Python was in PyTorch's DataLoader or compiler cannot be said: %s.",
+				 model_is_foreign(all->model) ? "no ops of PyTorch are in the file"
+							      : "the trace was taken without --ops");
+	return NULL;
+}
+
+size_t why_worth(const struct analyses *all)
+{
+	const struct why *why = &all->why;
+	size_t count = 0;
+
+	if (why->lost_ns < why->looked_ns / WHY_MEND_SHARE)
+		return 0;
+	while (count < why->count && why->losses[count].ns >= why->looked_ns / WHY_LEAST_SHARE)
+		count++;
+	return count;
+}

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* `gputrace why` as tables, for programs and to be pasted. */
+#include <stdlib.h>
+
+#include "report/why/why_tables.h"
+#include "report/why/why_words.h"
+
+#define LOSSES_TOLD 3u /* in notes, where tables are for people */
+
+static const char *verdict_of(const struct analyses *all, bool unsaid)
+{
+	if (unsaid)
+		return "cannot_be_said";
+	return why_worth(all) ? "losses" : "nothing_to_mend";
+}
+
+static void put_answer(struct report *report)
+{
+	const struct analyses *all = report->all;
+	const struct why *why = &all->why;
+	struct time_unit unit = time_unit_for(why->looked_ns);
+	char looked[32];
+	const struct column columns[] = {
+		COLUMN_NAME("answer", "answer", TEXT_TRUNCATE_END),
+		COLUMN_NUMBER(looked, "looked_at_ns", UNIT_NS),
+		COLUMN_NUMBER("busy %", "busy_percent", UNIT_PERCENT),
+		COLUMN_NUMBER("lost %", "lost_percent", UNIT_PERCENT),
+		COLUMN_NUMBER("steps", "steps", UNIT_COUNT),
+		COLUMN_DATA("before_ns", UNIT_NS),
+		COLUMN_END,
+	};
+	char *unsaid = why_unsaid(all), *caution;
+	struct table table;
+
+	snprintf(looked, sizeof(looked), "looked at, %s", unit.name);
+	report_title(report, "why", "Why the GPU stood still", NULL);
+	table_begin(&table, columns);
+	table_add(&table, verdict_of(all, unsaid));
+	table_add_ns(&table, why->looked_ns, unit);
+	table_add_percent(&table, (double)(why->looked_ns - why->idle_ns), (double)why->looked_ns);
+	table_add_percent(&table, (double)why->lost_ns, (double)why->looked_ns);
+	table_add_count(&table, why->step_count);
+	table_add_integer(&table, number_time(why->before_ns), why->before_ns);
+	report_table(report, &table);
+	if (unsaid)
+		report_text(report, 0, unsaid);
+	for (unsigned i = 0; !unsaid && (caution = why_caution(all, i)); i++) {
+		report_text(report, 0, caution);
+		free(caution);
+	}
+	free(unsaid);
+}
+
+/* Where tables are pasted, cells are too narrow for sentences. */
+static void tell(struct report *report, const struct why_loss *loss, size_t number)
+{
+	char *where = why_where(report->all, loss, &loss->lines[0]), *seen = why_evidence(report->all, loss);
+	char *advice = why_advice(report->all, loss);
+	char *text = xasprintf("%zu. %s. %s %s", number, where, seen, advice);
+
+	report_text(report, 0, text);
+	free(text);
+	free(where);
+	free(seen);
+	free(advice);
+}
+
+static void add_loss(struct report *report, struct table *table, const struct why_loss *loss, struct time_unit unit)
+{
+	const struct why *why = &report->all->why;
+	char *where = why_where(report->all, loss, &loss->lines[0]), *seen = why_evidence(report->all, loss);
+	char *advice = why_advice(report->all, loss);
+
+	table_add_ns(table, loss->ns, unit);
+	table_add_percent(table, (double)loss->ns, (double)why->looked_ns);
+	if (why->step_count)
+		table_add_ns(table, loss->ns / why->step_count, unit);
+	else
+		table_add_unknown(table, "-");
+	table_add_count(table, loss->count);
+	table_add_ns(table, loss->longest_ns, unit);
+	table_add(table, why_title(loss->cause));
+	table_add(table, why_cause_name(loss->cause));
+	table_add(table, where);
+	report_add_place(report, table, loss->lines[0].line);
+	table_add(table, seen);
+	table_add(table, advice);
+	free(where);
+	free(seen);
+	free(advice);
+}
+
+/* All that are worth a word, also those that are no more than the third. */
+static void put_losses(struct report *report, size_t count)
+{
+	const struct why *why = &report->all->why;
+	struct time_unit unit = time_unit_for(count ? why->losses[0].ns : 0);
+	const struct column columns[] = {
+		COLUMN_NUMBER(unit.name, "ns", UNIT_NS),
+		COLUMN_NUMBER("%", "percent", UNIT_PERCENT),
+		COLUMN_NUMBER("per step", "per_step_ns", UNIT_NS),
+		COLUMN_NUMBER("times", "times", UNIT_COUNT),
+		COLUMN_NUMBER("longest", "longest_ns", UNIT_NS),
+		COLUMN_NAME("cause", "cause", TEXT_TRUNCATE_END),
+		COLUMN_DATA("cause_id", UNIT_TEXT),
+		COLUMN_NAME("where", "where", TEXT_TRUNCATE_MIDDLE),
+		COLUMN_DATA("file", UNIT_TEXT),
+		COLUMN_DATA("line_number", UNIT_ID),
+		COLUMN_DATA("seen", UNIT_TEXT),
+		COLUMN_DATA("try", UNIT_TEXT),
+		COLUMN_END,
+	};
+	struct table table;
+
+	report_title(report, "why_losses", "What was lost, by cause", "% of the time looked at; most first");
+	table_begin(&table, columns);
+	for (size_t i = 0; i < count; i++)
+		add_loss(report, &table, &why->losses[i], unit);
+	report_table(report, &table);
+	for (size_t i = 0; report->options->format->is_brief && i < count && i < LOSSES_TOLD; i++)
+		tell(report, &why->losses[i], i + 1);
+}
+
+static void put_lines(struct report *report, size_t count)
+{
+	const struct why *why = &report->all->why;
+	struct time_unit unit = time_unit_for(count ? why->losses[0].ns : 0);
+	const struct column columns[] = {
+		COLUMN_NUMBER(unit.name, "ns", UNIT_NS),
+		COLUMN_NUMBER("times", "times", UNIT_COUNT),
+		COLUMN_NAME("cause", "cause_id", TEXT_TRUNCATE_END),
+		COLUMN_NAME("where", "where", TEXT_TRUNCATE_MIDDLE),
+		COLUMN_DATA("file", UNIT_TEXT),
+		COLUMN_DATA("line_number", UNIT_ID),
+		COLUMN_DATA("pid", UNIT_ID),
+		COLUMN_END,
+	};
+	struct table table;
+
+	report_title(report, "why_lines", "The lines of these causes", NULL);
+	table_begin(&table, columns);
+	for (size_t i = 0; i < count; i++)
+		for (size_t k = 0; k < why->losses[i].line_count; k++) {
+			const struct why_line *line = &why->losses[i].lines[k];
+			char *where = why_where(report->all, &why->losses[i], line);
+
+			table_add_ns(&table, line->ns, unit);
+			table_add_count(&table, line->count);
+			table_add(&table, why_cause_name(why->losses[i].cause));
+			table_add(&table, where);
+			report_add_place(report, &table, line->line);
+			table_add_id(&table, report->model->processes[line->process].pid);
+			free(where);
+		}
+	report_table(report, &table);
+}
+
+void why_put_tables(struct report *report)
+{
+	size_t count = why_worth(report->all);
+
+	put_answer(report);
+	if (!count)
+		return;
+	put_losses(report, count);
+	put_lines(report, count);
+}

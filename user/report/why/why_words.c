@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Sentences of what rows say; every figure in them is one of the rows'. */
+#include "report/why/why_words.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "model/collectives.h"
+#include "report/text.h"
+
+static const struct {
+	const char *name, *title, *brief;
+} causes[] = {
+	[WHY_PYTHON] = {"python", "the GPU waits for Python", "Python"},
+	[WHY_DATA] = {"data", "the GPU waits for data", "data loading"},
+	[WHY_SYNC] = {"sync", "a call waits for the GPU, which then runs out of work", "a wait for the GPU"},
+	[WHY_LAUNCH] = {"launch", "small kernels run shorter than it takes to launch them", "small kernels"},
+	[WHY_ALLOC] = {"alloc", "the GPU waits while CUDA hands out memory or takes it back", "memory of CUDA"},
+	[WHY_CALL] = {"call", "the GPU waits while the program is in a CUDA call", "other CUDA calls"},
+	[WHY_IMPORT] = {"import", "the GPU waits while Python imports modules", "imports"},
+	[WHY_GC] = {"gc", "the GPU waits while Python collects garbage", "garbage collection"},
+	[WHY_COMPILE] = {"compile", "the GPU waits while code is compiled or loaded", "compiling"},
+	[WHY_COPY] = {"copy", "copies between host and GPU hold the GPU up", "copies"},
+	[WHY_PROCESS] = {"process", "work waits while another process uses the GPU", "another process"},
+	[WHY_RANK] = {"rank", "ranks wait in collectives for the one that comes last", "a late rank"},
+	[WHY_PEER] = {"peer", "the GPU waits for other processes in a collective on the CPU", "a collective"},
+	/* of no loss that has a title */
+	[WHY_GPU] = {"gpu", NULL, "not begun by the GPU"},
+	[WHY_UNSEEN] = {"unseen", NULL, "launch not recorded"},
+	[WHY_SHORT] = {"short", NULL, "gaps under 5 us"},
+};
+
+const char *why_cause_name(enum why_cause cause)
+{
+	return causes[cause].name;
+}
+
+const char *why_title(enum why_cause cause)
+{
+	return causes[cause].title;
+}
+
+const char *why_short(enum why_cause cause)
+{
+	return causes[cause].brief;
+}
+
+static const char *plural(uint64_t count)
+{
+	return count == 1 ? "" : "s";
+}
+
+/* "text, more" */
+static char *joined(char *text, const char *separator, char *more)
+{
+	char *both = xasprintf("%s%s%s", text, *text ? separator : "", more);
+
+	free(text);
+	free(more);
+	return both;
+}
+
+/* ---- where ------------------------------------------------------------------------------------------------------- */
+
+static char *where(const struct analyses *all, const struct why_loss *loss, const struct why_line *line)
+{
+	char *label = line_label(&all->lines, line->line), *from, *text;
+
+	switch (loss->cause) {
+	case WHY_PYTHON:
+		if (line->from_line == NONE)
+			break;
+		if (line->from_line == line->line) {
+			text = xasprintf("between two launches of %s", label);
+			free(label);
+			return text;
+		}
+		from = line_label(&all->lines, line->from_line);
+		text = xasprintf("from %s to the next launch, %s", from, label);
+		free(from);
+		free(label);
+		return text;
+	case WHY_SYNC:
+	case WHY_ALLOC:
+	case WHY_CALL:
+		text = xasprintf("%s, %s%s%s", label, api_name((uint16_t)line->detail),
+				 line->extra == NONE || loss->cause != WHY_SYNC ? "" : " in ",
+				 line->extra == NONE || loss->cause != WHY_SYNC ? "" : why_name(all, line->extra));
+		free(label);
+		return text;
+	case WHY_DATA:
+	case WHY_IMPORT:
+	case WHY_GC:
+		text = xasprintf(loss->cause == WHY_DATA && line->extra == WHY_SEEN_BY_FRAMES
+					 ? "before the DataLoader's call at %s"
+					 : "before the launch at %s",
+				 label);
+		free(label);
+		return text;
+	case WHY_PEER:
+		text = xasprintf("%s, %s", label, why_name(all, line->detail));
+		free(label);
+		return text;
+	case WHY_RANK:
+		text = xasprintf("rank %" PRIu32 " at %s", line->detail, label);
+		free(label);
+		return text;
+	default:
+		break;
+	}
+	return label;
+}
+
+char *why_where(const struct analyses *all, const struct why_loss *loss, const struct why_line *line)
+{
+	const struct model_process *process = &all->model->processes[line->process];
+	char *text = where(all, loss, line);
+
+	if (all->active < 2 || loss->cause == WHY_RANK)
+		return text;
+	return joined(text, " ", xasprintf("(%s %" PRIu32 ")", process->name, process->pid));
+}
+
+/* ---- what shows it ----------------------------------------------------------------------------------------------- */
+
+/* "12 times, 3.1 ms at the longest" */
+static char *how_often(const struct why_loss *loss)
+{
+	return loss->count == 1 ? xstrdup("once")
+				: xasprintf("%s times, %s at the longest", number_count(loss->count).text,
+					    number_time(loss->longest_ns).text);
+}
+
+static char *python_evidence(const struct analyses *all, const struct why_loss *loss)
+{
+	char *often = how_often(loss), *text;
+
+	text = xasprintf("The GPU ran out of work %s, and the thread that launches was in no CUDA call%s meanwhile%s.",
+			 often, model_has_all_calls(all->model) ? "" : " that gputrace follows",
+			 all->why.has_ops ? " and in no DataLoader" : "");
+	free(often);
+	return text;
+}
+
+static const char *loader_of(const char *name)
+{
+	const char *mark = strchr(name, '#');
+
+	return mark ? mark + 1 : name;
+}
+
+static char *data_evidence(const struct analyses *all, const struct why_loss *loss)
+{
+	char *often = how_often(loss), *text;
+
+	if (loss->lines[0].extra == WHY_SEEN_BY_FRAMES)
+		text = xasprintf("The GPU ran out of work %s, and the next CUDA call was made inside the DataLoader "
+				 "(%s of torch/utils/data/dataloader.py). Without --ops it is not seen when the loop "
+				 "came to that: what it did just before counts, too.",
+				 often, all->model->codes[loss->lines[0].detail].name);
+	else
+		text = xasprintf("The GPU had nothing to do while the program was in %s, %s.",
+				 loader_of(why_name(all, loss->lines[0].detail)), often);
+	free(often);
+	return text;
+}
+
+static char *sync_evidence(const struct analyses *all, const struct why_loss *loss)
+{
+	const struct why_line *line = &loss->lines[0];
+	char *text;
+
+	(void)all;
+	text = xasprintf("%s call%s of %s there took %s; behind %s the GPU had nothing to do for %s.",
+			 number_count(line->calls).text, plural(line->calls), api_name((uint16_t)line->detail),
+			 number_time(line->calls_ns).text, line->calls == 1 ? "it" : "them",
+			 number_time(line->ns).text);
+	if (!line->reads)
+		return text;
+	return joined(text, " ",
+		      xasprintf("The line reads %s back from the GPU, %s time%s%s.",
+				number_bytes(line->read_bytes / line->reads).text, number_count(line->reads).text,
+				plural(line->reads),
+				line->read_bytes / line->reads <= WHY_NUMBER_BYTES
+					? ": one number, as .item(), float() or an `if` of a tensor do"
+					: ""));
+}
+
+static char *launch_evidence(const struct analyses *all, const struct why_loss *loss)
+{
+	uint64_t kernels = loss->count;
+
+	return xasprintf("%s kernel%s ran for %s on average, and there was one every %s: the GPU idled between them.",
+			 number_count(kernels).text, plural(kernels),
+			 number_time(all->why.launch_kernel_ns / kernels).text,
+			 number_time(all->why.launch_interval_ns / kernels).text);
+}
+
+static char *calls_evidence(const struct why_loss *loss)
+{
+	uint64_t failed = 0;
+	char *text = xstrdup("");
+
+	for (size_t i = 0; i < loss->line_count && i < 3; i++) {
+		const struct why_line *line = &loss->lines[i];
+
+		text = joined(text, ", ",
+			      xasprintf("%s call%s of %s took %s", number_count(line->calls).text, plural(line->calls),
+					api_name((uint16_t)line->detail), number_time(line->calls_ns).text));
+	}
+	for (size_t i = 0; i < loss->line_count; i++)
+		failed += loss->lines[i].failed;
+	text = joined(text, "", xstrdup("."));
+	if (failed)
+		text = joined(text, " ",
+			      xasprintf("%s of the calls failed: there was no memory, and whoever asked gave some back "
+					"and asked again.",
+					number_count(failed).text));
+	return text;
+}
+
+/* Most of them first, each module once. */
+static char *import_evidence(const struct analyses *all, const struct why_loss *loss)
+{
+	char *text = xstrdup("");
+
+	for (size_t i = 0; i < loss->line_count && i < 3; i++)
+		text = joined(text, ", ",
+			      xasprintf("import of %s %s", why_name(all, loss->lines[i].detail),
+					number_time(loss->lines[i].ns).text));
+	return joined(text, "", xstrdup(" without work on the GPU."));
+}
+
+static char *gc_evidence(const struct why_loss *loss)
+{
+	uint64_t of[3] = {0}, count[3] = {0}, other = 0;
+	char *text = xstrdup("");
+
+	for (size_t i = 0; i < loss->line_count; i++) {
+		const struct why_line *line = &loss->lines[i];
+
+		if (line->detail < 3) {
+			of[line->detail] += line->ns;
+			count[line->detail] += line->count;
+		} else {
+			other += line->count;
+		}
+	}
+	for (unsigned i = 3; i-- > 0;)
+		if (count[i])
+			text = joined(text, ", ",
+				      xasprintf("%s collection%s of generation %u: %s", number_count(count[i]).text,
+						plural(count[i]), i, number_time(of[i]).text));
+	if (other)
+		text = joined(text, ", ", xasprintf("%s collection%s", number_count(other).text, plural(other)));
+	return joined(text, "",
+		      xasprintf(" without work on the GPU, %s at the longest.", number_time(loss->longest_ns).text));
+}
+
+static char *compiled_what(const struct analyses *all, const struct why_line *line)
+{
+	struct model_jit jit = {.operation = (uint8_t)line->extra};
+
+	switch (line->detail) {
+	case WHY_COMPILE_JIT:
+		return xasprintf("by the driver (%s)", jit_name(&jit));
+	case WHY_COMPILE_MODULE:
+		return xasprintf("in %s", api_name((uint16_t)line->extra));
+	default:
+		return xasprintf("by torch.compile (%s)", why_name(all, line->extra));
+	}
+}
+
+static char *compile_evidence(const struct analyses *all, const struct why_loss *loss)
+{
+	char *text = xstrdup("");
+
+	for (size_t i = 0; i < loss->line_count && i < 3; i++) {
+		char *what = compiled_what(all, &loss->lines[i]);
+
+		text = joined(text, ", ", xasprintf("%s %s", number_time(loss->lines[i].ns).text, what));
+		free(what);
+	}
+	return joined(text, "", xstrdup(" while the GPU had nothing to do."));
+}
+
+static char *copy_name(uint32_t detail, char *buffer, size_t size)
+{
+	struct model_gpu op = {.kind = MODEL_MEMCPY,
+			       .memcpy_kind = (uint8_t)detail,
+			       .from = (uint8_t)(detail >> 8),
+			       .to = (uint8_t)(detail >> 16)};
+
+	gpu_name(NULL, &op, buffer, size);
+	return buffer;
+}
+
+static char *copy_evidence(const struct why_loss *loss)
+{
+	const struct why_line *line = &loss->lines[0];
+	char name[128], *text;
+
+	text = xasprintf("%s %s of %s each took %s", number_count(line->copies).text,
+			 copy_name(line->detail, name, sizeof(name)),
+			 number_bytes(line->copies ? line->copy_bytes / line->copies : 0).text,
+			 number_time(line->copy_ns).text);
+	if (line->copy_ns)
+		text = joined(text, "", xasprintf(" (%.1f GB/s)", (double)line->copy_bytes / (double)line->copy_ns));
+	if (line->calls)
+		text = joined(text, "",
+			      xasprintf(", and the program stood in %s of these calls for %s",
+					number_count(line->calls).text, number_time(line->calls_ns).text));
+	return joined(text, "", xasprintf(". For %s no kernel ran.", number_time(line->ns).text));
+}
+
+static char *process_evidence(const struct analyses *all, const struct why_loss *loss)
+{
+	const struct model_process *other = &all->model->processes[loss->lines[0].detail];
+	char *often = how_often(loss), *text;
+
+	text = xasprintf("Work of this program was launched and had to wait %s, while %s (pid %" PRIu32
+			 ") ran kernels on the same GPU.",
+			 often, other->name, other->pid);
+	free(often);
+	return text;
+}
+
+/* How often that rank was the last. */
+static char *rank_evidence(const struct analyses *all, const struct why_loss *loss)
+{
+	const struct why_line *line = &loss->lines[0];
+	uint64_t times = 0;
+	struct collective collective;
+	bool known = collective_read(&collective, why_name(all, line->extra));
+
+	for (size_t i = 0; i < loss->line_count; i++)
+		if (loss->lines[i].detail == line->detail)
+			times += loss->lines[i].count;
+	return xasprintf("Rank %" PRIu32
+			 " came last to %s of %s collectives (%s among them), and the other ranks' GPUs "
+			 "waited in them, for %s at the longest.",
+			 line->detail, number_count(times).text,
+			 number_count(all->why.meetings ? all->why.meetings->complete : 0).text,
+			 known ? collective.fields[GPT_COLLECTIVE_NAME] : "?", number_time(loss->longest_ns).text);
+}
+
+static char *peer_evidence(const struct analyses *all, const struct why_loss *loss)
+{
+	char *often = how_often(loss), *text;
+
+	text = xasprintf("The GPU had nothing to do %s, while %s of its process had not ended: it ends when the last "
+			 "process has come to it and the data has gone from CPU to CPU.",
+			 often, why_name(all, loss->lines[0].detail));
+	free(often);
+	return text;
+}
+
+char *why_evidence(const struct analyses *all, const struct why_loss *loss)
+{
+	switch (loss->cause) {
+	case WHY_PYTHON:
+		return python_evidence(all, loss);
+	case WHY_DATA:
+		return data_evidence(all, loss);
+	case WHY_SYNC:
+		return sync_evidence(all, loss);
+	case WHY_LAUNCH:
+		return launch_evidence(all, loss);
+	case WHY_ALLOC:
+	case WHY_CALL:
+		return calls_evidence(loss);
+	case WHY_IMPORT:
+		return import_evidence(all, loss);
+	case WHY_GC:
+		return gc_evidence(loss);
+	case WHY_COMPILE:
+		return compile_evidence(all, loss);
+	case WHY_PROCESS:
+		return process_evidence(all, loss);
+	case WHY_RANK:
+		return rank_evidence(all, loss);
+	case WHY_PEER:
+		return peer_evidence(all, loss);
+	default:
+		return copy_evidence(loss);
+	}
+}
