@@ -196,6 +196,7 @@ LINT_STATES ?= 225000
 LINT_OK := $(patsubst %.c,$(BUILD)/lint/%.ok,$(USER_SRC) $(CUPTI_SRC) $(AGENT_SRC))
 lint: $(LINT_OK)
 	@tools/check-prints
+	@tools/check-messages
 	@mkdir -p $(BUILD)/lint/cppcheck
 	@cppcheck --quiet --error-exitcode=1 --std=c11 --inline-suppr --enable=warning,performance,portability \
 		--suppress=missingIncludeSystem --cppcheck-build-dir=$(BUILD)/lint/cppcheck -j 2 -Iinclude -Iuser \

@@ -312,6 +312,7 @@ def test_a_second_ctrl_c_abandons_the_export_and_neither_target_nor_log(cudart, 
             tracer.process.send_signal(signal.SIGINT)
             tracer.process.wait(tracing.PATIENCE_S)
             assert tracer.process.returncode == FAILED
+            assert "abandoned: not all outputs were written; gputrace export makes them" in tracer.process.stderr.read()
         target.ask("steps 1")
         target.end().must_be(0)
     assert "Block.forward" in tracing.gputrace(tmp_path, "report", tmp_path / "trace.gpt").must_be(0).stdout
@@ -356,16 +357,21 @@ def test_doctor_finds_what_a_trace_needs(tmp_path):
     assert not [line for line in done.stdout.splitlines() if line.startswith("missing")]
 
 
-FEATURES_SINCE = {"attach cookies": (5, 15), "bpf_loop": (5, 17), "uprobe.multi": (6, 6), "uprobe.session": (6, 13),
-                  "fast nop5": (6, 18)}
+FEATURES_SINCE = {  # and what is said where it is there, and where it is not
+    "attach cookies": ((5, 15), "probes know which they are", "each call is looked up by its probe's place, slower; Linux 5.15"),
+    "bpf_loop": ((5, 17), "stacks are walked in one go", "stacks are walked by older programs, slower; Linux 5.17 has it"),
+    "uprobe.multi": ((6, 6), "all probes of a file at once", "probes go in and out one by one: starts and ends slower; Linux 6.6"),
+    "uprobe.session": ((6, 13), "there, and not needed", "Linux 6.13 has it; nothing depends on it"),
+    "fast nop5": ((6, 18), "the agent's probes take the fast way", "the agent's probes cost twice as much; Linux 6.18 on x86-64")}
 
 
 @pytest.mark.kernels
 def test_doctor_says_what_this_kernel_lacks(tmp_path):
     kernel = tuple(int(number) for number in platform.release().split("-")[0].split(".")[:2])
     done = tracing.gputrace(tmp_path, "doctor").must_be(0)
-    found = {name: re.search(rf"^{name} +(\w+)", done.stdout, re.MULTILINE).group(1) for name in FEATURES_SINCE}
-    assert found == {name: "ok" if kernel >= since else "limited" for name, since in FEATURES_SINCE.items()}
+    found = {name: re.search(rf"^{name} +(\w+) +(.*)", done.stdout, re.MULTILINE).groups() for name in FEATURES_SINCE}
+    assert found == {name: ("ok", there) if kernel >= since else ("limited", absent)
+                     for name, (since, there, absent) in FEATURES_SINCE.items()}
 
 
 def test_doctor_says_what_can_be_traced_in_a_process(cudart, every_python, tmp_path):
@@ -382,25 +388,28 @@ def test_doctor_without_root_says_what_is_missing(public):
 
 
 @pytest.mark.parametrize("name,begin,said", (
-    ("page.html", b"\n<!DOCTYPE html>\n<html>", "is an HTML page"),
+    ("page.html", b"\n<!DOCTYPE html>\n<html>", "is an HTML page, to be looked at in a browser; report and export read the .gpt log"),
     ("trace.json", b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 5\n", "`git lfs pull`"),
     ("run.nvvp", b'<?xml version="1.0"?><a/>', "is XML"),
     ("report1.nsys-rep", b"\0\1\2\3 not known \xff", "`nsys export --type sqlite FILE`"),
     ("report1.qdrep", b"\x07any", "`nsys export --type sqlite FILE`"),
     ("kernels.ncu-rep", b"NVR\0\4\0\0\0", "Nsight Compute"),
     ("host.xplane.pb", b"\x0a\x12abc", "JAX or TensorFlow"),
-    ("own.pftrace", b"\x0a\x05hello", ".gpt log that it was made from"),
-    ("own.arrow", b"ARROW1\0\0", ".gpt log that it was made from"),
-    ("own.folded", b"main;step;kernel 12\n", ".gpt log that it was made from"),
-    ("own.svg", b"<svg xmlns=", ".gpt log that it was made from"),
-    ("own.prof", b"{(\5\0\0\0abcde", ".gpt log that it was made from"),
+    ("own.pftrace", b"\x0a\x05hello", "is a trace for Perfetto, to be looked at in its UI; report and export read the .gpt log that it was made from"),
+    ("own.arrow", b"ARROW1\0\0", "is an Arrow file, for pyarrow and pandas; report and export read the .gpt log that it was made from"),
+    ("own.folded", b"main;step;kernel 12\n", "has folded stacks, for flamegraph.pl; report and export read the .gpt log that it was made from"),
+    ("own.svg", b"<svg xmlns=", "is an SVG picture, to be looked at in a browser; report and export read the .gpt log that it was made from"),
+    ("own.prof", b"{(\5\0\0\0abcde", "is a profile for pstats; report and export read the .gpt log that it was made from"),
     ("own.speedscope.json", b'{"$schema":"https://www.speedscope.app/file-format-schema.json","exporter":"gputrace@1"',
      "is a profile for speedscope; report and export read the .gpt log"),
     ("own.pb.gz", gzip.compress(b"\x0a\4\x08\1\x10\2\x0a\4\x08\3\x10\4"), "is a profile for pprof; report and export read the .gpt log"),
     ("tables.json", b'{"schema": "gputrace-tables", "version": 1,', "has tables of a report"),
-    ("all.gpt.gz", gzip.compress(b"GPTRACE\0"), "`gzip -d`"),
+    ("all.gpt.gz", gzip.compress(b"GPTRACE\0"), "is packed with gzip: unpack it with `gzip -d`"),
     ("ranks.tar.gz", gzip.compress(b"rank0.json".ljust(257, b"\0") + b"ustar\00000".ljust(255, b"\0")), "is a tar archive"),
-    ("packed.zip", b"PK\3\4rest", "unpack it"),
+    ("packed.zip", b"PK\3\4rest", "is a ZIP archive: unpack it, and name the file that was in it"),
+    ("all.gpt.zst", b"\x28\xb5\x2f\xfdrest", "is packed with zstd: unpack it with `zstd -d`"),
+    ("all.gpt.xz", b"\xfd7zXZ\0", "is packed with xz: unpack it with `xz -d`"),
+    ("all.gpt.bz2", b"BZh91AY", "is packed with bzip2: unpack it with `bzip2 -d`"),
 ))
 def test_a_file_that_is_not_read_is_named_with_what_helps(tmp_path, name, begin, said):
     (tmp_path / name).write_bytes(begin)
@@ -420,6 +429,21 @@ def test_what_gputrace_exports_and_does_not_read_is_named_with_what_helps(tmp_pa
     suffix = {"speedscope": "speedscope.json", "pprof": "pb.gz", "pstats": "prof"}.get(format, format)
     tracing.gputrace(tmp_path, "export", tmp_path / "t.json", "-o", tmp_path / f"own.{suffix}").must_be(0)
     assert_one_line(tracing.gputrace(tmp_path, "report", tmp_path / f"own.{suffix}"), FAILED, ".gpt log that it was made from")
+
+
+def test_what_it_exports_and_reads_says_where_it_is_from(tmp_path):
+    (tmp_path / "t.json").write_text(json.dumps(a_trace_of_torch_profiler()))
+    tracing.gputrace(tmp_path, "export", tmp_path / "t.json", "-o", tmp_path / "own.sqlite").must_be(0)
+    assert "gputrace (an .sqlite file)" in tracing.gputrace(tmp_path, "report", tmp_path / "own.sqlite").must_be(0).stdout
+
+
+def test_a_packed_file_that_is_cut_says_how_much_of_it_was_read(tmp_path):
+    trace = a_trace_of_torch_profiler()
+    trace["traceEvents"] += [dict(trace["traceEvents"][0], ts=20.0 + number / 7, args={"correlation": 2 + number}) for number in range(20000)]
+    packed = gzip.compress(json.dumps(trace).encode())
+    (tmp_path / "t.json.gz").write_bytes(packed[:len(packed) // 2])
+    said = " ".join(tracing.gputrace(tmp_path, "report", tmp_path / "t.json.gz").stdout.split())
+    assert re.search(r"the packed file is damaged or cut: \d+ events were read", said)
 
 
 def test_a_trace_of_jax_is_named_as_one_also_when_packed(tmp_path):

@@ -210,6 +210,7 @@ def test_a_limit_by_which_the_agent_has_no_thread_is_named(tmp_path, limit):
     (said,) = [text for text in done.stdout.split("\n\n") if text.startswith(f"No GPU times for pid {target.pid}")]
     said = " ".join(said.split())
     assert "there was no memory or thread for the agent" in said and limit in said and "To get them: raise that limit" in said
+    assert limit == "RLIMIT_AS" or "no thread: there are too many, RLIMIT_NPROC (ulimit -u) or pids.max of its cgroup" in said
 
 
 def test_a_program_that_filters_its_system_calls_while_it_is_traced_keeps_working(tmp_path):

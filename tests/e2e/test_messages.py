@@ -44,6 +44,42 @@ def test_what_is_no_process_to_trace_is_said_to_be(tmp_path, arguments, code, ha
     assert has in said(tracing.gputrace(tmp_path, *arguments).must_be(code))
 
 
+FILTERED = """import ctypes
+filter = (ctypes.c_uint64 * 1)(0x7fff000000000006)  # BPF_RET: SECCOMP_RET_ALLOW
+program = (ctypes.c_uint64 * 2)(1, ctypes.addressof(filter))
+libc = ctypes.CDLL(None, use_errno=True)
+assert libc.prctl(38, 1, 0, 0, 0) == 0 and libc.prctl(22, 2, program) == 0
+print("ready", flush=True)
+input()
+"""
+
+
+def test_doctor_says_that_a_filter_of_seccomp_does_not_matter(tmp_path):
+    with tracing.Running([machine.any_python(), "-c", FILTERED], tmp_path) as filtered:
+        filtered.wait_line("ready")
+        assert "seccomp ok a filter: entry probes are not affected by it" in said(tracing.gputrace(tmp_path, "doctor", "-p", filtered.pid))
+
+
+def test_doctor_in_a_container_says_where_to_run_it(tmp_path):
+    doctor = said(tracing.command(tmp_path, "unshare", "-pf", "--mount-proc", machine.GPUTRACE, "doctor").must_be(1))
+    assert "pid namespace missing a container's: run on the host, or start it with --pid=host" in doctor
+
+
+def test_a_process_that_has_ended_and_that_nobody_has_waited_for_is_said_to_have(tmp_path):
+    child = subprocess.Popen(["true"])
+    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+    assert f"--pid {child.pid}: has ended already" in said(tracing.gputrace(tmp_path, "-p", child.pid).must_be(1))
+    child.wait()
+
+
+@pytest.mark.parametrize("arguments, code, has", [
+    (["--", "report", "all.gpt"], 1, "report: a subcommand comes first, its options after it: gputrace report ..."),
+    (["-o", "of-%p.json", "--", "true"], 0, "of-%p.json: no process made a CUDA call or told its ops, so there is no file")],
+                         ids=("subcommand behind --", "no process"))
+def test_what_could_not_be_done_is_said_with_the_reason(tmp_path, arguments, code, has):
+    assert has in said(tracing.gputrace(tmp_path, *arguments).must_be(code))
+
+
 CALLS = "import ctypes, sys; ctypes.CDLL(sys.argv[1]).cudaDeviceSynchronize()"
 
 

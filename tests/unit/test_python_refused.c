@@ -78,7 +78,7 @@ static const struct {
 	 "unsigned long Py_Version = 0x030b01f0; long _PyRuntime[500];\n", -ENOTSUP,
 	 "named CPython 3.12, but says it is 3.11"},
 	{"a name alone where there is more since 3.11", "libpython3.12.so.1.0", "long _PyRuntime[500];\n", -ENOTSUP,
-	 "no Py_Version"},
+	 "is named CPython 3.12, but has no Py_Version to confirm it"},
 	{"no runtime", "libpython3.9.so.1.0", "long something;\n", -ENOTSUP, "CPython 3.9 cannot be examined"},
 	{"an interpreter that has not begun", "libpython3.9.so.1.0", "long _PyRuntime[500];\n", -EAGAIN, ""},
 	{"a state that is not laid out so", "libpython3.9.so.1.0",

@@ -492,7 +492,11 @@ static void without_gpu_times_it_says_why_and_what_to_do(void **state)
 		{0, GPT_AGENT_OK, "CUPTI agent was not at work in the process", "gputrace -- COMMAND"},
 		{GPT_AGENT_FAILED, GPT_AGENT_NO_CUPTI, "no libcupti was found (/opt/lib)", "pip install"},
 		{GPT_AGENT_FAILED, GPT_AGENT_OCCUPIED, "another tool holds CUPTI (/opt/lib)", "end the other profiler"},
-		{GPT_AGENT_FAILED, GPT_AGENT_NO_CUDA, "no usable NVIDIA driver", "nvidia-smi"},
+		{GPT_AGENT_FAILED, GPT_AGENT_CUPTI_UNUSABLE, "its libcupti cannot be used", "use CUPTI 11.8 or later"},
+		{GPT_AGENT_FAILED, GPT_AGENT_NO_CUDA, "CUPTI found no usable NVIDIA driver",
+		 "check it with nvidia-smi"},
+		{GPT_AGENT_FAILED, GPT_AGENT_CUPTI_ERROR, "CUPTI answered with an error", "gputrace doctor -p"},
+		{GPT_AGENT_FAILED, GPT_AGENT_NO_RESOURCES, "there was no memory or thread", "prlimit --pid"},
 		{GPT_AGENT_FAILED, (enum gpt_agent_failure)99, "did not say why", "gputrace doctor"},
 		{GPT_AGENT_LOADED, GPT_AGENT_OK, "still waits for CUDA", "trace again"},
 		{GPT_AGENT_READY, GPT_AGENT_OK, "CUPTI delivered nothing", "trace longer"},
@@ -514,6 +518,17 @@ static void without_gpu_times_it_says_why_and_what_to_do(void **state)
 		assert_has(unwrapped, cases[i].remedy);
 		free(text);
 	}
+}
+
+static void how_full_the_ring_buffer_was_is_said(void **state)
+{
+	char *text;
+
+	model_source(model)->receipt.ring_bytes = 1000;
+	model_source(model)->receipt.ring_bytes_max = 250;
+	text = report_of(model, 1000, false);
+	assert_has(text, "; ring buffer 25.0 % full at most");
+	free(text);
 }
 
 static void without_gpu_times_tables_count_launches(void **state)
@@ -789,6 +804,7 @@ int main(void)
 		TEST(a_truncated_log_says_so_before_the_receipt),
 		TEST(failed_calls_are_counted_and_placed),
 		TEST(without_gpu_times_it_says_why_and_what_to_do),
+		TEST(how_full_the_ring_buffer_was_is_said),
 		TEST(without_gpu_times_tables_count_launches),
 		TEST(an_empty_trace_is_helped),
 		TEST(a_trace_without_length_divides_by_nothing),

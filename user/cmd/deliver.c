@@ -111,7 +111,9 @@ static bool agent_was_there(const struct model *model)
 		return false;
 	}
 	if (!ready)
-		msg_error("--agent require: the agent came to work in no process: was CUDA initialised at all?");
+		msg_error("--agent require: the agent came to work in no process: CUDA was not initialised in any; "
+			  "gputrace "
+			  "doctor -p PID says of one whether the agent can come in");
 	return ready > 0;
 }
 
@@ -173,7 +175,7 @@ static int write_everything(const struct delivery *delivery, struct reading *rea
 	int outputs = outputs_write(reading, delivery->skip);
 
 	if (outputs == -ECANCELED)
-		msg_warn("abandoned: not all outputs were written");
+		msg_warn("abandoned: not all outputs were written; gputrace export makes them of the log");
 	return err ? err : outputs;
 }
 

@@ -59,7 +59,8 @@ static int find_agent(struct recording *recording)
 			  GPUTRACE_AGENT_FILE);
 		return -ENOENT;
 	}
-	msg_warn("%s was not found: there will be no GPU times", GPUTRACE_AGENT_FILE);
+	msg_warn("%s was not found: there will be no GPU times; gputrace doctor says where it is looked for",
+		 GPUTRACE_AGENT_FILE);
 	return 0;
 }
 

@@ -113,7 +113,7 @@ static int refuse_word(struct parse *parse, const char *word)
 	size_t used = 0;
 
 	if (!*word)
-		return option_fail(parse, "the command is empty");
+		return option_fail(parse, "the command to start is empty: gputrace -- COMMAND");
 	if (parse->options->pids.list.count)
 		return option_fail(parse, "'%s' after --pid PID: several processes are one list, as in -p 41230,41231",
 				   word);

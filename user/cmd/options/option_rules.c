@@ -202,7 +202,7 @@ static int why_check(struct parse *parse)
 	struct options *options = parse->options;
 
 	if (options_use_stdout(options))
-		return option_fail(parse, "--output -: why writes its answer there");
+		return option_fail(parse, "--output -: why writes its answer there; name a file, as in -o all.gpt");
 	if (!options->log && !options->command && !options->pids.list.count)
 		return option_fail(parse,
 				   "why needs a log (gputrace why FILE.gpt), a process (-p PID) or a command (-- "
@@ -246,10 +246,10 @@ int option_rules_check(struct parse *parse)
 	if (subcommand == SUBCOMMAND_EXPORT && !options->outputs.list.count)
 		return option_fail(parse, "export needs an output: gputrace export %s -o trace.json", options->log);
 	if (options->command && options->pids.list.count)
-		return option_fail(parse, "--pid and a command to start ('%s') exclude each other",
+		return option_fail(parse, "--pid and a command to start ('%s') exclude each other; one of the two",
 				   options->command[0]);
 	if (options->command && !options->command[0][0])
-		return option_fail(parse, "the command to start is empty");
+		return option_fail(parse, "the command to start is empty: gputrace -- COMMAND");
 	if (options->has_activity_sets && options->agent == ATTACH_AGENT_OFF)
 		return option_fail(
 			parse, "--trace and --kernels-only choose what the agent records: they exclude --agent off");
