@@ -495,7 +495,8 @@ static void without_gpu_times_it_says_why_and_what_to_do(void **state)
 		{GPT_AGENT_FAILED, GPT_AGENT_CUPTI_UNUSABLE, "its libcupti cannot be used", "use CUPTI 11.8 or later"},
 		{GPT_AGENT_FAILED, GPT_AGENT_NO_CUDA, "CUPTI found no usable NVIDIA driver",
 		 "check it with nvidia-smi"},
-		{GPT_AGENT_FAILED, GPT_AGENT_CUPTI_ERROR, "CUPTI answered with an error", "gputrace doctor -p"},
+		{GPT_AGENT_FAILED, GPT_AGENT_CUPTI_ERROR, "CUPTI answered with an error",
+		 "`gputrace doctor -p 41230`."},
 		{GPT_AGENT_FAILED, GPT_AGENT_NO_RESOURCES, "there was no memory or thread", "prlimit --pid"},
 		{GPT_AGENT_FAILED, (enum gpt_agent_failure)99, "did not say why", "gputrace doctor"},
 		{GPT_AGENT_LOADED, GPT_AGENT_OK, "still waits for CUDA", "trace again"},
@@ -516,6 +517,31 @@ static void without_gpu_times_it_says_why_and_what_to_do(void **state)
 		assert_non_null(unwrapped);
 		assert_has(unwrapped, cases[i].why);
 		assert_has(unwrapped, cases[i].remedy);
+		free(text);
+	}
+}
+
+static void of_a_process_that_has_ended_nobody_is_told_to_look_at_it(void **state)
+{
+	const struct {
+		enum gpt_agent_state agent_state;
+		const char *why, *remedy;
+	} cases[] = {
+		{GPT_AGENT_FAILED, "the agent failed and did not say why", "it has ended: of the next one"},
+		{GPT_AGENT_LOADED, "CUDA did not start before the process ended", "see that CUDA starts there"},
+	};
+
+	drop_gpu();
+	model->gpu_times = MODEL_GPU_TIMES_MEANT;
+	model->processes[0].exit_ns = SAMPLE_START + 1;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char *text;
+
+		model->processes[0].agent_state = cases[i].agent_state;
+		text = report_of(model, 1000, false);
+		assert_has(text, cases[i].why);
+		assert_has(text, cases[i].remedy);
+		assert_null(strstr(text, "doctor -p 41230"));
 		free(text);
 	}
 }
@@ -804,6 +830,7 @@ int main(void)
 		TEST(a_truncated_log_says_so_before_the_receipt),
 		TEST(failed_calls_are_counted_and_placed),
 		TEST(without_gpu_times_it_says_why_and_what_to_do),
+		TEST(of_a_process_that_has_ended_nobody_is_told_to_look_at_it),
 		TEST(how_full_the_ring_buffer_was_is_said),
 		TEST(without_gpu_times_tables_count_launches),
 		TEST(an_empty_trace_is_helped),

@@ -143,10 +143,22 @@ static enum exit_code keep_steps(struct reading *reading)
 	return EXIT_GOOD;
 }
 
+static uint32_t last_cycle(const struct steps *steps)
+{
+	uint32_t last = 0;
+
+	for (size_t i = 0; i < steps->tracks.count; i++)
+		for (size_t k = 0; k < steps->tracks.items[i].list.count; k++)
+			if (steps->tracks.items[i].list.items[k].cycle > last)
+				last = steps->tracks.items[i].list.items[k].cycle;
+	return last;
+}
+
 /* Leaves those of the cycle that --cycle names. */
 static enum exit_code keep_cycle(struct reading *reading)
 {
 	uint64_t cycle = reading->delivery->options->slice.cycle;
+	uint32_t last = last_cycle(&reading->steps);
 
 	if (!reading->steps.scheduled) {
 		msg_error("--cycle %" PRIu64 ": %s was not recorded with --schedule", cycle, name_of(reading));
@@ -154,7 +166,7 @@ static enum exit_code keep_cycle(struct reading *reading)
 	}
 	steps_keep_cycle(&reading->steps, (uint32_t)cycle);
 	if (!reading->steps.tracks.count) {
-		msg_error("--cycle %" PRIu64 ": is not in %s", cycle, name_of(reading));
+		msg_error("--cycle %" PRIu64 ": is not in %s, which has %" PRIu32, cycle, name_of(reading), last);
 		return EXIT_FAILED;
 	}
 	span_steps(reading);

@@ -11,6 +11,10 @@ struct hint {
 	const char *why, *remedy;
 };
 
+/* Remedies of which `gputrace doctor` of the process says more, as long as it runs. */
+static const char let_it_in[] = "start the program as `gputrace -- COMMAND`, or see what keeps the agent out";
+static const char see_what_works[] = "see what works in the process";
+
 static const char not_at_work[] = "gputrace's CUPTI agent was not at work in the process";
 
 /* Nothing is advised that was done, or that cannot be done any more. */
@@ -18,8 +22,7 @@ static const struct hint no_agent[] = {
 	{"the trace was taken with --agent off", "record without it"},
 	{not_at_work, "see that CUDA starts there (nvidia-smi); a note says so where the agent could not come in"},
 	{not_at_work, "it has ended: start the program as `gputrace -- COMMAND`, and the driver loads the agent"},
-	{not_at_work,
-	 "see `gputrace doctor -p PID` for what keeps it out, or start the program as `gputrace -- COMMAND`"},
+	{not_at_work, let_it_in},
 };
 
 enum {
@@ -31,7 +34,7 @@ enum {
 
 /* enum gpt_agent_failure */
 static const struct hint failures[] = {
-	[GPT_AGENT_OK] = {"the agent failed and did not say why", "run `gputrace doctor -p PID`"},
+	[GPT_AGENT_OK] = {"the agent failed and did not say why", see_what_works},
 	[GPT_AGENT_NO_CUPTI] =
 		{"no libcupti was found",
 		 "install the one of the process's CUDA, for example with pip install nvidia-cuda-cupti-cu12"},
@@ -39,7 +42,7 @@ static const struct hint failures[] = {
 				      "use CUPTI 11.8 or later, of the CUDA of the process"},
 	[GPT_AGENT_OCCUPIED] = {"another tool holds CUPTI", "end the other profiler, or trace without it"},
 	[GPT_AGENT_NO_CUDA] = {"CUPTI found no usable NVIDIA driver", "check it with nvidia-smi"},
-	[GPT_AGENT_CUPTI_ERROR] = {"CUPTI answered with an error", "run `gputrace doctor -p PID`"},
+	[GPT_AGENT_CUPTI_ERROR] = {"CUPTI answered with an error", see_what_works},
 	[GPT_AGENT_NO_RESOURCES] = {"there was no memory or thread for the agent",
 				    "raise that limit, of a process that runs with prlimit --pid PID"},
 };
@@ -47,6 +50,11 @@ static const struct hint failures[] = {
 static const struct hint loaded = {
 	"the agent is loaded and still waits for CUDA to start",
 	"trace again once the program uses the GPU",
+};
+
+static const struct hint loaded_to_the_end = {
+	"the agent was loaded and CUDA did not start before the process ended",
+	"see that CUDA starts there (nvidia-smi)",
 };
 
 static const struct hint ready = {
@@ -85,7 +93,7 @@ static const struct hint *hint_of(const struct model *model, const struct model_
 {
 	switch (process->agent_state) {
 	case GPT_AGENT_LOADED:
-		return &loaded;
+		return process->exit_ns ? &loaded_to_the_end : &loaded;
 	case GPT_AGENT_READY:
 	case GPT_AGENT_BORROWING:
 	case GPT_AGENT_STOPPED:
@@ -128,6 +136,17 @@ static void put_none_in_file(struct report *report)
 	free(text);
 }
 
+/* Nobody is sent to a process that has ended. */
+static char *remedy_of(const struct hint *hint, const struct model_process *process)
+{
+	if (hint->remedy != let_it_in && hint->remedy != see_what_works)
+		return xstrdup(hint->remedy);
+	if (process->exit_ns)
+		return xasprintf("%s; it has ended: of the next one `gputrace doctor -p PID` says it while it runs",
+				 hint->remedy);
+	return xasprintf("%s: `gputrace doctor -p %" PRIu32 "`", hint->remedy, process->pid);
+}
+
 void report_no_gpu(struct report *report)
 {
 	const struct model *model = report->model;
@@ -143,15 +162,17 @@ void report_no_gpu(struct report *report)
 		const struct model_process *process = &model->processes[i];
 		const struct hint *hint = hint_of(model, process);
 		const char *detail = process->agent_detail ? process->agent_detail : "";
-		char *text;
+		char *text, *remedy;
 
 		if (!lacks_times(report, process) || (shown && hint == last && !*detail))
 			continue;
 		last = hint;
 		if (!shown)
 			put_head(report);
+		remedy = remedy_of(hint, process);
 		text = xasprintf("No GPU times for pid %" PRIu32 ": %s%s%s%s. To get them: %s.", process->pid,
-				 hint->why, *detail ? " (" : "", detail, *detail ? ")" : "", hint->remedy);
+				 hint->why, *detail ? " (" : "", detail, *detail ? ")" : "", remedy);
+		free(remedy);
 		report_text(report, 2, text);
 		free(text);
 		shown++;
