@@ -6,7 +6,7 @@ import pathlib
 
 import gptlog
 
-CALL, CALL_ARGS, CUPTI_USE = 1, 2, 16
+CALL, CALL_ARGS, MAPPED, CUPTI_USE = 1, 2, 12, 16
 PROCESS, PROBES, SYMBOL, NOTE, END = 33, 34, 35, 37, 38
 SOURCE = 26
 HELLO, KERNEL, MEMCPY, MEMSET, AGENT_CLOCK, STATS, OPS = 64, 67, 68, 69, 74, 75, 85
@@ -79,6 +79,11 @@ def has_calls(path):
 def stack_states(path):
     """{enum gpt_stack_state: how many calls have it}"""
     return collections.Counter(call.values["stack_state"] for call in records(path, CALL, CALL_ARGS))
+
+
+def mapped_times(path, pid):
+    """When that process mapped files with code, as far as it was told."""
+    return sorted(record.values["time_ns"] for record in records(path, MAPPED) if record.values["pid"] == pid)
 
 
 def has_kernel(path):

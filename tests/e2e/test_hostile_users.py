@@ -2,6 +2,8 @@
 """What an ordinary user's processes and files can do to root's trace of others: nothing, and it is said whose they are."""
 
 import contextlib
+import pathlib
+import struct
 import subprocess
 
 import fake_python
@@ -13,6 +15,10 @@ import tracing
 
 USER = 65534
 FILES = 2500
+MANY_FILES = 20000
+NAMED_MOST = 4  # files of a user that are not probed
+FURTHER = f"further files of user {USER} that cannot be probed are counted, and not named"
+MANY_PROCESSES = 9000
 
 
 @pytest.fixture(scope="module")
@@ -70,6 +76,10 @@ def assert_whole(folder, victim):
     assert reading.trace_stacks(trace, reading.truth_calls(truth), victim.pid) == reading.truth_stacks(truth)
 
 
+def notes(folder):
+    return reading.trace_of(folder / "trace.json")["gputrace"]["notes"]
+
+
 def launch(victim, folder):
     victim.ask("steps 3")
     victim.ask(f"truth {folder / 'victim.json'}")
@@ -89,24 +99,129 @@ def test_a_process_whose_memory_or_files_do_not_answer_is_left_alone_and_named(s
     assert " left alone: " in report
 
 
-def test_a_user_with_many_files_that_change_all_the_time_hides_nobody(public, tmp_path):
-    """More files than gputrace may have open, by whose names they could be CUDA's."""
-    crowds = machine.compile_program(machine.PROGRAMS / "crowds.c", public / "crowds")
-    library = public / "libcudart.so.99"
-    library.write_bytes(machine.cudart().read_bytes())
+@pytest.fixture
+def crowds(public):
+    """crowds(FILES, LIBRARY): programs/crowds.c as the user, in a folder of its own."""
+    program = machine.compile_program(machine.PROGRAMS / "crowds.c", public / "crowds")
     files = public / "files"
     files.mkdir()
     files.chmod(0o777)
-    with tracing.Tracer(tmp_path, "--agent", "off", limit=2048) as tracer, \
-            tracing.Running(as_user(crowds, files, FILES), tmp_path) as crowd:
-        crowd.wait_line("ready")
-        with tracing.target(tmp_path, "late") as victim:
+    return lambda *arguments: as_user(program, files, *arguments)
+
+
+@pytest.fixture
+def library(public):
+    """What victims call."""
+    library = public / "libcudart.so.99"
+    library.write_bytes(machine.cudart().read_bytes())
+    return library
+
+
+@contextlib.contextmanager
+def traced_victim(folder, library, *options, limit=None):
+    """A trace of the whole machine, and in it somebody who loads the library and launches; each launch has to be there."""
+    with tracing.Tracer(folder, "--agent", "off", *options, limit=limit) as tracer:
+        yield tracer
+        with tracing.target(folder, "late") as victim:
             victim.ask(f"load {library}")
             tracer.wait_logged(logfile.has_probes, library)
             tracer.wait_logged(logfile.has_python, victim.pid)
-            launch(victim, tmp_path)
-            tracer.interrupt().must_be(0)
-    assert_whole(tmp_path, victim)
+            launch(victim, folder)
+            tracer.done = tracer.interrupt().must_be(0)
+    assert_whole(folder, victim)
+
+
+def test_a_user_with_many_files_that_change_all_the_time_hides_nobody(crowds, library, tmp_path):
+    """More files than gputrace may have open, by whose names they could be CUDA's."""
+    with contextlib.ExitStack() as running, traced_victim(tmp_path, library, limit=2048):
+        crowd = running.enter_context(tracing.Running(crowds(FILES), tmp_path))
+        crowd.wait_line("ready")
+
+
+@pytest.fixture
+def small_library(public):
+    """With one CUDA call, in 5 KB."""
+    (public / "small.c").write_text("int cudaLaunchKernel(void) { return 0; }\n")
+    return machine.compile_library(public / "small.c", public / "small.so", "-nostdlib", "-s", "-Wl,-z,noseparate-code",
+                                   "-Wl,--build-id=none")
+
+
+def test_a_user_with_more_libraries_than_can_be_probed_hides_nobody_and_the_receipt_says_so(crowds, small_library, library,
+                                                                                           tmp_path):
+    """20,000, each of which has a CUDA call."""
+    with tracing.Running(crowds(MANY_FILES, small_library), tmp_path) as crowd:
+        crowd.wait_line("ready")
+        with traced_victim(tmp_path, library) as tracer:
+            tracer.wait_logged(logfile.has_note, FURTHER)
+    assert " files with CUDA calls that could not be probed\n" in tracer.done.stdout
+    said = notes(tmp_path)
+    assert FURTHER in said
+    assert sum("files/libcudart-" in note for note in said) == NAMED_MOST
+
+
+def test_a_user_with_more_processes_than_can_be_followed_hides_nobody_and_is_named(library, public, tmp_path):
+    """Half of all that are followed at a time (GPT_MAX_PROCESSES) are as many as one user leaves for the others."""
+    program = machine.compile_program(machine.PROGRAMS / "many_processes.c", public / "many_processes", "-ldl")
+    with contextlib.ExitStack() as running:
+        with traced_victim(tmp_path, library) as tracer:
+            many = running.enter_context(tracing.Running(as_user(program, library, MANY_PROCESSES), tmp_path))
+            many.wait_line("loaded")
+            tracer.wait_logged(logfile.has_probes, library)
+            many.process.stdin.write("\n")
+            many.process.stdin.flush()
+            many.wait_line("ready")
+        many.end().must_be(0)
+    assert any(note.startswith(f"user {USER} has more processes than its part of the 16384") for note in notes(tmp_path))
+
+
+SECTION = "<IIQQQQIIQQ"  # Elf64_Shdr
+STRINGS, SYMBOLS = 3, 11  # SHT_STRTAB, SHT_DYNSYM
+
+
+def make_library_with_symbols(path, count):
+    """All of them undefined, in a file with holes."""
+    names, at, symbol = b"\0.dynsym\0.dynstr\0", 4096, 24
+    header = struct.pack("<16sHHIQQQIHHHHHH", b"\x7fELF\2\1\1", 3, 62, 1, 0, 64, 128, 0, 64, 56, 1, 64, 3, 2)
+    text = struct.pack("<IIQQQQQQ", 1, 5, 0, 0, 0, 4096, 4096, 4096)
+    sections = (struct.pack(SECTION, *[0] * 10), struct.pack(SECTION, 1, SYMBOLS, 2, at, at, count * symbol, 2, 1, 8, symbol),
+                struct.pack(SECTION, 9, STRINGS, 2, 1024, 1024, len(names), 0, 0, 1, 0))
+    with open(path, "wb") as file:
+        file.write((header + text).ljust(128, b"\0") + b"".join(sections))
+        file.seek(1024)
+        file.write(names)
+        file.truncate(at + count * symbol)
+    path.chmod(0o755)
+
+
+def memory_most_kb(pid):
+    return next(int(line.split()[1]) for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines()
+                if line.startswith("VmHWM"))
+
+
+def assert_bounded(times_ns):
+    """What is told of one process's mappings: 64 in half a second (GPT_MAPPED_MOST), so not twice that and one more."""
+    assert all(after - before >= 500000000 for before, after in zip(times_ns, times_ns[128:]))
+
+
+def test_files_with_large_tables_of_symbols_that_change_all_the_time_cost_little_and_are_named(crowds, library, public,
+                                                                                              tmp_path):
+    """480 MB of them, mapped and unmapped by three processes."""
+    large = public / "libcudart.so.98"
+    make_library_with_symbols(large, 20 << 20)
+    subprocess.run(["chown", f"{USER}", large], check=True)
+    with contextlib.ExitStack() as running:
+        with traced_victim(tmp_path, library) as tracer:
+            pids = [running.enter_context(tracing.Running(crowds(0, large), tmp_path)) for _ in range(3)]
+            for crowd in pids:
+                crowd.wait_line("ready")
+            tracer.wait_logged(logfile.has_note, f"{large} cannot be probed (its table of symbols is too large)")
+            most_kb = memory_most_kb(tracer.pid)
+    assert most_kb < 480 << 10
+    assert " with CUDA calls that could not be probed\n" in tracer.done.stdout
+    for crowd in pids:
+        times = logfile.mapped_times(tmp_path / "trace.gpt", crowd.pid)
+        assert times
+        assert_bounded(times)
 
 
 def test_a_library_on_a_file_system_of_the_user_s_is_named_and_counted(server, open_folder, tmp_path):

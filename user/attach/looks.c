@@ -45,13 +45,18 @@ static bool has_early_look(struct followed *process, uint64_t now_ns)
 	return true;
 }
 
+bool processes_have_time(struct processes *processes, const struct followed *process, uint64_t now_ns)
+{
+	return !processes->fair || user_budget_used(&processes->time, process->uid, now_ns) < USER_TIME_NS;
+}
+
 bool processes_may_look(struct processes *processes, struct followed *process)
 {
 	uint64_t now_ns = monotonic_ns();
 
 	if (!has_early_look(process, now_ns))
 		processes_look_later(process, process->looked_ns + EARLY_BACK_NS);
-	else if (processes->fair && user_budget_used(&processes->time, process->uid, now_ns) >= USER_TIME_NS)
+	else if (!processes_have_time(processes, process, now_ns))
 		processes_look_later(process, now_ns);
 	else
 		return true;
@@ -64,7 +69,7 @@ void processes_look_soon(struct processes *processes, struct followed *process)
 
 	if (processes->fair && wait_ns < process->look_cost_ns * OTHER_SHARE)
 		wait_ns = process->look_cost_ns * OTHER_SHARE;
-	if (processes->fair && user_budget_used(&processes->time, process->uid, now_ns) >= USER_TIME_NS)
+	if (!processes_have_time(processes, process, now_ns))
 		wait_ns = EARLY_BACK_NS;
 	processes_look_later(process, now_ns + wait_ns);
 	process->looks = 0; /* those that a starting Python has are not used up by this */

@@ -349,8 +349,10 @@ void processes_update_title(struct processes *processes, struct followed *proces
 {
 	uint64_t known_ns = monotonic_ns();
 	struct process_info info;
-	char *title = process->told ? process_cmdline(process->pid) : NULL;
+	char *title = NULL;
 
+	if (process->told && processes_have_time(processes, process, known_ns))
+		title = process_cmdline(process->pid);
 	/* One that ends has none any more. */
 	if (title && *title && hash_of_title(title) != process->title && !process_is_over(process) &&
 	    !process_info_read(process->pid, &info)) {
@@ -358,6 +360,8 @@ void processes_update_title(struct processes *processes, struct followed *proces
 		emit_process(processes->emit, processes->emit_context, &info, known_ns, 0, "");
 		process_info_free(&info);
 	}
+	if (processes->fair && title)
+		user_budget_charge(&processes->time, process->uid, known_ns, monotonic_ns() - known_ns);
 	free(title);
 }
 

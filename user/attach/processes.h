@@ -33,6 +33,9 @@ int processes_examine(struct processes *processes, struct followed *process);
  */
 bool processes_may_look(struct processes *processes, struct followed *process);
 
+/* Whether the processes of its user have not taken more of our time than is theirs. */
+bool processes_have_time(struct processes *processes, const struct followed *process, uint64_t now_ns);
+
 /* Of files whose names say nothing: together with what is mapped meanwhile. */
 void processes_look_soon(struct processes *processes, struct followed *process);
 

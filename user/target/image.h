@@ -34,6 +34,9 @@ int image_symbol(const struct image *image, const char *name, struct image_symbo
 int image_each_symbol(const struct image *image, int (*fn)(const struct image_symbol *symbol, void *context),
 		      void *context);
 
+/* Whether a table of symbols, or their names, is larger than what is read, so that it is left alone. */
+bool image_symbols_too_large(const struct image *image);
+
 /* The function symbol that covers a linked address, for symbolising; -ENOENT. First call sorts the tables. */
 int image_symbol_at(struct image *image, uint64_t address, struct image_symbol *out);
 

@@ -40,7 +40,7 @@ struct address_entry {
 };
 
 struct image_tables {
-	bool loaded, sorted;
+	bool loaded, sorted, too_large;
 	struct symbol_table list[TABLE_COUNT];
 	ARRAY(struct address_entry) by_address;
 };
@@ -58,6 +58,13 @@ void image_tables_free(struct image_tables *tables)
 	free(tables);
 }
 
+static bool is_too_large(Elf_Scn *section, uint64_t most)
+{
+	const Elf64_Shdr *header = section ? elf64_getshdr(section) : NULL;
+
+	return header && header->sh_size > most;
+}
+
 static void load_strings(const struct image *image, uint32_t section, struct symbol_table *table)
 {
 	Elf_Scn *from = elf_getscn(image->elf, section);
@@ -65,6 +72,7 @@ static void load_strings(const struct image *image, uint32_t section, struct sym
 	char *text, *at;
 	size_t size;
 
+	image->tables->too_large |= is_too_large(from, STRINGS_BYTES_MAX);
 	if (!data || !data->d_buf)
 		return;
 	text = data->d_buf;
@@ -83,6 +91,7 @@ static void load_table(const struct image *image, Elf_Scn *section, uint32_t typ
 {
 	Elf_Data *data = image_section_data(image, section, type, SYMBOLS_BYTES_MAX);
 
+	image->tables->too_large |= is_too_large(section, SYMBOLS_BYTES_MAX);
 	if (!data || !data->d_buf || table->symbols)
 		return;
 	table->dynamic = type == SHT_DYNSYM;
@@ -124,6 +133,11 @@ static const struct image_tables *tables_of(const struct image *image)
 			load_versions(image, section, &tables->list[TABLE_DYNAMIC]);
 	}
 	return tables;
+}
+
+bool image_symbols_too_large(const struct image *image)
+{
+	return tables_of(image)->too_large;
 }
 
 /* A name and an address in this file: not imported, absolute, thread-local, a section or a source file. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Many processes at a time, each of which costs next to nothing: they share all memory and wait. The last one launches.
+ * Says "loaded" and starts them at the next line of its standard input or its end; says "ready", and ends them at the
+ * next one.
  * many_processes LIBCUDART COUNT
  */
 #define _GNU_SOURCE
@@ -38,6 +40,16 @@ static int launch_in_child(void *unused)
 	return 0;
 }
 
+static void say(const char *what)
+{
+	char line[80];
+
+	printf("%s\n", what);
+	fflush(stdout);
+	if (!fgets(line, sizeof(line), stdin))
+		return;
+}
+
 int main(int argc, char **argv)
 {
 	int count = argc == 3 ? atoi(argv[2]) : 0, status;
@@ -48,6 +60,7 @@ int main(int argc, char **argv)
 		dlopen(argv[1], RTLD_NOW), "cudaLaunchKernel");
 	if (!cuda_launch || !stacks || pipe(release))
 		return 1;
+	say("loaded");
 	for (int i = 0; i < count; i++)
 		if (clone(wait_in_child, stacks + (size_t)(i + 1) * STACK, CLONE_VM | CLONE_FILES | SIGCHLD, NULL) <
 		    0) {
@@ -56,6 +69,7 @@ int main(int argc, char **argv)
 		}
 	last = clone(launch_in_child, stacks + (size_t)(count + 16) * STACK, CLONE_VM | SIGCHLD, NULL);
 	waitpid(last, &status, 0);
+	say("ready");
 	close(release[1]); /* the table of files is shared: they read the end */
 	while (wait(NULL) > 0)
 		;

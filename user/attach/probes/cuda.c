@@ -86,9 +86,8 @@ int file_attach_calls(struct files *files, struct probed_file *file)
 		return 0;
 	error = attach_calls(files, file);
 	if (error) {
-		if (!(file->refused >> FILE_CALLS & 1))
+		if (file_note_refused(files, file, FILE_CALLS, error))
 			msg_warn("cannot probe %s: %s", file->path, strerror(-error));
-		file_note_refused(files, file, FILE_CALLS, error);
 		return error;
 	}
 	files_mark_known(files, file, true);

@@ -16,6 +16,7 @@
 
 #define FILES_MAX 16384u	   /* of all kinds, most of which have nothing for us */
 #define OPEN_MAX 4096u		   /* of them kept open; at most half of what there may be */
+#define NAMED_MAX 4u		   /* of one user, that the log names as not probed */
 #define UNMAPPED_MAX 64u	   /* that wait for somebody to map them again ... */
 #define UNMAPPED_NS 10000000000ULL /* ... for so long */
 
@@ -60,6 +61,23 @@ static void note_crowded(struct files *files, uid_t uid)
 		  "processes of user %u have mapped more files than their part of the %u that are looked into: CUDA "
 		  "calls through further ones are not seen",
 		  uid, FILES_MAX);
+}
+
+bool files_may_name(struct files *files, uid_t uid)
+{
+	struct user_notes *notes = NULL;
+
+	if (!files->fair || uid == FILE_OF_ALL)
+		return true;
+	for (size_t i = 0; i < files->named.count && !notes; i++)
+		if (files->named.items[i].uid == uid)
+			notes = &files->named.items[i];
+	if (!notes)
+		notes = array_push(&files->named, ((struct user_notes){.uid = uid}));
+	if (++notes->count == NAMED_MAX + 1)
+		emit_note(files->emit, files->emit_context, 0,
+			  "further files of user %u that cannot be probed are counted, and not named", uid);
+	return notes->count <= NAMED_MAX;
 }
 
 bool files_have_room(struct files *files, uid_t uid)
@@ -179,4 +197,5 @@ void files_close(struct files *files)
 	links_detach(&files->left);
 	array_free(&files->list);
 	array_free(&files->crowded);
+	array_free(&files->named);
 }

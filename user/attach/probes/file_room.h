@@ -11,6 +11,9 @@ bool file_may_stay_open(const struct files *files, const struct probed_file *fil
 /* Whether there is room for one more file of the user; where there is none the log is told, once for each user. */
 bool files_have_room(struct files *files, uid_t uid);
 
+/* Whether the log names one more file of the user that is not probed; which are not is told, once for each user. */
+bool files_may_name(struct files *files, uid_t uid);
+
 /* Takes out its probes and forgets it. */
 void files_forget(struct files *files, size_t index);
 

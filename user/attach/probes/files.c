@@ -50,7 +50,7 @@ struct probed_file *files_find(struct files *files, dev_t device, uint64_t inode
 	return file;
 }
 
-void file_note_refused(struct files *files, struct probed_file *file, enum file_probe what, int error)
+bool file_note_refused(struct files *files, struct probed_file *file, enum file_probe what, int error)
 {
 	static const char *const means[] = {
 		[FILE_CALLS] = "CUDA calls through it are not seen",
@@ -69,11 +69,15 @@ void file_note_refused(struct files *files, struct probed_file *file, enum file_
 	const char *why;
 
 	if (file->refused >> what & 1)
-		return;
+		return false;
 	file->refused |= 1u << what;
+	if (!files_may_name(files, file->uid))
+		return false;
 	if (file->unfit == -EREMOTE)
 		why = "a process of a user serves it (FUSE), and would hold up the whole machine if it stopped "
 		      "answering";
+	else if (error == -EFBIG)
+		why = "its table of symbols is too large";
 	else if (error == -EMFILE || error == -ENFILE)
 		why = "too many files are open: raise ulimit -n";
 	else if (error == -ENOENT)
@@ -83,6 +87,7 @@ void file_note_refused(struct files *files, struct probed_file *file, enum file_
 	else
 		why = strerror(-error);
 	emit_note(files->emit, files->emit_context, 0, "%s cannot be probed (%s): %s", file->path, why, means[what]);
+	return true;
 }
 
 void files_mark_known(struct files *files, const struct probed_file *file, bool known)
@@ -115,6 +120,8 @@ static void examine(struct files *files, struct probed_file *file, int fd)
 	file->kind = library_kind_of_image(image, file->path);
 	if (library_kind_has_calls(file->kind) && library_sites_find(image, file->kind, &file->sites))
 		file->kind = LIBRARY_OTHER;
+	if (library_kind_has_calls(file->kind) && !file->sites.list.count && image_symbols_too_large(image))
+		file->unfit = -EFBIG;
 	file->hides_runtime = file->kind == LIBRARY_OTHER && library_hides_runtime(image);
 	image_close(image);
 }

@@ -104,15 +104,21 @@ struct file_numbers {
 
 #define FILE_OF_ALL ((uid_t)-1)
 
+struct user_notes {
+	uid_t uid;
+	unsigned count;
+};
+
 struct files {
 	struct programs *programs;
 	enum files_apart apart;
-	struct links left;    /* of processes that are over; detached many at a time */
-	bool fair;	      /* users' files: what one has leaves as much for the others */
-	bool holds;	      /* processes are held for new files */
-	size_t open_most;     /* files that are kept open at a time */
-	uint64_t left_out;    /* files with CUDA calls that could not be probed and are forgotten */
-	ARRAY(uid_t) crowded; /* users of whom the log knows that they have too many */
+	struct links left;		/* of processes that are over; detached many at a time */
+	bool fair;			/* users' files: what one has leaves as much for the others */
+	bool holds;			/* processes are held for new files */
+	size_t open_most;		/* files that are kept open at a time */
+	uint64_t left_out;		/* files with CUDA calls that could not be probed and are forgotten */
+	ARRAY(uid_t) crowded;		/* users of whom the log knows that they have too many */
+	ARRAY(struct user_notes) named; /* files of a user that the log names as not probed */
 	struct file_numbers call_numbers, nccl_numbers;
 	attach_emit emit;
 	void *emit_context;
@@ -157,8 +163,11 @@ int file_open_image(const struct probed_file *file, struct image **out);
 
 struct probed_file *files_find(struct files *files, dev_t device, uint64_t inode);
 
-/* Tells the log, once for a file and a purpose, what is missing as its probes could not be attached. */
-void file_note_refused(struct files *files, struct probed_file *file, enum file_probe what, int error);
+/*
+ * Tells the log, once for a file and a purpose, what is missing as its probes could not be attached.  True when it did:
+ * of a user's many files only the first are named, and all are counted.
+ */
+bool file_note_refused(struct files *files, struct probed_file *file, enum file_probe what, int error);
 
 /*
  * Probes sites of the file for one of its links: in its processes, now and when they come, or in all that map it.
