@@ -3,10 +3,11 @@
  * The CUDA calls that gputrace follows: one row per public entry point.
  *
  * Used by target/ (symbols to probe), bpf/ (where the arguments are), agent/ (callback ids to
- * subscribe to) and trace/ (names, classes).  Nothing else may list CUDA functions.
+ * subscribe to), model/ (names, classes) and input/ (names in files of other tools).  Nothing else may list CUDA
+ * functions.
  *
  * Source of the callback ids: cupti_runtime_cbid.h and cupti_driver_cbid.h of CUDA 13.0; CUPTI only
- * appends to them.  tests/unit compares this table with the headers that are installed.
+ * appends to them.  `make check-cupti` compares this table with them.
  * Source of the argument positions: cuda_runtime_api.h, cuda.h (13.0), x86-64 System V ABI.
  */
 #ifndef GPUTRACE_CUDA_API_H

@@ -37,7 +37,7 @@ struct call_event {
 	enum launch_fate fate;		   /* what became of it as a launch */
 	uint64_t gpu_ns, gpu_count;	   /* of all its GPU operations: time, how many */
 	const struct model_gpu *operation; /* where it has exactly one, else NULL */
-	const struct model_call *captured; /* of a graph\'s operation: the call that became its node, NULL */
+	const struct model_call *captured; /* of a graph's operation: the call that became its node, NULL */
 	bool wait_told;			   /* CUPTI told of its waiting, in a sync_event */
 	bool returned_early;		   /* a memcpy: before its copy had ended */
 	bool stages;			   /* a memcpy from or to memory that the driver copies through its own */

@@ -59,7 +59,6 @@ static int splice_link(int link, const char *rest, char **out)
 	return 0;
 }
 
-/* Moves *directory to what the component names, or replaces the path left by a link's target. */
 struct walk {
 	int directory;
 	char *path; /* malloc'd; what is left to walk starts at `at` */
@@ -107,7 +106,10 @@ static int check_last(const struct stat *stat)
 	return S_ISREG(stat->st_mode) ? 0 : -EINVAL;
 }
 
-/* One component; sets walk->name when it was the last. */
+/*
+ * One component: moves walk->directory to what it names, or puts a link's target in front of the path that is left;
+ * sets walk->name when it was the last.
+ */
 static int walk_step(struct walk *walk)
 {
 	char *component = walk->at;

@@ -102,13 +102,13 @@ struct kernel_texts {
 	uint32_t name, label, place;
 };
 
-/* What a key means from here on.  Its line table follows in parts (builder_add_code_lines). */
 /* What generated code says of one of its lines; see struct model_generated_line. */
 struct new_generated_line {
 	struct text file, kernel, nodes, ops, kernel_file;
 	uint32_t line, kernel_line;
 };
 
+/* What a key means from now on.  Its line table follows in parts (builder_add_code_lines). */
 struct new_code {
 	uint64_t key;
 	uint32_t first_line;	  /* of the function, 0: none */

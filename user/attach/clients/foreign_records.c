@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Clocks, names and batches around the agent's conversion; see foreign_buffer.h.  All that is read is hostile. */
+/* Clocks, names and batches around the agent's conversion; see foreign_records.h.  All that is read is hostile. */
 #include "attach/clients/foreign_records.h"
 
 #include <stdlib.h>
