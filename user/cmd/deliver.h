@@ -7,9 +7,19 @@
 #define GPUTRACE_DELIVER_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
-#include "cmd/delivery.h"
 #include "cmd/exit_code.h"
+#include "cmd/options/options.h"
+
+/* A log, and what is to be made of it. */
+struct delivery {
+	const struct options *options;
+	int log_fd;
+	const char *log_name; /* for messages, NULL: recorded just now */
+	bool report;	      /* to standard output */
+	size_t skip;	      /* index of the output that is the log itself, SIZE_MAX: none */
+};
 
 /*
  * Reads the log, prints the report, writes the outputs, judges completeness.  What fails is said on standard

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Reads one log after the other, compares what is left of them, prints and judges. */
-#include "cmd/diff.h"
+#include "cmd/commands.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -10,13 +10,12 @@
 
 #include "analyze/analyze.h"
 #include "analyze/sums/differences.h"
-#include "cmd/from_log.h"
 #include "cmd/interrupt.h"
 #include "cmd/output.h"
 #include "cmd/outputs.h"
 #include "cmd/print.h"
 #include "cmd/reading.h"
-#include "export/folded_differences.h"
+#include "export/folded.h"
 #include "report/sums/differences.h"
 #include "report/text.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Runs the checks, which are in doctor_*.c. */
-#include "cmd/doctor.h"
+#include "cmd/commands.h"
 
 #include <bpf/libbpf.h>
 #include <stdio.h>

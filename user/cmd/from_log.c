@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Opens the log and hands it to deliver; needs no privileges. */
-#include "cmd/from_log.h"
+#include "cmd/commands.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -5,15 +5,8 @@
 #include <string.h>
 
 #include "attach/inject/lend.h"
-#include "cmd/diff.h"
-#include "cmd/doctor.h"
-#include "cmd/from_log.h"
-#include "cmd/merge.h"
 #include "cmd/options/command_line.h"
-#include "cmd/options/usage.h"
-#include "cmd/record.h"
-#include "cmd/view.h"
-#include "cmd/why.h"
+#include "cmd/commands.h"
 
 static enum exit_code run(const struct options *options)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Reads one log after the other for what has to be known of all, then says it; files are another round. */
-#include "cmd/merge.h"
+#include "cmd/commands.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -10,9 +10,8 @@
 
 #include "analyze/analyze.h"
 #include "analyze/ranks/ranks.h"
-#include "cmd/from_log.h"
 #include "cmd/interrupt.h"
-#include "cmd/merge_files.h"
+#include "cmd/merge_logs.h"
 #include "cmd/outputs.h"
 #include "cmd/print.h"
 #include "cmd/reading.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* One log is open at a time. */
-#include "cmd/merge_files.h"
+#include "cmd/merge_logs.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -8,8 +8,6 @@
 
 #include "cmd/options/format.h"
 #include "cmd/interrupt.h"
-#include "cmd/merge_logs.h"
-#include "cmd/merge_tar.h"
 #include "cmd/output.h"
 #include "cmd/outputs.h"
 #include "export/export.h"

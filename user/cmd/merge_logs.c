@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/path.h"
-#include "cmd/from_log.h"
+#include "cmd/commands.h"
 
 /* Whose it is where no rank is known: the host, and the log where several are of it. */
 static char *label_of_log(const struct ranks *ranks, size_t log)

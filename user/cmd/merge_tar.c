@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include "cmd/merge_tar.h"
+#include "cmd/merge_logs.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cmd/interrupt.h"
-#include "cmd/merge_logs.h"
 #include "cmd/print.h"
 #include "export/export.h"
 #include "export/tar.h"

@@ -6,7 +6,7 @@
 #ifndef GPUTRACE_READING_H
 #define GPUTRACE_READING_H
 
-#include "cmd/delivery.h"
+#include "cmd/deliver.h"
 #include "cmd/slicing.h"
 #include "log/reader.h"
 #include "model/parts/rolling_trace.h"

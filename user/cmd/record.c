@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Order of a live trace: check, hold the command, log, probes, run, outputs.  One owner of all of them. */
-#include "cmd/record.h"
+#include "cmd/commands.h"
 
 #include <errno.h>
 #include <stdio.h>

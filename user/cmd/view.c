@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* One thread reads the log, the first one serves; nothing of the log is looked at with more rights than its user has.
  */
-#include "cmd/view.h"
+#include "cmd/commands.h"
 
 #include <errno.h>
 #include <grp.h>
@@ -15,7 +15,6 @@
 #include "base/thread.h"
 #include "capture/signals.h"
 #include "cmd/destination.h"
-#include "cmd/from_log.h"
 #include "cmd/reading.h"
 #include "input/foreign_trace.h"
 #include "input/gpt/gpt_places.h"

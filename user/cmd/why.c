@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include "cmd/why.h"
 
-#include "cmd/from_log.h"
-#include "cmd/record.h"
+#include "cmd/commands.h"
 
 enum exit_code why_command(const struct options *options)
 {

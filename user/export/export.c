@@ -7,15 +7,10 @@
 
 #include "export/arrow/arrow.h"
 #include "export/chrome/chrome.h"
-#include "export/chrome/merged.h"
 #include "export/folded.h"
 #include "export/page/page.h"
-#include "export/page/svg.h"
-#include "export/perfetto/merged.h"
 #include "export/perfetto/perfetto.h"
-#include "export/profiles/pprof.h"
-#include "export/profiles/pstats.h"
-#include "export/profiles/speedscope.h"
+#include "export/profiles/profile.h"
 #include "export/sink.h"
 #include "export/sqlite/sqlite.h"
 

@@ -8,7 +8,6 @@
 #include "base/array.h"
 #include "base/path.h"
 #include "export/folded_lines.h"
-#include "export/folded_ops.h"
 #include "export/stack_frames.h"
 
 static void put_python_frame(struct sink *out, const struct stack_frame *frame)

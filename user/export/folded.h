@@ -6,8 +6,23 @@
 #ifndef GPUTRACE_FOLDED_H
 #define GPUTRACE_FOLDED_H
 
+#include "analyze/sums/differences.h"
 #include "export/format.h"
 
 export_write_fn folded_write;
+
+/*
+ * Python stacks of ops with the ops' own time on the CPU or GPU, as torch.profiler's export_stacks() writes them:
+ * "train.py(97):_main;model.py(42):_forward 200", whole microseconds of each op.
+ */
+export_write_fn folded_ops_write;
+
+/*
+ * Differential folded stacks, as difffolded.pl of FlameGraph makes them: each line ends in what a stack has in the
+ * first trace and in the second, and flamegraph.pl colours by the difference.  GPU nanoseconds a step (without steps:
+ * of all); a stack is its functions and files, then the family of the kernel.
+ * To fd, which stays open; 0 or -errno of writing.
+ */
+int folded_differences_write(int fd, const struct differences *all);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include "export/folded_ops.h"
+#include "export/folded.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -10,10 +10,8 @@
 #include <gputrace/agent.h>
 
 #include "cmd/options/option_rows.h"
-#include "cmd/options/option_rules.h"
-#include "cmd/options/output_options.h"
+#include "cmd/options/option_parser.h"
 #include "cmd/options/subcommands.h"
-#include "cmd/options/tree_options.h"
 
 #define DEFAULT_BUFFER (64u << 20)
 /* Not what CUPTI knows of waits: their calls are seen anyway, and HTA counts such rows as work of the GPU. */

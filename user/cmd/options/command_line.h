@@ -3,6 +3,8 @@
 #ifndef GPUTRACE_COMMAND_LINE_H
 #define GPUTRACE_COMMAND_LINE_H
 
+#include <stdio.h>
+
 #include "cmd/options/options.h"
 
 /*
@@ -10,5 +12,8 @@
  * accepted.  Free with options_free in any case; strings stay argv's.
  */
 int options_parse(int argc, char **argv, struct options *out, char *why, size_t why_size);
+
+/* The text of --help. */
+void usage_print(FILE *out, enum subcommand subcommand);
 
 #endif

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the parsers of options share, each of which is named in a row of option_rows.c. */
+/*
+ * The parsers of options, each of which is named in a row of option_rows.c, and what they share.
+ */
 #ifndef GPUTRACE_OPTION_PARSER_H
 #define GPUTRACE_OPTION_PARSER_H
 
@@ -18,5 +20,84 @@ int option_fail(struct parse *parse, const char *format, ...) __attribute__((for
 
 /* The index of value in a NULL-terminated list, -1. */
 int option_choose(const char *value, const char *const *names);
+
+/*
+ * What options mean together: which need, exclude or imply one another.  Of a command line that was read to its end;
+ * fills in what follows from others.  0 or -EINVAL
+ */
+int option_rules_check(struct parse *parse);
+
+/* What is recorded, of whom and how long. */
+int parse_pid(struct parse *parse, const char *value);
+int parse_duration(struct parse *parse, const char *value);
+int parse_agent(struct parse *parse, const char *value);
+int parse_cupti(struct parse *parse, const char *value);
+int parse_min_complete(struct parse *parse, const char *value);
+int parse_buffer(struct parse *parse, const char *value);
+int parse_as_root(struct parse *parse, const char *value);
+int parse_native(struct parse *parse, const char *value);
+int parse_python_calls(struct parse *parse, const char *value);
+int parse_ops(struct parse *parse, const char *value);
+int parse_shapes(struct parse *parse, const char *value);
+int parse_forward_lines(struct parse *parse, const char *value);
+int parse_memory(struct parse *parse, const char *value);
+int parse_memory_lines(struct parse *parse, const char *value);
+int parse_trace(struct parse *parse, const char *value);
+int parse_kernels_only(struct parse *parse, const char *value);
+int parse_schedule(struct parse *parse, const char *value);
+
+/* What is written, in which format, and what its numbers count. */
+int parse_folded_output(struct parse *parse, const char *value);
+int parse_merge_output(struct parse *parse, const char *value);
+int parse_format(struct parse *parse, const char *value);
+int parse_report_format(struct parse *parse, const char *value);
+int parse_gpu_trace(struct parse *parse, const char *value);
+int parse_gpu_sum(struct parse *parse, const char *value);
+int parse_api_sum(struct parse *parse, const char *value);
+int parse_table(struct parse *parse, const char *value);
+int parse_metric(struct parse *parse, const char *value);
+int parse_backward(struct parse *parse, const char *value);
+int parse_graphs(struct parse *parse, const char *value);
+int parse_folded_by(struct parse *parse, const char *value);
+int parse_fail_above(struct parse *parse, const char *value);
+int parse_unaligned(struct parse *parse, const char *value);
+int parse_max_size(struct parse *parse, const char *value);
+
+/* An output of the command line, by -o or as a further word of export. 0 or -EINVAL */
+int option_add_output(struct parse *parse, const char *path);
+
+/* What of a recording is wanted. */
+int parse_from(struct parse *parse, const char *value);
+int parse_to(struct parse *parse, const char *value);
+int parse_process(struct parse *parse, const char *value);
+int parse_thread(struct parse *parse, const char *value);
+int parse_gpu(struct parse *parse, const char *value);
+int parse_step(struct parse *parse, const char *value);
+int parse_steps(struct parse *parse, const char *value);
+int parse_cycle(struct parse *parse, const char *value);
+
+/* What the table of ops (report --ops) is asked for. */
+int parse_sort(struct parse *parse, const char *value);
+int parse_rows(struct parse *parse, const char *value);
+int parse_top_level(struct parse *parse, const char *value);
+int parse_group_by_shape(struct parse *parse, const char *value);
+int parse_group_by_stack(struct parse *parse, const char *value);
+
+/* That they go with the table. */
+int table_options_check(struct parse *parse);
+
+/* What the tree of calls (--tree) and the source (--lines) are asked for. */
+int parse_tree(struct parse *parse, const char *value);
+int parse_by(struct parse *parse, const char *value);
+int parse_min_percent(struct parse *parse, const char *value);
+int parse_depth(struct parse *parse, const char *value);
+int parse_show_all(struct parse *parse, const char *value);
+
+/* --lines: a word behind it says of what, where there is a log besides. */
+int parse_lines(struct parse *parse, const char *value);
+bool take_lines_word(struct parse *parse, const char *word);
+
+/* That they go with the tree, and the tree with what else is asked for. */
+int tree_options_check(struct parse *parse);
 
 #endif

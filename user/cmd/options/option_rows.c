@@ -3,11 +3,7 @@
  */
 #include "cmd/options/option_rows.h"
 
-#include "cmd/options/output_options.h"
-#include "cmd/options/record_options.h"
-#include "cmd/options/slice_options.h"
-#include "cmd/options/table_options.h"
-#include "cmd/options/tree_options.h"
+#include "cmd/options/option_parser.h"
 
 static int parse_quiet(struct parse *parse, const char *value)
 {

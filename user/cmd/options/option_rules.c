@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What options mean together. */
-#include "cmd/options/option_rules.h"
+#include "cmd/options/option_parser.h"
 
 #include <errno.h>
 #include <string.h>
@@ -10,8 +10,6 @@
 
 #include "cmd/options/format.h"
 #include "cmd/options/subcommands.h"
-#include "cmd/options/table_options.h"
-#include "cmd/options/tree_options.h"
 
 /* A --format that is not that of standard output. */
 static int check_report_format(struct parse *parse)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include "cmd/options/output_options.h"
+#include "cmd/options/option_parser.h"
 
 #include <string.h>
 

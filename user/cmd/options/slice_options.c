@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include "cmd/options/slice_options.h"
+#include "cmd/options/option_parser.h"
 
 static int parse_moment(struct parse *parse, const char *name, const char *value, struct moment *out)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Help, mostly by examples, made of the tables of subcommands and options; docs/gputrace.1 says the rest. */
-#include "cmd/options/usage.h"
+#include "cmd/options/command_line.h"
 
 #include <stddef.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include "export/chrome/args.h"
+#include "export/chrome/file.h"
 
 #define KEY_MAX 40
 

@@ -3,9 +3,6 @@
 #include "export/chrome/chrome.h"
 
 #include "export/chrome/file.h"
-#include "export/chrome/head.h"
-#include "export/chrome/names.h"
-#include "export/chrome/slices.h"
 #include "model/trace.h"
 
 static void part_at_hand(void *context)

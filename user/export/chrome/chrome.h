@@ -7,7 +7,11 @@
 #define GPUTRACE_CHROME_H
 
 #include "export/format.h"
+#include "export/merged.h"
 
 export_write_fn chrome_write;
+
+/* Several traces in one Chrome trace. */
+merged_write_fn chrome_write_merged;
 
 #endif

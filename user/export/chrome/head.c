@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include "export/chrome/head.h"
+#include "export/chrome/file.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include "export/chrome/merged.h"
+#include "export/chrome/chrome.h"
 
 #include "export/chrome/file.h"
-#include "export/chrome/head.h"
-#include "export/chrome/names.h"
-#include "export/chrome/slices.h"
 
 /* What goes from one trace to the next. */
 struct merging {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include "export/chrome/slices.h"
 
-#include "export/chrome/args.h"
+#include "export/chrome/file.h"
 
 /* What only torch.profiler's own steps may be called: consumers read a number behind it. */
 #define STEP "ProfilerStep"

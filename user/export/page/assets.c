@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Compiled at the top of the project, which paths are seen from. */
-#include "export/page/assets.h"
+#include "export/page/page.h"
 
 #define ASSET(symbol, file)                                                                                            \
 	__asm__(".pushsection .rodata\n.globl " #symbol "\n.type " #symbol ", %object\n" #symbol ":\n.incbin \"" file  \

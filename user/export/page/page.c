@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "export/page/assets.h"
-#include "export/page/page_timeline.h"
 #include "export/profiles/cut.h"
 #include "export/profiles/profile.h"
 #include "report/report.h"

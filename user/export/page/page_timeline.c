@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include "export/page/page_timeline.h"
+#include "export/page/page.h"
 
 #include "export/zoom/zoom.h"
 #include "model/steps/steps.h"

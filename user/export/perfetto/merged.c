@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include "export/perfetto/merged.h"
+#include "export/perfetto/perfetto.h"
 
 #include "export/perfetto/file.h"
 #include "model/trace.h"

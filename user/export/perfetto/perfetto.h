@@ -7,7 +7,11 @@
 #define GPUTRACE_PERFETTO_H
 
 #include "export/format.h"
+#include "export/merged.h"
 
 export_write_fn perfetto_write;
+
+/* Several traces in one .pftrace: each is a sequence of packets of its own, with what it interns and its tracks. */
+merged_write_fn perfetto_write_merged;
 
 #endif

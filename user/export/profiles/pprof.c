@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Samples, locations, functions, strings: field numbers are profile.proto's. */
-#include "export/profiles/pprof.h"
 
 #include "export/profiles/profile.h"
 #include "export/protobuf.h"

@@ -60,4 +60,16 @@ static inline const char *profile_text(const struct profile *profile, uint32_t t
 	return texts_at(&profile->texts, text);
 }
 
+/* A profile for pprof (.pb.gz): profile.proto of github.com/google/pprof, through gzip. */
+export_write_fn pprof_write;
+
+/* A profile for speedscope (.speedscope.json): one list of stacks for each of its values. */
+export_write_fn speedscope_write;
+
+/*
+ * A profile for Python's pstats and snakeviz (.prof): what cProfile writes, with time on GPUs in the place of time and
+ * launches in the place of calls.
+ */
+export_write_fn pstats_write;
+
 #endif

@@ -3,11 +3,9 @@
  * Sums by function and by pair of caller and function, as bytes of Python's marshal (Python/marshal.c, any version):
  * {(file, first line, name): (cc, nc, tt, ct, {caller: (nc, cc, tt, ct)})}
  */
-#include "export/profiles/pstats.h"
+#include "export/profiles/profile.h"
 
 #include <stdlib.h>
-
-#include "export/profiles/profile.h"
 
 /* Of a function, or of one as it was called by another. */
 struct sums {

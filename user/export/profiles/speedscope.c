@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* All profiles are `sampled`: sums by stack have no order in time. */
-#include "export/profiles/speedscope.h"
 
 #include "export/profiles/profile.h"
 

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The subcommands: what each one does with the options of its command line. */
+#ifndef GPUTRACE_COMMANDS_H
+#define GPUTRACE_COMMANDS_H
+
+#include "cmd/exit_code.h"
+#include "cmd/options/options.h"
+
+/* The live trace: record into a log, then deliver from it. */
+enum exit_code record_command(const struct options *options);
+
+/* `gputrace report` and `gputrace export`: outputs from a log. */
+enum exit_code report_command(const struct options *options);
+enum exit_code export_command(const struct options *options);
+
+/* Opens a log for reading; -1: a message has said what is wrong. */
+int from_log_open(const char *path);
+
+/* `gputrace diff`: two logs compared. */
+enum exit_code diff_command(const struct options *options);
+
+/* `gputrace merge`: logs of several ranks of one job, put on one clock. */
+enum exit_code merge_command(const struct options *options);
+
+/* `gputrace view`: a log in a browser on this machine, until Ctrl-C. */
+enum exit_code view_command(const struct options *options);
+
+/* `gputrace why`: of a log, or of what it records itself. */
+enum exit_code why_command(const struct options *options);
+
+/* `gputrace doctor`: one line per thing that a trace needs or can use, with the remedy where it is not there. */
+enum exit_code doctor_command(const struct options *options);
+
+#endif
