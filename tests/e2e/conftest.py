@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """What every end-to-end test needs: root, a build, and the helper modules."""
 
+import collections
 import os
 import pathlib
 import shutil
@@ -16,6 +17,8 @@ for folder in (HERE.parent, HERE.parent / "simgpu", HERE / "consumers", HERE):
 
 import machine  # noqa: E402
 
+LONG_S = 300  # a run of which it is said where its time went
+
 
 def pytest_configure(config):
     # A shell's background job has it ignored, and so has all that it starts: no Ctrl-C of a test would come then.
@@ -30,6 +33,20 @@ def pytest_report_header(config):
         return (f"no pyenv in {machine.PYENV}: CPython {', '.join(machine.LEFT_OUT)} are not tested, and no CPython that is built "
                 "in another way")
     return None
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Of a long run, which files took most of it."""
+    seconds = collections.Counter()
+    for reports in terminalreporter.stats.values():
+        for report in reports:
+            if hasattr(report, "duration"):
+                seconds[report.nodeid.partition("::")[0]] += report.duration
+    if sum(seconds.values()) < LONG_S:
+        return
+    terminalreporter.section(f"{sum(seconds.values()):.0f} s, most of it in")
+    for file, taken in seconds.most_common(20):
+        terminalreporter.write_line(f"{taken:6.0f} s  {file}")
 
 
 def pytest_runtest_setup(item):

@@ -105,8 +105,15 @@ def holder(tmp_path):
 
 
 @pytest.fixture(scope="module")
+def steady_holder(tmp_path_factory):
+    """One for several traces, as each takes five seconds to start: what a test looks for has a label of its own."""
+    with Holder(tmp_path_factory.mktemp("steady")) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
 def lasting_holder(lasting_cupti, tmp_path_factory):
-    """One for several traces."""
+    """The same, with each CUPTI."""
     with Holder(tmp_path_factory.mktemp("lasting"), lasting_cupti) as running:
         yield running
 
@@ -139,7 +146,8 @@ def must_be_under_its_line(trace, did):
     assert max(offsets) - min(offsets) < 20000
 
 
-def test_every_kernel_is_under_its_line_though_it_holds_the_subscriber(holder):
+def test_every_kernel_is_under_its_line_though_it_holds_the_subscriber(steady_holder):
+    holder = steady_holder
     with holder.trace() as tracer:
         holder.ask(f"mix traced {ROUNDS}")
         done = tracer.interrupt().must_be(0)
@@ -157,7 +165,18 @@ def test_every_kernel_is_under_its_line_though_it_holds_the_subscriber(holder):
     assert "CUPTI was borrowed between the sessions of the torch.profiler" in " ".join(done.stdout.split())
 
 
-def test_nothing_is_left_of_us(holder):
+def test_a_second_trace_finds_it_as_the_first_did(steady_holder):
+    holder = steady_holder
+    for number in range(2):
+        with holder.trace() as tracer:
+            holder.ask(f"mix traced{number} 10")
+            tracer.interrupt().must_be(0)
+        must_be_under_its_line(traced(holder), holder.did(f"traced{number}"))
+        tracing.until(holder.agent_has_gone)
+
+
+def test_nothing_is_left_of_us(steady_holder):
+    holder = steady_holder
     with holder.trace() as tracer:
         holder.ask("mix traced 2")
         tracer.interrupt().must_be(0)
@@ -178,7 +197,10 @@ def must_have_read_its_buffers(trace, theirs):
     assert {reading.innermost(calls[corr])[0] for corr in recorded_by_it} == {"work"}
 
 
-def test_its_next_session_misses_nothing_and_ours_goes_on_after_it(any_cupti, holder):
+def test_its_next_session_misses_nothing_and_ours_goes_on_after_it(lasting_holder):
+    """In the first trace of this holder: the agent comes into it now."""
+    holder = lasting_holder
+    assert "libgputrace-agent" not in tracing.Path(f"/proc/{holder.pid}/maps").read_text()
     with holder.trace() as tracer:
         holder.ask(f"mix first {ROUNDS}")
         holder.wait_taken("first")
@@ -198,8 +220,6 @@ def test_its_next_session_misses_nothing_and_ours_goes_on_after_it(any_cupti, ho
     holder.session("fourth")
     holder.must_be_undisturbed("second")
     holder.must_be_undisturbed("fourth")
-    said = holder.end().stderr
-    assert "activity type" not in said and "WARN" not in said
 
 
 def test_a_session_that_goes_on_when_we_attach_is_in_both_traces(any_cupti, holder):
@@ -246,6 +266,14 @@ def test_our_end_takes_nothing_from_it(lasting_holder, end_signal, busy):
     holder.must_be_undisturbed("later")
 
 
+def test_it_complains_of_nothing(lasting_holder):
+    """In no session of those before, and in one more."""
+    holder = lasting_holder
+    holder.session("last")
+    said = holder.end().stderr
+    assert "activity type" not in said and "WARN" not in said
+
+
 def test_its_first_session_falls_into_our_trace(any_cupti, tmp_path):
     """It subscribes then, and tries once: so the subscriber must not be ours."""
     with Holder(tmp_path, used=False) as holder:
@@ -287,15 +315,6 @@ def test_launches_under_capture_are_told_from_lost_ones(tmp_path):
     assert receipt["launches_captured"] > 10
     assert receipt["launches_joined"] == receipt["launches_expected"] > 20
     assert receipt["gpu_operations"] == receipt["gpu_operations_joined"] == len(recorded(tmp_path / "gpu.json"))
-
-
-def test_a_second_trace_finds_it_as_the_first_did(holder):
-    for number in range(2):
-        with holder.trace() as tracer:
-            holder.ask(f"mix traced{number} 10")
-            tracer.interrupt().must_be(0)
-        must_be_under_its_line(traced(holder), holder.did(f"traced{number}"))
-        tracing.until(holder.agent_has_gone)
 
 
 @pytest.mark.parametrize("file, source, named", [

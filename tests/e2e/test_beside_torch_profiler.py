@@ -108,6 +108,18 @@ def alone(folder):
 
 
 @pytest.fixture(scope="module")
+def lasting(lasting_cupti, tmp_path_factory):
+    """programs/profiles.py for several traces, as it takes five seconds to start."""
+    folder = tmp_path_factory.mktemp("lasting")
+    program = [machine.tool("get-torch"), machine.PROGRAMS / "profiles.py"]
+    with tracing.Running(tracing.on_simgpu(folder / "gpu.json", *program), folder, lasting_cupti) as running:
+        running.folder = folder
+        running.wait_line("ready")
+        running.ask(f"work {N}")
+        yield running
+
+
+@pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory):
     seen = alone(tmp_path_factory.mktemp("alone") / "run")
     assert kernels(seen) == N
@@ -171,26 +183,23 @@ def test_a_session_of_many_megabytes_is_read_as_well(tmp_path):
     assert receipt["gaps"] == receipt["gap_launches"] == receipt["lost"] == receipt["bad_records"] == 0
 
 
-def test_torch_profiler_that_records_when_we_attach_misses_nothing_and_neither_do_we(tmp_path, undisturbed, any_cupti):
-    program = [machine.tool("get-torch"), machine.PROGRAMS / "profiles.py"]
-    with tracing.Running(tracing.on_simgpu(tmp_path / "gpu.json", *program), tmp_path) as running:
-        running.wait_line("ready")
-        running.ask(f"work {N}")
-        running.ask("start")
-        running.ask("work 100")
-        before = len(truth_of(tmp_path))
-        with tracing.Tracer(tmp_path, "-p", running.pid) as tracer:
-            running.ask(f"work {N - 100}")
-            wait_looks(tmp_path)  # an agent that is not careful has begun to record by then
-            assert 1 not in logfile.registrations(next(tmp_path.glob("trace.gpt.part-*")))
-            running.ask(f"stop {tmp_path}/kineto.json")
-            wait_ours(tracer)
-            running.ask(f"work {N}")
-            done = tracer.interrupt()
-        running.end()
+def test_torch_profiler_that_records_when_we_attach_misses_nothing_and_neither_do_we(lasting, tmp_path, undisturbed):
+    """In the first trace of this program: the agent comes into it now."""
+    assert "libgputrace-agent" not in tracing.Path(f"/proc/{lasting.pid}/maps").read_text()
+    lasting.ask("start")
+    lasting.ask("work 100")
+    before = len(truth_of(lasting.folder))
+    with tracing.Tracer(tmp_path, "-p", lasting.pid) as tracer:
+        lasting.ask(f"work {N - 100}")
+        wait_looks(tmp_path)  # an agent that is not careful has begun to record by then
+        assert 1 not in logfile.registrations(next(tmp_path.glob("trace.gpt.part-*")))
+        lasting.ask(f"stop {tmp_path}/kineto.json")
+        wait_ours(tracer)
+        lasting.ask(f"work {N}")
+        done = tracer.interrupt()
     assert seen_in(tmp_path / "kineto.json") == in_parts(undisturbed, 2)
     assert "was recording; GPU times come from its buffers until it has finished" in " ".join(done.stdout.split())
-    trace, truth = reading.trace_of(tmp_path / "trace.json"), truth_of(tmp_path)
+    trace, truth = reading.trace_of(tmp_path / "trace.json"), truth_of(lasting.folder)
     assert operations(trace).keys() == set(list(truth)[before:])
     assert_true(trace, truth)
     receipt = reading.receipt(trace)
@@ -252,18 +261,25 @@ def test_our_end_in_the_middle_of_its_session_takes_nothing_from_it(tmp_path, un
     assert seen_in(tmp_path / "kineto.json") == in_parts(undisturbed, 2)
 
 
-def test_records_that_only_we_wanted_do_not_stay_on_for_it(tmp_path, any_cupti):
+def traced_with_waits(lasting, folder):
+    """A gputrace that records waits, too, of a program whose agent is at work."""
+    tracer = tracing.Tracer(folder, "-p", lasting.pid, "--trace", "cuda,sync")
+    lasting.ask(f"work {N}")
+    wait_ours(tracer)
+    return tracer
+
+
+def test_records_that_only_we_wanted_do_not_stay_on_for_it(lasting, tmp_path):
     """Waits, which CUPTI records for --trace sync, and torch.profiler only when it is told to."""
-    with Traced(tmp_path, "--trace", "cuda,sync") as traced:
-        traced.ask(f"work {N}")
-        traced.ask("start")
-        traced.wait_registrations(1, 0)
-        target = [pid for pid in tracing.marked(traced.mark) if "gputrace-agent" in tracing.threads(pid)]
-        traced.process.send_signal(signal.SIGTERM)
-        tracing.until(lambda: "gputrace-agent" not in tracing.threads(target[0]))
-        traced.ask(f"work {N}")
-        traced.ask(f"stop {tmp_path}/kineto0.json")
-        traced.session(tmp_path / "kineto1.json")
+    with traced_with_waits(lasting, tmp_path) as tracer:
+        lasting.ask("start")
+        tracer.wait_logged(lambda log: logfile.registrations(log) == [1, 0])
+        tracer.process.send_signal(signal.SIGTERM)
+        tracing.until(lambda: "gputrace-agent" not in tracing.threads(lasting.pid))
+        lasting.ask(f"work {N}")
+        lasting.ask(f"stop {tmp_path}/kineto0.json")
+    for command in ("start", f"work {N}", f"stop {tmp_path}/kineto1.json"):
+        lasting.ask(command)
     traces = [json.loads((tmp_path / f"kineto{number}.json").read_text())["traceEvents"] for number in range(2)]
     assert [sum(e.get("cat") == "kernel" for e in events) for events in traces] == [N] * 2
     assert not [e["name"] for events in traces for e in events if e.get("cat") == "cuda_sync"]
@@ -274,14 +290,13 @@ def waits(path):
     return collections.Counter(e["name"] for e in events if e.get("cat") == "cuda_sync")
 
 
-def test_records_that_it_wants_too_stay_on_for_it(tmp_path, any_cupti):
-    with Traced(tmp_path, "--trace", "cuda,sync") as traced:
-        traced.ask(f"work {N}")
-        traced.ask("start waits")
-        traced.wait_registrations(1, 0)
-        traced.ask(f"work {N}")
+def test_records_that_it_wants_too_stay_on_for_it(lasting, tmp_path):
+    with traced_with_waits(lasting, tmp_path) as tracer:
+        lasting.ask("start waits")
+        tracer.wait_logged(lambda log: logfile.registrations(log) == [1, 0])
+        lasting.ask(f"work {N}")
         wait_looks(tmp_path)  # an agent that does not know has disabled them by then
-        traced.ask(f"work {N}")
-        traced.ask(f"stop {tmp_path}/kineto.json")
-        traced.end().must_be(0)
+        lasting.ask(f"work {N}")
+        lasting.ask(f"stop {tmp_path}/kineto.json")
+        tracer.interrupt().must_be(0)
     assert waits(tmp_path / "kineto.json")["Context Sync"] == 3  # one of each work, one of its own
