@@ -2,6 +2,7 @@
 """Ops of PyTorch (--ops) where a process or gputrace does not live as long as the other: nothing is left in the process, and
 whose ops are not seen is said."""
 
+import contextlib
 import os
 import random
 import subprocess
@@ -19,11 +20,24 @@ KILLS = int(os.environ.get("GPUTRACE_TEST_KILLS", 4))
 FORK_ROUNDS = int(os.environ.get("GPUTRACE_TEST_FORK_ROUNDS", 1))  # of 150 children and 6 epochs each
 
 
+@contextlib.contextmanager
+def ready(version, folder):
+    python = machine.tool("get-torch") if version == "newest" else machine.older_torch()
+    with tracing.Running([python, machine.PROGRAMS / "torch_loop.py"], folder) as running:
+        running.wait_line("ready")
+        yield running
+
+
 @pytest.fixture(params=["newest", "older"])
 def loop(request, tmp_path):
-    python = machine.tool("get-torch") if request.param == "newest" else machine.older_torch()
-    with tracing.Running([python, machine.PROGRAMS / "torch_loop.py"], tmp_path) as running:
-        running.wait_line("ready")
+    with ready(request.param, tmp_path) as running:
+        yield running
+
+
+@pytest.fixture(scope="module", params=["newest", "older"])
+def lasting_loop(request, tmp_path_factory):
+    """For several tests, as it takes five seconds to start."""
+    with ready(request.param, tmp_path_factory.mktemp("loop")) as running:
         yield running
 
 
@@ -43,7 +57,14 @@ def test_no_observer_is_left_when_gputrace_is_killed_again_and_again(loop, tmp_p
     assert loop.end().code == 0
 
 
-def test_a_forked_worker_whose_ops_are_not_seen_has_a_note(loop, tmp_path):
+def test_doctor_says_of_a_process_with_pytorch_what_can_be_recorded_of_it(lasting_loop, tmp_path):
+    done = tracing.gputrace(tmp_path, "doctor", "-p", lasting_loop.pid)
+    (line,) = [line for line in done.stdout.splitlines() if line.startswith("  PyTorch ")]
+    assert "libtorch_cpu.so" in line and "--ops" in line and "--memory" in line
+
+
+def test_a_forked_worker_whose_ops_are_not_seen_has_a_note(lasting_loop, tmp_path):
+    loop = lasting_loop
     with tracing.Tracer(tmp_path, "--ops", "-p", loop.pid) as tracer:
         loop.ask("observed")
         tracer.wait_logged(logfile.says_observing)
@@ -66,9 +87,3 @@ def test_every_forked_child_comes_to_its_end(tmp_path):
                 target.process.stdin.flush()
                 assert target.wait_line(request.split()[0]).strip() == answer
             tracer.interrupt().must_be(0)
-
-
-def test_doctor_says_of_a_process_with_pytorch_what_can_be_recorded_of_it(loop, tmp_path):
-    done = tracing.gputrace(tmp_path, "doctor", "-p", loop.pid)
-    (line,) = [line for line in done.stdout.splitlines() if line.startswith("  PyTorch ")]
-    assert "libtorch_cpu.so" in line and "--ops" in line and "--memory" in line

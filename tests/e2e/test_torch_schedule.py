@@ -211,7 +211,7 @@ def test_a_program_that_ends_before_its_first_active_step_has_no_file(tmp_path):
 class ManyCycles:
     """A log of more than the 32 MB of records that are held in memory, of a program that says when each step began."""
 
-    CYCLES, SIGMOIDS = 40, 2000
+    CYCLES, SIGMOIDS = 40, 1000
     PHASES = ["waiting", "warmup"] + 4 * ["active"]
     STEPS = CYCLES * len(PHASES)
     RECORD_BYTES = 64  # of an op, and of each of its two events of the CPU's memory, at least
