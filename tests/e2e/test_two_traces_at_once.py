@@ -162,6 +162,33 @@ def test_an_agent_leaves_when_the_trace_of_its_own_process_ends(tmp_path):
     assert receipt["launches_joined"] == receipt["launches_expected"] > 0 and receipt["lost"] == 0
 
 
+def start_traced(folder):
+    """gputrace -- COMMAND in a folder of its own, on the simulated GPU."""
+    folder.mkdir()
+    program = tracing.on_simgpu(folder / "gpu.json", machine.any_python(), machine.PROGRAMS / "obedient.py")
+    return tracing.Running([machine.GPUTRACE, *tracing.outputs(folder, "trace.json"), "--", *program], folder)
+
+
+def test_the_agent_of_a_command_leaves_when_its_trace_ends(tmp_path):
+    """The command itself goes on, and so does another one and its trace."""
+    pids = []
+    with start_traced(tmp_path / "ends") as ends, start_traced(tmp_path / "goes on") as goes_on:
+        for running in (ends, goes_on):
+            running.wait_line("ready")
+            running.ask("steps 1")
+            pids.append(next(pid for pid in tracing.marked(running.mark) if "gputrace-agent" in tracing.threads(pid)))
+        ends.process.send_signal(signal.SIGTERM)
+        ends.process.wait(tracing.PATIENCE_S)
+        tracing.until(lambda: "gputrace-agent" not in tracing.threads(pids[0]))
+        assert tracing.agent_counters(pids[0], "gputrace_agent_batch_semaphore") == (0,)
+        ends.ask("steps 1")
+        assert "gputrace-agent" in tracing.threads(pids[1])
+        goes_on.ask("steps 5")
+        goes_on.ask("finish")
+        goes_on.end().must_be(0)
+    assert complete(reading.trace_of(tmp_path / "goes on/trace.json"))
+
+
 def test_schedules_of_two_processes_do_not_mix(tmp_path):
     """Each agent reads the numbers of its own trace: skip_first, wait, warmup, active, repeat (schedule.h), 16 bits each."""
     numbers = ([1, 2, 4, 8, 16], [32, 64, 128, 256, 512])
