@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """GPU times when somebody sets the wall clock, by which CUPTI tells them, in the middle of a trace."""
 
+import pathlib
 import time
 
 import logfile
@@ -61,15 +62,29 @@ def test_a_wall_clock_that_is_set_moves_no_gpu_operation(tmp_path, seconds):
     assert max(offsets) - min(offsets) <= 2 * receipt["clock_error_ns"] + 1000  # and a rounding of both
 
 
-@pytest.mark.parametrize("seconds", [86400, -600])
+def set_clock(folder, seconds):
+    library = machine.compile_library(machine.PROGRAMS / "set_clock.c", folder / "set_clock.so")
+    return f"LD_PRELOAD={library}", f"SET_CLOCK_ALL={seconds}"
+
+
+def faketime(seconds):
+    """libfaketime itself, of Debian's package faketime."""
+    libraries = sorted(pathlib.Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"))
+    if not libraries:
+        pytest.skip("there is no libfaketime (tools/deps test)")
+    return f"LD_PRELOAD={libraries[0]}", f"FAKETIME=+{seconds}"
+
+
+@pytest.mark.parametrize("seconds", [86400, -600, "libfaketime"])
 def test_a_process_whose_clocks_are_not_the_machines_has_its_gpu_times(tmp_path, seconds):
     """As under libfaketime, which tells another CLOCK_MONOTONIC, too: that of the probes is the kernel's."""
-    library = machine.compile_library(machine.PROGRAMS / "set_clock.c", tmp_path / "set_clock.so")
+    variables = faketime(86400) if seconds == "libfaketime" else set_clock(tmp_path, seconds)
     program = tracing.on_simgpu(tmp_path / "gpu.json", machine.any_python(), machine.PROGRAMS / "obedient.py")
-    command = [machine.GPUTRACE, *tracing.outputs(tmp_path, "trace.gpt", "trace.json"), "--", "env", f"LD_PRELOAD={library}",
-               f"SET_CLOCK_ALL={seconds}", *program]
+    command = [machine.GPUTRACE, *tracing.outputs(tmp_path, "trace.gpt", "trace.json"), "--", "env", *variables, *program]
     with tracing.Running(command, tmp_path) as running:
         running.wait_line("ready")
+        running.process.stdin.write("clock\n")
+        assert abs(float(running.wait_line("clock").split()[1]) - time.time()) > 500
         running.ask(f"steps {STEPS}")
         running.ask("finish")
         running.end().must_be(0)
