@@ -10,7 +10,8 @@
 #include "analyze/analyze.h"
 
 /* All of a model. */
-__attribute__((unused)) static void analyze_model(struct analyses *all, const struct model *model, unsigned which)
+__attribute__((unused)) static void analyze_model(struct analyses *all, const struct model *model,
+						  const enum analysis *which)
 {
 	assert_int_equal(analyze(all, WHOLE_TRACE(model), which, NULL), 0);
 }

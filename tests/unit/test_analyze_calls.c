@@ -9,7 +9,7 @@ static void a_wait_that_cupti_told_of_counts_by_its_word_and_says_for_which_stre
 	struct model *model = sample_model(1, 20);
 	struct analyses all;
 
-	analyze_model(&all, model, ANALYZE_WAITS);
+	analyze_model(&all, model, ANALYSES(ANALYZE_WAITS));
 	assert_int_equal(all.waits.rows[0].kind, GPT_AGENT_SYNC_STREAM);
 	assert_int_equal(all.waits.rows[0].stream, 7);
 	assert_int_equal(all.waits.rows[0].recorded_line, NONE);
@@ -27,7 +27,7 @@ static void a_wait_that_nobody_told_of_is_the_time_in_its_call(void **state)
 	struct analyses all;
 
 	model->sync_count = 0;
-	analyze_model(&all, model, ANALYZE_WAITS);
+	analyze_model(&all, model, ANALYSES(ANALYZE_WAITS));
 	assert_int_equal(all.waits.count, 1);
 	assert_int_equal(all.waits.rows[0].kind, WAIT_CALL);
 	assert_int_equal(all.waits.rows[0].api, WAIT_API);
@@ -46,7 +46,7 @@ static void a_wait_for_an_event_names_the_line_that_recorded_it(void **state)
 		model->syncs[i].stream = NONE;
 		model->syncs[i].recorded_by = i % 4 == 1 ? 0 : NONE;
 	}
-	analyze_model(&all, model, ANALYZE_WAITS);
+	analyze_model(&all, model, ANALYSES(ANALYZE_WAITS));
 	assert_int_equal(all.waits.count, 2); /* a stream that waits keeps no thread */
 	assert_int_equal(all.waits.rows[0].ns, 5 * 598000);
 	assert_line(&all, all.waits.rows[0].recorded_line, "model.py:42 Block.forward");
@@ -69,7 +69,7 @@ static void time_in_calls_is_by_function_with_the_line_that_has_most(void **stat
 	struct model *model = sample_model(1, 20);
 	struct analyses all;
 
-	analyze_model(&all, model, ANALYZE_API_TIMES);
+	analyze_model(&all, model, ANALYSES(ANALYZE_API_TIMES));
 	assert_int_equal(all.api_times.rows[0].api, WAIT_API);
 	assert_int_equal(all.api_times.rows[0].ns, 20 * 600000);
 	assert_int_equal(all.api_times.rows[0].returns, 20);
@@ -88,7 +88,7 @@ static void a_call_that_has_not_returned_counts_without_time(void **state)
 	for (uint32_t i = 0; i < model->call_count; i++)
 		if (model->calls[i].api == WAIT_API && lost++ < 5)
 			model->calls[i].end_ns = 0;
-	analyze_model(&all, model, ANALYZE_API_TIMES);
+	analyze_model(&all, model, ANALYSES(ANALYZE_API_TIMES));
 	assert_int_equal(row_of(&all, WAIT_API)->count, 20);
 	assert_int_equal(row_of(&all, WAIT_API)->returns, 15);
 	assert_int_equal(row_of(&all, WAIT_API)->ns, 15 * 600000);
@@ -106,7 +106,7 @@ static void without_any_return_functions_are_by_number_of_calls(void **state)
 		if (model->calls[i].api == WAIT_API && i > 6)
 			model->calls[i].api = CUDA_LAUNCH;
 	}
-	analyze_model(&all, model, ANALYZE_API_TIMES);
+	analyze_model(&all, model, ANALYSES(ANALYZE_API_TIMES));
 	assert_int_equal(all.api_times.returns, 0);
 	assert_int_equal(all.api_times.rows[0].api, CUDA_LAUNCH);
 	assert_int_equal(all.api_times.rows[0].count, 7);
@@ -123,7 +123,7 @@ static void failed_calls_are_by_error_call_and_line(void **state)
 	for (uint32_t i = 0; i < model->call_count; i++)
 		if (model->calls[i].api == CUDA_LAUNCH || (model->calls[i].api == WAIT_API && i < 6))
 			model->calls[i].result = 700;
-	analyze_model(&all, model, ANALYZE_FAILURES);
+	analyze_model(&all, model, ANALYSES(ANALYZE_FAILURES));
 	assert_int_equal(all.failures.calls, 5);
 	assert_int_equal(all.failures.launches, 4);
 	assert_int_equal(all.failures.count, 2);
@@ -149,7 +149,7 @@ static void compilations_are_by_line_and_by_what_was_done(void **state)
 
 	model->jits = jits;
 	model->jit_count = 4;
-	analyze_model(&all, model, ANALYZE_JIT);
+	analyze_model(&all, model, ANALYSES(ANALYZE_JIT));
 	assert_int_equal(all.jit.count, 3);
 	assert_line(&all, all.jit.rows[0].line, "model.py:42 Block.forward");
 	assert_int_equal(all.jit.rows[0].operation, 2);

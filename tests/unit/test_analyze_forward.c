@@ -188,8 +188,8 @@ static void the_total_of_a_captured_operation_is_of_one_stack_where_that_is_aske
 	struct analyses both, captured_only;
 	uint64_t total = 0, total_captured = 0;
 
-	assert_int_equal(analyze(&both, WHOLE_TRACE(model), ANALYZE_GPU_LINES, NULL), 0);
-	assert_int_equal(analyze(&captured_only, WHOLE_TRACE(model), ANALYZE_GPU_LINES,
+	assert_int_equal(analyze(&both, WHOLE_TRACE(model), ANALYSES(ANALYZE_GPU_LINES), NULL), 0);
+	assert_int_equal(analyze(&captured_only, WHOLE_TRACE(model), ANALYSES(ANALYZE_GPU_LINES),
 				 &(struct attribution){.graphs = GRAPHS_CAPTURE}),
 			 0);
 	for (size_t i = 0; i < both.gpu_lines.total_count; i++)

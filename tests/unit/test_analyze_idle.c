@@ -16,7 +16,7 @@ static void a_gap_is_charged_to_the_late_launch_and_to_what_its_thread_waited_in
 	struct analyses all;
 
 	/* Between two steps the GPU idles 660 us: for 280 of them the thread is still in cudaStreamSynchronize. */
-	analyze_model(&all, model, ANALYZE_IDLE);
+	analyze_model(&all, model, ANALYSES(ANALYZE_IDLE));
 	assert_line(&all, row_of(&all, IDLE_LATE)->line, "model.py:42 Block.forward");
 	assert_int_equal(row_of(&all, IDLE_LATE)->ns, 19 * 380000);
 	assert_int_equal(row_of(&all, IDLE_LATE)->count, 19);
@@ -34,7 +34,7 @@ static void time_outside_of_operations_stands_behind_the_others_and_is_nobodys(v
 	uint64_t sum = 0;
 	struct analyses all;
 
-	analyze_model(&all, model, ANALYZE_IDLE);
+	analyze_model(&all, model, ANALYSES(ANALYZE_IDLE));
 	assert_int_equal(all.idle.edges, 2);
 	for (size_t i = 0; i < all.idle.count; i++) {
 		assert_int_equal(idle_is_edge(all.idle.rows[i].cause), i + 2 >= all.idle.count);
@@ -55,7 +55,7 @@ static void a_launch_that_was_not_seen_is_the_gpus_side(void **state)
 
 	for (uint32_t i = 0; i < model->gpu_count; i++)
 		model->gpu[i].call = NONE;
-	analyze_model(&all, model, ANALYZE_IDLE);
+	analyze_model(&all, model, ANALYSES(ANALYZE_IDLE));
 	assert_null(row_of(&all, IDLE_LATE));
 	assert_null(row_of(&all, IDLE_WAITED));
 	assert_line(&all, row_of(&all, IDLE_GPU)->line, "(call not seen)");

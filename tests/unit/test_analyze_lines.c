@@ -8,7 +8,7 @@ static void a_lines_own_time_is_what_it_launched_and_its_total_what_ran_under_it
 	struct analyses all;
 	const struct line_row *row;
 
-	analyze_model(&all, model, ANALYZE_GPU_LINES);
+	analyze_model(&all, model, ANALYSES(ANALYZE_GPU_LINES));
 	assert_int_equal(all.gpu_lines.sum, 20 * SAMPLE_GPU_NS_PER_STEP);
 	assert_int_equal(all.gpu_lines.count, 5);
 	row = &all.gpu_lines.rows[0];
@@ -30,7 +30,7 @@ static void a_line_of_several_processes_is_one_row(void **state)
 	struct model *model = sample_model(2, 3);
 	struct analyses all;
 
-	analyze_model(&all, model, ANALYZE_GPU_LINES);
+	analyze_model(&all, model, ANALYSES(ANALYZE_GPU_LINES));
 	assert_int_equal(all.active, 2);
 	assert_int_equal(all.gpu_lines.rows[0].self, 2 * 3 * 100000);
 	assert_int_equal(all.gpu_lines.rows[0].process, PROCESS_MANY);
@@ -47,7 +47,7 @@ static void a_recursive_line_has_a_stack_once_in_its_total(void **state)
 
 	for (uint32_t i = 1; i < stack->depth; i++)
 		model->stack_frames[stack->first + i] = model->stack_frames[stack->first];
-	analyze_model(&all, model, ANALYZE_GPU_LINES);
+	analyze_model(&all, model, ANALYSES(ANALYZE_GPU_LINES));
 	assert_line(&all, all.gpu_lines.rows[0].line, "model.py:42 Block.forward");
 	assert_int_equal(all.gpu_lines.rows[0].total, 2 * 100000);
 	analyses_free(&all);
@@ -63,7 +63,7 @@ static void an_operation_of_a_graph_is_on_the_captured_line_and_under_the_replay
 	for (uint32_t i = 0; i < model->gpu_count; i++)
 		if (model->gpu[i].graph)
 			model->gpu[i].captured_by = 0; /* a call of model.py:42 */
-	analyze_model(&all, model, ANALYZE_GPU_LINES);
+	analyze_model(&all, model, ANALYSES(ANALYZE_GPU_LINES));
 	assert_line(&all, all.gpu_lines.rows[0].line, "model.py:42 Block.forward");
 	assert_int_equal(all.gpu_lines.rows[0].self, 190000);
 	assert_int_equal(all.gpu_lines.rows[0].launches, 4);
@@ -83,7 +83,7 @@ static void calls_that_put_work_on_a_gpu_are_counted_by_line(void **state)
 	struct model *model = sample_model(1, 4);
 	struct analyses all;
 
-	analyze_model(&all, model, ANALYZE_CALL_LINES);
+	analyze_model(&all, model, ANALYSES(ANALYZE_CALL_LINES));
 	assert_int_equal(all.call_lines.sum, 4 * 5); /* the wait is none */
 	assert_int_equal(all.call_lines.rows[0].self, 4);
 	assert_int_equal(all.call_lines.totals[0].total, 4 * 4);
@@ -100,7 +100,7 @@ static void a_thread_without_python_is_one_line_which_says_why(void **state)
 	for (uint32_t i = 0; i < model->call_count; i++)
 		if (model->calls[i].stack == NONE)
 			model->calls[i].stack_state = seen++ ? GPT_STACK_NO_THREAD : GPT_STACK_UNKNOWN_LAYOUT;
-	analyze_model(&all, model, ANALYZE_GPU_LINES);
+	analyze_model(&all, model, ANALYSES(ANALYZE_GPU_LINES));
 	seen = 0;
 	for (size_t i = 0; i < all.gpu_lines.count; i++)
 		if (is_line(&all, all.gpu_lines.rows[i].line,
@@ -122,7 +122,7 @@ static void work_whose_call_was_not_seen_has_a_line(void **state)
 	model->gpu[0].call = NONE;
 	model->gpu[1].call = NONE;
 	model->gpu[1].before = 1;
-	analyze_model(&all, model, ANALYZE_GPU_LINES);
+	analyze_model(&all, model, ANALYSES(ANALYZE_GPU_LINES));
 	assert_line(&all, all.gpu_lines.rows[0].line, "(call not seen)");
 	assert_int_equal(all.gpu_lines.rows[0].self, 100000);
 	assert_int_equal(all.gpu_lines.rows[0].launches, 0);
@@ -140,7 +140,7 @@ static void launches_without_gpu_times_are_counted_by_line(void **state)
 			model->calls[i].first_gpu = NONE;
 			model->calls[i].gpu_count = 0;
 		}
-	analyze_model(&all, model, ANALYZE_UNTIMED);
+	analyze_model(&all, model, ANALYSES(ANALYZE_UNTIMED));
 	assert_int_equal(all.untimed.count, 1);
 	assert_int_equal(all.untimed.launches, 3);
 	assert_line(&all, all.untimed.rows[0].line, "model.py:42 Block.forward");
@@ -154,7 +154,7 @@ static void what_was_not_asked_for_has_no_rows(void **state)
 	struct model *model = sample_model(1, 1);
 	struct analyses all;
 
-	analyze_model(&all, model, ANALYZE_UNTIMED);
+	analyze_model(&all, model, ANALYSES(ANALYZE_UNTIMED));
 	assert_int_equal(all.gpu_lines.count, 0);
 	assert_int_equal(all.call_lines.count, 0);
 	analyses_free(&all);
@@ -167,7 +167,7 @@ static void a_trace_without_an_end_ends_with_its_last_event(void **state)
 	struct analyses all;
 
 	model->end_ns = model->start_ns;
-	analyze_model(&all, model, ANALYZE_GPU_LINES);
+	analyze_model(&all, model, ANALYSES(ANALYZE_GPU_LINES));
 	assert_int_equal(all.window.end_ns, SAMPLE_START + 2 * SAMPLE_STEP + 360000); /* of the last kernel */
 	analyses_free(&all);
 	model_free(model);

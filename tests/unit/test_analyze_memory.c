@@ -8,7 +8,7 @@ static void a_peak_has_its_time_and_the_lines_that_held_it(void **state)
 	struct analyses all;
 
 	/* one block of each step stays, one goes: 21 at most, in the last step */
-	analyze_model(&all, model, ANALYZE_MEMORY_PEAKS);
+	analyze_model(&all, model, ANALYSES(ANALYZE_MEMORY_PEAKS));
 	assert_int_equal(all.memory.peaks.count, 1);
 	assert_int_equal(all.memory.peaks.items[0].space, MEMORY_SPACE_DEVICE);
 	assert_int_equal(all.memory.peaks.items[0].most, 21000000);

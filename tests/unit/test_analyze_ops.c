@@ -26,7 +26,7 @@ static void gpu_time_is_of_the_innermost_op_and_in_the_totals_of_those_around(vo
 	struct model *model = ops_model();
 	struct analyses all;
 
-	analyze_model(&all, model, ANALYZE_OPS);
+	analyze_model(&all, model, ANALYSES(ANALYZE_OPS));
 	assert_int_equal(all.ops.rows.count, 5);
 	assert_gpu(&all, "aten::mm", 40, 40);
 	assert_gpu(&all, "AddmmBackward0", 0, 40);
@@ -43,7 +43,7 @@ static void cpu_time_of_its_own_is_what_ops_and_calls_inside_leave(void **state)
 	struct model *model = ops_model();
 	struct analyses all;
 
-	analyze_model(&all, model, ANALYZE_OPS);
+	analyze_model(&all, model, ANALYSES(ANALYZE_OPS));
 	assert_int_equal(row_of(&all, "step \"1\"")->cpu_ns, 200000);
 	assert_int_equal(row_of(&all, "step \"1\"")->cpu_self_ns, 200000 - 40000 - 2000);
 	assert_int_equal(row_of(&all, "aten::linear")->cpu_self_ns, 40000 - 33000);
@@ -85,7 +85,7 @@ static void collectives_of_several_ranks_are_one_row(void **state)
 	struct model *model = model_of(&ops.log);
 	struct analyses all;
 
-	analyze_model(&all, model, ANALYZE_OPS);
+	analyze_model(&all, model, ANALYSES(ANALYZE_OPS));
 	assert_int_equal(all.collectives.count, 2);
 	assert_int_equal(all.collectives.rows[0].ns, 40000);
 	assert_int_equal(all.collectives.rows[0].count, 2);
@@ -116,7 +116,7 @@ static void an_op_inside_one_of_its_name_counts_once_in_the_report(void **state)
 	ops_log_launch(&ops, TID, 520, 7);
 	log_end(&ops.log, 1000000);
 	model = model_of(&ops.log);
-	analyze_model(&all, model, ANALYZE_OPS);
+	analyze_model(&all, model, ANALYSES(ANALYZE_OPS));
 	assert_gpu(&all, "aten::mm", 47, 47);
 	assert_int_equal(row_of(&all, "aten::mm")->gpu_ns, 54000); /* as PyTorch counts */
 	assert_int_equal(row_of(&all, "aten::mm")->calls, 3);
@@ -135,7 +135,7 @@ static void ops_nested_beyond_all_reason_are_counted_and_left_out(void **state)
 					 .start_ns = 500 + i / 10, .end_ns = 899 - i / 10, .name = 5, .sequence = -1});
 	log_end(&ops.log, 1000000);
 	model = model_of(&ops.log);
-	analyze_model(&all, model, ANALYZE_OPS);
+	analyze_model(&all, model, ANALYSES(ANALYZE_OPS));
 	assert_int_equal(all.ops.left_out, 3);
 	assert_int_equal(row_of(&all, "aten::mm")->calls, OPS_OPEN_MAX + 4);
 	analyses_free(&all);

@@ -7,7 +7,7 @@ static void collections_and_imports_have_the_gpu_time_that_they_cost(void **stat
 	struct model *model = sample_model(1, 20);
 	struct analyses all;
 
-	analyze_model(&all, model, ANALYZE_INTERPRETER);
+	analyze_model(&all, model, ANALYSES(ANALYZE_INTERPRETER));
 	assert_int_equal(all.interpreter.rows.count, 2); /* an import inside another counts with it */
 	assert_int_equal(all.interpreter.rows.items[0].kind, MODEL_SPAN_GC);
 	assert_int_equal(all.interpreter.rows.items[0].generation, 1);

@@ -22,7 +22,7 @@ static void a_row_has_the_stack_the_call_and_what_ran(void **state)
 	char name[256];
 	uint64_t sum = 0;
 
-	analyze_model(&all, model, ANALYZE_GPU_STACKS);
+	analyze_model(&all, model, ANALYSES(ANALYZE_GPU_STACKS));
 	assert_true(find_row(&all.gpu_stacks, MODEL_MEMCPY, NULL, &row));
 	assert_int_equal(row.value, 20 * 50000);
 	assert_string_equal(api_name((uint16_t)row.api), "cudaMemcpyAsync");
@@ -48,7 +48,7 @@ static void work_without_a_stack_has_its_thread_and_whether_it_has_frames_at_all
 	for (uint32_t i = 0, seen = 0; i < model->call_count; i++)
 		if (model->calls[i].stack == NONE && seen++)
 			model->calls[i].stack_state = GPT_STACK_UNREADABLE;
-	analyze_model(&all, model, ANALYZE_GPU_STACKS);
+	analyze_model(&all, model, ANALYSES(ANALYZE_GPU_STACKS));
 	for (size_t i = 0; i < stack_sums_count(&all.gpu_stacks); i++) {
 		struct stack_row row = stack_sums_row(&all.gpu_stacks, i);
 
@@ -74,7 +74,7 @@ static void work_whose_launch_was_not_seen_says_so(void **state)
 	model->gpu[0].call = NONE;
 	model->gpu[1].call = NONE;
 	model->gpu[1].before = 1;
-	analyze_model(&all, model, ANALYZE_GPU_STACKS);
+	analyze_model(&all, model, ANALYSES(ANALYZE_GPU_STACKS));
 	for (size_t i = 0; i < stack_sums_count(&all.gpu_stacks); i++) {
 		struct stack_row row = stack_sums_row(&all.gpu_stacks, i);
 
@@ -97,7 +97,7 @@ static void a_captured_operation_names_the_frame_that_was_captured(void **state)
 	for (uint32_t i = 0; i < model->gpu_count; i++)
 		if (model->gpu[i].graph)
 			model->gpu[i].captured_by = 0; /* a call of model.py:42 */
-	analyze_model(&all, model, ANALYZE_GPU_STACKS);
+	analyze_model(&all, model, ANALYSES(ANALYZE_GPU_STACKS));
 	assert_true(find_row(&all.gpu_stacks, MODEL_KERNEL, "triton", &row));
 	assert_int_equal(model->frames[row.captured_frame].line, 42);
 	assert_string_equal(api_name((uint16_t)row.api), "cudaGraphLaunch");
@@ -111,7 +111,7 @@ static void a_graph_launch_counts_once_and_has_no_operation(void **state)
 	struct analyses all;
 	uint64_t sum = 0;
 
-	analyze_model(&all, model, ANALYZE_CALL_STACKS);
+	analyze_model(&all, model, ANALYSES(ANALYZE_CALL_STACKS));
 	for (size_t i = 0; i < stack_sums_count(&all.call_stacks); i++) {
 		struct stack_row row = stack_sums_row(&all.call_stacks, i);
 
@@ -131,7 +131,7 @@ static void a_stack_of_backward_is_marked(void **state)
 	size_t marked = 0;
 
 	model->calls[0].stack_state = GPT_STACK_BACKWARD;
-	analyze_model(&all, model, ANALYZE_CALL_STACKS);
+	analyze_model(&all, model, ANALYSES(ANALYZE_CALL_STACKS));
 	for (size_t i = 0; i < stack_sums_count(&all.call_stacks); i++) {
 		struct stack_row row = stack_sums_row(&all.call_stacks, i);
 

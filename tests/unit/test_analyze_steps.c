@@ -13,7 +13,7 @@ static void steps_are_summed_up_and_the_median_one_is_a_row(void **state)
 	struct analyses all;
 	const struct step_table *table;
 
-	assert_int_equal(analyze(&all, find(&found, &ops), ANALYZE_OPS | ANALYZE_STEPS, NULL), 0);
+	assert_int_equal(analyze(&all, find(&found, &ops), ANALYSES(ANALYZE_OPS, ANALYZE_STEPS), NULL), 0);
 	assert_int_equal(all.steps.list.count, 1);
 	table = &all.steps.list.items[0];
 	assert_int_equal(table->count, STEPS - 1); /* the first began before it was seen */
@@ -34,7 +34,7 @@ static void the_slowest_step_says_which_ops_took_longer(void **state)
 	struct analyses all;
 	const struct step_row *row;
 
-	assert_int_equal(analyze(&all, find(&found, &ops), ANALYZE_OPS | ANALYZE_STEPS, NULL), 0);
+	assert_int_equal(analyze(&all, find(&found, &ops), ANALYSES(ANALYZE_OPS, ANALYZE_STEPS), NULL), 0);
 	row = &all.steps.list.items[0].slowest[0];
 	assert_int_equal(row->step.number, SLOW);
 	assert_int_equal(row->busy_ns, 40000);
@@ -69,7 +69,7 @@ static void a_step_is_not_named_as_the_op_that_took_longer(void **state)
 						       .sequence = -1,
 						       .scope = GPT_AGENT_OP_USER_SCOPE});
 	}
-	assert_int_equal(analyze(&all, find(&found, &ops), ANALYZE_OPS | ANALYZE_STEPS, NULL), 0);
+	assert_int_equal(analyze(&all, find(&found, &ops), ANALYSES(ANALYZE_OPS, ANALYZE_STEPS), NULL), 0);
 	assert_int_equal(all.steps.list.items[0].slowest_count, 1);
 	assert_int_equal(all.steps.list.items[0].slowest[0].step.number, 4);
 	assert_int_equal(all.steps.list.items[0].slowest[0].more_count, 0);
@@ -84,7 +84,7 @@ static void a_kernel_counts_in_each_step_that_it_runs_in(void **state)
 	struct analyses all;
 
 	ops_log_launch(&ops, TID, 190, 65); /* in step 1; it runs from 195 to 260 us, and step 3 begins at 250 */
-	assert_int_equal(analyze(&all, find(&found, &ops), ANALYZE_OPS | ANALYZE_STEPS, NULL), 0);
+	assert_int_equal(analyze(&all, find(&found, &ops), ANALYSES(ANALYZE_OPS, ANALYZE_STEPS), NULL), 0);
 	/* 15 us of it are where step 2 has a kernel anyway */
 	assert_int_equal(all.steps.list.items[0].busy_ns, ((STEPS - 1) * 15 + 25 + 65 - 15) * 1000);
 	assert_int_equal(all.steps.list.items[0].median.busy_ns, 15000);
@@ -123,7 +123,7 @@ static void a_trace_in_which_no_steps_were_looked_for_has_no_table(void **state)
 	struct analyses all;
 
 	find(&found, &ops)->steps = NULL;
-	assert_int_equal(analyze(&all, &found.of.trace, ANALYZE_OPS | ANALYZE_STEPS, NULL), 0);
+	assert_int_equal(analyze(&all, &found.of.trace, ANALYSES(ANALYZE_OPS, ANALYZE_STEPS), NULL), 0);
 	assert_int_equal(all.steps.list.count, 0);
 	analyses_free(&all);
 	found_free(&found);

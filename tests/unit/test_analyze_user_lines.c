@@ -81,7 +81,7 @@ static void analyze_frames(struct frames_log *frames, struct model **model, stru
 {
 	log_end(&frames->log, 1000000);
 	*model = model_of(&frames->log);
-	analyze_model(all, *model, ANALYZE_GPU_LINES);
+	analyze_model(all, *model, ANALYSES(ANALYZE_GPU_LINES));
 }
 
 static void a_librarys_line_has_the_innermost_of_the_users_own_beside_it(void **state)
@@ -270,7 +270,7 @@ static void who_kept_the_gpu_waiting_and_who_waits_for_it_have_it_too(void **sta
 	WAIT(&frames, 9000, "/src/own.py");
 	log_end(&frames.log, 1000000);
 	model = model_of(&frames.log);
-	analyze_model(&all, model, ANALYZE_IDLE | ANALYZE_WAITS);
+	analyze_model(&all, model, ANALYSES(ANALYZE_IDLE, ANALYZE_WAITS));
 
 	assert_int_equal(all.idle.rows[0].cause, IDLE_LATE);
 	assert_line(&all, all.idle.rows[0].line, "linear.py:13 forward");

@@ -61,7 +61,7 @@ static struct model *end(struct log_builder *log, struct analyses *all)
 
 	log_end(log, 10000 * MS);
 	model = model_of(log);
-	analyze_model(all, model, ANALYZE_WHY | ANALYZE_UNTIMED);
+	analyze_model(all, model, ANALYSES(ANALYZE_WHY, ANALYZE_UNTIMED));
 	return model;
 }
 
@@ -553,7 +553,7 @@ static void it_counts_the_same_idle_time_as_the_table_of_idle_lines(void **state
 	struct model *model = sample_model(2, 20);
 	struct analyses all;
 
-	analyze_model(&all, model, ANALYZE_WHY | ANALYZE_UNTIMED | ANALYZE_IDLE);
+	analyze_model(&all, model, ANALYSES(ANALYZE_WHY, ANALYZE_UNTIMED, ANALYZE_IDLE));
 	assert_int_equal(all.why.idle_ns, all.idle.sum);
 	finish(&all, model);
 }

@@ -187,7 +187,7 @@ static struct analyses analyze_text(const char *text, struct trace **trace)
 	struct analyses all;
 
 	*trace = open_text(text);
-	assert_int_equal(analyze(&all, *trace, ANALYZE_WAITS | ANALYZE_API_TIMES | ANALYZE_WHY, NULL), 0);
+	assert_int_equal(analyze(&all, *trace, ANALYSES(ANALYZE_WAITS, ANALYZE_API_TIMES, ANALYZE_WHY), NULL), 0);
 	return all;
 }
 

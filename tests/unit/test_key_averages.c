@@ -38,7 +38,7 @@ static void work_in_no_op_but_in_an_annotation_is_a_row_of_the_gpus_side(void **
 	struct model *model = ops_model();
 	struct analyses all;
 
-	analyze_model(&all, model, ANALYZE_KEY_AVERAGES);
+	analyze_model(&all, model, ANALYSES(ANALYZE_KEY_AVERAGES));
 	assert_int_equal(row_of(&all, KEY_ANNOTATION, "step \"1\"")->gpu_self_ns, 0);
 	assert_int_equal(row_of(&all, KEY_ANNOTATION, "step \"1\"")->gpu_ns, 30000);
 	/* from the begin of the first kernel, launched at 120, to the end of the last, launched at 160 */
@@ -62,7 +62,7 @@ static void an_op_alone_in_one_of_its_name_is_one_with_it(void **state)
 	ops_log_op(&ops, (struct gpt_agent_op){.start_ns = 500, .end_ns = 540, .name = 5, .sequence = -1});
 	ops_log_launch(&ops, TID, 527, 7);
 	model = end_of(&ops);
-	analyze_model(&all, model, ANALYZE_KEY_AVERAGES);
+	analyze_model(&all, model, ANALYSES(ANALYZE_KEY_AVERAGES));
 	assert_int_equal(row_of(&all, KEY_OP, "aten::mm")->count, 2);
 	assert_int_equal(row_of(&all, KEY_OP, "aten::mm")->cpu_ns, 30000 + 40000);
 	assert_int_equal(row_of(&all, KEY_OP, "aten::mm")->cpu_self_ns, 28000 + 40000 - 5000 - 2000);
@@ -81,7 +81,7 @@ static void an_op_beside_another_in_one_of_its_name_counts(void **state)
 	ops_log_op(&ops, (struct gpt_agent_op){.start_ns = 525, .end_ns = 530, .name = 3, .sequence = -1});
 	ops_log_op(&ops, (struct gpt_agent_op){.start_ns = 500, .end_ns = 540, .name = 5, .sequence = -1});
 	model = end_of(&ops);
-	analyze_model(&all, model, ANALYZE_KEY_AVERAGES);
+	analyze_model(&all, model, ANALYSES(ANALYZE_KEY_AVERAGES));
 	assert_int_equal(row_of(&all, KEY_OP, "aten::mm")->count, 3);
 	assert_int_equal(row_of(&all, KEY_OP, "aten::mm")->cpu_self_ns, 28000 + 10000 + 40000 - 15000);
 	analyses_free(&all);
@@ -99,7 +99,7 @@ static void an_asynchronous_op_has_no_time_of_its_own(void **state)
 		   (struct gpt_agent_op){
 			   .start_ns = 500, .end_ns = 540, .name = 6, .sequence = -1, .flags = GPT_AGENT_OP_ASYNC});
 	model = end_of(&ops);
-	analyze_model(&all, model, ANALYZE_KEY_AVERAGES);
+	analyze_model(&all, model, ANALYSES(ANALYZE_KEY_AVERAGES));
 	assert_int_equal(row_of(&all, KEY_OP, "async")->cpu_ns, 40000);
 	assert_int_equal(row_of(&all, KEY_OP, "async")->cpu_self_ns, 0);
 	analyses_free(&all);
@@ -121,7 +121,7 @@ static void steps_of_torch_profiler_are_one_row(void **state)
 						       .sequence = -1,
 						       .scope = GPT_AGENT_OP_USER_SCOPE});
 	model = end_of(&ops);
-	analyze_model(&all, model, ANALYZE_KEY_AVERAGES);
+	analyze_model(&all, model, ANALYSES(ANALYZE_KEY_AVERAGES));
 	assert_int_equal(row_of(&all, KEY_ANNOTATION, "ProfilerStep*")->count, 2);
 	analyses_free(&all);
 	model_free(model);
@@ -139,7 +139,7 @@ static void ops_nested_beyond_all_reason_are_rows_of_their_own(void **state)
 						       .name = 3 + 2 * (i % 2),
 						       .sequence = -1});
 	model = end_of(&ops);
-	analyze_model(&all, model, ANALYZE_KEY_AVERAGES);
+	analyze_model(&all, model, ANALYSES(ANALYZE_KEY_AVERAGES));
 	assert_int_equal(all.keys.tree.left_out, 3);
 	assert_int_equal(row_of(&all, KEY_OP, "aten::mm")->count + row_of(&all, KEY_OP, "aten::addmm")->count,
 			 OP_TREE_OPEN_MAX + 3 + 2);
@@ -504,7 +504,7 @@ static void an_op_has_the_memory_of_its_time_on_all_threads(void **state)
 	struct model *model = model_with_memory();
 	struct analyses all;
 
-	analyze_model(&all, model, ANALYZE_KEY_AVERAGES);
+	analyze_model(&all, model, ANALYSES(ANALYZE_KEY_AVERAGES));
 	assert_true(all.keys.has_memory);
 	assert_int_equal(row_of(&all, KEY_OP, "aten::linear")->memory.cpu, 100 + 2048);
 	assert_int_equal(row_of(&all, KEY_OP, "aten::linear")->memory_self.cpu, 100);

@@ -25,7 +25,7 @@ static void add(struct ranks *ranks, const struct rank *rank, const struct told_
 	fd = log_fd(&log);
 	log_free(&log);
 	assert_int_equal(gpt_trace_open(fd, division, NULL, &trace, &why), 0);
-	assert_int_equal(analyze(&all, trace, ANALYZE_MEETINGS, NULL), 0);
+	assert_int_equal(analyze(&all, trace, ANALYSES(ANALYZE_MEETINGS), NULL), 0);
 	ranks_add_log(ranks, names[ranks->logs.count], all.model, &all.meetings);
 	analyses_free(&all);
 	gpt_trace_close(trace);

@@ -352,7 +352,8 @@ static void figures_of_lines_are_those_of_the_report(void **state)
 		struct model *model = random_model(number, 150);
 		struct analyses all;
 
-		analyze_model(&all, model, ANALYZE_LINE_COSTS | ANALYZE_GPU_LINES | ANALYZE_WAITS | ANALYZE_IDLE);
+		analyze_model(&all, model,
+			      ANALYSES(ANALYZE_LINE_COSTS, ANALYZE_GPU_LINES, ANALYZE_WAITS, ANALYZE_IDLE));
 		assert_gpu(&all);
 		for (uint32_t line = 0; line < all.lines.all.count; line++) {
 			const struct line_cost_row *cost = row_of(&all.line_costs, line);
@@ -374,7 +375,7 @@ static void copies_waits_and_calls_count_for_the_lines_above_them_too(void **sta
 	struct analyses all;
 	bool seen = false;
 
-	analyze_model(&all, model, ANALYZE_LINE_COSTS);
+	analyze_model(&all, model, ANALYSES(ANALYZE_LINE_COSTS));
 	for (size_t i = 0; i < all.line_costs.function_count; i++) {
 		const struct function_cost *function = &all.line_costs.functions[i];
 

@@ -359,7 +359,7 @@ static void assert_sums(const struct model *model, struct attribution attributio
 	struct analyses all;
 	struct call_tree_nodes nodes;
 
-	assert_int_equal(analyze_with(&all, WHOLE_TRACE(model), ANALYZE_GPU_LINES | ANALYZE_CALL_TREE,
+	assert_int_equal(analyze_with(&all, WHOLE_TRACE(model), ANALYSES(ANALYZE_GPU_LINES, ANALYZE_CALL_TREE),
 				      &(struct analyze_options){.attribution = &attribution}),
 			 0);
 	call_tree_nodes_make(&nodes, &all.tree, false);
@@ -386,7 +386,7 @@ static void by_cpu_time_it_has_the_time_of_all_calls(void **state)
 		struct call_tree_nodes nodes;
 		struct analyses all;
 
-		assert_int_equal(analyze_with(&all, WHOLE_TRACE(model), ANALYZE_API_TIMES | ANALYZE_CALL_TREE,
+		assert_int_equal(analyze_with(&all, WHOLE_TRACE(model), ANALYSES(ANALYZE_API_TIMES, ANALYZE_CALL_TREE),
 					      &(struct analyze_options){.tree_by = TREE_BY_CPU}),
 				 0);
 		call_tree_nodes_make(&nodes, &all.tree, false);

@@ -40,44 +40,55 @@
 #include "analyze/sums/waits.h"
 #include "analyze/why/why.h"
 
+/*
+ * A row for each, in the order in which they finish: lines without Python are numbered as they are met then.
+ *	X(ANALYSIS, table, of_use)
+ * table: one of the REPORT, or only for who has it in a list (ASKED); of_use: ALWAYS, or where a trace has GPU
+ * operations (WITH_GPU) or none (WITHOUT_GPU).
+ */
+#define ANALYSIS_ROWS(X)                                                                                               \
+	X(ACTIVITY_SUMS, ASKED, ALWAYS)                                                                                \
+	X(GPU_LINES, REPORT, WITH_GPU)                                                                                 \
+	X(CALL_LINES, REPORT, WITHOUT_GPU)                                                                             \
+	X(UNTIMED, REPORT, WITH_GPU)                                                                                   \
+	X(KERNELS, REPORT, WITH_GPU)                                                                                   \
+	X(MEMCPYS, REPORT, WITH_GPU)                                                                                   \
+	X(IDLE, REPORT, WITH_GPU)                                                                                      \
+	X(WAITS, REPORT, WITH_GPU)                                                                                     \
+	X(API_TIMES, REPORT, ALWAYS)                                                                                   \
+	X(JIT, REPORT, ALWAYS)                                                                                         \
+	X(MEMORY_PEAKS, REPORT, ALWAYS)                                                                                \
+	X(TORCH_MEMORY, REPORT, ALWAYS)                                                                                \
+	X(FAILURES, REPORT, ALWAYS)                                                                                    \
+	X(INTERPRETER, REPORT, ALWAYS)                                                                                 \
+	X(NVTX, REPORT, ALWAYS)                                                                                        \
+	X(OPS, REPORT, ALWAYS)                                                                                         \
+	X(KEY_AVERAGES, ASKED, ALWAYS)                                                                                 \
+	X(OP_STACKS, ASKED, ALWAYS)                                                                                    \
+	X(CALL_TREE, ASKED, ALWAYS)                                                                                    \
+	X(LINE_COSTS, ASKED, ALWAYS)                                                                                   \
+	X(STEPS, REPORT, ALWAYS) /* with OPS; of use where the trace has steps */                                      \
+	X(PER_STEP, ASKED, ALWAYS)                                                                                     \
+	X(UTILIZATION, REPORT, WITH_GPU)                                                                               \
+	X(THREADS, REPORT, ALWAYS)                                                                                     \
+	X(WHY, ASKED, ALWAYS) /* with UNTIMED */                                                                       \
+	X(MEETINGS, ASKED, ALWAYS)                                                                                     \
+	X(GPU_STACKS, ASKED, WITH_GPU)                                                                                 \
+	X(CALL_STACKS, ASKED, WITHOUT_GPU)
+
 enum analysis {
-	ANALYZE_GPU_LINES = 1 << 0,
-	ANALYZE_CALL_LINES = 1 << 1,
-	ANALYZE_UNTIMED = 1 << 2,
-	ANALYZE_KERNELS = 1 << 3,
-	ANALYZE_MEMCPYS = 1 << 4,
-	ANALYZE_IDLE = 1 << 5,
-	ANALYZE_WAITS = 1 << 6,
-	ANALYZE_API_TIMES = 1 << 7,
-	ANALYZE_JIT = 1 << 8,
-	ANALYZE_FAILURES = 1 << 9,
-	ANALYZE_MEMORY_PEAKS = 1 << 10,
-	ANALYZE_INTERPRETER = 1 << 11,
-	ANALYZE_NVTX = 1 << 12,
-	ANALYZE_UTILIZATION = 1 << 13,
-	ANALYZE_THREADS = 1 << 14,
-	ANALYZE_OPS = 1 << 15,
-	ANALYZE_GPU_STACKS = 1 << 16,
-	ANALYZE_CALL_STACKS = 1 << 17,
-	ANALYZE_KEY_AVERAGES = 1 << 18,
-	ANALYZE_TABLES = ANALYZE_GPU_STACKS - 1, /* all of those before */
-	/* of use where there are GPU operations */
-	ANALYZE_WITH_GPU = ANALYZE_GPU_LINES | ANALYZE_UNTIMED | ANALYZE_KERNELS | ANALYZE_MEMCPYS | ANALYZE_IDLE |
-			   ANALYZE_WAITS | ANALYZE_UTILIZATION | ANALYZE_GPU_STACKS,
-	ANALYZE_WITHOUT_GPU = ANALYZE_CALL_LINES | ANALYZE_CALL_STACKS, /* and where there are none */
-	ANALYZE_IF_OF_USE = 1 << 19, /* of those two only what is, once that is known */
-	ANALYZE_STEPS = 1 << 20,     /* with ANALYZE_OPS; of use where the trace has steps */
-	ANALYZE_OP_STACKS = 1 << 21,
-	ANALYZE_TORCH_MEMORY = 1 << 22,
-	ANALYZE_CALL_TREE = 1 << 23,
-	ANALYZE_PER_STEP = 1 << 24,
-	ANALYZE_WHY = 1 << 27, /* with ANALYZE_UNTIMED */
-	ANALYZE_LINE_COSTS = 1 << 25,
-	ANALYZE_ACTIVITY_SUMS = 1 << 28,
-	ANALYZE_MEETINGS = 1 << 26,
-	ANALYZE_EACH_GPU = 1 << 29,				     /* analyze_options.each_gpu */
-	ANALYZE_IN_BLOCKS = ANALYZE_PER_STEP | ANALYZE_TORCH_MEMORY, /* of steps */
+	ANALYZE_END, /* of a list of them */
+#define ANALYSIS(name, ...) ANALYZE_##name,
+	ANALYSIS_ROWS(ANALYSIS)
+#undef ANALYSIS
+		ANALYZE_COUNT,
 };
+
+/* A list. */
+#define ANALYSES(...) ((const enum analysis[]){__VA_ARGS__, ANALYZE_END})
+
+/* Those of the report. */
+extern const enum analysis analyses_of_report[];
 
 struct analyses;
 
@@ -86,16 +97,23 @@ struct analyze_options {
 	const struct attribution *attribution; /* NULL: the usual one */
 	struct key_grouping keys;
 	enum tree_by tree_by;
+	bool if_of_use; /* leave out what is of no use, once that is known (ANALYSIS_ROWS) */
 	/* is handed every GPU operation that has times, in the order in which they began; analyses are as far then.
 	 * false: it has had enough, and no further part is read. */
 	bool (*each_gpu)(void *context, const struct analyses *all, const struct gpu_event *event);
 	void *each_context;
 };
 
+/* What an analysis does at a moment of a round, of those in analyses.c. */
+typedef void analysis_hook(struct analyses *all, const void *event);
+#define ANALYSIS_HOOKS 15
+
 /* Stays where it is while it is in use. */
 struct analyses {
-	const struct model *model; /* the latest part */
-	unsigned which;		   /* enum analysis */
+	const struct model *model;				 /* the latest part */
+	bool has[ANALYZE_COUNT];				 /* who asked for it, and it is of use */
+	analysis_hook *hooks[ANALYSIS_HOOKS][ANALYZE_COUNT + 1]; /* of those, NULL behind the last */
+	bool if_of_use;
 	struct attribution attribution;
 	uint64_t calls, gpu_ops;
 	struct window window;
@@ -120,9 +138,9 @@ struct analyses {
 	struct ops_by_name ops;
 	struct key_averages keys;
 	struct op_stacks op_stacks;
-	struct collective_sums collectives; /* with ANALYZE_OPS */
+	struct collective_sums collectives; /* with OPS */
 	struct step_tables steps;
-	struct step_blocks blocks; /* with ANALYZE_IN_BLOCKS */
+	struct step_blocks blocks; /* with PER_STEP or TORCH_MEMORY */
 	struct per_step per_step;
 	struct utilization utilization;
 	struct threads threads;
@@ -141,32 +159,39 @@ struct analyses {
 };
 
 /* With the first part, which begins thereby, too; the tables of parts are looked at, their events are not. */
-void analyses_begin(struct analyses *all, const struct model *first, unsigned which,
-		    const struct analyze_options *options);
+void analyses_begin(struct analyses *all, const struct model *first, const struct steps *steps,
+		    const enum analysis *which, const struct analyze_options *options);
 void analyses_begin_part(struct analyses *all, const struct model *part);
 void analyses_free(struct analyses *all);
 
+/* X(kind, event): analyses_add_KIND takes a struct EVENT_event (events.h); whether an analysis wants some. */
+#define ANALYSES_EVENTS(X)                                                                                             \
+	X(sync, sync)                                                                                                  \
+	X(jit, jit)                                                                                                    \
+	X(memory, memory)                                                                                              \
+	X(torch_memory, torch_memory)                                                                                  \
+	X(exit, exit)                                                                                                  \
+	X(span, span)                                                                                                  \
+	X(range, range)                                                                                                \
+	X(range_end, range)                                                                                            \
+	X(op, op)
+
+#define ANALYSES_ADD(kind, event)                                                                                      \
+	void analyses_add_##kind(struct analyses *all, const struct event##_event *of);                                \
+	bool analyses_want_##kind(const struct analyses *all);
+ANALYSES_EVENTS(ANALYSES_ADD)
+#undef ANALYSES_ADD
 void analyses_add_call(struct analyses *all, const struct call_event *event);
 void analyses_add_gpu(struct analyses *all, const struct gpu_event *event);
-void analyses_add_sync(struct analyses *all, const struct sync_event *event);
-void analyses_add_jit(struct analyses *all, const struct jit_event *event);
-void analyses_add_memory(struct analyses *all, const struct memory_event *event);
-void analyses_add_torch_memory(struct analyses *all, const struct torch_memory_event *event);
-void analyses_add_exit(struct analyses *all, const struct exit_event *event);
-void analyses_add_span(struct analyses *all, const struct span_event *event);
-void analyses_add_range(struct analyses *all, const struct range_event *event);
-void analyses_end_range(struct analyses *all, const struct range_event *event);
-
-void analyses_add_op(struct analyses *all, const struct op_event *event);
 
 /* Whether the sums of call_event over operations are looked at. */
 static inline bool analyses_want_operations(const struct analyses *all)
 {
-	return (all->which & ANALYZE_NVTX && nvtx_has_ranges(&all->nvtx)) ||
-	       (all->which & ANALYZE_OPS && ops_by_name_has_ops(&all->ops)) ||
-	       (all->which & ANALYZE_KEY_AVERAGES && op_tree_has_ops(&all->keys.tree)) ||
-	       (all->which & ANALYZE_OP_STACKS && op_tree_has_ops(&all->op_stacks.tree)) ||
-	       (all->which & ANALYZE_PER_STEP && op_tree_has_ops(&all->per_step.tree));
+	return (all->has[ANALYZE_NVTX] && nvtx_has_ranges(&all->nvtx)) ||
+	       (all->has[ANALYZE_OPS] && ops_by_name_has_ops(&all->ops)) ||
+	       (all->has[ANALYZE_KEY_AVERAGES] && op_tree_has_ops(&all->keys.tree)) ||
+	       (all->has[ANALYZE_OP_STACKS] && op_tree_has_ops(&all->op_stacks.tree)) ||
+	       (all->has[ANALYZE_PER_STEP] && op_tree_has_ops(&all->per_step.tree));
 }
 
 /* Makes the rows. */

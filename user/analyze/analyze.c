@@ -13,7 +13,8 @@ static void look(void *context)
 	walk_add_part(walk, walk->part);
 }
 
-int analyze_with(struct analyses *all, struct trace *trace, unsigned which, const struct analyze_options *options)
+int analyze_with(struct analyses *all, struct trace *trace, const enum analysis *which,
+		 const struct analyze_options *options)
 {
 	const struct model *part = trace_first(trace);
 	struct walk walk;
@@ -21,16 +22,11 @@ int analyze_with(struct analyses *all, struct trace *trace, unsigned which, cons
 	*all = (struct analyses){0};
 	if (!part)
 		return trace->error;
-	analyses_begin(all, part, which, options);
-	step_tables_init(&all->steps, which & ANALYZE_STEPS ? trace->steps : NULL, part);
-	step_blocks_init(&all->blocks, which & ANALYZE_IN_BLOCKS ? trace->steps : NULL, part);
-	per_step_init(&all->per_step, &all->blocks, part);
-	if (which & ANALYZE_WHY)
-		why_init(&all->why, part, &all->window, trace->steps, which & ANALYZE_PER_STEP ? &all->blocks : NULL);
+	analyses_begin(all, part, trace->steps, which, options);
 	walk_begin(&walk, all, part);
 	for (; part; part = all->had_enough ? NULL : trace_next(trace)) {
 		walk.part = part;
-		if (which & ANALYZE_EACH_GPU) /* somebody else's, who expects no other thread */
+		if (options->each_gpu) /* somebody else's, who expects no other thread */
 			look(&walk);
 		else
 			trace_look(trace, look, &walk);
@@ -44,7 +40,8 @@ int analyze_with(struct analyses *all, struct trace *trace, unsigned which, cons
 	return trace->error;
 }
 
-int analyze(struct analyses *all, struct trace *trace, unsigned which, const struct attribution *attribution)
+int analyze(struct analyses *all, struct trace *trace, const enum analysis *which,
+	    const struct attribution *attribution)
 {
 	return analyze_with(all, trace, which, &(struct analyze_options){.attribution = attribution});
 }

@@ -6,7 +6,7 @@
  *
  *	struct analyses all;
  *
- *	error = analyze(&all, trace, ANALYZE_GPU_LINES, NULL);
+ *	error = analyze(&all, trace, ANALYSES(ANALYZE_GPU_LINES), NULL);
  *	for (size_t i = 0; i < all.gpu_lines.count; i++)
  *		use(&all.gpu_lines.rows[i]);
  *	analyses_free(&all);
@@ -18,11 +18,14 @@
 #include "model/trace.h"
 
 /*
- * which: a sum of enum analysis.  attribution: NULL for the default; stays the caller's.  The rows refer to tables of
- * the last part (all->model), which has to stay.  0 or -errno: the trace could not be read, and there are no rows
+ * which: a list (ANALYSES, analyses_of_report).  attribution: NULL for the default; stays the caller's.  The rows refer
+ * to tables of the last part (all->model), which has to stay.  0 or -errno: the trace could not be read, and there are
+ * no rows
  * (-EPIPE: each_gpu has had enough); analyses_free is for the caller either way.
  */
-int analyze(struct analyses *all, struct trace *trace, unsigned which, const struct attribution *attribution);
-int analyze_with(struct analyses *all, struct trace *trace, unsigned which, const struct analyze_options *options);
+int analyze(struct analyses *all, struct trace *trace, const enum analysis *which,
+	    const struct attribution *attribution);
+int analyze_with(struct analyses *all, struct trace *trace, const enum analysis *which,
+		 const struct analyze_options *options);
 
 #endif

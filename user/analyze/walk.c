@@ -116,7 +116,7 @@ static void sort_spans(struct walk *walk, const struct model *model)
 	uint64_t import_end_ns = 0;
 	struct order_key *spans;
 
-	if (!(walk->all->which & (ANALYZE_INTERPRETER | ANALYZE_WHY)))
+	if (!analyses_want_span(walk->all))
 		return;
 	spans = xmalloc(model->pyspan_count * sizeof(*spans));
 	for (uint32_t i = 0; i < model->pyspan_count; i++) {
@@ -142,7 +142,7 @@ static void begin_ranges(struct walk *walk)
 	uint32_t count = 0;
 
 	walk->next[WALK_RANGE] = walk->end[WALK_RANGE] = 0;
-	if (!(walk->all->which & ANALYZE_NVTX) || !part->range_count)
+	if (!analyses_want_range(walk->all) || !part->range_count)
 		return;
 	ranges = xmalloc(part->range_count * sizeof(*ranges));
 	for (uint32_t i = 0; i < part->range_count; i++) {
@@ -151,7 +151,7 @@ static void begin_ranges(struct walk *walk)
 		if (!range->continued)
 			ranges[count++] = (struct order_key){range->start_ns, i};
 		else if (!range->open)
-			analyses_end_range(walk->all, &(struct range_event){.range = range});
+			analyses_add_range_end(walk->all, &(struct range_event){.range = range});
 	}
 	walk->ranges = sorted(ranges, count);
 	walk->end[WALK_RANGE] = count;
@@ -165,9 +165,7 @@ static void begin_ops(struct walk *walk)
 	uint32_t count = 0;
 
 	walk->next[WALK_OP] = walk->end[WALK_OP] = 0;
-	if (!(walk->all->which & (ANALYZE_OPS | ANALYZE_KEY_AVERAGES | ANALYZE_OP_STACKS | ANALYZE_CALL_TREE |
-				  ANALYZE_PER_STEP | ANALYZE_WHY)) ||
-	    !part->op_count)
+	if (!analyses_want_op(walk->all) || !part->op_count)
 		return;
 	ops = xmalloc(part->op_count * sizeof(*ops));
 	for (uint32_t i = 0; i < part->op_count; i++)
@@ -201,8 +199,7 @@ static void find_told(struct walk *walk)
 {
 	const struct model *part = walk->part;
 
-	if (!(walk->all->which & (ANALYZE_WAITS | ANALYZE_LINE_COSTS)) ||
-	    (!part->sync_count && !walk->told_ahead.count))
+	if (!analyses_want_sync(walk->all) || (!part->sync_count && !walk->told_ahead.count))
 		return;
 	walk->wait_told = xcalloc(part->call_count, sizeof(*walk->wait_told));
 	find_told_ahead(walk);

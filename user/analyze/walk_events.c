@@ -54,14 +54,14 @@ static void feed_call(struct walk *walk, uint32_t index)
 		.process = model->threads[call->thread].process,
 		.caller = caller_of(&all->callers, call),
 		.stack = attributed_stack(&all->attribution, call),
-		.fate = all->which & ANALYZE_UNTIMED ? launch_fate(model, call) : LAUNCH_NONE,
+		.fate = all->has[ANALYZE_UNTIMED] ? launch_fate(model, call) : LAUNCH_NONE,
 		.wait_told = walk->wait_told && walk->wait_told[index],
 		.operations_from_ns = operation_ns < walk->until_ns ? operation_ns : walk->until_ns,
 	};
 
 	if (analyses_want_operations(all))
 		add_operations(walk, &event);
-	if (all->which & (ANALYZE_CALL_STACKS | ANALYZE_WHY) && call->gpu_count == 1) {
+	if ((all->has[ANALYZE_CALL_STACKS] || all->has[ANALYZE_WHY]) && call->gpu_count == 1) {
 		event.operation = &model->gpu[call->first_gpu];
 		event.captured = call_of(model, event.operation->captured_by);
 	}

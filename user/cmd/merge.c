@@ -34,7 +34,7 @@ static enum exit_code add_log(const struct options *options, const char *log, in
 	int err;
 
 	if (!code) {
-		err = analyze(&all, reading.trace, ANALYZE_MEETINGS, NULL);
+		err = analyze(&all, reading.trace, ANALYSES(ANALYZE_MEETINGS), NULL);
 		if (err)
 			code = reading_failed(&reading, err);
 		else

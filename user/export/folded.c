@@ -65,13 +65,15 @@ static void put_sums(struct sink *sink, const struct model *model, const struct 
 
 static int put_calls(struct sink *sink, struct trace *trace, const struct export_options *options)
 {
-	unsigned which = options->by_launches ? ANALYZE_CALL_STACKS
-					      : ANALYZE_CALL_STACKS | ANALYZE_GPU_STACKS | ANALYZE_IF_OF_USE;
+	const struct analyze_options of_use = {.attribution = &options->attribution,
+					       .if_of_use = !options->by_launches};
+	const enum analysis *which = options->by_launches ? ANALYSES(ANALYZE_CALL_STACKS)
+							  : ANALYSES(ANALYZE_CALL_STACKS, ANALYZE_GPU_STACKS);
 	struct analyses all;
-	int error = analyze(&all, trace, which, &options->attribution);
+	int error = analyze_with(&all, trace, which, &of_use);
 
 	if (!error)
-		put_sums(sink, all.model, all.which & ANALYZE_GPU_STACKS ? &all.gpu_stacks : &all.call_stacks,
+		put_sums(sink, all.model, all.has[ANALYZE_GPU_STACKS] ? &all.gpu_stacks : &all.call_stacks,
 			 options->process);
 	analyses_free(&all);
 	return error;

@@ -50,7 +50,7 @@ int folded_ops_write(struct sink *sink, struct trace *trace, const struct export
 	struct folded_line *lines = NULL;
 	struct analyses all;
 	size_t count = 0;
-	int error = analyze(&all, trace, ANALYZE_OP_STACKS, &options->attribution);
+	int error = analyze(&all, trace, ANALYSES(ANALYZE_OP_STACKS), &options->attribution);
 
 	if (!error) {
 		const struct tally *sums = &all.op_stacks.sums;

@@ -179,8 +179,8 @@ int report_write(FILE *out, struct trace *trace, const struct report_options *op
 {
 	struct analyses all;
 	struct report report;
-	int error = analyze(&all, trace, ANALYZE_TABLES | ANALYZE_IF_OF_USE | ANALYZE_STEPS | ANALYZE_TORCH_MEMORY,
-			    &options->attribution);
+	int error = analyze_with(&all, trace, analyses_of_report,
+				 &(struct analyze_options){.attribution = &options->attribution, .if_of_use = true});
 
 	report_page(&report, out, &all, options);
 	if (!error) {

@@ -43,7 +43,7 @@ struct per_step_tables {
 };
 
 /* What is looked at for them. */
-#define ANALYZE_PER_STEP_TABLES (ANALYZE_PER_STEP | ANALYZE_WHY | ANALYZE_UNTIMED | ANALYZE_TORCH_MEMORY)
+#define ANALYZE_PER_STEP_TABLES ANALYSES(ANALYZE_PER_STEP, ANALYZE_WHY, ANALYZE_UNTIMED, ANALYZE_TORCH_MEMORY)
 
 /* all: finished, with these. */
 void per_step_tables_make(struct per_step_tables *tables, struct analyses *all);

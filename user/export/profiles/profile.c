@@ -133,8 +133,9 @@ static void add_ops(struct profile *profile, const struct analyses *all, const s
 int profile_make(struct profile *profile, struct trace *trace, const struct export_options *options)
 {
 	struct analyses all;
-	int error = analyze(&all, trace, ANALYZE_GPU_STACKS | ANALYZE_CALL_STACKS | ANALYZE_IDLE | ANALYZE_OP_STACKS,
-			    &options->attribution);
+	int error =
+		analyze(&all, trace, ANALYSES(ANALYZE_GPU_STACKS, ANALYZE_CALL_STACKS, ANALYZE_IDLE, ANALYZE_OP_STACKS),
+			&options->attribution);
 
 	*profile = (struct profile){.target = ""};
 	texts_begin(&profile->texts);

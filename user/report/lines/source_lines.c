@@ -348,7 +348,7 @@ int report_write_lines(FILE *out, struct trace *trace, const struct report_optio
 	struct analyses all;
 	struct report report;
 	struct listing listing = {.report = &report, .costs = &all.line_costs, .options = options};
-	int error = analyze(&all, trace, ANALYZE_LINE_COSTS | ANALYZE_TORCH_MEMORY, &page->attribution);
+	int error = analyze(&all, trace, ANALYSES(ANALYZE_LINE_COSTS, ANALYZE_TORCH_MEMORY), &page->attribution);
 
 	report_page(&report, out, &all, page);
 	if (!error) {

@@ -104,19 +104,19 @@ int report_write_activities(FILE *out, struct trace *trace, const struct report_
 	const struct model *first = trace_first(trace);
 	struct report report;
 	struct analyses all = {.model = first};
-	const struct analyze_options wanted = {
-		.attribution = &options->attribution, .each_gpu = gpu_trace_add, .each_context = &report};
-	unsigned which = lists & (LIST_GPU_SUM | LIST_API_SUM) ? ANALYZE_ACTIVITY_SUMS : 0;
+	const struct analyze_options wanted = {.attribution = &options->attribution,
+					       .each_gpu = lists & LIST_GPU_TRACE ? gpu_trace_add : NULL,
+					       .each_context = &report};
+	const enum analysis *which =
+		lists & (LIST_GPU_SUM | LIST_API_SUM) ? ANALYSES(ANALYZE_ACTIVITY_SUMS) : ANALYSES(ANALYZE_END);
 	int error;
 
 	if (!first)
 		return trace->error;
 	report_page(&report, out, &all, options);
 	report_begin_list(&report, list_alone(lists));
-	if (lists & LIST_GPU_TRACE) {
+	if (lists & LIST_GPU_TRACE)
 		gpu_trace_begin(&report);
-		which |= ANALYZE_EACH_GPU;
-	}
 	error = analyze_with(&all, trace, which, &wanted);
 	report.model = all.model;
 	if (!error)

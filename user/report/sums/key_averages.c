@@ -394,7 +394,7 @@ int report_write_key_averages(FILE *out, struct trace *trace, const struct key_a
 	struct page page = {.out = out, .options = options, .keys = &all.keys};
 	struct analyze_options grouping = {
 		.keys = {.by_shape = options->by_shape, .stack_frames = options->stack_frames}};
-	int error = analyze_with(&all, trace, ANALYZE_KEY_AVERAGES, &grouping);
+	int error = analyze_with(&all, trace, ANALYSES(ANALYZE_KEY_AVERAGES), &grouping);
 
 	if (!error) {
 		page.model = all.model;

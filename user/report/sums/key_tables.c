@@ -137,7 +137,7 @@ int report_write_key_tables(FILE *out, struct trace *trace, const struct key_ave
 		.keys = {.by_shape = options->by_shape, .stack_frames = options->stack_frames}};
 	struct analyses all;
 	struct report report;
-	int error = analyze_with(&all, trace, ANALYZE_KEY_AVERAGES, &grouping);
+	int error = analyze_with(&all, trace, ANALYSES(ANALYZE_KEY_AVERAGES), &grouping);
 
 	report_page(&report, out, &all, page);
 	if (!error) {

@@ -308,9 +308,11 @@ int report_write_tree(FILE *out, struct trace *trace, const struct report_option
 	struct report report;
 	struct view view = {.report = &report, .options = options};
 	const struct analyze_options wanted = {.attribution = &page->attribution, .tree_by = options->by};
-	unsigned memory = options->by == TREE_BY_MEMORY ? ANALYZE_TORCH_MEMORY : 0;
-	int error =
-		analyze_with(&all, trace, ANALYZE_CALL_TREE | ANALYZE_UTILIZATION | ANALYZE_UNTIMED | memory, &wanted);
+	const enum analysis *which =
+		options->by == TREE_BY_MEMORY
+			? ANALYSES(ANALYZE_CALL_TREE, ANALYZE_UTILIZATION, ANALYZE_UNTIMED, ANALYZE_TORCH_MEMORY)
+			: ANALYSES(ANALYZE_CALL_TREE, ANALYZE_UTILIZATION, ANALYZE_UNTIMED);
+	int error = analyze_with(&all, trace, which, &wanted);
 
 	report_page(&report, out, &all, page);
 	if (!error) {

@@ -242,10 +242,10 @@ int report_write_why(FILE *out, struct trace *trace, const struct report_options
 {
 	struct analyses all;
 	struct report report;
-	int error =
-		analyze(&all, trace,
-			ANALYZE_WHY | ANALYZE_UNTIMED | ANALYZE_THREADS | ANALYZE_UTILIZATION | ANALYZE_TORCH_MEMORY,
-			&options->attribution);
+	int error = analyze(
+		&all, trace,
+		ANALYSES(ANALYZE_WHY, ANALYZE_UNTIMED, ANALYZE_THREADS, ANALYZE_UTILIZATION, ANALYZE_TORCH_MEMORY),
+		&options->attribution);
 
 	report_page(&report, out, &all, options);
 	if (!error) {
