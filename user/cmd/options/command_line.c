@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -17,6 +18,16 @@
 /* Not what CUPTI knows of waits: their calls are seen anyway, and HTA counts such rows as work of the GPU. */
 #define SETS_DEFAULT (1u << GPT_AGENT_SET_CUDA | 1u << GPT_AGENT_SET_MEMORY)
 
+/* What getopt_long calls an option: its letter, or a number behind all letters, the same for all rows of a name. */
+static int code_of(const struct option_row *row)
+{
+	const struct option_row *first = option_rows;
+
+	while (strcmp(first->name, row->name) != 0)
+		first++;
+	return row->letter ? row->letter : UCHAR_MAX + 1 + (int)(first - option_rows);
+}
+
 static void build_tables(bool stop_at_word, struct option longs[OPTION_ROWS_MAX], char shorts[2 * OPTION_ROWS_MAX + 3])
 {
 	/* "+" ends at COMMAND, "-" gives words as option 1; ":" tells a missing value from an unknown option. */
@@ -29,10 +40,10 @@ static void build_tables(bool stop_at_word, struct option longs[OPTION_ROWS_MAX]
 					   row->value	  ? required_argument
 					   : row->metavar ? optional_argument
 							  : no_argument,
-					   NULL, row->code};
-		if (row->code >= OPTION_LETTERS)
+					   NULL, code_of(row)};
+		if (!row->letter)
 			continue;
-		*at++ = (char)row->code;
+		*at++ = row->letter;
 		if (row->value)
 			*at++ = ':';
 	}
@@ -46,7 +57,7 @@ static const struct option_row *row_of(int code, enum subcommand subcommand)
 	const struct option_row *found = NULL;
 
 	for (const struct option_row *row = option_rows; row->name; row++)
-		if (row->code == code && (!found || row->where & subcommand))
+		if (code_of(row) == code && (!found || row->where & subcommand))
 			found = row;
 	return found;
 }

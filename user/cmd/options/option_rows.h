@@ -5,11 +5,9 @@
 
 #include "cmd/options/option_parser.h"
 
-#define OPTION_LETTERS 256
-
 struct option_row {
 	const char *name;
-	int code;	     /* the letter of the short form; OPTION_LETTERS and more: none, a number of its own */
+	char letter;	     /* of the short form, 0: none */
 	const char *value;   /* for messages: what it takes, NULL: nothing */
 	const char *metavar; /* the same in the help; with value NULL: it may follow behind '=', else parse gets NULL */
 	const char *help;    /* lines of at most 80 columns; NULL: the usage names it elsewhere */
@@ -18,8 +16,7 @@ struct option_row {
 };
 
 /*
- * Ended by a row without a name.  An option that means something else to another subcommand has a row for each, with
- * the same code.
+ * Ended by a row without a name.  An option that means something else to another subcommand has a row for each.
  */
 extern const struct option_row option_rows[];
 #define OPTION_ROWS_MAX 96

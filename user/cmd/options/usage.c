@@ -27,8 +27,8 @@ static void print_option(FILE *out, const struct option_row *row)
 	char names[80], indent[HELP_COLUMN + 1];
 	int length;
 
-	length = row->code < OPTION_LETTERS ? snprintf(names, sizeof(names), "  -%c, --%s", row->code, row->name)
-					    : snprintf(names, sizeof(names), "      --%s", row->name);
+	length = row->letter ? snprintf(names, sizeof(names), "  -%c, --%s", row->letter, row->name)
+			     : snprintf(names, sizeof(names), "      --%s", row->name);
 	if (row->metavar)
 		length += snprintf(names + length, sizeof(names) - (size_t)length, " %s", row->metavar);
 	snprintf(indent, sizeof(indent), "%*s", HELP_COLUMN, "");
